@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The time.  All code asks here, so that the simulation can run on a time of
+ * its own. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* Microseconds since 1970. */
+int64_t clock_wall_us(void);
+
+/* Microseconds since some fixed moment; never jumps. */
+int64_t clock_mono_us(void);
+
+/* Let fn answer both questions from now on (its zero is 1970); NULL: the real
+ * clocks again.  For the simulation and tests. */
+void clock_replace(int64_t (*fn)(void));
+
+/* Seconds since 1970 as Ganeti writes them into objects (ctime, mtime). */
+double clock_seconds(void);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/fs.h"
+#include "lib/base/mem.h"
+
+static int fail(struct error *err, const char *what, const char *path)
+{
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot %s %s: %s",
+			 what, path, strerror(errno));
+}
+
+static char *real_read(struct disk *d, const char *path, size_t max,
+		       size_t *ret_len, struct error *err)
+{
+	(void)d;
+	return fs_read(path, max, ret_len, err);
+}
+
+static int real_write_atomic(struct disk *d, const char *path, const void *data,
+			     size_t len, mode_t mode, struct error *err)
+{
+	(void)d;
+	return fs_write_atomic(path, data, len, mode, err);
+}
+
+static int real_mkdirs(struct disk *d, const char *path, mode_t mode,
+		       struct error *err)
+{
+	(void)d;
+	return fs_mkdirs(path, mode, err);
+}
+
+static int real_list(struct disk *d, const char *path, struct strv *ret_names,
+		     struct error *err)
+{
+	(void)d;
+	return fs_list(path, ret_names, err);
+}
+
+static int real_remove(struct disk *d, const char *path, struct error *err)
+{
+	(void)d;
+	return fs_remove(path, err);
+}
+
+static bool real_exists(struct disk *d, const char *path)
+{
+	(void)d;
+	return fs_exists(path);
+}
+
+static int pwrite_all(int fd, const char *data, size_t len, off_t offset)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, data, len, offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		data += n;
+		offset += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int real_write_lazy(struct disk *d, const char *path, const void *data,
+			   size_t len, mode_t mode, struct error *err)
+{
+	auto_free char *temporary = xprintf("%s.new", path);
+	auto_close int fd =
+		open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+
+	(void)d;
+	if (fd < 0)
+		return fail(err, "create", temporary);
+	if (pwrite_all(fd, data, len, 0) < 0 || rename(temporary, path) < 0) {
+		fail(err, "write", path);
+		unlink(temporary);
+		return -1;
+	}
+	return 0;
+}
+
+static int real_rename(struct disk *d, const char *from, const char *to,
+		       struct error *err)
+{
+	(void)d;
+	return rename(from, to) < 0 ? fail(err, "rename", from) : 0;
+}
+
+static int real_sync_all(struct disk *d, const char *folder, struct error *err)
+{
+	auto_close int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	(void)d;
+	if (fd < 0 || syncfs(fd) < 0)
+		return fail(err, "sync", folder);
+	return 0;
+}
+
+/* Zeros are written, not only reserved: a later write into them changes no
+ * metadata, so that fdatasync costs one write of the device. */
+static int fill(int fd, size_t from, size_t size)
+{
+	static const char zeros[65536];
+
+	while (from < size) {
+		size_t n = size - from < sizeof(zeros) ? size - from
+						       : sizeof(zeros);
+
+		if (pwrite_all(fd, zeros, n, (off_t)from) < 0)
+			return -1;
+		from += n;
+	}
+	return fsync(fd);
+}
+
+static int real_log_open(struct disk *d, const char *path, size_t size,
+			 struct error *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	struct stat st;
+
+	(void)d;
+	if (fd < 0)
+		return fail(err, "open", path);
+	if (fstat(fd, &st) < 0 ||
+	    ((size_t)st.st_size < size &&
+	     fill(fd, (size_t)st.st_size, size) < 0)) {
+		fail(err, "prepare", path);
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int real_log_write(struct disk *d, int log, size_t offset,
+			  const void *data, size_t len, struct error *err)
+{
+	(void)d;
+	return pwrite_all(log, data, len, (off_t)offset) < 0
+		       ? fail(err, "write", "the journal")
+		       : 0;
+}
+
+static int real_log_sync(struct disk *d, int log, struct error *err)
+{
+	(void)d;
+	return fdatasync(log) < 0 ? fail(err, "sync", "the journal") : 0;
+}
+
+static void real_log_close(struct disk *d, int log)
+{
+	(void)d;
+	close(log);
+}
+
+struct disk *disk_real(void)
+{
+	static struct disk real = {
+		.read = real_read,
+		.write_atomic = real_write_atomic,
+		.mkdirs = real_mkdirs,
+		.list = real_list,
+		.remove = real_remove,
+		.exists = real_exists,
+		.write_lazy = real_write_lazy,
+		.rename = real_rename,
+		.sync_all = real_sync_all,
+		.log_open = real_log_open,
+		.log_write = real_log_write,
+		.log_sync = real_log_sync,
+		.log_close = real_log_close,
+	};
+
+	return &real;
+}

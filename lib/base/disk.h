@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The disk under the queue and the configuration, as an interface: the real
+ * one calls the kernel, the simulation's loses what was not synced and fails
+ * when told to.  All functions block and may be called between task_leave()
+ * and task_enter(); paths are absolute. */
+#ifndef BASE_DISK_H
+#define BASE_DISK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/error.h"
+#include "lib/base/str.h"
+
+struct disk {
+	/* As the functions of fs.h with the same names. */
+	char *(*read)(struct disk *d, const char *path, size_t max,
+		      size_t *ret_len, struct error *err);
+	int (*write_atomic)(struct disk *d, const char *path, const void *data,
+			    size_t len, mode_t mode, struct error *err);
+	int (*mkdirs)(struct disk *d, const char *path, mode_t mode,
+		      struct error *err);
+	int (*list)(struct disk *d, const char *path, struct strv *ret_names,
+		    struct error *err);
+	int (*remove)(struct disk *d, const char *path, struct error *err);
+	bool (*exists)(struct disk *d, const char *path);
+
+	/* As write_atomic, but durable only after the next sync_all. */
+	int (*write_lazy)(struct disk *d, const char *path, const void *data,
+			  size_t len, mode_t mode, struct error *err);
+
+	/* Move a file; durable only after the next sync_all. */
+	int (*rename)(struct disk *d, const char *from, const char *to,
+		      struct error *err);
+
+	/* Make durable all that was done in the file system of folder. */
+	int (*sync_all)(struct disk *d, const char *folder, struct error *err);
+
+	/* A log file for group commit: opened (made with size bytes of zeros
+	 * when missing or shorter), written at an offset, synced by data.
+	 * The handle is >= 0. */
+	int (*log_open)(struct disk *d, const char *path, size_t size,
+			struct error *err);
+	int (*log_write)(struct disk *d, int log, size_t offset,
+			 const void *data, size_t len, struct error *err);
+	int (*log_sync)(struct disk *d, int log, struct error *err);
+	void (*log_close)(struct disk *d, int log);
+};
+
+/* The kernel's file systems; one static object, nothing to free. */
+struct disk *disk_real(void);
+
+#endif

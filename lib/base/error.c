@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+#define X(kind, name) [ERR_##kind] = name,
+	ERROR_KINDS(X)
+#undef X
+};
+
+static const char *const ecodes[] = {
+	ECODE_RESOLVER, ECODE_NORES, ECODE_TEMP_NORES, ECODE_INVAL,
+	ECODE_STATE,	ECODE_NOENT, ECODE_EXISTS,     ECODE_NOTUNIQUE,
+	ECODE_FAULT,	ECODE_ENVIRON,
+};
+
+int error_set(struct error *err, enum error_kind kind, const char *ecode,
+	      const char *fmt, ...)
+{
+	/* The arguments may point into err->text. */
+	char text[ERROR_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	err->kind = kind;
+	err->ecode = ecode;
+	memcpy(err->text, text, strlen(text) + 1);
+	return -1;
+}
+
+int error_wrap(struct error *err, const char *fmt, ...)
+{
+	char text[ERROR_TEXT_MAX];
+	size_t n, left;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	n = strlen(text);
+	left = sizeof(text) - n;
+	if (left > 2) {
+		memcpy(text + n, ": ", 3);
+		n += 2;
+		left -= 2;
+		memccpy(text + n, err->text, '\0', left);
+		text[sizeof(text) - 1] = '\0';
+	}
+	memcpy(err->text, text, strlen(text) + 1);
+	return -1;
+}
+
+const char *error_kind_name(enum error_kind kind)
+{
+	return kind_names[kind];
+}
+
+enum error_kind error_kind_by_name(const char *name, enum error_kind fallback)
+{
+	for (size_t i = 0; i < sizeof(kind_names) / sizeof(*kind_names); i++)
+		if (strcmp(kind_names[i], name) == 0)
+			return (enum error_kind)i;
+	return fallback;
+}
+
+const char *error_ecode(const char *text)
+{
+	for (size_t i = 0; i < sizeof(ecodes) / sizeof(*ecodes); i++)
+		if (strcmp(ecodes[i], text) == 0)
+			return ecodes[i];
+	return NULL;
+}

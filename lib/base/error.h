@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Errors: one idiom for every function that can fail.
+ *
+ * A function that can fail returns 0 or -1 (or a pointer or NULL) and takes
+ * `struct error *err` last.  It fills *err exactly when it fails.  The caller
+ * owns the struct, normally on its stack; nothing has to be freed.  Running out
+ * of memory is not an error, it ends the process (see mem.h).
+ */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+/* The kinds are Ganeti's exception classes: LUXI and the job files carry the
+ * names (shared list: inventory/luxi.md section 1). */
+#define ERROR_KINDS(X)                                                         \
+	X(SYSTEM, "GenericError")                                              \
+	X(PREREQ, "OpPrereqError")                                             \
+	X(EXEC, "OpExecError")                                                 \
+	X(OPCODE, "OpCodeUnknown")                                             \
+	X(RESULT, "OpResultError")                                             \
+	X(LOCK, "LockError")                                                   \
+	X(CANCELED, "JobCanceled")                                             \
+	X(JOB_LOST, "JobLost")                                                 \
+	X(JOB_CORRUPT, "JobFileCorrupted")                                     \
+	X(QUEUE, "JobQueueError")                                              \
+	X(QUEUE_DRAINED, "JobQueueDrainError")                                 \
+	X(QUEUE_FULL, "JobQueueFull")                                          \
+	X(RPC, "RpcError")                                                     \
+	X(LUXI, "LuxiError")                                                   \
+	X(REQUEST, "RequestError")                                             \
+	X(CONFIG, "ConfigurationError")                                        \
+	X(CONFIG_VERSION, "ConfigVersionMismatch")                             \
+	X(RESERVATION, "ReservationError")                                     \
+	X(HYPERVISOR, "HypervisorError")                                       \
+	X(BLOCKDEV, "BlockDeviceError")                                        \
+	X(STORAGE, "StorageError")                                             \
+	X(FILE_PATH, "FileStoragePathError")                                   \
+	X(HOOKS_ABORT, "HooksAbort")                                           \
+	X(HOOKS, "HooksFailure")                                               \
+	X(TAG, "TagError")                                                     \
+	X(PARAMETER, "ParameterError")                                         \
+	X(TYPE, "TypeEnforcementError")                                        \
+	X(RESOLVER, "ResolverError")                                           \
+	X(FILTER, "QueryFilterParseError")                                     \
+	X(COMMAND, "CommandError")                                             \
+	X(PROGRAMMER, "ProgrammerError")
+
+enum error_kind {
+#define X(kind, name) ERR_##kind,
+	ERROR_KINDS(X)
+#undef X
+};
+
+/* Enough for a sentence and the first lines of a program's output; what is
+ * longer goes into the job's log. */
+#define ERROR_TEXT_MAX 4096
+
+struct error {
+	enum error_kind kind;
+	const char *ecode; /* one of ECODE_*, or NULL */
+	char text[ERROR_TEXT_MAX];
+};
+
+/* What kind of wrong, for OpPrereqError (the second argument on the wire). */
+#define ECODE_RESOLVER "resolver_error"
+#define ECODE_NORES "insufficient_resources"
+#define ECODE_TEMP_NORES "temp_insufficient_resources"
+#define ECODE_INVAL "wrong_input"
+#define ECODE_STATE "wrong_state"
+#define ECODE_NOENT "unknown_entity"
+#define ECODE_EXISTS "already_exists"
+#define ECODE_NOTUNIQUE "resource_not_unique"
+#define ECODE_FAULT "internal_error"
+#define ECODE_ENVIRON "environment_error"
+
+/* Fill *err and return -1, so that callers can write `return error_set(...)`.
+ * Text that does not fit is cut. */
+int error_set(struct error *err, enum error_kind kind, const char *ecode,
+	      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* Put "<prefix>: " before the text of *err and return -1. */
+int error_wrap(struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Ganeti's name of the class, a literal. */
+const char *error_kind_name(enum error_kind kind);
+
+/* The kind with that name; `fallback` if it is not one of ours. */
+enum error_kind error_kind_by_name(const char *name, enum error_kind fallback);
+
+/* The ECODE_* literal equal to text, or NULL. */
+const char *error_ecode(const char *text);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/mem.h"
+
+static int fail(struct error *err, const char *what, const char *path)
+{
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot %s %s: %s",
+			 what, path, strerror(errno));
+}
+
+char *fs_read(const char *path, size_t max, size_t *ret_len, struct error *err)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	auto_buf struct buf b = {0};
+	char chunk[16384];
+	ssize_t n;
+
+	if (fd < 0) {
+		fail(err, "open", path);
+		return NULL;
+	}
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			fail(err, "read", path);
+			return NULL;
+		}
+		if (b.len + (size_t)n > max) {
+			error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				  "%s has more than %zu bytes", path, max);
+			return NULL;
+		}
+		buf_add(&b, chunk, (size_t)n);
+	}
+	if (ret_len != NULL)
+		*ret_len = b.len;
+	return buf_steal(&b);
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int sync_folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	auto_free char *folder =
+		slash == NULL ? xstrdup(".")
+			      : xstrndup(path, slash == path
+						       ? 1
+						       : (size_t)(slash - path));
+	auto_close int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : fsync(fd);
+}
+
+int fs_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
+		    struct error *err)
+{
+	auto_free char *temporary = xprintf("%s.new.XXXXXX", path);
+	auto_close int fd = mkostemp(temporary, O_CLOEXEC);
+
+	if (fd < 0)
+		return fail(err, "create a file beside", path);
+	if (fchmod(fd, mode) < 0 || write_all(fd, data, len) < 0 ||
+	    fsync(fd) < 0 || rename(temporary, path) < 0) {
+		fail(err, "write", path);
+		unlink(temporary);
+		return -1;
+	}
+	if (sync_folder_of(path) < 0)
+		return fail(err, "sync the folder of", path);
+	return 0;
+}
+
+int fs_mkdirs(const char *path, mode_t mode, struct error *err)
+{
+	auto_free char *copy = xstrdup(path);
+
+	for (char *p = copy + 1;; p++) {
+		char c = *p;
+
+		if (c != '/' && c != '\0')
+			continue;
+		*p = '\0';
+		if (mkdir(copy, mode) < 0 && errno != EEXIST)
+			return fail(err, "make the folder", copy);
+		*p = c;
+		if (c == '\0')
+			break;
+	}
+	if (!fs_is_dir(path)) {
+		errno = ENOTDIR;
+		return fail(err, "make the folder", path);
+	}
+	return 0;
+}
+
+bool fs_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+bool fs_is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool fs_is_executable(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
+int fs_list(const char *path, struct strv *ret_names, struct error *err)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	if (dir == NULL)
+		return fail(err, "list", path);
+	while ((entry = readdir(dir)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			strv_add(ret_names, entry->d_name);
+	closedir(dir);
+	strv_sort(ret_names);
+	return 0;
+}
+
+int fs_remove(const char *path, struct error *err)
+{
+	if (unlink(path) < 0 && errno != ENOENT)
+		return fail(err, "remove", path);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+		      struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+int fs_remove_tree(const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 && errno == ENOENT)
+		return 0;
+	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0)
+		return fail(err, "remove", path);
+	return 0;
+}
+
+int fs_lock(const char *path, struct error *err)
+{
+	auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+
+	if (fd < 0)
+		return fail(err, "open", path);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return fail(err, "lock", path);
+		return error_set(err, ERR_SYSTEM, ECODE_STATE,
+				 "%s is locked by another process", path);
+	}
+	return ({
+		int held = fd;
+		fd = -1;
+		held;
+	});
+}
+
+int fs_write_pid(const char *path, struct error *err)
+{
+	int fd = fs_lock(path, err);
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+
+	if (fd < 0)
+		return -1;
+	if (ftruncate(fd, 0) < 0 || write_all(fd, text, (size_t)n) < 0) {
+		fail(err, "write", path);
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+pid_t fs_read_pid(const char *path)
+{
+	auto_close int fd = open(path, O_RDWR | O_CLOEXEC);
+	char text[32] = "";
+	int64_t pid;
+
+	if (fd < 0)
+		return 0;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return 0; /* closing gives the lock back */
+	if (read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	text[strcspn(text, "\n")] = '\0';
+	return str_to_int64(text, &pid) && pid > 1 ? (pid_t)pid : 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files.  Everything here blocks: on the loop only for small things at start.
+ * What belongs to the queue and the configuration goes through disk.h. */
+#ifndef BASE_FS_H
+#define BASE_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "lib/base/error.h"
+#include "lib/base/str.h"
+
+/* The content (NUL behind it, not counted), to be freed; NULL on error, also
+ * when it has more than max bytes. */
+char *fs_read(const char *path, size_t max, size_t *ret_len,
+	      struct error *err);
+
+/* Replace the file at path as a whole: temporary file, fsync, rename, fsync of
+ * the folder.  The file exists with mode from its first moment. */
+int fs_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
+		    struct error *err);
+
+/* Make the folder and those above it that are missing, each with mode. */
+int fs_mkdirs(const char *path, mode_t mode, struct error *err);
+
+bool fs_exists(const char *path);
+bool fs_is_dir(const char *path);
+bool fs_is_executable(const char *path); /* a regular file that we may run */
+
+/* Add the names in a folder, sorted, without "." and "..". */
+int fs_list(const char *path, struct strv *ret_names, struct error *err);
+
+/* Remove a file; that it is not there is no error. */
+int fs_remove(const char *path, struct error *err);
+
+/* Remove a folder and all in it; follows no symbolic link. */
+int fs_remove_tree(const char *path, struct error *err);
+
+/* Open (or make) a file and take an exclusive flock() on it; the descriptor
+ * holds it.  -1 with err when another process has it. */
+int fs_lock(const char *path, struct error *err);
+
+/* Write our pid into an exclusively locked file and return its descriptor. */
+int fs_write_pid(const char *path, struct error *err);
+
+/* The pid in the file if the process that wrote it still runs and holds the
+ * lock, else 0. */
+pid_t fs_read_pid(const char *path);
+
+#endif

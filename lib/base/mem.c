@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void *checked(void *p)
+{
+	if (p == NULL) {
+		fputs("out of memory\n", stderr);
+		abort();
+	}
+	return p;
+}
+
+static void *json_alloc(size_t size)
+{
+	return checked(malloc(size));
+}
+
+void mem_init(void)
+{
+	json_set_alloc_funcs(json_alloc, free);
+}
+
+void *xalloc(size_t size)
+{
+	return checked(calloc(1, size == 0 ? 1 : size));
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+	return checked(calloc(n == 0 ? 1 : n, size == 0 ? 1 : size));
+}
+
+void *xrealloc(void *p, size_t size)
+{
+	return checked(realloc(p, size == 0 ? 1 : size));
+}
+
+void *xmemdup(const void *data, size_t size)
+{
+	void *copy = checked(malloc(size == 0 ? 1 : size));
+
+	if (size > 0)
+		memcpy(copy, data, size);
+	return copy;
+}
+
+char *xstrdup(const char *s)
+{
+	return checked(strdup(s));
+}
+
+char *xstrndup(const char *s, size_t n)
+{
+	return checked(strndup(s, n));
+}
+
+char *xprintf(const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	return checked(n < 0 ? NULL : text);
+}

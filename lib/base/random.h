@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Random bytes from the kernel; from a seed in the simulation. */
+#ifndef BASE_RANDOM_H
+#define BASE_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void random_bytes(void *ret_data, size_t n);
+
+/* A number from 0 to limit - 1, each equally likely; limit > 0. */
+uint64_t random_below(uint64_t limit);
+
+/* From now on everything comes from this seed (never for secrets). */
+void random_seed(uint64_t seed);
+
+/* Write a new random UUID (version 4, 36 characters and NUL). */
+void uuid_new(char ret_uuid[37]);
+
+#endif

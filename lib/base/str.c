@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/mem.h"
+
+static void buf_reserve(struct buf *b, size_t extra)
+{
+	size_t cap = b->cap == 0 ? 64 : b->cap;
+
+	while (cap < b->len + extra + 1)
+		cap *= 2;
+	if (cap == b->cap)
+		return;
+	b->data = xrealloc(b->data, cap);
+	b->cap = cap;
+}
+
+void buf_add(struct buf *b, const void *data, size_t len)
+{
+	buf_reserve(b, len);
+	if (len > 0)
+		memcpy(b->data + b->len, data, len);
+	b->len += len;
+	b->data[b->len] = '\0';
+}
+
+void buf_adds(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+void buf_addc(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
+void buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap, again;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n > 0) {
+		buf_reserve(b, (size_t)n);
+		vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
+		b->len += (size_t)n;
+	}
+	va_end(again);
+}
+
+void buf_consume(struct buf *b, size_t n)
+{
+	if (n == 0)
+		return;
+	b->len -= n;
+	memmove(b->data, b->data + n, b->len + 1);
+}
+
+char *buf_steal(struct buf *b)
+{
+	char *data = b->data == NULL ? xstrdup("") : b->data;
+
+	*b = (struct buf){0};
+	return data;
+}
+
+void buf_done(struct buf *b)
+{
+	free(b->data);
+	*b = (struct buf){0};
+}
+
+static void strv_take(struct strv *v, char *s)
+{
+	if (v->n + 2 > v->cap) {
+		v->cap = v->cap == 0 ? 8 : v->cap * 2;
+		v->items = xrealloc(v->items, v->cap * sizeof(*v->items));
+	}
+	v->items[v->n++] = s;
+	v->items[v->n] = NULL;
+}
+
+void strv_add(struct strv *v, const char *s)
+{
+	strv_take(v, xstrdup(s));
+}
+
+void strv_addf(struct strv *v, const char *fmt, ...)
+{
+	struct buf b = {0};
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	buf_reserve(&b, n < 0 ? 0 : (size_t)n);
+	va_start(ap, fmt);
+	vsnprintf(b.data, b.cap, fmt, ap);
+	va_end(ap);
+	strv_take(v, b.data);
+}
+
+bool strv_has(const struct strv *v, const char *s)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (strcmp(v->items[i], s) == 0)
+			return true;
+	return false;
+}
+
+void strv_add_unique(struct strv *v, const char *s)
+{
+	if (!strv_has(v, s))
+		strv_add(v, s);
+}
+
+static int cmp_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int cmp_nice(const void *a, const void *b)
+{
+	return str_nice_cmp(*(char *const *)a, *(char *const *)b);
+}
+
+void strv_sort(struct strv *v)
+{
+	if (v->n > 1)
+		qsort(v->items, v->n, sizeof(*v->items), cmp_bytes);
+}
+
+void strv_sort_nice(struct strv *v)
+{
+	if (v->n > 1)
+		qsort(v->items, v->n, sizeof(*v->items), cmp_nice);
+}
+
+char *strv_join(const struct strv *v, const char *separator)
+{
+	struct buf b = {0};
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (i > 0)
+			buf_adds(&b, separator);
+		buf_adds(&b, v->items[i]);
+	}
+	return buf_steal(&b);
+}
+
+void strv_done(struct strv *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		free(v->items[i]);
+	free(v->items);
+	*v = (struct strv){0};
+}
+
+void str_split(struct strv *ret_parts, const char *s, char separator)
+{
+	for (;;) {
+		const char *end = strchr(s, separator);
+
+		if (end == NULL) {
+			strv_add(ret_parts, s);
+			return;
+		}
+		strv_take(ret_parts, xstrndup(s, (size_t)(end - s)));
+		s = end + 1;
+	}
+}
+
+bool str_starts(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+bool str_ends(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n >= m && memcmp(s + n - m, suffix, m) == 0;
+}
+
+bool str_eq(const char *a, const char *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return strcmp(a, b) == 0;
+}
+
+/* Compare two runs of digits by value and move both pointers behind them. */
+static int cmp_digits(const char **a, const char **b)
+{
+	size_t n, m;
+	int c;
+
+	while (**a == '0' && isdigit((unsigned char)(*a)[1]))
+		++*a;
+	while (**b == '0' && isdigit((unsigned char)(*b)[1]))
+		++*b;
+	n = strspn(*a, "0123456789");
+	m = strspn(*b, "0123456789");
+	if (n != m)
+		return n < m ? -1 : 1;
+	c = strncmp(*a, *b, n);
+	*a += n;
+	*b += n;
+	return c;
+}
+
+int str_nice_cmp(const char *a, const char *b)
+{
+	const char *p = a, *q = b;
+
+	while (*p != '\0' && *q != '\0') {
+		if (isdigit((unsigned char)*p) && isdigit((unsigned char)*q)) {
+			int c = cmp_digits(&p, &q);
+
+			if (c != 0)
+				return c;
+		} else if (*p != *q) {
+			break;
+		} else {
+			p++;
+			q++;
+		}
+	}
+	if (*p != *q)
+		return (unsigned char)*p < (unsigned char)*q ? -1 : 1;
+	return strcmp(a, b); /* same value, other zeros */
+}
+
+bool str_to_int64(const char *s, int64_t *ret_value)
+{
+	char *end;
+	long long value;
+
+	if (*s == '\0' || isspace((unsigned char)*s))
+		return false;
+	errno = 0;
+	value = strtoll(s, &end, 10);
+	if (errno != 0 || *end != '\0')
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool str_to_double(const char *s, double *ret_value)
+{
+	char *end;
+	double value;
+
+	if (*s == '\0' || isspace((unsigned char)*s))
+		return false;
+	errno = 0;
+	value = strtod(s, &end);
+	if (errno != 0 || *end != '\0')
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool str_valid_hostname(const char *s)
+{
+	size_t n = strlen(s);
+
+	if (n == 0 || n > 255 || !isalnum((unsigned char)*s))
+		return false;
+	for (; *s != '\0'; s++)
+		if (!isalnum((unsigned char)*s) && strchr("-_.", *s) == NULL)
+			return false;
+	return true;
+}
+
+bool str_valid_filename(const char *s)
+{
+	size_t n = strlen(s);
+
+	if (n == 0 || n > 255 || *s == '-' || strcmp(s, ".") == 0 ||
+	    strcmp(s, "..") == 0)
+		return false;
+	for (; *s != '\0'; s++)
+		if (*s == '/' || iscntrl((unsigned char)*s))
+			return false;
+	return true;
+}
+
+/* Length of the UTF-8 sequence at s, 0 when it is not valid. */
+static size_t utf8_length(const unsigned char *s, size_t left)
+{
+	static const struct {
+		unsigned char mask, lead;
+		unsigned min;
+	} forms[] = {{0x80, 0x00, 0x01},
+		     {0xe0, 0xc0, 0x80},
+		     {0xf0, 0xe0, 0x800},
+		     {0xf8, 0xf0, 0x10000}};
+
+	for (size_t i = 0; i < 4; i++) {
+		unsigned code;
+
+		if ((s[0] & forms[i].mask) != forms[i].lead)
+			continue;
+		if (left < i + 1)
+			return 0;
+		code = s[0] & (unsigned char)~forms[i].mask;
+		for (size_t j = 1; j <= i; j++) {
+			if ((s[j] & 0xc0) != 0x80)
+				return 0;
+			code = code << 6 | (s[j] & 0x3f);
+		}
+		if (code < forms[i].min || code > 0x10ffff ||
+		    (code >= 0xd800 && code <= 0xdfff))
+			return 0;
+		return i + 1;
+	}
+	return 0;
+}
+
+bool str_valid_utf8(const char *s, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	while (n > 0) {
+		size_t k = utf8_length(p, n);
+
+		if (k == 0)
+			return false;
+		p += k;
+		n -= k;
+	}
+	return true;
+}

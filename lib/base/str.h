@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Strings: a builder, vectors of strings, conversions that check. */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* A growing byte buffer; data is NULL or ends with a NUL that len does not
+ * count.  Zeroed is empty. */
+struct buf {
+	char *data;
+	size_t len;
+	size_t cap;
+};
+
+#define auto_buf __attribute__((cleanup(buf_done), unused))
+
+void buf_add(struct buf *b, const void *data, size_t len);
+void buf_adds(struct buf *b, const char *s);
+void buf_addc(struct buf *b, char c);
+void buf_addf(struct buf *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Drop the first n bytes. */
+void buf_consume(struct buf *b, size_t n);
+/* The text, never NULL; the caller frees it.  *b is empty afterwards. */
+char *buf_steal(struct buf *b);
+void buf_done(struct buf *b);
+
+/* A list of strings that it owns; items[n] is NULL.  Zeroed is empty. */
+struct strv {
+	char **items;
+	size_t n;
+	size_t cap;
+};
+
+#define auto_strv __attribute__((cleanup(strv_done), unused))
+
+void strv_add(struct strv *v, const char *s);
+void strv_addf(struct strv *v, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+bool strv_has(const struct strv *v, const char *s);
+/* Add s unless it is there. */
+void strv_add_unique(struct strv *v, const char *s);
+void strv_sort(struct strv *v);      /* byte order */
+void strv_sort_nice(struct strv *v); /* str_nice_cmp */
+char *strv_join(const struct strv *v, const char *separator);
+void strv_done(struct strv *v);
+
+/* Split at each separator character; empty parts are kept. */
+void str_split(struct strv *ret_parts, const char *s, char separator);
+
+bool str_starts(const char *s, const char *prefix);
+bool str_ends(const char *s, const char *suffix);
+bool str_eq(const char *a, const char *b); /* NULL equals NULL only */
+
+/* Order in which numbers inside names count as numbers: node2 < node10. */
+int str_nice_cmp(const char *a, const char *b);
+
+/* The whole of s as a number; false when it is not one or does not fit. */
+bool str_to_int64(const char *s, int64_t *ret_value);
+bool str_to_double(const char *s, double *ret_value);
+
+/* A host or instance name: letters, digits, '-', '_', '.', at most 255 bytes,
+ * beginning with a letter or digit. */
+bool str_valid_hostname(const char *s);
+
+/* A file name without a folder: not empty, no '/', not "." or "..", at most
+ * 255 bytes, no control characters, no leading '-'. */
+bool str_valid_filename(const char *s);
+
+/* Whether s is valid UTF-8 of n bytes without NUL. */
+bool str_valid_utf8(const char *s, size_t n);
+
+#endif

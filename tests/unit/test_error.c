@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/base/error.h"
+
+Test(error, wrap_puts_the_context_in_front)
+{
+	struct error err;
+
+	cr_assert_eq(error_set(&err, ERR_EXEC, NULL, "disk %d is gone", 3), -1);
+	cr_assert_eq(error_wrap(&err, "Instance '%s'", "web1"), -1);
+	cr_assert_str_eq(err.text, "Instance 'web1': disk 3 is gone");
+	cr_assert_eq(err.kind, ERR_EXEC);
+}
+
+Test(error, set_may_use_its_own_text)
+{
+	struct error err;
+
+	error_set(&err, ERR_EXEC, NULL, "inner");
+	error_set(&err, ERR_PREREQ, ECODE_STATE, "outer (%s)", err.text);
+	cr_assert_str_eq(err.text, "outer (inner)");
+	cr_assert_str_eq(err.ecode, "wrong_state");
+}
+
+Test(error, long_text_is_cut_not_overrun)
+{
+	static char big[2 * ERROR_TEXT_MAX];
+	struct error err;
+
+	memset(big, 'x', sizeof(big) - 1);
+	error_set(&err, ERR_EXEC, NULL, "%s", big);
+	cr_assert_eq(strlen(err.text), ERROR_TEXT_MAX - 1);
+	error_wrap(&err, "ctx");
+	cr_assert_eq(strlen(err.text), ERROR_TEXT_MAX - 1);
+	error_wrap(&err, "%s", big);
+	cr_assert_eq(strlen(err.text), ERROR_TEXT_MAX - 1);
+}
+
+Test(error, kinds_are_found_by_ganetis_names)
+{
+	cr_assert_str_eq(error_kind_name(ERR_PREREQ), "OpPrereqError");
+	cr_assert_eq(error_kind_by_name("JobLost", ERR_SYSTEM), ERR_JOB_LOST);
+	cr_assert_eq(error_kind_by_name("Nonsense", ERR_LUXI), ERR_LUXI);
+	cr_assert_str_eq(error_ecode("wrong_input"), ECODE_INVAL);
+	cr_assert_null(error_ecode("other"));
+}
