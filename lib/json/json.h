@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* JSON on top of jansson: reading with limits, access that does not surprise,
+ * the two forms of writing. */
+#ifndef JSON_JSON_H
+#define JSON_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+
+/* jansson walks values recursively; more would not fit a task's stack. */
+#define JSON_DEPTH_MAX 100
+
+/* Parse text from outside: any JSON value, at most JSON_DEPTH_MAX deep, no
+ * duplicate keys, valid UTF-8.  NULL with ERR_REQUEST otherwise; never crashes
+ * and uses memory in proportion to len. */
+json_t *json_parse(const char *text, size_t len, struct error *err);
+
+/* Compact, keys in the order of insertion, UTF-8 as is.  To be freed. */
+char *json_text(const json_t *value);
+
+/* The same with sorted keys, for comparison and hashes. */
+char *json_text_sorted(const json_t *value);
+
+/* json_pack for formats of our own: a misfit is a bug and aborts. */
+json_t *json_make(const char *fmt, ...);
+
+/* json_unpack for input from outside: 0, or -1 and ERR_REQUEST naming `what`. */
+int json_scan(const json_t *value, struct error *err, const char *what,
+	      const char *fmt, ...);
+
+/* Member access that never fails: the fallback stands for a missing member and
+ * one of another kind.  Numbers: an integer is accepted where a real is asked,
+ * and a real without fraction where an integer is asked. */
+const char *json_str(const json_t *object, const char *key,
+		     const char *fallback);
+int64_t json_int(const json_t *object, const char *key, int64_t fallback);
+double json_num(const json_t *object, const char *key, double fallback);
+bool json_bool(const json_t *object, const char *key, bool fallback);
+/* Borrowed; NULL when missing or null. */
+const json_t *json_get(const json_t *object, const char *key);
+
+/* Set a member to a string; NULL becomes null. */
+void json_set_str(json_t *object, const char *key, const char *value);
+void json_set_int(json_t *object, const char *key, int64_t value);
+void json_set_bool(json_t *object, const char *key, bool value);
+
+/* An array of the strings, and back (members that are no strings are left
+ * out). */
+json_t *json_from_strv(const struct strv *v);
+void json_to_strv(const json_t *array, struct strv *ret_v);
+
+bool json_array_has_str(const json_t *array, const char *s);
+
+/* A new object: base with all members of over put on top (one level; both may
+ * be NULL). */
+json_t *json_overlay(const json_t *base, const json_t *over);
+
+/* Equal in value where 1 equals 1.0, as Python compares. */
+bool json_same(const json_t *a, const json_t *b);
+
+/* Read and parse a file of at most max bytes. */
+json_t *json_read_file(const char *path, size_t max, struct error *err);
+
+#endif
