@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* HTTPS requests from the loop (libcurl multi): mutual TLS, connections are
+ * kept, at most HTTPS_HANDSHAKES connections are being set up at once. */
+#ifndef EVENT_HTTPS_CLIENT_H
+#define EVENT_HTTPS_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
+
+#define HTTPS_HANDSHAKES 32
+#define HTTPS_REPLY_MAX (64u * 1024 * 1024)
+
+struct https_client;
+
+/* The files are PEM; client.pem's key and certificate for cert_file, server.pem
+ * for ca_file: the peer must show that very certificate (the name in it is not
+ * looked at, nodes are called by address).  cert_file may be NULL. */
+struct https_client *https_client_create(const char *cert_file,
+					 const char *ca_file,
+					 struct error *err);
+
+/* Running requests end with an error first. */
+void https_client_destroy(struct https_client *c);
+
+struct https_post {
+	const char *address; /* numeric */
+	int port;
+	const char *path;	    /* "/node_info" */
+	const char *const *headers; /* "Name: value"..., NULL; may be NULL */
+	unsigned timeout_ms;	    /* whole request */
+	unsigned connect_timeout_ms; /* 0: HTTPS default of 5 s */
+};
+
+/* Start a POST; on_reply is called from the loop exactly once: status and the
+ * body (borrowed, NUL-terminated), or status 0 and err.  Everything in *post is
+ * copied. */
+void https_post(struct https_client *c, const struct https_post *post,
+		char *body STEALS, size_t len,
+		void (*on_reply)(void *arg, int status, const char *body,
+				 size_t len, const struct error *err),
+		void *arg);
+
+/* The same for a task: 0 with *ret_body to be freed, or -1. */
+WAITS int https_post_wait(struct https_client *c, const struct https_post *post,
+			  char *body STEALS, size_t len, int *ret_status,
+			  char **ret_body, size_t *ret_len, struct error *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An HTTPS server on the loop (libmicrohttpd), one task per request.
+ *
+ * Limits: bodies of at most body_max bytes, headers of HTTPS_HEADER_MAX, at
+ * most connections_max connections (connections_per_ip_max from one address),
+ * HTTPS_IDLE_S seconds without a byte end one, at most requests_max requests
+ * run at once, the others wait. */
+#ifndef EVENT_HTTPS_SERVER_H
+#define EVENT_HTTPS_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
+
+struct https_server; /* private */
+
+struct https_request {
+	const char *method;
+	const char *path; /* without the query string */
+	const char *body; /* NUL-terminated */
+	size_t body_len;
+	const char *peer_ip;
+	const char *peer_digest; /* tls.h; NULL without client certificate */
+
+	/* The reply, filled by https_reply(); without one it is 500. */
+	int status;
+	char *reply;
+	size_t reply_len;
+	const char *reply_type;
+
+	struct https_call *call; /* private */
+};
+
+struct https_server_config {
+	const char *address; /* numeric IPv4 or IPv6 */
+	int port;
+	const char *cert_file; /* PEM: our certificate and key */
+	const char *ca_file;   /* client certificates must be signed by it;
+				* NULL: none is asked for */
+	size_t body_max;
+	unsigned connections_max, connections_per_ip_max, requests_max;
+
+	/* Asked on every request before its body is read, with the verified
+	 * peer's digest (never NULL when ca_file is set): may it go on?
+	 * Otherwise 403. May be NULL. */
+	bool (*allowed)(void *arg, const char *digest);
+
+	/* Runs in a task of its own. */
+	WAITS void (*handle)(void *arg, struct https_request *request);
+	void *arg;
+};
+
+/* Value of a request header, NULL if absent.  Only inside handle(). */
+const char *https_header(const struct https_request *request, const char *name);
+
+/* Set the answer; body is freed by the server. */
+void https_reply(struct https_request *request, int status, const char *type,
+		 char *body STEALS, size_t len);
+
+/* Listen.  *config is copied, its strings too. */
+struct https_server *https_server_create(const struct https_server_config *config,
+					 struct error *err);
+
+/* Read cert_file and ca_file again; existing connections go on. */
+int https_server_reload(struct https_server *s, struct error *err);
+
+/* Stop listening, wait for running requests, free s; done() is called from the
+ * loop when everything is closed (may be NULL). */
+void https_server_destroy(struct https_server *s, void (*done)(void *arg),
+			  void *arg);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Run a program and wait for it: argv arrays only, never a shell.
+ *
+ * Each program gets a process group of its own; at the time limit the whole
+ * group is killed.  Output is capped; what is over the cap is read and dropped
+ * and marked.  At most PROC_MAX programs start at once, others wait, because
+ * uv_spawn holds the loop until the exec. */
+#ifndef EVENT_PROC_H
+#define EVENT_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/event/task.h"
+
+#define PROC_MAX 32
+#define PROC_OUTPUT_MAX (1024 * 1024)
+
+struct proc_spec {
+	const char *const *argv; /* argv[0]: a path, or a name found in PATH */
+	const char *const *env;	 /* "K=V"..., NULL: ours is inherited */
+	const char *cwd;	 /* NULL: ours */
+	const char *input;	 /* to stdin; NULL: /dev/null */
+	size_t input_len;
+	unsigned timeout_ms;   /* 0: none */
+	size_t output_max;     /* of each stream; 0: PROC_OUTPUT_MAX */
+	bool merge_stderr;     /* both streams into out, as they come */
+	const char *output_file; /* append both there instead (mode 0600) */
+	bool detached; /* survives us and its output goes to /dev/null or
+			* output_file; proc_run then returns at once */
+};
+
+struct proc_result {
+	int pid;
+	int status; /* exit code; -1 if it ended by a signal */
+	int signal;
+	bool timed_out;
+	bool truncated;
+	char *out; /* NUL-terminated, never NULL after success */
+	size_t out_len;
+	char *err;
+	size_t err_len;
+};
+
+#define auto_proc __attribute__((cleanup(proc_result_done), unused))
+
+/* 0 when the program ran, however it ended; -1 when it could not be started.
+ * *ret is then zeroed.  Free it with proc_result_done(). */
+WAITS int proc_run(const struct proc_spec *spec, struct proc_result *ret,
+		   struct error *err);
+void proc_result_done(struct proc_result *r);
+
+/* Run argv (ended by NULL) and fail with its stderr unless it exits with 0. */
+WAITS int proc_check(const char *const *argv, unsigned timeout_ms,
+		     struct error *err);
+
+#endif

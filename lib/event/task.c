@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tasks are threads that hand one token of control around with semaphores.
+ * Ended tasks keep their thread in a pool, because starting a thread costs
+ * more than most jobs. */
+#include "lib/event/task.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/mem.h"
+#include "lib/event/timer.h"
+
+/* Idle threads kept for reuse: as many as jobs run at once by default, twice. */
+#define POOL_MAX 40
+
+struct task {
+	struct list link; /* in ready, returning or pool */
+	struct list all;  /* in tasks.all while it runs */
+	uv_thread_t thread;
+	uv_sem_t go; /* posted to hand control to this task */
+	task_fn *fn;
+	void *arg;
+	void *owner;
+	bool queued;  /* in ready, or about to run in this round */
+	bool outside; /* between task_leave() and task_enter() */
+	bool done;    /* fn returned */
+	bool killed;  /* leave at once */
+	bool quit;    /* in the pool: end the thread */
+	char name[32];
+};
+
+/* The mutex guards `returning` alone; all else belongs to whoever has
+ * control. */
+static struct {
+	uv_idle_t idle; /* active while `ready` is not empty */
+	uv_async_t async;
+	uv_sem_t back; /* posted to hand control back to the loop */
+	uv_mutex_t mutex;
+	struct list ready;
+	struct list returning; /* tasks that want to enter again */
+	struct list all;
+	struct list pool;
+	size_t n_all, n_pool;
+	void *loop_owner; /* owner tag while the loop itself runs */
+	bool simulated;
+} sched;
+
+static _Thread_local struct task *self;
+
+static void on_idle(uv_idle_t *idle);
+
+/* Let t run in the next round.  Idempotent. */
+static void wake(struct task *t)
+{
+	if (t->queued || t->outside)
+		return;
+	t->queued = true;
+	list_append(&sched.ready, &t->link);
+	uv_idle_start(&sched.idle, on_idle);
+}
+
+static void thread_end(struct task *t)
+{
+	uv_thread_join(&t->thread);
+	uv_sem_destroy(&t->go);
+	free(t);
+}
+
+static void task_ended(struct task *t)
+{
+	list_remove(&t->all);
+	sched.n_all--;
+	if (t->killed) {
+		thread_end(t);
+		return;
+	}
+	if (sched.n_pool >= POOL_MAX) {
+		t->quit = true;
+		uv_sem_post(&t->go);
+		thread_end(t);
+		return;
+	}
+	list_append(&sched.pool, &t->link);
+	sched.n_pool++;
+}
+
+/* Hand control to t and take it back when t waits, leaves or ends. */
+static void run(struct task *t)
+{
+	uv_sem_post(&t->go);
+	uv_sem_wait(&sched.back);
+	if (t->done)
+		task_ended(t);
+}
+
+/* Run what is ready now; what becomes ready meanwhile waits for the next
+ * round, so that a busy task cannot starve I/O. */
+static void on_idle(uv_idle_t *idle)
+{
+	struct list round;
+
+	list_move_all(&round, &sched.ready);
+	while (!list_empty(&round)) {
+		struct task *t = container_of(round.next, struct task, link);
+		list_remove(&t->link);
+		t->queued = false;
+		run(t);
+	}
+	if (list_empty(&sched.ready))
+		uv_idle_stop(idle);
+}
+
+static void on_async(uv_async_t *async)
+{
+	struct list came;
+
+	(void)async;
+	uv_mutex_lock(&sched.mutex);
+	list_move_all(&came, &sched.returning);
+	uv_mutex_unlock(&sched.mutex);
+	while (!list_empty(&came)) {
+		struct task *t = container_of(came.next, struct task, link);
+		list_remove(&t->link);
+		t->outside = false;
+		wake(t);
+	}
+}
+
+static void leave_if_killed(void)
+{
+	if (!self->killed)
+		return;
+	/* Cleanup attributes run, which may log and free but not wait. */
+	pthread_exit(NULL);
+}
+
+/* Give control to the loop until it is our turn again. */
+static void park(void)
+{
+	assert(!self->killed);
+	uv_sem_post(&sched.back);
+	uv_sem_wait(&self->go);
+	leave_if_killed();
+}
+
+/* Runs also when the task leaves through pthread_exit(). */
+static void on_thread_exit(void *arg)
+{
+	struct task *t = arg;
+
+	t->done = true;
+	uv_sem_post(&sched.back);
+}
+
+static void run_killable(struct task *t)
+{
+	pthread_cleanup_push(on_thread_exit, t);
+	t->fn(t->arg);
+	pthread_cleanup_pop(0);
+}
+
+static void task_main(void *arg)
+{
+	struct task *t = arg;
+
+	self = t;
+	for (;;) {
+		uv_sem_wait(&t->go);
+		if (t->quit)
+			return;
+		if (t->killed) { /* before its first run */
+			on_thread_exit(t);
+			return;
+		}
+		run_killable(t);
+		on_thread_exit(t);
+	}
+}
+
+const char *task_name(void)
+{
+	return self == NULL ? NULL : self->name;
+}
+
+void task_set_name(const char *name)
+{
+	snprintf(self->name, sizeof(self->name), "%s", name);
+}
+
+void tasks_init(uv_loop_t *loop)
+{
+	uv_idle_init(loop, &sched.idle);
+	uv_async_init(loop, &sched.async, on_async);
+	uv_sem_init(&sched.back, 0);
+	uv_mutex_init(&sched.mutex);
+	list_init(&sched.ready);
+	list_init(&sched.returning);
+	list_init(&sched.all);
+	list_init(&sched.pool);
+	timers_init(loop);
+	log_set_context(task_name);
+}
+
+uv_loop_t *tasks_loop(void)
+{
+	return sched.idle.loop;
+}
+
+size_t tasks_count(void)
+{
+	return sched.n_all;
+}
+
+void tasks_close(void)
+{
+	assert(sched.n_all == 0);
+	while (!list_empty(&sched.pool)) {
+		struct task *t =
+			container_of(sched.pool.next, struct task, link);
+		list_remove(&t->link);
+		t->quit = true;
+		uv_sem_post(&t->go);
+		thread_end(t);
+	}
+	sched.n_pool = 0;
+	timers_close();
+	uv_close((uv_handle_t *)&sched.idle, NULL);
+	uv_close((uv_handle_t *)&sched.async, NULL);
+}
+
+void tasks_set_simulated(bool simulated)
+{
+	sched.simulated = simulated;
+}
+
+static struct task *task_new(void)
+{
+	uv_thread_options_t options = {
+		.flags = UV_THREAD_HAS_STACK_SIZE,
+		.stack_size = TASK_STACK,
+	};
+	struct task *t;
+	int rc;
+
+	if (!list_empty(&sched.pool)) {
+		/* The last one's stack is the warmest. */
+		t = container_of(sched.pool.prev, struct task, link);
+		list_remove(&t->link);
+		sched.n_pool--;
+		return t;
+	}
+	t = xalloc(sizeof(*t));
+	list_init(&t->link);
+	list_init(&t->all);
+	uv_sem_init(&t->go, 0);
+	rc = uv_thread_create_ex(&t->thread, &options, task_main, t);
+	if (rc != 0) {
+		fprintf(stderr, "cannot start a thread: %s\n", uv_strerror(rc));
+		abort();
+	}
+	return t;
+}
+
+void task_spawn(const char *name, task_fn *fn, void *arg)
+{
+	struct task *t = task_new();
+
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	t->fn = fn;
+	t->arg = arg;
+	t->owner = task_owner();
+	t->done = false;
+	list_append(&sched.all, &t->all);
+	sched.n_all++;
+	wake(t);
+}
+
+void *task_owner(void)
+{
+	return self == NULL ? sched.loop_owner : self->owner;
+}
+
+void task_set_owner(void *owner)
+{
+	if (self == NULL)
+		sched.loop_owner = owner;
+	else
+		self->owner = owner;
+}
+
+void tasks_kill(void *owner)
+{
+	struct task *t, *tmp;
+
+	assert(self == NULL || self->owner != owner);
+	list_each_safe (t, tmp, &sched.all, all) {
+		if (t->owner != owner || t->done)
+			continue;
+		assert(!t->outside);
+		t->killed = true;
+		list_remove(&t->link);
+		run(t);
+	}
+}
+
+struct waiter {
+	struct list link; /* in cond.waiters */
+	struct task *task;
+};
+
+static void waiter_remove(struct waiter *w)
+{
+	list_remove(&w->link);
+}
+
+void cond_init(struct cond *c)
+{
+	list_init(&c->waiters);
+}
+
+void cond_wait(struct cond *c)
+{
+	/* The attribute serves tasks_kill(), which unwinds from park(). */
+	__attribute__((cleanup(waiter_remove)))
+	struct waiter w = {.task = self};
+
+	assert(self != NULL);
+	list_append(&c->waiters, &w.link);
+	park();
+}
+
+struct alarm {
+	struct timer timer;
+	struct task *task;
+	bool rang;
+};
+
+static void on_alarm(struct timer *timer)
+{
+	struct alarm *a = container_of(timer, struct alarm, timer);
+
+	a->rang = true;
+	wake(a->task);
+}
+
+static void alarm_off(struct alarm *a)
+{
+	timer_stop(&a->timer);
+}
+
+bool cond_wait_until(struct cond *c, int64_t deadline_us)
+{
+	__attribute__((cleanup(alarm_off))) struct alarm a = {
+		.timer.fired = on_alarm,
+		.task = self,
+	};
+
+	timer_start(&a.timer, deadline_us);
+	cond_wait(c);
+	return !a.rang;
+}
+
+void cond_signal(struct cond *c)
+{
+	struct waiter *w;
+
+	list_each (w, &c->waiters, link)
+		wake(w->task);
+}
+
+void task_leave(void)
+{
+	assert(self != NULL);
+	if (sched.simulated)
+		return;
+	self->outside = true;
+	uv_sem_post(&sched.back);
+}
+
+void task_enter(void)
+{
+	struct task *t = self;
+
+	if (sched.simulated)
+		return;
+	uv_mutex_lock(&sched.mutex);
+	list_append(&sched.returning, &t->link);
+	uv_mutex_unlock(&sched.mutex);
+	uv_async_send(&sched.async);
+	uv_sem_wait(&t->go);
+}
+
+void task_sleep(unsigned ms)
+{
+	int64_t deadline = clock_mono_us() + (int64_t)ms * 1000;
+	struct cond never;
+
+	cond_init(&never);
+	while (cond_wait_until(&never, deadline))
+		;
+}
+
+void task_yield(void)
+{
+	wake(self);
+	park();
+}

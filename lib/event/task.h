@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tasks: sequential code on the event loop.
+ *
+ * A task is a function that may wait: for an RPC, a lock, a timer, a child
+ * process.  It has a stack of its own (a thread from a pool), but at any moment
+ * either the loop or one single task runs; the others are parked.  Control
+ * moves only inside the functions marked WAITS.  So code between two waits is
+ * atomic: no other module needs a mutex, and a borrowed pointer stays good
+ * until the next wait.
+ *
+ * A task waits for a condition of some object, never for another task:
+ *
+ *	while (!request->done)
+ *		cond_wait(&request->changed);
+ *
+ * Everything here except task_leave()/task_enter() is for whoever has control:
+ * a callback of the loop or the running task.
+ *
+ * Stacks are TASK_STACK bytes: no large arrays on them.
+ */
+#ifndef EVENT_TASK_H
+#define EVENT_TASK_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "lib/base/list.h"
+
+#define WAITS /* marks a function that gives control away */
+#define TASK_STACK (512 * 1024)
+
+typedef void task_fn(void *arg);
+
+/* Once per process, before anything else here; loop outlives the tasks. */
+void tasks_init(uv_loop_t *loop);
+
+/* The loop of this process. */
+uv_loop_t *tasks_loop(void);
+
+/* How many tasks have not ended. */
+size_t tasks_count(void);
+
+/* To be called when no task is left; ends the pooled threads. */
+void tasks_close(void);
+
+/* In the simulation task_leave() and task_enter() do nothing, so that the
+ * order of all work depends on the seed alone. */
+void tasks_set_simulated(bool simulated);
+
+/* Start fn(arg) as a task; it ends when fn returns.  Tasks first run in the
+ * order in which they were spawned.  A task belongs to the owner of its
+ * spawner (see task_set_owner). */
+void task_spawn(const char *name, task_fn *fn, void *arg);
+
+/* The name of the running task, NULL on the loop. */
+const char *task_name(void);
+
+/* Rename the running task (it shows in the log and in gdb). */
+void task_set_name(const char *name);
+
+/* The owner tag of what runs now (a task, or what the loop calls); the
+ * simulation has one a master. */
+void *task_owner(void);
+void task_set_owner(void *owner);
+
+/* Simulation only: end all tasks of owner as kill -9 would.  Each is resumed
+ * once and leaves through pthread_exit(), so that cleanup attributes run but
+ * nothing else; it must not be called from one of them. */
+void tasks_kill(void *owner);
+
+/* Something that tasks can wait for to change. */
+struct cond {
+	struct list waiters;
+};
+
+void cond_init(struct cond *c);
+WAITS void cond_wait(struct cond *c);
+
+/* As cond_wait, at most until the deadline (clock_mono_us); false when it
+ * passed. */
+WAITS bool cond_wait_until(struct cond *c, int64_t deadline_us);
+
+/* Make all who wait for c runnable; they run in the order of their waits. */
+void cond_signal(struct cond *c);
+
+WAITS void task_sleep(unsigned ms);
+
+/* Let everybody else who is ready run once. */
+WAITS void task_yield(void);
+
+/* Between these two the task runs beside the loop, for calls that block
+ * (fsync, sqlite, libssh2).  It must not touch anything shared meanwhile. */
+void task_leave(void);
+WAITS void task_enter(void);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Timers: one callback at a deadline of clock_mono_us().  Real time runs on one
+ * uv timer; in the simulation timers_advance() moves the time. */
+#ifndef EVENT_TIMER_H
+#define EVENT_TIMER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/list.h"
+
+struct timer {
+	void (*fired)(struct timer *t); /* set before timer_start */
+
+	/* Private to timer.c. */
+	int64_t deadline_us;
+	uint64_t order; /* of equal deadlines the first started fires first */
+	size_t slot;	/* 1 + its place in the heap; 0: not running */
+	void *owner;	/* task_owner() when started, set again when it fires */
+};
+
+/* Call t->fired(t) from the loop at the deadline, once.  A running timer is
+ * moved.  *t may be freed after it fired or after timer_stop(). */
+void timer_start(struct timer *t, int64_t deadline_us);
+void timer_stop(struct timer *t); /* idempotent; zeroed timers too */
+static inline bool timer_running(const struct timer *t)
+{
+	return t->slot != 0;
+}
+
+/* Called by tasks_init() and tasks_close(). */
+struct uv_loop_s;
+void timers_init(struct uv_loop_s *loop);
+void timers_close(void);
+
+/* Simulation: from now on the deadlines are of a virtual clock, which
+ * clock_replace() has been given; nothing fires by itself. */
+void timers_set_simulated(bool simulated);
+/* The earliest deadline, or -1. */
+int64_t timers_next(void);
+/* Fire one timer whose deadline is <= now (clock_mono_us); false if none. */
+bool timers_fire_one(void);
+
+#endif
