@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The client side of LUXI, blocking: for programs without a loop (gnt-*,
+ * rapi's tests, the watcher).  Framing and methods: doc/protocol/luxi.md. */
+#ifndef CLIENT_LUXI_H
+#define CLIENT_LUXI_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+
+struct luxi;
+
+/* Connect to the socket; ERR_LUXI when nobody listens there. */
+struct luxi *luxi_connect(const char *socket_path, struct error *err);
+void luxi_close(struct luxi *l);
+
+/* One request; args is a list.  The result, to be freed; NULL with *err of the
+ * class that the master sent (kind, ecode and text), ERR_LUXI on trouble with
+ * the connection.  Connects anew and tries once more if the peer closed an
+ * idle connection before the request was sent. */
+json_t *luxi_call(struct luxi *l, const char *method, json_t *args STEALS,
+		  struct error *err);
+
+/* As ["Class", [args]] travels (also "result" of a failed opcode). */
+json_t *luxi_error_pack(const struct error *err);
+void luxi_error_unpack(const json_t *value, struct error *ret_err);
+
+#endif

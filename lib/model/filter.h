@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The query language (inventory/luxi.md section 4): the nested lists that
+ * travel, and the text form of the command line. */
+#ifndef MODEL_FILTER_H
+#define MODEL_FILTER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+
+struct filter; /* compiled */
+
+/* Compile; NULL filter (or JSON null) is one that lets all pass.  known() says
+ * whether a field exists and of which kind it is. */
+enum filter_kind { FILTER_OTHER, FILTER_HOSTNAME, FILTER_TIMESTAMP };
+struct filter *filter_compile(const json_t *value,
+			      bool (*known)(void *arg, const char *field,
+					    enum filter_kind *ret_kind),
+			      void *arg, struct error *err);
+void filter_free(struct filter *f);
+
+/* The fields it reads. */
+const struct strv *filter_fields(const struct filter *f);
+
+/* Evaluate on one object: get() gives the value of a field, borrowed until the
+ * next call, or NULL where there is no data, which lets the row pass.  1, 0, or
+ * -1 with ERR_PARAMETER (types that do not compare). */
+int filter_match(const struct filter *f,
+		 const json_t *(*get)(void *arg, const char *field), void *arg,
+		 struct error *err);
+
+/* If it is only (or-ed) equalities on `field`: the values, in order, in *ret
+ * and true. */
+bool filter_names(const json_t *value, const char *field, struct strv *ret);
+
+/* Does a command-line argument look like a filter, and its translation
+ * (to be freed). */
+bool filter_text_is_filter(const char *text);
+json_t *filter_from_text(const char *text, struct error *err);
+
+/* The filter for a list of names on name_field: globs where use_globs and a
+ * name has * or ?, equality otherwise; JSON null without names. */
+json_t *filter_from_names(const struct strv *names, const char *name_field,
+			  bool use_globs);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parameters: defaults -> cluster -> group -> node or instance
+ * (inventory/params.md).  All results are new objects, to be freed. */
+#ifndef MODEL_PARAMS_H
+#define MODEL_PARAMS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+
+/* --- what a new cluster starts with --- */
+json_t *params_default_hv(const char *hypervisor); /* NULL if unknown */
+json_t *params_default_hvparams(void); /* {hypervisor: {...}} for all six */
+json_t *params_default_be(void);
+json_t *params_default_nic(void);
+json_t *params_default_nd(void);
+json_t *params_default_diskparams(void); /* {template: {...}} */
+json_t *params_default_ipolicy(void);
+
+/* --- filled values; objects are those of the configuration --- */
+json_t *params_fill_hv(const json_t *cluster, const char *hypervisor,
+		       const char *os, const json_t *custom);
+json_t *params_fill_be(const json_t *cluster, const json_t *custom);
+json_t *params_fill_nic(const json_t *cluster, const json_t *custom);
+json_t *params_fill_nd(const json_t *cluster, const json_t *group,
+		       const json_t *node);
+json_t *params_fill_disk(const json_t *cluster, const json_t *group,
+			 const char *template);
+json_t *params_fill_ipolicy(const json_t *cluster, const json_t *group);
+json_t *params_fill_os(const json_t *cluster, const char *os,
+		       const json_t *custom);
+json_t *params_fill_hv_state(const json_t *cluster, const json_t *node,
+			     const char *hypervisor);
+
+/* --- checks and updates of customised parameters (opcodes) ---
+ * Check names and types and turn accepted spellings into values ("true", "1g");
+ * the value "default" removes the entry.  *ret is base updated with changes;
+ * ERR_TYPE or ERR_PREREQ otherwise. */
+int params_update_hv(const char *hypervisor, const json_t *base,
+		     const json_t *changes, json_t **ret, struct error *err);
+int params_update_be(const json_t *base, const json_t *changes, json_t **ret,
+		     struct error *err);
+int params_update_nic(const json_t *base, const json_t *changes, json_t **ret,
+		      struct error *err);
+int params_update_nd(const json_t *base, const json_t *changes, json_t **ret,
+		     struct error *err);
+int params_update_disk(const char *template, const json_t *base,
+		       const json_t *changes, json_t **ret, struct error *err);
+int params_check_ipolicy(const json_t *ipolicy, bool is_cluster,
+			 struct error *err);
+
+/* Is the hypervisor one of the six, the template one of the nine? */
+bool params_is_hypervisor(const char *name);
+bool params_is_disk_template(const char *name);
+bool params_template_is_file(const char *name);	    /* file, sharedfile, gluster */
+bool params_template_is_mirrored(const char *name); /* drbd or external: can
+						      * fail over */
+bool params_template_is_ext_mirrored(const char *name);
+
+/* Names of all hypervisors / all templates, NULL ends. */
+const char *const *params_hypervisors(void);
+const char *const *params_disk_templates(void);
+
+/* Violations of the policy by one instance: its numbers against minmax, std
+ * not used; adds sentences like Ganeti's to ret. Specs: memory, vcpus, disk
+ * count, each disk's size (MiB), nic count, spindle use; template. */
+struct strv;
+struct params_spec {
+	int64_t memory, vcpus, disk_count, nic_count, spindle_use;
+	const int64_t *disk_sizes;
+	size_t n_disk_sizes;
+	const char *disk_template;
+};
+void params_ipolicy_violations(const json_t *ipolicy,
+			       const struct params_spec *spec,
+			       struct strv *ret_sentences);
+
+#endif

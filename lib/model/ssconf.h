@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The ssconf files: what every node knows of the cluster (inventory/config.md
+ * section 2). */
+#ifndef MODEL_SSCONF_H
+#define MODEL_SSCONF_H
+
+#include <jansson.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+#include "lib/model/paths.h"
+
+#define SSCONF_MAX (128 * 1024)
+
+/* All ssconf values of a configuration (the whole document as in config.data):
+ * {key: text}, as the node call write_ssconf_files carries them; without the
+ * trailing newline.  To be freed. */
+json_t *ssconf_values(const json_t *config);
+
+/* Read one value on this node, without the newline, to be freed; NULL when it
+ * is not there. */
+char *ssconf_read(const struct paths *p, const char *key);
+void ssconf_read_lines(const struct paths *p, const char *key,
+		       struct strv *ret);
+
+/* Write the files of values on this node, each atomically, mode 0444, under
+ * the ssconf lock. */
+int ssconf_write(const struct paths *p, const json_t *values,
+		 struct error *err);
+
+/* The primary IP of a node by its name, from node_primary_ips; NULL. */
+char *ssconf_node_ip(const struct paths *p, const char *node_name);
+
+#endif

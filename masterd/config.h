@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The configuration: config.data in memory, the one truth of the cluster.
+ *
+ * Objects are JSON documents that never change: a change puts a new one in the
+ * place of the old, which lives on for whoever holds a reference
+ * (json_incref).  Borrowed pointers are good until the next wait.  A change is
+ * in memory at once; config_commit() returns when it is safe: config.data is on
+ * disk and the candidates have it.  Many changes share one write.
+ */
+#ifndef MASTERD_CONFIG_H
+#define MASTERD_CONFIG_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/disk.h"
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+#include "lib/event/task.h"
+#include "lib/model/paths.h"
+
+/* The containers of config.data; objects in them are found by UUID. */
+enum config_kind {
+	CONFIG_NODE,
+	CONFIG_GROUP,
+	CONFIG_INSTANCE,
+	CONFIG_DISK,
+	CONFIG_NETWORK,
+	CONFIG_FILTER,
+	CONFIG_KIND_COUNT
+};
+
+struct config;
+
+/* Called in a task of the configuration's own after each durable write: bring
+ * config.data's text to the candidates, and the ssconf values to all nodes if
+ * they changed (NULL if not).  Returns when every reachable node answered. */
+typedef WAITS void config_distribute_fn(void *arg, const char *text, size_t len,
+					const json_t *ssconf);
+
+/* Read config.data; NULL with ERR_CONFIG. fatal() is called when a write
+ * fails: the daemon must go down. */
+struct config *config_load(struct disk *disk, const struct paths *paths,
+			   struct error *err);
+void config_free(struct config *c);
+void config_set_distribute(struct config *c, config_distribute_fn *fn,
+			   void *arg);
+void config_set_fatal(struct config *c,
+		      void (*fatal)(void *arg, const struct error *err),
+		      void *arg);
+
+/* --- reading --- */
+
+const json_t *config_cluster(const struct config *c);
+int64_t config_serial(const struct config *c);
+/* The whole document, assembled; to be freed.  References, no copies. */
+json_t *config_document(const struct config *c);
+
+/* By UUID; NULL if unknown. */
+const json_t *config_get(const struct config *c, enum config_kind kind,
+			 const char *uuid);
+/* By name (nodes, groups, instances, networks): exact, or for nodes and
+ * instances a prefix up to a dot that fits only one ("node1"); NULL otherwise.
+ * A UUID is found too. */
+const json_t *config_find(const struct config *c, enum config_kind kind,
+			  const char *name);
+/* As config_find, but ERR_PREREQ/ECODE_NOENT "Node 'x' not known" instead of
+ * NULL. */
+const json_t *config_expect(const struct config *c, enum config_kind kind,
+			    const char *name, struct error *err);
+
+/* All objects of a kind {uuid: object}, for json_object_foreach. */
+const json_t *config_all(const struct config *c, enum config_kind kind);
+/* UUIDs in nice order of the objects' names. */
+void config_sorted(const struct config *c, enum config_kind kind,
+		   struct strv *ret_uuids);
+
+/* The name of the object, or the UUID itself if it is not there. */
+const char *config_name(const struct config *c, enum config_kind kind,
+			const char *uuid);
+
+/* --- derived --- */
+
+const json_t *config_master(const struct config *c); /* its node object */
+bool config_is_master(const struct config *c, const char *node_uuid);
+/* UUIDs of instances that have the node as primary / as secondary. */
+void config_node_primaries(const struct config *c, const char *node_uuid,
+			   struct strv *ret);
+void config_node_secondaries(const struct config *c, const char *node_uuid,
+			     struct strv *ret);
+void config_group_nodes(const struct config *c, const char *group_uuid,
+			struct strv *ret);
+/* Secondary nodes of an instance (from its DRBD disks; mostly none). */
+void config_instance_secondaries(const struct config *c, const json_t *instance,
+				 struct strv *ret);
+/* The template of its disks, "diskless" without. */
+const char *config_instance_template(const struct config *c,
+				     const json_t *instance);
+/* Its disk objects, a new array; to be freed. */
+json_t *config_instance_disks(const struct config *c, const json_t *instance);
+/* How many nodes are candidates, could be, and should be (pool size bound by
+ * those that can). */
+void config_candidate_stats(const struct config *c, size_t *ret_now,
+			    size_t *ret_max, size_t *ret_should);
+
+/* --- changing: in memory at once, to be followed by config_commit --- */
+
+/* Insert or replace an object (by its "uuid"); sets serial_no, mtime (and ctime
+ * of a new one).  Returns the stored object, borrowed. */
+const json_t *config_put(struct config *c, enum config_kind kind,
+			 json_t *object STEALS);
+void config_remove(struct config *c, enum config_kind kind, const char *uuid);
+void config_put_cluster(struct config *c, json_t *cluster STEALS);
+
+/* Make a copy to change and put: shallow, members are shared (replace them,
+ * do not change them). */
+json_t *config_edit(const json_t *object);
+
+/* Wait until everything changed so far is safe. */
+WAITS int config_commit(struct config *c, struct error *err);
+
+/* Write and distribute all of it again, also what did not change
+ * (gnt-cluster redist-conf). */
+WAITS int config_redistribute(struct config *c, struct error *err);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Logical units: what an opcode does.
+ *
+ * An LU is a struct that begins with struct lu, and a struct lu_class with its
+ * functions.  exec.c runs it: expand (name the locks), get all locks at once
+ * (and expand anew if the configuration changed meanwhile and the wants are
+ * others), check (prerequisites; nothing is changed yet), pre hooks, exec,
+ * post hooks, locks back.
+ *
+ * To write one: a file in masterd/lu/, the class in its table, a line in
+ * masterd/lu_classes.c.
+ */
+#ifndef MASTERD_LU_H
+#define MASTERD_LU_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+#include "lib/event/task.h"
+#include "lib/model/opcode.h"
+#include "masterd/config.h"
+#include "masterd/master.h"
+#include "masterd/noderpc.h"
+#include "queue/locks.h"
+#include "queue/queue.h"
+
+struct lu_class;
+
+struct lu {
+	struct master *m;
+	struct queue_run *run;
+	const struct lu_class *class;
+	const void *op; /* struct op_<name> */
+	struct op_common common;
+	uint64_t job_id;
+
+	/* Private to exec.c. */
+	struct lu_locks *locks;
+	struct lu_keep *keep;
+};
+
+struct lu_class {
+	const struct op_class *op;
+	size_t size; /* of the LU's own struct */
+
+	/* NULL: no hooks.  object_type: INSTANCE NODE GROUP NETWORK CLUSTER */
+	const char *hook_path;
+	const char *object_type;
+
+	bool exclusive_bgl;
+
+	/* Say which locks are needed, with lu_want().  May be called again
+	 * after a wait for locks.  No waits, no changes.  NULL: none. */
+	int (*expand)(struct lu *lu, struct error *err);
+
+	/* Prerequisites, with the locks held. NULL: none. */
+	WAITS int (*check)(struct lu *lu, struct error *err);
+
+	/* Variables for hooks, keys without the GANETI_ prefix; GANETI_OP_TARGET
+	 * is "OP_TARGET".  Called before exec and (for the POST_ ones) after. */
+	void (*hook_env)(struct lu *lu, json_t *ret_env);
+	/* UUIDs of nodes for the pre and the post phase. */
+	void (*hook_nodes)(struct lu *lu, struct strv *ret_pre,
+			   struct strv *ret_post);
+
+	/* Do it.  The result (JSON null for none), NULL with err. */
+	WAITS json_t *(*exec)(struct lu *lu, struct error *err);
+
+	/* Free what the struct owns; called always. NULL: nothing. */
+	void (*done)(struct lu *lu);
+};
+
+/* --- for expand --- */
+
+/* Want a lock; a second want of the same lock makes it exclusive if either is. */
+void lu_want(struct lu *lu, enum lock_level level, const char *name,
+	     bool exclusive);
+void lu_want_all(struct lu *lu, enum lock_level level, bool exclusive);
+
+/* The object by name (as config_expect), kept alive until the LU ends, so that
+ * it survives waits.  It does not follow later changes: ask again for that. */
+const json_t *lu_instance(struct lu *lu, const char *name, struct error *err);
+const json_t *lu_node(struct lu *lu, const char *name, struct error *err);
+const json_t *lu_group(struct lu *lu, const char *name, struct error *err);
+/* Keep any object alive until the LU ends. */
+const json_t *lu_keep(struct lu *lu, const json_t *object);
+/* A string that lives as long as the LU. */
+const char *lu_keep_str(struct lu *lu, char *s STEALS);
+
+/* --- for check and exec --- */
+
+/* Give back before the end what is not needed any more (all of a level). */
+void lu_release(struct lu *lu, enum lock_level level);
+/* Give back the locks of a level except those of these names. */
+void lu_release_but(struct lu *lu, enum lock_level level,
+		    const struct strv *names);
+
+/* The job's log as Ganeti's: feedback is the bare text, info and warn get
+ * " - INFO: " and " - WARNING: " in front. */
+void lu_feedback(struct lu *lu, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void lu_info(struct lu *lu, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void lu_warn(struct lu *lu, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Submit jobs from an LU; the result to return: {"jobs": [[true, id], ...]}
+ * with the other members of `other` (may be NULL). jobs: list of lists of
+ * opcodes. */
+WAITS json_t *lu_submit_jobs(struct lu *lu, const json_t *jobs STEALS,
+			     json_t *other STEALS, struct error *err);
+
+/* Call one node by UUID. */
+WAITS json_t *lu_call(struct lu *lu, const char *node_uuid,
+		      const char *procedure, json_t *args STEALS,
+		      struct error *err);
+
+/* --- for exec.c and tests --- */
+
+const struct lu_class *lu_class_find(const char *op_id);
+
+/* As queue_hooks.run_op and check_op, arg is the master. */
+WAITS json_t *exec_run_op(void *master, struct queue_run *run,
+			  struct error *err);
+json_t *exec_check_op(void *master, const json_t *op, char **ret_summary,
+		      struct error *err);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls to the node daemons (inventory/noderpc.csv, doc/protocol/noderpc.md):
+ * one node or many at once, each with the procedure's own time limit.
+ *
+ * How the bytes travel is given at creation: HTTPS in the daemon, a scripted
+ * network in the simulation. */
+#ifndef MASTERD_NODERPC_H
+#define MASTERD_NODERPC_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
+
+/* One call on its way.  The transport calls on_reply from the loop exactly
+ * once: the whole answer ([ok, payload] as text), or NULL with err. */
+struct noderpc_call {
+	const char *node_name;
+	const char *address;
+	const char *procedure;
+	char *body; /* JSON list of arguments; the transport frees it */
+	size_t len;
+	unsigned timeout_ms;
+	void (*on_reply)(void *arg, const char *text, size_t len,
+			 const struct error *err);
+	void *arg;
+};
+
+struct noderpc_transport {
+	void *arg;
+	/* Everything in *call but body is borrowed until it returns. */
+	void (*send)(void *arg, const struct noderpc_call *call);
+};
+
+struct noderpc;
+
+struct noderpc *noderpc_create(const struct noderpc_transport *transport);
+void noderpc_destroy(struct noderpc *r);
+
+/* The term number sent with every call (issue on failover); 0: none. */
+void noderpc_set_term(struct noderpc *r, uint64_t term);
+
+/* Call a node (its configuration object).  The payload, to be freed (JSON null
+ * for none); NULL with err: what the node answered (ERR_EXEC), that it cannot
+ * be reached (ERR_RPC), or that it is marked offline (ERR_RPC without asking,
+ * unless the procedure is for offline nodes too).  The text names the node. */
+WAITS json_t *noderpc_call(struct noderpc *r, const json_t *node,
+			   const char *procedure, json_t *args STEALS,
+			   struct error *err);
+
+/* The same with another time limit. */
+WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
+			       const char *procedure, json_t *args STEALS,
+			       unsigned timeout_ms, struct error *err);
+
+struct node_result {
+	json_t *node;	 /* set by the caller, a reference of its own */
+	json_t *args;	 /* NULL: the common ones */
+	json_t *payload; /* NULL: failed, see err */
+	struct error *err; /* allocated only when failed */
+	bool offline;
+
+	struct noderpc_fanout *fanout; /* private */
+};
+
+/* Call all nodes at the same time and wait for the last answer; common
+ * arguments for those without their own. */
+WAITS void noderpc_call_many(struct noderpc *r, struct node_result *results,
+			     size_t n, const char *procedure,
+			     json_t *args STEALS);
+
+/* For callers of call_many: allocate for these nodes, free with everything. */
+struct node_result *node_results_new(size_t n);
+void node_results_free(struct node_result *results, size_t n);
+
+/* The time limit of a procedure in ms, from noderpcs.def. */
+unsigned noderpc_timeout_ms(const char *procedure);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The door to the job queue: submit, wait, cancel, archive, query.
+ *
+ * What is acknowledged is durable: submit returns when the jobs are on disk
+ * (and on the other candidates where a replicate hook is set), and nobody sees
+ * a state before it is.  The queue runs each job in a task of its own, calling
+ * hooks->run_op for one opcode after the other; at most max_running at once.
+ */
+#ifndef QUEUE_QUEUE_H
+#define QUEUE_QUEUE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/disk.h"
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
+#include "queue/job.h"
+
+struct queue;
+struct queue_run; /* one opcode being run, see below */
+
+/* What the queue needs from above, given at creation. */
+struct queue_hooks {
+	void *arg;
+
+	/* Check one submitted opcode and return it with all parameters and
+	 * defaults filled in (to be freed) and its summary; NULL with err. */
+	json_t *(*check_op)(void *arg, const json_t *op, char **ret_summary,
+			    struct error *err);
+
+	/* Run opcode i of the job: takes locks, calls queue_run_started() when
+	 * it has them, returns the result; NULL with err (ERR_CANCELED when
+	 * queue_run_canceled() made it stop).  In the job's task. */
+	WAITS json_t *(*run_op)(void *arg, struct queue_run *run,
+				struct error *err);
+
+	/* Bring files to the other candidates; returns when every reachable
+	 * one has them.  NULL: there are none.  content NULL: remove. */
+	WAITS void (*replicate)(void *arg, const char *const *names,
+				const char *const *contents, size_t n);
+
+	/* A write that has to be durable failed: the daemon must go down. */
+	void (*fatal)(void *arg, const struct error *err);
+};
+
+struct queue_config {
+	struct disk *disk;
+	const char *dir; /* .../queue */
+	struct queue_hooks hooks;
+	unsigned max_running; /* changeable, see below */
+};
+
+/* Read the queue (replay the journal first).  Jobs that ran become error with
+ * a reason, queued and waiting ones are queued.  NULL with err.  Blocks; before
+ * the loop runs or in a task. */
+struct queue *queue_open(const struct queue_config *config, struct error *err);
+
+/* Begin to run jobs. */
+void queue_start(struct queue *q);
+
+/* Start no further job; wait for the running ones; write all files. */
+WAITS void queue_stop(struct queue *q);
+void queue_close(struct queue *q); /* after queue_stop, or kill in the sim */
+
+void queue_set_max_running(struct queue *q, unsigned n);
+
+/* ops: a list of opcodes.  0 with the id, or -1. */
+WAITS int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
+		       uint64_t *ret_id, struct error *err);
+
+/* jobs: a list of lists of opcodes; relative dependencies are resolved.  The
+ * answer as LUXI's SubmitManyJobs: [[true, id] or [false, text], ...]. */
+WAITS json_t *queue_submit_many(struct queue *q, const json_t *jobs,
+				struct error *err);
+
+/* The live job, borrowed until the next wait; NULL if unknown. Durable states
+ * only: a state that is still being written does not show. */
+const struct job *queue_job(struct queue *q, uint64_t id);
+
+/* Each live job in order of id; stops when fn returns false. */
+void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),
+		void *arg);
+
+/* Each archived job read from disk, to be freed by fn. For `archived`. */
+WAITS int queue_each_archived(struct queue *q,
+			      bool (*fn)(struct job *j STEALS, void *arg),
+			      void *arg, struct error *err);
+
+/* An archived job by id, to be freed; NULL with err. */
+WAITS struct job *queue_archived(struct queue *q, uint64_t id,
+				 struct error *err);
+
+/* Wait until the job differs from what the client knows (LUXI's
+ * WaitForJobChange), without a task: changed() is called from the loop when
+ * something durable changed; look again then, and add the watch anew if that
+ * was not enough. */
+struct queue_watch {
+	uint64_t id;
+	void (*changed)(struct queue_watch *w);
+	struct list link; /* private; zeroed: not watching */
+};
+void queue_watch(struct queue *q, struct queue_watch *w);
+void queue_unwatch(struct queue_watch *w);
+
+/* Answers [bool, text] of the LUXI calls; ERR_JOB_LOST if unknown. */
+WAITS int queue_cancel(struct queue *q, uint64_t id, bool kill, bool *ret_ok,
+		       char **ret_text, struct error *err);
+WAITS int queue_change_priority(struct queue *q, uint64_t id, int priority,
+				bool *ret_ok, char **ret_text,
+				struct error *err);
+/* false when unknown or not final. */
+WAITS int queue_archive(struct queue *q, uint64_t id, bool *ret_ok,
+			struct error *err);
+/* Final jobs that ended more than age_s ago (-1: all), for at most timeout_s. */
+WAITS int queue_auto_archive(struct queue *q, int64_t age_s, int64_t timeout_s,
+			     size_t *ret_archived, size_t *ret_left,
+			     struct error *err);
+
+bool queue_drained(const struct queue *q);
+WAITS int queue_set_drained(struct queue *q, bool drained, struct error *err);
+uint64_t queue_last_id(const struct queue *q);
+
+/* --- for hooks->run_op, in the job's task --- */
+
+struct queue_run {
+	struct queue *queue;
+	const struct job *job;
+	size_t op_index;
+	const json_t *input; /* the opcode, borrowed during the run */
+
+	/* Set by run_op while it waits for locks: called to make it give up
+	 * (cancel), or to move the request (priority).  NULL: cannot. */
+	void (*cancel)(struct queue_run *run);
+	void (*set_priority)(struct queue_run *run, int priority);
+	void *arg;
+	bool canceled; /* somebody asked: stop at the next point that can */
+	bool killed;   /* --kill: locks are gone; stop as soon as possible */
+};
+
+/* The locks are held: waiting -> running, durable when this returns. -1 with
+ * ERR_CANCELED if it was canceled meanwhile. */
+WAITS int queue_run_started(struct queue_run *run, struct error *err);
+
+/* Add to the job's log.  type: "message" (text a string), or another of
+ * Ganeti's log types.  Clients see it when it is durable; does not wait. */
+void queue_run_log(struct queue_run *run, const char *type,
+		   json_t *message STEALS);
+
+int queue_run_priority(const struct queue_run *run);
+
+#endif
