@@ -51,12 +51,22 @@ int params_update_disk(const char *template, const json_t *base,
 int params_check_ipolicy(const json_t *ipolicy, bool is_cluster,
 			 struct error *err);
 
+/* A size as people write it ("1g", "512m", "1024") in MiB, rounded up to a
+ * multiple of 4; ERR_TYPE. */
+int params_parse_size(const char *text, int64_t *ret_mib, struct error *err);
+
+/* Hypervisor parameters of the whole cluster, not to be set on instances. */
+bool params_hv_is_global(const char *name);
+/* The names of all parameters of all hypervisors, sorted. */
+struct strv;
+void params_hv_names(struct strv *ret);
+
 /* Is the hypervisor one of the six, the template one of the nine? */
 bool params_is_hypervisor(const char *name);
 bool params_is_disk_template(const char *name);
-bool params_template_is_file(const char *name);	    /* file, sharedfile, gluster */
+bool params_template_is_file(const char *name); /* file, sharedfile, gluster */
 bool params_template_is_mirrored(const char *name); /* drbd or external: can
-						      * fail over */
+						     * fail over */
 bool params_template_is_ext_mirrored(const char *name);
 
 /* Names of all hypervisors / all templates, NULL ends. */
@@ -66,7 +76,6 @@ const char *const *params_disk_templates(void);
 /* Violations of the policy by one instance: its numbers against minmax, std
  * not used; adds sentences like Ganeti's to ret. Specs: memory, vcpus, disk
  * count, each disk's size (MiB), nic count, spindle use; template. */
-struct strv;
 struct params_spec {
 	int64_t memory, vcpus, disk_count, nic_count, spindle_use;
 	const int64_t *disk_sizes;
