@@ -4,9 +4,9 @@
  * A request names all locks that it wants and gets them all at once or waits;
  * so no deadlock is possible.  In every lock's queue the requests stand in one
  * common order (priority, then arrival; granted ones first), and an entry is
- * open when it is compatible with all before it; a request whose entries are
- * all open is granted.  So nobody starves: a waiting writer stops the readers
- * behind it.
+ * open when it and all before it are compatible with each other; a request
+ * whose entries are all open is granted.  So nobody starves: a waiting writer
+ * stops the readers behind it.
  *
  * A want for one object of a level also stands in the queue of that level's
  * set with an intention mode, so "all of a level" conflicts with each of its
@@ -67,6 +67,7 @@ struct lock_request {
 	struct lock_entry *entries;
 	size_t n_entries, n_closed;
 	uint64_t order;
+	struct list ready; /* granted, but granted() was not called yet */
 	bool active, held;
 };
 
@@ -76,8 +77,9 @@ struct locks *locks_create(void);
 void locks_destroy(struct locks *l); /* no request may be active */
 
 /* Ask for r->wants.  granted() is called before this returns if nothing stands
- * in the way, else from the locks_release() or locks_set_priority() that clears
- * it.  granted() may itself call into this module. */
+ * in the way, else from the call that clears it.  granted() may itself call
+ * into this module; whom that lets go on is told after it has returned, so that
+ * a long chain of releases needs no deep stack. */
 void locks_request(struct locks *l, struct lock_request *r);
 
 /* Give up r, whether it is granted or still waits; idempotent. */
@@ -89,7 +91,8 @@ void locks_release_one(struct locks *l, struct lock_request *r, size_t i);
 /* Make the granted exclusive want i shared. */
 void locks_downgrade(struct locks *l, struct lock_request *r, size_t i);
 
-/* Move a waiting request in all queues; no effect on a granted one. */
+/* Move a waiting request in all queues, behind those that wait with the same
+ * priority; no effect on a granted one. */
 void locks_set_priority(struct locks *l, struct lock_request *r, int priority);
 
 static inline bool locks_held(const struct lock_request *r)
@@ -101,7 +104,9 @@ const char *lock_level_name(enum lock_level level);
 
 /* Describe all locks in use, sorted by name: calls fn for each with its name
  * ("node/<uuid>", "node/[lockset]"), mode (NULL, "shared", "exclusive"), the
- * owners' ids and the waiting ("shared"/"exclusive", id) in order. */
+ * owners' ids and the waiting ("shared"/"exclusive", id) in order.  A level's
+ * set is described while somebody wants all of the level; who has or wants one
+ * of its members then counts as an owner or waits there as well. */
 struct lock_info {
 	char *name;
 	const char *mode;
