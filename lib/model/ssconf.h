@@ -5,6 +5,7 @@
 #define MODEL_SSCONF_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
@@ -14,9 +15,15 @@
 #define SSCONF_MAX (128 * 1024)
 
 /* All ssconf values of a configuration (the whole document as in config.data):
- * {key: text}, as the node call write_ssconf_files carries them; without the
- * trailing newline.  To be freed. */
+ * {key: [line, ...]}, as the node call write_ssconf_files carries them.  To be
+ * freed. */
 json_t *ssconf_values(const json_t *config);
+
+/* A value as text, lines joined, without a newline at the end; to be freed. */
+char *ssconf_text(const json_t *value);
+
+/* Is it one of the 34? */
+bool ssconf_is_key(const char *key);
 
 /* Read one value on this node, without the newline, to be freed; NULL when it
  * is not there. */
@@ -24,8 +31,9 @@ char *ssconf_read(const struct paths *p, const char *key);
 void ssconf_read_lines(const struct paths *p, const char *key,
 		       struct strv *ret);
 
-/* Write the files of values on this node, each atomically, mode 0444, under
- * the ssconf lock. */
+/* Write the files of values (lists of lines, or texts) on this node, each
+ * atomically, mode 0444, under the ssconf lock; those that would not change are
+ * left alone.  ERR_PREREQ for unknown keys, then nothing is written. */
 int ssconf_write(const struct paths *p, const json_t *values,
 		 struct error *err);
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Numbers and names of the protocols: what we say we are. */
+#ifndef MODEL_CONSTANTS_H
+#define MODEL_CONSTANTS_H
+
+/* The Ganeti release that we speak, in ssconf and towards clients. */
+#define GANETI_RELEASE "3.0.2"
+
+#define CONFIG_VERSION 3000000	 /* of config.data */
+#define PROTOCOL_VERSION 3000000 /* of LUXI and the node calls */
+#define OS_API_VERSION 20
+#define EXPORT_VERSION 0
+
+#define AF_IPV4 2 /* primary_ip_family, as Linux numbers them */
+#define AF_IPV6 10
+
+/* TCP ports for VNC and DRBD are handed out from here on. */
+#define FIRST_DRBD_PORT 11000
+#define LAST_DRBD_PORT 14999
+
+#endif
