@@ -31,10 +31,11 @@ enum job_state {
 
 const char *job_state_name(enum job_state s);
 bool job_state_by_name(const char *name, enum job_state *ret);
+bool job_state_is_final(enum job_state s); /* canceled, success, error */
 
 struct job_op {
-	char *input;  /* JSON text of the opcode, with all parameters */
-	char *result; /* JSON text; NULL is null */
+	char *input;   /* JSON text of the opcode, with all parameters */
+	char *result;  /* JSON text; NULL is null */
 	char *summary; /* "INSTANCE_CREATE(web1)" */
 	enum job_state status;
 	int priority;
@@ -54,18 +55,52 @@ struct job {
 	struct job_private *private;
 };
 
-/* First error/canceling/canceled op, else last waiting/running, ... as
- * inventory/config.md section 3 says. */
+/* An opcode just submitted: queued, priority as its input says.  input has the
+ * complete form; summary may be NULL, then it is made from the OP_ID. */
+void job_op_init(struct job_op *op, const json_t *input, const char *summary);
+
+/* A job of n_ops zeroed opcodes. */
+struct job *job_new(uint64_t id, size_t n_ops);
+void job_free(struct job *j); /* private is the owner's */
+
+/* A copy of all but private, and its way back: let j be as `from`. */
+struct job *job_copy(const struct job *j);
+void job_assign(struct job *j, struct job *from STEALS);
+
+/* The state of the first opcode that failed or was (or is being) canceled,
+ * else of the last that waits or runs; success when all succeeded, else
+ * queued. */
 enum job_state job_status(const struct job *j);
 bool job_is_final(const struct job *j);
+/* The most urgent (lowest) of the opcodes that are not final; 0 if all are. */
 int job_priority(const struct job *j);
+
+/* Change the state of an opcode.  A change that makes no sense is a bug of the
+ * caller and asserted. */
+void job_op_move(struct job_op *op, enum job_state to);
+
+/* End an opcode with a result (NULL: null). */
+void job_op_end(struct job_op *op, enum job_state to, json_t *result STEALS,
+		int64_t now_us);
+
+/* The result of a failed opcode: [class, [text]], a failed prerequisite's with
+ * its kind as [class, [text, ecode]]. */
+json_t *job_error_result(const struct error *err);
+
+/* End all opcodes from `first` on that are not final; only those that have
+ * begun get a time. */
+void job_end_rest(struct job *j, size_t first, enum job_state to,
+		  const json_t *result, int64_t now_us);
+
+/* Add an entry to an opcode's log. */
+void job_log(struct job *j, size_t op, const char *type, json_t *message STEALS,
+	     int64_t now_us);
 
 /* The whole job as in its file, one line. */
 char *job_to_text(const struct job *j);
 
 /* From a file's text; NULL with ERR_JOB_CORRUPT. */
 struct job *job_from_text(const char *text, size_t len, struct error *err);
-void job_free(struct job *j);
 
 /* Values of the old-style query fields (id status priority ops opresult
  * opstatus oplog opstart opexec opend oppriority summary received_ts start_ts

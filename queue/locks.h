@@ -42,7 +42,7 @@ enum lock_level {
 #define X(level, name) LOCK_##level,
 	LOCK_LEVELS(X)
 #undef X
-	LOCK_LEVEL_COUNT
+		LOCK_LEVEL_COUNT
 };
 
 /* The lock that every opcode holds, nearly always shared. */
@@ -58,7 +58,7 @@ struct lock_request {
 	/* Set by the owner, kept alive until locks_release(). */
 	const struct lock_want *wants; /* no two of the same lock */
 	size_t n_wants;
-	int priority; /* -20 (first) to 19 */
+	int priority;	/* -20 (first) to 19 */
 	uint64_t owner; /* job id, shown by queries */
 	void (*granted)(struct lock_request *r);
 	void *arg;
@@ -115,7 +115,7 @@ struct lock_info {
 	const struct lock_waiter {
 		uint64_t owner;
 		bool exclusive;
-	} *pending;
+	} * pending;
 	size_t n_pending;
 };
 void locks_describe(const struct locks *l,
