@@ -52,8 +52,17 @@ WAITS int proc_run(const struct proc_spec *spec, struct proc_result *ret,
 		   struct error *err);
 void proc_result_done(struct proc_result *r);
 
+/* How it ended, for messages: "exited with exit code 3", "was ended by signal
+ * 9", "exceeded its time limit"; returns ret_text. */
+#define PROC_HOW_MAX 48
+const char *proc_how(const struct proc_result *r, char ret_text[PROC_HOW_MAX]);
+
 /* Run argv (ended by NULL) and fail with its stderr unless it exits with 0. */
 WAITS int proc_check(const char *const *argv, unsigned timeout_ms,
 		     struct error *err);
+
+/* No longer look after detached programs that still run, so that the loop can
+ * be closed. */
+void proc_forget_all(void);
 
 #endif
