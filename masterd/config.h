@@ -105,6 +105,10 @@ json_t *config_instance_disks(const struct config *c, const json_t *instance);
 void config_candidate_stats(const struct config *c, size_t *ret_now,
 			    size_t *ret_max, size_t *ret_should);
 
+/* Add a sentence for each reference that leads nowhere and each rule that an
+ * object breaks, for gnt-cluster verify. */
+void config_verify(const struct config *c, struct strv *ret_problems);
+
 /* --- changing: in memory at once, to be followed by config_commit --- */
 
 /* Insert or replace an object (by its "uuid"); sets serial_no, mtime (and ctime

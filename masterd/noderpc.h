@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
@@ -24,6 +25,7 @@ struct noderpc_call {
 	char *body; /* JSON list of arguments; the transport frees it */
 	size_t len;
 	unsigned timeout_ms;
+	uint64_t term; /* 0: none */
 	void (*on_reply)(void *arg, const char *text, size_t len,
 			 const struct error *err);
 	void *arg;

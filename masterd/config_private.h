@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The inside of the configuration, for config*.c alone. */
+#ifndef MASTERD_CONFIG_PRIVATE_H
+#define MASTERD_CONFIG_PRIVATE_H
+
+#include "lib/base/table.h"
+#include "masterd/config.h"
+
+#define CONFIG_BYTES_MAX (256u * 1024 * 1024)
+#define CONFIG_FILE_MODE 0640
+
+/* What is derived from the objects and kept up to date with each change.
+ * Sets are JSON objects whose keys are the members. */
+struct config_index {
+	struct table names[CONFIG_KIND_COUNT]; /* name -> object */
+	json_t *primaries;		       /* {node: {instance: true}} */
+	json_t *secondaries;		       /* {node: {instance: true}} */
+	json_t *members;		       /* {group: {node: true}} */
+	json_t *disk_owner;		       /* {disk: instance} */
+	json_t *instance_mirrors; /* {instance: [secondary node]} */
+};
+
+struct config {
+	struct disk *disk;
+	const struct paths *paths;
+
+	json_t *top; /* the document; all containers exist */
+	json_t *objects[CONFIG_KIND_COUNT];    /* borrowed from top */
+	struct table texts[CONFIG_KIND_COUNT]; /* uuid -> JSON text */
+	char *cluster_text;
+	struct config_index index;
+
+	/* The writer: config_write.c. */
+	uint64_t changes, durable; /* counts of changes */
+	bool writing, failed;
+	bool ssconf_dirty; /* something changed that ssconf shows */
+	bool redistribute;
+	json_t *ssconf; /* as last given to distribute; NULL: never */
+	struct error failure;
+	struct cond written;
+
+	config_distribute_fn *distribute;
+	void *distribute_arg;
+	void (*fatal)(void *arg, const struct error *err);
+	void *fatal_arg;
+};
+
+/* The name of the container, of one object in a sentence, and whether objects
+ * of the kind have names and may be called by the part before a dot. */
+struct config_kind_info {
+	const char *container;
+	const char *title;
+	bool named;
+	bool short_names;
+};
+extern const struct config_kind_info config_kinds[CONFIG_KIND_COUNT];
+
+/* The kind with that container, or -1. */
+int config_kind_by_container(const char *container);
+
+void config_index_init(struct config_index *x);
+void config_index_done(struct config_index *x);
+/* The object came to the document or left it; call leave before a
+ * replacement enters. */
+void config_index_enter(struct config *c, enum config_kind kind,
+			const json_t *object);
+void config_index_leave(struct config *c, enum config_kind kind,
+			const json_t *object);
+/* A disk came, changed, or is gone. */
+void config_index_disk_changed(struct config *c, const char *disk);
+
+/* Whether the parsed document can be used at all: version, types, UUIDs and
+ * names.  Adds containers that are missing. */
+int config_validate(json_t *top, struct error *err);
+
+/* Note that the object's text is out of date. */
+void config_text_forget(struct config *c, enum config_kind kind,
+			const char *uuid);
+/* The whole file, to be freed. */
+char *config_text(struct config *c, size_t *ret_len);
+
+#endif

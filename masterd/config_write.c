@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How the configuration gets safe.  Each object's text is kept, so that a
+ * change costs the text of what it changed; the file is put together from the
+ * pieces.  One task writes as long as there is something to write; all changes
+ * made while it is busy share its next round. */
+#include "lib/json/json.h"
+#include "lib/model/ssconf.h"
+#include "masterd/config_private.h"
+
+void config_text_forget(struct config *c, enum config_kind kind,
+			const char *uuid)
+{
+	free(table_remove(&c->texts[kind], uuid));
+}
+
+static const char *object_text(struct config *c, enum config_kind kind,
+			       const char *uuid, const json_t *object)
+{
+	char *text = table_get(&c->texts[kind], uuid);
+
+	if (text == NULL) {
+		text = json_text(object);
+		table_put(&c->texts[kind], uuid, text);
+	}
+	return text;
+}
+
+static void add_key(struct buf *b, const char *key)
+{
+	auto_json json_t *name = json_string(key);
+	auto_free char *text = json_text(name);
+
+	buf_adds(b, text);
+	buf_addc(b, ':');
+}
+
+static void add_container(struct config *c, struct buf *b,
+			  enum config_kind kind)
+{
+	const char *uuid, *separator = "";
+	json_t *object;
+
+	buf_addc(b, '{');
+	json_object_foreach (c->objects[kind], uuid, object) {
+		buf_adds(b, separator);
+		add_key(b, uuid);
+		buf_adds(b, object_text(c, kind, uuid, object));
+		separator = ",";
+	}
+	buf_addc(b, '}');
+}
+
+static void add_member(struct config *c, struct buf *b, const char *key,
+		       const json_t *value)
+{
+	int kind = config_kind_by_container(key);
+	auto_free char *text = NULL;
+
+	add_key(b, key);
+	if (kind >= 0) {
+		add_container(c, b, (enum config_kind)kind);
+	} else if (value == config_cluster(c)) {
+		if (c->cluster_text == NULL)
+			c->cluster_text = json_text(value);
+		buf_adds(b, c->cluster_text);
+	} else {
+		text = json_text(value);
+		buf_adds(b, text);
+	}
+}
+
+char *config_text(struct config *c, size_t *ret_len)
+{
+	struct buf b = {0};
+	const char *key, *separator = "{";
+	json_t *value;
+
+	json_object_foreach (c->top, key, value) {
+		buf_adds(&b, separator);
+		add_member(c, &b, key, value);
+		separator = ",";
+	}
+	buf_addc(&b, '}');
+	*ret_len = b.len;
+	return buf_steal(&b);
+}
+
+/* The ssconf values if the nodes do not have them yet, else NULL. */
+static json_t *changed_ssconf(struct config *c, bool all)
+{
+	auto_json json_t *document = NULL;
+	auto_json json_t *values = NULL;
+
+	if (!c->ssconf_dirty && !all)
+		return NULL;
+	document = config_document(c);
+	values = ssconf_values(document);
+	c->ssconf_dirty = false;
+	if (!all && c->ssconf != NULL && json_equal(values, c->ssconf))
+		return NULL;
+	json_decref(c->ssconf);
+	c->ssconf = json_incref(values);
+	return steal(&values);
+}
+
+static WAITS int write_round(struct config *c, struct error *err)
+{
+	uint64_t changes = c->changes;
+	bool all = c->redistribute;
+	size_t len = 0;
+	auto_free char *text = config_text(c, &len);
+	auto_json json_t *ssconf = changed_ssconf(c, all);
+	const char *file = path(c->paths, PATH_CONFIG_DATA);
+	int rc;
+
+	c->redistribute = false;
+	task_leave(); /* text and file are ours alone */
+	rc = c->disk->write_atomic(c->disk, file, text, len, CONFIG_FILE_MODE,
+				   err);
+	task_enter();
+	if (rc < 0)
+		return error_wrap(err, "Cannot write the configuration");
+	if (c->distribute != NULL)
+		c->distribute(c->distribute_arg, text, len, ssconf);
+	c->durable = changes;
+	return 0;
+}
+
+static WAITS void writer(void *arg)
+{
+	struct config *c = arg;
+	struct error err;
+
+	while (!c->failed && c->durable < c->changes) {
+		if (write_round(c, &err) < 0) {
+			c->failed = true;
+			c->failure = err;
+		}
+		cond_signal(&c->written);
+	}
+	c->writing = false;
+	if (c->failed && c->fatal != NULL)
+		c->fatal(c->fatal_arg, &c->failure);
+}
+
+WAITS int config_commit(struct config *c, struct error *err)
+{
+	uint64_t mine = c->changes;
+
+	if (!c->writing && !c->failed && c->durable < mine) {
+		c->writing = true;
+		task_spawn("config-writer", writer, c);
+	}
+	while (!c->failed && c->durable < mine)
+		cond_wait(&c->written);
+	if (c->durable >= mine)
+		return 0;
+	*err = c->failure;
+	return -1;
+}
+
+WAITS int config_redistribute(struct config *c, struct error *err)
+{
+	c->redistribute = true;
+	c->changes++;
+	return config_commit(c, err);
+}

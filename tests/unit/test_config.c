@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/config.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "tests/lib/root.h"
+
+#define NODE1 "b0e955da-2905-45c3-9ff8-0b43b4e69d52"
+#define NODE2 "cf9913a1-8ecd-4d8a-b04b-114fb57a49b5"
+#define NODE3 "92ae36ee-0dda-420f-8fa8-6707b30a77c8"
+#define INST5 "5ca70c38-b918-4ac8-ad10-d712111062cb"
+#define INST48 "1056e113-5491-4fe1-9b99-5ebad5b8f462"
+#define GROUP "e4677306-5d6d-4a5b-8d6b-eee896e0db7a"
+
+static struct test_root root;
+static struct config *config;
+static struct error err;
+static struct disk disk; /* the real one that counts and can fail */
+static int writes, fatals, distributions, with_ssconf;
+static bool disk_full;
+
+static int counting_write(struct disk *d, const char *file, const void *data,
+			  size_t len, mode_t mode, struct error *e)
+{
+	(void)d;
+	writes++;
+	if (disk_full)
+		return error_set(e, ERR_SYSTEM, NULL, "no space left");
+	return disk_real()->write_atomic(disk_real(), file, data, len, mode, e);
+}
+
+static void on_fatal(void *arg, const struct error *e)
+{
+	(void)arg;
+	(void)e;
+	fatals++;
+}
+
+static void on_distribute(void *arg, const char *text, size_t len,
+			  const json_t *ssconf)
+{
+	auto_json json_t *document = json_parse(text, len, &err);
+
+	(void)arg;
+	cr_assert_not_null(document, "%s", err.text);
+	distributions++;
+	if (ssconf != NULL)
+		with_ssconf++;
+	task_yield(); /* give others the chance to change something */
+}
+
+static void setup(void)
+{
+	mem_init();
+	test_root_create(&root);
+	test_root_add_config(&root);
+	disk = *disk_real();
+	disk.write_atomic = counting_write;
+	config = config_load(&disk, root.paths, &err);
+	cr_assert_not_null(config, "%s", err.text);
+	config_set_distribute(config, on_distribute, NULL);
+	config_set_fatal(config, on_fatal, NULL);
+	test_loop_start();
+}
+
+static void teardown(void)
+{
+	test_run_tasks();
+	test_loop_stop();
+	config_free(config);
+	test_root_destroy(&root);
+}
+
+TestSuite(config, .init = setup, .fini = teardown);
+
+static json_t *on_disk(void)
+{
+	json_t *document = json_read_file(path(root.paths, PATH_CONFIG_DATA),
+					  COMPAT_FILE_MAX, &err);
+
+	cr_assert_not_null(document, "%s", err.text);
+	return document;
+}
+
+static void commit(void *arg)
+{
+	int *result = arg;
+	struct error e;
+
+	*result = config_commit(config, &e);
+}
+
+static void redistribute(void *arg)
+{
+	int *result = arg;
+	struct error e;
+
+	*result = config_redistribute(config, &e);
+}
+
+static int run(task_fn *fn)
+{
+	int result = 77;
+
+	task_spawn("test", fn, &result);
+	test_run_tasks();
+	return result;
+}
+
+static json_t *edit(enum config_kind kind, const char *uuid)
+{
+	return config_edit(config_get(config, kind, uuid));
+}
+
+Test(config, what_is_loaded_is_written)
+{
+	auto_json json_t *before = on_disk();
+	auto_json json_t *document = config_document(config);
+	auto_json json_t *after = NULL;
+	const char *key_before, *key_after;
+	void *i, *k;
+
+	cr_assert(json_same(before, document));
+	cr_assert_eq(run(redistribute), 0);
+	after = on_disk();
+	cr_assert(json_same(before, after));
+	i = json_object_iter(before);
+	k = json_object_iter(after);
+	for (; i != NULL && k != NULL; i = json_object_iter_next(before, i),
+				       k = json_object_iter_next(after, k)) {
+		key_before = json_object_iter_key(i);
+		key_after = json_object_iter_key(k);
+		cr_assert_str_eq(key_before, key_after);
+	}
+}
+
+Test(config, real_ganetis_file_survives)
+{
+	auto_json json_t *theirs =
+		compat_read_shared("state/node1/var-lib-ganeti/config.data");
+	auto_json json_t *ours = NULL;
+	auto_free char *text = NULL;
+
+	if (theirs == NULL)
+		return;
+	config_free(config);
+	text = json_text(theirs);
+	cr_assert_eq(fs_write_atomic(path(root.paths, PATH_CONFIG_DATA), text,
+				     strlen(text), 0640, &err),
+		     0);
+	config = config_load(&disk, root.paths, &err);
+	cr_assert_not_null(config, "%s", err.text);
+	cr_assert_eq(run(redistribute), 0);
+	ours = on_disk();
+	compat_assert_same(ours, theirs);
+}
+
+Test(config, a_change_raises_serial_numbers)
+{
+	auto_json json_t *kept =
+		json_incref((json_t *)config_get(config, CONFIG_NODE, NODE1));
+	int64_t top = config_serial(config);
+	int64_t own = json_int(kept, "serial_no", 0);
+	json_t *node = edit(CONFIG_NODE, NODE1);
+	const json_t *now;
+
+	json_set_bool(node, "drained", true);
+	now = config_put(config, CONFIG_NODE, node);
+	cr_assert_eq(json_int(now, "serial_no", 0), own + 1);
+	cr_assert_gt(json_num(now, "mtime", 0), json_num(kept, "mtime", 0) - 1);
+	cr_assert_eq(config_serial(config), top + 1);
+	cr_assert_not(json_bool(kept, "drained", true), "the old one lives");
+	cr_assert(config_find(config, CONFIG_NODE, "node1") == now);
+}
+
+Test(config, commit_writes_what_changed)
+{
+	json_t *node = edit(CONFIG_NODE, NODE3);
+	auto_json json_t *after = NULL;
+
+	json_set_bool(node, "offline", true);
+	config_put(config, CONFIG_NODE, node);
+	cr_assert_eq(run(commit), 0);
+	cr_assert_eq(writes, 1);
+	after = on_disk();
+	cr_assert(json_bool(json_get(json_get(after, "nodes"), NODE3),
+			    "offline", false));
+	cr_assert_eq(json_int(after, "serial_no", 0), config_serial(config));
+	cr_assert_eq(run(commit), 0);
+	cr_assert_eq(writes, 1, "nothing changed, nothing written");
+}
+
+static void change_and_commit(void *arg)
+{
+	int *done = arg;
+	struct error e;
+
+	config_put(config, CONFIG_INSTANCE, edit(CONFIG_INSTANCE, INST48));
+	if (config_commit(config, &e) == 0)
+		(*done)++;
+}
+
+Test(config, many_commits_share_a_write)
+{
+	int done = 0;
+
+	for (int i = 0; i < 100; i++)
+		task_spawn("job", change_and_commit, &done);
+	test_run_tasks();
+	cr_assert_eq(done, 100);
+	cr_assert_leq(writes, 3);
+	cr_assert_eq(distributions, writes);
+}
+
+Test(config, ssconf_goes_out_when_it_changed)
+{
+	json_t *instance;
+
+	cr_assert_eq(run(redistribute), 0);
+	cr_assert_eq(with_ssconf, 1);
+	instance = edit(CONFIG_INSTANCE, INST48);
+	json_set_str(instance, "admin_state", "down");
+	config_put(config, CONFIG_INSTANCE, instance);
+	cr_assert_eq(run(commit), 0);
+	cr_assert_eq(with_ssconf, 1, "no ssconf file shows that");
+	config_remove(config, CONFIG_INSTANCE, INST48);
+	cr_assert_eq(run(commit), 0);
+	cr_assert_eq(with_ssconf, 2, "instance_list is another one now");
+}
+
+Test(config, a_failed_write_is_fatal)
+{
+	disk_full = true;
+	config_put(config, CONFIG_NODE, edit(CONFIG_NODE, NODE1));
+	cr_assert_eq(run(commit), -1);
+	cr_assert_eq(fatals, 1);
+	disk_full = false;
+	cr_assert_eq(run(commit), -1, "it never lies afterwards");
+	cr_assert_eq(writes, 1);
+}
+
+Test(config, finds_by_name)
+{
+	cr_assert_str_eq(
+		json_str(config_find(config, CONFIG_NODE, "node2.example.com"),
+			 "uuid", ""),
+		NODE2);
+	cr_assert_not_null(config_find(config, CONFIG_NODE, "node2"));
+	cr_assert_not_null(config_find(config, CONFIG_NODE, "node2.example"));
+	cr_assert_not_null(config_find(config, CONFIG_NODE, NODE2));
+	cr_assert_null(config_find(config, CONFIG_NODE, "node"));
+	cr_assert_null(config_find(config, CONFIG_NODE, ""));
+	cr_assert_not_null(config_find(config, CONFIG_GROUP, "default"));
+	cr_assert_null(config_find(config, CONFIG_GROUP, "def"));
+	cr_assert_null(config_expect(config, CONFIG_NODE, "x", &err));
+	cr_assert_str_eq(err.text, "Node 'x' not known");
+	cr_assert_str_eq(err.ecode, ECODE_NOENT);
+}
+
+Test(config, a_prefix_of_two_is_none)
+{
+	json_t *twin = edit(CONFIG_INSTANCE, INST5);
+
+	json_set_str(twin, "name", "inst5.example.org");
+	json_set_str(twin, "uuid", "11111111-1111-4111-8111-111111111111");
+	config_put(config, CONFIG_INSTANCE, twin);
+	cr_assert_null(config_find(config, CONFIG_INSTANCE, "inst5"));
+	cr_assert_not_null(
+		config_find(config, CONFIG_INSTANCE, "inst5.example.org"));
+}
+
+static size_t count(void (*list)(const struct config *c, const char *uuid,
+				 struct strv *ret),
+		    const char *uuid)
+{
+	auto_strv struct strv v = {0};
+
+	list(config, uuid, &v);
+	return v.n;
+}
+
+Test(config, indexes_follow_changes)
+{
+	json_t *instance = edit(CONFIG_INSTANCE, INST48);
+	json_t *node;
+
+	cr_assert_eq(count(config_node_primaries, NODE1), 3);
+	json_set_str(instance, "primary_node", NODE3);
+	json_set_str(instance, "name", "other.example.com");
+	config_put(config, CONFIG_INSTANCE, instance);
+	cr_assert_eq(count(config_node_primaries, NODE1), 2);
+	cr_assert_eq(count(config_node_primaries, NODE3), 2);
+	cr_assert_null(config_find(config, CONFIG_INSTANCE, "inst48"));
+	cr_assert_not_null(config_find(config, CONFIG_INSTANCE, "other"));
+	config_remove(config, CONFIG_INSTANCE, INST48);
+	cr_assert_eq(count(config_node_primaries, NODE3), 1);
+	cr_assert_null(config_find(config, CONFIG_INSTANCE, "other"));
+
+	cr_assert_eq(count(config_group_nodes, GROUP), 3);
+	node = edit(CONFIG_NODE, NODE3);
+	json_set_str(node, "group", "g");
+	config_put(config, CONFIG_NODE, node);
+	cr_assert_eq(count(config_group_nodes, GROUP), 2);
+	cr_assert_eq(count(config_group_nodes, "g"), 1);
+}
+
+static void put_drbd(const char *uuid, const char *a, const char *b)
+{
+	config_put(config, CONFIG_DISK,
+		   json_make("{s:s, s:s, s:[s,s,i,i,i,s], s:[]}", "uuid", uuid,
+			     "dev_type", "drbd", "logical_id", a, b, 11000, 0,
+			     0, "secret", "children"));
+}
+
+Test(config, secondaries_come_from_drbd_disks)
+{
+	json_t *instance = edit(CONFIG_INSTANCE, INST48);
+	auto_strv struct strv nodes = {0};
+
+	json_object_set_new(instance, "disks", json_make("[s]", "d1"));
+	config_put(config, CONFIG_INSTANCE, instance);
+	cr_assert_eq(count(config_node_secondaries, NODE2), 0);
+	put_drbd("d1", NODE1, NODE2);
+	cr_assert_eq(count(config_node_secondaries, NODE2), 1);
+	config_instance_secondaries(
+		config, config_get(config, CONFIG_INSTANCE, INST48), &nodes);
+	cr_assert_eq(nodes.n, 1);
+	cr_assert_str_eq(nodes.items[0], NODE2);
+	put_drbd("d1", NODE1, NODE3);
+	cr_assert_eq(count(config_node_secondaries, NODE2), 0);
+	cr_assert_eq(count(config_node_secondaries, NODE3), 1);
+	config_remove(config, CONFIG_DISK, "d1");
+	cr_assert_eq(count(config_node_secondaries, NODE3), 0);
+}
+
+Test(config, sorts_names_as_people_do)
+{
+	auto_strv struct strv uuids = {0};
+
+	config_sorted(config, CONFIG_INSTANCE, &uuids);
+	cr_assert_eq(uuids.n, 6);
+	cr_assert_str_eq(config_name(config, CONFIG_INSTANCE, uuids.items[0]),
+			 "inst5.example.com");
+	cr_assert_str_eq(config_name(config, CONFIG_INSTANCE, uuids.items[5]),
+			 "inst48.example.com");
+}
+
+Test(config, counts_candidates)
+{
+	json_t *node = edit(CONFIG_NODE, NODE3);
+	size_t now, max, should;
+
+	json_set_bool(node, "master_candidate", false);
+	json_set_bool(node, "offline", true);
+	config_put(config, CONFIG_NODE, node);
+	config_candidate_stats(config, &now, &max, &should);
+	cr_assert_eq(now, 2);
+	cr_assert_eq(max, 2);
+	cr_assert_eq(should, 2);
+}
+
+/* Each changes the good document; none may load. */
+static void refuse(void (*spoil)(json_t *document), enum error_kind kind)
+{
+	auto_json json_t *document = config_document(config);
+	auto_json json_t *copy = json_deep_copy(document);
+	auto_free char *text = NULL;
+	struct config *loaded;
+
+	spoil(copy);
+	text = json_text(copy);
+	cr_assert_eq(fs_write_atomic(path(root.paths, PATH_CONFIG_DATA), text,
+				     strlen(text), 0640, &err),
+		     0);
+	loaded = config_load(&disk, root.paths, &err);
+	cr_assert_null(loaded);
+	cr_assert_eq(err.kind, kind, "%s", err.text);
+}
+
+static void old_version(json_t *d)
+{
+	json_set_int(d, "version", 2160000);
+}
+
+static void nodes_list(json_t *d)
+{
+	json_object_set_new(d, "nodes", json_array());
+}
+
+static void no_master(json_t *d)
+{
+	json_object_set_new(json_object_get(d, "cluster"), "master_node",
+			    json_integer(4));
+}
+
+static void wrong_uuid(json_t *d)
+{
+	json_set_str(json_object_get(json_object_get(d, "nodes"), NODE1),
+		     "uuid", NODE2);
+}
+
+static void same_name(json_t *d)
+{
+	json_set_str(json_object_get(json_object_get(d, "nodes"), NODE1),
+		     "name", "node2.example.com");
+}
+
+static void disks_number(json_t *d)
+{
+	json_set_int(json_object_get(json_object_get(d, "instances"), INST5),
+		     "disks", 3);
+}
+
+Test(config, refuses_what_cannot_be_used)
+{
+	refuse(old_version, ERR_CONFIG_VERSION);
+	refuse(nodes_list, ERR_CONFIG);
+	refuse(no_master, ERR_CONFIG);
+	refuse(wrong_uuid, ERR_CONFIG);
+	refuse(same_name, ERR_CONFIG);
+	refuse(disks_number, ERR_CONFIG);
+}
+
+Test(config, reads_3_1_and_files_without_all_containers)
+{
+	auto_json json_t *document = config_document(config);
+	auto_free char *text = NULL;
+
+	json_set_int(document, "version", 3010000);
+	json_object_del(document, "filters");
+	json_object_del(document, "networks");
+	json_set_str(document, "of_the_future", "kept");
+	text = json_text(document);
+	cr_assert_eq(fs_write_atomic(path(root.paths, PATH_CONFIG_DATA), text,
+				     strlen(text), 0640, &err),
+		     0);
+	config_free(config);
+	config = config_load(&disk, root.paths, &err);
+	cr_assert_not_null(config, "%s", err.text);
+	cr_assert_eq(json_object_size(config_all(config, CONFIG_NETWORK)), 0);
+	json_decref(steal(&document));
+	cr_assert_eq(run(redistribute), 0);
+	document = on_disk();
+	cr_assert_str_eq(json_str(document, "of_the_future", ""), "kept");
+}
+
+Test(config, garbage_is_an_error)
+{
+	static const char *const texts[] = {"", "{", "[]", "7", "{\"a\":1}"};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		cr_assert_eq(fs_write_atomic(path(root.paths, PATH_CONFIG_DATA),
+					     texts[i], strlen(texts[i]), 0640,
+					     &err),
+			     0);
+		cr_assert_null(config_load(&disk, root.paths, &err));
+	}
+}
+
+Test(config, verify_names_what_is_wrong)
+{
+	auto_strv struct strv problems = {0};
+	auto_free char *all = NULL;
+	json_t *instance = edit(CONFIG_INSTANCE, INST48);
+
+	config_verify(config, &problems);
+	cr_assert_eq(problems.n, 0, "%s", problems.items[0]);
+	json_set_str(instance, "primary_node", "nowhere");
+	config_put(config, CONFIG_INSTANCE, instance);
+	config_remove(config, CONFIG_INSTANCE, INST5);
+	config_verify(config, &problems);
+	all = strv_join(&problems, "|");
+	cr_assert_not_null(strstr(all, "unknown primary node nowhere"));
+	cr_assert_not_null(strstr(all, "belongs to no instance"));
+}

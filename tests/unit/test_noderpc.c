@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/noderpc.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "tests/lib/root.h"
+
+/* A scripted network: answers from a table by address, in the order asked, or
+ * backwards. */
+struct waiting {
+	struct noderpc_call call;
+	char *address;
+};
+
+static struct waiting calls[8];
+static size_t n_calls;
+static struct noderpc *rpc;
+static struct error err;
+static uv_idle_t answering;
+static struct buf trace;
+
+static void answer(struct waiting *w)
+{
+	struct error e;
+	const char *text = NULL;
+
+	if (strcmp(w->address, "192.0.2.1") == 0)
+		text = "[true, 42]";
+	else if (strcmp(w->address, "192.0.2.2") == 0)
+		text = "[false, \"disk is gone\"]";
+	else if (strcmp(w->address, "192.0.2.3") == 0)
+		text = "<html>";
+	else if (strcmp(w->address, "192.0.2.4") == 0)
+		text = "[1, 2, 3]";
+	else
+		error_set(&e, ERR_RPC, NULL, "connection refused");
+	w->call.on_reply(w->call.arg, text, text == NULL ? 0 : strlen(text),
+			 &e);
+	free(w->address);
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+	uv_idle_stop(idle);
+	while (n_calls > 0)
+		answer(&calls[--n_calls]);
+}
+
+static void scripted_send(void *arg, const struct noderpc_call *call)
+{
+	(void)arg;
+	buf_addf(&trace, "%s %s %s %u; ", call->node_name, call->procedure,
+		 call->body, call->timeout_ms);
+	free(call->body);
+	calls[n_calls].call = *call;
+	calls[n_calls++].address = xstrdup(call->address);
+	uv_idle_start(&answering, on_idle);
+}
+
+static void setup(void)
+{
+	mem_init();
+	test_loop_start();
+	uv_idle_init(uv_default_loop(), &answering);
+	rpc = noderpc_create(
+		&(struct noderpc_transport){.send = scripted_send});
+}
+
+static void teardown(void)
+{
+	noderpc_destroy(rpc);
+	uv_close((uv_handle_t *)&answering, NULL);
+	test_loop_stop();
+	buf_done(&trace);
+}
+
+TestSuite(noderpc, .init = setup, .fini = teardown);
+
+static json_t *node(int i, bool offline)
+{
+	auto_free char *name = xprintf("node%d", i);
+	auto_free char *ip = xprintf("192.0.2.%d", i);
+
+	return json_make("{s:s, s:s, s:b}", "name", name, "primary_ip", ip,
+			 "offline", offline);
+}
+
+struct one {
+	int node;
+	bool offline;
+	const char *procedure;
+	json_t *payload;
+};
+
+static void call_one(void *arg)
+{
+	struct one *one = arg;
+	auto_json json_t *n = node(one->node, one->offline);
+
+	one->payload = noderpc_call(rpc, n, one->procedure,
+				    json_make("[s]", "a"), &err);
+}
+
+static json_t *call(int i, bool offline, const char *procedure)
+{
+	struct one one = {i, offline, procedure, NULL};
+
+	task_spawn("call", call_one, &one);
+	test_run_tasks();
+	return one.payload;
+}
+
+Test(noderpc, gives_the_payload)
+{
+	auto_json json_t *payload = call(1, false, "node_info");
+
+	cr_assert_eq(json_integer_value(payload), 42);
+	cr_assert_str_eq(trace.data, "node1 node_info [\"a\"] 60000; ");
+}
+
+Test(noderpc, a_failure_names_node_and_procedure)
+{
+	cr_assert_null(call(2, false, "instance_start"));
+	cr_assert_eq(err.kind, ERR_EXEC);
+	cr_assert_str_eq(err.text,
+			 "instance_start on node 'node2': disk is gone");
+}
+
+Test(noderpc, garbage_is_an_error)
+{
+	cr_assert_null(call(3, false, "node_info"));
+	cr_assert_eq(err.kind, ERR_RPC);
+	cr_assert_null(call(4, false, "node_info"));
+	cr_assert_eq(err.kind, ERR_RPC);
+}
+
+Test(noderpc, an_unreachable_node_is_an_error)
+{
+	cr_assert_null(call(5, false, "node_info"));
+	cr_assert_eq(err.kind, ERR_RPC);
+	cr_assert_not_null(strstr(err.text, "connection refused"));
+}
+
+Test(noderpc, offline_nodes_are_not_asked)
+{
+	auto_json json_t *version = NULL;
+
+	cr_assert_null(call(1, true, "node_info"));
+	cr_assert_not_null(strstr(err.text, "Node is marked offline"));
+	cr_assert_eq(trace.len, 0);
+	version = call(1, true, "version");
+	cr_assert_not_null(version);
+}
+
+Test(noderpc, knows_time_limits)
+{
+	cr_assert_eq(noderpc_timeout_ms("instance_start"), 900000);
+	cr_assert_eq(noderpc_timeout_ms("no_such_call"), 60000);
+}
+
+static void call_many(void *arg)
+{
+	struct node_result *results = arg;
+
+	noderpc_call_many(rpc, results, 4, "node_info", json_make("[i]", 1));
+}
+
+Test(noderpc, many_at_once)
+{
+	struct node_result *results = node_results_new(4);
+
+	results[0].node = node(1, false);
+	results[1].node = node(2, false);
+	results[2].node = node(1, true);
+	results[3].node = node(5, false);
+	results[3].args = json_make("[i]", 2);
+	task_spawn("call", call_many, results);
+	test_run_tasks();
+	cr_assert_str_eq(trace.data, "node1 node_info [1] 60000; "
+				     "node2 node_info [1] 60000; "
+				     "node5 node_info [2] 60000; ");
+	cr_assert_eq(json_integer_value(results[0].payload), 42);
+	cr_assert_null(results[1].payload);
+	cr_assert_eq(results[1].err->kind, ERR_EXEC);
+	cr_assert_not(results[1].offline);
+	cr_assert(results[2].offline);
+	cr_assert_eq(results[3].err->kind, ERR_RPC);
+	node_results_free(results, 4);
+}

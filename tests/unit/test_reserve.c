@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/reserve.h"
+
+#include "lib/base/random.h"
+#include "masterd/config.h"
+#include "tests/lib/root.h"
+
+static struct test_root root;
+static struct config *config;
+static struct reserve *reserve;
+static struct error err;
+
+static void setup(void)
+{
+	mem_init();
+	test_root_create(&root);
+	test_root_add_config(&root);
+	config = config_load(disk_real(), root.paths, &err);
+	cr_assert_not_null(config, "%s", err.text);
+	reserve = reserve_create(config);
+}
+
+static void teardown(void)
+{
+	reserve_destroy(reserve);
+	config_free(config);
+	test_root_destroy(&root);
+}
+
+TestSuite(reserve, .init = setup, .fini = teardown);
+
+Test(reserve, generates_macs_that_differ)
+{
+	auto_free char *a = NULL, *b = NULL, *c = NULL;
+
+	random_seed(7);
+	a = reserve_mac_generate(reserve, 1, NULL, &err);
+	random_seed(7);
+	b = reserve_mac_generate(reserve, 2, NULL, &err);
+	cr_assert_str_neq(a, b, "the same random numbers, another address");
+	cr_assert(str_starts(a, "aa:00:00:"), "%s", a);
+	cr_assert_eq(strlen(a), 17);
+	c = reserve_mac_generate(reserve, 2, "02:11:22", &err);
+	cr_assert(str_starts(c, "02:11:22:"));
+}
+
+Test(reserve, refuses_what_is_taken)
+{
+	cr_assert_eq(reserve_mac(reserve, 1, "aa:00:00:08:9f:dd", &err), -1);
+	cr_assert_eq(err.kind, ERR_RESERVATION);
+	cr_assert_eq(reserve_mac(reserve, 1, "aa:00:00:00:00:01", &err), 0);
+	cr_assert_eq(reserve_mac(reserve, 2, "aa:00:00:00:00:01", &err), -1);
+	reserve_release(reserve, 1);
+	cr_assert_eq(reserve_mac(reserve, 2, "aa:00:00:00:00:01", &err), 0);
+}
+
+Test(reserve, names_are_unique)
+{
+	cr_assert_eq(reserve_name(reserve, 1, "inst5.example.com", &err), -1);
+	cr_assert_str_eq(err.ecode, ECODE_EXISTS);
+	cr_assert_eq(reserve_name(reserve, 1, "inst5", &err), 0,
+		     "a name of its own, though a prefix");
+	cr_assert_eq(reserve_name(reserve, 2, "inst5", &err), -1);
+}
+
+Test(reserve, addresses_of_nodes_are_taken)
+{
+	cr_assert_eq(reserve_ip(reserve, 1, "198.51.100.13", &err), -1);
+	cr_assert_eq(reserve_ip(reserve, 1, "198.51.100.99", &err), 0);
+	cr_assert_eq(reserve_ip(reserve, 1, "198.51.100.99", &err), -1);
+}
+
+Test(reserve, ports_are_noted_in_the_cluster)
+{
+	int a = reserve_port(reserve, 1, &err);
+	int b = reserve_port(reserve, 2, &err);
+
+	cr_assert_eq(a, 11000);
+	cr_assert_eq(b, 11001);
+	cr_assert_eq(json_int(config_cluster(config), "highest_used_port", 0),
+		     11001);
+	reserve_release(reserve, 1);
+	cr_assert_eq(reserve_port(reserve, 3, &err), 11000);
+}
+
+Test(reserve, ports_run_out)
+{
+	for (int i = 11000; i <= 14999; i++)
+		cr_assert_eq(reserve_port(reserve, 1, &err), i);
+	cr_assert_eq(reserve_port(reserve, 1, &err), 0);
+	cr_assert_eq(err.kind, ERR_RESERVATION);
+}
