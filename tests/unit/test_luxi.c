@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The client against a scripted master: a thread that answers the requests of
+ * each connection with the next canned replies, and notes what it was sent. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "lib/base/fs.h"
+#include "lib/base/str.h"
+#include "lib/client/luxi.h"
+#include "lib/json/json.h"
+
+#define CLOSE "" /* in a script: close the connection */
+
+static char folder[32], sock[64];
+static const char *const *script; /* replies; NULL ends */
+static struct buf seen;
+static pthread_t thread;
+static int listener;
+static sem_t closed; /* posted for each connection that ended */
+
+static bool read_request(int fd)
+{
+	char byte;
+
+	while (recv(fd, &byte, 1, 0) == 1) {
+		buf_addc(&seen, byte == '\3' ? '\n' : byte);
+		if (byte == '\3')
+			return true;
+	}
+	return false;
+}
+
+static void *serve(void *arg)
+{
+	while (*script != NULL) {
+		int fd = accept(listener, NULL, NULL);
+
+		while (*script != NULL) {
+			const char *reply = *script;
+
+			if (*reply == '\0' || !read_request(fd))
+				break;
+			script++;
+			send(fd, reply, strlen(reply), MSG_NOSIGNAL);
+		}
+		if (*script != NULL && **script == '\0')
+			script++;
+		close(fd);
+		sem_post(&closed);
+	}
+	return arg;
+}
+
+static void begin(const char *const *replies)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	strcpy(folder, "/tmp/luxi-XXXXXX");
+	cr_assert_not_null(mkdtemp(folder));
+	snprintf(sock, sizeof(sock), "%s/s", folder);
+	strcpy(address.sun_path, sock);
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	cr_assert_eq(
+		bind(listener, (struct sockaddr *)&address, sizeof(address)),
+		0);
+	cr_assert_eq(listen(listener, 5), 0);
+	script = replies;
+	sem_init(&closed, 0, 0);
+	pthread_create(&thread, NULL, serve, NULL);
+}
+
+static void end(void)
+{
+	struct error err;
+
+	pthread_join(thread, NULL);
+	close(listener);
+	buf_done(&seen);
+	cr_assert_eq(fs_remove_tree(folder, &err), 0);
+}
+
+Test(luxi, calls_share_a_connection)
+{
+	static const char *const replies[] = {
+		"{\"success\":true,\"result\":[1]}\3",
+		"{\"success\":true,\"result\":null}\3",
+		"{\"success\":false,\"result\":[\"JobLost\",[\"gone\"]]}\3",
+		NULL};
+	struct error err = {0};
+	struct luxi *l;
+	auto_json json_t *first = NULL, *second = NULL;
+
+	begin(replies);
+	l = luxi_connect(sock, &err);
+	cr_assert_not_null(l, "%s", err.text);
+	first = luxi_call(l, "QueryJobs", json_make("[n, [s]]", "id"), &err);
+	cr_assert_eq(json_integer_value(json_array_get(first, 0)), 1);
+	second = luxi_call(l, "Other", json_array(), &err);
+	cr_assert(json_is_null(second));
+	cr_assert_null(luxi_call(l, "Other", json_array(), &err));
+	cr_assert_eq(err.kind, ERR_JOB_LOST);
+	cr_assert_str_eq(err.text, "gone");
+	cr_assert(str_starts(seen.data,
+			     "{\"method\":\"QueryJobs\",\"args\":[null,"
+			     "[\"id\"]],\"version\":3000000}\n"));
+	luxi_close(l);
+	end();
+}
+
+Test(luxi, connection_closed_while_idle_is_made_anew)
+{
+	static const char *const replies[] = {
+		"{\"success\":true,\"result\":1}\3", CLOSE,
+		"{\"success\":true,\"result\":2}\3", NULL};
+	struct error err = {0};
+	struct luxi *l;
+	auto_json json_t *first = NULL, *second = NULL;
+
+	begin(replies);
+	l = luxi_connect(sock, &err);
+	first = luxi_call(l, "A", json_array(), &err);
+	sem_wait(&closed);
+	second = luxi_call(l, "B", json_array(), &err);
+	cr_assert_eq(json_integer_value(first), 1);
+	cr_assert_eq(json_integer_value(second), 2, "%s", err.text);
+	luxi_close(l);
+	end();
+}
+
+Test(luxi, bad_answers_are_errors)
+{
+	static const char *const replies[] = {
+		"nonsense\3", "{\"success\":true}\3",
+		"{\"success\":true,\"result\":1}\3{}\3", NULL};
+	struct error err;
+	struct luxi *l;
+
+	begin(replies);
+	l = luxi_connect(sock, &err);
+	for (int i = 0; i < 3; i++) {
+		memset(&err, 0, sizeof(err));
+		cr_expect_null(luxi_call(l, "A", json_array(), &err));
+		cr_expect_eq(err.kind, ERR_LUXI, "%s", err.text);
+		cr_expect_neq(err.text[0], '\0');
+	}
+	luxi_close(l);
+	end();
+}
+
+Test(luxi, answer_cut_short_is_an_error_and_not_repeated)
+{
+	static const char *const replies[] = {"{\"success\":", NULL};
+	struct error err = {0};
+	struct luxi *l;
+
+	begin(replies);
+	l = luxi_connect(sock, &err);
+	cr_assert_null(luxi_call(l, "A", json_array(), &err));
+	cr_assert_eq(err.kind, ERR_LUXI);
+	cr_assert_eq(strchr(seen.data, '\n'), seen.data + seen.len - 1);
+	luxi_close(l);
+	end();
+}
+
+Test(luxi, big_answer_arrives_whole)
+{
+	auto_buf struct buf text = {0};
+	const char *replies[2] = {NULL, NULL};
+	struct error err = {0};
+	struct luxi *l;
+	auto_json json_t *result = NULL;
+
+	buf_adds(&text, "{\"success\":true,\"result\":[");
+	for (int i = 0; i < 100000; i++)
+		buf_adds(&text, "1234567890,");
+	buf_adds(&text, "0]}\3");
+	replies[0] = text.data;
+	begin(replies);
+	l = luxi_connect(sock, &err);
+	result = luxi_call(l, "A", json_array(), &err);
+	cr_assert_eq(json_array_size(result), 100001, "%s", err.text);
+	luxi_close(l);
+	end();
+}
+
+Test(luxi, nobody_listens)
+{
+	struct error err = {0};
+	char path[200];
+
+	cr_assert_null(luxi_connect("/nonexistent/socket", &err));
+	cr_assert_eq(err.kind, ERR_LUXI);
+	cr_assert_not_null(strstr(err.text, "/nonexistent/socket"));
+	memset(path, 'a', sizeof(path) - 1);
+	path[0] = '/';
+	path[sizeof(path) - 1] = '\0';
+	cr_assert_null(luxi_connect(path, &err));
+	cr_assert_not_null(strstr(err.text, "longer"));
+}
