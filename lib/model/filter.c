@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Compile and evaluate the query language.
+ *
+ * Evaluation knows three values: true, false, and unknown, which stands for a
+ * field without data.  A row passes unless it is false; so a filter may run
+ * before live data is there and drops only rows that no data could save.
+ *
+ * Regular expressions are PCRE, as in Ganeti; their work is limited. */
+#include "lib/model/filter.h"
+
+#include <assert.h>
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+
+/* Longer patterns are no honest ones; a match that needs more steps than this
+ * is given up (about 10 ms). */
+#define REGEX_MAX 4096
+#define REGEX_STEPS 200000
+#define REGEX_HEAP_KIB 1024
+
+enum tri { NO, YES, UNKNOWN };
+
+struct node {
+	const struct filter_op *op;
+	char *field;
+	enum filter_kind kind;
+	const json_t *value; /* borrowed from the filter's document */
+	pcre2_code *regex;
+	struct node *children;
+	size_t n_children;
+};
+
+struct filter {
+	json_t *document;
+	struct node root;
+	bool passes_all;
+	struct strv fields;
+	pcre2_match_context *limits;
+	pcre2_match_data *match;
+};
+
+struct compiler {
+	struct filter *f;
+	bool (*known)(void *arg, const char *field, enum filter_kind *ret_kind);
+	void *arg;
+};
+
+struct evaluation {
+	const struct filter *f;
+	const json_t *(*get)(void *arg, const char *field);
+	void *arg;
+	struct error *err;
+	bool failed;
+};
+
+struct filter_op {
+	const char *name;
+	/* Check and take the operands, which begin at items[1]. */
+	int (*compile)(struct compiler *c, const json_t *items, struct node *n,
+		       struct error *err);
+	enum tri (*eval)(const struct node *n, struct evaluation *e);
+};
+
+/* --- compile --- */
+
+static int compile_node(struct compiler *c, const json_t *value, struct node *n,
+			struct error *err);
+
+static int expect_size(const json_t *items, size_t n, struct error *err)
+{
+	if (json_array_size(items) == n)
+		return 0;
+	return error_set(err, ERR_PARAMETER, NULL,
+			 "The filter operator '%s' takes %zu operands, not %zu",
+			 json_string_value(json_array_get(items, 0)), n - 1,
+			 json_array_size(items) - 1);
+}
+
+static int compile_children(struct compiler *c, const json_t *items,
+			    struct node *n, struct error *err)
+{
+	size_t count = json_array_size(items) - 1;
+
+	n->children = xcalloc(count + 1, sizeof(*n->children));
+	for (; n->n_children < count; n->n_children++)
+		if (compile_node(c, json_array_get(items, n->n_children + 1),
+				 &n->children[n->n_children], err) < 0) {
+			n->n_children++; /* to be freed as well */
+			return -1;
+		}
+	return 0;
+}
+
+static int compile_not(struct compiler *c, const json_t *items, struct node *n,
+		       struct error *err)
+{
+	if (expect_size(items, 2, err) < 0)
+		return -1;
+	return compile_children(c, items, n, err);
+}
+
+static int take_field(struct compiler *c, const json_t *items, struct node *n,
+		      struct error *err)
+{
+	const char *field = json_string_value(json_array_get(items, 1));
+
+	if (field == NULL)
+		return error_set(err, ERR_PARAMETER, NULL,
+				 "The filter operator '%s' needs the name of a "
+				 "field",
+				 json_string_value(json_array_get(items, 0)));
+	if (!c->known(c->arg, field, &n->kind))
+		return error_set(err, ERR_PARAMETER, NULL,
+				 "Can't find field named '%.200s'", field);
+	n->field = xstrdup(field);
+	strv_add_unique(&c->f->fields, field);
+	return 0;
+}
+
+static int compile_truth(struct compiler *c, const json_t *items,
+			 struct node *n, struct error *err)
+{
+	if (expect_size(items, 2, err) < 0)
+		return -1;
+	return take_field(c, items, n, err);
+}
+
+static int compile_compare(struct compiler *c, const json_t *items,
+			   struct node *n, struct error *err)
+{
+	if (expect_size(items, 3, err) < 0 || take_field(c, items, n, err) < 0)
+		return -1;
+	n->value = json_array_get(items, 2);
+	if (!json_is_string(n->value) && !json_is_number(n->value))
+		return error_set(
+			err, ERR_PARAMETER, NULL,
+			"A filter compares '%.200s' with a string or a "
+			"number only",
+			n->field);
+	return 0;
+}
+
+static int compile_regex(struct compiler *c, const json_t *items,
+			 struct node *n, struct error *err)
+{
+	const char *pattern;
+	PCRE2_SIZE offset;
+	int code;
+
+	if (compile_compare(c, items, n, err) < 0)
+		return -1;
+	pattern = json_string_value(n->value);
+	if (pattern == NULL || strlen(pattern) > REGEX_MAX)
+		return error_set(err, ERR_PARAMETER, NULL,
+				 "A regular expression must be a string of at "
+				 "most %d bytes",
+				 REGEX_MAX);
+	n->regex = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+				 PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code,
+				 &offset, NULL);
+	if (n->regex == NULL) {
+		PCRE2_UCHAR why[120] = "";
+
+		pcre2_get_error_message(code, why, sizeof(why));
+		return error_set(err, ERR_PARAMETER, NULL,
+				 "Invalid regular expression '%.200s': %s at "
+				 "character %zu",
+				 pattern, (const char *)why, offset);
+	}
+	return 0;
+}
+
+/* --- evaluate --- */
+
+static enum tri eval_node(const struct node *n, struct evaluation *e)
+{
+	return e->failed ? UNKNOWN : n->op->eval(n, e);
+}
+
+static enum tri eval_and(const struct node *n, struct evaluation *e)
+{
+	enum tri all = YES;
+
+	for (size_t i = 0; i < n->n_children && all != NO; i++) {
+		enum tri one = eval_node(&n->children[i], e);
+
+		if (one != YES)
+			all = one;
+	}
+	return all;
+}
+
+static enum tri eval_or(const struct node *n, struct evaluation *e)
+{
+	enum tri any = NO;
+
+	for (size_t i = 0; i < n->n_children && any != YES; i++) {
+		enum tri one = eval_node(&n->children[i], e);
+
+		if (one != NO)
+			any = one;
+	}
+	return any;
+}
+
+static enum tri negate(enum tri value)
+{
+	return value == UNKNOWN ? UNKNOWN : value == YES ? NO : YES;
+}
+
+static enum tri eval_not(const struct node *n, struct evaluation *e)
+{
+	return negate(eval_node(&n->children[0], e));
+}
+
+static enum tri misfit(const struct node *n, struct evaluation *e,
+		       const char *what)
+{
+	error_set(e->err, ERR_PARAMETER, NULL,
+		  "The filter operator '%s' cannot be used on the field "
+		  "'%.200s': %s",
+		  n->op->name, n->field, what);
+	e->failed = true;
+	return UNKNOWN;
+}
+
+static enum tri eval_truth(const struct node *n, struct evaluation *e)
+{
+	const json_t *have = e->get(e->arg, n->field);
+
+	if (have == NULL)
+		return UNKNOWN;
+	if (json_is_boolean(have))
+		return json_is_true(have) ? YES : NO;
+	if (json_is_number(have))
+		return json_number_value(have) != 0 ? YES : NO;
+	if (json_is_string(have))
+		return *json_string_value(have) != '\0' ? YES : NO;
+	if (json_is_null(have))
+		return NO;
+	return misfit(n, e, "it is not a boolean");
+}
+
+/* A time as [seconds, microseconds], as a number of seconds. */
+static double timestamp(const json_t *have)
+{
+	return json_number_value(json_array_get(have, 0)) +
+	       json_number_value(json_array_get(have, 1)) / 1e6;
+}
+
+/* Compare what the object has with the filter's value: *ret <0, 0, >0. */
+static enum tri compare(const struct node *n, struct evaluation *e, double *ret)
+{
+	const json_t *have = e->get(e->arg, n->field);
+
+	if (have == NULL)
+		return UNKNOWN;
+	if (json_is_null(have))
+		return NO;
+	if (json_is_string(have) && json_is_string(n->value)) {
+		*ret = strcmp(json_string_value(have),
+			      json_string_value(n->value));
+		return YES;
+	}
+	if (n->kind == FILTER_TIMESTAMP && json_is_array(have) &&
+	    json_is_number(n->value)) {
+		*ret = timestamp(have) - json_number_value(n->value);
+		return YES;
+	}
+	if (json_is_number(have) && json_is_number(n->value)) {
+		*ret = json_number_value(have) - json_number_value(n->value);
+		return YES;
+	}
+	return misfit(n, e,
+		      json_is_string(n->value)
+			      ? "its values cannot be compared with a string"
+			      : "its values cannot be compared with a number");
+}
+
+/* The whole name, or its beginning up to a dot. */
+static bool same_host(const char *have, const char *asked)
+{
+	size_t len = strlen(asked);
+
+	return strncasecmp(have, asked, len) == 0 &&
+	       (have[len] == '\0' || (len > 0 && have[len] == '.'));
+}
+
+static enum tri eval_equal(const struct node *n, struct evaluation *e)
+{
+	double order = 1;
+	enum tri comparable;
+
+	if (n->kind == FILTER_HOSTNAME && json_is_string(n->value)) {
+		const json_t *have = e->get(e->arg, n->field);
+
+		if (json_is_string(have))
+			return same_host(json_string_value(have),
+					 json_string_value(n->value))
+				       ? YES
+				       : NO;
+	}
+	comparable = compare(n, e, &order);
+	return comparable != YES ? comparable : order == 0 ? YES : NO;
+}
+
+static enum tri eval_unequal(const struct node *n, struct evaluation *e)
+{
+	return negate(eval_equal(n, e));
+}
+
+static enum tri eval_order(const struct node *n, struct evaluation *e)
+{
+	double order = 0;
+	enum tri comparable = compare(n, e, &order);
+	bool holds;
+
+	if (comparable != YES)
+		return comparable;
+	holds = n->op->name[0] == '<' ? order < 0 : order > 0;
+	if (n->op->name[1] == '=')
+		holds = holds || order == 0;
+	return holds ? YES : NO;
+}
+
+static enum tri eval_regex(const struct node *n, struct evaluation *e)
+{
+	const json_t *have = e->get(e->arg, n->field);
+	int rc;
+
+	if (have == NULL)
+		return UNKNOWN;
+	if (json_is_null(have))
+		return NO;
+	if (!json_is_string(have))
+		return misfit(n, e, "its values are not strings");
+	rc = pcre2_match(n->regex, (PCRE2_SPTR)json_string_value(have),
+			 json_string_length(have), 0, 0, e->f->match,
+			 e->f->limits);
+	if (rc >= 0)
+		return YES;
+	if (rc == PCRE2_ERROR_NOMATCH)
+		return NO;
+	return misfit(n, e, "the regular expression takes too much work");
+}
+
+static enum tri eval_contains(const struct node *n, struct evaluation *e)
+{
+	const json_t *have = e->get(e->arg, n->field);
+
+	if (have == NULL)
+		return UNKNOWN;
+	if (json_is_null(have))
+		return NO;
+	if (!json_is_array(have))
+		return misfit(n, e, "its values are not lists");
+	for (size_t i = 0; i < json_array_size(have); i++)
+		if (json_same(json_array_get(have, i), n->value))
+			return YES;
+	return NO;
+}
+
+static const struct filter_op operators[] = {
+	{"&", compile_children, eval_and},
+	{"|", compile_children, eval_or},
+	{"!", compile_not, eval_not},
+	{"?", compile_truth, eval_truth},
+	{"==", compile_compare, eval_equal},
+	{"=", compile_compare, eval_equal},
+	{"!=", compile_compare, eval_unequal},
+	{"<", compile_compare, eval_order},
+	{"<=", compile_compare, eval_order},
+	{">", compile_compare, eval_order},
+	{">=", compile_compare, eval_order},
+	{"=~", compile_regex, eval_regex},
+	{"=[]", compile_compare, eval_contains},
+};
+
+static const struct filter_op *find_operator(const char *name)
+{
+	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+		if (strcmp(operators[i].name, name) == 0)
+			return &operators[i];
+	return NULL;
+}
+
+static int compile_node(struct compiler *c, const json_t *value, struct node *n,
+			struct error *err)
+{
+	const char *name = json_string_value(json_array_get(value, 0));
+
+	if (name == NULL)
+		return error_set(err, ERR_PARAMETER, NULL,
+				 "A filter is a list that begins with an "
+				 "operator");
+	n->op = find_operator(name);
+	if (n->op == NULL)
+		return error_set(err, ERR_PARAMETER, NULL,
+				 "Unknown filter operand '%.100s'", name);
+	return n->op->compile(c, value, n, err);
+}
+
+struct filter *filter_compile(const json_t *value,
+			      bool (*known)(void *arg, const char *field,
+					    enum filter_kind *ret_kind),
+			      void *arg, struct error *err)
+{
+	struct filter *f = xalloc(sizeof(*f));
+	struct compiler c = {.f = f, .known = known, .arg = arg};
+
+	f->passes_all = value == NULL || json_is_null(value);
+	if (f->passes_all)
+		return f;
+	f->document = json_incref((json_t *)value);
+	f->limits = pcre2_match_context_create(NULL);
+	pcre2_set_match_limit(f->limits, REGEX_STEPS);
+	pcre2_set_heap_limit(f->limits, REGEX_HEAP_KIB);
+	f->match = pcre2_match_data_create(1, NULL);
+	if (compile_node(&c, value, &f->root, err) < 0) {
+		filter_free(f);
+		return NULL;
+	}
+	return f;
+}
+
+static void node_done(struct node *n)
+{
+	for (size_t i = 0; i < n->n_children; i++)
+		node_done(&n->children[i]);
+	free(n->children);
+	free(n->field);
+	pcre2_code_free(n->regex);
+}
+
+void filter_free(struct filter *f)
+{
+	if (f == NULL)
+		return;
+	node_done(&f->root);
+	strv_done(&f->fields);
+	pcre2_match_context_free(f->limits);
+	pcre2_match_data_free(f->match);
+	json_decref(f->document);
+	free(f);
+}
+
+const struct strv *filter_fields(const struct filter *f)
+{
+	return &f->fields;
+}
+
+int filter_match(const struct filter *f,
+		 const json_t *(*get)(void *arg, const char *field), void *arg,
+		 struct error *err)
+{
+	struct evaluation e = {.f = f, .get = get, .arg = arg, .err = err};
+	enum tri result;
+
+	if (f->passes_all)
+		return 1;
+	result = eval_node(&f->root, &e);
+	if (e.failed)
+		return -1;
+	return result == NO ? 0 : 1;
+}
+
+static bool add_name(const json_t *value, const char *field, struct strv *names)
+{
+	const json_t *asked = json_array_get(value, 2);
+	const char *op = json_string_value(json_array_get(value, 0));
+
+	if (op == NULL || json_array_size(value) != 3 ||
+	    (strcmp(op, "==") != 0 && strcmp(op, "=") != 0) ||
+	    !str_eq(json_string_value(json_array_get(value, 1)), field))
+		return false;
+	if (json_is_integer(asked))
+		strv_addf(names, "%lld", (long long)json_integer_value(asked));
+	else if (json_is_string(asked))
+		strv_add(names, json_string_value(asked));
+	return json_is_integer(asked) || json_is_string(asked);
+}
+
+static bool add_names(const json_t *value, const char *field,
+		      struct strv *names)
+{
+	if (!str_eq(json_string_value(json_array_get(value, 0)), "|"))
+		return add_name(value, field, names);
+	for (size_t i = 1; i < json_array_size(value); i++)
+		if (!add_names(json_array_get(value, i), field, names))
+			return false;
+	return true;
+}
+
+bool filter_names(const json_t *value, const char *field, struct strv *ret)
+{
+	auto_strv struct strv names = {0};
+
+	if (!add_names(value, field, &names))
+		return false;
+	for (size_t i = 0; i < names.n; i++)
+		strv_add(ret, names.items[i]);
+	return true;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/model/filter.h"
+#include "tests/lib/compat.h"
+
+static json_t *parse(const char *text)
+{
+	struct error err;
+	json_t *value = json_parse(text, strlen(text), &err);
+
+	cr_assert_not_null(value, "%s: %s", text, err.text);
+	return value;
+}
+
+/* The object that filters are tried on; "live" has no data. */
+static const char row_text[] =
+	"{\"name\":\"inst1.example.com\",\"os\":\"deb\",\"memory\":64,"
+	"\"ratio\":1.5,\"up\":true,\"down\":false,\"tags\":[\"a\",\"b\"],"
+	"\"none\":null,\"start_ts\":[1000,500000]}";
+
+static bool known(void *arg, const char *field, enum filter_kind *ret_kind)
+{
+	if (strcmp(field, "name") == 0)
+		*ret_kind = FILTER_HOSTNAME;
+	else if (strcmp(field, "start_ts") == 0)
+		*ret_kind = FILTER_TIMESTAMP;
+	else
+		*ret_kind = FILTER_OTHER;
+	return strcmp(field, "live") == 0 ||
+	       json_object_get(arg, field) != NULL;
+}
+
+static const json_t *get(void *arg, const char *field)
+{
+	return json_object_get(arg, field);
+}
+
+/* 1, 0, -1 for an error when evaluating, -2 when compiling. */
+static int try(const char *text, struct error *err)
+{
+	auto_json json_t *row = parse(row_text);
+	auto_json json_t *value = parse(text);
+	struct filter *f = filter_compile(value, known, row, err);
+	int rc;
+
+	if (f == NULL)
+		return -2;
+	rc = filter_match(f, get, row, err);
+	filter_free(f);
+	return rc;
+}
+
+Test(filter, operators)
+{
+	static const struct {
+		const char *filter;
+		int want;
+	} rows[] = {
+		{"null", 1},
+		{"[\"&\"]", 1},
+		{"[\"|\"]", 0},
+		{"[\"==\",\"os\",\"deb\"]", 1},
+		{"[\"=\",\"os\",\"deb\"]", 1},
+		{"[\"==\",\"os\",\"de\"]", 0},
+		{"[\"!=\",\"os\",\"deb\"]", 0},
+		{"[\"==\",\"name\",\"inst1\"]", 1},
+		{"[\"==\",\"name\",\"inst1.example\"]", 1},
+		{"[\"==\",\"name\",\"INST1\"]", 1},
+		{"[\"==\",\"name\",\"inst\"]", 0},
+		{"[\"==\",\"name\",\"\"]", 0},
+		{"[\"!=\",\"name\",\"inst1\"]", 0},
+		{"[\"==\",\"memory\",64]", 1},
+		{"[\"<\",\"memory\",65]", 1},
+		{"[\"<\",\"memory\",64]", 0},
+		{"[\"<=\",\"memory\",64]", 1},
+		{"[\">\",\"ratio\",1]", 1},
+		{"[\">=\",\"ratio\",2]", 0},
+		{"[\">\",\"os\",\"dea\"]", 1},
+		{"[\"?\",\"up\"]", 1},
+		{"[\"?\",\"down\"]", 0},
+		{"[\"?\",\"memory\"]", 1},
+		{"[\"!\",[\"?\",\"down\"]]", 1},
+		{"[\"=[]\",\"tags\",\"a\"]", 1},
+		{"[\"=[]\",\"tags\",\"c\"]", 0},
+		{"[\"=~\",\"name\",\"^inst\\\\d\\\\.\"]", 1},
+		{"[\"=~\",\"name\",\"^INST\"]", 0},
+		{"[\"=~\",\"name\",\"(?i)^INST\"]", 1},
+		{"[\"==\",\"none\",\"x\"]", 0},
+		{"[\"!=\",\"none\",\"x\"]", 1},
+		{"[\">\",\"start_ts\",1000]", 1},
+		{"[\"<\",\"start_ts\",1000]", 0},
+		{"[\"&\",[\"?\",\"up\"],[\"?\",\"down\"]]", 0},
+		{"[\"|\",[\"?\",\"down\"],[\"?\",\"up\"]]", 1},
+		/* Compared values of kinds that do not fit. */
+		{"[\"==\",\"memory\",\"64\"]", -1},
+		{"[\"<\",\"os\",5]", -1},
+		{"[\"?\",\"tags\"]", -1},
+		{"[\"=~\",\"memory\",\"x\"]", -1},
+		{"[\"=[]\",\"os\",\"x\"]", -1},
+		/* What is no filter at all. */
+		{"\"x\"", -2},
+		{"[]", -2},
+		{"[1]", -2},
+		{"[\"nosuchop\",\"name\",\"x\"]", -2},
+		{"[\"==\",\"zzz\",\"x\"]", -2},
+		{"[\"==\",\"name\"]", -2},
+		{"[\"==\",\"name\",null]", -2},
+		{"[\"==\",\"name\",[1]]", -2},
+		{"[\"==\",5,\"x\"]", -2},
+		{"[\"!\"]", -2},
+		{"[\"&\",[\"?\",\"up\"],5]", -2},
+		{"[\"=~\",\"name\",\"(\"]", -2},
+		{"[\"=~\",\"name\",5]", -2},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct error err = {0};
+		int got = try(rows[i].filter, &err);
+
+		cr_assert_eq(got, rows[i].want, "%s gave %d %s", rows[i].filter,
+			     got, err.text);
+		if (got < 0)
+			cr_assert_eq(err.kind, ERR_PARAMETER);
+	}
+}
+
+Test(filter, errors_read_as_recorded)
+{
+	struct error err;
+
+	try("[\"=\",\"zzz\",\"x\"]", &err);
+	cr_assert_str_eq(err.text, "Can't find field named 'zzz'");
+	try("[\"nosuchop\",\"name\",\"x\"]", &err);
+	cr_assert_str_eq(err.text, "Unknown filter operand 'nosuchop'");
+}
+
+/* A row whose field has no data passes, whatever stands around it. */
+Test(filter, rows_without_data_pass)
+{
+	struct error err;
+
+	cr_assert_eq(try("[\"==\",\"live\",\"x\"]", &err), 1);
+	cr_assert_eq(try("[\"!\",[\"==\",\"live\",\"x\"]]", &err), 1);
+	cr_assert_eq(try("[\"!=\",\"live\",\"x\"]", &err), 1);
+	cr_assert_eq(try("[\"&\",[\"?\",\"live\"],[\"?\",\"up\"]]", &err), 1);
+	cr_assert_eq(try("[\"&\",[\"?\",\"live\"],[\"?\",\"down\"]]", &err), 0);
+	cr_assert_eq(try("[\"&\",[\"?\",\"down\"],[\"?\",\"live\"]]", &err), 0);
+	cr_assert_eq(try("[\"|\",[\"?\",\"live\"],[\"?\",\"down\"]]", &err), 1);
+}
+
+Test(filter, hostile_expressions_end)
+{
+	auto_json json_t *row =
+		json_make("{s:s}", "os",
+			  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!");
+	auto_json json_t *value = parse("[\"=~\",\"os\",\"^(a+)+$\"]");
+	struct error err;
+	struct filter *f = filter_compile(value, known, row, &err);
+
+	cr_assert_not_null(f);
+	cr_assert_eq(filter_match(f, get, row, &err), -1);
+	cr_assert_not_null(strstr(err.text, "work"));
+	filter_free(f);
+}
+
+Test(filter, knows_the_fields_it_reads)
+{
+	auto_json json_t *row = parse(row_text);
+	auto_json json_t *value = parse("[\"|\",[\"?\",\"up\"],[\"!\",[\"==\","
+					"\"os\",\"x\"]],[\"?\",\"up\"]]");
+	struct error err;
+	struct filter *f = filter_compile(value, known, row, &err);
+
+	cr_assert_eq(filter_fields(f)->n, 2);
+	cr_assert(strv_has(filter_fields(f), "os"));
+	filter_free(f);
+}
+
+Test(filter, names_of_a_plain_list)
+{
+	static const struct {
+		const char *filter, *names; /* NULL: no list */
+	} rows[] = {
+		{"null", NULL},
+		{"[\"|\"]", ""},
+		{"[\"==\",\"name\",\"a\"]", "a"},
+		{"[\"|\",[\"==\",\"name\",\"b\"],[\"=\",\"name\",\"a\"]]",
+		 "b a"},
+		{"[\"|\",[\"==\",\"name\",7]]", "7"},
+		{"[\"|\",[\"==\",\"os\",\"a\"]]", NULL},
+		{"[\"|\",[\"==\",\"name\",\"b\"],[\"?\",\"up\"]]", NULL},
+		{"[\"&\",[\"==\",\"name\",\"b\"]]", NULL},
+		{"[\"==\",\"name\"]", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		auto_json json_t *value = parse(rows[i].filter);
+		auto_strv struct strv names = {0};
+		bool is = filter_names(value, "name", &names);
+		auto_free char *text = strv_join(&names, " ");
+
+		cr_assert_eq(is, rows[i].names != NULL, "%s", rows[i].filter);
+		if (is)
+			cr_assert_str_eq(text, rows[i].names);
+		else
+			cr_assert_eq(names.n, 0);
+	}
+}
+
+Test(filter, texts_become_what_ganeti_makes_of_them)
+{
+	auto_json json_t *cases = compat_read("filters.json");
+	const json_t *rows = json_object_get(cases, "parse");
+
+	cr_assert_gt(json_array_size(rows), 70);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const char *text = json_string_value(json_array_get(row, 0));
+		const json_t *want = json_array_get(row, 1);
+		struct error err = {0};
+		auto_json json_t *got = filter_from_text(text, &err);
+		auto_free char *mine = got == NULL ? NULL : json_text(got);
+
+		if (json_is_null(want)) {
+			cr_assert_null(got, "%s gave %s", text, mine);
+			cr_assert_eq(err.kind, ERR_FILTER);
+			continue;
+		}
+		cr_assert_not_null(got, "%s: %s", text, err.text);
+		cr_assert(json_same(got, want), "%s gave %s", text, mine);
+	}
+}
+
+/* Differences on purpose: a class keeps its backslash, and a regular
+ * expression may stand before "and". */
+Test(filter, regular_expressions_keep_their_classes)
+{
+	struct error err;
+	auto_json json_t *got = filter_from_text("a =~ m/\\d+/ and b", &err);
+	auto_json json_t *want =
+		parse("[\"&\",[\"=~\",\"a\",\"\\\\d+\"],[\"?\",\"b\"]]");
+
+	cr_assert_not_null(got, "%s", err.text);
+	compat_assert_same(got, want);
+}
+
+Test(filter, deep_texts_are_refused)
+{
+	auto_buf struct buf text = {0};
+	struct error err;
+
+	for (int i = 0; i < 100000; i++)
+		buf_addc(&text, '(');
+	cr_assert_null(filter_from_text(text.data, &err));
+	cr_assert_not_null(strstr(err.text, "nesting"));
+}
+
+Test(filter, names_become_what_ganeti_makes_of_them)
+{
+	auto_json json_t *cases = compat_read("filters.json");
+	const json_t *rows = json_object_get(cases, "names");
+
+	cr_assert_gt(json_array_size(rows), 10);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		auto_strv struct strv names = {0};
+		auto_json json_t *got = NULL;
+
+		json_to_strv(json_array_get(row, 0), &names);
+		got = filter_from_names(&names, "name", true);
+		compat_assert_same(got, json_array_get(row, 1));
+	}
+}
+
+Test(filter, what_looks_like_a_filter)
+{
+	auto_json json_t *cases = compat_read("filters.json");
+	const json_t *rows = json_object_get(cases, "is_filter");
+
+	cr_assert_gt(json_array_size(rows), 25);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const char *text = json_string_value(json_array_get(row, 0));
+
+		cr_assert_eq(filter_text_is_filter(text),
+			     json_is_true(json_array_get(row, 1)), "'%s'",
+			     text);
+	}
+}
