@@ -9,17 +9,24 @@
 
 #include "lib/base/error.h"
 
+#define DAEMON_STOP_MS 10000
+
 struct daemon {
 	const char *name;     /* "ganeti-noded": pid file, log, messages */
 	const char *pid_file; /* written and locked; removed at the end */
-	const char *log_file; /* NULL: stderr */
+	const char *log_file; /* NULL: none; in the foreground: stderr */
 	bool foreground;
 	bool debug;
 
 	/* Called on the loop once it runs: start listening.  -1: the daemon
-	 * ends with status 1 and says why; with background start the parent
-	 * prints it and exits 1, so whoever started us knows. */
+	 * ends at once with status 1 and says why; with background start the
+	 * parent prints it and exits 1, so whoever started us knows.  stop() is
+	 * then not called. */
 	int (*start)(struct daemon *d, struct error *err);
+
+	/* start() only begins; the parent waits until daemon_ready() is
+	 * called.  start() may set it as well. */
+	bool ready_later;
 
 	/* SIGTERM or SIGINT: stop listening, finish tasks; when the last
 	 * handle is closed daemon_main returns. */
@@ -27,20 +34,31 @@ struct daemon {
 	/* SIGHUP; may be NULL. */
 	void (*reload)(struct daemon *d);
 
+	/* How long tasks and handles have to end after stop(); what is left
+	 * then is cut off.  0: DAEMON_STOP_MS. */
+	unsigned stop_ms;
+
 	void *arg;
 
 	/* Private. */
 	uv_loop_t loop;
 	uv_signal_t on_term, on_int, on_hup;
+	uv_idle_t soon;
 	int pid_fd;
 	int ready_fd;
 	int status;
-	bool stopping;
+	bool redirected, started, failed, quitting, stopping;
 };
 
 /* Run the daemon to its end; returns main's exit status.  In background mode
- * the caller's process exits 0 only after start() succeeded. */
+ * this returns in the caller's process too: 0 only after start() succeeded.
+ * Call it before any thread or loop exists; tasks_init() and tasks_close() are
+ * done here.  Paths are absolute. */
 int daemon_main(struct daemon *d);
+
+/* With ready_later: it is ready, or (err) it cannot start and ends with
+ * status 1. */
+void daemon_ready(struct daemon *d, const struct error *err);
 
 /* Ask it to end with this exit status, as SIGTERM would. */
 void daemon_quit(struct daemon *d, int status);

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A daemon goes to the background before the loop and any thread exist.  The
+ * process it was started from waits on a pipe for one of: a byte READY, the
+ * text of an error, or its early end. */
+#include "lib/event/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/base/mem.h"
+#include "lib/event/proc.h"
+#include "lib/event/task.h"
+
+#define READY '\1'
+
+/* How often to try for a pid file that somebody removes under our hands. */
+#define PID_TRIES 10
+
+static void write_out(int fd, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, text, len);
+
+		if (n < 0 && errno != EINTR)
+			return; /* nobody listens */
+		if (n > 0) {
+			text += n;
+			len -= (size_t)n;
+		}
+	}
+}
+
+/* Tell whoever started us: err, or that all is well. */
+static void report(struct daemon *d, const struct error *err)
+{
+	static const char ready = READY;
+
+	/* Before that the log goes where the caller prints the same. */
+	if (err != NULL && (d->foreground || d->redirected))
+		log_error("Cannot start: %s", err->text);
+	if (d->ready_fd < 0)
+		return;
+	if (err == NULL)
+		write_out(d->ready_fd, &ready, 1);
+	else
+		write_out(d->ready_fd, err->text, strlen(err->text));
+	close(d->ready_fd);
+	d->ready_fd = -1;
+}
+
+/* In the process that was called: the exit status. */
+static int wait_ready(struct daemon *d, int fd)
+{
+	char text[ERROR_TEXT_MAX + 1];
+	size_t len = 0;
+	ssize_t n;
+
+	while (len < sizeof(text) - 1) {
+		n = read(fd, text + len, sizeof(text) - 1 - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	close(fd);
+	text[len] = '\0';
+	if (text[0] == READY)
+		return 0;
+	fprintf(stderr, "%s: %s\n", d->name,
+		len > 0 ? text : "it ended before it was ready");
+	return 1;
+}
+
+/* True in the daemon; in the caller's process false, with its exit status. */
+static bool go_background(struct daemon *d, int *ret_status)
+{
+	int fds[2];
+	pid_t pid = -1;
+
+	if (pipe2(fds, O_CLOEXEC) == 0) {
+		fflush(NULL);
+		pid = fork();
+	}
+	if (pid < 0) {
+		fprintf(stderr, "%s: Cannot go to the background: %s\n",
+			d->name, strerror(errno));
+		*ret_status = 1;
+		return false;
+	}
+	if (pid > 0) {
+		close(fds[1]);
+		*ret_status = wait_ready(d, fds[0]);
+		return false;
+	}
+	close(fds[0]);
+	d->ready_fd = fds[1];
+	setsid();
+	return true;
+}
+
+/* Standard streams: nothing may keep the terminal or a caller's pipe open.
+ * What libraries say on stderr is kept in the log. */
+static int redirect(struct daemon *d, struct error *err)
+{
+	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	auto_close int log = -1;
+
+	if (d->log_file != NULL)
+		log = open(d->log_file,
+			   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (null < 0 || chdir("/") < 0 || dup2(null, 0) < 0 ||
+	    dup2(log < 0 ? null : log, 1) < 0 || dup2(1, 2) < 0)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "Cannot redirect the standard streams: %s",
+				 strerror(errno));
+	d->redirected = true;
+	return 0;
+}
+
+static bool still_there(int fd, const char *path)
+{
+	struct stat open_file, named;
+
+	return fstat(fd, &open_file) == 0 && stat(path, &named) == 0 &&
+	       open_file.st_ino == named.st_ino &&
+	       open_file.st_dev == named.st_dev;
+}
+
+static int take_pid_file(struct daemon *d, struct error *err)
+{
+	for (int i = 0; i < PID_TRIES; i++) {
+		d->pid_fd = fs_write_pid(d->pid_file, err);
+		if (d->pid_fd < 0)
+			return error_wrap(err, "Cannot hold the pid file");
+		if (still_there(d->pid_fd, d->pid_file))
+			return 0;
+		/* An ending daemon removed it between our open and lock. */
+		close(d->pid_fd);
+		d->pid_fd = -1;
+	}
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+			 "Somebody keeps removing %s", d->pid_file);
+}
+
+static void set_limits(void)
+{
+	struct rlimit files;
+
+	umask(027);
+	signal(SIGPIPE, SIG_IGN);
+	/* Tasks are threads that run one at a time: no heap for each. */
+	mallopt(M_ARENA_MAX, 1);
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static int prepare(struct daemon *d, struct error *err)
+{
+	const char *log_file = d->foreground ? NULL : d->log_file;
+
+	set_limits();
+	log_set_level(d->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+	if (log_open(log_file, err) < 0)
+		return -1;
+	if (!d->foreground && redirect(d, err) < 0)
+		return -1;
+	return take_pid_file(d, err);
+}
+
+/* Stop what belongs to running, then let the program do so. */
+static void begin_stop(struct daemon *d)
+{
+	if (d->stopping)
+		return;
+	d->stopping = true;
+	log_info("%s is ending", d->name);
+	/* From now on another SIGTERM ends the process at once. */
+	uv_close((uv_handle_t *)&d->on_term, NULL);
+	uv_close((uv_handle_t *)&d->on_int, NULL);
+	uv_close((uv_handle_t *)&d->on_hup, NULL);
+	uv_close((uv_handle_t *)&d->soon, NULL);
+	if (d->started)
+		d->stop(d);
+}
+
+void daemon_ready(struct daemon *d, const struct error *err)
+{
+	report(d, err);
+	if (err == NULL) {
+		log_info("%s is ready", d->name);
+		return;
+	}
+	daemon_quit(d, 1);
+}
+
+/* What the loop has to do as soon as it can: start, or end. */
+static void on_soon(uv_idle_t *idle)
+{
+	struct daemon *d = idle->data;
+	struct error err;
+
+	uv_idle_stop(idle);
+	if (d->quitting) {
+		begin_stop(d);
+		return;
+	}
+	if (d->start(d, &err) < 0) {
+		d->failed = true;
+		daemon_ready(d, &err);
+		return;
+	}
+	d->started = true;
+	if (!d->ready_later)
+		daemon_ready(d, NULL);
+}
+
+void daemon_quit(struct daemon *d, int status)
+{
+	if (d->stopping || d->quitting)
+		return;
+	d->status = status;
+	d->quitting = true;
+	uv_idle_start(&d->soon, on_soon);
+}
+
+static void on_end_signal(uv_signal_t *handle, int number)
+{
+	(void)number;
+	begin_stop(handle->data);
+}
+
+static void on_reload(uv_signal_t *handle, int number)
+{
+	struct daemon *d = handle->data;
+	struct error err;
+
+	(void)number;
+	if (!d->foreground && log_open(d->log_file, &err) < 0)
+		log_warning("%s, ignoring", err.text);
+	log_info("%s was asked to read its files again", d->name);
+	if (d->reload != NULL)
+		d->reload(d);
+}
+
+static void watch_signal(struct daemon *d, uv_signal_t *handle, uv_signal_cb fn,
+			 int number)
+{
+	uv_signal_init(&d->loop, handle);
+	handle->data = d;
+	uv_signal_start(handle, fn, number);
+}
+
+static void count_one(uv_handle_t *handle, void *arg)
+{
+	(void)handle;
+	++*(size_t *)arg;
+}
+
+static size_t count_handles(struct daemon *d)
+{
+	size_t n = 0;
+
+	uv_walk(&d->loop, count_one, &n);
+	return n;
+}
+
+static void on_too_long(uv_timer_t *timer)
+{
+	bool *too_long = timer->data;
+
+	*too_long = true;
+}
+
+/* Let the tasks end and the handles close, but not for ever.  `own` handles
+ * are the tasks' own. */
+static void finish(struct daemon *d, size_t own)
+{
+	bool too_long = false;
+	uv_timer_t timer;
+
+	uv_timer_init(&d->loop, &timer);
+	timer.data = &too_long;
+	uv_timer_start(&timer, on_too_long,
+		       d->stop_ms == 0 ? DAEMON_STOP_MS : d->stop_ms, 0);
+	while (!too_long && (tasks_count() > 0 || count_handles(d) > own + 1))
+		uv_run(&d->loop, UV_RUN_ONCE);
+	if (too_long) {
+		log_warning("%s ends with %zu tasks unfinished", d->name,
+			    tasks_count());
+		return;
+	}
+	uv_close((uv_handle_t *)&timer, NULL);
+	tasks_close();
+	uv_run(&d->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&d->loop);
+}
+
+static void run(struct daemon *d)
+{
+	size_t own;
+
+	uv_loop_init(&d->loop);
+	tasks_init(&d->loop);
+	own = count_handles(d);
+	watch_signal(d, &d->on_term, on_end_signal, SIGTERM);
+	watch_signal(d, &d->on_int, on_end_signal, SIGINT);
+	watch_signal(d, &d->on_hup, on_reload, SIGHUP);
+	uv_idle_init(&d->loop, &d->soon);
+	d->soon.data = d;
+	uv_idle_start(&d->soon, on_soon);
+	while (!d->stopping)
+		uv_run(&d->loop, UV_RUN_ONCE);
+	/* What a start that failed left open is left to the kernel. */
+	if (d->failed)
+		return;
+	finish(d, own);
+}
+
+int daemon_main(struct daemon *d)
+{
+	struct error err;
+	int status;
+
+	d->pid_fd = d->ready_fd = -1;
+	d->status = 0;
+	d->stopping = d->quitting = false;
+	d->started = d->failed = d->redirected = false;
+	if (!d->foreground && !go_background(d, &status))
+		return status;
+	if (prepare(d, &err) < 0) {
+		report(d, &err);
+		return 1;
+	}
+	log_info("%s starts", d->name);
+	run(d);
+	log_info("%s ended with status %d", d->name, d->status);
+	unlink(d->pid_file);
+	close(d->pid_fd);
+	/* Ended before it was ready, by a signal. */
+	if (d->ready_fd >= 0)
+		close(d->ready_fd);
+	return d->status;
+}
