@@ -19,12 +19,24 @@
 int tls_make_ca(const char *path, const char *cn, struct error *err);
 
 /* Write a new certificate and key to path (0400), signed by the one in
- * ca_path, common name cn. */
+ * ca_path, common name cn; it can sign no others. */
 int tls_make_signed(const char *path, const char *ca_path, const char *cn,
 		    struct error *err);
 
 /* The digest of the first certificate in the file. */
 int tls_digest(const char *path, char ret_digest[TLS_DIGEST_MAX],
 	       struct error *err);
+
+/* The same of a certificate in DER form. */
+void tls_digest_der(const void *der, size_t len,
+		    char ret_digest[TLS_DIGEST_MAX]);
+
+/* "sha256//<base64>" of the public key of the first certificate in the file,
+ * as curl pins keys. */
+#define TLS_PIN_MAX 64
+int tls_pin(const char *path, char ret_pin[TLS_PIN_MAX], struct error *err);
+
+/* What we offer and accept: TLS 1.2 and 1.3. */
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 #endif
