@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The fake hypervisor: a running instance is a file in the fake-hypervisor
+ * folder with its id (always 0), memory and number of CPUs, a line each, as
+ * Ganeti's has them.  Everything else about instances works as with a real
+ * one, so clusters for tests need no virtual machines.
+ *
+ * Migration moves the file: the target makes its own when told that the
+ * migration succeeded, the source removes its. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/fs.h"
+#include "lib/json/json.h"
+#include "noded/hv/hv.h"
+
+#define STATE_FILE_MAX 4096
+
+static char *state_file(const struct paths *p, const char *name)
+{
+	return xprintf("%s/%s", path(p, PATH_FAKE_HYPERVISOR_DIR), name);
+}
+
+static int read_state(const char *file, struct hv_info *ret, struct error *err)
+{
+	auto_free char *text = fs_read(file, STATE_FILE_MAX, NULL, err);
+	auto_strv struct strv lines = {0};
+	struct hv_info info = {0};
+
+	if (text == NULL)
+		return -1;
+	str_split(&lines, text, '\n');
+	if (lines.n < 3 || !str_to_int64(lines.items[1], &info.memory) ||
+	    !str_to_int64(lines.items[2], &info.vcpus))
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "%s is not a file of the fake hypervisor; "
+				 "remove it",
+				 file);
+	*ret = info;
+	return 0;
+}
+
+/* The new state is written beside the folder and moved in: whoever lists the
+ * folder sees whole files of instances only.  A run folder needs no fsync. */
+static int write_state(const struct paths *p, const char *name,
+		       const struct hv_info *info, struct error *err)
+{
+	auto_free char *file = state_file(p, name);
+	auto_free char *temporary =
+		xprintf("%s.new", path(p, PATH_FAKE_HYPERVISOR_DIR));
+	FILE *f;
+	bool failed;
+
+	if (fs_mkdirs(path(p, PATH_FAKE_HYPERVISOR_DIR), 0775, err) < 0)
+		return -1;
+	f = fopen(temporary, "we");
+	if (f != NULL) {
+		fprintf(f, "0\n%" PRId64 "\n%" PRId64 "\n", info->memory,
+			info->vcpus);
+		failed = ferror(f);
+		if (fclose(f) == 0 && !failed && rename(temporary, file) == 0)
+			return 0;
+	}
+	return error_set(err, ERR_HYPERVISOR, NULL, "Cannot write %s: %s", file,
+			 strerror(errno));
+}
+
+static int fake_info(const struct paths *p, const char *name,
+		     const json_t *hvparams, struct hv_info *ret,
+		     struct error *err)
+{
+	auto_free char *file = state_file(p, name);
+
+	(void)hvparams;
+	if (!fs_exists(file))
+		return 0;
+	return read_state(file, ret, err) < 0 ? -1 : 1;
+}
+
+static int fake_list(const struct paths *p, const json_t *hvparams,
+		     struct strv *ret_names, struct error *err)
+{
+	const char *folder = path(p, PATH_FAKE_HYPERVISOR_DIR);
+	auto_strv struct strv names = {0};
+
+	(void)hvparams;
+	if (!fs_is_dir(folder))
+		return 0;
+	if (fs_list(folder, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++)
+		if (str_valid_hostname(names.items[i]))
+			strv_add(ret_names, names.items[i]);
+	return 0;
+}
+
+/* What the instances here were given; files that cannot be read do not count
+ * (one may end meanwhile). */
+static int64_t used_memory(const struct paths *p)
+{
+	auto_strv struct strv names = {0};
+	struct hv_info info;
+	struct error err;
+	int64_t sum = 0;
+
+	if (fake_list(p, NULL, &names, &err) < 0)
+		return 0;
+	for (size_t i = 0; i < names.n; i++)
+		if (fake_info(p, names.items[i], NULL, &info, &err) == 1)
+			sum += info.memory;
+	return sum;
+}
+
+static json_t *fake_node_info(const struct paths *p, const json_t *hvparams,
+			      struct error *err)
+{
+	json_t *info = hv_linux_node_info(err);
+	int64_t free_memory;
+
+	(void)hvparams;
+	if (info == NULL)
+		return NULL;
+	/* The files take no memory; count what they stand for. */
+	free_memory = json_int(info, "memory_free", 0) - used_memory(p);
+	json_set_int(info, "memory_free", free_memory > 0 ? free_memory : 0);
+	return info;
+}
+
+static int fake_verify(const struct paths *p, const json_t *hvparams,
+		       struct error *err)
+{
+	const char *folder = path(p, PATH_FAKE_HYPERVISOR_DIR);
+
+	(void)hvparams;
+	return fs_mkdirs(folder, 0775, err);
+}
+
+static int fake_validate(const struct paths *p, const json_t *hvparams,
+			 struct error *err)
+{
+	const char *mode = json_str(hvparams, "migration_mode", "live");
+
+	(void)p;
+	if (strcmp(mode, "live") == 0 || strcmp(mode, "non-live") == 0)
+		return 0;
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "Hypervisor parameter migration_mode of fake must be "
+			 "live or non-live, not '%s'",
+			 mode);
+}
+
+static int mark_up(const struct paths *p, const json_t *instance,
+		   struct error *err)
+{
+	auto_json json_t *node = fake_node_info(p, NULL, err);
+	const json_t *be = json_get(instance, "beparams");
+	struct hv_info info;
+
+	if (node == NULL)
+		return -1;
+	info = (struct hv_info){
+		.memory = hv_startup_memory(instance,
+					    json_int(node, "memory_free", 0)),
+		.vcpus = json_int(be, "vcpus", 1),
+	};
+	return write_state(p, json_str(instance, "name", ""), &info, err);
+}
+
+static int fake_start(const struct paths *p, const json_t *instance,
+		      const struct hv_disk *disks, size_t n_disks, bool paused,
+		      struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_free char *file = state_file(p, name);
+
+	(void)disks, (void)n_disks, (void)paused;
+	if (fs_exists(file))
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Failed to start instance %s: already running",
+				 name);
+	return mark_up(p, instance, err);
+}
+
+static int fake_stop(const struct paths *p, const json_t *instance, bool force,
+		     bool retry, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_free char *file = state_file(p, name);
+
+	(void)force, (void)retry;
+	if (unlink(file) == 0)
+		return 0;
+	if (errno == ENOENT)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Failed to stop instance %s: not running",
+				 name);
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "Failed to stop instance %s: %s: %s", name, file,
+			 strerror(errno));
+}
+
+static int fake_reboot(const struct paths *p, const json_t *instance,
+		       struct error *err)
+{
+	(void)p, (void)instance, (void)err;
+	return 0; /* nothing inside that could notice */
+}
+
+static int fake_balloon(const struct paths *p, const json_t *instance,
+			int64_t memory, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	struct hv_info info;
+	int rc = fake_info(p, name, NULL, &info, err);
+
+	if (rc < 0)
+		return -1;
+	if (rc == 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Failed to balloon memory for %s: not running",
+				 name);
+	info.memory = memory;
+	return write_state(p, name, &info, err);
+}
+
+static json_t *fake_console(const struct paths *p, const json_t *instance,
+			    const json_t *node, const json_t *hvparams,
+			    struct error *err)
+{
+	(void)p, (void)instance, (void)node, (void)hvparams, (void)err;
+	return json_make("{s:s, s:s}", "kind", "msg", "message",
+			 "Console not available for fake hypervisor");
+}
+
+static char *fake_migration_info(const struct paths *p, const json_t *instance,
+				 struct error *err)
+{
+	(void)p, (void)instance, (void)err;
+	return xstrdup("");
+}
+
+static int fake_accept(const struct paths *p, const json_t *instance,
+		       const struct hv_disk *disks, size_t n_disks,
+		       const char *info, const char *target, struct error *err)
+{
+	(void)p, (void)instance, (void)disks, (void)n_disks;
+	(void)info, (void)target, (void)err;
+	return 0;
+}
+
+static int fake_migrate(const struct paths *p, const char *cluster_name,
+			const json_t *instance, const char *target, bool live,
+			struct error *err)
+{
+	(void)p, (void)cluster_name, (void)instance;
+	(void)target, (void)live, (void)err;
+	return 0;
+}
+
+static int fake_finalize_dst(const struct paths *p, const json_t *instance,
+			     const char *info, bool success, struct error *err)
+{
+	auto_free char *file = state_file(p, json_str(instance, "name", ""));
+
+	(void)info;
+	if (success)
+		return mark_up(p, instance, err);
+	return fs_remove(file, err); /* it never ran here */
+}
+
+static int fake_finalize_src(const struct paths *p, const json_t *instance,
+			     bool success, bool live, struct error *err)
+{
+	auto_free char *file = state_file(p, json_str(instance, "name", ""));
+
+	(void)live;
+	return success ? fs_remove(file, err) : 0;
+}
+
+static json_t *fake_migration_status(const struct paths *p,
+				     const json_t *instance, struct error *err)
+{
+	(void)p, (void)instance, (void)err;
+	return json_make("{s:s}", "status", "completed");
+}
+
+const struct hv_class hv_fake = {
+	.name = "fake",
+	.node_info = fake_node_info,
+	.verify = fake_verify,
+	.validate = fake_validate,
+	.list = fake_list,
+	.info = fake_info,
+	.start = fake_start,
+	.stop = fake_stop,
+	.reboot = fake_reboot,
+	.balloon = fake_balloon,
+	.console = fake_console,
+	.migration_info = fake_migration_info,
+	.accept = fake_accept,
+	.migrate = fake_migrate,
+	.finalize_dst = fake_finalize_dst,
+	.finalize_src = fake_finalize_src,
+	.migration_status = fake_migration_status,
+};
