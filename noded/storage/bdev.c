@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "noded/storage/bdev.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/fs.h"
+#include "lib/json/json.h"
+
+/* To add a storage type, declare its class in bdev.h and name it here. */
+static const struct bdev_class *const classes[] = {
+	&bdev_file,
+	&bdev_sharedfile,
+};
+
+#define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
+
+const struct bdev_class *bdev_of(const json_t *disk, struct error *err)
+{
+	const char *type = json_str(disk, "dev_type", "");
+
+	for (size_t i = 0; i < N_CLASSES; i++)
+		if (strcmp(classes[i]->dev_type, type) == 0)
+			return classes[i];
+	error_set(err, ERR_BLOCKDEV, NULL,
+		  "Disks of type '%s' are not supported by this node daemon",
+		  type);
+	return NULL;
+}
+
+char *bdev_link_path(const struct paths *p, const char *instance, int64_t index)
+{
+	return xprintf("%s/%s:%" PRId64, path(p, PATH_INSTANCE_DISKS_DIR),
+		       instance, index);
+}
+
+static bool links_to(const char *link, const char *target)
+{
+	char found[PATH_MAX];
+	ssize_t n = readlink(link, found, sizeof(found) - 1);
+
+	if (n < 0)
+		return false;
+	found[n] = '\0';
+	return strcmp(found, target) == 0;
+}
+
+int bdev_link(const struct paths *p, const char *instance, int64_t index,
+	      const char *target, struct error *err)
+{
+	auto_free char *link = bdev_link_path(p, instance, index);
+	auto_free char *fresh = NULL;
+
+	if (links_to(link, target))
+		return 0;
+	if (fs_mkdirs(path(p, PATH_INSTANCE_DISKS_DIR), 0755, err) < 0)
+		return -1;
+	/* Made beside the folder and moved, so that a link is never missing. */
+	fresh = xprintf("%s.new", path(p, PATH_INSTANCE_DISKS_DIR));
+	unlink(fresh);
+	if (symlink(target, fresh) < 0 || rename(fresh, link) < 0)
+		return error_set(err, ERR_BLOCKDEV, NULL,
+				 "Cannot link %s to %s: %s", link, target,
+				 strerror(errno));
+	return 0;
+}
+
+int bdev_unlink(const struct paths *p, const char *instance, int64_t index,
+		struct error *err)
+{
+	auto_free char *link = bdev_link_path(p, instance, index);
+
+	return fs_remove(link, err);
+}
+
+void bdev_unlink_target(const struct paths *p, const char *target)
+{
+	auto_strv struct strv names = {0};
+	struct error err;
+
+	if (fs_list(path(p, PATH_INSTANCE_DISKS_DIR), &names, &err) < 0)
+		return; /* no folder, no links */
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *link =
+			xprintf("%s/%s", path(p, PATH_INSTANCE_DISKS_DIR),
+				names.items[i]);
+
+		if (links_to(link, target))
+			unlink(link);
+	}
+}
+
+int64_t bdev_index(const json_t *disk, int64_t fallback)
+{
+	const char *name = json_str(disk, "iv_name", "");
+	int64_t index;
+
+	if (str_starts(name, "disk/") && str_to_int64(name + 5, &index) &&
+	    index >= 0)
+		return index;
+	return fallback;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Disks of instances: one class a storage type (bdev_<type>.c).
+ *
+ * `disk` is the object of the configuration.  All functions run in the task of
+ * a call and may wait.  But for create they are idempotent: a repeated call is
+ * no error.  Paths given back are local (root in front). */
+#ifndef NODED_STORAGE_BDEV_H
+#define NODED_STORAGE_BDEV_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
+#include "lib/model/paths.h"
+
+#define MIB (1024 * 1024)
+
+struct bdev_class {
+	const char *dev_type; /* in the configuration: "file", "plain"... */
+
+	/* Fails when it is there already: somebody's data. */
+	WAITS int (*create)(const struct paths *p, const json_t *disk,
+			    int64_t size_mib, struct error *err);
+	WAITS int (*remove)(const struct paths *p, const json_t *disk,
+			    struct error *err);
+
+	/* 1 and the path of its device or file, to be freed, if it is there
+	 * and usable; 0 if not; -1 on errors. */
+	WAITS int (*find)(const struct paths *p, const json_t *disk,
+			  char **ret_path, struct error *err);
+
+	/* Make it usable here; the path, to be freed. */
+	WAITS char *(*assemble)(const struct paths *p, const json_t *disk,
+				struct error *err);
+	WAITS int (*shutdown)(const struct paths *p, const json_t *disk,
+			      struct error *err);
+
+	/* Bytes, or -1. */
+	WAITS int64_t (*size)(const struct paths *p, const json_t *disk,
+			      struct error *err);
+
+	/* The rest may be NULL where the type has nothing to do. */
+	WAITS int (*grow)(const struct paths *p, const json_t *disk,
+			  int64_t amount_mib, bool dry_run, bool backing_store,
+			  struct error *err);
+	WAITS int (*rename)(const struct paths *p, const json_t *disk,
+			    const json_t *new_id, struct error *err);
+	/* Zeros from offset on. */
+	WAITS int (*wipe)(const struct paths *p, const json_t *disk,
+			  int64_t offset_mib, int64_t size_mib,
+			  struct error *err);
+};
+
+extern const struct bdev_class bdev_file, bdev_sharedfile;
+
+/* The class of a disk by its dev_type. */
+const struct bdev_class *bdev_of(const json_t *disk, struct error *err);
+
+/* --- folders of file-based disks (bdev_file.c); paths are virtual --- */
+
+/* Both are no error where it is done already; a folder with files in it is not
+ * removed. */
+int bdev_file_make_folder(const struct paths *p, const char *folder,
+			  struct error *err);
+int bdev_file_remove_folder(const struct paths *p, const char *folder,
+			    struct error *err);
+int bdev_file_rename_folder(const struct paths *p, const char *old_folder,
+			    const char *new_folder, struct error *err);
+
+/* --- links var/run/ganeti/instance-disks/<instance>:<index> (bdev.c) --- */
+
+/* The local path of the link; to be freed. */
+char *bdev_link_path(const struct paths *p, const char *instance,
+		     int64_t index);
+int bdev_link(const struct paths *p, const char *instance, int64_t index,
+	      const char *target, struct error *err);
+int bdev_unlink(const struct paths *p, const char *instance, int64_t index,
+		struct error *err);
+/* Remove all links to this device. */
+void bdev_unlink_target(const struct paths *p, const char *target);
+/* The place of a disk in its instance, from "disk/<n>"; fallback without it. */
+int64_t bdev_index(const json_t *disk, int64_t fallback);
+
+#endif

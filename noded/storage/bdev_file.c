@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Disks in files, of one node ("file") or on a file system that all nodes
+ * share ("sharedfile"): sparse files, logical_id [driver, path].
+ *
+ * A path comes from the master, but what it may reach is decided here: it must
+ * be below one of the allowed folders (storage/file_place.h), and the walk from
+ * there follows no symbolic link. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/json/json.h"
+#include "noded/storage/bdev.h"
+#include "noded/storage/file_place.h"
+
+#define DISK_MODE 0600
+#define FOLDER_MODE 0750
+/* Beyond this nothing is meant seriously, and sums cannot overflow. */
+#define SIZE_MIB_MAX (INT64_C(1) << 40)
+#define WIPE_CHUNK (1024 * 1024)
+
+static int fail(struct error *err, const char *virtual_path, const char *what)
+{
+	return error_set(err, ERR_BLOCKDEV, NULL, "%s: can't %s: %s",
+			 virtual_path, what, strerror(errno));
+}
+
+/* The virtual path of a disk, borrowed from it; NULL and err. */
+static const char *disk_path(const json_t *disk, struct error *err)
+{
+	const json_t *id = json_get(disk, "logical_id");
+	const json_t *value = json_array_get(id, 1);
+
+	if (json_array_size(id) == 2 && json_is_string(value))
+		return json_string_value(value);
+	error_set(err, ERR_BLOCKDEV, NULL,
+		  "The logical_id of a file-based disk must be [driver, path]");
+	return NULL;
+}
+
+static int find_place(const struct paths *p, const json_t *disk,
+		      struct file_place *ret, const char **ret_path,
+		      struct error *err)
+{
+	*ret_path = disk_path(disk, err);
+	if (*ret_path == NULL)
+		return -1;
+	return file_place_open(p, *ret_path, ret, err);
+}
+
+/* Is there something that we may use as a disk? */
+static int stat_disk(const struct file_place *place, const char *virtual_path,
+		     struct stat *ret, struct error *err)
+{
+	if (place->folder_fd < 0)
+		return 0;
+	if (fstatat(place->folder_fd, place->name, ret, AT_SYMLINK_NOFOLLOW) <
+	    0)
+		return errno == ENOENT ? 0 : fail(err, virtual_path, "look at");
+	if (S_ISREG(ret->st_mode))
+		return 1;
+	return error_set(err, ERR_BLOCKDEV, NULL, "%s is not a regular file",
+			 virtual_path);
+}
+
+static int need_size(int64_t mib, struct error *err)
+{
+	if (mib >= 0 && mib <= SIZE_MIB_MAX)
+		return 0;
+	return error_set(err, ERR_BLOCKDEV, NULL,
+			 "%" PRId64 " MiB is not a size of a disk", mib);
+}
+
+static int file_create(const struct paths *p, const json_t *disk,
+		       int64_t size_mib, struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+	auto_close int fd = -1;
+	const char *file;
+
+	if (need_size(size_mib, err) < 0 ||
+	    find_place(p, disk, &place, &file, err) < 0)
+		return -1;
+	if (place.folder_fd < 0) {
+		errno = ENOENT;
+		return fail(err, file, "create");
+	}
+	fd = openat(place.folder_fd, place.name,
+		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    DISK_MODE);
+	if (fd < 0)
+		return fail(err, file, "create");
+	if (ftruncate(fd, size_mib * MIB) < 0) {
+		fail(err, file, "make as large as asked");
+		unlinkat(place.folder_fd, place.name, 0);
+		return -1;
+	}
+	return 0;
+}
+
+static int file_remove(const struct paths *p, const json_t *disk,
+		       struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+	const char *file;
+
+	if (find_place(p, disk, &place, &file, err) < 0)
+		return -1;
+	if (place.folder_fd >= 0 &&
+	    unlinkat(place.folder_fd, place.name, 0) < 0 && errno != ENOENT)
+		return fail(err, file, "remove");
+	return 0;
+}
+
+static int file_find(const struct paths *p, const json_t *disk, char **ret_path,
+		     struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+	const char *file;
+	struct stat st;
+	int rc;
+
+	if (find_place(p, disk, &place, &file, err) < 0)
+		return -1;
+	rc = stat_disk(&place, file, &st, err);
+	if (rc == 1)
+		*ret_path = paths_local(p, file);
+	return rc;
+}
+
+static char *file_assemble(const struct paths *p, const json_t *disk,
+			   struct error *err)
+{
+	char *local = NULL;
+	int rc = file_find(p, disk, &local, err);
+
+	if (rc == 0)
+		error_set(err, ERR_BLOCKDEV, NULL,
+			  "%s: there is no such file; is its file system "
+			  "mounted?",
+			  disk_path(disk, err));
+	return local;
+}
+
+static int file_shutdown(const struct paths *p, const json_t *disk,
+			 struct error *err)
+{
+	(void)p, (void)disk, (void)err;
+	return 0;
+}
+
+static int64_t file_size(const struct paths *p, const json_t *disk,
+			 struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+	const char *file;
+	struct stat st;
+	int rc;
+
+	if (find_place(p, disk, &place, &file, err) < 0)
+		return -1;
+	rc = stat_disk(&place, file, &st, err);
+	if (rc == 0) {
+		errno = ENOENT;
+		fail(err, file, "look at");
+	}
+	return rc == 1 ? st.st_size : -1;
+}
+
+/* An open descriptor of the disk for writing, or -1. */
+static int open_disk(const struct paths *p, const json_t *disk,
+		     const char **ret_path, struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+	int fd = -1;
+
+	if (find_place(p, disk, &place, ret_path, err) < 0)
+		return -1;
+	if (place.folder_fd < 0)
+		errno = ENOENT;
+	else
+		fd = openat(place.folder_fd, place.name,
+			    O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	return fd >= 0 ? fd : fail(err, *ret_path, "open");
+}
+
+static int file_grow(const struct paths *p, const json_t *disk,
+		     int64_t amount_mib, bool dry_run, bool backing_store,
+		     struct error *err)
+{
+	const char *file;
+	auto_close int fd = open_disk(p, disk, &file, err);
+	struct stat st;
+
+	if (fd < 0 || need_size(amount_mib, err) < 0)
+		return -1;
+	if (!backing_store || dry_run)
+		return 0;
+	if (fstat(fd, &st) < 0 ||
+	    ftruncate(fd, st.st_size + amount_mib * MIB) < 0)
+		return fail(err, file, "grow");
+	return 0;
+}
+
+static int file_rename(const struct paths *p, const json_t *disk,
+		       const json_t *new_id, struct error *err)
+{
+	auto_place struct file_place from = FILE_PLACE_NONE;
+	auto_place struct file_place to = FILE_PLACE_NONE;
+	auto_json json_t *new_disk = json_make("{s:O}", "logical_id", new_id);
+	const char *old_file, *new_file;
+	struct stat st;
+
+	if (find_place(p, disk, &from, &old_file, err) < 0 ||
+	    find_place(p, new_disk, &to, &new_file, err) < 0)
+		return -1;
+	if (from.folder_fd < 0 || to.folder_fd < 0) {
+		errno = ENOENT;
+		return fail(err, old_file, "rename");
+	}
+	if (renameat2(from.folder_fd, from.name, to.folder_fd, to.name,
+		      RENAME_NOREPLACE) == 0)
+		return 0;
+	/* Done before? */
+	if (errno == ENOENT && stat_disk(&to, new_file, &st, err) == 1)
+		return 0;
+	return fail(err, old_file, "rename");
+}
+
+/* For file systems that cannot punch holes. */
+static int write_zeros(int fd, int64_t offset, int64_t len)
+{
+	auto_free char *zeros = xalloc(WIPE_CHUNK);
+
+	while (len > 0) {
+		size_t n = len < WIPE_CHUNK ? (size_t)len : WIPE_CHUNK;
+		ssize_t done = pwrite(fd, zeros, n, offset);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return -1;
+		offset += done;
+		len -= done;
+	}
+	return 0;
+}
+
+static int file_wipe(const struct paths *p, const json_t *disk,
+		     int64_t offset_mib, int64_t size_mib, struct error *err)
+{
+	const char *file;
+	auto_close int fd = open_disk(p, disk, &file, err);
+	struct stat st;
+	int rc;
+
+	if (fd < 0 || need_size(offset_mib, err) < 0 ||
+	    need_size(size_mib, err) < 0)
+		return -1;
+	if (fstat(fd, &st) < 0)
+		return fail(err, file, "look at");
+	if ((offset_mib + size_mib) * MIB > st.st_size)
+		return error_set(err, ERR_BLOCKDEV, NULL,
+				 "%s: the part to wipe is not inside the disk",
+				 file);
+	if (size_mib == 0)
+		return 0;
+	task_leave();
+	rc = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		       offset_mib * MIB, size_mib * MIB);
+	if (rc < 0)
+		rc = write_zeros(fd, offset_mib * MIB, size_mib * MIB);
+	task_enter();
+	return rc < 0 ? fail(err, file, "wipe") : 0;
+}
+
+#define FILE_CLASS(type)                                                       \
+	{                                                                      \
+		.dev_type = type, .create = file_create,                       \
+		.remove = file_remove, .find = file_find,                      \
+		.assemble = file_assemble, .shutdown = file_shutdown,          \
+		.size = file_size, .grow = file_grow, .rename = file_rename,   \
+		.wipe = file_wipe,                                             \
+	}
+
+const struct bdev_class bdev_file = FILE_CLASS("file");
+const struct bdev_class bdev_sharedfile = FILE_CLASS("sharedfile");
+
+/* --- folders --- */
+
+static int fail_folder(struct error *err, const char *what, const char *folder)
+{
+	return error_set(err, ERR_FILE_PATH, NULL,
+			 "Cannot %s file storage directory %s: %s", what,
+			 folder, strerror(errno));
+}
+
+int bdev_file_make_folder(const struct paths *p, const char *folder,
+			  struct error *err)
+{
+	return file_place_make(p, folder, FOLDER_MODE, err);
+}
+
+int bdev_file_remove_folder(const struct paths *p, const char *folder,
+			    struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+
+	if (file_place_open(p, folder, &place, err) < 0)
+		return -1;
+	if (place.folder_fd >= 0 &&
+	    unlinkat(place.folder_fd, place.name, AT_REMOVEDIR) < 0 &&
+	    errno != ENOENT)
+		return fail_folder(err, "remove", folder);
+	return 0;
+}
+
+int bdev_file_rename_folder(const struct paths *p, const char *old_folder,
+			    const char *new_folder, struct error *err)
+{
+	auto_place struct file_place from = FILE_PLACE_NONE;
+	auto_place struct file_place to = FILE_PLACE_NONE;
+
+	if (file_place_open(p, old_folder, &from, err) < 0 ||
+	    file_place_open(p, new_folder, &to, err) < 0)
+		return -1;
+	if (from.folder_fd < 0 || to.folder_fd < 0) {
+		errno = ENOENT;
+		return fail_folder(err, "rename", old_folder);
+	}
+	if (renameat2(from.folder_fd, from.name, to.folder_fd, to.name,
+		      RENAME_NOREPLACE) == 0)
+		return 0;
+	/* Done before? */
+	if (errno == ENOENT &&
+	    faccessat(to.folder_fd, to.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return fail_folder(err, "rename", old_folder);
+}

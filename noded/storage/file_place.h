@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where file-based disks may lie: below the folders listed in
+ * /etc/ganeti/file-storage-paths and the cluster's file_storage_dir and
+ * shared_file_storage_dir.  Those themselves may be symbolic links or mounts;
+ * below them no symbolic link is followed. */
+#ifndef NODED_STORAGE_FILE_PLACE_H
+#define NODED_STORAGE_FILE_PLACE_H
+
+#include <sys/types.h>
+
+#include "lib/base/error.h"
+#include "lib/base/str.h"
+#include "lib/model/paths.h"
+
+/* A name in an open folder. */
+struct file_place {
+	int folder_fd; /* -1: the folder is not there */
+	char *name;
+};
+
+#define FILE_PLACE_NONE                                                        \
+	{                                                                      \
+		.folder_fd = -1                                                \
+	}
+#define auto_place __attribute__((cleanup(file_place_done), unused))
+
+/* Find the virtual path, which must be below an allowed folder; that its own
+ * folder is missing is no error.  ERR_FILE_PATH says what is wrong. */
+int file_place_open(const struct paths *p, const char *virtual_path,
+		    struct file_place *ret, struct error *err);
+void file_place_done(struct file_place *place);
+
+/* Make the folder at the virtual path and those above it that are missing, as
+ * far as they are below the allowed one. */
+int file_place_make(const struct paths *p, const char *virtual_path,
+		    mode_t mode, struct error *err);
+
+/* Is this folder allowed, being one of the list or below one? */
+int file_place_check(const struct paths *p, const char *virtual_path,
+		     struct error *err);
+
+/* Add the allowed folders that can do harm (such as /etc). */
+void file_place_bad_folders(const struct paths *p, struct strv *ret);
+
+#endif
