@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the programs of others (OS scripts, hooks, allocators) have in common:
+ * a clean environment, output that may be anything, a sentence on how they
+ * ended. */
+#ifndef NODED_SCRIPT_H
+#define NODED_SCRIPT_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "lib/base/str.h"
+#include "lib/event/proc.h"
+
+#define SCRIPT_PATH "/sbin:/bin:/usr/sbin:/usr/bin"
+
+/* Add "name=value"; value as Ganeti's Python prints it: True, None, 1.5.  Names
+ * that cannot be one of an environment variable are left out. */
+void script_env(struct strv *env, const char *name, const char *value);
+void script_env_json(struct strv *env, const char *name, const json_t *value);
+
+/* Output as text that JSON can carry: bytes that are not valid UTF-8 and NULs
+ * become '?'; white space at both ends is taken off when strip.  To be
+ * freed. */
+char *script_text(const char *data, size_t len, bool strip);
+
+/* "exited with exit code 1", "terminated by signal 9", "did not end in time and
+ * was killed"; to be freed. */
+char *script_ending(const struct proc_result *r);
+
+/* The last lines of a log file as text, to be freed; empty if unreadable. */
+char *script_log_tail(const char *file);
+
+#endif
