@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The node daemon: one a host.  It does what the master says to hypervisors,
+ * disks and files here and knows no cluster but what the ssconf files tell. */
+#ifndef NODED_NODED_H
+#define NODED_NODED_H
+
+#include <stdbool.h>
+
+#include "lib/model/paths.h"
+#include "noded/peers.h"
+
+struct https_server;
+
+struct noded {
+	struct paths *paths;
+	struct peers peers;
+	char *address; /* we listen there; NULL in tests */
+	int port;
+	struct https_server *server;
+
+	/* End the daemon once the running answer is out; NULL in tests. */
+	void (*quit)(struct noded *n);
+	void *arg; /* quit's own */
+};
+
+/* n->paths are given and stay the caller's. */
+void noded_init(struct noded *n, struct paths *paths);
+void noded_done(struct noded *n);
+
+/* Whether this node is one of a virtual cluster: several share the machine, so
+ * nothing outside of the root may be touched. */
+static inline bool noded_is_virtual(const struct noded *n)
+{
+	return n->paths->root[0] != '\0';
+}
+
+#endif
