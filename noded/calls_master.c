@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls about being the master: its name, its address, its daemon. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/event/proc.h"
+#include "lib/json/json.h"
+#include "lib/model/ssconf.h"
+#include "noded/calls.h"
+#include "noded/host.h"
+#include "noded/noded.h"
+#include "noded/script.h"
+
+#include "gantry-config.h"
+
+#define IP_TIMEOUT_MS 30000
+#define MASTER_IP_SCRIPT "/etc/ganeti/scripts/master-ip-setup"
+#define MASTERD "gantry-masterd"
+#define MASTERD_START_TIMEOUT_MS 60000
+#define MASTERD_STOP_TIMEOUT_US 60000000
+#define MASTERD_POLL_MS 20
+
+json_t *call_master_node_name(struct call *c, struct error *err)
+{
+	auto_free char *name = ssconf_read(c->paths, "master_node");
+
+	if (name != NULL)
+		return json_string(name);
+	error_set(err, ERR_EXEC, ECODE_STATE,
+		  "This node does not belong to a cluster: it has no "
+		  "ssconf_master_node");
+	return NULL;
+}
+
+/* --- the master's address --- */
+
+struct master_ip {
+	const char *ip, *netdev;
+	int64_t netmask, family;
+};
+
+static int read_master_ip(const struct call *c, struct master_ip *ret,
+			  struct error *err)
+{
+	const json_t *params = call_object(c, 0, err);
+
+	if (params == NULL)
+		return -1;
+	ret->ip = json_str(params, "ip", "");
+	ret->netdev = json_str(params, "netdev", "");
+	ret->netmask = json_int(params, "netmask", 32);
+	ret->family = json_int(params, "ip_family", 2);
+	if (*ret->ip != '\0' && *ret->ip != '-' &&
+	    str_valid_filename(ret->netdev))
+		return 0;
+	return error_set(err, ERR_REQUEST, NULL,
+			 "Call %s needs the master's ip and netdev",
+			 c->procedure);
+}
+
+/* The site's own script: "start" or "stop" with the values in its environment.
+ */
+static int run_site_script(const struct call *c, const struct master_ip *m,
+			   const char *action, struct error *err)
+{
+	auto_free char *script = paths_local(c->paths, MASTER_IP_SCRIPT);
+	const char *const argv[] = {script, action, NULL};
+	auto_strv struct strv env = {0};
+	auto_proc struct proc_result result = {0};
+	auto_free char *output = NULL, *ending = NULL;
+	struct proc_spec spec;
+
+	script_env(&env, "PATH", SCRIPT_PATH);
+	script_env(&env, "MASTER_NETDEV", m->netdev);
+	script_env(&env, "MASTER_IP", m->ip);
+	strv_addf(&env, "MASTER_NETMASK=%" PRId64, m->netmask);
+	strv_addf(&env, "CLUSTER_IP_VERSION=%d", m->family == 10 ? 6 : 4);
+	spec = (struct proc_spec){
+		.argv = argv,
+		.env = (const char *const *)env.items,
+		.timeout_ms = IP_TIMEOUT_MS,
+		.merge_stderr = true,
+	};
+	if (proc_run(&spec, &result, err) < 0)
+		return -1;
+	if (result.status == 0 && !result.timed_out)
+		return 0;
+	output = script_text(result.out, result.out_len, true);
+	ending = script_ending(&result);
+	return error_set(err, ERR_EXEC, NULL,
+			 "Master IP script failed (%s): %s", ending, output);
+}
+
+static int change_address(const struct master_ip *m, const char *action,
+			  int64_t netmask, struct error *err)
+{
+	auto_free char *address = xprintf("%s/%" PRId64, m->ip, netmask);
+	auto_free char *label = xprintf("%s:0", m->netdev);
+	const char *const argv[] = {"ip",    "address", action,
+				    address, "dev",	m->netdev,
+				    "label", label,	NULL};
+	const char *const argv6[] = {"ip",  "address", action, address,
+				     "dev", m->netdev, NULL};
+
+	return proc_check(m->family == 10 ? argv6 : argv, IP_TIMEOUT_MS, err);
+}
+
+static json_t *turn(struct call *c, bool up, struct error *err)
+{
+	struct master_ip m = {0};
+	int rc = 0;
+
+	if (read_master_ip(c, &m, err) < 0)
+		return NULL;
+	if (noded_is_virtual(c->n))
+		return json_null(); /* not the machine's address to have */
+	if (call_flag(c, 1))
+		rc = run_site_script(c, &m, up ? "start" : "stop", err);
+	else if (host_has_address(c->n, m.ip) != up)
+		rc = change_address(&m, up ? "add" : "del", m.netmask, err);
+	return rc < 0 ? NULL : json_null();
+}
+
+json_t *call_node_activate_master_ip(struct call *c, struct error *err)
+{
+	return turn(c, true, err);
+}
+
+json_t *call_node_deactivate_master_ip(struct call *c, struct error *err)
+{
+	return turn(c, false, err);
+}
+
+/* Arguments: old netmask, new netmask, ip, netdev. */
+json_t *call_node_change_master_netmask(struct call *c, struct error *err)
+{
+	struct master_ip m = {.family = 2};
+	int64_t old;
+
+	if (call_int(c, 0, &old, err) < 0 ||
+	    call_int(c, 1, &m.netmask, err) < 0)
+		return NULL;
+	m.ip = call_str(c, 2, err);
+	m.netdev = m.ip != NULL ? call_str(c, 3, err) : NULL;
+	if (m.netdev == NULL)
+		return NULL;
+	if (strchr(m.ip, ':') != NULL)
+		m.family = 10;
+	if (noded_is_virtual(c->n) || old == m.netmask)
+		return json_null();
+	if (!host_has_address(c->n, m.ip)) {
+		error_set(err, ERR_EXEC, ECODE_STATE,
+			  "The master IP address %s is not up on this node",
+			  m.ip);
+		return NULL;
+	}
+	if (change_address(&m, "add", m.netmask, err) < 0 ||
+	    change_address(&m, "del", old, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+/* --- the master daemon --- */
+
+/* Where its program is: beside ours, in the build's bin folder, or installed;
+ * to be freed. */
+static char *find_masterd(struct error *err)
+{
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	auto_strv struct strv folders = {0};
+
+	if (n > 0) {
+		self[n] = '\0';
+		*strrchr(self, '/') = '\0';
+		strv_add(&folders, self);
+		strv_addf(&folders, "%s/../bin", self);
+	}
+	strv_add(&folders, GANTRY_BINDIR);
+	for (size_t i = 0; i < folders.n; i++) {
+		char *file = xprintf("%s/" MASTERD, folders.items[i]);
+
+		if (fs_is_executable(file))
+			return file;
+		free(file);
+	}
+	error_set(err, ERR_EXEC, ECODE_NOENT, "There is no %s on this node",
+		  MASTERD);
+	return NULL;
+}
+
+/* It goes to the background by itself once it serves. */
+json_t *call_node_start_master_daemons(struct call *c, struct error *err)
+{
+	auto_free char *program = NULL;
+	const char *argv[] = {NULL, NULL, NULL, NULL};
+
+	if (fs_read_pid(path(c->paths, PATH_MASTERD_PID)) > 0)
+		return json_null();
+	program = find_masterd(err);
+	if (program == NULL)
+		return NULL;
+	argv[0] = program;
+	if (call_flag(c, 0)) {
+		argv[1] = "--no-voting";
+		argv[2] = "--yes-do-it";
+	}
+	if (proc_check(argv, MASTERD_START_TIMEOUT_MS, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+json_t *call_node_stop_master(struct call *c, struct error *err)
+{
+	const char *file = path(c->paths, PATH_MASTERD_PID);
+	int64_t deadline_us = clock_mono_us() + MASTERD_STOP_TIMEOUT_US;
+	pid_t pid = fs_read_pid(file);
+
+	if (pid > 0)
+		kill(pid, SIGTERM);
+	while (fs_read_pid(file) == pid && pid > 0) {
+		if (clock_mono_us() > deadline_us) {
+			error_set(err, ERR_EXEC, ECODE_STATE,
+				  "The master daemon (process %d) does not "
+				  "stop",
+				  (int)pid);
+			return NULL;
+		}
+		task_sleep(MASTERD_POLL_MS);
+	}
+	return json_null();
+}

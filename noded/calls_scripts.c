@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls that run programs of the site: hooks and allocators. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "noded/calls.h"
+#include "noded/noded.h"
+#include "noded/script.h"
+
+/* All hooks of one call together: a little less than the call's limit. */
+#define HOOKS_TIMEOUT_US INT64_C(840000000)
+/* Told of each hook, so that all of them fit an answer. */
+#define HOOK_OUTPUT_MAX (64 * 1024)
+
+/* An allocator that thinks longer hangs. */
+#define IALLOCATOR_TIMEOUT_S 300
+#define IALLOCATOR_TIMEOUT_ENV "GANTRY_IALLOCATOR_TIMEOUT_S"
+#define IALLOCATOR_OUTPUT_MAX (1024 * 1024)
+
+enum hook_status { HOOK_SKIPPED, HOOK_FAILED, HOOK_SUCCEEDED };
+
+/* Names as run-parts takes them: no backups of editors, no packages' leftovers.
+ */
+static bool valid_hook_name(const char *name)
+{
+	return *name != '\0' &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] ==
+		       '\0';
+}
+
+static json_t *hook_result(const char *script, enum hook_status status,
+			   const char *output)
+{
+	return json_make("[s, i, s]", script, (int)status, output);
+}
+
+static json_t *run_hook(const char *file, const char *script,
+			const struct strv *env, int64_t deadline_us)
+{
+	const char *const argv[] = {file, NULL};
+	int64_t left_us = deadline_us - clock_mono_us();
+	auto_proc struct proc_result result = {0};
+	struct proc_spec spec = {
+		.argv = argv,
+		.env = (const char *const *)env->items,
+		.cwd = "/",
+		.timeout_ms = left_us > 1000 ? (unsigned)(left_us / 1000) : 1,
+		.output_max = HOOK_OUTPUT_MAX,
+		.merge_stderr = true,
+	};
+	auto_free char *output = NULL, *ending = NULL;
+	struct error err;
+
+	if (proc_run(&spec, &result, &err) < 0)
+		return hook_result(script, HOOK_FAILED, err.text);
+	output = script_text(result.out, result.out_len, true);
+	if (result.status == 0 && !result.timed_out)
+		return hook_result(script, HOOK_SUCCEEDED, output);
+	if (*output != '\0')
+		return hook_result(script, HOOK_FAILED, output);
+	ending = script_ending(&result); /* say at least something */
+	return hook_result(script, HOOK_FAILED, ending);
+}
+
+static void hook_env(const json_t *values, struct strv *env)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)values, name, value)
+		script_env_json(env, name, value);
+	if (json_object_get(values, "PATH") == NULL)
+		script_env(env, "PATH", SCRIPT_PATH);
+}
+
+/* Arguments: hooks path ("instance-add"), phase, environment. */
+json_t *call_hooks_runner(struct call *c, struct error *err)
+{
+	const char *hpath = call_str(c, 0, err);
+	const char *phase = hpath != NULL ? call_str(c, 1, err) : NULL;
+	const json_t *values = phase != NULL ? call_object(c, 2, err) : NULL;
+	int64_t deadline_us = clock_mono_us() + HOOKS_TIMEOUT_US;
+	auto_free char *subdir = NULL, *folder = NULL;
+	auto_strv struct strv names = {0}, env = {0};
+	json_t *results;
+
+	if (values == NULL)
+		return NULL;
+	if (!valid_hook_name(hpath) ||
+	    (strcmp(phase, "pre") != 0 && strcmp(phase, "post") != 0)) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "Unknown hooks path or phase: \"%s\", \"%s\"", hpath,
+			  phase);
+		return NULL;
+	}
+	results = json_array();
+	subdir = xprintf("%s-%s.d", hpath, phase);
+	folder = xprintf("%s/%s", path(c->paths, PATH_HOOKS_DIR), subdir);
+	if (!fs_is_dir(folder) || fs_list(folder, &names, err) < 0)
+		return results;
+	hook_env(values, &env);
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
+		auto_free char *name = script_text(
+			names.items[i], strlen(names.items[i]), false);
+		auto_free char *script = xprintf("%s/%s", subdir, name);
+
+		if (valid_hook_name(name) && fs_is_executable(file))
+			json_array_append_new(
+				results,
+				run_hook(file, script, &env, deadline_us));
+		else
+			json_array_append_new(
+				results, hook_result(script, HOOK_SKIPPED, ""));
+	}
+	return results;
+}
+
+/* The program's file in the search path, to be freed; NULL and err. */
+static char *find_iallocator(const struct paths *p, const char *name,
+			     struct error *err)
+{
+	auto_strv struct strv folders = {0};
+	auto_free char *where = NULL;
+
+	if (!str_valid_filename(name)) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "\"%s\" is not a valid name of an allocator", name);
+		return NULL;
+	}
+	paths_iallocator_search(p, &folders);
+	for (size_t i = 0; i < folders.n; i++) {
+		char *file = xprintf("%s/%s", folders.items[i], name);
+
+		if (fs_is_executable(file))
+			return file;
+		free(file);
+	}
+	where = strv_join(&folders, ", ");
+	error_set(err, ERR_EXEC, ECODE_NOENT,
+		  "iallocator module '%s' not found in the search path: no "
+		  "executable file of this name in %s",
+		  name, where);
+	return NULL;
+}
+
+/* Write the request into a file of its own that only we may read; its name, to
+ * be freed. */
+static char *write_request(const struct paths *p, const char *text,
+			   struct error *err)
+{
+	auto_free char *file =
+		xprintf("%s/iallocator.XXXXXX", path(p, PATH_RUN_DIR));
+	size_t len = strlen(text);
+	auto_close int fd = -1;
+
+	if (fs_mkdirs(path(p, PATH_RUN_DIR), 0755, err) < 0)
+		return NULL;
+	fd = mkostemp(file, O_CLOEXEC);
+	if (fd >= 0 && write(fd, text, len) == (ssize_t)len)
+		return steal(&file);
+	error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+		  "Cannot write the allocator's input %s: %s", file,
+		  strerror(errno));
+	if (fd >= 0)
+		unlink(file);
+	return NULL;
+}
+
+/* Add "--key=value" for each parameter. */
+static void add_options(const json_t *params, struct strv *argv)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)params, key, value) {
+		const char *text = json_string_value(value);
+		auto_free char *other = NULL;
+
+		if (text == NULL && !json_is_null(value))
+			text = other = json_text(value);
+		if (text == NULL || *text == '\0')
+			strv_addf(argv, "--%s", key);
+		else
+			strv_addf(argv, "--%s=%s", key, text);
+	}
+}
+
+static unsigned iallocator_timeout_ms(void)
+{
+	const char *text = getenv(IALLOCATOR_TIMEOUT_ENV);
+	int64_t s;
+
+	if (text == NULL || !str_to_int64(text, &s) || s < 1 || s > 86400)
+		s = IALLOCATOR_TIMEOUT_S;
+	return (unsigned)s * 1000;
+}
+
+/* Arguments: name, request as text, parameters. */
+json_t *call_iallocator_runner(struct call *c, struct error *err)
+{
+	const char *name = call_str(c, 0, err);
+	const char *request = name != NULL ? call_str(c, 1, err) : NULL;
+	auto_free char *program = NULL, *file = NULL;
+	auto_free char *output = NULL, *errors = NULL, *ending = NULL;
+	auto_strv struct strv argv = {0};
+	auto_proc struct proc_result result = {0};
+	struct proc_spec spec;
+	int rc;
+
+	if (request == NULL)
+		return NULL;
+	program = find_iallocator(c->paths, name, err);
+	if (program == NULL)
+		return NULL;
+	file = write_request(c->paths, request, err);
+	if (file == NULL)
+		return NULL;
+	strv_add(&argv, program);
+	strv_add(&argv, file);
+	add_options(json_array_get(c->args, 2), &argv);
+	spec = (struct proc_spec){
+		.argv = (const char *const *)argv.items,
+		.timeout_ms = iallocator_timeout_ms(),
+		.output_max = IALLOCATOR_OUTPUT_MAX,
+	};
+	rc = proc_run(&spec, &result, err);
+	unlink(file);
+	if (rc < 0)
+		return NULL;
+	output = script_text(result.out, result.out_len, false);
+	if (result.status == 0 && !result.timed_out && !result.truncated)
+		return json_string(output);
+	ending = result.status == 0 && result.truncated
+			 ? xstrdup("gave more than 1 MiB of output")
+			 : script_ending(&result);
+	errors = script_text(result.err, result.err_len, false);
+	c->failure = xprintf("iallocator module '%s' failed: %s, output '%s%s'",
+			     name, ending, output, errors);
+	return NULL;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gantry-noded: options, start and end.  What it serves is in calls.h. */
+#include <getopt.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gantry-config.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/event/daemon.h"
+#include "lib/event/https_server.h"
+#include "lib/event/tls.h"
+#include "lib/model/ssconf.h"
+#include "noded/noded.h"
+#include "noded/server.h"
+
+static const char usage[] =
+	"Usage: gantry-noded [options]\n"
+	"The node daemon: does on this node what the master says.\n"
+	"\n"
+	"  -b, --bind=ADDRESS  listen there (default: this node's primary "
+	"address)\n"
+	"  -p, --port=PORT     listen at this port (default: 1811)\n"
+	"  -f, --foreground    do not go to the background, log to stderr\n"
+	"  -d, --debug         log each call\n"
+	"      --version       print the version\n"
+	"  -h, --help          print this\n";
+
+static const struct option options[] = {
+	{"bind", required_argument, NULL, 'b'},
+	{"port", required_argument, NULL, 'p'},
+	{"foreground", no_argument, NULL, 'f'},
+	{"debug", no_argument, NULL, 'd'},
+	{"version", no_argument, NULL, 'V'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* The node's client certificate is made when it is missing: it needs only what
+ * is here, and the master asks for its digest when the node is added. */
+static int need_client_cert(const struct paths *p, struct error *err)
+{
+	const char *client = path(p, PATH_CLIENT_PEM);
+
+	if (fs_exists(client))
+		return 0;
+	return tls_make_signed(client, path(p, PATH_SERVER_PEM), p->hostname,
+			       err);
+}
+
+static int start(struct daemon *d, struct error *err)
+{
+	struct noded *n = d->arg;
+
+	if (!fs_exists(path(n->paths, PATH_SERVER_PEM)))
+		return error_set(err, ERR_CONFIG, NULL,
+				 "There is no cluster certificate %s; this "
+				 "node has to be set up by gnt-cluster init or "
+				 "gnt-node add first",
+				 path(n->paths, PATH_SERVER_PEM));
+	if (need_client_cert(n->paths, err) < 0 || server_start(n, err) < 0)
+		return -1;
+	log_info("%s serves node %s at %s port %d", d->name, n->paths->hostname,
+		 n->address, n->port);
+	return 0;
+}
+
+static void stop(struct daemon *d)
+{
+	server_stop(d->arg);
+}
+
+static void reload(struct daemon *d)
+{
+	struct noded *n = d->arg;
+	struct error err;
+
+	if (n->server != NULL && https_server_reload(n->server, &err) < 0)
+		log_error("keeping the old certificate: %s", err.text);
+}
+
+static void quit(struct noded *n)
+{
+	daemon_quit(n->arg, 0);
+}
+
+static int find_address(struct noded *n, const char *bind, struct error *err)
+{
+	n->address = bind != NULL
+			     ? xstrdup(bind)
+			     : ssconf_node_ip(n->paths, n->paths->hostname);
+	if (n->address != NULL)
+		return 0;
+	return error_set(err, ERR_CONFIG, NULL,
+			 "The address of node %s is not known here (there is "
+			 "none in ssconf_node_primary_ips); give one with "
+			 "--bind",
+			 n->paths->hostname);
+}
+
+static int make_folders(const struct paths *p, struct error *err)
+{
+	if (fs_mkdirs(path(p, PATH_DATA_DIR), 0755, err) < 0 ||
+	    fs_mkdirs(path(p, PATH_RUN_DIR), 0775, err) < 0 ||
+	    fs_mkdirs(path(p, PATH_LOG_DIR), 0770, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* Fill d, n->port and *ret_bind; -1: go on, otherwise main's exit status. */
+static int parse(int argc, char **argv, struct daemon *d, struct noded *n,
+		 const char **ret_bind)
+{
+	int64_t port;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "b:p:fdh", options, NULL)) != -1) {
+		switch (c) {
+		case 'b':
+			*ret_bind = optarg;
+			break;
+		case 'p':
+			if (!str_to_int64(optarg, &port) || port < 1 ||
+			    port > UINT16_MAX) {
+				fprintf(stderr, "%s is not a port\n", optarg);
+				return 1;
+			}
+			n->port = (int)port;
+			break;
+		case 'f':
+			d->foreground = true;
+			break;
+		case 'd':
+			d->debug = true;
+			break;
+		case 'V':
+			puts("gantry-noded " GANTRY_VERSION);
+			return 0;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			return 1;
+		}
+	}
+	if (optind == argc)
+		return -1;
+	fputs(usage, stderr);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon d = {.name = "ganeti-noded",
+			   .start = start,
+			   .stop = stop,
+			   .reload = reload};
+	struct paths *paths;
+	struct noded n = {0};
+	struct error err;
+	const char *bind = NULL;
+	int status;
+
+	mem_init();
+	/* One task runs at a time: more arenas would only cost memory. */
+	mallopt(M_ARENA_MAX, 1);
+	umask(022);
+	paths = paths_from_env(&err);
+	if (paths == NULL) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	noded_init(&n, paths);
+	n.port = paths_noded_port();
+	status = parse(argc, argv, &d, &n, &bind);
+	if (status < 0 && (find_address(&n, bind, &err) < 0 ||
+			   make_folders(paths, &err) < 0)) {
+		fprintf(stderr, "%s\n", err.text);
+		status = 1;
+	}
+	if (status < 0) {
+		d.pid_file = path(paths, PATH_NODED_PID);
+		d.log_file = d.foreground ? NULL : path(paths, PATH_NODED_LOG);
+		d.arg = &n;
+		n.quit = quit;
+		n.arg = &d;
+		status = daemon_main(&d);
+	}
+	noded_done(&n);
+	paths_destroy(paths);
+	return status;
+}
