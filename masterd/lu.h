@@ -7,8 +7,8 @@
  * others), check (prerequisites; nothing is changed yet), pre hooks, exec,
  * post hooks, locks back.
  *
- * To write one: a file in masterd/lu/, the class in its table, a line in
- * masterd/lu_classes.c.
+ * To write one: a file in masterd/lu/ with a struct lu_class lu_<name>, and a
+ * line in masterd/lu_list.def.
  */
 #ifndef MASTERD_LU_H
 #define MASTERD_LU_H
@@ -36,6 +36,9 @@ struct lu {
 	const void *op; /* struct op_<name> */
 	struct op_common common;
 	uint64_t job_id;
+
+	/* What a dry run answers, set by check (JSON null when NULL). */
+	json_t *dry_run_result;
 
 	/* Private to exec.c. */
 	struct lu_locks *locks;
@@ -68,6 +71,12 @@ struct lu_class {
 
 	/* Do it.  The result (JSON null for none), NULL with err. */
 	WAITS json_t *(*exec)(struct lu *lu, struct error *err);
+
+	/* After the post hooks of all nodes answered: may look at the payloads
+	 * ([[script, status, output], ...] or the error in each) and change
+	 * the result, as cluster verify does. NULL: not interested. */
+	void (*hooks_done)(struct lu *lu, const struct node_result *results,
+			   size_t n, json_t **result);
 
 	/* Free what the struct owns; called always. NULL: nothing. */
 	void (*done)(struct lu *lu);

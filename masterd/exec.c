@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Run one opcode: expand, lock, check, hooks, exec.
+ *
+ * All locks are asked for at once.  While the request waits the configuration
+ * may change, so after each wait the LU names its wants anew; if they are
+ * others the locks go back and are asked for again.  That ends: each round
+ * needs somebody else's change in between, and EXPAND_ROUNDS bounds it. */
+#include <assert.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "masterd/hooks.h"
+#include "masterd/lu_private.h"
+#include "masterd/reserve.h"
+
+#define EXPAND_ROUNDS 100
+
+/* --- locks --- */
+
+static void on_granted(struct lock_request *r)
+{
+	struct lu_locks *locks = r->arg;
+
+	cond_signal(&locks->changed);
+}
+
+static void on_cancel(struct queue_run *run)
+{
+	struct lu *lu = run->arg;
+
+	lu->locks->canceled = true;
+	cond_signal(&lu->locks->changed);
+}
+
+static void on_priority(struct queue_run *run, int priority)
+{
+	struct lu *lu = run->arg;
+
+	locks_set_priority(lu->m->locks, &lu->locks->request, priority);
+}
+
+static int expand(struct lu *lu, struct error *err)
+{
+	lu_want(lu, LOCK_CLUSTER, LOCK_BGL, lu->class->exclusive_bgl);
+	return lu->class->expand == NULL ? 0 : lu->class->expand(lu, err);
+}
+
+/* Wait until all wants are granted. */
+static WAITS int acquire(struct lu *lu, struct error *err)
+{
+	struct lu_locks *locks = lu->locks;
+
+	locks->request = (struct lock_request){
+		.wants = locks->wants,
+		.n_wants = locks->n,
+		.priority = queue_run_priority(lu->run),
+		.owner = lu->job_id,
+		.granted = on_granted,
+		.arg = locks,
+	};
+	locks_request(lu->m->locks, &locks->request);
+	lu->run->arg = lu;
+	lu->run->cancel = on_cancel;
+	lu->run->set_priority = on_priority;
+	while (!locks_held(&locks->request) && !locks->canceled &&
+	       !lu->run->canceled)
+		cond_wait(&locks->changed);
+	lu->run->cancel = NULL;
+	lu->run->set_priority = NULL;
+	if (locks_held(&locks->request))
+		return 0;
+	return error_set(err, ERR_CANCELED, NULL,
+			 "Job %ju was canceled while waiting for locks",
+			 (uintmax_t)lu->job_id);
+}
+
+static bool same_wants(const struct lu_locks *a, const struct lu_locks *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (a->wants[i].level != b->wants[i].level ||
+		    a->wants[i].exclusive != b->wants[i].exclusive ||
+		    !str_eq(a->wants[i].name, b->wants[i].name))
+			return false;
+	return true;
+}
+
+static void locks_swap(struct lu_locks *a, struct lu_locks *b)
+{
+	struct lock_want *wants = a->wants;
+	size_t n = a->n, cap = a->cap;
+
+	a->wants = b->wants;
+	a->n = b->n;
+	a->cap = b->cap;
+	b->wants = wants;
+	b->n = n;
+	b->cap = cap;
+}
+
+static void lu_locks_done(struct lu_locks *locks)
+{
+	lu_locks_clear(locks);
+	free(locks->wants);
+	free(locks->released);
+}
+
+/* Name the wants again, after a wait.  1: they are still those, 0: others,
+ * which are then in lu->locks, and no lock is held. */
+static int expand_again(struct lu *lu, struct error *err)
+{
+	__attribute__((cleanup(lu_locks_done))) struct lu_locks old = {0};
+	int rc;
+
+	locks_swap(&old, lu->locks);
+	rc = expand(lu, err);
+	if (rc < 0 || !same_wants(&old, lu->locks)) {
+		/* The request points to the old wants: it goes first. */
+		locks_release(lu->m->locks, &lu->locks->request);
+		return rc;
+	}
+	/* Equal wants: keep the ones that the request points to. */
+	locks_swap(&old, lu->locks);
+	return 1;
+}
+
+static WAITS int lu_lock(struct lu *lu, struct error *err)
+{
+	int rc = expand(lu, err);
+
+	for (int i = 0; rc == 0 && i < EXPAND_ROUNDS; i++) {
+		int64_t serial = config_serial(lu->m->config);
+
+		if (acquire(lu, err) < 0)
+			return -1;
+		if (config_serial(lu->m->config) == serial)
+			rc = 1;
+		else
+			rc = expand_again(lu, err);
+	}
+	if (rc < 0)
+		return -1;
+	if (rc == 0)
+		return error_set(err, ERR_LOCK, NULL,
+				 "The configuration changed %d times while "
+				 "waiting for locks; try again later",
+				 EXPAND_ROUNDS);
+	lu->locks->released = xcalloc(lu->locks->n, sizeof(bool));
+	return 0;
+}
+
+/* --- one LU's life --- */
+
+static void keep_done(struct lu_keep *keep)
+{
+	for (size_t i = 0; i < keep->n_objects; i++)
+		json_decref(keep->objects[i]);
+	free(keep->objects);
+	strv_done(&keep->strings);
+}
+
+static void lu_free(struct lu **p)
+{
+	struct lu *lu = *p;
+
+	if (lu == NULL)
+		return;
+	if (lu->class->done != NULL)
+		lu->class->done(lu);
+	locks_release(lu->m->locks, &lu->locks->request);
+	reserve_release(lu->m->reserve, lu->job_id);
+	lu_locks_done(lu->locks);
+	keep_done(lu->keep);
+	json_decref(lu->dry_run_result);
+	free(lu->locks);
+	free(lu->keep);
+	free((void *)lu->op);
+	free(lu);
+}
+
+#define auto_lu __attribute__((cleanup(lu_free), unused))
+
+static struct lu *lu_new(struct master *m, struct queue_run *run,
+			 struct error *err)
+{
+	const char *id = json_str(run->input, "OP_ID", "");
+	const struct lu_class *class = lu_class_find(id);
+	struct lu *lu;
+	void *op;
+
+	if (class == NULL) {
+		error_set(err, ERR_OPCODE, NULL,
+			  "This version does not execute %s", id);
+		return NULL;
+	}
+	lu = xalloc(class->size);
+	lu->m = m;
+	lu->run = run;
+	lu->class = class;
+	lu->job_id = run->job->id;
+	lu->locks = xalloc(sizeof(*lu->locks));
+	lu->keep = xalloc(sizeof(*lu->keep));
+	cond_init(&lu->locks->changed);
+	op = xalloc(class->op->size);
+	op_parse(class->op, run->input, op);
+	op_parse_common(run->input, &lu->common);
+	lu->op = op;
+	return lu;
+}
+
+/* Everything from the held locks on. */
+static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
+{
+	auto_json json_t *result = NULL;
+
+	if (queue_run_started(lu->run, err) < 0)
+		return NULL;
+	if (lu->class->check != NULL && lu->class->check(lu, err) < 0)
+		return NULL;
+	if (lu->common.dry_run)
+		return lu->dry_run_result == NULL ? json_null()
+						  : steal(&lu->dry_run_result);
+	if (hooks_run(lu, HOOKS_PRE, err) < 0)
+		return NULL;
+	result = lu->class->exec(lu, err);
+	if (result == NULL)
+		return NULL;
+	hooks_run_post(lu, &result);
+	return steal(&result);
+}
+
+json_t *exec_run_op(void *master, struct queue_run *run, struct error *err)
+{
+	auto_lu struct lu *lu = lu_new(master, run, err);
+
+	if (lu == NULL || lu_lock(lu, err) < 0)
+		return NULL;
+	return lu_perform(lu, err);
+}
+
+json_t *exec_check_op(void *master, const json_t *op, char **ret_summary,
+		      struct error *err)
+{
+	json_t *complete = op_check(op, err);
+
+	(void)master;
+	if (complete != NULL)
+		*ret_summary = op_summary(complete);
+	return complete;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Hooks: the scripts a site puts beside opcodes (inventory/params.md 12). */
+#ifndef MASTERD_HOOKS_H
+#define MASTERD_HOOKS_H
+
+#include <jansson.h>
+
+#include "lib/base/error.h"
+#include "lib/event/task.h"
+
+struct lu;
+
+enum hooks_phase { HOOKS_PRE, HOOKS_POST };
+
+/* Run the hooks of the LU on its nodes for that phase.  A failed script of the
+ * pre phase is ERR_HOOKS_ABORT with the list [[node, script, output], ...] as
+ * JSON text; nodes that cannot be reached only get a warning in the job's
+ * log. */
+WAITS int hooks_run(struct lu *lu, enum hooks_phase phase, struct error *err);
+
+/* The post phase: failures are warnings. class->hooks_done may
+ * look at the answers (cluster verify). */
+WAITS void hooks_run_post(struct lu *lu, json_t **result);
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The cluster as a whole: after its making, before its end, its parameters. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/lu.h"
+#include "masterd/query.h"
+
+static void cluster_env(struct lu *lu, json_t *ret_env)
+{
+	json_set_str(ret_env, "OP_TARGET",
+		     json_str(config_cluster(lu->m->config), "cluster_name",
+			      ""));
+}
+
+static const char *master_uuid(struct lu *lu)
+{
+	return json_str(config_master(lu->m->config), "uuid", "");
+}
+
+static void master_after(struct lu *lu, struct strv *ret_pre,
+			 struct strv *ret_post)
+{
+	(void)ret_pre;
+	strv_add(ret_post, master_uuid(lu));
+}
+
+static void master_both(struct lu *lu, struct strv *ret_pre,
+			struct strv *ret_post)
+{
+	strv_add(ret_pre, master_uuid(lu));
+	strv_add(ret_post, master_uuid(lu));
+}
+
+/* --- post init: only there for its hooks --- */
+
+static json_t *post_init_exec(struct lu *lu, struct error *err)
+{
+	(void)lu;
+	(void)err;
+	return json_true();
+}
+
+const struct lu_class lu_cluster_post_init = {
+	.op = &op_class_cluster_post_init,
+	.size = sizeof(struct lu),
+	.hook_path = "cluster-init",
+	.object_type = "CLUSTER",
+	.exclusive_bgl = true,
+	.hook_env = cluster_env,
+	.hook_nodes = master_after,
+	.exec = post_init_exec,
+};
+
+/* --- destroy: the client takes the master down afterwards --- */
+
+static int destroy_check(struct lu *lu, struct error *err)
+{
+	size_t nodes = json_object_size(config_all(lu->m->config, CONFIG_NODE));
+	size_t instances =
+		json_object_size(config_all(lu->m->config, CONFIG_INSTANCE));
+
+	if (nodes > 1)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "There are still %zu node(s) in this cluster "
+				 "besides the master; remove them first "
+				 "(gnt-node remove)",
+				 nodes - 1);
+	if (instances > 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "There are still %zu instance(s) in this "
+				 "cluster; remove them first (gnt-instance "
+				 "remove)",
+				 instances);
+	return 0;
+}
+
+static json_t *destroy_exec(struct lu *lu, struct error *err)
+{
+	(void)err;
+	return json_string(master_uuid(lu));
+}
+
+const struct lu_class lu_cluster_destroy = {
+	.op = &op_class_cluster_destroy,
+	.size = sizeof(struct lu),
+	.hook_path = "cluster-destroy",
+	.object_type = "CLUSTER",
+	.exclusive_bgl = true,
+	.check = destroy_check,
+	.hook_env = cluster_env,
+	.hook_nodes = master_after,
+	.exec = destroy_exec,
+};
+
+/* --- redist-conf and query --- */
+
+static int all_nodes_expand(struct lu *lu, struct error *err)
+{
+	(void)err;
+	lu_want_all(lu, LOCK_NODE, false);
+	return 0;
+}
+
+static json_t *redist_conf_exec(struct lu *lu, struct error *err)
+{
+	return config_redistribute(lu->m->config, err) < 0 ? NULL
+							   : json_null();
+}
+
+const struct lu_class lu_cluster_redist_conf = {
+	.op = &op_class_cluster_redist_conf,
+	.size = sizeof(struct lu),
+	.expand = all_nodes_expand,
+	.exec = redist_conf_exec,
+};
+
+static json_t *cluster_query_exec(struct lu *lu, struct error *err)
+{
+	(void)err;
+	return query_cluster_info(lu->m);
+}
+
+const struct lu_class lu_cluster_query = {
+	.op = &op_class_cluster_query,
+	.size = sizeof(struct lu),
+	.exec = cluster_query_exec,
+};
+
+/* --- set params --- */
+
+struct set_params {
+	struct lu lu;
+	json_t *cluster; /* the new one, built by check */
+};
+
+static struct set_params *set_params_of(struct lu *lu)
+{
+	return container_of(lu, struct set_params, lu);
+}
+
+static int set_params_expand(struct lu *lu, struct error *err)
+{
+	(void)err;
+	lu_want_all(lu, LOCK_NODE, false);
+	lu_want_all(lu, LOCK_INSTANCE, false);
+	lu_want_all(lu, LOCK_NODEGROUP, false);
+	return 0;
+}
+
+/* Members that are set as they come. */
+static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
+{
+	const struct {
+		const char *key;
+		op_string value;
+	} strings[] = {
+		{"default_iallocator", op->default_iallocator},
+		{"mac_prefix", op->mac_prefix},
+		{"master_netdev", op->master_netdev},
+		{"file_storage_dir", op->file_storage_dir},
+		{"shared_file_storage_dir", op->shared_file_storage_dir},
+		{"gluster_storage_dir", op->gluster_storage_dir},
+		{"install_image", op->install_image},
+		{"zeroing_image", op->zeroing_image},
+		{"volume_group_name", op->vg_name},
+		{"drbd_usermode_helper", op->drbd_helper},
+	};
+	const struct {
+		const char *key;
+		op_number value;
+	} numbers[] = {
+		{"candidate_pool_size", op->candidate_pool_size},
+		{"max_running_jobs", op->max_running_jobs},
+		{"max_tracked_jobs", op->max_tracked_jobs},
+		{"master_netmask", op->master_netmask},
+	};
+	const struct {
+		const char *key;
+		op_tri value;
+	} flags[] = {
+		{"maintain_node_health", op->maintain_node_health},
+		{"prealloc_wipe_disks", op->prealloc_wipe_disks},
+		{"use_external_mip_script", op->use_external_mip_script},
+		{"modify_etc_hosts", op->modify_etc_hosts},
+		{"enabled_user_shutdown", op->enabled_user_shutdown},
+	};
+	const struct {
+		const char *key;
+		op_json value;
+	} lists[] = {
+		{"default_iallocator_params", op->default_iallocator_params},
+		{"enabled_hypervisors", op->enabled_hypervisors},
+		{"enabled_disk_templates", op->enabled_disk_templates},
+		{"reserved_lvs", op->reserved_lvs},
+		{"compression_tools", op->compression_tools},
+		{"uid_pool", op->uid_pool},
+	};
+
+	for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++)
+		if (strings[i].value != NULL)
+			json_set_str(cluster, strings[i].key, strings[i].value);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (numbers[i].value != OP_UNSET)
+			json_set_int(cluster, numbers[i].key, numbers[i].value);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (flags[i].value >= 0)
+			json_set_bool(cluster, flags[i].key, flags[i].value);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		if (lists[i].value != NULL)
+			json_object_set(cluster, lists[i].key,
+					(json_t *)lists[i].value);
+}
+
+static int set_hvparams(const struct op_cluster_set_params *op,
+			json_t *cluster, struct error *err)
+{
+	auto_json json_t *all =
+		json_copy((json_t *)json_get(cluster, "hvparams"));
+	const char *hv;
+	json_t *changes;
+
+	if (op->hvparams == NULL)
+		return 0;
+	json_object_foreach ((json_t *)op->hvparams, hv, changes) {
+		json_t *updated;
+
+		if (!params_is_hypervisor(hv))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Unknown hypervisor '%s'", hv);
+		if (params_update_hv(hv, json_get(all, hv), changes, &updated,
+				     err) < 0)
+			return -1;
+		json_object_set_new(all, hv, updated);
+	}
+	json_object_set(cluster, "hvparams", all);
+	return 0;
+}
+
+static int set_default(json_t *cluster, const char *key, const json_t *changes,
+		       int (*update)(const json_t *base, const json_t *changes,
+				     json_t **ret, struct error *err),
+		       struct error *err)
+{
+	json_t *updated;
+
+	if (changes == NULL || json_object_size(changes) == 0)
+		return 0;
+	if (update(json_get(json_get(cluster, key), "default"), changes,
+		   &updated, err) < 0)
+		return -1;
+	json_object_set_new(cluster, key,
+			    json_make("{s:o}", "default", updated));
+	return 0;
+}
+
+static int set_ndparams(const struct op_cluster_set_params *op,
+			json_t *cluster, struct error *err)
+{
+	json_t *updated;
+
+	if (op->ndparams == NULL || json_object_size(op->ndparams) == 0)
+		return 0;
+	if (params_update_nd(json_get(cluster, "ndparams"), op->ndparams,
+			     &updated, err) < 0)
+		return -1;
+	json_object_set_new(cluster, "ndparams", updated);
+	return 0;
+}
+
+static int set_diskparams(const struct op_cluster_set_params *op,
+			  json_t *cluster, struct error *err)
+{
+	auto_json json_t *all =
+		json_copy((json_t *)json_get(cluster, "diskparams"));
+	const char *template;
+	json_t *changes;
+
+	if (op->diskparams == NULL)
+		return 0;
+	json_object_foreach ((json_t *)op->diskparams, template, changes) {
+		json_t *updated;
+
+		if (params_update_disk(template, json_get(all, template),
+				       changes, &updated, err) < 0)
+			return -1;
+		json_object_set_new(all, template, updated);
+	}
+	json_object_set(cluster, "diskparams", all);
+	return 0;
+}
+
+static int set_ipolicy(const struct op_cluster_set_params *op, json_t *cluster,
+		       struct error *err)
+{
+	json_t *updated;
+
+	if (op->ipolicy == NULL || json_object_size(op->ipolicy) == 0)
+		return 0;
+	updated = json_overlay(json_get(cluster, "ipolicy"), op->ipolicy);
+	json_object_set_new(cluster, "ipolicy", updated);
+	return params_check_ipolicy(updated, true, err);
+}
+
+/* hidden_os and blacklisted_os: [["add", name], ["remove", name]...]. */
+static void set_os_list(json_t *cluster, const char *key, const json_t *changes)
+{
+	auto_strv struct strv names = {0};
+	json_t *result;
+
+	if (changes == NULL)
+		return;
+	json_to_strv(json_get(cluster, key), &names);
+	result = json_from_strv(&names);
+	for (size_t i = 0; i < json_array_size(changes); i++) {
+		const json_t *change = json_array_get(changes, i);
+		const char *verb = json_string_value(json_array_get(change, 0));
+		const char *os = json_string_value(json_array_get(change, 1));
+
+		if (verb == NULL || os == NULL)
+			continue;
+		for (size_t j = json_array_size(result); j-- > 0;)
+			if (str_eq(json_string_value(json_array_get(result, j)),
+				   os))
+				json_array_remove(result, j);
+		if (strcmp(verb, "add") == 0)
+			json_array_append_new(result, json_string(os));
+	}
+	json_object_set_new(cluster, key, result);
+}
+
+/* Templates and hypervisors in use must stay enabled. */
+static int check_in_use(struct lu *lu, const json_t *cluster,
+			struct error *err)
+{
+	const json_t *templates = json_get(cluster, "enabled_disk_templates");
+	const json_t *hypervisors = json_get(cluster, "enabled_hypervisors");
+	const char *uuid;
+	json_t *inst;
+
+	json_object_foreach ((json_t *)config_all(lu->m->config,
+						  CONFIG_INSTANCE),
+			     uuid, inst) {
+		const char *template =
+			config_instance_template(lu->m->config, inst);
+		const char *hv = json_str(inst, "hypervisor", "");
+
+		if (!json_array_has_str(templates, template))
+			return error_set(err, ERR_PREREQ, ECODE_STATE,
+					 "Cannot disable disk template '%s', "
+					 "instance %s uses it",
+					 template, json_str(inst, "name", ""));
+		if (!json_array_has_str(hypervisors, hv))
+			return error_set(err, ERR_PREREQ, ECODE_STATE,
+					 "Cannot disable hypervisor '%s', "
+					 "instance %s uses it",
+					 hv, json_str(inst, "name", ""));
+	}
+	return 0;
+}
+
+/* Build the new cluster object from the one there is now. */
+static int set_params_check(struct lu *lu, struct error *err)
+{
+	const struct op_cluster_set_params *op = lu->op;
+	json_t *cluster = config_edit(config_cluster(lu->m->config));
+
+	json_decref(set_params_of(lu)->cluster);
+	set_params_of(lu)->cluster = cluster;
+	set_plain(op, cluster);
+	set_os_list(cluster, "hidden_os", op->hidden_os);
+	set_os_list(cluster, "blacklisted_os", op->blacklisted_os);
+	if (set_hvparams(op, cluster, err) < 0 ||
+	    set_default(cluster, "beparams", op->beparams, params_update_be,
+			err) < 0 ||
+	    set_default(cluster, "nicparams", op->nicparams, params_update_nic,
+			err) < 0 ||
+	    set_ndparams(op, cluster, err) < 0 ||
+	    set_diskparams(op, cluster, err) < 0 ||
+	    set_ipolicy(op, cluster, err) < 0)
+		return -1;
+	if (op->hv_state != NULL && json_object_size(op->hv_state) > 0)
+		json_object_set_new(
+			cluster, "hv_state_static",
+			json_overlay(json_get(cluster, "hv_state_static"),
+				     op->hv_state));
+	if (op->disk_state != NULL && json_object_size(op->disk_state) > 0)
+		json_object_set_new(
+			cluster, "disk_state_static",
+			json_overlay(json_get(cluster, "disk_state_static"),
+				     op->disk_state));
+	return check_in_use(lu, cluster, err);
+}
+
+static void set_params_env(struct lu *lu, json_t *ret_env)
+{
+	const struct op_cluster_set_params *op = lu->op;
+
+	cluster_env(lu, ret_env);
+	json_set_str(ret_env, "NEW_VG_NAME",
+		     op->vg_name == NULL ? "None" : op->vg_name);
+}
+
+static json_t *set_params_exec(struct lu *lu, struct error *err)
+{
+	struct set_params *s = set_params_of(lu);
+	const struct op_cluster_set_params *op = lu->op;
+
+	/* The hooks took time: other jobs may have changed the object. */
+	if (set_params_check(lu, err) < 0)
+		return NULL;
+	config_put_cluster(lu->m->config, steal(&s->cluster));
+	if (op->max_running_jobs != OP_UNSET)
+		queue_set_max_running(lu->m->queue,
+				      (unsigned)op->max_running_jobs);
+	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
+}
+
+static void set_params_done(struct lu *lu)
+{
+	json_decref(set_params_of(lu)->cluster);
+}
+
+const struct lu_class lu_cluster_set_params = {
+	.op = &op_class_cluster_set_params,
+	.size = sizeof(struct set_params),
+	.hook_path = "cluster-modify",
+	.object_type = "CLUSTER",
+	.expand = set_params_expand,
+	.check = set_params_check,
+	.hook_env = set_params_env,
+	.hook_nodes = master_both,
+	.exec = set_params_exec,
+	.done = set_params_done,
+};

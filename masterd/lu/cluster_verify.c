@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-cluster verify: one job for the configuration and one for each group.
+ * What the jobs check is in verify_config.c and verify_group.c; here is how
+ * they are started, and how both report. */
+#include "masterd/lu/cluster_verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+
+/* --- reporting --- */
+
+void verify_error(struct verify *v, const char *code, const char *kind,
+		  const char *name, const char *fmt, ...)
+{
+	bool ignored = json_array_has_str(v->ignore_errors, code);
+	auto_free char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	if (v->error_codes)
+		lu_feedback(v->lu, "  - %s:%s:%s:%s:%s",
+			    ignored ? "WARNING" : "ERROR", code, kind,
+			    name == NULL ? "" : name, text);
+	else
+		lu_feedback(v->lu, "  - %s: %s%s%s: %s",
+			    ignored ? "WARNING" : "ERROR", kind,
+			    name == NULL ? "" : " ", name == NULL ? "" : name,
+			    text);
+	if (!ignored)
+		v->bad = true;
+}
+
+void verify_note(struct verify *v, const char *fmt, ...)
+{
+	auto_free char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	lu_feedback(v->lu, "  - NOTICE: %s", text);
+}
+
+/* --- OP_CLUSTER_VERIFY: start the jobs --- */
+
+static json_t *verify_op(const struct op_cluster_verify *op, const char *id)
+{
+	return json_make("{s:s, s:b, s:b, s:b, s:O?}", "OP_ID", id,
+			 "debug_simulate_errors", op->debug_simulate_errors,
+			 "error_codes", op->error_codes, "verbose",
+			 op->verbose, "ignore_errors", op->ignore_errors);
+}
+
+static json_t *group_job(const struct op_cluster_verify *op,
+			 const char *group_name, int64_t depends_on)
+{
+	json_t *job = verify_op(op, "OP_CLUSTER_VERIFY_GROUP");
+
+	json_set_str(job, "group_name", group_name);
+	json_object_set_new(job, "skip_checks",
+			    op->skip_checks == NULL
+				    ? json_array()
+				    : json_copy((json_t *)op->skip_checks));
+	json_set_bool(job, "verify_clutter", op->verify_clutter);
+	if (depends_on != 0)
+		json_object_set_new(job, "depends",
+				    json_make("[[I, []]]",
+					      (json_int_t)depends_on));
+	return json_make("[o]", job);
+}
+
+static json_t *verify_exec(struct lu *lu, struct error *err)
+{
+	const struct op_cluster_verify *op = lu->op;
+	auto_strv struct strv groups = {0};
+	json_t *jobs = json_array();
+	bool whole = op->group_name == NULL;
+
+	if (whole) {
+		config_sorted(lu->m->config, CONFIG_GROUP, &groups);
+		json_array_append_new(
+			jobs, json_make("[o]",
+					verify_op(op,
+						  "OP_CLUSTER_VERIFY_CONFIG")));
+	} else {
+		const json_t *group = lu_group(lu, op->group_name, err);
+
+		if (group == NULL) {
+			json_decref(jobs);
+			return NULL;
+		}
+		strv_add(&groups, json_str(group, "uuid", ""));
+	}
+	/* Relative: so many jobs before this one of the same call. */
+	for (size_t i = 0; i < groups.n; i++)
+		json_array_append_new(
+			jobs, group_job(op,
+					config_name(lu->m->config, CONFIG_GROUP,
+						    groups.items[i]),
+					whole ? -(int64_t)(i + 1) : 0));
+	return lu_submit_jobs(lu, jobs, NULL, err);
+}
+
+const struct lu_class lu_cluster_verify = {
+	.op = &op_class_cluster_verify,
+	.size = sizeof(struct lu),
+	.exec = verify_exec,
+};
+
+/* --- OP_CLUSTER_VERIFY_DISKS: nothing here can degrade --- */
+
+static int verify_disks_expand(struct lu *lu, struct error *err)
+{
+	(void)err;
+	lu_want_all(lu, LOCK_NODEGROUP, false);
+	return 0;
+}
+
+static json_t *verify_disks_exec(struct lu *lu, struct error *err)
+{
+	const struct op_cluster_verify_disks *op = lu->op;
+
+	if (op->group_name != NULL && lu_group(lu, op->group_name, err) == NULL)
+		return NULL;
+	return lu_submit_jobs(lu, json_array(), NULL, err);
+}
+
+const struct lu_class lu_cluster_verify_disks = {
+	.op = &op_class_cluster_verify_disks,
+	.size = sizeof(struct lu),
+	.expand = verify_disks_expand,
+	.exec = verify_disks_exec,
+};

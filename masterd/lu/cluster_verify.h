@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How the verify jobs report what they find. */
+#ifndef MASTERD_LU_CLUSTER_VERIFY_H
+#define MASTERD_LU_CLUSTER_VERIFY_H
+
+#include "masterd/lu.h"
+
+struct verify {
+	struct lu *lu;
+	bool error_codes;
+	const json_t *ignore_errors;
+	bool bad; /* an error that is not ignored was found */
+};
+
+/* "  - ERROR: node node2: text" into the job's log (the form with the code if
+ * error_codes); code: one of Ganeti's 39 (inventory/params.md section 9);
+ * kind: node, instance, cluster, group. */
+void verify_error(struct verify *v, const char *code, const char *kind,
+		  const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+void verify_note(struct verify *v, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_CREATE: place, reserve, make disks, install, start.
+ *
+ * The locks of nodes and their resources are held only from reading the state
+ * to recording the reservation: a forthcoming instance in the configuration,
+ * marked with the job.  Everything slow comes after, under the instance's own
+ * lock; the recorded instance keeps its nodes from being removed.  A failure
+ * takes the reservation back; one that a crash left is removed at the next
+ * start of the master (master_recover.c). */
+#include <netdb.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/iallocator.h"
+#include "masterd/lu/instance_spec.h"
+#include "masterd/lu_instance.h"
+#include "masterd/reserve.h"
+
+struct create {
+	struct lu lu;
+	struct inst_spec spec;
+	const char *iallocator; /* NULL: the node is given */
+	const char *pnode;	/* UUID */
+	bool recorded;		/* the reservation is in the configuration */
+	bool has_disks;
+	char uuid[37];
+};
+
+static struct create *create_of(struct lu *lu)
+{
+	return container_of(lu, struct create, lu);
+}
+
+/* --- expand --- */
+
+static int choose_placement(struct lu *lu, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+	const char *fallback = json_str(config_cluster(lu->m->config),
+					"default_iallocator", NULL);
+
+	c->iallocator = op->iallocator;
+	if (c->iallocator != NULL && op->pnode != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Give either a node or an iallocator, not "
+				 "both");
+	if (op->pnode != NULL)
+		return 0;
+	if (c->iallocator == NULL || strcmp(c->iallocator, ".") == 0)
+		c->iallocator = fallback;
+	if (c->iallocator == NULL || *c->iallocator == '\0')
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "No node and no iallocator given (-n or -I), "
+				 "and the cluster has no default iallocator");
+	return 0;
+}
+
+static int create_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+	const json_t *node;
+
+	if (choose_placement(lu, err) < 0)
+		return -1;
+	lu_want(lu, LOCK_INSTANCE, op->instance_name, true);
+	if (c->iallocator != NULL) {
+		lu_want_all(lu, LOCK_NODE_RES, true);
+		lu_want_all(lu, LOCK_NODE, false);
+		return 0;
+	}
+	node = lu_node(lu, op->pnode, err);
+	if (node == NULL)
+		return -1;
+	c->pnode = json_str(node, "uuid", "");
+	lu_want(lu, LOCK_NODE_RES, c->pnode, true);
+	lu_want(lu, LOCK_NODE, c->pnode, false);
+	return 0;
+}
+
+/* --- check --- */
+
+static WAITS int resolve(const char *name, struct error *err)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+	struct addrinfo *found = NULL;
+	auto_free char *own = xstrdup(name);
+	int rc;
+
+	task_leave(); /* asks the network */
+	rc = getaddrinfo(own, NULL, &hints, &found);
+	task_enter();
+	if (rc != 0)
+		return error_set(err, ERR_PREREQ, ECODE_RESOLVER,
+				 "The given name (%s) does not resolve: %s",
+				 own, gai_strerror(rc));
+	freeaddrinfo(found);
+	return 0;
+}
+
+static int check_name(struct lu *lu, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	const json_t *old = config_find(lu->m->config, CONFIG_INSTANCE,
+					op->instance_name);
+
+	if (old != NULL && strcmp(inst_name(old), op->instance_name) == 0)
+		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
+				 "Instance '%s' is already in the cluster",
+				 op->instance_name);
+	if (reserve_name(lu->m->reserve, lu->job_id, op->instance_name, err) <
+	    0) {
+		err->kind = ERR_PREREQ;
+		err->ecode = ECODE_EXISTS;
+		return -1;
+	}
+	return 0;
+}
+
+static WAITS int run_iallocator(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+	auto_free char *output = NULL;
+	auto_json json_t *nodes =
+		iallocator_run(lu->m, c->iallocator, spec_request(lu, &c->spec),
+			       c->spec.template, false, &output, err);
+	auto_strv struct strv names = {0};
+	auto_free char *text = NULL;
+	const json_t *node;
+
+	if (nodes == NULL) {
+		if (output != NULL)
+			lu_warn(lu, "Output of iallocator %s: %s",
+				c->iallocator, output);
+		return -1;
+	}
+	json_to_strv(nodes, &names);
+	text = strv_join(&names, ", ");
+	node = names.n == 0 ? NULL : lu_node(lu, names.items[0], err);
+	if (node == NULL)
+		return error_set(err, ERR_EXEC, NULL,
+				 "Iallocator %s answered with no known node",
+				 c->iallocator);
+	c->pnode = json_str(node, "uuid", "");
+	lu_info(lu, "Selected nodes for instance %s via iallocator %s: %s",
+		c->spec.name, c->iallocator, text);
+	return 0;
+}
+
+/* The part of an OS name before "+variant", to be freed. */
+static char *os_base(const char *os)
+{
+	return xstrndup(os, strcspn(os, "+"));
+}
+
+static WAITS int check_os(struct lu *lu, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+	const char *node = lu_node_name(lu, c->pnode);
+	auto_json json_t *params =
+		params_fill_os(config_cluster(lu->m->config),
+			       c->spec.os == NULL ? "" : c->spec.os,
+			       c->spec.osparams);
+	auto_json json_t *answer = NULL;
+	auto_free char *base = NULL;
+
+	if (c->spec.os == NULL)
+		return 0;
+	base = os_base(c->spec.os);
+	if (json_array_has_str(json_get(config_cluster(lu->m->config),
+					"blacklisted_os"),
+			       base))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Guest OS '%s' is blacklisted", base);
+	answer = lu_call(lu, c->pnode, "os_validate",
+			 json_make("[b, s, [s], O, b]", 1, c->spec.os,
+				   "parameters", params, op->force_variant),
+			 err);
+	if (answer != NULL)
+		return 0;
+	/* The class and its text are upstream's. */
+	err->kind = ERR_EXEC;
+	err->ecode = NULL;
+	return error_wrap(err, "OS Parameters validation failed on node %s",
+			  node);
+}
+
+static WAITS int check_hypervisor(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+	auto_json json_t *answer =
+		lu_call(lu, c->pnode, "hypervisor_validate_params",
+			json_make("[s, O]", c->spec.hypervisor,
+				  c->spec.filled_hv),
+			err);
+
+	if (answer != NULL)
+		return 0;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_INVAL;
+	return error_wrap(err, "Hypervisor parameter validation failed");
+}
+
+static WAITS int check_bridges(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+	auto_json json_t *bridges = json_array();
+	auto_json json_t *answer = NULL;
+
+	for (size_t i = 0; i < json_array_size(c->spec.nics); i++) {
+		auto_json json_t *params = params_fill_nic(
+			config_cluster(lu->m->config),
+			json_get(json_array_get(c->spec.nics, i), "nicparams"));
+		const char *link = json_str(params, "link", "");
+
+		if (strcmp(json_str(params, "mode", ""), "bridged") == 0 &&
+		    !json_array_has_str(bridges, link))
+			json_array_append_new(bridges, json_string(link));
+	}
+	if (json_array_size(bridges) == 0)
+		return 0;
+	answer = lu_call(lu, c->pnode, "bridges_exist",
+			 json_make("[O]", bridges), err);
+	if (answer != NULL)
+		return 0;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_ENVIRON;
+	return error_wrap(err, "Checking bridges on destination node '%s'",
+			  lu_node_name(lu, c->pnode));
+}
+
+static int64_t disk_total(const json_t *disks)
+{
+	int64_t total = 0;
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		total += json_int(json_array_get(disks, i), "size", 0);
+	return total;
+}
+
+/* A full file system is said before anything is made. */
+static WAITS int check_space(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+	int64_t needed = disk_total(c->spec.disks), available;
+	bool shared = strcmp(c->spec.template, "sharedfile") == 0;
+	const char *folder =
+		json_str(config_cluster(lu->m->config),
+			 shared ? "shared_file_storage_dir"
+				: "file_storage_dir",
+			 "");
+	auto_json json_t *info = NULL;
+
+	if (needed == 0 || !params_template_is_file(c->spec.template))
+		return 0;
+	info = lu_call(lu, c->pnode, "node_info",
+		       json_make("[[[s, s, []]], []]",
+				 shared ? "sharedfile" : "file", folder),
+		       err);
+	if (info == NULL)
+		return -1;
+	available = json_int(json_array_get(json_array_get(info, 1), 0),
+			     "storage_free", INT64_MAX);
+	if (available >= needed)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_NORES,
+			 "Not enough disk space on node %s: needed %jd MiB, "
+			 "available %jd MiB",
+			 lu_node_name(lu, c->pnode), (intmax_t)needed,
+			 (intmax_t)available);
+}
+
+static int check_secondary(struct lu *lu, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+
+	if (op->snode != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The disk template %s takes no secondary node",
+				 create_of(lu)->spec.template);
+	return 0;
+}
+
+static WAITS int check_on_node(struct lu *lu, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+
+	if (inst_check_node(lu, c->pnode, true, err) < 0)
+		return -1;
+	if (!op->ignore_ipolicy &&
+	    spec_check_policy(lu, &c->spec, c->pnode, err) < 0)
+		return -1;
+	if (check_os(lu, err) < 0 || check_hypervisor(lu, err) < 0 ||
+	    check_bridges(lu, err) < 0 || check_space(lu, err) < 0)
+		return -1;
+	if (!op->start || op->no_install == 1)
+		return 0;
+	{
+		auto_free char *why =
+			xprintf("creating instance %s", c->spec.name);
+
+		return inst_check_memory(
+			lu, c->pnode, why,
+			json_int(c->spec.filled_be, "maxmem", 0),
+			c->spec.hypervisor, err);
+	}
+}
+
+static int create_check(struct lu *lu, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+
+	uuid_new(c->uuid);
+	if (op->no_install == 1 && op->start)
+		lu_info(lu, "No-installation mode selected, disabling startup");
+	if (spec_read(lu, op, &c->spec, err) < 0 ||
+	    check_secondary(lu, err) < 0 || check_name(lu, err) < 0)
+		return -1;
+	if (op->name_check && resolve(c->spec.name, err) < 0)
+		return -1;
+	if (c->iallocator != NULL && run_iallocator(lu, err) < 0)
+		return -1;
+	if (check_on_node(lu, err) < 0)
+		return -1;
+	lu->dry_run_result = json_make("[s]", lu_node_name(lu, c->pnode));
+	return 0;
+}
+
+/* --- hooks --- */
+
+/* The object as it will be (or is) in the configuration; to be freed. */
+static json_t *build_instance(struct lu *lu, bool up)
+{
+	struct create *c = create_of(lu);
+
+	return json_make(
+		"{s:s, s:s, s:s, s:s, s:O, s:O, s:O, s:{}, s:s, s:s, s:O, "
+		"s:[], s:b, s:s, s:O}",
+		"name", c->spec.name, "primary_node", c->pnode, "os",
+		c->spec.os == NULL ? "" : c->spec.os, "hypervisor",
+		c->spec.hypervisor, "hvparams", c->spec.hvparams, "beparams",
+		c->spec.beparams, "osparams", c->spec.osparams,
+		"osparams_private", "admin_state", up ? "up" : "down",
+		"admin_state_source", "admin", "nics", c->spec.nics, "disks",
+		"disks_active", 0, "uuid", c->uuid, "tags", c->spec.tags);
+}
+
+static void create_hook_env(struct lu *lu, json_t *ret_env)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+	const json_t *recorded =
+		config_get(lu->m->config, CONFIG_INSTANCE, c->uuid);
+	auto_json json_t *inst = recorded == NULL
+					 ? build_instance(lu, op->start)
+					 : json_incref((json_t *)recorded);
+
+	inst_hook_env(lu, inst, ret_env);
+	json_set_str(ret_env, "ADD_MODE", op->mode);
+	json_set_str(ret_env, "INSTANCE_STATUS",
+		     op->start && op->no_install != 1 ? "True" : "False");
+}
+
+static void create_hook_nodes(struct lu *lu, struct strv *ret_pre,
+			      struct strv *ret_post)
+{
+	const char *master =
+		json_str(config_master(lu->m->config), "uuid", "");
+
+	strv_add_unique(ret_pre, master);
+	strv_add_unique(ret_pre, create_of(lu)->pnode);
+	strv_add_unique(ret_post, master);
+	strv_add_unique(ret_post, create_of(lu)->pnode);
+}
+
+/* --- exec --- */
+
+static json_t *build_disk(struct lu *lu, const char *folder, size_t i)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+	const json_t *wanted = json_array_get(c->spec.disks, i);
+	bool shared = strcmp(c->spec.template, "sharedfile") == 0;
+	char uuid[37], file_id[37];
+	auto_free char *path = NULL, *iv_name = xprintf("disk/%zu", i);
+	json_t *disk;
+
+	uuid_new(uuid);
+	uuid_new(file_id);
+	path = xprintf("%s/%s.%s.disk%zu", folder, file_id, c->spec.template,
+		       i);
+	disk = json_make("{s:[s, s], s:s, s:[], s:o, s:s, s:I, s:s, s:{}, s:s}",
+			 "logical_id",
+			 op->file_driver == NULL ? "loop" : op->file_driver,
+			 path, "dev_type", c->spec.template, "children",
+			 "nodes",
+			 shared ? json_array() : json_make("[s]", c->pnode),
+			 "iv_name", iv_name, "size",
+			 (json_int_t)json_int(wanted, "size", 0), "mode",
+			 json_str(wanted, "mode", "rw"), "params", "uuid",
+			 uuid);
+	if (json_get(wanted, "name") != NULL)
+		json_object_set(disk, "name", json_object_get(wanted, "name"));
+	return disk;
+}
+
+/* Put the forthcoming instance with its disks into the configuration. */
+static void put_reservation(struct lu *lu)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+	auto_free char *folder = inst_file_dir(
+		lu, c->spec.name, c->spec.template, op->file_storage_dir);
+	json_t *inst = build_instance(lu, false);
+	json_t *disks = json_array();
+
+	for (size_t i = 0; i < json_array_size(c->spec.disks); i++) {
+		const json_t *disk = config_put(lu->m->config, CONFIG_DISK,
+						build_disk(lu, folder, i));
+
+		json_array_append(disks, json_object_get(disk, "uuid"));
+	}
+	json_object_set_new(inst, "disks", disks);
+	json_set_bool(inst, "forthcoming", true);
+	json_set_int(inst, "reserved_by_job", (int64_t)lu->job_id);
+	config_put(lu->m->config, CONFIG_INSTANCE, inst);
+	c->recorded = true;
+}
+
+static const json_t *current(struct lu *lu)
+{
+	return config_get(lu->m->config, CONFIG_INSTANCE, create_of(lu)->uuid);
+}
+
+/* Take everything back: disks on the node, objects in the configuration. */
+static WAITS void give_back(struct lu *lu)
+{
+	struct create *c = create_of(lu);
+	const json_t *inst = c->recorded ? current(lu) : NULL;
+	struct error ignored;
+
+	if (inst == NULL)
+		return;
+	lu_keep(lu, inst);
+	if (c->has_disks)
+		inst_remove_disks(lu, inst);
+	for (size_t i = 0; i < json_array_size(json_get(inst, "disks")); i++)
+		config_remove(lu->m->config, CONFIG_DISK,
+			      json_string_value(json_array_get(
+				      json_get(inst, "disks"), i)));
+	config_remove(lu->m->config, CONFIG_INSTANCE, c->uuid);
+	config_commit(lu->m->config, &ignored);
+}
+
+static WAITS int make_disks(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+	const json_t *inst = lu_keep(lu, current(lu));
+
+	lu_feedback(lu, "* creating instance disks...");
+	if (inst_create_disks(lu, inst, err) < 0)
+		return -1;
+	c->has_disks = json_array_size(c->spec.disks) > 0;
+	return 0;
+}
+
+/* From forthcoming to real. */
+static WAITS int put_real(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+	json_t *inst = config_edit(current(lu));
+
+	lu_feedback(lu, "adding instance %s to cluster config", c->spec.name);
+	lu_feedback(lu, "adding disks to cluster config");
+	json_object_del(inst, "forthcoming");
+	json_object_del(inst, "reserved_by_job");
+	json_set_bool(inst, "disks_active", c->has_disks);
+	config_put(lu->m->config, CONFIG_INSTANCE, inst);
+	return config_commit(lu->m->config, err);
+}
+
+static WAITS int install(struct lu *lu, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+	const json_t *inst = lu_keep(lu, current(lu));
+	auto_json json_t *done = NULL;
+
+	if (!c->has_disks)
+		return 0;
+	inst_wait_sync(lu, inst);
+	if (op->no_install == 1 || c->spec.os == NULL)
+		return 0;
+	if (inst_start_disks(lu, inst, NULL, err) < 0)
+		return -1;
+	lu_feedback(lu, "* running the instance OS create scripts...");
+	done = lu_call(lu, c->pnode, "instance_os_add",
+		       json_make("[o, b, I]", inst_rpc(lu, inst, NULL, NULL), 0,
+				 (json_int_t)lu->common.debug_level),
+		       err);
+	if (done == NULL)
+		return error_wrap(err,
+				  "Could not add os for instance %s on node %s",
+				  c->spec.name, lu_node_name(lu, c->pnode));
+	return 0;
+}
+
+static WAITS int start(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+	const json_t *inst;
+	auto_json json_t *done = NULL;
+
+	if (inst_mark(lu, c->spec.name, "up", 1, err) < 0)
+		return -1;
+	inst = lu_keep(lu, current(lu));
+	lu_feedback(lu, "* starting instance...");
+	if (inst_start_disks(lu, inst, NULL, err) < 0)
+		return -1;
+	done = lu_call(lu, c->pnode, "instance_start",
+		       json_make("[o, b, O]", inst_rpc(lu, inst, NULL, NULL), 0,
+				 lu->common.reason),
+		       err);
+	return done == NULL ? error_wrap(err, "Could not start instance") : 0;
+}
+
+static WAITS int leave_stopped(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+	const json_t *inst = lu_keep(lu, current(lu));
+
+	if (!c->has_disks)
+		return 0;
+	if (inst_stop_disks(lu, inst, NULL, true, err) < 0)
+		return -1;
+	return inst_mark(lu, c->spec.name, NULL, 0, err);
+}
+
+static WAITS int create_steps(struct lu *lu, struct error *err)
+{
+	if (spec_reserve_macs(lu, &create_of(lu)->spec, err) < 0)
+		return -1;
+	put_reservation(lu);
+	if (config_commit(lu->m->config, err) < 0)
+		return -1;
+	lu_release(lu, LOCK_NODE_RES);
+	lu_release(lu, LOCK_NODE);
+	if (make_disks(lu, err) < 0 || put_real(lu, err) < 0 ||
+	    install(lu, err) < 0)
+		return -1;
+	return 0;
+}
+
+static json_t *create_exec(struct lu *lu, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+	bool starts = op->start && op->no_install != 1;
+
+	if (create_steps(lu, err) < 0) {
+		give_back(lu);
+		return NULL;
+	}
+	/* From here on the instance exists; a failed start leaves it there,
+	 * as upstream does, for the admin to look at. */
+	if ((starts ? start(lu, err) : leave_stopped(lu, err)) < 0)
+		return NULL;
+	return json_make("[s]", lu_node_name(lu, c->pnode));
+}
+
+static void create_done(struct lu *lu)
+{
+	spec_done(&create_of(lu)->spec);
+}
+
+const struct lu_class lu_instance_create = {
+	.op = &op_class_instance_create,
+	.size = sizeof(struct create),
+	.hook_path = "instance-add",
+	.object_type = "INSTANCE",
+	.expand = create_expand,
+	.check = create_check,
+	.hook_env = create_hook_env,
+	.hook_nodes = create_hook_nodes,
+	.exec = create_exec,
+	.done = create_done,
+};

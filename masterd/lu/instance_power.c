@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Startup, shutdown and reboot of an instance. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/lu_instance.h"
+
+struct power {
+	struct lu lu;
+	const json_t *inst;
+	bool node_offline;
+};
+
+static struct power *power_of(struct lu *lu)
+{
+	return container_of(lu, struct power, lu);
+}
+
+/* Lock the instance; its nodes' resources are read, not changed. */
+static int power_expand(struct lu *lu, const char *name, struct error *err)
+{
+	struct power *p = power_of(lu);
+
+	p->inst = lu_instance(lu, name, err);
+	if (p->inst == NULL)
+		return -1;
+	lu_want(lu, LOCK_INSTANCE, inst_name(p->inst), true);
+	lu_want(lu, LOCK_NODE_RES, inst_primary(p->inst), false);
+	lu_want(lu, LOCK_NODE, inst_primary(p->inst), false);
+	return 0;
+}
+
+static int check_not_offline(const struct power *p, struct error *err)
+{
+	if (strcmp(json_str(p->inst, "admin_state", ""), "offline") != 0)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Instance '%s' is marked to be offline; bring it "
+			 "online first (gnt-instance modify --online)",
+			 inst_name(p->inst));
+}
+
+/* Note whether the primary is offline, which is an error unless ignored. */
+static int check_primary(struct lu *lu, bool ignore_offline, struct error *err)
+{
+	struct power *p = power_of(lu);
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE,
+					inst_primary(p->inst));
+
+	p->node_offline = json_bool(node, "offline", false);
+	if (p->node_offline && ignore_offline)
+		return 0;
+	return inst_check_node(lu, inst_primary(p->inst), false, err);
+}
+
+static void power_nodes(struct lu *lu, struct strv *ret_pre,
+			struct strv *ret_post)
+{
+	inst_hook_nodes(lu, power_of(lu)->inst, ret_pre);
+	inst_hook_nodes(lu, power_of(lu)->inst, ret_post);
+}
+
+static json_t *reason_of(struct lu *lu)
+{
+	return lu->common.reason == NULL
+		       ? json_array()
+		       : json_incref((json_t *)lu->common.reason);
+}
+
+/* --- startup --- */
+
+static int startup_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_startup *op = lu->op;
+
+	return power_expand(lu, op->instance_name, err);
+}
+
+static int startup_check_params(struct lu *lu, struct error *err)
+{
+	const struct op_instance_startup *op = lu->op;
+	auto_json json_t *hv = NULL, *be = NULL;
+
+	if (params_update_hv(json_str(power_of(lu)->inst, "hypervisor", ""),
+			     NULL, op->hvparams, &hv, err) < 0)
+		return -1;
+	return params_update_be(NULL, op->beparams, &be, err);
+}
+
+static int startup_check(struct lu *lu, struct error *err)
+{
+	const struct op_instance_startup *op = lu->op;
+	struct power *p = power_of(lu);
+	auto_json json_t *be = inst_filled_be(lu, p->inst);
+	auto_free char *why = xprintf("starting instance %s",
+				      inst_name(p->inst));
+	bool running;
+
+	if (check_not_offline(p, err) < 0 ||
+	    check_primary(lu, op->ignore_offline_nodes, err) < 0 ||
+	    startup_check_params(lu, err) < 0)
+		return -1;
+	if (p->node_offline) {
+		lu_warn(lu, "Ignoring offline primary node");
+		return 0;
+	}
+	if (inst_is_running(lu, p->inst, NULL, &running, err) < 0)
+		return -1;
+	if (running)
+		return 0;
+	return inst_check_memory(lu, inst_primary(p->inst), why,
+				 json_int(be, "minmem", 0),
+				 json_str(p->inst, "hypervisor", ""), err);
+}
+
+static void startup_env(struct lu *lu, json_t *ret_env)
+{
+	const struct op_instance_startup *op = lu->op;
+
+	inst_hook_env(lu, power_of(lu)->inst, ret_env);
+	json_set_str(ret_env, "FORCE", op->force ? "True" : "False");
+}
+
+static json_t *startup_exec(struct lu *lu, struct error *err)
+{
+	const struct op_instance_startup *op = lu->op;
+	struct power *p = power_of(lu);
+	struct error ignored;
+	json_t *done;
+
+	if (!op->no_remember &&
+	    inst_mark(lu, inst_name(p->inst), "up", 1, err) < 0)
+		return NULL;
+	if (p->node_offline) {
+		lu_info(lu, "Primary node offline, marked instance as started");
+		return json_null();
+	}
+	if (inst_start_disks(lu, p->inst, NULL, err) < 0)
+		return NULL;
+	done = lu_call(lu, inst_primary(p->inst), "instance_start",
+		       json_make("[o, b, o]",
+				 inst_rpc(lu, p->inst, op->hvparams,
+					  op->beparams),
+				 op->startup_paused, reason_of(lu)),
+		       err);
+	if (done == NULL) {
+		inst_stop_disks(lu, p->inst, NULL, true, &ignored);
+		error_wrap(err, "Could not start instance '%s'",
+			   inst_name(p->inst));
+		return NULL;
+	}
+	json_decref(done);
+	return json_null();
+}
+
+const struct lu_class lu_instance_startup = {
+	.op = &op_class_instance_startup,
+	.size = sizeof(struct power),
+	.hook_path = "instance-start",
+	.object_type = "INSTANCE",
+	.expand = startup_expand,
+	.check = startup_check,
+	.hook_env = startup_env,
+	.hook_nodes = power_nodes,
+	.exec = startup_exec,
+};
+
+/* --- shutdown --- */
+
+static int shutdown_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_shutdown *op = lu->op;
+
+	return power_expand(lu, op->instance_name, err);
+}
+
+static int shutdown_check(struct lu *lu, struct error *err)
+{
+	const struct op_instance_shutdown *op = lu->op;
+	struct power *p = power_of(lu);
+
+	if (op->force)
+		lu_warn(lu, "Ignoring offline instance check");
+	else if (check_not_offline(p, err) < 0)
+		return -1;
+	if (check_primary(lu, op->ignore_offline_nodes, err) < 0)
+		return -1;
+	if (p->node_offline)
+		lu_warn(lu, "Ignoring offline primary node");
+	return 0;
+}
+
+static void shutdown_env(struct lu *lu, json_t *ret_env)
+{
+	const struct op_instance_shutdown *op = lu->op;
+	auto_free char *timeout = xprintf("%jd", (intmax_t)op->timeout);
+
+	inst_hook_env(lu, power_of(lu)->inst, ret_env);
+	json_set_str(ret_env, "TIMEOUT", timeout);
+}
+
+/* Stop it on its primary; a failure is only said when the caller can go on. */
+static WAITS int stop_there(struct lu *lu, const json_t *inst, int64_t timeout,
+			    struct error *err)
+{
+	auto_json json_t *done =
+		lu_call(lu, inst_primary(inst), "instance_shutdown",
+			json_make("[o, I, o]", inst_rpc(lu, inst, NULL, NULL),
+				  (json_int_t)timeout, reason_of(lu)),
+			err);
+
+	return done == NULL ? -1 : 0;
+}
+
+static json_t *shutdown_exec(struct lu *lu, struct error *err)
+{
+	const struct op_instance_shutdown *op = lu->op;
+	struct power *p = power_of(lu);
+
+	if (!op->no_remember &&
+	    inst_mark(lu, inst_name(p->inst), "down", -1, err) < 0)
+		return NULL;
+	if (p->node_offline) {
+		lu_info(lu, "Primary node offline, marked instance as stopped");
+		return json_null();
+	}
+	if (stop_there(lu, p->inst, op->timeout, err) < 0) {
+		error_wrap(err, "Could not shutdown instance '%s'",
+			   inst_name(p->inst));
+		return NULL;
+	}
+	if (inst_stop_disks(lu, p->inst, NULL, true, err) < 0 ||
+	    inst_mark(lu, inst_name(p->inst), NULL, 0, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+const struct lu_class lu_instance_shutdown = {
+	.op = &op_class_instance_shutdown,
+	.size = sizeof(struct power),
+	.hook_path = "instance-stop",
+	.object_type = "INSTANCE",
+	.expand = shutdown_expand,
+	.check = shutdown_check,
+	.hook_env = shutdown_env,
+	.hook_nodes = power_nodes,
+	.exec = shutdown_exec,
+};
+
+/* --- reboot --- */
+
+static int reboot_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_reboot *op = lu->op;
+
+	return power_expand(lu, op->instance_name, err);
+}
+
+static int reboot_check(struct lu *lu, struct error *err)
+{
+	if (check_not_offline(power_of(lu), err) < 0)
+		return -1;
+	return check_primary(lu, false, err);
+}
+
+static void reboot_env(struct lu *lu, json_t *ret_env)
+{
+	const struct op_instance_reboot *op = lu->op;
+	auto_free char *timeout =
+		xprintf("%jd", (intmax_t)op->shutdown_timeout);
+
+	inst_hook_env(lu, power_of(lu)->inst, ret_env);
+	json_set_str(ret_env, "IGNORE_SECONDARIES",
+		     op->ignore_secondaries ? "True" : "False");
+	json_set_str(ret_env, "REBOOT_TYPE", op->reboot_type);
+	json_set_str(ret_env, "SHUTDOWN_TIMEOUT", timeout);
+}
+
+static WAITS int reboot_running(struct lu *lu, struct error *err)
+{
+	const struct op_instance_reboot *op = lu->op;
+	struct power *p = power_of(lu);
+	auto_json json_t *done = lu_call(
+		lu, inst_primary(p->inst), "instance_reboot",
+		json_make("[o, s, I, o]", inst_rpc(lu, p->inst, NULL, NULL),
+			  op->reboot_type, (json_int_t)op->shutdown_timeout,
+			  reason_of(lu)),
+		err);
+
+	return done == NULL ? error_wrap(err, "Could not reboot instance") : 0;
+}
+
+/* Off and on again, also when it does not run. */
+static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
+{
+	const struct op_instance_reboot *op = lu->op;
+	struct power *p = power_of(lu);
+	auto_json json_t *done = NULL;
+
+	if (running) {
+		if (stop_there(lu, p->inst, op->shutdown_timeout, err) < 0)
+			return error_wrap(err, "Could not shutdown instance "
+					       "for full reboot");
+		if (inst_stop_disks(lu, p->inst, NULL, true, err) < 0)
+			return -1;
+	} else {
+		lu_info(lu, "Instance %s was already stopped, starting now",
+			inst_name(p->inst));
+	}
+	if (inst_start_disks(lu, p->inst, NULL, err) < 0)
+		return -1;
+	done = lu_call(lu, inst_primary(p->inst), "instance_start",
+		       json_make("[o, b, o]",
+				 inst_rpc(lu, p->inst, NULL, NULL), 0,
+				 reason_of(lu)),
+		       err);
+	return done == NULL ? error_wrap(err, "Could not start instance for "
+					      "full reboot")
+			    : 0;
+}
+
+static json_t *reboot_exec(struct lu *lu, struct error *err)
+{
+	const struct op_instance_reboot *op = lu->op;
+	struct power *p = power_of(lu);
+	bool running, in_place;
+
+	if (inst_is_running(lu, p->inst, NULL, &running, err) < 0)
+		return NULL;
+	in_place = running && strcmp(op->reboot_type, "full") != 0;
+	if ((in_place ? reboot_running(lu, err)
+		      : reboot_full(lu, running, err)) < 0)
+		return NULL;
+	if (inst_mark(lu, inst_name(p->inst), "up", 1, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+const struct lu_class lu_instance_reboot = {
+	.op = &op_class_instance_reboot,
+	.size = sizeof(struct power),
+	.hook_path = "instance-reboot",
+	.object_type = "INSTANCE",
+	.expand = reboot_expand,
+	.check = reboot_check,
+	.hook_env = reboot_env,
+	.hook_nodes = power_nodes,
+	.exec = reboot_exec,
+};

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/instance_spec.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <string.h>
+
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/iallocator.h"
+#include "masterd/reserve.h"
+
+/* Ganeti's limits (inventory/params.md sections 3 and 4). */
+#define NICS_MAX 8
+#define DISKS_MAX 16
+#define DISK_SIZE_MAX_MIB (1024 * 1024 * 1024)
+
+#define MAC_AUTO "auto"
+
+void spec_done(struct inst_spec *s)
+{
+	json_decref(s->beparams);
+	json_decref(s->filled_be);
+	json_decref(s->hvparams);
+	json_decref(s->filled_hv);
+	json_decref(s->osparams);
+	json_decref(s->nics);
+	json_decref(s->disks);
+	*s = (struct inst_spec){0};
+}
+
+/* --- NICs --- */
+
+static bool valid_mac(const char *mac)
+{
+	if (strlen(mac) != 17)
+		return false;
+	for (size_t i = 0; i < 17; i++)
+		if (i % 3 == 2 ? mac[i] != ':'
+			       : !isxdigit((unsigned char)mac[i]))
+			return false;
+	return true;
+}
+
+static bool valid_ip(const char *ip)
+{
+	unsigned char address[16];
+
+	return inet_pton(AF_INET, ip, address) == 1 ||
+	       inet_pton(AF_INET6, ip, address) == 1;
+}
+
+static bool is_none(const char *s)
+{
+	return s == NULL || strcmp(s, "none") == 0;
+}
+
+static int nic_params(const json_t *given, json_t **ret, struct error *err)
+{
+	static const char *const keys[] = {"mode", "link", "vlan"};
+	auto_json json_t *changes = json_object();
+	const char *bridge = json_str(given, "bridge", NULL);
+
+	for (size_t i = 0; i < 3; i++) {
+		const json_t *value = json_get(given, keys[i]);
+
+		if (value != NULL)
+			json_object_set(changes, keys[i], (json_t *)value);
+	}
+	if (bridge != NULL && json_get(given, "link") == NULL)
+		json_set_str(changes, "link", bridge); /* the 2.0 name */
+	return params_update_nic(NULL, changes, ret, err);
+}
+
+static int nic_addresses(const json_t *given, size_t i, json_t *nic,
+			 struct error *err)
+{
+	const char *mac = json_str(given, "mac", MAC_AUTO);
+	const char *ip = json_str(given, "ip", NULL);
+	const char *name = json_str(given, "name", NULL);
+
+	if (strcmp(mac, "generate") == 0)
+		mac = MAC_AUTO;
+	if (strcmp(mac, MAC_AUTO) != 0 && !valid_mac(mac))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "NIC %zu: invalid MAC address '%s'", i, mac);
+	json_set_str(nic, "mac", mac);
+	if (!is_none(ip)) {
+		if (!valid_ip(ip))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "NIC %zu: invalid IP address '%s'", i,
+					 ip);
+		json_set_str(nic, "ip", ip);
+	}
+	if (!is_none(name))
+		json_set_str(nic, "name", name);
+	return 0;
+}
+
+static json_t *nic_read(struct lu *lu, const json_t *given, size_t i,
+			struct error *err)
+{
+	auto_json json_t *nic = json_object();
+	const char *network = json_str(given, "network", NULL);
+	json_t *params = NULL;
+	char uuid[37];
+
+	if (nic_addresses(given, i, nic, err) < 0)
+		return NULL;
+	if (!is_none(network)) {
+		const json_t *net = config_expect(lu->m->config, CONFIG_NETWORK,
+						  network, err);
+
+		if (net == NULL)
+			return NULL;
+		json_set_str(nic, "network", json_str(net, "uuid", ""));
+	}
+	if (nic_params(given, &params, err) < 0) {
+		error_wrap(err, "NIC %zu", i);
+		return NULL;
+	}
+	json_object_set_new(nic, "nicparams", params);
+	uuid_new(uuid);
+	json_set_str(nic, "uuid", uuid);
+	return steal(&nic);
+}
+
+static int read_nics(struct lu *lu, const json_t *given, struct inst_spec *s,
+		     struct error *err)
+{
+	size_t n = json_array_size(given);
+
+	if (n > NICS_MAX)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "An instance has at most %d NICs, not %zu",
+				 NICS_MAX, n);
+	s->nics = json_array();
+	for (size_t i = 0; i < n; i++) {
+		json_t *nic = nic_read(lu, json_array_get(given, i), i, err);
+
+		if (nic == NULL)
+			return -1;
+		json_array_append_new(s->nics, nic);
+	}
+	return 0;
+}
+
+int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(s->nics); i++) {
+		json_t *nic = json_array_get(s->nics, i);
+		const char *mac = json_str(nic, "mac", MAC_AUTO);
+		auto_free char *generated = NULL;
+
+		if (strcmp(mac, MAC_AUTO) != 0) {
+			if (reserve_mac(lu->m->reserve, lu->job_id, mac, err) <
+			    0)
+				return -1;
+			continue;
+		}
+		generated = reserve_mac_generate(lu->m->reserve, lu->job_id,
+						 NULL, err);
+		if (generated == NULL)
+			return -1;
+		json_set_str(nic, "mac", generated);
+	}
+	return 0;
+}
+
+/* --- disks --- */
+
+/* MiB from a number or its text; -1 if it is neither. */
+static int64_t disk_size(const json_t *given)
+{
+	const char *text = json_str(given, "size", NULL);
+	int64_t size;
+
+	if (text == NULL)
+		return json_int(given, "size", -1);
+	return str_to_int64(text, &size) ? size : -1;
+}
+
+static json_t *disk_read(const json_t *given, size_t i, struct error *err)
+{
+	const char *mode = json_str(given, "mode", "rw");
+	const char *name = json_str(given, "name", NULL);
+	int64_t size = disk_size(given);
+	json_t *disk;
+
+	if (json_get(given, "size") == NULL) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Disk %zu has no size", i);
+		return NULL;
+	}
+	if (size <= 0 || size > DISK_SIZE_MAX_MIB) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Disk %zu has an invalid size; it must be 1 to %d "
+			  "MiB",
+			  i, DISK_SIZE_MAX_MIB);
+		return NULL;
+	}
+	if (strcmp(mode, "rw") != 0 && strcmp(mode, "ro") != 0) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Disk %zu: invalid access mode '%s', must be rw or "
+			  "ro",
+			  i, mode);
+		return NULL;
+	}
+	disk = json_make("{s:I, s:s}", "size", (json_int_t)size, "mode", mode);
+	if (!is_none(name))
+		json_set_str(disk, "name", name);
+	return disk;
+}
+
+static int read_disks(const json_t *given, struct inst_spec *s,
+		      struct error *err)
+{
+	size_t n = json_array_size(given);
+	bool diskless = strcmp(s->template, "diskless") == 0;
+
+	if (diskless && n > 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "A diskless instance cannot have disks");
+	if (!diskless && n == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "No disks given; disk template %s needs at "
+				 "least one",
+				 s->template);
+	if (n > DISKS_MAX)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "An instance has at most %d disks, not %zu",
+				 DISKS_MAX, n);
+	s->disks = json_array();
+	for (size_t i = 0; i < n; i++) {
+		json_t *disk = disk_read(json_array_get(given, i), i, err);
+
+		if (disk == NULL)
+			return -1;
+		json_array_append_new(s->disks, disk);
+	}
+	return 0;
+}
+
+/* --- the rest --- */
+
+static int read_template(struct lu *lu, const struct op_instance_create *op,
+			 struct inst_spec *s, struct error *err)
+{
+	const json_t *enabled =
+		json_get(config_cluster(lu->m->config),
+			 "enabled_disk_templates");
+
+	s->template = op->disk_template != NULL
+			      ? op->disk_template
+			      : json_string_value(json_array_get(enabled, 0));
+	if (s->template == NULL || !json_array_has_str(enabled, s->template))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk template '%s' is not enabled on this "
+				 "cluster (gnt-cluster modify "
+				 "--enabled-disk-templates)",
+				 s->template == NULL ? "" : s->template);
+	return 0;
+}
+
+static int read_hypervisor(struct lu *lu, const struct op_instance_create *op,
+			   struct inst_spec *s, struct error *err)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+
+	s->hypervisor = op->hypervisor != NULL
+				? op->hypervisor
+				: json_string_value(json_array_get(enabled, 0));
+	if (s->hypervisor == NULL ||
+	    !json_array_has_str(enabled, s->hypervisor))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Selected hypervisor (%s) not enabled in the "
+				 "cluster",
+				 s->hypervisor == NULL ? "" : s->hypervisor);
+	if (params_update_hv(s->hypervisor, NULL, op->hvparams, &s->hvparams,
+			     err) < 0)
+		return -1;
+	s->filled_hv = params_fill_hv(cluster, s->hypervisor, s->os,
+				      s->hvparams);
+	return 0;
+}
+
+static int read_backend(struct lu *lu, const struct op_instance_create *op,
+			struct inst_spec *s, struct error *err)
+{
+	if (params_update_be(NULL, op->beparams, &s->beparams, err) < 0)
+		return -1;
+	s->filled_be =
+		params_fill_be(config_cluster(lu->m->config), s->beparams);
+	if (json_int(s->filled_be, "minmem", 0) >
+	    json_int(s->filled_be, "maxmem", 0))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "minmem (%jd MiB) is more than maxmem (%jd "
+				 "MiB)",
+				 (intmax_t)json_int(s->filled_be, "minmem", 0),
+				 (intmax_t)json_int(s->filled_be, "maxmem", 0));
+	return 0;
+}
+
+int spec_read(struct lu *lu, const struct op_instance_create *op,
+	      struct inst_spec *s, struct error *err)
+{
+	s->name = op->instance_name;
+	s->os = op->os_type;
+	s->group_name = op->group_name;
+	s->tags = op->tags;
+	if (!str_valid_hostname(s->name))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Invalid instance name '%s'", s->name);
+	if (strcmp(op->mode, "create") != 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Creation mode '%s' is not available in this "
+				 "version, only 'create'",
+				 op->mode);
+	if (s->os == NULL && !(op->no_install == 1))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "No guest OS specified (-o), and the "
+				 "installation is not disabled "
+				 "(--no-install)");
+	s->osparams = op->osparams == NULL
+			      ? json_object()
+			      : json_copy((json_t *)op->osparams);
+	if (read_template(lu, op, s, err) < 0 ||
+	    read_hypervisor(lu, op, s, err) < 0 ||
+	    read_backend(lu, op, s, err) < 0 ||
+	    read_disks(op->disks, s, err) < 0 ||
+	    read_nics(lu, op->nics, s, err) < 0)
+		return -1;
+	return 0;
+}
+
+int spec_check_policy(struct lu *lu, const struct inst_spec *s,
+		      const char *node_uuid, struct error *err)
+{
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
+	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
+					 json_str(node, "group", ""));
+	auto_json json_t *policy =
+		params_fill_ipolicy(config_cluster(lu->m->config), group);
+	size_t n = json_array_size(s->disks);
+	int64_t sizes[DISKS_MAX];
+	struct params_spec spec = {
+		.memory = json_int(s->filled_be, "maxmem", 0),
+		.vcpus = json_int(s->filled_be, "vcpus", 0),
+		.spindle_use = json_int(s->filled_be, "spindle_use", 0),
+		.disk_count = (int64_t)n,
+		.nic_count = (int64_t)json_array_size(s->nics),
+		.disk_sizes = sizes,
+		.n_disk_sizes = n,
+		.disk_template = s->template,
+	};
+	auto_strv struct strv broken = {0};
+	auto_free char *text = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		sizes[i] = json_int(json_array_get(s->disks, i), "size", 0);
+	params_ipolicy_violations(policy, &spec, &broken);
+	if (broken.n == 0)
+		return 0;
+	text = strv_join(&broken, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Instance allocation to group %s (%s) violates "
+			 "policy: %s",
+			 json_str(group, "uuid", ""),
+			 json_str(group, "name", ""), text);
+}
+
+json_t *spec_request(struct lu *lu, const struct inst_spec *s)
+{
+	auto_json json_t *nics = json_array();
+	struct iallocator_instance inst = {
+		.name = s->name,
+		.os = s->os,
+		.disk_template = s->template,
+		.hypervisor = s->hypervisor,
+		.group_name = s->group_name,
+		.memory = json_int(s->filled_be, "maxmem", 0),
+		.vcpus = json_int(s->filled_be, "vcpus", 0),
+		.spindle_use = json_int(s->filled_be, "spindle_use", 0),
+		.disks = s->disks,
+		.nics = nics,
+		.tags = s->tags,
+	};
+
+	for (size_t i = 0; i < json_array_size(s->nics); i++) {
+		const json_t *nic = json_array_get(s->nics, i);
+		auto_json json_t *params =
+			params_fill_nic(config_cluster(lu->m->config),
+					json_get(nic, "nicparams"));
+		json_t *row = json_make(
+			"{s:s, s:s?, s:s, s:s}", "mac",
+			json_str(nic, "mac", MAC_AUTO), "ip",
+			json_str(nic, "ip", NULL), "mode",
+			json_str(params, "mode", ""), "link",
+			json_str(params, "link", ""));
+
+		if (strcmp(json_str(params, "mode", ""), "bridged") == 0)
+			json_set_str(row, "bridge",
+				     json_str(params, "link", ""));
+		json_array_append_new(nics, row);
+	}
+	return iallocator_allocate(lu->m, &inst);
+}

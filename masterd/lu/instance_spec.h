@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A new instance as an OP_INSTANCE_CREATE describes it: checked, defaults
+ * applied, not yet placed.  Used by create and multi-alloc. */
+#ifndef MASTERD_LU_INSTANCE_SPEC_H
+#define MASTERD_LU_INSTANCE_SPEC_H
+
+#include "masterd/lu.h"
+
+struct inst_spec {
+	const char *name, *os, *hypervisor, *template, *group_name;
+	json_t *beparams, *filled_be; /* custom; complete */
+	json_t *hvparams, *filled_hv;
+	json_t *osparams;
+	json_t *nics;  /* as stored; MACs "auto" until spec_reserve_macs() */
+	json_t *disks; /* [{size, mode, name?}] */
+	const json_t *tags; /* borrowed from the opcode */
+};
+
+void spec_done(struct inst_spec *s);
+
+/* Fill *s from the opcode (its strings must outlive *s).  ERR_PREREQ names what
+ * is wrong.  Looks at the configuration, asks no node. */
+int spec_read(struct lu *lu, const struct op_instance_create *op,
+	      struct inst_spec *s, struct error *err);
+
+/* Give each NIC its address: generated, or the asked one if it is free. */
+int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err);
+
+/* ERR_PREREQ when the policy of the node's group forbids it. */
+int spec_check_policy(struct lu *lu, const struct inst_spec *s,
+		      const char *node_uuid, struct error *err);
+
+/* The allocator request's members for it; to be freed. */
+json_t *spec_request(struct lu *lu, const struct inst_spec *s);
+
+#endif

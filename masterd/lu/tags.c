@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tags on the cluster, groups, nodes, instances and networks. */
+#include <ctype.h>
+#include <regex.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/lu.h"
+
+/* Ganeti's limits (inventory/opcodes.csv, OP_TAGS_SET). */
+#define TAG_LENGTH_MAX 128
+#define TAGS_PER_OBJECT_MAX 4096
+
+static const struct tag_kind {
+	const char *name;
+	enum lock_level level;
+	enum config_kind kind;
+} tag_kinds[] = {
+	{"node", LOCK_NODE, CONFIG_NODE},
+	{"nodegroup", LOCK_NODEGROUP, CONFIG_GROUP},
+	{"instance", LOCK_INSTANCE, CONFIG_INSTANCE},
+	{"network", LOCK_NETWORK, CONFIG_NETWORK},
+};
+
+/* NULL for the cluster. */
+static const struct tag_kind *find_kind(const char *name)
+{
+	for (size_t i = 0; i < sizeof(tag_kinds) / sizeof(*tag_kinds); i++)
+		if (strcmp(tag_kinds[i].name, name) == 0)
+			return &tag_kinds[i];
+	return NULL;
+}
+
+/* The tagged object as it is now; NULL with err. */
+static const json_t *target(struct lu *lu, const char *kind, const char *name,
+			    struct error *err)
+{
+	const struct tag_kind *k = find_kind(kind);
+
+	if (k == NULL)
+		return config_cluster(lu->m->config);
+	if (name == NULL) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Tags of a %s need its name", kind);
+		return NULL;
+	}
+	return config_expect(lu->m->config, k->kind, name, err);
+}
+
+static int want_target(struct lu *lu, const char *kind, const char *name,
+		       bool exclusive, struct error *err)
+{
+	const struct tag_kind *k = find_kind(kind);
+	const json_t *object = target(lu, kind, name, err);
+
+	if (object == NULL)
+		return -1;
+	if (k != NULL)
+		lu_want(lu, k->level,
+			json_str(object,
+				 k->level == LOCK_INSTANCE ? "name" : "uuid",
+				 ""),
+			exclusive);
+	return 0;
+}
+
+static int check_tag(const char *tag, struct error *err)
+{
+	size_t n = strlen(tag);
+
+	if (n == 0 || n > TAG_LENGTH_MAX)
+		return error_set(err, ERR_TAG, NULL,
+				 "A tag has 1 to %d characters, '%s' has %zu",
+				 TAG_LENGTH_MAX, tag, n);
+	for (const char *p = tag; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) &&
+		    strchr("_.+*/:@-", *p) == NULL)
+			return error_set(err, ERR_TAG, NULL,
+					 "Tag '%s' contains invalid characters",
+					 tag);
+	return 0;
+}
+
+static int check_tags(const json_t *tags, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(tags); i++)
+		if (check_tag(json_string_value(json_array_get(tags, i)), err) <
+		    0)
+			return -1;
+	return 0;
+}
+
+/* Put the object with these tags in the place of the old one. */
+static WAITS json_t *store_tags(struct lu *lu, const char *kind,
+				const json_t *object, json_t *tags STEALS,
+				struct error *err)
+{
+	const struct tag_kind *k = find_kind(kind);
+	json_t *changed = config_edit(object);
+
+	json_object_set_new(changed, "tags", tags);
+	if (k == NULL)
+		config_put_cluster(lu->m->config, changed);
+	else
+		config_put(lu->m->config, k->kind, changed);
+	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
+}
+
+/* --- get --- */
+
+static int tags_get_expand(struct lu *lu, struct error *err)
+{
+	const struct op_tags_get *op = lu->op;
+
+	if (!op->use_locking)
+		return 0;
+	return want_target(lu, op->kind, op->name, false, err);
+}
+
+static json_t *tags_get_exec(struct lu *lu, struct error *err)
+{
+	const struct op_tags_get *op = lu->op;
+	const json_t *object = target(lu, op->kind, op->name, err);
+	const json_t *tags = json_get(object, "tags");
+
+	if (object == NULL)
+		return NULL;
+	return tags == NULL ? json_array() : json_copy((json_t *)tags);
+}
+
+const struct lu_class lu_tags_get = {
+	.op = &op_class_tags_get,
+	.size = sizeof(struct lu),
+	.expand = tags_get_expand,
+	.exec = tags_get_exec,
+};
+
+/* --- set --- */
+
+static int tags_set_expand(struct lu *lu, struct error *err)
+{
+	const struct op_tags_set *op = lu->op;
+
+	return want_target(lu, op->kind, op->name, true, err);
+}
+
+static int tags_set_check(struct lu *lu, struct error *err)
+{
+	const struct op_tags_set *op = lu->op;
+
+	return check_tags(op->tags, err);
+}
+
+static json_t *tags_set_exec(struct lu *lu, struct error *err)
+{
+	const struct op_tags_set *op = lu->op;
+	const json_t *object = target(lu, op->kind, op->name, err);
+	auto_strv struct strv tags = {0};
+
+	if (object == NULL)
+		return NULL;
+	json_to_strv(json_get(object, "tags"), &tags);
+	for (size_t i = 0; i < json_array_size(op->tags); i++)
+		strv_add_unique(&tags, json_string_value(
+					       json_array_get(op->tags, i)));
+	if (tags.n > TAGS_PER_OBJECT_MAX) {
+		error_set(err, ERR_TAG, NULL,
+			  "At most %d tags fit on one object, this would be "
+			  "%zu",
+			  TAGS_PER_OBJECT_MAX, tags.n);
+		return NULL;
+	}
+	strv_sort(&tags);
+	return store_tags(lu, op->kind, object, json_from_strv(&tags), err);
+}
+
+const struct lu_class lu_tags_set = {
+	.op = &op_class_tags_set,
+	.size = sizeof(struct lu),
+	.expand = tags_set_expand,
+	.check = tags_set_check,
+	.exec = tags_set_exec,
+};
+
+/* --- del --- */
+
+static int tags_del_expand(struct lu *lu, struct error *err)
+{
+	const struct op_tags_del *op = lu->op;
+
+	return want_target(lu, op->kind, op->name, true, err);
+}
+
+static int tags_del_check(struct lu *lu, struct error *err)
+{
+	const struct op_tags_del *op = lu->op;
+	const json_t *object = target(lu, op->kind, op->name, err);
+	auto_strv struct strv missing = {0};
+	auto_free char *names = NULL;
+
+	if (object == NULL || check_tags(op->tags, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(op->tags); i++) {
+		const char *tag =
+			json_string_value(json_array_get(op->tags, i));
+
+		if (!json_array_has_str(json_get(object, "tags"), tag))
+			strv_add(&missing, tag);
+	}
+	if (missing.n == 0)
+		return 0;
+	names = strv_join(&missing, "','");
+	return error_set(err, ERR_PREREQ, ECODE_NOENT, "Tag(s) '%s' not found",
+			 names);
+}
+
+static json_t *tags_del_exec(struct lu *lu, struct error *err)
+{
+	const struct op_tags_del *op = lu->op;
+	const json_t *object = target(lu, op->kind, op->name, err);
+	const json_t *old = json_get(object, "tags");
+	json_t *left;
+
+	if (object == NULL)
+		return NULL;
+	left = json_array();
+	for (size_t i = 0; i < json_array_size(old); i++) {
+		json_t *tag = json_array_get(old, i);
+
+		if (!json_array_has_str(op->tags, json_string_value(tag)))
+			json_array_append(left, tag);
+	}
+	return store_tags(lu, op->kind, object, left, err);
+}
+
+const struct lu_class lu_tags_del = {
+	.op = &op_class_tags_del,
+	.size = sizeof(struct lu),
+	.expand = tags_del_expand,
+	.check = tags_del_check,
+	.exec = tags_del_exec,
+};
+
+/* --- search --- */
+
+/* Add [path, tag] for each tag of the object that matches. */
+static void search_one(const regex_t *pattern, const char *path,
+		       const json_t *object, json_t *found)
+{
+	const json_t *tags = json_get(object, "tags");
+
+	for (size_t i = 0; i < json_array_size(tags); i++) {
+		const char *tag = json_string_value(json_array_get(tags, i));
+
+		if (regexec(pattern, tag, 0, NULL, 0) == 0)
+			json_array_append_new(found,
+					      json_make("[s, s]", path, tag));
+	}
+}
+
+static void search_kind(struct lu *lu, const regex_t *pattern,
+			const char *folder, enum config_kind kind,
+			json_t *found)
+{
+	auto_strv struct strv uuids = {0};
+
+	config_sorted(lu->m->config, kind, &uuids);
+	for (size_t i = 0; i < uuids.n; i++) {
+		const json_t *object =
+			config_get(lu->m->config, kind, uuids.items[i]);
+		auto_free char *path = xprintf("/%s/%s", folder,
+					       json_str(object, "name", ""));
+
+		search_one(pattern, path, object, found);
+	}
+}
+
+static json_t *tags_search_exec(struct lu *lu, struct error *err)
+{
+	const struct op_tags_search *op = lu->op;
+	json_t *found;
+	regex_t pattern;
+
+	if (regcomp(&pattern, op->pattern, REG_EXTENDED | REG_NOSUB) != 0) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Invalid search pattern '%s'", op->pattern);
+		return NULL;
+	}
+	found = json_array();
+	search_one(&pattern, "/cluster", config_cluster(lu->m->config), found);
+	search_kind(lu, &pattern, "instances", CONFIG_INSTANCE, found);
+	search_kind(lu, &pattern, "nodes", CONFIG_NODE, found);
+	search_kind(lu, &pattern, "nodegroup", CONFIG_GROUP, found);
+	search_kind(lu, &pattern, "network", CONFIG_NETWORK, found);
+	regfree(&pattern);
+	return found;
+}
+
+const struct lu_class lu_tags_search = {
+	.op = &op_class_tags_search,
+	.size = sizeof(struct lu),
+	.exec = tags_search_exec,
+};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_TEST_DELAY: do nothing for a while, on the master and on nodes, under
+ * their locks.  The no-op of the benchmarks. */
+#include <math.h>
+
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "masterd/lu.h"
+
+/* A delay that nobody wants to wait for is a typing error. */
+#define DELAY_MAX_S (24 * 3600.0)
+
+struct test_delay {
+	struct lu lu;
+	struct strv nodes; /* UUIDs */
+};
+
+static int test_delay_expand(struct lu *lu, struct error *err)
+{
+	struct test_delay *t = container_of(lu, struct test_delay, lu);
+	const struct op_test_delay *op = lu->op;
+
+	strv_done(&t->nodes);
+	for (size_t i = 0; i < json_array_size(op->on_nodes); i++) {
+		const json_t *node = lu_node(
+			lu, json_string_value(json_array_get(op->on_nodes, i)),
+			err);
+
+		if (node == NULL)
+			return -1;
+		strv_add_unique(&t->nodes, json_str(node, "uuid", ""));
+	}
+	for (size_t i = 0; i < t->nodes.n; i++)
+		lu_want(lu, LOCK_NODE, t->nodes.items[i], true);
+	if (op->on_master && !op->no_locks)
+		lu_want(lu, LOCK_NODE,
+			json_str(config_master(lu->m->config), "uuid", ""),
+			true);
+	return 0;
+}
+
+static int test_delay_check(struct lu *lu, struct error *err)
+{
+	const struct op_test_delay *op = lu->op;
+
+	if (!(op->duration > 0) || op->duration > DELAY_MAX_S)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The duration must be more than 0 and at most "
+				 "%g seconds, not %g",
+				 DELAY_MAX_S, op->duration);
+	return 0;
+}
+
+/* Ends early when the job is killed. */
+static WAITS void delay_here(struct lu *lu, double seconds)
+{
+	int64_t deadline = clock_mono_us() + (int64_t)(seconds * 1e6);
+	struct cond never;
+
+	cond_init(&never);
+	while (!lu->run->killed && clock_mono_us() < deadline) {
+		int64_t slice = clock_mono_us() + 200000;
+
+		cond_wait_until(&never, slice < deadline ? slice : deadline);
+	}
+}
+
+static WAITS int delay_there(struct lu *lu, struct error *err)
+{
+	struct test_delay *t = container_of(lu, struct test_delay, lu);
+	const struct op_test_delay *op = lu->op;
+	struct node_result *results = node_results_new(t->nodes.n);
+	int rc = 0;
+
+	for (size_t i = 0; i < t->nodes.n; i++)
+		results[i].node = json_incref((json_t *)config_get(
+			lu->m->config, CONFIG_NODE, t->nodes.items[i]));
+	noderpc_call_many(lu->m->rpc, results, t->nodes.n, "test_delay",
+			  json_make("[f]", op->duration));
+	for (size_t i = 0; i < t->nodes.n && rc == 0; i++)
+		if (results[i].payload == NULL) {
+			*err = *results[i].err;
+			rc = error_wrap(err, "Failure during rpc call to node");
+		}
+	node_results_free(results, t->nodes.n);
+	return rc;
+}
+
+static json_t *test_delay_exec(struct lu *lu, struct error *err)
+{
+	struct test_delay *t = container_of(lu, struct test_delay, lu);
+	const struct op_test_delay *op = lu->op;
+	int64_t rounds = op->repeat > 0 ? op->repeat : 1;
+
+	for (int64_t i = 0; i < rounds; i++) {
+		if (op->repeat > 0)
+			lu_info(lu, "Test delay iteration %jd/%jd",
+				(intmax_t)i, (intmax_t)rounds - 1);
+		if (op->on_master)
+			delay_here(lu, op->duration);
+		if (t->nodes.n > 0 && delay_there(lu, err) < 0)
+			return NULL;
+		if (lu->run->killed) {
+			error_set(err, ERR_CANCELED, NULL, "Job was killed");
+			return NULL;
+		}
+	}
+	return json_null();
+}
+
+static void test_delay_done(struct lu *lu)
+{
+	strv_done(&container_of(lu, struct test_delay, lu)->nodes);
+}
+
+const struct lu_class lu_test_delay = {
+	.op = &op_class_test_delay,
+	.size = sizeof(struct test_delay),
+	.expand = test_delay_expand,
+	.check = test_delay_check,
+	.exec = test_delay_exec,
+	.done = test_delay_done,
+};

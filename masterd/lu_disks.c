@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The disks of an instance on its nodes: made, started, stopped, removed. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/lu_instance.h"
+
+char *inst_file_dir(struct lu *lu, const char *name, const char *template,
+		    const char *sub_dir)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	const char *key = strcmp(template, "sharedfile") == 0
+				  ? "shared_file_storage_dir"
+				  : "file_storage_dir";
+	const char *base = json_str(cluster, key, "");
+
+	if (sub_dir == NULL || *sub_dir == '\0')
+		return xprintf("%s/%s", base, name);
+	return xprintf("%s/%s/%s", base, sub_dir, name);
+}
+
+/* The folder of a file based disk, to be freed; NULL for others. */
+static char *folder_of(const json_t *disk)
+{
+	const char *path = json_string_value(
+		json_array_get(json_get(disk, "logical_id"), 1));
+	const char *slash = path == NULL ? NULL : strrchr(path, '/');
+
+	if (!params_template_is_file(json_str(disk, "dev_type", "")) ||
+	    slash == NULL)
+		return NULL;
+	return xstrndup(path, (size_t)(slash - path));
+}
+
+static WAITS int make_folder(struct lu *lu, const char *node,
+			     const json_t *disks, struct error *err)
+{
+	auto_free char *folder = folder_of(json_array_get(disks, 0));
+	auto_json json_t *made = NULL;
+
+	if (folder == NULL)
+		return 0;
+	made = lu_call(lu, node, "file_storage_dir_create",
+		       json_make("[s]", folder), err);
+	return made == NULL ? -1 : 0;
+}
+
+static WAITS int remove_some(struct lu *lu, const char *node,
+			     const json_t *disks, size_t n)
+{
+	auto_free char *folder = folder_of(json_array_get(disks, 0));
+	struct error err;
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		auto_json json_t *gone =
+			lu_call(lu, node, "blockdev_remove",
+				json_make("[O]", json_array_get(disks, i)),
+				&err);
+
+		if (gone == NULL) {
+			lu_warn(lu, "Could not remove disk %zu, ignoring: %s",
+				i, err.text);
+			rc = -1;
+		}
+	}
+	if (folder != NULL) {
+		auto_json json_t *gone =
+			lu_call(lu, node, "file_storage_dir_remove",
+				json_make("[s]", folder), &err);
+
+		if (gone == NULL) {
+			lu_warn(lu, "Could not remove folder %s, ignoring: %s",
+				folder, err.text);
+			rc = -1;
+		}
+	}
+	return rc;
+}
+
+int inst_create_disks(struct lu *lu, const json_t *inst, struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_free char *node = xstrdup(inst_primary(inst));
+	auto_free char *info = xprintf("originstname+%s", inst_name(inst));
+	size_t n = json_array_size(disks);
+
+	if (n == 0)
+		return 0;
+	if (make_folder(lu, node, disks, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *disk = json_array_get(disks, i);
+		auto_json json_t *made =
+			lu_call(lu, node, "blockdev_create",
+				json_make("[O, I, s, b, s, b]", disk,
+					  (json_int_t)json_int(disk, "size", 0),
+					  inst_name(inst), 1, info, 0),
+				err);
+
+		if (made == NULL) {
+			error_wrap(err,
+				   "Can't create disk %zu of instance %s on "
+				   "node %s",
+				   i, inst_name(inst), lu_node_name(lu, node));
+			/* The failed one may have left a part. */
+			remove_some(lu, node, disks, i + 1);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int inst_remove_disks(struct lu *lu, const json_t *inst)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_free char *node = xstrdup(inst_primary(inst));
+
+	if (json_array_size(disks) == 0)
+		return 0;
+	return remove_some(lu, node, disks, json_array_size(disks));
+}
+
+int inst_start_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
+		     struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_json json_t *owner = inst_rpc(lu, inst, NULL, NULL);
+	auto_free char *node = xstrdup(
+		node_uuid == NULL ? inst_primary(inst) : node_uuid);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		auto_json json_t *device =
+			lu_call(lu, node, "blockdev_assemble",
+				json_make("[O, O, b, I]",
+					  json_array_get(disks, i), owner, 1,
+					  (json_int_t)i),
+				err);
+
+		if (device == NULL)
+			return error_wrap(err,
+					  "Can't start disk %zu of instance "
+					  "%s on node %s",
+					  i, inst_name(inst),
+					  lu_node_name(lu, node));
+	}
+	return 0;
+}
+
+int inst_stop_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
+		    bool ignore_failures, struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_free char *node = xstrdup(
+		node_uuid == NULL ? inst_primary(inst) : node_uuid);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		auto_json json_t *done =
+			lu_call(lu, node, "blockdev_shutdown",
+				json_make("[O]", json_array_get(disks, i)),
+				err);
+
+		if (done != NULL)
+			continue;
+		lu_warn(lu, "Could not shutdown block device %zu on node %s: "
+			    "%s",
+			i, lu_node_name(lu, node), err->text);
+		if (!ignore_failures)
+			return -1;
+	}
+	return 0;
+}
+
+void inst_wait_sync(struct lu *lu, const json_t *inst)
+{
+	lu_info(lu, "Waiting for instance %s to sync disks", inst_name(inst));
+	lu_info(lu, "Instance %s's disks are in sync", inst_name(inst));
+}

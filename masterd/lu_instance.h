@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the LUs of instances share: the form of an instance in node calls, its
+ * hook variables, checks of nodes, disks started and stopped. */
+#ifndef MASTERD_LU_INSTANCE_H
+#define MASTERD_LU_INSTANCE_H
+
+#include "masterd/lu.h"
+
+const char *inst_name(const json_t *inst);
+const char *inst_primary(const json_t *inst); /* UUID */
+
+/* Name of a node by UUID. */
+const char *lu_node_name(struct lu *lu, const char *uuid);
+
+/* The instance as node calls carry it: parameters filled, disks_info and
+ * secondary_nodes present; hv and be on top of its own (may be NULL).  To be
+ * freed. */
+json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
+		 const json_t *be);
+/* One disk as node calls carry it; to be freed. */
+json_t *inst_rpc_disk(const json_t *disk);
+/* Its disks in that form, a list; to be freed. */
+json_t *inst_rpc_disks(struct lu *lu, const json_t *inst);
+json_t *inst_filled_be(struct lu *lu, const json_t *inst);
+json_t *inst_filled_hv(struct lu *lu, const json_t *inst);
+
+/* Standard hook variables; status as "up", "down". */
+void inst_hook_env(struct lu *lu, const json_t *inst, json_t *ret_env);
+/* Python's str() of a value, as hook variables have it; to be freed. */
+char *inst_env_text(const json_t *value);
+/* The master, the primary and the secondaries. */
+void inst_hook_nodes(struct lu *lu, const json_t *inst, struct strv *ret);
+
+/* Locks of the instance, its nodes and their resources. */
+void inst_want(struct lu *lu, const json_t *inst, bool nodes_exclusive);
+
+/* ERR_PREREQ unless the node is online (and not drained, and can run
+ * instances). */
+int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
+		    struct error *err);
+/* Ask the node for its free memory; ERR_PREREQ/ECODE_NORES "Not enough memory
+ * ..." when it has less. */
+WAITS int inst_check_memory(struct lu *lu, const char *node_uuid,
+			    const char *reason, int64_t mib,
+			    const char *hypervisor, struct error *err);
+/* Whether it runs on its primary (or the node given). */
+WAITS int inst_is_running(struct lu *lu, const json_t *inst,
+			  const char *node_uuid, bool *ret_running,
+			  struct error *err);
+
+/* Change admin_state ("up" "down" "offline"), where NULL leaves it, and
+ * disks_active; committed. */
+WAITS int inst_mark(struct lu *lu, const char *name, const char *admin_state,
+		    int disks_active, struct error *err);
+
+/* --- disks (masterd/lu_disks.c) --- */
+
+/* Make the device files of all its disks on the primary; on failure those made
+ * are removed again. */
+WAITS int inst_create_disks(struct lu *lu, const json_t *inst,
+			    struct error *err);
+/* Remove them everywhere; failures are warnings, -1 if there were any. */
+WAITS int inst_remove_disks(struct lu *lu, const json_t *inst);
+/* Make them usable on the node (its primary when NULL). */
+WAITS int inst_start_disks(struct lu *lu, const json_t *inst,
+			   const char *node_uuid, struct error *err);
+WAITS int inst_stop_disks(struct lu *lu, const json_t *inst,
+			  const char *node_uuid, bool ignore_failures,
+			  struct error *err);
+/* Say as upstream that they are in sync (all templates here always are). */
+void inst_wait_sync(struct lu *lu, const json_t *inst);
+/* The folder of file based disks: below base, named like the instance. */
+char *inst_file_dir(struct lu *lu, const char *name, const char *template,
+		    const char *sub_dir);
+
+#endif
