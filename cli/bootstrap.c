@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/bootstrap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/run.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/random.h"
+#include "lib/base/str.h"
+#include "lib/client/luxi.h"
+#include "lib/event/tls.h"
+#include "lib/json/json.h"
+#include "lib/model/constants.h"
+#include "lib/model/opcode.h"
+#include "lib/model/ssconf.h"
+
+#define POLL_NS (5 * 1000 * 1000)
+#define SECRET_BYTES 20
+#define FILE_MAX (1024 * 1024)
+
+static const struct daemon_kind {
+	const char *program;
+	enum path_id pid_file;
+} kinds[] = {
+	[DAEMON_NODED] = {"gantry-noded", PATH_NODED_PID},
+	[DAEMON_MASTERD] = {"gantry-masterd", PATH_MASTERD_PID},
+};
+
+/* --- folders --- */
+
+int bootstrap_folders(const struct paths *p, struct error *err)
+{
+	static const struct {
+		enum path_id id;
+		mode_t mode;
+	} folders[] = {
+		{PATH_DATA_DIR, 0755},	   {PATH_QUEUE_DIR, 0750},
+		{PATH_QUEUE_ARCHIVE_DIR, 0750}, {PATH_LOCK_DIR, 0755},
+		{PATH_RUN_DIR, 0775},	   {PATH_SOCKET_DIR, 0750},
+		{PATH_INSTANCE_DISKS_DIR, 0755},
+		{PATH_INSTANCE_REASON_DIR, 0755},
+		{PATH_BDEV_CACHE_DIR, 0755}, {PATH_LOG_DIR, 0770},
+		{PATH_OS_LOG_DIR, 0750},   {PATH_ETC_DIR, 0755},
+		{PATH_HOOKS_DIR, 0755},
+	};
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		if (fs_mkdirs(path(p, folders[i].id), folders[i].mode, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* --- daemons --- */
+
+int bootstrap_pid(const struct paths *p, enum bootstrap_daemon which)
+{
+	return (int)fs_read_pid(path(p, kinds[which].pid_file));
+}
+
+int bootstrap_launch(const struct paths *p, enum bootstrap_daemon which,
+		     const char *bind)
+{
+	auto_free char *program = run_find(kinds[which].program);
+	auto_free char *root = xprintf("GANETI_ROOTDIR=%s", p->root);
+	auto_free char *host = xprintf("GANETI_HOSTNAME=%s", p->hostname);
+	const char *env[] = {root, host, NULL};
+	const char *argv[] = {program, NULL, NULL, NULL};
+	struct error err;
+
+	if (*p->root == '\0')
+		env[0] = NULL;
+	if (which == DAEMON_NODED && bind != NULL) {
+		argv[1] = "--bind";
+		argv[2] = bind;
+	}
+	return run_start(argv, env, &err);
+}
+
+int bootstrap_start(const struct paths *p, enum bootstrap_daemon which,
+		    const char *bind, struct error *err)
+{
+	int pid = bootstrap_launch(p, which, bind);
+	int status = pid < 0 ? 127 : run_wait(pid);
+
+	if (status != 0)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "%s of node %s did not start (status %d), see "
+				 "its log below %s",
+				 kinds[which].program, p->hostname, status,
+				 path(p, PATH_LOG_DIR));
+	return 0;
+}
+
+/* Wait until the process no longer holds its pid file; false: still there. */
+static bool wait_gone(const struct paths *p, enum bootstrap_daemon which)
+{
+	int64_t deadline =
+		clock_mono_us() + BOOTSTRAP_DAEMON_S * (int64_t)1000000;
+
+	while (bootstrap_pid(p, which) != 0) {
+		if (clock_mono_us() > deadline)
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+	}
+	return true;
+}
+
+int bootstrap_stop(const struct paths *p, enum bootstrap_daemon which,
+		   bool with_kill, struct error *err)
+{
+	int pid = bootstrap_pid(p, which);
+
+	if (pid == 0)
+		return 0;
+	if (kill(pid, with_kill ? SIGKILL : SIGTERM) < 0 && errno != ESRCH)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "Cannot end %s of node %s: %s",
+				 kinds[which].program, p->hostname,
+				 strerror(errno));
+	if (!wait_gone(p, which))
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "%s of node %s (pid %d) did not end within %d "
+				 "s",
+				 kinds[which].program, p->hostname, pid,
+				 BOOTSTRAP_DAEMON_S);
+	return 0;
+}
+
+/* --- secrets --- */
+
+static int write_secret(const struct paths *p, enum path_id id, mode_t mode,
+			struct error *err)
+{
+	unsigned char bytes[SECRET_BYTES];
+	char text[2 * SECRET_BYTES + 2];
+
+	random_bytes(bytes, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	text[sizeof(text) - 2] = '\n';
+	return fs_write_atomic(path(p, id), text, sizeof(text) - 1, mode, err);
+}
+
+static int write_secrets(const struct paths *p, const char *node_name,
+			 struct error *err)
+{
+	if (tls_make_ca(path(p, PATH_SERVER_PEM), "ganeti.example.com", err) <
+		    0 ||
+	    tls_make_ca(path(p, PATH_RAPI_PEM), "ganeti.example.com", err) <
+		    0 ||
+	    tls_make_signed(path(p, PATH_CLIENT_PEM), path(p, PATH_SERVER_PEM),
+			    node_name, err) < 0)
+		return -1;
+	if (write_secret(p, PATH_HMAC_KEY, 0440, err) < 0 ||
+	    write_secret(p, PATH_CLUSTER_DOMAIN_SECRET, 0640, err) < 0)
+		return -1;
+	return fs_write_atomic(path(p, PATH_KNOWN_HOSTS), "", 0, 0644, err);
+}
+
+static int copy_file(const char *from, const char *to, mode_t mode,
+		     struct error *err)
+{
+	size_t len;
+	auto_free char *data = fs_read(from, FILE_MAX, &len, err);
+
+	return data == NULL ? -1 : fs_write_atomic(to, data, len, mode, err);
+}
+
+int bootstrap_join_local(const struct paths *from, const struct paths *to,
+			 const char *to_uuid, struct error *err)
+{
+	static const struct {
+		enum path_id id;
+		mode_t mode;
+	} files[] = {
+		{PATH_SERVER_PEM, 0400},
+		{PATH_RAPI_PEM, 0400},
+		{PATH_HMAC_KEY, 0440},
+		{PATH_CLUSTER_DOMAIN_SECRET, 0640},
+		{PATH_KNOWN_HOSTS, 0644},
+	};
+
+	(void)to_uuid;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (copy_file(path(from, files[i].id), path(to, files[i].id),
+			      files[i].mode, err) < 0)
+			return -1;
+	return tls_make_signed(path(to, PATH_CLIENT_PEM),
+			       path(to, PATH_SERVER_PEM), to->hostname, err);
+}
+
+/* --- a new cluster --- */
+
+static int write_config(const struct paths *p, const json_t *config,
+			struct error *err)
+{
+	auto_free char *text = json_text(config);
+	auto_json json_t *values = ssconf_values(config);
+
+	if (fs_write_atomic(path(p, PATH_CONFIG_DATA), text, strlen(text), 0640,
+			    err) < 0)
+		return -1;
+	return ssconf_write(p, values, err);
+}
+
+static int first_job(const struct paths *p, struct error *err)
+{
+	struct luxi *luxi = luxi_connect(path(p, PATH_QUERY_SOCKET), err);
+	json_t *op = op_new(&op_class_cluster_post_init);
+	json_t *id;
+
+	if (luxi == NULL) {
+		json_decref(op);
+		return error_wrap(err, "The master daemon does not answer");
+	}
+	id = luxi_call(luxi, "SubmitJob", json_make("[[o]]", op), err);
+	luxi_close(luxi);
+	json_decref(id);
+	return id == NULL ? -1 : 0;
+}
+
+static int start_daemons(const struct paths *p, const char *bind,
+			 struct error *err)
+{
+	struct error ignored;
+
+	if (bootstrap_start(p, DAEMON_NODED, bind, err) < 0)
+		return -1;
+	if (bootstrap_start(p, DAEMON_MASTERD, NULL, err) < 0 ||
+	    first_job(p, err) < 0) {
+		bootstrap_stop(p, DAEMON_MASTERD, false, &ignored);
+		bootstrap_stop(p, DAEMON_NODED, false, &ignored);
+		return -1;
+	}
+	return 0;
+}
+
+int bootstrap_init(const struct paths *p, const struct cluster_init *init,
+		   struct error *err)
+{
+	struct cluster_init own = *init;
+	char digest[TLS_DIGEST_MAX];
+	auto_json json_t *config = NULL;
+	struct error ignored;
+
+	if (fs_exists(path(p, PATH_CONFIG_DATA)))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Cluster is already initialised on this node "
+				 "(%s exists)",
+				 path(p, PATH_CONFIG_DATA));
+	if (bootstrap_folders(p, err) < 0 ||
+	    write_secrets(p, init->master_name, err) < 0 ||
+	    tls_digest(path(p, PATH_CLIENT_PEM), digest, err) < 0)
+		return -1;
+	own.candidate_cert = digest;
+	config = cluster_new_config(&own, err);
+	if (config == NULL || write_config(p, config, err) < 0 ||
+	    start_daemons(p, init->primary_ip, err) < 0) {
+		/* Half a cluster would stand in the way of the next try. */
+		bootstrap_forget(p, &ignored);
+		return -1;
+	}
+	return 0;
+}
+
+/* --- the end --- */
+
+int bootstrap_forget(const struct paths *p, struct error *err)
+{
+	static const enum path_id files[] = {
+		PATH_CONFIG_DATA,   PATH_SERVER_PEM, PATH_CLIENT_PEM,
+		PATH_RAPI_PEM,	    PATH_HMAC_KEY,   PATH_CLUSTER_DOMAIN_SECRET,
+		PATH_KNOWN_HOSTS,   PATH_WATCHER_PAUSE,
+	};
+	auto_strv struct strv names = {0};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (fs_remove(path(p, files[i]), err) < 0)
+			return -1;
+	if (fs_list(path(p, PATH_DATA_DIR), &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *file = xprintf(
+			"%s/%s", path(p, PATH_DATA_DIR), names.items[i]);
+
+		if (str_starts(names.items[i], "ssconf_") &&
+		    fs_remove(file, err) < 0)
+			return -1;
+	}
+	return fs_remove_tree(path(p, PATH_QUEUE_DIR), err);
+}

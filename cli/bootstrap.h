@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is done without a running master: make a cluster, prepare a node for
+ * it, start and stop daemons. */
+#ifndef CLI_BOOTSTRAP_H
+#define CLI_BOOTSTRAP_H
+
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/model/cluster.h"
+#include "lib/model/paths.h"
+
+enum bootstrap_daemon { DAEMON_NODED, DAEMON_MASTERD };
+
+/* How long a daemon may take to start or to stop. */
+#define BOOTSTRAP_DAEMON_S 30
+
+/* Make the folders of a node below p. */
+int bootstrap_folders(const struct paths *p, struct error *err);
+
+/* Make a new cluster whose first node is this one: keys, config.data, ssconf,
+ * daemons, first job.  candidate_cert of init is set here.  ERR_PREREQ when
+ * this node is already in a cluster. */
+int bootstrap_init(const struct paths *p, const struct cluster_init *init,
+		   struct error *err);
+
+/* The secrets that every node of the cluster has, copied from the node at
+ * `from` to the one at `to`, both on this machine, and a client certificate of
+ * its own.  For virtual clusters; real nodes get theirs over SSH. */
+int bootstrap_join_local(const struct paths *from, const struct paths *to,
+			 const char *to_uuid, struct error *err);
+
+/* Start a daemon; when it is ready (or said why not) the process ends.  The pid
+ * to wait for, -1 with err.  bind: address for noded, NULL from ssconf. */
+int bootstrap_launch(const struct paths *p, enum bootstrap_daemon which,
+		     const char *bind);
+
+/* The same, waiting until it is ready. */
+int bootstrap_start(const struct paths *p, enum bootstrap_daemon which,
+		    const char *bind, struct error *err);
+
+/* End a daemon by the pid file it holds, with SIGTERM or (kill) SIGKILL, and
+ * wait until it is gone.  Not running is no error. */
+int bootstrap_stop(const struct paths *p, enum bootstrap_daemon which,
+		   bool kill, struct error *err);
+
+/* The pid of the running daemon, 0 if it does not run. */
+int bootstrap_pid(const struct paths *p, enum bootstrap_daemon which);
+
+/* Remove this node's part of a cluster: configuration, queue, keys, ssconf.
+ * The daemons must be down. */
+int bootstrap_forget(const struct paths *p, struct error *err);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/run.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gantry-config.h"
+#include "lib/base/fs.h"
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+
+extern char **environ;
+
+char *run_find(const char *program)
+{
+	char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *candidates[3] = {NULL, NULL,
+			       xprintf("%s/%s", GANTRY_BINDIR, program)};
+	char *found = NULL;
+
+	if (n > 0) {
+		char *slash;
+
+		exe[n] = '\0';
+		slash = strrchr(exe, '/');
+		*slash = '\0';
+		candidates[0] = xprintf("%s/../bin/%s", exe, program);
+		candidates[1] = xprintf("%s/%s", exe, program);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		if (found == NULL && candidates[i] != NULL &&
+		    fs_is_executable(candidates[i]))
+			found = xstrdup(candidates[i]);
+		free(candidates[i]);
+	}
+	return found == NULL ? xstrdup(program) : found;
+}
+
+/* Is "K=..." of the environment given anew in env? */
+static bool overridden(const char *variable, const char *const *env)
+{
+	size_t n = strcspn(variable, "=") + 1;
+
+	for (size_t i = 0; env != NULL && env[i] != NULL; i++)
+		if (strncmp(env[i], variable, n) == 0)
+			return true;
+	return false;
+}
+
+pid_t run_start(const char *const *argv, const char *const *env,
+		struct error *err)
+{
+	auto_strv struct strv all = {0};
+	pid_t pid;
+	int rc;
+
+	for (size_t i = 0; environ[i] != NULL; i++)
+		if (!overridden(environ[i], env))
+			strv_add(&all, environ[i]);
+	for (size_t i = 0; env != NULL && env[i] != NULL; i++)
+		strv_add(&all, env[i]);
+	rc = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv,
+			  all.items);
+	if (rc != 0)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "Cannot run %s: %s", argv[0], strerror(rc));
+	return pid;
+}
+
+int run_wait(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 127;
+	return WIFEXITED(status) ? WEXITSTATUS(status)
+				 : 128 + WTERMSIG(status);
+}
+
+int run_check(const char *const *argv, const char *const *env,
+	      struct error *err)
+{
+	pid_t pid = run_start(argv, env, err);
+	int status = pid < 0 ? 0 : run_wait(pid);
+
+	if (pid < 0)
+		return -1;
+	if (status != 0)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "%s failed with status %d", argv[0], status);
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Programs started by the commands: daemons, editors, ssh.  Blocking, argv
+ * arrays only. */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include <sys/types.h>
+
+#include "lib/base/error.h"
+
+/* Where our own programs are, with a slash before the name: the folder of the
+ * running binary, or beside it in ../bin, or where they were installed.  To be
+ * freed; the name itself when it is nowhere. */
+char *run_find(const char *program);
+
+/* Start argv with these variables set ("K=V", NULL ends; may be NULL) on top of
+ * our environment; stdout and stderr stay ours.  The pid, or -1. */
+pid_t run_start(const char *const *argv, const char *const *env,
+		struct error *err);
+
+/* Wait for it: its exit status, 128 + the signal that ended it. */
+int run_wait(pid_t pid);
+
+/* run_start and run_wait; -1 with err when it could not start or its status is
+ * not 0. */
+int run_check(const char *const *argv, const char *const *env,
+	      struct error *err);
+
+#endif
