@@ -1,12 +1,65 @@
 # A thin front: everything real is in meson.build and tests/.
-BUILD ?= build
+#
+#   make          build into build/; every program is in build/bin
+#   make demo     install what is missing, build, show a cluster at work
+#   make test     the same set-up, then all tests
+#   make bench    measure (see tests/bench/README)
+#   make install  into PREFIX (/usr/local)
 
-.PHONY: all deps demo test bench install clean
+BUILD ?= build
+PREFIX ?= /usr/local
+CC ?= gcc
+
+# The one list of Debian packages: to build, to test, and the test peer.
+PACKAGES = gcc make meson ninja-build pkg-config ccache \
+	libuv1-dev libjansson-dev libmicrohttpd-dev libcurl4-gnutls-dev \
+	libgnutls28-dev libpcre2-dev zlib1g-dev
+PACKAGES_TEST = clang libclang-rt-14-dev libcriterion-dev python3 curl \
+	qemu-system-x86 busybox-static linux-image-amd64 cpio
+# Never needed by the product; tests that use it skip without it.
+PACKAGES_PEER = ganeti ganeti-htools ganeti-os-noop
+
+SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
+APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
+INSTALL = $(APT) install -y -q --no-install-recommends
+
+.PHONY: all deps deps-build demo test test-quick bench install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
 $(BUILD)/build.ninja:
-	meson setup $(BUILD)
+	CC=$(CC) meson setup $(BUILD) --prefix=$(PREFIX) \
+		-Dunit_tests=auto
+
+missing = $(shell dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $(1) \
+	2>&1 | awk '$$1 != "installed"' | head -1)
+
+deps-build:
+	@if [ -n "$(call missing,$(PACKAGES))" ]; then \
+		$(APT) update -q && $(INSTALL) $(PACKAGES); fi
+
+deps: deps-build
+	@if [ -n "$(call missing,$(PACKAGES_TEST))" ]; then \
+		$(APT) update -q && $(INSTALL) $(PACKAGES_TEST); fi
+	@if [ -n "$(call missing,$(PACKAGES_PEER))" ]; then \
+		$(INSTALL) $(PACKAGES_PEER) || \
+		echo "Ganeti cannot be installed: tests against it are skipped"; fi
+
+demo: deps-build all
+	tests/demo/demo.sh $(BUILD)/bin
+
+test: deps
+	tests/run-all.sh
+
+# One build, no sanitizers: what one runs while working.
+test-quick: all
+	tests/run-all.sh --quick
+
+bench: all
+	tests/bench/run.sh $(BUILD)/bin
+
+install: all
+	meson install -C $(BUILD)
 
 clean:
-	rm -rf $(BUILD) build-*
+	rm -rf build build-*

@@ -1,0 +1,69 @@
+#!/bin/sh
+# gnt-vcluster: make, look at, stop, start and remove clusters.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+
+cluster_start --nodes 3
+list=$("$BIN/gnt-vcluster" list "$VC" --format=json)
+is "$(echo "$list" | python3 -c '
+import json, sys
+d = json.load(sys.stdin)["nodes"]
+print([n["name"] for n in d], [n["master"] for n in d],
+      all(n["root"].endswith(n["name"]) and n["ip"].startswith("127.")
+          for n in d))')" \
+    "['node1.example.com', 'node2.example.com', 'node3.example.com'] [True, False, False] True" \
+    "list tells names, roots, addresses and the master"
+
+succeeds "the environment works for commands" m gnt-cluster getmaster
+is "$out" node1.example.com "node1 is master"
+eval "$("$BIN/gnt-vcluster" env "$VC" node2)"
+is "$GANETI_HOSTNAME" node2.example.com "env exports the node's name"
+is "$GANETI_ROOTDIR" "$(root node2)" "env exports the node's root"
+unset GANETI_HOSTNAME GANETI_ROOTDIR
+
+nodes=$(m gnt-node list --no-headers -o name,master_candidate)
+is "$(echo "$nodes" | wc -l)" 3 "all nodes are in the cluster"
+is "$(echo "$nodes" | grep -c Y)" 3 "and are candidates"
+
+fails "a command on another node says who is master" \
+    on node2 gnt-instance list
+like "$out" 'node1.example.com' "by its name"
+
+fails "create refuses a folder that is not empty" \
+    "$BIN/gnt-vcluster" create "$VC"
+long=/tmp/$(printf 'x%.0s' $(seq 90))
+fails "create refuses a socket path that is too long" \
+    "$BIN/gnt-vcluster" create "$long"
+like "$out" 'path of a socket' "and says so"
+is "$(ls -d "$long" 2>/dev/null)" "" "leaving nothing behind"
+fails "unknown commands are refused" "$BIN/gnt-vcluster" frobnicate "$VC"
+fails "unknown nodes are refused" on node9 true
+like "$out" "no node 'node9'" "by name"
+
+succeeds "kill ends the master daemon" \
+    "$BIN/gnt-vcluster" kill "$VC" node1 masterd
+fails "then commands fail" m gnt-instance list
+succeeds "start brings it back" "$BIN/gnt-vcluster" start "$VC" node1 masterd
+succeeds "and commands work" m gnt-instance list
+succeeds "stop ends a node daemon" \
+    "$BIN/gnt-vcluster" stop "$VC" node3 noded
+like "$("$BIN/gnt-vcluster" list "$VC")" 'node3.* -  +-  ' "which list shows"
+succeeds "start without a name starts what the node needs" \
+    "$BIN/gnt-vcluster" start "$VC" node3
+
+# A second cluster beside it.
+first=$VC
+cluster_start --nodes 1
+second=$VC
+succeeds "a second cluster lives beside the first" m gnt-node list
+"$BIN/gnt-vcluster" destroy "$second"
+is "$(ls -d "$second" 2>/dev/null)" "" "destroy removes the folder"
+VC=$first
+pids=$(cat "$VC"/*/var/run/ganeti/*.pid)
+succeeds "destroy ends the first" "$BIN/gnt-vcluster" destroy "$VC"
+alive=0
+for pid in $pids; do
+    kill -0 "$pid" 2>/dev/null && alive=$((alive + 1))
+done
+is "$alive" 0 "no daemon is left"
+tap_done

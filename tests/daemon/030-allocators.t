@@ -1,0 +1,94 @@
+#!/bin/sh
+# Allocators: built in, of a site's own, and broken ones.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+
+export GANTRY_IALLOCATOR_TIMEOUT_S=2
+cluster_start --nodes 3
+search=$(root node1)/usr/local/lib/ganeti/iallocators
+
+allocator() { # NAME: the script from stdin
+    cat >"$search/$1"
+    chmod +x "$search/$1"
+}
+
+succeeds "hail places an instance" add a1 -t sharedfile -s 4m -I hail
+like "$out" 'Selected nodes for instance a1 via iallocator hail: node[123]' \
+    "and the log says where"
+succeeds "so does dumb" add a2 -t diskless -I dumb
+succeeds "and the default allocator" add a3 -t diskless
+
+allocator third <<'E'
+#!/bin/sh
+# Always the third node.
+cp "$1" "$(dirname "$0")/request.json"
+echo '{"success": true, "info": "third", "result": ["node3.example.com"]}'
+E
+succeeds "a script dropped into the search path places one" \
+    add b1 -t diskless -I third
+is "$(m gnt-instance list --no-headers -o pnode b1)" node3.example.com \
+    "where it said"
+is "$(python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+print(d["version"], d["request"]["type"], d["request"]["name"],
+      sorted(d["nodes"]), sorted(d["instances"]))' "$search/request.json")" \
+    "2 allocate b1 ['node1.example.com', 'node2.example.com', 'node3.example.com'] ['a1', 'a2', 'a3']" \
+    "the request tells of the cluster"
+
+# Each of these must fail with a sentence, and leave nothing.
+refused() { # NAME WHAT REGEX
+    fails "$2" add c1 -t sharedfile -s 4m -I "$1"
+    like "$out" "$3" "... with a clear error"
+}
+refused nosuch "an allocator that is not there" 'nosuch'
+refused ../hail "a name that leaves the folder" 'hail'
+echo 'exit 1' | allocator failing
+allocator failing <<'E'
+#!/bin/sh
+echo "disk quota of rack 7 is used up"
+exit 5
+E
+refused failing "one that fails" 'rack 7'
+allocator garbage <<'E'
+#!/bin/sh
+echo "certainly, node1"
+E
+refused garbage "one that prints garbage" 'garbage|JSON'
+allocator wrong <<'E'
+#!/bin/sh
+echo '{"success": true, "info": "", "result": ["node1.example.com", "node2.example.com"]}'
+E
+refused wrong "one that answers too many nodes" 'wrong'
+allocator unknown <<'E'
+#!/bin/sh
+echo '{"success": true, "info": "", "result": ["node8.example.com"]}'
+E
+refused unknown "one that answers an unknown node" 'node8'
+allocator refusing <<'E'
+#!/bin/sh
+echo '{"success": false, "info": "all racks are full", "result": []}'
+E
+refused refusing "one that finds no place" 'all racks are full'
+like "$out" 'insufficient_resources' "... and its code"
+allocator flood <<'E'
+#!/bin/sh
+head -c 1000000000 /dev/zero | tr '\0' x
+E
+refused flood "one that prints 1 GB" 'flood|output|JSON'
+allocator hanging <<'E'
+#!/bin/sh
+# A grandchild that holds the output, too.
+sleep 1000 &
+echo $! >"$(dirname "$0")/hanging.pid"
+sleep 1000
+E
+refused hanging "one that hangs" 'time|killed|limit'
+fails "its whole group is gone" kill -0 "$(cat "$search/hanging.pid")"
+
+is "$(m gnt-instance list --no-headers -o name | tr '\n' ' ')" "a1 a2 a3 b1 " \
+    "no instance is left of the failed ones"
+is "$(ls "$VC/shared-file-storage")" a1 "and no disk"
+is "$(m gnt-debug locks --no-headers -o name,owner | grep -v ' -$' | wc -l)" 0 \
+    "and no lock"
+tap_done

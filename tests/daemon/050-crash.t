@@ -1,0 +1,81 @@
+#!/bin/sh
+# kill -9 of the master daemon: what was acknowledged is there afterwards.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+cluster_start --nodes 2
+vc() { "$BIN/gnt-vcluster" "$@"; }
+
+jobs_in() { m gnt-job list --no-headers -o status | grep -c "$1"; }
+
+m gnt-cluster modify --max-running-jobs 2 >/dev/null
+# Two that run for long, many behind them.
+long1=$(m gnt-debug delay --submit 60 | grep -Eo '[0-9]+' | tail -1)
+long2=$(m gnt-debug delay --submit --no-master -n node2 60 | grep -Eo '[0-9]+' | tail -1)
+ids=
+for _ in $(seq 20); do
+    ids="$ids $(m gnt-debug delay --submit 0.01 | grep -Eo '[0-9]+' | tail -1)"
+done
+until_true 10 sh -c "$BIN/gnt-vcluster exec $VC node1 -- gnt-job list \
+    --no-headers -o status $long1 | grep -q running"
+is "$(m gnt-job list --no-headers -o status "$long1")" running "a job runs"
+vc kill "$VC" node1 masterd
+succeeds "the master comes back" vc start "$VC" node1 masterd
+is "$(m gnt-job list --no-headers -o status "$long1")" error \
+    "the running job became an error"
+like "$(m gnt-job info "$long1")" 'restart' "with a reason"
+is "$(m gnt-job list --no-headers -o status "$long2")" error "the other too"
+for id in $ids; do
+    m gnt-job wait "$id" >/dev/null 2>&1
+done
+# shellcheck disable=SC2086
+is "$(m gnt-job list --no-headers -o status $ids | sort | uniq -c | awk '{print $1, $2}')" \
+    "20 success" "all queued jobs ran, each once"
+
+# Rounds of kill -9 under load; nothing acknowledged may be lost or doubled.
+seen=$VC/acknowledged
+: >"$seen"
+m gnt-cluster modify --max-running-jobs 20 >/dev/null
+for round in 1 2 3 4 5; do
+    (for _ in $(seq 100); do
+        id=$(m gnt-debug delay --submit 0.001 2>/dev/null |
+            grep -Eo '[0-9]+' | tail -1)
+        [ -n "$id" ] && echo "$id" >>"$seen" || break
+    done) &
+    loader=$!
+    want=$((round * 7))
+    until_true 20 sh -c "[ \$(wc -l <$seen) -ge $want ]"
+    vc kill "$VC" node1 masterd
+    wait "$loader"
+    vc start "$VC" node1 masterd >/dev/null
+done
+is "$(sort "$seen" | uniq -d | wc -l)" 0 "no id was given twice"
+lost=0 open=0
+for id in $(cat "$seen"); do
+    m gnt-job wait "$id" >/dev/null 2>&1
+    s=$(m gnt-job list --no-headers -o status "$id" 2>/dev/null)
+    case $s in
+    success | error) ;;
+    "") lost=$((lost + 1)) ;;
+    *) open=$((open + 1)) ;;
+    esac
+done
+is "$lost" 0 "no acknowledged job of $(wc -l <"$seen") is lost"
+is "$open" 0 "none is open for ever"
+
+# A creation that is cut off leaves nothing.
+os=$(root node1)/srv/ganeti/os/slow
+mkdir -p "$os"
+cp -r "$(root node1)/usr/share/ganeti/os/noop/." "$os"
+printf '#!/bin/sh\ntouch %s/started\nexec sleep 5\n' "$VC" >"$os/create"
+id=$(m gnt-instance add --submit --no-name-check --no-ip-check -o slow \
+    -t sharedfile -s 4m -n node1 web1 | grep -Eo '[0-9]+' | tail -1)
+until_true 10 test -e "$VC/started"
+vc kill "$VC" node1 masterd
+vc start "$VC" node1 masterd
+is "$(m gnt-job list --no-headers -o status "$id")" error \
+    "the creation became an error"
+until_true 20 sh -c "! ls $VC/shared-file-storage | grep -q web1"
+is "$(m gnt-instance list --no-headers -o name)" "" "no instance is left"
+is "$(ls "$VC/shared-file-storage")" "" "no disk"
+succeeds "verify is content" m gnt-cluster verify
+tap_done

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A virtual cluster for one test: source it after tap.sh.  BIN is the folder of
+# our programs.  Everything is gone when the test ends, however it ends.
+
+: "${BIN:?BIN must name the folder of the programs}"
+VC=
+
+cluster_end() {
+    if [ -n "$VC" ]; then
+        "$BIN/gnt-vcluster" destroy "$VC" >/dev/null 2>&1 || true
+        rm -rf "$VC"
+    fi
+}
+trap cluster_end EXIT
+trap 'exit 1' INT TERM HUP
+
+# cluster_start [OPTION...]: make it in $VC
+cluster_start() {
+    VC=$(mktemp -d /tmp/gvc.XXXXXX)
+    if ! "$BIN/gnt-vcluster" create "$VC" "$@" >"$VC.log" 2>&1; then
+        echo "Bail out! the cluster did not start"
+        note "$(cat "$VC.log")"
+        rm -f "$VC.log"
+        exit 1
+    fi
+    rm -f "$VC.log"
+}
+
+# on NODE COMMAND...: run it in the node's environment
+on() {
+    node=$1
+    shift
+    "$BIN/gnt-vcluster" exec "$VC" "$node" -- "$@"
+}
+
+# m COMMAND...: on the master node1
+m() {
+    on node1 "$@"
+}
+
+root() { # NODE
+    echo "$VC/$1.example.com"
+}
+
+# add NAME OPTION...: an instance without name lookups
+add() {
+    name=$1
+    shift
+    m gnt-instance add --no-name-check --no-ip-check -o noop "$@" "$name"
+}

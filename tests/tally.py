@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Count what meson's logs say: each point of a TAP test, each other test as one.
+
+Prints the names of what failed, then "N passed, N failed" (", N skipped" behind
+it if there were any); exit status 1 if anything failed or nothing ran."""
+import json
+import pathlib
+import re
+import sys
+
+POINT = re.compile(r"^(not )?ok\b[^#\n]*(#\s*(SKIP|TODO))?", re.I | re.M)
+
+
+def count(test):
+    """(passed, failed, skipped) of one line of testlog.json."""
+    points = POINT.findall(test.get("stdout") or "")
+    skipped = sum(1 for no, _, mark in points if mark and not no)
+    failed = sum(1 for no, _, mark in points if no and not mark)
+    passed = len(points) - skipped - failed
+    if test["result"] == "SKIP":
+        return 0, 0, max(1, skipped)
+    if not points:
+        good = test["result"] in ("OK", "EXPECTEDFAIL")
+        return int(good), int(not good), 0
+    if test["result"] not in ("OK", "EXPECTEDFAIL") and failed == 0:
+        failed = 1  # it crashed, or promised more points than it had
+    return passed, failed, skipped
+
+
+def main():
+    totals = [0, 0, 0]
+    for log in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+        if log.suffix == ".failed":
+            print("FAILED:", log.read_text().strip())
+            totals[1] += 1
+            continue
+        for line in log.read_text().splitlines():
+            test = json.loads(line)
+            result = count(test)
+            totals = [a + b for a, b in zip(totals, result)]
+            if result[1]:
+                print(f"FAILED: {log.stem}: {test['name']} ({result[1]})")
+    passed, failed, skipped = totals
+    tail = f", {skipped} skipped" if skipped else ""
+    print(f"{passed} passed, {failed} failed{tail}")
+    return 1 if failed or not passed else 0
+
+
+sys.exit(main())
