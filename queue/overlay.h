@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Changes of files that are durable in the journal but not yet made: the
+ * newest state of each name.  Pure memory but for overlay_write(). */
+#ifndef QUEUE_OVERLAY_H
+#define QUEUE_OVERLAY_H
+
+#include <stddef.h>
+
+#include "lib/base/disk.h"
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/base/table.h"
+
+enum overlay_kind { OVERLAY_FILE, OVERLAY_GONE, OVERLAY_MOVED };
+
+struct overlay_entry {
+	enum overlay_kind kind;
+	char *text; /* FILE: the content; MOVED: the name it had */
+	size_t len;
+};
+
+/* Zeroed is empty. */
+struct overlay {
+	struct table names; /* -> struct overlay_entry */
+};
+
+void overlay_file(struct overlay *o, const char *name, char *text STEALS,
+		  size_t len);
+void overlay_gone(struct overlay *o, const char *name);
+void overlay_move(struct overlay *o, const char *from, const char *to);
+const struct overlay_entry *overlay_get(const struct overlay *o,
+					const char *name);
+void overlay_done(struct overlay *o);
+
+/* Put what `older` (which becomes empty) still has below the entries of o. */
+void overlay_merge(struct overlay *o, struct overlay *older);
+
+/* Block: make all changes in the files below dir; not synced.  Stops at the
+ * first failure; may be repeated. */
+int overlay_write(const struct overlay *o, struct disk *disk, const char *dir,
+		  struct error *err);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The files of the queue, with group commit.
+ *
+ * Changes that are put together within one flush share it: a task writes what
+ * has gathered into the journal, syncs, and tells all whose change is durable.
+ * Some time later another task brings the changes into the files; until then
+ * they stand in an overlay that reads look through.
+ *
+ * A full disk does not touch what is durable in the journal: store_full() says
+ * so until the files could be written.  A failed sync is the end (fatal).
+ */
+#ifndef QUEUE_STORE_H
+#define QUEUE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/disk.h"
+#include "lib/base/error.h"
+#include "lib/base/list.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
+#include "queue/journal.h"
+
+/* Files are written when nothing was committed for this long, */
+#define STORE_IDLE_US 1000000
+/* or when the oldest change is that old, */
+#define STORE_LAG_US 10000000
+/* and tried again after this when the disk was full. */
+#define STORE_RETRY_US 1000000
+
+struct store;
+
+struct store_config {
+	struct disk *disk;
+	const char *dir;
+	size_t journal_size; /* 0: JOURNAL_SIZE */
+	void *arg;
+	/* As queue_hooks.replicate; NULL: nobody. */
+	WAITS void (*replicate)(void *arg, const char *const *names,
+				const char *const *contents, size_t n);
+	void (*fatal)(void *arg, const struct error *err);
+};
+
+/* One or more changes of files that become durable together (as long as they
+ * fit into one record; in their order otherwise). */
+struct store_change {
+	/* For the caller: called once when durable, or with err when not. Has
+	 * control and must not wait.  May be NULL. */
+	void (*done)(struct store_change *c, const struct error *err);
+	void *arg;
+	/* Refuse rather than hold the daemon up when it cannot be written. */
+	bool may_fail;
+
+	/* Private. */
+	struct list link;
+	struct store_op *ops;
+	size_t n_ops, cap, n_written;
+	unsigned refs;
+	bool finished;
+	struct error *err;
+	struct cond changed;
+};
+
+struct store_change *store_change_new(void);
+/* The file `name` (relative to the folder) has this text now. */
+void store_change_write(struct store_change *c, const char *name,
+			char *text STEALS);
+void store_change_remove(struct store_change *c, const char *name);
+/* content: the file's text, for replication; may be NULL without it. */
+void store_change_move(struct store_change *c, const char *from, const char *to,
+		       char *content STEALS);
+
+/* Open the files and replay the journal (in memory).  Blocks. */
+struct store *store_open(const struct store_config *config, struct error *err);
+
+/* Between store_open() and store_settle(): give a file new content. */
+void store_write_at_start(struct store *s, const char *name, char *text STEALS);
+/* Bring everything into the files; a full disk is no error.  Blocks. */
+int store_settle(struct store *s, struct error *err);
+
+/* After store_flush(), or in the simulation after the tasks were killed:
+ * changes on the way are done with an error. */
+void store_close(struct store *s);
+
+/* Begin to make c durable. */
+void store_put(struct store *s, struct store_change *c STEALS);
+/* The same, and wait for it. */
+WAITS int store_commit(struct store *s, struct store_change *c STEALS,
+		       struct error *err);
+
+/* Wait until everything is in the files (or the disk is full). */
+WAITS void store_flush(struct store *s);
+
+/* Whether new things should be refused now; then err says why. */
+bool store_full(const struct store *s, struct error *err);
+
+/* As the functions of struct disk, through the overlay.  Inside a task they
+ * run beside the loop. */
+WAITS char *store_read(struct store *s, const char *name, size_t max,
+		       size_t *ret_len, struct error *err);
+/* folder: "" or "archive/0"; a missing one is empty. */
+WAITS int store_list(struct store *s, const char *folder,
+		     struct strv *ret_names, struct error *err);
+bool store_exists(struct store *s, const char *name);
+/* At start: put a file aside that cannot be used. */
+int store_set_aside(struct store *s, const char *name, struct error *err);
+
+#endif
