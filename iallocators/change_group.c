@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Instances change their group: the group is chosen as for a new instance, and
+ * then all its nodes are replaced by nodes of that group. */
+#include "iallocators/evacuate.h"
+#include "iallocators/groups.h"
+#include "lib/base/mem.h"
+
+static const struct place_options defaults = {.capacity_checks = true};
+
+static void add_once(int *list, int *n, int item)
+{
+	for (int i = 0; i < *n; i++)
+		if (list[i] == item)
+			return;
+	list[(*n)++] = item;
+}
+
+static bool is_source(const struct cluster *c, const int *instances, int n,
+		      int group)
+{
+	for (int i = 0; i < n; i++) {
+		int primary = c->instances[instances[i]].primary;
+
+		if (c->nodes[primary].group == group)
+			return true;
+	}
+	return false;
+}
+
+/* The targets, or all groups, without those that are to be left. */
+static struct group_choice choose_groups(const struct cluster *c,
+					 const int *instances, int n,
+					 const int *targets, int n_targets)
+{
+	int *list = xcalloc((size_t)c->n_groups + 1, sizeof(*list));
+	struct group_choice choice = {.groups = list};
+
+	for (int i = 0; i < n_targets; i++)
+		if (!is_source(c, instances, n, targets[i]))
+			add_once(list, &choice.n, targets[i]);
+	for (int g = 0; g < c->n_groups && n_targets == 0; g++)
+		if (!is_source(c, instances, n, g))
+			add_once(list, &choice.n, g);
+	return choice;
+}
+
+static int best_group(struct cluster *c, const struct group_choice *choice,
+		      int index, struct buf *ret_reason)
+{
+	struct instance inst = c->instances[index];
+	struct nodeset all = cluster_all_nodes(c);
+	struct place p = {.c = c,
+			  .inst = &inst,
+			  .index = c->n_instances,
+			  .required_nodes =
+				  inst.template == TEMPLATE_DRBD ? 2 : 1,
+			  .scope = &all,
+			  .options = &defaults};
+
+	if (choice->n == 0) {
+		buf_adds(ret_reason,
+			 "no groups for evacuation: allowed groups was "
+			 "Just [], all groups: [");
+		for (int g = 0; g < c->n_groups; g++)
+			buf_addf(ret_reason, "%s%s", g > 0 ? ", " : "",
+				 c->groups[g].name);
+		buf_addc(ret_reason, ']');
+		return NO_INDEX;
+	}
+	c->instances[c->n_instances] = inst;
+	return groups_best(&p, choice, ret_reason);
+}
+
+static bool change_one(struct cluster *c, const struct group_choice *choice,
+		       struct instance *inst, int index, int *ret_group,
+		       struct evac_steps *steps, struct buf *reason)
+{
+	struct nodeset targets;
+
+	*ret_group = best_group(c, choice, index, reason);
+	if (*ret_group == NO_INDEX)
+		return false;
+	targets = place_candidates(c, *ret_group, &defaults);
+	return evacuate_instance(c, inst, index, EVAC_ALL, *ret_group, &targets,
+				 false, steps, reason);
+}
+
+void change_group(struct cluster *c, const int *instances, int n,
+		  const int *targets, int n_targets, struct evac_answer *ret)
+{
+	struct group_choice choice =
+		choose_groups(c, instances, n, targets, n_targets);
+
+	for (int i = 0; i < n; i++) {
+		struct instance inst = c->instances[instances[i]];
+		auto_buf struct buf reason = {0};
+		struct evac_steps steps;
+		int group;
+
+		if (change_one(c, &choice, &inst, instances[i], &group, &steps,
+			       &reason))
+			evac_answer_moved(ret, c, &inst, group, &steps);
+		else
+			evac_answer_failed(ret, &inst, reason.data);
+	}
+	free((void *)choice.groups);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "iallocators/groups.h"
+
+#include <string.h>
+
+#include "lib/base/mem.h"
+
+static bool connected(const struct group *g, const char *network)
+{
+	for (size_t i = 0; i < g->n_networks; i++)
+		if (strcmp(g->networks[i], network) == 0)
+			return true;
+	return false;
+}
+
+static bool has_networks(const struct group *g, const struct instance *inst)
+{
+	for (size_t i = 0; i < inst->n_networks; i++)
+		if (!connected(g, inst->networks[i]))
+			return false;
+	return true;
+}
+
+static bool all_exclusive(const struct cluster *c, int group)
+{
+	const struct group *g = &c->groups[group];
+
+	for (int i = 0; i < g->n_nodes; i++)
+		if (!c->nodes[g->nodes[i]].exclusive_storage)
+			return false;
+	return true;
+}
+
+/* Whether placement is by lost allocations: all nodes in question have
+ * exclusive storage. */
+static bool is_dedicated(const struct cluster *c, const char *name)
+{
+	for (int g = 0; g < c->n_groups; g++) {
+		bool asked =
+			name != NULL
+				? strcmp(c->groups[g].name, name) == 0 ||
+					  strcmp(c->groups[g].uuid, name) == 0
+				: c->groups[g].alloc_policy !=
+					  ALLOC_UNALLOCABLE;
+
+		if (asked && !all_exclusive(c, g))
+			return false;
+	}
+	return true;
+}
+
+int groups_find(const struct cluster *c, const char *name)
+{
+	int found = NO_INDEX;
+
+	for (int g = 0; g < c->n_groups; g++) {
+		if (strcmp(c->groups[g].name, name) != 0 &&
+		    strcmp(c->groups[g].uuid, name) != 0)
+			continue;
+		if (found != NO_INDEX)
+			return NO_INDEX;
+		found = g;
+	}
+	return found;
+}
+
+/* "<article> G is not connected ..." */
+static void not_connected(const struct place *p, int group, const char *article,
+			  struct buf *out)
+{
+	buf_addf(out,
+		 "%s %s is not connected to a network required by instance %s",
+		 article, p->c->groups[group].name, p->inst->name);
+}
+
+/* One group's solution. */
+static int try_group(struct place *p, int group, bool dedicated,
+		     struct solution *ret, struct error *err)
+{
+	struct nodeset candidates = place_candidates(p->c, group, p->options);
+
+	return dedicated ? place_dedicated(p, &candidates, ret, err)
+			 : place_ordinary(p, &candidates, ret, err);
+}
+
+static void add_message(struct buf *out, const char *text)
+{
+	if (out->len > 0)
+		buf_adds(out, ", ");
+	buf_adds(out, text);
+}
+
+/* "Group G (POLICY): ..." */
+static void describe(const struct place *p, int group, const struct solution *s,
+		     struct buf *out)
+{
+	const struct group *g = &p->c->groups[group];
+	auto_buf struct buf line = {0};
+
+	buf_addf(&line, "Group %s (%s): ", g->name,
+		 alloc_policy_names[g->alloc_policy]);
+	solution_describe(p->c, s, &line);
+	add_message(out, line.data);
+}
+
+static void describe_error(const struct place *p, int group, const char *text,
+			   struct buf *out)
+{
+	auto_buf struct buf line = {0};
+
+	buf_addf(&line, "Group %s: error %s", p->c->groups[group].name, text);
+	add_message(out, line.data);
+}
+
+/* What is known while the groups are tried. */
+struct search {
+	struct place *p;
+	bool dedicated;
+	int best; /* group */
+	struct solution solution;
+	struct buf unconnected; /* messages */
+	struct buf messages;
+};
+
+static bool policy_wins(const struct search *s, int group,
+			const struct solution *solution)
+{
+	const struct group *groups = s->p->c->groups;
+
+	if (s->best == NO_INDEX)
+		return true;
+	if (groups[group].alloc_policy != groups[s->best].alloc_policy)
+		return groups[group].alloc_policy <
+		       groups[s->best].alloc_policy;
+	return solution_wins(solution, &s->solution);
+}
+
+/* The group lacks a network; the two ways of placement say so differently. */
+static void visit_unconnected(struct search *s, int group)
+{
+	auto_buf struct buf text = {0};
+
+	not_connected(s->p, group, s->dedicated ? "The group" : "group", &text);
+	if (s->dedicated)
+		describe_error(s->p, group, text.data, &s->messages);
+	else
+		add_message(&s->unconnected, text.data);
+}
+
+static void visit(struct search *s, int group)
+{
+	const struct group *g = &s->p->c->groups[group];
+	struct solution solution;
+	struct error err;
+
+	if (g->n_nodes == 0)
+		return;
+	if (!has_networks(g, s->p->inst)) {
+		visit_unconnected(s, group);
+		return;
+	}
+	if (try_group(s->p, group, s->dedicated, &solution, &err) < 0) {
+		describe_error(s->p, group, err.text, &s->messages);
+		return;
+	}
+	describe(s->p, group, &solution, &s->messages);
+	if (!solution.found || g->alloc_policy == ALLOC_UNALLOCABLE ||
+	    !policy_wins(s, group, &solution))
+		return;
+	s->best = group;
+	s->solution = solution;
+}
+
+static bool chosen(const struct group_choice *choice, int group)
+{
+	for (int i = 0; i < choice->n && !choice->any; i++)
+		if (choice->groups[i] == group)
+			return true;
+	return choice->any;
+}
+
+/* Try all groups; messages are joined behind those about networks. */
+static void search_groups(struct search *s, const struct group_choice *choice)
+{
+	s->best = NO_INDEX;
+	for (int g = 0; g < s->p->c->n_groups; g++)
+		if (chosen(choice, g))
+			visit(s, g);
+	if (s->messages.len > 0)
+		add_message(&s->unconnected, s->messages.data);
+}
+
+static void search_done(struct search *s)
+{
+	buf_done(&s->unconnected);
+	buf_done(&s->messages);
+}
+
+static const char *search_text(const struct search *s)
+{
+	return s->unconnected.len > 0 ? s->unconnected.data : "";
+}
+
+bool groups_place_any(struct place *p, const struct group_choice *choice,
+		      struct solution *ret, struct buf *ret_info)
+{
+	struct search s = {.p = p, .dedicated = is_dedicated(p->c, NULL)};
+	bool found;
+
+	search_groups(&s, choice);
+	found = s.best != NO_INDEX;
+	if (found) {
+		buf_addf(ret_info, "Selected group: %s, ",
+			 p->c->groups[s.best].name);
+		*ret = s.solution;
+	}
+	buf_adds(ret_info, search_text(&s));
+	search_done(&s);
+	return found;
+}
+
+int groups_best(struct place *p, const struct group_choice *choice,
+		struct buf *ret_info)
+{
+	struct search s = {.p = p};
+
+	search_groups(&s, choice);
+	if (s.best == NO_INDEX)
+		buf_adds(ret_info, search_text(&s));
+	search_done(&s);
+	return s.best;
+}
+
+bool groups_place_named(struct place *p, const char *name, struct solution *ret,
+			struct buf *ret_info)
+{
+	int group = groups_find(p->c, name);
+	struct nodeset scope;
+	struct place within = *p;
+	struct error err;
+
+	if (group == NO_INDEX) {
+		buf_addf(ret_info, "Wrong number of elems found with name %s",
+			 name);
+		return false;
+	}
+	if (!has_networks(&p->c->groups[group], p->inst)) {
+		not_connected(p, group, "The group", ret_info);
+		return false;
+	}
+	scope = cluster_group_nodes(p->c, group);
+	within.scope = &scope;
+	if (try_group(&within, group, is_dedicated(p->c, name), ret, &err) <
+	    0) {
+		describe_error(p, group, err.text, ret_info);
+		return false;
+	}
+	describe(p, group, ret, ret_info);
+	return ret->found;
+}

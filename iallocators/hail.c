@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hail: the allocator.  Reads a request (protocol version 2) from the file
+ * named, answers on standard output.  Exit codes: 0 answered, also when the
+ * answer is that there is no place; 1 unusable request; 2 wrong options. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gantry-config.h"
+#include "iallocators/answer.h"
+#include "lib/base/mem.h"
+
+#define KVM_NODE_MEMORY 4096
+#define READ_SIZE (1 << 20)
+/* Ten times what a cluster of 5,000 nodes needs. */
+#define REQUEST_MAX (256 << 20)
+
+enum long_option {
+	OPT_IGNORE_DYNU = 256,
+	OPT_IGNORE_SOFT,
+	OPT_NO_CAPACITY,
+	OPT_RESTRICT,
+	OPT_MOND,
+	OPT_MOND_XEN,
+	OPT_KVM_MEMORY,
+};
+
+static const struct option options[] = {
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{"verbose", no_argument, NULL, 'v'},
+	{"ignore-dynu", no_argument, NULL, OPT_IGNORE_DYNU},
+	{"ignore-soft-errors", no_argument, NULL, OPT_IGNORE_SOFT},
+	{"no-capacity-checks", no_argument, NULL, OPT_NO_CAPACITY},
+	{"restrict-allocation-to", required_argument, NULL, OPT_RESTRICT},
+	{"mond", optional_argument, NULL, OPT_MOND},
+	{"mond-xen", no_argument, NULL, OPT_MOND_XEN},
+	{"static-kvm-node-memory", required_argument, NULL, OPT_KVM_MEMORY},
+	{0},
+};
+
+static const char usage_text[] =
+	"hail (gantry) " GANTRY_VERSION "\n"
+	"Usage: hail [OPTION...] FILE   (\"-\": standard input)\n"
+	"  --ignore-dynu                 do not count the instances' load\n"
+	"  --ignore-soft-errors          only what is impossible is refused\n"
+	"  --no-capacity-checks          do not keep any node evacuable\n"
+	"  --restrict-allocation-to=NODE,...  only these nodes for new "
+	"instances\n"
+	"  --static-kvm-node-memory=MIB  what a KVM node needs itself (0: as "
+	"reported)\n"
+	"  --mond[=yes|no], --mond-xen   accepted, without effect\n"
+	"  -v, --verbose                 accepted, without effect\n"
+	"  -V, --version                 print the version\n"
+	"  -h, --help                    print this\n";
+
+struct settings {
+	struct request_options request;
+	struct place_options place;
+	struct strv restriction;
+	const char *file;
+};
+
+/* As parse(), for one option; 0, or 1 + the exit code. */
+static int take_option(struct settings *s, int option, const char *value)
+{
+	switch (option) {
+	case 'h':
+		fputs(usage_text, stdout);
+		return 1;
+	case 'V':
+		puts("hail (gantry) " GANTRY_VERSION);
+		return 1;
+	case OPT_IGNORE_DYNU:
+		s->request.load.ignore_dynamic = true;
+		return 0;
+	case OPT_IGNORE_SOFT:
+		s->place.ignore_soft_errors = true;
+		return 0;
+	case OPT_NO_CAPACITY:
+		s->place.capacity_checks = false;
+		return 0;
+	case OPT_RESTRICT:
+		s->place.has_restriction = true;
+		str_split(&s->restriction, value, ',');
+		return 0;
+	case OPT_KVM_MEMORY:
+		if (str_to_int64(value, &s->request.static_kvm_node_memory))
+			return 0;
+		fprintf(stderr, "--static-kvm-node-memory: '%s' is no number\n",
+			value);
+		return 3;
+	case '?':
+		fputs(usage_text, stderr);
+		return 3;
+	default:
+		return 0;
+	}
+}
+
+/* Read the command line; 0, or 1 + the exit code when that is all. */
+static int parse(struct settings *s, int argc, char **argv)
+{
+	int option, rc = 0;
+
+	while (rc == 0 &&
+	       (option = getopt_long(argc, argv, "hVv", options, NULL)) != -1)
+		rc = take_option(s, option, optarg);
+	if (rc != 0)
+		return rc;
+	if (optind + 1 != argc) {
+		fputs(optind == argc
+			      ? "Error: This program needs an input file.\n"
+			      : "Error: Only one argument is accepted (the "
+				"input file)\n",
+		      stderr);
+		return 2;
+	}
+	s->file = argv[optind];
+	return 0;
+}
+
+static int read_stream(FILE *f, const char *name, struct buf *ret,
+		       struct error *err)
+{
+	auto_free char *piece = xalloc(READ_SIZE);
+	size_t n;
+
+	while ((n = fread(piece, 1, READ_SIZE, f)) > 0) {
+		buf_add(ret, piece, n);
+		if (ret->len > REQUEST_MAX)
+			return error_set(err, ERR_REQUEST, NULL,
+					 "%s: longer than %d MiB", name,
+					 REQUEST_MAX >> 20);
+	}
+	if (ferror(f))
+		return error_set(err, ERR_SYSTEM, NULL, "%s: %s", name,
+				 strerror(errno));
+	return 0;
+}
+
+static int read_input(const char *name, struct buf *ret, struct error *err)
+{
+	FILE *f;
+	int rc;
+
+	if (strcmp(name, "-") == 0)
+		return read_stream(stdin, name, ret, err);
+	f = fopen(name, "re");
+	if (f == NULL)
+		return error_set(err, ERR_SYSTEM, NULL, "%s: %s", name,
+				 strerror(errno));
+	rc = read_stream(f, name, ret, err);
+	fclose(f);
+	return rc;
+}
+
+/* Read the request in text, warn about strange data, answer. */
+static int serve(const struct settings *s, struct cluster *c, struct buf *text,
+		 struct buf *out, struct error *err)
+{
+	struct place_options place = s->place;
+	struct request request = {0};
+	auto_buf struct buf warning = {0};
+	const struct jval *top = jtext_parse(
+		&c->arena, text->len > 0 ? text->data : NULL, text->len, err);
+
+	if (top == NULL)
+		return error_wrap(err, "Parsing input IAllocator message");
+	if (request_read(c, top, &s->request, &request, err) < 0)
+		return -1;
+	cluster_check(c, &warning);
+	if (warning.len > 0)
+		fputs(warning.data, stderr);
+	if (request.has_restriction && !place.has_restriction) {
+		place.has_restriction = true;
+		place.restriction = request.restriction;
+		place.n_restriction = request.n_restriction;
+	}
+	return answer(c, &request, &place, out, err);
+}
+
+static int run(const struct settings *s, struct error *err)
+{
+	auto_buf struct buf text = {0}, out = {0};
+	struct cluster c = {0};
+	int rc = read_input(s->file, &text, err);
+
+	if (rc == 0)
+		rc = serve(s, &c, &text, &out, err);
+	cluster_done(&c);
+	if (rc == 0 && (fputs(out.data, stdout) < 0 || fflush(stdout) != 0))
+		return error_set(err, ERR_SYSTEM, NULL, "standard output: %s",
+				 strerror(errno));
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings s = {
+		.request = {.load = {.max_cpu_ratio = -1},
+			    .static_kvm_node_memory = KVM_NODE_MEMORY},
+		.place = {.capacity_checks = true},
+	};
+	struct error err;
+	int rc = parse(&s, argc, argv);
+
+	if (rc == 0) {
+		s.place.restriction = (const char **)s.restriction.items;
+		s.place.n_restriction = s.restriction.n;
+		rc = run(&s, &err) < 0 ? 2 : 1;
+		if (rc == 2)
+			fprintf(stderr, "Error: %s\n", err.text);
+	}
+	strv_done(&s.restriction);
+	return rc - 1;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The checks are strict unless the move is forced, or a node that would be
+ * left is offline. */
+#include "iallocators/move.h"
+
+bool move_migration_allowed(const struct cluster *c, int from, int to)
+{
+	return !c->has_migration ||
+	       tagset_subset(&c->nodes[from].migration, &c->nodes[to].receives);
+}
+
+static unsigned flags(bool force)
+{
+	return force ? 0 : CHANGE_STRICT;
+}
+
+/* Keep the change, or take it back. */
+static enum fail finish(struct cluster *c, size_t mark, enum fail why,
+			struct instance *inst, const struct instance *after,
+			int index)
+{
+	if (why != FAIL_NONE) {
+		change_undo(c, mark);
+		return why;
+	}
+	*inst = *after;
+	change_store(c, inst, index);
+	return FAIL_NONE;
+}
+
+enum fail move_failover(struct cluster *c, struct instance *inst, int index,
+			bool force)
+{
+	struct instance after = *inst;
+	size_t mark = change_mark(c);
+	bool left_offline = c->nodes[inst->primary].offline;
+	enum fail why;
+
+	if (inst->secondary == NO_INDEX)
+		return FAIL_INTERNAL;
+	after.primary = inst->secondary;
+	after.secondary = inst->primary;
+	if (!move_migration_allowed(c, inst->primary, inst->secondary))
+		return FAIL_MIG;
+	change_remove_secondary(c, inst->secondary, inst, index);
+	why = change_add_primary(c, after.primary, &after, index,
+				 flags(force || left_offline));
+	if (why == FAIL_NONE) {
+		change_remove_primary(c, inst->primary, inst, index);
+		why = change_add_secondary(
+			c, after.secondary, &after, index, after.primary,
+			left_offline ? CHANGE_NO_DISK : flags(force));
+	}
+	return finish(c, mark, why, inst, &after, index);
+}
+
+enum fail move_failover_to(struct cluster *c, struct instance *inst, int index,
+			   int target, bool force)
+{
+	struct instance after = *inst;
+	size_t mark = change_mark(c);
+	enum fail why;
+
+	after.primary = target;
+	if (!move_migration_allowed(c, inst->primary, target))
+		return FAIL_MIG;
+	why = change_add_primary(
+		c, target, &after, index,
+		flags(force || c->nodes[inst->primary].offline));
+	if (why == FAIL_NONE)
+		change_remove_primary(c, inst->primary, inst, index);
+	return finish(c, mark, why, inst, &after, index);
+}
+
+/* Both are other nodes of the same instance: how much they have in common. */
+static int64_t common_locations(const struct cluster *c, int a, int b)
+{
+	return tagset_common(&c->nodes[a].locations, &c->nodes[b].locations);
+}
+
+enum fail move_replace_secondary(struct cluster *c, struct instance *inst,
+				 int index, int target, bool force)
+{
+	struct instance after = *inst;
+	size_t mark = change_mark(c);
+	enum fail why;
+
+	if (inst->secondary == NO_INDEX)
+		return FAIL_INTERNAL;
+	after.secondary = target;
+	after.location = common_locations(c, inst->primary, target);
+	change_remove_secondary(c, inst->secondary, inst, index);
+	why = change_add_secondary(
+		c, target, &after, index, inst->primary,
+		flags(force || c->nodes[inst->secondary].offline));
+	if (why == FAIL_NONE) {
+		change_remove_primary(c, inst->primary, inst, index);
+		why = change_add_primary(c, inst->primary, &after, index, 0);
+	}
+	return finish(c, mark, why, inst, &after, index);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Moving instances that exist.  inst is the record of the instance before and,
+ * after success, as it is then; the stored one follows.  On failure nothing
+ * has changed. */
+#ifndef IALLOCATORS_MOVE_H
+#define IALLOCATORS_MOVE_H
+
+#include "iallocators/change.h"
+#include "iallocators/model.h"
+
+/* DRBD: primary and secondary change roles. */
+enum fail move_failover(struct cluster *c, struct instance *inst, int index,
+			bool force);
+
+/* Shared storage: the primary goes to any node. */
+enum fail move_failover_to(struct cluster *c, struct instance *inst, int index,
+			   int target, bool force);
+
+/* DRBD: the copy goes to another node. */
+enum fail move_replace_secondary(struct cluster *c, struct instance *inst,
+				 int index, int target, bool force);
+
+/* Whether an instance may be migrated from a to b. */
+bool move_migration_allowed(const struct cluster *c, int from, int to);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a new instance goes: every candidate node, or pair of nodes, is tried
+ * and the one with the best score wins; of equal ones the later. */
+#ifndef IALLOCATORS_PLACE_H
+#define IALLOCATORS_PLACE_H
+
+#include "iallocators/change.h"
+#include "iallocators/model.h"
+#include "lib/base/error.h"
+#include "lib/base/str.h"
+
+struct place_options {
+	bool ignore_soft_errors;
+	bool capacity_checks; /* the state afterwards must be redundant */
+	bool accept_existing_errors; /* of offline nodes */
+	bool has_restriction;	     /* only to these nodes */
+	const char **restriction;
+	size_t n_restriction;
+};
+
+/* How good a place in a cluster of exclusive storage is: how many instances of
+ * each standard size the cluster can take less afterwards, then how much disk
+ * is left.  Smaller is better. */
+#define LOST_MAX 32
+struct lost {
+	int64_t counts[LOST_MAX];
+	int n;
+	int64_t free_disk;
+};
+
+struct solution {
+	bool found;
+	int primary, secondary; /* secondary may be NO_INDEX */
+	double score;
+	bool dedicated; /* `lost` counts, not score */
+	struct lost lost;
+	int64_t successes;
+	int64_t fails[FAIL_COUNT];
+};
+
+/* An instance to place; inst is stored at c->instances[index]. */
+struct place {
+	struct cluster *c;
+	struct instance *inst; /* primary, secondary and location are ours */
+	int index;
+	int required_nodes;
+	const struct nodeset *scope; /* the score is theirs, and redundancy */
+	const struct place_options *options;
+};
+
+/* The best of the candidates, an empty solution if there is none; the cluster
+ * is as before.  -1 when the candidates cannot be tried at all. */
+int place_ordinary(const struct place *p, const struct nodeset *candidates,
+		   struct solution *ret, struct error *err);
+int place_dedicated(const struct place *p, const struct nodeset *candidates,
+		    struct solution *ret, struct error *err);
+
+/* Whether there are enough candidates for the nodes that it requires. */
+int place_check_count(const struct place *p, const struct nodeset *candidates,
+		      struct error *err);
+
+/* For one given primary and each of the secondaries. */
+void place_secondary(const struct place *p, int primary,
+		     const struct nodeset *secondaries, struct solution *ret);
+
+/* Put the instance where the solution says, for good.  The checks have been
+ * made; strict tells whether all of them. */
+void place_apply(const struct place *p, const struct solution *s);
+
+/* Whether a is better than b, or equal (so that a, the later, wins). */
+bool solution_wins(const struct solution *a, const struct solution *b);
+
+/* "score: ..., successes ..." or "No valid allocation solutions, ..." */
+void solution_describe(const struct cluster *c, const struct solution *s,
+		       struct buf *out);
+
+/* The candidates of a group: online and not excluded by a restriction. */
+struct nodeset place_candidates(struct cluster *c, int group,
+				const struct place_options *o);
+
+#endif

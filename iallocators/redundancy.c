@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Each node is emptied in turn, from the same state: first the DRBD primaries
+ * fail over, then what is on shared storage moves to the best node, then what
+ * has only local disks is created again elsewhere, the biggest first.  Only
+ * the indispensable checks count, but each choice is made by score. */
+#include "iallocators/redundancy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "iallocators/change.h"
+#include "iallocators/move.h"
+#include "iallocators/score.h"
+#include "lib/base/mem.h"
+
+static bool fail_over_drbd(struct cluster *c, const int *pri, int n)
+{
+	for (int i = n - 1; i >= 0; i--) {
+		struct instance inst = c->instances[pri[i]];
+
+		if (inst.template == TEMPLATE_DRBD &&
+		    move_failover(c, &inst, pri[i], true) != FAIL_NONE)
+			return false;
+	}
+	return true;
+}
+
+static bool is_shared(const struct instance *inst)
+{
+	return templates[inst->template].mirror == MIRROR_EXTERNAL &&
+	       inst->template != TEMPLATE_BLOCK;
+}
+
+/* Move one instance to the best other node of the group; of equal ones the
+ * later. */
+static bool move_shared(struct cluster *c, const struct nodeset *group,
+			int index)
+{
+	size_t mark = change_mark(c);
+	struct instance inst;
+	double best = 0;
+	int target = NO_INDEX;
+
+	for (int i = 0; i < group->n; i++) {
+		double score;
+
+		inst = c->instances[index];
+		if (group->items[i] == inst.primary ||
+		    move_failover_to(c, &inst, index, group->items[i], true) !=
+			    FAIL_NONE)
+			continue;
+		score = score_nodes(c, group);
+		change_undo(c, mark);
+		if (target == NO_INDEX || score <= best) {
+			best = score;
+			target = group->items[i];
+		}
+	}
+	if (target == NO_INDEX)
+		return false;
+	inst = c->instances[index];
+	return move_failover_to(c, &inst, index, target, true) == FAIL_NONE;
+}
+
+/* Create one instance again on the best other node of the group. */
+static bool recreate(struct cluster *c, const struct nodeset *nodes,
+		     const struct nodeset *group, int index)
+{
+	size_t mark = change_mark(c);
+	struct instance inst = c->instances[index];
+	int home = inst.primary, target = NO_INDEX;
+	double best = 0;
+
+	for (int i = 0; i < group->n; i++) {
+		const struct node *n = &c->nodes[group->items[i]];
+		double score;
+
+		if (group->items[i] == home ||
+		    policy_check(&c->groups[n->group], n->exclusive_storage,
+				 &inst) != FAIL_NONE ||
+		    change_add_primary(c, group->items[i], &inst, index, 0) !=
+			    FAIL_NONE)
+			continue;
+		score = score_nodes(c, nodes);
+		change_undo(c, mark);
+		if (target == NO_INDEX || score <= best) {
+			best = score;
+			target = group->items[i];
+		}
+	}
+	return target != NO_INDEX &&
+	       change_add_primary(c, target, &inst, index, 0) == FAIL_NONE;
+}
+
+struct by_memory {
+	int64_t memory;
+	int position, index;
+};
+
+/* The biggest first; of equal ones the earlier. */
+static int compare_memory(const void *a, const void *b)
+{
+	const struct by_memory *x = a, *y = b;
+
+	if (x->memory != y->memory)
+		return x->memory < y->memory ? 1 : -1;
+	return (x->position > y->position) - (x->position < y->position);
+}
+
+static bool recreate_local(struct cluster *c, const struct nodeset *nodes,
+			   const struct nodeset *group, const int *pri, int n)
+{
+	struct by_memory *list = xcalloc((size_t)n + 1, sizeof(*list));
+	int n_list = 0;
+	bool ok = true;
+
+	for (int i = n - 1; i >= 0; i--) {
+		const struct instance *inst = &c->instances[pri[i]];
+
+		if (inst->template != TEMPLATE_DRBD && !is_shared(inst))
+			list[n_list++] =
+				(struct by_memory){inst->memory, n - i, pri[i]};
+	}
+	qsort(list, (size_t)n_list, sizeof(*list), compare_memory);
+	for (int i = 0; i < n_list && ok; i++)
+		ok = recreate(c, nodes, group, list[i].index);
+	free(list);
+	return ok;
+}
+
+/* The other nodes of the node's group within the set. */
+static struct nodeset mates(const struct cluster *c,
+			    const struct nodeset *nodes, int node)
+{
+	struct nodeset ret = {.items = xcalloc((size_t)nodes->n, sizeof(int))};
+
+	for (int i = 0; i < nodes->n; i++)
+		if (c->nodes[nodes->items[i]].group == c->nodes[node].group)
+			ret.items[ret.n++] = nodes->items[i];
+	return ret;
+}
+
+static bool evacuate(struct cluster *c, const struct nodeset *nodes, int node,
+		     const int *pri, int n)
+{
+	struct nodeset group = mates(c, nodes, node);
+	bool ok = fail_over_drbd(c, pri, n);
+
+	for (int i = n - 1; i >= 0 && ok; i--)
+		if (is_shared(&c->instances[pri[i]]))
+			ok = move_shared(c, &group, pri[i]);
+	ok = ok && recreate_local(c, nodes, &group, pri, n);
+	free(group.items);
+	return ok;
+}
+
+bool redundancy_of_node(struct cluster *c, const struct nodeset *nodes,
+			int node)
+{
+	const struct ilist *l = &c->nodes[node].primaries;
+	size_t mark = change_mark(c);
+	int *pri;
+	bool ok;
+
+	if (l->n == 0)
+		return true;
+	pri = xmemdup(l->items, (size_t)l->n * sizeof(*pri));
+	ok = evacuate(c, nodes, node, pri, l->n);
+	free(pri);
+	change_undo(c, mark);
+	return ok;
+}
+
+bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
+		      const struct place_options *o)
+{
+	for (int i = 0; i < nodes->n; i++) {
+		int node = nodes->items[i];
+
+		if (o->accept_existing_errors && c->nodes[node].offline)
+			continue;
+		if (!redundancy_of_node(c, nodes, node))
+			return false;
+	}
+	return true;
+}

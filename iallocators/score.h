@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How uneven a cluster is: a weighted sum of 20 metrics, smaller is better.
+ *
+ * Scores are compared for equality, and ties decide placements; so the order
+ * of all additions is part of the contract and must not be changed: nodes
+ * ascending, metrics in the order of the table.
+ */
+#ifndef IALLOCATORS_SCORE_H
+#define IALLOCATORS_SCORE_H
+
+#include "iallocators/model.h"
+
+/* How a metric makes one number of the values of the nodes. */
+enum metric_kind {
+	METRIC_DEVIATION, /* population standard deviation, online nodes */
+	METRIC_SUM,	  /* online nodes */
+	METRIC_OFFLINE,	  /* sum over offline nodes */
+	METRIC_MAP,	  /* total of all counts - number of keys */
+};
+
+#define METRICS(X)                                                             \
+	X(FREE_MEM, "free_mem_cv", 0.5, DEVIATION)                             \
+	X(FREE_DISK, "free_disk_cv", 0.5, DEVIATION)                           \
+	X(N1, "n1_cnt", 1, SUM)                                                \
+	X(RESERVED_MEM, "reserved_mem_cv", 1, DEVIATION)                       \
+	X(OFFLINE_ALL, "offline_all_cnt", 4, OFFLINE)                          \
+	X(OFFLINE_PRI, "offline_pri_cnt", 16, OFFLINE)                         \
+	X(VCPU, "vcpu_ratio_cv", 0.5, DEVIATION)                               \
+	X(CPU_LOAD, "cpu_load_cv", 1, DEVIATION)                               \
+	X(MEM_LOAD, "mem_load_cv", 1, DEVIATION)                               \
+	X(DISK_LOAD, "disk_load_cv", 1, DEVIATION)                             \
+	X(NET_LOAD, "net_load_cv", 1, DEVIATION)                               \
+	X(PRI_TAGS, "pri_tags_score", 2, SUM)                                  \
+	X(SPINDLES, "spindles_cv", 0.5, DEVIATION)                             \
+	X(FREE_MEM_F, "free_mem_cv_forth", 0.5, DEVIATION)                     \
+	X(FREE_DISK_F, "free_disk_cv_forth", 0.5, DEVIATION)                   \
+	X(VCPU_F, "vcpu_ratio_cv_forth", 0.5, DEVIATION)                       \
+	X(SPINDLES_F, "spindles_cv_forth", 0.5, DEVIATION)                     \
+	X(LOCATION, "location_score", 1, SUM)                                  \
+	X(LOCATION_TAGS, "location_exclusion_score", 1, MAP)                   \
+	X(RESERVED_TOTAL, "reserved_mem_rtotal", 0.25, SUM)
+
+enum metric {
+#define X(id, name, weight, kind) METRIC_##id,
+	METRICS(X)
+#undef X
+		METRIC_COUNT
+};
+
+struct metric_info {
+	const char *name;
+	double weight;
+	enum metric_kind kind;
+};
+
+extern const struct metric_info metrics[METRIC_COUNT];
+
+/* What the nodes of a set add up to; `var` is the mean square deviation. */
+struct stats {
+	double n; /* online nodes */
+	double sum[METRIC_COUNT];
+	double var[METRIC_COUNT]; /* deviations only */
+};
+
+/* The values of an online node in this state, for all metrics but MAP and the
+ * offline ones. */
+void score_values(const struct node *n, const struct node_state *s,
+		  double ret_values[METRIC_COUNT]);
+
+/* Compute the statistics from nothing. */
+void score_stats(const struct cluster *c, const struct nodeset *nodes,
+		 struct stats *ret);
+
+/* Replace the values of one online node. */
+void score_replace(struct stats *stats, const double before[METRIC_COUNT],
+		   const double after[METRIC_COUNT]);
+
+/* The MAP metric, which has no incremental form. */
+double score_location_tags(const struct cluster *c,
+			   const struct nodeset *nodes);
+
+/* The value of each metric; and their weighted sum. */
+void score_metrics(const struct stats *stats, double ret[METRIC_COUNT]);
+double score_total(const struct stats *stats);
+
+/* Stats and total at once: the score of the nodes as they are now. */
+double score_nodes(const struct cluster *c, const struct nodeset *nodes);
+
+#endif
