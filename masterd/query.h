@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queries: what exists, with which values (inventory/luxi.md sections 3, 4).
+ *
+ * A kind of object ("node", "instance", "group", "network", "job", "lock",
+ * "filter", "export") has a table of fields in query_<kind>.c.  Most fields are
+ * known from the configuration or the queue; live ones ask the nodes.  A filter
+ * is evaluated before the nodes are asked, so that only those rows cost calls
+ * that can still be in the result, and again after it.
+ *
+ * Functions marked WAITS wait only where the matching _needs_wait function says
+ * so; else they may be called from the loop. */
+#ifndef MASTERD_QUERY_H
+#define MASTERD_QUERY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
+
+struct master;
+
+/* LUXI's Query: {"fields": [{name, title, kind, doc}], "data": [[[status,
+ * value], ...], ...]}, to be freed.  qfilter NULL or JSON null: all objects.  A
+ * filter that only lists names gives these in its order; an unknown one is
+ * ERR_PREREQ/ECODE_NOENT.  An unknown field is no error (status 1). */
+WAITS json_t *query_run(struct master *m, const char *what,
+			const json_t *fields, const json_t *qfilter,
+			struct error *err);
+bool query_needs_wait(struct master *m, const char *what, const json_t *fields,
+		      const json_t *qfilter);
+
+/* LUXI's QueryFields: {"fields": [...]}; fields NULL or JSON null: all, in nice
+ * order. */
+json_t *query_fields(const char *what, const json_t *fields, struct error *err);
+
+/* The old calls: QueryNodes (what "node"), QueryInstances, QueryGroups,
+ * QueryNetworks, QueryJobs: [[value, ...], ...], null where there is none.
+ * names: a list of names (or UUIDs; ids of jobs), empty or null: all.  Unknown
+ * nodes are left out, unknown jobs have null for all but their id, other
+ * unknown names and unknown fields are ERR_PREREQ. */
+WAITS json_t *query_old(struct master *m, const char *what, const json_t *names,
+			const json_t *fields, struct error *err);
+bool query_old_needs_wait(struct master *m, const char *what,
+			  const json_t *names, const json_t *fields);
+
+/* LUXI's QueryClusterInfo: an object of 55 members. */
+json_t *query_cluster_info(struct master *m);
+
+/* LUXI's QueryConfigValues: the values of cluster_name, watcher_pause,
+ * master_node, drain_flag, modify_ssh_setup, ssh_key_type, ssh_key_bits; null
+ * for other names. */
+json_t *query_config_values(struct master *m, const json_t *fields);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The inside of queries: for query*.c alone. */
+#ifndef MASTERD_QUERY_PRIVATE_H
+#define MASTERD_QUERY_PRIVATE_H
+
+#include "lib/model/filter.h"
+#include "masterd/config.h"
+#include "masterd/master.h"
+#include "masterd/query.h"
+
+enum query_status {
+	QUERY_OK,
+	QUERY_UNKNOWN, /* no such field */
+	QUERY_NODATA,  /* the node did not answer */
+	QUERY_UNAVAIL, /* has no meaning for this object */
+	QUERY_OFFLINE, /* the node is marked offline */
+};
+
+enum query_kind {
+	KIND_UNKNOWN,
+	KIND_TEXT,
+	KIND_BOOL,
+	KIND_NUMBER,
+	KIND_FLOAT,
+	KIND_UNIT,
+	KIND_TIMESTAMP,
+	KIND_OTHER,
+};
+
+/* A value (ours) with QUERY_OK, NULL with any other status. */
+struct query_cell {
+	enum query_status status;
+	json_t *value;
+};
+
+struct query;
+struct query_row;
+struct query_field;
+
+typedef struct query_cell query_get_fn(const struct query *q,
+				       struct query_row *row,
+				       const struct query_field *field);
+
+/* Sorted by nothing in particular; a name that comes twice counts once. */
+struct query_field {
+	const char *name, *title;
+	enum query_kind kind;
+	const char *doc;
+	query_get_fn *get;
+	const char *arg; /* of get: a member, a parameter ... */
+	int index;	 /* of get: which disk or NIC */
+	bool live;	 /* only after collect() */
+	enum filter_kind filter_kind;
+};
+
+struct query_row {
+	json_t *object;	  /* of the configuration, a reference of its own */
+	const void *data; /* job or lock; NULL: an unknown job.  Good only until
+			   * query_add_row() returns */
+	uint64_t id;	  /* of a job */
+	json_t *cache;	  /* what getters keep for the next field; or NULL */
+};
+
+struct query_class {
+	const char *what;
+	const char *title; /* "Node", in sentences */
+	const char *name_field;
+
+	const struct query_field *(*fields)(size_t *ret_n);
+
+	/* Call query_add_row() for each object; for those in names only (not
+	 * empty, in this order), if it is not NULL. */
+	WAITS int (*rows)(struct query *q, const struct strv *names,
+			  struct error *err);
+	/* Whether rows() would wait; NULL: never. */
+	bool (*rows_wait)(const struct query *q, const struct strv *names);
+
+	/* Ask the nodes about q->rows, into q->live; NULL: no live fields. */
+	WAITS void (*collect)(struct query *q);
+	void (*live_done)(struct query *q);
+};
+
+struct query {
+	struct master *m;
+	const struct query_class *class;
+	struct strv wanted;
+	const struct query_field **fields; /* wanted.n; NULL: unknown */
+	struct filter *filter;
+	bool names_only; /* the rows are those asked for: nothing to filter */
+	bool all_rows;	 /* no names were given */
+	bool asks_nodes;
+
+	/* Kept until live data is there. */
+	struct query_row *rows;
+	size_t n_rows, cap_rows;
+
+	void *live; /* of the class */
+	json_t *data;
+	struct error *err; /* where query_add_row() tells why it failed */
+};
+
+extern const struct query_class query_class_node, query_class_instance,
+	query_class_group, query_class_network, query_class_job,
+	query_class_lock, query_class_filter, query_class_export;
+
+/* The row enters the result or waits for live data, if the filter lets it; it
+ * is copied, its object gets a reference.  -1 with *q->err. */
+int query_add_row(struct query *q, const struct query_row *row);
+
+/* rows() of the kinds that stand in the configuration. */
+int query_config_rows(struct query *q, enum config_kind kind,
+		      const struct strv *names, struct error *err);
+
+/* Is a field with this name wanted, or read by the filter? */
+bool query_wants(const struct query *q, const char *field);
+
+/* --- cells --- */
+
+static inline struct query_cell query_value(json_t *value STEALS)
+{
+	return (struct query_cell){QUERY_OK, value};
+}
+
+static inline struct query_cell query_none(enum query_status status)
+{
+	return (struct query_cell){status, NULL};
+}
+
+/* The value, QUERY_UNAVAIL for NULL and null. */
+struct query_cell query_maybe(const json_t *value);
+struct query_cell query_text(const char *text); /* NULL: QUERY_UNAVAIL */
+
+/* Getters: the member arg of the object; the same, {} where it is missing; the
+ * same, [] where it is missing. */
+query_get_fn query_get_member, query_get_dict, query_get_list;
+
+/* The fields all objects of the configuration have. */
+#define QUERY_COMMON_FIELDS(what)                                              \
+	{"uuid", "UUID", KIND_TEXT, "UUID of the " what, query_get_member,     \
+	 "uuid"},                                                              \
+		{"serial_no",	"SerialNo",                                    \
+		 KIND_NUMBER,	"Number of changes of the " what,              \
+		 query_get_member, "serial_no"},                               \
+		{"ctime",	"CTime",                                       \
+		 KIND_TIMESTAMP, "When the " what " was created",              \
+		 query_get_member, "ctime"},                                   \
+		{"mtime",	"MTime",                                       \
+		 KIND_TIMESTAMP, "When the " what " was last changed",         \
+		 query_get_member, "mtime"},                                   \
+	{                                                                      \
+		"tags", "Tags", KIND_OTHER, "Tags of the " what,               \
+			query_get_list, "tags"                                 \
+	}
+
+/* The eight ndp/ fields; get finds the parameter's name in field->arg. */
+#define QUERY_ND_FIELDS(get)                                                   \
+	{"ndp/oob_program",   "OutOfBandProgram", KIND_OTHER,                  \
+	 "Helper program for power control", get, "oob_program"},              \
+		{"ndp/spindle_count", "SpindleCount",                          \
+		 KIND_NUMBER,	      "Number of spindles",                    \
+		 get,		      "spindle_count"},                        \
+		{"ndp/exclusive_storage",                                      \
+		 "ExclusiveStorage",                                           \
+		 KIND_BOOL,                                                    \
+		 "Whether physical volumes are used by one instance only",     \
+		 get,                                                          \
+		 "exclusive_storage"},                                         \
+		{"ndp/ovs", "OpenvSwitch", KIND_BOOL,                          \
+		 "Whether Open vSwitch is used", get, "ovs"},                  \
+		{"ndp/ovs_name", "OpenvSwitchName", KIND_OTHER,                \
+		 "Name of the Open vSwitch", get, "ovs_name"},                 \
+		{"ndp/ovs_link", "OpenvSwitchLink", KIND_OTHER,                \
+		 "Interface that joins the Open vSwitch", get, "ovs_link"},    \
+		{"ndp/ssh_port", "ndp/ssh_port", KIND_NUMBER,                  \
+		 "Port of the SSH daemon", get, "ssh_port"},                   \
+	{                                                                      \
+		"ndp/cpu_speed", "ndp/cpu_speed", KIND_FLOAT,                  \
+			"Speed of a CPU, relative to the others", get,         \
+			"cpu_speed"                                            \
+	}
+
+/* Names of the objects with these UUIDs in nice order; to be freed. */
+json_t *query_names(const struct query *q, enum config_kind kind,
+		    const struct strv *uuids);
+
+#endif
