@@ -28,13 +28,17 @@ typedef const json_t *op_json; /* NULL; anything else: list, dict, any */
 
 #define OP_UNSET INT64_MIN
 
-/* #define OPCODE(name, id)                     begins struct op_<name>
+/* #define OPCODE(name, id, summary)            begins struct op_<name>;
+ *         summary: the parameter shown in the summary ("...") or NULL
  * #define PARAM(op, type, name, need, check, default)
- *         need: REQUIRED or OPTIONAL; check: a name from opcode.c's table of
- *         value checks (ANY, NONEMPTY, POSITIVE, LIST_STR, DISK_TEMPLATE ...);
+ *         name: as on the wire; but static_ is "static", a word of C
+ *         need: REQUIRED, OPTIONAL (null or left out: the default), or ADDED:
+ *         came with 3.1, accepted but not filled in, so that job files are
+ *         those of 3.0
+ *         check: a name from opcode_checks.h (ANY, NONEMPTY, DISK_TEMPLATE ...)
  *         default: JSON text ("null", "false", "120", "[]")
  * #define OPCODE_END */
-#define OPCODE(name, id) struct op_##name {
+#define OPCODE(name, id, summary) struct op_##name {
 #define PARAM(op, type, name, need, check, def) op_##type name;
 #define OPCODE_END                                                             \
 	}                                                                      \
@@ -46,20 +50,20 @@ typedef const json_t *op_json; /* NULL; anything else: list, dict, any */
 
 struct op_common {
 	bool dry_run;
-	int64_t debug_level, priority;
-	const json_t *depends; /* NULL or [[id, [states]], ...] */
+	int64_t debug_level, priority; /* 0 when null */
+	const json_t *depends;	       /* NULL or [[id, [states]], ...] */
 	const char *comment;
 	const json_t *reason; /* [[source, text, ns], ...] */
 };
 
 struct op_class {
-	const char *id;	      /* "OP_INSTANCE_CREATE" */
-	size_t size;	      /* of struct op_<name> */
+	const char *id;		   /* "OP_INSTANCE_CREATE" */
+	size_t size;		   /* of struct op_<name> */
 	const char *summary_field; /* NULL, or the one shown in the summary */
 	const struct op_param *params;
 };
 
-#define OPCODE(name, id) extern const struct op_class op_class_##name;
+#define OPCODE(name, id, summary) extern const struct op_class op_class_##name;
 #define PARAM(op, type, name, need, check, def)
 #define OPCODE_END
 #include "lib/model/opcodes.def"
@@ -85,7 +89,7 @@ void op_parse_common(const json_t *value, struct op_common *ret);
  * with the json_set functions and send it.  To be freed. */
 json_t *op_new(const struct op_class *class);
 
-/* "INSTANCE_CREATE(web1.example.com)"; to be freed. */
+/* "INSTANCE_CREATE(web1.example.com)", "TEST_DELAY(1.0e-2)"; to be freed. */
 char *op_summary(const json_t *value);
 
 /* Each class, for tables over all of them; NULL ends. */
