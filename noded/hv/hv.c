@@ -10,6 +10,7 @@
 /* To add a hypervisor, declare its class in hv.h and name it here. */
 static const struct hv_class *const classes[] = {
 	&hv_fake,
+	&hv_kvm,
 };
 
 #define N_CLASSES (sizeof(classes) / sizeof(classes[0]))

@@ -106,7 +106,7 @@ struct hv_class {
 					  struct error *err);
 };
 
-extern const struct hv_class hv_fake;
+extern const struct hv_class hv_fake, hv_kvm;
 
 /* The class, or NULL and an error that says whether the name is wrong or the
  * hypervisor not supported here. */

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Blocking I/O beside the loop: a command is a short exchange on a local
+ * socket, and a thread is there anyway. */
+#include "noded/hv/qmp.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+struct qmp {
+	int fd;
+	int64_t deadline_us;
+	struct buf in;
+};
+
+static int connect_to(const char *path, struct error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "The path of the monitor socket is too long: "
+				 "%s",
+				 path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 ||
+	    connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		error_set(err, ERR_HYPERVISOR, NULL,
+			  "Cannot connect to the monitor %s: %s", path,
+			  strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Wait until the socket can be read; false at the deadline. */
+static bool wait_input(const struct qmp *q)
+{
+	struct pollfd p = {.fd = q->fd, .events = POLLIN};
+	int64_t left = (q->deadline_us - clock_mono_us()) / 1000;
+
+	return left > 0 && poll(&p, 1, (int)left) > 0;
+}
+
+/* One line as JSON; NULL at the deadline, the end, or garbage. */
+static json_t *read_message(struct qmp *q)
+{
+	char *newline;
+	struct error err;
+	json_t *message;
+
+	while ((newline = q->in.data == NULL ? NULL
+					     : memchr(q->in.data, '\n',
+						      q->in.len)) == NULL) {
+		char chunk[4096];
+		ssize_t n;
+
+		if (q->in.len > QMP_REPLY_MAX || !wait_input(q))
+			return NULL;
+		n = read(q->fd, chunk, sizeof(chunk));
+		if (n <= 0)
+			return NULL;
+		buf_add(&q->in, chunk, (size_t)n);
+	}
+	message = json_parse(q->in.data, (size_t)(newline - q->in.data), &err);
+	buf_consume(&q->in, (size_t)(newline - q->in.data) + 1);
+	return message;
+}
+
+/* Send a command and wait for its answer; events in between are skipped. */
+static json_t *exchange(struct qmp *q, const char *command,
+			const json_t *arguments, struct error *err)
+{
+	auto_json json_t *request = json_make("{s:s}", "execute", command);
+	auto_free char *text = NULL;
+	json_t *message;
+
+	if (arguments != NULL)
+		json_object_set(request, "arguments", (json_t *)arguments);
+	text = json_text(request);
+	if (send(q->fd, text, strlen(text), MSG_NOSIGNAL) < 0 ||
+	    send(q->fd, "\n", 1, MSG_NOSIGNAL) < 0) {
+		error_set(err, ERR_HYPERVISOR, NULL, "Monitor command %s: %s",
+			  command, strerror(errno));
+		return NULL;
+	}
+	while ((message = read_message(q)) != NULL) {
+		json_t *value = json_object_get(message, "return");
+		const json_t *error = json_get(message, "error");
+
+		if (value != NULL) {
+			json_incref(value);
+			json_decref(message);
+			return value;
+		}
+		if (error != NULL) {
+			error_set(err, ERR_HYPERVISOR, NULL,
+				  "Monitor command %s failed: %s", command,
+				  json_str(error, "desc", "no reason given"));
+			json_decref(message);
+			return NULL;
+		}
+		json_decref(message);
+	}
+	error_set(err, ERR_HYPERVISOR, NULL,
+		  "Monitor command %s: the monitor does not answer", command);
+	return NULL;
+}
+
+static json_t *run(const char *path, const char *command,
+		   const json_t *arguments, struct error *err)
+{
+	struct qmp q = {
+		.fd = connect_to(path, err),
+		.deadline_us = clock_mono_us() + (int64_t)QMP_TIMEOUT_MS * 1000,
+	};
+	json_t *result = NULL;
+	json_t *greeting, *ready;
+
+	if (q.fd < 0)
+		return NULL;
+	greeting = read_message(&q);
+	ready = greeting == NULL ? NULL
+				 : exchange(&q, "qmp_capabilities", NULL, err);
+	if (greeting == NULL)
+		error_set(err, ERR_HYPERVISOR, NULL,
+			  "The monitor %s does not answer", path);
+	if (ready != NULL)
+		result = exchange(&q, command, arguments, err);
+	json_decref(greeting);
+	json_decref(ready);
+	buf_done(&q.in);
+	close(q.fd);
+	return result;
+}
+
+json_t *qmp_command(const char *socket_path, const char *command,
+		    json_t *arguments STEALS, struct error *err)
+{
+	auto_free char *own_path = xstrdup(socket_path);
+	auto_free char *own_command = xstrdup(command);
+	auto_json json_t *own_arguments = arguments;
+	json_t *result;
+
+	task_leave();
+	result = run(own_path, own_command, own_arguments, err);
+	task_enter();
+	return result;
+}
