@@ -23,7 +23,7 @@ struct https_client *https_client_create(const char *cert_file,
 					 const char *ca_file,
 					 struct error *err);
 
-/* Running requests end with an error first. */
+/* Running requests end with an error first.  Not from on_reply. */
 void https_client_destroy(struct https_client *c);
 
 struct https_post {
@@ -31,7 +31,7 @@ struct https_post {
 	int port;
 	const char *path;	    /* "/node_info" */
 	const char *const *headers; /* "Name: value"..., NULL; may be NULL */
-	unsigned timeout_ms;	    /* whole request */
+	unsigned timeout_ms; /* whole request, also its wait for a turn; > 0 */
 	unsigned connect_timeout_ms; /* 0: HTTPS default of 5 s */
 };
 

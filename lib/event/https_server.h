@@ -10,10 +10,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
+
+#define HTTPS_HEADER_MAX (32 * 1024)
+#define HTTPS_IDLE_S 120
 
 struct https_server; /* private */
 
@@ -35,8 +39,8 @@ struct https_request {
 };
 
 struct https_server_config {
-	const char *address; /* numeric IPv4 or IPv6 */
-	int port;
+	const char *address;   /* numeric IPv4 or IPv6 */
+	int port;	       /* 0: any */
 	const char *cert_file; /* PEM: our certificate and key */
 	const char *ca_file;   /* client certificates must be signed by it;
 				* NULL: none is asked for */
@@ -61,8 +65,15 @@ void https_reply(struct https_request *request, int status, const char *type,
 		 char *body STEALS, size_t len);
 
 /* Listen.  *config is copied, its strings too. */
-struct https_server *https_server_create(const struct https_server_config *config,
-					 struct error *err);
+struct https_server *
+https_server_create(const struct https_server_config *config,
+		    struct error *err);
+
+/* The port it listens on. */
+int https_server_port(const struct https_server *s);
+
+/* How many connections it has accepted so far. */
+uint64_t https_server_accepted(const struct https_server *s);
 
 /* Read cert_file and ca_file again; existing connections go on. */
 int https_server_reload(struct https_server *s, struct error *err);
