@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From an HTTPS request to a call and back (doc/protocol/noderpc.md): POST or
- * PUT /<procedure>, the body is the JSON list of arguments, the answer
- * [true, payload] or [false, text]. */
+/* The HTTPS side of the node daemon: who gets in, one task a request. */
 #ifndef NODED_SERVER_H
 #define NODED_SERVER_H
 
-#include <stddef.h>
-
 #include "lib/base/error.h"
-#include "lib/event/task.h"
 
 struct noded;
 
@@ -24,9 +19,5 @@ struct noded;
 int server_start(struct noded *n, struct error *err);
 /* No more requests; what runs goes on to its end. */
 void server_stop(struct noded *n);
-
-/* The answer to a request, to be freed, and its HTTP status. */
-WAITS char *server_answer(struct noded *n, const char *method, const char *path,
-			  const char *body, size_t len, int *ret_status);
 
 #endif
