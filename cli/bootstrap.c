@@ -40,13 +40,18 @@ int bootstrap_folders(const struct paths *p, struct error *err)
 		enum path_id id;
 		mode_t mode;
 	} folders[] = {
-		{PATH_DATA_DIR, 0755},	   {PATH_QUEUE_DIR, 0750},
-		{PATH_QUEUE_ARCHIVE_DIR, 0750}, {PATH_LOCK_DIR, 0755},
-		{PATH_RUN_DIR, 0775},	   {PATH_SOCKET_DIR, 0750},
+		{PATH_DATA_DIR, 0755},
+		{PATH_QUEUE_DIR, 0750},
+		{PATH_QUEUE_ARCHIVE_DIR, 0750},
+		{PATH_LOCK_DIR, 0755},
+		{PATH_RUN_DIR, 0775},
+		{PATH_SOCKET_DIR, 0750},
 		{PATH_INSTANCE_DISKS_DIR, 0755},
 		{PATH_INSTANCE_REASON_DIR, 0755},
-		{PATH_BDEV_CACHE_DIR, 0755}, {PATH_LOG_DIR, 0770},
-		{PATH_OS_LOG_DIR, 0750},   {PATH_ETC_DIR, 0755},
+		{PATH_BDEV_CACHE_DIR, 0755},
+		{PATH_LOG_DIR, 0770},
+		{PATH_OS_LOG_DIR, 0750},
+		{PATH_ETC_DIR, 0755},
 		{PATH_HOOKS_DIR, 0755},
 	};
 
@@ -179,10 +184,8 @@ int bootstrap_join_local(const struct paths *from, const struct paths *to,
 		enum path_id id;
 		mode_t mode;
 	} files[] = {
-		{PATH_SERVER_PEM, 0400},
-		{PATH_RAPI_PEM, 0400},
-		{PATH_HMAC_KEY, 0440},
-		{PATH_CLUSTER_DOMAIN_SECRET, 0640},
+		{PATH_SERVER_PEM, 0400},  {PATH_RAPI_PEM, 0400},
+		{PATH_HMAC_KEY, 0440},	  {PATH_CLUSTER_DOMAIN_SECRET, 0640},
 		{PATH_KNOWN_HOSTS, 0644},
 	};
 
@@ -274,9 +277,10 @@ int bootstrap_init(const struct paths *p, const struct cluster_init *init,
 int bootstrap_forget(const struct paths *p, struct error *err)
 {
 	static const enum path_id files[] = {
-		PATH_CONFIG_DATA,   PATH_SERVER_PEM, PATH_CLIENT_PEM,
-		PATH_RAPI_PEM,	    PATH_HMAC_KEY,   PATH_CLUSTER_DOMAIN_SECRET,
-		PATH_KNOWN_HOSTS,   PATH_WATCHER_PAUSE,
+		PATH_CONFIG_DATA, PATH_SERVER_PEM,
+		PATH_CLIENT_PEM,  PATH_RAPI_PEM,
+		PATH_HMAC_KEY,	  PATH_CLUSTER_DOMAIN_SECRET,
+		PATH_KNOWN_HOSTS, PATH_WATCHER_PAUSE,
 	};
 	auto_strv struct strv names = {0};
 
@@ -286,8 +290,8 @@ int bootstrap_forget(const struct paths *p, struct error *err)
 	if (fs_list(path(p, PATH_DATA_DIR), &names, err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.n; i++) {
-		auto_free char *file = xprintf(
-			"%s/%s", path(p, PATH_DATA_DIR), names.items[i]);
+		auto_free char *file = xprintf("%s/%s", path(p, PATH_DATA_DIR),
+					       names.items[i]);
 
 		if (str_starts(names.items[i], "ssconf_") &&
 		    fs_remove(file, err) < 0)

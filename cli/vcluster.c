@@ -177,8 +177,8 @@ static int do_exec(struct vcluster *v, struct arguments *a, struct error *err)
 	const struct vcluster_node *node = vcluster_node(v, a->words[1], err);
 	auto_free char *folder = own_folder();
 	const char *old = getenv("PATH");
-	auto_free char *search = xprintf(
-		"%s:%s", folder, old == NULL ? "/usr/bin:/bin" : old);
+	auto_free char *search =
+		xprintf("%s:%s", folder, old == NULL ? "/usr/bin:/bin" : old);
 
 	if (node == NULL)
 		return -1;
@@ -197,13 +197,12 @@ static void list_json(struct vcluster *v, const struct vcluster_node *master)
 	auto_free char *text = NULL;
 
 	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(
-			nodes,
-			json_make("{s:s, s:s, s:s, s:b}", "name",
-				  v->nodes[i].name, "root",
-				  v->nodes[i].paths->root, "ip",
-				  v->nodes[i].ip, "master",
-				  &v->nodes[i] == master));
+		json_array_append_new(nodes,
+				      json_make("{s:s, s:s, s:s, s:b}", "name",
+						v->nodes[i].name, "root",
+						v->nodes[i].paths->root, "ip",
+						v->nodes[i].ip, "master",
+						&v->nodes[i] == master));
 	all = json_make("{s:O}", "nodes", nodes);
 	text = json_text(all);
 	puts(text);
@@ -273,8 +272,8 @@ static int end_daemons(struct vcluster *v, struct arguments *a, bool with_kill,
 
 	if (node == NULL || which_daemons(a, &masterd, &noded, err) < 0)
 		return -1;
-	if (masterd && bootstrap_stop(node->paths, DAEMON_MASTERD, with_kill,
-				      err) < 0)
+	if (masterd &&
+	    bootstrap_stop(node->paths, DAEMON_MASTERD, with_kill, err) < 0)
 		return -1;
 	return noded ? bootstrap_stop(node->paths, DAEMON_NODED, with_kill, err)
 		     : 0;
@@ -302,9 +301,9 @@ static const struct command {
 	int min_words, max_words; /* DIR counts */
 	int (*run)(struct vcluster *v, struct arguments *a, struct error *err);
 } commands[] = {
-	{"env", 2, 2, do_env},	     {"exec", 3, 1000, do_exec},
-	{"list", 1, 1, do_list},     {"start", 2, 3, do_start},
-	{"stop", 2, 3, do_stop},     {"kill", 2, 3, do_kill},
+	{"env", 2, 2, do_env},	       {"exec", 3, 1000, do_exec},
+	{"list", 1, 1, do_list},       {"start", 2, 3, do_start},
+	{"stop", 2, 3, do_stop},       {"kill", 2, 3, do_kill},
 	{"destroy", 1, 1, do_destroy},
 };
 
@@ -364,8 +363,7 @@ int vcluster_main(int argc, char **argv)
 		rc = error_set(&err, ERR_PREREQ, ECODE_INVAL,
 			       "create takes one folder");
 	if (rc == 0)
-		rc = c == NULL ? do_create(&a, &err)
-			       : run_command(c, &a, &err);
+		rc = c == NULL ? do_create(&a, &err) : run_command(c, &a, &err);
 	if (rc < 0)
 		fprintf(stderr, "gnt-vcluster: %s\n", err.text);
 	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

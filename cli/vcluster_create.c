@@ -77,8 +77,7 @@ static int link_to(const char *target, const char *name, struct error *err)
 static int link_allocators(const struct paths *p, struct error *err)
 {
 	static const char *const names[] = {"hail", "dumb"};
-	auto_free char *folder =
-		paths_local(p, "/usr/lib/ganeti/iallocators");
+	auto_free char *folder = paths_local(p, "/usr/lib/ganeti/iallocators");
 
 	if (fs_mkdirs(folder, 0755, err) < 0)
 		return -1;
@@ -95,8 +94,8 @@ static int link_allocators(const struct paths *p, struct error *err)
 static int make_folders(const struct paths *p, struct error *err)
 {
 	static const char *const folders[] = {
-		"/srv/ganeti/os", "/srv/ganeti/file-storage",
-		"/srv/ganeti/export", "/usr/local/lib/ganeti/iallocators",
+		"/srv/ganeti/os",	"/srv/ganeti/file-storage",
+		"/srv/ganeti/export",	"/usr/local/lib/ganeti/iallocators",
 		"/usr/share/ganeti/os",
 	};
 
@@ -183,14 +182,14 @@ static int init_cluster(const struct vcluster *v, struct error *err)
 	bool kvm = strcmp(v->hypervisor, "kvm") == 0;
 	auto_json json_t *hv =
 		kvm ? json_make("{s:{s:s, s:s, s:b}}", "kvm", "kvm_path",
-				qemu_path(), "kernel_path", "", "serial_console",
-				1)
+				qemu_path(), "kernel_path", "",
+				"serial_console", 1)
 		    : NULL;
 	auto_json json_t *be =
 		json_make("{s:i, s:i}", "minmem", 128, "maxmem", 128);
-	auto_json json_t *nic = json_make("{s:s, s:s}", "mode",
-					  kvm ? "routed" : "bridged", "link",
-					  kvm ? "" : "br0");
+	auto_json json_t *nic =
+		json_make("{s:s, s:s}", "mode", kvm ? "routed" : "bridged",
+			  "link", kvm ? "" : "br0");
 	auto_json json_t *ipolicy = policy();
 	struct cluster_init init = {
 		.cluster_name = "cluster.example.com",
@@ -301,10 +300,10 @@ static int wait_jobs(struct luxi *luxi, const json_t *ids, struct error *err)
 		json_int_t id = json_integer_value(json_array_get(row, 1));
 
 		if (!json_is_true(json_array_get(row, 0)))
-			return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-					 "A node could not be added: %s",
-					 json_string_value(
-						 json_array_get(row, 1)));
+			return error_set(
+				err, ERR_SYSTEM, ECODE_ENVIRON,
+				"A node could not be added: %s",
+				json_string_value(json_array_get(row, 1)));
 		if (wait_job(luxi, id, err) < 0)
 			return -1;
 	}
@@ -399,16 +398,15 @@ static bool is_guest_of(pid_t pid, const char *root)
 /* End the guests whose pid files the node daemon wrote. */
 static void end_guests(const struct vcluster_node *node)
 {
-	auto_free char *folder = xprintf(
-		"%s/pid", path(node->paths, PATH_KVM_HYPERVISOR_DIR));
+	auto_free char *folder =
+		xprintf("%s/pid", path(node->paths, PATH_KVM_HYPERVISOR_DIR));
 	auto_strv struct strv names = {0};
 	struct error err;
 
 	if (!fs_is_dir(folder) || fs_list(folder, &names, &err) < 0)
 		return;
 	for (size_t i = 0; i < names.n; i++) {
-		auto_free char *file =
-			xprintf("%s/%s", folder, names.items[i]);
+		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
 		auto_free char *text = fs_read(file, 100, NULL, &err);
 		int64_t pid = 0;
 		int64_t deadline = clock_mono_us() + 5000000;

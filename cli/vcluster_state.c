@@ -134,7 +134,8 @@ static struct vcluster *vcluster_new(const char *dir, const char *hypervisor,
 static int check_socket_path(const struct vcluster *v, struct error *err)
 {
 	/* The last node has the longest name. */
-	const char *longest = path(v->nodes[v->n - 1].paths, PATH_MASTER_SOCKET);
+	const char *longest =
+		path(v->nodes[v->n - 1].paths, PATH_MASTER_SOCKET);
 
 	if (strlen(longest) <= SOCKET_PATH_MAX)
 		return 0;
@@ -150,9 +151,8 @@ struct vcluster *vcluster_plan(const struct vcluster_options *o,
 {
 	struct vcluster *v = vcluster_new(o->dir, o->hypervisor, o->n_nodes);
 	uint32_t base;
-	int rc = o->base_ip == NULL
-			 ? find_block(v->n, &base, err)
-			 : read_base(o->base_ip, v->n, &base, err);
+	int rc = o->base_ip == NULL ? find_block(v->n, &base, err)
+				    : read_base(o->base_ip, v->n, &base, err);
 
 	for (size_t i = 0; rc == 0 && i < v->n; i++) {
 		auto_free char *name = xprintf("node%zu.example.com", i + 1);
@@ -185,10 +185,9 @@ int vcluster_save(const struct vcluster *v, struct error *err)
 	auto_json json_t *state = NULL;
 
 	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(nodes,
-				      json_make("{s:s, s:s}", "name",
-						v->nodes[i].name, "ip",
-						v->nodes[i].ip));
+		json_array_append_new(nodes, json_make("{s:s, s:s}", "name",
+						       v->nodes[i].name, "ip",
+						       v->nodes[i].ip));
 	state = json_make("{s:s, s:O}", "hypervisor", v->hypervisor, "nodes",
 			  nodes);
 	text = json_text(state);

@@ -12,8 +12,8 @@
 /* Status of a script in a node's answer. */
 #define HOOK_FAILED 1
 
-static const char *const phase_names[] = {[HOOKS_PRE] = "pre",
-					  [HOOKS_POST] = "post"};
+static const char *const phase_names[] = {
+	[HOOKS_PRE] = "pre", [HOOKS_POST] = "post"};
 
 static void add_prefixed(json_t *env, const char *prefix, const json_t *values)
 {
@@ -61,8 +61,8 @@ static struct node_result *targets(struct lu *lu, enum hooks_phase phase,
 	results = node_results_new(uuids->n);
 	*ret_n = 0;
 	for (size_t i = 0; i < uuids->n; i++) {
-		const json_t *node = config_get(lu->m->config, CONFIG_NODE,
-						uuids->items[i]);
+		const json_t *node =
+			config_get(lu->m->config, CONFIG_NODE, uuids->items[i]);
 
 		if (node == NULL || strv_has(&seen, uuids->items[i]))
 			continue;
@@ -80,11 +80,11 @@ static void collect_failed(const struct node_result *r, json_t *failed)
 
 		if (json_integer_value(json_array_get(row, 1)) != HOOK_FAILED)
 			continue;
-		json_array_append_new(
-			failed,
-			json_make("[s, O, O]", json_str(r->node, "name", ""),
-				  json_array_get(row, 0),
-				  json_array_get(row, 2)));
+		json_array_append_new(failed,
+				      json_make("[s, O, O]",
+						json_str(r->node, "name", ""),
+						json_array_get(row, 0),
+						json_array_get(row, 2)));
 	}
 }
 
@@ -99,8 +99,7 @@ static void warn_failed(struct lu *lu, const json_t *failed)
 {
 	for (size_t i = 0; i < json_array_size(failed); i++) {
 		const json_t *row = json_array_get(failed, i);
-		const char *output =
-			json_string_value(json_array_get(row, 2));
+		const char *output = json_string_value(json_array_get(row, 2));
 
 		lu_warn(lu, "On %s script %s failed, output: %s",
 			json_string_value(json_array_get(row, 0)),

@@ -62,8 +62,9 @@ struct lu_class {
 	/* Prerequisites, with the locks held. NULL: none. */
 	WAITS int (*check)(struct lu *lu, struct error *err);
 
-	/* Variables for hooks, keys without the GANETI_ prefix; GANETI_OP_TARGET
-	 * is "OP_TARGET".  Called before exec and (for the POST_ ones) after. */
+	/* Variables for hooks, keys without the GANETI_ prefix;
+	 * GANETI_OP_TARGET is "OP_TARGET".  Called before exec and (for the
+	 * POST_ ones) after. */
 	void (*hook_env)(struct lu *lu, json_t *ret_env);
 	/* UUIDs of nodes for the pre and the post phase. */
 	void (*hook_nodes)(struct lu *lu, struct strv *ret_pre,
@@ -84,7 +85,8 @@ struct lu_class {
 
 /* --- for expand --- */
 
-/* Want a lock; a second want of the same lock makes it exclusive if either is. */
+/* Want a lock; a second want of the same lock makes it exclusive if either is.
+ */
 void lu_want(struct lu *lu, enum lock_level level, const char *name,
 	     bool exclusive);
 void lu_want_all(struct lu *lu, enum lock_level level, bool exclusive);

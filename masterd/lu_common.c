@@ -95,8 +95,8 @@ const json_t *lu_keep(struct lu *lu, const json_t *object)
 {
 	struct lu_keep *keep = lu->keep;
 
-	keep->objects = xrealloc(keep->objects, (keep->n_objects + 1) *
-							sizeof(json_t *));
+	keep->objects = xrealloc(keep->objects,
+				 (keep->n_objects + 1) * sizeof(json_t *));
 	keep->objects[keep->n_objects++] = json_incref((json_t *)object);
 	return object;
 }

@@ -54,10 +54,9 @@ static WAITS int remove_some(struct lu *lu, const char *node,
 	int rc = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		auto_json json_t *gone =
-			lu_call(lu, node, "blockdev_remove",
-				json_make("[O]", json_array_get(disks, i)),
-				&err);
+		auto_json json_t *gone = lu_call(
+			lu, node, "blockdev_remove",
+			json_make("[O]", json_array_get(disks, i)), &err);
 
 		if (gone == NULL) {
 			lu_warn(lu, "Could not remove disk %zu, ignoring: %s",
@@ -127,16 +126,15 @@ int inst_start_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	auto_json json_t *owner = inst_rpc(lu, inst, NULL, NULL);
-	auto_free char *node = xstrdup(
-		node_uuid == NULL ? inst_primary(inst) : node_uuid);
+	auto_free char *node =
+		xstrdup(node_uuid == NULL ? inst_primary(inst) : node_uuid);
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
-		auto_json json_t *device =
-			lu_call(lu, node, "blockdev_assemble",
-				json_make("[O, O, b, I]",
-					  json_array_get(disks, i), owner, 1,
-					  (json_int_t)i),
-				err);
+		auto_json json_t *device = lu_call(
+			lu, node, "blockdev_assemble",
+			json_make("[O, O, b, I]", json_array_get(disks, i),
+				  owner, 1, (json_int_t)i),
+			err);
 
 		if (device == NULL)
 			return error_wrap(err,
@@ -152,19 +150,19 @@ int inst_stop_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
 		    bool ignore_failures, struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
-	auto_free char *node = xstrdup(
-		node_uuid == NULL ? inst_primary(inst) : node_uuid);
+	auto_free char *node =
+		xstrdup(node_uuid == NULL ? inst_primary(inst) : node_uuid);
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
-		auto_json json_t *done =
-			lu_call(lu, node, "blockdev_shutdown",
-				json_make("[O]", json_array_get(disks, i)),
-				err);
+		auto_json json_t *done = lu_call(
+			lu, node, "blockdev_shutdown",
+			json_make("[O]", json_array_get(disks, i)), err);
 
 		if (done != NULL)
 			continue;
-		lu_warn(lu, "Could not shutdown block device %zu on node %s: "
-			    "%s",
+		lu_warn(lu,
+			"Could not shutdown block device %zu on node %s: "
+			"%s",
 			i, lu_node_name(lu, node), err->text);
 		if (!ignore_failures)
 			return -1;

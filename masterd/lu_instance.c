@@ -30,10 +30,9 @@ json_t *inst_filled_be(struct lu *lu, const json_t *inst)
 
 json_t *inst_filled_hv(struct lu *lu, const json_t *inst)
 {
-	return params_fill_hv(config_cluster(lu->m->config),
-			      json_str(inst, "hypervisor", ""),
-			      json_str(inst, "os", ""),
-			      json_get(inst, "hvparams"));
+	return params_fill_hv(
+		config_cluster(lu->m->config), json_str(inst, "hypervisor", ""),
+		json_str(inst, "os", ""), json_get(inst, "hvparams"));
 }
 
 static json_t *filled_nics(struct lu *lu, const json_t *inst)
@@ -317,9 +316,9 @@ int inst_is_running(struct lu *lu, const json_t *inst, const char *node_uuid,
 		    bool *ret_running, struct error *err)
 {
 	const char *node = node_uuid == NULL ? inst_primary(inst) : node_uuid;
-	auto_json json_t *hv = params_fill_hv(config_cluster(lu->m->config),
-					      json_str(inst, "hypervisor", ""),
-					      NULL, NULL);
+	auto_json json_t *hv =
+		params_fill_hv(config_cluster(lu->m->config),
+			       json_str(inst, "hypervisor", ""), NULL, NULL);
 	auto_json json_t *info =
 		lu_call(lu, node, "instance_info",
 			json_make("[s, s, O]", inst_name(inst),

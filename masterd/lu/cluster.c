@@ -9,9 +9,9 @@
 
 static void cluster_env(struct lu *lu, json_t *ret_env)
 {
-	json_set_str(ret_env, "OP_TARGET",
-		     json_str(config_cluster(lu->m->config), "cluster_name",
-			      ""));
+	json_set_str(
+		ret_env, "OP_TARGET",
+		json_str(config_cluster(lu->m->config), "cluster_name", ""));
 }
 
 static const char *master_uuid(struct lu *lu)
@@ -105,8 +105,7 @@ static int all_nodes_expand(struct lu *lu, struct error *err)
 
 static json_t *redist_conf_exec(struct lu *lu, struct error *err)
 {
-	return config_redistribute(lu->m->config, err) < 0 ? NULL
-							   : json_null();
+	return config_redistribute(lu->m->config, err) < 0 ? NULL : json_null();
 }
 
 const struct lu_class lu_cluster_redist_conf = {
@@ -213,8 +212,8 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 					(json_t *)lists[i].value);
 }
 
-static int set_hvparams(const struct op_cluster_set_params *op,
-			json_t *cluster, struct error *err)
+static int set_hvparams(const struct op_cluster_set_params *op, json_t *cluster,
+			struct error *err)
 {
 	auto_json json_t *all =
 		json_copy((json_t *)json_get(cluster, "hvparams"));
@@ -255,8 +254,8 @@ static int set_default(json_t *cluster, const char *key, const json_t *changes,
 	return 0;
 }
 
-static int set_ndparams(const struct op_cluster_set_params *op,
-			json_t *cluster, struct error *err)
+static int set_ndparams(const struct op_cluster_set_params *op, json_t *cluster,
+			struct error *err)
 {
 	json_t *updated;
 
@@ -331,17 +330,16 @@ static void set_os_list(json_t *cluster, const char *key, const json_t *changes)
 }
 
 /* Templates and hypervisors in use must stay enabled. */
-static int check_in_use(struct lu *lu, const json_t *cluster,
-			struct error *err)
+static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
 {
 	const json_t *templates = json_get(cluster, "enabled_disk_templates");
 	const json_t *hypervisors = json_get(cluster, "enabled_hypervisors");
 	const char *uuid;
 	json_t *inst;
 
-	json_object_foreach ((json_t *)config_all(lu->m->config,
-						  CONFIG_INSTANCE),
-			     uuid, inst) {
+	json_object_foreach (
+		(json_t *)config_all(lu->m->config, CONFIG_INSTANCE), uuid,
+		inst) {
 		const char *template =
 			config_instance_template(lu->m->config, inst);
 		const char *hv = json_str(inst, "hypervisor", "");

@@ -54,8 +54,8 @@ static json_t *verify_op(const struct op_cluster_verify *op, const char *id)
 {
 	return json_make("{s:s, s:b, s:b, s:b, s:O?}", "OP_ID", id,
 			 "debug_simulate_errors", op->debug_simulate_errors,
-			 "error_codes", op->error_codes, "verbose",
-			 op->verbose, "ignore_errors", op->ignore_errors);
+			 "error_codes", op->error_codes, "verbose", op->verbose,
+			 "ignore_errors", op->ignore_errors);
 }
 
 static json_t *group_job(const struct op_cluster_verify *op,
@@ -70,9 +70,9 @@ static json_t *group_job(const struct op_cluster_verify *op,
 				    : json_copy((json_t *)op->skip_checks));
 	json_set_bool(job, "verify_clutter", op->verify_clutter);
 	if (depends_on != 0)
-		json_object_set_new(job, "depends",
-				    json_make("[[I, []]]",
-					      (json_int_t)depends_on));
+		json_object_set_new(
+			job, "depends",
+			json_make("[[I, []]]", (json_int_t)depends_on));
 	return json_make("[o]", job);
 }
 
@@ -86,9 +86,9 @@ static json_t *verify_exec(struct lu *lu, struct error *err)
 	if (whole) {
 		config_sorted(lu->m->config, CONFIG_GROUP, &groups);
 		json_array_append_new(
-			jobs, json_make("[o]",
-					verify_op(op,
-						  "OP_CLUSTER_VERIFY_CONFIG")));
+			jobs,
+			json_make("[o]",
+				  verify_op(op, "OP_CLUSTER_VERIFY_CONFIG")));
 	} else {
 		const json_t *group = lu_group(lu, op->group_name, err);
 

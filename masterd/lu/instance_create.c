@@ -105,8 +105,8 @@ static WAITS int resolve(const char *name, struct error *err)
 static int check_name(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
-	const json_t *old = config_find(lu->m->config, CONFIG_INSTANCE,
-					op->instance_name);
+	const json_t *old =
+		config_find(lu->m->config, CONFIG_INSTANCE, op->instance_name);
 
 	if (old != NULL && strcmp(inst_name(old), op->instance_name) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
@@ -162,19 +162,18 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 	const struct op_instance_create *op = lu->op;
 	struct create *c = create_of(lu);
 	const char *node = lu_node_name(lu, c->pnode);
-	auto_json json_t *params =
-		params_fill_os(config_cluster(lu->m->config),
-			       c->spec.os == NULL ? "" : c->spec.os,
-			       c->spec.osparams);
+	auto_json json_t *params = params_fill_os(
+		config_cluster(lu->m->config),
+		c->spec.os == NULL ? "" : c->spec.os, c->spec.osparams);
 	auto_json json_t *answer = NULL;
 	auto_free char *base = NULL;
 
 	if (c->spec.os == NULL)
 		return 0;
 	base = os_base(c->spec.os);
-	if (json_array_has_str(json_get(config_cluster(lu->m->config),
-					"blacklisted_os"),
-			       base))
+	if (json_array_has_str(
+		    json_get(config_cluster(lu->m->config), "blacklisted_os"),
+		    base))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Guest OS '%s' is blacklisted", base);
 	answer = lu_call(lu, c->pnode, "os_validate",
@@ -193,11 +192,10 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 static WAITS int check_hypervisor(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
-	auto_json json_t *answer =
-		lu_call(lu, c->pnode, "hypervisor_validate_params",
-			json_make("[s, O]", c->spec.hypervisor,
-				  c->spec.filled_hv),
-			err);
+	auto_json json_t *answer = lu_call(
+		lu, c->pnode, "hypervisor_validate_params",
+		json_make("[s, O]", c->spec.hypervisor, c->spec.filled_hv),
+		err);
 
 	if (answer != NULL)
 		return 0;
@@ -249,11 +247,9 @@ static WAITS int check_space(struct lu *lu, struct error *err)
 	struct create *c = create_of(lu);
 	int64_t needed = disk_total(c->spec.disks), available;
 	bool shared = strcmp(c->spec.template, "sharedfile") == 0;
-	const char *folder =
-		json_str(config_cluster(lu->m->config),
-			 shared ? "shared_file_storage_dir"
-				: "file_storage_dir",
-			 "");
+	const char *folder = json_str(
+		config_cluster(lu->m->config),
+		shared ? "shared_file_storage_dir" : "file_storage_dir", "");
 	auto_json json_t *info = NULL;
 
 	if (needed == 0 || !params_template_is_file(c->spec.template))
@@ -371,8 +367,7 @@ static void create_hook_env(struct lu *lu, json_t *ret_env)
 static void create_hook_nodes(struct lu *lu, struct strv *ret_pre,
 			      struct strv *ret_post)
 {
-	const char *master =
-		json_str(config_master(lu->m->config), "uuid", "");
+	const char *master = json_str(config_master(lu->m->config), "uuid", "");
 
 	strv_add_unique(ret_pre, master);
 	strv_add_unique(ret_pre, create_of(lu)->pnode);
@@ -396,16 +391,14 @@ static json_t *build_disk(struct lu *lu, const char *folder, size_t i)
 	uuid_new(file_id);
 	path = xprintf("%s/%s.%s.disk%zu", folder, file_id, c->spec.template,
 		       i);
-	disk = json_make("{s:[s, s], s:s, s:[], s:o, s:s, s:I, s:s, s:{}, s:s}",
-			 "logical_id",
-			 op->file_driver == NULL ? "loop" : op->file_driver,
-			 path, "dev_type", c->spec.template, "children",
-			 "nodes",
-			 shared ? json_array() : json_make("[s]", c->pnode),
-			 "iv_name", iv_name, "size",
-			 (json_int_t)json_int(wanted, "size", 0), "mode",
-			 json_str(wanted, "mode", "rw"), "params", "uuid",
-			 uuid);
+	disk = json_make(
+		"{s:[s, s], s:s, s:[], s:o, s:s, s:I, s:s, s:{}, s:s}",
+		"logical_id",
+		op->file_driver == NULL ? "loop" : op->file_driver, path,
+		"dev_type", c->spec.template, "children", "nodes",
+		shared ? json_array() : json_make("[s]", c->pnode), "iv_name",
+		iv_name, "size", (json_int_t)json_int(wanted, "size", 0),
+		"mode", json_str(wanted, "mode", "rw"), "params", "uuid", uuid);
 	if (json_get(wanted, "name") != NULL)
 		json_object_set(disk, "name", json_object_get(wanted, "name"));
 	return disk;

@@ -16,8 +16,7 @@ static int query_data_expand(struct lu *lu, struct error *err)
 		lu_want_all(lu, LOCK_INSTANCE, false);
 	for (size_t i = 0; i < json_array_size(op->instances); i++) {
 		const json_t *inst = lu_instance(
-			lu,
-			json_string_value(json_array_get(op->instances, i)),
+			lu, json_string_value(json_array_get(op->instances, i)),
 			err);
 
 		if (inst == NULL)
@@ -33,14 +32,14 @@ static json_t *nic_row(struct lu *lu, const json_t *nic)
 		config_cluster(lu->m->config), json_get(nic, "nicparams"));
 	const char *network = json_str(nic, "network", NULL);
 	const char *network_name =
-		network == NULL ? NULL
-				: config_name(lu->m->config, CONFIG_NETWORK,
-					      network);
+		network == NULL
+			? NULL
+			: config_name(lu->m->config, CONFIG_NETWORK, network);
 
 	return json_make("[s?, s, s?, s, s, s, s, s?, s?]",
-			 json_str(nic, "name", NULL),
-			 json_str(nic, "uuid", ""), json_str(nic, "ip", NULL),
-			 json_str(nic, "mac", ""), json_str(params, "mode", ""),
+			 json_str(nic, "name", NULL), json_str(nic, "uuid", ""),
+			 json_str(nic, "ip", NULL), json_str(nic, "mac", ""),
+			 json_str(params, "mode", ""),
 			 json_str(params, "link", ""),
 			 json_str(params, "vlan", ""), network, network_name);
 }
@@ -52,7 +51,7 @@ static WAITS json_t *disk_status(struct lu *lu, const char *node,
 	auto_json json_t *found = NULL;
 	struct error err;
 	static const char *const keys[] = {
-		"dev_path",	  "major",	 "minor", "sync_percent",
+		"dev_path",	  "major",	 "minor",	"sync_percent",
 		"estimated_time", "is_degraded", "ldisk_status"};
 	json_t *row;
 
@@ -74,8 +73,7 @@ static WAITS json_t *disk_status(struct lu *lu, const char *node,
 static WAITS json_t *disk_row(struct lu *lu, const json_t *inst,
 			      const json_t *disk, bool is_static)
 {
-	json_t *status =
-		disk_status(lu, inst_primary(inst), disk, is_static);
+	json_t *status = disk_status(lu, inst_primary(inst), disk, is_static);
 
 	return json_make(
 		"{s:s, s:s, s:O?, s:n, s:o, s:n, s:[], s:s, s:I, s:O*, s:s?, "
@@ -110,8 +108,8 @@ static void add_secondaries(struct lu *lu, const json_t *inst, json_t *row)
 
 	config_instance_secondaries(lu->m->config, inst, &nodes);
 	for (size_t i = 0; i < nodes.n; i++) {
-		const json_t *node = config_get(lu->m->config, CONFIG_NODE,
-						nodes.items[i]);
+		const json_t *node =
+			config_get(lu->m->config, CONFIG_NODE, nodes.items[i]);
 		const char *group = json_str(node, "group", "");
 
 		json_array_append_new(names,
@@ -138,10 +136,9 @@ static WAITS void add_devices(struct lu *lu, const json_t *inst, json_t *row,
 		json_array_append_new(nic_rows,
 				      nic_row(lu, json_array_get(nics, i)));
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		json_array_append_new(disk_rows,
-				      disk_row(lu, inst,
-					       json_array_get(disks, i),
-					       is_static));
+		json_array_append_new(
+			disk_rows, disk_row(lu, inst, json_array_get(disks, i),
+					    is_static));
 	json_object_set_new(row, "nics", nic_rows);
 	json_set_str(row, "disk_template",
 		     config_instance_template(lu->m->config, inst));
@@ -195,8 +192,8 @@ static void add_parameters(struct lu *lu, const json_t *inst, json_t *row)
 static WAITS json_t *row_of(struct lu *lu, const json_t *inst, bool is_static)
 {
 	const char *state = run_state(lu, inst, is_static);
-	const json_t *node = config_get(lu->m->config, CONFIG_NODE,
-					inst_primary(inst));
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
 	const char *group = json_str(node, "group", "");
 	json_t *row = json_make(
 		"{s:s, s:s, s:s?, s:s, s:s, s:s}", "name", inst_name(inst),

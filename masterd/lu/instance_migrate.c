@@ -2,8 +2,8 @@
 /* Migration and failover: another node becomes the primary.
  *
  * Both choose the target alike: instances on storage that every node sees go to
- * the node given or to the allocator's; others are refused here.  Failover stops
- * the instance and starts it over there; migration keeps it running. */
+ * the node given or to the allocator's; others are refused here.  Failover
+ * stops the instance and starts it over there; migration keeps it running. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -21,7 +21,7 @@ struct move {
 	const json_t *inst;
 	const char *source, *target; /* UUIDs; both outlive the waits */
 	const char *iallocator;
-	bool cleanup;	 /* after a broken migration */
+	bool cleanup;	  /* after a broken migration */
 	bool as_failover; /* also a migration may turn into one */
 	bool live;
 };
@@ -71,8 +71,7 @@ static int choose(struct lu *lu, const struct wanted *w, struct error *err)
 	return 0;
 }
 
-static int move_expand(struct lu *lu, const struct wanted *w,
-		       struct error *err)
+static int move_expand(struct lu *lu, const struct wanted *w, struct error *err)
 {
 	struct move *m = move_of(lu);
 
@@ -100,8 +99,7 @@ static int move_expand(struct lu *lu, const struct wanted *w,
 static WAITS int run_iallocator(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
-	const char *template =
-		config_instance_template(lu->m->config, m->inst);
+	const char *template = config_instance_template(lu->m->config, m->inst);
 	auto_strv struct strv from = {0};
 	auto_free char *output = NULL;
 	auto_json json_t *nodes = NULL;
@@ -129,8 +127,7 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 static int check_template(struct lu *lu, const char *verb, struct error *err)
 {
 	struct move *m = move_of(lu);
-	const char *template =
-		config_instance_template(lu->m->config, m->inst);
+	const char *template = config_instance_template(lu->m->config, m->inst);
 
 	if (params_template_is_ext_mirrored(template))
 		return 0;
@@ -140,8 +137,8 @@ static int check_template(struct lu *lu, const char *verb, struct error *err)
 				 "version",
 				 template);
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
-			 "Instance's disk layout '%s' does not allow %s", template,
-			 verb);
+			 "Instance's disk layout '%s' does not allow %s",
+			 template, verb);
 }
 
 static int check_target(struct lu *lu, struct error *err)
@@ -163,9 +160,8 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 	auto_json json_t *be = inst_filled_be(lu, m->inst);
-	auto_free char *why =
-		xprintf("failing over/migrating instance %s",
-			inst_name(m->inst));
+	auto_free char *why = xprintf("failing over/migrating instance %s",
+				      inst_name(m->inst));
 
 	if (m->cleanup)
 		return 0;
@@ -175,8 +171,7 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 			    "instance will not be started");
 		return 0;
 	}
-	return inst_check_memory(lu, m->target, why,
-				 json_int(be, "minmem", 0),
+	return inst_check_memory(lu, m->target, why, json_int(be, "minmem", 0),
 				 json_str(m->inst, "hypervisor", ""), err);
 }
 
@@ -208,8 +203,7 @@ static void move_nodes(struct lu *lu, struct strv *ret_pre,
 		       struct strv *ret_post)
 {
 	struct move *m = move_of(lu);
-	const char *master =
-		json_str(config_master(lu->m->config), "uuid", "");
+	const char *master = json_str(config_master(lu->m->config), "uuid", "");
 
 	strv_add_unique(ret_pre, master);
 	strv_add_unique(ret_pre, m->target);
@@ -228,8 +222,8 @@ static WAITS int set_primary(struct lu *lu, struct error *err)
 	json_t *changed = config_edit(now);
 
 	json_set_str(changed, "primary_node", m->target);
-	m->inst = lu_keep(lu, config_put(lu->m->config, CONFIG_INSTANCE,
-					 changed));
+	m->inst = lu_keep(lu,
+			  config_put(lu->m->config, CONFIG_INSTANCE, changed));
 	return config_commit(lu->m->config, err);
 }
 
@@ -274,8 +268,7 @@ static WAITS int stop_source(struct lu *lu, struct error *err)
 
 	lu_feedback(lu, "* shutting down instance on source node");
 	done = lu_call(lu, m->source, "instance_shutdown",
-		       json_make("[o, I, O]",
-				 inst_rpc(lu, m->inst, NULL, NULL),
+		       json_make("[o, I, O]", inst_rpc(lu, m->inst, NULL, NULL),
 				 (json_int_t)timeout, lu->common.reason),
 		       err);
 	if (done == NULL) {
@@ -286,9 +279,10 @@ static WAITS int stop_source(struct lu *lu, struct error *err)
 					  "offline, or --ignore-consistency)",
 					  inst_name(m->inst),
 					  lu_node_name(lu, m->source));
-		lu_warn(lu, "Could not shutdown instance %s on node %s, "
-			    "proceeding anyway; please make sure node %s is "
-			    "down",
+		lu_warn(lu,
+			"Could not shutdown instance %s on node %s, "
+			"proceeding anyway; please make sure node %s is "
+			"down",
 			inst_name(m->inst), lu_node_name(lu, m->source),
 			lu_node_name(lu, m->source));
 		return 0;
@@ -314,13 +308,11 @@ static WAITS int start_target(struct lu *lu, struct error *err)
 	lu_feedback(lu, "* starting the instance on the target node %s",
 		    lu_node_name(lu, m->target));
 	done = lu_call(lu, m->target, "instance_start",
-		       json_make("[o, b, O]",
-				 inst_rpc(lu, m->inst, NULL, NULL), 0,
-				 lu->common.reason),
+		       json_make("[o, b, O]", inst_rpc(lu, m->inst, NULL, NULL),
+				 0, lu->common.reason),
 		       err);
 	if (done == NULL)
-		return error_wrap(err,
-				  "Could not start instance %s on node %s",
+		return error_wrap(err, "Could not start instance %s on node %s",
 				  inst_name(m->inst),
 				  lu_node_name(lu, m->target));
 	return 0;
@@ -523,14 +515,14 @@ static WAITS void revert(struct lu *lu, const json_t *info)
 	struct error err;
 
 	if (finish_on(lu, m->target, "instance_finalize_migration_dst",
-		      json_make("[o, O, b]",
-				inst_rpc(lu, m->inst, NULL, NULL), info, 0),
+		      json_make("[o, O, b]", inst_rpc(lu, m->inst, NULL, NULL),
+				info, 0),
 		      &err) < 0)
 		lu_warn(lu, "Aborting the migration on the target failed: %s",
 			err.text);
 	if (finish_on(lu, m->source, "instance_finalize_migration_src",
-		      json_make("[o, b, b]",
-				inst_rpc(lu, m->inst, NULL, NULL), 0, m->live),
+		      json_make("[o, b, b]", inst_rpc(lu, m->inst, NULL, NULL),
+				0, m->live),
 		      &err) < 0)
 		lu_warn(lu, "Aborting the migration on the source failed: %s",
 			err.text);
@@ -545,15 +537,14 @@ static WAITS int send_memory(struct lu *lu, const json_t *info,
 	auto_free char *address = xstrdup(
 		json_str(config_get(lu->m->config, CONFIG_NODE, m->target),
 			 "secondary_ip", ""));
-	auto_free char *cluster = xstrdup(json_str(
-		config_cluster(lu->m->config), "cluster_name", ""));
+	auto_free char *cluster = xstrdup(
+		json_str(config_cluster(lu->m->config), "cluster_name", ""));
 
 	lu_feedback(lu, "* preparing %s to accept the instance",
 		    lu_node_name(lu, m->target));
 	if (finish_on(lu, m->target, "accept_instance",
-		      json_make("[o, O, s]",
-				inst_rpc(lu, m->inst, NULL, NULL), info,
-				address),
+		      json_make("[o, O, s]", inst_rpc(lu, m->inst, NULL, NULL),
+				info, address),
 		      err) < 0)
 		return -1;
 	lu_feedback(lu, "* migrating instance to %s",
@@ -569,22 +560,21 @@ static WAITS int send_memory(struct lu *lu, const json_t *info,
 
 /* The target has it: the source lets go, the configuration says so first, so
  * that a crash finds the instance where it runs. */
-static WAITS int take_over(struct lu *lu, const json_t *info,
-			   struct error *err)
+static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 {
 	struct move *m = move_of(lu);
 
 	if (finish_on(lu, m->source, "instance_finalize_migration_src",
-		      json_make("[o, b, b]",
-				inst_rpc(lu, m->inst, NULL, NULL), 1, m->live),
+		      json_make("[o, b, b]", inst_rpc(lu, m->inst, NULL, NULL),
+				1, m->live),
 		      err) < 0)
 		return error_wrap(err, "Finalizing the migration on the "
 				       "source failed");
 	if (set_primary(lu, err) < 0)
 		return -1;
 	if (finish_on(lu, m->target, "instance_finalize_migration_dst",
-		      json_make("[o, O, b]",
-				inst_rpc(lu, m->inst, NULL, NULL), info, 1),
+		      json_make("[o, O, b]", inst_rpc(lu, m->inst, NULL, NULL),
+				info, 1),
 		      err) < 0)
 		return error_wrap(err, "Finalizing the migration on the "
 				       "target failed");

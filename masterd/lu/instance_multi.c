@@ -210,8 +210,7 @@ static int multi_check(struct lu *lu, struct error *err)
 /* The job that creates instance i on its nodes. */
 static json_t *job_for(struct lu *lu, size_t i, const json_t *nodes)
 {
-	json_t *op =
-		json_copy(json_array_get(multi_of(lu)->complete, i));
+	json_t *op = json_copy(json_array_get(multi_of(lu)->complete, i));
 
 	json_object_set(op, "pnode", json_array_get(nodes, 0));
 	if (json_array_size(nodes) > 1)

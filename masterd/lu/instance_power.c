@@ -45,8 +45,8 @@ static int check_not_offline(const struct power *p, struct error *err)
 static int check_primary(struct lu *lu, bool ignore_offline, struct error *err)
 {
 	struct power *p = power_of(lu);
-	const json_t *node = config_get(lu->m->config, CONFIG_NODE,
-					inst_primary(p->inst));
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(p->inst));
 
 	p->node_offline = json_bool(node, "offline", false);
 	if (p->node_offline && ignore_offline)
@@ -93,8 +93,8 @@ static int startup_check(struct lu *lu, struct error *err)
 	const struct op_instance_startup *op = lu->op;
 	struct power *p = power_of(lu);
 	auto_json json_t *be = inst_filled_be(lu, p->inst);
-	auto_free char *why = xprintf("starting instance %s",
-				      inst_name(p->inst));
+	auto_free char *why =
+		xprintf("starting instance %s", inst_name(p->inst));
 	bool running;
 
 	if (check_not_offline(p, err) < 0 ||
@@ -138,12 +138,12 @@ static json_t *startup_exec(struct lu *lu, struct error *err)
 	}
 	if (inst_start_disks(lu, p->inst, NULL, err) < 0)
 		return NULL;
-	done = lu_call(lu, inst_primary(p->inst), "instance_start",
-		       json_make("[o, b, o]",
-				 inst_rpc(lu, p->inst, op->hvparams,
-					  op->beparams),
-				 op->startup_paused, reason_of(lu)),
-		       err);
+	done = lu_call(
+		lu, inst_primary(p->inst), "instance_start",
+		json_make("[o, b, o]",
+			  inst_rpc(lu, p->inst, op->hvparams, op->beparams),
+			  op->startup_paused, reason_of(lu)),
+		err);
 	if (done == NULL) {
 		inst_stop_disks(lu, p->inst, NULL, true, &ignored);
 		error_wrap(err, "Could not start instance '%s'",
@@ -311,9 +311,8 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 	if (inst_start_disks(lu, p->inst, NULL, err) < 0)
 		return -1;
 	done = lu_call(lu, inst_primary(p->inst), "instance_start",
-		       json_make("[o, b, o]",
-				 inst_rpc(lu, p->inst, NULL, NULL), 0,
-				 reason_of(lu)),
+		       json_make("[o, b, o]", inst_rpc(lu, p->inst, NULL, NULL),
+				 0, reason_of(lu)),
 		       err);
 	return done == NULL ? error_wrap(err, "Could not start instance for "
 					      "full reboot")

@@ -65,12 +65,10 @@ static WAITS int stop(struct lu *lu, struct error *err)
 	auto_json json_t *done = lu_call(
 		lu, inst_primary(inst), "instance_shutdown",
 		json_make("[o, I, O]", inst_rpc(lu, inst, NULL, NULL),
-			  (json_int_t)op->shutdown_timeout,
-			  lu->common.reason),
+			  (json_int_t)op->shutdown_timeout, lu->common.reason),
 		err);
 
-	return done == NULL ? fail_or_warn(lu, "shut down the system", err)
-			    : 0;
+	return done == NULL ? fail_or_warn(lu, "shut down the system", err) : 0;
 }
 
 static WAITS int remove_disks(struct lu *lu, struct error *err)

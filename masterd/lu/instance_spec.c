@@ -189,8 +189,8 @@ static json_t *disk_read(const json_t *given, size_t i, struct error *err)
 	json_t *disk;
 
 	if (json_get(given, "size") == NULL) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "Disk %zu has no size", i);
+		error_set(err, ERR_PREREQ, ECODE_INVAL, "Disk %zu has no size",
+			  i);
 		return NULL;
 	}
 	if (size <= 0 || size > DISK_SIZE_MAX_MIB) {
@@ -247,9 +247,8 @@ static int read_disks(const json_t *given, struct inst_spec *s,
 static int read_template(struct lu *lu, const struct op_instance_create *op,
 			 struct inst_spec *s, struct error *err)
 {
-	const json_t *enabled =
-		json_get(config_cluster(lu->m->config),
-			 "enabled_disk_templates");
+	const json_t *enabled = json_get(config_cluster(lu->m->config),
+					 "enabled_disk_templates");
 
 	s->template = op->disk_template != NULL
 			      ? op->disk_template
@@ -281,8 +280,8 @@ static int read_hypervisor(struct lu *lu, const struct op_instance_create *op,
 	if (params_update_hv(s->hypervisor, NULL, op->hvparams, &s->hvparams,
 			     err) < 0)
 		return -1;
-	s->filled_hv = params_fill_hv(cluster, s->hypervisor, s->os,
-				      s->hvparams);
+	s->filled_hv =
+		params_fill_hv(cluster, s->hypervisor, s->os, s->hvparams);
 	return 0;
 }
 
@@ -323,9 +322,8 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 				 "No guest OS specified (-o), and the "
 				 "installation is not disabled "
 				 "(--no-install)");
-	s->osparams = op->osparams == NULL
-			      ? json_object()
-			      : json_copy((json_t *)op->osparams);
+	s->osparams = op->osparams == NULL ? json_object()
+					   : json_copy((json_t *)op->osparams);
 	if (read_template(lu, op, s, err) < 0 ||
 	    read_hypervisor(lu, op, s, err) < 0 ||
 	    read_backend(lu, op, s, err) < 0 ||
@@ -393,12 +391,11 @@ json_t *spec_request(struct lu *lu, const struct inst_spec *s)
 		auto_json json_t *params =
 			params_fill_nic(config_cluster(lu->m->config),
 					json_get(nic, "nicparams"));
-		json_t *row = json_make(
-			"{s:s, s:s?, s:s, s:s}", "mac",
-			json_str(nic, "mac", MAC_AUTO), "ip",
-			json_str(nic, "ip", NULL), "mode",
-			json_str(params, "mode", ""), "link",
-			json_str(params, "link", ""));
+		json_t *row = json_make("{s:s, s:s?, s:s, s:s}", "mac",
+					json_str(nic, "mac", MAC_AUTO), "ip",
+					json_str(nic, "ip", NULL), "mode",
+					json_str(params, "mode", ""), "link",
+					json_str(params, "link", ""));
 
 		if (strcmp(json_str(params, "mode", ""), "bridged") == 0)
 			json_set_str(row, "bridge",

@@ -8,8 +8,16 @@
 
 /* Places in a node's row [name, path, valid, reason, variants, parameters, api
  * versions, trusted]. */
-enum { ROW_NAME, ROW_PATH, ROW_VALID, ROW_WHY, ROW_VARIANTS, ROW_PARAMETERS,
-       ROW_API, ROW_TRUSTED };
+enum {
+	ROW_NAME,
+	ROW_PATH,
+	ROW_VALID,
+	ROW_WHY,
+	ROW_VARIANTS,
+	ROW_PARAMETERS,
+	ROW_API,
+	ROW_TRUSTED
+};
 
 /* What is known of one OS. */
 struct os_facts {
@@ -83,8 +91,7 @@ static void judge(struct os_facts *f, const struct strv *nodes)
 {
 	f->valid = f->trusted = true;
 	for (size_t i = 0; i < nodes->n; i++) {
-		json_t *rows =
-			json_object_get(f->node_status, nodes->items[i]);
+		json_t *rows = json_object_get(f->node_status, nodes->items[i]);
 		const json_t *row = json_array_get(rows, 0);
 		bool first = !f->seen;
 
@@ -179,8 +186,8 @@ static int os_diagnose_check(struct lu *lu, struct error *err)
 	struct os_facts none = {.node_status = NULL};
 
 	for (size_t i = 0; i < json_array_size(op->output_fields); i++) {
-		const char *which = json_string_value(
-			json_array_get(op->output_fields, i));
+		const char *which =
+			json_string_value(json_array_get(op->output_fields, i));
 		auto_json json_t *value = NULL;
 
 		if (strcmp(which, "node_status") == 0)
@@ -203,8 +210,8 @@ static WAITS void gather(struct lu *lu, struct table *all, struct strv *names,
 	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
 	results = node_results_new(uuids.n);
 	for (size_t i = 0; i < uuids.n; i++) {
-		const json_t *node = config_get(lu->m->config, CONFIG_NODE,
-						uuids.items[i]);
+		const json_t *node =
+			config_get(lu->m->config, CONFIG_NODE, uuids.items[i]);
 
 		if (!json_bool(node, "offline", false) &&
 		    json_bool(node, "vm_capable", true))

@@ -161,8 +161,8 @@ static json_t *tags_set_exec(struct lu *lu, struct error *err)
 		return NULL;
 	json_to_strv(json_get(object, "tags"), &tags);
 	for (size_t i = 0; i < json_array_size(op->tags); i++)
-		strv_add_unique(&tags, json_string_value(
-					       json_array_get(op->tags, i)));
+		strv_add_unique(&tags,
+				json_string_value(json_array_get(op->tags, i)));
 	if (tags.n > TAGS_PER_OBJECT_MAX) {
 		error_set(err, ERR_TAG, NULL,
 			  "At most %d tags fit on one object, this would be "
@@ -268,8 +268,8 @@ static void search_kind(struct lu *lu, const regex_t *pattern,
 	for (size_t i = 0; i < uuids.n; i++) {
 		const json_t *object =
 			config_get(lu->m->config, kind, uuids.items[i]);
-		auto_free char *path = xprintf("/%s/%s", folder,
-					       json_str(object, "name", ""));
+		auto_free char *path =
+			xprintf("/%s/%s", folder, json_str(object, "name", ""));
 
 		search_one(pattern, path, object, found);
 	}

@@ -94,8 +94,8 @@ static json_t *test_delay_exec(struct lu *lu, struct error *err)
 
 	for (int64_t i = 0; i < rounds; i++) {
 		if (op->repeat > 0)
-			lu_info(lu, "Test delay iteration %jd/%jd",
-				(intmax_t)i, (intmax_t)rounds - 1);
+			lu_info(lu, "Test delay iteration %jd/%jd", (intmax_t)i,
+				(intmax_t)rounds - 1);
 		if (op->on_master)
 			delay_here(lu, op->duration);
 		if (t->nodes.n > 0 && delay_there(lu, err) < 0)

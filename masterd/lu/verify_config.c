@@ -64,14 +64,14 @@ static void check_macs(struct verify *v)
 	const char *uuid;
 	json_t *inst;
 
-	json_object_foreach ((json_t *)config_all(v->lu->m->config,
-						  CONFIG_INSTANCE),
-			     uuid, inst) {
+	json_object_foreach (
+		(json_t *)config_all(v->lu->m->config, CONFIG_INSTANCE), uuid,
+		inst) {
 		const json_t *nics = json_get(inst, "nics");
 
 		for (size_t i = 0; i < json_array_size(nics); i++) {
-			const char *mac = json_str(json_array_get(nics, i),
-						   "mac", "");
+			const char *mac =
+				json_str(json_array_get(nics, i), "mac", "");
 			void *other = table_put(&seen, mac, inst);
 
 			if (other != NULL)
@@ -95,8 +95,7 @@ static void check_objects(struct verify *v)
 	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
 			     object)
 		check_instance(v, object);
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid,
-			     object)
+	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, object)
 		check_roles(v, object);
 	check_macs(v);
 	config_candidate_stats(c, &now, &max, &should);
@@ -130,10 +129,10 @@ static void check_hvparams(struct verify *v)
 		json_t *checked = NULL;
 		struct error err;
 
-		if (params_update_hv(hv, NULL,
-				     json_get(json_get(cluster, "hvparams"),
-					      hv),
-				     &checked, &err) < 0)
+		if (params_update_hv(
+			    hv, NULL,
+			    json_get(json_get(cluster, "hvparams"), hv),
+			    &checked, &err) < 0)
 			verify_error(v, "ECLUSTERCFG", "cluster", NULL,
 				     "hypervisor %s parameters: %s", hv,
 				     err.text);
@@ -147,9 +146,8 @@ static void check_groups(struct verify *v)
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)config_all(v->lu->m->config,
-						  CONFIG_NODE),
-			     uuid, node)
+	json_object_foreach (
+		(json_t *)config_all(v->lu->m->config, CONFIG_NODE), uuid, node)
 		if (config_get(v->lu->m->config, CONFIG_GROUP,
 			       json_str(node, "group", "")) == NULL)
 			verify_error(v, "ECLUSTERDANGLINGNODES", "node",

@@ -9,10 +9,13 @@
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "lib/model/paths.h"
+#include "lib/model/ssconf.h"
 #include "masterd/lu/cluster_verify.h"
 
 /* More than this apart and certificates and logs stop making sense. */
 #define TIME_SKEW_MAX_S 150
+
+#define CONFIG_DATA_PATH "/var/lib/ganeti/config.data"
 
 struct verify_group {
 	struct lu lu;
@@ -59,8 +62,8 @@ static int verify_group_expand(struct lu *lu, struct error *err)
 static json_t *file_list(struct lu *lu)
 {
 	static const char *const shared[] = {
-		"server.pem",	      "rapi.pem",    "hmac.key",
-		"cluster-domain-secret", "known_hosts",
+		"server.pem",  "rapi.pem", "hmac.key", "cluster-domain-secret",
+		"known_hosts",
 	};
 	auto_json json_t *document = config_document(lu->m->config);
 	auto_json json_t *ssconf = NULL;
@@ -113,8 +116,7 @@ static WAITS struct node_result *gather(struct lu *lu, size_t *ret_n)
 						g->nodes.items[i]);
 
 		if (node != NULL)
-			results[(*ret_n)++].node =
-				json_incref((json_t *)node);
+			results[(*ret_n)++].node = json_incref((json_t *)node);
 	}
 	lu_feedback(lu, "* Gathering data (%zu nodes)", *ret_n);
 	lu_feedback(lu, "* Gathering information about nodes (%zu nodes)",
@@ -177,9 +179,9 @@ static void compare_files(struct verify *v, const json_t *node,
 static void verify_files(struct verify *v, const struct node_result *results,
 			 size_t n)
 {
-	const struct node_result *master = find(
-		results, n,
-		json_str(config_master(v->lu->m->config), "uuid", ""));
+	const struct node_result *master =
+		find(results, n,
+		     json_str(config_master(v->lu->m->config), "uuid", ""));
 	const json_t *reference = NULL;
 
 	lu_feedback(v->lu, "* Verifying configuration file consistency");
@@ -200,8 +202,7 @@ static void verify_version(struct verify *v, const char *name,
 			   const json_t *payload)
 {
 	const json_t *version = json_get(payload, "version");
-	json_int_t protocol =
-		json_integer_value(json_array_get(version, 0));
+	json_int_t protocol = json_integer_value(json_array_get(version, 0));
 
 	if (protocol != PROTOCOL_VERSION)
 		verify_error(v, "ENODEVERSION", "node", name,
@@ -236,9 +237,8 @@ static void verify_client_cert(struct verify *v, const json_t *node,
 			       const json_t *payload)
 {
 	const json_t *cluster = config_cluster(v->lu->m->config);
-	const char *expected =
-		json_str(json_get(cluster, "candidate_certs"),
-			 json_str(node, "uuid", ""), NULL);
+	const char *expected = json_str(json_get(cluster, "candidate_certs"),
+					json_str(node, "uuid", ""), NULL);
 	const json_t *answer = json_get(payload, "client-cert");
 	const char *digest = json_string_value(json_array_get(answer, 1));
 
@@ -435,8 +435,8 @@ static void verify_group_env(struct lu *lu, json_t *ret_env)
 		const json_t *node = config_get(lu->m->config, CONFIG_NODE,
 						g->nodes.items[i]);
 		auto_strv struct strv of_node = {0};
-		auto_free char *key = xprintf("NODE_TAGS_%s",
-					      json_str(node, "name", ""));
+		auto_free char *key =
+			xprintf("NODE_TAGS_%s", json_str(node, "name", ""));
 		auto_free char *value = NULL;
 
 		json_to_strv(json_get(node, "tags"), &of_node);
