@@ -8,6 +8,8 @@
 
 #include "lib/base/disk.h"
 #include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
 #include "masterd/noderpc.h"
 
 struct master {
@@ -19,6 +21,7 @@ struct master {
 	struct noderpc *rpc;
 	struct reserve *reserve;
 	struct iallocator_runner *iallocator;
+	struct distribute *distribute;
 
 	void (*quit)(struct master *m, int status); /* end the daemon */
 	void *arg;
@@ -35,5 +38,9 @@ void master_start(struct master *m);
 /* Let running jobs end, write everything. */
 WAITS void master_stop(struct master *m);
 void master_free(struct master *m);
+
+/* The queue's replicate hook, arg is the master. */
+WAITS void master_replicate(void *master, const char *const *names,
+			    const char *const *contents, size_t n);
 
 #endif

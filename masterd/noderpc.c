@@ -177,6 +177,13 @@ WAITS void noderpc_call_many(struct noderpc *r, struct node_result *results,
 	call_all(r, results, n, procedure, args, noderpc_timeout_ms(procedure));
 }
 
+WAITS void noderpc_call_many_for(struct noderpc *r, struct node_result *results,
+				 size_t n, const char *procedure,
+				 json_t *args STEALS, unsigned timeout_ms)
+{
+	call_all(r, results, n, procedure, args, timeout_ms);
+}
+
 WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
 			       const char *procedure, json_t *args STEALS,
 			       unsigned timeout_ms, struct error *err)

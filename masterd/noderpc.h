@@ -59,9 +59,9 @@ WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
 			       unsigned timeout_ms, struct error *err);
 
 struct node_result {
-	json_t *node;	 /* set by the caller, a reference of its own */
-	json_t *args;	 /* NULL: the common ones */
-	json_t *payload; /* NULL: failed, see err */
+	json_t *node;	   /* set by the caller, a reference of its own */
+	json_t *args;	   /* NULL: the common ones */
+	json_t *payload;   /* NULL: failed, see err */
 	struct error *err; /* allocated only when failed */
 	bool offline;
 
@@ -73,6 +73,11 @@ struct node_result {
 WAITS void noderpc_call_many(struct noderpc *r, struct node_result *results,
 			     size_t n, const char *procedure,
 			     json_t *args STEALS);
+
+/* The same with another time limit. */
+WAITS void noderpc_call_many_for(struct noderpc *r, struct node_result *results,
+				 size_t n, const char *procedure,
+				 json_t *args STEALS, unsigned timeout_ms);
 
 /* For callers of call_many: allocate for these nodes, free with everything. */
 struct node_result *node_results_new(size_t n);

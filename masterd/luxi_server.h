@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The LUXI sockets: JSON messages ended by ETX, any number on a connection,
+ * answered one after the other.
+ *
+ * Limits: messages of LUXI_MESSAGE_MAX bytes, LUXI_INPUT_MAX bytes of messages
+ * of all connections together, LUXI_CONNECTIONS_MAX connections.  A connection
+ * is read on only when its last answer has gone out, so a client that does not
+ * read costs one answer, and LUXI_WRITE_S seconds later nothing any more.
+ * What is no message at all is answered and the connection closed.
+ *
+ * What a call means is given from above, so that this module knows framing
+ * only. */
+#ifndef MASTERD_LUXI_SERVER_H
+#define MASTERD_LUXI_SERVER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/list.h"
+#include "lib/base/mem.h"
+
+#define LUXI_ETX '\x03'
+#define LUXI_MESSAGE_MAX (64u * 1024 * 1024)
+#define LUXI_INPUT_MAX (256u * 1024 * 1024)
+#define LUXI_CONNECTIONS_MAX 16384
+#define LUXI_WRITE_S 180
+#define LUXI_SOCKET_MODE 0660
+
+struct luxi_server;
+struct luxi_conn;
+
+/* One call on its way, from `handle` to luxi_answer(). */
+struct luxi_request {
+	json_t *message; /* as received, parsed */
+
+	/* May be set by the handler: called when the client has closed its
+	 * side, so that nobody waits for long for nobody. */
+	void (*hurry)(struct luxi_request *r);
+	void *arg; /* the handler's own */
+
+	/* Private. */
+	struct luxi_server *server;
+	struct luxi_conn *conn; /* NULL: gone */
+	char *text;		/* not yet parsed */
+	size_t len;
+};
+
+struct luxi_server_config {
+	const char *const *sockets; /* paths, ended by NULL */
+
+	/* Called on the loop or in a task (for big messages) with each
+	 * message; luxi_answer() has to follow, now or later. */
+	void (*handle)(void *arg, struct luxi_request *r);
+	void *arg;
+};
+
+/* Listen on the sockets; a socket file that is in the way is replaced, the
+ * caller has made sure that its owner is gone. */
+struct luxi_server *luxi_server_create(const struct luxi_server_config *config,
+				       struct error *err);
+
+/* Answer with a result, or (result NULL) with *err as ["Class", [args]]; r is
+ * freed. */
+void luxi_answer(struct luxi_request *r, json_t *result STEALS,
+		 const struct error *err);
+
+/* Answer that the message cannot be understood, and close the connection. */
+void luxi_reject(struct luxi_request *r, const char *reason);
+
+/* Stop listening and reading; connections close when their calls are answered.
+ * done() is called from the loop when all is closed and s freed. */
+void luxi_server_stop(struct luxi_server *s, void (*done)(void *arg),
+		      void *arg);
+
+size_t luxi_server_connections(const struct luxi_server *s);
+
+#endif

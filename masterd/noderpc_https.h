@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Node calls over HTTPS: POST https://<primary ip>:1811/<procedure>, the
+ * client certificate shows that we are a master candidate, the node has to show
+ * the cluster's certificate. */
+#ifndef MASTERD_NODERPC_HTTPS_H
+#define MASTERD_NODERPC_HTTPS_H
+
+#include "lib/base/error.h"
+#include "lib/model/paths.h"
+#include "masterd/noderpc.h"
+
+struct noderpc_https;
+
+/* Reads the certificates. */
+struct noderpc_https *noderpc_https_create(const struct paths *paths,
+					   struct error *err);
+void noderpc_https_destroy(struct noderpc_https *h);
+
+struct noderpc_transport noderpc_https_transport(struct noderpc_https *h);
+
+#endif

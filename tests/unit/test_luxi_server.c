@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/luxi_server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "tests/lib/root.h"
+
+static struct test_root root;
+static struct luxi_server *server;
+static struct luxi_request *held; /* a call that is not answered yet */
+static bool stopped, hurried;
+static char *big; /* text of a big answer */
+
+static void on_hurry(struct luxi_request *r)
+{
+	hurried = true;
+	held = NULL;
+	luxi_answer(r, json_string("hurried"), NULL);
+}
+
+/* {"method": "echo", "args": x} answers x. */
+static void handle(void *arg, struct luxi_request *r)
+{
+	const char *method = json_str(r->message, "method", "");
+	struct error err;
+
+	(void)arg;
+	if (str_eq(method, "hold")) {
+		held = r;
+		r->hurry = on_hurry;
+	} else if (str_eq(method, "fail")) {
+		error_set(&err, ERR_PREREQ, ECODE_STATE, "no \"way\"");
+		luxi_answer(r, NULL, &err);
+	} else if (str_eq(method, "big")) {
+		luxi_answer(r, json_string(big), NULL);
+	} else if (str_eq(method, "echo")) {
+		luxi_answer(r, json_incref(json_object_get(r->message, "args")),
+			    NULL);
+	} else {
+		luxi_reject(r, "what?");
+	}
+}
+
+static void setup(void)
+{
+	struct error err;
+
+	signal(SIGPIPE, SIG_IGN); /* as daemons do */
+	mem_init();
+	test_root_create(&root);
+	test_loop_start();
+	server = luxi_server_create(
+		&(struct luxi_server_config){
+			.sockets =
+				(const char *[]){
+					path(root.paths, PATH_QUERY_SOCKET),
+					path(root.paths, PATH_MASTER_SOCKET),
+					NULL},
+			.handle = handle,
+		},
+		&err);
+	cr_assert_not_null(server, "%s", err.text);
+}
+
+static void on_stopped(void *arg)
+{
+	(void)arg;
+	stopped = true;
+}
+
+static void teardown(void)
+{
+	if (server != NULL)
+		luxi_server_stop(server, on_stopped, NULL);
+	while (!stopped)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	test_run_tasks();
+	test_loop_stop();
+	test_root_destroy(&root);
+	free(big);
+}
+
+TestSuite(luxi_server, .init = setup, .fini = teardown);
+
+static int connect_to(enum path_id id)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	strcpy(address.sun_path, path(root.paths, id));
+	cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)),
+		     0, "%s", strerror(errno));
+	return fd;
+}
+
+static void turn(void)
+{
+	uv_run(uv_default_loop(), UV_RUN_NOWAIT);
+}
+
+/* Send all; false when the server has closed. */
+static bool say_bytes(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = send(fd, data, len, MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EAGAIN)
+			return false;
+		if (n > 0) {
+			data += n;
+			len -= (size_t)n;
+		}
+		turn();
+	}
+	return true;
+}
+
+static void say(int fd, const char *text)
+{
+	cr_assert(say_bytes(fd, text, strlen(text)));
+	cr_assert(say_bytes(fd, "\x03", 1));
+}
+
+/* The next answer without its ETX; "closed" when the server closed. */
+static char *hear(int fd)
+{
+	struct buf b = {0};
+	char c;
+
+	for (;;) {
+		ssize_t n = recv(fd, &c, 1, 0);
+
+		if (n == 0 || (n < 0 && errno != EAGAIN)) {
+			buf_adds(&b, "closed");
+			return buf_steal(&b);
+		}
+		if (n < 0)
+			turn();
+		else if (c == LUXI_ETX)
+			return buf_steal(&b);
+		else
+			buf_addc(&b, c);
+	}
+}
+
+#define assert_hear(fd, text)                                                  \
+	do {                                                                   \
+		auto_free char *heard_ = hear(fd);                             \
+		cr_assert_str_eq(heard_, text);                                \
+	} while (0)
+
+#define REJECTED "{\"success\":false,\"result\":\"Failed to parse request: "
+
+static void assert_rejected(const char *bytes, size_t len)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+	auto_free char *heard = NULL;
+
+	cr_assert(say_bytes(fd, bytes, len));
+	say(fd, "");
+	heard = hear(fd);
+	cr_assert(str_starts(heard, REJECTED), "%s", heard);
+	assert_hear(fd, "closed");
+	close(fd);
+}
+
+Test(luxi_server, both_sockets_answer)
+{
+	int a = connect_to(PATH_QUERY_SOCKET);
+	int b = connect_to(PATH_MASTER_SOCKET);
+	struct stat st;
+
+	say(a, "{\"method\":\"echo\",\"args\":[1]}");
+	say(b, "{\"method\":\"echo\",\"args\":[2]}");
+	assert_hear(a, "{\"success\":true,\"result\":[1]}");
+	assert_hear(b, "{\"success\":true,\"result\":[2]}");
+	cr_assert_eq(stat(path(root.paths, PATH_QUERY_SOCKET), &st), 0);
+	cr_assert_eq(st.st_mode & 0777, 0660);
+	close(a);
+	close(b);
+}
+
+Test(luxi_server, many_requests_on_one_connection)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+
+	cr_assert(say_bytes(fd, "{\"method\":\"echo\",", 17));
+	say(fd, "\"args\":1}\x03{\"method\":\"echo\",\"args\":2}");
+	assert_hear(fd, "{\"success\":true,\"result\":1}");
+	assert_hear(fd, "{\"success\":true,\"result\":2}");
+	say(fd, "{\"method\":\"echo\",\"args\":3}");
+	assert_hear(fd, "{\"success\":true,\"result\":3}");
+	close(fd);
+}
+
+Test(luxi_server, errors_have_class_and_arguments)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+
+	say(fd, "{\"method\":\"fail\"}");
+	assert_hear(fd, "{\"success\":false,\"result\":[\"OpPrereqError\","
+			"[\"no \\\"way\\\"\",\"wrong_state\"]]}");
+	say(fd, "{\"method\":\"echo\",\"args\":3}");
+	assert_hear(fd, "{\"success\":true,\"result\":3}");
+	close(fd);
+}
+
+Test(luxi_server, garbage_is_answered_and_closed)
+{
+	auto_free char *deep = xalloc(200001);
+
+	memset(deep, '[', 100000);
+	memset(deep + 100000, ']', 100000);
+	assert_rejected("", 0);
+	assert_rejected("hello", 5);
+	assert_rejected("{\"method\":", 10);
+	assert_rejected("\0\xff\xfe", 3);
+	assert_rejected("{\"a\":1,\"a\":2}", 13);
+	assert_rejected("[1,2]", 5);
+	assert_rejected(deep, 200000);
+}
+
+Test(luxi_server, a_big_message_is_parsed_beside_the_loop)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+	size_t len = 3 * 1024 * 1024;
+	auto_free char *text = xalloc(len + 1);
+	auto_free char *heard = NULL;
+
+	memset(text, 'x', len);
+	cr_assert(say_bytes(fd, "{\"method\":\"echo\",\"args\":\"", 25));
+	cr_assert(say_bytes(fd, text, len));
+	say(fd, "\"}");
+	heard = hear(fd);
+	cr_assert_eq(strlen(heard), len + 28);
+	close(fd);
+}
+
+Test(luxi_server, too_long_a_message_is_refused)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+	auto_free char *chunk = xalloc(1024 * 1024);
+	auto_free char *heard = NULL;
+	int sent = 0;
+
+	memset(chunk, ' ', 1024 * 1024);
+	for (; sent < 66; sent++) {
+		size_t left = 1024 * 1024;
+
+		while (left > 0) {
+			ssize_t n = send(fd, chunk, left, MSG_NOSIGNAL);
+
+			if (n > 0)
+				left -= (size_t)n;
+			else if (errno != EAGAIN)
+				break;
+			turn();
+			if (recv(fd, chunk, 1, MSG_PEEK) == 1)
+				break;
+		}
+		if (left > 0)
+			break;
+	}
+	cr_assert_lt(sent, 66);
+	heard = hear(fd);
+	cr_assert_not_null(strstr(heard, "longer than 64 MiB"), "%s", heard);
+	close(fd);
+}
+
+Test(luxi_server, a_client_that_does_not_read_blocks_nobody)
+{
+	int slow = connect_to(PATH_QUERY_SOCKET);
+	int quick = connect_to(PATH_QUERY_SOCKET);
+
+	big = xalloc(4 * 1024 * 1024 + 1);
+	memset(big, 'b', 4 * 1024 * 1024);
+	for (int i = 0; i < 20; i++)
+		say(slow, "{\"method\":\"big\"}");
+	say(quick, "{\"method\":\"echo\",\"args\":3}");
+	assert_hear(quick, "{\"success\":true,\"result\":3}");
+	close(slow);
+	close(quick);
+}
+
+Test(luxi_server, calls_answer_in_any_order)
+{
+	int a = connect_to(PATH_QUERY_SOCKET);
+	int b = connect_to(PATH_QUERY_SOCKET);
+
+	say(a, "{\"method\":\"hold\"}");
+	say(b, "{\"method\":\"echo\",\"args\":3}");
+	assert_hear(b, "{\"success\":true,\"result\":3}");
+	cr_assert_not_null(held);
+	held->hurry = NULL;
+	luxi_answer(steal(&held), json_string("late"), NULL);
+	assert_hear(a, "{\"success\":true,\"result\":\"late\"}");
+	close(a);
+	close(b);
+}
+
+Test(luxi_server, a_call_learns_that_its_client_closed)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+
+	say(fd, "{\"method\":\"hold\"}");
+	while (held == NULL)
+		turn();
+	shutdown(fd, SHUT_WR);
+	assert_hear(fd, "{\"success\":true,\"result\":\"hurried\"}");
+	assert_hear(fd, "closed");
+	cr_assert(hurried);
+	close(fd);
+}
+
+Test(luxi_server, a_client_may_vanish_in_a_call)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+
+	say(fd, "{\"method\":\"hold\"}");
+	while (held == NULL)
+		turn();
+	held->hurry = NULL;
+	close(fd);
+	for (int i = 0; i < 10; i++)
+		turn();
+	luxi_answer(steal(&held), json_string("to nobody"), NULL);
+	while (luxi_server_connections(server) > 0)
+		turn();
+}
+
+Test(luxi_server, the_end_hurries_those_who_wait)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+
+	say(fd, "{\"method\":\"hold\"}");
+	while (held == NULL)
+		turn();
+	luxi_server_stop(server, on_stopped, NULL);
+	assert_hear(fd, "{\"success\":true,\"result\":\"hurried\"}");
+	assert_hear(fd, "closed");
+	close(fd);
+	while (!stopped)
+		turn();
+	server = NULL;
+}
+
+Test(luxi_server, a_long_path_is_refused)
+{
+	auto_free char *name = xalloc(200);
+	struct error err;
+
+	memset(name, 'p', 150);
+	name[0] = '/';
+	cr_assert_null(luxi_server_create(
+		&(struct luxi_server_config){
+			.sockets = (const char *[]){name, NULL},
+			.handle = handle,
+		},
+		&err));
+	cr_assert_not_null(strstr(err.text, "107"));
+}
