@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Puts the parts of a master together; the same for the daemon and the
+ * simulation. */
+#include "masterd/master.h"
+
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "lib/model/paths.h"
+#include "masterd/config.h"
+#include "masterd/distribute.h"
+#include "masterd/lu.h"
+#include "masterd/reserve.h"
+#include "queue/locks.h"
+#include "queue/queue.h"
+
+#define MAX_RUNNING_JOBS 20
+
+/* As many problems of the configuration are named in the log at start. */
+#define PROBLEMS_MAX 20
+
+static void on_fatal(void *arg, const struct error *err)
+{
+	struct master *m = arg;
+
+	log_error("%s; nothing can be promised any more, ending", err->text);
+	if (m->quit != NULL)
+		m->quit(m, 1);
+}
+
+static struct queue *open_queue(struct master *m, struct error *err)
+{
+	const json_t *cluster = config_cluster(m->config);
+	struct queue_config config = {
+		.disk = m->disk,
+		.dir = path(m->paths, PATH_QUEUE_DIR),
+		.hooks = {.arg = m,
+			  .check_op = exec_check_op,
+			  .run_op = exec_run_op,
+			  .replicate = master_replicate,
+			  .fatal = on_fatal},
+		.max_running = (unsigned)json_int(cluster, "max_running_jobs",
+						  MAX_RUNNING_JOBS),
+	};
+
+	return queue_open(&config, err);
+}
+
+static void name_problems(const struct config *c)
+{
+	auto_strv struct strv problems = {0};
+
+	config_verify(c, &problems);
+	for (size_t i = 0; i < problems.n && i < PROBLEMS_MAX; i++)
+		log_warning("configuration: %s", problems.items[i]);
+	if (problems.n > PROBLEMS_MAX)
+		log_warning("configuration: and %zu more problems",
+			    problems.n - PROBLEMS_MAX);
+}
+
+struct master *master_create(struct disk *disk, struct paths *paths STEALS,
+			     const struct noderpc_transport *transport,
+			     struct error *err)
+{
+	struct master *m = xalloc(sizeof(*m));
+
+	m->disk = disk;
+	m->paths = paths;
+	m->config = config_load(disk, paths, err);
+	if (m->config == NULL) {
+		master_free(m);
+		return NULL;
+	}
+	m->locks = locks_create();
+	m->rpc = noderpc_create(transport);
+	m->reserve = reserve_create(m->config);
+	m->distribute = distribute_create(m);
+	config_set_distribute(m->config, distribute_config, m->distribute);
+	config_set_fatal(m->config, on_fatal, m);
+	m->queue = open_queue(m, err);
+	if (m->queue != NULL)
+		return m;
+	master_free(m);
+	return NULL;
+}
+
+WAITS void master_replicate(void *master, const char *const *names,
+			    const char *const *contents, size_t n)
+{
+	struct master *m = master;
+
+	distribute_queue(m->distribute, names, contents, n);
+}
+
+/* Whoever was not there when something changed gets it now. */
+static void redistribute(void *arg)
+{
+	struct master *m = arg;
+	struct error err;
+
+	if (config_redistribute(m->config, &err) < 0)
+		log_error("%s", err.text);
+}
+
+void master_start(struct master *m)
+{
+	name_problems(m->config);
+	task_spawn("start", redistribute, m);
+	queue_start(m->queue);
+}
+
+WAITS void master_stop(struct master *m)
+{
+	struct error err;
+
+	m->stopping = true;
+	queue_stop(m->queue);
+	if (config_commit(m->config, &err) < 0)
+		log_error("%s", err.text);
+	distribute_stop(m->distribute);
+}
+
+void master_free(struct master *m)
+{
+	if (m == NULL)
+		return;
+	if (m->queue != NULL)
+		queue_close(m->queue);
+	distribute_free(m->distribute);
+	reserve_destroy(m->reserve);
+	noderpc_destroy(m->rpc);
+	if (m->locks != NULL)
+		locks_destroy(m->locks);
+	config_free(m->config);
+	paths_destroy(m->paths);
+	free(m);
+}
