@@ -530,25 +530,31 @@ Test(https, dead_nodes_hold_nobody_up)
 	struct call good = {.path = "/echo", .body = ""};
 	struct sockaddr_in address = {.sin_family = AF_INET};
 	socklen_t len = sizeof(address);
+	struct https_client *own;
+	struct error err;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	cr_assert_eq(bind(fd, (void *)&address, len), 0);
 	cr_assert_eq(listen(fd, DEAD), 0);
 	getsockname(fd, (void *)&address, &len);
+	own = https_client_create(node, ca, &err);
 	for (int i = 0; i < DEAD; i++) {
+		dead[i].client = own;
 		dead[i].path = "/echo";
 		dead[i].body = "";
 		dead[i].port = ntohs(address.sin_port);
-		dead[i].timeout_ms = 3000;
+		dead[i].timeout_ms = 50000;
 		task_spawn("dead", call_task, &dead[i]);
 	}
+	good.client = own;
 	task_spawn("good", call_task, &good);
 	while (good.status == 0)
 		uv_run(uv_default_loop(), UV_RUN_ONCE);
 	for (int i = 0; i < DEAD; i++)
 		cr_assert_eq(dead[i].rc, 0); /* not ended */
 	free(good.reply);
+	https_client_destroy(own);
 	run_all();
 	for (int i = 0; i < DEAD; i++)
 		cr_assert_eq(dead[i].rc, -1);
