@@ -93,6 +93,7 @@ struct call {
 	X(upload_file_single)                                                  \
 	X(write_ssconf_files)                                                  \
 	X(jobqueue_update)                                                     \
+	X(jobqueue_update_many)                                                \
 	X(jobqueue_rename)                                                     \
 	X(jobqueue_purge)                                                      \
 	X(jobqueue_set_drain_flag)                                             \

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/disk.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "lib/model/ssconf.h"
@@ -24,6 +25,9 @@
 #define QUEUE_FOLDER_MODE 0750
 #define WATCHER_PAUSE_MAX 64
 #define HOSTS_MAX (1024 * 1024)
+
+/* Up to so many files of jobqueue_update_many are synced each. */
+#define QUEUE_SYNC_EACH 4
 
 /* Virtual paths that upload_file may write. */
 static const char *const uploads[] = {
@@ -248,6 +252,87 @@ json_t *call_jobqueue_update(struct call *c, struct error *err)
 	    write_file(file, data, len, QUEUE_FILE_MODE, err) < 0)
 		return NULL;
 	return json_null();
+}
+
+/* One entry of jobqueue_update_many; data NULL: remove. */
+struct queue_write {
+	char *file, *data;
+	size_t len;
+};
+
+static void queue_writes_free(struct queue_write *writes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(writes[i].file);
+		free(writes[i].data);
+	}
+	free(writes);
+}
+
+static int read_queue_write(struct call *c, const json_t *entry,
+			    struct queue_write *ret, struct error *err)
+{
+	const char *name = json_string_value(json_array_get(entry, 0));
+	const json_t *content = json_array_get(entry, 1);
+
+	if (name == NULL || content == NULL)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Call %s takes a list of [file, content]",
+				 c->procedure);
+	ret->file = queue_file(c, name, err);
+	if (ret->file == NULL)
+		return -1;
+	if (json_is_null(content))
+		return 0;
+	ret->data = content_read(content, &ret->len, err);
+	if (ret->data == NULL)
+		return -1;
+	return make_folder_of(ret->file, QUEUE_FOLDER_MODE, err);
+}
+
+/* A few files are synced one by one, many together. */
+static int do_queue_writes(const char *folder, const struct queue_write *writes,
+			   size_t n, struct error *err)
+{
+	struct disk *d = disk_real();
+	bool each = n <= QUEUE_SYNC_EACH;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct queue_write *w = &writes[i];
+		int rc = w->data == NULL ? d->remove(d, w->file, err)
+			 : each ? d->write_atomic(d, w->file, w->data, w->len,
+						  QUEUE_FILE_MODE, err)
+				: d->write_lazy(d, w->file, w->data, w->len,
+						QUEUE_FILE_MODE, err);
+
+		if (rc < 0)
+			return -1;
+	}
+	return each ? 0 : d->sync_all(d, folder, err);
+}
+
+/* Not of Ganeti: [[file, content or null], ...] in one call. */
+json_t *call_jobqueue_update_many(struct call *c, struct error *err)
+{
+	const json_t *list = call_list(c, 0, err);
+	const char *folder = path(c->paths, PATH_QUEUE_DIR);
+	size_t n = json_array_size(list);
+	struct queue_write *writes;
+	int rc = 0;
+
+	if (list == NULL)
+		return NULL;
+	writes = xcalloc(n + 1, sizeof(*writes));
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = read_queue_write(c, json_array_get(list, i), &writes[i],
+				      err);
+	if (rc == 0) {
+		task_leave(); /* the writes are ours alone */
+		rc = do_queue_writes(folder, writes, n, err);
+		task_enter();
+	}
+	queue_writes_free(writes, n);
+	return rc < 0 ? NULL : json_null();
 }
 
 static int rename_queue_file(struct call *c, const json_t *pair,
