@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gantry-noded: options, start and end.  What it serves is in calls.h. */
 #include <getopt.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "gantry-config.h"
 #include "lib/base/fs.h"
@@ -164,9 +162,6 @@ int main(int argc, char **argv)
 	int status;
 
 	mem_init();
-	/* One task runs at a time: more arenas would only cost memory. */
-	mallopt(M_ARENA_MAX, 1);
-	umask(022);
 	paths = paths_from_env(&err);
 	if (paths == NULL) {
 		fprintf(stderr, "%s\n", err.text);
