@@ -134,50 +134,40 @@ struct query_cell query_text(const char *text); /* NULL: QUERY_UNAVAIL */
  * same, [] where it is missing. */
 query_get_fn query_get_member, query_get_dict, query_get_list;
 
+/* clang-format off */
 /* The fields all objects of the configuration have. */
-#define QUERY_COMMON_FIELDS(what)                                              \
-	{"uuid", "UUID", KIND_TEXT, "UUID of the " what, query_get_member,     \
-	 "uuid"},                                                              \
-		{"serial_no",	"SerialNo",                                    \
-		 KIND_NUMBER,	"Number of changes of the " what,              \
-		 query_get_member, "serial_no"},                               \
-		{"ctime",	"CTime",                                       \
-		 KIND_TIMESTAMP, "When the " what " was created",              \
-		 query_get_member, "ctime"},                                   \
-		{"mtime",	"MTime",                                       \
-		 KIND_TIMESTAMP, "When the " what " was last changed",         \
-		 query_get_member, "mtime"},                                   \
-	{                                                                      \
-		"tags", "Tags", KIND_OTHER, "Tags of the " what,               \
-			query_get_list, "tags"                                 \
-	}
+#define QUERY_COMMON_FIELDS(what) \
+	{"uuid", "UUID", KIND_TEXT, "UUID of the " what, \
+	 query_get_member, "uuid"}, \
+	{"serial_no", "SerialNo", KIND_NUMBER, \
+	 "Number of changes of the " what, query_get_member, "serial_no"}, \
+	{"ctime", "CTime", KIND_TIMESTAMP, \
+	 "When the " what " was created", query_get_member, "ctime"}, \
+	{"mtime", "MTime", KIND_TIMESTAMP, \
+	 "When the " what " was last changed", query_get_member, "mtime"}, \
+	{"tags", "Tags", KIND_OTHER, "Tags of the " what, \
+	 query_get_list, "tags"}
 
 /* The eight ndp/ fields; get finds the parameter's name in field->arg. */
-#define QUERY_ND_FIELDS(get)                                                   \
-	{"ndp/oob_program",   "OutOfBandProgram", KIND_OTHER,                  \
-	 "Helper program for power control", get, "oob_program"},              \
-		{"ndp/spindle_count", "SpindleCount",                          \
-		 KIND_NUMBER,	      "Number of spindles",                    \
-		 get,		      "spindle_count"},                        \
-		{"ndp/exclusive_storage",                                      \
-		 "ExclusiveStorage",                                           \
-		 KIND_BOOL,                                                    \
-		 "Whether physical volumes are used by one instance only",     \
-		 get,                                                          \
-		 "exclusive_storage"},                                         \
-		{"ndp/ovs", "OpenvSwitch", KIND_BOOL,                          \
-		 "Whether Open vSwitch is used", get, "ovs"},                  \
-		{"ndp/ovs_name", "OpenvSwitchName", KIND_OTHER,                \
-		 "Name of the Open vSwitch", get, "ovs_name"},                 \
-		{"ndp/ovs_link", "OpenvSwitchLink", KIND_OTHER,                \
-		 "Interface that joins the Open vSwitch", get, "ovs_link"},    \
-		{"ndp/ssh_port", "ndp/ssh_port", KIND_NUMBER,                  \
-		 "Port of the SSH daemon", get, "ssh_port"},                   \
-	{                                                                      \
-		"ndp/cpu_speed", "ndp/cpu_speed", KIND_FLOAT,                  \
-			"Speed of a CPU, relative to the others", get,         \
-			"cpu_speed"                                            \
-	}
+#define QUERY_ND_FIELDS(get) \
+	{"ndp/oob_program", "OutOfBandProgram", KIND_OTHER, \
+	 "Helper program for power control", get, "oob_program"}, \
+	{"ndp/spindle_count", "SpindleCount", KIND_NUMBER, \
+	 "Number of spindles", get, "spindle_count"}, \
+	{"ndp/exclusive_storage", "ExclusiveStorage", KIND_BOOL, \
+	 "Whether a physical volume serves one instance only", get, \
+	 "exclusive_storage"}, \
+	{"ndp/ovs", "OpenvSwitch", KIND_BOOL, \
+	 "Whether Open vSwitch is used", get, "ovs"}, \
+	{"ndp/ovs_name", "OpenvSwitchName", KIND_OTHER, \
+	 "Name of the Open vSwitch", get, "ovs_name"}, \
+	{"ndp/ovs_link", "OpenvSwitchLink", KIND_OTHER, \
+	 "Interface that joins the Open vSwitch", get, "ovs_link"}, \
+	{"ndp/ssh_port", "ndp/ssh_port", KIND_NUMBER, \
+	 "Port of the SSH daemon", get, "ssh_port"}, \
+	{"ndp/cpu_speed", "ndp/cpu_speed", KIND_FLOAT, \
+	 "Speed of a CPU, relative to others", get, "cpu_speed"}
+/* clang-format on */
 
 /* Names of the objects with these UUIDs in nice order; to be freed. */
 json_t *query_names(const struct query *q, enum config_kind kind,

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queries of the rules that filter jobs, and of exports. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/query_private.h"
+
+static const struct query_field filter_fields_[] = {
+	{"uuid", "UUID", KIND_OTHER, "UUID of the rule", query_get_member,
+	 "uuid"},
+	{"watermark", "Watermark", KIND_OTHER,
+	 "Newest job when the rule was made", query_get_member, "watermark"},
+	{"priority", "Priority", KIND_OTHER, "Its priority, 0 goes first",
+	 query_get_member, "priority"},
+	{"predicates", "Predicates", KIND_OTHER, "To which jobs it applies",
+	 query_get_list, "predicates"},
+	{"action", "Action", KIND_OTHER, "What is done with these jobs",
+	 query_get_member, "action"},
+	{"reason_trail", "ReasonTrail", KIND_OTHER, "Why it was made",
+	 query_get_list, "reason_trail"},
+};
+
+static const struct query_field *rule_fields(size_t *ret_n)
+{
+	*ret_n = sizeof(filter_fields_) / sizeof(filter_fields_[0]);
+	return filter_fields_;
+}
+
+/* The order in which rules are tried. */
+static int compare_rules(const void *a, const void *b)
+{
+	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+	static const char *const keys[] = {"priority", "watermark"};
+
+	for (size_t i = 0; i < 2; i++) {
+		int64_t p = json_int(x, keys[i], 0),
+			q = json_int(y, keys[i], 0);
+
+		if (p != q)
+			return p < q ? -1 : 1;
+	}
+	return strcmp(json_str(x, "uuid", ""), json_str(y, "uuid", ""));
+}
+
+static int all_rules(struct query *q)
+{
+	const json_t *rules = config_all(q->m->config, CONFIG_FILTER);
+	auto_free json_t **sorted =
+		xcalloc(json_object_size(rules) + 1, sizeof(json_t *));
+	size_t n = 0;
+	const char *uuid;
+	json_t *rule;
+
+	json_object_foreach ((json_t *)rules, uuid, rule)
+		sorted[n++] = rule;
+	qsort(sorted, n, sizeof(json_t *), compare_rules);
+	for (size_t i = 0; i < n; i++)
+		if (query_add_row(q, &(struct query_row){.object = sorted[i]}) <
+		    0)
+			return -1;
+	return 0;
+}
+
+static int rule_rows(struct query *q, const struct strv *names,
+		     struct error *err)
+{
+	return names == NULL ? all_rules(q)
+			     : query_config_rows(q, CONFIG_FILTER, names, err);
+}
+
+const struct query_class query_class_filter = {
+	.what = "filter",
+	.title = "Filter",
+	.name_field = "uuid",
+	.fields = rule_fields,
+	.rows = rule_rows,
+};
+
+/* --- exports: none yet, they come with the backup commands --- */
+
+static const struct query_field export_fields_[] = {
+	{"node", "Node", KIND_TEXT, "Node that has the export",
+	 query_get_member, "node", 0, false, FILTER_HOSTNAME},
+	{"export", "Export", KIND_TEXT, "Name of the export", query_get_member,
+	 "export"},
+};
+
+static const struct query_field *export_fields(size_t *ret_n)
+{
+	*ret_n = sizeof(export_fields_) / sizeof(export_fields_[0]);
+	return export_fields_;
+}
+
+static int export_rows(struct query *q, const struct strv *names,
+		       struct error *err)
+{
+	(void)q;
+	(void)names;
+	(void)err;
+	return 0;
+}
+
+const struct query_class query_class_export = {
+	.what = "export",
+	.title = "Export",
+	.name_field = "node",
+	.fields = export_fields,
+	.rows = export_rows,
+};

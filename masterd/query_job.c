@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queries of jobs: live ones from memory, archived ones from disk when they
+ * are asked for by id or with the field "archived". */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/query_private.h"
+#include "queue/job.h"
+#include "queue/queue.h"
+
+static struct query_cell get_id(const struct query *q, struct query_row *row,
+				const struct query_field *field)
+{
+	(void)q;
+	(void)field;
+	return query_value(json_integer((json_int_t)row->id));
+}
+
+/* A time that is not yet is not meaningful; neither is anything of a job that
+ * does not exist. */
+static struct query_cell get_job(const struct query *q, struct query_row *row,
+				 const struct query_field *field)
+{
+	auto_json json_t *value = NULL;
+
+	(void)q;
+	if (row->data == NULL)
+		return query_none(QUERY_UNAVAIL);
+	value = job_field(row->data, field->name);
+	return query_maybe(value);
+}
+
+/* clang-format off */
+#define JOB(name, title, kind, doc) {name, title, kind, doc, get_job}
+#define JOB_TIME(name, title, doc) \
+	{name, title, KIND_OTHER, doc, get_job, NULL, 0, false, \
+	 FILTER_TIMESTAMP}
+
+static const struct query_field fields[] = {
+	{"id", "ID", KIND_NUMBER, "Id of the job", get_id},
+	JOB("status", "Status", KIND_TEXT, "Status of the job"),
+	JOB("priority", "Priority", KIND_NUMBER,
+	    "Priority, from -20 (first) to 19"),
+	JOB("archived", "Archived", KIND_BOOL, "Whether it is archived"),
+	JOB("ops", "OpCodes", KIND_OTHER, "Its opcodes"),
+	JOB("opresult", "OpCode_result", KIND_OTHER, "Results of the opcodes"),
+	JOB("opstatus", "OpCode_status", KIND_OTHER,
+	    "Status of each opcode"),
+	JOB("oplog", "OpCode_log", KIND_OTHER, "Log of each opcode"),
+	JOB("opstart", "OpCode_start", KIND_OTHER,
+	    "When each opcode was started, before it had its locks"),
+	JOB("opexec", "OpCode_exec", KIND_OTHER,
+	    "When each opcode began its work, with its locks"),
+	JOB("opend", "OpCode_end", KIND_OTHER, "When each opcode ended"),
+	JOB("oppriority", "OpCode_prio", KIND_OTHER,
+	    "Priority of each opcode"),
+	JOB("summary", "Summary", KIND_OTHER, "Each opcode in a word"),
+	JOB_TIME("received_ts", "Received",
+		 "When the job was received: seconds, microseconds"),
+	JOB_TIME("start_ts", "Start",
+		 "When the job was started: seconds, microseconds"),
+	JOB_TIME("end_ts", "End",
+		 "When the job ended: seconds, microseconds"),
+};
+/* clang-format on */
+
+static const struct query_field *job_fields(size_t *ret_n)
+{
+	*ret_n = sizeof(fields) / sizeof(fields[0]);
+	return fields;
+}
+
+static int add_job(struct query *q, const struct job *job, uint64_t id)
+{
+	return query_add_row(q, &(struct query_row){.data = job, .id = id});
+}
+
+/* --- jobs by id --- */
+
+static bool take_id(const char *name, uint64_t *ret_id)
+{
+	int64_t id;
+
+	if (!str_to_int64(name, &id) || id < 0)
+		return false;
+	*ret_id = (uint64_t)id;
+	return true;
+}
+
+/* Whether it is known without a look at the disk. */
+static bool is_at_hand(const struct query *q, uint64_t id)
+{
+	return id == 0 || id > queue_last_id(q->m->queue) ||
+	       queue_job(q->m->queue, id) != NULL;
+}
+
+static WAITS int add_archived(struct query *q, uint64_t id)
+{
+	struct error ignored; /* one that cannot be read does not exist */
+	struct job *job = queue_archived(q->m->queue, id, &ignored);
+	int rc = add_job(q, job, id);
+
+	job_free(job);
+	return rc;
+}
+
+static WAITS int add_by_id(struct query *q, const char *name, struct error *err)
+{
+	uint64_t id;
+
+	if (!take_id(name, &id))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "'%.100s' is not the id of a job", name);
+	if (!is_at_hand(q, id))
+		return add_archived(q, id);
+	return add_job(q, queue_job(q->m->queue, id), id);
+}
+
+/* --- all jobs --- */
+
+struct job_rows {
+	struct query *q;
+	int rc;
+};
+
+static bool on_job(const struct job *j, void *arg)
+{
+	struct job_rows *rows = arg;
+
+	rows->rc = add_job(rows->q, j, j->id);
+	return rows->rc == 0;
+}
+
+static bool on_archived(struct job *j STEALS, void *arg)
+{
+	bool more = on_job(j, arg);
+
+	job_free(j);
+	return more;
+}
+
+static WAITS int all_jobs(struct query *q, struct error *err)
+{
+	struct job_rows rows = {.q = q};
+
+	if (query_wants(q, "archived") &&
+	    queue_each_archived(q->m->queue, on_archived, &rows, err) < 0)
+		return -1;
+	if (rows.rc == 0)
+		queue_each(q->m->queue, on_job, &rows);
+	return rows.rc;
+}
+
+static WAITS int job_rows(struct query *q, const struct strv *names,
+			  struct error *err)
+{
+	if (names == NULL)
+		return all_jobs(q, err);
+	for (size_t i = 0; i < names->n; i++)
+		if (add_by_id(q, names->items[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static bool job_rows_wait(const struct query *q, const struct strv *names)
+{
+	uint64_t id;
+
+	if (names == NULL)
+		return query_wants(q, "archived");
+	for (size_t i = 0; i < names->n; i++)
+		if (take_id(names->items[i], &id) && !is_at_hand(q, id))
+			return true;
+	return false;
+}
+
+const struct query_class query_class_job = {
+	.what = "job",
+	.title = "Job",
+	.name_field = "id",
+	.fields = job_fields,
+	.rows = job_rows,
+	.rows_wait = job_rows_wait,
+};

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queries of nodes; the live fields are those of one node_info call to each. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/query_live.h"
+#include "masterd/query_private.h"
+
+static const char *uuid_of(const struct query_row *row)
+{
+	return json_str(row->object, "uuid", "");
+}
+
+static bool flag(const struct query_row *row, const char *key, bool fallback)
+{
+	return json_bool(row->object, key, fallback);
+}
+
+static const json_t *group_of(const struct query *q,
+			      const struct query_row *row)
+{
+	return config_get(q->m->config, CONFIG_GROUP,
+			  json_str(row->object, "group", NULL));
+}
+
+static bool is_master(const struct query *q, const struct query_row *row)
+{
+	return config_is_master(q->m->config, uuid_of(row));
+}
+
+/* --- from the configuration --- */
+
+static struct query_cell get_group(const struct query *q, struct query_row *row,
+				   const struct query_field *field)
+{
+	(void)field;
+	return query_text(json_str(group_of(q, row), "name", NULL));
+}
+
+static struct query_cell get_role(const struct query *q, struct query_row *row,
+				  const struct query_field *field)
+{
+	(void)field;
+	if (is_master(q, row))
+		return query_text("M");
+	if (flag(row, "master_candidate", false))
+		return query_text("C");
+	if (flag(row, "drained", false))
+		return query_text("D");
+	return query_text(flag(row, "offline", false) ? "O" : "R");
+}
+
+static struct query_cell get_master(const struct query *q,
+				    struct query_row *row,
+				    const struct query_field *field)
+{
+	(void)field;
+	return query_value(json_boolean(is_master(q, row)));
+}
+
+static json_t *filled_nd(const struct query *q, struct query_row *row)
+{
+	if (row->cache == NULL)
+		row->cache = params_fill_nd(config_cluster(q->m->config),
+					    group_of(q, row), row->object);
+	return row->cache;
+}
+
+static struct query_cell get_nd(const struct query *q, struct query_row *row,
+				const struct query_field *field)
+{
+	return query_maybe(json_object_get(filled_nd(q, row), field->arg));
+}
+
+static struct query_cell get_ndparams(const struct query *q,
+				      struct query_row *row,
+				      const struct query_field *field)
+{
+	(void)field;
+	return query_value(json_copy(filled_nd(q, row)));
+}
+
+/* Only with a program for power control does the record mean anything. */
+static struct query_cell get_powered(const struct query *q,
+				     struct query_row *row,
+				     const struct query_field *field)
+{
+	(void)field;
+	if (*json_str(filled_nd(q, row), "oob_program", "") == '\0')
+		return query_none(QUERY_UNAVAIL);
+	return query_value(json_boolean(flag(row, "powered", true)));
+}
+
+/* arg: which of the node's instances. */
+static void list_instances(const struct query *q, const struct query_row *row,
+			   const struct query_field *field, struct strv *ret)
+{
+	if (strcmp(field->arg, "primary") == 0)
+		config_node_primaries(q->m->config, uuid_of(row), ret);
+	else
+		config_node_secondaries(q->m->config, uuid_of(row), ret);
+}
+
+static struct query_cell get_instance_count(const struct query *q,
+					    struct query_row *row,
+					    const struct query_field *field)
+{
+	auto_strv struct strv uuids = {0};
+
+	list_instances(q, row, field, &uuids);
+	return query_value(json_integer((json_int_t)uuids.n));
+}
+
+static struct query_cell get_instances(const struct query *q,
+				       struct query_row *row,
+				       const struct query_field *field)
+{
+	auto_strv struct strv uuids = {0};
+
+	list_instances(q, row, field, &uuids);
+	return query_value(query_names(q, CONFIG_INSTANCE, &uuids));
+}
+
+/* What is recorded of each enabled hypervisor on the cluster or the node. */
+static struct query_cell get_hv_state(const struct query *q,
+				      struct query_row *row,
+				      const struct query_field *field)
+{
+	const json_t *cluster = config_cluster(q->m->config);
+	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	const json_t *common = json_get(cluster, "hv_state_static");
+	const json_t *own = json_get(row->object, "hv_state_static");
+	auto_json json_t *states = json_object();
+
+	(void)field;
+	for (size_t i = 0; i < json_array_size(enabled); i++) {
+		const char *hv = json_string_value(json_array_get(enabled, i));
+
+		if (json_get(common, hv) != NULL || json_get(own, hv) != NULL)
+			json_object_set_new(
+				states, hv,
+				params_fill_hv_state(cluster, row->object, hv));
+	}
+	if (json_object_size(states) == 0)
+		return query_none(QUERY_UNAVAIL);
+	return query_value(steal(&states));
+}
+
+/* {storage: {name: numbers}}: the cluster's with the node's put over them. */
+static struct query_cell get_disk_state(const struct query *q,
+					struct query_row *row,
+					const struct query_field *field)
+{
+	const json_t *common =
+		json_get(config_cluster(q->m->config), "disk_state_static");
+	const json_t *own = json_get(row->object, "disk_state_static");
+	auto_json json_t *states = json_overlay(common, own);
+	const char *storage;
+	json_t *value;
+
+	(void)field;
+	if (json_object_size(states) == 0)
+		return query_none(QUERY_UNAVAIL);
+	json_object_foreach ((json_t *)common, storage, value)
+		json_object_set_new(
+			states, storage,
+			json_overlay(value, json_get(own, storage)));
+	return query_value(steal(&states));
+}
+
+/* --- live --- */
+
+static const struct node_result *answer_of(const struct query *q,
+					   const struct query_row *row)
+{
+	return query_live_find(q->live, uuid_of(row));
+}
+
+/* Why there is no answer. */
+static struct query_cell no_answer(const struct query_row *row)
+{
+	if (flag(row, "offline", false))
+		return query_none(QUERY_OFFLINE);
+	if (!flag(row, "vm_capable", true))
+		return query_none(QUERY_UNAVAIL);
+	return query_none(QUERY_NODATA);
+}
+
+static struct query_cell cell_from(const json_t *value)
+{
+	if (value == NULL || json_is_null(value))
+		return query_none(QUERY_NODATA);
+	return query_value(json_incref((json_t *)value));
+}
+
+static struct query_cell get_bootid(const struct query *q,
+				    struct query_row *row,
+				    const struct query_field *field)
+{
+	const struct node_result *answer = answer_of(q, row);
+
+	(void)field;
+	if (answer == NULL || answer->payload == NULL)
+		return no_answer(row);
+	return cell_from(json_array_get(answer->payload, 0));
+}
+
+/* From the first hypervisor's report. */
+static struct query_cell get_hypervisor(const struct query *q,
+					struct query_row *row,
+					const struct query_field *field)
+{
+	const struct node_result *answer = answer_of(q, row);
+
+	if (answer == NULL || answer->payload == NULL)
+		return no_answer(row);
+	return cell_from(json_object_get(
+		json_array_get(json_array_get(answer->payload, 2), 0),
+		field->arg));
+}
+
+/* From the report of storage unit number index. */
+static struct query_cell get_storage(const struct query *q,
+				     struct query_row *row,
+				     const struct query_field *field)
+{
+	const struct node_result *answer = answer_of(q, row);
+
+	if (answer == NULL || answer->payload == NULL)
+		return no_answer(row);
+	return cell_from(json_object_get(
+		json_array_get(json_array_get(answer->payload, 1),
+			       (size_t)field->index),
+		field->arg));
+}
+
+/* The storage that space is reported of: that of the first enabled template
+ * which has one. */
+static const char *space_template(const json_t *cluster)
+{
+	const json_t *list = json_get(cluster, "enabled_disk_templates");
+	static const char *const reporting[] = {"plain", "drbd", "file",
+						"sharedfile", "gluster"};
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		for (size_t j = 0; j < sizeof(reporting) / sizeof(char *); j++)
+			if (str_eq(json_string_value(json_array_get(list, i)),
+				   reporting[j]))
+				return reporting[j];
+	return NULL;
+}
+
+/* [[type, name, parameters], ...] as node_info takes them. */
+static json_t *storage_units(const json_t *cluster, bool exclusive)
+{
+	const char *template = space_template(cluster);
+	const char *vg = json_str(cluster, "volume_group_name", NULL);
+
+	if (str_eq(template, "file"))
+		return json_make("[[s, s, []]]", "file",
+				 json_str(cluster, "file_storage_dir", ""));
+	if (str_eq(template, "sharedfile"))
+		return json_make(
+			"[[s, s, []]]", "sharedfile",
+			json_str(cluster, "shared_file_storage_dir", ""));
+	if (str_eq(template, "gluster"))
+		return json_make("[[s, s, []]]", "gluster",
+				 json_str(cluster, "gluster_storage_dir", ""));
+	if (template == NULL || vg == NULL)
+		return json_array();
+	return json_make("[[s, s, [b]], [s, s, [b]]]", "lvm-vg", vg, exclusive,
+			 "lvm-pv", vg, exclusive);
+}
+
+static json_t *node_info_args(const struct query *q, struct query_row *row)
+{
+	const json_t *cluster = config_cluster(q->m->config);
+	const char *hv = json_string_value(
+		json_array_get(json_get(cluster, "enabled_hypervisors"), 0));
+	bool exclusive =
+		json_bool(filled_nd(q, row), "exclusive_storage", false);
+
+	if (hv == NULL)
+		return json_make("[o, []]", storage_units(cluster, exclusive));
+	return json_make("[o, [[s, o]]]", storage_units(cluster, exclusive), hv,
+			 params_fill_hv(cluster, hv, NULL, NULL));
+}
+
+static void collect(struct query *q)
+{
+	struct query_live *live = query_live_new(q->n_rows);
+
+	for (size_t i = 0; i < q->n_rows; i++) {
+		struct query_row *row = &q->rows[i];
+
+		if (!flag(row, "offline", false) &&
+		    flag(row, "vm_capable", true))
+			query_live_add(live, row->object,
+				       node_info_args(q, row));
+	}
+	query_live_call(q->m->rpc, live, "node_info");
+	q->live = live;
+}
+
+static void live_done(struct query *q)
+{
+	query_live_free(q->live);
+}
+
+/* --- the table --- */
+
+/* clang-format off */
+#define LIVE(name, title, kind, doc, get, arg, index) \
+	{name, title, kind, doc, get, arg, index, true}
+
+static const struct query_field fields[] = {
+	{"name", "Node", KIND_TEXT, "Name of the node", query_get_member,
+	 "name", 0, false, FILTER_HOSTNAME},
+	{"pip", "PrimaryIP", KIND_TEXT, "Primary address", query_get_member,
+	 "primary_ip"},
+	{"sip", "SecondaryIP", KIND_TEXT, "Secondary address",
+	 query_get_member, "secondary_ip"},
+	{"group", "Group", KIND_TEXT, "Name of its node group", get_group},
+	{"group.uuid", "GroupUUID", KIND_TEXT, "UUID of its node group",
+	 query_get_member, "group"},
+	{"role", "Role", KIND_TEXT,
+	 "M: master, C: master candidate, R: regular, D: drained, O: offline",
+	 get_role},
+	{"master", "IsMaster", KIND_BOOL, "Whether it is the master",
+	 get_master},
+	{"master_candidate", "MasterC", KIND_BOOL,
+	 "Whether it is a master candidate", query_get_member,
+	 "master_candidate"},
+	{"offline", "Offline", KIND_BOOL, "Whether it is marked offline",
+	 query_get_member, "offline"},
+	{"drained", "Drained", KIND_BOOL, "Whether it is drained",
+	 query_get_member, "drained"},
+	{"master_capable", "MasterCapable", KIND_BOOL,
+	 "Whether it may become a master candidate", query_get_member,
+	 "master_capable"},
+	{"vm_capable", "VMCapable", KIND_BOOL, "Whether it may run instances",
+	 query_get_member, "vm_capable"},
+	{"powered", "Powered", KIND_BOOL,
+	 "Whether it is recorded as powered on", get_powered},
+	{"pinst_cnt", "Pinst", KIND_NUMBER,
+	 "How many instances have it as primary", get_instance_count,
+	 "primary"},
+	{"sinst_cnt", "Sinst", KIND_NUMBER,
+	 "How many instances have it as secondary", get_instance_count,
+	 "secondary"},
+	{"pinst_list", "PriInstances", KIND_OTHER,
+	 "Instances that have it as primary", get_instances, "primary"},
+	{"sinst_list", "SecInstances", KIND_OTHER,
+	 "Instances that have it as secondary", get_instances, "secondary"},
+	{"ndparams", "NodeParameters", KIND_OTHER,
+	 "Node parameters in force", get_ndparams},
+	{"custom_ndparams", "CustomNodeParameters", KIND_OTHER,
+	 "Node parameters of its own", query_get_dict, "ndparams"},
+	{"hv_state", "HypervisorState", KIND_OTHER,
+	 "Recorded resources, for each hypervisor", get_hv_state},
+	{"disk_state", "DiskState", KIND_OTHER,
+	 "Recorded resources, for each storage", get_disk_state},
+	QUERY_ND_FIELDS(get_nd),
+	QUERY_COMMON_FIELDS("node"),
+	LIVE("bootid", "BootID", KIND_TEXT,
+	     "Changes with each start of the machine", get_bootid, NULL, 0),
+	LIVE("cnodes", "CNodes", KIND_NUMBER, "Number of NUMA domains",
+	     get_hypervisor, "cpu_nodes", 0),
+	LIVE("cnos", "CNOs", KIND_NUMBER, "CPUs of the node itself",
+	     get_hypervisor, "cpu_dom0", 0),
+	LIVE("csockets", "CSockets", KIND_NUMBER, "Number of CPU sockets",
+	     get_hypervisor, "cpu_sockets", 0),
+	LIVE("ctotal", "CTotal", KIND_NUMBER, "Number of CPUs",
+	     get_hypervisor, "cpu_total", 0),
+	LIVE("mtotal", "MTotal", KIND_UNIT, "Memory of the machine",
+	     get_hypervisor, "memory_total", 0),
+	LIVE("mnode", "MNode", KIND_UNIT, "Memory used by the node itself",
+	     get_hypervisor, "memory_dom0", 0),
+	LIVE("mfree", "MFree", KIND_UNIT, "Memory free for instances",
+	     get_hypervisor, "memory_free", 0),
+	LIVE("dtotal", "DTotal", KIND_UNIT, "Size of the storage for disks",
+	     get_storage, "storage_size", 0),
+	LIVE("dfree", "DFree", KIND_UNIT, "Free space in that storage",
+	     get_storage, "storage_free", 0),
+	LIVE("sptotal", "SpTotal", KIND_NUMBER, "Spindles of the storage",
+	     get_storage, "storage_size", 1),
+	LIVE("spfree", "SpFree", KIND_NUMBER, "Free spindles of the storage",
+	     get_storage, "storage_free", 1),
+};
+/* clang-format on */
+
+static const struct query_field *node_fields(size_t *ret_n)
+{
+	*ret_n = sizeof(fields) / sizeof(fields[0]);
+	return fields;
+}
+
+static int node_rows(struct query *q, const struct strv *names,
+		     struct error *err)
+{
+	return query_config_rows(q, CONFIG_NODE, names, err);
+}
+
+const struct query_class query_class_node = {
+	.what = "node",
+	.title = "Node",
+	.name_field = "name",
+	.fields = node_fields,
+	.rows = node_rows,
+	.collect = collect,
+	.live_done = live_done,
+};
