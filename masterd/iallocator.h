@@ -19,9 +19,9 @@ struct iallocator_instance {
 	const char *name, *os, *disk_template, *hypervisor;
 	const char *group_name; /* NULL: any */
 	int64_t memory, vcpus, spindle_use;
-	const json_t *disks; /* [{size, mode, ...}] */
-	const json_t *nics;  /* [{mac, ip, mode, link}] */
-	const json_t *tags;  /* NULL: none */
+	const json_t *disks;	      /* [{size, mode, ...}] */
+	const json_t *nics;	      /* [{mac, ip, mode, link}] */
+	const json_t *tags;	      /* NULL: none */
 	const json_t *node_whitelist; /* node names, NULL: all */
 };
 

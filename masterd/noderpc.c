@@ -78,6 +78,15 @@ static void set_failed(struct node_result *result, enum error_kind kind,
 		  result->fanout->procedure, node_name(result->node), text);
 }
 
+/* The node itself says why; the error holds only the beginning of it. */
+static void set_refused(struct node_result *result, const char *text)
+{
+	if (text != NULL)
+		result->failure = xstrdup(text);
+	set_failed(result, ERR_EXEC,
+		   text != NULL ? text : "it failed without saying why");
+}
+
 /* [true, payload] or [false, text]. */
 static void read_answer(struct node_result *result, const char *text,
 			size_t len)
@@ -95,10 +104,7 @@ static void read_answer(struct node_result *result, const char *text,
 	if (json_is_true(ok))
 		result->payload = json_incref(payload);
 	else
-		set_failed(result, ERR_EXEC,
-			   json_is_string(payload)
-				   ? json_string_value(payload)
-				   : "it failed without saying why");
+		set_refused(result, json_string_value(payload));
 }
 
 static void on_reply(void *arg, const char *text, size_t len,
@@ -195,6 +201,7 @@ WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
 	if (result.err != NULL)
 		*err = *result.err;
 	free(result.err);
+	free(result.failure);
 	return result.payload;
 }
 
@@ -218,6 +225,7 @@ void node_results_free(struct node_result *results, size_t n)
 		json_decref(results[i].args);
 		json_decref(results[i].payload);
 		free(results[i].err);
+		free(results[i].failure);
 	}
 	free(results);
 }

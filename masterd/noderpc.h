@@ -63,6 +63,7 @@ struct node_result {
 	json_t *args;	   /* NULL: the common ones */
 	json_t *payload;   /* NULL: failed, see err */
 	struct error *err; /* allocated only when failed */
+	char *failure; /* what the node said of it, whole; NULL if nothing */
 	bool offline;
 
 	struct noderpc_fanout *fanout; /* private */

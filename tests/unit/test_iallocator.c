@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The allocator framework on a recorded configuration, with scripted nodes
+ * that answer at once. */
+#include "masterd/iallocator.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "masterd/master.h"
+#include "masterd/noderpc.h"
+#include "tests/lib/root.h"
+
+#define BIG (512 * 1024)
+
+static struct test_root root;
+static struct master m;
+static struct error err;
+static const char *program_answer; /* what iallocator_runner answers */
+static const char *dead;	   /* a node that does not answer */
+static json_t *runner_args;
+
+static void scripted_send(void *arg, const struct noderpc_call *call)
+{
+	const char *text = "[false, \"unexpected call\"]";
+	struct error e;
+
+	(void)arg;
+	if (str_eq(call->procedure, "node_info"))
+		text = "[true, [\"boot\", [{\"type\": \"file\", \"name\": "
+		       "\"x\", \"storage_size\": 1000, \"storage_free\": "
+		       "400}], [{\"memory_total\": 2000, \"memory_dom0\": 100, "
+		       "\"memory_free\": 1500, \"cpu_total\": 4, \"cpu_dom0\": "
+		       "1, \"cpu_nodes\": 1, \"cpu_sockets\": 1}]]]";
+	else if (str_eq(call->procedure, "all_instances_info"))
+		text = "[true, {}]";
+	else if (str_eq(call->procedure, "iallocator_runner")) {
+		json_decref(runner_args);
+		runner_args = json_parse(call->body, call->len, &e);
+		text = program_answer;
+	}
+	free(call->body);
+	if (str_eq(call->node_name, dead)) {
+		error_set(&e, ERR_RPC, NULL, "no route");
+		call->on_reply(call->arg, NULL, 0, &e);
+		return;
+	}
+	call->on_reply(call->arg, text, strlen(text), NULL);
+}
+
+static void setup(void)
+{
+	const struct noderpc_transport transport = {.send = scripted_send};
+
+	mem_init();
+	test_root_create(&root);
+	test_root_add_config(&root);
+	m.config = config_load(disk_real(), root.paths, &err);
+	cr_assert_not_null(m.config, "%s", err.text);
+	m.rpc = noderpc_create(&transport);
+}
+
+static void teardown(void)
+{
+	json_decref(runner_args);
+	noderpc_destroy(m.rpc);
+	config_free(m.config);
+	test_root_destroy(&root);
+}
+
+TestSuite(iallocator, .init = setup, .fini = teardown);
+
+static json_t *allocate(const char *template)
+{
+	auto_json json_t *disks =
+		json_make("[{s:i, s:s}]", "size", 64, "mode", "rw");
+	const struct iallocator_instance inst = {
+		.name = "new1.example.com",
+		.os = "noop",
+		.disk_template = template,
+		.hypervisor = "fake",
+		.memory = 128,
+		.vcpus = 1,
+		.spindle_use = 1,
+		.disks = disks,
+	};
+
+	return iallocator_allocate(&m, &inst);
+}
+
+static json_t *run(json_t *request STEALS, const char *output)
+{
+	auto_json json_t *answer = json_make("[b, s]", 1, output);
+	auto_free char *text = json_text(answer);
+
+	program_answer = text;
+	memset(&err, 0, sizeof(err));
+	return iallocator_run(&m, "hail", request, "file", false, NULL, &err);
+}
+
+static void assert_same_keys(const json_t *ours, const json_t *theirs,
+			     const char *what)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)theirs, key, value) {
+		const json_t *own = json_object_get(ours, key);
+
+		cr_expect_not_null(own, "%s: %s is missing", what, key);
+		cr_expect(json_typeof(own) == json_typeof(value) ||
+				  (json_is_boolean(own) &&
+				   json_is_boolean(value)),
+			  "%s: %s", what, key);
+	}
+	json_object_foreach ((json_t *)ours, key, value)
+		cr_expect_not_null(json_object_get(theirs, key),
+				   "%s: %s is too much", what, key);
+}
+
+/* The first member of an object. */
+static const json_t *first(const json_t *object, const char *key)
+{
+	return json_object_iter_value(
+		json_object_iter(json_object_get(object, key)));
+}
+
+Test(iallocator, message_has_the_recorded_form)
+{
+	auto_json json_t *theirs = compat_read_shared(
+		"state/iallocator/allocate.1795213243316316275.in.json");
+	auto_json json_t *ours =
+		iallocator_message(&m, allocate("file"), "file", &err);
+
+	if (theirs == NULL)
+		return;
+	assert_same_keys(ours, theirs, "message");
+	assert_same_keys(first(ours, "nodes"), first(theirs, "nodes"), "node");
+	assert_same_keys(first(ours, "nodegroups"), first(theirs, "nodegroups"),
+			 "group");
+	assert_same_keys(json_object_get(ours, "ipolicy"),
+			 json_object_get(theirs, "ipolicy"), "policy");
+	assert_same_keys(first(ours, "instances"), first(theirs, "instances"),
+			 "instance");
+	assert_same_keys(json_object_get(ours, "request"),
+			 json_object_get(theirs, "request"), "request");
+}
+
+/* inst48 has 64 MiB, should run on node1 and does not yet. */
+Test(iallocator, free_memory_is_less_what_instances_may_still_take)
+{
+	auto_json json_t *message =
+		iallocator_message(&m, allocate("file"), "file", &err);
+	const json_t *nodes = json_object_get(message, "nodes");
+	const json_t *node = json_object_get(nodes, "node1.example.com");
+
+	cr_assert_not_null(node);
+	cr_assert_gt(json_int(node, "i_pri_up_memory", -1), 0);
+	cr_assert_eq(json_int(node, "free_memory", -1),
+		     1500 - json_int(node, "i_pri_up_memory", 0));
+	cr_assert_eq(json_int(node, "total_memory", -1), 2000);
+	cr_assert_eq(json_int(node, "reserved_memory", -1), 100);
+	cr_assert_eq(json_int(node, "total_disk", -1), 1000);
+	cr_assert_eq(json_int(node, "free_disk", -1), 400);
+	cr_assert_eq(json_int(node, "reserved_cpus", -1), 1);
+}
+
+Test(iallocator, node_without_answer_is_shown_offline)
+{
+	auto_json json_t *message = NULL;
+	const json_t *nodes, *node;
+
+	dead = "node2.example.com";
+	message = iallocator_message(&m, allocate("file"), "file", &err);
+	nodes = json_object_get(message, "nodes");
+	node = json_object_get(nodes, dead);
+	cr_assert(json_bool(node, "offline", false));
+	cr_assert_null(json_object_get(node, "total_memory"));
+	node = json_object_get(nodes, "node3.example.com");
+	cr_assert_not(json_bool(node, "offline", true));
+	dead = NULL;
+}
+
+Test(iallocator, good_answers)
+{
+	auto_json json_t *one =
+		run(allocate("file"), "{\"success\":true,\"info\":\"ok\","
+				      "\"result\":[\"node2.example.com\"]}\n");
+	auto_json json_t *old = NULL;
+
+	cr_assert_not_null(one, "%s", err.text);
+	cr_assert_str_eq(json_string_value(json_array_get(one, 0)),
+			 "node2.example.com");
+	cr_assert_str_eq(json_string_value(json_array_get(runner_args, 0)),
+			 "hail");
+	old = run(allocate("file"), "{\"success\":true,\"info\":\"ok\","
+				    "\"nodes\":[\"node1.example.com\"]}");
+	cr_assert_not_null(old, "%s", err.text);
+}
+
+Test(iallocator, no_place_is_a_prerequisite)
+{
+	cr_assert_null(run(allocate("file"),
+			   "{\"success\":false,\"info\":\"all full\","
+			   "\"result\":[]}"));
+	cr_assert_eq(err.kind, ERR_PREREQ);
+	cr_assert_str_eq(err.ecode, ECODE_NORES);
+	cr_assert_str_eq(err.text, "Can't compute nodes using iallocator "
+				   "'hail': all full");
+}
+
+Test(iallocator, bad_answers_to_allocate)
+{
+	static const char *const outputs[] = {
+		"",
+		"nonsense",
+		"[]",
+		"{}",
+		"{\"success\":1,\"info\":\"\",\"result\":[]}",
+		"{\"success\":true,\"result\":[]}",
+		"{\"success\":true,\"info\":\"\"}",
+		"{\"success\":true,\"info\":\"\",\"result\":\"node1\"}",
+		"{\"success\":true,\"info\":\"\",\"result\":[]}",
+		"{\"success\":true,\"info\":\"\",\"result\":[5]}",
+		"{\"success\":true,\"info\":\"\",\"result\":[\"node1\"]}",
+		"{\"success\":true,\"info\":\"\",\"result\":[\"nosuch\"]}",
+		"{\"success\":true,\"info\":\"\",\"result\":"
+		"[\"node1.example.com\",\"node2.example.com\"]}",
+	};
+
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(*outputs); i++) {
+		cr_expect_null(run(allocate("file"), outputs[i]), "%s",
+			       outputs[i]);
+		cr_expect_eq(err.kind, ERR_EXEC, "%s", outputs[i]);
+		cr_expect_not_null(strstr(err.text, "'hail'"), "%s", err.text);
+	}
+	cr_expect_null(run(allocate("drbd"),
+			   "{\"success\":true,\"info\":\"\",\"result\":"
+			   "[\"node1.example.com\",\"node1.example.com\"]}"));
+}
+
+static json_t *multi(void)
+{
+	return iallocator_multi_allocate(json_make("[o]", allocate("file")));
+}
+
+Test(iallocator, answers_to_multi_allocate)
+{
+	auto_json json_t *good = run(
+		multi(), "{\"success\":true,\"info\":\"\",\"result\":[[["
+			 "\"new1.example.com\",[\"node1.example.com\"]]],[]]}");
+
+	cr_assert_not_null(good, "%s", err.text);
+	cr_assert_null(run(multi(), "{\"success\":true,\"info\":\"\","
+				    "\"result\":[[[\"other\",[\"node1.example."
+				    "com\"]]],[]]}"));
+	cr_assert_null(run(multi(),
+			   "{\"success\":true,\"info\":\"\",\"result\":[[["
+			   "\"new1.example.com\",[]]],[]]}"));
+	cr_assert_null(run(multi(), "{\"success\":true,\"info\":\"\","
+				    "\"result\":[[],[\"other\"]]}"));
+	cr_assert_null(run(multi(), "{\"success\":true,\"info\":\"\","
+				    "\"result\":[[]]}"));
+}
+
+static json_t *evacuate(void)
+{
+	auto_strv struct strv names = {0};
+
+	strv_add(&names, "inst48.example.com");
+	return iallocator_node_evacuate(&names, "primary-only");
+}
+
+Test(iallocator, answers_to_node_evacuate)
+{
+	auto_json json_t *good =
+		run(evacuate(),
+		    "{\"success\":true,\"info\":\"\",\"result\":[[["
+		    "\"inst48.example.com\",\"default\",[\"node2.example.com\""
+		    "]]],[[\"x\",\"no\"]],[[{\"OP_ID\":"
+		    "\"OP_INSTANCE_MIGRATE\"}]]]}");
+
+	cr_assert_not_null(good, "%s", err.text);
+	cr_assert_null(run(evacuate(),
+			   "{\"success\":true,\"info\":\"\",\"result\":[[],[],"
+			   "[[{\"OP_ID\":\"OP_CLUSTER_DESTROY\"}]]]}"));
+	cr_assert_not_null(strstr(err.text, "OP_CLUSTER_DESTROY"));
+	cr_assert_null(run(evacuate(),
+			   "{\"success\":true,\"info\":\"\",\"result\":[[["
+			   "\"inst48.example.com\",\"default\",[\"nosuch\"]]],"
+			   "[],[]]}"));
+	cr_assert_null(run(evacuate(), "{\"success\":true,\"info\":\"\","
+				       "\"result\":[[],[]]}"));
+	cr_assert_null(run(evacuate(), "{\"success\":true,\"info\":\"\","
+				       "\"result\":[[],[[\"x\"]],[]]}"));
+}
+
+Test(iallocator, relocation_stays_in_the_group)
+{
+	const json_t *inst =
+		config_find(m.config, CONFIG_INSTANCE, "inst48.example.com");
+	auto_strv struct strv from = {0};
+	auto_json json_t *result = NULL;
+	auto_free char *text = NULL;
+
+	strv_add(&from, "node1.example.com");
+	result = iallocator_relocate(&m, inst, &from);
+	text = json_text(result);
+	cr_assert_str_eq(text, "{\"name\":\"inst48.example.com\",\"disk_space_"
+			       "total\":0,\"required_nodes\":1,\"relocate_"
+			       "from\":[\"node1.example.com\"],\"type\":"
+			       "\"relocate\"}");
+	json_decref(result);
+	result = run(iallocator_relocate(&m, inst, &from),
+		     "{\"success\":true,\"info\":\"\",\"result\":"
+		     "[\"node2.example.com\"]}");
+	cr_assert_not_null(result, "%s", err.text);
+}
+
+Test(iallocator, failed_program_gives_its_whole_output)
+{
+	auto_buf struct buf output = {0};
+	auto_free char *text = NULL, *given = NULL;
+
+	for (int i = 0; i < BIG; i++)
+		buf_addc(&output, 'x');
+	text = xprintf("[false, \"%s\"]", output.data);
+	program_answer = text;
+	cr_assert_null(iallocator_run(&m, "hail", allocate("file"), "file",
+				      false, &given, &err));
+	cr_assert_eq(err.kind, ERR_EXEC);
+	cr_assert_not_null(given);
+	cr_assert_eq(strlen(given), BIG);
+}
+
+Test(iallocator, options_go_to_the_program)
+{
+	const json_t *options;
+
+	program_answer = "[true, \"\"]";
+	cr_assert_null(iallocator_run(&m, "hail", allocate("file"), "file",
+				      true, NULL, &err));
+	options = json_array_get(runner_args, 2);
+	cr_assert(json_is_null(json_object_get(options, "ignore-soft-errors")));
+	cr_assert_eq(config_master(m.config),
+		     config_find(m.config, CONFIG_NODE, "node1.example.com"));
+}
