@@ -22,6 +22,12 @@
 struct queue;
 struct queue_run; /* one opcode being run, see below */
 
+/* Live jobs, those that are not archived. */
+#define QUEUE_JOBS_MAX 100000
+
+#define JOB_PRIORITY_MIN (-20)
+#define JOB_PRIORITY_MAX 19
+
 /* What the queue needs from above, given at creation. */
 struct queue_hooks {
 	void *arg;
@@ -51,11 +57,13 @@ struct queue_config {
 	const char *dir; /* .../queue */
 	struct queue_hooks hooks;
 	unsigned max_running; /* changeable, see below */
+	size_t journal_size;  /* 0: the usual one; for tests */
 };
 
 /* Read the queue (replay the journal first).  Jobs that ran become error with
- * a reason, queued and waiting ones are queued.  NULL with err.  Blocks; before
- * the loop runs or in a task. */
+ * a reason, queued and waiting ones are queued.  NULL with err.  Blocks; after
+ * tasks_init(), before the loop runs or in a task.  On the real disk it takes
+ * the lock of the folder. */
 struct queue *queue_open(const struct queue_config *config, struct error *err);
 
 /* Begin to run jobs. */
@@ -105,7 +113,8 @@ struct queue_watch {
 void queue_watch(struct queue *q, struct queue_watch *w);
 void queue_unwatch(struct queue_watch *w);
 
-/* Answers [bool, text] of the LUXI calls; ERR_JOB_LOST if unknown. */
+/* Answers [bool, text] of the LUXI calls; an unknown job is [false, text], as
+ * Ganeti's.  err only when the change could not be made durable. */
 WAITS int queue_cancel(struct queue *q, uint64_t id, bool kill, bool *ret_ok,
 		       char **ret_text, struct error *err);
 WAITS int queue_change_priority(struct queue *q, uint64_t id, int priority,

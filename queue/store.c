@@ -117,6 +117,11 @@ static void change_unref(struct store_change *c)
 	free(c);
 }
 
+void store_change_drop(struct store_change *c STEALS)
+{
+	change_unref(c);
+}
+
 static void change_unref_p(struct store_change **c)
 {
 	change_unref(*c);

@@ -64,6 +64,7 @@ struct store_change {
 };
 
 struct store_change *store_change_new(void);
+void store_change_drop(struct store_change *c STEALS); /* instead of putting */
 /* The file `name` (relative to the folder) has this text now. */
 void store_change_write(struct store_change *c, const char *name,
 			char *text STEALS);

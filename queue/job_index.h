@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The live jobs by id and in order of id.  Ids are added in growing order and
+ * removed in any; pages of neighbouring ids make a job cost about a pointer
+ * and its removal no more than the list of pages. */
+#ifndef QUEUE_JOB_INDEX_H
+#define QUEUE_JOB_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct job;
+
+#define JOB_INDEX_PAGE 64
+
+struct job_index_page {
+	uint64_t number; /* id / JOB_INDEX_PAGE */
+	size_t n;
+	struct job *jobs[JOB_INDEX_PAGE];
+};
+
+/* Zeroed is empty. */
+struct job_index {
+	struct job_index_page **pages;
+	size_t n_pages, cap;
+	size_t n; /* jobs */
+};
+
+void job_index_add(struct job_index *x, uint64_t id, struct job *j);
+void job_index_remove(struct job_index *x, uint64_t id);
+struct job *job_index_get(const struct job_index *x, uint64_t id);
+/* The first job with an id above `after`, or NULL. */
+struct job *job_index_next(const struct job_index *x, uint64_t after);
+void job_index_done(struct job_index *x);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* At start: all job files into memory, and what a master that ended in the
+ * middle has left behind brought to an end. */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "queue/queue_private.h"
+
+#define VERSION_TEXT "1\n"
+
+/* Larger ones no submit could have made. */
+#define JOB_FILE_MAX (256 * 1024 * 1024)
+
+bool load_id(const char *name, uint64_t *ret_id)
+{
+	int64_t id;
+
+	if (!str_starts(name, "job-") || name[4] < '1' || name[4] > '9' ||
+	    !str_to_int64(name + 4, &id))
+		return false;
+	*ret_id = (uint64_t)id;
+	return true;
+}
+
+static void complete_summaries(struct queue *q, struct job *j)
+{
+	const struct queue_hooks *hooks = &q->config.hooks;
+
+	for (size_t i = 0; i < j->n_ops; i++) {
+		struct error err;
+		auto_json json_t *input = json_parse(
+			j->ops[i].input, strlen(j->ops[i].input), &err);
+		auto_json json_t *checked = NULL;
+		char *summary = NULL;
+
+		if (input != NULL)
+			checked = hooks->check_op(hooks->arg, input, &summary,
+						  &err);
+		if (summary == NULL)
+			continue; /* an opcode of another version */
+		free(j->ops[i].summary);
+		j->ops[i].summary = summary;
+	}
+}
+
+struct job *load_file(struct queue *q, const char *name, uint64_t id,
+		      struct error *err)
+{
+	auto_free char *text = NULL;
+	struct job *j;
+	size_t len;
+
+	text = store_read(q->store, name, JOB_FILE_MAX, &len, err);
+	if (text == NULL)
+		return NULL;
+	j = job_from_text(text, len, err);
+	if (j == NULL) {
+		error_wrap(err, "%s", name);
+		return NULL;
+	}
+	if (j->id != id) {
+		error_set(err, ERR_JOB_CORRUPT, NULL,
+			  "%s: Not a valid job file: it has the id %ju", name,
+			  (uintmax_t)j->id);
+		job_free(j);
+		return NULL;
+	}
+	complete_summaries(q, j);
+	return j;
+}
+
+/* --- after a crash --- */
+
+static json_t *interrupted(void)
+{
+	return json_make("[s, [s]]", error_kind_name(ERR_EXEC),
+			 "The master daemon ended while this opcode ran; its "
+			 "outcome is unknown");
+}
+
+/* false when the opcode has ended, and so has the job. */
+static bool recover_op(struct job_op *op, int64_t now)
+{
+	switch (op->status) {
+	case JOB_WAITING:
+		job_op_move(op, JOB_QUEUED);
+		op->start_us = 0;
+		return true;
+	case JOB_CANCELING:
+		job_op_end(op, JOB_CANCELED, NULL, now);
+		return false;
+	case JOB_RUNNING:
+		job_op_end(op, JOB_ERROR, interrupted(), now);
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Whether j was changed. */
+static bool recover(struct job *j)
+{
+	auto_json json_t *rest = run_preceding_failed();
+	int64_t now = clock_wall_us();
+	bool changed = false;
+
+	for (size_t i = 0; i < j->n_ops; i++) {
+		enum job_state before = j->ops[i].status;
+
+		if (!recover_op(&j->ops[i], now)) {
+			bool canceled = j->ops[i].status == JOB_CANCELED;
+
+			job_end_rest(j, i + 1,
+				     canceled ? JOB_CANCELED : JOB_ERROR,
+				     canceled ? NULL : rest, now);
+			j->end_us = now;
+			return true;
+		}
+		changed = changed || j->ops[i].status != before;
+	}
+	return changed;
+}
+
+static void save_at_start(struct queue *q, struct job *j)
+{
+	auto_free char *name = queue_job_name(j->id);
+
+	store_write_at_start(q->store, name, job_to_text(j));
+}
+
+static void load_one(struct queue *q, uint64_t id)
+{
+	auto_free char *name = queue_job_name(id);
+	struct error err;
+	struct job *j = load_file(q, name, id, &err);
+
+	if (j == NULL && err.kind != ERR_JOB_CORRUPT) {
+		log_error("Job %ju is left out: %s", (uintmax_t)id, err.text);
+		return;
+	}
+	if (j == NULL) {
+		log_error("Job %ju is left out, its file is now %s.corrupt: %s",
+			  (uintmax_t)id, name, err.text);
+		if (store_set_aside(q->store, name, &err) < 0)
+			log_error("%s, ignoring", err.text);
+		return;
+	}
+	job_index_add(&q->jobs, id, job_attach(q, j));
+	if (recover(j)) {
+		log_warning("Job %ju was interrupted: it is now %s",
+			    (uintmax_t)id, job_state_name(job_status(j)));
+		save_at_start(q, j);
+	}
+}
+
+/* Parents have smaller ids, so their end is known here. */
+static void depend_one(struct queue *q, struct job *j)
+{
+	enum job_state state;
+	struct error err;
+
+	if (job_status(j) != JOB_QUEUED)
+		return;
+	if (sched_depend(q, j, &state, &err) == 0) {
+		sched_born(q, j);
+		return;
+	}
+	job_end_unstarted(j, state, err.text);
+	job_assign(j, steal(&j->private->draft));
+	save_at_start(q, j);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int load_jobs(struct queue *q, struct error *err)
+{
+	auto_strv struct strv names = {0};
+	auto_free uint64_t *ids = NULL;
+	struct job *j = NULL;
+	size_t n = 0;
+
+	if (store_list(q->store, "", &names, err) < 0)
+		return -1;
+	ids = xcalloc(names.n + 1, sizeof(*ids));
+	for (size_t i = 0; i < names.n; i++)
+		n += load_id(names.items[i], &ids[n]);
+	qsort(ids, n, sizeof(*ids), by_value);
+	for (size_t i = 0; i < n; i++)
+		load_one(q, ids[i]);
+	if (n > 0 && ids[n - 1] > q->last_id)
+		q->last_id = ids[n - 1];
+	while ((j = job_index_next(&q->jobs, j == NULL ? 0 : j->id)) != NULL)
+		depend_one(q, j);
+	return 0;
+}
+
+/* --- the small files --- */
+
+static int check_version(struct queue *q, struct error *err)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (!store_exists(q->store, "version")) {
+		store_write_at_start(q->store, "version",
+				     xstrdup(VERSION_TEXT));
+		return 0;
+	}
+	text = store_read(q->store, "version", 100, &len, err);
+	if (text == NULL)
+		return -1;
+	if (strcmp(text, VERSION_TEXT) == 0 || strcmp(text, "1") == 0)
+		return 0;
+	return error_set(err, ERR_QUEUE, NULL,
+			 "%s/version: this version of the job queue is not "
+			 "supported (only 1 is)",
+			 q->dir);
+}
+
+/* The highest id in the archive, for a queue without its serial. */
+static uint64_t last_archived(struct queue *q)
+{
+	auto_strv struct strv folders = {0};
+	struct error err;
+	uint64_t last = 0;
+
+	if (store_list(q->store, "archive", &folders, &err) < 0)
+		return 0;
+	for (size_t i = 0; i < folders.n; i++) {
+		auto_free char *folder =
+			xprintf("archive/%s", folders.items[i]);
+		auto_strv struct strv names = {0};
+		uint64_t id;
+
+		if (store_list(q->store, folder, &names, &err) < 0)
+			continue;
+		for (size_t k = 0; k < names.n; k++)
+			if (load_id(names.items[k], &id) && id > last)
+				last = id;
+	}
+	return last;
+}
+
+static void load_serial(struct queue *q)
+{
+	bool exists = store_exists(q->store, "serial");
+	auto_free char *text = NULL;
+	int64_t value = 0;
+	struct error err;
+	size_t len;
+
+	if (exists)
+		text = store_read(q->store, "serial", 100, &len, &err);
+	if (text != NULL && len > 0 && text[len - 1] == '\n')
+		text[len - 1] = '\0';
+	if (text != NULL && str_to_int64(text, &value) && value >= 0) {
+		q->last_id = (uint64_t)value;
+		return;
+	}
+	if (exists)
+		log_warning("%s/serial is damaged: the highest id of all jobs "
+			    "is taken instead",
+			    q->dir);
+	q->last_id = last_archived(q);
+}
+
+static void repair_serial(struct queue *q, uint64_t stored)
+{
+	if (q->last_id == stored && store_exists(q->store, "serial"))
+		return;
+	store_write_at_start(q->store, "serial",
+			     xprintf("%ju\n", (uintmax_t)q->last_id));
+}
+
+int load_all(struct queue *q, struct error *err)
+{
+	uint64_t stored;
+
+	if (check_version(q, err) < 0)
+		return -1;
+	q->drained = store_exists(q->store, "drain");
+	load_serial(q);
+	stored = q->last_id;
+	if (load_jobs(q, err) < 0)
+		return -1;
+	repair_serial(q, stored);
+	return store_settle(q->store, err);
+}

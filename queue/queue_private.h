@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the queue share.
+ *
+ * Each live job has its visible state, the durable one that everybody may
+ * look at, and while it changes a draft, which is ahead.  A save turns the
+ * draft into text for the store and, when that is durable, makes it visible
+ * and tells who watches.
+ *
+ * submit.c makes jobs, sched.c says which may start, run.c runs them, save.c
+ * saves them, control.c has cancel, priority, archive and drain. */
+#ifndef QUEUE_QUEUE_PRIVATE_H
+#define QUEUE_QUEUE_PRIVATE_H
+
+#include "queue/job_index.h"
+#include "queue/queue.h"
+#include "queue/store.h"
+
+/* One that waits for the end of a job. */
+struct child {
+	uint64_t id;
+	unsigned wanted; /* bits of enum job_state; 0: any final one */
+};
+
+/* A job in its task. */
+struct running {
+	struct queue_run run;
+	struct job *job; /* the visible one */
+	bool log_waits;	 /* log entries that no save has taken yet */
+};
+
+struct job_private {
+	struct queue *queue;
+	struct job *draft; /* NULL: as visible */
+	size_t n_saving;
+	bool unborn;	/* not durable yet: nobody sees it */
+	bool archiving; /* on its way out */
+	bool has_slot;	/* counts against max_running */
+	size_t slot;	/* 1 + place among the ready, or 0 */
+	int priority;	/* with which it stands there */
+	struct running *running;
+
+	size_t n_parents; /* unfinished jobs that it depends on */
+	struct child *children;
+	size_t n_children;
+	struct list watches;
+};
+
+struct queue {
+	struct queue_config config;
+	char *dir;
+	int lock;
+	struct store *store;
+	struct job_index jobs;
+	uint64_t last_id;
+	bool drained;
+
+	struct job **ready; /* a heap by priority and id */
+	size_t n_ready, cap_ready;
+	size_t n_running, n_saving;
+	bool started, stopping, closed;
+	struct cond idle; /* n_running or n_saving came down to 0 */
+};
+
+/* The newest state of j, to be read. */
+static inline const struct job *job_newest(const struct job *j)
+{
+	return j->private->draft != NULL ? j->private->draft : j;
+}
+
+/* --- save.c --- */
+
+struct job *job_attach(struct queue *q, struct job *j);
+void job_destroy(struct job *j); /* with private */
+/* The newest state, to be changed. */
+struct job *job_edit(struct job *j);
+/* Begin to save it; it becomes visible when durable. */
+void job_save(struct job *j);
+/* The same, and wait. */
+WAITS int job_save_wait(struct job *j, struct error *err);
+/* Show what need not be durable (that a job waits): copy it to the visible
+ * state. */
+void job_show_waiting(struct job *j, size_t op);
+char *queue_job_name(uint64_t id);     /* "job-N" */
+char *queue_archive_name(uint64_t id); /* "archive/K/job-N" */
+
+/* --- sched.c --- */
+
+void sched_add(struct queue *q, struct job *j);	   /* it may start */
+void sched_remove(struct queue *q, struct job *j); /* idempotent */
+void sched_kick(struct queue *q);		   /* start what can */
+
+/* Count the parents of a new job and have it told of their end.  State of
+ * those that are not live by status_of (-1: unknown).  0, or -1 with err when
+ * it can never run; *ret_state is the state that it then gets. */
+int sched_depend(struct queue *q, struct job *j, enum job_state *ret_state,
+		 struct error *err);
+/* A job is durable or loaded: let it start or wait. */
+void sched_born(struct queue *q, struct job *j);
+/* A job has ended, durably: tell its children. */
+void sched_ended(struct queue *q, struct job *j);
+
+/* End a job that has not begun. */
+void job_end_unstarted(struct job *j, enum job_state to, const char *why);
+
+/* --- run.c --- */
+
+void run_start(struct queue *q, struct job *j);
+/* A save of j has become visible. */
+void run_saved(struct job *j);
+json_t *run_preceding_failed(void);
+
+/* --- watch.c --- */
+
+void watch_changed(struct job *j);
+
+/* --- load.c --- */
+
+int load_all(struct queue *q, struct error *err);
+struct job *load_file(struct queue *q, const char *name, uint64_t id,
+		      struct error *err);
+bool load_id(const char *name, uint64_t *ret_id);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One job in its task: opcode after opcode.
+ *
+ * That an opcode runs is durable before it does anything; that it waits for
+ * locks need not be, since after a crash both mean queued.  The last save is
+ * not waited for: the job gives its place back when that is durable. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "queue/queue_private.h"
+
+static struct running *running_of(struct queue_run *run)
+{
+	return container_of(run, struct running, run);
+}
+
+json_t *run_preceding_failed(void)
+{
+	return json_make("[s, [s]]", error_kind_name(ERR_EXEC),
+			 "Preceding opcode failed");
+}
+
+/* Start and exec times of one opcode are in order even if the clock was set
+ * back. */
+static int64_t now_after(int64_t earlier_us)
+{
+	int64_t now = clock_wall_us();
+
+	return now > earlier_us ? now : earlier_us;
+}
+
+static void begin_op(struct running *r, size_t i)
+{
+	struct job *draft = job_edit(r->job);
+	struct job_op *op = &draft->ops[i];
+
+	op->start_us = now_after(draft->received_us);
+	if (draft->start_us == 0)
+		draft->start_us = op->start_us;
+	job_op_move(op, JOB_WAITING);
+	r->run.op_index = i;
+	job_show_waiting(r->job, i);
+}
+
+static void cancel_from(struct job *draft, size_t i, int64_t now)
+{
+	auto_json json_t *result =
+		json_make("[s, [s]]", error_kind_name(ERR_CANCELED),
+			  "Job was canceled by request");
+
+	job_end_rest(draft, i, JOB_CANCELED, result, now);
+}
+
+/* Opcode i did not succeed. */
+static void fail_op(struct running *r, size_t i, const struct error *err)
+{
+	struct job *draft = r->job->private->draft;
+	struct job_op *op = &draft->ops[i];
+	int64_t now = now_after(op->start_us);
+	auto_json json_t *rest = run_preceding_failed();
+
+	if (err->kind == ERR_CANCELED && r->run.canceled && !r->run.killed) {
+		cancel_from(draft, i, now);
+		return;
+	}
+	job_op_end(op, JOB_ERROR, job_error_result(err), now);
+	job_end_rest(draft, i + 1, JOB_ERROR, rest, now);
+}
+
+static void succeed_op(struct running *r, size_t i, json_t *result STEALS)
+{
+	struct job_op *op = &r->job->private->draft->ops[i];
+	int64_t now = now_after(op->start_us);
+
+	if (op->exec_us == 0)
+		op->exec_us = now;
+	if (op->status == JOB_WAITING) /* it needed no locks */
+		job_op_move(op, JOB_RUNNING);
+	job_op_end(op, JOB_SUCCESS, result, now);
+}
+
+/* false when the job has ended. */
+static bool run_one(struct queue *q, struct running *r, size_t i)
+{
+	const struct queue_hooks *hooks = &q->config.hooks;
+	struct error err = {.text = ""};
+	auto_json json_t *input = NULL;
+	json_t *result;
+
+	if (r->run.canceled) {
+		struct job *draft = job_edit(r->job);
+
+		cancel_from(draft, i, now_after(draft->received_us));
+		return false;
+	}
+	begin_op(r, i);
+	input = json_parse(r->job->ops[i].input, strlen(r->job->ops[i].input),
+			   &err);
+	r->run.input = input;
+	result =
+		input == NULL ? NULL : hooks->run_op(hooks->arg, &r->run, &err);
+	r->run.cancel = NULL;
+	r->run.set_priority = NULL;
+	if (result == NULL) {
+		fail_op(r, i, &err);
+		return false;
+	}
+	succeed_op(r, i, result);
+	return true;
+}
+
+static void job_task(void *arg)
+{
+	struct running *r = arg;
+	struct job *j = r->job, *draft;
+	struct queue *q = j->private->queue;
+
+	for (size_t i = 0; i < j->n_ops; i++) {
+		if (job_newest(j)->ops[i].status == JOB_SUCCESS)
+			continue; /* before a restart */
+		if (!run_one(q, r, i))
+			break;
+		if (i + 1 < j->n_ops)
+			job_save(j);
+	}
+	draft = job_edit(j);
+	assert(job_is_final(draft));
+	draft->end_us = now_after(draft->start_us);
+	j->private->running = NULL;
+	free(r);
+	job_save(j);
+}
+
+void run_start(struct queue *q, struct job *j)
+{
+	struct running *r = xalloc(sizeof(*r));
+	char name[32];
+
+	r->job = j;
+	r->run.queue = q;
+	r->run.job = j;
+	j->private->running = r;
+	snprintf(name, sizeof(name), "job %ju", (uintmax_t)j->id);
+	task_spawn(name, job_task, r);
+}
+
+/* --- for run_op --- */
+
+int queue_run_started(struct queue_run *run, struct error *err)
+{
+	struct running *r = running_of(run);
+	struct job_op *op = &job_edit(r->job)->ops[run->op_index];
+
+	run->cancel = NULL;
+	run->set_priority = NULL;
+	if (run->canceled)
+		return error_set(err, ERR_CANCELED, NULL,
+				 "Job %ju was canceled", (uintmax_t)r->job->id);
+	op->exec_us = now_after(op->start_us);
+	job_op_move(op, JOB_RUNNING);
+	return job_save_wait(r->job, err);
+}
+
+void queue_run_log(struct queue_run *run, const char *type,
+		   json_t *message STEALS)
+{
+	struct running *r = running_of(run);
+
+	job_log(job_edit(r->job), run->op_index, type, message,
+		clock_wall_us());
+	if (r->job->private->n_saving > 0)
+		r->log_waits = true; /* they go together, after that save */
+	else
+		job_save(r->job);
+}
+
+void run_saved(struct job *j)
+{
+	struct running *r = j->private->running;
+
+	if (r == NULL || !r->log_waits || j->private->n_saving > 0)
+		return;
+	r->log_waits = false;
+	job_save(j);
+}
+
+int queue_run_priority(const struct queue_run *run)
+{
+	return job_newest(run->job)->ops[run->op_index].priority;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the draft of a job to its durable, visible state. */
+#include <assert.h>
+
+#include "queue/queue_private.h"
+
+/* One save on its way. */
+struct saving {
+	struct job *job;
+	struct job *snapshot; /* what becomes visible */
+};
+
+char *queue_job_name(uint64_t id)
+{
+	return xprintf("job-%ju", (uintmax_t)id);
+}
+
+char *queue_archive_name(uint64_t id)
+{
+	return xprintf("archive/%ju/job-%ju", (uintmax_t)id / 10000,
+		       (uintmax_t)id);
+}
+
+struct job *job_attach(struct queue *q, struct job *j)
+{
+	j->private = xalloc(sizeof(*j->private));
+	j->private->queue = q;
+	list_init(&j->private->watches);
+	return j;
+}
+
+void job_destroy(struct job *j)
+{
+	struct job_private *p = j->private;
+
+	while (!list_empty(&p->watches))
+		list_remove(p->watches.next);
+	job_free(p->draft);
+	free(p->running);
+	free(p->children);
+	free(p);
+	job_free(j);
+}
+
+struct job *job_edit(struct job *j)
+{
+	struct job_private *p = j->private;
+
+	if (p->draft == NULL)
+		p->draft = job_copy(j);
+	return p->draft;
+}
+
+void job_show_waiting(struct job *j, size_t op)
+{
+	struct job *draft = j->private->draft;
+
+	j->start_us = draft->start_us;
+	j->ops[op].status = draft->ops[op].status;
+	j->ops[op].start_us = draft->ops[op].start_us;
+	watch_changed(j);
+}
+
+/* A job that has ended for good gives its place to the next. */
+static void job_ended(struct queue *q, struct job *j)
+{
+	struct job_private *p = j->private;
+
+	if (p->has_slot) {
+		p->has_slot = false;
+		q->n_running--;
+	}
+	sched_ended(q, j);
+	sched_kick(q);
+}
+
+static void drop_draft(struct job_private *p)
+{
+	if (p->n_saving > 0 || p->running != NULL)
+		return;
+	job_free(p->draft);
+	p->draft = NULL;
+}
+
+static void on_saved(struct store_change *c, const struct error *err)
+{
+	auto_free struct saving *saving = c->arg;
+	struct job *j = saving->job;
+	struct job_private *p = j->private;
+	struct queue *q = p->queue;
+	bool was_final = job_is_final(j);
+
+	p->n_saving--;
+	q->n_saving--;
+	if (err == NULL)
+		job_assign(j, saving->snapshot);
+	else
+		job_free(saving->snapshot);
+	if (q->closed)
+		return;
+	if (err != NULL && p->has_slot && p->running == NULL) {
+		p->has_slot = false;
+		q->n_running--;
+	}
+	drop_draft(p);
+	if (err == NULL) {
+		if (!was_final && job_is_final(j))
+			job_ended(q, j);
+		run_saved(j);
+		watch_changed(j);
+	}
+	if (q->n_running == 0 || q->n_saving == 0)
+		cond_signal(&q->idle);
+}
+
+static struct store_change *begin_save(struct job *j)
+{
+	struct job_private *p = j->private;
+	auto_free char *name = queue_job_name(j->id);
+	struct store_change *c = store_change_new();
+	struct saving *saving = xalloc(sizeof(*saving));
+
+	assert(p->draft != NULL && !p->unborn);
+	saving->job = j;
+	saving->snapshot = job_copy(p->draft);
+	store_change_write(c, name, job_to_text(p->draft));
+	c->done = on_saved;
+	c->arg = saving;
+	p->n_saving++;
+	p->queue->n_saving++;
+	return c;
+}
+
+void job_save(struct job *j)
+{
+	struct store *store = j->private->queue->store;
+
+	store_put(store, begin_save(j));
+}
+
+int job_save_wait(struct job *j, struct error *err)
+{
+	struct store *store = j->private->queue->store;
+
+	return store_commit(store, begin_save(j), err);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which job may start: a heap of those that wait for nothing but a place, by
+ * priority and id; and at each job the list of those that wait for its end.
+ * Nothing here looks at all jobs. */
+#include <assert.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "queue/queue_private.h"
+
+/* --- the heap --- */
+
+static bool before(const struct job *a, const struct job *b)
+{
+	if (a->private->priority != b->private->priority)
+		return a->private->priority < b->private->priority;
+	return a->id < b->id;
+}
+
+static void put(struct queue *q, size_t i, struct job *j)
+{
+	q->ready[i] = j;
+	j->private->slot = i + 1;
+}
+
+static void sift_up(struct queue *q, size_t i, struct job *j)
+{
+	while (i > 0 && before(j, q->ready[(i - 1) / 2])) {
+		put(q, i, q->ready[(i - 1) / 2]);
+		i = (i - 1) / 2;
+	}
+	put(q, i, j);
+}
+
+static void sift_down(struct queue *q, size_t i, struct job *j)
+{
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= q->n_ready)
+			break;
+		if (child + 1 < q->n_ready &&
+		    before(q->ready[child + 1], q->ready[child]))
+			child++;
+		if (!before(q->ready[child], j))
+			break;
+		put(q, i, q->ready[child]);
+		i = child;
+	}
+	put(q, i, j);
+}
+
+void sched_add(struct queue *q, struct job *j)
+{
+	assert(j->private->slot == 0);
+	j->private->priority = job_priority(job_newest(j));
+	if (q->n_ready == q->cap_ready) {
+		q->cap_ready = q->cap_ready == 0 ? 64 : q->cap_ready * 2;
+		q->ready = xrealloc(q->ready, q->cap_ready * sizeof(*q->ready));
+	}
+	sift_up(q, q->n_ready++, j);
+}
+
+void sched_remove(struct queue *q, struct job *j)
+{
+	size_t i = j->private->slot - 1;
+	struct job *last;
+
+	if (j->private->slot == 0)
+		return;
+	j->private->slot = 0;
+	last = q->ready[--q->n_ready];
+	if (last == j)
+		return;
+	if (i > 0 && before(last, q->ready[(i - 1) / 2]))
+		sift_up(q, i, last);
+	else
+		sift_down(q, i, last);
+}
+
+void sched_kick(struct queue *q)
+{
+	while (q->started && !q->stopping && q->n_ready > 0 &&
+	       q->n_running < q->config.max_running) {
+		struct job *j = q->ready[0];
+
+		sched_remove(q, j);
+		j->private->has_slot = true;
+		q->n_running++;
+		run_start(q, j);
+	}
+}
+
+/* --- dependencies --- */
+
+void job_end_unstarted(struct job *j, enum job_state to, const char *why)
+{
+	struct job *draft = job_edit(j);
+	int64_t now = clock_wall_us();
+	auto_json json_t *result = NULL;
+
+	if (why != NULL)
+		result = json_make("[s, [s]]",
+				   error_kind_name(to == JOB_CANCELED
+							   ? ERR_CANCELED
+							   : ERR_EXEC),
+				   why);
+	job_end_rest(draft, 0, to, result, now);
+	draft->end_us = now;
+}
+
+/* Whether a parent that ended so lets its child run; else -1 with err, and the
+ * state that the child gets. */
+static int check_end(uint64_t id, enum job_state status, unsigned wanted,
+		     enum job_state *ret_state, struct error *err)
+{
+	if (wanted == 0 || (wanted & (1u << status)) != 0)
+		return 0;
+	*ret_state = status == JOB_CANCELED ? JOB_CANCELED : JOB_ERROR;
+	return error_set(err, ERR_EXEC, NULL,
+			 "Job %ju, on which this job depends, ended with "
+			 "status '%s'",
+			 (uintmax_t)id, job_state_name(status));
+}
+
+static void add_child(struct job *parent, uint64_t id, unsigned wanted)
+{
+	struct job_private *p = parent->private;
+
+	/* Grows by doubling: at sizes that are powers of two. */
+	if ((p->n_children & (p->n_children - 1)) == 0)
+		p->children =
+			xrealloc(p->children,
+				 (p->n_children == 0 ? 1 : p->n_children * 2) *
+					 sizeof(*p->children));
+	p->children[p->n_children++] =
+		(struct child){.id = id, .wanted = wanted};
+}
+
+static int archived_status(struct queue *q, uint64_t id,
+			   enum job_state *ret_status, struct error *err)
+{
+	auto_free char *name = queue_archive_name(id);
+	struct job *j = load_file(q, name, id, err);
+
+	if (j == NULL)
+		return error_set(err, ERR_EXEC, NULL,
+				 "Job %ju, on which this job depends, does not "
+				 "exist",
+				 (uintmax_t)id);
+	*ret_status = job_status(j);
+	job_free(j);
+	return 0;
+}
+
+static int depend_on(struct queue *q, struct job *j, uint64_t id,
+		     unsigned wanted, enum job_state *ret_state,
+		     struct error *err)
+{
+	struct job *parent = job_index_get(&q->jobs, id);
+	enum job_state status = JOB_ERROR;
+
+	*ret_state = JOB_ERROR;
+	if (parent != NULL && !job_is_final(parent)) {
+		add_child(parent, j->id, wanted);
+		j->private->n_parents++;
+		return 0;
+	}
+	if (parent != NULL)
+		status = job_status(parent);
+	else if (archived_status(q, id, &status, err) < 0)
+		return -1;
+	return check_end(id, status, wanted, ret_state, err);
+}
+
+static unsigned wanted_states(const json_t *names)
+{
+	const json_t *name;
+	unsigned wanted = 0;
+	size_t i;
+
+	json_array_foreach ((json_t *)names, i, name) {
+		enum job_state s;
+
+		if (json_is_string(name) &&
+		    job_state_by_name(json_string_value(name), &s))
+			wanted |= 1u << s;
+	}
+	return wanted;
+}
+
+int sched_depend(struct queue *q, struct job *j, enum job_state *ret_state,
+		 struct error *err)
+{
+	for (size_t op = 0; op < j->n_ops; op++) {
+		auto_json json_t *input = NULL;
+		const json_t *depend;
+		size_t i;
+
+		/* Nearly all jobs depend on nothing: do not parse them. */
+		if (strstr(j->ops[op].input, "\"depends\":[") == NULL)
+			continue;
+		input = json_parse(j->ops[op].input, strlen(j->ops[op].input),
+				   err);
+		if (input == NULL)
+			return -1;
+		json_array_foreach ((json_t *)json_get(input, "depends"), i,
+				    depend) {
+			json_int_t id =
+				json_integer_value(json_array_get(depend, 0));
+			unsigned wanted =
+				wanted_states(json_array_get(depend, 1));
+
+			if (depend_on(q, j, (uint64_t)id, wanted, ret_state,
+				      err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+void sched_born(struct queue *q, struct job *j)
+{
+	j->private->unborn = false;
+	if (j->private->draft != NULL) { /* a parent has ended badly */
+		job_save(j);
+		return;
+	}
+	if (job_status(j) == JOB_QUEUED && j->private->n_parents == 0)
+		sched_add(q, j);
+}
+
+static void parent_ended(struct queue *q, const struct job *parent,
+			 const struct child *child)
+{
+	struct job *j = job_index_get(&q->jobs, child->id);
+	enum job_state state;
+	struct error err;
+
+	if (j == NULL || job_is_final(job_newest(j)))
+		return;
+	j->private->n_parents--;
+	if (check_end(parent->id, job_status(parent), child->wanted, &state,
+		      &err) < 0) {
+		job_end_unstarted(j, state, err.text);
+		if (!j->private->unborn)
+			job_save(j);
+		return;
+	}
+	if (j->private->n_parents == 0 && !j->private->unborn)
+		sched_add(q, j);
+}
+
+void sched_ended(struct queue *q, struct job *j)
+{
+	struct job_private *p = j->private;
+	struct child *children = steal(&p->children);
+	size_t n = p->n_children;
+
+	p->n_children = 0;
+	for (size_t i = 0; i < n; i++)
+		parent_ended(q, j, &children[i]);
+	free(children);
+}

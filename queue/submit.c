@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* New jobs.  Those of one call become durable in one change, with the serial.
+ * Until then they are in the index but unborn, so that jobs that depend on
+ * each other or on one that ends meanwhile are told in any case. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "queue/queue_private.h"
+
+/* Checking a job costs some 20 us: let others run after this many. */
+#define YIELD_EVERY 200
+
+/* The jobs of one call. */
+struct submission {
+	struct queue *queue;
+	struct job **jobs; /* NULL: refused */
+	size_t n;
+};
+
+/* --- the input of an opcode --- */
+
+/* Make a relative id absolute; ids: of the jobs before this one. */
+static int resolve(const json_t *id, const uint64_t *ids, size_t n,
+		   uint64_t last_id, uint64_t *ret_id, struct error *err)
+{
+	json_int_t value = json_integer_value(id);
+
+	if (!json_is_integer(id) || value == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "A dependency needs the id of a job");
+	if (value > 0 && (uint64_t)value > last_id)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Job %jd, named as a dependency, does not "
+				 "exist",
+				 (intmax_t)value);
+	if (value > 0) {
+		*ret_id = (uint64_t)value;
+		return 0;
+	}
+	if (value < -(json_int_t)n || ids[(json_int_t)n + value] == 0)
+		return error_set(
+			err, ERR_PREREQ, ECODE_INVAL,
+			"The relative dependency %jd names no job that "
+			"was submitted before in the same call",
+			(intmax_t)value);
+	*ret_id = ids[(json_int_t)n + value];
+	return 0;
+}
+
+static int resolve_depends(json_t *op, const uint64_t *ids, size_t n,
+			   uint64_t last_id, struct error *err)
+{
+	json_t *depends = json_object_get(op, "depends"), *depend;
+	size_t i;
+
+	if (depends == NULL || json_is_null(depends))
+		return 0;
+	if (!json_is_array(depends))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Dependencies have to be a list");
+	json_array_foreach (depends, i, depend) {
+		uint64_t id = 0;
+
+		if (!json_is_array(depend) ||
+		    !json_is_array(json_array_get(depend, 1)))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "A dependency has to be a job id and "
+					 "a list of states");
+		if (resolve(json_array_get(depend, 0), ids, n, last_id, &id,
+			    err) < 0)
+			return -1;
+		json_array_set_new(depend, 0, json_integer((json_int_t)id));
+	}
+	return 0;
+}
+
+/* "OP_TEST_DELAY" is shown as "test_delay". */
+static char *source_name(const json_t *op)
+{
+	const char *id = json_str(op, "OP_ID", "");
+	char *name =
+		xprintf("gnt:opcode:%s", str_starts(id, "OP_") ? id + 3 : id);
+
+	for (char *c = name; *c != '\0'; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
+	return name;
+}
+
+static void extend_reason(json_t *op, uint64_t id, size_t index,
+			  int64_t received_us)
+{
+	json_t *trail = json_object_get(op, "reason");
+	auto_free char *source = source_name(op);
+	auto_free char *text =
+		xprintf("job=%ju;index=%zu", (uintmax_t)id, index);
+
+	if (!json_is_array(trail)) {
+		trail = json_array();
+		json_object_set_new(op, "reason", trail);
+	}
+	json_array_append_new(trail,
+			      json_make("[s, s, I]", source, text,
+					(json_int_t)(received_us * 1000)));
+}
+
+/* --- one job --- */
+
+static int make_op(struct queue *q, struct job *j, size_t i, const json_t *op,
+		   const uint64_t *ids, size_t n_ids, struct error *err)
+{
+	const struct queue_hooks *hooks = &q->config.hooks;
+	auto_free char *summary = NULL;
+	auto_json json_t *checked = NULL, *own = NULL;
+
+	checked = hooks->check_op(hooks->arg, op, &summary, err);
+	if (checked == NULL)
+		return -1;
+	own = json_deep_copy(checked); /* it may share parts with op */
+	if (resolve_depends(own, ids, n_ids, q->last_id, err) < 0)
+		return -1;
+	extend_reason(own, j->id, i, j->received_us);
+	job_op_init(&j->ops[i], own, summary);
+	return 0;
+}
+
+static void unlive(struct queue *q, struct job *j)
+{
+	job_index_remove(&q->jobs, j->id);
+	job_destroy(j);
+}
+
+static int check_room(struct queue *q, const json_t *ops, struct error *err)
+{
+	if (!json_is_array(ops) || json_array_size(ops) == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "A job needs a list of at least one opcode");
+	if (q->jobs.n >= QUEUE_JOBS_MAX)
+		return error_set(err, ERR_QUEUE_FULL, NULL,
+				 "The job queue has %d jobs, which is its "
+				 "limit; archive some first (gnt-job "
+				 "autoarchive)",
+				 QUEUE_JOBS_MAX);
+	return 0;
+}
+
+/* Make the job that ops describes, unborn; ids of those before it. */
+static struct job *make_job(struct queue *q, const json_t *ops,
+			    const uint64_t *ids, size_t n_ids,
+			    struct error *err)
+{
+	enum job_state state;
+	struct job *j;
+
+	if (check_room(q, ops, err) < 0)
+		return NULL;
+	j = job_attach(q, job_new(q->last_id + 1, json_array_size(ops)));
+	j->received_us = clock_wall_us();
+	j->private->unborn = true;
+	for (size_t i = 0; i < j->n_ops; i++)
+		if (make_op(q, j, i, json_array_get(ops, i), ids, n_ids, err) <
+		    0) {
+			job_destroy(j);
+			return NULL;
+		}
+	q->last_id++;
+	job_index_add(&q->jobs, j->id, j);
+	if (sched_depend(q, j, &state, err) < 0)
+		job_end_unstarted(j, state, err->text);
+	return j;
+}
+
+/* --- all of a call --- */
+
+/* Runs also when the submitting task is gone. */
+static void on_stored(struct store_change *c, const struct error *err)
+{
+	struct submission *s = c->arg;
+	struct queue *q = s->queue;
+
+	for (size_t i = 0; i < s->n && !q->closed; i++) {
+		if (s->jobs[i] == NULL)
+			continue;
+		if (err == NULL)
+			sched_born(q, s->jobs[i]);
+		else
+			unlive(q, s->jobs[i]);
+	}
+	if (--q->n_saving == 0 && !q->closed)
+		cond_signal(&q->idle);
+	free(s->jobs);
+	free(s);
+	if (err == NULL && !q->closed)
+		sched_kick(q);
+}
+
+static struct store_change *change_for(struct queue *q, struct submission *s)
+{
+	struct store_change *c = store_change_new();
+
+	store_change_write(c, "serial",
+			   xprintf("%ju\n", (uintmax_t)q->last_id));
+	for (size_t i = 0; i < s->n; i++) {
+		auto_free char *name = NULL;
+
+		if (s->jobs[i] == NULL)
+			continue;
+		name = queue_job_name(s->jobs[i]->id);
+		store_change_write(c, name, job_to_text(s->jobs[i]));
+	}
+	c->done = on_stored;
+	c->arg = s;
+	c->may_fail = true;
+	q->n_saving++;
+	return c;
+}
+
+static int check_open(struct queue *q, bool ignore_drain, struct error *err)
+{
+	if (q->stopping)
+		return error_set(err, ERR_QUEUE, NULL,
+				 "The job queue is shutting down");
+	if (q->drained && !ignore_drain)
+		return error_set(err, ERR_SYSTEM, NULL, "Queue drained");
+	return store_full(q->store, err) ? -1 : 0;
+}
+
+int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
+		 uint64_t *ret_id, struct error *err)
+{
+	struct submission *s;
+	struct job *j;
+	uint64_t id;
+
+	if (check_open(q, ignore_drain, err) < 0)
+		return -1;
+	j = make_job(q, ops, NULL, 0, err);
+	if (j == NULL)
+		return -1;
+	id = j->id;
+	s = xalloc(sizeof(*s));
+	s->queue = q;
+	s->jobs = xcalloc(1, sizeof(struct job *));
+	s->jobs[s->n++] = j;
+	if (store_commit(q->store, change_for(q, s), err) < 0)
+		return -1;
+	*ret_id = id;
+	return 0;
+}
+
+static json_t *refusal(const struct error *err)
+{
+	struct error copy = *err;
+
+	if (!str_valid_utf8(copy.text, strlen(copy.text)))
+		snprintf(copy.text, sizeof(copy.text), "not valid UTF-8");
+	return json_make("[b, s]", 0, copy.text);
+}
+
+/* One that was not handed over. */
+static void submission_free_p(struct submission **p)
+{
+	struct submission *s = *p;
+
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->jobs[i] != NULL)
+			unlive(s->queue, s->jobs[i]);
+	free(s->jobs);
+	free(s);
+}
+
+/* Fills the submission and the answer; returns how many jobs are good. */
+static size_t make_all(struct submission *s, const json_t *jobs, uint64_t *ids,
+		       json_t *answer)
+{
+	size_t good = 0;
+
+	for (size_t i = 0; i < json_array_size(jobs); i++) {
+		struct error err;
+
+		if (i % YIELD_EVERY == YIELD_EVERY - 1)
+			task_yield();
+		s->jobs[i] = make_job(s->queue, json_array_get(jobs, i), ids, i,
+				      &err);
+		s->n = i + 1;
+		ids[i] = s->jobs[i] == NULL ? 0 : s->jobs[i]->id;
+		good += ids[i] != 0;
+		json_array_append_new(
+			answer, ids[i] == 0 ? refusal(&err)
+					    : json_make("[b, I]", 1,
+							(json_int_t)ids[i]));
+	}
+	return good;
+}
+
+json_t *queue_submit_many(struct queue *q, const json_t *jobs,
+			  struct error *err)
+{
+	size_t n = json_array_size(jobs);
+	auto_json json_t *answer = json_array();
+	auto_free uint64_t *ids = xcalloc(n + 1, sizeof(*ids));
+	__attribute__((cleanup(submission_free_p))) struct submission *s = NULL;
+
+	if (!json_is_array(jobs)) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "The jobs have to be a list");
+		return NULL;
+	}
+	if (check_open(q, false, err) < 0)
+		return NULL;
+	s = xalloc(sizeof(*s));
+	s->queue = q;
+	s->jobs = xcalloc(n + 1, sizeof(struct job *));
+	if (make_all(s, jobs, ids, answer) == 0)
+		return steal(&answer);
+	if (store_commit(q->store, change_for(q, steal(&s)), err) < 0)
+		return NULL;
+	return steal(&answer);
+}
