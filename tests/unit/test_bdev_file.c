@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/model/ssconf.h"
+#include "noded/storage/bdev.h"
+#include "noded/storage/file_place.h"
+#include "tests/lib/node.h"
+
+#define BASE "/srv/ganeti/file-storage"
+#define WEB1 BASE "/web1"
+#define DISK WEB1 "/d0.file.disk0"
+
+static struct test_node node;
+static const struct paths *p;
+static struct error err;
+
+static void setup(void)
+{
+	auto_free char *folder = NULL;
+
+	test_loop_start();
+	test_root_create(&node.root);
+	p = node.root.paths;
+	folder = paths_local(p, WEB1);
+	cr_assert_eq(fs_mkdirs(folder, 0755, &err), 0);
+	test_node_write(&node, "/etc/ganeti/file-storage-paths",
+			BASE "\n/etc\n", 0644);
+}
+
+static void teardown(void)
+{
+	test_root_destroy(&node.root);
+	test_node_loop_stop();
+}
+
+TestSuite(bdev_file, .init = setup, .fini = teardown, .timeout = 60);
+
+static int create(const char *file, int size)
+{
+	auto_json json_t *disk = test_disk("file", file);
+
+	return bdev_file.create(p, disk, size, &err);
+}
+
+static struct stat stat_of(const char *file)
+{
+	auto_free char *local = paths_local(p, file);
+	struct stat st;
+
+	cr_assert_eq(lstat(local, &st), 0, "%s", file);
+	return st;
+}
+
+Test(bdev_file, creates_a_sparse_private_file_of_that_size)
+{
+	struct stat st;
+
+	cr_assert_eq(create(DISK, 1024), 0, "%s", err.text);
+	st = stat_of(DISK);
+	cr_assert_eq(st.st_size, 1024 * MIB);
+	cr_assert_lt(st.st_blocks, 100);
+	cr_assert_eq(st.st_mode & 07777, 0600);
+}
+
+Test(bdev_file, never_creates_over_a_file)
+{
+	cr_assert_eq(create(DISK, 1), 0);
+	cr_assert_eq(create(DISK, 1), -1);
+	cr_assert_str_eq(err.text, DISK ": can't create: File exists");
+}
+
+Test(bdev_file, refuses_sizes_that_are_none)
+{
+	cr_assert_eq(create(DISK, -1), -1);
+	cr_assert_not_null(strstr(err.text, "-1 MiB"));
+}
+
+Test(bdev_file, stays_below_the_allowed_folders)
+{
+	static const char *const bad[] = {
+		BASE,
+		BASE "/../etc/passwd",
+		BASE "/./x",
+		BASE "//x",
+		BASE "-other/x",
+		"/etc/passwd", /* listed, but harmful */
+		"/srv/x",
+		"relative",
+		"",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		cr_expect_eq(create(bad[i], 1), -1, "%s", bad[i]);
+		cr_expect_eq(err.kind, ERR_FILE_PATH, "%s", bad[i]);
+	}
+}
+
+Test(bdev_file, follows_no_link_below_the_folder)
+{
+	auto_free char *outside = paths_local(p, "/outside");
+	auto_free char *link = paths_local(p, BASE "/web2");
+	auto_free char *file = paths_local(p, DISK);
+	auto_free char *secret = paths_local(p, "/outside/secret");
+	auto_json json_t *disk = test_disk("file", DISK);
+	char *found = NULL;
+
+	test_node_write(&node, "/outside/secret", "x", 0600);
+	cr_assert_eq(symlink(outside, link), 0);
+	cr_assert_eq(create(BASE "/web2/disk", 1), -1);
+	cr_assert_not_null(strstr(err.text, "symbolic links"));
+
+	cr_assert_eq(symlink(secret, file), 0);
+	cr_assert_eq(bdev_file.find(p, disk, &found, &err), -1);
+	cr_assert_eq(bdev_file.grow(p, disk, 1, false, true, &err), -1);
+	cr_assert_eq(bdev_file.remove(p, disk, &err), 0);
+	cr_assert(fs_exists(secret)); /* the link went, not its target */
+	cr_assert_eq(stat_of("/outside/secret").st_size, 1);
+}
+
+Test(bdev_file, the_allowed_folder_itself_may_be_a_link)
+{
+	auto_free char *shared = paths_local(p, "/elsewhere");
+	auto_free char *link = paths_local(p, "/srv/ganeti/shared");
+
+	test_node_write(&node, "/elsewhere/.keep", "", 0600);
+	test_node_write(&node, "/etc/ganeti/file-storage-paths",
+			"/srv/ganeti/shared\n", 0644);
+	cr_assert_eq(symlink(shared, link), 0);
+	cr_assert_eq(create("/srv/ganeti/shared/disk", 1), 0, "%s", err.text);
+	cr_assert_eq(stat_of("/elsewhere/disk").st_size, MIB);
+}
+
+Test(bdev_file, the_clusters_folders_are_allowed)
+{
+	auto_json json_t *values =
+		json_make("{s:s}", "shared_file_storage_dir", "/srv/sf");
+
+	test_node_write(&node, "/srv/sf/.keep", "", 0600);
+	cr_assert_eq(create("/srv/sf/disk", 1), -1);
+	cr_assert_eq(ssconf_write(p, values, &err), 0, "%s", err.text);
+	cr_assert_eq(create("/srv/sf/disk", 1), 0, "%s", err.text);
+}
+
+Test(bdev_file, finds_what_is_there)
+{
+	auto_json json_t *disk = test_disk("file", DISK);
+	auto_free char *file = paths_local(p, DISK);
+	char *found = NULL;
+
+	cr_assert_eq(bdev_file.find(p, disk, &found, &err), 0);
+	cr_assert_null(bdev_file.assemble(p, disk, &err));
+	create(DISK, 1);
+	cr_assert_eq(bdev_file.find(p, disk, &found, &err), 1);
+	cr_assert_str_eq(found, file);
+	cr_assert_eq(bdev_file.size(p, disk, &err), MIB);
+	free(found);
+}
+
+Test(bdev_file, removes_twice)
+{
+	auto_json json_t *disk = test_disk("file", DISK);
+
+	create(DISK, 1);
+	cr_assert_eq(bdev_file.remove(p, disk, &err), 0);
+	cr_assert_eq(bdev_file.remove(p, disk, &err), 0);
+	cr_assert_eq(bdev_file.find(p, disk, NULL, &err), 0);
+}
+
+Test(bdev_file, grows_when_it_is_meant)
+{
+	auto_json json_t *disk = test_disk("file", DISK);
+
+	cr_assert_eq(bdev_file.grow(p, disk, 1, false, true, &err), -1);
+	create(DISK, 1);
+	cr_assert_eq(bdev_file.grow(p, disk, 2, true, true, &err), 0);
+	cr_assert_eq(bdev_file.grow(p, disk, 2, false, false, &err), 0);
+	cr_assert_eq(stat_of(DISK).st_size, MIB);
+	cr_assert_eq(bdev_file.grow(p, disk, 2, false, true, &err), 0);
+	cr_assert_eq(stat_of(DISK).st_size, 3 * MIB);
+}
+
+Test(bdev_file, renames_without_overwriting)
+{
+	auto_json json_t *disk = test_disk("file", DISK);
+	auto_json json_t *id = json_make("[s, s]", "loop", WEB1 "/other");
+
+	create(DISK, 1);
+	create(WEB1 "/other", 2);
+	cr_assert_eq(bdev_file.rename(p, disk, id, &err), -1);
+	json_array_set_new(id, 1, json_string(WEB1 "/new"));
+	cr_assert_eq(bdev_file.rename(p, disk, id, &err), 0, "%s", err.text);
+	cr_assert_eq(stat_of(WEB1 "/new").st_size, MIB);
+	/* Asked again, it is done. */
+	cr_assert_eq(bdev_file.rename(p, disk, id, &err), 0, "%s", err.text);
+}
+
+static void wipe(void *arg)
+{
+	auto_json json_t *disk = test_disk("file", DISK);
+
+	(void)arg;
+	cr_expect_eq(bdev_file.wipe(p, disk, 0, 1, &err), 0, "%s", err.text);
+	cr_expect_eq(bdev_file.wipe(p, disk, 1, 1, &err), -1);
+}
+
+Test(bdev_file, wipes_inside_the_disk_only)
+{
+	auto_free char *text = NULL;
+
+	create(DISK, 0);
+	{
+		auto_free char *data = xalloc(MIB + 1);
+
+		memset(data, 'x', MIB);
+		test_node_write(&node, DISK, data, 0600);
+	}
+	task_spawn("wipe", wipe, NULL);
+	test_run_tasks();
+	text = test_node_read(&node, DISK);
+	cr_assert_eq(stat_of(DISK).st_size, MIB);
+	cr_assert_eq(text[0], '\0');
+	cr_assert_eq(text[MIB - 1], '\0');
+}
+
+Test(bdev_file, folders_are_made_renamed_and_removed)
+{
+	cr_assert_eq(bdev_file_make_folder(p, BASE "/a/b", &err), 0);
+	cr_assert_eq(bdev_file_make_folder(p, BASE "/a/b", &err), 0);
+	cr_assert_eq(stat_of(BASE "/a/b").st_mode & 07777, 0750);
+	cr_assert_eq(bdev_file_rename_folder(p, BASE "/a/b", BASE "/c", &err),
+		     0);
+	cr_assert_eq(create(BASE "/c/disk", 1), 0);
+	cr_assert_eq(bdev_file_remove_folder(p, BASE "/c", &err), -1);
+	cr_assert_not_null(strstr(err.text, "not empty"));
+	cr_assert_eq(bdev_file_remove_folder(p, BASE "/a", &err), 0);
+	cr_assert_eq(bdev_file_remove_folder(p, BASE "/a", &err), 0);
+	cr_assert_eq(bdev_file_make_folder(p, "/tmp/a", &err), -1);
+	cr_assert_eq(bdev_file_remove_folder(p, "/tmp/a", &err), -1);
+}
+
+Test(bdev_file, says_which_listed_folders_do_harm)
+{
+	auto_strv struct strv bad = {0};
+
+	file_place_bad_folders(p, &bad);
+	cr_assert_eq(bad.n, 1);
+	cr_assert_str_eq(bad.items[0], "/etc");
+}
+
+Test(bdev_file, links_lead_to_disks_until_they_are_shut_down)
+{
+	auto_free char *link = bdev_link_path(p, "web1", 3);
+	char target[64];
+	ssize_t n;
+
+	cr_assert_eq(bdev_link(p, "web1", 3, "/old", &err), 0);
+	cr_assert_eq(bdev_link(p, "web1", 3, "/new", &err), 0);
+	cr_assert_eq(bdev_link(p, "web1", 3, "/new", &err), 0);
+	n = readlink(link, target, sizeof(target));
+	cr_assert_eq(n, 4);
+	cr_assert(memcmp(target, "/new", 4) == 0);
+	bdev_unlink_target(p, "/old");
+	cr_assert_eq(readlink(link, target, sizeof(target)), 4);
+	bdev_unlink_target(p, "/new");
+	cr_assert_lt(readlink(link, target, sizeof(target)), 0);
+	cr_assert_eq(bdev_unlink(p, "web1", 3, &err), 0);
+}
+
+Test(bdev_file, other_types_are_refused_by_name)
+{
+	auto_json json_t *disk = test_disk("rbd", DISK);
+
+	cr_assert_null(bdev_of(disk, &err));
+	cr_assert_not_null(strstr(err.text, "'rbd'"));
+}
