@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is no call, what a call may not do, and what calls leave on the node. */
+#include "noded/calls.h"
+#include "tests/lib/node.h"
+
+static struct test_node node;
+
+static void setup(void)
+{
+	test_loop_start();
+	test_node_create(&node);
+}
+
+static void teardown(void)
+{
+	test_node_destroy(&node);
+	test_node_loop_stop();
+}
+
+TestSuite(noded_requests, .init = setup, .fini = teardown, .timeout = 60);
+
+static json_t *plain(const char *text)
+{
+	return json_make("[i, s]", 0, text);
+}
+
+Test(noded_requests, only_calls_are_answered)
+{
+	static const struct {
+		const char *method, *path, *body;
+		int status;
+	} cases[] = {
+		{"POST", "/version", "[]", 200},
+		{"PUT", "/version", "[]", 200},
+		{"POST", "/version", "", 200},
+		{"GET", "/version", "", 400},
+		{"DELETE", "/version", "[]", 400},
+		{"POST", "/nosuch", "[]", 404},
+		{"POST", "/", "[]", 404},
+		{"POST", "/version/x", "[]", 404},
+		{"POST", "/../version", "[]", 404},
+		{"POST", "/version", "[", 400},
+		{"POST", "/version", "[1,]", 400},
+		{"POST", "/version", "[\"\\ud800\"]", 400},
+		{"POST", "/version", "[\"\xff\"]", 400},
+		{"POST", "/version", "\"x\"", 400},
+		{"POST", "/version", "5", 400},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int status = 0;
+		auto_json json_t *answer =
+			test_node_request(&node, cases[i].method, cases[i].path,
+					  cases[i].body, &status);
+
+		cr_expect_eq(status, cases[i].status, "%s %s %s: %d",
+			     cases[i].method, cases[i].path, cases[i].body,
+			     status);
+		cr_expect_eq(json_is_true(json_array_get(answer, 0)),
+			     status == 200);
+	}
+}
+
+Test(noded_requests, deep_json_is_refused)
+{
+	auto_free char *body = xalloc(100001);
+	int status = 0;
+
+	memset(body, '[', 100000);
+	json_decref(
+		test_node_request(&node, "POST", "/version", body, &status));
+	cr_assert_eq(status, 400);
+}
+
+Test(noded_requests, arguments_are_counted)
+{
+	test_node_fails(&node, "version", json_make("[i]", 1), "at most 0");
+	test_node_fails(&node, "test_delay", json_array(), "needs 1");
+}
+
+Test(noded_requests, calls_that_we_do_not_serve_say_so)
+{
+	test_node_fails(&node, "drbd_helper", json_array(), "not supported");
+	cr_assert(calls_known("drbd_helper"));
+	cr_assert_not(calls_known("drbd_"));
+}
+
+/* Arguments of each wrong kind: an error, whatever the call. */
+Test(noded_requests, arguments_of_any_kind_do_no_harm)
+{
+	static const char *const names[] = {
+#define X(name) #name,
+		NODED_CALLS(X)
+#undef X
+	};
+	static const char *const values[] = {
+		"null",
+		"true",
+		"-1",
+		"1e300",
+		"\"\"",
+		"\"../x\"",
+		"[]",
+		"{}",
+		"[[]]",
+		"[{}]",
+		"{\"name\": 5}",
+		"{\"name\": \"a/b\"}",
+		"[[null, null, null]]",
+		"{\"x\": null}",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		auto_free char *path = xprintf("/%s", names[i]);
+
+		/* These act on what is given to none of them. */
+		if (strcmp(names[i], "node_start_master_daemons") == 0)
+			continue;
+		for (size_t n = 0; n < 8; n++)
+			for (size_t k = 0;
+			     k < sizeof(values) / sizeof(values[0]); k++) {
+				auto_buf struct buf body = {0};
+				int status;
+
+				buf_addc(&body, '[');
+				for (size_t m = 0; m < n; m++)
+					buf_addf(
+						&body, m > 0 ? ", %s" : "%s",
+						values[(k + m * (n % 3)) % 14]);
+				buf_addc(&body, ']');
+				json_decref(test_node_request(&node, "POST",
+							      path, body.data,
+							      &status));
+				cr_expect_eq(status, 200);
+			}
+	}
+}
+
+/* --- files --- */
+
+static json_t *upload(const char *file, const char *text, int mode)
+{
+	return json_make("[s, o, i, s, s, f, f]", file, plain(text), mode,
+			 "gnt-masterd", "gnt-masterd", 1795211834.25,
+			 1795211811.5);
+}
+
+Test(noded_requests, uploads_replace_listed_files)
+{
+	auto_free char *file = paths_local(
+		node.root.paths, "/var/lib/ganeti/cluster-domain-secret");
+	auto_free char *text = NULL;
+	struct stat st;
+
+	json_decref(test_node_ok(&node, "upload_file_single",
+				 upload("/var/lib/ganeti/cluster-domain-secret",
+					"secret\n", 0100640)));
+	json_decref(test_node_ok(
+		&node, "upload_file",
+		json_make("[o]", upload("/###-VIRTUAL-PATH-###,/etc/hosts", "h",
+					0644))));
+	text = test_node_read(&node, "/var/lib/ganeti/cluster-domain-secret");
+	cr_assert_str_eq(text, "secret\n");
+	cr_assert_eq(stat(file, &st), 0);
+	cr_assert_eq(st.st_mode & 07777, 0640);
+	cr_assert_eq(st.st_mtim.tv_sec, 1795211811);
+	free(text);
+	text = test_node_read(&node, "/etc/hosts");
+	cr_assert_str_eq(text, "h");
+}
+
+Test(noded_requests, other_files_are_not_uploaded)
+{
+	static const char *const bad[] = {
+		"/etc/passwd",
+		"/var/lib/ganeti/server.pem",
+		"/var/lib/ganeti/../../../etc/hosts",
+		"/var/lib/ganeti/ssconf_master_candidates_certs",
+		"/etc/hosts ",
+		"etc/hosts",
+		"",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		test_node_fails(&node, "upload_file_single",
+				upload(bad[i], "x", 0644),
+				"not in allowed upload targets");
+}
+
+Test(noded_requests, contents_must_be_whole)
+{
+	static const char *const bad[] = {
+		"[1, \"\"]",
+		"[1, \"@@@\"]",
+		"[1, \"eF6VU01v\"]",
+		"[1, \"AAAAAAAA\"]",
+		"[2, \"x\"]",
+		"[0]",
+		"\"x\"",
+		"null",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct error err;
+		json_t *content = json_parse(bad[i], strlen(bad[i]), &err);
+
+		cr_assert_not_null(content);
+		test_node_fails(&node, "upload_file_single",
+				json_make("[s, o, i]",
+					  "/var/lib/ganeti/known_hosts",
+					  content, 0644),
+				"Invalid file content");
+	}
+}
+
+Test(noded_requests, the_queue_takes_its_own_files_only)
+{
+	static const char *const bad[] = {
+		"/var/lib/ganeti/config.data",
+		"/var/lib/ganeti/queue/../config.data",
+		"/var/lib/ganeti/queue/job-1x",
+		"/var/lib/ganeti/queue/job-",
+		"/var/lib/ganeti/queue/lock",
+		"/var/lib/ganeti/queue/archive/../job-1",
+		"/var/lib/ganeti/queue/archive/0/../../serial",
+		"/var/lib/ganeti/queue2/job-1",
+	};
+	auto_free char *text = NULL;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		test_node_fails(&node, "jobqueue_update",
+				json_make("[s, o]", bad[i], plain("x")),
+				"Not a file of the job queue");
+	json_decref(
+		test_node_ok(&node, "jobqueue_update",
+			     json_make("[s, o]", "/var/lib/ganeti/queue/job-17",
+				       plain("{}"))));
+	json_decref(test_node_ok(
+		&node, "jobqueue_rename",
+		json_make("[[[s, s]]]", "/var/lib/ganeti/queue/job-17",
+			  "/var/lib/ganeti/queue/archive/0/job-17")));
+	text = test_node_read(&node, "/var/lib/ganeti/queue/archive/0/job-17");
+	cr_assert_str_eq(text, "{}");
+	json_decref(test_node_ok(&node, "jobqueue_purge", json_array()));
+	cr_assert_null(test_node_read(&node,
+				      "/var/lib/ganeti/queue/archive/0/job-"
+				      "17"));
+}
+
+Test(noded_requests, the_drain_flag_is_a_file)
+{
+	const char *file = path(node.root.paths, PATH_QUEUE_DRAIN);
+
+	json_decref(test_node_ok(&node, "jobqueue_set_drain_flag",
+				 json_make("[b]", 1)));
+	cr_assert(fs_exists(file));
+	for (int i = 0; i < 2; i++)
+		json_decref(test_node_ok(&node, "jobqueue_set_drain_flag",
+					 json_make("[b]", 0)));
+	cr_assert_not(fs_exists(file));
+}
+
+Test(noded_requests, the_watcher_pause_is_kept)
+{
+	auto_json json_t *none = NULL, *until = NULL;
+
+	none = test_node_ok(&node, "get_watcher_pause", json_array());
+	cr_assert(json_is_null(none));
+	json_decref(test_node_ok(&node, "set_watcher_pause",
+				 json_make("[f]", 1795211834.5)));
+	until = test_node_ok(&node, "get_watcher_pause", json_array());
+	cr_assert_eq(json_integer_value(until), 1795211834);
+	test_node_fails(&node, "set_watcher_pause", json_make("[s]", "soon"),
+			"Invalid value");
+}
+
+Test(noded_requests, unknown_ssconf_keys_are_refused)
+{
+	test_node_fails(&node, "write_ssconf_files",
+			json_make("[{s:s}]", "../x", "y"), "../x");
+	json_decref(test_node_ok(
+		&node, "write_ssconf_files",
+		json_make("[{s:[s, s]}]", "node_list", "n1", "n2")));
+	{
+		auto_free char *text = test_node_read(
+			&node, "/var/lib/ganeti/ssconf_node_list");
+
+		cr_assert_str_eq(text, "n1\nn2\n");
+	}
+}
+
+/* --- below a virtual root --- */
+
+Test(noded_requests, a_virtual_node_leaves_the_machine_alone)
+{
+	json_t *no_such = json_make("[[s]]", "br-that-is-not-there");
+
+	json_decref(test_node_ok(&node, "bridges_exist", no_such));
+	test_node_fails(&node, "node_powercycle", json_make("[s, {}]", "fake"),
+			"virtual");
+	json_decref(test_node_ok(&node, "node_activate_master_ip",
+				 json_make("[{s:s, s:s}, b]", "ip", "127.0.0.9",
+					   "netdev", "lo", 0)));
+	json_decref(
+		test_node_ok(&node, "etc_hosts_modify",
+			     json_make("[s, s, s]", "add", "n9", "127.0.0.9")));
+}
+
+Test(noded_requests, a_virtual_node_has_its_own_addresses)
+{
+	static const char *const mine[] = {"127.0.0.5", "127.0.0.6"};
+	auto_json json_t *other = NULL;
+
+	node.n.address = xstrdup("127.0.0.5");
+	json_decref(test_node_ok(&node, "write_ssconf_files",
+				 json_make("[{s:s}]", "node_secondary_ips",
+					   "node2.example.com 127.0.0.7\n"
+					   "node1.example.com 127.0.0.6")));
+	for (size_t i = 0; i < 2; i++) {
+		auto_json json_t *has =
+			test_node_ok(&node, "node_has_ip_address",
+				     json_make("[s]", mine[i]));
+
+		cr_expect(json_is_true(has), "%s", mine[i]);
+	}
+	other = test_node_ok(&node, "node_has_ip_address",
+			     json_make("[s]", "127.0.0.7"));
+	cr_assert(json_is_false(other));
+}
+
+/* --- being of a cluster --- */
+
+Test(noded_requests, the_master_is_not_demoted)
+{
+	json_decref(test_node_ok(
+		&node, "write_ssconf_files",
+		json_make("[{s:s}]", "master_node", "node1.example.com")));
+	test_node_fails(&node, "node_demote_from_mc", json_array(),
+			"will not be demoted");
+}
+
+Test(noded_requests, the_masters_name_is_told_when_known)
+{
+	auto_json json_t *name = NULL;
+
+	test_node_fails(&node, "master_node_name", json_array(),
+			"does not belong to a cluster");
+	json_decref(test_node_ok(
+		&node, "write_ssconf_files",
+		json_make("[{s:s}]", "master_node", "node2.example.com")));
+	name = test_node_ok(&node, "master_node_name", json_array());
+	cr_assert_str_eq(json_string_value(name), "node2.example.com");
+}
+
+Test(noded_requests, a_client_certificate_is_made_when_missing)
+{
+	const char *file = path(node.root.paths, PATH_CLIENT_PEM);
+	json_t *get = json_make("[[[s, s, {}]]]", "ssl", "get");
+	json_t *create = json_make("[[[s, s, {}]]]", "ssl", "create");
+	auto_json json_t *first =
+		test_node_ok(&node, "node_crypto_tokens", json_incref(get));
+	auto_json json_t *again =
+		test_node_ok(&node, "node_crypto_tokens", json_incref(get));
+	auto_json json_t *fresh =
+		test_node_ok(&node, "node_crypto_tokens", create);
+	auto_json json_t *last = NULL;
+
+	cr_assert(json_equal(first, again));
+	cr_assert_not(json_equal(first, fresh));
+	unlink(file);
+	last = test_node_ok(&node, "node_crypto_tokens", get);
+	cr_assert_not(json_equal(last, fresh));
+	cr_assert(fs_exists(file));
+}
+
+static void note_quit(struct noded *n)
+{
+	*(bool *)n->arg = true;
+}
+
+Test(noded_requests, a_node_that_leaves_forgets_the_cluster)
+{
+	bool ended = false;
+
+	node.n.quit = note_quit;
+	node.n.arg = &ended;
+	test_node_write(&node, "/var/lib/ganeti/queue/job-1", "{}", 0640);
+	test_node_write(&node, "/var/lib/ganeti/rapi/users", "x", 0640);
+	json_decref(
+		test_node_ok(&node, "node_leave_cluster", json_make("[b]", 0)));
+	cr_assert(ended);
+	cr_assert_not(fs_exists(path(node.root.paths, PATH_SERVER_PEM)));
+	cr_assert_not(fs_exists(path(node.root.paths, PATH_CLIENT_PEM)));
+	cr_assert_null(test_node_read(&node, "/var/lib/ganeti/queue/job-1"));
+	cr_assert_null(test_node_read(&node, "/var/lib/ganeti/rapi/users"));
+}
+
+/* --- resources --- */
+
+Test(noded_requests, node_info_has_the_resource_model)
+{
+	auto_json json_t *info =
+		test_node_ok(&node, "node_info",
+			     json_make("[[[s, s, []], [s, s, [b]]], [[s, {}]]]",
+				       "file", "/srv/ganeti/file-storage",
+				       "lvm-vg", "xenvg", 0, "fake"));
+	const json_t *storage = json_array_get(info, 1);
+	const json_t *file = json_array_get(storage, 0);
+	const json_t *vg = json_array_get(storage, 1);
+	const json_t *hv = json_array_get(json_array_get(info, 2), 0);
+	const json_t *disk_state = json_get(file, "disk_state");
+
+	cr_assert_eq(json_int(disk_state, "disk_total", -1),
+		     json_int(file, "storage_size", -2));
+	cr_assert_eq(json_int(disk_state, "disk_reserved", -1), 0);
+	cr_assert_eq(json_int(disk_state, "disk_overhead", -1), 0);
+	cr_assert(json_is_null(json_object_get(vg, "storage_free")));
+	cr_assert_eq(json_int(json_get(hv, "hv_state"), "mem_total", -1),
+		     json_int(hv, "memory_total", -2));
+}
+
+Test(noded_requests, a_hypervisor_that_is_none_is_an_error)
+{
+	test_node_fails(&node, "node_info",
+			json_make("[[], [[s, {}]]]", "nosuch"), "'nosuch'");
+	test_node_fails(&node, "instance_list", json_make("[[s]]", "nosuch"),
+			"'nosuch'");
+}
+
+/* --- an instance's life --- */
+
+Test(noded_requests, an_instance_lives_with_its_disk)
+{
+	const char *folder = "/srv/ganeti/shared-file-storage/web1";
+	const char *file = "/srv/ganeti/shared-file-storage/web1/d0";
+	auto_json json_t *instance = test_instance("web1", 64);
+	auto_json json_t *disk = test_disk("sharedfile", file);
+	auto_json json_t *opened = NULL, *infos = NULL, *gone = NULL;
+	auto_free char *link = paths_local(
+		node.root.paths, "/var/run/ganeti/instance-disks/web1:0");
+
+	json_array_append(json_object_get(instance, "disks_info"), disk);
+	test_node_fails(&node, "instance_start",
+			json_make("[O, b, []]", instance, 0), "not set up");
+	json_decref(test_node_ok(&node, "file_storage_dir_create",
+				 json_make("[s]", folder)));
+	json_decref(test_node_ok(&node, "blockdev_create",
+				 json_make("[O, i, s, b, s, b]", disk, 4,
+					   "web1", 1, "info", 0)));
+	opened = test_node_ok(&node, "blockdev_assemble",
+			      json_make("[O, O, b, i]", disk, instance, 1, 0));
+	cr_assert_str_eq(json_string_value(json_array_get(opened, 0)), file);
+	cr_assert_str_eq(json_string_value(json_array_get(opened, 1)),
+			 "/var/run/ganeti/instance-disks/web1:0");
+	cr_assert(fs_exists(link));
+	for (int i = 0; i < 2; i++) /* started twice is started */
+		json_decref(test_node_ok(&node, "instance_start",
+					 json_make("[O, b, []]", instance, 0)));
+	infos = test_node_ok(&node, "all_instances_info",
+			     json_make("[[s], {}]", "fake"));
+	cr_assert_eq(json_int(json_get(infos, "web1"), "memory", -1), 64);
+	json_decref(
+		test_node_ok(&node, "instance_reboot",
+			     json_make("[O, s, i, []]", instance, "hard", 10)));
+	for (int i = 0; i < 2; i++)
+		json_decref(test_node_ok(&node, "instance_shutdown",
+					 json_make("[O, i, []]", instance, 0)));
+	test_node_fails(&node, "instance_reboot",
+			json_make("[O, s, i, []]", instance, "soft", 10),
+			"is not running");
+	json_decref(test_node_ok(&node, "blockdev_shutdown",
+				 json_make("[O]", disk)));
+	cr_assert_not(fs_exists(link));
+	json_decref(
+		test_node_ok(&node, "blockdev_remove", json_make("[O]", disk)));
+	gone = test_node_ok(&node, "blockdev_find", json_make("[O]", disk));
+	cr_assert(json_is_null(gone));
+	json_decref(test_node_ok(&node, "file_storage_dir_remove",
+				 json_make("[s]", folder)));
+}
+
+Test(noded_requests, names_of_instances_are_no_paths)
+{
+	static const char *const bad[] = {"../x", "a/b",  "",	"-x",
+					  "a b",  "a\nb", "a:0"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		auto_json json_t *instance = test_instance(bad[i], 64);
+
+		test_node_fails(&node, "instance_start",
+				json_make("[O, b, []]", instance, 0),
+				"valid instance name");
+		test_node_fails(&node, "instance_info",
+				json_make("[s, s, {}]", bad[i], "fake"),
+				"valid instance name");
+	}
+}
+
+Test(noded_requests, dimensions_are_in_bytes)
+{
+	auto_json json_t *disk =
+		test_disk("file", "/srv/ganeti/file-storage/d");
+	auto_json json_t *none =
+		test_disk("file", "/srv/ganeti/file-storage/none");
+	auto_json json_t *sizes = NULL;
+	auto_free char *text = NULL;
+
+	json_decref(test_node_ok(
+		&node, "blockdev_create",
+		json_make("[O, i, s, b, s, b]", disk, 4, "x", 1, "", 0)));
+	sizes = test_node_ok(&node, "blockdev_getdimensions",
+			     json_make("[[O, O]]", disk, none));
+	text = json_text(sizes);
+	cr_assert_str_eq(text, "[[4194304,null],null]");
+	test_node_fails(&node, "blockdev_getmirrorstatus",
+			json_make("[[O]]", none), "Can't find device");
+}
