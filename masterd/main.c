@@ -104,17 +104,13 @@ static int check_ganeti(const struct paths *p, const char *name,
 			 name, (intmax_t)pid);
 }
 
-static int take_queue(struct masterd *md, struct error *err)
+/* Opening the queue takes its lock too, which Ganeti's luxid holds: the look at
+ * its daemons comes first for the sake of a better sentence. */
+static int check_alone(const struct paths *p, struct error *err)
 {
-	const struct paths *p = md->paths;
-
-	if (check_ganeti(p, "ganeti-luxid", err) < 0 ||
-	    check_ganeti(p, "ganeti-wconfd", err) < 0)
+	if (check_ganeti(p, "ganeti-luxid", err) < 0)
 		return -1;
-	md->lock = fs_lock(path(p, PATH_QUEUE_LOCK), err);
-	if (md->lock < 0)
-		return error_wrap(err, "Another master daemon has the queue");
-	return 0;
+	return check_ganeti(p, "ganeti-wconfd", err);
 }
 
 /* --- start and end --- */
@@ -182,7 +178,7 @@ static int start(struct daemon *d, struct error *err)
 {
 	struct masterd *md = d->arg;
 
-	if (take_queue(md, err) < 0 || make_master(md, err) < 0 ||
+	if (check_alone(md->paths, err) < 0 || make_master(md, err) < 0 ||
 	    serve(md, err) < 0)
 		return -1;
 	master_start(md->master);
@@ -266,7 +262,6 @@ int main(int argc, char **argv)
 			   .start = start,
 			   .stop = stop,
 			   .arg = &md},
-		.lock = -1,
 	};
 	struct error err;
 	int status;
