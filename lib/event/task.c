@@ -215,6 +215,11 @@ size_t tasks_count(void)
 	return sched.n_all;
 }
 
+bool tasks_ready(void)
+{
+	return !list_empty(&sched.ready);
+}
+
 void tasks_close(void)
 {
 	assert(sched.n_all == 0);

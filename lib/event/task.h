@@ -40,6 +40,9 @@ uv_loop_t *tasks_loop(void);
 /* How many tasks have not ended. */
 size_t tasks_count(void);
 
+/* Whether a task could run now; the simulation moves the time when none can. */
+bool tasks_ready(void);
+
 /* To be called when no task is left; ends the pooled threads. */
 void tasks_close(void);
 

@@ -163,6 +163,16 @@ void timers_set_simulated(bool simulated)
 	timers.simulated = simulated;
 }
 
+void timers_kill(void *owner)
+{
+	/* Backwards and again: stopping one moves another into its place. */
+	for (size_t i = timers.n; i-- > 0;)
+		if (i < timers.n && timers.heap[i]->owner == owner) {
+			timer_stop(timers.heap[i]);
+			i = timers.n;
+		}
+}
+
 int64_t timers_next(void)
 {
 	return timers.n == 0 ? -1 : timers.heap[0]->deadline_us;

@@ -36,6 +36,8 @@ void timers_close(void);
 /* Simulation: from now on the deadlines are of a virtual clock, which
  * clock_replace() has been given; nothing fires by itself. */
 void timers_set_simulated(bool simulated);
+/* Stop all timers that were started for owner (see task_owner()). */
+void timers_kill(void *owner);
 /* The earliest deadline, or -1. */
 int64_t timers_next(void);
 /* Fire one timer whose deadline is <= now (clock_mono_us); false if none. */

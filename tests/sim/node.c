@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A scripted node: the calls that the logical units make, on sets of names. */
+#include <string.h>
+
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "tests/sim/sim.h"
+
+#define MEMORY_MIB 65536
+
+static json_t *good(json_t *payload STEALS)
+{
+	return json_make("[b, o]", 1, payload);
+}
+
+static json_t *bad(const char *text)
+{
+	return json_make("[b, s]", 0, text);
+}
+
+static const char *name_of(const json_t *args)
+{
+	const json_t *first = json_array_get(args, 0);
+
+	return json_is_string(first) ? json_string_value(first)
+				     : json_str(first, "name", "");
+}
+
+static const char *file_of(const json_t *args)
+{
+	return json_string_value(json_array_get(
+		json_get(json_array_get(args, 0), "logical_id"), 1));
+}
+
+static json_t *do_nothing(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_null());
+}
+
+static json_t *do_empty_list(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_array());
+}
+
+static json_t *do_node_info(struct sim_node *n, const json_t *args)
+{
+	json_t *storage = json_array();
+	const json_t *units = json_array_get(args, 0);
+
+	for (size_t i = 0; i < json_array_size(units); i++) {
+		const json_t *unit = json_array_get(units, i);
+
+		json_array_append_new(
+			storage,
+			json_make("{s:O, s:O, s:i, s:i}", "type",
+				  json_array_get(unit, 0), "name",
+				  json_array_get(unit, 1), "storage_free",
+				  500000, "storage_size", 1000000));
+	}
+	return good(json_make(
+		"[s, o, [{s:i, s:i, s:i, s:i, s:i, s:i, s:i}]]", n->uuid,
+		storage, "memory_total", MEMORY_MIB, "memory_free",
+		MEMORY_MIB - 128 * (int)n->running.n, "memory_dom0", 512,
+		"cpu_total", 16, "cpu_nodes", 1, "cpu_sockets", 1, "cpu_dom0",
+		1));
+}
+
+static json_t *instance_facts(void)
+{
+	return json_make("{s:i, s:i, s:i, s:i}", "memory", 128, "vcpus", 1,
+			 "state", 0, "time", 0);
+}
+
+static void add_facts(const char *key, void *value, void *arg)
+{
+	(void)value;
+	json_object_set_new(arg, key, instance_facts());
+}
+
+static json_t *do_all_instances(struct sim_node *n, const json_t *args)
+{
+	json_t *all = json_object();
+
+	(void)args;
+	table_each(&n->running, add_facts, all);
+	return good(all);
+}
+
+static json_t *do_instance_info(struct sim_node *n, const json_t *args)
+{
+	bool runs = table_get(&n->running, name_of(args)) != NULL;
+
+	return good(runs ? instance_facts() : json_object());
+}
+
+static json_t *do_start(struct sim_node *n, const json_t *args)
+{
+	table_put(&n->running, name_of(args), n);
+	return good(json_null());
+}
+
+static json_t *do_stop(struct sim_node *n, const json_t *args)
+{
+	table_remove(&n->running, name_of(args));
+	return good(json_null());
+}
+
+static json_t *do_finalize_dst(struct sim_node *n, const json_t *args)
+{
+	return json_is_true(json_array_get(args, 2)) ? do_start(n, args)
+						     : do_stop(n, args);
+}
+
+static json_t *do_finalize_src(struct sim_node *n, const json_t *args)
+{
+	return json_is_true(json_array_get(args, 1)) ? do_stop(n, args)
+						     : good(json_null());
+}
+
+static json_t *do_migration_status(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_make("{s:s}", "status", "completed"));
+}
+
+static json_t *do_migration_info(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_string(""));
+}
+
+static json_t *do_disk_create(struct sim_node *n, const json_t *args)
+{
+	table_put(&n->sim->files, file_of(args), n);
+	return good(json_incref((json_t *)json_get(json_array_get(args, 0),
+						   "logical_id")));
+}
+
+static json_t *do_disk_remove(struct sim_node *n, const json_t *args)
+{
+	table_remove(&n->sim->files, file_of(args));
+	return good(json_null());
+}
+
+static json_t *do_disk_assemble(struct sim_node *n, const json_t *args)
+{
+	if (table_get(&n->sim->files, file_of(args)) == NULL)
+		return bad("the disk does not exist");
+	return good(json_make("[s, s, n]", "/dev/x", "/dev/y"));
+}
+
+/* An allocator that takes any node that is online and not drained, for every
+ * kind of request that is made here. */
+static json_t *do_iallocator(struct sim_node *n, const json_t *args)
+{
+	const char *text = json_string_value(json_array_get(args, 1));
+	struct error err;
+	auto_json json_t *message = json_parse(text, strlen(text), &err);
+	const json_t *request = json_get(message, "request");
+	const char *not_this = json_string_value(
+		json_array_get(json_get(request, "relocate_from"), 0));
+	auto_free char *answer = NULL;
+	auto_json json_t *reply = NULL;
+	const char *found[SIM_NODES_MAX], *name;
+	size_t n_found = 0;
+	json_t *node;
+
+	(void)n;
+	json_object_foreach ((json_t *)json_get(message, "nodes"), name, node)
+		if (!json_bool(node, "offline", false) &&
+		    !json_bool(node, "drained", false) &&
+		    !str_eq(name, not_this))
+			found[n_found++] = name;
+	if (n_found == 0)
+		reply = json_make("{s:b, s:s, s:[]}", "success", 0, "info",
+				  "no node is left", "result");
+	else
+		reply = json_make("{s:b, s:s, s:[s]}", "success", 1, "info", "",
+				  "result", found[random_below(n_found)]);
+	answer = json_text(reply);
+	return good(json_string(answer));
+}
+
+static json_t *do_crypto_tokens(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_make("[[s, s]]", "ssl_digest", "AA:BB"));
+}
+
+static json_t *do_version(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_integer(3000000));
+}
+
+static json_t *do_true(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_true());
+}
+
+static const struct {
+	const char *procedure;
+	json_t *(*answer)(struct sim_node *n, const json_t *args);
+} script[] = {
+	{"version", do_version},
+	{"node_crypto_tokens", do_crypto_tokens},
+	{"node_info", do_node_info},
+	{"hooks_runner", do_empty_list},
+	{"os_validate", do_true},
+	{"all_instances_info", do_all_instances},
+	{"instance_info", do_instance_info},
+	{"instance_start", do_start},
+	{"instance_shutdown", do_stop},
+	{"instance_finalize_migration_dst", do_finalize_dst},
+	{"instance_finalize_migration_src", do_finalize_src},
+	{"instance_get_migration_status", do_migration_status},
+	{"migration_info", do_migration_info},
+	{"blockdev_create", do_disk_create},
+	{"blockdev_remove", do_disk_remove},
+	{"blockdev_assemble", do_disk_assemble},
+	{"iallocator_runner", do_iallocator},
+};
+
+json_t *sim_node_answer(struct sim_node *n, const char *procedure,
+			const json_t *args)
+{
+	n->n_calls++;
+	if (str_eq(n->fail_on, procedure))
+		return bad("told to fail");
+	for (size_t i = 0; i < sizeof(script) / sizeof(*script); i++)
+		if (strcmp(script[i].procedure, procedure) == 0)
+			return script[i].answer(n, args);
+	/* Everything else succeeds without effect. */
+	return do_nothing(n, args);
+}
