@@ -124,6 +124,9 @@ void lu_warn(struct lu *lu, const char *fmt, ...)
 WAITS json_t *lu_submit_jobs(struct lu *lu, const json_t *jobs STEALS,
 			     json_t *other STEALS, struct error *err);
 
+/* The reason trail for node calls that take it; to be freed. */
+json_t *lu_reason(struct lu *lu);
+
 /* Call one node by UUID. */
 WAITS json_t *lu_call(struct lu *lu, const char *node_uuid,
 		      const char *procedure, json_t *args STEALS,

@@ -176,6 +176,13 @@ void lu_warn(struct lu *lu, const char *fmt, ...)
 
 /* --- calls and jobs --- */
 
+json_t *lu_reason(struct lu *lu)
+{
+	return lu->common.reason == NULL
+		       ? json_array()
+		       : json_incref((json_t *)lu->common.reason);
+}
+
 json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
 		json_t *args STEALS, struct error *err)
 {

@@ -9,6 +9,7 @@
 #include "masterd/config.h"
 #include "masterd/distribute.h"
 #include "masterd/lu.h"
+#include "masterd/recover.h"
 #include "masterd/reserve.h"
 #include "queue/locks.h"
 #include "queue/queue.h"
@@ -91,12 +92,15 @@ WAITS void master_replicate(void *master, const char *const *names,
 	distribute_queue(m->distribute, names, contents, n);
 }
 
-/* Whoever was not there when something changed gets it now. */
-static void redistribute(void *arg)
+/* The first things a master does.  Whoever was not there when something
+ * changed gets it now. */
+static void take_up(void *arg)
 {
 	struct master *m = arg;
 	struct error err;
 
+	recover_reservations(m);
+	queue_start(m->queue);
 	if (config_redistribute(m->config, &err) < 0)
 		log_error("%s", err.text);
 }
@@ -104,8 +108,7 @@ static void redistribute(void *arg)
 void master_start(struct master *m)
 {
 	name_problems(m->config);
-	task_spawn("start", redistribute, m);
-	queue_start(m->queue);
+	task_spawn("start", take_up, m);
 }
 
 WAITS void master_stop(struct master *m)

@@ -464,7 +464,7 @@ static WAITS int make_disks(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* From forthcoming to real. */
+/* From forthcoming to real; it stays marked until its system is installed. */
 static WAITS int put_real(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
@@ -473,7 +473,6 @@ static WAITS int put_real(struct lu *lu, struct error *err)
 	lu_feedback(lu, "adding instance %s to cluster config", c->spec.name);
 	lu_feedback(lu, "adding disks to cluster config");
 	json_object_del(inst, "forthcoming");
-	json_object_del(inst, "reserved_by_job");
 	json_set_bool(inst, "disks_active", c->has_disks);
 	config_put(lu->m->config, CONFIG_INSTANCE, inst);
 	return config_commit(lu->m->config, err);
@@ -505,35 +504,41 @@ static WAITS int install(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* All is made: the mark goes, and the instance is up or down. */
+static WAITS int finish(struct lu *lu, bool up, struct error *err)
+{
+	json_t *inst = config_edit(current(lu));
+
+	json_object_del(inst, "reserved_by_job");
+	json_set_str(inst, "admin_state", up ? "up" : "down");
+	json_set_bool(inst, "disks_active", up);
+	config_put(lu->m->config, CONFIG_INSTANCE, inst);
+	return config_commit(lu->m->config, err);
+}
+
 static WAITS int start(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
-	const json_t *inst;
+	const json_t *inst = lu_keep(lu, current(lu));
 	auto_json json_t *done = NULL;
 
-	if (inst_mark(lu, c->spec.name, "up", 1, err) < 0)
-		return -1;
-	inst = lu_keep(lu, current(lu));
 	lu_feedback(lu, "* starting instance...");
 	if (inst_start_disks(lu, inst, NULL, err) < 0)
 		return -1;
 	done = lu_call(lu, c->pnode, "instance_start",
-		       json_make("[o, b, O]", inst_rpc(lu, inst, NULL, NULL), 0,
-				 lu->common.reason),
+		       json_make("[o, b, o]", inst_rpc(lu, inst, NULL, NULL), 0,
+				 lu_reason(lu)),
 		       err);
 	return done == NULL ? error_wrap(err, "Could not start instance") : 0;
 }
 
-static WAITS int leave_stopped(struct lu *lu, struct error *err)
+static WAITS int stop_disks(struct lu *lu, struct error *err)
 {
-	struct create *c = create_of(lu);
 	const json_t *inst = lu_keep(lu, current(lu));
 
-	if (!c->has_disks)
-		return 0;
-	if (inst_stop_disks(lu, inst, NULL, true, err) < 0)
-		return -1;
-	return inst_mark(lu, c->spec.name, NULL, 0, err);
+	return create_of(lu)->has_disks
+		       ? inst_stop_disks(lu, inst, NULL, true, err)
+		       : 0;
 }
 
 static WAITS int create_steps(struct lu *lu, struct error *err)
@@ -557,13 +562,14 @@ static json_t *create_exec(struct lu *lu, struct error *err)
 	struct create *c = create_of(lu);
 	bool starts = op->start && op->no_install != 1;
 
-	if (create_steps(lu, err) < 0) {
+	if (create_steps(lu, err) < 0 || (!starts && stop_disks(lu, err) < 0) ||
+	    finish(lu, starts, err) < 0) {
 		give_back(lu);
 		return NULL;
 	}
-	/* From here on the instance exists; a failed start leaves it there,
-	 * as upstream does, for the admin to look at. */
-	if ((starts ? start(lu, err) : leave_stopped(lu, err)) < 0)
+	/* From here on the instance exists; a failed start leaves it there
+	 * for the admin to look at, as upstream does. */
+	if (starts && start(lu, err) < 0)
 		return NULL;
 	return json_make("[s]", lu_node_name(lu, c->pnode));
 }

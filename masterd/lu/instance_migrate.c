@@ -268,8 +268,8 @@ static WAITS int stop_source(struct lu *lu, struct error *err)
 
 	lu_feedback(lu, "* shutting down instance on source node");
 	done = lu_call(lu, m->source, "instance_shutdown",
-		       json_make("[o, I, O]", inst_rpc(lu, m->inst, NULL, NULL),
-				 (json_int_t)timeout, lu->common.reason),
+		       json_make("[o, I, o]", inst_rpc(lu, m->inst, NULL, NULL),
+				 (json_int_t)timeout, lu_reason(lu)),
 		       err);
 	if (done == NULL) {
 		if (!offline && !forgiving)
@@ -308,8 +308,8 @@ static WAITS int start_target(struct lu *lu, struct error *err)
 	lu_feedback(lu, "* starting the instance on the target node %s",
 		    lu_node_name(lu, m->target));
 	done = lu_call(lu, m->target, "instance_start",
-		       json_make("[o, b, O]", inst_rpc(lu, m->inst, NULL, NULL),
-				 0, lu->common.reason),
+		       json_make("[o, b, o]", inst_rpc(lu, m->inst, NULL, NULL),
+				 0, lu_reason(lu)),
 		       err);
 	if (done == NULL)
 		return error_wrap(err, "Could not start instance %s on node %s",

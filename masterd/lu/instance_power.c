@@ -61,13 +61,6 @@ static void power_nodes(struct lu *lu, struct strv *ret_pre,
 	inst_hook_nodes(lu, power_of(lu)->inst, ret_post);
 }
 
-static json_t *reason_of(struct lu *lu)
-{
-	return lu->common.reason == NULL
-		       ? json_array()
-		       : json_incref((json_t *)lu->common.reason);
-}
-
 /* --- startup --- */
 
 static int startup_expand(struct lu *lu, struct error *err)
@@ -142,7 +135,7 @@ static json_t *startup_exec(struct lu *lu, struct error *err)
 		lu, inst_primary(p->inst), "instance_start",
 		json_make("[o, b, o]",
 			  inst_rpc(lu, p->inst, op->hvparams, op->beparams),
-			  op->startup_paused, reason_of(lu)),
+			  op->startup_paused, lu_reason(lu)),
 		err);
 	if (done == NULL) {
 		inst_stop_disks(lu, p->inst, NULL, true, &ignored);
@@ -207,7 +200,7 @@ static WAITS int stop_there(struct lu *lu, const json_t *inst, int64_t timeout,
 	auto_json json_t *done =
 		lu_call(lu, inst_primary(inst), "instance_shutdown",
 			json_make("[o, I, o]", inst_rpc(lu, inst, NULL, NULL),
-				  (json_int_t)timeout, reason_of(lu)),
+				  (json_int_t)timeout, lu_reason(lu)),
 			err);
 
 	return done == NULL ? -1 : 0;
@@ -285,7 +278,7 @@ static WAITS int reboot_running(struct lu *lu, struct error *err)
 		lu, inst_primary(p->inst), "instance_reboot",
 		json_make("[o, s, I, o]", inst_rpc(lu, p->inst, NULL, NULL),
 			  op->reboot_type, (json_int_t)op->shutdown_timeout,
-			  reason_of(lu)),
+			  lu_reason(lu)),
 		err);
 
 	return done == NULL ? error_wrap(err, "Could not reboot instance") : 0;
@@ -312,7 +305,7 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 		return -1;
 	done = lu_call(lu, inst_primary(p->inst), "instance_start",
 		       json_make("[o, b, o]", inst_rpc(lu, p->inst, NULL, NULL),
-				 0, reason_of(lu)),
+				 0, lu_reason(lu)),
 		       err);
 	return done == NULL ? error_wrap(err, "Could not start instance for "
 					      "full reboot")

@@ -64,8 +64,8 @@ static WAITS int stop(struct lu *lu, struct error *err)
 	const json_t *inst = remove_of(lu)->inst;
 	auto_json json_t *done = lu_call(
 		lu, inst_primary(inst), "instance_shutdown",
-		json_make("[o, I, O]", inst_rpc(lu, inst, NULL, NULL),
-			  (json_int_t)op->shutdown_timeout, lu->common.reason),
+		json_make("[o, I, o]", inst_rpc(lu, inst, NULL, NULL),
+			  (json_int_t)op->shutdown_timeout, lu_reason(lu)),
 		err);
 
 	return done == NULL ? fail_or_warn(lu, "shut down the system", err) : 0;

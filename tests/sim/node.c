@@ -54,19 +54,19 @@ static json_t *do_node_info(struct sim_node *n, const json_t *args)
 	for (size_t i = 0; i < json_array_size(units); i++) {
 		const json_t *unit = json_array_get(units, i);
 
-		json_array_append_new(
-			storage,
-			json_make("{s:O, s:O, s:i, s:i}", "type",
-				  json_array_get(unit, 0), "name",
-				  json_array_get(unit, 1), "storage_free",
-				  500000, "storage_size", 1000000));
+		json_array_append_new(storage,
+				      json_make("{s:O, s:O, s:i, s:i}", "type",
+						json_array_get(unit, 0), "name",
+						json_array_get(unit, 1),
+						"storage_free", 500000,
+						"storage_size", 1000000));
 	}
-	return good(json_make(
-		"[s, o, [{s:i, s:i, s:i, s:i, s:i, s:i, s:i}]]", n->uuid,
-		storage, "memory_total", MEMORY_MIB, "memory_free",
-		MEMORY_MIB - 128 * (int)n->running.n, "memory_dom0", 512,
-		"cpu_total", 16, "cpu_nodes", 1, "cpu_sockets", 1, "cpu_dom0",
-		1));
+	return good(json_make("[s, o, [{s:i, s:i, s:i, s:i, s:i, s:i, s:i}]]",
+			      n->uuid, storage, "memory_total", MEMORY_MIB,
+			      "memory_free",
+			      MEMORY_MIB - 128 * (int)n->running.n,
+			      "memory_dom0", 512, "cpu_total", 16, "cpu_nodes",
+			      1, "cpu_sockets", 1, "cpu_dom0", 1));
 }
 
 static json_t *instance_facts(void)
@@ -138,8 +138,8 @@ static json_t *do_migration_info(struct sim_node *n, const json_t *args)
 static json_t *do_disk_create(struct sim_node *n, const json_t *args)
 {
 	table_put(&n->sim->files, file_of(args), n);
-	return good(json_incref((json_t *)json_get(json_array_get(args, 0),
-						   "logical_id")));
+	return good(json_incref(
+		(json_t *)json_get(json_array_get(args, 0), "logical_id")));
 }
 
 static json_t *do_disk_remove(struct sim_node *n, const json_t *args)

@@ -8,9 +8,8 @@ json_t *op_add(const char *name, const char *node, bool with_disk)
 	return json_make(
 		"{s:s, s:s, s:s, s:o, s:[{}], s:s, s:s, s:b, s:b, s:s?, s:s?}",
 		"OP_ID", "OP_INSTANCE_CREATE", "instance_name", name,
-		"disk_template", with_disk ? "sharedfile" : "diskless",
-		"disks", with_disk ? json_make("[{s:i}]", "size", 64)
-				   : json_array(),
+		"disk_template", with_disk ? "sharedfile" : "diskless", "disks",
+		with_disk ? json_make("[{s:i}]", "size", 64) : json_array(),
 		"nics", "mode", "create", "os_type", "noop", "name_check", 0,
 		"ip_check", 0, "pnode", node, "iallocator",
 		node == NULL ? "any" : NULL);

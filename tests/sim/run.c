@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random lives of a cluster: run --seed S [--steps N] does N random things, with
- * nodes that go away, replies that get lost and, sometimes, a master that is
- * killed; then everything is healed and checked.  Prints one line a seed; the
- * same seed gives the same trace.  --seeds A-B runs a range, each in a process
- * of its own. */
+/* Random lives of a cluster: run --seed S [--steps N] does N random things,
+ * with nodes that go away, replies that get lost and, sometimes, a master that
+ * is killed; then everything is healed and checked.  Prints one line a seed;
+ * the same seed gives the same trace.  --seeds A-B runs a range, each in a
+ * process of its own. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,8 +48,7 @@ static void random_job(struct life *l)
 	static const char *const verbs[] = {
 		"OP_INSTANCE_REMOVE", "OP_INSTANCE_STARTUP",
 		"OP_INSTANCE_SHUTDOWN", "OP_INSTANCE_STARTUP"};
-	auto_free char *name =
-		xprintf("web%d", (int)random_below(INSTANCES));
+	auto_free char *name = xprintf("web%d", (int)random_below(INSTANCES));
 	const char *node = l->s.nodes[random_below(l->s.n_nodes)].name;
 	uint64_t what = random_below(100);
 
@@ -86,8 +85,8 @@ static bool all_final(struct sim *s, void *arg)
 	struct life *l = arg;
 
 	for (size_t i = 0; i < l->n_acknowledged; i++) {
-		const struct job *j = queue_job(s->master->queue,
-						l->acknowledged[i]);
+		const struct job *j =
+			queue_job(s->master->queue, l->acknowledged[i]);
 
 		if (j != NULL && !job_is_final(j))
 			return false;

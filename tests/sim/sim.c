@@ -118,8 +118,9 @@ static void send_call(void *arg, const struct noderpc_call *call)
 	struct sim *s = arg;
 	struct sim_node *node = find_node(s, call->address);
 	struct flight *f = xalloc(sizeof(*f));
-	int64_t delay_us = 100 + (int64_t)random_below(
-					 1000 * (uint64_t)(s->max_delay_ms + 1));
+	int64_t delay_us =
+		100 +
+		(int64_t)random_below(1000 * (uint64_t)(s->max_delay_ms + 1));
 
 	f->sim = s;
 	f->procedure = xstrdup(call->procedure);
@@ -163,8 +164,7 @@ static const char small_instances[] =
 static json_t *document(struct sim *s)
 {
 	static const char *const hypervisors[] = {"fake", NULL};
-	static const char *const templates[] = {"sharedfile", "diskless",
-						NULL};
+	static const char *const templates[] = {"sharedfile", "diskless", NULL};
 	struct cluster_init init = {
 		.cluster_name = "cluster.example.com",
 		.master_name = s->nodes[0].name,
@@ -208,9 +208,9 @@ static void start_master(struct sim *s)
 	struct error err;
 
 	task_set_owner(s);
-	s->master = master_create(
-		&s->disk.disk, paths_create(s->root, s->nodes[0].name),
-		&s->transport, &err);
+	s->master = master_create(&s->disk.disk,
+				  paths_create(s->root, s->nodes[0].name),
+				  &s->transport, &err);
 	if (s->master == NULL) {
 		fprintf(stderr, "master_create: %s\n", err.text);
 		abort();
@@ -449,8 +449,7 @@ static bool job_problem(const struct job *j, void *arg)
 	return true;
 }
 
-static void check_instance(struct sim *s, const json_t *inst,
-			   struct strv *ret)
+static void check_instance(struct sim *s, const json_t *inst, struct strv *ret)
 {
 	const char *name = json_str(inst, "name", "");
 	bool up = strcmp(json_str(inst, "admin_state", ""), "up") == 0;
