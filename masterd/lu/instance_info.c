@@ -76,7 +76,7 @@ static WAITS json_t *disk_row(struct lu *lu, const json_t *inst,
 	json_t *status = disk_status(lu, inst_primary(inst), disk, is_static);
 
 	return json_make(
-		"{s:s, s:s, s:O?, s:n, s:o, s:n, s:[], s:s, s:I, s:O*, s:s?, "
+		"{s:s, s:s, s:O?, s:n, s:o, s:n, s:[], s:s, s:I, s:O?, s:s?, "
 		"s:s}",
 		"iv_name", json_str(disk, "iv_name", ""), "dev_type",
 		json_str(disk, "dev_type", ""), "logical_id",
