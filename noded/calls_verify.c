@@ -349,6 +349,7 @@ static json_t *check_file_path(struct call *c, const json_t *what,
 	const char *folder = json_string_value(what);
 	auto_free char *local = NULL, *text = NULL;
 	struct error err;
+	bool ok;
 
 	(void)all_hvparams;
 	if (folder == NULL || *folder == '\0')
@@ -356,7 +357,10 @@ static json_t *check_file_path(struct call *c, const json_t *what,
 	if (file_place_check(c->paths, folder, &err) < 0)
 		return json_string(err.text);
 	local = paths_local(c->paths, folder);
-	if (fs_is_dir(local) && access(local, R_OK | W_OK | X_OK) == 0)
+	task_leave(); /* it may be a network's */
+	ok = fs_is_dir(local) && access(local, R_OK | W_OK | X_OK) == 0;
+	task_enter();
+	if (ok)
 		return NULL;
 	text = xprintf("Path '%s' is not a folder that can be written, create "
 		       "it",

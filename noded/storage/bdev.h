@@ -63,12 +63,12 @@ const struct bdev_class *bdev_of(const json_t *disk, struct error *err);
 
 /* Both are no error where it is done already; a folder with files in it is not
  * removed. */
-int bdev_file_make_folder(const struct paths *p, const char *folder,
-			  struct error *err);
-int bdev_file_remove_folder(const struct paths *p, const char *folder,
-			    struct error *err);
-int bdev_file_rename_folder(const struct paths *p, const char *old_folder,
-			    const char *new_folder, struct error *err);
+WAITS int bdev_file_make_folder(const struct paths *p, const char *folder,
+				struct error *err);
+WAITS int bdev_file_remove_folder(const struct paths *p, const char *folder,
+				  struct error *err);
+WAITS int bdev_file_rename_folder(const struct paths *p, const char *old_folder,
+				  const char *new_folder, struct error *err);
 
 /* --- links var/run/ganeti/instance-disks/<instance>:<index> (bdev.c) --- */
 

@@ -75,8 +75,8 @@ static int need_size(int64_t mib, struct error *err)
 			 "%" PRId64 " MiB is not a size of a disk", mib);
 }
 
-static int file_create(const struct paths *p, const json_t *disk,
-		       int64_t size_mib, struct error *err)
+static int create_now(const struct paths *p, const json_t *disk,
+		      int64_t size_mib, struct error *err)
 {
 	auto_place struct file_place place = FILE_PLACE_NONE;
 	auto_close int fd = -1;
@@ -102,8 +102,8 @@ static int file_create(const struct paths *p, const json_t *disk,
 	return 0;
 }
 
-static int file_remove(const struct paths *p, const json_t *disk,
-		       struct error *err)
+static int remove_now(const struct paths *p, const json_t *disk,
+		      struct error *err)
 {
 	auto_place struct file_place place = FILE_PLACE_NONE;
 	const char *file;
@@ -116,8 +116,8 @@ static int file_remove(const struct paths *p, const json_t *disk,
 	return 0;
 }
 
-static int file_find(const struct paths *p, const json_t *disk, char **ret_path,
-		     struct error *err)
+static int find_now(const struct paths *p, const json_t *disk, char **ret_path,
+		    struct error *err)
 {
 	auto_place struct file_place place = FILE_PLACE_NONE;
 	const char *file;
@@ -132,11 +132,11 @@ static int file_find(const struct paths *p, const json_t *disk, char **ret_path,
 	return rc;
 }
 
-static char *file_assemble(const struct paths *p, const json_t *disk,
-			   struct error *err)
+static char *assemble_now(const struct paths *p, const json_t *disk,
+			  struct error *err)
 {
 	char *local = NULL;
-	int rc = file_find(p, disk, &local, err);
+	int rc = find_now(p, disk, &local, err);
 
 	if (rc == 0)
 		error_set(err, ERR_BLOCKDEV, NULL,
@@ -153,8 +153,8 @@ static int file_shutdown(const struct paths *p, const json_t *disk,
 	return 0;
 }
 
-static int64_t file_size(const struct paths *p, const json_t *disk,
-			 struct error *err)
+static int64_t size_now(const struct paths *p, const json_t *disk,
+			struct error *err)
 {
 	auto_place struct file_place place = FILE_PLACE_NONE;
 	const char *file;
@@ -188,9 +188,9 @@ static int open_disk(const struct paths *p, const json_t *disk,
 	return fd >= 0 ? fd : fail(err, *ret_path, "open");
 }
 
-static int file_grow(const struct paths *p, const json_t *disk,
-		     int64_t amount_mib, bool dry_run, bool backing_store,
-		     struct error *err)
+static int grow_now(const struct paths *p, const json_t *disk,
+		    int64_t amount_mib, bool dry_run, bool backing_store,
+		    struct error *err)
 {
 	const char *file;
 	auto_close int fd = open_disk(p, disk, &file, err);
@@ -206,8 +206,8 @@ static int file_grow(const struct paths *p, const json_t *disk,
 	return 0;
 }
 
-static int file_rename(const struct paths *p, const json_t *disk,
-		       const json_t *new_id, struct error *err)
+static int rename_now(const struct paths *p, const json_t *disk,
+		      const json_t *new_id, struct error *err)
 {
 	auto_place struct file_place from = FILE_PLACE_NONE;
 	auto_place struct file_place to = FILE_PLACE_NONE;
@@ -250,8 +250,8 @@ static int write_zeros(int fd, int64_t offset, int64_t len)
 	return 0;
 }
 
-static int file_wipe(const struct paths *p, const json_t *disk,
-		     int64_t offset_mib, int64_t size_mib, struct error *err)
+static int wipe_now(const struct paths *p, const json_t *disk,
+		    int64_t offset_mib, int64_t size_mib, struct error *err)
 {
 	const char *file;
 	auto_close int fd = open_disk(p, disk, &file, err);
@@ -269,13 +269,82 @@ static int file_wipe(const struct paths *p, const json_t *disk,
 				 file);
 	if (size_mib == 0)
 		return 0;
-	task_leave();
 	rc = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		       offset_mib * MIB, size_mib * MIB);
 	if (rc < 0)
 		rc = write_zeros(fd, offset_mib * MIB, size_mib * MIB);
-	task_enter();
 	return rc < 0 ? fail(err, file, "wipe") : 0;
+}
+
+/* --- the class: all of the above beside the loop, for the file system may be
+ * one of the network and not answer for long --- */
+
+/* Outside of a task there is nobody to hold up. */
+static bool go_beside(void)
+{
+	if (task_name() == NULL)
+		return false;
+	task_leave();
+	return true;
+}
+
+#define BESIDE(call)                                                           \
+	({                                                                     \
+		bool beside_ = go_beside();                                    \
+		typeof(call) result_ = (call);                                 \
+		if (beside_)                                                   \
+			task_enter();                                          \
+		result_;                                                       \
+	})
+
+static int file_create(const struct paths *p, const json_t *disk,
+		       int64_t size_mib, struct error *err)
+{
+	return BESIDE(create_now(p, disk, size_mib, err));
+}
+
+static int file_remove(const struct paths *p, const json_t *disk,
+		       struct error *err)
+{
+	return BESIDE(remove_now(p, disk, err));
+}
+
+static int file_find(const struct paths *p, const json_t *disk, char **ret_path,
+		     struct error *err)
+{
+	return BESIDE(find_now(p, disk, ret_path, err));
+}
+
+static char *file_assemble(const struct paths *p, const json_t *disk,
+			   struct error *err)
+{
+	return BESIDE(assemble_now(p, disk, err));
+}
+
+static int64_t file_size(const struct paths *p, const json_t *disk,
+			 struct error *err)
+{
+	return BESIDE(size_now(p, disk, err));
+}
+
+static int file_grow(const struct paths *p, const json_t *disk,
+		     int64_t amount_mib, bool dry_run, bool backing_store,
+		     struct error *err)
+{
+	return BESIDE(
+		grow_now(p, disk, amount_mib, dry_run, backing_store, err));
+}
+
+static int file_rename(const struct paths *p, const json_t *disk,
+		       const json_t *new_id, struct error *err)
+{
+	return BESIDE(rename_now(p, disk, new_id, err));
+}
+
+static int file_wipe(const struct paths *p, const json_t *disk,
+		     int64_t offset_mib, int64_t size_mib, struct error *err)
+{
+	return BESIDE(wipe_now(p, disk, offset_mib, size_mib, err));
 }
 
 #define FILE_CLASS(type)                                                       \
@@ -302,11 +371,11 @@ static int fail_folder(struct error *err, const char *what, const char *folder)
 int bdev_file_make_folder(const struct paths *p, const char *folder,
 			  struct error *err)
 {
-	return file_place_make(p, folder, FOLDER_MODE, err);
+	return BESIDE(file_place_make(p, folder, FOLDER_MODE, err));
 }
 
-int bdev_file_remove_folder(const struct paths *p, const char *folder,
-			    struct error *err)
+static int remove_folder(const struct paths *p, const char *folder,
+			 struct error *err)
 {
 	auto_place struct file_place place = FILE_PLACE_NONE;
 
@@ -319,8 +388,8 @@ int bdev_file_remove_folder(const struct paths *p, const char *folder,
 	return 0;
 }
 
-int bdev_file_rename_folder(const struct paths *p, const char *old_folder,
-			    const char *new_folder, struct error *err)
+static int rename_folder(const struct paths *p, const char *old_folder,
+			 const char *new_folder, struct error *err)
 {
 	auto_place struct file_place from = FILE_PLACE_NONE;
 	auto_place struct file_place to = FILE_PLACE_NONE;
@@ -340,4 +409,16 @@ int bdev_file_rename_folder(const struct paths *p, const char *old_folder,
 	    faccessat(to.folder_fd, to.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	return fail_folder(err, "rename", old_folder);
+}
+
+int bdev_file_remove_folder(const struct paths *p, const char *folder,
+			    struct error *err)
+{
+	return BESIDE(remove_folder(p, folder, err));
+}
+
+int bdev_file_rename_folder(const struct paths *p, const char *old_folder,
+			    const char *new_folder, struct error *err)
+{
+	return BESIDE(rename_folder(p, old_folder, new_folder, err));
 }
