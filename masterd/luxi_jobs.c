@@ -6,7 +6,6 @@
 #include "lib/json/json.h"
 #include "masterd/luxi_calls.h"
 #include "masterd/master.h"
-#include "masterd/spread.h"
 #include "queue/queue.h"
 
 static int check_drained(struct master *m, struct error *err)
@@ -92,7 +91,7 @@ static json_t *outcome(int rc, uint64_t id, bool ok, char *text STEALS,
 		ok = false;
 		owned = xprintf("Job %ju not found in queue", (uintmax_t)id);
 	}
-	return json_make("[b, s]", ok, owned);
+	return json_make("[b, s]", ok, owned == NULL ? "" : owned);
 }
 
 static json_t *cancel_job(struct master *m, const json_t *args,
@@ -179,8 +178,6 @@ static json_t *set_drain_flag(struct master *m, const json_t *args,
 	}
 	if (queue_set_drained(m->queue, json_is_true(flag), err) < 0)
 		return NULL;
-	spread_call(m, "jobqueue_set_drain_flag",
-		    json_make("[b]", json_is_true(flag)));
 	return json_true();
 }
 

@@ -206,8 +206,8 @@ static bool all_digits(const char *s)
 	return *s != '\0' && s[strspn(s, "0123456789")] == '\0';
 }
 
-/* The local file of a virtual path in the queue: "serial", "job-<n>" or
- * "archive/<n>/job-<n>"; to be freed.  NULL and err for anything else. */
+/* The local file of a virtual path in the queue: "serial", "drain", "job-<n>"
+ * or "archive/<n>/job-<n>"; to be freed.  NULL and err for anything else. */
 static char *queue_file(const struct call *c, const char *virtual_path,
 			struct error *err)
 {
@@ -226,8 +226,9 @@ static char *queue_file(const struct call *c, const char *virtual_path,
 			name = all_digits(number) ? slash + 1 : "";
 		}
 	}
-	if (inside && (strcmp(name, "serial") == 0 ||
-		       (str_starts(name, "job-") && all_digits(name + 4))))
+	if (inside &&
+	    (strcmp(name, "serial") == 0 || strcmp(name, "drain") == 0 ||
+	     (str_starts(name, "job-") && all_digits(name + 4))))
 		return file;
 	error_set(err, ERR_REQUEST, NULL, "Not a file of the job queue: '%s'",
 		  virtual_path);

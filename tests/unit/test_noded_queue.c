@@ -54,6 +54,14 @@ Test(noded_queue, a_batch_writes_and_removes)
 	assert_file(QUEUE "archive/0/job-2", "done");
 }
 
+Test(noded_queue, the_drain_flag_is_a_file)
+{
+	cr_assert(update_many(json_make("[[s,[i,s]]]", QUEUE "drain", 0, "")));
+	assert_file(QUEUE "drain", "");
+	cr_assert(update_many(json_make("[[s,n]]", QUEUE "drain")));
+	assert_file(QUEUE "drain", NULL);
+}
+
 Test(noded_queue, a_big_batch_is_written_whole)
 {
 	json_t *files = json_array();
