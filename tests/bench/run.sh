@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# run.sh BIN: the figures that README and the issues speak of, measured on this
+# machine now.  Nothing here fails on a slow machine; it prints.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+BIN=$(cd "$1" && pwd)
+work=$(mktemp -d /tmp/gbench.XXXXXX)
+vc=$work/vc
+trap '"$BIN/gnt-vcluster" destroy "$vc" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+
+rss() { # NODE DAEMON
+    pid=$(cat "$vc/$1.example.com/var/run/ganeti/ganeti-$2.pid")
+    awk '/^VmRSS/ {printf "%.1f MiB", $2 / 1024}' "/proc/$pid/status"
+}
+
+for nodes in 1 3; do
+    echo "== cluster of $nodes node(s)"
+    "$BIN/gnt-vcluster" create "$vc" --nodes "$nodes"
+    root=$vc/node1.example.com
+    export GANETI_ROOTDIR="$root" GANETI_HOSTNAME=node1.example.com
+    echo "resident at start: masterd $(rss node1 masterd), noded $(rss node1 noded)"
+    python3 "$here/load.py" "$root/var/run/ganeti/socket/ganeti-query" \
+        "$BIN/gnt-instance"
+    echo "resident now: masterd $(rss node1 masterd), noded $(rss node1 noded)"
+    "$BIN/gnt-vcluster" destroy "$vc"
+done
