@@ -9,6 +9,7 @@
 #include "lib/base/log.h"
 #include "lib/event/daemon.h"
 #include "lib/event/https_server.h"
+#include "lib/event/task.h"
 #include "lib/event/tls.h"
 #include "lib/model/ssconf.h"
 #include "noded/noded.h"
@@ -182,6 +183,8 @@ int main(int argc, char **argv)
 		n.quit = quit;
 		n.arg = &d;
 		status = daemon_main(&d);
+		if (d.stopping && tasks_count() > 0)
+			return status; /* who did not end may still look at n */
 	}
 	noded_done(&n);
 	paths_destroy(paths);
