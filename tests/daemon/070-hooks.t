@@ -1,0 +1,51 @@
+#!/bin/sh
+# Hooks run around opcodes, and can stop them.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+cluster_start --nodes 2
+
+hook() { # NODE DIRECTORY NAME: the script from stdin
+    folder=$(root "$1")/etc/ganeti/hooks/$2
+    mkdir -p "$folder"
+    cat >"$folder/$3"
+    chmod +x "$folder/$3"
+}
+for node in node1 node2; do
+    for phase in pre post; do
+        hook "$node" instance-add-$phase.d 10-note <<END
+#!/bin/sh
+env | sort >"$VC/$node.$phase"
+END
+    done
+done
+succeeds "add with hooks" add web1 -t sharedfile -s 4m -n node2
+env=$(cat "$VC/node2.pre")
+like "$env" '^GANETI_HOOKS_PHASE=pre$' "the pre hook ran on the node"
+like "$env" '^GANETI_OP_CODE=OP_INSTANCE_CREATE$' "knows the opcode"
+like "$env" '^GANETI_INSTANCE_NAME=web1$' "the instance"
+like "$env" '^GANETI_INSTANCE_PRIMARY=node2.example.com$' "its node"
+like "$env" '^GANETI_MASTER=node1.example.com$' "and the master"
+unlike "$env" '^HOME=' "and nothing of ours"
+like "$(cat "$VC/node1.post")" '^GANETI_POST_INSTANCE_DISK0_SIZE=4$' \
+    "the post hook on the master sees what became of it"
+
+hook node2 instance-add-pre.d 20-veto <<'END'
+#!/bin/sh
+echo "no more instances in rack 2"
+exit 1
+END
+fails "a failing pre hook stops the opcode" add web2 -t diskless -n node2
+like "$out" 'rack 2' "and its words are shown"
+is "$(m gnt-instance list --no-headers -o name)" web1 "nothing was added"
+rm "$(root node2)/etc/ganeti/hooks/instance-add-pre.d/20-veto"
+hook node2 instance-add-post.d 20-sad <<'END'
+#!/bin/sh
+exit 1
+END
+succeeds "a failing post hook does not" add web3 -t diskless -n node2
+hook node1 instance-add-pre.d 'not.run' <<'END'
+#!/bin/sh
+exit 1
+END
+succeeds "names with dots are not run" add web4 -t diskless -n node2
+tap_done
