@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parameters of nodes that adding and changing them have in common. */
+#ifndef MASTERD_LU_NODE_STATE_H
+#define MASTERD_LU_NODE_STATE_H
+
+#include "masterd/lu.h"
+
+/* Put changed ndparams into a node object that is being edited; NULL or empty:
+ * nothing. */
+int node_set_ndparams(json_t *node, const json_t *changes, struct error *err);
+
+/* The same for hv_state {hypervisor: {...}} and disk_state {storage: {name:
+ * {...}}}, as the node object has them with "_static" behind. */
+int node_set_hv_state(json_t *node, const json_t *changes, struct error *err);
+int node_set_disk_state(json_t *node, const json_t *changes, struct error *err);
+
+/* An address of the cluster's family, that no other node has. */
+int node_check_address(const struct config *c, const char *node_uuid,
+		       const char *address, struct error *err);
+
+/* A second network is for all nodes or for none: the master's way counts. */
+int node_check_homing(const struct config *c, const char *primary_ip,
+		      const char *secondary_ip, struct error *err);
+
+/* Call `version` and compare; `node` needs a name and a primary_ip. */
+WAITS int node_check_version(struct lu *lu, const json_t *node,
+			     struct error *err);
+
+#endif
