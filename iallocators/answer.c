@@ -12,6 +12,7 @@ struct result {
 	bool success;
 	struct buf info;
 	struct buf json;
+	bool unsound; /* DRBD on one node could never be checked */
 };
 
 static void add_list_of_nodes(struct buf *b, const struct cluster *c,
@@ -27,9 +28,10 @@ static void add_list_of_nodes(struct buf *b, const struct cluster *c,
 }
 
 /* Find a place for a new instance; on success it is there. */
-static bool place_new(struct cluster *c, const struct new_instance *new,
-		      const char *group_name, const struct place_options *o,
-		      struct solution *ret, struct buf *ret_info)
+static enum placed place_new(struct cluster *c, const struct new_instance *new,
+			     const char *group_name,
+			     const struct place_options *o,
+			     struct solution *ret, struct result *result)
 {
 	static const struct group_choice any = {.any = true};
 	struct nodeset all = cluster_all_nodes(c);
@@ -39,20 +41,22 @@ static bool place_new(struct cluster *c, const struct new_instance *new,
 			  .index = c->n_instances,
 			  .required_nodes = (int)new->required_nodes,
 			  .scope = &all,
-			  .options = o};
-	bool found;
+			  .options = o,
+			  .ret_unsound = &result->unsound};
+	enum placed placed;
 
 	if (new->required_nodes != 1 && new->required_nodes != 2)
 		p.required_nodes = 0;
 	c->instances[p.index] = inst;
-	found = group_name == NULL
-			? groups_place_any(&p, &any, ret, ret_info)
-			: groups_place_named(&p, group_name, ret, ret_info);
-	if (!found)
-		return false;
+	placed = group_name == NULL
+			 ? groups_place_any(&p, &any, ret, &result->info)
+			 : groups_place_named(&p, group_name, ret,
+					      &result->info);
+	if (placed != PLACED)
+		return placed;
 	place_apply(&p, ret);
 	c->n_instances++;
-	return true;
+	return PLACED;
 }
 
 static void allocate(struct cluster *c, const struct request *r,
@@ -61,7 +65,7 @@ static void allocate(struct cluster *c, const struct request *r,
 	struct solution s;
 
 	ret->success =
-		place_new(c, &r->news[0], r->group_name, o, &s, &ret->info);
+		place_new(c, &r->news[0], r->group_name, o, &s, ret) == PLACED;
 	if (ret->success)
 		add_list_of_nodes(&ret->json, c, &s);
 }
@@ -72,44 +76,84 @@ static void separate(struct buf *b)
 		buf_addc(b, ',');
 }
 
-/* Without a group the first instance without a place ends it all. */
+/* Both lists of a multi-allocate. */
+struct multi {
+	struct buf placed, failed;
+	int n_placed, n_failed;
+};
+
+static void add_placed(struct multi *m, const struct cluster *c,
+		       const char *name, const struct solution *s)
+{
+	separate(&m->placed);
+	buf_addc(&m->placed, '[');
+	hf_json_string(&m->placed, name);
+	buf_addc(&m->placed, ',');
+	add_list_of_nodes(&m->placed, c, s);
+	buf_addc(&m->placed, ']');
+	m->n_placed++;
+}
+
+static void add_failed(struct multi *m, const char *name, const char *reason)
+{
+	separate(&m->failed);
+	buf_addc(&m->failed, '[');
+	hf_json_string(&m->failed, name);
+	buf_addc(&m->failed, ',');
+	hf_json_string(&m->failed, reason);
+	buf_addc(&m->failed, ']');
+	m->n_failed++;
+}
+
+/* Place one of them.  Only in a named group is it no reason to give up when
+ * there is no room.  Dedicated placement leaves out the group's name then. */
+static bool multi_one(struct cluster *c, const struct new_instance *new,
+		      const char *group_name, const struct place_options *o,
+		      struct multi *m, struct result *ret)
+{
+	const char *group = group_name != NULL ? group_name : new->group_name;
+	struct solution s;
+	enum placed placed = place_new(c, new, group, o, &s, ret);
+
+	if (placed != PLACED &&
+	    (placed == PLACED_WRONGLY || group_name == NULL))
+		return false;
+	if (placed != PLACED && s.dedicated) {
+		buf_consume(&ret->info, ret->info.len);
+		solution_describe(c, &s, &ret->info);
+	}
+	if (placed == PLACED)
+		add_placed(m, c, new->inst.name, &s);
+	else
+		add_failed(m, new->inst.name, ret->info.data);
+	buf_consume(&ret->info, ret->info.len);
+	return true;
+}
+
+static const char *text_of(const struct buf *b)
+{
+	return b->len > 0 ? b->data : "";
+}
+
 static void multi_allocate(struct cluster *c, const struct request *r,
 			   const struct place_options *o, struct result *ret)
 {
-	auto_buf struct buf placed = {0}, failed = {0};
-	int n_placed = 0;
+	struct multi m = {.n_placed = 0};
 
-	for (int i = 0; i < r->n_news; i++) {
-		auto_buf struct buf info = {0};
-		struct solution s;
-		const char *group = r->group_name != NULL
-					    ? r->group_name
-					    : r->news[i].group_name;
-		bool found = place_new(c, &r->news[i], group, o, &s, &info);
-		struct buf *out = found ? &placed : &failed;
-
-		if (!found && r->group_name == NULL) {
-			buf_add(&ret->info, info.data, info.len);
-			return;
-		}
-		separate(out);
-		buf_addc(out, '[');
-		hf_json_string(out, r->news[i].inst.name);
-		buf_addc(out, ',');
-		if (found)
-			add_list_of_nodes(out, c, &s);
-		else
-			hf_json_string(out, info.data);
-		buf_addc(out, ']');
-		n_placed += found;
-	}
 	ret->success = true;
-	buf_addf(&ret->info,
-		 "%d instances failed to allocate and %d were allocated "
-		 "successfully",
-		 r->n_news - n_placed, n_placed);
-	buf_addf(&ret->json, "[[%s],[%s]]", placed.len > 0 ? placed.data : "",
-		 failed.len > 0 ? failed.data : "");
+	for (int i = 0; i < r->n_news && ret->success; i++)
+		ret->success =
+			multi_one(c, &r->news[i], r->group_name, o, &m, ret);
+	if (ret->success) {
+		buf_addf(&ret->info,
+			 "%d instances failed to allocate and %d were "
+			 "allocated successfully",
+			 m.n_failed, m.n_placed);
+		buf_addf(&ret->json, "[[%s],[%s]]", text_of(&m.placed),
+			 text_of(&m.failed));
+	}
+	buf_done(&m.placed);
+	buf_done(&m.failed);
 }
 
 static void answer_moves(struct evac_answer *moves, struct result *ret)
@@ -118,10 +162,8 @@ static void answer_moves(struct evac_answer *moves, struct result *ret)
 	buf_addf(&ret->info,
 		 "%d instances failed to move and %d were moved successfully",
 		 moves->n_failed, moves->n_moved);
-	buf_addf(&ret->json, "[[%s],[%s],[%s]]",
-		 moves->moved.len > 0 ? moves->moved.data : "",
-		 moves->failed.len > 0 ? moves->failed.data : "",
-		 moves->jobs.len > 0 ? moves->jobs.data : "");
+	buf_addf(&ret->json, "[[%s],[%s],[%s]]", text_of(&moves->moved),
+		 text_of(&moves->failed), text_of(&moves->jobs));
 	evac_answer_done(moves);
 }
 
@@ -168,7 +210,8 @@ static void allocate_secondary(struct cluster *c, const struct request *r,
 			  .index = index,
 			  .required_nodes = 2,
 			  .scope = &all,
-			  .options = o};
+			  .options = o,
+			  .keeps_record = true};
 	struct solution s = {.found = false};
 
 	if (inst.secondary != NO_INDEX) {
@@ -178,7 +221,6 @@ static void allocate_secondary(struct cluster *c, const struct request *r,
 	change_remove_primary(c, primary, &inst, index);
 	change_commit(c);
 	inst.template = TEMPLATE_DRBD;
-	c->instances[index].template = TEMPLATE_DRBD;
 	others = mates(c, primary);
 	place_secondary(&p, primary, &others, &s);
 	solution_describe(c, &s, &ret->info);
@@ -203,30 +245,12 @@ static void print(const struct result *result, struct buf *out)
 		 result->success ? result->json.data : "[]");
 }
 
-/* DRBD on one node could never be checked for redundancy. */
-static int check_new(const struct request *r, struct error *err)
-{
-	for (int i = 0; i < r->n_news; i++) {
-		const struct new_instance *new = &r->news[i];
-
-		if (new->inst.template == TEMPLATE_DRBD &&new->required_nodes ==
-		    1)
-			return error_set(err, ERR_REQUEST, NULL,
-					 "Instance %s of type drbd requires "
-					 "two nodes, not one",
-					 new->inst.name);
-	}
-	return 0;
-}
-
 int answer(struct cluster *c, const struct request *r,
 	   const struct place_options *o, struct buf *out, struct error *err)
 {
 	struct result result = {.success = false};
 	struct evac_answer moves = {.n_moved = 0};
 
-	if (o->capacity_checks && check_new(r, err) < 0)
-		return -1;
 	switch (r->type) {
 	case REQUEST_ALLOCATE:
 		allocate(c, r, o, &result);
@@ -251,8 +275,13 @@ int answer(struct cluster *c, const struct request *r,
 		allocate_secondary(c, r, o, &result);
 		break;
 	}
-	print(&result, out);
+	if (!result.unsound)
+		print(&result, out);
 	buf_done(&result.info);
 	buf_done(&result.json);
+	if (result.unsound)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "An instance of type drbd requires two nodes, "
+				 "not one");
 	return 0;
 }

@@ -33,12 +33,14 @@ static void list_sizes(const struct policy *p, struct sizes *ret)
 			ret->items[at] = ret->items[at - 1];
 			at--;
 		}
-		ret->items[at] = (struct instance){.memory = min->memory,
-						   .disk = min->disk,
-						   .vcpus = min->cpus,
-						   .template = TEMPLATE_PLAIN,
-						   .status = RUN_RUNNING,
-						   .secondary = NO_INDEX};
+		ret->items[at] =
+			(struct instance){.memory = min->memory,
+					  .disk = min->disk,
+					  .vcpus = min->cpus,
+					  .spindle_use = min->spindle_use,
+					  .template = TEMPLATE_PLAIN,
+					  .status = RUN_RUNNING,
+					  .secondary = NO_INDEX};
 	}
 }
 

@@ -32,16 +32,13 @@ static bool all_exclusive(const struct cluster *c, int group)
 }
 
 /* Whether placement is by lost allocations: all nodes in question have
- * exclusive storage. */
+ * exclusive storage.  As in the reference only a name counts, not a UUID. */
 static bool is_dedicated(const struct cluster *c, const char *name)
 {
 	for (int g = 0; g < c->n_groups; g++) {
-		bool asked =
-			name != NULL
-				? strcmp(c->groups[g].name, name) == 0 ||
-					  strcmp(c->groups[g].uuid, name) == 0
-				: c->groups[g].alloc_policy !=
-					  ALLOC_UNALLOCABLE;
+		bool asked = name != NULL ? strcmp(c->groups[g].name, name) == 0
+					  : c->groups[g].alloc_policy !=
+						    ALLOC_UNALLOCABLE;
 
 		if (asked && !all_exclusive(c, g))
 			return false;
@@ -201,8 +198,8 @@ static const char *search_text(const struct search *s)
 	return s->unconnected.len > 0 ? s->unconnected.data : "";
 }
 
-bool groups_place_any(struct place *p, const struct group_choice *choice,
-		      struct solution *ret, struct buf *ret_info)
+enum placed groups_place_any(struct place *p, const struct group_choice *choice,
+			     struct solution *ret, struct buf *ret_info)
 {
 	struct search s = {.p = p, .dedicated = is_dedicated(p->c, NULL)};
 	bool found;
@@ -216,7 +213,7 @@ bool groups_place_any(struct place *p, const struct group_choice *choice,
 	}
 	buf_adds(ret_info, search_text(&s));
 	search_done(&s);
-	return found;
+	return found ? PLACED : PLACED_NOT;
 }
 
 int groups_best(struct place *p, const struct group_choice *choice,
@@ -231,8 +228,8 @@ int groups_best(struct place *p, const struct group_choice *choice,
 	return s.best;
 }
 
-bool groups_place_named(struct place *p, const char *name, struct solution *ret,
-			struct buf *ret_info)
+enum placed groups_place_named(struct place *p, const char *name,
+			       struct solution *ret, struct buf *ret_info)
 {
 	int group = groups_find(p->c, name);
 	struct nodeset scope;
@@ -242,19 +239,19 @@ bool groups_place_named(struct place *p, const char *name, struct solution *ret,
 	if (group == NO_INDEX) {
 		buf_addf(ret_info, "Wrong number of elems found with name %s",
 			 name);
-		return false;
+		return PLACED_WRONGLY;
 	}
 	if (!has_networks(&p->c->groups[group], p->inst)) {
 		not_connected(p, group, "The group", ret_info);
-		return false;
+		return PLACED_WRONGLY;
 	}
 	scope = cluster_group_nodes(p->c, group);
 	within.scope = &scope;
 	if (try_group(&within, group, is_dedicated(p->c, name), ret, &err) <
 	    0) {
-		describe_error(p, group, err.text, ret_info);
-		return false;
+		buf_adds(ret_info, err.text);
+		return PLACED_WRONGLY;
 	}
 	describe(p, group, ret, ret_info);
-	return ret->found;
+	return ret->found ? PLACED : PLACED_NOT;
 }

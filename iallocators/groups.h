@@ -13,13 +13,19 @@ struct group_choice {
 	int n;
 };
 
-/* Place inst, in any of the groups or in the one named (name or UUID); false
- * when there is no place.  *ret_info is the text about it, or the reasons.
- * p->scope is the whole cluster. */
-bool groups_place_any(struct place *p, const struct group_choice *choice,
-		      struct solution *ret, struct buf *ret_info);
-bool groups_place_named(struct place *p, const char *name, struct solution *ret,
-			struct buf *ret_info);
+enum placed {
+	PLACED,
+	PLACED_NOT,	/* no room */
+	PLACED_WRONGLY, /* it cannot even be tried */
+};
+
+/* Place inst, in any of the groups or in the one named (name or UUID).
+ * *ret_info is the text about it, or the reasons.  p->scope is the whole
+ * cluster. */
+enum placed groups_place_any(struct place *p, const struct group_choice *choice,
+			     struct solution *ret, struct buf *ret_info);
+enum placed groups_place_named(struct place *p, const char *name,
+			       struct solution *ret, struct buf *ret_info);
 
 /* The group with that name or UUID, or NO_INDEX when there is not exactly
  * one. */

@@ -43,7 +43,7 @@ static const struct option options[] = {
 static const char usage_text[] =
 	"hail (gantry) " GANTRY_VERSION "\n"
 	"Usage: hail [OPTION...] FILE   (\"-\": standard input)\n"
-	"  --ignore-dynu                 do not count the instances' load\n"
+	"  --ignore-dynu                 accepted, without effect\n"
 	"  --ignore-soft-errors          only what is impossible is refused\n"
 	"  --no-capacity-checks          do not keep any node evacuable\n"
 	"  --restrict-allocation-to=NODE,...  only these nodes for new "
@@ -73,8 +73,7 @@ static int take_option(struct settings *s, int option, const char *value)
 		puts("hail (gantry) " GANTRY_VERSION);
 		return 1;
 	case OPT_IGNORE_DYNU:
-		s->request.load.ignore_dynamic = true;
-		return 0;
+		return 0; /* a request tells no utilisation */
 	case OPT_IGNORE_SOFT:
 		s->place.ignore_soft_errors = true;
 		return 0;

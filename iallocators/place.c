@@ -53,7 +53,8 @@ static void put(const struct place *p, int primary, int secondary)
 	if (secondary != NO_INDEX)
 		change_add_secondary(p->c, secondary, inst, p->index, primary,
 				     0);
-	change_store(p->c, inst, p->index);
+	if (!p->keeps_record)
+		change_store(p->c, inst, p->index);
 }
 
 void place_apply(const struct place *p, const struct solution *s)
@@ -156,6 +157,9 @@ static void place_singles(const struct place *p,
 			ret->fails[why]++;
 		change_undo(p->c, mark);
 	}
+	if (n > 0 && p->ret_unsound != NULL && p->options->capacity_checks &&
+	    p->inst->template == TEMPLATE_DRBD)
+		*p->ret_unsound = true;
 	choose(p, NO_INDEX, tried, n, ret);
 	free(tried);
 }
@@ -199,17 +203,17 @@ struct pairs {
 
 /* The score with the secondary too; it has been added to the node. */
 static double pair_score(const struct pairs *pairs, int secondary,
-			 const double before[METRIC_COUNT])
+			 const struct node_state *before)
 {
 	const struct cluster *c = pairs->p->c;
 	const struct node *n = &c->nodes[secondary];
+	const struct node *primary = &c->nodes[pairs->primary];
 	struct stats stats = pairs->stats;
-	double after[METRIC_COUNT];
 
-	score_values(n, &n->s, after);
-	score_replace(&stats, before, after);
-	stats.sum[METRIC_LOCATION] += tagset_common(
-		&c->nodes[pairs->primary].locations, &n->locations);
+	score_replace(&stats, n, before, &n->s);
+	if (!primary->offline)
+		stats.sum[METRIC_LOCATION] +=
+			tagset_common(&primary->locations, &n->locations);
 	return score_total(&stats);
 }
 
@@ -217,17 +221,15 @@ static bool try_pair(const struct pairs *pairs, int secondary,
 		     struct tried *ret, enum fail *ret_why)
 {
 	const struct place *p = pairs->p;
-	const struct node *n = &p->c->nodes[secondary];
+	struct node_state before = p->c->nodes[secondary].s;
 	size_t mark = change_mark(p->c);
-	double before[METRIC_COUNT];
 
-	score_values(n, &n->s, before);
 	*ret_why = change_add_secondary(p->c, secondary, p->inst, p->index,
 					pairs->primary, CHANGE_STRICT);
 	if (*ret_why == FAIL_NONE)
 		*ret = (struct tried){
 			.node = secondary,
-			.score = pair_score(pairs, secondary, before)};
+			.score = pair_score(pairs, secondary, &before)};
 	change_undo(p->c, mark);
 	return *ret_why == FAIL_NONE;
 }
@@ -238,8 +240,8 @@ void place_secondary(const struct place *p, int primary,
 	struct pairs pairs = {.p = p, .primary = primary};
 	struct node *n = &p->c->nodes[primary];
 	struct tried *tried = xcalloc((size_t)secondaries->n, sizeof(*tried));
+	struct node_state before = n->s;
 	size_t mark = change_mark(p->c);
-	double before[METRIC_COUNT], after[METRIC_COUNT];
 	enum fail why_primary, why;
 	int n_tried = 0;
 
@@ -247,10 +249,8 @@ void place_secondary(const struct place *p, int primary,
 	p->inst->secondary = NO_INDEX;
 	p->inst->location = 0;
 	score_stats(p->c, p->scope, &pairs.stats);
-	score_values(n, &n->s, before);
 	why_primary = add_primary(p, primary);
-	score_values(n, &n->s, after);
-	score_replace(&pairs.stats, before, after);
+	score_replace(&pairs.stats, n, &before, &n->s);
 	pairs.stats.sum[METRIC_LOCATION_TAGS] =
 		score_location_tags(p->c, p->scope);
 	for (int i = 0; i < secondaries->n; i++) {

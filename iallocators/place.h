@@ -46,6 +46,10 @@ struct place {
 	int required_nodes;
 	const struct nodeset *scope; /* the score is theirs, and redundancy */
 	const struct place_options *options;
+	/* The instance exists, and redundancy is checked with its old record.
+	 */
+	bool keeps_record;
+	bool *ret_unsound; /* set for DRBD on one node; or NULL */
 };
 
 /* The best of the candidates, an empty solution if there is none; the cluster

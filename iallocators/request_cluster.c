@@ -236,7 +236,6 @@ static int read_ndparams(struct cluster *c, const struct field *node, bool live,
 {
 	const struct jval *v = jtext_get(node->object, "ndparams");
 	struct field f = {&c->arena, v, node->what};
-	const struct jval *speed;
 
 	if (v == NULL)
 		return field_object(node, "ndparams", &v, err);
@@ -245,9 +244,7 @@ static int read_ndparams(struct cluster *c, const struct field *node, bool live,
 	if (field_bool(&f, "exclusive_storage", &ret->exclusive_storage, err) <
 	    0)
 		return -1;
-	speed = jtext_get(v, "cpu_speed");
-	ret->cpu_speed =
-		speed != NULL && speed->kind == JT_NUMBER ? speed->d : 1;
+	ret->cpu_speed = 1; /* only text files tell */
 	if (!live || ret->exclusive_storage)
 		return 0;
 	return field_int(&f, "spindle_count", &ret->total_spindles, err);

@@ -124,13 +124,32 @@ void score_stats(const struct cluster *c, const struct nodeset *nodes,
 		free(values);
 }
 
-void score_replace(struct stats *stats, const double before[METRIC_COUNT],
-		   const double after[METRIC_COUNT])
+static void replace_offline(struct stats *stats,
+			    const struct node_state *before,
+			    const struct node_state *after)
 {
+	int primaries = after->n_primaries - before->n_primaries;
+	int secondaries = after->n_secondaries - before->n_secondaries;
+
+	stats->sum[METRIC_OFFLINE_ALL] += primaries + secondaries;
+	stats->sum[METRIC_OFFLINE_PRI] += primaries;
+}
+
+void score_replace(struct stats *stats, const struct node *node,
+		   const struct node_state *before,
+		   const struct node_state *after)
+{
+	double old[METRIC_COUNT], new[METRIC_COUNT];
 	double n = stats->n;
 
+	if (node->offline) {
+		replace_offline(stats, before, after);
+		return;
+	}
+	score_values(node, before, old);
+	score_values(node, after, new);
 	for (int m = 0; m < METRIC_COUNT; m++) {
-		double x = before[m], y = after[m];
+		double x = old[m], y = new[m];
 		double ds = y - x;
 		double dss = y * y - x * x;
 		double dv = (n * dss - 2 * stats->sum[m] * ds) - ds * ds;

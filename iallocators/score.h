@@ -71,9 +71,10 @@ void score_values(const struct node *n, const struct node_state *s,
 void score_stats(const struct cluster *c, const struct nodeset *nodes,
 		 struct stats *ret);
 
-/* Replace the values of one online node. */
-void score_replace(struct stats *stats, const double before[METRIC_COUNT],
-		   const double after[METRIC_COUNT]);
+/* Replace the state of one node by another. */
+void score_replace(struct stats *stats, const struct node *n,
+		   const struct node_state *before,
+		   const struct node_state *after);
 
 /* The MAP metric, which has no incremental form. */
 double score_location_tags(const struct cluster *c,
