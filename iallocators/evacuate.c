@@ -40,7 +40,7 @@ static void consider(struct search *s, const struct evac_steps *steps)
 {
 	double score = score_nodes(s->c, &s->group);
 
-	if (s->found && !(score <= s->best))
+	if (s->found && s->best < score) /* not >=: a NaN is replaced too */
 		return;
 	s->found = true;
 	s->best = score;
