@@ -263,7 +263,7 @@ int answer(struct cluster *c, const struct request *r,
 		break;
 	case REQUEST_CHANGE_GROUP:
 		change_group(c, r->instances, r->n_instances, r->groups,
-			     r->n_groups, &moves);
+			     r->n_groups, o, &moves);
 		answer_moves(&moves, &result);
 		break;
 	case REQUEST_EVACUATE:

@@ -258,7 +258,7 @@ static void shift_tags(struct cluster *c, struct node *n, struct node_state *s,
 		count(c, &n->tags_pri, tag, -sign);
 		if (sign < 0 ? before > 0 : before > 1)
 			s->tag_conflicts -= sign;
-		for (int j = 0; j < n->locations.n; j++)
+		for (int j = 0; j < n->locations.n && !inst->forthcoming; j++)
 			count(c, &n->tags_loc,
 			      location_key(n->locations.ids[j], tag), -sign);
 	}
@@ -317,7 +317,8 @@ static enum fail check_primary_f(const struct node *n,
 		return FAIL_MEM;
 	if (inst_is_local(inst))
 		why = check_disk_f(n, s);
-	if (why == FAIL_NONE && over_cpu(n, s->used_cpus_f))
+	if (why == FAIL_NONE && inst_counts_cpu(inst) &&
+	    over_cpu(n, s->used_cpus_f))
 		why = FAIL_CPU;
 	return why;
 }
@@ -338,7 +339,7 @@ static enum fail check_primary(const struct node *n, const struct node_state *s,
 		return why;
 	if (s->fails_n1 && !n->s.fails_n1)
 		return FAIL_MEM;
-	if (over_cpu(n, s->used_cpus))
+	if (inst_counts_cpu(inst) && over_cpu(n, s->used_cpus))
 		return FAIL_CPU;
 	if (tags_clash(n, inst))
 		return FAIL_TAGS;
@@ -357,10 +358,9 @@ enum fail change_add_primary(struct cluster *c, int node,
 	why = check_primary(n, &s, inst, flags);
 	if (why != FAIL_NONE)
 		return why;
-	if (!inst->forthcoming) {
-		shift_tags(c, n, &s, inst, -1);
+	shift_tags(c, n, &s, inst, -1);
+	if (!inst->forthcoming)
 		push(c, &n->primaries, index);
-	}
 	set_state(c, node, &s);
 	return FAIL_NONE;
 }
@@ -436,11 +436,9 @@ void change_remove_primary(struct cluster *c, int node,
 	struct node_state s = n->s;
 
 	shift_primary(n, &s, inst, +1);
-	if (!inst->forthcoming) {
-		shift_tags(c, n, &s, inst, +1);
-		if (!take(c, &n->primaries, index))
-			s.n_primaries = n->primaries.n;
-	}
+	shift_tags(c, n, &s, inst, +1);
+	if (!inst->forthcoming && !take(c, &n->primaries, index))
+		s.n_primaries = n->primaries.n;
 	set_state(c, node, &s);
 }
 

@@ -5,6 +5,7 @@
 #include "iallocators/groups.h"
 #include "lib/base/mem.h"
 
+/* Within the group chosen, nothing is forced. */
 static const struct place_options defaults = {.capacity_checks = true};
 
 static void add_once(int *list, int *n, int item)
@@ -45,7 +46,8 @@ static struct group_choice choose_groups(const struct cluster *c,
 }
 
 static int best_group(struct cluster *c, const struct group_choice *choice,
-		      int index, struct buf *ret_reason)
+		      int index, const struct place_options *o,
+		      struct buf *ret_reason)
 {
 	struct instance inst = c->instances[index];
 	struct nodeset all = cluster_all_nodes(c);
@@ -55,7 +57,7 @@ static int best_group(struct cluster *c, const struct group_choice *choice,
 			  .required_nodes =
 				  inst.template == TEMPLATE_DRBD ? 2 : 1,
 			  .scope = &all,
-			  .options = &defaults};
+			  .options = o};
 
 	if (choice->n == 0) {
 		buf_adds(ret_reason,
@@ -72,12 +74,13 @@ static int best_group(struct cluster *c, const struct group_choice *choice,
 }
 
 static bool change_one(struct cluster *c, const struct group_choice *choice,
-		       struct instance *inst, int index, int *ret_group,
+		       struct instance *inst, int index,
+		       const struct place_options *o, int *ret_group,
 		       struct evac_steps *steps, struct buf *reason)
 {
 	struct nodeset targets;
 
-	*ret_group = best_group(c, choice, index, reason);
+	*ret_group = best_group(c, choice, index, o, reason);
 	if (*ret_group == NO_INDEX)
 		return false;
 	targets = place_candidates(c, *ret_group, &defaults);
@@ -86,7 +89,8 @@ static bool change_one(struct cluster *c, const struct group_choice *choice,
 }
 
 void change_group(struct cluster *c, const int *instances, int n,
-		  const int *targets, int n_targets, struct evac_answer *ret)
+		  const int *targets, int n_targets,
+		  const struct place_options *o, struct evac_answer *ret)
 {
 	struct group_choice choice =
 		choose_groups(c, instances, n, targets, n_targets);
@@ -97,8 +101,8 @@ void change_group(struct cluster *c, const int *instances, int n,
 		struct evac_steps steps;
 		int group;
 
-		if (change_one(c, &choice, &inst, instances[i], &group, &steps,
-			       &reason))
+		if (change_one(c, &choice, &inst, instances[i], o, &group,
+			       &steps, &reason))
 			evac_answer_moved(ret, c, &inst, group, &steps);
 		else
 			evac_answer_failed(ret, &inst, reason.data);

@@ -57,6 +57,7 @@ bool relocate(struct cluster *c, int index, int64_t required_nodes,
 /* change-group: into the target groups (none: any), out of the present
  * ones. */
 void change_group(struct cluster *c, const int *instances, int n,
-		  const int *targets, int n_targets, struct evac_answer *ret);
+		  const int *targets, int n_targets,
+		  const struct place_options *o, struct evac_answer *ret);
 
 #endif

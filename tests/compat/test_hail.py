@@ -1,0 +1,133 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""hail's answers (TAP): the cases kept here, all recorded ones where they lie
+beside the checkout, and random clusters against Debian's hail where that is
+installed.
+
+    test_hail.py HAIL [FIRST-SEED COUNT]
+
+A case is NAME.in.json with what must come out in NAME.out.json, NAME.err and
+NAME.rc; NAME.args are options.  Cases in KNOWN differ on purpose, see
+doc/KNOWN_DELTAS.md; what we answer instead is among the cases kept here."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHARED = HERE.parent.parent.parent / "shared" / "cases" / "htools"
+REFERENCES = ["/usr/bin/hail", "/usr/lib/ganeti/iallocators/hail"]
+ENVIRON = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+SEEDS = 60
+KNOWN = {"chg-own-group-only", "edge-drbd-one-required",
+         "groups-named-index-clash-refused", "part-multi-named",
+         "multi-per-instance-group-ignored"}
+
+sys.path.insert(0, str(HERE))
+import hail_random  # noqa: E402
+
+
+class Tap:
+    def __init__(self):
+        self.n = 0
+        self.failed = 0
+
+    def point(self, ok, name, details=(), skip=None):
+        self.n += 1
+        self.failed += not ok
+        mark = f" # SKIP {skip}" if skip else ""
+        print(f"{'ok' if ok else 'not ok'} {self.n} - {name}{mark}")
+        for line in details if not ok else ():
+            print("#", line[:400])
+
+
+def run(program, options, path):
+    try:
+        r = subprocess.run([program, *options, str(path)], env=ENVIRON,
+                           capture_output=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return "timeout", "", ""
+    return r.returncode, r.stdout.decode(), r.stderr.decode()
+
+
+def optional(path):
+    return path.read_text() if path.exists() else ""
+
+
+def differences(want, have):
+    names = ("exit code", "stdout", "stderr")
+    out = []
+    for name, a, b in zip(names, want, have):
+        if a != b:
+            out += [f"{name} should be: {a}".strip(), f"and is: {b}".strip()]
+    return out
+
+
+def cases(tap, hail, folder, known):
+    for path in sorted(folder.glob("*.in.json")):
+        name = path.name[:-len(".in.json")]
+        base = folder / name
+        options = optional(base.with_name(name + ".args")).split()
+        want = (int(base.with_name(name + ".rc").read_text()),
+                optional(base.with_name(name + ".out.json")),
+                optional(base.with_name(name + ".err")))
+        if name in known:
+            tap.point(True, name, skip="differs on purpose")
+            continue
+        details = differences(want, run(hail, options, path))
+        tap.point(not details, name, details)
+
+
+def is_delta(text, reference):
+    """Whether a difference of this request is one of doc/KNOWN_DELTAS.md."""
+    message = json.loads(text)
+    request = message["request"]
+    group = request.get("group_name")
+    names = [g["name"] for g in message["nodegroups"].values()]
+    exclusive = [n["ndparams"]["exclusive_storage"]
+                 for n in message["nodes"].values()]
+    if "IntMap.!" in reference[2] or "no groups for evacuation" in reference[1]:
+        return True
+    if request["type"] == "multi-allocate":
+        return any(exclusive) or (group is not None and group not in names)
+    return group is not None and "FailN1" in reference[1]
+
+
+def differential(tap, hail, reference, first, count):
+    sys.path.insert(0, str(SHARED))
+    import gen_iallocator as gi  # pylint: disable=import-outside-toplevel
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "request.json"
+        for seed in range(first, first + count):
+            text, options = hail_random.make(gi, seed)
+            path.write_text(text)
+            want = run(reference, options, path)
+            details = differences(want, run(hail, options, path))
+            if details and is_delta(text, want):
+                tap.point(True, f"random cluster {seed}", skip="known delta")
+            else:
+                tap.point(not details, f"random cluster {seed}", details)
+
+
+def main():
+    hail = sys.argv[1]
+    first, count = map(int, sys.argv[2:4]) if len(sys.argv) > 3 else (1, SEEDS)
+    reference = next(filter(os.path.exists, REFERENCES), None)
+    tap = Tap()
+    cases(tap, hail, HERE / "hail", set())
+    if (SHARED / "open" / "hail").is_dir():
+        cases(tap, hail, SHARED / "open" / "hail", KNOWN)
+    else:
+        tap.point(True, "recorded cases", skip="they are not there")
+    if reference and (SHARED / "gen_iallocator.py").exists():
+        differential(tap, hail, reference, first, count)
+    else:
+        tap.point(True, "random clusters", skip="no hail to compare with")
+    print(f"1..{tap.n}")
+    return 1 if tap.failed else 0
+
+
+sys.exit(main())
