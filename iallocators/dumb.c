@@ -2,8 +2,9 @@
 /* dumb: the smallest allocator that is one.  A site that wants placement rules
  * of its own starts here.
  *
- * An allocator is a program that is run with one argument, the name of a file
- * with a request in JSON, and that prints an answer in JSON:
+ * An allocator is a program that is run with the name of a file with a request
+ * in JSON (and options of the cluster, ignored here), and that prints an answer
+ * in JSON:
  *
  *   {"success": true, "info": "text for people", "result": ["node1"]}
  *
@@ -33,7 +34,8 @@ static bool fits(json_t *node, json_t *instance)
 	    json_is_false(json_object_get(node, "vm_capable")))
 		return false;
 	return number(node, "free_memory") > number(instance, "memory") &&
-	       number(node, "free_disk") > number(instance, "disk_space_total");
+	       number(node, "free_disk") >=
+		       number(instance, "disk_space_total");
 }
 
 /* The names of the first nodes that fit, as many as the request wants. */
@@ -55,7 +57,7 @@ static json_t *pick(json_t *nodes, json_t *instance)
 int main(int argc, char **argv)
 {
 	json_error_t error;
-	json_t *message = argc == 2 ? json_load_file(argv[1], 0, &error) : NULL;
+	json_t *message = argc >= 2 ? json_load_file(argv[1], 0, &error) : NULL;
 	json_t *request = json_object_get(message, "request");
 	const char *type = json_string_value(json_object_get(request, "type"));
 	const char *info = "only allocate is supported";
