@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of params.def, for the params_*.c files only. */
+/* The tables of params.def: for the params_*.c files, and for those who make
+ * tables of their own from them (the fields of queries). */
 #ifndef MODEL_PARAMS_TABLE_H
 #define MODEL_PARAMS_TABLE_H
 
