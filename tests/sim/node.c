@@ -155,6 +155,42 @@ static json_t *do_disk_assemble(struct sim_node *n, const json_t *args)
 	return good(json_make("[s, s, n]", "/dev/x", "/dev/y"));
 }
 
+/* The plan of an evacuation: each instance migrates to any of the nodes that is
+ * not its own; without one it cannot move. */
+static json_t *evacuation(const json_t *message, const json_t *names,
+			  const char **found, size_t n_found)
+{
+	json_t *moved = json_array(), *failed = json_array();
+	json_t *jobs = json_array(), *name;
+	size_t i;
+
+	json_array_foreach ((json_t *)names, i, name) {
+		const json_t *inst = json_get(json_get(message, "instances"),
+					      json_string_value(name));
+		const char *own = json_string_value(
+			json_array_get(json_get(inst, "nodes"), 0));
+		const char *to = NULL;
+
+		for (size_t k = 0; k < n_found; k++)
+			if (!str_eq(found[k], own))
+				to = found[k];
+		if (to == NULL) {
+			json_array_append_new(
+				failed, json_make("[O, s]", name, "no node"));
+			continue;
+		}
+		json_array_append_new(
+			moved, json_make("[O, s, [s]]", name, "default", to));
+		json_array_append_new(
+			jobs,
+			json_make("[{s:s, s:O, s:s, s:b}]", "OP_ID",
+				  "OP_INSTANCE_MIGRATE", "instance_name", name,
+				  "target_node", to, "allow_failover", 1));
+	}
+	return json_make("{s:b, s:s, s:[o, o, o]}", "success", 1, "info", "",
+			 "result", moved, failed, jobs);
+}
+
 /* An allocator that takes any node that is online and not drained, for every
  * kind of request that is made here. */
 static json_t *do_iallocator(struct sim_node *n, const json_t *args)
@@ -177,7 +213,10 @@ static json_t *do_iallocator(struct sim_node *n, const json_t *args)
 		    !json_bool(node, "drained", false) &&
 		    !str_eq(name, not_this))
 			found[n_found++] = name;
-	if (n_found == 0)
+	if (str_eq(json_str(request, "type", ""), "node-evacuate"))
+		reply = evacuation(message, json_get(request, "instances"),
+				   found, n_found);
+	else if (n_found == 0)
 		reply = json_make("{s:b, s:s, s:[]}", "success", 0, "info",
 				  "no node is left", "result");
 	else

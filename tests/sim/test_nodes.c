@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Nodes come, go and change roles, in a simulated cluster. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "queue/queue.h"
+#include "tests/sim/ops.h"
+#include "tests/sim/sim.h"
+
+#define NODE2 "node2.example.com"
+#define NODE3 "node3.example.com"
+
+static struct sim s;
+
+static void setup(void)
+{
+	sim_init(&s, 3, 1);
+}
+
+static void teardown(void)
+{
+	auto_strv struct strv problems = {0};
+	auto_free char *text = NULL;
+
+	sim_check(&s, &problems);
+	text = strv_join(&problems, "; ");
+	cr_assert_eq(problems.n, 0, "%s", text);
+	sim_done(&s);
+}
+
+TestSuite(nodes, .init = setup, .fini = teardown, .timeout = 60);
+
+static void expect(json_t *op STEALS, const char *outcome)
+{
+	auto_free char *got = sim_do(&s, op);
+
+	cr_expect_not_null(strstr(got, outcome), "%s", got);
+}
+
+/* It must succeed with this JSON text as its result. */
+static void expect_result(json_t *op STEALS, const char *result)
+{
+	uint64_t id = sim_submit(&s, op, NULL);
+	const struct job *j;
+
+	cr_assert_neq(id, 0);
+	cr_expect_str_eq(sim_wait(&s, id), "success");
+	j = queue_job(s.master->queue, id);
+	cr_assert_not_null(j->ops[0].result);
+	cr_expect_str_eq(j->ops[0].result, result);
+}
+
+static json_t *modify(const char *node, const char *flag, bool value)
+{
+	return json_make("{s:s, s:s, s:b}", "OP_ID", "OP_NODE_SET_PARAMS",
+			 "node_name", node, flag, value);
+}
+
+static json_t *node_op(const char *id, const char *node)
+{
+	return json_make("{s:s, s:s}", "OP_ID", id, "node_name", node);
+}
+
+static json_t *node_add(const char *name, const char *ip, bool readd)
+{
+	return json_make("{s:s, s:s, s:s, s:b}", "OP_ID", "OP_NODE_ADD",
+			 "node_name", name, "primary_ip", ip, "readd", readd);
+}
+
+static json_t *evacuate(const char *node)
+{
+	return json_make("{s:s, s:s, s:s, s:s}", "OP_ID", "OP_NODE_EVACUATE",
+			 "node_name", node, "mode", "all", "iallocator", "any");
+}
+
+static const json_t *node(const char *name)
+{
+	return config_find(s.master->config, CONFIG_NODE, name);
+}
+
+static bool has(const char *name, const char *flag)
+{
+	return json_bool(node(name), flag, false);
+}
+
+static bool has_cert(const char *name)
+{
+	return json_get(json_get(config_cluster(s.master->config),
+				 "candidate_certs"),
+			json_str(node(name), "uuid", "")) != NULL;
+}
+
+static void set_pool_size(int size)
+{
+	expect(json_make("{s:s, s:i}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "candidate_pool_size", size),
+	       "success");
+}
+
+Test(nodes, drained_node_is_no_candidate_and_comes_back_as_one)
+{
+	expect_result(modify(NODE3, "drained", true),
+		      "[[\"master_candidate\",\"False\"],"
+		      "[\"drained\",\"True\"]]");
+	cr_assert_not(has(NODE3, "master_candidate"));
+	cr_assert(has(NODE3, "drained"));
+	cr_assert_not(has_cert(NODE3));
+	expect_result(modify(NODE3, "drained", false),
+		      "[[\"master_candidate\",\"True\"],"
+		      "[\"drained\",\"False\"]]");
+	cr_assert(has(NODE3, "master_candidate"));
+	cr_assert(has_cert(NODE3));
+}
+
+Test(nodes, roles_exclude_each_other)
+{
+	expect(modify(NODE3, "offline", true), "success");
+	expect_result(modify(NODE3, "drained", true),
+		      "[[\"drained\",\"True\"],[\"offline\",\"False\"]]");
+	expect(json_make("{s:s, s:s, s:b, s:b}", "OP_ID", "OP_NODE_SET_PARAMS",
+			 "node_name", NODE3, "offline", 1, "drained", 1),
+	       "wrong_input");
+	expect(node_op("OP_NODE_SET_PARAMS", NODE3), "wrong_input");
+}
+
+Test(nodes, unset_flag_stays_unset)
+{
+	expect_result(modify(NODE3, "drained", false), "[]");
+	cr_assert(has(NODE3, "master_candidate"));
+}
+
+Test(nodes, master_keeps_its_role)
+{
+	expect(modify("node1.example.com", "offline", true), "wrong_input");
+	expect(modify("node1.example.com", "drained", true), "wrong_input");
+	expect(modify("node1.example.com", "master_candidate", false),
+	       "wrong_input");
+	expect(modify("node1.example.com", "master_capable", false),
+	       "wrong_state");
+	expect(node_op("OP_NODE_REMOVE", "node1.example.com"),
+	       "Node is the master node");
+}
+
+Test(nodes, pool_is_kept_full)
+{
+	json_t *op;
+
+	/* With room for two the third is demoted, and stays below. */
+	expect(modify(NODE3, "master_candidate", false), "success");
+	set_pool_size(2);
+	cr_assert_not(has(NODE3, "master_candidate"));
+	expect(modify(NODE2, "drained", true), "auto promote");
+	cr_assert(has(NODE2, "master_candidate"));
+	op = modify(NODE2, "drained", true);
+	json_set_bool(op, "auto_promote", true);
+	expect(op, "success");
+	cr_assert_not(has(NODE2, "master_candidate"));
+	cr_assert(has(NODE3, "master_candidate"));
+	cr_assert(has_cert(NODE3));
+	/* No room: it comes back as a regular node. */
+	expect_result(modify(NODE2, "drained", false),
+		      "[[\"drained\",\"False\"]]");
+}
+
+Test(nodes, removal_promotes_another)
+{
+	expect(modify(NODE3, "master_candidate", false), "success");
+	set_pool_size(2);
+	expect(node_op("OP_NODE_REMOVE", NODE2), "success");
+	cr_assert_null(node(NODE2));
+	cr_assert(has(NODE3, "master_candidate"));
+}
+
+Test(nodes, offline_node_has_to_answer_before_it_comes_back)
+{
+	expect(modify(NODE3, "offline", true), "success");
+	s.nodes[2].down = true;
+	expect(modify(NODE3, "offline", false), "wrong_state");
+	cr_assert(has(NODE3, "offline"));
+	s.nodes[2].down = false;
+	expect(modify(NODE3, "offline", false), "success");
+	cr_assert_not(has(NODE3, "offline"));
+	cr_assert(has(NODE3, "master_candidate"));
+}
+
+Test(nodes, vm_capable_stays_while_instances_are_there)
+{
+	expect(op_add("web1", NODE3, false), "success");
+	expect(modify(NODE3, "vm_capable", false), "hosts instances");
+	expect_result(modify(NODE2, "vm_capable", false),
+		      "[[\"vm_capable\",\"False\"]]");
+}
+
+Test(nodes, parameters)
+{
+	json_t *op = node_op("OP_NODE_SET_PARAMS", NODE3);
+
+	json_object_set_new(op, "ndparams",
+			    json_make("{s:i}", "ssh_port", 2222));
+	json_object_set_new(
+		op, "hv_state",
+		json_make("{s:{s:s}}", "fake", "mem_total", "4096"));
+	expect_result(op, "[]");
+	cr_assert_eq(json_int(json_get(node(NODE3), "ndparams"), "ssh_port", 0),
+		     2222);
+	cr_assert_eq(json_int(json_get(json_get(node(NODE3), "hv_state_static"),
+				       "fake"),
+			      "mem_total", 0),
+		     4096);
+	op = node_op("OP_NODE_SET_PARAMS", NODE3);
+	json_object_set_new(op, "hv_state",
+			    json_make("{s:{s:s}}", "fake", "mem_total", "x"));
+	expect(op, "wrong_input");
+	op = node_op("OP_NODE_SET_PARAMS", NODE3);
+	json_object_set_new(op, "ndparams",
+			    json_make("{s:b}", "exclusive_storage", 1));
+	expect(op, "exclusive_storage");
+	op = node_op("OP_NODE_SET_PARAMS", NODE3);
+	json_set_bool(op, "powered", false);
+	expect(op, "out-of-band");
+}
+
+Test(nodes, node_goes_and_comes_again)
+{
+	auto_free char *ip = xstrdup(s.nodes[2].address);
+
+	expect(node_add(NODE3, ip, false), "already_exists");
+	expect(node_op("OP_NODE_REMOVE", NODE3), "success");
+	cr_assert_null(node(NODE3));
+	expect(node_add(NODE3, ip, true), "unknown_entity");
+	expect(node_add(NODE3, s.nodes[1].address, false),
+	       "resource_not_unique");
+	expect(node_add("bad name", ip, false), "wrong_input");
+	expect(node_add(NODE3, "not-an-ip", false), "wrong_input");
+	expect(node_add(NODE3, ip, false), "success");
+	cr_assert(has(NODE3, "master_candidate"));
+	cr_assert(has_cert(NODE3));
+	cr_assert_str_eq(json_str(node(NODE3), "primary_ip", ""), ip);
+	cr_assert(json_num(node(NODE3), "ctime", 0) > 0);
+	free(s.nodes[2].uuid);
+	s.nodes[2].uuid = xstrdup(json_str(node(NODE3), "uuid", ""));
+	expect(op_add("web1", NODE3, true), "success");
+}
+
+Test(nodes, node_that_does_not_answer_is_not_added)
+{
+	auto_free char *ip = xstrdup(s.nodes[2].address);
+
+	expect(node_op("OP_NODE_REMOVE", NODE3), "success");
+	s.nodes[2].down = true;
+	expect(node_add(NODE3, ip, false), "environment_error");
+	cr_assert_null(node(NODE3));
+}
+
+Test(nodes, readded_node_is_online_again)
+{
+	expect(modify(NODE3, "offline", true), "success");
+	expect(node_add(NODE3, "192.0.2.99", true), "same IP");
+	expect(node_add(NODE3, s.nodes[2].address, true), "success");
+	cr_assert_not(has(NODE3, "offline"));
+	cr_assert(has(NODE3, "master_candidate"));
+	expect(node_add("node1.example.com", s.nodes[0].address, true),
+	       "master node");
+}
+
+Test(nodes, node_with_instances_is_not_removed)
+{
+	expect(op_add("web1", NODE3, false), "success");
+	expect(node_op("OP_NODE_REMOVE", NODE3), "web1");
+	cr_assert_not_null(node(NODE3));
+}
+
+Test(nodes, evacuation_is_a_job_for_each_instance)
+{
+	uint64_t id;
+	auto_json json_t *result = NULL;
+	const json_t *jobs;
+	struct error err;
+
+	for (int i = 0; i < 4; i++) {
+		auto_free char *name = xprintf("web%d", i);
+
+		expect(op_add(name, NODE3, true), "success");
+	}
+	expect(modify(NODE3, "drained", true), "success");
+	id = sim_submit(&s, evacuate(NODE3), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	result = json_parse(
+		queue_job(s.master->queue, id)->ops[0].result,
+		strlen(queue_job(s.master->queue, id)->ops[0].result), &err);
+	jobs = json_object_get(result, "jobs");
+	cr_assert_eq(json_array_size(jobs), 4);
+	for (size_t i = 0; i < 4; i++)
+		cr_expect_str_eq(
+			sim_wait(&s,
+				 (uint64_t)json_integer_value(json_array_get(
+					 json_array_get(jobs, i), 1))),
+			"success");
+	cr_assert_eq(s.nodes[2].running.n, 0);
+	expect(node_op("OP_NODE_REMOVE", NODE3), "success");
+}
+
+Test(nodes, evacuation_without_a_place_is_refused)
+{
+	expect(op_add("web1", NODE3, true), "success");
+	expect(modify(NODE2, "drained", true), "success");
+	expect(modify(NODE3, "drained", true), "success");
+	s.nodes[0].fail_on = "node_info"; /* so nobody is left */
+	expect(evacuate(NODE3), "Unable to evacuate instances web1 (no node)");
+	cr_assert_eq(s.nodes[2].running.n, 1);
+	s.nodes[0].fail_on = NULL;
+	expect_result(evacuate(NODE2), "{\"jobs\":[]}");
+}
+
+Test(nodes, evacuation_needs_an_allocator_or_a_node)
+{
+	json_t *op = evacuate(NODE3);
+
+	json_set_str(op, "remote_node", NODE2);
+	expect(op, "wrong_input");
+	op = evacuate(NODE3);
+	json_set_str(op, "iallocator", NULL);
+	json_set_str(op, "remote_node", NODE2);
+	expect(op, "only secondary");
+	op = evacuate(NODE3);
+	json_set_str(op, "iallocator", NULL);
+	json_set_str(op, "mode", "secondary-only");
+	json_set_str(op, "remote_node", NODE3);
+	expect(op, "evacuated node");
+}
+
+Test(nodes, migration_of_a_node_is_a_job_for_each_instance)
+{
+	json_t *op = node_op("OP_NODE_MIGRATE", NODE3);
+
+	expect(op_add("web1", NODE3, true), "success");
+	expect(op_add("web2", NODE3, true), "success");
+	json_set_str(op, "iallocator", "any");
+	expect(op, "success");
+	sim_run(&s, 60000, NULL, NULL);
+	cr_assert_eq(s.nodes[2].running.n, 0);
+}
