@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "masterd/luxi_server.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "tests/lib/luxi_sock.h"
 #include "tests/lib/root.h"
 
 static struct test_root root;
@@ -91,70 +89,8 @@ TestSuite(luxi_server, .init = setup, .fini = teardown);
 
 static int connect_to(enum path_id id)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
-
-	strcpy(address.sun_path, path(root.paths, id));
-	cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)),
-		     0, "%s", strerror(errno));
-	return fd;
+	return sock_connect(path(root.paths, id));
 }
-
-static void turn(void)
-{
-	uv_run(uv_default_loop(), UV_RUN_NOWAIT);
-}
-
-/* Send all; false when the server has closed. */
-static bool say_bytes(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = send(fd, data, len, MSG_NOSIGNAL);
-
-		if (n < 0 && errno != EAGAIN)
-			return false;
-		if (n > 0) {
-			data += n;
-			len -= (size_t)n;
-		}
-		turn();
-	}
-	return true;
-}
-
-static void say(int fd, const char *text)
-{
-	cr_assert(say_bytes(fd, text, strlen(text)));
-	cr_assert(say_bytes(fd, "\x03", 1));
-}
-
-/* The next answer without its ETX; "closed" when the server closed. */
-static char *hear(int fd)
-{
-	struct buf b = {0};
-	char c;
-
-	for (;;) {
-		ssize_t n = recv(fd, &c, 1, 0);
-
-		if (n == 0 || (n < 0 && errno != EAGAIN)) {
-			buf_adds(&b, "closed");
-			return buf_steal(&b);
-		}
-		if (n < 0)
-			turn();
-		else if (c == LUXI_ETX)
-			return buf_steal(&b);
-		else
-			buf_addc(&b, c);
-	}
-}
-
-#define assert_hear(fd, text)                                                  \
-	do {                                                                   \
-		auto_free char *heard_ = hear(fd);                             \
-		cr_assert_str_eq(heard_, text);                                \
-	} while (0)
 
 #define REJECTED "{\"success\":false,\"result\":\"Failed to parse request: "
 
@@ -163,9 +99,9 @@ static void assert_rejected(const char *bytes, size_t len)
 	int fd = connect_to(PATH_QUERY_SOCKET);
 	auto_free char *heard = NULL;
 
-	cr_assert(say_bytes(fd, bytes, len));
-	say(fd, "");
-	heard = hear(fd);
+	cr_assert(sock_send(fd, bytes, len));
+	sock_say(fd, "");
+	heard = sock_hear(fd);
 	cr_assert(str_starts(heard, REJECTED), "%s", heard);
 	assert_hear(fd, "closed");
 	close(fd);
@@ -177,8 +113,8 @@ Test(luxi_server, both_sockets_answer)
 	int b = connect_to(PATH_MASTER_SOCKET);
 	struct stat st;
 
-	say(a, "{\"method\":\"echo\",\"args\":[1]}");
-	say(b, "{\"method\":\"echo\",\"args\":[2]}");
+	sock_say(a, "{\"method\":\"echo\",\"args\":[1]}");
+	sock_say(b, "{\"method\":\"echo\",\"args\":[2]}");
 	assert_hear(a, "{\"success\":true,\"result\":[1]}");
 	assert_hear(b, "{\"success\":true,\"result\":[2]}");
 	cr_assert_eq(stat(path(root.paths, PATH_QUERY_SOCKET), &st), 0);
@@ -191,11 +127,11 @@ Test(luxi_server, many_requests_on_one_connection)
 {
 	int fd = connect_to(PATH_QUERY_SOCKET);
 
-	cr_assert(say_bytes(fd, "{\"method\":\"echo\",", 17));
-	say(fd, "\"args\":1}\x03{\"method\":\"echo\",\"args\":2}");
+	cr_assert(sock_send(fd, "{\"method\":\"echo\",", 17));
+	sock_say(fd, "\"args\":1}\x03{\"method\":\"echo\",\"args\":2}");
 	assert_hear(fd, "{\"success\":true,\"result\":1}");
 	assert_hear(fd, "{\"success\":true,\"result\":2}");
-	say(fd, "{\"method\":\"echo\",\"args\":3}");
+	sock_say(fd, "{\"method\":\"echo\",\"args\":3}");
 	assert_hear(fd, "{\"success\":true,\"result\":3}");
 	close(fd);
 }
@@ -204,10 +140,10 @@ Test(luxi_server, errors_have_class_and_arguments)
 {
 	int fd = connect_to(PATH_QUERY_SOCKET);
 
-	say(fd, "{\"method\":\"fail\"}");
+	sock_say(fd, "{\"method\":\"fail\"}");
 	assert_hear(fd, "{\"success\":false,\"result\":[\"OpPrereqError\","
 			"[\"no \\\"way\\\"\",\"wrong_state\"]]}");
-	say(fd, "{\"method\":\"echo\",\"args\":3}");
+	sock_say(fd, "{\"method\":\"echo\",\"args\":3}");
 	assert_hear(fd, "{\"success\":true,\"result\":3}");
 	close(fd);
 }
@@ -235,10 +171,10 @@ Test(luxi_server, a_big_message_is_parsed_beside_the_loop)
 	auto_free char *heard = NULL;
 
 	memset(text, 'x', len);
-	cr_assert(say_bytes(fd, "{\"method\":\"echo\",\"args\":\"", 25));
-	cr_assert(say_bytes(fd, text, len));
-	say(fd, "\"}");
-	heard = hear(fd);
+	cr_assert(sock_send(fd, "{\"method\":\"echo\",\"args\":\"", 25));
+	cr_assert(sock_send(fd, text, len));
+	sock_say(fd, "\"}");
+	heard = sock_hear(fd);
 	cr_assert_eq(strlen(heard), len + 28);
 	close(fd);
 }
@@ -261,7 +197,7 @@ Test(luxi_server, too_long_a_message_is_refused)
 				left -= (size_t)n;
 			else if (errno != EAGAIN)
 				break;
-			turn();
+			sock_turn();
 			if (recv(fd, chunk, 1, MSG_PEEK) == 1)
 				break;
 		}
@@ -269,7 +205,7 @@ Test(luxi_server, too_long_a_message_is_refused)
 			break;
 	}
 	cr_assert_lt(sent, 66);
-	heard = hear(fd);
+	heard = sock_hear(fd);
 	cr_assert_not_null(strstr(heard, "longer than 64 MiB"), "%s", heard);
 	close(fd);
 }
@@ -282,8 +218,8 @@ Test(luxi_server, a_client_that_does_not_read_blocks_nobody)
 	big = xalloc(4 * 1024 * 1024 + 1);
 	memset(big, 'b', 4 * 1024 * 1024);
 	for (int i = 0; i < 20; i++)
-		say(slow, "{\"method\":\"big\"}");
-	say(quick, "{\"method\":\"echo\",\"args\":3}");
+		sock_say(slow, "{\"method\":\"big\"}");
+	sock_say(quick, "{\"method\":\"echo\",\"args\":3}");
 	assert_hear(quick, "{\"success\":true,\"result\":3}");
 	close(slow);
 	close(quick);
@@ -294,8 +230,8 @@ Test(luxi_server, calls_answer_in_any_order)
 	int a = connect_to(PATH_QUERY_SOCKET);
 	int b = connect_to(PATH_QUERY_SOCKET);
 
-	say(a, "{\"method\":\"hold\"}");
-	say(b, "{\"method\":\"echo\",\"args\":3}");
+	sock_say(a, "{\"method\":\"hold\"}");
+	sock_say(b, "{\"method\":\"echo\",\"args\":3}");
 	assert_hear(b, "{\"success\":true,\"result\":3}");
 	cr_assert_not_null(held);
 	held->hurry = NULL;
@@ -309,9 +245,9 @@ Test(luxi_server, a_call_learns_that_its_client_closed)
 {
 	int fd = connect_to(PATH_QUERY_SOCKET);
 
-	say(fd, "{\"method\":\"hold\"}");
+	sock_say(fd, "{\"method\":\"hold\"}");
 	while (held == NULL)
-		turn();
+		sock_turn();
 	shutdown(fd, SHUT_WR);
 	assert_hear(fd, "{\"success\":true,\"result\":\"hurried\"}");
 	assert_hear(fd, "closed");
@@ -323,31 +259,31 @@ Test(luxi_server, a_client_may_vanish_in_a_call)
 {
 	int fd = connect_to(PATH_QUERY_SOCKET);
 
-	say(fd, "{\"method\":\"hold\"}");
+	sock_say(fd, "{\"method\":\"hold\"}");
 	while (held == NULL)
-		turn();
+		sock_turn();
 	held->hurry = NULL;
 	close(fd);
 	for (int i = 0; i < 10; i++)
-		turn();
+		sock_turn();
 	luxi_answer(steal(&held), json_string("to nobody"), NULL);
 	while (luxi_server_connections(server) > 0)
-		turn();
+		sock_turn();
 }
 
 Test(luxi_server, the_end_hurries_those_who_wait)
 {
 	int fd = connect_to(PATH_QUERY_SOCKET);
 
-	say(fd, "{\"method\":\"hold\"}");
+	sock_say(fd, "{\"method\":\"hold\"}");
 	while (held == NULL)
-		turn();
+		sock_turn();
 	luxi_server_stop(server, on_stopped, NULL);
 	assert_hear(fd, "{\"success\":true,\"result\":\"hurried\"}");
 	assert_hear(fd, "closed");
 	close(fd);
 	while (!stopped)
-		turn();
+		sock_turn();
 	server = NULL;
 }
 

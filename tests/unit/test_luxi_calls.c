@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A whole master, whose nodes do not answer, behind its real socket. */
+#include "masterd/luxi_calls.h"
+
+#include <signal.h>
+
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "masterd/master.h"
+#include "tests/lib/luxi_sock.h"
+#include "tests/lib/root.h"
+
+static struct test_root root;
+static struct master *master;
+static struct luxi_calls *calls;
+static struct luxi_server *server;
+static bool stopped;
+
+/* --- nodes that cannot be reached: the answer comes from the loop --- */
+
+struct unreachable {
+	uv_idle_t idle;
+	void (*on_reply)(void *arg, const char *text, size_t len,
+			 const struct error *err);
+	void *arg;
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(container_of((uv_idle_t *)handle, struct unreachable, idle));
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+	struct unreachable *u = container_of(idle, struct unreachable, idle);
+	struct error err;
+
+	error_set(&err, ERR_RPC, NULL, "no route");
+	u->on_reply(u->arg, NULL, 0, &err);
+	uv_close((uv_handle_t *)idle, on_closed);
+}
+
+static void no_route(void *arg, const struct noderpc_call *call)
+{
+	struct unreachable *u = xalloc(sizeof(*u));
+
+	(void)arg;
+	free(call->body);
+	u->on_reply = call->on_reply;
+	u->arg = call->arg;
+	uv_idle_init(uv_default_loop(), &u->idle);
+	uv_idle_start(&u->idle, on_idle);
+}
+
+/* --- the master --- */
+
+static void setup(void)
+{
+	struct noderpc_transport transport = {.send = no_route};
+	struct error err;
+
+	signal(SIGPIPE, SIG_IGN);
+	mem_init();
+	test_root_create(&root);
+	test_root_add_config(&root);
+	test_loop_start();
+	master = master_create(
+		disk_real(),
+		paths_create(root.paths->root, root.paths->hostname),
+		&transport, &err);
+	cr_assert_not_null(master, "%s", err.text);
+	calls = luxi_calls_create(master);
+	server = luxi_server_create(
+		&(struct luxi_server_config){
+			.sockets = (const char *[]){path(root.paths,
+							 PATH_QUERY_SOCKET),
+						    NULL},
+			.handle = luxi_calls_handle,
+			.arg = calls,
+		},
+		&err);
+	cr_assert_not_null(server, "%s", err.text);
+	master_start(master);
+}
+
+static void on_stopped(void *arg)
+{
+	(void)arg;
+	stopped = true;
+}
+
+static void stop_master(void *arg)
+{
+	(void)arg;
+	master_stop(master);
+}
+
+static void teardown(void)
+{
+	luxi_server_stop(server, on_stopped, NULL);
+	task_spawn("stop", stop_master, NULL);
+	while (!stopped)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	test_run_tasks();
+	luxi_calls_destroy(calls);
+	master_free(master);
+	test_loop_stop();
+	test_root_destroy(&root);
+}
+
+TestSuite(luxi_calls, .init = setup, .fini = teardown, .timeout = 60);
+
+static json_t *read_answer(int fd)
+{
+	auto_free char *heard = sock_hear(fd);
+	struct error err;
+	json_t *answer = json_parse(heard, strlen(heard), &err);
+
+	cr_assert_not_null(answer, "%s", heard);
+	return answer;
+}
+
+/* One call on a connection of its own: the whole answer. */
+static json_t *ask(const char *method, json_t *args STEALS)
+{
+	auto_json json_t *message =
+		json_make("{s:s, s:o}", "method", method, "args", args);
+	auto_free char *text = json_text(message);
+	int fd = sock_connect(path(root.paths, PATH_QUERY_SOCKET));
+	json_t *answer;
+
+	sock_say(fd, text);
+	answer = read_answer(fd);
+	close(fd);
+	return answer;
+}
+
+/* The result of a call that has to succeed. */
+static json_t *result_of(const char *method, json_t *args STEALS)
+{
+	auto_json json_t *answer = ask(method, args);
+	auto_free char *text = json_text(answer);
+
+	cr_assert(json_is_true(json_object_get(answer, "success")), "%s", text);
+	return json_incref(json_object_get(answer, "result"));
+}
+
+static void assert_result(const char *method, json_t *args STEALS,
+			  const char *expected)
+{
+	auto_json json_t *result = result_of(method, args);
+	auto_free char *text = json_text(result);
+
+	cr_assert_str_eq(text, expected);
+}
+
+/* Asserts the class of an error; NULL: a text that says the message is none. */
+static void assert_fails(const char *method, json_t *args STEALS,
+			 const char *class)
+{
+	auto_json json_t *answer = ask(method, args);
+	const json_t *result = json_object_get(answer, "result");
+	auto_free char *text = json_text(answer);
+
+	cr_assert(json_is_false(json_object_get(answer, "success")), "%s",
+		  text);
+	if (class == NULL)
+		cr_assert(json_is_string(result), "%s", text);
+	else
+		cr_assert_str_eq(json_string_value(json_array_get(result, 0)),
+				 class, "%s", text);
+}
+
+static json_t *delay_op(double duration)
+{
+	return json_make("{s:s, s:f, s:[]}", "OP_ID", "OP_TEST_DELAY",
+			 "duration", duration, "reason");
+}
+
+static json_int_t submit(double duration)
+{
+	auto_json json_t *id =
+		result_of("SubmitJob", json_make("[[o]]", delay_op(duration)));
+
+	cr_assert(json_is_integer(id));
+	return json_integer_value(id);
+}
+
+Test(luxi_calls, a_job_runs_to_its_end)
+{
+	json_int_t id = submit(0.001);
+	auto_free char *status = xstrdup("");
+
+	while (strcmp(status, "success") != 0) {
+		auto_json json_t *pair = result_of(
+			"WaitForJobChange", json_make("[I, [s], [s], i, i]", id,
+						      "status", status, 0, 10));
+		const json_t *values = json_array_get(pair, 0);
+
+		free(status);
+		status = xstrdup(json_string_value(json_array_get(values, 0)));
+		cr_assert_str_neq(status, "error");
+	}
+	assert_result("QueryJobs", json_make("[[I], [s]]", id, "status"),
+		      "[[\"success\"]]");
+	assert_result("ArchiveJob", json_make("[I]", id), "true");
+	assert_fails("WaitForJobChange",
+		     json_make("[I, [s], n, n, i]", id, "status", 1),
+		     "JobLost");
+}
+
+Test(luxi_calls, unchanged_jobs_answer_when_the_time_is_over)
+{
+	json_int_t id = submit(1000);
+	auto_json json_t *state = NULL;
+	int fd = sock_connect(path(root.paths, PATH_QUERY_SOCKET));
+	auto_free char *text = NULL;
+
+	while (!str_eq(
+		json_string_value(json_array_get(json_array_get(state, 0), 0)),
+		"running")) {
+		json_decref(state);
+		state = result_of("QueryJobs",
+				  json_make("[[I], [s]]", id, "status"));
+	}
+	text = xprintf("{\"method\":\"WaitForJobChange\",\"args\":[%d,"
+		       "[\"status\"],[\"running\"],0,0.05]}",
+		       (int)id);
+	sock_say(fd, text);
+	assert_hear(fd, "{\"success\":true,\"result\":[[\"running\"],[]]}");
+	free(text);
+	text = xprintf("{\"method\":\"WaitForJobChange\",\"args\":[\"%d\","
+		       "[\"status\"],[\"running\"],0,60]}",
+		       (int)id);
+	sock_say(fd, text);
+	sock_turn();
+	shutdown(fd, SHUT_WR);
+	assert_hear(fd, "{\"success\":true,\"result\":[[\"running\"],[]]}");
+	assert_hear(fd, "closed");
+	close(fd);
+	json_decref(result_of("CancelJob", json_make("[I, b]", id, 1)));
+}
+
+Test(luxi_calls, many_jobs_and_their_dependencies)
+{
+	auto_json json_t *dependent = delay_op(0.001);
+	auto_json json_t *ids = NULL;
+
+	json_object_set_new(dependent, "depends",
+			    json_make("[[i, [s]]]", -1, "success"));
+	ids = result_of("SubmitManyJobs",
+			json_make("[[[o], [O]]]", delay_op(0.001), dependent));
+	cr_assert_eq(json_array_size(ids), 2);
+	assert_result("SubmitManyJobs", json_make("[[]]"), "[]");
+}
+
+Test(luxi_calls, a_drained_queue_takes_nothing)
+{
+	assert_result("SetDrainFlag", json_make("[b]", 1), "true");
+	assert_fails("SubmitJob", json_make("[[o]]", delay_op(0.001)),
+		     "GenericError");
+	assert_fails("SubmitManyJobs", json_make("[[[o]]]", delay_op(0.001)),
+		     "GenericError");
+	json_decref(result_of("SubmitJobToDrainedQueue",
+			      json_make("[[o]]", delay_op(0.001))));
+	assert_result("QueryConfigValues", json_make("[[s]]", "drain_flag"),
+		      "[true]");
+	assert_result("SetDrainFlag", json_make("[b]", 0), "true");
+}
+
+Test(luxi_calls, answers_about_unknown_jobs)
+{
+	assert_result("CancelJob", json_make("[i]", 999),
+		      "[false,\"Job 999 not found in queue\"]");
+	assert_result("ChangeJobPriority", json_make("[i, i]", 999, 1),
+		      "[false,\"Job 999 not found in queue\"]");
+	assert_result("ArchiveJob", json_make("[i]", 999), "false");
+	assert_result("AutoArchiveJobs", json_make("[i, i]", 1000, 1), "[0,0]");
+}
+
+Test(luxi_calls, watcher_pause)
+{
+	assert_result("SetWatcherPause", json_make("[i]", 2000000000),
+		      "2000000000");
+	assert_result("QueryConfigValues", json_make("[[s]]", "watcher_pause"),
+		      "[2000000000]");
+	assert_result("SetWatcherPause", json_make("[n]"), "null");
+}
+
+Test(luxi_calls, tags)
+{
+	assert_result("QueryTags", json_make("[s, s]", "cluster", ""),
+		      "[\"owner:me\"]");
+	assert_result("QueryTags", json_make("[s, s]", "node", "node1"), "[]");
+	assert_fails("QueryTags", json_make("[s, s]", "node", "x"),
+		     "OpPrereqError");
+}
+
+/* Arguments that are no message of LUXI: a plain text, and the connection is
+ * closed. */
+Test(luxi_calls, misfits_are_named)
+{
+	static const char *const methods[] = {
+#define LUXI(name, min, max) #name,
+#include "lib/model/luxi.def"
+#undef LUXI
+	};
+
+	assert_fails("NoSuchMethod", json_array(), NULL);
+	assert_fails("SubmitJob", json_object(), NULL);
+	assert_fails("SubmitJob", json_array(), NULL);
+	assert_fails("SubmitJob", json_make("[i]", 1), NULL);
+	assert_fails("SubmitJob", json_make("[[i]]", 1), NULL);
+	assert_fails("SubmitJob", json_make("[[{s:s}]]", "OP_ID", "OP_NO"),
+		     NULL);
+	assert_fails("SubmitManyJobs", json_make("[[{}]]"), NULL);
+	assert_fails("CancelJob", json_make("[s]", "x"), NULL);
+	assert_fails("CancelJob", json_make("[i, i]", 1, 1), NULL);
+	assert_fails("ChangeJobPriority", json_make("[i, i]", 1, 77), NULL);
+	assert_fails("SetDrainFlag", json_make("[s]", "x"), NULL);
+	assert_fails("QueryConfigValues", json_array(), NULL);
+	assert_fails("Query", json_make("[s, [s], n]", "nosuch", "name"), NULL);
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (strcmp(methods[i], "QueryClusterInfo") != 0)
+			assert_fails(
+				methods[i],
+				json_make("[i,i,i,i,i,i]", 1, 2, 3, 4, 5, 6),
+				NULL);
+}
+
+/* A value of any kind, sometimes nested. */
+static json_t *any_value(int depth)
+{
+	switch (random_below(depth > 2 ? 6 : 9)) {
+	case 0:
+		return json_null();
+	case 1:
+		return json_integer((json_int_t)random_below(7) - 3);
+	case 2:
+		return json_real(1.5);
+	case 3:
+		return json_string(random_below(2) == 0 ? "node" : "name");
+	case 4:
+		return json_boolean(random_below(2));
+	case 5:
+		return json_string("");
+	case 6:
+		return json_make("[o, o]", any_value(depth + 1),
+				 any_value(depth + 1));
+	case 7:
+		return json_make("{s:o}", "OP_ID", any_value(depth + 1));
+	default:
+		return json_array();
+	}
+}
+
+/* Whatever comes as arguments is answered. */
+Test(luxi_calls, any_arguments_are_answered)
+{
+	static const struct {
+		const char *name;
+		size_t n;
+	} methods[] = {
+#define LUXI(name, min, max) {#name, max},
+#include "lib/model/luxi.def"
+#undef LUXI
+	};
+
+	random_seed(2);
+	for (int round = 0; round < 1500; round++) {
+		size_t i = random_below(sizeof(methods) / sizeof(methods[0]));
+		json_t *args = json_array();
+
+		if (strcmp(methods[i].name, "WaitForJobChange") == 0)
+			continue;
+		for (size_t k = 0; k < methods[i].n; k++)
+			json_array_append_new(args, any_value(0));
+		json_decref(ask(methods[i].name, args));
+	}
+}
