@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/opcode.h"
 
 #define N_STATES (JOB_ERROR + 1)
 
@@ -58,18 +59,11 @@ bool job_state_is_final(enum job_state s)
 
 /* --- making and copying --- */
 
-static char *default_summary(const json_t *input)
-{
-	const char *id = json_str(input, "OP_ID", "");
-
-	return xstrdup(str_starts(id, "OP_") ? id + 3 : id);
-}
-
 void job_op_init(struct job_op *op, const json_t *input, const char *summary)
 {
 	*op = (struct job_op){
 		.input = json_text(input),
-		.summary = summary == NULL ? default_summary(input)
+		.summary = summary == NULL ? op_summary(input)
 					   : xstrdup(summary),
 		.status = JOB_QUEUED,
 		.priority = (int)json_int(input, "priority", 0),

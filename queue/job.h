@@ -56,7 +56,7 @@ struct job {
 };
 
 /* An opcode just submitted: queued, priority as its input says.  input has the
- * complete form; summary may be NULL, then it is made from the OP_ID. */
+ * complete form; summary may be NULL, then op_summary() makes it. */
 void job_op_init(struct job_op *op, const json_t *input, const char *summary);
 
 /* A job of n_ops zeroed opcodes. */

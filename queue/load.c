@@ -27,27 +27,6 @@ bool load_id(const char *name, uint64_t *ret_id)
 	return true;
 }
 
-static void complete_summaries(struct queue *q, struct job *j)
-{
-	const struct queue_hooks *hooks = &q->config.hooks;
-
-	for (size_t i = 0; i < j->n_ops; i++) {
-		struct error err;
-		auto_json json_t *input = json_parse(
-			j->ops[i].input, strlen(j->ops[i].input), &err);
-		auto_json json_t *checked = NULL;
-		char *summary = NULL;
-
-		if (input != NULL)
-			checked = hooks->check_op(hooks->arg, input, &summary,
-						  &err);
-		if (summary == NULL)
-			continue; /* an opcode of another version */
-		free(j->ops[i].summary);
-		j->ops[i].summary = summary;
-	}
-}
-
 struct job *load_file(struct queue *q, const char *name, uint64_t id,
 		      struct error *err)
 {
@@ -70,7 +49,6 @@ struct job *load_file(struct queue *q, const char *name, uint64_t id,
 		job_free(j);
 		return NULL;
 	}
-	complete_summaries(q, j);
 	return j;
 }
 

@@ -149,33 +149,22 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The numbers in a folder's names (parsed by get), sorted. */
-static uint64_t *list_numbers(struct queue *q, const char *folder,
-			      bool (*get)(const char *name, uint64_t *ret),
-			      size_t *ret_n, struct error *err)
+/* The ids in a folder of the archive, sorted. */
+static uint64_t *list_ids(struct queue *q, const char *folder, size_t *ret_n,
+			  struct error *err)
 {
 	auto_strv struct strv names = {0};
-	uint64_t *numbers;
+	uint64_t *ids;
 	size_t n = 0;
 
 	if (store_list(q->store, folder, &names, err) < 0)
 		return NULL;
-	numbers = xcalloc(names.n + 1, sizeof(*numbers));
+	ids = xcalloc(names.n + 1, sizeof(*ids));
 	for (size_t i = 0; i < names.n; i++)
-		n += get(names.items[i], &numbers[n]);
-	qsort(numbers, n, sizeof(*numbers), by_value);
+		n += load_id(names.items[i], &ids[n]);
+	qsort(ids, n, sizeof(*ids), by_value);
 	*ret_n = n;
-	return numbers;
-}
-
-static bool folder_number(const char *name, uint64_t *ret)
-{
-	int64_t value;
-
-	if (!str_to_int64(name, &value) || value < 0)
-		return false;
-	*ret = (uint64_t)value;
-	return true;
+	return ids;
 }
 
 /* 1: fn wants no more. */
@@ -187,7 +176,7 @@ static int each_in_folder(struct queue *q, uint64_t folder,
 	auto_free uint64_t *ids = NULL;
 	size_t n;
 
-	ids = list_numbers(q, name, load_id, &n, err);
+	ids = list_ids(q, name, &n, err);
 	if (ids == NULL)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
@@ -204,14 +193,10 @@ int queue_each_archived(struct queue *q,
 			bool (*fn)(struct job *j STEALS, void *arg), void *arg,
 			struct error *err)
 {
-	auto_free uint64_t *folders = NULL;
-	size_t n;
 	int rc = 0;
 
-	folders = list_numbers(q, "archive", folder_number, &n, err);
-	if (folders == NULL)
-		return -1;
-	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = each_in_folder(q, folders[i], fn, arg, err);
+	for (uint64_t folder = 0;
+	     rc == 0 && folder <= q->last_id / ARCHIVE_FOLDER; folder++)
+		rc = each_in_folder(q, folder, fn, arg, err);
 	return rc < 0 ? -1 : 0;
 }

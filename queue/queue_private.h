@@ -15,6 +15,9 @@
 #include "queue/queue.h"
 #include "queue/store.h"
 
+/* Archived jobs lie in folders of this many ids, as Ganeti's. */
+#define ARCHIVE_FOLDER 10000
+
 /* One that waits for the end of a job. */
 struct child {
 	uint64_t id;

@@ -17,7 +17,7 @@ char *queue_job_name(uint64_t id)
 
 char *queue_archive_name(uint64_t id)
 {
-	return xprintf("archive/%ju/job-%ju", (uintmax_t)id / 10000,
+	return xprintf("archive/%ju/job-%ju", (uintmax_t)id / ARCHIVE_FOLDER,
 		       (uintmax_t)id);
 }
 

@@ -666,16 +666,65 @@ static int open_files(struct store *s, struct error *err)
 void store_write_at_start(struct store *s, const char *name, char *text STEALS)
 {
 	assert(!s->settled);
-	overlay_file(&s->dirty, name, text, strlen(text));
+	if (list_empty(&s->batch))
+		list_append(&s->batch, &store_change_new()->link);
+	store_change_write(list_first(&s->batch, struct store_change, link),
+			   name, text);
+}
+
+/* What fits into no record: durable at once, and the cut follows. */
+static int write_large_now(struct store *s, struct error *err)
+{
+	struct store_change *c =
+		list_first(&s->batch, struct store_change, link);
+	const struct store_op *op = &c->ops[c->n_written];
+	auto_free char *path = xprintf("%s/%s", s->dir, op->name);
+	struct disk *disk = s->config.disk;
+
+	if (disk->write_atomic(disk, path, op->text, op->len, 0640, err) < 0)
+		return -1;
+	finish_written(s, 1);
+	return 0;
+}
+
+/* As commit_record(), before any task runs. */
+static int commit_now(struct store *s, struct error *err)
+{
+	auto_buf struct buf record = {0};
+	size_t n = count_for_record(s);
+	struct journal *j = &s->journal;
+
+	journal_begin(&record);
+	each_op(s, n, encode_one, &record);
+	journal_end(j, &record);
+	if (record.len > journal_record_max(j))
+		return write_large_now(s, err);
+	if (!journal_fits(j, &record)) {
+		if (j->last_in[!j->half] > s->covered && write_files(s) < 0) {
+			*err = s->why;
+			return -1;
+		}
+		journal_turn(j);
+	}
+	if (journal_write(j, &record, err) < 0 || journal_sync(j, err) < 0)
+		return -1;
+	journal_written(j, &record);
+	each_op(s, n, apply_one, NULL);
+	s->applied = j->next - 1;
+	finish_written(s, n);
+	return 0;
 }
 
 int store_settle(struct store *s, struct error *err)
 {
-	bool clean = s->dirty.names.n == 0;
+	bool clean = s->dirty.names.n == 0 && list_empty(&s->batch);
 
-	if (clean)
+	if (s->dirty.names.n == 0)
 		s->covered = s->applied;
-	else if (write_files(s) == 0 && cut_now(s, err) < 0)
+	while (!list_empty(&s->batch))
+		if (commit_now(s, err) < 0)
+			return -1;
+	if (!clean && write_files(s) == 0 && cut_now(s, err) < 0)
 		return -1;
 	if (s->failed) {
 		*err = s->why;

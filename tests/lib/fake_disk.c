@@ -59,7 +59,7 @@ static int fail(struct error *err, const char *what, const char *path, int why)
 			 what, path, strerror(why));
 }
 
-static bool is_dead(const struct fake_disk *d)
+bool fake_disk_dead(const struct fake_disk *d)
 {
 	return d->die_at != 0 && d->n_ops >= d->die_at;
 }
@@ -68,9 +68,9 @@ static bool is_dead(const struct fake_disk *d)
 static int count(struct fake_disk *d, const char *what, const char *path,
 		 bool needs_space, struct error *err)
 {
-	if (!is_dead(d))
+	if (!fake_disk_dead(d))
 		d->n_ops++;
-	if (is_dead(d) || (d->fail_at != 0 && d->n_ops == d->fail_at))
+	if (fake_disk_dead(d) || (d->fail_at != 0 && d->n_ops == d->fail_at))
 		return fail(err, what, path, EIO);
 	if (d->full && needs_space)
 		return fail(err, what, path, ENOSPC);
@@ -181,7 +181,7 @@ static char *fake_read(struct disk *disk, const char *path, size_t max,
 	size_t len = log != NULL ? log->size : b != NULL ? b->len : 0;
 	char *copy;
 
-	if (is_dead(d) || data == NULL || len > max) {
+	if (fake_disk_dead(d) || data == NULL || len > max) {
 		fail(err, "read", path, data == NULL ? ENOENT : EIO);
 		return NULL;
 	}
@@ -235,7 +235,7 @@ static int fake_mkdirs(struct disk *disk, const char *path, mode_t mode,
 	if (count(d, "create", path, table_get(&d->folders, path) == NULL,
 		  err) < 0)
 		return -1;
-	while ((slash = strrchr(folder, '/')) != NULL && slash != folder) {
+	while ((slash = strrchr(folder, '/')) != NULL) {
 		table_put(&d->folders, folder, d);
 		*slash = '\0';
 	}
@@ -264,7 +264,7 @@ static int fake_list(struct disk *disk, const char *path,
 	struct fake_disk *d = fake(disk);
 	struct listing l = {.folder = path, .names = ret_names};
 
-	if (is_dead(d))
+	if (fake_disk_dead(d))
 		return fail(err, "list", path, EIO);
 	if (table_get(&d->folders, path) == NULL)
 		return fail(err, "list", path, ENOENT);

@@ -39,6 +39,9 @@ void fake_disk_done(struct fake_disk *d);
  * the faults.  Logs must be opened anew. */
 void fake_disk_crash(struct fake_disk *d, uint64_t seed);
 
+/* Whether die_at has come. */
+bool fake_disk_dead(const struct fake_disk *d);
+
 /* The content of a file, borrowed; NULL if there is none. */
 const char *fake_disk_text(struct fake_disk *d, const char *path);
 /* Put a file there, durable. */

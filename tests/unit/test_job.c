@@ -185,7 +185,7 @@ Test(job, status_follows_the_opcodes)
 	cr_assert_eq(job_status(j), JOB_CANCELED);
 	cr_assert(job_is_final(j));
 	cr_assert_eq(job_priority(j), 0);
-	expect_field(j, "summary", "[\"TEST_DELAY(1)\",\"TEST_DELAY\"]");
+	expect_field(j, "summary", "[\"TEST_DELAY(1)\",\"TEST_DELAY(None)\"]");
 	job_free(j);
 }
 

@@ -1,0 +1,768 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "queue/journal.h"
+#include "tests/lib/queue_world.h"
+
+static void setup(void)
+{
+	struct error err;
+
+	world_setup();
+	cr_assert_eq(world_open(&err), 0, "%s", err.text);
+	world_start();
+}
+
+static void reopen(void)
+{
+	struct error err;
+
+	cr_assert_eq(world_open(&err), 0, "%s", err.text);
+	world_start();
+	world_settle();
+}
+
+TestSuite(queue, .init = setup, .fini = world_teardown, .timeout = 60);
+
+static void expect_trace(const char *expected)
+{
+	cr_assert_str_eq(world.trace.data == NULL ? "" : world.trace.data,
+			 expected);
+}
+
+static void open_gate(void)
+{
+	world.open_gate = true;
+	cond_signal(&world.gate);
+	world_settle();
+}
+
+static json_t *one(const char *act, const char *depends)
+{
+	return json_make("[o]", world_op(act, 0, depends));
+}
+
+/* --- the life of a job --- */
+
+Test(queue, a_job_runs_and_keeps_its_result)
+{
+	uint64_t id = world_submit("ok");
+
+	world_settle();
+	world_expect_status(id, "success");
+	world_expect_field(id, "opresult", "[42]");
+	world_expect_field(id, "summary", "[\"TEST(ok)\"]");
+	world_expect_field(id, "opexec", "[[1000,0]]");
+	world_expect_field(
+		id, "ops",
+		"[{\"OP_ID\":\"OP_TEST_DUMMY\",\"act\":\"ok\",\"value\":42,"
+		"\"priority\":0,\"reason\":[[\"gnt:opcode:test_dummy\","
+		"\"job=1;index=0\",1000000000000]]}]");
+}
+
+Test(queue, opcodes_after_a_failed_one_do_not_run)
+{
+	uint64_t id = world_submit_ops(
+		json_make("[o, o, o]", world_op("ok", 0, NULL),
+			  world_op("fail", 0, NULL), world_op("ok", 0, NULL)));
+
+	world_settle();
+	world_expect_field(id, "opstatus", "[\"success\",\"error\",\"error\"]");
+	world_expect_field(id, "opresult",
+			   "[42,[\"OpExecError\",[\"it failed\"]],"
+			   "[\"OpExecError\",[\"Preceding opcode failed\"]]]");
+	expect_trace("1.0 1.1 ");
+}
+
+Test(queue, prerequisites_fail_with_their_kind_and_no_exec_time)
+{
+	uint64_t id = world_submit("prereq");
+
+	world_settle();
+	world_expect_field(id, "opresult",
+			   "[[\"OpPrereqError\",[\"not now\",\"wrong_state\"]"
+			   "]]");
+	world_expect_field(id, "opexec", "[null]");
+}
+
+Test(queue, bad_jobs_are_refused)
+{
+	auto_json json_t *bad = one("bad", NULL), *empty = json_array();
+	struct world_submit s = {.ops = bad};
+
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, -1);
+	cr_assert_str_eq(s.err.text, "bad opcode");
+	s.ops = empty;
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, -1);
+	cr_assert_eq(queue_last_id(world.queue), 0);
+}
+
+Test(queue, urgent_jobs_start_first_then_older_ones)
+{
+	uint64_t first = world_submit("hold"), second = world_submit("hold");
+
+	world_submit("ok");
+	world_submit("ok");
+	world_submit_ops(json_make("[o]", world_op("ok", -10, NULL)));
+	world_settle();
+	world_expect_status(first, "running");
+	world_expect_status(second, "running");
+	world_expect_status(5, "queued");
+	open_gate();
+	expect_trace("1.0 2.0 5.0 3.0 4.0 ");
+}
+
+Test(queue, log_entries_show_with_serials)
+{
+	uint64_t id = world_submit("log");
+
+	world_settle();
+	world_expect_field(id, "oplog",
+			   "[[[1,[1000,0],\"message\",\"line\"],"
+			   "[2,[1000,0],\"message\",\"line\"],"
+			   "[3,[1000,0],\"message\",\"line\"]]]");
+	cr_assert_eq(queue_job(world.queue, id)->log_serial, 3);
+}
+
+/* --- many at once --- */
+
+struct many {
+	const json_t *jobs;
+	json_t *answer;
+	struct error err;
+};
+
+static void do_many(void *arg)
+{
+	struct many *m = arg;
+
+	m->answer = queue_submit_many(world.queue, m->jobs, &m->err);
+}
+
+static void expect_many(json_t *jobs STEALS, const char *expected)
+{
+	struct many m = {.jobs = jobs};
+	auto_free char *text = NULL;
+
+	world_do(do_many, &m);
+	cr_assert_not_null(m.answer, "%s", m.err.text);
+	text = json_text(m.answer);
+	cr_assert_str_eq(text, expected, "%s", text);
+	json_decref(m.answer);
+	json_decref(jobs);
+}
+
+Test(queue, many_jobs_share_one_flush)
+{
+	json_t *jobs = json_array();
+	size_t before = world.disk.n_log_sync;
+	struct many m = {.jobs = jobs};
+
+	queue_set_max_running(world.queue, 0);
+	for (int i = 0; i < 100; i++)
+		json_array_append_new(jobs, one("ok", NULL));
+	world_do(do_many, &m);
+	cr_assert_eq(json_array_size(m.answer), 100);
+	cr_assert_eq(world.disk.n_log_sync, before + 1);
+	json_decref(m.answer);
+	json_decref(jobs);
+}
+
+Test(queue, one_bad_job_does_not_harm_the_others)
+{
+	expect_many(json_make("[o, o, o]", one("ok", NULL), one("bad", NULL),
+			      one("ok", "[[-1, []]]")),
+		    "[[true,1],[false,\"bad opcode\"],[false,\"The relative "
+		    "dependency -1 names no job that was submitted before in "
+		    "the same call\"]]");
+	expect_many(json_array(), "[]");
+}
+
+/* --- dependencies --- */
+
+Test(queue, a_child_waits_for_its_parent)
+{
+	expect_many(json_make("[o, o, o]", one("hold", NULL),
+			      one("ok", "[[-1, [\"success\"]]]"),
+			      one("ok", "[[-1, []], [-2, []]]")),
+		    "[[true,1],[true,2],[true,3]]");
+	world_settle();
+	world_expect_status(2, "queued");
+	open_gate();
+	world_expect_status(3, "success");
+	expect_trace("1.0 2.0 3.0 ");
+}
+
+Test(queue, a_child_of_the_wrong_end_fails_and_so_do_its_own)
+{
+	expect_many(json_make("[o, o, o, o]", one("fail", NULL),
+			      one("ok", "[[-1, [\"success\"]]]"),
+			      one("ok", "[[-1, [\"success\", \"canceled\"]]]"),
+			      one("ok", "[[-3, [\"error\"]]]")),
+		    "[[true,1],[true,2],[true,3],[true,4]]");
+	world_settle();
+	world_expect_status(2, "error");
+	world_expect_status(3, "error");
+	world_expect_status(4, "success");
+	world_expect_field(2, "opresult",
+			   "[[\"OpExecError\",[\"Job 1, on which this job "
+			   "depends, ended with status 'error'\"]]]");
+	expect_trace("1.0 4.0 ");
+}
+
+Test(queue, dependencies_on_what_is_not_there_are_refused)
+{
+	static const char *const depends[] = {
+		"[[5, []]]", "[[1, []]]", "[[0, []]]",	  "[[-1, []]]",
+		"[[1]]",     "[5]",	  "[[\"x\", []]]"};
+
+	for (size_t i = 0; i < sizeof(depends) / sizeof(*depends); i++) {
+		auto_json json_t *ops = one("ok", depends[i]);
+		struct world_submit s = {.ops = ops};
+
+		world_do(world_do_submit, &s);
+		cr_assert_eq(s.rc, -1, "%s", depends[i]);
+		cr_assert_eq(s.err.kind, ERR_PREREQ);
+	}
+}
+
+/* --- cancel and priority --- */
+
+struct order {
+	uint64_t id;
+	bool kill;
+	int priority;
+	bool ok;
+	char *text;
+	struct error err;
+};
+
+static void do_cancel(void *arg)
+{
+	struct order *o = arg;
+
+	cr_assert_eq(queue_cancel(world.queue, o->id, o->kill, &o->ok, &o->text,
+				  &o->err),
+		     0);
+}
+
+static void do_priority(void *arg)
+{
+	struct order *o = arg;
+
+	cr_assert_eq(queue_change_priority(world.queue, o->id, o->priority,
+					   &o->ok, &o->text, &o->err),
+		     0);
+}
+
+static void expect_order(struct order o, void (*fn)(void *arg), bool ok,
+			 const char *text)
+{
+	world_do(fn, &o);
+	cr_assert_eq(o.ok, ok, "%s", o.text);
+	cr_assert_str_eq(o.text, text);
+	free(o.text);
+}
+
+Test(queue, cancel_at_each_stage)
+{
+	uint64_t running = world_submit("hold"), waiting = world_submit("wait"),
+		 queued = world_submit("ok");
+
+	world_settle();
+	world_expect_status(waiting, "waiting");
+	expect_order((struct order){.id = queued}, do_cancel, true,
+		     "Job 3 canceled");
+	world_expect_status(queued, "canceled");
+	world_expect_field(queued, "opresult", "[null]");
+	expect_order((struct order){.id = queued}, do_cancel, false,
+		     "Job 3 has ended with status 'canceled'");
+	expect_order((struct order){.id = waiting}, do_cancel, true,
+		     "Job 2 canceled");
+	expect_order((struct order){.id = running}, do_cancel, false,
+		     "Job no longer waiting, can't cancel (informed it "
+		     "anyway)");
+	expect_order((struct order){.id = running, .kill = true}, do_cancel,
+		     true, "SIGKILL send to the process");
+	expect_order((struct order){.id = 99}, do_cancel, false,
+		     "Job 99 not found in queue");
+	cond_signal(&world.gate);
+	world_settle();
+	world_expect_status(running, "error");
+	expect_trace("1.0 ");
+}
+
+Test(queue, a_running_job_that_was_told_runs_no_further_opcode)
+{
+	uint64_t id = world_submit_ops(json_make(
+		"[o, o]", world_op("hold", 0, NULL), world_op("ok", 0, NULL)));
+
+	world_settle();
+	expect_order((struct order){.id = id}, do_cancel, false,
+		     "Job no longer waiting, can't cancel (informed it "
+		     "anyway)");
+	open_gate();
+	world_expect_field(id, "opstatus", "[\"success\",\"canceled\"]");
+}
+
+Test(queue, children_of_a_canceled_job_are_canceled)
+{
+	expect_many(json_make("[o, o]", one("wait", NULL),
+			      one("ok", "[[-1, [\"success\"]]]")),
+		    "[[true,1],[true,2]]");
+	world_settle();
+	expect_order((struct order){.id = 1}, do_cancel, true,
+		     "Job 1 canceled");
+	world_settle();
+	world_expect_status(2, "canceled");
+}
+
+Test(queue, priority_of_a_queued_job_moves_it)
+{
+	world_submit("hold");
+	world_submit("hold");
+	world_submit("ok");
+	world_submit("ok");
+	world_settle();
+	expect_order((struct order){.id = 4, .priority = -20}, do_priority,
+		     true,
+		     "Priorities of pending opcodes for job 4 have been "
+		     "changed to -20");
+	world_expect_field(4, "priority", "-20");
+	open_gate();
+	expect_trace("1.0 2.0 4.0 3.0 ");
+	expect_order((struct order){.id = 4}, do_priority, false,
+		     "Job 4 is finished");
+}
+
+/* --- watches --- */
+
+struct watcher {
+	struct queue_watch watch;
+	struct buf seen;
+};
+
+static void on_watch(struct queue_watch *w)
+{
+	struct watcher *watcher = container_of(w, struct watcher, watch);
+
+	buf_addf(&watcher->seen, "%s ", world_status(w->id));
+	if (strcmp(world_status(w->id), "none") != 0)
+		queue_watch(world.queue, w);
+}
+
+Test(queue, watchers_see_each_durable_change)
+{
+	struct watcher w = {.watch = {.changed = on_watch}};
+
+	queue_set_max_running(world.queue, 0);
+	w.watch.id = world_submit("log");
+	queue_watch(world.queue, &w.watch);
+	queue_set_max_running(world.queue, 1);
+	world_settle();
+	queue_unwatch(&w.watch);
+	cr_assert_str_eq(w.seen.data, "waiting running running success ");
+	buf_done(&w.seen);
+}
+
+/* --- archive --- */
+
+static void do_archive(void *arg)
+{
+	struct order *o = arg;
+
+	cr_assert_eq(queue_archive(world.queue, o->id, &o->ok, &o->err), 0);
+}
+
+static bool archive(uint64_t id)
+{
+	struct order o = {.id = id};
+
+	world_do(do_archive, &o);
+	return o.ok;
+}
+
+Test(queue, parents_may_have_ended_or_be_archived)
+{
+	world_submit("ok");
+	world_settle();
+	world_submit_ops(one("ok", "[[1, [\"success\"]]]"));
+	cr_assert(archive(1));
+	world_submit_ops(one("ok", "[[1, [\"success\"]]]"));
+	world_submit_ops(one("ok", "[[1, [\"error\"]]]"));
+	world_settle();
+	world_expect_status(2, "success");
+	world_expect_status(3, "success");
+	world_expect_status(4, "error");
+}
+
+static bool count_archived(struct job *j STEALS, void *arg)
+{
+	cr_assert(j->archived);
+	*(size_t *)arg += 1;
+	job_free(j);
+	return true;
+}
+
+static void do_count_archived(void *arg)
+{
+	struct error err;
+
+	*(size_t *)arg = 0;
+	cr_assert_eq(
+		queue_each_archived(world.queue, count_archived, arg, &err), 0);
+}
+
+Test(queue, archived_jobs_leave_the_queue_and_can_be_read)
+{
+	struct watcher w = {.watch = {.changed = on_watch}};
+	struct error err;
+	struct job *j;
+	size_t n;
+
+	world_submit("ok");
+	world_submit("hold");
+	world_settle();
+	cr_assert(!archive(2), "it runs");
+	cr_assert(!archive(9), "it is not there");
+	w.watch.id = 1;
+	queue_watch(world.queue, &w.watch);
+	cr_assert(archive(1));
+	cr_assert_str_eq(w.seen.data, "none ");
+	buf_done(&w.seen);
+	cr_assert(!archive(1));
+	for (int i = 0; i < 3; i++) { /* in the overlay, in files, reopened */
+		world_expect_status(1, "none");
+		j = queue_archived(world.queue, 1, &err);
+		cr_assert_not_null(j, "%s", err.text);
+		cr_assert_eq(job_status(j), JOB_SUCCESS);
+		job_free(j);
+		world_do(do_count_archived, &n);
+		cr_assert_eq(n, 1);
+		if (i == 0)
+			for (int k = 0; k < 100; k++)
+				world_step();
+		if (i == 1) {
+			open_gate();
+			world_stop();
+			reopen();
+		}
+	}
+	cr_assert_null(fake_disk_text(&world.disk, "/q/job-1"));
+	cr_assert_not_null(fake_disk_text(&world.disk, "/q/archive/0/job-1"));
+}
+
+struct sweep {
+	int64_t age_s;
+	size_t archived, left;
+};
+
+static void do_sweep(void *arg)
+{
+	struct sweep *s = arg;
+	struct error err;
+
+	cr_assert_eq(queue_auto_archive(world.queue, s->age_s, 10, &s->archived,
+					&s->left, &err),
+		     0);
+}
+
+Test(queue, auto_archive_takes_what_is_old)
+{
+	struct sweep old = {.age_s = 50}, all = {.age_s = -1};
+	size_t n;
+
+	for (int i = 0; i < 5; i++)
+		world_submit("ok");
+	world_settle();
+	world.now_us += 100000000;
+	world_submit("ok");
+	world_submit("hold");
+	world_settle();
+	world_do(do_sweep, &old);
+	cr_assert_eq(old.archived, 5);
+	cr_assert_eq(old.left, 0);
+	world_do(do_sweep, &all);
+	cr_assert_eq(all.archived, 1);
+	world_do(do_count_archived, &n);
+	cr_assert_eq(n, 6);
+	world_expect_status(7, "running");
+	open_gate();
+}
+
+Test(queue, auto_archive_goes_through_many)
+{
+	struct sweep all = {.age_s = -1};
+	json_t *jobs = json_array();
+	struct many m = {.jobs = jobs};
+
+	for (int i = 0; i < 1700; i++)
+		json_array_append_new(jobs, one("prereq", NULL));
+	world_do(do_many, &m);
+	world_settle();
+	world_do(do_sweep, &all);
+	cr_assert_eq(all.archived, 1700);
+	world_expect_status(1700, "none");
+	json_decref(m.answer);
+	json_decref(jobs);
+}
+
+/* --- drain --- */
+
+static void do_drain(void *arg)
+{
+	struct error err;
+
+	cr_assert_eq(queue_set_drained(world.queue, *(bool *)arg, &err), 0);
+}
+
+Test(queue, drained_queue_takes_no_jobs_even_after_a_restart)
+{
+	auto_json json_t *ops = one("ok", NULL);
+	struct world_submit s = {.ops = ops};
+	bool yes = true, no = false;
+
+	world_do(do_drain, &yes);
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, -1);
+	cr_assert_str_eq(s.err.text, "Queue drained");
+	cr_assert_eq(s.err.kind, ERR_SYSTEM);
+	world_stop();
+	reopen();
+	cr_assert(queue_drained(world.queue));
+	world_do(do_drain, &no);
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, 0);
+}
+
+/* --- files --- */
+
+Test(queue, files_are_complete_when_idle)
+{
+	uint64_t id = world_submit("log");
+	auto_free char *text = NULL;
+
+	world_settle();
+	cr_assert_null(fake_disk_text(&world.disk, "/q/job-1"),
+		       "written lazily");
+	for (int i = 0; i < 100; i++)
+		world_step();
+	text = job_to_text(queue_job(world.queue, id));
+	cr_assert_str_eq(fake_disk_text(&world.disk, "/q/job-1"), text);
+	cr_assert_str_eq(fake_disk_text(&world.disk, "/q/serial"), "1\n");
+	cr_assert_str_eq(fake_disk_text(&world.disk, "/q/version"), "1\n");
+}
+
+Test(queue, stopped_queue_needs_no_journal)
+{
+	for (int i = 0; i < 5; i++)
+		world_submit("ok");
+	world_stop();
+	cr_assert_not_null(fake_disk_text(&world.disk, "/q/job-5"));
+	/* Somebody edits a file meanwhile: it is not overwritten. */
+	fake_disk_put(&world.disk, "/q/job-5", "{}");
+	reopen();
+	world_expect_status(4, "success");
+	world_expect_status(5, "none");
+	cr_assert_str_eq(fake_disk_text(&world.disk, "/q/job-5.corrupt"), "{}");
+}
+
+Test(queue, damaged_files_are_moved_aside_and_the_rest_loads)
+{
+	world_submit("ok");
+	world_submit("ok");
+	world_submit("ok");
+	world_stop();
+	fake_disk_put(&world.disk, "/q/job-1", "");
+	fake_disk_put(&world.disk, "/q/job-3", "{\"id\": 2, \"ops\": []}");
+	fake_disk_put(&world.disk, "/q/job-x", "not ours");
+	reopen();
+	world_expect_status(1, "none");
+	world_expect_status(2, "success");
+	world_expect_status(3, "none");
+	cr_assert_not_null(fake_disk_text(&world.disk, "/q/job-1.corrupt"));
+	cr_assert_not_null(fake_disk_text(&world.disk, "/q/job-3.corrupt"));
+	cr_assert_not_null(fake_disk_text(&world.disk, "/q/job-x"));
+	cr_assert_eq(world_submit("ok"), 4);
+}
+
+Test(queue, ids_are_not_used_again_without_the_serial)
+{
+	world_submit("ok");
+	world_submit("ok");
+	world_settle();
+	cr_assert(archive(2));
+	world_stop();
+	fake_disk_put(&world.disk, "/q/serial", "junk");
+	reopen();
+	cr_assert_eq(world_submit("ok"), 3);
+}
+
+Test(queue, other_versions_are_refused)
+{
+	struct error err;
+
+	world_stop();
+	fake_disk_put(&world.disk, "/q/version", "2\n");
+	cr_assert_eq(world_open(&err), -1);
+	cr_assert_eq(err.kind, ERR_QUEUE);
+}
+
+Test(queue, interrupted_jobs_end_and_queued_ones_run)
+{
+	uint64_t running = world_submit_ops(json_make(
+			 "[o, o, o]", world_op("ok", 0, NULL),
+			 world_op("hold", 0, NULL), world_op("ok", 0, NULL))),
+		 waiting = world_submit("wait"), queued = world_submit("ok"),
+		 child = world_submit_ops(one("ok", "[[1, [\"error\"]]]"));
+
+	world_settle();
+	world_expect_status(waiting, "waiting");
+	world_crash(1);
+	world.open_locks = true;
+	reopen();
+	world_expect_field(running, "opstatus",
+			   "[\"success\",\"error\",\"error\"]");
+	world_expect_field(running, "opresult",
+			   "[42,[\"OpExecError\",[\"The master daemon ended "
+			   "while this opcode ran; its outcome is unknown\"]],"
+			   "[\"OpExecError\",[\"Preceding opcode failed\"]]]");
+	world_expect_status(waiting, "success");
+	world_expect_status(queued, "success");
+	world_expect_status(child, "success");
+}
+
+Test(queue, files_of_ganeti_are_taken_over)
+{
+	struct error err;
+	auto_free char *text =
+		fs_read("tests/compat/jobs/job-2391", 1 << 20, NULL, &err);
+
+	cr_assert_not_null(text, "%s", err.text);
+	world_stop();
+	fake_disk_put(&world.disk, "/q/job-2391", text);
+	fake_disk_put(&world.disk, "/q/serial", "2439\n");
+	reopen();
+	world_expect_status(2391, "error");
+	cr_assert_eq(world_submit("ok"), 2440);
+	cr_assert_str_eq(fake_disk_text(&world.disk, "/q/job-2391"), text,
+			 "not rewritten without need");
+}
+
+/* --- faults --- */
+
+Test(queue, failed_sync_is_fatal_and_shows_nothing)
+{
+	auto_json json_t *ops = one("ok", NULL);
+	struct world_submit s = {.ops = ops};
+
+	world.disk.fail_syncs = true;
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, -1);
+	cr_assert(world.fatal);
+	world_expect_status(1, "none");
+	world.disk.fail_syncs = false;
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, -1, "not even later");
+	expect_trace("");
+}
+
+Test(queue, failed_journal_write_refuses_the_job_and_the_daemon_lives)
+{
+	auto_json json_t *ops = one("ok", NULL);
+	struct world_submit s = {.ops = ops};
+
+	world.disk.fail_log = true;
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, -1);
+	cr_assert_eq(s.err.kind, ERR_QUEUE);
+	cr_assert(!world.fatal);
+	world.disk.fail_log = false;
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, 0);
+	world_settle();
+	world_expect_status(s.id, "success");
+}
+
+Test(queue, full_disk_refuses_new_jobs_until_space_returns)
+{
+	auto_json json_t *ops = one("ok", NULL);
+	struct world_submit s = {.ops = ops};
+	uint64_t id = world_submit("ok");
+
+	world.disk.full = true;
+	for (int i = 0; i < 50; i++)
+		world_step();
+	world_expect_status(id, "success");
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, -1);
+	cr_assert_eq(s.err.kind, ERR_QUEUE);
+	cr_assert(strstr(s.err.text, "No space left") != NULL, "%s",
+		  s.err.text);
+	world.disk.full = false;
+	for (int i = 0; i < 50; i++)
+		world_step();
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, 0, "%s", s.err.text);
+	cr_assert_not_null(fake_disk_text(&world.disk, "/q/job-1"));
+}
+
+Test(queue, large_results_do_not_need_the_journal)
+{
+	auto_free char *large = xalloc(400000);
+	json_t *op = world_op("ok", 0, NULL);
+	uint64_t id;
+
+	memset(large, 'x', 399999);
+	json_object_set_new(op, "value", json_string(large));
+	id = world_submit_ops(json_make("[o]", op));
+	world_submit("ok");
+	for (int i = 0; i < 100; i++)
+		world_step();
+	world_expect_status(id, "success");
+	world_expect_status(2, "success");
+	world_crash(3);
+	reopen();
+	world_expect_status(id, "success");
+	cr_assert_eq(world.runs[id], 1);
+}
+
+/* --- replication --- */
+
+static struct buf replicated;
+
+static void on_replicate(void *arg, const char *const *names,
+			 const char *const *contents, size_t n)
+{
+	(void)arg;
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&replicated, "%s%s ", contents[i] ? "" : "-",
+			 names[i]);
+	task_yield();
+}
+
+Test(queue, candidates_get_each_change_before_it_shows)
+{
+	struct queue_config config = {
+		.disk = &world.disk.disk,
+		.dir = "/q",
+		.hooks = {.check_op = world_check,
+			  .run_op = world_run,
+			  .fatal = world_fatal,
+			  .replicate = on_replicate},
+		.max_running = 1,
+		.journal_size = world.journal_size,
+	};
+	struct error err;
+
+	world_stop();
+	world.queue = queue_open(&config, &err);
+	world_start();
+	world_submit("ok");
+	cr_assert_str_eq(replicated.data, "serial job-1 ");
+	world_settle();
+	cr_assert(archive(1));
+	cr_assert_str_eq(replicated.data, "serial job-1 job-1 job-1 "
+					  "archive/0/job-1 -job-1 ");
+	buf_done(&replicated);
+}
