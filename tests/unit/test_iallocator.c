@@ -224,8 +224,8 @@ Test(iallocator, bad_answers_to_allocate)
 		"{\"success\":true,\"info\":\"\",\"result\":[5]}",
 		"{\"success\":true,\"info\":\"\",\"result\":[\"node1\"]}",
 		"{\"success\":true,\"info\":\"\",\"result\":[\"nosuch\"]}",
-		"{\"success\":true,\"info\":\"\",\"result\":"
-		"[\"node1.example.com\",\"node2.example.com\"]}",
+		("{\"success\":true,\"info\":\"\",\"result\":"
+		 "[\"node1.example.com\",\"node2.example.com\"]}"),
 	};
 
 	for (size_t i = 0; i < sizeof(outputs) / sizeof(*outputs); i++) {
