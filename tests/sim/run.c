@@ -142,7 +142,7 @@ static int run_seed(uint64_t seed, int steps)
 		step(l);
 	check(l, &problems);
 	text = strv_join(&problems, "; ");
-	printf("seed %ju: %zu jobs, %u crashes, trace %016jx: %s\n",
+	printf("# seed %ju: %zu jobs, %u crashes, trace %016jx: %s\n",
 	       (uintmax_t)seed, l->n_acknowledged, l->crashes,
 	       (uintmax_t)l->s.trace, problems.n == 0 ? "ok" : text);
 	fflush(stdout);

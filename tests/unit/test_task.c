@@ -98,7 +98,7 @@ static void cleaned(const char **name)
 
 static void victim(void *arg)
 {
-	__attribute__((cleanup(cleaned))) const char *name = arg;
+	__attribute__((cleanup(cleaned), unused)) const char *name = arg;
 
 	waiter(arg);
 }
