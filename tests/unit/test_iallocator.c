@@ -4,14 +4,17 @@
 #include "masterd/iallocator.h"
 
 #include <string.h>
+#include <sys/wait.h>
 
 #include "lib/json/json.h"
 #include "masterd/config.h"
+#include "masterd/iallocator_private.h"
 #include "masterd/master.h"
 #include "masterd/noderpc.h"
 #include "tests/lib/root.h"
 
 #define BIG (512 * 1024)
+#define PEER_HAIL "/usr/lib/ganeti/iallocators/hail"
 
 static struct test_root root;
 static struct master m;
@@ -344,4 +347,66 @@ Test(iallocator, options_go_to_the_program)
 	cr_assert(json_is_null(json_object_get(options, "ignore-soft-errors")));
 	cr_assert_eq(config_master(m.config),
 		     config_find(m.config, CONFIG_NODE, "node1.example.com"));
+}
+
+/* --- Ganeti's own allocator, where it is installed --- */
+
+/* What a program with one argument prints; to be freed. */
+static char *output_of(const char *program, const char *argument)
+{
+	struct buf output = {0};
+	int ends[2];
+	char chunk[4096];
+	ssize_t n;
+	pid_t pid;
+
+	cr_assert_eq(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		execl(program, program, argument, NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	while ((n = read(ends[0], chunk, sizeof(chunk))) > 0)
+		buf_add(&output, chunk, (size_t)n);
+	close(ends[0]);
+	waitpid(pid, NULL, 0);
+	return buf_steal(&output);
+}
+
+/* It has to find a place, and we to accept its answer. */
+static void ask_peer(json_t *request STEALS)
+{
+	auto_free char *file = xprintf("%s/request.json", root.top);
+	auto_free char *type = xstrdup(json_str(request, "type", ""));
+	auto_json json_t *kept = json_incref(request);
+	auto_json json_t *message =
+		iallocator_message(&m, request, "diskless", &err);
+	auto_free char *text = json_text(message);
+	auto_free char *output = NULL;
+	auto_json json_t *result = NULL;
+
+	cr_assert_eq(fs_write_atomic(file, text, strlen(text), 0600, &err), 0);
+	output = output_of(PEER_HAIL, file);
+	result = iallocator_check_answer(m.config, "hail", kept, output, &err);
+	cr_expect_not_null(result, "%s: %s", type, err.text);
+}
+
+Test(iallocator, allocator_of_ganeti_understands_us)
+{
+	auto_strv struct strv names = {0}, from = {0};
+	const char *name = "inst48.example.com";
+
+	if (!fs_exists(PEER_HAIL)) {
+		fprintf(stderr, "skipped: " PEER_HAIL " is not installed\n");
+		return;
+	}
+	strv_add(&names, name);
+	strv_add(&from, "node1.example.com");
+	ask_peer(allocate("diskless"));
+	ask_peer(multi());
+	ask_peer(iallocator_node_evacuate(&names, "primary-only"));
+	ask_peer(iallocator_relocate(
+		&m, config_find(m.config, CONFIG_INSTANCE, name), &from));
 }
