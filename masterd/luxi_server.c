@@ -247,7 +247,8 @@ static void begin_request(struct luxi_conn *conn, size_t len)
 
 	r->server = s;
 	r->conn = conn;
-	r->text = xstrndup(conn->in.data, len);
+	r->text = xalloc(len + 1);
+	memcpy(r->text, conn->in.data, len); /* may have NULs inside */
 	r->len = len;
 	conn->request = r;
 	conn->scanned = 0;
