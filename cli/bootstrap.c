@@ -177,8 +177,29 @@ static int copy_file(const char *from, const char *to, mode_t mode,
 	return data == NULL ? -1 : fs_write_atomic(to, data, len, mode, err);
 }
 
+/* The new node has to know whom to let in: the candidates' certificates. */
+static int copy_ssconf(const struct paths *from, const struct paths *to,
+		       struct error *err)
+{
+	auto_strv struct strv names = {0};
+
+	if (fs_list(path(from, PATH_DATA_DIR), &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *source = xprintf(
+			"%s/%s", path(from, PATH_DATA_DIR), names.items[i]);
+		auto_free char *target = xprintf(
+			"%s/%s", path(to, PATH_DATA_DIR), names.items[i]);
+
+		if (str_starts(names.items[i], "ssconf_") &&
+		    copy_file(source, target, 0444, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int bootstrap_join_local(const struct paths *from, const struct paths *to,
-			 const char *to_uuid, struct error *err)
+			 struct error *err)
 {
 	static const struct {
 		enum path_id id;
@@ -189,7 +210,8 @@ int bootstrap_join_local(const struct paths *from, const struct paths *to,
 		{PATH_KNOWN_HOSTS, 0644},
 	};
 
-	(void)to_uuid;
+	if (copy_ssconf(from, to, err) < 0)
+		return -1;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (copy_file(path(from, files[i].id), path(to, files[i].id),
 			      files[i].mode, err) < 0)

@@ -28,7 +28,7 @@ int bootstrap_init(const struct paths *p, const struct cluster_init *init,
  * `from` to the one at `to`, both on this machine, and a client certificate of
  * its own.  For virtual clusters; real nodes get theirs over SSH. */
 int bootstrap_join_local(const struct paths *from, const struct paths *to,
-			 const char *to_uuid, struct error *err);
+			 struct error *err);
 
 /* Start a daemon; when it is ready (or said why not) the process ends.  The pid
  * to wait for, -1 with err.  bind: address for noded, NULL from ssconf. */

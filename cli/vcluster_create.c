@@ -332,7 +332,7 @@ static int join_others(const struct vcluster *v, struct error *err)
 		return 0;
 	for (size_t i = 1; i < v->n; i++)
 		if (bootstrap_join_local(v->nodes[0].paths, v->nodes[i].paths,
-					 NULL, err) < 0)
+					 err) < 0)
 			return error_wrap(err, "Node %s", v->nodes[i].name);
 	if (start_others(v, err) < 0)
 		return -1;
