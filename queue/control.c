@@ -9,6 +9,9 @@
 /* How long a cancel waits for a job to let go of its wait for locks. */
 #define CANCEL_WAIT_US 10000000
 
+/* No sweep takes longer, whatever a client allows. */
+#define AUTO_ARCHIVE_MAX_S 3600
+
 /* Jobs are archived in groups of this size. */
 #define ARCHIVE_GROUP 500
 
@@ -304,8 +307,8 @@ static size_t count_after(struct queue *q, uint64_t after)
 	return n;
 }
 
-/* Archive the next group after *at, which moves on; false when all were
- * looked at. */
+/* Archive the next group after *at, which moves on; a smaller one is the
+ * last. */
 static int archive_group(struct queue *q, int64_t age_s, uint64_t *at,
 			 size_t *ret_n, struct error *err)
 {
@@ -335,7 +338,9 @@ int queue_auto_archive(struct queue *q, int64_t age_s, int64_t timeout_s,
 		       size_t *ret_archived, size_t *ret_left,
 		       struct error *err)
 {
-	int64_t deadline = clock_mono_us() + timeout_s * 1000000;
+	int64_t limit_s =
+		timeout_s < AUTO_ARCHIVE_MAX_S ? timeout_s : AUTO_ARCHIVE_MAX_S;
+	int64_t deadline = clock_mono_us() + limit_s * 1000000;
 	size_t archived = 0, n = 0;
 	uint64_t at = 0;
 

@@ -63,8 +63,8 @@ void job_op_init(struct job_op *op, const json_t *input, const char *summary)
 {
 	*op = (struct job_op){
 		.input = json_text(input),
-		.summary = summary == NULL ? op_summary(input)
-					   : xstrdup(summary),
+		.summary =
+			summary == NULL ? op_summary(input) : xstrdup(summary),
 		.status = JOB_QUEUED,
 		.priority = (int)json_int(input, "priority", 0),
 	};

@@ -41,6 +41,7 @@ struct job_private {
 	size_t slot;	/* 1 + place among the ready, or 0 */
 	int priority;	/* with which it stands there */
 	struct running *running;
+	json_t **secrets; /* of each opcode; NULL: none has any */
 
 	size_t n_parents; /* unfinished jobs that it depends on */
 	struct child *children;
@@ -74,6 +75,9 @@ static inline const struct job *job_newest(const struct job *j)
 
 struct job *job_attach(struct queue *q, struct job *j);
 void job_destroy(struct job *j); /* with private */
+/* Keep what must not be stored of an opcode, until the job ends. */
+void job_keep_secrets(struct job *j, size_t op, json_t *secrets STEALS);
+void job_drop_secrets(struct job *j);
 /* The newest state, to be changed. */
 struct job *job_edit(struct job *j);
 /* Begin to save it; it becomes visible when durable. */

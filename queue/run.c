@@ -12,6 +12,7 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "queue/queue_private.h"
+#include "queue/secrets.h"
 
 static struct running *running_of(struct queue_run *run)
 {
@@ -83,13 +84,26 @@ static void succeed_op(struct running *r, size_t i, json_t *result STEALS)
 	job_op_end(op, JOB_SUCCESS, result, now);
 }
 
+/* The input of opcode i with its secrets. */
+static json_t *full_input(const struct job *j, size_t i, struct error *err)
+{
+	const char *text = j->ops[i].input;
+	json_t **secrets = j->private->secrets;
+	auto_json json_t *input = json_parse(text, strlen(text), err);
+
+	if (input == NULL ||
+	    secrets_give(input, secrets == NULL ? NULL : secrets[i], err) < 0)
+		return NULL;
+	return steal(&input);
+}
+
 /* false when the job has ended. */
 static bool run_one(struct queue *q, struct running *r, size_t i)
 {
 	const struct queue_hooks *hooks = &q->config.hooks;
 	struct error err = {.text = ""};
 	auto_json json_t *input = NULL;
-	json_t *result;
+	json_t *result = NULL;
 
 	if (r->run.canceled) {
 		struct job *draft = job_edit(r->job);
@@ -98,11 +112,10 @@ static bool run_one(struct queue *q, struct running *r, size_t i)
 		return false;
 	}
 	begin_op(r, i);
-	input = json_parse(r->job->ops[i].input, strlen(r->job->ops[i].input),
-			   &err);
+	input = full_input(r->job, i, &err);
 	r->run.input = input;
-	result =
-		input == NULL ? NULL : hooks->run_op(hooks->arg, &r->run, &err);
+	if (input != NULL)
+		result = hooks->run_op(hooks->arg, &r->run, &err);
 	r->run.cancel = NULL;
 	r->run.set_priority = NULL;
 	if (result == NULL) {

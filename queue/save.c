@@ -29,9 +29,32 @@ struct job *job_attach(struct queue *q, struct job *j)
 	return j;
 }
 
+void job_keep_secrets(struct job *j, size_t op, json_t *secrets STEALS)
+{
+	struct job_private *p = j->private;
+
+	if (secrets == NULL)
+		return;
+	if (p->secrets == NULL)
+		p->secrets = xcalloc(j->n_ops, sizeof(*p->secrets));
+	p->secrets[op] = secrets;
+}
+
+void job_drop_secrets(struct job *j)
+{
+	struct job_private *p = j->private;
+
+	for (size_t i = 0; p->secrets != NULL && i < j->n_ops; i++)
+		json_decref(p->secrets[i]);
+	free(p->secrets);
+	p->secrets = NULL;
+}
+
 void job_destroy(struct job *j)
 {
 	struct job_private *p = j->private;
+
+	job_drop_secrets(j);
 
 	while (!list_empty(&p->watches))
 		list_remove(p->watches.next);
@@ -51,13 +74,29 @@ struct job *job_edit(struct job *j)
 	return p->draft;
 }
 
-void job_show_waiting(struct job *j, size_t op)
+static void copy_waiting(struct job *j, size_t op)
 {
-	struct job *draft = j->private->draft;
+	const struct job *draft = j->private->draft;
 
 	j->start_us = draft->start_us;
 	j->ops[op].status = draft->ops[op].status;
 	j->ops[op].start_us = draft->ops[op].start_us;
+}
+
+/* What has become visible may be older than that an opcode waits. */
+static void keep_waiting(struct job *j)
+{
+	const struct running *r = j->private->running;
+	size_t op = r == NULL ? 0 : r->run.op_index;
+	enum job_state s = job_newest(j)->ops[op].status;
+
+	if (r != NULL && (s == JOB_WAITING || s == JOB_CANCELING))
+		copy_waiting(j, op);
+}
+
+void job_show_waiting(struct job *j, size_t op)
+{
+	copy_waiting(j, op);
 	watch_changed(j);
 }
 
@@ -66,6 +105,7 @@ static void job_ended(struct queue *q, struct job *j)
 {
 	struct job_private *p = j->private;
 
+	job_drop_secrets(j);
 	if (p->has_slot) {
 		p->has_slot = false;
 		q->n_running--;
@@ -92,10 +132,12 @@ static void on_saved(struct store_change *c, const struct error *err)
 
 	p->n_saving--;
 	q->n_saving--;
-	if (err == NULL)
+	if (err == NULL) {
 		job_assign(j, saving->snapshot);
-	else
+		keep_waiting(j);
+	} else {
 		job_free(saving->snapshot);
+	}
 	if (q->closed)
 		return;
 	if (err != NULL && p->has_slot && p->running == NULL) {

@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "queue/queue_private.h"
+#include "queue/secrets.h"
 
 /* Checking a job costs some 20 us: let others run after this many. */
 #define YIELD_EVERY 200
@@ -123,6 +124,7 @@ static int make_op(struct queue *q, struct job *j, size_t i, const json_t *op,
 	if (resolve_depends(own, ids, n_ids, q->last_id, err) < 0)
 		return -1;
 	extend_reason(own, j->id, i, j->received_us);
+	job_keep_secrets(j, i, secrets_take(own));
 	job_op_init(&j->ops[i], own, summary);
 	return 0;
 }

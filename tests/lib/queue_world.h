@@ -8,6 +8,7 @@
  *	wait    waits for its locks until world.open_locks
  *	hold    has its locks and runs until world.open_gate (or is killed)
  *	log     writes three log entries and succeeds
+ *	secret  succeeds with its secret parameters
  *	bad     is refused by the check
  */
 #ifndef TESTS_LIB_QUEUE_WORLD_H
@@ -100,6 +101,9 @@ static inline json_t *world_run(void *arg, struct queue_run *run,
 		error_set(err, ERR_EXEC, NULL, "it failed");
 		return NULL;
 	}
+	if (strcmp(act, "secret") == 0)
+		return json_string(json_str(
+			json_get(run->input, "osparams_secret"), "pw", "none"));
 	return json_incref(json_object_get(run->input, "value"));
 }
 

@@ -124,6 +124,56 @@ Test(queue, log_entries_show_with_serials)
 	cr_assert_eq(queue_job(world.queue, id)->log_serial, 3);
 }
 
+static uint64_t submit_secret(void)
+{
+	json_t *op = world_op("secret", 0, NULL);
+
+	json_object_set_new(op, "osparams_secret",
+			    json_make("{s:s}", "pw", "hunter2"));
+	return world_submit_ops(json_make("[o]", op));
+}
+
+Test(queue, secrets_are_given_to_the_opcode_and_stored_nowhere)
+{
+	size_t size;
+	char *log;
+	uint64_t id = submit_secret();
+	auto_free char *text = NULL;
+
+	log = fake_disk_log(&world.disk, "/q/journal", &size);
+	cr_assert_not_null(memmem(log, size, "redacted", 8));
+	cr_assert_null(memmem(log, size, "hunter2", 7));
+	world_settle();
+	world_expect_field(id, "opresult", "[\"hunter2\"]"); /* by the op */
+	text = job_to_text(queue_job(world.queue, id));
+	cr_assert_not_null(strstr(text, "<redacted>"));
+}
+
+Test(queue, secrets_do_not_survive_a_restart)
+{
+	uint64_t id;
+
+	queue_set_max_running(world.queue, 0);
+	id = submit_secret();
+	world_crash(1);
+	reopen();
+	world_expect_status(id, "error");
+	expect_trace("");
+}
+
+Test(queue, a_waiting_opcode_shows_while_the_one_before_is_saved)
+{
+	uint64_t id = world_submit_ops(json_make(
+		"[o, o]", world_op("ok", 0, NULL), world_op("wait", 0, NULL)));
+
+	world_settle();
+	world_expect_field(id, "opstatus", "[\"success\",\"waiting\"]");
+	world.open_locks = true;
+	cond_signal(&world.locks);
+	world_settle();
+	world_expect_status(id, "success");
+}
+
 /* --- many at once --- */
 
 struct many {

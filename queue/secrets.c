@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "queue/secrets.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+
+#define MARK "<redacted>"
+
+static const char *const secret_parameters[] = {"osparams_secret"};
+static const size_t n_parameters =
+	sizeof(secret_parameters) / sizeof(*secret_parameters);
+
+static void mark_all(json_t *values)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (values, key, value)
+		json_object_set_new(values, key, json_string(MARK));
+}
+
+json_t *secrets_take(json_t *op)
+{
+	json_t *taken = NULL;
+
+	for (size_t i = 0; i < n_parameters; i++) {
+		const char *name = secret_parameters[i];
+		json_t *values = json_object_get(op, name);
+
+		if (json_object_size(values) == 0)
+			continue;
+		if (taken == NULL)
+			taken = json_object();
+		json_object_set_new(taken, name, json_deep_copy(values));
+		mark_all(values);
+	}
+	return taken;
+}
+
+static bool has_mark(const json_t *values)
+{
+	const char *key;
+	const json_t *value;
+
+	json_object_foreach ((json_t *)values, key, value)
+		if (json_is_string(value) &&
+		    strcmp(json_string_value(value), MARK) == 0)
+			return true;
+	return false;
+}
+
+int secrets_give(json_t *input, const json_t *secrets, struct error *err)
+{
+	for (size_t i = 0; i < n_parameters; i++) {
+		const char *name = secret_parameters[i];
+		json_t *values = json_object_get(secrets, name);
+
+		if (values != NULL)
+			json_object_set(input, name, values);
+		else if (has_mark(json_object_get(input, name)))
+			return error_set(
+				err, ERR_EXEC, NULL,
+				"The values of %s were kept in memory "
+				"only and are lost, because the master "
+				"daemon was restarted; submit the job "
+				"again",
+				name);
+	}
+	return 0;
+}

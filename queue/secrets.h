@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parameters of opcodes that must not be written anywhere: they stay in memory
+ * until the opcode runs, and in the stored input a mark stands for each. */
+#ifndef QUEUE_SECRETS_H
+#define QUEUE_SECRETS_H
+
+#include <jansson.h>
+
+#include "lib/base/error.h"
+
+/* Take the secrets out of an opcode: an object of them, NULL if it has none. */
+json_t *secrets_take(json_t *op);
+
+/* Put them back into the input for running it.  ERR_EXEC when it once had some
+ * that are lost (secrets NULL). */
+int secrets_give(json_t *input, const json_t *secrets, struct error *err);
+
+#endif
