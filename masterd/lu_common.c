@@ -199,9 +199,15 @@ json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
 	return noderpc_call(lu->m->rpc, kept, procedure, args, err);
 }
 
-/* Jobs of a job carry on its reason and comment where theirs say none. */
+/* Jobs of a job carry on its reason and say who submitted them. */
 static void inherit(struct lu *lu, json_t *op)
 {
+	if (json_get(op, "comment") == NULL) {
+		auto_free char *comment =
+			xprintf("Submitted by %s", lu->class->op->id);
+
+		json_set_str(op, "comment", comment);
+	}
 	if (json_get(op, "reason") == NULL && lu->common.reason != NULL)
 		json_object_set(op, "reason", (json_t *)lu->common.reason);
 	if (json_get(op, "priority") == NULL)
