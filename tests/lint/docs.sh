@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The documents must be true to the tree: files, tests and modules that they
+# name exist, and the code map knows all modules.
+# Usage: docs.sh [SOURCE-ROOT]; prints TAP.
+set -u
+cd "${1:-$(dirname "$0")/../..}" || exit 1
+docs="README.md CONTRIBUTING.md $(find doc -name '*.md' | sort | tr '\n' ' ')"
+map=doc/architecture.md
+
+n=0
+# point NAME COMPLAINTS [DIRECTIVE]: ok when there are none
+point() {
+    n=$((n + 1))
+    if [ -z "$2" ]; then
+        echo "ok $n - $1"
+    else
+        echo "not ok $n - $1${3-}"
+        printf '%s\n' "$2" | sed 's/^/# /'
+    fi
+}
+
+# names FILE: what stands between backticks, one a line
+names() {
+    grep -o '`[^`]*`' "$1" | tr -d '`'
+}
+
+# shellcheck disable=SC2086
+wrong=$(for doc in $docs; do
+    names "$doc" |
+        grep -E '^(lib|queue|masterd|noded|cli|rapi|iallocators|tests|doc)/' |
+        grep -v '[<{ ]' | while read -r name; do
+        for found in $name; do # may be a pattern
+            [ -e "$found" ] || [ -e "$found.c" ] || [ -e "$found.h" ] ||
+                echo "$doc: there is no $name"
+            break
+        done
+    done
+done)
+point "files that documents name exist" "$wrong"
+
+# shellcheck disable=SC2086
+wrong=$(for doc in $docs; do
+    grep -oE '\]\([^)#:]+' "$doc" | cut -c3- | while read -r target; do
+        [ -e "$(dirname "$doc")/$target" ] || echo "$doc: a link to $target"
+    done
+done)
+point "links between documents lead somewhere" "$wrong"
+
+wrong=$(names doc/KNOWN_DELTAS.md | grep -E '^[a-z_0-9]+\.[a-z_0-9]+$' |
+    grep -v '\.def$' | while IFS=. read -r suite fact; do
+    grep -rqE "^(Parameterized)?Test\($suite, *$fact\b" tests/unit tests/sim ||
+        echo "no test $suite.$fact"
+done)
+point "tests that pin differences exist" "$wrong"
+
+wrong=$(names doc/tour.md 2>/dev/null | grep -oE '^[a-z_0-9]+\(\)$' | tr -d '()' |
+    sort -u | while read -r function; do
+    grep -rqwF "$function" lib queue masterd noded cli ||
+        echo "no function $function()"
+done)
+point "functions of the tour exist" "$wrong"
+
+# A module may stand in the map by its own name or as one of a family.
+known=$(names "$map" 2>/dev/null | grep '/' | sed 's/\.[ch]$//')
+rooms=
+for room in lib queue masterd noded cli rapi iallocators; do
+    [ -d "$room" ] && rooms="$rooms $room"
+done
+# shellcheck disable=SC2086
+wrong=$(find $rooms -name '*.[ch]' | sed 's/\.[ch]$//' | sort -u |
+    while read -r module; do
+        for pattern in $known; do
+            # shellcheck disable=SC2254
+            case $module in $pattern) continue 2 ;; esac
+        done
+        echo "$module is not in $map"
+    done)
+point "the code map knows each module" "$wrong" " # TODO"
+
+echo "1..$n"
