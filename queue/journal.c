@@ -310,6 +310,11 @@ void journal_turn(struct journal *j)
 	j->last_in[j->half] = 0;
 }
 
+bool journal_half_used(const struct journal *j)
+{
+	return j->at > j->half_size / 2;
+}
+
 int journal_write(struct journal *j, const struct buf *record,
 		  struct error *err)
 {

@@ -160,6 +160,16 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* What a write was about to replace a file with when the machine died. */
+static void remove_stray(struct queue *q, const char *name)
+{
+	auto_free char *path = xprintf("%s/%s", q->dir, name);
+	struct error ignored;
+
+	if (str_starts(name, "job-") && str_ends(name, ".new"))
+		q->config.disk->remove(q->config.disk, path, &ignored);
+}
+
 static int load_jobs(struct queue *q, struct error *err)
 {
 	auto_strv struct strv names = {0};
@@ -170,8 +180,10 @@ static int load_jobs(struct queue *q, struct error *err)
 	if (store_list(q->store, "", &names, err) < 0)
 		return -1;
 	ids = xcalloc(names.n + 1, sizeof(*ids));
-	for (size_t i = 0; i < names.n; i++)
+	for (size_t i = 0; i < names.n; i++) {
+		remove_stray(q, names.items[i]);
 		n += load_id(names.items[i], &ids[n]);
+	}
 	qsort(ids, n, sizeof(*ids), by_value);
 	for (size_t i = 0; i < n; i++)
 		load_one(q, ids[i]);

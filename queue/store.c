@@ -405,7 +405,6 @@ static void make_room(struct store *s, const struct buf *record)
 	while (!s->failed && !journal_fits(j, record)) {
 		if (j->last_in[!j->half] <= s->covered) {
 			journal_turn(&s->journal);
-			start_writing(s); /* the half that is full now */
 			return;
 		}
 		if (!timer_running(&s->timer) || !s->full)
@@ -462,6 +461,9 @@ static void record_is_durable(struct store *s, const struct buf *record,
 	each_op(s, n, apply_one, NULL);
 	s->applied = s->journal.next - 1;
 	plan_writing(s);
+	if (journal_half_used(&s->journal) && !s->full &&
+	    s->journal.last_in[!s->journal.half] > s->covered)
+		start_writing(s);
 	finish_written(s, n);
 }
 

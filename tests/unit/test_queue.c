@@ -626,6 +626,7 @@ Test(queue, damaged_files_are_moved_aside_and_the_rest_loads)
 	fake_disk_put(&world.disk, "/q/job-1", "");
 	fake_disk_put(&world.disk, "/q/job-3", "{\"id\": 2, \"ops\": []}");
 	fake_disk_put(&world.disk, "/q/job-x", "not ours");
+	fake_disk_put(&world.disk, "/q/job-2.new", "half a fi");
 	reopen();
 	world_expect_status(1, "none");
 	world_expect_status(2, "success");
@@ -633,6 +634,7 @@ Test(queue, damaged_files_are_moved_aside_and_the_rest_loads)
 	cr_assert_not_null(fake_disk_text(&world.disk, "/q/job-1.corrupt"));
 	cr_assert_not_null(fake_disk_text(&world.disk, "/q/job-3.corrupt"));
 	cr_assert_not_null(fake_disk_text(&world.disk, "/q/job-x"));
+	cr_assert_null(fake_disk_text(&world.disk, "/q/job-2.new"));
 	cr_assert_eq(world_submit("ok"), 4);
 }
 
