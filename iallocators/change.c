@@ -153,6 +153,30 @@ void change_undo(struct cluster *c, size_t mark)
 		undo_one(c, &c->journal[--c->n_journal]);
 }
 
+static bool is_touched(const struct touched *list, int n, int node)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i].node == node)
+			return true;
+	return false;
+}
+
+int change_touched(const struct cluster *c, size_t mark, struct touched *ret,
+		   int max)
+{
+	int n = 0;
+
+	for (size_t i = mark; i < c->n_journal; i++) {
+		const struct undo *u = &c->journal[i];
+
+		if (u->kind != UNDO_STATE || is_touched(ret, n, u->node))
+			continue;
+		assert(n < max);
+		ret[n++] = (struct touched){u->node, &u->state};
+	}
+	return n;
+}
+
 void change_commit(struct cluster *c)
 {
 	c->n_journal = 0;
@@ -317,8 +341,7 @@ static enum fail check_primary_f(const struct node *n,
 		return FAIL_MEM;
 	if (inst_is_local(inst))
 		why = check_disk_f(n, s);
-	if (why == FAIL_NONE && inst_counts_cpu(inst) &&
-	    over_cpu(n, s->used_cpus_f))
+	if (why == FAIL_NONE && over_cpu(n, s->used_cpus_f))
 		why = FAIL_CPU;
 	return why;
 }
@@ -339,7 +362,7 @@ static enum fail check_primary(const struct node *n, const struct node_state *s,
 		return why;
 	if (s->fails_n1 && !n->s.fails_n1)
 		return FAIL_MEM;
-	if (inst_counts_cpu(inst) && over_cpu(n, s->used_cpus))
+	if (over_cpu(n, s->used_cpus))
 		return FAIL_CPU;
 	if (tags_clash(n, inst))
 		return FAIL_TAGS;

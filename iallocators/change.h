@@ -12,6 +12,16 @@ void change_undo(struct cluster *c, size_t mark);
 /* Keep all changes so far for good. */
 void change_commit(struct cluster *c);
 
+/* A node that has changed, and its state before. */
+struct touched {
+	int node;
+	const struct node_state *before; /* until the next change */
+};
+
+/* The nodes changed since the mark; how many, at most max of them. */
+int change_touched(const struct cluster *c, size_t mark, struct touched *ret,
+		   int max);
+
 enum change_flags {
 	CHANGE_STRICT = 1,  /* all checks, not only the indispensable ones */
 	CHANGE_NO_DISK = 2, /* a secondary needs no free disk */

@@ -328,7 +328,7 @@ void cluster_check(const struct cluster *c, struct buf *ret_warning)
 
 struct nodeset cluster_all_nodes(struct cluster *c)
 {
-	struct nodeset set = {.n = c->n_nodes};
+	struct nodeset set = {.n = c->n_nodes, .group = NO_INDEX};
 
 	set.items = arena_calloc(&c->arena, (size_t)c->n_nodes, sizeof(int));
 	for (int i = 0; i < c->n_nodes; i++)
@@ -339,7 +339,8 @@ struct nodeset cluster_all_nodes(struct cluster *c)
 struct nodeset cluster_group_nodes(struct cluster *c, int group)
 {
 	return (struct nodeset){.items = c->groups[group].nodes,
-				.n = c->groups[group].n_nodes};
+				.n = c->groups[group].n_nodes,
+				.group = group};
 }
 
 void cluster_done(struct cluster *c)

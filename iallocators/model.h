@@ -256,6 +256,7 @@ struct cluster {
 struct nodeset {
 	int *items;
 	int n;
+	int group; /* all of this group, or NO_INDEX */
 };
 
 void cluster_done(struct cluster *c);

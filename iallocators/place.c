@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Scores of pairs are computed incrementally from the statistics of the
- * cluster before, scores of single nodes from nothing; the last bits differ,
- * and ties rely on which is used. */
+/* What placement on one node and on two have in common. */
 #include "iallocators/place.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "iallocators/hformat.h"
 #include "iallocators/redundancy.h"
-#include "iallocators/score.h"
 #include "lib/base/mem.h"
 
 static unsigned strictness(const struct place_options *o)
@@ -18,7 +14,7 @@ static unsigned strictness(const struct place_options *o)
 }
 
 /* Policy, then the node itself. */
-static enum fail add_primary(const struct place *p, int node)
+enum fail place_add_primary(const struct place *p, int node)
 {
 	const struct node *n = &p->c->nodes[node];
 	enum fail why = policy_check(&p->c->groups[n->group],
@@ -29,13 +25,6 @@ static enum fail add_primary(const struct place *p, int node)
 	return change_add_primary(p->c, node, p->inst, p->index,
 				  strictness(p->options));
 }
-
-/* One candidate that took the instance. */
-struct tried {
-	int node; /* the secondary of a pair, or the single node */
-	double score;
-	bool rejected;
-};
 
 /* Do it again, for the check of redundancy or for good. */
 static void put(const struct place *p, int primary, int secondary)
@@ -63,27 +52,30 @@ void place_apply(const struct place *p, const struct solution *s)
 	change_commit(p->c);
 }
 
-static bool stays_redundant(const struct place *p, int primary, int secondary)
+bool place_stays_redundant(const struct place *p, const struct redundancy *r,
+			   int primary, int secondary)
 {
 	size_t mark = change_mark(p->c);
 	bool ok;
 
+	if (!p->options->capacity_checks)
+		return true;
 	put(p, primary, secondary);
-	ok = redundancy_holds(p->c, p->scope, p->options);
+	ok = p->keeps_record ? redundancy_holds(p->c, p->scope, p->options)
+			     : redundancy_with(r, p->inst);
 	change_undo(p->c, mark);
 	return ok;
 }
 
-/* The best one not rejected; of equal ones the later.  NULL if none. */
-static struct tried *best_of(struct tried *tried, int n)
+void solution_offer(struct solution *s, int primary, int secondary,
+		    double score)
 {
-	struct tried *best = NULL;
-
-	for (int i = 0; i < n; i++)
-		if (!tried[i].rejected &&
-		    (best == NULL || tried[i].score <= best->score))
-			best = &tried[i];
-	return best;
+	if (s->found && !(score <= s->score))
+		return;
+	s->found = true;
+	s->primary = primary;
+	s->secondary = secondary;
+	s->score = score;
 }
 
 bool solution_wins(const struct solution *a, const struct solution *b)
@@ -98,70 +90,6 @@ bool solution_wins(const struct solution *a, const struct solution *b)
 	if (a->lost.n != b->lost.n)
 		return a->lost.n < b->lost.n;
 	return a->lost.free_disk <= b->lost.free_disk;
-}
-
-/* Take the best of the n candidates that leaves the cluster redundant into the
- * solution, if it wins.  primary is NO_INDEX when the candidates are single
- * nodes. */
-static void choose(const struct place *p, int primary, struct tried *tried,
-		   int n, struct solution *ret)
-{
-	struct tried *best;
-
-	ret->successes += n;
-	while ((best = best_of(tried, n)) != NULL) {
-		int pri = primary == NO_INDEX ? best->node : primary;
-		int sec = primary == NO_INDEX ? NO_INDEX : best->node;
-		struct solution s = {.found = true,
-				     .primary = pri,
-				     .secondary = sec,
-				     .score = best->score};
-
-		if (!p->options->capacity_checks ||
-		    stays_redundant(p, pri, sec)) {
-			if (solution_wins(&s, ret)) {
-				ret->found = true;
-				ret->primary = pri;
-				ret->secondary = sec;
-				ret->score = best->score;
-			}
-			return;
-		}
-		best->rejected = true;
-		ret->successes--;
-		ret->fails[FAIL_N1]++;
-	}
-}
-
-static void place_singles(const struct place *p,
-			  const struct nodeset *candidates,
-			  struct solution *ret)
-{
-	struct tried *tried = xcalloc((size_t)candidates->n, sizeof(*tried));
-	int n = 0;
-
-	for (int i = 0; i < candidates->n; i++) {
-		size_t mark = change_mark(p->c);
-		int node = candidates->items[i];
-		enum fail why;
-
-		p->inst->primary = node;
-		p->inst->secondary = NO_INDEX;
-		p->inst->location = 0;
-		why = add_primary(p, node);
-		if (why == FAIL_NONE)
-			tried[n++] = (struct tried){
-				.node = node,
-				.score = score_nodes(p->c, p->scope)};
-		else
-			ret->fails[why]++;
-		change_undo(p->c, mark);
-	}
-	if (n > 0 && p->ret_unsound != NULL && p->options->capacity_checks &&
-	    p->inst->template == TEMPLATE_DRBD)
-		*p->ret_unsound = true;
-	choose(p, NO_INDEX, tried, n, ret);
-	free(tried);
 }
 
 int place_check_count(const struct place *p, const struct nodeset *candidates,
@@ -182,92 +110,19 @@ int place_check_count(const struct place *p, const struct nodeset *candidates,
 int place_ordinary(const struct place *p, const struct nodeset *candidates,
 		   struct solution *ret, struct error *err)
 {
+	struct redundancy r = {0};
+
 	memset(ret, 0, sizeof(*ret));
 	if (place_check_count(p, candidates, err) < 0)
 		return -1;
+	if (p->options->capacity_checks)
+		redundancy_init(&r, p->c, p->scope, p->options);
 	if (p->required_nodes == 1)
-		place_singles(p, candidates, ret);
+		place_singles(p, &r, candidates, ret);
 	else
-		for (int i = 0; i < candidates->n; i++)
-			place_secondary(p, candidates->items[i], candidates,
-					ret);
+		place_pairs(p, &r, candidates, ret);
+	redundancy_done(&r);
 	return 0;
-}
-
-/* Everything about one primary that its pairs have in common. */
-struct pairs {
-	const struct place *p;
-	int primary;
-	struct stats stats; /* with the instance's primary in place */
-};
-
-/* The score with the secondary too; it has been added to the node. */
-static double pair_score(const struct pairs *pairs, int secondary,
-			 const struct node_state *before)
-{
-	const struct cluster *c = pairs->p->c;
-	const struct node *n = &c->nodes[secondary];
-	const struct node *primary = &c->nodes[pairs->primary];
-	struct stats stats = pairs->stats;
-
-	score_replace(&stats, n, before, &n->s);
-	if (!primary->offline)
-		stats.sum[METRIC_LOCATION] +=
-			tagset_common(&primary->locations, &n->locations);
-	return score_total(&stats);
-}
-
-static bool try_pair(const struct pairs *pairs, int secondary,
-		     struct tried *ret, enum fail *ret_why)
-{
-	const struct place *p = pairs->p;
-	struct node_state before = p->c->nodes[secondary].s;
-	size_t mark = change_mark(p->c);
-
-	*ret_why = change_add_secondary(p->c, secondary, p->inst, p->index,
-					pairs->primary, CHANGE_STRICT);
-	if (*ret_why == FAIL_NONE)
-		*ret = (struct tried){
-			.node = secondary,
-			.score = pair_score(pairs, secondary, &before)};
-	change_undo(p->c, mark);
-	return *ret_why == FAIL_NONE;
-}
-
-void place_secondary(const struct place *p, int primary,
-		     const struct nodeset *secondaries, struct solution *ret)
-{
-	struct pairs pairs = {.p = p, .primary = primary};
-	struct node *n = &p->c->nodes[primary];
-	struct tried *tried = xcalloc((size_t)secondaries->n, sizeof(*tried));
-	struct node_state before = n->s;
-	size_t mark = change_mark(p->c);
-	enum fail why_primary, why;
-	int n_tried = 0;
-
-	p->inst->primary = primary;
-	p->inst->secondary = NO_INDEX;
-	p->inst->location = 0;
-	score_stats(p->c, p->scope, &pairs.stats);
-	why_primary = add_primary(p, primary);
-	score_replace(&pairs.stats, n, &before, &n->s);
-	pairs.stats.sum[METRIC_LOCATION_TAGS] =
-		score_location_tags(p->c, p->scope);
-	for (int i = 0; i < secondaries->n; i++) {
-		int node = secondaries->items[i];
-
-		if (node == primary)
-			continue;
-		if (why_primary != FAIL_NONE)
-			ret->fails[why_primary]++;
-		else if (try_pair(&pairs, node, &tried[n_tried], &why))
-			n_tried++;
-		else
-			ret->fails[why]++;
-	}
-	change_undo(p->c, mark);
-	choose(p, primary, tried, n_tried, ret);
-	free(tried);
 }
 
 static void describe_fails(const struct solution *s, struct buf *out)

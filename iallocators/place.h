@@ -9,6 +9,8 @@
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 
+struct redundancy;
+
 struct place_options {
 	bool ignore_soft_errors;
 	bool capacity_checks; /* the state afterwards must be redundant */
@@ -63,13 +65,31 @@ int place_dedicated(const struct place *p, const struct nodeset *candidates,
 int place_check_count(const struct place *p, const struct nodeset *candidates,
 		      struct error *err);
 
+/* The parts of place_ordinary(). */
+void place_singles(const struct place *p, const struct redundancy *r,
+		   const struct nodeset *candidates, struct solution *ret);
+void place_pairs(const struct place *p, const struct redundancy *r,
+		 const struct nodeset *candidates, struct solution *ret);
+
 /* For one given primary and each of the secondaries. */
 void place_secondary(const struct place *p, int primary,
 		     const struct nodeset *secondaries, struct solution *ret);
 
+/* Policy, then the primary itself. */
+enum fail place_add_primary(const struct place *p, int node);
+
+/* Whether the instance may go there and all stays redundant, if that is
+ * asked for. */
+bool place_stays_redundant(const struct place *p, const struct redundancy *r,
+			   int primary, int secondary);
+
 /* Put the instance where the solution says, for good.  The checks have been
  * made; strict tells whether all of them. */
 void place_apply(const struct place *p, const struct solution *s);
+
+/* Take this place if it is not worse than the solution so far. */
+void solution_offer(struct solution *s, int primary, int secondary,
+		    double score);
 
 /* Whether a is better than b, or equal (so that a, the later, wins). */
 bool solution_wins(const struct solution *a, const struct solution *b);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "iallocators/change.h"
+#include "iallocators/contest.h"
 #include "iallocators/move.h"
-#include "iallocators/score.h"
 #include "lib/base/mem.h"
 
 static bool fail_over_drbd(struct cluster *c, const int *pri, int n)
@@ -31,65 +31,51 @@ static bool is_shared(const struct instance *inst)
 	       inst->template != TEMPLATE_BLOCK;
 }
 
-/* Move one instance to the best other node of the group; of equal ones the
- * later. */
-static bool move_shared(struct cluster *c, const struct nodeset *group,
-			int index)
+/* One instance that is to leave its node. */
+struct leaving {
+	struct cluster *c;
+	const struct nodeset *group;
+	int index;
+	struct instance before;
+};
+
+static bool try_move(void *arg, int i)
 {
-	size_t mark = change_mark(c);
-	struct instance inst;
-	double best = 0;
-	int target = NO_INDEX;
+	struct leaving *l = arg;
+	struct instance inst = l->before;
+	int node = l->group->items[i];
 
-	for (int i = 0; i < group->n; i++) {
-		double score;
-
-		inst = c->instances[index];
-		if (group->items[i] == inst.primary ||
-		    move_failover_to(c, &inst, index, group->items[i], true) !=
-			    FAIL_NONE)
-			continue;
-		score = score_nodes(c, group);
-		change_undo(c, mark);
-		if (target == NO_INDEX || score <= best) {
-			best = score;
-			target = group->items[i];
-		}
-	}
-	if (target == NO_INDEX)
-		return false;
-	inst = c->instances[index];
-	return move_failover_to(c, &inst, index, target, true) == FAIL_NONE;
+	return node != inst.primary &&
+	       move_failover_to(l->c, &inst, l->index, node, true) == FAIL_NONE;
 }
 
-/* Create one instance again on the best other node of the group. */
-static bool recreate(struct cluster *c, const struct nodeset *nodes,
-		     const struct nodeset *group, int index)
+static bool try_recreate(void *arg, int i)
 {
-	size_t mark = change_mark(c);
-	struct instance inst = c->instances[index];
-	int home = inst.primary, target = NO_INDEX;
-	double best = 0;
+	struct leaving *l = arg;
+	int node = l->group->items[i];
+	const struct node *n = &l->c->nodes[node];
 
-	for (int i = 0; i < group->n; i++) {
-		const struct node *n = &c->nodes[group->items[i]];
-		double score;
+	return node != l->before.primary &&
+	       policy_check(&l->c->groups[n->group], n->exclusive_storage,
+			    &l->before) == FAIL_NONE &&
+	       change_add_primary(l->c, node, &l->before, l->index, 0) ==
+		       FAIL_NONE;
+}
 
-		if (group->items[i] == home ||
-		    policy_check(&c->groups[n->group], n->exclusive_storage,
-				 &inst) != FAIL_NONE ||
-		    change_add_primary(c, group->items[i], &inst, index, 0) !=
-			    FAIL_NONE)
-			continue;
-		score = score_nodes(c, nodes);
-		change_undo(c, mark);
-		if (target == NO_INDEX || score <= best) {
-			best = score;
-			target = group->items[i];
-		}
-	}
-	return target != NO_INDEX &&
-	       change_add_primary(c, target, &inst, index, 0) == FAIL_NONE;
+/* To the best other node of the group, by the score of the scope. */
+static bool leave(struct cluster *c, const struct nodeset *group,
+		  const struct nodeset *scope, int index, contest_fn try)
+{
+	struct leaving l = {.c = c,
+			    .group = group,
+			    .index = index,
+			    .before = c->instances[index]};
+	struct contest t = {
+		.c = c, .scope = scope, .try = try, .arg = &l, .n = group->n};
+	double score;
+	int best = contest_run(&t, &score);
+
+	return best != NO_INDEX && try(&l, best);
 }
 
 struct by_memory {
@@ -123,7 +109,7 @@ static bool recreate_local(struct cluster *c, const struct nodeset *nodes,
 	}
 	qsort(list, (size_t)n_list, sizeof(*list), compare_memory);
 	for (int i = 0; i < n_list && ok; i++)
-		ok = recreate(c, nodes, group, list[i].index);
+		ok = leave(c, group, nodes, list[i].index, try_recreate);
 	free(list);
 	return ok;
 }
@@ -132,7 +118,8 @@ static bool recreate_local(struct cluster *c, const struct nodeset *nodes,
 static struct nodeset mates(const struct cluster *c,
 			    const struct nodeset *nodes, int node)
 {
-	struct nodeset ret = {.items = xcalloc((size_t)nodes->n, sizeof(int))};
+	struct nodeset ret = {.items = xcalloc((size_t)nodes->n, sizeof(int)),
+			      .group = c->nodes[node].group};
 
 	for (int i = 0; i < nodes->n; i++)
 		if (c->nodes[nodes->items[i]].group == c->nodes[node].group)
@@ -148,7 +135,7 @@ static bool evacuate(struct cluster *c, const struct nodeset *nodes, int node,
 
 	for (int i = n - 1; i >= 0 && ok; i--)
 		if (is_shared(&c->instances[pri[i]]))
-			ok = move_shared(c, &group, pri[i]);
+			ok = leave(c, &group, &group, pri[i], try_move);
 	ok = ok && recreate_local(c, nodes, &group, pri, n);
 	free(group.items);
 	return ok;

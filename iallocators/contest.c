@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "iallocators/contest.h"
+
+#include <math.h>
+
+#include "iallocators/change.h"
+#include "lib/base/mem.h"
+
+/* Estimates are off by less than the square root of the precision of a double,
+ * where a deviation is nearly zero; elsewhere by far less. */
+#define NEAR 1e-6
+
+/* No move changes more nodes than this. */
+#define TOUCHED_MAX 8
+
+void contest_update(const struct cluster *c, const struct nodeset *scope,
+		    size_t mark, struct stats *stats)
+{
+	struct touched touched[TOUCHED_MAX];
+	int n = change_touched(c, mark, touched, TOUCHED_MAX);
+
+	for (int i = 0; i < n; i++) {
+		const struct node *node = &c->nodes[touched[i].node];
+
+		if (scope->group == NO_INDEX || node->group == scope->group)
+			score_replace(stats, node, touched[i].before, &node->s);
+	}
+	if (c->has_locations && c->has_exclusion)
+		stats->sum[METRIC_LOCATION_TAGS] =
+			score_location_tags(c, scope);
+}
+
+static void estimate(struct contest *t, int i)
+{
+	size_t mark = change_mark(t->c);
+	struct stats stats = t->base;
+
+	t->out[i] = !t->try(t->arg, i);
+	if (t->out[i])
+		return;
+	contest_update(t->c, t->scope, mark, &stats);
+	t->score[i] = score_total(&stats);
+	change_undo(t->c, mark);
+}
+
+static void compute(struct contest *t, int i)
+{
+	size_t mark = change_mark(t->c);
+
+	if (t->exact[i])
+		return;
+	t->exact[i] = true;
+	t->try(t->arg, i);
+	t->score[i] = score_nodes(t->c, t->scope);
+	change_undo(t->c, mark);
+}
+
+void contest_init(struct contest *t)
+{
+	bool strange = false;
+
+	t->score = xcalloc((size_t)t->n + 1, sizeof(*t->score));
+	t->exact = xcalloc((size_t)t->n + 1, sizeof(*t->exact));
+	t->out = xcalloc((size_t)t->n + 1, sizeof(*t->out));
+	score_stats(t->c, t->scope, &t->base);
+	for (int i = 0; i < t->n; i++) {
+		estimate(t, i);
+		strange = strange || (!t->out[i] && !isfinite(t->score[i]));
+	}
+	/* With values that are no numbers an estimate means nothing. */
+	for (int m = 0; m < METRIC_COUNT; m++)
+		strange = strange || !isfinite(t->base.sum[m]);
+	for (int i = 0; i < t->n && strange; i++)
+		if (!t->out[i])
+			compute(t, i);
+}
+
+int contest_possible(const struct contest *t)
+{
+	int n = 0;
+
+	for (int i = 0; i < t->n; i++)
+		n += !t->out[i];
+	return n;
+}
+
+static bool wins(const struct contest *t, int i, int best)
+{
+	return t->strange_stay ? t->score[i] <= t->score[best]
+			       : !(t->score[best] < t->score[i]);
+}
+
+static int lowest(const struct contest *t)
+{
+	int best = NO_INDEX;
+
+	for (int i = 0; i < t->n; i++)
+		if (!t->out[i] && (best == NO_INDEX || wins(t, i, best)))
+			best = i;
+	return best;
+}
+
+int contest_best(struct contest *t)
+{
+	int best = lowest(t);
+	double limit;
+
+	if (best == NO_INDEX || !isfinite(t->score[best]))
+		return best;
+	limit = t->score[best] + NEAR * fmax(1, fabs(t->score[best]));
+	for (int i = 0; i < t->n; i++)
+		if (!t->out[i] && t->score[i] <= limit)
+			compute(t, i);
+	return lowest(t);
+}
+
+double contest_score(const struct contest *t, int i)
+{
+	return t->score[i];
+}
+
+void contest_reject(struct contest *t, int i)
+{
+	t->out[i] = true;
+}
+
+void contest_done(struct contest *t)
+{
+	free(t->score);
+	free(t->exact);
+	free(t->out);
+}
+
+int contest_run(struct contest *t, double *ret_score)
+{
+	int best;
+
+	contest_init(t);
+	best = contest_best(t);
+	if (best != NO_INDEX)
+		*ret_score = t->score[best];
+	contest_done(t);
+	return best;
+}
