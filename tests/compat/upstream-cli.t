@@ -82,7 +82,9 @@ like "$out" 'already_exists' "with its code"
 if [ -x /usr/lib/ganeti/iallocators/hail ] || [ -x /usr/bin/hail ]; then
     hail=/usr/lib/ganeti/iallocators/hail
     [ -x "$hail" ] || hail=/usr/bin/hail
-    cp "$(readlink -f "$hail")" "$(root node1)/usr/local/lib/ganeti/iallocators/theirs"
+    theirs=$(root node1)/usr/local/lib/ganeti/iallocators/theirs
+    printf '#!/bin/sh\nexec %s "$@"\n' "$hail" >"$theirs"
+    chmod +x "$theirs"
     succeeds "upstream hail as an external allocator" \
         add web3 -t sharedfile -s 4m -I theirs
     like "$out" 'Selected nodes for instance web3 via iallocator theirs' \

@@ -61,9 +61,9 @@ is "$(ls -d "$second" 2>/dev/null)" "" "destroy removes the folder"
 VC=$first
 pids=$(cat "$VC"/*/var/run/ganeti/*.pid)
 succeeds "destroy ends the first" "$BIN/gnt-vcluster" destroy "$VC"
-alive=0
+left=0
 for pid in $pids; do
-    kill -0 "$pid" 2>/dev/null && alive=$((alive + 1))
+    alive "$pid" && left=$((left + 1))
 done
-is "$alive" 0 "no daemon is left"
+is "$left" 0 "no daemon is left"
 tap_done

@@ -9,11 +9,11 @@ jobs_in() { m gnt-job list --no-headers -o status | grep -c "$1"; }
 
 m gnt-cluster modify --max-running-jobs 2 >/dev/null
 # Two that run for long, many behind them.
-long1=$(m gnt-debug delay --submit 60 | grep -Eo '[0-9]+' | tail -1)
-long2=$(m gnt-debug delay --submit --no-master -n node2 60 | grep -Eo '[0-9]+' | tail -1)
+long1=$(m gnt-debug delay --submit 60 2>&1 | grep -Eo '[0-9]+' | tail -1)
+long2=$(m gnt-debug delay --submit --no-master -n node2 60 2>&1 | grep -Eo '[0-9]+' | tail -1)
 ids=
 for _ in $(seq 20); do
-    ids="$ids $(m gnt-debug delay --submit 0.01 | grep -Eo '[0-9]+' | tail -1)"
+    ids="$ids $(m gnt-debug delay --submit 0.01 2>&1 | grep -Eo '[0-9]+' | tail -1)"
 done
 until_true 10 sh -c "$BIN/gnt-vcluster exec $VC node1 -- gnt-job list \
     --no-headers -o status $long1 | grep -q running"
@@ -37,8 +37,8 @@ seen=$VC/acknowledged
 m gnt-cluster modify --max-running-jobs 20 >/dev/null
 for round in 1 2 3 4 5; do
     (for _ in $(seq 100); do
-        id=$(m gnt-debug delay --submit 0.001 2>/dev/null |
-            grep -Eo '[0-9]+' | tail -1)
+        id=$(m gnt-debug delay --submit 0.001 2>&1 |
+            sed -n 's/^JobID: *//p; s/^\([0-9]*\)$/\1/p' | tail -1)
         [ -n "$id" ] && echo "$id" >>"$seen" || break
     done) &
     loader=$!
@@ -68,7 +68,7 @@ mkdir -p "$os"
 cp -r "$(root node1)/usr/share/ganeti/os/noop/." "$os"
 printf '#!/bin/sh\ntouch %s/started\nexec sleep 5\n' "$VC" >"$os/create"
 id=$(m gnt-instance add --submit --no-name-check --no-ip-check -o slow \
-    -t sharedfile -s 4m -n node1 web1 | grep -Eo '[0-9]+' | tail -1)
+    -t sharedfile -s 4m -n node1 web1 2>&1 | grep -Eo '[0-9]+' | tail -1)
 until_true 10 test -e "$VC/started"
 vc kill "$VC" node1 masterd
 vc start "$VC" node1 masterd

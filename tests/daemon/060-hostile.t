@@ -98,13 +98,18 @@ while IFS= read -r line; do
     *) tap_point 1 "$line" ;;
     esac
 done <"$VC/out"
-succeeds "the other socket answers too" python3 - \
-    "$(root node1)/var/run/ganeti/socket/ganeti-master" <<'END'
-END
+is "$(python3 -c '
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b"{\"method\": \"QueryConfigValues\", \"args\": [[\"cluster_name\"]]}\3")
+print(json.loads(s.recv(65536).split(b"\3")[0])["result"])
+' "$(root node1)/var/run/ganeti/socket/ganeti-master")" "['cluster.example.com']" \
+    "the other socket answers too"
 succeeds "commands still work" m gnt-node list
 
 # Secrets stay secret: their files, and every log and job file.
-is "$(find "$VC" -name '*.pem' -perm /007 | wc -l)" 0 \
+is "$(find "$VC"/*.com -name '*.pem' -perm /007 | wc -l)" 0 \
     "no key can be read by others"
 secret=$(cat "$certs/cluster-domain-secret")
 is "$(grep -rlF "$secret" "$VC"/*/var/log "$VC"/*/var/lib/ganeti/queue | wc -l)" \

@@ -47,12 +47,12 @@ pid=$(cat "$run/pid/vm1")
 succeeds "migrate to the other node" m gnt-instance migrate -f -n node2 vm1
 is "$(m gnt-instance list --no-headers -o pnode,status --separator=' ' vm1)" \
     "node2.example.com running" "it runs there"
-is "$(test -e "/proc/$pid" && echo there)" "" "the old process is gone"
+is "$(alive "$pid" && echo there)" "" "the old process is gone"
 run=$(root node2)/var/run/ganeti/kvm-hypervisor
 pid=$(cat "$run/pid/vm1")
 
 succeeds "shutdown powers it down" m gnt-instance shutdown --timeout 30 vm1
-is "$(test -e "/proc/$pid" && echo there)" "" "the process is gone"
+is "$(alive "$pid" && echo there)" "" "the process is gone"
 is "$(status vm1)" ADMIN_down "list says so"
 fails "a kernel that is not there is refused" \
     add vm2 -t diskless -n node1 -H kvm:kernel_path=/nonexistent/vmlinuz
@@ -60,5 +60,5 @@ like "$out" '/nonexistent/vmlinuz' "by name"
 succeeds "startup" m gnt-instance startup vm1
 pid=$(cat "$run/pid/vm1")
 succeeds "remove" m gnt-instance remove -f --shutdown-timeout 1 vm1
-is "$(test -e "/proc/$pid" && echo there)" "" "ends the process"
+is "$(alive "$pid" && echo there)" "" "ends the process"
 tap_done

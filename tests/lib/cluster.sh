@@ -48,3 +48,9 @@ add() {
     shift
     m gnt-instance add --no-name-check --no-ip-check -o noop "$@" "$name"
 }
+
+# alive PID: a process that runs, not one that only waits to be reaped
+alive() {
+    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null)
+    [ -n "$state" ] && [ "$state" != Z ] && [ "$state" != X ]
+}
