@@ -1,0 +1,125 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Differences from Ganeti that a client can see, and that no other test pins:
+# doc/KNOWN_DELTAS.md.  Mostly over LUXI, since commands hide some of them.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+command -v curl >/dev/null || skip_all "curl is not installed"
+cluster_start --nodes 3
+run=$(root node1)/var/run/ganeti
+
+cat >"$VC/luxi.py" <<'END'
+# luxi.py SOCKET job OPCODE | call METHOD ARGS: what came of it, on one line
+import json, socket, sys
+def call(method, *args):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(120)
+    s.connect(sys.argv[1])
+    s.sendall(json.dumps({"method": method, "args": args}).encode() + b"\3")
+    got = b""
+    while b"\3" not in got:
+        got += s.recv(65536)
+    reply = json.loads(got.split(b"\3")[0])
+    return reply["result"] if reply["success"] else ["error", reply["result"]]
+def wait(job):
+    seen = None
+    while True:
+        seen = call("WaitForJobChange", job, ["status", "opresult"], seen, None, 60)[0]
+        if seen[0] in ("success", "error", "canceled"):
+            return seen
+what, text = sys.argv[2:4]
+if what == "job":
+    print(json.dumps(wait(call("SubmitJob", [json.loads(text)]))))
+elif what == "wait":
+    print(json.dumps(wait(int(text))))
+else:
+    print(json.dumps(call(text, *json.loads(sys.argv[4]))))
+END
+luxi() { python3 "$VC/luxi.py" "$run/socket/ganeti-query" "$@"; }
+job() { luxi job "$1"; }
+call() { luxi call "$1" "$2"; }
+create() { # NAME MEMBERS
+    job '{"OP_ID": "OP_INSTANCE_CREATE", "instance_name": "'"$1"'",
+        "mode": "create", "os_type": "noop", "nics": [], "disks": [],
+        "disk_template": "diskless", "pnode": "node1", "name_check": false,
+        "ip_check": false'"${2:+, $2}"'}'
+}
+
+# Programs and files.
+is "$(ls "$run/socket" | tr '\n' ' ')" "ganeti-master ganeti-query " \
+    "there are two sockets, and none of wconfd, confd or mond"
+like "$(call QueryClusterInfo '[]')" '"vcs_version": "\(gantry\)' \
+    "the version of the program is ours"
+like "$(call QueryClusterInfo '[]')" '"software_version": "3.0.2"' \
+    "that of the protocol is Ganeti's"
+like "$(call QueryClusterInfo '[]')" \
+    '"enabled_disk_templates": \["sharedfile", "file", "diskless"\]' \
+    "shared files are the first template of a virtual cluster"
+
+# Opcodes and calls that are not there.
+like "$(job '{"OP_ID": "OP_BACKUP_PREPARE", "instance_name": "x", "mode": "local"}')" \
+    '"error", .*"OpCodeUnknown", \["This version does not execute' \
+    "an opcode without logical unit fails when it runs"
+like "$(call ReplaceFilter '[null, 1, [], "ACCEPT", []]')" \
+    '"GenericError", \["Job filters cannot be changed' \
+    "job filters cannot be changed"
+like "$(create i1 '"mode": "import"')" \
+    'Creation mode .import. is not available' "instances are not imported"
+
+# Instances.
+like "$(create localhost '"name_check": true')" '^\["success"' \
+    "a name that resolves is taken"
+is "$(call QueryInstances '[[], ["name"], false]')" '[["localhost"]]' \
+    "as it was given"
+like "$(create i2 '"name_check": true')" 'resolver_error' \
+    "one that does not is refused"
+like "$(create i3 '"disk_template": "sharedfile", "ignore_ipolicy": true,
+    "disks": [{"size": 900000000}]')" \
+    'Not enough disk space.*insufficient_resources' \
+    "a disk that does not fit is refused"
+is "$(ls "$VC/shared-file-storage")" "" "before anything is made"
+like "$(create i4 '"opportunistic_locking": true, "pnode": null,
+    "iallocator": "hail"')" '^\["success"' \
+    "opportunistic locking is accepted"
+job '{"OP_ID": "OP_INSTANCE_REMOVE", "instance_name": "i4"}' >/dev/null
+like "$(create i5 '"disk_template": "sharedfile", "disks": [{"size": 1}]')" \
+    '^\["success"' "a disk of one MiB is within the policy"
+
+# Jobs.
+long=$(call SubmitJob '[[{"OP_ID": "OP_TEST_DELAY", "duration": 60},
+    {"OP_ID": "OP_TEST_DELAY", "duration": 60}]]')
+until_true 10 sh -c "python3 $VC/luxi.py $run/socket/ganeti-query call \
+    QueryJobs '[[$long], [\"status\"]]' | grep -q running"
+like "$(job '{"OP_ID": "OP_NODE_REMOVE", "node_name": "node3"}')" \
+    '^\["success"' "a node is removed while another job runs"
+like "$(call QueryJobs "[[$long], [\"status\"]]")" running "it still does"
+like "$(call CancelJob "[$long, false]")" '^\[false' \
+    "a running job cannot be canceled"
+like "$(call CancelJob "[$long, true]")" '^\[true' "but killed"
+like "$(luxi wait "$long")" '^\["error"' "a delay ends then"
+
+# The node daemon.
+ip=$("$BIN/gnt-vcluster" list "$VC" --format=json | python3 -c '
+import json, sys
+print(json.load(sys.stdin)["nodes"][1]["ip"])')
+like "$(curl -sS -k --max-time 10 --cert "$(root node1)/var/lib/ganeti/client.pem" \
+    -X POST -d '[[["file", "/nowhere", []]], []]' "https://$ip:1811/node_info" 2>&1)" \
+    '"storage_size":null,"storage_free":null' \
+    "a storage that cannot be looked at has no size"
+
+# Who may start.
+"$BIN/gnt-vcluster" stop "$VC" node1 masterd
+cp /bin/sleep "$VC/ganeti-luxid"
+"$VC/ganeti-luxid" 600 &
+luxid=$!
+echo "$luxid" >"$run/ganeti-luxid.pid"
+fails "no master starts beside Ganeti's" m gantry-masterd
+like "$out" "ganeti-luxid of Ganeti runs here \(process $luxid\)" \
+    "and says which process is in the way"
+kill "$luxid"
+wait "$luxid" 2>/dev/null
+rm "$run/ganeti-luxid.pid"
+succeeds "--no-voting is accepted" m gantry-masterd --no-voting --yes-do-it
+like "$(call QueryInstances '[["i5"], ["name"], false]')" i5 \
+    "the master is back with what it had"
+tap_done
