@@ -48,6 +48,7 @@ struct store {
 	uint64_t covered;
 	struct timer timer;
 	bool settled; /* store_settle() was called */
+	bool closed;  /* flushed for the last time */
 	bool failed;  /* a sync has: no more writing at all */
 	bool full;
 	int64_t full_logged_us;
@@ -551,7 +552,14 @@ static void commit_task(void *arg)
 
 void store_put(struct store *s, struct store_change *c STEALS)
 {
+	struct error err;
+
 	assert(c->n_ops > 0);
+	if (s->closed) {
+		error_set(&err, ERR_QUEUE, NULL, "The job queue is closed");
+		change_finish(c, &err);
+		return;
+	}
 	list_append(&s->pending, &c->link);
 	if (s->committing)
 		return;
@@ -588,6 +596,7 @@ void store_flush(struct store *s)
 		start_writing(s);
 	}
 	timer_stop(&s->timer);
+	s->closed = true;
 }
 
 bool store_full(const struct store *s, struct error *err)

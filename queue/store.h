@@ -91,7 +91,8 @@ void store_put(struct store *s, struct store_change *c STEALS);
 WAITS int store_commit(struct store *s, struct store_change *c STEALS,
 		       struct error *err);
 
-/* Wait until everything is in the files (or the disk is full). */
+/* Wait until everything is in the files (or the disk is full).  What is put
+ * later is done with an error. */
 WAITS void store_flush(struct store *s);
 
 /* Whether new things should be refused now; then err says why. */

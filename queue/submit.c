@@ -222,7 +222,8 @@ static struct store_change *change_for(struct queue *q, struct submission *s)
 
 static int check_open(struct queue *q, bool ignore_drain, struct error *err)
 {
-	if (q->stopping)
+	/* Running jobs may still submit others, for the next start. */
+	if (q->stopping && q->n_running == 0)
 		return error_set(err, ERR_QUEUE, NULL,
 				 "The job queue is shutting down");
 	if (q->drained && !ignore_drain)

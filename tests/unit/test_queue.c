@@ -701,6 +701,42 @@ Test(queue, files_of_ganeti_are_taken_over)
 			 "not rewritten without need");
 }
 
+static void do_archive_closed(void *arg)
+{
+	struct error err;
+	bool ok;
+
+	(void)arg;
+	cr_assert_eq(queue_archive(world.queue, 1, &ok, &err), -1);
+	cr_assert_eq(err.kind, ERR_QUEUE);
+}
+
+Test(queue, a_stopping_queue_lets_running_jobs_end_and_starts_none)
+{
+	auto_json json_t *ops = one("ok", NULL);
+	struct world_submit s = {.ops = ops};
+
+	for (int i = 0; i < 3; i++)
+		world_submit(i == 0 ? "hold" : "ok");
+	queue_set_max_running(world.queue, 1);
+	world_settle();
+	task_set_owner(&world);
+	task_spawn("stop", world_do_stop, NULL);
+	task_set_owner(NULL);
+	world_settle();
+	world_do(world_do_submit, &s); /* as a running job might */
+	cr_assert_eq(s.rc, 0);
+	open_gate();
+	for (int i = 0; i < 100; i++)
+		world_step();
+	cr_assert_eq(tasks_count(), 0, "stopped");
+	world_expect_status(1, "success");
+	world_expect_status(4, "queued");
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, -1);
+	world_do(do_archive_closed, NULL);
+}
+
 /* --- faults --- */
 
 Test(queue, failed_sync_is_fatal_and_shows_nothing)
