@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <criterion/criterion.h>
+
+#include "lib/json/json.h"
+#include "noded/hv/hv_kvm.h"
+
+static struct error err;
+
+/* The command line of an instance below a root, words between blanks; NULL and
+ * err when there is none.  To be freed. */
+static char *line_of(const char *hvparams, const char *disk_path)
+{
+	struct paths *p =
+		paths_create("/tmp/vc/node1.example.com", "node1.example.com");
+	auto_json json_t *hv = json_parse(hvparams, strlen(hvparams), &err);
+	auto_json json_t *instance =
+		json_make("{s:s, s:O, s:{s:i}, s:[{s:s, s:{s:s, s:s}}]}",
+			  "name", "web1", "hvparams", hv, "beparams", "vcpus",
+			  2, "nics", "mac", "aa:00:00:00:00:01", "nicparams",
+			  "mode", "bridged", "link", "br0");
+	const struct hv_disk disks[] = {{NULL, (char *)disk_path}};
+	const struct kvm_start start = {.memory = 128};
+	auto_strv struct strv argv = {0};
+	int rc;
+
+	cr_assert_not_null(hv, "%s", err.text);
+	rc = kvm_args(p, instance, disks, 1, &start, &argv, &err);
+	paths_destroy(p);
+	return rc < 0 ? NULL : strv_join(&argv, " ");
+}
+
+static void has(const char *line, const char *part)
+{
+	cr_assert_not_null(line, "%s", err.text);
+	cr_expect_not_null(strstr(line, part), "no '%s' in: %s", part, line);
+}
+
+Test(hv_kvm_args, below_a_root_nics_are_closed_networks_of_the_process)
+{
+	auto_free char *line = line_of("{}", "/d");
+
+	has(line, "-netdev user,id=nic0,restrict=on");
+	has(line, "-device virtio-net-pci,netdev=nic0,mac=aa:00:00:00:00:01");
+}
+
+Test(hv_kvm_args, emulates_where_it_is_told_so)
+{
+	auto_free char *slow = line_of("{\"kvm_flag\": \"disabled\"}", "/d");
+	auto_free char *fast = line_of("{\"kvm_flag\": \"enabled\"}", "/d");
+
+	has(slow, "-accel tcg");
+	has(fast, "-accel kvm");
+}
+
+Test(hv_kvm_args, memory_and_processors_are_the_instances)
+{
+	auto_free char *line = line_of("{\"cpu_cores\": 2}", "/d");
+
+	has(line, "-m 128 ");
+	has(line, "-smp 2,cores=2");
+}
+
+/* A guest that writes a header of another format onto its disk must not have
+ * it believed, and a comma in a name must not begin a new option. */
+Test(hv_kvm_args, a_disk_is_what_it_is_said_to_be)
+{
+	auto_free char *line = line_of("{}", "/srv/a,format=qcow2");
+
+	has(line, "file=/srv/a,,format=qcow2,format=raw,");
+}
+
+Test(hv_kvm_args, unknown_types_of_disks_are_refused)
+{
+	cr_assert_null(line_of("{\"disk_type\": \"mtd\"}", "/d"));
+	cr_assert_not_null(strstr(err.text, "'mtd'"), "%s", err.text);
+}
+
+Test(hv_kvm_args, a_kernel_gets_its_arguments)
+{
+	auto_free char *line = line_of("{\"kernel_path\": \"/boot/k\", "
+				       "\"initrd_path\": \"/boot/i\", "
+				       "\"root_path\": \"/dev/vda1\", "
+				       "\"kernel_args\": \"ro\"}",
+				       "/d");
+
+	has(line, "-kernel /boot/k -initrd /boot/i "
+		  "-append root=/dev/vda1 ro console=ttyS0,38400");
+}
+
+Test(hv_kvm_args, without_a_kernel_the_disk_boots)
+{
+	auto_free char *line = line_of("{}", "/d");
+
+	has(line, "bootindex=1");
+	cr_assert_null(strstr(line, "-kernel"));
+}
