@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lists. */
+#include "cli/cli_list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli_opts.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/filter.h"
+
+int cli_wants_json(const struct cli *cli, struct error *err)
+{
+	const char *format = cli_text(cli, &OPT_FORMAT);
+
+	if (format == NULL || strcmp(format, "table") == 0)
+		return 0;
+	if (strcmp(format, "json") == 0)
+		return 1;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Unknown format '%s' (use table or json)", format);
+}
+
+void cli_print_json(const json_t *value)
+{
+	json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY);
+	putchar('\n');
+}
+
+int cli_table_style(const struct cli *cli, struct cli_table_style *ret,
+		    struct error *err)
+{
+	const char *unit = cli_text(cli, &OPT_UNITS);
+
+	*ret = (struct cli_table_style){
+		.headers = !cli_given(cli, &OPT_NO_HEADERS),
+		.verbose = cli_given(cli, &OPT_VERBOSE),
+		.separator = cli_text(cli, &OPT_SEPARATOR),
+	};
+	if (unit == NULL)
+		unit = ret->separator == NULL ? "h" : "m";
+	if (strlen(unit) != 1 || strchr("hmgt", *unit) == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Unknown unit '%s' (use h, m, g or t)", unit);
+	ret->unit = *unit;
+	return 0;
+}
+
+/* -o name,pnode or -o +tags */
+static json_t *chosen_fields(const struct cli *cli, const char *usual)
+{
+	const char *output = cli_text(cli, &OPT_OUTPUT);
+	auto_free char *all = NULL;
+	auto_strv struct strv names = {0};
+
+	if (output == NULL)
+		output = usual;
+	else if (*output == '+')
+		output = all = xprintf("%s,%s", usual, output + 1);
+	if (*output != '\0')
+		str_split(&names, output, ',');
+	return json_from_strv(&names);
+}
+
+static int list_filter(const struct cli *cli, const struct cli_list *list,
+		       json_t **ret, struct error *err)
+{
+	auto_strv struct strv names = {0};
+	bool forced = cli_given(cli, &OPT_FILTER);
+
+	if (forced && cli->n_args != 1)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Exactly one argument must be given as a "
+				 "filter");
+	if (forced ||
+	    (cli->n_args == 1 && filter_text_is_filter(cli->args[0]))) {
+		*ret = filter_from_text(cli->args[0], err);
+		return *ret == NULL ? -1 : 0;
+	}
+	for (int i = 0; i < cli->n_args; i++)
+		strv_add(&names, cli->args[i]);
+	*ret = filter_from_names(&names, list->name_field, true);
+	return 0;
+}
+
+static int print_list(const struct cli_table_style *style, bool as_json,
+		      const json_t *answer)
+{
+	const json_t *fields = json_get(answer, "fields");
+	const json_t *rows = json_get(answer, "data");
+	auto_strv struct strv unknown = {0};
+	auto_buf struct buf text = {0};
+
+	cli_table_unknown(fields, &unknown);
+	if (unknown.n > 0) {
+		auto_free char *names = strv_join(&unknown, ", ");
+
+		fprintf(stderr, "Warning: Queried for unknown fields %s\n",
+			names);
+	}
+	if (as_json) {
+		auto_json json_t *list = cli_table_json(fields, rows);
+
+		cli_print_json(list);
+	} else {
+		cli_table(&text, style, fields, rows);
+		fwrite(text.data, 1, text.len, stdout);
+	}
+	return unknown.n > 0 ? CLI_UNKNOWN_FIELD : CLI_OK;
+}
+
+int cli_list(struct cli *cli, const struct cli_list *list,
+	     json_t *filter STEALS, struct error *err)
+{
+	auto_json json_t *own = filter, *answer = NULL;
+	struct cli_table_style style;
+	int as_json = cli_wants_json(cli, err);
+
+	if (as_json < 0 || cli_table_style(cli, &style, err) < 0)
+		return -1;
+	if (own == NULL && list_filter(cli, list, &own, err) < 0)
+		return -1;
+	style.formats = list->formats;
+	answer = cli_call(cli, "Query",
+			  json_make("[s, o, O]", list->what,
+				    chosen_fields(cli, list->fields), own),
+			  err);
+	if (answer == NULL)
+		return -1;
+	return print_list(&style, as_json, answer);
+}
+
+/* --- list-fields --- */
+
+static const char *kind_title(const char *kind)
+{
+	static const struct {
+		const char *kind, *title;
+	} titles[] = {
+		{"unknown", "Unknown"},
+		{"text", "Text"},
+		{"bool", "Boolean"},
+		{"number", "Number"},
+		{"float", "Floating-point number"},
+		{"unit", "Storage size"},
+		{"timestamp", "Timestamp"},
+		{"other", "Custom"},
+	};
+
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+		if (str_eq(titles[i].kind, kind))
+			return titles[i].title;
+	return kind;
+}
+
+int cli_list_fields(struct cli *cli, const char *what, struct error *err)
+{
+	auto_json json_t *answer = NULL, *names = NULL, *columns = NULL;
+	auto_json json_t *rows = json_array();
+	auto_buf struct buf text = {0};
+	struct cli_table_style style;
+	const json_t *field;
+	size_t i;
+
+	if (cli_table_style(cli, &style, err) < 0)
+		return -1;
+	names = cli->n_args == 0 ? json_null() : json_array();
+	for (int a = 0; a < cli->n_args; a++)
+		json_array_append_new(names, json_string(cli->args[a]));
+	answer = cli_call(cli, "QueryFields", json_make("[s, O]", what, names),
+			  err);
+	if (answer == NULL)
+		return -1;
+	json_array_foreach (json_get(answer, "fields"), i, field)
+		json_array_append_new(
+			rows, json_make("[[i, s], [i, s], [i, s], [i, s]]", 0,
+					json_str(field, "name", ""), 0,
+					kind_title(json_str(field, "kind", "")),
+					0, json_str(field, "title", ""), 0,
+					json_str(field, "doc", "")));
+	columns = json_make("[{s: s, s: s}, {s: s, s: s}, {s: s, s: s}, "
+			    "{s: s, s: s}]",
+			    "title", "Name", "kind", "text", "title", "Type",
+			    "kind", "text", "title", "Title", "kind", "text",
+			    "title", "Description", "kind", "text");
+	cli_table(&text, &style, columns, rows);
+	fwrite(text.data, 1, text.len, stdout);
+	return CLI_OK;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What all "list" and "list-fields" commands do, and how "info" is shown. */
+#ifndef CLI_LIST_H
+#define CLI_LIST_H
+
+#include "cli/cli.h"
+#include "cli/cli_table.h"
+
+struct cli_list {
+	const char *what;	/* "instance", as the query calls it */
+	const char *fields;	/* shown without -o, with commas between */
+	const char *name_field; /* what arguments are compared with */
+	const char *env;	/* a variable with more options, or NULL */
+	const struct cli_format *formats;
+};
+
+/* Query and print; filter (may be NULL) is used instead of the arguments. */
+int cli_list(struct cli *cli, const struct cli_list *list,
+	     json_t *filter STEALS, struct error *err);
+int cli_list_fields(struct cli *cli, const char *what, struct error *err);
+
+/* The style that the options ask for; -1 with err. */
+int cli_table_style(const struct cli *cli, struct cli_table_style *ret,
+		    struct error *err);
+
+/* Whether --format=json was given; -1 with err when it names no format. */
+int cli_wants_json(const struct cli *cli, struct error *err);
+/* Print a value as JSON over several lines. */
+void cli_print_json(const json_t *value);
+
+/* Print nested objects and lists with indentation; what stands in them is
+ * shown as cli_str() does. */
+void cli_print_info(const json_t *value);
+
+/* Set key to what is shown of a parameter: its value, or "default (value)"
+ * where custom does not have it. */
+void cli_info_params(json_t *object, const char *key, const json_t *custom,
+		     const json_t *actual);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of options.def, and those with a choice of values. */
+#include "cli/cli_opts.h"
+
+#define OPTION(symbol, name_, letter_, type_, repeat_, arg_, help_)            \
+	const struct cli_option OPT_##symbol = {                               \
+		.name = name_,                                                 \
+		.letter = letter_,                                             \
+		.type = CLI_##type_,                                           \
+		.repeat = repeat_,                                             \
+		.arg = arg_,                                                   \
+		.help = help_,                                                 \
+	};
+#include "cli/options.def"
+#undef OPTION
+
+static const char *const priorities[] = {"low", "normal", "high", NULL};
+static const char *const reboot_types[] = {"hard", "soft", "full", NULL};
+static const char *const migration_modes[] = {"live", "non-live", NULL};
+static const char *const storage_types[] = {"file",	  "lvm-pv",  "lvm-vg",
+					    "sharedfile", "gluster", NULL};
+
+const struct cli_option OPT_PRIORITY = {
+	.name = "priority",
+	.type = CLI_CHOICE,
+	.choices = priorities,
+	.arg = "low|normal|high",
+	.help = "The priority of the job",
+};
+
+const struct cli_option OPT_REBOOT_TYPE = {
+	.name = "type",
+	.letter = 't',
+	.type = CLI_CHOICE,
+	.choices = reboot_types,
+	.arg = "hard|soft|full",
+	.help = "How to reboot",
+};
+
+const struct cli_option OPT_MIGRATION_MODE = {
+	.name = "migration-mode",
+	.type = CLI_CHOICE,
+	.choices = migration_modes,
+	.arg = "live|non-live",
+	.help = "How to migrate",
+};
+
+const struct cli_option OPT_STORAGE_TYPE = {
+	.name = "storage-type",
+	.letter = 't',
+	.type = CLI_CHOICE,
+	.choices = storage_types,
+	.arg = "TYPE",
+	.help = "file, lvm-pv, lvm-vg, sharedfile or gluster",
+};
+
+const struct cli_option OPT_DEBUG = {
+	.name = "debug",
+	.letter = 'd',
+	.type = CLI_FLAG,
+	.help = "Let the job log more",
+};
+
+const struct cli_option OPT_REASON = {
+	.name = "reason",
+	.type = CLI_STRING,
+	.arg = "TEXT",
+	.help = "Why, for the job's records",
+};
+
+const struct cli_option OPT_HELP = {
+	.name = "help",
+	.letter = 'h',
+	.type = CLI_FLAG,
+	.help = "Show this text",
+};
+
+const struct cli_option *const cli_common_options[] = {&OPT_DEBUG, &OPT_REASON,
+						       &OPT_HELP, NULL};

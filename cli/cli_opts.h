@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Options that several commands share: OPT_<symbol> of options.def. */
+#ifndef CLI_OPTS_H
+#define CLI_OPTS_H
+
+#include "cli/cli.h"
+
+#define OPTION(symbol, name, letter, type, repeat, arg, help)                  \
+	extern const struct cli_option OPT_##symbol;
+#include "cli/options.def"
+#undef OPTION
+
+extern const struct cli_option OPT_DEBUG, OPT_REASON, OPT_PRIORITY, OPT_HELP,
+	OPT_REBOOT_TYPE, OPT_MIGRATION_MODE, OPT_STORAGE_TYPE;
+
+/* Those that every command has. */
+extern const struct cli_option *const cli_common_options[];
+
+/* For the tables: what comes together. */
+#define OPTS_SUBMIT &OPT_SUBMIT, &OPT_PRINT_JOBID, &OPT_PRIORITY
+#define OPTS_JOB OPTS_SUBMIT, &OPT_DRY_RUN
+#define OPTS_TABLE &OPT_NO_HEADERS, &OPT_SEPARATOR
+#define OPTS_LIST                                                              \
+	OPTS_TABLE, &OPT_OUTPUT, &OPT_VERBOSE, &OPT_FILTER, &OPT_FORMAT
+
+#endif

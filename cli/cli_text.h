@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Values as text, the way Ganeti's tools show them (which is Python's).  All
+ * results are to be freed. */
+#ifndef CLI_TEXT_H
+#define CLI_TEXT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A string bare, all else as cli_repr(). */
+char *cli_str(const json_t *value);
+
+/* True, None, 1.5, 'text', [1, 'a'], {'k': 1}. */
+char *cli_repr(const json_t *value);
+
+/* The elements with separator between; cli_str() of what is no list. */
+char *cli_join(const json_t *list, const char *separator);
+
+/* "Fri Nov 20 22:20:31 2026" */
+char *cli_ctime(double seconds);
+
+/* "2026-11-20 22:20:31" */
+char *cli_time(double seconds);
+
+/* [seconds, microseconds]: "2026-11-20 22:20:31.000123", N/A when null. */
+char *cli_stamp(const json_t *pair);
+
+/* A size in MiB: 'h' with a unit ("1.5G"), 'm', 'g', 't' without. */
+char *cli_size(double mib, char unit);
+
+#endif

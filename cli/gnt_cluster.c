@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-cluster: the table of its commands, and the small ones. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli_job.h"
+#include "cli/cli_list.h"
+#include "cli/cli_opts.h"
+#include "cli/cli_text.h"
+#include "cli/tools.h"
+#include "lib/base/clock.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/ssconf.h"
+
+static int getmaster(struct cli *cli, struct error *err)
+{
+	const struct paths *p = cli_paths(cli, err);
+	auto_free char *master = NULL;
+
+	if (p == NULL)
+		return -1;
+	master = ssconf_read(p, "master_node");
+	if (master == NULL) {
+		auto_free char *file = paths_ssconf(p, "master_node");
+
+		return error_set(err, ERR_CONFIG, NULL,
+				 "Can't read ssconf file %s (is this machine "
+				 "in a cluster?)",
+				 file);
+	}
+	printf("%s\n", master);
+	return CLI_OK;
+}
+
+static int master_ping(struct cli *cli, struct error *err)
+{
+	struct error ignored;
+	auto_json json_t *info =
+		cli_call(cli, "QueryClusterInfo", json_array(), &ignored);
+
+	(void)err;
+	return info == NULL ? CLI_FAILURE : CLI_OK;
+}
+
+static int redist_conf(struct cli *cli, struct error *err)
+{
+	return cli_submit(cli, cli_op(cli, &op_class_cluster_redist_conf), NULL,
+			  err);
+}
+
+static int bad_subcommand(const struct cli *cli, const char *known,
+			  struct error *err)
+{
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Command '%s' is not valid (use %s).", cli->args[0],
+			 known);
+}
+
+static json_t *config_value(struct cli *cli, const char *name,
+			    struct error *err)
+{
+	auto_json json_t *values = cli_call(cli, "QueryConfigValues",
+					    json_make("[[s]]", name), err);
+
+	if (values == NULL)
+		return NULL;
+	if (json_array_size(values) == 0)
+		return json_null();
+	return json_incref(json_array_get(values, 0));
+}
+
+static int queue(struct cli *cli, struct error *err)
+{
+	auto_json json_t *answer = NULL;
+	bool drain = strcmp(cli->args[0], "drain") == 0;
+
+	if (drain || strcmp(cli->args[0], "undrain") == 0) {
+		answer = cli_call(cli, "SetDrainFlag", json_make("[b]", drain),
+				  err);
+		return answer == NULL ? -1 : CLI_OK;
+	}
+	if (strcmp(cli->args[0], "info") != 0)
+		return bad_subcommand(cli, "drain, undrain or info", err);
+	answer = config_value(cli, "drain_flag", err);
+	if (answer == NULL)
+		return -1;
+	printf("The drain flag is %s\n",
+	       json_is_true(answer) ? "set" : "unset");
+	return CLI_OK;
+}
+
+/* --- watcher --- */
+
+static int show_pause(const json_t *until)
+{
+	double moment = json_number_value(until);
+
+	if (!json_is_number(until) || moment < clock_seconds()) {
+		printf("The watcher is not paused.\n");
+	} else {
+		auto_free char *text = cli_ctime(moment);
+
+		printf("The watcher is paused until %s.\n", text);
+	}
+	return CLI_OK;
+}
+
+static int watcher(struct cli *cli, struct error *err)
+{
+	const char *what = cli->args[0];
+	auto_json json_t *answer = NULL;
+	int64_t seconds;
+
+	if (strcmp(what, "continue") == 0) {
+		answer =
+			cli_call(cli, "SetWatcherPause", json_make("[n]"), err);
+		if (answer == NULL)
+			return -1;
+		printf("The watcher is no longer paused.\n");
+		return CLI_OK;
+	}
+	if (strcmp(what, "pause") == 0) {
+		if (cli->n_args < 2)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Missing pause duration (like 30m or "
+					 "2h)");
+		seconds = cli_parse_seconds(cli->args[1], err);
+		if (seconds < 0)
+			return -1;
+		answer = cli_call(
+			cli, "SetWatcherPause",
+			json_make("[f]", clock_seconds() + (double)seconds),
+			err);
+		return answer == NULL ? -1 : show_pause(answer);
+	}
+	if (strcmp(what, "info") != 0)
+		return bad_subcommand(cli, "pause, continue or info", err);
+	answer = config_value(cli, "watcher_pause", err);
+	return answer == NULL ? -1 : show_pause(answer);
+}
+
+/* --- search-tags --- */
+
+static int search_tags(struct cli *cli, struct error *err)
+{
+	json_t *op = cli_op(cli, &op_class_tags_search);
+	auto_json json_t *found = NULL;
+	auto_strv struct strv lines = {0};
+	const json_t *pair;
+	size_t i;
+
+	json_set_str(op, "pattern", cli->args[0]);
+	found = cli_run_op(cli, op, err);
+	if (found == NULL)
+		return -1;
+	json_array_foreach (found, i, pair)
+		strv_addf(&lines, "%s %s",
+			  json_string_value(json_array_get(pair, 0)),
+			  json_string_value(json_array_get(pair, 1)));
+	strv_sort(&lines);
+	for (i = 0; i < lines.n; i++)
+		printf("%s\n", lines.items[i]);
+	return lines.n == 0 ? CLI_FAILURE : CLI_OK;
+}
+
+/* --- the table --- */
+
+static const struct cli_command getmaster_command = {
+	.name = "getmaster",
+	.args = "",
+	.help = "Print the name of the master node",
+	.run = getmaster,
+};
+
+static const struct cli_command master_ping_command = {
+	.name = "master-ping",
+	.args = "",
+	.help = "Say by the exit code whether the master answers",
+	.run = master_ping,
+};
+
+static const struct cli_command redist_conf_command = {
+	.name = "redist-conf",
+	.args = "",
+	.help = "Write the configuration to all nodes again",
+	.options = {OPTS_JOB, &OPT_YES_DO_IT},
+	.run = redist_conf,
+};
+
+static const struct cli_command queue_command = {
+	.name = "queue",
+	.args = "drain|undrain|info",
+	.help = "Let the job queue take no more jobs, or take them again",
+	.min_args = 1,
+	.max_args = 1,
+	.run = queue,
+};
+
+static const struct cli_command watcher_command = {
+	.name = "watcher",
+	.args = "{pause <timespec>|continue|info}",
+	.help = "Pause the watcher, or let it go on",
+	.min_args = 1,
+	.max_args = 2,
+	.run = watcher,
+};
+
+static const struct cli_command search_tags_command = {
+	.name = "search-tags",
+	.args = "<pattern>",
+	.help = "Search the tags of all objects for a regular expression",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_PRIORITY},
+	.run = search_tags,
+};
+
+static const struct cli_command *const commands[] = {&cluster_tags[1],
+						     &cluster_destroy,
+						     &getmaster_command,
+						     &cluster_info,
+						     &cluster_init,
+						     &cluster_tags[0],
+						     &master_ping_command,
+						     &cluster_modify,
+						     &queue_command,
+						     &redist_conf_command,
+						     &cluster_tags[2],
+						     &search_tags_command,
+						     &cluster_verify,
+						     &cluster_verify_disks,
+						     &cluster_version,
+						     &watcher_command,
+						     NULL};
+
+const struct cli_tool tool_cluster = {
+	.name = "gnt-cluster",
+	.help = "The cluster as a whole: init, info, verify, modify",
+	.commands = commands,
+};

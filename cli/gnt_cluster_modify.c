@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-cluster modify. */
+#include <stdio.h>
+
+#include "cli/cli_job.h"
+#include "cli/cli_opts.h"
+#include "cli/tools.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+
+static const struct {
+	const char *param;
+	const struct cli_option *option;
+} plain[] = {
+	{"vg_name", &OPT_VG_NAME},
+	{"enabled_hypervisors", &OPT_ENABLED_HV},
+	{"candidate_pool_size", &OPT_POOL_SIZE},
+	{"max_running_jobs", &OPT_MAX_RUNNING},
+	{"max_tracked_jobs", &OPT_MAX_TRACKED},
+	{"maintain_node_health", &OPT_NODE_HEALTH},
+	{"prealloc_wipe_disks", &OPT_WIPE_DISKS},
+	{"drbd_helper", &OPT_DRBD_HELPER},
+	{"default_iallocator", &OPT_DEFAULT_IALLOCATOR},
+	{"default_iallocator_params", &OPT_DEFAULT_IALLOCATOR_PARAMS},
+	{"mac_prefix", &OPT_MAC_PREFIX},
+	{"master_netdev", &OPT_MASTER_NETDEV},
+	{"master_netmask", &OPT_MASTER_NETMASK},
+	{"use_external_mip_script", &OPT_EXT_MIP_SCRIPT},
+	{"enabled_disk_templates", &OPT_ENABLED_DT},
+	{"modify_etc_hosts", &OPT_ETC_HOSTS},
+	{"file_storage_dir", &OPT_FILE_DIR},
+	{"shared_file_storage_dir", &OPT_SHARED_FILE_DIR},
+	{"install_image", &OPT_INSTALL_IMAGE},
+	{"instance_communication_network", &OPT_COMM_NETWORK},
+	{"zeroing_image", &OPT_ZEROING_IMAGE},
+	{"compression_tools", &OPT_COMPRESSION},
+	{"enabled_user_shutdown", &OPT_USER_SHUTDOWN},
+	/* those below need types or another form */
+	{"hvparams", &OPT_HVLIST},
+	{"beparams", &OPT_BEPARAMS},
+	{"nicparams", &OPT_NICPARAMS},
+	{"ndparams", &OPT_NDPARAMS},
+	{"diskparams", &OPT_DISKPARAMS},
+	{"reserved_lvs", &OPT_RESERVED_LVS},
+	{NULL, &OPT_VCPU_RATIO},
+	{NULL, &OPT_SPINDLE_RATIO},
+	{NULL, &OPT_IPOLICY_DT},
+};
+
+#define N_PLAIN (sizeof(plain) / sizeof(plain[0]))
+
+static bool asks_for_nothing(const struct cli *cli)
+{
+	for (size_t i = 0; i < N_PLAIN; i++)
+		if (cli_given(cli, plain[i].option))
+			return false;
+	return true;
+}
+
+/* [[name, {...}], ...] as an object. */
+static json_t *by_ident(const json_t *pairs)
+{
+	json_t *object = json_object();
+	const json_t *pair;
+	size_t i;
+
+	json_array_foreach (pairs, i, pair)
+		json_object_set(object,
+				json_string_value(json_array_get(pair, 0)),
+				json_array_get(pair, 1));
+	return object;
+}
+
+static int set_hvparams(const struct cli *cli, json_t *op, struct error *err)
+{
+	json_t *all = by_ident(cli_value(cli, &OPT_HVLIST)), *one;
+	const char *name;
+
+	json_object_set_new(op, "hvparams", all);
+	json_object_foreach (all, name, one)
+		if (tool_type_hv(one, name, true, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int set_diskparams(const struct cli *cli, json_t *op, struct error *err)
+{
+	json_t *all = by_ident(cli_value(cli, &OPT_DISKPARAMS)), *one;
+	auto_json json_t *defaults = params_default_diskparams();
+	const char *name;
+
+	json_object_set_new(op, "diskparams", all);
+	json_object_foreach (all, name, one)
+		if (tool_type_params(one, json_object_get(defaults, name), true,
+				     err) < 0)
+			return -1;
+	return 0;
+}
+
+static int set_params(const struct cli *cli, json_t *op, struct error *err)
+{
+	auto_json json_t *nic = params_default_nic();
+	auto_json json_t *nd = params_default_nd();
+
+	if (cli_given(cli, &OPT_NDPARAMS) &&
+	    tool_type_params(json_object_get(op, "ndparams"), nd, true, err) <
+		    0)
+		return -1;
+	if (!cli_given(cli, &OPT_BEPARAMS))
+		json_object_set_new(op, "beparams", json_object());
+	if (!cli_given(cli, &OPT_NICPARAMS))
+		json_object_set_new(op, "nicparams", json_object());
+	if (tool_type_be(json_object_get(op, "beparams"), true, err) < 0 ||
+	    tool_type_params(json_object_get(op, "nicparams"), nic, true, err) <
+		    0 ||
+	    set_hvparams(cli, op, err) < 0 || set_diskparams(cli, op, err) < 0)
+		return -1;
+	return 0;
+}
+
+static void set_ipolicy(const struct cli *cli, json_t *op)
+{
+	json_t *ipolicy = json_object();
+
+	cli_op_set(cli, ipolicy, "disk-templates", &OPT_IPOLICY_DT);
+	cli_op_set(cli, ipolicy, "vcpu-ratio", &OPT_VCPU_RATIO);
+	cli_op_set(cli, ipolicy, "spindle-ratio", &OPT_SPINDLE_RATIO);
+	json_object_set_new(op, "ipolicy", ipolicy);
+}
+
+static int modify(struct cli *cli, struct error *err)
+{
+	auto_json json_t *op = NULL;
+
+	if (asks_for_nothing(cli)) {
+		fprintf(stderr, "Please give at least one of the "
+				"parameters.\n");
+		return CLI_FAILURE;
+	}
+	op = cli_op(cli, &op_class_cluster_set_params);
+	for (size_t i = 0; i < N_PLAIN; i++)
+		if (plain[i].param != NULL)
+			cli_op_set(cli, op, plain[i].param, plain[i].option);
+	cli_op_flag(cli, op, "force", &OPT_FORCE);
+	set_ipolicy(cli, op);
+	json_object_set_new(op, "hv_state", json_object());
+	json_object_set_new(op, "disk_state", json_object());
+	json_object_set_new(op, "enabled_data_collectors", json_object());
+	json_object_set_new(op, "data_collector_interval", json_object());
+	if (cli_given(cli, &OPT_RESERVED_LVS)) {
+		const char *text = cli_text(cli, &OPT_RESERVED_LVS);
+		auto_strv struct strv names = {0};
+
+		if (*text != '\0')
+			str_split(&names, text, ',');
+		json_object_set_new(op, "reserved_lvs", json_from_strv(&names));
+	}
+	if (set_params(cli, op, err) < 0)
+		return -1;
+	return cli_submit(cli, steal(&op), NULL, err);
+}
+
+const struct cli_command cluster_modify = {
+	.name = "modify",
+	.args = "[<opts>...]",
+	.help = "Change the parameters of the cluster",
+	.options = {&OPT_FORCE,
+		    &OPT_BEPARAMS,
+		    &OPT_POOL_SIZE,
+		    &OPT_MAX_RUNNING,
+		    &OPT_MAX_TRACKED,
+		    &OPT_INSTALL_IMAGE,
+		    &OPT_COMM_NETWORK,
+		    &OPT_ENABLED_HV,
+		    &OPT_HVLIST,
+		    &OPT_MAC_PREFIX,
+		    &OPT_MASTER_NETDEV,
+		    &OPT_MASTER_NETMASK,
+		    &OPT_NICPARAMS,
+		    &OPT_VG_NAME,
+		    &OPT_NODE_HEALTH,
+		    &OPT_DRBD_HELPER,
+		    &OPT_DEFAULT_IALLOCATOR,
+		    &OPT_DEFAULT_IALLOCATOR_PARAMS,
+		    &OPT_RESERVED_LVS,
+		    &OPT_WIPE_DISKS,
+		    &OPT_NDPARAMS,
+		    &OPT_EXT_MIP_SCRIPT,
+		    &OPT_DISKPARAMS,
+		    &OPT_ENABLED_DT,
+		    &OPT_ETC_HOSTS,
+		    &OPT_USER_SHUTDOWN,
+		    &OPT_VCPU_RATIO,
+		    &OPT_SPINDLE_RATIO,
+		    &OPT_IPOLICY_DT,
+		    &OPT_FILE_DIR,
+		    &OPT_SHARED_FILE_DIR,
+		    &OPT_ZEROING_IMAGE,
+		    &OPT_COMPRESSION,
+		    OPTS_JOB},
+	.run = modify,
+};

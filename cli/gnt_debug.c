@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-debug: jobs for tests, and who holds which lock. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_job.h"
+#include "cli/cli_list.h"
+#include "cli/cli_opts.h"
+#include "cli/cli_text.h"
+#include "cli/tools.h"
+#include "lib/base/clock.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+#define OPS_FILE_MAX (16 * 1024 * 1024)
+#define REPEAT_MAX 100000
+
+static int delay(struct cli *cli, struct error *err)
+{
+	json_t *op;
+	double duration;
+
+	if (!str_to_double(cli->args[0], &duration))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Invalid duration '%s' (seconds, like 1.5)",
+				 cli->args[0]);
+	op = cli_op(cli, &op_class_test_delay);
+	json_object_set_new(op, "duration", json_real(duration));
+	cli_op_unless(cli, op, "on_master", &OPT_NO_MASTER);
+	cli_op_set(cli, op, "on_nodes", &OPT_DELAY_NODES);
+	cli_op_set(cli, op, "repeat", &OPT_REPEAT);
+	cli_op_flag(cli, op, "interruptible", &OPT_INTERRUPTIBLE);
+	cli_op_flag(cli, op, "no_locks", &OPT_NO_LOCKS);
+	return cli_submit(cli, op, NULL, err);
+}
+
+/* --- locks --- */
+
+static char *format_owner(const json_t *value)
+{
+	return json_is_null(value) ? xstrdup("-") : cli_join(value, ", ");
+}
+
+static char *format_mode(const json_t *value)
+{
+	return json_is_null(value) ? xstrdup("-") : cli_str(value);
+}
+
+/* [[mode, [owner, ...]], ...] */
+static char *format_pending(const json_t *value)
+{
+	auto_strv struct strv parts = {0};
+	const json_t *one;
+	size_t i;
+
+	if (json_array_size(value) == 0)
+		return xstrdup("-");
+	json_array_foreach (value, i, one) {
+		auto_free char *mode = cli_str(json_array_get(one, 0));
+		auto_free char *owners = cli_join(json_array_get(one, 1), ", ");
+
+		strv_addf(&parts, "%s:%s", mode, owners);
+	}
+	return strv_join(&parts, " ");
+}
+
+static const struct cli_format lock_formats[] = {
+	{"mode", format_mode},
+	{"owner", format_owner},
+	{"pending", format_pending},
+	{NULL, NULL},
+};
+
+static const struct cli_list lock_list = {
+	.what = "lock",
+	.fields = "name,mode,owner,pending",
+	.name_field = "name",
+	.formats = lock_formats,
+};
+
+static int locks(struct cli *cli, struct error *err)
+{
+	int64_t interval = cli_count(cli, &OPT_INTERVAL);
+	int code;
+
+	if (cli_given(cli, &OPT_INTERVAL) && interval < 1)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "--interval takes a number of seconds from 1");
+	for (;;) {
+		code = cli_list(cli, &lock_list, NULL, err);
+		if (code != CLI_OK || interval == 0)
+			return code;
+		putchar('\n');
+		fflush(stdout);
+		sleep((unsigned)interval);
+	}
+}
+
+/* --- submit-job --- */
+
+static int repeat_count(const struct cli *cli, const struct cli_option *o,
+			int64_t *ret, struct error *err)
+{
+	*ret = cli_given(cli, o) ? cli_count(cli, o) : 1;
+	if (*ret >= 1 && *ret <= REPEAT_MAX)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "--%s takes a number from 1 to %d", o->name,
+			 REPEAT_MAX);
+}
+
+/* One job: the opcodes of a file, completed by what the options say. */
+static json_t *job_from_file(struct cli *cli, const char *file, int64_t times,
+			     struct error *err)
+{
+	auto_json json_t *list = json_read_file(file, OPS_FILE_MAX, err);
+	auto_json json_t *job = json_array();
+	json_t *op;
+	size_t i;
+
+	if (list == NULL)
+		return NULL;
+	if (!json_is_array(list)) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "%s must hold a list of opcodes", file);
+		return NULL;
+	}
+	for (int64_t n = 0; n < times; n++)
+		json_array_foreach (list, i, op) {
+			const struct op_class *class =
+				op_class_find(json_str(op, "OP_ID", ""));
+			json_t *whole;
+
+			if (class == NULL) {
+				error_set(err, ERR_PREREQ, ECODE_INVAL,
+					  "%s: '%s' is no opcode", file,
+					  json_str(op, "OP_ID", "(no OP_ID)"));
+				return NULL;
+			}
+			whole = cli_op(cli, class);
+			json_object_update(whole, op);
+			json_array_append_new(job, whole);
+		}
+	return steal(&job);
+}
+
+static int submit_job(struct cli *cli, struct error *err)
+{
+	auto_jobs struct cli_jobs jobs = {0};
+	auto_json json_t *all = json_array(), *answers = NULL;
+	int64_t ops, repeat, begin = clock_mono_us();
+	json_t *job;
+	size_t n;
+
+	if (repeat_count(cli, &OPT_OP_REPEAT, &ops, err) < 0 ||
+	    repeat_count(cli, &OPT_JOB_REPEAT, &repeat, err) < 0)
+		return -1;
+	for (int i = 0; i < cli->n_args; i++) {
+		job = job_from_file(cli, cli->args[i], ops, err);
+		if (job == NULL)
+			return -1;
+		for (int64_t k = 0; k < repeat; k++)
+			json_array_append(all, job);
+		json_decref(job);
+	}
+	n = json_array_size(all);
+	answers = cli_call(cli, "SubmitManyJobs", json_make("[O]", all), err);
+	if (answers == NULL)
+		return -1;
+	cli_jobs_adopt(&jobs, answers);
+	if (cli_given(cli, &OPT_TIMING))
+		printf("Submitted %zu jobs in %.3f s\n", n,
+		       (double)(clock_mono_us() - begin) / 1e6);
+	if (cli_jobs_wait(cli, &jobs, err) < 0)
+		return -1;
+	if (cli_given(cli, &OPT_TIMING))
+		printf("%zu jobs took %.3f s\n", n,
+		       (double)(clock_mono_us() - begin) / 1e6);
+	return jobs.failed == 0 ? CLI_OK : CLI_FAILURE;
+}
+
+static const struct cli_command delay_command = {
+	.name = "delay",
+	.args = "[<opts>...] <duration>",
+	.help = "Run a job that waits for some seconds",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_NO_MASTER, &OPT_DELAY_NODES, &OPT_REPEAT,
+		    &OPT_INTERRUPTIBLE, &OPT_NO_LOCKS, OPTS_JOB},
+	.run = delay,
+};
+
+static const struct cli_command locks_command = {
+	.name = "locks",
+	.args = "[--interval=SECONDS]",
+	.help = "Show the locks, who holds them and who waits for them",
+	.options = {OPTS_LIST, &OPT_INTERVAL},
+	.run = locks,
+};
+
+static const struct cli_command submit_job_command = {
+	.name = "submit-job",
+	.args = "<op-list-file>...",
+	.help = "Submit jobs from files with lists of opcodes as JSON",
+	.min_args = 1,
+	.max_args = -1,
+	.options = {&OPT_VERBOSE, &OPT_OP_REPEAT, &OPT_JOB_REPEAT, &OPT_TIMING,
+		    &OPT_EACH, &OPT_DRY_RUN, &OPT_PRIORITY},
+	.run = submit_job,
+};
+
+static const struct cli_command *const commands[] = {
+	&delay_command, &locks_command, &submit_job_command, NULL};
+
+const struct cli_tool tool_debug = {
+	.name = "gnt-debug",
+	.help = "Test jobs and locks",
+	.commands = commands,
+};

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-group. */
+#include <stdio.h>
+
+#include "cli/cli_list.h"
+#include "cli/cli_opts.h"
+#include "cli/cli_text.h"
+#include "cli/tools.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+static char *format_list(const json_t *value)
+{
+	return cli_join(value, ",");
+}
+
+/* a=1, b=2 */
+static char *format_params(const json_t *value)
+{
+	auto_strv struct strv parts = {0};
+	const char *key;
+	json_t *one;
+
+	json_object_foreach ((json_t *)value, key, one) {
+		auto_free char *text = cli_str(one);
+
+		strv_addf(&parts, "%s=%s", key, text);
+	}
+	return strv_join(&parts, ", ");
+}
+
+static const struct cli_format formats[] = {
+	{"node_list", format_list},
+	{"pinst_list", format_list},
+	{"tags", format_list},
+	{"ndparams", format_params},
+	{NULL, NULL},
+};
+
+static const struct cli_list group_list = {
+	.what = "group",
+	.fields = "name,node_cnt,pinst_cnt,alloc_policy,ndparams",
+	.name_field = "name",
+	.formats = formats,
+};
+
+static int list(struct cli *cli, struct error *err)
+{
+	return cli_list(cli, &group_list, NULL, err);
+}
+
+static int list_fields(struct cli *cli, struct error *err)
+{
+	return cli_list_fields(cli, "group", err);
+}
+
+/* --- info --- */
+
+/* The fields queried, in this order. */
+static const char *const info_fields[] = {
+	"name",		 "ndparams",	      "custom_ndparams",
+	"diskparams",	 "custom_diskparams", "ipolicy",
+	"custom_ipolicy"};
+
+enum { F_NAME, F_ND, F_CUSTOM_ND, F_DISK, F_CUSTOM_DISK, F_IP, F_CUSTOM_IP };
+
+/* One of min and max of the policy's bounds. */
+static void bound(json_t *view, const char *which, size_t index,
+		  const json_t *custom, const json_t *actual)
+{
+	auto_free char *key = xprintf("%s/%zu", which, index);
+
+	cli_info_params(view, key, json_object_get(custom, which),
+			json_object_get(actual, which));
+}
+
+static json_t *bounds_view(const json_t *custom, const json_t *actual)
+{
+	json_t *list = json_array(), *view;
+	const json_t *pair;
+	const char *which;
+	size_t i;
+
+	json_array_foreach (json_get(actual, "minmax"), i, pair) {
+		const json_t *own =
+			json_array_get(json_get(custom, "minmax"), i);
+		json_t *ignored;
+
+		view = json_object();
+		json_object_foreach ((json_t *)pair, which, ignored)
+			bound(view, which, i, own, pair);
+		json_array_append_new(list, view);
+	}
+	return list;
+}
+
+static json_t *policy_view(const json_t *custom, const json_t *actual)
+{
+	json_t *view = json_object();
+	bool own = json_get(custom, "disk-templates") != NULL;
+	auto_free char *templates =
+		cli_join(json_get(actual, "disk-templates"), ", ");
+	auto_free char *shown = xprintf("default (%s)", templates);
+	auto_json json_t *ratios = json_object();
+	auto_json json_t *numbers = json_object();
+	const char *const keys[] = {"spindle-ratio", "vcpu-ratio"};
+
+	json_object_set_new(view, "bounds specs", bounds_view(custom, actual));
+	json_set_str(view, "allowed disk templates", own ? templates : shown);
+	for (size_t i = 0; i < 2; i++)
+		if (json_get(actual, keys[i]) != NULL)
+			json_object_set(numbers, keys[i],
+					(json_t *)json_get(actual, keys[i]));
+	cli_info_params(ratios, "all", custom, numbers);
+	json_object_update(view, json_object_get(ratios, "all"));
+	return view;
+}
+
+static json_t *group_view(const json_t *row)
+{
+	json_t *view = json_object();
+
+	json_object_set(view, "Node group", json_array_get(row, F_NAME));
+	cli_info_params(view, "Node parameters",
+			json_array_get(row, F_CUSTOM_ND),
+			json_array_get(row, F_ND));
+	cli_info_params(view, "Disk parameters",
+			json_array_get(row, F_CUSTOM_DISK),
+			json_array_get(row, F_DISK));
+	json_object_set_new(view, "Instance policy",
+			    policy_view(json_array_get(row, F_CUSTOM_IP),
+					json_array_get(row, F_IP)));
+	return view;
+}
+
+static json_t *group_object(const json_t *row)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < sizeof(info_fields) / sizeof(info_fields[0]);
+	     i++)
+		json_object_set(object, info_fields[i], json_array_get(row, i));
+	return object;
+}
+
+static int info(struct cli *cli, struct error *err)
+{
+	json_t *names = json_array(), *fields = json_array();
+	auto_json json_t *rows = NULL, *views = json_array();
+	int as_json = cli_wants_json(cli, err);
+	const json_t *row;
+	size_t i;
+
+	for (int a = 0; a < cli->n_args; a++)
+		json_array_append_new(names, json_string(cli->args[a]));
+	for (i = 0; i < sizeof(info_fields) / sizeof(info_fields[0]); i++)
+		json_array_append_new(fields, json_string(info_fields[i]));
+	rows = cli_call(cli, "QueryGroups",
+			json_make("[o, o, b]", names, fields, 0), err);
+	if (rows == NULL || as_json < 0)
+		return -1;
+	json_array_foreach (rows, i, row)
+		json_array_append_new(views, as_json ? group_object(row)
+						     : group_view(row));
+	if (as_json)
+		cli_print_json(views);
+	else
+		cli_print_info(views);
+	return CLI_OK;
+}
+
+static const struct cli_command list_command = {
+	.name = "list",
+	.args = "[<group-name>...]",
+	.help = "List the node groups. Fields: name, node_cnt, pinst_cnt, "
+		"alloc_policy, ndparams; list-fields shows all there are.",
+	.max_args = -1,
+	.options = {OPTS_LIST},
+	.run = list,
+};
+
+static const struct cli_command list_fields_command = {
+	.name = "list-fields",
+	.args = "[<fields>...]",
+	.help = "List all fields of node groups",
+	.max_args = -1,
+	.options = {OPTS_TABLE},
+	.run = list_fields,
+};
+
+static const struct cli_command info_command = {
+	.name = "info",
+	.args = "[<group>...]",
+	.help = "Show all about node groups",
+	.max_args = -1,
+	.options = {&OPT_FORMAT},
+	.run = info,
+};
+
+static const struct cli_command *const commands[] = {
+	&group_tags[1], &info_command,	&list_command, &list_fields_command,
+	&group_tags[0], &group_tags[2], NULL};
+
+const struct cli_tool tool_group = {
+	.name = "gnt-group",
+	.help = "Node groups",
+	.commands = commands,
+};

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-instance: the table of its commands, and the small ones. */
+#include <stdio.h>
+
+#include "cli/cli_job.h"
+#include "cli/cli_list.h"
+#include "cli/cli_opts.h"
+#include "cli/cli_text.h"
+#include "cli/tools.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+static char *format_list(const json_t *value)
+{
+	return cli_join(value, ",");
+}
+
+static const struct cli_format formats[] = {
+	{"tags", format_list},
+	{"disk.sizes", format_list},
+	{"nic.macs", format_list},
+	{"nic.ips", format_list},
+	{"nic.modes", format_list},
+	{"nic.links", format_list},
+	{"nic.bridges", format_list},
+	{"nic.networks", format_list},
+	{"snodes", format_list},
+	{"snodes.group", format_list},
+	{"snodes.group.uuid", format_list},
+	{NULL, NULL},
+};
+
+static const struct cli_list instance_list = {
+	.what = "instance",
+	.fields = "name,hypervisor,os,pnode,status,oper_ram",
+	.name_field = "name",
+	.formats = formats,
+};
+
+static int list(struct cli *cli, struct error *err)
+{
+	return cli_list(cli, &instance_list, NULL, err);
+}
+
+static int list_fields(struct cli *cli, struct error *err)
+{
+	return cli_list_fields(cli, "instance", err);
+}
+
+int tool_instances_exist(struct cli *cli, struct error *err)
+{
+	json_t *names = json_array();
+	auto_json json_t *rows = NULL;
+	const json_t *row;
+	size_t i;
+
+	for (int a = 0; a < cli->n_args; a++)
+		json_array_append_new(names, json_string(cli->args[a]));
+	rows = cli_call(cli, "QueryInstances",
+			json_make("[o, [s], b]", names, "name", 0), err);
+	if (rows == NULL)
+		return -1;
+	json_array_foreach (rows, i, row)
+		if (json_is_null(json_array_get(row, 0)))
+			return error_set(err, ERR_PREREQ, ECODE_NOENT,
+					 "Instance '%s' not known",
+					 cli->args[i]);
+	return 0;
+}
+
+static int remove_instance(struct cli *cli, struct error *err)
+{
+	json_t *op;
+
+	if (!cli_given(cli, &OPT_FORCE)) {
+		if (tool_instances_exist(cli, err) < 0)
+			return -1;
+		if (!cli_ask("Remove instance %s with all its disks and data?",
+			     cli->args[0]))
+			return CLI_FAILURE;
+	}
+	op = cli_op(cli, &op_class_instance_remove);
+	json_set_str(op, "instance_name", cli->args[0]);
+	cli_op_flag(cli, op, "ignore_failures", &OPT_IGNORE_FAILURES);
+	cli_op_set(cli, op, "shutdown_timeout", &OPT_SHUTDOWN_TIMEOUT);
+	return cli_submit(cli, op, NULL, err);
+}
+
+/* --- console --- */
+
+/* How to get at the console, from the node that knows the hypervisor. */
+static int show_console(const json_t *console)
+{
+	const char *kind = json_str(console, "kind", "?");
+	const char *instance = json_str(console, "instance", "?");
+
+	if (str_eq(kind, "msg")) {
+		printf("%s\n", json_str(console, "message", ""));
+		return CLI_OK;
+	}
+	if (str_eq(kind, "vnc") || str_eq(kind, "spice")) {
+		printf("Instance %s has its %s console on %s:%lld\n", instance,
+		       kind, json_str(console, "host", "?"),
+		       (long long)json_int(console, "port", 0));
+		return CLI_OK;
+	}
+	if (str_eq(kind, "ssh")) {
+		auto_free char *command =
+			cli_join(json_get(console, "command"), " ");
+
+		printf("ssh -t %s@%s %s\n", json_str(console, "user", "root"),
+		       json_str(console, "host", "?"), command);
+		return CLI_OK;
+	}
+	printf("Instance %s has a console of kind %s\n", instance, kind);
+	return CLI_FAILURE;
+}
+
+static int console(struct cli *cli, struct error *err)
+{
+	auto_json json_t *rows =
+		cli_call(cli, "QueryInstances",
+			 json_make("[[s], [s, s], b]", cli->args[0], "console",
+				   "oper_state", 0),
+			 err);
+	const json_t *row;
+
+	if (rows == NULL)
+		return -1;
+	row = json_array_get(rows, 0);
+	if (json_is_object(json_array_get(row, 0)))
+		return show_console(json_array_get(row, 0));
+	return error_set(err, ERR_EXEC, NULL,
+			 json_is_true(json_array_get(row, 1))
+				 ? "Instance %s has no console"
+				 : "Instance %s is not running, so it has no "
+				   "console",
+			 cli->args[0]);
+}
+
+/* --- the table --- */
+
+static const struct cli_command list_command = {
+	.name = "list",
+	.args = "[<instance-name>...]",
+	.help = "List the instances and their status. Fields: name, "
+		"hypervisor, os, pnode, status, oper_ram; list-fields shows "
+		"all there are.",
+	.max_args = -1,
+	.options = {OPTS_LIST, &OPT_UNITS},
+	.run = list,
+};
+
+static const struct cli_command list_fields_command = {
+	.name = "list-fields",
+	.args = "[<fields>...]",
+	.help = "List all fields of instances",
+	.max_args = -1,
+	.options = {OPTS_TABLE},
+	.run = list_fields,
+};
+
+static const struct cli_command remove_command = {
+	.name = "remove",
+	.args = "[-f] <instance-name>",
+	.help = "Shut the instance down and remove it",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_FORCE, &OPT_SHUTDOWN_TIMEOUT, &OPT_IGNORE_FAILURES,
+		    OPTS_JOB},
+	.run = remove_instance,
+};
+
+static const struct cli_command console_command = {
+	.name = "console",
+	.args = "[--show-cmd] <instance-name>",
+	.help = "Show how to get at the console of an instance",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_SHOW_CMD, &OPT_PRIORITY},
+	.run = console,
+};
+
+static const struct cli_command *const commands[] = {
+	&instance_add,		&instance_tags[1], &instance_batch_create,
+	&instance_change_group, &console_command,  &instance_failover,
+	&instance_info,		&list_command,	   &list_fields_command,
+	&instance_tags[0],	&instance_migrate, &instance_modify,
+	&instance_reboot,	&remove_command,   &instance_tags[2],
+	&instance_shutdown,	&instance_startup, NULL};
+
+const struct cli_tool tool_instance = {
+	.name = "gnt-instance",
+	.help = "Instances: add, start, move, remove",
+	.commands = commands,
+};

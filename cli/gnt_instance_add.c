@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-instance add and batch-create. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli_job.h"
+#include "cli/cli_opts.h"
+#include "cli/cli_text.h"
+#include "cli/tools.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+
+/* More devices of one kind than any policy allows. */
+#define DEVICES_MAX 64
+#define BATCH_FILE_MAX (64 * 1024 * 1024)
+
+/* --- devices --- */
+
+/* [[ident, {...}], ...] of --disk or --net as a list of objects, by number. */
+static json_t *device_list(const json_t *given, const char *what,
+			   struct error *err)
+{
+	auto_json json_t *list = json_array();
+	const json_t *pair;
+	size_t i;
+
+	json_array_foreach (given, i, pair) {
+		const char *ident = json_string_value(json_array_get(pair, 0));
+		json_t *values = json_array_get(pair, 1);
+		int64_t index;
+
+		if (!str_to_int64(ident, &index) || index < 0 ||
+		    index >= DEVICES_MAX) {
+			error_set(err, ERR_PREREQ, ECODE_INVAL,
+				  "Invalid %s index '%s' (0, 1, ...)", what,
+				  ident);
+			return NULL;
+		}
+		if (!json_is_object(values)) {
+			error_set(err, ERR_PREREQ, ECODE_INVAL,
+				  "Invalid %s specification for %s %s", what,
+				  what, ident);
+			return NULL;
+		}
+		while ((int64_t)json_array_size(list) <= index)
+			json_array_append_new(list, json_object());
+		json_array_set(list, (size_t)index, values);
+	}
+	return steal(&list);
+}
+
+/* size=1g,spindles=2: numbers. */
+static int type_disk(json_t *disk, size_t index, struct error *err)
+{
+	const char *size = json_str(disk, "size", NULL);
+	const char *spindles = json_str(disk, "spindles", NULL);
+	int64_t value;
+
+	if (size != NULL) {
+		if (params_parse_size(size, &value, err) < 0)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Invalid size '%s' for disk %zu (like "
+					 "10g or 512m)",
+					 size, index);
+		json_set_int(disk, "size", value);
+	} else if (json_get(disk, "adopt") != NULL) {
+		json_set_int(disk, "size", 0);
+	} else {
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Missing size or adoption source for disk %zu",
+				 index);
+	}
+	if (spindles == NULL)
+		return 0;
+	if (!str_to_int64(spindles, &value))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Invalid number of spindles '%s' for disk %zu",
+				 spindles, index);
+	json_set_int(disk, "spindles", value);
+	return 0;
+}
+
+static json_t *disks(const struct cli *cli, struct error *err)
+{
+	const json_t *given = cli_value(cli, &OPT_DISK);
+	const json_t *size = cli_value(cli, &OPT_OS_SIZE);
+	auto_json json_t *list = NULL;
+	json_t *disk;
+	size_t i;
+
+	if (str_eq(cli_text(cli, &OPT_DISK_TEMPLATE), "diskless")) {
+		if (given == NULL && size == NULL)
+			return json_array();
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Diskless instance but disk information passed");
+		return NULL;
+	}
+	if ((given == NULL) == (size == NULL)) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL, "%s",
+			  given == NULL ? "No disk information specified (use "
+					  "--disk or -s)"
+					: "Please use either the '--disk' or "
+					  "'-s' option");
+		return NULL;
+	}
+	if (size != NULL)
+		return json_make("[{s: O}]", "size", size);
+	list = device_list(given, "disk", err);
+	if (list == NULL)
+		return NULL;
+	json_array_foreach (list, i, disk)
+		if (type_disk(disk, i, err) < 0)
+			return NULL;
+	return steal(&list);
+}
+
+static json_t *nics(const struct cli *cli, struct error *err)
+{
+	const json_t *given = cli_value(cli, &OPT_NET);
+
+	if (given != NULL)
+		return device_list(given, "network interface", err);
+	return cli_given(cli, &OPT_NO_NICS) ? json_array() : json_make("[{}]");
+}
+
+/* --- add --- */
+
+static void set_nodes(json_t *op, const char *nodes)
+{
+	const char *colon;
+	auto_free char *primary = NULL;
+
+	if (nodes == NULL)
+		return;
+	colon = strchr(nodes, ':');
+	primary = colon == NULL ? xstrdup(nodes)
+				: xstrndup(nodes, (size_t)(colon - nodes));
+	json_set_str(op, "pnode", primary);
+	if (colon != NULL)
+		json_set_str(op, "snode", colon + 1);
+}
+
+static int set_hypervisor(const struct cli *cli, json_t *op, struct error *err)
+{
+	const json_t *given = cli_value(cli, &OPT_HYPERVISOR);
+	json_t *params = json_deep_copy(json_array_get(given, 1));
+	const char *name = json_string_value(json_array_get(given, 0));
+
+	if (!json_is_object(params)) {
+		json_decref(params);
+		params = json_object();
+	}
+	json_object_set_new(op, "hvparams", params);
+	json_set_str(op, "hypervisor", name);
+	return tool_type_hv(params, name, false, err);
+}
+
+static void set_object(const struct cli *cli, json_t *op, const char *param,
+		       const struct cli_option *option)
+{
+	json_object_set_new(op, param, json_object());
+	cli_op_set(cli, op, param, option);
+}
+
+static json_t *tag_list(const struct cli *cli)
+{
+	const json_t *given = cli_value(cli, &OPT_TAGS), *one;
+	auto_strv struct strv tags = {0};
+	size_t i;
+
+	json_array_foreach (given, i, one)
+		str_split(&tags, json_string_value(one), ',');
+	return json_from_strv(&tags);
+}
+
+/* Options that go into the opcode as they are. */
+static void set_plain(const struct cli *cli, json_t *op)
+{
+	static const struct {
+		const char *param;
+		const struct cli_option *option;
+	} plain[] = {
+		{"disk_template", &OPT_DISK_TEMPLATE},
+		{"group_name", &OPT_GROUP},
+		{"file_driver", &OPT_FILE_DRIVER},
+		{"file_storage_dir", &OPT_FILE_DIR},
+		{"iallocator", &OPT_IALLOCATOR},
+		{"os_type", &OPT_OS_TYPE},
+		{"helper_startup_timeout", &OPT_HELPER_START},
+		{"helper_shutdown_timeout", &OPT_HELPER_STOP},
+		{"instance_communication", &OPT_COMMUNICATION},
+	};
+	static const struct {
+		const char *param;
+		const struct cli_option *option;
+	} flags[] = {
+		{"force_variant", &OPT_FORCE_VARIANT},
+		{"ignore_ipolicy", &OPT_IGNORE_IPOLICY},
+		{"opportunistic_locking", &OPT_OPPORTUNISTIC},
+		{"no_install", &OPT_NO_INSTALL},
+		{"forthcoming", &OPT_FORTHCOMING},
+		{"commit", &OPT_COMMIT},
+	};
+	static const struct {
+		const char *param;
+		const struct cli_option *option;
+	} unless[] = {
+		{"wait_for_sync", &OPT_NO_WAIT_FOR_SYNC},
+		{"name_check", &OPT_NO_NAME_CHECK},
+		{"ip_check", &OPT_NO_IP_CHECK},
+		{"conflicts_check", &OPT_NO_CONFLICTS_CHECK},
+		{"start", &OPT_NO_START},
+	};
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		cli_op_set(cli, op, plain[i].param, plain[i].option);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		cli_op_flag(cli, op, flags[i].param, flags[i].option);
+	for (size_t i = 0; i < sizeof(unless) / sizeof(unless[0]); i++)
+		cli_op_unless(cli, op, unless[i].param, unless[i].option);
+}
+
+static json_t *create_op(const struct cli *cli, struct error *err)
+{
+	auto_json json_t *op = cli_op(cli, &op_class_instance_create);
+	json_t *list = disks(cli, err);
+
+	if (list == NULL)
+		return NULL;
+	json_object_set_new(op, "disks", list);
+	list = nics(cli, err);
+	if (list == NULL)
+		return NULL;
+	json_object_set_new(op, "nics", list);
+	json_set_str(op, "instance_name", cli->args[0]);
+	json_set_str(op, "mode", "create");
+	set_plain(cli, op);
+	set_nodes(op, cli_text(cli, &OPT_NODE));
+	set_object(cli, op, "beparams", &OPT_BEPARAMS);
+	set_object(cli, op, "osparams", &OPT_OSPARAMS);
+	set_object(cli, op, "osparams_private", &OPT_OSPARAMS_PRIVATE);
+	set_object(cli, op, "osparams_secret", &OPT_OSPARAMS_SECRET);
+	json_object_set_new(op, "tags", tag_list(cli));
+	if (set_hypervisor(cli, op, err) < 0 ||
+	    tool_type_be(json_object_get(op, "beparams"), false, err) < 0)
+		return NULL;
+	return steal(&op);
+}
+
+static int add(struct cli *cli, struct error *err)
+{
+	json_t *op = create_op(cli, err);
+
+	return op == NULL ? -1 : cli_submit(cli, op, NULL, err);
+}
+
+/* --- batch-create --- */
+
+/* One entry of the file as an opcode: what it does not name has defaults, what
+ * the opcode does not know is refused. */
+static json_t *batch_op(const json_t *entry, size_t index, struct error *err)
+{
+	auto_json json_t *op = op_new(&op_class_instance_create);
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(entry)) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Instance %zu in the file is no JSON object", index);
+		return NULL;
+	}
+	json_object_set_new(op, "dry_run", json_null());
+	json_object_set_new(op, "debug_level", json_null());
+	json_object_set_new(op, "no_install", json_null());
+	json_object_set_new(op, "reason", json_array());
+	json_object_set_new(op, "priority", json_integer(0));
+	json_object_foreach ((json_t *)entry, key, value) {
+		if (json_object_get(op, key) == NULL) {
+			error_set(err, ERR_PREREQ, ECODE_INVAL,
+				  "Instance %zu in the file has an unknown "
+				  "parameter '%s'",
+				  index, key);
+			return NULL;
+		}
+		json_object_set(op, key, value);
+	}
+	return steal(&op);
+}
+
+static json_t *batch_ops(const char *file, struct error *err)
+{
+	auto_json json_t *entries = json_read_file(file, BATCH_FILE_MAX, err);
+	auto_json json_t *ops = json_array();
+	json_t *entry, *op;
+	size_t i;
+
+	if (entries == NULL) {
+		error_wrap(err, "Cannot read the instance definitions");
+		return NULL;
+	}
+	if (!json_is_array(entries)) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "%s must hold a list of instance definitions", file);
+		return NULL;
+	}
+	json_array_foreach (entries, i, entry) {
+		op = batch_op(entry, i, err);
+		if (op == NULL)
+			return NULL;
+		json_array_append_new(ops, op);
+	}
+	return steal(&ops);
+}
+
+static int batch_create(struct cli *cli, struct error *err)
+{
+	json_t *ops = batch_ops(cli->args[0], err), *op;
+	auto_json json_t *result = NULL;
+	int code, failed;
+
+	if (ops == NULL)
+		return -1;
+	op = cli_op(cli, &op_class_instance_multi_alloc);
+	json_object_set_new(op, "instances", ops);
+	cli_op_set(cli, op, "iallocator", &OPT_IALLOCATOR);
+	code = cli_submit(cli, op, &result, err);
+	if (code != CLI_OK || result == NULL)
+		return code;
+	failed = cli_follow(cli, result, err);
+	if (failed < 0)
+		return -1;
+	if (json_array_size(json_get(result, "failed")) > 0) {
+		auto_free char *names =
+			cli_join(json_get(result, "failed"), ", ");
+
+		fprintf(stderr, "No place was found for: %s\n", names);
+		failed++;
+	}
+	if (failed > 0) {
+		fprintf(stderr,
+			"There were errors during instance creation.\n");
+		return CLI_FAILURE;
+	}
+	printf("All instances created successfully.\n");
+	return CLI_OK;
+}
+
+const struct cli_command instance_add = {
+	.name = "add",
+	.args = "[...] -t disk-type -n node[:secondary-node] -o os-type "
+		"<instance-name>",
+	.help = "Create an instance",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_BEPARAMS,
+		    &OPT_DISK,
+		    &OPT_DISK_TEMPLATE,
+		    &OPT_FILE_DIR,
+		    &OPT_FILE_DRIVER,
+		    &OPT_HYPERVISOR,
+		    &OPT_IALLOCATOR,
+		    &OPT_NET,
+		    &OPT_NODE,
+		    &OPT_GROUP,
+		    &OPT_NO_IP_CHECK,
+		    &OPT_NO_CONFLICTS_CHECK,
+		    &OPT_NO_NAME_CHECK,
+		    &OPT_NO_NICS,
+		    &OPT_NO_WAIT_FOR_SYNC,
+		    &OPT_OSPARAMS,
+		    &OPT_OSPARAMS_PRIVATE,
+		    &OPT_OSPARAMS_SECRET,
+		    &OPT_OS_SIZE,
+		    &OPT_OPPORTUNISTIC,
+		    &OPT_TAGS,
+		    &OPT_FORTHCOMING,
+		    &OPT_COMMIT,
+		    &OPT_NO_START,
+		    &OPT_OS_TYPE,
+		    &OPT_FORCE_VARIANT,
+		    &OPT_NO_INSTALL,
+		    &OPT_IGNORE_IPOLICY,
+		    &OPT_COMMUNICATION,
+		    &OPT_HELPER_START,
+		    &OPT_HELPER_STOP,
+		    OPTS_JOB},
+	.run = add,
+};
+
+const struct cli_command instance_batch_create = {
+	.name = "batch-create",
+	.args = "<instances.json>",
+	.help = "Create many instances from a JSON file: a list of objects "
+		"with the parameters of the creation opcode",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_IALLOCATOR, OPTS_JOB},
+	.run = batch_create,
+};

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-node: the table of its commands, and the small ones. */
+#include <stdio.h>
+
+#include "cli/cli_job.h"
+#include "cli/cli_list.h"
+#include "cli/cli_opts.h"
+#include "cli/cli_text.h"
+#include "cli/tools.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+
+static char *format_list(const json_t *value)
+{
+	return cli_join(value, ",");
+}
+
+static const struct cli_format formats[] = {
+	{"pinst_list", format_list},
+	{"sinst_list", format_list},
+	{"tags", format_list},
+	{NULL, NULL},
+};
+
+static const struct cli_list node_list = {
+	.what = "node",
+	.fields = "name,dtotal,dfree,mtotal,mnode,mfree,pinst_cnt,sinst_cnt",
+	.name_field = "name",
+	.formats = formats,
+};
+
+static int list(struct cli *cli, struct error *err)
+{
+	return cli_list(cli, &node_list, NULL, err);
+}
+
+static int list_fields(struct cli *cli, struct error *err)
+{
+	return cli_list_fields(cli, "node", err);
+}
+
+/* --- info --- */
+
+/* The fields queried, in this order. */
+enum {
+	F_NAME,
+	F_PIP,
+	F_SIP,
+	F_PINST,
+	F_SINST,
+	F_MC,
+	F_DRAINED,
+	F_OFFLINE,
+	F_MASTER_CAPABLE,
+	F_VM_CAPABLE,
+	F_POWERED,
+	F_NDPARAMS,
+	F_CUSTOM,
+};
+
+static void copy(json_t *view, const char *title, const json_t *row, size_t i)
+{
+	auto_free char *text = cli_str(json_array_get(row, i));
+
+	json_set_str(view, title, text);
+}
+
+static void set_sorted(json_t *view, const char *title, const json_t *names)
+{
+	auto_strv struct strv sorted = {0};
+
+	json_to_strv(names, &sorted);
+	strv_sort_nice(&sorted);
+	json_object_set_new(view, title, json_from_strv(&sorted));
+}
+
+static json_t *node_view(const json_t *row)
+{
+	json_t *view = json_object();
+
+	copy(view, "Node name", row, F_NAME);
+	copy(view, "primary ip", row, F_PIP);
+	copy(view, "secondary ip", row, F_SIP);
+	copy(view, "master candidate", row, F_MC);
+	copy(view, "drained", row, F_DRAINED);
+	copy(view, "offline", row, F_OFFLINE);
+	if (!json_is_null(json_array_get(row, F_POWERED)))
+		copy(view, "powered", row, F_POWERED);
+	copy(view, "master_capable", row, F_MASTER_CAPABLE);
+	copy(view, "vm_capable", row, F_VM_CAPABLE);
+	if (json_is_true(json_array_get(row, F_VM_CAPABLE))) {
+		set_sorted(view, "primary for instances",
+			   json_array_get(row, F_PINST));
+		set_sorted(view, "secondary for instances",
+			   json_array_get(row, F_SINST));
+	}
+	cli_info_params(view, "node parameters", json_array_get(row, F_CUSTOM),
+			json_array_get(row, F_NDPARAMS));
+	return view;
+}
+
+static json_t *name_args(const struct cli *cli)
+{
+	json_t *names = json_array();
+
+	for (int i = 0; i < cli->n_args; i++)
+		json_array_append_new(names, json_string(cli->args[i]));
+	return names;
+}
+
+static int info(struct cli *cli, struct error *err)
+{
+	static const char *const fields[] = {
+		"name",		  "pip",	"sip",
+		"pinst_list",	  "sinst_list", "master_candidate",
+		"drained",	  "offline",	"master_capable",
+		"vm_capable",	  "powered",	"ndparams",
+		"custom_ndparams"};
+	const size_t n = sizeof(fields) / sizeof(fields[0]);
+	auto_json json_t *wanted = json_array(), *rows = NULL;
+	auto_json json_t *views = json_array();
+	int as_json = cli_wants_json(cli, err);
+	const json_t *row;
+	size_t i;
+
+	if (as_json < 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		json_array_append_new(wanted, json_string(fields[i]));
+	rows = cli_call(cli, "QueryNodes",
+			json_make("[o, O, b]", name_args(cli), wanted, 0), err);
+	if (rows == NULL)
+		return -1;
+	json_array_foreach (rows, i, row) {
+		json_t *object;
+
+		if (!as_json) {
+			json_array_append_new(views, node_view(row));
+			continue;
+		}
+		object = json_object();
+		for (size_t f = 0; f < n; f++)
+			json_object_set(object, fields[f],
+					json_array_get(row, f));
+		json_array_append_new(views, object);
+	}
+	if (as_json)
+		cli_print_json(views);
+	else
+		cli_print_info(views);
+	return CLI_OK;
+}
+
+/* --- modify --- */
+
+/* What is recorded of hypervisors and storages: numbers. */
+static int state_numbers(json_t *state, struct error *err)
+{
+	const char *key;
+	json_t *value;
+	void *tmp;
+
+	json_object_foreach_safe(state, tmp, key, value)
+	{
+		int64_t number;
+
+		if (!json_is_string(value))
+			continue;
+		if (params_parse_size(json_string_value(value), &number, err) <
+		    0)
+			return error_wrap(err, "'%s'", key);
+		if (str_to_int64(json_string_value(value), &number))
+			json_set_int(state, key, number);
+		else if (params_parse_size(json_string_value(value), &number,
+					   err) == 0)
+			json_set_int(state, key, number);
+	}
+	return 0;
+}
+
+static int set_states(const struct cli *cli, json_t *op, struct error *err)
+{
+	json_t *hv = json_object(), *disk = json_object();
+	const json_t *pair;
+	size_t i;
+
+	json_object_set_new(op, "hv_state", hv);
+	json_object_set_new(op, "disk_state", disk);
+	json_array_foreach (cli_value(cli, &OPT_HV_STATE), i, pair)
+		json_object_set(hv, json_string_value(json_array_get(pair, 0)),
+				json_array_get(pair, 1));
+	json_array_foreach (cli_value(cli, &OPT_DISK_STATE), i, pair) {
+		auto_strv struct strv parts = {0};
+		json_t *storages;
+
+		str_split(&parts, json_string_value(json_array_get(pair, 0)),
+			  '/');
+		if (parts.n != 2)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "--disk-state wants "
+					 "TEMPLATE/NAME:KEY=VALUE");
+		storages = json_object_get(disk, parts.items[0]);
+		if (storages == NULL) {
+			storages = json_object();
+			json_object_set_new(disk, parts.items[0], storages);
+		}
+		json_object_set(storages, parts.items[1],
+				json_array_get(pair, 1));
+		if (state_numbers(json_array_get(pair, 1), err) < 0)
+			return -1;
+	}
+	json_array_foreach (cli_value(cli, &OPT_HV_STATE), i, pair)
+		if (state_numbers(json_array_get(pair, 1), err) < 0)
+			return -1;
+	return 0;
+}
+
+static int set_ndparams(const struct cli *cli, json_t *op, struct error *err)
+{
+	auto_json json_t *defaults = NULL;
+
+	if (!cli_given(cli, &OPT_NDPARAMS))
+		return 0;
+	defaults = params_default_nd();
+	cli_op_set(cli, op, "ndparams", &OPT_NDPARAMS);
+	return tool_type_params(json_object_get(op, "ndparams"), defaults, true,
+				err);
+}
+
+static const struct {
+	const char *param;
+	const struct cli_option *option;
+} modifiable[] = {
+	{"master_candidate", &OPT_MC}, {"offline", &OPT_OFFLINE},
+	{"drained", &OPT_DRAINED},     {"master_capable", &OPT_CAPAB_MASTER},
+	{"vm_capable", &OPT_CAPAB_VM}, {"secondary_ip", &OPT_SECONDARY_IP},
+	{"powered", &OPT_POWERED},
+};
+
+#define N_MODIFIABLE (sizeof(modifiable) / sizeof(modifiable[0]))
+
+static int modify(struct cli *cli, struct error *err)
+{
+	auto_json json_t *op = NULL, *changes = NULL;
+	bool something = cli_given(cli, &OPT_NDPARAMS) ||
+			 cli_given(cli, &OPT_HV_STATE) ||
+			 cli_given(cli, &OPT_DISK_STATE);
+	const json_t *change;
+	size_t i;
+	int code;
+
+	for (i = 0; i < N_MODIFIABLE; i++)
+		something |= cli_given(cli, modifiable[i].option);
+	if (!something) {
+		fprintf(stderr, "Please give at least one of the "
+				"parameters.\n");
+		return CLI_FAILURE;
+	}
+	op = cli_op(cli, &op_class_node_set_params);
+	json_set_str(op, "node_name", cli->args[0]);
+	for (i = 0; i < N_MODIFIABLE; i++)
+		cli_op_set(cli, op, modifiable[i].param, modifiable[i].option);
+	cli_op_flag(cli, op, "force", &OPT_FORCE);
+	cli_op_flag(cli, op, "auto_promote", &OPT_AUTO_PROMOTE);
+	if (set_states(cli, op, err) < 0 || set_ndparams(cli, op, err) < 0)
+		return -1;
+	code = cli_submit(cli, steal(&op), &changes, err);
+	if (code != CLI_OK || json_array_size(changes) == 0)
+		return code;
+	printf("Modified node %s\n", cli->args[0]);
+	json_array_foreach (changes, i, change) {
+		auto_free char *name = cli_str(json_array_get(change, 0));
+		auto_free char *value = cli_str(json_array_get(change, 1));
+
+		printf(" - %-5s -> %s\n", name, value);
+	}
+	return CLI_OK;
+}
+
+/* --- add, remove, powercycle --- */
+
+/* Says whether the node is in the cluster already, as it should be with
+ * --readd only. */
+static int check_known(struct cli *cli, struct error *err)
+{
+	auto_json json_t *rows = cli_call(
+		cli, "QueryNodes",
+		json_make("[[s], [s], b]", cli->args[0], "name", 0), err);
+	bool known;
+
+	if (rows == NULL)
+		return -1;
+	known = json_is_string(json_array_get(json_array_get(rows, 0), 0));
+	if (known && !cli_given(cli, &OPT_READD))
+		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
+				 "Node %s already in the cluster (take it in "
+				 "again with --readd)",
+				 cli->args[0]);
+	if (!known && cli_given(cli, &OPT_READD))
+		return error_set(err, ERR_PREREQ, ECODE_NOENT,
+				 "Node %s not in the cluster (leave --readd "
+				 "away)",
+				 cli->args[0]);
+	return 0;
+}
+
+/* The node must have the cluster's keys and a running gantry-noded: preparing
+ * one over SSH is not here yet. */
+static int add(struct cli *cli, struct error *err)
+{
+	auto_json json_t *op = NULL;
+
+	if (check_known(cli, err) < 0)
+		return -1;
+	op = cli_op(cli, &op_class_node_add);
+	json_set_str(op, "node_name", cli->args[0]);
+	cli_op_set(cli, op, "secondary_ip", &OPT_SECONDARY_IP);
+	cli_op_set(cli, op, "group", &OPT_GROUP);
+	cli_op_set(cli, op, "master_capable", &OPT_CAPAB_MASTER);
+	cli_op_set(cli, op, "vm_capable", &OPT_CAPAB_VM);
+	cli_op_flag(cli, op, "readd", &OPT_READD);
+	cli_op_unless(cli, op, "node_setup", &OPT_NO_NODE_SETUP);
+	if (set_states(cli, op, err) < 0 || set_ndparams(cli, op, err) < 0)
+		return -1;
+	return cli_submit(cli, steal(&op), NULL, err);
+}
+
+static int remove_node(struct cli *cli, struct error *err)
+{
+	json_t *op = cli_op(cli, &op_class_node_remove);
+
+	json_set_str(op, "node_name", cli->args[0]);
+	return cli_submit(cli, op, NULL, err);
+}
+
+static int powercycle(struct cli *cli, struct error *err)
+{
+	auto_json json_t *result = NULL;
+	json_t *op;
+	int code;
+
+	if (!cli_given(cli, &OPT_YES) &&
+	    !cli_ask("Powercycle node %s at once, whatever runs on it?",
+		     cli->args[0]))
+		return CLI_USAGE;
+	op = cli_op(cli, &op_class_node_powercycle);
+	json_set_str(op, "node_name", cli->args[0]);
+	cli_op_flag(cli, op, "force", &OPT_FORCE);
+	code = cli_submit(cli, op, &result, err);
+	if (code == CLI_OK && json_is_string(result))
+		fprintf(stderr, "%s\n", json_string_value(result));
+	return code;
+}
+
+/* --- the table --- */
+
+static const struct cli_command list_command = {
+	.name = "list",
+	.args = "[<node-name>...]",
+	.help = "List the nodes. Fields: name, dtotal, dfree, mtotal, mnode, "
+		"mfree, pinst_cnt, sinst_cnt; list-fields shows all there are.",
+	.max_args = -1,
+	.options = {OPTS_LIST, &OPT_UNITS},
+	.run = list,
+};
+
+static const struct cli_command list_fields_command = {
+	.name = "list-fields",
+	.args = "[<fields>...]",
+	.help = "List all fields of nodes",
+	.max_args = -1,
+	.options = {OPTS_TABLE},
+	.run = list_fields,
+};
+
+static const struct cli_command info_command = {
+	.name = "info",
+	.alias = "show",
+	.args = "[<node-name>...]",
+	.help = "Show all about nodes",
+	.max_args = -1,
+	.options = {&OPT_FORMAT},
+	.run = info,
+};
+
+static const struct cli_command modify_command = {
+	.name = "modify",
+	.args = "<node-name>",
+	.help = "Change the parameters of a node",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_FORCE, &OPT_MC, &OPT_DRAINED, &OPT_OFFLINE,
+		    &OPT_CAPAB_MASTER, &OPT_CAPAB_VM, &OPT_SECONDARY_IP,
+		    &OPT_AUTO_PROMOTE, &OPT_NDPARAMS, &OPT_POWERED,
+		    &OPT_HV_STATE, &OPT_DISK_STATE, OPTS_JOB},
+	.run = modify,
+};
+
+static const struct cli_command add_command = {
+	.name = "add",
+	.args = "[-s ip] [--readd] <node-name>",
+	.help = "Take a node into the cluster. It must have the cluster's "
+		"keys, and gantry-noded must run there.",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_SECONDARY_IP, &OPT_READD, &OPT_NO_SSH_KEY_CHECK,
+		    &OPT_FORCE_JOIN, &OPT_NO_NODE_SETUP, &OPT_VERBOSE,
+		    &OPT_GROUP, &OPT_PRIORITY, &OPT_CAPAB_MASTER, &OPT_CAPAB_VM,
+		    &OPT_NDPARAMS, &OPT_HV_STATE, &OPT_DISK_STATE},
+	.run = add,
+};
+
+static const struct cli_command remove_command = {
+	.name = "remove",
+	.args = "<node-name>",
+	.help = "Take a node out of the cluster",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_DRY_RUN, &OPT_PRIORITY},
+	.run = remove_node,
+};
+
+static const struct cli_command powercycle_command = {
+	.name = "powercycle",
+	.args = "<node-name>",
+	.help = "Reboot a node the hard way",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_FORCE, &OPT_YES, OPTS_JOB},
+	.run = powercycle,
+};
+
+static const struct cli_command *const commands[] = {
+	&add_command,	      &node_tags[1],	  &node_evacuate,
+	&node_failover,	      &info_command,	  &list_command,
+	&list_fields_command, &node_list_storage, &node_tags[0],
+	&node_migrate,	      &modify_command,	  &powercycle_command,
+	&remove_command,      &node_tags[2],	  NULL};
+
+const struct cli_tool tool_node = {
+	.name = "gnt-node",
+	.help = "Nodes: add, drain, evacuate, remove",
+	.commands = commands,
+};

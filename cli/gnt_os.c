@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-os: operating system definitions. */
+#include <stdio.h>
+
+#include "cli/cli_job.h"
+#include "cli/cli_list.h"
+#include "cli/cli_opts.h"
+#include "cli/cli_text.h"
+#include "cli/tools.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+/* The rows of OP_OS_DIAGNOSE with these fields. */
+static json_t *diagnose_rows(struct cli *cli, const char *fields,
+			     struct error *err)
+{
+	json_t *op = cli_op(cli, &op_class_os_diagnose);
+	auto_strv struct strv names = {0};
+
+	str_split(&names, fields, ',');
+	json_object_set_new(op, "output_fields", json_from_strv(&names));
+	json_object_set_new(op, "names", json_array());
+	return cli_run_op(cli, op, err);
+}
+
+/* --- list --- */
+
+static int list(struct cli *cli, struct error *err)
+{
+	auto_json json_t *rows = NULL, *names = json_array();
+	int as_json = cli_wants_json(cli, err);
+	const json_t *row, *variant;
+	size_t i, j;
+
+	if (as_json < 0)
+		return -1;
+	rows = diagnose_rows(cli, "name,variants", err);
+	if (rows == NULL)
+		return -1;
+	json_array_foreach (rows, i, row) {
+		const char *name = json_string_value(json_array_get(row, 0));
+		const json_t *variants = json_array_get(row, 1);
+
+		if (json_array_size(variants) == 0)
+			json_array_append_new(names, json_string(name));
+		json_array_foreach (variants, j, variant) {
+			auto_free char *text = xprintf(
+				"%s+%s", name, json_string_value(variant));
+
+			json_array_append_new(names, json_string(text));
+		}
+	}
+	if (as_json) {
+		cli_print_json(names);
+		return CLI_OK;
+	}
+	if (!cli_given(cli, &OPT_NO_HEADERS))
+		printf("Name\n");
+	json_array_foreach (names, i, row)
+		printf("%s\n", json_string_value(row));
+	return CLI_OK;
+}
+
+/* --- diagnose --- */
+
+/* One place where a node found the definition: [path, valid, message,
+ * variants, parameters, versions, trusted]. */
+static void print_place(const char *node, const json_t *place)
+{
+	bool valid = json_is_true(json_array_get(place, 1));
+	auto_free char *path = cli_str(json_array_get(place, 0));
+	auto_free char *message = cli_str(json_array_get(place, 2));
+	auto_free char *variants = cli_join(json_array_get(place, 3), ", ");
+	auto_free char *versions = cli_join(json_array_get(place, 5), ", ");
+	auto_strv struct strv names = {0};
+	auto_free char *params = NULL;
+	const json_t *param;
+	size_t i;
+
+	json_array_foreach (json_array_get(place, 4), i, param)
+		strv_add(&names, json_string_value(json_array_get(param, 0)));
+	params = strv_join(&names, ", ");
+	printf("  Node: %s, status: ", node);
+	if (!valid) {
+		printf("invalid - %s (path: %s)\n", message, path);
+		return;
+	}
+	printf("valid (path: %s)", path);
+	if (*versions != '\0')
+		printf(" [API versions: %s]", versions);
+	if (*variants != '\0')
+		printf(" [variants: %s]", variants);
+	if (*params != '\0')
+		printf(" [parameters: %s]", params);
+	printf(json_is_false(json_array_get(place, 6)) ? " [untrusted]\n"
+						       : " [trusted]\n");
+}
+
+static void print_os(const json_t *row)
+{
+	auto_free char *name = cli_str(json_array_get(row, 0));
+	auto_free char *variants = cli_join(json_array_get(row, 1 + 1), ", ");
+	bool valid = json_is_true(json_array_get(row, 1));
+	const json_t *status = json_array_get(row, 3);
+	auto_strv struct strv nodes = {0};
+	const char *node;
+	json_t *places;
+
+	printf("OS: %s [global status: %s]\n", name,
+	       valid ? "valid" : "invalid");
+	if (*variants != '\0')
+		printf("  Variants: [%s]\n", variants);
+	json_object_foreach ((json_t *)status, node, places)
+		strv_add(&nodes, node);
+	strv_sort_nice(&nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		const json_t *all = json_object_get(status, nodes.items[i]);
+
+		if (json_array_size(all) == 0)
+			printf("  Node: %s, status: not found\n",
+			       nodes.items[i]);
+		else
+			print_place(nodes.items[i], json_array_get(all, 0));
+	}
+	printf("\n");
+}
+
+static int diagnose(struct cli *cli, struct error *err)
+{
+	auto_json json_t *rows = diagnose_rows(
+		cli, "name,valid,variants,node_status,hidden,blacklisted", err);
+	int as_json = cli_wants_json(cli, err);
+	const json_t *row;
+	size_t i;
+	bool bad = false;
+
+	if (rows == NULL || as_json < 0)
+		return -1;
+	if (as_json) {
+		cli_print_json(rows);
+		return CLI_OK;
+	}
+	json_array_foreach (rows, i, row) {
+		print_os(row);
+		bad |= !json_is_true(json_array_get(row, 1));
+	}
+	return bad ? CLI_FAILURE : CLI_OK;
+}
+
+/* --- info --- */
+
+static void print_list(const char *title, const json_t *values)
+{
+	const json_t *value;
+	size_t i;
+
+	printf("  - %s:\n", title);
+	json_array_foreach (values, i, value) {
+		auto_free char *text = json_is_array(value)
+					       ? cli_join(value, ": ")
+					       : cli_str(value);
+
+		printf("    - %s\n", text);
+	}
+}
+
+static void print_flag(const char *title, const json_t *value)
+{
+	auto_free char *text = cli_str(value);
+
+	printf("  - %s: %s\n", title, text);
+}
+
+static int info(struct cli *cli, struct error *err)
+{
+	auto_json json_t *rows = diagnose_rows(
+		cli,
+		"name,valid,variants,parameters,api_versions,blacklisted,"
+		"hidden,os_hvp,osparams,trusted",
+		err);
+	int as_json = cli_wants_json(cli, err);
+	const json_t *row;
+	size_t i;
+
+	if (rows == NULL || as_json < 0)
+		return -1;
+	if (as_json) {
+		cli_print_json(rows);
+		return CLI_OK;
+	}
+	json_array_foreach (rows, i, row) {
+		auto_free char *name = cli_str(json_array_get(row, 0));
+
+		printf("%s:\n", name);
+		print_flag("valid", json_array_get(row, 1));
+		print_flag("hidden", json_array_get(row, 6));
+		print_flag("blacklisted", json_array_get(row, 5));
+		print_list("API versions", json_array_get(row, 4));
+		print_list("variants", json_array_get(row, 2));
+		print_list("parameters", json_array_get(row, 3));
+		print_flag("trusted", json_array_get(row, 9));
+		printf("\n");
+	}
+	return CLI_OK;
+}
+
+static const struct cli_command list_command = {
+	.name = "list",
+	.args = "",
+	.help = "List the operating system definitions that all nodes have",
+	.options = {&OPT_NO_HEADERS, &OPT_FORMAT, &OPT_PRIORITY},
+	.run = list,
+};
+
+static const struct cli_command diagnose_command = {
+	.name = "diagnose",
+	.args = "",
+	.help = "Show what each node says of each definition",
+	.options = {&OPT_FORMAT, &OPT_PRIORITY},
+	.run = diagnose,
+};
+
+static const struct cli_command info_command = {
+	.name = "info",
+	.alias = "show",
+	.args = "",
+	.help = "Show variants and parameters of each definition",
+	.options = {&OPT_FORMAT, &OPT_PRIORITY},
+	.run = info,
+};
+
+static const struct cli_command *const commands[] = {
+	&diagnose_command, &info_command, &list_command, NULL};
+
+const struct cli_tool tool_os = {
+	.name = "gnt-os",
+	.help = "Operating system definitions",
+	.commands = commands,
+};

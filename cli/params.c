@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parameters on the command line are text; opcodes carry them with types.  The
+ * master checks values; here only names and types count. */
+#include <string.h>
+#include <strings.h>
+
+#include "cli/tools.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+
+static int misfit(const char *key, const char *text, const char *what,
+		  struct error *err)
+{
+	return error_set(err, ERR_TYPE, NULL,
+			 "'%s' (value %s) is not a valid %s", key, text, what);
+}
+
+/* The value of key as text when it is a plain word; it may be a boolean
+ * already ("no_acpi"). */
+static json_t *typed(const char *key, const json_t *value, const json_t *preset,
+		     struct error *err)
+{
+	const char *text = json_string_value(value);
+	int64_t integer;
+	double real;
+
+	if (text == NULL)
+		return json_deep_copy(value);
+	if (json_is_boolean(preset)) {
+		if (strcasecmp(text, "true") == 0 ||
+		    strcasecmp(text, "yes") == 0)
+			return json_true();
+		if (strcasecmp(text, "false") == 0 ||
+		    strcasecmp(text, "no") == 0)
+			return json_false();
+		misfit(key, text, "boolean", err);
+		return NULL;
+	}
+	if (json_is_integer(preset)) {
+		if (str_to_int64(text, &integer))
+			return json_integer(integer);
+		misfit(key, text, "integer", err);
+		return NULL;
+	}
+	if (json_is_real(preset)) {
+		if (str_to_double(text, &real))
+			return json_real(real);
+		misfit(key, text, "float", err);
+		return NULL;
+	}
+	return json_string(text);
+}
+
+int tool_type_params(json_t *params, const json_t *defaults, bool allow_default,
+		     struct error *err)
+{
+	const char *key;
+	json_t *value, *new;
+	void *tmp;
+
+	json_object_foreach_safe(params, tmp, key, value)
+	{
+		const json_t *preset = json_object_get(defaults, key);
+
+		if (preset == NULL)
+			return error_set(err, ERR_TYPE, NULL,
+					 "Unknown parameter '%s'", key);
+		if (allow_default &&
+		    str_eq(json_string_value(value), "default"))
+			continue;
+		new = typed(key, value, preset, err);
+		if (new == NULL)
+			return -1;
+		json_object_set_new(params, key, new);
+	}
+	return 0;
+}
+
+int tool_type_be(json_t *params, bool allow_default, struct error *err)
+{
+	static const char *const sizes[] = {"memory", "minmem", "maxmem"};
+	auto_json json_t *defaults = params_default_be();
+
+	json_object_set_new(defaults, "memory", json_integer(0));
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const char *text = json_str(params, sizes[i], NULL);
+		int64_t mib;
+
+		if (text == NULL ||
+		    (allow_default && strcmp(text, "default") == 0))
+			continue;
+		if (params_parse_size(text, &mib, err) < 0)
+			return -1;
+		json_set_int(params, sizes[i], mib);
+	}
+	return tool_type_params(params, defaults, allow_default, err);
+}
+
+int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
+		 struct error *err)
+{
+	auto_json json_t *all = params_default_hvparams();
+	auto_json json_t *defaults = json_object();
+	const char *name;
+	json_t *one;
+
+	json_object_foreach (all, name, one)
+		if (hypervisor == NULL || strcmp(name, hypervisor) == 0)
+			json_object_update_missing(defaults, one);
+	return tool_type_params(params, defaults, allow_default, err);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The tools, and what their files share. */
+#ifndef CLI_TOOLS_H
+#define CLI_TOOLS_H
+
+#include "cli/cli.h"
+
+extern const struct cli_tool tool_cluster, tool_node, tool_instance, tool_group,
+	tool_network, tool_job, tool_os, tool_debug;
+
+/* gnt_cluster_init.c */
+extern const struct cli_command cluster_init, cluster_destroy;
+/* gnt_cluster_modify.c */
+extern const struct cli_command cluster_modify;
+/* gnt_cluster_info.c */
+extern const struct cli_command cluster_info, cluster_version;
+/* gnt_cluster_verify.c */
+extern const struct cli_command cluster_verify, cluster_verify_disks;
+
+/* gnt_instance_add.c */
+extern const struct cli_command instance_add, instance_batch_create;
+/* gnt_instance_power.c */
+extern const struct cli_command instance_startup, instance_shutdown,
+	instance_reboot;
+/* gnt_instance_info.c */
+extern const struct cli_command instance_info;
+/* gnt_instance_modify.c */
+extern const struct cli_command instance_modify;
+/* gnt_instance_move.c */
+extern const struct cli_command instance_failover, instance_migrate,
+	instance_change_group;
+
+/* gnt_node_evacuate.c */
+extern const struct cli_command node_evacuate, node_migrate, node_failover;
+/* gnt_node_storage.c */
+extern const struct cli_command node_list_storage;
+
+/* tags.c: list-tags, add-tags, remove-tags of one kind of object. */
+extern const struct cli_command cluster_tags[], node_tags[], instance_tags[],
+	group_tags[], network_tags[];
+
+/* Give parameters (all text) the types that their defaults have; "default"
+ * stays where allow_default.  ERR_PARAMETER for an unknown one. */
+int tool_type_params(json_t *params, const json_t *defaults, bool allow_default,
+		     struct error *err);
+/* The same for back-end parameters (memory takes units) and hypervisor
+ * parameters (NULL: of any hypervisor). */
+int tool_type_be(json_t *params, bool allow_default, struct error *err);
+int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
+		 struct error *err);
+
+/* Ask QueryInstances whether all these are known: 0, or -1 with its error. */
+int tool_instances_exist(struct cli *cli, struct error *err);
+
+#endif
