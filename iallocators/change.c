@@ -233,7 +233,7 @@ static int64_t usable_mem(const struct node *n, const struct node_state *s)
 {
 	int64_t missing = n->missing_mem > 0 ? n->missing_mem : 0;
 
-	return (int64_t)n->total_mem - n->own_mem - s->inst_mem - missing;
+	return model_trunc(n->total_mem) - n->own_mem - s->inst_mem - missing;
 }
 
 static int64_t location_cost(const struct node *n, const struct instance *inst)

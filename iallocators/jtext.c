@@ -107,8 +107,11 @@ static bool parse_hex(struct parser *ps, char **out)
 	for (int i = 0; i < 4; i++) {
 		int digit = hex_digit(ps->p[i]);
 
-		if (digit < 0 && i == 0)
-			return fail_at(ps, bad_hex, "[]");
+		if (digit < 0 && i == 0) {
+			error_set(ps->err, ERR_REQUEST, NULL, "%s: []",
+				  bad_hex);
+			return false;
+		}
 		if (digit < 0) {
 			error_set(ps->err, ERR_REQUEST, NULL, "%s: [(%u,\"%.*s",
 				  bad_hex, code,
@@ -308,11 +311,14 @@ static bool parse_bool(struct parser *ps, struct jval *v)
 /* A member: "key" : value. */
 static bool parse_member(struct parser *ps, struct jval *v)
 {
+	char *behind;
+
 	if (!parse_string(ps, &v->key))
 		return false;
+	behind = ps->p;
 	skip_space(ps);
 	if (ps->p >= ps->end || *ps->p != ':')
-		return fail_at(ps, "Malformed JSON labelled field", ps->p);
+		return fail_at(ps, "Malformed JSON labelled field", behind);
 	ps->p++;
 	skip_space(ps);
 	return parse_value(ps, v);
@@ -450,11 +456,11 @@ static void show_members(struct buf *b, const struct jval *value)
 	{
 		if (member->key != NULL) {
 			hf_json_string(b, member->key);
-			buf_addc(b, ':');
+			buf_adds(b, ": ");
 		}
 		jtext_show(b, member);
 		if (member->next != NULL)
-			buf_addc(b, ',');
+			buf_adds(b, ", ");
 	}
 }
 

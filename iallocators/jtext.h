@@ -47,7 +47,7 @@ const struct jval *jtext_parse(struct arena *a, char *text, size_t len,
 /* The first member with that key, or NULL (also when object is no object). */
 const struct jval *jtext_get(const struct jval *object, const char *key);
 
-/* Add the value in compact form. */
+/* Add the value as a text for people. */
 void jtext_show(struct buf *b, const struct jval *value);
 
 #define jtext_each(pos, container)                                             \

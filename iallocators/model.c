@@ -69,6 +69,11 @@ bool inst_is_running(const struct instance *i)
 	return i->status == RUN_RUNNING || i->status == RUN_ERROR_UP;
 }
 
+int64_t model_trunc(double d)
+{
+	return d >= -0x1p63 && d < 0x1p63 ? (int64_t)d : INT64_MIN;
+}
+
 static void list_append_item(struct ilist *l, int item)
 {
 	if (l->n == l->cap) {
@@ -202,7 +207,7 @@ static void start_node(struct cluster *c, struct node *n,
 	n->vcpu_ratio =
 		o->max_cpu_ratio >= 0 ? o->max_cpu_ratio : p->vcpu_ratio;
 	n->high_spindles = p->spindle_ratio * (double)n->total_spindles;
-	n->low_disk = (int64_t)floor(o->min_disk_ratio * n->total_disk);
+	n->low_disk = model_trunc(floor(o->min_disk_ratio * n->total_disk));
 	s->used_cpus = s->used_cpus_f = n->own_cpus;
 	s->free_mem_f = n->free_mem;
 	s->free_disk_f = s->free_disk;
@@ -213,7 +218,7 @@ static void start_node(struct cluster *c, struct node *n,
 static void finish_node(struct node *n)
 {
 	struct node_state *s = &n->s;
-	int64_t recorded = (int64_t)n->total_mem - n->own_mem - s->inst_mem;
+	int64_t recorded = model_trunc(n->total_mem) - n->own_mem - s->inst_mem;
 
 	n->missing_mem = recorded - n->free_mem;
 	s->usable_mem = recorded - (n->missing_mem > 0 ? n->missing_mem : 0);
@@ -293,7 +298,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 static int64_t missing_disk(const struct cluster *c, const struct node *n)
 {
-	int64_t missing = (int64_t)n->total_disk - n->s.free_disk;
+	int64_t missing = model_trunc(n->total_disk) - n->s.free_disk;
 
 	for (int i = 0; i < n->primaries.n; i++)
 		missing -= c->instances[n->primaries.items[i]].disk;

@@ -299,6 +299,9 @@ bool inst_is_running(const struct instance *i);
 int tagset_common(const struct tagset *a, const struct tagset *b);
 bool tagset_subset(const struct tagset *small, const struct tagset *big);
 
+/* Toward zero; what does not fit becomes the lowest number. */
+int64_t model_trunc(double d);
+
 int64_t counts_get(const struct counts *c, int64_t key);
 /* Add to the count of key; entries that become <= 0 vanish. */
 void counts_add(struct counts *c, int64_t key, int64_t value);

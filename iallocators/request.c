@@ -119,6 +119,7 @@ static int read_new(struct cluster *c, const struct jval *request,
 	struct field f = {&c->arena, object, in_request};
 	struct field group = {&c->arena, request, NULL};
 	struct new_instance *new = &ret->news[ret->n_news++];
+	const struct jval *own;
 	const char *name;
 
 	if (field_string(&f, "name", &name, err) < 0)
@@ -126,10 +127,9 @@ static int read_new(struct cluster *c, const struct jval *request,
 	if (field_present(&group, "group_name") &&
 	    field_string(&group, "group_name", &ret->group_name, err) < 0)
 		return -1;
-	group.object = object;
-	if (object != request && field_present(&group, "group_name") &&
-	    field_string(&group, "group_name", &new->group_name, err) < 0)
-		return -1;
+	own = jtext_get(object, "group_name");
+	if (object != request && own != NULL && own->kind == JT_STRING)
+		new->group_name = own->str;
 	if (field_int(&f, "required_nodes", &new->required_nodes, err) < 0 ||
 	    request_instance(c, name, object, &new->inst, err) < 0)
 		return -1;

@@ -231,7 +231,7 @@ static int read_live(const struct field *f, struct node *ret, struct error *err)
 	return field_int(f, "reserved_cpus", &ret->own_cpus, err);
 }
 
-static int read_ndparams(struct cluster *c, const struct field *node, bool live,
+static int read_ndparams(struct cluster *c, const struct field *node,
 			 struct node *ret, struct error *err)
 {
 	const struct jval *v = jtext_get(node->object, "ndparams");
@@ -244,8 +244,8 @@ static int read_ndparams(struct cluster *c, const struct field *node, bool live,
 	if (field_bool(&f, "exclusive_storage", &ret->exclusive_storage, err) <
 	    0)
 		return -1;
-	ret->cpu_speed = 1; /* only text files tell */
-	if (!live || ret->exclusive_storage)
+	ret->cpu_speed = 1;	    /* only text files tell */
+	if (ret->exclusive_storage) /* then the node itself tells */
 		return 0;
 	return field_int(&f, "spindle_count", &ret->total_spindles, err);
 }
@@ -278,7 +278,7 @@ static int read_node(struct cluster *c, const struct jval *v, struct node *ret,
 				 "Unknown group '%s' for node %s", group,
 				 ret->name);
 	ret->offline = offline || drained || !vm_capable;
-	if (read_ndparams(c, &f, !offline && vm_capable, ret, err) < 0)
+	if (read_ndparams(c, &f, ret, err) < 0)
 		return -1;
 	return offline || !vm_capable ? 0 : read_live(&f, ret, err);
 }
