@@ -78,7 +78,7 @@ struct store *store_open(const struct store_config *config, struct error *err);
 
 /* Between store_open() and store_settle(): give a file new content. */
 void store_write_at_start(struct store *s, const char *name, char *text STEALS);
-/* Bring everything into the files; a full disk is no error.  Blocks. */
+/* Make that durable.  The files follow later, as always.  Blocks. */
 int store_settle(struct store *s, struct error *err);
 
 /* After store_flush(), or in the simulation after the tasks were killed:

@@ -815,6 +815,29 @@ Test(queue, large_results_do_not_need_the_journal)
 	cr_assert_eq(world.runs[id], 1);
 }
 
+Test(queue, a_large_job_survives_two_crashes)
+{
+	auto_free char *large = xalloc(400000);
+	json_t *op = world_op("hold", 0, NULL);
+	uint64_t id;
+
+	memset(large, 'x', 399999);
+	json_object_set_new(op, "value", json_string(large));
+	id = world_submit_ops(json_make("[o]", op));
+	world_settle();
+	world_expect_status(id, "running");
+	world_crash(5);
+	reopen(); /* it ends, in a file and not in the journal */
+	world_expect_status(id, "error");
+	world_crash(6);
+	reopen();
+	world_expect_status(id, "error");
+	for (int i = 0; i < 100; i++)
+		world_step();
+	cr_assert_not_null(
+		strstr(fake_disk_text(&world.disk, "/q/job-1"), "\"error\""));
+}
+
 /* --- replication --- */
 
 static struct buf replicated;

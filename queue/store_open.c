@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening the store: replay of the journal, what is written at start. */
+#include <assert.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "queue/store_private.h"
+
+static void replay_one(const struct journal_entry *e, void *arg)
+{
+	struct store *s = arg;
+
+	switch (e->kind) {
+	case JOURNAL_WRITE:
+		overlay_file(&s->dirty, e->name, xstrndup(e->content, e->len),
+			     e->len);
+		break;
+	case JOURNAL_REMOVE:
+		overlay_gone(&s->dirty, e->name);
+		break;
+	case JOURNAL_MOVE:
+		overlay_move(&s->dirty, e->content, e->name);
+		break;
+	case JOURNAL_CUT:
+		break;
+	}
+}
+
+static int open_files(struct store *s, struct error *err)
+{
+	struct disk *disk = s->config.disk;
+	auto_free char *path = xprintf("%s/journal", s->dir);
+	auto_free char *archive = xprintf("%s/archive", s->dir);
+	bool is_new = !disk->exists(disk, path);
+	size_t size = s->config.journal_size;
+
+	if (disk->mkdirs(disk, archive, STORE_FOLDER_MODE, err) < 0 ||
+	    journal_open(&s->journal, disk, path,
+			 size == 0 ? JOURNAL_SIZE : size, replay_one, s,
+			 err) < 0)
+		return -1;
+	s->applied = s->journal.next - 1;
+	if (is_new && disk->sync_all(disk, s->dir, err) < 0)
+		return -1;
+	if (s->dirty.names.n > 0)
+		log_info("The job queue was not closed in order: %zu files "
+			 "are brought up to date soon",
+			 s->dirty.names.n);
+	return 0;
+}
+
+void store_write_at_start(struct store *s, const char *name, char *text STEALS)
+{
+	assert(!s->settled);
+	if (list_empty(&s->batch))
+		list_append(&s->batch, &store_change_new()->link);
+	store_change_write(list_first(&s->batch, struct store_change, link),
+			   name, text);
+}
+
+/* What fits into no record goes into its file, with all before it; the journal
+ * may hold older states, which must not be replayed. */
+static int write_large_now(struct store *s, struct error *err)
+{
+	struct store_change *c =
+		list_first(&s->batch, struct store_change, link);
+
+	store_apply(s, 1);
+	if (store_write_files(s) < 0) {
+		*err = s->why;
+		return -1;
+	}
+	store_change_add(c, JOURNAL_CUT, "")->number = s->covered;
+	store_finish_written(s, 1);
+	return 0;
+}
+
+/* As the commit task does, before any task runs. */
+static int commit_now(struct store *s, struct error *err)
+{
+	auto_buf struct buf record = {0};
+	size_t n = store_build_record(s, &record);
+	struct journal *j = &s->journal;
+
+	if (record.len > journal_record_max(j))
+		return write_large_now(s, err);
+	if (!journal_fits(j, &record)) {
+		if (j->last_in[!j->half] > s->covered &&
+		    store_write_files(s) < 0) {
+			*err = s->why;
+			return -1;
+		}
+		journal_turn(j);
+	}
+	if (journal_write(j, &record, err) < 0 || journal_sync(j, err) < 0)
+		return -1;
+	journal_written(j, &record);
+	store_apply(s, n);
+	s->applied = j->next - 1;
+	store_finish_written(s, n);
+	return 0;
+}
+
+int store_settle(struct store *s, struct error *err)
+{
+	if (s->dirty.names.n == 0)
+		s->covered = s->applied;
+	while (!list_empty(&s->batch))
+		if (commit_now(s, err) < 0)
+			return -1;
+	s->settled = true;
+	store_plan_writing(s);
+	return 0;
+}
+
+struct store *store_open(const struct store_config *config, struct error *err)
+{
+	struct store *s = xalloc(sizeof(*s));
+
+	s->config = *config;
+	s->dir = xstrdup(config->dir);
+	s->journal.log = -1;
+	s->timer.fired = store_on_timer;
+	list_init(&s->pending);
+	list_init(&s->batch);
+	cond_init(&s->changed);
+	if (open_files(s, err) == 0)
+		return s;
+	error_wrap(err, "Cannot open the job queue in %s", s->dir);
+	err->kind = ERR_QUEUE;
+	store_close(s);
+	return NULL;
+}
+
+void store_close(struct store *s)
+{
+	if (s == NULL)
+		return;
+	timer_stop(&s->timer);
+	error_set(&s->why, ERR_QUEUE, NULL, "The job queue was closed");
+	store_finish_failed(s);
+	overlay_done(&s->dirty);
+	overlay_done(&s->writing);
+	journal_close(&s->journal);
+	free(s->dir);
+	free(s);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the store share: store.c commits, store_files.c brings
+ * what is committed into the files, store_open.c opens and closes,
+ * store_change.c builds changes, store_read.c reads.
+ *
+ * Two tasks work, each there only while it has something to do: "queue commit"
+ * takes what is pending, writes and syncs the journal and tells the waiting;
+ * "queue files" writes the overlay into the files, syncs them all at once and
+ * marks the journal.  What the second one is writing is put aside in
+ * `writing`, and new changes gather above it in `dirty`.
+ *
+ * `covered` is the number of the newest record whose changes are all in files;
+ * a half of the journal is free when it holds no newer one. */
+#ifndef QUEUE_STORE_PRIVATE_H
+#define QUEUE_STORE_PRIVATE_H
+
+#include "lib/event/timer.h"
+#include "queue/overlay.h"
+#include "queue/store.h"
+
+#define STORE_FILE_MODE 0640
+#define STORE_FOLDER_MODE 0750
+
+struct store_op {
+	enum journal_kind kind;
+	char *name;
+	char *text; /* WRITE: the content; MOVE: for replication, or NULL */
+	size_t len;
+	char *from;	 /* MOVE */
+	uint64_t number; /* CUT */
+};
+
+struct store {
+	struct store_config config;
+	char *dir;
+	struct journal journal;
+	struct list pending; /* changes that nobody works on yet */
+	struct list batch;   /* those that the commit task has taken */
+	bool committing, writing_files;
+	struct cond changed; /* a task has ended, or files were written */
+	struct overlay dirty, writing;
+	int64_t dirty_since_us;
+	uint64_t applied; /* newest record whose changes are in the overlay */
+	uint64_t covered;
+	struct timer timer;
+	bool settled; /* store_settle() was called */
+	bool closed;  /* flushed for the last time */
+	bool failed;  /* a sync has: no more writing at all */
+	bool full;
+	int64_t full_logged_us;
+	struct error why; /* failed or full */
+};
+
+/* Blocking calls run beside the loop, when a task makes them. */
+static inline void store_leave(void)
+{
+	if (task_name() != NULL)
+		task_leave();
+}
+
+static inline void store_enter(void)
+{
+	if (task_name() != NULL)
+		task_enter();
+}
+
+/* --- store_change.c --- */
+
+struct store_op *store_change_add(struct store_change *c,
+				  enum journal_kind kind, const char *name);
+void store_change_unref(struct store_change *c);
+/* Tell who waits for c, and forget it. */
+void store_change_finish(struct store_change *c, const struct error *err);
+
+/* --- store.c --- */
+
+/* Build the next record of the batch: how many operations it has. */
+size_t store_build_record(struct store *s, struct buf *record);
+/* The record is durable: its n operations are in the overlay now. */
+void store_apply(struct store *s, size_t n);
+/* Finish the changes that the first n operations of the batch complete. */
+void store_finish_written(struct store *s, size_t n);
+/* Finish all with an error: s->why. */
+void store_finish_failed(struct store *s);
+
+/* --- store_files.c --- */
+
+/* Something was committed: write the files soon; or at once. */
+void store_plan_writing(struct store *s);
+void store_start_writing(struct store *s);
+/* Bring all that is durable now into the files. */
+WAITS int store_write_files(struct store *s);
+/* A sync has failed. */
+void store_set_failed(struct store *s, const struct error *err);
+void store_on_timer(struct timer *t);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading files through the overlay. */
+#include <string.h>
+
+#include "queue/store_private.h"
+
+static const struct overlay_entry *look(const struct store *s, const char *name)
+{
+	const struct overlay_entry *e = overlay_get(&s->dirty, name);
+
+	return e != NULL ? e : overlay_get(&s->writing, name);
+}
+
+static char *read_path(struct store *s, const char *name, size_t max,
+		       size_t *ret_len, struct error *err)
+{
+	auto_free char *path = xprintf("%s/%s", s->dir, name);
+	struct disk *disk = s->config.disk;
+	char *text;
+
+	store_leave();
+	text = disk->read(disk, path, max, ret_len, err);
+	store_enter();
+	return text;
+}
+
+char *store_read(struct store *s, const char *name, size_t max, size_t *ret_len,
+		 struct error *err)
+{
+	const struct overlay_entry *e = look(s, name);
+	auto_free char *from = NULL;
+	char *text;
+
+	if (e != NULL && e->kind == OVERLAY_MOVED) {
+		from = xstrdup(e->text);
+		if (overlay_get(&s->writing, from) != NULL)
+			e = overlay_get(&s->writing, from);
+	}
+	if (e != NULL && e->kind == OVERLAY_FILE) {
+		*ret_len = e->len;
+		return xmemdup(e->text, e->len + 1);
+	}
+	if (e != NULL && e->kind == OVERLAY_GONE && from == NULL) {
+		error_set(err, ERR_QUEUE, NULL, "There is no file %s", name);
+		return NULL;
+	}
+	if (from == NULL)
+		return read_path(s, name, max, ret_len, err);
+	/* The move may happen right now. */
+	text = read_path(s, from, max, ret_len, err);
+	return text != NULL ? text : read_path(s, name, max, ret_len, err);
+}
+
+bool store_exists(struct store *s, const char *name)
+{
+	const struct overlay_entry *e = look(s, name);
+	auto_free char *path = xprintf("%s/%s", s->dir, name);
+
+	if (e != NULL)
+		return e->kind != OVERLAY_GONE;
+	return s->config.disk->exists(s->config.disk, path);
+}
+
+struct listing {
+	struct store *s;
+	const char *folder;
+	const struct strv *found; /* on the disk, sorted */
+	struct strv *names;
+	bool below; /* the layer below `dirty` */
+};
+
+/* The rest of the name if it is in the folder. */
+static const char *in_folder(const char *name, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	if (n > 0 && (strncmp(name, folder, n) != 0 || name[n] != '/'))
+		return NULL;
+	name += n > 0 ? n + 1 : 0;
+	return strchr(name, '/') == NULL ? name : NULL;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_listed(const char *key, void *value, void *arg)
+{
+	const struct overlay_entry *e = value;
+	struct listing *l = arg;
+	const char *name = in_folder(key, l->folder);
+
+	if (name == NULL || e->kind == OVERLAY_GONE ||
+	    (l->below && overlay_get(&l->s->dirty, key) != NULL))
+		return;
+	if (l->found->n == 0 || bsearch(&name, l->found->items, l->found->n,
+					sizeof(char *), by_bytes) == NULL)
+		strv_add(l->names, name);
+}
+
+int store_list(struct store *s, const char *folder, struct strv *ret_names,
+	       struct error *err)
+{
+	bool top = folder[0] == '\0';
+	auto_free char *path =
+		top ? xstrdup(s->dir) : xprintf("%s/%s", s->dir, folder);
+	auto_strv struct strv found = {0};
+	struct disk *disk = s->config.disk;
+	struct listing l = {
+		.s = s, .folder = folder, .found = &found, .names = ret_names};
+	int rc = 0;
+
+	store_leave();
+	if (disk->exists(disk, path))
+		rc = disk->list(disk, path, &found, err);
+	store_enter();
+	strv_sort(&found);
+	for (size_t i = 0; i < found.n; i++) {
+		auto_free char *name = xprintf("%s%s%s", folder, top ? "" : "/",
+					       found.items[i]);
+		const struct overlay_entry *e = look(s, name);
+
+		if (e == NULL || e->kind != OVERLAY_GONE)
+			strv_add(ret_names, found.items[i]);
+	}
+	table_each(&s->dirty.names, add_listed, &l);
+	l.below = true;
+	table_each(&s->writing.names, add_listed, &l);
+	return rc;
+}
+
+int store_set_aside(struct store *s, const char *name, struct error *err)
+{
+	auto_free char *from = xprintf("%s/%s", s->dir, name);
+	auto_free char *to = xprintf("%s/%s.corrupt", s->dir, name);
+
+	overlay_gone(&s->dirty, name);
+	if (!s->config.disk->exists(s->config.disk, from))
+		return 0;
+	return s->config.disk->rename(s->config.disk, from, to, err);
+}
