@@ -22,7 +22,7 @@ vc kill "$VC" node1 masterd
 succeeds "the master comes back" vc start "$VC" node1 masterd
 is "$(m gnt-job list --no-headers -o status "$long1")" error \
     "the running job became an error"
-like "$(m gnt-job info "$long1")" 'restart' "with a reason"
+like "$(m gnt-job info "$long1")" 'master daemon ended' "with a reason"
 is "$(m gnt-job list --no-headers -o status "$long2")" error "the other too"
 for id in $ids; do
     m gnt-job wait "$id" >/dev/null 2>&1
