@@ -127,12 +127,56 @@ static WAITS json_t *ask(struct lu *lu, enum hooks_phase phase,
 	return failed;
 }
 
+/* The failed scripts with at most max bytes of the output of each. */
+static json_t *shortened(const json_t *failed, size_t max)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < json_array_size(failed); i++) {
+		const json_t *row = json_array_get(failed, i);
+		const char *output = json_string_value(json_array_get(row, 2));
+		size_t len = output == NULL ? 0 : strnlen(output, max);
+
+		while (len == max && len > 0 && (output[len] & 0xc0) == 0x80)
+			len--; /* not within a character */
+		json_array_append_new(
+			list, json_make("[O, O, s%]", json_array_get(row, 0),
+					json_array_get(row, 1),
+					output == NULL ? "" : output, len));
+	}
+	return list;
+}
+
+/* The list as JSON that fits an error; *ret_cut when it is not all of it.
+ * Clients take the list apart, so it must be whole as JSON. */
+static char *fitting_text(const json_t *failed, bool *ret_cut)
+{
+	auto_json json_t *list = json_incref((json_t *)failed);
+	size_t max = ERROR_TEXT_MAX;
+
+	for (*ret_cut = false;; *ret_cut = true) {
+		char *text = json_text(list);
+
+		if (strlen(text) < ERROR_TEXT_MAX)
+			return text;
+		free(text);
+		if (max > 0) {
+			max /= 2;
+			json_decref(list);
+			list = shortened(failed, max);
+		} else {
+			json_array_remove(list, json_array_size(list) - 1);
+		}
+	}
+}
+
 int hooks_run(struct lu *lu, enum hooks_phase phase, struct error *err)
 {
 	auto_json json_t *failed = NULL;
 	struct node_result *results;
 	auto_free char *text = NULL;
 	size_t n;
+	bool cut;
 
 	if (lu->class->hook_path == NULL)
 		return 0;
@@ -140,7 +184,9 @@ int hooks_run(struct lu *lu, enum hooks_phase phase, struct error *err)
 	node_results_free(results, n);
 	if (json_array_size(failed) == 0)
 		return 0;
-	text = json_text(failed);
+	text = fitting_text(failed, &cut);
+	if (cut) /* the whole of it is in the job's log at least */
+		warn_failed(lu, failed);
 	return error_set(err, ERR_HOOKS_ABORT, NULL, "%s", text);
 }
 

@@ -197,11 +197,26 @@ void job_op_end(struct job_op *op, enum job_state to, json_t *result STEALS,
 	op->end_us = now_us;
 }
 
+/* What a hook said is a list [[node, script, output], ...] in the result. */
+static json_t *hooks_list(const struct error *err)
+{
+	struct error ignored;
+	auto_json json_t *list = NULL;
+
+	if (err->kind != ERR_HOOKS_ABORT)
+		return NULL;
+	list = json_parse(err->text, strlen(err->text), &ignored);
+	return json_is_array(list) ? steal(&list) : NULL;
+}
+
 json_t *job_error_result(const struct error *err)
 {
 	const char *class = error_kind_name(err->kind);
 	auto_free char *text = xstrdup(err->text);
+	json_t *list = hooks_list(err);
 
+	if (list != NULL)
+		return json_make("[s, [o]]", class, list);
 	/* It may quote a program's output, or be cut within a character. */
 	if (!str_valid_utf8(text, strlen(text)))
 		for (char *c = text; *c != '\0'; c++)

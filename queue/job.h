@@ -84,7 +84,8 @@ void job_op_end(struct job_op *op, enum job_state to, json_t *result STEALS,
 		int64_t now_us);
 
 /* The result of a failed opcode: [class, [text]], a failed prerequisite's with
- * its kind as [class, [text, ecode]]. */
+ * its kind as [class, [text, ecode]], of failed hooks [class, [list]] with the
+ * list that the error's text is. */
 json_t *job_error_result(const struct error *err);
 
 /* End all opcodes from `first` on that are not final; only those that have

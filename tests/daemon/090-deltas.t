@@ -85,6 +85,17 @@ job '{"OP_ID": "OP_INSTANCE_REMOVE", "instance_name": "i4"}' >/dev/null
 like "$(create i5 '"disk_template": "sharedfile", "disks": [{"size": 1}]')" \
     '^\["success"' "a disk of one MiB is within the policy"
 
+# What a hook says reaches clients in a form that they can take apart, however
+# much it is.
+hooks=$(root node1)/etc/ganeti/hooks/instance-add-pre.d
+mkdir -p "$hooks"
+printf '#!/bin/sh\nhead -c 60000 /dev/zero | tr "\\0" "\\"\nexit 1\n' >"$hooks/10-talk"
+chmod +x "$hooks/10-talk"
+like "$(create i6 | cut -c1-200)" \
+    '^\["error", \[\["HooksAbort", \[\[\["node1.example.com", "instance-add-pre.d/10-talk", ' \
+    "failed hooks are a list"
+rm "$hooks/10-talk"
+
 # Jobs.
 long=$(call SubmitJob '[[{"OP_ID": "OP_TEST_DELAY", "duration": 60},
     {"OP_ID": "OP_TEST_DELAY", "duration": 60}]]')

@@ -242,3 +242,17 @@ Test(job, errors_become_results)
 	b_text = json_text(b);
 	cr_assert_str_eq(b_text, "[\"OpExecError\",[\"not UTF-8: ?\"]]");
 }
+
+Test(job, failed_hooks_are_a_list_in_the_result)
+{
+	struct error err;
+	auto_json json_t *result = NULL;
+	auto_free char *text = NULL;
+
+	error_set(&err, ERR_HOOKS_ABORT, NULL, "%s",
+		  "[[\"n1\", \"a.d/x\", \"no\"]]");
+	result = job_error_result(&err);
+	text = json_text(result);
+	cr_assert_str_eq(text, "[\"HooksAbort\",[[[\"n1\",\"a.d/x\","
+			       "\"no\"]]]]");
+}
