@@ -78,17 +78,15 @@ static json_t *bounds_view(const json_t *custom, const json_t *actual)
 {
 	json_t *list = json_array(), *view;
 	const json_t *pair;
-	const char *which;
 	size_t i;
 
 	json_array_foreach (json_get(actual, "minmax"), i, pair) {
 		const json_t *own =
 			json_array_get(json_get(custom, "minmax"), i);
-		json_t *ignored;
 
 		view = json_object();
-		json_object_foreach ((json_t *)pair, which, ignored)
-			bound(view, which, i, own, pair);
+		bound(view, "max", i, own, pair);
+		bound(view, "min", i, own, pair);
 		json_array_append_new(list, view);
 	}
 	return list;
