@@ -109,6 +109,13 @@ like "$(call CancelJob "[$long, false]")" '^\[false' \
 like "$(call CancelJob "[$long, true]")" '^\[true' "but killed"
 like "$(luxi wait "$long")" '^\["error"' "a delay ends then"
 
+# Commands.
+is "$(m gnt-node list --format=json -o name,master_candidate | python3 -c '
+import json, sys
+print(json.load(sys.stdin))')" \
+    "[{'name': 'node1.example.com', 'master_candidate': True}, {'name': 'node2.example.com', 'master_candidate': True}]" \
+    "lists come as JSON, too"
+
 # The node daemon.
 ip=$("$BIN/gnt-vcluster" list "$VC" --format=json | python3 -c '
 import json, sys
