@@ -150,7 +150,7 @@ struct vcluster *vcluster_plan(const struct vcluster_options *o,
 			       struct error *err)
 {
 	struct vcluster *v = vcluster_new(o->dir, o->hypervisor, o->n_nodes);
-	uint32_t base;
+	uint32_t base = 0;
 	int rc = o->base_ip == NULL ? find_block(v->n, &base, err)
 				    : read_base(o->base_ip, v->n, &base, err);
 

@@ -17,7 +17,11 @@ trap finish EXIT
 trap 'exit 1' INT TERM
 
 say() {
-    printf '\n\033[1m# %s\033[0m\n' "$*"
+    if [ -t 1 ]; then
+        printf '\n\033[1m# %s\033[0m\n' "$*"
+    else
+        printf '\n# %s\n' "$*"
+    fi
 }
 
 run() {
