@@ -82,7 +82,9 @@ void job_drop_secrets(struct job *j);
 struct job *job_edit(struct job *j);
 /* Begin to save it; it becomes visible when durable. */
 void job_save(struct job *j);
-/* The same, and wait. */
+/* The same for log entries alone, which stay on this node. */
+void job_save_log(struct job *j);
+/* As job_save(), and wait. */
 WAITS int job_save_wait(struct job *j, struct error *err);
 /* Show what need not be durable (that a job waits): copy it to the visible
  * state. */

@@ -188,7 +188,7 @@ void queue_run_log(struct queue_run *run, const char *type,
 	if (r->job->private->n_saving > 0)
 		r->log_waits = true; /* they go together, after that save */
 	else
-		job_save(r->job);
+		job_save_log(r->job);
 }
 
 void run_saved(struct job *j)
@@ -198,7 +198,7 @@ void run_saved(struct job *j)
 	if (r == NULL || !r->log_waits || j->private->n_saving > 0)
 		return;
 	r->log_waits = false;
-	job_save(j);
+	job_save_log(j);
 }
 
 int queue_run_priority(const struct queue_run *run)

@@ -180,6 +180,15 @@ void job_save(struct job *j)
 	store_put(store, begin_save(j));
 }
 
+void job_save_log(struct job *j)
+{
+	struct store *store = j->private->queue->store;
+	struct store_change *c = begin_save(j);
+
+	c->local = true;
+	store_put(store, c);
+}
+
 int job_save_wait(struct job *j, struct error *err)
 {
 	struct store *store = j->private->queue->store;

@@ -177,6 +177,8 @@ static void replica_add(struct replica *r, const char *name,
 static void collect_one(struct store *s, struct store_op *op, void *arg)
 {
 	(void)s;
+	if (op->local)
+		return;
 	if (op->kind == JOURNAL_WRITE || op->kind == JOURNAL_REMOVE)
 		replica_add(arg, op->name, op->text);
 	if (op->kind != JOURNAL_MOVE)
@@ -310,6 +312,8 @@ void store_put(struct store *s, struct store_change *c STEALS)
 		store_change_finish(c, &err);
 		return;
 	}
+	for (size_t i = 0; i < c->n_ops; i++)
+		c->ops[i].local = c->local;
 	list_append(&s->pending, &c->link);
 	if (s->committing)
 		return;

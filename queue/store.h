@@ -50,6 +50,9 @@ struct store_change {
 	 * control and must not wait.  May be NULL. */
 	void (*done)(struct store_change *c, const struct error *err);
 	void *arg;
+	/* Not for the other candidates (log entries, which go with the next
+	 * state). */
+	bool local;
 	/* Refuse rather than hold the daemon up when it cannot be written. */
 	bool may_fail;
 

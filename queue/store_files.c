@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From the overlay into the files. */
 #include <assert.h>
+#include <malloc.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -109,6 +110,15 @@ static void put_cut(struct store *s)
 	store_put(s, c);
 }
 
+/* A burst of jobs leaves much free memory between what stays; libc would keep
+ * it. */
+static void give_memory_back(void)
+{
+	store_leave();
+	malloc_trim(0);
+	store_enter();
+}
+
 static void write_files_task(void *arg)
 {
 	struct store *s = arg;
@@ -116,6 +126,7 @@ static void write_files_task(void *arg)
 	if (store_write_files(s) == 0 && s->dirty.names.n == 0 &&
 	    list_empty(&s->pending) && list_empty(&s->batch))
 		put_cut(s);
+	give_memory_back();
 	s->writing_files = false;
 	cond_signal(&s->changed);
 }

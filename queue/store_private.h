@@ -28,6 +28,7 @@ struct store_op {
 	size_t len;
 	char *from;	 /* MOVE */
 	uint64_t number; /* CUT */
+	bool local;
 };
 
 struct store {

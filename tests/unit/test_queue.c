@@ -869,7 +869,7 @@ Test(queue, candidates_get_each_change_before_it_shows)
 	world_stop();
 	world.queue = queue_open(&config, &err);
 	world_start();
-	world_submit("ok");
+	world_submit("log");
 	cr_assert_str_eq(replicated.data, "serial job-1 ");
 	world_settle();
 	cr_assert(archive(1));
