@@ -53,6 +53,12 @@ wrong=$(names doc/KNOWN_DELTAS.md | grep -E '^[a-z_0-9]+\.[a-z_0-9]+$' |
     grep -rqE "^(Parameterized)?Test\($suite, *$fact\b" tests/unit tests/sim ||
         echo "no test $suite.$fact"
 done)
+wrong=$wrong$(grep -oE '[0-9]{3} "[^"]+"' doc/KNOWN_DELTAS.md |
+    while read -r number fact; do
+        fact=${fact#?}
+        grep -qF -- "${fact%?}" tests/daemon/"$number"-*.t ||
+            echo "no point ${fact%?} in test $number"
+    done)
 point "tests that pin differences exist" "$wrong"
 
 wrong=$(names doc/tour.md 2>/dev/null | grep -oE '^[a-z_0-9]+\(\)$' | tr -d '()' |
