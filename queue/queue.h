@@ -39,7 +39,7 @@ struct queue_hooks {
 
 	/* Run opcode i of the job: takes locks, calls queue_run_started() when
 	 * it has them, returns the result; NULL with err (ERR_CANCELED when
-	 * queue_run_canceled() made it stop).  In the job's task. */
+	 * run->cancel() made it stop).  In the job's task. */
 	WAITS json_t *(*run_op)(void *arg, struct queue_run *run,
 				struct error *err);
 

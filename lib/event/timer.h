@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Timers: one callback at a deadline of clock_mono_us().  Real time runs on one
- * uv timer; in the simulation timers_advance() moves the time. */
+ * uv timer; in the simulation timers_fire_one() fires what is due. */
 #ifndef EVENT_TIMER_H
 #define EVENT_TIMER_H
 

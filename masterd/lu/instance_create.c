@@ -6,7 +6,7 @@
  * marked with the job.  Everything slow comes after, under the instance's own
  * lock; the recorded instance keeps its nodes from being removed.  A failure
  * takes the reservation back; one that a crash left is removed at the next
- * start of the master (master_recover.c). */
+ * start of the master (masterd/recover.c). */
 #include <netdb.h>
 #include <string.h>
 
