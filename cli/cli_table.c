@@ -91,6 +91,7 @@ static void add_line(struct buf *out, const struct cli_table_style *style,
 		     const json_t *fields, const struct strv *cells,
 		     size_t first, const size_t *widths)
 {
+	bool pad = style->pad_titles && style->headers && first == 0;
 	size_t n = json_array_size(fields);
 
 	for (size_t i = 0; i < n; i++) {
@@ -105,7 +106,7 @@ static void add_line(struct buf *out, const struct cli_table_style *style,
 			buf_adds(out, text);
 		else
 			add_cell(out, text, widths[i], is_number(kind),
-				 i + 1 == n);
+				 i + 1 == n && !pad);
 	}
 	buf_addc(out, '\n');
 }

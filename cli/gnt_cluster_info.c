@@ -59,6 +59,16 @@ static void set_joined(json_t *view, const char *title, const json_t *info,
 		set_text(view, title, cli_join(list, ", "));
 }
 
+static void set_tags(json_t *view, const json_t *info)
+{
+	auto_strv struct strv tags = {0};
+
+	json_to_strv(json_get(info, "tags"), &tags);
+	strv_sort_nice(&tags);
+	set_text(view, "Tags",
+		 tags.n == 0 ? xstrdup("(none)") : strv_join(&tags, ", "));
+}
+
 /* Parameters of the enabled hypervisors only. */
 static json_t *hv_view(const json_t *info)
 {
@@ -227,7 +237,7 @@ static json_t *info_view(const json_t *info)
 	json_set_str(view, "Master node", json_str(info, "master", "?"));
 	set_text(view, "Architecture (this node)",
 		 xprintf("%s (%s)", bits, machine));
-	set_joined(view, "Tags", info, "tags", "(none)");
+	set_tags(view, info);
 	json_set_str(view, "Default hypervisor",
 		     json_str(info, "default_hypervisor", "?"));
 	set_joined(view, "Enabled hypervisors", info, "enabled_hypervisors",

@@ -39,7 +39,7 @@ static int delay(struct cli *cli, struct error *err)
 
 static char *format_owner(const json_t *value)
 {
-	return json_is_null(value) ? xstrdup("-") : cli_join(value, ", ");
+	return json_is_null(value) ? xstrdup("-") : cli_join(value, ",");
 }
 
 static char *format_mode(const json_t *value)
@@ -58,11 +58,11 @@ static char *format_pending(const json_t *value)
 		return xstrdup("-");
 	json_array_foreach (value, i, one) {
 		auto_free char *mode = cli_str(json_array_get(one, 0));
-		auto_free char *owners = cli_join(json_array_get(one, 1), ", ");
+		auto_free char *owners = cli_join(json_array_get(one, 1), ",");
 
 		strv_addf(&parts, "%s:%s", mode, owners);
 	}
-	return strv_join(&parts, " ");
+	return strv_join(&parts, ", ");
 }
 
 static const struct cli_format lock_formats[] = {

@@ -40,6 +40,12 @@ static int failover(struct cli *cli, struct error *err)
 		     err);
 	if (rc <= 0)
 		return rc < 0 ? -1 : CLI_FAILURE;
+	/* The secondary's data may be old: as Ganeti, ask in spite of -f. */
+	if (cli_given(cli, &OPT_IGNORE_CONSISTENCY) &&
+	    !cli_ask("Fail over instance %s even if its disks are not in "
+		     "sync? Data may be lost.",
+		     cli->args[0]))
+		return CLI_FAILURE;
 	op = cli_op(cli, &op_class_instance_failover);
 	json_set_str(op, "instance_name", cli->args[0]);
 	cli_op_flag(cli, op, "ignore_consistency", &OPT_IGNORE_CONSISTENCY);

@@ -158,7 +158,7 @@ static int select_instances(struct cli *cli, struct strv *ret,
 
 /* --- one job each --- */
 
-typedef json_t *make_fn(const struct cli *cli, struct error *err);
+typedef json_t *make_fn(const struct cli *cli);
 
 static int each(struct cli *cli, make_fn *make, struct error *err)
 {
@@ -189,10 +189,8 @@ static int each(struct cli *cli, make_fn *make, struct error *err)
 	}
 	jobs.quiet = one;
 	for (size_t i = 0; i < names.n; i++) {
-		json_t *op = make(cli, err);
+		json_t *op = make(cli);
 
-		if (op == NULL)
-			return -1;
 		json_set_str(op, "instance_name", names.items[i]);
 		cli_jobs_add(&jobs, names.items[i], op);
 	}
@@ -201,9 +199,11 @@ static int each(struct cli *cli, make_fn *make, struct error *err)
 	return jobs.failed == 0 ? CLI_OK : CLI_FAILURE;
 }
 
-static json_t *startup_op(const struct cli *cli, struct error *err)
+/* Parameters for one start go as they were typed: the master gives them
+ * types. */
+static json_t *startup_op(const struct cli *cli)
 {
-	auto_json json_t *op = cli_op(cli, &op_class_instance_startup);
+	json_t *op = cli_op(cli, &op_class_instance_startup);
 
 	cli_op_flag(cli, op, "force", &OPT_FORCE);
 	cli_op_flag(cli, op, "ignore_offline_nodes", &OPT_IGNORE_OFFLINE);
@@ -213,18 +213,13 @@ static json_t *startup_op(const struct cli *cli, struct error *err)
 	json_object_set_new(op, "beparams", json_object());
 	cli_op_set(cli, op, "hvparams", &OPT_HVPARAMS);
 	cli_op_set(cli, op, "beparams", &OPT_BEPARAMS);
-	if (tool_type_hv(json_object_get(op, "hvparams"), NULL, false, err) <
-		    0 ||
-	    tool_type_be(json_object_get(op, "beparams"), false, err) < 0)
-		return NULL;
-	return steal(&op);
+	return op;
 }
 
-static json_t *shutdown_op(const struct cli *cli, struct error *err)
+static json_t *shutdown_op(const struct cli *cli)
 {
 	json_t *op = cli_op(cli, &op_class_instance_shutdown);
 
-	(void)err;
 	cli_op_flag(cli, op, "force", &OPT_FORCE);
 	cli_op_flag(cli, op, "ignore_offline_nodes", &OPT_IGNORE_OFFLINE);
 	cli_op_flag(cli, op, "no_remember", &OPT_NO_REMEMBER);
@@ -232,11 +227,10 @@ static json_t *shutdown_op(const struct cli *cli, struct error *err)
 	return op;
 }
 
-static json_t *reboot_op(const struct cli *cli, struct error *err)
+static json_t *reboot_op(const struct cli *cli)
 {
 	json_t *op = cli_op(cli, &op_class_instance_reboot);
 
-	(void)err;
 	json_set_str(op, "reboot_type", "hard");
 	cli_op_set(cli, op, "reboot_type", &OPT_REBOOT_TYPE);
 	cli_op_flag(cli, op, "ignore_secondaries", &OPT_IGNORE_SECONDARIES);

@@ -216,18 +216,6 @@ static int set_states(const struct cli *cli, json_t *op, struct error *err)
 	return 0;
 }
 
-static int set_ndparams(const struct cli *cli, json_t *op, struct error *err)
-{
-	auto_json json_t *defaults = NULL;
-
-	if (!cli_given(cli, &OPT_NDPARAMS))
-		return 0;
-	defaults = params_default_nd();
-	cli_op_set(cli, op, "ndparams", &OPT_NDPARAMS);
-	return tool_type_params(json_object_get(op, "ndparams"), defaults, true,
-				err);
-}
-
 static const struct {
 	const char *param;
 	const struct cli_option *option;
@@ -261,9 +249,11 @@ static int modify(struct cli *cli, struct error *err)
 	json_set_str(op, "node_name", cli->args[0]);
 	for (i = 0; i < N_MODIFIABLE; i++)
 		cli_op_set(cli, op, modifiable[i].param, modifiable[i].option);
+	/* As they were typed: the master gives them types. */
+	cli_op_set(cli, op, "ndparams", &OPT_NDPARAMS);
 	cli_op_flag(cli, op, "force", &OPT_FORCE);
 	cli_op_flag(cli, op, "auto_promote", &OPT_AUTO_PROMOTE);
-	if (set_states(cli, op, err) < 0 || set_ndparams(cli, op, err) < 0)
+	if (set_states(cli, op, err) < 0)
 		return -1;
 	code = cli_submit(cli, steal(&op), &changes, err);
 	if (code != CLI_OK || json_array_size(changes) == 0)
@@ -319,9 +309,10 @@ static int add(struct cli *cli, struct error *err)
 	cli_op_set(cli, op, "group", &OPT_GROUP);
 	cli_op_set(cli, op, "master_capable", &OPT_CAPAB_MASTER);
 	cli_op_set(cli, op, "vm_capable", &OPT_CAPAB_VM);
+	cli_op_set(cli, op, "ndparams", &OPT_NDPARAMS);
 	cli_op_flag(cli, op, "readd", &OPT_READD);
 	cli_op_unless(cli, op, "node_setup", &OPT_NO_NODE_SETUP);
-	if (set_states(cli, op, err) < 0 || set_ndparams(cli, op, err) < 0)
+	if (set_states(cli, op, err) < 0)
 		return -1;
 	return cli_submit(cli, steal(&op), NULL, err);
 }

@@ -147,7 +147,8 @@ static int primaries(struct cli *cli, struct strv *ret, struct error *err)
 	strv_sort_nice(ret);
 	if (ret->n == 0)
 		fprintf(stderr, "No primary instances on node %s, exiting.\n",
-			cli->args[0]);
+			json_string_value(
+				json_array_get(json_array_get(rows, 0), 0)));
 	return 0;
 }
 

@@ -74,6 +74,7 @@ static int list_storage(struct cli *cli, struct error *err)
 		return -1;
 	if (output != NULL && *output == '+')
 		output = all = xprintf(FIELDS ",%s", output + 1);
+	style.pad_titles = true;
 	str_split(&names, output == NULL ? FIELDS : output, ',');
 	result = cli_run_op(cli, query_op(cli, &names), err);
 	if (result == NULL)

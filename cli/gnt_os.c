@@ -25,6 +25,25 @@ static json_t *diagnose_rows(struct cli *cli, const char *fields,
 
 /* --- list --- */
 
+static void print_names(const struct cli *cli, const json_t *names)
+{
+	const struct cli_table_style style = {
+		.headers = !cli_given(cli, &OPT_NO_HEADERS),
+		.pad_titles = true,
+		.unit = 'h'};
+	auto_json json_t *fields =
+		json_make("[{s: s, s: s}]", "title", "Name", "kind", "text");
+	auto_json json_t *rows = json_array();
+	auto_buf struct buf text = {0};
+	json_t *name;
+	size_t i;
+
+	json_array_foreach (names, i, name)
+		json_array_append_new(rows, json_make("[[i, O]]", 0, name));
+	cli_table(&text, &style, fields, rows);
+	fwrite(text.data, 1, text.len, stdout);
+}
+
 static int list(struct cli *cli, struct error *err)
 {
 	auto_json json_t *rows = NULL, *names = json_array();
@@ -54,10 +73,7 @@ static int list(struct cli *cli, struct error *err)
 		cli_print_json(names);
 		return CLI_OK;
 	}
-	if (!cli_given(cli, &OPT_NO_HEADERS))
-		printf("Name\n");
-	json_array_foreach (names, i, row)
-		printf("%s\n", json_string_value(row));
+	print_names(cli, names);
 	return CLI_OK;
 }
 
@@ -81,13 +97,14 @@ static void print_place(const char *node, const json_t *place)
 		strv_add(&names, json_string_value(json_array_get(param, 0)));
 	params = strv_join(&names, ", ");
 	printf("  Node: %s, status: ", node);
-	if (!valid) {
-		printf("invalid - %s (path: %s)\n", message, path);
-		return;
-	}
-	printf("valid (path: %s)", path);
+	if (!valid)
+		printf("invalid - %s (path: %s)", message, path);
+	else
+		printf("valid (path: %s)", path);
 	if (*versions != '\0')
 		printf(" [API versions: %s]", versions);
+	else
+		printf(" [no API versions declared]");
 	if (*variants != '\0')
 		printf(" [variants: %s]", variants);
 	if (*params != '\0')
@@ -117,7 +134,7 @@ static void print_os(const json_t *row)
 		const json_t *all = json_object_get(status, nodes.items[i]);
 
 		if (json_array_size(all) == 0)
-			printf("  Node: %s, status: not found\n",
+			printf("  Node: %s, status: OS not found\n",
 			       nodes.items[i]);
 		else
 			print_place(nodes.items[i], json_array_get(all, 0));

@@ -17,10 +17,12 @@ MASTER = "node1.example.com"
 
 
 class FakeMaster:
-    """Listens below a temporary root; `answers` are response objects."""
+    """Listens below a temporary root; `answers` are response objects, or
+    `script` gives one for each method and arguments."""
 
-    def __init__(self, answers):
+    def __init__(self, answers, script=None):
         self.answers = list(answers)
+        self.script = script
         self.requests = []
         self.folder = tempfile.TemporaryDirectory(prefix="gnt-cli.")
         self.root = os.path.join(self.folder.name, MASTER)
@@ -72,7 +74,9 @@ class FakeMaster:
     def _answer(self, message):
         request = json.loads(message)
         self.requests.append([request["method"], request["args"]])
-        if self.answers:
+        if self.script:
+            answer = self.script(request["method"], request["args"])
+        elif self.answers:
             answer = self.answers.pop(0)
         else:
             answer = {"success": False,
@@ -96,5 +100,8 @@ def normal(value, key=None):
     if isinstance(value, list):
         if key == "reason":
             return [[source, text, 0] for source, text, _ in value]
+        # Ganeti asks for states in the order of a set.
+        if value[:1] == ["|"] and value[1:] and value[1][1:2] == ["status"]:
+            return ["|"] + sorted(value[1:])
         return [normal(v) for v in value]
     return value

@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Record what Ganeti's own commands (Debian's package) do, into cli.json.
+
+Usage: record_cli.py [NAME...]     the cases below; all without names
+A case is a command line, and answers where the usual ones do not do.
+"""
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from fake_luxi import FakeMaster  # noqa: E402
+
+FOLDER = "/usr/sbin"
+
+
+def field(name, kind="text", title=None):
+    return {"name": name, "title": title or name.title(), "kind": kind,
+            "doc": "What " + name + " says"}
+
+
+JOBS = {"fields": [field("id", "number", "ID"), field("status"),
+                   field("summary", "other")],
+        "data": [[[0, 1], [0, "queued"], [0, ["A"]]],
+                 [[0, 12], [0, "waiting"], [0, ["B", "C"]]]]}
+LOCKS = {"fields": [field(n, "other") for n in ("name", "mode", "owner",
+                                                "pending")],
+         "data": [[[0, "cluster/BGL"], [0, "shared"], [0, ["12", "34"]],
+                   [0, []]],
+                  [[0, "node/x"], [0, None], [0, None],
+                   [0, [["exclusive", ["15"]], ["shared", ["1", "2"]]]]]]}
+NODE = [["node3.example.com", ["i1", "i10", "i4"]]]
+PREREQ = ["OpPrereqError", ["bad thing", "wrong_state"]]
+
+
+def failed(error):
+    return [["error", ["error"], [error]]]
+
+
+def jobs(*answers):
+    """Results of a job that submitted others."""
+    return [["success", ["success"], [{"jobs": list(answers)}]]]
+
+
+DONE = [["success", ["success"], [None]]]
+IN_CLUSTER = json.load(open(os.path.join(HERE, "cli_cluster.json"),
+                            encoding="utf-8"))
+
+# name: (command line, {method: answer, or [answer, ...] in "many"})
+CASES = {
+    "info-cluster": ("gnt-cluster info", {"QueryClusterInfo": IN_CLUSTER}),
+    "stop-submit": ("gnt-instance stop --submit --force-multiple a b", {}),
+    "stop-submit-one": ("gnt-instance stop --submit a", {}),
+    "stop-print-jobid": (
+        "gnt-instance stop --submit --print-jobid --force-multiple a b", {}),
+    "stop-unconfirmed": ("gnt-instance stop a b", {}),
+    "stop-all-empty": ("gnt-instance stop --all", {"QueryInstances": []}),
+    "stop-all": ("gnt-instance stop --all --force-multiple",
+                 {"QueryInstances": [["a"], ["b"]]}),
+    "stop-options": ("gnt-instance stop -f --timeout=5 --ignore-offline "
+                     "--no-remember --dry-run a", {}),
+    "start-options": ("gnt-instance start --paused -B memory=1g "
+                      "-H kernel_path=/k,acpi=false --priority=low a", {}),
+    "start-secondary": (
+        "gnt-instance start --secondary --force-multiple node2",
+        {"QueryNodes": [["node2", ["a"], ["b", "c"]]]}),
+    "start-tags": ("gnt-instance start --tags --force-multiple web",
+                   {"QueryInstances": [["a", ["web"]], ["b", []],
+                                       ["c", ["db", "web"]]]}),
+    "reboot-options": ("gnt-instance reboot --reason=because "
+                       "--priority=high --ignore-secondaries "
+                       "--shutdown-timeout=9 -t soft a", {}),
+    "remove-unconfirmed": ("gnt-instance remove a", {}),
+    "remove-options": ("gnt-instance remove -f --ignore-failures a", {}),
+    "failover-unconfirmed": ("gnt-instance failover a", {}),
+    "failover-options": ("gnt-instance failover -f --ignore-consistency "
+                         "--ignore-ipolicy -n node2 a", {}),
+    "migrate-options": ("gnt-instance migrate -f --non-live "
+                        "--allow-failover --no-runtime-changes "
+                        "--ignore-hvversions a", {}),
+    "migrate-mode": ("gnt-instance migrate -f --migration-mode=live "
+                     "--cleanup a", {}),
+    "add-options": (
+        "gnt-instance add -t plain -s 10g -o debian+default -n n1:n2 "
+        "-H kvm:kernel_path=/k,acpi=true,vnc_bind_address=0.0.0.0 "
+        "-B minmem=1g,maxmem=2g,vcpus=4,auto_balance=false "
+        "-O a=1,b=2 --net 0:ip=1.2.3.4,link=br1 --net 1:mac=auto "
+        "--no-start --no-wait-for-sync --no-conflicts-check "
+        "--tags=a,b --ignore-ipolicy --force-variant -g g1 "
+        "--file-driver=loop --file-storage-dir=x "
+        "--opportunistic-locking web", {}),
+    "add-disks": ("gnt-instance add -t file --disk 0:size=1g,mode=ro "
+                  "--disk 1:size=512,spindles=2,name=x -o noop --no-nics "
+                  "-I hail web", {}),
+    "add-no-disk": ("gnt-instance add -t file -o noop -n n1 web", {}),
+    "evacuate-unconfirmed": ("gnt-node evacuate node3",
+                             {"QueryNodes": [[["i1"], ["i2"]]]}),
+    "evacuate-none": ("gnt-node evacuate -p node3", {"QueryNodes": [[[]]]}),
+    "evacuate-primary": (
+        "gnt-node evacuate -f -p -I hail node3",
+        {"QueryNodes": [[["i1"]]],
+         "many QueryJobs": [jobs([True, 5], [True, 6]),
+                            [["running"], ["queued"]], DONE, [["success"]],
+                            DONE]}),
+    "evacuate-errors": (
+        "gnt-node evacuate -f -n node2 node3",
+        {"QueryNodes": [[["i2"]]],
+         "many QueryJobs": [jobs([True, 5], [True, 6], [False, "nope"]),
+                            [["queued"], ["running"]], failed(PREREQ),
+                            [["queued"]], DONE]}),
+    "node-failover": ("gnt-node failover -f --ignore-consistency node3",
+                      {"QueryNodes": NODE}),
+    "node-failover-unconfirmed": ("gnt-node failover node3",
+                                  {"QueryNodes": NODE}),
+    "node-failover-none": ("gnt-node failover -f node3",
+                           {"QueryNodes": [["node3.example.com", []]]}),
+    "node-migrate": ("gnt-node migrate -f -n node1 node3",
+                     {"QueryNodes": NODE,
+                      "many QueryJobs": [jobs([True, 5]), [["queued"]],
+                                         DONE]}),
+    "node-migrate-errors": (
+        "gnt-node migrate -f --non-live node3",
+        {"QueryNodes": NODE,
+         "many QueryJobs": [jobs([True, 5]), [["running"]],
+                            failed(PREREQ)]}),
+    "node-modify-options": (
+        "gnt-node modify -O yes --auto-promote --submit "
+        "--node-parameters oob_program=/x,spindle_count=3 "
+        "--vm-capable=no -f node3", {}),
+    "node-modify-nothing": ("gnt-node modify node3", {}),
+    "node-powercycle": ("gnt-node powercycle --yes node3", {}),
+    "node-list-globs": ("gnt-node list node1 node*", {}),
+    "node-list-more": ("gnt-node list -o +uuid -F name=*\"node*\"", {}),
+    "storage-options": (
+        "gnt-node list-storage -o name,allocatable,size --no-headers "
+        "-t file --units=g node1",
+        {"QueryJobs": [["success", ["success"],
+                        [[["/a", True, 2048], ["/b", False, 512]]]]]}),
+    "storage-separator": (
+        "gnt-node list-storage -t file --separator=, -o node,size",
+        {"QueryJobs": [["success", ["success"], [[["n", 2048]]]]]}),
+    "redist-conf": ("gnt-cluster redist-conf --submit", {}),
+    "watcher-info": ("gnt-cluster watcher info",
+                     {"QueryConfigValues": [None]}),
+    "watcher-info-past": ("gnt-cluster watcher info",
+                          {"QueryConfigValues": [1795213230]}),
+    "watcher-info-paused": ("gnt-cluster watcher info",
+                            {"QueryConfigValues": [4095213230]}),
+    "queue-drain": ("gnt-cluster queue drain", {"SetDrainFlag": True}),
+    "queue-set": ("gnt-cluster queue info", {"QueryConfigValues": [True]}),
+    "master-ping": ("gnt-cluster master-ping", {}),
+    "getmaster": ("gnt-cluster getmaster", {}),
+    "cluster-modify-nothing": ("gnt-cluster modify", {}),
+    "cluster-modify-options": (
+        "gnt-cluster modify -B maxmem=1g,vcpus=2 -C 5 "
+        "--enabled-hypervisors=kvm,fake -H kvm:acpi=false -N mode=routed "
+        "--node-parameters spindle_count=2 -I . --mac-prefix=aa:00:01 "
+        "--reserved-lvs=a,b --user-shutdown=yes "
+        "--enabled-disk-templates=file --ipolicy-disk-templates=file,plain "
+        "--prealloc-wipe-disks=no -D drbd:metavg=x --master-netmask=24 -f "
+        "--maintain-node-health=yes --max-tracked-jobs=30", {}),
+    "verify-options": (
+        "gnt-cluster verify -g g1 -v --error-codes -I ENODESSH "
+        "-I EINSTANCEDOWN --no-nplus1-mem",
+        {"many QueryJobs": [jobs([True, 5]), [["queued"]],
+                            [["success", ["success"], [True]]]]}),
+    "verify-not-submitted": ("gnt-cluster verify",
+                             {"QueryJobs": jobs([False, "cannot"])}),
+    "verify-failed": ("gnt-cluster verify",
+                      {"many QueryJobs": [jobs([True, 5]), [["queued"]],
+                                          failed(PREREQ)]}),
+    "search-tags-none": ("gnt-cluster search-tags x",
+                         {"QueryJobs": [["success", ["success"], [[]]]]}),
+    "list-tags-none": ("gnt-cluster list-tags", {"QueryTags": []}),
+    "add-tags-prio": ("gnt-node add-tags --priority=low node1 a b", {}),
+    "locks": ("gnt-debug locks", {"Query": LOCKS}),
+    "locks-verbose": ("gnt-debug locks -v -o name,pending",
+                      {"Query": {"fields": [LOCKS["fields"][0],
+                                            LOCKS["fields"][3]],
+                                 "data": [[r[0], r[3]]
+                                          for r in LOCKS["data"]]}}),
+    "delay-options": ("gnt-debug delay --submit -r 3 -i -l --dry-run 1.5",
+                      {}),
+    "job-cancel-no-args": ("gnt-job cancel", {}),
+    "job-cancel-both": ("gnt-job cancel --pending 3", {}),
+    "job-cancel-running-only": ("gnt-job cancel -f --queued",
+                                {"Query": JOBS,
+                                 "CancelJob": [True, "It will be"]}),
+    "job-cancel-unconfirmed": ("gnt-job cancel --waiting", {"Query": JOBS}),
+    "job-cancel-kill": ("gnt-job cancel --kill --yes-do-it 3",
+                        {"CancelJob": [False, "It runs"]}),
+    "job-archive": ("gnt-job archive 1 2", {"ArchiveJob": False}),
+    "job-archive-good": ("gnt-job archive 1", {"ArchiveJob": True}),
+    "job-autoarchive-all": ("gnt-job autoarchive all",
+                            {"AutoArchiveJobs": [3, 0]}),
+    "job-autoarchive-age": ("gnt-job autoarchive 2d",
+                            {"AutoArchiveJobs": [3, 4]}),
+    "job-priority": ("gnt-job change-priority --priority=low 3 4",
+                     {"ChangeJobPriority": [True, "done"]}),
+    "job-priority-missing": ("gnt-job change-priority 3", {}),
+    "job-list-finished": ("gnt-job list --finished", {"Query": JOBS}),
+    "job-list-archived": ("gnt-job list --archived", {}),
+    "job-list-ids": ("gnt-job list 3 4", {}),
+    "job-list-filter": ("gnt-job list -F status==\"error\"", {}),
+    "job-watch-failed": ("gnt-job watch 9", {"QueryJobs": failed(PREREQ)}),
+    "job-wait-lost": ("gnt-job wait 9", {
+        "WaitForJobChange": {"error": ["JobLost", ["Job 9 lost"]]}}),
+    "job-wait-canceled": ("gnt-job wait 9", {
+        "QueryJobs": [["canceled", ["canceled"], [None]]],
+        "WaitForJobChange": [["canceled"], []]}),
+    "error-hooks": ("gnt-node remove n1", {"QueryJobs": failed(
+        ["HooksAbort", [[["n1", "10-x", "no way"], ["n2", "20-y", ""]]]])}),
+    "error-tag": ("gnt-node remove n1", {"QueryJobs": failed(
+        ["TagError", ["bad tag"]])}),
+    "error-drained": ("gnt-node remove n1", {
+        "SubmitJob": {"error": ["GenericError", ["Queue drained"]]}}),
+    "error-exec": ("gnt-node remove n1", {"QueryJobs": failed(
+        ["OpExecError", ["it broke"]])}),
+    "error-resolver": ("gnt-cluster modify -C 4", {"QueryJobs": failed(
+        ["ConfigurationError", ["odd"]])}),
+    "usage-args": ("gnt-instance remove a b", {}),
+    "usage-args-missing": ("gnt-instance remove", {}),
+    "usage-no-args": ("gnt-cluster getmaster x", {}),
+    "instance-list-fields-some": (
+        "gnt-instance list-fields name",
+        {"QueryFields": {"fields": [field("name")]}}),
+    "network-add-tags": ("gnt-network add-tags net1 x", {}),
+    "os-list": ("gnt-os list", {"QueryJobs": [
+        ["success", ["success"],
+         [[["debian", ["default", "x"]], ["noop", []]]]]]}),
+    "os-diagnose-bad": ("gnt-os diagnose", {"QueryJobs": [
+        ["success", ["success"],
+         [[["broken", False, [], {"n1": [["/p", False, "missing file", [],
+                                          [], [], True]], "n2": []},
+            False, False]]]]]}),
+}
+
+
+class Script:
+    """Answers by method, with sensible ones for what a case leaves open."""
+
+    def __init__(self, special):
+        self.special = dict(special)
+        self.next_id = 100
+        self.exchanges = []
+
+    def result(self, method, args):
+        if "many " + method in self.special:
+            return self.special["many " + method].pop(0)
+        if method in self.special:
+            return self.special[method]
+        if method == "SubmitJob":
+            self.next_id += 1
+            return self.next_id
+        if method == "SubmitManyJobs":
+            first = self.next_id + 1
+            self.next_id += len(args[0])
+            return [[True, first + i] for i in range(len(args[0]))]
+        if method == "WaitForJobChange":
+            return [["success"], []]
+        if method == "QueryJobs":
+            return [DONE[0][:len(args[1])] for _ in args[0]]
+        if method == "QueryInstances":
+            return [[name + ".example.com"] for name in args[0]]
+        if method == "Query":
+            return {"fields": [field(f) for f in args[1]], "data": []}
+        return None
+
+    def answer(self, method, args):
+        result = self.result(method, args)
+        if isinstance(result, dict) and "error" in result:
+            answer = {"success": False, "result": result["error"]}
+        else:
+            answer = {"success": True, "result": result}
+        self.exchanges.append([method, args, answer])
+        return answer
+
+
+def record(name):
+    line, special = CASES[name]
+    words = line.split()
+    script = Script(special)
+    master = FakeMaster([], script.answer)
+    try:
+        result = master.run([os.path.join(FOLDER, words[0])] + words[1:])
+    finally:
+        master.close()
+    return {"name": name, "argv": words, "rc": result.returncode,
+            "stdout": result.stdout, "stderr": result.stderr,
+            "exchanges": script.exchanges}
+
+
+def main():
+    """Run the cases; those that are not named stay as they are."""
+    path = os.path.join(HERE, "cli.json")
+    with open(path, encoding="utf-8") as file:
+        cases = {case["name"]: case for case in json.load(file)}
+    for name in sys.argv[1:] or CASES:
+        case = record(name)
+        if "Traceback" in case["stderr"]:
+            print("%s: %s" % (name, case["stderr"]), file=sys.stderr)
+        cases[name] = case
+    with open(path, "w", encoding="utf-8") as file:
+        rows = [json.dumps(cases[name]) for name in CASES if name in cases]
+        file.write("[\n" + ",\n".join(rows) + "\n]\n")
+
+
+if __name__ == "__main__":
+    main()
