@@ -123,7 +123,8 @@ WAITS int queue_change_priority(struct queue *q, uint64_t id, int priority,
 /* false when unknown or not final. */
 WAITS int queue_archive(struct queue *q, uint64_t id, bool *ret_ok,
 			struct error *err);
-/* Final jobs that ended more than age_s ago (-1: all), for at most timeout_s. */
+/* Final jobs that ended more than age_s ago (-1: all), for at most timeout_s.
+ */
 WAITS int queue_auto_archive(struct queue *q, int64_t age_s, int64_t timeout_s,
 			     size_t *ret_archived, size_t *ret_left,
 			     struct error *err);
