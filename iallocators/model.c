@@ -101,7 +101,7 @@ void cluster_finish_instance(struct cluster *c, struct instance *inst,
 {
 	count_spindles(inst);
 	tags_of_instance(c, inst, o);
-	for (int i = 0; i < UTIL_COUNT; i++)
+	for (int i = 0; i < UTIL_COUNT && !inst->has_util; i++)
 		inst->util[i] = o->ignore_dynamic ? 0 : 1;
 }
 

@@ -166,6 +166,7 @@ struct instance {
 	size_t n_networks;
 	struct tagset exclusion; /* its exclusion tags */
 	struct tagset desired;	 /* its desired locations */
+	bool has_util;		 /* from a file; else all 1 */
 	double util[UTIL_COUNT];
 	int primary;
 	int secondary;	  /* or NO_INDEX */

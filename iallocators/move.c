@@ -99,3 +99,78 @@ enum fail move_replace_secondary(struct cluster *c, struct instance *inst,
 	}
 	return finish(c, mark, why, inst, &after, index);
 }
+
+enum fail move_rf(struct cluster *c, struct instance *inst, int index,
+		  int target, bool force)
+{
+	struct instance after = *inst;
+	size_t mark = change_mark(c);
+	int p = inst->primary;
+	enum fail why;
+
+	after.primary = target;
+	after.secondary = p;
+	after.location = common_locations(c, p, target);
+	if (!move_migration_allowed(c, p, target))
+		return FAIL_MIG;
+	why = change_add_primary(c, target, &after, index, flags(force));
+	if (why == FAIL_NONE) {
+		change_remove_primary(c, p, inst, index);
+		change_remove_secondary(c, inst->secondary, inst, index);
+		why = change_add_secondary(
+			c, p, &after, index, target,
+			flags(force || c->nodes[inst->secondary].offline));
+	}
+	return finish(c, mark, why, inst, &after, index);
+}
+
+enum fail move_fr(struct cluster *c, struct instance *inst, int index,
+		  int target, bool force)
+{
+	struct instance after = *inst;
+	size_t mark = change_mark(c);
+	int p = inst->primary, s = inst->secondary;
+	unsigned checks = flags(force || c->nodes[p].offline);
+	enum fail why;
+
+	after.primary = s;
+	after.secondary = target;
+	after.location = common_locations(c, s, target);
+	if (!move_migration_allowed(c, p, s))
+		return FAIL_MIG;
+	change_remove_secondary(c, s, inst, index);
+	why = change_add_primary(c, s, &after, index, checks);
+	if (why == FAIL_NONE) {
+		change_remove_primary(c, p, inst, index);
+		why = change_add_secondary(c, target, &after, index, s, checks);
+	}
+	return finish(c, mark, why, inst, &after, index);
+}
+
+enum fail move_frf(struct cluster *c, struct instance *inst, int index,
+		   int target, bool force)
+{
+	struct instance after = *inst;
+	size_t mark = change_mark(c), between;
+	int p = inst->primary, s = inst->secondary;
+	unsigned checks = flags(force || c->nodes[p].offline);
+	enum fail why;
+
+	after.primary = target;
+	after.location = common_locations(c, s, target);
+	if (!move_migration_allowed(c, p, s) ||
+	    !move_migration_allowed(c, s, target))
+		return FAIL_MIG;
+	change_remove_secondary(c, s, inst, index);
+	between = change_mark(c);
+	why = change_add_primary(c, s, &after, index, checks);
+	if (why == FAIL_NONE) {
+		change_undo(c, between);
+		why = change_add_primary(c, target, &after, index, checks);
+	}
+	if (why == FAIL_NONE) {
+		change_remove_primary(c, p, inst, index);
+		why = change_add_secondary(c, s, &after, index, target, checks);
+	}
+	return finish(c, mark, why, inst, &after, index);
+}

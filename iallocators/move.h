@@ -20,6 +20,16 @@ enum fail move_failover_to(struct cluster *c, struct instance *inst, int index,
 enum fail move_replace_secondary(struct cluster *c, struct instance *inst,
 				 int index, int target, bool force);
 
+/* DRBD, moves of two or three steps at once; the first letters say in which
+ * order: replace the secondary and fail over to it, ... */
+enum fail move_rf(struct cluster *c, struct instance *inst, int index,
+		  int target, bool force);
+enum fail move_fr(struct cluster *c, struct instance *inst, int index,
+		  int target, bool force);
+/* ... fail over, replace, fail over: a new primary. */
+enum fail move_frf(struct cluster *c, struct instance *inst, int index,
+		   int target, bool force);
+
 /* Whether an instance may be migrated from a to b. */
 bool move_migration_allowed(const struct cluster *c, int from, int to);
 

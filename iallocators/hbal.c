@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hbal: moves that balance a group, as a list and as commands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "iallocators/balance.h"
+#include "iallocators/hformat.h"
+#include "iallocators/tool.h"
+#include "lib/base/mem.h"
+
+/* A short number as the reference's printf("%.6g") has it. */
+static void add_general(struct buf *b, double d)
+{
+	auto_buf struct buf digits = {0};
+	int exponent = 0;
+
+	if (d == 0 || (d >= 0.1 && d < 1e7)) {
+		hf_fixed(b, d, 6);
+		return;
+	}
+	while (d >= 10 || d < 1) {
+		exponent += d >= 10 ? 1 : -1;
+		d = d >= 10 ? d / 10 : d * 10;
+	}
+	hf_fixed(&digits, d, 6);
+	buf_addf(b, "%se%d", digits.data, exponent);
+}
+
+static void print_score(const char *before, double score, const char *after)
+{
+	auto_buf struct buf b = {0};
+
+	hf_fixed(&b, score, 8);
+	printf("%s%s%s", before, b.data, after);
+}
+
+/* The group to work on; NO_INDEX when it is not clear which. */
+static int select_group(const struct cluster *c, const struct tool_options *o)
+{
+	int found = NO_INDEX;
+
+	if (o->group == NULL && c->n_groups == 1)
+		return 0;
+	fflush(stdout);
+	for (int g = 0; g < c->n_groups && o->group != NULL; g++)
+		if (strcmp(c->groups[g].name, o->group) == 0 ||
+		    strcmp(c->groups[g].uuid, o->group) == 0)
+			found = g;
+	if (found != NO_INDEX)
+		return found;
+	if (o->group == NULL)
+		fprintf(stderr, "Found multiple node groups:\n");
+	else
+		fprintf(stderr,
+			"Node group %s not found. Node group list is:\n",
+			o->group);
+	for (int g = 0; g < c->n_groups; g++)
+		fprintf(stderr, "  %s\n", c->groups[g].name);
+	return NO_INDEX;
+}
+
+static int violating_nodes(const struct cluster *c, const struct nodeset *nodes)
+{
+	int n_violating = 0;
+
+	for (int i = 0; i < nodes->n; i++) {
+		const struct node *n = &c->nodes[nodes->items[i]];
+
+		if ((n->offline || !n->s.fails_n1) &&
+		    (n->s.inst_spindles > n->high_spindles ||
+		     (double)n->s.used_cpus / n->total_cpus > n->vcpu_ratio))
+			n_violating++;
+	}
+	return n_violating;
+}
+
+static void print_group(const struct cluster *c, const struct nodeset *nodes,
+			int group, const struct tool_options *o)
+{
+	int bad_nodes, bad_instances, n = 0, violating;
+
+	for (int i = 0; i < c->n_instances; i++)
+		n += c->nodes[c->instances[i].primary].group == group;
+	printf("Group size %d nodes, %d instances\n", nodes->n, n);
+	printf("Selected node group: %s\n", c->groups[group].name);
+	tool_bad_items(c, nodes, &bad_nodes, &bad_instances);
+	if (o->verbose > 0)
+		printf("Initial check done: %d bad nodes, %d bad instances.\n",
+		       bad_nodes, bad_instances);
+	if (bad_nodes > 0)
+		printf("Cluster is not N+1 happy, continuing but no guarantee "
+		       "that the cluster will end N+1 happy.\n");
+	violating = violating_nodes(c, nodes);
+	if (violating > 0)
+		printf("The cluster contains %d policy-violating nodes.\n"
+		       "Continuing, %s\n",
+		       violating,
+		       o->ignore_soft_errors
+			       ? "ignoring soft errors."
+			       : "but the set of moves might be too "
+				 "restricted; consider using the "
+				 "--ignore-soft-errors option.");
+}
+
+/* The widest alias of nodes or instances. */
+static int widest(const struct cluster *c, bool instances)
+{
+	int width = 0, n = instances ? c->n_instances : c->n_nodes;
+
+	for (int i = 0; i < n; i++) {
+		int len = tool_alias_len(c, instances ? c->instances[i].name
+						      : c->nodes[i].name);
+
+		width = len > width ? len : width;
+	}
+	return width;
+}
+
+static void add_pair(const struct cluster *c, int primary, int secondary,
+		     struct buf *out)
+{
+	const char *p = c->nodes[primary].name;
+	const char *s = secondary == NO_INDEX ? "" : c->nodes[secondary].name;
+
+	buf_addf(out, "%.*s", tool_alias_len(c, p), p);
+	if (secondary != NO_INDEX)
+		buf_addf(out, ":%.*s", tool_alias_len(c, s), s);
+}
+
+static void print_step(const struct cluster *c, int number,
+		       const struct balance_step *s)
+{
+	auto_buf struct buf old = {0}, new = {0}, moves = {0}, score = {0};
+	int pair = 2 * widest(c, false) + 1;
+	const char *name = c->instances[s->instance].name;
+
+	add_pair(c, s->old_primary, s->old_secondary, &old);
+	add_pair(c, s->new_primary, s->new_secondary, &new);
+	balance_describe(c, s, &moves);
+	hf_fixed(&score, s->score, 8);
+	printf("  %3d. %-*.*s %-*s => %-*s %12s a=%s\n", number,
+	       widest(c, true), tool_alias_len(c, name), name, pair, old.data,
+	       pair, new.data, score.data, moves.data);
+}
+
+/* One command of a step. */
+static void print_command(const struct cluster *c, const struct balance_step *s,
+			  bool failover, int target)
+{
+	const struct instance *inst = &c->instances[s->instance];
+	const char *node = target == NO_INDEX ? "" : c->nodes[target].name;
+	const char *verb = !failover		   ? "replace-disks"
+			   : inst_is_running(inst) ? "migrate -f"
+						   : "failover -f";
+
+	printf("    gnt-instance %s", verb);
+	if (target != NO_INDEX)
+		printf(" -n %.*s", tool_alias_len(c, node), node);
+	printf(" %.*s\n", tool_alias_len(c, inst->name), inst->name);
+}
+
+static void print_commands_of(const struct cluster *c,
+			      const struct balance_step *s)
+{
+	if (s->move == MOVE_FAILOVER_TO) {
+		print_command(c, s, true, s->target);
+		return;
+	}
+	if (s->move == MOVE_FAILOVER || s->move == MOVE_FRF ||
+	    s->move == MOVE_FR)
+		print_command(c, s, true, NO_INDEX);
+	if (s->move != MOVE_FAILOVER)
+		print_command(c, s, false, s->target);
+	if (s->move == MOVE_RF || s->move == MOVE_FRF)
+		print_command(c, s, true, NO_INDEX);
+}
+
+static bool mark(bool *used, int node, bool set)
+{
+	if (node == NO_INDEX)
+		return false;
+	if (set)
+		used[node] = true;
+	return used[node];
+}
+
+/* Whether a step touches nodes that are in use; set: from now on they are. */
+static bool touches(const struct balance_step *s, bool *used, bool set)
+{
+	bool a = mark(used, s->old_primary, set);
+	bool b = mark(used, s->old_secondary, set);
+	bool c = mark(used, s->new_primary, set);
+	bool d = mark(used, s->new_secondary, set);
+
+	return a || b || c || d;
+}
+
+/* Divide the steps into sets without common nodes, from the last one
+ * backwards; starts[i] says whether a set begins with step i. */
+static void divide(const struct cluster *c, const struct balance_step *steps,
+		   int n, bool *starts)
+{
+	size_t nodes = (size_t)c->n_nodes + 1;
+	auto_free bool *used = xcalloc(nodes, sizeof(bool));
+
+	for (int i = n - 1; i >= 0; i--) {
+		if (touches(&steps[i], used, false)) {
+			starts[i + 1] = true;
+			memset(used, 0, nodes * sizeof(*used));
+		}
+		touches(&steps[i], used, true);
+	}
+	starts[0] = true;
+}
+
+static void print_job_sets(const struct cluster *c,
+			   const struct balance_step *steps, int n,
+			   const struct tool_options *o)
+{
+	auto_free bool *starts = xcalloc((size_t)n + 1, sizeof(bool));
+
+	printf("\n%s\n", o->first_job_group
+				 ? "First set of jobs:"
+				 : "Commands to run to reach the above "
+				   "solution:");
+	divide(c, steps, n, starts);
+	for (int i = 0, set = 1; i < n; set++) {
+		int size = 1;
+
+		while (i + size < n && !starts[i + size])
+			size++;
+		printf("  \n  echo jobset %d, %d jobs\n", set, size);
+		for (int j = 0; j < size; j++) {
+			printf("    echo job %d/%d\n", set, j + 1);
+			print_commands_of(c, &steps[i + j]);
+		}
+		i += size;
+		if (o->first_job_group)
+			return;
+	}
+}
+
+static void print_metrics(const char *title, const struct stats *stats)
+{
+	auto_buf struct buf b = {0};
+
+	print_score(title, score_total(stats), "\n");
+	tool_metrics(&b, stats);
+	fputs(b.data, stdout);
+}
+
+static void print_balanced(double score, double bound, double min_score)
+{
+	auto_buf struct buf b = {0};
+
+	buf_adds(&b, "Cluster is already well balanced (initial score ");
+	add_general(&b, score);
+	buf_adds(&b, ",\noptimum score due to N+1 reservations ");
+	add_general(&b, bound);
+	buf_adds(&b, ",\nminimum score ");
+	add_general(&b, min_score);
+	buf_adds(&b, ").\nNothing to do, exiting\n");
+	fputs(b.data, stdout);
+}
+
+/* What is free in all; reported memory is never updated. */
+static char *describe_free(const struct cluster *c, const struct nodeset *nodes)
+{
+	int64_t memory = 0, disk = 0;
+
+	for (int i = 0; i < nodes->n; i++) {
+		const struct node *n = &c->nodes[nodes->items[i]];
+
+		if (n->offline)
+			continue;
+		memory += n->free_mem;
+		disk += n->s.free_disk;
+	}
+	return xprintf("mem=%jd disk=%jd", (intmax_t)memory, (intmax_t)disk);
+}
+
+static void print_result(const struct cluster *c, const struct nodeset *nodes,
+			 double before, int n, const struct tool_options *o)
+{
+	struct stats stats;
+
+	score_stats(c, nodes, &stats);
+	if (n == 0) {
+		printf("No solution found\n");
+	} else if (o->verbose > 2) {
+		print_metrics("Final coefficients:   overall ", &stats);
+	} else {
+		print_score("Cluster score improved from ", before, " to ");
+		print_score("", score_total(&stats), "\n");
+	}
+	if (o->verbose > 0)
+		printf("Solution length=%d\n", n);
+}
+
+static void balance(struct cluster *c, const struct nodeset *nodes,
+		    const struct tool_options *o)
+{
+	struct balance_options b = {.evac_mode = o->evac_mode,
+				    .no_disk_moves = o->no_disk_moves,
+				    .no_instance_moves = o->no_instance_moves,
+				    .restricted_migration =
+					    o->restricted_migration,
+				    .ignore_soft_errors = o->ignore_soft_errors,
+				    .max_steps = o->max_length,
+				    .min_score = o->min_score,
+				    .min_gain = o->min_gain,
+				    .min_gain_limit = o->min_gain_limit};
+	double bound = balance_bound(c, nodes);
+	auto_free struct balance_step *steps = NULL;
+	auto_free char *free_before = describe_free(c, nodes);
+	auto_free char *free_after = NULL;
+	struct stats stats;
+	double before;
+	int n;
+
+	score_stats(c, nodes, &stats);
+	before = score_total(&stats);
+	if (o->verbose > 2)
+		print_metrics("Initial coefficients: overall ", &stats);
+	else
+		print_score("Initial score: ", before, "\n");
+	if (before - bound < o->min_score) {
+		print_balanced(before, bound, o->min_score);
+		return;
+	}
+	printf("Trying to minimize the CV...\n");
+	n = balance_run(c, nodes, &b, &steps);
+	for (int i = 0; i < n; i++)
+		print_step(c, i + 1, &steps[i]);
+	print_result(c, nodes, before, n, o);
+	free_after = describe_free(c, nodes);
+	if (o->verbose > 2)
+		printf("Original: %s\nFinal:    %s\n", free_before, free_after);
+	if (o->print_commands)
+		print_job_sets(c, steps, n, o);
+}
+
+static int run(struct cluster *c, const struct tool_options *o,
+	       struct buf *text, struct error *err)
+{
+	struct nodeset nodes;
+	int group;
+
+	if (tool_load(c, o, text, err) < 0)
+		return -1;
+	tool_print_loaded(c, o);
+	if (c->n_instances == 0) {
+		printf("Cluster is empty, exiting.\n");
+		return 0;
+	}
+	printf("Loaded %d nodes, %d instances\n", c->n_nodes, c->n_instances);
+	tool_print_suffix(c, o);
+	group = select_group(c, o);
+	if (group == NO_INDEX)
+		return error_set(err, ERR_PREREQ, NULL, "Aborting.");
+	nodes = cluster_group_nodes(c, group);
+	print_group(c, &nodes, group, o);
+	balance(c, &nodes, o);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	return tool_main("hbal", argc, argv, run);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Clusters as text files (option -t): sections of lines with columns separated
+ * by '|', with one empty line between sections:
+ *
+ *   groups     name|uuid|alloc_policy|tags|networks
+ *   nodes      name|total_mem|node_mem|free_mem|total_disk|free_disk|cpus|
+ *              status|group uuid|spindles|tags|exclusive_storage|
+ *              free_spindles|node_cpus|cpu_speed
+ *   instances  name|mem|disk|vcpus|status|auto_balance|primary|secondary|
+ *              template|tags|spindle_use|spindles|forthcoming
+ *   tags       one a line
+ *   policies   group or empty|std|min;max;...|templates|vcpu|spindles
+ */
+#ifndef IALLOCATORS_TEXT_H
+#define IALLOCATORS_TEXT_H
+
+#include "iallocators/model.h"
+#include "lib/base/error.h"
+
+/* Fill the zeroed cluster with what stands in text, which it keeps pointing
+ * into and which is changed.  cluster_finish() is up to the caller. */
+int text_read(struct cluster *c, char *text, struct error *err);
+
+#endif

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "iallocators/tool.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gantry-config.h"
+#include "iallocators/hformat.h"
+#include "iallocators/text.h"
+#include "lib/base/fs.h"
+#include "lib/base/mem.h"
+
+#define TEXT_MAX ((size_t)256 << 20)
+
+enum long_option {
+	OPT_RESTRICTED = 256,
+	OPT_NO_DISK_MOVES,
+	OPT_NO_INSTANCE_MOVES,
+	OPT_IGNORE_SOFT,
+	OPT_IGNORE_DYNU,
+	OPT_NO_CAPACITY,
+	OPT_NO_SIMULATION,
+	OPT_MACHINE,
+	OPT_FIRST_JOBS,
+	OPT_MAX_CPU,
+	OPT_MIN_DISK,
+	OPT_MIN_GAIN_LIMIT,
+	OPT_SELECT,
+	OPT_EXCLUDE,
+	OPT_EXCLUSION_TAGS,
+	OPT_IGNORED,
+};
+
+static const struct option options[] = {
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{"verbose", no_argument, NULL, 'v'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"text-data", required_argument, NULL, 't'},
+	{"group", required_argument, NULL, 'G'},
+	{"offline", required_argument, NULL, 'O'},
+	{"dynu-file", required_argument, NULL, 'U'},
+	{"print-commands", optional_argument, NULL, 'C'},
+	{"evac-mode", no_argument, NULL, 'E'},
+	{"max-length", required_argument, NULL, 'l'},
+	{"min-score", required_argument, NULL, 'e'},
+	{"min-gain", required_argument, NULL, 'g'},
+	{"min-gain-limit", required_argument, NULL, OPT_MIN_GAIN_LIMIT},
+	{"restricted-migration", no_argument, NULL, OPT_RESTRICTED},
+	{"no-disk-moves", no_argument, NULL, OPT_NO_DISK_MOVES},
+	{"no-instance-moves", no_argument, NULL, OPT_NO_INSTANCE_MOVES},
+	{"ignore-soft-errors", no_argument, NULL, OPT_IGNORE_SOFT},
+	{"ignore-dynu", no_argument, NULL, OPT_IGNORE_DYNU},
+	{"no-capacity-checks", no_argument, NULL, OPT_NO_CAPACITY},
+	{"no-simulation", no_argument, NULL, OPT_NO_SIMULATION},
+	{"machine-readable", optional_argument, NULL, OPT_MACHINE},
+	{"first-job-group", no_argument, NULL, OPT_FIRST_JOBS},
+	{"max-cpu", required_argument, NULL, OPT_MAX_CPU},
+	{"min-disk", required_argument, NULL, OPT_MIN_DISK},
+	{"select-instances", required_argument, NULL, OPT_SELECT},
+	{"exclude-instances", required_argument, NULL, OPT_EXCLUDE},
+	{"exclusion-tags", required_argument, NULL, OPT_EXCLUSION_TAGS},
+	{"mond", optional_argument, NULL, OPT_IGNORED},
+	{"mond-xen", no_argument, NULL, OPT_IGNORED},
+	{0},
+};
+
+static void print_usage(FILE *f, const char *program)
+{
+	fprintf(f, "%s (gantry) " GANTRY_VERSION "\nUsage: %s [OPTION...]\n",
+		program, program);
+	for (const struct option *o = options; o->name != NULL; o++)
+		fprintf(f, "  %c%c  --%s%s\n", o->val < 256 ? '-' : ' ',
+			o->val < 256 ? o->val : ' ', o->name,
+			o->has_arg == required_argument	  ? "=VALUE"
+			: o->has_arg == optional_argument ? "[=VALUE]"
+							  : "");
+}
+
+static int wrong_number(const char *text)
+{
+	fprintf(stderr, "Command line error: '%s' is no number\n", text);
+	return 3;
+}
+
+static int take_double(const char *text, double *ret)
+{
+	return str_to_double(text, ret) ? 0 : wrong_number(text);
+}
+
+/* The options that have a value. */
+static int take_value(struct tool_options *o, int option, const char *value)
+{
+	switch (option) {
+	case 't':
+		o->text_file = value;
+		return 0;
+	case 'G':
+		o->group = value;
+		return 0;
+	case 'O':
+		strv_add(&o->offline, value);
+		return 0;
+	case 'U':
+		o->dynu_file = value;
+		return 0;
+	case 'C':
+		o->print_commands = true;
+		o->commands = value;
+		return 0;
+	case 'l':
+		return str_to_int64(value, &o->max_length)
+			       ? 0
+			       : wrong_number(value);
+	case 'e':
+		return take_double(value, &o->min_score);
+	case 'g':
+		return take_double(value, &o->min_gain);
+	case OPT_MIN_GAIN_LIMIT:
+		return take_double(value, &o->min_gain_limit);
+	case OPT_MAX_CPU:
+		return take_double(value, &o->load.max_cpu_ratio);
+	case OPT_MIN_DISK:
+		return take_double(value, &o->load.min_disk_ratio);
+	case OPT_SELECT:
+		o->has_selection = true;
+		str_split(&o->selected, value, ',');
+		return 0;
+	case OPT_EXCLUDE:
+		str_split(&o->excluded, value, ',');
+		return 0;
+	case OPT_EXCLUSION_TAGS:
+		str_split(&o->exclusion_tags, value, ',');
+		return 0;
+	case OPT_MACHINE:
+		o->machine_readable = value == NULL || strcmp(value, "no") != 0;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int take_option(struct tool_options *o, const char *program, int option,
+		       const char *value)
+{
+	bool *const flags[] = {
+		[OPT_RESTRICTED - 256] = &o->restricted_migration,
+		[OPT_NO_DISK_MOVES - 256] = &o->no_disk_moves,
+		[OPT_NO_INSTANCE_MOVES - 256] = &o->no_instance_moves,
+		[OPT_IGNORE_SOFT - 256] = &o->ignore_soft_errors,
+		[OPT_IGNORE_DYNU - 256] = &o->load.ignore_dynamic,
+		[OPT_NO_CAPACITY - 256] = &o->no_capacity_checks,
+		[OPT_NO_SIMULATION - 256] = &o->no_simulation,
+	};
+
+	if (option >= 256 && option <= OPT_NO_SIMULATION) {
+		*flags[option - 256] = true;
+		return 0;
+	}
+	switch (option) {
+	case 'h':
+		print_usage(stdout, program);
+		return 1;
+	case 'V':
+		printf("%s (gantry) " GANTRY_VERSION "\n", program);
+		return 1;
+	case '?':
+		print_usage(stderr, program);
+		return 3;
+	case 'v':
+		o->verbose++;
+		return 0;
+	case 'q':
+		o->verbose--;
+		return 0;
+	case 'E':
+		o->evac_mode = true;
+		return 0;
+	case OPT_FIRST_JOBS:
+		o->first_job_group = true;
+		return 0;
+	default:
+		return take_value(o, option, value);
+	}
+}
+
+int tool_parse(struct tool_options *o, const char *program, int argc,
+	       char **argv)
+{
+	int option, rc = 0;
+
+	*o = (struct tool_options){.program = program,
+				   .verbose = 1,
+				   .max_length = -1,
+				   .min_score = 1e-9,
+				   .min_gain = 0.01,
+				   .min_gain_limit = 0.1,
+				   .load = {.max_cpu_ratio = -1}};
+	while (rc == 0 && (option = getopt_long(argc, argv,
+						"hVvqt:G:O:U:C::"
+						"El:e:g:",
+						options, NULL)) != -1)
+		rc = take_option(o, program, option, optarg);
+	if (rc == 0 && optind < argc) {
+		tool_error("This program doesn't take any arguments.");
+		rc = 2;
+	}
+	o->load.exclusion_tags = (const char **)o->exclusion_tags.items;
+	o->load.n_exclusion_tags = o->exclusion_tags.n;
+	return rc;
+}
+
+void tool_done(struct tool_options *o)
+{
+	strv_done(&o->offline);
+	strv_done(&o->selected);
+	strv_done(&o->excluded);
+	strv_done(&o->exclusion_tags);
+}
+
+void tool_error(const char *text)
+{
+	fflush(stdout);
+	fprintf(stderr, "Error: %s\n", text);
+}
+
+int tool_alias_len(const struct cluster *c, const char *name)
+{
+	return (int)(strlen(name) - c->suffix_len);
+}
+
+void tool_grid(struct buf *out, const char *prefix, const struct grid *grid,
+	       const bool *left)
+{
+	int rows = (int)grid->cells.n / grid->columns;
+
+	for (int r = 0; r < rows; r++) {
+		buf_adds(out, prefix);
+		for (int col = 0; col < grid->columns; col++) {
+			int width = 0;
+
+			for (int i = 0; i < rows; i++) {
+				const char *cell =
+					grid->cells
+						.items[i * grid->columns + col];
+				int len = (int)strlen(cell);
+
+				width = len > width ? len : width;
+			}
+			buf_addf(out, "%s%*s", col > 0 ? " " : "",
+				 left[col] ? -width : width,
+				 grid->cells.items[r * grid->columns + col]);
+		}
+		buf_addc(out, '\n');
+	}
+}
+
+void tool_metrics(struct buf *out, const struct stats *stats)
+{
+	static const bool left[] = {true, false, false};
+	struct grid grid = {.columns = 3};
+	double values[METRIC_COUNT];
+	int n = stats->n > 0 ? METRIC_COUNT : 0;
+
+	strv_add(&grid.cells, "Field");
+	strv_add(&grid.cells, "Value");
+	strv_add(&grid.cells, "Weight");
+	score_metrics(stats, values);
+	for (int m = 0; m < n; m++) {
+		auto_buf struct buf value = {0};
+
+		hf_fixed(&value, values[m], 8);
+		strv_add(&grid.cells, metrics[m].name);
+		strv_add(&grid.cells, value.data);
+		strv_addf(&grid.cells, "x%.2f", metrics[m].weight);
+	}
+	tool_grid(out, "   ", &grid, left);
+	strv_done(&grid.cells);
+}
+
+void tool_bad_items(const struct cluster *c, const struct nodeset *nodes,
+		    int *ret_nodes, int *ret_instances)
+{
+	bool *bad = xcalloc((size_t)c->n_instances + 1, sizeof(*bad));
+
+	*ret_nodes = *ret_instances = 0;
+	for (int i = 0; i < nodes->n; i++) {
+		const struct node *n = &c->nodes[nodes->items[i]];
+
+		if (n->offline || !n->s.fails_n1)
+			continue;
+		++*ret_nodes;
+		for (int j = 0; j < n->primaries.n; j++)
+			bad[n->primaries.items[j]] = true;
+		for (int j = 0; j < n->secondaries.n; j++)
+			bad[n->secondaries.items[j]] = true;
+	}
+	for (int i = 0; i < c->n_instances; i++)
+		*ret_instances += bad[i];
+	free(bad);
+}
+
+/* Whether name is the whole of full, or its beginning up to a dot. */
+static bool names_it(const char *full, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(full, name, len) == 0 &&
+	       (full[len] == '\0' || full[len] == '.');
+}
+
+static int set_offline(struct cluster *c, const struct strv *names,
+		       struct buf *ret_wrong)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		int found = NO_INDEX;
+
+		for (int n = 0; n < c->n_nodes; n++)
+			if (names_it(c->nodes[n].name, names->items[i]))
+				found = n;
+		if (found != NO_INDEX)
+			c->nodes[found].offline = true;
+		else
+			buf_addf(ret_wrong, "%s%s",
+				 ret_wrong->len > 0 ? ", " : "",
+				 names->items[i]);
+	}
+	return ret_wrong->len > 0 ? -1 : 0;
+}
+
+/* Mark those that a list names; the names that are nobody's are added. */
+static void mark_named(const struct cluster *c, const struct strv *names,
+		       bool *marks, struct buf *ret_unknown)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		bool found = false;
+
+		for (int j = 0; j < c->n_instances; j++)
+			if (names_it(c->instances[j].name, names->items[i]))
+				found = marks[j] = true;
+		if (found)
+			continue;
+		if (ret_unknown->len > 0)
+			buf_addc(ret_unknown, ',');
+		hf_show_string(ret_unknown, names->items[i],
+			       strlen(names->items[i]));
+	}
+}
+
+/* Only those selected, and none of those excluded, may move. */
+static int restrict_moves(struct cluster *c, const struct tool_options *o,
+			  struct error *err)
+{
+	auto_free bool *selected =
+		xcalloc((size_t)c->n_instances + 1, sizeof(bool));
+	auto_free bool *excluded =
+		xcalloc((size_t)c->n_instances + 1, sizeof(bool));
+	auto_buf struct buf unknown = {0};
+
+	mark_named(c, &o->selected, selected, &unknown);
+	mark_named(c, &o->excluded, excluded, &unknown);
+	if (unknown.len > 0)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Unknown instance(s): [%s]", unknown.data);
+	for (int i = 0; i < c->n_instances; i++)
+		if (excluded[i] || (o->has_selection && !selected[i]))
+			c->instances[i].movable = false;
+	return 0;
+}
+
+/* name cpu mem disk net */
+static int read_dynu_line(struct cluster *c, char *line, struct error *err)
+{
+	auto_strv struct strv words = {0};
+	double values[UTIL_COUNT];
+
+	str_split(&words, line, ' ');
+	for (int i = 0; words.n == 1 + UTIL_COUNT && i < UTIL_COUNT; i++)
+		if (!str_to_double(words.items[i + 1], &values[i]))
+			return error_set(err, ERR_REQUEST, NULL,
+					 "cannot parse string '%s'",
+					 words.items[i + 1]);
+	if (words.n != 1 + UTIL_COUNT)
+		return error_set(err, ERR_REQUEST, NULL, "Cannot parse line %s",
+				 line);
+	for (int i = 0; i < c->n_instances; i++)
+		if (strcmp(c->instances[i].name, words.items[0]) == 0) {
+			c->instances[i].has_util = true;
+			memcpy(c->instances[i].util, values, sizeof(values));
+		}
+	return 0;
+}
+
+static int read_dynu(struct cluster *c, const char *path, struct error *err)
+{
+	auto_free char *text = fs_read(path, TEXT_MAX, NULL, err);
+	char *next = text;
+
+	if (text == NULL)
+		return -1;
+	while (next != NULL && *next != '\0') {
+		char *line = next;
+
+		next = strchr(line, '\n');
+		if (next != NULL)
+			*next++ = '\0';
+		if (*line != '\0' && read_dynu_line(c, line, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int load_text(struct cluster *c, const struct tool_options *o,
+		     struct buf *ret_text, struct error *err)
+{
+	if (o->text_file == NULL)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "No backend selected! Exiting.");
+	ret_text->data = fs_read(o->text_file, TEXT_MAX, &ret_text->len, err);
+	if (ret_text->data == NULL)
+		return -1;
+	if (text_read(c, ret_text->data, err) < 0)
+		return -1;
+	if (o->dynu_file != NULL && !o->load.ignore_dynamic &&
+	    read_dynu(c, o->dynu_file, err) < 0)
+		return -1;
+	cluster_finish(c, &o->load);
+	return restrict_moves(c, o, err);
+}
+
+int tool_load(struct cluster *c, const struct tool_options *o,
+	      struct buf *ret_text, struct error *err)
+{
+	auto_buf struct buf warning = {0}, wrong = {0};
+
+	if (load_text(c, o, ret_text, err) < 0)
+		return error_wrap(err, "failed to load data, aborting");
+	cluster_check(c, &warning);
+	if (o->verbose > 0 && warning.len > 0)
+		fputs(warning.data, stderr);
+	if (set_offline(c, &o->offline, &wrong) < 0)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "wrong node name(s) set as offline: %s\n",
+				 wrong.data);
+	return 0;
+}
+
+/* A policy as Haskell shows records. */
+static void show_ispec(struct buf *b, const struct ispec *s)
+{
+	buf_addf(b,
+		 "ISpec {iSpecMemorySize = %jd, iSpecCpuCount = %jd, "
+		 "iSpecDiskSize = %jd, iSpecDiskCount = %jd, "
+		 "iSpecNicCount = %jd, iSpecSpindleUse = %jd}",
+		 (intmax_t)s->memory, (intmax_t)s->cpus, (intmax_t)s->disk,
+		 (intmax_t)s->disk_count, (intmax_t)s->nics,
+		 (intmax_t)s->spindle_use);
+}
+
+static void show_policy(struct buf *b, const struct policy *p)
+{
+	static const char *const names[TEMPLATE_COUNT] = {
+		"DTDiskless", "DTFile", "DTSharedFile", "DTPlain",  "DTBlock",
+		"DTDrbd8",    "DTRbd",	"DTExt",	"DTGluster"};
+
+	buf_adds(b, "IPolicy {iPolicyMinMaxISpecs = [");
+	for (size_t i = 0; i < p->n_intervals; i++) {
+		buf_addf(b, "%sMinMaxISpecs {minMaxISpecsMinSpec = ",
+			 i > 0 ? "," : "");
+		show_ispec(b, &p->intervals[i].min);
+		buf_adds(b, ", minMaxISpecsMaxSpec = ");
+		show_ispec(b, &p->intervals[i].max);
+		buf_addc(b, '}');
+	}
+	buf_adds(b, "], iPolicyStdSpec = ");
+	show_ispec(b, &p->std);
+	buf_adds(b, ", iPolicyDiskTemplates = [");
+	for (size_t i = 0; i < p->n_templates; i++)
+		buf_addf(b, "%s%s", i > 0 ? "," : "", names[p->templates[i]]);
+	buf_adds(b, "], iPolicyVcpuRatio = ");
+	hf_double(b, p->vcpu_ratio);
+	buf_adds(b, ", iPolicySpindleRatio = ");
+	hf_double(b, p->spindle_ratio);
+	buf_addc(b, '}');
+}
+
+void tool_print_loaded(const struct cluster *c, const struct tool_options *o)
+{
+	bool hinfo = strcmp(o->program, "hinfo") == 0;
+	auto_buf struct buf b = {0};
+
+	if (o->verbose > (hinfo ? 0 : 1)) {
+		buf_adds(&b, "Loaded cluster tags: ");
+		for (size_t i = 0; i < c->n_tags; i++)
+			buf_addf(&b, "%s%s", i > 0 ? "," : "", c->tags[i]);
+		buf_addc(&b, '\n');
+	}
+	if (o->verbose > 2) {
+		buf_adds(&b, "Loaded cluster ipolicy: ");
+		show_policy(&b, &c->policy);
+		buf_addc(&b, '\n');
+	}
+	if (b.len > 0)
+		fputs(b.data, stdout);
+}
+
+void tool_print_suffix(const struct cluster *c, const struct tool_options *o)
+{
+	const char *name = c->n_nodes > 0 ? c->nodes[0].name : "";
+
+	if (o->verbose > 2 && c->suffix_len > 0)
+		printf("Note: Stripping common suffix of '%s' from names\n",
+		       name + strlen(name) - c->suffix_len);
+}
+
+int tool_main(const char *program, int argc, char **argv, tool_fn run)
+{
+	struct tool_options o;
+	struct cluster c = {0};
+	auto_buf struct buf text = {0};
+	struct error err;
+	int rc = tool_parse(&o, program, argc, argv) - 1;
+
+	if (rc < 0) {
+		rc = run(&c, &o, &text, &err);
+		if (rc < 0) {
+			tool_error(err.text);
+			rc = 1;
+		}
+	}
+	cluster_done(&c);
+	tool_done(&o);
+	return rc;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the planning programs have in common: options, loading, tables. */
+#ifndef IALLOCATORS_TOOL_H
+#define IALLOCATORS_TOOL_H
+
+#include "iallocators/model.h"
+#include "iallocators/score.h"
+#include "lib/base/error.h"
+#include "lib/base/str.h"
+
+struct tool_options {
+	const char *text_file; /* -t */
+	const char *group;     /* -G */
+	const char *dynu_file; /* -U */
+	const char *commands;  /* -C: NULL, "" or a file */
+	bool print_commands;
+	bool evac_mode;
+	bool restricted_migration;
+	bool no_disk_moves, no_instance_moves;
+	bool ignore_soft_errors;
+	bool no_capacity_checks;
+	bool no_simulation;
+	bool machine_readable;
+	bool first_job_group;
+	const char *program;
+	int verbose;
+	int64_t max_length; /* negative: no limit */
+	double min_score, min_gain, min_gain_limit;
+	struct load_options load;
+	struct strv offline, selected, excluded, exclusion_tags;
+	bool has_selection;
+};
+
+/* Read the command line of the program; 0, or 1 + the exit code when that is
+ * all. */
+int tool_parse(struct tool_options *o, const char *program, int argc,
+	       char **argv);
+void tool_done(struct tool_options *o);
+
+/* Load the cluster that the options name, with all they say about its nodes
+ * and instances, and print warnings.  *ret_text keeps the memory it points
+ * into. */
+int tool_load(struct cluster *c, const struct tool_options *o,
+	      struct buf *ret_text, struct error *err);
+
+/* The name without the suffix that all names share. */
+int tool_alias_len(const struct cluster *c, const char *name);
+
+/* Add a table of all metrics of the statistics. */
+void tool_metrics(struct buf *out, const struct stats *stats);
+
+/* Lines of cells, each column as wide as needed; left[i] says that column i
+ * is aligned to the left. */
+struct grid {
+	struct strv cells;
+	int columns;
+};
+void tool_grid(struct buf *out, const char *prefix, const struct grid *grid,
+	       const bool *left);
+
+/* Nodes that have not enough memory for their peers, and what is on them. */
+void tool_bad_items(const struct cluster *c, const struct nodeset *nodes,
+		    int *ret_nodes, int *ret_instances);
+
+/* Load messages, as the verbosity asks. */
+void tool_print_loaded(const struct cluster *c, const struct tool_options *o);
+void tool_print_suffix(const struct cluster *c, const struct tool_options *o);
+
+/* The whole of main(): options, an empty cluster, run, errors; 1 from run is
+ * an exit code without an error. */
+typedef int (*tool_fn)(struct cluster *c, const struct tool_options *o,
+		       struct buf *text, struct error *err);
+int tool_main(const char *program, int argc, char **argv, tool_fn run);
+
+/* An error for people, as the last words. */
+void tool_error(const char *text);
+
+#endif
