@@ -162,8 +162,8 @@ static WAITS void gather(struct gather *g, const char *hypervisor,
 		g->info[g->n].node = json_incref(node);
 		g->instances[g->n++].node = json_incref(node);
 	}
-	noderpc_call_many(g->m->rpc, g->info, g->n, "node_info", NULL);
-	noderpc_call_many(g->m->rpc, g->instances, g->n, "all_instances_info",
+	noderpc_look_many(g->m->rpc, g->info, g->n, "node_info", NULL);
+	noderpc_look_many(g->m->rpc, g->instances, g->n, "all_instances_info",
 			  instances_args(g->m));
 	for (size_t i = 0; i < g->n; i++)
 		add_data(g, i);

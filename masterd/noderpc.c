@@ -5,7 +5,13 @@
 
 #include <string.h>
 
+#include "lib/base/clock.h"
+#include "lib/base/table.h"
 #include "lib/json/json.h"
+
+/* A failure that took longer than this was a wait in vain: the node hangs or is
+ * cut off.  One that refuses the connection says so at once. */
+#define WAITED_US 2000000
 
 /* For procedures that are not in the table. */
 #define DEFAULT_TIMEOUT_MS 60000u
@@ -13,11 +19,20 @@
 struct noderpc {
 	struct noderpc_transport transport;
 	uint64_t term;
+	struct table silent; /* address -> struct silence */
+};
+
+/* Until when a node that let us wait is not looked at. */
+struct silence {
+	int64_t until_us;
 };
 
 /* The calls of one noderpc_call_many. */
 struct noderpc_fanout {
+	struct noderpc *rpc;
 	const char *procedure;
+	bool look;
+	int64_t begin_us;
 	size_t left;
 	struct cond changed;
 };
@@ -32,7 +47,40 @@ struct noderpc *noderpc_create(const struct noderpc_transport *transport)
 
 void noderpc_destroy(struct noderpc *r)
 {
+	if (r != NULL)
+		table_done(&r->silent, free);
 	free(r);
+}
+
+static const char *address_of(const json_t *node)
+{
+	return json_str(node, "primary_ip", "");
+}
+
+static bool is_silent(const struct noderpc *r, const json_t *node)
+{
+	const struct silence *s = table_get(&r->silent, address_of(node));
+
+	return s != NULL && clock_mono_us() < s->until_us;
+}
+
+/* Note how the call ended: an answer, or a wait in vain. */
+static void note_outcome(const struct node_result *result, bool answered)
+{
+	struct noderpc *r = result->fanout->rpc;
+	const char *address = address_of(result->node);
+	int64_t now = clock_mono_us();
+	struct silence *s;
+
+	if (answered) {
+		free(table_remove(&r->silent, address));
+		return;
+	}
+	if (now - result->fanout->begin_us < WAITED_US)
+		return;
+	s = xalloc(sizeof(*s));
+	s->until_us = now + (int64_t)NODERPC_SILENT_MS * 1000;
+	free(table_put(&r->silent, address, s));
 }
 
 void noderpc_set_term(struct noderpc *r, uint64_t term)
@@ -113,6 +161,7 @@ static void on_reply(void *arg, const char *text, size_t len,
 	struct node_result *result = arg;
 	struct noderpc_fanout *fanout = result->fanout;
 
+	note_outcome(result, text != NULL);
 	if (text == NULL)
 		set_failed(result, ERR_RPC, err->text);
 	else
@@ -126,19 +175,18 @@ static void send_one(struct noderpc *r, struct node_result *result,
 {
 	const char *procedure = result->fanout->procedure;
 
-	r->transport.send(
-		r->transport.arg,
-		&(struct noderpc_call){
-			.node_name = node_name(result->node),
-			.address = json_str(result->node, "primary_ip", ""),
-			.procedure = procedure,
-			.body = xstrdup(body),
-			.len = strlen(body),
-			.timeout_ms = timeout_ms,
-			.term = r->term,
-			.on_reply = on_reply,
-			.arg = result,
-		});
+	r->transport.send(r->transport.arg,
+			  &(struct noderpc_call){
+				  .node_name = node_name(result->node),
+				  .address = address_of(result->node),
+				  .procedure = procedure,
+				  .body = xstrdup(body),
+				  .len = strlen(body),
+				  .timeout_ms = timeout_ms,
+				  .term = r->term,
+				  .on_reply = on_reply,
+				  .arg = result,
+			  });
 }
 
 static void call_one(struct noderpc *r, struct node_result *result,
@@ -154,14 +202,27 @@ static void call_one(struct noderpc *r, struct node_result *result,
 		result->fanout->left--;
 		return;
 	}
+	if (result->fanout->look && is_silent(r, result->node)) {
+		set_failed(result, ERR_RPC,
+			   "it did not answer a moment ago and is not asked "
+			   "again yet");
+		result->fanout->left--;
+		return;
+	}
 	send_one(r, result, own == NULL ? common : own, timeout_ms);
 }
 
 static WAITS void call_all(struct noderpc *r, struct node_result *results,
 			   size_t n, const char *procedure, json_t *args STEALS,
-			   unsigned timeout_ms)
+			   unsigned timeout_ms, bool look)
 {
-	struct noderpc_fanout fanout = {.procedure = procedure, .left = n};
+	struct noderpc_fanout fanout = {
+		.rpc = r,
+		.procedure = procedure,
+		.look = look,
+		.begin_us = clock_mono_us(),
+		.left = n,
+	};
 	auto_free char *common = args == NULL ? xstrdup("[]") : json_text(args);
 
 	json_decref(args);
@@ -180,14 +241,22 @@ WAITS void noderpc_call_many(struct noderpc *r, struct node_result *results,
 			     size_t n, const char *procedure,
 			     json_t *args STEALS)
 {
-	call_all(r, results, n, procedure, args, noderpc_timeout_ms(procedure));
+	call_all(r, results, n, procedure, args, noderpc_timeout_ms(procedure),
+		 false);
+}
+
+WAITS void noderpc_look_many(struct noderpc *r, struct node_result *results,
+			     size_t n, const char *procedure,
+			     json_t *args STEALS)
+{
+	call_all(r, results, n, procedure, args, NODERPC_LOOK_MS, true);
 }
 
 WAITS void noderpc_call_many_for(struct noderpc *r, struct node_result *results,
 				 size_t n, const char *procedure,
 				 json_t *args STEALS, unsigned timeout_ms)
 {
-	call_all(r, results, n, procedure, args, timeout_ms);
+	call_all(r, results, n, procedure, args, timeout_ms, false);
 }
 
 WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
@@ -196,7 +265,7 @@ WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
 {
 	struct node_result result = {.node = json_incref((json_t *)node)};
 
-	call_all(r, &result, 1, procedure, args, timeout_ms);
+	call_all(r, &result, 1, procedure, args, timeout_ms, false);
 	json_decref(result.node);
 	if (result.err != NULL)
 		*err = *result.err;

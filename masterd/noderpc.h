@@ -80,6 +80,16 @@ WAITS void noderpc_call_many_for(struct noderpc *r, struct node_result *results,
 				 size_t n, const char *procedure,
 				 json_t *args STEALS, unsigned timeout_ms);
 
+/* For looking at nodes (queries, the data for allocators): an answer must come
+ * within NODERPC_LOOK_MS, and a node that let somebody wait in vain is not
+ * asked again for NODERPC_SILENT_MS, unless it answered something since: a
+ * node that hangs costs one time limit, not one a command. */
+#define NODERPC_LOOK_MS 10000u
+#define NODERPC_SILENT_MS 10000
+WAITS void noderpc_look_many(struct noderpc *r, struct node_result *results,
+			     size_t n, const char *procedure,
+			     json_t *args STEALS);
+
 /* For callers of call_many: allocate for these nodes, free with everything. */
 struct node_result *node_results_new(size_t n);
 void node_results_free(struct node_result *results, size_t n);

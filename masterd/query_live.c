@@ -47,7 +47,7 @@ void query_live_call(struct noderpc *rpc, struct query_live *live,
 		     const char *procedure)
 {
 	if (live->n > 0)
-		noderpc_call_many(rpc, live->results, live->n, procedure,
+		noderpc_look_many(rpc, live->results, live->n, procedure,
 				  json_array());
 }
 

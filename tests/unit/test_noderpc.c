@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "tests/lib/root.h"
 
@@ -19,6 +20,7 @@ static struct noderpc *rpc;
 static struct error err;
 static uv_idle_t answering;
 static struct buf trace;
+static int64_t virtual_us = 1000000, hang_us; /* before a refusal */
 
 static void answer(struct waiting *w)
 {
@@ -35,6 +37,7 @@ static void answer(struct waiting *w)
 		text = "[1, 2, 3]";
 	else
 		error_set(&e, ERR_RPC, NULL, "connection refused");
+	virtual_us += text == NULL ? hang_us : 0;
 	w->call.on_reply(w->call.arg, text, text == NULL ? 0 : strlen(text),
 			 &e);
 	free(w->address);
@@ -187,4 +190,51 @@ Test(noderpc, many_at_once)
 	cr_assert(results[2].offline);
 	cr_assert_eq(results[3].err->kind, ERR_RPC);
 	node_results_free(results, 4);
+}
+
+/* --- looking --- */
+
+static int64_t virtual_clock(void)
+{
+	return virtual_us;
+}
+
+static void look(void *arg)
+{
+	struct node_result *results = node_results_new(1);
+	const char **ret_text = arg;
+	static char text[ERROR_TEXT_MAX];
+
+	results[0].node = node(9, false);
+	noderpc_look_many(rpc, results, 1, "node_info", json_array());
+	memcpy(text, results[0].err->text, sizeof(text));
+	*ret_text = text;
+	node_results_free(results, 1);
+}
+
+static const char *look_at_9(void)
+{
+	const char *text = NULL;
+
+	buf_consume(&trace, trace.len);
+	task_spawn("look", look, &text);
+	test_run_tasks();
+	return text;
+}
+
+/* A node that hangs costs one time limit, not one a command. */
+Test(noderpc, a_silent_node_is_not_asked_again_at_once)
+{
+	clock_replace(virtual_clock);
+	hang_us = 5000000;
+	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
+	cr_assert_eq(strcmp(trace.data, "node9 node_info [] 10000; "), 0);
+	cr_assert_not_null(strstr(look_at_9(), "a moment ago"));
+	cr_assert_eq(trace.len, 0);
+	virtual_us += (int64_t)NODERPC_SILENT_MS * 1000;
+	hang_us = 0;
+	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
+	/* Refused at once is not silent: it is asked each time. */
+	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
+	clock_replace(NULL);
 }
