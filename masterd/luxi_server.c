@@ -31,6 +31,10 @@
 /* While a call runs, this much of the next ones is taken in. */
 #define READ_AHEAD_MAX (1024u * 1024)
 
+/* A client that has been told that its message is too long may send the rest
+ * of it for so long: closed earlier, it might never see the answer. */
+#define DISCARD_S 10
+
 /* A reading buffer that grew beyond this is given back after its message. */
 #define KEEP_BUFFER_MAX 65536
 
@@ -64,7 +68,8 @@ struct luxi_conn {
 	uv_write_t write;
 	char *out; /* being written; NULL: nothing */
 	struct timer write_limit;
-	bool paused; /* does not read: enough is there for later */
+	bool paused;   /* does not read: enough is there for later */
+	bool discards; /* reads on for the end of a message that is too long */
 	bool eof, close_after_write, closing;
 };
 
@@ -126,8 +131,11 @@ static void on_written(uv_write_t *write, int status)
 	free(steal(&conn->out));
 	if (conn->closing)
 		return;
-	if (status < 0 || conn->close_after_write)
+	if (status < 0 || (conn->close_after_write && !conn->discards))
 		conn_close(conn);
+	else if (conn->discards)
+		timer_start(&conn->write_limit,
+			    clock_mono_us() + DISCARD_S * INT64_C(1000000));
 	else
 		try_next(conn);
 }
@@ -136,8 +144,9 @@ static void on_write_limit(struct timer *t)
 {
 	struct luxi_conn *conn = container_of(t, struct luxi_conn, write_limit);
 
-	log_info("a client did not read its answer for %d s, closed",
-		 LUXI_WRITE_S);
+	if (conn->out != NULL)
+		log_info("a client did not read its answer for %d s, closed",
+			 LUXI_WRITE_S);
 	conn_close(conn);
 }
 
@@ -284,20 +293,38 @@ static void try_next(struct luxi_conn *conn)
 		conn_read(conn);
 }
 
+static void refuse_long(struct luxi_conn *conn, const char *reason)
+{
+	conn->server->input -= conn->in.len;
+	buf_done(&conn->in);
+	conn->scanned = 0;
+	conn->discards = true;
+	send_reject(conn, reason);
+}
+
+/* More of a message that has been refused. */
+static void discard(struct luxi_conn *conn, const char *data, size_t len)
+{
+	if (memchr(data, LUXI_ETX, len) == NULL)
+		return;
+	conn->discards = false;
+	uv_read_stop((uv_stream_t *)&conn->pipe);
+	if (conn->out == NULL)
+		conn_close(conn);
+}
+
 /* What came is in conn->in: may there be more? */
 static void limit_input(struct luxi_conn *conn)
 {
-	bool too_long = conn->in.len > LUXI_MESSAGE_MAX;
-
 	if (conn->request != NULL || conn->out != NULL) {
 		conn->paused = conn->in.len > READ_AHEAD_MAX;
 		if (conn->paused)
 			uv_read_stop((uv_stream_t *)&conn->pipe);
-	} else if (too_long || conn->server->input > LUXI_INPUT_MAX) {
-		uv_read_stop((uv_stream_t *)&conn->pipe);
-		send_reject(conn, too_long ? "the message is longer than 64 MiB"
-					   : "too many long messages at once, "
-					     "try again later");
+	} else if (conn->in.len > LUXI_MESSAGE_MAX) {
+		refuse_long(conn, "the message is longer than 64 MiB");
+	} else if (conn->server->input > LUXI_INPUT_MAX) {
+		refuse_long(conn, "too many long messages at once, try again "
+				  "later");
 	}
 }
 
@@ -305,6 +332,7 @@ static void on_eof(struct luxi_conn *conn)
 {
 	uv_read_stop((uv_stream_t *)&conn->pipe);
 	conn->eof = true;
+	conn->discards = false;
 	if (conn->request != NULL && conn->request->hurry != NULL)
 		conn->request->hurry(conn->request);
 	else
@@ -322,6 +350,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *data)
 		on_eof(conn);
 	} else if (n < 0) {
 		conn_close(conn);
+	} else if (conn->discards) {
+		discard(conn, data->base, (size_t)n);
 	} else if (n > 0) {
 		buf_add(&conn->in, data->base, (size_t)n);
 		conn->server->input += (size_t)n;
