@@ -333,11 +333,11 @@ static void balance(struct cluster *c, const struct nodeset *nodes,
 	for (int i = 0; i < n; i++)
 		print_step(c, i + 1, &steps[i]);
 	print_result(c, nodes, before, n, o);
+	if (o->print_commands)
+		print_job_sets(c, steps, n, o);
 	free_after = describe_free(c, nodes);
 	if (o->verbose > 2)
 		printf("Original: %s\nFinal:    %s\n", free_before, free_after);
-	if (o->print_commands)
-		print_job_sets(c, steps, n, o);
 }
 
 static int run(struct cluster *c, const struct tool_options *o,

@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The planning programs on text files (TAP): the recorded cases where they lie
+beside the checkout, and random clusters against Debian's programs where those
+are installed.
+
+    test_htools.py FOLDER-OF-OUR-PROGRAMS [FIRST-SEED COUNT]
+
+A case is NAME.cmd (a JSON list) with NAME.out, NAME.err and NAME.rc."""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHARED = HERE.parent.parent.parent / "shared" / "cases" / "htools"
+REFERENCE = pathlib.Path("/usr/lib/ganeti/3.0/usr/bin")
+ENVIRON = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+SEEDS = 30
+PROGRAMS = ("hbal", "hcheck", "hinfo")
+# Options that these programs do not have yet.
+MISSING = {"-I", "-S", "-p"}
+HBAL_FLAGS = ["--no-disk-moves", "--no-instance-moves", "--ignore-soft-errors",
+              "-E", "--restricted-migration", "--ignore-dynu"]
+
+sys.path.insert(0, str(HERE))
+import hail_random  # noqa: E402
+
+
+def run(argv):
+    try:
+        r = subprocess.run(argv, env=ENVIRON, capture_output=True, timeout=60,
+                           check=False)
+    except subprocess.TimeoutExpired:
+        return "timeout", "", ""
+    return r.returncode, r.stdout.decode(), r.stderr.decode()
+
+
+class Tap:
+    def __init__(self):
+        self.n = 0
+        self.failed = 0
+
+    def compare(self, name, want, have):
+        ok = want == have
+        self.n += 1
+        self.failed += not ok
+        print("ok" if ok else "not ok", self.n, "-", name)
+        for part, a, b in zip(("exit code", "stdout", "stderr"), want, have):
+            if a != b:
+                print(f"# {part} should be:", repr(a)[:300])
+                print("# and is:", repr(b)[:300])
+
+    def skip(self, name, why):
+        self.n += 1
+        print("ok", self.n, "-", name, "# SKIP", why)
+
+
+def optional(path):
+    return path.read_text() if path.exists() else ""
+
+
+def cases(tap, ours, folder):
+    for path in sorted(folder.glob("*.cmd")):
+        name = path.name[:-len(".cmd")]
+        argv = json.loads(path.read_text())
+        base = folder / name
+        if argv[0] not in PROGRAMS:
+            continue
+        if any(a[:2] in MISSING for a in argv):
+            tap.skip(name, "option not there yet")
+            continue
+        names = {"@DATA@": f"{base}.data", "@AUX@": f"{base}.aux"}
+        for short, full in names.items():
+            argv = [a.replace(short, full) for a in argv]
+        have = run([str(ours / argv[0]), *argv[1:]])
+        want = (int(optional(folder / (name + ".rc"))),
+                optional(folder / (name + ".out")),
+                optional(folder / (name + ".err")))
+        tap.compare(name, want, have)
+
+
+def random_options(rng, program, data, groups):
+    options = []
+    if program == "hbal":
+        options = ["-C", "-l", str(rng.choice([3, 6, 30])), "-G",
+                   rng.choice(groups)[1]]
+        options += [o for o in HBAL_FLAGS if rng.random() < .08]
+    elif program == "hcheck":
+        options = ["-l", "5"]
+        options += ["--machine-readable"] * (rng.random() < .5)
+        options += ["--no-simulation"] * (rng.random() < .1)
+    else:
+        options = ["-v"] * rng.randint(0, 3)
+    if rng.random() < .1:
+        options += ["-O", rng.choice(list(data["nodes"])).split(".")[0]]
+    return options
+
+
+def differential(tap, ours, first, count):
+    sys.path.insert(0, str(SHARED))
+    import gen_iallocator as gi  # pylint: disable=import-outside-toplevel
+    import gen_text as gt  # pylint: disable=import-outside-toplevel
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "data"
+        for seed in range(first, first + count):
+            rng = random.Random(seed)
+            cl = hail_random.cluster(gi, rng, rng.random() < .1,
+                                     hail_random.tags(rng))
+            fixed = [n for n in cl.data["instances"] if rng.random() < .05]
+            speeds = {n: rng.choice([1.0, 1.5, .7]) for n in cl.data["nodes"]}
+            path.write_text(gt.text(
+                cl, no_auto=fixed, speeds=speeds if rng.random() < .2 else {},
+                short=rng.random() < .1, policies=rng.random() < .9))
+            for program in PROGRAMS:
+                options = random_options(rng, program, cl.data, cl.groups)
+                argv = [*options, "-t", str(path)]
+                tap.compare(f"{program} {' '.join(options)}, cluster {seed}",
+                            run([str(REFERENCE / program), *argv]),
+                            run([str(ours / program), *argv]))
+
+
+def main():
+    ours = pathlib.Path(sys.argv[1])
+    first, count = map(int, sys.argv[2:4]) if len(sys.argv) > 3 else (1, SEEDS)
+    tap = Tap()
+    if (SHARED / "open" / "text").is_dir():
+        cases(tap, ours, SHARED / "open" / "text")
+    else:
+        tap.skip("recorded cases", "they are not there")
+    if os.access(REFERENCE / "hbal", os.X_OK) and SHARED.is_dir():
+        differential(tap, ours, first, count)
+    else:
+        tap.skip("random clusters", "no programs to compare with")
+    print(f"1..{tap.n}")
+    return 1 if tap.failed else 0
+
+
+sys.exit(main())
