@@ -3,6 +3,7 @@
  * wrong. */
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,12 +61,32 @@ static int usage_error(const struct cli *cli, const struct error *err)
 	return CLI_USAGE;
 }
 
+/* The words behind the command's name; for list with those of the variable
+ * GNT_<TOOL>_LIST before them. */
+static void command_words(const struct cli *cli, int argc, char **argv,
+			  struct strv *ret)
+{
+	auto_free char *name = xprintf("%s_LIST", cli->tool->name);
+	const char *more;
+
+	for (char *c = name; *c != '\0'; c++)
+		*c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+	more = getenv(name);
+	strv_add(ret, argv[0]);
+	if (more != NULL && strcmp(cli->command->name, "list") == 0)
+		str_split(ret, more, ' ');
+	for (int i = 1; i < argc; i++)
+		strv_add(ret, argv[i]);
+}
+
 static int run_command(struct cli *cli, int argc, char **argv)
 {
 	struct error err;
+	auto_strv struct strv words = {0};
 	int code;
 
-	if (cli_parse(cli, argc, argv, &err) < 0)
+	command_words(cli, argc, argv, &words);
+	if (cli_parse(cli, (int)words.n, words.items, &err) < 0)
 		return usage_error(cli, &err);
 	if (cli_given(cli, &OPT_HELP)) {
 		cli_help_command(cli->tool, cli->command);

@@ -88,6 +88,7 @@ struct cli {
 	/* Made when first asked for. */
 	struct paths *paths;
 	struct luxi *luxi;
+	bool not_master; /* nobody listened: the master is another node */
 };
 
 /* Run one tool; argv[0] is its name.  The exit code. */

@@ -14,7 +14,6 @@
 #include "lib/json/json.h"
 #include "lib/model/ssconf.h"
 
-#define ECODE_NOT_MASTER "not_master" /* only between here and cli_error() */
 #define ANSWER_MAX 64
 
 const struct paths *cli_paths(struct cli *cli, struct error *err)
@@ -35,8 +34,9 @@ static int explain_no_master(struct cli *cli, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Cluster not initialized or this machine is "
 				 "not part of a cluster");
-	if (!str_eq(master, cli->paths->hostname))
-		return error_set(err, ERR_PREREQ, ECODE_NOT_MASTER,
+	cli->not_master = !str_eq(master, cli->paths->hostname);
+	if (cli->not_master)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "This is not the master node, please connect "
 				 "to node '%s' and rerun the command",
 				 master);
@@ -99,8 +99,6 @@ char *cli_error_text(const struct error *err)
 {
 	switch (err->kind) {
 	case ERR_PREREQ:
-		if (str_eq(err->ecode, ECODE_NOT_MASTER))
-			return xstrdup(err->text);
 		if (err->ecode == NULL)
 			return xprintf("Failure: prerequisites not met for "
 				       "this operation:\n%s",
@@ -146,10 +144,9 @@ int cli_error(const struct cli *cli, const struct error *err)
 {
 	auto_free char *text = cli_error_text(err);
 
-	(void)cli;
 	fflush(stdout);
 	fprintf(stderr, "%s\n", text);
-	if (err->kind == ERR_PREREQ && str_eq(err->ecode, ECODE_NOT_MASTER))
+	if (cli->not_master)
 		return CLI_NOT_MASTER;
 	return err->kind == ERR_CONFIG ? CLI_USAGE : CLI_FAILURE;
 }

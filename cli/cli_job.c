@@ -2,9 +2,11 @@
 /* One job: make its opcode, submit it, follow it to its end. */
 #include "cli/cli_job.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
@@ -126,6 +128,19 @@ static void note_waiting(const json_t *id, const char *status,
 	}
 }
 
+/* The job goes on without us: say so. */
+static void on_interrupt(int signal)
+{
+	static const char note[] =
+		"\nAborted. A job that was submitted goes on; see gnt-job "
+		"list, gnt-job watch, gnt-job cancel.\n";
+	ssize_t ignored = write(STDERR_FILENO, note, sizeof(note) - 1);
+
+	(void)signal;
+	(void)ignored;
+	_exit(CLI_FAILURE);
+}
+
 /* Call WaitForJobChange until the job has ended and its log is told. */
 static int follow(struct cli *cli, const json_t *id, bool quiet,
 		  struct error *err)
@@ -133,6 +148,7 @@ static int follow(struct cli *cli, const json_t *id, bool quiet,
 	auto_json json_t *info = json_null(), *serial = json_null();
 	const char *said = "";
 
+	signal(SIGINT, on_interrupt);
 	for (;;) {
 		const json_t *log, *entry, *now;
 		const char *status;

@@ -10,7 +10,6 @@ struct cli_list {
 	const char *what;	/* "instance", as the query calls it */
 	const char *fields;	/* shown without -o, with commas between */
 	const char *name_field; /* what arguments are compared with */
-	const char *env;	/* a variable with more options, or NULL */
 	const struct cli_format *formats;
 };
 

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The commands beyond what recorded runs of Ganeti's show: errors of the
+# connection, help, output for programs, logs.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+cluster_start --nodes 2
+
+status_of() { # COMMAND...: exit status, output in $out
+    out=$("$@" 2>&1 </dev/null)
+    echo $?
+}
+
+# Help and mistakes.
+fails "a tool without command shows what there is" m gnt-node
+like "$out" '^ evacuate +- ' "each with a sentence"
+fails "an unknown command is named" m gnt-node explode
+like "$out" "unknown command 'explode'" "with the list of those there are"
+succeeds "a command explains itself" m gnt-instance add --help
+like "$out" '^--disk-template=TEMPLATE, -t' "option by option"
+status_of m gnt-node list --nosuch >"$VC/rc"
+is "$(cat "$VC/rc")" 2 "an unknown option is a usage error"
+succeeds "the version names Ganeti's" m gnt-job --version
+like "$out" '3\.0\.2$' "as scripts look for it"
+
+# Output for programs.
+m gnt-node list --format=json >"$VC/list"
+is "$(python3 -c 'import json, sys
+print([n["name"] for n in json.load(open(sys.argv[1]))])' "$VC/list")" \
+    "['node1.example.com', 'node2.example.com']" "a list is JSON objects"
+m gnt-cluster info --format=json >"$VC/info"
+is "$(python3 -c 'import json, sys
+print(json.load(open(sys.argv[1]))["name"])' "$VC/info")" \
+    cluster.example.com "and so is an info"
+is "$(m env GNT_NODE_LIST="--no-headers -o name" gnt-node list node2)" \
+    node2.example.com "GNT_NODE_LIST has options for gnt-node list"
+is "$(m gnt-node list node2 -o name --no-headers)" node2.example.com \
+    "options may stand behind arguments"
+status_of m gnt-node list -o name,nosuch >"$VC/rc"
+is "$(cat "$VC/rc")" 14 "an unknown field has an exit code of its own"
+
+# Jobs that somebody else waits for.
+id=$(m gnt-debug delay --submit --print-jobid 0.01 2>"$VC/err")
+like "$id" '^[0-9]+$' "--print-jobid prints the number alone"
+is "$(cat "$VC/err")" "JobID: $id" "--submit says it on stderr"
+succeeds "its end can be waited for" m gnt-job wait "$id"
+succeeds "from a file of opcodes" sh -c 'echo "[{\"OP_ID\":
+    \"OP_TEST_DELAY\", \"duration\": 0.001}]" >"$1/ops" &&
+    "$2/gnt-vcluster" exec "$1" node1 -- gnt-debug submit-job \
+    --job-repeat 3 "$1/ops"' sh "$VC" "$BIN"
+like "$out" '^Submitted jobs ([0-9]+, ){2}[0-9]+$' "come many jobs"
+
+# What was typed, without secrets.
+m gnt-instance add -t diskless -o noop --os-parameters-secret=pw=geheim \
+    --os-parameters-private pin=4711 x >"$VC/out" 2>&1
+log=$(cat "$(root node1)/var/log/ganeti/commands.log")
+like "$log" "gnt-instance .* 'add -t diskless" "commands are logged"
+unlike "$log" 'geheim|4711' "but no secrets"
+
+# Nobody there.
+status_of on node2 gnt-node list >"$VC/rc"
+is "$(cat "$VC/rc")" 11 "the wrong node has an exit code of its own"
+fails "and says" on node2 gnt-node list
+like "$out" "connect to node 'node1.example.com'" "which node is the master"
+"$BIN/gnt-vcluster" stop "$VC" node1 masterd
+fails "without master" m gnt-node list
+like "$out" 'Is gantry-masterd running' "it says what to look at"
+fails "master-ping says so, too" m gnt-cluster master-ping
+is "$(m gnt-cluster getmaster)" node1.example.com "getmaster needs no master"
+tap_done
