@@ -134,9 +134,8 @@ static int real_log_open(struct disk *d, const char *path, size_t size,
 	(void)d;
 	if (fd < 0)
 		return fail(err, "open", path);
-	if (fstat(fd, &st) < 0 ||
-	    ((size_t)st.st_size < size &&
-	     fill(fd, (size_t)st.st_size, size) < 0)) {
+	if (fstat(fd, &st) < 0 || ((size_t)st.st_size < size &&
+				   fill(fd, (size_t)st.st_size, size) < 0)) {
 		fail(err, "prepare", path);
 		close(fd);
 		return -1;

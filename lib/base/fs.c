@@ -69,10 +69,10 @@ static int sync_folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	auto_free char *folder =
-		slash == NULL ? xstrdup(".")
-			      : xstrndup(path, slash == path
-						       ? 1
-						       : (size_t)(slash - path));
+		slash == NULL
+			? xstrdup(".")
+			: xstrndup(path,
+				   slash == path ? 1 : (size_t)(slash - path));
 	auto_close int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -1 : fsync(fd);

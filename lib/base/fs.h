@@ -13,8 +13,7 @@
 
 /* The content (NUL behind it, not counted), to be freed; NULL on error, also
  * when it has more than max bytes. */
-char *fs_read(const char *path, size_t max, size_t *ret_len,
-	      struct error *err);
+char *fs_read(const char *path, size_t max, size_t *ret_len, struct error *err);
 
 /* Replace the file at path as a whole: temporary file, fsync, rename, fsync of
  * the folder.  The file exists with mode from its first moment. */

@@ -27,13 +27,11 @@ struct list {
 #define list_each_safe(pos, tmp, head, member)                                 \
 	for (pos = container_of((head)->next, typeof(*pos), member),           \
 	    tmp = container_of(pos->member.next, typeof(*pos), member);        \
-	     &pos->member != (head);                                           \
-	     pos = tmp, tmp = container_of(pos->member.next, typeof(*pos),     \
-					   member))
+	     &pos->member != (head); pos = tmp,                                \
+	    tmp = container_of(pos->member.next, typeof(*pos), member))
 
 /* The first object of a list that is not empty. */
-#define list_first(head, type, member)                                         \
-	container_of((head)->next, type, member)
+#define list_first(head, type, member) container_of((head)->next, type, member)
 
 static inline void list_init(struct list *l)
 {

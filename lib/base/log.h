@@ -7,8 +7,12 @@
 
 #include "lib/base/error.h"
 
-enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARNING,
-		 LOG_LEVEL_ERROR };
+enum log_level {
+	LOG_LEVEL_DEBUG,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_WARNING,
+	LOG_LEVEL_ERROR
+};
 
 /* Write to the file at path (appended, mode 0600) from now on; NULL: stderr. */
 int log_open(const char *path, struct error *err);

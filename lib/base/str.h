@@ -44,7 +44,7 @@ void strv_addf(struct strv *v, const char *fmt, ...)
 bool strv_has(const struct strv *v, const char *s);
 /* Add s unless it is there. */
 void strv_add_unique(struct strv *v, const char *s);
-void strv_sort(struct strv *v);      /* byte order */
+void strv_sort(struct strv *v);	     /* byte order */
 void strv_sort_nice(struct strv *v); /* str_nice_cmp */
 char *strv_join(const struct strv *v, const char *separator);
 void strv_done(struct strv *v);

@@ -24,9 +24,9 @@ struct proc_spec {
 	const char *cwd;	 /* NULL: ours */
 	const char *input;	 /* to stdin; NULL: /dev/null */
 	size_t input_len;
-	unsigned timeout_ms;   /* 0: none */
-	size_t output_max;     /* of each stream; 0: PROC_OUTPUT_MAX */
-	bool merge_stderr;     /* both streams into out, as they come */
+	unsigned timeout_ms;	 /* 0: none */
+	size_t output_max;	 /* of each stream; 0: PROC_OUTPUT_MAX */
+	bool merge_stderr;	 /* both streams into out, as they come */
 	const char *output_file; /* append both there instead (mode 0600) */
 	bool detached; /* survives us and its output goes to /dev/null or
 			* output_file; proc_run then returns at once */

@@ -14,7 +14,8 @@
 #include "lib/base/mem.h"
 #include "lib/event/timer.h"
 
-/* Idle threads kept for reuse: as many as jobs run at once by default, twice. */
+/* Idle threads kept for reuse: as many as jobs run at once by default, twice.
+ */
 #define POOL_MAX 40
 
 struct task {
@@ -330,8 +331,8 @@ void cond_init(struct cond *c)
 void cond_wait(struct cond *c)
 {
 	/* The attribute serves tasks_kill(), which unwinds from park(). */
-	__attribute__((cleanup(waiter_remove)))
-	struct waiter w = {.task = self};
+	__attribute__((cleanup(waiter_remove))) struct waiter w = {
+		.task = self};
 
 	assert(self != NULL);
 	list_append(&c->waiters, &w.link);

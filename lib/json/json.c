@@ -46,8 +46,8 @@ json_t *json_parse(const char *text, size_t len, struct error *err)
 			  JSON_DEPTH_MAX);
 		return NULL;
 	}
-	value = json_loadb(text, len,
-			   JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &bad);
+	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+			   &bad);
 	if (value == NULL)
 		error_set(err, ERR_REQUEST, NULL,
 			  "Invalid JSON at line %d, column %d: %s", bad.line,

@@ -30,7 +30,8 @@ char *json_text_sorted(const json_t *value);
 /* json_pack for formats of our own: a misfit is a bug and aborts. */
 json_t *json_make(const char *fmt, ...);
 
-/* json_unpack for input from outside: 0, or -1 and ERR_REQUEST naming `what`. */
+/* json_unpack for input from outside: 0, or -1 and ERR_REQUEST naming `what`.
+ */
 int json_scan(const json_t *value, struct error *err, const char *what,
 	      const char *fmt, ...);
 

@@ -730,5 +730,6 @@ Test(https, thousand_calls_in_sequence)
 	run_all();
 	cr_assert_eq(done, 1000);
 	cr_assert_eq(https_server_accepted(server), 1);
-	fprintf(stderr, "%d us a call\n", (int)((clock_mono_us() - start) / 1000));
+	fprintf(stderr, "%d us a call\n",
+		(int)((clock_mono_us() - start) / 1000));
 }

@@ -6,8 +6,8 @@
 
 Test(str, nice_order_counts_numbers)
 {
-	static const char *const sorted[] = {"a", "a1", "a01", "a2", "a10",
-					     "a10b", "b"};
+	static const char *const sorted[] = {"a",   "a1",   "a01", "a2",
+					     "a10", "a10b", "b"};
 
 	for (size_t i = 0; i + 1 < sizeof(sorted) / sizeof(*sorted); i++) {
 		int c = str_nice_cmp(sorted[i], sorted[i + 1]);
@@ -60,9 +60,9 @@ Test(str, utf8_refuses_what_is_not)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		cr_expect_eq(str_valid_utf8(cases[i].text,
-					    strlen(cases[i].text)),
-			     cases[i].valid, "case %zu", i);
+		cr_expect_eq(
+			str_valid_utf8(cases[i].text, strlen(cases[i].text)),
+			cases[i].valid, "case %zu", i);
 	cr_expect_not(str_valid_utf8("a\0b", 3));
 }
 

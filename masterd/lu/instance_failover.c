@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_FAILOVER: stop the instance and start it on another node. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/lu/move.h"
+#include "masterd/lu_instance.h"
+
+static WAITS int stop_source(struct lu *lu, int64_t timeout, bool forgiving,
+			     struct error *err)
+{
+	struct move *m = move_of(lu);
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->source);
+	bool offline = json_bool(node, "offline", false);
+	auto_json json_t *done = NULL;
+
+	lu_feedback(lu, "* shutting down instance on source node");
+	done = lu_call(lu, m->source, "instance_shutdown",
+		       json_make("[o, I, o]", inst_rpc(lu, m->inst, NULL, NULL),
+				 (json_int_t)timeout, lu_reason(lu)),
+		       err);
+	if (done == NULL) {
+		if (!offline && !forgiving)
+			return error_wrap(err,
+					  "Could not shutdown instance %s on "
+					  "node %s (with a dead node: mark it "
+					  "offline, or --ignore-consistency)",
+					  inst_name(m->inst),
+					  lu_node_name(lu, m->source));
+		lu_warn(lu,
+			"Could not shutdown instance %s on node %s, "
+			"proceeding anyway; please make sure node %s is "
+			"down",
+			inst_name(m->inst), lu_node_name(lu, m->source),
+			lu_node_name(lu, m->source));
+		return 0;
+	}
+	if (move_disks(lu, m->source, false, false, err) < 0)
+		lu_warn(lu, "Could not close the disks, ignoring: %s",
+			err->text);
+	lu_feedback(lu, "* deactivating the instance's disks on source node");
+	return inst_stop_disks(lu, m->inst, m->source, true, err);
+}
+
+static WAITS int start_target(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	auto_json json_t *done = NULL;
+
+	lu_feedback(lu, "* activating the instance's disks on target node %s",
+		    lu_node_name(lu, m->target));
+	lu_info(lu, "Starting instance %s on node %s", inst_name(m->inst),
+		lu_node_name(lu, m->target));
+	if (inst_start_disks(lu, m->inst, m->target, err) < 0)
+		return -1;
+	lu_feedback(lu, "* starting the instance on the target node %s",
+		    lu_node_name(lu, m->target));
+	done = lu_call(lu, m->target, "instance_start",
+		       json_make("[o, b, o]", inst_rpc(lu, m->inst, NULL, NULL),
+				 0, lu_reason(lu)),
+		       err);
+	if (done == NULL)
+		return error_wrap(err, "Could not start instance %s on node %s",
+				  inst_name(m->inst),
+				  lu_node_name(lu, m->target));
+	return 0;
+}
+
+WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
+			   bool ignore_consistency, struct error *err)
+{
+	struct move *m = move_of(lu);
+	bool up = strcmp(json_str(m->inst, "admin_state", ""), "up") == 0;
+
+	lu_feedback(lu, "Failover instance %s", inst_name(m->inst));
+	lu_feedback(lu, up ? "* checking disk consistency between source and "
+			     "target"
+			   : "* not checking disk consistency as instance is "
+			     "not running");
+	if (stop_source(lu, shutdown_timeout, ignore_consistency, err) < 0 ||
+	    move_set_primary(lu, err) < 0)
+		return -1;
+	return up ? start_target(lu, err) : 0;
+}
+
+static struct move_wanted failover_wanted(struct lu *lu)
+{
+	const struct op_instance_failover *op = lu->op;
+
+	return (struct move_wanted){op->instance_name, op->target_node,
+				    op->iallocator};
+}
+
+static int failover_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_failover *op = lu->op;
+	struct move_wanted w = failover_wanted(lu);
+
+	move_of(lu)->as_failover = true;
+	move_of(lu)->cleanup = op->cleanup;
+	return move_expand(lu, &w, err);
+}
+
+static int failover_check(struct lu *lu, struct error *err)
+{
+	return move_check(lu, "failover", err);
+}
+
+static void failover_env(struct lu *lu, json_t *ret_env)
+{
+	const struct op_instance_failover *op = lu->op;
+	auto_free char *timeout =
+		xprintf("%jd", (intmax_t)op->shutdown_timeout);
+
+	move_env(lu, ret_env);
+	json_set_str(ret_env, "IGNORE_CONSISTENCY",
+		     op->ignore_consistency ? "True" : "False");
+	json_set_str(ret_env, "SHUTDOWN_TIMEOUT", timeout);
+	json_set_str(ret_env, "FAILOVER_CLEANUP",
+		     op->cleanup ? "True" : "False");
+}
+
+static json_t *failover_exec(struct lu *lu, struct error *err)
+{
+	const struct op_instance_failover *op = lu->op;
+
+	if (!move_of(lu)->cleanup &&
+	    move_by_failover(lu, op->shutdown_timeout, op->ignore_consistency,
+			     err) < 0)
+		return NULL;
+	return json_null();
+}
+
+const struct lu_class lu_instance_failover = {
+	.op = &op_class_instance_failover,
+	.size = sizeof(struct move),
+	.hook_path = "instance-failover",
+	.object_type = "INSTANCE",
+	.expand = failover_expand,
+	.check = failover_check,
+	.hook_env = failover_env,
+	.hook_nodes = move_nodes,
+	.exec = failover_exec,
+};
