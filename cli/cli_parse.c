@@ -221,11 +221,11 @@ json_t *cli_parse_value(const struct cli_option *option, const char *text,
 	auto_strv struct strv words = {0};
 	int64_t mib;
 
+	if (!str_valid_utf8(text, strlen(text)))
+		return misfit(option, "(bytes)", "UTF-8", err);
 	switch (option->type) {
 	case CLI_FLAG:
 	case CLI_STRING:
-		if (!str_valid_utf8(text, strlen(text)))
-			return misfit(option, "(bytes)", "UTF-8", err);
 		return json_string(text);
 	case CLI_UNIT:
 		if (params_parse_size(text, &mib, err) < 0) {
@@ -351,6 +351,10 @@ int cli_parse(struct cli *cli, int argc, char **argv, struct error *err)
 	}
 	cli->args = argv + optind;
 	cli->n_args = argc - optind;
+	for (int i = 0; i < cli->n_args; i++)
+		if (!str_valid_utf8(cli->args[i], strlen(cli->args[i])))
+			return error_set(err, ERR_REQUEST, NULL,
+					 "argument %d is no UTF-8 text", i + 1);
 	return 0;
 }
 

@@ -191,6 +191,16 @@ Test(cli_parse, two_dashes_end_the_options)
 	json_decref(run.values);
 }
 
+Test(cli_parse, bytes_that_are_no_text_are_refused)
+{
+	const char *const words[] = {"add", "a\xff", NULL};
+
+	cr_assert_eq(parse(words), -1);
+	cr_assert_str_eq(err.text, "argument 1 is no UTF-8 text");
+	json_decref(run.values);
+	refuse(&OPT_BEPARAMS, "a=\xff");
+}
+
 Test(cli_parse, unknown_options_are_named)
 {
 	const char *const longer[] = {"add", "--direction=out", NULL};
