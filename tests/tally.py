@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Count what meson's logs say: each point of a TAP test, each other test as one.
 
-Prints the names of what failed, then "N passed, N failed" (", N skipped" behind
-it if there were any); exit status 1 if anything failed or nothing ran."""
+Prints the names of what failed and how many were skipped, then "N passed, N
+failed"; exit status 1 if anything failed or nothing ran."""
 import json
 import pathlib
 import re
@@ -42,8 +42,9 @@ def main():
             if result[1]:
                 print(f"FAILED: {log.stem}: {test['name']} ({result[1]})")
     passed, failed, skipped = totals
-    tail = f", {skipped} skipped" if skipped else ""
-    print(f"{passed} passed, {failed} failed{tail}")
+    if skipped:
+        print(f"({skipped} skipped)")
+    print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
 
