@@ -254,6 +254,30 @@ Test(luxi_calls, many_jobs_and_their_dependencies)
 	assert_result("SubmitManyJobs", json_make("[[]]"), "[]");
 }
 
+Test(luxi_calls, one_bad_job_does_not_spoil_the_others)
+{
+	auto_json json_t *ids = result_of(
+		"SubmitManyJobs", json_make("[[[o], [{s:s}]]]", delay_op(0.001),
+					    "OP_ID", "OP_NOSUCH"));
+
+	cr_assert(json_is_true(json_array_get(json_array_get(ids, 0), 0)));
+	cr_assert(json_is_false(json_array_get(json_array_get(ids, 1), 0)));
+	cr_assert(json_is_string(json_array_get(json_array_get(ids, 1), 1)));
+}
+
+Test(luxi_calls, a_job_needs_an_opcode)
+{
+	assert_fails("SubmitJob", json_make("[[]]"), NULL);
+}
+
+Test(luxi_calls, a_filter_that_is_none)
+{
+	assert_fails("Query",
+		     json_make("[s, [s], [s, s, s]]", "node", "name",
+			       "nosuchop", "name", "x"),
+		     "ParameterError");
+}
+
 Test(luxi_calls, a_drained_queue_takes_nothing)
 {
 	assert_result("SetDrainFlag", json_make("[b]", 1), "true");
