@@ -22,6 +22,10 @@ struct tool_options {
 	bool no_simulation;
 	bool machine_readable;
 	bool first_job_group;
+	bool force, skip_non_redundant, ignore_non_redundant;
+	bool offline_maintenance, one_step_only, print_moves, no_headers;
+	bool has_node_tags;
+	struct strv node_tags;
 	const char *program;
 	int verbose;
 	int64_t max_length; /* negative: no limit */

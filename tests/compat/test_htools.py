@@ -20,11 +20,15 @@ SHARED = HERE.parent.parent.parent / "shared" / "cases" / "htools"
 REFERENCE = pathlib.Path("/usr/lib/ganeti/3.0/usr/bin")
 ENVIRON = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 SEEDS = 30
-PROGRAMS = ("hbal", "hcheck", "hinfo")
+PROGRAMS = ("hbal", "hcheck", "hinfo", "hroller")
 # Options that these programs do not have yet.
-MISSING = {"-I", "-S", "-p"}
+MISSING = ("-I", "-S", "-p", "--full-evacuation")
 HBAL_FLAGS = ["--no-disk-moves", "--no-instance-moves", "--ignore-soft-errors",
               "-E", "--restricted-migration", "--ignore-dynu"]
+
+HROLLER_FLAGS = ["--offline-maintenance", "--skip-non-redundant",
+                 "--ignore-non-redundant", "--one-step-only", "--print-moves",
+                 "--no-headers", "--force", "-v"]
 
 sys.path.insert(0, str(HERE))
 import hail_random  # noqa: E402
@@ -70,7 +74,7 @@ def cases(tap, ours, folder):
         base = folder / name
         if argv[0] not in PROGRAMS:
             continue
-        if any(a[:2] in MISSING for a in argv):
+        if any(a.startswith(MISSING) for a in argv):
             tap.skip(name, "option not there yet")
             continue
         names = {"@DATA@": f"{base}.data", "@AUX@": f"{base}.aux"}
@@ -93,6 +97,8 @@ def random_options(rng, program, data, groups):
         options = ["-l", "5"]
         options += ["--machine-readable"] * (rng.random() < .5)
         options += ["--no-simulation"] * (rng.random() < .1)
+    elif program == "hroller":
+        options = [o for o in HROLLER_FLAGS if rng.random() < .2]
     else:
         options = ["-v"] * rng.randint(0, 3)
     if rng.random() < .1:

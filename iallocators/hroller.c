@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hroller: which nodes can be rebooted at the same time. */
+#include <stdio.h>
+#include <string.h>
+
+#include "iallocators/change.h"
+#include "iallocators/coloring.h"
+#include "iallocators/tool.h"
+#include "lib/base/mem.h"
+
+/* Nodes that go down together, and where their instances go meanwhile. */
+struct round {
+	int *nodes;
+	int n;
+	int *target; /* of each instance; NO_INDEX where it stays */
+	bool has_master;
+};
+
+struct rounds {
+	struct round *items;
+	int n;
+};
+
+/* Not mirrored by DRBD: it has to be moved away before. */
+static bool is_loose(const struct instance *inst)
+{
+	return inst->template != TEMPLATE_DRBD || inst->secondary == NO_INDEX;
+}
+
+static bool has_loose(const struct cluster *c, const struct node *n)
+{
+	for (int i = 0; i < n->primaries.n; i++)
+		if (is_loose(&c->instances[n->primaries.items[i]]))
+			return true;
+	return false;
+}
+
+static bool has_tag(const struct node *n, const struct strv *tags)
+{
+	for (size_t i = 0; i < n->n_tags; i++)
+		if (strv_has(tags, n->tags[i]))
+			return true;
+	return false;
+}
+
+/* Which nodes are to be rebooted. */
+static bool *select_nodes(const struct cluster *c, const struct tool_options *o,
+			  int group)
+{
+	bool *kept = xcalloc((size_t)c->n_nodes + 1, sizeof(*kept));
+
+	for (int i = 0; i < c->n_nodes; i++) {
+		const struct node *n = &c->nodes[i];
+
+		kept[i] = !n->offline &&
+			  (group == NO_INDEX || n->group == group) &&
+			  (!o->has_node_tags || has_tag(n, &o->node_tags)) &&
+			  (!o->skip_non_redundant || !has_loose(c, n));
+	}
+	return kept;
+}
+
+/* Primaries of instances with the same secondary must not go down together:
+ * the secondary could not take over both. */
+static void add_shared_secondaries(const struct cluster *c, const bool *kept,
+				   struct graph *g)
+{
+	auto_free int *drbd =
+		xmemdup(g->edges, (size_t)g->n * (size_t)g->n * sizeof(int));
+
+	for (int s = 0; s < c->n_nodes; s++) {
+		const struct ilist *l = &c->nodes[s].secondaries;
+
+		for (int i = 0; i < l->n * l->n; i++) {
+			int a = c->instances[l->items[i / l->n]].primary;
+			int b = c->instances[l->items[i % l->n]].primary;
+
+			if (kept[a] && kept[b] && drbd[a * g->n + b] == 0)
+				g->edges[a * g->n + b] = 1;
+		}
+	}
+}
+
+static struct graph make_graph(const struct cluster *c, const bool *kept,
+			       const struct tool_options *o)
+{
+	size_t n = (size_t)c->n_nodes;
+	struct graph g = {.n = c->n_nodes,
+			  .edges = xcalloc(n * n + 1, sizeof(int))};
+
+	for (int i = 0; i < c->n_instances; i++) {
+		int p = c->instances[i].primary, s = c->instances[i].secondary;
+
+		if (s == NO_INDEX || !kept[p] || !kept[s])
+			continue;
+		g.edges[p * g.n + s]++;
+		g.edges[s * g.n + p]++;
+	}
+	if (!o->offline_maintenance)
+		add_shared_secondaries(c, kept, &g);
+	return g;
+}
+
+/* "LF: 4 (3,3,1,1)" */
+static void add_coloring(struct buf *b, enum coloring how, const int *colors,
+			 int n_colors, const bool *kept, int n)
+{
+	buf_addf(b, "%s: %d (", coloring_names[how], n_colors);
+	for (int color = 0; color < n_colors; color++) {
+		int size = 0;
+
+		for (int i = 0; i < n; i++)
+			size += kept[i] && colors[i] == color;
+		buf_addf(b, "%s%d", color > 0 ? "," : "", size);
+	}
+	buf_addc(b, ')');
+}
+
+/* All colourings by their number of colours; the names decide ties. */
+static void add_colorings(struct buf *b, const struct graph *g,
+			  const bool *kept, int *const colors[],
+			  const int *n_colors)
+{
+	static const enum coloring order[] = {COLOR_DCOLOR, COLOR_DSATUR,
+					      COLOR_LF};
+	int before = -1;
+
+	for (int n = 0; n <= g->n; n++)
+		for (int i = 0; i < COLORINGS; i++) {
+			enum coloring how = order[i];
+
+			if (n_colors[how] != n)
+				continue;
+			if (before >= 0)
+				buf_adds(b, before == n ? " TIE " : " LOOSE ");
+			add_coloring(b, how, colors[how], n, kept, g->n);
+			before = n;
+		}
+	buf_addc(b, '\n');
+}
+
+/* The colours that need the fewest rounds. */
+static int *best_coloring(const struct graph *g, const bool *kept,
+			  const struct tool_options *o, struct buf *ret_text)
+{
+	int *colors[COLORINGS], n[COLORINGS];
+	enum coloring best = COLOR_LF;
+
+	for (int i = 0; i < COLORINGS; i++) {
+		colors[i] = xcalloc((size_t)g->n + 1, sizeof(int));
+		n[i] = coloring_run(g, (enum coloring)i, colors[i]);
+		if (n[i] < n[best])
+			best = (enum coloring)i;
+	}
+	if (o->verbose > 1)
+		add_colorings(ret_text, g, kept, colors, n);
+	for (int i = 0; i < COLORINGS; i++)
+		if (i != (int)best)
+			free(colors[i]);
+	return colors[best];
+}
+
+/* Move a loose instance to the first node that takes it. */
+static bool move_loose(struct cluster *c, int index, const bool *down,
+		       int *target)
+{
+	struct instance before = c->instances[index], inst = before;
+	int home = inst.primary;
+
+	for (int t = 0; t < c->n_nodes; t++) {
+		const struct node *n = &c->nodes[t];
+
+		if (t == home || down[t] || n->offline ||
+		    n->group != c->nodes[home].group)
+			continue;
+		inst.primary = t;
+		if (change_add_primary(c, t, &inst, index, 0) != FAIL_NONE)
+			continue;
+		change_remove_primary(c, home, &before, index);
+		change_store(c, &inst, index);
+		target[index] = t;
+		return true;
+	}
+	return false;
+}
+
+static int *copy_ints(const int *items, int n)
+{
+	int *copy = xcalloc((size_t)n + 1, sizeof(*copy));
+
+	for (int i = 0; i < n; i++)
+		copy[i] = items[i];
+	return copy;
+}
+
+/* Move all loose instances off a node, also those that came from another node
+ * of the round; nothing changes if that fails. */
+static bool clear_node(struct cluster *c, int node, bool *down, int *target)
+{
+	const struct ilist *l = &c->nodes[node].primaries;
+	int n = l->n;
+	auto_free int *pri = copy_ints(l->items, n);
+	auto_free int *before = copy_ints(target, c->n_instances);
+	size_t mark = change_mark(c);
+	bool ok = true;
+
+	down[node] = true;
+	for (int i = n - 1; i >= 0 && ok; i--)
+		if (is_loose(&c->instances[pri[i]]))
+			ok = move_loose(c, pri[i], down, target);
+	if (ok)
+		return true;
+	for (int i = 0; i < c->n_instances; i++)
+		target[i] = before[i];
+	down[node] = false;
+	change_undo(c, mark);
+	return false;
+}
+
+/* Take as many of the nodes left as can be cleared together; they leave the
+ * list. */
+static void fill_round(struct cluster *c, int *left, int *n_left,
+		       const struct tool_options *o, struct round *r)
+{
+	auto_free bool *down = xcalloc((size_t)c->n_nodes + 1, sizeof(bool));
+	size_t mark = change_mark(c);
+	int kept = 0;
+
+	r->nodes = arena_calloc(&c->arena, (size_t)*n_left, sizeof(int));
+	r->target =
+		arena_calloc(&c->arena, (size_t)c->n_instances, sizeof(int));
+	for (int i = 0; i < c->n_instances; i++)
+		r->target[i] = NO_INDEX;
+	for (int i = 0; i < *n_left; i++) {
+		if (o->ignore_non_redundant ||
+		    clear_node(c, left[i], down, r->target))
+			r->nodes[r->n++] = left[i];
+		else
+			left[kept++] = left[i];
+	}
+	*n_left = kept;
+	change_undo(c, mark);
+}
+
+/* Divide the nodes of one colour into rounds.  Those between the ones that
+ * were selected take part, and drop out afterwards. */
+static int add_rounds(struct cluster *c, const bool *range, const int *colors,
+		      int color, const struct tool_options *o,
+		      struct rounds *ret, struct error *err)
+{
+	auto_free int *left = xcalloc((size_t)c->n_nodes + 1, sizeof(int));
+	int n_left = 0;
+
+	for (int i = 0; i < c->n_nodes; i++)
+		if (range[i] && colors[i] == color)
+			left[n_left++] = i;
+	while (n_left > 0) {
+		struct round *r = &ret->items[ret->n];
+
+		fill_round(c, left, &n_left, o, r);
+		if (r->n == 0)
+			return error_set(
+				err, ERR_PREREQ, NULL,
+				"Not enough capacity to move non-redundant "
+				"instances");
+		ret->n++;
+	}
+	return 0;
+}
+
+/* The biggest first; of equal ones as before.  The round with the master goes
+ * last, and the master last in it. */
+static void order_rounds(const struct cluster *c, struct rounds *rounds)
+{
+	for (int i = 0; i < rounds->n; i++) {
+		struct round r = rounds->items[i];
+		int at = i;
+
+		for (int j = 0; j + 1 < r.n; j++)
+			if (c->nodes[r.nodes[j]].master) {
+				int master = r.nodes[j];
+
+				memmove(&r.nodes[j], &r.nodes[j + 1],
+					(size_t)(r.n - j - 1) * sizeof(int));
+				r.nodes[r.n - 1] = master;
+			}
+		r.has_master = r.n > 0 && c->nodes[r.nodes[r.n - 1]].master;
+		while (at > 0 &&
+		       (rounds->items[at - 1].has_master ||
+			(!r.has_master && rounds->items[at - 1].n < r.n))) {
+			rounds->items[at] = rounds->items[at - 1];
+			at--;
+		}
+		rounds->items[at] = r;
+	}
+}
+
+static void print_moves(const struct cluster *c, const struct round *r)
+{
+	for (int i = 0; i < c->n_instances; i++)
+		if (r->target[i] != NO_INDEX)
+			printf("  %s %s\n", c->instances[i].name,
+			       c->nodes[r->target[i]].name);
+}
+
+static void print_rounds(const struct cluster *c, const struct rounds *rounds,
+			 const struct tool_options *o)
+{
+	const char *separator = o->one_step_only ? "\n" : ",";
+
+	if (!o->no_headers)
+		puts(o->one_step_only ? "'First Reboot Group'"
+				      : "'Node Reboot Groups'");
+	for (int i = 0; i < rounds->n; i++) {
+		const struct round *r = &rounds->items[i];
+
+		for (int j = 0; j < r->n; j++)
+			printf("%s%s", j > 0 ? separator : "",
+			       c->nodes[r->nodes[j]].name);
+		printf("\n");
+		if (o->print_moves)
+			print_moves(c, r);
+		if (o->one_step_only)
+			return;
+	}
+}
+
+static int check_master(const struct cluster *c, const struct tool_options *o,
+			struct error *err)
+{
+	static const char text[] =
+		"No master node found (maybe not supported by backend).";
+	int n = 0;
+
+	for (int i = 0; i < c->n_nodes; i++)
+		n += c->nodes[i].master;
+	if (n > 1)
+		return error_set(err, ERR_PREREQ, NULL,
+				 "Found more than one master node");
+	if (n == 0 && !o->force)
+		return error_set(err, ERR_PREREQ, NULL, "%s", text);
+	if (n == 0)
+		fprintf(stderr, "Warning: %s\n", text);
+	return 0;
+}
+
+static int find_group(const struct cluster *c, const char *name)
+{
+	for (int g = 0; g < c->n_groups; g++)
+		if (strcmp(c->groups[g].name, name) == 0 ||
+		    strcmp(c->groups[g].uuid, name) == 0)
+			return g;
+	return NO_INDEX;
+}
+
+/* All from the first to the last one kept. */
+static bool *range_of(const bool *kept, int n)
+{
+	bool *range = xcalloc((size_t)n + 1, sizeof(*range));
+	int last = n - 1;
+
+	while (last >= 0 && !kept[last])
+		last--;
+	for (int i = 0; i <= last; i++)
+		range[i] = kept[i] || (i > 0 && range[i - 1]);
+	return range;
+}
+
+/* Only the nodes kept stay in the rounds. */
+static void filter_rounds(struct rounds *rounds, const bool *kept)
+{
+	int n_rounds = 0;
+
+	for (int i = 0; i < rounds->n; i++) {
+		struct round r = rounds->items[i];
+		int n = 0;
+
+		for (int j = 0; j < r.n; j++)
+			if (kept[r.nodes[j]])
+				r.nodes[n++] = r.nodes[j];
+		r.n = n;
+		if (n > 0)
+			rounds->items[n_rounds++] = r;
+	}
+	rounds->n = n_rounds;
+}
+
+static int make_rounds(struct cluster *c, const bool *kept,
+		       const struct tool_options *o, struct rounds *ret,
+		       struct buf *ret_text, struct error *err)
+{
+	struct graph g = make_graph(c, kept, o);
+	auto_free bool *range = range_of(kept, c->n_nodes);
+	auto_free int *colors = best_coloring(&g, range, o, ret_text);
+	int rc = 0;
+
+	free(g.edges);
+	for (int color = 0; color < c->n_nodes && rc == 0; color++)
+		rc = add_rounds(c, range, colors, color, o, ret, err);
+	filter_rounds(ret, kept);
+	return rc;
+}
+
+static int run(struct cluster *c, const struct tool_options *o,
+	       struct buf *text, struct error *err)
+{
+	auto_free bool *kept = NULL;
+	auto_buf struct buf colorings = {0};
+	struct rounds rounds = {0};
+	int group = NO_INDEX;
+
+	if (tool_load(c, o, text, err) < 0 || check_master(c, o, err) < 0)
+		return -1;
+	if (o->group != NULL) {
+		group = find_group(c, o->group);
+		if (group == NO_INDEX)
+			return error_set(err, ERR_PREREQ, NULL,
+					 "Cannot find target group.");
+	}
+	kept = select_nodes(c, o, group);
+	if (memchr(kept, true, (size_t)c->n_nodes) == NULL)
+		return error_set(err, ERR_PREREQ, NULL,
+				 "Cannot create node graph");
+	rounds.items = arena_calloc(&c->arena, (size_t)c->n_nodes + 1,
+				    sizeof(*rounds.items));
+	if (make_rounds(c, kept, o, &rounds, &colorings, err) < 0)
+		return -1;
+	if (colorings.len > 0)
+		fputs(colorings.data, stdout);
+	order_rounds(c, &rounds);
+	print_rounds(c, &rounds, o);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	return tool_main("hroller", argc, argv, run);
+}
