@@ -37,7 +37,8 @@ json_t *cli_submit_job(struct cli *cli, json_t *ops STEALS, struct error *err);
 json_t *cli_poll(struct cli *cli, const json_t *id, bool quiet,
 		 struct error *err);
 
-/* Many jobs: one opcode each.  names (may be NULL) are shown beside them. */
+/* Many jobs: mostly one opcode each.  names (may be NULL) are shown beside
+ * them. */
 struct cli_jobs {
 	json_t *ops;  /* not yet submitted: [[op], ...] */
 	json_t *jobs; /* [[id, name], ...] */
@@ -52,6 +53,10 @@ struct cli_jobs {
 };
 
 void cli_jobs_add(struct cli_jobs *jobs, const char *name, json_t *op STEALS);
+void cli_jobs_add_list(struct cli_jobs *jobs, const char *name,
+		       json_t *ops STEALS);
+/* Submit what was added and is not submitted yet. */
+int cli_jobs_submit(struct cli *cli, struct cli_jobs *jobs, struct error *err);
 /* Jobs that somebody submitted already: [[true, id] or [false, text], ...]. */
 int cli_jobs_adopt(struct cli_jobs *jobs, const json_t *submitted);
 /* Submit what was added, and with --submit print the ids, else wait for all.

@@ -9,14 +9,20 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
-void cli_jobs_add(struct cli_jobs *jobs, const char *name, json_t *op STEALS)
+void cli_jobs_add_list(struct cli_jobs *jobs, const char *name,
+		       json_t *ops STEALS)
 {
 	if (jobs->ops == NULL) {
 		jobs->ops = json_array();
 		jobs->names = xalloc(sizeof(*jobs->names));
 	}
-	json_array_append_new(jobs->ops, json_make("[o]", op));
+	json_array_append_new(jobs->ops, ops);
 	strv_add(jobs->names, name);
+}
+
+void cli_jobs_add(struct cli_jobs *jobs, const char *name, json_t *op STEALS)
+{
+	cli_jobs_add_list(jobs, name, json_make("[o]", op));
 }
 
 void cli_jobs_done(struct cli_jobs *jobs)
@@ -170,23 +176,31 @@ int cli_jobs_wait(struct cli *cli, struct cli_jobs *jobs, struct error *err)
 	return 0;
 }
 
+int cli_jobs_submit(struct cli *cli, struct cli_jobs *jobs, struct error *err)
+{
+	auto_json json_t *answers = NULL;
+
+	if (json_array_size(jobs->ops) == 0)
+		return 0;
+	answers = cli_call(cli, "SubmitManyJobs", json_make("[O]", jobs->ops),
+			   err);
+	if (answers == NULL)
+		return -1;
+	if (json_array_size(answers) != jobs->names->n)
+		return error_set(err, ERR_LUXI, NULL,
+				 "The master answered for %zu of %zu jobs",
+				 json_array_size(answers), jobs->names->n);
+	cli_jobs_adopt(jobs, answers);
+	json_array_clear(jobs->ops);
+	strv_done(jobs->names);
+	*jobs->names = (struct strv){0};
+	return 0;
+}
+
 int cli_jobs_run(struct cli *cli, struct cli_jobs *jobs, struct error *err)
 {
-	if (json_array_size(jobs->ops) > 0) {
-		auto_json json_t *answers =
-			cli_call(cli, "SubmitManyJobs",
-				 json_make("[O]", jobs->ops), err);
-
-		if (answers == NULL)
-			return -1;
-		if (json_array_size(answers) != jobs->names->n)
-			return error_set(err, ERR_LUXI, NULL,
-					 "The master answered for %zu of %zu "
-					 "jobs",
-					 json_array_size(answers),
-					 jobs->names->n);
-		cli_jobs_adopt(jobs, answers);
-	}
+	if (cli_jobs_submit(cli, jobs, err) < 0)
+		return -1;
 	if (cli_given(cli, &OPT_SUBMIT)) {
 		print_ids(jobs);
 		return 0;

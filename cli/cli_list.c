@@ -28,8 +28,7 @@ void cli_print_json(const json_t *value)
 	putchar('\n');
 }
 
-int cli_table_style(const struct cli *cli, struct cli_table_style *ret,
-		    struct error *err)
+void cli_table_style(const struct cli *cli, struct cli_table_style *ret)
 {
 	const char *unit = cli_text(cli, &OPT_UNITS);
 
@@ -40,11 +39,7 @@ int cli_table_style(const struct cli *cli, struct cli_table_style *ret,
 	};
 	if (unit == NULL)
 		unit = ret->separator == NULL ? "h" : "m";
-	if (strlen(unit) != 1 || strchr("hmgt", *unit) == NULL)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Unknown unit '%s' (use h, m, g or t)", unit);
 	ret->unit = *unit;
-	return 0;
 }
 
 /* -o name,pnode or -o +tags */
@@ -117,8 +112,9 @@ int cli_list(struct cli *cli, const struct cli_list *list,
 	struct cli_table_style style;
 	int as_json = cli_wants_json(cli, err);
 
-	if (as_json < 0 || cli_table_style(cli, &style, err) < 0)
+	if (as_json < 0)
 		return -1;
+	cli_table_style(cli, &style);
 	if (own == NULL && list_filter(cli, list, &own, err) < 0)
 		return -1;
 	style.formats = list->formats;
@@ -163,8 +159,7 @@ int cli_list_fields(struct cli *cli, const char *what, struct error *err)
 	const json_t *field;
 	size_t i;
 
-	if (cli_table_style(cli, &style, err) < 0)
-		return -1;
+	cli_table_style(cli, &style);
 	names = cli->n_args == 0 ? json_null() : json_array();
 	for (int a = 0; a < cli->n_args; a++)
 		json_array_append_new(names, json_string(cli->args[a]));

@@ -18,9 +18,8 @@ int cli_list(struct cli *cli, const struct cli_list *list,
 	     json_t *filter STEALS, struct error *err);
 int cli_list_fields(struct cli *cli, const char *what, struct error *err);
 
-/* The style that the options ask for; -1 with err. */
-int cli_table_style(const struct cli *cli, struct cli_table_style *ret,
-		    struct error *err);
+/* The style that the options ask for. */
+void cli_table_style(const struct cli *cli, struct cli_table_style *ret);
 
 /* Whether --format=json was given; -1 with err when it names no format. */
 int cli_wants_json(const struct cli *cli, struct error *err);

@@ -17,6 +17,7 @@
 static const char *const priorities[] = {"low", "normal", "high", NULL};
 static const char *const reboot_types[] = {"hard", "soft", "full", NULL};
 static const char *const migration_modes[] = {"live", "non-live", NULL};
+static const char *const units[] = {"h", "m", "g", "t", NULL};
 static const char *const storage_types[] = {"file",	  "lvm-pv",  "lvm-vg",
 					    "sharedfile", "gluster", NULL};
 
@@ -52,6 +53,14 @@ const struct cli_option OPT_STORAGE_TYPE = {
 	.choices = storage_types,
 	.arg = "TYPE",
 	.help = "file, lvm-pv, lvm-vg, sharedfile or gluster",
+};
+
+const struct cli_option OPT_UNITS = {
+	.name = "units",
+	.type = CLI_CHOICE,
+	.choices = units,
+	.arg = "h|m|g|t",
+	.help = "Unit of sizes: human readable, MiB, GiB or TiB",
 };
 
 const struct cli_option OPT_DEBUG = {

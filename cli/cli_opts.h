@@ -11,7 +11,7 @@
 #undef OPTION
 
 extern const struct cli_option OPT_DEBUG, OPT_REASON, OPT_PRIORITY, OPT_HELP,
-	OPT_REBOOT_TYPE, OPT_MIGRATION_MODE, OPT_STORAGE_TYPE;
+	OPT_REBOOT_TYPE, OPT_MIGRATION_MODE, OPT_STORAGE_TYPE, OPT_UNITS;
 
 /* Those that every command has. */
 extern const struct cli_option *const cli_common_options[];

@@ -320,7 +320,7 @@ static int refuse(int c, const char *word, struct error *err)
 {
 	if (c == ':')
 		return error_set(err, ERR_REQUEST, NULL,
-				 "option %s needs a value", word);
+				 "%s option requires 1 argument", word);
 	if (optopt != 0 && optopt < FIRST_VALUE)
 		return error_set(err, ERR_REQUEST, NULL, "no such option: -%c",
 				 optopt);

@@ -44,8 +44,28 @@ static int master_ping(struct cli *cli, struct error *err)
 	return info == NULL ? CLI_FAILURE : CLI_OK;
 }
 
+/* With --yes-do-it also while the queue is drained; the opcode is bare then, as
+ * Ganeti's. */
+static int redist_drained(struct cli *cli, struct error *err)
+{
+	json_t *op = op_new(&op_class_cluster_redist_conf);
+	auto_json json_t *id = NULL, *result = NULL;
+
+	json_object_set_new(op, "dry_run", json_null());
+	json_object_set_new(op, "debug_level", json_null());
+	json_object_set_new(op, "reason", json_array());
+	id = cli_call(cli, "SubmitJobToDrainedQueue", json_make("[[o]]", op),
+		      err);
+	if (id == NULL)
+		return -1;
+	result = cli_poll(cli, id, false, err);
+	return result == NULL ? -1 : CLI_OK;
+}
+
 static int redist_conf(struct cli *cli, struct error *err)
 {
+	if (cli_given(cli, &OPT_YES_DO_IT))
+		return redist_drained(cli, err);
 	return cli_submit(cli, cli_op(cli, &op_class_cluster_redist_conf), NULL,
 			  err);
 }

@@ -110,13 +110,33 @@ static int repeat_count(const struct cli *cli, const struct cli_option *o,
 			 REPEAT_MAX);
 }
 
-/* One job: the opcodes of a file, completed by what the options say. */
+/* An opcode of a file with what the options say; the master fills in what it
+ * leaves out. */
+static json_t *file_op(const struct cli *cli, const struct op_class *class,
+		       const json_t *given)
+{
+	auto_json json_t *common = cli_op(cli, class);
+	json_t *op = json_copy((json_t *)given), *trail = json_array();
+
+	json_object_set(op, "dry_run", json_object_get(common, "dry_run"));
+	json_object_set(op, "debug_level",
+			json_object_get(common, "debug_level"));
+	if (cli_given(cli, &OPT_PRIORITY))
+		json_object_set(op, "priority",
+				json_object_get(common, "priority"));
+	json_array_extend(trail, (json_t *)json_get(given, "reason"));
+	json_array_extend(trail, json_object_get(common, "reason"));
+	json_object_set_new(op, "reason", trail);
+	return op;
+}
+
+/* One job: the opcodes of a file, so many times. */
 static json_t *job_from_file(struct cli *cli, const char *file, int64_t times,
 			     struct error *err)
 {
 	auto_json json_t *list = json_read_file(file, OPS_FILE_MAX, err);
 	auto_json json_t *job = json_array();
-	json_t *op;
+	const json_t *op;
 	size_t i;
 
 	if (list == NULL)
@@ -128,55 +148,65 @@ static json_t *job_from_file(struct cli *cli, const char *file, int64_t times,
 	}
 	for (int64_t n = 0; n < times; n++)
 		json_array_foreach (list, i, op) {
-			const struct op_class *class =
-				op_class_find(json_str(op, "OP_ID", ""));
-			json_t *whole;
+			const char *id = json_str(op, "OP_ID", "(no OP_ID)");
+			const struct op_class *class = op_class_find(id);
 
 			if (class == NULL) {
 				error_set(err, ERR_PREREQ, ECODE_INVAL,
-					  "%s: '%s' is no opcode", file,
-					  json_str(op, "OP_ID", "(no OP_ID)"));
+					  "%s: '%s' is no opcode", file, id);
 				return NULL;
 			}
-			whole = cli_op(cli, class);
-			json_object_update(whole, op);
-			json_array_append_new(job, whole);
+			json_array_append_new(job, file_op(cli, class, op));
 		}
 	return steal(&job);
 }
 
+/* Queue the jobs of one file, and with --each submit each at once. */
+static int add_file(struct cli *cli, struct cli_jobs *jobs, const char *file,
+		    int64_t ops, int64_t repeat, struct error *err)
+{
+	auto_json json_t *job = job_from_file(cli, file, ops, err);
+
+	if (job == NULL)
+		return -1;
+	for (int64_t k = 0; k < repeat; k++) {
+		auto_free char *name =
+			xprintf("file %s/%lld", file, (long long)k);
+
+		cli_jobs_add_list(jobs, name, json_incref(job));
+		if (cli_given(cli, &OPT_EACH) &&
+		    cli_jobs_submit(cli, jobs, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void print_seconds(const struct cli *cli, const char *what,
+			  int64_t begin)
+{
+	if (cli_given(cli, &OPT_TIMING))
+		printf("%s took %.3f s\n", what,
+		       (double)(clock_mono_us() - begin) / 1e6);
+}
+
 static int submit_job(struct cli *cli, struct error *err)
 {
-	auto_jobs struct cli_jobs jobs = {0};
-	auto_json json_t *all = json_array(), *answers = NULL;
+	auto_jobs struct cli_jobs jobs = {
+		.quiet = !cli_given(cli, &OPT_VERBOSE)};
 	int64_t ops, repeat, begin = clock_mono_us();
-	json_t *job;
-	size_t n;
 
 	if (repeat_count(cli, &OPT_OP_REPEAT, &ops, err) < 0 ||
 	    repeat_count(cli, &OPT_JOB_REPEAT, &repeat, err) < 0)
 		return -1;
-	for (int i = 0; i < cli->n_args; i++) {
-		job = job_from_file(cli, cli->args[i], ops, err);
-		if (job == NULL)
+	for (int i = 0; i < cli->n_args; i++)
+		if (add_file(cli, &jobs, cli->args[i], ops, repeat, err) < 0)
 			return -1;
-		for (int64_t k = 0; k < repeat; k++)
-			json_array_append(all, job);
-		json_decref(job);
-	}
-	n = json_array_size(all);
-	answers = cli_call(cli, "SubmitManyJobs", json_make("[O]", all), err);
-	if (answers == NULL)
+	if (cli_jobs_submit(cli, &jobs, err) < 0)
 		return -1;
-	cli_jobs_adopt(&jobs, answers);
-	if (cli_given(cli, &OPT_TIMING))
-		printf("Submitted %zu jobs in %.3f s\n", n,
-		       (double)(clock_mono_us() - begin) / 1e6);
+	print_seconds(cli, "Submitting", begin);
 	if (cli_jobs_wait(cli, &jobs, err) < 0)
 		return -1;
-	if (cli_given(cli, &OPT_TIMING))
-		printf("%zu jobs took %.3f s\n", n,
-		       (double)(clock_mono_us() - begin) / 1e6);
+	print_seconds(cli, "All", begin);
 	return jobs.failed == 0 ? CLI_OK : CLI_FAILURE;
 }
 

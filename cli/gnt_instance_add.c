@@ -338,8 +338,7 @@ static int batch_create(struct cli *cli, struct error *err)
 		failed++;
 	}
 	if (failed > 0) {
-		fprintf(stderr,
-			"There were errors during instance creation.\n");
+		printf("There were %d errors during the creation.\n", failed);
 		return CLI_FAILURE;
 	}
 	printf("All instances created successfully.\n");

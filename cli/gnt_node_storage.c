@@ -70,8 +70,7 @@ static int list_storage(struct cli *cli, struct error *err)
 	const json_t *row;
 	size_t i;
 
-	if (cli_table_style(cli, &style, err) < 0)
-		return -1;
+	cli_table_style(cli, &style);
 	if (output != NULL && *output == '+')
 		output = all = xprintf(FIELDS ",%s", output + 1);
 	style.pad_titles = true;

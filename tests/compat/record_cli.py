@@ -171,6 +171,21 @@ CASES = {
     "verify-failed": ("gnt-cluster verify",
                       {"many QueryJobs": [jobs([True, 5]), [["queued"]],
                                           failed(PREREQ)]}),
+    "redist-conf-drained": ("gnt-cluster redist-conf --yes-do-it", {}),
+    "usage-units": ("gnt-node list --units=x", {}),
+    "usage-value": ("gnt-node list -o", {}),
+    "usage-option": ("gnt-node list --nosuch=1", {}),
+    "change-group": ("gnt-instance change-group --to g2 --to g3 a", {
+        "many QueryJobs": [jobs([True, 5]), [["queued"]], DONE]}),
+    "batch-create-allocated": (
+        "gnt-instance batch-create -I hail BATCH",
+        {"many QueryJobs": [jobs([True, 5]), [["queued"]], DONE]}),
+    "batch-create-failed": (
+        "gnt-instance batch-create BATCH",
+        {"many QueryJobs": [jobs([True, 5]), [["queued"]],
+                            failed(PREREQ)]}),
+    "submit-job": (
+        "gnt-debug submit-job --op-repeat 2 --job-repeat 2 OPS", {}),
     "search-tags-none": ("gnt-cluster search-tags x",
                          {"QueryJobs": [["success", ["success"], [[]]]]}),
     "list-tags-none": ("gnt-cluster list-tags", {"QueryTags": []}),
@@ -280,11 +295,12 @@ class Script:
 
 def record(name):
     line, special = CASES[name]
-    words = line.split()
+    words = line.replace("BATCH", "cli_batch.json").replace(
+        "OPS", "cli_ops.json").split()
     script = Script(special)
     master = FakeMaster([], script.answer)
     try:
-        result = master.run([os.path.join(FOLDER, words[0])] + words[1:])
+        result = master.run([os.path.join(FOLDER, words[0])] + words[1:], cwd=HERE)
     finally:
         master.close()
     return {"name": name, "argv": words, "rc": result.returncode,

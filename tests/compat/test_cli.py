@@ -54,7 +54,7 @@ def recorded(path):
                  ("SubmitManyJobs", [[]])]
     return {"name": case["name"], "argv": argv, "rc": case["rc"],
             "stdout": case["stdout"], "stderr": case["stderr"],
-            "exchanges": exchanges}
+            "exchanges": exchanges, "cwd": SHARED}
 
 
 def all_cases():
@@ -85,7 +85,7 @@ def differences(folder, case):
     try:
         result = master.run([os.path.join(folder, case["argv"][0])] +
                             case["argv"][1:],
-                            cwd=SHARED if os.path.isdir(SHARED) else HERE)
+                            cwd=case.get("cwd", HERE))
         asked = [normal(r) for r in master.requests]
     finally:
         master.close()

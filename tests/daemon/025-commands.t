@@ -48,7 +48,8 @@ succeeds "from a file of opcodes" sh -c 'echo "[{\"OP_ID\":
     \"OP_TEST_DELAY\", \"duration\": 0.001}]" >"$1/ops" &&
     "$2/gnt-vcluster" exec "$1" node1 -- gnt-debug submit-job \
     --job-repeat 3 "$1/ops"' sh "$VC" "$BIN"
-like "$out" '^Submitted jobs ([0-9]+, ){2}[0-9]+$' "come many jobs"
+like "$out" '^Waiting for job [0-9]+ for file .*/ops/2 \.\.\.$' \
+    "come many jobs"
 
 # What was typed, without secrets.
 m gnt-instance add -t diskless -o noop --os-parameters-secret=pw=geheim \

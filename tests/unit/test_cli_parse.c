@@ -215,6 +215,6 @@ Test(cli_parse, unknown_options_are_named)
 	cr_assert_str_eq(err.text, "no such option: -Z");
 	json_decref(run.values);
 	cr_assert_eq(parse(bare), -1);
-	cr_assert_str_eq(err.text, "option --os-type needs a value");
+	cr_assert_str_eq(err.text, "--os-type option requires 1 argument");
 	json_decref(run.values);
 }
