@@ -14,30 +14,34 @@
 
 extern char **environ;
 
-char *run_find(const char *program)
+/* The folder of the running binary, to be freed; NULL if that is not known. */
+static char *own_folder(void)
 {
 	char exe[4096];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *candidates[3] = {NULL, NULL,
-			       xprintf("%s/%s", GANTRY_BINDIR, program)};
-	char *found = NULL;
 
-	if (n > 0) {
-		char *slash;
+	if (n <= 0)
+		return NULL;
+	exe[n] = '\0';
+	return xstrndup(exe, (size_t)(strrchr(exe, '/') - exe));
+}
 
-		exe[n] = '\0';
-		slash = strrchr(exe, '/');
-		*slash = '\0';
-		candidates[0] = xprintf("%s/../bin/%s", exe, program);
-		candidates[1] = xprintf("%s/%s", exe, program);
-	}
-	for (size_t i = 0; i < 3; i++) {
-		if (found == NULL && candidates[i] != NULL &&
-		    fs_is_executable(candidates[i]))
-			found = xstrdup(candidates[i]);
-		free(candidates[i]);
-	}
-	return found == NULL ? xstrdup(program) : found;
+char *run_find(const char *program)
+{
+	/* In a build, and installed wherever that was moved to. */
+	static const char *const beside[] = {"../bin", ".",
+					     "../lib/ganeti/iallocators"};
+	auto_free char *own = own_folder();
+	auto_strv struct strv candidates = {0};
+
+	for (size_t i = 0; own != NULL && i < 3; i++)
+		strv_addf(&candidates, "%s/%s/%s", own, beside[i], program);
+	strv_addf(&candidates, "%s/%s", GANTRY_BINDIR, program);
+	strv_addf(&candidates, "%s/%s", GANTRY_IALLOCATOR_DIR, program);
+	for (size_t i = 0; i < candidates.n; i++)
+		if (fs_is_executable(candidates.items[i]))
+			return xstrdup(candidates.items[i]);
+	return xstrdup(program);
 }
 
 /* Is "K=..." of the environment given anew in env? */

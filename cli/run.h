@@ -8,9 +8,9 @@
 
 #include "lib/base/error.h"
 
-/* Where our own programs are, with a slash before the name: the folder of the
- * running binary, or beside it in ../bin, or where they were installed.  To be
- * freed; the name itself when it is nowhere. */
+/* Where one of our own programs is: beside the running binary, as in a build or
+ * an installation, or where it was installed.  To be freed; the name itself
+ * when it is nowhere. */
 char *run_find(const char *program);
 
 /* Start argv with these variables set ("K=V", NULL ends; may be NULL) on top of

@@ -38,8 +38,8 @@ ring() {
 tally=$(mktemp -d)
 trap 'rm -rf "$tally"' EXIT
 
-if build build gcc; then
-    ring build unit sim daemon compat lint
+if build build-gcc gcc; then
+    ring build-gcc unit sim daemon compat lint
 else
     echo "the build with gcc failed" >"$tally/gcc.failed"
 fi
