@@ -17,7 +17,7 @@ PACKAGES = gcc make meson ninja-build pkg-config ccache \
 PACKAGES_TEST = clang clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
 	qemu-system-x86 busybox-static linux-image-cloud-amd64 cpio
 # Never needed by the product; tests that use it skip without it.
-PACKAGES_PEER = ganeti ganeti-htools ganeti-os-noop
+PACKAGES_PEER = ganeti ganeti-os-noop
 
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get

@@ -10,6 +10,7 @@ struct power {
 	struct lu lu;
 	const json_t *inst;
 	bool node_offline;
+	json_t *hv, *be; /* of this start only, checked */
 };
 
 static struct power *power_of(struct lu *lu)
@@ -73,12 +74,12 @@ static int startup_expand(struct lu *lu, struct error *err)
 static int startup_check_params(struct lu *lu, struct error *err)
 {
 	const struct op_instance_startup *op = lu->op;
-	auto_json json_t *hv = NULL, *be = NULL;
+	struct power *p = power_of(lu);
 
-	if (params_update_hv(json_str(power_of(lu)->inst, "hypervisor", ""),
-			     NULL, op->hvparams, &hv, err) < 0)
+	if (params_update_hv(json_str(p->inst, "hypervisor", ""), NULL,
+			     op->hvparams, &p->hv, err) < 0)
 		return -1;
-	return params_update_be(NULL, op->beparams, &be, err);
+	return params_update_be(NULL, op->beparams, &p->be, err);
 }
 
 static int startup_check(struct lu *lu, struct error *err)
@@ -147,6 +148,12 @@ static json_t *startup_exec(struct lu *lu, struct error *err)
 	return json_null();
 }
 
+static void startup_done(struct lu *lu)
+{
+	json_decref(power_of(lu)->hv);
+	json_decref(power_of(lu)->be);
+}
+
 const struct lu_class lu_instance_startup = {
 	.op = &op_class_instance_startup,
 	.size = sizeof(struct power),
@@ -157,6 +164,7 @@ const struct lu_class lu_instance_startup = {
 	.hook_env = startup_env,
 	.hook_nodes = power_nodes,
 	.exec = startup_exec,
+	.done = startup_done,
 };
 
 /* --- shutdown --- */

@@ -27,6 +27,10 @@ succeeds "shutdown" m gnt-instance shutdown web1
 is "$(status web1)" ADMIN_down "it is down"
 succeeds "startup" m gnt-instance startup web1
 is "$(status web1)" running "it runs"
+m gnt-instance shutdown web1 >/dev/null
+succeeds "startup with less memory" m gnt-instance startup -B memory=32m web1
+is "$(m gnt-instance list --no-headers -o oper_ram,be/maxmem --separator=: web1)" \
+    "32:64" "is for this time only"
 succeeds "reboot" m gnt-instance reboot web1
 succeeds "full reboot" m gnt-instance reboot -t full web1
 succeeds "tags can be set" m gnt-instance add-tags web1 prod eu:west
