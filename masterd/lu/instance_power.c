@@ -132,12 +132,11 @@ static json_t *startup_exec(struct lu *lu, struct error *err)
 	}
 	if (inst_start_disks(lu, p->inst, NULL, err) < 0)
 		return NULL;
-	done = lu_call(
-		lu, inst_primary(p->inst), "instance_start",
-		json_make("[o, b, o]",
-			  inst_rpc(lu, p->inst, op->hvparams, op->beparams),
-			  op->startup_paused, lu_reason(lu)),
-		err);
+	done = lu_call(lu, inst_primary(p->inst), "instance_start",
+		       json_make("[o, b, o]",
+				 inst_rpc(lu, p->inst, p->hv, p->be),
+				 op->startup_paused, lu_reason(lu)),
+		       err);
 	if (done == NULL) {
 		inst_stop_disks(lu, p->inst, NULL, true, &ignored);
 		error_wrap(err, "Could not start instance '%s'",
