@@ -200,7 +200,6 @@ static void take(struct search *s, const struct candidate *best, double score,
 				     .old_secondary = inst.secondary,
 				     .score = score};
 	do_move(s, &inst, best->instance, best->move, best->target);
-	change_commit(s->c);
 	ret->new_primary = inst.primary;
 	ret->new_secondary = inst.secondary;
 }

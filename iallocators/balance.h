@@ -40,7 +40,8 @@ bool balance_step(struct cluster *c, const struct nodeset *nodes,
 		  const struct balance_options *o, double score,
 		  struct balance_step *ret);
 
-/* All steps, as long as they gain something; *ret_steps is to be freed. */
+/* All steps, as long as they gain something; *ret_steps is to be freed.  They
+ * can be taken back (change.h). */
 int balance_run(struct cluster *c, const struct nodeset *nodes,
 		const struct balance_options *o,
 		struct balance_step **ret_steps);

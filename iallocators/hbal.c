@@ -5,6 +5,7 @@
 
 #include "iallocators/balance.h"
 #include "iallocators/hformat.h"
+#include "iallocators/jobs.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
@@ -143,101 +144,15 @@ static void print_step(const struct cluster *c, int number,
 	       pair, new.data, score.data, moves.data);
 }
 
-/* One command of a step. */
-static void print_command(const struct cluster *c, const struct balance_step *s,
-			  bool failover, int target)
-{
-	const struct instance *inst = &c->instances[s->instance];
-	const char *node = target == NO_INDEX ? "" : c->nodes[target].name;
-	const char *verb = !failover		   ? "replace-disks"
-			   : inst_is_running(inst) ? "migrate -f"
-						   : "failover -f";
-
-	printf("    gnt-instance %s", verb);
-	if (target != NO_INDEX)
-		printf(" -n %.*s", tool_alias_len(c, node), node);
-	printf(" %.*s\n", tool_alias_len(c, inst->name), inst->name);
-}
-
-static void print_commands_of(const struct cluster *c,
-			      const struct balance_step *s)
-{
-	if (s->move == MOVE_FAILOVER_TO) {
-		print_command(c, s, true, s->target);
-		return;
-	}
-	if (s->move == MOVE_FAILOVER || s->move == MOVE_FRF ||
-	    s->move == MOVE_FR)
-		print_command(c, s, true, NO_INDEX);
-	if (s->move != MOVE_FAILOVER)
-		print_command(c, s, false, s->target);
-	if (s->move == MOVE_RF || s->move == MOVE_FRF)
-		print_command(c, s, true, NO_INDEX);
-}
-
-static bool mark(bool *used, int node, bool set)
-{
-	if (node == NO_INDEX)
-		return false;
-	if (set)
-		used[node] = true;
-	return used[node];
-}
-
-/* Whether a step touches nodes that are in use; set: from now on they are. */
-static bool touches(const struct balance_step *s, bool *used, bool set)
-{
-	bool a = mark(used, s->old_primary, set);
-	bool b = mark(used, s->old_secondary, set);
-	bool c = mark(used, s->new_primary, set);
-	bool d = mark(used, s->new_secondary, set);
-
-	return a || b || c || d;
-}
-
-/* Divide the steps into sets without common nodes, from the last one
- * backwards; starts[i] says whether a set begins with step i. */
-static void divide(const struct cluster *c, const struct balance_step *steps,
-		   int n, bool *starts)
-{
-	size_t nodes = (size_t)c->n_nodes + 1;
-	auto_free bool *used = xcalloc(nodes, sizeof(bool));
-
-	for (int i = n - 1; i >= 0; i--) {
-		if (touches(&steps[i], used, false)) {
-			starts[i + 1] = true;
-			memset(used, 0, nodes * sizeof(*used));
-		}
-		touches(&steps[i], used, true);
-	}
-	starts[0] = true;
-}
-
-static void print_job_sets(const struct cluster *c,
+static void print_commands(const struct cluster *c,
 			   const struct balance_step *steps, int n,
 			   const struct tool_options *o)
 {
-	auto_free bool *starts = xcalloc((size_t)n + 1, sizeof(bool));
-
 	printf("\n%s\n", o->first_job_group
 				 ? "First set of jobs:"
 				 : "Commands to run to reach the above "
 				   "solution:");
-	divide(c, steps, n, starts);
-	for (int i = 0, set = 1; i < n; set++) {
-		int size = 1;
-
-		while (i + size < n && !starts[i + size])
-			size++;
-		printf("  \n  echo jobset %d, %d jobs\n", set, size);
-		for (int j = 0; j < size; j++) {
-			printf("    echo job %d/%d\n", set, j + 1);
-			print_commands_of(c, &steps[i + j]);
-		}
-		i += size;
-		if (o->first_job_group)
-			return;
-	}
+	jobs_print(c, steps, n, o->first_job_group, false);
 }
 
 static void print_metrics(const char *title, const struct stats *stats)
@@ -334,7 +249,7 @@ static void balance(struct cluster *c, const struct nodeset *nodes,
 		print_step(c, i + 1, &steps[i]);
 	print_result(c, nodes, before, n, o);
 	if (o->print_commands)
-		print_job_sets(c, steps, n, o);
+		print_commands(c, steps, n, o);
 	free_after = describe_free(c, nodes);
 	if (o->verbose > 2)
 		printf("Original: %s\nFinal:    %s\n", free_before, free_after);

@@ -30,6 +30,7 @@ struct tool_options {
 	int verbose;
 	int64_t max_length; /* negative: no limit */
 	double min_score, min_gain, min_gain_limit;
+	double minimal_resources, target_resources;
 	struct load_options load;
 	struct strv offline, selected, excluded, exclusion_tags;
 	bool has_selection;

@@ -33,6 +33,8 @@ enum long_option {
 	OPT_EXCLUDE,
 	OPT_EXCLUSION_TAGS,
 	OPT_NODE_TAGS,
+	OPT_MINIMAL,
+	OPT_TARGET,
 	OPT_IGNORED,
 };
 
@@ -73,6 +75,8 @@ static const struct option options[] = {
 	{"print-moves", no_argument, NULL, OPT_PRINT_MOVES},
 	{"no-headers", no_argument, NULL, OPT_NO_HEADERS},
 	{"node-tags", required_argument, NULL, OPT_NODE_TAGS},
+	{"minimal-resources", required_argument, NULL, OPT_MINIMAL},
+	{"target-resources", required_argument, NULL, OPT_TARGET},
 	{"mond", optional_argument, NULL, OPT_IGNORED},
 	{"mond-xen", no_argument, NULL, OPT_IGNORED},
 	{0},
@@ -135,6 +139,10 @@ static int take_value(struct tool_options *o, int option, const char *value)
 		return take_double(value, &o->load.max_cpu_ratio);
 	case OPT_MIN_DISK:
 		return take_double(value, &o->load.min_disk_ratio);
+	case OPT_MINIMAL:
+		return take_double(value, &o->minimal_resources);
+	case OPT_TARGET:
+		return take_double(value, &o->target_resources);
 	case OPT_SELECT:
 		o->has_selection = true;
 		str_split(&o->selected, value, ',');
@@ -217,6 +225,8 @@ int tool_parse(struct tool_options *o, const char *program, int argc,
 				   .verbose = 1,
 				   .max_length = -1,
 				   .min_score = 1e-9,
+				   .minimal_resources = 2,
+				   .target_resources = 2,
 				   .min_gain = 0.01,
 				   .min_gain_limit = 0.1,
 				   .load = {.max_cpu_ratio = -1}};

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hsqueeze: which nodes may be switched off, or have to be switched on, so that
+ * each still has room for some standard instances. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "iallocators/balance.h"
+#include "iallocators/change.h"
+#include "iallocators/jobs.h"
+#include "iallocators/tool.h"
+#include "lib/base/mem.h"
+
+#define STANDBY_TAG "htools:standby:"
+#define OUR_TAG "htools:standby:auto"
+
+static const struct balance_options balance_fully = {.max_steps = -1,
+						     .min_score = -INFINITY};
+
+struct steps {
+	struct balance_step *items;
+	int n;
+};
+
+/* Some standard instances in one. */
+static struct instance standard(const struct cluster *c, double factor)
+{
+	const struct ispec *std = &c->policy.std;
+
+	return (struct instance){
+		.memory = model_trunc(floor(factor * (double)std->memory)),
+		.vcpus = model_trunc(floor(factor * (double)std->cpus)),
+		.template = TEMPLATE_EXT,
+		.primary = NO_INDEX,
+		.secondary = NO_INDEX};
+}
+
+/* Whether each node has room for so many. */
+static bool has_capacity(struct cluster *c, double factor)
+{
+	struct instance inst = standard(c, factor);
+
+	for (int i = 0; i < c->n_nodes; i++) {
+		size_t mark = change_mark(c);
+
+		if (change_add_primary(c, i, &inst, 0, CHANGE_STRICT) !=
+		    FAIL_NONE)
+			return false;
+		change_undo(c, mark);
+	}
+	return true;
+}
+
+static bool primaries_online(const struct cluster *c)
+{
+	for (int i = 0; i < c->n_nodes; i++)
+		if (c->nodes[i].offline && c->nodes[i].primaries.n > 0)
+			return false;
+	return true;
+}
+
+/* Balance, and see whether that is a state to be in. */
+static bool settle(struct cluster *c, double factor, struct steps *ret)
+{
+	struct nodeset all = cluster_all_nodes(c);
+
+	free(ret->items);
+	ret->n = balance_run(c, &all, &balance_fully, &ret->items);
+	return primaries_online(c) && has_capacity(c, factor);
+}
+
+static bool can_go(const struct cluster *c, int node)
+{
+	const struct node *n = &c->nodes[node];
+
+	if (n->offline || n->master || n->secondaries.n > 0)
+		return false;
+	for (int i = 0; i < n->primaries.n; i++)
+		if (inst_is_local(&c->instances[n->primaries.items[i]]))
+			return false;
+	return true;
+}
+
+static bool is_standby(const struct node *n)
+{
+	for (size_t i = 0; i < n->n_tags; i++)
+		if (str_starts(n->tags[i], STANDBY_TAG))
+			return n->offline;
+	return false;
+}
+
+/* Those that could be switched off, the fullest first. */
+static struct nodeset offline_candidates(struct cluster *c)
+{
+	struct nodeset set = {.group = NO_INDEX};
+
+	set.items = arena_calloc(&c->arena, (size_t)c->n_nodes, sizeof(int));
+	for (int i = 0; i < c->n_nodes; i++) {
+		int at = set.n;
+
+		if (!can_go(c, i))
+			continue;
+		while (at > 0 && c->nodes[set.items[at - 1]].primaries.n <
+					 c->nodes[i].primaries.n) {
+			set.items[at] = set.items[at - 1];
+			at--;
+		}
+		set.items[at] = i;
+		set.n++;
+	}
+	return set;
+}
+
+static struct nodeset online_candidates(struct cluster *c)
+{
+	struct nodeset set = {.group = NO_INDEX};
+
+	set.items = arena_calloc(&c->arena, (size_t)c->n_nodes, sizeof(int));
+	for (int i = 0; i < c->n_nodes; i++)
+		if (is_standby(&c->nodes[i]))
+			set.items[set.n++] = i;
+	return set;
+}
+
+static void set_offline(struct cluster *c, const struct nodeset *nodes,
+			bool offline)
+{
+	for (int i = 0; i < nodes->n; i++)
+		c->nodes[nodes->items[i]].offline = offline;
+}
+
+/* As few as suffice, from the first on; all if even these do not. */
+static void choose_online(struct cluster *c, const struct nodeset *candidates,
+			  double factor, struct nodeset *ret,
+			  struct steps *steps)
+{
+	*ret = *candidates;
+	for (ret->n = 0; ret->n <= candidates->n; ret->n++) {
+		size_t mark = change_mark(c);
+		bool ok;
+
+		set_offline(c, ret, false);
+		ok = settle(c, factor, steps);
+		if (ok || ret->n == candidates->n)
+			return;
+		change_undo(c, mark);
+		set_offline(c, ret, true);
+	}
+}
+
+/* As many as can be missed, from the last on. */
+static void choose_offline(struct cluster *c, const struct nodeset *candidates,
+			   double factor, struct nodeset *ret,
+			   struct steps *steps)
+{
+	int *chosen =
+		arena_calloc(&c->arena, (size_t)candidates->n, sizeof(int));
+	int first = candidates->n;
+	size_t mark = change_mark(c);
+
+	*ret = (struct nodeset){.group = NO_INDEX};
+	for (int i = candidates->n - 1; i >= 0; i--) {
+		struct nodeset try = {.items = chosen + first - 1,
+				      .n = ret->n + 1};
+
+		try.items[0] = candidates->items[i];
+		set_offline(c, &try, true);
+		if (settle(c, factor, steps)) {
+			first--;
+			*ret = try;
+		}
+		change_undo(c, mark);
+		set_offline(c, &try, false);
+	}
+	set_offline(c, ret, true);
+	settle(c, factor, steps);
+}
+
+static void print_candidates(const struct cluster *c, const char *title,
+			     const struct nodeset *nodes)
+{
+	printf("%s candidates: ", title);
+	for (int i = 0; i < nodes->n; i++)
+		printf("%s%s", i > 0 ? "," : "",
+		       c->nodes[nodes->items[i]].name);
+	printf("\n");
+}
+
+static void print_for_each(const struct cluster *c, const struct nodeset *nodes,
+			   const char *before, const char *after)
+{
+	for (int i = 0; i < nodes->n; i++) {
+		const char *name = c->nodes[nodes->items[i]].name;
+
+		printf("    gnt-node %s %.*s%s\n", before,
+		       tool_alias_len(c, name), name, after);
+	}
+}
+
+static void print_commands(const struct cluster *c, bool online,
+			   const struct nodeset *nodes,
+			   const struct steps *steps)
+{
+	printf("\nCommands to run:\n");
+	if (nodes->n == 0 && !online) {
+		printf("  echo Nothing to do\n");
+		return;
+	}
+	if (online) {
+		printf("  echo Power Commands\n");
+		print_for_each(c, nodes, "power -f on", "");
+	}
+	jobs_print(c, steps->items, steps->n, false, true);
+	if (!online) {
+		printf("  \n  echo Tagging Commands\n");
+		print_for_each(c, nodes, "add-tags", " " OUR_TAG);
+		printf("  \n  echo Power Commands\n");
+		print_for_each(c, nodes, "power -f off", "");
+	}
+}
+
+static void print_nodes(const struct cluster *c, bool online,
+			const struct nodeset *nodes,
+			const struct tool_options *o)
+{
+	if (!o->no_headers)
+		puts(online	     ? "'Nodes to online'"
+		     : nodes->n == 0 ? "'No action'"
+				     : "'Nodes to offline'");
+	for (int i = 0; i < nodes->n; i++)
+		puts(c->nodes[nodes->items[i]].name);
+}
+
+static int run(struct cluster *c, const struct tool_options *o,
+	       struct buf *text, struct error *err)
+{
+	struct nodeset offline, online, chosen;
+	struct steps steps = {0};
+	bool grow;
+
+	if (tool_load(c, o, text, err) < 0)
+		return -1;
+	offline = offline_candidates(c);
+	online = online_candidates(c);
+	if (o->verbose > 1) {
+		print_candidates(c, "Offline", &offline);
+		print_candidates(c, "Online", &online);
+	}
+	grow = !has_capacity(c, o->minimal_resources);
+	if (grow)
+		choose_online(c, &online, o->minimal_resources, &chosen,
+			      &steps);
+	else
+		choose_offline(c, &offline, o->target_resources, &chosen,
+			       &steps);
+	print_nodes(c, grow, &chosen, o);
+	if (grow && !has_capacity(c, o->minimal_resources))
+		printf("Onlining all nodes will not yield enough capacity\n");
+	if (o->print_commands)
+		print_commands(c, grow, &chosen, &steps);
+	free(steps.items);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	return tool_main("hsqueeze", argc, argv, run);
+}

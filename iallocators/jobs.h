@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Steps as commands: sets of jobs, of which all in a set can run at once. */
+#ifndef IALLOCATORS_JOBS_H
+#define IALLOCATORS_JOBS_H
+
+#include "iallocators/balance.h"
+
+/* Print the commands; instances by their full names or without the suffix. */
+void jobs_print(const struct cluster *c, const struct balance_step *steps,
+		int n, bool first_only, bool full_names);
+
+#endif
