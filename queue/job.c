@@ -8,6 +8,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/opcode.h"
+#include "queue/secrets.h"
 
 #define N_STATES (JOB_ERROR + 1)
 
@@ -293,7 +294,10 @@ struct op_field {
 
 static json_t *op_input(const struct job_op *op)
 {
-	return stored(op->input);
+	json_t *input = stored(op->input);
+
+	secrets_hide(input);
+	return input;
 }
 
 static json_t *op_result(const struct job_op *op)

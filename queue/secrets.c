@@ -20,6 +20,17 @@ static void mark_all(json_t *values)
 		json_object_set_new(values, key, json_string(MARK));
 }
 
+void secrets_hide(json_t *input)
+{
+	json_t *by_os = json_object_get(input, "osparams_private_cluster");
+	const char *os;
+	json_t *values;
+
+	mark_all(json_object_get(input, "osparams_private"));
+	json_object_foreach (by_os, os, values)
+		mark_all(values);
+}
+
 json_t *secrets_take(json_t *op)
 {
 	json_t *taken = NULL;

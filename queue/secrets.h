@@ -15,4 +15,8 @@ json_t *secrets_take(json_t *op);
  * that are lost (secrets NULL). */
 int secrets_give(json_t *input, const json_t *secrets, struct error *err);
 
+/* Private parameters are stored, as the configuration has them anyway, but
+ * nobody who asks for a job sees them: put the mark in their place. */
+void secrets_hide(json_t *input);
+
 #endif

@@ -149,6 +149,29 @@ Test(queue, secrets_are_given_to_the_opcode_and_stored_nowhere)
 	cr_assert_not_null(strstr(text, "<redacted>"));
 }
 
+Test(queue, private_parameters_are_kept_and_not_shown)
+{
+	json_t *op = world_op("private", 0, NULL);
+	auto_json json_t *shown = NULL;
+	auto_free char *text = NULL, *stored = NULL;
+	uint64_t id;
+
+	json_object_set_new(
+		op, "osparams_private",
+		json_make("{s:s, s:i}", "pw", "hunter2", "n", 4711));
+	json_object_set_new(
+		op, "osparams_private_cluster",
+		json_make("{s:{s:s}}", "debian", "root_pw", "hunter3"));
+	id = world_submit_ops(json_make("[o]", op));
+	shown = job_field(queue_job(world.queue, id), "ops");
+	text = json_text(shown);
+	cr_assert_not_null(strstr(text, "\"pw\":\"<redacted>\""), "%s", text);
+	cr_assert_null(strstr(text, "hunter"), "%s", text);
+	cr_assert_null(strstr(text, "4711"), "%s", text);
+	stored = job_to_text(queue_job(world.queue, id));
+	cr_assert_not_null(strstr(stored, "hunter2"), "%s", stored);
+}
+
 Test(queue, secrets_do_not_survive_a_restart)
 {
 	uint64_t id;
