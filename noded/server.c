@@ -14,7 +14,6 @@ static void handle(void *arg, struct https_request *r)
 	int status;
 	char *text;
 
-	task_set_name(r->path);
 	text = answer_request(arg, r->method, r->path, r->body, r->body_len,
 			      &status);
 	https_reply(r, status, "application/json", text, strlen(text));

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/str.h"
 #include "lib/event/https_internal.h"
 #include "lib/event/tls.h"
@@ -18,6 +20,9 @@
 
 /* Who is on the other end of a connection; found out at its first request. */
 struct peer {
+	struct MHD_Connection *connection;
+	struct https_instance *instance;
+	struct timer limit; /* for what it has to send next */
 	bool checked, verified;
 	char ip[64];
 	char digest[TLS_DIGEST_MAX];
@@ -120,18 +125,53 @@ static struct peer *peer_of(struct MHD_Connection *connection)
 	return info->socket_context;
 }
 
+/* MHD sees the end of the connection and closes it. */
+static void on_limit(struct timer *t)
+{
+	struct peer *peer = container_of(t, struct peer, limit);
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		peer->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	if (info != NULL)
+		shutdown(info->connect_fd, SHUT_RDWR);
+	https_instance_wake(peer->instance);
+}
+
+static void limit(struct peer *peer, unsigned ms)
+{
+	peer->limit.fired = on_limit;
+	timer_start(&peer->limit, clock_mono_us() + ms * INT64_C(1000));
+}
+
+static struct peer *peer_create(struct https_instance *i,
+				struct MHD_Connection *connection)
+{
+	struct peer *peer = xalloc(sizeof(*peer));
+
+	peer->connection = connection;
+	peer->instance = i;
+	limit(peer, i->server->config.first_ms);
+	return peer;
+}
+
+static void peer_free(struct peer *peer)
+{
+	if (peer != NULL)
+		timer_stop(&peer->limit);
+	free(peer);
+}
+
 void https_on_connection(void *arg, struct MHD_Connection *connection,
 			 void **context,
 			 enum MHD_ConnectionNotificationCode code)
 {
 	struct https_instance *i = arg;
 
-	(void)connection;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		i->server->accepted++;
-		*context = xalloc(sizeof(struct peer));
+		*context = peer_create(i, connection);
 	} else {
-		free(*context);
+		peer_free(*context);
 		*context = NULL;
 	}
 }
@@ -236,6 +276,7 @@ static enum MHD_Result begin_call(struct https_instance *i,
 	if (peer->verified)
 		call->request.peer_digest = peer->digest;
 	list_init(&call->link);
+	limit(peer, i->server->config.body_ms);
 	*ret_call = call;
 	return MHD_YES;
 }
@@ -308,6 +349,7 @@ static enum MHD_Result submit(struct https_call *call)
 	call->request.body = call->body.data == NULL ? "" : call->body.data;
 	call->request.body_len = call->body.len;
 	call->stage = SUSPENDED;
+	timer_stop(&peer_of(call->connection)->limit);
 	s->busy++;
 	MHD_suspend_connection(call->connection);
 	list_append(&s->waiting, &call->link);

@@ -267,6 +267,10 @@ https_server_create(const struct https_server_config *config, struct error *err)
 	list_init(&s->instances);
 	list_init(&s->waiting);
 	*c = *config;
+	if (c->first_ms == 0)
+		c->first_ms = HTTPS_FIRST_MS;
+	if (c->body_ms == 0)
+		c->body_ms = HTTPS_BODY_MS;
 	c->address = xstrdup(config->address);
 	c->cert_file = xstrdup(config->cert_file);
 	if (config->ca_file != NULL)

@@ -4,7 +4,10 @@
  * Limits: bodies of at most body_max bytes, headers of HTTPS_HEADER_MAX, at
  * most connections_max connections (connections_per_ip_max from one address),
  * HTTPS_IDLE_S seconds without a byte end one, at most requests_max requests
- * run at once, the others wait. */
+ * run at once, the others wait.  Who sends a byte now and then is no better
+ * off: the handshake and the headers of a request that is let in have to be
+ * there HTTPS_FIRST_MS after the connection, a body HTTPS_BODY_MS after its
+ * headers. */
 #ifndef EVENT_HTTPS_SERVER_H
 #define EVENT_HTTPS_SERVER_H
 
@@ -18,6 +21,8 @@
 
 #define HTTPS_HEADER_MAX (32 * 1024)
 #define HTTPS_IDLE_S 120
+#define HTTPS_FIRST_MS 30000
+#define HTTPS_BODY_MS 300000
 
 struct https_server; /* private */
 
@@ -46,6 +51,7 @@ struct https_server_config {
 				* NULL: none is asked for */
 	size_t body_max;
 	unsigned connections_max, connections_per_ip_max, requests_max;
+	unsigned first_ms, body_ms; /* 0: HTTPS_FIRST_MS, HTTPS_BODY_MS */
 
 	/* Asked on every request before its body is read, with the verified
 	 * peer's digest (never NULL when ca_file is set): may it go on?

@@ -28,6 +28,7 @@ static struct https_server *server;
 static struct https_client *client;
 static struct cond gate;
 static bool gate_open, let_in = true, server_closed;
+static unsigned limit_ms; /* for slow clients; 0: as in life */
 static unsigned at_once, most_at_once, handled;
 
 static bool allowed(void *arg, const char *digest)
@@ -78,6 +79,8 @@ static struct https_server_config config(void)
 		.connections_max = 500,
 		.connections_per_ip_max = 400,
 		.requests_max = 20,
+		.first_ms = limit_ms,
+		.body_ms = limit_ms,
 		.allowed = allowed,
 		.handle = handle,
 	};
@@ -706,6 +709,88 @@ Test(https, plain_http_is_not_spoken)
 	run_all();
 	cr_assert_eq(handled, 0);
 	expect(&after, 200, "x");
+}
+
+static void setup_slow(void)
+{
+	limit_ms = 200;
+	setup();
+}
+
+TestSuite(https_slow, .init = setup_slow, .fini = teardown, .timeout = 60);
+
+static void silent_task(void *arg)
+{
+	int fd = connect_raw();
+	char byte;
+
+	task_leave();
+	/* 0: the server hung up; -1: it did not within 10 s. */
+	*(ssize_t *)arg = read(fd, &byte, 1);
+	close(fd);
+	task_enter();
+}
+
+Test(https_slow, a_connection_without_a_handshake_ends)
+{
+	ssize_t heard = -1;
+
+	task_spawn("silent", silent_task, &heard);
+	run_all();
+	cr_assert_eq(heard, 0);
+}
+
+static void assert_ends(const char *bytes)
+{
+	struct call after = {.path = "/echo", .body = "x"};
+	struct raw raw = {.bytes = bytes};
+	int64_t start = clock_mono_us();
+
+	task_spawn("raw", raw_task, &raw);
+	run_all();
+	cr_assert_lt(clock_mono_us() - start, 8000000);
+	cr_assert_eq(handled, 0);
+	expect(&after, 200, "x");
+}
+
+Test(https_slow, headers_that_never_end_do)
+{
+	assert_ends("POST /echo HTTP/1.1\r\nHost: x\r\nX: y");
+}
+
+Test(https_slow, a_body_that_does_not_come_ends)
+{
+	assert_ends("POST /echo HTTP/1.1\r\nHost: x\r\n"
+		    "Content-Length: 100\r\n\r\nabc");
+}
+
+static void turn_for_ms(unsigned ms)
+{
+	int64_t until = clock_mono_us() + ms * INT64_C(1000);
+
+	while (clock_mono_us() < until)
+		uv_run(uv_default_loop(), UV_RUN_NOWAIT);
+}
+
+/* The limits are for what a client sends: a call may take longer, and its
+ * connection is kept. */
+Test(https_slow, a_long_call_and_a_kept_connection_stay)
+{
+	struct call slow = {.path = "/wait", .body = ""};
+	struct call after = {.path = "/echo", .body = "x", .len = 1};
+
+	task_spawn("call", call_task, &slow);
+	while (handled == 0)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	turn_for_ms(2 * limit_ms);
+	gate_open = true;
+	cond_signal(&gate);
+	run_all();
+	cr_assert_eq(slow.rc, 0, "%s", slow.err.text);
+	free(slow.reply);
+	turn_for_ms(2 * limit_ms);
+	expect(&after, 200, "x");
+	cr_assert_eq(https_server_accepted(server), 1);
 }
 
 static void sequential_task(void *arg)
