@@ -35,6 +35,8 @@
  * of it for so long: closed earlier, it might never see the answer. */
 #define DISCARD_S 10
 
+#define SECOND_US INT64_C(1000000)
+
 /* A reading buffer that grew beyond this is given back after its message. */
 #define KEEP_BUFFER_MAX 65536
 
@@ -48,10 +50,13 @@ struct luxi_server {
 	void *arg;
 	struct listener *listeners;
 	size_t n_listeners;
-	size_t open_handles; /* listeners and connections not yet closed */
+	/* Listeners and connections not yet closed, calls not yet answered:
+	 * one whose client is gone still has us. */
+	size_t users;
 	struct list conns;
 	size_t n_conns;
-	size_t input; /* bytes buffered by all connections */
+	size_t input; /* bytes of messages that are not yet answered */
+	int64_t message_us;
 	bool stopping;
 	void (*done)(void *arg);
 	void *done_arg;
@@ -68,7 +73,8 @@ struct luxi_conn {
 	uv_write_t write;
 	char *out; /* being written; NULL: nothing */
 	struct timer write_limit;
-	bool paused;   /* does not read: enough is there for later */
+	struct timer read_limit; /* for the rest of a message */
+	bool paused;		 /* does not read: enough is there for later */
 	bool discards; /* reads on for the end of a message that is too long */
 	bool eof, close_after_write, closing;
 };
@@ -78,9 +84,9 @@ static void conn_read(struct luxi_conn *conn);
 
 /* --- closing --- */
 
-static void handle_closed(struct luxi_server *s)
+static void user_gone(struct luxi_server *s)
 {
-	if (--s->open_handles > 0 || !s->stopping)
+	if (--s->users > 0 || !s->stopping)
 		return;
 	if (s->done != NULL)
 		s->done(s->done_arg);
@@ -96,7 +102,7 @@ static void on_conn_closed(uv_handle_t *handle)
 
 	free(conn->out);
 	free(conn);
-	handle_closed(s);
+	user_gone(s);
 }
 
 static void conn_close(struct luxi_conn *conn)
@@ -109,6 +115,7 @@ static void conn_close(struct luxi_conn *conn)
 	conn->closing = true;
 	conn->request = NULL;
 	timer_stop(&conn->write_limit);
+	timer_stop(&conn->read_limit);
 	s->input -= conn->in.len;
 	buf_done(&conn->in);
 	list_remove(&conn->link);
@@ -135,7 +142,7 @@ static void on_written(uv_write_t *write, int status)
 		conn_close(conn);
 	else if (conn->discards)
 		timer_start(&conn->write_limit,
-			    clock_mono_us() + DISCARD_S * INT64_C(1000000));
+			    clock_mono_us() + DISCARD_S * SECOND_US);
 	else
 		try_next(conn);
 }
@@ -166,7 +173,7 @@ static void conn_send(struct luxi_conn *conn, struct buf *text)
 	}
 	conn->write_limit.fired = on_write_limit;
 	timer_start(&conn->write_limit,
-		    clock_mono_us() + LUXI_WRITE_S * INT64_C(1000000));
+		    clock_mono_us() + LUXI_WRITE_S * SECOND_US);
 }
 
 static void send_result(struct luxi_conn *conn, bool success,
@@ -197,13 +204,16 @@ static void send_reject(struct luxi_conn *conn, const char *reason)
 /* The request is over: its connection, if it is still there. */
 static struct luxi_conn *request_end(struct luxi_request *r)
 {
+	struct luxi_server *s = r->server;
 	struct luxi_conn *conn = r->conn;
 
 	if (conn != NULL)
 		conn->request = NULL;
+	s->input -= r->len;
 	json_decref(r->message);
 	free(r->text);
 	free(r);
+	user_gone(s); /* a connection is a user of its own */
 	return conn;
 }
 
@@ -254,6 +264,8 @@ static void begin_request(struct luxi_conn *conn, size_t len)
 	struct luxi_server *s = conn->server;
 	struct luxi_request *r = xalloc(sizeof(*r));
 
+	timer_stop(&conn->read_limit);
+	s->users++;
 	r->server = s;
 	r->conn = conn;
 	r->text = xalloc(len + 1);
@@ -261,7 +273,7 @@ static void begin_request(struct luxi_conn *conn, size_t len)
 	r->len = len;
 	conn->request = r;
 	conn->scanned = 0;
-	s->input -= len + 1;
+	s->input--; /* the ETX; the message counts until it is answered */
 	buf_consume(&conn->in, len + 1);
 	if (conn->in.len == 0 && conn->in.cap > KEEP_BUFFER_MAX)
 		buf_done(&conn->in);
@@ -269,6 +281,25 @@ static void begin_request(struct luxi_conn *conn, size_t len)
 		task_spawn("luxi-parse", parse_task, r);
 	else
 		parse_and_handle(r, false);
+}
+
+static void on_read_limit(struct timer *t)
+{
+	log_info("a client did not end its message, closed");
+	conn_close(container_of(t, struct luxi_conn, read_limit));
+}
+
+/* Nothing or a part of a message is there. */
+static void await_rest(struct luxi_conn *conn)
+{
+	if (conn->paused)
+		conn_read(conn);
+	if (conn->closing || conn->in.len == 0 ||
+	    timer_running(&conn->read_limit))
+		return;
+	conn->read_limit.fired = on_read_limit;
+	timer_start(&conn->read_limit,
+		    clock_mono_us() + conn->server->message_us);
 }
 
 /* Begin the next call if none runs and its message is complete. */
@@ -289,8 +320,8 @@ static void try_next(struct luxi_conn *conn)
 		begin_request(conn, (size_t)(etx - conn->in.data));
 	else if (conn->eof)
 		conn_close(conn);
-	else if (conn->paused)
-		conn_read(conn);
+	else
+		await_rest(conn);
 }
 
 static void refuse_long(struct luxi_conn *conn, const char *reason)
@@ -299,6 +330,7 @@ static void refuse_long(struct luxi_conn *conn, const char *reason)
 	buf_done(&conn->in);
 	conn->scanned = 0;
 	conn->discards = true;
+	timer_stop(&conn->read_limit);
 	send_reject(conn, reason);
 }
 
@@ -394,7 +426,7 @@ static void on_connection(uv_stream_t *stream, int status)
 	uv_pipe_init(tasks_loop(), &conn->pipe, 0);
 	list_append(&s->conns, &conn->link);
 	s->n_conns++;
-	s->open_handles++;
+	s->users++;
 	if (uv_accept(stream, (uv_stream_t *)&conn->pipe) < 0 ||
 	    s->n_conns > LUXI_CONNECTIONS_MAX)
 		conn_close(conn);
@@ -410,7 +442,7 @@ static int listen_on(struct luxi_server *s, struct listener *l,
 
 	l->server = s;
 	uv_pipe_init(tasks_loop(), &l->pipe, 0);
-	s->open_handles++;
+	s->users++;
 	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
 		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
 				 "The socket path %s is longer than 107 bytes; "
@@ -439,6 +471,9 @@ struct luxi_server *luxi_server_create(const struct luxi_server_config *config,
 		n++;
 	s->handle = config->handle;
 	s->arg = config->arg;
+	s->message_us = config->message_ms == 0
+				? LUXI_READ_S * SECOND_US
+				: config->message_ms * INT64_C(1000);
 	list_init(&s->conns);
 	s->listeners = xcalloc(n, sizeof(*s->listeners));
 	for (; s->n_listeners < n; s->n_listeners++) {
@@ -459,7 +494,7 @@ static void on_listener_closed(uv_handle_t *handle)
 	struct listener *l =
 		container_of((uv_pipe_t *)handle, struct listener, pipe);
 
-	handle_closed(l->server);
+	user_gone(l->server);
 }
 
 void luxi_server_stop(struct luxi_server *s, void (*done)(void *arg), void *arg)
@@ -469,7 +504,7 @@ void luxi_server_stop(struct luxi_server *s, void (*done)(void *arg), void *arg)
 	s->stopping = true;
 	s->done = done;
 	s->done_arg = arg;
-	s->open_handles++; /* not before the end of this function */
+	s->users++; /* not before the end of this function */
 	for (size_t i = 0; i < s->n_listeners; i++)
 		uv_close((uv_handle_t *)&s->listeners[i].pipe,
 			 on_listener_closed);
@@ -479,7 +514,7 @@ void luxi_server_stop(struct luxi_server *s, void (*done)(void *arg), void *arg)
 		else if (conn->request != NULL && conn->request->hurry != NULL)
 			conn->request->hurry(conn->request);
 	}
-	handle_closed(s);
+	user_gone(s);
 }
 
 size_t luxi_server_connections(const struct luxi_server *s)

@@ -3,10 +3,11 @@
  * answered one after the other.
  *
  * Limits: messages of LUXI_MESSAGE_MAX bytes, LUXI_INPUT_MAX bytes of messages
- * of all connections together, LUXI_CONNECTIONS_MAX connections.  A connection
- * is read on only when its last answer has gone out, so a client that does not
- * read costs one answer, and LUXI_WRITE_S seconds later nothing any more.
- * What is no message at all is answered and the connection closed.
+ * of all connections together (until they are answered), LUXI_CONNECTIONS_MAX
+ * connections, LUXI_READ_S seconds from a message's first byte to its end.  A
+ * connection is read on only when its last answer has gone out, so a client
+ * that does not read costs one answer, and LUXI_WRITE_S seconds later nothing
+ * any more. What is no message at all is answered and the connection closed.
  *
  * What a call means is given from above, so that this module knows framing
  * only. */
@@ -26,6 +27,7 @@
 #define LUXI_MESSAGE_MAX (64u * 1024 * 1024)
 #define LUXI_INPUT_MAX (256u * 1024 * 1024)
 #define LUXI_CONNECTIONS_MAX 16384
+#define LUXI_READ_S 60
 #define LUXI_WRITE_S 180
 #define LUXI_SOCKET_MODE 0660
 
@@ -55,6 +57,8 @@ struct luxi_server_config {
 	 * message; luxi_answer() has to follow, now or later. */
 	void (*handle)(void *arg, struct luxi_request *r);
 	void *arg;
+
+	unsigned message_ms; /* 0: LUXI_READ_S */
 };
 
 /* Listen on the sockets; a socket file that is in the way is replaced, the
@@ -71,7 +75,8 @@ void luxi_answer(struct luxi_request *r, json_t *result STEALS,
 void luxi_reject(struct luxi_request *r, const char *reason);
 
 /* Stop listening and reading; connections close when their calls are answered.
- * done() is called from the loop when all is closed and s freed. */
+ * done() is called when all is closed, each call, also of a client that is
+ * gone, is answered, and s is freed. */
 void luxi_server_stop(struct luxi_server *s, void (*done)(void *arg),
 		      void *arg);
 

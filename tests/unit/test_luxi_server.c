@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "tests/lib/luxi_sock.h"
@@ -14,7 +15,8 @@ static struct test_root root;
 static struct luxi_server *server;
 static struct luxi_request *held; /* a call that is not answered yet */
 static bool stopped, hurried;
-static char *big; /* text of a big answer */
+static unsigned message_ms; /* 0: as in life */
+static char *big;	    /* text of a big answer */
 
 static void on_hurry(struct luxi_request *r)
 {
@@ -62,6 +64,7 @@ static void setup(void)
 					path(root.paths, PATH_MASTER_SOCKET),
 					NULL},
 			.handle = handle,
+			.message_ms = message_ms,
 		},
 		&err);
 	cr_assert_not_null(server, "%s", err.text);
@@ -289,6 +292,73 @@ Test(luxi_server, the_end_hurries_those_who_wait)
 	while (!stopped)
 		sock_turn();
 	server = NULL;
+}
+
+/* The call still runs when the server has stopped and its client is gone. */
+Test(luxi_server, the_end_waits_for_calls_of_those_who_left)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+
+	sock_say(fd, "{\"method\":\"hold\"}");
+	while (held == NULL)
+		sock_turn();
+	held->hurry = NULL;
+	/* What the client does not read makes its end a reset. */
+	sock_say(fd, "{\"method\":\"echo\",\"args\":3}");
+	close(fd);
+	luxi_server_stop(server, on_stopped, NULL);
+	for (int i = 0; i < 20; i++)
+		sock_turn();
+	cr_assert(!stopped);
+	luxi_answer(steal(&held), json_string("to nobody"), NULL);
+	while (!stopped)
+		sock_turn();
+	server = NULL;
+}
+
+static void setup_slow(void)
+{
+	message_ms = 100;
+	setup();
+}
+
+TestSuite(luxi_slow, .init = setup_slow, .fini = teardown, .timeout = 30);
+
+Test(luxi_slow, a_message_has_to_end)
+{
+	int half = connect_to(PATH_QUERY_SOCKET);
+	int idle = connect_to(PATH_QUERY_SOCKET);
+	int64_t until;
+
+	cr_assert(sock_send(half, "{\"method\":", 10));
+	assert_hear(half, "closed");
+	/* A byte now and then does not help. */
+	close(half);
+	half = connect_to(PATH_QUERY_SOCKET);
+	until = clock_mono_us() + 10000000;
+	while (sock_send(half, " ", 1))
+		cr_assert_lt(clock_mono_us(), until);
+	/* Who says nothing may stay. */
+	sock_say(idle, "{\"method\":\"echo\",\"args\":3}");
+	assert_hear(idle, "{\"success\":true,\"result\":3}");
+	close(half);
+	close(idle);
+}
+
+/* The limit is for the client: the call itself may take longer. */
+Test(luxi_slow, a_call_may_take_longer)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+	int64_t until;
+
+	sock_say(fd, "{\"method\":\"hold\"}");
+	until = clock_mono_us() + 300000;
+	while (clock_mono_us() < until)
+		sock_turn();
+	held->hurry = NULL;
+	luxi_answer(steal(&held), json_string("late"), NULL);
+	assert_hear(fd, "{\"success\":true,\"result\":\"late\"}");
+	close(fd);
 }
 
 Test(luxi_server, a_long_path_is_refused)
