@@ -11,7 +11,6 @@
 #include "iallocators/answer.h"
 #include "lib/base/mem.h"
 
-#define KVM_NODE_MEMORY 4096
 #define READ_SIZE (1 << 20)
 /* Ten times what a cluster of 5,000 nodes needs. */
 #define REQUEST_MAX (256 << 20)

@@ -41,6 +41,9 @@ struct request {
 	enum evac_mode mode;
 };
 
+/* What a node with KVM is taken to need itself, unless told otherwise. */
+#define KVM_NODE_MEMORY 4096
+
 struct request_options {
 	struct load_options load;
 	int64_t static_kvm_node_memory; /* 0: believe what is reported */

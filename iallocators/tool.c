@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "iallocators/hformat.h"
+#include "iallocators/jtext.h"
+#include "iallocators/request.h"
 #include "iallocators/text.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
@@ -206,19 +208,44 @@ static int read_dynu(struct cluster *c, const char *path, struct error *err)
 static int load_text(struct cluster *c, const struct tool_options *o,
 		     struct buf *ret_text, struct error *err)
 {
-	if (o->text_file == NULL)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "No backend selected! Exiting.");
 	ret_text->data = fs_read(o->text_file, TEXT_MAX, &ret_text->len, err);
-	if (ret_text->data == NULL)
-		return -1;
-	if (text_read(c, ret_text->data, err) < 0)
+	if (ret_text->data == NULL || text_read(c, ret_text->data, err) < 0)
 		return -1;
 	if (o->dynu_file != NULL && !o->load.ignore_dynamic &&
 	    read_dynu(c, o->dynu_file, err) < 0)
 		return -1;
 	cluster_finish(c, &o->load);
-	return restrict_moves(c, o, err);
+	return 0;
+}
+
+/* The cluster of a request; what it asks does not matter. */
+static int load_request(struct cluster *c, const struct tool_options *o,
+			struct buf *ret_text, struct error *err)
+{
+	struct request_options options = {
+		.load = o->load, .static_kvm_node_memory = KVM_NODE_MEMORY};
+	struct request request = {0};
+	const struct jval *top;
+
+	ret_text->data =
+		fs_read(o->request_file, TEXT_MAX, &ret_text->len, err);
+	if (ret_text->data == NULL)
+		return -1;
+	top = jtext_parse(&c->arena, ret_text->data, ret_text->len, err);
+	return top == NULL ? -1 : request_read(c, top, &options, &request, err);
+}
+
+static int load(struct cluster *c, const struct tool_options *o,
+		struct buf *ret_text, struct error *err)
+{
+	int rc;
+
+	if (o->text_file == NULL && o->request_file == NULL)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "No backend selected! Exiting.");
+	rc = o->text_file != NULL ? load_text(c, o, ret_text, err)
+				  : load_request(c, o, ret_text, err);
+	return rc < 0 ? -1 : restrict_moves(c, o, err);
 }
 
 int tool_load(struct cluster *c, const struct tool_options *o,
@@ -226,7 +253,7 @@ int tool_load(struct cluster *c, const struct tool_options *o,
 {
 	auto_buf struct buf warning = {0}, wrong = {0};
 
-	if (load_text(c, o, ret_text, err) < 0)
+	if (load(c, o, ret_text, err) < 0)
 		return error_wrap(err, "failed to load data, aborting");
 	cluster_check(c, &warning);
 	if (o->verbose > 0 && warning.len > 0)

@@ -9,10 +9,11 @@
 #include "lib/base/str.h"
 
 struct tool_options {
-	const char *text_file; /* -t */
-	const char *group;     /* -G */
-	const char *dynu_file; /* -U */
-	const char *commands;  /* -C: NULL, "" or a file */
+	const char *text_file;	  /* -t */
+	const char *request_file; /* -I: an allocator request */
+	const char *group;	  /* -G */
+	const char *dynu_file;	  /* -U */
+	const char *commands;	  /* -C: NULL, "" or a file */
 	bool print_commands;
 	bool evac_mode;
 	bool restricted_migration;

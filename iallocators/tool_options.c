@@ -44,6 +44,7 @@ static const struct option options[] = {
 	{"verbose", no_argument, NULL, 'v'},
 	{"quiet", no_argument, NULL, 'q'},
 	{"text-data", required_argument, NULL, 't'},
+	{"ialloc-src", required_argument, NULL, 'I'},
 	{"group", required_argument, NULL, 'G'},
 	{"offline", required_argument, NULL, 'O'},
 	{"dynu-file", required_argument, NULL, 'U'},
@@ -111,6 +112,9 @@ static int take_value(struct tool_options *o, int option, const char *value)
 	switch (option) {
 	case 't':
 		o->text_file = value;
+		return 0;
+	case 'I':
+		o->request_file = value;
 		return 0;
 	case 'G':
 		o->group = value;
@@ -231,7 +235,7 @@ int tool_parse(struct tool_options *o, const char *program, int argc,
 				   .min_gain_limit = 0.1,
 				   .load = {.max_cpu_ratio = -1}};
 	while (rc == 0 && (option = getopt_long(argc, argv,
-						"hVvqt:G:O:U:C::"
+						"hVvqt:I:G:O:U:C::"
 						"El:e:g:",
 						options, NULL)) != -1)
 		rc = take_option(o, program, option, optarg);
