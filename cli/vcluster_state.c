@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -194,6 +195,44 @@ int vcluster_save(const struct vcluster *v, struct error *err)
 	return fs_write_atomic(file, text, strlen(text), 0644, err);
 }
 
+/* What is named here is ended and removed later, so nobody else may have
+ * written it. */
+static int check_owner(const char *dir, const char *file, struct error *err)
+{
+	struct stat st;
+
+	if (lstat(file, &st) < 0)
+		return error_set(err, ERR_PREREQ, ECODE_NOENT,
+				 "There is no virtual cluster in %s (no "
+				 "vcluster.json)",
+				 dir);
+	if (S_ISREG(st.st_mode) && st.st_uid == geteuid())
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "%s is not a file of yours; be the user who made the "
+			 "virtual cluster",
+			 file);
+}
+
+static int check_nodes(const char *file, const json_t *nodes, struct error *err)
+{
+	size_t n = json_array_size(nodes), i = 0;
+	struct in_addr address;
+
+	while (i < n &&
+	       str_valid_hostname(
+		       json_str(json_array_get(nodes, i), "name", "")) &&
+	       inet_pton(AF_INET, json_str(json_array_get(nodes, i), "ip", ""),
+			 &address) == 1)
+		i++;
+	if (n > 0 && n <= VCLUSTER_NODES_MAX && i == n)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "%s is damaged: its nodes are not 1 to %d names with "
+			 "IP addresses",
+			 file, VCLUSTER_NODES_MAX);
+}
+
 struct vcluster *vcluster_load(const char *dir, struct error *err)
 {
 	auto_free char *all = absolute(dir);
@@ -202,17 +241,14 @@ struct vcluster *vcluster_load(const char *dir, struct error *err)
 	const json_t *nodes;
 	struct vcluster *v;
 
-	if (!fs_exists(file)) {
-		error_set(err, ERR_PREREQ, ECODE_NOENT,
-			  "There is no virtual cluster in %s (no "
-			  "vcluster.json)",
-			  dir);
+	if (check_owner(dir, file, err) < 0)
 		return NULL;
-	}
 	state = json_read_file(file, STATE_MAX, err);
 	if (state == NULL)
 		return NULL;
 	nodes = json_get(state, "nodes");
+	if (check_nodes(file, nodes, err) < 0)
+		return NULL;
 	v = vcluster_new(all, json_str(state, "hypervisor", "fake"),
 			 json_array_size(nodes));
 	for (size_t i = 0; i < v->n; i++)

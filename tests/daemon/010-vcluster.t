@@ -51,6 +51,27 @@ like "$("$BIN/gnt-vcluster" list "$VC")" 'node3.* -  +-  ' "which list shows"
 succeeds "start without a name starts what the node needs" \
     "$BIN/gnt-vcluster" start "$VC" node3
 
+# What somebody else wrote into the state file must not remove a folder
+# elsewhere.
+evil=$(mktemp -d /tmp/vc.XXXXXX)
+mkdir "$evil/precious" "$evil/vc"
+for name in ../precious /precious '' ..; do
+    printf '{"hypervisor":"fake","nodes":[{"name":"%s","ip":"127.9.9.9"}]}' \
+        "$name" >"$evil/vc/vcluster.json"
+    fails "a node named '$name' is refused" \
+        "$BIN/gnt-vcluster" destroy "$evil/vc"
+done
+echo '{"hypervisor":"fake","nodes":[{"name":"n1.example.com","ip":"127.9.9.9"}]}' \
+    >"$evil/state"
+ln -s ../state "$evil/vc/link.json"
+mv "$evil/vc/link.json" "$evil/vc/vcluster.json"
+fails "a state file behind a link is refused" \
+    "$BIN/gnt-vcluster" destroy "$evil/vc"
+is "$(ls "$evil")" "precious
+state
+vc" "nothing was removed"
+rm -r "$evil"
+
 # A second cluster beside it.
 first=$VC
 cluster_start --nodes 1
