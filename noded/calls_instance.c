@@ -12,6 +12,9 @@
 #include "noded/instance.h"
 #include "noded/noded.h"
 
+/* More is a mistake, and in bytes it fits a number. */
+#define MEMORY_MIB_MAX (INT64_C(1) << 40)
+
 static json_t *info_object(const struct hv_info *info)
 {
 	json_t *time = info->time == floor(info->time)
@@ -168,7 +171,7 @@ json_t *call_instance_balloon_memory(struct call *c, struct error *err)
 	hv = hv_of(instance, err);
 	if (hv == NULL || instance_need_running(c->paths, instance, err) < 0)
 		return NULL;
-	if (memory <= 0) {
+	if (memory <= 0 || memory > MEMORY_MIB_MAX) {
 		error_set(err, ERR_REQUEST, NULL,
 			  "%" PRId64 " MiB is not an amount of memory", memory);
 		return NULL;

@@ -196,7 +196,8 @@ static int kvm_validate(const struct paths *p, const json_t *hvparams,
 	static const char *const files[] = {"kernel_path", "initrd_path",
 					    "cdrom_image_path"};
 
-	if (kvm_verify(p, hvparams, err) < 0)
+	if (kvm_verify(p, hvparams, err) < 0 ||
+	    kvm_check_protection(hvparams, err) < 0)
 		return -1;
 	for (size_t i = 0; i < 3; i++)
 		if (need_file(hvparams, files[i], err) < 0)

@@ -20,6 +20,9 @@ struct kvm_start {
 	const char *incoming; /* "tcp:address:port" to wait for a migration */
 };
 
+/* Whether the parameters ask for no protection that would be missing. */
+int kvm_check_protection(const json_t *hv, struct error *err);
+
 /* The whole command line for an instance, NULL-ended after the last item. */
 int kvm_args(const struct paths *p, const json_t *instance,
 	     const struct hv_disk *disks, size_t n_disks,

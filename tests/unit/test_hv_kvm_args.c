@@ -75,6 +75,30 @@ Test(hv_kvm_args, unknown_types_of_disks_are_refused)
 	cr_assert_not_null(strstr(err.text, "'mtd'"), "%s", err.text);
 }
 
+Test(hv_kvm_args, protection_that_is_not_there_is_not_passed_over)
+{
+	static const char *const asked[] = {
+		"{\"vnc_password_file\": \"/etc/ganeti/vnc\"}",
+		"{\"vnc_tls\": true}",
+		"{\"vnc_x509_path\": \"/etc/x509\"}",
+		"{\"vnc_x509_verify\": true}",
+		"{\"security_model\": \"user\"}",
+		"{\"security_domain\": \"nobody\"}",
+		"{\"use_chroot\": true}",
+	};
+	auto_free char *line = NULL;
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+		cr_assert_null(line_of(asked[i], "/d"), "%s", asked[i]);
+		cr_assert_not_null(strstr(err.text, "less protected"));
+	}
+	/* The defaults of the cluster say nothing of the kind. */
+	line = line_of("{\"vnc_password_file\": \"\", \"vnc_tls\": false, "
+		       "\"security_model\": \"none\"}",
+		       "/d");
+	cr_assert_not_null(line, "%s", err.text);
+}
+
 Test(hv_kvm_args, a_kernel_gets_its_arguments)
 {
 	auto_free char *line = line_of("{\"kernel_path\": \"/boot/k\", "
