@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LUXI calls about the cluster that change something beside the queue. */
+#include <math.h>
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -9,6 +10,9 @@
 #include "masterd/spread.h"
 
 #define WATCHER_PAUSE_MODE 0644
+
+/* Nobody means a time beyond the year 9999. */
+#define SECONDS_MAX 2.5e11
 
 /* The watcher of each candidate reads the file. */
 static WAITS int write_pause(struct master *m, const json_t *until,
@@ -34,7 +38,9 @@ static json_t *set_watcher_pause(struct master *m, const json_t *args,
 {
 	json_t *until = json_array_get(args, 0);
 
-	if (!json_is_null(until) && !json_is_number(until)) {
+	if (!json_is_null(until) &&
+	    !(json_is_number(until) &&
+	      fabs(json_number_value(until)) <= SECONDS_MAX)) {
 		error_set(err, ERR_REQUEST, NULL,
 			  "the time is a number of seconds since 1970 or null");
 		return NULL;

@@ -148,6 +148,18 @@ static json_t *archive_job(struct master *m, const json_t *args,
 	return json_boolean(ok);
 }
 
+/* As microseconds it still fits a number. */
+#define SECONDS_MAX 1e12
+
+static int64_t whole_seconds(const json_t *value)
+{
+	double seconds = json_number_value(value);
+
+	return seconds > SECONDS_MAX	? (int64_t)SECONDS_MAX
+	       : seconds < -SECONDS_MAX ? -(int64_t)SECONDS_MAX
+					: (int64_t)seconds;
+}
+
 static json_t *auto_archive(struct master *m, const json_t *args,
 			    struct error *err)
 {
@@ -160,9 +172,9 @@ static json_t *auto_archive(struct master *m, const json_t *args,
 			  "age and timeout are numbers of seconds");
 		return NULL;
 	}
-	if (queue_auto_archive(m->queue, (int64_t)json_number_value(age),
-			       (int64_t)json_number_value(timeout), &archived,
-			       &left, err) < 0)
+	if (queue_auto_archive(m->queue, whole_seconds(age),
+			       whole_seconds(timeout), &archived, &left,
+			       err) < 0)
 		return NULL;
 	return json_make("[I, I]", (json_int_t)archived, (json_int_t)left);
 }

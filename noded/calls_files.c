@@ -65,9 +65,14 @@ struct upload {
 	double atime, mtime; /* NaN: now */
 };
 
+/* Of files; the year 9999 is not far from it. */
+#define SECONDS_MAX 2.5e11
+
 static double time_or_nan(const json_t *value)
 {
-	return json_is_number(value) ? json_number_value(value) : NAN;
+	double seconds = json_is_number(value) ? json_number_value(value) : NAN;
+
+	return fabs(seconds) <= SECONDS_MAX ? seconds : NAN;
 }
 
 /* Ganeti's users need not exist here: what cannot be given to them stays ours.
@@ -421,7 +426,7 @@ json_t *call_set_watcher_pause(struct call *c, struct error *err)
 
 	if (json_is_null(until)) {
 		rc = fs_remove(file, err);
-	} else if (!json_is_number(until)) {
+	} else if (isnan(time_or_nan(until))) {
 		rc = error_set(err, ERR_REQUEST, NULL,
 			       "Invalid value for watcher pause: a time or "
 			       "null is needed");

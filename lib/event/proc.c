@@ -119,8 +119,10 @@ static int open_output(const struct proc_spec *spec, struct ends *e)
 		const char *path = spec->output_file != NULL ? spec->output_file
 							     : "/dev/null";
 
-		e->out = e->err = open(
-			path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+		e->out = e->err = open(path,
+				       O_WRONLY | O_APPEND | O_CREAT |
+					       O_CLOEXEC | O_NOFOLLOW,
+				       0600);
 		return e->out < 0 ? -1 : 0;
 	}
 	if (make_pipe(&e->read_out, &e->out) < 0)

@@ -311,6 +311,14 @@ Test(luxi_calls, watcher_pause)
 	assert_result("SetWatcherPause", json_make("[n]"), "null");
 }
 
+Test(luxi_calls, numbers_beyond_all_times)
+{
+	assert_result("AutoArchiveJobs", json_make("[f, f]", 1e300, 1e300),
+		      "[0,0]");
+	assert_result("AutoArchiveJobs", json_make("[f, f]", -1e300, -1e300),
+		      "[0,0]");
+}
+
 Test(luxi_calls, tags)
 {
 	assert_result("QueryTags", json_make("[s, s]", "cluster", ""),

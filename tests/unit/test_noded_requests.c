@@ -270,6 +270,8 @@ Test(noded_requests, the_watcher_pause_is_kept)
 				 json_make("[f]", 1795211834.5)));
 	until = test_node_ok(&node, "get_watcher_pause", json_array());
 	cr_assert_eq(json_integer_value(until), 1795211834);
+	test_node_fails(&node, "set_watcher_pause", json_make("[f]", 1e300),
+			"Invalid value");
 	test_node_fails(&node, "set_watcher_pause", json_make("[s]", "soon"),
 			"Invalid value");
 }
