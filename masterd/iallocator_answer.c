@@ -142,9 +142,14 @@ static int check_multi(const struct answer *a, const json_t *result,
 	json_array_foreach ((json_t *)placed, i, item)
 		if (check_placed(a, item, err) < 0)
 			return -1;
-	json_array_foreach ((json_t *)failed, i, item)
-		if (find_instance(a, item) == NULL)
-			return bad_name(a, err, "unknown instance", item);
+	/* A name, or hail's [name, why]. */
+	json_array_foreach ((json_t *)failed, i, item) {
+		const json_t *name =
+			json_is_array(item) ? json_array_get(item, 0) : item;
+
+		if (find_instance(a, name) == NULL)
+			return bad_name(a, err, "unknown instance", name);
+	}
 	return 0;
 }
 

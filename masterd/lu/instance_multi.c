@@ -160,6 +160,24 @@ static json_t *request(struct lu *lu, const char **ret_template,
 	return iallocator_multi_allocate(steal(&instances));
 }
 
+/* Those without a place: names, or hail's [name, why]. */
+static void note_failed(struct lu *lu, const json_t *failed)
+{
+	struct multi *m = multi_of(lu);
+
+	for (size_t i = 0; i < json_array_size(failed); i++) {
+		json_t *item = json_array_get(failed, i);
+		json_t *name =
+			json_is_array(item) ? json_array_get(item, 0) : item;
+		const char *why = json_string_value(json_array_get(item, 1));
+
+		json_array_append(m->failed, name);
+		lu_warn(lu, "No place was found for instance %s%s%s",
+			json_string_value(name), why == NULL ? "" : ": ",
+			why == NULL ? "" : why);
+	}
+}
+
 static WAITS int run(struct lu *lu, struct error *err)
 {
 	struct multi *m = multi_of(lu);
@@ -187,7 +205,7 @@ static WAITS int run(struct lu *lu, struct error *err)
 				json_string_value(json_array_get(row, 0)),
 				json_array_get(row, 1));
 	}
-	json_array_extend(m->failed, json_array_get(result, 1));
+	note_failed(lu, json_array_get(result, 1));
 	return 0;
 }
 
@@ -233,14 +251,6 @@ static json_t *multi_exec(struct lu *lu, struct error *err)
 			continue;
 		json_array_append_new(names, json_string(name));
 		json_array_append_new(jobs, job_for(lu, i, nodes));
-	}
-	if (json_array_size(m->failed) > 0) {
-		auto_strv struct strv v = {0};
-		auto_free char *text = NULL;
-
-		json_to_strv(m->failed, &v);
-		text = strv_join(&v, ", ");
-		lu_warn(lu, "No place was found for: %s", text);
 	}
 	return lu_submit_jobs(lu, jobs,
 			      json_make("{s:o, s:O}", "allocatable", names,

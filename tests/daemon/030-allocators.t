@@ -86,6 +86,25 @@ E
 refused hanging "one that hangs" 'time|killed|limit'
 fails "its whole group is gone" alive "$(cat "$search/hanging.pid")"
 
+# Many at once, of which one finds no place.
+allocator partial <<'E'
+#!/bin/sh
+echo '{"success": true, "info": "", "result":
+  [[["m1", ["node1.example.com"]]], [["m2", "no rack is that big"]]]}'
+E
+python3 - "$VC/batch.json" <<'E'
+import json, sys
+json.dump([{"instance_name": name, "mode": "create", "disks": [], "nics": [{}],
+            "disk_template": "diskless", "os_type": "noop",
+            "name_check": False, "ip_check": False}
+           for name in ("m1", "m2")], open(sys.argv[1], "w"))
+E
+out=$(m gnt-instance batch-create -I partial "$VC/batch.json" 2>&1)
+like "$out" 'm2: no rack is that big' "a batch tells who found no place, and why"
+is "$(m gnt-instance list --no-headers -o pnode,status --separator=: m1)" \
+    "node1.example.com:running" "the others are made"
+m gnt-instance remove -f m1 >/dev/null
+
 is "$(m gnt-instance list --no-headers -o name | tr '\n' ' ')" "a1 a2 a3 b1 " \
     "no instance is left of the failed ones"
 is "$(ls "$VC/shared-file-storage")" a1 "and no disk"
