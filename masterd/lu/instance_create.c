@@ -51,8 +51,10 @@ static int choose_placement(struct lu *lu, struct error *err)
 	if (op->pnode != NULL)
 		return 0;
 	if (c->iallocator == NULL || strcmp(c->iallocator, ".") == 0)
-		c->iallocator = fallback;
-	if (c->iallocator == NULL || *c->iallocator == '\0')
+		c->iallocator = fallback == NULL
+					? ""
+					: lu_keep_str(lu, xstrdup(fallback));
+	if (*c->iallocator == '\0')
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No node and no iallocator given (-n or -I), "
 				 "and the cluster has no default iallocator");
@@ -67,7 +69,7 @@ static int create_expand(struct lu *lu, struct error *err)
 
 	if (choose_placement(lu, err) < 0)
 		return -1;
-	lu_want(lu, LOCK_INSTANCE, op->instance_name, true);
+	lu_want(lu, LOCK_INSTANCE, spec_name(lu, op), true);
 	if (c->iallocator != NULL) {
 		lu_want_all(lu, LOCK_NODE_RES, true);
 		lu_want_all(lu, LOCK_NODE, false);
@@ -104,16 +106,14 @@ static WAITS int resolve(const char *name, struct error *err)
 
 static int check_name(struct lu *lu, struct error *err)
 {
-	const struct op_instance_create *op = lu->op;
-	const json_t *old =
-		config_find(lu->m->config, CONFIG_INSTANCE, op->instance_name);
+	const char *name = create_of(lu)->spec.name;
+	const json_t *old = config_find(lu->m->config, CONFIG_INSTANCE, name);
 
-	if (old != NULL && strcmp(inst_name(old), op->instance_name) == 0)
+	if (old != NULL && strcmp(inst_name(old), name) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
 				 "Instance '%s' is already in the cluster",
-				 op->instance_name);
-	if (reserve_name(lu->m->reserve, lu->job_id, op->instance_name, err) <
-	    0) {
+				 name);
+	if (reserve_name(lu->m->reserve, lu->job_id, name, err) < 0) {
 		err->kind = ERR_PREREQ;
 		err->ecode = ECODE_EXISTS;
 		return -1;
@@ -161,7 +161,6 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
 	struct create *c = create_of(lu);
-	const char *node = lu_node_name(lu, c->pnode);
 	auto_json json_t *params = params_fill_os(
 		config_cluster(lu->m->config),
 		c->spec.os == NULL ? "" : c->spec.os, c->spec.osparams);
@@ -186,7 +185,7 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 	err->kind = ERR_EXEC;
 	err->ecode = NULL;
 	return error_wrap(err, "OS Parameters validation failed on node %s",
-			  node);
+			  lu_node_name(lu, c->pnode));
 }
 
 static WAITS int check_hypervisor(struct lu *lu, struct error *err)
@@ -323,7 +322,8 @@ static int create_check(struct lu *lu, struct error *err)
 		return -1;
 	if (c->iallocator != NULL && run_iallocator(lu, err) < 0)
 		return -1;
-	if (check_on_node(lu, err) < 0)
+	if (spec_reserve_macs(lu, &c->spec, err) < 0 ||
+	    check_on_node(lu, err) < 0)
 		return -1;
 	lu->dry_run_result = json_make("[s]", lu_node_name(lu, c->pnode));
 	return 0;
@@ -541,19 +541,26 @@ static WAITS int stop_disks(struct lu *lu, struct error *err)
 		       : 0;
 }
 
+/* A killed job stops between two steps, and what it made is taken back. */
+static int check_killed(struct lu *lu, struct error *err)
+{
+	return lu->run->killed
+		       ? error_set(err, ERR_CANCELED, NULL, "Job was killed")
+		       : 0;
+}
+
 static WAITS int create_steps(struct lu *lu, struct error *err)
 {
-	if (spec_reserve_macs(lu, &create_of(lu)->spec, err) < 0)
-		return -1;
 	put_reservation(lu);
 	if (config_commit(lu->m->config, err) < 0)
 		return -1;
 	lu_release(lu, LOCK_NODE_RES);
 	lu_release(lu, LOCK_NODE);
-	if (make_disks(lu, err) < 0 || put_real(lu, err) < 0 ||
+	if (check_killed(lu, err) < 0 || make_disks(lu, err) < 0 ||
+	    check_killed(lu, err) < 0 || put_real(lu, err) < 0 ||
 	    install(lu, err) < 0)
 		return -1;
-	return 0;
+	return check_killed(lu, err);
 }
 
 static json_t *create_exec(struct lu *lu, struct error *err)

@@ -9,6 +9,7 @@
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/iallocator.h"
+#include "masterd/lu/tags.h"
 #include "masterd/reserve.h"
 
 /* Ganeti's limits (inventory/params.md sections 3 and 4). */
@@ -27,7 +28,38 @@ void spec_done(struct inst_spec *s)
 	json_decref(s->osparams);
 	json_decref(s->nics);
 	json_decref(s->disks);
+	json_decref(s->tags);
 	*s = (struct inst_spec){0};
+}
+
+static char *lowered(const char *text)
+{
+	char *copy = xstrdup(text);
+
+	for (char *p = copy; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	return copy;
+}
+
+/* Nothing that was asked for is left out silently. */
+static int check_keys(const char *what, size_t i, const json_t *given,
+		      const char *const *known, struct error *err)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)given, key, value) {
+		size_t k = 0;
+
+		while (known[k] != NULL && strcmp(known[k], key) != 0)
+			k++;
+		if (known[k] == NULL && !json_is_null(value))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "%s %zu: parameter '%s' is not "
+					 "available in this version",
+					 what, i, key);
+	}
+	return 0;
 }
 
 /* --- NICs --- */
@@ -76,7 +108,8 @@ static int nic_params(const json_t *given, json_t **ret, struct error *err)
 static int nic_addresses(const json_t *given, size_t i, json_t *nic,
 			 struct error *err)
 {
-	const char *mac = json_str(given, "mac", MAC_AUTO);
+	auto_free char *own = lowered(json_str(given, "mac", MAC_AUTO));
+	const char *mac = own;
 	const char *ip = json_str(given, "ip", NULL);
 	const char *name = json_str(given, "name", NULL);
 
@@ -101,12 +134,16 @@ static int nic_addresses(const json_t *given, size_t i, json_t *nic,
 static json_t *nic_read(struct lu *lu, const json_t *given, size_t i,
 			struct error *err)
 {
+	static const char *const known[] = {"mac",     "ip",	 "name",
+					    "network", "mode",	 "link",
+					    "vlan",    "bridge", NULL};
 	auto_json json_t *nic = json_object();
 	const char *network = json_str(given, "network", NULL);
 	json_t *params = NULL;
 	char uuid[37];
 
-	if (nic_addresses(given, i, nic, err) < 0)
+	if (check_keys("NIC", i, given, known, err) < 0 ||
+	    nic_addresses(given, i, nic, err) < 0)
 		return NULL;
 	if (!is_none(network)) {
 		const json_t *net = config_expect(lu->m->config, CONFIG_NETWORK,
@@ -146,25 +183,28 @@ static int read_nics(struct lu *lu, const json_t *given, struct inst_spec *s,
 	return 0;
 }
 
+static int reserve_one(struct lu *lu, json_t *nic, struct error *err)
+{
+	const char *mac = json_str(nic, "mac", MAC_AUTO);
+	auto_free char *generated = NULL;
+
+	if (strcmp(mac, MAC_AUTO) != 0)
+		return reserve_mac(lu->m->reserve, lu->job_id, mac, err);
+	generated = reserve_mac_generate(lu->m->reserve, lu->job_id, NULL, err);
+	if (generated == NULL)
+		return -1;
+	json_set_str(nic, "mac", generated);
+	return 0;
+}
+
 int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err)
 {
-	for (size_t i = 0; i < json_array_size(s->nics); i++) {
-		json_t *nic = json_array_get(s->nics, i);
-		const char *mac = json_str(nic, "mac", MAC_AUTO);
-		auto_free char *generated = NULL;
-
-		if (strcmp(mac, MAC_AUTO) != 0) {
-			if (reserve_mac(lu->m->reserve, lu->job_id, mac, err) <
-			    0)
-				return -1;
-			continue;
+	for (size_t i = 0; i < json_array_size(s->nics); i++)
+		if (reserve_one(lu, json_array_get(s->nics, i), err) < 0) {
+			err->kind = ERR_PREREQ;
+			err->ecode = ECODE_NOTUNIQUE;
+			return error_wrap(err, "NIC %zu", i);
 		}
-		generated = reserve_mac_generate(lu->m->reserve, lu->job_id,
-						 NULL, err);
-		if (generated == NULL)
-			return -1;
-		json_set_str(nic, "mac", generated);
-	}
 	return 0;
 }
 
@@ -183,11 +223,14 @@ static int64_t disk_size(const json_t *given)
 
 static json_t *disk_read(const json_t *given, size_t i, struct error *err)
 {
+	static const char *const known[] = {"size", "mode", "name", NULL};
 	const char *mode = json_str(given, "mode", "rw");
 	const char *name = json_str(given, "name", NULL);
 	int64_t size = disk_size(given);
 	json_t *disk;
 
+	if (check_keys("Disk", i, given, known, err) < 0)
+		return NULL;
 	if (json_get(given, "size") == NULL) {
 		error_set(err, ERR_PREREQ, ECODE_INVAL, "Disk %zu has no size",
 			  i);
@@ -244,15 +287,22 @@ static int read_disks(const json_t *given, struct inst_spec *s,
 
 /* --- the rest --- */
 
+/* The first of a list of the cluster, which may change during waits. */
+static const char *keep_first(struct lu *lu, const json_t *list)
+{
+	const char *first = json_string_value(json_array_get(list, 0));
+
+	return first == NULL ? NULL : lu_keep_str(lu, xstrdup(first));
+}
+
 static int read_template(struct lu *lu, const struct op_instance_create *op,
 			 struct inst_spec *s, struct error *err)
 {
 	const json_t *enabled = json_get(config_cluster(lu->m->config),
 					 "enabled_disk_templates");
 
-	s->template = op->disk_template != NULL
-			      ? op->disk_template
-			      : json_string_value(json_array_get(enabled, 0));
+	s->template = op->disk_template != NULL ? op->disk_template
+						: keep_first(lu, enabled);
 	if (s->template == NULL || !json_array_has_str(enabled, s->template))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Disk template '%s' is not enabled on this "
@@ -268,9 +318,8 @@ static int read_hypervisor(struct lu *lu, const struct op_instance_create *op,
 	const json_t *cluster = config_cluster(lu->m->config);
 	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
 
-	s->hypervisor = op->hypervisor != NULL
-				? op->hypervisor
-				: json_string_value(json_array_get(enabled, 0));
+	s->hypervisor = op->hypervisor != NULL ? op->hypervisor
+					       : keep_first(lu, enabled);
 	if (s->hypervisor == NULL ||
 	    !json_array_has_str(enabled, s->hypervisor))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
@@ -302,21 +351,79 @@ static int read_backend(struct lu *lu, const struct op_instance_create *op,
 	return 0;
 }
 
-int spec_read(struct lu *lu, const struct op_instance_create *op,
-	      struct inst_spec *s, struct error *err)
+const char *spec_name(struct lu *lu, const struct op_instance_create *op)
 {
-	s->name = op->instance_name;
-	s->os = op->os_type;
-	s->group_name = op->group_name;
-	s->tags = op->tags;
-	if (!str_valid_hostname(s->name))
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Invalid instance name '%s'", s->name);
+	return lu_keep_str(lu, lowered(op->instance_name));
+}
+
+static int check_supported(const struct op_instance_create *op,
+			   struct error *err)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} missing[] = {
+		{"forthcoming", op->forthcoming},
+		{"commit", op->commit},
+		{"opportunistic_locking", op->opportunistic_locking},
+		{"identify_defaults", op->identify_defaults},
+		{"instance_communication", op->instance_communication},
+		{"osparams_private",
+		 json_object_size(op->osparams_private) > 0},
+		{"osparams_secret", json_object_size(op->osparams_secret) > 0},
+		{"source_handshake", json_array_size(op->source_handshake) > 0},
+		{"source_instance_name", op->source_instance_name != NULL},
+		{"source_x509_ca", op->source_x509_ca != NULL},
+		{"src_node", op->src_node != NULL},
+		{"src_path", op->src_path != NULL},
+	};
+
 	if (strcmp(op->mode, "create") != 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Creation mode '%s' is not available in this "
 				 "version, only 'create'",
 				 op->mode);
+	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
+		if (missing[i].given)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Parameter '%s' of an instance's "
+					 "creation is not available in this "
+					 "version",
+					 missing[i].name);
+	if (op->ip_check && !op->name_check)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Cannot do IP address check without a name "
+				 "check");
+	return 0;
+}
+
+/* The tags, each once; they keep to the rules of tags that come later. */
+static int read_tags(const json_t *given, struct inst_spec *s,
+		     struct error *err)
+{
+	auto_strv struct strv tags = {0};
+
+	if (tags_check(given, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(given); i++)
+		strv_add_unique(&tags,
+				json_string_value(json_array_get(given, i)));
+	strv_sort(&tags);
+	s->tags = json_from_strv(&tags);
+	return 0;
+}
+
+int spec_read(struct lu *lu, const struct op_instance_create *op,
+	      struct inst_spec *s, struct error *err)
+{
+	s->name = spec_name(lu, op);
+	s->os = op->os_type;
+	s->group_name = op->group_name;
+	if (!str_valid_hostname(s->name))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Invalid instance name '%s'", s->name);
+	if (check_supported(op, err) < 0)
+		return -1;
 	if (s->os == NULL && !(op->no_install == 1))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No guest OS specified (-o), and the "
@@ -328,7 +435,8 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	    read_hypervisor(lu, op, s, err) < 0 ||
 	    read_backend(lu, op, s, err) < 0 ||
 	    read_disks(op->disks, s, err) < 0 ||
-	    read_nics(lu, op->nics, s, err) < 0)
+	    read_nics(lu, op->nics, s, err) < 0 ||
+	    read_tags(op->tags, s, err) < 0)
 		return -1;
 	return 0;
 }

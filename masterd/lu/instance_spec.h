@@ -13,17 +13,21 @@ struct inst_spec {
 	json_t *osparams;
 	json_t *nics;  /* as stored; MACs "auto" until spec_reserve_macs() */
 	json_t *disks; /* [{size, mode, name?}] */
-	const json_t *tags; /* borrowed from the opcode */
+	json_t *tags;  /* each once */
 };
 
 void spec_done(struct inst_spec *s);
+
+/* The name as all names are kept: in small letters; lives as long as the LU. */
+const char *spec_name(struct lu *lu, const struct op_instance_create *op);
 
 /* Fill *s from the opcode (its strings must outlive *s).  ERR_PREREQ names what
  * is wrong.  Looks at the configuration, asks no node. */
 int spec_read(struct lu *lu, const struct op_instance_create *op,
 	      struct inst_spec *s, struct error *err);
 
-/* Give each NIC its address: generated, or the asked one if it is free. */
+/* Give each NIC its address: generated, or the asked one; ERR_PREREQ if that is
+ * taken. */
 int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err);
 
 /* ERR_PREREQ when the policy of the node's group forbids it. */

@@ -6,6 +6,7 @@
 
 #include "lib/json/json.h"
 #include "masterd/lu.h"
+#include "masterd/lu/tags.h"
 
 /* Ganeti's limits (inventory/opcodes.csv, OP_TAGS_SET). */
 #define TAG_LENGTH_MAX 128
@@ -81,8 +82,12 @@ static int check_tag(const char *tag, struct error *err)
 	return 0;
 }
 
-static int check_tags(const json_t *tags, struct error *err)
+int tags_check(const json_t *tags, struct error *err)
 {
+	if (json_array_size(tags) > TAGS_PER_OBJECT_MAX)
+		return error_set(err, ERR_TAG, NULL,
+				 "At most %d tags fit on one object, not %zu",
+				 TAGS_PER_OBJECT_MAX, json_array_size(tags));
 	for (size_t i = 0; i < json_array_size(tags); i++)
 		if (check_tag(json_string_value(json_array_get(tags, i)), err) <
 		    0)
@@ -148,7 +153,7 @@ static int tags_set_check(struct lu *lu, struct error *err)
 {
 	const struct op_tags_set *op = lu->op;
 
-	return check_tags(op->tags, err);
+	return tags_check(op->tags, err);
 }
 
 static json_t *tags_set_exec(struct lu *lu, struct error *err)
@@ -198,7 +203,7 @@ static int tags_del_check(struct lu *lu, struct error *err)
 	auto_strv struct strv missing = {0};
 	auto_free char *names = NULL;
 
-	if (object == NULL || check_tags(op->tags, err) < 0)
+	if (object == NULL || tags_check(op->tags, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(op->tags); i++) {
 		const char *tag =
