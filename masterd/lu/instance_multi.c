@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_MULTI_ALLOC: place many instances with one run of the allocator,
  * then create each with a job of its own. */
+#include <ctype.h>
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -23,6 +24,18 @@ static struct multi *multi_of(struct lu *lu)
 	return container_of(lu, struct multi, lu);
 }
 
+/* Names are kept in small letters, and the allocator answers with them. */
+static void set_lower(json_t *op, const char *key)
+{
+	auto_free char *name = xstrdup(json_str(op, key, ""));
+
+	if (*name == '\0')
+		return;
+	for (char *p = name; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	json_set_str(op, key, name);
+}
+
 static int read_ops(struct lu *lu, struct error *err)
 {
 	const struct op_instance_multi_alloc *op = lu->op;
@@ -38,6 +51,7 @@ static int read_ops(struct lu *lu, struct error *err)
 		json_t *full;
 
 		json_set_str(given, "OP_ID", "OP_INSTANCE_CREATE");
+		set_lower(given, "instance_name");
 		full = op_check(given, err);
 		json_decref(given);
 		if (full == NULL)
@@ -56,6 +70,10 @@ static int choose(struct lu *lu, struct error *err)
 	struct multi *m = multi_of(lu);
 	size_t with_node = 0;
 
+	if (op->opportunistic_locking)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Opportunistic locking is not available in "
+				 "this version");
 	for (size_t i = 0; i < m->n; i++) {
 		with_node += m->ops[i].pnode != NULL;
 		if (m->ops[i].iallocator != NULL)
@@ -77,10 +95,11 @@ static int choose(struct lu *lu, struct error *err)
 		m->iallocator = NULL;
 		return 0;
 	}
-	m->iallocator = op->iallocator != NULL
-				? op->iallocator
-				: json_str(config_cluster(lu->m->config),
-					   "default_iallocator", "");
+	m->iallocator = op->iallocator;
+	if (m->iallocator == NULL || strcmp(m->iallocator, ".") == 0)
+		m->iallocator = lu_keep_str(
+			lu, xstrdup(json_str(config_cluster(lu->m->config),
+					     "default_iallocator", "")));
 	if (*m->iallocator == '\0')
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No iallocator given and the cluster has no "
