@@ -174,6 +174,7 @@ static void lu_free(struct lu **p)
 	lu_locks_done(lu->locks);
 	keep_done(lu->keep);
 	json_decref(lu->dry_run_result);
+	json_decref(lu->env_before);
 	free(lu->locks);
 	free(lu->keep);
 	free((void *)lu->op);
@@ -210,6 +211,25 @@ static struct lu *lu_new(struct master *m, struct queue_run *run,
 	return lu;
 }
 
+/* A node that cannot be reached fails the check or the execution as any other
+ * reason does; the class of its own is for us alone. */
+static void unreachable(struct error *err, enum error_kind kind,
+			const char *ecode)
+{
+	if (err->kind == ERR_RPC) {
+		err->kind = kind;
+		err->ecode = ecode;
+	}
+}
+
+static json_t *dry_run(struct lu *lu)
+{
+	lu_info(lu, "dry-run mode requested, not actually executing the "
+		    "operation");
+	return lu->dry_run_result == NULL ? json_null()
+					  : steal(&lu->dry_run_result);
+}
+
 /* Everything from the held locks on. */
 static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 {
@@ -217,16 +237,19 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 
 	if (queue_run_started(lu->run, err) < 0)
 		return NULL;
-	if (lu->class->check != NULL && lu->class->check(lu, err) < 0)
+	if (lu->class->check != NULL && lu->class->check(lu, err) < 0) {
+		unreachable(err, ERR_PREREQ, ECODE_ENVIRON);
 		return NULL;
-	if (lu->common.dry_run)
-		return lu->dry_run_result == NULL ? json_null()
-						  : steal(&lu->dry_run_result);
+	}
 	if (hooks_run(lu, HOOKS_PRE, err) < 0)
 		return NULL;
+	if (lu->common.dry_run)
+		return dry_run(lu);
 	result = lu->class->exec(lu, err);
-	if (result == NULL)
+	if (result == NULL) {
+		unreachable(err, ERR_EXEC, NULL);
 		return NULL;
+	}
 	hooks_run_post(lu, &result);
 	return steal(&result);
 }

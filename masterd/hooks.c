@@ -43,9 +43,13 @@ static json_t *environment(struct lu *lu, enum hooks_phase phase)
 
 	if (lu->class->hook_env != NULL)
 		lu->class->hook_env(lu, own);
-	add_prefixed(env, "", own);
-	if (phase == HOOKS_POST)
+	if (phase == HOOKS_PRE) {
+		json_decref(lu->env_before);
+		lu->env_before = json_incref(own);
+	} else {
 		add_prefixed(env, "POST_", own);
+	}
+	add_prefixed(env, "", lu->env_before);
 	return env;
 }
 

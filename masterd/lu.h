@@ -40,9 +40,10 @@ struct lu {
 	/* What a dry run answers, set by check (JSON null when NULL). */
 	json_t *dry_run_result;
 
-	/* Private to exec.c. */
+	/* Private to exec.c and hooks.c. */
 	struct lu_locks *locks;
 	struct lu_keep *keep;
+	json_t *env_before; /* of hook_env() before exec */
 };
 
 struct lu_class {
