@@ -5,6 +5,7 @@
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/lu.h"
+#include "masterd/lu/node_pool.h"
 #include "masterd/query.h"
 
 static void cluster_env(struct lu *lu, json_t *ret_env)
@@ -332,11 +333,15 @@ static void set_os_list(json_t *cluster, const char *key, const json_t *changes)
 /* Templates and hypervisors in use must stay enabled. */
 static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
 {
+	const struct op_cluster_set_params *op = lu->op;
 	const json_t *templates = json_get(cluster, "enabled_disk_templates");
 	const json_t *hypervisors = json_get(cluster, "enabled_hypervisors");
 	const char *uuid;
 	json_t *inst;
 
+	if (op->enabled_disk_templates == NULL &&
+	    op->enabled_hypervisors == NULL)
+		return 0;
 	json_object_foreach (
 		(json_t *)config_all(lu->m->config, CONFIG_INSTANCE), uuid,
 		inst) {
@@ -358,12 +363,90 @@ static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
 	return 0;
 }
 
+/* Nothing that was asked for is left out silently. */
+static int check_supported(const struct op_cluster_set_params *op,
+			   struct error *err)
+{
+	const struct {
+		const char *name;
+		const json_t *value;
+	} missing[] = {
+		{"os_hvp", op->os_hvp},
+		{"osparams", op->osparams},
+		{"osparams_private_cluster", op->osparams_private_cluster},
+		{"add_uids", op->add_uids},
+		{"remove_uids", op->remove_uids},
+		{"enabled_data_collectors", op->enabled_data_collectors},
+		{"data_collector_interval", op->data_collector_interval},
+	};
+	const char *network = op->instance_communication_network;
+
+	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
+		if (json_object_size(missing[i].value) > 0 ||
+		    json_array_size(missing[i].value) > 0)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Cluster parameter '%s' can't be "
+					 "changed in this version",
+					 missing[i].name);
+	if (network != NULL && *network != '\0')
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Instance communication is not available in "
+				 "this version");
+	return 0;
+}
+
+static bool valid_mac_prefix(const char *prefix)
+{
+	if (strlen(prefix) != strlen("aa:00:00"))
+		return false;
+	for (size_t i = 0; prefix[i] != '\0'; i++)
+		if (i % 3 == 2 ? prefix[i] != ':'
+			       : strchr("0123456789abcdef", prefix[i]) == NULL)
+			return false;
+	return true;
+}
+
+static int check_folder(const char *key, const char *folder, struct error *err)
+{
+	if (folder == NULL || *folder == '\0' || *folder == '/')
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "%s '%s' is no absolute path", key, folder);
+}
+
+static int check_values(const struct op_cluster_set_params *op,
+			struct error *err)
+{
+	if (op->mac_prefix != NULL && !valid_mac_prefix(op->mac_prefix))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Invalid MAC prefix '%s', it must look like "
+				 "aa:00:00",
+				 op->mac_prefix);
+	if (op->enabled_hypervisors != NULL &&
+	    json_array_size(op->enabled_hypervisors) == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The list of enabled hypervisors must contain "
+				 "at least one");
+	if (op->enabled_disk_templates != NULL &&
+	    json_array_size(op->enabled_disk_templates) == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The list of enabled disk templates must "
+				 "contain at least one");
+	if (check_folder("file_storage_dir", op->file_storage_dir, err) < 0)
+		return -1;
+	return check_folder("shared_file_storage_dir",
+			    op->shared_file_storage_dir, err);
+}
+
 /* Build the new cluster object from the one there is now. */
 static int set_params_check(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_set_params *op = lu->op;
-	json_t *cluster = config_edit(config_cluster(lu->m->config));
+	json_t *cluster;
 
+	if (check_supported(op, err) < 0 || check_values(op, err) < 0)
+		return -1;
+	cluster = config_edit(config_cluster(lu->m->config));
 	json_decref(set_params_of(lu)->cluster);
 	set_params_of(lu)->cluster = cluster;
 	set_plain(op, cluster);
@@ -412,6 +495,8 @@ static json_t *set_params_exec(struct lu *lu, struct error *err)
 	if (op->max_running_jobs != OP_UNSET)
 		queue_set_max_running(lu->m->queue,
 				      (unsigned)op->max_running_jobs);
+	if (op->candidate_pool_size != OP_UNSET)
+		node_pool_fill(lu, NULL);
 	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
 }
 
