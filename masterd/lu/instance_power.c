@@ -217,8 +217,11 @@ static json_t *shutdown_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_shutdown *op = lu->op;
 	struct power *p = power_of(lu);
+	/* By force also one that is marked offline, which it stays. */
+	bool online =
+		strcmp(json_str(p->inst, "admin_state", ""), "offline") != 0;
 
-	if (!op->no_remember &&
+	if (!op->no_remember && online &&
 	    inst_mark(lu, inst_name(p->inst), "down", -1, err) < 0)
 		return NULL;
 	if (p->node_offline) {
