@@ -96,8 +96,11 @@ static int failover_expand(struct lu *lu, struct error *err)
 	const struct op_instance_failover *op = lu->op;
 	struct move_wanted w = failover_wanted(lu);
 
+	if (op->cleanup)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "A failover has no cleanup in this version; "
+				 "use gnt-instance migrate --cleanup");
 	move_of(lu)->as_failover = true;
-	move_of(lu)->cleanup = op->cleanup;
 	return move_expand(lu, &w, err);
 }
 
@@ -124,8 +127,7 @@ static json_t *failover_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_failover *op = lu->op;
 
-	if (!move_of(lu)->cleanup &&
-	    move_by_failover(lu, op->shutdown_timeout, op->ignore_consistency,
+	if (move_by_failover(lu, op->shutdown_timeout, op->ignore_consistency,
 			     err) < 0)
 		return NULL;
 	return json_null();

@@ -243,6 +243,14 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	return 0;
 }
 
+static bool can_host(struct lu *lu, const char *node_uuid)
+{
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
+
+	return !json_bool(node, "offline", false) &&
+	       json_bool(node, "vm_capable", true);
+}
+
 /* After a broken migration: find out where it runs and record that. */
 static WAITS int clean_up(struct lu *lu, struct error *err)
 {
@@ -256,9 +264,17 @@ static WAITS int clean_up(struct lu *lu, struct error *err)
 	for (size_t i = 0; i < nodes.n; i++) {
 		bool running = false;
 
+		if (!can_host(lu, nodes.items[i]))
+			continue;
+		/* Where nobody can look it may run as well. */
 		if (inst_is_running(lu, m->inst, nodes.items[i], &running,
 				    err) < 0)
-			continue; /* offline or away: it cannot tell */
+			return error_wrap(err,
+					  "Cannot see whether instance %s runs "
+					  "on node %s (mark a dead node "
+					  "offline)",
+					  inst_name(m->inst),
+					  lu_node_name(lu, nodes.items[i]));
 		if (running && found != NULL)
 			return error_set(err, ERR_EXEC, NULL,
 					 "Instance %s seems to run on two "

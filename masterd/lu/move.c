@@ -59,7 +59,8 @@ int move_expand(struct lu *lu, const struct move_wanted *w, struct error *err)
 	if (choose(lu, w, err) < 0)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(m->inst), true);
-	if (m->target == NULL) {
+	/* A cleanup looks for it everywhere. */
+	if (m->target == NULL || m->cleanup) {
 		lu_want_all(lu, LOCK_NODE_RES, true);
 		lu_want_all(lu, LOCK_NODE, false);
 		return 0;
