@@ -39,11 +39,12 @@ static json_t *do_nothing(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
-static json_t *do_empty_list(struct sim_node *n, const json_t *args)
+static json_t *do_hooks(struct sim_node *n, const json_t *args)
 {
-	(void)n;
-	(void)args;
-	return good(json_array());
+	json_decref(n->hook_env);
+	n->hook_env = json_incref(json_array_get(args, 2));
+	return good(n->hook_fails ? json_make("[[s, i, s]]", "10-no", 1, "no")
+				  : json_array());
 }
 
 static json_t *do_node_info(struct sim_node *n, const json_t *args)
@@ -191,6 +192,22 @@ static json_t *evacuation(const json_t *message, const json_t *names,
 			 "result", moved, failed, jobs);
 }
 
+/* Everything fits. */
+static json_t *placement(const json_t *instances, const char *const *found,
+			 size_t n_found)
+{
+	json_t *placed = json_array();
+
+	for (size_t i = 0; i < json_array_size(instances); i++)
+		json_array_append_new(
+			placed, json_make("[s, [s]]",
+					  json_str(json_array_get(instances, i),
+						   "name", ""),
+					  found[random_below(n_found)]));
+	return json_make("{s:b, s:s, s:[o, []]}", "success", 1, "info", "",
+			 "result", placed);
+}
+
 /* An allocator that takes any node that is online and not drained, for every
  * kind of request that is made here. */
 static json_t *do_iallocator(struct sim_node *n, const json_t *args)
@@ -219,6 +236,9 @@ static json_t *do_iallocator(struct sim_node *n, const json_t *args)
 	else if (n_found == 0)
 		reply = json_make("{s:b, s:s, s:[]}", "success", 0, "info",
 				  "no node is left", "result");
+	else if (str_eq(json_str(request, "type", ""), "multi-allocate"))
+		reply = placement(json_get(request, "instances"), found,
+				  n_found);
 	else
 		reply = json_make("{s:b, s:s, s:[s]}", "success", 1, "info", "",
 				  "result", found[random_below(n_found)]);
@@ -254,7 +274,7 @@ static const struct {
 	{"version", do_version},
 	{"node_crypto_tokens", do_crypto_tokens},
 	{"node_info", do_node_info},
-	{"hooks_runner", do_empty_list},
+	{"hooks_runner", do_hooks},
 	{"os_validate", do_true},
 	{"all_instances_info", do_all_instances},
 	{"instance_info", do_instance_info},

@@ -285,6 +285,7 @@ void sim_done(struct sim *s)
 		free(s->nodes[i].uuid);
 		free(s->nodes[i].address);
 		table_done(&s->nodes[i].running, NULL);
+		json_decref(s->nodes[i].hook_env);
 	}
 	table_done(&s->files, NULL);
 	fake_disk_done(&s->disk);

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is refused, what is taken back and what must not be lost with
+ * instances, in a simulated cluster. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "queue/queue.h"
+#include "tests/sim/ops.h"
+#include "tests/sim/sim.h"
+
+#define NODE2 "node2.example.com"
+#define NODE3 "node3.example.com"
+
+static struct sim s;
+
+static void setup(void)
+{
+	sim_init(&s, 3, 1);
+}
+
+static void teardown(void)
+{
+	auto_strv struct strv problems = {0};
+	auto_free char *text = NULL;
+
+	sim_check(&s, &problems);
+	text = strv_join(&problems, "; ");
+	cr_assert_eq(problems.n, 0, "%s", text);
+	sim_done(&s);
+}
+
+TestSuite(instances, .init = setup, .fini = teardown, .timeout = 60);
+
+static void expect(json_t *op STEALS, const char *outcome)
+{
+	auto_free char *got = sim_do(&s, op);
+
+	cr_expect_not_null(strstr(got, outcome), "%s", got);
+}
+
+static const json_t *instance(const char *name)
+{
+	return config_find(s.master->config, CONFIG_INSTANCE, name);
+}
+
+/* An op_add() with one more parameter. */
+static json_t *add_with(const char *key, json_t *value STEALS)
+{
+	json_t *op = op_add("web1", NODE2, true);
+
+	json_object_set_new(op, key, value);
+	return op;
+}
+
+static json_t *disks_with(const char *key, json_t *value STEALS)
+{
+	json_t *disk = json_make("{s:i}", "size", 64);
+
+	json_object_set_new(disk, key, value);
+	return add_with("disks", json_make("[o]", disk));
+}
+
+static json_t *set_cluster(const char *key, json_t *value STEALS)
+{
+	json_t *op = json_make("{s:s}", "OP_ID", "OP_CLUSTER_SET_PARAMS");
+
+	json_object_set_new(op, key, value);
+	return op;
+}
+
+Test(instances, what_is_not_supported_is_refused)
+{
+	static const char *const flags[] = {
+		"forthcoming", "commit", "opportunistic_locking",
+		"identify_defaults", "instance_communication"};
+	static const char *const of_disk[] = {"adopt", "vg", "provider",
+					      "spindles"};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		expect(add_with(flags[i], json_true()), "wrong_input");
+	for (size_t i = 0; i < sizeof(of_disk) / sizeof(*of_disk); i++)
+		expect(disks_with(of_disk[i], json_string("x")), "wrong_input");
+	expect(add_with("nics", json_make("[{s:s}]", "speed", "9")),
+	       "wrong_input");
+	expect(add_with("mode", json_string("import")), "wrong_input");
+	expect(add_with("snode", json_string(NODE3)), "wrong_input");
+	expect(add_with("src_path", json_string("/x")), "wrong_input");
+	expect(add_with("osparams_private", json_make("{s:s}", "a", "b")),
+	       "wrong_input");
+	expect(add_with("osparams_secret", json_make("{s:s}", "a", "b")),
+	       "wrong_input");
+	expect(add_with("ip_check", json_true()), "name check");
+	cr_assert_null(instance("web1"));
+}
+
+Test(instances, new_tags_are_checked_as_later_ones)
+{
+	expect(add_with("tags", json_make("[s]", "two words")), "TagError");
+	expect(add_with("tags", json_make("[s, s, s]", "b", "a", "b")),
+	       "success");
+	cr_assert_eq(json_array_size(json_get(instance("web1"), "tags")), 2);
+}
+
+Test(instances, a_mac_is_taken_once_however_it_is_written)
+{
+	json_t *op = op_add("web2", NODE2, false);
+
+	expect(add_with("nics",
+			json_make("[{s:s}]", "mac", "AA:00:00:12:34:56")),
+	       "success");
+	json_object_set_new(op, "nics",
+			    json_make("[{s:s}]", "mac", "aa:00:00:12:34:56"));
+	expect(op, "resource_not_unique");
+	cr_assert_null(instance("web2"));
+}
+
+Test(instances, names_have_no_case)
+{
+	expect(op_add("Web1", NODE2, false), "success");
+	cr_assert_str_eq(json_str(instance("web1"), "name", ""), "web1");
+	expect(op_add("WEB1", NODE2, false), "already_exists");
+}
+
+struct kill {
+	uint64_t id;
+	bool over;
+};
+
+static void kill_task(void *arg)
+{
+	struct kill *k = arg;
+	struct error err;
+	bool ok;
+	char *text = NULL;
+
+	queue_cancel(s.master->queue, k->id, true, &ok, &text, &err);
+	free(text);
+	k->over = true;
+}
+
+static bool has_disk(struct sim *sim, void *arg)
+{
+	(void)arg;
+	return sim->files.n > 0;
+}
+
+static bool is_over(struct sim *sim, void *arg)
+{
+	(void)sim;
+	return ((struct kill *)arg)->over;
+}
+
+Test(instances, a_killed_creation_leaves_nothing)
+{
+	struct kill k = {
+		.id = sim_submit(&s, op_add("web1", NODE2, true), NULL)};
+
+	cr_assert(sim_run(&s, 60000, has_disk, NULL));
+	task_set_owner(&s);
+	task_spawn("kill", kill_task, &k);
+	task_set_owner(NULL);
+	cr_assert(sim_run(&s, 60000, is_over, &k));
+	cr_assert_str_eq(sim_wait(&s, k.id), "error");
+	cr_assert_null(instance("web1"));
+	cr_assert_eq(s.files.n, 0);
+}
+
+/* What an administrator can do with gnt-instance modify --offline. */
+static void mark_offline(const char *name)
+{
+	json_t *inst = config_edit(instance(name));
+
+	json_set_str(inst, "admin_state", "offline");
+	config_put(s.master->config, CONFIG_INSTANCE, inst);
+}
+
+Test(instances, a_forced_stop_keeps_the_offline_mark)
+{
+	json_t *op = op_named("OP_INSTANCE_SHUTDOWN", "web1");
+
+	expect(op_add("web1", NODE2, false), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	mark_offline("web1");
+	json_set_bool(op, "force", true);
+	expect(op, "success");
+	cr_assert_str_eq(json_str(instance("web1"), "admin_state", ""),
+			 "offline");
+}
+
+Test(instances, a_silent_node_is_a_prerequisite_that_fails)
+{
+	expect(op_add("web1", NODE2, false), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	s.nodes[1].down = true;
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "environment_error");
+	s.nodes[1].down = false;
+}
+
+Test(instances, a_cleanup_needs_every_node)
+{
+	json_t *op = op_named("OP_INSTANCE_MIGRATE", "web1");
+
+	json_set_bool(op, "cleanup", true);
+	expect(op_add("web1", NODE2, true), "success");
+	s.nodes[2].down = true;
+	expect(json_deep_copy(op), "OpExecError");
+	s.nodes[2].down = false;
+	expect(op, "success");
+	op = op_named("OP_INSTANCE_FAILOVER", "web1");
+	json_set_bool(op, "cleanup", true);
+	expect(op, "wrong_input");
+}
+
+Test(instances, a_dry_run_asks_the_hooks)
+{
+	s.nodes[0].fail_on = "hooks_runner";
+	expect(add_with("dry_run", json_true()), "success");
+	cr_assert_null(instance("web1"));
+	s.nodes[0].fail_on = NULL;
+	s.nodes[0].hook_fails = true;
+	expect(add_with("dry_run", json_true()), "HooksAbort");
+	s.nodes[0].hook_fails = false;
+}
+
+Test(instances, hooks_after_see_the_old_values_and_the_new_ones)
+{
+	const json_t *env;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_move("OP_INSTANCE_MIGRATE", "web1", NODE3), "success");
+	env = s.nodes[0].hook_env;
+	cr_assert_str_eq(json_str(env, "GANETI_HOOKS_PHASE", ""), "post");
+	cr_expect_str_eq(json_str(env, "GANETI_INSTANCE_PRIMARY", ""), NODE2);
+	cr_expect_str_eq(json_str(env, "GANETI_POST_INSTANCE_PRIMARY", ""),
+			 NODE3);
+}
+
+Test(instances, a_bigger_pool_is_filled)
+{
+	expect(set_cluster("candidate_pool_size", json_integer(1)), "success");
+	expect(json_make("{s:s, s:s, s:b}", "OP_ID", "OP_NODE_SET_PARAMS",
+			 "node_name", NODE3, "master_candidate", 0),
+	       "success");
+	expect(set_cluster("candidate_pool_size", json_integer(3)), "success");
+	cr_assert(json_bool(config_find(s.master->config, CONFIG_NODE, NODE3),
+			    "master_candidate", false));
+}
+
+Test(instances, cluster_parameters_that_would_be_ignored_are_refused)
+{
+	expect(set_cluster("os_hvp", json_make("{s:{}}", "noop")),
+	       "wrong_input");
+	expect(set_cluster("add_uids", json_make("[[i, i]]", 1, 2)),
+	       "wrong_input");
+	expect(set_cluster("enabled_data_collectors", json_object()),
+	       "success");
+	expect(set_cluster("mac_prefix", json_string("zz")), "wrong_input");
+	expect(set_cluster("enabled_disk_templates",
+			   json_make("[s]", "diskless")),
+	       "success");
+}
+
+Test(instances, an_allocator_by_default_may_change_meanwhile)
+{
+	json_t *one = op_add("web1", NULL, true);
+	uint64_t id;
+
+	json_set_str(one, "iallocator", NULL);
+	json_object_del(one, "OP_ID");
+	id = sim_submit(&s,
+			json_make("{s:s, s:[o], s:s}", "OP_ID",
+				  "OP_INSTANCE_MULTI_ALLOC", "instances", one,
+				  "iallocator", "."),
+			NULL);
+	expect(set_cluster("default_iallocator", json_string("other")),
+	       "success");
+	cr_assert_str_eq(sim_wait(&s, id), "success", "%s",
+			 queue_job(s.master->queue, id)->ops[0].result);
+	sim_run(&s, 60000, NULL, NULL);
+	cr_assert_not_null(instance("web1"));
+}
