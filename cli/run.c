@@ -84,17 +84,3 @@ int run_wait(pid_t pid)
 			return 127;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
-
-int run_check(const char *const *argv, const char *const *env,
-	      struct error *err)
-{
-	pid_t pid = run_start(argv, env, err);
-	int status = pid < 0 ? 0 : run_wait(pid);
-
-	if (pid < 0)
-		return -1;
-	if (status != 0)
-		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-				 "%s failed with status %d", argv[0], status);
-	return 0;
-}

@@ -21,9 +21,4 @@ pid_t run_start(const char *const *argv, const char *const *env,
 /* Wait for it: its exit status, 128 + the signal that ended it. */
 int run_wait(pid_t pid);
 
-/* run_start and run_wait; -1 with err when it could not start or its status is
- * not 0. */
-int run_check(const char *const *argv, const char *const *env,
-	      struct error *err);
-
 #endif

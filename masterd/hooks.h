@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hooks: the scripts a site puts beside opcodes (inventory/params.md 12). */
+/* Hooks: the scripts a site puts beside opcodes (Ganeti 3.0, hooks version 2). */
 #ifndef MASTERD_HOOKS_H
 #define MASTERD_HOOKS_H
 

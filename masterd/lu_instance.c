@@ -247,19 +247,6 @@ void inst_hook_nodes(struct lu *lu, const json_t *inst, struct strv *ret)
 
 /* --- locks and checks --- */
 
-void inst_want(struct lu *lu, const json_t *inst, bool nodes_exclusive)
-{
-	auto_strv struct strv nodes = {0};
-
-	lu_want(lu, LOCK_INSTANCE, inst_name(inst), true);
-	strv_add(&nodes, inst_primary(inst));
-	config_instance_secondaries(lu->m->config, inst, &nodes);
-	for (size_t i = 0; i < nodes.n; i++) {
-		lu_want(lu, LOCK_NODE_RES, nodes.items[i], nodes_exclusive);
-		lu_want(lu, LOCK_NODE, nodes.items[i], nodes_exclusive);
-	}
-}
-
 int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 		    struct error *err)
 {

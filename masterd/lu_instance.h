@@ -31,9 +31,6 @@ char *inst_env_text(const json_t *value);
 /* The master, the primary and the secondaries. */
 void inst_hook_nodes(struct lu *lu, const json_t *inst, struct strv *ret);
 
-/* Locks of the instance, its nodes and their resources. */
-void inst_want(struct lu *lu, const json_t *inst, bool nodes_exclusive);
-
 /* ERR_PREREQ unless the node is online (and not drained, and can run
  * instances). */
 int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls to the node daemons (inventory/noderpc.csv, doc/protocol/noderpc.md):
+/* Calls to the node daemons (doc/protocol/noderpc.md):
  * one node or many at once, each with the procedure's own time limit.
  *
  * How the bytes travel is given at creation: HTTPS in the daemon, a scripted

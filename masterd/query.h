@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queries: what exists, with which values (inventory/luxi.md sections 3, 4).
+/* Queries: what exists, with which values (doc/protocol/luxi.md).
  *
  * A kind of object ("node", "instance", "group", "network", "job", "lock",
  * "filter", "export") has a table of fields in query_<kind>.c.  Most fields are

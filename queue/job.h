@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A job and its opcodes: states, log, JSON form (inventory/config.md 3).
+/* A job and its opcodes: states, log, JSON form (job files of Ganeti 3.0).
  * A job is a struct plus serialised pieces; no JSON tree is kept for it. */
 #ifndef QUEUE_JOB_H
 #define QUEUE_JOB_H

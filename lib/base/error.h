@@ -10,7 +10,7 @@
 #define BASE_ERROR_H
 
 /* The kinds are Ganeti's exception classes: LUXI and the job files carry the
- * names (shared list: inventory/luxi.md section 1). */
+ * names (doc/protocol/luxi.md lists them). */
 #define ERROR_KINDS(X)                                                         \
 	X(SYSTEM, "GenericError")                                              \
 	X(PREREQ, "OpPrereqError")                                             \

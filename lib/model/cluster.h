@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The configuration of a new cluster (inventory/config.md section 1): what
+/* The configuration of a new cluster (Ganeti 3.0, config.data): what
  * `gnt-cluster init` writes into config.data.  Pure: checks what it is given
  * and composes the document; files, keys and addresses are the caller's. */
 #ifndef MODEL_CLUSTER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The query language (inventory/luxi.md section 4): the nested lists that
+/* The query language (doc/protocol/luxi.md): the nested lists that
  * travel, and the text form of the command line. */
 #ifndef MODEL_FILTER_H
 #define MODEL_FILTER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ssconf files: what every node knows of the cluster (inventory/config.md
- * section 2). */
+/* The ssconf files: what every node knows of the cluster (the 34 of
+ * Ganeti 3.0). */
 #ifndef MODEL_SSCONF_H
 #define MODEL_SSCONF_H
 

@@ -13,7 +13,7 @@ struct verify {
 };
 
 /* "  - ERROR: node node2: text" into the job's log (the form with the code if
- * error_codes); code: one of Ganeti's 39 (inventory/params.md section 9);
+ * error_codes); code: one of the 39 of Ganeti 3.0.2;
  * kind: node, instance, cluster, group. */
 void verify_error(struct verify *v, const char *code, const char *kind,
 		  const char *name, const char *fmt, ...)

@@ -12,7 +12,7 @@
 #include "masterd/lu/tags.h"
 #include "masterd/reserve.h"
 
-/* Ganeti's limits (inventory/params.md sections 3 and 4). */
+/* The limits of Ganeti 3.0.2. */
 #define NICS_MAX 8
 #define DISKS_MAX 16
 #define DISK_SIZE_MAX_MIB (1024 * 1024 * 1024)

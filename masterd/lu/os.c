@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_OS_DIAGNOSE: which OS definitions the nodes have, and whether they are
- * the same everywhere (inventory/luxi.md section 3, resource os). */
+ * the same everywhere (the fields of its query resource "os"). */
 #include <string.h>
 
 #include "lib/json/json.h"

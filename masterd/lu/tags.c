@@ -8,7 +8,7 @@
 #include "masterd/lu.h"
 #include "masterd/lu/tags.h"
 
-/* Ganeti's limits (inventory/opcodes.csv, OP_TAGS_SET). */
+/* The limits of Ganeti 3.0.2. */
 #define TAG_LENGTH_MAX 128
 #define TAGS_PER_OBJECT_MAX 4096
 
