@@ -60,6 +60,12 @@ char *json_text(const json_t *value)
 	return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 }
 
+char *json_text_sorted(const json_t *value)
+{
+	return json_dumps(value,
+			  JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+}
+
 json_t *json_make(const char *fmt, ...)
 {
 	json_error_t bad;

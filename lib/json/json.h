@@ -24,6 +24,9 @@ json_t *json_parse(const char *text, size_t len, struct error *err);
 /* Compact, keys in the order of insertion, UTF-8 as is.  To be freed. */
 char *json_text(const json_t *value);
 
+/* The same with sorted keys, for comparison and hashes. */
+char *json_text_sorted(const json_t *value);
+
 /* json_pack for formats of our own: a misfit is a bug and aborts. */
 json_t *json_make(const char *fmt, ...);
 
