@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_CLUSTER_VERIFY_GROUP: ask every node of a group for its state and compare:
  * reachable, same version and time, same files, instances where they belong. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/table.h"
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
@@ -21,7 +21,9 @@ struct verify_group {
 	struct lu lu;
 	const json_t *group;
 	struct verify v;
-	struct strv nodes; /* UUIDs in nice order */
+	struct strv nodes;	/* UUIDs in nice order */
+	struct table instances; /* by UUID: those whose locks are held */
+	int64_t asked_s;	/* when the nodes were asked */
 };
 
 static struct verify_group *group_of(struct lu *lu)
@@ -38,6 +40,7 @@ static int verify_group_expand(struct lu *lu, struct error *err)
 	if (g->group == NULL)
 		return -1;
 	strv_done(&g->nodes);
+	table_done(&g->instances, NULL);
 	config_group_nodes(lu->m->config, json_str(g->group, "uuid", ""),
 			   &g->nodes);
 	lu_want(lu, LOCK_NODEGROUP, json_str(g->group, "uuid", ""), false);
@@ -47,11 +50,13 @@ static int verify_group_expand(struct lu *lu, struct error *err)
 		lu_want(lu, LOCK_NODE, g->nodes.items[i], false);
 		config_node_primaries(lu->m->config, g->nodes.items[i],
 				      &primaries);
-		for (size_t j = 0; j < primaries.n; j++)
+		for (size_t j = 0; j < primaries.n; j++) {
+			table_put(&g->instances, primaries.items[j], g);
 			lu_want(lu, LOCK_INSTANCE,
 				config_name(lu->m->config, CONFIG_INSTANCE,
 					    primaries.items[j]),
 				false);
+		}
 	}
 	return 0;
 }
@@ -121,6 +126,7 @@ static WAITS struct node_result *gather(struct lu *lu, size_t *ret_n)
 	lu_feedback(lu, "* Gathering data (%zu nodes)", *ret_n);
 	lu_feedback(lu, "* Gathering information about nodes (%zu nodes)",
 		    *ret_n);
+	g->asked_s = clock_wall_us() / 1000000;
 	noderpc_call_many(lu->m->rpc, results, *ret_n, "node_verify",
 			  question(lu));
 	return results;
@@ -216,13 +222,16 @@ static void verify_time(struct verify *v, const char *name,
 {
 	const json_t *time = json_get(payload, "time");
 	int64_t theirs = json_integer_value(json_array_get(time, 0));
-	int64_t ours = clock_wall_us() / 1000000;
+	/* It answered at some time since; another node may have taken long. */
+	int64_t before = group_of(v->lu)->asked_s - theirs;
+	int64_t after = theirs - clock_wall_us() / 1000000;
+	int64_t skew = before > after ? before : after;
 
-	if (time != NULL && llabs(ours - theirs) > TIME_SKEW_MAX_S)
+	if (time != NULL && skew > TIME_SKEW_MAX_S)
 		verify_error(v, "ENODETIME", "node", name,
 			     "Node time diverges by at least %jds from master "
 			     "node time",
-			     (intmax_t)llabs(ours - theirs));
+			     (intmax_t)skew);
 }
 
 static void verify_texts(struct verify *v, const char *code, const char *name,
@@ -351,7 +360,9 @@ static void verify_primaries(struct verify *v, const struct node_result *r)
 			config_get(c, CONFIG_INSTANCE, primaries.items[i]);
 		const char *name = json_str(inst, "name", "");
 
-		if (!should_run(inst))
+		/* What came here meanwhile was not there when we asked. */
+		if (!should_run(inst) || table_get(&group_of(v->lu)->instances,
+						   primaries.items[i]) == NULL)
 			continue;
 		if (r->offline)
 			verify_error(v, "EINSTANCEBADNODE", "instance", name,
@@ -494,6 +505,7 @@ static void verify_group_hooks(struct lu *lu, const struct node_result *results,
 static void verify_group_done(struct lu *lu)
 {
 	strv_done(&group_of(lu)->nodes);
+	table_done(&group_of(lu)->instances, NULL);
 }
 
 const struct lu_class lu_cluster_verify_group = {

@@ -2,8 +2,10 @@
 /* A scripted node: the calls that the logical units make, on sets of names. */
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "tests/sim/sim.h"
 
 #define MEMORY_MIB 65536
@@ -260,6 +262,24 @@ static json_t *do_version(struct sim_node *n, const json_t *args)
 	return good(json_integer(3000000));
 }
 
+static void add_running(const char *name, void *value, void *arg)
+{
+	(void)value;
+	json_array_append_new(arg, json_string(name));
+}
+
+static json_t *do_verify(struct sim_node *n, const json_t *args)
+{
+	json_t *running = json_array();
+
+	(void)args;
+	table_each(&n->running, add_running, running);
+	return good(json_make("{s:[i, s], s:[I, i], s:{}, s:o}", "version",
+			      PROTOCOL_VERSION, "3.0.2", "time",
+			      (json_int_t)(clock_wall_us() / 1000000), 0,
+			      "filelist", "instancelist", running));
+}
+
 static json_t *do_true(struct sim_node *n, const json_t *args)
 {
 	(void)n;
@@ -274,6 +294,7 @@ static const struct {
 	{"version", do_version},
 	{"node_crypto_tokens", do_crypto_tokens},
 	{"node_info", do_node_info},
+	{"node_verify", do_verify},
 	{"hooks_runner", do_hooks},
 	{"os_validate", do_true},
 	{"all_instances_info", do_all_instances},

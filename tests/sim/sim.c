@@ -132,7 +132,7 @@ static void send_call(void *arg, const struct noderpc_call *call)
 	f->timer.fired = on_arrival;
 	if (node == NULL || node->down)
 		delay_us = CONNECT_FAILS_MS * 1000;
-	if (chance(s->lose_call)) {
+	if (chance(s->lose_call) || (node != NULL && node->silent)) {
 		f->timer.fired = on_timeout;
 		delay_us = (int64_t)call->timeout_ms * 1000;
 	}

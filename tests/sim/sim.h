@@ -25,6 +25,7 @@ struct sim_node {
 	struct table running; /* instance name -> itself */
 	bool down;	      /* does not answer at all */
 	const char *fail_on;  /* procedure that answers with an error */
+	bool silent;	      /* whoever asks waits in vain */
 	bool hook_fails;      /* its hooks say no */
 	json_t *hook_env;     /* what they were last given */
 	unsigned n_calls;

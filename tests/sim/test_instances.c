@@ -281,3 +281,25 @@ Test(instances, an_allocator_by_default_may_change_meanwhile)
 	sim_run(&s, 60000, NULL, NULL);
 	cr_assert_not_null(instance("web1"));
 }
+
+Test(instances, verify_judges_what_was_there_when_it_asked)
+{
+	uint64_t id;
+	const char *log;
+
+	s.nodes[2].silent = true;
+	id = sim_submit(&s,
+			json_make("{s:s, s:s}", "OP_ID",
+				  "OP_CLUSTER_VERIFY_GROUP", "group_name",
+				  "default"),
+			NULL);
+	sim_run(&s, 1000, NULL, NULL);
+	sim_submit(&s, op_add("web1", NODE2, false), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	log = queue_job(s.master->queue, id)->ops[0].log.data;
+	cr_assert_eq(s.nodes[1].running.n, 1);
+	cr_expect_not_null(strstr(log, "while contacting node"), "%s", log);
+	cr_expect_null(strstr(log, "diverges"), "%s", log);
+	cr_expect_null(strstr(log, "not running on its"), "%s", log);
+	s.nodes[2].silent = false;
+}
