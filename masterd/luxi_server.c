@@ -244,7 +244,7 @@ static void parse_and_handle(struct luxi_request *r, bool beside)
 
 	if (beside)
 		task_leave(); /* the text is ours alone */
-	r->message = json_parse(r->text, r->len, &err);
+	r->message = json_parse_within(r->text, r->len, LUXI_PARSED_MAX, &err);
 	if (beside)
 		task_enter();
 	free(steal(&r->text));

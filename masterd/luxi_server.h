@@ -2,12 +2,13 @@
 /* The LUXI sockets: JSON messages ended by ETX, any number on a connection,
  * answered one after the other.
  *
- * Limits: messages of LUXI_MESSAGE_MAX bytes, LUXI_INPUT_MAX bytes of messages
- * of all connections together (until they are answered), LUXI_CONNECTIONS_MAX
- * connections, LUXI_READ_S seconds from a message's first byte to its end.  A
- * connection is read on only when its last answer has gone out, so a client
- * that does not read costs one answer, and LUXI_WRITE_S seconds later nothing
- * any more. What is no message at all is answered and the connection closed.
+ * Limits: messages of LUXI_MESSAGE_MAX bytes (LUXI_PARSED_MAX in memory),
+ * LUXI_INPUT_MAX bytes of messages of all connections together (until they are
+ * answered), LUXI_CONNECTIONS_MAX connections, LUXI_READ_S seconds from a
+ * message's first byte to its end.  A connection is read on only when its last
+ * answer has gone out, so a client that does not read costs one answer, and
+ * LUXI_WRITE_S seconds later nothing any more. What is no message at all is
+ * answered and the connection closed.
  *
  * What a call means is given from above, so that this module knows framing
  * only. */
@@ -25,6 +26,7 @@
 
 #define LUXI_ETX '\x03'
 #define LUXI_MESSAGE_MAX (64u * 1024 * 1024)
+#define LUXI_PARSED_MAX (256u * 1024 * 1024)
 #define LUXI_INPUT_MAX (256u * 1024 * 1024)
 #define LUXI_CONNECTIONS_MAX 16384
 #define LUXI_READ_S 60

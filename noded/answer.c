@@ -9,6 +9,7 @@
 #include "lib/json/json.h"
 #include "noded/calls.h"
 #include "noded/noded.h"
+#include "noded/server.h"
 
 /* Calls that take longer are worth a line in the log. */
 #define SLOW_CALL_US 1000000
@@ -73,7 +74,8 @@ char *answer_request(struct noded *n, const char *method, const char *path,
 			      "");
 	if (!calls_known(procedure))
 		return refuse(404, ret_status, "Unknown procedure ", procedure);
-	args = len == 0 ? json_array() : json_parse(body, len, &err);
+	args = len == 0 ? json_array()
+			: json_parse_within(body, len, NODED_PARSED_MAX, &err);
 	if (args == NULL)
 		return refuse(400, ret_status, "Bad request: ", err.text);
 	if (!json_is_array(args) && !json_is_object(args))

@@ -9,6 +9,8 @@ struct noded;
 
 /* Uploads of whole configurations are the largest bodies. */
 #define NODED_BODY_MAX (64u * 1024 * 1024)
+/* Its values in memory. */
+#define NODED_PARSED_MAX (256u * 1024 * 1024)
 /* A master keeps one connection and reconnects, a few candidates may call. */
 #define NODED_CONNECTIONS_MAX 256
 #define NODED_CONNECTIONS_PER_IP_MAX 128

@@ -15,11 +15,17 @@
 
 /* jansson walks values recursively; more would not fit a task's stack. */
 #define JSON_DEPTH_MAX 100
+#define JSON_BYTES_MAX ((size_t)2 * 1024 * 1024 * 1024)
 
 /* Parse text from outside: any JSON value, at most JSON_DEPTH_MAX deep, no
  * duplicate keys, valid UTF-8.  NULL with ERR_REQUEST otherwise; never crashes
- * and uses memory in proportion to len. */
+ * and uses memory in proportion to len, at most about JSON_BYTES_MAX. */
 json_t *json_parse(const char *text, size_t len, struct error *err);
+
+/* The same for text from outside: the values may take about bytes_max bytes of
+ * memory, not JSON_BYTES_MAX. */
+json_t *json_parse_within(const char *text, size_t len, size_t bytes_max,
+			  struct error *err);
 
 /* Compact, keys in the order of insertion, UTF-8 as is.  To be freed. */
 char *json_text(const json_t *value);

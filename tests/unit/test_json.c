@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
+#include <malloc.h>
 #include <string.h>
 
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
 #include "lib/json/json.h"
 
 static json_t *parse(const char *text)
@@ -21,6 +24,45 @@ Test(json, depth_is_limited_before_parsing)
 	cr_assert_null(json_parse(deep, 200000, &err));
 	cr_assert_eq(err.kind, ERR_REQUEST);
 	cr_assert_not_null(strstr(err.text, "levels"));
+}
+
+static size_t heap(void)
+{
+	return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
+/* Three bytes of text each that take hundreds of memory. */
+Test(json, many_small_values_are_limited_before_parsing)
+{
+	static const char *const pieces[] = {"[]",   "{}",  "0",
+					     "\"\"", "[0]", "{\"a\":0}"};
+	const size_t n = 100000;
+
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		auto_buf struct buf text = {0};
+		struct error err;
+		json_t *value;
+		size_t before;
+
+		buf_addc(&text, '[');
+		for (size_t k = 0; k < n; k++)
+			buf_addf(&text, k > 0 ? ",%s" : "%s", pieces[i]);
+		buf_addc(&text, ']');
+		/* The estimate is not below the truth. */
+		for (size_t max = 1024 * 1024;; max += 1024 * 1024) {
+			before = heap();
+			value = json_parse_within(text.data, text.len, max,
+						  &err);
+			if (value == NULL) {
+				cr_assert_not_null(strstr(err.text, "memory"));
+				continue;
+			}
+			cr_assert_leq(heap() - before, max, "%s", pieces[i]);
+			cr_assert_gt(max, 4 * 1024 * 1024);
+			json_decref(value);
+			break;
+		}
+	}
 }
 
 Test(json, brackets_in_strings_do_not_count)
