@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hooks: the scripts a site puts beside opcodes (Ganeti 3.0, hooks version 2). */
+/* Hooks: the scripts a site puts beside opcodes (Ganeti 3.0, hooks version 2).
+ */
 #ifndef MASTERD_HOOKS_H
 #define MASTERD_HOOKS_H
 

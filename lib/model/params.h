@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parameters: defaults -> cluster -> group -> node or instance
- * (names and defaults of Ganeti 3.0.2).  All results are new objects, to be freed. */
+ * (names and defaults of Ganeti 3.0.2).  All results are new objects, to be
+ * freed. */
 #ifndef MODEL_PARAMS_H
 #define MODEL_PARAMS_H
 
