@@ -78,6 +78,29 @@ static WAITS int remove_some(struct lu *lu, const char *node,
 	return rc;
 }
 
+/* MiB for people, as Ganeti writes them; to be freed. */
+static char *size_text(int64_t mib)
+{
+	if (mib < 1024)
+		return xprintf("%jdM", (intmax_t)mib);
+	if (mib < 1024 * 1024)
+		return xprintf("%.1fG", (double)mib / 1024);
+	return xprintf("%.1fT", (double)mib / (1024 * 1024));
+}
+
+void inst_say_disks(struct lu *lu, const json_t *inst)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+		auto_free char *size = size_text(json_int(disk, "size", 0));
+
+		if (params_template_is_file(json_str(disk, "dev_type", "")))
+			lu_feedback(lu, "* disk %zu, size %s", i, size);
+	}
+}
+
 int inst_create_disks(struct lu *lu, const json_t *inst, struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);

@@ -52,6 +52,8 @@ WAITS int inst_mark(struct lu *lu, const char *name, const char *admin_state,
 
 /* --- disks (masterd/lu_disks.c) --- */
 
+/* Say in the job's log what file based disks there will be. */
+void inst_say_disks(struct lu *lu, const json_t *inst);
 /* Make the device files of all its disks on the primary; on failure those made
  * are removed again. */
 WAITS int inst_create_disks(struct lu *lu, const json_t *inst,

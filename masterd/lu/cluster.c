@@ -213,6 +213,13 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 					(json_t *)lists[i].value);
 }
 
+/* An empty name takes the thing away. */
+static void set_none(json_t *cluster, const char *key)
+{
+	if (str_eq(json_str(cluster, key, NULL), ""))
+		json_set_str(cluster, key, NULL);
+}
+
 static int set_hvparams(const struct op_cluster_set_params *op, json_t *cluster,
 			struct error *err)
 {
@@ -450,6 +457,8 @@ static int set_params_check(struct lu *lu, struct error *err)
 	json_decref(set_params_of(lu)->cluster);
 	set_params_of(lu)->cluster = cluster;
 	set_plain(op, cluster);
+	set_none(cluster, "volume_group_name");
+	set_none(cluster, "drbd_usermode_helper");
 	set_os_list(cluster, "hidden_os", op->hidden_os);
 	set_os_list(cluster, "blacklisted_os", op->blacklisted_os);
 	if (set_hvparams(op, cluster, err) < 0 ||

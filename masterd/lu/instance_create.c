@@ -270,17 +270,6 @@ static WAITS int check_space(struct lu *lu, struct error *err)
 			 (intmax_t)available);
 }
 
-static int check_secondary(struct lu *lu, struct error *err)
-{
-	const struct op_instance_create *op = lu->op;
-
-	if (op->snode != NULL)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "The disk template %s takes no secondary node",
-				 create_of(lu)->spec.template);
-	return 0;
-}
-
 static WAITS int check_on_node(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
@@ -315,8 +304,7 @@ static int create_check(struct lu *lu, struct error *err)
 	uuid_new(c->uuid);
 	if (op->no_install == 1 && op->start)
 		lu_info(lu, "No-installation mode selected, disabling startup");
-	if (spec_read(lu, op, &c->spec, err) < 0 ||
-	    check_secondary(lu, err) < 0 || check_name(lu, err) < 0)
+	if (spec_read(lu, op, &c->spec, err) < 0 || check_name(lu, err) < 0)
 		return -1;
 	if (op->name_check && resolve(c->spec.name, err) < 0)
 		return -1;
@@ -457,6 +445,7 @@ static WAITS int make_disks(struct lu *lu, struct error *err)
 	struct create *c = create_of(lu);
 	const json_t *inst = lu_keep(lu, current(lu));
 
+	inst_say_disks(lu, inst);
 	lu_feedback(lu, "* creating instance disks...");
 	if (inst_create_disks(lu, inst, err) < 0)
 		return -1;

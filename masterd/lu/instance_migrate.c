@@ -62,8 +62,11 @@ static WAITS int check_running(struct lu *lu, struct error *err)
 		m->as_failover = true;
 		return 0;
 	}
-	if (inst_is_running(lu, m->inst, NULL, &running, err) < 0)
+	if (inst_is_running(lu, m->inst, NULL, &running, err) < 0) {
+		err->kind = ERR_PREREQ;
+		err->ecode = ECODE_ENVIRON;
 		return -1;
+	}
 	if (running)
 		return 0;
 	if (!op->allow_failover)

@@ -99,8 +99,11 @@ static int startup_check(struct lu *lu, struct error *err)
 		lu_warn(lu, "Ignoring offline primary node");
 		return 0;
 	}
-	if (inst_is_running(lu, p->inst, NULL, &running, err) < 0)
+	if (inst_is_running(lu, p->inst, NULL, &running, err) < 0) {
+		err->kind = ERR_PREREQ;
+		err->ecode = ECODE_ENVIRON;
 		return -1;
+	}
 	if (running)
 		return 0;
 	return inst_check_memory(lu, inst_primary(p->inst), why,

@@ -351,6 +351,16 @@ static int read_backend(struct lu *lu, const struct op_instance_create *op,
 	return 0;
 }
 
+static int check_secondary(const struct op_instance_create *op,
+			   const struct inst_spec *s, struct error *err)
+{
+	if (op->snode == NULL)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The disk template %s takes no secondary node",
+			 s->template);
+}
+
 const char *spec_name(struct lu *lu, const struct op_instance_create *op)
 {
 	return lu_keep_str(lu, lowered(op->instance_name));
@@ -432,6 +442,7 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	s->osparams = op->osparams == NULL ? json_object()
 					   : json_copy((json_t *)op->osparams);
 	if (read_template(lu, op, s, err) < 0 ||
+	    check_secondary(op, s, err) < 0 ||
 	    read_hypervisor(lu, op, s, err) < 0 ||
 	    read_backend(lu, op, s, err) < 0 ||
 	    read_disks(op->disks, s, err) < 0 ||

@@ -48,6 +48,10 @@ static int test_delay_check(struct lu *lu, struct error *err)
 				 "The duration must be more than 0 and at most "
 				 "%g seconds, not %g",
 				 DELAY_MAX_S, op->duration);
+	if (op->interruptible)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Interruptible delays are not available in "
+				 "this version");
 	return 0;
 }
 

@@ -196,6 +196,9 @@ Test(instances, a_silent_node_is_a_prerequisite_that_fails)
 	s.nodes[1].down = true;
 	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "environment_error");
 	s.nodes[1].down = false;
+	s.nodes[1].fail_on = "instance_info";
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "environment_error");
+	s.nodes[1].fail_on = NULL;
 }
 
 Test(instances, a_cleanup_needs_every_node)
@@ -256,6 +259,9 @@ Test(instances, cluster_parameters_that_would_be_ignored_are_refused)
 	       "wrong_input");
 	expect(set_cluster("enabled_data_collectors", json_object()),
 	       "success");
+	expect(set_cluster("vg_name", json_string("")), "success");
+	cr_assert(json_is_null(json_object_get(config_cluster(s.master->config),
+					       "volume_group_name")));
 	expect(set_cluster("mac_prefix", json_string("zz")), "wrong_input");
 	expect(set_cluster("enabled_disk_templates",
 			   json_make("[s]", "diskless")),
@@ -302,4 +308,14 @@ Test(instances, verify_judges_what_was_there_when_it_asked)
 	cr_expect_null(strstr(log, "diverges"), "%s", log);
 	cr_expect_null(strstr(log, "not running on its"), "%s", log);
 	s.nodes[2].silent = false;
+}
+
+Test(instances, disks_are_named_in_the_log)
+{
+	uint64_t id = sim_submit(&s, op_add("web1", NODE2, true), NULL);
+	const char *log;
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	log = queue_job(s.master->queue, id)->ops[0].log.data;
+	cr_assert_not_null(strstr(log, "* disk 0, size 64M"), "%s", log);
 }
