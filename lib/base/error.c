@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/str.h"
+
 static const char *const kind_names[] = {
 #define X(kind, name) [ERR_##kind] = name,
 	ERROR_KINDS(X)
@@ -27,6 +29,7 @@ int error_set(struct error *err, enum error_kind kind, const char *ecode,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	str_repair_utf8(text); /* it may be cut inside a character */
 	err->kind = kind;
 	err->ecode = ecode;
 	memcpy(err->text, text, strlen(text) + 1);
@@ -51,6 +54,7 @@ int error_wrap(struct error *err, const char *fmt, ...)
 		memccpy(text + n, err->text, '\0', left);
 		text[sizeof(text) - 1] = '\0';
 	}
+	str_repair_utf8(text);
 	memcpy(err->text, text, strlen(text) + 1);
 	return -1;
 }

@@ -56,8 +56,8 @@ enum error_kind {
 
 struct error {
 	enum error_kind kind;
-	const char *ecode; /* one of ECODE_*, or NULL */
-	char text[ERROR_TEXT_MAX];
+	const char *ecode;	   /* one of ECODE_*, or NULL */
+	char text[ERROR_TEXT_MAX]; /* valid UTF-8, whatever it was made of */
 };
 
 /* What kind of wrong, for OpPrereqError (the second argument on the wire). */

@@ -342,3 +342,19 @@ bool str_valid_utf8(const char *s, size_t n)
 	}
 	return true;
 }
+
+void str_repair_utf8(char *s)
+{
+	size_t left = strlen(s);
+
+	while (left > 0) {
+		size_t k = utf8_length((const unsigned char *)s, left);
+
+		if (k == 0) {
+			*s = '?';
+			k = 1;
+		}
+		s += k;
+		left -= k;
+	}
+}

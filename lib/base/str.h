@@ -74,4 +74,7 @@ bool str_valid_filename(const char *s);
 /* Whether s is valid UTF-8 of n bytes without NUL. */
 bool str_valid_utf8(const char *s, size_t n);
 
+/* Put a '?' in place of each byte that makes s no valid UTF-8. */
+void str_repair_utf8(char *s);
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/base/error.h"
+#include "lib/base/str.h"
 
 Test(error, wrap_puts_the_context_in_front)
 {
@@ -45,4 +46,27 @@ Test(error, kinds_are_found_by_ganetis_names)
 	cr_assert_eq(error_kind_by_name("Nonsense", ERR_LUXI), ERR_LUXI);
 	cr_assert_str_eq(error_ecode("wrong_input"), ECODE_INVAL);
 	cr_assert_null(error_ecode("other"));
+}
+
+/* Texts go into JSON, which takes nothing else. */
+Test(error, texts_are_valid_utf8_wherever_they_are_cut)
+{
+	static char name[2 * ERROR_TEXT_MAX];
+	struct error err;
+
+	while (strlen(name) + 3 < sizeof(name))
+		strcat(name, "\u20ac");
+	for (size_t i = 0; i < 3; i++) {
+		error_set(&err, ERR_SYSTEM, NULL, "%.*s%s", (int)i, "xxx",
+			  name);
+		cr_assert(str_valid_utf8(err.text, strlen(err.text)));
+		error_set(&err, ERR_SYSTEM, NULL, "'%.100s'", name + 3 * i);
+		cr_assert(str_valid_utf8(err.text, strlen(err.text)));
+		error_wrap(&err, "%.*s%s", (int)i, "xxx", name);
+		cr_assert(str_valid_utf8(err.text, strlen(err.text)));
+	}
+	error_set(&err, ERR_SYSTEM, NULL,
+		  "a\xff\xe2\x82"
+		  "b\xc3");
+	cr_assert_str_eq(err.text, "a???b?");
 }

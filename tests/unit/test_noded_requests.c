@@ -517,3 +517,26 @@ Test(noded_requests, dimensions_are_in_bytes)
 	test_node_fails(&node, "blockdev_getmirrorstatus",
 			json_make("[[O]]", none), "Can't find device");
 }
+
+/* A text of ours that is cut inside a character must not stop the daemon. */
+Test(noded_requests, long_names_in_other_alphabets)
+{
+	static char name[9000];
+
+	while (strlen(name) + 3 < sizeof(name))
+		strcat(name, "\u20ac");
+	for (size_t i = 0; i < 3; i++) {
+		auto_free char *text = xprintf("%.*s%s", (int)i, "xx", name);
+
+		test_node_fails(&node, "instance_info",
+				json_make("[s, s, {}]", text, "fake"), "\u20ac");
+		test_node_fails(&node, "upload_file_single",
+				json_make("[s, [i, s], i]", text, 0, "", 0600),
+				"\u20ac");
+		test_node_fails(&node, "jobqueue_update",
+				json_make("[s, [i, s]]", text, 0, ""), "\u20ac");
+		test_node_fails(&node, "os_validate",
+				json_make("[b, s, [], {}, b]", 1, text, 0),
+				"\u20ac");
+	}
+}
