@@ -70,10 +70,6 @@ static int choose(struct lu *lu, struct error *err)
 	struct multi *m = multi_of(lu);
 	size_t with_node = 0;
 
-	if (op->opportunistic_locking)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Opportunistic locking is not available in "
-				 "this version");
 	for (size_t i = 0; i < m->n; i++) {
 		with_node += m->ops[i].pnode != NULL;
 		if (m->ops[i].iallocator != NULL)

@@ -375,7 +375,6 @@ static int check_supported(const struct op_instance_create *op,
 	} missing[] = {
 		{"forthcoming", op->forthcoming},
 		{"commit", op->commit},
-		{"opportunistic_locking", op->opportunistic_locking},
 		{"identify_defaults", op->identify_defaults},
 		{"instance_communication", op->instance_communication},
 		{"osparams_private",

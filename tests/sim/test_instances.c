@@ -72,9 +72,9 @@ static json_t *set_cluster(const char *key, json_t *value STEALS)
 
 Test(instances, what_is_not_supported_is_refused)
 {
-	static const char *const flags[] = {
-		"forthcoming", "commit", "opportunistic_locking",
-		"identify_defaults", "instance_communication"};
+	static const char *const flags[] = {"forthcoming", "commit",
+					    "identify_defaults",
+					    "instance_communication"};
 	static const char *const of_disk[] = {"adopt", "vg", "provider",
 					      "spindles"};
 
