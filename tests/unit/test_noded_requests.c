@@ -529,12 +529,14 @@ Test(noded_requests, long_names_in_other_alphabets)
 		auto_free char *text = xprintf("%.*s%s", (int)i, "xx", name);
 
 		test_node_fails(&node, "instance_info",
-				json_make("[s, s, {}]", text, "fake"), "\u20ac");
+				json_make("[s, s, {}]", text, "fake"),
+				"\u20ac");
 		test_node_fails(&node, "upload_file_single",
 				json_make("[s, [i, s], i]", text, 0, "", 0600),
 				"\u20ac");
 		test_node_fails(&node, "jobqueue_update",
-				json_make("[s, [i, s]]", text, 0, ""), "\u20ac");
+				json_make("[s, [i, s]]", text, 0, ""),
+				"\u20ac");
 		test_node_fails(&node, "os_validate",
 				json_make("[b, s, [], {}, b]", 1, text, 0),
 				"\u20ac");
