@@ -3,6 +3,7 @@
 #   make          build into build/; every program is in build/bin
 #   make demo     install what is missing, build, show a cluster at work
 #   make test     the same set-up, then all tests
+#   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make bench    measure (see tests/bench/README)
 #   make install  into PREFIX (/usr/local)
 
@@ -23,7 +24,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick bench install clean
+.PHONY: all deps deps-build demo test test-quick fuzz bench install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -54,6 +55,14 @@ test: deps
 # One build, no sanitizers: what one runs while working.
 test-quick:
 	tests/run-all.sh --quick
+
+# A minute for each fuzz target.
+FUZZ_SECONDS ?= 60
+fuzz: deps
+	test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz \
+		-Dfuzz=enabled -Dunit_tests=disabled
+	ninja -C build-fuzz tests/fuzz/fuzz_luxi tests/fuzz/fuzz_opcode
+	tests/fuzz/run.sh build-fuzz $(FUZZ_SECONDS)
 
 bench: all
 	tests/bench/run.sh $(BUILD)/bin
