@@ -411,6 +411,8 @@ static void put_reservation(struct lu *lu)
 	json_object_set_new(inst, "disks", disks);
 	json_set_bool(inst, "forthcoming", true);
 	json_set_int(inst, "reserved_by_job", (int64_t)lu->job_id);
+	if (c->spec.port != 0)
+		json_set_int(inst, "network_port", c->spec.port);
 	config_put(lu->m->config, CONFIG_INSTANCE, inst);
 	c->recorded = true;
 }
@@ -540,6 +542,8 @@ static int check_killed(struct lu *lu, struct error *err)
 
 static WAITS int create_steps(struct lu *lu, struct error *err)
 {
+	if (spec_reserve_port(lu, &create_of(lu)->spec, err) < 0)
+		return -1;
 	put_reservation(lu);
 	if (config_commit(lu->m->config, err) < 0)
 		return -1;

@@ -208,6 +208,15 @@ int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err)
 	return 0;
 }
 
+int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err)
+{
+	if (strcmp(s->hypervisor, "kvm") != 0 &&
+	    strcmp(s->hypervisor, "xen-hvm") != 0)
+		return 0;
+	s->port = reserve_port(lu->m->reserve, lu->job_id, err);
+	return s->port == 0 ? -1 : 0;
+}
+
 /* --- disks --- */
 
 /* MiB from a number or its text; -1 if it is neither. */

@@ -13,6 +13,7 @@ struct inst_spec {
 	json_t *osparams;
 	json_t *nics;  /* as stored; MACs "auto" until spec_reserve_macs() */
 	json_t *disks; /* [{size, mode, name?}] */
+	int port;      /* of its console, from spec_reserve_port(); 0: none */
 	json_t *tags;  /* each once */
 };
 
@@ -29,6 +30,9 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 /* Give each NIC its address: generated, or the asked one; ERR_PREREQ if that is
  * taken. */
 int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err);
+
+/* Give it a port for its console if its hypervisor shows one. */
+int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err);
 
 /* ERR_PREREQ when the policy of the node's group forbids it. */
 int spec_check_policy(struct lu *lu, const struct inst_spec *s,

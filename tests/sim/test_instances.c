@@ -319,3 +319,26 @@ Test(instances, disks_are_named_in_the_log)
 	log = queue_job(s.master->queue, id)->ops[0].log.data;
 	cr_assert_not_null(strstr(log, "* disk 0, size 64M"), "%s", log);
 }
+
+static int64_t port(const char *name)
+{
+	return json_int(instance(name), "network_port", 0);
+}
+
+Test(instances, a_console_has_a_port_of_its_own)
+{
+	json_t *one = add_with("hypervisor", json_string("kvm"));
+	json_t *two = json_deep_copy(one);
+
+	json_set_str(two, "instance_name", "web2");
+	expect(set_cluster("enabled_hypervisors",
+			   json_make("[s, s]", "fake", "kvm")),
+	       "success");
+	expect(one, "success");
+	expect(two, "success");
+	expect(op_add("web3", NODE2, false), "success");
+	cr_assert_geq(port("web1"), 11000);
+	cr_assert_geq(port("web2"), 11000);
+	cr_assert_neq(port("web1"), port("web2"));
+	cr_assert_eq(port("web3"), 0);
+}
