@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -157,6 +158,9 @@ static void set_limits(void)
 	struct rlimit files;
 
 	umask(027);
+	/* What our caller left open is not for the programs we run; a guest
+	 * would hold it for years.  Old kernels cannot do this. */
+	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	signal(SIGPIPE, SIG_IGN);
 	/* Tasks are threads that run one at a time: no heap for each. */
 	mallopt(M_ARENA_MAX, 1);
