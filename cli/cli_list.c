@@ -155,10 +155,13 @@ int cli_list_fields(struct cli *cli, const char *what, struct error *err)
 	auto_json json_t *answer = NULL, *names = NULL, *columns = NULL;
 	auto_json json_t *rows = json_array();
 	auto_buf struct buf text = {0};
+	int as_json = cli_wants_json(cli, err);
 	struct cli_table_style style;
 	const json_t *field;
 	size_t i;
 
+	if (as_json < 0)
+		return -1;
 	cli_table_style(cli, &style);
 	names = cli->n_args == 0 ? json_null() : json_array();
 	for (int a = 0; a < cli->n_args; a++)
@@ -167,6 +170,10 @@ int cli_list_fields(struct cli *cli, const char *what, struct error *err)
 			  err);
 	if (answer == NULL)
 		return -1;
+	if (as_json) {
+		cli_print_json(json_get(answer, "fields"));
+		return CLI_OK;
+	}
 	json_array_foreach (json_get(answer, "fields"), i, field)
 		json_array_append_new(
 			rows, json_make("[[i, s], [i, s], [i, s], [i, s]]", 0,

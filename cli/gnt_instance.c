@@ -156,7 +156,7 @@ static const struct cli_command list_fields_command = {
 	.args = "[<fields>...]",
 	.help = "List all fields of instances",
 	.max_args = -1,
-	.options = {OPTS_TABLE},
+	.options = {OPTS_TABLE, &OPT_FORMAT},
 	.run = list_fields,
 };
 

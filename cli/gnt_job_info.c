@@ -135,6 +135,15 @@ static json_t *op_view(const json_t *row, size_t i)
 	return view;
 }
 
+/* What stands for a job that is not (any more) in the queue. */
+static json_t *missing_view(const json_t *row)
+{
+	auto_free char *id = cli_str(field(row, F_ID));
+	auto_free char *text = xprintf("Job ID %s not found", id);
+
+	return json_string(text);
+}
+
 static json_t *job_view(const json_t *row)
 {
 	const json_t *received = field(row, F_RECEIVED);
@@ -187,7 +196,9 @@ static int info(struct cli *cli, struct error *err)
 		return CLI_OK;
 	}
 	json_array_foreach (json_get(answer, "data"), i, row)
-		json_array_append_new(views, job_view(row));
+		json_array_append_new(views, json_is_array(field(row, F_OPS))
+						     ? job_view(row)
+						     : missing_view(row));
 	cli_print_info(views);
 	return CLI_OK;
 }

@@ -58,6 +58,23 @@ static json_t *query_op(const struct cli *cli, const struct strv *names)
 	return op;
 }
 
+/* An object a storage, as --format=json shows it. */
+static json_t *storage_json(const struct strv *names, const json_t *result)
+{
+	json_t *list = json_array(), *object;
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (result, i, row) {
+		object = json_object();
+		for (size_t f = 0; f < names->n; f++)
+			json_object_set(object, names->items[f],
+					json_array_get(row, f));
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
 static int list_storage(struct cli *cli, struct error *err)
 {
 	const char *output = cli_text(cli, &OPT_OUTPUT);
@@ -66,10 +83,13 @@ static int list_storage(struct cli *cli, struct error *err)
 	auto_json json_t *result = NULL;
 	auto_json json_t *fields = json_array(), *rows = json_array();
 	auto_buf struct buf text = {0};
+	int as_json = cli_wants_json(cli, err);
 	struct cli_table_style style;
 	const json_t *row;
 	size_t i;
 
+	if (as_json < 0)
+		return -1;
 	cli_table_style(cli, &style);
 	if (output != NULL && *output == '+')
 		output = all = xprintf(FIELDS ",%s", output + 1);
@@ -82,6 +102,12 @@ static int list_storage(struct cli *cli, struct error *err)
 		json_array_append_new(fields, column(names.items[i]));
 	json_array_foreach (result, i, row)
 		json_array_append_new(rows, cells(row));
+	if (as_json) {
+		auto_json json_t *list = storage_json(&names, result);
+
+		cli_print_json(list);
+		return CLI_OK;
+	}
 	cli_table(&text, &style, fields, rows);
 	fwrite(text.data, 1, text.len, stdout);
 	return CLI_OK;
@@ -94,6 +120,6 @@ const struct cli_command node_list_storage = {
 		"used, free, allocatable.",
 	.max_args = -1,
 	.options = {OPTS_TABLE, &OPT_UNITS, &OPT_OUTPUT, &OPT_STORAGE_TYPE,
-		    &OPT_PRIORITY},
+		    &OPT_FORMAT, &OPT_PRIORITY},
 	.run = list_storage,
 };

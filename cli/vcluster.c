@@ -334,6 +334,11 @@ static int run_command(const struct command *c, struct arguments *a,
 	return rc;
 }
 
+static bool is_help(const char *word)
+{
+	return str_eq(word, "--help") || str_eq(word, "-h");
+}
+
 int vcluster_main(int argc, char **argv)
 {
 	const struct command *c;
@@ -341,8 +346,7 @@ int vcluster_main(int argc, char **argv)
 	struct error err;
 	int rc;
 
-	if (argc < 2 || strcmp(argv[1], "--help") == 0 ||
-	    strcmp(argv[1], "-h") == 0) {
+	if (argc < 2 || is_help(argv[1]) || (argc == 3 && is_help(argv[2]))) {
 		fputs(help_text, argc < 2 ? stderr : stdout);
 		return argc < 2 ? EXIT_USAGE : EXIT_SUCCESS;
 	}

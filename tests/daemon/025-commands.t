@@ -39,6 +39,19 @@ is "$(m gnt-node list node2 -o name --no-headers)" node2.example.com \
 status_of m gnt-node list -o name,nosuch >"$VC/rc"
 is "$(cat "$VC/rc")" 14 "an unknown field has an exit code of its own"
 
+m gnt-node list-storage --format=json >"$VC/storage"
+is "$(python3 -c 'import json, sys
+print(sorted({s["node"] for s in json.load(open(sys.argv[1]))}))' \
+    "$VC/storage")" "['node1.example.com', 'node2.example.com']" \
+    "a list of storages, too"
+m gnt-job list-fields --format=json id >"$VC/fields"
+is "$(python3 -c 'import json, sys
+print([f["name"] for f in json.load(open(sys.argv[1]))])' "$VC/fields")" \
+    "['id']" "and the list of the fields"
+is "$(m gnt-job info 9999)" "- Job ID 9999 not found" "an unknown job is named"
+is "$("$BIN/gnt-vcluster" create --help | head -1)" \
+    "Usage: gnt-vcluster COMMAND DIR ..." "a command's help makes no cluster"
+
 # Jobs that somebody else waits for.
 id=$(m gnt-debug delay --submit --print-jobid 0.01 2>"$VC/err")
 like "$id" '^[0-9]+$' "--print-jobid prints the number alone"
