@@ -26,8 +26,7 @@ enum fail place_add_primary(const struct place *p, int node)
 				  strictness(p->options));
 }
 
-/* Do it again, for the check of redundancy or for good. */
-static void put(const struct place *p, int primary, int secondary)
+void place_put(const struct place *p, int primary, int secondary)
 {
 	struct instance *inst = p->inst;
 	struct node *n = &p->c->nodes[primary];
@@ -48,7 +47,7 @@ static void put(const struct place *p, int primary, int secondary)
 
 void place_apply(const struct place *p, const struct solution *s)
 {
-	put(p, s->primary, s->secondary);
+	place_put(p, s->primary, s->secondary);
 	change_commit(p->c);
 }
 
@@ -60,7 +59,7 @@ bool place_stays_redundant(const struct place *p, const struct redundancy *r,
 
 	if (!p->options->capacity_checks)
 		return true;
-	put(p, primary, secondary);
+	place_put(p, primary, secondary);
 	ok = p->keeps_record ? redundancy_holds(p->c, p->scope, p->options)
 			     : redundancy_with(r, p->inst);
 	change_undo(p->c, mark);

@@ -83,6 +83,9 @@ enum fail place_add_primary(const struct place *p, int node);
 bool place_stays_redundant(const struct place *p, const struct redundancy *r,
 			   int primary, int secondary);
 
+/* Put the instance there, unchecked; it can be taken back. */
+void place_put(const struct place *p, int primary, int secondary);
+
 /* Put the instance where the solution says, for good.  The checks have been
  * made; strict tells whether all of them. */
 void place_apply(const struct place *p, const struct solution *s);

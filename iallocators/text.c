@@ -140,7 +140,7 @@ static const struct policy default_policy = {
 	.spindle_ratio = 32,
 };
 
-static struct policy new_policy(struct cluster *c)
+struct policy text_default_policy(struct cluster *c)
 {
 	struct policy p = default_policy;
 
@@ -171,7 +171,7 @@ static int read_group(struct cluster *c, const char *line, struct group *g,
 	g->tags = split_list(&c->arena, column(&row, 3, ""), ',', &g->n_tags);
 	g->networks =
 		split_list(&c->arena, column(&row, 4, ""), ',', &g->n_networks);
-	g->policy = new_policy(c);
+	g->policy = text_default_policy(c);
 	return 0;
 }
 
@@ -508,7 +508,7 @@ int text_read(struct cluster *c, char *text, struct error *err)
 				 "Invalid format of the input file: %d "
 				 "sections instead of 4 or more",
 				 n);
-	c->policy = new_policy(c);
+	c->policy = text_default_policy(c);
 	c->groups = arena_calloc(&c->arena, (size_t)s[0].n, sizeof(*c->groups));
 	for (int i = 0; i < s[0].n; i++)
 		if (read_group(c, s[0].lines[i], &c->groups[c->n_groups++],

@@ -21,4 +21,7 @@
  * into and which is changed.  cluster_finish() is up to the caller. */
 int text_read(struct cluster *c, char *text, struct error *err);
 
+/* What holds where a file names no policy. */
+struct policy text_default_policy(struct cluster *c);
+
 #endif

@@ -7,6 +7,7 @@
 #include "iallocators/hformat.h"
 #include "iallocators/jtext.h"
 #include "iallocators/request.h"
+#include "iallocators/simulate.h"
 #include "iallocators/text.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
@@ -240,6 +241,12 @@ static int load(struct cluster *c, const struct tool_options *o,
 {
 	int rc;
 
+	if (o->simulate.n > 0) {
+		if (simulate_clusters(c, &o->simulate, err) < 0)
+			return -1;
+		cluster_finish(c, &o->load);
+		return 0;
+	}
 	if (o->text_file == NULL && o->request_file == NULL)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "No backend selected! Exiting.");

@@ -25,6 +25,10 @@ struct tool_options {
 	bool first_job_group;
 	bool force, skip_non_redundant, ignore_non_redundant;
 	bool offline_maintenance, one_step_only, print_moves, no_headers;
+	bool independent_groups, accept_existing_errors;
+	const char *disk_template, *standard_alloc, *tiered_alloc, *save;
+	int64_t spindle_use; /* negative: as the policy says */
+	struct strv simulate;
 	bool has_node_tags;
 	struct strv node_tags;
 	const char *program;

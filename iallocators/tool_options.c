@@ -23,6 +23,8 @@ enum long_option {
 	OPT_ONE_STEP,
 	OPT_PRINT_MOVES,
 	OPT_NO_HEADERS,
+	OPT_INDEPENDENT,
+	OPT_ACCEPT_ERRORS,
 	OPT_FLAGS_END, /* what follows is no flag */
 	OPT_MACHINE,
 	OPT_FIRST_JOBS,
@@ -35,6 +37,11 @@ enum long_option {
 	OPT_NODE_TAGS,
 	OPT_MINIMAL,
 	OPT_TARGET,
+	OPT_DISK_TEMPLATE,
+	OPT_SPINDLE_USE,
+	OPT_SIMULATE,
+	OPT_STANDARD,
+	OPT_TIERED,
 	OPT_IGNORED,
 };
 
@@ -78,6 +85,14 @@ static const struct option options[] = {
 	{"node-tags", required_argument, NULL, OPT_NODE_TAGS},
 	{"minimal-resources", required_argument, NULL, OPT_MINIMAL},
 	{"target-resources", required_argument, NULL, OPT_TARGET},
+	{"independent-groups", no_argument, NULL, OPT_INDEPENDENT},
+	{"accept-existing-errors", no_argument, NULL, OPT_ACCEPT_ERRORS},
+	{"disk-template", required_argument, NULL, OPT_DISK_TEMPLATE},
+	{"spindle-use", required_argument, NULL, OPT_SPINDLE_USE},
+	{"simulate", required_argument, NULL, OPT_SIMULATE},
+	{"standard-alloc", required_argument, NULL, OPT_STANDARD},
+	{"tiered-alloc", required_argument, NULL, OPT_TIERED},
+	{"save", required_argument, NULL, 'S'},
 	{"mond", optional_argument, NULL, OPT_IGNORED},
 	{"mond-xen", no_argument, NULL, OPT_IGNORED},
 	{0},
@@ -139,6 +154,25 @@ static int take_value(struct tool_options *o, int option, const char *value)
 		return take_double(value, &o->min_gain);
 	case OPT_MIN_GAIN_LIMIT:
 		return take_double(value, &o->min_gain_limit);
+	case OPT_DISK_TEMPLATE:
+		o->disk_template = value;
+		return 0;
+	case OPT_STANDARD:
+		o->standard_alloc = value;
+		return 0;
+	case OPT_TIERED:
+		o->tiered_alloc = value;
+		return 0;
+	case 'S':
+		o->save = value;
+		return 0;
+	case OPT_SIMULATE:
+		strv_add(&o->simulate, value);
+		return 0;
+	case OPT_SPINDLE_USE:
+		return str_to_int64(value, &o->spindle_use)
+			       ? 0
+			       : wrong_number(value);
 	case OPT_MAX_CPU:
 		return take_double(value, &o->load.max_cpu_ratio);
 	case OPT_MIN_DISK:
@@ -187,6 +221,8 @@ static int take_option(struct tool_options *o, const char *program, int option,
 		[OPT_ONE_STEP - 256] = &o->one_step_only,
 		[OPT_PRINT_MOVES - 256] = &o->print_moves,
 		[OPT_NO_HEADERS - 256] = &o->no_headers,
+		[OPT_INDEPENDENT - 256] = &o->independent_groups,
+		[OPT_ACCEPT_ERRORS - 256] = &o->accept_existing_errors,
 	};
 
 	if (option >= 256 && option < OPT_FLAGS_END) {
@@ -228,6 +264,7 @@ int tool_parse(struct tool_options *o, const char *program, int argc,
 	*o = (struct tool_options){.program = program,
 				   .verbose = 1,
 				   .max_length = -1,
+				   .spindle_use = -1,
 				   .min_score = 1e-9,
 				   .minimal_resources = 2,
 				   .target_resources = 2,
@@ -236,7 +273,7 @@ int tool_parse(struct tool_options *o, const char *program, int argc,
 				   .load = {.max_cpu_ratio = -1}};
 	while (rc == 0 && (option = getopt_long(argc, argv,
 						"hVvqt:I:G:O:U:C::"
-						"El:e:g:",
+						"El:e:g:S:",
 						options, NULL)) != -1)
 		rc = take_option(o, program, option, optarg);
 	if (rc == 0 && optind < argc) {
@@ -255,4 +292,5 @@ void tool_done(struct tool_options *o)
 	strv_done(&o->excluded);
 	strv_done(&o->exclusion_tags);
 	strv_done(&o->node_tags);
+	strv_done(&o->simulate);
 }

@@ -20,17 +20,24 @@ SHARED = HERE.parent.parent.parent / "shared" / "cases" / "htools"
 REFERENCE = pathlib.Path("/usr/lib/ganeti/3.0/usr/bin")
 ENVIRON = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 SEEDS = 30
-PROGRAMS = ("hbal", "hcheck", "hinfo", "hroller", "hsqueeze")
+PROGRAMS = ("hbal", "hcheck", "hinfo", "hroller", "hspace", "hsqueeze")
 # Options that these programs do not have yet.
 MISSING = ("-S", "-p", "--full-evacuation")
-# The reference counts instances twice, see doc/KNOWN_DELTAS.md.
-KNOWN = ("hbal-ialloc-source", "hinfo-ialloc-source")
+# The reference counts instances twice, see doc/KNOWN_DELTAS.md; the text about
+# the missing file is another.
+KNOWN = ("hbal-ialloc-source", "hinfo-ialloc-source",
+         "hspace-ialloc-source-kvm", "hspace-missing-file")
 HBAL_FLAGS = ["--no-disk-moves", "--no-instance-moves", "--ignore-soft-errors",
               "-E", "--restricted-migration", "--ignore-dynu"]
 
 HROLLER_FLAGS = ["--offline-maintenance", "--skip-non-redundant",
                  "--ignore-non-redundant", "--one-step-only", "--print-moves",
                  "--no-headers", "--force", "-v"]
+
+HSPACE_FLAGS = ["--independent-groups", "--accept-existing-errors",
+                "--no-capacity-checks", "-v", "-vv", "--spindle-use=2",
+                "--max-cpu=3", "--min-disk=0.1",
+                "--standard-alloc=20g,2g,2", "--tiered-alloc=50g,8g,4,2"]
 
 sys.path.insert(0, str(HERE))
 import hail_random  # noqa: E402
@@ -104,6 +111,11 @@ def random_options(rng, program, data, groups):
         options += ["--no-simulation"] * (rng.random() < .1)
     elif program == "hroller":
         options = [o for o in HROLLER_FLAGS if rng.random() < .2]
+    elif program == "hspace":
+        options = ["-l", str(rng.choice([4, 12, 40])), "--disk-template",
+                   rng.choice(["drbd", "plain", "ext", "file"])]
+        options += [o for o in HSPACE_FLAGS if rng.random() < .15]
+        options += ["--machine-readable"] * (rng.random() < .7)
     else:
         options = ["-v"] * rng.randint(0, 3)
     if rng.random() < .1:

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How many instances fit onto a cluster: new ones are placed until no more
+ * can be, all of one size, or ever smaller ones (tiered). */
+#ifndef IALLOCATORS_CAPACITY_H
+#define IALLOCATORS_CAPACITY_H
+
+#include "iallocators/model.h"
+#include "iallocators/place.h"
+#include "iallocators/tool.h"
+
+struct fail_count {
+	enum fail why;
+	int64_t n;
+};
+
+struct capacity {
+	struct cluster *c;
+	const struct load_options *load;
+	struct place_options place;
+	int required_nodes;
+	struct nodeset all;	   /* scores are about them */
+	struct nodeset checked;	   /* have to stay redundant */
+	struct nodeset candidates; /* in allocatable groups */
+	bool blocked;		   /* the cluster is not sound: nothing fits */
+	int first;		   /* index of the first new instance */
+	struct fail_count fails[FAIL_COUNT]; /* of the last attempt */
+	int n_fails;
+};
+
+/* Look at the cluster, which has to outlive *ret. */
+void capacity_init(struct capacity *ret, struct cluster *c,
+		   const struct tool_options *o, enum template template);
+
+/* Whether there is any node, or pair of nodes, to try. */
+int capacity_check(const struct capacity *k, struct error *err);
+
+/* Place as many as there is room for, at most limit (negative: no limit).  New
+ * instances are those from k->first on; change_undo() takes them back when
+ * n_instances is put back to k->first, too. */
+void capacity_fill(struct capacity *k, const struct instance *inst,
+		   int64_t limit);
+void capacity_fill_tiered(struct capacity *k, const struct instance *inst,
+			  int64_t limit);
+
+/* The reasons, the most frequent first. */
+void capacity_sort_fails(struct capacity *k);
+
+/* What a cluster has, and what of it is used. */
+struct resources {
+	int64_t memory, disk, cpus, vcpus, spindles; /* all */
+	int64_t free_mem, avail_mem, inst_mem, overhead;
+	int64_t free_disk, avail_disk, inst_disk;
+	int64_t free_spindles, inst_spindles;
+	int64_t inst_cpus;
+	double inst_npus; /* processors behind inst_cpus */
+	int64_t max_node_mem, max_node_disk;
+	int64_t instances;
+	double score;
+};
+
+void resources_sum(struct capacity *k, struct resources *ret);
+
+#endif

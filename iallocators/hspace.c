@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hspace: how many more instances fit onto a cluster, of the standard size and
+ * of sizes from the biggest allowed one downwards. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "iallocators/capacity.h"
+#include "iallocators/change.h"
+#include "iallocators/hformat.h"
+#include "iallocators/simulate.h"
+#include "iallocators/tool.h"
+#include "lib/base/mem.h"
+
+/* What is printed about one way to fill the cluster. */
+struct report {
+	struct capacity *k;
+	const struct tool_options *o;
+	bool machine, exclusive;
+	enum template template;
+	const struct resources *before;
+	struct resources after;
+};
+
+/* NAME=value for shells. */
+static void key(const char *name, const char *value)
+{
+	bool plain = true;
+
+	for (const char *p = value; *p != '\0'; p++)
+		plain = plain && (isalnum((unsigned char)*p) || *p == '.');
+	printf("HTS_%s=%s%s%s\n", name, plain ? "" : "'", value,
+	       plain ? "" : "'");
+}
+
+static void key_int(const char *prefix, const char *name, int64_t value)
+{
+	auto_free char *whole = xprintf("%s%s", prefix, name);
+	auto_free char *shown = xprintf("%jd", (intmax_t)value);
+
+	key(whole, shown);
+}
+
+static void key_fixed(const char *prefix, const char *name, double value)
+{
+	auto_free char *whole = xprintf("%s%s", prefix, name);
+	auto_buf struct buf b = {0};
+
+	hf_fixed(&b, value, 8);
+	key(whole, b.data);
+}
+
+static void key_double(const char *prefix, const char *name, double value)
+{
+	auto_free char *whole = xprintf("%s%s", prefix, name);
+	auto_buf struct buf b = {0};
+
+	hf_double(&b, value);
+	key(whole, b.data);
+}
+
+static double share(int64_t part, int64_t whole)
+{
+	return (double)part / (double)whole;
+}
+
+static void print_resources(const char *prefix, const struct resources *r)
+{
+	key_fixed(prefix, "SCORE", r->score);
+	key_int(prefix, "INST_CNT", r->instances);
+	key_int(prefix, "MEM_FREE", r->free_mem);
+	key_int(prefix, "MEM_AVAIL", r->avail_mem);
+	key_int(prefix, "MEM_RESVD", r->free_mem - r->avail_mem);
+	key_int(prefix, "MEM_INST", r->inst_mem);
+	key_int(prefix, "MEM_OVERHEAD", r->overhead);
+	key_fixed(prefix, "MEM_EFF", share(r->inst_mem, r->memory));
+	key_int(prefix, "DSK_FREE", r->free_disk);
+	key_int(prefix, "DSK_AVAIL", r->avail_disk);
+	key_int(prefix, "DSK_RESVD", r->free_disk - r->avail_disk);
+	key_int(prefix, "DSK_INST", r->inst_disk);
+	key_fixed(prefix, "DSK_EFF", share(r->inst_disk, r->disk));
+	key_int(prefix, "SPN_FREE", r->free_spindles);
+	key_int(prefix, "SPN_INST", r->inst_spindles);
+	key_fixed(prefix, "SPN_EFF", share(r->inst_spindles, r->spindles));
+	key_int(prefix, "CPU_INST", r->inst_cpus);
+	key_fixed(prefix, "CPU_EFF", share(r->inst_cpus, r->vcpus));
+	key_int(prefix, "MNODE_MEM_AVAIL", r->max_node_mem);
+	key_int(prefix, "MNODE_DSK_AVAIL", r->max_node_disk);
+}
+
+static void print_usage(const char *prefix, const struct resources *r)
+{
+	key_int(prefix, "CPU", r->inst_cpus);
+	key_double(prefix, "NPU", r->inst_npus);
+	key_int(prefix, "MEM", r->inst_mem);
+	key_int(prefix, "DSK", r->inst_disk);
+	key_int(prefix, "SPN", r->inst_spindles);
+}
+
+/* a - b, where print_usage() looks. */
+static struct resources minus(const struct resources *a,
+			      const struct resources *b)
+{
+	return (struct resources){.inst_cpus = a->inst_cpus - b->inst_cpus,
+				  .inst_npus = a->inst_npus - b->inst_npus,
+				  .inst_mem = a->inst_mem - b->inst_mem,
+				  .inst_disk = a->inst_disk - b->inst_disk,
+				  .inst_spindles =
+					  a->inst_spindles - b->inst_spindles};
+}
+
+static void print_pools(const struct report *r)
+{
+	const struct resources *a = &r->after;
+	struct resources total = {.inst_cpus = a->vcpus,
+				  .inst_npus = (double)a->cpus,
+				  .inst_mem = a->memory,
+				  .inst_disk = a->disk,
+				  .inst_spindles = a->spindles};
+	struct resources pool = minus(a, r->before), rest = minus(&total, a);
+
+	print_usage("KM_USED_", r->before);
+	print_usage("KM_POOL_", &pool);
+	print_usage("KM_UNAV_", &rest);
+}
+
+static void print_cluster(const struct report *r)
+{
+	const struct resources *b = r->before;
+
+	if (r->machine) {
+		key_int("CLUSTER_", "MEM", b->memory);
+		key_int("CLUSTER_", "DSK", b->disk);
+		key_int("CLUSTER_", "CPU", b->cpus);
+		key_int("CLUSTER_", "VCPU", b->vcpus);
+		key_int("CLUSTER_", "SPN", b->spindles);
+		key_int("CLUSTER_", "NODES", r->k->c->n_nodes);
+		print_resources("INI_", b);
+		return;
+	}
+	printf("The cluster has %d nodes and the following resources:\n"
+	       "  MEM %jd, DSK %jd, CPU %jd, VCPU %jd",
+	       r->k->c->n_nodes, (intmax_t)b->memory, (intmax_t)b->disk,
+	       (intmax_t)b->cpus, (intmax_t)b->vcpus);
+	if (r->exclusive)
+		printf(", SPN %jd", (intmax_t)b->spindles);
+	printf(".\nThere are ");
+	if (b->instances > 0)
+		printf("%jd", (intmax_t)b->instances);
+	else
+		printf("no");
+	printf(" initial instances on the cluster.\n");
+}
+
+/* "MEM 1, DSK 2, CPU 3" */
+static void print_size(const struct report *r, const struct instance *inst)
+{
+	printf("MEM %jd, DSK %jd, CPU %jd", (intmax_t)inst->memory,
+	       (intmax_t)inst->disk, (intmax_t)inst->vcpus);
+	if (r->exclusive)
+		printf(", SPN %jd", (intmax_t)inst->spindles);
+}
+
+static void print_spec(const struct report *r, bool tiered,
+		       const struct instance *inst)
+{
+	const char *prefix = tiered ? "TSPEC_INI_" : "SPEC_";
+	const char *template = templates[r->template].name;
+
+	if (!r->machine) {
+		printf("%s instance spec is:\n  ",
+		       tiered ? "Tiered (initial size)"
+			      : "Standard (fixed-size)");
+		print_size(r, inst);
+		printf(", using disk template '%s'.\n", template);
+		return;
+	}
+	key_int(prefix, "MEM", inst->memory);
+	key_int(prefix, "DSK", inst->disk);
+	key_int(prefix, "CPU", inst->vcpus);
+	key_int(prefix, "SPN", inst->spindles);
+	key_int(prefix, "RQN", r->k->required_nodes);
+	key(tiered ? "TSPEC_INI_DISK_TEMPLATE" : "SPEC_DISK_TEMPLATE",
+	    template);
+}
+
+static bool same_size(const struct instance *a, const struct instance *b)
+{
+	return a->memory == b->memory && a->disk == b->disk &&
+	       a->vcpus == b->vcpus && a->spindles == b->spindles;
+}
+
+/* The end of the run of equal sizes that starts at i. */
+static int run_end(const struct cluster *c, int i)
+{
+	int end = i + 1;
+
+	while (end < c->n_instances &&
+	       same_size(&c->instances[i], &c->instances[end]))
+		end++;
+	return end;
+}
+
+static void print_sizes(const struct report *r)
+{
+	const struct cluster *c = r->k->c;
+	auto_buf struct buf b = {0};
+	int first = r->k->first, end;
+
+	for (int i = first; i < c->n_instances; i = end) {
+		const struct instance *inst = &c->instances[i];
+
+		end = run_end(c, i);
+		buf_addf(&b, "%s%jd,%jd,%jd,%jd=%d", i > first ? " " : "",
+			 (intmax_t)inst->memory, (intmax_t)inst->disk,
+			 (intmax_t)inst->vcpus, (intmax_t)inst->spindles,
+			 end - i);
+	}
+	key("TSPEC", b.len > 0 ? b.data : "");
+}
+
+static void list_sizes(const struct report *r)
+{
+	const struct cluster *c = r->k->c;
+	int first = r->k->first, end;
+
+	if (c->n_instances == first)
+		printf("  - no instances allocated\n");
+	for (int i = first; i < c->n_instances; i = end) {
+		end = run_end(c, i);
+		printf("  - %3d instances of spec ", end - i);
+		print_size(r, &c->instances[i]);
+		printf("\n");
+	}
+}
+
+static void print_share(const struct report *r, const char *what, int64_t part,
+			int64_t whole)
+{
+	auto_buf struct buf b = {0};
+
+	hf_fixed(&b, share(part, whole) * 100, 2);
+	printf("  - %*s usage efficiency: %5s%%\n", r->exclusive ? 8 : 6, what,
+	       b.data);
+}
+
+/* Reasons, scores and use, for people. */
+static void print_outcome(const struct report *r)
+{
+	const struct resources *a = &r->after;
+	auto_buf struct buf before = {0}, after = {0};
+
+	hf_fixed(&before, r->before->score, 8);
+	hf_fixed(&after, a->score, 8);
+	printf("  - most likely failure reason: %s\n"
+	       "  - initial cluster score: %s\n"
+	       "  -   final cluster score: %s\n",
+	       fail_names[r->k->fails[0].why], before.data, after.data);
+	print_share(r, "memory", a->inst_mem, a->memory);
+	print_share(r, "disk", a->inst_disk, a->disk);
+	print_share(r, "vcpu", a->inst_cpus, a->vcpus);
+	if (r->exclusive)
+		print_share(r, "spindles", a->inst_spindles, a->spindles);
+}
+
+static void print_tiered(struct report *r)
+{
+	if (r->machine) {
+		print_resources("TRL_", &r->after);
+		print_sizes(r);
+		print_pools(r);
+		return;
+	}
+	printf("Tiered allocation results:\n");
+	list_sizes(r);
+	print_outcome(r);
+}
+
+static char *upper(const char *text)
+{
+	char *ret = xprintf("%s", text);
+
+	for (char *p = ret; *p != '\0'; p++)
+		*p = (char)toupper((unsigned char)*p);
+	return ret;
+}
+
+static void print_reasons(const struct capacity *k)
+{
+	for (int i = 0; i < k->n_fails; i++) {
+		auto_free char *why = upper(fail_names[k->fails[i].why]);
+		auto_free char *count = xprintf("%s_CNT", why);
+
+		if (i == 0)
+			key("ALLOC_FAIL_REASON", why);
+		key_int("ALLOC_", count, k->fails[i].n);
+	}
+}
+
+static int print_standard(struct report *r, struct error *err)
+{
+	const struct cluster *c = r->k->c;
+	int n = c->n_instances - r->k->first;
+
+	if (!r->machine) {
+		printf("Normal (fixed-size) allocation results:\n");
+		printf("  - %3d instances allocated\n", n);
+		print_outcome(r);
+		return 0;
+	}
+	if (c->n_instances != r->after.instances)
+		return error_set(err, ERR_PREREQ, NULL,
+				 "internal inconsistency, allocated (%d) != "
+				 "counted (%jd)\n",
+				 c->n_instances, (intmax_t)r->after.instances);
+	print_resources("FIN_", &r->after);
+	key_fixed("ALLOC_", "USAGE",
+		  share(r->before->instances, r->after.instances));
+	key_int("ALLOC_", "INSTANCES", n);
+	print_reasons(r->k);
+	return 0;
+}
+
+/* Where each new instance is, on standard error. */
+static void print_map(const struct report *r, const char *title)
+{
+	static const bool left[7] = {true, true, true};
+	const struct cluster *c = r->k->c;
+	struct grid grid = {.columns = 7};
+	auto_buf struct buf out = {0};
+
+	for (int i = r->k->first; i < c->n_instances; i++) {
+		const struct instance *inst = &c->instances[i];
+
+		strv_add(&grid.cells, inst->name);
+		strv_add(&grid.cells, c->nodes[inst->primary].name);
+		strv_add(&grid.cells, inst->secondary == NO_INDEX
+					      ? ""
+					      : c->nodes[inst->secondary].name);
+		strv_addf(&grid.cells, "%jd", (intmax_t)inst->memory);
+		strv_addf(&grid.cells, "%jd", (intmax_t)inst->disk);
+		strv_addf(&grid.cells, "%jd", (intmax_t)inst->vcpus);
+		if (r->exclusive)
+			strv_addf(&grid.cells, "%jd", (intmax_t)inst->spindles);
+		else
+			strv_add(&grid.cells, "");
+	}
+	fprintf(stderr, "%s\n", title);
+	tool_grid(&out, " ", &grid, left);
+	if (out.len > 0)
+		fputs(out.data, stderr);
+	strv_done(&grid.cells);
+}
+
+static struct instance new_instance(const struct report *r,
+				    const struct ispec *spec)
+{
+	struct cluster *c = r->k->c;
+	struct instance inst = {.name = "new",
+				.memory = spec->memory,
+				.disk = spec->disk,
+				.vcpus = spec->cpus,
+				.spindle_use =
+					r->o->spindle_use >= 0
+						? r->o->spindle_use
+						: c->policy.std.spindle_use,
+				.n_disks = 1,
+				.template = r->template,
+				.auto_balance = true,
+				.status = RUN_RUNNING,
+				.primary = NO_INDEX,
+				.secondary = NO_INDEX};
+
+	inst.disks = arena_calloc(&c->arena, 1, sizeof(*inst.disks));
+	inst.disks[0] = (struct disk){spec->disk, spec->spindle_use};
+	cluster_finish_instance(c, &inst, &r->o->load);
+	return inst;
+}
+
+/* disk,memory,cpus[,spindles] */
+static int read_size(const char *text, const char *what, struct ispec *ret,
+		     struct error *err)
+{
+	auto_strv struct strv words = {0};
+
+	str_split(&words, text, ',');
+	ret->spindle_use = 1;
+	if (words.n < 3 || words.n > 4 ||
+	    !simulate_size(words.items[0], &ret->disk) ||
+	    !simulate_size(words.items[1], &ret->memory) ||
+	    !str_to_int64(words.items[2], &ret->cpus) ||
+	    (words.n == 4 && !str_to_int64(words.items[3], &ret->spindle_use)))
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Invalid %s specification: '%s', expected "
+				 "disk,ram,cpu",
+				 what, text);
+	return 0;
+}
+
+/* Sizes to start from, biggest first; one with --tiered-alloc. */
+static void fill_tiers(struct report *r, const struct ispec *given)
+{
+	const struct policy *p = &r->k->c->policy;
+	int64_t limit = r->o->max_length;
+
+	if (given != NULL) {
+		struct instance inst = new_instance(r, given);
+
+		print_spec(r, true, &inst);
+		capacity_fill_tiered(r->k, &inst, limit);
+		return;
+	}
+	for (size_t i = 0; i < p->n_intervals; i++) {
+		struct instance inst = new_instance(r, &p->intervals[i].max);
+
+		if (i == 0)
+			print_spec(r, true, &inst);
+		capacity_fill_tiered(r->k, &inst, limit);
+	}
+}
+
+static void after_filling(struct report *r, const char *map)
+{
+	capacity_sort_fails(r->k);
+	resources_sum(r->k, &r->after);
+	if (r->o->verbose > 1)
+		print_map(r, map);
+}
+
+static void run_tiered(struct report *r, const struct ispec *given)
+{
+	struct cluster *c = r->k->c;
+	size_t mark = change_mark(c);
+
+	fill_tiers(r, given);
+	after_filling(r, "Tiered allocation map");
+	print_tiered(r);
+	change_undo(c, mark);
+	c->n_instances = r->k->first;
+}
+
+static int run_standard(struct report *r, const struct ispec *spec,
+			struct error *err)
+{
+	struct instance inst = new_instance(r, spec);
+
+	print_spec(r, false, &inst);
+	capacity_fill(r->k, &inst, r->o->max_length);
+	after_filling(r, "Standard allocation map");
+	if (print_standard(r, err) < 0)
+		return -1;
+	if (r->machine)
+		key("OK", "1");
+	return 0;
+}
+
+static void print_start(struct report *r)
+{
+	const struct cluster *c = r->k->c;
+	const char *name = c->n_nodes > 0 ? c->nodes[0].name : "";
+	auto_buf struct buf b = {0};
+	struct stats stats;
+
+	if (r->o->verbose > 1 && c->suffix_len > 0)
+		fprintf(stderr,
+			"Note: Stripping common suffix of '%s' from names\n",
+			name + strlen(name) - c->suffix_len);
+	if (r->o->verbose < 3)
+		return;
+	score_stats(c, &r->k->all, &stats);
+	buf_adds(&b, "Initial coefficients: overall ");
+	hf_fixed(&b, score_total(&stats), 8);
+	buf_addc(&b, '\n');
+	tool_metrics(&b, &stats);
+	fputs(b.data, stderr);
+}
+
+static bool any_exclusive(const struct cluster *c)
+{
+	for (int i = 0; i < c->n_nodes; i++)
+		if (c->nodes[i].exclusive_storage)
+			return true;
+	return false;
+}
+
+static int find_template(const struct cluster *c, const struct tool_options *o,
+			 struct error *err)
+{
+	int t = c->policy.n_templates > 0 ? (int)c->policy.templates[0]
+					  : TEMPLATE_PLAIN;
+
+	if (o->disk_template != NULL)
+		t = cluster_find_template(o->disk_template);
+	if (t == NO_INDEX)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "unknown disk template '%s'",
+				 o->disk_template);
+	return t;
+}
+
+static int fill_cluster(struct report *r, const struct ispec *standard,
+			const struct ispec *tiered, struct error *err)
+{
+	print_start(r);
+	print_cluster(r);
+	if (capacity_check(r->k, err) < 0)
+		return error_wrap(err, "failure during allocation");
+	run_tiered(r, tiered);
+	return run_standard(r, standard, err);
+}
+
+static int load_cluster(struct cluster *c, const struct tool_options *o,
+			struct buf *text, struct ispec *standard,
+			struct ispec *tiered, struct error *err)
+{
+	if ((o->standard_alloc != NULL &&
+	     read_size(o->standard_alloc, "standard", standard, err) < 0) ||
+	    (o->tiered_alloc != NULL &&
+	     read_size(o->tiered_alloc, "tiered", tiered, err) < 0)) {
+		fprintf(stderr,
+			"Error while parsing command line arguments:\n%s\n",
+			err->text);
+		return 1;
+	}
+	if (o->save != NULL)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Saving the cluster (-S) is not possible yet; "
+				 "leave the option out.");
+	return tool_load(c, o, text, err);
+}
+
+static int run(struct cluster *c, const struct tool_options *o,
+	       struct buf *text, struct error *err)
+{
+	struct ispec standard = {0}, tiered = {0};
+	struct capacity k;
+	struct resources before;
+	struct report r = {.k = &k, .o = o, .before = &before};
+	int rc = load_cluster(c, o, text, &standard, &tiered, err);
+	int template;
+
+	if (rc != 0)
+		return rc;
+	template = find_template(c, o, err);
+	if (template <0)
+		return -1;
+	r.template = (enum template) template;
+	r.machine = o->machine_readable;
+	r.exclusive = any_exclusive(c);
+	capacity_init(&k, c, o, r.template);
+	resources_sum(&k, &before);
+	return fill_cluster(&r, o->standard_alloc ? &standard : &c->policy.std,
+			    o->tiered_alloc != NULL ? &tiered : NULL, err);
+}
+
+int main(int argc, char **argv)
+{
+	return tool_main("hspace", argc, argv, run);
+}

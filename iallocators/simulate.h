@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Clusters that are only described (option --simulate): empty, all nodes of a
+ * group equal. */
+#ifndef IALLOCATORS_SIMULATE_H
+#define IALLOCATORS_SIMULATE_H
+
+#include "iallocators/model.h"
+#include "lib/base/error.h"
+#include "lib/base/str.h"
+
+/* One group for each "policy,nodes,disk,memory,cpus[,spindles[,exclusive]]";
+ * the cluster is zeroed before, and cluster_finish() is up to the caller. */
+int simulate_clusters(struct cluster *c, const struct strv *specs,
+		      struct error *err);
+
+/* MiB of "512", "10g", "1T" ...: small letters count in powers of 1024. */
+bool simulate_size(const char *text, int64_t *ret);
+
+#endif
