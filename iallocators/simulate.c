@@ -57,14 +57,14 @@ static const char *arena_name(struct cluster *c, const char *name)
 	return arena_strndup(&c->arena, name, strlen(name));
 }
 
-/* The letter or the whole word. */
+/* The letter (a: last_resort) or the whole word. */
 static int find_policy(const char *text)
 {
 	for (int i = 0; i < ALLOC_POLICY_COUNT; i++) {
 		const char *name = alloc_policy_names[i];
 
 		if (strcmp(text, name) == 0 ||
-		    (text[0] == name[0] && text[1] == '\0'))
+		    (text[0] == "pau"[i] && text[1] == '\0'))
 			return i;
 	}
 	return NO_INDEX;
