@@ -46,34 +46,59 @@ static WAITS int make_folder(struct lu *lu, const char *node,
 	return made == NULL ? -1 : 0;
 }
 
+/* Do it on the node; where every node sees the storage and this one cannot be
+ * reached, on any other. */
+static WAITS int remove_call(struct lu *lu, const char *node,
+			     const char *procedure, const json_t *args,
+			     bool shared, struct error *err)
+{
+	auto_strv struct strv nodes = {0};
+
+	strv_add(&nodes, node);
+	if (shared)
+		config_sorted(lu->m->config, CONFIG_NODE, &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		auto_json json_t *done =
+			lu_call(lu, nodes.items[i], procedure,
+				json_incref((json_t *)args), err);
+
+		if (done != NULL)
+			return 0;
+		if (err->kind != ERR_RPC && err->kind != ERR_PREREQ)
+			return -1; /* it was reached, and refused */
+	}
+	return -1;
+}
+
 static WAITS int remove_some(struct lu *lu, const char *node,
 			     const json_t *disks, size_t n)
 {
+	bool shared = params_template_is_ext_mirrored(
+		json_str(json_array_get(disks, 0), "dev_type", ""));
 	auto_free char *folder = folder_of(json_array_get(disks, 0));
 	struct error err;
 	int rc = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		auto_json json_t *gone = lu_call(
-			lu, node, "blockdev_remove",
-			json_make("[O]", json_array_get(disks, i)), &err);
+		auto_json json_t *args =
+			json_make("[O]", json_array_get(disks, i));
 
-		if (gone == NULL) {
-			lu_warn(lu, "Could not remove disk %zu, ignoring: %s",
-				i, err.text);
-			rc = -1;
-		}
+		if (remove_call(lu, node, "blockdev_remove", args, shared,
+				&err) == 0)
+			continue;
+		lu_warn(lu, "Could not remove disk %zu, ignoring: %s", i,
+			err.text);
+		rc = -1;
 	}
 	if (folder != NULL) {
-		auto_json json_t *gone =
-			lu_call(lu, node, "file_storage_dir_remove",
-				json_make("[s]", folder), &err);
+		auto_json json_t *args = json_make("[s]", folder);
 
-		if (gone == NULL) {
-			lu_warn(lu, "Could not remove folder %s, ignoring: %s",
-				folder, err.text);
-			rc = -1;
-		}
+		if (remove_call(lu, node, "file_storage_dir_remove", args,
+				shared, &err) == 0)
+			return rc;
+		lu_warn(lu, "Could not remove folder %s, ignoring: %s", folder,
+			err.text);
+		rc = -1;
 	}
 	return rc;
 }

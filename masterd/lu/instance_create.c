@@ -181,9 +181,8 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 			 err);
 	if (answer != NULL)
 		return 0;
-	/* The class and its text are upstream's. */
-	err->kind = ERR_EXEC;
-	err->ecode = NULL;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_INVAL;
 	return error_wrap(err, "OS Parameters validation failed on node %s",
 			  lu_node_name(lu, c->pnode));
 }

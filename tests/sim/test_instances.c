@@ -342,3 +342,19 @@ Test(instances, a_console_has_a_port_of_its_own)
 	cr_assert_neq(port("web1"), port("web2"));
 	cr_assert_eq(port("web3"), 0);
 }
+
+/* The storage is everywhere, so a node that dies in the middle of a creation
+ * leaves no disk on it. */
+Test(instances, a_node_that_dies_in_a_creation_leaves_no_shared_disk)
+{
+	uint64_t id = sim_submit(&s, op_add("web1", NODE2, true), NULL);
+
+	for (int i = 0; i < 1000 && s.files.n == 0; i++)
+		sim_run(&s, 1, NULL, NULL);
+	cr_assert_eq(s.files.n, 1);
+	s.nodes[1].down = true;
+	cr_assert_str_eq(sim_wait(&s, id), "error");
+	cr_assert_eq(s.files.n, 0);
+	cr_assert_null(instance("web1"));
+	s.nodes[1].down = false;
+}
