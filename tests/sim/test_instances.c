@@ -7,38 +7,10 @@
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "queue/queue.h"
+#include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
-#include "tests/sim/sim.h"
-
-#define NODE2 "node2.example.com"
-#define NODE3 "node3.example.com"
-
-static struct sim s;
-
-static void setup(void)
-{
-	sim_init(&s, 3, 1);
-}
-
-static void teardown(void)
-{
-	auto_strv struct strv problems = {0};
-	auto_free char *text = NULL;
-
-	sim_check(&s, &problems);
-	text = strv_join(&problems, "; ");
-	cr_assert_eq(problems.n, 0, "%s", text);
-	sim_done(&s);
-}
 
 TestSuite(instances, .init = setup, .fini = teardown, .timeout = 60);
-
-static void expect(json_t *op STEALS, const char *outcome)
-{
-	auto_free char *got = sim_do(&s, op);
-
-	cr_expect_not_null(strstr(got, outcome), "%s", got);
-}
 
 static const json_t *instance(const char *name)
 {

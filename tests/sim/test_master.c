@@ -7,36 +7,10 @@
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "queue/queue.h"
+#include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
-#include "tests/sim/sim.h"
-
-static struct sim s;
-
-static void setup(void)
-{
-	sim_init(&s, 3, 1);
-}
-
-static void teardown(void)
-{
-	auto_strv struct strv problems = {0};
-	auto_free char *text = NULL;
-
-	sim_check(&s, &problems);
-	text = strv_join(&problems, "; ");
-	cr_assert_eq(problems.n, 0, "%s", text);
-	sim_done(&s);
-}
 
 TestSuite(sim, .init = setup, .fini = teardown, .timeout = 60);
-
-/* Do it and compare the outcome: "success", or a part of the error. */
-static void expect(json_t *op, const char *outcome)
-{
-	auto_free char *got = sim_do(&s, op);
-
-	cr_assert_not_null(strstr(got, outcome), "%s", got);
-}
 
 static const char *primary(const char *name)
 {
