@@ -320,6 +320,24 @@ Test(iallocator, relocation_stays_in_the_group)
 	cr_assert_not_null(result, "%s", err.text);
 }
 
+Test(iallocator, change_group_names_instances_and_groups)
+{
+	auto_strv struct strv names = {0}, groups = {0};
+	auto_json json_t *request = NULL;
+	auto_free char *text = NULL;
+
+	strv_add(&names, "inst48.example.com");
+	strv_add(&groups, "e4677306-5d6d-4a5b-8d6b-eee896e0db7a");
+	request = iallocator_change_group(&names, &groups);
+	text = json_text(request);
+	cr_assert_not_null(strstr(text, "\"type\":\"change-group\""), "%s",
+			   text);
+	cr_assert(json_array_has_str(json_get(request, "instances"),
+				     names.items[0]));
+	cr_assert(json_array_has_str(json_get(request, "target_groups"),
+				     groups.items[0]));
+}
+
 Test(iallocator, failed_program_gives_its_whole_output)
 {
 	auto_buf struct buf output = {0};
