@@ -75,15 +75,6 @@ void contest_init(struct contest *t)
 			compute(t, i);
 }
 
-int contest_possible(const struct contest *t)
-{
-	int n = 0;
-
-	for (int i = 0; i < t->n; i++)
-		n += !t->out[i];
-	return n;
-}
-
 static bool wins(const struct contest *t, int i, int best)
 {
 	return t->strange_stay ? t->score[i] <= t->score[best]

@@ -32,9 +32,6 @@ struct contest {
 /* With the public members set, try each change. */
 void contest_init(struct contest *t);
 
-/* How many are possible. */
-int contest_possible(const struct contest *t);
-
 /* The one with the lowest score, of equal ones the last; NO_INDEX if none is
  * left. */
 int contest_best(struct contest *t);

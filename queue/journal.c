@@ -61,13 +61,6 @@ void journal_begin(struct buf *record)
 	buf_add(record, &h, sizeof(h));
 }
 
-size_t journal_entry_size(const struct journal_entry *e)
-{
-	size_t name_len = e->name == NULL ? 0 : strlen(e->name);
-
-	return sizeof(struct entry_header) + name_len + e->len + 2;
-}
-
 void journal_add(struct buf *record, const struct journal_entry *e)
 {
 	const char *name = e->name == NULL ? "" : e->name;

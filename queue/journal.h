@@ -73,8 +73,6 @@ void journal_close(struct journal *j);
 void journal_begin(struct buf *record);
 void journal_add(struct buf *record, const struct journal_entry *e);
 void journal_end(struct journal *j, struct buf *record);
-/* An upper bound of what an entry adds. */
-size_t journal_entry_size(const struct journal_entry *e);
 
 /* The largest record, from begin to end. */
 size_t journal_record_max(const struct journal *j);

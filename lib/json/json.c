@@ -106,21 +106,6 @@ json_t *json_make(const char *fmt, ...)
 	return value;
 }
 
-int json_scan(const json_t *value, struct error *err, const char *what,
-	      const char *fmt, ...)
-{
-	json_error_t bad;
-	va_list ap;
-	int rc;
-
-	va_start(ap, fmt);
-	rc = json_vunpack_ex((json_t *)value, &bad, 0, fmt, ap);
-	va_end(ap);
-	return rc == 0 ? 0
-		       : error_set(err, ERR_REQUEST, NULL, "%s: %s", what,
-				   bad.text);
-}
-
 const char *json_str(const json_t *object, const char *key,
 		     const char *fallback)
 {

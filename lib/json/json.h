@@ -36,11 +36,6 @@ char *json_text_sorted(const json_t *value);
 /* json_pack for formats of our own: a misfit is a bug and aborts. */
 json_t *json_make(const char *fmt, ...);
 
-/* json_unpack for input from outside: 0, or -1 and ERR_REQUEST naming `what`.
- */
-int json_scan(const json_t *value, struct error *err, const char *what,
-	      const char *fmt, ...);
-
 /* Member access that never fails: the fallback stands for a missing member and
  * one of another kind.  Numbers: an integer is accepted where a real is asked,
  * and a real without fraction where an integer is asked. */
