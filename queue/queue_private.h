@@ -11,9 +11,9 @@
 #ifndef QUEUE_QUEUE_PRIVATE_H
 #define QUEUE_QUEUE_PRIVATE_H
 
+#include "lib/store/store.h"
 #include "queue/job_index.h"
 #include "queue/queue.h"
-#include "queue/store.h"
 
 /* Archived jobs lie in folders of this many ids, as Ganeti's. */
 #define ARCHIVE_FOLDER 10000

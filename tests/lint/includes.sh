@@ -11,6 +11,7 @@ edges='
 lib/base        -
 lib/json        lib/base
 lib/event       lib/base
+lib/store       lib/base lib/event
 lib/model       lib/base lib/json
 lib/client      lib/base lib/json lib/model lib/event
 queue           lib

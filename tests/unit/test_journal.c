@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/mem.h"
-#include "queue/journal.h"
+#include "lib/store/journal.h"
 #include "tests/lib/fake_disk.h"
 
 #define SIZE (8 * JOURNAL_ALIGN) /* four small records a half */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "queue/journal.h"
+#include "lib/store/journal.h"
 #include "tests/lib/queue_world.h"
 
 static void setup(void)

@@ -2,7 +2,7 @@
 /* Cut the power at every disk operation of a story, and at random moments of
  * random ones; afterwards all that was acknowledged or seen has to be true. */
 #include "lib/base/random.h"
-#include "queue/journal.h"
+#include "lib/store/journal.h"
 #include "tests/lib/queue_world.h"
 
 /* What clients know. */

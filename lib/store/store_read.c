@@ -2,7 +2,7 @@
 /* Reading files through the overlay. */
 #include <string.h>
 
-#include "queue/store_private.h"
+#include "lib/store/store_private.h"
 
 static const struct overlay_entry *look(const struct store *s, const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Changes of files that are durable in the journal but not yet made: the
  * newest state of each name.  Pure memory but for overlay_write(). */
-#ifndef QUEUE_OVERLAY_H
-#define QUEUE_OVERLAY_H
+#ifndef STORE_OVERLAY_H
+#define STORE_OVERLAY_H
 
 #include <stddef.h>
 

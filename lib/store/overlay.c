@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "queue/overlay.h"
+#include "lib/store/overlay.h"
 
 #include <string.h>
 

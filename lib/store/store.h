@@ -9,8 +9,8 @@
  * A full disk does not touch what is durable in the journal: store_full() says
  * so until the files could be written.  A failed sync is the end (fatal).
  */
-#ifndef QUEUE_STORE_H
-#define QUEUE_STORE_H
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "lib/base/list.h"
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
-#include "queue/journal.h"
+#include "lib/store/journal.h"
 
 /* Files are written when nothing was committed for this long, */
 #define STORE_IDLE_US 1000000

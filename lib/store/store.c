@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Group commit. */
-#include "queue/store.h"
+#include "lib/store/store.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "queue/store_private.h"
+#include "lib/store/store_private.h"
 
 /* Larger batches are written in several records. */
 #define RECORD_TARGET (1024 * 1024)

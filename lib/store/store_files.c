@@ -5,7 +5,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "queue/store_private.h"
+#include "lib/store/store_private.h"
 
 /* A full disk is reported this often. */
 #define FULL_LOG_US 60000000

@@ -15,8 +15,8 @@
  * This module knows no tasks; its users call the writing functions beside the
  * loop.
  */
-#ifndef QUEUE_JOURNAL_H
-#define QUEUE_JOURNAL_H
+#ifndef STORE_JOURNAL_H
+#define STORE_JOURNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,12 +11,12 @@
  *
  * `covered` is the number of the newest record whose changes are all in files;
  * a half of the journal is free when it holds no newer one. */
-#ifndef QUEUE_STORE_PRIVATE_H
-#define QUEUE_STORE_PRIVATE_H
+#ifndef STORE_STORE_PRIVATE_H
+#define STORE_STORE_PRIVATE_H
 
 #include "lib/event/timer.h"
-#include "queue/overlay.h"
-#include "queue/store.h"
+#include "lib/store/overlay.h"
+#include "lib/store/store.h"
 
 #define STORE_FILE_MODE 0640
 #define STORE_FOLDER_MODE 0750

@@ -2,7 +2,7 @@
 /* Record: magic, number, length of the payload, checksum (of all but itself);
  * the payload is a list of entries: kind, length of the name, length of the
  * content, name NUL, content NUL.  Numbers are little-endian. */
-#include "queue/journal.h"
+#include "lib/store/journal.h"
 
 #include <assert.h>
 #include <endian.h>

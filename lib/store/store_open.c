@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/base/log.h"
-#include "queue/store_private.h"
+#include "lib/store/store_private.h"
 
 static void replay_one(const struct journal_entry *e, void *arg)
 {

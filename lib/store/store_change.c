@@ -2,7 +2,7 @@
 /* Changes: what a caller puts together, and who is told of its fate. */
 #include <string.h>
 
-#include "queue/store_private.h"
+#include "lib/store/store_private.h"
 
 struct store_change *store_change_new(void)
 {
