@@ -241,7 +241,7 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 		unreachable(err, ERR_PREREQ, ECODE_ENVIRON);
 		return NULL;
 	}
-	if (hooks_run(lu, HOOKS_PRE, err) < 0)
+	if (hooks_run(lu, HOOKS_PRE, err) < 0 || lu_check_killed(lu, err) < 0)
 		return NULL;
 	if (lu->common.dry_run)
 		return dry_run(lu);
@@ -251,7 +251,8 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 		return NULL;
 	}
 	hooks_run_post(lu, &result);
-	return steal(&result);
+	/* It may have gone on although nodes were not asked any more. */
+	return lu_check_killed(lu, err) < 0 ? NULL : steal(&result);
 }
 
 json_t *exec_run_op(void *master, struct queue_run *run, struct error *err)

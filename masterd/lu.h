@@ -119,6 +119,11 @@ void lu_info(struct lu *lu, const char *fmt, ...)
 void lu_warn(struct lu *lu, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* -1 when the job was killed.  Node calls fail from then on; who goes on in
+ * spite of failures asks before it changes anything that it could not take
+ * back. */
+int lu_check_killed(const struct lu *lu, struct error *err);
+
 /* Submit jobs from an LU; the result to return: {"jobs": [[true, id], ...]}
  * with the other members of `other` (may be NULL). jobs: list of lists of
  * opcodes. */

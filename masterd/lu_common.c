@@ -199,6 +199,13 @@ json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
 	return noderpc_call(lu->m->rpc, kept, procedure, args, err);
 }
 
+int lu_check_killed(const struct lu *lu, struct error *err)
+{
+	return lu->run->killed
+		       ? error_set(err, ERR_CANCELED, NULL, "Job was killed")
+		       : 0;
+}
+
 /* Jobs of a job carry on its reason and say who submitted them. */
 static void inherit(struct lu *lu, json_t *op)
 {

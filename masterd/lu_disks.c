@@ -152,7 +152,8 @@ int inst_create_disks(struct lu *lu, const json_t *inst, struct error *err)
 				   "node %s",
 				   i, inst_name(inst), lu_node_name(lu, node));
 			/* The failed one may have left a part. */
-			remove_some(lu, node, disks, i + 1);
+			if (!lu->run->killed)
+				remove_some(lu, node, disks, i + 1);
 			return -1;
 		}
 	}
@@ -212,7 +213,7 @@ int inst_stop_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
 			"Could not shutdown block device %zu on node %s: "
 			"%s",
 			i, lu_node_name(lu, node), err->text);
-		if (!ignore_failures)
+		if (!ignore_failures || lu->run->killed)
 			return -1;
 	}
 	return 0;

@@ -19,7 +19,8 @@
 struct noderpc {
 	struct noderpc_transport transport;
 	uint64_t term;
-	struct table silent; /* address -> struct silence */
+	struct table silent;   /* address -> struct silence */
+	struct list abandoned; /* struct noderpc_fanout */
 };
 
 /* Until when a node that let us wait is not looked at. */
@@ -27,14 +28,23 @@ struct silence {
 	int64_t until_us;
 };
 
-/* The calls of one noderpc_call_many. */
+/* One call on its way. */
+struct sent {
+	struct noderpc_fanout *fanout;
+	struct node_result *result;
+};
+
+/* The calls of one noderpc_call_many.  When the caller gives up, the answers
+ * that still come find it in the list of the abandoned. */
 struct noderpc_fanout {
+	struct list link;
 	struct noderpc *rpc;
 	const char *procedure;
-	bool look;
+	bool look, abandoned;
 	int64_t begin_us;
 	size_t left;
 	struct cond changed;
+	struct sent sent[];
 };
 
 struct noderpc *noderpc_create(const struct noderpc_transport *transport)
@@ -42,13 +52,24 @@ struct noderpc *noderpc_create(const struct noderpc_transport *transport)
 	struct noderpc *r = xalloc(sizeof(*r));
 
 	r->transport = *transport;
+	list_init(&r->abandoned);
 	return r;
+}
+
+static void fanout_free(struct noderpc_fanout *f)
+{
+	list_remove(&f->link);
+	free(f);
 }
 
 void noderpc_destroy(struct noderpc *r)
 {
-	if (r != NULL)
-		table_done(&r->silent, free);
+	if (r == NULL)
+		return;
+	while (!list_empty(&r->abandoned))
+		fanout_free(
+			list_first(&r->abandoned, struct noderpc_fanout, link));
+	table_done(&r->silent, free);
 	free(r);
 }
 
@@ -65,10 +86,10 @@ static bool is_silent(const struct noderpc *r, const json_t *node)
 }
 
 /* Note how the call ended: an answer, or a wait in vain. */
-static void note_outcome(const struct node_result *result, bool answered)
+static void note_outcome(const struct sent *sent, bool answered)
 {
-	struct noderpc *r = result->fanout->rpc;
-	const char *address = address_of(result->node);
+	struct noderpc *r = sent->fanout->rpc;
+	const char *address = address_of(sent->result->node);
 	int64_t now = clock_mono_us();
 	struct silence *s;
 
@@ -76,7 +97,7 @@ static void note_outcome(const struct node_result *result, bool answered)
 		free(table_remove(&r->silent, address));
 		return;
 	}
-	if (now - result->fanout->begin_us < WAITED_US)
+	if (now - sent->fanout->begin_us < WAITED_US)
 		return;
 	s = xalloc(sizeof(*s));
 	s->until_us = now + (int64_t)NODERPC_SILENT_MS * 1000;
@@ -118,26 +139,27 @@ static const char *node_name(const json_t *node)
 	return json_str(node, "name", "?");
 }
 
-static void set_failed(struct node_result *result, enum error_kind kind,
+static void set_failed(const struct sent *sent, enum error_kind kind,
 		       const char *text)
 {
+	struct node_result *result = sent->result;
+
 	result->err = xalloc(sizeof(*result->err));
 	error_set(result->err, kind, NULL, "%s on node '%s': %s",
-		  result->fanout->procedure, node_name(result->node), text);
+		  sent->fanout->procedure, node_name(result->node), text);
 }
 
 /* The node itself says why; the error holds only the beginning of it. */
-static void set_refused(struct node_result *result, const char *text)
+static void set_refused(const struct sent *sent, const char *text)
 {
 	if (text != NULL)
-		result->failure = xstrdup(text);
-	set_failed(result, ERR_EXEC,
+		sent->result->failure = xstrdup(text);
+	set_failed(sent, ERR_EXEC,
 		   text != NULL ? text : "it failed without saying why");
 }
 
 /* [true, payload] or [false, text]. */
-static void read_answer(struct node_result *result, const char *text,
-			size_t len)
+static void read_answer(const struct sent *sent, const char *text, size_t len)
 {
 	struct error err;
 	auto_json json_t *answer = json_parse(text, len, &err);
@@ -145,96 +167,133 @@ static void read_answer(struct node_result *result, const char *text,
 	json_t *payload = json_array_get(answer, 1);
 
 	if (answer == NULL)
-		return set_failed(result, ERR_RPC, err.text);
+		return set_failed(sent, ERR_RPC, err.text);
 	if (json_array_size(answer) != 2 || !json_is_boolean(ok))
-		return set_failed(result, ERR_RPC,
+		return set_failed(sent, ERR_RPC,
 				  "the answer is not [success, payload]");
 	if (json_is_true(ok))
-		result->payload = json_incref(payload);
+		sent->result->payload = json_incref(payload);
 	else
-		set_refused(result, json_string_value(payload));
+		set_refused(sent, json_string_value(payload));
 }
 
 static void on_reply(void *arg, const char *text, size_t len,
 		     const struct error *err)
 {
-	struct node_result *result = arg;
-	struct noderpc_fanout *fanout = result->fanout;
+	const struct sent *sent = arg;
+	struct noderpc_fanout *fanout = sent->fanout;
 
-	note_outcome(result, text != NULL);
-	if (text == NULL)
-		set_failed(result, ERR_RPC, err->text);
-	else
-		read_answer(result, text, len);
 	fanout->left--;
+	if (fanout->abandoned) {
+		if (fanout->left == 0)
+			fanout_free(fanout);
+		return;
+	}
+	note_outcome(sent, text != NULL);
+	if (text == NULL)
+		set_failed(sent, ERR_RPC, err->text);
+	else
+		read_answer(sent, text, len);
 	cond_signal(&fanout->changed);
 }
 
-static void send_one(struct noderpc *r, struct node_result *result,
-		     const char *body, unsigned timeout_ms)
+static void send_one(struct noderpc *r, struct sent *sent, const char *body,
+		     unsigned timeout_ms)
 {
-	const char *procedure = result->fanout->procedure;
+	const json_t *node = sent->result->node;
 
 	r->transport.send(r->transport.arg,
 			  &(struct noderpc_call){
-				  .node_name = node_name(result->node),
-				  .address = address_of(result->node),
-				  .procedure = procedure,
+				  .node_name = node_name(node),
+				  .address = address_of(node),
+				  .procedure = sent->fanout->procedure,
 				  .body = xstrdup(body),
 				  .len = strlen(body),
 				  .timeout_ms = timeout_ms,
 				  .term = r->term,
 				  .on_reply = on_reply,
-				  .arg = result,
+				  .arg = sent,
 			  });
 }
 
-static void call_one(struct noderpc *r, struct node_result *result,
-		     const char *common, unsigned timeout_ms)
+static void call_one(struct noderpc *r, struct sent *sent, const char *common,
+		     unsigned timeout_ms)
 {
+	struct node_result *result = sent->result;
 	auto_free char *own =
 		result->args == NULL ? NULL : json_text(result->args);
 
-	if (json_bool(result->node, "offline", false) &&
-	    !is_for_offline(result->fanout->procedure)) {
+	if (task_interrupted()) {
+		set_failed(sent, ERR_CANCELED, "not asked, the job was killed");
+	} else if (json_bool(result->node, "offline", false) &&
+		   !is_for_offline(sent->fanout->procedure)) {
 		result->offline = true;
-		set_failed(result, ERR_RPC, "Node is marked offline");
-		result->fanout->left--;
-		return;
-	}
-	if (result->fanout->look && is_silent(r, result->node)) {
-		set_failed(result, ERR_RPC,
+		set_failed(sent, ERR_RPC, "Node is marked offline");
+	} else if (sent->fanout->look && is_silent(r, result->node)) {
+		set_failed(sent, ERR_RPC,
 			   "it did not answer a moment ago and is not asked "
 			   "again yet");
-		result->fanout->left--;
+	} else {
+		send_one(r, sent, own == NULL ? common : own, timeout_ms);
 		return;
 	}
-	send_one(r, result, own == NULL ? common : own, timeout_ms);
+	sent->fanout->left--;
+}
+
+/* Do not wait any more; the answers are for nobody. */
+static void abandon(struct noderpc_fanout *f, size_t n)
+{
+	f->abandoned = true;
+	list_append(&f->rpc->abandoned, &f->link);
+	for (size_t i = 0; i < n; i++) {
+		struct node_result *result = f->sent[i].result;
+
+		if (result->payload == NULL && result->err == NULL)
+			set_failed(&f->sent[i], ERR_CANCELED,
+				   "the job was killed while it waited; the "
+				   "node may go on with it");
+	}
+}
+
+static void fanout_done(struct noderpc_fanout **f)
+{
+	if (!(*f)->abandoned)
+		fanout_free(*f);
+}
+
+static struct noderpc_fanout *fanout_new(struct noderpc *r,
+					 struct node_result *results, size_t n,
+					 const char *procedure, bool look)
+{
+	struct noderpc_fanout *f = xalloc(sizeof(*f) + n * sizeof(f->sent[0]));
+
+	f->rpc = r;
+	f->procedure = procedure;
+	f->look = look;
+	f->begin_us = clock_mono_us();
+	f->left = n;
+	list_init(&f->link);
+	cond_init(&f->changed);
+	for (size_t i = 0; i < n; i++)
+		f->sent[i] = (struct sent){.fanout = f, .result = &results[i]};
+	return f;
 }
 
 static WAITS void call_all(struct noderpc *r, struct node_result *results,
 			   size_t n, const char *procedure, json_t *args STEALS,
 			   unsigned timeout_ms, bool look)
 {
-	struct noderpc_fanout fanout = {
-		.rpc = r,
-		.procedure = procedure,
-		.look = look,
-		.begin_us = clock_mono_us(),
-		.left = n,
-	};
+	__attribute__((cleanup(fanout_done))) struct noderpc_fanout *fanout =
+		fanout_new(r, results, n, procedure, look);
 	auto_free char *common = args == NULL ? xstrdup("[]") : json_text(args);
 
 	json_decref(args);
-	cond_init(&fanout.changed);
-	for (size_t i = 0; i < n; i++) {
-		results[i].fanout = &fanout;
-		call_one(r, &results[i], common, timeout_ms);
-	}
-	while (fanout.left > 0)
-		cond_wait(&fanout.changed);
 	for (size_t i = 0; i < n; i++)
-		results[i].fanout = NULL;
+		call_one(r, &fanout->sent[i], common, timeout_ms);
+	while (fanout->left > 0 && !task_interrupted())
+		cond_wait(&fanout->changed);
+	if (fanout->left > 0)
+		abandon(fanout, n);
 }
 
 WAITS void noderpc_call_many(struct noderpc *r, struct node_result *results,

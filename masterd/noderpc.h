@@ -48,7 +48,10 @@ void noderpc_set_term(struct noderpc *r, uint64_t term);
 /* Call a node (its configuration object).  The payload, to be freed (JSON null
  * for none); NULL with err: what the node answered (ERR_EXEC), that it cannot
  * be reached (ERR_RPC), or that it is marked offline (ERR_RPC without asking,
- * unless the procedure is for offline nodes too).  The text names the node. */
+ * unless the procedure is for offline nodes too).  The text names the node.
+ *
+ * In a task that was interrupted no node is asked, and waits end: ERR_CANCELED,
+ * in all calls here. */
 WAITS json_t *noderpc_call(struct noderpc *r, const json_t *node,
 			   const char *procedure, json_t *args STEALS,
 			   struct error *err);
@@ -65,8 +68,6 @@ struct node_result {
 	struct error *err; /* allocated only when failed */
 	char *failure; /* what the node said of it, whole; NULL if nothing */
 	bool offline;
-
-	struct noderpc_fanout *fanout; /* private */
 };
 
 /* Call all nodes at the same time and wait for the last answer; common

@@ -7,17 +7,24 @@
 #include "masterd/master.h"
 #include "queue/queue.h"
 
-static WAITS void remove_one(struct master *m, const char *name)
+int recover_remove(struct master *m, const char *name, uint64_t *ret_id,
+		   struct error *err)
 {
 	auto_json json_t *ops =
 		json_make("[{s:s, s:s, s:b, s:i, s:[[s, s, i]]}]", "OP_ID",
 			  "OP_INSTANCE_REMOVE", "instance_name", name,
 			  "ignore_failures", 1, "shutdown_timeout", 0, "reason",
 			  "gnt:master", "its creation was cut off", 0);
+
+	return queue_submit(m->queue, ops, true, ret_id, err);
+}
+
+static WAITS void remove_one(struct master *m, const char *name)
+{
 	struct error err;
 	uint64_t id;
 
-	if (queue_submit(m->queue, ops, true, &id, &err) < 0)
+	if (recover_remove(m, name, &id, &err) < 0)
 		log_error("Cannot remove instance %s, whose creation was cut "
 			  "off: %s",
 			  name, err.text);

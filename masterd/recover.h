@@ -3,6 +3,9 @@
 #ifndef MASTERD_RECOVER_H
 #define MASTERD_RECOVER_H
 
+#include <stdint.h>
+
+#include "lib/base/error.h"
 #include "lib/event/task.h"
 
 struct master;
@@ -11,5 +14,9 @@ struct master;
  * removed, each with a job.  To be called once, before jobs run: the jobs that
  * made them have ended as errors. */
 WAITS void recover_reservations(struct master *m);
+
+/* Submit the job that removes what is left of such an instance. */
+WAITS int recover_remove(struct master *m, const char *name, uint64_t *ret_id,
+			 struct error *err);
 
 #endif

@@ -132,8 +132,10 @@ static int cancel_running(struct job *j, bool kill, bool *ret_ok,
 	struct running *r = j->private->running;
 
 	r->run.canceled = true;
-	if (kill)
+	if (kill) {
 		r->run.killed = true;
+		task_interrupt(r->task);
+	}
 	if (r->run.cancel != NULL)
 		r->run.cancel(&r->run);
 	return answer(kill, xstrdup(kill ? KILLED : TOO_LATE), ret_ok,

@@ -147,7 +147,7 @@ struct queue_run {
 	void (*set_priority)(struct queue_run *run, int priority);
 	void *arg;
 	bool canceled; /* somebody asked: stop at the next point that can */
-	bool killed;   /* --kill: locks are gone; stop as soon as possible */
+	bool killed;   /* --kill: the task is interrupted; stop at once */
 };
 
 /* The locks are held: waiting -> running, durable when this returns. -1 with

@@ -28,7 +28,8 @@ struct child {
 struct running {
 	struct queue_run run;
 	struct job *job; /* the visible one */
-	bool log_waits;	 /* log entries that no save has taken yet */
+	struct task *task;
+	bool log_waits; /* log entries that no save has taken yet */
 };
 
 struct job_private {

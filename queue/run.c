@@ -132,6 +132,7 @@ static void job_task(void *arg)
 	struct job *j = r->job, *draft;
 	struct queue *q = j->private->queue;
 
+	r->task = task_self();
 	for (size_t i = 0; i < j->n_ops; i++) {
 		if (job_newest(j)->ops[i].status == JOB_SUCCESS)
 			continue; /* before a restart */

@@ -30,7 +30,8 @@ struct task {
 	bool outside; /* between task_leave() and task_enter() */
 	bool done;    /* fn returned */
 	bool killed;  /* leave at once */
-	bool quit;    /* in the pool: end the thread */
+	bool interrupted;
+	bool quit; /* in the pool: end the thread */
 	char name[32];
 };
 
@@ -280,9 +281,26 @@ void task_spawn(const char *name, task_fn *fn, void *arg)
 	t->arg = arg;
 	t->owner = task_owner();
 	t->done = false;
+	t->interrupted = false;
 	list_append(&sched.all, &t->all);
 	sched.n_all++;
 	wake(t);
+}
+
+struct task *task_self(void)
+{
+	return self;
+}
+
+void task_interrupt(struct task *t)
+{
+	t->interrupted = true;
+	wake(t);
+}
+
+bool task_interrupted(void)
+{
+	return self != NULL && self->interrupted;
 }
 
 void *task_owner(void)
@@ -406,7 +424,7 @@ void task_sleep(unsigned ms)
 	struct cond never;
 
 	cond_init(&never);
-	while (cond_wait_until(&never, deadline))
+	while (!task_interrupted() && cond_wait_until(&never, deadline))
 		;
 }
 

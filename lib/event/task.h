@@ -61,6 +61,14 @@ const char *task_name(void);
 /* Rename the running task (it shows in the log and in gdb). */
 void task_set_name(const char *name);
 
+/* Ask a task to give up what it waits for: its wait returns, and whoever waits
+ * for something that may never come looks at task_interrupted() then.  It
+ * stays so until the task ends. */
+struct task;
+struct task *task_self(void); /* NULL on the loop */
+void task_interrupt(struct task *t);
+bool task_interrupted(void);
+
 /* The owner tag of what runs now (a task, or what the loop calls); the
  * simulation has one a master. */
 void *task_owner(void);
@@ -86,6 +94,7 @@ WAITS bool cond_wait_until(struct cond *c, int64_t deadline_us);
 /* Make all who wait for c runnable; they run in the order of their waits. */
 void cond_signal(struct cond *c);
 
+/* Ends early when the task is interrupted. */
 WAITS void task_sleep(unsigned ms);
 
 /* Let everybody else who is ready run once. */

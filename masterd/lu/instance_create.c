@@ -17,6 +17,7 @@
 #include "masterd/iallocator.h"
 #include "masterd/lu/instance_spec.h"
 #include "masterd/lu_instance.h"
+#include "masterd/recover.h"
 #include "masterd/reserve.h"
 
 struct create {
@@ -421,6 +422,23 @@ static const json_t *current(struct lu *lu)
 	return config_get(lu->m->config, CONFIG_INSTANCE, create_of(lu)->uuid);
 }
 
+/* A killed job asks no node any more: another one takes back what it made. */
+static WAITS void leave_to_other(struct lu *lu)
+{
+	struct create *c = create_of(lu);
+	struct error err;
+	uint64_t id;
+
+	if (recover_remove(lu->m, c->spec.name, &id, &err) < 0)
+		lu_warn(lu,
+			"The instance is left half made, remove it with "
+			"gnt-instance remove --force --ignore-failures: %s",
+			err.text);
+	else
+		lu_warn(lu, "The job was killed; job %ju removes what it made",
+			(uintmax_t)id);
+}
+
 /* Take everything back: disks on the node, objects in the configuration. */
 static WAITS void give_back(struct lu *lu)
 {
@@ -430,6 +448,10 @@ static WAITS void give_back(struct lu *lu)
 
 	if (inst == NULL)
 		return;
+	if (lu->run->killed) {
+		leave_to_other(lu);
+		return;
+	}
 	lu_keep(lu, inst);
 	if (c->has_disks)
 		inst_remove_disks(lu, inst);
@@ -531,14 +553,6 @@ static WAITS int stop_disks(struct lu *lu, struct error *err)
 		       : 0;
 }
 
-/* A killed job stops between two steps, and what it made is taken back. */
-static int check_killed(struct lu *lu, struct error *err)
-{
-	return lu->run->killed
-		       ? error_set(err, ERR_CANCELED, NULL, "Job was killed")
-		       : 0;
-}
-
 static WAITS int create_steps(struct lu *lu, struct error *err)
 {
 	if (spec_reserve_port(lu, &create_of(lu)->spec, err) < 0)
@@ -548,11 +562,11 @@ static WAITS int create_steps(struct lu *lu, struct error *err)
 		return -1;
 	lu_release(lu, LOCK_NODE_RES);
 	lu_release(lu, LOCK_NODE);
-	if (check_killed(lu, err) < 0 || make_disks(lu, err) < 0 ||
-	    check_killed(lu, err) < 0 || put_real(lu, err) < 0 ||
+	if (lu_check_killed(lu, err) < 0 || make_disks(lu, err) < 0 ||
+	    lu_check_killed(lu, err) < 0 || put_real(lu, err) < 0 ||
 	    install(lu, err) < 0)
 		return -1;
-	return check_killed(lu, err);
+	return lu_check_killed(lu, err);
 }
 
 static json_t *create_exec(struct lu *lu, struct error *err)

@@ -20,7 +20,7 @@ static WAITS int stop_source(struct lu *lu, int64_t timeout, bool forgiving,
 				 (json_int_t)timeout, lu_reason(lu)),
 		       err);
 	if (done == NULL) {
-		if (!offline && !forgiving)
+		if ((!offline && !forgiving) || lu->run->killed)
 			return error_wrap(err,
 					  "Could not shutdown instance %s on "
 					  "node %s (with a dead node: mark it "

@@ -52,7 +52,7 @@ static int fail_or_warn(struct lu *lu, const char *what, struct error *err)
 
 	error_wrap(err, "Could not %s of instance %s on node %s", what,
 		   inst_name(inst), lu_node_name(lu, inst_primary(inst)));
-	if (!op->ignore_failures)
+	if (!op->ignore_failures || lu->run->killed)
 		return -1;
 	lu_warn(lu, "%s, ignoring", err->text);
 	return 0;

@@ -62,11 +62,8 @@ static WAITS void delay_here(struct lu *lu, double seconds)
 	struct cond never;
 
 	cond_init(&never);
-	while (!lu->run->killed && clock_mono_us() < deadline) {
-		int64_t slice = clock_mono_us() + 200000;
-
-		cond_wait_until(&never, slice < deadline ? slice : deadline);
-	}
+	while (!lu->run->killed && cond_wait_until(&never, deadline))
+		;
 }
 
 static WAITS int delay_there(struct lu *lu, struct error *err)
@@ -104,10 +101,8 @@ static json_t *test_delay_exec(struct lu *lu, struct error *err)
 			delay_here(lu, op->duration);
 		if (t->nodes.n > 0 && delay_there(lu, err) < 0)
 			return NULL;
-		if (lu->run->killed) {
-			error_set(err, ERR_CANCELED, NULL, "Job was killed");
+		if (lu_check_killed(lu, err) < 0)
 			return NULL;
-		}
 	}
 	return json_null();
 }

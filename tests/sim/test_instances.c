@@ -95,50 +95,6 @@ Test(instances, names_have_no_case)
 	expect(op_add("WEB1", NODE2, false), "already_exists");
 }
 
-struct kill {
-	uint64_t id;
-	bool over;
-};
-
-static void kill_task(void *arg)
-{
-	struct kill *k = arg;
-	struct error err;
-	bool ok;
-	char *text = NULL;
-
-	queue_cancel(s.master->queue, k->id, true, &ok, &text, &err);
-	free(text);
-	k->over = true;
-}
-
-static bool has_disk(struct sim *sim, void *arg)
-{
-	(void)arg;
-	return sim->files.n > 0;
-}
-
-static bool is_over(struct sim *sim, void *arg)
-{
-	(void)sim;
-	return ((struct kill *)arg)->over;
-}
-
-Test(instances, a_killed_creation_leaves_nothing)
-{
-	struct kill k = {
-		.id = sim_submit(&s, op_add("web1", NODE2, true), NULL)};
-
-	cr_assert(sim_run(&s, 60000, has_disk, NULL));
-	task_set_owner(&s);
-	task_spawn("kill", kill_task, &k);
-	task_set_owner(NULL);
-	cr_assert(sim_run(&s, 60000, is_over, &k));
-	cr_assert_str_eq(sim_wait(&s, k.id), "error");
-	cr_assert_null(instance("web1"));
-	cr_assert_eq(s.files.n, 0);
-}
-
 /* What an administrator can do with gnt-instance modify --offline. */
 static void mark_offline(const char *name)
 {

@@ -19,6 +19,7 @@ static size_t n_calls;
 static struct noderpc *rpc;
 static struct error err;
 static uv_idle_t answering;
+static bool late; /* answers only when the test says so */
 static struct buf trace;
 static int64_t virtual_us = 1000000, hang_us; /* before a refusal */
 
@@ -58,7 +59,8 @@ static void scripted_send(void *arg, const struct noderpc_call *call)
 	free(call->body);
 	calls[n_calls].call = *call;
 	calls[n_calls++].address = xstrdup(call->address);
-	uv_idle_start(&answering, on_idle);
+	if (!late)
+		uv_idle_start(&answering, on_idle);
 }
 
 static void setup(void)
@@ -237,4 +239,47 @@ Test(noderpc, a_silent_node_is_not_asked_again_at_once)
 	/* Refused at once is not silent: it is asked each time. */
 	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
 	clock_replace(NULL);
+}
+
+struct interrupted {
+	struct task *task;
+	json_t *payload, *second;
+	struct error err, second_err;
+};
+
+static void call_and_be_interrupted(void *arg)
+{
+	struct interrupted *i = arg;
+	auto_json json_t *n = node(1, false);
+
+	i->task = task_self();
+	i->payload = noderpc_call(rpc, n, "version", NULL, &i->err);
+	i->second = noderpc_call(rpc, n, "version", NULL, &i->second_err);
+}
+
+static void interrupt(void *arg)
+{
+	task_interrupt(((struct interrupted *)arg)->task);
+}
+
+/* The answer that comes afterwards finds nobody. */
+Test(noderpc, an_interrupted_task_waits_for_no_answer_and_asks_nobody)
+{
+	struct interrupted i = {.task = NULL};
+
+	late = true;
+	task_spawn("call", call_and_be_interrupted, &i);
+	task_spawn("interrupt", interrupt, &i);
+	test_run_tasks();
+	cr_assert_eq(n_calls, 1);
+	answer(&calls[--n_calls]);
+	cr_assert_null(i.payload);
+	cr_assert_eq(i.err.kind, ERR_CANCELED);
+	cr_assert_not_null(strstr(i.err.text, "the node may go on"), "%s",
+			   i.err.text);
+	cr_assert_null(i.second);
+	cr_assert_not_null(strstr(i.second_err.text, "not asked"), "%s",
+			   i.second_err.text);
+	cr_assert_eq(trace.len, strlen("node1 version [] 60000; "), "%s",
+		     trace.data);
 }

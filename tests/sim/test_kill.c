@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-job cancel --kill: whatever a job does, it ends at once and its locks are
+ * free; what it had begun is removed or said. */
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "queue/queue.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+TestSuite(kill, .init = setup, .fini = teardown, .timeout = 60);
+
+#define AT_ONCE_US 1000000
+
+struct kill {
+	uint64_t id;
+	bool over;
+};
+
+static void kill_task(void *arg)
+{
+	struct kill *k = arg;
+	struct error err;
+	char *text = NULL;
+	bool ok;
+
+	queue_cancel(s.master->queue, k->id, true, &ok, &text, &err);
+	free(text);
+	k->over = true;
+}
+
+static bool is_over(struct sim *sim, void *arg)
+{
+	(void)sim;
+	return ((struct kill *)arg)->over;
+}
+
+/* Kill the job; its state, which must be there at once. */
+static const char *kill_job(uint64_t id)
+{
+	struct kill k = {.id = id};
+	int64_t begin = clock_mono_us();
+	const char *state;
+
+	task_set_owner(&s);
+	task_spawn("kill", kill_task, &k);
+	task_set_owner(NULL);
+	cr_assert(sim_run(&s, 60000, is_over, &k));
+	state = sim_wait(&s, id);
+	cr_assert_lt(clock_mono_us() - begin, AT_ONCE_US);
+	return state;
+}
+
+static const json_t *instance(const char *name)
+{
+	return config_find(s.master->config, CONFIG_INSTANCE, name);
+}
+
+static bool is_running(struct sim *sim, void *arg)
+{
+	const struct job *j = queue_job(sim->master->queue, *(uint64_t *)arg);
+
+	return job_status(j) == JOB_RUNNING;
+}
+
+/* Start op, whose calls to node 2 get no answer, and kill it there. */
+static uint64_t kill_while_it_waits(json_t *op STEALS, const char *state)
+{
+	uint64_t id;
+
+	s.nodes[1].silent = true;
+	id = sim_submit(&s, op, NULL);
+	cr_assert(sim_run(&s, 60000, is_running, &id));
+	sim_run(&s, 100, NULL, NULL);
+	cr_assert(is_running(&s, &id));
+	cr_assert_str_eq(kill_job(id), state);
+	s.nodes[1].silent = false;
+	return id;
+}
+
+Test(kill, a_job_that_waits_for_a_node_ends_and_frees_its_locks)
+{
+	uint64_t id = kill_while_it_waits(op_delay(3600, NODE2), "error");
+	auto_json json_t *result =
+		job_field(queue_job(s.master->queue, id), "opresult");
+	auto_free char *text = json_text(result);
+	int64_t begin = clock_mono_us();
+
+	cr_assert_not_null(strstr(text, "test_delay on node '" NODE2 "'"), "%s",
+			   text);
+	expect(op_delay(0.1, NODE2), "success");
+	cr_assert_lt(clock_mono_us() - begin, AT_ONCE_US);
+}
+
+Test(kill, a_migration_ends_and_the_instance_stays_known)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	kill_while_it_waits(op_move("OP_INSTANCE_MIGRATE", "web1", NODE3),
+			    "error");
+	cr_assert_str_eq(json_str(instance("web1"), "primary_node", ""),
+			 s.nodes[1].uuid);
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+}
+
+/* A kill is no failure that may be ignored. */
+Test(kill, a_forced_removal_does_not_forget_the_instance)
+{
+	json_t *op = op_named("OP_INSTANCE_REMOVE", "web1");
+
+	expect(op_add("web1", NODE2, true), "success");
+	json_set_bool(op, "ignore_failures", true);
+	kill_while_it_waits(op, "error");
+	cr_assert_not_null(instance("web1"));
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+}
+
+/* The fixture checks that nodes, configuration and locks agree. */
+Test(kill, a_creation_leaves_nothing_at_whatever_moment)
+{
+	unsigned killed = 0;
+
+	s.max_delay_ms = 40;
+	for (int ms = 0; ms < 400; ms += 10) {
+		auto_free char *name = xprintf("web%d", ms);
+		uint64_t id = sim_submit(&s, op_add(name, NODE2, true), NULL);
+
+		sim_run(&s, ms, NULL, NULL);
+		if (strcmp(kill_job(id), "success") != 0)
+			killed++;
+		sim_run(&s, 60000, NULL, NULL);
+		if (instance(name) != NULL)
+			expect(op_named("OP_INSTANCE_REMOVE", name), "success");
+		cr_assert_eq(s.files.n, 0, "%d ms", ms);
+		cr_assert_eq(s.nodes[1].running.n, 0, "%d ms", ms);
+	}
+	cr_assert_gt(killed, 5);
+}
