@@ -126,11 +126,11 @@ static int make_folders(const struct paths *p, struct error *err)
 	return 0;
 }
 
-static void quit(struct master *m, int status)
+static void end(struct master *m, int status, const struct error *err)
 {
 	struct masterd *md = m->arg;
 
-	daemon_quit(&md->daemon, status);
+	daemon_abort(&md->daemon, status, err);
 }
 
 static int make_master(struct masterd *md, struct error *err)
@@ -142,11 +142,11 @@ static int make_master(struct masterd *md, struct error *err)
 	if (md->https == NULL)
 		return -1;
 	transport = noderpc_https_transport(md->https);
-	md->master =
-		master_create(disk_real(), steal(&md->paths), &transport, err);
+	md->master = master_create(disk_real(), steal(&md->paths), &transport,
+				   NULL, err);
 	if (md->master == NULL)
 		return -1;
-	md->master->quit = quit;
+	md->master->end = end;
 	md->master->arg = md;
 	name = json_str(config_master(md->master->config), "name", "");
 	if (strcmp(name, md->master->paths->hostname) != 0)

@@ -19,13 +19,26 @@
 /* As many problems of the configuration are named in the log at start. */
 #define PROBLEMS_MAX 20
 
+/* A write failed: nothing can be promised any more. */
 static void on_fatal(void *arg, const struct error *err)
 {
 	struct master *m = arg;
 
-	log_error("%s; nothing can be promised any more, ending", err->text);
-	if (m->quit != NULL)
-		m->quit(m, 1);
+	if (m->end != NULL)
+		m->end(m, MASTER_EXIT_FATAL, err);
+	else
+		log_error("%s", err->text);
+}
+
+/* A node obeys another master: this one is none any more. */
+static void on_fenced(void *arg, const struct error *err)
+{
+	struct master *m = arg;
+
+	if (m->end != NULL)
+		m->end(m, MASTER_EXIT_FENCED, err);
+	else
+		log_error("%s", err->text);
 }
 
 static struct queue *open_queue(struct master *m, struct error *err)
@@ -60,10 +73,12 @@ static void name_problems(const struct config *c)
 
 struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 			     const struct noderpc_transport *transport,
-			     struct error *err)
+			     const struct master_role *role, struct error *err)
 {
 	struct master *m = xalloc(sizeof(*m));
 
+	if (role != NULL)
+		m->role = *role;
 	m->disk = disk;
 	m->paths = paths;
 	m->config = config_load(disk, paths, err);
@@ -73,6 +88,8 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	}
 	m->locks = locks_create();
 	m->rpc = noderpc_create(transport);
+	noderpc_set_term(m->rpc, m->role.term);
+	noderpc_set_fenced(m->rpc, on_fenced, m);
 	m->reserve = reserve_create(m->config);
 	m->distribute = distribute_create(m);
 	config_set_distribute(m->config, distribute_config, m->distribute);

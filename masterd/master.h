@@ -5,6 +5,7 @@
 #define MASTERD_MASTER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/disk.h"
 #include "lib/base/error.h"
@@ -12,7 +13,19 @@
 #include "lib/event/task.h"
 #include "masterd/noderpc.h"
 
+/* Exit statuses of a master that ends on its own: a write failed; another
+ * master has taken over. */
+#define MASTER_EXIT_FATAL 1
+#define MASTER_EXIT_FENCED 11
+
+/* By which right it is master (doc/design/failover.md). */
+struct master_role {
+	uint64_t term;	/* goes with each write and node call; 0: none */
+	bool no_voting; /* it works without a quorum */
+};
+
 struct master {
+	struct master_role role;
 	struct paths *paths;
 	struct disk *disk;
 	struct config *config;
@@ -23,16 +36,20 @@ struct master {
 	struct iallocator_runner *iallocator;
 	struct distribute *distribute;
 
-	void (*quit)(struct master *m, int status); /* end the daemon */
+	/* End the daemon here and now, with this status: nothing may be
+	 * written or promised any more.  NULL: refuse everything and live on
+	 * (tests). */
+	void (*end)(struct master *m, int status, const struct error *err);
 	void *arg;
 	bool stopping;
 };
 
 /* Build a master from its surroundings (real or simulated): load configuration
- * and queue.  Takes over paths.  Jobs run only after master_start(). */
+ * and queue.  Takes over paths; role may be NULL (no term).  Jobs run only
+ * after master_start(). */
 struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 			     const struct noderpc_transport *transport,
-			     struct error *err);
+			     const struct master_role *role, struct error *err);
 void master_start(struct master *m);
 
 /* Let running jobs end, write everything. */

@@ -19,6 +19,9 @@
 struct noderpc {
 	struct noderpc_transport transport;
 	uint64_t term;
+	bool is_fenced;
+	void (*fenced)(void *arg, const struct error *err);
+	void *fenced_arg;
 	struct table silent;   /* address -> struct silence */
 	struct list abandoned; /* struct noderpc_fanout */
 };
@@ -109,6 +112,19 @@ void noderpc_set_term(struct noderpc *r, uint64_t term)
 	r->term = term;
 }
 
+void noderpc_set_fenced(struct noderpc *r,
+			void (*fenced)(void *arg, const struct error *err),
+			void *arg)
+{
+	r->fenced = fenced;
+	r->fenced_arg = arg;
+}
+
+bool noderpc_is_fenced(const struct noderpc *r)
+{
+	return r->is_fenced;
+}
+
 unsigned noderpc_timeout_ms(const char *procedure)
 {
 	static const struct {
@@ -149,6 +165,34 @@ static void set_failed(const struct sent *sent, enum error_kind kind,
 		  sent->fanout->procedure, node_name(result->node), text);
 }
 
+static void set_unreachable(const struct sent *sent, const struct error *err)
+{
+	set_failed(sent, ERR_RPC, err->text);
+	sent->result->err->ecode = err->ecode;
+}
+
+static void set_fenced(const struct sent *sent)
+{
+	set_failed(sent, ERR_RPC, "there is another master by now");
+	sent->result->err->ecode = ECODE_FENCED;
+}
+
+/* A node obeys somebody else: whatever others answer, it counts no more. */
+static void note_fenced(const struct noderpc_fanout *f, const struct error *err)
+{
+	struct noderpc *r = f->rpc;
+	struct error why;
+
+	if (r->is_fenced)
+		return;
+	r->is_fenced = true;
+	error_set(&why, ERR_RPC, ECODE_FENCED,
+		  "Another master has taken over, as was learnt from %s: %s",
+		  f->procedure, err->text);
+	if (r->fenced != NULL)
+		r->fenced(r->fenced_arg, &why);
+}
+
 /* The node itself says why; the error holds only the beginning of it. */
 static void set_refused(const struct sent *sent, const char *text)
 {
@@ -184,6 +228,8 @@ static void on_reply(void *arg, const char *text, size_t len,
 	struct noderpc_fanout *fanout = sent->fanout;
 
 	fanout->left--;
+	if (text == NULL && error_is(err, ECODE_FENCED))
+		note_fenced(fanout, err);
 	if (fanout->abandoned) {
 		if (fanout->left == 0)
 			fanout_free(fanout);
@@ -191,7 +237,9 @@ static void on_reply(void *arg, const char *text, size_t len,
 	}
 	note_outcome(sent, text != NULL);
 	if (text == NULL)
-		set_failed(sent, ERR_RPC, err->text);
+		set_unreachable(sent, err);
+	else if (fanout->rpc->is_fenced)
+		set_fenced(sent);
 	else
 		read_answer(sent, text, len);
 	cond_signal(&fanout->changed);
@@ -229,6 +277,8 @@ static void call_one(struct noderpc *r, struct sent *sent, const char *common,
 		   !is_for_offline(sent->fanout->procedure)) {
 		result->offline = true;
 		set_failed(sent, ERR_RPC, "Node is marked offline");
+	} else if (r->is_fenced) {
+		set_fenced(sent);
 	} else if (sent->fanout->look && is_silent(r, result->node)) {
 		set_failed(sent, ERR_RPC,
 			   "it did not answer a moment ago and is not asked "

@@ -17,7 +17,9 @@
 #include "lib/event/task.h"
 
 /* One call on its way.  The transport calls on_reply from the loop exactly
- * once: the whole answer ([ok, payload] as text), or NULL with err. */
+ * once: the whole answer ([ok, payload] as text), or NULL with err, whose ecode
+ * is ECODE_REFUSED when the host refuses the connection and ECODE_FENCED when
+ * the node knows a newer term; any other failure is silence. */
 struct noderpc_call {
 	const char *node_name;
 	const char *address;
@@ -42,13 +44,21 @@ struct noderpc;
 struct noderpc *noderpc_create(const struct noderpc_transport *transport);
 void noderpc_destroy(struct noderpc *r);
 
-/* The term number sent with every call (issue on failover); 0: none. */
+/* The term number sent with every call (doc/design/failover.md); 0: none. */
 void noderpc_set_term(struct noderpc *r, uint64_t term);
+
+/* fenced() is called once, from the loop, when a node says that it knows a
+ * newer term than ours.  From then on each call fails with ECODE_FENCED. */
+void noderpc_set_fenced(struct noderpc *r,
+			void (*fenced)(void *arg, const struct error *err),
+			void *arg);
+bool noderpc_is_fenced(const struct noderpc *r);
 
 /* Call a node (its configuration object).  The payload, to be freed (JSON null
  * for none); NULL with err: what the node answered (ERR_EXEC), that it cannot
- * be reached (ERR_RPC), or that it is marked offline (ERR_RPC without asking,
- * unless the procedure is for offline nodes too).  The text names the node.
+ * be reached (ERR_RPC with the transport's ecode), or that it is marked offline
+ * (ERR_RPC without asking, unless the procedure is for offline nodes too).  The
+ * text names the node.
  *
  * In a task that was interrupted no node is asked, and waits end: ERR_CANCELED,
  * in all calls here. */

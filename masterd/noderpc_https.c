@@ -17,6 +17,9 @@ struct noderpc_https {
 	int port;
 };
 
+/* The node obeys a master of a newer term. */
+#define STATUS_FENCED 412
+
 /* The part of a call that is needed for its answer. */
 struct pending {
 	void (*on_reply)(void *arg, const char *text, size_t len,
@@ -65,8 +68,10 @@ static void on_reply(void *arg, int status, const char *body, size_t len,
 	} else if (status == 0) {
 		pending->on_reply(pending->arg, NULL, 0, err);
 	} else {
-		error_set(&bad, ERR_RPC, NULL, "HTTP status %d: %.*s", status,
-			  STATUS_TEXT_MAX, body == NULL ? "" : body);
+		error_set(&bad, ERR_RPC,
+			  status == STATUS_FENCED ? ECODE_FENCED : NULL,
+			  "HTTP status %d: %.*s", status, STATUS_TEXT_MAX,
+			  body == NULL ? "" : body);
 		pending->on_reply(pending->arg, NULL, 0, &bad);
 	}
 	free(pending);

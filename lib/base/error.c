@@ -59,6 +59,11 @@ int error_wrap(struct error *err, const char *fmt, ...)
 	return -1;
 }
 
+bool error_is(const struct error *err, const char *ecode)
+{
+	return err->ecode != NULL && strcmp(err->ecode, ecode) == 0;
+}
+
 const char *error_kind_name(enum error_kind kind)
 {
 	return kind_names[kind];

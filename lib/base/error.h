@@ -9,6 +9,8 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include <stdbool.h>
+
 /* The kinds are Ganeti's exception classes: LUXI and the job files carry the
  * names (doc/protocol/luxi.md lists them). */
 #define ERROR_KINDS(X)                                                         \
@@ -72,6 +74,12 @@ struct error {
 #define ECODE_FAULT "internal_error"
 #define ECODE_ENVIRON "environment_error"
 
+/* For ERR_RPC, between our own modules alone: the host answers but its daemon
+ * does not run, */
+#define ECODE_REFUSED "connection_refused"
+/* or the node has promised a newer term to another master. */
+#define ECODE_FENCED "fenced"
+
 /* Fill *err and return -1, so that callers can write `return error_set(...)`.
  * Text that does not fit is cut. */
 int error_set(struct error *err, enum error_kind kind, const char *ecode,
@@ -80,6 +88,9 @@ int error_set(struct error *err, enum error_kind kind, const char *ecode,
 /* Put "<prefix>: " before the text of *err and return -1. */
 int error_wrap(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Whether the error has this ecode. */
+bool error_is(const struct error *err, const char *ecode);
 
 /* Ganeti's name of the class, a literal. */
 const char *error_kind_name(enum error_kind kind);

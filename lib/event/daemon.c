@@ -239,6 +239,16 @@ void daemon_quit(struct daemon *d, int status)
 	uv_idle_start(&d->soon, on_soon);
 }
 
+void daemon_abort(struct daemon *d, int status, const struct error *err)
+{
+	log_error("%s; %s ends at once with status %d", err->text, d->name,
+		  status);
+	if (d->ready_fd >= 0)
+		write_out(d->ready_fd, err->text, strlen(err->text));
+	unlink(d->pid_file);
+	_exit(status);
+}
+
 static void on_end_signal(uv_signal_t *handle, int number)
 {
 	(void)number;

@@ -60,6 +60,12 @@ int daemon_main(struct daemon *d);
  * status 1. */
 void daemon_ready(struct daemon *d, const struct error *err);
 
+/* End the process here and now: the log and whoever waits for the start are
+ * told why, the pid file is removed, and nothing else is done; what any thread
+ * does is cut off.  For when each further write could do harm. */
+_Noreturn void daemon_abort(struct daemon *d, int status,
+			    const struct error *err);
+
 /* Ask it to end with this exit status, as SIGTERM would. */
 void daemon_quit(struct daemon *d, int status);
 

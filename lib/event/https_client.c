@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <curl/curl.h>
+#include <errno.h>
 #include <string.h>
 #include <uv.h>
 
@@ -252,6 +253,18 @@ static void start_waiting(struct https_client *c)
 	}
 }
 
+/* Why there was no answer: a daemon that does not run is another matter than
+ * a host that does not answer. */
+static const char *why_failed(struct request *r, CURLcode code)
+{
+	long number = 0;
+
+	if (code != CURLE_COULDNT_CONNECT)
+		return NULL;
+	curl_easy_getinfo(r->easy, CURLINFO_OS_ERRNO, &number);
+	return number == ECONNREFUSED ? ECODE_REFUSED : NULL;
+}
+
 static void on_done(struct request *r, CURLcode code)
 {
 	struct error err;
@@ -267,7 +280,8 @@ static void on_done(struct request *r, CURLcode code)
 			  "The answer of %s is longer than %u bytes", r->where,
 			  HTTPS_REPLY_MAX);
 	else
-		error_set(&err, ERR_RPC, NULL, "Cannot call %s: %s", r->where,
+		error_set(&err, ERR_RPC, why_failed(r, code),
+			  "Cannot call %s: %s", r->where,
 			  r->text[0] != '\0' ? r->text
 					     : curl_easy_strerror(code));
 	finish(r, 0, &err);

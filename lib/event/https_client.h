@@ -36,8 +36,8 @@ struct https_post {
 };
 
 /* Start a POST; on_reply is called from the loop exactly once: status and the
- * body (borrowed, NUL-terminated), or status 0 and err.  Everything in *post is
- * copied. */
+ * body (borrowed, NUL-terminated), or status 0 and err (ECODE_REFUSED when the
+ * connection was refused).  Everything in *post is copied. */
 void https_post(struct https_client *c, const struct https_post *post,
 		char *body STEALS, size_t len,
 		void (*on_reply)(void *arg, int status, const char *body,

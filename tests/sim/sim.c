@@ -210,7 +210,7 @@ static void start_master(struct sim *s)
 	task_set_owner(s);
 	s->master = master_create(&s->disk.disk,
 				  paths_create(s->root, s->nodes[0].name),
-				  &s->transport, &err);
+				  &s->transport, NULL, &err);
 	if (s->master == NULL) {
 		fprintf(stderr, "master_create: %s\n", err.text);
 		abort();

@@ -225,6 +225,36 @@ Test(daemon, may_be_ready_later_and_quit_itself)
 	expect_said("late stop ");
 }
 
+static void on_abort(void *arg)
+{
+	struct error err;
+
+	error_set(&err, ERR_RPC, NULL, "there is another master");
+	say("over ");
+	daemon_abort(arg, 11, &err);
+}
+
+static int start_aborting(struct daemon *d, struct error *err)
+{
+	(void)err;
+	task_spawn("abort", on_abort, d);
+	return 0;
+}
+
+Test(daemon, may_end_at_once)
+{
+	struct daemon d = make(start_aborting);
+	char printed[1000];
+
+	d.foreground = true;
+	cr_assert_eq(run(&d, printed), 11);
+	expect_said("over ");
+	wait_end(); /* without "stop " */
+	cr_assert_not_null(strstr(printed, "there is another master; testd "
+					   "ends at once with status 11"));
+	cr_assert_not(fs_exists(pid_file));
+}
+
 static struct cond never;
 
 static void on_hang(void *arg)

@@ -85,7 +85,7 @@ static void setup(void)
 	master = master_create(
 		disk_real(),
 		paths_create(root.paths->root, root.paths->hostname),
-		&transport, &err);
+		&transport, NULL, &err);
 	cr_assert_not_null(master, "%s", err.text);
 }
 

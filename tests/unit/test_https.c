@@ -398,6 +398,7 @@ Test(https, client_gives_up_in_time)
 	while (call.rc == 0)
 		uv_run(uv_default_loop(), UV_RUN_ONCE);
 	cr_assert_not_null(strstr(call.err.text, "within 100 ms"));
+	cr_assert_not(error_is(&call.err, ECODE_REFUSED));
 	gate_open = true;
 	cond_signal(&gate);
 	run_all();
@@ -415,6 +416,7 @@ Test(https, gone_server_is_an_error)
 	run(&after);
 	cr_assert_eq(after.rc, -1);
 	cr_assert_not_null(strstr(after.err.text, "Cannot call 127.0.0.1:"));
+	cr_assert(error_is(&after.err, ECODE_REFUSED));
 }
 
 Test(https, end_waits_for_running_requests)

@@ -36,8 +36,10 @@ static void answer(struct waiting *w)
 		text = "<html>";
 	else if (strcmp(w->address, "192.0.2.4") == 0)
 		text = "[1, 2, 3]";
+	else if (strcmp(w->address, "192.0.2.6") == 0)
+		error_set(&e, ERR_RPC, ECODE_FENCED, "term 8 of node9");
 	else
-		error_set(&e, ERR_RPC, NULL, "connection refused");
+		error_set(&e, ERR_RPC, ECODE_REFUSED, "connection refused");
 	virtual_us += text == NULL ? hang_us : 0;
 	w->call.on_reply(w->call.arg, text, text == NULL ? 0 : strlen(text),
 			 &e);
@@ -145,6 +147,50 @@ Test(noderpc, an_unreachable_node_is_an_error)
 	cr_assert_null(call(5, false, "node_info"));
 	cr_assert_eq(err.kind, ERR_RPC);
 	cr_assert_not_null(strstr(err.text, "connection refused"));
+	cr_assert(error_is(&err, ECODE_REFUSED));
+}
+
+static unsigned n_fenced;
+
+static void on_fenced(void *arg, const struct error *e)
+{
+	cr_assert_eq(arg, &n_fenced);
+	cr_assert_not_null(strstr(e->text, "node_info"));
+	cr_assert_not_null(strstr(e->text, "term 8 of node9"));
+	n_fenced++;
+}
+
+Test(noderpc, a_newer_term_ends_all_calls)
+{
+	noderpc_set_fenced(rpc, on_fenced, &n_fenced);
+	cr_assert_null(call(6, false, "node_info"));
+	cr_assert(error_is(&err, ECODE_FENCED));
+	cr_assert_eq(n_fenced, 1);
+	cr_assert(noderpc_is_fenced(rpc));
+	buf_consume(&trace, trace.len);
+	cr_assert_null(call(1, false, "node_info"));
+	cr_assert(error_is(&err, ECODE_FENCED));
+	cr_assert_eq(trace.len, 0, "nothing is sent any more");
+	cr_assert_eq(n_fenced, 1, "told once");
+}
+
+/* The answers of a call to many come in any order; here the last first. */
+static void call_both(void *arg)
+{
+	noderpc_call_many(rpc, arg, 2, "node_info", json_array());
+}
+
+Test(noderpc, an_answer_after_the_newer_term_does_not_count)
+{
+	struct node_result *results = node_results_new(2);
+
+	results[0].node = node(1, false);
+	results[1].node = node(6, false);
+	task_spawn("call", call_both, results);
+	test_run_tasks();
+	cr_assert_null(results[0].payload);
+	cr_assert(error_is(results[0].err, ECODE_FENCED));
+	node_results_free(results, 2);
 }
 
 Test(noderpc, offline_nodes_are_not_asked)
