@@ -7,7 +7,8 @@
  * and tells who watches.
  *
  * submit.c makes jobs, sched.c says which may start, run.c runs them, save.c
- * saves them, control.c has cancel, priority, archive and drain. */
+ * saves them, control.c has cancel, priority and drain, archive.c the archive.
+ */
 #ifndef QUEUE_QUEUE_PRIVATE_H
 #define QUEUE_QUEUE_PRIVATE_H
 
@@ -70,6 +71,14 @@ struct queue {
 static inline const struct job *job_newest(const struct job *j)
 {
 	return j->private->draft != NULL ? j->private->draft : j;
+}
+
+/* The live job, as queue_job(), to be changed. */
+static inline struct job *job_find_live(const struct queue *q, uint64_t id)
+{
+	struct job *j = job_index_get(&q->jobs, id);
+
+	return j == NULL || j->private->unborn ? NULL : j;
 }
 
 /* --- save.c --- */

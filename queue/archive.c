@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Jobs that have ended leave the queue for the archive. */
+#include <assert.h>
+
+#include "lib/base/clock.h"
+#include "queue/queue_private.h"
+
+/* No sweep takes longer, whatever a client allows. */
+#define AUTO_ARCHIVE_MAX_S 3600
+
+/* Jobs are archived in groups of this size. */
+#define ARCHIVE_GROUP 500
+
+struct archiving {
+	struct queue *queue;
+	size_t n;
+	uint64_t ids[ARCHIVE_GROUP];
+};
+
+static void forget(struct queue *q, struct job *j)
+{
+	job_index_remove(&q->jobs, j->id);
+	j->archived = true;
+	/* Who watches looks again and finds it gone. */
+	watch_changed(j);
+	job_destroy(j);
+}
+
+static void on_archived(struct store_change *c, const struct error *err)
+{
+	auto_free struct archiving *a = c->arg;
+	struct queue *q = a->queue;
+
+	q->n_saving--;
+	for (size_t i = 0; i < a->n && !q->closed; i++) {
+		struct job *j = job_index_get(&q->jobs, a->ids[i]);
+
+		j->private->archiving = false;
+		if (err == NULL)
+			forget(q, j);
+	}
+	if (q->n_saving == 0 && !q->closed)
+		cond_signal(&q->idle);
+}
+
+static struct store_change *begin_archiving(struct queue *q)
+{
+	struct store_change *c = store_change_new();
+	struct archiving *a = xalloc(sizeof(*a));
+
+	a->queue = q;
+	c->done = on_archived;
+	c->arg = a;
+	c->may_fail = true;
+	return c;
+}
+
+static bool can_be_archived(const struct job *j)
+{
+	return !j->private->unborn && !j->private->archiving &&
+	       j->private->n_saving == 0 && j->private->running == NULL &&
+	       job_is_final(j);
+}
+
+static void archive_add(struct store_change *c, struct job *j)
+{
+	auto_free char *from = queue_job_name(j->id);
+	auto_free char *to = queue_archive_name(j->id);
+	struct archiving *a = c->arg;
+	bool replicated = a->queue->config.hooks.replicate != NULL;
+
+	assert(a->n < ARCHIVE_GROUP);
+	j->private->archiving = true;
+	a->ids[a->n++] = j->id;
+	store_change_move(c, from, to, replicated ? job_to_text(j) : NULL);
+}
+
+int queue_archive(struct queue *q, uint64_t id, bool *ret_ok, struct error *err)
+{
+	struct job *j = job_find_live(q, id);
+	struct store_change *c;
+
+	*ret_ok = false;
+	if (j == NULL || !can_be_archived(j))
+		return 0;
+	c = begin_archiving(q);
+	archive_add(c, j);
+	q->n_saving++;
+	if (store_commit(q->store, c, err) < 0)
+		return -1;
+	*ret_ok = true;
+	return 0;
+}
+
+static bool old_enough(const struct job *j, int64_t age_s, int64_t now_us)
+{
+	int64_t end = j->end_us != 0 ? j->end_us : j->received_us;
+
+	return age_s < 0 || end / 1000000 < now_us / 1000000 - age_s;
+}
+
+/* Jobs above `after` that have not been looked at. */
+static size_t count_after(struct queue *q, uint64_t after)
+{
+	size_t n = 0;
+
+	for (struct job *j = job_index_next(&q->jobs, after); j != NULL;
+	     j = job_index_next(&q->jobs, j->id))
+		n++;
+	return n;
+}
+
+/* Archive the next group after *at, which moves on; a smaller one is the
+ * last. */
+static int archive_group(struct queue *q, int64_t age_s, uint64_t *at,
+			 size_t *ret_n, struct error *err)
+{
+	struct store_change *c = begin_archiving(q);
+	struct archiving *a = c->arg;
+	int64_t now = clock_wall_us();
+	struct job *j = NULL;
+	size_t n;
+
+	while (a->n < ARCHIVE_GROUP &&
+	       (j = job_index_next(&q->jobs, *at)) != NULL) {
+		*at = j->id;
+		if (can_be_archived(j) && old_enough(j, age_s, now))
+			archive_add(c, j);
+	}
+	n = *ret_n = a->n;
+	if (n == 0) {
+		free(a);
+		store_change_drop(c);
+		return 0;
+	}
+	q->n_saving++;
+	return store_commit(q->store, c, err);
+}
+
+int queue_auto_archive(struct queue *q, int64_t age_s, int64_t timeout_s,
+		       size_t *ret_archived, size_t *ret_left,
+		       struct error *err)
+{
+	int64_t limit_s =
+		timeout_s < AUTO_ARCHIVE_MAX_S ? timeout_s : AUTO_ARCHIVE_MAX_S;
+	int64_t deadline = clock_mono_us() + limit_s * 1000000;
+	size_t archived = 0, n = 0;
+	uint64_t at = 0;
+
+	do {
+		if (archive_group(q, age_s, &at, &n, err) < 0)
+			return -1;
+		archived += n;
+	} while (n == ARCHIVE_GROUP && clock_mono_us() < deadline);
+	*ret_archived = archived;
+	*ret_left = n == ARCHIVE_GROUP ? count_after(q, at) : 0;
+	return 0;
+}
