@@ -11,9 +11,18 @@
 
 struct noded;
 
-/* The answer to a request, to be freed, and its HTTP status. */
-WAITS char *answer_request(struct noded *n, const char *method,
-			   const char *path, const char *body, size_t len,
-			   int *ret_status);
+struct answer_request {
+	const char *method, *path;
+	const char *term; /* the header X-Gantry-Term, NULL without */
+	const char *body;
+	size_t len;
+};
+
+#define ANSWER_TERM_HEADER "X-Gantry-Term"
+
+/* The answer to a request, to be freed, and its HTTP status: 412 when its term
+ * is over. */
+WAITS char *answer(struct noded *n, const struct answer_request *r,
+		   int *ret_status);
 
 #endif

@@ -21,6 +21,7 @@ struct call {
 	const struct paths *paths;
 	const char *procedure;
 	const json_t *args; /* list; an object for instance_console_info */
+	uint64_t term;	    /* the caller's; 0: it has none */
 
 	/* Set by a call that fails with more to say than an error holds, such
 	 * as a program's whole output: sent in place of the error's text. */
@@ -92,15 +93,21 @@ struct call {
 	X(upload_file)                                                         \
 	X(upload_file_single)                                                  \
 	X(write_ssconf_files)                                                  \
+	X(set_watcher_pause)                                                   \
+	X(get_watcher_pause)                                                   \
+	X(etc_hosts_modify)                                                    \
+	/* calls_queue.c */                                                    \
 	X(jobqueue_update)                                                     \
 	X(jobqueue_update_many)                                                \
 	X(jobqueue_rename)                                                     \
 	X(jobqueue_purge)                                                      \
 	X(jobqueue_set_drain_flag)                                             \
-	X(set_watcher_pause)                                                   \
-	X(get_watcher_pause)                                                   \
-	X(etc_hosts_modify)                                                    \
+	X(jobqueue_list)                                                       \
+	X(jobqueue_read)                                                       \
 	/* calls_master.c */                                                   \
+	X(master_state)                                                        \
+	X(master_promise)                                                      \
+	X(config_read)                                                         \
 	X(master_node_name)                                                    \
 	X(node_activate_master_ip)                                             \
 	X(node_deactivate_master_ip)                                           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls that write files: the configuration and its companions, ssconf, the job
- * queue of master candidates, the watcher's pause, /etc/hosts.  The master says
+/* Calls that write files: the configuration and its companions, ssconf, the
+ * watcher's pause, /etc/hosts.  The master says
  * what is in a file; which files it may write is decided here. */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/base/disk.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "lib/model/ssconf.h"
@@ -21,13 +20,8 @@
 #include "noded/content.h"
 #include "noded/noded.h"
 
-#define QUEUE_FILE_MODE 0640
-#define QUEUE_FOLDER_MODE 0750
 #define WATCHER_PAUSE_MAX 64
 #define HOSTS_MAX (1024 * 1024)
-
-/* Up to so many files of jobqueue_update_many are synced each. */
-#define QUEUE_SYNC_EACH 4
 
 /* Virtual paths that upload_file may write. */
 static const char *const uploads[] = {
@@ -142,6 +136,10 @@ static int do_upload(struct call *c, const struct upload *u, struct error *err)
 	if (make_folder_of(file, 0755, err) < 0 ||
 	    write_file(file, data, len, (mode_t)u->mode & 07777, err) < 0)
 		return -1;
+	if (c->term > 0 &&
+	    strcmp(file, path(c->paths, PATH_CONFIG_DATA)) == 0 &&
+	    candidate_has_config(&c->n->candidate, data, len, c->term, err) < 0)
+		return -1;
 	set_owner(file, u);
 	utimensat(AT_FDCWD, file,
 		  (struct timespec[2]){to_timespec(u->atime),
@@ -203,217 +201,6 @@ json_t *call_write_ssconf_files(struct call *c, struct error *err)
 	task_leave(); /* the arguments are ours alone, the paths never change */
 	rc = ssconf_write(c->paths, values, err);
 	task_enter();
-	return rc < 0 ? NULL : json_null();
-}
-
-static bool all_digits(const char *s)
-{
-	return *s != '\0' && s[strspn(s, "0123456789")] == '\0';
-}
-
-/* The local file of a virtual path in the queue: "serial", "drain", "job-<n>"
- * or "archive/<n>/job-<n>"; to be freed.  NULL and err for anything else. */
-static char *queue_file(const struct call *c, const char *virtual_path,
-			struct error *err)
-{
-	const char *folder = path(c->paths, PATH_QUEUE_DIR);
-	size_t len = strlen(folder);
-	char *file = paths_local(c->paths, virtual_path);
-	const char *name = file + len + 1;
-	bool inside = strncmp(file, folder, len) == 0 && file[len] == '/';
-
-	if (inside && str_starts(name, "archive/")) {
-		const char *slash = strchr(name + 8, '/');
-		auto_free char *number = NULL;
-
-		if (slash != NULL) {
-			number = xstrndup(name + 8, (size_t)(slash - name - 8));
-			name = all_digits(number) ? slash + 1 : "";
-		}
-	}
-	if (inside &&
-	    (strcmp(name, "serial") == 0 || strcmp(name, "drain") == 0 ||
-	     (str_starts(name, "job-") && all_digits(name + 4))))
-		return file;
-	error_set(err, ERR_REQUEST, NULL, "Not a file of the job queue: '%s'",
-		  virtual_path);
-	free(file);
-	return NULL;
-}
-
-json_t *call_jobqueue_update(struct call *c, struct error *err)
-{
-	const char *name = call_str(c, 0, err);
-	const json_t *content = name != NULL ? call_list(c, 1, err) : NULL;
-	auto_free char *file = NULL, *data = NULL;
-	size_t len;
-
-	if (content == NULL)
-		return NULL;
-	file = queue_file(c, name, err);
-	if (file == NULL)
-		return NULL;
-	data = content_read(content, &len, err);
-	if (data == NULL || make_folder_of(file, QUEUE_FOLDER_MODE, err) < 0 ||
-	    write_file(file, data, len, QUEUE_FILE_MODE, err) < 0)
-		return NULL;
-	return json_null();
-}
-
-/* One entry of jobqueue_update_many; data NULL: remove. */
-struct queue_write {
-	char *file, *data;
-	size_t len;
-};
-
-static void queue_writes_free(struct queue_write *writes, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		free(writes[i].file);
-		free(writes[i].data);
-	}
-	free(writes);
-}
-
-static int read_queue_write(struct call *c, const json_t *entry,
-			    struct queue_write *ret, struct error *err)
-{
-	const char *name = json_string_value(json_array_get(entry, 0));
-	const json_t *content = json_array_get(entry, 1);
-
-	if (name == NULL || content == NULL)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "Call %s takes a list of [file, content]",
-				 c->procedure);
-	ret->file = queue_file(c, name, err);
-	if (ret->file == NULL)
-		return -1;
-	if (json_is_null(content))
-		return 0;
-	ret->data = content_read(content, &ret->len, err);
-	if (ret->data == NULL)
-		return -1;
-	return make_folder_of(ret->file, QUEUE_FOLDER_MODE, err);
-}
-
-/* A few files are synced one by one, many together. */
-static int do_queue_writes(const char *folder, const struct queue_write *writes,
-			   size_t n, struct error *err)
-{
-	struct disk *d = disk_real();
-	bool each = n <= QUEUE_SYNC_EACH;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct queue_write *w = &writes[i];
-		int rc = w->data == NULL ? d->remove(d, w->file, err)
-			 : each ? d->write_atomic(d, w->file, w->data, w->len,
-						  QUEUE_FILE_MODE, err)
-				: d->write_lazy(d, w->file, w->data, w->len,
-						QUEUE_FILE_MODE, err);
-
-		if (rc < 0)
-			return -1;
-	}
-	return each ? 0 : d->sync_all(d, folder, err);
-}
-
-/* Not of Ganeti: [[file, content or null], ...] in one call. */
-json_t *call_jobqueue_update_many(struct call *c, struct error *err)
-{
-	const json_t *list = call_list(c, 0, err);
-	const char *folder = path(c->paths, PATH_QUEUE_DIR);
-	size_t n = json_array_size(list);
-	struct queue_write *writes;
-	int rc = 0;
-
-	if (list == NULL)
-		return NULL;
-	writes = xcalloc(n + 1, sizeof(*writes));
-	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = read_queue_write(c, json_array_get(list, i), &writes[i],
-				      err);
-	if (rc == 0) {
-		task_leave(); /* the writes are ours alone */
-		rc = do_queue_writes(folder, writes, n, err);
-		task_enter();
-	}
-	queue_writes_free(writes, n);
-	return rc < 0 ? NULL : json_null();
-}
-
-static int rename_queue_file(struct call *c, const json_t *pair,
-			     struct error *err)
-{
-	const char *from = json_string_value(json_array_get(pair, 0));
-	const char *to = json_string_value(json_array_get(pair, 1));
-	auto_free char *old_file = NULL, *new_file = NULL;
-
-	if (from == NULL || to == NULL)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "Call %s takes a list of [old, new]",
-				 c->procedure);
-	old_file = queue_file(c, from, err);
-	new_file = old_file != NULL ? queue_file(c, to, err) : NULL;
-	if (new_file == NULL ||
-	    make_folder_of(new_file, QUEUE_FOLDER_MODE, err) < 0)
-		return -1;
-	if (rename(old_file, new_file) == 0)
-		return 0;
-	if (errno == ENOENT && fs_exists(new_file))
-		return 0; /* done before */
-	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-			 "Error while executing backend function: %s: '%s' -> "
-			 "'%s'",
-			 strerror(errno), from, to);
-}
-
-json_t *call_jobqueue_rename(struct call *c, struct error *err)
-{
-	const json_t *pairs = call_list(c, 0, err), *pair;
-	auto_json json_t *result = json_array();
-	size_t i;
-
-	if (pairs == NULL)
-		return NULL;
-	json_array_foreach ((json_t *)pairs, i, pair) {
-		if (rename_queue_file(c, pair, err) < 0)
-			return NULL;
-		json_array_append_new(result, json_null());
-	}
-	return steal(&result);
-}
-
-json_t *call_jobqueue_purge(struct call *c, struct error *err)
-{
-	const char *folder = path(c->paths, PATH_QUEUE_DIR);
-	auto_strv struct strv names = {0};
-
-	if (!fs_is_dir(folder))
-		return json_null();
-	if (fs_list(folder, &names, err) < 0)
-		return NULL;
-	for (size_t i = 0; i < names.n; i++) {
-		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
-
-		/* Who holds the lock must not lose it. */
-		if (strcmp(names.items[i], "lock") != 0 &&
-		    fs_remove_tree(file, err) < 0)
-			return NULL;
-	}
-	return json_null();
-}
-
-json_t *call_jobqueue_set_drain_flag(struct call *c, struct error *err)
-{
-	const char *file = path(c->paths, PATH_QUEUE_DRAIN);
-	int rc;
-
-	if (call_flag(c, 0))
-		rc = make_folder_of(file, QUEUE_FOLDER_MODE, err) < 0
-			     ? -1
-			     : write_file(file, "", 0, QUEUE_FILE_MODE, err);
-	else
-		rc = fs_remove(file, err);
 	return rc < 0 ? NULL : json_null();
 }
 

@@ -36,6 +36,52 @@ json_t *call_master_node_name(struct call *c, struct error *err)
 	return NULL;
 }
 
+/* --- who is master (doc/design/failover.md) --- */
+
+#define CONFIG_MAX (256u * 1024 * 1024)
+
+json_t *call_master_state(struct call *c, struct error *err)
+{
+	auto_free char *master = ssconf_read(c->paths, "master_node");
+
+	return candidate_state(
+		&c->n->candidate, master,
+		fs_read_pid(path(c->paths, PATH_MASTERD_PID)) > 0, err);
+}
+
+json_t *call_master_promise(struct call *c, struct error *err)
+{
+	const char *master;
+	int64_t term;
+
+	if (call_int(c, 0, &term, err) < 0)
+		return NULL;
+	master = call_str(c, 1, err);
+	if (master == NULL)
+		return NULL;
+	if (term < 1 || !str_valid_hostname(master)) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "Call %s takes a term above 0 and a node's name",
+			  c->procedure);
+		return NULL;
+	}
+	if (candidate_promise(&c->n->candidate, (uint64_t)term, master, err) <
+	    0)
+		return NULL;
+	return call_master_state(c, err);
+}
+
+json_t *call_config_read(struct call *c, struct error *err)
+{
+	auto_free char *text = NULL;
+	size_t len = 0;
+
+	task_leave(); /* the paths never change */
+	text = fs_read(path(c->paths, PATH_CONFIG_DATA), CONFIG_MAX, &len, err);
+	task_enter();
+	return text != NULL ? json_stringn(text, len) : NULL;
+}
+
 /* --- the master's address --- */
 
 struct master_ip {

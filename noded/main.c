@@ -49,6 +49,23 @@ static int need_client_cert(const struct paths *p, struct error *err)
 			       err);
 }
 
+/* On the master's node the queue is the master daemon's. */
+static void tidy(void *arg)
+{
+	struct noded *n = arg;
+	auto_free char *master = ssconf_read(n->paths, "master_node");
+
+	if (master == NULL || strcmp(master, n->paths->hostname) != 0)
+		replica_tidy(n->candidate.queue);
+}
+
+static void finish(void *arg)
+{
+	struct noded *n = arg;
+
+	replica_finish(n->candidate.queue);
+}
+
 static int start(struct daemon *d, struct error *err)
 {
 	struct noded *n = d->arg;
@@ -61,6 +78,7 @@ static int start(struct daemon *d, struct error *err)
 				 path(n->paths, PATH_SERVER_PEM));
 	if (need_client_cert(n->paths, err) < 0 || server_start(n, err) < 0)
 		return -1;
+	task_spawn("tidy", tidy, n);
 	log_info("%s serves node %s at %s port %d", d->name, n->paths->hostname,
 		 n->address, n->port);
 	return 0;
@@ -69,6 +87,7 @@ static int start(struct daemon *d, struct error *err)
 static void stop(struct daemon *d)
 {
 	server_stop(d->arg);
+	task_spawn("finish", finish, d->arg);
 }
 
 static void reload(struct daemon *d)

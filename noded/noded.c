@@ -2,15 +2,36 @@
 #include "noded/noded.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/base/fs.h"
+
+static int lock_queue(void *arg, struct error *err)
+{
+	const struct noded *n = arg;
+
+	return fs_lock(path(n->paths, PATH_QUEUE_LOCK), err);
+}
+
+static void unlock_queue(void *arg, int handle)
+{
+	(void)arg;
+	close(handle);
+}
 
 void noded_init(struct noded *n, struct paths *paths)
 {
 	*n = (struct noded){.paths = paths};
 	peers_init(&n->peers, paths);
+	candidate_init(&n->candidate, disk_real(), paths,
+		       (struct replica_config){.lock = lock_queue,
+					       .unlock = unlock_queue,
+					       .arg = n});
 }
 
 void noded_done(struct noded *n)
 {
+	candidate_done(&n->candidate);
 	peers_done(&n->peers);
 	free(n->address);
 }

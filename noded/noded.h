@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "lib/model/paths.h"
+#include "noded/candidate.h"
 #include "noded/peers.h"
 
 struct https_server;
@@ -14,6 +15,7 @@ struct https_server;
 struct noded {
 	struct paths *paths;
 	struct peers peers;
+	struct candidate candidate;
 	char *address; /* we listen there; NULL in tests */
 	int port;
 	struct https_server *server;

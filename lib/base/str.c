@@ -358,3 +358,13 @@ void str_repair_utf8(char *s)
 		left -= k;
 	}
 }
+
+uint64_t bytes_hash(const void *data, size_t len)
+{
+	const unsigned char *bytes = data;
+	uint64_t hash = 14695981039346656037u;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ bytes[i]) * 1099511628211u;
+	return hash;
+}

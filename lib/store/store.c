@@ -358,6 +358,15 @@ void store_flush(struct store *s)
 	s->closed = true;
 }
 
+void store_abandon(struct store *s)
+{
+	s->closed = true;
+	timer_stop(&s->timer);
+	while (busy(s))
+		cond_wait(&s->changed);
+	timer_stop(&s->timer);
+}
+
 bool store_full(const struct store *s, struct error *err)
 {
 	if (!s->full && !s->failed)

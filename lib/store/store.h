@@ -98,6 +98,10 @@ WAITS int store_commit(struct store *s, struct store_change *c STEALS,
  * later is done with an error. */
 WAITS void store_flush(struct store *s);
 
+/* Stop as it is: what is durable stays in the journal, for whoever opens it
+ * next.  What is put later is done with an error. */
+WAITS void store_abandon(struct store *s);
+
 /* Whether new things should be refused now; then err says why. */
 bool store_full(const struct store *s, struct error *err);
 

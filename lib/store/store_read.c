@@ -69,33 +69,51 @@ struct listing {
 	bool below; /* the layer below `dirty` */
 };
 
-/* The rest of the name if it is in the folder. */
-static const char *in_folder(const char *name, const char *folder)
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The next part of the name if it is below the folder, to be freed; and whether
+ * that is a folder itself. */
+static char *in_folder(const char *name, const char *folder,
+		       bool *ret_is_folder)
 {
 	size_t n = strlen(folder);
 
 	if (n > 0 && (strncmp(name, folder, n) != 0 || name[n] != '/'))
 		return NULL;
 	name += n > 0 ? n + 1 : 0;
-	return strchr(name, '/') == NULL ? name : NULL;
+	*ret_is_folder = strchr(name, '/') != NULL;
+	return xstrndup(name, strcspn(name, "/"));
 }
 
-static int by_bytes(const void *a, const void *b)
+static bool is_listed(const struct listing *l, const char *name)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return l->found->n > 0 && bsearch(&name, l->found->items, l->found->n,
+					  sizeof(char *), by_bytes) != NULL;
+}
+
+/* Folders that are only in the overlay show up once; they are few. */
+static void add_folder(struct listing *l, const char *name)
+{
+	if (!is_listed(l, name) && !strv_has(l->names, name))
+		strv_add(l->names, name);
 }
 
 static void add_listed(const char *key, void *value, void *arg)
 {
 	const struct overlay_entry *e = value;
 	struct listing *l = arg;
-	const char *name = in_folder(key, l->folder);
+	bool is_folder;
+	auto_free char *name = in_folder(key, l->folder, &is_folder);
 
 	if (name == NULL || e->kind == OVERLAY_GONE ||
 	    (l->below && overlay_get(&l->s->dirty, key) != NULL))
 		return;
-	if (l->found->n == 0 || bsearch(&name, l->found->items, l->found->n,
-					sizeof(char *), by_bytes) == NULL)
+	if (is_folder)
+		add_folder(l, name);
+	else if (!is_listed(l, name))
 		strv_add(l->names, name);
 }
 

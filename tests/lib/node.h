@@ -82,7 +82,7 @@ static inline void test_node_destroy(struct test_node *t)
 
 struct test_request {
 	struct test_node *node;
-	const char *method, *path, *body;
+	const char *method, *path, *term, *body;
 	int status;
 	char *answer;
 };
@@ -91,8 +91,13 @@ static inline void test_request_task(void *arg)
 {
 	struct test_request *r = arg;
 
-	r->answer = answer_request(&r->node->n, r->method, r->path, r->body,
-				   strlen(r->body), &r->status);
+	r->answer = answer(&r->node->n,
+			   &(struct answer_request){.method = r->method,
+						    .path = r->path,
+						    .term = r->term,
+						    .body = r->body,
+						    .len = strlen(r->body)},
+			   &r->status);
 }
 
 /* The parsed answer to a request, to be freed. */
@@ -156,9 +161,26 @@ static inline void test_node_fails(struct test_node *t, const char *procedure,
 			   procedure, part, text);
 }
 
-static inline void test_node_loop_stop(void)
+static inline void test_finish_queue_task(void *arg)
+{
+	struct test_node *t = arg;
+
+	replica_finish(t->n.candidate.queue);
+}
+
+/* Let the copy of the job queue reach its files. */
+static inline void test_node_finish_queue(struct test_node *t)
+{
+	if (t->n.candidate.queue == NULL)
+		return;
+	task_spawn("finish", test_finish_queue_task, t);
+	test_run_tasks();
+}
+
+static inline void test_node_loop_stop(struct test_node *t)
 {
 	proc_forget_all();
+	test_node_finish_queue(t);
 	test_loop_stop();
 }
 

@@ -28,7 +28,7 @@ static void setup(void)
 static void teardown(void)
 {
 	test_root_destroy(&node.root);
-	test_node_loop_stop();
+	test_node_loop_stop(&node);
 }
 
 TestSuite(bdev_file, .init = setup, .fini = teardown, .timeout = 60);

@@ -10,8 +10,12 @@ static void setup(void)
 	test_loop_start();
 }
 
-TestSuite(noded_calls, .init = setup, .fini = test_node_loop_stop,
-	  .timeout = 60);
+static void teardown(void)
+{
+	test_node_loop_stop(&node);
+}
+
+TestSuite(noded_calls, .init = setup, .fini = teardown, .timeout = 60);
 
 static const char *const os_files[][2] = {
 	{"/srv/ganeti/os/dumpos/ganeti_api_version", "20\n15\n10\n"},
@@ -192,6 +196,7 @@ static void replay(const char *call, const json_t *request, json_t *response)
 	their_text = json_text(response);
 	cr_assert(same_form(ours, response), "%s\nours:   %s\ntheirs: %s", call,
 		  our_text, their_text);
+	test_node_finish_queue(&node);
 	test_node_destroy(&node);
 }
 
@@ -283,5 +288,6 @@ Test(noded_calls, os_scripts_get_ganetis_environment)
 	cr_assert_eq(our_lines.n, their_lines.n, "ours:\n%s", ours);
 	for (i = 0; i < our_lines.n; i++)
 		cr_expect_str_eq(our_lines.items[i], their_lines.items[i]);
+	test_node_finish_queue(&node);
 	test_node_destroy(&node);
 }

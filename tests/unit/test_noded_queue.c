@@ -13,7 +13,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	test_node_loop_stop();
+	test_node_loop_stop(&node);
 	test_node_destroy(&node);
 }
 
@@ -33,8 +33,10 @@ static bool update_many(json_t *files STEALS)
 
 static void assert_file(const char *name, const char *text)
 {
-	auto_free char *found = test_node_read(&node, name);
+	auto_free char *found = NULL;
 
+	test_node_finish_queue(&node);
+	found = test_node_read(&node, name);
 	if (text == NULL)
 		cr_assert_null(found, "%s is there", name);
 	else
@@ -85,4 +87,64 @@ Test(noded_queue, a_batch_with_a_foreign_file_does_nothing)
 	assert_file(QUEUE "job-1", NULL);
 	cr_assert_not(update_many(json_make("[s]", "job-1")));
 	cr_assert_not(update_many(json_make("[[s,i]]", QUEUE "job-1", 3)));
+}
+
+/* --- terms --- */
+
+static int status_of(const char *path, const char *term)
+{
+	struct test_request r = {.node = &node,
+				 .method = "POST",
+				 .path = path,
+				 .term = term,
+				 .body = "[]"};
+
+	task_spawn("request", test_request_task, &r);
+	test_run_tasks();
+	free(r.answer);
+	return r.status;
+}
+
+Test(noded_queue, a_call_of_a_term_that_is_over_is_refused_with_412)
+{
+	cr_assert_eq(status_of("/version", "5"), 200);
+	cr_assert_eq(status_of("/version", "4"), 412);
+	cr_assert_eq(status_of("/jobqueue_purge", "4"), 412);
+	cr_assert_eq(status_of("/version", NULL), 200);
+	cr_assert_eq(status_of("/master_state", "4"), 200);
+	cr_assert_eq(status_of("/version", "five"), 400);
+	cr_assert_eq(status_of("/version", "-5"), 400);
+}
+
+Test(noded_queue, a_promise_fences_those_before_it)
+{
+	json_decref(test_node_ok(&node, "master_promise",
+				 json_make("[i, s]", 9, "node2.example.com")));
+	cr_assert_eq(status_of("/version", "8"), 412);
+	test_node_fails(&node, "master_promise",
+			json_make("[i, s]", 8, "node3.example.com"),
+			"promised term 9 to node2.example.com");
+	test_node_fails(&node, "master_promise", json_make("[i, s]", 0, "x"),
+			"above 0");
+}
+
+Test(noded_queue, a_configuration_is_noted_under_its_term)
+{
+	struct test_request r = {
+		.node = &node,
+		.method = "POST",
+		.path = "/upload_file_single",
+		.term = "6",
+		.body = "[\"/var/lib/ganeti/config.data\", [0, "
+			"\"{\\\"serial_no\\\": 12}\"], 416, null, null, 0, 0]"};
+	auto_json json_t *state = NULL;
+	auto_free char *config = NULL;
+
+	task_spawn("request", test_request_task, &r);
+	test_run_tasks();
+	cr_assert_str_eq(r.answer, "[true,null]");
+	free(r.answer);
+	state = test_node_ok(&node, "master_state", json_array());
+	config = json_text(json_get(state, "config"));
+	cr_assert_str_eq(config, "[6,12]");
 }

@@ -14,7 +14,7 @@ static void setup(void)
 static void teardown(void)
 {
 	test_node_destroy(&node);
-	test_node_loop_stop();
+	test_node_loop_stop(&node);
 }
 
 TestSuite(noded_requests, .init = setup, .fini = teardown, .timeout = 60);
@@ -239,6 +239,7 @@ Test(noded_requests, the_queue_takes_its_own_files_only)
 		&node, "jobqueue_rename",
 		json_make("[[[s, s]]]", "/var/lib/ganeti/queue/job-17",
 			  "/var/lib/ganeti/queue/archive/0/job-17")));
+	test_node_finish_queue(&node);
 	text = test_node_read(&node, "/var/lib/ganeti/queue/archive/0/job-17");
 	cr_assert_str_eq(text, "{}");
 	json_decref(test_node_ok(&node, "jobqueue_purge", json_array()));
@@ -253,10 +254,12 @@ Test(noded_requests, the_drain_flag_is_a_file)
 
 	json_decref(test_node_ok(&node, "jobqueue_set_drain_flag",
 				 json_make("[b]", 1)));
+	test_node_finish_queue(&node);
 	cr_assert(fs_exists(file));
 	for (int i = 0; i < 2; i++)
 		json_decref(test_node_ok(&node, "jobqueue_set_drain_flag",
 					 json_make("[b]", 0)));
+	test_node_finish_queue(&node);
 	cr_assert_not(fs_exists(file));
 }
 

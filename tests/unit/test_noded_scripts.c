@@ -20,7 +20,7 @@ static void teardown(void)
 	unsetenv("GANTRY_IALLOCATOR_TIMEOUT_S");
 	noded_done(&node.n);
 	test_root_destroy(&node.root);
-	test_node_loop_stop();
+	test_node_loop_stop(&node);
 }
 
 TestSuite(noded_scripts, .init = setup, .fini = teardown, .timeout = 60);

@@ -40,7 +40,7 @@ static void setup(void)
 static void teardown(void)
 {
 	server_stop(&node.n);
-	test_node_loop_stop();
+	test_node_loop_stop(&node);
 	test_node_destroy(&node);
 }
 

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "noded/replica.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/store/store.h"
+
+#define JOB_FILE_MAX (256u * 1024 * 1024)
+#define SMALL_FILE_MAX 100
+
+/* After it was given up, the queue is left alone by those who only look, so
+ * that the master daemon which is about to take it finds it free. */
+#define YIELD_US 30000000
+
+struct replica {
+	struct replica_config config;
+	char *dir;
+	struct store *store; /* NULL: closed */
+	int lock;
+	size_t users; /* calls that use the store now */
+	bool leaving; /* to be closed when there is no user left */
+	struct cond changed;
+	int64_t yielded_until_us;
+	bool failed; /* a sync has */
+	struct error why;
+};
+
+struct replica *replica_create(const struct replica_config *config)
+{
+	struct replica *r = xalloc(sizeof(*r));
+
+	r->config = *config;
+	r->dir = xstrdup(config->dir);
+	r->config.dir = r->dir;
+	if (r->config.journal_size == 0)
+		r->config.journal_size = REPLICA_JOURNAL_SIZE;
+	r->lock = -1;
+	cond_init(&r->changed);
+	return r;
+}
+
+static void close_store(struct replica *r)
+{
+	if (r->store == NULL)
+		return;
+	store_close(steal(&r->store));
+	r->config.unlock(r->config.arg, r->lock);
+	r->lock = -1;
+}
+
+void replica_destroy(struct replica *r)
+{
+	if (r == NULL)
+		return;
+	assert(r->users == 0);
+	close_store(r);
+	free(r->dir);
+	free(r);
+}
+
+/* --- open and closed --- */
+
+static void on_fatal(void *arg, const struct error *err)
+{
+	struct replica *r = arg;
+
+	log_error("%s; this node takes no more changes of the job queue until "
+		  "its node daemon is started anew",
+		  err->text);
+	r->failed = true;
+	r->why = *err;
+}
+
+static int open_store(struct replica *r, struct error *err)
+{
+	struct store_config config = {
+		.disk = r->config.disk,
+		.dir = r->dir,
+		.journal_size = r->config.journal_size,
+		.arg = r,
+		.fatal = on_fatal,
+	};
+
+	if (r->config.disk->mkdirs(r->config.disk, r->dir, 0750, err) < 0)
+		return -1;
+	r->lock = r->config.lock(r->config.arg, err);
+	if (r->lock < 0)
+		return -1;
+	r->store = store_open(&config, err);
+	if (r->store != NULL && store_settle(r->store, err) == 0)
+		return 0;
+	store_close(steal(&r->store));
+	r->config.unlock(r->config.arg, r->lock);
+	r->lock = -1;
+	return -1;
+}
+
+/* Each use is between these two; -1 when it cannot be opened. */
+static WAITS int begin(struct replica *r, struct error *err)
+{
+	while (r->leaving)
+		cond_wait(&r->changed);
+	if (r->failed) {
+		*err = r->why;
+		error_wrap(err, "The copy of the job queue has failed before");
+		return -1;
+	}
+	if (r->store == NULL && open_store(r, err) < 0)
+		return -1;
+	r->users++;
+	return 0;
+}
+
+static void end(struct replica *r)
+{
+	r->users--;
+	cond_signal(&r->changed);
+}
+
+/* For who only looks: false, nothing to end, when somebody else has it. */
+static WAITS bool begin_look(struct replica *r)
+{
+	struct error ignored;
+
+	while (r->leaving)
+		cond_wait(&r->changed);
+	if (r->store == NULL && clock_mono_us() < r->yielded_until_us)
+		return false;
+	return begin(r, &ignored) == 0;
+}
+
+/* Nobody uses it and nobody begins to until it is closed. */
+static WAITS void leave(struct replica *r, void (*how)(struct store *s))
+{
+	while (r->leaving)
+		cond_wait(&r->changed);
+	r->leaving = true;
+	while (r->users > 0)
+		cond_wait(&r->changed);
+	if (r->store != NULL)
+		how(r->store);
+	close_store(r);
+	r->leaving = false;
+	cond_signal(&r->changed);
+}
+
+void replica_release(struct replica *r)
+{
+	leave(r, store_abandon);
+	r->yielded_until_us = clock_mono_us() + YIELD_US;
+}
+
+void replica_finish(struct replica *r)
+{
+	leave(r, store_flush);
+}
+
+void replica_tidy(struct replica *r)
+{
+	auto_free char *journal = xprintf("%s/journal", r->dir);
+
+	if (r->config.disk->exists(r->config.disk, journal) && begin_look(r))
+		end(r);
+}
+
+/* --- changes --- */
+
+static bool all_digits(const char *s)
+{
+	return *s != '\0' && s[strspn(s, "0123456789")] == '\0';
+}
+
+static bool is_job(const char *name)
+{
+	return str_starts(name, "job-") && all_digits(name + 4);
+}
+
+bool replica_may_have(const char *name)
+{
+	static const char *const others[] = {"serial", "drain", "version",
+					     "position"};
+	const char *slash;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strcmp(name, others[i]) == 0)
+			return true;
+	if (!str_starts(name, "archive/"))
+		return is_job(name);
+	name += strlen("archive/");
+	slash = name + strspn(name, "0123456789");
+	return slash > name && *slash == '/' && is_job(slash + 1);
+}
+
+static WAITS int commit(struct replica *r, struct store_change *c STEALS,
+			struct error *err)
+{
+	int rc;
+
+	c->may_fail = true;
+	if (begin(r, err) < 0) {
+		store_change_drop(c);
+		return -1;
+	}
+	rc = store_commit(r->store, c, err);
+	end(r);
+	return rc;
+}
+
+static int check_file(const struct replica_file *f, struct error *err)
+{
+	if (!replica_may_have(f->name))
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Not a file of the job queue: '%s'", f->name);
+	if (f->text != NULL && strlen(f->text) != f->len)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "File %s of the job queue has a NUL in it",
+				 f->name);
+	return 0;
+}
+
+int replica_update(struct replica *r, struct replica_file *files, size_t n,
+		   struct error *err)
+{
+	struct store_change *c;
+
+	for (size_t i = 0; i < n; i++)
+		if (check_file(&files[i], err) < 0)
+			return -1;
+	if (n == 0)
+		return 0;
+	c = store_change_new();
+	for (size_t i = 0; i < n; i++)
+		if (files[i].text == NULL)
+			store_change_remove(c, files[i].name);
+		else
+			store_change_write(c, files[i].name,
+					   steal(&files[i].text));
+	return commit(r, c, err);
+}
+
+int replica_move(struct replica *r, const char *from, const char *to,
+		 struct error *err)
+{
+	struct store_change *c;
+	bool there, done;
+
+	if (!replica_may_have(from) || !replica_may_have(to))
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Not files of the job queue: '%s', '%s'", from,
+				 to);
+	if (begin(r, err) < 0)
+		return -1;
+	there = store_exists(r->store, from);
+	done = !there && store_exists(r->store, to);
+	end(r);
+	if (done)
+		return 0;
+	if (!there)
+		return error_set(err, ERR_QUEUE, ECODE_NOENT,
+				 "There is no file %s in the job queue", from);
+	c = store_change_new();
+	store_change_move(c, from, to, NULL);
+	return commit(r, c, err);
+}
+
+/* --- looking --- */
+
+/* The queue as it lies there: through the store, or past it when somebody else
+ * of this node has it. */
+struct look {
+	struct replica *r;
+	bool through;
+};
+
+static WAITS struct look look_begin(struct replica *r)
+{
+	return (struct look){.r = r, .through = begin_look(r)};
+}
+
+static void look_end(struct look *l)
+{
+	if (l->through)
+		end(l->r);
+}
+
+static WAITS char *look_read(const struct look *l, const char *name,
+			     size_t *ret_len)
+{
+	struct disk *disk = l->r->config.disk;
+	auto_free char *file = xprintf("%s/%s", l->r->dir, name);
+	struct error ignored;
+	char *text;
+
+	if (l->through)
+		return store_read(l->r->store, name, JOB_FILE_MAX, ret_len,
+				  &ignored);
+	task_leave(); /* the name is ours alone */
+	text = disk->read(disk, file, JOB_FILE_MAX, ret_len, &ignored);
+	task_enter();
+	return text;
+}
+
+static WAITS int look_list(const struct look *l, const char *folder,
+			   struct strv *ret, struct error *err)
+{
+	struct disk *disk = l->r->config.disk;
+	auto_free char *file = xprintf("%s/%s", l->r->dir, folder);
+
+	if (l->through)
+		return store_list(l->r->store, folder, ret, err);
+	return disk->exists(disk, file) ? disk->list(disk, file, ret, err) : 0;
+}
+
+static WAITS void add_hash(const struct look *l, const char *name,
+			   json_t *result)
+{
+	size_t len;
+	auto_free char *text = look_read(l, name, &len);
+	char hash[17];
+
+	if (text == NULL)
+		return; /* gone meanwhile */
+	snprintf(hash, sizeof(hash), "%016" PRIx64, bytes_hash(text, len));
+	json_object_set_new(result, name, json_string(hash));
+}
+
+static WAITS int add_archive_sizes(const struct look *l, json_t *result,
+				   struct error *err)
+{
+	auto_strv struct strv folders = {0};
+
+	if (look_list(l, "archive", &folders, err) < 0)
+		return -1;
+	for (size_t i = 0; i < folders.n; i++) {
+		auto_free char *folder =
+			xprintf("archive/%s", folders.items[i]);
+		auto_strv struct strv names = {0};
+
+		if (!all_digits(folders.items[i]))
+			continue;
+		if (look_list(l, folder, &names, err) < 0)
+			return -1;
+		json_object_set_new(result, folder,
+				    json_integer((json_int_t)names.n));
+	}
+	return 0;
+}
+
+static WAITS int list_folder(const struct look *l, const char *folder,
+			     json_t *result, struct error *err)
+{
+	auto_strv struct strv names = {0};
+
+	if (look_list(l, folder, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *name =
+			*folder == '\0'
+				? xstrdup(names.items[i])
+				: xprintf("%s/%s", folder, names.items[i]);
+
+		if (replica_may_have(name))
+			add_hash(l, name, result);
+	}
+	return *folder == '\0' ? add_archive_sizes(l, result, err) : 0;
+}
+
+json_t *replica_list(struct replica *r, const char *folder, struct error *err)
+{
+	auto_json json_t *result = json_object();
+	struct look l;
+	int rc;
+
+	if (*folder != '\0' && (!str_starts(folder, "archive/") ||
+				!all_digits(folder + strlen("archive/")))) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "Not a folder of the job queue: '%s'", folder);
+		return NULL;
+	}
+	l = look_begin(r);
+	rc = list_folder(&l, folder, result, err);
+	look_end(&l);
+	return rc < 0 ? NULL : steal(&result);
+}
+
+json_t *replica_read(struct replica *r, const json_t *names, struct error *err)
+{
+	auto_json json_t *result = json_object();
+	size_t total = 0, len, i;
+	const json_t *item;
+	struct look l;
+
+	json_array_foreach ((json_t *)names, i, item) {
+		const char *name = json_string_value(item);
+
+		if (name != NULL && replica_may_have(name))
+			continue;
+		error_set(err, ERR_REQUEST, NULL,
+			  "Not a file of the job queue: '%s'",
+			  name != NULL ? name : "?");
+		return NULL;
+	}
+	l = look_begin(r);
+	json_array_foreach ((json_t *)names, i, item) {
+		const char *name = json_string_value(item);
+		auto_free char *text = look_read(&l, name, &len);
+
+		if (text == NULL)
+			continue;
+		if (total > 0 && total + len > REPLICA_READ_MAX)
+			break;
+		total += len;
+		json_object_set_new(result, name, json_stringn(text, len));
+	}
+	look_end(&l);
+	return steal(&result);
+}
+
+static WAITS uint64_t highest_id(const struct look *l)
+{
+	auto_strv struct strv names = {0};
+	struct error ignored;
+	size_t len;
+	auto_free char *serial = look_read(l, "serial", &len);
+	uint64_t highest = serial != NULL ? strtoull(serial, NULL, 10) : 0;
+
+	if (look_list(l, "", &names, &ignored) < 0)
+		return highest;
+	for (size_t i = 0; i < names.n; i++) {
+		uint64_t id = is_job(names.items[i])
+				      ? strtoull(names.items[i] + 4, NULL, 10)
+				      : 0;
+
+		if (id > highest)
+			highest = id;
+	}
+	return highest;
+}
+
+struct replica_position replica_position(struct replica *r)
+{
+	struct look l = look_begin(r);
+	size_t len;
+	auto_free char *text = look_read(&l, "position", &len);
+	struct replica_position pos = {.job_id = highest_id(&l)};
+
+	look_end(&l);
+	pos.known = text != NULL && sscanf(text, "%" SCNu64 " %" SCNu64,
+					   &pos.term, &pos.batch) == 2;
+	return pos;
+}

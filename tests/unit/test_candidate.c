@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A node's promise and its copies, on a disk that forgets. */
+#include <criterion/criterion.h>
+
+#include "lib/json/json.h"
+#include "noded/candidate.h"
+#include "tests/lib/fake_disk.h"
+#include "tests/lib/root.h"
+
+#define JOURNAL (64 * 1024)
+
+static struct fake_disk disk;
+static struct paths *paths;
+static struct candidate c;
+static struct error err;
+static bool taken; /* the queue's lock, by anybody */
+
+static int lock(void *arg, struct error *e)
+{
+	(void)arg;
+	if (taken)
+		return error_set(e, ERR_QUEUE, NULL, "somebody has the queue");
+	taken = true;
+	return 0;
+}
+
+static void unlock(void *arg, int handle)
+{
+	(void)arg;
+	(void)handle;
+	taken = false;
+}
+
+static void start(void)
+{
+	candidate_init(&c, &disk.disk, paths,
+		       (struct replica_config){.journal_size = JOURNAL,
+					       .lock = lock,
+					       .unlock = unlock});
+}
+
+static void begin(void)
+{
+	mem_init();
+	test_loop_start();
+	fake_disk_init(&disk);
+	cr_assert_eq(disk.disk.mkdirs(&disk.disk, "/root/var/lib/ganeti", 0755,
+				      &err),
+		     0);
+	paths = paths_create("/root", "node1.example.com");
+	taken = false;
+	start();
+}
+
+static void finish_task(void *arg)
+{
+	(void)arg;
+	replica_finish(c.queue);
+}
+
+static void end(void)
+{
+	task_spawn("finish", finish_task, NULL);
+	test_run_tasks();
+	candidate_done(&c);
+	cr_expect(!taken);
+	test_loop_stop();
+	paths_destroy(paths);
+	fake_disk_done(&disk);
+}
+
+TestSuite(candidate, .init = begin, .fini = end, .timeout = 60);
+
+/* Each runs in a task of its own to its end. */
+struct step {
+	const char *name, *text, *folder;
+	uint64_t term;
+	int rc;
+	json_t *result;
+};
+
+static int run(task_fn *fn, struct step *s)
+{
+	task_spawn("step", fn, s);
+	test_run_tasks();
+	return s->rc;
+}
+
+static void write_task(void *arg)
+{
+	struct step *s = arg;
+	struct replica_file f = {.name = (char *)s->name};
+
+	if (s->text != NULL) {
+		f.text = xstrdup(s->text);
+		f.len = strlen(f.text);
+	}
+	s->rc = replica_update(c.queue, &f, 1, &err);
+	free(f.text);
+}
+
+static int write_file(const char *name, const char *text)
+{
+	return run(write_task, &(struct step){.name = name, .text = text});
+}
+
+static void state_task(void *arg)
+{
+	((struct step *)arg)->result =
+		candidate_state(&c, "node9", false, &err);
+}
+
+static json_t *state(void)
+{
+	struct step s = {0};
+
+	run(state_task, &s);
+	cr_assert_not_null(s.result);
+	return s.result;
+}
+
+static void list_task(void *arg)
+{
+	struct step *s = arg;
+
+	s->result = replica_list(c.queue, s->folder, &err);
+}
+
+static json_t *list(const char *folder)
+{
+	struct step s = {.folder = folder};
+
+	run(list_task, &s);
+	return s.result;
+}
+
+static void promise_task(void *arg)
+{
+	struct step *s = arg;
+
+	s->rc = candidate_promise(&c, s->term, s->name, &err);
+}
+
+static int promise(uint64_t term, const char *master)
+{
+	return run(promise_task, &(struct step){.term = term, .name = master});
+}
+
+static void power_cut(void)
+{
+	candidate_done(&c);
+	fake_disk_crash(&disk, 7);
+	start();
+}
+
+#define NODE1 "node1.example.com"
+
+/* --- the promise --- */
+
+Test(candidate, a_lower_term_is_stale_after_a_promise_and_a_crash)
+{
+	cr_assert_eq(promise(5, "node2"), 0);
+	cr_assert_eq(candidate_check(&c, 4, &err), CANDIDATE_STALE);
+	cr_assert_not_null(strstr(err.text, "term 5 to node2"));
+	power_cut();
+	cr_assert_eq(candidate_check(&c, 4, &err), CANDIDATE_STALE);
+	cr_assert_eq(candidate_check(&c, 5, &err), CANDIDATE_SERVE);
+	cr_assert_eq(candidate_check(&c, 0, &err), CANDIDATE_SERVE);
+}
+
+Test(candidate, a_higher_term_is_kept_before_it_is_served)
+{
+	cr_assert_eq(candidate_check(&c, 8, &err), CANDIDATE_SERVE);
+	power_cut();
+	cr_assert_eq(candidate_check(&c, 7, &err), CANDIDATE_STALE);
+	disk.fail_at = disk.n_ops + 1;
+	cr_assert_eq(candidate_check(&c, 9, &err), CANDIDATE_ERROR);
+	cr_assert_eq(candidate_check(&c, 8, &err), CANDIDATE_SERVE);
+}
+
+Test(candidate, one_term_is_promised_to_one_master)
+{
+	cr_assert_eq(promise(5, "node2"), 0);
+	cr_assert_eq(promise(5, "node2"), 0, "asked again");
+	cr_assert_eq(promise(5, "node3"), -1);
+	cr_assert_eq(promise(4, "node2"), -1);
+	cr_assert_eq(promise(6, "node3"), 0);
+	cr_assert_eq(promise(5, "node2"), -1);
+}
+
+/* --- the copy of the queue --- */
+
+Test(candidate, what_was_answered_survives_a_power_cut)
+{
+	auto_json json_t *found = NULL;
+
+	cr_assert_eq(write_file("job-3", "three"), 0);
+	cr_assert_eq(write_file("position", "2 17\n"), 0);
+	power_cut();
+	cr_assert_eq(promise(1, "node2"), 0);
+	taken = false; /* the dead daemon's */
+	found = state();
+	cr_assert_eq(json_int(found, "job_id", 0), 3);
+	cr_assert_eq(
+		json_integer_value(json_array_get(json_get(found, "queue"), 1)),
+		17);
+}
+
+Test(candidate, the_list_has_hashes_and_sizes_of_archive_folders)
+{
+	auto_json json_t *all = NULL, *folder = NULL;
+
+	cr_assert_eq(write_file("job-3", "three"), 0);
+	cr_assert_eq(write_file("job-4", "four"), 0);
+	cr_assert_eq(write_file("job-4", NULL), 0);
+	cr_assert_eq(write_file("archive/1/job-10000", "old"), 0);
+	all = list("");
+	cr_assert_str_eq(json_str(all, "job-3", ""), "5a73f1720ca645a3");
+	cr_assert_null(json_get(all, "job-4"));
+	cr_assert_eq(json_int(all, "archive/1", 0), 1);
+	folder = list("archive/1");
+	cr_assert_not_null(json_get(folder, "archive/1/job-10000"));
+	cr_assert_null(list("archive/../.."));
+}
+
+Test(candidate, only_files_of_the_queue_are_taken)
+{
+	static const char *const bad[] = {
+		"lock",	       "journal",   "job-",    "job-1x",
+		"../job-1",    "archive/1", "job-1/x", "archive//job-1",
+		"archive/1/x", "history.db"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_assert_eq(write_file(bad[i], "x"), -1, "%s", bad[i]);
+}
+
+Test(candidate, a_promise_to_itself_gives_the_queue_up_whole)
+{
+	auto_json json_t *found = NULL;
+
+	cr_assert_eq(write_file("job-3", "three"), 0);
+	cr_assert(taken);
+	cr_assert_eq(promise(5, NODE1), 0);
+	cr_assert(!taken);
+	/* Whoever only looks does not take it back. */
+	found = state();
+	cr_assert(!taken);
+	cr_assert_eq(json_int(found, "term", 0), 5);
+	cr_assert_eq(write_file("job-4", "four"), 0);
+	cr_assert(taken);
+}
+
+Test(candidate, nothing_is_taken_while_the_master_daemon_has_the_queue)
+{
+	taken = true;
+	cr_assert_eq(write_file("job-3", "three"), -1);
+	cr_assert_not_null(strstr(err.text, "somebody has the queue"));
+	taken = false;
+	cr_assert_eq(write_file("job-3", "three"), 0);
+}
+
+Test(candidate, a_full_disk_refuses_and_recovers)
+{
+	disk.fail_log = true;
+	cr_assert_eq(write_file("job-3", "three"), -1);
+	disk.fail_log = false;
+	cr_assert_eq(write_file("job-3", "three"), 0);
+}
+
+Test(candidate, after_a_failed_sync_nothing_is_taken_any_more)
+{
+	cr_assert_eq(write_file("job-2", "two"), 0);
+	disk.fail_syncs = true;
+	cr_assert_eq(write_file("job-3", "three"), -1);
+	disk.fail_syncs = false;
+	cr_assert_eq(write_file("job-3", "three"), -1);
+	cr_assert_not_null(strstr(err.text, "has failed before"));
+}
+
+/* --- the configuration --- */
+
+Test(candidate, the_first_configuration_of_a_term_is_noted)
+{
+	const char *file = path(paths, PATH_CONFIG_DATA);
+	const char *text = "{\"serial_no\": 41}";
+	auto_json json_t *none = state(), *found = NULL;
+
+	cr_assert_null(json_get(none, "config"));
+	fake_disk_put(&disk, file, text);
+	cr_assert_eq(candidate_has_config(&c, text, strlen(text), 3, &err), 0);
+	fake_disk_put(&disk, file, "{\"serial_no\": 45}");
+	found = state();
+	cr_assert_eq(json_integer_value(
+			     json_array_get(json_get(found, "config"), 0)),
+		     3);
+	cr_assert_eq(json_integer_value(
+			     json_array_get(json_get(found, "config"), 1)),
+		     45);
+}
