@@ -31,7 +31,8 @@ struct task {
 	bool done;    /* fn returned */
 	bool killed;  /* leave at once */
 	bool interrupted;
-	bool quit; /* in the pool: end the thread */
+	bool quit;   /* in the pool: end the thread */
+	bool frozen; /* its owner is: when queued, in standing */
 	char name[32];
 };
 
@@ -49,6 +50,8 @@ static struct {
 	size_t n_all, n_pool;
 	void *loop_owner; /* owner tag while the loop itself runs */
 	bool simulated;
+	struct list standing;  /* frozen, else ready */
+	void (*came_in)(void); /* simulated: the end of task_enter() */
 } sched;
 
 static _Thread_local struct task *self;
@@ -61,6 +64,10 @@ static void wake(struct task *t)
 	if (t->queued || t->outside)
 		return;
 	t->queued = true;
+	if (t->frozen) {
+		list_append(&sched.standing, &t->link);
+		return;
+	}
 	list_append(&sched.ready, &t->link);
 	uv_idle_start(&sched.idle, on_idle);
 }
@@ -200,6 +207,7 @@ void tasks_init(uv_loop_t *loop)
 	uv_sem_init(&sched.back, 0);
 	uv_mutex_init(&sched.mutex);
 	list_init(&sched.ready);
+	list_init(&sched.standing);
 	list_init(&sched.returning);
 	list_init(&sched.all);
 	list_init(&sched.pool);
@@ -242,6 +250,12 @@ void tasks_close(void)
 void tasks_set_simulated(bool simulated)
 {
 	sched.simulated = simulated;
+	sched.came_in = NULL;
+}
+
+void tasks_set_came_in(void (*fn)(void))
+{
+	sched.came_in = fn;
 }
 
 static struct task *task_new(void)
@@ -280,7 +294,7 @@ void task_spawn(const char *name, task_fn *fn, void *arg)
 	t->fn = fn;
 	t->arg = arg;
 	t->owner = task_owner();
-	t->done = false;
+	t->done = t->frozen = false;
 	t->interrupted = false;
 	list_append(&sched.all, &t->all);
 	sched.n_all++;
@@ -328,6 +342,38 @@ void tasks_kill(void *owner)
 		t->killed = true;
 		list_remove(&t->link);
 		run(t);
+	}
+}
+
+void tasks_freeze(void *owner)
+{
+	struct task *t;
+
+	assert(self == NULL);
+	list_each (t, &sched.all, all) {
+		if (t->owner != owner)
+			continue;
+		t->frozen = true;
+		if (!t->queued)
+			continue;
+		list_remove(&t->link);
+		list_append(&sched.standing, &t->link);
+	}
+}
+
+void tasks_thaw(void *owner)
+{
+	struct task *t, *tmp;
+
+	list_each (t, &sched.all, all)
+		if (t->owner == owner)
+			t->frozen = false;
+	list_each_safe (t, tmp, &sched.standing, link) {
+		if (t->frozen)
+			continue;
+		list_remove(&t->link);
+		t->queued = false;
+		wake(t);
 	}
 }
 
@@ -409,8 +455,11 @@ void task_enter(void)
 {
 	struct task *t = self;
 
-	if (sched.simulated)
+	if (sched.simulated) {
+		if (sched.came_in != NULL)
+			sched.came_in();
 		return;
+	}
 	uv_mutex_lock(&sched.mutex);
 	list_append(&sched.returning, &t->link);
 	uv_mutex_unlock(&sched.mutex);

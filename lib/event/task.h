@@ -50,6 +50,10 @@ void tasks_close(void);
  * order of all work depends on the seed alone. */
 void tasks_set_simulated(bool simulated);
 
+/* Simulation only: call fn at the end of each task_enter(); it may wait, as if
+ * the disk took its time. */
+void tasks_set_came_in(WAITS void (*fn)(void));
+
 /* Start fn(arg) as a task; it ends when fn returns.  Tasks first run in the
  * order in which they were spawned.  A task belongs to the owner of its
  * spawner (see task_set_owner). */
@@ -78,6 +82,12 @@ void task_set_owner(void *owner);
  * once and leaves through pthread_exit(), so that cleanup attributes run but
  * nothing else; it must not be called from one of them. */
 void tasks_kill(void *owner);
+
+/* Simulation only: no task of owner runs until it is thawed, as SIGSTOP and
+ * SIGCONT would.  Not to be called from a task, and none may be spawned for the
+ * owner meanwhile; see timers_freeze() too. */
+void tasks_freeze(void *owner);
+void tasks_thaw(void *owner);
 
 /* Something that tasks can wait for to change. */
 struct cond {

@@ -12,6 +12,9 @@
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
 
+/* A deadline so far away stands still: timers_freeze() has moved it there. */
+#define FROZEN_US (INT64_C(1) << 60)
+
 static struct {
 	uv_timer_t uv;
 	uv_idle_t idle;
@@ -173,9 +176,40 @@ void timers_kill(void *owner)
 		}
 }
 
+/* Move the deadlines of all timers of owner on one side of FROZEN_US to the
+ * other, in the order in which they were started. */
+static void move_deadlines(void *owner, bool frozen, int64_t by)
+{
+	struct timer **found = xcalloc(timers.n + 1, sizeof(*found));
+	size_t n = 0;
+
+	for (size_t i = 0; i < timers.n; i++)
+		if (timers.heap[i]->owner == owner &&
+		    (timers.heap[i]->deadline_us >= FROZEN_US) == frozen)
+			found[n++] = timers.heap[i];
+	for (size_t i = 0; i < n; i++) {
+		timer_stop(found[i]);
+		found[i]->deadline_us += by;
+		sift_up(timers.n++, found[i]);
+	}
+	free(found);
+}
+
+void timers_freeze(void *owner)
+{
+	move_deadlines(owner, false, FROZEN_US);
+}
+
+void timers_thaw(void *owner)
+{
+	move_deadlines(owner, true, -FROZEN_US);
+}
+
 int64_t timers_next(void)
 {
-	return timers.n == 0 ? -1 : timers.heap[0]->deadline_us;
+	if (timers.n == 0 || timers.heap[0]->deadline_us >= FROZEN_US)
+		return -1;
+	return timers.heap[0]->deadline_us;
 }
 
 bool timers_fire_one(void)

@@ -38,6 +38,9 @@ void timers_close(void);
 void timers_set_simulated(bool simulated);
 /* Stop all timers that were started for owner (see task_owner()). */
 void timers_kill(void *owner);
+/* Those of owner do not fire until it is thawed; then the late ones do. */
+void timers_freeze(void *owner);
+void timers_thaw(void *owner);
 /* The earliest deadline, or -1. */
 int64_t timers_next(void);
 /* Fire one timer whose deadline is <= now (clock_mono_us); false if none. */

@@ -121,3 +121,24 @@ Test(task, killed_tasks_unwind_and_only_those)
 	cr_assert_str_eq(trace.data, "a? b? cleanup-a set b! ");
 	tasks_set_simulated(false);
 }
+
+/* As after SIGSTOP: what would run waits until the owner is thawed. */
+Test(task, frozen_tasks_stand_still)
+{
+	static int owner;
+
+	task_set_owner(&owner);
+	task_spawn("a", waiter, "a");
+	task_set_owner(NULL);
+	task_spawn("b", waiter, "b");
+	uv_run(uv_default_loop(), UV_RUN_NOWAIT);
+	tasks_freeze(&owner);
+	task_spawn("s", setter, NULL);
+	for (int i = 0; i < 5; i++)
+		uv_run(uv_default_loop(), UV_RUN_NOWAIT);
+	cr_assert_str_eq(trace.data, "a? b? set b! ");
+	cr_assert_not(tasks_ready());
+	tasks_thaw(&owner);
+	run_all();
+	cr_assert_str_eq(trace.data, "a? b? set b! a! ");
+}

@@ -58,6 +58,36 @@ Test(timer, fires_in_order_of_deadline_then_start)
 	clock_replace(NULL);
 }
 
+/* The deadlines of a frozen owner pass unnoticed and count again later. */
+Test(timer, frozen_ones_fire_when_thawed)
+{
+	static int owner;
+
+	clock_replace(virtual_now);
+	timers_set_simulated(true);
+	for (int i = 0; i < 4; i++) {
+		timers_[i].fired = on_fired;
+		task_set_owner(i % 2 == 0 ? &owner : NULL);
+		timer_start(&timers_[i], 10 * (i + 1));
+	}
+	task_set_owner(NULL);
+	timers_freeze(&owner);
+	while (timers_next() >= 0) {
+		now = timers_next();
+		while (timers_fire_one())
+			;
+	}
+	cr_assert_eq(n_fired, 2);
+	cr_assert(fired[0] == 1 && fired[1] == 3);
+	timers_thaw(&owner);
+	cr_assert_eq(timers_next(), 10);
+	while (timers_fire_one())
+		;
+	cr_assert(n_fired == 4 && fired[2] == 0 && fired[3] == 2);
+	timers_set_simulated(false);
+	clock_replace(NULL);
+}
+
 static void again(struct timer *t)
 {
 	if (++n_fired < 1000)
