@@ -231,7 +231,7 @@ static int write_config(const struct paths *p, const json_t *config,
 	if (fs_write_atomic(path(p, PATH_CONFIG_DATA), text, strlen(text), 0640,
 			    err) < 0)
 		return -1;
-	return ssconf_write(p, values, err);
+	return ssconf_write(disk_real(), p, values, err);
 }
 
 static int first_job(const struct paths *p, struct error *err)

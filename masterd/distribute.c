@@ -161,7 +161,7 @@ static WAITS void write_local_ssconf(struct distribute *d, const json_t *ssconf)
 	int rc;
 
 	task_leave(); /* the values are ours alone, the paths never change */
-	rc = ssconf_write(d->m->paths, values, &err);
+	rc = ssconf_write(d->m->disk, d->m->paths, values, &err);
 	task_enter();
 	if (rc < 0)
 		log_error("%s", err.text);

@@ -199,7 +199,7 @@ json_t *call_write_ssconf_files(struct call *c, struct error *err)
 	if (values == NULL)
 		return NULL;
 	task_leave(); /* the arguments are ours alone, the paths never change */
-	rc = ssconf_write(c->paths, values, err);
+	rc = ssconf_write(disk_real(), c->paths, values, err);
 	task_enter();
 	return rc < 0 ? NULL : json_null();
 }

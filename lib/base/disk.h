@@ -47,6 +47,9 @@ struct disk {
 			 const void *data, size_t len, struct error *err);
 	int (*log_sync)(struct disk *d, int log, struct error *err);
 	void (*log_close)(struct disk *d, int log);
+
+	/* How large a journal fits here; 0: as large as its owner likes. */
+	size_t journal_size;
 };
 
 /* The kernel's file systems; one static object, nothing to free. */

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "lib/base/disk.h"
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
@@ -34,7 +35,7 @@ void ssconf_read_lines(const struct paths *p, const char *key,
 /* Write the files of values (lists of lines, or texts) on this node, each
  * atomically, mode 0444, under the ssconf lock; those that would not change are
  * left alone.  ERR_PREREQ for unknown keys, then nothing is written. */
-int ssconf_write(const struct paths *p, const json_t *values,
+int ssconf_write(struct disk *d, const struct paths *p, const json_t *values,
 		 struct error *err);
 
 /* The primary IP of a node by its name, from node_primary_ips; NULL. */

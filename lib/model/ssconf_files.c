@@ -58,22 +58,23 @@ static char *file_text(const char *key, const json_t *value, struct error *err)
 	return xprintf("%s\n", text);
 }
 
-static int write_one(const struct paths *p, const char *key, const char *text,
-		     struct error *err)
+static int write_one(struct disk *d, const struct paths *p, const char *key,
+		     const char *text, struct error *err)
 {
 	auto_free char *file = paths_ssconf(p, key);
 	size_t len = 0;
 	struct error ignored;
-	auto_free char *old =
-		fs_exists(file) ? fs_read(file, SSCONF_MAX, &len, &ignored)
-				: NULL;
+	auto_free char *old = d->exists(d, file) ? d->read(d, file, SSCONF_MAX,
+							   &len, &ignored)
+						 : NULL;
 
 	if (old != NULL && len == strlen(text) && memcmp(old, text, len) == 0)
 		return 0;
-	return fs_write_atomic(file, text, strlen(text), 0444, err);
+	return d->write_atomic(d, file, text, strlen(text), 0444, err);
 }
 
-int ssconf_write(const struct paths *p, const json_t *values, struct error *err)
+int ssconf_write(struct disk *d, const struct paths *p, const json_t *values,
+		 struct error *err)
 {
 	auto_json json_t *texts = json_object();
 	auto_close int lock = -1;
@@ -87,13 +88,13 @@ int ssconf_write(const struct paths *p, const json_t *values, struct error *err)
 			return -1;
 		json_set_str(texts, key, text);
 	}
-	if (fs_mkdirs(path(p, PATH_DATA_DIR), 0755, err) < 0)
+	if (d->mkdirs(d, path(p, PATH_DATA_DIR), 0755, err) < 0)
 		return -1;
-	lock = take_lock(p, err);
-	if (lock < 0)
+	/* A disk in memory belongs to one process. */
+	if (d == disk_real() && (lock = take_lock(p, err)) < 0)
 		return -1;
 	json_object_foreach (texts, key, value)
-		if (write_one(p, key, json_string_value(value), err) < 0)
+		if (write_one(d, p, key, json_string_value(value), err) < 0)
 			return -1;
 	return 0;
 }

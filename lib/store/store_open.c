@@ -34,6 +34,8 @@ static int open_files(struct store *s, struct error *err)
 	bool is_new = !disk->exists(disk, path);
 	size_t size = s->config.journal_size;
 
+	if (size == 0)
+		size = disk->journal_size;
 	if (disk->mkdirs(disk, archive, STORE_FOLDER_MODE, err) < 0 ||
 	    journal_open(&s->journal, disk, path,
 			 size == 0 ? JOURNAL_SIZE : size, replay_one, s,

@@ -135,7 +135,8 @@ Test(bdev_file, the_clusters_folders_are_allowed)
 
 	test_node_write(&node, "/srv/sf/.keep", "", 0600);
 	cr_assert_eq(create("/srv/sf/disk", 1), -1);
-	cr_assert_eq(ssconf_write(p, values, &err), 0, "%s", err.text);
+	cr_assert_eq(ssconf_write(disk_real(), p, values, &err), 0, "%s",
+		     err.text);
 	cr_assert_eq(create("/srv/sf/disk", 1), 0, "%s", err.text);
 }
 

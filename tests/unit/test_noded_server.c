@@ -107,8 +107,8 @@ static void set_candidates(const char *const *files, size_t n)
 		json_array_append_new(lines, json_string(line));
 	}
 	values = json_make("{s:O}", "master_candidates_certs", lines);
-	cr_assert_eq(ssconf_write(node.root.paths, values, &err), 0, "%s",
-		     err.text);
+	cr_assert_eq(ssconf_write(disk_real(), node.root.paths, values, &err),
+		     0, "%s", err.text);
 }
 
 /* A client certificate of another node; to be freed. */

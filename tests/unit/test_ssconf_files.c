@@ -31,7 +31,7 @@ static int put(const char *key, json_t *value STEALS, struct error *err)
 {
 	auto_json json_t *values = json_make("{s:o}", key, value);
 
-	return ssconf_write(paths, values, err);
+	return ssconf_write(disk_real(), paths, values, err);
 }
 
 Test(ssconf_files, what_is_written_is_read)
