@@ -27,19 +27,29 @@ static int64_t priority_value(const char *name)
 	return str_eq(name, "high") ? -10 : 0;
 }
 
-static json_t *reason_trail(const struct cli *cli)
+static json_t *reason_entry(const char *source, const char *reason)
+{
+	return json_make("[s, s, I]", source, reason,
+			 (json_int_t)(clock_wall_us() * 1000));
+}
+
+json_t *cli_user_reason(const struct cli *cli)
 {
 	json_t *trail = json_array();
-	auto_free char *source = xprintf("gnt:client:%s", cli->tool->name);
-	int64_t now_ns = clock_wall_us() * 1000;
 
 	if (cli_given(cli, &OPT_REASON))
-		json_array_append_new(trail,
-				      json_make("[s, s, I]", "gnt:user",
-						cli_text(cli, &OPT_REASON),
-						(json_int_t)now_ns));
-	json_array_append_new(trail, json_make("[s, s, I]", source, cli->name,
-					       (json_int_t)now_ns));
+		json_array_append_new(
+			trail,
+			reason_entry("gnt:user", cli_text(cli, &OPT_REASON)));
+	return trail;
+}
+
+static json_t *reason_trail(const struct cli *cli)
+{
+	json_t *trail = cli_user_reason(cli);
+	auto_free char *source = xprintf("gnt:client:%s", cli->tool->name);
+
+	json_array_append_new(trail, reason_entry(source, cli->name));
 	return trail;
 }
 

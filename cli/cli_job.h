@@ -9,6 +9,9 @@
  * level, priority, reason. */
 json_t *cli_op(const struct cli *cli, const struct op_class *class);
 
+/* A trail with what --reason says, or an empty one. */
+json_t *cli_user_reason(const struct cli *cli);
+
 /* Set a parameter from an option, if that was given. */
 void cli_op_set(const struct cli *cli, json_t *op, const char *param,
 		const struct cli_option *option);

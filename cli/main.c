@@ -10,8 +10,8 @@
 #include "lib/base/str.h"
 
 static const struct cli_tool *const tools[] = {
-	&tool_cluster, &tool_node, &tool_instance, &tool_group,
-	&tool_network, &tool_job,  &tool_os,	   &tool_debug,
+	&tool_cluster, &tool_node, &tool_instance, &tool_group,	 &tool_network,
+	&tool_job,     &tool_os,   &tool_debug,	   &tool_filter,
 };
 
 #define N_TOOLS (sizeof(tools) / sizeof(tools[0]))

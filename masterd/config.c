@@ -256,7 +256,8 @@ const json_t *config_put(struct config *c, enum config_kind kind,
 	assert(uuid != NULL);
 	if (in_ssconf(kind, before, fresh))
 		c->ssconf_dirty = true;
-	stamp(fresh, before, now);
+	if (kind != CONFIG_FILTER) /* Ganeti's have no such members */
+		stamp(fresh, before, now);
 	if (before != NULL)
 		config_index_leave(c, kind, before);
 	config_text_forget(c, kind, uuid);

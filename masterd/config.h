@@ -112,7 +112,8 @@ void config_verify(const struct config *c, struct strv *ret_problems);
 /* --- changing: in memory at once, to be followed by config_commit --- */
 
 /* Insert or replace an object (by its "uuid"); sets serial_no, mtime (and ctime
- * of a new one).  Returns the stored object, borrowed. */
+ * of a new one) where the kind has them.  Returns the stored object, borrowed.
+ */
 const json_t *config_put(struct config *c, enum config_kind kind,
 			 json_t *object STEALS);
 void config_remove(struct config *c, enum config_kind kind, const char *uuid);

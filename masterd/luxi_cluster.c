@@ -3,11 +3,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/paths.h"
+#include "masterd/config.h"
+#include "masterd/job_filters.h"
 #include "masterd/luxi_calls.h"
 #include "masterd/master.h"
 #include "masterd/spread.h"
+#include "queue/queue.h"
 
 #define WATCHER_PAUSE_MODE 0644
 
@@ -57,15 +61,83 @@ const struct luxi_method luxi_SetWatcherPause = {
 	.changes = true,
 };
 
-static json_t *no_filters(struct master *m, const json_t *args,
-			  struct error *err)
+/* --- job filters --- */
+
+/* Make the change safe, then let it act. */
+static WAITS int filters_changed(struct master *m, struct error *err)
 {
-	(void)m;
-	(void)args;
-	error_set(err, ERR_SYSTEM, NULL,
-		  "Job filters cannot be changed in this version");
-	return NULL;
+	if (config_commit(m->config, err) < 0)
+		return -1;
+	job_filters_reload(m->filters, config_all(m->config, CONFIG_FILTER),
+			   m->queue);
+	return 0;
 }
 
-const struct luxi_method luxi_ReplaceFilter = {.run = no_filters};
-const struct luxi_method luxi_DeleteFilter = {.run = no_filters};
+/* The UUID of an argument, or a new one for null. */
+static int read_uuid(const json_t *value, char ret_uuid[37], struct error *err)
+{
+	const char *given = json_string_value(value);
+
+	if (json_is_null(value)) {
+		uuid_new(ret_uuid);
+		return 0;
+	}
+	if (given == NULL || !uuid_valid(given))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "A filter is named by its UUID, not '%.100s'",
+				 given == NULL ? "?" : given);
+	memcpy(ret_uuid, given, 37);
+	return 0;
+}
+
+static json_t *replace_filter(struct master *m, const json_t *args,
+			      struct error *err)
+{
+	const json_t *priority = json_array_get(args, 1);
+	char uuid[37];
+	json_t *rule;
+
+	if (!json_is_integer(priority)) {
+		error_set(err, ERR_REQUEST, NULL, "the priority is a number");
+		return NULL;
+	}
+	if (read_uuid(json_array_get(args, 0), uuid, err) < 0)
+		return NULL;
+	rule = job_filters_make(
+		uuid, (int64_t)queue_last_id(m->queue),
+		json_integer_value(priority), json_array_get(args, 2),
+		json_array_get(args, 3), json_array_get(args, 4), err);
+	if (rule == NULL)
+		return NULL;
+	config_put(m->config, CONFIG_FILTER, rule);
+	if (filters_changed(m, err) < 0)
+		return NULL;
+	return json_string(uuid);
+}
+
+static json_t *delete_filter(struct master *m, const json_t *args,
+			     struct error *err)
+{
+	const char *uuid = json_string_value(json_array_get(args, 0));
+
+	if (config_get(m->config, CONFIG_FILTER, uuid) == NULL) {
+		error_set(err, ERR_SYSTEM, NULL,
+			  "Filter rule with UUID %.100s does not exist",
+			  uuid == NULL ? "?" : uuid);
+		return NULL;
+	}
+	config_remove(m->config, CONFIG_FILTER, uuid);
+	return filters_changed(m, err) < 0 ? NULL : json_null();
+}
+
+const struct luxi_method luxi_ReplaceFilter = {
+	.run = replace_filter,
+	.waits = luxi_always,
+	.changes = true,
+};
+
+const struct luxi_method luxi_DeleteFilter = {
+	.run = delete_filter,
+	.waits = luxi_always,
+	.changes = true,
+};

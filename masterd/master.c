@@ -8,6 +8,7 @@
 #include "lib/model/paths.h"
 #include "masterd/config.h"
 #include "masterd/distribute.h"
+#include "masterd/job_filters.h"
 #include "masterd/lu.h"
 #include "masterd/recover.h"
 #include "masterd/reserve.h"
@@ -41,6 +42,13 @@ static void on_fenced(void *arg, const struct error *err)
 		log_error("%s", err->text);
 }
 
+static struct queue_gate *gate(void *arg, const struct job *j)
+{
+	struct master *m = arg;
+
+	return job_filters_gate(m->filters, j);
+}
+
 static struct queue *open_queue(struct master *m, struct error *err)
 {
 	const json_t *cluster = config_cluster(m->config);
@@ -51,6 +59,7 @@ static struct queue *open_queue(struct master *m, struct error *err)
 			  .check_op = exec_check_op,
 			  .run_op = exec_run_op,
 			  .replicate = master_replicate,
+			  .gate = gate,
 			  .fatal = on_fatal},
 		.max_running = (unsigned)json_int(cluster, "max_running_jobs",
 						  MAX_RUNNING_JOBS),
@@ -94,6 +103,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->distribute = distribute_create(m);
 	config_set_distribute(m->config, distribute_config, m->distribute);
 	config_set_fatal(m->config, on_fatal, m);
+	m->filters = job_filters_create(config_all(m->config, CONFIG_FILTER));
 	m->queue = open_queue(m, err);
 	if (m->queue != NULL)
 		return m;
@@ -145,6 +155,7 @@ void master_free(struct master *m)
 		return;
 	if (m->queue != NULL)
 		queue_close(m->queue);
+	job_filters_destroy(m->filters);
 	distribute_free(m->distribute);
 	reserve_destroy(m->reserve);
 	noderpc_destroy(m->rpc);

@@ -30,6 +30,7 @@ struct master {
 	struct disk *disk;
 	struct config *config;
 	struct queue *queue;
+	struct job_filters *filters;
 	struct locks *locks;
 	struct noderpc *rpc;
 	struct reserve *reserve;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Queries of the rules that filter jobs, and of exports. */
-#include <string.h>
-
 #include "lib/json/json.h"
+#include "masterd/job_filters.h"
 #include "masterd/query_private.h"
 
 static const struct query_field filter_fields_[] = {
-	{"uuid", "UUID", KIND_OTHER, "UUID of the rule", query_get_member,
-	 "uuid"},
+	{"uuid", "UUID", KIND_OTHER, "Filter ID", query_get_member, "uuid"},
 	{"watermark", "Watermark", KIND_OTHER,
-	 "Newest job when the rule was made", query_get_member, "watermark"},
+	 "Newest job when the rule was made or replaced", query_get_member,
+	 "watermark"},
 	{"priority", "Priority", KIND_OTHER, "Its priority, 0 goes first",
 	 query_get_member, "priority"},
 	{"predicates", "Predicates", KIND_OTHER, "To which jobs it applies",
@@ -26,22 +25,6 @@ static const struct query_field *rule_fields(size_t *ret_n)
 	return filter_fields_;
 }
 
-/* The order in which rules are tried. */
-static int compare_rules(const void *a, const void *b)
-{
-	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
-	static const char *const keys[] = {"priority", "watermark"};
-
-	for (size_t i = 0; i < 2; i++) {
-		int64_t p = json_int(x, keys[i], 0),
-			q = json_int(y, keys[i], 0);
-
-		if (p != q)
-			return p < q ? -1 : 1;
-	}
-	return strcmp(json_str(x, "uuid", ""), json_str(y, "uuid", ""));
-}
-
 static int all_rules(struct query *q)
 {
 	const json_t *rules = config_all(q->m->config, CONFIG_FILTER);
@@ -53,7 +36,7 @@ static int all_rules(struct query *q)
 
 	json_object_foreach ((json_t *)rules, uuid, rule)
 		sorted[n++] = rule;
-	qsort(sorted, n, sizeof(json_t *), compare_rules);
+	qsort(sorted, n, sizeof(json_t *), job_filters_compare);
 	for (size_t i = 0; i < n; i++)
 		if (query_add_row(q, &(struct query_row){.object = sorted[i]}) <
 		    0)

@@ -70,7 +70,8 @@ static int cancel_queued(struct queue *q, struct job *j, bool *ret_ok,
 {
 	uint64_t id = j->id;
 
-	sched_remove(q, j);
+	sched_withdraw(q, j);
+	sched_kick(q);
 	job_end_unstarted(j, JOB_CANCELED, NULL);
 	if (job_save_wait(j, err) < 0)
 		return -1;
@@ -179,10 +180,7 @@ int queue_change_priority(struct queue *q, uint64_t id, int priority,
 			      xprintf("Job %ju is finished", (uintmax_t)id),
 			      ret_ok, ret_text);
 	set_priority(job_edit(j), priority);
-	if (j->private->slot != 0) {
-		sched_remove(q, j);
-		sched_add(q, j);
-	}
+	sched_moved(j);
 	r = j->private->running;
 	if (r != NULL && r->run.set_priority != NULL)
 		r->run.set_priority(&r->run, priority);

@@ -72,7 +72,7 @@ struct queue *queue_open(const struct queue_config *config, struct error *err)
 void queue_start(struct queue *q)
 {
 	q->started = true;
-	sched_kick(q);
+	queue_gates_changed(q);
 }
 
 void queue_stop(struct queue *q)
@@ -96,7 +96,7 @@ void queue_close(struct queue *q)
 		job_destroy(j);
 	}
 	job_index_done(&q->jobs);
-	free(q->ready);
+	heap_done(&q->ready);
 	if (q->lock >= 0)
 		close(q->lock);
 	free(q->dir);

@@ -28,6 +28,24 @@ struct queue_run; /* one opcode being run, see below */
 #define JOB_PRIORITY_MIN (-20)
 #define JOB_PRIORITY_MAX 19
 
+/* Jobs in the order in which they start; private to queue/. */
+struct job_heap {
+	struct job **jobs;
+	size_t n, cap;
+};
+
+/* What applies to some of the queued jobs: they are canceled (reject), or at
+ * most `limit` of them run at once (0: none starts), whatever else would let
+ * them start.  Made by whoever is above; see hooks.gate. */
+struct queue_gate {
+	bool reject;
+	unsigned limit;
+
+	/* Private. */
+	size_t n_running;
+	struct job_heap held; /* those that would start but for the gate */
+};
+
 /* What the queue needs from above, given at creation. */
 struct queue_hooks {
 	void *arg;
@@ -47,6 +65,11 @@ struct queue_hooks {
 	 * one has them.  NULL: there are none.  content NULL: remove. */
 	WAITS void (*replicate)(void *arg, const char *const *names,
 				const char *const *contents, size_t n);
+
+	/* The gate that j has to pass before it starts, NULL: none.  Asked once
+	 * a job, and again after queue_gates_changed(); does not wait.  NULL:
+	 * there are no gates. */
+	struct queue_gate *(*gate)(void *arg, const struct job *j);
 
 	/* A write that has to be durable failed: the daemon must go down. */
 	void (*fatal)(void *arg, const struct error *err);
@@ -74,6 +97,12 @@ WAITS void queue_stop(struct queue *q);
 void queue_close(struct queue *q); /* after queue_stop, or kill in the sim */
 
 void queue_set_max_running(struct queue *q, unsigned n);
+
+/* The answers of hooks.gate are others now: ask again for all jobs that have
+ * not ended.  When this returns the queue knows no gate of before, and they may
+ * be freed after queue_gate_done(). */
+void queue_gates_changed(struct queue *q);
+void queue_gate_done(struct queue_gate *g);
 
 /* ops: a list of opcodes.  0 with the id, or -1. */
 WAITS int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,

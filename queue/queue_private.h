@@ -37,11 +37,14 @@ struct job_private {
 	struct queue *queue;
 	struct job *draft; /* NULL: as visible */
 	size_t n_saving;
-	bool unborn;	/* not durable yet: nobody sees it */
-	bool archiving; /* on its way out */
-	bool has_slot;	/* counts against max_running */
-	size_t slot;	/* 1 + place among the ready, or 0 */
-	int priority;	/* with which it stands there */
+	bool unborn;		 /* not durable yet: nobody sees it */
+	bool archiving;		 /* on its way out */
+	bool has_slot;		 /* counts against max_running */
+	struct job_heap *heap;	 /* where it waits for its turn, or NULL */
+	size_t slot;		 /* its place there */
+	int priority;		 /* with which it stands there */
+	struct queue_gate *gate; /* which it has to pass, or NULL */
+	bool passed;		 /* and has: it counts in gate->n_running */
 	struct running *running;
 	json_t **secrets; /* of each opcode; NULL: none has any */
 
@@ -60,8 +63,7 @@ struct queue {
 	uint64_t last_id;
 	bool drained;
 
-	struct job **ready; /* a heap by priority and id */
-	size_t n_ready, cap_ready;
+	struct job_heap ready;
 	size_t n_running, n_saving;
 	bool started, stopping, closed;
 	struct cond idle; /* n_running or n_saving came down to 0 */
@@ -102,11 +104,30 @@ void job_show_waiting(struct job *j, size_t op);
 char *queue_job_name(uint64_t id);     /* "job-N" */
 char *queue_archive_name(uint64_t id); /* "archive/K/job-N" */
 
+/* --- heap.c: jobs by priority and id --- */
+
+void heap_add(struct job_heap *h, struct job *j);
+void heap_remove(struct job *j); /* from where it stands; idempotent */
+void heap_done(struct job_heap *h);
+
 /* --- sched.c --- */
 
-void sched_add(struct queue *q, struct job *j);	   /* it may start */
-void sched_remove(struct queue *q, struct job *j); /* idempotent */
-void sched_kick(struct queue *q);		   /* start what can */
+void sched_kick(struct queue *q); /* start what can */
+/* A job that has not started will not: take it out. */
+void sched_withdraw(struct queue *q, struct job *j);
+/* The job's priority has changed. */
+void sched_moved(struct job *j);
+/* A job that ran gives its place to the next. */
+void sched_left(struct queue *q, struct job *j);
+
+/* --- gate.c --- */
+
+/* Ask which gate j has to pass; false when it was rejected and has ended. */
+bool gate_assign(struct queue *q, struct job *j);
+/* Whether j may start now; else it is held. */
+bool gate_pass(struct job *j);
+/* j has passed and does not run any more, or will not want to. */
+void gate_left(struct queue *q, struct job *j);
 
 /* Count the parents of a new job and have it told of their end.  State of
  * those that are not live by status_of (-1: unknown).  0, or -1 with err when

@@ -103,13 +103,8 @@ void job_show_waiting(struct job *j, size_t op)
 /* A job that has ended for good gives its place to the next. */
 static void job_ended(struct queue *q, struct job *j)
 {
-	struct job_private *p = j->private;
-
 	job_drop_secrets(j);
-	if (p->has_slot) {
-		p->has_slot = false;
-		q->n_running--;
-	}
+	sched_left(q, j);
 	sched_ended(q, j);
 	sched_kick(q);
 }
@@ -140,10 +135,8 @@ static void on_saved(struct store_change *c, const struct error *err)
 	}
 	if (q->closed)
 		return;
-	if (err != NULL && p->has_slot && p->running == NULL) {
-		p->has_slot = false;
-		q->n_running--;
-	}
+	if (err != NULL && p->running == NULL)
+		sched_left(q, j);
 	drop_draft(p);
 	if (err == NULL) {
 		if (!was_final && job_is_final(j))

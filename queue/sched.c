@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which job may start: a heap of those that wait for nothing but a place, by
- * priority and id; and at each job the list of those that wait for its end.
- * Nothing here looks at all jobs. */
+/* Which job may start: the first of those that wait for nothing but a place;
+ * and at each job the list of those that wait for its end.  Nothing here looks
+ * at all jobs. */
 #include <assert.h>
 #include <string.h>
 
@@ -9,87 +9,46 @@
 #include "lib/json/json.h"
 #include "queue/queue_private.h"
 
-/* --- the heap --- */
-
-static bool before(const struct job *a, const struct job *b)
-{
-	if (a->private->priority != b->private->priority)
-		return a->private->priority < b->private->priority;
-	return a->id < b->id;
-}
-
-static void put(struct queue *q, size_t i, struct job *j)
-{
-	q->ready[i] = j;
-	j->private->slot = i + 1;
-}
-
-static void sift_up(struct queue *q, size_t i, struct job *j)
-{
-	while (i > 0 && before(j, q->ready[(i - 1) / 2])) {
-		put(q, i, q->ready[(i - 1) / 2]);
-		i = (i - 1) / 2;
-	}
-	put(q, i, j);
-}
-
-static void sift_down(struct queue *q, size_t i, struct job *j)
-{
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child >= q->n_ready)
-			break;
-		if (child + 1 < q->n_ready &&
-		    before(q->ready[child + 1], q->ready[child]))
-			child++;
-		if (!before(q->ready[child], j))
-			break;
-		put(q, i, q->ready[child]);
-		i = child;
-	}
-	put(q, i, j);
-}
-
-void sched_add(struct queue *q, struct job *j)
-{
-	assert(j->private->slot == 0);
-	j->private->priority = job_priority(job_newest(j));
-	if (q->n_ready == q->cap_ready) {
-		q->cap_ready = q->cap_ready == 0 ? 64 : q->cap_ready * 2;
-		q->ready = xrealloc(q->ready, q->cap_ready * sizeof(*q->ready));
-	}
-	sift_up(q, q->n_ready++, j);
-}
-
-void sched_remove(struct queue *q, struct job *j)
-{
-	size_t i = j->private->slot - 1;
-	struct job *last;
-
-	if (j->private->slot == 0)
-		return;
-	j->private->slot = 0;
-	last = q->ready[--q->n_ready];
-	if (last == j)
-		return;
-	if (i > 0 && before(last, q->ready[(i - 1) / 2]))
-		sift_up(q, i, last);
-	else
-		sift_down(q, i, last);
-}
+/* --- starting --- */
 
 void sched_kick(struct queue *q)
 {
-	while (q->started && !q->stopping && q->n_ready > 0 &&
+	while (q->started && !q->stopping && q->ready.n > 0 &&
 	       q->n_running < q->config.max_running) {
-		struct job *j = q->ready[0];
+		struct job *j = q->ready.jobs[0];
 
-		sched_remove(q, j);
+		heap_remove(j);
+		if (!gate_pass(j))
+			continue;
 		j->private->has_slot = true;
 		q->n_running++;
 		run_start(q, j);
 	}
+}
+
+void sched_withdraw(struct queue *q, struct job *j)
+{
+	heap_remove(j);
+	gate_left(q, j);
+}
+
+void sched_moved(struct job *j)
+{
+	struct job_heap *h = j->private->heap;
+
+	if (h == NULL)
+		return;
+	heap_remove(j);
+	heap_add(h, j);
+}
+
+void sched_left(struct queue *q, struct job *j)
+{
+	if (!j->private->has_slot)
+		return;
+	j->private->has_slot = false;
+	q->n_running--;
+	gate_left(q, j);
 }
 
 /* --- dependencies --- */
@@ -227,8 +186,10 @@ void sched_born(struct queue *q, struct job *j)
 		job_save(j);
 		return;
 	}
-	if (job_status(j) == JOB_QUEUED && j->private->n_parents == 0)
-		sched_add(q, j);
+	if (job_status(j) != JOB_QUEUED || (q->started && !gate_assign(q, j)))
+		return;
+	if (j->private->n_parents == 0)
+		heap_add(&q->ready, j);
 }
 
 static void parent_ended(struct queue *q, const struct job *parent,
@@ -249,7 +210,7 @@ static void parent_ended(struct queue *q, const struct job *parent,
 		return;
 	}
 	if (j->private->n_parents == 0 && !j->private->unborn)
-		sched_add(q, j);
+		heap_add(&q->ready, j);
 }
 
 void sched_ended(struct queue *q, struct job *j)

@@ -68,3 +68,18 @@ void uuid_new(char ret_uuid[37])
 		 b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9],
 		 b[10], b[11], b[12], b[13], b[14], b[15]);
 }
+
+bool uuid_valid(const char *text)
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	size_t i;
+
+	for (i = 0; form[i] != '\0'; i++) {
+		bool hex = (text[i] >= '0' && text[i] <= '9') ||
+			   (text[i] >= 'a' && text[i] <= 'f');
+
+		if (form[i] == 'x' ? !hex : text[i] != form[i])
+			return false;
+	}
+	return text[i] == '\0';
+}

@@ -3,6 +3,7 @@
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,5 +17,7 @@ void random_seed(uint64_t seed);
 
 /* Write a new random UUID (version 4, 36 characters and NUL). */
 void uuid_new(char ret_uuid[37]);
+/* 36 characters: groups of lower case hexadecimal digits, with "-" between. */
+bool uuid_valid(const char *text);
 
 #endif

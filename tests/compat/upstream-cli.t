@@ -70,6 +70,15 @@ theirs "cluster queue info" gnt-cluster queue info
 theirs "cluster queue drain" gnt-cluster queue drain
 fails "a drained queue takes no job" on node1 /usr/sbin/gnt-debug delay 0.01
 theirs "cluster queue undrain" gnt-cluster queue undrain
+theirs "filter add" gnt-filter add --action='RATE_LIMIT 3' --reason=why \
+    '--predicates=[["jobid", [">", "id", "watermark"]]]'
+rule=$out
+theirs "filter list" gnt-filter list
+like "$out" "$rule .*'RATE_LIMIT', 3" "shows it"
+theirs "filter info" gnt-filter info "$rule"
+is "$out" "$(m gnt-filter info "$rule")" "ours says the same"
+theirs "filter replace" gnt-filter replace --priority=4 --action=PAUSE "$rule"
+theirs "filter delete" gnt-filter delete "$rule"
 theirs "cluster redist-conf" gnt-cluster redist-conf
 theirs "cluster add-tags" gnt-cluster add-tags prod
 theirs "cluster search-tags" gnt-cluster search-tags prod

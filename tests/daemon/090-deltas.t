@@ -60,9 +60,6 @@ like "$(call QueryClusterInfo '[]')" \
 like "$(job '{"OP_ID": "OP_BACKUP_PREPARE", "instance_name": "x", "mode": "local"}')" \
     '"error", .*"OpCodeUnknown", \["This version does not execute' \
     "an opcode without logical unit fails when it runs"
-like "$(call ReplaceFilter '[null, 1, [], "ACCEPT", []]')" \
-    '"GenericError", \["Job filters cannot be changed' \
-    "job filters cannot be changed"
 like "$(create i1 '"mode": "import"')" \
     'Creation mode .import. is not available' "instances are not imported"
 

@@ -34,7 +34,8 @@ static struct world {
 	int64_t now_us;
 	bool fatal;
 	bool open_locks, open_gate;
-	struct cond locks, gate;
+	struct cond locks, gate_changed;
+	struct queue_gate *(*gate)(const struct job *j); /* NULL: none */
 	struct buf trace;	       /* "job.op " for each that runs */
 	unsigned runs[WORLD_JOBS_MAX]; /* how often each job has run */
 } world;
@@ -92,7 +93,7 @@ static inline json_t *world_run(void *arg, struct queue_run *run,
 		while (!world.open_gate && !run->killed) {
 			int64_t soon = world.now_us + 100000;
 
-			cond_wait_until(&world.gate, soon);
+			cond_wait_until(&world.gate_changed, soon);
 		}
 	}
 	for (int i = 0; strcmp(act, "log") == 0 && i < 3; i++)
@@ -105,6 +106,12 @@ static inline json_t *world_run(void *arg, struct queue_run *run,
 		return json_string(json_str(
 			json_get(run->input, "osparams_secret"), "pw", "none"));
 	return json_incref(json_object_get(run->input, "value"));
+}
+
+static inline struct queue_gate *world_gate(void *arg, const struct job *j)
+{
+	(void)arg;
+	return world.gate == NULL ? NULL : world.gate(j);
 }
 
 static inline void world_fatal(void *arg, const struct error *err)
@@ -121,6 +128,7 @@ static inline int world_open(struct error *err)
 		.dir = "/q",
 		.hooks = {.check_op = world_check,
 			  .run_op = world_run,
+			  .gate = world_gate,
 			  .fatal = world_fatal},
 		.max_running = world.max_running,
 		.journal_size = world.journal_size,
@@ -218,7 +226,7 @@ static inline void world_crash(uint64_t seed)
 	fake_disk_crash(&world.disk, seed);
 	world.fatal = false;
 	cond_init(&world.locks);
-	cond_init(&world.gate);
+	cond_init(&world.gate_changed);
 }
 
 static inline void world_setup(void)
@@ -233,7 +241,7 @@ static inline void world_setup(void)
 	timers_set_simulated(true);
 	clock_replace(world_now);
 	cond_init(&world.locks);
-	cond_init(&world.gate);
+	cond_init(&world.gate_changed);
 }
 
 static inline void world_teardown(void)

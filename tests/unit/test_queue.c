@@ -31,7 +31,7 @@ static void expect_trace(const char *expected)
 static void open_gate(void)
 {
 	world.open_gate = true;
-	cond_signal(&world.gate);
+	cond_signal(&world.gate_changed);
 	world_settle();
 }
 
@@ -359,7 +359,7 @@ Test(queue, cancel_at_each_stage)
 		     true, "SIGKILL send to the process");
 	expect_order((struct order){.id = 99}, do_cancel, false,
 		     "Job 99 not found in queue");
-	cond_signal(&world.gate);
+	cond_signal(&world.gate_changed);
 	world_settle();
 	world_expect_status(running, "error");
 	expect_trace("1.0 ");
@@ -406,6 +406,119 @@ Test(queue, priority_of_a_queued_job_moves_it)
 	expect_trace("1.0 2.0 4.0 3.0 ");
 	expect_order((struct order){.id = 4}, do_priority, false,
 		     "Job 4 is finished");
+}
+
+/* --- gates --- */
+
+static struct queue_gate gate;
+
+static struct queue_gate *gate_of(const struct job *j)
+{
+	return strcmp(j->ops[0].summary, "TEST(hold)") == 0 ? &gate : NULL;
+}
+
+static void set_gate(struct queue_gate *(*fn)(const struct job *j))
+{
+	world.gate = fn;
+	queue_gates_changed(world.queue);
+	world_settle();
+}
+
+static void gate_with(unsigned limit, bool reject)
+{
+	gate = (struct queue_gate){.limit = limit, .reject = reject};
+	set_gate(gate_of);
+}
+
+static void drop_gate(void)
+{
+	set_gate(NULL);
+	queue_gate_done(&gate);
+}
+
+Test(queue, jobs_behind_a_closed_gate_wait_and_hold_up_nobody)
+{
+	uint64_t held[3], other;
+
+	gate_with(0, false);
+	for (int i = 0; i < 3; i++)
+		held[i] = world_submit("hold");
+	other = world_submit("ok");
+	world_settle();
+	world_expect_status(other, "success");
+	for (int i = 0; i < 3; i++)
+		world_expect_status(held[i], "queued");
+	expect_order((struct order){.id = held[1]}, do_cancel, true,
+		     "Job 2 canceled");
+	drop_gate();
+	world_expect_status(held[0], "running");
+	world_expect_status(held[2], "running");
+	open_gate();
+}
+
+Test(queue, a_gate_limits_how_many_run)
+{
+	uint64_t ids[4];
+
+	world.max_running = 10;
+	queue_set_max_running(world.queue, 10);
+	ids[0] = world_submit("hold");
+	world_settle();
+	gate_with(2, false); /* the one that runs counts */
+	for (int i = 1; i < 4; i++)
+		ids[i] = world_submit("hold");
+	world_settle();
+	world_expect_status(ids[1], "running");
+	world_expect_status(ids[2], "queued");
+	expect_order((struct order){.id = ids[1], .kill = true}, do_cancel,
+		     true, "SIGKILL send to the process");
+	cond_signal(&world.gate_changed);
+	world_settle();
+	world_expect_status(ids[2], "running");
+	world_expect_status(ids[3], "queued");
+	open_gate();
+	world_expect_status(ids[3], "success");
+	drop_gate();
+}
+
+/* The one that the gate let try waits for a place when it is canceled. */
+Test(queue, a_canceled_job_gives_its_turn_at_the_gate_on)
+{
+	uint64_t first, second, third, other;
+
+	queue_set_max_running(world.queue, 1);
+	gate_with(1, false);
+	first = world_submit("hold");
+	second = world_submit("hold");
+	third = world_submit("hold");
+	other = world_submit("hold");
+	world_settle();
+	world_expect_status(first, "running");
+	expect_order((struct order){.id = second}, do_cancel, true,
+		     "Job 2 canceled");
+	open_gate();
+	world_expect_status(third, "success");
+	world_expect_status(other, "success");
+	drop_gate();
+}
+
+Test(queue, a_rejecting_gate_cancels_what_has_not_begun)
+{
+	uint64_t running = world_submit("hold"), later, child;
+
+	later = world_submit_ops(one("hold", "[[1, []]]"));
+	child = world_submit_ops(one("ok", "[[2, []]]"));
+	world_settle();
+	gate_with(0, true);
+	world_expect_status(running, "running");
+	world_expect_status(later, "canceled");
+	world_expect_field(later, "opresult", "[null]");
+	world_expect_status(child, "success");
+	later = world_submit("hold");
+	world_settle();
+	world_expect_status(later, "canceled");
+	open_gate();
+	drop_gate();
 }
 
 /* --- watches --- */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-filter: rules about which jobs may run. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli_job.h"
+#include "cli/cli_list.h"
+#include "cli/cli_opts.h"
+#include "cli/cli_text.h"
+#include "cli/tools.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+static const struct cli_list filter_list = {
+	.what = "filter",
+	.fields = "uuid,watermark,priority,predicates,action,reason_trail",
+	.name_field = "uuid",
+};
+
+static int list(struct cli *cli, struct error *err)
+{
+	return cli_list(cli, &filter_list, NULL, err);
+}
+
+static int list_fields(struct cli *cli, struct error *err)
+{
+	return cli_list_fields(cli, "filter", err);
+}
+
+/* --- add, replace, delete --- */
+
+/* "PAUSE" as it is; "RATE_LIMIT 3", or the same as JSON, as ["RATE_LIMIT", 3].
+ * The master knows which ones there are. */
+static json_t *action(const struct cli *cli, struct error *err)
+{
+	const char *text = cli_text(cli, &OPT_ACTION);
+	int64_t limit;
+
+	if (text == NULL)
+		return json_string("CONTINUE");
+	if (*text == '[')
+		return json_parse(text, strlen(text), err);
+	if (str_starts(text, "RATE_LIMIT ") &&
+	    str_to_int64(text + strlen("RATE_LIMIT "), &limit))
+		return json_make("[s, I]", "RATE_LIMIT", (json_int_t)limit);
+	return json_string(text);
+}
+
+static json_t *predicates(const struct cli *cli, struct error *err)
+{
+	const char *text = cli_text(cli, &OPT_PREDICATES);
+	json_t *list;
+
+	if (text == NULL)
+		return json_array();
+	list = json_parse(text, strlen(text), err);
+	if (list == NULL) {
+		err->kind = ERR_PREREQ;
+		err->ecode = ECODE_INVAL;
+		error_wrap(err, "--predicates is no JSON");
+	}
+	return list;
+}
+
+/* uuid NULL: a new rule, whose UUID is printed. */
+static int put(struct cli *cli, const char *uuid, struct error *err)
+{
+	auto_json json_t *what = action(cli, err);
+	auto_json json_t *when = what == NULL ? NULL : predicates(cli, err);
+	auto_json json_t *answer = NULL;
+
+	if (when == NULL)
+		return -1;
+	answer = cli_call(
+		cli, "ReplaceFilter",
+		json_make("[s?, I, O, O, o]", uuid,
+			  (json_int_t)cli_count(cli, &OPT_FILTER_PRIORITY),
+			  when, what, cli_user_reason(cli)),
+		err);
+	if (answer == NULL)
+		return -1;
+	if (uuid == NULL)
+		puts(json_string_value(answer));
+	return CLI_OK;
+}
+
+static int add(struct cli *cli, struct error *err)
+{
+	return put(cli, NULL, err);
+}
+
+static int replace(struct cli *cli, struct error *err)
+{
+	return put(cli, cli->args[0], err);
+}
+
+static int delete (struct cli *cli, struct error *err)
+{
+	auto_json json_t *answer = cli_call(
+		cli, "DeleteFilter", json_make("[s]", cli->args[0]), err);
+
+	return answer == NULL ? -1 : CLI_OK;
+}
+
+/* --- info --- */
+
+static const struct {
+	const char *field, *title;
+} info_fields[] = {
+	{"uuid", "UUID"},	    {"watermark", "  Watermark"},
+	{"priority", "  Priority"}, {"predicates", "  Predicates"},
+	{"action", "  Action"},	    {"reason_trail", "  Reason trail"},
+};
+
+#define N_INFO (sizeof(info_fields) / sizeof(info_fields[0]))
+
+static json_t *info_args(const struct cli *cli)
+{
+	json_t *uuids = json_array(), *fields = json_array();
+
+	for (int i = 0; i < cli->n_args; i++)
+		json_array_append_new(uuids, json_string(cli->args[i]));
+	for (size_t i = 0; i < N_INFO; i++)
+		json_array_append_new(fields,
+				      json_string(info_fields[i].field));
+	return json_make("[o, o]", uuids, fields);
+}
+
+static int info(struct cli *cli, struct error *err)
+{
+	auto_json json_t *rows =
+		cli_call(cli, "QueryFilters", info_args(cli), err);
+
+	if (rows == NULL)
+		return -1;
+	for (size_t r = 0; r < json_array_size(rows); r++) {
+		const json_t *row = json_array_get(rows, r);
+
+		for (size_t i = 0; i < N_INFO; i++) {
+			auto_free char *text = cli_str(json_array_get(row, i));
+
+			printf("%s: %s\n", info_fields[i].title, text);
+		}
+	}
+	return CLI_OK;
+}
+
+/* --- the table --- */
+
+#define OPTS_RULE &OPT_FILTER_PRIORITY, &OPT_PREDICATES, &OPT_ACTION
+
+static const struct cli_command *const commands[] = {
+	&(const struct cli_command){
+		.name = "add",
+		.args = "",
+		.help = "Add a rule and print its UUID",
+		.options = {OPTS_RULE},
+		.run = add,
+	},
+	&(const struct cli_command){
+		.name = "replace",
+		.args = "<filter-uuid>",
+		.help = "Put another rule in the place of one, or make one "
+			"with this UUID",
+		.min_args = 1,
+		.max_args = 1,
+		.options = {OPTS_RULE},
+		.run = replace,
+	},
+	&(const struct cli_command){
+		.name = "delete",
+		.args = "<filter-uuid>",
+		.help = "Remove a rule",
+		.min_args = 1,
+		.max_args = 1,
+		.run = delete,
+	},
+	&(const struct cli_command){
+		.name = "list",
+		.args = "[<filter-uuid>...]",
+		.help = "List the rules. Fields: uuid, watermark, priority, "
+			"predicates, action, reason_trail.",
+		.max_args = -1,
+		.options = {OPTS_LIST},
+		.run = list,
+	},
+	&(const struct cli_command){
+		.name = "list-fields",
+		.args = "[<fields>...]",
+		.help = "List all fields of rules",
+		.max_args = -1,
+		.options = {OPTS_TABLE, &OPT_FORMAT},
+		.run = list_fields,
+	},
+	&(const struct cli_command){
+		.name = "info",
+		.args = "[<filter-uuid>...]",
+		.help = "Show rules",
+		.max_args = -1,
+		.run = info,
+	},
+	NULL,
+};
+
+const struct cli_tool tool_filter = {
+	.name = "gnt-filter",
+	.help = "Rules about which jobs may run",
+	.commands = commands,
+};
