@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/lu/group.h"
+#include "masterd/lu_instance.h"
+
+static bool breaks(struct lu *lu, const json_t *inst, const json_t *policy)
+{
+	auto_json json_t *be = inst_filled_be(lu, inst);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	size_t n = json_array_size(disks);
+	auto_free int64_t *sizes = xcalloc(n + 1, sizeof(*sizes));
+	auto_strv struct strv sentences = {0};
+	struct params_spec spec = {
+		.memory = json_int(be, "maxmem", 0),
+		.vcpus = json_int(be, "vcpus", 0),
+		.disk_count = (int64_t)n,
+		.nic_count = (int64_t)json_array_size(json_get(inst, "nics")),
+		.spindle_use = json_int(be, "spindle_use", 1),
+		.disk_sizes = sizes,
+		.n_disk_sizes = n,
+		.disk_template = config_instance_template(lu->m->config, inst),
+	};
+
+	for (size_t i = 0; i < n; i++)
+		sizes[i] = json_int(json_array_get(disks, i), "size", 0);
+	params_ipolicy_violations(policy, &spec, &sentences);
+	return sentences.n > 0;
+}
+
+void group_new_violations(struct lu *lu, const json_t *before,
+			  const json_t *after, struct strv *ret_names)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	auto_json json_t *old_policy = params_fill_ipolicy(cluster, before);
+	auto_json json_t *new_policy = params_fill_ipolicy(cluster, after);
+	auto_strv struct strv nodes = {0}, instances = {0};
+
+	config_group_nodes(lu->m->config, json_str(after, "uuid", ""), &nodes);
+	for (size_t i = 0; i < nodes.n; i++)
+		config_node_primaries(lu->m->config, nodes.items[i],
+				      &instances);
+	for (size_t i = 0; i < instances.n; i++) {
+		const json_t *inst = config_get(lu->m->config, CONFIG_INSTANCE,
+						instances.items[i]);
+
+		if (!breaks(lu, inst, old_policy) &&
+		    breaks(lu, inst, new_policy))
+			strv_add(ret_names, inst_name(inst));
+	}
+	strv_sort(ret_names);
+}
