@@ -8,11 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A string bare, all else as cli_repr(). */
+/* A string bare, all else as json_repr(). */
 char *cli_str(const json_t *value);
-
-/* True, None, 1.5, 'text', [1, 'a'], {'k': 1}. */
-char *cli_repr(const json_t *value);
 
 /* The elements with separator between; cli_str() of what is no list. */
 char *cli_join(const json_t *list, const char *separator);

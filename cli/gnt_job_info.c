@@ -6,6 +6,7 @@
 #include "cli/gnt_job.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/json/repr.h"
 
 /* The fields queried, in this order. */
 enum {
@@ -53,7 +54,7 @@ static json_t *moment(int fill, const json_t *stamp, const json_t *since)
 	auto_free char *text = NULL, *all = NULL;
 
 	if (json_array_size(stamp) != 2) {
-		text = cli_repr(stamp);
+		text = json_repr(stamp);
 		all = xprintf("unknown (%s)", text);
 		return filled(fill, all);
 	}

@@ -4,11 +4,11 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/json/repr.h"
 #include "lib/model/params.h"
 #include "masterd/lu.h"
 #include "masterd/lu/group.h"
 #include "masterd/lu/node_state.h"
-#include "masterd/lu_instance.h"
 
 struct group_lu {
 	struct lu lu;
@@ -235,7 +235,7 @@ static void report(struct group_lu *g, const char *key, const json_t *changes)
 
 	if (is_empty(changes))
 		return;
-	text = inst_env_text(json_get(g->changed, key));
+	text = json_repr(json_get(g->changed, key));
 	json_array_append_new(g->report, json_make("[s, s]", key, text));
 }
 

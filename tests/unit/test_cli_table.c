@@ -9,6 +9,7 @@
 #include "cli/cli_text.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
+#include "lib/json/repr.h"
 
 static struct error err;
 
@@ -138,7 +139,7 @@ Test(cli_text, values_look_as_python_shows_them)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		auto_json json_t *value = json(cases[i].json);
-		auto_free char *text = cli_repr(value);
+		auto_free char *text = json_repr(value);
 
 		cr_assert_str_eq(text, cases[i].text, "%s gives %s",
 				 cases[i].json, text);
