@@ -61,6 +61,7 @@ static struct queue *open_queue(struct master *m, struct error *err)
 			  .replicate = master_replicate,
 			  .gate = gate,
 			  .fatal = on_fatal},
+		.term = m->role.term,
 		.max_running = (unsigned)json_int(cluster, "max_running_jobs",
 						  MAX_RUNNING_JOBS),
 	};

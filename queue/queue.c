@@ -43,6 +43,8 @@ static int open_store(struct queue *q, struct error *err)
 		.disk = q->config.disk,
 		.dir = q->dir,
 		.journal_size = q->config.journal_size,
+		.numbered = true,
+		.term = q->config.term,
 		.arg = q,
 		.replicate =
 			q->config.hooks.replicate == NULL ? NULL : on_replicate,

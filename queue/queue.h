@@ -81,6 +81,7 @@ struct queue_config {
 	struct queue_hooks hooks;
 	unsigned max_running; /* changeable, see below */
 	size_t journal_size;  /* 0: the usual one; for tests */
+	uint64_t term; /* of the master, for the file "position"; in tests 0 */
 };
 
 /* Read the queue (replay the journal first).  Jobs that ran become error with

@@ -3,6 +3,7 @@
 #include "lib/store/store.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "lib/store/store_private.h"
@@ -63,6 +64,41 @@ static size_t count_for_record(const struct store *s)
 	return n;
 }
 
+/* Whether others than this node get something of the next n operations. */
+static void note_shared(struct store *s, struct store_op *op, void *arg)
+{
+	(void)s;
+	if (!op->local && op->kind != JOURNAL_CUT)
+		*(bool *)arg = true;
+}
+
+static struct store_position next_position(const struct store *s)
+{
+	const struct store_position *now = &s->position;
+	uint64_t term = s->config.term;
+
+	return (struct store_position){term,
+				       now->term == term ? now->number + 1 : 1};
+}
+
+/* The entry goes last, so that a copy that was cut off in the middle of the
+ * record is no newer than what it has. */
+static void add_position(struct store *s, struct store_record *r)
+{
+	struct store_position next = next_position(s);
+	struct store_op op = {.kind = JOURNAL_WRITE, .name = STORE_POSITION};
+	bool shared = false;
+
+	each_op(s, r->n, note_shared, &shared);
+	if (!s->config.numbered || !shared)
+		return;
+	r->position =
+		xprintf("%" PRIu64 " %" PRIu64 "\n", next.term, next.number);
+	op.text = r->position;
+	op.len = strlen(op.text);
+	add_to_record(&r->bytes, &op);
+}
+
 static void encode_one(struct store *s, struct store_op *op, void *arg)
 {
 	(void)s;
@@ -116,19 +152,35 @@ void store_finish_failed(struct store *s)
 			&s->why);
 }
 
-size_t store_build_record(struct store *s, struct buf *record)
+void store_record_build(struct store *s, struct store_record *r)
 {
-	size_t n = count_for_record(s);
-
-	journal_begin(record);
-	each_op(s, n, encode_one, record);
-	journal_end(&s->journal, record);
-	return n;
+	r->n = count_for_record(s);
+	journal_begin(&r->bytes);
+	each_op(s, r->n, encode_one, &r->bytes);
+	add_position(s, r);
+	journal_end(&s->journal, &r->bytes);
 }
 
-void store_apply(struct store *s, size_t n)
+void store_record_done(struct store_record *r)
 {
-	each_op(s, n, apply_one, NULL);
+	buf_done(&r->bytes);
+	free(r->position);
+}
+
+void store_apply(struct store *s, struct store_record *r)
+{
+	each_op(s, r->n, apply_one, NULL);
+	if (r->position == NULL)
+		return;
+	s->position = next_position(s);
+	overlay_file(&s->dirty, STORE_POSITION, r->position,
+		     strlen(r->position));
+	r->position = NULL;
+}
+
+struct store_position store_position(const struct store *s)
+{
+	return s->position;
 }
 
 /* After a failed write: answer those that may fail; false if there were
@@ -188,39 +240,41 @@ static void collect_one(struct store *s, struct store_op *op, void *arg)
 	replica_add(arg, op->from, NULL);
 }
 
-static void replicate(struct store *s, size_t n)
+static void replicate(struct store *s, const struct store_record *record)
 {
+	size_t max = 2 * record->n + 1;
 	auto_free const char **names = NULL;
 	auto_free const char **contents = NULL;
 	struct replica r;
 
 	if (s->config.replicate == NULL)
 		return;
-	names = xcalloc(2 * n, sizeof(*names));
-	contents = xcalloc(2 * n, sizeof(*contents));
+	names = xcalloc(max, sizeof(*names));
+	contents = xcalloc(max, sizeof(*contents));
 	r = (struct replica){.names = names, .contents = contents};
-	each_op(s, n, collect_one, &r);
+	each_op(s, record->n, collect_one, &r);
+	if (record->position != NULL)
+		replica_add(&r, STORE_POSITION, record->position);
 	if (r.n > 0)
 		s->config.replicate(s->config.arg, names, contents, r.n);
 }
 
-static void record_is_durable(struct store *s, const struct buf *record,
-			      size_t n)
+static void record_is_durable(struct store *s, struct store_record *record)
 {
-	journal_written(&s->journal, record);
-	replicate(s, n);
-	store_apply(s, n);
+	journal_written(&s->journal, &record->bytes);
+	replicate(s, record);
+	store_apply(s, record);
 	s->applied = s->journal.next - 1;
 	store_plan_writing(s);
 	if (journal_half_used(&s->journal) && !s->full &&
 	    s->journal.last_in[!s->journal.half] > s->covered)
 		store_start_writing(s);
-	store_finish_written(s, n);
+	store_finish_written(s, record->n);
 }
 
 /* An operation that fits into no record goes into its file at once, together
  * with all before it. */
-static void commit_large(struct store *s)
+static void commit_large(struct store *s, struct store_record *record)
 {
 	struct store_change *c =
 		list_first(&s->batch, struct store_change, link);
@@ -234,8 +288,8 @@ static void commit_large(struct store *s)
 		store_change_finish(c, &err);
 		return;
 	}
-	replicate(s, 1);
-	store_apply(s, 1);
+	replicate(s, record);
+	store_apply(s, record);
 	s->writing_files = true;
 	while (store_write_files(s) < 0 && !s->failed)
 		task_sleep(STORE_RETRY_US / 1000);
@@ -250,26 +304,26 @@ static void commit_large(struct store *s)
 
 static void commit_record(struct store *s, bool *last_failed)
 {
-	auto_buf struct buf record = {0};
-	size_t n = store_build_record(s, &record);
+	auto_record struct store_record record = {0};
 	struct error err;
 	bool written, synced;
 
-	if (record.len > journal_record_max(&s->journal)) {
-		assert(n == 1);
-		commit_large(s);
+	store_record_build(s, &record);
+	if (record.bytes.len > journal_record_max(&s->journal)) {
+		assert(record.n == 1);
+		commit_large(s, &record);
 		return;
 	}
-	make_room(s, &record);
+	make_room(s, &record.bytes);
 	if (s->failed)
 		return;
 	store_leave();
-	written = journal_write(&s->journal, &record, &err) == 0;
+	written = journal_write(&s->journal, &record.bytes, &err) == 0;
 	synced = written && journal_sync(&s->journal, &err) == 0;
 	store_enter();
 	if (synced) {
 		*last_failed = false;
-		record_is_durable(s, &record, n);
+		record_is_durable(s, &record);
 		return;
 	}
 	error_wrap(&err, "Cannot write the job queue");

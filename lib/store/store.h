@@ -30,12 +30,18 @@
 /* and tried again after this when the disk was full. */
 #define STORE_RETRY_US 1000000
 
+#define STORE_POSITION "position"
+
 struct store;
 
 struct store_config {
 	struct disk *disk;
 	const char *dir;
 	size_t journal_size; /* 0: JOURNAL_SIZE */
+	/* Number the records that others get, too: each one ends with the
+	 * file STORE_POSITION, "T B", its term and its number in it. */
+	bool numbered;
+	uint64_t term;
 	void *arg;
 	/* As queue_hooks.replicate; NULL: nobody. */
 	WAITS void (*replicate)(void *arg, const char *const *names,
@@ -78,6 +84,12 @@ void store_change_move(struct store_change *c, const char *from, const char *to,
 
 /* Open the files and replay the journal (in memory).  Blocks. */
 struct store *store_open(const struct store_config *config, struct error *err);
+
+/* The newest record that was durable everywhere it has to be, when numbered. */
+struct store_position {
+	uint64_t term, number;
+};
+struct store_position store_position(const struct store *s);
 
 /* Between store_open() and store_settle(): give a file new content. */
 void store_write_at_start(struct store *s, const char *name, char *text STEALS);

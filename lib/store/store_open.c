@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening the store: replay of the journal, what is written at start. */
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/log.h"
 #include "lib/store/store_private.h"
+
+#define POSITION_MAX 100
 
 static void replay_one(const struct journal_entry *e, void *arg)
 {
@@ -51,6 +55,31 @@ static int open_files(struct store *s, struct error *err)
 	return 0;
 }
 
+/* A file that says nothing counts as none: older than all others. */
+static int read_position(struct store *s, struct error *err)
+{
+	auto_free char *text = NULL;
+	struct store_position *p = &s->position;
+	size_t len;
+
+	if (!s->config.numbered || !store_exists(s, STORE_POSITION))
+		return 0;
+	text = store_read(s, STORE_POSITION, POSITION_MAX, &len, err);
+	if (text == NULL)
+		return -1;
+	if (sscanf(text, "%" SCNu64 " %" SCNu64, &p->term, &p->number) != 2) {
+		log_warning("%s/" STORE_POSITION " is damaged, ignoring",
+			    s->dir);
+		*p = (struct store_position){0};
+	}
+	if (p->term <= s->config.term)
+		return 0;
+	return error_set(err, ERR_QUEUE, ECODE_STATE,
+			 "It was written under term %" PRIu64
+			 ", which is newer than ours, %" PRIu64,
+			 p->term, s->config.term);
+}
+
 void store_write_at_start(struct store *s, const char *name, char *text STEALS)
 {
 	assert(!s->settled);
@@ -62,12 +91,13 @@ void store_write_at_start(struct store *s, const char *name, char *text STEALS)
 
 /* What fits into no record goes into its file, with all before it; the journal
  * may hold older states, which must not be replayed. */
-static int write_large_now(struct store *s, struct error *err)
+static int write_large_now(struct store *s, struct store_record *record,
+			   struct error *err)
 {
 	struct store_change *c =
 		list_first(&s->batch, struct store_change, link);
 
-	store_apply(s, 1);
+	store_apply(s, record);
 	if (store_write_files(s) < 0) {
 		*err = s->why;
 		return -1;
@@ -80,13 +110,13 @@ static int write_large_now(struct store *s, struct error *err)
 /* As the commit task does, before any task runs. */
 static int commit_now(struct store *s, struct error *err)
 {
-	auto_buf struct buf record = {0};
-	size_t n = store_build_record(s, &record);
+	auto_record struct store_record record = {0};
 	struct journal *j = &s->journal;
 
-	if (record.len > journal_record_max(j))
-		return write_large_now(s, err);
-	if (!journal_fits(j, &record)) {
+	store_record_build(s, &record);
+	if (record.bytes.len > journal_record_max(j))
+		return write_large_now(s, &record, err);
+	if (!journal_fits(j, &record.bytes)) {
 		if (j->last_in[!j->half] > s->covered &&
 		    store_write_files(s) < 0) {
 			*err = s->why;
@@ -94,12 +124,13 @@ static int commit_now(struct store *s, struct error *err)
 		}
 		journal_turn(j);
 	}
-	if (journal_write(j, &record, err) < 0 || journal_sync(j, err) < 0)
+	if (journal_write(j, &record.bytes, err) < 0 ||
+	    journal_sync(j, err) < 0)
 		return -1;
-	journal_written(j, &record);
-	store_apply(s, n);
+	journal_written(j, &record.bytes);
+	store_apply(s, &record);
 	s->applied = j->next - 1;
-	store_finish_written(s, n);
+	store_finish_written(s, record.n);
 	return 0;
 }
 
@@ -126,7 +157,7 @@ struct store *store_open(const struct store_config *config, struct error *err)
 	list_init(&s->pending);
 	list_init(&s->batch);
 	cond_init(&s->changed);
-	if (open_files(s, err) == 0)
+	if (open_files(s, err) == 0 && read_position(s, err) == 0)
 		return s;
 	error_wrap(err, "Cannot open the job queue in %s", s->dir);
 	err->kind = ERR_QUEUE;

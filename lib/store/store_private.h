@@ -41,6 +41,7 @@ struct store {
 	struct cond changed; /* a task has ended, or files were written */
 	struct overlay dirty, writing;
 	int64_t dirty_since_us;
+	struct store_position position; /* as in the overlay or its file */
 	uint64_t applied; /* newest record whose changes are in the overlay */
 	uint64_t covered;
 	struct timer timer;
@@ -75,10 +76,18 @@ void store_change_finish(struct store_change *c, const struct error *err);
 
 /* --- store.c --- */
 
-/* Build the next record of the batch: how many operations it has. */
-size_t store_build_record(struct store *s, struct buf *record);
-/* The record is durable: its n operations are in the overlay now. */
-void store_apply(struct store *s, size_t n);
+/* The next record of the batch. */
+struct store_record {
+	struct buf bytes;
+	size_t n;	/* operations */
+	char *position; /* what the file is to say; NULL: as before */
+};
+#define auto_record __attribute__((cleanup(store_record_done)))
+
+void store_record_build(struct store *s, struct store_record *r);
+void store_record_done(struct store_record *r);
+/* It is durable: its operations are in the overlay now. */
+void store_apply(struct store *s, struct store_record *r);
 /* Finish the changes that the first n operations of the batch complete. */
 void store_finish_written(struct store *s, size_t n);
 /* Finish all with an error: s->why. */

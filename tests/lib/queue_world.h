@@ -21,6 +21,7 @@
 #include "lib/base/fs.h"
 #include "lib/event/timer.h"
 #include "lib/json/json.h"
+#include "lib/store/journal.h"
 #include "queue/queue.h"
 #include "tests/lib/fake_disk.h"
 

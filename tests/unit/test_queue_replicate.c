@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the other candidates are given, and how it is numbered. */
+#include "tests/lib/queue_world.h"
+
+static struct buf replicated;
+static char *position; /* as last replicated */
+
+static void on_replicate(void *arg, const char *const *names,
+			 const char *const *contents, size_t n)
+{
+	(void)arg;
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&replicated, "%s%s ", contents[i] ? "" : "-",
+			 names[i]);
+	cr_assert_str_eq(names[n - 1], "position", "it goes last");
+	free(position);
+	position = xstrdup(contents[n - 1]);
+	task_yield();
+}
+
+/* A new queue is begun with the files "version" and "serial": that is 1. */
+static int open_term(uint64_t term, struct error *err)
+{
+	struct queue_config config = {
+		.disk = &world.disk.disk,
+		.dir = "/q",
+		.hooks = {.check_op = world_check,
+			  .run_op = world_run,
+			  .fatal = world_fatal,
+			  .replicate = on_replicate},
+		.max_running = 1,
+		.journal_size = world.journal_size,
+		.term = term,
+	};
+
+	task_set_owner(&world);
+	world.queue = queue_open(&config, err);
+	task_set_owner(NULL);
+	if (world.queue == NULL)
+		return -1;
+	world_start();
+	return 0;
+}
+
+static void setup(void)
+{
+	struct error err;
+
+	world_setup();
+	cr_assert_eq(open_term(7, &err), 0, "%s", err.text);
+}
+
+static void teardown(void)
+{
+	world.open_gate = true;
+	world_teardown();
+	buf_done(&replicated);
+	free(position);
+}
+
+TestSuite(queue_replicate, .init = setup, .fini = teardown, .timeout = 60);
+
+static void do_archive(void *arg)
+{
+	struct error err;
+	bool ok;
+
+	cr_assert_eq(queue_archive(world.queue, *(uint64_t *)arg, &ok, &err),
+		     0);
+	cr_assert(ok);
+}
+
+Test(queue_replicate, candidates_get_each_change_before_it_shows)
+{
+	uint64_t id = world_submit("log");
+
+	cr_assert_str_eq(replicated.data, "serial job-1 position ");
+	world_settle();
+	world_do(do_archive, &id);
+	/* Not the log entries. */
+	cr_assert_str_eq(replicated.data,
+			 "serial job-1 position job-1 position job-1 position "
+			 "archive/0/job-1 -job-1 position ");
+	cr_assert_str_eq(position, "7 5\n");
+}
+
+Test(queue_replicate, the_position_lies_beside_what_it_describes)
+{
+	world_submit("ok");
+	world_settle();
+	cr_assert_str_eq(position, "7 4\n");
+	world_stop();
+	cr_assert_str_eq(fake_disk_text(&world.disk, "/q/position"), "7 4\n");
+}
+
+Test(queue_replicate, numbers_go_on_after_a_crash)
+{
+	struct error err;
+
+	world_submit("ok");
+	world_settle();
+	cr_assert_str_eq(position, "7 4\n");
+	world_crash(1);
+	cr_assert_eq(open_term(7, &err), 0, "%s", err.text);
+	world_submit("hold");
+	cr_assert_str_eq(position, "7 5\n");
+}
+
+Test(queue_replicate, what_a_start_ends_is_numbered_too)
+{
+	struct error err;
+
+	world_submit("hold");
+	world_settle();
+	cr_assert_str_eq(position, "7 3\n");
+	world_crash(1);
+	cr_assert_eq(open_term(7, &err), 0, "%s", err.text); /* now it is 4 */
+	world_expect_status(1, "error");
+	world_submit("hold");
+	cr_assert_str_eq(position, "7 5\n");
+}
+
+Test(queue_replicate, a_new_term_counts_anew)
+{
+	struct error err;
+
+	world_submit("ok");
+	world_stop();
+	cr_assert_eq(open_term(9, &err), 0, "%s", err.text);
+	world_submit("hold");
+	cr_assert_str_eq(position, "9 1\n");
+}
+
+Test(queue_replicate, a_queue_of_a_newer_term_is_refused)
+{
+	struct error err;
+
+	world_submit("ok");
+	world_stop();
+	cr_assert_eq(open_term(6, &err), -1);
+	cr_assert_not_null(strstr(err.text, "term 7"), "%s", err.text);
+	cr_assert_not_null(strstr(err.text, "ours, 6"), "%s", err.text);
+}
+
+Test(queue_replicate, a_damaged_position_is_the_oldest)
+{
+	struct error err;
+
+	world_stop();
+	fake_disk_put(&world.disk, "/q/position", "what?");
+	cr_assert_eq(open_term(8, &err), 0, "%s", err.text);
+	world_submit("ok");
+	cr_assert_str_eq(position, "8 1\n");
+}
+
+/* Larger than the journal: it goes into its file at once. */
+Test(queue_replicate, large_jobs_are_numbered)
+{
+	auto_free char *large = xalloc(400000);
+	json_t *op = world_op("hold", 0, NULL);
+
+	memset(large, 'x', 399999);
+	json_object_set_new(op, "value", json_string(large));
+	world_submit_ops(json_make("[o]", op));
+	/* The serial, then the job: neither fits with the other. */
+	cr_assert_str_eq(replicated.data, "serial position job-1 position ");
+	cr_assert_str_eq(position, "7 3\n");
+	world_crash(3);
+	cr_assert_str_eq(fake_disk_text(&world.disk, "/q/position"), "7 3\n");
+}
