@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/error.h"
 #include "lib/event/task.h"
 
 struct master;
@@ -31,8 +32,9 @@ WAITS void distribute_config(void *arg, const char *text, size_t len,
 			     const json_t *ssconf);
 
 /* As queue_hooks.replicate: names are relative to the queue's folder. */
-WAITS void distribute_queue(void *arg, const char *const *names,
-			    const char *const *contents, size_t n);
+WAITS int distribute_queue(void *arg, const char *const *names,
+			   const char *const *contents, size_t n,
+			   struct error *err);
 
 /* End the background task; returns when it has ended. */
 WAITS void distribute_stop(struct distribute *d);

@@ -39,8 +39,17 @@ static void note_missed(struct peer *p, const char *const *names,
 		p->queue = PEER_QUEUE_UNKNOWN;
 }
 
-WAITS void distribute_queue(void *arg, const char *const *names,
-			    const char *const *contents, size_t n)
+static int check_fenced(const struct distribute *d, struct error *err)
+{
+	if (!noderpc_is_fenced(d->m->rpc))
+		return 0;
+	return error_set(err, ERR_RPC, ECODE_FENCED,
+			 "There is another master by now");
+}
+
+WAITS int distribute_queue(void *arg, const char *const *names,
+			   const char *const *contents, size_t n,
+			   struct error *err)
 {
 	struct distribute *d = arg;
 	bool wanted = false;
@@ -53,12 +62,13 @@ WAITS void distribute_queue(void *arg, const char *const *names,
 		wanted |= wants_batch(p);
 	}
 	if (!wanted)
-		return;
+		return check_fenced(d, err);
 	files = json_array();
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(files, file_entry(names[i], contents[i]));
 	distribute_call(d, wants_batch, "jobqueue_update_many",
 			json_make("[o]", files));
+	return check_fenced(d, err);
 }
 
 /* --- catching up --- */

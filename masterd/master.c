@@ -112,12 +112,13 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	return NULL;
 }
 
-WAITS void master_replicate(void *master, const char *const *names,
-			    const char *const *contents, size_t n)
+WAITS int master_replicate(void *master, const char *const *names,
+			   const char *const *contents, size_t n,
+			   struct error *err)
 {
 	struct master *m = master;
 
-	distribute_queue(m->distribute, names, contents, n);
+	return distribute_queue(m->distribute, names, contents, n, err);
 }
 
 /* The first things a master does.  Whoever was not there when something

@@ -58,7 +58,8 @@ WAITS void master_stop(struct master *m);
 void master_free(struct master *m);
 
 /* The queue's replicate hook, arg is the master. */
-WAITS void master_replicate(void *master, const char *const *names,
-			    const char *const *contents, size_t n);
+WAITS int master_replicate(void *master, const char *const *names,
+			   const char *const *contents, size_t n,
+			   struct error *err);
 
 #endif

@@ -16,12 +16,14 @@ static void on_fatal(void *arg, const struct error *err)
 	q->config.hooks.fatal(q->config.hooks.arg, err);
 }
 
-static void on_replicate(void *arg, const char *const *names,
-			 const char *const *contents, size_t n)
+static int on_replicate(void *arg, const char *const *names,
+			const char *const *contents, size_t n,
+			struct error *err)
 {
 	struct queue *q = arg;
+	const struct queue_hooks *hooks = &q->config.hooks;
 
-	q->config.hooks.replicate(q->config.hooks.arg, names, contents, n);
+	return hooks->replicate(hooks->arg, names, contents, n, err);
 }
 
 /* Two daemons must never work on the same files. */

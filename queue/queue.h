@@ -61,10 +61,13 @@ struct queue_hooks {
 	WAITS json_t *(*run_op)(void *arg, struct queue_run *run,
 				struct error *err);
 
-	/* Bring files to the other candidates; returns when every reachable
-	 * one has them.  NULL: there are none.  content NULL: remove. */
-	WAITS void (*replicate)(void *arg, const char *const *names,
-				const char *const *contents, size_t n);
+	/* Bring files to the other candidates; returns when enough of them
+	 * have them, or -1 with err when that will never be known: then the
+	 * queue acknowledges and writes nothing any more.  NULL: there are
+	 * none.  content NULL: remove. */
+	WAITS int (*replicate)(void *arg, const char *const *names,
+			       const char *const *contents, size_t n,
+			       struct error *err);
 
 	/* The gate that j has to pass before it starts, NULL: none.  Asked once
 	 * a job, and again after queue_gates_changed(); does not wait.  NULL:

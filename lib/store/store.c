@@ -240,7 +240,8 @@ static void collect_one(struct store *s, struct store_op *op, void *arg)
 	replica_add(arg, op->from, NULL);
 }
 
-static void replicate(struct store *s, const struct store_record *record)
+static WAITS int replicate(struct store *s, const struct store_record *record,
+			   struct error *err)
 {
 	size_t max = 2 * record->n + 1;
 	auto_free const char **names = NULL;
@@ -248,21 +249,27 @@ static void replicate(struct store *s, const struct store_record *record)
 	struct replica r;
 
 	if (s->config.replicate == NULL)
-		return;
+		return 0;
 	names = xcalloc(max, sizeof(*names));
 	contents = xcalloc(max, sizeof(*contents));
 	r = (struct replica){.names = names, .contents = contents};
 	each_op(s, record->n, collect_one, &r);
 	if (record->position != NULL)
 		replica_add(&r, STORE_POSITION, record->position);
-	if (r.n > 0)
-		s->config.replicate(s->config.arg, names, contents, r.n);
+	if (r.n == 0)
+		return 0;
+	return s->config.replicate(s->config.arg, names, contents, r.n, err);
 }
 
 static void record_is_durable(struct store *s, struct store_record *record)
 {
+	struct error err;
+
 	journal_written(&s->journal, &record->bytes);
-	replicate(s, record);
+	if (replicate(s, record, &err) < 0) {
+		store_end(s, &err);
+		return;
+	}
 	store_apply(s, record);
 	s->applied = s->journal.next - 1;
 	store_plan_writing(s);
@@ -288,7 +295,10 @@ static void commit_large(struct store *s, struct store_record *record)
 		store_change_finish(c, &err);
 		return;
 	}
-	replicate(s, record);
+	if (replicate(s, record, &err) < 0) {
+		store_end(s, &err);
+		return;
+	}
 	store_apply(s, record);
 	s->writing_files = true;
 	while (store_write_files(s) < 0 && !s->failed)

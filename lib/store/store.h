@@ -44,8 +44,9 @@ struct store_config {
 	uint64_t term;
 	void *arg;
 	/* As queue_hooks.replicate; NULL: nobody. */
-	WAITS void (*replicate)(void *arg, const char *const *names,
-				const char *const *contents, size_t n);
+	WAITS int (*replicate)(void *arg, const char *const *names,
+			       const char *const *contents, size_t n,
+			       struct error *err);
 	void (*fatal)(void *arg, const struct error *err);
 };
 

@@ -38,13 +38,20 @@ void store_plan_writing(struct store *s)
 	timer_start(&s->timer, deadline);
 }
 
-void store_set_failed(struct store *s, const struct error *err)
+void store_end(struct store *s, const struct error *err)
 {
 	if (s->failed)
 		return;
 	s->failed = true;
 	s->why = *err;
 	timer_stop(&s->timer);
+}
+
+void store_set_failed(struct store *s, const struct error *err)
+{
+	if (s->failed)
+		return;
+	store_end(s, err);
 	if (s->settled) /* else store_settle() returns it */
 		s->config.fatal(s->config.arg, err);
 }

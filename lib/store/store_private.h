@@ -100,7 +100,9 @@ void store_plan_writing(struct store *s);
 void store_start_writing(struct store *s);
 /* Bring all that is durable now into the files. */
 WAITS int store_write_files(struct store *s);
-/* A sync has failed. */
+/* Write nothing any more; what waits is answered with err. */
+void store_end(struct store *s, const struct error *err);
+/* The same after a sync that failed: above has to know. */
 void store_set_failed(struct store *s, const struct error *err);
 void store_on_timer(struct timer *t);
 

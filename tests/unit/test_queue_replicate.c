@@ -5,10 +5,15 @@
 static struct buf replicated;
 static char *position; /* as last replicated */
 
-static void on_replicate(void *arg, const char *const *names,
-			 const char *const *contents, size_t n)
+static bool cut_off; /* nobody takes anything */
+
+static int on_replicate(void *arg, const char *const *names,
+			const char *const *contents, size_t n,
+			struct error *err)
 {
 	(void)arg;
+	if (cut_off)
+		return error_set(err, ERR_RPC, NULL, "nobody answers");
 	for (size_t i = 0; i < n; i++)
 		buf_addf(&replicated, "%s%s ", contents[i] ? "" : "-",
 			 names[i]);
@@ -16,6 +21,7 @@ static void on_replicate(void *arg, const char *const *names,
 	free(position);
 	position = xstrdup(contents[n - 1]);
 	task_yield();
+	return 0;
 }
 
 /* A new queue is begun with the files "version" and "serial": that is 1. */
@@ -167,4 +173,32 @@ Test(queue_replicate, large_jobs_are_numbered)
 	cr_assert_str_eq(position, "7 3\n");
 	world_crash(3);
 	cr_assert_str_eq(fake_disk_text(&world.disk, "/q/position"), "7 3\n");
+}
+
+static void submit_in_vain(void *arg)
+{
+	struct error *ret_err = arg;
+	auto_json json_t *ops = json_make("[o]", world_op("ok", 0, NULL));
+	uint64_t id;
+
+	cr_assert_eq(queue_submit(world.queue, ops, false, &id, ret_err), -1);
+}
+
+Test(queue_replicate, what_did_not_get_safe_is_not_acknowledged)
+{
+	struct error err;
+
+	world_submit("hold");
+	world_settle();
+	cut_off = true;
+	world_do(submit_in_vain, &err);
+	cr_assert_str_eq(err.text, "nobody answers");
+	cr_assert_null(queue_job(world.queue, 2));
+	world_do(submit_in_vain, &err);
+	cr_assert_not_null(strstr(err.text, "nobody answers"));
+	cr_assert_not(world.fatal, "whoever said so knows");
+	world.open_gate = true;
+	world_settle();
+	world_stop(); /* it does not hang */
+	cr_assert_null(fake_disk_text(&world.disk, "/q/job-2"));
 }
