@@ -75,7 +75,47 @@ static void free_locks(size_t n)
 	locks_destroy(l);
 }
 
-static void waiting(size_t n)
+/* Requests that wait, spread over locks that are all held, and one that is
+ * free beside them. */
+static void waiting(size_t n_locks, size_t n_waiting)
+{
+	struct locks *l = locks_create();
+	struct holder *held = xcalloc(n_locks, sizeof(*held)), other;
+	struct holder *all = xcalloc(n_waiting, sizeof(*all));
+	int64_t start;
+
+	locks = l;
+	for (size_t i = 0; i < n_locks; i++) {
+		holder_init(&held[i], i, i);
+		locks_request(l, &held[i].request);
+	}
+	start = clock_mono_us();
+	for (size_t i = 0; i < n_waiting; i++) {
+		holder_init(&all[i], i * 7 % n_locks, i * 7 % n_locks);
+		all[i].request.granted = pass_on;
+		locks_request(l, &all[i].request);
+	}
+	printf("%7zu locks, %zu waiting: %.2f us each to wait; ", n_locks,
+	       n_waiting, per_round_us(start, n_waiting));
+	start = clock_mono_us();
+	for (size_t i = 0; i < ROUNDS; i++) {
+		holder_init(&other, n_locks + 1, n_locks + 1);
+		locks_request(l, &other.request);
+		locks_release(l, &other.request);
+	}
+	printf("request and release of free ones %.2f us; ",
+	       per_round_us(start, ROUNDS));
+	start = clock_mono_us();
+	for (size_t i = 0; i < n_locks; i++)
+		locks_release(l, &held[i].request);
+	printf("release, handing on, %.2f us each\n",
+	       per_round_us(start, n_locks + n_waiting));
+	free(held);
+	free(all);
+	locks_destroy(l);
+}
+
+static void one_queue(size_t n)
 {
 	struct locks *l = locks_create();
 	struct holder *all = xcalloc(n + 1, sizeof(*all));
@@ -110,6 +150,8 @@ int main(void)
 	for (size_t n = 1000; n <= 100000; n *= 10)
 		free_locks(n);
 	for (size_t n = 100; n <= 10000; n *= 10)
-		waiting(n);
+		one_queue(n);
+	for (size_t n = 1000; n <= 100000; n *= 10)
+		waiting(n, 10000);
 	return 0;
 }
