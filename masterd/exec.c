@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "masterd/hooks.h"
@@ -22,6 +23,19 @@ static void on_granted(struct lock_request *r)
 {
 	struct lu_locks *locks = r->arg;
 
+	cond_signal(&locks->changed);
+}
+
+static void on_removed(struct lock_request *r, const struct lock_want *want,
+		       const char *known_as)
+{
+	struct lu_locks *locks = r->arg;
+
+	locks->gone = xprintf("%s %s",
+			      want->level == LOCK_NODE_RES
+				      ? lock_level_name(LOCK_NODE)
+				      : lock_level_name(want->level),
+			      known_as);
 	cond_signal(&locks->changed);
 }
 
@@ -56,20 +70,27 @@ static WAITS int acquire(struct lu *lu, struct error *err)
 		.n_wants = locks->n,
 		.priority = queue_run_priority(lu->run),
 		.owner = lu->job_id,
+		.at_least = locks->at_least,
 		.granted = on_granted,
+		.removed = on_removed,
 		.arg = locks,
 	};
 	locks_request(lu->m->locks, &locks->request);
 	lu->run->arg = lu;
 	lu->run->cancel = on_cancel;
 	lu->run->set_priority = on_priority;
-	while (!locks_held(&locks->request) && !locks->canceled &&
-	       !lu->run->canceled)
+	while (!locks_held(&locks->request) && locks->gone == NULL &&
+	       !locks->canceled && !lu->run->canceled)
 		cond_wait(&locks->changed);
 	lu->run->cancel = NULL;
 	lu->run->set_priority = NULL;
 	if (locks_held(&locks->request))
 		return 0;
+	if (locks->gone != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_NOENT,
+				 "The %s was removed while this job waited for "
+				 "its lock",
+				 locks->gone);
 	return error_set(err, ERR_CANCELED, NULL,
 			 "Job %ju was canceled while waiting for locks",
 			 (uintmax_t)lu->job_id);
@@ -77,11 +98,12 @@ static WAITS int acquire(struct lu *lu, struct error *err)
 
 static bool same_wants(const struct lu_locks *a, const struct lu_locks *b)
 {
-	if (a->n != b->n)
+	if (a->n != b->n || a->at_least != b->at_least)
 		return false;
 	for (size_t i = 0; i < a->n; i++)
 		if (a->wants[i].level != b->wants[i].level ||
 		    a->wants[i].exclusive != b->wants[i].exclusive ||
+		    a->wants[i].group != b->wants[i].group ||
 		    !str_eq(a->wants[i].name, b->wants[i].name))
 			return false;
 	return true;
@@ -91,18 +113,25 @@ static void locks_swap(struct lu_locks *a, struct lu_locks *b)
 {
 	struct lock_want *wants = a->wants;
 	size_t n = a->n, cap = a->cap;
+	unsigned at_least = a->at_least;
 
 	a->wants = b->wants;
 	a->n = b->n;
 	a->cap = b->cap;
+	a->at_least = b->at_least;
 	b->wants = wants;
 	b->n = n;
 	b->cap = cap;
+	b->at_least = at_least;
 }
 
 static void lu_locks_done(struct lu_locks *locks)
 {
+	for (size_t i = 0; locks->objects != NULL && i < locks->n; i++)
+		json_decref(locks->objects[i]);
+	free(locks->objects);
 	lu_locks_clear(locks);
+	free(locks->gone);
 	free(locks->wants);
 	free(locks->released);
 }
@@ -126,6 +155,59 @@ static int expand_again(struct lu *lu, struct error *err)
 	return 1;
 }
 
+/* Of what kind the objects of a level are; -1: none. */
+static int kind_of_level(enum lock_level level)
+{
+	switch (level) {
+	case LOCK_INSTANCE:
+		return CONFIG_INSTANCE;
+	case LOCK_NODEGROUP:
+		return CONFIG_GROUP;
+	case LOCK_NODE:
+	case LOCK_NODE_RES:
+		return CONFIG_NODE;
+	case LOCK_NETWORK:
+		return CONFIG_NETWORK;
+	default:
+		return -1;
+	}
+}
+
+/* Note the objects that are locked exclusively: they may be removed. */
+static void note_objects(struct lu *lu)
+{
+	struct lu_locks *locks = lu->locks;
+
+	locks->objects = xcalloc(locks->n + 1, sizeof(*locks->objects));
+	for (size_t i = 0; i < locks->n; i++) {
+		const struct lock_want *w = &locks->wants[i];
+		int kind = kind_of_level(w->level);
+
+		if (w->name != NULL && w->exclusive && !w->creates && kind >= 0)
+			locks->objects[i] = json_incref((json_t *)config_find(
+				lu->m->config, (enum config_kind)kind,
+				w->name));
+	}
+}
+
+/* Whoever waits for what is gone now need not wait longer. */
+static void tell_removed(struct lu *lu)
+{
+	struct lu_locks *locks = lu->locks;
+
+	for (size_t i = 0; locks->objects != NULL && i < locks->n; i++) {
+		const json_t *object = locks->objects[i];
+		const struct lock_want *w = &locks->wants[i];
+
+		if (object != NULL &&
+		    config_get(lu->m->config,
+			       (enum config_kind)kind_of_level(w->level),
+			       json_str(object, "uuid", "")) == NULL)
+			locks_remove(lu->m->locks, w->level, w->name,
+				     json_str(object, "name", w->name));
+	}
+}
+
 static WAITS int lu_lock(struct lu *lu, struct error *err)
 {
 	int rc = expand(lu, err);
@@ -147,7 +229,9 @@ static WAITS int lu_lock(struct lu *lu, struct error *err)
 				 "The configuration changed %d times while "
 				 "waiting for locks; try again later",
 				 EXPAND_ROUNDS);
-	lu->locks->released = xcalloc(lu->locks->n, sizeof(bool));
+	lu->locks->released = xcalloc(lu->locks->n + 1, sizeof(bool));
+	lu->locks->granted_us = clock_mono_us();
+	note_objects(lu);
 	return 0;
 }
 
@@ -169,6 +253,7 @@ static void lu_free(struct lu **p)
 		return;
 	if (lu->class->done != NULL)
 		lu->class->done(lu);
+	tell_removed(lu);
 	locks_release(lu->m->locks, &lu->locks->request);
 	reserve_release(lu->m->reserve, lu->job_id);
 	lu_locks_done(lu->locks);

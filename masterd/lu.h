@@ -91,6 +91,14 @@ struct lu_class {
 void lu_want(struct lu *lu, enum lock_level level, const char *name,
 	     bool exclusive);
 void lu_want_all(struct lu *lu, enum lock_level level, bool exclusive);
+/* The lock of an object that will be made: that one of this name is removed
+ * while we wait is no failure. */
+void lu_want_new(struct lu *lu, enum lock_level level, const char *name);
+/* Want what is free of these, at least so many groups; wants of one group
+ * (numbers from 1 on) come together.  lu_has() tells which came. */
+void lu_want_free(struct lu *lu, enum lock_level level, const char *name,
+		  bool exclusive, unsigned group);
+void lu_want_at_least(struct lu *lu, unsigned n_groups);
 
 /* The object by name (as config_expect), kept alive until the LU ends, so that
  * it survives waits.  It does not follow later changes: ask again for that. */
@@ -103,6 +111,9 @@ const json_t *lu_keep(struct lu *lu, const json_t *object);
 const char *lu_keep_str(struct lu *lu, char *s STEALS);
 
 /* --- for check and exec --- */
+
+/* Whether the wanted lock is held now (not left out, not released). */
+bool lu_has(const struct lu *lu, enum lock_level level, const char *name);
 
 /* Give back before the end what is not needed any more (all of a level). */
 void lu_release(struct lu *lu, enum lock_level level);

@@ -16,6 +16,7 @@ void lu_locks_clear(struct lu_locks *locks)
 	for (size_t i = 0; i < locks->n; i++)
 		free((char *)locks->wants[i].name);
 	locks->n = 0;
+	locks->at_least = 0;
 }
 
 static struct lock_want *find_want(struct lu_locks *locks,
@@ -28,15 +29,15 @@ static struct lock_want *find_want(struct lu_locks *locks,
 	return NULL;
 }
 
-static void want(struct lu *lu, enum lock_level level, const char *name,
-		 bool exclusive)
+static struct lock_want *want(struct lu *lu, enum lock_level level,
+			      const char *name, bool exclusive)
 {
 	struct lu_locks *locks = lu->locks;
 	struct lock_want *old = find_want(locks, level, name);
 
 	if (old != NULL) {
 		old->exclusive = old->exclusive || exclusive;
-		return;
+		return old;
 	}
 	if (locks->n == locks->cap) {
 		locks->cap = locks->cap == 0 ? 8 : locks->cap * 2;
@@ -48,6 +49,7 @@ static void want(struct lu *lu, enum lock_level level, const char *name,
 		.name = name == NULL ? NULL : xstrdup(name),
 		.exclusive = exclusive,
 	};
+	return &locks->wants[locks->n - 1];
 }
 
 void lu_want(struct lu *lu, enum lock_level level, const char *name,
@@ -55,6 +57,33 @@ void lu_want(struct lu *lu, enum lock_level level, const char *name,
 {
 	assert(name != NULL);
 	want(lu, level, name, exclusive);
+}
+
+void lu_want_new(struct lu *lu, enum lock_level level, const char *name)
+{
+	assert(name != NULL);
+	want(lu, level, name, true)->creates = true;
+}
+
+void lu_want_free(struct lu *lu, enum lock_level level, const char *name,
+		  bool exclusive, unsigned group)
+{
+	assert(name != NULL && group > 0);
+	want(lu, level, name, exclusive)->group = group;
+}
+
+void lu_want_at_least(struct lu *lu, unsigned n_groups)
+{
+	lu->locks->at_least = n_groups;
+}
+
+bool lu_has(const struct lu *lu, enum lock_level level, const char *name)
+{
+	for (size_t i = 0; i < lu->locks->n; i++)
+		if (lu->locks->wants[i].level == level &&
+		    str_eq(lu->locks->wants[i].name, name))
+			return locks_has(&lu->locks->request, i);
+	return false;
 }
 
 void lu_want_all(struct lu *lu, enum lock_level level, bool exclusive)

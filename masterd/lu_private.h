@@ -9,10 +9,16 @@
 struct lu_locks {
 	struct lock_want *wants; /* names are owned */
 	size_t n, cap;
+	unsigned at_least;
 	bool *released; /* by lu_release(); n flags once granted */
+	/* What the exclusive wants were when granted; to tell those who wait
+	 * for it if it is gone in the end.  n objects or NULLs. */
+	json_t **objects;
 	struct lock_request request;
+	int64_t granted_us; /* monotonic */
 	struct cond changed;
 	bool canceled;
+	char *gone; /* what was removed while we waited for it */
 };
 
 struct lu_keep {

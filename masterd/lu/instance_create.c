@@ -70,7 +70,7 @@ static int create_expand(struct lu *lu, struct error *err)
 
 	if (choose_placement(lu, err) < 0)
 		return -1;
-	lu_want(lu, LOCK_INSTANCE, spec_name(lu, op), true);
+	lu_want_new(lu, LOCK_INSTANCE, spec_name(lu, op));
 	if (c->iallocator != NULL) {
 		lu_want_all(lu, LOCK_NODE_RES, true);
 		lu_want_all(lu, LOCK_NODE, false);

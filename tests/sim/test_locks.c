@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What jobs see of the locks. */
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "queue/queue.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+TestSuite(sim_locks, .init = setup, .fini = teardown, .timeout = 60);
+
+#define LONG_S 60
+
+static json_t *delay_on(double seconds, const char *one, const char *other)
+{
+	json_t *op = op_delay(seconds, one);
+
+	json_array_append_new(json_object_get(op, "on_nodes"),
+			      json_string(other));
+	return op;
+}
+
+/* The third job needs node2, which is taken for long, and node3, which goes
+ * away: it ends then, not when node2 is free. */
+Test(sim_locks, who_waits_for_a_removed_node_fails_at_once)
+{
+	int64_t begin = clock_mono_us();
+	uint64_t busy, leaving, waiting;
+	const struct job *j;
+
+	busy = sim_submit(&s, op_delay(LONG_S, NODE2), NULL);
+	leaving = sim_submit(&s,
+			     json_make("{s:s, s:s}", "OP_ID", "OP_NODE_REMOVE",
+				       "node_name", NODE3),
+			     NULL);
+	waiting = sim_submit(&s, delay_on(1, NODE2, NODE3), NULL);
+	cr_assert_str_eq(sim_wait(&s, leaving), "success");
+	cr_assert_str_eq(sim_wait(&s, waiting), "error");
+	cr_assert_lt(clock_mono_us() - begin, LONG_S * 1000000L / 2);
+	j = queue_job(s.master->queue, waiting);
+	cr_assert_not_null(strstr(j->ops[0].result,
+				  "The node node3.example.com was removed "
+				  "while this job waited for its lock"),
+			   "%s", j->ops[0].result);
+	cr_assert_str_eq(sim_wait(&s, busy), "success");
+}
+
+/* A new instance of the same name waits for the removal of the old one. */
+Test(sim_locks, a_name_is_free_when_its_instance_is_gone)
+{
+	uint64_t gone, again;
+
+	expect(op_add("web1", NODE2, true), "success");
+	gone = sim_submit(&s, op_named("OP_INSTANCE_REMOVE", "web1"), NULL);
+	again = sim_submit(&s, op_add("web1", NODE3, true), NULL);
+	cr_assert_str_eq(sim_wait(&s, gone), "success");
+	cr_assert_str_eq(sim_wait(&s, again), "success");
+}
