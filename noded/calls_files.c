@@ -95,23 +95,26 @@ static struct timespec to_timespec(double seconds)
 }
 
 /* Write a file and sync it, beside the loop. */
-static int write_file(const char *file, const char *data, size_t len,
-		      mode_t mode, struct error *err)
+static int write_file(const struct call *c, const char *file, const char *data,
+		      size_t len, mode_t mode, struct error *err)
 {
+	struct disk *disk = c->n->candidate.disk;
 	int rc;
 
 	task_leave(); /* all arguments are ours alone */
-	rc = fs_write_atomic(file, data, len, mode, err);
+	rc = disk->write_atomic(disk, file, data, len, mode, err);
 	task_enter();
 	return rc;
 }
 
-static int make_folder_of(const char *file, mode_t mode, struct error *err)
+static int make_folder_of(const struct call *c, const char *file, mode_t mode,
+			  struct error *err)
 {
+	struct disk *disk = c->n->candidate.disk;
 	auto_free char *folder =
 		xstrndup(file, (size_t)(strrchr(file, '/') - file));
 
-	return fs_mkdirs(folder, mode, err);
+	return disk->mkdirs(disk, folder, mode, err);
 }
 
 static int do_upload(struct call *c, const struct upload *u, struct error *err)
@@ -133,8 +136,8 @@ static int do_upload(struct call *c, const struct upload *u, struct error *err)
 	if (data == NULL)
 		return -1;
 	file = paths_local(c->paths, u->virtual_path);
-	if (make_folder_of(file, 0755, err) < 0 ||
-	    write_file(file, data, len, (mode_t)u->mode & 07777, err) < 0)
+	if (make_folder_of(c, file, 0755, err) < 0 ||
+	    write_file(c, file, data, len, (mode_t)u->mode & 07777, err) < 0)
 		return -1;
 	if (c->term > 0 &&
 	    strcmp(file, path(c->paths, PATH_CONFIG_DATA)) == 0 &&
@@ -199,7 +202,7 @@ json_t *call_write_ssconf_files(struct call *c, struct error *err)
 	if (values == NULL)
 		return NULL;
 	task_leave(); /* the arguments are ours alone, the paths never change */
-	rc = ssconf_write(disk_real(), c->paths, values, err);
+	rc = ssconf_write(c->n->candidate.disk, c->paths, values, err);
 	task_enter();
 	return rc < 0 ? NULL : json_null();
 }
@@ -219,7 +222,7 @@ json_t *call_set_watcher_pause(struct call *c, struct error *err)
 			       "null is needed");
 	} else {
 		text = xprintf("%.0f\n", json_number_value(until));
-		rc = write_file(file, text, strlen(text), 0644, err);
+		rc = write_file(c, file, text, strlen(text), 0644, err);
 	}
 	return rc < 0 ? NULL : json_null();
 }
@@ -300,7 +303,8 @@ json_t *call_etc_hosts_modify(struct call *c, struct error *err)
 	if (text == NULL)
 		return NULL;
 	new_text = edit_hosts(text, host, add ? ip : NULL);
-	if (write_file("/etc/hosts", new_text, strlen(new_text), 0644, err) < 0)
+	if (write_file(c, "/etc/hosts", new_text, strlen(new_text), 0644, err) <
+	    0)
 		return NULL;
 	return json_true();
 }

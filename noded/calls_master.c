@@ -42,11 +42,11 @@ json_t *call_master_node_name(struct call *c, struct error *err)
 
 json_t *call_master_state(struct call *c, struct error *err)
 {
-	auto_free char *master = ssconf_read(c->paths, "master_node");
+	struct candidate *cand = &c->n->candidate;
+	auto_free char *master =
+		ssconf_read_on(cand->disk, c->paths, "master_node");
 
-	return candidate_state(
-		&c->n->candidate, master,
-		fs_read_pid(path(c->paths, PATH_MASTERD_PID)) > 0, err);
+	return candidate_state(cand, master, c->n->masterd_runs(c->n), err);
 }
 
 json_t *call_master_promise(struct call *c, struct error *err)
@@ -73,11 +73,13 @@ json_t *call_master_promise(struct call *c, struct error *err)
 
 json_t *call_config_read(struct call *c, struct error *err)
 {
+	struct disk *disk = c->n->candidate.disk;
 	auto_free char *text = NULL;
 	size_t len = 0;
 
 	task_leave(); /* the paths never change */
-	text = fs_read(path(c->paths, PATH_CONFIG_DATA), CONFIG_MAX, &len, err);
+	text = disk->read(disk, path(c->paths, PATH_CONFIG_DATA), CONFIG_MAX,
+			  &len, err);
 	task_enter();
 	return text != NULL ? json_stringn(text, len) : NULL;
 }

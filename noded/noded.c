@@ -19,9 +19,14 @@ static void unlock_queue(void *arg, int handle)
 	close(handle);
 }
 
+static bool masterd_runs(const struct noded *n)
+{
+	return fs_read_pid(path(n->paths, PATH_MASTERD_PID)) > 0;
+}
+
 void noded_init(struct noded *n, struct paths *paths)
 {
-	*n = (struct noded){.paths = paths};
+	*n = (struct noded){.paths = paths, .masterd_runs = masterd_runs};
 	peers_init(&n->peers, paths);
 	candidate_init(&n->candidate, disk_real(), paths,
 		       (struct replica_config){.lock = lock_queue,

@@ -20,6 +20,9 @@ struct noded {
 	int port;
 	struct https_server *server;
 
+	/* Whether the master daemon runs on this node. */
+	bool (*masterd_runs)(const struct noded *n);
+
 	/* End the daemon once the running answer is out; NULL in tests. */
 	void (*quit)(struct noded *n);
 	void *arg; /* quit's own */

@@ -30,12 +30,13 @@ static int on_replicate(void *arg, const char *const *names,
 static int take_lock(struct queue *q, struct error *err)
 {
 	auto_free char *path = xprintf("%s/lock", q->dir);
+	struct disk *disk = q->config.disk;
 
-	if (q->config.disk != disk_real())
+	if (disk->lock == NULL)
 		return 0;
-	if (fs_mkdirs(q->dir, 0750, err) < 0)
+	if (disk->mkdirs(disk, q->dir, 0750, err) < 0)
 		return -1;
-	q->lock = fs_lock(path, err);
+	q->lock = disk->lock(disk, path, err);
 	return q->lock < 0 ? -1 : 0;
 }
 
@@ -102,7 +103,7 @@ void queue_close(struct queue *q)
 	job_index_done(&q->jobs);
 	heap_done(&q->ready);
 	if (q->lock >= 0)
-		close(q->lock);
+		q->config.disk->unlock(q->config.disk, q->lock);
 	free(q->dir);
 	free(q);
 }

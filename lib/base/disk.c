@@ -164,6 +164,18 @@ static void real_log_close(struct disk *d, int log)
 	close(log);
 }
 
+static int real_lock(struct disk *d, const char *path, struct error *err)
+{
+	(void)d;
+	return fs_lock(path, err);
+}
+
+static void real_unlock(struct disk *d, int handle)
+{
+	(void)d;
+	close(handle);
+}
+
 struct disk *disk_real(void)
 {
 	static struct disk real = {
@@ -180,6 +192,8 @@ struct disk *disk_real(void)
 		.log_write = real_log_write,
 		.log_sync = real_log_sync,
 		.log_close = real_log_close,
+		.lock = real_lock,
+		.unlock = real_unlock,
 	};
 
 	return &real;

@@ -48,6 +48,11 @@ struct disk {
 	int (*log_sync)(struct disk *d, int log, struct error *err);
 	void (*log_close)(struct disk *d, int log);
 
+	/* Take a file's lock, as fs_lock(): a handle >= 0, or -1.  NULL: there
+	 * is nobody to lock out. */
+	int (*lock)(struct disk *d, const char *path, struct error *err);
+	void (*unlock)(struct disk *d, int handle);
+
 	/* How large a journal fits here; 0: as large as its owner likes. */
 	size_t journal_size;
 };

@@ -349,7 +349,6 @@ void tasks_freeze(void *owner)
 {
 	struct task *t;
 
-	assert(self == NULL);
 	list_each (t, &sched.all, all) {
 		if (t->owner != owner)
 			continue;

@@ -84,8 +84,8 @@ void task_set_owner(void *owner);
 void tasks_kill(void *owner);
 
 /* Simulation only: no task of owner runs until it is thawed, as SIGSTOP and
- * SIGCONT would.  Not to be called from a task, and none may be spawned for the
- * owner meanwhile; see timers_freeze() too. */
+ * SIGCONT would; one that calls it for itself stops at its next wait.  None may
+ * be spawned for the owner meanwhile; see timers_freeze() too. */
 void tasks_freeze(void *owner);
 void tasks_thaw(void *owner);
 

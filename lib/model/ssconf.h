@@ -29,6 +29,7 @@ bool ssconf_is_key(const char *key);
 /* Read one value on this node, without the newline, to be freed; NULL when it
  * is not there. */
 char *ssconf_read(const struct paths *p, const char *key);
+char *ssconf_read_on(struct disk *d, const struct paths *p, const char *key);
 void ssconf_read_lines(const struct paths *p, const char *key,
 		       struct strv *ret);
 

@@ -99,19 +99,24 @@ int ssconf_write(struct disk *d, const struct paths *p, const json_t *values,
 	return 0;
 }
 
-char *ssconf_read(const struct paths *p, const char *key)
+char *ssconf_read_on(struct disk *d, const struct paths *p, const char *key)
 {
 	auto_free char *file = paths_ssconf(p, key);
 	struct error ignored;
 	size_t len = 0;
 	char *text;
 
-	if (!fs_exists(file))
+	if (!d->exists(d, file))
 		return NULL;
-	text = fs_read(file, SSCONF_MAX, &len, &ignored);
+	text = d->read(d, file, SSCONF_MAX, &len, &ignored);
 	if (text != NULL && len > 0 && text[len - 1] == '\n')
 		text[len - 1] = '\0';
 	return text;
+}
+
+char *ssconf_read(const struct paths *p, const char *key)
+{
+	return ssconf_read_on(disk_real(), p, key);
 }
 
 void ssconf_read_lines(const struct paths *p, const char *key, struct strv *ret)
