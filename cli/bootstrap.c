@@ -23,6 +23,7 @@
 #define POLL_NS (5 * 1000 * 1000)
 #define SECRET_BYTES 20
 #define FILE_MAX (1024 * 1024)
+#define FIRST_JOB_S 60 /* a site's hooks run in it */
 
 static const struct daemon_kind {
 	const char *program;
@@ -234,6 +235,30 @@ static int write_config(const struct paths *p, const json_t *config,
 	return ssconf_write(disk_real(), p, values, err);
 }
 
+/* Its hooks may fail, which is no failure of the init: wait only. */
+static void wait_first_job(struct luxi *luxi, const json_t *id)
+{
+	int64_t deadline = clock_mono_us() + FIRST_JOB_S * (int64_t)1000000;
+	auto_json json_t *seen = json_null();
+
+	while (clock_mono_us() < deadline) {
+		struct error ignored;
+		auto_json json_t *change = luxi_call(
+			luxi, "WaitForJobChange",
+			json_make("[O, [s], O, n, i]", id, "end_ts", seen, 10),
+			&ignored);
+
+		if (change == NULL)
+			return;
+		if (!json_is_array(change))
+			continue;
+		json_decref(seen);
+		seen = json_incref(json_array_get(change, 0));
+		if (!json_is_null(json_array_get(seen, 0)))
+			return;
+	}
+}
+
 static int first_job(const struct paths *p, struct error *err)
 {
 	struct luxi *luxi = luxi_connect(path(p, PATH_QUERY_SOCKET), err);
@@ -245,6 +270,8 @@ static int first_job(const struct paths *p, struct error *err)
 		return error_wrap(err, "The master daemon does not answer");
 	}
 	id = luxi_call(luxi, "SubmitJob", json_make("[[o]]", op), err);
+	if (id != NULL)
+		wait_first_job(luxi, id);
 	luxi_close(luxi);
 	json_decref(id);
 	return id == NULL ? -1 : 0;

@@ -90,7 +90,7 @@ static int init(struct cli *cli, struct error *err)
 	const struct paths *p = cli_paths(cli, err);
 	const char *hypervisors[WORDS_MAX + 1], *templates[WORDS_MAX + 1];
 	auto_free char *node_ip = NULL, *cluster_ip = NULL;
-	auto_json json_t *hv = NULL, *be = NULL;
+	auto_json json_t *hv = NULL, *be = NULL, *states = json_object();
 	struct cluster_init request = {0};
 
 	if (p == NULL)
@@ -99,7 +99,7 @@ static int init(struct cli *cli, struct error *err)
 	cluster_ip = node_ip == NULL ? NULL : resolve(cli->args[0], err);
 	hv = cluster_ip == NULL ? NULL : hvparams(cli, err);
 	be = hv == NULL ? NULL : beparams(cli, err);
-	if (be == NULL)
+	if (be == NULL || tool_set_states(cli, states, err) < 0)
 		return -1;
 	request = (struct cluster_init){
 		.cluster_name = cli->args[0],
@@ -121,6 +121,8 @@ static int init(struct cli *cli, struct error *err)
 			cli_value(cli, &OPT_DEFAULT_IALLOCATOR_PARAMS),
 		.hvparams = hv,
 		.beparams = be,
+		.hv_state = json_get(states, "hv_state"),
+		.disk_state = json_get(states, "disk_state"),
 		.nicparams = cli_value(cli, &OPT_NICPARAMS),
 		.candidate_pool_size = (int)cli_count(cli, &OPT_POOL_SIZE),
 		.max_running_jobs = (int)cli_count(cli, &OPT_MAX_RUNNING),
@@ -162,6 +164,8 @@ const struct cli_command cluster_init = {
 	.options = {&OPT_BEPARAMS,
 		    &OPT_POOL_SIZE,
 		    &OPT_ENABLED_HV,
+		    &OPT_HV_STATE,
+		    &OPT_DISK_STATE,
 		    &OPT_FILE_DIR,
 		    &OPT_HVLIST,
 		    &OPT_MAC_PREFIX,

@@ -46,6 +46,8 @@ static const struct {
 	{NULL, &OPT_VCPU_RATIO},
 	{NULL, &OPT_SPINDLE_RATIO},
 	{NULL, &OPT_IPOLICY_DT},
+	{NULL, &OPT_HV_STATE},
+	{NULL, &OPT_DISK_STATE},
 };
 
 #define N_PLAIN (sizeof(plain) / sizeof(plain[0]))
@@ -144,8 +146,6 @@ static int modify(struct cli *cli, struct error *err)
 			cli_op_set(cli, op, plain[i].param, plain[i].option);
 	cli_op_flag(cli, op, "force", &OPT_FORCE);
 	set_ipolicy(cli, op);
-	json_object_set_new(op, "hv_state", json_object());
-	json_object_set_new(op, "disk_state", json_object());
 	json_object_set_new(op, "enabled_data_collectors", json_object());
 	json_object_set_new(op, "data_collector_interval", json_object());
 	if (cli_given(cli, &OPT_RESERVED_LVS)) {
@@ -156,7 +156,7 @@ static int modify(struct cli *cli, struct error *err)
 			str_split(&names, text, ',');
 		json_object_set_new(op, "reserved_lvs", json_from_strv(&names));
 	}
-	if (set_params(cli, op, err) < 0)
+	if (tool_set_states(cli, op, err) < 0 || set_params(cli, op, err) < 0)
 		return -1;
 	return cli_submit(cli, steal(&op), NULL, err);
 }
@@ -198,6 +198,8 @@ const struct cli_command cluster_modify = {
 		    &OPT_SHARED_FILE_DIR,
 		    &OPT_ZEROING_IMAGE,
 		    &OPT_COMPRESSION,
+		    &OPT_HV_STATE,
+		    &OPT_DISK_STATE,
 		    OPTS_JOB},
 	.run = modify,
 };

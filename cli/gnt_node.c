@@ -9,7 +9,6 @@
 #include "cli/tools.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
-#include "lib/model/params.h"
 
 static char *format_list(const json_t *value)
 {
@@ -152,122 +151,6 @@ static int info(struct cli *cli, struct error *err)
 	return CLI_OK;
 }
 
-/* --- modify --- */
-
-/* What is recorded of hypervisors and storages: numbers. */
-static int state_numbers(json_t *state, struct error *err)
-{
-	const char *key;
-	json_t *value;
-	void *tmp;
-
-	json_object_foreach_safe(state, tmp, key, value)
-	{
-		int64_t number;
-
-		if (!json_is_string(value))
-			continue;
-		if (params_parse_size(json_string_value(value), &number, err) <
-		    0)
-			return error_wrap(err, "'%s'", key);
-		if (str_to_int64(json_string_value(value), &number))
-			json_set_int(state, key, number);
-		else if (params_parse_size(json_string_value(value), &number,
-					   err) == 0)
-			json_set_int(state, key, number);
-	}
-	return 0;
-}
-
-static int set_states(const struct cli *cli, json_t *op, struct error *err)
-{
-	json_t *hv = json_object(), *disk = json_object();
-	const json_t *pair;
-	size_t i;
-
-	json_object_set_new(op, "hv_state", hv);
-	json_object_set_new(op, "disk_state", disk);
-	json_array_foreach (cli_value(cli, &OPT_HV_STATE), i, pair)
-		json_object_set(hv, json_string_value(json_array_get(pair, 0)),
-				json_array_get(pair, 1));
-	json_array_foreach (cli_value(cli, &OPT_DISK_STATE), i, pair) {
-		auto_strv struct strv parts = {0};
-		json_t *storages;
-
-		str_split(&parts, json_string_value(json_array_get(pair, 0)),
-			  '/');
-		if (parts.n != 2)
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "--disk-state wants "
-					 "TEMPLATE/NAME:KEY=VALUE");
-		storages = json_object_get(disk, parts.items[0]);
-		if (storages == NULL) {
-			storages = json_object();
-			json_object_set_new(disk, parts.items[0], storages);
-		}
-		json_object_set(storages, parts.items[1],
-				json_array_get(pair, 1));
-		if (state_numbers(json_array_get(pair, 1), err) < 0)
-			return -1;
-	}
-	json_array_foreach (cli_value(cli, &OPT_HV_STATE), i, pair)
-		if (state_numbers(json_array_get(pair, 1), err) < 0)
-			return -1;
-	return 0;
-}
-
-static const struct {
-	const char *param;
-	const struct cli_option *option;
-} modifiable[] = {
-	{"master_candidate", &OPT_MC}, {"offline", &OPT_OFFLINE},
-	{"drained", &OPT_DRAINED},     {"master_capable", &OPT_CAPAB_MASTER},
-	{"vm_capable", &OPT_CAPAB_VM}, {"secondary_ip", &OPT_SECONDARY_IP},
-	{"powered", &OPT_POWERED},
-};
-
-#define N_MODIFIABLE (sizeof(modifiable) / sizeof(modifiable[0]))
-
-static int modify(struct cli *cli, struct error *err)
-{
-	auto_json json_t *op = NULL, *changes = NULL;
-	bool something = cli_given(cli, &OPT_NDPARAMS) ||
-			 cli_given(cli, &OPT_HV_STATE) ||
-			 cli_given(cli, &OPT_DISK_STATE);
-	const json_t *change;
-	size_t i;
-	int code;
-
-	for (i = 0; i < N_MODIFIABLE; i++)
-		something |= cli_given(cli, modifiable[i].option);
-	if (!something) {
-		fprintf(stderr, "Please give at least one of the "
-				"parameters.\n");
-		return CLI_FAILURE;
-	}
-	op = cli_op(cli, &op_class_node_set_params);
-	json_set_str(op, "node_name", cli->args[0]);
-	for (i = 0; i < N_MODIFIABLE; i++)
-		cli_op_set(cli, op, modifiable[i].param, modifiable[i].option);
-	/* As they were typed: the master gives them types. */
-	cli_op_set(cli, op, "ndparams", &OPT_NDPARAMS);
-	cli_op_flag(cli, op, "force", &OPT_FORCE);
-	cli_op_flag(cli, op, "auto_promote", &OPT_AUTO_PROMOTE);
-	if (set_states(cli, op, err) < 0)
-		return -1;
-	code = cli_submit(cli, steal(&op), &changes, err);
-	if (code != CLI_OK || json_array_size(changes) == 0)
-		return code;
-	printf("Modified node %s\n", cli->args[0]);
-	json_array_foreach (changes, i, change) {
-		auto_free char *name = cli_str(json_array_get(change, 0));
-		auto_free char *value = cli_str(json_array_get(change, 1));
-
-		printf(" - %-5s -> %s\n", name, value);
-	}
-	return CLI_OK;
-}
-
 /* --- add, remove, powercycle --- */
 
 /* Says whether the node is in the cluster already, as it should be with
@@ -312,7 +195,7 @@ static int add(struct cli *cli, struct error *err)
 	cli_op_set(cli, op, "ndparams", &OPT_NDPARAMS);
 	cli_op_flag(cli, op, "readd", &OPT_READD);
 	cli_op_unless(cli, op, "node_setup", &OPT_NO_NODE_SETUP);
-	if (set_states(cli, op, err) < 0)
+	if (tool_set_states(cli, op, err) < 0)
 		return -1;
 	return cli_submit(cli, steal(&op), NULL, err);
 }
@@ -375,19 +258,6 @@ static const struct cli_command info_command = {
 	.run = info,
 };
 
-static const struct cli_command modify_command = {
-	.name = "modify",
-	.args = "<node-name>",
-	.help = "Change the parameters of a node",
-	.min_args = 1,
-	.max_args = 1,
-	.options = {&OPT_FORCE, &OPT_MC, &OPT_DRAINED, &OPT_OFFLINE,
-		    &OPT_CAPAB_MASTER, &OPT_CAPAB_VM, &OPT_SECONDARY_IP,
-		    &OPT_AUTO_PROMOTE, &OPT_NDPARAMS, &OPT_POWERED,
-		    &OPT_HV_STATE, &OPT_DISK_STATE, OPTS_JOB},
-	.run = modify,
-};
-
 static const struct cli_command add_command = {
 	.name = "add",
 	.args = "[-s ip] [--readd] <node-name>",
@@ -423,11 +293,14 @@ static const struct cli_command powercycle_command = {
 };
 
 static const struct cli_command *const commands[] = {
-	&add_command,	      &node_tags[1],	  &node_evacuate,
-	&node_failover,	      &info_command,	  &list_command,
-	&list_fields_command, &node_list_storage, &node_tags[0],
-	&node_migrate,	      &modify_command,	  &powercycle_command,
-	&remove_command,      &node_tags[2],	  NULL};
+	&add_command,	      &node_tags[1],
+	&node_evacuate,	      &node_failover,
+	&info_command,	      &list_command,
+	&list_fields_command, &node_list_storage,
+	&node_tags[0],	      &node_migrate,
+	&node_modify,	      &powercycle_command,
+	&node_refresh_state,  &remove_command,
+	&node_tags[2],	      NULL};
 
 const struct cli_tool tool_node = {
 	.name = "gnt-node",

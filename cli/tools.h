@@ -30,6 +30,8 @@ extern const struct cli_command instance_modify;
 extern const struct cli_command instance_failover, instance_migrate,
 	instance_change_group;
 
+/* gnt_node_modify.c */
+extern const struct cli_command node_modify, node_refresh_state;
 /* gnt_node_evacuate.c */
 extern const struct cli_command node_evacuate, node_migrate, node_failover;
 /* gnt_node_storage.c */
@@ -48,6 +50,10 @@ int tool_type_params(json_t *params, const json_t *defaults, bool allow_default,
 int tool_type_be(json_t *params, bool allow_default, struct error *err);
 int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 		 struct error *err);
+
+/* The parameters hv_state and disk_state of an opcode (or of anything else)
+ * from the options --hypervisor-state and --disk-state (states.c). */
+int tool_set_states(const struct cli *cli, json_t *op, struct error *err);
 
 /* Ask QueryInstances whether all these are known: 0, or -1 with its error. */
 int tool_instances_exist(struct cli *cli, struct error *err);

@@ -11,6 +11,7 @@
 #include "masterd/iallocator_private.h"
 #include "masterd/master.h"
 #include "masterd/noderpc.h"
+#include "masterd/resources.h"
 
 int iallocator_required_nodes(const char *disk_template)
 {
@@ -62,7 +63,7 @@ json_t *iallocator_allocate(struct master *m,
 	json_object_set_new(r, "disks",
 			    typed_disks(inst->disks, inst->disk_template));
 	json_set_int(r, "disk_space_total",
-		     iallocator_disk_space(inst->disks, inst->disk_template));
+		     resources_disk_sum(inst->disks, inst->disk_template));
 	json_object_set_new(r, "nics", list_or_empty(inst->nics));
 	json_set_int(r, "required_nodes",
 		     iallocator_required_nodes(inst->disk_template));
@@ -89,7 +90,7 @@ json_t *iallocator_relocate(struct master *m, const json_t *instance,
 			    const struct strv *relocate_from)
 {
 	auto_json json_t *disks = config_instance_disks(m->config, instance);
-	int64_t space = iallocator_disk_space(
+	int64_t space = resources_disk_sum(
 		disks, config_instance_template(m->config, instance));
 
 	return json_make("{s:s, s:I, s:i, s:o, s:s}", "name",

@@ -9,8 +9,13 @@
 
 struct config;
 
-/* MiB that the disks take on a node, DRBD's metadata included. */
-int64_t iallocator_disk_space(const json_t *disks, const char *template);
+/* {name: what the allocator is told of the node}, to be freed.  After it
+ * returns the caller must not wait before the message is made. */
+WAITS json_t *iallocator_nodes(struct master *m, const char *hypervisor,
+			       const char *disk_template);
+
+/* The member, [] where it is missing; to be freed. */
+json_t *iallocator_list(const json_t *object, const char *key);
 
 /* Check an allocator's answer (its whole output) to a request; the "result",
  * to be freed, or NULL with err as iallocator_run has it. */

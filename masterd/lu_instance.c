@@ -268,37 +268,6 @@ int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 	return 0;
 }
 
-int inst_check_memory(struct lu *lu, const char *node_uuid, const char *reason,
-		      int64_t mib, const char *hypervisor, struct error *err)
-{
-	auto_json json_t *hv = params_fill_hv(config_cluster(lu->m->config),
-					      hypervisor, NULL, NULL);
-	auto_free char *name = xstrdup(lu_node_name(lu, node_uuid));
-	auto_json json_t *info =
-		lu_call(lu, node_uuid, "node_info",
-			json_make("[[], [[s, O]]]", hypervisor, hv), err);
-	int64_t available;
-
-	if (info == NULL) {
-		error_wrap(err, "Can't get data from node %s", name);
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_ENVIRON;
-		return -1;
-	}
-	available = json_int(json_array_get(json_array_get(info, 2), 0),
-			     "memory_free", -1);
-	if (available < 0)
-		return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
-				 "Can't compute free memory on node %s", name);
-	if (available < mib)
-		return error_set(err, ERR_PREREQ, ECODE_NORES,
-				 "Not enough memory on node %s for %s: needed "
-				 "%jd MiB, available %jd MiB",
-				 name, reason, (intmax_t)mib,
-				 (intmax_t)available);
-	return 0;
-}
-
 int inst_is_running(struct lu *lu, const json_t *inst, const char *node_uuid,
 		    bool *ret_running, struct error *err)
 {

@@ -35,11 +35,6 @@ void inst_hook_nodes(struct lu *lu, const json_t *inst, struct strv *ret);
  * instances). */
 int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 		    struct error *err);
-/* Ask the node for its free memory; ERR_PREREQ/ECODE_NORES "Not enough memory
- * ..." when it has less. */
-WAITS int inst_check_memory(struct lu *lu, const char *node_uuid,
-			    const char *reason, int64_t mib,
-			    const char *hypervisor, struct error *err);
 /* Whether it runs on its primary (or the node given). */
 WAITS int inst_is_running(struct lu *lu, const json_t *inst,
 			  const char *node_uuid, bool *ret_running,

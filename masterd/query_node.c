@@ -4,8 +4,10 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "lib/model/state.h"
 #include "masterd/query_live.h"
 #include "masterd/query_private.h"
+#include "masterd/resources.h"
 
 static const char *uuid_of(const struct query_row *row)
 {
@@ -122,51 +124,73 @@ static struct query_cell get_instances(const struct query *q,
 	return query_value(query_names(q, CONFIG_INSTANCE, &uuids));
 }
 
-/* What is recorded of each enabled hypervisor on the cluster or the node. */
+/* --- from the state of record --- */
+
+/* Every hypervisor that something is recorded of. */
 static struct query_cell get_hv_state(const struct query *q,
 				      struct query_row *row,
 				      const struct query_field *field)
 {
-	const json_t *cluster = config_cluster(q->m->config);
-	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
-	const json_t *common = json_get(cluster, "hv_state_static");
-	const json_t *own = json_get(row->object, "hv_state_static");
-	auto_json json_t *states = json_object();
+	auto_json json_t *states = state_fill_hv_all(
+		config_cluster(q->m->config), group_of(q, row), row->object);
 
 	(void)field;
-	for (size_t i = 0; i < json_array_size(enabled); i++) {
-		const char *hv = json_string_value(json_array_get(enabled, i));
-
-		if (json_get(common, hv) != NULL || json_get(own, hv) != NULL)
-			json_object_set_new(
-				states, hv,
-				params_fill_hv_state(cluster, row->object, hv));
-	}
 	if (json_object_size(states) == 0)
 		return query_none(QUERY_UNAVAIL);
 	return query_value(steal(&states));
 }
 
-/* {storage: {name: numbers}}: the cluster's with the node's put over them. */
+/* {storage: {name: numbers}} */
 static struct query_cell get_disk_state(const struct query *q,
 					struct query_row *row,
 					const struct query_field *field)
 {
-	const json_t *common =
-		json_get(config_cluster(q->m->config), "disk_state_static");
-	const json_t *own = json_get(row->object, "disk_state_static");
-	auto_json json_t *states = json_overlay(common, own);
-	const char *storage;
-	json_t *value;
+	auto_json json_t *states = state_fill_disk_all(
+		config_cluster(q->m->config), group_of(q, row), row->object);
 
 	(void)field;
 	if (json_object_size(states) == 0)
 		return query_none(QUERY_UNAVAIL);
-	json_object_foreach ((json_t *)common, storage, value)
-		json_object_set_new(
-			states, storage,
-			json_overlay(value, json_get(own, storage)));
 	return query_value(steal(&states));
+}
+
+static struct query_cell number_if(bool known, int64_t number)
+{
+	return known ? query_value(json_integer(number))
+		     : query_none(QUERY_UNAVAIL);
+}
+
+/* index: which of the numbers. */
+enum { MEM_TOTAL, MEM_FREE, MEM_GUARANTEE, CPU_BOOKED };
+
+static struct query_cell get_memory(const struct query *q,
+				    struct query_row *row,
+				    const struct query_field *field)
+{
+	struct node_memory m;
+
+	resources_memory(q->m->config, uuid_of(row), NULL, &m);
+	if (field->index == CPU_BOOKED)
+		return number_if(true, m.vcpus);
+	if (field->index == MEM_TOTAL)
+		return number_if(m.recorded, m.total);
+	return number_if(m.recorded, field->index == MEM_FREE
+					     ? resources_mem_free(&m)
+					     : resources_mem_guarantee(&m));
+}
+
+enum { DISK_TOTAL, DISK_FREE };
+
+static struct query_cell get_disk(const struct query *q, struct query_row *row,
+				  const struct query_field *field)
+{
+	struct node_disk d;
+
+	resources_disk(q->m->config, uuid_of(row),
+		       resources_template(config_cluster(q->m->config)), &d);
+	return number_if(d.recorded, field->index == DISK_TOTAL
+					     ? d.total
+					     : resources_disk_free(&d));
 }
 
 /* --- live --- */
@@ -235,44 +259,6 @@ static struct query_cell get_storage(const struct query *q,
 		field->arg));
 }
 
-/* The storage that space is reported of: that of the first enabled template
- * which has one. */
-static const char *space_template(const json_t *cluster)
-{
-	const json_t *list = json_get(cluster, "enabled_disk_templates");
-	static const char *const reporting[] = {"plain", "drbd", "file",
-						"sharedfile", "gluster"};
-
-	for (size_t i = 0; i < json_array_size(list); i++)
-		for (size_t j = 0; j < sizeof(reporting) / sizeof(char *); j++)
-			if (str_eq(json_string_value(json_array_get(list, i)),
-				   reporting[j]))
-				return reporting[j];
-	return NULL;
-}
-
-/* [[type, name, parameters], ...] as node_info takes them. */
-static json_t *storage_units(const json_t *cluster, bool exclusive)
-{
-	const char *template = space_template(cluster);
-	const char *vg = json_str(cluster, "volume_group_name", NULL);
-
-	if (str_eq(template, "file"))
-		return json_make("[[s, s, []]]", "file",
-				 json_str(cluster, "file_storage_dir", ""));
-	if (str_eq(template, "sharedfile"))
-		return json_make(
-			"[[s, s, []]]", "sharedfile",
-			json_str(cluster, "shared_file_storage_dir", ""));
-	if (str_eq(template, "gluster"))
-		return json_make("[[s, s, []]]", "gluster",
-				 json_str(cluster, "gluster_storage_dir", ""));
-	if (template == NULL || vg == NULL)
-		return json_array();
-	return json_make("[[s, s, [b]], [s, s, [b]]]", "lvm-vg", vg, exclusive,
-			 "lvm-pv", vg, exclusive);
-}
-
 static json_t *node_info_args(const struct query *q, struct query_row *row)
 {
 	const json_t *cluster = config_cluster(q->m->config);
@@ -281,9 +267,12 @@ static json_t *node_info_args(const struct query *q, struct query_row *row)
 	bool exclusive =
 		json_bool(filled_nd(q, row), "exclusive_storage", false);
 
+	json_t *units = resources_units(cluster, resources_template(cluster),
+					exclusive);
+
 	if (hv == NULL)
-		return json_make("[o, []]", storage_units(cluster, exclusive));
-	return json_make("[o, [[s, o]]]", storage_units(cluster, exclusive), hv,
+		return json_make("[o, []]", units);
+	return json_make("[o, [[s, o]]]", units, hv,
 			 params_fill_hv(cluster, hv, NULL, NULL));
 }
 
@@ -361,6 +350,23 @@ static const struct query_field fields[] = {
 	 "Recorded resources, for each hypervisor", get_hv_state},
 	{"disk_state", "DiskState", KIND_OTHER,
 	 "Recorded resources, for each storage", get_disk_state},
+	{"mem_total", "RecMTotal", KIND_UNIT, "Memory as recorded",
+	 get_memory, NULL, MEM_TOTAL},
+	{"mem_free", "RecMFree", KIND_UNIT,
+	 "Recorded memory that no instance has booked", get_memory, NULL,
+	 MEM_FREE},
+	{"mem_guarantee", "RecMGuarantee", KIND_UNIT,
+	 "Recorded memory that can still be guaranteed (minmem)", get_memory,
+	 NULL, MEM_GUARANTEE},
+	{"vcpus_booked", "RecVCPUs", KIND_NUMBER,
+	 "Virtual CPUs that its instances have booked", get_memory, NULL,
+	 CPU_BOOKED},
+	{"disk_total", "RecDTotal", KIND_UNIT,
+	 "Space of the storage for disks as recorded", get_disk, NULL,
+	 DISK_TOTAL},
+	{"disk_free", "RecDFree", KIND_UNIT,
+	 "Recorded space that no instance has booked", get_disk, NULL,
+	 DISK_FREE},
 	QUERY_ND_FIELDS(get_nd),
 	QUERY_COMMON_FIELDS("node"),
 	LIVE("bootid", "BootID", KIND_TEXT,

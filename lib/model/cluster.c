@@ -10,6 +10,7 @@
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "lib/model/params.h"
+#include "lib/model/state.h"
 
 #define COLLECTOR_INTERVAL_US 5000000
 
@@ -19,6 +20,7 @@ struct draft {
 	json_t *hypervisors, *templates;
 	json_t *hvparams, *beparams, *nicparams, *ndparams, *diskparams;
 	json_t *ipolicy;
+	json_t *states; /* hv_state_static, disk_state_static */
 	char cluster_uuid[37], node_uuid[37], group_uuid[37];
 	double now;
 };
@@ -27,7 +29,7 @@ static void draft_done(struct draft *d)
 {
 	json_t *const owned[] = {d->hypervisors, d->templates, d->hvparams,
 				 d->beparams,	 d->nicparams, d->ndparams,
-				 d->diskparams,	 d->ipolicy};
+				 d->diskparams,	 d->ipolicy,   d->states};
 
 	for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
 		json_decref(owned[i]);
@@ -187,19 +189,25 @@ static int draft_ipolicy(struct draft *d, struct error *err)
 	return params_check_ipolicy(d->ipolicy, true, err);
 }
 
+static int draft_states(struct draft *d, struct error *err)
+{
+	d->states = json_object();
+	if (state_set_hv(d->states, d->init->hv_state, err) < 0)
+		return -1;
+	return state_set_disk(d->states, d->init->disk_state, err);
+}
+
 /* What is recorded of each enabled hypervisor, with all five numbers. */
 static json_t *hv_state(const struct draft *d)
 {
-	auto_json json_t *given = json_object();
 	json_t *states = json_object();
 
-	json_object_set(given, "hv_state_static", (json_t *)d->init->hv_state);
 	for (size_t i = 0; i < json_array_size(d->hypervisors); i++) {
 		const char *name =
 			json_string_value(json_array_get(d->hypervisors, i));
 
 		json_object_set_new(states, name,
-				    params_fill_hv_state(given, NULL, name));
+				    state_fill_hv(d->states, NULL, NULL, name));
 	}
 	return states;
 }
@@ -320,7 +328,8 @@ static void set_operation(json_t *c, const struct draft *d)
 	json_set_bool(c, "prealloc_wipe_disks", init->prealloc_wipe_disks);
 	json_object_set_new(c, "hv_state_static", hv_state(d));
 	json_object_set_new(c, "disk_state_static",
-			    or_json(init->disk_state, json_object()));
+			    or_json(json_get(d->states, "disk_state_static"),
+				    json_object()));
 }
 
 static void set_extras(json_t *c, const struct draft *d)
@@ -412,7 +421,8 @@ json_t *cluster_new_config(const struct cluster_init *init, struct error *err)
 	json_t *config = NULL;
 
 	if (check_names(init, err) == 0 && draft_lists(&d, err) == 0 &&
-	    draft_params(&d, err) == 0 && draft_ipolicy(&d, err) == 0)
+	    draft_params(&d, err) == 0 && draft_ipolicy(&d, err) == 0 &&
+	    draft_states(&d, err) == 0)
 		config = compose(&d);
 	draft_done(&d);
 	return config;

@@ -32,8 +32,6 @@ json_t *params_fill_disk(const json_t *cluster, const json_t *group,
 json_t *params_fill_ipolicy(const json_t *cluster, const json_t *group);
 json_t *params_fill_os(const json_t *cluster, const char *os,
 		       const json_t *custom);
-json_t *params_fill_hv_state(const json_t *cluster, const json_t *node,
-			     const char *hypervisor);
 
 /* --- checks and updates of customised parameters (opcodes) ---
  * Check names and types and turn accepted spellings into values ("true", "1g");
@@ -49,6 +47,12 @@ int params_update_nd(const json_t *base, const json_t *changes, json_t **ret,
 		     struct error *err);
 int params_update_disk(const char *template, const json_t *base,
 		       const json_t *changes, json_t **ret, struct error *err);
+/* Values that Ganeti's policy does not have, of a filled one: what the sum of
+ * maxmem on a node may be of its memory for instances [1.0]; how many nodes of
+ * a group may be lost at once before an instance finds no place [0: not
+ * looked at]. */
+double params_memory_ratio(const json_t *ipolicy);
+int64_t params_max_node_failures(const json_t *ipolicy);
 int params_check_ipolicy(const json_t *ipolicy, bool is_cluster,
 			 struct error *err);
 

@@ -100,14 +100,3 @@ json_t *params_fill_os(const json_t *cluster, const char *os,
 		put_over(filled, member2(cluster, "osparams", os));
 	return put_over(filled, custom);
 }
-
-json_t *params_fill_hv_state(const json_t *cluster, const json_t *node,
-			     const char *hypervisor)
-{
-	json_t *filled = json_make("{s:i, s:i, s:i, s:i, s:i}", "cpu_node", 1,
-				   "cpu_total", 1, "mem_hv", 0, "mem_node", 0,
-				   "mem_total", 0);
-
-	put_over(filled, member2(cluster, "hv_state_static", hypervisor));
-	return put_over(filled, member2(node, "hv_state_static", hypervisor));
-}

@@ -9,6 +9,14 @@
 /* More bounds than anybody writes; each costs a comparison an instance. */
 #define MINMAX_LIMIT 64
 
+/* Those that Ganeti does not have: they stand in a policy only when somebody
+ * set them, so that others find the policy that they know. */
+#define KEY_MEMORY "oversubscription-ratio"
+#define KEY_FAILURES "max-node-failures"
+
+/* More nodes than this nobody plans to lose at once. */
+#define FAILURES_LIMIT 16
+
 static const struct spec {
 	const char *name;
 	int64_t min, max, std;
@@ -35,6 +43,16 @@ json_t *params_default_ipolicy(void)
 	return json_make("{s:[{s:o, s:o}], s:o, s:i, s:i, s:o}", "minmax",
 			 "min", min, "max", max, "std", std, "spindle-ratio",
 			 32, "vcpu-ratio", 4, "disk-templates", templates);
+}
+
+double params_memory_ratio(const json_t *ipolicy)
+{
+	return json_num(ipolicy, KEY_MEMORY, 1.0);
+}
+
+int64_t params_max_node_failures(const json_t *ipolicy)
+{
+	return json_int(ipolicy, KEY_FAILURES, 0);
 }
 
 /* --- checks --- */
@@ -149,6 +167,17 @@ static int check_ratio(const char *key, const json_t *value, struct error *err)
 			 "Instance policy: %s must be a number above 0", key);
 }
 
+static int check_failures(const json_t *value, struct error *err)
+{
+	if (json_is_integer(value) && json_integer_value(value) >= 0 &&
+	    json_integer_value(value) <= FAILURES_LIMIT)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Instance policy: " KEY_FAILURES " must be a number "
+			 "from 0 to %d",
+			 FAILURES_LIMIT);
+}
+
 static int check_member(const json_t *ipolicy, const char *key,
 			const json_t *value, bool is_cluster, struct error *err)
 {
@@ -156,8 +185,11 @@ static int check_member(const json_t *ipolicy, const char *key,
 		return check_minmax(value, err);
 	if (strcmp(key, "disk-templates") == 0)
 		return check_templates(value, err);
-	if (strcmp(key, "vcpu-ratio") == 0 || strcmp(key, "spindle-ratio") == 0)
+	if (strcmp(key, "vcpu-ratio") == 0 ||
+	    strcmp(key, "spindle-ratio") == 0 || strcmp(key, KEY_MEMORY) == 0)
 		return check_ratio(key, value, err);
+	if (strcmp(key, KEY_FAILURES) == 0)
+		return check_failures(value, err);
 	if (strcmp(key, "std") == 0 && is_cluster)
 		return check_std(value, json_object_get(ipolicy, "minmax"),
 				 err);

@@ -4,8 +4,10 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "lib/model/state.h"
 #include "masterd/lu.h"
 #include "masterd/lu/node_pool.h"
+#include "masterd/lu/node_refresh.h"
 #include "masterd/query.h"
 
 static void cluster_env(struct lu *lu, json_t *ret_env)
@@ -34,13 +36,24 @@ static void master_both(struct lu *lu, struct strv *ret_pre,
 	strv_add(ret_post, master_uuid(lu));
 }
 
-/* --- post init: only there for its hooks --- */
+/* --- post init: for its hooks, and to record the first node --- */
 
 static json_t *post_init_exec(struct lu *lu, struct error *err)
 {
-	(void)lu;
-	(void)err;
-	return json_true();
+	json_t *master = config_edit(config_master(lu->m->config));
+	struct error why;
+	auto_json json_t *changes = node_record(lu, master, &why);
+
+	if (changes == NULL) {
+		lu_warn(lu,
+			"The resources of the first node are not recorded: %s "
+			"(gnt-node refresh-state does it later)",
+			why.text);
+		json_decref(master);
+		return json_true();
+	}
+	config_put(lu->m->config, CONFIG_NODE, master);
+	return config_commit(lu->m->config, err) < 0 ? NULL : json_true();
 }
 
 const struct lu_class lu_cluster_post_init = {
@@ -468,18 +481,10 @@ static int set_params_check(struct lu *lu, struct error *err)
 			err) < 0 ||
 	    set_ndparams(op, cluster, err) < 0 ||
 	    set_diskparams(op, cluster, err) < 0 ||
-	    set_ipolicy(op, cluster, err) < 0)
+	    set_ipolicy(op, cluster, err) < 0 ||
+	    state_set_hv(cluster, op->hv_state, err) < 0 ||
+	    state_set_disk(cluster, op->disk_state, err) < 0)
 		return -1;
-	if (op->hv_state != NULL && json_object_size(op->hv_state) > 0)
-		json_object_set_new(
-			cluster, "hv_state_static",
-			json_overlay(json_get(cluster, "hv_state_static"),
-				     op->hv_state));
-	if (op->disk_state != NULL && json_object_size(op->disk_state) > 0)
-		json_object_set_new(
-			cluster, "disk_state_static",
-			json_overlay(json_get(cluster, "disk_state_static"),
-				     op->disk_state));
 	return check_in_use(lu, cluster, err);
 }
 

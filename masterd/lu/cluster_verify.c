@@ -36,6 +36,19 @@ void verify_error(struct verify *v, const char *code, const char *kind,
 		v->bad = true;
 }
 
+void verify_warning(struct verify *v, const char *kind, const char *name,
+		    const char *fmt, ...)
+{
+	auto_free char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	lu_feedback(v->lu, "  - WARNING: %s %s: %s", kind, name, text);
+}
+
 void verify_note(struct verify *v, const char *fmt, ...)
 {
 	auto_free char *text = NULL;

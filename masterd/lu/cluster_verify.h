@@ -19,7 +19,16 @@ void verify_error(struct verify *v, const char *code, const char *kind,
 		  const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/* "  - WARNING: node node2: text"; no code of Ganeti's stands for it. */
+void verify_warning(struct verify *v, const char *kind, const char *name,
+		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 void verify_note(struct verify *v, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* --- verify_resources.c --- */
+
+/* Compare what is recorded of these nodes (UUIDs) with what they report. */
+WAITS void verify_resources(struct verify *v, const struct strv *nodes);
 
 #endif

@@ -17,8 +17,10 @@
 #include "masterd/iallocator.h"
 #include "masterd/lu/instance_spec.h"
 #include "masterd/lu_instance.h"
+#include "masterd/lu_resources.h"
 #include "masterd/recover.h"
 #include "masterd/reserve.h"
+#include "masterd/resources.h"
 
 struct create {
 	struct lu lu;
@@ -231,43 +233,34 @@ static WAITS int check_bridges(struct lu *lu, struct error *err)
 			  lu_node_name(lu, c->pnode));
 }
 
-static int64_t disk_total(const json_t *disks)
+static WAITS int check_memory(struct lu *lu, struct error *err)
 {
-	int64_t total = 0;
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+	auto_free char *why = xprintf("creating instance %s", c->spec.name);
+	bool starts = op->start && op->no_install != 1;
+	int64_t max = json_int(c->spec.filled_be, "maxmem", 0);
 
-	for (size_t i = 0; i < json_array_size(disks); i++)
-		total += json_int(json_array_get(disks, i), "size", 0);
-	return total;
+	return lu_check_memory(
+		lu,
+		&(struct memory_need){
+			.node = c->pnode,
+			.reason = why,
+			.hypervisor = c->spec.hypervisor,
+			.min = json_int(c->spec.filled_be, "minmem", 0),
+			.max = op->ignore_ipolicy ? 0 : max,
+			.live = starts ? max : 0},
+		err);
 }
 
 /* A full file system is said before anything is made. */
 static WAITS int check_space(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
-	int64_t needed = disk_total(c->spec.disks), available;
-	bool shared = strcmp(c->spec.template, "sharedfile") == 0;
-	const char *folder = json_str(
-		config_cluster(lu->m->config),
-		shared ? "shared_file_storage_dir" : "file_storage_dir", "");
-	auto_json json_t *info = NULL;
 
-	if (needed == 0 || !params_template_is_file(c->spec.template))
-		return 0;
-	info = lu_call(lu, c->pnode, "node_info",
-		       json_make("[[[s, s, []]], []]",
-				 shared ? "sharedfile" : "file", folder),
-		       err);
-	if (info == NULL)
-		return -1;
-	available = json_int(json_array_get(json_array_get(info, 1), 0),
-			     "storage_free", INT64_MAX);
-	if (available >= needed)
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_NORES,
-			 "Not enough disk space on node %s: needed %jd MiB, "
-			 "available %jd MiB",
-			 lu_node_name(lu, c->pnode), (intmax_t)needed,
-			 (intmax_t)available);
+	return lu_check_space(
+		lu, c->pnode, c->spec.template,
+		resources_disk_sum(c->spec.disks, c->spec.template), err);
 }
 
 static WAITS int check_on_node(struct lu *lu, struct error *err)
@@ -283,17 +276,7 @@ static WAITS int check_on_node(struct lu *lu, struct error *err)
 	if (check_os(lu, err) < 0 || check_hypervisor(lu, err) < 0 ||
 	    check_bridges(lu, err) < 0 || check_space(lu, err) < 0)
 		return -1;
-	if (!op->start || op->no_install == 1)
-		return 0;
-	{
-		auto_free char *why =
-			xprintf("creating instance %s", c->spec.name);
-
-		return inst_check_memory(
-			lu, c->pnode, why,
-			json_int(c->spec.filled_be, "maxmem", 0),
-			c->spec.hypervisor, err);
-	}
+	return check_memory(lu, err);
 }
 
 static int create_check(struct lu *lu, struct error *err)

@@ -5,6 +5,7 @@
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/lu_instance.h"
+#include "masterd/lu_resources.h"
 
 struct power {
 	struct lu lu;
@@ -82,13 +83,29 @@ static int startup_check_params(struct lu *lu, struct error *err)
 	return params_update_be(NULL, op->beparams, &p->be, err);
 }
 
-static int startup_check(struct lu *lu, struct error *err)
+static WAITS int check_memory(struct lu *lu, struct error *err)
 {
-	const struct op_instance_startup *op = lu->op;
 	struct power *p = power_of(lu);
 	auto_json json_t *be = inst_filled_be(lu, p->inst);
 	auto_free char *why =
 		xprintf("starting instance %s", inst_name(p->inst));
+	int64_t min = json_int(be, "minmem", 0);
+	const struct memory_need need = {
+		.node = inst_primary(p->inst),
+		.reason = why,
+		.hypervisor = json_str(p->inst, "hypervisor", ""),
+		.min = min,
+		.booked_min = min,
+		.live = min,
+	};
+
+	return lu_check_memory(lu, &need, err);
+}
+
+static int startup_check(struct lu *lu, struct error *err)
+{
+	const struct op_instance_startup *op = lu->op;
+	struct power *p = power_of(lu);
 	bool running;
 
 	if (check_not_offline(p, err) < 0 ||
@@ -106,9 +123,7 @@ static int startup_check(struct lu *lu, struct error *err)
 	}
 	if (running)
 		return 0;
-	return inst_check_memory(lu, inst_primary(p->inst), why,
-				 json_int(be, "minmem", 0),
-				 json_str(p->inst, "hypervisor", ""), err);
+	return check_memory(lu, err);
 }
 
 static void startup_env(struct lu *lu, json_t *ret_env)

@@ -7,6 +7,7 @@
 #include "lib/model/params.h"
 #include "masterd/iallocator.h"
 #include "masterd/lu_instance.h"
+#include "masterd/lu_resources.h"
 
 struct move *move_of(struct lu *lu)
 {
@@ -140,6 +141,14 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 	auto_json json_t *be = inst_filled_be(lu, m->inst);
 	auto_free char *why = xprintf("failing over/migrating instance %s",
 				      inst_name(m->inst));
+	int64_t min = json_int(be, "minmem", 0);
+	struct memory_need need = {
+		.node = m->target,
+		.reason = why,
+		.hypervisor = json_str(m->inst, "hypervisor", ""),
+		.min = min, /* what is guaranteed wherever it goes */
+		.live = min,
+	};
 
 	if (m->cleanup)
 		return 0;
@@ -147,10 +156,11 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 	    strcmp(json_str(m->inst, "admin_state", ""), "up") != 0) {
 		lu_info(lu, "Not checking memory on the secondary node as "
 			    "instance will not be started");
-		return 0;
+		need.live = 0;
 	}
-	return inst_check_memory(lu, m->target, why, json_int(be, "minmem", 0),
-				 json_str(m->inst, "hypervisor", ""), err);
+	if (strcmp(json_str(m->inst, "admin_state", ""), "offline") == 0)
+		need.min = 0; /* it books none */
+	return lu_check_memory(lu, &need, err);
 }
 
 WAITS int move_check(struct lu *lu, const char *verb, struct error *err)

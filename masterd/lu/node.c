@@ -11,8 +11,10 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
+#include "lib/model/state.h"
 #include "masterd/lu.h"
 #include "masterd/lu/node_pool.h"
+#include "masterd/lu/node_refresh.h"
 #include "masterd/lu/node_state.h"
 
 #define ADDRESS_MAX 64
@@ -216,10 +218,27 @@ static int set_abilities(struct lu *lu, struct error *err)
 	if (op->vm_capable >= 0)
 		json_set_bool(a->node, "vm_capable", op->vm_capable);
 	if (node_set_ndparams(a->node, op->ndparams, err) < 0 ||
-	    node_set_hv_state(a->node, op->hv_state, err) < 0 ||
-	    node_set_disk_state(a->node, op->disk_state, err) < 0)
+	    state_set_hv(a->node, op->hv_state, err) < 0 ||
+	    state_set_disk(a->node, op->disk_state, err) < 0)
 		return -1;
 	return 0;
+}
+
+/* Its resources, if it can tell them; without them it is asked each time. */
+static WAITS void record(struct lu *lu, json_t *node)
+{
+	struct error err;
+	json_t *changes;
+
+	if (!json_bool(node, "vm_capable", true))
+		return;
+	changes = node_record(lu, node, &err);
+	if (changes == NULL)
+		lu_warn(lu,
+			"The resources of node %s are not recorded: %s "
+			"(gnt-node refresh-state does it later)",
+			json_str(node, "name", ""), err.text);
+	json_decref(changes);
 }
 
 static WAITS int add_check(struct lu *lu, struct error *err)
@@ -230,7 +249,10 @@ static WAITS int add_check(struct lu *lu, struct error *err)
 	if (a->node == NULL || set_addresses(lu, err) < 0 ||
 	    set_abilities(lu, err) < 0)
 		return -1;
-	return node_check_version(lu, a->node, err);
+	if (node_check_version(lu, a->node, err) < 0)
+		return -1;
+	record(lu, a->node);
+	return 0;
 }
 
 static void add_hook_env(struct lu *lu, json_t *env)

@@ -9,6 +9,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "lib/model/state.h"
 #include "masterd/lu.h"
 #include "masterd/lu/node_pool.h"
 #include "masterd/lu/node_state.h"
@@ -259,9 +260,9 @@ static int set_parameters(struct lu *lu, struct error *err)
 		json_set_bool(n->changed, "vm_capable", op->vm_capable);
 	if (set_secondary_ip(lu, err) < 0 ||
 	    node_set_ndparams(n->changed, op->ndparams, err) < 0 ||
-	    node_set_hv_state(n->changed, op->hv_state, err) < 0)
+	    state_set_hv(n->changed, op->hv_state, err) < 0)
 		return -1;
-	return node_set_disk_state(n->changed, op->disk_state, err);
+	return state_set_disk(n->changed, op->disk_state, err);
 }
 
 /* A node that was offline has to answer before it is taken back. */

@@ -9,11 +9,6 @@
  * nothing. */
 int node_set_ndparams(json_t *node, const json_t *changes, struct error *err);
 
-/* The same for hv_state {hypervisor: {...}} and disk_state {storage: {name:
- * {...}}}, as the node object has them with "_static" behind. */
-int node_set_hv_state(json_t *node, const json_t *changes, struct error *err);
-int node_set_disk_state(json_t *node, const json_t *changes, struct error *err);
-
 /* An address of the cluster's family, that no other node has. */
 int node_check_address(const struct config *c, const char *node_uuid,
 		       const char *address, struct error *err);

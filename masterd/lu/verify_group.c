@@ -424,6 +424,7 @@ static json_t *verify_group_exec(struct lu *lu, struct error *err)
 	for (size_t i = 0; i < n; i++)
 		verify_node(&g->v, &results[i]);
 	verify_instances(&g->v, results, n);
+	verify_resources(&g->v, &g->nodes);
 	lu_feedback(lu, "* Verifying orphan volumes");
 	lu_feedback(lu, "* Verifying N+1 Memory redundancy");
 	other_notes(&g->v, results, n);

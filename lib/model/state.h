@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The state of record: what a node has, as the configuration knows it.
+ *
+ * hv_state: {hypervisor: {mem_total, mem_node, mem_hv, cpu_total, cpu_node}},
+ * disk_state: {storage: {name: {disk_total, disk_reserved, disk_overhead}}},
+ * sizes in MiB.  Both stand, with "_static" behind, in cluster, groups and
+ * nodes; the node's own numbers go before its group's, those before the
+ * cluster's.  Without a total nothing is recorded, and the nodes themselves
+ * are asked (doc/design/resources.md). */
+#ifndef MODEL_STATE_H
+#define MODEL_STATE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+
+/* What is in force for a node; group and node may be NULL.  All five numbers
+ * (all three), to be freed. */
+json_t *state_fill_hv(const json_t *cluster, const json_t *group,
+		      const json_t *node, const char *hypervisor);
+json_t *state_fill_disk(const json_t *cluster, const json_t *group,
+			const json_t *node, const char *storage,
+			const char *name);
+
+/* The same of all hypervisors that anybody recorded something for, and of all
+ * storages; to be freed. */
+json_t *state_fill_hv_all(const json_t *cluster, const json_t *group,
+			  const json_t *node);
+json_t *state_fill_disk_all(const json_t *cluster, const json_t *group,
+			    const json_t *node);
+
+/* Put changed numbers into an object that is being edited (cluster, group or
+ * node); changes NULL or empty: nothing.  The number may be text, "default"
+ * takes it away.  ERR_PREREQ names what is wrong. */
+int state_set_hv(json_t *object, const json_t *changes, struct error *err);
+int state_set_disk(json_t *object, const json_t *changes, struct error *err);
+
+#endif

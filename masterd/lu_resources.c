@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu_resources.h"
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/lu_instance.h"
+#include "masterd/resources.h"
+
+static int no_memory(struct lu *lu, const struct memory_need *need,
+		     int64_t needed, int64_t available, struct error *err)
+{
+	return error_set(err, ERR_PREREQ, ECODE_NORES,
+			 "Not enough memory on node %s for %s: needed %jd MiB, "
+			 "available %jd MiB",
+			 lu_node_name(lu, need->node), need->reason,
+			 (intmax_t)needed,
+			 (intmax_t)(available > 0 ? available : 0));
+}
+
+static int check_recorded(struct lu *lu, const struct memory_need *need,
+			  const struct node_memory *m, struct error *err)
+{
+	int64_t guarantee = resources_mem_guarantee(m) + need->booked_min;
+	int64_t promise = resources_mem_promise(m) + need->booked_max;
+
+	if (guarantee < need->min)
+		return no_memory(lu, need, need->min, guarantee, err);
+	if (need->max == 0 || promise >= need->max)
+		return 0;
+	no_memory(lu, need, need->max, promise, err);
+	if (m->ratio == 1.0)
+		return -1;
+	return error_wrap(err, "Oversubscription ratio %g", m->ratio);
+}
+
+static WAITS int check_live(struct lu *lu, const struct memory_need *need,
+			    struct error *err)
+{
+	auto_json json_t *hv = params_fill_hv(config_cluster(lu->m->config),
+					      need->hypervisor, NULL, NULL);
+	auto_free char *name = xstrdup(lu_node_name(lu, need->node));
+	auto_json json_t *info =
+		lu_call(lu, need->node, "node_info",
+			json_make("[[], [[s, O]]]", need->hypervisor, hv), err);
+	int64_t available;
+
+	if (info == NULL) {
+		error_wrap(err, "Can't get data from node %s", name);
+		err->kind = ERR_PREREQ;
+		err->ecode = ECODE_ENVIRON;
+		return -1;
+	}
+	available = json_int(json_array_get(json_array_get(info, 2), 0),
+			     "memory_free", -1);
+	if (available < 0)
+		return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
+				 "Can't compute free memory on node %s", name);
+	return available >= need->live
+		       ? 0
+		       : no_memory(lu, need, need->live, available, err);
+}
+
+WAITS int lu_check_memory(struct lu *lu, const struct memory_need *need,
+			  struct error *err)
+{
+	struct node_memory m;
+
+	resources_memory(lu->m->config, need->node, need->hypervisor, &m);
+	if (m.recorded)
+		return check_recorded(lu, need, &m, err);
+	return need->live == 0 ? 0 : check_live(lu, need, err);
+}
+
+/* Space that the node reports now; -1 with err, INT64_MAX if it cannot tell. */
+static WAITS int64_t live_space(struct lu *lu, const char *node_uuid,
+				const char *template, struct error *err)
+{
+	auto_json json_t *info =
+		lu_call(lu, node_uuid, "node_info",
+			json_make("[o, []]",
+				  resources_units(config_cluster(lu->m->config),
+						  template, false)),
+			err);
+
+	if (info == NULL)
+		return -1;
+	return json_int(json_array_get(json_array_get(info, 1), 0),
+			"storage_free", INT64_MAX);
+}
+
+WAITS int lu_check_space(struct lu *lu, const char *node_uuid,
+			 const char *template, int64_t mib, struct error *err)
+{
+	int64_t available;
+	const char *type, *name;
+	struct node_disk d;
+
+	if (mib <= 0 || !resources_storage(config_cluster(lu->m->config),
+					   template, &type, &name))
+		return 0;
+	resources_disk(lu->m->config, node_uuid, template, &d);
+	available = d.recorded ? resources_disk_free(&d)
+			       : live_space(lu, node_uuid, template, err);
+	if (available >= mib)
+		return 0;
+	if (!d.recorded && available < 0)
+		return -1;
+	return error_set(err, ERR_PREREQ, ECODE_NORES,
+			 "Not enough disk space on node %s: needed %jd MiB, "
+			 "available %jd MiB",
+			 lu_node_name(lu, node_uuid), (intmax_t)mib,
+			 (intmax_t)(available > 0 ? available : 0));
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whether nodes can take on what instances book, as a prerequisite.
+ *
+ * Where the node's resources are recorded the record decides and nobody is
+ * asked; else the node says what is free now, as in Ganeti. */
+#ifndef MASTERD_LU_RESOURCES_H
+#define MASTERD_LU_RESOURCES_H
+
+#include "masterd/lu.h"
+
+struct memory_need {
+	const char *node;   /* UUID */
+	const char *reason; /* "creating instance web1", for the sentence */
+	const char *hypervisor;
+	int64_t min, max; /* MiB; max 0: promises do not matter */
+	/* How much of these the instance has booked there already. */
+	int64_t booked_min, booked_max;
+	int64_t live; /* to be free now, where nothing is recorded; 0: any */
+};
+
+/* ERR_PREREQ/ECODE_NORES "Not enough memory on node ..." */
+WAITS int lu_check_memory(struct lu *lu, const struct memory_need *need,
+			  struct error *err);
+
+/* The same for more MiB of the storage behind the template. */
+WAITS int lu_check_space(struct lu *lu, const char *node_uuid,
+			 const char *template, int64_t mib, struct error *err);
+
+#endif

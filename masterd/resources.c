@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/resources.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "lib/model/state.h"
+
+#define DRBD_META_MIB 128
+
+static const struct storage {
+	const char *template, *type, *place;
+	bool shared;
+} storages[] = {
+	{"plain", "plain", "volume_group_name", false},
+	{"drbd", "plain", "volume_group_name", false},
+	{"file", "file", "file_storage_dir", false},
+	{"sharedfile", "sharedfile", "shared_file_storage_dir", true},
+	{"gluster", "gluster", "gluster_storage_dir", true},
+};
+
+#define N_STORAGES (sizeof(storages) / sizeof(storages[0]))
+
+static const json_t *group_of(const struct config *c, const json_t *node)
+{
+	return config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+}
+
+static bool is_offline(const json_t *inst)
+{
+	return str_eq(json_str(inst, "admin_state", ""), "offline");
+}
+
+/* --- memory and CPUs --- */
+
+static void book_memory(const struct config *c, const char *node_uuid,
+			struct node_memory *ret)
+{
+	const json_t *cluster = config_cluster(c);
+	auto_strv struct strv primaries = {0};
+
+	config_node_primaries(c, node_uuid, &primaries);
+	for (size_t i = 0; i < primaries.n; i++) {
+		const json_t *inst =
+			config_get(c, CONFIG_INSTANCE, primaries.items[i]);
+		auto_json json_t *be = NULL;
+
+		if (is_offline(inst))
+			continue;
+		be = params_fill_be(cluster, json_get(inst, "beparams"));
+		ret->min += json_int(be, "minmem", 0);
+		ret->max += json_int(be, "maxmem", 0);
+		ret->vcpus += json_int(be, "vcpus", 0);
+	}
+}
+
+static const char *first_hypervisor(const json_t *cluster)
+{
+	const char *name = json_string_value(
+		json_array_get(json_get(cluster, "enabled_hypervisors"), 0));
+
+	return name == NULL ? "" : name;
+}
+
+void resources_memory(const struct config *c, const char *node_uuid,
+		      const char *hypervisor, struct node_memory *ret)
+{
+	const json_t *cluster = config_cluster(c);
+	const json_t *node = config_get(c, CONFIG_NODE, node_uuid);
+	const json_t *group = group_of(c, node);
+	auto_json json_t *policy = params_fill_ipolicy(cluster, group);
+	auto_json json_t *state = state_fill_hv(
+		cluster, group, node,
+		hypervisor == NULL ? first_hypervisor(cluster) : hypervisor);
+
+	*ret = (struct node_memory){
+		.total = json_int(state, "mem_total", 0),
+		.node = json_int(state, "mem_node", 0),
+		.hv = json_int(state, "mem_hv", 0),
+		.cpu_total = json_int(state, "cpu_total", 0),
+		.cpu_node = json_int(state, "cpu_node", 0),
+		.ratio = params_memory_ratio(policy),
+	};
+	ret->recorded = ret->total > 0;
+	book_memory(c, node_uuid, ret);
+}
+
+int64_t resources_mem_capacity(const struct node_memory *m)
+{
+	return m->total - m->node - m->hv;
+}
+
+int64_t resources_mem_free(const struct node_memory *m)
+{
+	return resources_mem_capacity(m) - m->max;
+}
+
+int64_t resources_mem_promise(const struct node_memory *m)
+{
+	return (int64_t)((double)resources_mem_capacity(m) * m->ratio) - m->max;
+}
+
+int64_t resources_mem_guarantee(const struct node_memory *m)
+{
+	return resources_mem_capacity(m) - m->min;
+}
+
+/* --- disks --- */
+
+static const struct storage *find(const char *template)
+{
+	for (size_t i = 0; i < N_STORAGES; i++)
+		if (str_eq(template, storages[i].template))
+			return &storages[i];
+	return NULL;
+}
+
+bool resources_storage(const json_t *cluster, const char *template,
+		       const char **ret_type, const char **ret_name)
+{
+	const struct storage *s = find(template);
+	const char *name = s == NULL ? NULL : json_str(cluster, s->place, NULL);
+
+	if (name == NULL || *name == '\0')
+		return false;
+	*ret_type = s->type;
+	*ret_name = name;
+	return true;
+}
+
+const char *resources_template(const json_t *cluster)
+{
+	const json_t *list = json_get(cluster, "enabled_disk_templates");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const struct storage *s =
+			find(json_string_value(json_array_get(list, i)));
+
+		if (s != NULL)
+			return s->template;
+	}
+	return NULL;
+}
+
+int64_t resources_disk_sum(const json_t *disks, const char *template)
+{
+	int64_t sum = 0;
+	size_t i;
+	json_t *disk;
+
+	json_array_foreach ((json_t *)disks, i, disk)
+		sum += json_int(disk, "size", 0) +
+		       (str_eq(template, "drbd") ? DRBD_META_MIB : 0);
+	return sum;
+}
+
+/* What the disks of an instance take of the storage. */
+static int64_t disks_on(const struct config *c, const json_t *inst,
+			const struct storage *on)
+{
+	const char *template = config_instance_template(c, inst);
+	const struct storage *s = find(template);
+	auto_json json_t *disks = NULL;
+
+	if (s == NULL || strcmp(s->type, on->type) != 0)
+		return 0;
+	disks = config_instance_disks(c, inst);
+	return resources_disk_sum(disks, template);
+}
+
+static int64_t booked_shared(const struct config *c, const struct storage *on)
+{
+	int64_t sum = 0;
+	const char *uuid;
+	json_t *inst;
+
+	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
+			     inst)
+		sum += disks_on(c, inst, on);
+	return sum;
+}
+
+static int64_t booked_here(const struct config *c, const char *node_uuid,
+			   const struct storage *on)
+{
+	auto_strv struct strv instances = {0};
+	int64_t sum = 0;
+
+	config_node_primaries(c, node_uuid, &instances);
+	config_node_secondaries(c, node_uuid, &instances);
+	for (size_t i = 0; i < instances.n; i++)
+		sum += disks_on(
+			c, config_get(c, CONFIG_INSTANCE, instances.items[i]),
+			on);
+	return sum;
+}
+
+void resources_disk(const struct config *c, const char *node_uuid,
+		    const char *template, struct node_disk *ret)
+{
+	const json_t *cluster = config_cluster(c);
+	const json_t *node = config_get(c, CONFIG_NODE, node_uuid);
+	const struct storage *s = find(template);
+	auto_json json_t *state = NULL;
+	const char *type, *name;
+
+	*ret = (struct node_disk){0};
+	if (!resources_storage(cluster, template, &type, &name))
+		return;
+	state = state_fill_disk(cluster, group_of(c, node), node, type, name);
+	ret->total = json_int(state, "disk_total", 0);
+	ret->reserved = json_int(state, "disk_reserved", 0);
+	ret->overhead = json_int(state, "disk_overhead", 0);
+	ret->recorded = ret->total > 0;
+	ret->used =
+		s->shared ? booked_shared(c, s) : booked_here(c, node_uuid, s);
+}
+
+int64_t resources_disk_free(const struct node_disk *d)
+{
+	return d->total - d->reserved - d->overhead - d->used;
+}
+
+json_t *resources_units(const json_t *cluster, const char *template,
+			bool exclusive)
+{
+	const char *type, *name;
+
+	if (!resources_storage(cluster, template, &type, &name))
+		return json_array();
+	if (strcmp(type, "plain") != 0)
+		return json_make("[[s, s, []]]", type, name);
+	return json_make("[[s, s, [b]], [s, s, [b]]]", "lvm-vg", name,
+			 exclusive, "lvm-pv", name, exclusive);
+}
+
+static bool has_unit(const json_t *units, const json_t *unit)
+{
+	size_t i;
+	json_t *other;
+
+	json_array_foreach ((json_t *)units, i, other)
+		if (json_equal(other, unit))
+			return true;
+	return false;
+}
+
+json_t *resources_all_units(const json_t *cluster)
+{
+	const json_t *list = json_get(cluster, "enabled_disk_templates");
+	json_t *all = json_array(), *unit;
+	size_t k;
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		auto_json json_t *own = resources_units(
+			cluster, json_string_value(json_array_get(list, i)),
+			false);
+
+		json_array_foreach (own, k, unit)
+			if (!has_unit(all, unit))
+				json_array_append(all, unit);
+	}
+	return all;
+}
+
+const char *resources_unit_type(const json_t *unit)
+{
+	const char *type = json_str(unit, "type", "");
+
+	if (strcmp(type, "lvm-vg") == 0)
+		type = "plain";
+	for (size_t i = 0; i < N_STORAGES; i++)
+		if (strcmp(storages[i].type, type) == 0)
+			return storages[i].type;
+	return NULL;
+}

@@ -1,0 +1,60 @@
+#!/bin/sh
+# The state of record: what nodes have and what is booked of it, without asking
+# them.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+cluster_start --nodes 3
+
+# field NODE FIELD
+field() {
+    m gnt-node list --no-headers --units m -o "$2" "$1"
+}
+
+like "$(field node1 hv_state)" "'mem_total': [1-9]" "the first node is recorded"
+like "$(field node2 hv_state)" "'mem_total': [1-9]" "the others when they came"
+like "$(field node2 disk_state)" "'disk_total': [1-9]" "their storage, too"
+succeeds "refresh" m gnt-node refresh-state
+like "$out" 'node2.*as recorded' "nothing is new"
+
+succeeds "a record is set" m gnt-node modify \
+    --hypervisor-state fake:mem_total=1g,mem_node=200 \
+    --disk-state file//srv/ganeti/file-storage:disk_total=500,disk_overhead=0,disk_reserved=100 \
+    node2
+is "$(field node2 mem_free)" 824 "its free memory follows"
+add web1 -t file -s 64m -B memory=256 -n node2 >/dev/null 2>&1
+is "$(field node2 mem_free)" 568 "less what an instance has booked"
+m gnt-instance shutdown web1 >/dev/null 2>&1
+is "$(field node2 mem_free)" 568 "also of one that is down"
+
+fails "more memory than there is by the record" \
+    add web2 -t diskless -B memory=600 -n node2
+like "$out" 'insufficient_resources' "is refused"
+like "$out" 'needed 600 MiB, available 568 MiB' "with the numbers"
+fails "more space" add web2 -t file -s 400m -B memory=64 -n node2
+like "$out" 'needed 400 MiB, available 336 MiB' "with the numbers as well"
+succeeds "the allocator goes by the record" \
+    add web2 -t diskless -B memory=600 -I hail
+unlike "$(m gnt-instance list --no-headers -o pnode web2)" node2 "elsewhere"
+fails "a migration to it" m gnt-instance migrate -f -n node2 web2
+like "$out" 'needed 600 MiB, available 568 MiB' "is refused, too"
+
+succeeds "verify goes on" m gnt-cluster verify
+like "$out" 'WARNING: node node2.*mem_total: recorded 1024, the node reports' \
+    "and tells the drift with both numbers"
+succeeds "refresh takes the totals over" m gnt-node refresh-state node2
+like "$out" 'fake mem_total: 1024 -> [0-9]+' "and shows the difference"
+like "$(field node2 hv_state)" "'mem_node': 200" "not what somebody set"
+
+succeeds "the cluster has a default" \
+    m gnt-cluster modify --hypervisor-state fake:mem_hv=16
+like "$(field node3 hv_state)" "'mem_hv': 16" "that nodes inherit"
+fails "a wrong name is refused" \
+    m gnt-cluster modify --hypervisor-state fake:memory=16
+like "$out" "no value 'memory'" "by its name"
+
+"$BIN/gnt-vcluster" kill "$VC" node3 >/dev/null 2>&1
+like "$(field node3 name,hv_state,disk_state)" 'mem_total.*disk_total' \
+    "a node that is gone is shown with its record"
+fails "refresh says who did not answer" m gnt-node refresh-state node3
+like "$out" 'node3.*its record stays' "and keeps the record"
+tap_done
