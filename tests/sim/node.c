@@ -311,12 +311,56 @@ static const struct {
 	{"iallocator_runner", do_iallocator},
 };
 
-json_t *sim_node_answer(struct sim_node *n, const char *procedure,
-			const json_t *args)
+/* --- how often what was done --- */
+
+/* A test_delay, known by its duration. */
+struct sim_done {
+	unsigned times;
+	uint64_t last; /* number of the call, to know one that is repeated */
+};
+
+static char *done_key(double duration)
 {
+	return xprintf("%.9f", duration);
+}
+
+unsigned sim_executions(const struct sim_node *n, double duration)
+{
+	auto_free char *key = done_key(duration);
+	const struct sim_done *done = table_get(&n->done, key);
+
+	return done == NULL ? 0 : done->times;
+}
+
+static json_t *delay(struct sim_node *n, const struct sim_call *call,
+		     unsigned *ret_ms)
+{
+	double duration = json_number_value(json_array_get(call->args, 0));
+	auto_free char *key = done_key(duration);
+	struct sim_done *done = table_get(&n->done, key);
+
+	if (done == NULL) {
+		done = xalloc(sizeof(*done));
+		table_put(&n->done, key, done);
+	}
+	if (done->last != call->number)
+		done->times++;
+	done->last = call->number;
+	*ret_ms = (unsigned)(duration * 1000);
+	return good(json_null());
+}
+
+json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
+			unsigned *ret_ms)
+{
+	const char *procedure = call->procedure;
+	const json_t *args = call->args;
+
 	n->n_calls++;
 	if (str_eq(n->fail_on, procedure))
 		return bad("told to fail");
+	if (strcmp(procedure, "test_delay") == 0)
+		return delay(n, call, ret_ms);
 	for (size_t i = 0; i < sizeof(script) / sizeof(*script); i++)
 		if (strcmp(script[i].procedure, procedure) == 0)
 			return script[i].answer(n, args);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The simulation: a whole master (real configuration, queue, locks, logical
- * units) in this process, on virtual time, a disk in memory that forgets what
- * was not synced, and scripted nodes behind a network with delays and losses.
- * Everything random comes from one seed, so a run can be repeated. */
+/* The simulation: a whole cluster in this process, on virtual time.  Masters
+ * (real configuration, queue, locks, logical units, replication), the real part
+ * of the node daemon that keeps a candidate's copies, and scripted nodes for
+ * what hypervisors and storage do; a disk in memory for each node that forgets
+ * what was not synced; a network that delays, loses, repeats and cuts.
+ * Everything random comes from one seed, so a run can be repeated.
+ *
+ * A node has two processes, the master daemon and the node daemon.  Each can be
+ * killed and stopped alone; a power cut ends both and harms the disk. */
 #ifndef TESTS_SIM_SIM_H
 #define TESTS_SIM_SIM_H
 
@@ -10,55 +15,146 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/list.h"
 #include "lib/base/str.h"
 #include "lib/base/table.h"
 #include "lib/event/timer.h"
 #include "masterd/master.h"
+#include "noded/noded.h"
 #include "tests/lib/fake_disk.h"
 
 #define SIM_NODES_MAX 32
 
+struct sim_node;
+
+/* A process: what kill -9 ends and SIGSTOP stops.  Its address is the owner of
+ * its tasks and timers. */
+struct sim_proc {
+	struct sim_node *node;
+	uint64_t life; /* counts starts */
+	bool alive;
+	bool paused;
+	bool ending;	  /* it wants to end now */
+	struct list held; /* messages that came while it was paused */
+};
+
 /* A node: what runs on it, and what is wrong with it. */
 struct sim_node {
 	struct sim *sim;
+	size_t index;
 	char *name, *uuid, *address;
+	struct fake_disk disk;
+	struct paths *paths;
+	struct sim_proc masterd, daemon;
+	struct master *master; /* NULL while none serves here */
+	struct noded noded;
+	struct sim_proc *queue_lock; /* who has it */
+
 	struct table running; /* instance name -> itself */
-	bool down;	      /* does not answer at all */
-	const char *fail_on;  /* procedure that answers with an error */
-	bool silent;	      /* whoever asks waits in vain */
-	bool hook_fails;      /* its hooks say no */
-	json_t *hook_env;     /* what they were last given */
+	struct table done;    /* durations of test_delay -> struct sim_done */
+	uint64_t term_served; /* highest of a call that was executed */
+
+	bool down;	     /* does not answer at all */
+	const char *fail_on; /* procedure that answers with an error */
+	bool silent;	     /* whoever asks waits in vain */
+	bool hook_fails;     /* its hooks say no */
+	json_t *hook_env;    /* what they were last given */
 	unsigned n_calls;
 };
 
 struct sim {
-	struct fake_disk disk;
-	struct master *master; /* NULL between a crash and the next start */
-	struct noderpc_transport transport;
 	struct sim_node nodes[SIM_NODES_MAX];
 	size_t n_nodes;
-	struct table files; /* paths of disks (all nodes share) */
-	char root[64];	    /* for what is written beside the disk (ssconf) */
-	uint64_t trace;	    /* hash over all node calls and their times */
+	struct master *master; /* the one that was started last; may be NULL */
+	struct table files;    /* paths of disks (all nodes share) */
+	uint64_t trace;	       /* hash over all node calls and their times */
+	uint64_t n_messages;
+	struct strv violations; /* what must never happen, and did */
 
 	/* Faults of the network, in per mille of the calls. */
 	unsigned lose_reply; /* executed, the answer never comes */
 	unsigned lose_call;
+	unsigned repeat_call; /* executed twice, the second time any time */
+	unsigned late_call;   /* minutes late, long after its caller gave up */
 	unsigned max_delay_ms;
+	unsigned max_disk_us; /* what waits for a disk waits so long at most */
+	bool cut[SIM_NODES_MAX][SIM_NODES_MAX]; /* from, to */
 };
 
-/* A cluster of n nodes, the first is master and runs. */
+/* A cluster of n nodes, all of them candidates; the first is master and runs.
+ */
 void sim_init(struct sim *s, size_t n_nodes, uint64_t seed);
 void sim_done(struct sim *s);
 
-/* kill -9 of the master, and loss of power for its disk; then start again. */
-void sim_crash(struct sim *s, uint64_t seed);
-void sim_restart(struct sim *s);
+/* The same without a master, whose start is left to the caller. */
+void sim_init_idle(struct sim *s, size_t n_nodes, uint64_t seed);
+
+/* Something happened that must never happen. */
+void sim_violation(struct sim *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Let everything run until nothing is ready and no timer is due before the
  * deadline (virtual ms from now); true if `done` became true first. */
 bool sim_run(struct sim *s, int64_t ms, bool (*done)(struct sim *s, void *arg),
 	     void *arg);
+
+/* --- machines (machine.c) --- */
+
+/* Start the master there with this term without asking anybody. */
+void sim_start_master(struct sim_node *n, uint64_t term);
+
+/* Let it end in order; it does so in the course of time. */
+void sim_stop_master(struct sim_node *n);
+
+/* The configuration and its ssconf files, as if they had been there before. */
+void sim_give_config(struct sim_node *n, const char *text);
+
+void sim_machine_init(struct sim_node *n);
+void sim_machine_done(struct sim_node *n);
+void sim_start_daemon(struct sim_node *n);
+
+/* kill -9. */
+void sim_kill(struct sim_proc *p);
+void sim_pause(struct sim_proc *p);
+void sim_resume(struct sim_proc *p);
+
+/* Both processes end; the disk loses (by seed) what was not synced. */
+void sim_power_cut(struct sim_node *n, uint64_t seed);
+
+/* End what wants to end. */
+void sim_reap(struct sim *s);
+
+/* For the first node: power cut, start. */
+void sim_crash(struct sim *s, uint64_t seed);
+void sim_restart(struct sim *s);
+
+/* --- the network (network.c) --- */
+
+/* How node calls of this node's master travel. */
+struct noderpc_transport sim_transport(struct sim_node *n);
+/* Give a resumed process what came meanwhile. */
+void sim_deliver_held(struct sim_proc *p);
+/* Nobody waits any more for what was on the way to it. */
+void sim_forget_held(struct sim_proc *p);
+void sim_trace(struct sim *s, const void *data, size_t len);
+
+/* --- jobs (jobs.c) --- */
+
+/* A client that submits one job, and does not wait here. */
+struct sim_submission {
+	struct sim_node *node;
+	uint64_t life; /* of its master */
+	json_t *ops;
+	uint64_t id;  /* 0: not acknowledged */
+	bool refused; /* with err */
+	struct error err;
+};
+
+/* *sub must stay until it is over.  The master there must run. */
+void sim_submission_begin(struct sim_submission *sub, struct sim_node *n,
+			  json_t *op STEALS);
+/* It has an answer, or will never have one. */
+bool sim_submission_over(const struct sim_submission *sub);
 
 /* Submit one opcode as a job: the id, 0 with *ret_error (to be freed). */
 uint64_t sim_submit(struct sim *s, json_t *op STEALS, char **ret_error);
@@ -70,13 +166,26 @@ const char *sim_wait(struct sim *s, uint64_t id);
 char *sim_do(struct sim *s, json_t *op STEALS);
 
 /* What is wrong between the configuration and the nodes, jobs and locks: adds
- * sentences, none when all is well.  To be asked when no job runs. */
+ * sentences, none when all is well.  To be asked when no job runs.  (check.c)
+ */
 void sim_check(struct sim *s, struct strv *ret_problems);
 
-/* --- node.c --- */
+/* --- what nodes do (node.c) --- */
 
-/* The answer of a node: [true, payload] or [false, text]; to be freed. */
-json_t *sim_node_answer(struct sim_node *n, const char *procedure,
-			const json_t *args);
+/* One call as it reaches a node. */
+struct sim_call {
+	const char *procedure;
+	const json_t *args;
+	uint64_t term;
+	uint64_t number; /* a repeated one has the same */
+};
+
+/* The answer of a scripted node: [true, payload] or [false, text], to be freed;
+ * *ret_ms is how long it takes to give it. */
+json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
+			unsigned *ret_ms);
+
+/* How often a test_delay of this duration was executed there. */
+unsigned sim_executions(const struct sim_node *n, double duration);
 
 #endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Machines: their disks, and the two processes on each. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/event/task.h"
+#include "lib/json/json.h"
+#include "lib/model/ssconf.h"
+#include "tests/sim/sim.h"
+
+/* Small, so that its halves are turned in a random life. */
+#define JOURNAL_BYTES (512 * 1024)
+
+#define HOUR_MS (3600 * 1000)
+
+/* --- the lock of the queue --- */
+
+static int take_lock(struct sim_node *n, struct sim_proc *p, struct error *err)
+{
+	if (n->queue_lock != NULL && n->queue_lock != p)
+		return error_set(err, ERR_SYSTEM, ECODE_STATE,
+				 "the queue's lock is held by process %s",
+				 n->queue_lock == &n->masterd ? "masterd"
+							      : "noded");
+	n->queue_lock = p;
+	return 0;
+}
+
+static int daemon_lock(void *arg, struct error *err)
+{
+	struct sim_node *n = arg;
+
+	return take_lock(n, &n->daemon, err);
+}
+
+static void daemon_unlock(void *arg, int handle)
+{
+	struct sim_node *n = arg;
+
+	(void)handle;
+	if (n->queue_lock == &n->daemon)
+		n->queue_lock = NULL;
+}
+
+static int master_lock(struct disk *d, const char *file, struct error *err)
+{
+	struct sim_node *n = container_of(d, struct sim_node, disk.disk);
+
+	(void)file;
+	return take_lock(n, &n->masterd, err);
+}
+
+static void master_unlock(struct disk *d, int handle)
+{
+	struct sim_node *n = container_of(d, struct sim_node, disk.disk);
+
+	(void)handle;
+	if (n->queue_lock == &n->masterd)
+		n->queue_lock = NULL;
+}
+
+/* --- processes --- */
+
+static void proc_init(struct sim_node *n, struct sim_proc *p)
+{
+	p->node = n;
+	list_init(&p->held);
+}
+
+static void proc_start(struct sim_proc *p)
+{
+	p->alive = true;
+	p->paused = p->ending = false;
+	p->life++;
+}
+
+void sim_kill(struct sim_proc *p)
+{
+	struct sim_node *n = p->node;
+
+	if (!p->alive)
+		return;
+	tasks_kill(p);
+	timers_kill(p);
+	p->alive = p->paused = p->ending = false;
+	sim_forget_held(p);
+	if (n->queue_lock == p)
+		n->queue_lock = NULL;
+	/* What it had in memory is lost; here: leaked. */
+	if (p != &n->masterd)
+		return;
+	if (n->sim->master == n->master)
+		n->sim->master = NULL;
+	n->master = NULL;
+}
+
+void sim_pause(struct sim_proc *p)
+{
+	if (!p->alive || p->paused)
+		return;
+	p->paused = true;
+	tasks_freeze(p);
+	timers_freeze(p);
+}
+
+void sim_resume(struct sim_proc *p)
+{
+	if (!p->paused)
+		return;
+	p->paused = false;
+	tasks_thaw(p);
+	timers_thaw(p);
+	sim_deliver_held(p);
+}
+
+void sim_reap(struct sim *s)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		if (s->nodes[i].masterd.ending)
+			sim_kill(&s->nodes[i].masterd);
+}
+
+static bool master_runs(const struct noded *noded)
+{
+	return container_of(noded, struct sim_node, noded)->masterd.alive;
+}
+
+void sim_start_daemon(struct sim_node *n)
+{
+	proc_start(&n->daemon);
+	n->noded =
+		(struct noded){.paths = n->paths, .masterd_runs = master_runs};
+	candidate_init(&n->noded.candidate, &n->disk.disk, n->paths,
+		       (struct replica_config){
+			       .journal_size = JOURNAL_BYTES,
+			       .lock = daemon_lock,
+			       .unlock = daemon_unlock,
+			       .arg = n,
+		       });
+}
+
+/* --- the master --- */
+
+/* It ends here and now: nothing of it runs any more. */
+static void on_end(struct master *m, int status, const struct error *err)
+{
+	struct sim_node *n = m->arg;
+	struct cond never;
+
+	(void)status;
+	(void)err;
+	n->masterd.ending = true;
+	tasks_freeze(&n->masterd);
+	timers_freeze(&n->masterd);
+	if (task_name() == NULL)
+		return;
+	cond_init(&never);
+	for (;;)
+		cond_wait(&never);
+}
+
+struct start {
+	struct sim_node *node;
+	struct master_role role;
+	bool over;
+};
+
+static void start_task(void *arg)
+{
+	struct start *start = arg;
+	struct sim_node *n = start->node;
+	struct noderpc_transport transport = sim_transport(n);
+	struct error err;
+
+	n->master = master_create(&n->disk.disk,
+				  paths_create(n->paths->root, n->name),
+				  &transport, &start->role, &err);
+	if (n->master == NULL) {
+		fprintf(stderr, "master_create: %s\n", err.text);
+		abort();
+	}
+	n->master->end = on_end;
+	n->master->arg = n;
+	n->sim->master = n->master;
+	master_start(n->master);
+	start->over = true;
+}
+
+static void promise_task(void *arg)
+{
+	struct start *start = arg;
+	struct sim_node *n = start->node;
+	struct error err;
+
+	if (candidate_promise(&n->noded.candidate, start->role.term, n->name,
+			      &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		abort();
+	}
+	start->over = true;
+}
+
+static bool start_is_over(struct sim *s, void *arg)
+{
+	(void)s;
+	return ((struct start *)arg)->over;
+}
+
+static void run_as(struct sim_proc *p, void (*fn)(void *arg),
+		   struct start *start)
+{
+	start->over = false;
+	task_set_owner(p);
+	task_spawn("start", fn, start);
+	task_set_owner(NULL);
+	sim_run(p->node->sim, HOUR_MS, start_is_over, start);
+}
+
+void sim_start_master(struct sim_node *n, uint64_t term)
+{
+	struct start start = {.node = n, .role = {.term = term}};
+
+	run_as(&n->daemon, promise_task, &start);
+	proc_start(&n->masterd);
+	run_as(&n->masterd, start_task, &start);
+}
+
+static void stop_task(void *arg)
+{
+	struct sim_node *n = arg;
+
+	master_stop(n->master);
+	if (n->sim->master == n->master)
+		n->sim->master = NULL;
+	master_free(steal(&n->master));
+	n->masterd.ending = true;
+}
+
+void sim_stop_master(struct sim_node *n)
+{
+	sim_resume(&n->masterd);
+	if (n->master == NULL)
+		return sim_kill(&n->masterd);
+	task_set_owner(&n->masterd);
+	task_spawn("stop", stop_task, n);
+	task_set_owner(NULL);
+}
+
+/* --- the machine --- */
+
+void sim_machine_init(struct sim_node *n)
+{
+	auto_free char *root = xprintf("/nonexistent/sim/%s", n->name);
+
+	n->paths = paths_create(root, n->name);
+	fake_disk_init(&n->disk);
+	n->disk.disk.journal_size = JOURNAL_BYTES;
+	n->disk.disk.lock = master_lock;
+	n->disk.disk.unlock = master_unlock;
+	proc_init(n, &n->masterd);
+	proc_init(n, &n->daemon);
+	sim_start_daemon(n);
+}
+
+void sim_give_config(struct sim_node *n, const char *text)
+{
+	struct error err;
+	auto_json json_t *doc = json_parse(text, strlen(text), &err);
+	auto_json json_t *values = ssconf_values(doc);
+
+	fake_disk_put(&n->disk, path(n->paths, PATH_CONFIG_DATA), text);
+	if (ssconf_write(&n->disk.disk, n->paths, values, &err) < 0)
+		abort();
+}
+
+void sim_machine_done(struct sim_node *n)
+{
+	sim_kill(&n->masterd);
+	sim_kill(&n->daemon);
+	fake_disk_done(&n->disk);
+	paths_destroy(n->paths);
+	free(n->name);
+	free(n->uuid);
+	free(n->address);
+	table_done(&n->running, NULL);
+	table_done(&n->done, free);
+	json_decref(n->hook_env);
+}
+
+void sim_power_cut(struct sim_node *n, uint64_t seed)
+{
+	sim_kill(&n->masterd);
+	sim_kill(&n->daemon);
+	fake_disk_crash(&n->disk, seed);
+}
+
+void sim_crash(struct sim *s, uint64_t seed)
+{
+	sim_power_cut(&s->nodes[0], seed);
+}
+
+void sim_restart(struct sim *s)
+{
+	struct sim_node *n = &s->nodes[0];
+
+	sim_start_daemon(n);
+	sim_start_master(n, n->term_served + 1);
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The network: a call becomes a letter to the node, perhaps two, and the answer
+ * one back.  Letters are lost, late, and cut off; they outlive who sent them.
+ * What comes to a process that is paused waits for it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/random.h"
+#include "lib/event/task.h"
+#include "lib/json/json.h"
+#include "noded/answer.h"
+#include "noded/calls.h"
+#include "tests/sim/sim.h"
+
+#define CONNECT_FAILS_MS 5000
+#define LATE_MS 180000
+#define REPEAT_MS 30000
+
+#define HTTP_OK 200
+#define HTTP_FENCED 412
+
+/* A call as its sender knows it. */
+struct exchange {
+	unsigned refs;
+	uint64_t number, term;
+	struct sim_node *from, *to; /* to: NULL if there is no such node */
+	uint64_t life;		    /* of the sender */
+	char *procedure, *body;
+	size_t len;
+	bool over; /* it has its answer, or is not interested any more */
+	struct timer timeout;
+	void (*on_reply)(void *arg, const char *text, size_t len,
+			 const struct error *err);
+	void *arg;
+};
+
+/* Something on its way for an exchange: the call, or what came of it. */
+struct letter {
+	struct timer timer;
+	struct list held; /* in sim_proc.held */
+	struct exchange *x;
+	bool is_call;
+	char *text; /* the answer; NULL with err */
+	struct error err;
+};
+
+static void exchange_unref(struct exchange *x)
+{
+	if (--x->refs > 0)
+		return;
+	free(x->procedure);
+	free(x->body);
+	free(x);
+}
+
+/* The time limit holds a reference while it runs. */
+static void stop_timeout(struct exchange *x)
+{
+	if (!timer_running(&x->timeout))
+		return;
+	timer_stop(&x->timeout);
+	exchange_unref(x);
+}
+
+static struct letter *letter_new(struct exchange *x)
+{
+	struct letter *l = xalloc(sizeof(*l));
+
+	l->x = x;
+	x->refs++;
+	list_init(&l->held);
+	return l;
+}
+
+static void letter_free(struct letter *l)
+{
+	list_remove(&l->held);
+	exchange_unref(l->x);
+	free(l->text);
+	free(l);
+}
+
+static void letter_free_p(struct letter **l)
+{
+	if (*l != NULL)
+		letter_free(*l);
+}
+
+/* A task that handles a letter may be killed. */
+#define auto_letter __attribute__((cleanup(letter_free_p)))
+
+static bool chance(unsigned per_mille)
+{
+	return per_mille > 0 && random_below(1000) < per_mille;
+}
+
+void sim_trace(struct sim *s, const void *data, size_t len)
+{
+	int64_t now = clock_mono_us();
+
+	s->trace = (s->trace ^ bytes_hash(data, len)) * 1099511628211u;
+	s->trace = (s->trace ^ (uint64_t)now) * 1099511628211u;
+}
+
+static bool is_cut(const struct sim_node *from, const struct sim_node *to)
+{
+	return from->sim->cut[from->index][to->index];
+}
+
+/* A node talks to itself without a network. */
+static bool is_local(const struct exchange *x)
+{
+	return x->from == x->to;
+}
+
+static int64_t travel_us(const struct exchange *x)
+{
+	const struct sim *s = x->from->sim;
+
+	return is_local(x)
+		       ? 50
+		       : 100 + (int64_t)random_below(
+				       1000 * (uint64_t)(s->max_delay_ms + 1));
+}
+
+static void send_letter(struct letter *l, void (*arrived)(struct timer *t),
+			int64_t delay_us)
+{
+	void *owner = task_owner();
+
+	/* What is on the way belongs to nobody. */
+	task_set_owner(NULL);
+	l->timer.fired = arrived;
+	timer_start(&l->timer, clock_mono_us() + delay_us);
+	task_set_owner(owner);
+}
+
+/* --- the answer --- */
+
+static void give_answer(struct letter *l)
+{
+	struct exchange *x = l->x;
+	struct sim_proc *p = &x->from->masterd;
+	bool wanted = !x->over && p->alive && p->life == x->life;
+
+	x->over = true;
+	stop_timeout(x);
+	if (wanted) {
+		task_set_owner(p);
+		x->on_reply(x->arg, l->text,
+			    l->text == NULL ? 0 : strlen(l->text), &l->err);
+		task_set_owner(NULL);
+	}
+	letter_free(l);
+}
+
+static void on_answer(struct timer *t)
+{
+	struct letter *l = container_of(t, struct letter, timer);
+	struct exchange *x = l->x;
+	struct sim_proc *p = &x->from->masterd;
+
+	if (x->to != NULL && is_cut(x->to, x->from) && l->text != NULL)
+		return letter_free(l);
+	if (p->paused)
+		return list_append(&p->held, &l->held);
+	give_answer(l);
+}
+
+static void fail_exchange(struct exchange *x, const char *ecode,
+			  const char *why, int64_t delay_us)
+{
+	struct letter *l = letter_new(x);
+
+	error_set(&l->err, ERR_RPC, ecode, "%s", why);
+	send_letter(l, on_answer, delay_us);
+}
+
+static void on_timeout(struct timer *t)
+{
+	struct exchange *x = container_of(t, struct exchange, timeout);
+
+	if (!x->over)
+		fail_exchange(x, NULL, "timed out", 0);
+	exchange_unref(x);
+}
+
+static void send_back(struct exchange *x, char *text STEALS, int status,
+		      int64_t after_us)
+{
+	struct letter *l = letter_new(x);
+
+	l->text = text;
+	if (status == HTTP_FENCED) {
+		auto_json json_t *answer =
+			json_parse(text, strlen(text), &l->err);
+
+		error_set(&l->err, ERR_RPC, ECODE_FENCED, "%s",
+			  json_string_value(json_array_get(answer, 1)));
+		free(steal(&l->text));
+	}
+	if (!is_local(x) && chance(x->from->sim->lose_reply))
+		return letter_free(l);
+	send_letter(l, on_answer, after_us + travel_us(x));
+}
+
+/* --- at the node --- */
+
+/* What the node daemon itself does here; the rest is scripted. */
+static bool is_real(const char *procedure)
+{
+	static const char *const names[] = {
+		"upload_file_single", "write_ssconf_files", "master_state",
+		"master_promise", "config_read"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i], procedure) == 0)
+			return true;
+	return str_starts(procedure, "jobqueue_");
+}
+
+/* Who was served under a newer term must not serve under an older one. */
+static void note_term(struct sim_node *n, const struct exchange *x)
+{
+	if (x->term == 0 || str_starts(x->procedure, "master_"))
+		return;
+	if (x->term < n->term_served)
+		sim_violation(n->sim, "%s executed %s of term %ju after %ju",
+			      n->name, x->procedure, (uintmax_t)x->term,
+			      (uintmax_t)n->term_served);
+	else
+		n->term_served = x->term;
+}
+
+static void answer_real(struct sim_node *n, struct exchange *x)
+{
+	auto_free char *term = xprintf("%ju", (uintmax_t)x->term);
+	auto_free char *path = xprintf("/%s", x->procedure);
+	struct answer_request r = {
+		.method = "POST",
+		.path = path,
+		.term = x->term == 0 ? NULL : term,
+		.body = x->body,
+		.len = x->len,
+	};
+	int status;
+	char *text = answer(&n->noded, &r, &status);
+
+	if (status == HTTP_OK)
+		note_term(n, x);
+	send_back(x, text, status, 0);
+}
+
+static void answer_scripted(struct sim_node *n, struct exchange *x)
+{
+	struct error err;
+	auto_json json_t *args = json_parse(x->body, x->len, &err);
+	auto_json json_t *result = NULL;
+	unsigned ms = 0;
+
+	if (x->term > 0 && candidate_check(&n->noded.candidate, x->term,
+					   &err) != CANDIDATE_SERVE) {
+		result = json_make("[b, s]", 0, err.text);
+		return send_back(x, json_text(result), HTTP_FENCED, 0);
+	}
+	note_term(n, x);
+	result = sim_node_answer(n,
+				 &(struct sim_call){.procedure = x->procedure,
+						    .args = args,
+						    .term = x->term,
+						    .number = x->number},
+				 &ms);
+	send_back(x, json_text(result), HTTP_OK, (int64_t)ms * 1000);
+}
+
+static void serve(void *arg)
+{
+	auto_letter struct letter *l = arg;
+	struct sim_node *n = l->x->to;
+
+	answer_real(n, l->x);
+}
+
+static void arrive(struct letter *l)
+{
+	struct sim_node *n = l->x->to;
+
+	sim_trace(n->sim, l->x->procedure, strlen(l->x->procedure));
+	sim_trace(n->sim, l->x->body, l->x->len);
+	sim_trace(n->sim, n->name, strlen(n->name));
+	if (is_real(l->x->procedure)) {
+		task_set_owner(&n->daemon);
+		task_spawn(l->x->procedure, serve, l);
+		task_set_owner(NULL);
+		return;
+	}
+	answer_scripted(n, l->x);
+	letter_free(l);
+}
+
+static void on_call(struct timer *t)
+{
+	struct letter *l = container_of(t, struct letter, timer);
+	struct sim_node *n = l->x->to;
+
+	if (n->silent || (!is_local(l->x) && is_cut(l->x->from, n)))
+		return letter_free(l);
+	if (n->down || !n->daemon.alive) {
+		fail_exchange(l->x, ECODE_REFUSED, "connection refused",
+			      travel_us(l->x));
+		return letter_free(l);
+	}
+	if (n->daemon.paused)
+		return list_append(&n->daemon.held, &l->held);
+	arrive(l);
+}
+
+void sim_deliver_held(struct sim_proc *p)
+{
+	struct list held;
+
+	list_move_all(&held, &p->held);
+	while (!list_empty(&held)) {
+		struct letter *l = list_first(&held, struct letter, held);
+
+		list_remove(&l->held);
+		if (l->is_call)
+			arrive(l);
+		else
+			give_answer(l);
+	}
+}
+
+void sim_forget_held(struct sim_proc *p)
+{
+	while (!list_empty(&p->held))
+		letter_free(list_first(&p->held, struct letter, held));
+}
+
+/* --- at the caller --- */
+
+static struct sim_node *find_node(struct sim *s, const char *address)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		if (strcmp(s->nodes[i].address, address) == 0)
+			return &s->nodes[i];
+	return NULL;
+}
+
+static struct exchange *exchange_new(struct sim_node *from,
+				     const struct noderpc_call *call)
+{
+	struct exchange *x = xalloc(sizeof(*x));
+
+	*x = (struct exchange){
+		.refs = 1, /* the time limit's */
+		.number = ++from->sim->n_messages,
+		.term = call->term,
+		.from = from,
+		.to = find_node(from->sim, call->address),
+		.life = from->masterd.life,
+		.procedure = xstrdup(call->procedure),
+		.body = call->body,
+		.len = call->len,
+		.on_reply = call->on_reply,
+		.arg = call->arg,
+		.timeout.fired = on_timeout,
+	};
+	return x;
+}
+
+static void send_copy(struct exchange *x, int64_t delay_us)
+{
+	struct letter *l = letter_new(x);
+
+	l->is_call = true;
+	send_letter(l, on_call, delay_us);
+}
+
+/* Send the call itself, perhaps more than once. */
+static void send_copies(struct exchange *x)
+{
+	const struct sim *s = x->from->sim;
+	bool local = is_local(x);
+
+	if (local || !chance(s->lose_call))
+		send_copy(x, !local && chance(s->late_call)
+				     ? 1000 * (int64_t)random_below(LATE_MS)
+				     : travel_us(x));
+	if (!local && chance(s->repeat_call))
+		send_copy(x, 1000 * (int64_t)random_below(REPEAT_MS));
+}
+
+static void send_call(void *arg, const struct noderpc_call *call)
+{
+	struct exchange *x = exchange_new(arg, call);
+	void *owner = task_owner();
+
+	task_set_owner(NULL);
+	timer_start(&x->timeout,
+		    clock_mono_us() + (int64_t)call->timeout_ms * 1000);
+	task_set_owner(owner);
+	if (x->to == NULL || x->to->down)
+		return fail_exchange(x, NULL, "no route to host",
+				     CONNECT_FAILS_MS * 1000);
+	send_copies(x);
+}
+
+struct noderpc_transport sim_transport(struct sim_node *n)
+{
+	return (struct noderpc_transport){.arg = n, .send = send_call};
+}
