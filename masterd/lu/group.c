@@ -6,6 +6,7 @@
 #include "lib/json/json.h"
 #include "lib/json/repr.h"
 #include "lib/model/params.h"
+#include "lib/model/state.h"
 #include "masterd/lu.h"
 #include "masterd/lu/group.h"
 #include "masterd/lu/node_state.h"
@@ -128,9 +129,9 @@ static int set_params(json_t *group, const struct group_params *p,
 	if (!is_empty(p->ipolicy) && set_ipolicy(group, p->ipolicy, err) < 0)
 		return -1;
 	if (node_set_ndparams(group, p->ndparams, err) < 0 ||
-	    node_set_hv_state(group, p->hv_state, err) < 0)
+	    state_set_hv(group, p->hv_state, err) < 0)
 		return -1;
-	return node_set_disk_state(group, p->disk_state, err);
+	return state_set_disk(group, p->disk_state, err);
 }
 
 /* --- add --- */
