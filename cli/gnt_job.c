@@ -412,12 +412,17 @@ static const struct cli_command watch_command = {
 	.run = watch,
 };
 
-static const struct cli_command *const commands[] = {
-	&archive_command,     &autoarchive_command,
-	&cancel_command,      &change_priority_command,
-	&gnt_job_info,	      &list_command,
-	&list_fields_command, &wait_command,
-	&watch_command,	      NULL};
+static const struct cli_command *const commands[] = {&archive_command,
+						     &autoarchive_command,
+						     &cancel_command,
+						     &change_priority_command,
+						     &gnt_job_info,
+						     &list_command,
+						     &list_fields_command,
+						     &gnt_job_verify_history,
+						     &wait_command,
+						     &watch_command,
+						     NULL};
 
 const struct cli_tool tool_job = {
 	.name = "gnt-job",

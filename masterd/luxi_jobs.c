@@ -203,6 +203,37 @@ static json_t *pickup_job(struct master *m, const json_t *args,
 	return NULL;
 }
 
+/* --- the history: begin, and wait for a while --- */
+
+static int work_args(const json_t *args, bool *ret_start, unsigned *ret_wait_s,
+		     struct error *err)
+{
+	const json_t *start = json_array_get(args, 0);
+	const json_t *wait = json_array_get(args, 1);
+	json_int_t seconds = json_integer_value(wait);
+
+	if (!json_is_boolean(start) || !json_is_integer(wait) || seconds < 0 ||
+	    seconds > QUEUE_WORK_WAIT_MAX_S)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "the arguments are true or false, and a "
+				 "number of seconds from 0 to %d",
+				 QUEUE_WORK_WAIT_MAX_S);
+	*ret_start = json_is_true(start);
+	*ret_wait_s = (unsigned)seconds;
+	return 0;
+}
+
+static json_t *verify_history(struct master *m, const json_t *args,
+			      struct error *err)
+{
+	unsigned wait_s = 0;
+	bool start = false;
+
+	if (work_args(args, &start, &wait_s, err) < 0)
+		return NULL;
+	return queue_verify_history(m->queue, start, wait_s);
+}
+
 #define CHANGE(fn)                                                             \
 	{                                                                      \
 		.run = fn, .waits = luxi_always, .changes = true               \
@@ -218,3 +249,5 @@ const struct luxi_method luxi_ArchiveJob = CHANGE(archive_job);
 const struct luxi_method luxi_AutoArchiveJobs = CHANGE(auto_archive);
 const struct luxi_method luxi_SetDrainFlag = CHANGE(set_drain_flag);
 const struct luxi_method luxi_PickupJob = {.run = pickup_job};
+const struct luxi_method luxi_VerifyJobHistory = {.run = verify_history,
+						  .waits = luxi_always};

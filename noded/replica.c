@@ -186,7 +186,7 @@ static bool is_job(const char *name)
 bool replica_may_have(const char *name)
 {
 	static const char *const others[] = {"serial", "drain", "version",
-					     "position"};
+					     "position", "archive-head"};
 	const char *slash;
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Jobs that have ended leave the queue for the archive. */
+/* Jobs that have ended leave the queue for the archive, each as an entry of the
+ * chain (chain.h). */
 #include <assert.h>
+#include <string.h>
 
 #include "lib/base/clock.h"
 #include "queue/queue_private.h"
@@ -8,12 +10,16 @@
 /* No sweep takes longer, whatever a client allows. */
 #define AUTO_ARCHIVE_MAX_S 3600
 
-/* Jobs are archived in groups of this size. */
+/* Jobs are archived in groups of this size, smaller ones where they are big. */
 #define ARCHIVE_GROUP 500
+#define ARCHIVE_GROUP_BYTES (4 * 1024 * 1024)
 
+/* One group on its way: the next one waits, since its first entry has the hash
+ * of the last of this one. */
 struct archiving {
 	struct queue *queue;
-	size_t n;
+	struct chain_link head; /* when it is durable */
+	size_t n, bytes;
 	uint64_t ids[ARCHIVE_GROUP];
 };
 
@@ -32,6 +38,9 @@ static void on_archived(struct store_change *c, const struct error *err)
 	struct queue *q = a->queue;
 
 	q->n_saving--;
+	q->archiving = false;
+	if (err == NULL)
+		q->chain = a->head;
 	for (size_t i = 0; i < a->n && !q->closed; i++) {
 		struct job *j = job_index_get(&q->jobs, a->ids[i]);
 
@@ -39,20 +48,36 @@ static void on_archived(struct store_change *c, const struct error *err)
 		if (err == NULL)
 			forget(q, j);
 	}
+	if (!q->closed)
+		cond_signal(&q->archived);
 	if (q->n_saving == 0 && !q->closed)
 		cond_signal(&q->idle);
 }
 
-static struct store_change *begin_archiving(struct queue *q)
+/* Waits until no other group is on its way. */
+static WAITS struct store_change *begin_archiving(struct queue *q)
 {
 	struct store_change *c = store_change_new();
 	struct archiving *a = xalloc(sizeof(*a));
 
+	while (q->archiving)
+		cond_wait(&q->archived);
+	q->archiving = true;
 	a->queue = q;
+	a->head = q->chain;
 	c->done = on_archived;
 	c->arg = a;
 	c->may_fail = true;
 	return c;
+}
+
+/* Nothing was found to be archived. */
+static void end_archiving(struct queue *q, struct store_change *c STEALS)
+{
+	free(c->arg);
+	store_change_drop(c);
+	q->archiving = false;
+	cond_signal(&q->archived);
 }
 
 static bool can_be_archived(const struct job *j)
@@ -62,17 +87,24 @@ static bool can_be_archived(const struct job *j)
 	       job_is_final(j);
 }
 
+/* A crash may come between any two of these operations: until the file is
+ * moved the job is live, and load.c takes the head back by what the file says
+ * of its predecessor. */
 static void archive_add(struct store_change *c, struct job *j)
 {
 	auto_free char *from = queue_job_name(j->id);
 	auto_free char *to = queue_archive_name(j->id);
 	struct archiving *a = c->arg;
 	bool replicated = a->queue->config.hooks.replicate != NULL;
+	char *text = chain_seal(&a->head, j->id, job_to_text(j));
 
 	assert(a->n < ARCHIVE_GROUP);
 	j->private->archiving = true;
 	a->ids[a->n++] = j->id;
-	store_change_move(c, from, to, replicated ? job_to_text(j) : NULL);
+	a->bytes += strlen(text);
+	store_change_write(c, from, text);
+	store_change_write(c, CHAIN_HEAD_FILE, chain_head_text(&a->head));
+	store_change_move(c, from, to, replicated ? xstrdup(text) : NULL);
 }
 
 int queue_archive(struct queue *q, uint64_t id, bool *ret_ok, struct error *err)
@@ -84,6 +116,11 @@ int queue_archive(struct queue *q, uint64_t id, bool *ret_ok, struct error *err)
 	if (j == NULL || !can_be_archived(j))
 		return 0;
 	c = begin_archiving(q);
+	j = job_find_live(q, id);
+	if (j == NULL || !can_be_archived(j)) { /* somebody else was faster */
+		end_archiving(q, c);
+		return 0;
+	}
 	archive_add(c, j);
 	q->n_saving++;
 	if (store_commit(q->store, c, err) < 0)
@@ -110,31 +147,37 @@ static size_t count_after(struct queue *q, uint64_t after)
 	return n;
 }
 
-/* Archive the next group after *at, which moves on; a smaller one is the
- * last. */
+static bool is_full(const struct archiving *a)
+{
+	return a->n == ARCHIVE_GROUP || a->bytes >= ARCHIVE_GROUP_BYTES;
+}
+
+/* Archive the next group after *at, which moves on.  1: there may be more,
+ * 0: no. */
 static int archive_group(struct queue *q, int64_t age_s, uint64_t *at,
-			 size_t *ret_n, struct error *err)
+			 size_t *archived, struct error *err)
 {
 	struct store_change *c = begin_archiving(q);
 	struct archiving *a = c->arg;
 	int64_t now = clock_wall_us();
 	struct job *j = NULL;
-	size_t n;
+	bool full;
 
-	while (a->n < ARCHIVE_GROUP &&
-	       (j = job_index_next(&q->jobs, *at)) != NULL) {
+	while (!is_full(a) && (j = job_index_next(&q->jobs, *at)) != NULL) {
 		*at = j->id;
 		if (can_be_archived(j) && old_enough(j, age_s, now))
 			archive_add(c, j);
 	}
-	n = *ret_n = a->n;
-	if (n == 0) {
-		free(a);
-		store_change_drop(c);
+	*archived += a->n;
+	full = is_full(a);
+	if (a->n == 0) {
+		end_archiving(q, c);
 		return 0;
 	}
 	q->n_saving++;
-	return store_commit(q->store, c, err);
+	if (store_commit(q->store, c, err) < 0)
+		return -1;
+	return full;
 }
 
 int queue_auto_archive(struct queue *q, int64_t age_s, int64_t timeout_s,
@@ -144,15 +187,16 @@ int queue_auto_archive(struct queue *q, int64_t age_s, int64_t timeout_s,
 	int64_t limit_s =
 		timeout_s < AUTO_ARCHIVE_MAX_S ? timeout_s : AUTO_ARCHIVE_MAX_S;
 	int64_t deadline = clock_mono_us() + limit_s * 1000000;
-	size_t archived = 0, n = 0;
+	size_t archived = 0;
 	uint64_t at = 0;
+	int more;
 
 	do {
-		if (archive_group(q, age_s, &at, &n, err) < 0)
-			return -1;
-		archived += n;
-	} while (n == ARCHIVE_GROUP && clock_mono_us() < deadline);
+		more = archive_group(q, age_s, &at, &archived, err);
+	} while (more > 0 && clock_mono_us() < deadline);
+	if (more < 0)
+		return -1;
 	*ret_archived = archived;
-	*ret_left = n == ARCHIVE_GROUP ? count_after(q, at) : 0;
+	*ret_left = more > 0 ? count_after(q, at) : 0;
 	return 0;
 }

@@ -13,9 +13,6 @@
 
 #define VERSION_TEXT "1\n"
 
-/* Larger ones no submit could have made. */
-#define JOB_FILE_MAX (256 * 1024 * 1024)
-
 bool load_id(const char *name, uint64_t *ret_id)
 {
 	int64_t id;
@@ -284,5 +281,6 @@ int load_all(struct queue *q, struct error *err)
 	if (load_jobs(q, err) < 0)
 		return -1;
 	repair_serial(q, stored);
+	chain_load(q);
 	return store_settle(q->store, err);
 }

@@ -67,6 +67,8 @@ struct queue *queue_open(const struct queue_config *config, struct error *err)
 	q->config.dir = q->dir;
 	q->lock = -1;
 	cond_init(&q->idle);
+	cond_init(&q->archived);
+	cond_init(&q->verifying.changed);
 	if (take_lock(q, err) == 0 && open_store(q, err) == 0 &&
 	    load_all(q, err) == 0)
 		return q;
@@ -85,6 +87,8 @@ void queue_stop(struct queue *q)
 	q->stopping = true;
 	while (q->n_running > 0 || q->n_saving > 0)
 		cond_wait(&q->idle);
+	while (q->verifying.running)
+		cond_wait(&q->verifying.changed);
 	store_flush(q->store);
 }
 
@@ -102,6 +106,7 @@ void queue_close(struct queue *q)
 	}
 	job_index_done(&q->jobs);
 	heap_done(&q->ready);
+	free(q->verifying.text);
 	if (q->lock >= 0)
 		q->config.disk->unlock(q->config.disk, q->lock);
 	free(q->dir);
@@ -133,75 +138,4 @@ void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),
 	     j = job_index_next(&q->jobs, j->id))
 		if (!j->private->unborn && !fn(j, arg))
 			return;
-}
-
-/* --- the archive --- */
-
-struct job *queue_archived(struct queue *q, uint64_t id, struct error *err)
-{
-	auto_free char *name = queue_archive_name(id);
-	struct job *j = load_file(q, name, id, err);
-
-	if (j != NULL)
-		j->archived = true;
-	return j;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The ids in a folder of the archive, sorted. */
-static uint64_t *list_ids(struct queue *q, const char *folder, size_t *ret_n,
-			  struct error *err)
-{
-	auto_strv struct strv names = {0};
-	uint64_t *ids;
-	size_t n = 0;
-
-	if (store_list(q->store, folder, &names, err) < 0)
-		return NULL;
-	ids = xcalloc(names.n + 1, sizeof(*ids));
-	for (size_t i = 0; i < names.n; i++)
-		n += load_id(names.items[i], &ids[n]);
-	qsort(ids, n, sizeof(*ids), by_value);
-	*ret_n = n;
-	return ids;
-}
-
-/* 1: fn wants no more. */
-static int each_in_folder(struct queue *q, uint64_t folder,
-			  bool (*fn)(struct job *j STEALS, void *arg),
-			  void *arg, struct error *err)
-{
-	auto_free char *name = xprintf("archive/%ju", (uintmax_t)folder);
-	auto_free uint64_t *ids = NULL;
-	size_t n;
-
-	ids = list_ids(q, name, &n, err);
-	if (ids == NULL)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		struct error ignored; /* a damaged file hides no other */
-		struct job *j = queue_archived(q, ids[i], &ignored);
-
-		if (j != NULL && !fn(j, arg))
-			return 1;
-	}
-	return 0;
-}
-
-int queue_each_archived(struct queue *q,
-			bool (*fn)(struct job *j STEALS, void *arg), void *arg,
-			struct error *err)
-{
-	int rc = 0;
-
-	for (uint64_t folder = 0;
-	     rc == 0 && folder <= q->last_id / ARCHIVE_FOLDER; folder++)
-		rc = each_in_folder(q, folder, fn, arg, err);
-	return rc < 0 ? -1 : 0;
 }

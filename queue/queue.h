@@ -162,6 +162,15 @@ WAITS int queue_auto_archive(struct queue *q, int64_t age_s, int64_t timeout_s,
 			     size_t *ret_archived, size_t *ret_left,
 			     struct error *err);
 
+/* Long work on the history, beside all else; one of each kind at a time.
+ * start: begin it, unless it runs.  Waits at most wait_s for its end and tells
+ * how far it is: {"running", "done": files or jobs, "ok" (null while it runs or
+ * when it never did), "job": id of the first altered one or null, "text": a
+ * sentence}.  To be freed. */
+#define QUEUE_WORK_WAIT_MAX_S 60
+WAITS json_t *queue_verify_history(struct queue *q, bool start,
+				   unsigned wait_s);
+
 bool queue_drained(const struct queue *q);
 WAITS int queue_set_drained(struct queue *q, bool drained, struct error *err);
 uint64_t queue_last_id(const struct queue *q);

@@ -13,6 +13,7 @@
 #define QUEUE_QUEUE_PRIVATE_H
 
 #include "lib/store/store.h"
+#include "queue/chain.h"
 #include "queue/job_index.h"
 #include "queue/queue.h"
 
@@ -54,6 +55,16 @@ struct job_private {
 	struct list watches;
 };
 
+/* Work that takes longer than a client waits. */
+struct work {
+	bool running, ended; /* ended: once, so that there is a result */
+	uint64_t done;
+	bool ok;
+	uint64_t job; /* 0: none */
+	char *text;
+	struct cond changed;
+};
+
 struct queue {
 	struct queue_config config;
 	char *dir;
@@ -66,6 +77,10 @@ struct queue {
 	struct job_heap ready;
 	size_t n_running, n_saving;
 	bool started, stopping, closed;
+	struct chain_link chain; /* the job archived last */
+	bool archiving;		 /* a group is on its way */
+	struct cond archived;	 /* it no longer is */
+	struct work verifying;
 	struct cond idle; /* n_running or n_saving came down to 0 */
 };
 
@@ -153,7 +168,34 @@ json_t *run_preceding_failed(void);
 
 void watch_changed(struct job *j);
 
+/* --- archive_list.c --- */
+
+/* The archive has the folders 0 to this one, without it. */
+uint64_t archive_folders(const struct queue *q);
+/* The ids of the jobs in one of them, sorted, to be freed; NULL with err. */
+WAITS uint64_t *archive_ids(struct queue *q, uint64_t folder, size_t *ret_n,
+			    struct error *err);
+
+/* --- chain_files.c --- */
+
+/* At start: the newest entry of the chain. */
+void chain_load(struct queue *q);
+/* Read the archive and find the first entry that is not good. */
+struct chain_verdict;
+WAITS int chain_verify(struct queue *q, uint64_t *done,
+		       struct chain_verdict *ret, struct error *err);
+
+/* --- work.c --- */
+
+void work_begin(struct work *w);
+void work_end(struct work *w, bool ok, uint64_t job, char *text STEALS);
+/* As queue_verify_history() has it. */
+WAITS json_t *work_answer(struct work *w, unsigned wait_s);
+
 /* --- load.c --- */
+
+/* Larger job files no submit could have made. */
+#define JOB_FILE_MAX (256 * 1024 * 1024)
 
 int load_all(struct queue *q, struct error *err);
 struct job *load_file(struct queue *q, const char *name, uint64_t id,

@@ -158,6 +158,15 @@ static bool is_final(const struct job *j, void *arg)
 	return true;
 }
 
+static void verify(void *arg)
+{
+	auto_json json_t *answer = queue_verify_history(world.queue, true, 60);
+
+	(void)arg;
+	cr_assert(json_bool(answer, "ok", false), "%s",
+		  json_str(answer, "text", "?"));
+}
+
 static void crash_and_check(uint64_t seed)
 {
 	struct error err;
@@ -171,6 +180,7 @@ static void crash_and_check(uint64_t seed)
 	queue_each(world.queue, is_settled, NULL);
 	for (uint64_t id = 1; id < WORLD_JOBS_MAX; id++)
 		check_job(id);
+	world_do(verify, NULL);
 	world_start();
 }
 
@@ -188,6 +198,7 @@ static void finish_and_check(void)
 		    strcmp(known[id].final, "success") == 0)
 			cr_assert_eq(world.runs[id], 2);
 	}
+	world_do(verify, NULL);
 }
 
 /* --- a story, cut everywhere --- */

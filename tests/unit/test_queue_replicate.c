@@ -86,7 +86,7 @@ Test(queue_replicate, candidates_get_each_change_before_it_shows)
 	/* Not the log entries. */
 	cr_assert_str_eq(replicated.data,
 			 "serial job-1 position job-1 position job-1 position "
-			 "archive/0/job-1 -job-1 position ");
+			 "job-1 archive-head archive/0/job-1 -job-1 position ");
 	cr_assert_str_eq(position, "7 5\n");
 }
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Archived jobs in their files: archive/<id / 10000>/job-<id>. */
+#include "queue/queue_private.h"
+
+struct job *queue_archived(struct queue *q, uint64_t id, struct error *err)
+{
+	auto_free char *name = queue_archive_name(id);
+	struct job *j = load_file(q, name, id, err);
+
+	if (j != NULL)
+		j->archived = true;
+	return j;
+}
+
+/* 1: fn wants no more. */
+static int each_in_folder(struct queue *q, uint64_t folder,
+			  bool (*fn)(struct job *j STEALS, void *arg),
+			  void *arg, struct error *err)
+{
+	auto_free uint64_t *ids = NULL;
+	size_t n;
+
+	ids = archive_ids(q, folder, &n, err);
+	if (ids == NULL)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		struct error ignored; /* a damaged file hides no other */
+		struct job *j = queue_archived(q, ids[i], &ignored);
+
+		if (j != NULL && !fn(j, arg))
+			return 1;
+	}
+	return 0;
+}
+
+int queue_each_archived(struct queue *q,
+			bool (*fn)(struct job *j STEALS, void *arg), void *arg,
+			struct error *err)
+{
+	int rc = 0;
+
+	for (uint64_t folder = 0; rc == 0 && folder < archive_folders(q);
+	     folder++)
+		rc = each_in_folder(q, folder, fn, arg, err);
+	return rc < 0 ? -1 : 0;
+}
