@@ -368,3 +368,14 @@ uint64_t bytes_hash(const void *data, size_t len)
 		hash = (hash ^ bytes[i]) * 1099511628211u;
 	return hash;
 }
+
+bool str_valid_mac_prefix(const char *s)
+{
+	if (strlen(s) != strlen("aa:00:00"))
+		return false;
+	for (size_t i = 0; s[i] != '\0'; i++)
+		if (i % 3 == 2 ? s[i] != ':'
+			       : strchr("0123456789abcdef", s[i]) == NULL)
+			return false;
+	return true;
+}

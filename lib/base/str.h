@@ -77,6 +77,9 @@ bool str_valid_utf8(const char *s, size_t n);
 /* Put a '?' in place of each byte that makes s no valid UTF-8. */
 void str_repair_utf8(char *s);
 
+/* The first three bytes of a MAC address, lower case: "aa:00:00". */
+bool str_valid_mac_prefix(const char *s);
+
 /* A 64-bit hash of the bytes (FNV-1a), to see whether two copies differ; not
  * for what somebody may forge. */
 uint64_t bytes_hash(const void *data, size_t len);

@@ -415,17 +415,6 @@ static int check_supported(const struct op_cluster_set_params *op,
 	return 0;
 }
 
-static bool valid_mac_prefix(const char *prefix)
-{
-	if (strlen(prefix) != strlen("aa:00:00"))
-		return false;
-	for (size_t i = 0; prefix[i] != '\0'; i++)
-		if (i % 3 == 2 ? prefix[i] != ':'
-			       : strchr("0123456789abcdef", prefix[i]) == NULL)
-			return false;
-	return true;
-}
-
 static int check_folder(const char *key, const char *folder, struct error *err)
 {
 	if (folder == NULL || *folder == '\0' || *folder == '/')
@@ -437,7 +426,7 @@ static int check_folder(const char *key, const char *folder, struct error *err)
 static int check_values(const struct op_cluster_set_params *op,
 			struct error *err)
 {
-	if (op->mac_prefix != NULL && !valid_mac_prefix(op->mac_prefix))
+	if (op->mac_prefix != NULL && !str_valid_mac_prefix(op->mac_prefix))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Invalid MAC prefix '%s', it must look like "
 				 "aa:00:00",

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the logical units of networks share. */
+#ifndef MASTERD_LU_NETWORK_H
+#define MASTERD_LU_NETWORK_H
+
+#include "masterd/lu.h"
+
+/* The network by name or UUID, kept until the LU ends; NULL with err. */
+const json_t *network_find(struct lu *lu, const char *name, struct error *err);
+
+/* Its hook variables. */
+void network_env(const json_t *network, json_t *env);
+
+#endif

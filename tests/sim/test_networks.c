@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Networks, in a simulated cluster whose nodes have 192.0.2.1 and up. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+TestSuite(networks, .init = setup, .fini = teardown, .timeout = 60);
+
+static json_t *op(const char *id)
+{
+	return json_make("{s:s, s:s}", "OP_ID", id, "network_name", "net1");
+}
+
+static json_t *with(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+	return object;
+}
+
+static json_t *add(const char *subnet)
+{
+	return with(op("OP_NETWORK_ADD"), "network", json_string(subnet));
+}
+
+static json_t *connect_op(void)
+{
+	return json_make("{s:s, s:s, s:s, s:s, s:s}", "OP_ID",
+			 "OP_NETWORK_CONNECT", "network_name", "net1",
+			 "group_name", "default", "network_mode", "bridged",
+			 "network_link", "br0");
+}
+
+static json_t *disconnect_op(void)
+{
+	return with(op("OP_NETWORK_DISCONNECT"), "group_name",
+		    json_string("default"));
+}
+
+static const json_t *net(void)
+{
+	return config_find(s.master->config, CONFIG_NETWORK, "net1");
+}
+
+static const json_t *connections(void)
+{
+	return json_get(config_find(s.master->config, CONFIG_GROUP, "default"),
+			"networks");
+}
+
+Test(networks, a_new_one_keeps_addresses_that_are_in_use)
+{
+	expect(with(add("192.0.2.0/28"), "gateway", json_string("192.0.2.14")),
+	       "success");
+	cr_expect_str_eq(json_str(net(), "ext_reservations", ""),
+			 "1111000000000011");
+	cr_expect_str_eq(json_str(net(), "gateway", ""), "192.0.2.14");
+	expect(add("198.51.100.0/24"), "already exists");
+}
+
+Test(networks, wrong_values_are_refused)
+{
+	expect(with(add("198.51.100.0/24"), "gateway",
+		    json_string("203.0.113.1")),
+	       "is not in network");
+	expect(with(add("198.51.100.0/24"), "mac_prefix", json_string("zz:00")),
+	       "Invalid MAC");
+	expect(with(add("198.51.100.0/24"), "gateway6",
+		    json_string("2001:db8::1")),
+	       "IPv6 gateway");
+	expect(with(with(add("198.51.100.0/24"), "network6",
+			 json_string("2001:db8::/64")),
+		    "gateway6", json_string("2001:db9::1")),
+	       "IPv6 gateway");
+	cr_expect_null(net());
+}
+
+Test(networks, reserved_addresses_come_and_go)
+{
+	expect(add("198.51.100.0/29"), "success");
+	expect(with(op("OP_NETWORK_SET_PARAMS"), "add_reserved_ips",
+		    json_make("[s]", "198.51.100.3")),
+	       "success");
+	cr_expect_str_eq(json_str(net(), "ext_reservations", ""), "10010001");
+	expect(with(op("OP_NETWORK_SET_PARAMS"), "remove_reserved_ips",
+		    json_make("[s]", "198.51.100.3")),
+	       "success");
+	cr_expect_str_eq(json_str(net(), "ext_reservations", ""), "10000001");
+	expect(with(op("OP_NETWORK_SET_PARAMS"), "gateway",
+		    json_string("198.51.100.1")),
+	       "success");
+	expect(with(op("OP_NETWORK_SET_PARAMS"), "gateway",
+		    json_string("198.51.100.2")),
+	       "success");
+	cr_expect_str_eq(json_str(net(), "ext_reservations", ""), "10100001");
+	expect(with(op("OP_NETWORK_SET_PARAMS"), "remove_reserved_ips",
+		    json_make("[s]", "198.51.100.2")),
+	       "gateway");
+}
+
+Test(networks, a_connected_one_stays)
+{
+	expect(add("198.51.100.0/24"), "success");
+	expect(connect_op(), "success");
+	cr_expect_str_eq(
+		json_str(json_get(connections(), json_str(net(), "uuid", "")),
+			 "link", ""),
+		"br0");
+	expect(connect_op(), "success"); /* again: a warning */
+	expect(op("OP_NETWORK_REMOVE"), "connected to these groups: default");
+	expect(disconnect_op(), "success");
+	cr_expect_eq(json_object_size(connections()), 0);
+	expect(disconnect_op(), "success");
+	expect(with(op("OP_NETWORK_RENAME"), "new_name", json_string("net2")),
+	       "success");
+	expect(op("OP_NETWORK_REMOVE"), "not known");
+}
