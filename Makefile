@@ -4,6 +4,7 @@
 #   make demo     install what is missing, build, show a cluster at work
 #   make test     the same set-up, then all tests
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
+#   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
 #   make bench    measure (see tests/bench/README)
 #   make install  into PREFIX (/usr/local)
 
@@ -24,7 +25,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick fuzz bench install clean
+.PHONY: all deps deps-build demo test test-quick fuzz kill-rounds bench install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -63,6 +64,12 @@ fuzz: deps
 		-Dfuzz=enabled -Dunit_tests=disabled
 	ninja -C build-fuzz tests/fuzz/fuzz_luxi tests/fuzz/fuzz_opcode
 	tests/fuzz/run.sh build-fuzz $(FUZZ_SECONDS)
+
+# kill -9 of the master daemon under load, many times.
+KILL_ROUNDS ?= 10000
+kill-rounds: all
+	BIN=$(CURDIR)/$(BUILD)/bin KILL_ROUNDS=$(KILL_ROUNDS) \
+		tests/daemon/140-kill-rounds.t
 
 bench: all
 	tests/bench/run.sh $(BUILD)/bin

@@ -31,37 +31,6 @@ done
 is "$(m gnt-job list --no-headers -o status $ids | sort | uniq -c | awk '{print $1, $2}')" \
     "20 success" "all queued jobs ran, each once"
 
-# Rounds of kill -9 under load; nothing acknowledged may be lost or doubled.
-seen=$VC/acknowledged
-: >"$seen"
-m gnt-cluster modify --max-running-jobs 20 >/dev/null
-for round in 1 2 3 4 5; do
-    (for _ in $(seq 100); do
-        id=$(m gnt-debug delay --submit 0.001 2>&1 |
-            sed -n 's/^JobID: *//p; s/^\([0-9]*\)$/\1/p' | tail -1)
-        [ -n "$id" ] && echo "$id" >>"$seen" || break
-    done) &
-    loader=$!
-    want=$((round * 7))
-    until_true 20 sh -c "[ \$(wc -l <$seen) -ge $want ]"
-    vc kill "$VC" node1 masterd
-    wait "$loader"
-    vc start "$VC" node1 masterd >/dev/null
-done
-is "$(sort "$seen" | uniq -d | wc -l)" 0 "no id was given twice"
-lost=0 open=0
-for id in $(cat "$seen"); do
-    m gnt-job wait "$id" >/dev/null 2>&1
-    s=$(m gnt-job list --no-headers -o status "$id" 2>/dev/null)
-    case $s in
-    success | error) ;;
-    "") lost=$((lost + 1)) ;;
-    *) open=$((open + 1)) ;;
-    esac
-done
-is "$lost" 0 "no acknowledged job of $(wc -l <"$seen") is lost"
-is "$open" 0 "none is open for ever"
-
 # A creation that is cut off leaves nothing.
 os=$(root node1)/srv/ganeti/os/slow
 mkdir -p "$os"
