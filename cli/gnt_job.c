@@ -412,17 +412,13 @@ static const struct cli_command watch_command = {
 	.run = watch,
 };
 
-static const struct cli_command *const commands[] = {&archive_command,
-						     &autoarchive_command,
-						     &cancel_command,
-						     &change_priority_command,
-						     &gnt_job_info,
-						     &list_command,
-						     &list_fields_command,
-						     &gnt_job_verify_history,
-						     &wait_command,
-						     &watch_command,
-						     NULL};
+static const struct cli_command *const commands[] = {
+	&archive_command,     &autoarchive_command,
+	&cancel_command,      &change_priority_command,
+	&gnt_job_info,	      &list_command,
+	&list_fields_command, &gnt_job_verify_history,
+	&wait_command,	      &watch_command,
+	&gnt_job_why,	      NULL};
 
 const struct cli_tool tool_job = {
 	.name = "gnt-job",

@@ -12,6 +12,7 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "masterd/hooks.h"
+#include "masterd/lock_object.h"
 #include "masterd/lu_private.h"
 #include "masterd/reserve.h"
 
@@ -23,6 +24,7 @@ static void on_granted(struct lock_request *r)
 {
 	struct lu_locks *locks = r->arg;
 
+	r->granted_us = clock_mono_us();
 	cond_signal(&locks->changed);
 }
 
@@ -31,11 +33,7 @@ static void on_removed(struct lock_request *r, const struct lock_want *want,
 {
 	struct lu_locks *locks = r->arg;
 
-	locks->gone = xprintf("%s %s",
-			      want->level == LOCK_NODE_RES
-				      ? lock_level_name(LOCK_NODE)
-				      : lock_level_name(want->level),
-			      known_as);
+	locks->gone = xprintf("%s %s", lock_object_word(want->level), known_as);
 	cond_signal(&locks->changed);
 }
 
@@ -155,24 +153,6 @@ static int expand_again(struct lu *lu, struct error *err)
 	return 1;
 }
 
-/* Of what kind the objects of a level are; -1: none. */
-static int kind_of_level(enum lock_level level)
-{
-	switch (level) {
-	case LOCK_INSTANCE:
-		return CONFIG_INSTANCE;
-	case LOCK_NODEGROUP:
-		return CONFIG_GROUP;
-	case LOCK_NODE:
-	case LOCK_NODE_RES:
-		return CONFIG_NODE;
-	case LOCK_NETWORK:
-		return CONFIG_NETWORK;
-	default:
-		return -1;
-	}
-}
-
 /* Note the objects that are locked exclusively: they may be removed. */
 static void note_objects(struct lu *lu)
 {
@@ -181,7 +161,7 @@ static void note_objects(struct lu *lu)
 	locks->objects = xcalloc(locks->n + 1, sizeof(*locks->objects));
 	for (size_t i = 0; i < locks->n; i++) {
 		const struct lock_want *w = &locks->wants[i];
-		int kind = kind_of_level(w->level);
+		int kind = lock_object_kind(w->level);
 
 		if (w->name != NULL && w->exclusive && !w->creates && kind >= 0)
 			locks->objects[i] = json_incref((json_t *)config_find(
@@ -201,7 +181,7 @@ static void tell_removed(struct lu *lu)
 
 		if (object != NULL &&
 		    config_get(lu->m->config,
-			       (enum config_kind)kind_of_level(w->level),
+			       (enum config_kind)lock_object_kind(w->level),
 			       json_str(object, "uuid", "")) == NULL)
 			locks_remove(lu->m->locks, w->level, w->name,
 				     json_str(object, "name", w->name));
@@ -230,7 +210,6 @@ static WAITS int lu_lock(struct lu *lu, struct error *err)
 				 "waiting for locks; try again later",
 				 EXPAND_ROUNDS);
 	lu->locks->released = xcalloc(lu->locks->n + 1, sizeof(bool));
-	lu->locks->granted_us = clock_mono_us();
 	note_objects(lu);
 	return 0;
 }

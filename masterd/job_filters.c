@@ -35,6 +35,7 @@ struct rule {
 	struct predicate *predicates;
 	size_t n_predicates;
 	struct queue_gate gate;
+	char *uuid;
 };
 
 struct rules {
@@ -156,6 +157,7 @@ static void rule_done(struct rule *r)
 	for (size_t i = 0; i < r->n_predicates; i++)
 		filter_free(r->predicates[i].filter);
 	free(r->predicates);
+	free(r->uuid);
 	queue_gate_done(&r->gate);
 }
 
@@ -167,6 +169,8 @@ static int rule_read(struct rule *r, const json_t *object, struct error *err)
 
 	if (read_action(r, json_get(object, "action"), err) < 0)
 		return -1;
+	r->uuid = xstrdup(json_str(object, "uuid", ""));
+	r->gate.name = r->uuid;
 	r->predicates = xcalloc(n + 1, sizeof(*r->predicates));
 	for (size_t i = 0; i < n; i++) {
 		r->n_predicates = i + 1;

@@ -15,7 +15,6 @@ struct lu_locks {
 	 * for it if it is gone in the end.  n objects or NULLs. */
 	json_t **objects;
 	struct lock_request request;
-	int64_t granted_us; /* monotonic */
 	struct cond changed;
 	bool canceled;
 	char *gone; /* what was removed while we waited for it */

@@ -6,7 +6,7 @@
 
 #define FIRST_CAP 64
 
-static bool before(const struct job *a, const struct job *b)
+bool heap_before(const struct job *a, const struct job *b)
 {
 	if (a->private->priority != b->private->priority)
 		return a->private->priority < b->private->priority;
@@ -21,7 +21,7 @@ static void put(struct job_heap *h, size_t i, struct job *j)
 
 static void sift_up(struct job_heap *h, size_t i, struct job *j)
 {
-	while (i > 0 && before(j, h->jobs[(i - 1) / 2])) {
+	while (i > 0 && heap_before(j, h->jobs[(i - 1) / 2])) {
 		put(h, i, h->jobs[(i - 1) / 2]);
 		i = (i - 1) / 2;
 	}
@@ -36,9 +36,9 @@ static void sift_down(struct job_heap *h, size_t i, struct job *j)
 		if (child >= h->n)
 			break;
 		if (child + 1 < h->n &&
-		    before(h->jobs[child + 1], h->jobs[child]))
+		    heap_before(h->jobs[child + 1], h->jobs[child]))
 			child++;
-		if (!before(h->jobs[child], j))
+		if (!heap_before(h->jobs[child], j))
 			break;
 		put(h, i, h->jobs[child]);
 		i = child;
@@ -70,7 +70,7 @@ void heap_remove(struct job *j)
 	last = h->jobs[--h->n];
 	if (last == j)
 		return;
-	if (i > 0 && before(last, h->jobs[(i - 1) / 2]))
+	if (i > 0 && heap_before(last, h->jobs[(i - 1) / 2]))
 		sift_up(h, i, last);
 	else
 		sift_down(h, i, last);

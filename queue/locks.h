@@ -83,6 +83,7 @@ struct lock_request {
 	void (*removed)(struct lock_request *r, const struct lock_want *want,
 			const char *known_as);
 	void *arg;
+	int64_t granted_us; /* when, by a clock of the owner's; for queries */
 
 	/* Private to the lock manager. */
 	struct lock_entry *entries;

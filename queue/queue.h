@@ -40,6 +40,7 @@ struct job_heap {
 struct queue_gate {
 	bool reject;
 	unsigned limit;
+	const char *name; /* for people */
 
 	/* Private. */
 	size_t n_running;
@@ -145,6 +146,22 @@ struct queue_watch {
 };
 void queue_watch(struct queue *q, struct queue_watch *w);
 void queue_unwatch(struct queue_watch *w);
+
+/* Why a live job does not run. */
+struct queue_why {
+	enum queue_why_kind {
+		QUEUE_WAITS_NOT, /* it runs, is over, or starts just now */
+		QUEUE_WAITS_JOB, /* on which it depends */
+		QUEUE_WAITS_GATE,
+		QUEUE_WAITS_PLACE, /* max_running jobs run */
+		QUEUE_WAITS_LOCKS,
+	} kind;
+	uint64_t job; /* that, or one of those that have a place; 0: none */
+	const struct queue_gate *gate;
+	unsigned limit;	 /* so many places there are */
+	size_t n_before; /* so many jobs get a place earlier */
+};
+void queue_why(struct queue *q, uint64_t id, struct queue_why *ret);
 
 /* Answers [bool, text] of the LUXI calls; an unknown job is [false, text], as
  * Ganeti's.  err only when the change could not be made durable. */

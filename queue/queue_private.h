@@ -121,6 +121,8 @@ char *queue_archive_name(uint64_t id); /* "archive/K/job-N" */
 
 /* --- heap.c: jobs by priority and id --- */
 
+/* The order in a heap: by priority and id. */
+bool heap_before(const struct job *a, const struct job *b);
 void heap_add(struct job_heap *h, struct job *j);
 void heap_remove(struct job *j); /* from where it stands; idempotent */
 void heap_done(struct job_heap *h);
