@@ -60,42 +60,14 @@ static bool asks_for_nothing(const struct cli *cli)
 	return true;
 }
 
-/* [[name, {...}], ...] as an object. */
-static json_t *by_ident(const json_t *pairs)
-{
-	json_t *object = json_object();
-	const json_t *pair;
-	size_t i;
-
-	json_array_foreach (pairs, i, pair)
-		json_object_set(object,
-				json_string_value(json_array_get(pair, 0)),
-				json_array_get(pair, 1));
-	return object;
-}
-
 static int set_hvparams(const struct cli *cli, json_t *op, struct error *err)
 {
-	json_t *all = by_ident(cli_value(cli, &OPT_HVLIST)), *one;
+	json_t *all = tool_by_ident(cli_value(cli, &OPT_HVLIST)), *one;
 	const char *name;
 
 	json_object_set_new(op, "hvparams", all);
 	json_object_foreach (all, name, one)
 		if (tool_type_hv(one, name, true, err) < 0)
-			return -1;
-	return 0;
-}
-
-static int set_diskparams(const struct cli *cli, json_t *op, struct error *err)
-{
-	json_t *all = by_ident(cli_value(cli, &OPT_DISKPARAMS)), *one;
-	auto_json json_t *defaults = params_default_diskparams();
-	const char *name;
-
-	json_object_set_new(op, "diskparams", all);
-	json_object_foreach (all, name, one)
-		if (tool_type_params(one, json_object_get(defaults, name), true,
-				     err) < 0)
 			return -1;
 	return 0;
 }
@@ -116,19 +88,10 @@ static int set_params(const struct cli *cli, json_t *op, struct error *err)
 	if (tool_type_be(json_object_get(op, "beparams"), true, err) < 0 ||
 	    tool_type_params(json_object_get(op, "nicparams"), nic, true, err) <
 		    0 ||
-	    set_hvparams(cli, op, err) < 0 || set_diskparams(cli, op, err) < 0)
+	    set_hvparams(cli, op, err) < 0 ||
+	    tool_set_diskparams(cli, op, err) < 0)
 		return -1;
 	return 0;
-}
-
-static void set_ipolicy(const struct cli *cli, json_t *op)
-{
-	json_t *ipolicy = json_object();
-
-	cli_op_set(cli, ipolicy, "disk-templates", &OPT_IPOLICY_DT);
-	cli_op_set(cli, ipolicy, "vcpu-ratio", &OPT_VCPU_RATIO);
-	cli_op_set(cli, ipolicy, "spindle-ratio", &OPT_SPINDLE_RATIO);
-	json_object_set_new(op, "ipolicy", ipolicy);
 }
 
 static int modify(struct cli *cli, struct error *err)
@@ -145,7 +108,7 @@ static int modify(struct cli *cli, struct error *err)
 		if (plain[i].param != NULL)
 			cli_op_set(cli, op, plain[i].param, plain[i].option);
 	cli_op_flag(cli, op, "force", &OPT_FORCE);
-	set_ipolicy(cli, op);
+	tool_set_ipolicy(cli, op);
 	json_object_set_new(op, "enabled_data_collectors", json_object());
 	json_object_set_new(op, "data_collector_interval", json_object());
 	if (cli_given(cli, &OPT_RESERVED_LVS)) {

@@ -163,17 +163,6 @@ static void set_object(const struct cli *cli, json_t *op, const char *param,
 	cli_op_set(cli, op, param, option);
 }
 
-static json_t *tag_list(const struct cli *cli)
-{
-	const json_t *given = cli_value(cli, &OPT_TAGS), *one;
-	auto_strv struct strv tags = {0};
-	size_t i;
-
-	json_array_foreach (given, i, one)
-		str_split(&tags, json_string_value(one), ',');
-	return json_from_strv(&tags);
-}
-
 /* Options that go into the opcode as they are. */
 static void set_plain(const struct cli *cli, json_t *op)
 {
@@ -241,7 +230,7 @@ static json_t *create_op(const struct cli *cli, struct error *err)
 	set_object(cli, op, "osparams", &OPT_OSPARAMS);
 	set_object(cli, op, "osparams_private", &OPT_OSPARAMS_PRIVATE);
 	set_object(cli, op, "osparams_secret", &OPT_OSPARAMS_SECRET);
-	json_object_set_new(op, "tags", tag_list(cli));
+	json_object_set_new(op, "tags", tool_tags(cli));
 	if (set_hypervisor(cli, op, err) < 0 ||
 	    tool_type_be(json_object_get(op, "beparams"), false, err) < 0)
 		return NULL;

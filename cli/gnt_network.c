@@ -75,9 +75,19 @@ static const struct cli_command list_fields_command = {
 	.run = list_fields,
 };
 
-static const struct cli_command *const commands[] = {
-	&network_tags[1], &list_command,    &list_fields_command,
-	&network_tags[0], &network_tags[2], NULL};
+static const struct cli_command *const commands[] = {&network_add,
+						     &network_tags[1],
+						     &network_connect,
+						     &network_disconnect,
+						     &network_info,
+						     &list_command,
+						     &list_fields_command,
+						     &network_tags[0],
+						     &network_modify,
+						     &network_remove,
+						     &network_tags[2],
+						     &network_rename,
+						     NULL};
 
 const struct cli_tool tool_network = {
 	.name = "gnt-network",

@@ -28,7 +28,6 @@ static int modify(struct cli *cli, struct error *err)
 	bool something = cli_given(cli, &OPT_NDPARAMS) ||
 			 cli_given(cli, &OPT_HV_STATE) ||
 			 cli_given(cli, &OPT_DISK_STATE);
-	const json_t *change;
 	size_t i;
 	int code;
 
@@ -50,15 +49,9 @@ static int modify(struct cli *cli, struct error *err)
 	if (tool_set_states(cli, op, err) < 0)
 		return -1;
 	code = cli_submit(cli, steal(&op), &changes, err);
-	if (code != CLI_OK || json_array_size(changes) == 0)
+	if (code != CLI_OK)
 		return code;
-	printf("Modified node %s\n", cli->args[0]);
-	json_array_foreach (changes, i, change) {
-		auto_free char *name = cli_str(json_array_get(change, 0));
-		auto_free char *value = cli_str(json_array_get(change, 1));
-
-		printf(" - %-5s -> %s\n", name, value);
-	}
+	tool_print_changes("node", cli->args[0], changes);
 	return CLI_OK;
 }
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parameters on the command line are text; opcodes carry them with types.  The
  * master checks values; here only names and types count. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "cli/cli_job.h"
+#include "cli/cli_opts.h"
+#include "cli/cli_text.h"
 #include "cli/tools.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -109,4 +113,70 @@ int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 		if (hypervisor == NULL || strcmp(name, hypervisor) == 0)
 			json_object_update_missing(defaults, one);
 	return tool_type_params(params, defaults, allow_default, err);
+}
+
+/* --- options that several commands have --- */
+
+json_t *tool_by_ident(const json_t *pairs)
+{
+	json_t *object = json_object();
+	const json_t *pair;
+	size_t i;
+
+	json_array_foreach (pairs, i, pair)
+		json_object_set(object,
+				json_string_value(json_array_get(pair, 0)),
+				json_array_get(pair, 1));
+	return object;
+}
+
+int tool_set_diskparams(const struct cli *cli, json_t *op, struct error *err)
+{
+	json_t *all = tool_by_ident(cli_value(cli, &OPT_DISKPARAMS)), *one;
+	auto_json json_t *defaults = params_default_diskparams();
+	const char *name;
+
+	json_object_set_new(op, "diskparams", all);
+	json_object_foreach (all, name, one)
+		if (tool_type_params(one, json_object_get(defaults, name), true,
+				     err) < 0)
+			return -1;
+	return 0;
+}
+
+void tool_set_ipolicy(const struct cli *cli, json_t *op)
+{
+	json_t *ipolicy = json_object();
+
+	cli_op_set(cli, ipolicy, "disk-templates", &OPT_IPOLICY_DT);
+	cli_op_set(cli, ipolicy, "vcpu-ratio", &OPT_VCPU_RATIO);
+	cli_op_set(cli, ipolicy, "spindle-ratio", &OPT_SPINDLE_RATIO);
+	json_object_set_new(op, "ipolicy", ipolicy);
+}
+
+void tool_print_changes(const char *what, const char *name,
+			const json_t *changes)
+{
+	const json_t *change;
+	size_t i;
+
+	if (json_array_size(changes) > 0)
+		printf("Modified %s %s\n", what, name);
+	json_array_foreach (changes, i, change) {
+		auto_free char *param = cli_str(json_array_get(change, 0));
+		auto_free char *value = cli_str(json_array_get(change, 1));
+
+		printf(" - %-5s -> %s\n", param, value);
+	}
+}
+
+json_t *tool_tags(const struct cli *cli)
+{
+	const json_t *given = cli_value(cli, &OPT_TAGS), *one;
+	auto_strv struct strv tags = {0};
+	size_t i;
+
+	json_array_foreach (given, i, one)
+		str_split(&tags, json_string_value(one), ',');
+	return json_from_strv(&tags);
 }

@@ -32,6 +32,15 @@ extern const struct cli_command instance_failover, instance_migrate,
 
 /* gnt_node_modify.c */
 extern const struct cli_command node_modify, node_refresh_state;
+/* gnt_group_modify.c */
+extern const struct cli_command group_add, group_modify, group_remove,
+	group_rename, group_assign_nodes;
+/* gnt_network_modify.c */
+extern const struct cli_command network_add, network_modify, network_remove,
+	network_rename, network_connect, network_disconnect;
+/* gnt_network_info.c */
+extern const struct cli_command network_info;
+
 /* gnt_node_evacuate.c */
 extern const struct cli_command node_evacuate, node_migrate, node_failover;
 /* gnt_node_storage.c */
@@ -54,6 +63,21 @@ int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 /* The parameters hv_state and disk_state of an opcode (or of anything else)
  * from the options --hypervisor-state and --disk-state (states.c). */
 int tool_set_states(const struct cli *cli, json_t *op, struct error *err);
+
+/* [[name, {...}], ...], as options with idents give it, as an object. */
+json_t *tool_by_ident(const json_t *pairs);
+/* Set "diskparams" and "ipolicy" of an opcode from the options; {} without
+ * any. */
+int tool_set_diskparams(const struct cli *cli, json_t *op, struct error *err);
+void tool_set_ipolicy(const struct cli *cli, json_t *op);
+
+/* The words of --tags, which may be given often; a list. */
+json_t *tool_tags(const struct cli *cli);
+
+/* Say what a job has modified: "Modified WHAT NAME" and the changes
+ * [[parameter, value], ...]; nothing when there are none. */
+void tool_print_changes(const char *what, const char *name,
+			const json_t *changes);
 
 /* Ask QueryInstances whether all these are known: 0, or -1 with its error. */
 int tool_instances_exist(struct cli *cli, struct error *err);

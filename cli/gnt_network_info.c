@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-network info. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli_list.h"
+#include "cli/cli_opts.h"
+#include "cli/cli_text.h"
+#include "cli/tools.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+#define MAP_WIDTH 64
+
+/* The fields queried, in this order. */
+enum {
+	NAME,
+	UUID,
+	SERIAL,
+	SUBNET,
+	GATEWAY,
+	SUBNET6,
+	GATEWAY6,
+	PREFIX,
+	FREE,
+	MAP,
+	EXTERNAL,
+	GROUPS,
+	INSTANCES,
+	FIELDS
+};
+
+static const char *const fields[FIELDS] = {"name",
+					   "uuid",
+					   "serial_no",
+					   "network",
+					   "gateway",
+					   "network6",
+					   "gateway6",
+					   "mac_prefix",
+					   "free_count",
+					   "map",
+					   "external_reservations",
+					   "group_list",
+					   "inst_list"};
+
+/* The fields of instances, to say which addresses they have. */
+enum { I_NAME, I_IPS, I_NETWORKS };
+
+static void print_line(const char *title, const json_t *value)
+{
+	auto_free char *text = cli_str(value);
+
+	printf("  %s: %s\n", title, text);
+}
+
+static void print_map(const char *map)
+{
+	size_t size = strlen(map);
+
+	printf("  Usage map:\n");
+	for (size_t at = 0; at < size; at += MAP_WIDTH) {
+		size_t n = size - at < MAP_WIDTH ? size - at : MAP_WIDTH;
+
+		printf("    %5zu %.*s %zu\n", at, (int)n, map + at, at + n - 1);
+	}
+	printf("         (X) used    (.) free\n");
+}
+
+static void print_groups(const json_t *groups)
+{
+	const json_t *group;
+	size_t i;
+
+	if (json_array_size(groups) == 0) {
+		printf("  not connected to any node group\n");
+		return;
+	}
+	printf("  connected to node groups:\n");
+	json_array_foreach (groups, i, group)
+		printf("    %s (mode:%s link:%s vlan:%s)\n",
+		       json_string_value(json_array_get(group, 0)),
+		       json_string_value(json_array_get(group, 1)),
+		       json_string_value(json_array_get(group, 2)),
+		       json_string_value(json_array_get(group, 3)));
+}
+
+/* "0:192.0.2.2, 1:192.0.2.3": the NICs that are in the network. */
+static char *nics_text(const json_t *row, const char *uuid)
+{
+	const json_t *networks = json_array_get(row, I_NETWORKS), *network;
+	auto_strv struct strv parts = {0};
+	size_t i;
+
+	json_array_foreach (networks, i, network) {
+		auto_free char *ip = NULL;
+
+		if (!str_eq(json_string_value(network), uuid))
+			continue;
+		ip = cli_str(json_array_get(json_array_get(row, I_IPS), i));
+		strv_addf(&parts, "%zu:%s", i, ip);
+	}
+	return strv_join(&parts, ", ");
+}
+
+static int print_instances(struct cli *cli, const json_t *names,
+			   const char *uuid, struct error *err)
+{
+	auto_json json_t *rows = NULL;
+	const json_t *row;
+	size_t i;
+
+	if (json_array_size(names) == 0) {
+		printf("  not used by any instances\n");
+		return 0;
+	}
+	rows = cli_call(cli, "QueryInstances",
+			json_make("[O, [s, s, s], b]", names, "name", "nic.ips",
+				  "nic.networks", 0),
+			err);
+	if (rows == NULL)
+		return -1;
+	printf("  used by %zu instances:\n", json_array_size(rows));
+	json_array_foreach (rows, i, row) {
+		auto_free char *nics = nics_text(row, uuid);
+
+		printf("    %s: %s\n",
+		       json_string_value(json_array_get(row, I_NAME)), nics);
+	}
+	return 0;
+}
+
+static int print_network(struct cli *cli, const json_t *row, struct error *err)
+{
+	const char *map = json_string_value(json_array_get(row, MAP));
+	const char *uuid = json_string_value(json_array_get(row, UUID));
+	const char *external = json_string_value(json_array_get(row, EXTERNAL));
+	double size = (double)strlen(map);
+	double unused = json_number_value(json_array_get(row, FREE));
+
+	printf("Network name: %s\nUUID: %s\n",
+	       json_string_value(json_array_get(row, NAME)), uuid);
+	printf("Serial number: %jd\n",
+	       (intmax_t)json_integer_value(json_array_get(row, SERIAL)));
+	print_line("Subnet", json_array_get(row, SUBNET));
+	print_line("Gateway", json_array_get(row, GATEWAY));
+	print_line("IPv6 Subnet", json_array_get(row, SUBNET6));
+	print_line("IPv6 Gateway", json_array_get(row, GATEWAY6));
+	print_line("Mac Prefix", json_array_get(row, PREFIX));
+	printf("  Size: %.0f\n", size);
+	printf("  Free: %.0f (%.2f%%)\n", unused,
+	       size > 0 ? 100 * unused / size : 0);
+	print_map(map);
+	if (*external != '\0')
+		printf("  externally reserved IPs:\n    %s\n", external);
+	print_groups(json_array_get(row, GROUPS));
+	if (print_instances(cli, json_array_get(row, INSTANCES), uuid, err) < 0)
+		return -1;
+	putchar('\n');
+	return 0;
+}
+
+static void print_all_json(const json_t *rows)
+{
+	auto_json json_t *objects = json_array();
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		json_t *object = json_object();
+
+		for (size_t f = 0; f < FIELDS; f++)
+			json_object_set(object, fields[f],
+					json_array_get(row, f));
+		json_array_append_new(objects, object);
+	}
+	cli_print_json(objects);
+}
+
+static int info(struct cli *cli, struct error *err)
+{
+	json_t *names = json_array(), *wanted = json_array();
+	auto_json json_t *rows = NULL;
+	int as_json = cli_wants_json(cli, err);
+	const json_t *row;
+	size_t i;
+
+	for (int a = 0; a < cli->n_args; a++)
+		json_array_append_new(names, json_string(cli->args[a]));
+	for (i = 0; i < FIELDS; i++)
+		json_array_append_new(wanted, json_string(fields[i]));
+	rows = cli_call(cli, "QueryNetworks",
+			json_make("[o, o, b]", names, wanted, 0), err);
+	if (rows == NULL || as_json < 0)
+		return -1;
+	if (as_json) {
+		print_all_json(rows);
+		return CLI_OK;
+	}
+	json_array_foreach (rows, i, row)
+		if (print_network(cli, row, err) < 0)
+			return -1;
+	return CLI_OK;
+}
+
+const struct cli_command network_info = {
+	.name = "info",
+	.args = "[<network-name>...]",
+	.help = "Show all about networks",
+	.max_args = -1,
+	.options = {&OPT_FORMAT},
+	.run = info,
+};
