@@ -79,17 +79,6 @@ json_t *json_parse(const char *text, size_t len, struct error *err)
 	return json_parse_within(text, len, JSON_BYTES_MAX, err);
 }
 
-char *json_text(const json_t *value)
-{
-	return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-}
-
-char *json_text_sorted(const json_t *value)
-{
-	return json_dumps(value,
-			  JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
-}
-
 json_t *json_make(const char *fmt, ...)
 {
 	json_error_t bad;

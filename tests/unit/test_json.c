@@ -120,3 +120,56 @@ Test(json, overlay_leaves_both_alone)
 	cr_assert_eq(json_int(both, "b", 0), 3);
 	cr_assert_eq(json_int(base, "b", 0), 2);
 }
+
+static void written(double value, const char *expected)
+{
+	auto_json json_t *real = json_real(value);
+	auto_free char *text = json_text(real);
+
+	cr_expect_str_eq(text, expected, "%s, not %s", text, expected);
+	cr_expect_eq(strtod(text, NULL), value);
+}
+
+Test(json, numbers_get_the_shortest_text_that_reads_back)
+{
+	written(1e-6, "1e-6");
+	written(0.1, "0.1");
+	written(0.0, "0.0");
+	written(-2.5, "-2.5");
+	written(3.0, "3.0");
+	written(1e20, "1e20");
+	written(123456.0, "123456.0");
+	written(0.1 + 0.2, "0.30000000000000004");
+	written(1795213624.7357531, "1795213624.735753");
+	written(1.7976931348623157e308, "1.7976931348623157e308");
+}
+
+/* What is not a number is written as jansson does. */
+Test(json, texts_are_janssons)
+{
+	static const char *const texts[] = {
+		"null",
+		"[]",
+		"{}",
+		"[true,false,null,-5,\"\"]",
+		"{\"b\":[1,{\"a\":\"x\"}],\"a\":{}}",
+		"\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u001f\\u0000\x7f\"",
+		"\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"",
+		"9223372036854775807",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		auto_json json_t *value = json_loads(
+			texts[i], JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+		auto_free char *theirs =
+			json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+		auto_free char *ours = json_text(value);
+		auto_free char *sorted = json_dumps(
+			value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+		auto_free char *ours_sorted = json_text_sorted(value);
+
+		cr_assert_not_null(value, "%s", texts[i]);
+		cr_expect_str_eq(ours, theirs);
+		cr_expect_str_eq(ours_sorted, sorted);
+	}
+}
