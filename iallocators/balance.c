@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The moves of each instance are tried in a fixed order; of equal ones the
- * first wins.  Scores are estimated first, and computed from nothing where an
- * estimate is close to the best. */
+ * first wins.  Scores are bounded from below first, estimated where the
+ * bound does not rule a move out, and computed from nothing where an estimate
+ * is so close to the best that roundings decide. */
 #include "iallocators/balance.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "iallocators/contest.h"
 #include "iallocators/move.h"
+#include "iallocators/outlook.h"
 #include "iallocators/score.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
-/* See contest.c. */
-#define NEAR 1e-6
-
 struct candidate {
 	int instance;
 	enum balance_move move;
-	int target;
-	double estimate;
+	int position, target;
+	double at_least; /* score */
 };
 
 struct candidates {
 	struct candidate *items;
 	size_t n, cap;
-	double best;
+	double best; /* the best score is surely at most this */
 };
 
 struct search {
@@ -33,7 +33,10 @@ struct search {
 	const struct nodeset *nodes;
 	const struct balance_options *o;
 	struct stats base;
+	double score, slack;
+	struct outlook outlook;
 	struct candidates found;
+	int *room; /* for all nodes */
 };
 
 double balance_bound(const struct cluster *c, const struct nodeset *nodes)
@@ -75,9 +78,10 @@ static enum fail do_move(struct search *s, struct instance *inst, int index,
 	}
 }
 
-static void add_candidate(struct candidates *list, struct candidate item)
+static void add_candidate(struct candidates *list, struct candidate item,
+			  double at_most)
 {
-	if (item.estimate > list->best + NEAR * fmax(1, fabs(list->best)))
+	if (item.at_least > list->best)
 		return;
 	if (list->n == list->cap) {
 		list->cap = list->cap == 0 ? 64 : list->cap * 2;
@@ -85,106 +89,107 @@ static void add_candidate(struct candidates *list, struct candidate item)
 			xrealloc(list->items, list->cap * sizeof(*list->items));
 	}
 	list->items[list->n++] = item;
-	list->best = fmin(list->best, item.estimate);
+	list->best = fmin(list->best, at_most);
 }
 
 static void try_move(struct search *s, int index, enum balance_move move,
-		     int target)
+		     int position)
 {
 	struct instance inst = s->c->instances[index];
 	struct stats stats = s->base;
 	size_t mark = change_mark(s->c);
+	int target = move == MOVE_FAILOVER ? inst.secondary
+					   : s->nodes->items[position];
+	double score, off;
 
 	if (do_move(s, &inst, index, move, target) != FAIL_NONE)
 		return;
 	contest_update(s->c, s->nodes, mark, &stats);
 	change_undo(s->c, mark);
-	add_candidate(&s->found, (struct candidate){index, move, target,
-						    score_total(&stats)});
+	score = score_total(&stats);
+	off = score_tolerance(&stats);
+	add_candidate(
+		&s->found,
+		(struct candidate){index, move, position, target, score - off},
+		score + off);
 }
 
-/* All moves that involve one more node. */
-static void try_target(struct search *s, int index, int target)
+/* What may be as good as the best so far. */
+static void try_row(struct search *s, int index, enum balance_move move)
 {
-	const struct instance *inst = &s->c->instances[index];
-	const struct balance_options *o = s->o;
-	bool primary_offline = s->c->nodes[inst->primary].offline;
+	double limit = s->found.best + s->slack - s->score;
+	int n = outlook_targets(&s->outlook, index, move, limit, s->room);
 
-	if (templates[inst->template].mirror == MIRROR_EXTERNAL) {
-		if (!o->no_instance_moves)
-			try_move(s, index, MOVE_FAILOVER_TO, target);
-		return;
-	}
-	if (o->no_disk_moves)
-		return;
-	try_move(s, index, MOVE_R, target);
-	if (o->no_instance_moves ||
-	    (o->restricted_migration && !primary_offline))
-		return;
-	try_move(s, index, MOVE_RF, target);
-	if (s->c->nodes[inst->secondary].offline)
-		return;
-	if (!o->restricted_migration)
-		try_move(s, index, MOVE_FRF, target);
-	try_move(s, index, MOVE_FR, target);
+	for (int i = 0; i < n; i++)
+		try_move(s, index, move, s->room[i]);
 }
 
-static bool may_move(const struct search *s, const struct instance *inst)
+/* Begin with what promises most, so that little of the rest need be tried. */
+static void try_all(struct search *s)
 {
-	const struct node *n = s->c->nodes;
-	int group = s->nodes->group;
+	double lowest = HUGE_VAL;
+	int first = 0;
 
-	if (!inst->movable || !inst->auto_balance)
-		return false;
-	if (group != NO_INDEX && n[inst->primary].group != group)
-		return false;
-	if (templates[inst->template].mirror == MIRROR_INTERNAL &&
-	    inst->secondary == NO_INDEX)
-		return false;
-	return !s->o->evac_mode || n[inst->primary].offline ||
-	       (inst->secondary != NO_INDEX && n[inst->secondary].offline);
+	for (int i = 0; i < s->c->n_instances; i++)
+		for (int m = 0; m < BALANCE_MOVES; m++) {
+			double bound = outlook_row_bound(&s->outlook, i,
+							 (enum balance_move)m);
+
+			if (bound < lowest) {
+				lowest = bound;
+				first = i * BALANCE_MOVES + m;
+			}
+		}
+	if (s->c->n_instances > 0)
+		try_row(s, first / BALANCE_MOVES,
+			(enum balance_move)(first % BALANCE_MOVES));
+	s->found.n = 0; /* it comes again */
+	for (int i = 0; i < s->c->n_instances; i++)
+		for (int m = 0; m < BALANCE_MOVES; m++)
+			try_row(s, i, (enum balance_move)m);
 }
 
-static void try_instance(struct search *s, int index)
+/* The order of trial: of each instance, the failover, then all moves to one
+ * node after the other. */
+static int compare_candidates(const void *a, const void *b)
 {
-	const struct instance *inst = &s->c->instances[index];
+	const struct candidate *x = a, *y = b;
 
-	if (inst->template == TEMPLATE_DRBD && !s->o->no_instance_moves &&
-	    !s->c->nodes[inst->secondary].offline)
-		try_move(s, index, MOVE_FAILOVER, inst->secondary);
-	for (int i = 0; i < s->nodes->n; i++) {
-		int t = s->nodes->items[i];
-
-		if (t != inst->primary && t != inst->secondary &&
-		    !s->c->nodes[t].offline)
-			try_target(s, index, t);
-	}
+	if (x->instance != y->instance)
+		return x->instance < y->instance ? -1 : 1;
+	if ((x->move == MOVE_FAILOVER) != (y->move == MOVE_FAILOVER))
+		return x->move == MOVE_FAILOVER ? -1 : 1;
+	if (x->position != y->position)
+		return x->position < y->position ? -1 : 1;
+	return (x->move > y->move) - (x->move < y->move);
 }
 
 /* The first of those with the lowest exact score below the limit. */
 static const struct candidate *settle(struct search *s, double limit,
 				      double *ret_score)
 {
-	double near = s->found.best + NEAR * fmax(1, fabs(s->found.best));
 	const struct candidate *best = NULL;
+	struct score_sheet sheet;
 
 	*ret_score = limit;
+	score_sheet_init(&sheet, s->c, s->nodes);
 	for (size_t i = 0; i < s->found.n; i++) {
 		const struct candidate *try = &s->found.items[i];
 		struct instance inst = s->c->instances[try->instance];
 		size_t mark = change_mark(s->c);
-		double score;
+		struct stats stats;
 
-		if (try->estimate > near)
+		if (try->at_least > s->found.best)
 			continue;
 		do_move(s, &inst, try->instance, try->move, try->target);
-		score = score_nodes(s->c, s->nodes);
+		score_sheet_stats(&sheet, mark, &stats);
 		change_undo(s->c, mark);
-		if (score < *ret_score) {
+		if (score_total(&stats) < *ret_score) {
 			best = try;
-			*ret_score = score;
+			*ret_score = score_total(&stats);
 		}
 	}
+	score_sheet_done(&sheet);
 	return best;
 }
 
@@ -204,27 +209,41 @@ static void take(struct search *s, const struct candidate *best, double score,
 	ret->new_secondary = inst.secondary;
 }
 
-bool balance_step(struct cluster *c, const struct nodeset *nodes,
-		  const struct balance_options *o, double score,
-		  struct balance_step *ret)
+/* Tell the outlook which nodes the last step has changed. */
+static void update_outlook(struct search *s, size_t mark)
 {
-	struct search s = {.c = c, .nodes = nodes, .o = o};
-	const struct candidate *best;
-	double after;
-	bool good;
+	struct touched touched[CHANGE_TOUCHED_MAX];
+	int n = change_touched(s->c, mark, touched, CHANGE_TOUCHED_MAX);
+	int nodes[CHANGE_TOUCHED_MAX];
 
-	s.found.best = score;
-	score_stats(c, nodes, &s.base);
-	for (int i = 0; i < c->n_instances; i++)
-		if (may_move(&s, &c->instances[i]))
-			try_instance(&s, i);
-	best = settle(&s, score, &after);
-	good = best != NULL &&
-	       (score > o->min_gain_limit || score - after >= o->min_gain);
-	if (good)
-		take(&s, best, after, ret);
-	free(s.found.items);
-	return good;
+	for (int i = 0; i < n; i++)
+		nodes[i] = touched[i].node;
+	outlook_changed(&s->outlook, nodes, n);
+}
+
+/* Find the best move and make it; false if none is good enough. */
+static bool make_step(struct search *s, struct balance_step *ret)
+{
+	const struct candidate *best;
+	size_t mark = change_mark(s->c);
+	double after;
+
+	s->found.n = 0;
+	s->found.best = s->score;
+	score_stats(s->c, s->nodes, &s->base);
+	s->slack = 2 * score_tolerance(&s->base) + DBL_EPSILON;
+	outlook_weigh(&s->outlook, &s->base);
+	try_all(s);
+	qsort(s->found.items, s->found.n, sizeof(*s->found.items),
+	      compare_candidates);
+	best = settle(s, s->score, &after);
+	if (best == NULL || !(s->score > s->o->min_gain_limit ||
+			      s->score - after >= s->o->min_gain))
+		return false;
+	take(s, best, after, ret);
+	update_outlook(s, mark);
+	s->score = after;
+	return true;
 }
 
 int balance_run(struct cluster *c, const struct nodeset *nodes,
@@ -232,18 +251,26 @@ int balance_run(struct cluster *c, const struct nodeset *nodes,
 		struct balance_step **ret_steps)
 {
 	double goal = balance_bound(c, nodes) + o->min_score;
-	double score = score_nodes(c, nodes);
+	struct search s = {.c = c,
+			   .nodes = nodes,
+			   .o = o,
+			   .score = score_nodes(c, nodes),
+			   .room = xcalloc((size_t)nodes->n + 1, sizeof(int))};
 	struct balance_step *steps = NULL;
 	int n = 0;
 
-	while (score > goal && (o->max_steps < 0 || n < o->max_steps)) {
+	outlook_init(&s.outlook, c, nodes, o);
+	while (s.score > goal && (o->max_steps < 0 || n < o->max_steps)) {
 		if (n % 64 == 0)
 			steps = xrealloc(steps,
 					 (size_t)(n + 64) * sizeof(*steps));
-		if (!balance_step(c, nodes, o, score, &steps[n]))
+		if (!make_step(&s, &steps[n]))
 			break;
-		score = steps[n++].score;
+		n++;
 	}
+	outlook_done(&s.outlook);
+	free(s.found.items);
+	free(s.room);
 	*ret_steps = steps;
 	return n;
 }

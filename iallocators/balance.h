@@ -13,6 +13,7 @@ enum balance_move {
 	MOVE_RF,  /* replace it and fail over to it */
 	MOVE_FRF, /* a new primary */
 	MOVE_FR,  /* fail over, replace the secondary */
+	BALANCE_MOVES
 };
 
 struct balance_step {
@@ -34,11 +35,6 @@ struct balance_options {
 
 /* The score below which memory kept for N+1 lets no cluster come. */
 double balance_bound(const struct cluster *c, const struct nodeset *nodes);
-
-/* Find the best move and make it; false if none is good enough. */
-bool balance_step(struct cluster *c, const struct nodeset *nodes,
-		  const struct balance_options *o, double score,
-		  struct balance_step *ret);
 
 /* All steps, as long as they gain something; *ret_steps is to be freed.  They
  * can be taken back (change.h). */

@@ -12,6 +12,9 @@ void change_undo(struct cluster *c, size_t mark);
 /* Keep all changes so far for good. */
 void change_commit(struct cluster *c);
 
+/* No move changes more nodes than this. */
+#define CHANGE_TOUCHED_MAX 8
+
 /* A node that has changed, and its state before. */
 struct touched {
 	int node;

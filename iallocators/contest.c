@@ -6,18 +6,11 @@
 #include "iallocators/change.h"
 #include "lib/base/mem.h"
 
-/* Estimates are off by less than the square root of the precision of a double,
- * where a deviation is nearly zero; elsewhere by far less. */
-#define NEAR 1e-6
-
-/* No move changes more nodes than this. */
-#define TOUCHED_MAX 8
-
 void contest_update(const struct cluster *c, const struct nodeset *scope,
 		    size_t mark, struct stats *stats)
 {
-	struct touched touched[TOUCHED_MAX];
-	int n = change_touched(c, mark, touched, TOUCHED_MAX);
+	struct touched touched[CHANGE_TOUCHED_MAX];
+	int n = change_touched(c, mark, touched, CHANGE_TOUCHED_MAX);
 
 	for (int i = 0; i < n; i++) {
 		const struct node *node = &c->nodes[touched[i].node];
@@ -40,18 +33,22 @@ static void estimate(struct contest *t, int i)
 		return;
 	contest_update(t->c, t->scope, mark, &stats);
 	t->score[i] = score_total(&stats);
+	t->off[i] = score_tolerance(&stats);
 	change_undo(t->c, mark);
 }
 
 static void compute(struct contest *t, int i)
 {
 	size_t mark = change_mark(t->c);
+	struct stats stats;
 
 	if (t->exact[i])
 		return;
 	t->exact[i] = true;
+	t->off[i] = 0;
 	t->try(t->arg, i);
-	t->score[i] = score_nodes(t->c, t->scope);
+	score_sheet_stats(&t->sheet, mark, &stats);
+	t->score[i] = score_total(&stats);
 	change_undo(t->c, mark);
 }
 
@@ -60,9 +57,11 @@ void contest_init(struct contest *t)
 	bool strange = false;
 
 	t->score = xcalloc((size_t)t->n + 1, sizeof(*t->score));
+	t->off = xcalloc((size_t)t->n + 1, sizeof(*t->off));
 	t->exact = xcalloc((size_t)t->n + 1, sizeof(*t->exact));
 	t->out = xcalloc((size_t)t->n + 1, sizeof(*t->out));
-	score_stats(t->c, t->scope, &t->base);
+	score_sheet_init(&t->sheet, t->c, t->scope);
+	score_sheet_stats(&t->sheet, change_mark(t->c), &t->base);
 	for (int i = 0; i < t->n; i++) {
 		estimate(t, i);
 		strange = strange || (!t->out[i] && !isfinite(t->score[i]));
@@ -98,9 +97,9 @@ int contest_best(struct contest *t)
 
 	if (best == NO_INDEX || !isfinite(t->score[best]))
 		return best;
-	limit = t->score[best] + NEAR * fmax(1, fabs(t->score[best]));
+	limit = t->score[best] + t->off[best];
 	for (int i = 0; i < t->n; i++)
-		if (!t->out[i] && t->score[i] <= limit)
+		if (!t->out[i] && t->score[i] - t->off[i] <= limit)
 			compute(t, i);
 	return lowest(t);
 }
@@ -117,7 +116,9 @@ void contest_reject(struct contest *t, int i)
 
 void contest_done(struct contest *t)
 {
+	score_sheet_done(&t->sheet);
 	free(t->score);
+	free(t->off);
 	free(t->exact);
 	free(t->out);
 }

@@ -24,7 +24,9 @@ struct contest {
 
 	/* Private. */
 	struct stats base;
+	struct score_sheet sheet;
 	double *score;
+	double *off; /* at most so far from the exact one */
 	bool *exact;
 	bool *out;
 };

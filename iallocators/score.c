@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "iallocators/score.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "iallocators/change.h"
 #include "lib/base/mem.h"
 
 const struct metric_info metrics[METRIC_COUNT] = {
@@ -74,20 +76,41 @@ double score_location_tags(const struct cluster *c, const struct nodeset *nodes)
 	return (double)(total - keys);
 }
 
-/* Add a node to the sums; offline nodes count in their own metrics only. */
-static void add_node(struct stats *stats, const struct node *n,
-		     double values[METRIC_COUNT])
+/* The sums of the offline nodes. */
+static void add_offline(struct stats *stats, const struct cluster *c,
+			const struct nodeset *nodes)
 {
-	if (n->offline) {
+	for (int i = 0; i < nodes->n; i++) {
+		const struct node *n = &c->nodes[nodes->items[i]];
+
+		if (!n->offline)
+			continue;
 		stats->sum[METRIC_OFFLINE_ALL] +=
 			n->s.n_primaries + n->s.n_secondaries;
 		stats->sum[METRIC_OFFLINE_PRI] += n->s.n_primaries;
-		return;
 	}
-	score_values(n, &n->s, values);
-	stats->n++;
+}
+
+/* The statistics of the values of online nodes. */
+static void sum_up(struct stats *ret, double (*values)[METRIC_COUNT], int n)
+{
+	double mean[METRIC_COUNT];
+
+	memset(ret, 0, sizeof(*ret));
+	ret->n = n;
+	for (int i = 0; i < n; i++)
+		for (int m = 0; m < METRIC_COUNT; m++)
+			ret->sum[m] += values[i][m];
 	for (int m = 0; m < METRIC_COUNT; m++)
-		stats->sum[m] += values[m];
+		mean[m] = ret->sum[m] / ret->n;
+	for (int i = 0; i < n; i++)
+		for (int m = 0; m < METRIC_COUNT; m++) {
+			double d = values[i][m] - mean[m];
+
+			ret->var[m] += d * d;
+		}
+	for (int m = 0; m < METRIC_COUNT; m++)
+		ret->var[m] /= ret->n;
 }
 
 #define NODES_ON_STACK 64
@@ -97,31 +120,69 @@ void score_stats(const struct cluster *c, const struct nodeset *nodes,
 {
 	double small[NODES_ON_STACK][METRIC_COUNT];
 	double(*values)[METRIC_COUNT] = small;
-	double mean[METRIC_COUNT];
 	int online = 0;
 
 	if (nodes->n > NODES_ON_STACK)
 		values = xcalloc((size_t)nodes->n, sizeof(*values));
-	memset(ret, 0, sizeof(*ret));
 	for (int i = 0; i < nodes->n; i++) {
 		const struct node *n = &c->nodes[nodes->items[i]];
 
-		add_node(ret, n, values[online]);
-		online += !n->offline;
+		if (!n->offline)
+			score_values(n, &n->s, values[online++]);
 	}
-	for (int m = 0; m < METRIC_COUNT; m++)
-		mean[m] = ret->sum[m] / ret->n;
-	for (int i = 0; i < online; i++)
-		for (int m = 0; m < METRIC_COUNT; m++) {
-			double d = values[i][m] - mean[m];
-
-			ret->var[m] += d * d;
-		}
-	for (int m = 0; m < METRIC_COUNT; m++)
-		ret->var[m] /= ret->n;
+	sum_up(ret, values, online);
+	add_offline(ret, c, nodes);
 	ret->sum[METRIC_LOCATION_TAGS] = score_location_tags(c, nodes);
 	if (values != small)
 		free(values);
+}
+
+void score_sheet_init(struct score_sheet *s, const struct cluster *c,
+		      const struct nodeset *nodes)
+{
+	*s = (struct score_sheet){.c = c, .nodes = nodes};
+	s->values = xcalloc((size_t)nodes->n + 1, sizeof(*s->values));
+	s->position = xcalloc((size_t)c->n_nodes + 1, sizeof(*s->position));
+	for (int i = 0; i < c->n_nodes; i++)
+		s->position[i] = -1;
+	for (int i = 0; i < nodes->n; i++) {
+		const struct node *n = &c->nodes[nodes->items[i]];
+
+		if (n->offline)
+			continue;
+		s->position[nodes->items[i]] = s->online;
+		score_values(n, &n->s, s->values[s->online++]);
+	}
+}
+
+void score_sheet_done(struct score_sheet *s)
+{
+	free(s->values);
+	free(s->position);
+}
+
+void score_sheet_stats(struct score_sheet *s, size_t mark, struct stats *ret)
+{
+	struct touched touched[CHANGE_TOUCHED_MAX];
+	double kept[CHANGE_TOUCHED_MAX][METRIC_COUNT];
+	int n = change_touched(s->c, mark, touched, CHANGE_TOUCHED_MAX);
+
+	for (int i = 0; i < n; i++) {
+		const struct node *node = &s->c->nodes[touched[i].node];
+		int at = s->position[touched[i].node];
+
+		if (at < 0)
+			continue;
+		memcpy(kept[i], s->values[at], sizeof(kept[i]));
+		score_values(node, &node->s, s->values[at]);
+	}
+	sum_up(ret, s->values, s->online);
+	for (int i = 0; i < n; i++)
+		if (s->position[touched[i].node] >= 0)
+			memcpy(s->values[s->position[touched[i].node]], kept[i],
+			       sizeof(kept[i]));
+	add_offline(ret, s->c, s->nodes);
+	ret->sum[METRIC_LOCATION_TAGS] = score_location_tags(s->c, s->nodes);
 }
 
 static void replace_offline(struct stats *stats,
@@ -155,6 +216,9 @@ void score_replace(struct stats *stats, const struct node *node,
 		double dv = (n * dss - 2 * stats->sum[m] * ds) - ds * ds;
 		double var = stats->var[m] + dv / (n * n);
 
+		if (x != y)
+			stats->rounded[m] += n * (x * x + y * y) +
+					     fabs(2 * stats->sum[m] * ds);
 		stats->var[m] = var > 0 ? var : 0;
 		stats->sum[m] += ds;
 	}
@@ -178,6 +242,26 @@ double score_total(const struct stats *stats)
 	for (int m = 0; m < METRIC_COUNT; m++)
 		total += metrics[m].weight * values[m];
 	return total;
+}
+
+double score_tolerance(const struct stats *stats)
+{
+	double n = stats->n, all = 0;
+
+	for (int m = 0; m < METRIC_COUNT; m++) {
+		double weight = metrics[m].weight, var = stats->var[m];
+		double slip = DBL_EPSILON * stats->sum[m];
+		double off = DBL_EPSILON * (8 * stats->rounded[m] / (n * n) +
+					    2 * n * var) +
+			     slip * slip;
+
+		if (metrics[m].kind != METRIC_DEVIATION)
+			all += weight * fabs(stats->sum[m]) * DBL_EPSILON *
+			       (n + 8);
+		else if (off > 0)
+			all += weight * off / sqrt(var > off ? var : off);
+	}
+	return 2 * all;
 }
 
 double score_nodes(const struct cluster *c, const struct nodeset *nodes)

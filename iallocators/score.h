@@ -59,7 +59,9 @@ extern const struct metric_info metrics[METRIC_COUNT];
 struct stats {
 	double n; /* online nodes */
 	double sum[METRIC_COUNT];
-	double var[METRIC_COUNT]; /* deviations only */
+	double var[METRIC_COUNT];     /* deviations only */
+	double rounded[METRIC_COUNT]; /* size of what score_replace() added up,
+					 times n squared */
 };
 
 /* The values of an online node in this state, for all metrics but MAP and the
@@ -76,6 +78,11 @@ void score_replace(struct stats *stats, const struct node *n,
 		   const struct node_state *before,
 		   const struct node_state *after);
 
+/* By how much score_total() of statistics that come from score_replace() may
+ * differ from that of those computed from nothing: a few roundings of what was
+ * added up, and one for each node in sums over all. */
+double score_tolerance(const struct stats *stats);
+
 /* The MAP metric, which has no incremental form. */
 double score_location_tags(const struct cluster *c,
 			   const struct nodeset *nodes);
@@ -86,5 +93,23 @@ double score_total(const struct stats *stats);
 
 /* Stats and total at once: the score of the nodes as they are now. */
 double score_nodes(const struct cluster *c, const struct nodeset *nodes);
+
+/* The values of all nodes, to compute many scores of states that differ from
+ * this one in few nodes only. */
+struct score_sheet {
+	const struct cluster *c;
+	const struct nodeset *nodes;
+	double (*values)[METRIC_COUNT]; /* of online nodes, in their order */
+	int *position;			/* by node: among these, or -1 */
+	int online;
+};
+
+void score_sheet_init(struct score_sheet *s, const struct cluster *c,
+		      const struct nodeset *nodes);
+void score_sheet_done(struct score_sheet *s);
+
+/* As score_stats(), when only what happened since the mark differs from the
+ * time of score_sheet_init(). */
+void score_sheet_stats(struct score_sheet *s, size_t mark, struct stats *ret);
 
 #endif
