@@ -183,14 +183,13 @@ struct store_position store_position(const struct store *s)
 	return s->position;
 }
 
-/* After a failed write: answer those that may fail; false if there were
- * none. */
-static bool refuse_some(struct store *s, const struct error *err)
+/* Answer those that may fail; false if there were none. */
+static bool refuse_some(struct list *changes, const struct error *err)
 {
 	struct store_change *c, *tmp;
 	bool any = false;
 
-	list_each_safe (c, tmp, &s->batch, link)
+	list_each_safe (c, tmp, changes, link)
 		if (c->may_fail && c->n_written == 0) {
 			any = true;
 			store_change_finish(c, err);
@@ -198,20 +197,33 @@ static bool refuse_some(struct store *s, const struct error *err)
 	return any;
 }
 
-/* Wait until the record has a place in the journal. */
-static void make_room(struct store *s, const struct buf *record)
+/* Wait until the record has a place in the journal; false when it has to be
+ * built anew.  While the journal is full and the files cannot be written, what
+ * may fail does, and the rest waits. */
+static bool make_room(struct store *s, const struct buf *record)
 {
 	const struct journal *j = &s->journal;
+	struct error err;
+	bool same = true;
 
 	while (!s->failed && !journal_fits(j, record)) {
 		if (j->last_in[!j->half] <= s->covered) {
 			journal_turn(&s->journal);
-			return;
+			break;
 		}
+		s->stuck = store_full(s, &err);
+		if (s->stuck) {
+			refuse_some(&s->pending, &err);
+			same = !refuse_some(&s->batch, &err);
+		}
+		if (!same)
+			break;
 		if (!timer_running(&s->timer) || !s->full)
 			store_start_writing(s);
 		cond_wait(&s->changed);
 	}
+	s->stuck = false;
+	return same;
 }
 
 struct replica {
@@ -324,8 +336,7 @@ static void commit_record(struct store *s, bool *last_failed)
 		commit_large(s, &record);
 		return;
 	}
-	make_room(s, &record.bytes);
-	if (s->failed)
+	if (!make_room(s, &record.bytes) || s->failed)
 		return;
 	store_leave();
 	written = journal_write(&s->journal, &record.bytes, &err) == 0;
@@ -338,7 +349,7 @@ static void commit_record(struct store *s, bool *last_failed)
 	}
 	error_wrap(&err, "Cannot write the job queue");
 	err.kind = ERR_QUEUE;
-	if (written || (!refuse_some(s, &err) && *last_failed))
+	if (written || (!refuse_some(&s->batch, &err) && *last_failed))
 		store_set_failed(s, &err);
 	*last_failed = true;
 }
@@ -373,6 +384,10 @@ void store_put(struct store *s, struct store_change *c STEALS)
 	assert(c->n_ops > 0);
 	if (s->closed) {
 		error_set(&err, ERR_QUEUE, NULL, "The job queue is closed");
+		store_change_finish(c, &err);
+		return;
+	}
+	if (s->stuck && c->may_fail && store_full(s, &err)) {
 		store_change_finish(c, &err);
 		return;
 	}

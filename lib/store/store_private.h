@@ -49,6 +49,7 @@ struct store {
 	bool closed;  /* flushed for the last time */
 	bool failed;  /* a sync has: no more writing at all */
 	bool full;
+	bool stuck; /* and so is the journal: a record waits for room */
 	int64_t full_logged_us;
 	struct error why; /* failed or full */
 };

@@ -931,6 +931,76 @@ Test(queue, full_disk_refuses_new_jobs_until_space_returns)
 	cr_assert_not_null(fake_disk_text(&world.disk, "/q/job-1"));
 }
 
+struct changes {
+	uint64_t id;
+	unsigned done;
+};
+
+#define MANY_CHANGES 200
+
+/* More than the journal has room for. */
+static void change_often(void *arg)
+{
+	struct changes *c = arg;
+	struct error err;
+
+	for (; c->done < MANY_CHANGES; c->done++) {
+		char *text = NULL;
+		bool ok;
+
+		queue_change_priority(world.queue, c->id, (int)(c->done % 19),
+				      &ok, &text, &err);
+		free(text);
+	}
+}
+
+struct archive {
+	uint64_t id;
+	int rc;
+	bool ok;
+	struct error err;
+};
+
+static void do_archive_one(void *arg)
+{
+	struct archive *a = arg;
+
+	a->rc = queue_archive(world.queue, a->id, &a->ok, &a->err);
+}
+
+Test(queue,
+     a_full_journal_on_a_full_disk_refuses_what_it_can_and_keeps_the_rest)
+{
+	struct archive archive = {.id = world_submit("ok")};
+	struct changes changes;
+
+	world_settle();
+	world_submit("hold");
+	world_submit("hold");
+	changes = (struct changes){.id = world_submit("ok")};
+	world.disk.full = true;
+	task_set_owner(&world);
+	task_spawn("changes", change_often, &changes);
+	task_set_owner(NULL);
+	for (int i = 0; i < 1000; i++)
+		world_step();
+	cr_assert_gt(changes.done, 10);
+	cr_assert_lt(changes.done, MANY_CHANGES);
+	world_do(do_archive_one, &archive);
+	cr_assert_eq(archive.rc, -1);
+	cr_assert_not_null(strstr(archive.err.text, "No space left"), "%s",
+			   archive.err.text);
+	world.disk.full = false;
+	for (int i = 0; i < 1000; i++)
+		world_step();
+	cr_assert_eq(changes.done, MANY_CHANGES);
+	open_gate();
+	world_expect_status(changes.id, "success");
+	world_do(do_archive_one, &archive);
+	cr_assert_eq(archive.rc, 0);
+	cr_assert(archive.ok);
+}
+
 Test(queue, large_results_do_not_need_the_journal)
 {
 	auto_free char *large = xalloc(400000);
