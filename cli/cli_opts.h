@@ -19,6 +19,9 @@ extern const struct cli_option *const cli_common_options[];
 /* For the tables: what comes together. */
 #define OPTS_SUBMIT &OPT_SUBMIT, &OPT_PRINT_JOBID, &OPT_PRIORITY
 #define OPTS_JOB OPTS_SUBMIT, &OPT_DRY_RUN
+#define OPTS_IPOLICY                                                           \
+	&OPT_IPOLICY_BOUNDS, &OPT_IPOLICY_DT, &OPT_VCPU_RATIO,                 \
+		&OPT_SPINDLE_RATIO, &OPT_OVERSUBSCRIPTION, &OPT_NODE_FAILURES
 #define OPTS_TABLE &OPT_NO_HEADERS, &OPT_SEPARATOR
 #define OPTS_LIST                                                              \
 	OPTS_TABLE, &OPT_OUTPUT, &OPT_VERBOSE, &OPT_FILTER, &OPT_FORMAT

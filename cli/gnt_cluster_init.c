@@ -90,7 +90,7 @@ static int init(struct cli *cli, struct error *err)
 	const struct paths *p = cli_paths(cli, err);
 	const char *hypervisors[WORDS_MAX + 1], *templates[WORDS_MAX + 1];
 	auto_free char *node_ip = NULL, *cluster_ip = NULL;
-	auto_json json_t *hv = NULL, *be = NULL, *states = json_object();
+	auto_json json_t *hv = NULL, *be = NULL, *given = json_object();
 	struct cluster_init request = {0};
 
 	if (p == NULL)
@@ -99,7 +99,10 @@ static int init(struct cli *cli, struct error *err)
 	cluster_ip = node_ip == NULL ? NULL : resolve(cli->args[0], err);
 	hv = cluster_ip == NULL ? NULL : hvparams(cli, err);
 	be = hv == NULL ? NULL : beparams(cli, err);
-	if (be == NULL || tool_set_states(cli, states, err) < 0)
+	if (be == NULL || tool_set_ipolicy(cli, given, err) < 0 ||
+	    tool_split_specs(cli, json_object_get(given, "ipolicy"), err) < 0 ||
+	    tool_set_diskparams(cli, given, err) < 0 ||
+	    tool_set_states(cli, given, err) < 0)
 		return -1;
 	request = (struct cluster_init){
 		.cluster_name = cli->args[0],
@@ -121,8 +124,11 @@ static int init(struct cli *cli, struct error *err)
 			cli_value(cli, &OPT_DEFAULT_IALLOCATOR_PARAMS),
 		.hvparams = hv,
 		.beparams = be,
-		.hv_state = json_get(states, "hv_state"),
-		.disk_state = json_get(states, "disk_state"),
+		.ipolicy = json_get(given, "ipolicy"),
+		.diskparams = json_get(given, "diskparams"),
+		.ndparams = cli_value(cli, &OPT_NDPARAMS),
+		.hv_state = json_get(given, "hv_state"),
+		.disk_state = json_get(given, "disk_state"),
 		.nicparams = cli_value(cli, &OPT_NICPARAMS),
 		.candidate_pool_size = (int)cli_count(cli, &OPT_POOL_SIZE),
 		.max_running_jobs = (int)cli_count(cli, &OPT_MAX_RUNNING),
@@ -164,6 +170,15 @@ const struct cli_command cluster_init = {
 	.options = {&OPT_BEPARAMS,
 		    &OPT_POOL_SIZE,
 		    &OPT_ENABLED_HV,
+		    OPTS_IPOLICY,
+		    &OPT_IPOLICY_STD,
+		    &OPT_SPECS_MEM,
+		    &OPT_SPECS_CPU,
+		    &OPT_SPECS_DISKS,
+		    &OPT_SPECS_DISK,
+		    &OPT_SPECS_NICS,
+		    &OPT_DISKPARAMS,
+		    &OPT_NDPARAMS,
 		    &OPT_HV_STATE,
 		    &OPT_DISK_STATE,
 		    &OPT_FILE_DIR,

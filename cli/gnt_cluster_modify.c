@@ -46,6 +46,10 @@ static const struct {
 	{NULL, &OPT_VCPU_RATIO},
 	{NULL, &OPT_SPINDLE_RATIO},
 	{NULL, &OPT_IPOLICY_DT},
+	{NULL, &OPT_IPOLICY_BOUNDS},
+	{NULL, &OPT_IPOLICY_STD},
+	{NULL, &OPT_OVERSUBSCRIPTION},
+	{NULL, &OPT_NODE_FAILURES},
 	{NULL, &OPT_HV_STATE},
 	{NULL, &OPT_DISK_STATE},
 };
@@ -108,7 +112,6 @@ static int modify(struct cli *cli, struct error *err)
 		if (plain[i].param != NULL)
 			cli_op_set(cli, op, plain[i].param, plain[i].option);
 	cli_op_flag(cli, op, "force", &OPT_FORCE);
-	tool_set_ipolicy(cli, op);
 	json_object_set_new(op, "enabled_data_collectors", json_object());
 	json_object_set_new(op, "data_collector_interval", json_object());
 	if (cli_given(cli, &OPT_RESERVED_LVS)) {
@@ -119,7 +122,8 @@ static int modify(struct cli *cli, struct error *err)
 			str_split(&names, text, ',');
 		json_object_set_new(op, "reserved_lvs", json_from_strv(&names));
 	}
-	if (tool_set_states(cli, op, err) < 0 || set_params(cli, op, err) < 0)
+	if (tool_set_ipolicy(cli, op, err) < 0 ||
+	    tool_set_states(cli, op, err) < 0 || set_params(cli, op, err) < 0)
 		return -1;
 	return cli_submit(cli, steal(&op), NULL, err);
 }
@@ -154,9 +158,8 @@ const struct cli_command cluster_modify = {
 		    &OPT_ENABLED_DT,
 		    &OPT_ETC_HOSTS,
 		    &OPT_USER_SHUTDOWN,
-		    &OPT_VCPU_RATIO,
-		    &OPT_SPINDLE_RATIO,
-		    &OPT_IPOLICY_DT,
+		    OPTS_IPOLICY,
+		    &OPT_IPOLICY_STD,
 		    &OPT_FILE_DIR,
 		    &OPT_SHARED_FILE_DIR,
 		    &OPT_ZEROING_IMAGE,

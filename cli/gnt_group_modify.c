@@ -30,7 +30,8 @@ static int set_params(struct cli *cli, json_t *op, struct error *err)
 		return -1;
 	if (tool_set_diskparams(cli, op, err) < 0)
 		return -1;
-	tool_set_ipolicy(cli, op);
+	if (tool_set_ipolicy(cli, op, err) < 0)
+		return -1;
 	return tool_set_states(cli, op, err);
 }
 
@@ -44,8 +45,8 @@ static int add(struct cli *cli, struct error *err)
 }
 
 static const struct cli_option *const modifiable[] = {
-	&OPT_ALLOC_POLICY, &OPT_NDPARAMS,   &OPT_DISKPARAMS,	&OPT_HV_STATE,
-	&OPT_DISK_STATE,   &OPT_VCPU_RATIO, &OPT_SPINDLE_RATIO, &OPT_IPOLICY_DT,
+	&OPT_ALLOC_POLICY, &OPT_NDPARAMS,   &OPT_DISKPARAMS,
+	&OPT_HV_STATE,	   &OPT_DISK_STATE, OPTS_IPOLICY,
 };
 
 static bool asks_for_nothing(const struct cli *cli)
@@ -103,8 +104,7 @@ static int assign_nodes(struct cli *cli, struct error *err)
 
 #define OPTS_GROUP                                                             \
 	&OPT_ALLOC_POLICY, &OPT_NDPARAMS, &OPT_DISKPARAMS, &OPT_HV_STATE,      \
-		&OPT_DISK_STATE, &OPT_VCPU_RATIO, &OPT_SPINDLE_RATIO,          \
-		&OPT_IPOLICY_DT, OPTS_JOB
+		&OPT_DISK_STATE, OPTS_IPOLICY, OPTS_JOB
 
 const struct cli_command group_add = {
 	.name = "add",

@@ -144,16 +144,6 @@ int tool_set_diskparams(const struct cli *cli, json_t *op, struct error *err)
 	return 0;
 }
 
-void tool_set_ipolicy(const struct cli *cli, json_t *op)
-{
-	json_t *ipolicy = json_object();
-
-	cli_op_set(cli, ipolicy, "disk-templates", &OPT_IPOLICY_DT);
-	cli_op_set(cli, ipolicy, "vcpu-ratio", &OPT_VCPU_RATIO);
-	cli_op_set(cli, ipolicy, "spindle-ratio", &OPT_SPINDLE_RATIO);
-	json_object_set_new(op, "ipolicy", ipolicy);
-}
-
 void tool_print_changes(const char *what, const char *name,
 			const json_t *changes)
 {

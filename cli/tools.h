@@ -69,7 +69,9 @@ json_t *tool_by_ident(const json_t *pairs);
 /* Set "diskparams" and "ipolicy" of an opcode from the options; {} without
  * any. */
 int tool_set_diskparams(const struct cli *cli, json_t *op, struct error *err);
-void tool_set_ipolicy(const struct cli *cli, json_t *op);
+int tool_set_ipolicy(const struct cli *cli, json_t *op, struct error *err);
+/* Put init's --specs-* options into a policy (ipolicy.c, as the one before). */
+int tool_split_specs(const struct cli *cli, json_t *ipolicy, struct error *err);
 
 /* The words of --tags, which may be given often; a list. */
 json_t *tool_tags(const struct cli *cli);

@@ -311,6 +311,27 @@ static int set_diskparams(const struct op_cluster_set_params *op,
 	return 0;
 }
 
+/* "default": what new clusters have, or nothing. */
+static void reset_defaults(json_t *ipolicy)
+{
+	auto_json json_t *presets = params_default_ipolicy();
+	const char *key;
+	json_t *value;
+	void *tmp;
+
+	json_object_foreach_safe(ipolicy, tmp, key, value)
+	{
+		json_t *preset = json_object_get(presets, key);
+
+		if (!str_eq(json_string_value(value), "default"))
+			continue;
+		if (preset != NULL)
+			json_object_set(ipolicy, key, preset);
+		else
+			json_object_del(ipolicy, key);
+	}
+}
+
 static int set_ipolicy(const struct op_cluster_set_params *op, json_t *cluster,
 		       struct error *err)
 {
@@ -320,6 +341,7 @@ static int set_ipolicy(const struct op_cluster_set_params *op, json_t *cluster,
 		return 0;
 	updated = json_overlay(json_get(cluster, "ipolicy"), op->ipolicy);
 	json_object_set_new(cluster, "ipolicy", updated);
+	reset_defaults(updated);
 	return params_check_ipolicy(updated, true, err);
 }
 

@@ -28,6 +28,9 @@ void verify_note(struct verify *v, const char *fmt, ...)
 
 /* --- verify_resources.c --- */
 
+/* Could the group lose the nodes that its policy lets it lose? */
+void verify_capacity(struct verify *v, const json_t *group);
+
 /* Compare what is recorded of these nodes (UUIDs) with what they report. */
 WAITS void verify_resources(struct verify *v, const struct strv *nodes);
 

@@ -15,12 +15,10 @@
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/iallocator.h"
-#include "masterd/lu/instance_spec.h"
+#include "masterd/lu/instance_place.h"
 #include "masterd/lu_instance.h"
-#include "masterd/lu_resources.h"
 #include "masterd/recover.h"
 #include "masterd/reserve.h"
-#include "masterd/resources.h"
 
 struct create {
 	struct lu lu;
@@ -154,131 +152,6 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The part of an OS name before "+variant", to be freed. */
-static char *os_base(const char *os)
-{
-	return xstrndup(os, strcspn(os, "+"));
-}
-
-static WAITS int check_os(struct lu *lu, struct error *err)
-{
-	const struct op_instance_create *op = lu->op;
-	struct create *c = create_of(lu);
-	auto_json json_t *params = params_fill_os(
-		config_cluster(lu->m->config),
-		c->spec.os == NULL ? "" : c->spec.os, c->spec.osparams);
-	auto_json json_t *answer = NULL;
-	auto_free char *base = NULL;
-
-	if (c->spec.os == NULL)
-		return 0;
-	base = os_base(c->spec.os);
-	if (json_array_has_str(
-		    json_get(config_cluster(lu->m->config), "blacklisted_os"),
-		    base))
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Guest OS '%s' is blacklisted", base);
-	answer = lu_call(lu, c->pnode, "os_validate",
-			 json_make("[b, s, [s], O, b]", 1, c->spec.os,
-				   "parameters", params, op->force_variant),
-			 err);
-	if (answer != NULL)
-		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_INVAL;
-	return error_wrap(err, "OS Parameters validation failed on node %s",
-			  lu_node_name(lu, c->pnode));
-}
-
-static WAITS int check_hypervisor(struct lu *lu, struct error *err)
-{
-	struct create *c = create_of(lu);
-	auto_json json_t *answer = lu_call(
-		lu, c->pnode, "hypervisor_validate_params",
-		json_make("[s, O]", c->spec.hypervisor, c->spec.filled_hv),
-		err);
-
-	if (answer != NULL)
-		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_INVAL;
-	return error_wrap(err, "Hypervisor parameter validation failed");
-}
-
-static WAITS int check_bridges(struct lu *lu, struct error *err)
-{
-	struct create *c = create_of(lu);
-	auto_json json_t *bridges = json_array();
-	auto_json json_t *answer = NULL;
-
-	for (size_t i = 0; i < json_array_size(c->spec.nics); i++) {
-		auto_json json_t *params = params_fill_nic(
-			config_cluster(lu->m->config),
-			json_get(json_array_get(c->spec.nics, i), "nicparams"));
-		const char *link = json_str(params, "link", "");
-
-		if (strcmp(json_str(params, "mode", ""), "bridged") == 0 &&
-		    !json_array_has_str(bridges, link))
-			json_array_append_new(bridges, json_string(link));
-	}
-	if (json_array_size(bridges) == 0)
-		return 0;
-	answer = lu_call(lu, c->pnode, "bridges_exist",
-			 json_make("[O]", bridges), err);
-	if (answer != NULL)
-		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_ENVIRON;
-	return error_wrap(err, "Checking bridges on destination node '%s'",
-			  lu_node_name(lu, c->pnode));
-}
-
-static WAITS int check_memory(struct lu *lu, struct error *err)
-{
-	const struct op_instance_create *op = lu->op;
-	struct create *c = create_of(lu);
-	auto_free char *why = xprintf("creating instance %s", c->spec.name);
-	bool starts = op->start && op->no_install != 1;
-	int64_t max = json_int(c->spec.filled_be, "maxmem", 0);
-
-	return lu_check_memory(
-		lu,
-		&(struct memory_need){
-			.node = c->pnode,
-			.reason = why,
-			.hypervisor = c->spec.hypervisor,
-			.min = json_int(c->spec.filled_be, "minmem", 0),
-			.max = op->ignore_ipolicy ? 0 : max,
-			.live = starts ? max : 0},
-		err);
-}
-
-/* A full file system is said before anything is made. */
-static WAITS int check_space(struct lu *lu, struct error *err)
-{
-	struct create *c = create_of(lu);
-
-	return lu_check_space(
-		lu, c->pnode, c->spec.template,
-		resources_disk_sum(c->spec.disks, c->spec.template), err);
-}
-
-static WAITS int check_on_node(struct lu *lu, struct error *err)
-{
-	const struct op_instance_create *op = lu->op;
-	struct create *c = create_of(lu);
-
-	if (inst_check_node(lu, c->pnode, true, err) < 0)
-		return -1;
-	if (!op->ignore_ipolicy &&
-	    spec_check_policy(lu, &c->spec, c->pnode, err) < 0)
-		return -1;
-	if (check_os(lu, err) < 0 || check_hypervisor(lu, err) < 0 ||
-	    check_bridges(lu, err) < 0 || check_space(lu, err) < 0)
-		return -1;
-	return check_memory(lu, err);
-}
-
 static int create_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
@@ -294,7 +167,7 @@ static int create_check(struct lu *lu, struct error *err)
 	if (c->iallocator != NULL && run_iallocator(lu, err) < 0)
 		return -1;
 	if (spec_reserve_macs(lu, &c->spec, err) < 0 ||
-	    check_on_node(lu, err) < 0)
+	    place_check(lu, &c->spec, c->pnode, err) < 0)
 		return -1;
 	lu->dry_run_result = json_make("[s]", lu_node_name(lu, c->pnode));
 	return 0;
@@ -539,6 +412,9 @@ static WAITS int stop_disks(struct lu *lu, struct error *err)
 static WAITS int create_steps(struct lu *lu, struct error *err)
 {
 	if (spec_reserve_port(lu, &create_of(lu)->spec, err) < 0)
+		return -1;
+	if (place_check_capacity(lu, &create_of(lu)->spec, create_of(lu)->pnode,
+				 err) < 0)
 		return -1;
 	put_reservation(lu);
 	if (config_commit(lu->m->config, err) < 0)

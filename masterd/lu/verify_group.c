@@ -426,7 +426,10 @@ static json_t *verify_group_exec(struct lu *lu, struct error *err)
 	verify_instances(&g->v, results, n);
 	verify_resources(&g->v, &g->nodes);
 	lu_feedback(lu, "* Verifying orphan volumes");
-	lu_feedback(lu, "* Verifying N+1 Memory redundancy");
+	if (!json_array_has_str(op->skip_checks, "nplusone_mem")) {
+		lu_feedback(lu, "* Verifying N+1 Memory redundancy");
+		verify_capacity(&g->v, g->group);
+	}
 	other_notes(&g->v, results, n);
 	node_results_free(results, n);
 	return json_boolean(!g->v.bad);

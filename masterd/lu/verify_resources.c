@@ -3,6 +3,7 @@
  * record is what counts until somebody refreshes it. */
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "masterd/capacity.h"
 #include "masterd/lu/cluster_verify.h"
 #include "masterd/resources.h"
 
@@ -137,4 +138,14 @@ WAITS void verify_resources(struct verify *v, const struct strv *nodes)
 				    json_array_get(json_array_get(info, 1), k));
 	}
 	node_results_free(results, nodes->n);
+}
+
+void verify_capacity(struct verify *v, const json_t *group)
+{
+	struct error err;
+
+	if (capacity_check_group(v->lu->m->config, json_str(group, "uuid", ""),
+				 &err) < 0)
+		verify_error(v, "ENODEN1", "group", json_str(group, "name", ""),
+			     "%s", err.text);
 }

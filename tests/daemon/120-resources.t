@@ -52,6 +52,51 @@ fails "a wrong name is refused" \
     m gnt-cluster modify --hypervisor-state fake:memory=16
 like "$out" "no value 'memory'" "by its name"
 
+# Three nodes of 1000 MiB for instances, policy: two of them may go.
+m gnt-node modify --hypervisor-state fake:mem_total=1016,mem_node=0,cpu_total=8 \
+    node1 >/dev/null
+for n in node2 node3; do
+    m gnt-node modify --hypervisor-state \
+        fake:mem_total=1016,mem_node=0,cpu_total=8 "$n" >/dev/null
+done
+m gnt-instance remove -f --shutdown-timeout=0 web1 >/dev/null 2>&1
+m gnt-instance remove -f --shutdown-timeout=0 web2 >/dev/null 2>&1
+succeeds "a policy to survive node failures" \
+    m gnt-cluster modify --ipolicy-max-node-failures 2
+succeeds "a first instance" add safe1 -t sharedfile -s 4m -B memory=500 -n node1
+succeeds "a second" add safe2 -t sharedfile -s 4m -B memory=500 -n node2
+fails "one that would break the promise" \
+    add safe3 -t sharedfile -s 4m -B memory=400 -n node3
+like "$out" 'insufficient_resources' "is refused"
+like "$out" 'max-node-failures.*no place.*for .*safe' \
+    "with the policy and the instances"
+is "$(m gnt-instance list --no-headers -o name)" "safe1
+safe2" "it leaves nothing behind"
+succeeds "unless one says so" \
+    add safe3 -t sharedfile -s 4m -B memory=400 -n node3 --ignore-ipolicy
+fails "verify finds it" m gnt-cluster verify
+like "$out" 'ERROR: group default: .*no place .* for safe' \
+    "and names the instances"
+succeeds "the policy goes" \
+    m gnt-cluster modify --ipolicy-max-node-failures default
+succeeds "then all is well" m gnt-cluster verify
+
+fails "promises have a limit" \
+    add big -t diskless -B minmem=100,maxmem=600 -n node2 --no-start
+succeeds "the ratio moves it" \
+    m gnt-cluster modify --ipolicy-oversubscription-ratio 1.5
+succeeds "so that maxmem may be more than there is" \
+    add big -t diskless -B minmem=100,maxmem=600 -n node2 --no-start
+fails "minmem may not" \
+    add big2 -t diskless -B minmem=500,maxmem=600 -n node2 --no-start
+like "$out" 'needed 500 MiB, available 400 MiB' "it is guaranteed"
+
+succeeds "several bounds" m gnt-cluster modify --ipolicy-bounds-specs \
+    min:memory-size=64,cpu-count=1,disk-count=0,disk-size=1,nic-count=0,spindle-use=0/max:memory-size=128,cpu-count=1,disk-count=16,disk-size=1g,nic-count=8,spindle-use=8//min:memory-size=1g,cpu-count=2,disk-count=0,disk-size=1,nic-count=0,spindle-use=0/max:memory-size=2g,cpu-count=4,disk-count=16,disk-size=1g,nic-count=8,spindle-use=8 \
+    --ipolicy-std-specs memory-size=96,cpu-count=1,disk-count=1,disk-size=64m,nic-count=1,spindle-use=1
+fails "between them is outside" add mid -t diskless -B memory=512 -n node1
+like "$out" 'violates policy: memory-size value 512' "by its number"
+
 "$BIN/gnt-vcluster" kill "$VC" node3 >/dev/null 2>&1
 like "$(field node3 name,hv_state,disk_state)" 'mem_total.*disk_total' \
     "a node that is gone is shown with its record"

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/instance_place.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/capacity.h"
+#include "masterd/lu_instance.h"
+#include "masterd/lu_resources.h"
+#include "masterd/resources.h"
+
+/* The part of an OS name before "+variant", to be freed. */
+static char *os_base(const char *os)
+{
+	return xstrndup(os, strcspn(os, "+"));
+}
+
+static WAITS int check_os(struct lu *lu, const struct inst_spec *s,
+			  const char *pnode, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	auto_json json_t *params =
+		params_fill_os(config_cluster(lu->m->config),
+			       s->os == NULL ? "" : s->os, s->osparams);
+	auto_json json_t *answer = NULL;
+	auto_free char *base = NULL;
+
+	if (s->os == NULL)
+		return 0;
+	base = os_base(s->os);
+	if (json_array_has_str(
+		    json_get(config_cluster(lu->m->config), "blacklisted_os"),
+		    base))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Guest OS '%s' is blacklisted", base);
+	answer = lu_call(lu, pnode, "os_validate",
+			 json_make("[b, s, [s], O, b]", 1, s->os, "parameters",
+				   params, op->force_variant),
+			 err);
+	if (answer != NULL)
+		return 0;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_INVAL;
+	return error_wrap(err, "OS Parameters validation failed on node %s",
+			  lu_node_name(lu, pnode));
+}
+
+static WAITS int check_hypervisor(struct lu *lu, const struct inst_spec *s,
+				  const char *pnode, struct error *err)
+{
+	auto_json json_t *answer =
+		lu_call(lu, pnode, "hypervisor_validate_params",
+			json_make("[s, O]", s->hypervisor, s->filled_hv), err);
+
+	if (answer != NULL)
+		return 0;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_INVAL;
+	return error_wrap(err, "Hypervisor parameter validation failed");
+}
+
+static WAITS int check_bridges(struct lu *lu, const struct inst_spec *s,
+			       const char *pnode, struct error *err)
+{
+	auto_json json_t *bridges = json_array();
+	auto_json json_t *answer = NULL;
+
+	for (size_t i = 0; i < json_array_size(s->nics); i++) {
+		auto_json json_t *params = params_fill_nic(
+			config_cluster(lu->m->config),
+			json_get(json_array_get(s->nics, i), "nicparams"));
+		const char *link = json_str(params, "link", "");
+
+		if (strcmp(json_str(params, "mode", ""), "bridged") == 0 &&
+		    !json_array_has_str(bridges, link))
+			json_array_append_new(bridges, json_string(link));
+	}
+	if (json_array_size(bridges) == 0)
+		return 0;
+	answer = lu_call(lu, pnode, "bridges_exist", json_make("[O]", bridges),
+			 err);
+	if (answer != NULL)
+		return 0;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_ENVIRON;
+	return error_wrap(err, "Checking bridges on destination node '%s'",
+			  lu_node_name(lu, pnode));
+}
+
+static WAITS int check_memory(struct lu *lu, const struct inst_spec *s,
+			      const char *pnode, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	auto_free char *why = xprintf("creating instance %s", s->name);
+	bool starts = op->start && op->no_install != 1;
+	int64_t max = json_int(s->filled_be, "maxmem", 0);
+
+	return lu_check_memory(
+		lu,
+		&(struct memory_need){
+			.node = pnode,
+			.reason = why,
+			.hypervisor = s->hypervisor,
+			.min = json_int(s->filled_be, "minmem", 0),
+			.max = op->ignore_ipolicy ? 0 : max,
+			.live = starts ? max : 0},
+		err);
+}
+
+/* A full file system is said before anything is made. */
+static WAITS int check_space(struct lu *lu, const struct inst_spec *s,
+			     const char *pnode, struct error *err)
+{
+
+	return lu_check_space(lu, pnode, s->template,
+			      resources_disk_sum(s->disks, s->template), err);
+}
+
+int place_check_capacity(struct lu *lu, const struct inst_spec *s,
+			 const char *pnode, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	const struct capacity_new new = {
+		.uuid = "",
+		.name = s->name,
+		.template = s->template,
+		.node = pnode,
+		.memory = json_int(s->filled_be, "minmem", 0),
+		.vcpus = json_int(s->filled_be, "vcpus", 0),
+		.moves = json_bool(s->filled_be, "auto_balance", true),
+	};
+
+	return op->ignore_ipolicy
+		       ? 0
+		       : capacity_check_new(lu->m->config, &new, err);
+}
+
+WAITS int place_check(struct lu *lu, const struct inst_spec *s,
+		      const char *pnode, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+
+	if (inst_check_node(lu, pnode, true, err) < 0)
+		return -1;
+	if (!op->ignore_ipolicy && spec_check_policy(lu, s, pnode, err) < 0)
+		return -1;
+	if (check_os(lu, s, pnode, err) < 0 ||
+	    check_hypervisor(lu, s, pnode, err) < 0 ||
+	    check_bridges(lu, s, pnode, err) < 0 ||
+	    check_space(lu, s, pnode, err) < 0)
+		return -1;
+	return check_memory(lu, s, pnode, err) < 0
+		       ? -1
+		       : place_check_capacity(lu, s, pnode, err);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Can a node take a new instance?  For OP_INSTANCE_CREATE. */
+#ifndef MASTERD_LU_INSTANCE_PLACE_H
+#define MASTERD_LU_INSTANCE_PLACE_H
+
+#include "masterd/lu/instance_spec.h"
+
+/* ERR_PREREQ unless the node can be used, the policy of its group allows the
+ * instance, the OS, the hypervisor's parameters and the bridges are there, and
+ * so is space and memory. */
+WAITS int place_check(struct lu *lu, const struct inst_spec *s,
+		      const char *pnode, struct error *err);
+
+/* ERR_PREREQ when the group could not lose the nodes then that its policy lets
+ * it lose.  Nothing waits: to be called once more right before the reservation
+ * is recorded, since other jobs book other nodes of the group meanwhile. */
+int place_check_capacity(struct lu *lu, const struct inst_spec *s,
+			 const char *pnode, struct error *err);
+
+#endif
