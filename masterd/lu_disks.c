@@ -70,12 +70,15 @@ static WAITS int remove_call(struct lu *lu, const char *node,
 	return -1;
 }
 
-static WAITS int remove_some(struct lu *lu, const char *node,
-			     const json_t *disks, size_t n)
+static bool is_shared(const json_t *disks)
 {
-	bool shared = params_template_is_ext_mirrored(
+	return params_template_is_ext_mirrored(
 		json_str(json_array_get(disks, 0), "dev_type", ""));
-	auto_free char *folder = folder_of(json_array_get(disks, 0));
+}
+
+static WAITS int remove_devices(struct lu *lu, const char *node,
+				const json_t *disks, size_t n)
+{
 	struct error err;
 	int rc = 0;
 
@@ -83,24 +86,33 @@ static WAITS int remove_some(struct lu *lu, const char *node,
 		auto_json json_t *args =
 			json_make("[O]", json_array_get(disks, i));
 
-		if (remove_call(lu, node, "blockdev_remove", args, shared,
-				&err) == 0)
+		if (remove_call(lu, node, "blockdev_remove", args,
+				is_shared(disks), &err) == 0)
 			continue;
 		lu_warn(lu, "Could not remove disk %zu, ignoring: %s", i,
 			err.text);
 		rc = -1;
 	}
-	if (folder != NULL) {
-		auto_json json_t *args = json_make("[s]", folder);
-
-		if (remove_call(lu, node, "file_storage_dir_remove", args,
-				shared, &err) == 0)
-			return rc;
-		lu_warn(lu, "Could not remove folder %s, ignoring: %s", folder,
-			err.text);
-		rc = -1;
-	}
 	return rc;
+}
+
+static WAITS int remove_some(struct lu *lu, const char *node,
+			     const json_t *disks, size_t n)
+{
+	auto_free char *folder = folder_of(json_array_get(disks, 0));
+	auto_json json_t *args = NULL;
+	struct error err;
+	int rc = remove_devices(lu, node, disks, n);
+
+	if (folder == NULL)
+		return rc;
+	args = json_make("[s]", folder);
+	if (remove_call(lu, node, "file_storage_dir_remove", args,
+			is_shared(disks), &err) == 0)
+		return rc;
+	lu_warn(lu, "Could not remove folder %s, ignoring: %s", folder,
+		err.text);
+	return -1;
 }
 
 /* MiB for people, as Ganeti writes them; to be freed. */
@@ -126,11 +138,28 @@ void inst_say_disks(struct lu *lu, const json_t *inst)
 	}
 }
 
+static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
+			    const json_t *disk, size_t index, struct error *err)
+{
+	auto_free char *info = xprintf("originstname+%s", inst_name(inst));
+	auto_json json_t *made =
+		lu_call(lu, node, "blockdev_create",
+			json_make("[O, I, s, b, s, b]", disk,
+				  (json_int_t)json_int(disk, "size", 0),
+				  inst_name(inst), 1, info, 0),
+			err);
+
+	if (made != NULL)
+		return 0;
+	return error_wrap(err,
+			  "Can't create disk %zu of instance %s on node %s",
+			  index, inst_name(inst), lu_node_name(lu, node));
+}
+
 int inst_create_disks(struct lu *lu, const json_t *inst, struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	auto_free char *node = xstrdup(inst_primary(inst));
-	auto_free char *info = xprintf("originstname+%s", inst_name(inst));
 	size_t n = json_array_size(disks);
 
 	if (n == 0)
@@ -138,24 +167,39 @@ int inst_create_disks(struct lu *lu, const json_t *inst, struct error *err)
 	if (make_folder(lu, node, disks, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		const json_t *disk = json_array_get(disks, i);
-		auto_json json_t *made =
-			lu_call(lu, node, "blockdev_create",
-				json_make("[O, I, s, b, s, b]", disk,
-					  (json_int_t)json_int(disk, "size", 0),
-					  inst_name(inst), 1, info, 0),
-				err);
+		if (create_one(lu, inst, node, json_array_get(disks, i), i,
+			       err) == 0)
+			continue;
+		/* The failed one may have left a part. */
+		if (!lu->run->killed)
+			remove_some(lu, node, disks, i + 1);
+		return -1;
+	}
+	return 0;
+}
 
-		if (made == NULL) {
-			error_wrap(err,
-				   "Can't create disk %zu of instance %s on "
-				   "node %s",
-				   i, inst_name(inst), lu_node_name(lu, node));
-			/* The failed one may have left a part. */
+/* What is there already stays: it is somebody's data. */
+int inst_recreate_disks(struct lu *lu, const json_t *inst, const bool *wanted,
+			struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_json json_t *made = json_array();
+	auto_free char *node = xstrdup(inst_primary(inst));
+
+	if (make_folder(lu, node, disks, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		json_t *disk = json_array_get(disks, i);
+
+		if (!wanted[i])
+			continue;
+		if (create_one(lu, inst, node, disk, i, err) < 0) {
 			if (!lu->run->killed)
-				remove_some(lu, node, disks, i + 1);
+				remove_devices(lu, node, made,
+					       json_array_size(made));
 			return -1;
 		}
+		json_array_append(made, disk);
 	}
 	return 0;
 }

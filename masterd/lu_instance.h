@@ -40,6 +40,19 @@ WAITS int inst_is_running(struct lu *lu, const json_t *inst,
 			  const char *node_uuid, bool *ret_running,
 			  struct error *err);
 
+/* ERR_PREREQ/ECODE_STATE unless it is marked down (or offline) and, where its
+ * primary is online, does not run; why: "cannot rename". */
+WAITS int inst_check_down(struct lu *lu, const json_t *inst, const char *why,
+			  struct error *err);
+
+/* ERR_PREREQ/ECODE_RESOLVER unless the name has an address. */
+WAITS int inst_resolve(const char *name, struct error *err);
+/* ERR_PREREQ unless the OS may be used, and the node can install it with these
+ * parameters of the instance on top of the cluster's. */
+WAITS int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
+			const json_t *osparams, bool force_variant,
+			struct error *err);
+
 /* Change admin_state ("up" "down" "offline"), where NULL leaves it, and
  * disks_active; committed. */
 WAITS int inst_mark(struct lu *lu, const char *name, const char *admin_state,
@@ -53,6 +66,10 @@ void inst_say_disks(struct lu *lu, const json_t *inst);
  * are removed again. */
 WAITS int inst_create_disks(struct lu *lu, const json_t *inst,
 			    struct error *err);
+/* Make those of its disks anew that are wanted; one that is there already is
+ * an error and stays. */
+WAITS int inst_recreate_disks(struct lu *lu, const json_t *inst,
+			      const bool *wanted, struct error *err);
 /* Remove them everywhere; failures are warnings, -1 if there were any. */
 WAITS int inst_remove_disks(struct lu *lu, const json_t *inst);
 /* Make them usable on the node (its primary when NULL). */

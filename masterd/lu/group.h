@@ -10,4 +10,10 @@
 void group_new_violations(struct lu *lu, const json_t *before,
 			  const json_t *after, struct strv *ret_names);
 
+/* Add a sentence for each rule of the (filled) policy that the instance breaks
+ * when its disk `index` (none: SIZE_MAX) has this size in MiB. */
+void group_violations_with_disk(struct lu *lu, const json_t *inst,
+				const json_t *policy, size_t index,
+				int64_t size, struct strv *ret_sentences);
+
 #endif

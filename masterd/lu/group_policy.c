@@ -4,13 +4,14 @@
 #include "masterd/lu/group.h"
 #include "masterd/lu_instance.h"
 
-static bool breaks(struct lu *lu, const json_t *inst, const json_t *policy)
+void group_violations_with_disk(struct lu *lu, const json_t *inst,
+				const json_t *policy, size_t index,
+				int64_t size, struct strv *ret)
 {
 	auto_json json_t *be = inst_filled_be(lu, inst);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 	size_t n = json_array_size(disks);
 	auto_free int64_t *sizes = xcalloc(n + 1, sizeof(*sizes));
-	auto_strv struct strv sentences = {0};
 	struct params_spec spec = {
 		.memory = json_int(be, "maxmem", 0),
 		.vcpus = json_int(be, "vcpus", 0),
@@ -23,8 +24,17 @@ static bool breaks(struct lu *lu, const json_t *inst, const json_t *policy)
 	};
 
 	for (size_t i = 0; i < n; i++)
-		sizes[i] = json_int(json_array_get(disks, i), "size", 0);
-	params_ipolicy_violations(policy, &spec, &sentences);
+		sizes[i] = i == index ? size
+				      : json_int(json_array_get(disks, i),
+						 "size", 0);
+	params_ipolicy_violations(policy, &spec, ret);
+}
+
+static bool breaks(struct lu *lu, const json_t *inst, const json_t *policy)
+{
+	auto_strv struct strv sentences = {0};
+
+	group_violations_with_disk(lu, inst, policy, SIZE_MAX, 0, &sentences);
 	return sentences.n > 0;
 }
 

@@ -7,7 +7,6 @@
  * lock; the recorded instance keeps its nodes from being removed.  A failure
  * takes the reservation back; one that a crash left is removed at the next
  * start of the master (masterd/recover.c). */
-#include <netdb.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
@@ -87,24 +86,6 @@ static int create_expand(struct lu *lu, struct error *err)
 
 /* --- check --- */
 
-static WAITS int resolve(const char *name, struct error *err)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-	struct addrinfo *found = NULL;
-	auto_free char *own = xstrdup(name);
-	int rc;
-
-	task_leave(); /* asks the network */
-	rc = getaddrinfo(own, NULL, &hints, &found);
-	task_enter();
-	if (rc != 0)
-		return error_set(err, ERR_PREREQ, ECODE_RESOLVER,
-				 "The given name (%s) does not resolve: %s",
-				 own, gai_strerror(rc));
-	freeaddrinfo(found);
-	return 0;
-}
-
 static int check_name(struct lu *lu, struct error *err)
 {
 	const char *name = create_of(lu)->spec.name;
@@ -162,7 +143,7 @@ static int create_check(struct lu *lu, struct error *err)
 		lu_info(lu, "No-installation mode selected, disabling startup");
 	if (spec_read(lu, op, &c->spec, err) < 0 || check_name(lu, err) < 0)
 		return -1;
-	if (op->name_check && resolve(c->spec.name, err) < 0)
+	if (op->name_check && inst_resolve(c->spec.name, err) < 0)
 		return -1;
 	if (c->iallocator != NULL && run_iallocator(lu, err) < 0)
 		return -1;

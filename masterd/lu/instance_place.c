@@ -10,40 +10,15 @@
 #include "masterd/lu_resources.h"
 #include "masterd/resources.h"
 
-/* The part of an OS name before "+variant", to be freed. */
-static char *os_base(const char *os)
-{
-	return xstrndup(os, strcspn(os, "+"));
-}
-
 static WAITS int check_os(struct lu *lu, const struct inst_spec *s,
 			  const char *pnode, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
-	auto_json json_t *params =
-		params_fill_os(config_cluster(lu->m->config),
-			       s->os == NULL ? "" : s->os, s->osparams);
-	auto_json json_t *answer = NULL;
-	auto_free char *base = NULL;
 
 	if (s->os == NULL)
 		return 0;
-	base = os_base(s->os);
-	if (json_array_has_str(
-		    json_get(config_cluster(lu->m->config), "blacklisted_os"),
-		    base))
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Guest OS '%s' is blacklisted", base);
-	answer = lu_call(lu, pnode, "os_validate",
-			 json_make("[b, s, [s], O, b]", 1, s->os, "parameters",
-				   params, op->force_variant),
-			 err);
-	if (answer != NULL)
-		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_INVAL;
-	return error_wrap(err, "OS Parameters validation failed on node %s",
-			  lu_node_name(lu, pnode));
+	return inst_check_os(lu, pnode, s->os, s->osparams, op->force_variant,
+			     err);
 }
 
 static WAITS int check_hypervisor(struct lu *lu, const struct inst_spec *s,

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Prerequisites that several LUs of instances have. */
+#include <netdb.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/lu_instance.h"
+
+int inst_resolve(const char *name, struct error *err)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+	struct addrinfo *found = NULL;
+	auto_free char *own = xstrdup(name);
+	int rc;
+
+	task_leave(); /* asks the network */
+	rc = getaddrinfo(own, NULL, &hints, &found);
+	task_enter();
+	if (rc != 0)
+		return error_set(err, ERR_PREREQ, ECODE_RESOLVER,
+				 "The given name (%s) does not resolve: %s",
+				 own, gai_strerror(rc));
+	freeaddrinfo(found);
+	return 0;
+}
+
+/* The part of an OS name before "+variant", to be freed. */
+static char *os_base(const char *os)
+{
+	return xstrndup(os, strcspn(os, "+"));
+}
+
+int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
+		  const json_t *osparams, bool force_variant, struct error *err)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	auto_json json_t *params = params_fill_os(cluster, os, osparams);
+	auto_free char *base = os_base(os);
+	auto_json json_t *answer = NULL;
+
+	if (json_array_has_str(json_get(cluster, "blacklisted_os"), base))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Guest OS '%s' is blacklisted", base);
+	answer = lu_call(lu, node_uuid, "os_validate",
+			 json_make("[b, s, [s], O, b]", 1, os, "parameters",
+				   params, force_variant),
+			 err);
+	if (answer != NULL)
+		return 0;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_INVAL;
+	return error_wrap(err, "OS Parameters validation failed on node %s",
+			  lu_node_name(lu, node_uuid));
+}
+
+int inst_check_down(struct lu *lu, const json_t *inst, const char *why,
+		    struct error *err)
+{
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
+	const char *state = json_str(inst, "admin_state", "");
+	bool running;
+
+	if (strcmp(state, "up") == 0)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance '%s' is marked to be %s, %s",
+				 inst_name(inst), state, why);
+	if (json_bool(node, "offline", false)) {
+		lu_warn(lu,
+			"Primary node offline, ignoring check that instance "
+			"is down");
+		return 0;
+	}
+	if (inst_is_running(lu, inst, NULL, &running, err) < 0) {
+		err->kind = ERR_PREREQ;
+		err->ecode = ECODE_ENVIRON;
+		return -1;
+	}
+	if (!running)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Instance %s is running, %s", inst_name(inst), why);
+}

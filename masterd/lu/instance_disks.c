@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The disks of an instance: activated and deactivated without it, grown,
+ * made anew. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/lu/group.h"
+#include "masterd/lu_instance.h"
+#include "masterd/lu_resources.h"
+
+struct disks {
+	struct lu lu;
+	const json_t *inst;
+	size_t n; /* disks */
+
+	/* grow */
+	const json_t *disk;
+	int64_t delta, target;
+
+	/* recreate */
+	bool *wanted;
+	json_t **changes; /* parameters of each, or NULL */
+	const char *new_node;
+};
+
+static struct disks *disks_of(struct lu *lu)
+{
+	return container_of(lu, struct disks, lu);
+}
+
+static void disks_done(struct lu *lu)
+{
+	free(disks_of(lu)->wanted);
+	free(disks_of(lu)->changes);
+}
+
+/* The instance and its nodes; the resources too when sizes change. */
+static int disks_expand(struct lu *lu, const char *name, bool sizes,
+			struct error *err)
+{
+	struct disks *d = disks_of(lu);
+	auto_strv struct strv nodes = {0};
+
+	d->inst = lu_instance(lu, name, err);
+	if (d->inst == NULL)
+		return -1;
+	d->n = json_array_size(json_get(d->inst, "disks"));
+	lu_want(lu, LOCK_INSTANCE, inst_name(d->inst), true);
+	strv_add(&nodes, inst_primary(d->inst));
+	config_instance_secondaries(lu->m->config, d->inst, &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		lu_want(lu, LOCK_NODE, nodes.items[i], false);
+		if (sizes)
+			lu_want(lu, LOCK_NODE_RES, nodes.items[i], true);
+	}
+	return 0;
+}
+
+static void disks_nodes(struct lu *lu, struct strv *ret_pre,
+			struct strv *ret_post)
+{
+	inst_hook_nodes(lu, disks_of(lu)->inst, ret_pre);
+	inst_hook_nodes(lu, disks_of(lu)->inst, ret_post);
+}
+
+/* --- activate --- */
+
+static int activate_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_activate_disks *op = lu->op;
+
+	return disks_expand(lu, op->instance_name, false, err);
+}
+
+static int activate_check(struct lu *lu, struct error *err)
+{
+	return inst_check_node(lu, inst_primary(disks_of(lu)->inst), false,
+			       err);
+}
+
+/* [[node, disk, device], ...] */
+static WAITS json_t *assemble(struct lu *lu, struct error *err)
+{
+	struct disks *d = disks_of(lu);
+	auto_json json_t *disks = inst_rpc_disks(lu, d->inst);
+	auto_json json_t *owner = inst_rpc(lu, d->inst, NULL, NULL);
+	auto_json json_t *result = json_array();
+	const char *node = inst_primary(d->inst);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+		auto_json json_t *device =
+			lu_call(lu, node, "blockdev_assemble",
+				json_make("[O, O, b, I]", disk, owner, 1,
+					  (json_int_t)i),
+				err);
+
+		if (device == NULL) {
+			error_wrap(err, "Cannot activate block devices");
+			return NULL;
+		}
+		json_array_append_new(
+			result, json_make("[s, s, O]", lu_node_name(lu, node),
+					  json_str(disk, "iv_name", ""),
+					  json_array_get(device, 0) != NULL
+						  ? json_array_get(device, 0)
+						  : device));
+	}
+	return steal(&result);
+}
+
+static json_t *activate_exec(struct lu *lu, struct error *err)
+{
+	const char *name = inst_name(disks_of(lu)->inst);
+	auto_json json_t *result = NULL;
+
+	/* Marked first: whoever finds them active shall know why. */
+	if (inst_mark(lu, name, NULL, 1, err) < 0)
+		return NULL;
+	result = assemble(lu, err);
+	if (result == NULL) {
+		struct error ignored;
+
+		inst_stop_disks(lu, disks_of(lu)->inst, NULL, true, &ignored);
+		inst_mark(lu, name, NULL, 0, &ignored);
+	}
+	return steal(&result);
+}
+
+const struct lu_class lu_instance_activate_disks = {
+	.op = &op_class_instance_activate_disks,
+	.size = sizeof(struct disks),
+	.expand = activate_expand,
+	.check = activate_check,
+	.exec = activate_exec,
+	.done = disks_done,
+};
+
+/* --- deactivate --- */
+
+static int deactivate_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_deactivate_disks *op = lu->op;
+
+	return disks_expand(lu, op->instance_name, false, err);
+}
+
+static int deactivate_check(struct lu *lu, struct error *err)
+{
+	const struct op_instance_deactivate_disks *op = lu->op;
+
+	if (op->force)
+		return 0;
+	return inst_check_down(lu, disks_of(lu)->inst, "cannot shutdown disks",
+			       err);
+}
+
+static json_t *deactivate_exec(struct lu *lu, struct error *err)
+{
+	const struct op_instance_deactivate_disks *op = lu->op;
+	struct disks *d = disks_of(lu);
+
+	if (inst_stop_disks(lu, d->inst, NULL, op->force, err) < 0 ||
+	    inst_mark(lu, inst_name(d->inst), NULL, 0, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+const struct lu_class lu_instance_deactivate_disks = {
+	.op = &op_class_instance_deactivate_disks,
+	.size = sizeof(struct disks),
+	.expand = deactivate_expand,
+	.check = deactivate_check,
+	.exec = deactivate_exec,
+	.done = disks_done,
+};
+
+/* --- grow --- */
+
+static int grow_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+
+	return disks_expand(lu, op->instance_name, true, err);
+}
+
+static int grow_find_disk(struct lu *lu, struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+	struct disks *d = disks_of(lu);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, d->inst);
+
+	if ((size_t)op->disk >= d->n)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Invalid disk index %jd: instance '%s' has "
+				 "%zu disks",
+				 (intmax_t)op->disk, inst_name(d->inst), d->n);
+	d->disk = lu_keep(lu, json_array_get(disks, (size_t)op->disk));
+	return 0;
+}
+
+static int grow_compute(struct lu *lu, struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+	struct disks *d = disks_of(lu);
+	int64_t size = json_int(d->disk, "size", 0);
+
+	d->target = op->absolute ? op->amount : size + op->amount;
+	d->delta = d->target - size;
+	if (d->delta >= 0)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Requested size (%jd MiB) is smaller than current "
+			 "disk size (%jd MiB)",
+			 (intmax_t)d->target, (intmax_t)size);
+}
+
+static int grow_check_policy(struct lu *lu, struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+	struct disks *d = disks_of(lu);
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(d->inst));
+	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
+					 json_str(node, "group", ""));
+	auto_json json_t *policy =
+		params_fill_ipolicy(config_cluster(lu->m->config), group);
+	auto_strv struct strv sentences = {0};
+	auto_free char *text = NULL;
+
+	group_violations_with_disk(lu, d->inst, policy, (size_t)op->disk,
+				   d->target, &sentences);
+	if (sentences.n == 0)
+		return 0;
+	text = strv_join(&sentences, ", ");
+	if (op->ignore_ipolicy) {
+		lu_warn(lu, "%s", text);
+		return 0;
+	}
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Growing disk %jd violates the policy of group %s: %s",
+			 (intmax_t)op->disk, json_str(group, "name", ""), text);
+}
+
+static int grow_check(struct lu *lu, struct error *err)
+{
+	struct disks *d = disks_of(lu);
+
+	if (inst_check_node(lu, inst_primary(d->inst), false, err) < 0 ||
+	    grow_find_disk(lu, err) < 0 || grow_compute(lu, err) < 0 ||
+	    grow_check_policy(lu, err) < 0)
+		return -1;
+	return lu_check_space(lu, inst_primary(d->inst),
+			      json_str(d->disk, "dev_type", ""), d->delta, err);
+}
+
+static void grow_env(struct lu *lu, json_t *env)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+
+	inst_hook_env(lu, disks_of(lu)->inst, env);
+	json_object_set_new(env, "DISK", json_integer(op->disk));
+	json_object_set_new(env, "AMOUNT", json_integer(op->amount));
+	json_set_str(env, "ABSOLUTE", op->absolute ? "True" : "False");
+}
+
+/* First try it without doing it; then what holds the data, then what is on
+ * top. */
+static WAITS int grow_on_node(struct lu *lu, struct error *err)
+{
+	static const struct {
+		bool dry_run, backing;
+	} rounds[] = {
+		{true, true}, {true, false}, {false, true}, {false, false}};
+	struct disks *d = disks_of(lu);
+	auto_json json_t *disk = inst_rpc_disk(d->disk);
+
+	for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+		auto_json json_t *done = lu_call(
+			lu, inst_primary(d->inst), "blockdev_grow",
+			json_make("[O, I, b, b]", disk, (json_int_t)d->delta,
+				  rounds[i].dry_run, rounds[i].backing),
+			err);
+
+		if (done == NULL)
+			return error_wrap(err, "Disk grow request failed");
+	}
+	return 0;
+}
+
+static json_t *grow_exec(struct lu *lu, struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+	struct disks *d = disks_of(lu);
+	bool was_active = json_bool(d->inst, "disks_active", false);
+	struct error ignored;
+	json_t *changed;
+
+	if (inst_start_disks(lu, d->inst, NULL, err) < 0)
+		return NULL;
+	lu_feedback(lu,
+		    "Growing disk %jd of instance '%s' by %jd MiB to %jd MiB",
+		    (intmax_t)op->disk, inst_name(d->inst), (intmax_t)d->delta,
+		    (intmax_t)d->target);
+	if (grow_on_node(lu, err) < 0)
+		return NULL;
+	changed = config_edit(d->disk);
+	json_set_int(changed, "size", d->target);
+	config_put(lu->m->config, CONFIG_DISK, changed);
+	if (config_commit(lu->m->config, err) < 0)
+		return NULL;
+	lu_release(lu, LOCK_NODE_RES);
+	if (op->wait_for_sync)
+		inst_wait_sync(lu, d->inst);
+	if (!was_active)
+		inst_stop_disks(lu, d->inst, NULL, true, &ignored);
+	return json_null();
+}
+
+const struct lu_class lu_instance_grow_disk = {
+	.op = &op_class_instance_grow_disk,
+	.size = sizeof(struct disks),
+	.hook_path = "disk-grow",
+	.object_type = "INSTANCE",
+	.expand = grow_expand,
+	.check = grow_check,
+	.hook_env = grow_env,
+	.hook_nodes = disks_nodes,
+	.exec = grow_exec,
+	.done = disks_done,
+};
+
+/* --- recreate --- */
+
+static int recreate_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_recreate_disks *op = lu->op;
+	struct disks *d = disks_of(lu);
+	const json_t *node;
+
+	if (disks_expand(lu, op->instance_name, true, err) < 0)
+		return -1;
+	if (op->iallocator != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disks are recreated on the nodes that are "
+				 "given (--node), not on an allocator's");
+	if (json_array_size(op->nodes) > 1)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Instance '%s' has one node, but %zu were "
+				 "given",
+				 inst_name(d->inst),
+				 json_array_size(op->nodes));
+	if (json_array_size(op->nodes) == 0)
+		return 0;
+	node = lu_node(lu, json_string_value(json_array_get(op->nodes, 0)),
+		       err);
+	if (node == NULL)
+		return -1;
+	d->new_node = json_str(node, "uuid", "");
+	lu_want(lu, LOCK_NODE, d->new_node, false);
+	lu_want(lu, LOCK_NODE_RES, d->new_node, true);
+	return 0;
+}
+
+/* Elements are an index, or [index, {parameters}]; none: all disks. */
+static int recreate_choose(struct lu *lu, struct error *err)
+{
+	const struct op_instance_recreate_disks *op = lu->op;
+	struct disks *d = disks_of(lu);
+	size_t n = json_array_size(op->disks);
+
+	free(d->wanted);
+	free(d->changes);
+	d->wanted = xcalloc(d->n + 1, sizeof(*d->wanted));
+	d->changes = xcalloc(d->n + 1, sizeof(*d->changes));
+	for (size_t i = 0; i < d->n; i++)
+		d->wanted[i] = n == 0;
+	for (size_t i = 0; i < n; i++) {
+		json_t *entry = json_array_get(op->disks, i);
+		bool plain = json_is_integer(entry);
+		json_int_t index = json_integer_value(
+			plain ? entry : json_array_get(entry, 0));
+
+		if (index < 0 || (size_t)index >= d->n)
+			return error_set(
+				err, ERR_PREREQ, ECODE_INVAL,
+				"Invalid disk index %jd: instance '%s' "
+				"has %zu disks",
+				(intmax_t)index, inst_name(d->inst), d->n);
+		d->wanted[index] = true;
+		d->changes[index] = plain ? NULL : json_array_get(entry, 1);
+	}
+	return 0;
+}
+
+static int recreate_check(struct lu *lu, struct error *err)
+{
+	struct disks *d = disks_of(lu);
+	const char *node =
+		d->new_node != NULL ? d->new_node : inst_primary(d->inst);
+
+	if (d->n == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Instance '%s' is diskless",
+				 inst_name(d->inst));
+	if (inst_check_node(lu, node, d->new_node != NULL, err) < 0)
+		return -1;
+	if (d->new_node == NULL ||
+	    !json_bool(config_get(lu->m->config, CONFIG_NODE,
+				  inst_primary(d->inst)),
+		       "offline", false))
+		if (inst_check_down(lu, d->inst, "cannot recreate disks", err) <
+		    0)
+			return -1;
+	return recreate_choose(lu, err);
+}
+
+static void recreate_env(struct lu *lu, json_t *env)
+{
+	inst_hook_env(lu, disks_of(lu)->inst, env);
+}
+
+/* Sizes and modes that were given, and the new node. */
+static WAITS int recreate_record(struct lu *lu, struct error *err)
+{
+	struct disks *d = disks_of(lu);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, d->inst);
+	json_t *inst;
+
+	for (size_t i = 0; i < d->n; i++) {
+		json_t *changed;
+
+		if (d->changes[i] == NULL)
+			continue;
+		changed = config_edit(json_array_get(disks, i));
+		json_object_update_existing(changed, d->changes[i]);
+		config_put(lu->m->config, CONFIG_DISK, changed);
+	}
+	if (d->new_node != NULL) {
+		inst = config_edit(d->inst);
+		json_set_str(inst, "primary_node", d->new_node);
+		config_put(lu->m->config, CONFIG_INSTANCE, inst);
+	}
+	return config_commit(lu->m->config, err);
+}
+
+static json_t *recreate_exec(struct lu *lu, struct error *err)
+{
+	struct disks *d = disks_of(lu);
+
+	if (recreate_record(lu, err) < 0)
+		return NULL;
+	d->inst = lu_instance(lu, inst_name(d->inst), err);
+	if (d->inst == NULL ||
+	    inst_recreate_disks(lu, d->inst, d->wanted, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+const struct lu_class lu_instance_recreate_disks = {
+	.op = &op_class_instance_recreate_disks,
+	.size = sizeof(struct disks),
+	.hook_path = "instance-recreate-disks",
+	.object_type = "INSTANCE",
+	.expand = recreate_expand,
+	.check = recreate_check,
+	.hook_env = recreate_env,
+	.hook_nodes = disks_nodes,
+	.exec = recreate_exec,
+	.done = disks_done,
+};

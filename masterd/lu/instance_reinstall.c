@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_REINSTALL: run the OS definition's create script again, perhaps
+ * another's. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/lu_instance.h"
+
+struct reinstall {
+	struct lu lu;
+	const json_t *inst;
+	const char *os;
+};
+
+static struct reinstall *reinstall_of(struct lu *lu)
+{
+	return container_of(lu, struct reinstall, lu);
+}
+
+static int reinstall_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_reinstall *op = lu->op;
+	struct reinstall *r = reinstall_of(lu);
+
+	r->inst = lu_instance(lu, op->instance_name, err);
+	if (r->inst == NULL)
+		return -1;
+	r->os = op->os_type != NULL ? op->os_type : json_str(r->inst, "os", "");
+	lu_want(lu, LOCK_INSTANCE, inst_name(r->inst), true);
+	lu_want(lu, LOCK_NODE, inst_primary(r->inst), false);
+	return 0;
+}
+
+/* Its own parameters and those of this installation only; to be freed. */
+static json_t *own_params(struct lu *lu)
+{
+	const struct op_instance_reinstall *op = lu->op;
+
+	return json_overlay(json_get(reinstall_of(lu)->inst, "osparams"),
+			    op->osparams);
+}
+
+static int refuse_hidden_params(const struct op_instance_reinstall *op,
+				struct error *err)
+{
+	if (json_object_size(op->osparams_private) == 0 &&
+	    json_object_size(op->osparams_secret) == 0)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Private and secret OS parameters are not available "
+			 "in this version");
+}
+
+static int reinstall_check(struct lu *lu, struct error *err)
+{
+	const struct op_instance_reinstall *op = lu->op;
+	struct reinstall *r = reinstall_of(lu);
+	auto_json json_t *params = NULL;
+
+	if (inst_check_node(lu, inst_primary(r->inst), false, err) < 0 ||
+	    refuse_hidden_params(op, err) < 0)
+		return -1;
+	if (json_array_size(json_get(r->inst, "disks")) == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Instance '%s' has no disks",
+				 inst_name(r->inst));
+	if (inst_check_down(lu, r->inst, "cannot reinstall", err) < 0)
+		return -1;
+	if (*r->os == '\0')
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Instance '%s' has no operating system; say "
+				 "which one (--os-type)",
+				 inst_name(r->inst));
+	params = own_params(lu);
+	return inst_check_os(lu, inst_primary(r->inst), r->os, params,
+			     op->force_variant, err);
+}
+
+static void reinstall_env(struct lu *lu, json_t *env)
+{
+	inst_hook_env(lu, reinstall_of(lu)->inst, env);
+}
+
+static void reinstall_nodes(struct lu *lu, struct strv *ret_pre,
+			    struct strv *ret_post)
+{
+	inst_hook_nodes(lu, reinstall_of(lu)->inst, ret_pre);
+	inst_hook_nodes(lu, reinstall_of(lu)->inst, ret_post);
+}
+
+static WAITS int change_os(struct lu *lu, struct error *err)
+{
+	struct reinstall *r = reinstall_of(lu);
+	json_t *changed;
+
+	if (str_eq(r->os, json_str(r->inst, "os", "")))
+		return 0;
+	lu_feedback(lu, "Changing OS to '%s'...", r->os);
+	changed = config_edit(r->inst);
+	json_set_str(changed, "os", r->os);
+	config_put(lu->m->config, CONFIG_INSTANCE, changed);
+	if (config_commit(lu->m->config, err) < 0)
+		return -1;
+	r->inst = lu_instance(lu, inst_name(r->inst), err);
+	return r->inst != NULL ? 0 : -1;
+}
+
+static WAITS int run_scripts(struct lu *lu, struct error *err)
+{
+	struct reinstall *r = reinstall_of(lu);
+	json_t *carried = inst_rpc(lu, r->inst, NULL, NULL);
+	auto_json json_t *own = own_params(lu);
+	auto_json json_t *done = NULL;
+
+	json_object_set_new(
+		carried, "osparams",
+		params_fill_os(config_cluster(lu->m->config), r->os, own));
+	lu_feedback(lu, "Running the instance OS create scripts...");
+	done = lu_call(lu, inst_primary(r->inst), "instance_os_add",
+		       json_make("[o, b, I]", carried, 1,
+				 (json_int_t)lu->common.debug_level),
+		       err);
+	if (done != NULL)
+		return 0;
+	return error_wrap(
+		err, "Could not install OS for instance %s on node %s",
+		inst_name(r->inst), lu_node_name(lu, inst_primary(r->inst)));
+}
+
+static json_t *reinstall_exec(struct lu *lu, struct error *err)
+{
+	struct reinstall *r = reinstall_of(lu);
+	struct error ignored;
+	int rc;
+
+	if (change_os(lu, err) < 0 ||
+	    inst_start_disks(lu, r->inst, NULL, err) < 0)
+		return NULL;
+	rc = run_scripts(lu, err);
+	inst_stop_disks(lu, r->inst, NULL, true, &ignored);
+	return rc < 0 ? NULL : json_null();
+}
+
+const struct lu_class lu_instance_reinstall = {
+	.op = &op_class_instance_reinstall,
+	.size = sizeof(struct reinstall),
+	.hook_path = "instance-reinstall",
+	.object_type = "INSTANCE",
+	.expand = reinstall_expand,
+	.check = reinstall_check,
+	.hook_env = reinstall_env,
+	.hook_nodes = reinstall_nodes,
+	.exec = reinstall_exec,
+};
