@@ -329,21 +329,30 @@ static struct noderpc_fanout *fanout_new(struct noderpc *r,
 	return f;
 }
 
-static WAITS void call_all(struct noderpc *r, struct node_result *results,
-			   size_t n, const char *procedure, json_t *args STEALS,
-			   unsigned timeout_ms, bool look)
+/* common: the arguments as text of those without their own. */
+static WAITS void call_text(struct noderpc *r, struct node_result *results,
+			    size_t n, const char *procedure, const char *common,
+			    unsigned timeout_ms, bool look)
 {
 	__attribute__((cleanup(fanout_done))) struct noderpc_fanout *fanout =
 		fanout_new(r, results, n, procedure, look);
-	auto_free char *common = args == NULL ? xstrdup("[]") : json_text(args);
 
-	json_decref(args);
 	for (size_t i = 0; i < n; i++)
 		call_one(r, &fanout->sent[i], common, timeout_ms);
 	while (fanout->left > 0 && !task_interrupted())
 		cond_wait(&fanout->changed);
 	if (fanout->left > 0)
 		abandon(fanout, n);
+}
+
+static WAITS void call_all(struct noderpc *r, struct node_result *results,
+			   size_t n, const char *procedure, json_t *args STEALS,
+			   unsigned timeout_ms, bool look)
+{
+	auto_free char *common = args == NULL ? xstrdup("[]") : json_text(args);
+
+	json_decref(args);
+	call_text(r, results, n, procedure, common, timeout_ms, look);
 }
 
 WAITS void noderpc_call_many(struct noderpc *r, struct node_result *results,
@@ -372,9 +381,19 @@ WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
 			       const char *procedure, json_t *args STEALS,
 			       unsigned timeout_ms, struct error *err)
 {
+	auto_free char *text = args == NULL ? xstrdup("[]") : json_text(args);
+
+	json_decref(args);
+	return noderpc_call_text(r, node, procedure, text, timeout_ms, err);
+}
+
+WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
+				const char *procedure, const char *args,
+				unsigned timeout_ms, struct error *err)
+{
 	struct node_result result = {.node = json_incref((json_t *)node)};
 
-	call_all(r, &result, 1, procedure, args, timeout_ms, false);
+	call_text(r, &result, 1, procedure, args, timeout_ms, false);
 	json_decref(result.node);
 	if (result.err != NULL)
 		*err = *result.err;

@@ -71,6 +71,12 @@ WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
 			       const char *procedure, json_t *args STEALS,
 			       unsigned timeout_ms, struct error *err);
 
+/* The same with the list of arguments as JSON text, for those that many nodes
+ * get; text is copied at once. */
+WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
+				const char *procedure, const char *args,
+				unsigned timeout_ms, struct error *err);
+
 struct node_result {
 	json_t *node;	   /* set by the caller, a reference of its own */
 	json_t *args;	   /* NULL: the common ones */

@@ -2,6 +2,7 @@
 /* Opening and closing the queue, and looking at it. */
 #include "queue/queue.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -138,4 +139,34 @@ void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),
 	     j = job_index_next(&q->jobs, j->id))
 		if (!j->private->unborn && !fn(j, arg))
 			return;
+}
+
+/* --- for other copies --- */
+
+char *queue_file(struct queue *q, const char *name, struct error *err)
+{
+	size_t len;
+
+	if (store_exists(q->store, name))
+		return store_read(q->store, name, JOB_FILE_MAX, &len, err);
+	error_set(err, ERR_QUEUE, ECODE_NOENT, "There is no file %s", name);
+	return NULL;
+}
+
+int queue_files(struct queue *q, const char *folder, struct strv *ret_names,
+		struct error *err)
+{
+	return store_list(q->store, folder, ret_names, err);
+}
+
+char *queue_position(const struct queue *q)
+{
+	struct store_position p = store_position(q->store);
+
+	return xprintf("%" PRIu64 " %" PRIu64 "\n", p.term, p.number);
+}
+
+uint64_t queue_archive_folder(uint64_t id)
+{
+	return id / ARCHIVE_FOLDER;
 }

@@ -16,6 +16,7 @@
 #include "lib/base/disk.h"
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
+#include "lib/base/str.h"
 #include "lib/event/task.h"
 #include "queue/job.h"
 
@@ -74,6 +75,10 @@ struct queue_hooks {
 	 * a job, and again after queue_gates_changed(); does not wait.  NULL:
 	 * there are no gates. */
 	struct queue_gate *(*gate)(void *arg, const struct job *j);
+
+	/* Whether changes can get safe now: 0, or -1 with err, and new jobs
+	 * are refused.  NULL: always. */
+	int (*safe)(void *arg, struct error *err);
 
 	/* A write that has to be durable failed: the daemon must go down. */
 	void (*fatal)(void *arg, const struct error *err);
@@ -187,6 +192,17 @@ WAITS int queue_auto_archive(struct queue *q, int64_t age_s, int64_t timeout_s,
 #define QUEUE_WORK_WAIT_MAX_S 60
 WAITS json_t *queue_verify_history(struct queue *q, bool start,
 				   unsigned wait_s);
+
+/* For bringing another copy up to date: the durable text of a file ("serial",
+ * "archive/0/job-1"), to be freed, or NULL with err; names in a folder
+ * ("archive", "archive/0"; a missing one is empty); what the file "position"
+ * says. */
+WAITS char *queue_file(struct queue *q, const char *name, struct error *err);
+WAITS int queue_files(struct queue *q, const char *folder,
+		      struct strv *ret_names, struct error *err);
+char *queue_position(const struct queue *q);
+/* N of the folder "archive/N" for a job. */
+uint64_t queue_archive_folder(uint64_t id);
 
 bool queue_drained(const struct queue *q);
 WAITS int queue_set_drained(struct queue *q, bool drained, struct error *err);

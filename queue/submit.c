@@ -222,12 +222,16 @@ static struct store_change *change_for(struct queue *q, struct submission *s)
 
 static int check_open(struct queue *q, bool ignore_drain, struct error *err)
 {
+	const struct queue_hooks *hooks = &q->config.hooks;
+
 	/* Running jobs may still submit others, for the next start. */
 	if (q->stopping && q->n_running == 0)
 		return error_set(err, ERR_QUEUE, NULL,
 				 "The job queue is shutting down");
 	if (q->drained && !ignore_drain)
 		return error_set(err, ERR_SYSTEM, NULL, "Queue drained");
+	if (hooks->safe != NULL && hooks->safe(hooks->arg, err) < 0)
+		return -1;
 	return store_full(q->store, err) ? -1 : 0;
 }
 
