@@ -93,6 +93,11 @@ void config_set_distribute(struct config *c, config_distribute_fn *fn,
 	c->distribute_arg = arg;
 }
 
+void config_set_term(struct config *c, uint64_t term)
+{
+	c->term = term;
+}
+
 void config_set_fatal(struct config *c,
 		      void (*fatal)(void *arg, const struct error *err),
 		      void *arg)

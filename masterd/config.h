@@ -36,9 +36,10 @@ struct config;
 
 /* Called in a task of the configuration's own after each durable write: bring
  * config.data's text to the candidates, and the ssconf values to all nodes if
- * they changed (NULL if not).  Returns when every reachable node answered. */
-typedef WAITS void config_distribute_fn(void *arg, const char *text, size_t len,
-					const json_t *ssconf);
+ * they changed (NULL if not).  Returns when it is safe, or -1 with err when it
+ * never will be: then no change is acknowledged any more. */
+typedef WAITS int config_distribute_fn(void *arg, const char *text, size_t len,
+				       const json_t *ssconf, struct error *err);
 
 /* Read config.data; NULL with ERR_CONFIG. fatal() is called when a write
  * fails: the daemon must go down. */
@@ -47,6 +48,8 @@ struct config *config_load(struct disk *disk, const struct paths *paths,
 void config_free(struct config *c);
 void config_set_distribute(struct config *c, config_distribute_fn *fn,
 			   void *arg);
+/* The term under which this master writes (doc/design/failover.md). */
+void config_set_term(struct config *c, uint64_t term);
 void config_set_fatal(struct config *c,
 		      void (*fatal)(void *arg, const struct error *err),
 		      void *arg);

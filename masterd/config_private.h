@@ -35,6 +35,8 @@ struct config {
 	bool writing, failed;
 	bool ssconf_dirty; /* something changed that ssconf shows */
 	bool redistribute;
+	uint64_t term; /* of the master; 0: none */
+	bool term_noted;
 	json_t *ssconf; /* as last given to distribute; NULL: never */
 	struct error failure;
 	struct cond written;

@@ -5,6 +5,7 @@
  * made while it is busy share its next round. */
 #include "lib/json/json.h"
 #include "lib/model/ssconf.h"
+#include "lib/model/term.h"
 #include "masterd/config_private.h"
 
 void config_text_forget(struct config *c, enum config_kind kind,
@@ -103,44 +104,91 @@ static json_t *changed_ssconf(struct config *c, bool all)
 	return steal(&values);
 }
 
-static WAITS int write_round(struct config *c, struct error *err)
+/* A configuration in the middle of being written. */
+struct round {
+	uint64_t changes;
+	char *text;
+	size_t len;
+	json_t *ssconf; /* NULL: not to be brought out */
+	int64_t serial;
+};
+
+static void round_done(struct round *r)
 {
-	uint64_t changes = c->changes;
-	bool all = c->redistribute;
-	size_t len = 0;
-	auto_free char *text = config_text(c, &len);
-	auto_json json_t *ssconf = changed_ssconf(c, all);
+	free(r->text);
+	json_decref(r->ssconf);
+}
+
+static void round_begin(struct config *c, struct round *r)
+{
+	*r = (struct round){.changes = c->changes, .serial = config_serial(c)};
+	r->text = config_text(c, &r->len);
+	r->ssconf = changed_ssconf(c, c->redistribute);
+	c->redistribute = false;
+}
+
+/* The first one of a term says so beside it; a copy without that counts as
+ * older. */
+static int note_term(struct config *c, const struct round *r, struct error *err)
+{
+	struct config_term t = {.term = c->term, .serial = r->serial};
+
+	if (c->term == 0 || c->term_noted)
+		return 0;
+	if (config_term_save(c->disk, c->paths, &t, err) < 0)
+		return -1;
+	c->term_noted = true;
+	return 0;
+}
+
+static WAITS int write_file(struct config *c, const struct round *r,
+			    struct error *err)
+{
 	const char *file = path(c->paths, PATH_CONFIG_DATA);
 	int rc;
 
-	c->redistribute = false;
-	task_leave(); /* text and file are ours alone */
-	rc = c->disk->write_atomic(c->disk, file, text, len, CONFIG_FILE_MODE,
-				   err);
+	task_leave(); /* the round is ours alone, the rest never changes */
+	rc = c->disk->write_atomic(c->disk, file, r->text, r->len,
+				   CONFIG_FILE_MODE, err);
+	if (rc == 0)
+		rc = note_term(c, r, err);
 	task_enter();
-	if (rc < 0)
-		return error_wrap(err, "Cannot write the configuration");
-	if (c->distribute != NULL)
-		c->distribute(c->distribute_arg, text, len, ssconf);
-	c->durable = changes;
-	return 0;
+	return rc < 0 ? error_wrap(err, "Cannot write the configuration") : 0;
+}
+
+static void fail(struct config *c, const struct error *err)
+{
+	c->failed = true;
+	c->failure = *err;
+}
+
+static WAITS void write_round(struct config *c)
+{
+	__attribute__((cleanup(round_done))) struct round r;
+	struct error err;
+
+	round_begin(c, &r);
+	if (write_file(c, &r, &err) < 0) {
+		fail(c, &err);
+		if (c->fatal != NULL)
+			c->fatal(c->fatal_arg, &err);
+	} else if (c->distribute != NULL &&
+		   c->distribute(c->distribute_arg, r.text, r.len, r.ssconf,
+				 &err) < 0) {
+		fail(c, &err);
+	} else {
+		c->durable = r.changes;
+	}
+	cond_signal(&c->written);
 }
 
 static WAITS void writer(void *arg)
 {
 	struct config *c = arg;
-	struct error err;
 
-	while (!c->failed && c->durable < c->changes) {
-		if (write_round(c, &err) < 0) {
-			c->failed = true;
-			c->failure = err;
-		}
-		cond_signal(&c->written);
-	}
+	while (!c->failed && c->durable < c->changes)
+		write_round(c);
 	c->writing = false;
-	if (c->failed && c->fatal != NULL)
-		c->fatal(c->fatal_arg, &c->failure);
 }
 
 WAITS int config_commit(struct config *c, struct error *err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What other nodes keep of the master's state: config.data and the job files
- * (master candidates) and the ssconf files (all nodes).
+ * (master candidates) and the ssconf files (all nodes), and when a change is
+ * safe because enough of them have it (doc/design/failover.md).
  *
- * A node that does not answer is waited for once, at most DISTRIBUTE_MS, and is
- * then away: nobody waits for it any more.  A task in the background asks it
- * again every DISTRIBUTE_RETRY_MS; when it answers it gets everything anew and
- * is in again.  Being away is logged once. */
+ * A node that fails is asked again every DISTRIBUTE_RETRY_MS; nobody waits for
+ * it unless there is no quorum without it.  When it answers again it gets what
+ * it lacks.  Failing is logged once. */
 #ifndef MASTERD_DISTRIBUTE_H
 #define MASTERD_DISTRIBUTE_H
 
@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "lib/base/error.h"
+#include "lib/base/str.h"
 #include "lib/event/task.h"
 
 struct master;
@@ -22,25 +23,36 @@ struct distribute;
 #define DISTRIBUTE_MS 10000u
 #define DISTRIBUTE_RETRY_MS 3000u
 
-/* For m, whose configuration, queue and node calls are used when they are
- * needed. */
+/* For m, whose configuration (there already), queue and node calls are used
+ * when they are needed. */
 struct distribute *distribute_create(struct master *m);
 void distribute_free(struct distribute *d); /* no task may be left */
 
+/* Begin to bring the candidates up to date. */
+void distribute_start(struct distribute *d);
+
 /* As config_distribute_fn; arg is the struct distribute. */
-WAITS void distribute_config(void *arg, const char *text, size_t len,
-			     const json_t *ssconf);
+WAITS int distribute_config(void *arg, const char *text, size_t len,
+			    const json_t *ssconf, struct error *err);
 
 /* As queue_hooks.replicate: names are relative to the queue's folder. */
 WAITS int distribute_queue(void *arg, const char *const *names,
 			   const char *const *contents, size_t n,
 			   struct error *err);
 
-/* End the background task; returns when it has ended. */
-WAITS void distribute_stop(struct distribute *d);
+/* 0, or -1 with err that names the silent nodes when so many are silent that
+ * nothing can get safe: new work should be refused. */
+int distribute_safe(const struct distribute *d, struct error *err);
 
-/* Names of the nodes that are away, for gnt-cluster verify. */
-struct strv;
-void distribute_away(const struct distribute *d, struct strv *ret_names);
+/* Names of nodes that fail to take what they should keep; true when more than
+ * half of the candidates are among them. */
+bool distribute_failing(const struct distribute *d, struct strv *ret_candidates,
+			struct strv *ret_others);
+
+/* From now on nothing waits for a quorum that cannot come. */
+void distribute_end(struct distribute *d);
+
+/* End the background tasks; returns when they have ended. */
+WAITS void distribute_stop(struct distribute *d);
 
 #endif

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The inside of distribute.c and distribute_queue.c. */
+/* The inside of distribute*.c.
+ *
+ * Each other node is a peer with two lanes: one brings the configuration and
+ * the ssconf files, one the job queue.  A lane is a task that makes one call
+ * after the other while its peer lacks something, so nothing older can arrive
+ * after something newer.  Whoever has something new only says so and waits
+ * until enough lanes have brought it. */
 #ifndef MASTERD_DISTRIBUTE_PRIVATE_H
 #define MASTERD_DISTRIBUTE_PRIVATE_H
 
@@ -9,51 +15,124 @@
 #include "lib/json/json.h"
 #include "masterd/distribute.h"
 
+/* Something that several peers get, as text made once. */
+struct parcel {
+	unsigned refs;
+	uint64_t number; /* counts those of its kind */
+	size_t len;
+	char *text;
+};
+
+struct peer;
+
+/* One stream of calls to a peer. */
+struct lane {
+	struct peer *peer;
+	const struct lane_class *class;
+	bool runs;	/* its task does */
+	bool failing;	/* the last call failed, */
+	bool refused;	/* because the host refuses connections */
+	uint64_t tried; /* when (d->stamp) the last attempt began */
+	uint64_t has;	/* number of the newest parcel that the peer has */
+	struct cond kick;
+};
+
+struct lane_class {
+	const char *name;
+	/* Whether the peer lacks something. */
+	bool (*wants)(const struct lane *l);
+	/* Bring some of it. */
+	WAITS int (*work)(struct lane *l, struct error *err);
+	/* It failed: forget what the peer is known to have. */
+	void (*failed)(struct lane *l);
+};
+
 /* What a candidate has of the job queue. */
 enum peer_queue {
 	PEER_QUEUE_UNKNOWN,
-	PEER_QUEUE_CATCHING, /* gets all jobs; changes are kept in missed */
-	PEER_QUEUE_GOOD,     /* gets each change as it is made */
+	PEER_QUEUE_CATCHING, /* what differs is being sent, then `batches` */
+	PEER_QUEUE_GOOD,     /* it gets each batch as it is made */
 };
 
 /* Another node that is not offline. */
 struct peer {
 	struct list link;
+	struct distribute *d;
 	char *uuid;
+	json_t *node; /* as configured */
 	bool candidate;
-	bool away;
-	enum peer_queue queue;
-	json_t *missed; /* {name: content or null} while catching up */
+	bool gone; /* from the configuration; freed with its last lane */
+	bool logged;
+
+	struct lane files;
+	uint64_t config, ssconf; /* numbers of what it is known to have */
+
+	struct lane queue;
+	enum peer_queue state;
+	struct parcel **batches; /* that it has to get, in order */
+	size_t n_batches, cap_batches, batch_bytes;
 };
 
 struct distribute {
 	struct master *m;
 	struct list peers;
-	uint64_t round; /* counts configurations given to us */
-	json_t *ssconf; /* newest values */
-	bool keeping;	/* the background task runs */
-	bool stopping;
-	struct cond changed;
+	uint64_t stamp; /* a clock for attempts */
+	uint64_t asked; /* the newest stamp that somebody waits with */
+
+	struct parcel *config, *ssconf; /* newest; NULL: none yet */
+	uint64_t n_configs, n_ssconfs, n_batches;
+	struct parcel *batch; /* the newest; NULL: none yet */
+
+	int level; /* as last logged: failing none, some, too many */
+	bool started, ending, stopping;
+	struct cond changed; /* of a lane */
 };
 
-struct peer *distribute_peer(const struct distribute *d, const char *uuid);
-const json_t *distribute_node(const struct distribute *d, const struct peer *p);
+/* --- distribute.c --- */
 
-/* The node failed to do what we asked: log it once, look after it in the
- * background. */
-void distribute_failed(struct distribute *d, struct peer *p,
-		       const struct error *err);
+struct parcel *parcel_new(uint64_t number, char *text STEALS, size_t len);
+struct parcel *parcel_ref(struct parcel *p);
+void parcel_unref(struct parcel *p);
 
-/* See to it that the background task runs. */
-void distribute_keep(struct distribute *d);
+/* Let all lanes work that have something to do. */
+void distribute_wake(struct distribute *d);
 
-/* Bring all live jobs to a candidate; false when it failed.  The peer may be
- * gone afterwards. */
-WAITS bool distribute_catch_up(struct distribute *d, const char *uuid);
+/* Make the list of peers what the configuration says. */
+void distribute_refresh(struct distribute *d);
 
-/* Call the peers for which `wanted` says so; those that fail are away. */
-WAITS void distribute_call(struct distribute *d,
-			   bool (*wanted)(const struct peer *p),
-			   const char *procedure, json_t *args STEALS);
+/* --- distribute_lane.c --- */
+
+void lane_init(struct lane *l, struct peer *p, const struct lane_class *class);
+/* Let it work if there is something to do. */
+void lane_wake(struct lane *l);
+/* Call the peer; the payload, to be freed, or NULL. */
+WAITS json_t *lane_call(struct lane *l, const char *procedure, const char *args,
+			struct error *err);
+const char *peer_name(const struct peer *p);
+
+/* --- distribute_safe.c --- */
+
+/* The candidates, this node included. */
+size_t count_candidates(const struct distribute *d);
+
+/* Wait until this number is safe in the lane of all peers: 0, or -1 when it
+ * never will be. */
+WAITS int safe_wait(struct distribute *d,
+		    const struct lane *(*lane)(const struct peer *p),
+		    uint64_t number, struct error *err);
+/* A lane failed or is well again: tell the log. */
+void safe_log(struct distribute *d);
+
+/* --- distribute_config.c, distribute_queue.c --- */
+
+extern const struct lane_class lane_files, lane_queue;
+void batches_drop(struct peer *p);
+char *batch_entry(const char *name, const char *content);
+
+/* --- distribute_catch_up.c --- */
+
+/* Bring what differs between the peer's copy of the queue and ours, then its
+ * position. */
+WAITS int queue_catch_up(struct lane *l, struct error *err);
 
 #endif

@@ -1,50 +1,154 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The job files on the other candidates.  The queue hands over what changed,
- * one batch at a time; each candidate gets a batch in one call and all of them
- * get it at the same time.  A candidate that comes (back) gets all live jobs
- * in the background, and after them what changed meanwhile. */
-#include <inttypes.h>
+/* The lane of the job queue.  Each change of the queue is a batch; while one is
+ * on its way to a peer the next ones gather and go together. */
+#include <string.h>
 
-#include "lib/base/log.h"
-#include "masterd/distribute.h"
 #include "masterd/distribute_private.h"
 #include "masterd/master.h"
-#include "queue/queue.h"
 
-/* Jobs in one call while catching up. */
-#define CATCH_UP_JOBS 100
+/* As much goes into one call, */
+#define CALL_BYTES (4u * 1024 * 1024)
+/* and as much is kept for a peer that is slow; then it has to catch up. */
+#define BATCH_BYTES_MAX (64u * 1024 * 1024)
 
-/* More changes than these meanwhile: begin again some time later. */
-#define MISSED_MAX 20000
+void batches_drop(struct peer *p)
+{
+	for (size_t i = 0; i < p->n_batches; i++)
+		parcel_unref(p->batches[i]);
+	p->n_batches = 0;
+	p->batch_bytes = 0;
+}
 
-static json_t *file_entry(const char *name, const char *content)
+static void add_batch(struct peer *p, struct parcel *batch)
+{
+	if (p->batch_bytes > BATCH_BYTES_MAX) {
+		batches_drop(p);
+		p->state = PEER_QUEUE_UNKNOWN;
+		return;
+	}
+	if (p->n_batches == p->cap_batches) {
+		p->cap_batches = p->cap_batches == 0 ? 16 : 2 * p->cap_batches;
+		p->batches = xrealloc(p->batches,
+				      p->cap_batches * sizeof(*p->batches));
+	}
+	p->batches[p->n_batches++] = parcel_ref(batch);
+	p->batch_bytes += batch->len;
+}
+
+/* --- the lane --- */
+
+static bool queue_wants(const struct lane *l)
+{
+	const struct peer *p = l->peer;
+
+	return p->candidate && p->d->m->queue != NULL &&
+	       (p->state != PEER_QUEUE_GOOD || p->n_batches > 0);
+}
+
+/* The arguments of a call with the first n batches. */
+static char *join(const struct peer *p, size_t *ret_n, uint64_t *ret_number)
+{
+	struct buf b = {0};
+	size_t n = 0;
+
+	buf_adds(&b, "[[");
+	while (n < p->n_batches &&
+	       (n == 0 || b.len + p->batches[n]->len < CALL_BYTES)) {
+		if (n > 0)
+			buf_addc(&b, ',');
+		buf_add(&b, p->batches[n]->text, p->batches[n]->len);
+		*ret_number = p->batches[n++]->number;
+	}
+	buf_adds(&b, "]]");
+	*ret_n = n;
+	return buf_steal(&b);
+}
+
+static void drop_first(struct peer *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		p->batch_bytes -= p->batches[i]->len;
+		parcel_unref(p->batches[i]);
+	}
+	p->n_batches -= n;
+	memmove(p->batches, p->batches + n, p->n_batches * sizeof(*p->batches));
+}
+
+static WAITS int send_batches(struct lane *l, struct error *err)
+{
+	struct peer *p = l->peer;
+	uint64_t number = 0;
+	size_t n;
+	auto_free char *args = join(p, &n, &number);
+	auto_json json_t *payload =
+		lane_call(l, "jobqueue_update_many", args, err);
+
+	if (payload == NULL)
+		return -1;
+	if (p->state != PEER_QUEUE_GOOD) /* too slow meanwhile */
+		return 0;
+	drop_first(p, n);
+	l->has = number;
+	return 0;
+}
+
+static WAITS int queue_work(struct lane *l, struct error *err)
+{
+	struct peer *p = l->peer;
+
+	if (p->state == PEER_QUEUE_GOOD)
+		return send_batches(l, err);
+	batches_drop(p);
+	p->state = PEER_QUEUE_CATCHING;
+	/* The newest is perhaps not safe yet, and so not in our files. */
+	if (p->d->batch != NULL)
+		add_batch(p, p->d->batch);
+	return queue_catch_up(l, err);
+}
+
+static void queue_failed(struct lane *l)
+{
+	batches_drop(l->peer);
+	l->peer->state = PEER_QUEUE_UNKNOWN;
+}
+
+const struct lane_class lane_queue = {
+	.name = "replicate",
+	.wants = queue_wants,
+	.work = queue_work,
+	.failed = queue_failed,
+};
+
+static const struct lane *queue_of(const struct peer *p)
+{
+	return &p->queue;
+}
+
+/* --- something new --- */
+
+char *batch_entry(const char *name, const char *content)
 {
 	auto_free char *file = xprintf("/var/lib/ganeti/queue/%s", name);
+	auto_json json_t *entry =
+		content == NULL ? json_make("[s, n]", file)
+				: json_make("[s, [i, s]]", file, 0, content);
 
-	return content == NULL ? json_make("[s, n]", file)
-			       : json_make("[s, [i, s]]", file, 0, content);
+	return json_text(entry);
 }
 
-static bool wants_batch(const struct peer *p)
+static char *batch_text(const char *const *names, const char *const *contents,
+			size_t n)
 {
-	return p->candidate && !p->away && p->queue == PEER_QUEUE_GOOD;
-}
+	struct buf b = {0};
 
-static void note_missed(struct peer *p, const char *const *names,
-			const char *const *contents, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		json_set_str(p->missed, names[i], contents[i]);
-	if (json_object_size(p->missed) > MISSED_MAX)
-		p->queue = PEER_QUEUE_UNKNOWN;
-}
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *entry = batch_entry(names[i], contents[i]);
 
-static int check_fenced(const struct distribute *d, struct error *err)
-{
-	if (!noderpc_is_fenced(d->m->rpc))
-		return 0;
-	return error_set(err, ERR_RPC, ECODE_FENCED,
-			 "There is another master by now");
+		if (i > 0)
+			buf_addc(&b, ',');
+		buf_adds(&b, entry);
+	}
+	return buf_steal(&b);
 }
 
 WAITS int distribute_queue(void *arg, const char *const *names,
@@ -52,145 +156,16 @@ WAITS int distribute_queue(void *arg, const char *const *names,
 			   struct error *err)
 {
 	struct distribute *d = arg;
-	bool wanted = false;
-	json_t *files;
 	struct peer *p;
+	char *text;
 
-	list_each (p, &d->peers, link) {
-		if (p->queue == PEER_QUEUE_CATCHING)
-			note_missed(p, names, contents, n);
-		wanted |= wants_batch(p);
-	}
-	if (!wanted)
-		return check_fenced(d, err);
-	files = json_array();
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(files, file_entry(names[i], contents[i]));
-	distribute_call(d, wants_batch, "jobqueue_update_many",
-			json_make("[o]", files));
-	return check_fenced(d, err);
-}
-
-/* --- catching up --- */
-
-struct ids {
-	uint64_t *items;
-	size_t n, cap;
-};
-
-static bool add_id(const struct job *job, void *arg)
-{
-	struct ids *ids = arg;
-
-	if (ids->n == ids->cap) {
-		ids->cap = ids->cap == 0 ? 256 : 2 * ids->cap;
-		ids->items =
-			xrealloc(ids->items, ids->cap * sizeof(*ids->items));
-	}
-	ids->items[ids->n++] = job->id;
-	return true;
-}
-
-/* Send files to the peer; false when it failed or is no longer there. */
-static WAITS bool send_files(struct distribute *d, const char *uuid,
-			     json_t *files STEALS)
-{
-	struct peer *p = distribute_peer(d, uuid);
-	const json_t *node = p == NULL ? NULL : distribute_node(d, p);
-	auto_json json_t *args = json_make("[o]", files);
-	auto_json json_t *kept = json_incref((json_t *)node);
-	auto_json json_t *payload = NULL;
-	struct error err;
-
-	if (kept == NULL)
-		return false;
-	payload = noderpc_call_for(d->m->rpc, kept, "jobqueue_update_many",
-				   steal(&args), DISTRIBUTE_MS, &err);
-	p = distribute_peer(d, uuid);
-	if (payload == NULL && p != NULL)
-		distribute_failed(d, p, &err);
-	return payload != NULL && p != NULL && p->queue == PEER_QUEUE_CATCHING;
-}
-
-static json_t *serial_entry(struct distribute *d)
-{
-	auto_free char *text =
-		xprintf("%ju\n", (uintmax_t)queue_last_id(d->m->queue));
-
-	return file_entry("serial", text);
-}
-
-static json_t *some_jobs(struct distribute *d, const struct ids *ids,
-			 size_t *at)
-{
-	json_t *files = json_array();
-	size_t end = *at + CATCH_UP_JOBS;
-
-	for (; *at < ids->n && *at < end; (*at)++) {
-		const struct job *job = queue_job(d->m->queue, ids->items[*at]);
-		auto_free char *name =
-			xprintf("job-%ju", (uintmax_t)ids->items[*at]);
-		auto_free char *text = job == NULL ? NULL : job_to_text(job);
-
-		if (job != NULL)
-			json_array_append_new(files, file_entry(name, text));
-	}
-	return files;
-}
-
-static json_t *take_missed(struct peer *p)
-{
-	json_t *files = json_array();
-	const char *name;
-	json_t *content;
-
-	json_object_foreach (p->missed, name, content)
-		json_array_append_new(
-			files, file_entry(name, json_string_value(content)));
-	json_object_clear(p->missed);
-	return files;
-}
-
-static WAITS bool send_all(struct distribute *d, const char *uuid)
-{
-	struct ids ids = {0};
-	auto_free uint64_t *owned = NULL;
-	size_t at = 0;
-
-	queue_each(d->m->queue, add_id, &ids);
-	owned = ids.items;
-	if (!send_files(d, uuid, json_make("[o]", serial_entry(d))))
-		return false;
-	while (at < ids.n)
-		if (d->stopping ||
-		    !send_files(d, uuid, some_jobs(d, &ids, &at)))
-			return false;
-	return true;
-}
-
-WAITS bool distribute_catch_up(struct distribute *d, const char *uuid)
-{
-	struct peer *p = distribute_peer(d, uuid);
-
-	if (d->m->queue == NULL)
-		return false;
-	p->queue = PEER_QUEUE_CATCHING;
-	json_decref(p->missed);
-	p->missed = json_object();
-	if (!send_all(d, uuid))
-		p = distribute_peer(d, uuid);
-	else
-		while ((p = distribute_peer(d, uuid)) != NULL &&
-		       p->queue == PEER_QUEUE_CATCHING &&
-		       json_object_size(p->missed) > 0)
-			if (!send_files(d, uuid, take_missed(p)))
-				break;
-	p = distribute_peer(d, uuid);
-	if (p == NULL || p->queue != PEER_QUEUE_CATCHING)
-		return false;
-	p->queue = json_object_size(p->missed) == 0 && !d->stopping
-			   ? PEER_QUEUE_GOOD
-			   : PEER_QUEUE_UNKNOWN;
-	json_decref(steal(&p->missed));
-	return p->queue == PEER_QUEUE_GOOD;
+	if (count_candidates(d) == 1)
+		return safe_wait(d, queue_of, 0, err);
+	text = batch_text(names, contents, n);
+	parcel_unref(d->batch);
+	d->batch = parcel_new(++d->n_batches, text, strlen(text));
+	list_each (p, &d->peers, link)
+		if (p->candidate && p->state != PEER_QUEUE_UNKNOWN)
+			add_batch(p, d->batch);
+	return safe_wait(d, queue_of, d->n_batches, err);
 }

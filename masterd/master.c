@@ -49,6 +49,13 @@ static struct queue_gate *gate(void *arg, const struct job *j)
 	return job_filters_gate(m->filters, j);
 }
 
+static int is_safe(void *arg, struct error *err)
+{
+	struct master *m = arg;
+
+	return distribute_safe(m->distribute, err);
+}
+
 static struct queue *open_queue(struct master *m, struct error *err)
 {
 	const json_t *cluster = config_cluster(m->config);
@@ -59,6 +66,7 @@ static struct queue *open_queue(struct master *m, struct error *err)
 			  .check_op = exec_check_op,
 			  .run_op = exec_run_op,
 			  .replicate = master_replicate,
+			  .safe = is_safe,
 			  .gate = gate,
 			  .fatal = on_fatal},
 		.term = m->role.term,
@@ -102,6 +110,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	noderpc_set_fenced(m->rpc, on_fenced, m);
 	m->reserve = reserve_create(m->config);
 	m->distribute = distribute_create(m);
+	config_set_term(m->config, m->role.term);
 	config_set_distribute(m->config, distribute_config, m->distribute);
 	config_set_fatal(m->config, on_fatal, m);
 	m->filters = job_filters_create(config_all(m->config, CONFIG_FILTER));
@@ -137,6 +146,7 @@ static void take_up(void *arg)
 void master_start(struct master *m)
 {
 	name_problems(m->config);
+	distribute_start(m->distribute);
 	task_spawn("start", take_up, m);
 }
 
@@ -145,6 +155,7 @@ WAITS void master_stop(struct master *m)
 	struct error err;
 
 	m->stopping = true;
+	distribute_end(m->distribute);
 	queue_stop(m->queue);
 	if (config_commit(m->config, &err) < 0)
 		log_error("%s", err.text);

@@ -20,9 +20,6 @@
 /* Archived jobs lie in folders of this many ids, as Ganeti's. */
 #define ARCHIVE_FOLDER 10000
 
-/* Larger ones no submit could have made. */
-#define JOB_FILE_MAX (256 * 1024 * 1024)
-
 /* One that waits for the end of a job. */
 struct child {
 	uint64_t id;

@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "lib/model/paths.h"
+#include "masterd/distribute.h"
 #include "masterd/lu/cluster_verify.h"
 
 static int verify_config_expand(struct lu *lu, struct error *err)
@@ -155,6 +156,30 @@ static void check_groups(struct verify *v)
 				     "the node belongs to no existing group");
 }
 
+/* Who should keep a copy of the cluster's state and does not. */
+static void check_copies(struct verify *v)
+{
+	auto_strv struct strv candidates = {0}, others = {0};
+	bool many =
+		distribute_failing(v->lu->m->distribute, &candidates, &others);
+	auto_free char *names = strv_join(&candidates, ", ");
+	auto_free char *other_names = strv_join(&others, ", ");
+
+	if (many)
+		verify_error(v, "ECLUSTERCFG", "cluster", NULL,
+			     "more than half of the master candidates fail to "
+			     "keep the configuration and the job queue: %s",
+			     names);
+	else if (candidates.n > 0)
+		verify_note(v,
+			    "master candidates fail to keep the configuration "
+			    "and the job queue: %s",
+			    names);
+	if (others.n > 0)
+		verify_note(v, "nodes do not get the cluster's files: %s",
+			    other_names);
+}
+
 static json_t *verify_config_exec(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_verify_config *op = lu->op;
@@ -165,6 +190,7 @@ static json_t *verify_config_exec(struct lu *lu, struct error *err)
 	(void)err;
 	lu_feedback(lu, "* Verifying cluster config");
 	check_objects(&v);
+	check_copies(&v);
 	lu_feedback(lu, "* Verifying cluster certificate files");
 	check_certificates(&v);
 	lu_feedback(lu, "* Verifying hypervisor parameters");

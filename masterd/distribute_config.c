@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The lane of config.data (candidates) and the ssconf files (all nodes).  Only
+ * the newest of each is kept: a peer that was away needs no other. */
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/model/ssconf.h"
+#include "masterd/distribute_private.h"
+#include "masterd/master.h"
+#include "masterd/noderpc.h"
+
+#define CONFIG_MODE 0640
+
+static bool lacks_config(const struct peer *p)
+{
+	return p->candidate && p->config < p->d->n_configs;
+}
+
+static bool files_wants(const struct lane *l)
+{
+	const struct peer *p = l->peer;
+
+	return lacks_config(p) || p->ssconf < p->d->n_ssconfs;
+}
+
+static WAITS int give(struct lane *l, const char *procedure,
+		      struct parcel *parcel STEALS, uint64_t *number,
+		      struct error *err)
+{
+	auto_json json_t *payload = lane_call(l, procedure, parcel->text, err);
+
+	if (payload != NULL)
+		*number = parcel->number;
+	parcel_unref(parcel);
+	return payload == NULL ? -1 : 0;
+}
+
+static WAITS int files_work(struct lane *l, struct error *err)
+{
+	struct peer *p = l->peer;
+
+	if (lacks_config(p)) {
+		if (give(l, "upload_file_single", parcel_ref(p->d->config),
+			 &p->config, err) < 0)
+			return -1;
+		if (p->config > l->has)
+			l->has = p->config;
+		return 0;
+	}
+	return give(l, "write_ssconf_files", parcel_ref(p->d->ssconf),
+		    &p->ssconf, err);
+}
+
+/* It may have lost what it had. */
+static void files_failed(struct lane *l)
+{
+	l->peer->config = l->peer->ssconf = 0;
+}
+
+const struct lane_class lane_files = {
+	.name = "distribute",
+	.wants = files_wants,
+	.work = files_work,
+	.failed = files_failed,
+};
+
+static const struct lane *files_of(const struct peer *p)
+{
+	return &p->files;
+}
+
+/* --- something new --- */
+
+static char *upload_args(const char *text, size_t len)
+{
+	double now = clock_seconds();
+	auto_json json_t *args = json_make(
+		"[s, [i, s%], i, s, s, f, f]", "/var/lib/ganeti/config.data", 0,
+		text, len, 0100000 | CONFIG_MODE, "gnt-masterd", "gnt-confd",
+		now, now);
+
+	return json_text(args);
+}
+
+static WAITS void write_local_ssconf(struct distribute *d, const json_t *ssconf)
+{
+	auto_json json_t *values = json_deep_copy(ssconf);
+	struct error err;
+	int rc;
+
+	task_leave(); /* the values are ours alone, the paths never change */
+	rc = ssconf_write(d->m->disk, d->m->paths, values, &err);
+	task_enter();
+	if (rc < 0)
+		log_error("%s", err.text);
+}
+
+static void replace(struct parcel **where, uint64_t *count, char *text STEALS)
+{
+	parcel_unref(*where);
+	*where = parcel_new(++*count, text, strlen(text));
+}
+
+/* Whether all who are in order have everything. */
+static bool all_have_it(const struct distribute *d)
+{
+	const struct peer *p;
+
+	list_each (p, &d->peers, link)
+		if (!p->gone && !p->files.failing && files_wants(&p->files))
+			return false;
+	return true;
+}
+
+WAITS int distribute_config(void *arg, const char *text, size_t len,
+			    const json_t *ssconf, struct error *err)
+{
+	struct distribute *d = arg;
+
+	distribute_refresh(d);
+	if (count_candidates(d) > 1)
+		replace(&d->config, &d->n_configs, upload_args(text, len));
+	if (safe_wait(d, files_of, d->n_configs, err) < 0)
+		return -1;
+	if (ssconf != NULL) {
+		auto_json json_t *args = json_make("[O]", ssconf);
+
+		write_local_ssconf(d, ssconf);
+		replace(&d->ssconf, &d->n_ssconfs, json_text(args));
+		distribute_wake(d);
+	}
+	/* Others need not have it, but who can shall. */
+	while (!all_have_it(d) && !d->ending && !noderpc_is_fenced(d->m->rpc))
+		cond_wait(&d->changed);
+	return 0;
+}

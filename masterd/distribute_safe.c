@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* When a change is safe (doc/design/failover.md): when no half plus one of the
+ * candidates could come together without anybody who has it.  A candidate whose
+ * host refuses connections has no daemon that could come. */
+#include "lib/base/log.h"
+#include "masterd/distribute_private.h"
+#include "masterd/master.h"
+#include "masterd/noderpc.h"
+
+enum { LEVEL_WELL, LEVEL_SOME, LEVEL_MANY };
+
+size_t count_candidates(const struct distribute *d)
+{
+	const struct peer *p;
+	size_t n = 1;
+
+	list_each (p, &d->peers, link)
+		n += p->candidate && !p->gone;
+	return n;
+}
+
+static bool is_safe(const struct distribute *d,
+		    const struct lane *(*lane)(const struct peer *p),
+		    uint64_t number, uint64_t stamp)
+{
+	bool no_voting = d->m->role.no_voting;
+	const struct peer *p;
+	size_t lacking = 0;
+
+	list_each (p, &d->peers, link) {
+		const struct lane *l = lane(p);
+
+		if (!p->candidate || p->gone)
+			continue;
+		if (l->has >= number || (no_voting && l->failing))
+			continue;
+		/* An older refusal says nothing: it may have started since. */
+		if (!l->refused || l->tried < stamp)
+			lacking++;
+	}
+	return lacking <= count_candidates(d) / 2;
+}
+
+/* Names of the candidates that are silent, and whether they are too many. */
+static bool name_silent(const struct distribute *d, struct strv *ret)
+{
+	const struct peer *p;
+
+	list_each (p, &d->peers, link)
+		if (p->candidate && !p->gone &&
+		    ((p->files.failing && !p->files.refused) ||
+		     (p->queue.failing && !p->queue.refused)))
+			strv_add(ret, peer_name(p));
+	strv_sort_nice(ret);
+	return ret->n > count_candidates(d) / 2 && !d->m->role.no_voting;
+}
+
+static int set_unsafe(struct error *err, const struct distribute *d,
+		      const struct strv *silent)
+{
+	auto_free char *names = strv_join(silent, ", ");
+
+	return error_set(err, ERR_QUEUE, ECODE_STATE,
+			 "Nothing can be changed now: more than half of the "
+			 "%zu master candidates do not answer (%s), they may "
+			 "have another master",
+			 count_candidates(d), names);
+}
+
+int distribute_safe(const struct distribute *d, struct error *err)
+{
+	auto_strv struct strv silent = {0};
+
+	return name_silent(d, &silent) ? set_unsafe(err, d, &silent) : 0;
+}
+
+/* -1: it is over, whatever comes. */
+static int check_over(const struct distribute *d, struct error *err)
+{
+	auto_strv struct strv silent = {0};
+
+	if (noderpc_is_fenced(d->m->rpc))
+		return error_set(err, ERR_QUEUE, ECODE_FENCED,
+				 "Another master has taken over; whether this "
+				 "change counts is not known");
+	if (d->stopping)
+		return error_set(err, ERR_QUEUE, ECODE_STATE,
+				 "The master daemon ends");
+	if (d->ending && name_silent(d, &silent))
+		return set_unsafe(err, d, &silent);
+	return 0;
+}
+
+WAITS int safe_wait(struct distribute *d,
+		    const struct lane *(*lane)(const struct peer *p),
+		    uint64_t number, struct error *err)
+{
+	uint64_t stamp = ++d->stamp;
+
+	d->asked = stamp;
+	distribute_wake(d); /* also those that refused: do they still? */
+	while (!is_safe(d, lane, number, stamp)) {
+		if (check_over(d, err) < 0)
+			return -1;
+		cond_wait(&d->changed);
+	}
+	return noderpc_is_fenced(d->m->rpc) ? check_over(d, err) : 0;
+}
+
+/* --- who has to know --- */
+
+bool distribute_failing(const struct distribute *d, struct strv *ret_candidates,
+			struct strv *ret_others)
+{
+	const struct peer *p;
+
+	list_each (p, &d->peers, link)
+		if (!p->gone && (p->files.failing || p->queue.failing))
+			strv_add(p->candidate ? ret_candidates : ret_others,
+				 peer_name(p));
+	strv_sort_nice(ret_candidates);
+	strv_sort_nice(ret_others);
+	return ret_candidates->n > count_candidates(d) / 2;
+}
+
+void safe_log(struct distribute *d)
+{
+	auto_strv struct strv candidates = {0}, others = {0};
+	bool many = distribute_failing(d, &candidates, &others);
+	auto_free char *names = strv_join(&candidates, ", ");
+	int level = many	       ? LEVEL_MANY
+		    : candidates.n > 0 ? LEVEL_SOME
+				       : LEVEL_WELL;
+
+	if (level == LEVEL_MANY && d->level < LEVEL_MANY)
+		log_error("More than half of the %zu master candidates fail to "
+			  "keep the cluster's state: %s",
+			  count_candidates(d), names);
+	else if (level == LEVEL_SOME && d->level == LEVEL_WELL)
+		log_warning("A master candidate fails to keep the cluster's "
+			    "state: %s",
+			    names);
+	else if (level < LEVEL_MANY && d->level == LEVEL_MANY)
+		log_info("Enough master candidates keep the cluster's state "
+			 "again");
+	d->level = level;
+}
