@@ -182,12 +182,31 @@ static const struct cli_command console_command = {
 };
 
 static const struct cli_command *const commands[] = {
-	&instance_add,		&instance_tags[1], &instance_batch_create,
-	&instance_change_group, &console_command,  &instance_failover,
-	&instance_info,		&list_command,	   &list_fields_command,
-	&instance_tags[0],	&instance_migrate, &instance_modify,
-	&instance_reboot,	&remove_command,   &instance_tags[2],
-	&instance_shutdown,	&instance_startup, NULL};
+	&instance_activate_disks,
+	&instance_add,
+	&instance_tags[1],
+	&instance_batch_create,
+	&instance_change_group,
+	&console_command,
+	&instance_deactivate_disks,
+	&instance_failover,
+	&instance_grow_disk,
+	&instance_info,
+	&list_command,
+	&list_fields_command,
+	&instance_tags[0],
+	&instance_migrate,
+	&instance_modify,
+	&instance_reboot,
+	&instance_recreate_disks,
+	&instance_reinstall,
+	&remove_command,
+	&instance_tags[2],
+	&instance_rename,
+	&instance_shutdown,
+	&instance_startup,
+	NULL,
+};
 
 const struct cli_tool tool_instance = {
 	.name = "gnt-instance",

@@ -22,6 +22,11 @@ extern const struct cli_command instance_add, instance_batch_create;
 /* gnt_instance_power.c */
 extern const struct cli_command instance_startup, instance_shutdown,
 	instance_reboot;
+/* gnt_instance_disks.c */
+extern const struct cli_command instance_activate_disks,
+	instance_deactivate_disks, instance_grow_disk, instance_recreate_disks;
+/* gnt_instance_install.c */
+extern const struct cli_command instance_reinstall, instance_rename;
 /* gnt_instance_info.c */
 extern const struct cli_command instance_info;
 /* gnt_instance_modify.c */
@@ -80,6 +85,18 @@ json_t *tool_tags(const struct cli *cli);
  * [[parameter, value], ...]; nothing when there are none. */
 void tool_print_changes(const char *what, const char *name,
 			const json_t *changes);
+
+/* For the tables: the options that select instances. */
+#define OPTS_SELECT                                                            \
+	&OPT_FORCE_MULTIPLE, &OPT_SEL_NODE, &OPT_SEL_PRIMARY,                  \
+		&OPT_SEL_SECONDARY, &OPT_SEL_ALL, &OPT_SEL_INSTANCE,           \
+		&OPT_SEL_NODE_TAGS, &OPT_SEL_PRI_TAGS, &OPT_SEL_SEC_TAGS,      \
+		&OPT_SEL_TAGS
+
+/* A job for each instance that the options and arguments select: the opcode of
+ * make() with its instance_name set.  Asks when there are several. */
+int tool_each_instance(struct cli *cli, json_t *(*make)(const struct cli *cli),
+		       struct error *err);
 
 /* Ask QueryInstances whether all these are known: 0, or -1 with its error. */
 int tool_instances_exist(struct cli *cli, struct error *err);

@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Disks without their instance, another name, another installation.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+
+cluster_start --nodes 2
+
+# A definition that says what it was asked for.
+os=$VC/os-log
+mkdir -p "$os"
+for node in node1 node2; do
+    folder=$(root $node)/srv/ganeti/os/noop2
+    mkdir -p "$folder"
+    echo 20 >"$folder/ganeti_api_version"
+    for script in create rename import export verify; do
+        printf '#!/bin/sh\necho "%s $INSTANCE_NAME $INSTANCE_REINSTALL $OLD_INSTANCE_NAME" >>%s\n' \
+            $script "$os/calls" >"$folder/$script"
+        chmod 755 "$folder/$script"
+    done
+    printf 'default\n' >"$folder/variants.list"
+    : >"$folder/parameters.list"
+done
+
+succeeds "an instance that is down" m gnt-instance add --no-name-check \
+    --no-ip-check --no-start -o noop2+default -t file --disk 0:size=8 \
+    -n node1 web1.example.com
+file=$(root node1)/srv/ganeti/file-storage/web1.example.com
+
+succeeds "its disks are activated" m gnt-instance activate-disks web1
+like "$out" 'node1.example.com:disk/0:/' "and told"
+is "$(m gnt-instance list --no-headers -o disks_active web1 2>&1)" Y \
+    "they are active on record"
+succeeds "they are deactivated" m gnt-instance deactivate-disks web1
+
+succeeds "a disk grows" m gnt-instance grow-disk web1 0 4
+is "$(m gnt-instance list --no-headers --units m -o disk.size/0 web1)" 12 \
+    "on record"
+is "$(stat -c %s "$file"/*)" $((12 * 1024 * 1024)) "and on the disk"
+succeeds "it grows to a size" m gnt-instance grow-disk --absolute web1 0 16m
+is "$(stat -c %s "$file"/*)" $((16 * 1024 * 1024)) "which it has"
+fails "it does not shrink" m gnt-instance grow-disk --absolute web1 0 4m
+like "$out" 'smaller than current' "and says why"
+fails "a disk that is not there" m gnt-instance grow-disk web1 3 4
+like "$out" 'Invalid disk index' "is named"
+
+fails "a disk that is there is not made anew" m gnt-instance recreate-disks web1
+is "$(stat -c %s "$file"/*)" $((16 * 1024 * 1024)) "and keeps its data"
+rm "$file"/*
+succeeds "one that was lost is" m gnt-instance recreate-disks web1
+is "$(stat -c %s "$file"/*)" $((16 * 1024 * 1024)) "in its size"
+
+succeeds "another name" m gnt-instance rename --no-name-check --no-ip-check -f \
+    web1 web2.example.com
+like "$out" "Instance 'web1' renamed to 'web2.example.com'" "is told"
+is "$(ls "$(root node1)/srv/ganeti/file-storage")" web2.example.com \
+    "the folder has it"
+like "$(cat "$os/calls")" 'rename web2.example.com .*web1.example.com' \
+    "the guest has it"
+fails "a name that is taken" m gnt-instance rename --no-name-check \
+    --no-ip-check -f web2 web2.example.com
+like "$out" 'already in the cluster' "is refused"
+
+succeeds "it is installed again" m gnt-instance reinstall -f web2
+like "$(tail -n 1 "$os/calls")" 'create web2.example.com 1' \
+    "by a script that knows it"
+succeeds "it starts" m gnt-instance startup web2
+fails "a running one is not installed" m gnt-instance reinstall -f web2
+like "$out" 'cannot reinstall' "and says why"
+fails "nor renamed" m gnt-instance rename --no-name-check --no-ip-check -f \
+    web2 web3.example.com
+like "$out" 'cannot rename' "and says why"
+succeeds "all is well" m gnt-cluster verify
+tap_done
