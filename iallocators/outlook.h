@@ -43,7 +43,8 @@ double outlook_row_bound(const struct outlook *l, int instance,
 			 enum balance_move move);
 
 /* The targets, by their position among the nodes, whose bound is at most
- * limit, which is not above zero; *ret has room for all nodes.  For MOVE_FAILOVER there is one. */
+ * limit, which is not above zero; *ret has room for all nodes.  For
+ * MOVE_FAILOVER there is one. */
 int outlook_targets(const struct outlook *l, int instance,
 		    enum balance_move move, double limit, int *ret);
 
