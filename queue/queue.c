@@ -125,6 +125,19 @@ uint64_t queue_last_id(const struct queue *q)
 	return q->last_id;
 }
 
+int queue_damaged(struct queue *q, struct strv *ret_names, struct error *err)
+{
+	auto_strv struct strv names = {0};
+
+	if (store_list(q->store, "", &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++)
+		if (str_starts(names.items[i], "job-") &&
+		    str_ends(names.items[i], STORE_ASIDE))
+			strv_add(ret_names, names.items[i]);
+	return 0;
+}
+
 const struct job *queue_job(struct queue *q, uint64_t id)
 {
 	struct job *j = job_index_get(&q->jobs, id);

@@ -204,6 +204,10 @@ char *queue_position(const struct queue *q);
 /* N of the folder "archive/N" for a job. */
 uint64_t queue_archive_folder(uint64_t id);
 
+/* Add the names of job files that could not be read and were put aside. */
+WAITS int queue_damaged(struct queue *q, struct strv *ret_names,
+			struct error *err);
+
 bool queue_drained(const struct queue *q);
 WAITS int queue_set_drained(struct queue *q, bool drained, struct error *err);
 uint64_t queue_last_id(const struct queue *q);

@@ -126,7 +126,8 @@ WAITS char *store_read(struct store *s, const char *name, size_t max,
 WAITS int store_list(struct store *s, const char *folder,
 		     struct strv *ret_names, struct error *err);
 bool store_exists(struct store *s, const char *name);
-/* At start: put a file aside that cannot be used. */
+/* At start: put a file aside that cannot be used; its name then ends so. */
+#define STORE_ASIDE ".corrupt"
 int store_set_aside(struct store *s, const char *name, struct error *err);
 
 #endif

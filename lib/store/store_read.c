@@ -151,7 +151,7 @@ int store_list(struct store *s, const char *folder, struct strv *ret_names,
 int store_set_aside(struct store *s, const char *name, struct error *err)
 {
 	auto_free char *from = xprintf("%s/%s", s->dir, name);
-	auto_free char *to = xprintf("%s/%s.corrupt", s->dir, name);
+	auto_free char *to = xprintf("%s/%s" STORE_ASIDE, s->dir, name);
 
 	overlay_gone(&s->dirty, name);
 	if (!s->config.disk->exists(s->config.disk, from))

@@ -46,7 +46,8 @@ void verify_warning(struct verify *v, const char *kind, const char *name,
 	if (vasprintf(&text, fmt, ap) < 0)
 		abort();
 	va_end(ap);
-	lu_feedback(v->lu, "  - WARNING: %s %s: %s", kind, name, text);
+	lu_feedback(v->lu, "  - WARNING: %s%s%s: %s", kind,
+		    name == NULL ? "" : " ", name == NULL ? "" : name, text);
 }
 
 void verify_note(struct verify *v, const char *fmt, ...)

@@ -180,6 +180,21 @@ static void check_copies(struct verify *v)
 			    other_names);
 }
 
+static WAITS void check_queue(struct verify *v)
+{
+	auto_strv struct strv names = {0};
+	struct error err;
+
+	if (queue_damaged(v->lu->m->queue, &names, &err) < 0)
+		verify_warning(v, "cluster", NULL, "%s", err.text);
+	for (size_t i = 0; i < names.n; i++)
+		verify_warning(v, "cluster", NULL,
+			       "the job file %s cannot be read and was put "
+			       "aside; look at it and remove it from %s",
+			       names.items[i],
+			       path(v->lu->m->paths, PATH_QUEUE_DIR));
+}
+
 static json_t *verify_config_exec(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_verify_config *op = lu->op;
@@ -197,6 +212,7 @@ static json_t *verify_config_exec(struct lu *lu, struct error *err)
 	check_hvparams(&v);
 	lu_feedback(lu, "* Verifying all nodes belong to an existing group");
 	check_groups(&v);
+	check_queue(&v);
 	return json_boolean(!v.bad);
 }
 
