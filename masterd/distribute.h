@@ -40,6 +40,9 @@ WAITS int distribute_queue(void *arg, const char *const *names,
 			   const char *const *contents, size_t n,
 			   struct error *err);
 
+/* Whether there is no other candidate. */
+bool distribute_alone(const struct distribute *d);
+
 /* 0, or -1 with err that names the silent nodes when so many are silent that
  * nothing can get safe: new work should be refused. */
 int distribute_safe(const struct distribute *d, struct error *err);

@@ -4,9 +4,8 @@
  * the position "0 0", older than any other; what changes meanwhile gathers as
  * batches, which go after it.
  *
- * In the archive the names say enough, since what is archived never changes;
- * a full folder to which no live job can come is taken for equal when it has as
- * many files. */
+ * A folder of the archive to which no live job can come is taken for equal when
+ * it has as many files: what is archived never changes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,20 +104,19 @@ static bool add_id(const struct job *job, void *arg)
 	return true;
 }
 
-static bool is_same(const struct catch_up *c, const char *name,
-		    const char *text)
+static bool is_same(const json_t *theirs, const char *name, const char *text)
 {
 	char hash[17];
 
 	snprintf(hash, sizeof(hash), "%016" PRIx64,
 		 bytes_hash(text, strlen(text)));
-	return strcmp(json_str(c->theirs, name, ""), hash) == 0;
+	return strcmp(json_str(theirs, name, ""), hash) == 0;
 }
 
 /* Send it if theirs is another one; it is seen then. */
 static WAITS int compare(struct catch_up *c, const char *name, const char *text)
 {
-	bool same = is_same(c, name, text);
+	bool same = is_same(c->theirs, name, text);
 
 	json_object_del(c->theirs, name);
 	return same ? 0 : give(c, name, text);
@@ -172,17 +170,17 @@ static WAITS int prune(struct catch_up *c)
 /* --- the archive --- */
 
 static WAITS int bring_archived(struct catch_up *c, const char *folder,
-				const struct strv *ours, json_t *theirs)
+				const struct strv *ours, const json_t *theirs)
 {
 	for (size_t i = 0; i < ours->n; i++) {
 		auto_free char *name = xprintf("%s/%s", folder, ours->items[i]);
 		auto_free char *text = NULL;
 
-		if (!str_starts(ours->items[i], "job-") ||
-		    json_get(theirs, name) != NULL)
+		if (!str_starts(ours->items[i], "job-"))
 			continue;
 		text = queue_file(c->queue, name, c->err);
-		if (text == NULL || give(c, name, text) < 0)
+		if (text == NULL ||
+		    (!is_same(theirs, name, text) && give(c, name, text) < 0))
 			return -1;
 	}
 	return 0;
@@ -256,7 +254,7 @@ static WAITS int finish(struct catch_up *c)
 
 	/* A batch has the position with it. */
 	if (p->n_batches == 0 &&
-	    (c->differs || !is_same(c, "position", position)))
+	    (c->differs || !is_same(c->theirs, "position", position)))
 		add_entry(c, "position", position);
 	if (flush(c) < 0)
 		return -1;

@@ -119,7 +119,7 @@ WAITS int distribute_config(void *arg, const char *text, size_t len,
 	struct distribute *d = arg;
 
 	distribute_refresh(d);
-	if (count_candidates(d) > 1)
+	if (!distribute_alone(d))
 		replace(&d->config, &d->n_configs, upload_args(text, len));
 	if (safe_wait(d, files_of, d->n_configs, err) < 0)
 		return -1;

@@ -159,7 +159,7 @@ WAITS int distribute_queue(void *arg, const char *const *names,
 	struct peer *p;
 	char *text;
 
-	if (count_candidates(d) == 1)
+	if (distribute_alone(d))
 		return safe_wait(d, queue_of, 0, err);
 	text = batch_text(names, contents, n);
 	parcel_unref(d->batch);

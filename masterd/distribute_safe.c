@@ -19,6 +19,11 @@ size_t count_candidates(const struct distribute *d)
 	return n;
 }
 
+bool distribute_alone(const struct distribute *d)
+{
+	return count_candidates(d) == 1;
+}
+
 static bool is_safe(const struct distribute *d,
 		    const struct lane *(*lane)(const struct peer *p),
 		    uint64_t number, uint64_t stamp)

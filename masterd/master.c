@@ -49,6 +49,13 @@ static struct queue_gate *gate(void *arg, const struct job *j)
 	return job_filters_gate(m->filters, j);
 }
 
+static bool is_alone(void *arg)
+{
+	struct master *m = arg;
+
+	return distribute_alone(m->distribute);
+}
+
 static int is_safe(void *arg, struct error *err)
 {
 	struct master *m = arg;
@@ -66,6 +73,7 @@ static struct queue *open_queue(struct master *m, struct error *err)
 			  .check_op = exec_check_op,
 			  .run_op = exec_run_op,
 			  .replicate = master_replicate,
+			  .alone = is_alone,
 			  .safe = is_safe,
 			  .gate = gate,
 			  .fatal = on_fatal},

@@ -27,6 +27,14 @@ static int on_replicate(void *arg, const char *const *names,
 	return hooks->replicate(hooks->arg, names, contents, n, err);
 }
 
+static bool is_alone(void *arg)
+{
+	const struct queue *q = arg;
+	const struct queue_hooks *hooks = &q->config.hooks;
+
+	return hooks->alone != NULL && hooks->alone(hooks->arg);
+}
+
 /* Two daemons must never work on the same files. */
 static int take_lock(struct queue *q, struct error *err)
 {
@@ -52,6 +60,7 @@ static int open_store(struct queue *q, struct error *err)
 		.arg = q,
 		.replicate =
 			q->config.hooks.replicate == NULL ? NULL : on_replicate,
+		.alone = is_alone,
 		.fatal = on_fatal,
 	};
 

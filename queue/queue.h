@@ -76,6 +76,9 @@ struct queue_hooks {
 	 * there are no gates. */
 	struct queue_gate *(*gate)(void *arg, const struct job *j);
 
+	/* Whether there is nobody to replicate to now.  NULL: never is. */
+	bool (*alone)(void *arg);
+
 	/* Whether changes can get safe now: 0, or -1 with err, and new jobs
 	 * are refused.  NULL: always. */
 	int (*safe)(void *arg, struct error *err);

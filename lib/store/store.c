@@ -273,15 +273,52 @@ static WAITS int replicate(struct store *s, const struct store_record *record,
 	return s->config.replicate(s->config.arg, names, contents, r.n, err);
 }
 
+/* A record on its way to others while it is synced here. */
+struct shipping {
+	struct store *store;
+	const struct store_record *record;
+	bool begun, done;
+	int rc;
+	struct error err;
+	struct cond changed;
+};
+
+static void ship_task(void *arg)
+{
+	struct shipping *ship = arg;
+
+	ship->rc = replicate(ship->store, ship->record, &ship->err);
+	ship->done = true;
+	cond_signal(&ship->changed);
+}
+
+/* Not when there is nobody: what is asked of a candidate that comes to be
+ * while this node syncs is asked after it. */
+static bool ship_early(const struct store *s, const struct store_record *record)
+{
+	return record->position != NULL && s->config.replicate != NULL &&
+	       s->config.alone != NULL && !s->config.alone(s->config.arg);
+}
+
+static void ship_begin(struct shipping *ship)
+{
+	ship->begun = true;
+	cond_init(&ship->changed);
+	task_spawn("queue ship", ship_task, ship);
+}
+
+/* Wait until enough others have it. */
+static WAITS int ship_end(struct shipping *ship)
+{
+	if (!ship->begun)
+		return replicate(ship->store, ship->record, &ship->err);
+	while (!ship->done)
+		cond_wait(&ship->changed);
+	return ship->rc;
+}
+
 static void record_is_durable(struct store *s, struct store_record *record)
 {
-	struct error err;
-
-	journal_written(&s->journal, &record->bytes);
-	if (replicate(s, record, &err) < 0) {
-		store_end(s, &err);
-		return;
-	}
 	store_apply(s, record);
 	s->applied = s->journal.next - 1;
 	store_plan_writing(s);
@@ -324,11 +361,34 @@ static void commit_large(struct store *s, struct store_record *record)
 	c->n_written++;
 }
 
+/* Durable here; what others get goes on its way as soon as it is written, as a
+ * write that fails is refused and must be known nowhere.  *ret_written: a sync
+ * has failed. */
+static WAITS int journal_record(struct store *s, struct shipping *ship,
+				bool *ret_written, struct error *err)
+{
+	const struct buf *bytes = &ship->record->bytes;
+	bool early = ship_early(s, ship->record);
+	bool synced;
+
+	store_leave();
+	*ret_written = journal_write(&s->journal, bytes, err) == 0;
+	if (*ret_written && early) {
+		store_enter();
+		ship_begin(ship);
+		store_leave();
+	}
+	synced = *ret_written && journal_sync(&s->journal, err) == 0;
+	store_enter();
+	return synced ? 0 : -1;
+}
+
 static void commit_record(struct store *s, bool *last_failed)
 {
 	auto_record struct store_record record = {0};
+	struct shipping ship = {.store = s, .record = &record};
 	struct error err;
-	bool written, synced;
+	bool written;
 
 	store_record_build(s, &record);
 	if (record.bytes.len > journal_record_max(&s->journal)) {
@@ -338,13 +398,13 @@ static void commit_record(struct store *s, bool *last_failed)
 	}
 	if (!make_room(s, &record.bytes) || s->failed)
 		return;
-	store_leave();
-	written = journal_write(&s->journal, &record.bytes, &err) == 0;
-	synced = written && journal_sync(&s->journal, &err) == 0;
-	store_enter();
-	if (synced) {
+	if (journal_record(s, &ship, &written, &err) == 0) {
 		*last_failed = false;
-		record_is_durable(s, &record);
+		journal_written(&s->journal, &record.bytes);
+		if (ship_end(&ship) == 0)
+			record_is_durable(s, &record);
+		else
+			store_end(s, &ship.err);
 		return;
 	}
 	error_wrap(&err, "Cannot write the job queue");
@@ -352,6 +412,8 @@ static void commit_record(struct store *s, bool *last_failed)
 	if (written || (!refuse_some(&s->batch, &err) && *last_failed))
 		store_set_failed(s, &err);
 	*last_failed = true;
+	if (ship.begun)
+		ship_end(&ship); /* it uses what is on this stack */
 }
 
 static void commit_task(void *arg)

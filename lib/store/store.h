@@ -47,6 +47,9 @@ struct store_config {
 	WAITS int (*replicate)(void *arg, const char *const *names,
 			       const char *const *contents, size_t n,
 			       struct error *err);
+	/* Whether replicate has nobody to send to now; else the sending begins
+	 * before the record is synced here.  NULL: always. */
+	bool (*alone)(void *arg);
 	void (*fatal)(void *arg, const struct error *err);
 };
 

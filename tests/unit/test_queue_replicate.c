@@ -202,3 +202,33 @@ Test(queue_replicate, what_did_not_get_safe_is_not_acknowledged)
 	world_stop(); /* it does not hang */
 	cr_assert_null(fake_disk_text(&world.disk, "/q/job-2"));
 }
+
+Test(queue_replicate, what_could_not_be_written_is_sent_to_nobody)
+{
+	struct error err;
+
+	world_submit("hold");
+	world_settle();
+	buf_done(&replicated);
+	world.disk.fail_log = true;
+	world_do(submit_in_vain, &err);
+	cr_assert_eq(replicated.len, 0);
+	world.disk.fail_log = false;
+	world_submit("ok");
+	cr_assert_str_eq(position, "7 4\n", "its number is taken again");
+}
+
+Test(queue_replicate, a_sync_that_fails_is_the_end_whoever_has_it)
+{
+	struct error err;
+
+	world_submit("hold");
+	world_settle();
+	buf_done(&replicated);
+	world.disk.fail_syncs = true;
+	world_do(submit_in_vain, &err);
+	cr_assert_str_eq(replicated.data, "serial job-2 position ");
+	cr_assert(world.fatal);
+	cr_assert_null(queue_job(world.queue, 2));
+	world.open_gate = true;
+}
