@@ -22,6 +22,15 @@ for nodes in 1 3; do
     echo "resident at start: masterd $(rss node1 masterd), noded $(rss node1 noded)"
     python3 "$here/load.py" "$root/var/run/ganeti/socket/ganeti-query" \
         "$BIN/gnt-instance"
-    echo "resident now: masterd $(rss node1 masterd), noded $(rss node1 noded)"
+    echo "resident with $("$BIN/gnt-job" list --no-headers -o id | wc -l) live" \
+        "jobs: masterd $(rss node1 masterd), noded $(rss node1 noded)"
+    "$BIN/gnt-vcluster" stop "$vc" node1 masterd
+    begin=$(date +%s%N)
+    "$BIN/gnt-vcluster" start "$vc" node1 masterd
+    "$BIN/gnt-cluster" getmaster >/dev/null
+    echo "restart with them: $((($(date +%s%N) - begin) / 1000000)) ms," \
+        "masterd $(rss node1 masterd)"
+    python3 "$here/load.py" "$root/var/run/ganeti/socket/ganeti-query" \
+        --waiters "$(cat "$root/var/run/ganeti/ganeti-masterd.pid")"
     "$BIN/gnt-vcluster" destroy "$vc"
 done
