@@ -242,32 +242,101 @@ static void replay_halves(const struct half *older, const struct half *newer,
 	each_entry(newer, cut, fn, arg);
 }
 
+/* What was read may be in memory only: whoever wrote it was killed before its
+ * sync, or the sync failed, after which another one may succeed without having
+ * written anything.  So what has not reached its files (beside the note that
+ * says so) is written once more before anybody builds on it. */
+static int make_durable(struct journal *j, const struct half *halves,
+			struct error *err)
+{
+	uint64_t cut = 0;
+	bool any = false;
+
+	for (unsigned i = 0; i < 2; i++)
+		each_entry(&halves[i], 0, find_cut, &cut);
+	for (unsigned i = 0; i < 2; i++) {
+		if (halves[i].last <= cut + 1)
+			continue;
+		any = true;
+		if (j->disk->log_write(j->disk, j->log, i * j->half_size,
+				       halves[i].data, halves[i].end, err) < 0)
+			return -1;
+	}
+	return any ? journal_sync(j, err) : 0;
+}
+
+static void cut_in_halves(struct half halves[2], const char *data, size_t size)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		halves[i] = (struct half){.data = data + i * size / 2,
+					  .size = size / 2};
+		scan(&halves[i]);
+	}
+}
+
+/* A journal that has records keeps its size: a candidate makes a smaller one
+ * than a master, and either may find the other's. */
+static bool keeps_size(const char *data, size_t len)
+{
+	struct half halves[2];
+
+	if (len == 0 || len % (2 * JOURNAL_ALIGN) != 0)
+		return false;
+	cut_in_halves(halves, data, len);
+	return halves[0].last > 0 || halves[1].last > 0;
+}
+
+/* The whole file, made or lengthened when need be. */
+static char *open_file(struct journal *j, const char *path, size_t size,
+		       size_t *ret_size, struct error *err)
+{
+	struct disk *disk = j->disk;
+	auto_free char *data = NULL;
+	size_t len = 0;
+
+	if (disk->exists(disk, path)) {
+		data = disk->read(disk, path, JOURNAL_SIZE_MAX, &len, err);
+		if (data == NULL)
+			return NULL;
+		if (keeps_size(data, len))
+			size = len;
+	}
+	j->log = disk->log_open(disk, path, size, err);
+	if (j->log < 0)
+		return NULL;
+	if (len < size) {
+		free(data);
+		data = disk->read(disk, path, JOURNAL_SIZE_MAX, &len, err);
+	}
+	if (data != NULL && len < size) {
+		error_set(err, ERR_QUEUE, NULL, "%s is too short", path);
+		return NULL;
+	}
+	*ret_size = size;
+	return steal(&data);
+}
+
 int journal_open(struct journal *j, struct disk *disk, const char *path,
 		 size_t size, replay_fn *replay, void *arg, struct error *err)
 {
-	struct half halves[2] = {{0}};
 	auto_free char *data = NULL;
+	struct half halves[2];
 	unsigned newer;
-	size_t len;
 
 	assert(size % (2 * JOURNAL_ALIGN) == 0);
-	*j = (struct journal){.disk = disk, .log = -1, .half_size = size / 2};
-	j->log = disk->log_open(disk, path, size, err);
-	if (j->log < 0)
-		return -1;
-	data = disk->read(disk, path, size, &len, err);
-	if (data == NULL || len < size) {
-		if (data != NULL)
-			error_set(err, ERR_QUEUE, NULL, "%s is too short",
-				  path);
+	*j = (struct journal){.disk = disk, .log = -1};
+	data = open_file(j, path, size, &size, err);
+	if (data == NULL) {
 		journal_close(j);
 		return -1;
 	}
-	for (unsigned i = 0; i < 2; i++) {
-		halves[i].data = data + i * j->half_size;
-		halves[i].size = j->half_size;
-		scan(&halves[i]);
+	j->half_size = size / 2;
+	cut_in_halves(halves, data, size);
+	for (unsigned i = 0; i < 2; i++)
 		j->last_in[i] = halves[i].last;
+	if (make_durable(j, halves, err) < 0) {
+		journal_close(j);
+		return -1;
 	}
 	newer = halves[1].last > halves[0].last ? 1 : 0;
 	replay_halves(&halves[!newer], &halves[newer], replay, arg);

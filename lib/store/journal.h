@@ -32,6 +32,9 @@
  * alignment. */
 #define JOURNAL_SIZE (64 * 1024 * 1024)
 
+/* No journal is larger. */
+#define JOURNAL_SIZE_MAX (256u * 1024 * 1024)
+
 /* Records begin at multiples of this, so that writing one never rewrites a
  * sector or page of the one before. */
 #define JOURNAL_ALIGN 4096

@@ -363,6 +363,15 @@ static void log_free(void *value)
 	free(log);
 }
 
+static void lengthen(struct log *log, size_t size)
+{
+	log->now = xrealloc(log->now, size);
+	log->safe = xrealloc(log->safe, size);
+	memset(log->now + log->size, 0, size - log->size);
+	memset(log->safe + log->size, 0, size - log->size);
+	log->size = size;
+}
+
 static int fake_log_open(struct disk *disk, const char *path, size_t size,
 			 struct error *err)
 {
@@ -381,6 +390,8 @@ static int fake_log_open(struct disk *disk, const char *path, size_t size,
 		table_put(&d->logs, path, log);
 		pend(d, NEW_LOG, path, NULL, NULL, 0);
 	}
+	if (log->size < size)
+		lengthen(log, size);
 	return log->handle;
 }
 
@@ -437,8 +448,12 @@ static int fake_log_sync(struct disk *disk, int handle, struct error *err)
 
 	if (count(d, "sync", "the log", false, err) < 0)
 		return -1;
-	if (d->fail_syncs)
+	if (d->fail_syncs) {
+		/* As the kernel does: what could not be written counts as
+		 * written from now on. */
+		writes_free(log);
 		return fail(err, "sync", "the log", EIO);
+	}
 	d->n_log_sync++;
 	list_each (w, &log->writes, link)
 		memcpy(log->safe + w->offset, w->data, w->len);

@@ -217,3 +217,51 @@ Test(journal, failed_write_can_be_tried_again)
 	open_journal();
 	expect("a=1 ");
 }
+
+/* Who wrote it was killed before the sync, or the sync failed: once somebody
+ * has read it, it must stay. */
+Test(journal, what_was_read_once_is_durable)
+{
+	for (int failed = 0; failed < 2; failed++) {
+		auto_free char *name = xprintf("f%d", failed);
+		auto_free char *seen = NULL;
+		auto_buf struct buf record = {0};
+		struct error err;
+
+		journal_begin(&record);
+		journal_add(&record,
+			    &(struct journal_entry){.kind = JOURNAL_WRITE,
+						    .name = name,
+						    .content = "1",
+						    .len = 1});
+		commit(&record, false);
+		disk.fail_syncs = failed;
+		if (failed)
+			cr_assert_eq(journal_sync(&journal, &err), -1);
+		disk.fail_syncs = false;
+		open_journal();
+		cr_assert_not_null(strstr(trace.data, name));
+		seen = xstrdup(trace.data);
+		fake_disk_crash(&disk, 2);
+		open_journal();
+		expect(seen);
+	}
+}
+
+/* A candidate makes a small journal; as master it asks for a large one. */
+Test(journal, keeps_its_size_while_it_has_records)
+{
+	struct error err;
+
+	for (int i = 0; i < 6; i++)
+		put("a", i < 3 ? "in the first half" : "in the second");
+	buf_done(&trace);
+	cr_assert_eq(journal_open(&journal, &disk.disk, PATH, 4 * SIZE,
+				  on_entry, NULL, &err),
+		     0, "%s", err.text);
+	expect("a=in the first half a=in the first half a=in the first half "
+	       "a=in the second a=in the second a=in the second ");
+	put("b", "1");
+	open_journal();
+	cr_assert_not_null(strstr(trace.data, "b=1 "));
+}
