@@ -18,7 +18,7 @@
 
 struct noderpc {
 	struct noderpc_transport transport;
-	uint64_t term;
+	uint64_t term, n_calls;
 	bool is_fenced;
 	void (*fenced)(void *arg, const struct error *err);
 	void *fenced_arg;
@@ -259,6 +259,7 @@ static void send_one(struct noderpc *r, struct sent *sent, const char *body,
 				  .len = strlen(body),
 				  .timeout_ms = timeout_ms,
 				  .term = r->term,
+				  .number = ++r->n_calls,
 				  .on_reply = on_reply,
 				  .arg = sent,
 			  });

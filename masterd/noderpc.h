@@ -27,7 +27,8 @@ struct noderpc_call {
 	char *body; /* JSON list of arguments; the transport frees it */
 	size_t len;
 	unsigned timeout_ms;
-	uint64_t term; /* 0: none */
+	uint64_t term;	 /* 0: none */
+	uint64_t number; /* of this call among all of this master */
 	void (*on_reply)(void *arg, const char *text, size_t len,
 			 const struct error *err);
 	void *arg;

@@ -86,8 +86,8 @@ static void https_send(void *arg, const struct noderpc_call *call)
 	const char *headers[] = {"Content-Type: application/json",
 				 call->term > 0 ? term : NULL, NULL};
 
-	snprintf(term, sizeof(term), "X-Gantry-Term: %ju",
-		 (uintmax_t)call->term);
+	snprintf(term, sizeof(term), "X-Gantry-Term: %ju %ju",
+		 (uintmax_t)call->term, (uintmax_t)call->number);
 	pending->on_reply = call->on_reply;
 	pending->arg = call->arg;
 	https_post(h->client,

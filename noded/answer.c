@@ -71,21 +71,40 @@ static bool is_above_terms(const char *procedure)
 	       strcmp(procedure, "master_promise") == 0;
 }
 
-/* The answer to a caller that is not to be served; NULL when it is. */
-static char *check_term(struct noded *n, const char *procedure,
-			const char *header, uint64_t *ret_term, int *ret_status)
-{
-	struct error err;
-	int64_t term;
+/* Who asks: "T N" in the header, N is the number of the call (0: it is not
+ * counted); all 0 for who has no term. */
+struct caller {
+	uint64_t term, number;
+};
 
-	*ret_term = 0;
+static char *read_caller(const char *procedure, const char *header,
+			 struct caller *ret, int *ret_status)
+{
+	auto_strv struct strv words = {0};
+	int64_t term, number = 0;
+
+	*ret = (struct caller){0};
 	if (header == NULL || is_above_terms(procedure))
 		return NULL;
-	if (!str_to_int64(header, &term) || term < 1)
+	str_split(&words, header, ' ');
+	if (words.n < 1 || words.n > 2 ||
+	    !str_to_int64(words.items[0], &term) || term < 1 ||
+	    (words.n == 2 &&
+	     (!str_to_int64(words.items[1], &number) || number < 0)))
 		return refuse(400, ret_status,
 			      "Bad request: not a term: ", header);
-	*ret_term = (uint64_t)term;
-	switch (candidate_check(&n->candidate, *ret_term, &err)) {
+	*ret = (struct caller){.term = (uint64_t)term,
+			       .number = (uint64_t)number};
+	return NULL;
+}
+
+/* The answer to a caller that is not to be served; NULL when it is. */
+static char *check_term(struct noded *n, const char *procedure,
+			const struct caller *caller, int *ret_status)
+{
+	struct error err;
+
+	switch (candidate_check(&n->candidate, caller->term, &err)) {
 	case CANDIDATE_STALE:
 		log_warning("refused %s: %s", procedure, err.text);
 		return refuse(412, ret_status, err.text, "");
@@ -98,12 +117,37 @@ static char *check_term(struct noded *n, const char *procedure,
 	return NULL;
 }
 
+/* The caller is served unless another master has come, before the call's turn
+ * or while it was being done: then it must not count on it. */
+static char *run_in_order(struct noded *n, const char *procedure,
+			  const struct caller *caller, const json_t *args,
+			  int *ret_status)
+{
+	enum order_stream stream = order_stream(procedure, args);
+	auto_free char *done = NULL;
+	struct error err;
+	char *refusal;
+
+	order_begin(&n->order, stream);
+	refusal = check_term(n, procedure, caller, ret_status);
+	if (refusal == NULL && order_check(&n->order, stream, caller->term,
+					   caller->number, &err) < 0)
+		refusal = refuse(200, ret_status, err.text, "");
+	if (refusal == NULL) {
+		*ret_status = 200;
+		done = run(n, procedure, caller->term, args);
+		refusal = check_term(n, procedure, caller, ret_status);
+	}
+	order_end(&n->order, stream);
+	return refusal != NULL ? refusal : steal(&done);
+}
+
 char *answer(struct noded *n, const struct answer_request *r, int *ret_status)
 {
 	const char *procedure = r->path[0] == '/' ? r->path + 1 : r->path;
 	auto_json json_t *args = NULL;
+	struct caller caller;
 	struct error err;
-	uint64_t term;
 	char *refusal;
 
 	if (strcmp(r->method, "POST") != 0 && strcmp(r->method, "PUT") != 0)
@@ -112,7 +156,7 @@ char *answer(struct noded *n, const struct answer_request *r, int *ret_status)
 			      "");
 	if (!calls_known(procedure))
 		return refuse(404, ret_status, "Unknown procedure ", procedure);
-	refusal = check_term(n, procedure, r->term, &term, ret_status);
+	refusal = read_caller(procedure, r->term, &caller, ret_status);
 	if (refusal != NULL)
 		return refusal;
 	args = r->len == 0 ? json_array()
@@ -125,6 +169,5 @@ char *answer(struct noded *n, const struct answer_request *r, int *ret_status)
 			      "Bad request: the body must be a list of "
 			      "arguments",
 			      "");
-	*ret_status = 200;
-	return run(n, procedure, term, args);
+	return run_in_order(n, procedure, &caller, args, ret_status);
 }

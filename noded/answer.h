@@ -13,7 +13,8 @@ struct noded;
 
 struct answer_request {
 	const char *method, *path;
-	const char *term; /* the header X-Gantry-Term, NULL without */
+	const char *term; /* the header X-Gantry-Term: "term" or "term
+			   * number-of-the-call"; NULL without */
 	const char *body;
 	size_t len;
 };

@@ -27,6 +27,7 @@ static bool masterd_runs(const struct noded *n)
 void noded_init(struct noded *n, struct paths *paths)
 {
 	*n = (struct noded){.paths = paths, .masterd_runs = masterd_runs};
+	order_init(&n->order);
 	peers_init(&n->peers, paths);
 	candidate_init(&n->candidate, disk_real(), paths,
 		       (struct replica_config){.lock = lock_queue,

@@ -8,6 +8,7 @@
 
 #include "lib/model/paths.h"
 #include "noded/candidate.h"
+#include "noded/order.h"
 #include "noded/peers.h"
 
 struct https_server;
@@ -16,6 +17,7 @@ struct noded {
 	struct paths *paths;
 	struct peers peers;
 	struct candidate candidate;
+	struct order order;
 	char *address; /* we listen there; NULL in tests */
 	int port;
 	struct https_server *server;
