@@ -36,7 +36,9 @@ bool sim_submission_over(const struct sim_submission *sub)
 void sim_submission_begin(struct sim_submission *sub, struct sim_node *n,
 			  json_t *op STEALS)
 {
-	*sub = (struct sim_submission){.node = n, .life = n->masterd.life};
+	*sub = (struct sim_submission){.node = n,
+				       .life = n->masterd.life,
+				       .term = n->master->role.term};
 	sub->ops = json_make("[o]", op);
 	task_set_owner(&n->masterd);
 	task_spawn("submit", submit_task, sub);

@@ -10,9 +10,10 @@
 #include "tests/sim/sim.h"
 
 /* Small, so that its halves are turned in a random life. */
-#define JOURNAL_BYTES (512 * 1024)
+#define MASTER_JOURNAL (512 * 1024)
+#define DAEMON_JOURNAL (128 * 1024)
 
-#define HOUR_MS (3600 * 1000)
+#define START_MS 60000
 
 /* --- the lock of the queue --- */
 
@@ -131,9 +132,10 @@ void sim_start_daemon(struct sim_node *n)
 	proc_start(&n->daemon);
 	n->noded =
 		(struct noded){.paths = n->paths, .masterd_runs = master_runs};
+	order_init(&n->noded.order);
 	candidate_init(&n->noded.candidate, &n->disk.disk, n->paths,
 		       (struct replica_config){
-			       .journal_size = JOURNAL_BYTES,
+			       .journal_size = DAEMON_JOURNAL,
 			       .lock = daemon_lock,
 			       .unlock = daemon_unlock,
 			       .arg = n,
@@ -163,7 +165,8 @@ static void on_end(struct master *m, int status, const struct error *err)
 struct start {
 	struct sim_node *node;
 	struct master_role role;
-	bool over;
+	bool over, failed;
+	struct error err;
 };
 
 static void start_task(void *arg)
@@ -171,33 +174,27 @@ static void start_task(void *arg)
 	struct start *start = arg;
 	struct sim_node *n = start->node;
 	struct noderpc_transport transport = sim_transport(n);
-	struct error err;
 
 	n->master = master_create(&n->disk.disk,
 				  paths_create(n->paths->root, n->name),
-				  &transport, &start->role, &err);
-	if (n->master == NULL) {
-		fprintf(stderr, "master_create: %s\n", err.text);
-		abort();
-	}
+				  &transport, &start->role, &start->err);
+	start->over = true;
+	start->failed = n->master == NULL;
+	if (start->failed)
+		return;
 	n->master->end = on_end;
 	n->master->arg = n;
 	n->sim->master = n->master;
 	master_start(n->master);
-	start->over = true;
 }
 
 static void promise_task(void *arg)
 {
 	struct start *start = arg;
 	struct sim_node *n = start->node;
-	struct error err;
 
-	if (candidate_promise(&n->noded.candidate, start->role.term, n->name,
-			      &err) < 0) {
-		fprintf(stderr, "%s\n", err.text);
-		abort();
-	}
+	start->failed = candidate_promise(&n->noded.candidate, start->role.term,
+					  n->name, &start->err) < 0;
 	start->over = true;
 }
 
@@ -207,23 +204,33 @@ static bool start_is_over(struct sim *s, void *arg)
 	return ((struct start *)arg)->over;
 }
 
-static void run_as(struct sim_proc *p, void (*fn)(void *arg),
+static bool run_as(struct sim_proc *p, void (*fn)(void *arg),
 		   struct start *start)
 {
 	start->over = false;
 	task_set_owner(p);
 	task_spawn("start", fn, start);
 	task_set_owner(NULL);
-	sim_run(p->node->sim, HOUR_MS, start_is_over, start);
+	return sim_run(p->node->sim, START_MS, start_is_over, start) &&
+	       !start->failed;
 }
 
-void sim_start_master(struct sim_node *n, uint64_t term)
+bool sim_start_master(struct sim_node *n, uint64_t term)
 {
-	struct start start = {.node = n, .role = {.term = term}};
+	struct start *start = xalloc(sizeof(*start)); /* for a killed task */
 
-	run_as(&n->daemon, promise_task, &start);
+	start->node = n;
+	start->role.term = term;
+	if (!n->daemon.alive || n->daemon.paused ||
+	    !run_as(&n->daemon, promise_task, start))
+		return false;
 	proc_start(&n->masterd);
-	run_as(&n->masterd, start_task, &start);
+	if (!run_as(&n->masterd, start_task, start)) {
+		sim_kill(&n->masterd);
+		return false;
+	}
+	free(start);
+	return true;
 }
 
 static void stop_task(void *arg)
@@ -255,7 +262,7 @@ void sim_machine_init(struct sim_node *n)
 
 	n->paths = paths_create(root, n->name);
 	fake_disk_init(&n->disk);
-	n->disk.disk.journal_size = JOURNAL_BYTES;
+	n->disk.disk.journal_size = MASTER_JOURNAL;
 	n->disk.disk.lock = master_lock;
 	n->disk.disk.unlock = master_unlock;
 	proc_init(n, &n->masterd);
@@ -305,5 +312,6 @@ void sim_restart(struct sim *s)
 	struct sim_node *n = &s->nodes[0];
 
 	sim_start_daemon(n);
-	sim_start_master(n, n->term_served + 1);
+	if (!sim_start_master(n, n->term_served + 1))
+		abort();
 }

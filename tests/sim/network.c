@@ -24,7 +24,8 @@
 /* A call as its sender knows it. */
 struct exchange {
 	unsigned refs;
-	uint64_t number, term;
+	uint64_t number; /* of all in the simulation */
+	uint64_t term, call;
 	struct sim_node *from, *to; /* to: NULL if there is no such node */
 	uint64_t life;		    /* of the sender */
 	char *procedure, *body;
@@ -236,7 +237,8 @@ static void note_term(struct sim_node *n, const struct exchange *x)
 
 static void answer_real(struct sim_node *n, struct exchange *x)
 {
-	auto_free char *term = xprintf("%ju", (uintmax_t)x->term);
+	auto_free char *term =
+		xprintf("%ju %ju", (uintmax_t)x->term, (uintmax_t)x->call);
 	auto_free char *path = xprintf("/%s", x->procedure);
 	struct answer_request r = {
 		.method = "POST",
@@ -248,7 +250,7 @@ static void answer_real(struct sim_node *n, struct exchange *x)
 	int status;
 	char *text = answer(&n->noded, &r, &status);
 
-	if (status == HTTP_OK)
+	if (status == HTTP_OK && str_starts(text, "[true"))
 		note_term(n, x);
 	send_back(x, text, status, 0);
 }
@@ -258,12 +260,15 @@ static void answer_scripted(struct sim_node *n, struct exchange *x)
 	struct error err;
 	auto_json json_t *args = json_parse(x->body, x->len, &err);
 	auto_json json_t *result = NULL;
+	enum candidate_verdict verdict;
 	unsigned ms = 0;
 
-	if (x->term > 0 && candidate_check(&n->noded.candidate, x->term,
-					   &err) != CANDIDATE_SERVE) {
+	verdict = candidate_check(&n->noded.candidate, x->term, &err);
+	if (verdict != CANDIDATE_SERVE) {
 		result = json_make("[b, s]", 0, err.text);
-		return send_back(x, json_text(result), HTTP_FENCED, 0);
+		return send_back(
+			x, json_text(result),
+			verdict == CANDIDATE_STALE ? HTTP_FENCED : HTTP_OK, 0);
 	}
 	note_term(n, x);
 	result = sim_node_answer(n,
@@ -358,6 +363,7 @@ static struct exchange *exchange_new(struct sim_node *from,
 		.refs = 1, /* the time limit's */
 		.number = ++from->sim->n_messages,
 		.term = call->term,
+		.call = call->number,
 		.from = from,
 		.to = find_node(from->sim, call->address),
 		.life = from->masterd.life,

@@ -167,7 +167,8 @@ void sim_init_idle(struct sim *s, size_t n_nodes, uint64_t seed)
 void sim_init(struct sim *s, size_t n_nodes, uint64_t seed)
 {
 	sim_init_idle(s, n_nodes, seed);
-	sim_start_master(&s->nodes[0], 1);
+	if (!sim_start_master(&s->nodes[0], 1))
+		abort();
 }
 
 static bool no_master(struct sim *s, void *arg)

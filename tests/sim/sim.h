@@ -100,8 +100,9 @@ bool sim_run(struct sim *s, int64_t ms, bool (*done)(struct sim *s, void *arg),
 
 /* --- machines (machine.c) --- */
 
-/* Start the master there with this term without asking anybody. */
-void sim_start_master(struct sim_node *n, uint64_t term);
+/* Start the master there with this term without asking anybody; false when it
+ * cannot. */
+bool sim_start_master(struct sim_node *n, uint64_t term);
 
 /* Let it end in order; it does so in the course of time. */
 void sim_stop_master(struct sim_node *n);
@@ -144,6 +145,7 @@ void sim_trace(struct sim *s, const void *data, size_t len);
 struct sim_submission {
 	struct sim_node *node;
 	uint64_t life; /* of its master */
+	uint64_t term;
 	json_t *ops;
 	uint64_t id;  /* 0: not acknowledged */
 	bool refused; /* with err */

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/sim/life.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/random.h"
+#include "masterd/config.h"
+#include "queue/queue.h"
+
+/* In the simulation an hour is a matter of milliseconds. */
+#define HEAL_S 7200
+/* Files follow the journal within this. */
+#define FILES_S 30
+
+void life_start_master(struct life *l, struct sim_node *n)
+{
+	if (n->index == l->home)
+		sim_start_master(n, ++l->n_masters);
+}
+
+static struct sim_node *serving(struct life *l)
+{
+	struct sim_node *found = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->s.n_nodes; i++) {
+		struct sim_node *node = &l->s.nodes[i];
+
+		if (node->master != NULL && node->masterd.alive &&
+		    !node->masterd.paused && random_below(++n) == 0)
+			found = node;
+	}
+	return found;
+}
+
+static void run_for(struct life *l, int64_t ms)
+{
+	sim_run(&l->s, ms, NULL, NULL);
+	faults_tick(l);
+	orders_observe(l);
+}
+
+static void step(struct life *l)
+{
+	uint64_t what = random_below(100);
+	struct sim_node *n = serving(l);
+
+	if (what < 60 && n != NULL)
+		order_random(l, n);
+	else if (what < 85)
+		run_for(l, (int64_t)random_below(2000));
+	else
+		fault_random(l);
+	run_for(l, 0);
+}
+
+/* --- the end --- */
+
+static bool ended(const struct job *j, void *arg)
+{
+	return job_is_final(j) || !(*(bool *)arg = false);
+}
+
+static bool is_quiet(struct life *l)
+{
+	bool quiet = orders_all_final(l);
+
+	if (quiet)
+		queue_each(l->s.master->queue, ended, &quiet);
+	return quiet;
+}
+
+static void check_copy(struct life *l, const struct sim_node *n,
+		       const char *file, const char *what, struct strv *ret)
+{
+	struct sim_node *m = l->s.master->arg;
+	auto_free char *theirs = xprintf("%s%s", n->paths->root, file);
+	auto_free char *ours = xprintf("%s%s", m->paths->root, file);
+	const char *a = fake_disk_text(&m->disk, ours);
+	const char *b = fake_disk_text(&((struct sim_node *)n)->disk, theirs);
+
+	if (!str_eq(a, b))
+		strv_addf(ret, "%s has another %s than the master %s", n->name,
+			  what, m->name);
+}
+
+static bool add_name(const struct job *j, void *arg)
+{
+	strv_addf(arg, "job-%ju", (uintmax_t)j->id);
+	return true;
+}
+
+/* All candidates have what the master has. */
+static void check_copies(struct life *l, struct strv *ret)
+{
+	auto_strv struct strv jobs = {0};
+
+	queue_each(l->s.master->queue, add_name, &jobs);
+	for (size_t i = 0; i < l->s.n_nodes; i++) {
+		const struct sim_node *n = &l->s.nodes[i];
+
+		check_copy(l, n, "/var/lib/ganeti/config.data", "configuration",
+			   ret);
+		for (size_t k = 0; k < jobs.n; k++) {
+			auto_free char *file = xprintf(
+				"/var/lib/ganeti/queue/%s", jobs.items[k]);
+
+			check_copy(l, n, file, jobs.items[k], ret);
+		}
+	}
+}
+
+/* With faults the nodes may differ from the configuration: that is what
+ * gnt-cluster verify is for. */
+static void check_cluster(struct life *l, struct strv *ret)
+{
+	auto_strv struct strv problems = {0};
+
+	sim_check(&l->s, &problems);
+	for (size_t i = 0; i < problems.n; i++)
+		if (l->n_faults == 0 || str_starts(problems.items[i], "lock") ||
+		    str_starts(problems.items[i], "job") ||
+		    strstr(problems.items[i], "forthcoming") != NULL)
+			strv_add(ret, problems.items[i]);
+	config_verify(l->s.master->config, ret);
+}
+
+static void heal(struct life *l, struct strv *ret)
+{
+	auto_strv struct strv copies = {0};
+
+	faults_heal(l);
+	for (int i = 0; i < HEAL_S && !is_quiet(l); i++)
+		run_for(l, 1000);
+	if (!is_quiet(l)) {
+		strv_add(ret, l->s.master == NULL ? "there is no master"
+						  : "a job never ends");
+		return;
+	}
+	for (int i = 0; i < FILES_S; i++) {
+		run_for(l, 1000);
+		strv_done(&copies);
+		check_copies(l, &copies);
+		if (copies.n == 0)
+			break;
+	}
+	for (size_t i = 0; i < copies.n; i++)
+		strv_add(ret, copies.items[i]);
+	orders_check(l, ret);
+	check_cluster(l, ret);
+}
+
+struct life *life_run(uint64_t seed, int steps, struct strv *ret_problems)
+{
+	struct life *l = xalloc(sizeof(*l));
+
+	/* Odd and even numbers differ in what a majority is. */
+	sim_init_idle(&l->s, 3 + seed % 3, seed);
+	l->s.max_delay_ms = 50;
+	l->s.max_disk_us = (unsigned)random_below(20000);
+	life_start_master(l, &l->s.nodes[0]);
+	for (int i = 0; i < steps; i++)
+		step(l);
+	heal(l, ret_problems);
+	for (size_t i = 0; i < l->s.violations.n; i++)
+		strv_add(ret_problems, l->s.violations.items[i]);
+	return l;
+}
+
+void life_free(struct life *l)
+{
+	for (size_t i = 0; i < l->n_orders; i++) {
+		json_decref(l->orders[i]->sub.ops);
+		free(l->orders[i]);
+	}
+	free(l->orders);
+	sim_done(&l->s);
+	free(l);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A random life of a cluster: jobs from clients, and everything that can go
+ * wrong, all from one seed.  At the end all is healed, and what was promised to
+ * the clients is looked for. */
+#ifndef TESTS_SIM_LIFE_H
+#define TESTS_SIM_LIFE_H
+
+#include "tests/sim/sim.h"
+
+/* A job as its client knows it. */
+struct job_order {
+	struct sim_submission sub;
+	uint64_t number; /* 1...: part of what it does, so that it is unique */
+	bool noted;	 /* the end of the submission was */
+	uint64_t term;	 /* under which it was acknowledged */
+	size_t node;	 /* delay: where it runs */
+	double duration; /* delay: how long; else 0 */
+	bool tag;	 /* it sets the tag "order<number>" */
+	char final[16];	 /* the final state that was seen, or "" */
+};
+
+struct life {
+	struct sim s;
+	struct job_order **orders;
+	size_t n_orders;
+	uint64_t acked_term; /* highest that acknowledged something */
+	unsigned n_faults;   /* that may leave nodes differ */
+	unsigned n_masters;  /* how many took the role */
+	size_t home;	     /* where the last of them did */
+	int64_t boots_at[SIM_NODES_MAX]; /* us; 0: is not to be started */
+};
+
+/* Live it; *ret_problems gets what was wrong at the end. */
+struct life *life_run(uint64_t seed, int steps, struct strv *ret_problems);
+void life_free(struct life *l);
+
+/* Let the master daemon start on this node, as after a boot. */
+void life_start_master(struct life *l, struct sim_node *n);
+
+/* --- orders.c --- */
+
+/* Some client wants something of the master on this node. */
+void order_random(struct life *l, struct sim_node *n);
+/* Look at all orders through the masters there are. */
+void orders_observe(struct life *l);
+bool orders_all_final(const struct life *l);
+/* At the end: what is lost, doubled or different. */
+void orders_check(struct life *l, struct strv *ret_problems);
+
+/* --- faults.c --- */
+
+/* Something goes wrong, or gets well again. */
+void fault_random(struct life *l);
+/* Start what has been down for long enough. */
+void faults_tick(struct life *l);
+/* All is well from now on. */
+void faults_heal(struct life *l);
+
+#endif
