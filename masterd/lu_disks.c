@@ -2,6 +2,7 @@
 /* The disks of an instance on its nodes: made, started, stopped, removed. */
 #include <string.h>
 
+#include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/lu_instance.h"
@@ -18,6 +19,31 @@ char *inst_file_dir(struct lu *lu, const char *name, const char *template,
 	if (sub_dir == NULL || *sub_dir == '\0')
 		return xprintf("%s/%s", base, name);
 	return xprintf("%s/%s/%s", base, sub_dir, name);
+}
+
+json_t *inst_new_disk(const struct new_disk *new, const json_t *wanted,
+		      size_t i)
+{
+	bool shared = params_template_is_ext_mirrored(new->template);
+	char uuid[37], file_id[37];
+	auto_free char *path = NULL, *iv_name = xprintf("disk/%zu", i);
+	json_t *disk;
+
+	uuid_new(uuid);
+	uuid_new(file_id);
+	path = xprintf("%s/%s.%s.disk%zu", new->folder, file_id, new->template,
+		       i);
+	disk = json_make(
+		"{s:[s, s], s:s, s:[], s:o, s:s, s:I, s:s, s:{}, s:s}",
+		"logical_id", new->driver == NULL ? "loop" : new->driver, path,
+		"dev_type", new->template, "children", "nodes",
+		shared ? json_array() : json_make("[s]", new->primary),
+		"iv_name", iv_name, "size",
+		(json_int_t)json_int(wanted, "size", 0), "mode",
+		json_str(wanted, "mode", "rw"), "params", "uuid", uuid);
+	if (json_get(wanted, "name") != NULL)
+		json_object_set(disk, "name", json_object_get(wanted, "name"));
+	return disk;
 }
 
 /* The folder of a file based disk, to be freed; NULL for others. */
@@ -125,17 +151,20 @@ static char *size_text(int64_t mib)
 	return xprintf("%.1fT", (double)mib / (1024 * 1024));
 }
 
+void inst_say_disk(struct lu *lu, const json_t *disk, size_t i)
+{
+	auto_free char *size = size_text(json_int(disk, "size", 0));
+
+	if (params_template_is_file(json_str(disk, "dev_type", "")))
+		lu_feedback(lu, "* disk %zu, size %s", i, size);
+}
+
 void inst_say_disks(struct lu *lu, const json_t *inst)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 
-	for (size_t i = 0; i < json_array_size(disks); i++) {
-		const json_t *disk = json_array_get(disks, i);
-		auto_free char *size = size_text(json_int(disk, "size", 0));
-
-		if (params_template_is_file(json_str(disk, "dev_type", "")))
-			lu_feedback(lu, "* disk %zu, size %s", i, size);
-	}
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		inst_say_disk(lu, json_array_get(disks, i), i);
 }
 
 static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
@@ -202,6 +231,34 @@ int inst_recreate_disks(struct lu *lu, const json_t *inst, const bool *wanted,
 		json_array_append(made, disk);
 	}
 	return 0;
+}
+
+int inst_create_disk(struct lu *lu, const json_t *inst, const json_t *disk,
+		     size_t i, struct error *err)
+{
+	auto_json json_t *one = inst_rpc_disk(disk);
+	auto_json json_t *disks = json_make("[O]", one);
+	auto_free char *node = xstrdup(inst_primary(inst));
+
+	if (make_folder(lu, node, disks, err) < 0)
+		return -1;
+	return create_one(lu, inst, node, one, i, err);
+}
+
+int inst_remove_disk(struct lu *lu, const json_t *inst, const json_t *disk,
+		     size_t i)
+{
+	auto_json json_t *args = json_make("[o]", inst_rpc_disk(disk));
+	auto_free char *node = xstrdup(inst_primary(inst));
+	struct error err;
+
+	if (remove_call(lu, node, "blockdev_remove", args,
+			params_template_is_ext_mirrored(
+				json_str(disk, "dev_type", "")),
+			&err) == 0)
+		return 0;
+	lu_warn(lu, "Could not remove disk %zu, ignoring: %s", i, err.text);
+	return -1;
 }
 
 int inst_remove_disks(struct lu *lu, const json_t *inst)

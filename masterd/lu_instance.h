@@ -60,7 +60,25 @@ WAITS int inst_mark(struct lu *lu, const char *name, const char *admin_state,
 
 /* --- disks (masterd/lu_disks.c) --- */
 
+/* The object of a new file based disk, number i, for what spec_disk() read; to
+ * be freed. */
+struct new_disk {
+	const char *template, *folder;
+	const char *driver;  /* NULL: loop */
+	const char *primary; /* UUID */
+};
+json_t *inst_new_disk(const struct new_disk *new, const json_t *wanted,
+		      size_t i);
+
+/* Make the device file of one disk on the primary; remove one, a failure is a
+ * warning and -1. */
+WAITS int inst_create_disk(struct lu *lu, const json_t *inst,
+			   const json_t *disk, size_t i, struct error *err);
+WAITS int inst_remove_disk(struct lu *lu, const json_t *inst,
+			   const json_t *disk, size_t i);
+
 /* Say in the job's log what file based disks there will be. */
+void inst_say_disk(struct lu *lu, const json_t *disk, size_t i);
 void inst_say_disks(struct lu *lu, const json_t *inst);
 /* Make the device files of all its disks on the primary; on failure those made
  * are removed again. */

@@ -202,33 +202,6 @@ static void create_hook_nodes(struct lu *lu, struct strv *ret_pre,
 
 /* --- exec --- */
 
-static json_t *build_disk(struct lu *lu, const char *folder, size_t i)
-{
-	const struct op_instance_create *op = lu->op;
-	struct create *c = create_of(lu);
-	const json_t *wanted = json_array_get(c->spec.disks, i);
-	bool shared = strcmp(c->spec.template, "sharedfile") == 0;
-	char uuid[37], file_id[37];
-	auto_free char *path = NULL, *iv_name = xprintf("disk/%zu", i);
-	json_t *disk;
-
-	uuid_new(uuid);
-	uuid_new(file_id);
-	path = xprintf("%s/%s.%s.disk%zu", folder, file_id, c->spec.template,
-		       i);
-	disk = json_make(
-		"{s:[s, s], s:s, s:[], s:o, s:s, s:I, s:s, s:{}, s:s}",
-		"logical_id",
-		op->file_driver == NULL ? "loop" : op->file_driver, path,
-		"dev_type", c->spec.template, "children", "nodes",
-		shared ? json_array() : json_make("[s]", c->pnode), "iv_name",
-		iv_name, "size", (json_int_t)json_int(wanted, "size", 0),
-		"mode", json_str(wanted, "mode", "rw"), "params", "uuid", uuid);
-	if (json_get(wanted, "name") != NULL)
-		json_object_set(disk, "name", json_object_get(wanted, "name"));
-	return disk;
-}
-
 /* Put the forthcoming instance with its disks into the configuration. */
 static void put_reservation(struct lu *lu)
 {
@@ -236,12 +209,18 @@ static void put_reservation(struct lu *lu)
 	struct create *c = create_of(lu);
 	auto_free char *folder = inst_file_dir(
 		lu, c->spec.name, c->spec.template, op->file_storage_dir);
+	const struct new_disk new = {.template = c->spec.template,
+				     .folder = folder,
+				     .driver = op->file_driver,
+				     .primary = c->pnode};
 	json_t *inst = build_instance(lu, false);
 	json_t *disks = json_array();
 
 	for (size_t i = 0; i < json_array_size(c->spec.disks); i++) {
-		const json_t *disk = config_put(lu->m->config, CONFIG_DISK,
-						build_disk(lu, folder, i));
+		const json_t *disk = config_put(
+			lu->m->config, CONFIG_DISK,
+			inst_new_disk(&new, json_array_get(c->spec.disks, i),
+				      i));
 
 		json_array_append(disks, json_object_get(disk, "uuid"));
 	}

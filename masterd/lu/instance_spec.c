@@ -12,9 +12,6 @@
 #include "masterd/lu/tags.h"
 #include "masterd/reserve.h"
 
-/* The limits of Ganeti 3.0.2. */
-#define NICS_MAX 8
-#define DISKS_MAX 16
 #define DISK_SIZE_MAX_MIB (1024 * 1024 * 1024)
 
 #define MAC_AUTO "auto"
@@ -131,8 +128,8 @@ static int nic_addresses(const json_t *given, size_t i, json_t *nic,
 	return 0;
 }
 
-static json_t *nic_read(struct lu *lu, const json_t *given, size_t i,
-			struct error *err)
+json_t *spec_nic(struct lu *lu, const json_t *given, size_t i,
+		 struct error *err)
 {
 	static const char *const known[] = {"mac",     "ip",	 "name",
 					    "network", "mode",	 "link",
@@ -168,13 +165,13 @@ static int read_nics(struct lu *lu, const json_t *given, struct inst_spec *s,
 {
 	size_t n = json_array_size(given);
 
-	if (n > NICS_MAX)
+	if (n > SPEC_NICS_MAX)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "An instance has at most %d NICs, not %zu",
-				 NICS_MAX, n);
+				 SPEC_NICS_MAX, n);
 	s->nics = json_array();
 	for (size_t i = 0; i < n; i++) {
-		json_t *nic = nic_read(lu, json_array_get(given, i), i, err);
+		json_t *nic = spec_nic(lu, json_array_get(given, i), i, err);
 
 		if (nic == NULL)
 			return -1;
@@ -197,14 +194,21 @@ static int reserve_one(struct lu *lu, json_t *nic, struct error *err)
 	return 0;
 }
 
+int spec_reserve_mac(struct lu *lu, json_t *nic, size_t i, struct error *err)
+{
+	if (reserve_one(lu, nic, err) == 0)
+		return 0;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_NOTUNIQUE;
+	return error_wrap(err, "NIC %zu", i);
+}
+
 int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err)
 {
 	for (size_t i = 0; i < json_array_size(s->nics); i++)
-		if (reserve_one(lu, json_array_get(s->nics, i), err) < 0) {
-			err->kind = ERR_PREREQ;
-			err->ecode = ECODE_NOTUNIQUE;
-			return error_wrap(err, "NIC %zu", i);
-		}
+		if (spec_reserve_mac(lu, json_array_get(s->nics, i), i, err) <
+		    0)
+			return -1;
 	return 0;
 }
 
@@ -230,7 +234,7 @@ static int64_t disk_size(const json_t *given)
 	return str_to_int64(text, &size) ? size : -1;
 }
 
-static json_t *disk_read(const json_t *given, size_t i, struct error *err)
+json_t *spec_disk(const json_t *given, size_t i, struct error *err)
 {
 	static const char *const known[] = {"size", "mode", "name", NULL};
 	const char *mode = json_str(given, "mode", "rw");
@@ -279,13 +283,13 @@ static int read_disks(const json_t *given, struct inst_spec *s,
 				 "No disks given; disk template %s needs at "
 				 "least one",
 				 s->template);
-	if (n > DISKS_MAX)
+	if (n > SPEC_DISKS_MAX)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "An instance has at most %d disks, not %zu",
-				 DISKS_MAX, n);
+				 SPEC_DISKS_MAX, n);
 	s->disks = json_array();
 	for (size_t i = 0; i < n; i++) {
-		json_t *disk = disk_read(json_array_get(given, i), i, err);
+		json_t *disk = spec_disk(json_array_get(given, i), i, err);
 
 		if (disk == NULL)
 			return -1;
@@ -469,7 +473,7 @@ int spec_check_policy(struct lu *lu, const struct inst_spec *s,
 	auto_json json_t *policy =
 		params_fill_ipolicy(config_cluster(lu->m->config), group);
 	size_t n = json_array_size(s->disks);
-	int64_t sizes[DISKS_MAX];
+	int64_t sizes[SPEC_DISKS_MAX];
 	struct params_spec spec = {
 		.memory = json_int(s->filled_be, "maxmem", 0),
 		.vcpus = json_int(s->filled_be, "vcpus", 0),

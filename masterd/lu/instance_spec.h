@@ -6,6 +6,10 @@
 
 #include "masterd/lu.h"
 
+/* The limits of Ganeti 3.0.2. */
+#define SPEC_NICS_MAX 8
+#define SPEC_DISKS_MAX 16
+
 struct inst_spec {
 	const char *name, *os, *hypervisor, *template, *group_name;
 	json_t *beparams, *filled_be; /* custom; complete */
@@ -26,6 +30,15 @@ const char *spec_name(struct lu *lu, const struct op_instance_create *op);
  * is wrong.  Looks at the configuration, asks no node. */
 int spec_read(struct lu *lu, const struct op_instance_create *op,
 	      struct inst_spec *s, struct error *err);
+
+/* One NIC or disk as given, number i, in the form in which it is stored (of a
+ * disk only size, mode and name); to be freed, NULL with err. */
+json_t *spec_nic(struct lu *lu, const json_t *given, size_t i,
+		 struct error *err);
+json_t *spec_disk(const json_t *given, size_t i, struct error *err);
+
+/* Give the NIC its address, as the next does for all of them. */
+int spec_reserve_mac(struct lu *lu, json_t *nic, size_t i, struct error *err);
 
 /* Give each NIC its address: generated, or the asked one; ERR_PREREQ if that is
  * taken. */

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_SET_PARAMS: parameters, devices and state of an instance.
+ *
+ * The check builds the instance as it will be and asks whether that can be
+ * (instance_modify_check.c, _nics.c, _disks.c); exec does what nodes have to
+ * do and puts it into the configuration.  The result lists what has changed,
+ * [[what, value], ...], in Ganeti's order and words. */
+#include "masterd/lu/instance_modify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/lu_instance.h"
+
+struct modify *modify_of(struct lu *lu)
+{
+	return container_of(lu, struct modify, lu);
+}
+
+void modify_row(json_t *rows, json_t *value STEALS, const char *fmt, ...)
+{
+	auto_free char *what = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&what, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	json_array_append_new(rows, json_make("[s, o]", what, value));
+}
+
+static int64_t index_of(const json_t *list, const char *text)
+{
+	int64_t number;
+	size_t i;
+	json_t *device;
+
+	if (str_to_int64(text, &number))
+		return number;
+	json_array_foreach ((json_t *)list, i, device)
+		if (str_eq(json_str(device, "uuid", NULL), text) ||
+		    str_eq(json_str(device, "name", NULL), text))
+			return (int64_t)i;
+	return -2;
+}
+
+int modify_find(const json_t *list, const char *what, const char *action,
+		const json_t *ident, size_t *ret, struct error *err)
+{
+	bool adds = strcmp(action, "add") == 0;
+	int64_t last = (int64_t)json_array_size(list) - (adds ? 0 : 1);
+	const char *text = json_string_value(ident);
+	int64_t i =
+		text == NULL ? json_integer_value(ident) : index_of(list, text);
+
+	if (i == -1)
+		i = last;
+	if (i >= 0 && i <= last) {
+		*ret = (size_t)i;
+		return 0;
+	}
+	if (text != NULL && i == -2)
+		return error_set(err, ERR_PREREQ, ECODE_NOENT,
+				 "Cannot find %s with identifier %s", what,
+				 text);
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "There is no %s %jd to %s, the last is %jd", what,
+			 (intmax_t)i, action, (intmax_t)last);
+}
+
+/* --- expand --- */
+
+static int modify_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+
+	m->inst = lu_instance(lu, op->instance_name, err);
+	if (m->inst == NULL)
+		return -1;
+	lu_want(lu, LOCK_INSTANCE, inst_name(m->inst), true);
+	lu_want(lu, LOCK_NODE_RES, inst_primary(m->inst), true);
+	lu_want(lu, LOCK_NODE, inst_primary(m->inst), false);
+	m->new_primary = NULL;
+	if (op->pnode != NULL) {
+		const json_t *node = lu_node(lu, op->pnode, err);
+
+		if (node == NULL)
+			return -1;
+		m->new_primary = json_str(node, "uuid", "");
+		lu_want(lu, LOCK_NODE_RES, m->new_primary, true);
+		lu_want(lu, LOCK_NODE, m->new_primary, false);
+	}
+	return 0;
+}
+
+/* --- check --- */
+
+/* Nothing that was asked for is left out silently. */
+static int check_supported(const struct op_instance_set_params *op,
+			   struct error *err)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} missing[] = {
+		{"disk_template", op->disk_template != NULL},
+		{"remote_node", op->remote_node != NULL},
+		{"iallocator", op->iallocator != NULL},
+		{"ext_params", json_object_size(op->ext_params) > 0},
+		{"instance_communication", op->instance_communication >= 0},
+		{"osparams_private",
+		 json_object_size(op->osparams_private) > 0},
+	};
+
+	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
+		if (missing[i].given)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Parameter '%s' of an instance can't "
+					 "be changed in this version",
+					 missing[i].name);
+	if (json_array_size(op->nics) > 0 || json_array_size(op->disks) > 0 ||
+	    json_object_size(op->hvparams) > 0 ||
+	    json_object_size(op->beparams) > 0 ||
+	    json_object_size(op->osparams) > 0 || op->os_name != NULL ||
+	    op->offline >= 0 || op->runtime_mem != OP_UNSET ||
+	    op->pnode != NULL)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL, "No changes submitted");
+}
+
+static int check_globals(const json_t *hvparams, struct error *err)
+{
+	auto_strv struct strv globals = {0};
+	auto_free char *text = NULL;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)hvparams, name, value)
+		if (params_hv_is_global(name))
+			strv_add(&globals, name);
+	if (globals.n == 0)
+		return 0;
+	strv_sort(&globals);
+	text = strv_join(&globals, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The following hypervisor parameters are global and "
+			 "cannot be customized at instance level, please "
+			 "modify them at cluster level: %s",
+			 text);
+}
+
+static int set_backend(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	const json_t *cluster = config_cluster(lu->m->config);
+	json_t *be = NULL;
+	int64_t min, max;
+
+	if (params_update_be(json_get(m->inst, "beparams"), op->beparams, &be,
+			     err) < 0)
+		return -1;
+	json_object_set_new(m->changed, "beparams", be);
+	m->before_be = params_fill_be(cluster, json_get(m->inst, "beparams"));
+	m->after_be = params_fill_be(cluster, be);
+	min = json_int(m->after_be, "minmem", 0);
+	max = json_int(m->after_be, "maxmem", 0);
+	if (min <= max)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "minmem (%jd MiB) is more than maxmem (%jd MiB)",
+			 (intmax_t)min, (intmax_t)max);
+}
+
+static int set_hypervisor(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	json_t *hv = NULL;
+
+	if (check_globals(op->hvparams, err) < 0 ||
+	    params_update_hv(json_str(m->inst, "hypervisor", ""),
+			     json_get(m->inst, "hvparams"), op->hvparams, &hv,
+			     err) < 0)
+		return -1;
+	json_object_set_new(m->changed, "hvparams", hv);
+	m->after_hv = inst_filled_hv(lu, m->changed);
+	return 0;
+}
+
+static void set_os(struct lu *lu)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	json_t *params =
+		json_overlay(json_get(m->inst, "osparams"), op->osparams);
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)op->osparams, key, value)
+		if (str_eq(json_string_value(value), "default"))
+			json_object_del(params, key);
+	json_object_set_new(m->changed, "osparams", params);
+	if (op->os_name != NULL)
+		json_set_str(m->changed, "os", op->os_name);
+}
+
+static void set_state(struct modify *m, op_tri offline)
+{
+	if (offline < 0)
+		return;
+	json_set_str(m->changed, "admin_state", offline ? "offline" : "down");
+	json_set_str(m->changed, "admin_state_source", "admin");
+}
+
+static int build(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+
+	m->changed = config_edit(m->inst);
+	m->nic_rows = json_array();
+	m->disk_rows = json_array();
+	set_os(lu);
+	set_state(m, op->offline);
+	if (set_backend(lu, err) < 0 || set_hypervisor(lu, err) < 0 ||
+	    modify_nics(lu, op->nics, err) < 0)
+		return -1;
+	return modify_disks(lu, op->disks, err);
+}
+
+static WAITS int modify_check(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+
+	if (check_supported(op, err) < 0 || build(lu, err) < 0 ||
+	    modify_check_state(lu, err) < 0 ||
+	    modify_check_primary(lu, err) < 0 ||
+	    modify_check_params(lu, err) < 0)
+		return -1;
+	return modify_check_resources(lu, err);
+}
+
+/* --- hooks --- */
+
+static void modify_env(struct lu *lu, json_t *ret_env)
+{
+	struct modify *m = modify_of(lu);
+	const struct op_instance_set_params *op = lu->op;
+
+	inst_hook_env(lu, m->changed, ret_env);
+	if (op->runtime_mem != OP_UNSET) {
+		auto_free char *text =
+			xprintf("%jd", (intmax_t)op->runtime_mem);
+
+		json_set_str(ret_env, "RUNTIME_MEMORY", text);
+	}
+}
+
+static void modify_nodes(struct lu *lu, struct strv *ret_pre,
+			 struct strv *ret_post)
+{
+	inst_hook_nodes(lu, modify_of(lu)->inst, ret_pre);
+	inst_hook_nodes(lu, modify_of(lu)->inst, ret_post);
+}
+
+/* --- exec --- */
+
+static WAITS int balloon(struct lu *lu, json_t *rows, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	auto_json json_t *done = NULL;
+
+	if (op->runtime_mem == OP_UNSET)
+		return 0;
+	done = lu_call(lu, inst_primary(m->inst), "instance_balloon_memory",
+		       json_make("[o, I]", inst_rpc(lu, m->inst, NULL, NULL),
+				 (json_int_t)op->runtime_mem),
+		       err);
+	if (done == NULL)
+		return error_wrap(err, "Cannot modify instance runtime memory");
+	modify_row(rows, json_integer(op->runtime_mem), "runtime_memory");
+	return 0;
+}
+
+static void report_params(json_t *rows, const char *prefix, const json_t *given)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)given, key, value)
+		modify_row(rows, json_incref(value), "%s/%s", prefix, key);
+}
+
+/* "memory" is reported as the two that it stands for. */
+static void report_backend(json_t *rows, const json_t *given)
+{
+	json_t *memory = json_object_get(given, "memory");
+	auto_json json_t *plain = json_overlay(given, NULL);
+
+	if (memory != NULL) {
+		json_object_set(plain, "maxmem", memory);
+		json_object_set(plain, "minmem", memory);
+		json_object_del(plain, "memory");
+	}
+	report_params(rows, "be", plain);
+}
+
+static void report(struct lu *lu, json_t *rows)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+
+	json_array_extend(rows, m->disk_rows);
+	json_array_extend(rows, m->nic_rows);
+	report_params(rows, "hv", op->hvparams);
+	report_backend(rows, op->beparams);
+	report_params(rows, "os", op->osparams);
+	if (op->offline >= 0)
+		modify_row(rows, json_string(op->offline ? "offline" : "down"),
+			   "admin_state");
+}
+
+/* Members that this opcode changes, on the object as it is now: hooks and
+ * nodes took their time. */
+static json_t *current(struct lu *lu)
+{
+	static const char *const members[] = {"beparams",
+					      "hvparams",
+					      "osparams",
+					      "os",
+					      "nics",
+					      "admin_state",
+					      "admin_state_source",
+					      "primary_node"};
+	struct modify *m = modify_of(lu);
+	json_t *inst = config_edit(config_get(lu->m->config, CONFIG_INSTANCE,
+					      json_str(m->inst, "uuid", "")));
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		json_t *value = json_object_get(m->changed, members[i]);
+
+		if (value != json_object_get(m->inst, members[i]))
+			json_object_set(inst, members[i], value);
+	}
+	return inst;
+}
+
+static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
+{
+	struct modify *m = modify_of(lu);
+	auto_json json_t *rows = json_array();
+
+	if (balloon(lu, rows, err) < 0)
+		return NULL;
+	if (modify_has_new_disks(m)) {
+		if (modify_apply_disks(lu, current(lu), err) < 0)
+			return NULL;
+	} else {
+		config_put(lu->m->config, CONFIG_INSTANCE, current(lu));
+		if (config_commit(lu->m->config, err) < 0)
+			return NULL;
+	}
+	report(lu, rows);
+	return steal(&rows);
+}
+
+static void modify_done(struct lu *lu)
+{
+	struct modify *m = modify_of(lu);
+	json_t *const owned[] = {m->changed,  m->before_be, m->after_be,
+				 m->after_hv, m->nic_rows,  m->disks,
+				 m->removed,  m->disk_rows};
+
+	for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+		json_decref(owned[i]);
+}
+
+const struct lu_class lu_instance_set_params = {
+	.op = &op_class_instance_set_params,
+	.size = sizeof(struct modify),
+	.hook_path = "instance-modify",
+	.object_type = "INSTANCE",
+	.expand = modify_expand,
+	.check = modify_check,
+	.hook_env = modify_env,
+	.hook_nodes = modify_nodes,
+	.exec = modify_exec,
+	.done = modify_done,
+};

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_SET_PARAMS: whether the nodes and the policy go along with it. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params.h"
+#include "masterd/capacity.h"
+#include "masterd/lu/instance_modify.h"
+#include "masterd/lu/instance_spec.h"
+#include "masterd/lu_instance.h"
+#include "masterd/lu_resources.h"
+#include "masterd/resources.h"
+
+static bool is_offline(const json_t *inst)
+{
+	return str_eq(json_str(inst, "admin_state", ""), "offline");
+}
+
+static bool is_up(const json_t *inst)
+{
+	return str_eq(json_str(inst, "admin_state", ""), "up");
+}
+
+/* Whether it runs, as far as its node says. */
+static WAITS void look(struct lu *lu)
+{
+	struct modify *m = modify_of(lu);
+	struct error ignored;
+
+	m->running = false;
+	if (inst_is_running(lu, m->inst, NULL, &m->running, &ignored) < 0)
+		m->running = is_up(m->inst);
+}
+
+WAITS int modify_check_state(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+
+	if (op->offline >= 0 && is_up(m->inst))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance '%s' is marked to be up, can't "
+				 "change to offline without being down first",
+				 inst_name(m->inst));
+	if (op->offline < 0 && op->runtime_mem == OP_UNSET && op->pnode == NULL)
+		return 0;
+	look(lu);
+	if (op->offline >= 0 && m->running)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance %s is running, can't change to "
+				 "offline without being down first",
+				 inst_name(m->inst));
+	return 0;
+}
+
+/* --- memory, CPUs, space --- */
+
+static WAITS int check_runtime_memory(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	int64_t min = json_int(m->after_be, "minmem", 0);
+	int64_t max = json_int(m->after_be, "maxmem", 0);
+
+	if (op->runtime_mem == OP_UNSET)
+		return 0;
+	if (!m->running)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance %s is not running",
+				 inst_name(m->inst));
+	if (op->force || (op->runtime_mem >= min && op->runtime_mem <= max))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Instance %s must have memory between %jd and %jd MB "
+			 "of memory unless --force is given",
+			 inst_name(m->inst), (intmax_t)min, (intmax_t)max);
+}
+
+/* An instance that comes back books again what it had let go. */
+static int64_t booked(const struct modify *m, const char *key)
+{
+	return is_offline(m->inst) ? 0 : json_int(m->before_be, key, 0);
+}
+
+static int64_t wanted(const struct modify *m, const char *key)
+{
+	return is_offline(m->changed) ? 0 : json_int(m->after_be, key, 0);
+}
+
+static WAITS int check_memory(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	int64_t min = wanted(m, "minmem"), max = wanted(m, "maxmem");
+	bool more_min = min > booked(m, "minmem");
+	bool more_max = max > booked(m, "maxmem");
+	auto_free char *why =
+		xprintf("changing instance %s", inst_name(m->inst));
+	const struct memory_need need = {
+		.node = inst_primary(m->inst),
+		.reason = why,
+		.hypervisor = json_str(m->inst, "hypervisor", ""),
+		.min = more_min ? min : 0,
+		.booked_min = more_min ? booked(m, "minmem") : 0,
+		.max = more_max && !op->ignore_ipolicy ? max : 0,
+		.booked_max = booked(m, "maxmem"),
+		/* What runs has its memory, and needs the rest. */
+		.live = more_max && is_up(m->inst)
+				? max - json_int(m->before_be, "maxmem", 0)
+				: 0,
+	};
+
+	/* With --force a change may be too large to start, as in Ganeti; but
+	 * nobody forces memory out of others that were guaranteed it. */
+	if ((op->force && op->offline < 0) || (!more_min && !more_max))
+		return 0;
+	return lu_check_memory(lu, &need, err);
+}
+
+static int check_cpus(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(m->inst));
+	auto_json json_t *policy =
+		params_fill_ipolicy(config_cluster(lu->m->config),
+				    config_get(lu->m->config, CONFIG_GROUP,
+					       json_str(node, "group", "")));
+	double ratio = json_num(policy, "vcpu-ratio", 1.0);
+	int64_t vcpus = json_int(m->after_be, "vcpus", 0);
+	struct node_memory mem;
+	double left;
+
+	/* Only a return is a new claim; Ganeti never looks at the ratio. */
+	if (op->offline != 0 || !is_offline(m->inst) || op->ignore_ipolicy)
+		return 0;
+	resources_memory(lu->m->config, inst_primary(m->inst), NULL, &mem);
+	left = (double)mem.cpu_total * ratio - (double)mem.cpu_node -
+	       (double)mem.vcpus;
+	if (!mem.recorded || left >= (double)vcpus)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_NORES,
+			 "Not enough CPUs on node %s for instance %s: needed "
+			 "%jd virtual CPUs, available %.0f at a ratio of %g",
+			 json_str(node, "name", ""), inst_name(m->inst),
+			 (intmax_t)vcpus, left > 0 ? left : 0, ratio);
+}
+
+static int check_capacity(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	auto_strv struct strv secondaries = {0};
+	bool more = wanted(m, "minmem") > booked(m, "minmem") ||
+		    wanted(m, "vcpus") > booked(m, "vcpus");
+
+	if (!more || op->ignore_ipolicy)
+		return 0;
+	config_instance_secondaries(lu->m->config, m->inst, &secondaries);
+	return capacity_check_new(
+		lu->m->config,
+		&(struct capacity_new){
+			.uuid = json_str(m->inst, "uuid", ""),
+			.name = inst_name(m->inst),
+			.template = config_instance_template(lu->m->config,
+							     m->inst),
+			.node = inst_primary(m->inst),
+			.secondary =
+				secondaries.n > 0 ? secondaries.items[0] : NULL,
+			.memory = wanted(m, "minmem"),
+			.vcpus = wanted(m, "vcpus"),
+			.moves = json_bool(m->after_be, "auto_balance", true)},
+		err);
+}
+
+static WAITS int check_space(struct lu *lu, struct error *err)
+{
+	struct modify *m = modify_of(lu);
+	auto_json json_t *before =
+		config_instance_disks(lu->m->config, m->inst);
+	auto_free char *template =
+		xstrdup(config_instance_template(lu->m->config, m->inst));
+
+	return lu_check_space(lu, inst_primary(m->inst), template,
+			      resources_disk_sum(m->disks, template) -
+				      resources_disk_sum(before, template),
+			      err);
+}
+
+static int check_policy(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	const struct inst_spec spec = {
+		.filled_be = m->after_be,
+		.disks = m->disks,
+		.nics = json_object_get(m->changed, "nics"),
+		.template = config_instance_template(lu->m->config, m->inst),
+	};
+
+	return op->ignore_ipolicy
+		       ? 0
+		       : spec_check_policy(lu, &spec, inst_primary(m->inst),
+					   err);
+}
+
+WAITS int modify_check_resources(struct lu *lu, struct error *err)
+{
+	if (check_runtime_memory(lu, err) < 0 || check_memory(lu, err) < 0 ||
+	    check_cpus(lu, err) < 0 || check_space(lu, err) < 0 ||
+	    check_policy(lu, err) < 0)
+		return -1;
+	return check_capacity(lu, err);
+}
+
+/* --- parameters --- */
+
+static WAITS int ask_node(struct lu *lu, const char *procedure,
+			  json_t *args STEALS, const char *what,
+			  struct error *err)
+{
+	struct modify *m = modify_of(lu);
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(m->inst));
+	auto_json json_t *own = args;
+	auto_json json_t *answer = NULL;
+
+	if (json_bool(node, "offline", false))
+		return 0;
+	answer =
+		lu_call(lu, inst_primary(m->inst), procedure, steal(&own), err);
+	if (answer != NULL)
+		return 0;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_INVAL;
+	return error_wrap(err, "%s on node %s", what,
+			  lu_node_name(lu, inst_primary(m->inst)));
+}
+
+static WAITS int check_os(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	const char *os = json_str(m->changed, "os", "");
+	auto_json json_t *params =
+		params_fill_os(config_cluster(lu->m->config), os,
+			       json_get(m->changed, "osparams"));
+
+	if (*os == '\0' || (op->os_name != NULL && op->force) ||
+	    (op->os_name == NULL && json_object_size(op->osparams) == 0))
+		return 0;
+	return ask_node(lu, "os_validate",
+			json_make("[b, s, [s], O, b]", 1, os, "parameters",
+				  params, op->force_variant),
+			"OS Parameters validation failed", err);
+}
+
+static WAITS int check_hotplug(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	struct error why;
+
+	if ((!op->hotplug && !op->hotplug_if_possible) ||
+	    (json_array_size(op->nics) == 0 && json_array_size(op->disks) == 0))
+		return 0;
+	if (ask_node(lu, "hotplug_supported",
+		     json_make("[o]", inst_rpc(lu, m->inst, NULL, NULL)),
+		     "Hotplug is not possible", &why) == 0)
+		error_set(&why, ERR_PREREQ, ECODE_STATE,
+			  "Hotplug is not possible with this version");
+	if (op->hotplug) {
+		*err = why;
+		return -1;
+	}
+	lu_warn(lu, "%s; the change takes effect at the next start", why.text);
+	return 0;
+}
+
+WAITS int modify_check_params(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+
+	if (json_object_size(op->hvparams) > 0 &&
+	    ask_node(lu, "hypervisor_validate_params",
+		     json_make("[s, O]", json_str(m->inst, "hypervisor", ""),
+			       m->after_hv),
+		     "Hypervisor parameter validation failed", err) < 0)
+		return -1;
+	return check_os(lu, err) < 0 ? -1 : check_hotplug(lu, err);
+}
+
+WAITS int modify_check_primary(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+
+	if (m->new_primary == NULL ||
+	    strcmp(m->new_primary, inst_primary(m->inst)) == 0)
+		return 0;
+	if (m->running && !op->force)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance is still running on %s",
+				 lu_node_name(lu, inst_primary(m->inst)));
+	json_set_str(m->changed, "primary_node", m->new_primary);
+	return 0;
+}

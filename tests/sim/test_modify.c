@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Changes of instances, and the resources they book, in a simulated cluster. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "masterd/resources.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+TestSuite(modify, .init = setup, .fini = teardown, .timeout = 60);
+
+static const json_t *instance(const char *name)
+{
+	return config_find(s.master->config, CONFIG_INSTANCE, name);
+}
+
+static json_t *op_modify(const char *key, json_t *value STEALS)
+{
+	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", "web1");
+
+	json_object_set_new(op, key, value);
+	return op;
+}
+
+static json_t *op_disk(const char *action, json_t *ident STEALS,
+		       json_t *values STEALS)
+{
+	return op_modify("disks",
+			 json_make("[[s, o, o]]", action, ident, values));
+}
+
+static json_t *op_nic(const char *action, json_t *ident STEALS,
+		      json_t *values STEALS)
+{
+	return op_modify("nics",
+			 json_make("[[s, o, o]]", action, ident, values));
+}
+
+static json_t *op_refresh(void)
+{
+	return json_make("{s:s}", "OP_ID", "OP_NODE_REFRESH_STATE");
+}
+
+static json_t *op_node_state(const char *node, int64_t mem_total)
+{
+	return json_make("{s:s, s:s, s:{s:{s:I, s:i, s:i}}}", "OP_ID",
+			 "OP_NODE_SET_PARAMS", "node_name", node, "hv_state",
+			 "fake", "mem_total", (json_int_t)mem_total, "mem_node",
+			 0, "cpu_total", 8);
+}
+
+static json_t *add_sized(const char *name, const char *node, int64_t min,
+			 int64_t max)
+{
+	json_t *op = op_add(name, node, true);
+
+	json_object_set_new(op, "beparams",
+			    json_make("{s:I, s:I}", "minmem", (json_int_t)min,
+				      "maxmem", (json_int_t)max));
+	json_set_bool(op, "start", false);
+	return op;
+}
+
+static json_t *op_policy(const char *key, json_t *value STEALS)
+{
+	return json_make("{s:s, s:{s:o}}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "ipolicy", key, value);
+}
+
+Test(modify, nothing_submitted_is_refused)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_named("OP_INSTANCE_SET_PARAMS", "web1"),
+	       "No changes submitted");
+}
+
+Test(modify, a_disk_that_cannot_be_made_leaves_nothing)
+{
+	size_t files;
+
+	expect(op_add("web1", NODE2, true), "success");
+	files = s.files.n;
+	s.nodes[1].fail_on = "blockdev_create";
+	expect(op_disk("add", json_integer(-1), json_make("{s:i}", "size", 8)),
+	       "Can't create disk 1");
+	s.nodes[1].fail_on = NULL;
+	cr_assert_eq(s.files.n, files);
+	cr_assert_eq(json_array_size(json_get(instance("web1"), "disks")), 1);
+	expect(op_disk("add", json_integer(0), json_make("{s:i}", "size", 8)),
+	       "success");
+	cr_assert_eq(s.files.n, files + 1);
+	expect(op_disk("remove", json_integer(0), json_object()), "success");
+	cr_assert_eq(s.files.n, files);
+}
+
+Test(modify, devices_are_found_by_number_name_and_uuid)
+{
+	const char *uuid;
+	const json_t *nics;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_nic("add", json_integer(-1), json_make("{s:s}", "name", "a")),
+	       "success");
+	expect(op_nic("add", json_integer(0), json_make("{s:s}", "name", "b")),
+	       "success");
+	uuid = json_str(json_array_get(json_get(instance("web1"), "nics"), 0),
+			"uuid", "");
+	expect(op_nic("modify", json_string("a"),
+		      json_make("{s:s}", "ip", "198.51.100.2")),
+	       "success");
+	expect(op_nic("remove", json_string(uuid), json_object()), "success");
+	expect(op_nic("remove", json_string("b"), json_object()),
+	       "Cannot find NIC");
+	nics = json_get(instance("web1"), "nics");
+	cr_assert_eq(json_array_size(nics), 2);
+	cr_assert_str_eq(json_str(json_array_get(nics, 1), "ip", ""),
+			 "198.51.100.2");
+}
+
+Test(modify, what_is_not_supported_is_refused)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_modify("disk_template", json_string("file")), "wrong_input");
+	expect(op_modify("osparams_private", json_make("{s:s}", "a", "b")),
+	       "wrong_input");
+	expect(op_nic("add", json_integer(-1), json_make("{s:s}", "speed", "")),
+	       "wrong_input");
+	expect(op_disk("modify", json_integer(0),
+		       json_make("{s:i}", "bootindex", 1)),
+	       "wrong_input");
+}
+
+/* --- the state of record --- */
+
+Test(modify, an_instance_that_is_down_keeps_its_memory)
+{
+	expect(op_node_state(NODE2, 500), "success");
+	expect(add_sized("web1", NODE2, 300, 300), "success");
+	expect(add_sized("web2", NODE2, 300, 300),
+	       "needed 300 MiB, available 200 MiB");
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
+}
+
+Test(modify, minmem_is_guaranteed_and_maxmem_promised)
+{
+	expect(op_node_state(NODE2, 500), "success");
+	expect(op_policy("oversubscription-ratio", json_real(2.0)), "success");
+	expect(add_sized("web1", NODE2, 300, 600), "success");
+	expect(add_sized("web2", NODE2, 100, 600),
+	       "needed 600 MiB, available 400 MiB");
+	expect(add_sized("web2", NODE2, 300, 400),
+	       "needed 300 MiB, available 200 MiB");
+	expect(add_sized("web2", NODE2, 200, 400), "success");
+	expect(op_modify("beparams", json_make("{s:i}", "maxmem", 700)),
+	       "Not enough memory");
+	expect(op_modify("beparams", json_make("{s:i}", "maxmem", 500)),
+	       "success");
+}
+
+Test(modify, failover_needs_what_was_guaranteed)
+{
+	expect(op_node_state(NODE2, 600), "success");
+	expect(op_node_state(NODE3, 300), "success");
+	expect(add_sized("web1", NODE2, 200, 600), "success");
+	expect(add_sized("web2", NODE3, 50, 300), "success");
+	expect(op_move("OP_INSTANCE_FAILOVER", "web1", NODE3), "success");
+	expect(op_move("OP_INSTANCE_FAILOVER", "web1", NODE2), "success");
+	expect(op_modify("beparams", json_make("{s:i}", "minmem", 260)),
+	       "success");
+	expect(op_move("OP_INSTANCE_FAILOVER", "web1", NODE3),
+	       "needed 260 MiB, available 248 MiB");
+}
+
+Test(modify, a_recorded_cluster_is_asked_for_signs_of_life_only)
+{
+	unsigned before;
+
+	expect(op_refresh(), "success");
+	before = s.nodes[2].n_calls;
+	s.nodes[2].fail_on = "node_info";
+	expect(op_add("web1", NODE2, true), "success");
+	expect(add_sized("web2", NULL, 128, 128), "success");
+	s.nodes[2].fail_on = NULL;
+	cr_assert_gt(s.nodes[2].n_calls, before);
+}
+
+Test(modify, refresh_keeps_what_somebody_set)
+{
+	struct node_memory m;
+
+	expect(op_node_state(NODE2, 500), "success");
+	expect(op_refresh(), "success");
+	resources_memory(s.master->config, s.nodes[1].uuid, NULL, &m);
+	cr_assert_eq(m.total, 65536);
+	cr_assert_eq(m.node, 0);
+	s.nodes[2].down = true;
+	expect(op_refresh(), "success");
+	s.nodes[2].down = false;
+}
+
+Test(modify, two_that_both_fit_but_not_together)
+{
+	uint64_t a, b;
+
+	for (size_t i = 0; i < 3; i++)
+		expect(op_node_state(s.nodes[i].name, 1000), "success");
+	expect(op_policy("max-node-failures", json_integer(1)), "success");
+	expect(op_policy("vcpu-ratio", json_integer(64)), "success");
+	for (size_t i = 0; i < 3; i++) {
+		auto_free char *name = xprintf("base%zu", i);
+
+		expect(add_sized(name, s.nodes[i].name, 400, 400), "success");
+	}
+	a = sim_submit(&s, add_sized("web1", NODE2, 300, 300), NULL);
+	b = sim_submit(&s, add_sized("web2", NODE3, 300, 300), NULL);
+	sim_wait(&s, a);
+	sim_wait(&s, b);
+	cr_assert_eq((instance("web1") != NULL) + (instance("web2") != NULL),
+		     1);
+}
