@@ -24,13 +24,21 @@ static bool masterd_runs(const struct noded *n)
 	return fs_read_pid(path(n->paths, PATH_MASTERD_PID)) > 0;
 }
 
+static bool owner_runs(void *arg)
+{
+	const struct noded *n = arg;
+
+	return n->masterd_runs(n);
+}
+
 void noded_init(struct noded *n, struct paths *paths)
 {
 	*n = (struct noded){.paths = paths, .masterd_runs = masterd_runs};
 	order_init(&n->order);
 	peers_init(&n->peers, paths);
 	candidate_init(&n->candidate, disk_real(), paths,
-		       (struct replica_config){.lock = lock_queue,
+		       (struct replica_config){.owner_runs = owner_runs,
+					       .lock = lock_queue,
 					       .unlock = unlock_queue,
 					       .arg = n});
 }

@@ -7,18 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/store/store.h"
 
 #define JOB_FILE_MAX (256u * 1024 * 1024)
-#define SMALL_FILE_MAX 100
-
-/* After it was given up, the queue is left alone by those who only look, so
- * that the master daemon which is about to take it finds it free. */
-#define YIELD_US 30000000
 
 struct replica {
 	struct replica_config config;
@@ -28,7 +22,6 @@ struct replica {
 	size_t users; /* calls that use the store now */
 	bool leaving; /* to be closed when there is no user left */
 	struct cond changed;
-	int64_t yielded_until_us;
 	bool failed; /* a sync has */
 	struct error why;
 };
@@ -132,7 +125,8 @@ static WAITS bool begin_look(struct replica *r)
 
 	while (r->leaving)
 		cond_wait(&r->changed);
-	if (r->store == NULL && clock_mono_us() < r->yielded_until_us)
+	if (r->store == NULL && r->config.owner_runs != NULL &&
+	    r->config.owner_runs(r->config.arg))
 		return false;
 	return begin(r, &ignored) == 0;
 }
@@ -155,7 +149,6 @@ static WAITS void leave(struct replica *r, void (*how)(struct store *s))
 void replica_release(struct replica *r)
 {
 	leave(r, store_abandon);
-	r->yielded_until_us = clock_mono_us() + YIELD_US;
 }
 
 void replica_finish(struct replica *r)
@@ -273,50 +266,50 @@ int replica_move(struct replica *r, const char *from, const char *to,
 
 /* --- looking --- */
 
-/* The queue as it lies there: through the store, or past it when somebody else
- * of this node has it. */
+/* The queue as it is: our store, or a look at what somebody else of this node
+ * has. */
 struct look {
 	struct replica *r;
-	bool through;
+	struct store *store; /* NULL: it cannot be read */
+	bool ours;
 };
 
 static WAITS struct look look_begin(struct replica *r)
 {
-	return (struct look){.r = r, .through = begin_look(r)};
+	struct look l = {.r = r, .ours = begin_look(r)};
+	struct error err;
+
+	l.store = l.ours ? r->store : store_peek(r->config.disk, r->dir, &err);
+	if (l.store == NULL)
+		log_error("%s", err.text);
+	return l;
 }
 
 static void look_end(struct look *l)
 {
-	if (l->through)
+	if (l->ours)
 		end(l->r);
+	else
+		store_close(l->store);
 }
 
 static WAITS char *look_read(const struct look *l, const char *name,
 			     size_t *ret_len)
 {
-	struct disk *disk = l->r->config.disk;
-	auto_free char *file = xprintf("%s/%s", l->r->dir, name);
 	struct error ignored;
-	char *text;
 
-	if (l->through)
-		return store_read(l->r->store, name, JOB_FILE_MAX, ret_len,
-				  &ignored);
-	task_leave(); /* the name is ours alone */
-	text = disk->read(disk, file, JOB_FILE_MAX, ret_len, &ignored);
-	task_enter();
-	return text;
+	return l->store == NULL ? NULL
+				: store_read(l->store, name, JOB_FILE_MAX,
+					     ret_len, &ignored);
 }
 
 static WAITS int look_list(const struct look *l, const char *folder,
 			   struct strv *ret, struct error *err)
 {
-	struct disk *disk = l->r->config.disk;
-	auto_free char *file = xprintf("%s/%s", l->r->dir, folder);
-
-	if (l->through)
-		return store_list(l->r->store, folder, ret, err);
-	return disk->exists(disk, file) ? disk->list(disk, file, ret, err) : 0;
+	if (l->store != NULL)
+		return store_list(l->store, folder, ret, err);
+	return error_set(err, ERR_QUEUE, ECODE_ENVIRON,
+			 "The job queue in %s cannot be read", l->r->dir);
 }
 
 static WAITS void add_hash(const struct look *l, const char *name,

@@ -29,6 +29,9 @@ struct replica_config {
 	const char *dir;     /* .../queue */
 	size_t journal_size; /* 0: REPLICA_JOURNAL_SIZE */
 
+	/* Whether the node's own master daemon runs: then the queue is its, or
+	 * about to be, and whoever only looks does not take it.  NULL: no. */
+	bool (*owner_runs)(void *arg);
 	/* The lock of the queue, which a master daemon has, too: a handle >=
 	 * 0, or -1 with err when somebody else has it. */
 	int (*lock)(void *arg, struct error *err);
@@ -63,8 +66,7 @@ WAITS int replica_move(struct replica *r, const char *from, const char *to,
 		       struct error *err);
 
 /* {name: hash of the content, 16 hex digits} of the files in the folder "" or
- * "archive/3"; with "" also {"archive/3": number of its files}.  What is
- * unfinished elsewhere of a queue that somebody else has may be missing. */
+ * "archive/3"; with "" also {"archive/3": number of its files}. */
 WAITS json_t *replica_list(struct replica *r, const char *folder,
 			   struct error *err);
 
@@ -72,7 +74,7 @@ WAITS json_t *replica_list(struct replica *r, const char *folder,
 WAITS json_t *replica_read(struct replica *r, const json_t *names,
 			   struct error *err);
 
-/* How new the copy is. */
+/* How new the copy is; also that of a queue that somebody else has. */
 struct replica_position {
 	bool known; /* there is a position */
 	uint64_t term, batch;

@@ -346,6 +346,27 @@ int journal_open(struct journal *j, struct disk *disk, const char *path,
 	return 0;
 }
 
+int journal_peek(struct disk *disk, const char *path, replay_fn *replay,
+		 void *arg, struct error *err)
+{
+	auto_free char *data = NULL;
+	struct half halves[2];
+	size_t len;
+	unsigned newer;
+
+	if (!disk->exists(disk, path))
+		return 0;
+	data = disk->read(disk, path, JOURNAL_SIZE_MAX, &len, err);
+	if (data == NULL)
+		return -1;
+	if (!keeps_size(data, len))
+		return 0; /* nothing was written to it yet */
+	cut_in_halves(halves, data, len);
+	newer = halves[1].last > halves[0].last ? 1 : 0;
+	replay_halves(&halves[!newer], &halves[newer], replay, arg);
+	return 0;
+}
+
 void journal_close(struct journal *j)
 {
 	if (j->disk != NULL && j->log >= 0)

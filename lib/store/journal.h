@@ -64,13 +64,20 @@ struct journal {
 	uint64_t last_in[2]; /* last number in each half, 0: none */
 };
 
-/* Open (or make) the journal and call replay() for each entry that may not
- * have reached its file, in order.  Strings are void after the call. */
+/* Open (or make, of this size) the journal and call replay() for each entry
+ * that may not have reached its file, in order.  Strings are void after the
+ * call.  One that is there keeps its size. */
 int journal_open(struct journal *j, struct disk *disk, const char *path,
 		 size_t size,
 		 void (*replay)(const struct journal_entry *e, void *arg),
 		 void *arg, struct error *err);
 void journal_close(struct journal *j);
+
+/* Only replay a journal that somebody else may be writing; nothing is made or
+ * changed.  A missing one is empty. */
+int journal_peek(struct disk *disk, const char *path,
+		 void (*replay)(const struct journal_entry *e, void *arg),
+		 void *arg, struct error *err);
 
 /* Build a record: begin, add entries, end; *record is empty at first. */
 void journal_begin(struct buf *record);

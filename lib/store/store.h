@@ -95,6 +95,11 @@ struct store_position {
 };
 struct store_position store_position(const struct store *s);
 
+/* Only to be read, as it is now, while somebody else may be writing it; only
+ * the functions for reading, and store_close(), may be called. */
+WAITS struct store *store_peek(struct disk *disk, const char *dir,
+			       struct error *err);
+
 /* Between store_open() and store_settle(): give a file new content. */
 void store_write_at_start(struct store *s, const char *name, char *text STEALS);
 /* Make that durable.  The files follow later, as always.  Blocks. */

@@ -30,23 +30,50 @@ static void replay_one(const struct journal_entry *e, void *arg)
 	}
 }
 
+static int open_journal(struct store *s, const char *path, struct error *err)
+{
+	struct disk *disk = s->config.disk;
+	bool is_new = !disk->exists(disk, path);
+
+	if (journal_open(&s->journal, disk, path, s->config.journal_size,
+			 replay_one, s, err) < 0)
+		return -1;
+	s->applied = s->journal.next - 1;
+	return is_new ? disk->sync_all(disk, s->dir, err) : 0;
+}
+
+/* A candidate's journal is smaller than a master's.  What is in it goes into
+ * the files before it is made anew. */
+static int grow_journal(struct store *s, const char *path, struct error *err)
+{
+	struct disk *disk = s->config.disk;
+
+	if (2 * s->journal.half_size >= s->config.journal_size)
+		return 0;
+	if (s->dirty.names.n > 0 && store_write_files(s) < 0) {
+		*err = s->why;
+		return -1;
+	}
+	journal_close(&s->journal);
+	if (disk->remove(disk, path, err) < 0 ||
+	    disk->sync_all(disk, s->dir, err) < 0)
+		return -1;
+	s->applied = s->covered = 0;
+	return open_journal(s, path, err);
+}
+
 static int open_files(struct store *s, struct error *err)
 {
 	struct disk *disk = s->config.disk;
 	auto_free char *path = xprintf("%s/journal", s->dir);
 	auto_free char *archive = xprintf("%s/archive", s->dir);
-	bool is_new = !disk->exists(disk, path);
-	size_t size = s->config.journal_size;
 
-	if (size == 0)
-		size = disk->journal_size;
+	if (s->config.journal_size == 0)
+		s->config.journal_size = disk->journal_size;
+	if (s->config.journal_size == 0)
+		s->config.journal_size = JOURNAL_SIZE;
 	if (disk->mkdirs(disk, archive, STORE_FOLDER_MODE, err) < 0 ||
-	    journal_open(&s->journal, disk, path,
-			 size == 0 ? JOURNAL_SIZE : size, replay_one, s,
-			 err) < 0)
-		return -1;
-	s->applied = s->journal.next - 1;
-	if (is_new && disk->sync_all(disk, s->dir, err) < 0)
+	    open_journal(s, path, err) < 0 || grow_journal(s, path, err) < 0)
 		return -1;
 	if (s->dirty.names.n > 0)
 		log_info("The job queue was not closed in order: %zu files "
@@ -146,7 +173,7 @@ int store_settle(struct store *s, struct error *err)
 	return 0;
 }
 
-struct store *store_open(const struct store_config *config, struct error *err)
+static struct store *store_new(const struct store_config *config)
 {
 	struct store *s = xalloc(sizeof(*s));
 
@@ -157,10 +184,33 @@ struct store *store_open(const struct store_config *config, struct error *err)
 	list_init(&s->pending);
 	list_init(&s->batch);
 	cond_init(&s->changed);
+	return s;
+}
+
+struct store *store_open(const struct store_config *config, struct error *err)
+{
+	struct store *s = store_new(config);
+
 	if (open_files(s, err) == 0 && read_position(s, err) == 0)
 		return s;
 	error_wrap(err, "Cannot open the job queue in %s", s->dir);
 	err->kind = ERR_QUEUE;
+	store_close(s);
+	return NULL;
+}
+
+struct store *store_peek(struct disk *disk, const char *dir, struct error *err)
+{
+	struct store_config config = {.disk = disk, .dir = dir};
+	struct store *s = store_new(&config);
+	auto_free char *path = xprintf("%s/journal", dir);
+	int rc;
+
+	store_leave(); /* nobody else knows s yet */
+	rc = journal_peek(disk, path, replay_one, s, err);
+	store_enter();
+	if (rc == 0)
+		return s;
 	store_close(s);
 	return NULL;
 }

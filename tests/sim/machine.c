@@ -44,6 +44,13 @@ static void daemon_unlock(void *arg, int handle)
 		n->queue_lock = NULL;
 }
 
+static bool master_owns(void *arg)
+{
+	const struct sim_node *n = arg;
+
+	return n->masterd.alive;
+}
+
 static int master_lock(struct disk *d, const char *file, struct error *err)
 {
 	struct sim_node *n = container_of(d, struct sim_node, disk.disk);
@@ -136,6 +143,7 @@ void sim_start_daemon(struct sim_node *n)
 	candidate_init(&n->noded.candidate, &n->disk.disk, n->paths,
 		       (struct replica_config){
 			       .journal_size = DAEMON_JOURNAL,
+			       .owner_runs = master_owns,
 			       .lock = daemon_lock,
 			       .unlock = daemon_unlock,
 			       .arg = n,

@@ -14,6 +14,7 @@ static struct paths *paths;
 static struct candidate c;
 static struct error err;
 static bool taken; /* the queue's lock, by anybody */
+static bool runs;  /* the node's master daemon */
 
 static int lock(void *arg, struct error *e)
 {
@@ -31,10 +32,17 @@ static void unlock(void *arg, int handle)
 	taken = false;
 }
 
+static bool owner_runs(void *arg)
+{
+	(void)arg;
+	return runs;
+}
+
 static void start(void)
 {
 	candidate_init(&c, &disk.disk, paths,
 		       (struct replica_config){.journal_size = JOURNAL,
+					       .owner_runs = owner_runs,
 					       .lock = lock,
 					       .unlock = unlock});
 }
@@ -48,7 +56,7 @@ static void begin(void)
 				      &err),
 		     0);
 	paths = paths_create("/root", "node1.example.com");
-	taken = false;
+	taken = runs = false;
 	start();
 }
 
@@ -236,16 +244,23 @@ Test(candidate, only_files_of_the_queue_are_taken)
 
 Test(candidate, a_promise_to_itself_gives_the_queue_up_whole)
 {
-	auto_json json_t *found = NULL;
+	auto_json json_t *found = NULL, *files = NULL;
 
 	cr_assert_eq(write_file("job-3", "three"), 0);
+	cr_assert_eq(write_file("position", "2 17\n"), 0);
 	cr_assert(taken);
+	runs = true;
 	cr_assert_eq(promise(5, NODE1), 0);
 	cr_assert(!taken);
-	/* Whoever only looks does not take it back. */
+	/* Whoever only looks sees all of it and does not take it back. */
 	found = state();
+	files = list("");
 	cr_assert(!taken);
 	cr_assert_eq(json_int(found, "term", 0), 5);
+	cr_assert_eq(
+		json_integer_value(json_array_get(json_get(found, "queue"), 1)),
+		17);
+	cr_assert_not_null(json_get(files, "job-3"));
 	cr_assert_eq(write_file("job-4", "four"), 0);
 	cr_assert(taken);
 }

@@ -265,3 +265,20 @@ Test(journal, keeps_its_size_while_it_has_records)
 	open_journal();
 	cr_assert_not_null(strstr(trace.data, "b=1 "));
 }
+
+Test(journal, a_look_changes_nothing)
+{
+	struct error err;
+	size_t n_ops;
+
+	put("a", "1");
+	n_ops = disk.n_ops;
+	buf_done(&trace);
+	cr_assert_eq(journal_peek(&disk.disk, PATH, on_entry, NULL, &err), 0);
+	expect("a=1 ");
+	buf_done(&trace);
+	cr_assert_eq(journal_peek(&disk.disk, "/q/none", on_entry, NULL, &err),
+		     0);
+	expect("");
+	cr_assert_eq(disk.n_ops, n_ops);
+}
