@@ -95,6 +95,27 @@ void cli_op_unless(const struct cli *cli, json_t *op, const char *param,
 
 /* --- following a job --- */
 
+/* On a terminal, entries of the type progress are drawn over each other. */
+static bool in_progress;
+
+static void end_progress(void)
+{
+	if (in_progress)
+		putchar('\n');
+	in_progress = false;
+}
+
+static void print_line(const char *type, const char *when, const char *text)
+{
+	if (str_eq(type, "progress") && isatty(STDOUT_FILENO)) {
+		printf("\r%s %s\033[K", when, text);
+		in_progress = true;
+		return;
+	}
+	end_progress();
+	printf("%s %s\n", when, text);
+}
+
 static void print_entry(const json_t *entry)
 {
 	const json_t *stamp = json_array_get(entry, 1);
@@ -112,7 +133,7 @@ static void print_entry(const json_t *entry)
 	} else {
 		text = cli_str(message);
 	}
-	printf("%s %s\n", when, text);
+	print_line(type, when, text);
 }
 
 static bool is_final(const char *status)
@@ -190,6 +211,8 @@ static int follow(struct cli *cli, const json_t *id, bool quiet,
 			json_decref(serial);
 			serial = json_copy(json_array_get(entry, 0));
 		}
+		if (is_final(status))
+			end_progress();
 		fflush(stdout);
 		if (json_array_size(log) == 0 && is_final(status))
 			return 0;

@@ -6,6 +6,7 @@
 #include "lib/json/json.h"
 #include "masterd/lu/move.h"
 #include "masterd/lu_instance.h"
+#include "masterd/progress.h"
 
 /* Status polls of a transfer: every 100 ms first, then every second. */
 #define POLL_FIRST_MS 100
@@ -107,12 +108,25 @@ static WAITS int finish_on(struct lu *lu, const char *node,
 	return done == NULL ? -1 : 0;
 }
 
+static void tell_transfer(struct progress *p, struct lu *lu,
+			  const json_t *state)
+{
+	int64_t total = json_int(state, "total_ram", 0);
+	int64_t sent = json_int(state, "transferred_ram", 0);
+
+	/* Memory that changes is sent again, so it may be more than all. */
+	if (total > 0 && sent < total)
+		progress_tell(p, lu, (double)sent / (double)total);
+}
+
 /* Wait for the end of the transfer; -1 with err when it failed. */
 static WAITS int transfer(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
+	struct progress progress;
 
 	lu_feedback(lu, "* starting memory transfer");
+	progress_begin(&progress, "memory transfer");
 	for (unsigned round = 0;; round++) {
 		auto_json json_t *state = lu_call(
 			lu, m->source, "instance_get_migration_status",
@@ -129,6 +143,7 @@ static WAITS int transfer(struct lu *lu, struct error *err)
 					 "Could not migrate instance %s: the "
 					 "transfer ended as '%s'",
 					 inst_name(m->inst), status);
+		tell_transfer(&progress, lu, state);
 		task_sleep(round < POLL_FAST_ROUNDS ? POLL_FIRST_MS : POLL_MS);
 	}
 	lu_feedback(lu, "* memory transfer complete");

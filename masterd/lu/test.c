@@ -6,6 +6,7 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "masterd/lu.h"
+#include "masterd/progress.h"
 
 /* A delay that nobody wants to wait for is a typing error. */
 #define DELAY_MAX_S (24 * 3600.0)
@@ -58,12 +59,22 @@ static int test_delay_check(struct lu *lu, struct error *err)
 /* Ends early when the job is killed. */
 static WAITS void delay_here(struct lu *lu, double seconds)
 {
-	int64_t deadline = clock_mono_us() + (int64_t)(seconds * 1e6);
+	int64_t begin = clock_mono_us(), now = begin;
+	int64_t deadline = begin + (int64_t)(seconds * 1e6);
+	struct progress progress;
 	struct cond never;
 
 	cond_init(&never);
-	while (!lu->run->killed && cond_wait_until(&never, deadline))
-		;
+	progress_begin(&progress, "delay");
+	while (!lu->run->killed && now < deadline) {
+		int64_t next = now + PROGRESS_EVERY_US;
+
+		cond_wait_until(&never, next < deadline ? next : deadline);
+		now = clock_mono_us();
+		progress_tell(&progress, lu,
+			      (double)(now - begin) /
+				      (double)(deadline - begin));
+	}
 }
 
 static WAITS int delay_there(struct lu *lu, struct error *err)
