@@ -135,7 +135,7 @@ static void take_lines(struct slopes *s, int r, double gain)
 }
 
 void slopes_end(struct slopes *s, const struct extremes *a,
-		const struct extremes *b)
+		const struct extremes *b, double most)
 {
 	double gain;
 
@@ -144,7 +144,7 @@ void slopes_end(struct slopes *s, const struct extremes *a,
 		s->high[r] = a->high[r] + b->high[r];
 	}
 	s->low_linear = a->low_linear + b->low_linear;
-	gain = most_gain(s);
+	gain = most_gain(s) + most;
 	for (int r = 0; r < BOUND_ROWS; r++)
 		take_lines(s, r, gain);
 }

@@ -6,8 +6,7 @@
  * halves do to the sums behind the score is known apart; the score itself is
  * not a sum, for a deviation is a root.  Roots are concave, so that straight
  * lines below them bound the score from below, and these do add up:
- * bound(a) + bound(b) is never more than what a and b together do, as long as
- * that is no loss; where it is one the sum may be anything above zero.
+ * bound(a) + bound(b) is never more than what a and b together do.
  */
 #ifndef IALLOCATORS_BOUND_H
 #define IALLOCATORS_BOUND_H
@@ -47,9 +46,10 @@ struct extremes {
 };
 void extremes_see(struct extremes *e, const struct slopes *s,
 		  const struct half *half);
-/* and take the lines for sums of one half from each. */
+/* and take the lines for sums of one half from each.  Of such as add more than
+ * `most` to the score the bound may be anything above that. */
 void slopes_end(struct slopes *s, const struct extremes *a,
-		const struct extremes *b);
+		const struct extremes *b, double most);
 
 /* At least so much the half adds to the score. */
 double slopes_bound(const struct slopes *s, const struct half *half);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "iallocators/redundancy.h"
+#include "iallocators/series.h"
 #include "lib/base/mem.h"
 
 #define BLOCK 10 /* instances between two checks of redundancy */
@@ -147,6 +148,39 @@ static void reserve(struct cluster *c, const struct instance *inst)
 	c->instances[c->n_instances] = *inst;
 }
 
+/* Where instances of one size go, one after the other. */
+struct run {
+	struct capacity *k;
+	struct instance inst;
+	struct place_options options;
+	struct place p;
+	struct series series; /* pairs */
+};
+
+static void run_init(struct run *r, struct capacity *k,
+		     const struct instance *like, bool checks)
+{
+	struct cluster *c = k->c;
+
+	*r = (struct run){.k = k, .inst = *like, .options = k->place};
+	r->options.capacity_checks = checks;
+	r->p = (struct place){.c = c,
+			      .inst = &r->inst,
+			      .index = c->n_instances,
+			      .required_nodes = k->required_nodes,
+			      .scope = &k->all,
+			      .options = &r->options};
+	reserve(c, like);
+	if (k->required_nodes == 2)
+		series_init(&r->series, &r->p, &k->candidates);
+}
+
+static void run_done(struct run *r)
+{
+	if (r->k->required_nodes == 2)
+		series_done(&r->series);
+}
+
 /* Pairs in one group; of equal ones the later primary wins. */
 static void try_group(struct capacity *k, const struct place *p,
 		      const struct redundancy *r, int group,
@@ -174,56 +208,79 @@ static void try_group(struct capacity *k, const struct place *p,
 	free(nodes.items);
 }
 
-/* Where one more would go. */
-static void try_place(struct capacity *k, struct place *p, struct solution *ret)
+/* All places, with checks of redundancy, and all counts. */
+static void try_all(struct run *r, struct solution *ret)
 {
-	struct redundancy r = {0};
+	struct capacity *k = r->k;
+	struct redundancy red = {0};
 
 	*ret = (struct solution){0};
-	if (p->options->capacity_checks)
-		redundancy_init(&r, k->c, &k->checked, p->options);
+	if (r->options.capacity_checks)
+		redundancy_init(&red, k->c, &k->checked, &r->options);
 	if (k->required_nodes == 1)
-		place_singles(p, &r, &k->candidates, ret);
+		place_singles(&r->p, &red, &k->candidates, ret);
 	for (int g = 0; k->required_nodes == 2 && g < k->c->n_groups; g++)
-		try_group(k, p, &r, g, ret);
-	redundancy_done(&r);
+		try_group(k, &r->p, &red, g, ret);
+	redundancy_done(&red);
 	set_fails(k, ret);
 }
 
-/* One more, if it fits and go says so; whether it has been placed. */
-static bool place_one(struct capacity *k, const struct instance *like,
-		      bool checks, bool go, bool *ret_fits)
+/* Whether one more fits; if not, or if that is all that is asked, why. */
+static bool run_try(struct run *r, bool place, struct solution *ret)
 {
-	struct cluster *c = k->c;
-	struct instance inst = *like;
-	struct place_options options = k->place;
-	struct place p = {.c = c,
-			  .inst = &inst,
-			  .index = c->n_instances,
-			  .required_nodes = k->required_nodes,
-			  .scope = &k->all,
-			  .options = &options};
+	bool series = r->k->required_nodes == 2;
+
+	if (series && place && series_best(&r->series, ret) && ret->found)
+		return true;
+	if (series) {
+		series_count(&r->series, ret);
+		set_fails(r->k, ret);
+		series = !ret->found || (!place && !r->options.capacity_checks);
+	}
+	if (!series)
+		try_all(r, ret);
+	return ret->found;
+}
+
+/* Place one more; false if it does not fit. */
+static bool run_place(struct run *r)
+{
+	struct cluster *c = r->k->c;
 	struct solution s;
 
-	options.capacity_checks = checks;
-	reserve(c, &inst);
-	try_place(k, &p, &s);
-	*ret_fits = s.found;
-	if (!s.found || !go)
+	reserve(c, &r->inst);
+	r->p.index = c->n_instances;
+	if (!run_try(r, true, &s))
 		return false;
-	place_put(&p, s.primary, s.secondary);
+	place_put(&r->p, s.primary, s.secondary);
 	c->n_instances++;
+	if (r->k->required_nodes == 2)
+		series_placed(&r->series, s.primary, s.secondary);
 	return true;
+}
+
+/* Whether one more would fit, and why not. */
+static bool would_fit(struct capacity *k, const struct instance *like,
+		      bool checks)
+{
+	struct run r;
+	struct solution s;
+	bool fits;
+
+	run_init(&r, k, like, checks);
+	fits = run_try(&r, false, &s);
+	run_done(&r);
+	return fits;
 }
 
 static void fill_singly(struct capacity *k, const struct instance *inst,
 			int64_t limit, bool checks)
 {
-	bool fits;
+	struct run r;
+	struct solution s;
 
-	if (inst->template == TEMPLATE_DRBD)
-		checks = false;
-	while (place_one(k, inst, checks, limit != 0, &fits)) {
+	run_init(&r, k, inst, checks && inst->template != TEMPLATE_DRBD);
+	while (limit != 0 && run_place(&r)) {
 		auto_free char *name =
 			xprintf("new-%d", k->c->n_instances - 1 - k->first);
 
@@ -232,6 +289,9 @@ static void fill_singly(struct capacity *k, const struct instance *inst,
 		if (limit > 0)
 			limit--;
 	}
+	if (limit == 0)
+		run_try(&r, false, &s);
+	run_done(&r);
 }
 
 /* So many will surely fit. */
@@ -371,12 +431,10 @@ static bool shrink_to_fit(struct capacity *k, struct instance *inst,
 {
 	for (;;) {
 		struct instance smaller = *inst;
-		bool fits;
 
 		if (!shrink(k, &smaller, why))
 			return false;
-		place_one(k, inst, k->place.capacity_checks, false, &fits);
-		if (fits)
+		if (would_fit(k, inst, k->place.capacity_checks))
 			return true;
 		if (count_of(k, why) == 0)
 			return false;

@@ -3,8 +3,9 @@
  *
  * DRBD primaries of a node go to their secondaries, so it is known how much
  * memory each of these has to have.  Everything else on the node goes where
- * the score is best; that cannot fail as long as some node could take all of
- * it.  If three nodes could, one is left when a new instance changes two.
+ * the score is best; that cannot fail as long as there are slots for all of
+ * it, each for the biggest.  When a new instance changes two nodes, those of
+ * all others must suffice.
  */
 #include <string.h>
 
@@ -13,11 +14,13 @@
 #include "iallocators/redundancy.h"
 #include "lib/base/mem.h"
 
-#define ENOUGH_NODES 3
+#define CHANGED_NODES 2
 
 /* What must find a place when a node is emptied, besides DRBD. */
 struct need {
-	int64_t memory, disk;
+	int n;
+	int64_t memory, disk;		/* of all */
+	int64_t most_memory, most_disk; /* of one */
 	bool disks;  /* something with disks of the node's own storage */
 	bool local;  /* something that has to be created again */
 	bool shared; /* something that migrates */
@@ -50,11 +53,17 @@ static bool shared_storage(const struct instance *inst)
 static void add_need(const struct cluster *c, const struct node *x,
 		     const struct instance *inst, struct need *need)
 {
-	if (inst_uses_memory(inst))
+	need->n++;
+	if (inst_uses_memory(inst)) {
 		need->memory += inst->memory;
+		if (inst->memory > need->most_memory)
+			need->most_memory = inst->memory;
+	}
 	if (inst_is_local(inst)) {
 		need->disks = true;
 		need->disk += inst->disk;
+		if (inst->disk > need->most_disk)
+			need->most_disk = inst->disk;
 	}
 	if (inst->memory < 0 || inst->disk < 0)
 		need->unclear = true;
@@ -98,6 +107,62 @@ static bool enough_absorb(const struct cluster *c, const struct nodeset *nodes,
 			wanted--;
 	}
 	return wanted == 0;
+}
+
+/* So many of a size there is room for; one unit always stays free. */
+static int64_t slots_of(int64_t free, int64_t size)
+{
+	if (free <= 1)
+		return 0;
+	return size > 0 ? (free - 1) / size : INT64_MAX;
+}
+
+/* How many of the biggest thing that leaves x could come to z. */
+static int64_t slots(const struct cluster *c, const struct node *x, int z,
+		     const struct need *need)
+{
+	const struct node *n = &c->nodes[z];
+	int x_index = (int)(x - c->nodes);
+	int64_t mem, disk, usable = n->s.usable_mem;
+
+	if (z == x_index || n->exclusive_storage)
+		return 0;
+	if (need->shared && !move_migration_allowed(c, x_index, z))
+		return 0;
+	mem = slots_of(usable, need->most_memory);
+	if (mem > 0 && n->secondaries.n > 0)
+		mem = slots_of(usable - drbd_load(c, x, z), need->most_memory);
+	if (!need->disks)
+		return mem;
+	disk = slots_of(n->s.free_disk, need->most_disk);
+	return disk < mem ? disk : mem;
+}
+
+/* Whether there are slots for all, even without the nodes that have most of
+ * them.  Whatever comes to a node takes one slot at most, so that the last
+ * finds one, too. */
+static bool has_slots(const struct redundancy *r, const struct node *x,
+		      const struct need *need, int changing)
+{
+	int64_t most[CHANGED_NODES] = {0}, sum = 0;
+
+	for (int i = 0; i < r->nodes->n && sum < need->n; i++) {
+		int z = r->nodes->items[i];
+		int64_t n;
+
+		if (r->c->nodes[z].group != x->group)
+			continue;
+		n = slots(r->c, x, z, need);
+		for (int k = 0; k < changing; k++)
+			if (n > most[k]) {
+				int64_t smaller = most[k];
+
+				most[k] = n;
+				n = smaller;
+			}
+		sum += n < need->n ? n : need->n;
+	}
+	return sum >= need->n;
 }
 
 /* One DRBD primary of x: whether it can fail over as things are, but for
@@ -190,8 +255,7 @@ static void take_node(struct redundancy *r, int x)
 	}
 	if (!need.local && !need.shared)
 		return;
-	if (!need.unclear &&
-	    enough_absorb(r->c, r->nodes, n, &need, ENOUGH_NODES))
+	if (!need.unclear && has_slots(r, n, &need, r->changing))
 		return;
 	r->hard[r->n_hard++] = x;
 }
@@ -205,10 +269,11 @@ static bool has_exclusive(const struct cluster *c, const struct nodeset *nodes)
 	return false;
 }
 
-void redundancy_init(struct redundancy *r, struct cluster *c,
-		     const struct nodeset *nodes, const struct place_options *o)
+static void look(struct redundancy *r, struct cluster *c,
+		 const struct nodeset *nodes, const struct place_options *o,
+		 int changing)
 {
-	*r = (struct redundancy){.c = c, .nodes = nodes};
+	*r = (struct redundancy){.c = c, .nodes = nodes, .changing = changing};
 	r->most = xcalloc((size_t)c->n_nodes + 1, sizeof(*r->most));
 	r->hard = xcalloc((size_t)nodes->n + 1, sizeof(*r->hard));
 	for (int i = 0; i < c->n_nodes; i++)
@@ -217,16 +282,45 @@ void redundancy_init(struct redundancy *r, struct cluster *c,
 		if (!o->accept_existing_errors ||
 		    !c->nodes[nodes->items[i]].offline)
 			take_node(r, nodes->items[i]);
+}
+
+void redundancy_init(struct redundancy *r, struct cluster *c,
+		     const struct nodeset *nodes, const struct place_options *o)
+{
+	look(r, c, nodes, o, CHANGED_NODES);
 	if (has_exclusive(c, nodes))
 		return;
 	for (int i = 0; i < r->n_hard && !r->never; i++)
 		r->never = stranded(r, &c->nodes[r->hard[i]]);
 }
 
+bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
+		      const struct place_options *o)
+{
+	struct redundancy r;
+	bool ok;
+
+	look(&r, c, nodes, o, 0);
+	ok = !r.never;
+	for (int i = 0; i < r.n_hard && ok; i++)
+		ok = redundancy_of_node(c, nodes, r.hard[i]);
+	redundancy_done(&r);
+	return ok;
+}
+
 void redundancy_done(struct redundancy *r)
 {
 	free(r->most);
 	free(r->hard);
+}
+
+/* Whether the node can be emptied as things are now. */
+static bool stays_safe(const struct redundancy *r, int x,
+		       const struct need *need)
+{
+	if (!need->unclear && has_slots(r, &r->c->nodes[x], need, 0))
+		return true;
+	return redundancy_of_node(r->c, r->nodes, x);
 }
 
 /* The new instance itself, when its primary is emptied. */
@@ -243,9 +337,7 @@ static bool new_moves(const struct redundancy *r, const struct instance *inst)
 	need = need_of(c, p);
 	if (need.impossible)
 		return false;
-	if (!need.unclear && enough_absorb(c, r->nodes, p, &need, 1))
-		return true;
-	return redundancy_of_node(c, r->nodes, inst->primary);
+	return stays_safe(r, inst->primary, &need);
 }
 
 bool redundancy_with(const struct redundancy *r, const struct instance *inst)
@@ -259,8 +351,11 @@ bool redundancy_with(const struct redundancy *r, const struct instance *inst)
 		return false;
 	if (!inst->forthcoming && !new_moves(r, inst))
 		return false;
-	for (int i = 0; i < r->n_hard; i++)
-		if (!redundancy_of_node(r->c, r->nodes, r->hard[i]))
+	for (int i = 0; i < r->n_hard; i++) {
+		struct need need = need_of(r->c, &r->c->nodes[r->hard[i]]);
+
+		if (!stays_safe(r, r->hard[i], &need))
 			return false;
+	}
 	return true;
 }

@@ -413,7 +413,7 @@ void outlook_weigh(struct outlook *l, const struct stats *stats)
 	see_rows(l, &rows);
 	see_tables(l, &tables);
 	if (l->certain)
-		slopes_end(&l->slopes, &rows, &tables);
+		slopes_end(&l->slopes, &rows, &tables, 0);
 	l->certain = l->certain && slopes_reserve_costs(&l->slopes);
 	for (int k = 0; k < l->n_tables && l->certain; k++)
 		weigh_table(l, &l->tables[k]);

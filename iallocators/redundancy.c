@@ -157,17 +157,3 @@ bool redundancy_of_node(struct cluster *c, const struct nodeset *nodes,
 	change_undo(c, mark);
 	return ok;
 }
-
-bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
-		      const struct place_options *o)
-{
-	for (int i = 0; i < nodes->n; i++) {
-		int node = nodes->items[i];
-
-		if (o->accept_existing_errors && c->nodes[node].offline)
-			continue;
-		if (!redundancy_of_node(c, nodes, node))
-			return false;
-	}
-	return true;
-}

@@ -13,6 +13,7 @@
 struct redundancy {
 	struct cluster *c;
 	const struct nodeset *nodes;
+	int changing;  /* so many nodes change before the question */
 	bool never;    /* nothing that is added can help */
 	int64_t *most; /* by node: the most memory that one other node
 			  would move here; -1: none would move any */
@@ -30,7 +31,7 @@ void redundancy_done(struct redundancy *r);
 bool redundancy_with(const struct redundancy *r, const struct instance *inst);
 
 /* Whether each node of the set can be evacuated onto others of its group that
- * are in the set; by simulation. */
+ * are in the set; by simulation where that is necessary. */
 bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
 		      const struct place_options *o);
 
