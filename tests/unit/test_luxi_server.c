@@ -182,6 +182,33 @@ Test(luxi_server, a_big_message_is_parsed_beside_the_loop)
 	close(fd);
 }
 
+/* Say an echo whose message has this length; what is heard. */
+static char *echo_of(size_t len)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+	static const char before[] = "{\"method\":\"echo\",\"args\":\"";
+	size_t n = len - strlen(before) - strlen("\"}");
+	auto_free char *text = xalloc(n);
+	char *heard;
+
+	memset(text, 'x', n);
+	cr_assert(sock_send(fd, before, strlen(before)));
+	cr_assert(sock_send(fd, text, n));
+	sock_say(fd, "\"}");
+	heard = sock_hear(fd);
+	close(fd);
+	return heard;
+}
+
+Test(luxi_server, messages_of_64_mib_are_taken_and_no_longer_ones)
+{
+	auto_free char *most = echo_of(LUXI_MESSAGE_MAX);
+	auto_free char *more = echo_of(LUXI_MESSAGE_MAX + 1);
+
+	cr_assert_gt(strlen(most), LUXI_MESSAGE_MAX - 100);
+	cr_assert_not_null(strstr(more, "longer than 64 MiB"), "%.100s", more);
+}
+
 /* The client is heard out, so that it can hear why. */
 Test(luxi_server, too_long_a_message_is_refused)
 {
