@@ -21,6 +21,7 @@
 enum manner { WELL, SILENT, REFUSING, HANGING, NEWER };
 
 static struct test_root root;
+static struct disk disk; /* the real one, for a small journal */
 static struct master *master;
 static struct buf trace; /* "node2 upload_file_single; " */
 static enum manner manner[N_NODES];
@@ -196,9 +197,10 @@ static void create_master(const struct master_role *role)
 	struct noderpc_transport transport = {.send = scripted_send};
 	struct error err;
 
+	disk = *disk_real();
+	disk.journal_size = 1024 * 1024;
 	master = master_create(
-		disk_real(),
-		paths_create(root.paths->root, root.paths->hostname),
+		&disk, paths_create(root.paths->root, root.paths->hostname),
 		&transport, role, &err);
 	cr_assert_not_null(master, "%s", err.text);
 	master->end = on_end;
