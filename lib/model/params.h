@@ -47,6 +47,10 @@ int params_update_nd(const json_t *base, const json_t *changes, json_t **ret,
 		     struct error *err);
 int params_update_disk(const char *template, const json_t *base,
 		       const json_t *changes, json_t **ret, struct error *err);
+/* A standard value of the policy that somebody chose (it is not the one that
+ * every new cluster has), 0 otherwise. */
+int64_t params_std_spec(const json_t *ipolicy, const char *name);
+
 /* Values that Ganeti's policy does not have, of a filled one: what the sum of
  * maxmem on a node may be of its memory for instances [1.0]; how many nodes of
  * a group may be lost at once before an instance finds no place [0: not

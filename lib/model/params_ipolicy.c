@@ -45,6 +45,16 @@ json_t *params_default_ipolicy(void)
 			 32, "vcpu-ratio", 4, "disk-templates", templates);
 }
 
+int64_t params_std_spec(const json_t *ipolicy, const char *name)
+{
+	int64_t std = json_int(json_get(ipolicy, "std"), name, 0);
+
+	for (size_t i = 0; i < N_SPECS; i++)
+		if (strcmp(specs[i].name, name) == 0 && specs[i].std == std)
+			return 0;
+	return std;
+}
+
 double params_memory_ratio(const json_t *ipolicy)
 {
 	return json_num(ipolicy, KEY_MEMORY, 1.0);

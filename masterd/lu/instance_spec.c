@@ -269,7 +269,7 @@ json_t *spec_disk(const json_t *given, size_t i, struct error *err)
 	return disk;
 }
 
-static int read_disks(const json_t *given, struct inst_spec *s,
+static int read_disks(struct lu *lu, const json_t *given, struct inst_spec *s,
 		      struct error *err)
 {
 	size_t n = json_array_size(given);
@@ -289,7 +289,10 @@ static int read_disks(const json_t *given, struct inst_spec *s,
 				 SPEC_DISKS_MAX, n);
 	s->disks = json_array();
 	for (size_t i = 0; i < n; i++) {
-		json_t *disk = spec_disk(json_array_get(given, i), i, err);
+		auto_json json_t *whole =
+			spec_std_disk(config_cluster(lu->m->config),
+				      json_array_get(given, i));
+		json_t *disk = spec_disk(whole, i, err);
 
 		if (disk == NULL)
 			return -1;
@@ -352,6 +355,7 @@ static int read_backend(struct lu *lu, const struct op_instance_create *op,
 {
 	if (params_update_be(NULL, op->beparams, &s->beparams, err) < 0)
 		return -1;
+	spec_std_backend(config_cluster(lu->m->config), s->beparams);
 	s->filled_be =
 		params_fill_be(config_cluster(lu->m->config), s->beparams);
 	if (json_int(s->filled_be, "minmem", 0) >
@@ -457,47 +461,11 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	    check_secondary(op, s, err) < 0 ||
 	    read_hypervisor(lu, op, s, err) < 0 ||
 	    read_backend(lu, op, s, err) < 0 ||
-	    read_disks(op->disks, s, err) < 0 ||
+	    read_disks(lu, op->disks, s, err) < 0 ||
 	    read_nics(lu, op->nics, s, err) < 0 ||
 	    read_tags(op->tags, s, err) < 0)
 		return -1;
 	return 0;
-}
-
-int spec_check_policy(struct lu *lu, const struct inst_spec *s,
-		      const char *node_uuid, struct error *err)
-{
-	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
-	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
-					 json_str(node, "group", ""));
-	auto_json json_t *policy =
-		params_fill_ipolicy(config_cluster(lu->m->config), group);
-	size_t n = json_array_size(s->disks);
-	int64_t sizes[SPEC_DISKS_MAX];
-	struct params_spec spec = {
-		.memory = json_int(s->filled_be, "maxmem", 0),
-		.vcpus = json_int(s->filled_be, "vcpus", 0),
-		.spindle_use = json_int(s->filled_be, "spindle_use", 0),
-		.disk_count = (int64_t)n,
-		.nic_count = (int64_t)json_array_size(s->nics),
-		.disk_sizes = sizes,
-		.n_disk_sizes = n,
-		.disk_template = s->template,
-	};
-	auto_strv struct strv broken = {0};
-	auto_free char *text = NULL;
-
-	for (size_t i = 0; i < n; i++)
-		sizes[i] = json_int(json_array_get(s->disks, i), "size", 0);
-	params_ipolicy_violations(policy, &spec, &broken);
-	if (broken.n == 0)
-		return 0;
-	text = strv_join(&broken, ", ");
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "Instance allocation to group %s (%s) violates "
-			 "policy: %s",
-			 json_str(group, "uuid", ""),
-			 json_str(group, "name", ""), text);
 }
 
 json_t *spec_request(struct lu *lu, const struct inst_spec *s)

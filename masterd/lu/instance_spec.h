@@ -47,6 +47,12 @@ int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err);
 /* Give it a port for its console if its hypervisor shows one. */
 int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err);
 
+/* Put the standard sizes of the cluster's policy where nothing was asked for,
+ * as far as somebody set them: into the instance's own back-end parameters, and
+ * into a disk as given (to be freed). */
+void spec_std_backend(const json_t *cluster, json_t *beparams);
+json_t *spec_std_disk(const json_t *cluster, const json_t *given);
+
 /* ERR_PREREQ when the policy of the node's group forbids it. */
 int spec_check_policy(struct lu *lu, const struct inst_spec *s,
 		      const char *node_uuid, struct error *err);

@@ -200,6 +200,49 @@ Test(modify, refresh_keeps_what_somebody_set)
 	s.nodes[2].down = false;
 }
 
+static json_t *op_std(int64_t memory)
+{
+	auto_json json_t *bound =
+		json_make("{s:i, s:i, s:i, s:i, s:i, s:i}", "memory-size", 16,
+			  "cpu-count", 1, "disk-count", 0, "disk-size", 1,
+			  "nic-count", 0, "spindle-use", 0);
+	auto_json json_t *high =
+		json_make("{s:i, s:i, s:i, s:i, s:i, s:i}", "memory-size", 4096,
+			  "cpu-count", 8, "disk-count", 8, "disk-size", 4096,
+			  "nic-count", 8, "spindle-use", 8);
+
+	return json_make(
+		"{s:s, s:{s:[{s:O, s:O}], s:{s:I, s:i, s:i, s:i, s:i, s:i}}}",
+		"OP_ID", "OP_CLUSTER_SET_PARAMS", "ipolicy", "minmax", "min",
+		bound, "max", high, "std", "memory-size", (json_int_t)memory,
+		"cpu-count", 2, "disk-count", 1, "disk-size", 40, "nic-count",
+		1, "spindle-use", 1);
+}
+
+Test(modify, standard_sizes_fill_in_where_somebody_chose_them)
+{
+	json_t *op = op_add("web1", NODE2, true);
+	const json_t *be;
+
+	json_object_set_new(op, "disks", json_make("[{}]"));
+	expect(op, "has no size");
+	expect(op_std(512), "success");
+	op = op_add("web1", NODE2, true);
+	json_object_set_new(op, "disks", json_make("[{}]"));
+	json_object_set_new(op, "beparams", json_make("{s:i}", "vcpus", 1));
+	expect(op, "success");
+	be = json_get(instance("web1"), "beparams");
+	cr_assert_eq(json_int(be, "minmem", 0), 512);
+	cr_assert_eq(json_int(be, "maxmem", 0), 512);
+	cr_assert_eq(json_int(be, "vcpus", 0), 1);
+	cr_assert_null(json_object_get(be, "spindle_use"));
+	/* 128 is what every policy has: the back-end default counts */
+	expect(op_std(128), "success");
+	expect(op_add("web2", NODE2, true), "success");
+	cr_assert_null(json_object_get(json_get(instance("web2"), "beparams"),
+				       "maxmem"));
+}
+
 Test(modify, two_that_both_fit_but_not_together)
 {
 	uint64_t a, b;
