@@ -12,8 +12,9 @@
 
 enum bootstrap_daemon { DAEMON_NODED, DAEMON_MASTERD };
 
-/* How long a daemon may take to start or to stop. */
-#define BOOTSTRAP_DAEMON_S 30
+/* How long a daemon may take to start or to stop: a master waits a minute for
+ * votes. */
+#define BOOTSTRAP_DAEMON_S 90
 
 /* Make the folders of a node below p. */
 int bootstrap_folders(const struct paths *p, struct error *err);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gantry-masterd: options, start and end.  It runs on the master node only:
- * two masters of one cluster are worse than none. */
+ * two masters of one cluster are worse than none.  So before anything else it
+ * asks the other nodes (takeover.h), in the start or to take the role over. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gantry-config.h"
 #include "lib/base/fs.h"
@@ -18,6 +20,7 @@
 #include "masterd/luxi_server.h"
 #include "masterd/master.h"
 #include "masterd/noderpc_https.h"
+#include "masterd/takeover.h"
 
 #define EXIT_NOT_CLUSTER 5
 #define EXIT_NOT_MASTER 11
@@ -25,11 +28,14 @@
 struct masterd {
 	struct daemon daemon;
 	struct paths *paths; /* the master's once it is there */
-	int lock;	     /* on the queue */
 	struct noderpc_https *https;
 	struct master *master;
 	struct luxi_calls *calls;
 	struct luxi_server *luxi;
+	struct takeover takeover;
+	bool yes_do_it;
+	struct cond begun; /* begin() has ended */
+	bool beginning, stopping;
 };
 
 static const char usage[] =
@@ -38,16 +44,27 @@ static const char usage[] =
 	"\n"
 	"  -f, --foreground  do not go to the background, log to stderr\n"
 	"  -d, --debug       log more\n"
-	"      --no-voting   do not ask other nodes who the master is\n"
+	"      --failover    take the role over from the master\n"
+	"      --ignore-offline-nodes\n"
+	"                    with it: nodes that are offline have no vote\n"
+	"      --no-voting   go on without the agreement of the other nodes\n"
 	"      --yes-do-it   no question about --no-voting\n"
 	"      --version     print the version\n"
 	"  -h, --help        print this\n";
 
-enum { OPT_NO_VOTING = 256, OPT_YES_DO_IT, OPT_VERSION };
+enum {
+	OPT_NO_VOTING = 256,
+	OPT_YES_DO_IT,
+	OPT_FAILOVER,
+	OPT_IGNORE_OFFLINE,
+	OPT_VERSION
+};
 
 static const struct option options[] = {
 	{"foreground", no_argument, NULL, 'f'},
 	{"debug", no_argument, NULL, 'd'},
+	{"failover", no_argument, NULL, OPT_FAILOVER},
+	{"ignore-offline-nodes", no_argument, NULL, OPT_IGNORE_OFFLINE},
 	{"no-voting", no_argument, NULL, OPT_NO_VOTING},
 	{"yes-do-it", no_argument, NULL, OPT_YES_DO_IT},
 	{"version", no_argument, NULL, OPT_VERSION},
@@ -58,7 +75,7 @@ static const struct option options[] = {
 /* --- who may start --- */
 
 /* -1 when this node may run the master, else the exit status. */
-static int check_role(const struct paths *p)
+static int check_role(const struct paths *p, bool failover)
 {
 	auto_free char *master = ssconf_read(p, "master_node");
 
@@ -69,7 +86,7 @@ static int check_role(const struct paths *p)
 			p->hostname, path(p, PATH_CONFIG_DATA));
 		return EXIT_NOT_CLUSTER;
 	}
-	if (master == NULL || strcmp(master, p->hostname) == 0)
+	if (master == NULL || failover || strcmp(master, p->hostname) == 0)
 		return -1;
 	fprintf(stderr,
 		"This is node %s, but the master of the cluster is %s: the "
@@ -133,28 +150,37 @@ static void end(struct master *m, int status, const struct error *err)
 	daemon_abort(&md->daemon, status, err);
 }
 
-static int make_master(struct masterd *md, struct error *err)
+static void on_progress(void *arg, const char *text)
 {
-	struct noderpc_transport transport;
+	struct masterd *md = arg;
+
+	daemon_progress(&md->daemon, text);
+}
+
+static bool is_stopping(void *arg)
+{
+	const struct masterd *md = arg;
+
+	return md->stopping;
+}
+
+static int make_master(struct masterd *md, const struct master_role *role,
+		       struct error *err)
+{
 	const char *name;
 
-	md->https = noderpc_https_create(md->paths, err);
-	if (md->https == NULL)
-		return -1;
-	transport = noderpc_https_transport(md->https);
-	md->master = master_create(disk_real(), steal(&md->paths), &transport,
-				   NULL, err);
+	md->master = master_create(disk_real(), steal(&md->paths),
+				   &md->takeover.transport, role, err);
 	if (md->master == NULL)
 		return -1;
 	md->master->end = end;
 	md->master->arg = md;
 	name = json_str(config_master(md->master->config), "name", "");
-	if (strcmp(name, md->master->paths->hostname) != 0)
-		return error_set(err, ERR_CONFIG, NULL,
-				 "This is node %s, but the master of the "
-				 "cluster is %s",
-				 md->master->paths->hostname, name);
-	return 0;
+	if (strcmp(name, md->master->paths->hostname) == 0)
+		return 0;
+	return error_set(err, ERR_CONFIG, NULL,
+			 "This is node %s, but the master of the cluster is %s",
+			 md->master->paths->hostname, name);
 }
 
 static int serve(struct masterd *md, struct error *err)
@@ -174,14 +200,49 @@ static int serve(struct masterd *md, struct error *err)
 	return md->luxi == NULL ? -1 : 0;
 }
 
+static WAITS int begin(struct masterd *md, struct error *err)
+{
+	struct master_role role;
+
+	md->takeover.disk = disk_real();
+	md->takeover.paths = md->paths;
+	md->takeover.transport = noderpc_https_transport(md->https);
+	md->takeover.progress = on_progress;
+	md->takeover.stopped = is_stopping;
+	md->takeover.arg = md;
+	if (takeover_run(&md->takeover, &role, err) < 0)
+		return -1;
+	if (md->stopping)
+		return error_set(err, ERR_SYSTEM, ECODE_STATE,
+				 "It was told to end");
+	if (make_master(md, &role, err) < 0 || serve(md, err) < 0)
+		return -1;
+	master_start(md->master);
+	return 0;
+}
+
+static void begin_task(void *arg)
+{
+	struct masterd *md = arg;
+	struct error err;
+
+	daemon_ready(&md->daemon, begin(md, &err) < 0 ? &err : NULL);
+	md->beginning = false;
+	cond_signal(&md->begun);
+}
+
 static int start(struct daemon *d, struct error *err)
 {
 	struct masterd *md = d->arg;
 
-	if (check_alone(md->paths, err) < 0 || make_master(md, err) < 0 ||
-	    serve(md, err) < 0)
+	if (check_alone(md->paths, err) < 0)
 		return -1;
-	master_start(md->master);
+	md->https = noderpc_https_create(md->paths, err);
+	if (md->https == NULL)
+		return -1;
+	d->ready_later = md->beginning = true;
+	cond_init(&md->begun);
+	task_spawn("begin", begin_task, md);
 	return 0;
 }
 
@@ -189,7 +250,12 @@ static void end_master(void *arg)
 {
 	struct masterd *md = arg;
 
-	master_stop(md->master);
+	while (md->beginning)
+		cond_wait(&md->begun);
+	if (md->luxi != NULL)
+		luxi_server_stop(steal(&md->luxi), NULL, NULL);
+	if (md->master != NULL)
+		master_stop(md->master);
 	/* Its connections are handles of the loop; nobody calls any more. */
 	noderpc_https_destroy(steal(&md->https));
 }
@@ -200,12 +266,35 @@ static void stop(struct daemon *d)
 
 	/* What comes from now on is no longer answered; what is being done
 	 * is. */
-	luxi_server_stop(steal(&md->luxi), NULL, NULL);
+	md->stopping = true;
+	if (md->luxi != NULL)
+		luxi_server_stop(steal(&md->luxi), NULL, NULL);
 	task_spawn("stop", end_master, md);
 }
 
-static int parse(int argc, char **argv, struct daemon *d)
+/* Without a terminal nobody can be asked. */
+static bool may_skip_vote(const struct masterd *md)
 {
+	char answer[16];
+
+	if (!md->takeover.no_voting || md->yes_do_it)
+		return true;
+	if (!isatty(STDIN_FILENO)) {
+		fprintf(stderr, "--no-voting needs --yes-do-it where nobody "
+				"can be asked\n");
+		return false;
+	}
+	printf("Without a vote this node becomes master with the data that it "
+	       "has, and gives them\nto all others. If another master runs, or "
+	       "somebody has newer data, they are lost.\nGo on? (y/[n]): ");
+	fflush(stdout);
+	return fgets(answer, sizeof(answer), stdin) != NULL &&
+	       (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static int parse(int argc, char **argv, struct masterd *md)
+{
+	struct daemon *d = &md->daemon;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "fdh", options, NULL)) != -1) {
@@ -217,8 +306,17 @@ static int parse(int argc, char **argv, struct daemon *d)
 			d->debug = true;
 			break;
 		case OPT_NO_VOTING:
+			md->takeover.no_voting = true;
+			break;
 		case OPT_YES_DO_IT:
-			break; /* there is no voting yet */
+			md->yes_do_it = true;
+			break;
+		case OPT_FAILOVER:
+			md->takeover.failover = true;
+			break;
+		case OPT_IGNORE_OFFLINE:
+			md->takeover.ignore_offline = true;
+			break;
 		case OPT_VERSION:
 			puts("gantry-masterd " GANTRY_VERSION);
 			return 0;
@@ -241,10 +339,12 @@ static int run(struct masterd *md)
 	auto_free char *pid_file = xstrdup(path(md->paths, PATH_MASTERD_PID));
 	auto_free char *log_file = xstrdup(path(md->paths, PATH_MASTERD_LOG));
 	struct error err;
-	int status = check_role(md->paths);
+	int status = check_role(md->paths, md->takeover.failover);
 
 	if (status >= 0)
 		return status;
+	if (!may_skip_vote(md))
+		return 1;
 	if (make_folders(md->paths, &err) < 0 ||
 	    fs_mkdirs(path(md->paths, PATH_LOG_DIR), 0770, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
@@ -267,7 +367,7 @@ int main(int argc, char **argv)
 	int status;
 
 	mem_init();
-	status = parse(argc, argv, &md.daemon);
+	status = parse(argc, argv, &md);
 	if (status >= 0)
 		return status;
 	md.paths = paths_from_env(&err);

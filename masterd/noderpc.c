@@ -147,7 +147,9 @@ unsigned noderpc_timeout_ms(const char *procedure)
 static bool is_for_offline(const char *procedure)
 {
 	return strcmp(procedure, "version") == 0 ||
-	       strcmp(procedure, "master_node_name") == 0;
+	       strcmp(procedure, "master_node_name") == 0 ||
+	       strcmp(procedure, "master_state") == 0 ||
+	       strcmp(procedure, "master_promise") == 0;
 }
 
 static const char *node_name(const json_t *node)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A daemon goes to the background before the loop and any thread exist.  The
  * process it was started from waits on a pipe for one of: a byte READY, the
- * text of an error, or its early end. */
+ * text of an error, or its early end; before it there may be lines that begin
+ * with PROGRESS. */
 #include "lib/event/daemon.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include "lib/event/task.h"
 
 #define READY '\1'
+#define PROGRESS '\2'
 
 /* How often to try for a pid file that somebody removes under our hands. */
 #define PID_TRIES 10
@@ -58,11 +60,30 @@ static void report(struct daemon *d, const struct error *err)
 	d->ready_fd = -1;
 }
 
+/* Print the whole lines of progress at the beginning of text; how much of it
+ * they were. */
+static size_t print_progress(const struct daemon *d, const char *text,
+			     size_t len)
+{
+	size_t done = 0;
+
+	while (done < len && text[done] == PROGRESS) {
+		const char *line = text + done + 1;
+		const char *end = memchr(line, '\n', len - done - 1);
+
+		if (end == NULL)
+			break;
+		fprintf(stderr, "%s: %.*s\n", d->name, (int)(end - line), line);
+		done += (size_t)(end - line) + 2;
+	}
+	return done;
+}
+
 /* In the process that was called: the exit status. */
 static int wait_ready(struct daemon *d, int fd)
 {
-	char text[ERROR_TEXT_MAX + 1];
-	size_t len = 0;
+	char text[2 * ERROR_TEXT_MAX + 2];
+	size_t len = 0, done;
 	ssize_t n;
 
 	while (len < sizeof(text) - 1) {
@@ -72,6 +93,9 @@ static int wait_ready(struct daemon *d, int fd)
 		if (n <= 0)
 			break;
 		len += (size_t)n;
+		done = print_progress(d, text, len);
+		memmove(text, text + done, len - done);
+		len -= done;
 	}
 	close(fd);
 	text[len] = '\0';
@@ -80,6 +104,17 @@ static int wait_ready(struct daemon *d, int fd)
 	fprintf(stderr, "%s: %s\n", d->name,
 		len > 0 ? text : "it ended before it was ready");
 	return 1;
+}
+
+void daemon_progress(struct daemon *d, const char *text)
+{
+	auto_free char *line = xprintf("%c%s\n", PROGRESS, text);
+
+	for (char *c = line; c[1] != '\0'; c++)
+		if (*c == '\n')
+			*c = ' '; /* a line is a line */
+	if (d->ready_fd >= 0)
+		write_out(d->ready_fd, line, strlen(line));
 }
 
 /* True in the daemon; in the caller's process false, with its exit status. */

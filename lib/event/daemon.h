@@ -60,6 +60,10 @@ int daemon_main(struct daemon *d);
  * status 1. */
 void daemon_ready(struct daemon *d, const struct error *err);
 
+/* Between start() and daemon_ready(): a line for whoever waits for the start.
+ */
+void daemon_progress(struct daemon *d, const char *text);
+
 /* End the process here and now: the log and whoever waits for the start are
  * told why, the pid file is removed, and nothing else is done; what any thread
  * does is cut off.  For when each further write could do harm. */

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/takeover.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/term.h"
+#include "masterd/takeover_private.h"
+
+void takeover_say(const struct candidacy *c, const char *fmt, ...)
+{
+	char text[ERROR_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_info("%s", text);
+	if (c->t->progress != NULL)
+		c->t->progress(c->t->arg, text);
+}
+
+static const struct vote_node *self(const struct candidacy *c)
+{
+	return &c->vote.nodes[c->vote.self];
+}
+
+static bool is_stopped(const struct candidacy *c)
+{
+	return c->t->stopped != NULL && c->t->stopped(c->t->arg);
+}
+
+/* --- may we? --- */
+
+static int check_candidate(struct candidacy *c, struct error *err)
+{
+	if (c->vote.self == c->vote.n)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Node %s is not in the configuration of the "
+				 "cluster that it has",
+				 c->t->paths->hostname);
+	if (self(c)->candidate || !c->t->failover)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Node %s is not a master candidate, only those can "
+			 "become master; see gnt-node list -o name,role",
+			 self(c)->name);
+}
+
+/* Votes that are missing are waited for while they could win. */
+static WAITS int ask_for_start(struct candidacy *c, struct error *err)
+{
+	for (int i = 0; i < TAKEOVER_TRIES; i++) {
+		enum vote_outcome outcome;
+
+		if (takeover_ask(c, err) < 0)
+			return -1;
+		outcome = vote_for_start(&c->vote, err);
+		if (outcome == VOTE_WON)
+			return 0;
+		if (c->t->no_voting) {
+			takeover_say(c, "Going on without a vote: %s",
+				     err->text);
+			return 0;
+		}
+		if (outcome == VOTE_LOST || is_stopped(c))
+			return -1;
+		if (i == 0)
+			takeover_say(c, "Waiting for more nodes: %s",
+				     err->text);
+		task_sleep(TAKEOVER_RETRY_MS);
+	}
+	return -1;
+}
+
+static int refuse_rival(struct candidacy *c, struct error *err)
+{
+	const struct vote_node *rival = vote_rival(&c->vote);
+
+	if (rival == NULL || c->t->no_voting)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "%s is taking the role over or has just done so "
+			 "(term %" PRIu64 ")",
+			 rival->name, vote_highest_term(&c->vote));
+}
+
+static WAITS int ask_for_failover(struct candidacy *c, struct error *err)
+{
+	struct error ignored;
+
+	if (takeover_ask(c, err) < 0)
+		return -1;
+	if (vote_for_start(&c->vote, &ignored) == VOTE_WON)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Node %s is the master already: run this on "
+				 "the node that shall become master",
+				 self(c)->name);
+	if (vote_for_failover(&c->vote, err) != VOTE_WON) {
+		if (!c->t->no_voting)
+			return -1;
+		takeover_say(c, "Going on without a quorum: %s", err->text);
+	}
+	return refuse_rival(c, err);
+}
+
+/* --- the former master --- */
+
+static const struct vote_node *former_master(const struct candidacy *c)
+{
+	const char *name = json_str(config_master(c->config), "name", "");
+
+	for (size_t i = 0; i < c->vote.n; i++)
+		if (str_eq(c->vote.nodes[i].name, name) && i != c->vote.self)
+			return &c->vote.nodes[i];
+	return NULL;
+}
+
+static WAITS void tell_former(struct candidacy *c, const char *procedure,
+			      json_t *args STEALS, unsigned timeout_ms,
+			      const char *what)
+{
+	const struct vote_node *node = former_master(c);
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	done = noderpc_call_for(c->rpc, takeover_object(c, node), procedure,
+				args, timeout_ms, &err);
+	if (done == NULL)
+		takeover_say(c, "%s failed, going on: %s", what, err.text);
+}
+
+/* What it does not do now it cannot do later: the promise fences it. */
+static WAITS void stop_former(struct candidacy *c)
+{
+	const struct vote_node *node = former_master(c);
+	const json_t *cluster = config_cluster(c->config);
+	bool v6 = strchr(json_str(cluster, "master_ip", ""), ':') != NULL;
+
+	if (node == NULL || !node->answered)
+		return;
+	takeover_say(c, "Stopping the master daemon on %s", node->name);
+	tell_former(c, "node_stop_master", json_array(), TAKEOVER_STOP_MS,
+		    "Stopping it");
+	tell_former(
+		c, "node_deactivate_master_ip",
+		json_make("[{s:s, s:s, s:I, s:i}, b]", "ip",
+			  json_str(cluster, "master_ip", ""), "netdev",
+			  json_str(cluster, "master_netdev", ""), "netmask",
+			  (json_int_t)json_int(cluster, "master_netmask", 32),
+			  "ip_family", v6 ? 10 : 2,
+			  json_bool(cluster, "use_external_mip_script", false)),
+		TAKEOVER_ASK_MS, "Taking its address down");
+}
+
+/* --- the promise --- */
+
+static WAITS int get_promise(struct candidacy *c, uint64_t *ret_term,
+			     struct error *err)
+{
+	uint64_t term = vote_highest_term(&c->vote) + 1;
+
+	if (c->t->failover)
+		takeover_say(c,
+			     "Asking %zu nodes to follow %s (term %" PRIu64 ")",
+			     c->vote.n, self(c)->name, term);
+	if (takeover_ask_promise(c, term, err) < 0)
+		return -1;
+	*ret_term = term;
+	if (vote_for_term(&c->vote, term, err) == VOTE_WON)
+		return 0;
+	if (!c->t->no_voting || vote_highest_term(&c->vote) > term)
+		return -1;
+	takeover_say(c, "Going on without their promise: %s", err->text);
+	return 0;
+}
+
+/* --- the newest data --- */
+
+static int refuse_to_be_older(char *sentence STEALS,
+			      const struct vote_node *newer, struct error *err)
+{
+	auto_free char *text = sentence;
+
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "%s. Run gnt-cluster master-failover on %s, or on "
+			 "this node, which then takes the newer data over; "
+			 "--no-voting goes on without it",
+			 text, newer->name);
+}
+
+/* The last thing a master wrote may have reached others and not its own disk;
+ * that is its own.  What somebody else wrote since is not. */
+static bool may_pull(const struct candidacy *c,
+		     const struct vote_position *newer,
+		     const struct vote_position *own)
+{
+	return c->t->failover || (newer->term == own->term && own->term > 0);
+}
+
+static WAITS int renew_config(struct candidacy *c, struct error *err)
+{
+	const struct vote_node *newer = vote_newer_config(&c->vote);
+	auto_free char *text = NULL;
+
+	if (newer == NULL)
+		return 0;
+	text = vote_tell_config(&c->vote, newer);
+	if (c->t->no_voting) {
+		takeover_say(c, "Going on with older data: %s", text);
+		return 0;
+	}
+	if (!may_pull(c, &newer->config, &self(c)->config))
+		return refuse_to_be_older(steal(&text), newer, err);
+	takeover_say(c, "%s: taking it over", text);
+	if (takeover_pull_config(c, newer, err) == 0)
+		return 0;
+	return error_wrap(err, "%s, which can't be read", text);
+}
+
+static WAITS int renew_queue(struct candidacy *c, struct error *err)
+{
+	const struct vote_node *newer = vote_newer_queue(&c->vote);
+	auto_free char *text = NULL;
+
+	if (newer == NULL)
+		return 0;
+	text = vote_tell_queue(&c->vote, newer);
+	if (c->t->no_voting) {
+		takeover_say(c, "Going on with older data: %s", text);
+		return 0;
+	}
+	if (!may_pull(c, &newer->queue, &self(c)->queue))
+		return refuse_to_be_older(steal(&text), newer, err);
+	takeover_say(c, "%s: taking it over", text);
+	if (takeover_pull_queue(c, newer, err) == 0)
+		return 0;
+	return error_wrap(err, "%s, which can't be read", text);
+}
+
+/* A start that would be refused for older data shall not fence a master. */
+static int refuse_early(struct candidacy *c, struct error *err)
+{
+	const struct vote_node *config = vote_newer_config(&c->vote);
+	const struct vote_node *queue = vote_newer_queue(&c->vote);
+
+	if (c->t->failover || c->t->no_voting)
+		return 0;
+	if (config != NULL && !may_pull(c, &config->config, &self(c)->config))
+		return refuse_to_be_older(vote_tell_config(&c->vote, config),
+					  config, err);
+	if (queue != NULL && !may_pull(c, &queue->queue, &self(c)->queue))
+		return refuse_to_be_older(vote_tell_queue(&c->vote, queue),
+					  queue, err);
+	return 0;
+}
+
+/* The configuration says that we are the master. */
+static WAITS int write_role(struct candidacy *c, uint64_t term,
+			    struct error *err)
+{
+	struct config *config = config_load(c->t->disk, c->t->paths, err);
+	const json_t *own;
+	json_t *cluster;
+	int rc = -1;
+
+	if (config == NULL)
+		return -1;
+	config_set_term(config, term);
+	own = config_find(config, CONFIG_NODE, c->t->paths->hostname);
+	if (own == NULL) {
+		error_set(err, ERR_CONFIG, ECODE_STATE,
+			  "Node %s is not in the newest configuration",
+			  c->t->paths->hostname);
+	} else {
+		cluster = config_edit(config_cluster(config));
+		json_set_str(cluster, "master_node", json_str(own, "uuid", ""));
+		config_put_cluster(config, cluster);
+		rc = config_commit(config, err);
+	}
+	config_free(config);
+	return rc;
+}
+
+/* --- all of it --- */
+
+static WAITS int become_master(struct candidacy *c, struct master_role *ret,
+			       struct error *err)
+{
+	uint64_t term;
+
+	if (check_candidate(c, err) < 0)
+		return -1;
+	if (c->t->failover) {
+		if (ask_for_failover(c, err) < 0)
+			return -1;
+		stop_former(c);
+	} else if (ask_for_start(c, err) < 0 || refuse_rival(c, err) < 0 ||
+		   refuse_early(c, err) < 0) {
+		return -1;
+	}
+	if (get_promise(c, &term, err) < 0 || renew_config(c, err) < 0 ||
+	    renew_queue(c, err) < 0)
+		return -1;
+	if (c->t->failover && write_role(c, term, err) < 0)
+		return -1;
+	*ret = (struct master_role){.term = term, .no_voting = c->t->no_voting};
+	return 0;
+}
+
+int takeover_run(const struct takeover *t, struct master_role *ret_role,
+		 struct error *err)
+{
+	struct candidacy c = {.t = t};
+	int rc;
+
+	c.config = config_load(t->disk, t->paths, err);
+	if (c.config == NULL)
+		return -1;
+	c.rpc = noderpc_create(&t->transport);
+	takeover_list_nodes(&c);
+	rc = become_master(&c, ret_role, err);
+	takeover_forget(&c);
+	noderpc_destroy(c.rpc);
+	config_free(c.config);
+	return rc;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Asking the nodes what they have, and for their promise. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/ssconf.h"
+#include "lib/model/term.h"
+#include "lib/store/store.h"
+#include "masterd/takeover_private.h"
+
+#define SMALL_FILE_MAX 100
+
+void takeover_list_nodes(struct candidacy *c)
+{
+	auto_strv struct strv uuids = {0};
+	size_t n;
+
+	config_sorted(c->config, CONFIG_NODE, &uuids);
+	n = uuids.n;
+	c->vote.nodes = xcalloc(n + 1, sizeof(*c->vote.nodes));
+	c->states = xcalloc(n + 1, sizeof(json_t *));
+	c->objects = xcalloc(n + 1, sizeof(json_t *));
+	c->vote.n = n;
+	c->vote.self = n;
+	c->vote.ignore_offline = c->t->ignore_offline;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *node =
+			config_get(c->config, CONFIG_NODE, uuids.items[i]);
+		bool offline = json_bool(node, "offline", false);
+
+		c->objects[i] = json_incref((json_t *)node);
+		c->vote.nodes[i] = (struct vote_node){
+			.name = json_str(node, "name", ""),
+			.offline = offline,
+			.candidate = !offline &&
+				     json_bool(node, "master_candidate", false),
+		};
+		if (strcmp(c->vote.nodes[i].name, c->t->paths->hostname) == 0)
+			c->vote.self = i;
+	}
+}
+
+void takeover_forget(struct candidacy *c)
+{
+	for (size_t i = 0; i < c->vote.n; i++) {
+		json_decref(c->states[i]);
+		json_decref(c->objects[i]);
+	}
+	free(c->states);
+	free(c->objects);
+	free(c->vote.nodes);
+}
+
+/* --- without a node daemon of our own --- */
+
+static uint64_t highest_id(struct store *s)
+{
+	auto_strv struct strv names = {0};
+	auto_free char *serial = NULL;
+	struct error ignored;
+	uint64_t highest = 0;
+	size_t len;
+
+	serial = store_read(s, "serial", SMALL_FILE_MAX, &len, &ignored);
+	if (serial != NULL)
+		highest = strtoull(serial, NULL, 10);
+	if (store_list(s, "", &names, &ignored) < 0)
+		return highest;
+	for (size_t i = 0; i < names.n; i++) {
+		uint64_t id = str_starts(names.items[i], "job-")
+				      ? strtoull(names.items[i] + 4, NULL, 10)
+				      : 0;
+
+		if (id > highest)
+			highest = id;
+	}
+	return highest;
+}
+
+static WAITS json_t *own_queue(const struct takeover *t, uint64_t *ret_job_id,
+			       struct error *err)
+{
+	struct store *s =
+		store_peek(t->disk, path(t->paths, PATH_QUEUE_DIR), err);
+	auto_free char *text = NULL;
+	uint64_t term, batch;
+	struct error ignored;
+	size_t len;
+	bool known;
+
+	if (s == NULL)
+		return NULL;
+	text = store_read(s, STORE_POSITION, SMALL_FILE_MAX, &len, &ignored);
+	*ret_job_id = highest_id(s);
+	store_close(s);
+	known = text != NULL &&
+		sscanf(text, "%" SCNu64 " %" SCNu64, &term, &batch) == 2;
+	return known ? json_make("[I, I]", (json_int_t)term, (json_int_t)batch)
+		     : json_null();
+}
+
+/* As a node daemon would answer master_state. */
+static WAITS json_t *own_state(struct candidacy *c, struct error *err)
+{
+	const struct takeover *t = c->t;
+	auto_term struct term promise = {0};
+	auto_free char *master = NULL;
+	auto_json json_t *queue = NULL;
+	struct config_term config_term;
+	int64_t serial = config_serial(c->config);
+	uint64_t job_id = 0;
+
+	if (term_load(t->disk, t->paths, &promise, err) < 0 ||
+	    config_term_load(t->disk, t->paths, &config_term, err) < 0)
+		return NULL;
+	queue = own_queue(t, &job_id, err);
+	if (queue == NULL)
+		return NULL;
+	master = ssconf_read_on(t->disk, t->paths, "master_node");
+	return json_make("{s:s, s:s?, s:I, s:s, s:b, s:[I, I], s:O, s:I}",
+			 "node", t->paths->hostname, "master", master, "term",
+			 (json_int_t)promise.number, "promised", promise.master,
+			 "running", 1, "config",
+			 (json_int_t)config_term_of(&config_term, serial),
+			 (json_int_t)serial, "queue", queue, "job_id",
+			 (json_int_t)job_id);
+}
+
+static WAITS json_t *own_promise(struct candidacy *c, uint64_t number,
+				 struct error *err)
+{
+	const struct takeover *t = c->t;
+	auto_term struct term term = {.number = number,
+				      .master = xstrdup(t->paths->hostname)};
+	int rc;
+
+	task_leave(); /* the term is ours alone, the paths never change */
+	rc = term_save(t->disk, t->paths, &term, err);
+	task_enter();
+	return rc < 0 ? NULL : own_state(c, err);
+}
+
+/* --- the nodes --- */
+
+static void note_state(struct candidacy *c, size_t i, json_t *state STEALS)
+{
+	struct error err;
+
+	json_decref(c->states[i]);
+	c->states[i] = state;
+	c->vote.nodes[i].answered = false;
+	if (state != NULL && vote_read(&c->vote.nodes[i], state, &err) < 0)
+		log_warning("node %s: %s", c->vote.nodes[i].name, err.text);
+}
+
+static bool is_refused(const struct error *err)
+{
+	return err != NULL && str_eq(err->ecode, ECODE_REFUSED);
+}
+
+/* Call those that are wanted, and note their answers.  Our own files answer
+ * when our node daemon does not run. */
+static WAITS int call_nodes(struct candidacy *c, const bool *wanted,
+			    const char *procedure, json_t *args STEALS,
+			    uint64_t term, struct error *err)
+{
+	size_t n = c->vote.n, k = 0;
+	struct node_result *results = node_results_new(n);
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (wanted[i])
+			results[k++].node = json_incref(c->objects[i]);
+	noderpc_call_many_for(c->rpc, results, k, procedure, args,
+			      TAKEOVER_ASK_MS);
+	k = 0;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct node_result *r = &results[k];
+		json_t *own;
+
+		if (!wanted[i])
+			continue;
+		k++;
+		if (i != c->vote.self || !is_refused(r->err)) {
+			note_state(c, i, json_incref(r->payload));
+			continue;
+		}
+		own = term > 0 ? own_promise(c, term, err) : own_state(c, err);
+		rc = own == NULL ? -1 : 0;
+		note_state(c, i, own);
+	}
+	node_results_free(results, n);
+	return rc;
+}
+
+int takeover_ask(struct candidacy *c, struct error *err)
+{
+	auto_free bool *wanted = xcalloc(c->vote.n + 1, sizeof(*wanted));
+
+	memset(wanted, true, c->vote.n);
+	return call_nodes(c, wanted, "master_state", json_array(), 0, err);
+}
+
+int takeover_ask_promise(struct candidacy *c, uint64_t term, struct error *err)
+{
+	auto_free bool *wanted = xcalloc(c->vote.n + 1, sizeof(*wanted));
+	const char *self = c->vote.nodes[c->vote.self].name;
+	bool refused = false;
+
+	memset(wanted, true, c->vote.n);
+	if (call_nodes(c, wanted, "master_promise",
+		       json_make("[I, s]", (json_int_t)term, self), term,
+		       err) < 0)
+		return -1;
+	/* Who did not promise may say to whom it did. */
+	for (size_t i = 0; i < c->vote.n; i++) {
+		wanted[i] = !c->vote.nodes[i].answered && i != c->vote.self;
+		refused |= wanted[i];
+	}
+	if (!refused)
+		return 0;
+	return call_nodes(c, wanted, "master_state", json_array(), 0, err);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the takeover share: takeover.c decides, takeover_ask.c
+ * talks to the nodes, takeover_pull.c brings newer data here. */
+#ifndef MASTERD_TAKEOVER_PRIVATE_H
+#define MASTERD_TAKEOVER_PRIVATE_H
+
+#include "masterd/config.h"
+#include "masterd/takeover.h"
+#include "masterd/vote.h"
+
+struct candidacy {
+	const struct takeover *t;
+	struct config *config;
+	struct noderpc *rpc;
+	struct vote vote;
+	json_t **states;  /* what each node said, NULL: nothing */
+	json_t **objects; /* the nodes themselves */
+};
+
+void takeover_say(const struct candidacy *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Make c->vote of the configuration's nodes, nobody has answered yet. */
+void takeover_list_nodes(struct candidacy *c);
+void takeover_forget(struct candidacy *c);
+
+/* Ask all nodes what they have; our own files where no node daemon of ours
+ * answers. */
+WAITS int takeover_ask(struct candidacy *c, struct error *err);
+
+/* Ask all nodes to promise the term to us; what they have then. */
+WAITS int takeover_ask_promise(struct candidacy *c, uint64_t term,
+			       struct error *err);
+
+/* Replace our copy by that of the node, which must not be able to change it
+ * any more. */
+WAITS int takeover_pull_config(struct candidacy *c,
+			       const struct vote_node *from, struct error *err);
+WAITS int takeover_pull_queue(struct candidacy *c, const struct vote_node *from,
+			      struct error *err);
+
+/* The object of a node of the vote. */
+static inline const json_t *takeover_object(const struct candidacy *c,
+					    const struct vote_node *node)
+{
+	return c->objects[node - c->vote.nodes];
+}
+
+#endif

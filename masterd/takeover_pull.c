@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A node has newer data: bring it here.  The configuration comes whole, the
+ * queue by difference: hashes of the files first, then those that differ. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/term.h"
+#include "lib/store/store.h"
+#include "masterd/takeover_private.h"
+
+#define CONFIG_MODE 0640
+#define FILE_MAX (256u * 1024 * 1024)
+#define PULL_MS 60000u
+
+/* Files asked for in one call; the node sends fewer when they are large. */
+#define FILES_PER_CALL 500
+
+static WAITS json_t *ask(struct candidacy *c, const struct vote_node *from,
+			 const char *procedure, json_t *args STEALS,
+			 struct error *err)
+{
+	return noderpc_call_for(c->rpc, takeover_object(c, from), procedure,
+				args, PULL_MS, err);
+}
+
+/* --- the configuration --- */
+
+int takeover_pull_config(struct candidacy *c, const struct vote_node *from,
+			 struct error *err)
+{
+	const struct takeover *t = c->t;
+	auto_json json_t *text = ask(c, from, "config_read", json_array(), err);
+	struct config_term term = {.term = from->config.term,
+				   .serial = (int64_t)from->config.number};
+	int rc;
+
+	if (text == NULL)
+		return -1;
+	if (!json_is_string(text))
+		return error_set(err, ERR_RPC, NULL,
+				 "Node %s did not answer config_read with a "
+				 "text",
+				 from->name);
+	task_leave(); /* the text is ours alone, the paths never change */
+	rc = t->disk->write_atomic(t->disk, path(t->paths, PATH_CONFIG_DATA),
+				   json_string_value(text),
+				   json_string_length(text), CONFIG_MODE, err);
+	if (rc == 0)
+		rc = config_term_save(t->disk, t->paths, &term, err);
+	task_enter();
+	return rc;
+}
+
+/* --- the queue --- */
+
+/* The copy here while it is being changed. */
+struct local {
+	struct store *store;
+	struct disk *disk;
+	int lock;
+};
+
+static void on_fatal(void *arg, const struct error *err)
+{
+	(void)arg; /* whoever commits is told */
+	(void)err;
+}
+
+static int local_open(struct local *l, const struct takeover *t,
+		      struct error *err)
+{
+	struct store_config config = {.disk = t->disk,
+				      .dir = path(t->paths, PATH_QUEUE_DIR),
+				      .fatal = on_fatal};
+
+	*l = (struct local){.disk = t->disk, .lock = -1};
+	if (t->disk->mkdirs(t->disk, config.dir, 0750, err) < 0)
+		return -1;
+	if (t->disk->lock != NULL) {
+		l->lock = t->disk->lock(t->disk,
+					path(t->paths, PATH_QUEUE_LOCK), err);
+		if (l->lock < 0)
+			return -1;
+	}
+	l->store = store_open(&config, err);
+	return l->store == NULL ? -1 : store_settle(l->store, err);
+}
+
+/* What was committed is in the journal, for the master to replay. */
+static WAITS void local_close(struct local *l)
+{
+	if (l->store != NULL)
+		store_abandon(l->store);
+	store_close(l->store);
+	if (l->lock >= 0)
+		l->disk->unlock(l->disk, l->lock);
+}
+
+static WAITS int write_one(struct local *l, const char *name, const char *text,
+			   struct error *err)
+{
+	struct store_change *change = store_change_new();
+
+	change->may_fail = true;
+	if (text != NULL)
+		store_change_write(change, name, xstrdup(text));
+	else
+		store_change_remove(change, name);
+	return store_commit(l->store, change, err);
+}
+
+/* Is our file another than theirs, or missing? */
+static WAITS bool differs(struct local *l, const char *name, const char *hash)
+{
+	struct error ignored;
+	auto_free char *text = NULL;
+	char own[17];
+	size_t len;
+
+	if (!store_exists(l->store, name))
+		return true;
+	text = store_read(l->store, name, FILE_MAX, &len, &ignored);
+	if (text == NULL)
+		return true;
+	snprintf(own, sizeof(own), "%016" PRIx64, bytes_hash(text, len));
+	return !str_eq(own, hash);
+}
+
+static WAITS int write_files(struct local *l, const json_t *files,
+			     struct error *err)
+{
+	struct store_change *change = store_change_new();
+	const char *name;
+	json_t *text;
+
+	change->may_fail = true;
+	json_object_foreach ((json_t *)files, name, text)
+		if (json_is_string(text))
+			store_change_write(change, name,
+					   xstrdup(json_string_value(text)));
+	if (json_object_size(files) > 0)
+		return store_commit(l->store, change, err);
+	store_change_drop(change);
+	return 0;
+}
+
+/* Get these files; a call may bring only some of them. */
+static WAITS int fetch(struct candidacy *c, const struct vote_node *from,
+		       struct local *l, struct strv *names, struct error *err)
+{
+	size_t at = 0;
+
+	while (at < names->n) {
+		json_t *some = json_array();
+		auto_json json_t *files = NULL;
+		size_t asked = 0;
+
+		while (at + asked < names->n && asked < FILES_PER_CALL)
+			json_array_append_new(
+				some, json_string(names->items[at + asked++]));
+		files = ask(c, from, "jobqueue_read", json_make("[o]", some),
+			    err);
+		if (files == NULL || write_files(l, files, err) < 0)
+			return -1;
+		/* In their order, so those that came are the first; one that
+		 * is gone meanwhile is not asked for again. */
+		at += json_object_size(files) > 0 ? json_object_size(files)
+						  : asked;
+	}
+	return 0;
+}
+
+/* Make our folder as theirs: `theirs` has the hashes.  The position is left
+ * out. */
+static WAITS int pull_folder(struct candidacy *c, const struct vote_node *from,
+			     struct local *l, const char *folder,
+			     const json_t *theirs, struct error *err)
+{
+	auto_strv struct strv wanted = {0}, ours = {0};
+	const char *name;
+	json_t *hash;
+
+	json_object_foreach ((json_t *)theirs, name, hash)
+		if (json_is_string(hash) && strcmp(name, STORE_POSITION) != 0 &&
+		    differs(l, name, json_string_value(hash)))
+			strv_add(&wanted, name);
+	if (fetch(c, from, l, &wanted, err) < 0 ||
+	    store_list(l->store, folder, &ours, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ours.n; i++) {
+		auto_free char *full =
+			*folder == '\0'
+				? xstrdup(ours.items[i])
+				: xprintf("%s/%s", folder, ours.items[i]);
+		bool may_go = str_starts(ours.items[i], "job-") ||
+			      strcmp(full, "drain") == 0;
+
+		if (may_go && strchr(ours.items[i], '.') == NULL &&
+		    json_get(theirs, full) == NULL &&
+		    write_one(l, full, NULL, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Archive folders of another size than ours. */
+static WAITS int pull_archive(struct candidacy *c, const struct vote_node *from,
+			      struct local *l, const json_t *sizes,
+			      struct error *err)
+{
+	const char *folder;
+	json_t *size;
+
+	json_object_foreach ((json_t *)sizes, folder, size) {
+		auto_strv struct strv ours = {0};
+		auto_json json_t *theirs = NULL;
+
+		if (!json_is_integer(size))
+			continue;
+		if (store_list(l->store, folder, &ours, err) < 0)
+			return -1;
+		if ((json_int_t)ours.n == json_integer_value(size))
+			continue;
+		theirs = ask(c, from, "jobqueue_list", json_make("[s]", folder),
+			     err);
+		if (theirs == NULL ||
+		    pull_folder(c, from, l, folder, theirs, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static WAITS int pull_all(struct candidacy *c, const struct vote_node *from,
+			  struct local *l, struct error *err)
+{
+	auto_free char *position =
+		xprintf("%" PRIu64 " %" PRIu64 "\n", from->queue.term,
+			from->queue.number);
+	auto_json json_t *theirs =
+		ask(c, from, "jobqueue_list", json_make("[s]", ""), err);
+
+	/* Half of theirs and half of ours is nothing to begin with. */
+	if (theirs == NULL || write_one(l, STORE_POSITION, "0 0\n", err) < 0 ||
+	    pull_archive(c, from, l, theirs, err) < 0 ||
+	    pull_folder(c, from, l, "", theirs, err) < 0)
+		return -1;
+	return write_one(l, STORE_POSITION, position, err);
+}
+
+int takeover_pull_queue(struct candidacy *c, const struct vote_node *from,
+			struct error *err)
+{
+	struct local l;
+	int rc = local_open(&l, c->t, err);
+
+	if (rc == 0)
+		rc = pull_all(c, from, &l, err);
+	local_close(&l);
+	return rc;
+}
