@@ -27,6 +27,7 @@ struct node_data {
 struct gather {
 	struct master *m;
 	char *hypervisor, *template; /* copies: they outlive the waits */
+	int64_t shared;		     /* booked of storage that all share */
 	struct node_result *signs;   /* of nodes with a record */
 	size_t n_signs;
 	struct node_result *info, *instances; /* of those without */
@@ -54,17 +55,9 @@ static bool is_exclusive(const struct master *m, const json_t *node)
 /* Does the record have all that this request asks of the node? */
 static bool is_recorded(const struct gather *g, const json_t *node)
 {
-	const struct config *c = g->m->config;
-	const char *uuid = json_str(node, "uuid", ""), *type, *name;
-	struct node_memory memory;
-	struct node_disk disk;
-
-	resources_memory(c, uuid, g->hypervisor, &memory);
-	if (!memory.recorded || is_exclusive(g->m, node))
-		return false;
-	resources_disk(c, uuid, g->template, &disk);
-	return disk.recorded ||
-	       !resources_storage(config_cluster(c), g->template, &type, &name);
+	return resources_recorded(g->m->config, json_str(node, "uuid", ""),
+				  g->hypervisor, g->template) &&
+	       !is_exclusive(g->m, node);
 }
 
 static json_t *info_args(const struct gather *g, const json_t *node)
@@ -256,7 +249,7 @@ static void add_recorded(struct gather *g, const char *uuid,
 	struct node_disk d;
 
 	resources_memory(c, uuid, g->hypervisor, &m);
-	resources_disk(c, uuid, g->template, &d);
+	resources_disk_of(c, uuid, g->template, g->shared, &d);
 	json_set_int(ret, "total_memory", m.total);
 	json_set_int(ret, "reserved_memory", m.node);
 	json_set_int(ret, "total_disk", d.total);
@@ -316,6 +309,7 @@ json_t *iallocator_nodes(struct master *m, const char *hypervisor,
 	const char *uuid;
 
 	gather(&g);
+	g.shared = resources_shared(m->config, g.template);
 	json_object_foreach ((json_t *)config_all(m->config, CONFIG_NODE), uuid,
 			     node)
 		json_object_set_new(part, json_str(node, "name", uuid),

@@ -63,6 +63,16 @@ static const char *first_hypervisor(const json_t *cluster)
 	return name == NULL ? "" : name;
 }
 
+static json_t *hv_state(const struct config *c, const json_t *node,
+			const char *hypervisor)
+{
+	const json_t *cluster = config_cluster(c);
+
+	return state_fill_hv(cluster, group_of(c, node), node,
+			     hypervisor == NULL ? first_hypervisor(cluster)
+						: hypervisor);
+}
+
 void resources_memory(const struct config *c, const char *node_uuid,
 		      const char *hypervisor, struct node_memory *ret)
 {
@@ -70,9 +80,7 @@ void resources_memory(const struct config *c, const char *node_uuid,
 	const json_t *node = config_get(c, CONFIG_NODE, node_uuid);
 	const json_t *group = group_of(c, node);
 	auto_json json_t *policy = params_fill_ipolicy(cluster, group);
-	auto_json json_t *state = state_fill_hv(
-		cluster, group, node,
-		hypervisor == NULL ? first_hypervisor(cluster) : hypervisor);
+	auto_json json_t *state = hv_state(c, node, hypervisor);
 
 	*ret = (struct node_memory){
 		.total = json_int(state, "mem_total", 0),
@@ -196,25 +204,60 @@ static int64_t booked_here(const struct config *c, const char *node_uuid,
 	return sum;
 }
 
-void resources_disk(const struct config *c, const char *node_uuid,
-		    const char *template, struct node_disk *ret)
+int64_t resources_shared(const struct config *c, const char *template)
+{
+	const struct storage *s = find(template);
+
+	return s == NULL || !s->shared ? 0 : booked_shared(c, s);
+}
+
+/* The numbers recorded, zeroed where there is no such storage. */
+static json_t *disk_state(const struct config *c, const char *node_uuid,
+			  const char *template)
 {
 	const json_t *cluster = config_cluster(c);
 	const json_t *node = config_get(c, CONFIG_NODE, node_uuid);
-	const struct storage *s = find(template);
-	auto_json json_t *state = NULL;
 	const char *type, *name;
 
-	*ret = (struct node_disk){0};
 	if (!resources_storage(cluster, template, &type, &name))
-		return;
-	state = state_fill_disk(cluster, group_of(c, node), node, type, name);
-	ret->total = json_int(state, "disk_total", 0);
-	ret->reserved = json_int(state, "disk_reserved", 0);
-	ret->overhead = json_int(state, "disk_overhead", 0);
+		return json_object();
+	return state_fill_disk(cluster, group_of(c, node), node, type, name);
+}
+
+void resources_disk_of(const struct config *c, const char *node_uuid,
+		       const char *template, int64_t shared,
+		       struct node_disk *ret)
+{
+	const struct storage *s = find(template);
+	auto_json json_t *state = disk_state(c, node_uuid, template);
+
+	*ret = (struct node_disk){
+		.total = json_int(state, "disk_total", 0),
+		.reserved = json_int(state, "disk_reserved", 0),
+		.overhead = json_int(state, "disk_overhead", 0),
+	};
 	ret->recorded = ret->total > 0;
-	ret->used =
-		s->shared ? booked_shared(c, s) : booked_here(c, node_uuid, s);
+	if (s != NULL)
+		ret->used = s->shared ? shared : booked_here(c, node_uuid, s);
+}
+
+void resources_disk(const struct config *c, const char *node_uuid,
+		    const char *template, struct node_disk *ret)
+{
+	resources_disk_of(c, node_uuid, template, resources_shared(c, template),
+			  ret);
+}
+
+bool resources_recorded(const struct config *c, const char *node_uuid,
+			const char *hypervisor, const char *template)
+{
+	const json_t *node = config_get(c, CONFIG_NODE, node_uuid);
+	auto_json json_t *hv = hv_state(c, node, hypervisor);
+	auto_json json_t *disk = disk_state(c, node_uuid, template);
+
+	return json_int(hv, "mem_total", 0) > 0 &&
+	       (json_object_size(disk) == 0 ||
+		json_int(disk, "disk_total", 0) > 0);
 }
 
 int64_t resources_disk_free(const struct node_disk *d)

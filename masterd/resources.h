@@ -24,6 +24,12 @@ struct node_memory {
 void resources_memory(const struct config *c, const char *node_uuid,
 		      const char *hypervisor, struct node_memory *ret);
 
+/* Whether a total is recorded for the hypervisor, and for the storage behind
+ * the template (or there is none to record): all that one asks of the node.
+ * Cheap, nothing is summed. */
+bool resources_recorded(const struct config *c, const char *node_uuid,
+			const char *hypervisor, const char *template);
+
 /* For instances at all; not booked, by what each is given at most (may be
  * negative where that is more than there is); what may still be promised
  * according to the ratio; what can still be guaranteed. */
@@ -42,6 +48,12 @@ struct node_disk {
  * all instances. */
 void resources_disk(const struct config *c, const char *node_uuid,
 		    const char *template, struct node_disk *ret);
+/* The same for many nodes: what is booked of storage that all share is summed
+ * once, with shared from resources_shared(). */
+int64_t resources_shared(const struct config *c, const char *template);
+void resources_disk_of(const struct config *c, const char *node_uuid,
+		       const char *template, int64_t shared,
+		       struct node_disk *ret);
 int64_t resources_disk_free(const struct node_disk *d);
 
 /* The key under which the storage of a template is recorded: its type, and its

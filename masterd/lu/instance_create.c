@@ -373,8 +373,8 @@ static WAITS int create_steps(struct lu *lu, struct error *err)
 {
 	if (spec_reserve_port(lu, &create_of(lu)->spec, err) < 0)
 		return -1;
-	if (place_check_capacity(lu, &create_of(lu)->spec, create_of(lu)->pnode,
-				 err) < 0)
+	if (place_check_room(lu, &create_of(lu)->spec, create_of(lu)->pnode,
+			     err) < 0)
 		return -1;
 	put_reservation(lu);
 	if (config_commit(lu->m->config, err) < 0)

@@ -92,8 +92,8 @@ static WAITS int check_space(struct lu *lu, const struct inst_spec *s,
 			      resources_disk_sum(s->disks, s->template), err);
 }
 
-int place_check_capacity(struct lu *lu, const struct inst_spec *s,
-			 const char *pnode, struct error *err)
+int place_check_room(struct lu *lu, const struct inst_spec *s,
+		     const char *pnode, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
 	const struct capacity_new new = {
@@ -105,7 +105,12 @@ int place_check_capacity(struct lu *lu, const struct inst_spec *s,
 		.vcpus = json_int(s->filled_be, "vcpus", 0),
 		.moves = json_bool(s->filled_be, "auto_balance", true),
 	};
+	struct node_disk disk;
 
+	/* Of storage that nodes share, jobs on other nodes take as well. */
+	resources_disk(lu->m->config, pnode, s->template, &disk);
+	if (disk.recorded && check_space(lu, s, pnode, err) < 0)
+		return -1;
 	return op->ignore_ipolicy
 		       ? 0
 		       : capacity_check_new(lu->m->config, &new, err);
@@ -127,5 +132,5 @@ WAITS int place_check(struct lu *lu, const struct inst_spec *s,
 		return -1;
 	return check_memory(lu, s, pnode, err) < 0
 		       ? -1
-		       : place_check_capacity(lu, s, pnode, err);
+		       : place_check_room(lu, s, pnode, err);
 }

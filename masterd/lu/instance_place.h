@@ -11,10 +11,11 @@
 WAITS int place_check(struct lu *lu, const struct inst_spec *s,
 		      const char *pnode, struct error *err);
 
-/* ERR_PREREQ when the group could not lose the nodes then that its policy lets
- * it lose.  Nothing waits: to be called once more right before the reservation
- * is recorded, since other jobs book other nodes of the group meanwhile. */
-int place_check_capacity(struct lu *lu, const struct inst_spec *s,
-			 const char *pnode, struct error *err);
+/* ERR_PREREQ when recorded space is short, or the group could not lose the
+ * nodes then that its policy lets it lose.  Nothing waits: to be called once
+ * more right before the reservation is recorded, since other jobs book other
+ * nodes of the group meanwhile. */
+int place_check_room(struct lu *lu, const struct inst_spec *s,
+		     const char *pnode, struct error *err);
 
 #endif

@@ -243,10 +243,56 @@ Test(modify, standard_sizes_fill_in_where_somebody_chose_them)
 				       "maxmem"));
 }
 
+static json_t *op_disk_state(const char *node, int64_t total)
+{
+	const char *folder = json_str(config_cluster(s.master->config),
+				      "shared_file_storage_dir", "");
+
+	return json_make("{s:s, s:s, s:{s:{s:{s:I, s:i}}}}", "OP_ID",
+			 "OP_NODE_SET_PARAMS", "node_name", node, "disk_state",
+			 "sharedfile", folder, "disk_total", (json_int_t)total,
+			 "disk_overhead", 0);
+}
+
+/* Two jobs on two nodes; the space is for one of them. */
+static void race_for_space(void)
+{
+	uint64_t ids[2];
+	const json_t *all;
+
+	for (size_t i = 0; i < 2; i++) {
+		auto_free char *name = xprintf("web%zu", i);
+
+		ids[i] = sim_submit(
+			&s, add_sized(name, s.nodes[i + 1].name, 8, 8), NULL);
+	}
+	for (size_t i = 0; i < 2; i++)
+		sim_wait(&s, ids[i]);
+	all = config_all(s.master->config, CONFIG_INSTANCE);
+	cr_assert_eq(json_object_size(all), 1);
+	expect(op_named("OP_INSTANCE_REMOVE",
+			json_str(json_object_iter_value(
+					 json_object_iter((json_t *)all)),
+				 "name", "")),
+	       "success");
+}
+
+Test(modify, shared_space_is_not_booked_twice)
+{
+	s.max_delay_ms = 50;
+	for (size_t i = 0; i < 3; i++) {
+		expect(op_node_state(s.nodes[i].name, 1000), "success");
+		expect(op_disk_state(s.nodes[i].name, 100), "success");
+	}
+	for (size_t round = 0; round < 8; round++)
+		race_for_space();
+}
+
 Test(modify, two_that_both_fit_but_not_together)
 {
 	uint64_t a, b;
 
+	s.max_delay_ms = 50;
 	for (size_t i = 0; i < 3; i++)
 		expect(op_node_state(s.nodes[i].name, 1000), "success");
 	expect(op_policy("max-node-failures", json_integer(1)), "success");
