@@ -3,50 +3,8 @@
  * it. */
 #include "iallocators/evacuate.h"
 #include "iallocators/hformat.h"
+#include "iallocators/opcodes.h"
 
-static void add_string(struct buf *b, const char *key, const char *value)
-{
-	buf_addf(b, "\"%s\":", key);
-	hf_json_string(b, value);
-}
-
-static void add_migrate(struct buf *b, const char *name, const char *target)
-{
-	buf_adds(b, "{\"OP_ID\":\"OP_INSTANCE_MIGRATE\",");
-	add_string(b, "instance_name", name);
-	buf_addc(b, ',');
-	if (target != NULL) {
-		add_string(b, "target_node", target);
-		buf_addc(b, ',');
-	}
-	buf_adds(b, "\"allow_runtime_changes\":false,\"ignore_ipolicy\":false,"
-		    "\"cleanup\":false,\"allow_failover\":true,"
-		    "\"ignore_hvversions\":true}");
-}
-
-static void add_failover(struct buf *b, const char *name, const char *target)
-{
-	buf_adds(b, "{\"OP_ID\":\"OP_INSTANCE_FAILOVER\",");
-	add_string(b, "instance_name", name);
-	buf_adds(b, ",\"shutdown_timeout\":120,\"ignore_consistency\":false,");
-	if (target != NULL) {
-		add_string(b, "target_node", target);
-		buf_addc(b, ',');
-	}
-	buf_adds(b, "\"ignore_ipolicy\":false,\"cleanup\":false}");
-}
-
-static void add_replace(struct buf *b, const char *name, const char *target)
-{
-	buf_adds(b, "{\"OP_ID\":\"OP_INSTANCE_REPLACE_DISKS\",");
-	add_string(b, "instance_name", name);
-	buf_adds(b, ",\"early_release\":false,\"ignore_ipolicy\":false,"
-		    "\"mode\":\"replace_new_secondary\",\"disks\":[],");
-	add_string(b, "remote_node", target);
-	buf_addc(b, '}');
-}
-
-/* An instance that does not exist yet cannot be migrated. */
 static void add_opcode(struct buf *b, const struct cluster *c,
 		       const struct instance *inst,
 		       const struct evac_step *step)
@@ -56,11 +14,9 @@ static void add_opcode(struct buf *b, const struct cluster *c,
 				     : c->nodes[step->target].name;
 
 	if (step->kind == STEP_REPLACE)
-		add_replace(b, inst->name, target);
-	else if (inst->forthcoming)
-		add_failover(b, inst->name, target);
+		opcode_replace(b, inst, target);
 	else
-		add_migrate(b, inst->name, target);
+		opcode_move(b, inst, target);
 }
 
 static void separate(struct buf *b)

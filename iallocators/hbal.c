@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "iallocators/balance.h"
+#include "iallocators/execute.h"
 #include "iallocators/hformat.h"
 #include "iallocators/jobs.h"
 #include "iallocators/tool.h"
@@ -212,8 +213,8 @@ static void print_result(const struct cluster *c, const struct nodeset *nodes,
 		printf("Solution length=%d\n", n);
 }
 
-static void balance(struct cluster *c, const struct nodeset *nodes,
-		    const struct tool_options *o)
+static int balance(struct cluster *c, const struct nodeset *nodes,
+		   const struct tool_options *o, struct error *err)
 {
 	struct balance_options b = {.evac_mode = o->evac_mode,
 				    .no_disk_moves = o->no_disk_moves,
@@ -241,7 +242,7 @@ static void balance(struct cluster *c, const struct nodeset *nodes,
 		print_score("Initial score: ", before, "\n");
 	if (before - bound < o->min_score) {
 		print_balanced(before, bound, o->min_score);
-		return;
+		return 0;
 	}
 	printf("Trying to minimize the CV...\n");
 	n = balance_run(c, nodes, &b, &steps);
@@ -253,6 +254,9 @@ static void balance(struct cluster *c, const struct nodeset *nodes,
 	free_after = describe_free(c, nodes);
 	if (o->verbose > 2)
 		printf("Original: %s\nFinal:    %s\n", free_before, free_after);
+	if (o->execute && n > 0)
+		return execute_steps(c, steps, n, o, err);
+	return 0;
 }
 
 static int run(struct cluster *c, const struct tool_options *o,
@@ -275,8 +279,7 @@ static int run(struct cluster *c, const struct tool_options *o,
 		return error_set(err, ERR_PREREQ, NULL, "Aborting.");
 	nodes = cluster_group_nodes(c, group);
 	print_group(c, &nodes, group, o);
-	balance(c, &nodes, o);
-	return 0;
+	return balance(c, &nodes, o, err);
 }
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "iallocators/opcodes.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
@@ -100,4 +101,41 @@ void jobs_print(const struct cluster *c, const struct balance_step *steps,
 		if (first_only)
 			return;
 	}
+}
+
+int jobs_set_size(const struct cluster *c, const struct balance_step *steps,
+		  int n, int first)
+{
+	auto_free bool *starts = xcalloc((size_t)n + 1, sizeof(bool));
+	int size = 1;
+
+	divide(c, steps, n, starts);
+	while (first + size < n && !starts[first + size])
+		size++;
+	return size;
+}
+
+/* The same commands as print_commands_of(). */
+void jobs_opcodes(const struct cluster *c, const struct balance_step *s,
+		  struct buf *ret)
+{
+	const struct instance *inst = &c->instances[s->instance];
+	const char *target = c->nodes[s->target].name;
+	bool back = s->move == MOVE_RF || s->move == MOVE_FRF;
+
+	buf_addc(ret, '[');
+	if (s->move == MOVE_FAILOVER_TO)
+		opcode_move(ret, inst, target);
+	if (s->move == MOVE_FAILOVER || s->move == MOVE_FRF ||
+	    s->move == MOVE_FR)
+		opcode_move(ret, inst, NULL);
+	if (s->move == MOVE_FRF || s->move == MOVE_FR)
+		buf_addc(ret, ',');
+	if (s->move != MOVE_FAILOVER && s->move != MOVE_FAILOVER_TO)
+		opcode_replace(ret, inst, target);
+	if (back) {
+		buf_addc(ret, ',');
+		opcode_move(ret, inst, NULL);
+	}
+	buf_addc(ret, ']');
 }

@@ -4,9 +4,18 @@
 #define IALLOCATORS_JOBS_H
 
 #include "iallocators/balance.h"
+#include "lib/base/str.h"
 
 /* Print the commands; instances by their full names or without the suffix. */
 void jobs_print(const struct cluster *c, const struct balance_step *steps,
 		int n, bool first_only, bool full_names);
+
+/* How many steps, from `first` on, make a set. */
+int jobs_set_size(const struct cluster *c, const struct balance_step *steps,
+		  int n, int first);
+
+/* The opcodes of one step, as a list in JSON. */
+void jobs_opcodes(const struct cluster *c, const struct balance_step *s,
+		  struct buf *ret);
 
 #endif

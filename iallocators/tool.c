@@ -6,6 +6,7 @@
 
 #include "iallocators/hformat.h"
 #include "iallocators/jtext.h"
+#include "iallocators/live.h"
 #include "iallocators/request.h"
 #include "iallocators/simulate.h"
 #include "iallocators/text.h"
@@ -224,7 +225,7 @@ static int load_request(struct cluster *c, const struct tool_options *o,
 			struct buf *ret_text, struct error *err)
 {
 	struct request_options options = {
-		.load = o->load, .static_kvm_node_memory = KVM_NODE_MEMORY};
+		.load = o->load, .static_kvm_node_memory = o->kvm_node_memory};
 	struct request request = {0};
 	const struct jval *top;
 
@@ -234,6 +235,25 @@ static int load_request(struct cluster *c, const struct tool_options *o,
 		return -1;
 	top = jtext_parse(&c->arena, ret_text->data, ret_text->len, err);
 	return top == NULL ? -1 : request_read(c, top, &options, &request, err);
+}
+
+static int load_luxi(struct cluster *c, const struct tool_options *o,
+		     struct buf *ret_text, struct error *err)
+{
+	auto_free char *path = live_socket(o->luxi_socket, err);
+	struct luxi *luxi = path != NULL ? luxi_connect(path, err) : NULL;
+	int rc = -1;
+
+	if (luxi != NULL)
+		rc = live_read(c, luxi, o->kvm_node_memory, ret_text, err);
+	luxi_close(luxi);
+	if (rc < 0)
+		return -1;
+	if (o->dynu_file != NULL && !o->load.ignore_dynamic &&
+	    read_dynu(c, o->dynu_file, err) < 0)
+		return -1;
+	cluster_finish(c, &o->load);
+	return 0;
 }
 
 static int load(struct cluster *c, const struct tool_options *o,
@@ -247,11 +267,15 @@ static int load(struct cluster *c, const struct tool_options *o,
 		cluster_finish(c, &o->load);
 		return 0;
 	}
-	if (o->text_file == NULL && o->request_file == NULL)
+	if (o->text_file == NULL && o->request_file == NULL && !o->use_luxi)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "No backend selected! Exiting.");
-	rc = o->text_file != NULL ? load_text(c, o, ret_text, err)
-				  : load_request(c, o, ret_text, err);
+	if (o->use_luxi)
+		rc = load_luxi(c, o, ret_text, err);
+	else if (o->text_file != NULL)
+		rc = load_text(c, o, ret_text, err);
+	else
+		rc = load_request(c, o, ret_text, err);
 	return rc < 0 ? -1 : restrict_moves(c, o, err);
 }
 
@@ -260,6 +284,10 @@ int tool_load(struct cluster *c, const struct tool_options *o,
 {
 	auto_buf struct buf warning = {0}, wrong = {0};
 
+	if (o->use_luxi && o->text_file != NULL)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Only one of the rapi, luxi, and data files "
+				 "options should be given.");
 	if (load(c, o, ret_text, err) < 0)
 		return error_wrap(err, "failed to load data, aborting");
 	cluster_check(c, &warning);

@@ -11,9 +11,15 @@
 struct tool_options {
 	const char *text_file;	  /* -t */
 	const char *request_file; /* -I: an allocator request */
-	const char *group;	  /* -G */
-	const char *dynu_file;	  /* -U */
-	const char *commands;	  /* -C: NULL, "" or a file */
+	bool use_luxi;		  /* -L */
+	const char *luxi_socket;  /* or NULL: where the master listens */
+	bool execute;		  /* -X */
+	const char *reason;	  /* of its jobs, or NULL */
+	int priority;
+	int64_t kvm_node_memory; /* 0: as reported */
+	const char *group;	 /* -G */
+	const char *dynu_file;	 /* -U */
+	const char *commands;	 /* -C: NULL, "" or a file */
 	bool print_commands;
 	bool evac_mode;
 	bool restricted_migration;

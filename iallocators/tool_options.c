@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gantry-config.h"
+#include "iallocators/request.h"
 #include "iallocators/tool.h"
 
 enum long_option {
@@ -42,6 +43,9 @@ enum long_option {
 	OPT_SIMULATE,
 	OPT_STANDARD,
 	OPT_TIERED,
+	OPT_REASON,
+	OPT_PRIORITY,
+	OPT_KVM_MEMORY,
 	OPT_IGNORED,
 };
 
@@ -93,6 +97,11 @@ static const struct option options[] = {
 	{"standard-alloc", required_argument, NULL, OPT_STANDARD},
 	{"tiered-alloc", required_argument, NULL, OPT_TIERED},
 	{"save", required_argument, NULL, 'S'},
+	{"luxi", optional_argument, NULL, 'L'},
+	{"exec", no_argument, NULL, 'X'},
+	{"reason", required_argument, NULL, OPT_REASON},
+	{"priority", required_argument, NULL, OPT_PRIORITY},
+	{"static-kvm-node-memory", required_argument, NULL, OPT_KVM_MEMORY},
 	{"mond", optional_argument, NULL, OPT_IGNORED},
 	{"mond-xen", no_argument, NULL, OPT_IGNORED},
 	{0},
@@ -113,6 +122,26 @@ static void print_usage(FILE *f, const char *program)
 static int wrong_number(const char *text)
 {
 	fprintf(stderr, "Command line error: '%s' is no number\n", text);
+	return 3;
+}
+
+/* "low", "normal" or "high". */
+static int take_priority(const char *text, int *ret)
+{
+	static const struct {
+		const char *name;
+		int value;
+	} names[] = {{"low", 10}, {"normal", 0}, {"high", -10}};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i].name, text) == 0) {
+			*ret = names[i].value;
+			return 0;
+		}
+	fprintf(stderr,
+		"Command line error: '%s' is no priority (low, normal, "
+		"high)\n",
+		text);
 	return 3;
 }
 
@@ -137,6 +166,19 @@ static int take_value(struct tool_options *o, int option, const char *value)
 	case 'O':
 		strv_add(&o->offline, value);
 		return 0;
+	case 'L':
+		o->use_luxi = true;
+		o->luxi_socket = value;
+		return 0;
+	case OPT_REASON:
+		o->reason = value;
+		return 0;
+	case OPT_PRIORITY:
+		return take_priority(value, &o->priority);
+	case OPT_KVM_MEMORY:
+		return str_to_int64(value, &o->kvm_node_memory)
+			       ? 0
+			       : wrong_number(value);
 	case 'U':
 		o->dynu_file = value;
 		return 0;
@@ -245,6 +287,9 @@ static int take_option(struct tool_options *o, const char *program, int option,
 	case 'q':
 		o->verbose--;
 		return 0;
+	case 'X':
+		o->execute = true;
+		return 0;
 	case 'E':
 		o->evac_mode = true;
 		return 0;
@@ -265,6 +310,7 @@ int tool_parse(struct tool_options *o, const char *program, int argc,
 				   .verbose = 1,
 				   .max_length = -1,
 				   .spindle_use = -1,
+				   .kvm_node_memory = KVM_NODE_MEMORY,
 				   .min_score = 1e-9,
 				   .minimal_resources = 2,
 				   .target_resources = 2,
@@ -272,7 +318,7 @@ int tool_parse(struct tool_options *o, const char *program, int argc,
 				   .min_gain_limit = 0.1,
 				   .load = {.max_cpu_ratio = -1}};
 	while (rc == 0 && (option = getopt_long(argc, argv,
-						"hVvqt:I:G:O:U:C::"
+						"hVvqt:I:L::XG:O:U:C::"
 						"El:e:g:S:",
 						options, NULL)) != -1)
 		rc = take_option(o, program, option, optarg);

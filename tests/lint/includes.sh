@@ -19,7 +19,7 @@ masterd         lib queue
 noded           lib
 cli             lib
 rapi            lib
-iallocators     lib/base lib/json lib/model
+iallocators     lib/base lib/json lib/model lib/client
 tests           lib queue masterd noded cli rapi iallocators
 '
 
