@@ -313,6 +313,9 @@ static int batch_create(struct cli *cli, struct error *err)
 	op = cli_op(cli, &op_class_instance_multi_alloc);
 	json_object_set_new(op, "instances", ops);
 	cli_op_set(cli, op, "iallocator", &OPT_IALLOCATOR);
+	json_object_del(op, "atomic"); /* not Ganeti's: only if asked for */
+	if (cli_given(cli, &OPT_ATOMIC))
+		json_set_bool(op, "atomic", true);
 	code = cli_submit(cli, op, &result, err);
 	if (code != CLI_OK || result == NULL)
 		return code;
@@ -378,11 +381,11 @@ const struct cli_command instance_add = {
 
 const struct cli_command instance_batch_create = {
 	.name = "batch-create",
-	.args = "<instances.json>",
+	.args = "[--atomic] [-I <iallocator>] <instances.json>",
 	.help = "Create many instances from a JSON file: a list of objects "
 		"with the parameters of the creation opcode",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&OPT_IALLOCATOR, OPTS_JOB},
+	.options = {&OPT_ATOMIC, &OPT_IALLOCATOR, OPTS_JOB},
 	.run = batch_create,
 };

@@ -153,6 +153,28 @@ static int expand_again(struct lu *lu, struct error *err)
 	return 1;
 }
 
+/* The creation that an instance waits for has not begun yet; one that runs
+ * holds the lock. */
+static int refuse_forthcoming(struct lu *lu, struct error *err)
+{
+	for (size_t i = 0; i < lu->locks->n; i++) {
+		const struct lock_want *w = &lu->locks->wants[i];
+		const json_t *inst;
+
+		if (w->level != LOCK_INSTANCE || w->name == NULL || w->creates)
+			continue;
+		inst = config_find(lu->m->config, CONFIG_INSTANCE, w->name);
+		if (json_bool(inst, "forthcoming", false))
+			return error_set(
+				err, ERR_PREREQ, ECODE_STATE,
+				"Instance %s is only planned yet: job %jd will "
+				"create it",
+				w->name,
+				(intmax_t)json_int(inst, "reserved_by_job", 0));
+	}
+	return 0;
+}
+
 /* Note the objects that are locked exclusively: they may be removed. */
 static void note_objects(struct lu *lu)
 {
@@ -211,7 +233,7 @@ static WAITS int lu_lock(struct lu *lu, struct error *err)
 				 EXPAND_ROUNDS);
 	lu->locks->released = xcalloc(lu->locks->n + 1, sizeof(bool));
 	note_objects(lu);
-	return 0;
+	return lu->class->takes_forthcoming ? 0 : refuse_forthcoming(lu, err);
 }
 
 /* --- one LU's life --- */
@@ -322,10 +344,14 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 json_t *exec_run_op(void *master, struct queue_run *run, struct error *err)
 {
 	auto_lu struct lu *lu = lu_new(master, run, err);
+	json_t *result;
 
 	if (lu == NULL || lu_lock(lu, err) < 0)
 		return NULL;
-	return lu_perform(lu, err);
+	result = lu_perform(lu, err);
+	if (result == NULL && lu->class->undo != NULL)
+		lu->class->undo(lu);
+	return result;
 }
 
 json_t *exec_check_op(void *master, const json_t *op, char **ret_summary,

@@ -55,12 +55,16 @@ struct lu_class {
 	const char *object_type;
 
 	bool exclusive_bgl;
+	/* It handles instances that are only planned (forthcoming); others are
+	 * refused the lock of one. */
+	bool takes_forthcoming;
 
 	/* Say which locks are needed, with lu_want().  May be called again
 	 * after a wait for locks.  No waits, no changes.  NULL: none. */
 	int (*expand)(struct lu *lu, struct error *err);
 
-	/* Prerequisites, with the locks held. NULL: none. */
+	/* Prerequisites, with the locks held: changes nothing but what undo
+	 * takes back, and nothing at all in a dry run.  NULL: none. */
 	WAITS int (*check)(struct lu *lu, struct error *err);
 
 	/* Variables for hooks, keys without the GANETI_ prefix;
@@ -79,6 +83,10 @@ struct lu_class {
 	 * the result, as cluster verify does. NULL: not interested. */
 	void (*hooks_done)(struct lu *lu, const struct node_result *results,
 			   size_t n, json_t **result);
+
+	/* Take back what check or exec recorded.  Called when check, the pre
+	 * hooks or exec failed, or the job was killed; NULL: nothing. */
+	WAITS void (*undo)(struct lu *lu);
 
 	/* Free what the struct owns; called always. NULL: nothing. */
 	void (*done)(struct lu *lu);

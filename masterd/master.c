@@ -63,6 +63,11 @@ static int is_safe(void *arg, struct error *err)
 	return distribute_safe(m->distribute, err);
 }
 
+static void ended(void *arg, const struct job *j)
+{
+	recover_unstarted(arg, j);
+}
+
 static struct queue *open_queue(struct master *m, struct error *err)
 {
 	const json_t *cluster = config_cluster(m->config);
@@ -76,6 +81,7 @@ static struct queue *open_queue(struct master *m, struct error *err)
 			  .alone = is_alone,
 			  .safe = is_safe,
 			  .gate = gate,
+			  .ended = ended,
 			  .fatal = on_fatal},
 		.term = m->role.term,
 		.max_running = (unsigned)json_int(cluster, "max_running_jobs",

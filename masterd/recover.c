@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "masterd/recover.h"
 
+#include <string.h>
+
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
+#include "masterd/lu/instance_booking.h"
 #include "masterd/master.h"
 #include "queue/queue.h"
+
+#define CREATE_SUMMARY "INSTANCE_CREATE("
 
 int recover_remove(struct master *m, const char *name, uint64_t *ret_id,
 		   struct error *err)
@@ -34,6 +39,16 @@ static WAITS void remove_one(struct master *m, const char *name)
 			    name, (uintmax_t)id);
 }
 
+/* Whether the job that will make it has not begun. */
+static bool still_to_come(struct master *m, const json_t *inst)
+{
+	const struct job *j = queue_job(
+		m->queue, (uint64_t)json_int(inst, "reserved_by_job", 0));
+
+	return json_bool(inst, "forthcoming", false) && j != NULL &&
+	       !job_is_final(j);
+}
+
 void recover_reservations(struct master *m)
 {
 	auto_strv struct strv names = {0};
@@ -42,8 +57,56 @@ void recover_reservations(struct master *m)
 
 	json_object_foreach ((json_t *)config_all(m->config, CONFIG_INSTANCE),
 			     uuid, inst)
-		if (json_get(inst, "reserved_by_job") != NULL)
+		if (json_get(inst, "reserved_by_job") != NULL &&
+		    !still_to_come(m, inst))
 			strv_add(&names, json_str(inst, "name", ""));
 	for (size_t i = 0; i < names.n; i++)
 		remove_one(m, names.items[i]);
+}
+
+/* --- jobs that never began --- */
+
+struct unstarted {
+	struct master *m;
+	char *name;
+};
+
+static void remove_task(void *arg)
+{
+	auto_free struct unstarted *u = arg;
+	auto_free char *name = u->name;
+
+	if (!u->m->stopping)
+		remove_one(u->m, name);
+}
+
+/* The instance that was reserved for an opcode, if it is one that creates. */
+static const json_t *reserved_for(struct master *m, const struct job *j,
+				  const struct job_op *op)
+{
+	auto_json json_t *input = NULL;
+	struct error err;
+
+	/* Nearly all opcodes are others: do not parse them. */
+	if (op->exec_us != 0 || op->summary == NULL ||
+	    strncmp(op->summary, CREATE_SUMMARY, strlen(CREATE_SUMMARY)) != 0)
+		return NULL;
+	input = json_parse(op->input, strlen(op->input), &err);
+	return booking_find(m->config, json_str(input, "instance_name", ""),
+			    j->id);
+}
+
+void recover_unstarted(struct master *m, const struct job *j)
+{
+	for (size_t i = 0; i < j->n_ops && !m->stopping; i++) {
+		const json_t *inst = reserved_for(m, j, &j->ops[i]);
+		struct unstarted *u;
+
+		if (inst == NULL)
+			continue;
+		u = xalloc(sizeof(*u));
+		u->m = m;
+		u->name = xstrdup(json_str(inst, "name", ""));
+		task_spawn("recover", remove_task, u);
+	}
 }

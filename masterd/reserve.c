@@ -11,6 +11,7 @@
 #include "lib/base/random.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
+#include "lib/model/params.h"
 #include "masterd/config.h"
 
 #define MAC_TRIES 1000
@@ -65,9 +66,9 @@ void reserve_release(struct reserve *r, uint64_t job)
 			drop(r, entry);
 }
 
-/* Is a NIC of the configuration using this value? */
+/* Is a NIC of the configuration using this value?  link NULL: on any. */
 static bool nic_has(const struct reserve *r, const char *member,
-		    const char *value)
+		    const char *value, const char *link)
 {
 	const char *uuid;
 	json_t *instance, *nic;
@@ -75,10 +76,30 @@ static bool nic_has(const struct reserve *r, const char *member,
 
 	json_object_foreach ((json_t *)config_all(r->config, CONFIG_INSTANCE),
 			     uuid, instance)
-		json_array_foreach (json_object_get(instance, "nics"), i, nic)
-			if (str_eq(json_str(nic, member, NULL), value))
+		json_array_foreach (json_object_get(instance, "nics"), i, nic) {
+			auto_free char *other = NULL;
+
+			if (!str_eq(json_str(nic, member, NULL), value))
+				continue;
+			if (link == NULL)
 				return true;
+			other = reserve_link(config_cluster(r->config), nic);
+			if (strcmp(other, link) == 0)
+				return true;
+		}
 	return false;
+}
+
+char *reserve_link(const json_t *cluster, const json_t *nic)
+{
+	const char *network = json_str(nic, "network", NULL);
+	auto_json json_t *params = NULL;
+
+	if (network != NULL)
+		return xstrdup(network);
+	params = params_fill_nic(cluster, json_get(nic, "nicparams"));
+	return xprintf("%s/%s", json_str(params, "mode", ""),
+		       json_str(params, "link", ""));
 }
 
 static bool node_has_ip(const struct reserve *r, const char *ip)
@@ -116,7 +137,8 @@ static bool mac_is_free(const struct reserve *r, const char *mac)
 {
 	auto_free char *key = xprintf("mac %s", mac);
 
-	return table_get(&r->taken, key) == NULL && !nic_has(r, "mac", mac);
+	return table_get(&r->taken, key) == NULL &&
+	       !nic_has(r, "mac", mac, NULL);
 }
 
 char *reserve_mac_generate(struct reserve *r, uint64_t job, const char *prefix,
@@ -144,7 +166,7 @@ char *reserve_mac_generate(struct reserve *r, uint64_t job, const char *prefix,
 int reserve_mac(struct reserve *r, uint64_t job, const char *mac,
 		struct error *err)
 {
-	if (nic_has(r, "mac", mac) || !take(r, job, "mac", mac))
+	if (nic_has(r, "mac", mac, NULL) || !take(r, job, "mac", mac))
 		return error_set(err, ERR_RESERVATION, NULL,
 				 "MAC address %s is already in use", mac);
 	return 0;
@@ -169,10 +191,17 @@ int reserve_name(struct reserve *r, uint64_t job, const char *instance_name,
 }
 
 int reserve_ip(struct reserve *r, uint64_t job, const char *ip,
-	       struct error *err)
+	       const char *link, struct error *err)
 {
-	if (nic_has(r, "ip", ip) || node_has_ip(r, ip) ||
-	    !take(r, job, "ip", ip))
+	auto_free char *place = xprintf("%s on %s", ip, link);
+
+	if (str_eq(json_str(config_cluster(r->config), "master_ip", NULL), ip))
+		return error_set(err, ERR_RESERVATION, NULL,
+				 "IP address %s is the cluster's", ip);
+	if (node_has_ip(r, ip))
+		return error_set(err, ERR_RESERVATION, NULL,
+				 "IP address %s is a node's", ip);
+	if (nic_has(r, "ip", ip, link) || !take(r, job, "ip", place))
 		return error_set(err, ERR_RESERVATION, NULL,
 				 "IP address %s is already in use", ip);
 	return 0;

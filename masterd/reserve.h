@@ -5,6 +5,7 @@
 #ifndef MASTERD_RESERVE_H
 #define MASTERD_RESERVE_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "lib/base/error.h"
@@ -25,8 +26,13 @@ int reserve_mac(struct reserve *r, uint64_t job, const char *mac,
 		struct error *err);
 int reserve_name(struct reserve *r, uint64_t job, const char *instance_name,
 		 struct error *err);
+/* An IP address of a NIC on this link; neither another NIC there, nor a node
+ * nor the cluster has it. */
 int reserve_ip(struct reserve *r, uint64_t job, const char *ip,
-	       struct error *err);
+	       const char *link, struct error *err);
+/* What tells the links of NICs apart: the network, or mode and link; to be
+ * freed. */
+char *reserve_link(const json_t *cluster, const json_t *nic);
 /* A TCP port 11000..14999 for VNC or DRBD; 0 with err when all are taken. */
 int reserve_port(struct reserve *r, uint64_t job, struct error *err);
 

@@ -83,6 +83,9 @@ struct queue_hooks {
 	 * are refused.  NULL: always. */
 	int (*safe)(void *arg, struct error *err);
 
+	/* A job has ended, durably; does not wait.  NULL: nobody cares. */
+	void (*ended)(void *arg, const struct job *j);
+
 	/* A write that has to be durable failed: the daemon must go down. */
 	void (*fatal)(void *arg, const struct error *err);
 };

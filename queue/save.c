@@ -103,10 +103,14 @@ void job_show_waiting(struct job *j, size_t op)
 /* A job that has ended for good gives its place to the next. */
 static void job_ended(struct queue *q, struct job *j)
 {
+	const struct queue_hooks *hooks = &q->config.hooks;
+
 	job_drop_secrets(j);
 	sched_left(q, j);
 	sched_ended(q, j);
 	sched_kick(q);
+	if (hooks->ended != NULL)
+		hooks->ended(hooks->arg, j);
 }
 
 static void drop_draft(struct job_private *p)

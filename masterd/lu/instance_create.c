@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_CREATE: place, reserve, make disks, install, start.
  *
- * The locks of nodes and their resources are held only from reading the state
- * to recording the reservation: a forthcoming instance in the configuration,
- * marked with the job.  Everything slow comes after, under the instance's own
- * lock; the recorded instance keeps its nodes from being removed.  A failure
- * takes the reservation back; one that a crash left is removed at the next
- * start of the master (masterd/recover.c). */
+ * The resources of nodes are locked only from reading the state to recording
+ * the reservation (masterd/lu/instance_booking.h), which is what check does at
+ * its end.  Everything slow comes after, under the instance's own lock: the
+ * questions to the node, hooks, disks, installation.  A failure takes the
+ * reservation back. */
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
@@ -14,6 +14,7 @@
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/iallocator.h"
+#include "masterd/lu/instance_booking.h"
 #include "masterd/lu/instance_place.h"
 #include "masterd/lu_instance.h"
 #include "masterd/recover.h"
@@ -24,8 +25,10 @@ struct create {
 	struct inst_spec spec;
 	const char *iallocator; /* NULL: the node is given */
 	const char *pnode;	/* UUID */
-	bool recorded;		/* the reservation is in the configuration */
+	bool booked;		/* by the bulk creation that submitted us */
+	bool recorded;		/* it is in the configuration, forthcoming */
 	bool has_disks;
+	bool finished;
 	char uuid[37];
 };
 
@@ -61,18 +64,40 @@ static int choose_placement(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* The resources of all nodes; if that is asked for, of those that are free. */
+static void want_nodes(struct lu *lu)
+{
+	const struct op_instance_create *op = lu->op;
+	const char *uuid;
+	unsigned group = 0;
+	json_t *node;
+
+	if (!op->opportunistic_locking) {
+		lu_want_all(lu, LOCK_NODE_RES, true);
+		return;
+	}
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
+			     uuid, node)
+		lu_want_free(lu, LOCK_NODE_RES, uuid, true, ++group);
+	lu_want_at_least(
+		lu, (unsigned)iallocator_required_nodes(op->disk_template));
+}
+
 static int create_expand(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
 	struct create *c = create_of(lu);
+	const char *name = spec_name(lu, op);
 	const json_t *node;
 
 	if (choose_placement(lu, err) < 0)
 		return -1;
-	lu_want_new(lu, LOCK_INSTANCE, spec_name(lu, op));
+	lu_want_new(lu, LOCK_INSTANCE, name);
+	c->booked = booking_find(lu->m->config, name, lu->job_id) != NULL;
+	if (c->booked)
+		return 0; /* the room is ours already */
 	if (c->iallocator != NULL) {
-		lu_want_all(lu, LOCK_NODE_RES, true);
-		lu_want_all(lu, LOCK_NODE, false);
+		want_nodes(lu);
 		return 0;
 	}
 	node = lu_node(lu, op->pnode, err);
@@ -80,7 +105,6 @@ static int create_expand(struct lu *lu, struct error *err)
 		return -1;
 	c->pnode = json_str(node, "uuid", "");
 	lu_want(lu, LOCK_NODE_RES, c->pnode, true);
-	lu_want(lu, LOCK_NODE, c->pnode, false);
 	return 0;
 }
 
@@ -103,12 +127,31 @@ static int check_name(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* The allocator may choose among the nodes whose resources we hold. */
+static json_t *placement_request(struct lu *lu)
+{
+	const struct op_instance_create *op = lu->op;
+	json_t *request = spec_request(lu, &create_of(lu)->spec);
+	json_t *names = json_array(), *node;
+	const char *uuid;
+
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
+			     uuid, node)
+		if (lu_has(lu, LOCK_NODE_RES, uuid))
+			json_array_append(names, json_object_get(node, "name"));
+	if (op->opportunistic_locking)
+		json_object_set(request, "restrict-to-nodes", names);
+	json_decref(names);
+	return request;
+}
+
 static WAITS int run_iallocator(struct lu *lu, struct error *err)
 {
+	const struct op_instance_create *op = lu->op;
 	struct create *c = create_of(lu);
 	auto_free char *output = NULL;
 	auto_json json_t *nodes =
-		iallocator_run(lu->m, c->iallocator, spec_request(lu, &c->spec),
+		iallocator_run(lu->m, c->iallocator, placement_request(lu),
 			       c->spec.template, false, &output, err);
 	auto_strv struct strv names = {0};
 	auto_free char *text = NULL;
@@ -118,6 +161,9 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 		if (output != NULL)
 			lu_warn(lu, "Output of iallocator %s: %s",
 				c->iallocator, output);
+		if (op->opportunistic_locking &&
+		    str_eq(err->ecode, ECODE_NORES))
+			err->ecode = ECODE_TEMP_NORES; /* others were busy */
 		return -1;
 	}
 	json_to_strv(nodes, &names);
@@ -133,45 +179,65 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* Choose a node, and have its room: recorded, unless this is a dry run, so
+ * that others may choose while we do what takes time. */
+static WAITS int book(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+
+	uuid_new(c->uuid);
+	if (c->iallocator != NULL && run_iallocator(lu, err) < 0)
+		return -1;
+	if (spec_reserve_addresses(lu, lu->op, &c->spec, err) < 0 ||
+	    place_check_room(lu, lu->op, &c->spec, c->pnode, err) < 0)
+		return -1;
+	if (lu->common.dry_run)
+		return 0;
+	if (spec_reserve_port(lu, &c->spec, err) < 0 ||
+	    place_check_capacity(lu, lu->op, &c->spec, c->pnode, err) < 0)
+		return -1;
+	booking_put(lu, lu->op, &c->spec, c->uuid, c->pnode, lu->job_id);
+	c->recorded = true;
+	lu_release(lu, LOCK_NODE_RES);
+	return config_commit(lu->m->config, err);
+}
+
+/* Go on with what the bulk creation has recorded for us. */
+static void take_over(struct lu *lu)
+{
+	struct create *c = create_of(lu);
+	const json_t *inst =
+		booking_find(lu->m->config, c->spec.name, lu->job_id);
+
+	snprintf(c->uuid, sizeof(c->uuid), "%s", json_str(inst, "uuid", ""));
+	c->pnode = inst_primary(lu_keep(lu, inst));
+	json_decref(c->spec.nics);
+	c->spec.nics = json_incref(json_object_get(inst, "nics"));
+	c->recorded = true;
+}
+
 static int create_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
 	struct create *c = create_of(lu);
 
-	uuid_new(c->uuid);
 	if (op->no_install == 1 && op->start)
 		lu_info(lu, "No-installation mode selected, disabling startup");
-	if (spec_read(lu, op, &c->spec, err) < 0 || check_name(lu, err) < 0)
+	if (spec_read(lu, op, &c->spec, err) < 0)
+		return -1;
+	if (c->booked)
+		take_over(lu);
+	else if (check_name(lu, err) < 0)
 		return -1;
 	if (op->name_check && inst_resolve(c->spec.name, err) < 0)
 		return -1;
-	if (c->iallocator != NULL && run_iallocator(lu, err) < 0)
-		return -1;
-	if (spec_reserve_macs(lu, &c->spec, err) < 0 ||
-	    place_check(lu, &c->spec, c->pnode, err) < 0)
+	if (!c->booked && book(lu, err) < 0)
 		return -1;
 	lu->dry_run_result = json_make("[s]", lu_node_name(lu, c->pnode));
-	return 0;
+	return place_check_host(lu, op, &c->spec, c->pnode, err);
 }
 
 /* --- hooks --- */
-
-/* The object as it will be (or is) in the configuration; to be freed. */
-static json_t *build_instance(struct lu *lu, bool up)
-{
-	struct create *c = create_of(lu);
-
-	return json_make(
-		"{s:s, s:s, s:s, s:s, s:O, s:O, s:O, s:{}, s:s, s:s, s:O, "
-		"s:[], s:b, s:s, s:O}",
-		"name", c->spec.name, "primary_node", c->pnode, "os",
-		c->spec.os == NULL ? "" : c->spec.os, "hypervisor",
-		c->spec.hypervisor, "hvparams", c->spec.hvparams, "beparams",
-		c->spec.beparams, "osparams", c->spec.osparams,
-		"osparams_private", "admin_state", up ? "up" : "down",
-		"admin_state_source", "admin", "nics", c->spec.nics, "disks",
-		"disks_active", 0, "uuid", c->uuid, "tags", c->spec.tags);
-}
 
 static void create_hook_env(struct lu *lu, json_t *ret_env)
 {
@@ -179,9 +245,10 @@ static void create_hook_env(struct lu *lu, json_t *ret_env)
 	struct create *c = create_of(lu);
 	const json_t *recorded =
 		config_get(lu->m->config, CONFIG_INSTANCE, c->uuid);
-	auto_json json_t *inst = recorded == NULL
-					 ? build_instance(lu, op->start)
-					 : json_incref((json_t *)recorded);
+	auto_json json_t *inst =
+		recorded == NULL
+			? booking_object(&c->spec, c->uuid, c->pnode, op->start)
+			: json_incref((json_t *)recorded);
 
 	inst_hook_env(lu, inst, ret_env);
 	json_set_str(ret_env, "ADD_MODE", op->mode);
@@ -201,37 +268,6 @@ static void create_hook_nodes(struct lu *lu, struct strv *ret_pre,
 }
 
 /* --- exec --- */
-
-/* Put the forthcoming instance with its disks into the configuration. */
-static void put_reservation(struct lu *lu)
-{
-	const struct op_instance_create *op = lu->op;
-	struct create *c = create_of(lu);
-	auto_free char *folder = inst_file_dir(
-		lu, c->spec.name, c->spec.template, op->file_storage_dir);
-	const struct new_disk new = {.template = c->spec.template,
-				     .folder = folder,
-				     .driver = op->file_driver,
-				     .primary = c->pnode};
-	json_t *inst = build_instance(lu, false);
-	json_t *disks = json_array();
-
-	for (size_t i = 0; i < json_array_size(c->spec.disks); i++) {
-		const json_t *disk = config_put(
-			lu->m->config, CONFIG_DISK,
-			inst_new_disk(&new, json_array_get(c->spec.disks, i),
-				      i));
-
-		json_array_append(disks, json_object_get(disk, "uuid"));
-	}
-	json_object_set_new(inst, "disks", disks);
-	json_set_bool(inst, "forthcoming", true);
-	json_set_int(inst, "reserved_by_job", (int64_t)lu->job_id);
-	if (c->spec.port != 0)
-		json_set_int(inst, "network_port", c->spec.port);
-	config_put(lu->m->config, CONFIG_INSTANCE, inst);
-	c->recorded = true;
-}
 
 static const json_t *current(struct lu *lu)
 {
@@ -256,10 +292,10 @@ static WAITS void leave_to_other(struct lu *lu)
 }
 
 /* Take everything back: disks on the node, objects in the configuration. */
-static WAITS void give_back(struct lu *lu)
+static WAITS void create_undo(struct lu *lu)
 {
 	struct create *c = create_of(lu);
-	const json_t *inst = c->recorded ? current(lu) : NULL;
+	const json_t *inst = c->recorded && !c->finished ? current(lu) : NULL;
 	struct error ignored;
 
 	if (inst == NULL)
@@ -271,11 +307,7 @@ static WAITS void give_back(struct lu *lu)
 	lu_keep(lu, inst);
 	if (c->has_disks)
 		inst_remove_disks(lu, inst);
-	for (size_t i = 0; i < json_array_size(json_get(inst, "disks")); i++)
-		config_remove(lu->m->config, CONFIG_DISK,
-			      json_string_value(json_array_get(
-				      json_get(inst, "disks"), i)));
-	config_remove(lu->m->config, CONFIG_INSTANCE, c->uuid);
+	booking_drop(lu->m->config, inst);
 	config_commit(lu->m->config, &ignored);
 }
 
@@ -369,23 +401,15 @@ static WAITS int stop_disks(struct lu *lu, struct error *err)
 		       : 0;
 }
 
-static WAITS int create_steps(struct lu *lu, struct error *err)
+static WAITS int create_steps(struct lu *lu, bool starts, struct error *err)
 {
-	if (spec_reserve_port(lu, &create_of(lu)->spec, err) < 0)
-		return -1;
-	if (place_check_room(lu, &create_of(lu)->spec, create_of(lu)->pnode,
-			     err) < 0)
-		return -1;
-	put_reservation(lu);
-	if (config_commit(lu->m->config, err) < 0)
-		return -1;
-	lu_release(lu, LOCK_NODE_RES);
-	lu_release(lu, LOCK_NODE);
 	if (lu_check_killed(lu, err) < 0 || make_disks(lu, err) < 0 ||
 	    lu_check_killed(lu, err) < 0 || put_real(lu, err) < 0 ||
-	    install(lu, err) < 0)
+	    install(lu, err) < 0 || lu_check_killed(lu, err) < 0)
 		return -1;
-	return lu_check_killed(lu, err);
+	if (!starts && stop_disks(lu, err) < 0)
+		return -1;
+	return finish(lu, starts, err);
 }
 
 static json_t *create_exec(struct lu *lu, struct error *err)
@@ -394,13 +418,11 @@ static json_t *create_exec(struct lu *lu, struct error *err)
 	struct create *c = create_of(lu);
 	bool starts = op->start && op->no_install != 1;
 
-	if (create_steps(lu, err) < 0 || (!starts && stop_disks(lu, err) < 0) ||
-	    finish(lu, starts, err) < 0) {
-		give_back(lu);
+	if (create_steps(lu, starts, err) < 0)
 		return NULL;
-	}
 	/* From here on the instance exists; a failed start leaves it there
 	 * for the admin to look at, as upstream does. */
+	c->finished = true;
 	if (starts && start(lu, err) < 0)
 		return NULL;
 	return json_make("[s]", lu_node_name(lu, c->pnode));
@@ -421,5 +443,6 @@ const struct lu_class lu_instance_create = {
 	.hook_env = create_hook_env,
 	.hook_nodes = create_hook_nodes,
 	.exec = create_exec,
+	.undo = create_undo,
 	.done = create_done,
 };

@@ -232,6 +232,7 @@ static json_t *query_data_exec(struct lu *lu, struct error *err)
 const struct lu_class lu_instance_query_data = {
 	.op = &op_class_instance_query_data,
 	.size = sizeof(struct lu),
+	.takes_forthcoming = true,
 	.expand = query_data_expand,
 	.exec = query_data_exec,
 };

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_MULTI_ALLOC: place many instances with one run of the allocator,
- * then create each with a job of its own. */
+ * then create each with a job of its own.
+ *
+ * The places are reserved (masterd/lu/instance_booking.h) while the resources
+ * of the nodes are locked, so nobody else takes them; first in the name of our
+ * own job, then of those that create.  These wait for the end of ours: if we
+ * fail they fail, and what is reserved goes. */
 #include <ctype.h>
 #include <string.h>
 
+#include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "masterd/iallocator.h"
-#include "masterd/lu/instance_spec.h"
+#include "masterd/lu/instance_booking.h"
+#include "masterd/lu/instance_place.h"
 #include "masterd/lu_instance.h"
 
 struct multi {
@@ -109,9 +116,10 @@ static int multi_expand(struct lu *lu, struct error *err)
 
 	if (read_ops(lu, err) < 0 || choose(lu, err) < 0)
 		return -1;
+	for (size_t i = 0; i < m->n; i++)
+		lu_want_new(lu, LOCK_INSTANCE, m->ops[i].instance_name);
 	if (m->iallocator != NULL) {
 		lu_want_all(lu, LOCK_NODE_RES, true);
-		lu_want_all(lu, LOCK_NODE, false);
 		return 0;
 	}
 	for (size_t i = 0; i < m->n; i++) {
@@ -119,7 +127,7 @@ static int multi_expand(struct lu *lu, struct error *err)
 
 		if (node == NULL)
 			return -1;
-		lu_want(lu, LOCK_NODE, json_str(node, "uuid", ""), false);
+		lu_want(lu, LOCK_NODE_RES, json_str(node, "uuid", ""), true);
 	}
 	return 0;
 }
@@ -224,6 +232,24 @@ static WAITS int run(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* All or nothing, if that was asked for. */
+static int check_atomic(struct lu *lu, struct error *err)
+{
+	const struct op_instance_multi_alloc *op = lu->op;
+	const struct multi *m = multi_of(lu);
+	auto_strv struct strv names = {0};
+	auto_free char *text = NULL;
+
+	if (op->atomic != 1 || json_array_size(m->failed) == 0)
+		return 0;
+	json_to_strv(m->failed, &names);
+	text = strv_join(&names, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_NORES,
+			 "No instance is created, since there is no place for "
+			 "%s, and all or none were asked for",
+			 text);
+}
+
 static int multi_check(struct lu *lu, struct error *err)
 {
 	struct multi *m = multi_of(lu);
@@ -233,14 +259,15 @@ static int multi_check(struct lu *lu, struct error *err)
 	if (check_names(lu, err) < 0)
 		return -1;
 	if (m->iallocator != NULL)
-		return run(lu, err);
+		return run(lu, err) < 0 ? -1 : check_atomic(lu, err);
 	for (size_t i = 0; i < m->n; i++)
 		json_object_set_new(m->placed, m->ops[i].instance_name,
 				    json_make("[s]", m->ops[i].pnode));
 	return 0;
 }
 
-/* The job that creates instance i on its nodes. */
+/* The job that creates instance i on its nodes.  It waits for our end, when the
+ * place is reserved in its name. */
 static json_t *job_for(struct lu *lu, size_t i, const json_t *nodes)
 {
 	json_t *op = json_copy(json_array_get(multi_of(lu)->complete, i));
@@ -249,11 +276,89 @@ static json_t *job_for(struct lu *lu, size_t i, const json_t *nodes)
 	if (json_array_size(nodes) > 1)
 		json_object_set(op, "snode", json_array_get(nodes, 1));
 	json_object_set_new(op, "iallocator", json_null());
+	json_object_set_new(op, "depends",
+			    json_make("[[I, [s]]]", (json_int_t)lu->job_id,
+				      job_state_name(JOB_SUCCESS)));
 	json_object_del(op, "reason"); /* ours is inherited */
 	return json_make("[o]", op);
 }
 
-static json_t *multi_exec(struct lu *lu, struct error *err)
+/* Reserve the place of instance i, for now in the name of our own job. */
+static WAITS int book(struct lu *lu, size_t i, const json_t *nodes,
+		      struct error *err)
+{
+	const struct op_instance_create *op = &multi_of(lu)->ops[i];
+	const json_t *node =
+		lu_node(lu, json_string_value(json_array_get(nodes, 0)), err);
+	const char *pnode = json_str(node, "uuid", "");
+	struct inst_spec spec = {0};
+	char uuid[37];
+	int rc = node == NULL ? -1 : 0;
+
+	uuid_new(uuid);
+	if (rc == 0)
+		rc = spec_read(lu, op, &spec, err);
+	if (rc == 0)
+		rc = place_check_room(lu, op, &spec, pnode, err);
+	if (rc == 0)
+		rc = spec_reserve_addresses(lu, op, &spec, err);
+	if (rc == 0)
+		rc = spec_reserve_port(lu, &spec, err);
+	if (rc == 0)
+		booking_put(lu, op, &spec, uuid, pnode, lu->job_id);
+	spec_done(&spec);
+	return rc;
+}
+
+/* All that was placed.  What cannot be booked fails in its own job, which says
+ * why, unless all or nothing is wanted. */
+static WAITS int book_all(struct lu *lu, struct error *err)
+{
+	const struct op_instance_multi_alloc *op = lu->op;
+	struct multi *m = multi_of(lu);
+
+	for (size_t i = 0; i < m->n; i++) {
+		const char *name = m->ops[i].instance_name;
+		const json_t *nodes = json_get(m->placed, name);
+
+		if (nodes == NULL || book(lu, i, nodes, err) == 0)
+			continue;
+		if (op->atomic == 1)
+			return error_wrap(err,
+					  "No instance is created, since there "
+					  "is no place for %s",
+					  name);
+		lu_warn(lu, "Nothing is reserved for instance %s: %s", name,
+			err->text);
+	}
+	return 0;
+}
+
+/* From now on the places are those of the jobs. */
+static WAITS int hand_over(struct lu *lu, const json_t *names,
+			   const json_t *ids, struct error *err)
+{
+	struct config *c = lu->m->config;
+
+	for (size_t k = 0; k < json_array_size(names); k++) {
+		const json_t *row = json_array_get(ids, k), *inst;
+		json_t *edited;
+
+		inst = booking_find(c,
+				    json_string_value(json_array_get(names, k)),
+				    lu->job_id);
+		if (inst == NULL || !json_is_true(json_array_get(row, 0)))
+			continue;
+		edited = config_edit(inst);
+		json_object_set(edited, "reserved_by_job",
+				json_array_get(row, 1));
+		config_put(c, CONFIG_INSTANCE, edited);
+	}
+	lu_release(lu, LOCK_NODE_RES);
+	return config_commit(c, err);
+}
+
+static WAITS json_t *submit(struct lu *lu, struct error *err)
 {
 	struct multi *m = multi_of(lu);
 	json_t *jobs = json_array(), *names = json_array();
@@ -273,6 +378,40 @@ static json_t *multi_exec(struct lu *lu, struct error *err)
 			      err);
 }
 
+static WAITS json_t *multi_exec(struct lu *lu, struct error *err)
+{
+	auto_json json_t *result = NULL;
+
+	if (book_all(lu, err) < 0)
+		return NULL;
+	result = submit(lu, err);
+	if (result == NULL || hand_over(lu, json_get(result, "allocatable"),
+					json_get(result, "jobs"), err) < 0)
+		return NULL;
+	return steal(&result);
+}
+
+/* What is still in our own name. */
+static WAITS void multi_undo(struct lu *lu)
+{
+	struct multi *m = multi_of(lu);
+	struct config *c = lu->m->config;
+	struct error ignored;
+	bool changed = false;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const json_t *inst =
+			booking_find(c, m->ops[i].instance_name, lu->job_id);
+
+		if (inst == NULL)
+			continue;
+		booking_drop(c, inst);
+		changed = true;
+	}
+	if (changed)
+		config_commit(c, &ignored);
+}
+
 static void multi_done(struct lu *lu)
 {
 	struct multi *m = multi_of(lu);
@@ -289,5 +428,6 @@ const struct lu_class lu_instance_multi_alloc = {
 	.expand = multi_expand,
 	.check = multi_check,
 	.exec = multi_exec,
+	.undo = multi_undo,
 	.done = multi_done,
 };

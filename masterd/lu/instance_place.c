@@ -10,11 +10,10 @@
 #include "masterd/lu_resources.h"
 #include "masterd/resources.h"
 
-static WAITS int check_os(struct lu *lu, const struct inst_spec *s,
-			  const char *pnode, struct error *err)
+static WAITS int check_os(struct lu *lu, const struct op_instance_create *op,
+			  const struct inst_spec *s, const char *pnode,
+			  struct error *err)
 {
-	const struct op_instance_create *op = lu->op;
-
 	if (s->os == NULL)
 		return 0;
 	return inst_check_os(lu, pnode, s->os, s->osparams, op->force_variant,
@@ -63,10 +62,11 @@ static WAITS int check_bridges(struct lu *lu, const struct inst_spec *s,
 			  lu_node_name(lu, pnode));
 }
 
-static WAITS int check_memory(struct lu *lu, const struct inst_spec *s,
-			      const char *pnode, struct error *err)
+static WAITS int check_memory(struct lu *lu,
+			      const struct op_instance_create *op,
+			      const struct inst_spec *s, const char *pnode,
+			      struct error *err)
 {
-	const struct op_instance_create *op = lu->op;
 	auto_free char *why = xprintf("creating instance %s", s->name);
 	bool starts = op->start && op->no_install != 1;
 	int64_t max = json_int(s->filled_be, "maxmem", 0);
@@ -87,15 +87,14 @@ static WAITS int check_memory(struct lu *lu, const struct inst_spec *s,
 static WAITS int check_space(struct lu *lu, const struct inst_spec *s,
 			     const char *pnode, struct error *err)
 {
-
 	return lu_check_space(lu, pnode, s->template,
 			      resources_disk_sum(s->disks, s->template), err);
 }
 
-int place_check_room(struct lu *lu, const struct inst_spec *s,
-		     const char *pnode, struct error *err)
+int place_check_capacity(struct lu *lu, const struct op_instance_create *op,
+			 const struct inst_spec *s, const char *pnode,
+			 struct error *err)
 {
-	const struct op_instance_create *op = lu->op;
 	const struct capacity_new new = {
 		.uuid = "",
 		.name = s->name,
@@ -116,21 +115,26 @@ int place_check_room(struct lu *lu, const struct inst_spec *s,
 		       : capacity_check_new(lu->m->config, &new, err);
 }
 
-WAITS int place_check(struct lu *lu, const struct inst_spec *s,
-		      const char *pnode, struct error *err)
+WAITS int place_check_room(struct lu *lu, const struct op_instance_create *op,
+			   const struct inst_spec *s, const char *pnode,
+			   struct error *err)
 {
-	const struct op_instance_create *op = lu->op;
-
 	if (inst_check_node(lu, pnode, true, err) < 0)
 		return -1;
 	if (!op->ignore_ipolicy && spec_check_policy(lu, s, pnode, err) < 0)
 		return -1;
-	if (check_os(lu, s, pnode, err) < 0 ||
-	    check_hypervisor(lu, s, pnode, err) < 0 ||
-	    check_bridges(lu, s, pnode, err) < 0 ||
-	    check_space(lu, s, pnode, err) < 0)
+	if (check_space(lu, s, pnode, err) < 0 ||
+	    check_memory(lu, op, s, pnode, err) < 0)
 		return -1;
-	return check_memory(lu, s, pnode, err) < 0
-		       ? -1
-		       : place_check_room(lu, s, pnode, err);
+	return place_check_capacity(lu, op, s, pnode, err);
+}
+
+WAITS int place_check_host(struct lu *lu, const struct op_instance_create *op,
+			   const struct inst_spec *s, const char *pnode,
+			   struct error *err)
+{
+	if (check_os(lu, op, s, pnode, err) < 0 ||
+	    check_hypervisor(lu, s, pnode, err) < 0)
+		return -1;
+	return check_bridges(lu, s, pnode, err);
 }

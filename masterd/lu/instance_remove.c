@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_REMOVE: stop it, remove its disks, forget it. */
 #include "lib/json/json.h"
+#include "masterd/lu/instance_booking.h"
 #include "masterd/lu_instance.h"
 
 struct remove {
@@ -22,7 +23,6 @@ static int remove_expand(struct lu *lu, struct error *err)
 	if (r->inst == NULL)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(r->inst), true);
-	lu_want(lu, LOCK_NODE_RES, inst_primary(r->inst), false);
 	lu_want(lu, LOCK_NODE, inst_primary(r->inst), false);
 	return 0;
 }
@@ -81,14 +81,7 @@ static WAITS int remove_disks(struct lu *lu, struct error *err)
 
 static WAITS int forget(struct lu *lu, struct error *err)
 {
-	const json_t *inst = remove_of(lu)->inst;
-	const json_t *disks = json_get(inst, "disks");
-
-	for (size_t i = 0; i < json_array_size(disks); i++)
-		config_remove(lu->m->config, CONFIG_DISK,
-			      json_string_value(json_array_get(disks, i)));
-	config_remove(lu->m->config, CONFIG_INSTANCE,
-		      json_str(inst, "uuid", ""));
+	booking_drop(lu->m->config, remove_of(lu)->inst);
 	return config_commit(lu->m->config, err);
 }
 
@@ -109,6 +102,7 @@ const struct lu_class lu_instance_remove = {
 	.size = sizeof(struct remove),
 	.hook_path = "instance-remove",
 	.object_type = "INSTANCE",
+	.takes_forthcoming = true,
 	.expand = remove_expand,
 	.hook_env = remove_env,
 	.hook_nodes = remove_nodes,

@@ -180,7 +180,7 @@ static int read_nics(struct lu *lu, const json_t *given, struct inst_spec *s,
 	return 0;
 }
 
-static int reserve_one(struct lu *lu, json_t *nic, struct error *err)
+static int take_mac(struct lu *lu, json_t *nic, struct error *err)
 {
 	const char *mac = json_str(nic, "mac", MAC_AUTO);
 	auto_free char *generated = NULL;
@@ -194,21 +194,40 @@ static int reserve_one(struct lu *lu, json_t *nic, struct error *err)
 	return 0;
 }
 
-int spec_reserve_mac(struct lu *lu, json_t *nic, size_t i, struct error *err)
+static int not_unique(size_t i, struct error *err)
 {
-	if (reserve_one(lu, nic, err) == 0)
-		return 0;
 	err->kind = ERR_PREREQ;
 	err->ecode = ECODE_NOTUNIQUE;
 	return error_wrap(err, "NIC %zu", i);
 }
 
-int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err)
+int spec_reserve_mac(struct lu *lu, json_t *nic, size_t i, struct error *err)
 {
-	for (size_t i = 0; i < json_array_size(s->nics); i++)
-		if (spec_reserve_mac(lu, json_array_get(s->nics, i), i, err) <
-		    0)
-			return -1;
+	return take_mac(lu, nic, err) == 0 ? 0 : not_unique(i, err);
+}
+
+/* The same address may be used on different links. */
+static int take_ip(struct lu *lu, const json_t *nic, struct error *err)
+{
+	const char *ip = json_str(nic, "ip", NULL);
+	auto_free char *link = NULL;
+
+	if (ip == NULL)
+		return 0;
+	link = reserve_link(config_cluster(lu->m->config), nic);
+	return reserve_ip(lu->m->reserve, lu->job_id, ip, link, err);
+}
+
+int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
+			   struct inst_spec *s, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(s->nics); i++) {
+		json_t *nic = json_array_get(s->nics, i);
+
+		if (take_mac(lu, nic, err) < 0 ||
+		    (op->conflicts_check && take_ip(lu, nic, err) < 0))
+			return not_unique(i, err);
+	}
 	return 0;
 }
 

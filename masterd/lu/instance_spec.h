@@ -37,12 +37,15 @@ json_t *spec_nic(struct lu *lu, const json_t *given, size_t i,
 		 struct error *err);
 json_t *spec_disk(const json_t *given, size_t i, struct error *err);
 
-/* Give the NIC its address, as the next does for all of them. */
+/* Give the NIC its MAC: generated, or the asked one; ERR_PREREQ if that is
+ * taken.
+ */
 int spec_reserve_mac(struct lu *lu, json_t *nic, size_t i, struct error *err);
 
-/* Give each NIC its address: generated, or the asked one; ERR_PREREQ if that is
- * taken. */
-int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err);
+/* Give each NIC its addresses: a MAC that is generated or the asked one, the IP
+ * address if there is one; ERR_PREREQ if somebody has them. */
+int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
+			   struct inst_spec *s, struct error *err);
 
 /* Give it a port for its console if its hypervisor shows one. */
 int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err);

@@ -5,6 +5,8 @@
 #include "masterd/config.h"
 #include "tests/lib/root.h"
 
+#define LINK "bridged/br0"
+
 static struct test_root root;
 static struct config *config;
 static struct reserve *reserve;
@@ -63,11 +65,21 @@ Test(reserve, names_are_unique)
 	cr_assert_eq(reserve_name(reserve, 2, "inst5", &err), -1);
 }
 
+Test(reserve, an_address_is_taken_on_its_link)
+{
+	cr_assert_eq(reserve_ip(reserve, 1, "192.0.2.77", LINK, &err), 0);
+	cr_assert_eq(reserve_ip(reserve, 2, "192.0.2.77", LINK, &err), -1);
+	cr_assert_eq(reserve_ip(reserve, 2, "192.0.2.77", "bridged/br1", &err),
+		     0);
+	reserve_release(reserve, 1);
+	cr_assert_eq(reserve_ip(reserve, 2, "192.0.2.77", LINK, &err), 0);
+}
+
 Test(reserve, addresses_of_nodes_are_taken)
 {
-	cr_assert_eq(reserve_ip(reserve, 1, "198.51.100.13", &err), -1);
-	cr_assert_eq(reserve_ip(reserve, 1, "198.51.100.99", &err), 0);
-	cr_assert_eq(reserve_ip(reserve, 1, "198.51.100.99", &err), -1);
+	cr_assert_eq(reserve_ip(reserve, 1, "198.51.100.13", LINK, &err), -1);
+	cr_assert_eq(reserve_ip(reserve, 1, "198.51.100.99", LINK, &err), 0);
+	cr_assert_eq(reserve_ip(reserve, 1, "198.51.100.99", LINK, &err), -1);
 }
 
 Test(reserve, ports_are_noted_in_the_cluster)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A new instance while it is only planned: forthcoming in the configuration,
+ * and marked with the job that will make it (reserved_by_job).  From the moment
+ * it is put there it counts against the room of its node, keeps the node from
+ * being removed, and its name, MACs, addresses, port and disks are its own; so
+ * no lock of nodes is needed any more.
+ *
+ * The job is a creation that runs, or one that a bulk creation has submitted.
+ * Whichever way it ends, nothing stays planned: a creation that fails takes
+ * back what it recorded, one that ends before it begins is noticed by
+ * recover_unstarted(), and those of a dead master by recover_reservations(). */
+#ifndef MASTERD_LU_INSTANCE_BOOKING_H
+#define MASTERD_LU_INSTANCE_BOOKING_H
+
+#include "masterd/lu/instance_spec.h"
+
+/* The object without its disks; to be freed. */
+json_t *booking_object(const struct inst_spec *s, const char *uuid,
+		       const char *pnode, bool up);
+
+/* Put it with its disks into the configuration for the job; the caller
+ * commits. */
+void booking_put(struct lu *lu, const struct op_instance_create *op,
+		 const struct inst_spec *s, const char *uuid, const char *pnode,
+		 uint64_t job);
+
+/* The one of this name that was put there for this job; NULL. */
+const json_t *booking_find(const struct config *c, const char *name,
+			   uint64_t job);
+
+/* Take an instance and its disks out of the configuration; the caller commits.
+ */
+void booking_drop(struct config *c, const json_t *inst);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is reserved, for whom, and that nothing of it stays. */
+#include "lib/event/task.h"
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "queue/queue.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+TestSuite(placement, .init = setup, .fini = teardown, .timeout = 60);
+
+static const json_t *instance(const char *name)
+{
+	return config_find(s.master->config, CONFIG_INSTANCE, name);
+}
+
+/* A bulk creation of instances with a small disk on one node. */
+static json_t *op_bulk(const char *node, const char *const *names)
+{
+	json_t *instances = json_array();
+
+	for (; *names != NULL; names++) {
+		json_t *one = op_add(*names, node, true);
+
+		json_object_del(one, "iallocator");
+		json_array_append_new(instances, one);
+	}
+	return json_make("{s:s, s:o}", "OP_ID", "OP_INSTANCE_MULTI_ALLOC",
+			 "instances", instances);
+}
+
+/* The second of them wants more memory than there is. */
+static json_t *op_too_big(bool atomic)
+{
+	static const char *const names[] = {"web1", "web2", NULL};
+	json_t *op = op_bulk(NODE2, names);
+
+	json_object_set_new(json_array_get(json_get(op, "instances"), 1),
+			    "beparams", json_make("{s:i}", "memory", 1 << 20));
+	if (atomic)
+		json_set_bool(op, "atomic", true);
+	return op;
+}
+
+/* Job i of those that the bulk creation has submitted. */
+static uint64_t job_of(uint64_t bulk, size_t i)
+{
+	const struct job *j = queue_job(s.master->queue, bulk);
+	struct error err;
+	auto_json json_t *result =
+		json_parse(j->ops[0].result, strlen(j->ops[0].result), &err);
+
+	return (uint64_t)json_integer_value(
+		json_array_get(json_array_get(json_get(result, "jobs"), i), 1));
+}
+
+static bool is_planned(const char *name)
+{
+	return json_bool(instance(name), "forthcoming", false);
+}
+
+Test(placement, a_bulk_creation_reserves_all_its_places)
+{
+	static const char *const names[] = {"web1", "web2", "web3", NULL};
+	uint64_t id, busy;
+
+	queue_set_max_running(s.master->queue, 1);
+	id = sim_submit(&s, op_bulk(NODE2, names), NULL);
+	busy = sim_submit(&s, op_delay(5, NODE3), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	for (size_t i = 0; i < 3; i++)
+		cr_assert(is_planned(names[i]), "no job has begun yet");
+	for (size_t i = 0; i < 3; i++) {
+		cr_assert_str_eq(sim_wait(&s, job_of(id, i)), "success");
+		cr_assert_not(is_planned(names[i]));
+		cr_assert_null(json_get(instance(names[i]), "reserved_by_job"));
+	}
+	cr_assert(job_is_final(queue_job(s.master->queue, busy)));
+}
+
+struct cancel {
+	uint64_t id;
+	bool over;
+};
+
+static void cancel_task(void *arg)
+{
+	struct cancel *c = arg;
+	struct error err;
+	char *text = NULL;
+	bool ok;
+
+	queue_cancel(s.master->queue, c->id, false, &ok, &text, &err);
+	free(text);
+	c->over = true;
+}
+
+static bool is_over(struct sim *sim, void *arg)
+{
+	(void)sim;
+	return ((struct cancel *)arg)->over;
+}
+
+static bool is_gone(struct sim *sim, void *arg)
+{
+	return config_find(sim->master->config, CONFIG_INSTANCE, arg) == NULL;
+}
+
+Test(placement, a_creation_that_never_begins_leaves_nothing)
+{
+	static const char *const names[] = {"web1", "web2", NULL};
+	struct cancel c = {0};
+	uint64_t id;
+
+	queue_set_max_running(s.master->queue, 1);
+	id = sim_submit(&s, op_bulk(NODE2, names), NULL);
+	sim_submit(&s, op_delay(5, NODE3), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	c.id = job_of(id, 1);
+	task_set_owner(&s);
+	task_spawn("cancel", cancel_task, &c);
+	task_set_owner(NULL);
+	cr_assert(sim_run(&s, 1000, is_over, &c));
+	cr_assert_str_eq(sim_wait(&s, c.id), "canceled");
+	cr_assert_str_eq(sim_wait(&s, job_of(id, 0)), "success");
+	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web2"));
+	cr_assert_not_null(instance("web1"));
+	sim_run(&s, 60000, NULL, NULL);
+}
+
+Test(placement, reserved_places_survive_a_restart_with_their_jobs)
+{
+	static const char *const names[] = {"web1", "web2", NULL};
+	uint64_t id, first;
+
+	queue_set_max_running(s.master->queue, 1);
+	id = sim_submit(&s, op_bulk(NODE2, names), NULL);
+	sim_submit(&s, op_delay(5, NODE3), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	first = job_of(id, 0);
+	sim_crash(&s, 3);
+	sim_restart(&s);
+	cr_assert(is_planned("web1"));
+	cr_assert_str_eq(sim_wait(&s, first), "success");
+	cr_assert_str_eq(sim_wait(&s, first + 1), "success");
+	cr_assert_not(is_planned("web2"));
+}
+
+Test(placement, all_or_nothing)
+{
+	expect(op_too_big(true), "No instance is created, since there is no "
+				 "place for web2");
+	cr_assert_null(instance("web1"));
+}
+
+Test(placement, or_as_many_as_there_is_place_for)
+{
+	uint64_t id = sim_submit(&s, op_too_big(false), NULL);
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_assert_str_eq(sim_wait(&s, job_of(id, 0)), "success");
+	cr_assert_str_eq(sim_wait(&s, job_of(id, 1)), "error");
+	cr_assert_not_null(instance("web1"));
+	cr_assert_null(instance("web2"));
+}
+
+/* --- addresses --- */
+
+static json_t *with_ip(const char *name, const char *ip)
+{
+	json_t *op = op_add(name, NODE2, false);
+
+	json_object_set_new(op, "nics", json_make("[{s:s}]", "ip", ip));
+	return op;
+}
+
+Test(placement, an_address_is_given_once)
+{
+	json_t *op;
+
+	expect(with_ip("web1", "203.0.113.5"), "success");
+	expect(with_ip("web2", "203.0.113.5"),
+	       "IP address 203.0.113.5 is already in use");
+	op = with_ip("web3", s.nodes[2].address);
+	expect(op, "is a node's");
+	op = with_ip("web4", "203.0.113.5");
+	json_set_bool(op, "conflicts_check", false);
+	expect(op, "success");
+}
