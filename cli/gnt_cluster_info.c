@@ -103,6 +103,10 @@ static json_t *uid_pool_view(const json_t *info)
 
 static json_t *policy_view(const json_t *policy)
 {
+	/* The last two only where they were set. */
+	static const char *const numbers[] = {"spindle-ratio", "vcpu-ratio",
+					      "oversubscription-ratio",
+					      "max-node-failures"};
 	json_t *view = json_object(), *bounds = json_array();
 	const json_t *pair;
 	const char *which;
@@ -123,10 +127,10 @@ static json_t *policy_view(const json_t *policy)
 	set_sorted(view, "std", policy, "std");
 	set_joined(view, "allowed disk templates", policy, "disk-templates",
 		   "");
-	json_object_set(view, "spindle-ratio",
-			(json_t *)json_get(policy, "spindle-ratio"));
-	json_object_set(view, "vcpu-ratio",
-			(json_t *)json_get(policy, "vcpu-ratio"));
+	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
+		if (json_get(policy, numbers[k]) != NULL)
+			json_object_set(view, numbers[k],
+					(json_t *)json_get(policy, numbers[k]));
 	return view;
 }
 

@@ -101,11 +101,13 @@ static json_t *policy_view(const json_t *custom, const json_t *actual)
 	auto_free char *shown = xprintf("default (%s)", templates);
 	auto_json json_t *ratios = json_object();
 	auto_json json_t *numbers = json_object();
-	const char *const keys[] = {"spindle-ratio", "vcpu-ratio"};
+	const char *const keys[] = {"spindle-ratio", "vcpu-ratio",
+				    "oversubscription-ratio",
+				    "max-node-failures"};
 
 	json_object_set_new(view, "bounds specs", bounds_view(custom, actual));
 	json_set_str(view, "allowed disk templates", own ? templates : shown);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (json_get(actual, keys[i]) != NULL)
 			json_object_set(numbers, keys[i],
 					(json_t *)json_get(actual, keys[i]));
