@@ -72,6 +72,8 @@ kill-rounds: all
 		tests/daemon/140-kill-rounds.t
 
 bench: all
+	ninja -C $(BUILD) queue/bench_locks
+	$(BUILD)/queue/bench_locks
 	tests/bench/run.sh $(BUILD)/bin
 
 install: all

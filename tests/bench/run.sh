@@ -34,3 +34,6 @@ for nodes in 1 3; do
         --waiters "$(cat "$root/var/run/ganeti/ganeti-masterd.pid")"
     "$BIN/gnt-vcluster" destroy "$vc"
 done
+
+echo "== parallel adds"
+sh "$here/parallel_adds.sh" "$BIN"
