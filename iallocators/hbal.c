@@ -7,6 +7,7 @@
 #include "iallocators/execute.h"
 #include "iallocators/hformat.h"
 #include "iallocators/jobs.h"
+#include "iallocators/save.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
@@ -234,6 +235,8 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 	double before;
 	int n;
 
+	if (save_state(c, o, "original", "before balancing", err) < 0)
+		return -1;
 	score_stats(c, nodes, &stats);
 	before = score_total(&stats);
 	if (o->verbose > 2)
@@ -254,6 +257,8 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 	free_after = describe_free(c, nodes);
 	if (o->verbose > 2)
 		printf("Original: %s\nFinal:    %s\n", free_before, free_after);
+	if (save_state(c, o, "balanced", "after balancing", err) < 0)
+		return -1;
 	if (o->execute && n > 0)
 		return execute_steps(c, steps, n, o, err);
 	return 0;

@@ -5,6 +5,7 @@
 
 #include "iallocators/change.h"
 #include "iallocators/coloring.h"
+#include "iallocators/save.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
@@ -409,7 +410,9 @@ static int run(struct cluster *c, const struct tool_options *o,
 	struct rounds rounds = {0};
 	int group = NO_INDEX;
 
-	if (tool_load(c, o, text, err) < 0 || check_master(c, o, err) < 0)
+	if (tool_load(c, o, text, err) < 0 ||
+	    save_state(c, o, "original", "before hroller run", err) < 0 ||
+	    check_master(c, o, err) < 0)
 		return -1;
 	if (o->group != NULL) {
 		group = find_group(c, o->group);

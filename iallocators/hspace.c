@@ -8,6 +8,7 @@
 #include "iallocators/capacity.h"
 #include "iallocators/change.h"
 #include "iallocators/hformat.h"
+#include "iallocators/save.h"
 #include "iallocators/simulate.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
@@ -419,24 +420,32 @@ static void fill_tiers(struct report *r, const struct ispec *given)
 	}
 }
 
-static void after_filling(struct report *r, const char *map)
+static int after_filling(struct report *r, bool tiered, struct error *err)
 {
 	capacity_sort_fails(r->k);
 	resources_sum(r->k, &r->after);
 	if (r->o->verbose > 1)
-		print_map(r, map);
+		print_map(r, tiered ? "Tiered allocation map"
+				    : "Standard allocation map");
+	return save_state(r->k->c, r->o, tiered ? "tiered" : "standard",
+			  tiered ? "after tiered allocation"
+				 : "after standard allocation",
+			  err);
 }
 
-static void run_tiered(struct report *r, const struct ispec *given)
+static int run_tiered(struct report *r, const struct ispec *given,
+		      struct error *err)
 {
 	struct cluster *c = r->k->c;
 	size_t mark = change_mark(c);
 
 	fill_tiers(r, given);
-	after_filling(r, "Tiered allocation map");
+	if (after_filling(r, true, err) < 0)
+		return -1;
 	print_tiered(r);
 	change_undo(c, mark);
 	c->n_instances = r->k->first;
+	return 0;
 }
 
 static int run_standard(struct report *r, const struct ispec *spec,
@@ -446,8 +455,7 @@ static int run_standard(struct report *r, const struct ispec *spec,
 
 	print_spec(r, false, &inst);
 	capacity_fill(r->k, &inst, r->o->max_length);
-	after_filling(r, "Standard allocation map");
-	if (print_standard(r, err) < 0)
+	if (after_filling(r, false, err) < 0 || print_standard(r, err) < 0)
 		return -1;
 	if (r->machine)
 		key("OK", "1");
@@ -505,7 +513,8 @@ static int fill_cluster(struct report *r, const struct ispec *standard,
 	print_cluster(r);
 	if (capacity_check(r->k, err) < 0)
 		return error_wrap(err, "failure during allocation");
-	run_tiered(r, tiered);
+	if (run_tiered(r, tiered, err) < 0)
+		return -1;
 	return run_standard(r, standard, err);
 }
 
@@ -522,10 +531,6 @@ static int load_cluster(struct cluster *c, const struct tool_options *o,
 			err->text);
 		return 1;
 	}
-	if (o->save != NULL)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "Saving the cluster (-S) is not possible yet; "
-				 "leave the option out.");
 	return tool_load(c, o, text, err);
 }
 

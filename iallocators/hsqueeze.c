@@ -8,6 +8,7 @@
 #include "iallocators/balance.h"
 #include "iallocators/change.h"
 #include "iallocators/jobs.h"
+#include "iallocators/save.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
@@ -238,7 +239,12 @@ static int run(struct cluster *c, const struct tool_options *o,
 	struct steps steps = {0};
 	bool grow;
 
-	if (tool_load(c, o, text, err) < 0)
+	if (o->execute)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Execution (-X) is not possible; run the "
+				 "commands that -C prints.");
+	if (tool_load(c, o, text, err) < 0 ||
+	    save_state(c, o, "original", "before hsqueeze run", err) < 0)
 		return -1;
 	offline = offline_candidates(c);
 	online = online_candidates(c);
@@ -253,6 +259,14 @@ static int run(struct cluster *c, const struct tool_options *o,
 	else
 		choose_offline(c, &offline, o->target_resources, &chosen,
 			       &steps);
+	if (save_state(c, o, "squeezed",
+		       grow	      ? "after hsqueeze expansion"
+		       : chosen.n > 0 ? "after hsqueeze run"
+				      : "after hsqueeze doing nothing",
+		       err) < 0) {
+		free(steps.items);
+		return -1;
+	}
 	print_nodes(c, grow, &chosen, o);
 	if (grow && !has_capacity(c, o->minimal_resources))
 		printf("Onlining all nodes will not yield enough capacity\n");

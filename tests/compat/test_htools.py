@@ -22,7 +22,7 @@ ENVIRON = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 SEEDS = 15
 PROGRAMS = ("hbal", "hcheck", "hinfo", "hroller", "hspace", "hsqueeze")
 # Options that these programs do not have yet.
-MISSING = ("-S", "-p", "--full-evacuation")
+MISSING = ("-p", "--full-evacuation")
 # The reference counts instances twice, see doc/KNOWN_DELTAS.md; the text about
 # the missing file is another.
 KNOWN = ("hbal-ialloc-source", "hinfo-ialloc-source",
@@ -62,7 +62,8 @@ class Tap:
         self.n += 1
         self.failed += not ok
         print("ok" if ok else "not ok", self.n, "-", name)
-        for part, a, b in zip(("exit code", "stdout", "stderr"), want, have):
+        for part, a, b in zip(("exit code", "stdout", "stderr", "saved"), want,
+                                  have):
             if a != b:
                 print(f"# {part} should be:", repr(a)[:300])
                 print("# and is:", repr(b)[:300])
@@ -90,13 +91,20 @@ def cases(tap, ours, folder):
             tap.skip(name, "differs on purpose")
             continue
         names = {"@DATA@": f"{base}.data", "@AUX@": f"{base}.aux"}
-        for short, full in names.items():
-            argv = [a.replace(short, full) for a in argv]
-        have = run([str(ours / argv[0]), *argv[1:]])
+        with tempfile.TemporaryDirectory() as save:
+            names["@SAVE@"] = save + "/state"
+            for short, full in names.items():
+                argv = [a.replace(short, full) for a in argv]
+            rc, out, err = run([str(ours / argv[0]), *argv[1:]])
+            err = err.replace(names["@SAVE@"], "@SAVE@")
+            saved = {p.suffix: p.read_text()
+                     for p in sorted(pathlib.Path(save).glob("state.*"))}
         want = (int(optional(folder / (name + ".rc"))),
                 optional(folder / (name + ".out")),
-                optional(folder / (name + ".err")))
-        tap.compare(name, want, have)
+                optional(folder / (name + ".err")),
+                {p.suffix: p.read_text()
+                 for p in sorted(folder.glob(name + ".save.*"))})
+        tap.compare(name, want, (rc, out, err, saved))
 
 
 def random_options(rng, program, data, groups):

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Clusters as text files, such as text_read() reads. */
+#ifndef IALLOCATORS_SAVE_H
+#define IALLOCATORS_SAVE_H
+
+#include "iallocators/model.h"
+#include "iallocators/tool.h"
+#include "lib/base/error.h"
+#include "lib/base/str.h"
+
+/* Add the text of the cluster as it is now. */
+void save_text(const struct cluster *c, struct buf *out);
+
+/* With -S PREFIX: write it to PREFIX.suffix and tell that it is the state
+ * `when`; without, nothing. */
+int save_state(const struct cluster *c, const struct tool_options *o,
+	       const char *suffix, const char *when, struct error *err);
+
+#endif
