@@ -229,6 +229,8 @@ static json_t *cluster_view(const json_t *info)
 static json_t *info_view(const json_t *info)
 {
 	json_t *view = json_object();
+	auto_json json_t *policy = json_overlay(
+		json_get(info, "ipolicy"), json_get(info, "ipolicy_extra"));
 	const json_t *arch = json_get(info, "architecture");
 	auto_free char *bits = cli_str(json_array_get(arch, 0));
 	auto_free char *machine = cli_str(json_array_get(arch, 1));
@@ -257,7 +259,7 @@ static json_t *info_view(const json_t *info)
 	set_sorted(view, "Default nic parameters", info, "nicparams");
 	set_sorted(view, "Default disk parameters", info, "diskparams");
 	json_object_set_new(view, "Instance policy - limits for instances",
-			    policy_view(json_get(info, "ipolicy")));
+			    policy_view(policy));
 	json_object_set_new(view, "Data collectors", collectors_view(info));
 	return view;
 }

@@ -101,9 +101,10 @@ static json_t *policy_view(const json_t *custom, const json_t *actual)
 	auto_free char *shown = xprintf("default (%s)", templates);
 	auto_json json_t *ratios = json_object();
 	auto_json json_t *numbers = json_object();
-	const char *const keys[] = {"spindle-ratio", "vcpu-ratio",
-				    "oversubscription-ratio",
-				    "max-node-failures"};
+	const char *const keys[] = {"spindle-ratio", "vcpu-ratio"};
+	/* Not in the policy in force, which is for Ganeti's programs, too. */
+	const char *const extra[] = {"oversubscription-ratio",
+				     "max-node-failures"};
 
 	json_object_set_new(view, "bounds specs", bounds_view(custom, actual));
 	json_set_str(view, "allowed disk templates", own ? templates : shown);
@@ -111,6 +112,10 @@ static json_t *policy_view(const json_t *custom, const json_t *actual)
 		if (json_get(actual, keys[i]) != NULL)
 			json_object_set(numbers, keys[i],
 					(json_t *)json_get(actual, keys[i]));
+	for (size_t i = 0; i < sizeof(extra) / sizeof(extra[0]); i++)
+		if (json_get(custom, extra[i]) != NULL)
+			json_object_set(numbers, extra[i],
+					(json_t *)json_get(custom, extra[i]));
 	cli_info_params(ratios, "all", custom, numbers);
 	json_object_update(view, json_object_get(ratios, "all"));
 	return view;

@@ -19,6 +19,19 @@
 
 /* --- groups and instances --- */
 
+/* What Ganeti's allocators do not know stands apart: they refuse it. */
+static void set_extra(json_t *entry, const struct master *m,
+		      const json_t *group)
+{
+	auto_json json_t *policy =
+		params_fill_ipolicy(config_cluster(m->config), group);
+	json_t *extra = params_ipolicy_extra(policy);
+
+	if (json_object_size(extra) > 0)
+		json_object_set(entry, "ipolicy_extra", extra);
+	json_decref(extra);
+}
+
 static json_t *groups_part(struct master *m)
 {
 	const json_t *cluster = config_cluster(m->config);
@@ -39,8 +52,10 @@ static json_t *groups_part(struct master *m)
 				  json_str(group, "name", ""), "alloc_policy",
 				  json_str(group, "alloc_policy", "preferred"),
 				  "networks", networks, "ipolicy",
-				  params_fill_ipolicy(cluster, group), "tags",
-				  iallocator_list(group, "tags")));
+				  params_ipolicy_known(
+					  params_fill_ipolicy(cluster, group)),
+				  "tags", iallocator_list(group, "tags")));
+		set_extra(json_object_get(part, uuid), m, group);
 	}
 	return part;
 }
@@ -173,8 +188,9 @@ json_t *iallocator_message(struct master *m, json_t *request STEALS,
 			    iallocator_list(cluster, "tags"));
 	json_object_set_new(message, "enabled_hypervisors",
 			    iallocator_list(cluster, "enabled_hypervisors"));
-	json_object_set_new(message, "ipolicy",
-			    params_fill_ipolicy(cluster, NULL));
+	json_object_set_new(
+		message, "ipolicy",
+		params_ipolicy_known(params_fill_ipolicy(cluster, NULL)));
 	json_object_set_new(message, "nodegroups", groups_part(m));
 	json_object_set_new(message, "nodes", nodes);
 	json_object_set_new(message, "instances", instances_part(m));

@@ -6,6 +6,7 @@
 #include "gantry-config.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
+#include "lib/model/params.h"
 #include "lib/model/paths.h"
 #include "masterd/query_private.h"
 #include "queue/queue.h"
@@ -90,6 +91,19 @@ static void copy_members(json_t *info, const json_t *cluster)
 	}
 }
 
+/* Ganeti's programs refuse members of the policy that they do not know. */
+static void split_policy(json_t *info)
+{
+	json_t *policy = json_object_get(info, "ipolicy");
+	json_t *extra = params_ipolicy_extra(policy);
+
+	json_object_set_new(info, "ipolicy",
+			    params_ipolicy_known(json_incref(policy)));
+	if (json_object_size(extra) > 0)
+		json_object_set(info, "ipolicy_extra", extra);
+	json_decref(extra);
+}
+
 json_t *query_cluster_info(struct master *m)
 {
 	const json_t *cluster = config_cluster(m->config);
@@ -115,6 +129,7 @@ json_t *query_cluster_info(struct master *m)
 			    collectors(cluster, "active"));
 	json_object_set_new(info, "data_collector_interval",
 			    collectors(cluster, "interval"));
+	split_policy(info);
 	return info;
 }
 

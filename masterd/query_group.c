@@ -69,8 +69,19 @@ static struct query_cell get_ipolicy(const struct query *q,
 				     const struct query_field *field)
 {
 	(void)field;
-	return query_value(
-		params_fill_ipolicy(config_cluster(q->m->config), row->object));
+	return query_value(params_ipolicy_known(params_fill_ipolicy(
+		config_cluster(q->m->config), row->object)));
+}
+
+static struct query_cell get_ipolicy_extra(const struct query *q,
+					   struct query_row *row,
+					   const struct query_field *field)
+{
+	auto_json json_t *policy =
+		params_fill_ipolicy(config_cluster(q->m->config), row->object);
+
+	(void)field;
+	return query_value(params_ipolicy_extra(policy));
 }
 
 static struct query_cell get_diskparams(const struct query *q,
@@ -126,6 +137,8 @@ static const struct query_field fields[] = {
 	 "Instances that have their primary node here", get_instances},
 	{"ipolicy", "InstancePolicy", KIND_OTHER, "Instance policy in force",
 	 get_ipolicy},
+	{"ipolicy_extra", "InstancePolicyExtra", KIND_OTHER,
+	 "Values of the policy that Ganeti does not have", get_ipolicy_extra},
 	{"custom_ipolicy", "CustomInstancePolicy", KIND_OTHER,
 	 "Instance policy of its own", query_get_dict, "ipolicy"},
 	{"diskparams", "DiskParameters", KIND_OTHER,

@@ -55,6 +55,10 @@ int64_t params_std_spec(const json_t *ipolicy, const char *name);
  * maxmem on a node may be of its memory for instances [1.0]; how many nodes of
  * a group may be lost at once before an instance finds no place [0: not
  * looked at]. */
+/* Ganeti's programs refuse a policy with members that they do not know: a
+ * filled one without those values (takes it), and those alone (may be {}). */
+json_t *params_ipolicy_known(json_t *ipolicy STEALS);
+json_t *params_ipolicy_extra(const json_t *ipolicy);
 double params_memory_ratio(const json_t *ipolicy);
 int64_t params_max_node_failures(const json_t *ipolicy);
 int params_check_ipolicy(const json_t *ipolicy, bool is_cluster,

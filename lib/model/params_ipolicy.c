@@ -55,6 +55,30 @@ int64_t params_std_spec(const json_t *ipolicy, const char *name)
 	return std;
 }
 
+static const char *const extra_keys[] = {KEY_MEMORY, KEY_FAILURES};
+
+json_t *params_ipolicy_known(json_t *ipolicy STEALS)
+{
+	json_t *known = json_copy(ipolicy);
+
+	json_decref(ipolicy);
+	for (size_t i = 0; i < 2; i++)
+		json_object_del(known, extra_keys[i]);
+	return known;
+}
+
+json_t *params_ipolicy_extra(const json_t *ipolicy)
+{
+	json_t *extra = json_object();
+
+	for (size_t i = 0; i < 2; i++)
+		if (json_get(ipolicy, extra_keys[i]) != NULL)
+			json_object_set(
+				extra, extra_keys[i],
+				json_object_get(ipolicy, extra_keys[i]));
+	return extra;
+}
+
 double params_memory_ratio(const json_t *ipolicy)
 {
 	return json_num(ipolicy, KEY_MEMORY, 1.0);

@@ -64,7 +64,10 @@ m gnt-instance remove -f --shutdown-timeout=0 web2 >/dev/null 2>&1
 succeeds "a policy to survive node failures" \
     m gnt-cluster modify --ipolicy-max-node-failures 2
 like "$(m gnt-cluster info)" 'max-node-failures: 2$' "the cluster shows it"
-like "$(m gnt-group info)" 'max-node-failures: default \(2\)' "and its group"
+is "$(m gnt-group list --no-headers -o ipolicy_extra)" \
+    "{'max-node-failures': 2}" "its group has it"
+unlike "$(m gnt-group list --no-headers -o ipolicy)" failures \
+    "apart from what Ganeti's programs read"
 succeeds "a first instance" add safe1 -t sharedfile -s 4m -B memory=500 -n node1
 succeeds "a second" add safe2 -t sharedfile -s 4m -B memory=500 -n node2
 fails "one that would break the promise" \
@@ -78,6 +81,7 @@ succeeds "unless one says so" \
     add safe3 -t sharedfile -s 4m -B memory=400 -n node3 --ignore-ipolicy
 succeeds "a group has its own" \
     m gnt-group modify --ipolicy-max-node-failures 0 default
+like "$(m gnt-group info)" 'max-node-failures: 0$' "that is shown"
 succeeds "which counts" m gnt-cluster verify
 succeeds "and goes" \
     m gnt-group modify --ipolicy-max-node-failures default default

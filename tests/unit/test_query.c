@@ -30,6 +30,8 @@ static json_t *without_docs(const json_t *answer)
 
 		cr_assert_gt(strlen(json_str(one, "doc", "")), 3, "%s",
 			     json_str(one, "name", ""));
+		if (str_eq(json_str(one, "name", ""), "ipolicy_extra"))
+			continue; /* ours */
 		json_array_append_new(
 			list, json_make("[s, s, s]", json_str(one, "name", ""),
 					json_str(one, "title", ""),
@@ -60,7 +62,7 @@ Test(query, each_kind_has_its_number_of_fields)
 	static const struct {
 		const char *what;
 		size_t n;
-	} rows[] = {{"node", 52},  {"group", 25},   {"job", 16},
+	} rows[] = {{"node", 52},  {"group", 26},   {"job", 16},
 		    {"lock", 4},   {"network", 19}, {"instance", 292},
 		    {"export", 2}, {"filter", 6}};
 
