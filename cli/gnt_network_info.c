@@ -15,37 +15,34 @@
 /* The fields queried, in this order. */
 enum {
 	NAME,
-	UUID,
-	SERIAL,
 	SUBNET,
 	GATEWAY,
 	SUBNET6,
 	GATEWAY6,
 	PREFIX,
 	FREE,
+	RESERVED,
 	MAP,
-	EXTERNAL,
 	GROUPS,
 	INSTANCES,
+	EXTERNAL,
+	SERIAL,
+	UUID,
 	FIELDS
 };
 
-static const char *const fields[FIELDS] = {"name",
-					   "uuid",
-					   "serial_no",
-					   "network",
-					   "gateway",
-					   "network6",
-					   "gateway6",
-					   "mac_prefix",
-					   "free_count",
-					   "map",
-					   "external_reservations",
-					   "group_list",
-					   "inst_list"};
+static const char *const fields[FIELDS] = {
+	"name",	     "network",	   "gateway",	 "network6",
+	"gateway6",  "mac_prefix", "free_count", "reserved_count",
+	"map",	     "group_list", "inst_list",	 "external_reservations",
+	"serial_no", "uuid"};
 
-/* The fields of instances, to say which addresses they have. */
-enum { I_NAME, I_IPS, I_NETWORKS };
+static const char *text_at(const json_t *row, size_t i)
+{
+	const char *text = json_string_value(json_array_get(row, i));
+
+	return text == NULL ? "" : text;
+}
 
 static void print_line(const char *title, const json_t *value)
 {
@@ -78,17 +75,15 @@ static void print_groups(const json_t *groups)
 	}
 	printf("  connected to node groups:\n");
 	json_array_foreach (groups, i, group)
-		printf("    %s (mode:%s link:%s vlan:%s)\n",
-		       json_string_value(json_array_get(group, 0)),
-		       json_string_value(json_array_get(group, 1)),
-		       json_string_value(json_array_get(group, 2)),
-		       json_string_value(json_array_get(group, 3)));
+		printf("    %s (mode:%s link:%s vlan:%s)\n", text_at(group, 0),
+		       text_at(group, 1), text_at(group, 2), text_at(group, 3));
 }
 
 /* "0:192.0.2.2, 1:192.0.2.3": the NICs that are in the network. */
 static char *nics_text(const json_t *row, const char *uuid)
 {
-	const json_t *networks = json_array_get(row, I_NETWORKS), *network;
+	const json_t *ips = json_array_get(row, 0);
+	const json_t *networks = json_array_get(row, 1), *network;
 	auto_strv struct strv parts = {0};
 	size_t i;
 
@@ -97,7 +92,7 @@ static char *nics_text(const json_t *row, const char *uuid)
 
 		if (!str_eq(json_string_value(network), uuid))
 			continue;
-		ip = cli_str(json_array_get(json_array_get(row, I_IPS), i));
+		ip = cli_str(json_array_get(ips, i));
 		strv_addf(&parts, "%zu:%s", i, ip);
 	}
 	return strv_join(&parts, ", ");
@@ -106,40 +101,37 @@ static char *nics_text(const json_t *row, const char *uuid)
 static int print_instances(struct cli *cli, const json_t *names,
 			   const char *uuid, struct error *err)
 {
-	auto_json json_t *rows = NULL;
-	const json_t *row;
+	json_t *name;
 	size_t i;
 
 	if (json_array_size(names) == 0) {
 		printf("  not used by any instances\n");
 		return 0;
 	}
-	rows = cli_call(cli, "QueryInstances",
-			json_make("[O, [s, s, s], b]", names, "name", "nic.ips",
-				  "nic.networks", 0),
-			err);
-	if (rows == NULL)
-		return -1;
-	printf("  used by %zu instances:\n", json_array_size(rows));
-	json_array_foreach (rows, i, row) {
-		auto_free char *nics = nics_text(row, uuid);
+	printf("  used by %zu instances:\n", json_array_size(names));
+	json_array_foreach ((json_t *)names, i, name) {
+		auto_json json_t *rows =
+			cli_call(cli, "QueryInstances",
+				 json_make("[[O], [s, s], b]", name, "nic.ips",
+					   "nic.networks", 0),
+				 err);
+		auto_free char *nics = NULL;
 
-		printf("    %s: %s\n",
-		       json_string_value(json_array_get(row, I_NAME)), nics);
+		if (rows == NULL)
+			return -1;
+		nics = nics_text(json_array_get(rows, 0), uuid);
+		printf("    %s: %s\n", text_at(names, i), nics);
 	}
 	return 0;
 }
 
 static int print_network(struct cli *cli, const json_t *row, struct error *err)
 {
-	const char *map = json_string_value(json_array_get(row, MAP));
-	const char *uuid = json_string_value(json_array_get(row, UUID));
-	const char *external = json_string_value(json_array_get(row, EXTERNAL));
+	const char *map = text_at(row, MAP), *uuid = text_at(row, UUID);
 	double size = (double)strlen(map);
 	double unused = json_number_value(json_array_get(row, FREE));
 
-	printf("Network name: %s\nUUID: %s\n",
-	       json_string_value(json_array_get(row, NAME)), uuid);
+	printf("Network name: %s\nUUID: %s\n", text_at(row, NAME), uuid);
 	printf("Serial number: %jd\n",
 	       (intmax_t)json_integer_value(json_array_get(row, SERIAL)));
 	print_line("Subnet", json_array_get(row, SUBNET));
@@ -151,8 +143,9 @@ static int print_network(struct cli *cli, const json_t *row, struct error *err)
 	printf("  Free: %.0f (%.2f%%)\n", unused,
 	       size > 0 ? 100 * unused / size : 0);
 	print_map(map);
-	if (*external != '\0')
-		printf("  externally reserved IPs:\n    %s\n", external);
+	if (*text_at(row, EXTERNAL) != '\0')
+		printf("  externally reserved IPs:\n    %s\n",
+		       text_at(row, EXTERNAL));
 	print_groups(json_array_get(row, GROUPS));
 	if (print_instances(cli, json_array_get(row, INSTANCES), uuid, err) < 0)
 		return -1;
