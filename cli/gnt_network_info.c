@@ -149,7 +149,6 @@ static int print_network(struct cli *cli, const json_t *row, struct error *err)
 	print_groups(json_array_get(row, GROUPS));
 	if (print_instances(cli, json_array_get(row, INSTANCES), uuid, err) < 0)
 		return -1;
-	putchar('\n');
 	return 0;
 }
 
