@@ -27,6 +27,7 @@ Test(sim_locks, who_waits_for_a_removed_node_fails_at_once)
 	uint64_t busy, leaving, waiting;
 	const struct job *j;
 
+	sim_submit(&s, op_delay(5, NODE3), NULL); /* all others wait by then */
 	busy = sim_submit(&s, op_delay(LONG_S, NODE2), NULL);
 	leaving = sim_submit(&s,
 			     json_make("{s:s, s:s}", "OP_ID", "OP_NODE_REMOVE",
