@@ -107,7 +107,9 @@ static int evacuate_expand(struct lu *lu, struct error *err)
 	config_group_nodes(lu->m->config, group, &nodes);
 	for (size_t i = 0; i < nodes.n; i++)
 		lu_want(lu, LOCK_NODE, nodes.items[i], false);
-	if (e->remote != NULL)
+	if (e->remote == NULL)
+		lu_want_all(lu, LOCK_NODE_RES, true); /* nobody else places */
+	else
 		lu_want(lu, LOCK_NODE,
 			json_str(config_find(lu->m->config, CONFIG_NODE,
 					     e->remote),
@@ -248,6 +250,7 @@ static WAITS json_t *evacuate_exec(struct lu *lu, struct error *err)
 		jobs = replace_jobs(lu);
 	else
 		jobs = ask_allocator(lu, err);
+	lu_release(lu, LOCK_NODE_RES); /* the jobs look at the room anew */
 	return jobs == NULL ? NULL : lu_submit_jobs(lu, jobs, NULL, err);
 }
 
