@@ -30,7 +30,7 @@ static bool is_safe(const struct distribute *d,
 {
 	bool no_voting = d->m->role.no_voting;
 	const struct peer *p;
-	size_t lacking = 0;
+	size_t lacking = 0, refusing = 0;
 
 	list_each (p, &d->peers, link) {
 		const struct lane *l = lane(p);
@@ -40,24 +40,34 @@ static bool is_safe(const struct distribute *d,
 		if (l->has >= number || (no_voting && l->failing))
 			continue;
 		/* An older refusal says nothing: it may have started since. */
-		if (!l->refused || l->tried < stamp)
+		if (l->refused && l->tried >= stamp)
+			refusing++;
+		else
 			lacking++;
 	}
-	return lacking <= count_candidates(d) / 2;
+	/* A daemon that is down now may be there for the next master: it counts
+	 * as lacking, unless all that could come now have the change. */
+	return lacking == 0 || lacking + refusing <= count_candidates(d) / 2;
 }
 
-/* Names of the candidates that are silent, and whether they are too many. */
+/* Names of the candidates that are silent, and whether these and those that
+ * refuse are too many. */
 static bool name_silent(const struct distribute *d, struct strv *ret)
 {
 	const struct peer *p;
+	size_t failing = 0;
 
-	list_each (p, &d->peers, link)
-		if (p->candidate && !p->gone &&
-		    ((p->files.failing && !p->files.refused) ||
-		     (p->queue.failing && !p->queue.refused)))
+	list_each (p, &d->peers, link) {
+		if (!p->candidate || p->gone)
+			continue;
+		failing += p->files.failing || p->queue.failing;
+		if ((p->files.failing && !p->files.refused) ||
+		    (p->queue.failing && !p->queue.refused))
 			strv_add(ret, peer_name(p));
+	}
 	strv_sort_nice(ret);
-	return ret->n > count_candidates(d) / 2 && !d->m->role.no_voting;
+	return ret->n > 0 && failing > count_candidates(d) / 2 &&
+	       !d->m->role.no_voting;
 }
 
 static int set_unsafe(struct error *err, const struct distribute *d,

@@ -56,6 +56,8 @@ struct noderpc *noderpc_create(const struct noderpc_transport *transport)
 
 	r->transport = *transport;
 	list_init(&r->abandoned);
+	/* Numbers go on where another one of the same term has ended. */
+	r->n_calls = (uint64_t)clock_wall_us();
 	return r;
 }
 
