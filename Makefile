@@ -5,6 +5,7 @@
 #   make test     the same set-up, then all tests
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
+#   make sim      random lives of a simulated cluster (SEEDS=1-1000000)
 #   make bench    measure (see tests/bench/README)
 #   make install  into PREFIX (/usr/local)
 
@@ -25,7 +26,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick fuzz kill-rounds bench install clean
+.PHONY: all deps deps-build demo test test-quick fuzz kill-rounds sim bench install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -70,6 +71,13 @@ KILL_ROUNDS ?= 10000
 kill-rounds: all
 	BIN=$(CURDIR)/$(BUILD)/bin KILL_ROUNDS=$(KILL_ROUNDS) \
 		tests/daemon/140-kill-rounds.t
+
+# Random lives of a simulated cluster: a seed takes a tenth of a second.
+SEEDS ?= 1-1000000
+sim: deps
+	test -f build-sim/build.ninja || CC=$(CC) meson setup build-sim
+	ninja -C build-sim tests/sim_run
+	BUILD=build-sim tests/sim/run --seeds $(SEEDS)
 
 bench: all
 	ninja -C $(BUILD) queue/bench_locks

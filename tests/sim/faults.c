@@ -74,12 +74,24 @@ static void pause_or_resume(struct life *l)
 		sim_pause(p);
 }
 
+/* An administrator names another master, perhaps two of them at once. */
+static void take_over(struct life *l)
+{
+	if (!l->take_overs)
+		return;
+	sim_take_over(any_node(l), true);
+	if (random_below(3) == 0)
+		sim_take_over(any_node(l), true);
+}
+
 /* --- disks --- */
 
 static void fill_disk(struct life *l)
 {
 	struct fake_disk *d = &any_node(l)->disk;
 
+	if (l->take_overs)
+		return;
 	d->full = !d->full;
 	d->fail_log = d->full && random_below(2) == 0;
 }
@@ -143,8 +155,9 @@ static const struct {
 	void (*fn)(struct life *l);
 } faults[] = {
 	{3, power_cut},	      {3, kill_master}, {2, kill_daemon},
-	{4, pause_or_resume}, {2, fill_disk},	{3, die_soon},
-	{1, fail_sync},	      {4, partition},	{4, weather},
+	{4, pause_or_resume}, {6, take_over},	{2, fill_disk},
+	{3, die_soon},	      {1, fail_sync},	{4, partition},
+	{4, weather},
 };
 
 void fault_random(struct life *l)
@@ -181,8 +194,8 @@ static void boot(struct life *l, struct sim_node *n)
 	n->down = false;
 	if (!n->daemon.alive)
 		sim_start_daemon(n);
-	if (!n->masterd.alive)
-		life_start_master(l, n);
+	if (!n->masterd.alive && sim_is_home(n))
+		sim_take_over(n, false);
 }
 
 void faults_tick(struct life *l)
@@ -191,7 +204,7 @@ void faults_tick(struct life *l)
 		struct sim_node *n = &l->s.nodes[i];
 
 		end_dying(l, n);
-		if (i == l->home && !n->masterd.alive && l->boots_at[i] == 0)
+		if (!n->masterd.alive && l->boots_at[i] == 0 && sim_is_home(n))
 			boot_later(l, n);
 		if (l->boots_at[i] != 0 && clock_mono_us() >= l->boots_at[i])
 			boot(l, n);

@@ -12,13 +12,8 @@
 /* In the simulation an hour is a matter of milliseconds. */
 #define HEAL_S 7200
 /* Files follow the journal within this. */
-#define FILES_S 30
-
-void life_start_master(struct life *l, struct sim_node *n)
-{
-	if (n->index == l->home)
-		sim_start_master(n, ++l->n_masters);
-}
+#define FILES_S 60
+#define ALONE_US 60000000
 
 static struct sim_node *serving(struct life *l)
 {
@@ -127,13 +122,38 @@ static void check_cluster(struct life *l, struct strv *ret)
 	config_verify(l->s.master->config, ret);
 }
 
+/* Without a master for long, an administrator names another. */
+static void see_to_a_master(struct life *l)
+{
+	if (l->s.master != NULL || !l->take_overs) {
+		l->alone_since_us = 0;
+	} else if (l->alone_since_us == 0) {
+		l->alone_since_us = clock_mono_us();
+	} else if (clock_mono_us() - l->alone_since_us > ALONE_US) {
+		sim_take_over(&l->s.nodes[random_below(l->s.n_nodes)], true);
+		l->alone_since_us = clock_mono_us();
+	}
+}
+
+/* A master that has lost its role learns it when it is asked for something. */
+static void ask_all(struct life *l)
+{
+	run_for(l, 1000);
+	for (size_t i = 0; i < l->s.n_nodes; i++)
+		if (l->s.nodes[i].master != NULL && l->s.nodes[i].masterd.alive)
+			order_random(l, &l->s.nodes[i]);
+}
+
 static void heal(struct life *l, struct strv *ret)
 {
 	auto_strv struct strv copies = {0};
 
 	faults_heal(l);
-	for (int i = 0; i < HEAL_S && !is_quiet(l); i++)
+	ask_all(l);
+	for (int i = 0; i < HEAL_S && !is_quiet(l); i++) {
+		see_to_a_master(l);
 		run_for(l, 1000);
+	}
 	if (!is_quiet(l)) {
 		strv_add(ret, l->s.master == NULL ? "there is no master"
 						  : "a job never ends");
@@ -152,15 +172,18 @@ static void heal(struct life *l, struct strv *ret)
 	check_cluster(l, ret);
 }
 
-struct life *life_run(uint64_t seed, int steps, struct strv *ret_problems)
+struct life *life_run(uint64_t seed, int steps, bool take_overs,
+		      struct strv *ret_problems)
 {
 	struct life *l = xalloc(sizeof(*l));
 
 	/* Odd and even numbers differ in what a majority is. */
 	sim_init_idle(&l->s, 3 + seed % 3, seed);
 	l->s.max_delay_ms = 50;
+	l->take_overs = take_overs;
 	l->s.max_disk_us = (unsigned)random_below(20000);
-	life_start_master(l, &l->s.nodes[0]);
+	sim_take_over(&l->s.nodes[0], false);
+	sim_run(&l->s, 1000, NULL, NULL);
 	for (int i = 0; i < steps; i++)
 		step(l);
 	heal(l, ret_problems);

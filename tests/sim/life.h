@@ -16,6 +16,7 @@ struct job_order {
 	size_t node;	 /* delay: where it runs */
 	double duration; /* delay: how long; else 0 */
 	bool tag;	 /* it sets the tag "order<number>" */
+	bool weak;	 /* safe only as long as no other master comes */
 	char final[16];	 /* the final state that was seen, or "" */
 };
 
@@ -23,19 +24,18 @@ struct life {
 	struct sim s;
 	struct job_order **orders;
 	size_t n_orders;
-	uint64_t acked_term; /* highest that acknowledged something */
-	unsigned n_faults;   /* that may leave nodes differ */
-	unsigned n_masters;  /* how many took the role */
-	size_t home;	     /* where the last of them did */
+	uint64_t acked_term;	/* highest that acknowledged something */
+	unsigned n_faults;	/* that may leave nodes differ */
+	bool take_overs;	/* else disks that are full */
+	int64_t alone_since_us; /* no master since then; 0: there is one */
 	int64_t boots_at[SIM_NODES_MAX]; /* us; 0: is not to be started */
 };
 
-/* Live it; *ret_problems gets what was wrong at the end. */
-struct life *life_run(uint64_t seed, int steps, struct strv *ret_problems);
+/* Live it, with take-overs by other nodes or with disks that get full;
+ * *ret_problems gets what was wrong at the end. */
+struct life *life_run(uint64_t seed, int steps, bool take_overs,
+		      struct strv *ret_problems);
 void life_free(struct life *l);
-
-/* Let the master daemon start on this node, as after a boot. */
-void life_start_master(struct life *l, struct sim_node *n);
 
 /* --- orders.c --- */
 

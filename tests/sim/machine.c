@@ -76,7 +76,7 @@ static void proc_init(struct sim_node *n, struct sim_proc *p)
 	list_init(&p->held);
 }
 
-static void proc_start(struct sim_proc *p)
+void sim_start_proc(struct sim_proc *p)
 {
 	p->alive = true;
 	p->paused = p->ending = false;
@@ -136,7 +136,7 @@ static bool master_runs(const struct noded *noded)
 
 void sim_start_daemon(struct sim_node *n)
 {
-	proc_start(&n->daemon);
+	sim_start_proc(&n->daemon);
 	n->noded =
 		(struct noded){.paths = n->paths, .masterd_runs = master_runs};
 	order_init(&n->noded.order);
@@ -170,9 +170,28 @@ static void on_end(struct master *m, int status, const struct error *err)
 		cond_wait(&never);
 }
 
+int sim_create_master(struct sim_node *n, uint64_t term, struct error *err)
+{
+	struct noderpc_transport transport = sim_transport(n);
+	struct master_role role = {.term = term};
+	struct master *m = master_create(&n->disk.disk,
+					 paths_create(n->paths->root, n->name),
+					 &transport, &role, err);
+
+	if (m == NULL)
+		return -1;
+	n->master = m;
+	m->end = on_end;
+	m->arg = n;
+	n->sim->master = m;
+	n->sim->n_masters++;
+	master_start(m);
+	return 0;
+}
+
 struct start {
 	struct sim_node *node;
-	struct master_role role;
+	uint64_t term;
 	bool over, failed;
 	struct error err;
 };
@@ -180,20 +199,10 @@ struct start {
 static void start_task(void *arg)
 {
 	struct start *start = arg;
-	struct sim_node *n = start->node;
-	struct noderpc_transport transport = sim_transport(n);
 
-	n->master = master_create(&n->disk.disk,
-				  paths_create(n->paths->root, n->name),
-				  &transport, &start->role, &start->err);
+	start->failed =
+		sim_create_master(start->node, start->term, &start->err) < 0;
 	start->over = true;
-	start->failed = n->master == NULL;
-	if (start->failed)
-		return;
-	n->master->end = on_end;
-	n->master->arg = n;
-	n->sim->master = n->master;
-	master_start(n->master);
 }
 
 static void promise_task(void *arg)
@@ -201,7 +210,7 @@ static void promise_task(void *arg)
 	struct start *start = arg;
 	struct sim_node *n = start->node;
 
-	start->failed = candidate_promise(&n->noded.candidate, start->role.term,
+	start->failed = candidate_promise(&n->noded.candidate, start->term,
 					  n->name, &start->err) < 0;
 	start->over = true;
 }
@@ -228,11 +237,11 @@ bool sim_start_master(struct sim_node *n, uint64_t term)
 	struct start *start = xalloc(sizeof(*start)); /* for a killed task */
 
 	start->node = n;
-	start->role.term = term;
+	start->term = term;
 	if (!n->daemon.alive || n->daemon.paused ||
 	    !run_as(&n->daemon, promise_task, start))
 		return false;
-	proc_start(&n->masterd);
+	sim_start_proc(&n->masterd);
 	if (!run_as(&n->masterd, start_task, start)) {
 		sim_kill(&n->masterd);
 		return false;

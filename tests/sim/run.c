@@ -4,7 +4,8 @@
  * a process each (so that a crash of one names it and ends only it), on as many
  * CPUs as there are, and prints TAP: the seeds that failed, with the command
  * that repeats each.  --until-caught is for builds with a planted bug: it
- * succeeds at the first seed that fails. */
+ * succeeds at the first seed that fails.  --take-overs: other nodes become
+ * master, too (takeover.c). */
 #include <getopt.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -27,20 +28,22 @@ struct options {
 	const char *program;
 	uintmax_t from, to;
 	int steps;
-	bool range, until_caught;
+	bool range, until_caught, take_overs;
 };
 
-static int run_seed(uint64_t seed, int steps)
+static int run_seed(const struct options *o, uint64_t seed, bool quiet)
 {
 	auto_strv struct strv problems = {0};
-	struct life *l = life_run(seed, steps, &problems);
+	struct life *l = life_run(seed, o->steps, o->take_overs, &problems);
 	auto_free char *text = strv_join(&problems, "; ");
 
-	printf("# seed %ju: %zu nodes, %zu orders, %u faults, %u masters, "
-	       "trace %016jx: %s\n",
-	       (uintmax_t)seed, l->s.n_nodes, l->n_orders, l->n_faults,
-	       l->n_masters, (uintmax_t)l->s.trace,
-	       problems.n == 0 ? "ok" : text);
+	if (!quiet || problems.n > 0)
+		printf("# seed %ju: %zu nodes, %zu orders, %u faults, %u "
+		       "masters, "
+		       "trace %016jx: %s\n",
+		       (uintmax_t)seed, l->s.n_nodes, l->n_orders, l->n_faults,
+		       l->s.n_masters, (uintmax_t)l->s.trace,
+		       problems.n == 0 ? "ok" : text);
 	fflush(stdout);
 	life_free(l);
 	return problems.n == 0 ? 0 : 1;
@@ -77,16 +80,17 @@ static pid_t start_seed(const struct options *o, uintmax_t seed,
 	/* What is fine needs no line. */
 	if (o->to - o->from > 100 && freopen("/dev/null", "w", stderr) == NULL)
 		_exit(2);
-	_exit(run_seed(seed, o->steps));
+	_exit(run_seed(o, seed, true));
 }
 
 static void tell_failed(const struct options *o, uintmax_t seed, int status)
 {
 	printf("# seed %ju failed (%s %d), repeat it with:\n"
-	       "#   gdb --args %s --seed %ju --steps %d\n",
+	       "#   gdb --args %s --seed %ju --steps %d%s\n",
 	       seed, WIFSIGNALED(status) ? "signal" : "status",
 	       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-	       o->program, seed, o->steps);
+	       o->program, seed, o->steps,
+	       o->take_overs ? " --take-overs" : "");
 	fflush(stdout);
 }
 
@@ -161,7 +165,7 @@ static int run_range(const struct options *o)
 static int usage(void)
 {
 	fprintf(stderr, "Usage: run --seed S | --seeds A-B [--steps N] "
-			"[--until-caught]\n");
+			"[--until-caught] [--take-overs]\n");
 	return 2;
 }
 
@@ -172,6 +176,7 @@ int main(int argc, char **argv)
 		{"seeds", required_argument, NULL, 'r'},
 		{"steps", required_argument, NULL, 'n'},
 		{"until-caught", no_argument, NULL, 'c'},
+		{"take-overs", no_argument, NULL, 't'},
 		{0},
 	};
 	struct options o = {
@@ -189,11 +194,13 @@ int main(int argc, char **argv)
 			o.steps = atoi(optarg);
 		else if (c == 'c')
 			o.until_caught = true;
+		else if (c == 't')
+			o.take_overs = true;
 		else
 			return usage();
 	}
 	if (o.range)
 		return run_range(&o);
 	pin(0);
-	return run_seed(o.from, o.steps);
+	return run_seed(&o, o.from, false);
 }

@@ -68,6 +68,8 @@ struct sim {
 	struct master *master; /* the one that was started last; may be NULL */
 	struct table files;    /* paths of disks (all nodes share) */
 	uint64_t trace;	       /* hash over all node calls and their times */
+	unsigned n_masters;    /* how many took the role */
+	int64_t refused_us;    /* when a host last refused a connection */
 	uint64_t n_messages;
 	struct strv violations; /* what must never happen, and did */
 
@@ -103,6 +105,16 @@ bool sim_run(struct sim *s, int64_t ms, bool (*done)(struct sim *s, void *arg),
 /* Start the master there with this term without asking anybody; false when it
  * cannot. */
 bool sim_start_master(struct sim_node *n, uint64_t term);
+
+/* Let this node try to become master: as the one it is by its configuration, or
+ * by a failover.  It takes its time, and may be refused (takeover.c). */
+void sim_take_over(struct sim_node *n, bool failover);
+/* Whether the configuration that this node has names it as the master. */
+bool sim_is_home(struct sim_node *n);
+
+/* The end of that, in a task of the master daemon. */
+void sim_start_proc(struct sim_proc *p);
+int sim_create_master(struct sim_node *n, uint64_t term, struct error *err);
 
 /* Let it end in order; it does so in the course of time. */
 void sim_stop_master(struct sim_node *n);

@@ -23,18 +23,18 @@ static json_t *delay_on(double seconds, const char *one, const char *other)
  * away: it ends then, not when node2 is free. */
 Test(sim_locks, who_waits_for_a_removed_node_fails_at_once)
 {
+	static struct sim_submission removal; /* on its way meanwhile */
 	int64_t begin = clock_mono_us();
-	uint64_t busy, leaving, waiting;
+	uint64_t busy, waiting;
 	const struct job *j;
 
 	sim_submit(&s, op_delay(5, NODE3), NULL); /* all others wait by then */
 	busy = sim_submit(&s, op_delay(LONG_S, NODE2), NULL);
-	leaving = sim_submit(&s,
+	sim_submission_begin(&removal, &s.nodes[0],
 			     json_make("{s:s, s:s}", "OP_ID", "OP_NODE_REMOVE",
-				       "node_name", NODE3),
-			     NULL);
+				       "node_name", NODE3));
 	waiting = sim_submit(&s, delay_on(1, NODE2, NODE3), NULL);
-	cr_assert_str_eq(sim_wait(&s, leaving), "success");
+	cr_assert_str_eq(sim_wait(&s, removal.id), "success");
 	cr_assert_str_eq(sim_wait(&s, waiting), "error");
 	cr_assert_lt(clock_mono_us() - begin, LONG_S * 1000000L / 2);
 	j = queue_job(s.master->queue, waiting);
