@@ -7,6 +7,7 @@
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
 #   make sim      random lives of a simulated cluster (SEEDS=1-1000000)
 #   make bench    measure (see tests/bench/README)
+#   make bench-htools  measure placement and planning
 #   make install  into PREFIX (/usr/local)
 
 BUILD ?= build
@@ -26,7 +27,8 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick fuzz kill-rounds sim bench install clean
+.PHONY: all deps deps-build demo test test-quick fuzz kill-rounds sim bench \
+	bench-htools install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -63,7 +65,8 @@ FUZZ_SECONDS ?= 60
 fuzz: deps
 	test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz \
 		-Dfuzz=enabled -Dunit_tests=disabled
-	ninja -C build-fuzz tests/fuzz/fuzz_luxi tests/fuzz/fuzz_opcode
+	ninja -C build-fuzz tests/fuzz/fuzz_luxi tests/fuzz/fuzz_opcode \
+		tests/fuzz/fuzz_hail tests/fuzz/fuzz_text
 	tests/fuzz/run.sh build-fuzz $(FUZZ_SECONDS)
 
 # kill -9 of the master daemon under load, many times.
@@ -83,6 +86,10 @@ bench: all
 	ninja -C $(BUILD) queue/bench_locks
 	$(BUILD)/queue/bench_locks
 	tests/bench/run.sh $(BUILD)/bin
+
+# Placement and planning, against Debian's ganeti where it is installed.
+bench-htools: all
+	tests/bench/bench_htools.py $(BUILD)/iallocators
 
 install: all
 	meson install -C $(BUILD)

@@ -13,9 +13,13 @@ sed -n -e 's/^OPCODE([a-z_]*, *"\(OP_[A-Z_]*\)".*/"\\"\1\\""/p' \
     "$here/../../lib/model/opcodes.def" | sort -u >"$build/opcode.dict"
 sed -n 's/^LUXI(\([A-Za-z]*\),.*/"\\"\1\\""/p' \
     "$here/../../lib/model/luxi.def" >"$build/luxi.dict"
+# The words of requests; the files have few.
+cat "$here"/corpus/hail/* | grep -o '"[a-z][a-z_-]*"' | sort -u |
+    sed 's/"\(.*\)"/"\\"\1\\""/' >"$build/hail.dict"
+echo '"|"' >"$build/text.dict"
 cd "$build"
 status=0
-for name in luxi opcode; do
+for name in luxi opcode hail text; do
     mkdir -p "corpus/$name"
     echo "fuzz_$name, $seconds s"
     "tests/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 \
