@@ -52,13 +52,54 @@ static int check_candidate(struct candidacy *c, struct error *err)
 			 self(c)->name);
 }
 
+/* How often the configuration may prove older than another node's. */
+#define RENEW_MAX 4
+
+static bool is_newer(const struct vote_position *a,
+		     const struct vote_position *b)
+{
+	return a->term != b->term ? a->term > b->term : a->number > b->number;
+}
+
+/* Ask all nodes.  Who has a vote is said by the newest configuration among
+ * them, which may be another one than ours: then its nodes are asked. */
+static WAITS int ask_all(struct candidacy *c, struct error *err)
+{
+	for (int i = 0; i < RENEW_MAX; i++) {
+		const struct vote_node *newer;
+		json_t *document;
+
+		if (takeover_ask(c, err) < 0)
+			return -1;
+		newer = vote_newer_config(&c->vote);
+		if (newer == NULL || c->t->no_voting ||
+		    !is_newer(&newer->config, &c->position))
+			return 0;
+		document = takeover_read_config(c, newer, err);
+		if (document == NULL)
+			return error_wrap(err,
+					  "%s has a newer configuration than "
+					  "%s, which can't be read",
+					  newer->name, self(c)->name);
+		c->position = newer->config;
+		takeover_forget(c);
+		json_decref(c->document);
+		c->document = document;
+		takeover_list_nodes(c);
+		if (check_candidate(c, err) < 0)
+			return -1;
+	}
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "The configuration keeps changing; try again");
+}
+
 /* Votes that are missing are waited for while they could win. */
 static WAITS int ask_for_start(struct candidacy *c, struct error *err)
 {
 	for (int i = 0; i < TAKEOVER_TRIES; i++) {
 		enum vote_outcome outcome;
 
-		if (takeover_ask(c, err) < 0)
+		if (ask_all(c, err) < 0)
 			return -1;
 		outcome = vote_for_start(&c->vote, err);
 		if (outcome == VOTE_WON)
@@ -94,7 +135,7 @@ static WAITS int ask_for_failover(struct candidacy *c, struct error *err)
 {
 	struct error ignored;
 
-	if (takeover_ask(c, err) < 0)
+	if (ask_all(c, err) < 0)
 		return -1;
 	if (vote_for_start(&c->vote, &ignored) == VOTE_WON)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -113,7 +154,10 @@ static WAITS int ask_for_failover(struct candidacy *c, struct error *err)
 
 static const struct vote_node *former_master(const struct candidacy *c)
 {
-	const char *name = json_str(config_master(c->config), "name", "");
+	const char *uuid =
+		json_str(json_get(c->document, "cluster"), "master_node", "");
+	const char *name = json_str(
+		json_get(json_get(c->document, "nodes"), uuid), "name", "");
 
 	for (size_t i = 0; i < c->vote.n; i++)
 		if (str_eq(c->vote.nodes[i].name, name) && i != c->vote.self)
@@ -139,12 +183,13 @@ static WAITS void tell_former(struct candidacy *c, const char *procedure,
 static WAITS void stop_former(struct candidacy *c)
 {
 	const struct vote_node *node = former_master(c);
-	const json_t *cluster = config_cluster(c->config);
+	const json_t *cluster = json_get(c->document, "cluster");
 	bool v6 = strchr(json_str(cluster, "master_ip", ""), ':') != NULL;
 
 	if (node == NULL || !node->answered)
 		return;
 	takeover_say(c, "Stopping the master daemon on %s", node->name);
+	c->has_stopped = true;
 	tell_former(c, "node_stop_master", json_array(), TAKEOVER_STOP_MS,
 		    "Stopping it");
 	tell_former(
@@ -156,6 +201,18 @@ static WAITS void stop_former(struct candidacy *c)
 			  "ip_family", v6 ? 10 : 2,
 			  json_bool(cluster, "use_external_mip_script", false)),
 		TAKEOVER_ASK_MS, "Taking its address down");
+}
+
+/* We did not become master: better the former one than none. */
+static WAITS void start_former(struct candidacy *c)
+{
+	const struct vote_node *node = former_master(c);
+
+	if (!c->has_stopped || node == NULL)
+		return;
+	takeover_say(c, "Starting the master daemon on %s again", node->name);
+	tell_former(c, "node_start_master_daemons", json_make("[b]", 0),
+		    TAKEOVER_STOP_MS, "Starting it");
 }
 
 /* --- the promise --- */
@@ -289,11 +346,9 @@ static WAITS int write_role(struct candidacy *c, uint64_t term,
 
 /* --- all of it --- */
 
-static WAITS int become_master(struct candidacy *c, struct master_role *ret,
-			       struct error *err)
+static WAITS int agree(struct candidacy *c, uint64_t *ret_term,
+		       struct error *err)
 {
-	uint64_t term;
-
 	if (check_candidate(c, err) < 0)
 		return -1;
 	if (c->t->failover) {
@@ -304,7 +359,15 @@ static WAITS int become_master(struct candidacy *c, struct master_role *ret,
 		   refuse_early(c, err) < 0) {
 		return -1;
 	}
-	if (get_promise(c, &term, err) < 0 || renew_config(c, err) < 0 ||
+	return get_promise(c, ret_term, err);
+}
+
+static WAITS int become_master(struct candidacy *c, struct master_role *ret,
+			       struct error *err)
+{
+	uint64_t term;
+
+	if (agree(c, &term, err) < 0 || renew_config(c, err) < 0 ||
 	    renew_queue(c, err) < 0)
 		return -1;
 	if (c->t->failover && write_role(c, term, err) < 0)
@@ -313,20 +376,40 @@ static WAITS int become_master(struct candidacy *c, struct master_role *ret,
 	return 0;
 }
 
+static int read_own_config(struct candidacy *c, struct error *err)
+{
+	struct config *config = config_load(c->t->disk, c->t->paths, err);
+	struct config_term term;
+	int rc;
+
+	if (config == NULL)
+		return -1;
+	c->document = config_document(config);
+	c->own_serial = config_serial(config);
+	rc = config_term_load(c->t->disk, c->t->paths, &term, err);
+	if (rc == 0)
+		c->position = (struct vote_position){
+			.term = config_term_of(&term, c->own_serial),
+			.number = (uint64_t)c->own_serial};
+	config_free(config);
+	return rc;
+}
+
 int takeover_run(const struct takeover *t, struct master_role *ret_role,
 		 struct error *err)
 {
 	struct candidacy c = {.t = t};
-	int rc;
+	int rc = read_own_config(&c, err);
 
-	c.config = config_load(t->disk, t->paths, err);
-	if (c.config == NULL)
-		return -1;
-	c.rpc = noderpc_create(&t->transport);
-	takeover_list_nodes(&c);
-	rc = become_master(&c, ret_role, err);
-	takeover_forget(&c);
-	noderpc_destroy(c.rpc);
-	config_free(c.config);
+	if (rc == 0) {
+		c.rpc = noderpc_create(&t->transport);
+		takeover_list_nodes(&c);
+		rc = become_master(&c, ret_role, err);
+		if (rc < 0)
+			start_former(&c);
+		takeover_forget(&c);
+		noderpc_destroy(c.rpc);
+	}
+	json_decref(c.document);
 	return rc;
 }

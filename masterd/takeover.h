@@ -21,7 +21,7 @@
 
 /* How long a node may take to say what it knows, and a former master to end. */
 #define TAKEOVER_ASK_MS 10000u
-#define TAKEOVER_STOP_MS 65000u
+#define TAKEOVER_STOP_MS 20000u
 
 struct takeover {
 	struct disk *disk;

@@ -15,22 +15,37 @@
 
 #define SMALL_FILE_MAX 100
 
+/* The same order for all who try: by name. */
+static void sorted_uuids(const json_t *nodes, struct strv *ret)
+{
+	auto_strv struct strv names = {0};
+	const char *uuid;
+	json_t *node;
+
+	json_object_foreach ((json_t *)nodes, uuid, node)
+		strv_add(&names, json_str(node, "name", ""));
+	strv_sort_nice(&names);
+	for (size_t i = 0; i < names.n; i++)
+		json_object_foreach ((json_t *)nodes, uuid, node)
+			if (str_eq(json_str(node, "name", ""), names.items[i]))
+				strv_add(ret, uuid);
+}
+
 void takeover_list_nodes(struct candidacy *c)
 {
+	const json_t *nodes = json_get(c->document, "nodes");
 	auto_strv struct strv uuids = {0};
 	size_t n;
 
-	config_sorted(c->config, CONFIG_NODE, &uuids);
+	sorted_uuids(nodes, &uuids);
 	n = uuids.n;
+	c->vote = (struct vote){
+		.n = n, .self = n, .ignore_offline = c->t->ignore_offline};
 	c->vote.nodes = xcalloc(n + 1, sizeof(*c->vote.nodes));
 	c->states = xcalloc(n + 1, sizeof(json_t *));
 	c->objects = xcalloc(n + 1, sizeof(json_t *));
-	c->vote.n = n;
-	c->vote.self = n;
-	c->vote.ignore_offline = c->t->ignore_offline;
 	for (size_t i = 0; i < n; i++) {
-		const json_t *node =
-			config_get(c->config, CONFIG_NODE, uuids.items[i]);
+		const json_t *node = json_get(nodes, uuids.items[i]);
 		bool offline = json_bool(node, "offline", false);
 
 		c->objects[i] = json_incref((json_t *)node);
@@ -51,9 +66,10 @@ void takeover_forget(struct candidacy *c)
 		json_decref(c->states[i]);
 		json_decref(c->objects[i]);
 	}
-	free(c->states);
-	free(c->objects);
-	free(c->vote.nodes);
+	free(steal(&c->states));
+	free(steal(&c->objects));
+	free(steal(&c->vote.nodes));
+	c->vote.n = 0;
 }
 
 /* --- without a node daemon of our own --- */
@@ -112,7 +128,7 @@ static WAITS json_t *own_state(struct candidacy *c, struct error *err)
 	auto_free char *master = NULL;
 	auto_json json_t *queue = NULL;
 	struct config_term config_term;
-	int64_t serial = config_serial(c->config);
+	int64_t serial = c->own_serial;
 	uint64_t job_id = 0;
 
 	if (term_load(t->disk, t->paths, &promise, err) < 0 ||
@@ -206,23 +222,58 @@ int takeover_ask(struct candidacy *c, struct error *err)
 	return call_nodes(c, wanted, "master_state", json_array(), 0, err);
 }
 
-int takeover_ask_promise(struct candidacy *c, uint64_t term, struct error *err)
+/* The first candidate that has answered, c->vote.n when none has. */
+static size_t anchor(const struct candidacy *c)
 {
-	auto_free bool *wanted = xcalloc(c->vote.n + 1, sizeof(*wanted));
-	const char *self = c->vote.nodes[c->vote.self].name;
-	bool refused = false;
+	for (size_t i = 0; i < c->vote.n; i++)
+		if (c->vote.nodes[i].candidate && c->vote.nodes[i].answered)
+			return i;
+	return c->vote.n;
+}
 
-	memset(wanted, true, c->vote.n);
+static bool has_promised(const struct candidacy *c, size_t i, uint64_t term)
+{
+	const struct vote_node *node = &c->vote.nodes[i];
+
+	return node->answered && node->term == term &&
+	       str_eq(node->promised, c->vote.nodes[c->vote.self].name);
+}
+
+static WAITS int ask_some(struct candidacy *c, const bool *wanted,
+			  uint64_t term, struct error *err)
+{
+	const char *self = c->vote.nodes[c->vote.self].name;
+	auto_free bool *silent = xcalloc(c->vote.n + 1, sizeof(*silent));
+	bool any = false;
+
 	if (call_nodes(c, wanted, "master_promise",
 		       json_make("[I, s]", (json_int_t)term, self), term,
 		       err) < 0)
 		return -1;
 	/* Who did not promise may say to whom it did. */
 	for (size_t i = 0; i < c->vote.n; i++) {
-		wanted[i] = !c->vote.nodes[i].answered && i != c->vote.self;
-		refused |= wanted[i];
+		silent[i] = wanted[i] && !c->vote.nodes[i].answered &&
+			    i != c->vote.self;
+		any |= silent[i];
 	}
-	if (!refused)
-		return 0;
-	return call_nodes(c, wanted, "master_state", json_array(), 0, err);
+	return any ? call_nodes(c, silent, "master_state", json_array(), 0, err)
+		   : 0;
+}
+
+int takeover_ask_promise(struct candidacy *c, uint64_t term, struct error *err)
+{
+	auto_free bool *wanted = xcalloc(c->vote.n + 1, sizeof(*wanted));
+	size_t first = anchor(c);
+
+	if (first < c->vote.n) {
+		wanted[first] = true;
+		if (ask_some(c, wanted, term, err) < 0)
+			return -1;
+		if (c->vote.nodes[first].answered &&
+		    !has_promised(c, first, term))
+			return 0; /* the others need not be asked */
+	}
+	for (size_t i = 0; i < c->vote.n; i++)
+		wanted[i] = i != first;
+	return ask_some(c, wanted, term, err);
 }

@@ -10,8 +10,11 @@
 
 struct candidacy {
 	const struct takeover *t;
-	struct config *config;
+	json_t *document; /* the newest configuration that was seen */
+	struct vote_position position; /* and how new it is */
+	int64_t own_serial;	       /* of config.data here */
 	struct noderpc *rpc;
+	bool has_stopped; /* the former master */
 	struct vote vote;
 	json_t **states;  /* what each node said, NULL: nothing */
 	json_t **objects; /* the nodes themselves */
@@ -20,15 +23,22 @@ struct candidacy {
 void takeover_say(const struct candidacy *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Make c->vote of the configuration's nodes, nobody has answered yet. */
+/* Make c->vote of the document's nodes, nobody has answered yet. */
 void takeover_list_nodes(struct candidacy *c);
 void takeover_forget(struct candidacy *c);
+
+/* The node's configuration, to be freed; nothing is written. */
+WAITS json_t *takeover_read_config(struct candidacy *c,
+				   const struct vote_node *from,
+				   struct error *err);
 
 /* Ask all nodes what they have; our own files where no node daemon of ours
  * answers. */
 WAITS int takeover_ask(struct candidacy *c, struct error *err);
 
-/* Ask all nodes to promise the term to us; what they have then. */
+/* Ask the nodes to promise the term to us; what they have then.  The first
+ * candidate that answered is asked before the others: of two who try at the
+ * same time, one goes no further. */
 WAITS int takeover_ask_promise(struct candidacy *c, uint64_t term,
 			       struct error *err);
 

@@ -6,6 +6,7 @@
 
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/queue_files.h"
 #include "lib/model/term.h"
 #include "lib/store/store.h"
 #include "masterd/takeover_private.h"
@@ -17,6 +18,9 @@
 /* Files asked for in one call; the node sends fewer when they are large. */
 #define FILES_PER_CALL 500
 
+/* As many jobs are in a folder of the archive that gets no more. */
+#define FOLDER_FULL 10000
+
 static WAITS json_t *ask(struct candidacy *c, const struct vote_node *from,
 			 const char *procedure, json_t *args STEALS,
 			 struct error *err)
@@ -27,22 +31,45 @@ static WAITS json_t *ask(struct candidacy *c, const struct vote_node *from,
 
 /* --- the configuration --- */
 
+static WAITS json_t *config_text(struct candidacy *c,
+				 const struct vote_node *from,
+				 struct error *err)
+{
+	auto_json json_t *text = ask(c, from, "config_read", json_array(), err);
+
+	if (text == NULL || json_is_string(text))
+		return steal(&text);
+	error_set(err, ERR_RPC, NULL,
+		  "Node %s did not answer config_read with a text", from->name);
+	return NULL;
+}
+
+json_t *takeover_read_config(struct candidacy *c, const struct vote_node *from,
+			     struct error *err)
+{
+	auto_json json_t *text = config_text(c, from, err);
+	json_t *document = NULL;
+
+	if (text == NULL)
+		return NULL;
+	task_leave(); /* the text is ours alone */
+	document = json_parse(json_string_value(text), json_string_length(text),
+			      err);
+	task_enter();
+	return document;
+}
+
 int takeover_pull_config(struct candidacy *c, const struct vote_node *from,
 			 struct error *err)
 {
 	const struct takeover *t = c->t;
-	auto_json json_t *text = ask(c, from, "config_read", json_array(), err);
+	auto_json json_t *text = config_text(c, from, err);
 	struct config_term term = {.term = from->config.term,
 				   .serial = (int64_t)from->config.number};
 	int rc;
 
 	if (text == NULL)
 		return -1;
-	if (!json_is_string(text))
-		return error_set(err, ERR_RPC, NULL,
-				 "Node %s did not answer config_read with a "
-				 "text",
-				 from->name);
 	task_leave(); /* the text is ours alone, the paths never change */
 	rc = t->disk->write_atomic(t->disk, path(t->paths, PATH_CONFIG_DATA),
 				   json_string_value(text),
@@ -137,16 +164,16 @@ static WAITS int write_files(struct local *l, const json_t *files,
 
 	change->may_fail = true;
 	json_object_foreach ((json_t *)files, name, text)
-		if (json_is_string(text))
+		if (json_is_string(text) && queue_file_is_known(name))
 			store_change_write(change, name,
 					   xstrdup(json_string_value(text)));
-	if (json_object_size(files) > 0)
+	if (change->n_ops > 0)
 		return store_commit(l->store, change, err);
 	store_change_drop(change);
 	return 0;
 }
 
-/* Get these files; a call may bring only some of them. */
+/* Get these files; a call may bring only some of them, in their order. */
 static WAITS int fetch(struct candidacy *c, const struct vote_node *from,
 		       struct local *l, struct strv *names, struct error *err)
 {
@@ -155,19 +182,47 @@ static WAITS int fetch(struct candidacy *c, const struct vote_node *from,
 	while (at < names->n) {
 		json_t *some = json_array();
 		auto_json json_t *files = NULL;
-		size_t asked = 0;
 
-		while (at + asked < names->n && asked < FILES_PER_CALL)
-			json_array_append_new(
-				some, json_string(names->items[at + asked++]));
+		for (size_t i = at; i < names->n && i - at < FILES_PER_CALL;
+		     i++)
+			json_array_append_new(some,
+					      json_string(names->items[i]));
 		files = ask(c, from, "jobqueue_read", json_make("[o]", some),
 			    err);
 		if (files == NULL || write_files(l, files, err) < 0)
 			return -1;
-		/* In their order, so those that came are the first; one that
-		 * is gone meanwhile is not asked for again. */
-		at += json_object_size(files) > 0 ? json_object_size(files)
-						  : asked;
+		if (json_get(files, names->items[at]) == NULL)
+			return error_set(
+				err, ERR_RPC, NULL,
+				"Node %s has listed the file %s of the "
+				"job queue and does not send it",
+				from->name, names->items[at]);
+		while (at < names->n &&
+		       json_get(files, names->items[at]) != NULL)
+			at++;
+	}
+	return 0;
+}
+
+/* Remove our files of the folder that they do not have. */
+static WAITS int prune(struct local *l, const char *folder,
+		       const json_t *theirs, struct error *err)
+{
+	auto_strv struct strv ours = {0};
+
+	if (store_list(l->store, folder, &ours, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ours.n; i++) {
+		auto_free char *name =
+			*folder == '\0'
+				? xstrdup(ours.items[i])
+				: xprintf("%s/%s", folder, ours.items[i]);
+
+		if (queue_file_is_known(name) &&
+		    strcmp(name, STORE_POSITION) != 0 &&
+		    json_get(theirs, name) == NULL &&
+		    write_one(l, name, NULL, err) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -178,34 +233,37 @@ static WAITS int pull_folder(struct candidacy *c, const struct vote_node *from,
 			     struct local *l, const char *folder,
 			     const json_t *theirs, struct error *err)
 {
-	auto_strv struct strv wanted = {0}, ours = {0};
+	auto_strv struct strv wanted = {0};
 	const char *name;
 	json_t *hash;
 
 	json_object_foreach ((json_t *)theirs, name, hash)
-		if (json_is_string(hash) && strcmp(name, STORE_POSITION) != 0 &&
+		if (json_is_string(hash) && queue_file_is_known(name) &&
+		    strcmp(name, STORE_POSITION) != 0 &&
 		    differs(l, name, json_string_value(hash)))
 			strv_add(&wanted, name);
-	if (fetch(c, from, l, &wanted, err) < 0 ||
-	    store_list(l->store, folder, &ours, err) < 0)
+	if (fetch(c, from, l, &wanted, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ours.n; i++) {
-		auto_free char *full =
-			*folder == '\0'
-				? xstrdup(ours.items[i])
-				: xprintf("%s/%s", folder, ours.items[i]);
-		bool may_go = str_starts(ours.items[i], "job-") ||
-			      strcmp(full, "drain") == 0;
-
-		if (may_go && strchr(ours.items[i], '.') == NULL &&
-		    json_get(theirs, full) == NULL &&
-		    write_one(l, full, NULL, err) < 0)
-			return -1;
-	}
-	return 0;
+	return prune(l, folder, theirs, err);
 }
 
-/* Archive folders of another size than ours. */
+static bool is_archive_folder(const char *name)
+{
+	return str_starts(name, "archive/") &&
+	       str_all_digits(name + strlen("archive/"));
+}
+
+/* Full folders of the archive never change; a look at their size will do. */
+static WAITS bool is_same_size(struct local *l, const char *folder,
+			       const json_t *size)
+{
+	auto_strv struct strv ours = {0};
+	struct error ignored;
+
+	return store_list(l->store, folder, &ours, &ignored) == 0 &&
+	       json_integer_value(size) == FOLDER_FULL && ours.n == FOLDER_FULL;
+}
+
 static WAITS int pull_archive(struct candidacy *c, const struct vote_node *from,
 			      struct local *l, const json_t *sizes,
 			      struct error *err)
@@ -214,19 +272,35 @@ static WAITS int pull_archive(struct candidacy *c, const struct vote_node *from,
 	json_t *size;
 
 	json_object_foreach ((json_t *)sizes, folder, size) {
-		auto_strv struct strv ours = {0};
 		auto_json json_t *theirs = NULL;
 
-		if (!json_is_integer(size))
-			continue;
-		if (store_list(l->store, folder, &ours, err) < 0)
-			return -1;
-		if ((json_int_t)ours.n == json_integer_value(size))
+		if (!is_archive_folder(folder) || is_same_size(l, folder, size))
 			continue;
 		theirs = ask(c, from, "jobqueue_list", json_make("[s]", folder),
 			     err);
 		if (theirs == NULL ||
 		    pull_folder(c, from, l, folder, theirs, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Folders of ours that they do not have at all. */
+static WAITS int prune_archive(struct local *l, const json_t *sizes,
+			       struct error *err)
+{
+	auto_json json_t *nothing = json_object();
+	auto_strv struct strv folders = {0};
+
+	if (store_list(l->store, "archive", &folders, err) < 0)
+		return -1;
+	for (size_t i = 0; i < folders.n; i++) {
+		auto_free char *folder =
+			xprintf("archive/%s", folders.items[i]);
+
+		if (is_archive_folder(folder) &&
+		    json_get(sizes, folder) == NULL &&
+		    prune(l, folder, nothing, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -244,6 +318,7 @@ static WAITS int pull_all(struct candidacy *c, const struct vote_node *from,
 	/* Half of theirs and half of ours is nothing to begin with. */
 	if (theirs == NULL || write_one(l, STORE_POSITION, "0 0\n", err) < 0 ||
 	    pull_archive(c, from, l, theirs, err) < 0 ||
+	    prune_archive(l, theirs, err) < 0 ||
 	    pull_folder(c, from, l, "", theirs, err) < 0)
 		return -1;
 	return write_one(l, STORE_POSITION, position, err);

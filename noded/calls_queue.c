@@ -6,6 +6,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
+#include "lib/model/queue_files.h"
 #include "noded/calls.h"
 #include "noded/content.h"
 #include "noded/noded.h"
@@ -20,7 +21,7 @@ static char *queue_name(const struct call *c, const char *virtual_path,
 	auto_free char *file = paths_local(c->paths, virtual_path);
 
 	if (strncmp(file, folder, len) == 0 && file[len] == '/' &&
-	    replica_may_have(file + len + 1))
+	    queue_file_is_known(file + len + 1))
 		return xstrdup(file + len + 1);
 	error_set(err, ERR_REQUEST, NULL, "Not a file of the job queue: '%s'",
 		  virtual_path);

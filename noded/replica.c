@@ -10,6 +10,7 @@
 #include "lib/base/log.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/queue_files.h"
 #include "lib/store/store.h"
 
 #define JOB_FILE_MAX (256u * 1024 * 1024)
@@ -166,32 +167,6 @@ void replica_tidy(struct replica *r)
 
 /* --- changes --- */
 
-static bool all_digits(const char *s)
-{
-	return *s != '\0' && s[strspn(s, "0123456789")] == '\0';
-}
-
-static bool is_job(const char *name)
-{
-	return str_starts(name, "job-") && all_digits(name + 4);
-}
-
-bool replica_may_have(const char *name)
-{
-	static const char *const others[] = {"serial", "drain", "version",
-					     "position", "archive-head"};
-	const char *slash;
-
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (strcmp(name, others[i]) == 0)
-			return true;
-	if (!str_starts(name, "archive/"))
-		return is_job(name);
-	name += strlen("archive/");
-	slash = name + strspn(name, "0123456789");
-	return slash > name && *slash == '/' && is_job(slash + 1);
-}
-
 static WAITS int commit(struct replica *r, struct store_change *c STEALS,
 			struct error *err)
 {
@@ -209,7 +184,7 @@ static WAITS int commit(struct replica *r, struct store_change *c STEALS,
 
 static int check_file(const struct replica_file *f, struct error *err)
 {
-	if (!replica_may_have(f->name))
+	if (!queue_file_is_known(f->name))
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Not a file of the job queue: '%s'", f->name);
 	if (f->text != NULL && strlen(f->text) != f->len)
@@ -245,7 +220,7 @@ int replica_move(struct replica *r, const char *from, const char *to,
 	struct store_change *c;
 	bool there, done;
 
-	if (!replica_may_have(from) || !replica_may_have(to))
+	if (!queue_file_is_known(from) || !queue_file_is_known(to))
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Not files of the job queue: '%s', '%s'", from,
 				 to);
@@ -337,7 +312,7 @@ static WAITS int add_archive_sizes(const struct look *l, json_t *result,
 			xprintf("archive/%s", folders.items[i]);
 		auto_strv struct strv names = {0};
 
-		if (!all_digits(folders.items[i]))
+		if (!str_all_digits(folders.items[i]))
 			continue;
 		if (look_list(l, folder, &names, err) < 0)
 			return -1;
@@ -360,7 +335,7 @@ static WAITS int list_folder(const struct look *l, const char *folder,
 				? xstrdup(names.items[i])
 				: xprintf("%s/%s", folder, names.items[i]);
 
-		if (replica_may_have(name))
+		if (queue_file_is_known(name))
 			add_hash(l, name, result);
 	}
 	return *folder == '\0' ? add_archive_sizes(l, result, err) : 0;
@@ -373,7 +348,7 @@ json_t *replica_list(struct replica *r, const char *folder, struct error *err)
 	int rc;
 
 	if (*folder != '\0' && (!str_starts(folder, "archive/") ||
-				!all_digits(folder + strlen("archive/")))) {
+				!str_all_digits(folder + strlen("archive/")))) {
 		error_set(err, ERR_REQUEST, NULL,
 			  "Not a folder of the job queue: '%s'", folder);
 		return NULL;
@@ -394,7 +369,7 @@ json_t *replica_read(struct replica *r, const json_t *names, struct error *err)
 	json_array_foreach ((json_t *)names, i, item) {
 		const char *name = json_string_value(item);
 
-		if (name != NULL && replica_may_have(name))
+		if (name != NULL && queue_file_is_known(name))
 			continue;
 		error_set(err, ERR_REQUEST, NULL,
 			  "Not a file of the job queue: '%s'",
@@ -428,7 +403,7 @@ static WAITS uint64_t highest_id(const struct look *l)
 	if (look_list(l, "", &names, &ignored) < 0)
 		return highest;
 	for (size_t i = 0; i < names.n; i++) {
-		uint64_t id = is_job(names.items[i])
+		uint64_t id = queue_file_is_job(names.items[i])
 				      ? strtoull(names.items[i] + 4, NULL, 10)
 				      : 0;
 

@@ -52,9 +52,6 @@ struct replica_file {
 	size_t len;
 };
 
-/* Whether the queue may have a file of this name. */
-bool replica_may_have(const char *name);
-
 /* Make the changes durable; texts are taken over.  -1 with err: somebody else
  * has the queue, the disk is full, or a sync has failed, after which nothing
  * is taken any more until the daemon is started anew. */

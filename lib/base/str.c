@@ -369,6 +369,11 @@ uint64_t bytes_hash(const void *data, size_t len)
 	return hash;
 }
 
+bool str_all_digits(const char *s)
+{
+	return *s != '\0' && s[strspn(s, "0123456789")] == '\0';
+}
+
 bool str_valid_mac_prefix(const char *s)
 {
 	if (strlen(s) != strlen("aa:00:00"))

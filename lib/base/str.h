@@ -77,6 +77,9 @@ bool str_valid_utf8(const char *s, size_t n);
 /* Put a '?' in place of each byte that makes s no valid UTF-8. */
 void str_repair_utf8(char *s);
 
+/* One digit at least, and nothing else. */
+bool str_all_digits(const char *s);
+
 /* The first three bytes of a MAC address, lower case: "aa:00:00". */
 bool str_valid_mac_prefix(const char *s);
 
