@@ -5,27 +5,60 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cli_colour.h"
 #include "cli/cli_opts.h"
+#include "cli/cli_yaml.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/filter.h"
 
-int cli_wants_json(const struct cli *cli, struct error *err)
+bool cli_wants_data(const struct cli *cli)
 {
 	const char *format = cli_text(cli, &OPT_FORMAT);
 
-	if (format == NULL || strcmp(format, "table") == 0)
-		return 0;
-	if (strcmp(format, "json") == 0)
-		return 1;
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "Unknown format '%s' (use table or json)", format);
+	return format != NULL && strcmp(format, "table") != 0;
 }
 
-void cli_print_json(const json_t *value)
+/* columns: for CSV, NULL when the value tells. */
+static void print_data(const struct cli *cli, const json_t *value,
+		       const struct strv *columns)
 {
-	json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY);
-	putchar('\n');
+	const char *format = cli_text(cli, &OPT_FORMAT);
+	auto_buf struct buf text = {0};
+
+	if (strcmp(format, "json") == 0) {
+		json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY);
+		putchar('\n');
+		return;
+	}
+	if (strcmp(format, "yaml") == 0)
+		cli_yaml(&text, value);
+	else
+		cli_csv(&text, value, columns,
+			!cli_given(cli, &OPT_NO_HEADERS));
+	fwrite(text.data, 1, text.len, stdout);
+}
+
+void cli_print_data(const struct cli *cli, const json_t *value)
+{
+	print_data(cli, value, NULL);
+}
+
+json_t *cli_objects(const json_t *rows, const char *const *names, size_t n)
+{
+	json_t *list = json_array();
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		json_t *object = json_object();
+
+		for (size_t f = 0; f < n; f++)
+			json_object_set(object, names[f],
+					json_array_get(row, f));
+		json_array_append_new(list, object);
+	}
+	return list;
 }
 
 void cli_table_style(const struct cli *cli, struct cli_table_style *ret)
@@ -34,6 +67,7 @@ void cli_table_style(const struct cli *cli, struct cli_table_style *ret)
 
 	*ret = (struct cli_table_style){
 		.headers = !cli_given(cli, &OPT_NO_HEADERS),
+		.colours = cli_colours_wanted(),
 		.verbose = cli_given(cli, &OPT_VERBOSE),
 		.separator = cli_text(cli, &OPT_SEPARATOR),
 	};
@@ -79,8 +113,21 @@ static int list_filter(const struct cli *cli, const struct cli_list *list,
 	return 0;
 }
 
-static int print_list(const struct cli_table_style *style, bool as_json,
-		      const json_t *answer)
+static void print_rows_data(const struct cli *cli, const json_t *fields,
+			    const json_t *rows)
+{
+	auto_json json_t *list = cli_table_json(fields, rows);
+	auto_strv struct strv columns = {0};
+	const json_t *field;
+	size_t i;
+
+	json_array_foreach (fields, i, field)
+		strv_add(&columns, json_str(field, "name", "?"));
+	print_data(cli, list, &columns);
+}
+
+static int print_list(const struct cli *cli,
+		      const struct cli_table_style *style, const json_t *answer)
 {
 	const json_t *fields = json_get(answer, "fields");
 	const json_t *rows = json_get(answer, "data");
@@ -94,10 +141,8 @@ static int print_list(const struct cli_table_style *style, bool as_json,
 		fprintf(stderr, "Warning: Queried for unknown fields %s\n",
 			names);
 	}
-	if (as_json) {
-		auto_json json_t *list = cli_table_json(fields, rows);
-
-		cli_print_json(list);
+	if (cli_wants_data(cli)) {
+		print_rows_data(cli, fields, rows);
 	} else {
 		cli_table(&text, style, fields, rows);
 		fwrite(text.data, 1, text.len, stdout);
@@ -110,10 +155,7 @@ int cli_list(struct cli *cli, const struct cli_list *list,
 {
 	auto_json json_t *own = filter, *answer = NULL;
 	struct cli_table_style style;
-	int as_json = cli_wants_json(cli, err);
 
-	if (as_json < 0)
-		return -1;
 	cli_table_style(cli, &style);
 	if (own == NULL && list_filter(cli, list, &own, err) < 0)
 		return -1;
@@ -124,7 +166,7 @@ int cli_list(struct cli *cli, const struct cli_list *list,
 			  err);
 	if (answer == NULL)
 		return -1;
-	return print_list(&style, as_json, answer);
+	return print_list(cli, &style, answer);
 }
 
 /* --- list-fields --- */
@@ -155,13 +197,10 @@ int cli_list_fields(struct cli *cli, const char *what, struct error *err)
 	auto_json json_t *answer = NULL, *names = NULL, *columns = NULL;
 	auto_json json_t *rows = json_array();
 	auto_buf struct buf text = {0};
-	int as_json = cli_wants_json(cli, err);
 	struct cli_table_style style;
 	const json_t *field;
 	size_t i;
 
-	if (as_json < 0)
-		return -1;
 	cli_table_style(cli, &style);
 	names = cli->n_args == 0 ? json_null() : json_array();
 	for (int a = 0; a < cli->n_args; a++)
@@ -170,8 +209,8 @@ int cli_list_fields(struct cli *cli, const char *what, struct error *err)
 			  err);
 	if (answer == NULL)
 		return -1;
-	if (as_json) {
-		cli_print_json(json_get(answer, "fields"));
+	if (cli_wants_data(cli)) {
+		cli_print_data(cli, json_get(answer, "fields"));
 		return CLI_OK;
 	}
 	json_array_foreach (json_get(answer, "fields"), i, field)

@@ -21,10 +21,12 @@ int cli_list_fields(struct cli *cli, const char *what, struct error *err);
 /* The style that the options ask for. */
 void cli_table_style(const struct cli *cli, struct cli_table_style *ret);
 
-/* Whether --format=json was given; -1 with err when it names no format. */
-int cli_wants_json(const struct cli *cli, struct error *err);
-/* Print a value as JSON over several lines. */
-void cli_print_json(const json_t *value);
+/* Whether --format asks for something that programs read. */
+bool cli_wants_data(const struct cli *cli);
+/* Print a value in that format: a list of objects, of words, or an object. */
+void cli_print_data(const struct cli *cli, const json_t *value);
+/* Rows of bare values as a list of objects, for cli_print_data(). */
+json_t *cli_objects(const json_t *rows, const char *const *names, size_t n);
 
 /* Print nested objects and lists with indentation; what stands in them is
  * shown as cli_str() does. */

@@ -17,6 +17,7 @@
 static const char *const priorities[] = {"low", "normal", "high", NULL};
 static const char *const reboot_types[] = {"hard", "soft", "full", NULL};
 static const char *const migration_modes[] = {"live", "non-live", NULL};
+static const char *const formats[] = {"table", "json", "yaml", "csv", NULL};
 static const char *const units[] = {"h", "m", "g", "t", NULL};
 static const char *const storage_types[] = {"file",	  "lvm-pv",  "lvm-vg",
 					    "sharedfile", "gluster", NULL};
@@ -53,6 +54,14 @@ const struct cli_option OPT_STORAGE_TYPE = {
 	.choices = storage_types,
 	.arg = "TYPE",
 	.help = "file, lvm-pv, lvm-vg, sharedfile or gluster",
+};
+
+const struct cli_option OPT_FORMAT = {
+	.name = "format",
+	.type = CLI_CHOICE,
+	.choices = formats,
+	.arg = "table|json|yaml|csv",
+	.help = "How to show the result; for people or for programs",
 };
 
 const struct cli_option OPT_UNITS = {

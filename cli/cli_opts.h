@@ -11,7 +11,8 @@
 #undef OPTION
 
 extern const struct cli_option OPT_DEBUG, OPT_REASON, OPT_PRIORITY, OPT_HELP,
-	OPT_REBOOT_TYPE, OPT_MIGRATION_MODE, OPT_STORAGE_TYPE, OPT_UNITS;
+	OPT_REBOOT_TYPE, OPT_MIGRATION_MODE, OPT_STORAGE_TYPE, OPT_UNITS,
+	OPT_FORMAT;
 
 /* Those that every command has. */
 extern const struct cli_option *const cli_common_options[];
@@ -23,6 +24,8 @@ extern const struct cli_option *const cli_common_options[];
 	&OPT_IPOLICY_BOUNDS, &OPT_IPOLICY_DT, &OPT_VCPU_RATIO,                 \
 		&OPT_SPINDLE_RATIO, &OPT_OVERSUBSCRIPTION, &OPT_NODE_FAILURES
 #define OPTS_TABLE &OPT_NO_HEADERS, &OPT_SEPARATOR
+/* An info: --no-headers is for CSV. */
+#define OPTS_INFO &OPT_FORMAT, &OPT_NO_HEADERS
 #define OPTS_LIST                                                              \
 	OPTS_TABLE, &OPT_OUTPUT, &OPT_VERBOSE, &OPT_FILTER, &OPT_FORMAT
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cli/cli_colour.h"
 #include "cli/cli_text.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
@@ -74,15 +75,19 @@ static void add_blanks(struct buf *out, size_t n)
 		buf_addc(out, ' ');
 }
 
-static void add_cell(struct buf *out, const char *text, size_t width,
-		     bool right, bool last)
+static void add_cell(struct buf *out, const char *text, const char *colour,
+		     size_t width, bool right, bool last)
 {
 	size_t own = text_width(text);
 	size_t fill = width > own ? width - own : 0;
 
 	if (right)
 		add_blanks(out, fill);
+	if (colour != NULL)
+		buf_adds(out, colour);
 	buf_adds(out, text);
+	if (colour != NULL)
+		buf_adds(out, CLI_COLOUR_END);
 	if (!right && !last)
 		add_blanks(out, fill);
 }
@@ -95,9 +100,14 @@ static void add_line(struct buf *out, const struct cli_table_style *style,
 	size_t n = json_array_size(fields);
 
 	for (size_t i = 0; i < n; i++) {
-		const char *kind =
-			json_str(json_array_get(fields, i), "kind", "other");
+		const json_t *field = json_array_get(fields, i);
+		const char *kind = json_str(field, "kind", "other");
 		const char *text = cells->items[first + i];
+		bool title = style->headers && first == 0;
+		const char *colour =
+			style->colours && !title
+				? cli_colour(json_str(field, "name", ""), text)
+				: NULL;
 
 		if (i > 0)
 			buf_adds(out,
@@ -105,7 +115,7 @@ static void add_line(struct buf *out, const struct cli_table_style *style,
 		if (style->separator != NULL)
 			buf_adds(out, text);
 		else
-			add_cell(out, text, widths[i], is_number(kind),
+			add_cell(out, text, colour, widths[i], is_number(kind),
 				 i + 1 == n && !pad);
 	}
 	buf_addc(out, '\n');

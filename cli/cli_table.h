@@ -19,6 +19,7 @@ struct cli_format {
 struct cli_table_style {
 	bool headers;
 	bool pad_titles;		  /* also behind the last title */
+	bool colours;			  /* of states; not with separator */
 	bool verbose;			  /* (nodata) instead of ? */
 	const char *separator;		  /* NULL: aligned columns */
 	char unit;			  /* h, m, g or t */

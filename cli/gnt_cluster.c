@@ -163,6 +163,14 @@ static int watcher(struct cli *cli, struct error *err)
 
 /* --- search-tags --- */
 
+static void print_found(const struct cli *cli, const json_t *found)
+{
+	static const char *const names[] = {"path", "tag"};
+	auto_json json_t *objects = cli_objects(found, names, 2);
+
+	cli_print_data(cli, objects);
+}
+
 static int search_tags(struct cli *cli, struct error *err)
 {
 	json_t *op = cli_op(cli, &op_class_tags_search);
@@ -175,6 +183,10 @@ static int search_tags(struct cli *cli, struct error *err)
 	found = cli_run_op(cli, op, err);
 	if (found == NULL)
 		return -1;
+	if (cli_wants_data(cli)) {
+		print_found(cli, found);
+		return json_array_size(found) == 0 ? CLI_FAILURE : CLI_OK;
+	}
 	json_array_foreach (found, i, pair)
 		strv_addf(&lines, "%s %s",
 			  json_string_value(json_array_get(pair, 0)),
@@ -233,7 +245,7 @@ static const struct cli_command search_tags_command = {
 	.help = "Search the tags of all objects for a regular expression",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&OPT_PRIORITY},
+	.options = {OPTS_INFO, &OPT_PRIORITY},
 	.run = search_tags,
 };
 

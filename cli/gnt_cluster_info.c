@@ -269,15 +269,12 @@ static json_t *info_view(const json_t *info)
 static int info(struct cli *cli, struct error *err)
 {
 	auto_json json_t *answer = NULL, *view = NULL;
-	int as_json = cli_wants_json(cli, err);
 
-	if (as_json < 0)
-		return -1;
 	answer = cli_call(cli, "QueryClusterInfo", json_array(), err);
 	if (answer == NULL)
 		return -1;
-	if (as_json) {
-		cli_print_json(answer);
+	if (cli_wants_data(cli)) {
+		cli_print_data(cli, answer);
 		return CLI_OK;
 	}
 	view = info_view(answer);
@@ -299,9 +296,17 @@ static int version(struct cli *cli, struct error *err)
 	};
 	auto_json json_t *answer =
 		cli_call(cli, "QueryClusterInfo", json_array(), err);
+	auto_json json_t *shown = json_object();
 
 	if (answer == NULL)
 		return -1;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		json_object_set(shown, lines[i].key,
+				json_object_get(answer, lines[i].key));
+	if (cli_wants_data(cli)) {
+		cli_print_data(cli, shown);
+		return CLI_OK;
+	}
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		auto_free char *text =
 			cli_str(json_object_get(answer, lines[i].key));
@@ -316,7 +321,7 @@ const struct cli_command cluster_info = {
 	.alias = "show",
 	.args = "",
 	.help = "Show the parameters of the cluster",
-	.options = {&OPT_ROMAN, &OPT_FORMAT},
+	.options = {&OPT_ROMAN, OPTS_INFO},
 	.run = info,
 };
 
@@ -324,5 +329,6 @@ const struct cli_command cluster_version = {
 	.name = "version",
 	.args = "",
 	.help = "Show the versions of software, protocols and files",
+	.options = {OPTS_INFO},
 	.run = version,
 };

@@ -126,6 +126,17 @@ static json_t *info_args(const struct cli *cli)
 	return json_make("[o, o]", uuids, fields);
 }
 
+static void print_data(const struct cli *cli, const json_t *rows)
+{
+	const char *names[N_INFO];
+	auto_json json_t *objects = NULL;
+
+	for (size_t i = 0; i < N_INFO; i++)
+		names[i] = info_fields[i].field;
+	objects = cli_objects(rows, names, N_INFO);
+	cli_print_data(cli, objects);
+}
+
 static int info(struct cli *cli, struct error *err)
 {
 	auto_json json_t *rows =
@@ -133,6 +144,10 @@ static int info(struct cli *cli, struct error *err)
 
 	if (rows == NULL)
 		return -1;
+	if (cli_wants_data(cli)) {
+		print_data(cli, rows);
+		return CLI_OK;
+	}
 	for (size_t r = 0; r < json_array_size(rows); r++) {
 		const json_t *row = json_array_get(rows, r);
 
@@ -197,6 +212,7 @@ static const struct cli_command *const commands[] = {
 		.args = "[<filter-uuid>...]",
 		.help = "Show rules",
 		.max_args = -1,
+		.options = {OPTS_INFO},
 		.run = info,
 	},
 	NULL,

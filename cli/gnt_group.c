@@ -61,6 +61,7 @@ static const char *const info_fields[] = {
 	"name",		 "ndparams",	      "custom_ndparams",
 	"diskparams",	 "custom_diskparams", "ipolicy",
 	"custom_ipolicy"};
+#define N_INFO (sizeof(info_fields) / sizeof(info_fields[0]))
 
 enum { F_NAME, F_ND, F_CUSTOM_ND, F_DISK, F_CUSTOM_DISK, F_IP, F_CUSTOM_IP };
 
@@ -138,39 +139,31 @@ static json_t *group_view(const json_t *row)
 	return view;
 }
 
-static json_t *group_object(const json_t *row)
-{
-	json_t *object = json_object();
-
-	for (size_t i = 0; i < sizeof(info_fields) / sizeof(info_fields[0]);
-	     i++)
-		json_object_set(object, info_fields[i], json_array_get(row, i));
-	return object;
-}
-
 static int info(struct cli *cli, struct error *err)
 {
 	json_t *names = json_array(), *fields = json_array();
 	auto_json json_t *rows = NULL, *views = json_array();
-	int as_json = cli_wants_json(cli, err);
 	const json_t *row;
 	size_t i;
 
 	for (int a = 0; a < cli->n_args; a++)
 		json_array_append_new(names, json_string(cli->args[a]));
-	for (i = 0; i < sizeof(info_fields) / sizeof(info_fields[0]); i++)
+	for (i = 0; i < N_INFO; i++)
 		json_array_append_new(fields, json_string(info_fields[i]));
 	rows = cli_call(cli, "QueryGroups",
 			json_make("[o, o, b]", names, fields, 0), err);
-	if (rows == NULL || as_json < 0)
+	if (rows == NULL)
 		return -1;
+	if (cli_wants_data(cli)) {
+		auto_json json_t *objects =
+			cli_objects(rows, info_fields, N_INFO);
+
+		cli_print_data(cli, objects);
+		return CLI_OK;
+	}
 	json_array_foreach (rows, i, row)
-		json_array_append_new(views, as_json ? group_object(row)
-						     : group_view(row));
-	if (as_json)
-		cli_print_json(views);
-	else
-		cli_print_info(views);
+		json_array_append_new(views, group_view(row));
+	cli_print_info(views);
 	return CLI_OK;
 }
 
@@ -198,7 +191,7 @@ static const struct cli_command info_command = {
 	.args = "[<group>...]",
 	.help = "Show all about node groups",
 	.max_args = -1,
-	.options = {&OPT_FORMAT},
+	.options = {OPTS_INFO},
 	.run = info,
 };
 

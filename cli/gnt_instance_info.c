@@ -226,12 +226,9 @@ static int info(struct cli *cli, struct error *err)
 {
 	auto_json json_t *result = NULL, *views = json_array();
 	auto_strv struct strv names = {0};
-	int as_json = cli_wants_json(cli, err);
 	const char *name;
 	json_t *inst;
 
-	if (as_json < 0)
-		return -1;
 	if ((cli->n_args == 0) != cli_given(cli, &OPT_ALL))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Give the names of instances, or --all for "
@@ -244,11 +241,12 @@ static int info(struct cli *cli, struct error *err)
 	strv_sort_nice(&names);
 	for (size_t i = 0; i < names.n; i++) {
 		inst = json_object_get(result, names.items[i]);
-		json_array_append_new(views, as_json ? json_incref(inst)
+		json_array_append_new(views, cli_wants_data(cli)
+						     ? json_incref(inst)
 						     : instance_view(inst));
 	}
-	if (as_json)
-		cli_print_json(views);
+	if (cli_wants_data(cli))
+		cli_print_data(cli, views);
 	else
 		cli_print_info(views);
 	return CLI_OK;
@@ -260,7 +258,7 @@ const struct cli_command instance_info = {
 	.args = "[-s] {--all | <instance-name>...}",
 	.help = "Show all about instances",
 	.max_args = -1,
-	.options = {&OPT_STATIC, &OPT_ALL, &OPT_ROMAN, &OPT_FORMAT,
+	.options = {&OPT_STATIC, &OPT_ALL, &OPT_ROMAN, OPTS_INFO,
 		    &OPT_PRIORITY},
 	.run = info,
 };

@@ -173,10 +173,9 @@ static int info(struct cli *cli, struct error *err)
 {
 	json_t *filter = gnt_job_filter(cli, err), *row;
 	auto_json json_t *answer = NULL, *views = json_array();
-	int as_json = cli_wants_json(cli, err);
 	size_t i;
 
-	if (filter == NULL || as_json < 0) {
+	if (filter == NULL) {
 		json_decref(filter);
 		return -1;
 	}
@@ -189,11 +188,11 @@ static int info(struct cli *cli, struct error *err)
 		err);
 	if (answer == NULL)
 		return -1;
-	if (as_json) {
+	if (cli_wants_data(cli)) {
 		auto_json json_t *list = cli_table_json(
 			json_get(answer, "fields"), json_get(answer, "data"));
 
-		cli_print_json(list);
+		cli_print_data(cli, list);
 		return CLI_OK;
 	}
 	json_array_foreach (json_get(answer, "data"), i, row)
@@ -211,6 +210,6 @@ const struct cli_command gnt_job_info = {
 	.help = "Show all about jobs",
 	.min_args = 1,
 	.max_args = -1,
-	.options = {&OPT_FORMAT},
+	.options = {OPTS_INFO},
 	.run = info,
 };

@@ -152,28 +152,10 @@ static int print_network(struct cli *cli, const json_t *row, struct error *err)
 	return 0;
 }
 
-static void print_all_json(const json_t *rows)
-{
-	auto_json json_t *objects = json_array();
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach (rows, i, row) {
-		json_t *object = json_object();
-
-		for (size_t f = 0; f < FIELDS; f++)
-			json_object_set(object, fields[f],
-					json_array_get(row, f));
-		json_array_append_new(objects, object);
-	}
-	cli_print_json(objects);
-}
-
 static int info(struct cli *cli, struct error *err)
 {
 	json_t *names = json_array(), *wanted = json_array();
 	auto_json json_t *rows = NULL;
-	int as_json = cli_wants_json(cli, err);
 	const json_t *row;
 	size_t i;
 
@@ -183,10 +165,12 @@ static int info(struct cli *cli, struct error *err)
 		json_array_append_new(wanted, json_string(fields[i]));
 	rows = cli_call(cli, "QueryNetworks",
 			json_make("[o, o, b]", names, wanted, 0), err);
-	if (rows == NULL || as_json < 0)
+	if (rows == NULL)
 		return -1;
-	if (as_json) {
-		print_all_json(rows);
+	if (cli_wants_data(cli)) {
+		auto_json json_t *objects = cli_objects(rows, fields, FIELDS);
+
+		cli_print_data(cli, objects);
 		return CLI_OK;
 	}
 	json_array_foreach (rows, i, row)
@@ -200,6 +184,6 @@ const struct cli_command network_info = {
 	.args = "[<network-name>...]",
 	.help = "Show all about networks",
 	.max_args = -1,
-	.options = {&OPT_FORMAT},
+	.options = {OPTS_INFO},
 	.run = info,
 };

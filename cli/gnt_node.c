@@ -119,35 +119,24 @@ static int info(struct cli *cli, struct error *err)
 	const size_t n = sizeof(fields) / sizeof(fields[0]);
 	auto_json json_t *wanted = json_array(), *rows = NULL;
 	auto_json json_t *views = json_array();
-	int as_json = cli_wants_json(cli, err);
 	const json_t *row;
 	size_t i;
 
-	if (as_json < 0)
-		return -1;
 	for (i = 0; i < n; i++)
 		json_array_append_new(wanted, json_string(fields[i]));
 	rows = cli_call(cli, "QueryNodes",
 			json_make("[o, O, b]", name_args(cli), wanted, 0), err);
 	if (rows == NULL)
 		return -1;
-	json_array_foreach (rows, i, row) {
-		json_t *object;
+	if (cli_wants_data(cli)) {
+		auto_json json_t *objects = cli_objects(rows, fields, n);
 
-		if (!as_json) {
-			json_array_append_new(views, node_view(row));
-			continue;
-		}
-		object = json_object();
-		for (size_t f = 0; f < n; f++)
-			json_object_set(object, fields[f],
-					json_array_get(row, f));
-		json_array_append_new(views, object);
+		cli_print_data(cli, objects);
+		return CLI_OK;
 	}
-	if (as_json)
-		cli_print_json(views);
-	else
-		cli_print_info(views);
+	json_array_foreach (rows, i, row)
+		json_array_append_new(views, node_view(row));
+	cli_print_info(views);
 	return CLI_OK;
 }
 
@@ -254,7 +243,7 @@ static const struct cli_command info_command = {
 	.args = "[<node-name>...]",
 	.help = "Show all about nodes",
 	.max_args = -1,
-	.options = {&OPT_FORMAT},
+	.options = {OPTS_INFO},
 	.run = info,
 };
 

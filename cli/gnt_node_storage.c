@@ -83,13 +83,10 @@ static int list_storage(struct cli *cli, struct error *err)
 	auto_json json_t *result = NULL;
 	auto_json json_t *fields = json_array(), *rows = json_array();
 	auto_buf struct buf text = {0};
-	int as_json = cli_wants_json(cli, err);
 	struct cli_table_style style;
 	const json_t *row;
 	size_t i;
 
-	if (as_json < 0)
-		return -1;
 	cli_table_style(cli, &style);
 	if (output != NULL && *output == '+')
 		output = all = xprintf(FIELDS ",%s", output + 1);
@@ -102,10 +99,10 @@ static int list_storage(struct cli *cli, struct error *err)
 		json_array_append_new(fields, column(names.items[i]));
 	json_array_foreach (result, i, row)
 		json_array_append_new(rows, cells(row));
-	if (as_json) {
+	if (cli_wants_data(cli)) {
 		auto_json json_t *list = storage_json(&names, result);
 
-		cli_print_json(list);
+		cli_print_data(cli, list);
 		return CLI_OK;
 	}
 	cli_table(&text, &style, fields, rows);

@@ -10,6 +10,11 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
+#define DIAGNOSE_FIELDS "name,valid,variants,node_status,hidden,blacklisted"
+#define INFO_FIELDS                                                            \
+	"name,valid,variants,parameters,api_versions,blacklisted,hidden,"      \
+	"os_hvp,osparams,trusted"
+
 /* The rows of OP_OS_DIAGNOSE with these fields. */
 static json_t *diagnose_rows(struct cli *cli, const char *fields,
 			     struct error *err)
@@ -21,6 +26,18 @@ static json_t *diagnose_rows(struct cli *cli, const char *fields,
 	json_object_set_new(op, "output_fields", json_from_strv(&names));
 	json_object_set_new(op, "names", json_array());
 	return cli_run_op(cli, op, err);
+}
+
+/* Rows of these fields, for programs. */
+static void print_rows(const struct cli *cli, const json_t *rows,
+		       const char *fields)
+{
+	auto_strv struct strv names = {0};
+	auto_json json_t *objects = NULL;
+
+	str_split(&names, fields, ',');
+	objects = cli_objects(rows, (const char *const *)names.items, names.n);
+	cli_print_data(cli, objects);
 }
 
 /* --- list --- */
@@ -47,12 +64,9 @@ static void print_names(const struct cli *cli, const json_t *names)
 static int list(struct cli *cli, struct error *err)
 {
 	auto_json json_t *rows = NULL, *names = json_array();
-	int as_json = cli_wants_json(cli, err);
 	const json_t *row, *variant;
 	size_t i, j;
 
-	if (as_json < 0)
-		return -1;
 	rows = diagnose_rows(cli, "name,variants", err);
 	if (rows == NULL)
 		return -1;
@@ -69,8 +83,8 @@ static int list(struct cli *cli, struct error *err)
 			json_array_append_new(names, json_string(text));
 		}
 	}
-	if (as_json) {
-		cli_print_json(names);
+	if (cli_wants_data(cli)) {
+		cli_print_data(cli, names);
 		return CLI_OK;
 	}
 	print_names(cli, names);
@@ -144,17 +158,15 @@ static void print_os(const json_t *row)
 
 static int diagnose(struct cli *cli, struct error *err)
 {
-	auto_json json_t *rows = diagnose_rows(
-		cli, "name,valid,variants,node_status,hidden,blacklisted", err);
-	int as_json = cli_wants_json(cli, err);
+	auto_json json_t *rows = diagnose_rows(cli, DIAGNOSE_FIELDS, err);
 	const json_t *row;
 	size_t i;
 	bool bad = false;
 
-	if (rows == NULL || as_json < 0)
+	if (rows == NULL)
 		return -1;
-	if (as_json) {
-		cli_print_json(rows);
+	if (cli_wants_data(cli)) {
+		print_rows(cli, rows, DIAGNOSE_FIELDS);
 		return CLI_OK;
 	}
 	json_array_foreach (rows, i, row) {
@@ -190,19 +202,14 @@ static void print_flag(const char *title, const json_t *value)
 
 static int info(struct cli *cli, struct error *err)
 {
-	auto_json json_t *rows = diagnose_rows(
-		cli,
-		"name,valid,variants,parameters,api_versions,blacklisted,"
-		"hidden,os_hvp,osparams,trusted",
-		err);
-	int as_json = cli_wants_json(cli, err);
+	auto_json json_t *rows = diagnose_rows(cli, INFO_FIELDS, err);
 	const json_t *row;
 	size_t i;
 
-	if (rows == NULL || as_json < 0)
+	if (rows == NULL)
 		return -1;
-	if (as_json) {
-		cli_print_json(rows);
+	if (cli_wants_data(cli)) {
+		print_rows(cli, rows, INFO_FIELDS);
 		return CLI_OK;
 	}
 	json_array_foreach (rows, i, row) {
@@ -225,7 +232,7 @@ static const struct cli_command list_command = {
 	.name = "list",
 	.args = "",
 	.help = "List the operating system definitions that all nodes have",
-	.options = {&OPT_NO_HEADERS, &OPT_FORMAT, &OPT_PRIORITY},
+	.options = {OPTS_INFO, &OPT_PRIORITY},
 	.run = list,
 };
 
@@ -233,7 +240,7 @@ static const struct cli_command diagnose_command = {
 	.name = "diagnose",
 	.args = "",
 	.help = "Show what each node says of each definition",
-	.options = {&OPT_FORMAT, &OPT_PRIORITY},
+	.options = {OPTS_INFO, &OPT_PRIORITY},
 	.run = diagnose,
 };
 
@@ -242,7 +249,7 @@ static const struct cli_command info_command = {
 	.alias = "show",
 	.args = "",
 	.help = "Show variants and parameters of each definition",
-	.options = {&OPT_FORMAT, &OPT_PRIORITY},
+	.options = {OPTS_INFO, &OPT_PRIORITY},
 	.run = info,
 };
 

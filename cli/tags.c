@@ -39,17 +39,16 @@ static int list_tags(struct cli *cli, struct error *err)
 		cli, "QueryTags",
 		json_make("[s, s]", tag_kind(cli), object_name(cli)), err);
 	auto_strv struct strv names = {0};
-	int as_json = cli_wants_json(cli, err);
 
-	if (tags == NULL || as_json < 0)
+	if (tags == NULL)
 		return -1;
 	json_to_strv(tags, &names);
 	if (names.n > 1)
 		qsort(names.items, names.n, sizeof(*names.items), compare_tags);
-	if (as_json) {
+	if (cli_wants_data(cli)) {
 		auto_json json_t *sorted = json_from_strv(&names);
 
-		cli_print_json(sorted);
+		cli_print_data(cli, sorted);
 		return CLI_OK;
 	}
 	for (size_t i = 0; i < names.n; i++)
@@ -112,7 +111,7 @@ static int remove_tags(struct cli *cli, struct error *err)
 			.help = "List the tags",                               \
 			.min_args = n,                                         \
 			.max_args = n,                                         \
-			.options = {&OPT_FORMAT},                              \
+			.options = {OPTS_INFO},                                \
 			.run = list_tags,                                      \
 		},                                                             \
 		{                                                              \

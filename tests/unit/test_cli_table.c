@@ -91,6 +91,25 @@ Test(cli_table, width_counts_characters)
 	       "\xc3\xa4  1M Y\nbb 1M Y\n");
 }
 
+Test(cli_table, states_have_colours_where_asked)
+{
+	struct cli_table_style style = {
+		.headers = true, .unit = 'h', .colours = true};
+	static const char fields[] =
+		"[{\"name\":\"status\",\"title\":\"running\","
+		"\"kind\":\"text\"},"
+		"{\"name\":\"name\",\"title\":\"N\",\"kind\":\"text\"}]";
+	static const char rows[] = "[[[0,\"running\"],[0,\"running\"]],"
+				   "[[0,\"error\"],[0,\"x\"]]]";
+
+	expect(&style, fields, rows,
+	       "running N\n"
+	       "\033[32mrunning\033[0m running\n"
+	       "\033[31merror\033[0m   x\n");
+	style.separator = "|";
+	expect(&style, fields, rows, "running|N\nrunning|running\nerror|x\n");
+}
+
 Test(cli_table, unknown_fields_are_listed)
 {
 	auto_json json_t *fields =
