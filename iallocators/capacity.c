@@ -22,7 +22,8 @@ static bool in_bad_group(const struct cluster *c, const bool *bad, int node)
 	return bad[g] || c->groups[g].alloc_policy == ALLOC_UNALLOCABLE;
 }
 
-/* Whether some node has not enough memory for its peers; mark the groups. */
+/* Whether some node has not enough memory for its peers; mark the groups, and
+ * those that could not stand the loss of a node. */
 static bool mark_bad(struct capacity *k, bool independent, bool *bad)
 {
 	struct cluster *c = k->c;
@@ -35,7 +36,7 @@ static bool mark_bad(struct capacity *k, bool independent, bool *bad)
 		struct nodeset nodes = cluster_group_nodes(c, g);
 
 		if (!bad[g] && !redundancy_holds(c, &nodes, &k->place))
-			any = bad[g] = true;
+			bad[g] = true;
 	}
 	return any;
 }
@@ -326,7 +327,12 @@ static bool fill_block(struct capacity *k, const struct instance *inst,
 	return false;
 }
 
-static void fill(struct capacity *k, const struct instance *inst, int64_t limit)
+/* Not inlined, like what else tiers call: these nest deeply, and their frames
+ * have to be small. */
+#define OFF_THE_STACK __attribute__((noinline))
+
+OFF_THE_STACK static void fill(struct capacity *k, const struct instance *inst,
+			       int64_t limit)
 {
 	bool first = true;
 
@@ -426,8 +432,8 @@ static int64_t count_of(const struct capacity *k, enum fail why)
 }
 
 /* Less and less of one thing until it fits, but never the smallest size. */
-static bool shrink_to_fit(struct capacity *k, struct instance *inst,
-			  enum fail why)
+OFF_THE_STACK static bool shrink_to_fit(struct capacity *k,
+					struct instance *inst, enum fail why)
 {
 	for (;;) {
 		struct instance smaller = *inst;
