@@ -255,7 +255,8 @@ const json_t *config_put(struct config *c, enum config_kind kind,
 {
 	json_t *fresh = own_object(object);
 	const char *uuid = json_str(fresh, "uuid", NULL);
-	const json_t *before = config_get(c, kind, uuid);
+	auto_json json_t *before =
+		json_incref((json_t *)config_get(c, kind, uuid));
 	double now = clock_seconds();
 
 	assert(uuid != NULL);
@@ -268,6 +269,8 @@ const json_t *config_put(struct config *c, enum config_kind kind,
 	config_text_forget(c, kind, uuid);
 	json_object_set_new(c->objects[kind], uuid, fresh);
 	config_index_enter(c, kind, fresh);
+	if (kind == CONFIG_INSTANCE)
+		config_networks_follow(c, before, fresh);
 	changed(c, now);
 	return fresh;
 }
@@ -285,6 +288,8 @@ void config_remove(struct config *c, enum config_kind kind, const char *uuid)
 	config_index_leave(c, kind, before);
 	config_text_forget(c, kind, uuid);
 	json_object_del(c->objects[kind], uuid);
+	if (kind == CONFIG_INSTANCE)
+		config_networks_follow(c, before, NULL);
 	if (kind == CONFIG_DISK)
 		config_index_disk_changed(c, uuid);
 	changed(c, clock_seconds());

@@ -81,4 +81,11 @@ void config_text_forget(struct config *c, enum config_kind kind,
 /* The whole file, to be freed. */
 char *config_text(struct config *c, size_t *ret_len);
 
+/* --- config_networks.c --- */
+
+/* An instance has changed (before or after may be NULL): the addresses of its
+ * NICs are taken in their networks, or given back. */
+void config_networks_follow(struct config *c, const json_t *before,
+			    const json_t *after);
+
 #endif

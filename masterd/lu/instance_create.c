@@ -188,7 +188,7 @@ static WAITS int book(struct lu *lu, struct error *err)
 	uuid_new(c->uuid);
 	if (c->iallocator != NULL && run_iallocator(lu, err) < 0)
 		return -1;
-	if (spec_reserve_addresses(lu, lu->op, &c->spec, err) < 0 ||
+	if (spec_reserve_addresses(lu, lu->op, &c->spec, c->pnode, err) < 0 ||
 	    place_check_room(lu, lu->op, &c->spec, c->pnode, err) < 0)
 		return -1;
 	if (lu->common.dry_run)

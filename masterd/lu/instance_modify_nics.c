@@ -28,6 +28,15 @@ static const char *network_name(struct lu *lu, const json_t *nic)
 			    : config_name(lu->m->config, CONFIG_NETWORK, uuid);
 }
 
+static int give_address(struct lu *lu, json_t *nic, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+
+	return spec_nic_address(
+		lu, nic, json_str(modify_of(lu)->inst, "primary_node", ""),
+		op->conflicts_check, err);
+}
+
 static int add_nic(struct lu *lu, json_t *nics, size_t i, const json_t *given,
 		   struct error *err)
 {
@@ -41,8 +50,11 @@ static int add_nic(struct lu *lu, json_t *nics, size_t i, const json_t *given,
 				 "Instance has too many network interfaces "
 				 "(%zu), cannot add more",
 				 json_array_size(nics));
+	if (spec_check_nic_network(given, i, err) < 0)
+		return -1;
 	nic = spec_nic(lu, given, i, err);
-	if (nic == NULL || spec_reserve_mac(lu, nic, i, err) < 0)
+	if (nic == NULL || spec_reserve_mac(lu, nic, i, err) < 0 ||
+	    give_address(lu, nic, err) < 0)
 		return -1;
 	fill_params(lu, nic);
 	params = json_get(nic, "nicparams");
@@ -105,11 +117,20 @@ static int change_nic(struct lu *lu, json_t *nics, size_t i,
 				 "'%s' is not a valid MAC address when "
 				 "modifying an existing NIC",
 				 mac);
+	if (spec_check_nic_network(given, i, err) < 0)
+		return -1;
 	nic = spec_nic(lu, whole, i, err);
 	if (nic == NULL)
 		return -1;
 	if (!str_eq(json_str(nic, "mac", ""), json_str(old, "mac", "")) &&
 	    spec_reserve_mac(lu, nic, i, err) < 0)
+		return -1;
+	if ((json_get(given, "ip") != NULL ||
+	     json_get(given, "network") != NULL) &&
+	    (!str_eq(json_str(nic, "ip", NULL), json_str(old, "ip", NULL)) ||
+	     !str_eq(json_str(nic, "network", NULL),
+		     json_str(old, "network", NULL))) &&
+	    give_address(lu, nic, err) < 0)
 		return -1;
 	fill_params(lu, nic);
 	json_object_set(nic, "uuid", json_object_get(old, "uuid"));

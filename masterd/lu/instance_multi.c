@@ -301,7 +301,7 @@ static WAITS int book(struct lu *lu, size_t i, const json_t *nodes,
 	if (rc == 0)
 		rc = place_check_room(lu, op, &spec, pnode, err);
 	if (rc == 0)
-		rc = spec_reserve_addresses(lu, op, &spec, err);
+		rc = spec_reserve_addresses(lu, op, &spec, pnode, err);
 	if (rc == 0)
 		rc = spec_reserve_port(lu, &spec, err);
 	if (rc == 0)

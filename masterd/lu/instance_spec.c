@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "masterd/lu/instance_spec.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -13,8 +12,6 @@
 #include "masterd/reserve.h"
 
 #define DISK_SIZE_MAX_MIB (1024 * 1024 * 1024)
-
-#define MAC_AUTO "auto"
 
 void spec_done(struct inst_spec *s)
 {
@@ -29,7 +26,7 @@ void spec_done(struct inst_spec *s)
 	*s = (struct inst_spec){0};
 }
 
-static char *lowered(const char *text)
+char *spec_lowered(const char *text)
 {
 	char *copy = xstrdup(text);
 
@@ -39,8 +36,8 @@ static char *lowered(const char *text)
 }
 
 /* Nothing that was asked for is left out silently. */
-static int check_keys(const char *what, size_t i, const json_t *given,
-		      const char *const *known, struct error *err)
+int spec_check_keys(const char *what, size_t i, const json_t *given,
+		    const char *const *known, struct error *err)
 {
 	const char *key;
 	json_t *value;
@@ -59,107 +56,6 @@ static int check_keys(const char *what, size_t i, const json_t *given,
 	return 0;
 }
 
-/* --- NICs --- */
-
-static bool valid_mac(const char *mac)
-{
-	if (strlen(mac) != 17)
-		return false;
-	for (size_t i = 0; i < 17; i++)
-		if (i % 3 == 2 ? mac[i] != ':'
-			       : !isxdigit((unsigned char)mac[i]))
-			return false;
-	return true;
-}
-
-static bool valid_ip(const char *ip)
-{
-	unsigned char address[16];
-
-	return inet_pton(AF_INET, ip, address) == 1 ||
-	       inet_pton(AF_INET6, ip, address) == 1;
-}
-
-static bool is_none(const char *s)
-{
-	return s == NULL || strcmp(s, "none") == 0;
-}
-
-static int nic_params(const json_t *given, json_t **ret, struct error *err)
-{
-	static const char *const keys[] = {"mode", "link", "vlan"};
-	auto_json json_t *changes = json_object();
-	const char *bridge = json_str(given, "bridge", NULL);
-
-	for (size_t i = 0; i < 3; i++) {
-		const json_t *value = json_get(given, keys[i]);
-
-		if (value != NULL)
-			json_object_set(changes, keys[i], (json_t *)value);
-	}
-	if (bridge != NULL && json_get(given, "link") == NULL)
-		json_set_str(changes, "link", bridge); /* the 2.0 name */
-	return params_update_nic(NULL, changes, ret, err);
-}
-
-static int nic_addresses(const json_t *given, size_t i, json_t *nic,
-			 struct error *err)
-{
-	auto_free char *own = lowered(json_str(given, "mac", MAC_AUTO));
-	const char *mac = own;
-	const char *ip = json_str(given, "ip", NULL);
-	const char *name = json_str(given, "name", NULL);
-
-	if (strcmp(mac, "generate") == 0)
-		mac = MAC_AUTO;
-	if (strcmp(mac, MAC_AUTO) != 0 && !valid_mac(mac))
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "NIC %zu: invalid MAC address '%s'", i, mac);
-	json_set_str(nic, "mac", mac);
-	if (!is_none(ip)) {
-		if (!valid_ip(ip))
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "NIC %zu: invalid IP address '%s'", i,
-					 ip);
-		json_set_str(nic, "ip", ip);
-	}
-	if (!is_none(name))
-		json_set_str(nic, "name", name);
-	return 0;
-}
-
-json_t *spec_nic(struct lu *lu, const json_t *given, size_t i,
-		 struct error *err)
-{
-	static const char *const known[] = {"mac",     "ip",	 "name",
-					    "network", "mode",	 "link",
-					    "vlan",    "bridge", NULL};
-	auto_json json_t *nic = json_object();
-	const char *network = json_str(given, "network", NULL);
-	json_t *params = NULL;
-	char uuid[37];
-
-	if (check_keys("NIC", i, given, known, err) < 0 ||
-	    nic_addresses(given, i, nic, err) < 0)
-		return NULL;
-	if (!is_none(network)) {
-		const json_t *net = config_expect(lu->m->config, CONFIG_NETWORK,
-						  network, err);
-
-		if (net == NULL)
-			return NULL;
-		json_set_str(nic, "network", json_str(net, "uuid", ""));
-	}
-	if (nic_params(given, &params, err) < 0) {
-		error_wrap(err, "NIC %zu", i);
-		return NULL;
-	}
-	json_object_set_new(nic, "nicparams", params);
-	uuid_new(uuid);
-	json_set_str(nic, "uuid", uuid);
-	return steal(&nic);
-}
-
 static int read_nics(struct lu *lu, const json_t *given, struct inst_spec *s,
 		     struct error *err)
 {
@@ -171,62 +67,14 @@ static int read_nics(struct lu *lu, const json_t *given, struct inst_spec *s,
 				 SPEC_NICS_MAX, n);
 	s->nics = json_array();
 	for (size_t i = 0; i < n; i++) {
-		json_t *nic = spec_nic(lu, json_array_get(given, i), i, err);
+		const json_t *one = json_array_get(given, i);
+		json_t *nic = spec_check_nic_network(one, i, err) < 0
+				      ? NULL
+				      : spec_nic(lu, one, i, err);
 
 		if (nic == NULL)
 			return -1;
 		json_array_append_new(s->nics, nic);
-	}
-	return 0;
-}
-
-static int take_mac(struct lu *lu, json_t *nic, struct error *err)
-{
-	const char *mac = json_str(nic, "mac", MAC_AUTO);
-	auto_free char *generated = NULL;
-
-	if (strcmp(mac, MAC_AUTO) != 0)
-		return reserve_mac(lu->m->reserve, lu->job_id, mac, err);
-	generated = reserve_mac_generate(lu->m->reserve, lu->job_id, NULL, err);
-	if (generated == NULL)
-		return -1;
-	json_set_str(nic, "mac", generated);
-	return 0;
-}
-
-static int not_unique(size_t i, struct error *err)
-{
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_NOTUNIQUE;
-	return error_wrap(err, "NIC %zu", i);
-}
-
-int spec_reserve_mac(struct lu *lu, json_t *nic, size_t i, struct error *err)
-{
-	return take_mac(lu, nic, err) == 0 ? 0 : not_unique(i, err);
-}
-
-/* The same address may be used on different links. */
-static int take_ip(struct lu *lu, const json_t *nic, struct error *err)
-{
-	const char *ip = json_str(nic, "ip", NULL);
-	auto_free char *link = NULL;
-
-	if (ip == NULL)
-		return 0;
-	link = reserve_link(config_cluster(lu->m->config), nic);
-	return reserve_ip(lu->m->reserve, lu->job_id, ip, link, err);
-}
-
-int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
-			   struct inst_spec *s, struct error *err)
-{
-	for (size_t i = 0; i < json_array_size(s->nics); i++) {
-		json_t *nic = json_array_get(s->nics, i);
-
-		if (take_mac(lu, nic, err) < 0 ||
-		    (op->conflicts_check && take_ip(lu, nic, err) < 0))
-			return not_unique(i, err);
 	}
 	return 0;
 }
@@ -261,7 +109,7 @@ json_t *spec_disk(const json_t *given, size_t i, struct error *err)
 	int64_t size = disk_size(given);
 	json_t *disk;
 
-	if (check_keys("Disk", i, given, known, err) < 0)
+	if (spec_check_keys("Disk", i, given, known, err) < 0)
 		return NULL;
 	if (json_get(given, "size") == NULL) {
 		error_set(err, ERR_PREREQ, ECODE_INVAL, "Disk %zu has no size",
@@ -283,7 +131,7 @@ json_t *spec_disk(const json_t *given, size_t i, struct error *err)
 		return NULL;
 	}
 	disk = json_make("{s:I, s:s}", "size", (json_int_t)size, "mode", mode);
-	if (!is_none(name))
+	if (name != NULL && strcmp(name, "none") != 0)
 		json_set_str(disk, "name", name);
 	return disk;
 }
@@ -399,7 +247,7 @@ static int check_secondary(const struct op_instance_create *op,
 
 const char *spec_name(struct lu *lu, const struct op_instance_create *op)
 {
-	return lu_keep_str(lu, lowered(op->instance_name));
+	return lu_keep_str(lu, spec_lowered(op->instance_name));
 }
 
 static int check_supported(const struct op_instance_create *op,
@@ -510,8 +358,8 @@ json_t *spec_request(struct lu *lu, const struct inst_spec *s)
 			params_fill_nic(config_cluster(lu->m->config),
 					json_get(nic, "nicparams"));
 		json_t *row = json_make("{s:s, s:s?, s:s, s:s}", "mac",
-					json_str(nic, "mac", MAC_AUTO), "ip",
-					json_str(nic, "ip", NULL), "mode",
+					json_str(nic, "mac", SPEC_MAC_AUTO),
+					"ip", json_str(nic, "ip", NULL), "mode",
 					json_str(params, "mode", ""), "link",
 					json_str(params, "link", ""));
 

@@ -45,7 +45,27 @@ int spec_reserve_mac(struct lu *lu, json_t *nic, size_t i, struct error *err);
 /* Give each NIC its addresses: a MAC that is generated or the asked one, the IP
  * address if there is one; ERR_PREREQ if somebody has them. */
 int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
-			   struct inst_spec *s, struct error *err);
+			   struct inst_spec *s, const char *pnode,
+			   struct error *err);
+
+/* The part of that for one NIC on a node: of a network it gets mode and link as
+ * the node's group has them, and a free address for "pool". */
+int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
+		     bool conflicts_check, struct error *err);
+
+/* ERR_PREREQ when a NIC is given a network, and mode or link besides. */
+int spec_check_nic_network(const json_t *given, size_t i, struct error *err);
+
+/* --- for the files of the specification --- */
+
+#define SPEC_MAC_AUTO "auto"
+
+/* A copy in lower case. */
+char *spec_lowered(const char *text);
+/* ERR_PREREQ when number i of these has a parameter that is not known (NULL
+ * ends). */
+int spec_check_keys(const char *what, size_t i, const json_t *given,
+		    const char *const *known, struct error *err);
 
 /* Give it a port for its console if its hypervisor shows one. */
 int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err);

@@ -118,3 +118,49 @@ Test(networks, a_connected_one_stays)
 	       "success");
 	expect(op("OP_NETWORK_REMOVE"), "not known");
 }
+
+static json_t *add_instance(const char *name, json_t *nic STEALS)
+{
+	return with(op_add(name, "node1.example.com", false), "nics",
+		    json_make("[o]", nic));
+}
+
+static const json_t *first_nic(const char *name)
+{
+	const json_t *inst =
+		config_find(s.master->config, CONFIG_INSTANCE, name);
+
+	return json_array_get(json_get(inst, "nics"), 0);
+}
+
+Test(networks, instances_take_addresses_and_give_them_back)
+{
+	json_t *pool = json_make("{s:s, s:s}", "network", "net1", "ip", "pool");
+
+	expect(with(add("198.51.100.0/29"), "mac_prefix",
+		    json_string("aa:bb:cc")),
+	       "success");
+	expect(add_instance("web1", json_incref(pool)), "is not connected");
+	expect(connect_op(), "success");
+	expect(add_instance("web1", json_incref(pool)), "success");
+	cr_expect_str_eq(json_str(first_nic("web1"), "ip", ""), "198.51.100.1");
+	cr_expect_str_eq(
+		json_str(json_get(first_nic("web1"), "nicparams"), "link", ""),
+		"br0");
+	cr_expect(str_starts(json_str(first_nic("web1"), "mac", ""),
+			     "aa:bb:cc:"));
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "01000000");
+	expect(add_instance("web2", json_make("{s:s, s:s}", "network", "net1",
+					      "ip", "198.51.100.1")),
+	       "already in use");
+	expect(add_instance("web2", json_make("{s:s}", "ip", "pool")),
+	       "needs the parameter network");
+	expect(add_instance("web2", json_make("{s:s, s:s}", "network", "net1",
+					      "link", "br1")),
+	       "can't be given with it");
+	expect(add_instance("web2", pool), "success");
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "01100000");
+	expect(disconnect_op(), "in the way: web1");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "00100000");
+}

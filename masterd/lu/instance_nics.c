@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The NICs of an instance: what was asked for, and the addresses they get. */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "lib/model/ippool.h"
+#include "lib/model/params.h"
+#include "masterd/lu/instance_spec.h"
+#include "masterd/reserve.h"
+
+/* Any free address of the network. */
+#define IP_POOL "pool"
+
+static bool valid_mac(const char *mac)
+{
+	if (strlen(mac) != 17)
+		return false;
+	for (size_t i = 0; i < 17; i++)
+		if (i % 3 == 2 ? mac[i] != ':'
+			       : !isxdigit((unsigned char)mac[i]))
+			return false;
+	return true;
+}
+
+static bool valid_ip(const char *ip)
+{
+	unsigned char address[16];
+
+	return inet_pton(AF_INET, ip, address) == 1 ||
+	       inet_pton(AF_INET6, ip, address) == 1;
+}
+
+static bool is_none(const char *s)
+{
+	return s == NULL || strcmp(s, "none") == 0;
+}
+
+static int nic_params(const json_t *given, json_t **ret, struct error *err)
+{
+	static const char *const keys[] = {"mode", "link", "vlan"};
+	auto_json json_t *changes = json_object();
+	const char *bridge = json_str(given, "bridge", NULL);
+
+	for (size_t i = 0; i < 3; i++) {
+		const json_t *value = json_get(given, keys[i]);
+
+		if (value != NULL)
+			json_object_set(changes, keys[i], (json_t *)value);
+	}
+	if (bridge != NULL && json_get(given, "link") == NULL)
+		json_set_str(changes, "link", bridge); /* the 2.0 name */
+	return params_update_nic(NULL, changes, ret, err);
+}
+
+static int nic_addresses(const json_t *given, size_t i, json_t *nic,
+			 struct error *err)
+{
+	auto_free char *own =
+		spec_lowered(json_str(given, "mac", SPEC_MAC_AUTO));
+	const char *mac = own;
+	const char *ip = json_str(given, "ip", NULL);
+	const char *name = json_str(given, "name", NULL);
+
+	if (strcmp(mac, "generate") == 0)
+		mac = SPEC_MAC_AUTO;
+	if (strcmp(mac, SPEC_MAC_AUTO) != 0 && !valid_mac(mac))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "NIC %zu: invalid MAC address '%s'", i, mac);
+	json_set_str(nic, "mac", mac);
+	if (!is_none(ip)) {
+		if (strcasecmp(ip, IP_POOL) != 0 && !valid_ip(ip))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "NIC %zu: invalid IP address '%s'", i,
+					 ip);
+		json_set_str(nic, "ip", ip);
+	}
+	if (!is_none(name))
+		json_set_str(nic, "name", name);
+	return 0;
+}
+
+json_t *spec_nic(struct lu *lu, const json_t *given, size_t i,
+		 struct error *err)
+{
+	static const char *const known[] = {"mac",     "ip",	 "name",
+					    "network", "mode",	 "link",
+					    "vlan",    "bridge", NULL};
+	auto_json json_t *nic = json_object();
+	const char *network = json_str(given, "network", NULL);
+	json_t *params = NULL;
+	char uuid[37];
+
+	if (spec_check_keys("NIC", i, given, known, err) < 0 ||
+	    nic_addresses(given, i, nic, err) < 0)
+		return NULL;
+	if (!is_none(network)) {
+		const json_t *net = config_expect(lu->m->config, CONFIG_NETWORK,
+						  network, err);
+
+		if (net == NULL)
+			return NULL;
+		json_set_str(nic, "network", json_str(net, "uuid", ""));
+	}
+	if (nic_params(given, &params, err) < 0) {
+		error_wrap(err, "NIC %zu", i);
+		return NULL;
+	}
+	json_object_set_new(nic, "nicparams", params);
+	uuid_new(uuid);
+	json_set_str(nic, "uuid", uuid);
+	return steal(&nic);
+}
+
+static int take_mac(struct lu *lu, json_t *nic, struct error *err)
+{
+	const char *mac = json_str(nic, "mac", SPEC_MAC_AUTO);
+	const char *network = json_str(nic, "network", NULL);
+	const json_t *net =
+		network == NULL
+			? NULL
+			: config_get(lu->m->config, CONFIG_NETWORK, network);
+	auto_free char *generated = NULL;
+
+	if (strcmp(mac, SPEC_MAC_AUTO) != 0)
+		return reserve_mac(lu->m->reserve, lu->job_id, mac, err);
+	generated =
+		reserve_mac_generate(lu->m->reserve, lu->job_id,
+				     json_str(net, "mac_prefix", NULL), err);
+	if (generated == NULL)
+		return -1;
+	json_set_str(nic, "mac", generated);
+	return 0;
+}
+
+static int not_unique(size_t i, struct error *err)
+{
+	if (err->kind != ERR_PREREQ) {
+		err->kind = ERR_PREREQ;
+		err->ecode = ECODE_NOTUNIQUE;
+	}
+	return error_wrap(err, "NIC %zu", i);
+}
+
+int spec_reserve_mac(struct lu *lu, json_t *nic, size_t i, struct error *err)
+{
+	return take_mac(lu, nic, err) == 0 ? 0 : not_unique(i, err);
+}
+
+/* --- addresses --- */
+
+/* The same address may be used on different links. */
+static int take_ip(struct lu *lu, const json_t *nic, const char *ip,
+		   struct error *err)
+{
+	auto_free char *link = reserve_link(config_cluster(lu->m->config), nic);
+
+	return reserve_ip(lu->m->reserve, lu->job_id, ip, link, err);
+}
+
+/* What the network is in the group of the node. */
+static const json_t *network_link(struct lu *lu, const json_t *network,
+				  const char *pnode, struct error *err)
+{
+	struct config *c = lu->m->config;
+	const json_t *node = config_get(c, CONFIG_NODE, pnode);
+	const json_t *group =
+		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+	const json_t *link = json_get(json_get(group, "networks"),
+				      json_str(network, "uuid", ""));
+
+	if (link == NULL)
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Network '%s' is not connected to the node group "
+			  "'%s'",
+			  json_str(network, "name", ""),
+			  json_str(group, "name", ""));
+	return link;
+}
+
+/* A free address that no other job is taking either. */
+static int take_any(struct lu *lu, json_t *nic, const json_t *network,
+		    struct error *err)
+{
+	auto_strv struct strv tried = {0};
+
+	for (;;) {
+		auto_free char *ip = ippool_find(network, &tried, err);
+		struct error ignored;
+
+		if (ip == NULL)
+			return -1;
+		if (take_ip(lu, nic, ip, &ignored) == 0) {
+			json_set_str(nic, "ip", ip);
+			return 0;
+		}
+		strv_add(&tried, ip);
+	}
+}
+
+static int take_in_network(struct lu *lu, json_t *nic, const json_t *network,
+			   bool conflicts_check, struct error *err)
+{
+	const char *ip = json_str(nic, "ip", NULL);
+
+	if (ip == NULL)
+		return 0;
+	if (strcasecmp(ip, IP_POOL) == 0)
+		return take_any(lu, nic, network, err);
+	if (!conflicts_check)
+		return 0;
+	if (ippool_is_taken(network, ip))
+		return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
+				 "IP address %s is already in use in network "
+				 "%s",
+				 ip, json_str(network, "name", ""));
+	return take_ip(lu, nic, ip, err);
+}
+
+int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
+		     bool conflicts_check, struct error *err)
+{
+	const char *uuid = json_str(nic, "network", NULL);
+	const char *ip = json_str(nic, "ip", NULL);
+	const json_t *network, *link;
+
+	if (uuid == NULL) {
+		if (ip != NULL && strcasecmp(ip, IP_POOL) == 0)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "An address from a pool (ip=pool) "
+					 "needs the parameter network");
+		return ip == NULL || !conflicts_check
+			       ? 0
+			       : take_ip(lu, nic, ip, err);
+	}
+	network = config_expect(lu->m->config, CONFIG_NETWORK, uuid, err);
+	if (network == NULL)
+		return -1;
+	link = network_link(lu, network, pnode, err);
+	if (link == NULL)
+		return -1;
+	json_object_set_new(nic, "nicparams", json_copy((json_t *)link));
+	return take_in_network(lu, nic, network, conflicts_check, err);
+}
+
+int spec_check_nic_network(const json_t *given, size_t i, struct error *err)
+{
+	const char *network = json_str(given, "network", NULL);
+
+	if (is_none(network) || (json_get(given, "mode") == NULL &&
+				 json_get(given, "link") == NULL))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "NIC %zu: the network says mode and link, they can't "
+			 "be given with it",
+			 i);
+}
+
+int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
+			   struct inst_spec *s, const char *pnode,
+			   struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(s->nics); i++) {
+		json_t *nic = json_array_get(s->nics, i);
+
+		if (take_mac(lu, nic, err) < 0 ||
+		    spec_nic_address(lu, nic, pnode, op->conflicts_check, err) <
+			    0)
+			return not_unique(i, err);
+	}
+	return 0;
+}
