@@ -17,7 +17,7 @@ CC ?= gcc
 # The one list of Debian packages: to build, to test, and the test peer.
 PACKAGES = gcc make meson ninja-build pkg-config ccache \
 	libuv1-dev libjansson-dev libmicrohttpd-dev libcurl4-gnutls-dev \
-	libgnutls28-dev libpcre2-dev zlib1g-dev
+	libgnutls28-dev libpcre2-dev libsqlite3-dev zlib1g-dev
 PACKAGES_TEST = clang clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
 	qemu-system-x86 busybox-static linux-image-cloud-amd64 cpio
 # Never needed by the product; tests that use it skip without it.
@@ -83,6 +83,7 @@ sim: deps
 	BUILD=build-sim tests/sim/run --seeds $(SEEDS)
 
 bench: all
+	ninja -C $(BUILD) queue/bench_history
 	ninja -C $(BUILD) queue/bench_locks
 	$(BUILD)/queue/bench_locks
 	tests/bench/run.sh $(BUILD)/bin

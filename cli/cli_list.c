@@ -77,8 +77,9 @@ void cli_table_style(const struct cli *cli, struct cli_table_style *ret)
 }
 
 /* -o name,pnode or -o +tags */
-static json_t *chosen_fields(const struct cli *cli, const char *usual)
+static json_t *chosen_fields(const struct cli *cli, const struct cli_list *list)
 {
+	const char *usual = list->fields;
 	const char *output = cli_text(cli, &OPT_OUTPUT);
 	auto_free char *all = NULL;
 	auto_strv struct strv names = {0};
@@ -89,6 +90,8 @@ static json_t *chosen_fields(const struct cli *cli, const char *usual)
 		output = all = xprintf("%s,%s", usual, output + 1);
 	if (*output != '\0')
 		str_split(&names, output, ',');
+	if (list->always != NULL)
+		strv_add_unique(&names, list->always);
 	return json_from_strv(&names);
 }
 
@@ -162,7 +165,7 @@ int cli_list(struct cli *cli, const struct cli_list *list,
 	style.formats = list->formats;
 	answer = cli_call(cli, "Query",
 			  json_make("[s, o, O]", list->what,
-				    chosen_fields(cli, list->fields), own),
+				    chosen_fields(cli, list), own),
 			  err);
 	if (answer == NULL)
 		return -1;

@@ -7,9 +7,13 @@
 #include "cli/cli_table.h"
 
 struct cli_list {
-	const char *what;	/* "instance", as the query calls it */
-	const char *fields;	/* shown without -o, with commas between */
-	const char *name_field; /* what arguments are compared with */
+	const char *what;   /* "instance", as the query calls it */
+	const char *fields; /* shown without -o, with commas between */
+	const char *name_field;
+	const char *always;
+	/* a field that is shown whatever is chosen */ /* what arguments
+							  are compared
+							  with */
 	const struct cli_format *formats;
 };
 

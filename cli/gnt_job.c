@@ -34,8 +34,9 @@ static const struct cli_list job_list = {
 
 static const struct cli_list archived_list = {
 	.what = "job",
-	.fields = "id,status,summary,archived",
+	.fields = "id,status,summary",
 	.name_field = "id",
+	.always = "archived",
 	.formats = formats,
 };
 
@@ -412,13 +413,19 @@ static const struct cli_command watch_command = {
 	.run = watch,
 };
 
-static const struct cli_command *const commands[] = {
-	&archive_command,     &autoarchive_command,
-	&cancel_command,      &change_priority_command,
-	&gnt_job_info,	      &list_command,
-	&list_fields_command, &gnt_job_verify_history,
-	&wait_command,	      &watch_command,
-	&gnt_job_why,	      NULL};
+static const struct cli_command *const commands[] = {&archive_command,
+						     &autoarchive_command,
+						     &cancel_command,
+						     &change_priority_command,
+						     &gnt_job_info,
+						     &list_command,
+						     &list_fields_command,
+						     &gnt_job_reindex,
+						     &gnt_job_verify_history,
+						     &wait_command,
+						     &watch_command,
+						     &gnt_job_why,
+						     NULL};
 
 const struct cli_tool tool_job = {
 	.name = "gnt-job",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-job verify-history: long work of the master, which is begun and then
- * asked for until it ends. */
+/* gnt-job verify-history and reindex: long work of the master, which is begun
+ * and then asked for until it ends. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -51,6 +51,17 @@ static int verify_history(struct cli *cli, struct error *err)
 {
 	return follow(cli, "VerifyJobHistory", err);
 }
+
+static int reindex(struct cli *cli, struct error *err)
+{
+	return follow(cli, "ReindexJobs", err);
+}
+
+const struct cli_command gnt_job_reindex = {
+	.name = "reindex",
+	.help = "Make the index of archived jobs anew from their files",
+	.run = reindex,
+};
 
 const struct cli_command gnt_job_verify_history = {
 	.name = "verify-history",

@@ -234,6 +234,17 @@ static json_t *verify_history(struct master *m, const json_t *args,
 	return queue_verify_history(m->queue, start, wait_s);
 }
 
+static json_t *reindex_jobs(struct master *m, const json_t *args,
+			    struct error *err)
+{
+	unsigned wait_s = 0;
+	bool start = false;
+
+	if (work_args(args, &start, &wait_s, err) < 0)
+		return NULL;
+	return queue_reindex(m->queue, start, wait_s);
+}
+
 #define CHANGE(fn)                                                             \
 	{                                                                      \
 		.run = fn, .waits = luxi_always, .changes = true               \
@@ -251,3 +262,5 @@ const struct luxi_method luxi_SetDrainFlag = CHANGE(set_drain_flag);
 const struct luxi_method luxi_PickupJob = {.run = pickup_job};
 const struct luxi_method luxi_VerifyJobHistory = {.run = verify_history,
 						  .waits = luxi_always};
+const struct luxi_method luxi_ReindexJobs = {.run = reindex_jobs,
+					     .waits = luxi_always};

@@ -74,6 +74,7 @@ static struct queue *open_queue(struct master *m, struct error *err)
 	struct queue_config config = {
 		.disk = m->disk,
 		.dir = path(m->paths, PATH_QUEUE_DIR),
+		.history = m->disk == disk_real(), /* SQLite wants files */
 		.hooks = {.arg = m,
 			  .check_op = exec_check_op,
 			  .run_op = exec_run_op,

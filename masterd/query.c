@@ -229,6 +229,17 @@ static void keep(struct query *q, const struct query_row *row)
 	q->rows[q->n_rows++].cache = NULL;
 }
 
+int query_row_passes(struct query *q, const struct query_row *given)
+{
+	struct query_row row = *given;
+	int rc;
+
+	row.cache = NULL;
+	rc = row_matches(q, &row, false, q->err);
+	json_decref(row.cache);
+	return rc;
+}
+
 int query_add_row(struct query *q, const struct query_row *given)
 {
 	struct query_row row = *given;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queries of jobs: live ones from memory, archived ones from disk when they
- * are asked for by id or with the field "archived". */
+/* Queries of jobs: live ones from memory, archived ones from the index of the
+ * history or their files when they are asked for by id or with the field
+ * "archived". */
 #include <inttypes.h>
 #include <string.h>
 
@@ -55,6 +56,13 @@ static const struct query_field fields[] = {
 	JOB("opend", "OpCode_end", KIND_OTHER, "When each opcode ended"),
 	JOB("oppriority", "OpCode_prio", KIND_OTHER,
 	    "Priority of each opcode"),
+	JOB("opid", "OpId", KIND_OTHER, "The kinds of its opcodes"),
+	JOB("objects", "Objects", KIND_OTHER,
+	    "Instances, nodes, groups and networks that its opcodes name"),
+	JOB("user", "User", KIND_OTHER,
+	    "Who asked for it: sources of the reason trail"),
+	JOB("reason", "Reason", KIND_OTHER,
+	    "Why: texts of the reason trail"),
 	JOB("summary", "Summary", KIND_OTHER, "Each opcode in a word"),
 	JOB_TIME("received_ts", "Received",
 		 "When the job was received: seconds, microseconds"),
@@ -140,12 +148,64 @@ static bool on_archived(struct job *j STEALS, void *arg)
 	return more;
 }
 
+/* --- archived jobs: by the index, or else from their files --- */
+
+/* What the index does not have. */
+static const char *const in_files[] = {"ops", "opresult", "oplog"};
+
+static bool wants_file(const struct query *q)
+{
+	for (size_t i = 0; i < sizeof(in_files) / sizeof(in_files[0]); i++)
+		if (query_wants(q, in_files[i]))
+			return true;
+	return false;
+}
+
+static bool filter_wants_file(const struct query *q)
+{
+	for (size_t i = 0; i < sizeof(in_files) / sizeof(in_files[0]); i++)
+		if (strv_has(filter_fields(q->filter), in_files[i]))
+			return true;
+	return false;
+}
+
+static WAITS bool on_indexed(const struct job *brief, void *arg)
+{
+	struct job_rows *rows = arg;
+	struct query *q = rows->q;
+	struct query_row row = {.data = brief, .id = brief->id};
+	struct error ignored; /* one that cannot be read does not exist */
+	int passes = 1;
+	struct job *j;
+
+	if (!wants_file(q))
+		return on_job(brief, rows);
+	if (!filter_wants_file(q))
+		passes = query_row_passes(q, &row);
+	if (passes <= 0) {
+		rows->rc = passes;
+		return passes == 0;
+	}
+	j = queue_archived(q->m->queue, brief->id, &ignored);
+	return j == NULL || on_archived(j, rows);
+}
+
+static WAITS int archived_jobs(struct job_rows *rows, struct error *err)
+{
+	struct query *q = rows->q;
+
+	if (queue_each_indexed(q->m->queue, filter_document(q->filter),
+			       on_indexed, rows) != 0)
+		return 0;
+	json_array_clear(q->data); /* it may have begun */
+	return queue_each_archived(q->m->queue, on_archived, rows, err);
+}
+
 static WAITS int all_jobs(struct query *q, struct error *err)
 {
 	struct job_rows rows = {.q = q};
 
-	if (query_wants(q, "archived") &&
-	    queue_each_archived(q->m->queue, on_archived, &rows, err) < 0)
+	if (query_wants(q, "archived") && archived_jobs(&rows, err) < 0)
 		return -1;
 	if (rows.rc == 0)
 		queue_each(q->m->queue, on_job, &rows);

@@ -107,6 +107,9 @@ extern const struct query_class query_class_node, query_class_instance,
  * is copied, its object gets a reference.  -1 with *q->err. */
 int query_add_row(struct query *q, const struct query_row *row);
 
+/* Does the filter let the row pass?  1, 0, or -1 with *q->err. */
+int query_row_passes(struct query *q, const struct query_row *row);
+
 /* rows() of the kinds that stand in the configuration. */
 int query_config_rows(struct query *q, enum config_kind kind,
 		      const struct strv *names, struct error *err);

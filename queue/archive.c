@@ -27,6 +27,7 @@ static void forget(struct queue *q, struct job *j)
 {
 	job_index_remove(&q->jobs, j->id);
 	j->archived = true;
+	history_archived(q->history, j);
 	/* Who watches looks again and finds it gone. */
 	watch_changed(j);
 	job_destroy(j);
@@ -192,6 +193,7 @@ int queue_auto_archive(struct queue *q, int64_t age_s, int64_t timeout_s,
 	int more;
 
 	do {
+		history_keep_up(q->history);
 		more = archive_group(q, age_s, &at, &archived, err);
 	} while (more > 0 && clock_mono_us() < deadline);
 	if (more < 0)

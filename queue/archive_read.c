@@ -44,3 +44,9 @@ int queue_each_archived(struct queue *q,
 		rc = each_in_folder(q, folder, fn, arg, err);
 	return rc < 0 ? -1 : 0;
 }
+
+int queue_each_indexed(struct queue *q, const json_t *qfilter,
+		       bool (*fn)(const struct job *j, void *arg), void *arg)
+{
+	return history_each(q->history, qfilter, fn, arg);
+}

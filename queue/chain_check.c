@@ -124,11 +124,12 @@ void chain_check(const struct chain_link *head, uint64_t newest,
 	size_t before = 0;
 
 	*ret = (struct chain_verdict){.kind = CHAIN_GOOD};
-	qsort(entries, n, sizeof(*entries), by_number);
+	if (n > 0)
+		qsort(entries, n, sizeof(*entries), by_number);
 	while (before < n && entries[before].number == 0)
 		before++;
 	ret->n_before = before;
-	w.entries = entries + before;
+	w.entries = n > 0 ? entries + before : NULL;
 	w.n = n - before;
 	drop_newer(&w, head, newest);
 	follow(&w);

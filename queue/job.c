@@ -8,6 +8,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/opcode.h"
+#include "queue/job_facts.h"
 #include "queue/secrets.h"
 
 #define N_STATES (JOB_ERROR + 1)
@@ -401,6 +402,10 @@ static const struct job_value job_values[] = {
 	{"start_ts", value_start},
 	{"end_ts", value_end},
 	{"archived", value_archived},
+	{"opid", job_opids},
+	{"objects", job_objects},
+	{"user", job_users},
+	{"reason", job_reasons},
 };
 
 json_t *job_field(const struct job *j, const char *field)

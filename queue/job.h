@@ -105,7 +105,8 @@ struct job *job_from_text(const char *text, size_t len, struct error *err);
 
 /* Values of the old-style query fields (id status priority ops opresult
  * opstatus oplog opstart opexec opend oppriority summary received_ts start_ts
- * end_ts archived); NULL for an unknown field. */
+ * end_ts archived) and those of job_facts.h (opid objects user reason); NULL
+ * for an unknown field. */
 json_t *job_field(const struct job *j, const char *field);
 
 #endif

@@ -80,8 +80,11 @@ struct queue *queue_open(const struct queue_config *config, struct error *err)
 	cond_init(&q->archived);
 	cond_init(&q->verifying.changed);
 	if (take_lock(q, err) == 0 && open_store(q, err) == 0 &&
-	    load_all(q, err) == 0)
+	    load_all(q, err) == 0) {
+		if (config->history)
+			q->history = history_create(q);
 		return q;
+	}
 	queue_close(q);
 	return NULL;
 }
@@ -89,6 +92,7 @@ struct queue *queue_open(const struct queue_config *config, struct error *err)
 void queue_start(struct queue *q)
 {
 	q->started = true;
+	history_start(q->history);
 	queue_gates_changed(q);
 }
 
@@ -99,6 +103,7 @@ void queue_stop(struct queue *q)
 		cond_wait(&q->idle);
 	while (q->verifying.running)
 		cond_wait(&q->verifying.changed);
+	history_stop(q->history);
 	store_flush(q->store);
 }
 
@@ -109,6 +114,7 @@ void queue_close(struct queue *q)
 	if (q == NULL)
 		return;
 	q->closed = true;
+	history_free(steal(&q->history));
 	store_close(q->store);
 	while ((j = job_index_next(&q->jobs, 0)) != NULL) {
 		job_index_remove(&q->jobs, j->id);

@@ -96,6 +96,7 @@ struct queue_config {
 	struct queue_hooks hooks;
 	unsigned max_running; /* changeable, see below */
 	size_t journal_size;  /* 0: the usual one; for tests */
+	bool history;	      /* index jobs in history.db (real disk only) */
 	uint64_t term; /* of the master, for the file "position"; in tests 0 */
 };
 
@@ -141,6 +142,15 @@ void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),
 WAITS int queue_each_archived(struct queue *q,
 			      bool (*fn)(struct job *j STEALS, void *arg),
 			      void *arg, struct error *err);
+
+/* The same without reading their files, for those that qfilter may let pass
+ * (the filter is to be applied, still), in the same order.  They are brief:
+ * their opcodes have neither parameters (but what job_facts.h reads) nor
+ * results nor logs.  1 when that was all; 0 when it cannot be told without the
+ * files, even if fn was called; -1 when fn returned false. */
+WAITS int queue_each_indexed(struct queue *q, const json_t *qfilter,
+			     bool (*fn)(const struct job *j, void *arg),
+			     void *arg);
 
 /* An archived job by id, to be freed; NULL with err. */
 WAITS struct job *queue_archived(struct queue *q, uint64_t id,
@@ -198,6 +208,8 @@ WAITS int queue_auto_archive(struct queue *q, int64_t age_s, int64_t timeout_s,
 #define QUEUE_WORK_WAIT_MAX_S 60
 WAITS json_t *queue_verify_history(struct queue *q, bool start,
 				   unsigned wait_s);
+/* Make the index of the history anew. */
+WAITS json_t *queue_reindex(struct queue *q, bool start, unsigned wait_s);
 
 /* For bringing another copy up to date: the durable text of a file ("serial",
  * "archive/0/job-1"), to be freed, or NULL with err; names in a folder

@@ -14,6 +14,7 @@
 
 #include "lib/store/store.h"
 #include "queue/chain.h"
+#include "queue/history.h"
 #include "queue/job_index.h"
 #include "queue/queue.h"
 
@@ -40,6 +41,7 @@ struct job_private {
 	size_t n_saving;
 	bool unborn;		 /* not durable yet: nobody sees it */
 	bool archiving;		 /* on its way out */
+	bool in_history_list;	 /* history.c knows that it has changed */
 	bool has_slot;		 /* counts against max_running */
 	struct job_heap *heap;	 /* where it waits for its turn, or NULL */
 	size_t slot;		 /* its place there */
@@ -81,7 +83,8 @@ struct queue {
 	bool archiving;		 /* a group is on its way */
 	struct cond archived;	 /* it no longer is */
 	struct work verifying;
-	struct cond idle; /* n_running or n_saving came down to 0 */
+	struct history *history; /* NULL: none */
+	struct cond idle;	 /* n_running or n_saving came down to 0 */
 };
 
 /* The newest state of j, to be read. */

@@ -146,6 +146,7 @@ static void on_saved(struct store_change *c, const struct error *err)
 		if (!was_final && job_is_final(j))
 			job_ended(q, j);
 		run_saved(j);
+		history_changed(q->history, j);
 		watch_changed(j);
 	}
 	if (q->n_running == 0 || q->n_saving == 0)

@@ -182,6 +182,7 @@ int sched_depend(struct queue *q, struct job *j, enum job_state *ret_state,
 void sched_born(struct queue *q, struct job *j)
 {
 	j->private->unborn = false;
+	history_changed(q->history, j);
 	if (j->private->draft != NULL) { /* a parent has ended badly */
 		job_save(j);
 		return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-job verify-history: the verdict on the chain in words. */
+/* What one may ask of the history: the verdict on the chain, in words, and to
+ * make the index anew. */
 #include "queue/chain_check.h"
 #include "queue/queue_private.h"
 
@@ -77,4 +78,18 @@ json_t *queue_verify_history(struct queue *q, bool start, unsigned wait_s)
 		task_spawn("verify-history", verify_task, q);
 	}
 	return work_answer(&q->verifying, wait_s);
+}
+
+json_t *queue_reindex(struct queue *q, bool start, unsigned wait_s)
+{
+	struct work none = {.ended = true};
+	auto_free char *text = NULL;
+
+	if (q->history == NULL) {
+		none.text = text = xstrdup("This master has no job history");
+		return work_answer(&none, 0);
+	}
+	if (start)
+		history_reindex(q->history);
+	return work_answer(history_work(q->history), wait_s);
 }

@@ -447,6 +447,11 @@ void filter_free(struct filter *f)
 	free(f);
 }
 
+const json_t *filter_document(const struct filter *f)
+{
+	return f->document;
+}
+
 const struct strv *filter_fields(const struct filter *f)
 {
 	return &f->fields;

@@ -22,6 +22,9 @@ struct filter *filter_compile(const json_t *value,
 			      void *arg, struct error *err);
 void filter_free(struct filter *f);
 
+/* What it was made of; NULL: it lets all pass. */
+const json_t *filter_document(const struct filter *f);
+
 /* The fields it reads. */
 const struct strv *filter_fields(const struct filter *f);
 

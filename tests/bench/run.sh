@@ -14,6 +14,9 @@ rss() { # NODE DAEMON
     awk '/^VmRSS/ {printf "%.1f MiB", $2 / 1024}' "/proc/$pid/status"
 }
 
+echo "== history of 100,000 archived jobs"
+"$BIN/../queue/bench_history" "$work/history.db" 100000
+
 for nodes in 1 3; do
     echo "== cluster of $nodes node(s)"
     "$BIN/gnt-vcluster" create "$vc" --nodes "$nodes"

@@ -28,6 +28,8 @@ void fixture_end(struct query_fixture *f);
  * only. */
 void fixture_add_job(const char *text, bool archived);
 void fixture_forget_jobs(void);
+/* Whether there is an index of the archived ones. */
+void fixture_index_jobs(bool indexed);
 
 /* query_run() with texts; the test fails on an error. */
 json_t *fixture_query(struct query_fixture *f, const char *what,

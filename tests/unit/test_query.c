@@ -19,8 +19,20 @@ static void end(void)
 
 TestSuite(query, .init = begin, .fini = end);
 
-/* [[name, title, kind], ...] of {"fields": [...]}. */
-static json_t *without_docs(const json_t *answer)
+/* Fields beyond Ganeti's. */
+static bool is_ours(const char *what, const char *name)
+{
+	static const char *const of_jobs[] = {"opid", "objects", "user",
+					      "reason"};
+
+	for (size_t i = 0; i < sizeof(of_jobs) / sizeof(of_jobs[0]); i++)
+		if (strcmp(what, "job") == 0 && strcmp(of_jobs[i], name) == 0)
+			return true;
+	return strcmp(name, "ipolicy_extra") == 0;
+}
+
+/* [[name, title, kind], ...] of {"fields": [...]}, without our own. */
+static json_t *without_docs(const char *what, const json_t *answer)
 {
 	const json_t *fields = json_object_get(answer, "fields");
 	json_t *list = json_array();
@@ -30,8 +42,8 @@ static json_t *without_docs(const json_t *answer)
 
 		cr_assert_gt(strlen(json_str(one, "doc", "")), 3, "%s",
 			     json_str(one, "name", ""));
-		if (str_eq(json_str(one, "name", ""), "ipolicy_extra"))
-			continue; /* ours */
+		if (is_ours(what, json_str(one, "name", "")))
+			continue;
 		json_array_append_new(
 			list, json_make("[s, s, s]", json_str(one, "name", ""),
 					json_str(one, "title", ""),
@@ -52,7 +64,7 @@ Test(query, fields_are_those_of_ganeti_in_its_order)
 		auto_json json_t *got = NULL;
 
 		cr_assert_not_null(answer, "%s", err.text);
-		got = without_docs(answer);
+		got = without_docs(what, answer);
 		compat_assert_same(got, want);
 	}
 }
@@ -62,7 +74,7 @@ Test(query, each_kind_has_its_number_of_fields)
 	static const struct {
 		const char *what;
 		size_t n;
-	} rows[] = {{"node", 52},  {"group", 26},   {"job", 16},
+	} rows[] = {{"node", 52},  {"group", 26},   {"job", 20},
 		    {"lock", 4},   {"network", 19}, {"instance", 292},
 		    {"export", 2}, {"filter", 6}};
 
@@ -102,7 +114,8 @@ Test(query, recorded_queries_have_the_recorded_answers)
 		auto_json json_t *fields = NULL;
 
 		cr_assert_not_null(answer, "%s", err.text);
-		fields = without_docs(answer);
+		fields = without_docs(
+			json_string_value(json_array_get(args, 0)), answer);
 		compat_assert_same(fields, json_get(one, "fields"));
 		cr_assert_gt(json_array_size(rows), 0);
 		for (size_t j = 0; j < json_array_size(rows); j++) {

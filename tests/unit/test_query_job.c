@@ -140,3 +140,27 @@ Test(query_job, only_archived_jobs_wait)
 	cr_assert(waits("[2391]", "[\"status\"]"));
 	cr_assert(waits("[]", "[\"archived\"]"));
 }
+
+/* With an index the files are read for what only they have. */
+Test(query_job, an_index_changes_no_answer)
+{
+	static const char *const fields[] = {
+		"[\"id\",\"archived\",\"summary\",\"end_ts\"]",
+		"[\"id\",\"archived\",\"ops\",\"opresult\",\"oplog\"]",
+		"[\"id\",\"archived\",\"opid\",\"objects\",\"user\"]"};
+	static const char *const filters[] = {
+		"null", "[\"?\",\"archived\"]",
+		"[\"&\",[\"?\",\"archived\"],[\"=[]\",\"oplog\",\"x\"]]",
+		"[\"==\",\"status\",\"success\"]"};
+
+	for (size_t i = 0; i < 3; i++)
+		for (size_t k = 0; k < 4; k++) {
+			auto_json json_t *files = NULL, *index = NULL;
+
+			fixture_index_jobs(false);
+			files = fixture_query(&f, "job", fields[i], filters[k]);
+			fixture_index_jobs(true);
+			index = fixture_query(&f, "job", fields[i], filters[k]);
+			compat_assert_same(index, files);
+		}
+}

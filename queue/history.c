@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The task "history" is there while there is something to do.  What it has to
+ * do it takes in this order: open the database, compare the archive with it,
+ * put jobs that were archived, put live jobs that changed (these when nothing
+ * has changed for a while, since a job changes several times in its life).
+ *
+ * Reading queries have connections of their own and see what is committed; so
+ * a query first waits until the jobs archived before it are in. */
+#include "queue/history.h"
+
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/event/timer.h"
+#include "queue/history_db.h"
+#include "queue/history_row.h"
+#include "queue/queue_private.h"
+
+/* Jobs in one transaction. */
+#define BATCH 200
+/* Live jobs are put when nothing changed for this long, or when the oldest
+ * change is that old. */
+#define IDLE_US 2000000
+#define LAG_US 30000000
+/* After an error it is tried again. */
+#define RETRY_US 60000000
+/* Archived jobs that wait to be put: from here on archiving waits, and beyond
+ * the double they are forgotten and found in the archive again. */
+#define BACKLOG 2000
+#define KEEP_UP_US 5000000
+/* A query waits so long for a history that is being compared or put. */
+#define READY_US 5000000
+/* Rows of an answer at a time. */
+#define ROWS 200
+
+enum history_state { HISTORY_CLOSED, HISTORY_COMPARING, HISTORY_READY };
+
+struct pending {
+	struct list link;
+	struct job *job;
+};
+
+struct history {
+	struct queue *queue;
+	char *path;
+	struct history_db *db;
+	enum history_state state;
+	bool working, stopping, remake;
+	bool complained; /* the log knows of the error */
+	struct list archived;
+	size_t n_archived;
+	bool forgot;	   /* some of these were dropped: compare again */
+	uint64_t *changed; /* ids of live jobs */
+	size_t n_changed, cap_changed;
+	int64_t changed_since_us;
+	bool changed_due;
+	struct timer timer;
+	struct cond progress;
+	struct work work;
+};
+
+static void work_task(void *arg);
+
+static void kick(struct history *h)
+{
+	if (h->working || h->stopping)
+		return;
+	h->working = true;
+	task_spawn("history", work_task, h);
+}
+
+static void on_timer(struct timer *t)
+{
+	struct history *h = container_of(t, struct history, timer);
+
+	h->changed_due = true;
+	kick(h);
+}
+
+struct history *history_create(struct queue *q)
+{
+	struct history *h = xalloc(sizeof(*h));
+
+	h->queue = q;
+	h->path = xprintf("%s/history.db", q->dir);
+	h->timer.fired = on_timer;
+	list_init(&h->archived);
+	cond_init(&h->progress);
+	cond_init(&h->work.changed);
+	return h;
+}
+
+static void drop_archived(struct history *h)
+{
+	while (!list_empty(&h->archived)) {
+		struct pending *p =
+			list_first(&h->archived, struct pending, link);
+
+		list_remove(&p->link);
+		job_free(p->job);
+		free(p);
+	}
+	h->n_archived = 0;
+}
+
+void history_free(struct history *h)
+{
+	if (h == NULL)
+		return;
+	timer_stop(&h->timer);
+	history_db_close(h->db);
+	drop_archived(h);
+	free(h->changed);
+	free(h->work.text);
+	free(h->path);
+	free(h);
+}
+
+struct work *history_work(struct history *h)
+{
+	return &h->work;
+}
+
+/* --- what is to be put --- */
+
+/* When live jobs are due. */
+static void plan(struct history *h)
+{
+	int64_t now = clock_mono_us(), at = now + IDLE_US;
+
+	if (h->changed_since_us == 0)
+		h->changed_since_us = now;
+	if (at > h->changed_since_us + LAG_US)
+		at = h->changed_since_us + LAG_US;
+	timer_start(&h->timer, at);
+}
+
+void history_changed(struct history *h, struct job *j)
+{
+	if (h == NULL || h->stopping)
+		return;
+	if (!j->private->in_history_list) {
+		j->private->in_history_list = true;
+		if (h->n_changed == h->cap_changed) {
+			h->cap_changed =
+				h->cap_changed == 0 ? 64 : 2 * h->cap_changed;
+			h->changed =
+				xrealloc(h->changed,
+					 h->cap_changed * sizeof(*h->changed));
+		}
+		h->changed[h->n_changed++] = j->id;
+	}
+	if (h->state == HISTORY_READY)
+		plan(h);
+}
+
+void history_archived(struct history *h, const struct job *j)
+{
+	struct pending *p;
+
+	if (h == NULL || h->state == HISTORY_CLOSED)
+		return; /* the comparison will find it */
+	if (h->n_archived >= 2 * BACKLOG) {
+		drop_archived(h);
+		h->forgot = true;
+	}
+	p = xalloc(sizeof(*p));
+	p->job = history_excerpt(j);
+	p->job->archived = true;
+	list_append(&h->archived, &p->link);
+	h->n_archived++;
+	kick(h);
+}
+
+void history_keep_up(struct history *h)
+{
+	int64_t deadline = clock_mono_us() + KEEP_UP_US;
+
+	while (h != NULL && h->working && h->n_archived > BACKLOG &&
+	       cond_wait_until(&h->progress, deadline))
+		;
+}
+
+/* --- the task: putting --- */
+
+/* Put jobs, remove ids, in one transaction; beside the loop. */
+static int write_batch(struct history_db *db, struct job *const *jobs, size_t n,
+		       const uint64_t *removed, size_t n_removed,
+		       struct error *err)
+{
+	int rc = history_db_begin(db, err);
+
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = history_db_put(db, jobs[i], err);
+	for (size_t i = 0; rc == 0 && i < n_removed; i++)
+		rc = history_db_remove_job(db, removed[i], err);
+	if (rc == 0)
+		rc = history_db_commit(db, err);
+	if (rc < 0)
+		history_db_rollback(db);
+	return rc;
+}
+
+static WAITS int put(struct history *h, struct job **jobs, size_t n,
+		     struct error *err)
+{
+	int rc;
+
+	task_leave(); /* the database and these jobs are ours alone */
+	rc = write_batch(h->db, jobs, n, NULL, 0, err);
+	task_enter();
+	for (size_t i = 0; i < n; i++)
+		job_free(jobs[i]);
+	cond_signal(&h->progress);
+	return rc;
+}
+
+static WAITS int put_archived(struct history *h, struct error *err)
+{
+	struct job *jobs[BATCH];
+	size_t n = 0;
+
+	while (n < BATCH && !list_empty(&h->archived)) {
+		struct pending *p =
+			list_first(&h->archived, struct pending, link);
+
+		list_remove(&p->link);
+		jobs[n++] = p->job;
+		free(p);
+	}
+	/* They count until they are in. */
+	if (put(h, jobs, n, err) < 0) {
+		h->forgot = true;
+		return -1;
+	}
+	h->n_archived = h->n_archived > n ? h->n_archived - n : 0;
+	return 0;
+}
+
+static WAITS int put_changed(struct history *h, struct error *err)
+{
+	struct job *jobs[BATCH];
+	size_t n = 0;
+
+	while (n < BATCH && h->n_changed > 0) {
+		struct job *j =
+			job_find_live(h->queue, h->changed[--h->n_changed]);
+
+		if (j == NULL)
+			continue;
+		j->private->in_history_list = false;
+		jobs[n++] = history_excerpt(j);
+	}
+	if (h->n_changed == 0) {
+		h->changed_due = false;
+		h->changed_since_us = 0;
+	}
+	return put(h, jobs, n, err);
+}
+
+/* --- the task: comparing with the archive --- */
+
+struct folder {
+	uint64_t *have, *there;
+	size_t n_have, n_there;
+};
+
+static void folder_done(struct folder *f)
+{
+	free(f->have);
+	free(f->there);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool has(const uint64_t *ids, size_t n, uint64_t id)
+{
+	return bsearch(&id, ids, n, sizeof(*ids), by_value) != NULL;
+}
+
+/* Files that the history does not know. */
+static WAITS int add_missing(struct history *h, const struct folder *f,
+			     struct error *err)
+{
+	struct job *jobs[BATCH];
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < f->n_there && rc == 0 && !h->stopping; i++) {
+		struct error ignored; /* as when files are read */
+		struct job *j = NULL;
+
+		if (!has(f->have, f->n_have, f->there[i]))
+			j = queue_archived(h->queue, f->there[i], &ignored);
+		if (j != NULL)
+			jobs[n++] = j;
+		if (n == BATCH) {
+			rc = put(h, jobs, n, err);
+			n = 0;
+		}
+		h->work.done++;
+	}
+	if (rc == 0)
+		return n == 0 ? 0 : put(h, jobs, n, err);
+	while (n > 0)
+		job_free(jobs[--n]);
+	return rc;
+}
+
+/* Jobs whose files are gone. */
+static WAITS int remove_gone(struct history *h, const struct folder *f,
+			     struct error *err)
+{
+	auto_free uint64_t *gone = xcalloc(f->n_have + 1, sizeof(*gone));
+	size_t n = 0;
+	int rc;
+
+	for (size_t i = 0; i < f->n_have; i++)
+		if (!has(f->there, f->n_there, f->have[i]))
+			gone[n++] = f->have[i];
+	if (n == 0)
+		return 0;
+	task_leave();
+	rc = write_batch(h->db, NULL, 0, gone, n, err);
+	task_enter();
+	return rc;
+}
+
+static WAITS int compare_folder(struct history *h, uint64_t number,
+				struct error *err)
+{
+	__attribute__((cleanup(folder_done))) struct folder f = {0};
+	uint64_t from = number * ARCHIVE_FOLDER;
+
+	task_leave();
+	f.have = history_db_archived(h->db, from, from + ARCHIVE_FOLDER,
+				     &f.n_have, err);
+	task_enter();
+	if (f.have == NULL)
+		return -1;
+	f.there = archive_ids(h->queue, number, &f.n_there, err);
+	if (f.there == NULL || remove_gone(h, &f, err) < 0)
+		return -1;
+	return add_missing(h, &f, err);
+}
+
+static bool mark_changed(const struct job *j, void *arg)
+{
+	history_changed(arg, (struct job *)j);
+	return true;
+}
+
+/* Live ones of a former life may have changed: they come again. */
+static WAITS int forget_live(struct history *h, struct error *err)
+{
+	int rc;
+
+	task_leave();
+	rc = history_db_begin(h->db, err);
+	if (rc == 0)
+		rc = history_db_remove_live(h->db, err);
+	if (rc == 0)
+		rc = history_db_commit(h->db, err);
+	if (rc < 0)
+		history_db_rollback(h->db);
+	task_enter();
+	queue_each(h->queue, mark_changed, h);
+	return rc;
+}
+
+static WAITS int compare(struct history *h, struct error *err)
+{
+	int64_t start = clock_mono_us();
+
+	h->forgot = false;
+	h->work.done = 0;
+	if (forget_live(h, err) < 0)
+		return -1;
+	for (uint64_t f = 0; f < archive_folders(h->queue); f++) {
+		if (compare_folder(h, f, err) < 0)
+			return -1;
+		while (!list_empty(&h->archived))
+			if (put_archived(h, err) < 0)
+				return -1;
+		if (h->stopping || h->remake || h->forgot)
+			return 0;
+	}
+	h->state = HISTORY_READY;
+	if (h->complained || clock_mono_us() - start > READY_US)
+		log_info("The job history is complete: %ju archived jobs",
+			 (uintmax_t)h->work.done);
+	h->complained = false;
+	if (h->work.running)
+		work_end(&h->work, true, 0,
+			 xprintf("The history is made anew: %ju archived jobs",
+				 (uintmax_t)h->work.done));
+	if (h->n_changed > 0)
+		plan(h);
+	cond_signal(&h->progress);
+	return 0;
+}
+
+/* --- the task: opening, errors --- */
+
+static WAITS void close_db(struct history *h)
+{
+	struct history_db *db = steal(&h->db);
+
+	h->state = HISTORY_CLOSED;
+	task_leave(); /* nobody else has it */
+	history_db_close(db);
+	task_enter();
+	drop_archived(h);
+}
+
+static WAITS int open_db(struct history *h, struct error *err)
+{
+	bool damaged = false, remake = h->remake;
+	struct history_db *db = NULL;
+
+	h->remake = false;
+	/* From now on what is archived is noted, and what was before is
+	 * found. */
+	h->state = HISTORY_COMPARING;
+	task_leave(); /* the path does not change */
+	if (!remake || history_db_remove(h->path, err) == 0)
+		db = history_db_open(h->path, &damaged, err);
+	task_enter();
+	h->db = db;
+	if (db == NULL && damaged)
+		h->remake = true;
+	return db == NULL ? -1 : 0;
+}
+
+/* A damaged one is made anew at once, but not for ever. */
+static WAITS void went_wrong(struct history *h, const struct error *err)
+{
+	bool again = !h->complained;
+
+	if (h->db != NULL && history_db_damaged(h->db))
+		h->remake = true;
+	again = again && h->remake;
+	if (!h->complained)
+		log_warning("The job history %s cannot be used: %s; %s, and "
+			    "queries of archived jobs read their files until "
+			    "then",
+			    h->path, err->text,
+			    again ? "it is made anew" : "it is tried again");
+	h->complained = true;
+	close_db(h);
+	if (h->work.running && !again)
+		work_end(&h->work, false, 0,
+			 xprintf("The history %s cannot be made: %s", h->path,
+				 err->text));
+	if (!again)
+		timer_start(&h->timer, clock_mono_us() + RETRY_US);
+	cond_signal(&h->progress);
+}
+
+/* 1: there may be more to do, 0: no, -1 with err. */
+static WAITS int work_step(struct history *h, struct error *err)
+{
+	if (h->remake && h->state != HISTORY_CLOSED)
+		close_db(h);
+	if (h->state == HISTORY_CLOSED)
+		return open_db(h, err) < 0 ? -1 : 1;
+	if (h->forgot)
+		h->state = HISTORY_COMPARING;
+	if (h->state == HISTORY_COMPARING)
+		return compare(h, err) < 0 ? -1 : 1;
+	if (!list_empty(&h->archived))
+		return put_archived(h, err) < 0 ? -1 : 1;
+	if (h->changed_due && h->n_changed > 0)
+		return put_changed(h, err) < 0 ? -1 : 1;
+	return 0;
+}
+
+static void work_task(void *arg)
+{
+	struct history *h = arg;
+	struct error err;
+	int rc = 1;
+
+	while (rc > 0 && !h->stopping) {
+		rc = work_step(h, &err);
+		if (rc < 0) {
+			bool was = h->complained;
+
+			went_wrong(h, &err);
+			rc = !was && h->remake; /* at once */
+		}
+	}
+	h->working = false;
+	cond_signal(&h->progress);
+}
+
+void history_start(struct history *h)
+{
+	if (h != NULL)
+		kick(h);
+}
+
+void history_stop(struct history *h)
+{
+	if (h == NULL)
+		return;
+	timer_stop(&h->timer);
+	h->stopping = true;
+	while (h->working)
+		cond_wait(&h->progress);
+	if (h->db != NULL)
+		close_db(h);
+	if (h->work.running)
+		work_end(&h->work, false, 0, xstrdup("The master daemon ends"));
+}
+
+void history_reindex(struct history *h)
+{
+	if (h->work.running || h->stopping)
+		return;
+	work_begin(&h->work);
+	h->complained = false;
+	h->remake = true;
+	kick(h);
+}
+
+/* --- queries --- */
+
+/* Everything that was archived before is in. */
+static WAITS bool settled(struct history *h)
+{
+	int64_t deadline = clock_mono_us() + READY_US;
+
+	if (h->state == HISTORY_CLOSED && !h->working)
+		return false;
+	while ((h->state != HISTORY_READY || h->n_archived > 0) && !h->stopping)
+		if (!cond_wait_until(&h->progress, deadline) ||
+		    (h->state == HISTORY_CLOSED && !h->working))
+			return false;
+	return !h->stopping;
+}
+
+struct reading {
+	struct history_db *db;
+	struct history_cursor *cursor;
+	struct job *jobs[ROWS];
+	int n;
+};
+
+/* Beside the loop; frees nothing that jobs still are. */
+static int read_some(struct reading *r, struct history *h,
+		     const json_t *qfilter, struct error *err)
+{
+	if (r->db == NULL)
+		r->db = history_db_open_reader(h->path, err);
+	if (r->db != NULL && r->cursor == NULL)
+		r->cursor = history_db_find(r->db, qfilter, err);
+	r->n = r->cursor == NULL
+		       ? -1
+		       : history_cursor_next(r->cursor, r->jobs, ROWS, err);
+	return r->n;
+}
+
+static void reading_done(struct reading *r)
+{
+	history_cursor_close(r->cursor);
+	history_db_close(r->db);
+}
+
+/* false when fn wants no more. */
+static WAITS bool hand_over(struct reading *r,
+			    bool (*fn)(const struct job *j, void *arg),
+			    void *arg)
+{
+	bool more = true;
+
+	for (int i = 0; i < r->n; i++) {
+		more = more && fn(r->jobs[i], arg);
+		job_free(r->jobs[i]);
+	}
+	return more;
+}
+
+int history_each(struct history *h, const json_t *qfilter,
+		 bool (*fn)(const struct job *j, void *arg), void *arg)
+{
+	__attribute__((cleanup(reading_done))) struct reading r = {0};
+	struct error err;
+
+	if (h == NULL || !settled(h))
+		return 0;
+	for (;;) {
+		task_leave(); /* the connection is ours alone */
+		read_some(&r, h, qfilter, &err);
+		task_enter();
+		if (r.n == 0)
+			return 1;
+		if (r.n > 0 && !hand_over(&r, fn, arg))
+			return -1;
+		if (r.n > 0)
+			continue;
+		log_warning("The job history %s cannot be read: %s; the files "
+			    "of the archive are read instead",
+			    h->path, err.text);
+		if (r.db != NULL && history_db_damaged(r.db))
+			history_reindex(h);
+		return 0;
+	}
+}
