@@ -36,8 +36,11 @@ static const char help_text[] =
 	"      Run COMMAND with that environment.\n"
 	"  list DIR [--format table|json]\n"
 	"      Show the nodes.\n"
-	"  start|stop|kill DIR NODE [masterd|noded]\n"
-	"      Start or end the node's daemons (kill: at once, with SIGKILL).\n"
+	"  start|stop|kill DIR [NODE [masterd|noded]]\n"
+	"      Start or end the daemons of all nodes, or of one (kill: at "
+	"once, "
+	"with\n"
+	"      SIGKILL).  The master daemon is started where the master is.\n"
 	"  destroy DIR\n"
 	"      End everything and remove DIR.\n";
 
@@ -231,62 +234,19 @@ static int do_list(struct vcluster *v, struct arguments *a, struct error *err)
 	return 0;
 }
 
-/* Which daemons the words name: all, or one. */
-static int which_daemons(const struct arguments *a, bool *ret_masterd,
-			 bool *ret_noded, struct error *err)
-{
-	const char *name = a->n > 2 ? a->words[2] : NULL;
-
-	*ret_masterd = name == NULL || strcmp(name, "masterd") == 0;
-	*ret_noded = name == NULL || strcmp(name, "noded") == 0;
-	if (!*ret_masterd && !*ret_noded)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "The daemons are masterd and noded, not '%s'",
-				 name);
-	return 0;
-}
-
 static int do_start(struct vcluster *v, struct arguments *a, struct error *err)
 {
-	const struct vcluster_node *node = vcluster_node(v, a->words[1], err);
-	bool masterd, noded;
-
-	if (node == NULL || which_daemons(a, &masterd, &noded, err) < 0)
-		return -1;
-	if (noded && bootstrap_pid(node->paths, DAEMON_NODED) == 0 &&
-	    bootstrap_start(node->paths, DAEMON_NODED, node->ip, err) < 0)
-		return -1;
-	/* Without being named, only the master gets its daemon. */
-	if (a->n <= 2 && vcluster_master(v) != node)
-		masterd = false;
-	if (masterd && bootstrap_pid(node->paths, DAEMON_MASTERD) == 0)
-		return bootstrap_start(node->paths, DAEMON_MASTERD, NULL, err);
-	return 0;
-}
-
-static int end_daemons(struct vcluster *v, struct arguments *a, bool with_kill,
-		       struct error *err)
-{
-	const struct vcluster_node *node = vcluster_node(v, a->words[1], err);
-	bool masterd, noded;
-
-	if (node == NULL || which_daemons(a, &masterd, &noded, err) < 0)
-		return -1;
-	if (masterd &&
-	    bootstrap_stop(node->paths, DAEMON_MASTERD, with_kill, err) < 0)
-		return -1;
-	return noded ? bootstrap_stop(node->paths, DAEMON_NODED, with_kill, err)
-		     : 0;
+	return vcluster_start(v, a->words + 1, a->n - 1, err);
 }
 
 static int do_stop(struct vcluster *v, struct arguments *a, struct error *err)
 {
-	return end_daemons(v, a, false, err);
+	return vcluster_stop(v, a->words + 1, a->n - 1, false, err);
 }
 
 static int do_kill(struct vcluster *v, struct arguments *a, struct error *err)
 {
-	return end_daemons(v, a, true, err);
+	return vcluster_stop(v, a->words + 1, a->n - 1, true, err);
 }
 
 static int do_destroy(struct vcluster *v, struct arguments *a,
@@ -302,8 +262,8 @@ static const struct command {
 	int (*run)(struct vcluster *v, struct arguments *a, struct error *err);
 } commands[] = {
 	{"env", 2, 2, do_env},	       {"exec", 3, 1000, do_exec},
-	{"list", 1, 1, do_list},       {"start", 2, 3, do_start},
-	{"stop", 2, 3, do_stop},       {"kill", 2, 3, do_kill},
+	{"list", 1, 1, do_list},       {"start", 1, 3, do_start},
+	{"stop", 1, 3, do_stop},       {"kill", 1, 3, do_kill},
 	{"destroy", 1, 1, do_destroy},
 };
 

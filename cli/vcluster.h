@@ -53,9 +53,20 @@ void vcluster_free(struct vcluster *v);
 /* By full name, or what stands before the first dot. */
 struct vcluster_node *vcluster_node(struct vcluster *v, const char *name,
 				    struct error *err);
-/* The node that is master now, by what ssconf says; the first one if that is
- * not known. */
+/* The node that is master now: most nodes' ssconf files name it, and as many
+ * name two after a failover without a vote: the one whose daemon runs.  The
+ * first node if that is not known. */
 struct vcluster_node *vcluster_master(struct vcluster *v);
+
+/* --- vcluster_daemons.c --- */
+
+/* The words are [NODE [masterd|noded]]: all nodes without one.  Node daemons
+ * start before the master daemon, which only the master gets unless it is
+ * named. */
+int vcluster_start(struct vcluster *v, char *const *words, int n,
+		   struct error *err);
+int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
+		  struct error *err);
 
 /* --- vcluster_create.c --- */
 

@@ -424,21 +424,12 @@ static void end_guests(const struct vcluster_node *node)
 	}
 }
 
-static int stop_all(const struct vcluster *v, struct error *err)
+static int stop_all(struct vcluster *v, struct error *err)
 {
-	int rc = 0;
+	int rc = vcluster_stop(v, NULL, 0, true, err);
 
-	/* Masters first, so that none calls nodes that are going. */
 	for (size_t i = 0; i < v->n; i++)
-		if (bootstrap_stop(v->nodes[i].paths, DAEMON_MASTERD, true,
-				   err) < 0)
-			rc = -1;
-	for (size_t i = 0; i < v->n; i++) {
-		if (bootstrap_stop(v->nodes[i].paths, DAEMON_NODED, true, err) <
-		    0)
-			rc = -1;
 		end_guests(&v->nodes[i]);
-	}
 	return rc;
 }
 

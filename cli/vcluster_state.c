@@ -289,16 +289,39 @@ struct vcluster_node *vcluster_node(struct vcluster *v, const char *name,
 	return NULL;
 }
 
-struct vcluster_node *vcluster_master(struct vcluster *v)
+/* How many nodes' files say that it is the master. */
+static size_t count_naming(const struct vcluster *v, const char *master)
 {
-	/* After a failover nodes that were away still name the old master;
-	 * the one that names itself is it. */
+	size_t n = 0;
+
 	for (size_t i = 0; i < v->n; i++) {
 		auto_free char *name =
 			ssconf_read(v->nodes[i].paths, "master_node");
 
-		if (name != NULL && strcmp(name, v->nodes[i].name) == 0)
-			return &v->nodes[i];
+		n += name != NULL && strcmp(name, master) == 0;
 	}
-	return v->n == 0 ? NULL : &v->nodes[0];
+	return n;
+}
+
+struct vcluster_node *vcluster_master(struct vcluster *v)
+{
+	struct vcluster_node *found = v->n == 0 ? NULL : &v->nodes[0];
+	size_t most = 0;
+
+	/* A former master that was away still names itself. */
+	for (size_t i = 0; i < v->n; i++) {
+		const struct vcluster_node *node = &v->nodes[i];
+		auto_free char *own = ssconf_read(node->paths, "master_node");
+		size_t n;
+
+		if (own == NULL || strcmp(own, node->name) != 0)
+			continue;
+		n = 2 * count_naming(v, node->name) +
+		    (fs_read_pid(path(node->paths, PATH_MASTERD_PID)) > 0);
+		if (n <= most)
+			continue;
+		most = n;
+		found = &v->nodes[i];
+	}
+	return found;
 }
