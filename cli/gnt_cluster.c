@@ -249,23 +249,13 @@ static const struct cli_command search_tags_command = {
 	.run = search_tags,
 };
 
-static const struct cli_command *const commands[] = {&cluster_tags[1],
-						     &cluster_destroy,
-						     &getmaster_command,
-						     &cluster_info,
-						     &cluster_init,
-						     &cluster_tags[0],
-						     &master_ping_command,
-						     &cluster_modify,
-						     &queue_command,
-						     &redist_conf_command,
-						     &cluster_tags[2],
-						     &search_tags_command,
-						     &cluster_verify,
-						     &cluster_verify_disks,
-						     &cluster_version,
-						     &watcher_command,
-						     NULL};
+static const struct cli_command *const commands[] = {
+	&cluster_tags[1],     &cluster_destroy,	    &getmaster_command,
+	&cluster_info,	      &cluster_init,	    &cluster_tags[0],
+	&cluster_failover,    &master_ping_command, &cluster_modify,
+	&queue_command,	      &redist_conf_command, &cluster_tags[2],
+	&search_tags_command, &cluster_verify,	    &cluster_verify_disks,
+	&cluster_version,     &watcher_command,	    NULL};
 
 const struct cli_tool tool_cluster = {
 	.name = "gnt-cluster",

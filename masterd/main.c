@@ -16,6 +16,7 @@
 #include "lib/model/paths.h"
 #include "lib/model/ssconf.h"
 #include "lib/model/term.h"
+#include "masterd/address.h"
 #include "masterd/config.h"
 #include "masterd/luxi_calls.h"
 #include "masterd/luxi_server.h"
@@ -245,6 +246,9 @@ static WAITS int begin(struct masterd *md, struct error *err)
 		return -1;
 	master_start(md->master);
 	task_spawn("watch term", watch_term, md);
+	address_turn_up(md->master);
+	if (md->takeover.failover)
+		master_wait_announced(md->master);
 	return 0;
 }
 

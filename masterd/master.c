@@ -3,6 +3,7 @@
  * simulation. */
 #include "masterd/master.h"
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "lib/model/paths.h"
@@ -19,6 +20,9 @@
 
 /* As many problems of the configuration are named in the log at start. */
 #define PROBLEMS_MAX 20
+
+/* Nodes that are there have the ssconf files in milliseconds. */
+#define ANNOUNCE_US 3000000
 
 /* A write failed: nothing can be promised any more. */
 static void on_fatal(void *arg, const struct error *err)
@@ -112,6 +116,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 
 	if (role != NULL)
 		m->role = *role;
+	cond_init(&m->on_announced);
 	m->disk = disk;
 	m->paths = paths;
 	m->config = config_load(disk, paths, err);
@@ -156,6 +161,17 @@ static void take_up(void *arg)
 	queue_start(m->queue);
 	if (config_redistribute(m->config, &err) < 0)
 		log_error("%s", err.text);
+	m->announced = true;
+	cond_signal(&m->on_announced);
+}
+
+void master_wait_announced(struct master *m)
+{
+	int64_t deadline_us = clock_mono_us() + ANNOUNCE_US;
+
+	while (!m->announced && !m->stopping)
+		if (!cond_wait_until(&m->on_announced, deadline_us))
+			return;
 }
 
 void master_start(struct master *m)

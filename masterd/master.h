@@ -43,6 +43,8 @@ struct master {
 	void (*end)(struct master *m, int status, const struct error *err);
 	void *arg;
 	bool stopping;
+	bool announced; /* the nodes that answer know that it is the master */
+	struct cond on_announced;
 };
 
 /* Build a master from its surroundings (real or simulated): load configuration
@@ -52,6 +54,10 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 			     const struct noderpc_transport *transport,
 			     const struct master_role *role, struct error *err);
 void master_start(struct master *m);
+
+/* Wait until the nodes that answer know who is master; not for long, since some
+ * may not answer at all. */
+WAITS void master_wait_announced(struct master *m);
 
 /* Let running jobs end, write everything. */
 WAITS void master_stop(struct master *m);

@@ -10,6 +10,7 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/term.h"
+#include "masterd/address.h"
 #include "masterd/takeover_private.h"
 
 void takeover_say(const struct candidacy *c, const char *fmt, ...)
@@ -183,8 +184,6 @@ static WAITS void tell_former(struct candidacy *c, const char *procedure,
 static WAITS void stop_former(struct candidacy *c)
 {
 	const struct vote_node *node = former_master(c);
-	const json_t *cluster = json_get(c->document, "cluster");
-	bool v6 = strchr(json_str(cluster, "master_ip", ""), ':') != NULL;
 
 	if (node == NULL || !node->answered)
 		return;
@@ -192,15 +191,9 @@ static WAITS void stop_former(struct candidacy *c)
 	c->has_stopped = true;
 	tell_former(c, "node_stop_master", json_array(), TAKEOVER_STOP_MS,
 		    "Stopping it");
-	tell_former(
-		c, "node_deactivate_master_ip",
-		json_make("[{s:s, s:s, s:I, s:i}, b]", "ip",
-			  json_str(cluster, "master_ip", ""), "netdev",
-			  json_str(cluster, "master_netdev", ""), "netmask",
-			  (json_int_t)json_int(cluster, "master_netmask", 32),
-			  "ip_family", v6 ? 10 : 2,
-			  json_bool(cluster, "use_external_mip_script", false)),
-		TAKEOVER_ASK_MS, "Taking its address down");
+	tell_former(c, "node_deactivate_master_ip",
+		    address_args(json_get(c->document, "cluster")),
+		    TAKEOVER_ASK_MS, "Taking its address down");
 }
 
 /* We did not become master: better the former one than none. */
