@@ -134,7 +134,7 @@ like "$out" "ganeti-luxid of Ganeti runs here \(process $luxid\)" \
 kill "$luxid"
 wait "$luxid" 2>/dev/null
 rm "$run/ganeti-luxid.pid"
-succeeds "--no-voting is accepted" m gantry-masterd --no-voting --yes-do-it
+succeeds "--no-voting starts a master without a vote" m gantry-masterd --no-voting --yes-do-it
 like "$(call QueryInstances '[["i5"], ["name"], false]')" i5 \
     "the master is back with what it had"
 tap_done
