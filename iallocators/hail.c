@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "gantry-config.h"
-#include "iallocators/answer.h"
+#include "iallocators/hail_answer.h"
 #include "lib/base/mem.h"
 
 #define READ_SIZE (1 << 20)
@@ -55,8 +55,7 @@ static const char usage_text[] =
 	"  -h, --help                    print this\n";
 
 struct settings {
-	struct request_options request;
-	struct place_options place;
+	struct hail_options hail;
 	struct strv restriction;
 	const char *file;
 };
@@ -74,17 +73,18 @@ static int take_option(struct settings *s, int option, const char *value)
 	case OPT_IGNORE_DYNU:
 		return 0; /* a request tells no utilisation */
 	case OPT_IGNORE_SOFT:
-		s->place.ignore_soft_errors = true;
+		s->hail.ignore_soft_errors = true;
 		return 0;
 	case OPT_NO_CAPACITY:
-		s->place.capacity_checks = false;
+		s->hail.no_capacity_checks = true;
 		return 0;
 	case OPT_RESTRICT:
-		s->place.has_restriction = true;
+		s->hail.has_restriction = true;
 		str_split(&s->restriction, value, ',');
 		return 0;
 	case OPT_KVM_MEMORY:
-		if (str_to_int64(value, &s->request.static_kvm_node_memory))
+		s->hail.has_kvm_memory = true;
+		if (str_to_int64(value, &s->hail.kvm_memory))
 			return 0;
 		fprintf(stderr, "--static-kvm-node-memory: '%s' is no number\n",
 			value);
@@ -154,40 +154,16 @@ static int read_input(const char *name, struct buf *ret, struct error *err)
 	return rc;
 }
 
-/* Read the request in text, warn about strange data, answer. */
-static int serve(const struct settings *s, struct cluster *c, struct buf *text,
-		 struct buf *out, struct error *err)
-{
-	struct place_options place = s->place;
-	struct request request = {0};
-	auto_buf struct buf warning = {0};
-	const struct jval *top = jtext_parse(
-		&c->arena, text->len > 0 ? text->data : NULL, text->len, err);
-
-	if (top == NULL)
-		return error_wrap(err, "Parsing input IAllocator message");
-	if (request_read(c, top, &s->request, &request, err) < 0)
-		return -1;
-	cluster_check(c, &warning);
-	if (warning.len > 0)
-		fputs(warning.data, stderr);
-	if (request.has_restriction && !place.has_restriction) {
-		place.has_restriction = true;
-		place.restriction = request.restriction;
-		place.n_restriction = request.n_restriction;
-	}
-	return answer(c, &request, &place, out, err);
-}
-
 static int run(const struct settings *s, struct error *err)
 {
-	auto_buf struct buf text = {0}, out = {0};
-	struct cluster c = {0};
+	auto_buf struct buf text = {0}, out = {0}, warnings = {0};
 	int rc = read_input(s->file, &text, err);
 
 	if (rc == 0)
-		rc = serve(s, &c, &text, &out, err);
-	cluster_done(&c);
+		rc = hail_answer(text.data, text.len, &s->hail, &out, &warnings,
+				 err);
+	if (warnings.len > 0)
+		fputs(warnings.data, stderr);
 	if (rc == 0 && (fputs(out.data, stdout) < 0 || fflush(stdout) != 0))
 		return error_set(err, ERR_SYSTEM, NULL, "standard output: %s",
 				 strerror(errno));
@@ -196,17 +172,13 @@ static int run(const struct settings *s, struct error *err)
 
 int main(int argc, char **argv)
 {
-	struct settings s = {
-		.request = {.load = {.max_cpu_ratio = -1},
-			    .static_kvm_node_memory = KVM_NODE_MEMORY},
-		.place = {.capacity_checks = true},
-	};
+	struct settings s = {0};
 	struct error err;
 	int rc = parse(&s, argc, argv);
 
 	if (rc == 0) {
-		s.place.restriction = (const char **)s.restriction.items;
-		s.place.n_restriction = s.restriction.n;
+		s.hail.restriction = (const char **)s.restriction.items;
+		s.hail.n_restriction = s.restriction.n;
 		rc = run(&s, &err) < 0 ? 2 : 1;
 		if (rc == 2)
 			fprintf(stderr, "Error: %s\n", err.text);

@@ -14,9 +14,9 @@ static void print_command(const struct cluster *c, const struct balance_step *s,
 {
 	const struct instance *inst = &c->instances[s->instance];
 	const char *node = target == NO_INDEX ? "" : c->nodes[target].name;
-	const char *verb = !failover		   ? "replace-disks"
-			   : inst_is_running(inst) ? "migrate -f"
-						   : "failover -f";
+	const char *verb = !failover		 ? "replace-disks"
+			   : instance_runs(inst) ? "migrate -f"
+						 : "failover -f";
 
 	printf("    gnt-instance %s", verb);
 	if (target != NO_INDEX)

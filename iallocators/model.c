@@ -64,7 +64,7 @@ bool inst_is_local(const struct instance *i)
 	return i->template == TEMPLATE_PLAIN || i->template == TEMPLATE_DRBD;
 }
 
-bool inst_is_running(const struct instance *i)
+bool instance_runs(const struct instance *i)
 {
 	return i->status == RUN_RUNNING || i->status == RUN_ERROR_UP;
 }

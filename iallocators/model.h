@@ -294,7 +294,7 @@ bool inst_uses_memory(const struct instance *i);
 bool inst_uses_secondary_memory(const struct instance *i);
 bool inst_counts_cpu(const struct instance *i);
 bool inst_is_local(const struct instance *i); /* its disks are the node's */
-bool inst_is_running(const struct instance *i);
+bool instance_runs(const struct instance *i);
 
 /* How many elements two sets share. */
 int tagset_common(const struct tagset *a, const struct tagset *b);

@@ -140,16 +140,19 @@ static void give_output(char **ret_output, const char *text)
 
 /* The program's standard output, to be freed. */
 static WAITS char *run_program(struct master *m, const char *name,
-			       const char *message, bool ignore_soft_errors,
+			       char *message, const json_t *params,
 			       char **ret_output, struct error *err)
 {
-	struct node_result *result = node_results_new(1);
+	struct node_result *result;
 	char *output = NULL;
+
+	if (iallocator_is_builtin(m, name, params))
+		return iallocator_run_builtin(message, params, err);
+	result = node_results_new(1);
 
 	result->node = json_incref((json_t *)config_master(m->config));
 	noderpc_call_many(m->rpc, result, 1, "iallocator_runner",
-			  json_make("[s, s, o]", name, message,
-				    options(m, ignore_soft_errors)));
+			  json_make("[s, s, O]", name, message, params));
 	if (result->err != NULL) {
 		*err = *result->err;
 		give_output(ret_output, result->failure);
@@ -174,14 +177,14 @@ json_t *iallocator_run(struct master *m, const char *name,
 	auto_json json_t *own = request;
 	auto_json json_t *message =
 		iallocator_message(m, json_incref(own), disk_template, err);
+	auto_json json_t *params = options(m, ignore_soft_errors);
 	auto_free char *text = NULL, *output = NULL;
 	json_t *result;
 
 	if (message == NULL)
 		return NULL;
 	text = json_text(message);
-	output =
-		run_program(m, name, text, ignore_soft_errors, ret_output, err);
+	output = run_program(m, name, text, params, ret_output, err);
 	if (output == NULL)
 		return NULL;
 	result = iallocator_check_answer(m->config, name, own, output, err);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "masterd/iallocator.h"
+#include "masterd/master.h"
 
 struct config;
 
@@ -22,5 +23,16 @@ json_t *iallocator_list(const json_t *object, const char *key);
 json_t *iallocator_check_answer(const struct config *c, const char *name,
 				const json_t *request, const char *text,
 				struct error *err);
+
+/* --- iallocator_builtin.c --- */
+
+/* Whether this allocator with these options is our own hail, which need not be
+ * run as a program. */
+bool iallocator_is_builtin(struct master *m, const char *name,
+			   const json_t *params);
+/* Its output, to be freed; ERR_EXEC as if the program had failed.  The message
+ * is changed on the way. */
+WAITS char *iallocator_run_builtin(char *message, const json_t *params,
+				   struct error *err);
 
 #endif

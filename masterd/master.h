@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "lib/base/disk.h"
 #include "lib/base/error.h"
@@ -24,6 +26,14 @@ struct master_role {
 	bool no_voting; /* it works without a quorum */
 };
 
+/* What is known of the program named hail (iallocator_builtin.c). */
+struct iallocator_builtin {
+	bool known, ours;
+	ino_t inode;
+	dev_t device;
+	time_t mtime;
+};
+
 struct master {
 	struct master_role role;
 	struct paths *paths;
@@ -34,7 +44,7 @@ struct master {
 	struct locks *locks;
 	struct noderpc *rpc;
 	struct reserve *reserve;
-	struct iallocator_runner *iallocator;
+	struct iallocator_builtin hail;
 	struct distribute *distribute;
 
 	/* End the daemon here and now, with this status: nothing may be

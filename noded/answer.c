@@ -142,7 +142,8 @@ static char *run_in_order(struct noded *n, const char *procedure,
 	return refusal != NULL ? refusal : steal(&done);
 }
 
-char *answer(struct noded *n, const struct answer_request *r, int *ret_status)
+char *answer_http(struct noded *n, const struct answer_request *r,
+		  int *ret_status)
 {
 	const char *procedure = r->path[0] == '/' ? r->path + 1 : r->path;
 	auto_json json_t *args = NULL;

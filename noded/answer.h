@@ -23,7 +23,7 @@ struct answer_request {
 
 /* The answer to a request, to be freed, and its HTTP status: 412 when its term
  * is over. */
-WAITS char *answer(struct noded *n, const struct answer_request *r,
-		   int *ret_status);
+WAITS char *answer_http(struct noded *n, const struct answer_request *r,
+			int *ret_status);
 
 #endif

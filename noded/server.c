@@ -14,15 +14,15 @@ static void handle(void *arg, struct https_request *r)
 	int status;
 	char *text;
 
-	text = answer(arg,
-		      &(struct answer_request){
-			      .method = r->method,
-			      .path = r->path,
-			      .term = https_header(r, ANSWER_TERM_HEADER),
-			      .body = r->body,
-			      .len = r->body_len,
-		      },
-		      &status);
+	text = answer_http(arg,
+			   &(struct answer_request){
+				   .method = r->method,
+				   .path = r->path,
+				   .term = https_header(r, ANSWER_TERM_HEADER),
+				   .body = r->body,
+				   .len = r->body_len,
+			   },
+			   &status);
 	https_reply(r, status, "application/json", text, strlen(text));
 }
 

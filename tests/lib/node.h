@@ -91,13 +91,14 @@ static inline void test_request_task(void *arg)
 {
 	struct test_request *r = arg;
 
-	r->answer = answer(&r->node->n,
-			   &(struct answer_request){.method = r->method,
-						    .path = r->path,
-						    .term = r->term,
-						    .body = r->body,
-						    .len = strlen(r->body)},
-			   &r->status);
+	r->answer =
+		answer_http(&r->node->n,
+			    &(struct answer_request){.method = r->method,
+						     .path = r->path,
+						     .term = r->term,
+						     .body = r->body,
+						     .len = strlen(r->body)},
+			    &r->status);
 }
 
 /* The parsed answer to a request, to be freed. */

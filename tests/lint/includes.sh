@@ -15,7 +15,7 @@ lib/store       lib/base lib/event
 lib/model       lib/base lib/json
 lib/client      lib/base lib/json lib/model lib/event
 queue           lib
-masterd         lib queue
+masterd         lib queue iallocators
 noded           lib
 cli             lib
 rapi            lib

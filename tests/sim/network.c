@@ -248,7 +248,7 @@ static void answer_real(struct sim_node *n, struct exchange *x)
 		.len = x->len,
 	};
 	int status;
-	char *text = answer(&n->noded, &r, &status);
+	char *text = answer_http(&n->noded, &r, &status);
 
 	if (status == HTTP_OK && str_starts(text, "[true"))
 		note_term(n, x);

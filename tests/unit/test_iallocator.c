@@ -58,6 +58,7 @@ static void setup(void)
 	mem_init();
 	test_root_create(&root);
 	test_root_add_config(&root);
+	m.paths = root.paths;
 	m.config = config_load(disk_real(), root.paths, &err);
 	cr_assert_not_null(m.config, "%s", err.text);
 	m.rpc = noderpc_create(&transport);

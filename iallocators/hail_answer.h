@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hail without the program around it: the text of a request to the text of an
+ * answer.  No state outside of its arguments, so it may run beside others;
+ * masterd calls it in place of the program. */
+#ifndef IALLOCATORS_HAIL_ANSWER_H
+#define IALLOCATORS_HAIL_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/str.h"
+
+/* Zeroed is what the program does when it is told nothing. */
+struct hail_options {
+	bool ignore_soft_errors; /* only what is impossible is refused */
+	bool no_capacity_checks; /* do not keep any node evacuable */
+	bool has_restriction;	 /* only these nodes for new instances */
+	const char **restriction;
+	size_t n_restriction;
+	bool has_kvm_memory; /* what a node with KVM needs itself, in MiB: */
+	int64_t kvm_memory;  /* 0: as reported */
+};
+
+/* Add the answer (protocol version 2) to *out, and what is strange about the
+ * data to *warnings.  -1 with err for a request that cannot be used.  The text
+ * is changed on the way. */
+int hail_answer(char *text, size_t len, const struct hail_options *o,
+		struct buf *out, struct buf *warnings, struct error *err);
+
+#endif
