@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/completion.h"
 #include "cli/tools.h"
 #include "cli/vcluster.h"
 #include "lib/base/mem.h"
@@ -11,10 +12,10 @@
 
 static const struct cli_tool *const tools[] = {
 	&tool_cluster, &tool_node, &tool_instance, &tool_group,	 &tool_network,
-	&tool_job,     &tool_os,   &tool_debug,	   &tool_filter,
+	&tool_job,     &tool_os,   &tool_debug,	   &tool_filter, NULL,
 };
 
-#define N_TOOLS (sizeof(tools) / sizeof(tools[0]))
+#define N_TOOLS (sizeof(tools) / sizeof(tools[0]) - 1)
 #define PREFIX "gnt-"
 
 static const char *base_name(const char *path)
@@ -33,6 +34,8 @@ static int usage(void)
 		       tools[i]->help);
 	printf(" %-9s - Clusters of several nodes on this machine\n",
 	       "vcluster");
+	printf("\ngnt completion bash|zsh|fish prints completions for a "
+	       "shell.\n");
 	return CLI_FAILURE;
 }
 
@@ -49,14 +52,38 @@ static int dispatch(const char *name, int argc, char **argv)
 	return usage();
 }
 
+/* gnt completion SHELL; gnt manual NAME, for the build.  The exit code, or -1
+ * when it is neither. */
+static int print_from_tables(int argc, char **argv)
+{
+	bool known;
+
+	if (argc != 3)
+		return -1;
+	if (strcmp(argv[1], "completion") == 0)
+		known = completion_print(tools, argv[2]);
+	else if (strcmp(argv[1], "manual") == 0)
+		known = manual_print(tools, argv[2]);
+	else
+		return -1;
+	if (!known)
+		fprintf(stderr, "gnt %s: nothing is known of '%s'\n", argv[1],
+			argv[2]);
+	return known && fflush(stdout) == 0 ? CLI_OK : CLI_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = base_name(argv[0]);
+	int code;
 
 	mem_init();
 	if (strcmp(name, "gnt") != 0)
 		return dispatch(name, argc, argv);
 	if (argc < 2)
 		return usage();
+	code = print_from_tables(argc, argv);
+	if (code >= 0)
+		return code;
 	return dispatch(base_name(argv[1]), argc - 1, argv + 1);
 }

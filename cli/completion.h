@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What shells and readers get from the tables of commands and options:
+ * completions (completion.c) and manual pages (manual.c). */
+#ifndef CLI_COMPLETION_H
+#define CLI_COMPLETION_H
+
+#include <stdbool.h>
+
+#include "cli/cli.h"
+
+/* Print the completions of all tools (NULL ends) for bash, zsh or fish; false
+ * for another shell. */
+bool completion_print(const struct cli_tool *const *tools, const char *shell);
+
+/* Print the page of a tool, or of "gnt" as a whole, in man's format; false
+ * for another name. */
+bool manual_print(const struct cli_tool *const *tools, const char *name);
+
+#endif

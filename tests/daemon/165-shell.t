@@ -1,0 +1,81 @@
+#!/bin/sh
+# Completions and manual pages that come from the tables of commands.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+cluster_start --nodes 1
+PATH=$BIN:$PATH
+gnt completion bash >"$VC/bash"
+gnt completion zsh >"$VC/zsh"
+gnt completion fish >"$VC/fish"
+tools="cluster node instance group network job os debug filter"
+
+# tab WORD...: what bash offers for the last word
+tab() {
+    m bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gnt
+        printf "%s\n" "${COMPREPLY[@]}"' "$VC/bash" "$@"
+}
+is "$(tab gnt-instance li)" "list
+list-fields
+list-tags" "bash completes a command"
+is "$(tab gnt instance li | head -1)" list "also behind gnt"
+is "$(tab gnt inst)" instance "and the tool"
+is "$(tab gnt-instance list --format = y)" yaml "the value of an option"
+is "$(tab gnt-instance reboot -t s)" soft "of its letter, too"
+like "$(tab gnt-instance migrate --al)" '^--allow-failover' "an option"
+is "$(tab gnt-node info n)" node1.example.com "the name of a node"
+is "$(tab gnt-instance add -n node1)" node1.example.com \
+    "as the value of an option"
+is "$(tab gnt-cluster getmaster n)" "" "nothing where nothing is wanted"
+for tool in $tools; do
+    is "$(tab gnt-$tool '' | sort)" \
+        "$(gnt-$tool --help | sed -n 's/^ \([a-z-]*\) *- .*/\1/p' | sort)" \
+        "bash completes all commands of gnt-$tool"
+done
+succeeds "bash takes the file" bash -n "$VC/bash"
+like "$(bash -c '. "$0"; complete -p gnt-node' "$VC/bash")" '_gnt gnt-node' \
+    "for each tool"
+
+if command -v zsh >/dev/null; then
+    succeeds "zsh takes the file" zsh -n "$VC/zsh"
+    is "$(m zsh -c 'compadd() { shift; print -l -- ${(M)@:#li*}; }
+words=(gnt-instance li); CURRENT=2; . "$0"' "$VC/zsh" | head -1)" list \
+        "zsh is offered a command"
+    is "$(m zsh -c 'compadd() { shift; print -l -- $@; }
+words=(gnt node info ""); CURRENT=4; . "$0"' "$VC/zsh")" node1.example.com \
+        "and names of nodes"
+else
+    note "zsh is not here"
+fi
+if command -v fish >/dev/null; then
+    succeeds "fish takes the file" fish -n "$VC/fish"
+    is "$(HOME=$VC m fish -c '. $argv[1]; complete -C "gnt-instance list-t"' "$VC/fish" |
+        cut -f 1)" list-tags "fish completes a command"
+    is "$(HOME=$VC m fish -c '. $argv[1]; complete -C "gnt-node info n"' "$VC/fish" |
+        cut -f 1)" node1.example.com "and the name of a node"
+else
+    note "fish is not here"
+fi
+fails "another shell" gnt completion tcsh
+like "$out" tcsh "is named"
+
+# Manual pages: every command and option stands in its tool's page.
+for tool in $tools; do
+    gnt manual "gnt-$tool" >"$VC/man"
+    missing=
+    for command in $(tab "gnt-$tool" ''); do
+        word=$(echo "$command" | sed 's/-/\\\\-/g')
+        grep -q "^.fB$word.fR" "$VC/man" || missing="$missing $command"
+        for option in $(gnt-$tool "$command" --help | grep -oE '^--[a-z0-9-]+'); do
+            word=$(echo "$option" | sed 's/-/\\\\-/g')
+            grep -q "^.fB$word.fR" "$VC/man" || missing="$missing $option"
+        done
+    done
+    is "$missing" "" "the page of gnt-$tool has all commands and options"
+    if command -v groff >/dev/null; then
+        is "$(groff -man -ww -Tutf8 "$VC/man" 2>&1 >/dev/null)" "" \
+            "groff finds no fault with it"
+    fi
+done
+gnt manual gnt >"$VC/man"
+like "$(cat "$VC/man")" 'gnt.-node.fR\(8\)' "the page of gnt leads to the others"
+tap_done
