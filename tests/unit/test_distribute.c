@@ -430,7 +430,7 @@ Test(distribute, a_slow_candidate_is_not_waited_for)
 
 Test(distribute, hosts_that_refuse_connections_have_no_other_master)
 {
-	struct commit c;
+	static struct commit c; /* the teardown ends the last one */
 
 	manner[2] = manner[3] = REFUSING;
 	begin_change(&c);
