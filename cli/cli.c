@@ -56,8 +56,8 @@ static int usage_error(const struct cli *cli, const struct error *err)
 	if (err->kind != ERR_REQUEST)
 		return cli_error(cli, err);
 	fprintf(stderr, "Usage\n=====\n  %s %s %s\n\n%s: error: %s\n",
-		cli->tool->name, cli->command->name, cli->command->args,
-		cli->tool->name, err->text);
+		cli->tool->name, cli->command->name,
+		cli_args_text(cli->command), cli->tool->name, err->text);
 	return CLI_USAGE;
 }
 

@@ -59,7 +59,7 @@ struct cli;
 struct cli_command {
 	const char *name;
 	const char *alias; /* or NULL */
-	const char *args;  /* for the help: "<instance>" */
+	const char *args;  /* for the help: "<instance>"; NULL: none */
 	const char *help;
 	int min_args;
 	int max_args;					   /* -1: any number */
@@ -124,6 +124,8 @@ bool cli_has(const struct cli *cli, const struct cli_option *option);
 
 /* --- help (cli_help.c) --- */
 
+/* What the help calls the arguments; "" for none. */
+const char *cli_args_text(const struct cli_command *command);
 void cli_help_tool(const struct cli_tool *tool);
 void cli_help_command(const struct cli_tool *tool,
 		      const struct cli_command *command);

@@ -34,6 +34,11 @@ static void print_wrapped(const char *text, int column)
 	putchar('\n');
 }
 
+const char *cli_args_text(const struct cli_command *command)
+{
+	return command->args == NULL ? "" : command->args;
+}
+
 void cli_help_tool(const struct cli_tool *tool)
 {
 	int width = 0;
@@ -74,7 +79,7 @@ void cli_help_command(const struct cli_tool *tool,
 		      const struct cli_command *command)
 {
 	printf("Usage\n=====\n  %s %s %s\n\n", tool->name, command->name,
-	       command->args);
+	       cli_args_text(command));
 	print_wrapped(command->help, 0);
 	if (command->alias != NULL)
 		printf("\nAlso called: %s\n", command->alias);

@@ -42,13 +42,14 @@ static const char *value_kind(const struct cli_option *o)
 /* Is this kind of object an argument of the command? */
 static bool takes(const struct cli_command *c, size_t kind)
 {
-	return c->max_args != 0 && strstr(c->args, kinds[kind].word) != NULL;
+	return c->max_args != 0 &&
+	       strstr(cli_args_text(c), kinds[kind].word) != NULL;
 }
 
 static bool takes_file(const struct cli_command *c)
 {
-	return strstr(c->args, "file>") != NULL ||
-	       strstr(c->args, ".json>") != NULL;
+	return strstr(cli_args_text(c), "file>") != NULL ||
+	       strstr(cli_args_text(c), ".json>") != NULL;
 }
 
 /* "gnt-instance" without what all have in front. */

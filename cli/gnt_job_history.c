@@ -65,7 +65,6 @@ const struct cli_command gnt_job_reindex = {
 
 const struct cli_command gnt_job_verify_history = {
 	.name = "verify-history",
-	.args = "",
 	.help = "Check that no archived job was altered, removed or added",
 	.run = verify_history,
 };

@@ -67,9 +67,9 @@ static void print_command(const struct cli_command *c)
 {
 	printf(".SS\n");
 	print_bold(c->name);
-	if (*c->args != '\0') {
+	if (*cli_args_text(c) != '\0') {
 		putchar(' ');
-		print_text(c->args);
+		print_text(cli_args_text(c));
 	}
 	putchar('\n');
 	print_sentence(c->help);
