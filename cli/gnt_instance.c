@@ -203,6 +203,7 @@ static const struct cli_command *const commands[] = {
 	&remove_command,
 	&instance_tags[2],
 	&instance_rename,
+	&instance_replace_disks,
 	&instance_shutdown,
 	&instance_startup,
 	NULL,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-instance activate-disks, deactivate-disks, grow-disk, recreate-disks. */
+/* gnt-instance activate-disks, deactivate-disks, grow-disk, recreate-disks,
+ * replace-disks. */
 #include <stdio.h>
 
 #include "cli/cli_job.h"
@@ -113,6 +114,78 @@ static int recreate(struct cli *cli, struct error *err)
 	return cli_submit(cli, steal(&op), NULL, err);
 }
 
+/* "0,2" as a list of numbers. */
+static json_t *disk_numbers(const char *text, struct error *err)
+{
+	auto_strv struct strv words = {0};
+	auto_json json_t *list = json_array();
+
+	str_split(&words, text, ',');
+	for (size_t i = 0; i < words.n; i++) {
+		int64_t n;
+
+		if (!str_to_int64(words.items[i], &n) || n < 0) {
+			error_set(err, ERR_PREREQ, ECODE_INVAL,
+				  "Invalid disk index passed to --disks: '%s'",
+				  words.items[i]);
+			return NULL;
+		}
+		json_array_append_new(list, json_integer(n));
+	}
+	return steal(&list);
+}
+
+/* The mode that the options choose: exactly one does; NULL with err. */
+static const char *replace_mode(const struct cli *cli, struct error *err)
+{
+	const struct {
+		const struct cli_option *option;
+		const char *mode;
+	} choices[] = {
+		{&OPT_ON_PRIMARY, "replace_on_primary"},
+		{&OPT_ON_SECONDARY, "replace_on_secondary"},
+		{&OPT_AUTO_REPLACE, "replace_auto"},
+		{&OPT_NEW_SECONDARY, "replace_new_secondary"},
+		{&OPT_IALLOCATOR, "replace_new_secondary"},
+	};
+	const char *mode = NULL;
+	int given = 0;
+
+	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++)
+		if (cli_given(cli, choices[i].option)) {
+			mode = choices[i].mode;
+			given++;
+		}
+	if (given == 1)
+		return mode;
+	error_set(err, ERR_PREREQ, ECODE_INVAL,
+		  "One and only one of the -p, -s, -a, -n and -I options must "
+		  "be passed");
+	return NULL;
+}
+
+static int replace(struct cli *cli, struct error *err)
+{
+	const char *text = cli_text(cli, &OPT_DISK_NUMBERS);
+	auto_json json_t *op = NULL;
+	json_t *disks = text == NULL ? json_array() : disk_numbers(text, err);
+	const char *mode;
+
+	if (disks == NULL)
+		return -1;
+	op = instance_op(cli, &op_class_instance_replace_disks);
+	json_object_set_new(op, "disks", disks);
+	mode = replace_mode(cli, err);
+	if (mode == NULL)
+		return -1;
+	json_set_str(op, "mode", mode);
+	cli_op_set(cli, op, "remote_node", &OPT_NEW_SECONDARY);
+	cli_op_set(cli, op, "iallocator", &OPT_IALLOCATOR);
+	cli_op_flag(cli, op, "early_release", &OPT_EARLY_RELEASE);
+	cli_op_flag(cli, op, "ignore_ipolicy", &OPT_IGNORE_IPOLICY);
+	return cli_submit(cli, steal(&op), NULL, err);
+}
+
 const struct cli_command instance_activate_disks = {
 	.name = "activate-disks",
 	.args = "<instance-name>",
@@ -152,4 +225,17 @@ const struct cli_command instance_recreate_disks = {
 	.max_args = 1,
 	.options = {&OPT_DISK, &OPT_NODE, &OPT_IALLOCATOR, OPTS_JOB},
 	.run = recreate,
+};
+
+const struct cli_command instance_replace_disks = {
+	.name = "replace-disks",
+	.args = "{-s|-p|-a|-n NODE|-I NAME} <instance-name>",
+	.help = "Give mirrored disks new storage, on one of their nodes or on "
+		"another secondary node",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_AUTO_REPLACE, &OPT_DISK_NUMBERS, &OPT_IALLOCATOR,
+		    &OPT_EARLY_RELEASE, &OPT_NEW_SECONDARY, &OPT_ON_PRIMARY,
+		    &OPT_ON_SECONDARY, &OPT_IGNORE_IPOLICY, OPTS_JOB},
+	.run = replace,
 };

@@ -26,7 +26,8 @@ extern const struct cli_command instance_startup, instance_shutdown,
 	instance_reboot;
 /* gnt_instance_disks.c */
 extern const struct cli_command instance_activate_disks,
-	instance_deactivate_disks, instance_grow_disk, instance_recreate_disks;
+	instance_deactivate_disks, instance_grow_disk, instance_recreate_disks,
+	instance_replace_disks;
 /* gnt_instance_install.c */
 extern const struct cli_command instance_reinstall, instance_rename;
 /* gnt_instance_info.c */

@@ -32,6 +32,13 @@ static bool job_problem(const struct job *j, void *arg)
 	return true;
 }
 
+char *sim_volume(const char *node_uuid, const json_t *disk)
+{
+	return xprintf("%s:%s", node_uuid,
+		       json_string_value(json_array_get(
+			       json_get(disk, "logical_id"), 1)));
+}
+
 static void check_instance(struct sim *s, const json_t *inst, struct strv *ret)
 {
 	const char *name = json_str(inst, "name", "");
@@ -65,6 +72,21 @@ static void unknown_running(const char *name, void *value, void *arg)
 		strv_addf(c->problems, "%s runs and is unknown", name);
 }
 
+/* The volumes of a mirror, on both its nodes. */
+static void known_volumes(struct sim *s, const json_t *disk, struct table *ret)
+{
+	const json_t *children = json_get(disk, "children");
+
+	for (size_t i = 0; i < 2 * json_array_size(children); i++) {
+		auto_free char *name = sim_volume(
+			json_string_value(json_array_get(
+				json_get(disk, "logical_id"), i % 2)),
+			json_array_get(children, i / 2));
+
+		table_put(ret, name, s);
+	}
+}
+
 static void known_files(struct sim *s, struct table *ret)
 {
 	const char *uuid;
@@ -73,10 +95,13 @@ static void known_files(struct sim *s, struct table *ret)
 	json_object_foreach (
 		(json_t *)config_all(s->master->config, CONFIG_DISK), uuid,
 		disk)
-		table_put(ret,
-			  json_string_value(json_array_get(
-				  json_get(disk, "logical_id"), 1)),
-			  s);
+		if (str_eq(json_str(disk, "dev_type", ""), "drbd"))
+			known_volumes(s, disk, ret);
+		else
+			table_put(ret,
+				  json_string_value(json_array_get(
+					  json_get(disk, "logical_id"), 1)),
+				  s);
 }
 
 struct file_check {

@@ -28,10 +28,23 @@ static const char *name_of(const json_t *args)
 				     : json_str(first, "name", "");
 }
 
-static const char *file_of(const json_t *args)
+/* Under which name the storage of a disk is found, to be freed: a path, on all
+ * nodes; a volume, on this one; NULL for a mirror, which is made of others. */
+static char *storage_of(const struct sim_node *n, const json_t *disk)
 {
-	return json_string_value(json_array_get(
-		json_get(json_array_get(args, 0), "logical_id"), 1));
+	const char *type = json_str(disk, "dev_type", "");
+	const char *name = json_string_value(
+		json_array_get(json_get(disk, "logical_id"), 1));
+
+	if (str_eq(type, "drbd") || name == NULL)
+		return NULL;
+	return str_eq(type, "plain") ? sim_volume(n->uuid, disk)
+				     : xstrdup(name);
+}
+
+static char *file_of(const struct sim_node *n, const json_t *args)
+{
+	return storage_of(n, json_array_get(args, 0));
 }
 
 static json_t *do_nothing(struct sim_node *n, const json_t *args)
@@ -140,22 +153,76 @@ static json_t *do_migration_info(struct sim_node *n, const json_t *args)
 
 static json_t *do_disk_create(struct sim_node *n, const json_t *args)
 {
-	table_put(&n->sim->files, file_of(args), n);
+	auto_free char *file = file_of(n, args);
+
+	if (file != NULL)
+		table_put(&n->sim->files, file, n);
 	return good(json_incref(
 		(json_t *)json_get(json_array_get(args, 0), "logical_id")));
 }
 
 static json_t *do_disk_remove(struct sim_node *n, const json_t *args)
 {
-	table_remove(&n->sim->files, file_of(args));
+	auto_free char *file = file_of(n, args);
+
+	if (file != NULL)
+		table_remove(&n->sim->files, file);
 	return good(json_null());
 }
 
 static json_t *do_disk_assemble(struct sim_node *n, const json_t *args)
 {
-	if (table_get(&n->sim->files, file_of(args)) == NULL)
+	auto_free char *file = file_of(n, args);
+
+	if (file != NULL && table_get(&n->sim->files, file) == NULL)
 		return bad("the disk does not exist");
 	return good(json_make("[s, s, n]", "/dev/x", "/dev/y"));
+}
+
+/* [[disk, new logical id], ...] */
+static json_t *do_disk_rename(struct sim_node *n, const json_t *args)
+{
+	const json_t *pairs = json_array_get(args, 0);
+
+	for (size_t i = 0; i < json_array_size(pairs); i++) {
+		const json_t *pair = json_array_get(pairs, i);
+		auto_json json_t *after = json_copy(json_array_get(pair, 0));
+		auto_free char *from = storage_of(n, json_array_get(pair, 0));
+		auto_free char *to = NULL;
+
+		json_object_set(after, "logical_id", json_array_get(pair, 1));
+		to = storage_of(n, after);
+		if (table_get(&n->sim->files, from) == NULL ||
+		    table_get(&n->sim->files, to) != NULL)
+			return bad("the volume cannot be renamed");
+		table_remove(&n->sim->files, from);
+		table_put(&n->sim->files, to, n);
+	}
+	return good(json_null());
+}
+
+/* Mirrors are well, but for those that are told to be broken here. */
+static json_t *mirror_status(const struct sim_node *n)
+{
+	return json_make("{s:s, s:b, s:i, s:n, s:n}", "dev_path", "/dev/x",
+			 "is_degraded", 0, "ldisk_status",
+			 n->faulty_disks ? 3 : 1, "sync_percent",
+			 "estimated_time");
+}
+
+static json_t *do_disk_find(struct sim_node *n, const json_t *args)
+{
+	(void)args;
+	return good(mirror_status(n));
+}
+
+static json_t *do_mirror_status(struct sim_node *n, const json_t *args)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < json_array_size(json_array_get(args, 0)); i++)
+		json_array_append_new(all, mirror_status(n));
+	return good(all);
 }
 
 /* The plan of an evacuation: each instance migrates to any of the nodes that is
@@ -308,6 +375,9 @@ static const struct {
 	{"blockdev_create", do_disk_create},
 	{"blockdev_remove", do_disk_remove},
 	{"blockdev_assemble", do_disk_assemble},
+	{"blockdev_rename", do_disk_rename},
+	{"blockdev_find", do_disk_find},
+	{"blockdev_getmirrorstatus", do_mirror_status},
 	{"iallocator_runner", do_iallocator},
 };
 

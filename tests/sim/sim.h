@@ -58,6 +58,7 @@ struct sim_node {
 	const char *fail_on; /* procedure that answers with an error */
 	bool silent;	     /* whoever asks waits in vain */
 	bool hook_fails;     /* its hooks say no */
+	bool faulty_disks;   /* its side of mirrors is broken */
 	json_t *hook_env;    /* what they were last given */
 	unsigned n_calls;
 };
@@ -198,6 +199,9 @@ struct sim_call {
  * *ret_ms is how long it takes to give it. */
 json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 			unsigned *ret_ms);
+
+/* The name of a logical volume of the node in sim.files; to be freed. */
+char *sim_volume(const char *node_uuid, const json_t *disk);
 
 /* How often a test_delay of this duration was executed there. */
 unsigned sim_executions(const struct sim_node *n, double duration);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/json/json.h"
+#include "masterd/lu/instance_replace_disks.h"
+#include "masterd/lu_instance.h"
+
+#define STEPS 6
+
+/* How often a node may fail to say how far its mirrors are, and how often they
+ * may end degraded, before it is taken for the truth. */
+#define SYNC_TRIES 10
+#define SYNC_RETRY_MS 6000
+#define SYNC_POLL_MAX_MS 60000
+#define SYNC_POLL_MIN_MS 1000
+
+/* Of a mirror's local storage, in a node's answer. */
+#define LDISK_OKAY 1
+
+struct replace *replace_of(struct lu *lu)
+{
+	return container_of(lu, struct replace, lu);
+}
+
+void replace_step(struct lu *lu, int number, const char *what)
+{
+	lu_feedback(lu, "STEP %d/%d %s", number, STEPS, what);
+}
+
+json_t *replace_disks(struct lu *lu)
+{
+	struct replace *r = replace_of(lu);
+	auto_json json_t *all = inst_rpc_disks(lu, r->inst);
+	json_t *wanted = json_array(), *disk;
+	size_t i;
+
+	json_array_foreach (all, i, disk)
+		if (i < r->n && r->wanted[i])
+			json_array_append(wanted, disk);
+	return wanted;
+}
+
+WAITS int replace_call(struct lu *lu, const char *node, const char *procedure,
+		       json_t *args STEALS, struct error *err)
+{
+	auto_json json_t *done = lu_call(lu, node, procedure, args, err);
+
+	return done == NULL ? -1 : 0;
+}
+
+static WAITS int find_one(struct lu *lu, const char *node, const json_t *disk,
+			  struct error *err)
+{
+	const char *name = json_str(disk, "iv_name", "?");
+	auto_json json_t *found = NULL;
+
+	lu_info(lu, "Checking %s on %s", name, lu_node_name(lu, node));
+	found = lu_call(lu, node, "blockdev_find", json_make("[O]", disk), err);
+	if (found == NULL)
+		return error_wrap(err, "Can't find %s on node %s", name,
+				  lu_node_name(lu, node));
+	if (json_is_object(found))
+		return 0;
+	return error_set(err, ERR_EXEC, NULL,
+			 "Can't find %s on node %s: disk not found (gnt-"
+			 "instance activate-disks makes it usable)",
+			 name, lu_node_name(lu, node));
+}
+
+WAITS int replace_find(struct lu *lu, const char *node, struct error *err)
+{
+	auto_json json_t *disks = replace_disks(lu);
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (find_one(lu, node, json_array_get(disks, i), err) < 0)
+			return -1;
+	return 0;
+}
+
+/* How the mirrors are, a status each. */
+static WAITS json_t *look(struct lu *lu, const char *node, const json_t *disks,
+			  struct error *err)
+{
+	auto_json json_t *all = lu_call(lu, node, "blockdev_getmirrorstatus",
+					json_make("[O]", disks), err);
+
+	if (all == NULL)
+		return NULL;
+	if (json_array_size(all) == json_array_size(disks))
+		return steal(&all);
+	error_set(err, ERR_EXEC, NULL,
+		  "Node %s does not tell the state of each disk",
+		  lu_node_name(lu, node));
+	return NULL;
+}
+
+WAITS int replace_check_data(struct lu *lu, const char *node, struct error *err)
+{
+	auto_json json_t *disks = replace_disks(lu);
+	auto_json json_t *all = look(lu, node, disks, err);
+
+	if (all == NULL)
+		return -1;
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const char *name =
+			json_str(json_array_get(disks, i), "iv_name", "?");
+
+		lu_info(lu, "Checking %s consistency on node %s", name,
+			lu_node_name(lu, node));
+		if (json_int(json_array_get(all, i), "ldisk_status", 0) !=
+		    LDISK_OKAY)
+			return error_set(err, ERR_EXEC, NULL,
+					 "Node %s has degraded storage (%s), "
+					 "unsafe to replace disks for instance "
+					 "%s",
+					 lu_node_name(lu, node), name,
+					 inst_name(replace_of(lu)->inst));
+	}
+	return 0;
+}
+
+WAITS int replace_create(struct lu *lu, const char *node, const json_t *volume,
+			 struct error *err)
+{
+	struct replace *r = replace_of(lu);
+	auto_free char *info = xprintf("originstname+%s", inst_name(r->inst));
+
+	/* Noted first: a call that failed may have made it all the same. */
+	json_array_append(r->created, (json_t *)volume);
+	if (replace_call(lu, node, "blockdev_create",
+			 json_make("[O, I, s, b, s, b]", volume,
+				   (json_int_t)json_int(volume, "size", 0),
+				   inst_name(r->inst), node == r->primary, info,
+				   0),
+			 err) == 0)
+		return 0;
+	return error_wrap(err, "Can't create new storage on node %s",
+			  lu_node_name(lu, node));
+}
+
+WAITS void replace_remove(struct lu *lu, const char *node,
+			  const json_t *volumes)
+{
+	struct error err;
+	json_t *volume;
+	size_t i;
+
+	json_array_foreach ((json_t *)volumes, i, volume) {
+		auto_free char *id = json_text(json_get(volume, "logical_id"));
+
+		if (replace_call(lu, node, "blockdev_remove",
+				 json_make("[O]", volume), &err) < 0)
+			lu_warn(lu,
+				"Can't remove the unused volume %s on node "
+				"%s, remove it by hand: %s",
+				id, lu_node_name(lu, node), err.text);
+	}
+}
+
+/* --- waiting --- */
+
+struct sync {
+	bool done, degraded;
+	int64_t seconds; /* the longest estimate, 0 for none */
+};
+
+static struct sync sync_state(const json_t *statuses)
+{
+	struct sync s = {.done = true};
+
+	for (size_t i = 0; i < json_array_size(statuses); i++) {
+		const json_t *one = json_array_get(statuses, i);
+		const json_t *percent = json_get(one, "sync_percent");
+		int64_t left = json_int(one, "estimated_time", 0);
+
+		if (json_is_number(percent))
+			s.done = false;
+		else
+			s.degraded |= json_bool(one, "is_degraded", false);
+		if (left > s.seconds)
+			s.seconds = left;
+	}
+	return s;
+}
+
+static unsigned poll_ms(const struct sync *s)
+{
+	if (s->seconds >= SYNC_POLL_MAX_MS / 1000)
+		return SYNC_POLL_MAX_MS;
+	return s->seconds <= 0 ? SYNC_POLL_MIN_MS : (unsigned)s->seconds * 1000;
+}
+
+/* Without a bound for the mirrors' own progress, of which a slow network may
+ * need days; whoever does not want that kills the job. */
+WAITS int replace_sync(struct lu *lu, struct error *err)
+{
+	struct replace *r = replace_of(lu);
+	auto_json json_t *disks = replace_disks(lu);
+	int failures = 0, degraded = 0;
+
+	lu_info(lu, "Waiting for instance %s to sync disks",
+		inst_name(r->inst));
+	for (;;) {
+		auto_json json_t *all = look(lu, r->primary, disks, err);
+		struct sync s = sync_state(all);
+
+		if (lu->run->killed)
+			return lu_check_killed(lu, err);
+		if (all == NULL && ++failures >= SYNC_TRIES)
+			return error_wrap(err, "Can't follow the sync of the "
+					       "disks");
+		if (all != NULL && s.done && !s.degraded)
+			break;
+		if (all != NULL && s.done && ++degraded >= SYNC_TRIES)
+			return error_set(err, ERR_EXEC, NULL,
+					 "Disks of instance %s are still "
+					 "degraded after their sync",
+					 inst_name(r->inst));
+		task_sleep(all == NULL ? SYNC_RETRY_MS : poll_ms(&s));
+	}
+	lu_info(lu, "Instance %s's disks are in sync", inst_name(r->inst));
+	return 0;
+}
+
+/* --- disks of an instance that is down --- */
+
+static WAITS int assemble(struct lu *lu, const char *node, struct error *err)
+{
+	struct replace *r = replace_of(lu);
+	auto_json json_t *disks = inst_rpc_disks(lu, r->inst);
+	auto_json json_t *owner = inst_rpc(lu, r->inst, NULL, NULL);
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (replace_call(lu, node, "blockdev_assemble",
+				 json_make("[O, O, b, I]",
+					   json_array_get(disks, i), owner,
+					   node == r->primary, (json_int_t)i),
+				 err) < 0)
+			return error_wrap(err,
+					  "Can't start disk %zu of instance %s "
+					  "on node %s",
+					  i, inst_name(r->inst),
+					  lu_node_name(lu, node));
+	return 0;
+}
+
+WAITS int replace_activate(struct lu *lu, struct error *err)
+{
+	struct replace *r = replace_of(lu);
+
+	if (json_bool(r->inst, "disks_active", false))
+		return 0;
+	r->activated = true;
+	/* One that is given up may be dead. */
+	if (assemble(lu, r->secondary, err) < 0) {
+		if (r->new_node == NULL || lu->run->killed)
+			return -1;
+		lu_warn(lu, "%s, ignoring", err->text);
+	}
+	return assemble(lu, r->primary, err);
+}
+
+WAITS void replace_deactivate(struct lu *lu)
+{
+	struct replace *r = replace_of(lu);
+	struct error ignored;
+
+	if (!r->activated)
+		return;
+	r->activated = false;
+	inst_stop_disks(lu, r->inst, NULL, true, &ignored);
+	inst_stop_disks(lu, r->inst, r->moved ? r->new_node : r->secondary,
+			true, &ignored);
+}

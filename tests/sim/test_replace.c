@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* New storage for mirrored disks, in a simulated cluster whose nodes know
+ * volumes and mirrors. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+TestSuite(replace, .init = setup, .fini = teardown, .timeout = 60);
+
+#define INSTANCE "mirrored"
+#define DISKS 2
+
+static json_t *volume(const char *name, int disk, const char *kind)
+{
+	auto_free char *full = xprintf("%s%d_%s", name, disk, kind);
+
+	return json_make("{s:s, s:[s, s], s:[], s:i}", "dev_type", "plain",
+			 "logical_id", "xenvg", full, "children", "size", 64);
+}
+
+static json_t *mirror(int i, const char *a, const char *b)
+{
+	auto_free char *uuid = xprintf("0000000%d-mirror", i);
+	auto_free char *iv = xprintf("disk/%d", i);
+
+	return json_make(
+		"{s:s, s:s, s:[s, s, i, i, i, s], s:[o, o], s:[s, s], s:s, "
+		"s:i, s:s, s:{}}",
+		"uuid", uuid, "dev_type", "drbd", "logical_id", a, b, 11000 + i,
+		i, i, "secret", "children", volume("vol", i, "data"),
+		volume("vol", i, "meta"), "nodes", a, b, "iv_name", iv, "size",
+		64, "mode", "rw", "params");
+}
+
+/* An instance with mirrors on the first two nodes, as if it had been made. */
+static void make_mirrored(void)
+{
+	struct config *c = s.master->config;
+	json_t *inst, *names = json_array();
+
+	expect(op_add(INSTANCE, s.nodes[0].name, false), "success");
+	for (int i = 0; i < DISKS; i++) {
+		json_t *disk = mirror(i, s.nodes[0].uuid, s.nodes[1].uuid);
+
+		for (size_t k = 0; k < 4; k++) {
+			auto_free char *name = sim_volume(
+				s.nodes[k % 2].uuid,
+				json_array_get(json_get(disk, "children"),
+					       k / 2));
+
+			table_put(&s.files, name, &s);
+		}
+		json_array_append(names, json_object_get(disk, "uuid"));
+		config_put(c, CONFIG_DISK, disk);
+	}
+	inst = config_edit(config_find(c, CONFIG_INSTANCE, INSTANCE));
+	json_object_set_new(inst, "disks", names);
+	json_set_str(inst, "disk_template", "drbd");
+	config_put(c, CONFIG_INSTANCE, inst);
+}
+
+static json_t *op_replace(const char *mode, const char *node)
+{
+	json_t *op = op_named("OP_INSTANCE_REPLACE_DISKS", INSTANCE);
+
+	json_set_str(op, "mode", mode);
+	json_set_str(op, "remote_node", node);
+	json_set_bool(op, "ignore_ipolicy", true);
+	return op;
+}
+
+static const char *secondary(void)
+{
+	static char name[64];
+	struct config *c = s.master->config;
+	auto_strv struct strv nodes = {0};
+
+	config_instance_secondaries(
+		c, config_find(c, CONFIG_INSTANCE, INSTANCE), &nodes);
+	cr_assert_eq(nodes.n, 1);
+	snprintf(name, sizeof(name), "%s",
+		 config_name(c, CONFIG_NODE, nodes.items[0]));
+	return name;
+}
+
+static const json_t *id_of(int disk)
+{
+	auto_free char *uuid = xprintf("0000000%d-mirror", disk);
+
+	return json_get(config_get(s.master->config, CONFIG_DISK, uuid),
+			"logical_id");
+}
+
+Test(replace, only_mirrored_disks)
+{
+	expect(op_add(INSTANCE, NODE2, true), "success");
+	expect(op_replace("replace_on_primary", NULL),
+	       "The instance has a strange layout, expected one secondary but "
+	       "found 0");
+}
+
+Test(replace, arguments_must_fit_together)
+{
+	json_t *op;
+
+	make_mirrored();
+	expect(op_replace("replace_on_primary", NODE3),
+	       "can only be used when changing the secondary");
+	expect(op_replace("replace_new_secondary", NULL),
+	       "either an iallocator script must be used or the new node");
+	op = op_replace("replace_on_primary", NULL);
+	json_object_set_new(op, "disks", json_make("[i]", 7));
+	expect(op, "Invalid disk index 7");
+	op = op_replace("replace_auto", NULL);
+	json_object_set_new(op, "disks", json_make("[i]", 0));
+	expect(op, "Cannot specify disks");
+	expect(op_replace("replace_new_secondary", s.nodes[0].name),
+	       "is the primary node");
+	expect(op_replace("replace_new_secondary", NODE2),
+	       "already the secondary node");
+}
+
+Test(replace, storage_on_either_node)
+{
+	json_t *op = op_replace("replace_on_secondary", NULL);
+
+	make_mirrored();
+	expect(op_replace("replace_on_primary", NULL), "success");
+	json_object_set_new(op, "disks", json_make("[i]", 1));
+	json_set_bool(op, "early_release", true);
+	expect(op, "success");
+	cr_assert_str_eq(secondary(), NODE2);
+	cr_assert_eq(s.files.n, 4 * DISKS);
+}
+
+Test(replace, auto_finds_the_broken_side)
+{
+	size_t files = 4 * DISKS;
+
+	make_mirrored();
+	s.nodes[0].fail_on = s.nodes[1].fail_on = "blockdev_create";
+	expect(op_replace("replace_auto", NULL), "success");
+	s.nodes[1].faulty_disks = true;
+	expect(op_replace("replace_auto", NULL),
+	       "Can't create new storage on node node2");
+	s.nodes[0].fail_on = s.nodes[1].fail_on = NULL;
+	s.nodes[0].faulty_disks = true;
+	expect(op_replace("replace_auto", NULL),
+	       "faulty disks on more than one node");
+	cr_assert_eq(s.files.n, files);
+}
+
+Test(replace, a_peer_without_good_data_is_not_left_alone)
+{
+	make_mirrored();
+	s.nodes[1].faulty_disks = true;
+	expect(op_replace("replace_on_primary", NULL),
+	       "has degraded storage (disk/0), unsafe to replace");
+}
+
+Test(replace, a_failure_on_the_way_gives_the_old_storage_back)
+{
+	static const char *const calls[] = {
+		"blockdev_create", "blockdev_removechildren",
+		"blockdev_addchildren", "blockdev_rename"};
+
+	make_mirrored();
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		s.nodes[0].fail_on = calls[i];
+		expect(op_replace("replace_on_primary", NULL), "told to fail");
+		cr_assert_eq(s.files.n, 4 * DISKS, "%s", calls[i]);
+	}
+	s.nodes[0].fail_on = NULL;
+}
+
+Test(replace, another_secondary)
+{
+	make_mirrored();
+	expect(op_replace("replace_new_secondary", NODE3), "success");
+	cr_assert_str_eq(secondary(), NODE3);
+	for (int i = 0; i < DISKS; i++) {
+		cr_assert_eq(json_integer_value(json_array_get(id_of(i), 2)),
+			     11000 + i);
+		cr_assert_eq(json_integer_value(json_array_get(id_of(i), 4)),
+			     i);
+	}
+	expect(op_replace("replace_new_secondary", NODE2), "success");
+	cr_assert_str_eq(secondary(), NODE2);
+}
+
+Test(replace, an_allocator_chooses_it)
+{
+	json_t *op = op_replace("replace_new_secondary", NULL);
+
+	make_mirrored();
+	json_set_str(op, "iallocator", "any");
+	s.nodes[1].down = true;
+	s.nodes[0].fail_on = "drbd_attach_net";
+	json_incref(op);
+	/* The allocator of the simulation may choose the primary. */
+	for (int i = 0; i < 20; i++) {
+		auto_free char *got = sim_do(&s, json_incref(op));
+
+		if (strstr(got, "primary node") == NULL) {
+			cr_expect_not_null(strstr(got, "told to fail"), "%s",
+					   got);
+			break;
+		}
+	}
+	json_decref(op);
+	json_decref(op);
+	s.nodes[0].fail_on = NULL;
+	s.nodes[1].down = false;
+	cr_assert_str_eq(secondary(), NODE2);
+}
+
+Test(replace, a_failure_leaves_the_old_secondary)
+{
+	static const struct {
+		int node;
+		const char *call;
+	} faults[] = {{0, "drbd_disconnect_net"},
+		      {0, "drbd_attach_net"},
+		      {2, "drbd_attach_net"},
+		      {2, "blockdev_create"},
+		      {0, "blockdev_find"}};
+
+	make_mirrored();
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		auto_json json_t *before = json_incref((json_t *)id_of(1));
+
+		s.nodes[faults[i].node].fail_on = faults[i].call;
+		expect(op_replace("replace_new_secondary", NODE3),
+		       "told to fail");
+		s.nodes[faults[i].node].fail_on = NULL;
+		cr_assert_str_eq(secondary(), NODE2);
+		cr_assert(json_equal(id_of(1), before));
+		cr_assert_eq(s.files.n, 4 * DISKS, "%s", faults[i].call);
+	}
+}
+
+Test(replace, a_dead_secondary_is_replaced)
+{
+	make_mirrored();
+	s.nodes[1].down = true;
+	expect(op_replace("replace_new_secondary", NODE3), "success");
+	s.nodes[1].down = false;
+	cr_assert_str_eq(secondary(), NODE3);
+	/* What could not be removed there is left over. */
+	cr_assert_eq(s.files.n, 6 * DISKS);
+	table_done(&s.files, NULL);
+	s.files = (struct table){0};
+	for (int i = 0; i < DISKS; i++) {
+		auto_json json_t *disk =
+			mirror(i, s.nodes[0].uuid, s.nodes[2].uuid);
+
+		for (size_t k = 0; k < 4; k++) {
+			auto_free char *name = sim_volume(
+				s.nodes[2 * (k % 2)].uuid,
+				json_array_get(json_get(disk, "children"),
+					       k / 2));
+
+			table_put(&s.files, name, &s);
+		}
+	}
+}
+
+Test(replace, node_conditions)
+{
+	json_t *op = json_make("{s:s, s:s, s:b}", "OP_ID", "OP_NODE_SET_PARAMS",
+			       "node_name", NODE3, "drained", 1);
+
+	make_mirrored();
+	expect(op, "success");
+	expect(op_replace("replace_new_secondary", NODE3), "drained node");
+	expect(op_replace("replace_new_secondary", "nosuch"), "not known");
+}
+
+Test(replace, evacuation_of_secondaries_does_the_same)
+{
+	json_t *op = json_make("{s:s, s:s, s:s, s:s}", "OP_ID",
+			       "OP_NODE_EVACUATE", "node_name", NODE2, "mode",
+			       "secondary-only", "remote_node", NODE3);
+	json_t *strict = op_replace("replace_new_secondary", NODE3);
+
+	make_mirrored();
+	json_set_bool(strict, "ignore_ipolicy", false);
+	expect(strict, "instance policy: Disk template drbd is not allowed");
+	expect(json_make("{s:s, s:{s:[s, s]}}", "OP_ID",
+			 "OP_CLUSTER_SET_PARAMS", "ipolicy", "disk-templates",
+			 "diskless", "drbd"),
+	       "success");
+	expect(op, "success");
+	sim_run(&s, 60000, NULL, NULL); /* its job */
+	cr_assert_str_eq(secondary(), NODE3);
+}
