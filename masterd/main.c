@@ -15,7 +15,6 @@
 #include "lib/json/json.h"
 #include "lib/model/paths.h"
 #include "lib/model/ssconf.h"
-#include "lib/model/term.h"
 #include "masterd/address.h"
 #include "masterd/config.h"
 #include "masterd/luxi_calls.h"
@@ -26,8 +25,6 @@
 
 #define EXIT_NOT_CLUSTER 5
 #define EXIT_NOT_MASTER 11
-
-#define TERM_LOOK_MS 1000
 
 struct masterd {
 	struct daemon daemon;
@@ -204,29 +201,6 @@ static int serve(struct masterd *md, struct error *err)
 	return md->luxi == NULL ? -1 : 0;
 }
 
-/* A master that was stopped and goes on may call nobody for long, and still
- * answer with what was true once.  The node daemon here learns of a new master
- * as all do; what it has noted says that this one is none any more. */
-static void watch_term(void *arg)
-{
-	struct masterd *md = arg;
-
-	while (!md->stopping) {
-		auto_term struct term term = {0};
-		struct error err;
-
-		if (term_load(disk_real(), md->master->paths, &term, &err) ==
-			    0 &&
-		    term.number > md->master->role.term) {
-			error_set(&err, ERR_SYSTEM, ECODE_STATE,
-				  "Another master has taken over (term %ju)",
-				  (uintmax_t)term.number);
-			end(md->master, MASTER_EXIT_FENCED, &err);
-		}
-		task_sleep(TERM_LOOK_MS);
-	}
-}
-
 static WAITS int begin(struct masterd *md, struct error *err)
 {
 	struct master_role role;
@@ -245,7 +219,6 @@ static WAITS int begin(struct masterd *md, struct error *err)
 	if (make_master(md, &role, err) < 0 || serve(md, err) < 0)
 		return -1;
 	master_start(md->master);
-	task_spawn("watch term", watch_term, md);
 	address_turn_up(md->master);
 	if (md->takeover.failover)
 		master_wait_announced(md->master);

@@ -7,6 +7,7 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "lib/model/paths.h"
+#include "lib/model/term.h"
 #include "masterd/config.h"
 #include "masterd/distribute.h"
 #include "masterd/job_filters.h"
@@ -17,6 +18,8 @@
 #include "queue/queue.h"
 
 #define MAX_RUNNING_JOBS 20
+
+#define TERM_LOOK_MS 1000
 
 /* As many problems of the configuration are named in the log at start. */
 #define PROBLEMS_MAX 20
@@ -119,6 +122,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	cond_init(&m->on_announced);
 	m->disk = disk;
 	m->paths = paths;
+	cond_init(&m->watch);
 	m->config = config_load(disk, paths, err);
 	if (m->config == NULL) {
 		master_free(m);
@@ -150,6 +154,55 @@ WAITS int master_replicate(void *master, const char *const *names,
 	return distribute_queue(m->distribute, names, contents, n, err);
 }
 
+/* Whether the node daemon here has promised a newer term; then err says so. */
+static bool is_over(const struct master *m, struct error *err)
+{
+	auto_term struct term term = {0};
+	struct error ignored;
+
+	if (term_load(m->disk, m->paths, &term, &ignored) < 0 ||
+	    term.number <= m->role.term)
+		return false;
+	error_set(err, ERR_SYSTEM, ECODE_FENCED,
+		  "Another master has taken over (term %ju)",
+		  (uintmax_t)term.number);
+	return true;
+}
+
+/* A master that was stopped and goes on may call nobody for long, and still
+ * answer with what was true once.  The node daemon here learns of a new master
+ * as all do; what it has noted says that this one is none any more. */
+static void watch_term(void *arg)
+{
+	struct master *m = arg;
+	struct error err;
+
+	/* Also while it stops: it may wait for what another master prevents. */
+	while (!m->stopped && !is_over(m, &err))
+		cond_wait_until(&m->watch,
+				clock_mono_us() + TERM_LOOK_MS * INT64_C(1000));
+	m->watching = false;
+	cond_signal(&m->watch);
+	if (!m->stopped)
+		on_fenced(m, &err);
+}
+
+static void begin_watch(struct master *m)
+{
+	if (m->role.term == 0)
+		return;
+	m->watching = true;
+	task_spawn("watch term", watch_term, m);
+}
+
+static WAITS void end_watch(struct master *m)
+{
+	m->stopped = true;
+	cond_signal(&m->watch);
+	while (m->watching)
+		cond_wait(&m->watch);
+}
+
 /* The first things a master does.  Whoever was not there when something
  * changed gets it now. */
 static void take_up(void *arg)
@@ -178,6 +231,7 @@ void master_start(struct master *m)
 {
 	name_problems(m->config);
 	distribute_start(m->distribute);
+	begin_watch(m);
 	task_spawn("start", take_up, m);
 }
 
@@ -191,6 +245,7 @@ WAITS void master_stop(struct master *m)
 	if (config_commit(m->config, &err) < 0)
 		log_error("%s", err.text);
 	distribute_stop(m->distribute);
+	end_watch(m);
 }
 
 void master_free(struct master *m)

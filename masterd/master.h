@@ -55,6 +55,10 @@ struct master {
 	bool stopping;
 	bool announced; /* the nodes that answer know that it is the master */
 	struct cond on_announced;
+
+	/* Private: the watch of this node's promise. */
+	bool watching, stopped;
+	struct cond watch;
 };
 
 /* Build a master from its surroundings (real or simulated): load configuration

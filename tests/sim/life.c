@@ -58,9 +58,22 @@ static bool ended(const struct job *j, void *arg)
 	return job_is_final(j) || !(*(bool *)arg = false);
 }
 
+/* Nobody else is about to become master. */
+static bool is_settled(const struct life *l)
+{
+	for (size_t i = 0; i < l->s.n_nodes; i++) {
+		const struct sim_node *n = &l->s.nodes[i];
+
+		if (n->masterd.alive &&
+		    (n->master == NULL || n->master != l->s.master))
+			return false;
+	}
+	return l->s.master != NULL;
+}
+
 static bool is_quiet(struct life *l)
 {
-	bool quiet = orders_all_final(l);
+	bool quiet = is_settled(l) && orders_all_final(l);
 
 	if (quiet)
 		queue_each(l->s.master->queue, ended, &quiet);
@@ -144,27 +157,36 @@ static void ask_all(struct life *l)
 			order_random(l, &l->s.nodes[i]);
 }
 
+/* Run until everything has ended and is everywhere, or will never be; false:
+ * it does not even get quiet. */
+static bool settle(struct life *l, struct strv *ret_copies)
+{
+	int quiet_s = 0;
+
+	for (int i = 0; i < HEAL_S && quiet_s < FILES_S; i++) {
+		see_to_a_master(l);
+		run_for(l, 1000);
+		quiet_s = is_quiet(l) ? quiet_s + 1 : 0;
+		if (quiet_s == 0)
+			continue;
+		strv_done(ret_copies);
+		check_copies(l, ret_copies);
+		if (ret_copies->n == 0)
+			break;
+	}
+	return quiet_s > 0;
+}
+
 static void heal(struct life *l, struct strv *ret)
 {
 	auto_strv struct strv copies = {0};
 
 	faults_heal(l);
 	ask_all(l);
-	for (int i = 0; i < HEAL_S && !is_quiet(l); i++) {
-		see_to_a_master(l);
-		run_for(l, 1000);
-	}
-	if (!is_quiet(l)) {
+	if (!settle(l, &copies)) {
 		strv_add(ret, l->s.master == NULL ? "there is no master"
 						  : "a job never ends");
 		return;
-	}
-	for (int i = 0; i < FILES_S; i++) {
-		run_for(l, 1000);
-		strv_done(&copies);
-		check_copies(l, &copies);
-		if (copies.n == 0)
-			break;
 	}
 	for (size_t i = 0; i < copies.n; i++)
 		strv_add(ret, copies.items[i]);

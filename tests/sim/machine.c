@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Machines: their disks, and the two processes on each. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +11,6 @@
 /* Small, so that its halves are turned in a random life. */
 #define MASTER_JOURNAL (512 * 1024)
 #define DAEMON_JOURNAL (128 * 1024)
-
-#define START_MS 60000
 
 /* --- the lock of the queue --- */
 
@@ -79,7 +76,7 @@ static void proc_init(struct sim_node *n, struct sim_proc *p)
 void sim_start_proc(struct sim_proc *p)
 {
 	p->alive = true;
-	p->paused = p->ending = false;
+	p->paused = p->ending = p->stopping = false;
 	p->life++;
 }
 
@@ -150,127 +147,6 @@ void sim_start_daemon(struct sim_node *n)
 		       });
 }
 
-/* --- the master --- */
-
-/* It ends here and now: nothing of it runs any more. */
-static void on_end(struct master *m, int status, const struct error *err)
-{
-	struct sim_node *n = m->arg;
-	struct cond never;
-
-	(void)status;
-	(void)err;
-	n->masterd.ending = true;
-	tasks_freeze(&n->masterd);
-	timers_freeze(&n->masterd);
-	if (task_name() == NULL)
-		return;
-	cond_init(&never);
-	for (;;)
-		cond_wait(&never);
-}
-
-int sim_create_master(struct sim_node *n, uint64_t term, struct error *err)
-{
-	struct noderpc_transport transport = sim_transport(n);
-	struct master_role role = {.term = term};
-	struct master *m = master_create(&n->disk.disk,
-					 paths_create(n->paths->root, n->name),
-					 &transport, &role, err);
-
-	if (m == NULL)
-		return -1;
-	n->master = m;
-	m->end = on_end;
-	m->arg = n;
-	n->sim->master = m;
-	n->sim->n_masters++;
-	master_start(m);
-	return 0;
-}
-
-struct start {
-	struct sim_node *node;
-	uint64_t term;
-	bool over, failed;
-	struct error err;
-};
-
-static void start_task(void *arg)
-{
-	struct start *start = arg;
-
-	start->failed =
-		sim_create_master(start->node, start->term, &start->err) < 0;
-	start->over = true;
-}
-
-static void promise_task(void *arg)
-{
-	struct start *start = arg;
-	struct sim_node *n = start->node;
-
-	start->failed = candidate_promise(&n->noded.candidate, start->term,
-					  n->name, &start->err) < 0;
-	start->over = true;
-}
-
-static bool start_is_over(struct sim *s, void *arg)
-{
-	(void)s;
-	return ((struct start *)arg)->over;
-}
-
-static bool run_as(struct sim_proc *p, void (*fn)(void *arg),
-		   struct start *start)
-{
-	start->over = false;
-	task_set_owner(p);
-	task_spawn("start", fn, start);
-	task_set_owner(NULL);
-	return sim_run(p->node->sim, START_MS, start_is_over, start) &&
-	       !start->failed;
-}
-
-bool sim_start_master(struct sim_node *n, uint64_t term)
-{
-	struct start *start = xalloc(sizeof(*start)); /* for a killed task */
-
-	start->node = n;
-	start->term = term;
-	if (!n->daemon.alive || n->daemon.paused ||
-	    !run_as(&n->daemon, promise_task, start))
-		return false;
-	sim_start_proc(&n->masterd);
-	if (!run_as(&n->masterd, start_task, start)) {
-		sim_kill(&n->masterd);
-		return false;
-	}
-	free(start);
-	return true;
-}
-
-static void stop_task(void *arg)
-{
-	struct sim_node *n = arg;
-
-	master_stop(n->master);
-	if (n->sim->master == n->master)
-		n->sim->master = NULL;
-	master_free(steal(&n->master));
-	n->masterd.ending = true;
-}
-
-void sim_stop_master(struct sim_node *n)
-{
-	sim_resume(&n->masterd);
-	if (n->master == NULL)
-		return sim_kill(&n->masterd);
-	task_set_owner(&n->masterd);
-	task_spawn("stop", stop_task, n);
-	task_set_owner(NULL);
-}
-
 /* --- the machine --- */
 
 void sim_machine_init(struct sim_node *n)
@@ -329,6 +205,5 @@ void sim_restart(struct sim *s)
 	struct sim_node *n = &s->nodes[0];
 
 	sim_start_daemon(n);
-	if (!sim_start_master(n, n->term_served + 1))
-		abort();
+	sim_await_master(n);
 }

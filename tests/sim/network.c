@@ -280,12 +280,28 @@ static void answer_scripted(struct sim_node *n, struct exchange *x)
 	send_back(x, json_text(result), HTTP_OK, (int64_t)ms * 1000);
 }
 
+static void begin_serving(struct letter *l, void (*how)(void *arg))
+{
+	task_set_owner(&l->x->to->daemon);
+	task_spawn(l->x->procedure, how, l);
+	task_set_owner(NULL);
+}
+
 static void serve(void *arg)
 {
 	auto_letter struct letter *l = arg;
 	struct sim_node *n = l->x->to;
 
 	answer_real(n, l->x);
+}
+
+/* Starting and stopping a master daemon takes long. */
+static void serve_about_master(void *arg)
+{
+	auto_letter struct letter *l = arg;
+	struct exchange *x = l->x;
+
+	send_back(x, sim_answer_about_master(x->to, x->procedure), HTTP_OK, 0);
 }
 
 static void arrive(struct letter *l)
@@ -295,12 +311,10 @@ static void arrive(struct letter *l)
 	sim_trace(n->sim, l->x->procedure, strlen(l->x->procedure));
 	sim_trace(n->sim, l->x->body, l->x->len);
 	sim_trace(n->sim, n->name, strlen(n->name));
-	if (is_real(l->x->procedure)) {
-		task_set_owner(&n->daemon);
-		task_spawn(l->x->procedure, serve, l);
-		task_set_owner(NULL);
-		return;
-	}
+	if (is_real(l->x->procedure))
+		return begin_serving(l, serve);
+	if (sim_is_about_master(l->x->procedure))
+		return begin_serving(l, serve_about_master);
 	answer_scripted(n, l->x);
 	letter_free(l);
 }

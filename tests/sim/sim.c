@@ -167,24 +167,25 @@ void sim_init_idle(struct sim *s, size_t n_nodes, uint64_t seed)
 void sim_init(struct sim *s, size_t n_nodes, uint64_t seed)
 {
 	sim_init_idle(s, n_nodes, seed);
-	if (!sim_start_master(&s->nodes[0], 1))
-		abort();
+	sim_await_master(&s->nodes[0]);
 }
 
-static bool no_master(struct sim *s, void *arg)
+/* Some are only about to be started, by a failover that has failed. */
+static bool all_stopped(struct sim *s, void *arg)
 {
+	bool stopped = true;
+
 	(void)arg;
-	for (size_t i = 0; i < s->n_nodes; i++)
-		if (s->nodes[i].masterd.alive)
-			return false;
-	return true;
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		sim_stop_master(&s->nodes[i]);
+		stopped &= !s->nodes[i].masterd.alive;
+	}
+	return stopped;
 }
 
 void sim_done(struct sim *s)
 {
-	for (size_t i = 0; i < s->n_nodes; i++)
-		sim_stop_master(&s->nodes[i]);
-	if (!sim_run(s, HOUR_MS, no_master, NULL)) {
+	if (!sim_run(s, HOUR_MS, all_stopped, NULL)) {
 		fprintf(stderr, "a master does not stop\n");
 		abort();
 	}

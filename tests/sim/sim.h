@@ -35,6 +35,7 @@ struct sim_proc {
 	bool alive;
 	bool paused;
 	bool ending;	  /* it wants to end now */
+	bool stopping;	  /* it was told to end in order */
 	struct list held; /* messages that came while it was paused */
 };
 
@@ -103,22 +104,7 @@ bool sim_run(struct sim *s, int64_t ms, bool (*done)(struct sim *s, void *arg),
 
 /* --- machines (machine.c) --- */
 
-/* Start the master there with this term without asking anybody; false when it
- * cannot. */
-bool sim_start_master(struct sim_node *n, uint64_t term);
-
-/* Let this node try to become master: as the one it is by its configuration, or
- * by a failover.  It takes its time, and may be refused (takeover.c). */
-void sim_take_over(struct sim_node *n, bool failover);
-/* Whether the configuration that this node has names it as the master. */
-bool sim_is_home(struct sim_node *n);
-
-/* The end of that, in a task of the master daemon. */
 void sim_start_proc(struct sim_proc *p);
-int sim_create_master(struct sim_node *n, uint64_t term, struct error *err);
-
-/* Let it end in order; it does so in the course of time. */
-void sim_stop_master(struct sim_node *n);
 
 /* The configuration and its ssconf files, as if they had been there before. */
 void sim_give_config(struct sim_node *n, const char *text);
@@ -137,6 +123,23 @@ void sim_power_cut(struct sim_node *n, uint64_t seed);
 
 /* End what wants to end. */
 void sim_reap(struct sim *s);
+
+/* --- the master daemon (takeover.c) --- */
+
+/* Let it start on this node: as the one it is by its ssconf files, or by a
+ * failover.  It takes its time, and may be refused. */
+void sim_take_over(struct sim_node *n, bool failover);
+/* Whether its ssconf files name it as the master. */
+bool sim_is_home(struct sim_node *n);
+/* The same, and wait until it serves. */
+void sim_await_master(struct sim_node *n);
+
+/* Let it end in order; it does so in the course of time. */
+void sim_stop_master(struct sim_node *n);
+
+/* Node calls that start and stop it, and their answer as text, to be freed. */
+bool sim_is_about_master(const char *procedure);
+WAITS char *sim_answer_about_master(struct sim_node *n, const char *procedure);
 
 /* For the first node: power cut, start. */
 void sim_crash(struct sim *s, uint64_t seed);

@@ -1,306 +1,208 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a node of the simulation becomes master: the protocol of
- * doc/design/failover.md at its shortest.  It asks, has a term promised, and
- * fetches what others have newer: whole, not by difference. */
+/* The life of a master daemon, as in masterd/main.c: it takes the role over
+ * (takeover.h), serves, and ends.  And what a node daemon does with it. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "lib/model/term.h"
+#include "lib/model/ssconf.h"
+#include "masterd/config.h"
+#include "masterd/takeover.h"
 #include "tests/sim/sim.h"
 
-#define ASK_MS 10000u
+/* A node daemon waits so long for a master daemon to start or to end. */
+#define WAIT_US 60000000
+#define POLL_MS 20
+
+#define START_MS 120000
+
+/* --- start --- */
+
+bool sim_is_home(struct sim_node *n)
+{
+	auto_free char *master =
+		ssconf_read_on(&n->disk.disk, n->paths, "master_node");
+
+	return str_eq(master, n->name);
+}
+
+static bool is_stopping(void *arg)
+{
+	const struct sim_node *n = arg;
+
+	return n->masterd.stopping;
+}
+
+/* It ends here and now: nothing of it runs any more. */
+static void on_end(struct master *m, int status, const struct error *err)
+{
+	struct sim_node *n = m->arg;
+	struct cond never;
+
+	(void)status;
+	(void)err;
+	n->masterd.ending = true;
+	tasks_freeze(&n->masterd);
+	timers_freeze(&n->masterd);
+	if (task_name() == NULL)
+		return;
+	cond_init(&never);
+	for (;;)
+		cond_wait(&never);
+}
+
+static int create(struct sim_node *n, const struct master_role *role,
+		  struct error *err)
+{
+	struct noderpc_transport transport = sim_transport(n);
+	struct master *m = master_create(&n->disk.disk,
+					 paths_create(n->paths->root, n->name),
+					 &transport, role, err);
+
+	if (m == NULL)
+		return -1;
+	if (!config_is_master(m->config, n->uuid)) {
+		master_free(m);
+		return error_set(err, ERR_CONFIG, NULL, "not the master");
+	}
+	n->master = m;
+	m->end = on_end;
+	m->arg = n;
+	n->sim->master = m;
+	n->sim->n_masters++;
+	master_start(m);
+	return 0;
+}
+
+static void stop_task(void *arg)
+{
+	struct sim_node *n = arg;
+
+	master_stop(n->master);
+	if (n->sim->master == n->master)
+		n->sim->master = NULL;
+	master_free(steal(&n->master));
+	n->masterd.ending = true;
+}
 
 struct attempt {
 	struct sim_node *node;
 	bool failover;
-	json_t *doc; /* the configuration */
-	struct noderpc *rpc;
-	struct node_result *results;
-	size_t n;
-	uint64_t term;
 };
 
-static json_t *own_config(struct sim_node *n)
-{
-	const char *text =
-		fake_disk_text(&n->disk, path(n->paths, PATH_CONFIG_DATA));
-	struct error err;
-
-	return text == NULL ? NULL : json_parse(text, strlen(text), &err);
-}
-
-static const char *master_uuid(const json_t *doc)
-{
-	return json_str(json_get(doc, "cluster"), "master_node", "");
-}
-
-bool sim_is_home(struct sim_node *n)
-{
-	auto_json json_t *doc = own_config(n);
-
-	return str_eq(master_uuid(doc), n->uuid);
-}
-
-/* Ask all nodes; how many answered. */
-static WAITS size_t ask(struct attempt *a, const char *procedure,
-			json_t *args STEALS)
-{
-	const json_t *nodes = json_get(a->doc, "nodes");
-	size_t answered = 0;
-	const char *uuid;
-	json_t *node;
-
-	node_results_free(a->results, a->n);
-	a->results = node_results_new(json_object_size(nodes));
-	a->n = 0;
-	json_object_foreach ((json_t *)nodes, uuid, node)
-		a->results[a->n++].node = json_incref(node);
-	noderpc_call_many_for(a->rpc, a->results, a->n, procedure, args,
-			      ASK_MS);
-	for (size_t i = 0; i < a->n; i++)
-		answered += a->results[i].payload != NULL;
-	return answered;
-}
-
-static bool is_majority(const struct attempt *a, size_t n)
-{
-	return n >= a->n / 2 + 1;
-}
-
-static size_t n_naming(const struct attempt *a, const char *master)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < a->n; i++)
-		n += str_eq(json_str(a->results[i].payload, "master", ""),
-			    master);
-	return n;
-}
-
-static uint64_t highest_term(const struct attempt *a)
-{
-	uint64_t highest = 0;
-
-	for (size_t i = 0; i < a->n; i++) {
-		uint64_t term =
-			(uint64_t)json_int(a->results[i].payload, "term", 0);
-
-		if (term > highest)
-			highest = term;
-	}
-	return highest;
-}
-
-static int64_t part(const json_t *state, const char *what, size_t i)
-{
-	return json_integer_value(json_array_get(json_get(state, what), i));
-}
-
-static bool is_newer(const json_t *state, const json_t *than, const char *what)
-{
-	int64_t term = part(state, what, 0), other = part(than, what, 0);
-
-	return term > other ||
-	       (term == other && part(state, what, 1) > part(than, what, 1));
-}
-
-static const struct node_result *own_result(const struct attempt *a)
-{
-	for (size_t i = 0; i < a->n; i++)
-		if (str_eq(json_str(a->results[i].payload, "node", ""),
-			   a->node->name))
-			return &a->results[i];
-	return NULL;
-}
-
-/* Who promised and has the newest; ourselves if nobody has newer. */
-static const struct node_result *newest(const struct attempt *a,
-					const char *what)
-{
-	const struct node_result *best = own_result(a);
-
-	for (size_t i = 0; best != NULL && i < a->n; i++)
-		if (a->results[i].payload != NULL &&
-		    is_newer(a->results[i].payload, best->payload, what))
-			best = &a->results[i];
-	return best;
-}
-
-static WAITS json_t *call(struct attempt *a, const struct node_result *to,
-			  const char *procedure, json_t *args STEALS)
-{
-	auto_json json_t *node = json_incref(to->node);
-	struct error err;
-
-	return noderpc_call_for(a->rpc, node, procedure, args, ASK_MS, &err);
-}
-
-static WAITS int pull_config(struct attempt *a, const struct node_result *from)
-{
-	struct disk *disk = &a->node->disk.disk;
-	auto_json json_t *text = call(a, from, "config_read", json_array());
-	const char *s = json_string_value(text);
-	struct error err;
-
-	return s == NULL ? -1
-			 : disk->write_atomic(
-				   disk, path(a->node->paths, PATH_CONFIG_DATA),
-				   s, strlen(s), 0640, &err);
-}
-
-static void add_file(json_t *files, const char *name, const char *text)
-{
-	auto_free char *file = xprintf("/var/lib/ganeti/queue/%s", name);
-
-	json_array_append_new(
-		files, text == NULL ? json_make("[s, n]", file)
-				    : json_make("[s, [i, s]]", file, 0, text));
-}
-
-/* What the other has, and that what only we have is gone. */
-static json_t *difference(const json_t *theirs, const json_t *ours)
-{
-	json_t *files = json_array(), *text;
-	const char *name;
-
-	json_object_foreach ((json_t *)ours, name, text)
-		if (json_get(theirs, name) == NULL && strchr(name, '/') == NULL)
-			add_file(files, name, NULL);
-	json_object_foreach ((json_t *)theirs, name, text)
-		add_file(files, name, json_string_value(text));
-	return files;
-}
-
-static WAITS int write_own(struct attempt *a, json_t *files STEALS)
-{
-	auto_json json_t *done = call(a, own_result(a), "jobqueue_update_many",
-				      json_make("[o]", files));
-
-	return done == NULL ? -1 : 0;
-}
-
-static WAITS int pull_queue(struct attempt *a, const struct node_result *from)
-{
-	const struct node_result *own = own_result(a);
-	auto_json json_t *theirs = NULL, *ours = NULL, *list = NULL;
-	auto_json json_t *names = json_array();
-	const char *name;
-	json_t *hash;
-
-	/* It is not whole from now on; this opens our copy, too. */
-	if (write_own(a, json_make("[[s, [i, s]]]",
-				   "/var/lib/ganeti/queue/position", 0,
-				   "0 0\n")) < 0)
-		return -1;
-	list = call(a, from, "jobqueue_list", json_make("[s]", ""));
-	ours = call(a, own, "jobqueue_list", json_make("[s]", ""));
-	json_object_foreach (list, name, hash)
-		if (strchr(name, '/') == NULL)
-			json_array_append_new(names, json_string(name));
-	theirs = call(a, from, "jobqueue_read", json_make("[O]", names));
-	if (list == NULL || ours == NULL || theirs == NULL)
-		return -1;
-	return write_own(a, difference(theirs, ours));
-}
-
-/* Fetch what is newer elsewhere; -1 when that fails. */
-static WAITS int pull(struct attempt *a)
-{
-	const struct node_result *own = own_result(a);
-	const struct node_result *config = newest(a, "config");
-	const struct node_result *queue = newest(a, "queue");
-	auto_json json_t *again = NULL;
-
-	if (own == NULL || (config != own && pull_config(a, config) < 0))
-		return -1;
-	if (queue == own)
-		return 0;
-	if (pull_queue(a, queue) < 0)
-		return -1;
-	/* The node daemon has opened the queue once more. */
-	again = call(a, own, "master_promise",
-		     json_make("[I, s]", (json_int_t)a->term, a->node->name));
-	return again == NULL ? -1 : 0;
-}
-
-/* The configuration names this node from now on. */
-static int become_home(struct attempt *a, struct error *err)
-{
-	struct disk *disk = &a->node->disk.disk;
-	const struct paths *paths = a->node->paths;
-	int64_t serial = json_int(a->doc, "serial_no", 0) + 1;
-	struct config_term t = {.term = a->term, .serial = serial};
-	auto_term struct term promise = {0};
-	auto_free char *text = NULL;
-
-	/* Another one was quicker. */
-	if (term_load(disk, paths, &promise, err) < 0 ||
-	    promise.number > a->term)
-		return -1;
-	json_object_set_new(json_object_get(a->doc, "cluster"), "master_node",
-			    json_string(a->node->uuid));
-	json_object_set_new(a->doc, "serial_no", json_integer(serial));
-	text = json_text(a->doc);
-	if (disk->write_atomic(disk, path(paths, PATH_CONFIG_DATA), text,
-			       strlen(text), 0640, err) < 0)
-		return -1;
-	return config_term_save(disk, paths, &t, err);
-}
-
-/* 0 when this node may be master of a->term. */
-static WAITS int win(struct attempt *a)
-{
-	struct error err;
-	size_t n = ask(a, "master_state", json_array());
-
-	if (!is_majority(a, n) ||
-	    (!a->failover && !is_majority(a, n_naming(a, a->node->name))))
-		return -1;
-	a->term = highest_term(a) + 1;
-	n = ask(a, "master_promise",
-		json_make("[I, s]", (json_int_t)a->term, a->node->name));
-	if (!is_majority(a, n) || pull(a) < 0)
-		return -1;
-	json_decref(a->doc);
-	a->doc = own_config(a->node);
-	if (a->doc == NULL)
-		return -1;
-	return str_eq(master_uuid(a->doc), a->node->uuid)
-		       ? 0
-		       : become_home(a, &err);
-}
-
-static void attempt_task(void *arg)
+static void masterd_task(void *arg)
 {
 	struct attempt *a = arg;
-	struct noderpc_transport transport = sim_transport(a->node);
+	struct sim_node *n = a->node;
+	struct takeover t = {
+		.disk = &n->disk.disk,
+		.paths = n->paths,
+		.transport = sim_transport(n),
+		.failover = a->failover,
+		.stopped = is_stopping,
+		.arg = n,
+	};
+	struct master_role role;
 	struct error err;
 
-	a->rpc = noderpc_create(&transport);
-	if (win(a) < 0 || sim_create_master(a->node, a->term, &err) < 0)
-		a->node->masterd.ending = true;
-	noderpc_destroy(a->rpc);
-	node_results_free(a->results, a->n);
-	json_decref(a->doc);
 	free(a);
+	if (takeover_run(&t, &role, &err) < 0 || n->masterd.stopping ||
+	    create(n, &role, &err) < 0)
+		n->masterd.ending = true;
+	else if (n->masterd.stopping)
+		stop_task(n); /* told so meanwhile */
 }
 
 void sim_take_over(struct sim_node *n, bool failover)
 {
 	struct attempt *a;
 
-	if (n->down || n->masterd.alive || !n->daemon.alive)
+	if (n->down || n->masterd.alive || (!failover && !sim_is_home(n)))
 		return;
 	a = xalloc(sizeof(*a));
-	a->node = n;
-	a->failover = failover;
-	a->doc = own_config(n);
-	if (a->doc == NULL)
-		return free(a);
+	*a = (struct attempt){.node = n, .failover = failover};
 	sim_start_proc(&n->masterd);
 	task_set_owner(&n->masterd);
-	task_spawn("masterd", attempt_task, a);
+	task_spawn("masterd", masterd_task, a);
 	task_set_owner(NULL);
+}
+
+static bool serves(struct sim *s, void *arg)
+{
+	const struct sim_node *n = arg;
+
+	(void)s;
+	return n->master != NULL || !n->masterd.alive;
+}
+
+void sim_await_master(struct sim_node *n)
+{
+	sim_take_over(n, false);
+	sim_run(n->sim, START_MS, serves, n);
+	if (n->master == NULL)
+		abort();
+}
+
+/* --- end --- */
+
+void sim_stop_master(struct sim_node *n)
+{
+	sim_resume(&n->masterd);
+	if (!n->masterd.alive || n->masterd.stopping)
+		return;
+	n->masterd.stopping = true;
+	if (n->master == NULL)
+		return; /* it looks whether it shall go on */
+	task_set_owner(&n->masterd);
+	task_spawn("stop", stop_task, n);
+	task_set_owner(NULL);
+}
+
+/* --- what the node daemon does with it --- */
+
+bool sim_is_about_master(const char *procedure)
+{
+	return str_eq(procedure, "node_stop_master") ||
+	       str_eq(procedure, "node_start_master_daemons");
+}
+
+/* A process that is paused notices signals later. */
+static WAITS bool stop_and_wait(struct sim_node *n)
+{
+	int64_t deadline = clock_mono_us() + WAIT_US;
+	uint64_t life = n->masterd.life;
+
+	while (n->masterd.alive && n->masterd.life == life) {
+		if (clock_mono_us() > deadline)
+			return false;
+		if (!n->masterd.paused)
+			sim_stop_master(n);
+		task_sleep(POLL_MS);
+	}
+	return true;
+}
+
+static WAITS bool start_and_wait(struct sim_node *n)
+{
+	int64_t deadline = clock_mono_us() + WAIT_US;
+
+	sim_take_over(n, false);
+	while (n->masterd.alive && n->master == NULL) {
+		if (clock_mono_us() > deadline)
+			return false;
+		task_sleep(POLL_MS);
+	}
+	return n->master != NULL;
+}
+
+WAITS char *sim_answer_about_master(struct sim_node *n, const char *procedure)
+{
+	bool stop = str_eq(procedure, "node_stop_master");
+	bool done = stop ? stop_and_wait(n) : start_and_wait(n);
+	auto_json json_t *answer =
+		json_make("[b, s]", done, done ? "" : "it takes too long");
+
+	return json_text(answer);
 }
