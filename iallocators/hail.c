@@ -9,6 +9,7 @@
 
 #include "gantry-config.h"
 #include "iallocators/hail_answer.h"
+#include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
 #define READ_SIZE (1 << 20)
@@ -23,11 +24,16 @@ enum long_option {
 	OPT_MOND,
 	OPT_MOND_XEN,
 	OPT_KVM_MEMORY,
+	OPT_SIMULATE,
 };
 
 static const struct option options[] = {
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, 'V'},
+	{"print-nodes", optional_argument, NULL, 'p'},
+	{"save", required_argument, NULL, 'S'},
+	{"text-data", required_argument, NULL, 't'},
+	{"simulate", required_argument, NULL, OPT_SIMULATE},
 	{"verbose", no_argument, NULL, 'v'},
 	{"ignore-dynu", no_argument, NULL, OPT_IGNORE_DYNU},
 	{"ignore-soft-errors", no_argument, NULL, OPT_IGNORE_SOFT},
@@ -42,6 +48,14 @@ static const struct option options[] = {
 static const char usage_text[] =
 	"hail (gantry) " GANTRY_VERSION "\n"
 	"Usage: hail [OPTION...] FILE   (\"-\": standard input)\n"
+	"  -p[FIELDS], --print-nodes     the nodes before and after, on "
+	"standard error\n"
+	"  -S, --save=FILE               the cluster before and after into "
+	"FILE.pre-ialloc, FILE.post-ialloc\n"
+	"  -t, --text-data=FILE          the cluster of this file, not the "
+	"request's\n"
+	"  --simulate=SPEC               an empty cluster, not the request's: "
+	"policy,nodes,disk,memory,cpus\n"
 	"  --ignore-dynu                 accepted, without effect\n"
 	"  --ignore-soft-errors          only what is impossible is refused\n"
 	"  --no-capacity-checks          do not keep any node evacuable\n"
@@ -57,6 +71,7 @@ static const char usage_text[] =
 struct settings {
 	struct hail_options hail;
 	struct strv restriction;
+	struct tool_options tool;
 	const char *file;
 };
 
@@ -70,6 +85,19 @@ static int take_option(struct settings *s, int option, const char *value)
 	case 'V':
 		puts("hail (gantry) " GANTRY_VERSION);
 		return 1;
+	case 'p':
+		s->tool.print_nodes = true;
+		s->tool.node_fields = value;
+		return 0;
+	case 'S':
+		s->tool.save = value;
+		return 0;
+	case 't':
+		s->tool.text_file = value;
+		return 0;
+	case OPT_SIMULATE:
+		strv_add(&s->tool.simulate, value);
+		return 0;
 	case OPT_IGNORE_DYNU:
 		return 0; /* a request tells no utilisation */
 	case OPT_IGNORE_SOFT:
@@ -102,8 +130,8 @@ static int parse(struct settings *s, int argc, char **argv)
 {
 	int option, rc = 0;
 
-	while (rc == 0 &&
-	       (option = getopt_long(argc, argv, "hVv", options, NULL)) != -1)
+	while (rc == 0 && (option = getopt_long(argc, argv, "hVvp::S:t:",
+						options, NULL)) != -1)
 		rc = take_option(s, option, optarg);
 	if (rc != 0)
 		return rc;
@@ -172,11 +200,14 @@ static int run(const struct settings *s, struct error *err)
 
 int main(int argc, char **argv)
 {
-	struct settings s = {0};
+	struct settings s = {.tool = {.program = "hail",
+				      .verbose = 1,
+				      .load = {.max_cpu_ratio = -1}}};
 	struct error err;
 	int rc = parse(&s, argc, argv);
 
 	if (rc == 0) {
+		s.hail.tool = &s.tool;
 		s.hail.restriction = (const char **)s.restriction.items;
 		s.hail.n_restriction = s.restriction.n;
 		rc = run(&s, &err) < 0 ? 2 : 1;
@@ -184,5 +215,6 @@ int main(int argc, char **argv)
 			fprintf(stderr, "Error: %s\n", err.text);
 	}
 	strv_done(&s.restriction);
+	strv_done(&s.tool.simulate);
 	return rc - 1;
 }

@@ -2,6 +2,9 @@
 #include "iallocators/hail_answer.h"
 
 #include "iallocators/answer.h"
+#include "iallocators/listing.h"
+#include "iallocators/save.h"
+#include "iallocators/tool.h"
 
 static struct place_options place_options(const struct hail_options *o,
 					  const struct request *r)
@@ -22,6 +25,60 @@ static struct place_options place_options(const struct hail_options *o,
 	return place;
 }
 
+/* Show and save the cluster, as the options ask. */
+static int show(const struct hail_options *o, struct cluster *c,
+		const char *title, const char *suffix, const char *when,
+		struct error *err)
+{
+	struct nodeset all;
+
+	if (o->tool == NULL)
+		return 0;
+	all = cluster_all_nodes(c);
+	if (o->tool->print_nodes)
+		listing_print_nodes(c, &all, o->tool->node_fields, title);
+	return save_state(c, o->tool, suffix, when, err);
+}
+
+static int reply(const struct hail_options *o, struct cluster *c,
+		 const struct request *request, struct buf *out,
+		 struct error *err)
+{
+	struct place_options place = place_options(o, request);
+
+	if (show(o, c, "Initial cluster", "pre-ialloc", "before iallocator run",
+		 err) < 0 ||
+	    answer(c, request, &place, out, err) < 0)
+		return -1;
+	return show(o, c, "Final cluster", "post-ialloc",
+		    "after iallocator run", err);
+}
+
+/* The same question about the cluster that options name. */
+static int answer_elsewhere(const struct hail_options *o,
+			    const struct request_options *options,
+			    const struct jval *top, struct buf *out,
+			    struct error *err)
+{
+	struct cluster other = {0};
+	struct request request = {0};
+	auto_buf struct buf text = {0};
+	int rc = tool_load(&other, o->tool, &text, err);
+
+	if (rc == 0)
+		rc = request_ask(&other, top, options, &request, err);
+	if (rc == 0)
+		rc = reply(o, &other, &request, out, err);
+	cluster_done(&other);
+	return rc;
+}
+
+static bool is_elsewhere(const struct hail_options *o)
+{
+	return o->tool != NULL &&
+	       (o->tool->text_file != NULL || o->tool->simulate.n > 0);
+}
+
 static int answer_in(struct cluster *c, char *text, size_t len,
 		     const struct hail_options *o, struct buf *out,
 		     struct buf *warnings, struct error *err)
@@ -31,7 +88,6 @@ static int answer_in(struct cluster *c, char *text, size_t len,
 		.static_kvm_node_memory =
 			o->has_kvm_memory ? o->kvm_memory : KVM_NODE_MEMORY,
 	};
-	struct place_options place;
 	struct request request = {0};
 	const struct jval *top =
 		jtext_parse(&c->arena, len > 0 ? text : NULL, len, err);
@@ -40,9 +96,10 @@ static int answer_in(struct cluster *c, char *text, size_t len,
 		return error_wrap(err, "Parsing input IAllocator message");
 	if (request_read(c, top, &options, &request, err) < 0)
 		return -1;
+	if (is_elsewhere(o))
+		return answer_elsewhere(o, &options, top, out, err);
 	cluster_check(c, warnings);
-	place = place_options(o, &request);
-	return answer(c, &request, &place, out, err);
+	return reply(o, c, &request, out, err);
 }
 
 int hail_answer(char *text, size_t len, const struct hail_options *o,

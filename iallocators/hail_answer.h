@@ -12,6 +12,8 @@
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 
+struct tool_options;
+
 /* Zeroed is what the program does when it is told nothing. */
 struct hail_options {
 	bool ignore_soft_errors; /* only what is impossible is refused */
@@ -21,6 +23,9 @@ struct hail_options {
 	size_t n_restriction;
 	bool has_kvm_memory; /* what a node with KVM needs itself, in MiB: */
 	int64_t kvm_memory;  /* 0: as reported */
+	/* The cluster to use instead of the request's, and what to show and
+	 * save of it; or NULL. */
+	const struct tool_options *tool;
 };
 
 /* Add the answer (protocol version 2) to *out, and what is strange about the

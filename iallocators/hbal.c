@@ -7,6 +7,7 @@
 #include "iallocators/execute.h"
 #include "iallocators/hformat.h"
 #include "iallocators/jobs.h"
+#include "iallocators/listing.h"
 #include "iallocators/save.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
@@ -146,15 +147,25 @@ static void print_step(const struct cluster *c, int number,
 	       pair, new.data, score.data, moves.data);
 }
 
-static void print_commands(const struct cluster *c,
-			   const struct balance_step *steps, int n,
-			   const struct tool_options *o)
+/* Into a file if -C names one. */
+static int put_commands(const struct cluster *c,
+			const struct balance_step *steps, int n,
+			const struct tool_options *o, struct error *err)
 {
+	if (o->commands != NULL) {
+		if (jobs_write(c, steps, n, o->first_job_group, o->commands,
+			       err) < 0)
+			return -1;
+		printf("The commands have been written to file '%s'\n",
+		       o->commands);
+		return 0;
+	}
 	printf("\n%s\n", o->first_job_group
 				 ? "First set of jobs:"
 				 : "Commands to run to reach the above "
 				   "solution:");
 	jobs_print(c, steps, n, o->first_job_group, false);
+	return 0;
 }
 
 static void print_metrics(const char *title, const struct stats *stats)
@@ -237,6 +248,7 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 
 	if (save_state(c, o, "original", "before balancing", err) < 0)
 		return -1;
+	listing_print(c, nodes, o, "Initial", "Initial cluster");
 	score_stats(c, nodes, &stats);
 	before = score_total(&stats);
 	if (o->verbose > 2)
@@ -252,8 +264,9 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 	for (int i = 0; i < n; i++)
 		print_step(c, i + 1, &steps[i]);
 	print_result(c, nodes, before, n, o);
-	if (o->print_commands)
-		print_commands(c, steps, n, o);
+	if (o->print_commands && put_commands(c, steps, n, o, err) < 0)
+		return -1;
+	listing_print(c, nodes, o, "Final", "Final cluster");
 	free_after = describe_free(c, nodes);
 	if (o->verbose > 2)
 		printf("Original: %s\nFinal:    %s\n", free_before, free_after);

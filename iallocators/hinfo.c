@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "iallocators/hformat.h"
+#include "iallocators/listing.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
@@ -91,6 +92,8 @@ static const char *plural(int n)
 static int run(struct cluster *c, const struct tool_options *o,
 	       struct buf *text, struct error *err)
 {
+	struct nodeset all;
+
 	if (tool_load(c, o, text, err) < 0)
 		return -1;
 	tool_print_loaded(c, o);
@@ -105,6 +108,8 @@ static int run(struct cluster *c, const struct tool_options *o,
 		print_groups(c);
 	}
 	print_cluster(c);
+	all = cluster_all_nodes(c);
+	listing_print(c, &all, o, "Instances", "Cluster");
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "iallocators/capacity.h"
 #include "iallocators/change.h"
 #include "iallocators/hformat.h"
+#include "iallocators/listing.h"
 #include "iallocators/save.h"
 #include "iallocators/simulate.h"
 #include "iallocators/tool.h"
@@ -427,6 +428,10 @@ static int after_filling(struct report *r, bool tiered, struct error *err)
 	if (r->o->verbose > 1)
 		print_map(r, tiered ? "Tiered allocation map"
 				    : "Standard allocation map");
+	if (r->o->print_nodes)
+		listing_print_nodes(r->k->c, &r->k->all, r->o->node_fields,
+				    tiered ? "Tiered allocation"
+					   : "Standard allocation");
 	return save_state(r->k->c, r->o, tiered ? "tiered" : "standard",
 			  tiered ? "after tiered allocation"
 				 : "after standard allocation",
@@ -473,6 +478,9 @@ static void print_start(struct report *r)
 		fprintf(stderr,
 			"Note: Stripping common suffix of '%s' from names\n",
 			name + strlen(name) - c->suffix_len);
+	if (r->o->print_nodes)
+		listing_print_nodes(r->k->c, &r->k->all, r->o->node_fields,
+				    "Initial cluster");
 	if (r->o->verbose < 3)
 		return;
 	score_stats(c, &r->k->all, &stats);

@@ -6,11 +6,33 @@
 
 #include "iallocators/opcodes.h"
 #include "iallocators/tool.h"
+#include "lib/base/fs.h"
 #include "lib/base/mem.h"
 
+/* How the commands are written down. */
+struct jobs_style {
+	const char *indent;
+	const char *check; /* a command before each job, or NULL */
+	bool first_only, full_names;
+};
+
+/* Stops between two jobs when somebody asks for it. */
+static const char script_head[] =
+	"#!/bin/sh\n\n"
+	"# Auto-generated script for executing cluster rebalancing\n\n"
+	"# To stop, touch the file /tmp/stop-htools\n\n"
+	"set -e\n\n"
+	"check() {\n"
+	"  if [ -f /tmp/stop-htools ]; then\n"
+	"    echo 'Stop requested, exiting'\n"
+	"    exit 0\n"
+	"  fi\n"
+	"}\n\n";
+
 /* One command of a step. */
-static void print_command(const struct cluster *c, const struct balance_step *s,
-			  bool full_name, bool failover, int target)
+static void add_command(const struct cluster *c, const struct balance_step *s,
+			const struct jobs_style *style, bool failover,
+			int target, struct buf *out)
 {
 	const struct instance *inst = &c->instances[s->instance];
 	const char *node = target == NO_INDEX ? "" : c->nodes[target].name;
@@ -18,29 +40,29 @@ static void print_command(const struct cluster *c, const struct balance_step *s,
 			   : instance_runs(inst) ? "migrate -f"
 						 : "failover -f";
 
-	printf("    gnt-instance %s", verb);
+	buf_addf(out, "%s  gnt-instance %s", style->indent, verb);
 	if (target != NO_INDEX)
-		printf(" -n %.*s", tool_alias_len(c, node), node);
-	printf(" %.*s\n",
-	       full_name ? (int)strlen(inst->name)
-			 : tool_alias_len(c, inst->name),
-	       inst->name);
+		buf_addf(out, " -n %.*s", tool_alias_len(c, node), node);
+	buf_addf(out, " %.*s\n",
+		 style->full_names ? (int)strlen(inst->name)
+				   : tool_alias_len(c, inst->name),
+		 inst->name);
 }
 
-static void print_commands_of(const struct cluster *c,
-			      const struct balance_step *s, bool full)
+static void add_commands(const struct cluster *c, const struct balance_step *s,
+			 const struct jobs_style *style, struct buf *out)
 {
 	if (s->move == MOVE_FAILOVER_TO) {
-		print_command(c, s, full, true, s->target);
+		add_command(c, s, style, true, s->target, out);
 		return;
 	}
 	if (s->move == MOVE_FAILOVER || s->move == MOVE_FRF ||
 	    s->move == MOVE_FR)
-		print_command(c, s, full, true, NO_INDEX);
+		add_command(c, s, style, true, NO_INDEX, out);
 	if (s->move != MOVE_FAILOVER)
-		print_command(c, s, full, false, s->target);
+		add_command(c, s, style, false, s->target, out);
 	if (s->move == MOVE_RF || s->move == MOVE_FRF)
-		print_command(c, s, full, true, NO_INDEX);
+		add_command(c, s, style, true, NO_INDEX, out);
 }
 
 static bool mark(bool *used, int node, bool set)
@@ -81,8 +103,8 @@ static void divide(const struct cluster *c, const struct balance_step *steps,
 	starts[0] = true;
 }
 
-void jobs_print(const struct cluster *c, const struct balance_step *steps,
-		int n, bool first_only, bool full_names)
+static void add_sets(const struct cluster *c, const struct balance_step *steps,
+		     int n, const struct jobs_style *style, struct buf *out)
 {
 	auto_free bool *starts = xcalloc((size_t)n + 1, sizeof(bool));
 
@@ -92,15 +114,45 @@ void jobs_print(const struct cluster *c, const struct balance_step *steps,
 
 		while (i + size < n && !starts[i + size])
 			size++;
-		printf("  \n  echo jobset %d, %d jobs\n", set, size);
+		buf_addf(out, "%s\n%secho jobset %d, %d jobs\n", style->indent,
+			 style->indent, set, size);
 		for (int j = 0; j < size; j++) {
-			printf("    echo job %d/%d\n", set, j + 1);
-			print_commands_of(c, &steps[i + j], full_names);
+			buf_addf(out, "%s  echo job %d/%d\n", style->indent,
+				 set, j + 1);
+			if (style->check != NULL)
+				buf_addf(out, "%s  %s\n", style->indent,
+					 style->check);
+			add_commands(c, &steps[i + j], style, out);
 		}
 		i += size;
-		if (first_only)
+		if (style->first_only)
 			return;
 	}
+}
+
+void jobs_print(const struct cluster *c, const struct balance_step *steps,
+		int n, bool first_only, bool full_names)
+{
+	const struct jobs_style style = {.indent = "  ",
+					 .first_only = first_only,
+					 .full_names = full_names};
+	auto_buf struct buf out = {0};
+
+	add_sets(c, steps, n, &style, &out);
+	if (out.len > 0)
+		fputs(out.data, stdout);
+}
+
+int jobs_write(const struct cluster *c, const struct balance_step *steps, int n,
+	       bool first_only, const char *path, struct error *err)
+{
+	const struct jobs_style style = {
+		.indent = "", .check = "check", .first_only = first_only};
+	auto_buf struct buf out = {0};
+
+	buf_adds(&out, script_head);
+	add_sets(c, steps, n, &style, &out);
+	return fs_write_atomic(path, out.data, out.len, 0644, err);
 }
 
 int jobs_set_size(const struct cluster *c, const struct balance_step *steps,
@@ -115,7 +167,7 @@ int jobs_set_size(const struct cluster *c, const struct balance_step *steps,
 	return size;
 }
 
-/* The same commands as print_commands_of(). */
+/* The same commands as add_commands(). */
 void jobs_opcodes(const struct cluster *c, const struct balance_step *s,
 		  struct buf *ret)
 {

@@ -4,11 +4,16 @@
 #define IALLOCATORS_JOBS_H
 
 #include "iallocators/balance.h"
+#include "lib/base/error.h"
 #include "lib/base/str.h"
 
 /* Print the commands; instances by their full names or without the suffix. */
 void jobs_print(const struct cluster *c, const struct balance_step *steps,
 		int n, bool first_only, bool full_names);
+
+/* Write them to a file, as a shell script. */
+int jobs_write(const struct cluster *c, const struct balance_step *steps, int n,
+	       bool first_only, const char *path, struct error *err);
 
 /* How many steps, from `first` on, make a set. */
 int jobs_set_size(const struct cluster *c, const struct balance_step *steps,

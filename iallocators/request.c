@@ -324,3 +324,19 @@ int request_read(struct cluster *c, const struct jval *top,
 	cluster_finish(c, &o->load);
 	return read_question(c, request, &o->load, ret, err);
 }
+
+int request_ask(struct cluster *c, const struct jval *top,
+		const struct request_options *o, struct request *ret,
+		struct error *err)
+{
+	const struct jval *request = jtext_get(top, "request");
+	struct instance *room;
+
+	room = arena_calloc(&c->arena,
+			    (size_t)c->n_instances + new_instances(request),
+			    sizeof(*room));
+	for (int i = 0; i < c->n_instances; i++)
+		room[i] = c->instances[i];
+	c->instances = room;
+	return read_question(c, request, &o->load, ret, err);
+}

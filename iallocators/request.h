@@ -55,6 +55,12 @@ int request_read(struct cluster *c, const struct jval *top,
 		 const struct request_options *o, struct request *ret,
 		 struct error *err);
 
+/* The question of a request that request_read() has accepted, about another
+ * cluster, which is loaded. */
+int request_ask(struct cluster *c, const struct jval *top,
+		const struct request_options *o, struct request *ret,
+		struct error *err);
+
 /* The parts of it, which request.c puts together. */
 int request_groups(struct cluster *c, const struct jval *groups,
 		   struct error *err);

@@ -14,7 +14,7 @@ const struct metric_info metrics[METRIC_COUNT] = {
 #undef X
 };
 
-static double disk_share(const struct node *n, int64_t disk, int64_t spindles)
+double score_disk_share(const struct node *n, int64_t disk, int64_t spindles)
 {
 	double free = (double)disk, total = n->total_disk;
 
@@ -32,7 +32,8 @@ void score_values(const struct node *n, const struct node_state *s,
 
 	memset(v, 0, METRIC_COUNT * sizeof(*v));
 	v[METRIC_FREE_MEM] = (double)s->usable_mem / n->total_mem;
-	v[METRIC_FREE_DISK] = disk_share(n, s->free_disk, s->free_spindles);
+	v[METRIC_FREE_DISK] =
+		score_disk_share(n, s->free_disk, s->free_spindles);
 	v[METRIC_N1] = s->fails_n1 ? s->n_primaries + s->n_secondaries : 0;
 	v[METRIC_RESERVED_MEM] = reserved;
 	v[METRIC_VCPU] = (double)s->used_cpus / n->total_cpus / n->cpu_speed;
@@ -44,7 +45,7 @@ void score_values(const struct node *n, const struct node_state *s,
 	v[METRIC_SPINDLES] = s->inst_spindles / n->high_spindles;
 	v[METRIC_FREE_MEM_F] = (double)s->free_mem_f / n->total_mem;
 	v[METRIC_FREE_DISK_F] =
-		disk_share(n, s->free_disk_f, s->free_spindles_f);
+		score_disk_share(n, s->free_disk_f, s->free_spindles_f);
 	v[METRIC_VCPU_F] =
 		(double)s->used_cpus_f / n->total_cpus / n->cpu_speed;
 	v[METRIC_SPINDLES_F] = s->inst_spindles_f / n->high_spindles;

@@ -112,4 +112,8 @@ void score_sheet_done(struct score_sheet *s);
  * time of score_sheet_init(). */
 void score_sheet_stats(struct score_sheet *s, size_t mark, struct stats *ret);
 
+/* The part of a node's disk, or of its spindles where storage is exclusive,
+ * that is free if this much is. */
+double score_disk_share(const struct node *n, int64_t disk, int64_t spindles);
+
 #endif

@@ -21,6 +21,8 @@ struct tool_options {
 	const char *dynu_file;	 /* -U */
 	const char *commands;	 /* -C: NULL, "" or a file */
 	bool print_commands;
+	bool print_instances, print_nodes;
+	const char *node_fields; /* -p: NULL, or which columns */
 	bool evac_mode;
 	bool restricted_migration;
 	bool no_disk_moves, no_instance_moves;
@@ -30,6 +32,7 @@ struct tool_options {
 	bool machine_readable;
 	bool first_job_group;
 	bool force, skip_non_redundant, ignore_non_redundant;
+	bool full_evacuation;
 	bool offline_maintenance, one_step_only, print_moves, no_headers;
 	bool independent_groups, accept_existing_errors;
 	const char *disk_template, *standard_alloc, *tiered_alloc, *save;

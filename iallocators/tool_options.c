@@ -24,6 +24,8 @@ enum long_option {
 	OPT_ONE_STEP,
 	OPT_PRINT_MOVES,
 	OPT_NO_HEADERS,
+	OPT_PRINT_INSTANCES,
+	OPT_FULL_EVACUATION,
 	OPT_INDEPENDENT,
 	OPT_ACCEPT_ERRORS,
 	OPT_FLAGS_END, /* what follows is no flag */
@@ -85,6 +87,9 @@ static const struct option options[] = {
 	{"offline-maintenance", no_argument, NULL, OPT_OFFLINE_MAINTENANCE},
 	{"one-step-only", no_argument, NULL, OPT_ONE_STEP},
 	{"print-moves", no_argument, NULL, OPT_PRINT_MOVES},
+	{"print-nodes", optional_argument, NULL, 'p'},
+	{"print-instances", no_argument, NULL, OPT_PRINT_INSTANCES},
+	{"full-evacuation", no_argument, NULL, OPT_FULL_EVACUATION},
 	{"no-headers", no_argument, NULL, OPT_NO_HEADERS},
 	{"node-tags", required_argument, NULL, OPT_NODE_TAGS},
 	{"minimal-resources", required_argument, NULL, OPT_MINIMAL},
@@ -186,6 +191,10 @@ static int take_value(struct tool_options *o, int option, const char *value)
 		o->print_commands = true;
 		o->commands = value;
 		return 0;
+	case 'p':
+		o->print_nodes = true;
+		o->node_fields = value;
+		return 0;
 	case 'l':
 		return str_to_int64(value, &o->max_length)
 			       ? 0
@@ -263,6 +272,8 @@ static int take_option(struct tool_options *o, const char *program, int option,
 		[OPT_ONE_STEP - 256] = &o->one_step_only,
 		[OPT_PRINT_MOVES - 256] = &o->print_moves,
 		[OPT_NO_HEADERS - 256] = &o->no_headers,
+		[OPT_PRINT_INSTANCES - 256] = &o->print_instances,
+		[OPT_FULL_EVACUATION - 256] = &o->full_evacuation,
 		[OPT_INDEPENDENT - 256] = &o->independent_groups,
 		[OPT_ACCEPT_ERRORS - 256] = &o->accept_existing_errors,
 	};
@@ -319,7 +330,7 @@ int tool_parse(struct tool_options *o, const char *program, int argc,
 				   .load = {.max_cpu_ratio = -1}};
 	while (rc == 0 && (option = getopt_long(argc, argv,
 						"hVvqt:I:L::XG:O:U:C::"
-						"El:e:g:S:",
+						"El:e:g:S:p::",
 						options, NULL)) != -1)
 		rc = take_option(o, program, option, optarg);
 	if (rc == 0 && optind < argc) {
