@@ -252,8 +252,7 @@ static WAITS int ask_some(struct candidacy *c, const bool *wanted,
 		return -1;
 	/* Who did not promise may say to whom it did. */
 	for (size_t i = 0; i < c->vote.n; i++) {
-		silent[i] = wanted[i] && !c->vote.nodes[i].answered &&
-			    i != c->vote.self;
+		silent[i] = wanted[i] && !c->vote.nodes[i].answered;
 		any |= silent[i];
 	}
 	return any ? call_nodes(c, silent, "master_state", json_array(), 0, err)
