@@ -6,6 +6,7 @@
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
 #   make sim      random lives of a simulated cluster (SEEDS=1-1000000)
+#   make compat-page  run Ganeti's own commands and write doc/compat.md
 #   make bench    measure (see tests/bench/README)
 #   make bench-htools  measure placement and planning
 #   make install  into PREFIX (/usr/local)
@@ -28,7 +29,7 @@ APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
 .PHONY: all deps deps-build demo test test-quick fuzz kill-rounds sim bench \
-	bench-htools install clean
+	bench-htools compat-page install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -81,6 +82,11 @@ sim: deps
 	test -f build-sim/build.ninja || CC=$(CC) meson setup build-sim
 	ninja -C build-sim tests/sim_run
 	BUILD=build-sim tests/sim/run --seeds $(SEEDS)
+
+# The table of what Ganeti's commands do here.
+compat-page: all
+	BIN=$(CURDIR)/$(BUILD)/bin COMPAT_PAGE=$(CURDIR)/doc/compat.md \
+		tests/compat/upstream-cli.t
 
 bench: all
 	ninja -C $(BUILD) queue/bench_history

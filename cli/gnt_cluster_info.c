@@ -103,23 +103,23 @@ static json_t *uid_pool_view(const json_t *info)
 
 static json_t *policy_view(const json_t *policy)
 {
+	static const char *const ends[] = {"max", "min"};
 	/* The last two only where they were set. */
 	static const char *const numbers[] = {"spindle-ratio", "vcpu-ratio",
 					      "oversubscription-ratio",
 					      "max-node-failures"};
 	json_t *view = json_object(), *bounds = json_array();
 	const json_t *pair;
-	const char *which;
-	json_t *specs;
 	size_t i;
 
 	json_array_foreach (json_get(policy, "minmax"), i, pair) {
 		json_t *one = json_object();
 
-		json_object_foreach ((json_t *)pair, which, specs) {
-			auto_free char *key = xprintf("%s/%zu", which, i);
+		for (size_t k = 0; k < 2; k++) {
+			auto_free char *key = xprintf("%s/%zu", ends[k], i);
 
-			json_object_set_new(one, key, sorted(specs));
+			json_object_set_new(one, key,
+					    sorted(json_get(pair, ends[k])));
 		}
 		json_array_append_new(bounds, one);
 	}
@@ -152,6 +152,11 @@ static json_t *collectors_view(const json_t *info)
 	}
 	return view;
 }
+
+/* Fixed in Ganeti; nothing reads it here yet. */
+#define ES_SEARCH_PATH                                                         \
+	"/srv/ganeti/extstorage:/usr/local/lib/ganeti/extstorage:"             \
+	"/usr/lib/ganeti/extstorage:/usr/share/ganeti/extstorage"
 
 static char *search_path(const char *list)
 {
@@ -188,6 +193,7 @@ static const struct {
 	{"primary ip version", "primary_ip_version"},
 	{"preallocation wipe disks", "prealloc_wipe_disks"},
 	{"OS search path", NULL},
+	{"ExtStorage Providers search path", NULL},
 	{"enabled disk templates", NULL},
 	{"install image", "install_image"},
 	{"instance communication network", "instance_communication_network"},
@@ -219,6 +225,8 @@ static json_t *cluster_view(const json_t *info)
 			json_object_set_new(view, title, uid_pool_view(info));
 		else if (str_eq(title, "OS search path"))
 			set_text(view, title, search_path(OS_SEARCH_PATH));
+		else if (str_starts(title, "ExtStorage"))
+			set_text(view, title, search_path(ES_SEARCH_PATH));
 		else
 			set_joined(view, title, info, "enabled_disk_templates",
 				   "");

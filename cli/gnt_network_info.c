@@ -59,7 +59,9 @@ static void print_map(const char *map)
 	for (size_t at = 0; at < size; at += MAP_WIDTH) {
 		size_t n = size - at < MAP_WIDTH ? size - at : MAP_WIDTH;
 
-		printf("    %5zu %.*s %zu\n", at, (int)n, map + at, at + n - 1);
+		/* The last line is filled up, as in Ganeti's. */
+		printf("    %5zu %-*.*s %zu\n", at, MAP_WIDTH, (int)n, map + at,
+		       at + MAP_WIDTH - 1);
 	}
 	printf("         (X) used    (.) free\n");
 }
