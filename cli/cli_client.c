@@ -143,9 +143,13 @@ char *cli_error_text(const struct error *err)
 int cli_error(const struct cli *cli, const struct error *err)
 {
 	auto_free char *text = cli_error_text(err);
+	size_t len = strlen(text);
 
+	/* One line end, also where the error says nothing or ends with one. */
+	while (len > 0 && text[len - 1] == '\n')
+		len--;
 	fflush(stdout);
-	fprintf(stderr, "%s\n", text);
+	fprintf(stderr, "%.*s\n", (int)len, text);
 	if (cli->not_master)
 		return CLI_NOT_MASTER;
 	return err->kind == ERR_CONFIG ? CLI_USAGE : CLI_FAILURE;

@@ -2,6 +2,7 @@
 /* gnt-group. */
 #include <stdio.h>
 
+#include "cli/cli_job.h"
 #include "cli/cli_list.h"
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
@@ -167,6 +168,47 @@ static int info(struct cli *cli, struct error *err)
 	return CLI_OK;
 }
 
+/* --- evacuate --- */
+
+static int evacuate(struct cli *cli, struct error *err)
+{
+	json_t *op = cli_op(cli, &op_class_group_evacuate);
+	auto_json json_t *result = NULL;
+	int code, failed;
+
+	json_set_str(op, "group_name", cli->args[0]);
+	cli_op_set(cli, op, "iallocator", &OPT_IALLOCATOR);
+	cli_op_set(cli, op, "target_groups", &OPT_TO_GROUP);
+	cli_op_flag(cli, op, "early_release", &OPT_EARLY_RELEASE);
+	cli_op_flag(cli, op, "sequential", &OPT_SEQUENTIAL);
+	cli_op_flag(cli, op, "force_failover", &OPT_FORCE_FAILOVER);
+	code = cli_submit(cli, op, &result, err);
+	if (code != CLI_OK || result == NULL)
+		return code;
+	failed = cli_follow(cli, result, err);
+	if (failed < 0)
+		return -1;
+	if (failed == 0)
+		printf("All instances evacuated successfully.\n");
+	else
+		printf("There were %d errors during the evacuation.\n", failed);
+	return failed == 0 ? CLI_OK : CLI_FAILURE;
+}
+
+/* --- the table --- */
+
+static const struct cli_command evacuate_command = {
+	.name = "evacuate",
+	.args = "[-I <iallocator>] [--to <group>] <source-group>",
+	.help = "Move all instances of a group to other groups",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_TO_GROUP, &OPT_IALLOCATOR, &OPT_EARLY_RELEASE,
+		    &OPT_SEQUENTIAL, &OPT_FORCE_FAILOVER, &OPT_SUBMIT,
+		    &OPT_PRINT_JOBID},
+	.run = evacuate,
+};
+
 static const struct cli_command list_command = {
 	.name = "list",
 	.args = "[<group-name>...]",
@@ -196,9 +238,10 @@ static const struct cli_command info_command = {
 };
 
 static const struct cli_command *const commands[] = {
-	&group_add,    &group_tags[1],	     &group_assign_nodes, &info_command,
-	&list_command, &list_fields_command, &group_tags[0],	  &group_modify,
-	&group_remove, &group_tags[2],	     &group_rename,	  NULL};
+	&group_add,    &group_tags[1], &group_assign_nodes,  &evacuate_command,
+	&info_command, &list_command,  &list_fields_command, &group_tags[0],
+	&group_modify, &group_remove,  &group_tags[2],	     &group_rename,
+	NULL};
 
 const struct cli_tool tool_group = {
 	.name = "gnt-group",

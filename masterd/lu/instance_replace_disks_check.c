@@ -5,6 +5,7 @@
 #include "masterd/iallocator.h"
 #include "masterd/lu/group.h"
 #include "masterd/lu/instance_replace_disks.h"
+#include "masterd/lu/plan.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
 #include "masterd/resources.h"
@@ -26,13 +27,10 @@ static int choose_allocator(struct lu *lu, struct error *err)
 {
 	const struct op_instance_replace_disks *op = lu->op;
 	struct replace *r = replace_of(lu);
-	const char *ours = json_str(config_cluster(lu->m->config),
-				    "default_iallocator", "");
 
-	r->iallocator = op->iallocator;
-	if (str_eq(op->iallocator, "."))
-		r->iallocator =
-			*ours == '\0' ? NULL : lu_keep_str(lu, xstrdup(ours));
+	r->iallocator = op->iallocator == NULL
+				? NULL
+				: plan_iallocator(lu, op->iallocator);
 	if (op->iallocator == NULL || r->iallocator != NULL)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,

@@ -6,6 +6,7 @@
 #include "lib/json/json.h"
 #include "masterd/iallocator.h"
 #include "masterd/lu.h"
+#include "masterd/lu/plan.h"
 
 struct evacuate {
 	struct lu lu;
@@ -25,18 +26,14 @@ static int choose(struct lu *lu, struct error *err)
 {
 	struct evacuate *e = evacuate_of(lu);
 	const struct op_node_evacuate *op = lu->op;
-	const json_t *cluster = config_cluster(lu->m->config);
-	const char *ours = json_str(cluster, "default_iallocator", "");
 
 	if (op->iallocator != NULL && op->remote_node != NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Do not specify both, iallocator and node");
-	e->iallocator = op->iallocator;
+	e->iallocator = NULL;
 	if (op->remote_node != NULL)
 		return 0;
-	if (e->iallocator == NULL || str_eq(e->iallocator, "."))
-		e->iallocator =
-			*ours == '\0' ? NULL : lu_keep_str(lu, xstrdup(ours));
+	e->iallocator = plan_iallocator(lu, op->iallocator);
 	if (e->iallocator != NULL)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -153,94 +150,9 @@ static json_t *replace_jobs(struct lu *lu)
 	return jobs;
 }
 
-/* "inst1 (to node2, node3)" and so on. */
-static char *moves_text(const json_t *moved)
-{
-	auto_strv struct strv all = {0};
-	size_t i;
-	json_t *row;
-
-	json_array_foreach ((json_t *)moved, i, row) {
-		const char *name = json_string_value(json_array_get(row, 0));
-		auto_strv struct strv nodes = {0};
-		auto_free char *to = NULL;
-
-		json_to_strv(json_array_get(row, 2), &nodes);
-		to = strv_join(&nodes, ", ");
-		if (nodes.n > 0)
-			strv_addf(&all, "%s (to %s)", name, to);
-		else
-			strv_add(&all, name);
-	}
-	return strv_join(&all, ", ");
-}
-
-/* "inst1 (why)" and so on. */
-static char *failures_text(const json_t *failed)
-{
-	auto_strv struct strv all = {0};
-	size_t i;
-	json_t *row;
-
-	json_array_foreach ((json_t *)failed, i, row)
-		strv_addf(&all, "%s (%s)",
-			  json_string_value(json_array_get(row, 0)),
-			  json_string_value(json_array_get(row, 1)));
-	return strv_join(&all, ", ");
-}
-
-/* The plan's jobs; all or nothing: an instance that cannot move fails it. */
-static json_t *plan_jobs(struct lu *lu, const json_t *plan, struct error *err)
-{
-	const struct op_node_evacuate *op = lu->op;
-	const json_t *moved = json_array_get(plan, 0);
-	const json_t *failed = json_array_get(plan, 1);
-	json_t *jobs = json_array_get(plan, 2), *job, *one;
-	size_t i, k;
-
-	if (json_array_size(failed) > 0) {
-		auto_free char *text = failures_text(failed);
-
-		lu_warn(lu, "Unable to evacuate instances %s", text);
-		error_set(err, ERR_EXEC, NULL,
-			  "Unable to evacuate instances %s", text);
-		return NULL;
-	}
-	if (json_array_size(moved) > 0) {
-		auto_free char *text = moves_text(moved);
-
-		lu_info(lu, "Instances to be moved: %s", text);
-	}
-	json_array_foreach (jobs, i, job)
-		json_array_foreach (job, k, one)
-			if (str_eq(json_str(one, "OP_ID", ""),
-				   "OP_INSTANCE_REPLACE_DISKS"))
-				json_set_bool(one, "early_release",
-					      op->early_release);
-	return json_incref(jobs);
-}
-
-static WAITS json_t *ask_allocator(struct lu *lu, struct error *err)
-{
-	struct evacuate *e = evacuate_of(lu);
-	const struct op_node_evacuate *op = lu->op;
-	auto_free char *output = NULL;
-	auto_json json_t *plan = iallocator_run(
-		lu->m, e->iallocator,
-		iallocator_node_evacuate(&e->instances, op->mode), "diskless",
-		op->ignore_soft_errors == 1, &output, err);
-
-	if (plan == NULL) {
-		if (output != NULL)
-			lu_warn(lu, "Output of iallocator %s: %s",
-				e->iallocator, output);
-		return NULL;
-	}
-	return plan_jobs(lu, plan, err);
-}
-
 static WAITS json_t *evacuate_exec(struct lu *lu, struct error *err)
 {
+	const struct op_node_evacuate *op = lu->op;
 	struct evacuate *e = evacuate_of(lu);
 	json_t *jobs;
 
@@ -249,7 +161,12 @@ static WAITS json_t *evacuate_exec(struct lu *lu, struct error *err)
 	else if (e->remote != NULL)
 		jobs = replace_jobs(lu);
 	else
-		jobs = ask_allocator(lu, err);
+		jobs = plan_jobs(
+			lu,
+			&(struct plan_wish){e->iallocator,
+					    op->ignore_soft_errors == 1,
+					    op->early_release},
+			iallocator_node_evacuate(&e->instances, op->mode), err);
 	lu_release(lu, LOCK_NODE_RES); /* the jobs look at the room anew */
 	return jobs == NULL ? NULL : lu_submit_jobs(lu, jobs, NULL, err);
 }

@@ -4,13 +4,13 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
 
-cluster_start --nodes 3
+cluster_start --nodes 4
 
 succeeds "a group is added" m gnt-group add --alloc-policy=last_resort \
     --node-parameters spindle_count=3 g2
 is "$(m gnt-group list --no-headers --separator=: -o name,alloc_policy g2)" \
     "g2:last_resort" "with its policy"
-succeeds "a node goes there" m gnt-group assign-nodes g2 node3
+succeeds "a node goes there" m gnt-group assign-nodes g2 node3 node4
 is "$(m gnt-node list --no-headers -o group node3)" "g2" "and is in it"
 succeeds "a parameter changes" m gnt-group modify \
     --node-parameters cpu_speed=2 g2
@@ -39,7 +39,36 @@ like "$out" 'still connected' "and says why"
 succeeds "it is disconnected" m gnt-network disconnect net1
 succeeds "and removed" m gnt-network remove net1
 
-succeeds "the node comes back" m gnt-group assign-nodes default node3
+# Instances go from group to group.
+add web1 -t sharedfile -s 4m -n node1 >/dev/null 2>&1
+add web2 -t sharedfile -s 4m -n node2 --no-start >/dev/null 2>&1
+succeeds "an instance changes its group" \
+    m gnt-instance change-group -I hail --to g3 web1
+like "$out" "Instance 'web1' changed group successfully" "and is told so"
+is "$(m gnt-instance list --no-headers -o pnode.group,status web1)" \
+    "g3 running" "it runs there"
+fails "not to the group that it is in" \
+    m gnt-instance change-group -I hail --to g3 web1
+like "$out" "are used by the instance 'web1'" "which is said"
+succeeds "a group is emptied" m gnt-group evacuate -I hail --sequential g3
+like "$out" 'All instances evacuated successfully' "and is told so"
+is "$(m gnt-instance list --no-headers -o pnode.group web1)" default \
+    "it went to the other one"
+succeeds "the other way, with failovers only" \
+    m gnt-group evacuate -I hail --force-failover --to g3 default
+is "$(m gnt-instance list --no-headers -o pnode.group | sort -u)" g3 \
+    "all are there"
+is "$(m gnt-instance list --no-headers -o status web1 web2 | sort | tr '\n' ' ')" \
+    "ADMIN_down running " "as they were"
+fails "a group is no target of its own" \
+    m gnt-group evacuate -I hail --to g3 g3
+like "$out" 'not be used as a target' "which is said"
+m gnt-instance remove -f web1 >/dev/null 2>&1
+m gnt-instance remove -f web2 >/dev/null 2>&1
+
+succeeds "the node comes back" m gnt-group assign-nodes default node3 node4
 succeeds "an empty group goes" m gnt-group remove g3
+fails "with one group there is no other" m gnt-group evacuate -I hail default
+like "$out" 'There are no possible target groups' "which is said"
 succeeds "all is well" m gnt-cluster verify
 tap_done

@@ -277,6 +277,14 @@ static json_t *placement(const json_t *instances, const char *const *found,
 			 "result", placed);
 }
 
+static bool is_target(const json_t *request, const json_t *node)
+{
+	const json_t *groups = json_get(request, "target_groups");
+
+	return groups == NULL ||
+	       json_array_has_str(groups, json_str(node, "group", ""));
+}
+
 /* An allocator that takes any node that is online and not drained, for every
  * kind of request that is made here. */
 static json_t *do_iallocator(struct sim_node *n, const json_t *args)
@@ -297,9 +305,10 @@ static json_t *do_iallocator(struct sim_node *n, const json_t *args)
 	json_object_foreach ((json_t *)json_get(message, "nodes"), name, node)
 		if (!json_bool(node, "offline", false) &&
 		    !json_bool(node, "drained", false) &&
-		    !str_eq(name, not_this))
+		    !str_eq(name, not_this) && is_target(request, node))
 			found[n_found++] = name;
-	if (str_eq(json_str(request, "type", ""), "node-evacuate"))
+	if (json_get(request, "target_groups") != NULL ||
+	    str_eq(json_str(request, "type", ""), "node-evacuate"))
 		reply = evacuation(message, json_get(request, "instances"),
 				   found, n_found);
 	else if (n_found == 0)

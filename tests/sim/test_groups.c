@@ -136,3 +136,94 @@ Test(groups, instances_that_a_policy_makes_violators_are_named)
 	j = queue_job(s.master->queue, id);
 	cr_expect_not_null(strstr(j->ops[0].log.data, "web1"));
 }
+
+/* --- to another group --- */
+
+static json_t *op_change(const char *target)
+{
+	json_t *op = op_named("OP_INSTANCE_CHANGE_GROUP", "web1");
+
+	json_set_str(op, "iallocator", "any");
+	if (target != NULL)
+		json_object_set_new(op, "target_groups",
+				    json_make("[s]", target));
+	return op;
+}
+
+static json_t *op_evacuate(const char *target)
+{
+	json_t *op = group_op("OP_GROUP_EVACUATE", "default");
+
+	json_set_str(op, "iallocator", "any");
+	if (target != NULL)
+		json_object_set_new(op, "target_groups",
+				    json_make("[s]", target));
+	return op;
+}
+
+static const char *home(const char *instance)
+{
+	struct config *c = s.master->config;
+	const json_t *inst = config_find(c, CONFIG_INSTANCE, instance);
+	const json_t *node =
+		config_get(c, CONFIG_NODE, json_str(inst, "primary_node", ""));
+
+	return config_name(c, CONFIG_GROUP, json_str(node, "group", ""));
+}
+
+Test(groups, an_instance_needs_another_group_to_change)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_change(NULL), "There are no possible target groups");
+	expect(op_change("default"), "are used by the instance 'web1'");
+	expect(op_change("nosuch"), "not known");
+	expect(op_named("OP_INSTANCE_CHANGE_GROUP", "web1"),
+	       "There are no possible target groups");
+	expect(json_make("{s:s, s:s}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "default_iallocator", ""),
+	       "success");
+	expect(op_named("OP_INSTANCE_CHANGE_GROUP", "web1"),
+	       "No iallocator was specified");
+	expect(op_evacuate(NULL), "There are no possible target groups");
+	expect(op_evacuate("default"), "not be used as a target group");
+}
+
+Test(groups, an_instance_changes_its_group)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect(group_op("OP_GROUP_ADD", "g2"), "success");
+	expect(op_change(NULL), "no node"); /* there is none in it */
+	expect(assign("g2", NODE3), "success");
+	expect(op_change(NULL), "success");
+	sim_run(&s, 60000, NULL, NULL); /* its job */
+	cr_assert_str_eq(home("web1"), "g2");
+	expect(op_change("default"), "success");
+	sim_run(&s, 60000, NULL, NULL);
+	cr_assert_str_eq(home("web1"), "default");
+}
+
+Test(groups, a_group_is_emptied)
+{
+	json_t *op = op_evacuate("g2");
+	uint64_t id;
+	const struct job *last;
+
+	expect(group_op("OP_GROUP_ADD", "g2"), "success");
+	expect(assign("g2", NODE3), "success");
+	expect(op_evacuate(NULL), "success"); /* nothing to do */
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_add("web2", s.nodes[0].name, true), "success");
+	expect(op_add("web3", NODE2, true), "success");
+	json_set_bool(op, "sequential", true);
+	json_set_bool(op, "force_failover", true);
+	id = sim_submit(&s, op, NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	last = queue_job(s.master->queue, id + 3);
+	cr_assert_not_null(last);
+	cr_expect_not_null(strstr(last->ops[0].input, "INSTANCE_FAILOVER"));
+	cr_expect_not_null(strstr(last->ops[0].input, "\"depends\":[["));
+	sim_run(&s, 600000, NULL, NULL);
+	cr_assert_str_eq(home("web1"), "g2");
+	cr_assert_str_eq(home("web2"), "g2");
+	cr_assert_str_eq(home("web3"), "g2");
+}
