@@ -197,7 +197,62 @@ static int search_tags(struct cli *cli, struct error *err)
 	return lines.n == 0 ? CLI_FAILURE : CLI_OK;
 }
 
+/* --- the master's address, sizes of disks --- */
+
+static int activate_address(struct cli *cli, struct error *err)
+{
+	return cli_submit(cli,
+			  cli_op(cli, &op_class_cluster_activate_master_ip),
+			  NULL, err);
+}
+
+static int deactivate_address(struct cli *cli, struct error *err)
+{
+	if (!cli_given(cli, &OPT_YES) &&
+	    !cli_ask("Take the master's address down? Its connections end, and "
+		     "the master is reached by its node's address only."))
+		return CLI_FAILURE;
+	return cli_submit(cli,
+			  cli_op(cli, &op_class_cluster_deactivate_master_ip),
+			  NULL, err);
+}
+
+static int repair_disk_sizes(struct cli *cli, struct error *err)
+{
+	json_t *op = cli_op(cli, &op_class_cluster_repair_disk_sizes);
+	json_t *names = json_array();
+
+	for (int i = 0; i < cli->n_args; i++)
+		json_array_append_new(names, json_string(cli->args[i]));
+	json_object_set_new(op, "instances", names);
+	return cli_submit(cli, op, NULL, err);
+}
+
 /* --- the table --- */
+
+static const struct cli_command activate_address_command = {
+	.name = "activate-master-ip",
+	.args = "",
+	.help = "Turn the master's address up",
+	.run = activate_address,
+};
+
+static const struct cli_command deactivate_address_command = {
+	.name = "deactivate-master-ip",
+	.args = "",
+	.help = "Turn the master's address down",
+	.options = {&OPT_YES},
+	.run = deactivate_address,
+};
+
+static const struct cli_command repair_disk_sizes_command = {
+	.name = "repair-disk-sizes",
+	.args = "[<instance-name>...]",
+	.help = "Record the sizes that disks have",
+	.max_args = -1,
+	.options = {&OPT_DRY_RUN, &OPT_PRIORITY},
+	.run = repair_disk_sizes,
+};
 
 static const struct cli_command getmaster_command = {
 	.name = "getmaster",
@@ -250,12 +305,27 @@ static const struct cli_command search_tags_command = {
 };
 
 static const struct cli_command *const commands[] = {
-	&cluster_tags[1],     &cluster_destroy,	    &getmaster_command,
-	&cluster_info,	      &cluster_init,	    &cluster_tags[0],
-	&cluster_failover,    &master_ping_command, &cluster_modify,
-	&queue_command,	      &redist_conf_command, &cluster_tags[2],
-	&search_tags_command, &cluster_verify,	    &cluster_verify_disks,
-	&cluster_version,     &watcher_command,	    NULL};
+	&activate_address_command,
+	&cluster_tags[1],
+	&deactivate_address_command,
+	&cluster_destroy,
+	&getmaster_command,
+	&cluster_info,
+	&cluster_init,
+	&cluster_tags[0],
+	&cluster_failover,
+	&master_ping_command,
+	&cluster_modify,
+	&queue_command,
+	&redist_conf_command,
+	&cluster_tags[2],
+	&repair_disk_sizes_command,
+	&search_tags_command,
+	&cluster_verify,
+	&cluster_verify_disks,
+	&cluster_version,
+	&watcher_command,
+	NULL};
 
 const struct cli_tool tool_cluster = {
 	.name = "gnt-cluster",

@@ -71,4 +71,23 @@ fails "nor renamed" m gnt-instance rename --no-name-check --no-ip-check -f \
     web2 web3.example.com
 like "$out" 'cannot rename' "and says why"
 succeeds "all is well" m gnt-cluster verify
+# Sizes on record, and other small jobs of the cluster.
+add size1 -t sharedfile -s 8m -n node1 --no-start >/dev/null 2>&1
+succeeds "right sizes stay" m gnt-cluster repair-disk-sizes size1
+unlike "$out" 'mismatched' "as they are"
+for f in "$VC"/shared-file-storage/size1/*; do truncate -s 12M "$f"; done
+succeeds "another size is seen" m gnt-cluster repair-disk-sizes
+like "$out" 'Disk 0 of instance size1 has mismatched size, correcting: recorded 8, actual 12' \
+    "and told"
+is "$(m gnt-instance list --no-headers -o disk.sizes size1)" 12 \
+    "and is on record"
+fails "an unknown instance is named" m gnt-cluster repair-disk-sizes nosuch
+succeeds "the address goes down" m gnt-cluster deactivate-master-ip --yes
+succeeds "and up" m gnt-cluster activate-master-ip
+fails "not without a yes" m gnt-cluster deactivate-master-ip
+fails "no virtual node is powercycled" m gnt-node powercycle --yes node2
+like "$out" 'cannot be powercycled' "which the node says"
+fails "nor the master without force" m gnt-node powercycle --yes node1
+like "$out" 'The node is the master' "which the master says"
+m gnt-instance remove -f size1 >/dev/null 2>&1
 tap_done

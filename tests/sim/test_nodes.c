@@ -314,3 +314,29 @@ Test(nodes, migration_of_a_node_is_a_job_for_each_instance)
 	sim_run(&s, 60000, NULL, NULL);
 	cr_assert_eq(s.nodes[2].running.n, 0);
 }
+
+Test(nodes, powercycle_of_the_master_needs_force)
+{
+	json_t *op = json_make("{s:s, s:s}", "OP_ID", "OP_NODE_POWERCYCLE",
+			       "node_name", s.nodes[0].name);
+	json_t *forced = json_deep_copy(op);
+
+	json_set_bool(forced, "force", true);
+	expect(op, "The node is the master and the force parameter");
+	expect(forced, "success");
+	s.nodes[1].fail_on = "node_powercycle";
+	expect(json_make("{s:s, s:s}", "OP_ID", "OP_NODE_POWERCYCLE",
+			 "node_name", NODE2),
+	       "Failed to schedule the reboot");
+	s.nodes[1].fail_on = NULL;
+}
+
+Test(nodes, the_masters_address_goes_up_and_down)
+{
+	expect(json_make("{s:s}", "OP_ID", "OP_CLUSTER_ACTIVATE_MASTER_IP"),
+	       "success");
+	s.nodes[0].fail_on = "node_deactivate_master_ip";
+	expect(json_make("{s:s}", "OP_ID", "OP_CLUSTER_DEACTIVATE_MASTER_IP"),
+	       "Could not deactivate the master IP");
+	s.nodes[0].fail_on = NULL;
+}
