@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "iallocators/change.h"
+#include "iallocators/score.h"
 #include "lib/base/mem.h"
 
 static bool connected(const struct group *g, const char *network)
@@ -46,6 +48,13 @@ static bool is_dedicated(const struct cluster *c, const char *name)
 	return true;
 }
 
+/* The same for one group. */
+static bool group_is_dedicated(const struct place *p, int group, bool all)
+{
+	return p->options->dedicated_per_group ? all_exclusive(p->c, group)
+					       : all;
+}
+
 int groups_find(const struct cluster *c, const char *name)
 {
 	int found = NO_INDEX;
@@ -70,14 +79,32 @@ static void not_connected(const struct place *p, int group, const char *article,
 		 article, p->c->groups[group].name, p->inst->name);
 }
 
-/* One group's solution. */
+/* The score with the instance where the solution says. */
+static double score_of(const struct place *p, const struct solution *s)
+{
+	size_t mark = change_mark(p->c);
+	double score;
+
+	place_put(p, s->primary, s->secondary);
+	score = score_nodes(p->c, p->scope);
+	change_undo(p->c, mark);
+	return score;
+}
+
+/* One group's solution; always with a score, that groups of both kinds can be
+ * compared. */
 static int try_group(struct place *p, int group, bool dedicated,
 		     struct solution *ret, struct error *err)
 {
 	struct nodeset candidates = place_candidates(p->c, group, p->options);
 
-	return dedicated ? place_dedicated(p, &candidates, ret, err)
-			 : place_ordinary(p, &candidates, ret, err);
+	if (!dedicated)
+		return place_ordinary(p, &candidates, ret, err);
+	if (place_dedicated(p, &candidates, ret, err) < 0)
+		return -1;
+	if (ret->found && p->options->dedicated_per_group)
+		ret->score = score_of(p, ret);
+	return 0;
 }
 
 static void add_message(struct buf *out, const char *text)
@@ -112,8 +139,8 @@ static void describe_error(const struct place *p, int group, const char *text,
 /* What is known while the groups are tried. */
 struct search {
 	struct place *p;
-	bool dedicated;
-	int best; /* group */
+	bool dedicated; /* all groups */
+	int best;	/* group */
 	struct solution solution;
 	struct buf unconnected; /* messages */
 	struct buf messages;
@@ -129,6 +156,8 @@ static bool policy_wins(const struct search *s, int group,
 	if (groups[group].alloc_policy != groups[s->best].alloc_policy)
 		return groups[group].alloc_policy <
 		       groups[s->best].alloc_policy;
+	if (s->p->options->dedicated_per_group && !s->dedicated)
+		return solution->score <= s->solution.score;
 	return solution_wins(solution, &s->solution);
 }
 
@@ -156,7 +185,9 @@ static void visit(struct search *s, int group)
 		visit_unconnected(s, group);
 		return;
 	}
-	if (try_group(s->p, group, s->dedicated, &solution, &err) < 0) {
+	if (try_group(s->p, group,
+		      group_is_dedicated(s->p, group, s->dedicated), &solution,
+		      &err) < 0) {
 		describe_error(s->p, group, err.text, &s->messages);
 		return;
 	}
@@ -247,8 +278,9 @@ enum placed groups_place_named(struct place *p, const char *name,
 	}
 	scope = cluster_group_nodes(p->c, group);
 	within.scope = &scope;
-	if (try_group(&within, group, is_dedicated(p->c, name), ret, &err) <
-	    0) {
+	if (try_group(&within, group,
+		      group_is_dedicated(p, group, is_dedicated(p->c, name)),
+		      ret, &err) < 0) {
 		buf_adds(ret_info, err.text);
 		return PLACED_WRONGLY;
 	}

@@ -25,6 +25,7 @@ enum long_option {
 	OPT_MOND_XEN,
 	OPT_KVM_MEMORY,
 	OPT_SIMULATE,
+	OPT_DEDICATED,
 };
 
 static const struct option options[] = {
@@ -33,6 +34,7 @@ static const struct option options[] = {
 	{"print-nodes", optional_argument, NULL, 'p'},
 	{"save", required_argument, NULL, 'S'},
 	{"text-data", required_argument, NULL, 't'},
+	{"dedicated-per-group", no_argument, NULL, OPT_DEDICATED},
 	{"simulate", required_argument, NULL, OPT_SIMULATE},
 	{"verbose", no_argument, NULL, 'v'},
 	{"ignore-dynu", no_argument, NULL, OPT_IGNORE_DYNU},
@@ -56,6 +58,8 @@ static const char usage_text[] =
 	"request's\n"
 	"  --simulate=SPEC               an empty cluster, not the request's: "
 	"policy,nodes,disk,memory,cpus\n"
+	"  --dedicated-per-group         groups with exclusive storage by lost "
+	"allocations, whatever the other groups have\n"
 	"  --ignore-dynu                 accepted, without effect\n"
 	"  --ignore-soft-errors          only what is impossible is refused\n"
 	"  --no-capacity-checks          do not keep any node evacuable\n"
@@ -105,6 +109,9 @@ static int take_option(struct settings *s, int option, const char *value)
 		return 0;
 	case OPT_NO_CAPACITY:
 		s->hail.no_capacity_checks = true;
+		return 0;
+	case OPT_DEDICATED:
+		s->hail.dedicated_per_group = true;
 		return 0;
 	case OPT_RESTRICT:
 		s->hail.has_restriction = true;

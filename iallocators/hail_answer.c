@@ -12,6 +12,7 @@ static struct place_options place_options(const struct hail_options *o,
 	struct place_options place = {
 		.capacity_checks = !o->no_capacity_checks,
 		.ignore_soft_errors = o->ignore_soft_errors,
+		.dedicated_per_group = o->dedicated_per_group,
 		.has_restriction = o->has_restriction,
 		.restriction = o->restriction,
 		.n_restriction = o->n_restriction,

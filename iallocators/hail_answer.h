@@ -18,7 +18,9 @@ struct tool_options;
 struct hail_options {
 	bool ignore_soft_errors; /* only what is impossible is refused */
 	bool no_capacity_checks; /* do not keep any node evacuable */
-	bool has_restriction;	 /* only these nodes for new instances */
+	/* Exclusive storage counts in each group for itself. */
+	bool dedicated_per_group;
+	bool has_restriction; /* only these nodes for new instances */
 	const char **restriction;
 	size_t n_restriction;
 	bool has_kvm_memory; /* what a node with KVM needs itself, in MiB: */

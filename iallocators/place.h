@@ -15,7 +15,10 @@ struct place_options {
 	bool ignore_soft_errors;
 	bool capacity_checks; /* the state afterwards must be redundant */
 	bool accept_existing_errors; /* of offline nodes */
-	bool has_restriction;	     /* only to these nodes */
+	/* Each group with exclusive storage by its lost allocations, also when
+	 * other groups have none. */
+	bool dedicated_per_group;
+	bool has_restriction; /* only to these nodes */
 	const char **restriction;
 	size_t n_restriction;
 };

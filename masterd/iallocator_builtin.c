@@ -93,7 +93,7 @@ bool iallocator_is_builtin(struct master *m, const char *name,
 char *iallocator_run_builtin(char *message, const json_t *params,
 			     struct error *err)
 {
-	struct hail_options o = {0};
+	struct hail_options o = {.dedicated_per_group = true};
 	auto_buf struct buf out = {0}, warnings = {0};
 	int rc;
 
