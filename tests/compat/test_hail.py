@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SHARED = HERE.parent.parent.parent / "shared" / "cases" / "htools"
 REFERENCES = ["/usr/bin/hail", "/usr/lib/ganeti/iallocators/hail"]
 ENVIRON = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
-SEEDS = 60
+SEEDS = 380
 KNOWN = {"chg-own-group-only", "edge-drbd-one-required",
          "groups-named-index-clash-refused", "part-multi-named",
          "multi-per-instance-group-ignored"}

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SHARED = HERE.parent.parent.parent / "shared" / "cases" / "htools"
 REFERENCE = pathlib.Path("/usr/lib/ganeti/3.0/usr/bin")
 ENVIRON = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
-SEEDS = 15
+SEEDS = 120
 PROGRAMS = ("hbal", "hcheck", "hinfo", "hroller", "hspace", "hsqueeze")
 # Options that these programs do not have yet.
 MISSING = ("--full-evacuation",)
