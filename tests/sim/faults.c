@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What goes wrong in a random life.  More than half of the node daemons are
- * never down at once while their hosts answer: for that case nothing is
- * promised (doc/design/failover.md). */
+/* What goes wrong in a random life. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,22 +21,13 @@ static void boot_later(struct life *l, const struct sim_node *n)
 		clock_mono_us() + 1000 * (int64_t)(1 + random_below(DOWN_MS));
 }
 
-static size_t n_daemons_down(const struct life *l)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->s.n_nodes; i++)
-		n += !l->s.nodes[i].daemon.alive || l->s.nodes[i].down;
-	return n;
-}
-
 /* --- processes and machines --- */
 
 static void power_cut(struct life *l)
 {
 	struct sim_node *n = any_node(l);
 
-	if (n->down || 2 * (n_daemons_down(l) + 1) > l->s.n_nodes)
+	if (n->down)
 		return;
 	sim_power_cut(n, random_below(UINT64_MAX));
 	n->down = true;
@@ -57,8 +46,6 @@ static void kill_daemon(struct life *l)
 {
 	struct sim_node *n = any_node(l);
 
-	if (2 * (n_daemons_down(l) + 1) > l->s.n_nodes)
-		return;
 	sim_kill(&n->daemon);
 	boot_later(l, n);
 }
@@ -90,8 +77,6 @@ static void fill_disk(struct life *l)
 {
 	struct fake_disk *d = &any_node(l)->disk;
 
-	if (l->take_overs)
-		return;
 	d->full = !d->full;
 	d->fail_log = d->full && random_below(2) == 0;
 }

@@ -10,14 +10,16 @@
 /* A job as its client knows it. */
 struct job_order {
 	struct sim_submission sub;
-	uint64_t number; /* 1...: part of what it does, so that it is unique */
-	bool noted;	 /* the end of the submission was */
-	uint64_t term;	 /* under which it was acknowledged */
-	size_t node;	 /* delay: where it runs */
-	double duration; /* delay: how long; else 0 */
-	bool tag;	 /* it sets the tag "order<number>" */
-	bool weak;	 /* safe only as long as no other master comes */
-	char final[16];	 /* the final state that was seen, or "" */
+	uint64_t number;  /* 1...: part of what it does, so that it is unique */
+	bool noted;	  /* the end of the submission was */
+	uint64_t term;	  /* under which it was acknowledged */
+	size_t node;	  /* delay: where it runs */
+	double duration;  /* delay: how long; else 0 */
+	bool tag;	  /* it sets the tag "order<number>" */
+	int64_t since_us; /* when it was submitted */
+	bool weak;	  /* it may be lost by a take-over, */
+	bool weak_end;	  /* or its end may */
+	char final[16];	  /* the final state that was seen, or "" */
 };
 
 struct life {
@@ -26,12 +28,12 @@ struct life {
 	size_t n_orders;
 	uint64_t acked_term;	/* highest that acknowledged something */
 	unsigned n_faults;	/* that may leave nodes differ */
-	bool take_overs;	/* else disks that are full */
+	bool take_overs;	/* by other nodes */
 	int64_t alone_since_us; /* no master since then; 0: there is one */
 	int64_t boots_at[SIM_NODES_MAX]; /* us; 0: is not to be started */
 };
 
-/* Live it, with take-overs by other nodes or with disks that get full;
+/* Live it, perhaps with take-overs by other nodes;
  * *ret_problems gets what was wrong at the end. */
 struct life *life_run(uint64_t seed, int steps, bool take_overs,
 		      struct strv *ret_problems);

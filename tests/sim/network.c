@@ -327,7 +327,7 @@ static void on_call(struct timer *t)
 	if (n->silent || (!is_local(l->x) && is_cut(l->x->from, n)))
 		return letter_free(l);
 	if (n->down || !n->daemon.alive) {
-		n->sim->refused_us = clock_mono_us();
+		n->refused_us = clock_mono_us();
 		fail_exchange(l->x, ECODE_REFUSED, "connection refused",
 			      travel_us(l->x));
 		return letter_free(l);

@@ -54,6 +54,7 @@ struct sim_node {
 	struct table running; /* instance name -> itself */
 	struct table done;    /* durations of test_delay -> struct sim_done */
 	uint64_t term_served; /* highest of a call that was executed */
+	int64_t refused_us;   /* when it last refused a connection */
 
 	bool down;	     /* does not answer at all */
 	const char *fail_on; /* procedure that answers with an error */
@@ -71,7 +72,6 @@ struct sim {
 	struct table files;    /* paths of disks (all nodes share) */
 	uint64_t trace;	       /* hash over all node calls and their times */
 	unsigned n_masters;    /* how many took the role */
-	int64_t refused_us;    /* when a host last refused a connection */
 	uint64_t n_messages;
 	struct strv violations; /* what must never happen, and did */
 
