@@ -138,7 +138,7 @@ static void check_cluster(struct life *l, struct strv *ret)
 /* Without a master for long, an administrator names another. */
 static void see_to_a_master(struct life *l)
 {
-	if (l->s.master != NULL || !l->take_overs) {
+	if (l->s.master != NULL) {
 		l->alone_since_us = 0;
 	} else if (l->alone_since_us == 0) {
 		l->alone_since_us = clock_mono_us();

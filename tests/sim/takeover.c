@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "lib/model/ssconf.h"
@@ -108,8 +109,11 @@ static void masterd_task(void *arg)
 	struct error err;
 
 	free(a);
-	if (takeover_run(&t, &role, &err) < 0 || n->masterd.stopping ||
-	    create(n, &role, &err) < 0)
+	if (takeover_run(&t, &role, &err) < 0 ||
+	    (!n->masterd.stopping && create(n, &role, &err) < 0)) {
+		log_info("%s does not become master: %s", n->name, err.text);
+		n->masterd.ending = true;
+	} else if (n->master == NULL)
 		n->masterd.ending = true;
 	else if (n->masterd.stopping)
 		stop_task(n); /* told so meanwhile */
