@@ -25,7 +25,6 @@ enum long_option {
 	OPT_PRINT_MOVES,
 	OPT_NO_HEADERS,
 	OPT_PRINT_INSTANCES,
-	OPT_FULL_EVACUATION,
 	OPT_INDEPENDENT,
 	OPT_ACCEPT_ERRORS,
 	OPT_FLAGS_END, /* what follows is no flag */
@@ -89,7 +88,6 @@ static const struct option options[] = {
 	{"print-moves", no_argument, NULL, OPT_PRINT_MOVES},
 	{"print-nodes", optional_argument, NULL, 'p'},
 	{"print-instances", no_argument, NULL, OPT_PRINT_INSTANCES},
-	{"full-evacuation", no_argument, NULL, OPT_FULL_EVACUATION},
 	{"no-headers", no_argument, NULL, OPT_NO_HEADERS},
 	{"node-tags", required_argument, NULL, OPT_NODE_TAGS},
 	{"minimal-resources", required_argument, NULL, OPT_MINIMAL},
@@ -273,7 +271,6 @@ static int take_option(struct tool_options *o, const char *program, int option,
 		[OPT_PRINT_MOVES - 256] = &o->print_moves,
 		[OPT_NO_HEADERS - 256] = &o->no_headers,
 		[OPT_PRINT_INSTANCES - 256] = &o->print_instances,
-		[OPT_FULL_EVACUATION - 256] = &o->full_evacuation,
 		[OPT_INDEPENDENT - 256] = &o->independent_groups,
 		[OPT_ACCEPT_ERRORS - 256] = &o->accept_existing_errors,
 	};
