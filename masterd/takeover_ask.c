@@ -39,8 +39,10 @@ void takeover_list_nodes(struct candidacy *c)
 
 	sorted_uuids(nodes, &uuids);
 	n = uuids.n;
-	c->vote = (struct vote){
-		.n = n, .self = n, .ignore_offline = c->t->ignore_offline};
+	c->vote = (struct vote){.n = n,
+				.self = n,
+				.ignore_offline = c->t->ignore_offline,
+				.failover = c->t->failover};
 	c->vote.nodes = xcalloc(n + 1, sizeof(*c->vote.nodes));
 	c->states = xcalloc(n + 1, sizeof(json_t *));
 	c->objects = xcalloc(n + 1, sizeof(json_t *));

@@ -55,6 +55,8 @@ int vote_read(struct vote_node *node, const json_t *state, struct error *err)
 	    read_position(state, "config", &node->config, err) < 0 ||
 	    read_position(state, "queue", &node->queue, err) < 0)
 		return -1;
+	node->rebuilding = json_is_array(json_get(state, "queue")) &&
+			   node->queue.term == 0 && node->queue.number == 0;
 	node->master = json_str(state, "master", "");
 	node->promised = json_str(state, "promised", "");
 	node->running = json_bool(state, "running", false);
@@ -81,6 +83,12 @@ static bool candidate(const struct vote *v, const struct vote_node *node)
 {
 	(void)v;
 	return node->candidate;
+}
+
+/* Candidates whose word counts. */
+static bool whole(const struct vote *v, const struct vote_node *node)
+{
+	return node->candidate && !(v->failover && node->rebuilding);
 }
 
 static size_t count(const struct vote *v, counted_fn *of)
@@ -207,8 +215,9 @@ enum vote_outcome vote_for_start(const struct vote *v, struct error *err)
 static int check_answers(const struct vote *v, counted_fn *of, const char *what,
 			 const char *why, struct error *err)
 {
+	counted_fn *heard = of == candidate ? whole : of;
 	size_t all = count(v, of);
-	size_t answered = all - count_silent(v, of);
+	size_t answered = count(v, heard) - count_silent(v, heard);
 	auto_free char *silent = tell_silent(v, of);
 
 	if (answered >= vote_majority(all))
@@ -278,7 +287,8 @@ static int check_promises(const struct vote *v, counted_fn *of,
 {
 	const char *name = v->nodes[v->self].name;
 	size_t all = count(v, of);
-	size_t given = count_promised(v, of, name, term);
+	size_t given =
+		count_promised(v, of == candidate ? whole : of, name, term);
 	auto_free char *silent = tell_silent(v, of);
 
 	if (given >= vote_majority(all))

@@ -33,6 +33,7 @@ struct vote_node {
 	const char *promised; /* and to whom */
 	bool running;	      /* a master daemon runs there */
 	struct vote_position config, queue;
+	bool rebuilding; /* its queue is being made another's copy */
 	uint64_t job_id; /* the highest it knows */
 };
 
@@ -41,6 +42,12 @@ struct vote {
 	size_t n;
 	size_t self;	     /* our own place among them */
 	bool ignore_offline; /* offline nodes are not counted at all */
+
+	/* A failover: what a candidate had before its copy was begun anew is
+	 * not known any more, and may have been the newest; so its word does
+	 * not count among the candidates'.  A start is that of the master
+	 * which began it. */
+	bool failover;
 };
 
 /* Note the answer of a node; -1 when it is none.  The strings are those of

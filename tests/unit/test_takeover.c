@@ -22,7 +22,8 @@ struct node {
 	const char *master;
 	int64_t term;
 	const char *promised;
-	int64_t config[2], queue[2]; /* a queue with term 0 has no position */
+	int64_t config[2], queue[2]; /* a queue of 0, 0 has no position */
+	bool rebuilding;	     /* its position is 0 0 */
 	int64_t job_id;
 	unsigned promises; /* asked for */
 };
@@ -40,10 +41,12 @@ static int64_t serial;
 
 static char *state_of(const struct node *n)
 {
-	json_t *queue = n->queue[0] == 0
-				? json_null()
-				: json_make("[I, I]", (json_int_t)n->queue[0],
-					    (json_int_t)n->queue[1]);
+	bool none = n->queue[0] == 0 && n->queue[1] == 0 && !n->rebuilding;
+	json_t *queue =
+		none ? json_null()
+		     : json_make("[I, I]",
+				 (json_int_t)(n->rebuilding ? 0 : n->queue[0]),
+				 (json_int_t)(n->rebuilding ? 0 : n->queue[1]));
 	auto_json json_t *answer =
 		json_make("[b, {s:s, s:I, s:s, s:b, s:[I, I], s:o, s:I}]", 1,
 			  "master", n->master, "term", (json_int_t)n->term,
@@ -305,6 +308,7 @@ Test(takeover, without_its_own_node_daemon_the_files_are_read)
 
 	nodes[0].manner = REFUSING;
 	nodes[1].queue[0] = nodes[2].queue[0] = 0;
+	nodes[1].queue[1] = nodes[2].queue[1] = 0;
 	put_file("/var/lib/ganeti/ssconf_master_node", "node1.example.com\n");
 	cr_assert_eq(attempt(false, false), 0, "%s", err.text);
 	cr_assert_eq(term_load(&disk, root.paths, &term, &err), 0);
@@ -387,4 +391,16 @@ Test(takeover, a_failover_that_gets_no_promise_ends_before_it_asks_all)
 	refuse_next = true;
 	expect_refusal(true, "promised");
 	cr_expect_eq(nodes[1].promises + nodes[2].promises, 0);
+}
+
+/* What it had before its copy was begun anew may have been the newest. */
+Test(takeover, a_copy_that_is_being_made_anew_has_no_say_in_a_failover)
+{
+	nodes[1].rebuilding = true;
+	nodes[2].manner = SILENT;
+	name_master("node3.example.com");
+	expect_refusal(true, "master candidates");
+	cr_expect_eq(promises(), 0);
+	name_master("node1.example.com");
+	cr_expect_eq(attempt(false, false), 0, "%s", err.text);
 }
