@@ -308,15 +308,20 @@ theirs gnt-instance console --show-cmd web2
 theirs gnt-cluster show-ispecs-cmd
 theirs gnt-group show-ispecs-cmd default
 
+theirs gnt-cluster repair-disk-sizes
+for command in "gnt-instance change-group -I hail web2" \
+    "gnt-group evacuate default"; do
+    # shellcheck disable=SC2086
+    fails "nowhere to go: $command" on node1 /usr/sbin/$command
+    like "$out" 'no possible target groups' "and says so"
+done
+
 # --- not served yet ---
 none="does not execute OP_"
 delta "${none}NODE_QUERYVOLS" gnt-node volumes
 delta "confd" gnt-node list-drbd node1
 delta "${none}OOB_COMMAND" gnt-node health
 delta "${none}INSTANCE_MOVE" gnt-instance move -f -n $n2 web2
-delta "${none}INSTANCE_CHANGE_GROUP" gnt-instance change-group -I hail web2
-delta "${none}GROUP_EVACUATE" gnt-group evacuate default
-delta "${none}CLUSTER_REPAIR_DISK_SIZES" gnt-cluster repair-disk-sizes
 delta "${none}BACKUP_EXPORT" gnt-backup export -n $n2 db2
 delta "'os_hvp' can't be changed" gnt-os modify -H fake:migration_mode=live noop
 
