@@ -6,6 +6,7 @@
 The no-op is OP_TEST_DELAY of 1e-6 s on the master; every job goes through all
 its states, each durable before it is seen."""
 import json
+import os
 import resource
 import socket
 import statistics
@@ -13,31 +14,12 @@ import subprocess
 import sys
 import time
 
-FINAL = ("success", "error", "canceled")
-NOOP = {"OP_ID": "OP_TEST_DELAY", "duration": 1e-6, "on_master": True,
-        "on_nodes": [], "repeat": 0, "no_locks": True}
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                os.pardir, "lib"))
+from luxi import FINAL, Luxi, noop  # noqa: E402
 
-
-class Luxi:
-    def __init__(self, path):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(120)
-        self.sock.connect(path)
-        self.buffer = b""
-
-    def call(self, method, *args):
-        request = {"method": method, "args": args, "version": 3000000}
-        self.sock.sendall(json.dumps(request).encode() + b"\3")
-        while b"\3" not in self.buffer:
-            data = self.sock.recv(1 << 16)
-            if not data:
-                raise SystemExit("the master closed the connection")
-            self.buffer += data
-        text, self.buffer = self.buffer.split(b"\3", 1)
-        reply = json.loads(text)
-        if not reply["success"]:
-            raise SystemExit(reply["result"])
-        return reply["result"]
+NOOP = noop()
+LIMIT_S = 120
 
 
 def wait(luxi, job):
@@ -112,7 +94,7 @@ def waiters(path, pid, n):
     """Memory and threads of the master with n clients that wait."""
     resource.setrlimit(resource.RLIMIT_NOFILE,
                        (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    luxi = Luxi(path)
+    luxi = Luxi(path, LIMIT_S)
     job = luxi.call("SubmitJob", [dict(NOOP, duration=600)])
     while luxi.call("QueryJobs", [job], ["status"])[0][0] != "running":
         time.sleep(0.01)
@@ -159,7 +141,7 @@ def main():
     if len(sys.argv) > 3 and sys.argv[2] == "--waiters":
         waiters(path, int(sys.argv[3]), 5000)
         return
-    luxi = Luxi(path)
+    luxi = Luxi(path, LIMIT_S)
     nodes = len(luxi.call("QueryNodes", [], ["name"], False))
     latency(luxi, 50)
     dependents(luxi, 20)

@@ -9,44 +9,17 @@ acknowledged one is there once and as it was, N of them; prints what is wrong an
 exits with 1, or one line."""
 import json
 import os
-import socket
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                os.pardir, "lib"))
+from luxi import FINAL, Gone, Luxi, noop  # noqa: E402
+
 SOCKET, FILE, WHAT, N = *sys.argv[1:4], int(sys.argv[4])
-FINAL = ("success", "error", "canceled")
 ENDED = "The master daemon ended while this opcode ran"
 LIMIT_S = 60
 BATCH = 10
-
-
-class Gone(Exception):
-    """The master went away."""
-
-
-class Luxi:
-    def __init__(self):
-        self.buffer = b""
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(LIMIT_S)
-        self.sock.connect(SOCKET)
-
-    def call(self, method, *args):
-        request = json.dumps({"method": method, "args": args}).encode()
-        try:
-            self.sock.sendall(request + b"\3")
-            while b"\3" not in self.buffer:
-                data = self.sock.recv(1 << 16)
-                if not data:
-                    raise Gone("closed")
-                self.buffer += data
-        except (BrokenPipeError, ConnectionResetError) as err:
-            raise Gone(str(err)) from err
-        text, self.buffer = self.buffer.split(b"\3", 1)
-        reply = json.loads(text)
-        if not reply["success"]:
-            raise SystemExit(f"{method}: {reply['result']}")
-        return reply["result"]
 
 
 def acknowledged():
@@ -56,13 +29,8 @@ def acknowledged():
         return {int(job): tag for job, tag in map(str.split, file)}
 
 
-def noop(tag):
-    return [{"OP_ID": "OP_TEST_DELAY", "duration": 1e-6, "on_master": True,
-             "on_nodes": [], "repeat": 0, "no_locks": True, "comment": tag}]
-
-
 def pair(luxi):
-    op = noop("slow")[0]
+    op = noop(comment="slow")
     slow = luxi.call("SubmitJob", [{**op, "duration": 600}])
     waits = luxi.call("SubmitJob", [{**op, "comment": "waits",
                                      "depends": [[slow, ["error"]]]}])
@@ -76,7 +44,7 @@ def submit(luxi):
         while had < N:
             tags = [f"{os.getpid()}.{had + i}"
                     for i in range(min(N - had, BATCH if had % 3 else 1))]
-            answer = luxi.call("SubmitManyJobs", [noop(tag) for tag in tags])
+            answer = luxi.call("SubmitManyJobs", [[noop(comment=tag)] for tag in tags])
             for (good, job), tag in zip(answer, tags):
                 if not good:
                     raise SystemExit(job)
@@ -130,7 +98,7 @@ def check(luxi):
 
 def main():
     try:
-        {"pair": pair, "submit": submit, "check": check}[WHAT](Luxi())
+        {"pair": pair, "submit": submit, "check": check}[WHAT](Luxi(SOCKET, LIMIT_S))
     except Gone:
         if WHAT != "submit":
             raise

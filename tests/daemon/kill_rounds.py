@@ -9,60 +9,25 @@ acknowledged is there once, and none stays unfinished.  Now and then the queue i
 archived, by a daemon that may be killed while it does so.  Prints what is wrong
 and exits with 1, or one line."""
 import glob
-import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                os.pardir, "lib"))
+from luxi import FINAL, Gone, Luxi, noop  # noqa: E402
+
 ROOT, NODE, MASTERD = sys.argv[1:4]
 ROUNDS, SEED = int(sys.argv[4]), int(sys.argv[5])
 SOCKET = ROOT + "/var/run/ganeti/socket/ganeti-query"
 QUEUE = ROOT + "/var/lib/ganeti/queue"
-FINAL = ("success", "error", "canceled")
 LIMIT_S = 30  # for what should take milliseconds
 LOADERS = 2
 ARCHIVE_EVERY = 5
-
-
-class Gone(Exception):
-    """The daemon is not there, or went away."""
-
-
-class Luxi:
-    def __init__(self):
-        self.buffer = b""
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(LIMIT_S)
-        try:
-            self.sock.connect(SOCKET)
-        except OSError as err:
-            self.sock.close()
-            raise Gone(str(err)) from err
-
-    def call(self, method, *args):
-        request = json.dumps({"method": method, "args": args}).encode()
-        try:
-            self.sock.sendall(request + b"\3")
-            while b"\3" not in self.buffer:
-                data = self.sock.recv(1 << 16)
-                if not data:
-                    raise Gone("closed")
-                self.buffer += data
-        except OSError as err:
-            raise Gone(str(err)) from err
-        text, self.buffer = self.buffer.split(b"\3", 1)
-        reply = json.loads(text)
-        if not reply["success"]:
-            raise SystemExit(f"{method}: {reply['result']}")
-        return reply["result"]
-
-    def close(self):
-        self.sock.close()
 
 
 def start():
@@ -73,7 +38,7 @@ def start():
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline and daemon.poll() is None:
         try:
-            return daemon, Luxi()
+            return daemon, Luxi(SOCKET, LIMIT_S)
         except Gone:
             time.sleep(0.002)
     daemon.kill()
@@ -90,11 +55,6 @@ def end(daemon, how):
         raise SystemExit("the master daemon does not end") from None
 
 
-def noop(tag):
-    return [{"OP_ID": "OP_TEST_DELAY", "duration": 1e-6, "on_master": True,
-             "on_nodes": [], "repeat": 0, "no_locks": True, "comment": tag}]
-
-
 class Loader(threading.Thread):
     """Submits until the daemon is gone; keeps what was acknowledged."""
 
@@ -107,11 +67,11 @@ class Loader(threading.Thread):
     def submit(self, luxi, n):
         if self.random.random() < 0.5:
             tag = f"{self.name}.{n}"
-            self.acknowledged[luxi.call("SubmitJob", noop(tag))] = tag
+            self.acknowledged[luxi.call("SubmitJob", [noop(comment=tag)])] = tag
             return
         tags = [f"{self.name}.{n}.{i}"
                 for i in range(self.random.randrange(1, 20))]
-        answer = luxi.call("SubmitManyJobs", [noop(tag) for tag in tags])
+        answer = luxi.call("SubmitManyJobs", [[noop(comment=tag)] for tag in tags])
         for (good, job), tag in zip(answer, tags):
             if not good:
                 raise SystemExit(job)
@@ -119,7 +79,7 @@ class Loader(threading.Thread):
 
     def run(self):
         try:
-            luxi = Luxi()
+            luxi = Luxi(SOCKET, LIMIT_S)
             for n in range(1000000):
                 self.submit(luxi, n)
         except Gone:
