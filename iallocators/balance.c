@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "iallocators/contest.h"
+#include "iallocators/cost.h"
 #include "iallocators/move.h"
 #include "iallocators/outlook.h"
 #include "iallocators/score.h"
@@ -19,13 +20,14 @@ struct candidate {
 	int instance;
 	enum balance_move move;
 	int position, target;
-	double at_least; /* score */
+	double price;	 /* of what it costs; added to the score */
+	double at_least; /* score and price */
 };
 
 struct candidates {
 	struct candidate *items;
 	size_t n, cap;
-	double best; /* the best score is surely at most this */
+	double best; /* the best score and price is surely at most this */
 };
 
 struct search {
@@ -34,6 +36,7 @@ struct search {
 	const struct balance_options *o;
 	struct stats base;
 	double score, slack;
+	double cost; /* of the steps so far */
 	struct outlook outlook;
 	struct candidates found;
 	int *room; /* for all nodes */
@@ -100,24 +103,40 @@ static void try_move(struct search *s, int index, enum balance_move move,
 	size_t mark = change_mark(s->c);
 	int target = move == MOVE_FAILOVER ? inst.secondary
 					   : s->nodes->items[position];
+	double cost = cost_of_move(s->c, &inst, move, target);
+	double price = s->o->move_price * cost;
 	double score, off;
 
+	if (s->o->limit_cost && s->cost + cost > s->o->max_cost)
+		return;
 	if (do_move(s, &inst, index, move, target) != FAIL_NONE)
 		return;
 	contest_update(s->c, s->nodes, mark, &stats);
 	change_undo(s->c, mark);
-	score = score_total(&stats);
+	score = score_total(&stats) + price;
 	off = score_tolerance(&stats);
-	add_candidate(
-		&s->found,
-		(struct candidate){index, move, position, target, score - off},
-		score + off);
+	add_candidate(&s->found,
+		      (struct candidate){index, move, position, target, price,
+					 score - off},
+		      score + off);
+}
+
+/* At least so much the cost of each of these moves adds. */
+static double least_price(const struct search *s, int index,
+			  enum balance_move move)
+{
+	const struct instance *inst = &s->c->instances[index];
+
+	if (s->o->move_price <= 0)
+		return 0;
+	return s->o->move_price * cost_of_move(s->c, inst, move, NO_INDEX);
 }
 
 /* What may be as good as the best so far. */
 static void try_row(struct search *s, int index, enum balance_move move)
 {
-	double limit = s->found.best + s->slack - s->score;
+	double limit = s->found.best + s->slack - s->score -
+		       least_price(s, index, move);
 	int n = outlook_targets(&s->outlook, index, move, limit, s->room);
 
 	for (int i = 0; i < n; i++)
@@ -135,6 +154,9 @@ static void try_all(struct search *s)
 			double bound = outlook_row_bound(&s->outlook, i,
 							 (enum balance_move)m);
 
+			if (bound < HUGE_VAL)
+				bound +=
+					least_price(s, i, (enum balance_move)m);
 			if (bound < lowest) {
 				lowest = bound;
 				first = i * BALANCE_MOVES + m;
@@ -164,14 +186,14 @@ static int compare_candidates(const void *a, const void *b)
 	return (x->move > y->move) - (x->move < y->move);
 }
 
-/* The first of those with the lowest exact score below the limit. */
-static const struct candidate *settle(struct search *s, double limit,
-				      double *ret_score)
+/* The first of those whose exact score, with its price, is lowest, and below
+ * the present score. */
+static const struct candidate *settle(struct search *s, double *ret_score)
 {
 	const struct candidate *best = NULL;
 	struct score_sheet sheet;
+	double lowest = s->score;
 
-	*ret_score = limit;
 	score_sheet_init(&sheet, s->c, s->nodes);
 	for (size_t i = 0; i < s->found.n; i++) {
 		const struct candidate *try = &s->found.items[i];
@@ -184,9 +206,10 @@ static const struct candidate *settle(struct search *s, double limit,
 		do_move(s, &inst, try->instance, try->move, try->target);
 		score_sheet_stats(&sheet, mark, &stats);
 		change_undo(s->c, mark);
-		if (score_total(&stats) < *ret_score) {
+		if (score_total(&stats) + try->price < lowest) {
 			best = try;
 			*ret_score = score_total(&stats);
+			lowest = *ret_score + try->price;
 		}
 	}
 	score_sheet_done(&sheet);
@@ -198,12 +221,14 @@ static void take(struct search *s, const struct candidate *best, double score,
 {
 	struct instance inst = s->c->instances[best->instance];
 
-	*ret = (struct balance_step){.instance = best->instance,
-				     .move = best->move,
-				     .target = best->target,
-				     .old_primary = inst.primary,
-				     .old_secondary = inst.secondary,
-				     .score = score};
+	*ret = (struct balance_step){
+		.instance = best->instance,
+		.move = best->move,
+		.target = best->target,
+		.old_primary = inst.primary,
+		.old_secondary = inst.secondary,
+		.score = score,
+		.cost = cost_of_move(s->c, &inst, best->move, best->target)};
 	do_move(s, &inst, best->instance, best->move, best->target);
 	ret->new_primary = inst.primary;
 	ret->new_secondary = inst.secondary;
@@ -236,13 +261,15 @@ static bool make_step(struct search *s, struct balance_step *ret)
 	try_all(s);
 	qsort(s->found.items, s->found.n, sizeof(*s->found.items),
 	      compare_candidates);
-	best = settle(s, s->score, &after);
-	if (best == NULL || !(s->score > s->o->min_gain_limit ||
-			      s->score - after >= s->o->min_gain))
+	best = settle(s, &after);
+	if (best == NULL ||
+	    !(s->score > s->o->min_gain_limit ||
+	      s->score - (after + best->price) >= s->o->min_gain))
 		return false;
 	take(s, best, after, ret);
 	update_outlook(s, mark);
 	s->score = after;
+	s->cost += ret->cost;
 	return true;
 }
 

@@ -22,6 +22,7 @@ struct balance_step {
 	int target;
 	int old_primary, old_secondary, new_primary, new_secondary;
 	double score; /* afterwards */
+	double cost;  /* as cost.h has it */
 };
 
 struct balance_options {
@@ -31,13 +32,16 @@ struct balance_options {
 	int64_t max_steps; /* negative: no limit */
 	double min_score;  /* above the bound */
 	double min_gain, min_gain_limit;
+	double move_price; /* so much a unit of cost takes from the gain */
+	bool limit_cost;   /* all steps together cost at most: */
+	double max_cost;
 };
 
 /* The score below which memory kept for N+1 lets no cluster come. */
 double balance_bound(const struct cluster *c, const struct nodeset *nodes);
 
-/* All steps, as long as they gain something; *ret_steps is to be freed.  They
- * can be taken back (change.h). */
+/* All steps, as long as they gain something beyond their price; *ret_steps is
+ * to be freed.  They can be taken back (change.h). */
 int balance_run(struct cluster *c, const struct nodeset *nodes,
 		const struct balance_options *o,
 		struct balance_step **ret_steps);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "iallocators/balance.h"
+#include "iallocators/cost.h"
 #include "iallocators/execute.h"
 #include "iallocators/hformat.h"
 #include "iallocators/jobs.h"
@@ -132,9 +133,10 @@ static void add_pair(const struct cluster *c, int primary, int secondary,
 }
 
 static void print_step(const struct cluster *c, int number,
-		       const struct balance_step *s)
+		       const struct balance_step *s, bool with_cost)
 {
 	auto_buf struct buf old = {0}, new = {0}, moves = {0}, score = {0};
+	auto_buf struct buf cost = {0};
 	int pair = 2 * widest(c, false) + 1;
 	const char *name = c->instances[s->instance].name;
 
@@ -142,9 +144,12 @@ static void print_step(const struct cluster *c, int number,
 	add_pair(c, s->new_primary, s->new_secondary, &new);
 	balance_describe(c, s, &moves);
 	hf_fixed(&score, s->score, 8);
-	printf("  %3d. %-*.*s %-*s => %-*s %12s a=%s\n", number,
+	if (with_cost)
+		buf_addf(&cost, " c=%.0f", s->cost);
+	printf("  %3d. %-*.*s %-*s => %-*s %12s a=%s%s\n", number,
 	       widest(c, true), tool_alias_len(c, name), name, pair, old.data,
-	       pair, new.data, score.data, moves.data);
+	       pair, new.data, score.data, moves.data,
+	       with_cost ? cost.data : "");
 }
 
 /* Into a file if -C names one. */
@@ -225,19 +230,38 @@ static void print_result(const struct cluster *c, const struct nodeset *nodes,
 		printf("Solution length=%d\n", n);
 }
 
+static struct balance_options options_of(const struct tool_options *o)
+{
+	return (struct balance_options){
+		.evac_mode = o->evac_mode,
+		.no_disk_moves = o->no_disk_moves,
+		.no_instance_moves = o->no_instance_moves,
+		.restricted_migration = o->restricted_migration,
+		.ignore_soft_errors = o->ignore_soft_errors,
+		.max_steps = o->max_length,
+		.min_score = o->min_score,
+		.min_gain = o->min_gain,
+		.min_gain_limit = o->min_gain_limit,
+		.move_price = o->use_move_cost ? o->move_cost / COST_TIB : 0,
+		.limit_cost = o->limit_cost,
+		.max_cost = o->max_cost};
+}
+
+/* What the moves copy, in MiB for nodes of speed 1. */
+static void print_cost(const struct balance_step *steps, int n)
+{
+	double cost = 0;
+
+	for (int i = 0; i < n; i++)
+		cost += steps[i].cost;
+	printf("Cost of the moves: %.0f MiB\n", cost);
+}
+
 static int balance(struct cluster *c, const struct nodeset *nodes,
 		   const struct tool_options *o, struct error *err)
 {
-	struct balance_options b = {.evac_mode = o->evac_mode,
-				    .no_disk_moves = o->no_disk_moves,
-				    .no_instance_moves = o->no_instance_moves,
-				    .restricted_migration =
-					    o->restricted_migration,
-				    .ignore_soft_errors = o->ignore_soft_errors,
-				    .max_steps = o->max_length,
-				    .min_score = o->min_score,
-				    .min_gain = o->min_gain,
-				    .min_gain_limit = o->min_gain_limit};
+	struct balance_options b = options_of(o);
+	bool with_cost = o->use_move_cost || o->limit_cost;
 	double bound = balance_bound(c, nodes);
 	auto_free struct balance_step *steps = NULL;
 	auto_free char *free_before = describe_free(c, nodes);
@@ -262,8 +286,10 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 	printf("Trying to minimize the CV...\n");
 	n = balance_run(c, nodes, &b, &steps);
 	for (int i = 0; i < n; i++)
-		print_step(c, i + 1, &steps[i]);
+		print_step(c, i + 1, &steps[i], with_cost);
 	print_result(c, nodes, before, n, o);
+	if (with_cost)
+		print_cost(steps, n);
 	if (o->print_commands && put_commands(c, steps, n, o, err) < 0)
 		return -1;
 	listing_print(c, nodes, o, "Final", "Final cluster");

@@ -43,6 +43,10 @@ struct tool_options {
 	int verbose;
 	int64_t max_length; /* negative: no limit */
 	double min_score, min_gain, min_gain_limit;
+	bool use_move_cost;
+	double move_cost; /* a TiB, see cost.h */
+	bool limit_cost;
+	double max_cost; /* MiB */
 	double minimal_resources, target_resources;
 	struct load_options load;
 	struct strv offline, selected, excluded, exclusion_tags;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "iallocators/change.h"
+#include "iallocators/cost.h"
 #include "iallocators/move.h"
 #include "iallocators/text.h"
 #include "lib/base/mem.h"
@@ -153,8 +154,18 @@ Test(outlook, no_move_is_better_than_its_bound)
 	}
 }
 
-/* The lowest score that any one move leads to. */
-static double best_of_all(struct cluster *c, const struct nodeset *nodes)
+/* The score after a move with its price. */
+static double sum_after(struct cluster *c, const struct nodeset *nodes, int i,
+			enum balance_move move, int target, double price)
+{
+	double cost = cost_of_move(c, &c->instances[i], move, target);
+
+	return score_after(c, nodes, i, move, target) + price * cost;
+}
+
+/* The lowest score, with the price, that any one move leads to. */
+static double best_of_all(struct cluster *c, const struct nodeset *nodes,
+			  double price)
 {
 	double best = HUGE_VAL;
 
@@ -163,8 +174,8 @@ static double best_of_all(struct cluster *c, const struct nodeset *nodes)
 		bool drbd = inst->template == TEMPLATE_DRBD;
 
 		if (drbd && !c->nodes[inst->secondary].offline)
-			best = fmin(best,
-				    score_after(c, nodes, i, MOVE_FAILOVER, 0));
+			best = fmin(best, sum_after(c, nodes, i, MOVE_FAILOVER,
+						    0, price));
 		for (int t = 0; t < NODES; t++) {
 			int m = drbd ? MOVE_R : MOVE_FAILOVER_TO;
 			int end = drbd ? MOVE_FR : MOVE_FAILOVER_TO;
@@ -175,17 +186,16 @@ static double best_of_all(struct cluster *c, const struct nodeset *nodes)
 			       t != inst->secondary && !c->nodes[t].offline;
 			     m++)
 				best = fmin(best,
-					    score_after(c, nodes, i,
-							(enum balance_move)m,
-							t));
+					    sum_after(c, nodes, i,
+						      (enum balance_move)m, t,
+						      price));
 		}
 	}
 	return best;
 }
 
-Test(outlook, each_step_is_the_best_of_all_moves)
+static void check_steps(const struct balance_options *o)
 {
-	srand(2);
 	for (int round = 0; round < ROUNDS; round++) {
 		auto_free char *text = random_text();
 		auto_free struct balance_step *steps = NULL;
@@ -195,17 +205,35 @@ Test(outlook, each_step_is_the_best_of_all_moves)
 
 		load(&c, text);
 		nodes = cluster_group_nodes(&c, 0);
-		n = balance_run(&c, &nodes, &options, &steps);
+		n = balance_run(&c, &nodes, o, &steps);
 		cr_assert_gt(n, 0);
 		change_undo(&c, 0);
 		for (int i = 0; i < n; i++) {
-			double best = best_of_all(&c, &nodes);
+			double best = best_of_all(&c, &nodes, o->move_price);
+			double sum =
+				steps[i].score + o->move_price * steps[i].cost;
 
-			cr_assert_eq(steps[i].score, best, "%a and %a",
-				     steps[i].score, best);
+			cr_assert_eq(sum, best, "%a and %a", sum, best);
 			do_move(&c, steps[i].instance, steps[i].move,
 				steps[i].target);
 		}
 		cluster_done(&c);
+	}
+}
+
+Test(outlook, each_step_is_the_best_of_all_moves)
+{
+	srand(2);
+	check_steps(&options);
+}
+
+Test(outlook, with_a_price_each_step_is_the_best_with_its_price)
+{
+	struct balance_options o = options;
+
+	for (double price = 1e-7; price < 1e-4; price *= 10) {
+		srand(3);
+		o.move_price = price;
+		check_steps(&o);
 	}
 }

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "iallocators/tool_table.h"
+
+#include <string.h>
+
+#include "gantry-config.h"
+#include "lib/base/mem.h"
+
+#define AT(member) offsetof(struct tool_options, member)
+#define FLAG(member) KIND_NOTHING, 0, AT(member), NULL, NULL
+#define VALUE(kind, member, arg, type) KIND_##kind, AT(member), 0, arg, type
+
+#define BALANCERS (HBAL | HCHECK)
+#define ALL_BUT_HSQUEEZE (ALL_PROGRAMS & ~HSQUEEZE)
+
+const struct tool_option tool_table[] = {
+	/* where the cluster comes from */
+	{'t', "text-data", ALL_PROGRAMS, VALUE(TEXT, text_file, "FILE", "file"),
+	 "read the cluster from this text FILE"},
+	{'L', "luxi", ALL_PROGRAMS, KIND_TEXT, AT(luxi_socket), AT(use_luxi),
+	 "[SOCKET]", "file",
+	 "ask the master on this node over LUXI, at its SOCKET"},
+	{'I', "ialloc-src", ALL_BUT_HSQUEEZE,
+	 VALUE(TEXT, request_file, "FILE", "file"),
+	 "take the cluster from the request to an allocator in FILE"},
+	{0, "simulate", HSPACE, VALUE(ADD, simulate, "SPEC", "string"),
+	 "an empty group 'policy,nodes,disk,memory,cpus[,spindles]'; once for "
+	 "each group"},
+	{'O', "offline", ALL_BUT_HSQUEEZE,
+	 VALUE(ADD, offline, "NODE", "onenode"), "take NODE as offline"},
+	{0, "static-kvm-node-memory", ALL_PROGRAMS & ~HCHECK,
+	 VALUE(COUNT, kvm_node_memory, "N", "integer"),
+	 "nodes with KVM need N MiB for themselves; 0: what they report"},
+	{'U', "dynu-file", BALANCERS, VALUE(TEXT, dynu_file, "FILE", "file"),
+	 "read the load of instances from FILE: 'name cpu memory disk net'"},
+	{0, "ignore-dynu", BALANCERS | HINFO, FLAG(load.ignore_dynamic),
+	 "all instances count as without load"},
+	{0, "exclusion-tags", BALANCERS,
+	 VALUE(LIST, exclusion_tags, "TAG,...", "string"),
+	 "instances that share a tag with such a prefix exclude each other"},
+	{0, "max-cpu", BALANCERS | HSPACE,
+	 VALUE(POSITIVE, load.max_cpu_ratio, "RATIO", "float"),
+	 "so many virtual CPUs on a physical one, whatever the policy says"},
+	{0, "min-disk", BALANCERS | HSPACE,
+	 VALUE(NUMBER, load.min_disk_ratio, "RATIO", "float"),
+	 "this share of a node's disk stays free (0 to 1)"},
+
+	/* what to do with it */
+	{'G', "group", HBAL | HROLLER, VALUE(TEXT, group, "ID", "onegroup"),
+	 "only this node group (name or UUID)"},
+	{'E', "evac-mode", BALANCERS, FLAG(evac_mode),
+	 "only move instances off nodes that are offline or drained"},
+	{0, "restricted-migration", HBAL, FLAG(restricted_migration),
+	 "never replace the primary; with -E, migrate off drained nodes only"},
+	{0, "no-disk-moves", BALANCERS, FLAG(no_disk_moves),
+	 "copy no disks: fail over and migrate only"},
+	{0, "no-instance-moves", BALANCERS, FLAG(no_instance_moves),
+	 "leave primaries where they are: replace secondaries only"},
+	{0, "ignore-soft-errors", BALANCERS, FLAG(ignore_soft_errors),
+	 "allow moves that break policies"},
+	{0, "select-instances", BALANCERS, KIND_LIST, AT(selected),
+	 AT(has_selection), "INSTS", "manyinstances",
+	 "move no other instances than these"},
+	{0, "exclude-instances", BALANCERS,
+	 VALUE(LIST, excluded, "INSTS", "manyinstances"),
+	 "do not move these instances"},
+	{'l', "max-length", BALANCERS | HSPACE,
+	 VALUE(COUNT, max_length, "N", "integer"),
+	 "at most N moves, or new instances"},
+	{'e', "min-score", BALANCERS,
+	 VALUE(NUMBER, min_score, "EPSILON", "float"),
+	 "stop when the score is so close to the best possible one"},
+	{'g', "min-gain", BALANCERS, VALUE(NUMBER, min_gain, "DELTA", "float"),
+	 "stop when a move gains less than this"},
+	{0, "min-gain-limit", BALANCERS,
+	 VALUE(NUMBER, min_gain_limit, "SCORE", "float"),
+	 "look at the gain only when the score is below this"},
+	{0, "move-cost", HBAL, KIND_POSITIVE, AT(move_cost), AT(use_move_cost),
+	 "[PRICE]", "float",
+	 "take from the gain of a move what it copies, at PRICE for a TiB "
+	 "[0.1]: memory for a migration, divided by the nodes' cpu_speed; "
+	 "disks for a replacement, divided by their spindle_count"},
+	{0, "max-cost", HBAL, KIND_SIZE, AT(max_cost), AT(limit_cost), "SIZE",
+	 "string",
+	 "all moves together copy at most SIZE (500g), counted like that"},
+	{0, "independent-groups", HSPACE, FLAG(independent_groups),
+	 "a group in a bad state does not spoil the others"},
+	{0, "accept-existing-errors", HSPACE, FLAG(accept_existing_errors),
+	 "go on though nodes fail N+1 already"},
+	{0, "no-capacity-checks", HSPACE | HCHECK, FLAG(no_capacity_checks),
+	 "do not ask that each node can be evacuated"},
+	{0, "disk-template", HSPACE,
+	 VALUE(TEMPLATE, disk_template, "TEMPLATE",
+	       "choices=diskless,file,sharedfile,plain,blockdev,drbd,rbd,ext,"
+	       "gluster"),
+	 "count instances of this disk template"},
+	{0, "spindle-use", HSPACE,
+	 VALUE(NATURAL, spindle_use, "SPINDLES", "float"),
+	 "an instance uses so many spindles, whatever the policy says"},
+	{0, "standard-alloc", HSPACE,
+	 VALUE(TEXT, standard_alloc, "STDSPEC", "string"),
+	 "count instances of this size: 'disk,memory,cpus[,spindles]'"},
+	{0, "tiered-alloc", HSPACE,
+	 VALUE(TEXT, tiered_alloc, "TSPEC", "string"),
+	 "count instances that shrink from this size on"},
+	{0, "no-simulation", HCHECK, FLAG(no_simulation),
+	 "do not try whether balancing would help"},
+	{'f', "force", HROLLER, FLAG(force), "go on without a master node"},
+	{0, "node-tags", HROLLER, KIND_LIST, AT(node_tags), AT(has_node_tags),
+	 "TAG,...", "string", "only nodes with one of these tags"},
+	{0, "offline-maintenance", HROLLER, FLAG(offline_maintenance),
+	 "all instances are stopped meanwhile"},
+	{0, "skip-non-redundant", HROLLER, FLAG(skip_non_redundant),
+	 "leave out nodes with instances that have no secondary"},
+	{0, "ignore-non-redundant", HROLLER, FLAG(ignore_non_redundant),
+	 "find no places for instances that have no secondary"},
+	{0, "minimal-resources", HSQUEEZE,
+	 VALUE(NUMBER, minimal_resources, "FACTOR", "float"),
+	 "with less room than for so many standard instances on a node, "
+	 "switch nodes on"},
+	{0, "target-resources", HSQUEEZE,
+	 VALUE(NUMBER, target_resources, "FACTOR", "float"),
+	 "room for so many stays when nodes are switched off"},
+
+	/* do it */
+	{'X', "exec", HBAL | HSQUEEZE, FLAG(execute),
+	 "have the master do it (with -L)"},
+	{0, "first-job-group", HBAL, FLAG(first_job_group),
+	 "only the first set of jobs"},
+	{0, "reason", HBAL, VALUE(TEXT, reason, "REASON", NULL),
+	 "what the jobs give as their reason"},
+	{0, "priority", HBAL,
+	 VALUE(PRIORITY, priority, "PRIO", "choices=low,normal,high"),
+	 "of the jobs: low, normal, high"},
+
+	/* what to show */
+	{'C', "print-commands", HBAL | HSQUEEZE, KIND_TEXT, AT(commands),
+	 AT(print_commands), "[FILE]", NULL,
+	 "print the commands to get there, or write them to FILE"},
+	{'p', "print-nodes", HBAL | HSPACE | HINFO, KIND_TEXT, AT(node_fields),
+	 AT(print_nodes), "[FIELDS]", NULL,
+	 "list nodes, before and after, with these FIELDS"},
+	{0, "print-instances", HBAL | HINFO, FLAG(print_instances),
+	 "list instances"},
+	{0, "print-moves", HROLLER, FLAG(print_moves),
+	 "where instances go meanwhile"},
+	{0, "one-step-only", HROLLER, FLAG(one_step_only),
+	 "only the first group of nodes"},
+	{0, "no-headers", HROLLER | HSQUEEZE, FLAG(no_headers),
+	 "no line above lists"},
+	{0, "machine-readable", HSPACE | HCHECK,
+	 VALUE(YES, machine_readable, "[CHOICE]", "choices=yes,no"),
+	 "KEY=value lines"},
+	{'S', "save", HBAL | HSPACE | HROLLER | HSQUEEZE,
+	 VALUE(TEXT, save, "FILE", NULL),
+	 "write the states of the cluster to FILE.original and so on"},
+	{'v', "verbose", ALL_PROGRAMS, VALUE(MORE, verbose, NULL, NULL),
+	 "say more"},
+	{'q', "quiet", ALL_BUT_HSQUEEZE, VALUE(LESS, verbose, NULL, NULL),
+	 "say less"},
+	{'V', "version", ALL_PROGRAMS, KIND_VERSION, 0, 0, NULL, NULL,
+	 "print the version"},
+	{'h', "help", ALL_PROGRAMS, KIND_HELP, 0, 0, NULL, NULL, "print this"},
+	{0, "help-completion", ALL_PROGRAMS, KIND_COMPLETION, 0, 0, NULL, NULL,
+	 "print the options for shells"},
+};
+const size_t tool_table_n = sizeof(tool_table) / sizeof(*tool_table);
+
+unsigned tool_program(const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned bit;
+	} programs[] = {{"hbal", HBAL},	      {"hspace", HSPACE},
+			{"hinfo", HINFO},     {"hcheck", HCHECK},
+			{"hroller", HROLLER}, {"hsqueeze", HSQUEEZE}};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		if (strcmp(programs[i].name, name) == 0)
+			return programs[i].bit;
+	return 0;
+}
+
+/* "-p[FIELDS]", "-t FILE", "-v" */
+static void add_short(struct buf *b, const struct tool_option *o)
+{
+	if (o->letter == 0)
+		return;
+	buf_addf(b, "-%c", o->letter);
+	if (o->arg != NULL)
+		buf_addf(b, "%s%s", o->arg[0] == '[' ? "" : " ", o->arg);
+}
+
+/* "--print-nodes[=FIELDS]" */
+static void add_long(struct buf *b, const struct tool_option *o)
+{
+	buf_addf(b, "--%s", o->name);
+	if (o->arg != NULL && o->arg[0] == '[')
+		buf_addf(b, "[=%s", o->arg + 1);
+	else if (o->arg != NULL)
+		buf_addf(b, "=%s", o->arg);
+}
+
+void tool_usage(FILE *f, const char *program)
+{
+	unsigned bit = tool_program(program);
+
+	fprintf(f, "%s (gantry) " GANTRY_VERSION "\nUsage: %s [OPTION...]\n",
+		program, program);
+	for (size_t i = 0; i < tool_table_n; i++) {
+		const struct tool_option *o = &tool_table[i];
+		auto_buf struct buf brief = {0}, full = {0};
+
+		if ((o->programs & bit) == 0)
+			continue;
+		add_short(&brief, o);
+		add_long(&full, o);
+		fprintf(f, "  %-10s  %-26s  %s\n",
+			brief.len > 0 ? brief.data : "", full.data, o->help);
+	}
+}
+
+void tool_completion(const char *program)
+{
+	unsigned bit = tool_program(program);
+
+	for (size_t i = 0; i < tool_table_n; i++) {
+		const struct tool_option *o = &tool_table[i];
+
+		if ((o->programs & bit) == 0)
+			continue;
+		if (o->letter != 0)
+			printf("-%c,", o->letter);
+		printf("--%s %s\n", o->name,
+		       o->type != NULL ? o->type : "none");
+	}
+}

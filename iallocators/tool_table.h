@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of the planning programs, as a table. */
+#ifndef IALLOCATORS_TOOL_TABLE_H
+#define IALLOCATORS_TOOL_TABLE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "iallocators/tool.h"
+
+enum program {
+	HBAL = 1,
+	HSPACE = 2,
+	HINFO = 4,
+	HCHECK = 8,
+	HROLLER = 16,
+	HSQUEEZE = 32,
+	ALL_PROGRAMS = 63
+};
+
+/* What the value of an option becomes, in struct tool_options. */
+enum option_kind {
+	KIND_NOTHING,
+	KIND_TEXT,     /* const char * */
+	KIND_COUNT,    /* int64_t */
+	KIND_NATURAL,  /* int64_t, 0 or more */
+	KIND_NUMBER,   /* double */
+	KIND_POSITIVE, /* double above 0 */
+	KIND_SIZE,     /* double, MiB of "20g" */
+	KIND_LIST,     /* strv, from words with commas between */
+	KIND_ADD,      /* strv, one string more */
+	KIND_YES,      /* bool, from "yes" or "no"; without a value "yes" */
+	KIND_PRIORITY, /* int */
+	KIND_TEMPLATE, /* const char *, a disk template */
+	KIND_MORE,     /* int, one more */
+	KIND_LESS,     /* int, one less */
+	KIND_HELP,     /* print something and exit */
+	KIND_VERSION,
+	KIND_COMPLETION
+};
+
+struct tool_option {
+	char letter; /* or 0 */
+	const char *name;
+	unsigned programs;
+	enum option_kind kind;
+	size_t value;	  /* where in struct tool_options it goes */
+	size_t given;	  /* a bool there that becomes true; 0: none */
+	const char *arg;  /* "FILE", "[FILE]" when it may be missing, or NULL */
+	const char *type; /* for completion; NULL: none */
+	const char *help;
+};
+
+extern const struct tool_option tool_table[];
+extern const size_t tool_table_n;
+
+/* The bit of a program; 0 for none. */
+unsigned tool_program(const char *name);
+
+void tool_usage(FILE *f, const char *program);
+
+/* What shells need to complete options: "-t,--text-data file". */
+void tool_completion(const char *program);
+
+#endif
