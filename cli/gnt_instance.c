@@ -197,6 +197,7 @@ static const struct cli_command *const commands[] = {
 	&instance_tags[0],
 	&instance_migrate,
 	&instance_modify,
+	&instance_move,
 	&instance_reboot,
 	&instance_recreate_disks,
 	&instance_reinstall,

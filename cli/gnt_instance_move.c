@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-instance failover, migrate, change-group. */
+/* gnt-instance failover, migrate, move, change-group. */
 #include <stdio.h>
 
 #include "cli/cli_job.h"
@@ -92,6 +92,26 @@ static int migrate(struct cli *cli, struct error *err)
 	return cli_submit(cli, op, NULL, err);
 }
 
+static int move(struct cli *cli, struct error *err)
+{
+	json_t *op;
+	int rc = confirm(cli,
+			 "Move instance %s? It is shut down while its disks "
+			 "are copied.",
+			 err);
+
+	if (rc <= 0)
+		return rc < 0 ? -1 : CLI_FAILURE;
+	op = cli_op(cli, &op_class_instance_move);
+	json_set_str(op, "instance_name", cli->args[0]);
+	cli_op_set(cli, op, "target_node", &OPT_MOVE_NODE);
+	cli_op_set(cli, op, "compress", &OPT_COMPRESS);
+	cli_op_set(cli, op, "shutdown_timeout", &OPT_SHUTDOWN_TIMEOUT);
+	cli_op_flag(cli, op, "ignore_consistency", &OPT_IGNORE_CONSISTENCY);
+	cli_op_flag(cli, op, "ignore_ipolicy", &OPT_IGNORE_IPOLICY);
+	return cli_submit(cli, op, NULL, err);
+}
+
 static int change_group(struct cli *cli, struct error *err)
 {
 	json_t *op = cli_op(cli, &op_class_instance_change_group);
@@ -143,6 +163,19 @@ const struct cli_command instance_migrate = {
 		    &OPT_ALLOW_FAILOVER, &OPT_IGNORE_IPOLICY,
 		    &OPT_IGNORE_HVVERSIONS, &OPT_NO_RUNTIME_CHANGES, OPTS_JOB},
 	.run = migrate,
+};
+
+const struct cli_command instance_move = {
+	.name = "move",
+	.args = "[-f] -n <node> <instance-name>",
+	.help = "Stop the instance, copy its disks to another node, start it "
+		"there; for disks that only their node has (file, plain)",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_FORCE, &OPT_MOVE_NODE, &OPT_COMPRESS,
+		    &OPT_SHUTDOWN_TIMEOUT, &OPT_IGNORE_CONSISTENCY,
+		    &OPT_IGNORE_IPOLICY, OPTS_JOB},
+	.run = move,
 };
 
 const struct cli_command instance_change_group = {

@@ -36,7 +36,7 @@ extern const struct cli_command instance_info;
 extern const struct cli_command instance_modify;
 /* gnt_instance_move.c */
 extern const struct cli_command instance_failover, instance_migrate,
-	instance_change_group;
+	instance_move, instance_change_group;
 
 /* gnt_node_modify.c */
 extern const struct cli_command node_modify, node_refresh_state;

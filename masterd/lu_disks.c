@@ -185,10 +185,13 @@ static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
 			  index, inst_name(inst), lu_node_name(lu, node));
 }
 
-int inst_create_disks(struct lu *lu, const json_t *inst, struct error *err)
+/* fresh: the names are new, so what has them is our own, also where no answer
+ * came.  A node that answered has left nothing, and what was in the way is
+ * somebody's data. */
+static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
+			    bool fresh, struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
-	auto_free char *node = xstrdup(inst_primary(inst));
 	size_t n = json_array_size(disks);
 
 	if (n == 0)
@@ -196,15 +199,32 @@ int inst_create_disks(struct lu *lu, const json_t *inst, struct error *err)
 	if (make_folder(lu, node, disks, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
+		bool unsure;
+
 		if (create_one(lu, inst, node, json_array_get(disks, i), i,
 			       err) == 0)
 			continue;
-		/* The failed one may have left a part. */
+		unsure = fresh && err->kind == ERR_RPC;
 		if (!lu->run->killed)
-			remove_some(lu, node, disks, i + 1);
+			remove_some(lu, node, disks, unsure ? i + 1 : i);
 		return -1;
 	}
 	return 0;
+}
+
+int inst_create_disks(struct lu *lu, const json_t *inst, struct error *err)
+{
+	auto_free char *node = xstrdup(inst_primary(inst));
+
+	return create_all(lu, inst, node, true, err);
+}
+
+int inst_copy_disks_on(struct lu *lu, const json_t *inst, const char *node_uuid,
+		       struct error *err)
+{
+	auto_free char *node = xstrdup(node_uuid);
+
+	return create_all(lu, inst, node, false, err);
 }
 
 /* What is there already stays: it is somebody's data. */
@@ -259,6 +279,12 @@ int inst_remove_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 		return 0;
 	lu_warn(lu, "Could not remove disk %zu, ignoring: %s", i, err.text);
 	return -1;
+}
+
+int inst_remove_disks_on(struct lu *lu, const json_t *disks,
+			 const char *node_uuid)
+{
+	return remove_some(lu, node_uuid, disks, json_array_size(disks));
 }
 
 int inst_remove_disks(struct lu *lu, const json_t *inst)

@@ -84,12 +84,19 @@ void inst_say_disks(struct lu *lu, const json_t *inst);
  * are removed again. */
 WAITS int inst_create_disks(struct lu *lu, const json_t *inst,
 			    struct error *err);
+/* The same on another node, where a copy of them shall be; what has their names
+ * there already stays. */
+WAITS int inst_copy_disks_on(struct lu *lu, const json_t *inst,
+			     const char *node_uuid, struct error *err);
 /* Make those of its disks anew that are wanted; one that is there already is
  * an error and stays. */
 WAITS int inst_recreate_disks(struct lu *lu, const json_t *inst,
 			      const bool *wanted, struct error *err);
 /* Remove them everywhere; failures are warnings, -1 if there were any. */
 WAITS int inst_remove_disks(struct lu *lu, const json_t *inst);
+/* The same with these disks, as node calls carry them, on one node. */
+WAITS int inst_remove_disks_on(struct lu *lu, const json_t *disks,
+			       const char *node_uuid);
 /* Make them usable on the node (its primary when NULL). */
 WAITS int inst_start_disks(struct lu *lu, const json_t *inst,
 			   const char *node_uuid, struct error *err);

@@ -82,6 +82,17 @@ struct call {
 	X(file_storage_dir_create)                                             \
 	X(file_storage_dir_remove)                                             \
 	X(file_storage_dir_rename)                                             \
+	/* calls_impexp.c */                                                   \
+	X(import_start)                                                        \
+	X(export_start)                                                        \
+	X(impexp_status)                                                       \
+	X(impexp_abort)                                                        \
+	X(impexp_cleanup)                                                      \
+	/* calls_export.c */                                                   \
+	X(finalize_export)                                                     \
+	X(export_info)                                                         \
+	X(export_list)                                                         \
+	X(export_remove)                                                       \
 	/* calls_os.c */                                                       \
 	X(os_diagnose)                                                         \
 	X(os_validate)                                                         \

@@ -15,8 +15,6 @@
 #include "noded/noded.h"
 #include "noded/script.h"
 
-#include "gantry-config.h"
-
 #define IP_TIMEOUT_MS 30000
 #define MASTER_IP_SCRIPT "/etc/ganeti/scripts/master-ip-setup"
 #define MASTERD "gantry-masterd"
@@ -214,33 +212,6 @@ json_t *call_node_change_master_netmask(struct call *c, struct error *err)
 
 /* --- the master daemon --- */
 
-/* Where its program is: beside ours, in the build's bin folder, or installed;
- * to be freed. */
-static char *find_masterd(struct error *err)
-{
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	auto_strv struct strv folders = {0};
-
-	if (n > 0) {
-		self[n] = '\0';
-		*strrchr(self, '/') = '\0';
-		strv_add(&folders, self);
-		strv_addf(&folders, "%s/../bin", self);
-	}
-	strv_add(&folders, GANTRY_BINDIR);
-	for (size_t i = 0; i < folders.n; i++) {
-		char *file = xprintf("%s/" MASTERD, folders.items[i]);
-
-		if (fs_is_executable(file))
-			return file;
-		free(file);
-	}
-	error_set(err, ERR_EXEC, ECODE_NOENT, "There is no %s on this node",
-		  MASTERD);
-	return NULL;
-}
-
 /* It goes to the background by itself once it serves. */
 json_t *call_node_start_master_daemons(struct call *c, struct error *err)
 {
@@ -249,7 +220,7 @@ json_t *call_node_start_master_daemons(struct call *c, struct error *err)
 
 	if (fs_read_pid(path(c->paths, PATH_MASTERD_PID)) > 0)
 		return json_null();
-	program = find_masterd(err);
+	program = noded_find_program(MASTERD, err);
 	if (program == NULL)
 		return NULL;
 	argv[0] = program;

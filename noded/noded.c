@@ -2,9 +2,13 @@
 #include "noded/noded.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/base/fs.h"
+#include "lib/base/str.h"
+
+#include "gantry-config.h"
 
 static int lock_queue(void *arg, struct error *err)
 {
@@ -29,6 +33,31 @@ static bool owner_runs(void *arg)
 	const struct noded *n = arg;
 
 	return n->masterd_runs(n);
+}
+
+char *noded_find_program(const char *name, struct error *err)
+{
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	auto_strv struct strv folders = {0};
+
+	if (n > 0) {
+		self[n] = '\0';
+		*strrchr(self, '/') = '\0';
+		strv_add(&folders, self);
+		strv_addf(&folders, "%s/../bin", self);
+	}
+	strv_add(&folders, GANTRY_BINDIR);
+	for (size_t i = 0; i < folders.n; i++) {
+		char *file = xprintf("%s/%s", folders.items[i], name);
+
+		if (fs_is_executable(file))
+			return file;
+		free(file);
+	}
+	error_set(err, ERR_EXEC, ECODE_NOENT, "There is no %s on this node",
+		  name);
+	return NULL;
 }
 
 void noded_init(struct noded *n, struct paths *paths)

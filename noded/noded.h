@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "lib/base/error.h"
 #include "lib/model/paths.h"
 #include "noded/candidate.h"
 #include "noded/order.h"
@@ -33,6 +34,10 @@ struct noded {
 /* n->paths are given and stay the caller's. */
 void noded_init(struct noded *n, struct paths *paths);
 void noded_done(struct noded *n);
+
+/* Where one of our programs is: beside ours, in the build's bin folder, or
+ * installed; to be freed, NULL and err. */
+char *noded_find_program(const char *name, struct error *err);
 
 /* Whether this node is one of a virtual cluster: several share the machine, so
  * nothing outside of the root may be touched. */

@@ -206,6 +206,9 @@ theirs gnt-instance remove-tags web1 b
 theirs gnt-instance list -o name,tags -F '"a" in tags'
 like "$out" web1 "finds it"
 
+theirs gnt-instance move -f -n $n2 db2
+theirs gnt-instance move -f -n $n1 --compress=gzip --shutdown-timeout=0 --ignore-consistency --ignore-ipolicy db2
+
 # --- nodes with instances ---
 theirs gnt-instance startup --force-multiple --all
 theirs gnt-node migrate -f -n $n2 $n3
@@ -321,7 +324,6 @@ none="does not execute OP_"
 delta "${none}NODE_QUERYVOLS" gnt-node volumes
 delta "confd" gnt-node list-drbd node1
 delta "${none}OOB_COMMAND" gnt-node health
-delta "${none}INSTANCE_MOVE" gnt-instance move -f -n $n2 web2
 delta "${none}BACKUP_EXPORT" gnt-backup export -n $n2 db2
 delta "'os_hvp' can't be changed" gnt-os modify -H fake:migration_mode=live noop
 

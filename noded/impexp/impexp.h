@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gantry-impexp: brings one disk from one node to another, a process of its own
+ * for each end (Ganeti's import/export daemon).
+ *
+ * The one that imports listens, the one that exports connects; both show the
+ * certificate that the other one expects, and nothing else gets in.  First on
+ * the stream is "M=<magic>", so that a connection meets its own disk.  Behind
+ * it come the bytes of the disk, perhaps through a program that compresses.
+ *
+ * A supervisor (main.c) starts up to three children in a row, joined by pipes:
+ * the end (impexp_end.c) that reads or writes the disk, a program that
+ * compresses, and the network (impexp_net.c).  What they tell it goes through
+ * memory that all share. */
+#ifndef NODED_IMPEXP_H
+#define NODED_IMPEXP_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+
+/* Beside the status file, in the folder of one transfer. */
+#define IMPEXP_STATUS "status"
+#define IMPEXP_PID "pid"
+#define IMPEXP_ASKED "asked" /* touched whenever somebody asks how far it is   \
+			      */
+#define IMPEXP_LOG "log"     /* what programs say */
+
+/* What is moved at once. */
+#define IMPEXP_CHUNK (256 * 1024)
+
+enum impexp_child { IMPEXP_END, IMPEXP_TOOL, IMPEXP_NET, IMPEXP_N };
+
+/* Where the disk's bytes are. */
+enum impexp_kind {
+	IMPEXP_RAW,    /* a device or a disk's file, which is there */
+	IMPEXP_FILE,   /* a file of an export; importing makes it */
+	IMPEXP_SCRIPT, /* a program's standard input or output */
+};
+
+/* What to do, as read from the text of a job (impexp_spec_read()); the strings
+ * are those of the JSON object. */
+struct impexp_spec {
+	bool import;
+	const char *address; /* to listen on or to connect to */
+	int port;	     /* 0: any */
+	const char *key_file;
+	const char *ca_file; /* its certificate is the peer's */
+	const char *magic;   /* NULL: none */
+	int connect_timeout_s;
+	const json_t *tool; /* argv, or NULL */
+	enum impexp_kind kind;
+	const char *path;   /* raw, file */
+	const json_t *argv; /* script */
+	const json_t *env;
+	const char *cwd;
+};
+
+/* What the children tell. */
+struct impexp_shared {
+	_Atomic int port;
+	_Atomic bool connected;
+	_Atomic int64_t bytes;	 /* done so far */
+	_Atomic int64_t total;	 /* of so many; 0: not known */
+	char why[IMPEXP_N][512]; /* written before a child ends with 1 */
+};
+
+int impexp_spec_read(const json_t *object, struct impexp_spec *ret,
+		     struct error *err);
+
+/* Move bytes between fd and the disk until there are no more; count into
+ * s->bytes. */
+int impexp_end_run(const struct impexp_spec *spec, int fd,
+		   struct impexp_shared *s, struct error *err);
+
+/* The same between fd and the peer. */
+int impexp_net_run(const struct impexp_spec *spec, int fd, bool count,
+		   struct impexp_shared *s, struct error *err);
+
+/* All of it, or -1; as read() and write() but for short counts. */
+int impexp_write_all(int fd, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The end with the network: TLS by both sides' certificates.
+ *
+ * Blocking, in a process of its own.  Who connects and is not the one that is
+ * expected is sent away, and the wait for the right one goes on until its time
+ * is over.  The data ends with TLS's own goodbye: a connection that breaks is
+ * no end. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/mem.h"
+#include "lib/event/tls.h"
+#include "noded/impexp/impexp.h"
+
+/* Of handshake, magic and goodbye: each read. */
+#define TALK_TIMEOUT_S 10
+/* A peer that is gone is noticed after these. */
+#define KEEP_IDLE_S 60
+#define KEEP_INTERVAL_S 10
+#define KEEP_COUNT 5
+#define SEND_TIMEOUT_MS 120000
+#define RETRY_US 500000
+#define PEM_MAX (64 * 1024)
+#define PEERS_MAX 4 /* certificates in the file of expected ones */
+#define MAGIC_MAX 128
+
+struct net {
+	const struct impexp_spec *spec;
+	gnutls_certificate_credentials_t creds;
+	gnutls_session_t session;
+	int fd;
+};
+
+static int tls_fail(struct error *err, const char *what, int rc)
+{
+	return error_set(err, ERR_SYSTEM, NULL, "%s: %s", what,
+			 gnutls_strerror(rc));
+}
+
+static int sys_fail(struct error *err, const char *what)
+{
+	return error_set(err, ERR_SYSTEM, NULL, "%s: %s", what,
+			 strerror(errno));
+}
+
+/* --- who may be there --- */
+
+static bool is_expected(const gnutls_datum_t *peer, const char *ca_file,
+			struct error *err)
+{
+	size_t len;
+	auto_free char *text = fs_read(ca_file, PEM_MAX, &len, err);
+	gnutls_datum_t pem = {(unsigned char *)text, (unsigned)len};
+	gnutls_x509_crt_t crts[PEERS_MAX];
+	unsigned n = PEERS_MAX;
+	bool found = false;
+
+	if (text == NULL ||
+	    gnutls_x509_crt_list_import(
+		    crts, &n, &pem, GNUTLS_X509_FMT_PEM,
+		    GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED) < 0)
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		gnutls_x509_crt_t crt = crts[i];
+		gnutls_datum_t der;
+
+		if (gnutls_x509_crt_export2(crt, GNUTLS_X509_FMT_DER, &der) ==
+		    0) {
+			found = found ||
+				(der.size == peer->size &&
+				 memcmp(der.data, peer->data, der.size) == 0);
+			gnutls_free(der.data);
+		}
+		gnutls_x509_crt_deinit(crt);
+	}
+	return found;
+}
+
+static int check_peer(struct net *net, struct error *err)
+{
+	unsigned n = 0;
+	const gnutls_datum_t *peer =
+		gnutls_certificate_get_peers(net->session, &n);
+
+	if (n > 0 && is_expected(&peer[0], net->spec->ca_file, err))
+		return 0;
+	return error_set(err, ERR_SYSTEM, NULL,
+			 "The other side does not show the certificate that "
+			 "was agreed on");
+}
+
+/* --- connections --- */
+
+static void talk_timeout(int fd, int seconds)
+{
+	struct timeval limit = {.tv_sec = seconds};
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+static void watch_peer(int fd)
+{
+	static const struct {
+		int level, option, value;
+	} options[] = {
+		{SOL_SOCKET, SO_KEEPALIVE, 1},
+		{IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
+		{IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S},
+		{IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT},
+		{IPPROTO_TCP, TCP_USER_TIMEOUT, SEND_TIMEOUT_MS},
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		setsockopt(fd, options[i].level, options[i].option,
+			   &options[i].value, sizeof(int));
+}
+
+/* The numeric address with port; its length, or 0. */
+static socklen_t make_address(const char *text, int port,
+			      struct sockaddr_storage *ret)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
+
+	*ret = (struct sockaddr_storage){0};
+	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons((uint16_t)port);
+		return sizeof(*v4);
+	}
+	if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons((uint16_t)port);
+		return sizeof(*v6);
+	}
+	return 0;
+}
+
+static int make_socket(const struct impexp_spec *spec,
+		       struct sockaddr_storage *ret, socklen_t *ret_len,
+		       struct error *err)
+{
+	int fd;
+
+	*ret_len = make_address(spec->address, spec->port, ret);
+	if (*ret_len == 0)
+		return error_set(err, ERR_SYSTEM, NULL,
+				 "%s is not a numeric address", spec->address);
+	fd = socket(ret->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return fd < 0 ? sys_fail(err, "Cannot make a socket") : fd;
+}
+
+static void drop(struct net *net)
+{
+	if (net->session != NULL)
+		gnutls_deinit(net->session);
+	net->session = NULL;
+	if (net->fd >= 0)
+		close(net->fd);
+	net->fd = -1;
+}
+
+static int handshake(struct net *net, struct error *err)
+{
+	unsigned side = net->spec->import ? GNUTLS_SERVER : GNUTLS_CLIENT;
+	int rc = gnutls_init(&net->session, side);
+
+	if (rc == 0)
+		rc = gnutls_priority_set_direct(net->session, TLS_PRIORITIES,
+						NULL);
+	if (rc == 0)
+		rc = gnutls_credentials_set(net->session,
+					    GNUTLS_CRD_CERTIFICATE, net->creds);
+	if (rc < 0)
+		return tls_fail(err, "TLS cannot be set up", rc);
+	if (net->spec->import)
+		gnutls_certificate_server_set_request(net->session,
+						      GNUTLS_CERT_REQUIRE);
+	gnutls_transport_set_int(net->session, net->fd);
+	gnutls_handshake_set_timeout(net->session, TALK_TIMEOUT_S * 1000);
+	talk_timeout(net->fd, TALK_TIMEOUT_S);
+	watch_peer(net->fd);
+	do {
+		rc = gnutls_handshake(net->session);
+	} while (rc == GNUTLS_E_INTERRUPTED);
+	return rc < 0 ? tls_fail(err, "TLS handshake failed", rc)
+		      : check_peer(net, err);
+}
+
+/* --- bytes --- */
+
+static int send_all(struct net *net, const char *data, size_t len,
+		    struct error *err)
+{
+	while (len > 0) {
+		ssize_t n = gnutls_record_send(net->session, data, len);
+
+		if (n == GNUTLS_E_INTERRUPTED || n == GNUTLS_E_AGAIN)
+			continue;
+		if (n <= 0)
+			return tls_fail(err, "Cannot send", (int)n);
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* What has come, at most len; 0 after the goodbye, -1 and err. */
+static ssize_t receive(struct net *net, char *data, size_t len,
+		       struct error *err)
+{
+	ssize_t n;
+
+	do {
+		n = gnutls_record_recv(net->session, data, len);
+	} while (n == GNUTLS_E_INTERRUPTED);
+	return n < 0 ? tls_fail(err, "Cannot receive", (int)n) : n;
+}
+
+static int exchange_magic(struct net *net, struct error *err)
+{
+	char expected[MAGIC_MAX], found[MAGIC_MAX];
+	size_t len, have = 0;
+
+	if (net->spec->magic == NULL)
+		return 0;
+	len = (size_t)snprintf(expected, sizeof(expected), "M=%s",
+			       net->spec->magic);
+	if (!net->spec->import)
+		return send_all(net, expected, len, err);
+	while (have < len) {
+		ssize_t n = receive(net, found + have, len - have, err);
+
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	if (have == len && gnutls_memcmp(found, expected, len) == 0)
+		return 0;
+	return error_set(err, ERR_SYSTEM, NULL,
+			 "The other side means another disk");
+}
+
+static int greet(struct net *net, struct error *err)
+{
+	if (handshake(net, err) < 0 || exchange_magic(net, err) < 0)
+		return -1;
+	talk_timeout(net->fd, 0);
+	return 0;
+}
+
+/* --- meeting the peer --- */
+
+static int listen_socket(const struct impexp_spec *spec,
+			 struct impexp_shared *s, struct error *err)
+{
+	struct sockaddr_storage address;
+	socklen_t len;
+	int fd = make_socket(spec, &address, &len, err);
+	int on = 1;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, (struct sockaddr *)&address, len) < 0 ||
+	    listen(fd, 4) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
+		sys_fail(err, "Cannot listen");
+		close(fd);
+		return -1;
+	}
+	s->port = ntohs(((struct sockaddr_in *)&address)->sin_port);
+	return fd;
+}
+
+static int accept_peer(struct net *net, struct impexp_shared *s,
+		       int64_t deadline_us, struct error *err)
+{
+	auto_close int listener = listen_socket(net->spec, s, err);
+	struct pollfd ready = {.fd = listener, .events = POLLIN};
+
+	if (listener < 0)
+		return -1;
+	error_set(err, ERR_SYSTEM, NULL, "Nobody connected in %d seconds",
+		  net->spec->connect_timeout_s);
+	for (;;) {
+		int64_t left_ms = (deadline_us - clock_mono_us()) / 1000;
+
+		if (left_ms <= 0)
+			return -1;
+		if (poll(&ready, 1, (int)left_ms) <= 0)
+			continue;
+		net->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (net->fd >= 0 && greet(net, err) == 0)
+			return 0;
+		drop(net); /* not the one: wait on */
+	}
+}
+
+static int connect_once(struct net *net, struct error *err)
+{
+	struct sockaddr_storage address;
+	socklen_t len;
+
+	net->fd = make_socket(net->spec, &address, &len, err);
+	if (net->fd < 0)
+		return -1;
+	talk_timeout(net->fd, TALK_TIMEOUT_S);
+	if (connect(net->fd, (struct sockaddr *)&address, len) < 0)
+		return error_set(err, ERR_SYSTEM, NULL,
+				 "Cannot connect to %s, port %d: %s",
+				 net->spec->address, net->spec->port,
+				 strerror(errno));
+	return greet(net, err);
+}
+
+static int connect_peer(struct net *net, int64_t deadline_us, struct error *err)
+{
+	while (connect_once(net, err) < 0) {
+		drop(net);
+		if (clock_mono_us() + RETRY_US > deadline_us)
+			return -1;
+		usleep(RETRY_US);
+	}
+	return 0;
+}
+
+/* --- the stream --- */
+
+static int pump_out(struct net *net, int fd, bool count,
+		    struct impexp_shared *s, struct error *err)
+{
+	auto_free char *data = xalloc(IMPEXP_CHUNK);
+	ssize_t n;
+	int rc;
+
+	while ((n = read(fd, data, IMPEXP_CHUNK)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return sys_fail(err, "Cannot read the data to send");
+		if (send_all(net, data, (size_t)n, err) < 0)
+			return -1;
+		if (count)
+			s->bytes += n;
+	}
+	/* The peer answers when it has read all. */
+	talk_timeout(net->fd, SEND_TIMEOUT_MS / 1000);
+	do {
+		rc = gnutls_bye(net->session, GNUTLS_SHUT_RDWR);
+	} while (rc == GNUTLS_E_INTERRUPTED);
+	return 0;
+}
+
+static int pump_in(struct net *net, int fd, bool count, struct impexp_shared *s,
+		   struct error *err)
+{
+	auto_free char *data = xalloc(IMPEXP_CHUNK);
+	ssize_t n;
+
+	while ((n = receive(net, data, IMPEXP_CHUNK, err)) > 0) {
+		if (impexp_write_all(fd, data, (size_t)n) < 0)
+			return sys_fail(err, "Cannot pass on what was sent");
+		if (count)
+			s->bytes += n;
+	}
+	if (n == 0)
+		gnutls_bye(net->session, GNUTLS_SHUT_WR);
+	return n < 0 ? -1 : 0;
+}
+
+static int meet(struct net *net, struct impexp_shared *s, struct error *err)
+{
+	int64_t deadline_us = clock_mono_us() +
+			      (int64_t)net->spec->connect_timeout_s * 1000000;
+	int rc = gnutls_certificate_allocate_credentials(&net->creds);
+
+	if (rc == 0)
+		rc = gnutls_certificate_set_x509_key_file(
+			net->creds, net->spec->key_file, net->spec->key_file,
+			GNUTLS_X509_FMT_PEM);
+	if (rc < 0)
+		return tls_fail(err, "Cannot use our certificate", rc);
+	return net->spec->import ? accept_peer(net, s, deadline_us, err)
+				 : connect_peer(net, deadline_us, err);
+}
+
+int impexp_net_run(const struct impexp_spec *spec, int fd, bool count,
+		   struct impexp_shared *s, struct error *err)
+{
+	struct net net = {.spec = spec, .fd = -1};
+	int rc = meet(&net, s, err);
+
+	if (rc == 0) {
+		s->connected = true;
+		rc = spec->import ? pump_in(&net, fd, count, s, err)
+				  : pump_out(&net, fd, count, s, err);
+	}
+	drop(&net);
+	if (net.creds != NULL)
+		gnutls_certificate_free_credentials(net.creds);
+	return rc;
+}

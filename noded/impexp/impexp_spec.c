@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a transfer is to do, from the node daemon's text. */
+#include <string.h>
+
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "noded/impexp/impexp.h"
+
+#define CONNECT_TIMEOUT_MAX_S 3600
+
+static int read_kind(const json_t *object, struct impexp_spec *ret)
+{
+	const char *kind = json_str(object, "kind", "");
+
+	if (strcmp(kind, "raw") == 0)
+		ret->kind = IMPEXP_RAW;
+	else if (strcmp(kind, "file") == 0)
+		ret->kind = IMPEXP_FILE;
+	else if (strcmp(kind, "script") == 0)
+		ret->kind = IMPEXP_SCRIPT;
+	else
+		return -1;
+	if (ret->kind == IMPEXP_SCRIPT)
+		return json_array_size(ret->argv) > 0 ? 0 : -1;
+	return ret->path != NULL ? 0 : -1;
+}
+
+int impexp_spec_read(const json_t *object, struct impexp_spec *ret,
+		     struct error *err)
+{
+	int64_t timeout_s = json_int(object, "connect_timeout", 60);
+
+	*ret = (struct impexp_spec){
+		.import = json_bool(object, "import", false),
+		.address = json_str(object, "address", NULL),
+		.port = (int)json_int(object, "port", 0),
+		.key_file = json_str(object, "key_file", NULL),
+		.ca_file = json_str(object, "ca_file", NULL),
+		.magic = json_str(object, "magic", NULL),
+		.connect_timeout_s = (int)timeout_s,
+		.tool = json_get(object, "tool"),
+		.path = json_str(object, "path", NULL),
+		.argv = json_get(object, "argv"),
+		.env = json_get(object, "env"),
+		.cwd = json_str(object, "cwd", NULL),
+	};
+	if (ret->address != NULL && ret->key_file != NULL &&
+	    ret->ca_file != NULL && timeout_s > 0 &&
+	    timeout_s <= CONNECT_TIMEOUT_MAX_S && read_kind(object, ret) == 0)
+		return 0;
+	return error_set(err, ERR_REQUEST, NULL,
+			 "This is not the description of a transfer");
+}
