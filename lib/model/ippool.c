@@ -116,6 +116,16 @@ int ippool_begin(json_t *network, struct error *err)
 	return 0;
 }
 
+bool ippool_contains(const json_t *network, const char *ip)
+{
+	struct error ignored;
+	struct ippool p;
+	size_t index;
+
+	return pool_of(network, &p, &ignored) == 0 &&
+	       ippool_index(&p, ip, &index);
+}
+
 bool ippool_is_taken(const json_t *network, const char *ip)
 {
 	struct error ignored;

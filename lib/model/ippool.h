@@ -37,6 +37,8 @@ char *ippool_address(const struct ippool *p, size_t index);
 /* Add the strings to a new one; its first and last address are taken. */
 int ippool_begin(json_t *network, struct error *err);
 
+/* Is it one of the network's addresses? */
+bool ippool_contains(const json_t *network, const char *ip);
 /* Is it taken by an instance, or kept from all? */
 bool ippool_is_taken(const json_t *network, const char *ip);
 

@@ -210,6 +210,10 @@ static int take_in_network(struct lu *lu, json_t *nic, const json_t *network,
 		return 0;
 	if (strcasecmp(ip, IP_POOL) == 0)
 		return take_any(lu, nic, network, err);
+	if (!ippool_contains(network, ip))
+		return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
+				 "IP address %s does not belong to network %s",
+				 ip, json_str(network, "name", ""));
 	if (!conflicts_check)
 		return 0;
 	if (ippool_is_taken(network, ip))

@@ -153,6 +153,9 @@ Test(networks, instances_take_addresses_and_give_them_back)
 	expect(add_instance("web2", json_make("{s:s, s:s}", "network", "net1",
 					      "ip", "198.51.100.1")),
 	       "already in use");
+	expect(add_instance("web2", json_make("{s:s, s:s}", "network", "net1",
+					      "ip", "203.0.113.1")),
+	       "IP address 203.0.113.1 does not belong to network net1");
 	expect(add_instance("web2", json_make("{s:s}", "ip", "pool")),
 	       "needs the parameter network");
 	expect(add_instance("web2", json_make("{s:s, s:s}", "network", "net1",
