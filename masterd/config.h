@@ -98,6 +98,9 @@ void config_group_nodes(const struct config *c, const char *group_uuid,
 /* Secondary nodes of an instance (from its DRBD disks; mostly none). */
 void config_instance_secondaries(const struct config *c, const json_t *instance,
 				 struct strv *ret);
+/* Where else than on the primary node a disk is (DRBD; mostly nowhere). */
+void config_disk_secondaries(const json_t *disk, const char *primary,
+			     struct strv *ret);
 /* The template of its disks, "diskless" without. */
 const char *config_instance_template(const struct config *c,
 				     const json_t *instance);

@@ -65,8 +65,8 @@ static bool is_drbd(const json_t *disk)
 }
 
 /* The nodes of a DRBD disk are the first two parts of its logical id. */
-static void add_mirrors(const json_t *disk, const char *primary,
-			struct strv *ret)
+void config_disk_secondaries(const json_t *disk, const char *primary,
+			     struct strv *ret)
 {
 	const json_t *id = json_get(disk, "logical_id");
 
@@ -86,8 +86,9 @@ void config_instance_secondaries(const struct config *c, const json_t *instance,
 	json_t *uuid;
 
 	json_array_foreach (json_object_get(instance, "disks"), i, uuid)
-		add_mirrors(config_get(c, CONFIG_DISK, json_string_value(uuid)),
-			    primary, ret);
+		config_disk_secondaries(
+			config_get(c, CONFIG_DISK, json_string_value(uuid)),
+			primary, ret);
 }
 
 static void mirrors_leave(struct config *c, const char *instance)

@@ -102,23 +102,39 @@ static bool is_shared(const json_t *disks)
 		json_str(json_array_get(disks, 0), "dev_type", ""));
 }
 
-static WAITS int remove_devices(struct lu *lu, const char *node,
-				const json_t *disks, size_t n)
+/* One disk, with its index, from this node, and from the other one where it is
+ * mirrored. */
+static WAITS int remove_device(struct lu *lu, const char *node,
+			       const json_t *disk, size_t i)
 {
+	bool shared =
+		params_template_is_ext_mirrored(json_str(disk, "dev_type", ""));
+	auto_json json_t *args = json_make("[O]", disk);
+	auto_strv struct strv nodes = {0};
 	struct error err;
 	int rc = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		auto_json json_t *args =
-			json_make("[O]", json_array_get(disks, i));
-
-		if (remove_call(lu, node, "blockdev_remove", args,
-				is_shared(disks), &err) == 0)
+	strv_add(&nodes, node);
+	config_disk_secondaries(disk, node, &nodes);
+	for (size_t k = 0; k < nodes.n; k++) {
+		if (remove_call(lu, nodes.items[k], "blockdev_remove", args,
+				shared, &err) == 0)
 			continue;
 		lu_warn(lu, "Could not remove disk %zu, ignoring: %s", i,
 			err.text);
 		rc = -1;
 	}
+	return rc;
+}
+
+static WAITS int remove_devices(struct lu *lu, const char *node,
+				const json_t *disks, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (remove_device(lu, node, json_array_get(disks, i), i) < 0)
+			rc = -1;
 	return rc;
 }
 
@@ -268,17 +284,10 @@ int inst_create_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 int inst_remove_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 		     size_t i)
 {
-	auto_json json_t *args = json_make("[o]", inst_rpc_disk(disk));
+	auto_json json_t *device = inst_rpc_disk(disk);
 	auto_free char *node = xstrdup(inst_primary(inst));
-	struct error err;
 
-	if (remove_call(lu, node, "blockdev_remove", args,
-			params_template_is_ext_mirrored(
-				json_str(disk, "dev_type", "")),
-			&err) == 0)
-		return 0;
-	lu_warn(lu, "Could not remove disk %zu, ignoring: %s", i, err.text);
-	return -1;
+	return remove_device(lu, node, device, i);
 }
 
 int inst_remove_disks_on(struct lu *lu, const json_t *disks,
