@@ -7,6 +7,7 @@
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
 #   make sim      random lives of a simulated cluster (SEEDS=1-1000000)
 #   make compat-page  run Ganeti's own commands and write doc/compat.md
+#   make schedules  1,000 random schedules of jobs, the books checked (SEEDS=)
 #   make bench    measure (see tests/bench/README)
 #   make bench-htools  measure placement and planning
 #   make install  into PREFIX (/usr/local)
@@ -28,8 +29,8 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick fuzz kill-rounds sim bench \
-	bench-htools compat-page install clean
+.PHONY: all deps deps-build demo test test-quick fuzz kill-rounds sim schedules \
+	bench bench-htools compat-page install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -82,6 +83,13 @@ sim: deps
 	test -f build-sim/build.ninja || CC=$(CC) meson setup build-sim
 	ninja -C build-sim tests/sim_run
 	BUILD=build-sim tests/sim/run --seeds $(SEEDS)
+
+# Random schedules of adds, removals, evacuations and changes: two minutes.
+schedules: SEEDS = 1-1000
+schedules: deps
+	test -f build-sim/build.ninja || CC=$(CC) meson setup build-sim
+	ninja -C build-sim tests/sim_schedules
+	build-sim/tests/sim_schedules $(subst -, ,$(SEEDS))
 
 # The table of what Ganeti's commands do here.
 compat-page: all

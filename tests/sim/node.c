@@ -154,19 +154,32 @@ static json_t *do_migration_info(struct sim_node *n, const json_t *args)
 static json_t *do_disk_create(struct sim_node *n, const json_t *args)
 {
 	auto_free char *file = file_of(n, args);
+	const json_t *disk = json_array_get(args, 0);
 
+	if (str_eq(json_str(disk, "dev_type", ""), "drbd") &&
+	    json_array_size(json_get(disk, "children")) == 0)
+		return bad("a mirror of nothing");
 	if (file != NULL)
 		table_put(&n->sim->files, file, n);
 	return good(json_incref(
 		(json_t *)json_get(json_array_get(args, 0), "logical_id")));
 }
 
-static json_t *do_disk_remove(struct sim_node *n, const json_t *args)
+/* With what it is made of. */
+static void remove_storage(struct sim_node *n, const json_t *disk)
 {
-	auto_free char *file = file_of(n, args);
+	auto_free char *file = storage_of(n, disk);
+	const json_t *children = json_get(disk, "children");
 
 	if (file != NULL)
 		table_remove(&n->sim->files, file);
+	for (size_t i = 0; i < json_array_size(children); i++)
+		remove_storage(n, json_array_get(children, i));
+}
+
+static json_t *do_disk_remove(struct sim_node *n, const json_t *args)
+{
+	remove_storage(n, json_array_get(args, 0));
 	return good(json_null());
 }
 
@@ -198,6 +211,43 @@ static json_t *do_disk_rename(struct sim_node *n, const json_t *args)
 		table_remove(&n->sim->files, from);
 		table_put(&n->sim->files, to, n);
 	}
+	return good(json_null());
+}
+
+struct moved {
+	struct sim_node *n;
+	const char *from, *to;
+	struct strv files; /* below `from` */
+};
+
+static void find_moved(const char *path, void *value, void *arg)
+{
+	struct moved *m = arg;
+
+	(void)value;
+	if (str_starts(path, m->from) && path[strlen(m->from)] == '/')
+		strv_add(&m->files, path);
+}
+
+/* [from, to] */
+static json_t *do_folder_rename(struct sim_node *n, const json_t *args)
+{
+	struct moved m = {
+		.n = n,
+		.from = json_string_value(json_array_get(args, 0)),
+		.to = json_string_value(json_array_get(args, 1)),
+	};
+
+	table_each(&n->sim->files, find_moved, &m);
+	for (size_t i = 0; i < m.files.n; i++) {
+		const char *old = m.files.items[i];
+		auto_free char *new =
+			xprintf("%s%s", m.to, old + strlen(m.from));
+
+		table_remove(&n->sim->files, old);
+		table_put(&n->sim->files, new, n);
+	}
+	strv_done(&m.files);
 	return good(json_null());
 }
 
@@ -385,6 +435,7 @@ static const struct {
 	{"blockdev_remove", do_disk_remove},
 	{"blockdev_assemble", do_disk_assemble},
 	{"blockdev_rename", do_disk_rename},
+	{"file_storage_dir_rename", do_folder_rename},
 	{"blockdev_find", do_disk_find},
 	{"blockdev_getmirrorstatus", do_mirror_status},
 	{"iallocator_runner", do_iallocator},

@@ -1,98 +1,129 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* schedules FIRST LAST: for each seed a cluster of 20 nodes and random orders
- * all at once: adds, bulk adds, removals, evacuations, moves, changes.  When
- * all jobs have ended, no node has promised more than it has, nothing (disk,
- * MAC, address, port) is booked twice, and nothing is planned any more. */
+ * (schedule_orders.c) while others run: adds, removals, evacuations, moves,
+ * changes; some calls of nodes fail.  After each change of the configuration
+ * the books are looked at (books.c); when all jobs have ended, whether anything
+ * is left over.  At the end: whether each kind of order was done at times. */
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
-#include "masterd/resources.h"
+#include "masterd/config_private.h"
 #include "queue/queue.h"
 #include "tests/sim/ops.h"
-#include "tests/sim/sim.h"
+#include "tests/sim/schedules.h"
+#include "tests/sim/seeds.h"
 
-#define N_NODES 20
-#define N_NAMES 40
-#define N_ORDERS 25
-#define MEMORY_MIB 20000 /* three fit on a node */
+#define N_ORDERS 30
+#define PAUSE_MS 4000
 #define WAIT_MS (3600 * 1000)
+#define FAILURES 40 /* per cent of the orders are given with a failing node */
+
+/* What all seeds have done together, in memory that their processes share. */
+struct tally {
+	unsigned done[SCHEDULE_KINDS], failed[SCHEDULE_KINDS];
+	unsigned instances, looks;
+};
 
 static struct sim s;
-static size_t n_made; /* instances that are there in the end */
+static struct strv problems;
+static struct tally *tally;
 
-static char *random_name(void)
+static struct given {
+	uint64_t id;
+	size_t kind;
+} orders[N_ORDERS];
+
+/* --- after each step --- */
+
+static void look(struct sim *sim)
 {
-	return xprintf("web%u", (unsigned)random_below(N_NAMES));
+	static uint64_t seen;
+	const struct config *c;
+
+	if (sim->master == NULL || sim->master->config->changes == seen ||
+	    problems.n > 0)
+		return;
+	c = sim->master->config;
+	seen = c->changes;
+	books_check(c, &problems);
+	__atomic_add_fetch(&tally->looks, 1, __ATOMIC_RELAXED);
 }
 
-static char *random_node(void)
+/* --- orders --- */
+
+static void must(json_t *op STEALS)
 {
-	return xprintf("node%u.example.com",
-		       1 + (unsigned)random_below(N_NODES));
+	auto_free char *got = sim_do(&s, op);
+
+	if (!str_eq(got, "success"))
+		strv_addf(&problems, "to begin with: %s", got);
 }
 
-static json_t *order_add(const char *name, const char *node)
+static struct sim_node *random_node(void)
 {
-	json_t *op = op_add(name, random_below(2) == 0 ? NULL : node, true);
-	auto_free char *ip =
-		xprintf("203.0.113.%u", 1 + (unsigned)random_below(N_NAMES));
-
-	json_object_set_new(op, "beparams",
-			    json_make("{s:i}", "memory", MEMORY_MIB));
-	json_object_set_new(op, "nics", json_make("[{s:s}]", "ip", ip));
-	return op;
+	return &s.nodes[random_below(SCHEDULE_NODES)];
 }
 
-static json_t *order_bulk(void)
+static void make_mirrored(int i)
 {
-	json_t *instances = json_array();
+	auto_free char *name = xprintf("mirror%d", i);
+	const struct sim_node *a = random_node(), *b = random_node();
 
-	for (int i = 0; i < 3; i++) {
-		auto_free char *name = random_name(), *node = random_node();
-		json_t *one = order_add(name, node);
-
-		json_object_del(one, "iallocator");
-		json_object_del(one, "pnode");
-		json_array_append_new(instances, one);
-	}
-	return json_make("{s:s, s:o, s:s, s:b}", "OP_ID",
-			 "OP_INSTANCE_MULTI_ALLOC", "instances", instances,
-			 "iallocator", "any", "atomic", random_below(2) == 0);
+	while (a == b)
+		b = random_node();
+	must(op_add(name, a->name, false));
+	sim_make_mirrored(&s, name, a, b, 2 * i, 2);
 }
 
-static json_t *order_modify(const char *name)
+static void begin(void)
 {
-	return json_make("{s:s, s:s, s:{s:i}}", "OP_ID",
-			 "OP_INSTANCE_SET_PARAMS", "instance_name", name,
-			 "beparams", "maxmem",
-			 MEMORY_MIB + (int)random_below(MEMORY_MIB));
+	must(json_make("{s:s}", "OP_ID", "OP_NODE_REFRESH_STATE"));
+	must(json_make("{s:s, s:s, s:s}", "OP_ID", "OP_NETWORK_ADD",
+		       "network_name", SCHEDULE_NETWORK, "network",
+		       "198.51.100.0/26"));
+	must(json_make("{s:s, s:s, s:s, s:s, s:s}", "OP_ID",
+		       "OP_NETWORK_CONNECT", "network_name", SCHEDULE_NETWORK,
+		       "group_name", "default", "network_mode", "bridged",
+		       "network_link", "br0"));
+	for (int i = 0; i < SCHEDULE_MIRRORED; i++)
+		make_mirrored(i);
 }
 
-static json_t *random_order(void)
+/* Calls whose failure must be undone whole. */
+static void fail_somewhere(void)
 {
-	auto_free char *name = random_name(), *node = random_node();
+	static const char *const calls[] = {
+		"blockdev_create", "drbd_attach_net", "drbd_disconnect_net"};
 
-	switch (random_below(10)) {
-	case 0:
-		return op_named("OP_INSTANCE_REMOVE", name);
-	case 1:
-		return json_make("{s:s, s:s, s:s, s:s}", "OP_ID",
-				 "OP_NODE_EVACUATE", "node_name", node, "mode",
-				 "all", "iallocator", "any");
-	case 2:
-		return op_move("OP_INSTANCE_FAILOVER", name, node);
-	case 3:
-		return order_modify(name);
-	case 4:
-		return order_bulk();
-	default:
-		return order_add(name, node);
-	}
+	random_node()->fail_on = calls[random_below(3)];
+}
+
+static void heal(void)
+{
+	for (size_t i = 0; i < SCHEDULE_NODES; i++)
+		s.nodes[i].fail_on = NULL;
+}
+
+static void give(struct given *o)
+{
+	char *refused = NULL;
+
+	if (random_below(100) < FAILURES)
+		fail_somewhere();
+	o->id = sim_submit(&s, schedule_order(s.master->config, &o->kind),
+			   &refused);
+	if (o->id == 0)
+		strv_addf(&problems, "refused: %s", refused);
+	free(refused);
+	/* Half of them begin together with the next. */
+	if (random_below(2) == 0)
+		sim_run(&s, (int64_t)random_below(PAUSE_MS), NULL, NULL);
+	heal();
 }
 
 /* --- afterwards --- */
@@ -115,120 +146,93 @@ static bool all_final(struct sim *sim, void *arg)
 	return id == 0;
 }
 
-static void once(struct table *seen, struct strv *problems, const char *what,
-		 const char *value)
+/* For whoever looks at one seed. */
+static bool tell_job(const struct job *j, void *arg)
 {
-	auto_free char *key = xprintf("%s %s", what, value);
+	const struct job_op *op = &j->ops[0];
 
-	if (*value != '\0' && table_put(seen, key, problems) != NULL)
-		strv_addf(problems, "%s is booked twice", key);
+	(void)arg;
+	printf("# job %ju: %s: %s %s\n", (uintmax_t)j->id, op->input,
+	       job_state_name(job_status(j)),
+	       op->result == NULL ? "" : op->result);
+	return true;
 }
 
-static void check_instance(const json_t *inst, struct table *seen,
-			   struct strv *problems)
+static void count(void)
 {
-	const json_t *nic;
-	auto_free char *port =
-		xprintf("%jd", (intmax_t)json_int(inst, "network_port", 0));
-	size_t i;
+	for (size_t i = 0; i < N_ORDERS; i++) {
+		const struct job *j = queue_job(s.master->queue, orders[i].id);
+		bool done = j != NULL && job_status(j) == JOB_SUCCESS;
 
-	if (json_get(inst, "reserved_by_job") != NULL)
-		strv_addf(problems, "%s is planned still",
-			  json_str(inst, "name", ""));
-	if (json_get(inst, "network_port") != NULL)
-		once(seen, problems, "port", port);
-	json_array_foreach ((json_t *)json_get(inst, "nics"), i, nic) {
-		once(seen, problems, "MAC", json_str(nic, "mac", ""));
-		once(seen, problems, "address", json_str(nic, "ip", ""));
+		__atomic_add_fetch(done ? &tally->done[orders[i].kind]
+					: &tally->failed[orders[i].kind],
+				   1, __ATOMIC_RELAXED);
 	}
+	__atomic_add_fetch(
+		&tally->instances,
+		json_object_size(config_all(s.master->config, CONFIG_INSTANCE)),
+		__ATOMIC_RELAXED);
 }
 
-static void check_books(struct config *c, struct strv *problems)
+static int run(const struct seeds *seeds, uint64_t seed)
 {
-	struct table seen = {0};
-	const char *uuid;
-	json_t *object;
+	auto_free char *text = NULL;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
-			     object)
-		check_instance(object, &seen, problems);
-	json_object_foreach ((json_t *)config_all(c, CONFIG_DISK), uuid, object)
-		once(&seen, problems, "disk",
-		     json_string_value(json_array_get(
-			     json_get(object, "logical_id"), 1)));
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid,
-			     object) {
-		struct node_memory m;
-
-		resources_memory(c, uuid, NULL, &m);
-		if (!m.recorded)
-			strv_addf(problems, "%s has no record",
-				  json_str(object, "name", ""));
-		else if (resources_mem_guarantee(&m) < 0)
-			strv_addf(problems, "%s has promised too much: %jd",
-				  json_str(object, "name", ""),
-				  (intmax_t)resources_mem_guarantee(&m));
-	}
-	table_done(&seen, NULL);
-}
-
-static int run(uint64_t seed)
-{
-	auto_strv struct strv problems = {0};
-	auto_free char *text = NULL, *recorded = NULL;
-
-	sim_init(&s, N_NODES, seed);
-	recorded = sim_do(&s,
-			  json_make("{s:s}", "OP_ID", "OP_NODE_REFRESH_STATE"));
-	if (!str_eq(recorded, "success"))
-		strv_addf(&problems, "refresh: %s", recorded);
-	for (int i = 0; i < N_ORDERS; i++) {
-		char *refused = NULL;
-
-		if (sim_submit(&s, random_order(), &refused) == 0)
-			strv_addf(&problems, "refused: %s", refused);
-		free(refused);
-	}
+	sim_init_big(&s, SCHEDULE_NODES, 1 + seed % 4, seed);
+	begin();
+	s.watch = look;
+	for (size_t i = 0; i < N_ORDERS; i++)
+		give(&orders[i]);
 	if (!sim_run(&s, WAIT_MS, all_final, NULL))
 		strv_add(&problems, "jobs did not end");
 	sim_run(&s, 60000, NULL, NULL);
-	check_books(s.master->config, &problems);
+	books_check_quiet(s.master->config, &problems);
 	sim_check(&s, &problems);
-	n_made +=
-		json_object_size(config_all(s.master->config, CONFIG_INSTANCE));
+	count();
+	if (seeds->from == seeds->to)
+		queue_each(s.master->queue, tell_job, NULL);
 	text = strv_join(&problems, "; ");
 	if (problems.n > 0)
 		printf("# seed %" PRIu64 ": %s\n", seed, text);
+	fflush(stdout);
 	sim_done(&s);
 	return problems.n > 0;
 }
 
-/* Tasks hand control around: on one CPU that is ten times as fast. */
-static void pin(void)
+static int tell_kinds(int test)
 {
-	cpu_set_t one;
-	int cpu = sched_getcpu();
+	bool ok = true;
 
-	if (cpu < 0)
-		return;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	for (size_t i = 0; i < SCHEDULE_KINDS; i++) {
+		printf("# %s: %u done, %u failed\n", schedule_kind_name(i),
+		       tally->done[i], tally->failed[i]);
+		ok &= tally->done[i] > 0;
+	}
+	printf("# %u instances at the ends, the books were looked at %u "
+	       "times\n",
+	       tally->instances, tally->looks);
+	printf("%sok %d - orders of each kind were done\n", ok ? "" : "not ",
+	       test);
+	return ok ? 0 : 1;
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-	uint64_t last = argc > 2 ? strtoull(argv[2], NULL, 10) : first;
-	int failed = 0;
+	struct seeds seeds = {.run = run, .repeat = argv[0], .options = ""};
+	int failed;
 
 	mem_init();
-	pin();
-	for (uint64_t seed = first; seed <= last; seed++)
-		failed += run(seed);
-	printf("%sok 1 - schedules %" PRIu64 " to %" PRIu64 "\n",
-	       failed > 0 ? "not " : "", first, last);
-	printf("%sok 2 - they made %zu instances\n1..2\n",
-	       n_made == 0 ? "not " : "", n_made);
-	return failed > 0;
+	seeds.from = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+	seeds.to = argc > 2 ? strtoull(argv[2], NULL, 10) : seeds.from;
+	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (tally == MAP_FAILED)
+		return 2;
+	if (argc == 2) { /* one, to be looked at with a debugger */
+		seeds_pin(0);
+		return run(&seeds, seeds.from);
+	}
+	puts("1..2");
+	failed = !seeds_run(&seeds, 1);
+	return tell_kinds(2) + failed;
 }

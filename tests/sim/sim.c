@@ -41,13 +41,14 @@ void sim_violation(struct sim *s, const char *fmt, ...)
 
 /* --- the cluster --- */
 
-static json_t *node_object(const struct sim_node *n, const char *group)
+static json_t *node_object(const struct sim_node *n, const char *group,
+			   bool candidate)
 {
 	return json_make("{s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:b, s:b, s:{}, "
 			 "s:b, s:f, s:f, s:s, s:i, s:[]}",
 			 "name", n->name, "primary_ip", n->address,
-			 "secondary_ip", n->address, "master_candidate", 1,
-			 "offline", 0, "drained", 0, "group", group,
+			 "secondary_ip", n->address, "master_candidate",
+			 candidate, "offline", 0, "drained", 0, "group", group,
 			 "master_capable", 1, "vm_capable", 1, "ndparams",
 			 "powered", 1, "ctime", 1.0, "mtime", 1.0, "uuid",
 			 n->uuid, "serial_no", 1, "tags");
@@ -60,10 +61,12 @@ static const char small_instances[] =
 	" \"disk-size\": 65536, \"disk-count\": 16, \"cpu-count\": 64,"
 	" \"nic-count\": 8, \"spindle-use\": 64}}]}";
 
-static json_t *document(struct sim *s)
+static json_t *document(struct sim *s, size_t n_candidates, bool volumes)
 {
 	static const char *const hypervisors[] = {"fake", NULL};
 	static const char *const templates[] = {"sharedfile", "diskless", NULL};
+	static const char *const more[] = {"sharedfile", "diskless", "file",
+					   "plain",	 "drbd",     NULL};
 	struct cluster_init init = {
 		.cluster_name = "cluster.example.com",
 		.master_name = s->nodes[0].name,
@@ -71,7 +74,8 @@ static json_t *document(struct sim *s)
 		.master_ip = s->nodes[0].address,
 		.master_netdev = "lo",
 		.hypervisors = hypervisors,
-		.disk_templates = templates,
+		.disk_templates = volumes ? more : templates,
+		.volume_group_name = volumes ? "xenvg" : NULL,
 		.default_iallocator = "any",
 	};
 	auto_json json_t *policy = NULL;
@@ -96,8 +100,9 @@ static json_t *document(struct sim *s)
 
 		uuid_new(uuid);
 		s->nodes[i].uuid = xstrdup(uuid);
-		json_object_set_new(json_object_get(doc, "nodes"), uuid,
-				    node_object(&s->nodes[i], group));
+		json_object_set_new(
+			json_object_get(doc, "nodes"), uuid,
+			node_object(&s->nodes[i], group, i < n_candidates));
 	}
 	return doc;
 }
@@ -142,7 +147,8 @@ static void end_time(void)
 	clock_replace(NULL);
 }
 
-void sim_init_idle(struct sim *s, size_t n_nodes, uint64_t seed)
+static void init(struct sim *s, size_t n_nodes, size_t n_candidates,
+		 bool volumes, uint64_t seed)
 {
 	auto_json json_t *doc = NULL;
 	auto_free char *text = NULL;
@@ -158,15 +164,27 @@ void sim_init_idle(struct sim *s, size_t n_nodes, uint64_t seed)
 		n->address = xprintf("192.0.2.%zu", i + 1);
 		sim_machine_init(n);
 	}
-	doc = document(s);
+	doc = document(s, n_candidates, volumes);
 	text = json_text(doc);
 	for (size_t i = 0; i < n_nodes; i++)
 		sim_give_config(&s->nodes[i], text);
 }
 
+void sim_init_idle(struct sim *s, size_t n_nodes, uint64_t seed)
+{
+	init(s, n_nodes, n_nodes, false, seed);
+}
+
 void sim_init(struct sim *s, size_t n_nodes, uint64_t seed)
 {
 	sim_init_idle(s, n_nodes, seed);
+	sim_await_master(&s->nodes[0]);
+}
+
+void sim_init_big(struct sim *s, size_t n_nodes, size_t n_candidates,
+		  uint64_t seed)
+{
+	init(s, n_nodes, n_candidates, true, seed);
 	sim_await_master(&s->nodes[0]);
 }
 
@@ -215,6 +233,8 @@ bool sim_run(struct sim *s, int64_t ms, bool (*done)(struct sim *s, void *arg),
 
 		run_ready();
 		sim_reap(s);
+		if (s->watch != NULL)
+			s->watch(s);
 		if (done != NULL && done(s, arg))
 			return true;
 		next = timers_next();

@@ -73,7 +73,8 @@ struct sim {
 	uint64_t trace;	       /* hash over all node calls and their times */
 	unsigned n_masters;    /* how many took the role */
 	uint64_t n_messages;
-	struct strv violations; /* what must never happen, and did */
+	struct strv violations;	      /* what must never happen, and did */
+	void (*watch)(struct sim *s); /* NULL, or called after each step */
 
 	/* Faults of the network, in per mille of the calls. */
 	unsigned lose_reply; /* executed, the answer never comes */
@@ -92,6 +93,11 @@ void sim_done(struct sim *s);
 
 /* The same without a master, whose start is left to the caller. */
 void sim_init_idle(struct sim *s, size_t n_nodes, uint64_t seed);
+
+/* A big one: of its nodes the first are candidates, the rest is not, and all
+ * have a volume group besides what they share. */
+void sim_init_big(struct sim *s, size_t n_nodes, size_t n_candidates,
+		  uint64_t seed);
 
 /* Something happened that must never happen. */
 void sim_violation(struct sim *s, const char *fmt, ...)
@@ -182,6 +188,19 @@ const char *sim_wait(struct sim *s, uint64_t id);
 
 /* Submit and wait; "success", or the error's text (to be freed). */
 char *sim_do(struct sim *s, json_t *op STEALS);
+
+/* --- mirrored disks (mirror.c) --- */
+
+/* Disk i of an instance, mirrored between nodes with these UUIDs: its UUID ends
+ * with `name`, its port and its minors on both nodes are i + 11000 and i.  To
+ * be freed. */
+json_t *sim_mirror(const char *name, int i, const char *a, const char *b);
+
+/* Give a diskless instance on node a disks that are mirrored between both, as
+ * if it had been made so: disks first ... first + n - 1. */
+void sim_make_mirrored(struct sim *s, const char *instance,
+		       const struct sim_node *a, const struct sim_node *b,
+		       int first, int n);
 
 /* What is wrong between the configuration and the nodes, jobs and locks: adds
  * sentences, none when all is well.  To be asked when no job runs.  (check.c)

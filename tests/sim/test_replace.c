@@ -14,53 +14,11 @@ TestSuite(replace, .init = setup, .fini = teardown, .timeout = 60);
 #define INSTANCE "mirrored"
 #define DISKS 2
 
-static json_t *volume(const char *name, int disk, const char *kind)
-{
-	auto_free char *full = xprintf("%s%d_%s", name, disk, kind);
-
-	return json_make("{s:s, s:[s, s], s:[], s:i}", "dev_type", "plain",
-			 "logical_id", "xenvg", full, "children", "size", 64);
-}
-
-static json_t *mirror(int i, const char *a, const char *b)
-{
-	auto_free char *uuid = xprintf("0000000%d-mirror", i);
-	auto_free char *iv = xprintf("disk/%d", i);
-
-	return json_make(
-		"{s:s, s:s, s:[s, s, i, i, i, s], s:[o, o], s:[s, s], s:s, "
-		"s:i, s:s, s:{}}",
-		"uuid", uuid, "dev_type", "drbd", "logical_id", a, b, 11000 + i,
-		i, i, "secret", "children", volume("vol", i, "data"),
-		volume("vol", i, "meta"), "nodes", a, b, "iv_name", iv, "size",
-		64, "mode", "rw", "params");
-}
-
 /* An instance with mirrors on the first two nodes, as if it had been made. */
 static void make_mirrored(void)
 {
-	struct config *c = s.master->config;
-	json_t *inst, *names = json_array();
-
 	expect(op_add(INSTANCE, s.nodes[0].name, false), "success");
-	for (int i = 0; i < DISKS; i++) {
-		json_t *disk = mirror(i, s.nodes[0].uuid, s.nodes[1].uuid);
-
-		for (size_t k = 0; k < 4; k++) {
-			auto_free char *name = sim_volume(
-				s.nodes[k % 2].uuid,
-				json_array_get(json_get(disk, "children"),
-					       k / 2));
-
-			table_put(&s.files, name, &s);
-		}
-		json_array_append(names, json_object_get(disk, "uuid"));
-		config_put(c, CONFIG_DISK, disk);
-	}
-	inst = config_edit(config_find(c, CONFIG_INSTANCE, INSTANCE));
-	json_object_set_new(inst, "disks", names);
-	json_set_str(inst, "disk_template", "drbd");
-	config_put(c, CONFIG_INSTANCE, inst);
+	sim_make_mirrored(&s, INSTANCE, &s.nodes[0], &s.nodes[1], 0, DISKS);
 }
 
 static json_t *op_replace(const char *mode, const char *node)
@@ -89,7 +47,7 @@ static const char *secondary(void)
 
 static const json_t *id_of(int disk)
 {
-	auto_free char *uuid = xprintf("0000000%d-mirror", disk);
+	auto_free char *uuid = xprintf("0000000%d-" INSTANCE, disk);
 
 	return json_get(config_get(s.master->config, CONFIG_DISK, uuid),
 			"logical_id");
@@ -255,8 +213,8 @@ Test(replace, a_dead_secondary_is_replaced)
 	table_done(&s.files, NULL);
 	s.files = (struct table){0};
 	for (int i = 0; i < DISKS; i++) {
-		auto_json json_t *disk =
-			mirror(i, s.nodes[0].uuid, s.nodes[2].uuid);
+		auto_json json_t *disk = sim_mirror(
+			INSTANCE, i, s.nodes[0].uuid, s.nodes[2].uuid);
 
 		for (size_t k = 0; k < 4; k++) {
 			auto_free char *name = sim_volume(
@@ -297,4 +255,11 @@ Test(replace, evacuation_of_secondaries_does_the_same)
 	expect(op, "success");
 	sim_run(&s, 60000, NULL, NULL); /* its job */
 	cr_assert_str_eq(secondary(), NODE3);
+}
+
+Test(replace, a_removed_instance_leaves_nothing_on_either_node)
+{
+	make_mirrored();
+	expect(op_named("OP_INSTANCE_REMOVE", INSTANCE), "success");
+	cr_assert_eq(s.files.n, 0);
 }
