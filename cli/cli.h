@@ -55,6 +55,7 @@ struct cli_option {
 #define CLI_OPTIONS_MAX 64
 
 struct cli;
+struct cli_list;
 
 struct cli_command {
 	const char *name;
@@ -67,6 +68,8 @@ struct cli_command {
 
 	/* The exit code, or -1 with *err, which is then printed. */
 	int (*run)(struct cli *cli, struct error *err);
+	/* For cli_run_list() and cli_run_list_fields(). */
+	const struct cli_list *list;
 };
 
 struct cli_tool {

@@ -172,6 +172,11 @@ int cli_list(struct cli *cli, const struct cli_list *list,
 	return print_list(cli, &style, answer);
 }
 
+int cli_run_list(struct cli *cli, struct error *err)
+{
+	return cli_list(cli, cli->command->list, NULL, err);
+}
+
 /* --- list-fields --- */
 
 static const char *kind_title(const char *kind)
@@ -195,7 +200,7 @@ static const char *kind_title(const char *kind)
 	return kind;
 }
 
-int cli_list_fields(struct cli *cli, const char *what, struct error *err)
+int cli_run_list_fields(struct cli *cli, struct error *err)
 {
 	auto_json json_t *answer = NULL, *names = NULL, *columns = NULL;
 	auto_json json_t *rows = json_array();
@@ -208,8 +213,9 @@ int cli_list_fields(struct cli *cli, const char *what, struct error *err)
 	names = cli->n_args == 0 ? json_null() : json_array();
 	for (int a = 0; a < cli->n_args; a++)
 		json_array_append_new(names, json_string(cli->args[a]));
-	answer = cli_call(cli, "QueryFields", json_make("[s, O]", what, names),
-			  err);
+	answer = cli_call(
+		cli, "QueryFields",
+		json_make("[s, O]", cli->command->list->what, names), err);
 	if (answer == NULL)
 		return -1;
 	if (cli_wants_data(cli)) {

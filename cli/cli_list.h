@@ -9,18 +9,17 @@
 struct cli_list {
 	const char *what;   /* "instance", as the query calls it */
 	const char *fields; /* shown without -o, with commas between */
-	const char *name_field;
-	const char *always;
-	/* a field that is shown whatever is chosen */ /* what arguments
-							  are compared
-							  with */
+	const char *name_field; /* what arguments are compared with */
+	const char *always;	/* a field that is shown whatever is chosen */
 	const struct cli_format *formats;
 };
 
 /* Query and print; filter (may be NULL) is used instead of the arguments. */
 int cli_list(struct cli *cli, const struct cli_list *list,
 	     json_t *filter STEALS, struct error *err);
-int cli_list_fields(struct cli *cli, const char *what, struct error *err);
+/* The run() of commands that do nothing else; what is in cli->command->list. */
+int cli_run_list(struct cli *cli, struct error *err);
+int cli_run_list_fields(struct cli *cli, struct error *err);
 
 /* The style that the options ask for. */
 void cli_table_style(const struct cli *cli, struct cli_table_style *ret);

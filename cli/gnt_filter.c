@@ -17,16 +17,6 @@ static const struct cli_list filter_list = {
 	.name_field = "uuid",
 };
 
-static int list(struct cli *cli, struct error *err)
-{
-	return cli_list(cli, &filter_list, NULL, err);
-}
-
-static int list_fields(struct cli *cli, struct error *err)
-{
-	return cli_list_fields(cli, "filter", err);
-}
-
 /* --- add, replace, delete --- */
 
 /* "PAUSE" as it is; "RATE_LIMIT 3", or the same as JSON, as ["RATE_LIMIT", 3].
@@ -197,7 +187,8 @@ static const struct cli_command *const commands[] = {
 			"predicates, action, reason_trail.",
 		.max_args = -1,
 		.options = {OPTS_LIST},
-		.run = list,
+		.run = cli_run_list,
+		.list = &filter_list,
 	},
 	&(const struct cli_command){
 		.name = "list-fields",
@@ -205,7 +196,8 @@ static const struct cli_command *const commands[] = {
 		.help = "List all fields of rules",
 		.max_args = -1,
 		.options = {OPTS_TABLE, &OPT_FORMAT},
-		.run = list_fields,
+		.run = cli_run_list_fields,
+		.list = &filter_list,
 	},
 	&(const struct cli_command){
 		.name = "info",

@@ -45,16 +45,6 @@ static const struct cli_list group_list = {
 	.formats = formats,
 };
 
-static int list(struct cli *cli, struct error *err)
-{
-	return cli_list(cli, &group_list, NULL, err);
-}
-
-static int list_fields(struct cli *cli, struct error *err)
-{
-	return cli_list_fields(cli, "group", err);
-}
-
 /* --- info --- */
 
 /* The fields queried, in this order. */
@@ -216,7 +206,8 @@ static const struct cli_command list_command = {
 		"alloc_policy, ndparams; list-fields shows all there are.",
 	.max_args = -1,
 	.options = {OPTS_LIST},
-	.run = list,
+	.run = cli_run_list,
+	.list = &group_list,
 };
 
 static const struct cli_command list_fields_command = {
@@ -225,7 +216,8 @@ static const struct cli_command list_fields_command = {
 	.help = "List all fields of node groups",
 	.max_args = -1,
 	.options = {OPTS_TABLE, &OPT_FORMAT},
-	.run = list_fields,
+	.run = cli_run_list_fields,
+	.list = &group_list,
 };
 
 static const struct cli_command info_command = {

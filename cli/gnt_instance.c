@@ -37,16 +37,6 @@ static const struct cli_list instance_list = {
 	.formats = formats,
 };
 
-static int list(struct cli *cli, struct error *err)
-{
-	return cli_list(cli, &instance_list, NULL, err);
-}
-
-static int list_fields(struct cli *cli, struct error *err)
-{
-	return cli_list_fields(cli, "instance", err);
-}
-
 int tool_instances_exist(struct cli *cli, struct error *err)
 {
 	json_t *names = json_array();
@@ -148,7 +138,8 @@ static const struct cli_command list_command = {
 		"all there are.",
 	.max_args = -1,
 	.options = {OPTS_LIST, &OPT_UNITS},
-	.run = list,
+	.run = cli_run_list,
+	.list = &instance_list,
 };
 
 static const struct cli_command list_fields_command = {
@@ -157,7 +148,8 @@ static const struct cli_command list_fields_command = {
 	.help = "List all fields of instances",
 	.max_args = -1,
 	.options = {OPTS_TABLE, &OPT_FORMAT},
-	.run = list_fields,
+	.run = cli_run_list_fields,
+	.list = &instance_list,
 };
 
 static const struct cli_command remove_command = {

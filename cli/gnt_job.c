@@ -125,11 +125,6 @@ static int list(struct cli *cli, struct error *err)
 	return cli_list(cli, l, steal(&filter), err);
 }
 
-static int list_fields(struct cli *cli, struct error *err)
-{
-	return cli_list_fields(cli, "job", err);
-}
-
 /* --- work on several jobs --- */
 
 typedef int job_fn(struct cli *cli, json_int_t id, struct error *err);
@@ -351,7 +346,8 @@ static const struct cli_command list_fields_command = {
 	.help = "List all fields of jobs",
 	.max_args = -1,
 	.options = {OPTS_TABLE, &OPT_FORMAT},
-	.run = list_fields,
+	.run = cli_run_list_fields,
+	.list = &job_list,
 };
 
 static const struct cli_command cancel_command = {

@@ -45,16 +45,6 @@ static const struct cli_list network_list = {
 	.formats = formats,
 };
 
-static int list(struct cli *cli, struct error *err)
-{
-	return cli_list(cli, &network_list, NULL, err);
-}
-
-static int list_fields(struct cli *cli, struct error *err)
-{
-	return cli_list_fields(cli, "network", err);
-}
-
 static const struct cli_command list_command = {
 	.name = "list",
 	.args = "[<network-name>...]",
@@ -63,7 +53,8 @@ static const struct cli_command list_command = {
 		"are.",
 	.max_args = -1,
 	.options = {OPTS_LIST},
-	.run = list,
+	.run = cli_run_list,
+	.list = &network_list,
 };
 
 static const struct cli_command list_fields_command = {
@@ -72,7 +63,8 @@ static const struct cli_command list_fields_command = {
 	.help = "List all fields of networks",
 	.max_args = -1,
 	.options = {OPTS_TABLE, &OPT_FORMAT},
-	.run = list_fields,
+	.run = cli_run_list_fields,
+	.list = &network_list,
 };
 
 static const struct cli_command *const commands[] = {&network_add,

@@ -29,16 +29,6 @@ static const struct cli_list node_list = {
 	.formats = formats,
 };
 
-static int list(struct cli *cli, struct error *err)
-{
-	return cli_list(cli, &node_list, NULL, err);
-}
-
-static int list_fields(struct cli *cli, struct error *err)
-{
-	return cli_list_fields(cli, "node", err);
-}
-
 /* --- info --- */
 
 /* The fields queried, in this order. */
@@ -225,7 +215,8 @@ static const struct cli_command list_command = {
 		"mfree, pinst_cnt, sinst_cnt; list-fields shows all there are.",
 	.max_args = -1,
 	.options = {OPTS_LIST, &OPT_UNITS},
-	.run = list,
+	.run = cli_run_list,
+	.list = &node_list,
 };
 
 static const struct cli_command list_fields_command = {
@@ -234,7 +225,8 @@ static const struct cli_command list_fields_command = {
 	.help = "List all fields of nodes",
 	.max_args = -1,
 	.options = {OPTS_TABLE, &OPT_FORMAT},
-	.run = list_fields,
+	.run = cli_run_list_fields,
+	.list = &node_list,
 };
 
 static const struct cli_command info_command = {
