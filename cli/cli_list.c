@@ -213,9 +213,9 @@ int cli_run_list_fields(struct cli *cli, struct error *err)
 	names = cli->n_args == 0 ? json_null() : json_array();
 	for (int a = 0; a < cli->n_args; a++)
 		json_array_append_new(names, json_string(cli->args[a]));
-	answer = cli_call(
-		cli, "QueryFields",
-		json_make("[s, O]", cli->command->list->what, names), err);
+	answer = cli_call(cli, "QueryFields",
+			  json_make("[s, O]", cli->command->list->what, names),
+			  err);
 	if (answer == NULL)
 		return -1;
 	if (cli_wants_data(cli)) {

@@ -43,11 +43,20 @@ static const struct query_class *find_class(const char *what, struct error *err)
 	return NULL;
 }
 
+static const struct query_field *all_fields(const struct query_class *class,
+					    size_t *ret_n)
+{
+	if (class->make_fields != NULL)
+		return class->make_fields(ret_n);
+	*ret_n = class->n_fields;
+	return class->fields;
+}
+
 static const struct query_field *find_field(const struct query_class *class,
 					    const char *name)
 {
 	size_t n;
-	const struct query_field *fields = class->fields(&n);
+	const struct query_field *fields = all_fields(class, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(fields[i].name, name) == 0)
@@ -101,7 +110,7 @@ json_t *query_fields(const char *what, const json_t *fields, struct error *err)
 		return NULL;
 	if (fields == NULL || json_is_null(fields)) {
 		size_t n;
-		const struct query_field *all = class->fields(&n);
+		const struct query_field *all = all_fields(class, &n);
 
 		for (size_t i = 0; i < n; i++)
 			strv_add_unique(&names, all[i].name);
@@ -375,10 +384,18 @@ static int emit_live(struct query *q, struct error *err)
 	return 0;
 }
 
+static int find_rows(struct query *q, const struct strv *names,
+		     struct error *err)
+{
+	return q->class->rows != NULL
+		       ? q->class->rows(q, names, err)
+		       : query_config_rows(q, q->class->kind, names, err);
+}
+
 static json_t *run(struct query *q, const struct strv *names, struct error *err)
 {
 	q->all_rows = names->n == 0;
-	if (q->class->rows(q, names->n > 0 ? names : NULL, err) < 0)
+	if (find_rows(q, names->n > 0 ? names : NULL, err) < 0)
 		return NULL;
 	if (q->asks_nodes) {
 		q->class->collect(q);

@@ -19,12 +19,6 @@ static const struct query_field filter_fields_[] = {
 	 query_get_list, "reason_trail"},
 };
 
-static const struct query_field *rule_fields(size_t *ret_n)
-{
-	*ret_n = sizeof(filter_fields_) / sizeof(filter_fields_[0]);
-	return filter_fields_;
-}
-
 static int all_rules(struct query *q)
 {
 	const json_t *rules = config_all(q->m->config, CONFIG_FILTER);
@@ -55,7 +49,7 @@ const struct query_class query_class_filter = {
 	.what = "filter",
 	.title = "Filter",
 	.name_field = "uuid",
-	.fields = rule_fields,
+	QUERY_TABLE(filter_fields_),
 	.rows = rule_rows,
 };
 
@@ -67,12 +61,6 @@ static const struct query_field export_fields_[] = {
 	{"export", "Export", KIND_TEXT, "Name of the export", query_get_member,
 	 "export"},
 };
-
-static const struct query_field *export_fields(size_t *ret_n)
-{
-	*ret_n = sizeof(export_fields_) / sizeof(export_fields_[0]);
-	return export_fields_;
-}
 
 static int export_rows(struct query *q, const struct strv *names,
 		       struct error *err)
@@ -87,6 +75,6 @@ const struct query_class query_class_export = {
 	.what = "export",
 	.title = "Export",
 	.name_field = "node",
-	.fields = export_fields,
+	QUERY_TABLE(export_fields_),
 	.rows = export_rows,
 };

@@ -154,22 +154,10 @@ static const struct query_field fields[] = {
 };
 /* clang-format on */
 
-static const struct query_field *group_fields(size_t *ret_n)
-{
-	*ret_n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
-}
-
-static int group_rows(struct query *q, const struct strv *names,
-		      struct error *err)
-{
-	return query_config_rows(q, CONFIG_GROUP, names, err);
-}
-
 const struct query_class query_class_group = {
 	.what = "group",
 	.title = "Group",
 	.name_field = "name",
-	.fields = group_fields,
-	.rows = group_rows,
+	QUERY_TABLE(fields),
+	.kind = CONFIG_GROUP,
 };

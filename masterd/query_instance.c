@@ -315,18 +315,12 @@ struct query_cell query_instance_nic(const struct query *q,
 	return member_of_one(cached(q, row, "nics", list_nics), field);
 }
 
-static int instance_rows(struct query *q, const struct strv *names,
-			 struct error *err)
-{
-	return query_config_rows(q, CONFIG_INSTANCE, names, err);
-}
-
 const struct query_class query_class_instance = {
 	.what = "instance",
 	.title = "Instance",
 	.name_field = "name",
-	.fields = query_instance_fields,
-	.rows = instance_rows,
+	.make_fields = query_instance_fields,
+	.kind = CONFIG_INSTANCE,
 	.collect = query_instance_collect,
 	.live_done = query_instance_live_done,
 };

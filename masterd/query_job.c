@@ -73,12 +73,6 @@ static const struct query_field fields[] = {
 };
 /* clang-format on */
 
-static const struct query_field *job_fields(size_t *ret_n)
-{
-	*ret_n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
-}
-
 static int add_job(struct query *q, const struct job *job, uint64_t id)
 {
 	return query_add_row(q, &(struct query_row){.data = job, .id = id});
@@ -239,7 +233,7 @@ const struct query_class query_class_job = {
 	.what = "job",
 	.title = "Job",
 	.name_field = "id",
-	.fields = job_fields,
+	QUERY_TABLE(fields),
 	.rows = job_rows,
 	.rows_wait = job_rows_wait,
 };

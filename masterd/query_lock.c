@@ -75,12 +75,6 @@ static const struct query_field fields[] = {
 	 get_pending},
 };
 
-static const struct query_field *lock_fields(size_t *ret_n)
-{
-	*ret_n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
-}
-
 struct lock_rows {
 	struct query *q;
 	const struct strv *names;
@@ -112,6 +106,6 @@ const struct query_class query_class_lock = {
 	.what = "lock",
 	.title = "Lock",
 	.name_field = "name",
-	.fields = lock_fields,
+	QUERY_TABLE(fields),
 	.rows = lock_rows,
 };

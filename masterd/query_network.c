@@ -180,22 +180,10 @@ static const struct query_field fields[] = {
 };
 /* clang-format on */
 
-static const struct query_field *network_fields(size_t *ret_n)
-{
-	*ret_n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
-}
-
-static int network_rows(struct query *q, const struct strv *names,
-			struct error *err)
-{
-	return query_config_rows(q, CONFIG_NETWORK, names, err);
-}
-
 const struct query_class query_class_network = {
 	.what = "network",
 	.title = "Network",
 	.name_field = "name",
-	.fields = network_fields,
-	.rows = network_rows,
+	QUERY_TABLE(fields),
+	.kind = CONFIG_NETWORK,
 };

@@ -396,24 +396,12 @@ static const struct query_field fields[] = {
 };
 /* clang-format on */
 
-static const struct query_field *node_fields(size_t *ret_n)
-{
-	*ret_n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
-}
-
-static int node_rows(struct query *q, const struct strv *names,
-		     struct error *err)
-{
-	return query_config_rows(q, CONFIG_NODE, names, err);
-}
-
 const struct query_class query_class_node = {
 	.what = "node",
 	.title = "Node",
 	.name_field = "name",
-	.fields = node_fields,
-	.rows = node_rows,
+	QUERY_TABLE(fields),
+	.kind = CONFIG_NODE,
 	.collect = collect,
 	.live_done = live_done,
 };

@@ -61,13 +61,21 @@ struct query_row {
 	json_t *cache;	  /* what getters keep for the next field; or NULL */
 };
 
+#define QUERY_TABLE(table)                                                     \
+	.fields = (table), .n_fields = sizeof(table) / sizeof((table)[0])
+
 struct query_class {
 	const char *what;
 	const char *title; /* "Node", in sentences */
 	const char *name_field;
 
-	const struct query_field *(*fields)(size_t *ret_n);
+	const struct query_field *fields;
+	size_t n_fields;
+	/* Instead of fields, where they are not known before the start. */
+	const struct query_field *(*make_fields)(size_t *ret_n);
 
+	/* Objects of the configuration, where there is no rows(). */
+	enum config_kind kind;
 	/* Call query_add_row() for each object; for those in names only (not
 	 * empty, in this order), if it is not NULL. */
 	WAITS int (*rows)(struct query *q, const struct strv *names,
