@@ -59,21 +59,28 @@ static inline void sock_say(int fd, const char *text)
 static inline char *sock_hear(int fd)
 {
 	struct buf b = {0};
-	char c;
+	char part[64 * 1024];
 
 	for (;;) {
-		ssize_t n = recv(fd, &c, 1, 0);
+		/* Looked at first: what follows the ETX is the next one's. */
+		ssize_t n = recv(fd, part, sizeof(part), MSG_PEEK);
+		const char *end;
 
 		if (n == 0 || (n < 0 && errno != EAGAIN)) {
 			buf_adds(&b, "closed");
 			return buf_steal(&b);
 		}
-		if (n < 0)
+		if (n < 0) {
 			sock_turn();
-		else if (c == LUXI_ETX)
+			continue;
+		}
+		end = memchr(part, LUXI_ETX, (size_t)n);
+		buf_add(&b, part,
+			end == NULL ? (size_t)n : (size_t)(end - part));
+		n = end == NULL ? n : end - part + 1;
+		cr_assert_eq(recv(fd, part, (size_t)n, 0), n);
+		if (end != NULL)
 			return buf_steal(&b);
-		else
-			buf_addc(&b, c);
 	}
 }
 
