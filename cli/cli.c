@@ -96,9 +96,11 @@ static int run_command(struct cli *cli, int argc, char **argv)
 		fprintf(stderr, "%s\n", err.text);
 		return CLI_FAILURE;
 	}
+	if (cli_given(cli, &OPT_PLAN))
+		cli_answer_yes(); /* nothing will be done */
 	code = cli->command->run(cli, &err);
 	if (code < 0)
-		code = cli_error(cli, &err);
+		code = cli->planned ? cli->plan_code : cli_error(cli, &err);
 	if (fflush(stdout) != 0 && code == CLI_OK)
 		code = CLI_FAILURE;
 	return code;

@@ -92,6 +92,11 @@ struct cli {
 	struct paths *paths;
 	struct luxi *luxi;
 	bool not_master; /* nobody listened: the master is another node */
+
+	/* --plan: the plan was shown, and the command ended there by an error
+	 * that is none; the exit code. */
+	bool planned;
+	int plan_code;
 };
 
 /* Run one tool; argv[0] is its name.  The exit code. */
@@ -148,6 +153,9 @@ char *cli_error_text(const struct error *err);
 
 /* Ask on the terminal; false without one, or on any answer but y. */
 bool cli_ask(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* From here on the answer to each question is yes, without asking. */
+void cli_answer_yes(void);
 
 /* Append the command line to the log of commands, if that can be written. */
 void cli_log_command(struct cli *cli, int argc, char **argv);

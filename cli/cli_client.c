@@ -157,9 +157,17 @@ int cli_error(const struct cli *cli, const struct error *err)
 
 /* --- the terminal --- */
 
+static bool answer_yes;
+
+void cli_answer_yes(void)
+{
+	answer_yes = true;
+}
+
 bool cli_ask(const char *fmt, ...)
 {
-	auto_close int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	auto_close int fd =
+		answer_yes ? -1 : open("/dev/tty", O_RDWR | O_CLOEXEC);
 	auto_buf struct buf question = {0};
 	auto_free char *text = NULL;
 	char answer[ANSWER_MAX];
@@ -167,7 +175,7 @@ bool cli_ask(const char *fmt, ...)
 	ssize_t n;
 
 	if (fd < 0)
-		return false;
+		return answer_yes;
 	va_start(ap, fmt);
 	if (vasprintf(&text, fmt, ap) < 0)
 		abort();

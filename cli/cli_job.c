@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli_opts.h"
+#include "cli/cli_plan.h"
 #include "cli/cli_text.h"
 #include "lib/base/clock.h"
 #include "lib/base/str.h"
@@ -283,6 +284,10 @@ json_t *cli_poll(struct cli *cli, const json_t *id, bool quiet,
 
 json_t *cli_submit_job(struct cli *cli, json_t *ops STEALS, struct error *err)
 {
+	if (cli_given(cli, &OPT_PLAN)) {
+		cli_plan(cli, json_make("[o]", ops), err);
+		return NULL;
+	}
 	return cli_call(cli, "SubmitJob", json_make("[o]", ops), err);
 }
 

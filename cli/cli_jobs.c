@@ -5,6 +5,7 @@
 
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
+#include "cli/cli_plan.h"
 #include "cli/cli_text.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -182,6 +183,8 @@ int cli_jobs_submit(struct cli *cli, struct cli_jobs *jobs, struct error *err)
 
 	if (json_array_size(jobs->ops) == 0)
 		return 0;
+	if (cli_given(cli, &OPT_PLAN))
+		return cli_plan(cli, json_incref(jobs->ops), err);
 	answers = cli_call(cli, "SubmitManyJobs", json_make("[O]", jobs->ops),
 			   err);
 	if (answers == NULL)

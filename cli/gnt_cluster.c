@@ -7,6 +7,7 @@
 #include "cli/cli_job.h"
 #include "cli/cli_list.h"
 #include "cli/cli_opts.h"
+#include "cli/cli_plan.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
 #include "lib/base/clock.h"
@@ -54,6 +55,8 @@ static int redist_drained(struct cli *cli, struct error *err)
 	json_object_set_new(op, "dry_run", json_null());
 	json_object_set_new(op, "debug_level", json_null());
 	json_object_set_new(op, "reason", json_array());
+	if (cli_given(cli, &OPT_PLAN))
+		return cli_plan(cli, json_make("[[o]]", op), err);
 	id = cli_call(cli, "SubmitJobToDrainedQueue", json_make("[[o]]", op),
 		      err);
 	if (id == NULL)
@@ -234,6 +237,7 @@ static const struct cli_command activate_address_command = {
 	.name = "activate-master-ip",
 	.args = "",
 	.help = "Turn the master's address up",
+	.options = {OPTS_PLAN},
 	.run = activate_address,
 };
 
@@ -241,7 +245,7 @@ static const struct cli_command deactivate_address_command = {
 	.name = "deactivate-master-ip",
 	.args = "",
 	.help = "Turn the master's address down",
-	.options = {&OPT_YES},
+	.options = {&OPT_YES, OPTS_PLAN},
 	.run = deactivate_address,
 };
 
@@ -250,7 +254,7 @@ static const struct cli_command repair_disk_sizes_command = {
 	.args = "[<instance-name>...]",
 	.help = "Record the sizes that disks have",
 	.max_args = -1,
-	.options = {&OPT_DRY_RUN, &OPT_PRIORITY},
+	.options = {&OPT_DRY_RUN, &OPT_PRIORITY, OPTS_PLAN},
 	.run = repair_disk_sizes,
 };
 
@@ -300,7 +304,7 @@ static const struct cli_command search_tags_command = {
 	.help = "Search the tags of all objects for a regular expression",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {OPTS_INFO, &OPT_PRIORITY},
+	.options = {OPTS_INFO, &OPT_PRIORITY, &OPT_PLAN},
 	.run = search_tags,
 };
 

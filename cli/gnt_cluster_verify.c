@@ -124,7 +124,7 @@ const struct cli_command cluster_verify = {
 	.help = "Check the configuration and all nodes",
 	.options = {&OPT_VERBOSE, &OPT_SIMULATE_ERRORS, &OPT_ERROR_CODES,
 		    &OPT_NO_NPLUS1, &OPT_DRY_RUN, &OPT_PRIORITY, &OPT_GROUP,
-		    &OPT_IGNORE_ERRORS, &OPT_VERIFY_CLUTTER},
+		    &OPT_IGNORE_ERRORS, &OPT_VERIFY_CLUTTER, OPTS_PLAN},
 	.run = verify,
 };
 
@@ -133,6 +133,6 @@ const struct cli_command cluster_verify_disks = {
 	.args = "",
 	.help = "Check the disks of running instances and activate those that "
 		"are not active",
-	.options = {&OPT_PRIORITY, &OPT_GROUP},
+	.options = {&OPT_PRIORITY, &OPT_GROUP, OPTS_PLAN},
 	.run = verify_disks,
 };

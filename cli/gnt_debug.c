@@ -236,7 +236,7 @@ static const struct cli_command submit_job_command = {
 	.min_args = 1,
 	.max_args = -1,
 	.options = {&OPT_VERBOSE, &OPT_OP_REPEAT, &OPT_JOB_REPEAT, &OPT_TIMING,
-		    &OPT_EACH, &OPT_DRY_RUN, &OPT_PRIORITY},
+		    &OPT_EACH, &OPT_DRY_RUN, &OPT_PRIORITY, OPTS_PLAN},
 	.run = submit_job,
 };
 

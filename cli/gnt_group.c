@@ -195,7 +195,7 @@ static const struct cli_command evacuate_command = {
 	.max_args = 1,
 	.options = {&OPT_TO_GROUP, &OPT_IALLOCATOR, &OPT_EARLY_RELEASE,
 		    &OPT_SEQUENTIAL, &OPT_FORCE_FAILOVER, &OPT_SUBMIT,
-		    &OPT_PRINT_JOBID},
+		    &OPT_PRINT_JOBID, OPTS_PLAN},
 	.run = evacuate,
 };
 

@@ -258,7 +258,7 @@ const struct cli_command instance_info = {
 	.args = "[-s] {--all | <instance-name>...}",
 	.help = "Show all about instances",
 	.max_args = -1,
-	.options = {&OPT_STATIC, &OPT_ALL, &OPT_ROMAN, OPTS_INFO,
-		    &OPT_PRIORITY},
+	.options = {&OPT_STATIC, &OPT_ALL, &OPT_ROMAN, OPTS_INFO, &OPT_PRIORITY,
+		    &OPT_PLAN},
 	.run = info,
 };

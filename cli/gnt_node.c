@@ -249,7 +249,7 @@ static const struct cli_command add_command = {
 	.options = {&OPT_SECONDARY_IP, &OPT_READD, &OPT_NO_SSH_KEY_CHECK,
 		    &OPT_FORCE_JOIN, &OPT_NO_NODE_SETUP, &OPT_VERBOSE,
 		    &OPT_GROUP, &OPT_PRIORITY, &OPT_CAPAB_MASTER, &OPT_CAPAB_VM,
-		    &OPT_NDPARAMS, &OPT_HV_STATE, &OPT_DISK_STATE},
+		    &OPT_NDPARAMS, &OPT_HV_STATE, &OPT_DISK_STATE, OPTS_PLAN},
 	.run = add,
 };
 
@@ -259,7 +259,7 @@ static const struct cli_command remove_command = {
 	.help = "Take a node out of the cluster",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&OPT_DRY_RUN, &OPT_PRIORITY},
+	.options = {&OPT_DRY_RUN, &OPT_PRIORITY, OPTS_PLAN},
 	.run = remove_node,
 };
 

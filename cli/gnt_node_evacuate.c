@@ -257,6 +257,6 @@ const struct cli_command node_failover = {
 	.min_args = 1,
 	.max_args = 1,
 	.options = {&OPT_FORCE, &OPT_IGNORE_CONSISTENCY, &OPT_IALLOCATOR,
-		    &OPT_PRIORITY},
+		    &OPT_PRIORITY, OPTS_PLAN},
 	.run = failover,
 };

@@ -117,6 +117,6 @@ const struct cli_command node_list_storage = {
 		"used, free, allocatable.",
 	.max_args = -1,
 	.options = {OPTS_TABLE, &OPT_UNITS, &OPT_OUTPUT, &OPT_STORAGE_TYPE,
-		    &OPT_FORMAT, &OPT_PRIORITY},
+		    &OPT_FORMAT, &OPT_PRIORITY, &OPT_PLAN},
 	.run = list_storage,
 };

@@ -232,7 +232,7 @@ static const struct cli_command list_command = {
 	.name = "list",
 	.args = "",
 	.help = "List the operating system definitions that all nodes have",
-	.options = {OPTS_INFO, &OPT_PRIORITY},
+	.options = {OPTS_INFO, &OPT_PRIORITY, &OPT_PLAN},
 	.run = list,
 };
 
@@ -240,7 +240,7 @@ static const struct cli_command diagnose_command = {
 	.name = "diagnose",
 	.args = "",
 	.help = "Show what each node says of each definition",
-	.options = {OPTS_INFO, &OPT_PRIORITY},
+	.options = {OPTS_INFO, &OPT_PRIORITY, &OPT_PLAN},
 	.run = diagnose,
 };
 
@@ -249,7 +249,7 @@ static const struct cli_command info_command = {
 	.alias = "show",
 	.args = "",
 	.help = "Show variants and parameters of each definition",
-	.options = {OPTS_INFO, &OPT_PRIORITY},
+	.options = {OPTS_INFO, &OPT_PRIORITY, &OPT_PLAN},
 	.run = info,
 };
 

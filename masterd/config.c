@@ -73,6 +73,25 @@ struct config *config_load(struct disk *disk, const struct paths *paths,
 	return config_create(disk, paths, steal(&top));
 }
 
+struct config *config_copy(const struct config *c, config_committed_fn *fn,
+			   void *arg)
+{
+	struct config *copy = config_create(NULL, c->paths, config_document(c));
+
+	copy->ssconf_dirty = false;
+	copy->committed = fn;
+	copy->committed_arg = arg;
+	return copy;
+}
+
+bool config_take_ssconf(struct config *c)
+{
+	bool dirty = c->ssconf_dirty;
+
+	c->ssconf_dirty = false;
+	return dirty;
+}
+
 void config_free(struct config *c)
 {
 	if (c == NULL)

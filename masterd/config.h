@@ -54,6 +54,15 @@ void config_set_fatal(struct config *c,
 		      void (*fatal)(void *arg, const struct error *err),
 		      void *arg);
 
+/* A copy in memory that is never written: instead committed() is called.  The
+ * objects are shared, so it costs some time and little memory. */
+typedef void config_committed_fn(void *arg);
+struct config *config_copy(const struct config *c, config_committed_fn *fn,
+			   void *arg);
+/* Whether something has changed since the last time that ssconf shows; forgets
+ * it.  Of a copy. */
+bool config_take_ssconf(struct config *c);
+
 /* --- reading --- */
 
 const json_t *config_cluster(const struct config *c);

@@ -45,6 +45,9 @@ struct config {
 	void *distribute_arg;
 	void (*fatal)(void *arg, const struct error *err);
 	void *fatal_arg;
+
+	config_committed_fn *committed; /* of a copy that is never written */
+	void *committed_arg;
 };
 
 /* The name of the container, of one object in a sentence, and whether objects

@@ -195,6 +195,10 @@ WAITS int config_commit(struct config *c, struct error *err)
 {
 	uint64_t mine = c->changes;
 
+	if (c->committed != NULL) {
+		c->committed(c->committed_arg);
+		return 0;
+	}
 	if (!c->writing && !c->failed && c->durable < mine) {
 		c->writing = true;
 		task_spawn("config-writer", writer, c);
@@ -210,6 +214,7 @@ WAITS int config_commit(struct config *c, struct error *err)
 WAITS int config_redistribute(struct config *c, struct error *err)
 {
 	c->redistribute = true;
+	c->ssconf_dirty = true;
 	c->changes++;
 	return config_commit(c, err);
 }

@@ -143,6 +143,11 @@ void lu_warn(struct lu *lu, const char *fmt, ...)
  * back. */
 int lu_check_killed(const struct lu *lu, struct error *err);
 
+/* Whether only a plan is made (job_plan.h): no time passes, and nothing may
+ * change but the configuration.  Few need to ask: node calls, logs and jobs
+ * know by themselves. */
+bool lu_plans(const struct lu *lu);
+
 /* Submit jobs from an LU; the result to return: {"jobs": [[true, id], ...]}
  * with the other members of `other` (may be NULL). jobs: list of lists of
  * opcodes. */

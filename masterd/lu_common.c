@@ -228,6 +228,11 @@ json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
 	return noderpc_call(lu->m->rpc, kept, procedure, args, err);
 }
 
+bool lu_plans(const struct lu *lu)
+{
+	return lu->m->plans;
+}
+
 int lu_check_killed(const struct lu *lu, struct error *err)
 {
 	return lu->run->killed
@@ -265,9 +270,8 @@ json_t *lu_submit_jobs(struct lu *lu, const json_t *jobs STEALS,
 		for (size_t j = 0; j < json_array_size(ops); j++)
 			inherit(lu, json_array_get(ops, j));
 	}
-	ids = json_array_size(own) == 0
-		      ? json_array()
-		      : queue_submit_many(lu->m->queue, own, err);
+	ids = json_array_size(own) == 0 ? json_array()
+					: queue_run_submit(lu->run, own, err);
 	if (ids == NULL)
 		return NULL;
 	json_object_set_new(result, "jobs", ids);

@@ -47,6 +47,10 @@ struct master {
 	struct iallocator_builtin hail;
 	struct distribute *distribute;
 
+	/* It only plans jobs (job_plan.h): a copy with a configuration of its
+	 * own, whose queue is to be read only. */
+	bool plans;
+
 	/* End the daemon here and now, with this status: nothing may be
 	 * written or promised any more.  NULL: refuse everything and live on
 	 * (tests). */

@@ -269,6 +269,15 @@ static void send_one(struct noderpc *r, struct sent *sent, const char *body,
 			  });
 }
 
+void noderpc_pass(struct noderpc *r, const struct noderpc_call *call)
+{
+	struct noderpc_call ours = *call;
+
+	ours.term = r->term;
+	ours.number = ++r->n_calls;
+	r->transport.send(r->transport.arg, &ours);
+}
+
 static void call_one(struct noderpc *r, struct sent *sent, const char *common,
 		     unsigned timeout_ms)
 {

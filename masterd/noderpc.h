@@ -45,6 +45,10 @@ struct noderpc;
 struct noderpc *noderpc_create(const struct noderpc_transport *transport);
 void noderpc_destroy(struct noderpc *r);
 
+/* Send a call of another struct noderpc with this one's transport, term and
+ * count of calls; the answer goes to where the call says. */
+void noderpc_pass(struct noderpc *r, const struct noderpc_call *call);
+
 /* The term number sent with every call (doc/design/failover.md); 0: none. */
 void noderpc_set_term(struct noderpc *r, uint64_t term);
 

@@ -115,11 +115,10 @@ static bool node_has_ip(const struct reserve *r, const char *ip)
 	return false;
 }
 
-static bool take(struct reserve *r, uint64_t job, const char *kind,
-		 const char *value)
+/* key is taken over. */
+static bool take_key(struct reserve *r, uint64_t job, char *key STEALS)
 {
 	struct reservation *entry;
-	char *key = xprintf("%s %s", kind, value);
 
 	if (table_get(&r->taken, key) != NULL) {
 		free(key);
@@ -131,6 +130,22 @@ static bool take(struct reserve *r, uint64_t job, const char *kind,
 	table_put(&r->taken, key, entry);
 	list_append(&r->all, &entry->link);
 	return true;
+}
+
+static bool take(struct reserve *r, uint64_t job, const char *kind,
+		 const char *value)
+{
+	return take_key(r, job, xprintf("%s %s", kind, value));
+}
+
+struct reserve *reserve_copy(const struct reserve *r, struct config *config)
+{
+	struct reserve *copy = reserve_create(config);
+	const struct reservation *entry;
+
+	list_each (entry, &r->all, link)
+		take_key(copy, entry->job, xstrdup(entry->key));
+	return copy;
 }
 
 static bool mac_is_free(const struct reserve *r, const char *mac)

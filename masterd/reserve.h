@@ -15,6 +15,8 @@ struct config;
 struct reserve;
 
 struct reserve *reserve_create(struct config *config);
+/* A copy, for a copy of the configuration. */
+struct reserve *reserve_copy(const struct reserve *r, struct config *config);
 void reserve_destroy(struct reserve *r);
 
 /* A new MAC with the cluster's (or the network's, if not NULL) prefix that

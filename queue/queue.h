@@ -232,7 +232,20 @@ uint64_t queue_last_id(const struct queue *q);
 
 /* --- for hooks->run_op, in the job's task --- */
 
+/* What is behind the functions below. The queue's own records in the job's
+ * file; who only tries an opcode without running it (masterd/job_plan.h) has
+ * another one, and makes the struct queue_run itself. */
+struct queue_runner {
+	WAITS int (*started)(struct queue_run *run, struct error *err);
+	void (*log)(struct queue_run *run, const char *type,
+		    json_t *message STEALS);
+	int (*priority)(const struct queue_run *run);
+	WAITS json_t *(*submit)(struct queue_run *run, const json_t *jobs,
+				struct error *err);
+};
+
 struct queue_run {
+	const struct queue_runner *runner;
 	struct queue *queue;
 	const struct job *job;
 	size_t op_index;
@@ -257,5 +270,9 @@ void queue_run_log(struct queue_run *run, const char *type,
 		   json_t *message STEALS);
 
 int queue_run_priority(const struct queue_run *run);
+
+/* Submit jobs from this one, as queue_submit_many(). */
+WAITS json_t *queue_run_submit(struct queue_run *run, const json_t *jobs,
+			       struct error *err);
 
 #endif

@@ -149,28 +149,13 @@ static void job_task(void *arg)
 	job_save(j);
 }
 
-void run_start(struct queue *q, struct job *j)
-{
-	struct running *r = xalloc(sizeof(*r));
-	char name[32];
+/* --- what is behind the functions for run_op --- */
 
-	r->job = j;
-	r->run.queue = q;
-	r->run.job = j;
-	j->private->running = r;
-	snprintf(name, sizeof(name), "job %ju", (uintmax_t)j->id);
-	task_spawn(name, job_task, r);
-}
-
-/* --- for run_op --- */
-
-int queue_run_started(struct queue_run *run, struct error *err)
+static int note_started(struct queue_run *run, struct error *err)
 {
 	struct running *r = running_of(run);
 	struct job_op *op = &job_edit(r->job)->ops[run->op_index];
 
-	run->cancel = NULL;
-	run->set_priority = NULL;
 	if (run->canceled)
 		return error_set(err, ERR_CANCELED, NULL,
 				 "Job %ju was canceled", (uintmax_t)r->job->id);
@@ -179,8 +164,8 @@ int queue_run_started(struct queue_run *run, struct error *err)
 	return job_save_wait(r->job, err);
 }
 
-void queue_run_log(struct queue_run *run, const char *type,
-		   json_t *message STEALS)
+static void note_log(struct queue_run *run, const char *type,
+		     json_t *message STEALS)
 {
 	struct running *r = running_of(run);
 
@@ -190,6 +175,38 @@ void queue_run_log(struct queue_run *run, const char *type,
 		r->log_waits = true; /* they go together, after that save */
 	else
 		job_save_log(r->job);
+}
+
+static int own_priority(const struct queue_run *run)
+{
+	return job_newest(run->job)->ops[run->op_index].priority;
+}
+
+static json_t *submit_more(struct queue_run *run, const json_t *jobs,
+			   struct error *err)
+{
+	return queue_submit_many(run->queue, jobs, err);
+}
+
+static const struct queue_runner own_runner = {
+	.started = note_started,
+	.log = note_log,
+	.priority = own_priority,
+	.submit = submit_more,
+};
+
+void run_start(struct queue *q, struct job *j)
+{
+	struct running *r = xalloc(sizeof(*r));
+	char name[32];
+
+	r->job = j;
+	r->run.runner = &own_runner;
+	r->run.queue = q;
+	r->run.job = j;
+	j->private->running = r;
+	snprintf(name, sizeof(name), "job %ju", (uintmax_t)j->id);
+	task_spawn(name, job_task, r);
 }
 
 void run_saved(struct job *j)
@@ -202,7 +219,28 @@ void run_saved(struct job *j)
 	job_save_log(j);
 }
 
+/* --- for run_op --- */
+
+int queue_run_started(struct queue_run *run, struct error *err)
+{
+	run->cancel = NULL;
+	run->set_priority = NULL;
+	return run->runner->started(run, err);
+}
+
+void queue_run_log(struct queue_run *run, const char *type,
+		   json_t *message STEALS)
+{
+	run->runner->log(run, type, message);
+}
+
 int queue_run_priority(const struct queue_run *run)
 {
-	return job_newest(run->job)->ops[run->op_index].priority;
+	return run->runner->priority(run);
+}
+
+json_t *queue_run_submit(struct queue_run *run, const json_t *jobs,
+			 struct error *err)
+{
+	return run->runner->submit(run, jobs, err);
 }

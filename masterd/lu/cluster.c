@@ -517,7 +517,7 @@ static json_t *set_params_exec(struct lu *lu, struct error *err)
 	if (set_params_check(lu, err) < 0)
 		return NULL;
 	config_put_cluster(lu->m->config, steal(&s->cluster));
-	if (op->max_running_jobs != OP_UNSET)
+	if (op->max_running_jobs != OP_UNSET && !lu_plans(lu))
 		queue_set_max_running(lu->m->queue,
 				      (unsigned)op->max_running_jobs);
 	if (op->candidate_pool_size != OP_UNSET)

@@ -108,7 +108,7 @@ static json_t *test_delay_exec(struct lu *lu, struct error *err)
 		if (op->repeat > 0)
 			lu_info(lu, "Test delay iteration %jd/%jd", (intmax_t)i,
 				(intmax_t)rounds - 1);
-		if (op->on_master)
+		if (op->on_master && !lu_plans(lu))
 			delay_here(lu, op->duration);
 		if (t->nodes.n > 0 && delay_there(lu, err) < 0)
 			return NULL;

@@ -417,8 +417,11 @@ static void send_copies(struct exchange *x)
 static void send_call(void *arg, const struct noderpc_call *call)
 {
 	struct exchange *x = exchange_new(arg, call);
+	struct sim *s = x->from->sim;
 	void *owner = task_owner();
 
+	if (s->calls != NULL)
+		strv_addf(s->calls, "%s %s", call->procedure, call->node_name);
 	task_set_owner(NULL);
 	timer_start(&x->timeout,
 		    clock_mono_us() + (int64_t)call->timeout_ms * 1000);

@@ -75,6 +75,7 @@ struct sim {
 	uint64_t n_messages;
 	struct strv violations;	      /* what must never happen, and did */
 	void (*watch)(struct sim *s); /* NULL, or called after each step */
+	struct strv *calls; /* add node calls, "procedure node"; or NULL */
 
 	/* Faults of the network, in per mille of the calls. */
 	unsigned lose_reply; /* executed, the answer never comes */

@@ -8,6 +8,7 @@
 #include "masterd/config.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
+#include "tests/sim/planned.h"
 
 TestSuite(replace, .init = setup, .fini = teardown, .timeout = 60);
 
@@ -93,6 +94,14 @@ Test(replace, storage_on_either_node)
 	expect(op, "success");
 	cr_assert_str_eq(secondary(), NODE2);
 	cr_assert_eq(s.files.n, 4 * DISKS);
+}
+
+Test(replace, it_is_done_as_planned)
+{
+	make_mirrored();
+	sim_expect_as_planned(&s, op_replace("replace_on_primary", NULL));
+	sim_expect_as_planned(&s, op_replace("replace_new_secondary", NODE3));
+	cr_assert_str_eq(secondary(), NODE3);
 }
 
 Test(replace, auto_finds_the_broken_side)
