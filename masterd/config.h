@@ -89,6 +89,9 @@ const json_t *config_all(const struct config *c, enum config_kind kind);
 void config_sorted(const struct config *c, enum config_kind kind,
 		   struct strv *ret_uuids);
 
+/* The objects themselves in that order, a list to be freed. */
+json_t *config_sorted_objects(const struct config *c, enum config_kind kind);
+
 /* The name of the object, or the UUID itself if it is not there. */
 const char *config_name(const struct config *c, enum config_kind kind,
 			const char *uuid);

@@ -262,6 +262,7 @@ void config_candidate_stats(const struct config *c, size_t *ret_now,
 struct sort_key {
 	const char *name;
 	const char *uuid;
+	json_t *object;
 };
 
 static int compare_keys(const void *a, const void *b)
@@ -272,11 +273,12 @@ static int compare_keys(const void *a, const void *b)
 	return order != 0 ? order : strcmp(x->uuid, y->uuid);
 }
 
-void config_sorted(const struct config *c, enum config_kind kind,
-		   struct strv *ret_uuids)
+/* In nice order of the names; to be freed. */
+static struct sort_key *sorted_keys(const struct config *c,
+				    enum config_kind kind, size_t *ret_n)
 {
 	size_t n = json_object_size(c->objects[kind]), i = 0;
-	auto_free struct sort_key *keys = xcalloc(n + 1, sizeof(*keys));
+	struct sort_key *keys = xcalloc(n + 1, sizeof(*keys));
 	const char *uuid;
 	json_t *object;
 
@@ -284,8 +286,30 @@ void config_sorted(const struct config *c, enum config_kind kind,
 		keys[i++] = (struct sort_key){
 			.name = json_str(object, "name", uuid),
 			.uuid = uuid,
+			.object = object,
 		};
 	qsort(keys, n, sizeof(*keys), compare_keys);
-	for (i = 0; i < n; i++)
+	*ret_n = n;
+	return keys;
+}
+
+void config_sorted(const struct config *c, enum config_kind kind,
+		   struct strv *ret_uuids)
+{
+	size_t n;
+	auto_free struct sort_key *keys = sorted_keys(c, kind, &n);
+
+	for (size_t i = 0; i < n; i++)
 		strv_add(ret_uuids, keys[i].uuid);
+}
+
+json_t *config_sorted_objects(const struct config *c, enum config_kind kind)
+{
+	size_t n;
+	auto_free struct sort_key *keys = sorted_keys(c, kind, &n);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append(list, keys[i].object);
+	return list;
 }

@@ -210,6 +210,35 @@ static int row_matches(const struct query *q, struct query_row *row,
 	return rc;
 }
 
+/* Whether the packed cell [status, value] is this one; lists and objects are
+ * not compared. */
+static bool same_cell(const json_t *packed, int status, const json_t *value)
+{
+	const json_t *other = json_array_get(packed, 1);
+
+	return packed != NULL &&
+	       json_integer_value(json_array_get(packed, 0)) == status &&
+	       !json_is_array(value) && !json_is_object(value) &&
+	       json_equal(value, other);
+}
+
+/* Rows have mostly the same as the one before them, so they share it: making
+ * and freeing cells is most of what a long list costs. */
+static json_t *pack(json_t **last, struct query_cell cell)
+{
+	auto_json json_t *value = cell.value == NULL ? json_null() : cell.value;
+	json_t *packed;
+
+	if (same_cell(*last, (int)cell.status, value))
+		return json_incref(*last);
+	packed = json_array();
+	json_array_append_new(packed, json_integer(cell.status));
+	json_array_append(packed, value);
+	json_decref(*last);
+	*last = json_incref(packed);
+	return packed;
+}
+
 static void emit(struct query *q, struct query_row *row)
 {
 	json_t *cells = json_array();
@@ -219,10 +248,7 @@ static void emit(struct query *q, struct query_row *row)
 		struct query_cell cell = f == NULL ? query_none(QUERY_UNKNOWN)
 						   : f->get(q, row, f);
 
-		json_array_append_new(
-			cells, json_make("[i, o]", (int)cell.status,
-					 cell.value == NULL ? json_null()
-							    : cell.value));
+		json_array_append_new(cells, pack(&q->last[i], cell));
 	}
 	json_array_append_new(q->data, cells);
 }
@@ -280,23 +306,20 @@ static int add_named(struct query *q, enum config_kind kind, const char *name,
 int query_config_rows(struct query *q, enum config_kind kind,
 		      const struct strv *names, struct error *err)
 {
-	auto_strv struct strv uuids = {0};
+	auto_json json_t *objects = NULL;
+	json_t *object;
+	size_t i;
 
 	if (names != NULL) {
-		for (size_t i = 0; i < names->n; i++)
+		for (i = 0; i < names->n; i++)
 			if (add_named(q, kind, names->items[i], err) < 0)
 				return -1;
 		return 0;
 	}
-	config_sorted(q->m->config, kind, &uuids);
-	for (size_t i = 0; i < uuids.n; i++) {
-		const json_t *object =
-			config_get(q->m->config, kind, uuids.items[i]);
-
-		if (query_add_row(q, &(struct query_row){
-					     .object = (json_t *)object}) < 0)
+	objects = config_sorted_objects(q->m->config, kind);
+	json_array_foreach (objects, i, object)
+		if (query_add_row(q, &(struct query_row){.object = object}) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -348,6 +371,7 @@ static int query_init(struct query *q, const char *what, const json_t *fields,
 		xcalloc(q->wanted.n + 1, sizeof(const struct query_field *));
 	for (size_t i = 0; i < q->wanted.n; i++)
 		q->fields[i] = find_field(q->class, q->wanted.items[i]);
+	q->last = xcalloc(q->wanted.n + 1, sizeof(*q->last));
 	filter_names(qfilter, q->class->name_field, names);
 	q->names_only = names->n > 0;
 	q->asks_nodes = q->class->collect != NULL && needs_live(q);
@@ -363,6 +387,9 @@ static void query_done(struct query *q)
 		json_decref(q->rows[i].object);
 		json_decref(q->rows[i].cache);
 	}
+	for (size_t i = 0; q->last != NULL && i < q->wanted.n; i++)
+		json_decref(q->last[i]);
+	free(q->last);
 	free(q->rows);
 	free(q->fields);
 	filter_free(q->filter);

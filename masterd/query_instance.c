@@ -63,21 +63,20 @@ const json_t *query_node_group(const struct query *q, const char *node_uuid)
 }
 
 /* arg: "name", "group" or "group.uuid" of the node; NULL if there is none. */
-static const char *of_node(const struct query *q, const char *uuid,
-			   const char *arg)
+static json_t *of_node(const struct query *q, const char *uuid, const char *arg)
 {
 	if (strcmp(arg, "name") == 0)
-		return json_str(config_get(q->m->config, CONFIG_NODE, uuid),
-				"name", NULL);
-	return json_str(query_node_group(q, uuid),
-			strcmp(arg, "group") == 0 ? "name" : "uuid", NULL);
+		return json_object_get(
+			config_get(q->m->config, CONFIG_NODE, uuid), "name");
+	return json_object_get(query_node_group(q, uuid),
+			       strcmp(arg, "group") == 0 ? "name" : "uuid");
 }
 
 struct query_cell query_instance_node(const struct query *q,
 				      struct query_row *row,
 				      const struct query_field *field)
 {
-	return query_text(of_node(
+	return query_maybe(of_node(
 		q, json_str(row->object, "primary_node", NULL), field->arg));
 }
 
@@ -90,10 +89,10 @@ struct query_cell query_instance_secondaries(const struct query *q,
 
 	config_instance_secondaries(q->m->config, row->object, &uuids);
 	for (size_t i = 0; i < uuids.n; i++) {
-		const char *text = of_node(q, uuids.items[i], field->arg);
+		json_t *text = of_node(q, uuids.items[i], field->arg);
 
 		if (text != NULL)
-			json_array_append_new(list, json_string(text));
+			json_array_append(list, text);
 	}
 	return query_value(list);
 }

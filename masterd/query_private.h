@@ -93,6 +93,7 @@ struct query {
 	const struct query_class *class;
 	struct strv wanted;
 	const struct query_field **fields; /* wanted.n; NULL: unknown */
+	json_t **last; /* wanted.n packed cells of the row before */
 	struct filter *filter;
 	bool names_only; /* the rows are those asked for: nothing to filter */
 	bool all_rows;	 /* no names were given */

@@ -38,5 +38,8 @@ for nodes in 1 3; do
     "$BIN/gnt-vcluster" destroy "$vc"
 done
 
+echo "== lists"
+sh "$here/list.sh" "$BIN"
+
 echo "== parallel adds"
 sh "$here/parallel_adds.sh" "$BIN"
