@@ -61,6 +61,25 @@ static void print_value(const json_t *value, int level, bool behind_key)
 		print_object(value, level, behind_key);
 }
 
+json_t *cli_sorted(const json_t *value)
+{
+	auto_strv struct strv keys = {0};
+	json_t *result, *member;
+	const char *key;
+
+	if (!json_is_object(value))
+		return json_deep_copy(value);
+	result = json_object();
+	json_object_foreach ((json_t *)value, key, member)
+		strv_add(&keys, key);
+	strv_sort(&keys);
+	for (size_t i = 0; i < keys.n; i++)
+		json_object_set_new(
+			result, keys.items[i],
+			cli_sorted(json_object_get(value, keys.items[i])));
+	return result;
+}
+
 void cli_print_info(const json_t *value)
 {
 	print_value(value, 0, false);

@@ -7,8 +7,8 @@
 #include "cli/cli_table.h"
 
 struct cli_list {
-	const char *what;   /* "instance", as the query calls it */
-	const char *fields; /* shown without -o, with commas between */
+	const char *what;	/* "instance", as the query calls it */
+	const char *fields;	/* shown without -o, with commas between */
 	const char *name_field; /* what arguments are compared with */
 	const char *always;	/* a field that is shown whatever is chosen */
 	const struct cli_format *formats;
@@ -34,6 +34,8 @@ json_t *cli_objects(const json_t *rows, const char *const *names, size_t n);
 /* Print nested objects and lists with indentation; what stands in them is
  * shown as cli_str() does. */
 void cli_print_info(const json_t *value);
+/* A copy with sorted keys, at every depth; to be freed. */
+json_t *cli_sorted(const json_t *value);
 
 /* Set key to what is shown of a parameter: its value, or "default (value)"
  * where custom does not have it. */

@@ -19,33 +19,13 @@ static void set_text(json_t *view, const char *key, char *text STEALS)
 
 /* --- pieces --- */
 
-/* A copy with sorted keys, at every depth. */
-static json_t *sorted(const json_t *value)
-{
-	auto_strv struct strv keys = {0};
-	json_t *result, *member;
-	const char *key;
-
-	if (!json_is_object(value))
-		return json_deep_copy(value);
-	result = json_object();
-	json_object_foreach ((json_t *)value, key, member)
-		strv_add(&keys, key);
-	strv_sort(&keys);
-	for (size_t i = 0; i < keys.n; i++)
-		json_object_set_new(
-			result, keys.items[i],
-			sorted(json_object_get(value, keys.items[i])));
-	return result;
-}
-
 static void set_sorted(json_t *view, const char *title, const json_t *info,
 		       const char *key)
 {
 	const json_t *value = json_get(info, key);
 
 	json_object_set_new(view, title,
-			    value == NULL ? json_object() : sorted(value));
+			    value == NULL ? json_object() : cli_sorted(value));
 }
 
 static void set_joined(json_t *view, const char *title, const json_t *info,
@@ -74,7 +54,7 @@ static json_t *hv_view(const json_t *info)
 {
 	const json_t *enabled = json_get(info, "enabled_hypervisors");
 	json_t *view = json_object();
-	auto_json json_t *all = sorted(json_get(info, "hvparams"));
+	auto_json json_t *all = cli_sorted(json_get(info, "hvparams"));
 	const char *name;
 	json_t *params;
 
@@ -118,8 +98,8 @@ static json_t *policy_view(const json_t *policy)
 		for (size_t k = 0; k < 2; k++) {
 			auto_free char *key = xprintf("%s/%zu", ends[k], i);
 
-			json_object_set_new(one, key,
-					    sorted(json_get(pair, ends[k])));
+			json_object_set_new(
+				one, key, cli_sorted(json_get(pair, ends[k])));
 		}
 		json_array_append_new(bounds, one);
 	}
@@ -137,7 +117,7 @@ static json_t *policy_view(const json_t *policy)
 static json_t *collectors_view(const json_t *info)
 {
 	auto_json json_t *active =
-		sorted(json_get(info, "enabled_data_collectors"));
+		cli_sorted(json_get(info, "enabled_data_collectors"));
 	const json_t *intervals = json_get(info, "data_collector_interval");
 	json_t *view = json_object(), *value;
 	const char *name;

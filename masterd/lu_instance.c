@@ -79,19 +79,39 @@ json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
 	auto_json json_t *filled_hv = inst_filled_hv(lu, inst);
 	auto_json json_t *filled_be = inst_filled_be(lu, inst);
 	auto_strv struct strv secondaries = {0};
+	const char *os = json_str(inst, "os", "");
 	json_t *copy = json_copy((json_t *)inst);
 
 	config_instance_secondaries(lu->m->config, inst, &secondaries);
 	json_object_set_new(copy, "hvparams", json_overlay(filled_hv, hv));
 	json_object_set_new(copy, "beparams", json_overlay(filled_be, be));
-	json_object_set_new(copy, "osparams",
-			    params_fill_os(cluster, json_str(inst, "os", ""),
-					   json_get(inst, "osparams")));
+	json_object_set_new(
+		copy, "osparams",
+		params_fill_os(cluster, os, json_get(inst, "osparams")));
+	json_object_set_new(
+		copy, "osparams_private",
+		params_fill_os_private(cluster, os,
+				       json_get(inst, "osparams_private")));
 	json_object_set_new(copy, "nics", filled_nics(lu, inst));
 	json_object_set_new(copy, "secondary_nodes",
 			    json_from_strv(&secondaries));
 	json_object_set_new(copy, "disks_info", inst_rpc_disks(lu, inst));
 	return copy;
+}
+
+json_t *inst_rpc_os(struct lu *lu, const json_t *inst,
+		    const struct params_os *own)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	const char *os = json_str(inst, "os", "");
+	json_t *carried = inst_rpc(lu, inst, NULL, NULL);
+	auto_json json_t *public = params_fill_os(cluster, os, own->public);
+
+	json_object_set_new(carried, "osparams",
+			    json_overlay(public, own->secret));
+	json_object_set_new(carried, "osparams_private",
+			    params_fill_os_private(cluster, os, own->private));
+	return carried;
 }
 
 /* --- hook variables --- */

@@ -17,6 +17,12 @@ const char *lu_node_name(struct lu *lu, const char *uuid);
  * freed. */
 json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
 		 const json_t *be);
+/* The same for the scripts of its OS, with these parameters of its own in place
+ * of the recorded ones.  Secret ones come among the public, as Ganeti's node
+ * daemons expect it.  To be freed. */
+struct params_os;
+json_t *inst_rpc_os(struct lu *lu, const json_t *inst,
+		    const struct params_os *own);
 /* One disk as node calls carry it; to be freed. */
 json_t *inst_rpc_disk(const json_t *disk);
 /* Its disks in that form, a list; to be freed. */
@@ -50,7 +56,7 @@ WAITS int inst_resolve(const char *name, struct error *err);
 /* ERR_PREREQ unless the OS may be used, and the node can install it with these
  * parameters of the instance on top of the cluster's. */
 WAITS int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
-			const json_t *osparams, bool force_variant,
+			const struct params_os *own, bool force_variant,
 			struct error *err);
 
 /* Change admin_state ("up" "down" "offline"), where NULL leaves it, and

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parameters of opcodes that must not be written anywhere: they stay in memory
- * until the opcode runs, and in the stored input a mark stands for each. */
+ * until the opcode runs, and in the stored input a mark stands for each.  The
+ * opcodes within one that creates many instances (its parameter "instances")
+ * are treated in the same way. */
 #ifndef QUEUE_SECRETS_H
 #define QUEUE_SECRETS_H
 

@@ -30,8 +30,24 @@ json_t *params_fill_nd(const json_t *cluster, const json_t *group,
 json_t *params_fill_disk(const json_t *cluster, const json_t *group,
 			 const char *template);
 json_t *params_fill_ipolicy(const json_t *cluster, const json_t *group);
+/* The public parameters of an OS ("name" or "name+variant"): those of the name,
+ * of the variant, and custom ones. */
 json_t *params_fill_os(const json_t *cluster, const char *os,
 		       const json_t *custom);
+/* The same of the private ones, which are stored but shown to nobody. */
+json_t *params_fill_os_private(const json_t *cluster, const char *os,
+			       const json_t *custom);
+
+/* An object's own OS parameters in three classes, each may be NULL.  Secret
+ * ones are never stored, so no level above has any. */
+struct params_os {
+	const json_t *public, *private, *secret;
+};
+/* All that is in force for these, in one object; ERR_PREREQ when a name is in
+ * more than one class, as nobody could say which counts. */
+int params_fill_os_all(const json_t *cluster, const char *os,
+		       const struct params_os *own, json_t **ret,
+		       struct error *err);
 
 /* --- checks and updates of customised parameters (opcodes) ---
  * Check names and types and turn accepted spellings into values ("true", "1g");
@@ -47,6 +63,9 @@ int params_update_nd(const json_t *base, const json_t *changes, json_t **ret,
 		     struct error *err);
 int params_update_disk(const char *template, const json_t *base,
 		       const json_t *changes, json_t **ret, struct error *err);
+/* OS parameters have any names and values; "default" and null remove one.
+ * Either may be NULL. */
+json_t *params_update_os(const json_t *base, const json_t *changes);
 /* A standard value of the policy that somebody chose (it is not the one that
  * every new cluster has), 0 otherwise. */
 int64_t params_std_spec(const json_t *ipolicy, const char *name);

@@ -89,14 +89,63 @@ json_t *params_fill_ipolicy(const json_t *cluster, const json_t *group)
 	return filled;
 }
 
-json_t *params_fill_os(const json_t *cluster, const char *os,
-		       const json_t *custom)
+static json_t *fill_os(const json_t *cluster, const char *member,
+		       const char *os, const json_t *custom)
 {
 	auto_free char *name = xstrndup(os, strcspn(os, "+"));
 	json_t *filled = json_object();
 
-	put_over(filled, member2(cluster, "osparams", name));
+	put_over(filled, member2(cluster, member, name));
 	if (strcmp(name, os) != 0)
-		put_over(filled, member2(cluster, "osparams", os));
+		put_over(filled, member2(cluster, member, os));
 	return put_over(filled, custom);
+}
+
+json_t *params_fill_os(const json_t *cluster, const char *os,
+		       const json_t *custom)
+{
+	return fill_os(cluster, "osparams", os, custom);
+}
+
+json_t *params_fill_os_private(const json_t *cluster, const char *os,
+			       const json_t *custom)
+{
+	return fill_os(cluster, "osparams_private_cluster", os, custom);
+}
+
+/* Add the members of more to all; the names that are there already to twice. */
+static void add_class(json_t *all, const json_t *more, struct strv *twice)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)more, name, value) {
+		if (json_object_get(all, name) != NULL)
+			strv_add_unique(twice, name);
+		json_object_set(all, name, value);
+	}
+}
+
+int params_fill_os_all(const json_t *cluster, const char *os,
+		       const struct params_os *own, json_t **ret,
+		       struct error *err)
+{
+	auto_json json_t *all = params_fill_os(cluster, os, own->public);
+	auto_json json_t *private =
+		params_fill_os_private(cluster, os, own->private);
+	auto_strv struct strv twice = {0};
+	auto_free char *names = NULL;
+
+	add_class(all, private, &twice);
+	add_class(all, own->secret, &twice);
+	if (twice.n == 0) {
+		*ret = steal(&all);
+		return 0;
+	}
+	strv_sort(&twice);
+	names = strv_join(&twice, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "OS parameters of '%s' are given in more than one of "
+			 "the classes public, private and secret: %s",
+			 os, names);
 }

@@ -133,3 +133,16 @@ int params_update_disk(const char *template, const json_t *base,
 		return error_wrap(err, "Disk template %s", template);
 	return 0;
 }
+
+json_t *params_update_os(const json_t *base, const json_t *changes)
+{
+	json_t *result = json_overlay(base, changes);
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)changes, name, value)
+		if (json_is_null(value) ||
+		    str_eq(json_string_value(value), VALUE_DEFAULT))
+			json_object_del(result, name);
+	return result;
+}

@@ -6,6 +6,7 @@
 #include "lib/model/params.h"
 #include "lib/model/state.h"
 #include "masterd/lu.h"
+#include "masterd/lu/cluster_params.h"
 #include "masterd/lu/node_pool.h"
 #include "masterd/lu/node_refresh.h"
 #include "masterd/query.h"
@@ -345,33 +346,6 @@ static int set_ipolicy(const struct op_cluster_set_params *op, json_t *cluster,
 	return params_check_ipolicy(updated, true, err);
 }
 
-/* hidden_os and blacklisted_os: [["add", name], ["remove", name]...]. */
-static void set_os_list(json_t *cluster, const char *key, const json_t *changes)
-{
-	auto_strv struct strv names = {0};
-	json_t *result;
-
-	if (changes == NULL)
-		return;
-	json_to_strv(json_get(cluster, key), &names);
-	result = json_from_strv(&names);
-	for (size_t i = 0; i < json_array_size(changes); i++) {
-		const json_t *change = json_array_get(changes, i);
-		const char *verb = json_string_value(json_array_get(change, 0));
-		const char *os = json_string_value(json_array_get(change, 1));
-
-		if (verb == NULL || os == NULL)
-			continue;
-		for (size_t j = json_array_size(result); j-- > 0;)
-			if (str_eq(json_string_value(json_array_get(result, j)),
-				   os))
-				json_array_remove(result, j);
-		if (strcmp(verb, "add") == 0)
-			json_array_append_new(result, json_string(os));
-	}
-	json_object_set_new(cluster, key, result);
-}
-
 /* Templates and hypervisors in use must stay enabled. */
 static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
 {
@@ -413,9 +387,6 @@ static int check_supported(const struct op_cluster_set_params *op,
 		const char *name;
 		const json_t *value;
 	} missing[] = {
-		{"os_hvp", op->os_hvp},
-		{"osparams", op->osparams},
-		{"osparams_private_cluster", op->osparams_private_cluster},
 		{"add_uids", op->add_uids},
 		{"remove_uids", op->remove_uids},
 		{"enabled_data_collectors", op->enabled_data_collectors},
@@ -470,7 +441,7 @@ static int check_values(const struct op_cluster_set_params *op,
 }
 
 /* Build the new cluster object from the one there is now. */
-static int set_params_check(struct lu *lu, struct error *err)
+static int set_params_build(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_set_params *op = lu->op;
 	json_t *cluster;
@@ -483,9 +454,8 @@ static int set_params_check(struct lu *lu, struct error *err)
 	set_plain(op, cluster);
 	set_none(cluster, "volume_group_name");
 	set_none(cluster, "drbd_usermode_helper");
-	set_os_list(cluster, "hidden_os", op->hidden_os);
-	set_os_list(cluster, "blacklisted_os", op->blacklisted_os);
-	if (set_hvparams(op, cluster, err) < 0 ||
+	if (cluster_set_os(op, cluster, err) < 0 ||
+	    set_hvparams(op, cluster, err) < 0 ||
 	    set_default(cluster, "beparams", op->beparams, params_update_be,
 			err) < 0 ||
 	    set_default(cluster, "nicparams", op->nicparams, params_update_nic,
@@ -497,6 +467,16 @@ static int set_params_check(struct lu *lu, struct error *err)
 	    state_set_disk(cluster, op->disk_state, err) < 0)
 		return -1;
 	return check_in_use(lu, cluster, err);
+}
+
+static WAITS int set_params_check(struct lu *lu, struct error *err)
+{
+	auto_json json_t *cluster = NULL;
+
+	if (set_params_build(lu, err) < 0)
+		return -1;
+	cluster = json_incref(set_params_of(lu)->cluster);
+	return cluster_check_os(lu, cluster, err);
 }
 
 static void set_params_env(struct lu *lu, json_t *ret_env)
@@ -514,7 +494,7 @@ static json_t *set_params_exec(struct lu *lu, struct error *err)
 	const struct op_cluster_set_params *op = lu->op;
 
 	/* The hooks took time: other jobs may have changed the object. */
-	if (set_params_check(lu, err) < 0)
+	if (set_params_build(lu, err) < 0)
 		return NULL;
 	config_put_cluster(lu->m->config, steal(&s->cluster));
 	if (op->max_running_jobs != OP_UNSET && !lu_plans(lu))

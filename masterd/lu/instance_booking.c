@@ -7,16 +7,16 @@
 json_t *booking_object(const struct inst_spec *s, const char *uuid,
 		       const char *pnode, bool up)
 {
-	return json_make("{s:s, s:s, s:s, s:s, s:O, s:O, s:O, s:{}, s:s, s:s, "
+	return json_make("{s:s, s:s, s:s, s:s, s:O, s:O, s:O, s:O, s:s, s:s, "
 			 "s:O, s:[], s:b, s:s, s:O}",
 			 "name", s->name, "primary_node", pnode, "os",
 			 s->os == NULL ? "" : s->os, "hypervisor",
 			 s->hypervisor, "hvparams", s->hvparams, "beparams",
 			 s->beparams, "osparams", s->osparams,
-			 "osparams_private", "admin_state", up ? "up" : "down",
-			 "admin_state_source", "admin", "nics", s->nics,
-			 "disks", "disks_active", 0, "uuid", uuid, "tags",
-			 s->tags);
+			 "osparams_private", s->osparams_private, "admin_state",
+			 up ? "up" : "down", "admin_state_source", "admin",
+			 "nics", s->nics, "disks", "disks_active", 0, "uuid",
+			 uuid, "tags", s->tags);
 }
 
 void booking_put(struct lu *lu, const struct op_instance_create *op,

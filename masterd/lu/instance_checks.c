@@ -26,23 +26,15 @@ int inst_resolve(const char *name, struct error *err)
 	return 0;
 }
 
-/* The part of an OS name before "+variant", to be freed. */
-static char *os_base(const char *os)
-{
-	return xstrndup(os, strcspn(os, "+"));
-}
-
 int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
-		  const json_t *osparams, bool force_variant, struct error *err)
+		  const struct params_os *own, bool force_variant,
+		  struct error *err)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
-	auto_json json_t *params = params_fill_os(cluster, os, osparams);
-	auto_free char *base = os_base(os);
-	auto_json json_t *answer = NULL;
+	auto_json json_t *params = NULL, *answer = NULL;
 
-	if (json_array_has_str(json_get(cluster, "blacklisted_os"), base))
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Guest OS '%s' is blacklisted", base);
+	if (params_fill_os_all(cluster, os, own, &params, err) < 0)
+		return -1;
 	answer = lu_call(lu, node_uuid, "os_validate",
 			 json_make("[b, s, [s], O, b]", 1, os, "parameters",
 				   params, force_variant),

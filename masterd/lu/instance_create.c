@@ -354,8 +354,13 @@ static WAITS int install(struct lu *lu, struct error *err)
 		return -1;
 	lu_feedback(lu, "* running the instance OS create scripts...");
 	done = lu_call(lu, c->pnode, "instance_os_add",
-		       json_make("[o, b, I]", inst_rpc(lu, inst, NULL, NULL), 0,
-				 (json_int_t)lu->common.debug_level),
+		       json_make("[o, b, I]",
+				 inst_rpc_os(lu, inst,
+					     &(struct params_os){
+						     c->spec.osparams,
+						     c->spec.osparams_private,
+						     c->spec.osparams_secret}),
+				 0, (json_int_t)lu->common.debug_level),
 		       err);
 	if (done == NULL)
 		return error_wrap(err,

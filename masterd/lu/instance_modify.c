@@ -112,8 +112,6 @@ static int check_supported(const struct op_instance_set_params *op,
 		{"iallocator", op->iallocator != NULL},
 		{"ext_params", json_object_size(op->ext_params) > 0},
 		{"instance_communication", op->instance_communication >= 0},
-		{"osparams_private",
-		 json_object_size(op->osparams_private) > 0},
 	};
 
 	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
@@ -125,7 +123,8 @@ static int check_supported(const struct op_instance_set_params *op,
 	if (json_array_size(op->nics) > 0 || json_array_size(op->disks) > 0 ||
 	    json_object_size(op->hvparams) > 0 ||
 	    json_object_size(op->beparams) > 0 ||
-	    json_object_size(op->osparams) > 0 || op->os_name != NULL ||
+	    json_object_size(op->osparams) > 0 ||
+	    json_object_size(op->osparams_private) > 0 || op->os_name != NULL ||
 	    op->offline >= 0 || op->runtime_mem != OP_UNSET ||
 	    op->pnode != NULL)
 		return 0;
@@ -196,15 +195,14 @@ static void set_os(struct lu *lu)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
-	json_t *params =
-		json_overlay(json_get(m->inst, "osparams"), op->osparams);
-	const char *key;
-	json_t *value;
 
-	json_object_foreach ((json_t *)op->osparams, key, value)
-		if (str_eq(json_string_value(value), "default"))
-			json_object_del(params, key);
-	json_object_set_new(m->changed, "osparams", params);
+	json_object_set_new(
+		m->changed, "osparams",
+		params_update_os(json_get(m->inst, "osparams"), op->osparams));
+	json_object_set_new(
+		m->changed, "osparams_private",
+		params_update_os(json_get(m->inst, "osparams_private"),
+				 op->osparams_private));
 	if (op->os_name != NULL)
 		json_set_str(m->changed, "os", op->os_name);
 }
@@ -297,6 +295,19 @@ static void report_params(json_t *rows, const char *prefix, const json_t *given)
 		modify_row(rows, json_incref(value), "%s/%s", prefix, key);
 }
 
+/* The values are seen by nobody; the words are Ganeti's. */
+static void report_private(json_t *rows, const json_t *given)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)given, key, value) {
+		auto_free char *shown = xprintf("Private(?, descr='%s')", key);
+
+		modify_row(rows, json_string(shown), "os_private/%s", key);
+	}
+}
+
 /* "memory" is reported as the two that it stands for. */
 static void report_backend(json_t *rows, const json_t *given)
 {
@@ -321,6 +332,7 @@ static void report(struct lu *lu, json_t *rows)
 	report_params(rows, "hv", op->hvparams);
 	report_backend(rows, op->beparams);
 	report_params(rows, "os", op->osparams);
+	report_private(rows, op->osparams_private);
 	if (op->offline >= 0)
 		modify_row(rows, json_string(op->offline ? "offline" : "down"),
 			   "admin_state");
@@ -330,14 +342,10 @@ static void report(struct lu *lu, json_t *rows)
  * nodes took their time. */
 static json_t *current(struct lu *lu)
 {
-	static const char *const members[] = {"beparams",
-					      "hvparams",
-					      "osparams",
-					      "os",
-					      "nics",
-					      "admin_state",
-					      "admin_state_source",
-					      "primary_node"};
+	static const char *const members[] = {
+		"beparams",    "hvparams", "osparams",	  "osparams_private",
+		"os",	       "nics",	   "admin_state", "admin_state_source",
+		"primary_node"};
 	struct modify *m = modify_of(lu);
 	json_t *inst = config_edit(config_get(lu->m->config, CONFIG_INSTANCE,
 					      json_str(m->inst, "uuid", "")));

@@ -243,13 +243,18 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
 	const char *os = json_str(m->changed, "os", "");
-	auto_json json_t *params =
-		params_fill_os(config_cluster(lu->m->config), os,
-			       json_get(m->changed, "osparams"));
+	const struct params_os own = {
+		.public = json_get(m->changed, "osparams"),
+		.private = json_get(m->changed, "osparams_private")};
+	auto_json json_t *params = NULL;
 
 	if (*os == '\0' || (op->os_name != NULL && op->force) ||
-	    (op->os_name == NULL && json_object_size(op->osparams) == 0))
+	    (op->os_name == NULL && json_object_size(op->osparams) == 0 &&
+	     json_object_size(op->osparams_private) == 0))
 		return 0;
+	if (params_fill_os_all(config_cluster(lu->m->config), os, &own, &params,
+			       err) < 0)
+		return -1;
 	return ask_node(lu, "os_validate",
 			json_make("[b, s, [s], O, b]", 1, os, "parameters",
 				  params, op->force_variant),

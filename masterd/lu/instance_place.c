@@ -16,8 +16,11 @@ static WAITS int check_os(struct lu *lu, const struct op_instance_create *op,
 {
 	if (s->os == NULL)
 		return 0;
-	return inst_check_os(lu, pnode, s->os, s->osparams, op->force_variant,
-			     err);
+	return inst_check_os(lu, pnode, s->os,
+			     &(struct params_os){s->osparams,
+						 s->osparams_private,
+						 s->osparams_secret},
+			     op->force_variant, err);
 }
 
 static WAITS int check_hypervisor(struct lu *lu, const struct inst_spec *s,

@@ -11,6 +11,7 @@ struct reinstall {
 	struct lu lu;
 	const json_t *inst;
 	const char *os;
+	json_t *public, *private; /* OS parameters of this installation */
 };
 
 static struct reinstall *reinstall_of(struct lu *lu)
@@ -32,34 +33,29 @@ static int reinstall_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Its own parameters and those of this installation only; to be freed. */
-static json_t *own_params(struct lu *lu)
+/* Its own parameters with those of this installation on top; secret ones there
+ * are only of this installation.  Does not outlive the LU. */
+static struct params_os own_params(struct lu *lu)
 {
 	const struct op_instance_reinstall *op = lu->op;
+	struct reinstall *r = reinstall_of(lu);
 
-	return json_overlay(json_get(reinstall_of(lu)->inst, "osparams"),
-			    op->osparams);
-}
-
-static int refuse_hidden_params(const struct op_instance_reinstall *op,
-				struct error *err)
-{
-	if (json_object_size(op->osparams_private) == 0 &&
-	    json_object_size(op->osparams_secret) == 0)
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "Private and secret OS parameters are not available "
-			 "in this version");
+	json_decref(r->public);
+	json_decref(r->private);
+	r->public =
+		params_update_os(json_get(r->inst, "osparams"), op->osparams);
+	r->private = params_update_os(json_get(r->inst, "osparams_private"),
+				      op->osparams_private);
+	return (struct params_os){r->public, r->private, op->osparams_secret};
 }
 
 static int reinstall_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_reinstall *op = lu->op;
 	struct reinstall *r = reinstall_of(lu);
-	auto_json json_t *params = NULL;
+	struct params_os own;
 
-	if (inst_check_node(lu, inst_primary(r->inst), false, err) < 0 ||
-	    refuse_hidden_params(op, err) < 0)
+	if (inst_check_node(lu, inst_primary(r->inst), false, err) < 0)
 		return -1;
 	if (json_array_size(json_get(r->inst, "disks")) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -72,8 +68,8 @@ static int reinstall_check(struct lu *lu, struct error *err)
 				 "Instance '%s' has no operating system; say "
 				 "which one (--os-type)",
 				 inst_name(r->inst));
-	params = own_params(lu);
-	return inst_check_os(lu, inst_primary(r->inst), r->os, params,
+	own = own_params(lu);
+	return inst_check_os(lu, inst_primary(r->inst), r->os, &own,
 			     op->force_variant, err);
 }
 
@@ -109,16 +105,12 @@ static WAITS int change_os(struct lu *lu, struct error *err)
 static WAITS int run_scripts(struct lu *lu, struct error *err)
 {
 	struct reinstall *r = reinstall_of(lu);
-	json_t *carried = inst_rpc(lu, r->inst, NULL, NULL);
-	auto_json json_t *own = own_params(lu);
+	struct params_os own = own_params(lu);
 	auto_json json_t *done = NULL;
 
-	json_object_set_new(
-		carried, "osparams",
-		params_fill_os(config_cluster(lu->m->config), r->os, own));
 	lu_feedback(lu, "Running the instance OS create scripts...");
 	done = lu_call(lu, inst_primary(r->inst), "instance_os_add",
-		       json_make("[o, b, I]", carried, 1,
+		       json_make("[o, b, I]", inst_rpc_os(lu, r->inst, &own), 1,
 				 (json_int_t)lu->common.debug_level),
 		       err);
 	if (done != NULL)
@@ -142,6 +134,12 @@ static json_t *reinstall_exec(struct lu *lu, struct error *err)
 	return rc < 0 ? NULL : json_null();
 }
 
+static void reinstall_done(struct lu *lu)
+{
+	json_decref(reinstall_of(lu)->public);
+	json_decref(reinstall_of(lu)->private);
+}
+
 const struct lu_class lu_instance_reinstall = {
 	.op = &op_class_instance_reinstall,
 	.size = sizeof(struct reinstall),
@@ -152,4 +150,5 @@ const struct lu_class lu_instance_reinstall = {
 	.hook_env = reinstall_env,
 	.hook_nodes = reinstall_nodes,
 	.exec = reinstall_exec,
+	.done = reinstall_done,
 };

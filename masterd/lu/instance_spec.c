@@ -20,6 +20,7 @@ void spec_done(struct inst_spec *s)
 	json_decref(s->hvparams);
 	json_decref(s->filled_hv);
 	json_decref(s->osparams);
+	json_decref(s->osparams_private);
 	json_decref(s->nics);
 	json_decref(s->disks);
 	json_decref(s->tags);
@@ -261,9 +262,6 @@ static int check_supported(const struct op_instance_create *op,
 		{"commit", op->commit},
 		{"identify_defaults", op->identify_defaults},
 		{"instance_communication", op->instance_communication},
-		{"osparams_private",
-		 json_object_size(op->osparams_private) > 0},
-		{"osparams_secret", json_object_size(op->osparams_secret) > 0},
 		{"source_handshake", json_array_size(op->source_handshake) > 0},
 		{"source_instance_name", op->source_instance_name != NULL},
 		{"source_x509_ca", op->source_x509_ca != NULL},
@@ -306,6 +304,37 @@ static int read_tags(const json_t *given, struct inst_spec *s,
 	return 0;
 }
 
+static bool is_blacklisted(const json_t *cluster, const char *os)
+{
+	const json_t *list = json_get(cluster, "blacklisted_os");
+	auto_free char *name = xstrndup(os, strcspn(os, "+"));
+
+	return json_array_has_str(list, os) || json_array_has_str(list, name);
+}
+
+static int read_os(struct lu *lu, const struct op_instance_create *op,
+		   struct inst_spec *s, struct error *err)
+{
+	bool installs = op->no_install != 1;
+
+	if (s->os == NULL && installs)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "No guest OS specified (-o), and the "
+				 "installation is not disabled "
+				 "(--no-install)");
+	if (s->os != NULL && installs &&
+	    is_blacklisted(config_cluster(lu->m->config), s->os))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Guest OS '%s' is not allowed for "
+				 "installation, it is blacklisted (gnt-os "
+				 "modify --blacklisted=no)",
+				 s->os);
+	s->osparams = params_update_os(NULL, op->osparams);
+	s->osparams_private = params_update_os(NULL, op->osparams_private);
+	s->osparams_secret = op->osparams_secret;
+	return 0;
+}
+
 int spec_read(struct lu *lu, const struct op_instance_create *op,
 	      struct inst_spec *s, struct error *err)
 {
@@ -315,16 +344,8 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	if (!str_valid_hostname(s->name))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Invalid instance name '%s'", s->name);
-	if (check_supported(op, err) < 0)
-		return -1;
-	if (s->os == NULL && !(op->no_install == 1))
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "No guest OS specified (-o), and the "
-				 "installation is not disabled "
-				 "(--no-install)");
-	s->osparams = op->osparams == NULL ? json_object()
-					   : json_copy((json_t *)op->osparams);
-	if (read_template(lu, op, s, err) < 0 ||
+	if (check_supported(op, err) < 0 || read_os(lu, op, s, err) < 0 ||
+	    read_template(lu, op, s, err) < 0 ||
 	    check_secondary(op, s, err) < 0 ||
 	    read_hypervisor(lu, op, s, err) < 0 ||
 	    read_backend(lu, op, s, err) < 0 ||

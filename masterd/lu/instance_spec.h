@@ -14,7 +14,8 @@ struct inst_spec {
 	const char *name, *os, *hypervisor, *template, *group_name;
 	json_t *beparams, *filled_be; /* custom; complete */
 	json_t *hvparams, *filled_hv;
-	json_t *osparams;
+	json_t *osparams, *osparams_private;
+	const json_t *osparams_secret; /* the opcode's, stored nowhere */
 	json_t *nics;  /* as stored; MACs "auto" until spec_reserve_macs() */
 	json_t *disks; /* [{size, mode, name?}] */
 	int port;      /* of its console, from spec_reserve_port(); 0: none */

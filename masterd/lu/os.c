@@ -142,12 +142,30 @@ static json_t *sorted(const json_t *list)
 	return result;
 }
 
-static json_t *member_or_empty(const json_t *cluster, const char *what,
-			       const char *os)
+static void add_kept(json_t *all, const json_t *of_all, const char *os)
 {
-	const json_t *value = json_get(json_get(cluster, what), os);
+	json_t *value = json_object_get(of_all, os);
 
-	return value == NULL ? json_object() : json_incref((json_t *)value);
+	if (value != NULL)
+		json_object_set(all, os, value);
+}
+
+/* What the cluster keeps of an OS and its variants: {name: value}. */
+static json_t *kept_of(const json_t *cluster, const char *what, const char *os,
+		       const struct os_facts *f)
+{
+	const json_t *of_all = json_get(cluster, what);
+	json_t *all = json_object();
+
+	add_kept(all, of_all, os);
+	for (size_t i = 0; i < json_array_size(f->variants); i++) {
+		auto_free char *name = xprintf(
+			"%s+%s", os,
+			json_string_value(json_array_get(f->variants, i)));
+
+		add_kept(all, of_all, name);
+	}
+	return all;
 }
 
 static json_t *field(struct lu *lu, const char *name, const struct os_facts *f,
@@ -176,7 +194,7 @@ static json_t *field(struct lu *lu, const char *name, const struct os_facts *f,
 		return json_boolean(json_array_has_str(
 			json_get(cluster, "blacklisted_os"), name));
 	if (strcmp(which, "os_hvp") == 0 || strcmp(which, "osparams") == 0)
-		return member_or_empty(cluster, which, name);
+		return kept_of(cluster, which, name, f);
 	return NULL;
 }
 
@@ -231,6 +249,30 @@ static WAITS void gather(struct lu *lu, struct table *all, struct strv *names,
 	node_results_free(results, n);
 }
 
+/* Who does not ask whether an OS is hidden, blacklisted or valid wants those
+ * that may be used. */
+static bool is_wanted(struct lu *lu, const char *name, const struct os_facts *f)
+{
+	static const struct {
+		const char *field;
+		bool wanted;
+	} rules[] = {
+		{"hidden", false}, {"blacklisted", false}, {"valid", true}};
+	const struct op_os_diagnose *op = lu->op;
+
+	if (json_array_size(op->names) > 0 &&
+	    !json_array_has_str(op->names, name))
+		return false;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		auto_json json_t *value = field(lu, name, f, rules[i].field);
+
+		if (!json_array_has_str(op->output_fields, rules[i].field) &&
+		    json_is_true(value) != rules[i].wanted)
+			return false;
+	}
+	return true;
+}
+
 static json_t *os_diagnose_exec(struct lu *lu, struct error *err)
 {
 	const struct op_os_diagnose *op = lu->op;
@@ -245,10 +287,9 @@ static json_t *os_diagnose_exec(struct lu *lu, struct error *err)
 		struct os_facts *f = table_get(&all, names.items[i]);
 		json_t *row;
 
-		if (json_array_size(op->names) > 0 &&
-		    !json_array_has_str(op->names, names.items[i]))
-			continue;
 		judge(f, &nodes);
+		if (!is_wanted(lu, names.items[i], f))
+			continue;
 		row = json_array();
 		for (size_t j = 0; j < json_array_size(op->output_fields); j++)
 			json_array_append_new(

@@ -259,7 +259,29 @@ theirs gnt-os diagnose
 same gnt-os info
 theirs gnt-os info noop
 theirs gnt-os modify --hidden=yes noop
+same gnt-os list
 theirs gnt-os modify --hidden=no --blacklisted=no noop
+theirs gnt-os modify -O size=1,colour=red --os-parameters-private=pw=x later
+theirs gnt-os modify -H fake:migration_mode=live later
+same gnt-cluster info
+theirs gnt-os modify -O size=default,colour=default later
+for node in node1 node2 node3; do
+    os=$(root $node)/srv/ganeti/os/param
+    mkdir -p "$os"
+    cp -r "$(root $node)/usr/share/ganeti/os/noop/." "$os"
+    printf '%s a parameter\n' size pw key >"$os/parameters.list"
+    printf 'small\nbig\n' >"$os/variants.list"
+done
+theirs gnt-os modify -O size=3 --os-parameters-private=pw=x param
+theirs gnt-os modify -O size=5 -H fake:migration_mode=live param+big
+same gnt-os info
+same gnt-os info noop param+big other
+same gnt-os diagnose
+# shellcheck disable=SC2086
+theirs gnt-instance add -t diskless -n $n2 -o param+big -O size=4 --os-parameters-private=pw=y --os-parameters-secret=key=z --no-start $quick par1
+theirs gnt-instance modify -O size=default --os-parameters-private=pw=default par1
+same gnt-instance info par1
+theirs gnt-instance remove -f par1
 
 # --- jobs ---
 theirs gnt-debug delay 0.01
@@ -325,7 +347,6 @@ delta "${none}NODE_QUERYVOLS" gnt-node volumes
 delta "confd" gnt-node list-drbd node1
 delta "${none}OOB_COMMAND" gnt-node health
 delta "${none}BACKUP_EXPORT" gnt-backup export -n $n2 db2
-delta "'os_hvp' can't be changed" gnt-os modify -H fake:migration_mode=live noop
 
 theirs gnt-instance remove -f web1
 theirs gnt-instance remove -f --ignore-failures sub1

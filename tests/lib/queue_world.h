@@ -9,6 +9,7 @@
  *	hold    has its locks and runs until world.open_gate (or is killed)
  *	log     writes three log entries and succeeds
  *	secret  succeeds with its secret parameters
+ *	nested  succeeds with those of the second of its instances
  *	bad     is refused by the check
  */
 #ifndef TESTS_LIB_QUEUE_WORLD_H
@@ -106,6 +107,12 @@ static inline json_t *world_run(void *arg, struct queue_run *run,
 	if (strcmp(act, "secret") == 0)
 		return json_string(json_str(
 			json_get(run->input, "osparams_secret"), "pw", "none"));
+	if (strcmp(act, "nested") == 0)
+		return json_string(json_str(
+			json_get(json_array_get(
+					 json_get(run->input, "instances"), 1),
+				 "osparams_secret"),
+			"pw", "none"));
 	return json_incref(json_object_get(run->input, "value"));
 }
 

@@ -59,10 +59,6 @@ Test(instances, what_is_not_supported_is_refused)
 	expect(add_with("mode", json_string("import")), "wrong_input");
 	expect(add_with("snode", json_string(NODE3)), "wrong_input");
 	expect(add_with("src_path", json_string("/x")), "wrong_input");
-	expect(add_with("osparams_private", json_make("{s:s}", "a", "b")),
-	       "wrong_input");
-	expect(add_with("osparams_secret", json_make("{s:s}", "a", "b")),
-	       "wrong_input");
 	expect(add_with("ip_check", json_true()), "name check");
 	cr_assert_null(instance("web1"));
 }
@@ -179,10 +175,59 @@ Test(instances, a_bigger_pool_is_filled)
 			    "master_candidate", false));
 }
 
+Test(instances, hypervisor_parameters_of_an_os_lie_below_its_own)
+{
+	const json_t *env;
+
+	expect(set_cluster("os_hvp", json_make("{s:{s:{s:s}}}", "noop", "fake",
+					       "migration_mode", "non-live")),
+	       "success");
+	expect(op_add("web1", NODE2, false), "success");
+	env = s.nodes[0].hook_env;
+	cr_assert_str_eq(json_str(env, "GANETI_INSTANCE_HV_migration_mode", ""),
+			 "non-live");
+	expect(set_cluster("os_hvp", json_make("{s:{s:{s:s}}}", "noop", "fake",
+					       "speed", "9")),
+	       "Unknown parameter");
+	expect(set_cluster("os_hvp", json_make("{s:{s:{s:s}}}", "noop", "fake",
+					       "migration_mode", "default")),
+	       "success");
+	cr_assert_eq(json_object_size(json_get(config_cluster(s.master->config),
+					       "os_hvp")),
+		     0);
+}
+
+Test(instances, a_blacklisted_os_is_for_old_instances)
+{
+	const json_t *list;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	expect(set_cluster("blacklisted_os",
+			   json_make("[[s, s], [s, s]]", "add", "noop",
+				     "remove", "none")),
+	       "success");
+	list = json_get(config_cluster(s.master->config), "blacklisted_os");
+	cr_assert_eq(json_array_size(list), 1);
+	expect(op_add("web2", NODE2, false), "not allowed for installation");
+	expect(op_named("OP_INSTANCE_REINSTALL", "web1"), "success");
+}
+
+Test(instances, an_os_parameter_is_in_one_class)
+{
+	expect(set_cluster("osparams",
+			   json_make("{s:{s:s}}", "noop", "pw", "x")),
+	       "success");
+	expect(add_with("osparams_secret", json_make("{s:s}", "pw", "y")),
+	       "more than one of the classes");
+	expect(set_cluster("osparams_private_cluster",
+			   json_make("{s:{s:s}}", "noop", "pw", "z")),
+	       "more than one of the classes");
+	cr_assert_null(instance("web1"));
+}
+
 Test(instances, cluster_parameters_that_would_be_ignored_are_refused)
 {
-	expect(set_cluster("os_hvp", json_make("{s:{}}", "noop")),
-	       "wrong_input");
 	expect(set_cluster("add_uids", json_make("[[i, i]]", 1, 2)),
 	       "wrong_input");
 	expect(set_cluster("enabled_data_collectors", json_object()),

@@ -123,8 +123,6 @@ Test(modify, what_is_not_supported_is_refused)
 {
 	expect(op_add("web1", NODE2, true), "success");
 	expect(op_modify("disk_template", json_string("file")), "wrong_input");
-	expect(op_modify("osparams_private", json_make("{s:s}", "a", "b")),
-	       "wrong_input");
 	expect(op_nic("add", json_integer(-1), json_make("{s:s}", "speed", "")),
 	       "wrong_input");
 	expect(op_disk("modify", json_integer(0),

@@ -115,6 +115,44 @@ Test(params, fill_of_nodes_disks_and_os)
 	cr_assert_eq(json_int(os, "b", 0), 2);
 }
 
+Test(params, classes_of_os_parameters_are_filled_and_kept_apart)
+{
+	auto_json json_t *cluster =
+		parse("{\"osparams\":{\"deb\":{\"a\":1}},"
+		      "\"osparams_private_cluster\":{\"deb\":{\"p\":1},"
+		      "\"deb+x\":{\"p\":2,\"q\":2}}}");
+	auto_json json_t *own = parse("{\"q\":3}");
+	auto_json json_t *secret = parse("{\"s\":4}");
+	auto_json json_t *clash = parse("{\"a\":4}");
+	auto_json json_t *want = parse("{\"a\":1,\"p\":2,\"q\":3,\"s\":4}");
+	auto_json json_t *got = NULL;
+	struct params_os params = {.private = own, .secret = secret};
+	struct error err = {.text = ""};
+
+	cr_assert_eq(params_fill_os_all(cluster, "deb+x", &params, &got, &err),
+		     0);
+	compat_assert_same(got, want);
+	params.secret = clash;
+	cr_assert_eq(params_fill_os_all(cluster, "deb+x", &params, &got, &err),
+		     -1);
+	cr_assert_eq(err.kind, ERR_PREREQ);
+	cr_assert_not_null(strstr(err.text, "secret: a"), "%s", err.text);
+	params = (struct params_os){.public = own, .private = own};
+	cr_assert_eq(params_fill_os_all(cluster, "deb", &params, &got, &err),
+		     -1);
+}
+
+Test(params, default_and_null_remove_an_os_parameter)
+{
+	auto_json json_t *base = parse("{\"a\":\"1\",\"b\":\"2\"}");
+	auto_json json_t *changes =
+		parse("{\"a\":\"default\",\"b\":null,\"c\":\"3\"}");
+	auto_json json_t *want = parse("{\"c\":\"3\"}");
+	auto_json json_t *got = params_update_os(base, changes);
+
+	compat_assert_same(got, want);
+}
+
 /* Each row: hypervisor, changes, and the result (NULL: refused) or a word of
  * the message. */
 Test(params, hypervisor_parameters_are_checked)

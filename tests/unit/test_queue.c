@@ -172,6 +172,31 @@ Test(queue, private_parameters_are_kept_and_not_shown)
 	cr_assert_not_null(strstr(stored, "hunter2"), "%s", stored);
 }
 
+Test(queue, secrets_of_many_instances_are_kept_out_as_well)
+{
+	json_t *op = world_op("nested", 0, NULL);
+	auto_free char *text = NULL, *shown = NULL;
+	auto_json json_t *ops = NULL;
+	size_t size;
+	uint64_t id;
+	char *log;
+
+	json_object_set_new(op, "instances",
+			    json_make("[{}, {s:{s:s}, s:{s:s}}]",
+				      "osparams_secret", "pw", "hunter2",
+				      "osparams_private", "key", "hunter3"));
+	id = world_submit_ops(json_make("[o]", op));
+	log = fake_disk_log(&world.disk, "/q/journal", &size);
+	cr_assert_null(memmem(log, size, "hunter2", 7));
+	world_settle();
+	world_expect_field(id, "opresult", "[\"hunter2\"]"); /* by the op */
+	text = job_to_text(queue_job(world.queue, id));
+	cr_assert_not_null(strstr(text, "\"pw\":\"<redacted>\""), "%s", text);
+	ops = job_field(queue_job(world.queue, id), "ops");
+	shown = json_text(ops);
+	cr_assert_null(strstr(shown, "hunter3"), "%s", shown);
+}
+
 Test(queue, secrets_do_not_survive_a_restart)
 {
 	uint64_t id;

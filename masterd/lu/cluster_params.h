@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_CLUSTER_SET_PARAMS by subject: each puts its part of the opcode into the
+ * new cluster object.  ERR_PREREQ or ERR_TYPE name what is wrong. */
+#ifndef MASTERD_LU_CLUSTER_PARAMS_H
+#define MASTERD_LU_CLUSTER_PARAMS_H
+
+#include "masterd/lu.h"
+
+/* os_hvp, osparams, osparams_private_cluster, hidden_os, blacklisted_os; an OS
+ * need not exist. */
+int cluster_set_os(const struct op_cluster_set_params *op, json_t *cluster,
+		   struct error *err);
+/* Ask the master node whether the OSes that have changed take their parameters,
+ * and its hypervisors theirs. */
+WAITS int cluster_check_os(struct lu *lu, const json_t *cluster,
+			   struct error *err);
+
+#endif
