@@ -15,6 +15,8 @@
 #include <assert.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <uv.h>
 
@@ -26,6 +28,12 @@
 
 #define SLOT_MS 250
 #define CONNECT_TIMEOUT_MS 5000
+/* Calls may take a day; a host that has lost its power meanwhile says nothing.
+ * It is asked after SILENCE_S, then every PROBE_S, and given up after LOST_S,
+ * as one is that does not confirm what was sent. */
+#define SILENCE_S 30L
+#define PROBE_S 10L
+#define LOST_S 120
 /* Kept connections: more than any cluster has nodes. */
 #define CONNECTIONS_KEPT 1024
 /* A connection unused for longer is not used again: the server may be about to
@@ -106,6 +114,18 @@ static int on_connected(void *arg, char *ip, char *local_ip, int port,
 	return CURL_PREREQFUNC_OK;
 }
 
+static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+	unsigned ms = LOST_S * 1000;
+
+	(void)arg;
+	(void)purpose;
+	return setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms)) ==
+			       0
+		       ? CURL_SOCKOPT_OK
+		       : CURL_SOCKOPT_ERROR;
+}
+
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
 	struct request *r = arg;
@@ -144,6 +164,10 @@ static CURL *new_handle(const struct https_client *c)
 		curl_easy_setopt(easy, CURLOPT_SSLKEY, c->cert_file);
 	}
 	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, CONNECTION_AGE_S);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, SILENCE_S);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, PROBE_S);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_made);
 	curl_easy_setopt(easy, CURLOPT_POST, 1L);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);

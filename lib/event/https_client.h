@@ -35,7 +35,8 @@ struct https_post {
 	unsigned connect_timeout_ms; /* 0: HTTPS default of 5 s */
 };
 
-/* Start a POST; on_reply is called from the loop exactly once: status and the
+/* Start a POST; a connection whose host does not answer at all ends after two
+ * minutes, however long the request may take.  on_reply is called from the loop exactly once: status and the
  * body (borrowed, NUL-terminated), or status 0 and err (ECODE_REFUSED when the
  * connection was refused).  Everything in *post is copied. */
 void https_post(struct https_client *c, const struct https_post *post,

@@ -17,6 +17,8 @@
 #define CONNECT_FAILS_MS 5000
 #define LATE_MS 180000
 #define REPEAT_MS 30000
+/* So long after something was lost the connection is given up. */
+#define BREAKS_MS 120000
 
 #define HTTP_OK 200
 #define HTTP_FENCED 412
@@ -157,18 +159,7 @@ static void give_answer(struct letter *l)
 	letter_free(l);
 }
 
-static void on_answer(struct timer *t)
-{
-	struct letter *l = container_of(t, struct letter, timer);
-	struct exchange *x = l->x;
-	struct sim_proc *p = &x->from->masterd;
-
-	if (x->to != NULL && is_cut(x->to, x->from) && l->text != NULL)
-		return letter_free(l);
-	if (p->paused)
-		return list_append(&p->held, &l->held);
-	give_answer(l);
-}
+static void on_answer(struct timer *t);
 
 static void fail_exchange(struct exchange *x, const char *ecode,
 			  const char *why, int64_t delay_us)
@@ -177,6 +168,28 @@ static void fail_exchange(struct exchange *x, const char *ecode,
 
 	error_set(&l->err, ERR_RPC, ecode, "%s", why);
 	send_letter(l, on_answer, delay_us);
+}
+
+/* What it was about never arrives: the connection ends. */
+static void lose_letter(struct letter *l)
+{
+	if (!l->x->over)
+		fail_exchange(l->x, NULL, "connection lost",
+			      BREAKS_MS * INT64_C(1000));
+	letter_free(l);
+}
+
+static void on_answer(struct timer *t)
+{
+	struct letter *l = container_of(t, struct letter, timer);
+	struct exchange *x = l->x;
+	struct sim_proc *p = &x->from->masterd;
+
+	if (x->to != NULL && is_cut(x->to, x->from) && l->text != NULL)
+		return lose_letter(l);
+	if (p->paused)
+		return list_append(&p->held, &l->held);
+	give_answer(l);
 }
 
 static void on_timeout(struct timer *t)
@@ -203,7 +216,7 @@ static void send_back(struct exchange *x, char *text STEALS, int status,
 		free(steal(&l->text));
 	}
 	if (!is_local(x) && chance(x->from->sim->lose_reply))
-		return letter_free(l);
+		return lose_letter(l);
 	send_letter(l, on_answer, after_us + travel_us(x));
 }
 
@@ -324,8 +337,10 @@ static void on_call(struct timer *t)
 	struct letter *l = container_of(t, struct letter, timer);
 	struct sim_node *n = l->x->to;
 
-	if (n->silent || (!is_local(l->x) && is_cut(l->x->from, n)))
+	if (n->silent)
 		return letter_free(l);
+	if (!is_local(l->x) && is_cut(l->x->from, n))
+		return lose_letter(l);
 	if (n->down || !n->daemon.alive) {
 		n->refused_us = clock_mono_us();
 		fail_exchange(l->x, ECODE_REFUSED, "connection refused",
@@ -355,8 +370,12 @@ void sim_deliver_held(struct sim_proc *p)
 
 void sim_forget_held(struct sim_proc *p)
 {
-	while (!list_empty(&p->held))
-		letter_free(list_first(&p->held, struct letter, held));
+	while (!list_empty(&p->held)) {
+		struct letter *l = list_first(&p->held, struct letter, held);
+
+		list_remove(&l->held);
+		lose_letter(l);
+	}
 }
 
 /* --- at the caller --- */
@@ -406,7 +425,9 @@ static void send_copies(struct exchange *x)
 	const struct sim *s = x->from->sim;
 	bool local = is_local(x);
 
-	if (local || !chance(s->lose_call))
+	if (!local && chance(s->lose_call))
+		lose_letter(letter_new(x));
+	else
 		send_copy(x, !local && chance(s->late_call)
 				     ? 1000 * (int64_t)random_below(LATE_MS)
 				     : travel_us(x));

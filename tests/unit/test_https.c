@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <gnutls/gnutls.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -363,6 +364,43 @@ Test(https, connections_are_kept)
 		expect(&call, 200, "x");
 	}
 	cr_assert_eq(https_server_accepted(server), 1);
+}
+
+/* The client's socket to the server, kept after a call. */
+static int kept_socket(void)
+{
+	for (int fd = 3; fd < 1024; fd++) {
+		struct sockaddr_in peer;
+		socklen_t len = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+		    ntohs(peer.sin_port) == https_server_port(server))
+			return fd;
+	}
+	return -1;
+}
+
+static int tcp_option(int fd, int level, int name)
+{
+	socklen_t len = sizeof(int);
+	int value = -1;
+
+	getsockopt(fd, level, name, &value, &len);
+	return value;
+}
+
+Test(https, a_host_that_loses_its_power_is_noticed)
+{
+	struct call call = {.path = "/echo", .body = "x"};
+	int fd;
+
+	expect(&call, 200, "x");
+	fd = kept_socket();
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(tcp_option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+	cr_assert_eq(tcp_option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 30);
+	cr_assert_eq(tcp_option(fd, IPPROTO_TCP, TCP_KEEPINTVL), 10);
+	cr_assert_eq(tcp_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 120000);
 }
 
 Test(https, many_in_parallel_within_the_limit)
