@@ -117,6 +117,23 @@ static char *check_term(struct noded *n, const char *procedure,
 	return NULL;
 }
 
+/* A master daemon of this node writes these files itself.  One that is stopped
+ * or has not noticed yet that another master came would do so after us, and
+ * undo what is counted on: the new master has to wait until it has ended, which
+ * the new term, noted by now, makes it do.  (The queue has a lock for that.) */
+static char *check_owner(const struct noded *n, const char *procedure,
+			 enum order_stream stream, const struct caller *caller,
+			 int *ret_status)
+{
+	if (caller->term == 0 || !n->masterd_runs(n) ||
+	    (stream != ORDER_CONFIG && stream != ORDER_SSCONF))
+		return NULL;
+	return refuse(200, ret_status,
+		      "A master daemon runs on this node and writes these "
+		      "files itself: refused ",
+		      procedure);
+}
+
 /* The caller is served unless another master has come, before the call's turn
  * or while it was being done: then it must not count on it. */
 static char *run_in_order(struct noded *n, const char *procedure,
@@ -130,6 +147,8 @@ static char *run_in_order(struct noded *n, const char *procedure,
 
 	order_begin(&n->order, stream);
 	refusal = check_term(n, procedure, caller, ret_status);
+	if (refusal == NULL)
+		refusal = check_owner(n, procedure, stream, caller, ret_status);
 	if (refusal == NULL && order_check(&n->order, stream, caller->term,
 					   caller->number, &err) < 0)
 		refusal = refuse(200, ret_status, err.text, "");

@@ -148,3 +148,29 @@ Test(noded_queue, a_configuration_is_noted_under_its_term)
 	config = json_text(json_get(state, "config"));
 	cr_assert_str_eq(config, "[6,12]");
 }
+
+static bool own_master_runs(const struct noded *n)
+{
+	(void)n;
+	return true;
+}
+
+Test(noded_queue, a_configuration_waits_for_the_end_of_a_master_here)
+{
+	struct test_request r = {
+		.node = &node,
+		.method = "POST",
+		.path = "/upload_file_single",
+		.term = "6",
+		.body = "[\"/var/lib/ganeti/config.data\", [0, "
+			"\"{\\\"serial_no\\\": 12}\"], 416, null, null, 0, 0]"};
+
+	node.n.masterd_runs = own_master_runs;
+	task_spawn("request", test_request_task, &r);
+	test_run_tasks();
+	cr_assert_not_null(strstr(r.answer, "A master daemon runs on this"));
+	free(r.answer);
+	cr_assert_null(test_node_read(&node, "/var/lib/ganeti/config.data"));
+	/* But it has noted who is master: its own one can end. */
+	cr_assert_eq(status_of("/version", "5"), 412);
+}
