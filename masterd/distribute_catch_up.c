@@ -40,10 +40,11 @@ static void catch_up_done(struct catch_up *c)
 
 /* --- calls --- */
 
-/* {name: hash}, to be freed; a node that knows nothing of it has nothing. */
+/* {name: hash} of what the node has for good, to be freed; a node that knows
+ * nothing of it has nothing. */
 static WAITS json_t *list_theirs(struct catch_up *c, const char *folder)
 {
-	auto_free char *args = xprintf("[\"%s\"]", folder);
+	auto_free char *args = xprintf("[\"%s\", true]", folder);
 	auto_json json_t *payload =
 		lane_call(c->lane, "jobqueue_list", args, c->err);
 

@@ -168,7 +168,8 @@ json_t *call_jobqueue_list(struct call *c, struct error *err)
 {
 	const char *folder = call_str(c, 0, err);
 
-	return folder != NULL ? replica_list(c->n->candidate.queue, folder, err)
+	return folder != NULL ? replica_list(c->n->candidate.queue, folder,
+					     call_flag(c, 1), err)
 			      : NULL;
 }
 

@@ -341,7 +341,20 @@ static WAITS int list_folder(const struct look *l, const char *folder,
 	return *folder == '\0' ? add_archive_sizes(l, result, err) : 0;
 }
 
-json_t *replica_list(struct replica *r, const char *folder, struct error *err)
+/* Only the files of a store that we have open are sure to be there after a
+ * power cut: one that another process writes, and one whose sync has failed,
+ * show what may be nowhere but in memory. */
+static WAITS int look_begin_own(struct replica *r, struct look *ret,
+				struct error *err)
+{
+	if (begin(r, err) < 0)
+		return -1;
+	*ret = (struct look){.r = r, .ours = true, .store = r->store};
+	return 0;
+}
+
+json_t *replica_list(struct replica *r, const char *folder, bool own,
+		     struct error *err)
 {
 	auto_json json_t *result = json_object();
 	struct look l;
@@ -353,7 +366,10 @@ json_t *replica_list(struct replica *r, const char *folder, struct error *err)
 			  "Not a folder of the job queue: '%s'", folder);
 		return NULL;
 	}
-	l = look_begin(r);
+	if (!own)
+		l = look_begin(r);
+	else if (look_begin_own(r, &l, err) < 0)
+		return NULL;
 	rc = list_folder(&l, folder, result, err);
 	look_end(&l);
 	return rc < 0 ? NULL : steal(&result);

@@ -82,6 +82,7 @@ TestSuite(candidate, .init = begin, .fini = end, .timeout = 60);
 /* Each runs in a task of its own to its end. */
 struct step {
 	const char *name, *text, *folder;
+	bool own;
 	uint64_t term;
 	int rc;
 	json_t *result;
@@ -131,12 +132,20 @@ static void list_task(void *arg)
 {
 	struct step *s = arg;
 
-	s->result = replica_list(c.queue, s->folder, &err);
+	s->result = replica_list(c.queue, s->folder, s->own, &err);
 }
 
 static json_t *list(const char *folder)
 {
 	struct step s = {.folder = folder};
+
+	run(list_task, &s);
+	return s.result;
+}
+
+static json_t *list_own(void)
+{
+	struct step s = {.folder = "", .own = true};
 
 	run(list_task, &s);
 	return s.result;
@@ -290,6 +299,37 @@ Test(candidate, after_a_failed_sync_nothing_is_taken_any_more)
 	disk.fail_syncs = false;
 	cr_assert_eq(write_file("job-3", "three"), -1);
 	cr_assert_not_null(strstr(err.text, "has failed before"));
+}
+
+Test(candidate, a_list_to_build_on_has_only_what_is_durable)
+{
+	auto_json json_t *seen = NULL, *found = NULL;
+
+	cr_assert_eq(write_file("job-2", "two"), 0);
+	disk.fail_syncs = true;
+	cr_assert_eq(write_file("job-3", "three"), -1);
+	seen = list("");
+	cr_assert_not_null(json_get(seen, "job-3"), "it may be lost yet");
+	cr_assert_null(list_own());
+	cr_assert_not_null(strstr(err.text, "has failed before"));
+	power_cut();
+	taken = false; /* the dead daemon's */
+	found = list_own();
+	cr_assert_not_null(json_get(found, "job-2"));
+	cr_assert_null(json_get(found, "job-3"));
+}
+
+Test(candidate, a_list_to_build_on_takes_the_queue)
+{
+	auto_json json_t *found = NULL;
+
+	runs = taken = true;
+	cr_assert_null(list_own());
+	cr_assert_not_null(strstr(err.text, "somebody has the queue"));
+	taken = false;
+	found = list_own();
+	cr_assert_not_null(found);
+	cr_assert(taken);
 }
 
 /* --- the configuration --- */

@@ -120,9 +120,12 @@ static json_t *node_answer(const struct answer *a)
 	buf_addf(&trace, "node%d %s; ", a->node, a->procedure);
 	if (strcmp(a->procedure, "jobqueue_update_many") == 0)
 		node_update(a->node, json_array_get(args, 0));
-	if (strcmp(a->procedure, "jobqueue_list") == 0)
+	if (strcmp(a->procedure, "jobqueue_list") == 0) {
+		cr_assert(json_is_true(json_array_get(args, 1)),
+			  "what is listed must be durable");
 		return node_list(a->node,
 				 json_string_value(json_array_get(args, 0)));
+	}
 	return json_null();
 }
 
