@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "iallocators/explain.h"
 #include "iallocators/groups.h"
 #include "iallocators/hformat.h"
 #include "lib/base/mem.h"
@@ -14,18 +15,6 @@ struct result {
 	struct buf json;
 	bool unsound; /* DRBD on one node could never be checked */
 };
-
-static void add_list_of_nodes(struct buf *b, const struct cluster *c,
-			      const struct solution *s)
-{
-	buf_addc(b, '[');
-	hf_json_string(b, c->nodes[s->primary].name);
-	if (s->secondary != NO_INDEX) {
-		buf_addc(b, ',');
-		hf_json_string(b, c->nodes[s->secondary].name);
-	}
-	buf_addc(b, ']');
-}
 
 /* Find a place for a new instance; on success it is there. */
 static enum placed place_new(struct cluster *c, const struct new_instance *new,
@@ -48,10 +37,13 @@ static enum placed place_new(struct cluster *c, const struct new_instance *new,
 	if (new->required_nodes != 1 && new->required_nodes != 2)
 		p.required_nodes = 0;
 	c->instances[p.index] = inst;
+	explain_subject(o->explain, c, &inst, p.required_nodes);
 	placed = group_name == NULL
 			 ? groups_place_any(&p, &any, ret, &result->info)
 			 : groups_place_named(&p, group_name, ret,
 					      &result->info);
+	explain_outcome(o->explain, placed == PLACED,
+			result->info.len > 0 ? result->info.data : "");
 	if (placed != PLACED)
 		return placed;
 	place_apply(&p, ret);
@@ -67,7 +59,7 @@ static void allocate(struct cluster *c, const struct request *r,
 	ret->success =
 		place_new(c, &r->news[0], r->group_name, o, &s, ret) == PLACED;
 	if (ret->success)
-		add_list_of_nodes(&ret->json, c, &s);
+		solution_json(c, &s, &ret->json);
 }
 
 static void separate(struct buf *b)
@@ -89,7 +81,7 @@ static void add_placed(struct multi *m, const struct cluster *c,
 	buf_addc(&m->placed, '[');
 	hf_json_string(&m->placed, name);
 	buf_addc(&m->placed, ',');
-	add_list_of_nodes(&m->placed, c, s);
+	solution_json(c, s, &m->placed);
 	buf_addc(&m->placed, ']');
 	m->n_placed++;
 }
@@ -172,9 +164,8 @@ static void answer_relocate(struct cluster *c, const struct request *r,
 {
 	int node;
 
-	ret->success =
-		relocate(c, r->instances[0], r->required_nodes, r->nodes,
-			 r->n_nodes, o->ignore_soft_errors, &node, &ret->info);
+	ret->success = relocate(c, r->instances[0], r->required_nodes, r->nodes,
+				r->n_nodes, o, &node, &ret->info);
 	if (!ret->success)
 		return;
 	buf_adds(&ret->info, "success");
@@ -222,16 +213,23 @@ static void allocate_secondary(struct cluster *c, const struct request *r,
 	change_commit(c);
 	inst.template = TEMPLATE_DRBD;
 	others = mates(c, primary);
+	explain_subject(o->explain, c, &inst, 2);
+	explain_group(o->explain, c->nodes[primary].group, NULL);
 	place_secondary(&p, primary, &others, &s);
 	solution_describe(c, &s, &ret->info);
 	ret->success = s.found;
+	explain_group_end(o->explain, s.found ? "chosen" : "no place",
+			  ret->info.data);
+	if (s.found)
+		explain_verdict(o->explain, c->nodes[primary].group, "chosen",
+				&s);
 	if (!s.found)
 		return;
 	place_apply(&p, &s);
 	hf_json_string(&ret->json, c->nodes[s.secondary].name);
 }
 
-static void print(const struct result *result, struct buf *out)
+static void print(const struct result *result, const char *key, struct buf *out)
 {
 	auto_buf struct buf info = {0};
 
@@ -241,12 +239,21 @@ static void print(const struct result *result, struct buf *out)
 	buf_addf(out, "{\"success\":%s,\"info\":",
 		 result->success ? "true" : "false");
 	hf_json_string(out, info.data);
-	buf_addf(out, ",\"result\":%s}\n",
+	buf_addf(out, ",\"%s\":%s}\n", key,
 		 result->success ? result->json.data : "[]");
 }
 
+void answer_add(struct buf *answer, const char *key, const char *value)
+{
+	answer->len -= strlen("}\n");
+	buf_addf(answer, ",\"%s\":", key);
+	buf_adds(answer, value);
+	buf_adds(answer, "}\n");
+}
+
 int answer(struct cluster *c, const struct request *r,
-	   const struct place_options *o, struct buf *out, struct error *err)
+	   const struct place_options *o, const char *result_key,
+	   struct buf *out, struct error *err)
 {
 	struct result result = {.success = false};
 	struct evac_answer moves = {.n_moved = 0};
@@ -267,8 +274,7 @@ int answer(struct cluster *c, const struct request *r,
 		answer_moves(&moves, &result);
 		break;
 	case REQUEST_EVACUATE:
-		evacuate(c, r->instances, r->n_instances, r->mode,
-			 o->ignore_soft_errors, &moves);
+		evacuate(c, r->instances, r->n_instances, r->mode, o, &moves);
 		answer_moves(&moves, &result);
 		break;
 	default:
@@ -276,7 +282,7 @@ int answer(struct cluster *c, const struct request *r,
 		break;
 	}
 	if (!result.unsound)
-		print(&result, out);
+		print(&result, result_key, out);
 	buf_done(&result.info);
 	buf_done(&result.json);
 	if (result.unsound)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "iallocators/redundancy.h"
+#include "iallocators/promises.h"
 #include "iallocators/series.h"
 #include "lib/base/mem.h"
 
@@ -184,7 +184,7 @@ static void run_done(struct run *r)
 
 /* Pairs in one group; of equal ones the later primary wins. */
 static void try_group(struct capacity *k, const struct place *p,
-		      const struct redundancy *r, int group,
+		      const struct promises *promises, int group,
 		      struct solution *best)
 {
 	struct nodeset nodes = {.group = group};
@@ -195,7 +195,7 @@ static void try_group(struct capacity *k, const struct place *p,
 		if (k->c->nodes[k->candidates.items[i]].group == group)
 			nodes.items[nodes.n++] = k->candidates.items[i];
 	if (nodes.n >= 2)
-		place_pairs(p, r, &nodes, &s);
+		place_pairs(p, promises, &nodes, &s);
 	for (int i = 0; i < FAIL_COUNT; i++)
 		best->fails[i] += s.fails[i];
 	if (s.found &&
@@ -213,16 +213,17 @@ static void try_group(struct capacity *k, const struct place *p,
 static void try_all(struct run *r, struct solution *ret)
 {
 	struct capacity *k = r->k;
-	struct redundancy red = {0};
+	struct promises promises = {.redundancy = {0}};
 
 	*ret = (struct solution){0};
 	if (r->options.capacity_checks)
-		redundancy_init(&red, k->c, &k->checked, &r->options);
+		redundancy_init(&promises.redundancy, k->c, &k->checked,
+				&r->options);
 	if (k->required_nodes == 1)
-		place_singles(&r->p, &red, &k->candidates, ret);
+		place_singles(&r->p, &promises, &k->candidates, ret);
 	for (int g = 0; k->required_nodes == 2 && g < k->c->n_groups; g++)
-		try_group(k, &r->p, &red, g, ret);
-	redundancy_done(&red);
+		try_group(k, &r->p, &promises, g, ret);
+	promises_done(&promises);
 	set_fails(k, ret);
 }
 

@@ -288,31 +288,73 @@ static void shift_tags(struct cluster *c, struct node *n, struct node_state *s,
 	}
 }
 
+/* Say why not. */
+static enum fail refuse(struct cluster *c, const struct node *n, enum fail why,
+			enum refusal_kind kind, int64_t need, int64_t have)
+{
+	c->refused = (struct refusal){.kind = kind,
+				      .node = (int)(n - c->nodes),
+				      .need = need,
+				      .have = have};
+	return why;
+}
+
+/* The same for what is only short with forthcoming instances. */
+static enum fail refuse_f(struct cluster *c, const struct node *n,
+			  enum fail why, enum refusal_kind kind, int64_t need,
+			  int64_t have)
+{
+	refuse(c, n, why, kind, need, have);
+	c->refused.forthcoming = true;
+	return why;
+}
+
+static enum fail refuse_disk(struct cluster *c, const struct node *n,
+			     const struct instance *inst)
+{
+	return refuse(c, n, FAIL_DISK, REFUSAL_DISK, inst->disk,
+		      n->s.free_disk);
+}
+
 /* The checks of disk space that both kinds of copies share. */
-static enum fail check_disk(const struct node *n, const struct node_state *s,
-			    unsigned flags)
+static enum fail check_disk(struct cluster *c, const struct node *n,
+			    const struct node_state *s,
+			    const struct instance *inst, unsigned flags)
 {
 	bool strict = flags & CHANGE_STRICT;
 
 	if (s->free_disk <= 0 && !(flags & CHANGE_NO_DISK))
-		return FAIL_DISK;
+		return refuse_disk(c, n, inst);
 	if (strict && s->free_disk < n->low_disk)
-		return FAIL_DISK;
+		return refuse(c, n, FAIL_DISK, REFUSAL_MIN_DISK, n->low_disk,
+			      s->free_disk);
 	if (n->exclusive_storage && s->free_spindles < 0)
-		return FAIL_SPINDLES;
+		return refuse(c, n, FAIL_SPINDLES, REFUSAL_SPINDLES,
+			      inst->spindles, n->s.free_spindles);
 	if (strict && s->inst_spindles > n->high_spindles)
-		return FAIL_DISK;
+		return refuse(c, n, FAIL_DISK, REFUSAL_SPINDLE_USE,
+			      model_trunc(s->inst_spindles),
+			      model_trunc(n->high_spindles));
 	return FAIL_NONE;
 }
 
-static enum fail check_disk_f(const struct node *n, const struct node_state *s)
+static enum fail check_disk_f(struct cluster *c, const struct node *n,
+			      const struct node_state *s,
+			      const struct instance *inst)
 {
-	if (s->free_disk_f <= 0 || s->free_disk_f < n->low_disk)
-		return FAIL_DISK;
+	if (s->free_disk_f <= 0)
+		return refuse_f(c, n, FAIL_DISK, REFUSAL_DISK, inst->disk,
+				n->s.free_disk_f);
+	if (s->free_disk_f < n->low_disk)
+		return refuse_f(c, n, FAIL_DISK, REFUSAL_MIN_DISK, n->low_disk,
+				s->free_disk_f);
 	if (n->exclusive_storage && s->free_spindles_f < 0)
-		return FAIL_SPINDLES;
+		return refuse_f(c, n, FAIL_SPINDLES, REFUSAL_SPINDLES,
+				inst->spindles, n->s.free_spindles_f);
 	if (s->inst_spindles_f > n->high_spindles)
-		return FAIL_DISK;
+		return refuse_f(c, n, FAIL_DISK, REFUSAL_SPINDLE_USE,
+				model_trunc(s->inst_spindles_f),
+				model_trunc(n->high_spindles));
 	return FAIL_NONE;
 }
 
@@ -322,51 +364,72 @@ static bool over_cpu(const struct node *n, int64_t used)
 	       (double)used / n->total_cpus > n->vcpu_ratio;
 }
 
-static bool tags_clash(const struct node *n, const struct instance *inst)
+static int64_t most_cpus(const struct node *n)
+{
+	return model_trunc(n->total_cpus * n->vcpu_ratio);
+}
+
+/* One of the instance's exclusion tags that a primary has; 0 if none. */
+static int clashing_tag(const struct node *n, const struct instance *inst)
 {
 	for (int i = 0; i < inst->exclusion.n; i++)
 		if (counts_get(&n->tags_pri, inst->exclusion.ids[i]) > 0)
-			return true;
-	return false;
+			return inst->exclusion.ids[i];
+	return 0;
 }
 
 /* Whether primary and forthcoming instances together fit. */
-static enum fail check_primary_f(const struct node *n,
+static enum fail check_primary_f(struct cluster *c, const struct node *n,
 				 const struct node_state *s,
 				 const struct instance *inst)
 {
 	enum fail why = FAIL_NONE;
 
 	if (s->free_mem_f <= 0)
-		return FAIL_MEM;
+		return refuse_f(c, n, FAIL_MEM, REFUSAL_MEMORY, inst->memory,
+				n->s.free_mem_f);
 	if (inst_is_local(inst))
-		why = check_disk_f(n, s);
+		why = check_disk_f(c, n, s, inst);
 	if (why == FAIL_NONE && over_cpu(n, s->used_cpus_f))
-		why = FAIL_CPU;
+		why = refuse_f(c, n, FAIL_CPU, REFUSAL_CPU, s->used_cpus_f,
+			       most_cpus(n));
 	return why;
 }
 
-static enum fail check_primary(const struct node *n, const struct node_state *s,
+/* Too little would be left for what fails over from others. */
+static enum fail refuse_reserved(struct cluster *c, const struct node *n,
+				 const struct node_state *s)
+{
+	return refuse(c, n, FAIL_MEM, REFUSAL_RESERVED_MEMORY, s->reserved_mem,
+		      s->usable_mem);
+}
+
+static enum fail check_primary(struct cluster *c, const struct node *n,
+			       const struct node_state *s,
 			       const struct instance *inst, unsigned flags)
 {
 	bool strict = flags & CHANGE_STRICT;
 	enum fail why = FAIL_NONE;
+	int tag;
 
 	if (inst->forthcoming)
-		return strict ? check_primary_f(n, s, inst) : FAIL_NONE;
+		return strict ? check_primary_f(c, n, s, inst) : FAIL_NONE;
 	if (s->usable_mem <= 0)
-		return FAIL_MEM;
+		return refuse(c, n, FAIL_MEM, REFUSAL_MEMORY, inst->memory,
+			      n->s.usable_mem);
 	if (inst_is_local(inst))
-		why = check_disk(n, s, flags);
+		why = check_disk(c, n, s, inst, flags);
 	if (why != FAIL_NONE || !strict)
 		return why;
 	if (s->fails_n1 && !n->s.fails_n1)
-		return FAIL_MEM;
+		return refuse_reserved(c, n, s);
 	if (over_cpu(n, s->used_cpus))
-		return FAIL_CPU;
-	if (tags_clash(n, inst))
-		return FAIL_TAGS;
-	return check_primary_f(n, s, inst);
+		return refuse(c, n, FAIL_CPU, REFUSAL_CPU, s->used_cpus,
+			      most_cpus(n));
+	tag = clashing_tag(n, inst);
+	if (tag != 0)
+		return refuse(c, n, FAIL_TAGS, REFUSAL_TAGS, tag, 0);
+	return check_primary_f(c, n, s, inst);
 }
 
 enum fail change_add_primary(struct cluster *c, int node,
@@ -378,7 +441,7 @@ enum fail change_add_primary(struct cluster *c, int node,
 	enum fail why;
 
 	shift_primary(n, &s, inst, -1);
-	why = check_primary(n, &s, inst, flags);
+	why = check_primary(c, n, &s, inst, flags);
 	if (why != FAIL_NONE)
 		return why;
 	shift_tags(c, n, &s, inst, -1);
@@ -393,17 +456,20 @@ static int64_t need_of(const struct instance *inst)
 	return inst_uses_secondary_memory(inst) ? inst->memory : 0;
 }
 
-static enum fail check_secondary_f(const struct node *n,
-				   const struct node_state *s, int64_t need)
+static enum fail check_secondary_f(struct cluster *c, const struct node *n,
+				   const struct node_state *s,
+				   const struct instance *inst)
 {
-	enum fail why = check_disk_f(n, s);
+	int64_t need = need_of(inst);
+	enum fail why = check_disk_f(c, n, s, inst);
 
 	if (why == FAIL_NONE && need >= s->free_mem_f)
-		why = FAIL_MEM;
+		why = refuse_f(c, n, FAIL_MEM, REFUSAL_MEMORY, need,
+			       s->free_mem_f);
 	return why;
 }
 
-static enum fail check_secondary(const struct node *n,
+static enum fail check_secondary(struct cluster *c, const struct node *n,
 				 const struct node_state *s,
 				 const struct instance *inst, unsigned flags)
 {
@@ -411,16 +477,19 @@ static enum fail check_secondary(const struct node *n,
 	enum fail why;
 
 	if (inst->template != TEMPLATE_DRBD)
-		return FAIL_DISK;
+		return refuse(c, n, FAIL_DISK, REFUSAL_TEMPLATE, 0, 0);
 	if (inst->forthcoming)
-		return flags & CHANGE_STRICT ? check_secondary_f(n, s, need)
+		return flags & CHANGE_STRICT ? check_secondary_f(c, n, s, inst)
 					     : FAIL_NONE;
-	why = check_disk(n, s, flags);
+	why = check_disk(c, n, s, inst, flags);
 	if (why != FAIL_NONE || !(flags & CHANGE_STRICT))
 		return why;
-	if (need >= s->usable_mem || (s->fails_n1 && !n->s.fails_n1))
-		return FAIL_MEM;
-	return check_secondary_f(n, s, need);
+	if (need >= s->usable_mem)
+		return refuse(c, n, FAIL_MEM, REFUSAL_MEMORY, need,
+			      s->usable_mem);
+	if (s->fails_n1 && !n->s.fails_n1)
+		return refuse_reserved(c, n, s);
+	return check_secondary_f(c, n, s, inst);
 }
 
 enum fail change_add_secondary(struct cluster *c, int node,
@@ -441,7 +510,7 @@ enum fail change_add_secondary(struct cluster *c, int node,
 		s.load[UTIL_DISK] += inst->util[UTIL_DISK];
 		s.n_secondaries++;
 	}
-	why = check_secondary(n, &s, inst, flags);
+	why = check_secondary(c, n, &s, inst, flags);
 	if (why != FAIL_NONE)
 		return why;
 	if (!inst->forthcoming) {

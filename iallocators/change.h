@@ -31,7 +31,8 @@ enum change_flags {
 };
 
 /* Put inst (stored under index; the record need not be the stored one) on a
- * node; FAIL_NONE, or why not and nothing has changed. */
+ * node; FAIL_NONE, or why not (in words: c->refused) and nothing has
+ * changed. */
 enum fail change_add_primary(struct cluster *c, int node,
 			     const struct instance *inst, int index,
 			     unsigned flags);
@@ -51,5 +52,8 @@ void change_store(struct cluster *c, const struct instance *inst, int index);
 /* Whether the policy allows inst on the nodes of the group. */
 enum fail policy_check(const struct group *g, bool exclusive_storage,
 		       const struct instance *inst);
+/* The same, and *ret_why where it does not. */
+enum fail policy_refusal(const struct group *g, bool exclusive_storage,
+			 const struct instance *inst, struct refusal *ret_why);
 
 #endif

@@ -2,11 +2,9 @@
 /* Instances change their group: the group is chosen as for a new instance, and
  * then all its nodes are replaced by nodes of that group. */
 #include "iallocators/evacuate.h"
+#include "iallocators/explain.h"
 #include "iallocators/groups.h"
 #include "lib/base/mem.h"
-
-/* Within the group chosen, nothing is forced. */
-static const struct place_options defaults = {.capacity_checks = true};
 
 static void add_once(int *list, int *n, int item)
 {
@@ -45,6 +43,11 @@ static struct group_choice choose_groups(const struct cluster *c,
 	return choice;
 }
 
+static int required_nodes(const struct instance *inst)
+{
+	return inst->template == TEMPLATE_DRBD ? 2 : 1;
+}
+
 static int best_group(struct cluster *c, const struct group_choice *choice,
 		      int index, const struct place_options *o,
 		      struct buf *ret_reason)
@@ -54,8 +57,7 @@ static int best_group(struct cluster *c, const struct group_choice *choice,
 	struct place p = {.c = c,
 			  .inst = &inst,
 			  .index = c->n_instances,
-			  .required_nodes =
-				  inst.template == TEMPLATE_DRBD ? 2 : 1,
+			  .required_nodes = required_nodes(&inst),
 			  .scope = &all,
 			  .options = o};
 
@@ -78,14 +80,22 @@ static bool change_one(struct cluster *c, const struct group_choice *choice,
 		       const struct place_options *o, int *ret_group,
 		       struct evac_steps *steps, struct buf *reason)
 {
+	/* Within the group chosen, nothing is forced. */
+	const struct place_options within = {.capacity_checks = true,
+					     .explain = o->explain};
 	struct nodeset targets;
 
+	explain_subject(o->explain, c, &c->instances[index],
+			required_nodes(inst));
 	*ret_group = best_group(c, choice, index, o, reason);
-	if (*ret_group == NO_INDEX)
+	if (*ret_group == NO_INDEX) {
+		explain_outcome(o->explain, false, reason->data);
 		return false;
-	targets = place_candidates(c, *ret_group, &defaults);
+	}
+	explain_group(o->explain, *ret_group, "the moves there");
+	targets = place_candidates(c, *ret_group, &within);
 	return evacuate_instance(c, inst, index, EVAC_ALL, *ret_group, &targets,
-				 false, steps, reason);
+				 &within, steps, reason);
 }
 
 void change_group(struct cluster *c, const int *instances, int n,

@@ -109,6 +109,15 @@ double contest_score(const struct contest *t, int i)
 	return t->score[i];
 }
 
+bool contest_exact(struct contest *t, int i, double *ret_score)
+{
+	if (t->out[i])
+		return false;
+	compute(t, i);
+	*ret_score = t->score[i];
+	return true;
+}
+
 void contest_reject(struct contest *t, int i)
 {
 	t->out[i] = true;

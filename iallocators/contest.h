@@ -41,6 +41,9 @@ int contest_best(struct contest *t);
 /* Its score. */
 double contest_score(const struct contest *t, int i);
 
+/* The score of any one that is possible and not taken out, else false. */
+bool contest_exact(struct contest *t, int i, double *ret_score);
+
 /* Take one out. */
 void contest_reject(struct contest *t, int i);
 void contest_done(struct contest *t);

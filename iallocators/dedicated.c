@@ -5,7 +5,8 @@
  *
  * For each node it is counted how many instances of each smallest allowed size
  * would still fit, before and after. */
-#include "iallocators/place.h"
+#include "iallocators/explain.h"
+#include "iallocators/promises.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +87,9 @@ static enum fail try(const struct place *p, int primary, int secondary,
 	unsigned flags = p->options->ignore_soft_errors ? 0 : CHANGE_STRICT;
 	struct sizes sizes;
 	int64_t before[2][LOST_MAX];
-	enum fail why = policy_check(&c->groups[n->group], n->exclusive_storage,
-				     p->inst);
+	enum fail why =
+		policy_refusal(&c->groups[n->group], n->exclusive_storage,
+			       p->inst, &c->refused);
 
 	*ret = (struct solution){.found = true,
 				 .dedicated = true,
@@ -114,8 +116,8 @@ static enum fail try(const struct place *p, int primary, int secondary,
 	return FAIL_NONE;
 }
 
-static void consider(const struct place *p, int primary, int secondary,
-		     struct solution *ret)
+static void consider(const struct place *p, const struct promises *promises,
+		     int primary, int secondary, struct solution *ret)
 {
 	size_t mark = change_mark(p->c);
 	struct solution s;
@@ -124,9 +126,19 @@ static void consider(const struct place *p, int primary, int secondary,
 	change_undo(p->c, mark);
 	if (why != FAIL_NONE) {
 		ret->fails[why]++;
+		explain_refused(p->options->explain,
+				secondary == NO_INDEX ? ROLE_PRIMARY
+						      : ROLE_PAIR,
+				primary, secondary);
+		return;
+	}
+	if (solution_wins(&s, ret) &&
+	    !promises_survive(promises, p, primary, secondary)) {
+		ret->fails[FAIL_N1]++;
 		return;
 	}
 	ret->successes++;
+	explain_possible(p->options->explain, &s);
 	if (!solution_wins(&s, ret))
 		return;
 	ret->found = true;
@@ -138,19 +150,28 @@ static void consider(const struct place *p, int primary, int secondary,
 int place_dedicated(const struct place *p, const struct nodeset *candidates,
 		    struct solution *ret, struct error *err)
 {
+	struct promises promises = {.redundancy = {.c = NULL}};
+
 	memset(ret, 0, sizeof(*ret));
 	ret->dedicated = true;
 	if (place_check_count(p, candidates, err) < 0)
 		return -1;
+	survival_init(&promises.survival, p->c,
+		      p->c->nodes[candidates->items[0]].group,
+		      p->options->max_node_failures);
 	for (int i = 0; i < candidates->n; i++) {
 		int primary = candidates->items[i];
 
 		if (p->required_nodes == 1)
-			consider(p, primary, NO_INDEX, ret);
+			consider(p, &promises, primary, NO_INDEX, ret);
 		for (int j = 0; j < candidates->n && p->required_nodes == 2;
 		     j++)
 			if (j != i)
-				consider(p, primary, candidates->items[j], ret);
+				consider(p, &promises, primary,
+					 candidates->items[j], ret);
 	}
+	explain_count(p->options->explain, ret->successes,
+		      p->required_nodes == 2);
+	promises_done(&promises);
 	return 0;
 }

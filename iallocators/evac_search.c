@@ -5,6 +5,7 @@
 
 #include "iallocators/contest.h"
 #include "iallocators/evacuate.h"
+#include "iallocators/explain.h"
 #include "iallocators/move.h"
 #include "iallocators/pairs.h"
 #include "lib/base/mem.h"
@@ -15,6 +16,7 @@ struct search {
 	struct instance before; /* its record */
 	int index;
 	bool force;
+	struct explain *explain; /* or NULL */
 	struct nodeset group;
 	const struct nodeset *targets;
 	bool found;
@@ -54,6 +56,40 @@ static bool try_node(void *arg, int i)
 	return o->why[i] == FAIL_NONE;
 }
 
+/* Where the instance is with this target. */
+static struct solution place_on(const struct search *s,
+				enum evac_step_kind kind, int target)
+{
+	if (kind == STEP_REPLACE)
+		return (struct solution){.primary = s->before.primary,
+					 .secondary = target};
+	return (struct solution){.primary = target, .secondary = NO_INDEX};
+}
+
+/* For --explain: why not, or how good. */
+static void explain_targets(struct one_node *o, struct contest *t)
+{
+	struct search *s = o->s;
+	int64_t possible = 0;
+
+	for (int i = 0; i < s->targets->n && s->explain != NULL; i++) {
+		int node = s->targets->items[i];
+		struct solution place = place_on(s, o->kind, node);
+
+		if (contest_exact(t, i, &place.score)) {
+			explain_possible(s->explain, &place);
+			possible++;
+			continue;
+		}
+		try_node(o, i);
+		explain_refused(s->explain,
+				o->kind == STEP_REPLACE ? ROLE_SECONDARY
+							: ROLE_PRIMARY,
+				node, NO_INDEX);
+	}
+	explain_count(s->explain, possible, false);
+}
+
 static void explain_nodes(const struct one_node *o, struct buf *ret_reason)
 {
 	const struct nodeset *targets = o->s->targets;
@@ -78,14 +114,18 @@ static void one_node(struct search *s, enum evac_step_kind kind,
 			    .try = try_node,
 			    .arg = &o,
 			    .n = s->targets->n};
-	int best = contest_run(&t, &s->best);
+	int best;
 
+	contest_init(&t);
+	best = contest_best(&t);
 	s->found = best != NO_INDEX;
 	if (s->found)
 		s->steps = (struct evac_steps){
 			.items = {{kind, s->targets->items[best]}}, .n = 1};
 	else
 		explain_nodes(&o, ret_reason);
+	explain_targets(&o, &t);
+	contest_done(&t);
 	free(o.why);
 }
 
@@ -105,6 +145,7 @@ struct all_pairs {
 	int *position; /* of a node among the targets, or -1 */
 	double *estimate;
 	double *row_best;
+	int64_t possible; /* for --explain */
 };
 
 #define OUT DBL_MAX
@@ -142,8 +183,11 @@ static double estimate_one(struct all_pairs *a, const struct instance *inst,
 	size_t mark = change_mark(s->c);
 	struct evac_step step = {STEP_REPLACE, secondary};
 
-	if (do_step(s, &moved, step) != FAIL_NONE)
+	if (do_step(s, &moved, step) != FAIL_NONE) {
+		explain_refused(s->explain, ROLE_PAIR, inst->primary,
+				secondary);
 		return OUT;
+	}
 	contest_update(s->c, &s->group, start, &stats);
 	change_undo(s->c, mark);
 	return score_total(&stats);
@@ -194,6 +238,23 @@ static void estimate_row(struct all_pairs *a, const struct instance *inst,
 	a->estimate[a->position[inst->primary]] = OUT;
 }
 
+static void explain_step(const struct search *s, int primary, int step)
+{
+	struct refusal why = s->c->refused;
+
+	why.step = step_texts[step];
+	explain_refused_for(s->explain, ROLE_PRIMARY, primary, NO_INDEX, &why);
+}
+
+static void explain_estimates(struct all_pairs *a, int primary)
+{
+	const struct search *s = a->s;
+
+	for (int u = 0; u < s->targets->n; u++)
+		a->possible += a->estimate[u] != OUT;
+	explain_row(s->explain, primary, s->targets, a->estimate, OUT);
+}
+
 /* The best estimate for each new primary; the best of all is returned. */
 static double estimate_all(struct all_pairs *a)
 {
@@ -213,6 +274,9 @@ static double estimate_all(struct all_pairs *a)
 			for (int u = 0; u < s->targets->n; u++)
 				a->row_best[t] =
 					fmin(a->row_best[t], a->estimate[u]);
+			explain_estimates(a, inst.primary);
+		} else {
+			explain_step(s, s->targets->items[t], step);
 		}
 		change_undo(s->c, start);
 		best = fmin(best, a->row_best[t]);
@@ -264,6 +328,48 @@ static void compute_below(struct all_pairs *a, double limit)
 	}
 }
 
+/* For --explain: who cannot be secondary for any primary. */
+static void explain_secondaries(const struct all_pairs *a, unsigned flags)
+{
+	const struct search *s = a->s;
+	size_t mark = change_mark(s->c);
+
+	for (int i = 0; i < s->targets->n && s->explain != NULL; i++) {
+		int node = s->targets->items[i];
+
+		if (a->pairs.fail[i] == FAIL_NONE)
+			continue;
+		change_add_secondary(s->c, node, &s->before, s->index, NO_INDEX,
+				     flags);
+		change_undo(s->c, mark);
+		explain_refused(s->explain, ROLE_SECONDARY, node, NO_INDEX);
+	}
+}
+
+/* The exact scores of the best estimates. */
+static void explain_scores(const struct all_pairs *a)
+{
+	struct search *s = a->s;
+	size_t n;
+	struct explain_candidate *best;
+
+	explain_count(s->explain, a->possible, true);
+	best = explain_best(s->explain, &n);
+	for (size_t i = 0; i < n; i++) {
+		size_t mark = change_mark(s->c);
+		struct evac_steps steps;
+		struct instance inst;
+		int step;
+
+		to_primary(s, best[i].place.primary, &inst, &steps, &step);
+		do_step(s, &inst,
+			(struct evac_step){STEP_REPLACE,
+					   best[i].place.secondary});
+		best[i].place.score = score_nodes(s->c, &s->group);
+		change_undo(s->c, mark);
+	}
+}
+
 /* Nothing was possible: why the last pair was not. */
 static void explain_pairs(struct search *s, struct buf *ret_reason)
 {
@@ -300,16 +406,19 @@ static void all_pairs(struct search *s, struct buf *ret_reason)
 		.estimate = xcalloc(n, sizeof(double)),
 		.row_best = xcalloc(n, sizeof(double)),
 	};
+	unsigned flags = s->force || offline ? 0 : CHANGE_STRICT;
 	double best;
 
 	score_stats(s->c, &s->group, &a.base);
-	pairs_init(&a.pairs, s->c, s->targets, &s->before,
-		   s->force || offline ? 0 : CHANGE_STRICT);
+	pairs_init(&a.pairs, s->c, s->targets, &s->before, flags);
 	for (int i = 0; i < s->c->n_nodes; i++)
 		a.position[i] = -1;
 	for (int i = 0; i < s->targets->n; i++)
 		a.position[s->targets->items[i]] = i;
+	explain_secondaries(&a, flags);
 	best = estimate_all(&a);
+	explain_scores(&a);
+	s->explain = NULL; /* what follows looks at the same once more */
 	if (best != OUT)
 		compute_below(&a, best + NEAR * fmax(1, fabs(best)));
 	if (!s->found)
@@ -318,6 +427,22 @@ static void all_pairs(struct search *s, struct buf *ret_reason)
 	free(a.position);
 	free(a.estimate);
 	free(a.row_best);
+}
+
+static void explain_failover(const struct search *s,
+			     const struct instance *inst)
+{
+	struct solution place = {.primary = inst->primary,
+				 .secondary = inst->secondary};
+
+	explain_count(s->explain, s->found, true);
+	if (s->explain != NULL && s->found) {
+		place.score = score_nodes(s->c, &s->group);
+		explain_possible(s->explain, &place);
+	} else if (!s->found) {
+		explain_refused(s->explain, ROLE_PRIMARY, s->before.secondary,
+				NO_INDEX);
+	}
 }
 
 /* A failover needs no search. */
@@ -330,6 +455,7 @@ static void only_failover(struct search *s, struct buf *ret_reason)
 	s->found = why == FAIL_NONE;
 	s->steps = (struct evac_steps){.items = {{STEP_FAILOVER, 0}}, .n = 1};
 	buf_adds(ret_reason, fail_names[why]);
+	explain_failover(s, &inst);
 	change_undo(s->c, mark);
 }
 
@@ -363,23 +489,40 @@ static void search(struct search *s, enum evac_mode mode,
 		all_pairs(s, ret_reason);
 }
 
+/* How it ended, in the group's and the instance's words. */
+static void explain_end(struct explain *e, const struct instance *inst,
+			int group, bool found, const char *reason)
+{
+	const struct solution taken = {.primary = inst->primary,
+				       .secondary = inst->secondary};
+
+	explain_group_end(e, found ? "chosen" : "no place",
+			  found ? NULL : reason);
+	if (found)
+		explain_verdict(e, group, "chosen", &taken);
+	explain_outcome(e, found, found ? "" : reason);
+}
+
 bool evacuate_instance(struct cluster *c, struct instance *inst, int index,
 		       enum evac_mode mode, int group,
-		       const struct nodeset *targets, bool ignore_soft_errors,
+		       const struct nodeset *targets,
+		       const struct place_options *o,
 		       struct evac_steps *ret_steps, struct buf *ret_reason)
 {
 	struct search s = {.c = c,
 			   .before = *inst,
 			   .index = index,
-			   .force = ignore_soft_errors,
+			   .force = o->ignore_soft_errors,
+			   .explain = o->explain,
 			   .group = cluster_group_nodes(c, group),
 			   .targets = targets};
 
 	search(&s, mode, ret_reason);
+	for (int i = 0; i < s.steps.n && s.found; i++)
+		do_step(&s, inst, s.steps.items[i]);
+	explain_end(o->explain, inst, group, s.found, ret_reason->data);
 	if (!s.found)
 		return false;
-	for (int i = 0; i < s.steps.n; i++)
-		do_step(&s, inst, s.steps.items[i]);
 	change_commit(c);
 	*ret_steps = s.steps;
 	return true;

@@ -2,6 +2,7 @@
 /* The requests that move instances, one instance after the other. */
 #include "iallocators/evacuate.h"
 
+#include "iallocators/explain.h"
 #include "lib/base/mem.h"
 
 /* Which nodes are to be emptied, by node. */
@@ -22,16 +23,27 @@ static bool *evacuated_nodes(const struct cluster *c, const int *instances,
 	return ret;
 }
 
+static bool is_target(const struct cluster *c, int node, int primary,
+		      const bool *excluded, struct explain *e)
+{
+	if (c->nodes[node].offline)
+		explain_left_out(e, node, place_why_offline(&c->nodes[node]));
+	else if (node == primary || excluded[node])
+		explain_left_out(e, node, REFUSAL_LEFT);
+	else
+		return true;
+	return false;
+}
+
 static struct nodeset targets_of(const struct cluster *c, int primary,
-				 const bool *excluded)
+				 const bool *excluded, struct explain *e)
 {
 	const struct group *g = &c->groups[c->nodes[primary].group];
 	struct nodeset set = {.items =
 				      xcalloc((size_t)g->n_nodes, sizeof(int))};
 
 	for (int i = 0; i < g->n_nodes; i++)
-		if (g->nodes[i] != primary && !excluded[g->nodes[i]] &&
-		    !c->nodes[g->nodes[i]].offline)
+		if (is_target(c, g->nodes[i], primary, excluded, e))
 			set.items[set.n++] = g->nodes[i];
 	return set;
 }
@@ -39,20 +51,26 @@ static struct nodeset targets_of(const struct cluster *c, int primary,
 /* Move one instance of those listed; inst is its record and follows. */
 static bool evacuate_listed(struct cluster *c, struct instance *inst, int index,
 			    enum evac_mode mode, const bool *excluded,
-			    bool ignore_soft_errors, struct evac_steps *steps,
-			    struct buf *reason)
+			    const struct place_options *o,
+			    struct evac_steps *steps, struct buf *reason)
 {
-	struct nodeset targets = targets_of(c, inst->primary, excluded);
-	bool ok = evacuate_instance(c, inst, index, mode,
-				    c->nodes[inst->primary].group, &targets,
-				    ignore_soft_errors, steps, reason);
+	int group = c->nodes[inst->primary].group;
+	const struct instance before = *inst;
+	struct nodeset targets;
+	bool ok;
 
+	explain_subject(o->explain, c, &before,
+			inst->secondary == NO_INDEX ? 1 : 2);
+	explain_group(o->explain, group, NULL);
+	targets = targets_of(c, inst->primary, excluded, o->explain);
+	ok = evacuate_instance(c, inst, index, mode, group, &targets, o, steps,
+			       reason);
 	free(targets.items);
 	return ok;
 }
 
 void evacuate(struct cluster *c, const int *instances, int n,
-	      enum evac_mode mode, bool ignore_soft_errors,
+	      enum evac_mode mode, const struct place_options *o,
 	      struct evac_answer *ret)
 {
 	auto_free bool *excluded = evacuated_nodes(c, instances, n, mode);
@@ -63,8 +81,8 @@ void evacuate(struct cluster *c, const int *instances, int n,
 		struct evac_steps steps;
 		int group = c->nodes[inst.primary].group;
 
-		if (evacuate_listed(c, &inst, instances[i], mode, excluded,
-				    ignore_soft_errors, &steps, &reason))
+		if (evacuate_listed(c, &inst, instances[i], mode, excluded, o,
+				    &steps, &reason))
 			evac_answer_moved(ret, c, &inst, group, &steps);
 		else
 			evac_answer_failed(ret, &inst, reason.data);
@@ -89,8 +107,8 @@ static bool wrong_nodes(const struct instance *inst, bool internal,
 }
 
 bool relocate(struct cluster *c, int index, int64_t required_nodes,
-	      const int *from, int n_from, bool ignore_soft_errors, int *ret,
-	      struct buf *ret_reason)
+	      const int *from, int n_from, const struct place_options *o,
+	      int *ret, struct buf *ret_reason)
 {
 	struct instance inst = c->instances[index];
 	enum mirror mirror = templates[inst.template].mirror;
@@ -112,8 +130,8 @@ bool relocate(struct cluster *c, int index, int64_t required_nodes,
 	if (wrong_nodes(&inst, internal, from, n_from, ret_reason))
 		return false;
 	excluded = evacuated_nodes(c, &index, 1, mode);
-	if (!evacuate_listed(c, &inst, index, mode, excluded,
-			     ignore_soft_errors, &steps, ret_reason))
+	if (!evacuate_listed(c, &inst, index, mode, excluded, o, &steps,
+			     ret_reason))
 		return false;
 	buf_consume(ret_reason, ret_reason->len);
 	*ret = internal ? inst.secondary : inst.primary;

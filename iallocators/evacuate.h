@@ -28,7 +28,8 @@ struct evac_steps {
  * what it is then.  false and the reason otherwise. */
 bool evacuate_instance(struct cluster *c, struct instance *inst, int index,
 		       enum evac_mode mode, int group,
-		       const struct nodeset *targets, bool ignore_soft_errors,
+		       const struct nodeset *targets,
+		       const struct place_options *o,
 		       struct evac_steps *ret_steps, struct buf *ret_reason);
 
 /* The answer to a request that moves several instances. */
@@ -46,13 +47,13 @@ void evac_answer_done(struct evac_answer *a);
 
 /* node-evacuate: the instances one after the other. */
 void evacuate(struct cluster *c, const int *instances, int n,
-	      enum evac_mode mode, bool ignore_soft_errors,
+	      enum evac_mode mode, const struct place_options *o,
 	      struct evac_answer *ret);
 
 /* relocate: one node of an instance is to be replaced; *ret is the new one. */
 bool relocate(struct cluster *c, int index, int64_t required_nodes,
-	      const int *from, int n_from, bool ignore_soft_errors, int *ret,
-	      struct buf *ret_reason);
+	      const int *from, int n_from, const struct place_options *o,
+	      int *ret, struct buf *ret_reason);
 
 /* change-group: into the target groups (none: any), out of the present
  * ones. */

@@ -251,6 +251,7 @@ static void take_node(struct redundancy *r, int x)
 
 	if (!take_drbd(r, x) || need.impossible) {
 		r->never = true;
+		r->culprit = x;
 		return;
 	}
 	if (!need.local && !need.shared)
@@ -290,8 +291,10 @@ void redundancy_init(struct redundancy *r, struct cluster *c,
 	look(r, c, nodes, o, CHANGED_NODES);
 	if (has_exclusive(c, nodes))
 		return;
-	for (int i = 0; i < r->n_hard && !r->never; i++)
-		r->never = stranded(r, &c->nodes[r->hard[i]]);
+	for (int i = 0; i < r->n_hard && !r->never; i++) {
+		r->culprit = r->hard[i];
+		r->never = stranded(r, &c->nodes[r->culprit]);
+	}
 }
 
 bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,

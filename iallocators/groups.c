@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "iallocators/change.h"
+#include "iallocators/explain.h"
 #include "iallocators/score.h"
 #include "lib/base/mem.h"
 
@@ -114,17 +115,27 @@ static void add_message(struct buf *out, const char *text)
 	buf_adds(out, text);
 }
 
-/* "Group G (POLICY): ..." */
+static const char *verdict(const struct group *g, const struct solution *s)
+{
+	if (!s->found)
+		return "no place";
+	return g->alloc_policy == ALLOC_UNALLOCABLE
+		       ? "unallocable by its policy"
+		       : "possible, another one is better";
+}
+
+/* "Group G (POLICY): ...", also for --explain. */
 static void describe(const struct place *p, int group, const struct solution *s,
 		     struct buf *out)
 {
 	const struct group *g = &p->c->groups[group];
-	auto_buf struct buf line = {0};
+	auto_buf struct buf line = {0}, text = {0};
 
-	buf_addf(&line, "Group %s (%s): ", g->name,
-		 alloc_policy_names[g->alloc_policy]);
-	solution_describe(p->c, s, &line);
+	solution_describe(p->c, s, &text);
+	buf_addf(&line, "Group %s (%s): %s", g->name,
+		 alloc_policy_names[g->alloc_policy], text.data);
 	add_message(out, line.data);
+	explain_group_end(p->options->explain, verdict(g, s), text.data);
 }
 
 static void describe_error(const struct place *p, int group, const char *text,
@@ -134,6 +145,7 @@ static void describe_error(const struct place *p, int group, const char *text,
 
 	buf_addf(&line, "Group %s: error %s", p->c->groups[group].name, text);
 	add_message(out, line.data);
+	explain_group_end(p->options->explain, "no place", text);
 }
 
 /* What is known while the groups are tried. */
@@ -171,6 +183,8 @@ static void visit_unconnected(struct search *s, int group)
 		describe_error(s->p, group, text.data, &s->messages);
 	else
 		add_message(&s->unconnected, text.data);
+	explain_group_end(s->p->options->explain,
+			  "it lacks a network of the instance", text.data);
 }
 
 static void visit(struct search *s, int group)
@@ -179,8 +193,12 @@ static void visit(struct search *s, int group)
 	struct solution solution;
 	struct error err;
 
-	if (g->n_nodes == 0)
+	explain_group(s->p->options->explain, group, NULL);
+	if (g->n_nodes == 0) {
+		explain_group_end(s->p->options->explain, "it has no nodes",
+				  NULL);
 		return;
+	}
 	if (!has_networks(g, s->p->inst)) {
 		visit_unconnected(s, group);
 		return;
@@ -214,6 +232,9 @@ static void search_groups(struct search *s, const struct group_choice *choice)
 	for (int g = 0; g < s->p->c->n_groups; g++)
 		if (chosen(choice, g))
 			visit(s, g);
+	if (s->best != NO_INDEX)
+		explain_verdict(s->p->options->explain, s->best, "chosen",
+				&s->solution);
 	if (s->messages.len > 0)
 		add_message(&s->unconnected, s->messages.data);
 }
@@ -278,12 +299,17 @@ enum placed groups_place_named(struct place *p, const char *name,
 	}
 	scope = cluster_group_nodes(p->c, group);
 	within.scope = &scope;
+	explain_group(p->options->explain, group, NULL);
 	if (try_group(&within, group,
 		      group_is_dedicated(p, group, is_dedicated(p->c, name)),
 		      ret, &err) < 0) {
 		buf_adds(ret_info, err.text);
+		explain_group_end(p->options->explain, "no place", err.text);
 		return PLACED_WRONGLY;
 	}
 	describe(p, group, ret, ret_info);
-	return ret->found ? PLACED : PLACED_NOT;
+	if (!ret->found)
+		return PLACED_NOT;
+	explain_verdict(p->options->explain, group, "chosen", ret);
+	return PLACED;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hail: the allocator.  Reads a request (protocol version 2) from the file
+/* hail: the allocator.  Reads a request from the file
  * named, answers on standard output.  Exit codes: 0 answered, also when the
  * answer is that there is no place; 1 unusable request; 2 wrong options. */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gantry-config.h"
+#include "iallocators/explain.h"
 #include "iallocators/hail_answer.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
@@ -26,6 +28,10 @@ enum long_option {
 	OPT_KVM_MEMORY,
 	OPT_SIMULATE,
 	OPT_DEDICATED,
+	OPT_FAILURES,
+	OPT_EXPLAIN,
+	OPT_EXPLAIN_LIMIT,
+	OPT_PROTOCOL,
 };
 
 static const struct option options[] = {
@@ -43,6 +49,10 @@ static const struct option options[] = {
 	{"restrict-allocation-to", required_argument, NULL, OPT_RESTRICT},
 	{"mond", optional_argument, NULL, OPT_MOND},
 	{"mond-xen", no_argument, NULL, OPT_MOND_XEN},
+	{"max-node-failures", required_argument, NULL, OPT_FAILURES},
+	{"explain", optional_argument, NULL, OPT_EXPLAIN},
+	{"explain-limit", required_argument, NULL, OPT_EXPLAIN_LIMIT},
+	{"protocol", required_argument, NULL, OPT_PROTOCOL},
 	{"static-kvm-node-memory", required_argument, NULL, OPT_KVM_MEMORY},
 	{0},
 };
@@ -65,6 +75,21 @@ static const char usage_text[] =
 	"  --no-capacity-checks          do not keep any node evacuable\n"
 	"  --restrict-allocation-to=NODE,...  only these nodes for new "
 	"instances\n"
+	"  --max-node-failures=N         each group must be able to lose N "
+	"nodes, whatever its policy says\n"
+	"  --explain[=text|json]         why nodes were taken or refused: as "
+	"text on standard error,\n"
+	"                                or as \"explanation\" in the answer: "
+	"for each instance and group\n"
+	"                                the best places with score and rank, "
+	"and for each reason how\n"
+	"                                many nodes or pairs it refused, and "
+	"the first of them in full\n"
+	"  --explain-limit=N             how many of each are shown, 20\n"
+	"  --protocol=1|2                version of requests and answers, 2; "
+	"those of version 1 (Ganeti\n"
+	"                                1.2) have no groups and \"nodes\" in "
+	"place of \"result\"\n"
 	"  --static-kvm-node-memory=MIB  what a KVM node needs itself (0: as "
 	"reported)\n"
 	"  --mond[=yes|no], --mond-xen   accepted, without effect\n"
@@ -78,6 +103,34 @@ struct settings {
 	struct tool_options tool;
 	const char *file;
 };
+
+static int wrong(const char *option, const char *value, const char *wanted)
+{
+	fprintf(stderr, "--%s: '%s' is no %s\n", option, value, wanted);
+	return 3;
+}
+
+static int take_number(const char *option, const char *value, int64_t min,
+		       int64_t max, int *ret)
+{
+	int64_t n;
+
+	if (!str_to_int64(value, &n) || n < min || n > max)
+		return wrong(option, value, "number that can be used");
+	*ret = (int)n;
+	return 0;
+}
+
+static int take_explain(const char *value, enum hail_explain *ret)
+{
+	if (value == NULL || strcmp(value, "text") == 0)
+		*ret = HAIL_EXPLAIN_TEXT;
+	else if (strcmp(value, "json") == 0)
+		*ret = HAIL_EXPLAIN_JSON;
+	else
+		return wrong("explain", value, "form (text, json)");
+	return 0;
+}
 
 /* As parse(), for one option; 0, or 1 + the exit code. */
 static int take_option(struct settings *s, int option, const char *value)
@@ -121,9 +174,21 @@ static int take_option(struct settings *s, int option, const char *value)
 		s->hail.has_kvm_memory = true;
 		if (str_to_int64(value, &s->hail.kvm_memory))
 			return 0;
-		fprintf(stderr, "--static-kvm-node-memory: '%s' is no number\n",
-			value);
-		return 3;
+		return wrong("static-kvm-node-memory", value, "number");
+	case OPT_FAILURES:
+		s->hail.has_max_node_failures = true;
+		return take_number("max-node-failures", value, 0, INT_MAX,
+				   &s->hail.max_node_failures);
+	case OPT_EXPLAIN:
+		return take_explain(value, &s->hail.explain);
+	case OPT_PROTOCOL:
+		s->hail.protocol1 = strcmp(value, "1") == 0;
+		if (s->hail.protocol1 || strcmp(value, "2") == 0)
+			return 0;
+		return wrong("protocol", value, "version (1, 2)");
+	case OPT_EXPLAIN_LIMIT:
+		return take_number("explain-limit", value, 1, EXPLAIN_LIMIT_MAX,
+				   &s->hail.explain_limit);
 	case '?':
 		fputs(usage_text, stderr);
 		return 3;
@@ -191,15 +256,19 @@ static int read_input(const char *name, struct buf *ret, struct error *err)
 
 static int run(const struct settings *s, struct error *err)
 {
-	auto_buf struct buf text = {0}, out = {0}, warnings = {0};
+	auto_buf struct buf text = {0};
+	__attribute__((cleanup(hail_output_done))) struct hail_output out = {
+		.answer = {0}};
 	int rc = read_input(s->file, &text, err);
 
 	if (rc == 0)
-		rc = hail_answer(text.data, text.len, &s->hail, &out, &warnings,
-				 err);
-	if (warnings.len > 0)
-		fputs(warnings.data, stderr);
-	if (rc == 0 && (fputs(out.data, stdout) < 0 || fflush(stdout) != 0))
+		rc = hail_answer(text.data, text.len, &s->hail, &out, err);
+	if (out.warnings.len > 0)
+		fputs(out.warnings.data, stderr);
+	if (out.explanation.len > 0)
+		fputs(out.explanation.data, stderr);
+	if (rc == 0 &&
+	    (fputs(out.answer.data, stdout) < 0 || fflush(stdout) != 0))
 		return error_set(err, ERR_SYSTEM, NULL, "standard output: %s",
 				 strerror(errno));
 	return rc;

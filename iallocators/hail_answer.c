@@ -2,9 +2,20 @@
 #include "iallocators/hail_answer.h"
 
 #include "iallocators/answer.h"
+#include "iallocators/explain.h"
 #include "iallocators/listing.h"
+#include "iallocators/protocol1.h"
 #include "iallocators/save.h"
 #include "iallocators/tool.h"
+
+#define AS_THE_POLICY_SAYS (-1)
+
+void hail_output_done(struct hail_output *out)
+{
+	buf_done(&out->answer);
+	buf_done(&out->warnings);
+	buf_done(&out->explanation);
+}
 
 static struct place_options place_options(const struct hail_options *o,
 					  const struct request *r)
@@ -16,6 +27,9 @@ static struct place_options place_options(const struct hail_options *o,
 		.has_restriction = o->has_restriction,
 		.restriction = o->restriction,
 		.n_restriction = o->n_restriction,
+		.max_node_failures = o->has_max_node_failures
+					     ? o->max_node_failures
+					     : AS_THE_POLICY_SAYS,
 	};
 
 	if (r->has_restriction && !o->has_restriction) {
@@ -41,15 +55,42 @@ static int show(const struct hail_options *o, struct cluster *c,
 	return save_state(c, o->tool, suffix, when, err);
 }
 
+static int find(const struct hail_options *o, struct cluster *c,
+		const struct request *request,
+		const struct place_options *place, struct hail_output *out,
+		struct error *err)
+{
+	auto_buf struct buf explanation = {0};
+
+	if (answer(c, request, place, o->protocol1 ? "nodes" : "result",
+		   &out->answer, err) < 0)
+		return -1;
+	if (o->explain == HAIL_EXPLAIN_TEXT)
+		explain_text(place->explain, &out->explanation);
+	if (o->explain != HAIL_EXPLAIN_JSON)
+		return 0;
+	explain_json(place->explain, &explanation);
+	answer_add(&out->answer, "explanation", explanation.data);
+	return 0;
+}
+
 static int reply(const struct hail_options *o, struct cluster *c,
-		 const struct request *request, struct buf *out,
+		 const struct request *request, struct hail_output *out,
 		 struct error *err)
 {
 	struct place_options place = place_options(o, request);
+	struct explain e = {.limit = o->explain_limit > 0 ? o->explain_limit
+							  : EXPLAIN_LIMIT};
+	int rc;
 
+	if (o->explain != HAIL_EXPLAIN_NOT)
+		place.explain = &e;
 	if (show(o, c, "Initial cluster", "pre-ialloc", "before iallocator run",
-		 err) < 0 ||
-	    answer(c, request, &place, out, err) < 0)
+		 err) < 0)
+		return -1;
+	rc = find(o, c, request, &place, out, err);
+	explain_done(&e);
+	if (rc < 0)
 		return -1;
 	return show(o, c, "Final cluster", "post-ialloc",
 		    "after iallocator run", err);
@@ -58,7 +99,7 @@ static int reply(const struct hail_options *o, struct cluster *c,
 /* The same question about the cluster that options name. */
 static int answer_elsewhere(const struct hail_options *o,
 			    const struct request_options *options,
-			    const struct jval *top, struct buf *out,
+			    const struct jval *top, struct hail_output *out,
 			    struct error *err)
 {
 	struct cluster other = {0};
@@ -81,8 +122,8 @@ static bool is_elsewhere(const struct hail_options *o)
 }
 
 static int answer_in(struct cluster *c, char *text, size_t len,
-		     const struct hail_options *o, struct buf *out,
-		     struct buf *warnings, struct error *err)
+		     const struct hail_options *o, struct hail_output *out,
+		     struct error *err)
 {
 	const struct request_options options = {
 		.load = {.max_cpu_ratio = -1},
@@ -95,19 +136,23 @@ static int answer_in(struct cluster *c, char *text, size_t len,
 
 	if (top == NULL)
 		return error_wrap(err, "Parsing input IAllocator message");
+	if (o->protocol1)
+		top = protocol1_request(&c->arena, top, err);
+	if (top == NULL)
+		return -1;
 	if (request_read(c, top, &options, &request, err) < 0)
 		return -1;
 	if (is_elsewhere(o))
 		return answer_elsewhere(o, &options, top, out, err);
-	cluster_check(c, warnings);
+	cluster_check(c, &out->warnings);
 	return reply(o, c, &request, out, err);
 }
 
 int hail_answer(char *text, size_t len, const struct hail_options *o,
-		struct buf *out, struct buf *warnings, struct error *err)
+		struct hail_output *out, struct error *err)
 {
 	struct cluster c = {0};
-	int rc = answer_in(&c, text, len, o, out, warnings, err);
+	int rc = answer_in(&c, text, len, o, out, err);
 
 	cluster_done(&c);
 	return rc;

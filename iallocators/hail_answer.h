@@ -14,6 +14,9 @@
 
 struct tool_options;
 
+/* Why nodes were taken or refused: as text, or in the answer (explain.h). */
+enum hail_explain { HAIL_EXPLAIN_NOT, HAIL_EXPLAIN_TEXT, HAIL_EXPLAIN_JSON };
+
 /* Zeroed is what the program does when it is told nothing. */
 struct hail_options {
 	bool ignore_soft_errors; /* only what is impossible is refused */
@@ -23,6 +26,12 @@ struct hail_options {
 	bool has_restriction; /* only these nodes for new instances */
 	const char **restriction;
 	size_t n_restriction;
+	bool has_max_node_failures; /* in place of what the policies say */
+	int max_node_failures;
+	bool protocol1; /* read and answer as version 1 of the protocol has it
+			 */
+	enum hail_explain explain;
+	int explain_limit;   /* 0: as many as usual */
 	bool has_kvm_memory; /* what a node with KVM needs itself, in MiB: */
 	int64_t kvm_memory;  /* 0: as reported */
 	/* The cluster to use instead of the request's, and what to show and
@@ -30,10 +39,16 @@ struct hail_options {
 	const struct tool_options *tool;
 };
 
-/* Add the answer (protocol version 2) to *out, and what is strange about the
- * data to *warnings.  -1 with err for a request that cannot be used.  The text
- * is changed on the way. */
+/* The answer; what is strange about the data; the explanation as text. */
+struct hail_output {
+	struct buf answer, warnings, explanation;
+};
+
+void hail_output_done(struct hail_output *out);
+
+/* Answer a request of protocol version 2; -1 with err for one that cannot be
+ * used.  The text is changed on the way. */
 int hail_answer(char *text, size_t len, const struct hail_options *o,
-		struct buf *out, struct buf *warnings, struct error *err);
+		struct hail_output *out, struct error *err);
 
 #endif

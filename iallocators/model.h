@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "iallocators/arena.h"
+#include "iallocators/refusal.h"
 #include "lib/base/str.h"
 #include "lib/base/table.h"
 
@@ -109,6 +110,7 @@ struct policy {
 	enum template templates[TEMPLATE_COUNT]; /* in the order given */
 	size_t n_templates;
 	double vcpu_ratio, spindle_ratio;
+	int max_node_failures; /* that the group must survive */
 };
 
 enum alloc_policy {
@@ -171,6 +173,10 @@ struct instance {
 	int primary;
 	int secondary;	  /* or NO_INDEX */
 	int64_t location; /* location tags that its nodes have in common */
+	/* What max-node-failures need not count: memory above what it is
+	 * guaranteed, and all of one that stays where it is. */
+	int64_t spare_memory;
+	bool stays;
 };
 
 /* What placing instances changes.  The fields with _f count forthcoming
@@ -209,11 +215,13 @@ struct ilist {
 struct node {
 	const char *name;
 	int group;
-	bool offline;
+	bool offline;		      /* gets nothing, for some reason: */
+	bool drained, not_vm_capable; /* one of these, or it is down */
 	bool exclusive_storage;
 	bool master;
 	double total_mem, total_disk, total_cpus, cpu_speed;
 	int64_t own_mem, free_mem, own_cpus;
+	int64_t host_mem; /* for max-node-failures: what instances never get */
 	int64_t total_spindles;
 	int64_t low_disk; /* must stay free */
 	double high_spindles;
@@ -251,6 +259,8 @@ struct cluster {
 	bool has_migration;
 	struct undo *journal;
 	size_t n_journal, cap_journal;
+	/* Of the last change that was not possible, until the next one. */
+	struct refusal refused;
 };
 
 /* Some nodes, ascending: those that a score is about, or candidates. */

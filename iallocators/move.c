@@ -9,6 +9,23 @@ bool move_migration_allowed(const struct cluster *c, int from, int to)
 	       tagset_subset(&c->nodes[from].migration, &c->nodes[to].receives);
 }
 
+static enum fail refuse(struct cluster *c, int node, enum fail why,
+			enum refusal_kind kind)
+{
+	c->refused = (struct refusal){.kind = kind, .node = node};
+	return why;
+}
+
+static enum fail no_migration(struct cluster *c, int to)
+{
+	return refuse(c, to, FAIL_MIG, REFUSAL_MIGRATION);
+}
+
+static enum fail no_secondary(struct cluster *c, const struct instance *inst)
+{
+	return refuse(c, inst->primary, FAIL_INTERNAL, REFUSAL_NO_SECONDARY);
+}
+
 static unsigned flags(bool force)
 {
 	return force ? 0 : CHANGE_STRICT;
@@ -37,11 +54,11 @@ enum fail move_failover(struct cluster *c, struct instance *inst, int index,
 	enum fail why;
 
 	if (inst->secondary == NO_INDEX)
-		return FAIL_INTERNAL;
+		return no_secondary(c, inst);
 	after.primary = inst->secondary;
 	after.secondary = inst->primary;
 	if (!move_migration_allowed(c, inst->primary, inst->secondary))
-		return FAIL_MIG;
+		return no_migration(c, inst->secondary);
 	change_remove_secondary(c, inst->secondary, inst, index);
 	why = change_add_primary(c, after.primary, &after, index,
 				 flags(force || left_offline));
@@ -63,7 +80,7 @@ enum fail move_failover_to(struct cluster *c, struct instance *inst, int index,
 
 	after.primary = target;
 	if (!move_migration_allowed(c, inst->primary, target))
-		return FAIL_MIG;
+		return no_migration(c, target);
 	why = change_add_primary(
 		c, target, &after, index,
 		flags(force || c->nodes[inst->primary].offline));
@@ -86,7 +103,7 @@ enum fail move_replace_secondary(struct cluster *c, struct instance *inst,
 	enum fail why;
 
 	if (inst->secondary == NO_INDEX)
-		return FAIL_INTERNAL;
+		return no_secondary(c, inst);
 	after.secondary = target;
 	after.location = common_locations(c, inst->primary, target);
 	change_remove_secondary(c, inst->secondary, inst, index);
@@ -112,7 +129,7 @@ enum fail move_rf(struct cluster *c, struct instance *inst, int index,
 	after.secondary = p;
 	after.location = common_locations(c, p, target);
 	if (!move_migration_allowed(c, p, target))
-		return FAIL_MIG;
+		return no_migration(c, target);
 	why = change_add_primary(c, target, &after, index, flags(force));
 	if (why == FAIL_NONE) {
 		change_remove_primary(c, p, inst, index);
@@ -137,7 +154,7 @@ enum fail move_fr(struct cluster *c, struct instance *inst, int index,
 	after.secondary = target;
 	after.location = common_locations(c, s, target);
 	if (!move_migration_allowed(c, p, s))
-		return FAIL_MIG;
+		return no_migration(c, s);
 	change_remove_secondary(c, s, inst, index);
 	why = change_add_primary(c, s, &after, index, checks);
 	if (why == FAIL_NONE) {
@@ -160,7 +177,7 @@ enum fail move_frf(struct cluster *c, struct instance *inst, int index,
 	after.location = common_locations(c, s, target);
 	if (!move_migration_allowed(c, p, s) ||
 	    !move_migration_allowed(c, s, target))
-		return FAIL_MIG;
+		return no_migration(c, target);
 	change_remove_secondary(c, s, inst, index);
 	between = change_mark(c);
 	why = change_add_primary(c, s, &after, index, checks);

@@ -4,8 +4,9 @@
 
 #include <string.h>
 
+#include "iallocators/explain.h"
 #include "iallocators/hformat.h"
-#include "iallocators/redundancy.h"
+#include "iallocators/promises.h"
 #include "lib/base/mem.h"
 
 static unsigned strictness(const struct place_options *o)
@@ -17,8 +18,9 @@ static unsigned strictness(const struct place_options *o)
 enum fail place_add_primary(const struct place *p, int node)
 {
 	const struct node *n = &p->c->nodes[node];
-	enum fail why = policy_check(&p->c->groups[n->group],
-				     n->exclusive_storage, p->inst);
+	enum fail why =
+		policy_refusal(&p->c->groups[n->group], n->exclusive_storage,
+			       p->inst, &p->c->refused);
 
 	if (why != FAIL_NONE)
 		return why;
@@ -49,21 +51,6 @@ void place_apply(const struct place *p, const struct solution *s)
 {
 	place_put(p, s->primary, s->secondary);
 	change_commit(p->c);
-}
-
-bool place_stays_redundant(const struct place *p, const struct redundancy *r,
-			   int primary, int secondary)
-{
-	size_t mark = change_mark(p->c);
-	bool ok;
-
-	if (!p->options->capacity_checks)
-		return true;
-	place_put(p, primary, secondary);
-	ok = p->keeps_record ? redundancy_holds(p->c, p->scope, p->options)
-			     : redundancy_with(r, p->inst);
-	change_undo(p->c, mark);
-	return ok;
 }
 
 void solution_offer(struct solution *s, int primary, int secondary,
@@ -109,18 +96,20 @@ int place_check_count(const struct place *p, const struct nodeset *candidates,
 int place_ordinary(const struct place *p, const struct nodeset *candidates,
 		   struct solution *ret, struct error *err)
 {
-	struct redundancy r = {0};
+	struct promises promises;
 
 	memset(ret, 0, sizeof(*ret));
 	if (place_check_count(p, candidates, err) < 0)
 		return -1;
-	if (p->options->capacity_checks)
-		redundancy_init(&r, p->c, p->scope, p->options);
+	promises_init(&promises, p, p->c->nodes[candidates->items[0]].group);
 	if (p->required_nodes == 1)
-		place_singles(p, &r, candidates, ret);
+		place_singles(p, &promises, candidates, ret);
 	else
-		place_pairs(p, &r, candidates, ret);
-	redundancy_done(&r);
+		place_pairs(p, &promises, candidates, ret);
+	explain_count(p->options->explain, ret->successes,
+		      p->required_nodes == 2);
+	promises_explain(&promises, p);
+	promises_done(&promises);
 	return 0;
 }
 
@@ -180,6 +169,18 @@ void solution_describe(const struct cluster *c, const struct solution *s,
 		buf_addf(out, "/%s", c->nodes[s->secondary].name);
 }
 
+void solution_json(const struct cluster *c, const struct solution *s,
+		   struct buf *out)
+{
+	buf_addc(out, '[');
+	hf_json_string(out, c->nodes[s->primary].name);
+	if (s->secondary != NO_INDEX) {
+		buf_addc(out, ',');
+		hf_json_string(out, c->nodes[s->secondary].name);
+	}
+	buf_addc(out, ']');
+}
+
 static bool allowed(const struct place_options *o, const char *name)
 {
 	if (!o->has_restriction)
@@ -188,6 +189,13 @@ static bool allowed(const struct place_options *o, const char *name)
 		if (strcmp(o->restriction[i], name) == 0)
 			return true;
 	return false;
+}
+
+enum refusal_kind place_why_offline(const struct node *n)
+{
+	if (n->drained)
+		return REFUSAL_DRAINED;
+	return n->not_vm_capable ? REFUSAL_NOT_VM_CAPABLE : REFUSAL_OFFLINE;
 }
 
 struct nodeset place_candidates(struct cluster *c, int group,
@@ -199,7 +207,13 @@ struct nodeset place_candidates(struct cluster *c, int group,
 	for (int i = 0; i < set.n; i++) {
 		const struct node *n = &c->nodes[set.items[i]];
 
-		if (!n->offline && allowed(o, n->name))
+		if (n->offline)
+			explain_left_out(o->explain, set.items[i],
+					 place_why_offline(n));
+		else if (!allowed(o, n->name))
+			explain_left_out(o->explain, set.items[i],
+					 REFUSAL_RESTRICTED);
+		else
 			ret.items[ret.n++] = set.items[i];
 	}
 	return ret;

@@ -9,7 +9,8 @@
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 
-struct redundancy;
+struct explain;
+struct promises;
 
 struct place_options {
 	bool ignore_soft_errors;
@@ -21,6 +22,10 @@ struct place_options {
 	bool has_restriction; /* only to these nodes */
 	const char **restriction;
 	size_t n_restriction;
+	/* How many nodes each group must be able to lose; negative: as its
+	 * policy says. */
+	int max_node_failures;
+	struct explain *explain; /* or NULL */
 };
 
 /* How good a place in a cluster of exclusive storage is: how many instances of
@@ -69,9 +74,9 @@ int place_check_count(const struct place *p, const struct nodeset *candidates,
 		      struct error *err);
 
 /* The parts of place_ordinary(). */
-void place_singles(const struct place *p, const struct redundancy *r,
+void place_singles(const struct place *p, const struct promises *promises,
 		   const struct nodeset *candidates, struct solution *ret);
-void place_pairs(const struct place *p, const struct redundancy *r,
+void place_pairs(const struct place *p, const struct promises *promises,
 		 const struct nodeset *candidates, struct solution *ret);
 
 /* For one given primary and each of the secondaries. */
@@ -80,11 +85,6 @@ void place_secondary(const struct place *p, int primary,
 
 /* Policy, then the primary itself. */
 enum fail place_add_primary(const struct place *p, int node);
-
-/* Whether the instance may go there and all stays redundant, if that is
- * asked for. */
-bool place_stays_redundant(const struct place *p, const struct redundancy *r,
-			   int primary, int secondary);
 
 /* Put the instance there, unchecked; it can be taken back. */
 void place_put(const struct place *p, int primary, int secondary);
@@ -103,6 +103,13 @@ bool solution_wins(const struct solution *a, const struct solution *b);
 /* "score: ..., successes ..." or "No valid allocation solutions, ..." */
 void solution_describe(const struct cluster *c, const struct solution *s,
 		       struct buf *out);
+
+/* Its nodes as a JSON list. */
+void solution_json(const struct cluster *c, const struct solution *s,
+		   struct buf *out);
+
+/* Why a node that is offline is that. */
+enum refusal_kind place_why_offline(const struct node *n);
 
 /* The candidates of a group: online and not excluded by a restriction. */
 struct nodeset place_candidates(struct cluster *c, int group,

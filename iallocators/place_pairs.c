@@ -7,9 +7,9 @@
 #include <float.h>
 #include <math.h>
 
+#include "iallocators/explain.h"
 #include "iallocators/pairs.h"
-#include "iallocators/place.h"
-#include "iallocators/redundancy.h"
+#include "iallocators/promises.h"
 #include "iallocators/score.h"
 #include "lib/base/mem.h"
 
@@ -19,7 +19,7 @@
 /* One primary with all its secondaries. */
 struct row {
 	const struct place *p;
-	const struct redundancy *r;
+	const struct promises *promises;
 	const struct nodeset *secondaries;
 	double *score; /* of each secondary, or OUT */
 	bool strange;  /* they may be no numbers */
@@ -101,24 +101,37 @@ static int best_of(const struct row *row)
 			    : best_finite(row->score, row->secondaries->n);
 }
 
-/* Offer the best pair that leaves everything redundant. */
+/* Whether all promises hold; that of lost nodes takes longer, and is not asked
+ * for what is worse than the best. */
+static bool holds(const struct row *row, int best)
+{
+	int secondary = row->secondaries->items[best];
+
+	if (!promises_redundant(row->promises, row->p, row->primary, secondary))
+		return false;
+	if (row->ret->found && !(row->score[best] <= row->ret->score))
+		return true;
+	return promises_survive(row->promises, row->p, row->primary, secondary);
+}
+
+/* Offer the best pair that keeps the promises. */
 static void choose(struct row *row)
 {
 	int best;
 
 	while ((best = best_of(row)) >= 0) {
-		int secondary = row->secondaries->items[best];
-
-		if (place_stays_redundant(row->p, row->r, row->primary,
-					  secondary)) {
-			solution_offer(row->ret, row->primary, secondary,
+		if (holds(row, best)) {
+			solution_offer(row->ret, row->primary,
+				       row->secondaries->items[best],
 				       row->score[best]);
-			return;
+			break;
 		}
 		row->score[best] = OUT;
 		row->ret->successes--;
 		row->ret->fails[FAIL_N1]++;
 	}
+	explain_row(row->p->options->explain, row->primary, row->secondaries,
+		    row->score, OUT);
 }
 
 /* All secondaries, one by one. */
@@ -133,17 +146,30 @@ static void try_each(struct row *row)
 		if (node == row->primary)
 			continue;
 		row->score[i] = try_pair(row, node, &why);
-		if (why == FAIL_NONE)
+		if (why == FAIL_NONE) {
 			row->ret->successes++;
-		else
-			row->ret->fails[why]++;
+			continue;
+		}
+		row->ret->fails[why]++;
+		explain_refused(row->p->options->explain, ROLE_PAIR,
+				row->primary, node);
 	}
+}
+
+/* The primary will not do, so nor will any pair with it. */
+static void refuse_primary(const struct row *row, enum fail why, int n_pairs)
+{
+	row->ret->fails[why] += n_pairs;
+	explain_refused(row->p->options->explain, ROLE_PRIMARY, row->primary,
+			NO_INDEX);
 }
 
 void place_secondary(const struct place *p, int primary,
 		     const struct nodeset *secondaries, struct solution *ret)
 {
+	struct promises promises;
 	struct row row = {.p = p,
+			  .promises = &promises,
 			  .secondaries = secondaries,
 			  .score = xcalloc((size_t)secondaries->n + 1,
 					   sizeof(*row.score)),
@@ -153,15 +179,19 @@ void place_secondary(const struct place *p, int primary,
 	struct stats base;
 	enum fail why;
 
+	promises_init(&promises, p, p->c->nodes[primary].group);
 	score_stats(p->c, p->scope, &base);
 	why = place_primary(&row, &base);
 	if (why == FAIL_NONE)
 		try_each(&row);
 	else
-		ret->fails[why] += secondaries->n;
+		refuse_primary(&row, why, secondaries->n);
 	change_undo(p->c, mark);
 	if (why == FAIL_NONE)
 		choose(&row);
+	explain_count(p->options->explain, ret->successes, true);
+	promises_explain(&promises, p);
+	promises_done(&promises);
 	free(row.score);
 }
 
@@ -195,6 +225,9 @@ static void correct_peers(struct row *row, struct sheet *t)
 		row->score[at] =
 			try_pair(row, row->secondaries->items[at], &why);
 		row->ret->fails[why]++;
+		if (why != FAIL_NONE && t->pairs.fail[at] == FAIL_NONE)
+			explain_refused(row->p->options->explain, ROLE_PAIR,
+					row->primary, inst->secondary);
 	}
 }
 
@@ -221,7 +254,7 @@ static void place_row(struct row *row, struct sheet *t)
 	enum fail why = place_primary(row, &t->base);
 
 	if (why != FAIL_NONE) {
-		row->ret->fails[why] += row->secondaries->n - 1;
+		refuse_primary(row, why, row->secondaries->n - 1);
 		return;
 	}
 	row->strange = false;
@@ -253,18 +286,38 @@ static void sheet_init(struct sheet *t, const struct place *p,
 	}
 }
 
-void place_pairs(const struct place *p, const struct redundancy *r,
+/* Those that no primary can have as its secondary, and why. */
+static void explain_secondaries(const struct place *p, const struct sheet *t,
+				const struct nodeset *candidates)
+{
+	size_t mark = change_mark(p->c);
+
+	for (int i = 0; i < candidates->n && p->options->explain != NULL; i++) {
+		int node = candidates->items[i];
+
+		if (t->pairs.fail[i] == FAIL_NONE)
+			continue;
+		change_add_secondary(p->c, node, p->inst, p->index, NO_INDEX,
+				     CHANGE_STRICT);
+		change_undo(p->c, mark);
+		explain_refused(p->options->explain, ROLE_SECONDARY, node,
+				NO_INDEX);
+	}
+}
+
+void place_pairs(const struct place *p, const struct promises *promises,
 		 const struct nodeset *candidates, struct solution *ret)
 {
 	struct row row = {
 		.p = p,
-		.r = r,
+		.promises = promises,
 		.secondaries = candidates,
 		.score = xcalloc((size_t)candidates->n + 1, sizeof(*row.score)),
 		.ret = ret};
 	struct sheet t;
 
 	sheet_init(&t, p, candidates);
+	explain_secondaries(p, &t, candidates);
 	for (int i = 0; i < candidates->n; i++) {
 		row.primary = candidates->items[i];
 		place_row(&row, &t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Placement on one node: the scores are computed from nothing. */
 #include "iallocators/contest.h"
-#include "iallocators/place.h"
-#include "iallocators/redundancy.h"
+#include "iallocators/explain.h"
+#include "iallocators/promises.h"
 #include "lib/base/mem.h"
 
 struct singles {
@@ -23,16 +23,17 @@ static bool try_one(void *arg, int i)
 	return s->why[i] == FAIL_NONE;
 }
 
-/* The best one that leaves everything redundant. */
+/* The best one that keeps the promises. */
 static void choose(struct singles *s, struct contest *t,
-		   const struct redundancy *r, struct solution *ret)
+		   const struct promises *promises, struct solution *ret)
 {
 	int best;
 
 	while ((best = contest_best(t)) != NO_INDEX) {
 		int node = s->candidates->items[best];
 
-		if (place_stays_redundant(s->p, r, node, NO_INDEX)) {
+		if (promises_redundant(promises, s->p, node, NO_INDEX) &&
+		    promises_survive(promises, s->p, node, NO_INDEX)) {
 			solution_offer(ret, node, NO_INDEX,
 				       contest_score(t, best));
 			return;
@@ -43,7 +44,27 @@ static void choose(struct singles *s, struct contest *t,
 	}
 }
 
-void place_singles(const struct place *p, const struct redundancy *r,
+/* Why which nodes were refused, and how good the others are. */
+static void explain_nodes(struct singles *s, struct contest *t)
+{
+	struct explain *e = s->p->options->explain;
+
+	for (int i = 0; i < s->candidates->n && e != NULL; i++) {
+		struct solution place = {.primary = s->candidates->items[i],
+					 .secondary = NO_INDEX};
+
+		if (s->why[i] != FAIL_NONE) {
+			try_one(s, i);
+			explain_refused(e, ROLE_PRIMARY, place.primary,
+					NO_INDEX);
+			continue;
+		}
+		if (contest_exact(t, i, &place.score))
+			explain_possible(e, &place);
+	}
+}
+
+void place_singles(const struct place *p, const struct promises *promises,
 		   const struct nodeset *candidates, struct solution *ret)
 {
 	struct singles s = {
@@ -68,7 +89,8 @@ void place_singles(const struct place *p, const struct redundancy *r,
 	if (n > 0 && p->ret_unsound != NULL && p->options->capacity_checks &&
 	    p->inst->template == TEMPLATE_DRBD)
 		*p->ret_unsound = true;
-	choose(&s, &t, r, ret);
+	choose(&s, &t, promises, ret);
+	explain_nodes(&s, &t);
 	contest_done(&t);
 	free(s.why);
 }

@@ -15,6 +15,7 @@ struct redundancy {
 	const struct nodeset *nodes;
 	int changing;  /* so many nodes change before the question */
 	bool never;    /* nothing that is added can help */
+	int culprit;   /* then: because of this node */
 	int64_t *most; /* by node: the most memory that one other node
 			  would move here; -1: none would move any */
 	int *hard;     /* nodes that have to be simulated */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Groups and nodes of a request. */
+#include <limits.h>
 #include <string.h>
 
 #include "iallocators/field.h"
@@ -172,6 +173,29 @@ static int read_policy(struct cluster *c, const struct jval *v,
 	return read_ratio(&f, "spindle-ratio", &ret->spindle_ratio, err);
 }
 
+/* What our master tells of the policy besides; others do not have it. */
+static int read_extra(const struct field *group, struct policy *ret,
+		      struct error *err)
+{
+	struct field f = {group->arena, NULL, group->what};
+	int64_t failures = 0;
+
+	if (!field_present(group, "ipolicy_extra"))
+		return 0;
+	if (field_object(group, "ipolicy_extra", &f.object, err) < 0)
+		return -1;
+	if (field_present(&f, "max-node-failures") &&
+	    field_int(&f, "max-node-failures", &failures, err) < 0)
+		return -1;
+	if (failures < 0 || failures > INT_MAX)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "%s: max-node-failures is %jd, no number of "
+				 "nodes",
+				 f.what, (intmax_t)failures);
+	ret->max_node_failures = (int)failures;
+	return 0;
+}
+
 static int read_group(struct cluster *c, const struct jval *v,
 		      struct group *ret, struct error *err)
 {
@@ -192,6 +216,8 @@ static int read_group(struct cluster *c, const struct jval *v,
 	ret->alloc_policy = (enum alloc_policy)alloc_policy;
 	if (read_policy(c, policy, &ret->policy, err) < 0)
 		return error_wrap(err, "%s: key 'ipolicy'", f.what);
+	if (read_extra(&f, &ret->policy, err) < 0)
+		return -1;
 	return field_strings(&f, "tags", &ret->tags, &ret->n_tags, err);
 }
 
@@ -228,6 +254,14 @@ static int read_live(const struct field *f, struct node *ret, struct error *err)
 	    field_int(f, "free_disk", &ret->s.free_disk, err) < 0 ||
 	    field_double(f, "total_cpus", &ret->total_cpus, err) < 0)
 		return -1;
+	ret->host_mem = ret->own_mem;
+	if (field_present(f, "hypervisor_memory")) {
+		int64_t more;
+
+		if (field_int(f, "hypervisor_memory", &more, err) < 0)
+			return -1;
+		ret->host_mem += more;
+	}
 	return field_int(f, "reserved_cpus", &ret->own_cpus, err);
 }
 
@@ -278,6 +312,8 @@ static int read_node(struct cluster *c, const struct jval *v, struct node *ret,
 				 "Unknown group '%s' for node %s", group,
 				 ret->name);
 	ret->offline = offline || drained || !vm_capable;
+	ret->not_vm_capable = !offline && !vm_capable;
+	ret->drained = !offline && vm_capable && drained;
 	if (read_ndparams(c, &f, ret, err) < 0)
 		return -1;
 	return offline || !vm_capable ? 0 : read_live(&f, ret, err);

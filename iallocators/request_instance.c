@@ -100,6 +100,29 @@ static enum run_status read_status(const struct jval *object)
 	return strcmp(v->str, "offline") == 0 ? RUN_ADMIN_OFFLINE : RUN_RUNNING;
 }
 
+/* What our master tells besides, for max-node-failures. */
+static int read_extra(const struct field *inst, struct instance *ret,
+		      struct error *err)
+{
+	struct field f = {inst->arena, NULL, inst->what};
+	int64_t min = ret->memory;
+	bool moves = true;
+
+	if (!field_present(inst, "beparams_extra"))
+		return 0;
+	if (field_object(inst, "beparams_extra", &f.object, err) < 0)
+		return -1;
+	if (field_present(&f, "minmem") &&
+	    field_int(&f, "minmem", &min, err) < 0)
+		return -1;
+	if (field_present(&f, "auto_balance") &&
+	    field_bool(&f, "auto_balance", &moves, err) < 0)
+		return -1;
+	ret->spare_memory = ret->memory - min;
+	ret->stays = !moves;
+	return 0;
+}
+
 int request_instance(struct cluster *c, const char *name,
 		     const struct jval *object, struct instance *ret,
 		     struct error *err)
@@ -128,6 +151,8 @@ int request_instance(struct cluster *c, const char *name,
 	    field_int(&f, "spindle_use", &ret->spindle_use, err) < 0)
 		return -1;
 	ret->template = (enum template)t;
+	if (read_extra(&f, ret, err) < 0)
+		return -1;
 	return read_nics(c, &f, ret, err);
 }
 

@@ -208,6 +208,7 @@ static int read_sizes(const struct row *row, struct node *n, struct error *err)
 		    0 ||
 	    read_int(name, column(row, 13, "1"), &n->own_cpus, err) < 0)
 		return -1;
+	n->host_mem = n->own_mem;
 	return read_double(name, column(row, 14, "1.0"), &n->cpu_speed, err);
 }
 

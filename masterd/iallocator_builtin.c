@@ -94,17 +94,18 @@ char *iallocator_run_builtin(char *message, const json_t *params,
 			     struct error *err)
 {
 	struct hail_options o = {.dedicated_per_group = true};
-	auto_buf struct buf out = {0}, warnings = {0};
+	__attribute__((cleanup(hail_output_done))) struct hail_output out = {
+		.answer = {0}};
 	int rc;
 
 	read_options(params, &o);
 	task_leave(); /* the message is ours alone */
-	rc = hail_answer(message, strlen(message), &o, &out, &warnings, err);
+	rc = hail_answer(message, strlen(message), &o, &out, err);
 	task_enter();
-	if (warnings.len > 0)
-		log_warning("hail: %s", warnings.data);
+	if (out.warnings.len > 0)
+		log_warning("hail: %s", out.warnings.data);
 	if (rc == 0)
-		return buf_steal(&out);
+		return buf_steal(&out.answer);
 	error_wrap(err, "Failure while running iallocator 'hail'");
 	err->kind = ERR_EXEC;
 	return NULL;

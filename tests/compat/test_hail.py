@@ -80,6 +80,62 @@ def cases(tap, hail, folder, known):
         tap.point(not details, name, details)
 
 
+def misfits(message, answer, explanation):
+    """What in an explanation does not fit the answer."""
+    out = []
+    names = [g["name"] for g in message["nodegroups"].values()]
+    uuids = list(message["nodegroups"])
+    for inst in explanation["instances"]:
+        for group in inst["groups"]:
+            ranks = [b["rank"] for b in group["best"] if "rank" in b]
+            taken = [b for b in group["best"] if b["verdict"] == "taken"]
+            scores = [b["score"] for b in group["best"] if b.get("score")]
+            chosen = inst["placed"] and group["verdict"] == "chosen"
+            if ranks != list(range(1, len(ranks) + 1)):
+                out.append(f"ranks {ranks}")
+            if scores != sorted(scores) and "NaN" not in inst["info"]:
+                out.append(f"{group['name']}: best first? {scores}")
+            if message["request"]["type"] != "allocate":
+                continue
+            if chosen and answer["result"] != taken[0]["nodes"]:
+                out.append(f"taken: {taken}")
+            if chosen and taken[0].get("rank") != 1:
+                out.append(f"the best is not taken: {group['best']}")
+            uuid = uuids[names.index(group["name"])]
+            there = [n for n in message["nodes"].values()
+                     if n["group"] == uuid]
+            seen = sum(r["count"] for r in group["refused"]) + group["possible"]
+            if (message["request"]["required_nodes"] == 1 and seen and
+                    len(there) != seen):
+                out.append(f"{group['name']}: {seen} of {len(there)} nodes")
+    return out
+
+
+def explained(tap, hail, folder):
+    """--explain changes no answer, and says the same."""
+    details = []
+    for path in sorted(folder.glob("*.in.json")):
+        name = path.name[:-len(".in.json")]
+        options = optional(path.with_name(name + ".args")).split()
+        plain = run(hail, options, path)
+        text = run(hail, ["--explain", *options], path)
+        both = run(hail, ["--explain=json", *options], path)
+        if text[:2] != plain[:2] or both[0] != plain[0]:
+            details.append(f"{name}: {text} {both}")
+        if plain[0] != 0:
+            continue
+        answer = json.loads(both[1])
+        if not both[1].startswith(plain[1][:-2] + ',"explanation":'):
+            details.append(f"{name}: another answer: {both[1]}")
+        message = json.loads(path.read_text())
+        if "nodegroups" in message:
+            details += [f"{name}: {m}" for m in
+                        misfits(message, answer, answer["explanation"])]
+        if not text[2].endswith(answer["explanation"]["text"]):
+            details.append(f"{name}: {text[2]}")
+    tap.point(not details, f"explanations of {folder.name} fit", details)
+
+
 def is_delta(text, reference):
     """Whether a difference of this request is one of doc/KNOWN_DELTAS.md."""
     message = json.loads(text)
@@ -118,8 +174,10 @@ def main():
     reference = next(filter(os.path.exists, REFERENCES), None)
     tap = Tap()
     cases(tap, hail, HERE / "hail", set())
+    explained(tap, hail, HERE / "hail")
     if (SHARED / "open" / "hail").is_dir():
         cases(tap, hail, SHARED / "open" / "hail", KNOWN)
+        explained(tap, hail, SHARED / "open" / "hail")
     else:
         tap.point(True, "recorded cases", skip="they are not there")
     if reference and (SHARED / "gen_iallocator.py").exists():

@@ -1,43 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any text as an allocator request: it is refused with a reason or answered in
- * JSON. */
+/* Any text as an allocator request, with options that its length chooses: it is
+ * refused with a reason or answered in JSON. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "iallocators/answer.h"
+#include "iallocators/hail_answer.h"
 #include "lib/base/mem.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-/* One request; -1 with a reason. */
-static int serve(struct cluster *c, char *text, size_t size, struct buf *out,
-		 struct error *err)
-{
-	struct request_options options = {.load = {.max_cpu_ratio = -1},
-					  .static_kvm_node_memory =
-						  KVM_NODE_MEMORY};
-	struct place_options place = {.capacity_checks = true};
-	struct request request = {0};
-	const struct jval *top = jtext_parse(&c->arena, text, size, err);
-
-	if (top == NULL || request_read(c, top, &options, &request, err) < 0)
-		return -1;
-	return answer(c, &request, &place, out, err);
-}
-
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
+	const struct hail_options o = {
+		.protocol1 = size % 2 == 1,
+		.explain = (enum hail_explain)(size / 2 % 3),
+		.explain_limit = 2,
+		.has_max_node_failures = size / 6 % 2 == 1,
+		.max_node_failures = (int)(size / 12 % 4),
+	};
 	auto_free char *text = xalloc(size + 1);
-	auto_buf struct buf out = {0};
-	struct cluster c = {0};
+	struct hail_output out = {.answer = {0}};
 	struct error err = {0};
 	int rc;
 
 	memcpy(text, data, size);
 	text[size] = '\0';
-	rc = serve(&c, text, size, &out, &err);
-	if (rc < 0 ? err.text[0] == '\0' : out.len == 0)
+	rc = hail_answer(text, size, &o, &out, &err);
+	if (rc < 0 ? err.text[0] == '\0' : out.answer.len == 0)
 		abort();
-	cluster_done(&c);
+	hail_output_done(&out);
 	return 0;
 }

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What must hold after an instance has been placed: that each node could be
+ * emptied (N+1), and that its group could lose the nodes that its policy lets
+ * it lose. */
+#ifndef IALLOCATORS_PROMISES_H
+#define IALLOCATORS_PROMISES_H
+
+#include "iallocators/place.h"
+#include "iallocators/redundancy.h"
+#include "iallocators/survival.h"
+
+struct promises {
+	struct redundancy redundancy;
+	struct survival survival;
+};
+
+/* Look at the cluster before the instance comes, for places in one group. */
+void promises_init(struct promises *promises, const struct place *p, int group);
+void promises_done(struct promises *promises);
+
+/* Whether each of them holds with the instance there; if not it is told to
+ * --explain. */
+bool promises_redundant(const struct promises *promises, const struct place *p,
+			int primary, int secondary);
+bool promises_survive(const struct promises *promises, const struct place *p,
+		      int primary, int secondary);
+
+/* Check what --explain has kept as the best places. */
+void promises_explain(const struct promises *promises, const struct place *p);
+
+#endif
