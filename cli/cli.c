@@ -130,7 +130,8 @@ int cli_main(const struct cli_tool *tool, int argc, char **argv)
 		return CLI_FAILURE;
 	}
 	cli.name = argv[1];
-	cli_log_command(&cli, argc, argv);
+	if (!tool->local)
+		cli_log_command(&cli, argc, argv);
 	code = run_command(&cli, argc - 1, argv + 1);
 	luxi_close(cli.luxi);
 	paths_destroy(cli.paths);

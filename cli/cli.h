@@ -76,6 +76,9 @@ struct cli_tool {
 	const char *name; /* "gnt-instance" */
 	const char *help;
 	const struct cli_command *const *commands; /* NULL ends */
+	/* It is not about the cluster that this node is in: no log of its
+	 * commands, and errors are not in Ganeti's words. */
+	bool local;
 };
 
 struct luxi;

@@ -142,7 +142,9 @@ char *cli_error_text(const struct error *err)
 
 int cli_error(const struct cli *cli, const struct error *err)
 {
-	auto_free char *text = cli_error_text(err);
+	auto_free char *text =
+		cli->tool->local ? xprintf("%s: %s", cli->tool->name, err->text)
+				 : cli_error_text(err);
 	size_t len = strlen(text);
 
 	/* One line end, also where the error says nothing or ends with one. */

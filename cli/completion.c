@@ -49,7 +49,8 @@ static bool takes(const struct cli_command *c, size_t kind)
 static bool takes_file(const struct cli_command *c)
 {
 	return strstr(cli_args_text(c), "file>") != NULL ||
-	       strstr(cli_args_text(c), ".json>") != NULL;
+	       strstr(cli_args_text(c), ".json>") != NULL ||
+	       strstr(cli_args_text(c), "<dir>") != NULL;
 }
 
 /* "gnt-instance" without what all have in front. */
@@ -88,7 +89,7 @@ static void print_commands(const struct cli_tool *const *tools)
 	printf(" printf '%%s\\n'");
 	for (size_t t = 0; tools[t] != NULL; t++)
 		printf(" %s", short_name(tools[t]));
-	printf(" vcluster completion ;;\n");
+	printf(" completion ;;\n");
 	for (size_t t = 0; tools[t] != NULL; t++) {
 		printf("    %s) printf '%%s\\n'", short_name(tools[t]));
 		for (size_t c = 0; tools[t]->commands[c] != NULL; c++)

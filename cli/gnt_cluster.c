@@ -109,6 +109,13 @@ static int queue(struct cli *cli, struct error *err)
 	answer = config_value(cli, "drain_flag", err);
 	if (answer == NULL)
 		return -1;
+	if (cli_wants_data(cli)) {
+		auto_json json_t *data =
+			json_make("{s:b}", "drained", json_is_true(answer));
+
+		cli_print_data(cli, data);
+		return CLI_OK;
+	}
 	printf("The drain flag is %s\n",
 	       json_is_true(answer) ? "set" : "unset");
 	return CLI_OK;
@@ -116,11 +123,18 @@ static int queue(struct cli *cli, struct error *err)
 
 /* --- watcher --- */
 
-static int show_pause(const json_t *until)
+static int show_pause(const struct cli *cli, const json_t *until)
 {
 	double moment = json_number_value(until);
+	bool paused = json_is_number(until) && moment >= clock_seconds();
 
-	if (!json_is_number(until) || moment < clock_seconds()) {
+	if (cli_wants_data(cli)) {
+		auto_json json_t *data =
+			json_make("{s:b, s:O}", "paused", paused, "until",
+				  paused ? until : json_null());
+
+		cli_print_data(cli, data);
+	} else if (!paused) {
 		printf("The watcher is not paused.\n");
 	} else {
 		auto_free char *text = cli_ctime(moment);
@@ -156,12 +170,12 @@ static int watcher(struct cli *cli, struct error *err)
 			cli, "SetWatcherPause",
 			json_make("[f]", clock_seconds() + (double)seconds),
 			err);
-		return answer == NULL ? -1 : show_pause(answer);
+		return answer == NULL ? -1 : show_pause(cli, answer);
 	}
 	if (strcmp(what, "info") != 0)
 		return bad_subcommand(cli, "pause, continue or info", err);
 	answer = config_value(cli, "watcher_pause", err);
-	return answer == NULL ? -1 : show_pause(answer);
+	return answer == NULL ? -1 : show_pause(cli, answer);
 }
 
 /* --- search-tags --- */
@@ -286,6 +300,7 @@ static const struct cli_command queue_command = {
 	.help = "Let the job queue take no more jobs, or take them again",
 	.min_args = 1,
 	.max_args = 1,
+	.options = {OPTS_INFO},
 	.run = queue,
 };
 
@@ -295,6 +310,7 @@ static const struct cli_command watcher_command = {
 	.help = "Pause the watcher, or let it go on",
 	.min_args = 1,
 	.max_args = 2,
+	.options = {OPTS_INFO},
 	.run = watcher,
 };
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cli_list.h"
+#include "cli/cli_opts.h"
 #include "cli/gnt_job.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -117,6 +119,10 @@ static int why(struct cli *cli, struct error *err)
 			 err);
 	if (steps == NULL)
 		return -1;
+	if (cli_wants_data(cli)) {
+		cli_print_data(cli, steps);
+		return CLI_OK;
+	}
 	json_array_foreach (steps, i, step)
 		print_step(step);
 	return CLI_OK;
@@ -128,5 +134,6 @@ const struct cli_command gnt_job_why = {
 	.help = "Show which jobs a job waits for, and what for",
 	.min_args = 1,
 	.max_args = 1,
+	.options = {OPTS_INFO},
 	.run = why,
 };

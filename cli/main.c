@@ -6,13 +6,13 @@
 
 #include "cli/completion.h"
 #include "cli/tools.h"
-#include "cli/vcluster.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 
 static const struct cli_tool *const tools[] = {
-	&tool_cluster, &tool_node, &tool_instance, &tool_group,	 &tool_network,
-	&tool_job,     &tool_os,   &tool_debug,	   &tool_filter, NULL,
+	&tool_cluster, &tool_node,     &tool_instance, &tool_group,
+	&tool_network, &tool_job,      &tool_os,       &tool_debug,
+	&tool_filter,  &tool_vcluster, NULL,
 };
 
 #define N_TOOLS (sizeof(tools) / sizeof(tools[0]) - 1)
@@ -32,8 +32,6 @@ static int usage(void)
 	for (size_t i = 0; i < N_TOOLS; i++)
 		printf(" %-9s - %s\n", tools[i]->name + strlen(PREFIX),
 		       tools[i]->help);
-	printf(" %-9s - Clusters of several nodes on this machine\n",
-	       "vcluster");
 	printf("\ngnt completion bash|zsh|fish prints completions for a "
 	       "shell.\n");
 	return CLI_FAILURE;
@@ -44,8 +42,6 @@ static int dispatch(const char *name, int argc, char **argv)
 {
 	if (str_starts(name, PREFIX))
 		name += strlen(PREFIX);
-	if (strcmp(name, "vcluster") == 0)
-		return vcluster_main(argc, argv);
 	for (size_t i = 0; i < N_TOOLS; i++)
 		if (strcmp(tools[i]->name + strlen(PREFIX), name) == 0)
 			return cli_main(tools[i], argc, argv);

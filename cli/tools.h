@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 extern const struct cli_tool tool_cluster, tool_node, tool_instance, tool_group,
-	tool_network, tool_job, tool_os, tool_debug, tool_filter;
+	tool_network, tool_job, tool_os, tool_debug, tool_filter, tool_vcluster;
 
 /* gnt_cluster_init.c */
 extern const struct cli_command cluster_init, cluster_destroy;

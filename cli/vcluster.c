@@ -2,14 +2,16 @@
 /* The commands of gnt-vcluster. */
 #include "cli/vcluster.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/bootstrap.h"
+#include "cli/cli_list.h"
+#include "cli/cli_opts.h"
 #include "cli/run.h"
+#include "cli/tools.h"
 #include "gantry-config.h"
 #include "lib/base/clock.h"
 #include "lib/base/str.h"
@@ -17,102 +19,52 @@
 
 #define NODES_DEFAULT 3
 
-enum { EXIT_USAGE = 2 };
-
-static const char help_text[] =
-	"Usage: gnt-vcluster COMMAND DIR ...\n"
-	"\n"
-	"Clusters of several nodes on this machine, each node a folder below "
-	"DIR with\n"
-	"daemons of its own on a loopback address.\n"
-	"\n"
-	"  create DIR [--nodes N] [--hypervisor fake|kvm] [--base-ip "
-	"127.1.0.0]\n"
-	"      Make a cluster of N nodes (3) and start it.\n"
-	"  env DIR NODE\n"
-	"      Print the lines that make commands work on NODE:\n"
-	"      eval \"$(gnt-vcluster env DIR node1)\"\n"
-	"  exec DIR NODE -- COMMAND...\n"
-	"      Run COMMAND with that environment.\n"
-	"  list DIR [--format table|json]\n"
-	"      Show the nodes.\n"
-	"  start|stop|kill DIR [NODE [masterd|noded]]\n"
-	"      Start or end the daemons of all nodes, or of one (kill: at "
-	"once, "
-	"with\n"
-	"      SIGKILL).  The master daemon is started where the master is.\n"
-	"  destroy DIR\n"
-	"      End everything and remove DIR.\n";
-
 /* --- options --- */
 
-struct arguments {
-	struct vcluster_options options;
-	bool json;
-	char **words;
-	int n;
+static const struct cli_option opt_nodes = {
+	.name = "nodes",
+	.type = CLI_INT,
+	.arg = "N",
+	.help = "The number of nodes (3)",
 };
 
-static int read_nodes(const char *text, size_t *ret, struct error *err)
-{
-	int64_t n;
+static const char *const hypervisors[] = {"fake", "kvm", NULL};
 
-	if (!str_to_int64(text, &n) || n < 1 || n > VCLUSTER_NODES_MAX)
+static const struct cli_option opt_hypervisor = {
+	.name = "hypervisor",
+	.type = CLI_CHOICE,
+	.choices = hypervisors,
+	.arg = "fake|kvm",
+	.help = "The hypervisor of its instances (fake)",
+};
+
+static const struct cli_option opt_base_ip = {
+	.name = "base-ip",
+	.type = CLI_STRING,
+	.arg = "IP",
+	.help = "The loopback address behind which those of the nodes lie; by "
+		"itself a block that is free",
+};
+
+static int read_options(const struct cli *cli, struct vcluster_options *ret,
+			struct error *err)
+{
+	int64_t n = cli_given(cli, &opt_nodes) ? cli_count(cli, &opt_nodes)
+					       : NODES_DEFAULT;
+
+	if (n < 1 || n > VCLUSTER_NODES_MAX)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "--nodes takes a number from 1 to %d, not "
-				 "'%s'",
-				 VCLUSTER_NODES_MAX, text);
-	*ret = (size_t)n;
-	return 0;
-}
-
-static int read_option(struct arguments *a, int c, struct error *err)
-{
-	switch (c) {
-	case 'n':
-		return read_nodes(optarg, &a->options.n_nodes, err);
-	case 'H':
-		a->options.hypervisor = optarg;
-		if (strcmp(optarg, "fake") == 0 || strcmp(optarg, "kvm") == 0)
-			return 0;
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "--hypervisor is fake or kvm, not '%s'",
-				 optarg);
-	case 'b':
-		a->options.base_ip = optarg;
-		return 0;
-	case 'f':
-		a->json = strcmp(optarg, "json") == 0;
-		if (a->json || strcmp(optarg, "table") == 0)
-			return 0;
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "--format is table or json, not '%s'", optarg);
-	default:
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "see gnt-vcluster --help");
-	}
-}
-
-static int read_arguments(int argc, char **argv, struct arguments *a,
-			  struct error *err)
-{
-	static const struct option options[] = {
-		{"nodes", required_argument, NULL, 'n'},
-		{"hypervisor", required_argument, NULL, 'H'},
-		{"base-ip", required_argument, NULL, 'b'},
-		{"format", required_argument, NULL, 'f'},
-		{0},
+				 "%jd",
+				 VCLUSTER_NODES_MAX, (intmax_t)n);
+	*ret = (struct vcluster_options){
+		.dir = cli->args[0],
+		.n_nodes = (size_t)n,
+		.hypervisor = cli_given(cli, &opt_hypervisor)
+				      ? cli_text(cli, &opt_hypervisor)
+				      : "fake",
+		.base_ip = cli_text(cli, &opt_base_ip),
 	};
-	int c;
-
-	a->options.n_nodes = NODES_DEFAULT;
-	a->options.hypervisor = "fake";
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
-		if (read_option(a, c, err) < 0)
-			return -1;
-	a->words = argv + optind;
-	a->n = argc - optind;
 	return 0;
 }
 
@@ -131,19 +83,38 @@ static char *own_folder(void)
 	return real == NULL ? steal(&folder) : real;
 }
 
-static int do_create(struct arguments *a, struct error *err)
+static int create(struct cli *cli, struct error *err)
 {
 	int64_t begin = clock_mono_us();
+	struct vcluster_options o;
 
-	a->options.dir = a->words[0];
-	if (vcluster_create(&a->options, err) < 0)
+	if (read_options(cli, &o, err) < 0 || vcluster_create(&o, err) < 0)
 		return -1;
 	printf("Virtual cluster of %zu node%s is ready in %s (%.1f s)\n",
-	       a->options.n_nodes, a->options.n_nodes == 1 ? "" : "s",
-	       a->words[0], (double)(clock_mono_us() - begin) / 1e6);
-	printf("Use it with: eval \"$(gnt-vcluster env %s node1)\"\n",
-	       a->words[0]);
-	return 0;
+	       o.n_nodes, o.n_nodes == 1 ? "" : "s", o.dir,
+	       (double)(clock_mono_us() - begin) / 1e6);
+	printf("Use it with: eval \"$(gnt-vcluster env %s node1)\"\n", o.dir);
+	return CLI_OK;
+}
+
+static void vcluster_free_p(struct vcluster **v)
+{
+	vcluster_free(*v);
+}
+
+#define auto_vcluster __attribute__((cleanup(vcluster_free_p), unused))
+
+/* The one of the first argument. */
+static struct vcluster *load(const struct cli *cli, struct error *err)
+{
+	return vcluster_load(cli->args[0], err);
+}
+
+/* The node of the second argument. */
+static const struct vcluster_node *
+find_node(struct vcluster *v, const struct cli *cli, struct error *err)
+{
+	return v == NULL ? NULL : vcluster_node(v, cli->args[1], err);
 }
 
 /* Print s so that a shell reads it as one word. */
@@ -158,9 +129,10 @@ static void print_quoted(const char *s)
 	putchar('\'');
 }
 
-static int do_env(struct vcluster *v, struct arguments *a, struct error *err)
+static int env(struct cli *cli, struct error *err)
 {
-	const struct vcluster_node *node = vcluster_node(v, a->words[1], err);
+	auto_vcluster struct vcluster *v = load(cli, err);
+	const struct vcluster_node *node = find_node(v, cli, err);
 	auto_free char *folder = own_folder();
 
 	if (node == NULL)
@@ -172,32 +144,37 @@ static int do_env(struct vcluster *v, struct arguments *a, struct error *err)
 	printf("\nexport PATH=");
 	print_quoted(folder);
 	printf(":\"$PATH\"\n");
-	return 0;
+	return CLI_OK;
 }
 
-static int do_exec(struct vcluster *v, struct arguments *a, struct error *err)
+static int exec(struct cli *cli, struct error *err)
 {
-	const struct vcluster_node *node = vcluster_node(v, a->words[1], err);
+	auto_vcluster struct vcluster *v = load(cli, err);
+	const struct vcluster_node *node = find_node(v, cli, err);
 	auto_free char *folder = own_folder();
 	const char *old = getenv("PATH");
 	auto_free char *search =
 		xprintf("%s:%s", folder, old == NULL ? "/usr/bin:/bin" : old);
 
+	auto_free char **argv =
+		xcalloc((size_t)cli->n_args, sizeof(*argv)); /* ends in NULL */
+
 	if (node == NULL)
 		return -1;
+	memcpy(argv, cli->args + 2, (size_t)(cli->n_args - 2) * sizeof(*argv));
 	setenv("GANETI_ROOTDIR", node->paths->root, 1);
 	setenv("GANETI_HOSTNAME", node->name, 1);
 	setenv("PATH", search, 1);
-	execvp(a->words[2], a->words + 2);
+	execvp(argv[0], argv);
 	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot run %s: %m",
-			 a->words[2]);
+			 cli->args[2]);
 }
 
-static void list_json(struct vcluster *v, const struct vcluster_node *master)
+static void list_data(const struct cli *cli, const struct vcluster *v,
+		      const struct vcluster_node *master)
 {
 	auto_json json_t *nodes = json_array();
 	auto_json json_t *all = NULL;
-	auto_free char *text = NULL;
 
 	for (size_t i = 0; i < v->n; i++)
 		json_array_append_new(nodes,
@@ -207,18 +184,21 @@ static void list_json(struct vcluster *v, const struct vcluster_node *master)
 						v->nodes[i].ip, "master",
 						&v->nodes[i] == master));
 	all = json_make("{s:O}", "nodes", nodes);
-	text = json_text(all);
-	puts(text);
+	cli_print_data(cli,
+		       str_eq(cli_text(cli, &OPT_FORMAT), "csv") ? nodes : all);
 }
 
-static int do_list(struct vcluster *v, struct arguments *a, struct error *err)
+static int list(struct cli *cli, struct error *err)
 {
-	const struct vcluster_node *master = vcluster_master(v);
+	auto_vcluster struct vcluster *v = load(cli, err);
+	const struct vcluster_node *master;
 
-	(void)err;
-	if (a->json) {
-		list_json(v, master);
-		return 0;
+	if (v == NULL)
+		return -1;
+	master = vcluster_master(v);
+	if (cli_wants_data(cli)) {
+		list_data(cli, v, master);
+		return CLI_OK;
 	}
 	printf("%-24s %-15s %-6s %-7s %-7s %s\n", "Node", "IP", "Master",
 	       "masterd", "noded", "Root");
@@ -231,104 +211,131 @@ static int do_list(struct vcluster *v, struct arguments *a, struct error *err)
 		       bootstrap_pid(n->paths, DAEMON_NODED) ? "up" : "-",
 		       n->paths->root);
 	}
-	return 0;
+	return CLI_OK;
 }
 
-static int do_start(struct vcluster *v, struct arguments *a, struct error *err)
+static int start(struct cli *cli, struct error *err)
 {
-	return vcluster_start(v, a->words + 1, a->n - 1, err);
+	auto_vcluster struct vcluster *v = load(cli, err);
+
+	return v == NULL
+		       ? -1
+		       : vcluster_start(v, cli->args + 1, cli->n_args - 1, err);
 }
 
-static int do_stop(struct vcluster *v, struct arguments *a, struct error *err)
+static int stop_or_kill(struct cli *cli, bool kills, struct error *err)
 {
-	return vcluster_stop(v, a->words + 1, a->n - 1, false, err);
+	auto_vcluster struct vcluster *v = load(cli, err);
+
+	return v == NULL ? -1
+			 : vcluster_stop(v, cli->args + 1, cli->n_args - 1,
+					 kills, err);
 }
 
-static int do_kill(struct vcluster *v, struct arguments *a, struct error *err)
+static int stop(struct cli *cli, struct error *err)
 {
-	return vcluster_stop(v, a->words + 1, a->n - 1, true, err);
+	return stop_or_kill(cli, false, err);
 }
 
-static int do_destroy(struct vcluster *v, struct arguments *a,
-		      struct error *err)
+static int kill_daemons(struct cli *cli, struct error *err)
 {
-	(void)a;
-	return vcluster_destroy(v, err);
+	return stop_or_kill(cli, true, err);
 }
 
-static const struct command {
-	const char *name;
-	int min_words, max_words; /* DIR counts */
-	int (*run)(struct vcluster *v, struct arguments *a, struct error *err);
-} commands[] = {
-	{"env", 2, 2, do_env},	       {"exec", 3, 1000, do_exec},
-	{"list", 1, 1, do_list},       {"start", 1, 3, do_start},
-	{"stop", 1, 3, do_stop},       {"kill", 1, 3, do_kill},
-	{"destroy", 1, 1, do_destroy},
+static int destroy(struct cli *cli, struct error *err)
+{
+	auto_vcluster struct vcluster *v = load(cli, err);
+
+	return v == NULL ? -1 : vcluster_destroy(v, err);
+}
+
+/* --- the table --- */
+
+static const struct cli_command create_command = {
+	.name = "create",
+	.args = "<dir>",
+	.help = "Make a cluster of nodes, each a folder below <dir> with "
+		"daemons of its own on a loopback address, and start it",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip},
+	.run = create,
 };
 
-static const struct command *find_command(const char *name)
-{
-	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return &commands[i];
-	return NULL;
-}
+static const struct cli_command env_command = {
+	.name = "env",
+	.args = "<dir> <node>",
+	.help = "Print the lines that make commands work on the node: eval "
+		"\"$(gnt-vcluster env <dir> node1)\"",
+	.min_args = 2,
+	.max_args = 2,
+	.run = env,
+};
 
-static int run_command(const struct command *c, struct arguments *a,
-		       struct error *err)
-{
-	struct vcluster *v;
-	int rc;
+static const struct cli_command exec_command = {
+	.name = "exec",
+	.args = "<dir> <node> -- <command>...",
+	.help = "Run the command with the environment of the node",
+	.min_args = 3,
+	.max_args = -1,
+	.run = exec,
+};
 
-	if (a->n < c->min_words || a->n > c->max_words)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "%s: wrong number of arguments, see "
-				 "gnt-vcluster --help",
-				 c->name);
-	v = vcluster_load(a->words[0], err);
-	if (v == NULL)
-		return -1;
-	rc = c->run(v, a, err);
-	vcluster_free(v);
-	return rc;
-}
+static const struct cli_command list_command = {
+	.name = "list",
+	.args = "<dir>",
+	.help = "Show the nodes",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {OPTS_INFO},
+	.run = list,
+};
 
-static bool is_help(const char *word)
-{
-	return str_eq(word, "--help") || str_eq(word, "-h");
-}
+static const struct cli_command start_command = {
+	.name = "start",
+	.args = "<dir> [<node> [masterd|noded]]",
+	.help = "Start the daemons of all nodes, or of one. The master daemon "
+		"is started where the master is.",
+	.min_args = 1,
+	.max_args = 3,
+	.run = start,
+};
 
-int vcluster_main(int argc, char **argv)
-{
-	const struct command *c;
-	struct arguments a = {0};
-	struct error err;
-	int rc;
+static const struct cli_command stop_command = {
+	.name = "stop",
+	.args = "<dir> [<node> [masterd|noded]]",
+	.help = "End the daemons of all nodes, or of one",
+	.min_args = 1,
+	.max_args = 3,
+	.run = stop,
+};
 
-	if (argc < 2 || is_help(argv[1]) || (argc == 3 && is_help(argv[2]))) {
-		fputs(help_text, argc < 2 ? stderr : stdout);
-		return argc < 2 ? EXIT_USAGE : EXIT_SUCCESS;
-	}
-	if (strcmp(argv[1], "--version") == 0) {
-		printf("gnt-vcluster (gantry) %s\n", GANTRY_VERSION);
-		return EXIT_SUCCESS;
-	}
-	c = find_command(argv[1]);
-	if (c == NULL && strcmp(argv[1], "create") != 0) {
-		fprintf(stderr,
-			"gnt-vcluster: unknown command '%s', see gnt-vcluster "
-			"--help\n",
-			argv[1]);
-		return EXIT_USAGE;
-	}
-	rc = read_arguments(argc - 1, argv + 1, &a, &err);
-	if (rc == 0 && c == NULL && a.n != 1)
-		rc = error_set(&err, ERR_PREREQ, ECODE_INVAL,
-			       "create takes one folder");
-	if (rc == 0)
-		rc = c == NULL ? do_create(&a, &err) : run_command(c, &a, &err);
-	if (rc < 0)
-		fprintf(stderr, "gnt-vcluster: %s\n", err.text);
-	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+static const struct cli_command kill_command = {
+	.name = "kill",
+	.args = "<dir> [<node> [masterd|noded]]",
+	.help = "End daemons at once, with SIGKILL",
+	.min_args = 1,
+	.max_args = 3,
+	.run = kill_daemons,
+};
+
+static const struct cli_command destroy_command = {
+	.name = "destroy",
+	.args = "<dir>",
+	.help = "End everything and remove the folder",
+	.min_args = 1,
+	.max_args = 1,
+	.run = destroy,
+};
+
+static const struct cli_command *const commands[] = {
+	&create_command, &destroy_command, &env_command,
+	&exec_command,	 &kill_command,	   &list_command,
+	&start_command,	 &stop_command,	   NULL};
+
+const struct cli_tool tool_vcluster = {
+	.name = "gnt-vcluster",
+	.help = "Clusters of several nodes on this machine",
+	.commands = commands,
+	.local = true,
+};

@@ -38,9 +38,6 @@ struct vcluster_options {
 	const char *base_ip;	/* NULL: choose a free block */
 };
 
-/* The whole program. */
-int vcluster_main(int argc, char **argv);
-
 /* --- vcluster_state.c --- */
 
 /* Names, roots and addresses for a new cluster; nothing is made yet. */

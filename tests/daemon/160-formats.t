@@ -75,6 +75,11 @@ each "cluster info" gnt-cluster info
 each "cluster version" gnt-cluster version
 each "cluster search-tags" gnt-cluster search-tags .
 each "node list-storage" gnt-node list-storage -o node,type,name,size
+each "job why" gnt-job why "$job"
+each "cluster queue info" gnt-cluster queue info
+each "cluster watcher info" gnt-cluster watcher info
+like "$(m gnt-vcluster list "$VC" --format=yaml)" "^nodes:$" "vcluster list as YAML"
+like "$(m gnt-vcluster list "$VC" --format=csv)" "^node1.example.com,.*,true$" "and as CSV"
 each "instance list-tags" gnt-instance list-tags web1
 each "debug locks" gnt-debug locks
 each "a list without rows" gnt-instance list -F 'os == "nosuch"'

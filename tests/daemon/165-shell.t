@@ -7,7 +7,7 @@ PATH=$BIN:$PATH
 gnt completion bash >"$VC/bash"
 gnt completion zsh >"$VC/zsh"
 gnt completion fish >"$VC/fish"
-tools="cluster node instance group network job os debug filter"
+tools="cluster node instance group network job os debug filter vcluster"
 
 # tab WORD...: what bash offers for the last word
 tab() {
