@@ -367,23 +367,19 @@ static bool *range_of(const bool *kept, int n)
 	return range;
 }
 
-/* Only the nodes kept stay in the rounds. */
+/* Only the nodes kept stay in the rounds; one that has none left is shown all
+ * the same, with its moves. */
 static void filter_rounds(struct rounds *rounds, const bool *kept)
 {
-	int n_rounds = 0;
-
 	for (int i = 0; i < rounds->n; i++) {
-		struct round r = rounds->items[i];
+		struct round *r = &rounds->items[i];
 		int n = 0;
 
-		for (int j = 0; j < r.n; j++)
-			if (kept[r.nodes[j]])
-				r.nodes[n++] = r.nodes[j];
-		r.n = n;
-		if (n > 0)
-			rounds->items[n_rounds++] = r;
+		for (int j = 0; j < r->n; j++)
+			if (kept[r->nodes[j]])
+				r->nodes[n++] = r->nodes[j];
+		r->n = n;
 	}
-	rounds->n = n_rounds;
 }
 
 static int make_rounds(struct cluster *c, const bool *kept,

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The answers are put into the text format that files have, so that one reader
- * does for both; only the single disks of instances, which it cannot express,
- * are filled in afterwards. */
+ * does for both; only what it cannot express is filled in afterwards: the
+ * single disks of instances, and which node is the master. */
 #include "iallocators/live.h"
 
 #include <string.h>
 
+#include "iallocators/live_answers.h"
 #include "iallocators/text.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 #include "lib/model/paths.h"
 
-/* The status of a value in the answer to a query. */
-#define RS_NORMAL 0
-
-static const char *const node_fields[] = {
+const char *const live_node_fields[] = {
 	"name",	      "mtotal",	    "mnode",
 	"mfree",      "dtotal",	    "dfree",
 	"ctotal",     "cnos",	    "offline",
@@ -26,7 +24,9 @@ static const char *const node_fields[] = {
 enum node_field {
 	NODE_NAME,
 	NODE_MTOTAL,
-	NODE_CTOTAL = 6,
+	NODE_DTOTAL = 4,
+	NODE_DFREE,
+	NODE_CTOTAL,
 	NODE_CNOS,
 	NODE_OFFLINE,
 	NODE_DRAINED,
@@ -40,7 +40,7 @@ enum node_field {
 	NODE_SPEED
 };
 
-static const char *const instance_fields[] = {
+const char *const live_instance_fields[] = {
 	"name",		 "disk_usage",	   "be/memory",
 	"be/vcpus",	 "status",	   "pnode",
 	"snodes",	 "tags",	   "be/auto_balance",
@@ -64,8 +64,8 @@ enum instance_field {
 	INST_FORTHCOMING
 };
 
-static const char *const group_fields[] = {"uuid",    "name", "alloc_policy",
-					   "ipolicy", "tags", NULL};
+const char *const live_group_fields[] = {"uuid",    "name", "alloc_policy",
+					 "ipolicy", "tags", NULL};
 
 enum group_field {
 	GROUP_UUID,
@@ -175,25 +175,32 @@ static int put_number(struct buf *b, const char *name, const json_t *row,
 	return 0;
 }
 
-/* Total and free memory and so on; question marks for a node that does not
- * tell. */
+/* Nodes of clusters without a storage to report have none. */
+static bool is_disk(int field)
+{
+	return field == NODE_DTOTAL || field == NODE_DFREE;
+}
+
+/* Total and free memory and so on; nothing of a node that does not tell. */
 static int put_sizes(struct buf *b, const json_t *row, bool live,
 		     const char *kvm_memory, struct error *err)
 {
 	for (int i = NODE_MTOTAL; i <= NODE_CTOTAL; i++) {
-		if (!live)
-			buf_adds(b, "?|");
-		else if (i == NODE_MTOTAL + 1 && kvm_memory != NULL)
+		if (i == NODE_MTOTAL + 1 && kvm_memory != NULL)
 			put_str(b, kvm_memory);
+		else if (!live)
+			buf_adds(b, "0|");
+		else if (is_disk(i) && cell(row, i) == NULL)
+			buf_adds(b, "0|");
 		else if (put_number(b, cell_str(row, NODE_NAME), row, i,
-				    node_fields[i], err) < 0)
+				    live_node_fields[i], err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int put_node(struct buf *b, const json_t *row, const char *master,
-		    const char *kvm_memory, struct error *err)
+static int put_node(struct buf *b, const json_t *row, const char *kvm_memory,
+		    struct error *err)
 {
 	const char *name = cell_str(row, NODE_NAME);
 	bool live = !cell_true(row, NODE_OFFLINE) &&
@@ -207,11 +214,12 @@ static int put_node(struct buf *b, const json_t *row, const char *master,
 	if (!live || cell_true(row, NODE_DRAINED))
 		buf_adds(b, "Y|");
 	else
-		buf_adds(b, strcmp(name, master) == 0 ? "M|" : "N|");
+		buf_adds(b, "N|");
 	put_str(b, cell_str(row, NODE_GROUP));
-	if (!live)
+	if (!live && exclusive)
 		buf_adds(b, "0|");
-	else if (put_number(b, name, row, total, node_fields[total], err) < 0)
+	else if (put_number(b, name, row, total, live_node_fields[total], err) <
+		 0)
 		return -1;
 	put_list(b, cell(row, NODE_TAGS));
 	put_yes(b, exclusive);
@@ -295,27 +303,22 @@ static void put_policy(struct buf *b, const char *owner, const json_t *policy)
 		 json_num(policy, "spindle-ratio", 0));
 }
 
-/* What the master says. */
-struct answers {
-	json_t *nodes, *instances, *info, *groups;
-};
-
-static int ask(struct luxi *luxi, struct answers *ret, struct error *err)
+static int ask(struct luxi *luxi, struct live_answers *ret, struct error *err)
 {
-	ret->nodes = query(luxi, "node", node_fields, err);
+	ret->nodes = query(luxi, "node", live_node_fields, err);
 	if (ret->nodes == NULL)
 		return -1;
-	ret->instances = query(luxi, "instance", instance_fields, err);
+	ret->instances = query(luxi, "instance", live_instance_fields, err);
 	if (ret->instances == NULL)
 		return -1;
 	ret->info = luxi_call(luxi, "QueryClusterInfo", json_array(), err);
 	if (ret->info == NULL)
 		return -1;
-	ret->groups = query(luxi, "group", group_fields, err);
+	ret->groups = query(luxi, "group", live_group_fields, err);
 	return ret->groups == NULL ? -1 : 0;
 }
 
-static void answers_done(struct answers *a)
+void live_answers_done(struct live_answers *a)
 {
 	json_decref(a->nodes);
 	json_decref(a->instances);
@@ -325,16 +328,12 @@ static void answers_done(struct answers *a)
 
 static bool is_kvm(const json_t *info)
 {
-	const char *first = json_string_value(
-		json_array_get(json_get(info, "enabled_hypervisors"), 0));
-
-	return first != NULL && strcmp(first, "kvm") == 0;
+	return strcmp(json_str(info, "default_hypervisor", ""), "kvm") == 0;
 }
 
-static int put_all(struct buf *b, const struct answers *a,
+static int put_all(struct buf *b, const struct live_answers *a,
 		   const char *kvm_memory, struct error *err)
 {
-	const char *master = json_str(a->info, "master", "");
 	const json_t *row, *tags = json_get(a->info, "tags");
 	size_t i;
 
@@ -342,7 +341,7 @@ static int put_all(struct buf *b, const struct answers *a,
 		put_group(b, row);
 	buf_addc(b, '\n');
 	json_array_foreach (a->nodes, i, row)
-		if (put_node(b, row, master, kvm_memory, err) < 0)
+		if (put_node(b, row, kvm_memory, err) < 0)
 			return -1;
 	buf_addc(b, '\n');
 	json_array_foreach (a->instances, i, row)
@@ -360,13 +359,28 @@ static int put_all(struct buf *b, const struct answers *a,
 	return 0;
 }
 
+/* Files cannot tell of a master that is drained or offline. */
+static int mark_master(struct cluster *c, const char *name, struct error *err)
+{
+	for (int i = 0; i < c->n_nodes; i++)
+		if (strcmp(c->nodes[i].name, name) == 0) {
+			c->nodes[i].master = true;
+			return 0;
+		}
+	return error_set(err, ERR_LUXI, NULL, "Master node %s unknown", name);
+}
+
 /* The single disks of an instance. */
-static void take_disks(struct cluster *c, struct instance *inst,
-		       const json_t *row)
+static int take_disks(struct cluster *c, struct instance *inst,
+		      const json_t *row, struct error *err)
 {
 	const json_t *sizes = cell(row, INST_SIZES);
 	const json_t *spindles = cell(row, INST_SPINDLES);
 
+	if (!json_is_array(sizes) || !json_is_array(spindles))
+		return error_set(err, ERR_LUXI, NULL,
+				 "the master has no list of the disks of '%s'",
+				 inst->name);
 	inst->n_disks = json_array_size(sizes);
 	inst->disks =
 		arena_calloc(&c->arena, inst->n_disks + 1, sizeof(struct disk));
@@ -379,24 +393,36 @@ static void take_disks(struct cluster *c, struct instance *inst,
 						  ? json_integer_value(width)
 						  : SPINDLES_UNKNOWN;
 	}
+	return 0;
+}
+
+int live_take(struct cluster *c, const struct live_answers *a,
+	      int64_t kvm_node_memory, struct buf *ret_text, struct error *err)
+{
+	auto_free char *kvm = NULL;
+
+	if (kvm_node_memory > 0 && is_kvm(a->info))
+		kvm = xprintf("%jd", (intmax_t)kvm_node_memory);
+	if (put_all(ret_text, a, kvm, err) < 0 ||
+	    text_read(c, ret_text->data, err) < 0 ||
+	    mark_master(c, json_str(a->info, "master", ""), err) < 0)
+		return -1;
+	for (int i = 0; i < c->n_instances; i++)
+		if (take_disks(c, &c->instances[i],
+			       json_array_get(a->instances, (size_t)i),
+			       err) < 0)
+			return -1;
+	return 0;
 }
 
 int live_read(struct cluster *c, struct luxi *luxi, int64_t kvm_node_memory,
 	      struct buf *ret_text, struct error *err)
 {
-	struct answers a = {0};
-	auto_free char *kvm = NULL;
+	struct live_answers a = {0};
 	int rc = ask(luxi, &a, err);
 
-	if (rc == 0 && kvm_node_memory > 0 && is_kvm(a.info))
-		kvm = xprintf("%jd", (intmax_t)kvm_node_memory);
 	if (rc == 0)
-		rc = put_all(ret_text, &a, kvm, err);
-	if (rc == 0)
-		rc = text_read(c, ret_text->data, err);
-	for (int i = 0; rc == 0 && i < c->n_instances; i++)
-		take_disks(c, &c->instances[i],
-			   json_array_get(a.instances, (size_t)i));
-	answers_done(&a);
+		rc = live_take(c, &a, kvm_node_memory, ret_text, err);
+	live_answers_done(&a);
 	return rc;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The cluster as its master describes it over LUXI, ours or Ganeti's. */
+/* The cluster as its master describes it over LUXI or RAPI, ours or Ganeti's.
+ */
 #ifndef IALLOCATORS_LIVE_H
 #define IALLOCATORS_LIVE_H
 
@@ -7,6 +8,7 @@
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 #include "lib/client/luxi.h"
+#include "lib/client/rapi.h"
 
 /* Where the master listens when no socket is named; to be freed. */
 char *live_socket(const char *socket, struct error *err);
@@ -16,5 +18,10 @@ char *live_socket(const char *socket, struct error *err);
  * taken to need kvm_node_memory themselves, unless it is 0. */
 int live_read(struct cluster *c, struct luxi *luxi, int64_t kvm_node_memory,
 	      struct buf *ret_text, struct error *err);
+
+/* The same from a RAPI server. */
+int live_read_rapi(struct cluster *c, struct rapi *rapi,
+		   int64_t kvm_node_memory, struct buf *ret_text,
+		   struct error *err);
 
 #endif

@@ -237,8 +237,8 @@ static int load_request(struct cluster *c, const struct tool_options *o,
 	return top == NULL ? -1 : request_read(c, top, &options, &request, err);
 }
 
-static int load_luxi(struct cluster *c, const struct tool_options *o,
-		     struct buf *ret_text, struct error *err)
+static int ask_luxi(struct cluster *c, const struct tool_options *o,
+		    struct buf *ret_text, struct error *err)
 {
 	auto_free char *path = live_socket(o->luxi_socket, err);
 	struct luxi *luxi = path != NULL ? luxi_connect(path, err) : NULL;
@@ -247,6 +247,25 @@ static int load_luxi(struct cluster *c, const struct tool_options *o,
 	if (luxi != NULL)
 		rc = live_read(c, luxi, o->kvm_node_memory, ret_text, err);
 	luxi_close(luxi);
+	return rc;
+}
+
+static int ask_rapi(struct cluster *c, const struct tool_options *o,
+		    struct buf *ret_text, struct error *err)
+{
+	struct rapi *rapi = rapi_new(o->rapi_address);
+	int rc = live_read_rapi(c, rapi, o->kvm_node_memory, ret_text, err);
+
+	rapi_free(rapi);
+	return rc;
+}
+
+static int load_live(struct cluster *c, const struct tool_options *o,
+		     struct buf *ret_text, struct error *err)
+{
+	int rc = o->use_luxi ? ask_luxi(c, o, ret_text, err)
+			     : ask_rapi(c, o, ret_text, err);
+
 	if (rc < 0)
 		return -1;
 	if (o->dynu_file != NULL && !o->load.ignore_dynamic &&
@@ -254,6 +273,11 @@ static int load_luxi(struct cluster *c, const struct tool_options *o,
 		return -1;
 	cluster_finish(c, &o->load);
 	return 0;
+}
+
+static bool use_rapi(const struct tool_options *o)
+{
+	return o->rapi_address != NULL && o->rapi_address[0] != '\0';
 }
 
 static int load(struct cluster *c, const struct tool_options *o,
@@ -267,11 +291,12 @@ static int load(struct cluster *c, const struct tool_options *o,
 		cluster_finish(c, &o->load);
 		return 0;
 	}
-	if (o->text_file == NULL && o->request_file == NULL && !o->use_luxi)
+	if (o->text_file == NULL && o->request_file == NULL && !o->use_luxi &&
+	    !use_rapi(o))
 		return error_set(err, ERR_REQUEST, NULL,
 				 "No backend selected! Exiting.");
-	if (o->use_luxi)
-		rc = load_luxi(c, o, ret_text, err);
+	if (o->use_luxi || use_rapi(o))
+		rc = load_live(c, o, ret_text, err);
 	else if (o->text_file != NULL)
 		rc = load_text(c, o, ret_text, err);
 	else
@@ -284,7 +309,7 @@ int tool_load(struct cluster *c, const struct tool_options *o,
 {
 	auto_buf struct buf warning = {0}, wrong = {0};
 
-	if (o->use_luxi && o->text_file != NULL)
+	if (o->use_luxi + use_rapi(o) + (o->text_file != NULL) > 1)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Only one of the rapi, luxi, and data files "
 				 "options should be given.");

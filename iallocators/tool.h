@@ -13,6 +13,7 @@ struct tool_options {
 	const char *request_file; /* -I: an allocator request */
 	bool use_luxi;		  /* -L */
 	const char *luxi_socket;  /* or NULL: where the master listens */
+	const char *rapi_address; /* -m */
 	bool execute;		  /* -X */
 	const char *reason;	  /* of its jobs, or NULL */
 	int priority;

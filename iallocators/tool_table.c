@@ -17,6 +17,9 @@ const struct tool_option tool_table[] = {
 	/* where the cluster comes from */
 	{'t', "text-data", ALL_PROGRAMS, VALUE(TEXT, text_file, "FILE", "file"),
 	 "read the cluster from this text FILE"},
+	{'m', "master", ALL_BUT_HSQUEEZE,
+	 VALUE(TEXT, rapi_address, "ADDRESS", "host"),
+	 "ask the cluster at this ADDRESS over RAPI: a host, or a whole URL"},
 	{'L', "luxi", ALL_PROGRAMS, KIND_TEXT, AT(luxi_socket), AT(use_luxi),
 	 "[SOCKET]", "file",
 	 "ask the master on this node over LUXI, at its SOCKET"},

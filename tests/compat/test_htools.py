@@ -144,6 +144,8 @@ def random_options(rng, program, data, groups):
         options += ["--no-simulation"] * (rng.random() < .1)
     elif program == "hroller":
         options = [o for o in HROLLER_FLAGS if rng.random() < .2]
+        if rng.random() < .3:
+            options += ["-G", rng.choice(groups)[rng.randint(0, 1)]]
     elif program == "hspace":
         options = ["-l", str(rng.choice([4, 12, 40])), "--disk-template",
                    rng.choice(["drbd", "plain", "ext", "file"])]

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a master tells about its cluster, whichever way it was asked: private
+ * to live*.c. */
+#ifndef IALLOCATORS_LIVE_ANSWERS_H
+#define IALLOCATORS_LIVE_ANSWERS_H
+
+#include <jansson.h>
+
+#include "iallocators/live.h"
+
+/* The status of a value, as LUXI queries have it: it is there, or not. */
+#define RS_NORMAL 0
+#define RS_NODATA 2
+
+/* Lists of rows of [status, value], by the fields below; info is an object. */
+struct live_answers {
+	json_t *nodes, *instances, *info, *groups;
+};
+void live_answers_done(struct live_answers *a);
+
+/* In the order of the columns, up to a NULL. */
+extern const char *const live_node_fields[];
+extern const char *const live_instance_fields[];
+extern const char *const live_group_fields[];
+
+/* Read the cluster that the answers describe, as live_read() does. */
+int live_take(struct cluster *c, const struct live_answers *a,
+	      int64_t kvm_node_memory, struct buf *ret_text, struct error *err);
+
+#endif
