@@ -81,7 +81,7 @@ static int type_disk(json_t *disk, size_t index, struct error *err)
 	return 0;
 }
 
-static json_t *disks(const struct cli *cli, struct error *err)
+static json_t *disks(const struct cli *cli, bool import, struct error *err)
 {
 	const json_t *given = cli_value(cli, &OPT_DISK);
 	const json_t *size = cli_value(cli, &OPT_OS_SIZE);
@@ -96,6 +96,8 @@ static json_t *disks(const struct cli *cli, struct error *err)
 			  "Diskless instance but disk information passed");
 		return NULL;
 	}
+	if (import && given == NULL && size == NULL)
+		return json_array(); /* as exported */
 	if ((given == NULL) == (size == NULL)) {
 		error_set(err, ERR_PREREQ, ECODE_INVAL, "%s",
 			  given == NULL ? "No disk information specified (use "
@@ -115,13 +117,14 @@ static json_t *disks(const struct cli *cli, struct error *err)
 	return steal(&list);
 }
 
-static json_t *nics(const struct cli *cli, struct error *err)
+static json_t *nics(const struct cli *cli, bool import, struct error *err)
 {
 	const json_t *given = cli_value(cli, &OPT_NET);
 
 	if (given != NULL)
 		return device_list(given, "network interface", err);
-	return cli_given(cli, &OPT_NO_NICS) ? json_array() : json_make("[{}]");
+	return import || cli_given(cli, &OPT_NO_NICS) ? json_array()
+						      : json_make("[{}]");
 }
 
 /* --- add --- */
@@ -210,20 +213,22 @@ static void set_plain(const struct cli *cli, json_t *op)
 		cli_op_unless(cli, op, unless[i].param, unless[i].option);
 }
 
-static json_t *create_op(const struct cli *cli, struct error *err)
+json_t *tool_create_op(const struct cli *cli, const char *mode,
+		       struct error *err)
 {
 	auto_json json_t *op = cli_op(cli, &op_class_instance_create);
-	json_t *list = disks(cli, err);
+	bool import = str_eq(mode, "import");
+	json_t *list = disks(cli, import, err);
 
 	if (list == NULL)
 		return NULL;
 	json_object_set_new(op, "disks", list);
-	list = nics(cli, err);
+	list = nics(cli, import, err);
 	if (list == NULL)
 		return NULL;
 	json_object_set_new(op, "nics", list);
 	json_set_str(op, "instance_name", cli->args[0]);
-	json_set_str(op, "mode", "create");
+	json_set_str(op, "mode", mode);
 	set_plain(cli, op);
 	set_nodes(op, cli_text(cli, &OPT_NODE));
 	set_object(cli, op, "beparams", &OPT_BEPARAMS);
@@ -239,7 +244,7 @@ static json_t *create_op(const struct cli *cli, struct error *err)
 
 static int add(struct cli *cli, struct error *err)
 {
-	json_t *op = create_op(cli, err);
+	json_t *op = tool_create_op(cli, "create", err);
 
 	return op == NULL ? -1 : cli_submit(cli, op, NULL, err);
 }
@@ -344,38 +349,9 @@ const struct cli_command instance_add = {
 	.help = "Create an instance",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&OPT_BEPARAMS,
-		    &OPT_DISK,
-		    &OPT_DISK_TEMPLATE,
-		    &OPT_FILE_DIR,
-		    &OPT_FILE_DRIVER,
-		    &OPT_HYPERVISOR,
-		    &OPT_IALLOCATOR,
-		    &OPT_NET,
-		    &OPT_NODE,
-		    &OPT_GROUP,
-		    &OPT_NO_IP_CHECK,
-		    &OPT_NO_CONFLICTS_CHECK,
-		    &OPT_NO_NAME_CHECK,
-		    &OPT_NO_NICS,
-		    &OPT_NO_WAIT_FOR_SYNC,
-		    &OPT_OSPARAMS,
-		    &OPT_OSPARAMS_PRIVATE,
-		    &OPT_OSPARAMS_SECRET,
-		    &OPT_OS_SIZE,
-		    &OPT_OPPORTUNISTIC,
-		    &OPT_TAGS,
-		    &OPT_FORTHCOMING,
-		    &OPT_COMMIT,
-		    &OPT_NO_START,
-		    &OPT_OS_TYPE,
-		    &OPT_FORCE_VARIANT,
-		    &OPT_NO_INSTALL,
-		    &OPT_IGNORE_IPOLICY,
-		    &OPT_COMMUNICATION,
-		    &OPT_HELPER_START,
-		    &OPT_HELPER_STOP,
-		    OPTS_JOB},
+	.options = {OPTS_CREATE, &OPT_FORTHCOMING, &OPT_COMMIT, &OPT_NO_START,
+		    &OPT_OS_TYPE, &OPT_FORCE_VARIANT, &OPT_NO_INSTALL,
+		    &OPT_COMMUNICATION, OPTS_JOB},
 	.run = add,
 };
 

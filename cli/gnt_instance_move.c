@@ -95,13 +95,12 @@ static int migrate(struct cli *cli, struct error *err)
 static int move(struct cli *cli, struct error *err)
 {
 	json_t *op;
-	int rc = confirm(cli,
-			 "Move instance %s? It is shut down while its disks "
-			 "are copied.",
-			 err);
 
-	if (rc <= 0)
-		return rc < 0 ? -1 : CLI_FAILURE;
+	if (!cli_given(cli, &OPT_FORCE) &&
+	    !cli_ask("Move instance %s? It is shut down while its disks are "
+		     "copied.",
+		     cli->args[0]))
+		return CLI_FAILURE;
 	op = cli_op(cli, &op_class_instance_move);
 	json_set_str(op, "instance_name", cli->args[0]);
 	cli_op_set(cli, op, "target_node", &OPT_MOVE_NODE);

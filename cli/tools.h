@@ -6,7 +6,8 @@
 #include "cli/cli.h"
 
 extern const struct cli_tool tool_cluster, tool_node, tool_instance, tool_group,
-	tool_network, tool_job, tool_os, tool_debug, tool_filter, tool_vcluster;
+	tool_network, tool_job, tool_os, tool_debug, tool_filter, tool_backup,
+	tool_vcluster;
 
 /* gnt_cluster_init.c */
 extern const struct cli_command cluster_init, cluster_destroy;
@@ -88,6 +89,22 @@ json_t *tool_tags(const struct cli *cli);
  * [[parameter, value], ...]; nothing when there are none. */
 void tool_print_changes(const char *what, const char *name,
 			const json_t *changes);
+
+/* The opcode that makes an instance, from the options; mode: "create" or
+ * "import" (gnt_instance_add.c).  To be freed. */
+json_t *tool_create_op(const struct cli *cli, const char *mode,
+		       struct error *err);
+
+/* For the tables: the options of both modes. */
+#define OPTS_CREATE                                                            \
+	&OPT_BEPARAMS, &OPT_DISK, &OPT_DISK_TEMPLATE, &OPT_FILE_DIR,           \
+		&OPT_FILE_DRIVER, &OPT_HYPERVISOR, &OPT_IALLOCATOR, &OPT_NET,  \
+		&OPT_NODE, &OPT_GROUP, &OPT_NO_IP_CHECK,                       \
+		&OPT_NO_CONFLICTS_CHECK, &OPT_NO_NAME_CHECK, &OPT_NO_NICS,     \
+		&OPT_NO_WAIT_FOR_SYNC, &OPT_OSPARAMS, &OPT_OSPARAMS_PRIVATE,   \
+		&OPT_OSPARAMS_SECRET, &OPT_OS_SIZE, &OPT_OPPORTUNISTIC,        \
+		&OPT_TAGS, &OPT_IGNORE_IPOLICY, &OPT_HELPER_START,             \
+		&OPT_HELPER_STOP
 
 /* For the tables: the options that select instances. */
 #define OPTS_SELECT                                                            \

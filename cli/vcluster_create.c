@@ -27,10 +27,12 @@
 static const char noop_ok[] = "#!/bin/sh\n"
 			      "# The operating system that installs nothing.\n"
 			      "exit 0\n";
-static const char noop_export[] =
+/* Its data are the bytes of the disk. */
+static const char noop_export[] = "#!/bin/sh\n"
+				  "exec cat \"$EXPORT_DEVICE\"\n";
+static const char noop_import[] =
 	"#!/bin/sh\n"
-	"# Nothing was installed, nothing is to be saved.\n"
-	"exit 1\n";
+	"exec dd of=\"$IMPORT_DEVICE\" bs=1M conv=notrunc status=none\n";
 
 static const struct {
 	const char *name, *content;
@@ -38,7 +40,7 @@ static const struct {
 } noop_files[] = {
 	{"ganeti_api_version", "20\n", 0644},
 	{"create", noop_ok, 0755},
-	{"import", noop_ok, 0755},
+	{"import", noop_import, 0755},
 	{"export", noop_export, 0755},
 	{"rename", noop_ok, 0755},
 	{"verify", noop_ok, 0755},

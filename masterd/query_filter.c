@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queries of the rules that filter jobs, and of exports. */
+/* Queries of the rules that filter jobs. */
 #include "lib/json/json.h"
 #include "masterd/job_filters.h"
 #include "masterd/query_private.h"
@@ -51,30 +51,4 @@ const struct query_class query_class_filter = {
 	.name_field = "uuid",
 	QUERY_TABLE(filter_fields_),
 	.rows = rule_rows,
-};
-
-/* --- exports: none yet, they come with the backup commands --- */
-
-static const struct query_field export_fields_[] = {
-	{"node", "Node", KIND_TEXT, "Node that has the export",
-	 query_get_member, "node", 0, false, FILTER_HOSTNAME},
-	{"export", "Export", KIND_TEXT, "Name of the export", query_get_member,
-	 "export"},
-};
-
-static int export_rows(struct query *q, const struct strv *names,
-		       struct error *err)
-{
-	(void)q;
-	(void)names;
-	(void)err;
-	return 0;
-}
-
-const struct query_class query_class_export = {
-	.what = "export",
-	.title = "Export",
-	.name_field = "node",
-	QUERY_TABLE(export_fields_),
-	.rows = export_rows,
 };

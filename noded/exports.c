@@ -274,6 +274,15 @@ char *exports_info(const struct paths *p, const char *folder, struct error *err)
 	return NULL;
 }
 
+/* Is it one that is still made, or was left half made? */
+static bool is_unfinished(const struct paths *p, const char *name)
+{
+	auto_free char *config =
+		xprintf("%s/%s/" CONFIG_FILE, path(p, PATH_EXPORT_DIR), name);
+
+	return str_ends(name, NEW_SUFFIX) && !fs_exists(config);
+}
+
 json_t *exports_list(const struct paths *p, struct error *err)
 {
 	auto_strv struct strv names = {0};
@@ -288,7 +297,8 @@ json_t *exports_list(const struct paths *p, struct error *err)
 		return NULL;
 	list = json_array();
 	for (size_t i = 0; i < names.n; i++)
-		if (str_valid_hostname(names.items[i]))
+		if (str_valid_hostname(names.items[i]) &&
+		    !is_unfinished(p, names.items[i]))
 			json_array_append_new(list,
 					      json_string(names.items[i]));
 	return list;
@@ -298,5 +308,7 @@ int exports_remove(const struct paths *p, const char *name, struct error *err)
 {
 	auto_free char *folder = folder_of(p, name, "", err);
 
-	return folder != NULL ? fs_remove_tree(folder, err) : -1;
+	if (folder == NULL)
+		return -1;
+	return fs_exists(folder) ? fs_remove_tree(folder, err) : 0;
 }

@@ -30,6 +30,11 @@ static const char *const layout[PATH_COUNT] = {
 #undef PATH
 };
 
+const char *paths_plain(enum path_id id)
+{
+	return layout[id];
+}
+
 struct paths *paths_create(const char *root, const char *hostname)
 {
 	struct paths *p = xalloc(sizeof(*p));

@@ -40,6 +40,9 @@ static inline const char *path(const struct paths *p, enum path_id id)
 	return p->items[id];
 }
 
+/* The same without any root, as it travels; a literal. */
+const char *paths_plain(enum path_id id);
+
 /* root + virtual path; to be freed.  A path that begins with Ganeti's own mark
  * "/###-VIRTUAL-PATH-###," has that taken off first. */
 char *paths_local(const struct paths *p, const char *virtual_path);

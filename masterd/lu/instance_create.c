@@ -15,6 +15,7 @@
 #include "lib/model/params.h"
 #include "masterd/iallocator.h"
 #include "masterd/lu/instance_booking.h"
+#include "masterd/lu/instance_import.h"
 #include "masterd/lu/instance_place.h"
 #include "masterd/lu_instance.h"
 #include "masterd/recover.h"
@@ -29,6 +30,8 @@ struct create {
 	bool recorded;		/* it is in the configuration, forthcoming */
 	bool has_disks;
 	bool finished;
+	bool imports; /* the mode is import: */
+	struct inst_import import;
 	char uuid[37];
 };
 
@@ -37,11 +40,20 @@ static struct create *create_of(struct lu *lu)
 	return container_of(lu, struct create, lu);
 }
 
+/* What is asked for; of an import, once the export has been read, with what it
+ * says. */
+static const struct op_instance_create *op_of(struct lu *lu)
+{
+	struct create *c = create_of(lu);
+
+	return c->imports && c->import.images != NULL ? &c->import.op : lu->op;
+}
+
 /* --- expand --- */
 
 static int choose_placement(struct lu *lu, struct error *err)
 {
-	const struct op_instance_create *op = lu->op;
+	const struct op_instance_create *op = op_of(lu);
 	struct create *c = create_of(lu);
 	const char *fallback = json_str(config_cluster(lu->m->config),
 					"default_iallocator", NULL);
@@ -67,7 +79,7 @@ static int choose_placement(struct lu *lu, struct error *err)
 /* The resources of all nodes; if that is asked for, of those that are free. */
 static void want_nodes(struct lu *lu)
 {
-	const struct op_instance_create *op = lu->op;
+	const struct op_instance_create *op = op_of(lu);
 	const char *uuid;
 	unsigned group = 0;
 	json_t *node;
@@ -85,12 +97,14 @@ static void want_nodes(struct lu *lu)
 
 static int create_expand(struct lu *lu, struct error *err)
 {
-	const struct op_instance_create *op = lu->op;
+	const struct op_instance_create *op = op_of(lu);
 	struct create *c = create_of(lu);
 	const char *name = spec_name(lu, op);
 	const json_t *node;
 
-	if (choose_placement(lu, err) < 0)
+	c->imports = strcmp(op->mode, "import") == 0;
+	if (choose_placement(lu, err) < 0 ||
+	    (c->imports && import_expand(lu, op, err) < 0))
 		return -1;
 	lu_want_new(lu, LOCK_INSTANCE, name);
 	c->booked = booking_find(lu->m->config, name, lu->job_id) != NULL;
@@ -130,7 +144,7 @@ static int check_name(struct lu *lu, struct error *err)
 /* The allocator may choose among the nodes whose resources we hold. */
 static json_t *placement_request(struct lu *lu)
 {
-	const struct op_instance_create *op = lu->op;
+	const struct op_instance_create *op = op_of(lu);
 	json_t *request = spec_request(lu, &create_of(lu)->spec);
 	json_t *names = json_array(), *node;
 	const char *uuid;
@@ -147,7 +161,7 @@ static json_t *placement_request(struct lu *lu)
 
 static WAITS int run_iallocator(struct lu *lu, struct error *err)
 {
-	const struct op_instance_create *op = lu->op;
+	const struct op_instance_create *op = op_of(lu);
 	struct create *c = create_of(lu);
 	auto_free char *output = NULL;
 	auto_json json_t *nodes =
@@ -188,15 +202,16 @@ static WAITS int book(struct lu *lu, struct error *err)
 	uuid_new(c->uuid);
 	if (c->iallocator != NULL && run_iallocator(lu, err) < 0)
 		return -1;
-	if (spec_reserve_addresses(lu, lu->op, &c->spec, c->pnode, err) < 0 ||
-	    place_check_room(lu, lu->op, &c->spec, c->pnode, err) < 0)
+	if (spec_reserve_addresses(lu, op_of(lu), &c->spec, c->pnode, err) <
+		    0 ||
+	    place_check_room(lu, op_of(lu), &c->spec, c->pnode, err) < 0)
 		return -1;
 	if (lu->common.dry_run)
 		return 0;
 	if (spec_reserve_port(lu, &c->spec, err) < 0 ||
-	    place_check_capacity(lu, lu->op, &c->spec, c->pnode, err) < 0)
+	    place_check_capacity(lu, op_of(lu), &c->spec, c->pnode, err) < 0)
 		return -1;
-	booking_put(lu, lu->op, &c->spec, c->uuid, c->pnode, lu->job_id);
+	booking_put(lu, op_of(lu), &c->spec, c->uuid, c->pnode, lu->job_id);
 	c->recorded = true;
 	lu_release(lu, LOCK_NODE_RES);
 	return config_commit(lu->m->config, err);
@@ -221,6 +236,9 @@ static int create_check(struct lu *lu, struct error *err)
 	const struct op_instance_create *op = lu->op;
 	struct create *c = create_of(lu);
 
+	if (c->imports && import_read(lu, op, &c->import, err) < 0)
+		return -1;
+	op = op_of(lu);
 	if (op->no_install == 1 && op->start)
 		lu_info(lu, "No-installation mode selected, disabling startup");
 	if (spec_read(lu, op, &c->spec, err) < 0)
@@ -241,7 +259,7 @@ static int create_check(struct lu *lu, struct error *err)
 
 static void create_hook_env(struct lu *lu, json_t *ret_env)
 {
-	const struct op_instance_create *op = lu->op;
+	const struct op_instance_create *op = op_of(lu);
 	struct create *c = create_of(lu);
 	const json_t *recorded =
 		config_get(lu->m->config, CONFIG_INSTANCE, c->uuid);
@@ -251,7 +269,9 @@ static void create_hook_env(struct lu *lu, json_t *ret_env)
 			: json_incref((json_t *)recorded);
 
 	inst_hook_env(lu, inst, ret_env);
-	json_set_str(ret_env, "ADD_MODE", op->mode);
+	json_set_str(ret_env, "ADD_MODE", c->imports ? "import" : op->mode);
+	if (c->imports)
+		import_env(lu, &c->import, ret_env);
 	json_set_str(ret_env, "INSTANCE_STATUS",
 		     op->start && op->no_install != 1 ? "True" : "False");
 }
@@ -340,7 +360,7 @@ static WAITS int put_real(struct lu *lu, struct error *err)
 
 static WAITS int install(struct lu *lu, struct error *err)
 {
-	const struct op_instance_create *op = lu->op;
+	const struct op_instance_create *op = op_of(lu);
 	struct create *c = create_of(lu);
 	const json_t *inst = lu_keep(lu, current(lu));
 	auto_json json_t *done = NULL;
@@ -348,6 +368,10 @@ static WAITS int install(struct lu *lu, struct error *err)
 	if (!c->has_disks)
 		return 0;
 	inst_wait_sync(lu, inst);
+	if (c->imports)
+		return inst_start_disks(lu, inst, NULL, err) < 0
+			       ? -1
+			       : import_disks(lu, &c->import, inst, err);
 	if (op->no_install == 1 || c->spec.os == NULL)
 		return 0;
 	if (inst_start_disks(lu, inst, NULL, err) < 0)
@@ -419,7 +443,7 @@ static WAITS int create_steps(struct lu *lu, bool starts, struct error *err)
 
 static json_t *create_exec(struct lu *lu, struct error *err)
 {
-	const struct op_instance_create *op = lu->op;
+	const struct op_instance_create *op = op_of(lu);
 	struct create *c = create_of(lu);
 	bool starts = op->start && op->no_install != 1;
 
@@ -436,6 +460,7 @@ static json_t *create_exec(struct lu *lu, struct error *err)
 static void create_done(struct lu *lu)
 {
 	spec_done(&create_of(lu)->spec);
+	import_done(&create_of(lu)->import);
 }
 
 const struct lu_class lu_instance_create = {

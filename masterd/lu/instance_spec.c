@@ -265,14 +265,12 @@ static int check_supported(const struct op_instance_create *op,
 		{"source_handshake", json_array_size(op->source_handshake) > 0},
 		{"source_instance_name", op->source_instance_name != NULL},
 		{"source_x509_ca", op->source_x509_ca != NULL},
-		{"src_node", op->src_node != NULL},
-		{"src_path", op->src_path != NULL},
 	};
 
 	if (strcmp(op->mode, "create") != 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Creation mode '%s' is not available in this "
-				 "version, only 'create'",
+				 "version, only 'create' and 'import'",
 				 op->mode);
 	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
 		if (missing[i].given)

@@ -95,6 +95,25 @@ CASES = {
                   "--disk 1:size=512,spindles=2,name=x -o noop --no-nics "
                   "-I hail web", {}),
     "add-no-disk": ("gnt-instance add -t file -o noop -n n1 web", {}),
+    "move-options": (
+        "gnt-instance move -f -n n2 --compress=gzip --shutdown-timeout=4 "
+        "--ignore-consistency --ignore-ipolicy --submit a", {}),
+    "move-unconfirmed": ("gnt-instance move -n n2 a", {}),
+    "export-options": (
+        "gnt-backup export -n n2 --transport-compression=gzip-fast "
+        "--noshutdown --shutdown-timeout=7 --remove-instance "
+        "--ignore-remove-failures --zero-free-space "
+        "--zeroing-timeout-fixed=3 --zeroing-timeout-per-mib=0.5 "
+        "--long-sleep --priority=low a", {}),
+    "export-no-node": ("gnt-backup export a", {}),
+    "import-plain": ("gnt-backup import -t file -n n1 a", {}),
+    "import-options": (
+        "gnt-backup import -t file -n n1 --disk 0:size=1g "
+        "--net 0:mac=auto -B vcpus=2 --src-node=n3 --src-dir=x "
+        "--identify-defaults --compress=gzip --no-name-check "
+        "--no-ip-check --ignore-ipolicy --tags=x a", {}),
+    "backup-list-nodes": ("gnt-backup list -n n1 -n n2", {}),
+    "backup-remove": ("gnt-backup remove --dry-run a", {}),
     "evacuate-unconfirmed": ("gnt-node evacuate node3",
                              {"QueryNodes": [[["i1"], ["i2"]]]}),
     "evacuate-none": ("gnt-node evacuate -p node3", {"QueryNodes": [[[]]]}),

@@ -206,6 +206,19 @@ theirs gnt-instance remove-tags web1 b
 theirs gnt-instance list -o name,tags -F '"a" in tags'
 like "$out" web1 "finds it"
 
+theirs gnt-instance shutdown db2
+theirs gnt-backup export -n $n3 db2
+same gnt-backup list
+like "$out" 'node3.example.com +db2' "shows it"
+same gnt-backup list -n $n3 --no-headers --separator=: -o node,export
+theirs gnt-backup import -t file -n $n1 --src-node=$n3 --src-dir=db2 --net 0:mac=generate --identify-defaults $quick db3
+same gnt-instance info db3
+theirs gnt-backup export -n $n2 --transport-compression=gzip-fast --remove-instance --ignore-remove-failures db3
+theirs gnt-backup import -t file -n $n1 --compress=gzip $quick db3
+theirs gnt-backup export -n $n2 --shutdown-timeout=5 --long-sleep db3
+theirs gnt-backup remove db3
+theirs gnt-backup remove db2
+theirs gnt-instance remove -f db3
 theirs gnt-instance move -f -n $n2 db2
 theirs gnt-instance move -f -n $n1 --compress=gzip --shutdown-timeout=0 --ignore-consistency --ignore-ipolicy db2
 
@@ -327,8 +340,7 @@ theirs gnt-cluster verify --error-codes
 theirs gnt-cluster verify --node-group=default
 theirs gnt-cluster verify-disks
 same gnt-instance list -o name,status,pnode
-theirs gnt-backup list-fields
-theirs gnt-backup list
+same gnt-backup list-fields
 theirs gnt-instance console --show-cmd web2
 theirs gnt-cluster show-ispecs-cmd
 theirs gnt-group show-ispecs-cmd default
@@ -346,7 +358,7 @@ none="does not execute OP_"
 delta "${none}NODE_QUERYVOLS" gnt-node volumes
 delta "confd" gnt-node list-drbd node1
 delta "${none}OOB_COMMAND" gnt-node health
-delta "${none}BACKUP_EXPORT" gnt-backup export -n $n2 db2
+delta 'helper machine' gnt-backup export -n $n2 --zero-free-space db2
 
 theirs gnt-instance remove -f web1
 theirs gnt-instance remove -f --ignore-failures sub1

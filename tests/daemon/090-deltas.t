@@ -57,11 +57,11 @@ like "$(call QueryClusterInfo '[]')" \
     "shared files are the first template of a virtual cluster"
 
 # Opcodes and calls that are not there.
-like "$(job '{"OP_ID": "OP_BACKUP_PREPARE", "instance_name": "x", "mode": "local"}')" \
+like "$(job '{"OP_ID": "OP_TEST_JQUEUE"}')" \
     '"error", .*"OpCodeUnknown", \["This version does not execute' \
     "an opcode without logical unit fails when it runs"
-like "$(create i1 '"mode": "import"')" \
-    'Creation mode .import. is not available' "instances are not imported"
+like "$(create i1 '"mode": "remote-import"')" \
+    'Creation mode .remote-import. is not available' "instances are not imported"
 
 # Instances.
 like "$(create localhost '"name_check": true')" '^\["success"' \

@@ -71,7 +71,7 @@ for node in node1 node2; do
     "$BIN/gnt-vcluster" stop "$VC" $node >/dev/null
     PATH="$VC/tools:$PATH" "$BIN/gnt-vcluster" start "$VC" $node >/dev/null
 done
-job=$(m gnt-instance move -f -n node2 --compress=slowly --submit --print-jobid web1)
+job=$(m gnt-instance move -f -n node2 --compress=slowly --submit --print-jobid web1 2>/dev/null)
 sending() {
     grep -q '"connected":true' "$(root node1)"/var/run/ganeti/import-export/export*/status
 }

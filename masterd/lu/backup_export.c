@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_BACKUP_EXPORT: the data of an instance's disks, by the export script of
+ * its OS, into files on a node, with a description that an import reads.
+ *
+ * Storage that cannot make snapshots keeps the instance down meanwhile, which
+ * its owner has to allow (long_sleep).  Whatever goes wrong, an instance that
+ * ran runs again. */
+#include <math.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/paths.h"
+#include "masterd/aftermath.h"
+#include "masterd/lu/instance_booking.h"
+#include "masterd/lu_instance.h"
+#include "masterd/transfer.h"
+
+struct export
+{
+	struct lu lu;
+	const json_t *inst;
+	const char *source, *target; /* UUIDs */
+	bool was_up;
+	bool stopped; /* it ran, and does no more */
+	bool active;  /* we started its disks */
+	bool began;   /* there may be files on the target */
+};
+
+static struct export *export_of(struct lu *lu)
+{
+	return container_of(lu, struct export, lu);
+}
+
+static int refuse_remote(const struct op_backup_export *op, struct error *err)
+{
+	if (strcmp(op->mode, "remote") == 0 || !json_is_string(op->target_node))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Exports to other clusters are not available "
+				 "in this version");
+	return 0;
+}
+
+static int export_expand(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	const json_t *node;
+
+	if (refuse_remote(op, err) < 0)
+		return -1;
+	e->inst = lu_instance(lu, op->instance_name, err);
+	if (e->inst == NULL)
+		return -1;
+	node = lu_node(lu, json_string_value(op->target_node), err);
+	if (node == NULL)
+		return -1;
+	e->source = inst_primary(e->inst);
+	e->target = json_str(node, "uuid", "");
+	lu_want(lu, LOCK_INSTANCE, inst_name(e->inst), true);
+	lu_want(lu, LOCK_NODE, e->source, false);
+	lu_want(lu, LOCK_NODE, e->target, false);
+	return 0;
+}
+
+/* --- check --- */
+
+static int check_options(const struct op_backup_export *op, struct error *err)
+{
+	if (op->zero_free_space)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Zeroing free space needs a helper machine, "
+				 "which this version does not start");
+	if (op->zeroing_timeout_fixed != OP_UNSET ||
+	    !isnan(op->zeroing_timeout_per_mib))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Zeroing timeout options can only be used "
+				 "with --zero-free-space");
+	if (op->long_sleep && !op->shutdown)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The long sleep option only makes sense when "
+				 "the instance may be shut down");
+	return 0;
+}
+
+/* What runs has to be down while its disks are copied, for none of our storage
+ * makes snapshots; that is said before anything is done. */
+static int check_sleep(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	const struct export *e = export_of(lu);
+	bool has_disks = json_array_size(json_get(e->inst, "disks")) > 0;
+
+	if (op->remove_instance && e->was_up && !op->shutdown)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Can not remove instance without shutting it "
+				 "down before");
+	if (op->remove_instance || !e->was_up || !has_disks)
+		return 0;
+	if (!op->shutdown)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Not all disks could be snapshotted, and you "
+				 "requested a live export; aborting");
+	if (!op->long_sleep)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Not all disks could be snapshotted, and you "
+				 "did not allow the instance to remain "
+				 "offline for a longer time through the "
+				 "--long-sleep option; aborting");
+	return 0;
+}
+
+static int export_check(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+
+	e->was_up = strcmp(json_str(e->inst, "admin_state", ""), "up") == 0;
+	if (check_options(op, err) < 0 ||
+	    inst_check_node(lu, e->source, false, err) < 0 ||
+	    transfer_check_tool(lu, op->compress, err) < 0)
+		return -1;
+	if (json_bool(config_get(lu->m->config, CONFIG_NODE, e->target),
+		      "drained", false))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Can't use drained node: %s",
+				 lu_node_name(lu, e->target));
+	if (inst_check_node(lu, e->target, false, err) < 0)
+		return -1;
+	return check_sleep(lu, err);
+}
+
+/* --- hooks --- */
+
+static void export_env(struct lu *lu, json_t *env)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	auto_free char *timeout =
+		xprintf("%jd", (intmax_t)op->shutdown_timeout);
+
+	inst_hook_env(lu, e->inst, env);
+	json_set_str(env, "EXPORT_MODE", op->mode);
+	json_set_str(env, "EXPORT_NODE", lu_node_name(lu, e->target));
+	json_set_str(env, "EXPORT_DO_SHUTDOWN",
+		     op->shutdown ? "True" : "False");
+	json_set_str(env, "SHUTDOWN_TIMEOUT", timeout);
+	json_set_str(env, "REMOVE_INSTANCE",
+		     op->remove_instance ? "True" : "False");
+}
+
+static void export_nodes(struct lu *lu, struct strv *ret_pre,
+			 struct strv *ret_post)
+{
+	struct export *e = export_of(lu);
+	struct strv *both[] = {ret_pre, ret_post};
+
+	for (size_t i = 0; i < 2; i++) {
+		strv_add_unique(both[i], json_str(config_master(lu->m->config),
+						  "uuid", ""));
+		strv_add_unique(both[i], e->source);
+		strv_add_unique(both[i], e->target);
+	}
+}
+
+/* --- exec --- */
+
+static WAITS int shut_down(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	auto_json json_t *done = NULL;
+
+	if (!op->shutdown)
+		return 0;
+	lu_feedback(lu, "Shutting down instance %s", inst_name(e->inst));
+	done = lu_call(lu, e->source, "instance_shutdown",
+		       json_make("[o, I, o]", inst_rpc(lu, e->inst, NULL, NULL),
+				 (json_int_t)op->shutdown_timeout,
+				 lu_reason(lu)),
+		       err);
+	if (done == NULL)
+		return error_wrap(
+			err, "Could not shutdown instance %s on node %s",
+			inst_name(e->inst), lu_node_name(lu, e->source));
+	e->stopped = e->was_up;
+	return 0;
+}
+
+static WAITS int activate(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+
+	if (json_bool(e->inst, "disks_active", false))
+		return 0;
+	lu_feedback(lu, "Activating disks for %s", inst_name(e->inst));
+	e->active = true;
+	return inst_start_disks(lu, e->inst, NULL, err);
+}
+
+static WAITS void deactivate(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+	struct error ignored;
+
+	if (!e->active)
+		return;
+	lu_feedback(lu, "Deactivating disks for %s", inst_name(e->inst));
+	inst_stop_disks(lu, e->inst, NULL, true, &ignored);
+	e->active = false;
+}
+
+/* "<instance>.new", where files are until all are there. */
+static json_t *unfinished(struct lu *lu)
+{
+	return json_sprintf("%s.new", inst_name(export_of(lu)->inst));
+}
+
+static WAITS void drop_unfinished(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+	auto_json json_t *args = json_make("[o]", unfinished(lu));
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	if (lu->run->killed) {
+		aftermath_call(lu->m, e->target, "export_remove", steal(&args));
+		return;
+	}
+	done = lu_call(lu, e->target, "export_remove", steal(&args), &err);
+	if (done == NULL)
+		lu_warn(lu, "Cannot remove the unfinished export: %s",
+			err.text);
+}
+
+static WAITS int bring_disk(struct lu *lu, const json_t *carried, size_t i,
+			    struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	const json_t *disk = json_array_get(json_get(carried, "disks_info"), i);
+	bool script = *json_str(carried, "os", "") != '\0';
+	auto_free char *path =
+		xprintf("%s/%s.new/%s", paths_plain(PATH_EXPORT_DIR),
+			inst_name(e->inst), json_str(disk, "uuid", ""));
+	auto_json json_t *from =
+		script ? transfer_script(disk, i) : transfer_raw(disk);
+	auto_json json_t *to = transfer_file(path);
+	struct transfer t = {
+		.index = i,
+		.inst = carried,
+		.source = e->source,
+		.target = e->target,
+		.from = from,
+		.to = to,
+		.compress = op->compress,
+	};
+
+	return transfer_run(lu, &t, err);
+}
+
+static WAITS int finalize(struct lu *lu, const json_t *carried,
+			  struct error *err)
+{
+	struct export *e = export_of(lu);
+	auto_json json_t *done = NULL;
+
+	lu_feedback(lu, "Finalizing export on %s", lu_node_name(lu, e->target));
+	done = lu_call(
+		lu, e->target, "finalize_export",
+		json_make("[O, O]", carried, json_get(carried, "disks_info")),
+		err);
+	if (done != NULL)
+		return 0;
+	return error_wrap(err,
+			  "Could not finalize export for instance %s on node "
+			  "%s",
+			  inst_name(e->inst), lu_node_name(lu, e->target));
+}
+
+static WAITS int bring_all(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+	auto_json json_t *carried = inst_rpc(lu, e->inst, NULL, NULL);
+	size_t n = json_array_size(json_get(carried, "disks_info"));
+
+	drop_unfinished(lu); /* of one that was cut off */
+	e->began = true;
+	for (size_t i = 0; i < n; i++)
+		if (bring_disk(lu, carried, i, err) < 0)
+			return error_wrap(err,
+					  "Export failed, errors in disk "
+					  "export: disk(s) %zu",
+					  i);
+	if (lu_check_killed(lu, err) < 0 || finalize(lu, carried, err) < 0)
+		return -1;
+	e->began = false;
+	return 0;
+}
+
+static WAITS int start(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+	auto_json json_t *done = NULL;
+
+	if (!e->stopped)
+		return 0;
+	lu_feedback(lu, "Starting instance %s", inst_name(e->inst));
+	done = lu_call(lu, e->source, "instance_start",
+		       json_make("[o, b, o]", inst_rpc(lu, e->inst, NULL, NULL),
+				 0, lu_reason(lu)),
+		       err);
+	e->stopped = false;
+	return done != NULL ? 0
+			    : error_wrap(err, "Could not start instance %s",
+					 inst_name(e->inst));
+}
+
+static WAITS int remove_instance(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+
+	lu_feedback(lu, "Removing instance %s", inst_name(e->inst));
+	if (inst_remove_disks(lu, e->inst) < 0 && !op->ignore_remove_failures)
+		return error_set(err, ERR_EXEC, NULL,
+				 "Can't remove the disks of instance %s; see "
+				 "the warnings before",
+				 inst_name(e->inst));
+	e->stopped = false;
+	booking_drop(lu->m->config, e->inst);
+	return config_commit(lu->m->config, err);
+}
+
+/* One export of an instance is kept, the last. */
+static WAITS void remove_older(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+	auto_strv struct strv uuids = {0};
+	struct node_result *results;
+	size_t n = 0;
+
+	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
+	results = node_results_new(uuids.n);
+	for (size_t i = 0; i < uuids.n; i++)
+		if (strcmp(uuids.items[i], e->target) != 0)
+			results[n++].node = json_incref((json_t *)config_get(
+				lu->m->config, CONFIG_NODE, uuids.items[i]));
+	if (n > 0)
+		lu_feedback(lu, "Removing old exports for instance %s",
+			    inst_name(e->inst));
+	noderpc_call_many(lu->m->rpc, results, n, "export_list", json_array());
+	for (size_t i = 0; i < n; i++) {
+		auto_json json_t *done = NULL;
+		struct error err;
+
+		if (!json_array_has_str(results[i].payload, inst_name(e->inst)))
+			continue;
+		done = lu_call(lu, json_str(results[i].node, "uuid", ""),
+			       "export_remove",
+			       json_make("[s]", inst_name(e->inst)), &err);
+		if (done == NULL)
+			lu_warn(lu,
+				"Could not remove older export for instance "
+				"%s: %s",
+				inst_name(e->inst), err.text);
+	}
+	node_results_free(results, uuids.n);
+}
+
+static json_t *export_exec(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	size_t n = json_array_size(json_get(e->inst, "disks"));
+	json_t *disks;
+
+	if (shut_down(lu, err) < 0 || activate(lu, err) < 0 ||
+	    bring_all(lu, err) < 0)
+		return NULL;
+	if (!op->remove_instance && start(lu, err) < 0)
+		return NULL;
+	deactivate(lu);
+	if (op->remove_instance && remove_instance(lu, err) < 0)
+		return NULL;
+	remove_older(lu);
+	disks = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(disks, json_true());
+	return json_make("[b, o]", 1, disks);
+}
+
+static WAITS void export_undo(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+	struct error err;
+
+	if (e->began)
+		drop_unfinished(lu);
+	if (lu->run->killed && e->stopped)
+		aftermath_call(lu->m, e->source, "instance_start",
+			       json_make("[o, b, o]",
+					 inst_rpc(lu, e->inst, NULL, NULL), 0,
+					 lu_reason(lu)));
+	if (lu->run->killed)
+		return;
+	if (start(lu, &err) < 0)
+		lu_warn(lu, "%s", err.text);
+	deactivate(lu);
+}
+
+const struct lu_class lu_backup_export = {
+	.op = &op_class_backup_export,
+	.size = sizeof(struct export),
+	.hook_path = "instance-export",
+	.object_type = "INSTANCE",
+	.expand = export_expand,
+	.check = export_check,
+	.hook_env = export_env,
+	.hook_nodes = export_nodes,
+	.exec = export_exec,
+	.undo = export_undo,
+};
