@@ -15,9 +15,9 @@
 
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
+#include "lib/model/content.h"
 #include "lib/model/ssconf.h"
 #include "noded/calls.h"
-#include "noded/content.h"
 #include "noded/noded.h"
 
 #define WATCHER_PAUSE_MAX 64

@@ -6,9 +6,9 @@
 
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
+#include "lib/model/content.h"
 #include "lib/model/queue_files.h"
 #include "noded/calls.h"
-#include "noded/content.h"
 #include "noded/noded.h"
 
 /* The name below the queue's folder of a virtual path, to be freed; NULL and
