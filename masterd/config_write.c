@@ -86,22 +86,36 @@ char *config_text(struct config *c, size_t *ret_len)
 	return buf_steal(&b);
 }
 
-/* The ssconf values if the nodes do not have them yet, else NULL. */
+/* The members of now that old does not have like that; NULL: none. */
+static json_t *difference(const json_t *old, const json_t *now)
+{
+	json_t *changed = json_object(), *value;
+	const char *key;
+
+	json_object_foreach ((json_t *)now, key, value)
+		if (!json_equal(value, json_get(old, key)))
+			json_object_set(changed, key, value);
+	if (json_object_size(changed) > 0)
+		return changed;
+	json_decref(changed);
+	return NULL;
+}
+
+/* The ssconf values that the nodes do not have yet; NULL: they have all. */
 static json_t *changed_ssconf(struct config *c, bool all)
 {
 	auto_json json_t *document = NULL;
-	auto_json json_t *values = NULL;
+	json_t *values, *changed;
 
 	if (!c->ssconf_dirty && !all)
 		return NULL;
 	document = config_document(c);
 	values = ssconf_values(document);
+	changed = difference(all ? NULL : c->ssconf, values);
 	c->ssconf_dirty = false;
-	if (!all && c->ssconf != NULL && json_equal(values, c->ssconf))
-		return NULL;
 	json_decref(c->ssconf);
-	c->ssconf = json_incref(values);
-	return steal(&values);
+	c->ssconf = values;
+	return changed;
 }
 
 /* A configuration in the middle of being written. */

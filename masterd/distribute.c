@@ -59,6 +59,7 @@ void distribute_free(struct distribute *d)
 		peer_free(list_first(&d->peers, struct peer, link));
 	parcel_unref(d->config);
 	parcel_unref(d->ssconf);
+	json_decref(d->ssconf_values);
 	parcel_unref(d->batch);
 	free(d);
 }

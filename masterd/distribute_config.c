@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The lane of config.data (candidates) and the ssconf files (all nodes).  Only
- * the newest of each is kept: a peer that was away needs no other. */
+ * the newest of each is kept: a peer that was away needs no other.  A peer that
+ * has all ssconf files but the newest ones gets these alone. */
 #include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/model/content.h"
 #include "lib/model/ssconf.h"
 #include "masterd/distribute_private.h"
 #include "masterd/master.h"
@@ -36,6 +38,24 @@ static WAITS int give(struct lane *l, const char *procedure,
 	return payload == NULL ? -1 : 0;
 }
 
+static struct parcel *ssconf_parcel(uint64_t number, const json_t *values)
+{
+	auto_json json_t *args = json_make("[O]", values);
+	char *text = json_text(args);
+
+	return parcel_new(number, text, strlen(text));
+}
+
+/* Just what is new, or everything. */
+static struct parcel *needed_ssconf(const struct peer *p)
+{
+	const struct distribute *d = p->d;
+
+	return p->ssconf + 1 == d->n_ssconfs
+		       ? parcel_ref(d->ssconf)
+		       : ssconf_parcel(d->n_ssconfs, d->ssconf_values);
+}
+
 static WAITS int files_work(struct lane *l, struct error *err)
 {
 	struct peer *p = l->peer;
@@ -48,8 +68,7 @@ static WAITS int files_work(struct lane *l, struct error *err)
 			l->has = p->config;
 		return 0;
 	}
-	return give(l, "write_ssconf_files", parcel_ref(p->d->ssconf),
-		    &p->ssconf, err);
+	return give(l, "write_ssconf_files", needed_ssconf(p), &p->ssconf, err);
 }
 
 /* It may have lost what it had. */
@@ -72,15 +91,26 @@ static const struct lane *files_of(const struct peer *p)
 
 /* --- something new --- */
 
-static char *upload_args(const char *text, size_t len)
+static char *upload_text(const char *text, size_t len, double now)
 {
-	double now = clock_seconds();
 	auto_json json_t *args = json_make(
-		"[s, [i, s%], i, s, s, f, f]", "/var/lib/ganeti/config.data", 0,
-		text, len, 0100000 | CONFIG_MODE, "gnt-masterd", "gnt-confd",
-		now, now);
+		"[s, o, i, s, s, f, f]", "/var/lib/ganeti/config.data",
+		content_pack(text, len), 0100000 | CONFIG_MODE, "gnt-masterd",
+		"gnt-confd", now, now);
 
 	return json_text(args);
+}
+
+static WAITS struct parcel *upload_parcel(uint64_t number, const char *text,
+					  size_t len)
+{
+	double now = clock_seconds();
+	char *args;
+
+	task_leave(); /* the text is the caller's alone */
+	args = upload_text(text, len, now);
+	task_enter();
+	return parcel_new(number, args, strlen(args));
 }
 
 static WAITS void write_local_ssconf(struct distribute *d, const json_t *ssconf)
@@ -96,10 +126,24 @@ static WAITS void write_local_ssconf(struct distribute *d, const json_t *ssconf)
 		log_error("%s", err.text);
 }
 
-static void replace(struct parcel **where, uint64_t *count, char *text STEALS)
+/* There is one writer of the configuration, so no other one comes between. */
+static WAITS void new_config(struct distribute *d, const char *text, size_t len)
 {
-	parcel_unref(*where);
-	*where = parcel_new(++*count, text, strlen(text));
+	struct parcel *parcel = upload_parcel(d->n_configs + 1, text, len);
+
+	parcel_unref(d->config);
+	d->config = parcel;
+	d->n_configs = parcel->number;
+}
+
+static void new_ssconf(struct distribute *d, const json_t *values)
+{
+	json_t *all = json_overlay(d->ssconf_values, values);
+
+	json_decref(d->ssconf_values);
+	d->ssconf_values = all;
+	parcel_unref(d->ssconf);
+	d->ssconf = ssconf_parcel(++d->n_ssconfs, values);
 }
 
 /* Whether all who are in order have everything. */
@@ -120,14 +164,12 @@ WAITS int distribute_config(void *arg, const char *text, size_t len,
 
 	distribute_refresh(d);
 	if (!distribute_alone(d))
-		replace(&d->config, &d->n_configs, upload_args(text, len));
+		new_config(d, text, len);
 	if (safe_wait(d, files_of, d->n_configs, err) < 0)
 		return -1;
 	if (ssconf != NULL) {
-		auto_json json_t *args = json_make("[O]", ssconf);
-
-		write_local_ssconf(d, ssconf);
-		replace(&d->ssconf, &d->n_ssconfs, json_text(args));
+		new_ssconf(d, ssconf);
+		write_local_ssconf(d, d->ssconf_values);
 		distribute_wake(d);
 	}
 	/* Others need not have it, but who can shall. */

@@ -79,7 +79,9 @@ struct distribute {
 	uint64_t stamp; /* a clock for attempts */
 	uint64_t asked; /* the newest stamp that somebody waits with */
 
-	struct parcel *config, *ssconf; /* newest; NULL: none yet */
+	struct parcel *config; /* the newest; NULL: none yet */
+	struct parcel *ssconf; /* the newest change; NULL: none yet */
+	json_t *ssconf_values; /* all */
 	uint64_t n_configs, n_ssconfs, n_batches;
 	struct parcel *batch; /* the newest; NULL: none yet */
 

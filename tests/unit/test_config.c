@@ -18,6 +18,7 @@ static struct config *config;
 static struct error err;
 static struct disk disk; /* the real one that counts and can fail */
 static int writes, fatals, distributions, with_ssconf;
+static size_t n_ssconf; /* values that went out the last time */
 static bool disk_full;
 
 static int counting_write(struct disk *d, const char *file, const void *data,
@@ -49,6 +50,7 @@ static int on_distribute(void *arg, const char *text, size_t len,
 	distributions++;
 	if (ssconf != NULL)
 		with_ssconf++;
+	n_ssconf = json_object_size(ssconf);
 	task_yield(); /* give others the chance to change something */
 	return cut_off ? error_set(ret_err, ERR_QUEUE, NULL, "nobody answers")
 		       : 0;
@@ -223,6 +225,7 @@ Test(config, ssconf_goes_out_when_it_changed)
 
 	cr_assert_eq(run(redistribute), 0);
 	cr_assert_eq(with_ssconf, 1);
+	cr_assert_gt(n_ssconf, 30);
 	instance = edit(CONFIG_INSTANCE, INST48);
 	json_set_str(instance, "admin_state", "down");
 	config_put(config, CONFIG_INSTANCE, instance);
@@ -231,6 +234,9 @@ Test(config, ssconf_goes_out_when_it_changed)
 	config_remove(config, CONFIG_INSTANCE, INST48);
 	cr_assert_eq(run(commit), 0);
 	cr_assert_eq(with_ssconf, 2, "instance_list is another one now");
+	cr_assert_eq(n_ssconf, 1, "and nothing else");
+	cr_assert_eq(run(redistribute), 0);
+	cr_assert_gt(n_ssconf, 30, "all of it again");
 }
 
 Test(config, a_failed_write_is_fatal)

@@ -25,9 +25,10 @@ static struct disk disk; /* the real one, for a small journal */
 static struct master *master;
 static struct buf trace; /* "node2 upload_file_single; " */
 static enum manner manner[N_NODES];
-static json_t *files[N_NODES]; /* of the queue: {name: content} */
-static struct list hanging;    /* struct answer */
-static struct error ended;     /* why the master was told to end */
+static json_t *files[N_NODES];	      /* of the queue: {name: content} */
+static size_t ssconf_values[N_NODES]; /* in the last call */
+static struct list hanging;	      /* struct answer */
+static struct error ended;	      /* why the master was told to end */
 static int end_status;
 static int64_t now_us = 1000000;
 
@@ -120,6 +121,9 @@ static json_t *node_answer(const struct answer *a)
 	buf_addf(&trace, "node%d %s; ", a->node, a->procedure);
 	if (strcmp(a->procedure, "jobqueue_update_many") == 0)
 		node_update(a->node, json_array_get(args, 0));
+	if (strcmp(a->procedure, "write_ssconf_files") == 0)
+		ssconf_values[a->node] =
+			json_object_size(json_array_get(args, 0));
 	if (strcmp(a->procedure, "jobqueue_list") == 0) {
 		cr_assert(json_is_true(json_array_get(args, 1)),
 			  "what is listed must be durable");
@@ -395,6 +399,33 @@ Test(distribute, who_comes_back_gets_everything)
 	forget();
 	change();
 	cr_assert(traced("node2 upload_file_single"));
+}
+
+static void tag_cluster(const char *tag)
+{
+	json_t *cluster = config_edit(config_cluster(master->config));
+
+	json_object_set_new(cluster, "tags", json_make("[s]", tag));
+	config_put_cluster(master->config, cluster);
+	change();
+}
+
+Test(distribute, of_ssconf_only_what_changed_goes_to_those_who_have_the_rest)
+{
+	change();
+	cr_assert_gt(ssconf_values[2], 30);
+	cr_assert_gt(ssconf_values[3], 30);
+	manner[3] = SILENT;
+	tag_cluster("one");
+	cr_assert_eq(ssconf_values[2], 1);
+	tag_cluster("two");
+	cr_assert_eq(ssconf_values[2], 1);
+	manner[3] = WELL;
+	ssconf_values[3] = 0;
+	pass_ms(DISTRIBUTE_RETRY_MS);
+	cr_assert_gt(ssconf_values[3], 30, "nobody knows what it has");
+	tag_cluster("three");
+	cr_assert_eq(ssconf_values[3], 1);
 }
 
 /* --- when a change is safe --- */
