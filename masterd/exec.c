@@ -287,6 +287,7 @@ static struct lu *lu_new(struct master *m, struct queue_run *run,
 	lu->run = run;
 	lu->class = class;
 	lu->job_id = run->job->id;
+	lu->began_us = clock_mono_us();
 	lu->locks = xalloc(sizeof(*lu->locks));
 	lu->keep = xalloc(sizeof(*lu->keep));
 	cond_init(&lu->locks->changed);

@@ -169,25 +169,22 @@ static WAITS char *run_program(struct master *m, const char *name,
 	return output;
 }
 
-json_t *iallocator_run(struct master *m, const char *name,
-		       json_t *request STEALS, const char *disk_template,
-		       bool ignore_soft_errors, char **ret_output,
+json_t *iallocator_run(struct master *m, json_t *request STEALS,
+		       const struct iallocator_how *how, char **ret_output,
 		       struct error *err)
 {
 	auto_json json_t *own = request;
 	auto_json json_t *message =
-		iallocator_message(m, json_incref(own), disk_template, err);
-	auto_json json_t *params = options(m, ignore_soft_errors);
-	auto_free char *text = NULL, *output = NULL;
+		iallocator_message(m, json_incref(own), how);
+	auto_json json_t *params = options(m, how->ignore_soft_errors);
+	auto_free char *text = json_text(message), *output = NULL;
 	json_t *result;
 
-	if (message == NULL)
-		return NULL;
-	text = json_text(message);
-	output = run_program(m, name, text, params, ret_output, err);
+	output = run_program(m, how->name, text, params, ret_output, err);
 	if (output == NULL)
 		return NULL;
-	result = iallocator_check_answer(m->config, name, own, output, err);
+	result =
+		iallocator_check_answer(m->config, how->name, own, output, err);
 	if (result == NULL && err->kind == ERR_EXEC)
 		give_output(ret_output, output);
 	return result;

@@ -39,18 +39,27 @@ json_t *iallocator_node_evacuate(const struct strv *instance_names,
 json_t *iallocator_change_group(const struct strv *instance_names,
 				const struct strv *group_uuids);
 
+/* How to run an allocator. */
+struct iallocator_how {
+	const char *name;
+	const char *disk_template; /* whose space counts */
+	bool ignore_soft_errors;
+	/* Nodes that answered something after this moment (clock_mono_us())
+	 * are not asked for a sign of life again. */
+	int64_t heard_since_us;
+};
+
 /* The whole input message: cluster data plus request; asks the nodes. */
 WAITS json_t *iallocator_message(struct master *m, json_t *request STEALS,
-				 const char *disk_template, struct error *err);
+				 const struct iallocator_how *how);
 
 /* Run the allocator with the request and check its answer's form against the
  * request's type.  The "result", to be freed; NULL with ERR_PREREQ/ECODE_NORES
  * and the allocator's info when it found no place, ERR_EXEC when the program
  * failed.  *ret_output (may be NULL) gets a failed program's whole output, to
  * be freed. */
-WAITS json_t *iallocator_run(struct master *m, const char *name,
-			     json_t *request STEALS, const char *disk_template,
-			     bool ignore_soft_errors, char **ret_output,
-			     struct error *err);
+WAITS json_t *iallocator_run(struct master *m, json_t *request STEALS,
+			     const struct iallocator_how *how,
+			     char **ret_output, struct error *err);
 
 #endif

@@ -170,16 +170,14 @@ static const char *hypervisor_of(const struct master *m, const json_t *request)
 }
 
 json_t *iallocator_message(struct master *m, json_t *request STEALS,
-			   const char *disk_template, struct error *err)
+			   const struct iallocator_how *how)
 {
 	auto_json json_t *own = request;
 	const json_t *cluster;
 	json_t *message = json_object();
 	/* Waits; the rest does not. */
-	json_t *nodes =
-		iallocator_nodes(m, hypervisor_of(m, own), disk_template);
+	json_t *nodes = iallocator_nodes(m, hypervisor_of(m, own), how);
 
-	(void)err; /* nodes that fail are shown offline */
 	cluster = config_cluster(m->config);
 	json_set_int(message, "version", PROTOCOL);
 	json_set_str(message, "cluster_name",

@@ -2,9 +2,10 @@
 /* What an allocator is told of the nodes.
  *
  * Numbers come from the state of record; the node is only asked for a sign of
- * life.  One whose resources are not recorded (or that counts spindles, which
- * are not) is asked for its numbers.  A node that does not answer is shown as
- * offline: it gets nothing, and the others can still be used. */
+ * life, and not even that if it gave one a moment ago.  One whose resources are
+ * not recorded (or that counts spindles, which are not) is asked for its
+ * numbers.  A node that does not answer is shown as offline: it gets nothing,
+ * and the others can still be used. */
 #include <string.h>
 
 #include "lib/base/log.h"
@@ -17,7 +18,7 @@
 #include "masterd/noderpc.h"
 #include "masterd/resources.h"
 
-/* The answers of one node. */
+/* What is known of one node. */
 struct node_data {
 	bool recorded;	    /* it lives, and the record says the rest */
 	const json_t *info; /* node_info: [boot id, storage, hypervisors] */
@@ -27,8 +28,9 @@ struct node_data {
 struct gather {
 	struct master *m;
 	char *hypervisor, *template; /* copies: they outlive the waits */
-	int64_t shared;		     /* booked of storage that all share */
-	struct node_result *signs;   /* of nodes with a record */
+	int64_t heard_since_us;
+	int64_t shared;		   /* booked of storage that all share */
+	struct node_result *signs; /* of nodes with a record */
 	size_t n_signs;
 	struct node_result *info, *instances; /* of those without */
 	size_t n;
@@ -121,6 +123,14 @@ static void add_data(struct gather *g, const json_t *node,
 	free(table_put(&g->by_uuid, json_str(node, "uuid", ""), copy));
 }
 
+static void choose_sign(struct gather *g, json_t *node)
+{
+	if (noderpc_heard_since(g->m->rpc, node, g->heard_since_us))
+		add_data(g, node, NULL, &(struct node_data){.recorded = true});
+	else
+		g->signs[g->n_signs++].node = json_incref(node);
+}
+
 static void choose_calls(struct gather *g)
 {
 	auto_strv struct strv uuids = {0};
@@ -136,7 +146,7 @@ static void choose_calls(struct gather *g)
 		if (!is_live(node))
 			continue;
 		if (is_recorded(g, node)) {
-			g->signs[g->n_signs++].node = json_incref(node);
+			choose_sign(g, node);
 			continue;
 		}
 		g->info[g->n].args = info_args(g, node);
@@ -297,13 +307,15 @@ static json_t *node_entry(struct gather *g, const json_t *node)
 }
 
 json_t *iallocator_nodes(struct master *m, const char *hypervisor,
-			 const char *disk_template)
+			 const struct iallocator_how *how)
 {
 	__attribute__((cleanup(gather_done))) struct gather g = {
 		.m = m,
 		.hypervisor = xstrdup(hypervisor),
-		.template =
-			disk_template == NULL ? NULL : xstrdup(disk_template),
+		.template = how->disk_template == NULL
+				    ? NULL
+				    : xstrdup(how->disk_template),
+		.heard_since_us = how->heard_since_us,
 	};
 	json_t *part = json_object(), *node;
 	const char *uuid;

@@ -13,7 +13,7 @@ struct config;
 /* {name: what the allocator is told of the node}, to be freed.  After it
  * returns the caller must not wait before the message is made. */
 WAITS json_t *iallocator_nodes(struct master *m, const char *hypervisor,
-			       const char *disk_template);
+			       const struct iallocator_how *how);
 
 /* The member, [] where it is missing; to be freed. */
 json_t *iallocator_list(const json_t *object, const char *key);

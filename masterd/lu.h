@@ -36,6 +36,7 @@ struct lu {
 	const void *op; /* struct op_<name> */
 	struct op_common common;
 	uint64_t job_id;
+	int64_t began_us; /* clock_mono_us() */
 
 	/* What a dry run answers, set by check (JSON null when NULL). */
 	json_t *dry_run_result;

@@ -22,13 +22,14 @@ struct noderpc {
 	bool is_fenced;
 	void (*fenced)(void *arg, const struct error *err);
 	void *fenced_arg;
-	struct table silent;   /* address -> struct silence */
+	struct table heard;    /* address -> struct heard */
 	struct list abandoned; /* struct noderpc_fanout */
 };
 
-/* Until when a node that let us wait is not looked at. */
-struct silence {
-	int64_t until_us;
+/* How a node was last heard of. */
+struct heard {
+	int64_t answer_us; /* its last answer; 0: none, or a failure since */
+	int64_t silent_until_us; /* it let us wait: not looked at until then */
 };
 
 /* One call on its way. */
@@ -74,7 +75,7 @@ void noderpc_destroy(struct noderpc *r)
 	while (!list_empty(&r->abandoned))
 		fanout_free(
 			list_first(&r->abandoned, struct noderpc_fanout, link));
-	table_done(&r->silent, free);
+	table_done(&r->heard, free);
 	free(r);
 }
 
@@ -85,28 +86,42 @@ static const char *address_of(const json_t *node)
 
 static bool is_silent(const struct noderpc *r, const json_t *node)
 {
-	const struct silence *s = table_get(&r->silent, address_of(node));
+	const struct heard *h = table_get(&r->heard, address_of(node));
 
-	return s != NULL && clock_mono_us() < s->until_us;
+	return h != NULL && clock_mono_us() < h->silent_until_us;
 }
 
-/* Note how the call ended: an answer, or a wait in vain. */
+bool noderpc_heard_since(const struct noderpc *r, const json_t *node,
+			 int64_t mono_us)
+{
+	const struct heard *h = table_get(&r->heard, address_of(node));
+
+	return h != NULL && h->answer_us > mono_us;
+}
+
+static struct heard *heard_of(struct noderpc *r, const char *address)
+{
+	struct heard *h = table_get(&r->heard, address);
+
+	if (h == NULL) {
+		h = xalloc(sizeof(*h));
+		table_put(&r->heard, address, h);
+	}
+	return h;
+}
+
+/* Note how the call ended: an answer, a failure, or a wait in vain. */
 static void note_outcome(const struct sent *sent, bool answered)
 {
-	struct noderpc *r = sent->fanout->rpc;
-	const char *address = address_of(sent->result->node);
+	struct heard *h =
+		heard_of(sent->fanout->rpc, address_of(sent->result->node));
 	int64_t now = clock_mono_us();
-	struct silence *s;
 
-	if (answered) {
-		free(table_remove(&r->silent, address));
-		return;
-	}
-	if (now - sent->fanout->begin_us < WAITED_US)
-		return;
-	s = xalloc(sizeof(*s));
-	s->until_us = now + (int64_t)NODERPC_SILENT_MS * 1000;
-	free(table_put(&r->silent, address, s));
+	h->answer_us = answered ? now : 0;
+	if (answered)
+		h->silent_until_us = 0;
+	else if (now - sent->fanout->begin_us >= WAITED_US)
+		h->silent_until_us = now + (int64_t)NODERPC_SILENT_MS * 1000;
 }
 
 void noderpc_set_term(struct noderpc *r, uint64_t term)

@@ -112,6 +112,12 @@ WAITS void noderpc_look_many(struct noderpc *r, struct node_result *results,
 			     size_t n, const char *procedure,
 			     json_t *args STEALS);
 
+/* Whether the node has answered something after that moment (clock_mono_us())
+ * and no call to it has failed since: then it need not be asked whether it is
+ * there. */
+bool noderpc_heard_since(const struct noderpc *r, const json_t *node,
+			 int64_t mono_us);
+
 /* For callers of call_many: allocate for these nodes, free with everything. */
 struct node_result *node_results_new(size_t n);
 void node_results_free(struct node_result *results, size_t n);

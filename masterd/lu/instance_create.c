@@ -13,10 +13,10 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
-#include "masterd/iallocator.h"
 #include "masterd/lu/instance_booking.h"
 #include "masterd/lu/instance_import.h"
 #include "masterd/lu/instance_place.h"
+#include "masterd/lu_allocator.h"
 #include "masterd/lu_instance.h"
 #include "masterd/recover.h"
 #include "masterd/reserve.h"
@@ -163,18 +163,18 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = op_of(lu);
 	struct create *c = create_of(lu);
-	auto_free char *output = NULL;
 	auto_json json_t *nodes =
-		iallocator_run(lu->m, c->iallocator, placement_request(lu),
-			       c->spec.template, false, &output, err);
+		lu_allocator(lu, placement_request(lu),
+			     (struct iallocator_how){
+				     .name = c->iallocator,
+				     .disk_template = c->spec.template,
+			     },
+			     err);
 	auto_strv struct strv names = {0};
 	auto_free char *text = NULL;
 	const json_t *node;
 
 	if (nodes == NULL) {
-		if (output != NULL)
-			lu_warn(lu, "Output of iallocator %s: %s",
-				c->iallocator, output);
 		if (op->opportunistic_locking &&
 		    str_eq(err->ecode, ECODE_NORES))
 			err->ecode = ECODE_TEMP_NORES; /* others were busy */

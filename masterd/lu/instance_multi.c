@@ -11,9 +11,9 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "masterd/iallocator.h"
 #include "masterd/lu/instance_booking.h"
 #include "masterd/lu/instance_place.h"
+#include "masterd/lu_allocator.h"
 #include "masterd/lu_instance.h"
 
 struct multi {
@@ -206,20 +206,19 @@ static WAITS int run(struct lu *lu, struct error *err)
 	struct multi *m = multi_of(lu);
 	const char *template = "diskless";
 	json_t *wanted = request(lu, &template, err);
-	auto_free char *output = NULL;
 	auto_json json_t *result = NULL;
 	const json_t *placed;
 
 	if (wanted == NULL)
 		return -1;
-	result = iallocator_run(lu->m, m->iallocator, wanted, template, false,
-				&output, err);
-	if (result == NULL) {
-		if (output != NULL)
-			lu_warn(lu, "Output of iallocator %s: %s",
-				m->iallocator, output);
+	result = lu_allocator(lu, wanted,
+			      (struct iallocator_how){
+				      .name = m->iallocator,
+				      .disk_template = template,
+			      },
+			      err);
+	if (result == NULL)
 		return -1;
-	}
 	placed = json_array_get(result, 0);
 	for (size_t i = 0; i < json_array_size(placed); i++) {
 		const json_t *row = json_array_get(placed, i);

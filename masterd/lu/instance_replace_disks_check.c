@@ -2,10 +2,10 @@
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/capacity.h"
-#include "masterd/iallocator.h"
 #include "masterd/lu/group.h"
 #include "masterd/lu/instance_replace_disks.h"
 #include "masterd/lu/plan.h"
+#include "masterd/lu_allocator.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
 #include "masterd/resources.h"
@@ -176,20 +176,18 @@ static WAITS int ask_allocator(struct lu *lu, struct error *err)
 {
 	struct replace *r = replace_of(lu);
 	auto_strv struct strv from = {0};
-	auto_free char *output = NULL;
 	auto_json json_t *nodes = NULL;
 	const json_t *node;
 
 	strv_add(&from, lu_node_name(lu, r->secondary));
-	nodes = iallocator_run(lu->m, r->iallocator,
-			       iallocator_relocate(lu->m, r->inst, &from),
-			       "drbd", false, &output, err);
-	if (nodes == NULL) {
-		if (output != NULL)
-			lu_warn(lu, "Output of iallocator %s: %s",
-				r->iallocator, output);
+	nodes = lu_allocator(lu, iallocator_relocate(lu->m, r->inst, &from),
+			     (struct iallocator_how){
+				     .name = r->iallocator,
+				     .disk_template = "drbd",
+			     },
+			     err);
+	if (nodes == NULL)
 		return -1;
-	}
 	node = lu_node(lu, json_string_value(json_array_get(nodes, 0)), err);
 	if (node == NULL)
 		return -1;

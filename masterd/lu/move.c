@@ -5,7 +5,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params.h"
-#include "masterd/iallocator.h"
+#include "masterd/lu_allocator.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
 
@@ -80,20 +80,18 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 	struct move *m = move_of(lu);
 	const char *template = config_instance_template(lu->m->config, m->inst);
 	auto_strv struct strv from = {0};
-	auto_free char *output = NULL;
 	auto_json json_t *nodes = NULL;
 	const json_t *node;
 
 	strv_add(&from, lu_node_name(lu, m->source));
-	nodes = iallocator_run(lu->m, m->iallocator,
-			       iallocator_relocate(lu->m, m->inst, &from),
-			       template, false, &output, err);
-	if (nodes == NULL) {
-		if (output != NULL)
-			lu_warn(lu, "Output of iallocator %s: %s",
-				m->iallocator, output);
+	nodes = lu_allocator(lu, iallocator_relocate(lu->m, m->inst, &from),
+			     (struct iallocator_how){
+				     .name = m->iallocator,
+				     .disk_template = template,
+			     },
+			     err);
+	if (nodes == NULL)
 		return -1;
-	}
 	node = lu_node(lu, json_string_value(json_array_get(nodes, 0)), err);
 	if (node == NULL)
 		return -1;

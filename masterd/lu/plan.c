@@ -2,7 +2,7 @@
 #include "masterd/lu/plan.h"
 
 #include "lib/json/json.h"
-#include "masterd/iallocator.h"
+#include "masterd/lu_allocator.h"
 
 const char *plan_iallocator(struct lu *lu, const char *given)
 {
@@ -87,18 +87,18 @@ static json_t *read_plan(struct lu *lu, const json_t *plan, struct error *err)
 WAITS json_t *plan_jobs(struct lu *lu, const struct plan_wish *wish,
 			json_t *request STEALS, struct error *err)
 {
-	auto_free char *output = NULL;
-	auto_json json_t *plan =
-		iallocator_run(lu->m, wish->iallocator, request, "diskless",
-			       wish->ignore_soft_errors, &output, err);
+	auto_json json_t *plan = lu_allocator(
+		lu, request,
+		(struct iallocator_how){
+			.name = wish->iallocator,
+			.disk_template = "diskless",
+			.ignore_soft_errors = wish->ignore_soft_errors,
+		},
+		err);
 	json_t *jobs;
 
-	if (plan == NULL) {
-		if (output != NULL)
-			lu_warn(lu, "Output of iallocator %s: %s",
-				wish->iallocator, output);
+	if (plan == NULL)
 		return NULL;
-	}
 	jobs = read_plan(lu, plan, err);
 	set_early_release(jobs, wish->early_release);
 	return jobs;

@@ -22,6 +22,8 @@ static struct error err;
 static const char *program_answer; /* what iallocator_runner answers */
 static const char *dead;	   /* a node that does not answer */
 static json_t *runner_args;
+static const struct iallocator_how how_hail = {.name = "hail",
+					       .disk_template = "file"};
 
 static void scripted_send(void *arg, const struct noderpc_call *call)
 {
@@ -99,7 +101,7 @@ static json_t *run(json_t *request STEALS, const char *output)
 
 	program_answer = text;
 	memset(&err, 0, sizeof(err));
-	return iallocator_run(&m, "hail", request, "file", false, NULL, &err);
+	return iallocator_run(&m, request, &how_hail, NULL, &err);
 }
 
 static void assert_same_keys(const json_t *ours, const json_t *theirs,
@@ -134,7 +136,7 @@ Test(iallocator, message_has_the_recorded_form)
 	auto_json json_t *theirs = compat_read_shared(
 		"state/iallocator/allocate.1795213243316316275.in.json");
 	auto_json json_t *ours =
-		iallocator_message(&m, allocate("file"), "file", &err);
+		iallocator_message(&m, allocate("file"), &how_hail);
 
 	if (theirs == NULL)
 		return;
@@ -154,7 +156,7 @@ Test(iallocator, message_has_the_recorded_form)
 Test(iallocator, free_memory_is_less_what_instances_may_still_take)
 {
 	auto_json json_t *message =
-		iallocator_message(&m, allocate("file"), "file", &err);
+		iallocator_message(&m, allocate("file"), &how_hail);
 	const json_t *nodes = json_object_get(message, "nodes");
 	const json_t *node = json_object_get(nodes, "node1.example.com");
 
@@ -175,7 +177,7 @@ Test(iallocator, node_without_answer_is_shown_offline)
 	const json_t *nodes, *node;
 
 	dead = "node2.example.com";
-	message = iallocator_message(&m, allocate("file"), "file", &err);
+	message = iallocator_message(&m, allocate("file"), &how_hail);
 	nodes = json_object_get(message, "nodes");
 	node = json_object_get(nodes, dead);
 	cr_assert(json_bool(node, "offline", false));
@@ -348,8 +350,8 @@ Test(iallocator, failed_program_gives_its_whole_output)
 		buf_addc(&output, 'x');
 	text = xprintf("[false, \"%s\"]", output.data);
 	program_answer = text;
-	cr_assert_null(iallocator_run(&m, "hail", allocate("file"), "file",
-				      false, &given, &err));
+	cr_assert_null(
+		iallocator_run(&m, allocate("file"), &how_hail, &given, &err));
 	cr_assert_eq(err.kind, ERR_EXEC);
 	cr_assert_not_null(given);
 	cr_assert_eq(strlen(given), BIG);
@@ -357,11 +359,13 @@ Test(iallocator, failed_program_gives_its_whole_output)
 
 Test(iallocator, options_go_to_the_program)
 {
+	struct iallocator_how how = how_hail;
 	const json_t *options;
 
+	how.ignore_soft_errors = true;
+
 	program_answer = "[true, \"\"]";
-	cr_assert_null(iallocator_run(&m, "hail", allocate("file"), "file",
-				      true, NULL, &err));
+	cr_assert_null(iallocator_run(&m, allocate("file"), &how, NULL, &err));
 	options = json_array_get(runner_args, 2);
 	cr_assert(json_is_null(json_object_get(options, "ignore-soft-errors")));
 	cr_assert_eq(config_master(m.config),
@@ -400,8 +404,9 @@ static void ask_peer(json_t *request STEALS)
 	auto_free char *file = xprintf("%s/request.json", root.top);
 	auto_free char *type = xstrdup(json_str(request, "type", ""));
 	auto_json json_t *kept = json_incref(request);
-	auto_json json_t *message =
-		iallocator_message(&m, request, "diskless", &err);
+	auto_json json_t *message = iallocator_message(
+		&m, request,
+		&(struct iallocator_how){.disk_template = "diskless"});
 	auto_free char *text = json_text(message);
 	auto_free char *output = NULL;
 	auto_json json_t *result = NULL;

@@ -19,7 +19,8 @@ static size_t n_calls;
 static struct noderpc *rpc;
 static struct error err;
 static uv_idle_t answering;
-static bool late; /* answers only when the test says so */
+static bool fails; /* node 1 as well */
+static bool late;  /* answers only when the test says so */
 static struct buf trace;
 static int64_t virtual_us = 1000000, hang_us; /* before a refusal */
 
@@ -28,7 +29,7 @@ static void answer(struct waiting *w)
 	struct error e;
 	const char *text = NULL;
 
-	if (strcmp(w->address, "192.0.2.1") == 0)
+	if (strcmp(w->address, "192.0.2.1") == 0 && !fails)
 		text = "[true, 42]";
 	else if (strcmp(w->address, "192.0.2.2") == 0)
 		text = "[false, \"disk is gone\"]";
@@ -284,6 +285,21 @@ Test(noderpc, a_silent_node_is_not_asked_again_at_once)
 	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
 	/* Refused at once is not silent: it is asked each time. */
 	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
+	clock_replace(NULL);
+}
+
+Test(noderpc, a_node_that_answered_is_there_until_a_call_fails)
+{
+	auto_json json_t *n = node(1, false);
+
+	clock_replace(virtual_clock);
+	cr_assert_not(noderpc_heard_since(rpc, n, 0));
+	json_decref(call(1, false, "node_info"));
+	cr_assert(noderpc_heard_since(rpc, n, virtual_us - 1));
+	cr_assert_not(noderpc_heard_since(rpc, n, virtual_us));
+	fails = true;
+	cr_assert_null(call(1, false, "node_info"));
+	cr_assert_not(noderpc_heard_since(rpc, n, 0));
 	clock_replace(NULL);
 }
 

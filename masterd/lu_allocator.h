@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How LUs ask an allocator. */
+#ifndef MASTERD_LU_ALLOCATOR_H
+#define MASTERD_LU_ALLOCATOR_H
+
+#include "masterd/iallocator.h"
+#include "masterd/lu.h"
+
+/* As iallocator_run().  A node that answered anything since the LU began, and
+ * not long ago, is not asked again whether it is there; what a failed program
+ * said goes into the job's log.  how->heard_since_us is set here. */
+WAITS json_t *lu_allocator(struct lu *lu, json_t *request STEALS,
+			   struct iallocator_how how, struct error *err);
+
+#endif
