@@ -324,11 +324,13 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 
 	if (queue_run_started(lu->run, err) < 0)
 		return NULL;
+	/* It only looks, and books what undo or a restart takes back. */
 	if (lu->class->check != NULL && lu->class->check(lu, err) < 0) {
 		unreachable(err, ERR_PREREQ, ECODE_ENVIRON);
 		return NULL;
 	}
-	if (hooks_run(lu, HOOKS_PRE, err) < 0 || lu_check_killed(lu, err) < 0)
+	if (queue_run_safe(lu->run, err) < 0 ||
+	    hooks_run(lu, HOOKS_PRE, err) < 0 || lu_check_killed(lu, err) < 0)
 		return NULL;
 	if (lu->common.dry_run)
 		return dry_run(lu);

@@ -160,6 +160,13 @@ static int on_started(struct queue_run *run, struct error *err)
 	return 0;
 }
 
+static int always_safe(struct queue_run *run, struct error *err)
+{
+	(void)run;
+	(void)err;
+	return 0;
+}
+
 static void on_log(struct queue_run *run, const char *type,
 		   json_t *message STEALS)
 {
@@ -207,6 +214,7 @@ static json_t *on_submit(struct queue_run *run, const json_t *jobs,
 
 static const struct queue_runner runner = {
 	.started = on_started,
+	.safe = always_safe,
 	.log = on_log,
 	.priority = no_priority,
 	.submit = on_submit,

@@ -236,7 +236,8 @@ uint64_t queue_last_id(const struct queue *q);
  * file; who only tries an opcode without running it (masterd/job_plan.h) has
  * another one, and makes the struct queue_run itself. */
 struct queue_runner {
-	WAITS int (*started)(struct queue_run *run, struct error *err);
+	int (*started)(struct queue_run *run, struct error *err);
+	WAITS int (*safe)(struct queue_run *run, struct error *err);
 	void (*log)(struct queue_run *run, const char *type,
 		    json_t *message STEALS);
 	int (*priority)(const struct queue_run *run);
@@ -260,9 +261,12 @@ struct queue_run {
 	bool killed;   /* --kill: the task is interrupted; stop at once */
 };
 
-/* The locks are held: waiting -> running, durable when this returns. -1 with
- * ERR_CANCELED if it was canceled meanwhile. */
-WAITS int queue_run_started(struct queue_run *run, struct error *err);
+/* The locks are held: waiting -> running. -1 with ERR_CANCELED if it was
+ * canceled meanwhile. */
+int queue_run_started(struct queue_run *run, struct error *err);
+/* Wait until that is durable: before anything is done that a restart could not
+ * do again. */
+WAITS int queue_run_safe(struct queue_run *run, struct error *err);
 
 /* Add to the job's log.  type: "message" (text a string), or another of
  * Ganeti's log types.  Clients see it when it is durable; does not wait. */

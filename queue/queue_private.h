@@ -33,6 +33,8 @@ struct running {
 	struct job *job; /* the visible one */
 	struct task *task;
 	bool log_waits; /* log entries that no save has taken yet */
+	/* That the opcode runs, on its way to the disk; NULL: nobody waits. */
+	struct store_change *starting;
 };
 
 struct job_private {
@@ -115,6 +117,7 @@ void job_save(struct job *j);
 /* The same for log entries alone, which stay on this node. */
 void job_save_log(struct job *j);
 /* As job_save(), and wait. */
+struct store_change *job_save_begin(struct job *j); /* to store_wait() */
 WAITS int job_save_wait(struct job *j, struct error *err);
 /* Show what need not be durable (that a job waits): copy it to the visible
  * state. */
@@ -165,6 +168,7 @@ void job_end_unstarted(struct job *j, enum job_state to, const char *why);
 /* --- run.c --- */
 
 void run_start(struct queue *q, struct job *j);
+void run_free(struct running *r); /* NULL: nothing */
 /* A save of j has become visible. */
 void run_saved(struct job *j);
 json_t *run_preceding_failed(void);

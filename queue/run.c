@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One job in its task: opcode after opcode.
  *
- * That an opcode runs is durable before it does anything; that it waits for
+ * That an opcode runs is durable before it does anything (its checks, which
+ * only look, need not wait for that); that it waits for
  * locks need not be, since after a crash both mean queued.  The last save is
  * not waited for: the job gives its place back when that is durable. */
 #include <assert.h>
@@ -145,8 +146,16 @@ static void job_task(void *arg)
 	assert(job_is_final(draft));
 	draft->end_us = now_after(draft->start_us);
 	j->private->running = NULL;
-	free(r);
+	run_free(r);
 	job_save(j);
+}
+
+void run_free(struct running *r)
+{
+	if (r == NULL)
+		return;
+	store_change_unref(r->starting);
+	free(r);
 }
 
 /* --- what is behind the functions for run_op --- */
@@ -161,7 +170,16 @@ static int note_started(struct queue_run *run, struct error *err)
 				 "Job %ju was canceled", (uintmax_t)r->job->id);
 	op->exec_us = now_after(op->start_us);
 	job_op_move(op, JOB_RUNNING);
-	return job_save_wait(r->job, err);
+	store_change_unref(r->starting);
+	r->starting = job_save_begin(r->job);
+	return 0;
+}
+
+static WAITS int started_is_safe(struct queue_run *run, struct error *err)
+{
+	struct running *r = running_of(run);
+
+	return r->starting == NULL ? 0 : store_wait(steal(&r->starting), err);
 }
 
 static void note_log(struct queue_run *run, const char *type,
@@ -190,6 +208,7 @@ static json_t *submit_more(struct queue_run *run, const json_t *jobs,
 
 static const struct queue_runner own_runner = {
 	.started = note_started,
+	.safe = started_is_safe,
 	.log = note_log,
 	.priority = own_priority,
 	.submit = submit_more,
@@ -226,6 +245,11 @@ int queue_run_started(struct queue_run *run, struct error *err)
 	run->cancel = NULL;
 	run->set_priority = NULL;
 	return run->runner->started(run, err);
+}
+
+int queue_run_safe(struct queue_run *run, struct error *err)
+{
+	return run->runner->safe(run, err);
 }
 
 void queue_run_log(struct queue_run *run, const char *type,

@@ -59,7 +59,7 @@ void job_destroy(struct job *j)
 	while (!list_empty(&p->watches))
 		list_remove(p->watches.next);
 	job_free(p->draft);
-	free(p->running);
+	run_free(p->running);
 	free(p->children);
 	free(p);
 	job_free(j);
@@ -187,9 +187,14 @@ void job_save_log(struct job *j)
 	store_put(store, c);
 }
 
-int job_save_wait(struct job *j, struct error *err)
+struct store_change *job_save_begin(struct job *j)
 {
 	struct store *store = j->private->queue->store;
 
-	return store_commit(store, begin_save(j), err);
+	return store_begin(store, begin_save(j));
+}
+
+int job_save_wait(struct job *j, struct error *err)
+{
+	return store_wait(job_save_begin(j), err);
 }

@@ -462,25 +462,35 @@ void store_put(struct store *s, struct store_change *c STEALS)
 	task_spawn("queue commit", commit_task, s);
 }
 
+struct store_change *store_begin(struct store *s, struct store_change *c STEALS)
+{
+	c->refs++;
+	store_put(s, c);
+	return c;
+}
+
 static void change_unref_p(struct store_change **c)
 {
 	store_change_unref(*c);
 }
 
-int store_commit(struct store *s, struct store_change *change STEALS,
-		 struct error *err)
+int store_wait(struct store_change *change STEALS, struct error *err)
 {
 	__attribute__((cleanup(change_unref_p))) struct store_change *c =
 		change;
 
-	c->refs++;
-	store_put(s, c);
 	while (!c->finished)
 		cond_wait(&c->changed);
 	if (c->err == NULL)
 		return 0;
 	*err = *c->err;
 	return -1;
+}
+
+int store_commit(struct store *s, struct store_change *c STEALS,
+		 struct error *err)
+{
+	return store_wait(store_begin(s, c), err);
 }
 
 void store_flush(struct store *s)

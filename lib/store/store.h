@@ -111,7 +111,13 @@ void store_close(struct store *s);
 
 /* Begin to make c durable. */
 void store_put(struct store *s, struct store_change *c STEALS);
-/* The same, and wait for it. */
+/* The same for who waits for it later: what to give to store_wait(), or to
+ * store_change_unref(). */
+struct store_change *store_begin(struct store *s,
+				 struct store_change *c STEALS);
+WAITS int store_wait(struct store_change *c STEALS, struct error *err);
+void store_change_unref(struct store_change *c); /* NULL: nothing */
+/* Both at once. */
 WAITS int store_commit(struct store *s, struct store_change *c STEALS,
 		       struct error *err);
 

@@ -53,7 +53,7 @@ void store_change_move(struct store_change *c, const char *from, const char *to,
 
 void store_change_unref(struct store_change *c)
 {
-	if (--c->refs > 0)
+	if (c == NULL || --c->refs > 0)
 		return;
 	for (size_t i = 0; i < c->n_ops; i++) {
 		free(c->ops[i].name);

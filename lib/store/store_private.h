@@ -71,7 +71,6 @@ static inline void store_enter(void)
 
 struct store_op *store_change_add(struct store_change *c,
 				  enum journal_kind kind, const char *name);
-void store_change_unref(struct store_change *c);
 /* Tell who waits for c, and forget it. */
 void store_change_finish(struct store_change *c, const struct error *err);
 

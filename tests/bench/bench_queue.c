@@ -35,7 +35,7 @@ static json_t *check_op(void *arg, const json_t *op, char **ret_summary,
 static json_t *run_op(void *arg, struct queue_run *run, struct error *err)
 {
 	(void)arg;
-	if (queue_run_started(run, err) < 0)
+	if (queue_run_started(run, err) < 0 || queue_run_safe(run, err) < 0)
 		return NULL;
 	return json_true();
 }

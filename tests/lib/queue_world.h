@@ -71,7 +71,7 @@ static inline int world_get_locks(struct queue_run *run, const char *act,
 	run->cancel = world_on_cancel;
 	while (strcmp(act, "wait") == 0 && !world.open_locks && !run->canceled)
 		cond_wait(&world.locks);
-	return queue_run_started(run, err);
+	return queue_run_started(run, err) < 0 ? -1 : queue_run_safe(run, err);
 }
 
 static inline json_t *world_run(void *arg, struct queue_run *run,
