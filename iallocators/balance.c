@@ -259,8 +259,9 @@ static bool make_step(struct search *s, struct balance_step *ret)
 	s->slack = 2 * score_tolerance(&s->base) + DBL_EPSILON;
 	outlook_weigh(&s->outlook, &s->base);
 	try_all(s);
-	qsort(s->found.items, s->found.n, sizeof(*s->found.items),
-	      compare_candidates);
+	if (s->found.n > 0)
+		qsort(s->found.items, s->found.n, sizeof(*s->found.items),
+		      compare_candidates);
 	best = settle(s, &after);
 	if (best == NULL ||
 	    !(s->score > s->o->min_gain_limit ||
