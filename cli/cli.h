@@ -63,7 +63,9 @@ struct cli_command {
 	const char *args;  /* for the help: "<instance>"; NULL: none */
 	const char *help;
 	int min_args;
-	int max_args;					   /* -1: any number */
+	int max_args;	   /* -1: any number */
+	bool ends_options; /* its first argument ends the options: what follows
+			      is another command's */
 	const struct cli_option *options[CLI_OPTIONS_MAX]; /* NULL ends */
 
 	/* The exit code, or -1 with *err, which is then printed. */

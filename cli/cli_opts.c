@@ -30,6 +30,16 @@ const struct cli_option OPT_PRIORITY = {
 	.help = "The priority of the job",
 };
 
+static const char *const key_types[] = {"rsa", "ecdsa", "dsa", NULL};
+
+const struct cli_option OPT_SSH_KEY_TYPE = {
+	.name = "ssh-key-type",
+	.type = CLI_CHOICE,
+	.choices = key_types,
+	.arg = "rsa|ecdsa|dsa",
+	.help = "The kind of SSH keys",
+};
+
 const struct cli_option OPT_REBOOT_TYPE = {
 	.name = "type",
 	.letter = 't',

@@ -11,8 +11,8 @@
 #undef OPTION
 
 extern const struct cli_option OPT_DEBUG, OPT_REASON, OPT_PRIORITY, OPT_HELP,
-	OPT_REBOOT_TYPE, OPT_MIGRATION_MODE, OPT_STORAGE_TYPE, OPT_UNITS,
-	OPT_FORMAT;
+	OPT_REBOOT_TYPE, OPT_SSH_KEY_TYPE, OPT_MIGRATION_MODE, OPT_STORAGE_TYPE,
+	OPT_UNITS, OPT_FORMAT;
 
 /* Those that every command has. */
 extern const struct cli_option *const cli_common_options[];

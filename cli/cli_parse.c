@@ -330,10 +330,11 @@ static int refuse(int c, const char *word, struct error *err)
 
 int cli_parse(struct cli *cli, int argc, char **argv, struct error *err)
 {
-	struct parser p = {.shorts = ":"};
+	struct parser p = {.shorts = ""};
 	const struct cli_option *o;
 	int c;
 
+	strcpy(p.shorts, cli->command->ends_options ? "+:" : ":");
 	for (size_t i = 0; cli->command->options[i] != NULL; i++)
 		add_option(&p, cli->command->options[i]);
 	for (size_t i = 0; cli_common_options[i] != NULL; i++)

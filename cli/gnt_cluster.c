@@ -245,7 +245,45 @@ static int repair_disk_sizes(struct cli *cli, struct error *err)
 	return cli_submit(cli, op, NULL, err);
 }
 
+/* --- rename --- */
+
+static int rename_cluster(struct cli *cli, struct error *err)
+{
+	auto_json json_t *old = config_value(cli, "cluster_name", err);
+	auto_json json_t *result = NULL;
+	auto_free char *question = NULL;
+	json_t *op;
+
+	if (old == NULL)
+		return -1;
+	question = xprintf("Rename the cluster from '%s' to '%s'? Its address "
+			   "changes as well: connections to it end, and it is "
+			   "dangerous to do this over one of them.",
+			   json_string_value(old), cli->args[0]);
+	if (!cli_given(cli, &OPT_FORCE) && !cli_ask(question))
+		return CLI_FAILURE;
+	op = cli_op(cli, &op_class_cluster_rename);
+	json_set_str(op, "name", cli->args[0]);
+	result = cli_run_op(cli, op, err);
+	if (result == NULL)
+		return -1;
+	if (json_is_string(result))
+		printf("Cluster renamed from '%s' to '%s'\n",
+		       json_string_value(old), json_string_value(result));
+	return CLI_OK;
+}
+
 /* --- the table --- */
+
+static const struct cli_command rename_command = {
+	.name = "rename",
+	.args = "<new-name>",
+	.help = "Give the cluster another name, and the address of that",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&OPT_FORCE, &OPT_DRY_RUN, OPTS_PLAN},
+	.run = rename_cluster,
+};
 
 static const struct cli_command activate_address_command = {
 	.name = "activate-master-ip",
@@ -327,6 +365,8 @@ static const struct cli_command search_tags_command = {
 static const struct cli_command *const commands[] = {
 	&activate_address_command,
 	&cluster_tags[1],
+	&cluster_command,
+	&cluster_copyfile,
 	&deactivate_address_command,
 	&cluster_destroy,
 	&getmaster_command,
@@ -339,6 +379,7 @@ static const struct cli_command *const commands[] = {
 	&queue_command,
 	&redist_conf_command,
 	&cluster_tags[2],
+	&rename_command,
 	&repair_disk_sizes_command,
 	&search_tags_command,
 	&cluster_verify,

@@ -9,6 +9,7 @@
 #include "gantry-config.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/uid_pool.h"
 
 static void set_text(json_t *view, const char *key, char *text STEALS)
 {
@@ -68,15 +69,8 @@ static json_t *uid_pool_view(const json_t *info)
 {
 	auto_strv struct strv parts = {0};
 	auto_free char *joined = NULL;
-	const json_t *range;
-	size_t i;
 
-	json_array_foreach (json_get(info, "uid_pool"), i, range)
-		strv_addf(
-			&parts, "%lld-%lld",
-			(long long)json_integer_value(json_array_get(range, 0)),
-			(long long)json_integer_value(
-				json_array_get(range, 1)));
+	uid_pool_texts(json_get(info, "uid_pool"), &parts);
 	joined = strv_join(&parts, ", ");
 	return json_string(joined);
 }

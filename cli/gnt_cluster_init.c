@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-cluster init and destroy: the first node of a cluster, and its end. */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,18 +12,18 @@
 #include "cli/tools.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/uid_pool.h"
 
 #define WORDS_MAX 16
 
-/* The IPv4 address of a name, to be freed; NULL with err. */
-static char *resolve(const char *name, struct error *err)
+/* The address of a name in a family (AF_...), to be freed; NULL with err. */
+static char *resolve(const char *name, int family, struct error *err)
 {
-	const struct addrinfo hints = {.ai_family = AF_INET,
+	const struct addrinfo hints = {.ai_family = family,
 				       .ai_socktype = SOCK_STREAM};
 	struct addrinfo *found;
-	char text[INET_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN];
 	int rc = getaddrinfo(name, NULL, &hints, &found);
-	const struct sockaddr_in *address;
 
 	if (rc != 0) {
 		error_set(err, ERR_PREREQ, ECODE_RESOLVER,
@@ -30,9 +31,10 @@ static char *resolve(const char *name, struct error *err)
 			  name, gai_strerror(rc));
 		return NULL;
 	}
-	address = (const struct sockaddr_in *)(const void *)found->ai_addr;
-	inet_ntop(AF_INET, &address->sin_addr, text, sizeof(text));
+	rc = getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof(text),
+			 NULL, 0, NI_NUMERICHOST);
 	freeaddrinfo(found);
+	assert(rc == 0); /* numbers always fit */
 	return xstrdup(text);
 }
 
@@ -85,18 +87,42 @@ static json_t *beparams(const struct cli *cli, struct error *err)
 	return steal(&params);
 }
 
+/* The family that nodes talk with; 0 with err. */
+static int family_of(const struct cli *cli, struct error *err)
+{
+	const char *version = cli_text(cli, &OPT_IP_VERSION);
+
+	if (version == NULL || strcmp(version, "4") == 0)
+		return AF_INET;
+	if (strcmp(version, "6") == 0)
+		return AF_INET6;
+	error_set(err, ERR_PREREQ, ECODE_INVAL,
+		  "Invalid primary IP version '%s', it must be 4 or 6",
+		  version);
+	return 0;
+}
+
+static bool flag(const struct cli *cli, const struct cli_option *option)
+{
+	return json_is_true(cli_value(cli, option));
+}
+
 static int init(struct cli *cli, struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);
 	const char *hypervisors[WORDS_MAX + 1], *templates[WORDS_MAX + 1];
 	auto_free char *node_ip = NULL, *cluster_ip = NULL;
 	auto_json json_t *hv = NULL, *be = NULL, *given = json_object();
+	auto_json json_t *uids = NULL;
 	struct cluster_init request = {0};
+	int family = family_of(cli, err);
 
-	if (p == NULL)
+	if (p == NULL || family == 0)
 		return -1;
-	node_ip = resolve(p->hostname, err);
-	cluster_ip = node_ip == NULL ? NULL : resolve(cli->args[0], err);
+	uids = uid_pool_parse(cli_text(cli, &OPT_UID_POOL) ?: "", err);
+	node_ip = uids == NULL ? NULL : resolve(p->hostname, family, err);
+	cluster_ip =
+		node_ip == NULL ? NULL : resolve(cli->args[0], family, err);
 	hv = cluster_ip == NULL ? NULL : hvparams(cli, err);
 	be = hv == NULL ? NULL : beparams(cli, err);
 	if (be == NULL || tool_set_ipolicy(cli, given, err) < 0 ||
@@ -127,6 +153,18 @@ static int init(struct cli *cli, struct error *err)
 		.ipolicy = json_get(given, "ipolicy"),
 		.diskparams = json_get(given, "diskparams"),
 		.ndparams = cli_value(cli, &OPT_NDPARAMS),
+		.primary_ip_family = family,
+		.gluster_storage_dir = cli_text(cli, &OPT_GLUSTER_DIR),
+		.uid_pool = uids,
+		.install_image = cli_text(cli, &OPT_INSTALL_IMAGE),
+		.zeroing_image = cli_text(cli, &OPT_ZEROING_IMAGE),
+		.compression_tools = cli_value(cli, &OPT_COMPRESSION),
+		.maintain_node_health = flag(cli, &OPT_NODE_HEALTH),
+		.prealloc_wipe_disks = flag(cli, &OPT_WIPE_DISKS),
+		.use_external_mip_script = flag(cli, &OPT_EXT_MIP_SCRIPT),
+		.enabled_user_shutdown = flag(cli, &OPT_USER_SHUTDOWN),
+		.ssh_key_type = cli_text(cli, &OPT_SSH_KEY_TYPE),
+		.ssh_key_bits = (int)cli_count(cli, &OPT_SSH_KEY_BITS),
 		.hv_state = json_get(given, "hv_state"),
 		.disk_state = json_get(given, "disk_state"),
 		.nicparams = cli_value(cli, &OPT_NICPARAMS),
@@ -197,7 +235,19 @@ const struct cli_command cluster_init = {
 		    &OPT_SHARED_FILE_DIR,
 		    &OPT_ENABLED_DT,
 		    &OPT_MAX_RUNNING,
-		    &OPT_MAX_TRACKED},
+		    &OPT_MAX_TRACKED,
+		    &OPT_NODE_HEALTH,
+		    &OPT_UID_POOL,
+		    &OPT_IP_VERSION,
+		    &OPT_WIPE_DISKS,
+		    &OPT_EXT_MIP_SCRIPT,
+		    &OPT_GLUSTER_DIR,
+		    &OPT_INSTALL_IMAGE,
+		    &OPT_ZEROING_IMAGE,
+		    &OPT_COMPRESSION,
+		    &OPT_USER_SHUTDOWN,
+		    &OPT_SSH_KEY_BITS,
+		    &OPT_SSH_KEY_TYPE},
 	.run = init,
 };
 

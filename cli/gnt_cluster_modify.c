@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-cluster modify. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
@@ -8,6 +9,9 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "lib/model/uid_pool.h"
+
+#define INTERVAL_MAX_S (366.0 * 24 * 3600)
 
 static const struct {
 	const char *param;
@@ -43,6 +47,11 @@ static const struct {
 	{"ndparams", &OPT_NDPARAMS},
 	{"diskparams", &OPT_DISKPARAMS},
 	{"reserved_lvs", &OPT_RESERVED_LVS},
+	{NULL, &OPT_UID_POOL},
+	{NULL, &OPT_ADD_UIDS},
+	{NULL, &OPT_REMOVE_UIDS},
+	{NULL, &OPT_COLLECTORS},
+	{NULL, &OPT_COLLECTOR_INTERVAL},
 	{NULL, &OPT_VCPU_RATIO},
 	{NULL, &OPT_SPINDLE_RATIO},
 	{NULL, &OPT_IPOLICY_DT},
@@ -98,6 +107,64 @@ static int set_params(const struct cli *cli, json_t *op, struct error *err)
 	return 0;
 }
 
+static int set_uids(const struct cli *cli, json_t *op, struct error *err)
+{
+	static const struct {
+		const char *param;
+		const struct cli_option *option;
+	} pools[] = {{"uid_pool", &OPT_UID_POOL},
+		     {"add_uids", &OPT_ADD_UIDS},
+		     {"remove_uids", &OPT_REMOVE_UIDS}};
+
+	for (size_t i = 0; i < sizeof(pools) / sizeof(*pools); i++) {
+		json_t *pool;
+
+		if (!cli_given(cli, pools[i].option))
+			continue;
+		pool = uid_pool_parse(cli_text(cli, pools[i].option), err);
+		if (pool == NULL)
+			return -1;
+		json_object_set_new(op, pools[i].param, pool);
+	}
+	return 0;
+}
+
+/* "yes", "true", or only the name: the collector is active. */
+static bool is_yes(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return text == NULL ? json_is_true(value)
+			    : strchr("tTyY", *text) != NULL && *text != '\0';
+}
+
+static int set_collectors(const struct cli *cli, json_t *op, struct error *err)
+{
+	json_t *active = json_object(), *intervals = json_object(), *value;
+	const char *name;
+	double seconds;
+
+	json_object_set_new(op, "enabled_data_collectors", active);
+	json_object_set_new(op, "data_collector_interval", intervals);
+	json_object_foreach ((json_t *)cli_value(cli, &OPT_COLLECTORS), name,
+			     value)
+		json_set_bool(active, name, is_yes(value));
+	json_object_foreach ((json_t *)cli_value(cli, &OPT_COLLECTOR_INTERVAL),
+			     name, value) {
+		const char *text = json_string_value(value);
+
+		if (text == NULL || !str_to_double(text, &seconds) ||
+		    !(seconds > 0 && seconds < INTERVAL_MAX_S))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "The interval of data collector '%s' "
+					 "must be a number of seconds above "
+					 "zero",
+					 name);
+		json_set_int(intervals, name, (int64_t)(seconds * 1e6));
+	}
+	return 0;
+}
+
 static int modify(struct cli *cli, struct error *err)
 {
 	auto_json json_t *op = NULL;
@@ -112,8 +179,6 @@ static int modify(struct cli *cli, struct error *err)
 		if (plain[i].param != NULL)
 			cli_op_set(cli, op, plain[i].param, plain[i].option);
 	cli_op_flag(cli, op, "force", &OPT_FORCE);
-	json_object_set_new(op, "enabled_data_collectors", json_object());
-	json_object_set_new(op, "data_collector_interval", json_object());
 	if (cli_given(cli, &OPT_RESERVED_LVS)) {
 		const char *text = cli_text(cli, &OPT_RESERVED_LVS);
 		auto_strv struct strv names = {0};
@@ -122,7 +187,8 @@ static int modify(struct cli *cli, struct error *err)
 			str_split(&names, text, ',');
 		json_object_set_new(op, "reserved_lvs", json_from_strv(&names));
 	}
-	if (tool_set_ipolicy(cli, op, err) < 0 ||
+	if (set_uids(cli, op, err) < 0 || set_collectors(cli, op, err) < 0 ||
+	    tool_set_ipolicy(cli, op, err) < 0 ||
 	    tool_set_states(cli, op, err) < 0 || set_params(cli, op, err) < 0)
 		return -1;
 	return cli_submit(cli, steal(&op), NULL, err);
@@ -158,6 +224,11 @@ const struct cli_command cluster_modify = {
 		    &OPT_ENABLED_DT,
 		    &OPT_ETC_HOSTS,
 		    &OPT_USER_SHUTDOWN,
+		    &OPT_UID_POOL,
+		    &OPT_ADD_UIDS,
+		    &OPT_REMOVE_UIDS,
+		    &OPT_COLLECTORS,
+		    &OPT_COLLECTOR_INTERVAL,
 		    OPTS_IPOLICY,
 		    &OPT_IPOLICY_STD,
 		    &OPT_FILE_DIR,

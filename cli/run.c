@@ -2,6 +2,7 @@
 #include "cli/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -55,8 +56,8 @@ static bool overridden(const char *variable, const char *const *env)
 	return false;
 }
 
-pid_t run_start(const char *const *argv, const char *const *env,
-		struct error *err)
+static pid_t start(const char *const *argv, const char *const *env,
+		   const posix_spawn_file_actions_t *files, struct error *err)
 {
 	auto_strv struct strv all = {0};
 	pid_t pid;
@@ -67,12 +68,62 @@ pid_t run_start(const char *const *argv, const char *const *env,
 			strv_add(&all, environ[i]);
 	for (size_t i = 0; env != NULL && env[i] != NULL; i++)
 		strv_add(&all, env[i]);
-	rc = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv,
+	rc = posix_spawnp(&pid, argv[0], files, NULL, (char *const *)argv,
 			  all.items);
 	if (rc != 0)
 		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
 				 "Cannot run %s: %s", argv[0], strerror(rc));
 	return pid;
+}
+
+pid_t run_start(const char *const *argv, const char *const *env,
+		struct error *err)
+{
+	return start(argv, env, NULL, err);
+}
+
+/* All of it is read, so that the program can go on; what is too much is left
+ * out. */
+static char *read_all(int fd)
+{
+	struct buf text = {0};
+	char chunk[8192];
+	ssize_t n;
+
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno != EINTR)
+			break;
+		if (n > 0 && text.len < RUN_OUTPUT_MAX)
+			buf_add(&text, chunk, (size_t)n);
+	}
+	return text.data == NULL ? xstrdup("") : text.data;
+}
+
+int run_output(const char *const *argv, const char *const *env,
+	       char **ret_output, struct error *err)
+{
+	posix_spawn_file_actions_t files;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "Cannot make a pipe: %s", strerror(errno));
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null",
+					 O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
+	pid = start(argv, env, &files, err);
+	posix_spawn_file_actions_destroy(&files);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return -1;
+	}
+	*ret_output = read_all(ends[0]);
+	close(ends[0]);
+	return run_wait(pid);
 }
 
 int run_wait(pid_t pid)

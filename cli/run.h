@@ -18,6 +18,14 @@ char *run_find(const char *program);
 pid_t run_start(const char *const *argv, const char *const *env,
 		struct error *err);
 
+/* Run argv to its end without input, and collect what it prints on stdout and
+ * stderr, as it comes (at most RUN_OUTPUT_MAX bytes of it); *ret_output is to
+ * be freed.  Its exit status as of run_wait(), -1 when it could not be started.
+ */
+#define RUN_OUTPUT_MAX (16 * 1024 * 1024)
+int run_output(const char *const *argv, const char *const *env,
+	       char **ret_output, struct error *err);
+
 /* Wait for it: its exit status, 128 + the signal that ended it. */
 int run_wait(pid_t pid);
 

@@ -15,6 +15,8 @@ extern const struct cli_command cluster_init, cluster_destroy;
 extern const struct cli_command cluster_failover;
 /* gnt_cluster_modify.c */
 extern const struct cli_command cluster_modify;
+/* gnt_cluster_nodes.c */
+extern const struct cli_command cluster_command, cluster_copyfile;
 /* gnt_cluster_info.c */
 extern const struct cli_command cluster_info, cluster_version;
 /* gnt_cluster_verify.c */

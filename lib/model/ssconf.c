@@ -9,6 +9,7 @@
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "lib/model/params.h"
+#include "lib/model/uid_pool.h"
 
 /* Everything the values are made of, in the orders they need. */
 struct source {
@@ -211,20 +212,10 @@ static json_t *master_lines(const struct source *s)
 
 static json_t *uid_pool_lines(const struct source *s)
 {
-	const json_t *pool = json_object_get(s->cluster, "uid_pool");
-	json_t *lines = json_array();
+	auto_strv struct strv texts = {0};
 
-	for (size_t i = 0; i < json_array_size(pool); i++) {
-		const json_t *range = json_array_get(pool, i);
-		long long lo = json_integer_value(json_array_get(range, 0));
-		long long hi = json_integer_value(json_array_get(range, 1));
-
-		if (lo == hi)
-			add_line(lines, "%lld", lo);
-		else
-			add_line(lines, "%lld-%lld", lo, hi);
-	}
-	return lines;
+	uid_pool_texts(json_object_get(s->cluster, "uid_pool"), &texts);
+	return json_from_strv(&texts);
 }
 
 static json_t *hvparams_lines(const struct source *s, const char *hypervisor)

@@ -209,7 +209,6 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 		{"enabled_disk_templates", op->enabled_disk_templates},
 		{"reserved_lvs", op->reserved_lvs},
 		{"compression_tools", op->compression_tools},
-		{"uid_pool", op->uid_pool},
 	};
 
 	for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++)
@@ -383,29 +382,13 @@ static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
 static int check_supported(const struct op_cluster_set_params *op,
 			   struct error *err)
 {
-	const struct {
-		const char *name;
-		const json_t *value;
-	} missing[] = {
-		{"add_uids", op->add_uids},
-		{"remove_uids", op->remove_uids},
-		{"enabled_data_collectors", op->enabled_data_collectors},
-		{"data_collector_interval", op->data_collector_interval},
-	};
 	const char *network = op->instance_communication_network;
 
-	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
-		if (json_object_size(missing[i].value) > 0 ||
-		    json_array_size(missing[i].value) > 0)
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Cluster parameter '%s' can't be "
-					 "changed in this version",
-					 missing[i].name);
-	if (network != NULL && *network != '\0')
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Instance communication is not available in "
-				 "this version");
-	return 0;
+	if (network == NULL || *network == '\0')
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Instance communication is not available in this "
+			 "version");
 }
 
 static int check_folder(const char *key, const char *folder, struct error *err)
@@ -455,6 +438,8 @@ static int set_params_build(struct lu *lu, struct error *err)
 	set_none(cluster, "volume_group_name");
 	set_none(cluster, "drbd_usermode_helper");
 	if (cluster_set_os(op, cluster, err) < 0 ||
+	    cluster_set_uids(op, cluster, err) < 0 ||
+	    cluster_set_collectors(op, cluster, err) < 0 ||
 	    set_hvparams(op, cluster, err) < 0 ||
 	    set_default(cluster, "beparams", op->beparams, params_update_be,
 			err) < 0 ||

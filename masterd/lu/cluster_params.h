@@ -15,4 +15,11 @@ int cluster_set_os(const struct op_cluster_set_params *op, json_t *cluster,
 WAITS int cluster_check_os(struct lu *lu, const json_t *cluster,
 			   struct error *err);
 
+/* uid_pool, add_uids, remove_uids. */
+int cluster_set_uids(const struct op_cluster_set_params *op, json_t *cluster,
+		     struct error *err);
+/* enabled_data_collectors, data_collector_interval (microseconds). */
+int cluster_set_collectors(const struct op_cluster_set_params *op,
+			   json_t *cluster, struct error *err);
+
 #endif

@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Prerequisites that several LUs of instances have. */
-#include <netdb.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/lu_instance.h"
+#include "masterd/resolve.h"
 
 int inst_resolve(const char *name, struct error *err)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-	struct addrinfo *found = NULL;
-	auto_free char *own = xstrdup(name);
-	int rc;
+	auto_resolved struct resolved found = {0};
 
-	task_leave(); /* asks the network */
-	rc = getaddrinfo(own, NULL, &hints, &found);
-	task_enter();
-	if (rc != 0)
-		return error_set(err, ERR_PREREQ, ECODE_RESOLVER,
-				 "The given name (%s) does not resolve: %s",
-				 own, gai_strerror(rc));
-	freeaddrinfo(found);
-	return 0;
+	return resolve_host(name, AF_UNSPEC, &found, err);
 }
 
 int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,

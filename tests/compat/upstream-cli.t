@@ -19,6 +19,7 @@ result() {
     word=$1
     shift
     echo "$*" | sed -E -e "s#$VC#DIR#g" -e 's/[0-9a-f]{8}-[0-9a-f-]{27}/UUID/g' \
+        -e 's/127(\.[0-9]+){3}/ADDRESS/g' \
         -e 's/^(gnt-job .*) [0-9]+$/\1 ID/' -e 's/\|/\\|/g' \
         -e "s/.*/| \`&\` | $word |/" >>"$results"
 }
@@ -95,6 +96,9 @@ theirs gnt-cluster modify --prealloc-wipe-disks=no
 theirs gnt-cluster modify --reserved-lvs=
 theirs gnt-cluster modify --disk-parameters=drbd:resync-rate=1024
 theirs gnt-cluster modify --use-external-mip-script=no
+theirs gnt-cluster modify --uid-pool=1000-1009,2000
+theirs gnt-cluster modify --add-uids=3000-3001 --remove-uids=1000-1009
+theirs gnt-cluster modify --enabled-data-collectors=lv=false
 same gnt-cluster info
 theirs gnt-cluster queue info
 theirs gnt-cluster queue drain
@@ -333,6 +337,13 @@ same gnt-filter list-fields
 same gnt-filter info "$rule"
 theirs gnt-filter replace --priority=4 --action=PAUSE "$rule"
 theirs gnt-filter delete "$rule"
+
+# --- another name (an address, which resolves without help) ---
+ip=$(cat "$(root node1)/var/lib/ganeti/ssconf_master_ip")
+other=${ip%.*}.99
+theirs gnt-cluster rename -f "$other"
+is "$(cat "$(root node3)/var/lib/ganeti/ssconf_cluster_name")" "$other" \
+    "all nodes know it"
 
 # --- all is well ---
 theirs gnt-cluster verify

@@ -31,15 +31,46 @@ like "$out" 'no.such.name.invalid' "by name, too"
 
 succeeds "init makes a cluster" gnt-cluster init \
     --enabled-hypervisors=fake --enabled-disk-templates=diskless \
-    --master-netdev=lo -B memory=64m,vcpus=1 -C 3 "$host"
+    --master-netdev=lo -B memory=64m,vcpus=1 -C 3 \
+    --maintain-node-health=yes --uid-pool=1000-1009,2000 \
+    --primary-ip-version=4 --prealloc-wipe-disks=yes \
+    --use-external-mip-script=no --gluster-storage-dir=/srv/glu \
+    --install-image=/srv/inst.img --zeroing-image=/srv/zero.img \
+    --compression-tools=lzop,gzip --user-shutdown=yes --ssh-key-bits=4096 \
+    --ssh-key-type=rsa "$host"
 is "$(gnt-cluster getmaster)" "$host" "this node is its master"
 gnt-cluster info >"$TOP/info"
 like "$(cat "$TOP/info")" 'candidate pool size: 3$' "options count"
 like "$(cat "$TOP/info")" ' maxmem: 64$' "with their types"
+for line in 'maintenance of node health: True' 'uid pool: 1000-1009, 2000' \
+    'preallocation wipe disks: True' 'install image: /srv/inst.img' \
+    'zeroing image: /srv/zero.img' 'compression tools:' 'user shutdown: True'; do
+    like "$(cat "$TOP/info")" "$line" "info has $line"
+done
 is "$(gnt-job list --no-headers --separator=: -o status,summary)" \
     "success:CLUSTER_POST_INIT" "the first job has run"
 fails "a second init is refused" \
     gnt-cluster init --enabled-hypervisors=fake "$host"
+succeeds "user ids come and go" gnt-cluster modify --add-uids=3000 \
+    --remove-uids=1000-1009
+like "$(gnt-cluster info)" 'uid pool: 2000, 3000$' "as asked"
+fails "but only those that are there" gnt-cluster modify --remove-uids=1000-1009
+succeeds "data collectors are switched" gnt-cluster modify \
+    --enabled-data-collectors=lv=no --data-collector-interval=drbd=2.5
+like "$(gnt-cluster info | grep -A1 ' lv: ')" 'active: False' "off"
+like "$(gnt-cluster info | grep -A2 ' drbd: ')" 'interval: 2.500s' "and timed"
+
+# --- another name; what resolves without help is an address ---
+new=${host%.7}.8
+fails "the name that it has is refused" gnt-cluster rename -f "$host"
+like "$out" 'Neither the name nor the IP address' "in words"
+succeeds "rename" gnt-cluster rename -f "$new"
+is "$out" "Cluster renamed from '$host' to '$new'" "says what it did"
+is "$(cat "$GANETI_ROOTDIR/var/lib/ganeti/ssconf_cluster_name" \
+    "$GANETI_ROOTDIR/var/lib/ganeti/ssconf_master_ip")" "$new
+$new" "the nodes know it"
+fails "an address that somebody has is refused" gnt-cluster rename -f "$host"
+like "$out" 'reachable on the network' "in words"
 fails "destroy wants to hear it twice" gnt-cluster destroy
 like "$out" 'yes-do-it' "and says how"
 succeeds "destroy ends it" gnt-cluster destroy --yes-do-it

@@ -228,10 +228,16 @@ Test(instances, an_os_parameter_is_in_one_class)
 
 Test(instances, cluster_parameters_that_would_be_ignored_are_refused)
 {
-	expect(set_cluster("add_uids", json_make("[[i, i]]", 1, 2)),
-	       "wrong_input");
 	expect(set_cluster("enabled_data_collectors", json_object()),
 	       "success");
+	expect(set_cluster("enabled_data_collectors",
+			   json_make("{s:b}", "moon", 1)),
+	       "no data collector 'moon'");
+	expect(set_cluster("data_collector_interval",
+			   json_make("{s:i}", "lv", 0)),
+	       "above zero");
+	expect(set_cluster("remove_uids", json_make("[[i, i]]", 1, 2)),
+	       "not in the pool");
 	expect(set_cluster("vg_name", json_string("")), "success");
 	cr_assert(json_is_null(json_object_get(config_cluster(s.master->config),
 					       "volume_group_name")));

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_CLUSTER_SET_PARAMS: the pool of user ids and the data collectors. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/uid_pool.h"
+#include "masterd/lu/cluster_params.h"
+
+int cluster_set_uids(const struct op_cluster_set_params *op, json_t *cluster,
+		     struct error *err)
+{
+	const json_t *pool = op->uid_pool != NULL
+				     ? op->uid_pool
+				     : json_get(cluster, "uid_pool");
+	auto_json json_t *changed =
+		pool == NULL ? json_array() : json_deep_copy(pool);
+
+	if (uid_pool_check(changed, err) < 0 ||
+	    uid_pool_add(changed, op->add_uids, err) < 0 ||
+	    uid_pool_remove(changed, op->remove_uids, err) < 0)
+		return -1;
+	json_object_set(cluster, "uid_pool", changed);
+	return 0;
+}
+
+/* --- data collectors --- */
+
+/* Set one member of each collector that is named. */
+static int set_collectors(json_t *all, const char *member, const json_t *values,
+			  struct error *err)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)values, name, value) {
+		json_t *collector = json_object_get(all, name);
+
+		if (collector == NULL)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "There is no data collector '%.100s'",
+					 name);
+		if (json_is_integer(value) && json_integer_value(value) <= 0)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "The interval of data collector '%s' "
+					 "must be above zero",
+					 name);
+		json_object_set(collector, member, value);
+	}
+	return 0;
+}
+
+int cluster_set_collectors(const struct op_cluster_set_params *op,
+			   json_t *cluster, struct error *err)
+{
+	auto_json json_t *all =
+		json_deep_copy(json_get(cluster, "data_collectors"));
+
+	if (set_collectors(all, "active", op->enabled_data_collectors, err) <
+		    0 ||
+	    set_collectors(all, "interval", op->data_collector_interval, err) <
+		    0)
+		return -1;
+	if (all != NULL)
+		json_object_set(cluster, "data_collectors", all);
+	return 0;
+}

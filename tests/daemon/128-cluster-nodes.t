@@ -1,0 +1,50 @@
+#!/bin/sh
+# The same on many nodes: gnt-cluster command and copyfile.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+cluster_start --nodes 3
+m gnt-node modify -O yes node3 >/dev/null
+
+succeeds "a command runs on all nodes" m gnt-cluster command echo 'at $GANETI_HOSTNAME'
+is "$out" "Note: skipping offline node(s): node3.example.com
+------------------------------------------------
+node: node2.example.com
+at node2.example.com
+
+return code = 0
+------------------------------------------------
+node: node1.example.com
+at node1.example.com
+
+return code = 0" "that are online, on the master last"
+succeeds "options behind it are its own" \
+    m gnt-cluster command -n node2.example.com -M printf '"%s\n"' -n -M
+is "$out" "------------------------------------------------
+node2.example.com: -n
+node2.example.com: -M
+return code = 0" "lines have the node's name"
+succeeds "what fails" m gnt-cluster command --failure-only \
+    'test $GANETI_HOSTNAME = node1.example.com || { echo no >&2; exit 3; }'
+like "$out" "^node: node2.example.com" "is named"
+like "$out" "^no" "with what it said"
+like "$out" "return code = 3" "and how it ended"
+unlike "$out" "node: node1" "the rest is not"
+succeeds "a group's nodes" m gnt-cluster command -g default true
+like "$out" "node: node2" "are found"
+fails "a group that is none" m gnt-cluster command -g nosuch true
+like "$out" "No node that is online" "has none"
+
+file=$(root node1)/etc/ganeti/site.conf
+echo "a site's file" >"$file"
+chmod 640 "$file"
+succeeds "copyfile" m gnt-cluster copyfile -n node2.example.com "$file"
+is "$(cat "$(root node2)/etc/ganeti/site.conf")" "a site's file" \
+    "puts it to the same place"
+is "$(stat -c %a "$(root node2)/etc/ganeti/site.conf")" 640 "with its mode"
+fails "a file that is not there" m gnt-cluster copyfile "$file.not"
+like "$out" "No such filename" "is named"
+mkdir "$(root node1)/only-here"
+cp "$file" "$(root node1)/only-here/x"
+succeeds "a copy that fails" m gnt-cluster copyfile "$(root node1)/only-here/x"
+like "$out" "Copy of file .*/x to node node2.example.com:22 failed" "is told"
+tap_done
