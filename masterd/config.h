@@ -36,11 +36,12 @@ struct config;
 
 /* Called in a task of the configuration's own after each durable write: bring
  * config.data's text to the candidates, and to all nodes the ssconf values that
- * changed (NULL if none did; the first time and for config_redistribute() all).
- * Returns when it is safe, or -1 with err when it
+ * changed (NULL if none did; the first time and for config_redistribute() all);
+ * serial is that of the text.  Returns when it is safe, or -1 with err when it
  * never will be: then no change is acknowledged any more. */
 typedef WAITS int config_distribute_fn(void *arg, const char *text, size_t len,
-				       const json_t *ssconf, struct error *err);
+				       const json_t *ssconf, int64_t serial,
+				       struct error *err);
 
 /* Read config.data; NULL with ERR_CONFIG. fatal() is called when a write
  * fails: the daemon must go down. */

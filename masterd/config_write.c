@@ -188,7 +188,7 @@ static WAITS void write_round(struct config *c)
 			c->fatal(c->fatal_arg, &err);
 	} else if (c->distribute != NULL &&
 		   c->distribute(c->distribute_arg, r.text, r.len, r.ssconf,
-				 &err) < 0) {
+				 r.serial, &err) < 0) {
 		fail(c, &err);
 	} else {
 		c->durable = r.changes;

@@ -47,7 +47,9 @@ struct distribute *distribute_create(struct master *m)
 	d->m = m;
 	list_init(&d->peers);
 	cond_init(&d->changed);
+	d->n_batches = 1; /* the queue as it was found */
 	distribute_refresh(d);
+	distribute_settle(d, config_serial(m->config));
 	return d;
 }
 
@@ -103,19 +105,35 @@ static void forget(struct peer *p)
 	p->queue.class->failed(&p->queue);
 }
 
+/* It is a candidate by the configuration, or is not any more. */
+static void set_now(struct peer *p, bool now)
+{
+	bool candidate = now || p->in[SET_SAFE];
+
+	if (p->in[SET_NOW] != now)
+		p->d->set_serial = config_serial(p->d->m->config);
+	p->in[SET_NOW] = now;
+	if (p->gone || p->candidate != candidate)
+		forget(p);
+	p->candidate = candidate;
+}
+
 static void take_in(struct distribute *d, const char *uuid, json_t *node)
 {
 	struct peer *p = find_peer(d, uuid);
-	bool candidate = json_bool(node, "master_candidate", false);
 
 	if (p == NULL)
 		p = peer_new(d, uuid);
-	if (p->gone || p->candidate != candidate)
-		forget(p);
+	set_now(p, json_bool(node, "master_candidate", false));
 	p->gone = false;
-	p->candidate = candidate;
 	json_decref(p->node);
 	p->node = json_incref(node);
+}
+
+void peer_release(struct peer *p)
+{
+	if (p->gone && !p->files.runs && !p->queue.runs)
+		peer_free(p);
 }
 
 static void send_off(struct peer *p)
@@ -123,8 +141,12 @@ static void send_off(struct peer *p)
 	p->gone = true;
 	cond_signal(&p->files.kick);
 	cond_signal(&p->queue.kick);
-	if (!p->files.runs && !p->queue.runs)
-		peer_free(p);
+	peer_release(p);
+}
+
+static bool is_configured(const struct peer *p)
+{
+	return is_peer(p->d, config_get(p->d->m->config, CONFIG_NODE, p->uuid));
 }
 
 void distribute_refresh(struct distribute *d)
@@ -134,14 +156,42 @@ void distribute_refresh(struct distribute *d)
 	const char *uuid;
 	json_t *node;
 
-	list_each_safe (p, next, &d->peers, link)
-		if (!is_peer(d, config_get(c, CONFIG_NODE, p->uuid)))
+	list_each_safe (p, next, &d->peers, link) {
+		if (is_configured(p))
+			continue;
+		set_now(p, false);
+		if (!p->candidate)
 			send_off(p);
+	}
 	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, node)
 		if (is_peer(d, node))
 			take_in(d, uuid, node);
 	distribute_wake(d);
 	safe_log(d);
+}
+
+bool distribute_changes(const struct distribute *d)
+{
+	const struct peer *p;
+
+	list_each (p, &d->peers, link)
+		if (p->in[SET_NOW] != p->in[SET_SAFE])
+			return true;
+	return false;
+}
+
+void distribute_settle(struct distribute *d, int64_t serial)
+{
+	struct peer *p, *next;
+
+	if (serial < d->set_serial)
+		return;
+	list_each_safe (p, next, &d->peers, link) {
+		p->in[SET_SAFE] = p->in[SET_NOW];
+		set_now(p, p->in[SET_NOW]);
+		if (!p->candidate && !is_configured(p))
+			send_off(p);
+	}
 }
 
 const char *peer_name(const struct peer *p)

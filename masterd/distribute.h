@@ -33,7 +33,8 @@ void distribute_start(struct distribute *d);
 
 /* As config_distribute_fn; arg is the struct distribute. */
 WAITS int distribute_config(void *arg, const char *text, size_t len,
-			    const json_t *ssconf, struct error *err);
+			    const json_t *ssconf, int64_t serial,
+			    struct error *err);
 
 /* As queue_hooks.replicate: names are relative to the queue's folder. */
 WAITS int distribute_queue(void *arg, const char *const *names,

@@ -158,15 +158,21 @@ static bool all_have_it(const struct distribute *d)
 }
 
 WAITS int distribute_config(void *arg, const char *text, size_t len,
-			    const json_t *ssconf, struct error *err)
+			    const json_t *ssconf, int64_t serial,
+			    struct error *err)
 {
 	struct distribute *d = arg;
 
 	distribute_refresh(d);
+	/* Whoever has the new configuration asks the new candidates alone: they
+	 * must have what was acknowledged before. */
+	if (distribute_changes(d) && queue_wait_safe(d, err) < 0)
+		return -1;
 	if (!distribute_alone(d))
 		new_config(d, text, len);
 	if (safe_wait(d, files_of, d->n_configs, err) < 0)
 		return -1;
+	distribute_settle(d, serial);
 	if (ssconf != NULL) {
 		new_ssconf(d, ssconf);
 		write_local_ssconf(d, d->ssconf_values);

@@ -85,8 +85,7 @@ static WAITS void lane_task(void *arg)
 			rest(l);
 	}
 	l->runs = false;
-	if (l->peer->gone)
-		distribute_refresh(d); /* frees it, if it was the last */
+	peer_release(l->peer);
 	cond_signal(&d->changed);
 }
 

@@ -54,14 +54,20 @@ enum peer_queue {
 	PEER_QUEUE_GOOD,     /* it gets each batch as it is made */
 };
 
-/* Another node that is not offline. */
+/* Who is a candidate by the configuration as it is, and by the newest that is
+ * safe.  While these differ a change needs enough of both. */
+enum candidate_set { SET_NOW, SET_SAFE, CANDIDATE_SETS };
+
+/* Another node that is not offline, or was a candidate until the change that is
+ * under way. */
 struct peer {
 	struct list link;
 	struct distribute *d;
 	char *uuid;
 	json_t *node; /* as configured */
-	bool candidate;
-	bool gone; /* from the configuration; freed with its last lane */
+	bool in[CANDIDATE_SETS];
+	bool candidate; /* gets copies: it is in one of the sets */
+	bool gone;	/* from the configuration; freed with its last lane */
 	bool logged;
 
 	struct lane files;
@@ -84,6 +90,7 @@ struct distribute {
 	json_t *ssconf_values; /* all */
 	uint64_t n_configs, n_ssconfs, n_batches;
 	struct parcel *batch; /* the newest; NULL: none yet */
+	int64_t set_serial;   /* configuration that changed SET_NOW last */
 
 	int level; /* as last logged: failing none, some, too many */
 	bool started, ending, stopping;
@@ -101,6 +108,12 @@ void distribute_wake(struct distribute *d);
 
 /* Make the list of peers what the configuration says. */
 void distribute_refresh(struct distribute *d);
+/* The candidates are about to be others than before. */
+bool distribute_changes(const struct distribute *d);
+/* The configuration with this serial is safe. */
+void distribute_settle(struct distribute *d, int64_t serial);
+/* A lane of it has ended. */
+void peer_release(struct peer *p);
 
 /* --- distribute_lane.c --- */
 
@@ -114,8 +127,8 @@ const char *peer_name(const struct peer *p);
 
 /* --- distribute_safe.c --- */
 
-/* The candidates, this node included. */
-size_t count_candidates(const struct distribute *d);
+/* The candidates of a set, this node included. */
+size_t count_candidates(const struct distribute *d, enum candidate_set set);
 
 /* Wait until this number is safe in the lane of all peers: 0, or -1 when it
  * never will be. */
@@ -130,6 +143,8 @@ void safe_log(struct distribute *d);
 extern const struct lane_class lane_files, lane_queue;
 void batches_drop(struct peer *p);
 char *batch_entry(const char *name, const char *content);
+/* Wait until enough candidates have the queue as it is. */
+WAITS int queue_wait_safe(struct distribute *d, struct error *err);
 
 /* --- distribute_catch_up.c --- */
 

@@ -124,6 +124,12 @@ static const struct lane *queue_of(const struct peer *p)
 	return &p->queue;
 }
 
+WAITS int queue_wait_safe(struct distribute *d, struct error *err)
+{
+	return d->m->queue == NULL ? 0
+				   : safe_wait(d, queue_of, d->n_batches, err);
+}
+
 /* --- something new --- */
 
 char *batch_entry(const char *name, const char *content)

@@ -9,24 +9,25 @@
 
 enum { LEVEL_WELL, LEVEL_SOME, LEVEL_MANY };
 
-size_t count_candidates(const struct distribute *d)
+size_t count_candidates(const struct distribute *d, enum candidate_set set)
 {
 	const struct peer *p;
 	size_t n = 1;
 
 	list_each (p, &d->peers, link)
-		n += p->candidate && !p->gone;
+		n += p->in[set] && !p->gone;
 	return n;
 }
 
 bool distribute_alone(const struct distribute *d)
 {
-	return count_candidates(d) == 1;
+	return count_candidates(d, SET_NOW) == 1 &&
+	       count_candidates(d, SET_SAFE) == 1;
 }
 
-static bool is_safe(const struct distribute *d,
-		    const struct lane *(*lane)(const struct peer *p),
-		    uint64_t number, uint64_t stamp)
+static bool is_safe_in(const struct distribute *d, enum candidate_set set,
+		       const struct lane *(*lane)(const struct peer *p),
+		       uint64_t number, uint64_t stamp)
 {
 	bool no_voting = d->m->role.no_voting;
 	const struct peer *p;
@@ -35,7 +36,7 @@ static bool is_safe(const struct distribute *d,
 	list_each (p, &d->peers, link) {
 		const struct lane *l = lane(p);
 
-		if (!p->candidate || p->gone)
+		if (!p->in[set] || p->gone)
 			continue;
 		if (l->has >= number || (no_voting && l->failing))
 			continue;
@@ -47,7 +48,27 @@ static bool is_safe(const struct distribute *d,
 	}
 	/* A daemon that is down now may be there for the next master: it counts
 	 * as lacking, unless all that could come now have the change. */
-	return lacking == 0 || lacking + refusing <= count_candidates(d) / 2;
+	return lacking == 0 ||
+	       lacking + refusing <= count_candidates(d, set) / 2;
+}
+
+static bool is_safe(const struct distribute *d,
+		    const struct lane *(*lane)(const struct peer *p),
+		    uint64_t number, uint64_t stamp)
+{
+	return is_safe_in(d, SET_SAFE, lane, number, stamp) &&
+	       is_safe_in(d, SET_NOW, lane, number, stamp);
+}
+
+static bool too_many_fail(const struct distribute *d, enum candidate_set set)
+{
+	const struct peer *p;
+	size_t failing = 0;
+
+	list_each (p, &d->peers, link)
+		failing += p->in[set] && !p->gone &&
+			   (p->files.failing || p->queue.failing);
+	return failing > count_candidates(d, set) / 2;
 }
 
 /* Names of the candidates that are silent, and whether these and those that
@@ -55,19 +76,17 @@ static bool is_safe(const struct distribute *d,
 static bool name_silent(const struct distribute *d, struct strv *ret)
 {
 	const struct peer *p;
-	size_t failing = 0;
 
 	list_each (p, &d->peers, link) {
 		if (!p->candidate || p->gone)
 			continue;
-		failing += p->files.failing || p->queue.failing;
 		if ((p->files.failing && !p->files.refused) ||
 		    (p->queue.failing && !p->queue.refused))
 			strv_add(ret, peer_name(p));
 	}
 	strv_sort_nice(ret);
-	return ret->n > 0 && failing > count_candidates(d) / 2 &&
-	       !d->m->role.no_voting;
+	return ret->n > 0 && !d->m->role.no_voting &&
+	       (too_many_fail(d, SET_NOW) || too_many_fail(d, SET_SAFE));
 }
 
 static int set_unsafe(struct error *err, const struct distribute *d,
@@ -79,7 +98,7 @@ static int set_unsafe(struct error *err, const struct distribute *d,
 			 "Nothing can be changed now: more than half of the "
 			 "%zu master candidates do not answer (%s), they may "
 			 "have another master",
-			 count_candidates(d), names);
+			 count_candidates(d, SET_NOW), names);
 }
 
 int distribute_safe(const struct distribute *d, struct error *err)
@@ -135,7 +154,7 @@ bool distribute_failing(const struct distribute *d, struct strv *ret_candidates,
 				 peer_name(p));
 	strv_sort_nice(ret_candidates);
 	strv_sort_nice(ret_others);
-	return ret_candidates->n > count_candidates(d) / 2;
+	return ret_candidates->n > count_candidates(d, SET_NOW) / 2;
 }
 
 void safe_log(struct distribute *d)
@@ -150,7 +169,7 @@ void safe_log(struct distribute *d)
 	if (level == LEVEL_MANY && d->level < LEVEL_MANY)
 		log_error("More than half of the %zu master candidates fail to "
 			  "keep the cluster's state: %s",
-			  count_candidates(d), names);
+			  count_candidates(d, SET_NOW), names);
 	else if (level == LEVEL_SOME && d->level == LEVEL_WELL)
 		log_warning("A master candidate fails to keep the cluster's "
 			    "state: %s",

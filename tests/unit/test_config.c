@@ -41,11 +41,13 @@ static void on_fatal(void *arg, const struct error *e)
 static bool cut_off; /* nobody takes it */
 
 static int on_distribute(void *arg, const char *text, size_t len,
-			 const json_t *ssconf, struct error *ret_err)
+			 const json_t *ssconf, int64_t serial,
+			 struct error *ret_err)
 {
 	auto_json json_t *document = json_parse(text, len, &err);
 
 	(void)arg;
+	(void)serial;
 	cr_assert_not_null(document, "%s", err.text);
 	distributions++;
 	if (ssconf != NULL)

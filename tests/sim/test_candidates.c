@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Other nodes become candidates: what is acknowledged meanwhile is known to
+ * whoever may become master, by the old candidates or by the new ones. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/event/task.h"
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "queue/queue.h"
+#include "tests/sim/ops.h"
+#include "tests/sim/sim.h"
+
+#define N_NODES 7
+#define N_CANDIDATES 3
+#define MINUTE_MS 60000
+
+static struct sim s;
+
+static void setup(void)
+{
+	sim_init_big(&s, N_NODES, N_CANDIDATES, 1);
+	sim_run(&s, MINUTE_MS, NULL, NULL); /* all have everything */
+}
+
+static void teardown(void)
+{
+	sim_done(&s);
+}
+
+TestSuite(candidates, .init = setup, .fini = teardown, .timeout = 60);
+
+/* Cut the nodes whose bit is set off from the others. */
+static void cut(unsigned side)
+{
+	for (size_t i = 0; i < N_NODES; i++)
+		for (size_t k = 0; k < N_NODES; k++)
+			s.cut[i][k] = (side >> i & 1) != (side >> k & 1);
+}
+
+/* What several jobs change comes into one write of the configuration. */
+static void set_candidate(size_t node, bool candidate)
+{
+	struct config *c = s.master->config;
+	json_t *object =
+		config_edit(config_get(c, CONFIG_NODE, s.nodes[node].uuid));
+
+	json_set_bool(object, "master_candidate", candidate);
+	config_put(c, CONFIG_NODE, object);
+}
+
+/* Nodes 2 and 3 are to be replaced by 4 and 5. */
+static void replace_candidates(void)
+{
+	for (size_t i = 1; i < 3; i++) {
+		set_candidate(i, false);
+		set_candidate(i + 2, true);
+	}
+}
+
+static bool committed, ended;
+
+static void commit_task(void *arg)
+{
+	struct error err;
+
+	(void)arg;
+	committed = config_commit(s.master->config, &err) == 0;
+	ended = true;
+}
+
+static void commit(int64_t ms)
+{
+	committed = ended = false;
+	task_set_owner(&s.nodes[0].masterd);
+	task_spawn("commit", commit_task, NULL);
+	task_set_owner(NULL);
+	sim_run(&s, ms, NULL, NULL);
+}
+
+static bool serves(struct sim *sim, void *arg)
+{
+	(void)sim;
+	return ((struct sim_node *)arg)->master != NULL;
+}
+
+static bool fail_over(size_t node, int64_t ms)
+{
+	sim_take_over(&s.nodes[node], true);
+	return sim_run(&s, ms, serves, &s.nodes[node]);
+}
+
+Test(candidates, all_at_once_need_the_old_ones)
+{
+	/* The master, 4 and 5; with 2 and 3: 6 and 7. */
+	replace_candidates();
+	cut(0x66);
+	commit(30 * MINUTE_MS);
+	cr_assert_not(committed, "the old ones do not know of it");
+	/* They do as they must: who does not know of it rules on. */
+	cr_assert(fail_over(1, 5 * MINUTE_MS));
+	cut(0);
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	cr_assert_not(committed);
+	cr_assert_not(s.nodes[0].masterd.alive);
+}
+
+Test(candidates, all_at_once_need_the_new_ones)
+{
+	replace_candidates();
+	cut(0x18); /* 4 and 5 */
+	commit(30 * MINUTE_MS);
+	cr_assert_not(ended);
+	cut(0);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert(committed);
+}
+
+Test(candidates, afterwards_the_new_ones_are_enough)
+{
+	auto_free char *got = NULL;
+
+	replace_candidates();
+	commit(MINUTE_MS);
+	cr_assert(committed);
+	cut(0x06); /* 2 and 3 */
+	got = sim_do(&s, json_make("{s:s, s:s, s:[s]}", "OP_ID", "OP_TAGS_SET",
+				   "kind", "cluster", "tags", "later"));
+	cr_assert_str_eq(got, "success");
+}
+
+/* What was acknowledged before is with the new ones when they are it. */
+Test(candidates, they_have_the_jobs_before_they_count)
+{
+	uint64_t id = sim_submit(&s, op_delay(1, NULL), NULL);
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	replace_candidates();
+	commit(MINUTE_MS);
+	cr_assert(committed);
+	sim_power_cut(&s.nodes[0], 7);
+	s.nodes[0].down = s.nodes[1].down = s.nodes[2].down = true;
+	cr_assert(fail_over(3, 5 * MINUTE_MS));
+	cr_assert_not_null(queue_job(s.nodes[3].master->queue, id));
+}
