@@ -21,6 +21,7 @@
 #define N_ORDERS 30
 #define PAUSE_MS 4000
 #define WAIT_MS (3600 * 1000)
+#define ENOUGH_SEEDS 100 /* that each kind of order must be done in one */
 #define FAILURES 40 /* per cent of the orders are given with a failing node */
 
 /* What all seeds have done together, in memory that their processes share. */
@@ -199,14 +200,14 @@ static int run(const struct seeds *seeds, uint64_t seed)
 	return problems.n > 0;
 }
 
-static int tell_kinds(int test)
+static int tell_kinds(int test, uintmax_t n_seeds)
 {
 	bool ok = true;
 
 	for (size_t i = 0; i < SCHEDULE_KINDS; i++) {
 		printf("# %s: %u done, %u failed\n", schedule_kind_name(i),
 		       tally->done[i], tally->failed[i]);
-		ok &= tally->done[i] > 0;
+		ok &= tally->done[i] > 0 || n_seeds < ENOUGH_SEEDS;
 	}
 	printf("# %u instances at the ends, the books were looked at %u "
 	       "times\n",
@@ -234,5 +235,5 @@ int main(int argc, char **argv)
 	}
 	puts("1..2");
 	failed = !seeds_run(&seeds, 1);
-	return tell_kinds(2) + failed;
+	return tell_kinds(2, seeds.to - seeds.from + 1) + failed;
 }
