@@ -179,6 +179,10 @@ static const struct tag_kind {
 static const json_t *tagged_object(struct master *m, const char *kind,
 				   const char *name, struct error *err)
 {
+	if (name == NULL) {
+		error_set(err, ERR_REQUEST, NULL, "the name is a string");
+		return NULL;
+	}
 	if (str_eq(kind, "cluster"))
 		return config_cluster(m->config);
 	for (size_t i = 0; i < sizeof(tag_kinds) / sizeof(tag_kinds[0]); i++)

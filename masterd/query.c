@@ -494,7 +494,10 @@ static int check_old(const struct query_class *class, const json_t *names,
 	auto_strv struct strv wanted = {0}, unknown = {0};
 	auto_free char *list = NULL;
 
-	if (names != NULL && !json_is_null(names) && !json_is_array(names))
+	bool may_be_null = strcmp(class->what, "job") == 0 ||
+			   strcmp(class->what, "filter") == 0;
+
+	if (!json_is_array(names) && !(may_be_null && json_is_null(names)))
 		return error_set(err, ERR_REQUEST, NULL,
 				 "The names of a query must be a list");
 	if (take_fields(fields, &wanted, err) < 0)

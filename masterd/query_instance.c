@@ -99,12 +99,21 @@ struct query_cell query_instance_secondaries(const struct query *q,
 
 /* --- parameters --- */
 
+/* Without those that are the same for all instances. */
 static json_t *fill_hv(const struct query *q, const struct query_row *row)
 {
 	const json_t *i = row->object;
+	json_t *filled = params_fill_hv(
+		cluster_of(q), json_str(i, "hypervisor", ""),
+		json_str(i, "os", NULL), json_get(i, "hvparams"));
+	const char *name;
+	json_t *value;
+	void *next;
 
-	return params_fill_hv(cluster_of(q), json_str(i, "hypervisor", ""),
-			      json_str(i, "os", NULL), json_get(i, "hvparams"));
+	json_object_foreach_safe(filled, next, name,
+				 value) if (params_hv_is_global(name))
+		json_object_del(filled, name);
+	return filled;
 }
 
 static json_t *fill_be(const struct query *q, const struct query_row *row)
@@ -135,6 +144,8 @@ static json_t *nic_values(const struct query *q, const json_t *nic)
 	json_object_update(values, filled);
 	if (str_eq(json_str(filled, "mode", NULL), "bridged"))
 		json_set_str(values, "bridge", json_str(filled, "link", NULL));
+	if (!str_eq(json_str(filled, "mode", NULL), "openvswitch"))
+		json_object_del(values, "vlan");
 	if (network != NULL)
 		json_set_str(values, "network.name",
 			     json_str(config_get(q->m->config, CONFIG_NETWORK,

@@ -293,11 +293,23 @@ struct op_field {
 	json_t *(*value)(const struct job_op *op);
 };
 
+/* Parameters that clients see even when they are null, as Ganeti's. */
+static bool is_shown_unset(const char *name)
+{
+	return strcmp(name, "depends") == 0 || strcmp(name, "comment") == 0;
+}
+
 static json_t *op_input(const struct job_op *op)
 {
-	json_t *input = stored(op->input);
+	json_t *input = stored(op->input), *value;
+	const char *name;
+	void *next;
 
 	secrets_hide(input);
+	json_object_foreach_safe(input, next, name,
+				 value) if (json_is_null(value) &&
+					    !is_shown_unset(name))
+		json_object_del(input, name);
 	return input;
 }
 

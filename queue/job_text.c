@@ -18,6 +18,25 @@ static void add_time(struct buf *b, const char *key, int64_t us)
 			 (intmax_t)(us % 1000000));
 }
 
+/* Ganeti cannot read a job whose log has types that it does not know: in files
+ * our own ones are messages.  The mark cannot be a part of a text, where quotes
+ * have a backslash. */
+static void add_log(struct buf *b, const struct buf *log)
+{
+	static const char ours[] = "],\"progress\",";
+	size_t left = log->len == 0 ? 0 : log->len - 1; /* last comma */
+	const char *at = log->data, *found;
+
+	while (left > 0 && (found = memmem(at, left, ours, strlen(ours)))) {
+		buf_add(b, at, (size_t)(found - at));
+		buf_adds(b, "],\"message\",");
+		left -= (size_t)(found - at) + strlen(ours);
+		at = found + strlen(ours);
+	}
+	if (left > 0)
+		buf_add(b, at, left);
+}
+
 static void add_op(struct buf *b, const struct job_op *op)
 {
 	buf_adds(b, "{\"input\": ");
@@ -26,8 +45,7 @@ static void add_op(struct buf *b, const struct job_op *op)
 		 job_state_name(op->status));
 	buf_adds(b, op->result == NULL ? "null" : op->result);
 	buf_adds(b, ", \"log\": [");
-	if (op->log.len > 0) /* without the last comma */
-		buf_add(b, op->log.data, op->log.len - 1);
+	add_log(b, &op->log);
 	buf_addf(b, "], \"priority\": %d, ", op->priority);
 	add_time(b, "start_timestamp", op->start_us);
 	buf_adds(b, ", ");

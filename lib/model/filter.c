@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <math.h>
 #include <pcre2.h>
 #include <string.h>
 
@@ -73,7 +74,7 @@ static int expect_size(const json_t *items, size_t n, struct error *err)
 {
 	if (json_array_size(items) == n)
 		return 0;
-	return error_set(err, ERR_PARAMETER, NULL,
+	return error_set(err, ERR_REQUEST, NULL,
 			 "The filter operator '%s' takes %zu operands, not %zu",
 			 json_string_value(json_array_get(items, 0)), n - 1,
 			 json_array_size(items) - 1);
@@ -108,7 +109,7 @@ static int take_field(struct compiler *c, const json_t *items, struct node *n,
 	const char *field = json_string_value(json_array_get(items, 1));
 
 	if (field == NULL)
-		return error_set(err, ERR_PARAMETER, NULL,
+		return error_set(err, ERR_REQUEST, NULL,
 				 "The filter operator '%s' needs the name of a "
 				 "field",
 				 json_string_value(json_array_get(items, 0)));
@@ -128,17 +129,24 @@ static int compile_truth(struct compiler *c, const json_t *items,
 	return take_field(c, items, n, err);
 }
 
+static bool is_whole(const json_t *value)
+{
+	return json_is_integer(value) ||
+	       (json_is_real(value) &&
+		trunc(json_real_value(value)) == json_real_value(value));
+}
+
 static int compile_compare(struct compiler *c, const json_t *items,
 			   struct node *n, struct error *err)
 {
 	if (expect_size(items, 3, err) < 0 || take_field(c, items, n, err) < 0)
 		return -1;
 	n->value = json_array_get(items, 2);
-	if (!json_is_string(n->value) && !json_is_number(n->value))
+	if (!json_is_string(n->value) && !is_whole(n->value))
 		return error_set(
-			err, ERR_PARAMETER, NULL,
+			err, ERR_REQUEST, NULL,
 			"A filter compares '%.200s' with a string or a "
-			"number only",
+			"whole number only",
 			n->field);
 	return 0;
 }
@@ -154,7 +162,7 @@ static int compile_regex(struct compiler *c, const json_t *items,
 		return -1;
 	pattern = json_string_value(n->value);
 	if (pattern == NULL || strlen(pattern) > REGEX_MAX)
-		return error_set(err, ERR_PARAMETER, NULL,
+		return error_set(err, ERR_REQUEST, NULL,
 				 "A regular expression must be a string of at "
 				 "most %d bytes",
 				 REGEX_MAX);
@@ -165,7 +173,7 @@ static int compile_regex(struct compiler *c, const json_t *items,
 		PCRE2_UCHAR why[120] = "";
 
 		pcre2_get_error_message(code, why, sizeof(why));
-		return error_set(err, ERR_PARAMETER, NULL,
+		return error_set(err, ERR_REQUEST, NULL,
 				 "Invalid regular expression '%.200s': %s at "
 				 "character %zu",
 				 pattern, (const char *)why, offset);
@@ -235,10 +243,6 @@ static enum tri eval_truth(const struct node *n, struct evaluation *e)
 		return UNKNOWN;
 	if (json_is_boolean(have))
 		return json_is_true(have) ? YES : NO;
-	if (json_is_number(have))
-		return json_number_value(have) != 0 ? YES : NO;
-	if (json_is_string(have))
-		return *json_string_value(have) != '\0' ? YES : NO;
 	if (json_is_null(have))
 		return NO;
 	return misfit(n, e, "it is not a boolean");
@@ -393,12 +397,12 @@ static int compile_node(struct compiler *c, const json_t *value, struct node *n,
 	const char *name = json_string_value(json_array_get(value, 0));
 
 	if (name == NULL)
-		return error_set(err, ERR_PARAMETER, NULL,
+		return error_set(err, ERR_REQUEST, NULL,
 				 "A filter is a list that begins with an "
 				 "operator");
 	n->op = find_operator(name);
 	if (n->op == NULL)
-		return error_set(err, ERR_PARAMETER, NULL,
+		return error_set(err, ERR_REQUEST, NULL,
 				 "Unknown filter operand '%.100s'", name);
 	return n->op->compile(c, value, n, err);
 }

@@ -14,7 +14,8 @@
 struct filter; /* compiled */
 
 /* Compile; NULL filter (or JSON null) is one that lets all pass.  known() says
- * whether a field exists and of which kind it is. */
+ * whether a field exists and of which kind it is.  NULL with ERR_PARAMETER for
+ * an unknown field, ERR_REQUEST for what is no filter. */
 enum filter_kind { FILTER_OTHER, FILTER_HOSTNAME, FILTER_TIMESTAMP };
 struct filter *filter_compile(const json_t *value,
 			      bool (*known)(void *arg, const char *field,

@@ -80,7 +80,8 @@ Test(filter, operators)
 		{"[\">\",\"os\",\"dea\"]", 1},
 		{"[\"?\",\"up\"]", 1},
 		{"[\"?\",\"down\"]", 0},
-		{"[\"?\",\"memory\"]", 1},
+		{"[\"?\",\"memory\"]", -1},
+		{"[\"?\",\"os\"]", -1},
 		{"[\"!\",[\"?\",\"down\"]]", 1},
 		{"[\"=[]\",\"tags\",\"a\"]", 1},
 		{"[\"=[]\",\"tags\",\"c\"]", 0},
@@ -104,10 +105,10 @@ Test(filter, operators)
 		{"[]", -2},
 		{"[1]", -2},
 		{"[\"nosuchop\",\"name\",\"x\"]", -2},
-		{"[\"==\",\"zzz\",\"x\"]", -2},
 		{"[\"==\",\"name\"]", -2},
 		{"[\"==\",\"name\",null]", -2},
 		{"[\"==\",\"name\",[1]]", -2},
+		{"[\"==\",\"memory\",0.5]", -2},
 		{"[\"==\",5,\"x\"]", -2},
 		{"[\"!\"]", -2},
 		{"[\"&\",[\"?\",\"up\"],5]", -2},
@@ -122,8 +123,17 @@ Test(filter, operators)
 		cr_assert_eq(got, rows[i].want, "%s gave %d %s", rows[i].filter,
 			     got, err.text);
 		if (got < 0)
-			cr_assert_eq(err.kind, ERR_PARAMETER);
+			cr_assert_eq(err.kind, got == -2 ? ERR_REQUEST
+							 : ERR_PARAMETER);
 	}
+}
+
+Test(filter, an_unknown_field_is_no_misfit)
+{
+	struct error err = {0};
+
+	cr_assert_eq(try("[\"==\",\"zzz\",\"x\"]", &err), -2);
+	cr_assert_eq(err.kind, ERR_PARAMETER);
 }
 
 Test(filter, errors_read_as_recorded)

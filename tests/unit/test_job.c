@@ -256,3 +256,22 @@ Test(job, failed_hooks_are_a_list_in_the_result)
 	cr_assert_str_eq(text, "[\"HooksAbort\",[[[\"n1\",\"a.d/x\","
 			       "\"no\"]]]]");
 }
+
+Test(job, progress_is_a_message_in_files)
+{
+	struct job *j = job_new(7, 1);
+	auto_json json_t *input = json_make("{s:s}", "OP_ID", "OP_TEST_DELAY");
+	auto_free char *text = NULL;
+
+	job_op_init(&j->ops[0], input, NULL);
+	job_log(j, 0, "message", json_string("a],\"progress\",b"), 1000000);
+	job_log(j, 0, "progress", json_string("half"), 2000000);
+	job_log(j, 0, "progress", json_string("done"), 3000000);
+	text = job_to_text(j);
+	cr_assert_not_null(strstr(text, "\"log\": [[1,[1,0],\"message\","
+					"\"a],\\\"progress\\\",b\"],"
+					"[2,[2,0],\"message\",\"half\"],"
+					"[3,[3,0],\"message\",\"done\"]]"),
+			   "%s", text);
+	job_free(j);
+}

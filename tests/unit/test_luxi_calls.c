@@ -275,6 +275,10 @@ Test(luxi_calls, a_filter_that_is_none)
 	assert_fails("Query",
 		     json_make("[s, [s], [s, s, s]]", "node", "name",
 			       "nosuchop", "name", "x"),
+		     NULL);
+	assert_fails("Query",
+		     json_make("[s, [s], [s, s, s]]", "node", "name", "==",
+			       "zzz", "x"),
 		     "ParameterError");
 }
 

@@ -252,7 +252,7 @@ Test(query_instance, parameters)
 	check("[\"be/memory\",\"be/minmem\",\"be/auto_balance\",\"vcpus\","
 	      "\"hv/acpi\",\"custom_hvparams\",\"hvparams\"]",
 	      "[[0,64],[0,64],[0,true],[0,1],[3,null],[0,{}],"
-	      "[0,{\"migration_mode\":\"live\"}]]");
+	      "[0,{}]]");
 }
 
 Test(query_instance, networks_count_addresses)
