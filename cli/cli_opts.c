@@ -22,6 +22,43 @@ static const char *const units[] = {"h", "m", "g", "t", NULL};
 static const char *const storage_types[] = {"file",	  "lvm-pv",  "lvm-vg",
 					    "sharedfile", "gluster", NULL};
 
+static const char *const allocator_modes[] = {"allocate",
+					      "allocate-secondary",
+					      "multi-allocate",
+					      "change-group",
+					      "node-evacuate",
+					      "relocate",
+					      NULL};
+static const char *const allocator_directions[] = {"in", "out", NULL};
+static const char *const evac_modes[] = {"primary-only", "secondary-only",
+					 "all", NULL};
+
+const struct cli_option OPT_ALLOC_MODE = {
+	.name = "mode",
+	.letter = 'm',
+	.type = CLI_CHOICE,
+	.choices = allocator_modes,
+	.arg = "MODE",
+	.help = "What is asked: allocate, multi-allocate, allocate-secondary, "
+		"relocate (if not given), change-group or node-evacuate",
+};
+
+const struct cli_option OPT_ALLOC_DIRECTION = {
+	.name = "dir",
+	.type = CLI_CHOICE,
+	.choices = allocator_directions,
+	.arg = "in|out",
+	.help = "Show what the allocator is told (in) or what it answers (out)",
+};
+
+const struct cli_option OPT_EVAC_MODE = {
+	.name = "evac-mode",
+	.type = CLI_CHOICE,
+	.choices = evac_modes,
+	.arg = "primary-only|secondary-only|all",
+	.help = "Which instances leave, with node-evacuate",
+};
+
 const struct cli_option OPT_PRIORITY = {
 	.name = "priority",
 	.type = CLI_CHOICE,

@@ -12,7 +12,8 @@
 
 extern const struct cli_option OPT_DEBUG, OPT_REASON, OPT_PRIORITY, OPT_HELP,
 	OPT_REBOOT_TYPE, OPT_SSH_KEY_TYPE, OPT_MIGRATION_MODE, OPT_STORAGE_TYPE,
-	OPT_UNITS, OPT_FORMAT;
+	OPT_UNITS, OPT_FORMAT, OPT_ALLOC_MODE, OPT_ALLOC_DIRECTION,
+	OPT_EVAC_MODE;
 
 /* Those that every command has. */
 extern const struct cli_option *const cli_common_options[];

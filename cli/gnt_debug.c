@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-debug: jobs for tests, and who holds which lock. */
+/* gnt-debug: jobs for tests, and who holds which lock; allocators are in
+ * gnt_debug_iallocator.c. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -241,10 +242,11 @@ static const struct cli_command submit_job_command = {
 };
 
 static const struct cli_command *const commands[] = {
-	&delay_command, &locks_command, &submit_job_command, NULL};
+	&delay_command, &debug_iallocator, &locks_command, &submit_job_command,
+	NULL};
 
 const struct cli_tool tool_debug = {
 	.name = "gnt-debug",
-	.help = "Test jobs and locks",
+	.help = "Test jobs, locks and allocators",
 	.commands = commands,
 };

@@ -245,8 +245,17 @@ json_t *tool_create_op(const struct cli *cli, const char *mode,
 static int add(struct cli *cli, struct error *err)
 {
 	json_t *op = tool_create_op(cli, "create", err);
+	auto_json json_t *result = NULL;
+	int code;
 
-	return op == NULL ? -1 : cli_submit(cli, op, NULL, err);
+	if (op == NULL)
+		return -1;
+	if (cli_given(cli, &OPT_EXPLAIN))
+		json_set_bool(op, "explain", true);
+	code = cli_submit(cli, op, &result, err);
+	if (cli_given(cli, &OPT_EXPLAIN) && result != NULL)
+		tool_print_explanation(cli, result);
+	return code;
 }
 
 /* --- batch-create --- */
@@ -349,9 +358,9 @@ const struct cli_command instance_add = {
 	.help = "Create an instance",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {OPTS_CREATE, &OPT_FORTHCOMING, &OPT_COMMIT, &OPT_NO_START,
-		    &OPT_OS_TYPE, &OPT_FORCE_VARIANT, &OPT_NO_INSTALL,
-		    &OPT_COMMUNICATION, OPTS_JOB},
+	.options = {OPTS_CREATE, &OPT_EXPLAIN, &OPT_FORTHCOMING, &OPT_COMMIT,
+		    &OPT_NO_START, &OPT_OS_TYPE, &OPT_FORCE_VARIANT,
+		    &OPT_NO_INSTALL, &OPT_COMMUNICATION, OPTS_JOB},
 	.run = add,
 };
 

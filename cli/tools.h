@@ -22,6 +22,10 @@ extern const struct cli_command cluster_info, cluster_version;
 /* gnt_cluster_verify.c */
 extern const struct cli_command cluster_verify, cluster_verify_disks;
 
+/* gnt_debug_iallocator.c */
+extern const struct cli_command debug_iallocator;
+/* What an allocator says of nodes, for people or as --format asks. */
+void tool_print_explanation(const struct cli *cli, const json_t *explanation);
 /* gnt_instance_add.c */
 extern const struct cli_command instance_add, instance_batch_create;
 /* gnt_instance_power.c */

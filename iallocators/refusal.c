@@ -75,11 +75,16 @@ static void describe_after(const struct cluster *c, const struct refusal *r,
 		buf_addf(out,
 			 "afterwards %s could not be emptied onto the others",
 			 node);
+	else if (r->have == 0)
+		buf_addf(out,
+			 "max-node-failures %jd would not hold: %s has no room "
+			 "for what would come to it",
+			 (intmax_t)r->need, node);
 	else
 		buf_addf(out,
-			 "afterwards its group could not lose %jd nodes: "
-			 "%jd instances would find no place without %s",
-			 (intmax_t)r->need, (intmax_t)r->have, node);
+			 "max-node-failures %jd would not hold: without %s "
+			 "there is no place for %jd of the instances",
+			 (intmax_t)r->need, node, (intmax_t)r->have);
 }
 
 void refusal_describe(const struct cluster *c, const struct instance *inst,

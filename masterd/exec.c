@@ -260,6 +260,7 @@ static void lu_free(struct lu **p)
 	lu_locks_done(lu->locks);
 	keep_done(lu->keep);
 	json_decref(lu->dry_run_result);
+	json_decref(lu->answer);
 	json_decref(lu->env_before);
 	free(lu->locks);
 	free(lu->keep);
@@ -329,6 +330,8 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 		unreachable(err, ERR_PREREQ, ECODE_ENVIRON);
 		return NULL;
 	}
+	if (lu->answer != NULL)
+		return steal(&lu->answer);
 	if (queue_run_safe(lu->run, err) < 0 ||
 	    hooks_run(lu, HOOKS_PRE, err) < 0 || lu_check_killed(lu, err) < 0)
 		return NULL;

@@ -51,7 +51,6 @@ json_t *iallocator_allocate(struct master *m,
 {
 	json_t *r = json_object();
 
-	(void)m;
 	json_set_str(r, "name", inst->name);
 	json_set_str(r, "disk_template", inst->disk_template);
 	json_object_set_new(r, "group_name", or_null(inst->group_name));
@@ -71,6 +70,9 @@ json_t *iallocator_allocate(struct master *m,
 	if (inst->node_whitelist != NULL)
 		json_object_set(r, "restrict-to-nodes",
 				(json_t *)inst->node_whitelist);
+	if (iallocator_promises_failures(m))
+		iallocator_set_extra(r, inst->memory, inst->minmem,
+				     inst->stays);
 	json_set_str(r, "type", "allocate");
 	return r;
 }
@@ -100,6 +102,12 @@ json_t *iallocator_relocate(struct master *m, const json_t *instance,
 			 "relocate");
 }
 
+json_t *iallocator_allocate_secondary(const json_t *instance)
+{
+	return json_make("{s:s, s:s}", "name", json_str(instance, "name", ""),
+			 "type", "allocate-secondary");
+}
+
 json_t *iallocator_node_evacuate(const struct strv *instance_names,
 				 const char *evac_mode)
 {
@@ -119,14 +127,16 @@ json_t *iallocator_change_group(const struct strv *instance_names,
 /* --- running --- */
 
 /* Options of the program: the cluster's, and those of this run. */
-static json_t *options(const struct master *m, bool ignore_soft_errors)
+static json_t *options(const struct master *m, const struct iallocator_how *how)
 {
 	json_t *params = json_overlay(json_get(config_cluster(m->config),
 					       "default_iallocator_params"),
 				      NULL);
 
-	if (ignore_soft_errors)
+	if (how->ignore_soft_errors)
 		json_object_set_new(params, "ignore-soft-errors", json_null());
+	if (how->explain)
+		json_set_str(params, "explain", "json");
 	return params;
 }
 
@@ -169,18 +179,26 @@ static WAITS char *run_program(struct master *m, const char *name,
 	return output;
 }
 
+char *iallocator_ask(struct master *m, const json_t *request,
+		     const struct iallocator_how *how, char **ret_output,
+		     struct error *err)
+{
+	auto_json json_t *message =
+		iallocator_message(m, json_incref((json_t *)request), how);
+	auto_json json_t *params = options(m, how);
+	auto_free char *text = json_text(message);
+
+	return run_program(m, how->name, text, params, ret_output, err);
+}
+
 json_t *iallocator_run(struct master *m, json_t *request STEALS,
 		       const struct iallocator_how *how, char **ret_output,
 		       struct error *err)
 {
 	auto_json json_t *own = request;
-	auto_json json_t *message =
-		iallocator_message(m, json_incref(own), how);
-	auto_json json_t *params = options(m, how->ignore_soft_errors);
-	auto_free char *text = json_text(message), *output = NULL;
+	auto_free char *output = iallocator_ask(m, own, how, ret_output, err);
 	json_t *result;
 
-	output = run_program(m, how->name, text, params, ret_output, err);
 	if (output == NULL)
 		return NULL;
 	result =

@@ -72,6 +72,9 @@ static bool read_options(const json_t *params, struct hail_options *o)
 			o->ignore_soft_errors = true;
 		else if (strcmp(key, "no-capacity-checks") == 0)
 			o->no_capacity_checks = true;
+		else if (strcmp(key, "explain") == 0 &&
+			 str_eq(json_string_value(value), "json"))
+			o->explain = HAIL_EXPLAIN_JSON;
 		else
 			return false;
 	}

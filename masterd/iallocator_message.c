@@ -122,7 +122,7 @@ static json_t *node_names(struct master *m, const json_t *inst)
 	return list;
 }
 
-static json_t *instance_entry(struct master *m, const json_t *inst)
+static json_t *instance_entry(struct master *m, const json_t *inst, bool extra)
 {
 	auto_json json_t *be = params_fill_be(config_cluster(m->config),
 					      json_get(inst, "beparams"));
@@ -130,6 +130,10 @@ static json_t *instance_entry(struct master *m, const json_t *inst)
 	const char *template = config_instance_template(m->config, inst);
 	json_t *entry = json_object();
 
+	if (extra)
+		iallocator_set_extra(entry, json_int(be, "maxmem", 0),
+				     json_int(be, "minmem", 0),
+				     !json_bool(be, "auto_balance", true));
 	json_object_set_new(entry, "tags", iallocator_list(inst, "tags"));
 	json_set_str(entry, "admin_state", json_str(inst, "admin_state", ""));
 	json_set_int(entry, "vcpus", json_int(be, "vcpus", 0));
@@ -148,15 +152,44 @@ static json_t *instance_entry(struct master *m, const json_t *inst)
 	return entry;
 }
 
+void iallocator_set_extra(json_t *entry, int64_t maxmem, int64_t minmem,
+			  bool stays)
+{
+	if ((minmem == 0 || minmem == maxmem) && !stays)
+		return;
+	json_object_set_new(
+		entry, "beparams_extra",
+		json_make("{s:I, s:b}", "minmem",
+			  (json_int_t)(minmem == 0 ? maxmem : minmem),
+			  "auto_balance", !stays));
+}
+
+bool iallocator_promises_failures(const struct master *m)
+{
+	const json_t *cluster = config_cluster(m->config);
+	json_t *group;
+	const char *uuid;
+
+	json_object_foreach ((json_t *)config_all(m->config, CONFIG_GROUP),
+			     uuid, group) {
+		auto_json json_t *policy = params_fill_ipolicy(cluster, group);
+
+		if (params_max_node_failures(policy) > 0)
+			return true;
+	}
+	return false;
+}
+
 static json_t *instances_part(struct master *m)
 {
 	json_t *part = json_object(), *inst;
+	bool extra = iallocator_promises_failures(m);
 	const char *uuid;
 
 	json_object_foreach ((json_t *)config_all(m->config, CONFIG_INSTANCE),
 			     uuid, inst)
 		json_object_set_new(part, json_str(inst, "name", uuid),
-				    instance_entry(m, inst));
+				    instance_entry(m, inst, extra));
 	return part;
 }
 

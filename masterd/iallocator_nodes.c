@@ -262,6 +262,8 @@ static void add_recorded(struct gather *g, const char *uuid,
 	resources_disk_of(c, uuid, g->template, g->shared, &d);
 	json_set_int(ret, "total_memory", m.total);
 	json_set_int(ret, "reserved_memory", m.node);
+	if (m.hv > 0)
+		json_set_int(ret, "hypervisor_memory", m.hv);
 	json_set_int(ret, "total_disk", d.total);
 	json_set_int(ret, "free_disk", not_negative(resources_disk_free(&d)));
 	json_set_int(ret, "total_spindles", 0);

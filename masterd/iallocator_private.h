@@ -15,6 +15,13 @@ struct config;
 WAITS json_t *iallocator_nodes(struct master *m, const char *hypervisor,
 			       const struct iallocator_how *how);
 
+/* Whether some group's policy has max-node-failures; a request without it is as
+ * Ganeti's. */
+bool iallocator_promises_failures(const struct master *m);
+/* What it has to know of an instance besides, where it makes a difference. */
+void iallocator_set_extra(json_t *entry, int64_t maxmem, int64_t minmem,
+			  bool stays);
+
 /* The member, [] where it is missing; to be freed. */
 json_t *iallocator_list(const json_t *object, const char *key);
 

@@ -40,6 +40,8 @@ struct lu {
 
 	/* What a dry run answers, set by check (JSON null when NULL). */
 	json_t *dry_run_result;
+	/* Set by check when that was all: the result, without hooks. */
+	json_t *answer;
 
 	/* Private to exec.c and hooks.c. */
 	struct lu_locks *locks;

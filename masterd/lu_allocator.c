@@ -13,6 +13,12 @@ static int64_t heard_since(const struct lu *lu)
 	return lu->began_us > recently ? lu->began_us : recently;
 }
 
+static void tell(struct lu *lu, const char *name, const char *output)
+{
+	if (output != NULL)
+		lu_warn(lu, "Output of iallocator %s: %s", name, output);
+}
+
 WAITS json_t *lu_allocator(struct lu *lu, json_t *request STEALS,
 			   struct iallocator_how how, struct error *err)
 {
@@ -21,7 +27,18 @@ WAITS json_t *lu_allocator(struct lu *lu, json_t *request STEALS,
 
 	how.heard_since_us = heard_since(lu);
 	result = iallocator_run(lu->m, request, &how, &output, err);
-	if (output != NULL)
-		lu_warn(lu, "Output of iallocator %s: %s", how.name, output);
+	tell(lu, how.name, output);
 	return result;
+}
+
+WAITS char *lu_allocator_ask(struct lu *lu, const json_t *request,
+			     struct iallocator_how how, struct error *err)
+{
+	auto_free char *output = NULL;
+	char *answer;
+
+	how.heard_since_us = heard_since(lu);
+	answer = iallocator_ask(lu->m, request, &how, &output, err);
+	tell(lu, how.name, output);
+	return answer;
 }

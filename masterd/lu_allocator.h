@@ -12,4 +12,8 @@
 WAITS json_t *lu_allocator(struct lu *lu, json_t *request STEALS,
 			   struct iallocator_how how, struct error *err);
 
+/* As iallocator_ask(), the same way. */
+WAITS char *lu_allocator_ask(struct lu *lu, const json_t *request,
+			     struct iallocator_how how, struct error *err);
+
 #endif

@@ -33,11 +33,10 @@ typedef const json_t *op_json; /* NULL; anything else: list, dict, any */
  * #define PARAM(op, type, name, need, check, default)
  *         name: as on the wire; but static_ is "static", a word of C
  *         need: REQUIRED, OPTIONAL (null or left out: the default), or ADDED:
- *         came with 3.1, accepted but not filled in, so that job files are
- *         those of 3.0
- *         check: a name from opcode_checks.h (ANY, NONEMPTY, DISK_TEMPLATE ...)
- *         default: JSON text ("null", "false", "120", "[]")
- * #define OPCODE_END */
+ *         came with 3.1 or is ours, accepted but not filled in, so that job
+ * files are those of 3.0 check: a name from opcode_checks.h (ANY, NONEMPTY,
+ * DISK_TEMPLATE ...) default: JSON text ("null", "false", "120", "[]") #define
+ * OPCODE_END */
 #define OPCODE(name, id, summary) struct op_##name {
 #define PARAM(op, type, name, need, check, def) op_##type name;
 #define OPCODE_END                                                             \

@@ -63,6 +63,10 @@ static int choose_placement(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Give either a node or an iallocator, not "
 				 "both");
+	if (op->explain && op->pnode != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "There is nothing to explain where the node "
+				 "is given");
 	if (op->pnode != NULL)
 		return 0;
 	if (c->iallocator == NULL || strcmp(c->iallocator, ".") == 0)
@@ -85,7 +89,7 @@ static void want_nodes(struct lu *lu)
 	json_t *node;
 
 	if (!op->opportunistic_locking) {
-		lu_want_all(lu, LOCK_NODE_RES, true);
+		lu_want_all(lu, LOCK_NODE_RES, !op->explain);
 		return;
 	}
 	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
@@ -231,6 +235,34 @@ static void take_over(struct lu *lu)
 	c->recorded = true;
 }
 
+/* Ask where it would go and why; nothing more comes of it. */
+static WAITS int explain(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+	auto_json json_t *request = placement_request(lu);
+	auto_free char *output =
+		lu_allocator_ask(lu, request,
+				 (struct iallocator_how){
+					 .name = c->iallocator,
+					 .disk_template = c->spec.template,
+					 .explain = true,
+				 },
+				 err);
+	auto_json json_t *answer = NULL;
+	struct error why;
+
+	if (output == NULL)
+		return -1;
+	answer = json_parse(output, strlen(output), &why);
+	lu->answer = json_incref(json_object_get(answer, "explanation"));
+	if (lu->answer != NULL)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The iallocator '%s' explains nothing; ours (hail) "
+			 "does",
+			 c->iallocator);
+}
+
 static int create_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
@@ -249,6 +281,8 @@ static int create_check(struct lu *lu, struct error *err)
 		return -1;
 	if (op->name_check && inst_resolve(c->spec.name, err) < 0)
 		return -1;
+	if (op->explain)
+		return explain(lu, err);
 	if (!c->booked && book(lu, err) < 0)
 		return -1;
 	lu->dry_run_result = json_make("[s]", lu_node_name(lu, c->pnode));

@@ -364,6 +364,8 @@ json_t *spec_request(struct lu *lu, const struct inst_spec *s)
 		.hypervisor = s->hypervisor,
 		.group_name = s->group_name,
 		.memory = json_int(s->filled_be, "maxmem", 0),
+		.minmem = json_int(s->filled_be, "minmem", 0),
+		.stays = !json_bool(s->filled_be, "auto_balance", true),
 		.vcpus = json_int(s->filled_be, "vcpus", 0),
 		.spindle_use = json_int(s->filled_be, "spindle_use", 0),
 		.disks = s->disks,

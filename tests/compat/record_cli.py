@@ -269,6 +269,25 @@ CASES = {
          [[["broken", False, [], {"n1": [["/p", False, "missing file", [],
                                           [], [], True]], "n2": []},
             False, False]]]]]}),
+    "iallocator-defaults": ("gnt-debug iallocator a", {}),
+    "iallocator-allocate": (
+        "gnt-debug iallocator --dir out -I hail -m allocate --memory 1g "
+        "--disks 10g,512 -t drbd --nics aa:00:00:00:00:01/1.2.3.4/br0,"
+        "aa:00:00:00:00:02//x,none/none -o noop -p 3 --tags x,y "
+        "--spindle-use 2 new1", {}),
+    "iallocator-multi": ("gnt-debug iallocator -m multi-allocate -t plain "
+                         "--count 3 --dry-run --priority=low new", {}),
+    "iallocator-evacuate": (
+        "gnt-debug iallocator -m node-evacuate --evac-mode all -I hail "
+        "--dir=out a b", {}),
+    "iallocator-change-group": (
+        "gnt-debug iallocator -m change-group --target-groups g1,g2 a b", {}),
+    "iallocator-result": (
+        "gnt-debug iallocator --dir=in a",
+        {"QueryJobs": [["success", ["success"], ["the text"]]]}),
+    "iallocator-no-argument": ("gnt-debug iallocator", {}),
+    "iallocator-bad-disks": ("gnt-debug iallocator --disks=x a", {}),
+
 }
 
 

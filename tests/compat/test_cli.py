@@ -25,7 +25,7 @@ NOT_COMPARED = {
 }
 # The words of these errors are those of a library of Ganeti's.
 OWN_STDERR = {"instance-list-badfilter", "iallocator-debug", "add-no-disk",
-              "job-cancel-no-args", "usage-no-args"}
+              "job-cancel-no-args", "usage-no-args", "iallocator-bad-disks"}
 
 # Ganeti prints the members of some sets, in any order.
 UNORDERED = {"info-cluster"}

@@ -310,6 +310,9 @@ theirs gnt-debug locks -o name,mode,pending
 echo '[{"OP_ID": "OP_TEST_DELAY", "duration": 0.01}]' >"$VC/ops.json"
 theirs gnt-debug submit-job "$VC/ops.json"
 theirs gnt-debug submit-job --job-repeat 2 "$VC/ops.json"
+theirs gnt-debug iallocator --dir=in -m allocate -t diskless -o noop new1
+same gnt-debug iallocator --dir=out -I hail -m allocate -t diskless -o noop new1
+same gnt-debug iallocator --dir=out -I hail -m multi-allocate --count 3 -t diskless -o noop new
 same gnt-job list
 like "$out" 'success +CLUSTER_POST_INIT' "shows the first job"
 same gnt-job list --finished --no-headers -o id,status,summary,priority
