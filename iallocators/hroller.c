@@ -3,35 +3,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "iallocators/change.h"
+#include "iallocators/clearing.h"
 #include "iallocators/coloring.h"
 #include "iallocators/save.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
-
-/* Nodes that go down together, and where their instances go meanwhile. */
-struct round {
-	int *nodes;
-	int n;
-	int *target; /* of each instance; NO_INDEX where it stays */
-	bool has_master;
-};
 
 struct rounds {
 	struct round *items;
 	int n;
 };
 
-/* Not mirrored by DRBD: it has to be moved away before. */
-static bool is_loose(const struct instance *inst)
-{
-	return inst->template != TEMPLATE_DRBD || inst->secondary == NO_INDEX;
-}
-
 static bool has_loose(const struct cluster *c, const struct node *n)
 {
 	for (int i = 0; i < n->primaries.n; i++)
-		if (is_loose(&c->instances[n->primaries.items[i]]))
+		if (clearing_is_loose(&c->instances[n->primaries.items[i]]))
 			return true;
 	return false;
 }
@@ -161,112 +147,19 @@ static int *best_coloring(const struct graph *g, const bool *kept,
 	return colors[best];
 }
 
-/* Move a loose instance to the first node that takes it. */
-static bool move_loose(struct cluster *c, int index, const bool *down,
-		       int *target)
-{
-	struct instance before = c->instances[index], inst = before;
-	int home = inst.primary;
-
-	for (int t = 0; t < c->n_nodes; t++) {
-		const struct node *n = &c->nodes[t];
-
-		if (t == home || down[t] || n->offline ||
-		    n->group != c->nodes[home].group)
-			continue;
-		inst.primary = t;
-		if (change_add_primary(c, t, &inst, index, 0) != FAIL_NONE)
-			continue;
-		change_remove_primary(c, home, &before, index);
-		change_store(c, &inst, index);
-		target[index] = t;
-		return true;
-	}
-	return false;
-}
-
-static int *copy_ints(const int *items, int n)
-{
-	int *copy = xcalloc((size_t)n + 1, sizeof(*copy));
-
-	for (int i = 0; i < n; i++)
-		copy[i] = items[i];
-	return copy;
-}
-
-/* Move all loose instances off a node, also those that came from another node
- * of the round; nothing changes if that fails. */
-static bool clear_node(struct cluster *c, int node, bool *down, int *target)
-{
-	const struct ilist *l = &c->nodes[node].primaries;
-	int n = l->n;
-	auto_free int *pri = copy_ints(l->items, n);
-	auto_free int *before = copy_ints(target, c->n_instances);
-	size_t mark = change_mark(c);
-	bool ok = true;
-
-	down[node] = true;
-	for (int i = n - 1; i >= 0 && ok; i--)
-		if (is_loose(&c->instances[pri[i]]))
-			ok = move_loose(c, pri[i], down, target);
-	if (ok)
-		return true;
-	for (int i = 0; i < c->n_instances; i++)
-		target[i] = before[i];
-	down[node] = false;
-	change_undo(c, mark);
-	return false;
-}
-
-/* Take as many of the nodes left as can be cleared together; they leave the
- * list. */
-static void fill_round(struct cluster *c, int *left, int *n_left,
-		       const struct tool_options *o, struct round *r)
-{
-	auto_free bool *down = xcalloc((size_t)c->n_nodes + 1, sizeof(bool));
-	size_t mark = change_mark(c);
-	int kept = 0;
-
-	r->nodes = arena_calloc(&c->arena, (size_t)*n_left, sizeof(int));
-	r->target =
-		arena_calloc(&c->arena, (size_t)c->n_instances, sizeof(int));
-	for (int i = 0; i < c->n_instances; i++)
-		r->target[i] = NO_INDEX;
-	for (int i = 0; i < *n_left; i++) {
-		if (o->ignore_non_redundant ||
-		    clear_node(c, left[i], down, r->target))
-			r->nodes[r->n++] = left[i];
-		else
-			left[kept++] = left[i];
-	}
-	*n_left = kept;
-	change_undo(c, mark);
-}
-
 /* Divide the nodes of one colour into rounds.  Those between the ones that
  * were selected take part, and drop out afterwards. */
 static int add_rounds(struct cluster *c, const bool *range, const int *colors,
-		      int color, const struct tool_options *o,
-		      struct rounds *ret, struct error *err)
+		      int color, enum clearing what, struct rounds *ret,
+		      struct error *err)
 {
-	auto_free int *left = xcalloc((size_t)c->n_nodes + 1, sizeof(int));
-	int n_left = 0;
+	auto_free int *nodes = xcalloc((size_t)c->n_nodes + 1, sizeof(int));
+	int n = 0;
 
 	for (int i = 0; i < c->n_nodes; i++)
 		if (range[i] && colors[i] == color)
-			left[n_left++] = i;
-	while (n_left > 0) {
-		struct round *r = &ret->items[ret->n];
-
-		fill_round(c, left, &n_left, o, r);
-		if (r->n == 0)
-			return error_set(
-				err, ERR_PREREQ, NULL,
-				"Not enough capacity to move non-redundant "
-				"instances");
-		ret->n++;
-	}
-	return 0;
+			nodes[n++] = i;
+	return clearing_divide(c, nodes, n, what, ret->items, &ret->n, err);
 }
 
 /* The biggest first; of equal ones as before.  The round with the master goes
@@ -298,10 +191,18 @@ static void order_rounds(const struct cluster *c, struct rounds *rounds)
 
 static void print_moves(const struct cluster *c, const struct round *r)
 {
-	for (int i = 0; i < c->n_instances; i++)
-		if (r->target[i] != NO_INDEX)
-			printf("  %s %s\n", c->instances[i].name,
-			       c->nodes[r->target[i]].name);
+	for (int i = 0; i < c->n_instances; i++) {
+		const struct instance *inst = &c->instances[i];
+		const struct place *p = &r->places[i];
+
+		if (p->primary == inst->primary &&
+		    p->secondary == inst->secondary)
+			continue;
+		printf("  %s %s", inst->name, c->nodes[p->primary].name);
+		if (p->secondary != NO_INDEX)
+			printf(" %s", c->nodes[p->secondary].name);
+		printf("\n");
+	}
 }
 
 static void print_rounds(const struct cluster *c, const struct rounds *rounds,
@@ -382,6 +283,22 @@ static void filter_rounds(struct rounds *rounds, const bool *kept)
 	}
 }
 
+/* Divide the rounds again, so that secondaries can leave, too. */
+static int clear_fully(struct cluster *c, struct rounds *rounds,
+		       struct error *err)
+{
+	struct rounds all = {.items = arena_calloc(&c->arena,
+						   (size_t)c->n_nodes + 1,
+						   sizeof(*all.items))};
+
+	for (int i = 0; i < rounds->n; i++)
+		if (clearing_divide_fully(c, &rounds->items[i], all.items,
+					  &all.n, err) < 0)
+			return -1;
+	*rounds = all;
+	return 0;
+}
+
 static int make_rounds(struct cluster *c, const bool *kept,
 		       const struct tool_options *o, struct rounds *ret,
 		       struct buf *ret_text, struct error *err)
@@ -389,11 +306,15 @@ static int make_rounds(struct cluster *c, const bool *kept,
 	struct graph g = make_graph(c, kept, o);
 	auto_free bool *range = range_of(kept, c->n_nodes);
 	auto_free int *colors = best_coloring(&g, range, o, ret_text);
+	enum clearing what =
+		o->ignore_non_redundant ? CLEAR_NOTHING : CLEAR_LOOSE;
 	int rc = 0;
 
 	free(g.edges);
 	for (int color = 0; color < c->n_nodes && rc == 0; color++)
-		rc = add_rounds(c, range, colors, color, o, ret, err);
+		rc = add_rounds(c, range, colors, color, what, ret, err);
+	if (rc == 0 && o->full_evacuation)
+		rc = clear_fully(c, ret, err);
 	filter_rounds(ret, kept);
 	return rc;
 }

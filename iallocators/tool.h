@@ -33,7 +33,8 @@ struct tool_options {
 	bool machine_readable;
 	bool first_job_group;
 	bool force, skip_non_redundant, ignore_non_redundant;
-	bool offline_maintenance, one_step_only, print_moves, no_headers;
+	bool offline_maintenance, full_evacuation, one_step_only, print_moves,
+		no_headers;
 	bool independent_groups, accept_existing_errors;
 	const char *disk_template, *standard_alloc, *tiered_alloc, *save;
 	int64_t spindle_use; /* negative: as the policy says */

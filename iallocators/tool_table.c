@@ -113,6 +113,8 @@ const struct tool_option tool_table[] = {
 	 "TAG,...", "string", "only nodes with one of these tags"},
 	{0, "offline-maintenance", HROLLER, FLAG(offline_maintenance),
 	 "all instances are stopped meanwhile"},
+	{0, "full-evacuation", HROLLER, FLAG(full_evacuation),
+	 "move secondaries off the nodes, too"},
 	{0, "skip-non-redundant", HROLLER, FLAG(skip_non_redundant),
 	 "leave out nodes with instances that have no secondary"},
 	{0, "ignore-non-redundant", HROLLER, FLAG(ignore_non_redundant),
