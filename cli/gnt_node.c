@@ -273,15 +273,29 @@ static const struct cli_command powercycle_command = {
 	.run = powercycle,
 };
 
-static const struct cli_command *const commands[] = {
-	&add_command,	      &node_tags[1],
-	&node_evacuate,	      &node_failover,
-	&info_command,	      &list_command,
-	&list_fields_command, &node_list_storage,
-	&node_tags[0],	      &node_migrate,
-	&node_modify,	      &powercycle_command,
-	&node_refresh_state,  &remove_command,
-	&node_tags[2],	      NULL};
+static const struct cli_command *const commands[] = {&add_command,
+						     &node_tags[1],
+						     &node_evacuate,
+						     &node_failover,
+						     &node_health,
+						     &info_command,
+						     &list_command,
+						     &node_list_drbd,
+						     &list_fields_command,
+						     &node_list_storage,
+						     &node_tags[0],
+						     &node_migrate,
+						     &node_modify,
+						     &node_modify_storage,
+						     &node_power,
+						     &powercycle_command,
+						     &node_refresh_state,
+						     &remove_command,
+						     &node_tags[2],
+						     &node_repair_storage,
+						     &node_restricted_command,
+						     &node_volumes,
+						     NULL};
 
 const struct cli_tool tool_node = {
 	.name = "gnt-node",

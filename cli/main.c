@@ -12,7 +12,8 @@
 static const struct cli_tool *const tools[] = {
 	&tool_cluster, &tool_node,   &tool_instance, &tool_group,
 	&tool_network, &tool_job,    &tool_os,	     &tool_debug,
-	&tool_filter,  &tool_backup, &tool_vcluster, NULL,
+	&tool_filter,  &tool_backup, &tool_storage,  &tool_vcluster,
+	NULL,
 };
 
 #define N_TOOLS (sizeof(tools) / sizeof(tools[0]) - 1)

@@ -7,7 +7,7 @@
 
 extern const struct cli_tool tool_cluster, tool_node, tool_instance, tool_group,
 	tool_network, tool_job, tool_os, tool_debug, tool_filter, tool_backup,
-	tool_vcluster;
+	tool_storage, tool_vcluster;
 
 /* gnt_cluster_init.c */
 extern const struct cli_command cluster_init, cluster_destroy;
@@ -59,7 +59,12 @@ extern const struct cli_command network_info;
 /* gnt_node_evacuate.c */
 extern const struct cli_command node_evacuate, node_migrate, node_failover;
 /* gnt_node_storage.c */
-extern const struct cli_command node_list_storage;
+extern const struct cli_command node_list_storage, node_volumes,
+	node_modify_storage, node_repair_storage;
+/* gnt_node_power.c */
+extern const struct cli_command node_health, node_power;
+/* gnt_node_command.c */
+extern const struct cli_command node_restricted_command, node_list_drbd;
 
 /* tags.c: list-tags, add-tags, remove-tags of one kind of object. */
 extern const struct cli_command cluster_tags[], node_tags[], instance_tags[],

@@ -118,6 +118,10 @@ const json_t *lu_node(struct lu *lu, const char *name, struct error *err);
 const json_t *lu_group(struct lu *lu, const char *name, struct error *err);
 /* Keep any object alive until the LU ends. */
 const json_t *lu_keep(struct lu *lu, const json_t *object);
+/* The UUIDs of these nodes in *ret, which is emptied first, and a want of the
+ * lock of each; all nodes, in nice order, when names is empty. */
+int lu_want_nodes(struct lu *lu, const json_t *names, bool exclusive,
+		  struct strv *ret, struct error *err);
 /* A string that lives as long as the LU. */
 const char *lu_keep_str(struct lu *lu, char *s STEALS);
 
@@ -164,6 +168,12 @@ json_t *lu_reason(struct lu *lu);
 WAITS json_t *lu_call(struct lu *lu, const char *node_uuid,
 		      const char *procedure, json_t *args STEALS,
 		      struct error *err);
+
+/* Call those of these nodes that there are, all at the same time; to be freed
+ * with node_results_free(results, n). */
+WAITS struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
+					const char *procedure,
+					json_t *args STEALS, size_t *ret_n);
 
 /* --- for exec.c and tests --- */
 

@@ -212,6 +212,46 @@ json_t *lu_reason(struct lu *lu)
 		       : json_incref((json_t *)lu->common.reason);
 }
 
+int lu_want_nodes(struct lu *lu, const json_t *names, bool exclusive,
+		  struct strv *ret, struct error *err)
+{
+	strv_done(ret);
+	*ret = (struct strv){0};
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const json_t *node = lu_node(
+			lu, json_string_value(json_array_get(names, i)), err);
+
+		if (node == NULL)
+			return -1;
+		strv_add_unique(ret, json_str(node, "uuid", ""));
+		lu_want(lu, LOCK_NODE, json_str(node, "uuid", ""), exclusive);
+	}
+	if (json_array_size(names) == 0) {
+		config_sorted(lu->m->config, CONFIG_NODE, ret);
+		lu_want_all(lu, LOCK_NODE, exclusive);
+	}
+	return 0;
+}
+
+struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
+				  const char *procedure, json_t *args STEALS,
+				  size_t *ret_n)
+{
+	struct node_result *results = node_results_new(uuids->n);
+	size_t n = 0;
+
+	for (size_t i = 0; i < uuids->n; i++) {
+		const json_t *node =
+			config_get(lu->m->config, CONFIG_NODE, uuids->items[i]);
+
+		if (node != NULL)
+			results[n++].node = json_incref((json_t *)node);
+	}
+	noderpc_call_many(lu->m->rpc, results, n, procedure, args);
+	*ret_n = n;
+	return results;
+}
+
 json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
 		json_t *args STEALS, struct error *err)
 {

@@ -42,7 +42,14 @@ struct call {
 	X(node_ensure_daemon)                                                  \
 	X(test_delay)                                                          \
 	X(storage_list)                                                        \
+	/* calls_site.c */                                                     \
 	X(restricted_command)                                                  \
+	X(run_oob)                                                             \
+	X(extstorage_diagnose)                                                 \
+	/* calls_lvm.c */                                                      \
+	X(node_volumes)                                                        \
+	X(storage_execute)                                                     \
+	X(storage_modify)                                                      \
 	/* calls_verify.c */                                                   \
 	X(node_verify)                                                         \
 	X(node_verify_light)                                                   \

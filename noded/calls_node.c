@@ -412,14 +412,3 @@ json_t *call_test_delay(struct call *c, struct error *err)
 	task_sleep((unsigned)ceil(duration * 1000));
 	return json_null();
 }
-
-/* Nothing says why, so that nobody learns which commands there are. */
-json_t *call_restricted_command(struct call *c, struct error *err)
-{
-	const char *name = call_str(c, 0, err);
-
-	if (name != NULL)
-		error_set(err, ERR_EXEC, NULL, "Executing command '%s' failed",
-			  name);
-	return NULL;
-}

@@ -22,6 +22,10 @@
 
 /* How Ganeti marks paths whose root was taken off, so that nobody opens them
  * by accident. */
+#define EXTSTORAGE_SEARCH_PATH                                                 \
+	"/srv/ganeti/extstorage:/usr/local/lib/ganeti/extstorage:"             \
+	"/usr/lib/ganeti/extstorage:/usr/share/ganeti/extstorage"
+
 #define VIRTUAL_MARK "/###-VIRTUAL-PATH-###,"
 
 static const char *const layout[PATH_COUNT] = {
@@ -165,6 +169,11 @@ void paths_os_search(const struct paths *p, struct strv *ret)
 void paths_iallocator_search(const struct paths *p, struct strv *ret)
 {
 	add_search(p, IALLOCATOR_SEARCH_PATH, ret);
+}
+
+void paths_extstorage_search(const struct paths *p, struct strv *ret)
+{
+	add_search(p, EXTSTORAGE_SEARCH_PATH, ret);
 }
 
 bool paths_is_normal(const char *path)

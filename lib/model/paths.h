@@ -57,6 +57,8 @@ char *paths_ssconf(const struct paths *p, const char *key);
  * configure time), in the order of search. */
 void paths_os_search(const struct paths *p, struct strv *ret);
 void paths_iallocator_search(const struct paths *p, struct strv *ret);
+/* The same for providers of external storage, where Debian has them. */
+void paths_extstorage_search(const struct paths *p, struct strv *ret);
 
 /* Normalised absolute path without "..", "." and empty parts? */
 bool paths_is_normal(const char *path);

@@ -90,18 +90,14 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 {
 	auto_strv struct strv uuids = {0};
 	struct node_result *results;
+	size_t n;
 	bool known, found = false;
 	const char *name = full_name(lu, &known);
 
 	(void)err;
 	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
-	results = node_results_new(uuids.n);
-	for (size_t i = 0; i < uuids.n; i++)
-		results[i].node = json_incref((json_t *)config_get(
-			lu->m->config, CONFIG_NODE, uuids.items[i]));
-	noderpc_call_many(lu->m->rpc, results, uuids.n, "export_list",
-			  json_array());
-	for (size_t i = 0; i < uuids.n; i++) {
+	results = lu_call_nodes(lu, &uuids, "export_list", json_array(), &n);
+	for (size_t i = 0; i < n; i++) {
 		if (results[i].payload == NULL) {
 			lu_warn(lu, "Failed to query node %s (continuing): %s",
 				json_str(results[i].node, "name", ""),
@@ -113,7 +109,7 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 			remove_there(lu, results[i].node, name);
 		}
 	}
-	node_results_free(results, uuids.n);
+	node_results_free(results, n);
 	if (!known && !found)
 		lu_feedback(lu,
 			    "There is no export of this name.  The export of "

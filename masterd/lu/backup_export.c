@@ -335,20 +335,19 @@ static WAITS int remove_instance(struct lu *lu, struct error *err)
 static WAITS void remove_older(struct lu *lu)
 {
 	struct export *e = export_of(lu);
-	auto_strv struct strv uuids = {0};
+	auto_strv struct strv all = {0}, others = {0};
 	struct node_result *results;
-	size_t n = 0;
+	size_t n;
 
-	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
-	results = node_results_new(uuids.n);
-	for (size_t i = 0; i < uuids.n; i++)
-		if (strcmp(uuids.items[i], e->target) != 0)
-			results[n++].node = json_incref((json_t *)config_get(
-				lu->m->config, CONFIG_NODE, uuids.items[i]));
-	if (n > 0)
-		lu_feedback(lu, "Removing old exports for instance %s",
-			    inst_name(e->inst));
-	noderpc_call_many(lu->m->rpc, results, n, "export_list", json_array());
+	config_sorted(lu->m->config, CONFIG_NODE, &all);
+	for (size_t i = 0; i < all.n; i++)
+		if (strcmp(all.items[i], e->target) != 0)
+			strv_add(&others, all.items[i]);
+	if (others.n == 0)
+		return;
+	lu_feedback(lu, "Removing old exports for instance %s",
+		    inst_name(e->inst));
+	results = lu_call_nodes(lu, &others, "export_list", json_array(), &n);
 	for (size_t i = 0; i < n; i++) {
 		auto_json json_t *done = NULL;
 		struct error err;
@@ -364,7 +363,7 @@ static WAITS void remove_older(struct lu *lu)
 				"%s: %s",
 				inst_name(e->inst), err.text);
 	}
-	node_results_free(results, uuids.n);
+	node_results_free(results, n);
 }
 
 static json_t *export_exec(struct lu *lu, struct error *err)

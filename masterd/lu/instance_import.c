@@ -51,18 +51,14 @@ static WAITS char *search(struct lu *lu, const char *name, struct error *err)
 	auto_strv struct strv uuids = {0};
 	struct node_result *results;
 	char *found = NULL;
+	size_t n;
 
 	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
-	results = node_results_new(uuids.n);
-	for (size_t i = 0; i < uuids.n; i++)
-		results[i].node = json_incref((json_t *)config_get(
-			lu->m->config, CONFIG_NODE, uuids.items[i]));
-	noderpc_call_many(lu->m->rpc, results, uuids.n, "export_list",
-			  json_array());
-	for (size_t i = 0; i < uuids.n && found == NULL; i++)
+	results = lu_call_nodes(lu, &uuids, "export_list", json_array(), &n);
+	for (size_t i = 0; i < n && found == NULL; i++)
 		if (json_array_has_str(results[i].payload, name))
-			found = xstrdup(uuids.items[i]);
-	node_results_free(results, uuids.n);
+			found = xstrdup(json_str(results[i].node, "uuid", ""));
+	node_results_free(results, n);
 	if (found == NULL)
 		error_set(err, ERR_PREREQ, ECODE_INVAL,
 			  "No export found for relative path %s", name);

@@ -114,6 +114,75 @@ CASES = {
         "--no-ip-check --ignore-ipolicy --tags=x a", {}),
     "backup-list-nodes": ("gnt-backup list -n n1 -n n2", {}),
     "backup-remove": ("gnt-backup remove --dry-run a", {}),
+    "volumes": (
+        "gnt-node volumes node1",
+        {"QueryJobs": [["success", ["success"], [
+            [["node1", "/dev/sda1", "xenvg", "a.disk0", "2048", "i1"],
+             ["node1", "/dev/sdb1", "xenvg", "b", "128", "-"]]]]]}),
+    "volumes-options": (
+        "gnt-node volumes --no-headers --separator=: --units=m "
+        "-o name,size node1 node2",
+        {"QueryJobs": [["success", ["success"], [[["a", "2048"]]]]]}),
+    "modify-storage": (
+        "gnt-node modify-storage --allocatable=no node1 lvm-pv /dev/sda1",
+        {}),
+    "modify-storage-nothing": (
+        "gnt-node modify-storage node1 lvm-pv /dev/sda1", {}),
+    "repair-storage": (
+        "gnt-node repair-storage --ignore-consistency --submit node1 "
+        "lvm-vg xenvg", {}),
+    "health-items": (
+        "gnt-node health --oob-timeout=9 node1 node2",
+        {"QueryJobs": [["success", ["success"], [
+            [[[0, "node1"], [0, [["disk", "OK"], ["fan", "WARNING"]]]],
+             [[0, "node2"], [2, None]]]]]]}),
+    "power-status": (
+        "gnt-node power status node1 node2",
+        {"QueryJobs": [["success", ["success"], [
+            [[[0, "node1"], [0, {"powered": True}]],
+             [[0, "node2"], [0, {"powered": False}]]]]]]}),
+    "power-off": (
+        "gnt-node power -f --auto-promote --power-delay=0.5 off node2",
+        {"QueryJobs": [["success", ["success", "success"], [
+            [], [[[0, "node2"], [0, None]]]]]]}),
+    "power-off-ignore": (
+        "gnt-node power -f --ignore-status off node2",
+        {"QueryJobs": [["success", ["success"], [
+            [[[0, "node2"], [0, None]]]]]]}),
+    "power-nobody": ("gnt-node power cycle", {}),
+    "power-nonsense": ("gnt-node power boil node1", {}),
+    "restricted-options": (
+        "gnt-node restricted-command --sync -M -g g1 uptime node1 node2",
+        {"Query": {"fields": [field("name"), field("offline", "bool"),
+                              field("sip")],
+                   "data": [[[0, "node1"], [0, False], [0, "x"]],
+                            [[0, "node2"], [0, True], [0, "y"]]]},
+         "QueryJobs": [["success", ["success"], [
+             [[True, "up\nand more\n"]]]]]}),
+    "restricted-group": (
+        "gnt-node restricted-command -g g1 uptime",
+        {"Query": {"fields": [field("name"), field("offline", "bool"),
+                              field("sip")],
+                   "data": [[[0, "node1"], [0, False], [0, "x"]]]},
+         "QueryJobs": [["success", ["success"], [
+             [[False, "no such thing"]]]]]}),
+    "restricted-nobody": ("gnt-node restricted-command uptime", {}),
+    "ext-diagnose": (
+        "gnt-storage diagnose",
+        {"QueryJobs": [["success", ["success"], [
+            [["ceph", {"n1": [["/p/ceph", True, "",
+                               [["pool", "the pool"], ["x", "y"]]]],
+                       "n2": [["/p/ceph", False, "no attach", []]],
+                       "n10": []},
+              {"g1": False, "g2": True}]]]]]}),
+    "ext-info": (
+        "gnt-storage info ceph other",
+        {"QueryJobs": [["success", ["success"], [
+            [["ceph", {"g1": True, "g10": True, "g2": True},
+              [["pool", "the pool"]]],
+             ["nfs", {"g1": False}, []]]]]]}),
+    "ext-info-none": (
+        "gnt-storage info", {"QueryJobs": [["success", ["success"], [[]]]]}),
     "evacuate-unconfirmed": ("gnt-node evacuate node3",
                              {"QueryNodes": [[["i1"], ["i2"]]]}),
     "evacuate-none": ("gnt-node evacuate -p node3", {"QueryNodes": [[[]]]}),

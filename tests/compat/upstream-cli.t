@@ -139,6 +139,44 @@ same gnt-node list-tags $n2
 theirs gnt-node remove-tags $n2 fast
 same gnt-node list-storage -t file -o node,type,name,size,allocatable
 same gnt-node list-storage -t sharedfile -o node,name $n1
+theirs gnt-node volumes
+theirs gnt-node volumes --no-headers --separator=: --units=m -o name,size,instance $n1
+helper=$(root node1)/etc/ganeti/oob
+cat >"$helper" <<'END'
+#!/bin/sh
+case "$1" in
+health) echo '[["disk", "OK"], ["fan", "OK"]]' ;;
+power-status) echo '{"powered": true}' ;;
+esac
+END
+chmod 755 "$helper"
+theirs gnt-group modify --node-parameters=oob_program=/etc/ganeti/oob default
+same gnt-node health
+same gnt-node health --no-headers --separator=: --oob-timeout=9 $n2
+same gnt-node power status
+theirs gnt-node power -f off $n3
+theirs gnt-node power --power-delay=0 on $n3
+theirs gnt-node power -f --ignore-status cycle $n3
+theirs gnt-node modify -f -O no -C yes $n3
+theirs gnt-group modify --node-parameters=oob_program=default default
+mkdir -p "$(root node2)/etc/ganeti/restricted-commands"
+printf '#!/bin/sh\necho hello\n' >"$(root node2)/etc/ganeti/restricted-commands/hello"
+chmod 755 "$(root node2)/etc/ganeti/restricted-commands" \
+    "$(root node2)/etc/ganeti/restricted-commands/hello"
+same gnt-node restricted-command hello $n2
+same gnt-node restricted-command -M --sync hello $n2
+for node in node1 node2 node3; do
+    folder=$(root $node)/usr/share/ganeti/extstorage/shared
+    mkdir -p "$folder"
+    for script in create attach detach remove grow setinfo verify; do
+        printf '#!/bin/sh\n' >"$folder/$script"
+        chmod 755 "$folder/$script"
+    done
+    echo "pool where to put it" >"$folder/parameters.list"
+done
+same gnt-storage diagnose
+same gnt-storage info
+same gnt-storage info shared
 
 # --- instances ---
 # shellcheck disable=SC2086
@@ -369,9 +407,7 @@ done
 
 # --- not served yet ---
 none="does not execute OP_"
-delta "${none}NODE_QUERYVOLS" gnt-node volumes
 delta "confd" gnt-node list-drbd node1
-delta "${none}OOB_COMMAND" gnt-node health
 delta 'helper machine' gnt-backup export -n $n2 --zero-free-space db2
 
 theirs gnt-instance remove -f web1
