@@ -50,57 +50,43 @@ static json_t *reason(const struct tool_options *o)
 			 (json_int_t)ns, o->program, called, (json_int_t)ns);
 }
 
-/* The job of one step. */
-static json_t *make_job(const struct cluster *c, const struct balance_step *s,
-			const struct tool_options *o, struct error *err)
+/* What all opcodes of a job say besides what they do. */
+static void sign(json_t *job, const char *comment, const struct tool_options *o)
 {
-	auto_buf struct buf text = {0};
-	auto_free char *comment =
-		xprintf("rebalancing via %s (gantry) version %s", o->program,
-			GANTRY_VERSION);
-	json_t *job, *op;
+	json_t *op;
 	size_t i;
 
-	jobs_opcodes(c, s, &text);
-	job = json_parse(text.data, text.len, err);
 	json_array_foreach (job, i, op) {
 		json_object_set_new(op, "priority", json_integer(o->priority));
 		json_object_set_new(op, "depends", json_null());
 		json_object_set_new(op, "comment", json_string(comment));
 		json_object_set_new(op, "reason", reason(o));
 	}
-	return job;
 }
 
 /* Submit a set; the ids, or NULL. */
-static json_t *submit(struct luxi *luxi, const struct cluster *c,
-		      const struct balance_step *steps, int n,
-		      const struct tool_options *o, struct error *err)
+static json_t *submit(struct luxi *luxi, const json_t *jobs, struct error *err)
 {
-	auto_json json_t *answer = NULL, *jobs = json_array();
-	json_t *ids = json_array(), *item;
+	auto_json json_t *answer =
+		luxi_call(luxi, "SubmitManyJobs", json_make("[O]", jobs), err);
+	auto_json json_t *ids = json_array();
+	const json_t *item;
 	size_t i;
 
-	for (int k = 0; k < n; k++)
-		json_array_append_new(jobs, make_job(c, &steps[k], o, err));
-	answer = luxi_call(luxi, "SubmitManyJobs", json_make("[O]", jobs), err);
+	if (answer == NULL)
+		return NULL;
 	json_array_foreach (answer, i, item) {
 		json_t *id = json_array_get(item, 1);
 
-		if (json_is_true(json_array_get(item, 0))) {
-			json_array_append(ids, id);
-			continue;
+		if (!json_is_true(json_array_get(item, 0))) {
+			error_set(err, ERR_LUXI, NULL, "A job is refused: %s",
+				  json_is_string(id) ? json_string_value(id)
+						     : "?");
+			return NULL;
 		}
-		error_set(err, ERR_LUXI, NULL, "A job is refused: %s",
-			  json_is_string(id) ? json_string_value(id) : "?");
-		answer = (json_decref(answer), NULL);
-		break;
+		json_array_append(ids, id);
 	}
-	if (answer == NULL) {
-		json_decref(ids);
-		return NULL;
-	}
-	return ids;
+	return steal(&ids);
 }
 
 static void print_ids(const json_t *ids)
@@ -164,11 +150,9 @@ static int wait_for(struct luxi *luxi, const json_t *ids, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-static int run_set(struct luxi *luxi, const struct cluster *c,
-		   const struct balance_step *steps, int n,
-		   const struct tool_options *o, struct error *err)
+static int run_set(struct luxi *luxi, const json_t *jobs, struct error *err)
 {
-	auto_json json_t *ids = submit(luxi, c, steps, n, o, err);
+	auto_json json_t *ids = submit(luxi, jobs, err);
 
 	if (ids == NULL)
 		return -1;
@@ -176,33 +160,69 @@ static int run_set(struct luxi *luxi, const struct cluster *c,
 	return wait_for(luxi, ids, err);
 }
 
-static int run_sets(struct luxi *luxi, const struct cluster *c,
-		    const struct balance_step *steps, int n,
-		    const struct tool_options *o, struct error *err)
+static size_t jobs_left(const json_t *sets, size_t first)
 {
-	int done = 0;
+	size_t n = 0;
 
-	while (done < n) {
-		int size = jobs_set_size(c, steps, n, done);
+	for (size_t i = first; i < json_array_size(sets); i++)
+		n += json_array_size(json_array_get(sets, i));
+	return n;
+}
 
-		if (run_set(luxi, c, &steps[done], size, o, err) < 0)
+static int run_sets(struct luxi *luxi, const json_t *sets, bool first_only,
+		    struct error *err)
+{
+	const json_t *jobs;
+	size_t i;
+
+	json_array_foreach (sets, i, jobs) {
+		size_t left = jobs_left(sets, i + 1);
+
+		if (run_set(luxi, jobs, err) < 0)
 			return -1;
-		done += size;
-		if (o->first_job_group)
+		if (first_only)
 			return 0;
-		if (interrupted && done < n) {
-			printf("Interrupted, %d steps are left\n", n - done);
+		if (interrupted && left > 0) {
+			printf("Interrupted, %zu steps are left\n", left);
 			return 0;
 		}
 	}
 	return 0;
 }
 
-int execute_steps(const struct cluster *c, const struct balance_step *steps,
-		  int n, const struct tool_options *o, struct error *err)
+json_t *execute_moves(const struct cluster *c, const struct balance_step *steps,
+		      int n)
 {
+	json_t *sets = json_array();
+
+	for (int done = 0; done < n;) {
+		int size = jobs_set_size(c, steps, n, done);
+		json_t *jobs = json_array();
+
+		for (int i = 0; i < size; i++) {
+			auto_buf struct buf text = {0};
+			struct error err;
+
+			jobs_opcodes(c, &steps[done + i], &text);
+			json_array_append_new(
+				jobs, json_parse(text.data, text.len, &err));
+		}
+		json_array_append_new(sets, jobs);
+		done += size;
+	}
+	return sets;
+}
+
+int execute_sets(json_t *sets, const char *doing, const struct tool_options *o,
+		 struct error *err)
+{
+	auto_json json_t *owned = sets;
+	auto_free char *comment =
+		xprintf("%s (gantry) version %s", doing, GANTRY_VERSION);
 	auto_free char *path = NULL;
 	struct luxi *luxi;
+	json_t *jobs, *job;
+	size_t i, k;
 	int rc;
 
 	if (!o->use_luxi)
@@ -210,12 +230,15 @@ int execute_steps(const struct cluster *c, const struct balance_step *steps,
 				 "%s: Execution of commands possible only on "
 				 "LUXI",
 				 o->program);
+	json_array_foreach (sets, i, jobs)
+		json_array_foreach (jobs, k, job)
+			sign(job, comment, o);
 	path = live_socket(o->luxi_socket, err);
 	luxi = path != NULL ? luxi_connect(path, err) : NULL;
 	if (luxi == NULL)
 		return -1;
 	catch_signals();
-	rc = run_sets(luxi, c, steps, n, o, err);
+	rc = run_sets(luxi, owned, o->first_job_group, err);
 	luxi_close(luxi);
 	return rc;
 }

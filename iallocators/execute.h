@@ -3,14 +3,23 @@
 #ifndef IALLOCATORS_EXECUTE_H
 #define IALLOCATORS_EXECUTE_H
 
+#include <jansson.h>
+
 #include "iallocators/balance.h"
 #include "iallocators/tool.h"
 #include "lib/base/error.h"
+#include "lib/base/mem.h"
 
-/* Submit the steps, one set of jobs after the other, and wait for each set; a
- * job that fails ends it.  An interrupt lets the present set end, a
- * termination ends the wait at once; what runs, runs on. */
-int execute_steps(const struct cluster *c, const struct balance_step *steps,
-		  int n, const struct tool_options *o, struct error *err);
+/* Balancing steps as sets of jobs, to be freed: a list of sets, a set being a
+ * list of jobs that can run at once, a job a list of opcodes. */
+json_t *execute_moves(const struct cluster *c, const struct balance_step *steps,
+		      int n);
+
+/* Submit the sets, one after the other, and wait for each; a job that fails
+ * ends it.  An interrupt lets the present set end, a termination ends the wait
+ * at once; what runs, runs on.  The opcodes get a comment ("rebalancing via
+ * hbal"), which tells the version, too. */
+int execute_sets(json_t *sets STEALS, const char *doing,
+		 const struct tool_options *o, struct error *err);
 
 #endif

@@ -299,7 +299,8 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 	if (save_state(c, o, "balanced", "after balancing", err) < 0)
 		return -1;
 	if (o->execute && n > 0)
-		return execute_steps(c, steps, n, o, err);
+		return execute_sets(execute_moves(c, steps, n),
+				    "rebalancing via hbal", o, err);
 	return 0;
 }
 

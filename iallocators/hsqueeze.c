@@ -7,13 +7,19 @@
 
 #include "iallocators/balance.h"
 #include "iallocators/change.h"
+#include "iallocators/execute.h"
 #include "iallocators/jobs.h"
 #include "iallocators/save.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
+#include "lib/json/json.h"
 
 #define STANDBY_TAG "htools:standby:"
 #define OUR_TAG "htools:standby:auto"
+
+/* Of commands to the power of nodes, Ganeti's defaults. */
+#define OOB_TIMEOUT_S 60
+#define OOB_DELAY_S 2.0
 
 static const struct balance_options balance_fully = {.max_steps = -1,
 						     .min_score = -INFINITY};
@@ -232,17 +238,68 @@ static void print_nodes(const struct cluster *c, bool online,
 		puts(c->nodes[nodes->items[i]].name);
 }
 
+/* A set of one job that tags a node. */
+static json_t *tag_set(const char *node)
+{
+	return json_make("[[{s: s, s: s, s: [s], s: s}]]", "OP_ID",
+			 "OP_TAGS_SET", "kind", "node", "tags", OUR_TAG, "name",
+			 node);
+}
+
+/* A set of one job that marks the nodes and then switches their power. */
+static json_t *power_set(const struct cluster *c, const struct nodeset *nodes,
+			 bool online)
+{
+	json_t *job = json_array(), *names = json_array();
+
+	for (int i = 0; i < nodes->n; i++) {
+		const char *name = c->nodes[nodes->items[i]].name;
+
+		json_array_append_new(names, json_string(name));
+		json_array_append_new(
+			job, json_make("{s: s, s: s, s: b, s: b, s: b}",
+				       "OP_ID", "OP_NODE_SET_PARAMS",
+				       "node_name", name, "force", 0, "offline",
+				       !online, "auto_promote", 0));
+	}
+	json_array_append_new(
+		job, json_make("{s: s, s: o, s: s, s: i, s: b, s: f}", "OP_ID",
+			       "OP_OOB_COMMAND", "node_names", names, "command",
+			       online ? "power-on" : "power-off", "timeout",
+			       OOB_TIMEOUT_S, "ignore_status", 0, "power_delay",
+			       OOB_DELAY_S));
+	return json_make("[o]", job);
+}
+
+/* What print_commands() prints, as jobs: nodes are there before instances come,
+ * and empty before they go. */
+static int execute(const struct cluster *c, bool online,
+		   const struct nodeset *nodes, const struct steps *steps,
+		   const struct tool_options *o, struct error *err)
+{
+	auto_free char *doing =
+		xprintf("%s by %d nodes", online ? "expanding" : "condensing",
+			nodes->n);
+	json_t *sets = execute_moves(c, steps->items, steps->n);
+
+	if (online && nodes->n > 0)
+		json_array_insert_new(sets, 0, power_set(c, nodes, true));
+	for (int i = 0; i < nodes->n && !online; i++)
+		json_array_append_new(sets,
+				      tag_set(c->nodes[nodes->items[i]].name));
+	if (!online)
+		json_array_append_new(sets, power_set(c, nodes, false));
+	return execute_sets(sets, doing, o, err);
+}
+
 static int run(struct cluster *c, const struct tool_options *o,
 	       struct buf *text, struct error *err)
 {
 	struct nodeset offline, online, chosen;
 	struct steps steps = {0};
 	bool grow;
+	int rc;
 
-	if (o->execute)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "Execution (-X) is not possible; run the "
-				 "commands that -C prints.");
 	if (tool_load(c, o, text, err) < 0 ||
 	    save_state(c, o, "original", "before hsqueeze run", err) < 0)
 		return -1;
@@ -272,8 +329,11 @@ static int run(struct cluster *c, const struct tool_options *o,
 		printf("Onlining all nodes will not yield enough capacity\n");
 	if (o->print_commands)
 		print_commands(c, grow, &chosen, &steps);
+	rc = o->execute && (chosen.n > 0 || (grow && steps.n > 0))
+		     ? execute(c, grow, &chosen, &steps, o, err)
+		     : 0;
 	free(steps.items);
-	return 0;
+	return rc;
 }
 
 int main(int argc, char **argv)

@@ -109,3 +109,25 @@ def lists(data, master):
                     "ipolicy": data["ipolicy"],
                     "default_hypervisor": data["enabled_hypervisors"][0],
                     "enabled_hypervisors": data["enabled_hypervisors"]}}
+
+
+# A small cluster, as in a request to an allocator.
+SPEC = {"memory-size": 128, "cpu-count": 1, "disk-size": 1024, "disk-count": 1,
+        "nic-count": 1, "spindle-use": 1}
+POLICY = {"minmax": [{"min": SPEC, "max": SPEC}], "std": SPEC,
+          "disk-templates": ["drbd"], "vcpu-ratio": 4.0, "spindle-ratio": 32.0}
+NODE = {"group": "uuid-g", "offline": False, "drained": False, "tags": [],
+        "vm_capable": True, "total_memory": 8192, "reserved_memory": 512,
+        "free_memory": 4096, "total_disk": 100000, "free_disk": 90000,
+        "total_cpus": 4, "reserved_cpus": 1,
+        "ndparams": {"exclusive_storage": False, "spindle_count": 1,
+                     "cpu_speed": 1.0}}
+INSTANCE = {"nodes": ["n1.x", "n2.x"], "memory": 1024, "vcpus": 1,
+            "spindle_use": 1, "admin_state": "up", "disk_template": "drbd",
+            "disks": [{"size": 1024}], "disk_space_total": 1152, "tags": []}
+CLUSTER = {
+    "nodegroups": {"uuid-g": {"name": "g", "alloc_policy": "preferred",
+                              "tags": [], "ipolicy": POLICY}},
+    "nodes": {f"n{i}.x": NODE for i in (1, 2, 3)},
+    "instances": {"a.x": INSTANCE, "b.x": INSTANCE, "c.x": INSTANCE},
+    "cluster_tags": [], "ipolicy": POLICY, "enabled_hypervisors": ["fake"]}

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The planning programs on a master (TAP): recorded runs of Ganeti's, played
-back; what they ask and print must be the same.
+back, what they ask and print must be the same; and what hsqueeze -X submits.
 
     test_htools_luxi.py FOLDER-OF-PROGRAMS
 """
+import copy
 import json
 import pathlib
 import re
@@ -17,6 +18,7 @@ RUNS = ("hinfo-L", "hbal-L", "hbal-L-X", "hcheck-L", "hroller-L", "hsqueeze-L")
 
 sys.path.insert(0, str(HERE))
 from fake_luxi import FakeMaster  # noqa: E402
+from fake_rapi import CLUSTER, lists  # noqa: E402
 
 
 def without_origin(value):
@@ -53,20 +55,105 @@ def differences(run, ours):
             for line in (f"{name} should be: {a}", f"and is: {b}")]
 
 
+def rows(objects, fields):
+    """Objects as RAPI has them, as rows of a LUXI query."""
+    def value(o, field):
+        group, _, name = field.partition("/")
+        inner = {"ndp": "ndparams", "be": "beparams"}.get(group)
+        return o[inner].get(name) if inner else o.get(field)
+    return [[[0 if value(o, f) is not None else 2, value(o, f)]
+             for f in fields] for o in objects]
+
+
+def master_of(answers, job_status):
+    """A master with that cluster, on which all jobs end like this."""
+    paths = {"node": "/2/nodes?bulk=1", "instance": "/2/instances?bulk=1",
+             "group": "/2/groups?bulk=1"}
+    ids = iter(range(1, 100))
+
+    def script(method, args):
+        if method == "QueryClusterInfo":
+            result = answers["/2/info"]
+        elif method == "SubmitManyJobs":
+            result = [[True, next(ids)] for _ in args[0]]
+        elif method == "QueryJobs":
+            result = [[job_status] for _ in args[0]]
+        else:
+            result = {"data": rows(answers[paths[args[0]]], args[1])}
+        return {"success": True, "result": result}
+    return FakeMaster([], script)
+
+
+def shared_cluster():
+    """Three nodes with an instance each, which can be anywhere."""
+    data = copy.deepcopy(CLUSTER)
+    for i, instance in enumerate(data["instances"].values()):
+        instance.update(nodes=[f"n{i + 1}.x"], memory=256, disk_template="ext")
+    return data
+
+
+def squeeze(ours, data, job_status="success"):
+    """Exit code, standard error, and the jobs without what all say."""
+    master = master_of(lists(data, "n1.x"), job_status)
+    try:
+        have = master.run([str(ours / "hsqueeze"), "-L", "-X"])
+    finally:
+        master.close()
+    sets = [args[0] for method, args in master.requests
+            if method == "SubmitManyJobs"]
+    said = {op.pop("comment").partition(" (")[0] for jobs in sets
+            for job in jobs for op in job}
+    short = [[[(op["OP_ID"], op.get("instance_name") or op.get("name") or
+                op.get("node_name") or op.get("node_names"),
+                op.get("command", op.get("offline")))
+               for op in job] for job in jobs] for jobs in sets]
+    return have.returncode, have.stderr, said, short
+
+
+def squeezing(ours):
+    """(name, wanted, had)"""
+    rc, _, said, sets = squeeze(ours, shared_cluster())
+    moves, tags, power = sets[:-3], sets[-3:-1], sets[-1:]
+    yield "hsqueeze -X succeeds", (0, {"condensing by 2 nodes"}), (rc, said)
+    yield ("first instances leave", {"OP_INSTANCE_MIGRATE"},
+           {op[0] for jobs in moves for job in jobs for op in job})
+    yield ("then nodes are tagged", [[[("OP_TAGS_SET", "n3.x", None)]],
+                                     [[("OP_TAGS_SET", "n2.x", None)]]], tags)
+    yield ("then marked and switched off",
+           [[[("OP_NODE_SET_PARAMS", "n3.x", True),
+              ("OP_NODE_SET_PARAMS", "n2.x", True),
+              ("OP_OOB_COMMAND", ["n3.x", "n2.x"], "power-off")]]], power)
+    rc, err, _, sets = squeeze(ours, shared_cluster(), "error")
+    yield ("a job that fails ends it", (1, 1, True),
+           (rc, len(sets), "Job 1 ended with status 'error'" in err))
+    full = shared_cluster()
+    full["nodes"]["n3.x"] = dict(full["nodes"]["n3.x"], offline=True,
+                                 tags=["htools:standby:auto"])
+    full["instances"]["c.x"]["nodes"] = ["n1.x"]
+    full["ipolicy"]["std"] = dict(full["ipolicy"]["std"],
+                                  **{"memory-size": 3900})
+    rc, _, said, sets = squeeze(ours, full)
+    yield ("without room nodes are switched on first",
+           (0, {"expanding by 1 nodes"},
+            [[("OP_NODE_SET_PARAMS", "n3.x", False),
+              ("OP_OOB_COMMAND", ["n3.x"], "power-on")]]),
+           (rc, said, sets[0]))
+
+
 def main():
     ours = pathlib.Path(sys.argv[1])
-    if not SHARED.is_dir():
-        print("1..0 # SKIP no recorded runs beside the checkout")
-        return 0
-    failed = 0
-    for n, name in enumerate(RUNS, 1):
+    points = list(squeezing(ours))
+    for name in RUNS if SHARED.is_dir() else ():
         run = json.loads((SHARED / (name + ".json")).read_text())
-        details = differences(run, ours)
-        failed += bool(details)
-        print("not ok" if details else "ok", n, "-", name)
-        for line in details:
-            print("#", line.replace("\n", "\\n")[:900])
-    print(f"1..{len(RUNS)}")
+        points.append((name, [], differences(run, ours)))
+    failed = 0
+    for n, (name, want, have) in enumerate(points, 1):
+        failed += want != have
+        print("ok" if want == have else "not ok", n, "-", name)
+        if want != have:
+            print("# should be", repr(want)[:900])
+            print("# and is", repr(have)[:1800])
+    print(f"1..{len(points)}")
     return 1 if failed else 0
 
 
