@@ -237,8 +237,17 @@ static void stamp(json_t *object, const json_t *before, double now)
 
 static void changed(struct config *c, double now)
 {
+	bool *flag = task_mark();
+
 	stamp(c->top, c->top, now);
 	c->changes++;
+	if (flag != NULL)
+		*flag = true;
+}
+
+void config_note_changes(bool *flag)
+{
+	task_set_mark(flag);
 }
 
 /* An object that somebody else holds must not change under his hands. */

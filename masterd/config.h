@@ -143,6 +143,10 @@ void config_put_cluster(struct config *c, json_t *cluster STEALS);
  * do not change them). */
 json_t *config_edit(const json_t *object);
 
+/* Note in *flag whatever the running task changes from now on; NULL: no more.
+ * The flag must live until then. */
+void config_note_changes(bool *flag);
+
 /* Wait until everything changed so far is safe. */
 WAITS int config_commit(struct config *c, struct error *err);
 

@@ -350,13 +350,18 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 json_t *exec_run_op(void *master, struct queue_run *run, struct error *err)
 {
 	auto_lu struct lu *lu = lu_new(master, run, err);
+	bool changed = false;
 	json_t *result;
 
 	if (lu == NULL || lu_lock(lu, err) < 0)
 		return NULL;
+	config_note_changes(&changed);
 	result = lu_perform(lu, err);
 	if (result == NULL && lu->class->undo != NULL)
 		lu->class->undo(lu);
+	config_note_changes(NULL);
+	if (changed && !lu->run->killed && !lu_plans(lu))
+		hooks_run_config_update(lu);
 	return result;
 }
 

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
+#include "lib/base/fs.h"
 #include "lib/json/json.h"
+#include "lib/model/paths.h"
 #include "masterd/lu.h"
 
 /* Status of a script in a node's answer. */
@@ -27,19 +29,29 @@ static void add_prefixed(json_t *env, const char *prefix, const json_t *values)
 	}
 }
 
-static json_t *environment(struct lu *lu, enum hooks_phase phase)
+/* What all hooks are told. */
+static json_t *common_environment(struct lu *lu, const char *hook_path,
+				  enum hooks_phase phase)
 {
 	struct config *c = lu->m->config;
-	auto_json json_t *own = json_object();
 	json_t *env = json_make(
-		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "PATH",
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "PATH",
 		"/sbin:/bin:/usr/sbin:/usr/bin", "GANETI_HOOKS_VERSION", "2",
 		"GANETI_HOOKS_PHASE", phase_names[phase], "GANETI_HOOKS_PATH",
-		lu->class->hook_path, "GANETI_OP_CODE", lu->class->op->id,
+		hook_path, "GANETI_OP_CODE", lu->class->op->id,
 		"GANETI_DATA_DIR", "/var/lib/ganeti", "GANETI_CLUSTER",
 		json_str(config_cluster(c), "cluster_name", ""),
-		"GANETI_MASTER", json_str(config_master(c), "name", ""),
-		"GANETI_OBJECT_TYPE", lu->class->object_type);
+		"GANETI_MASTER", json_str(config_master(c), "name", ""));
+
+	if (lu->class->object_type != NULL)
+		json_set_str(env, "GANETI_OBJECT_TYPE", lu->class->object_type);
+	return env;
+}
+
+static json_t *environment(struct lu *lu, enum hooks_phase phase)
+{
+	auto_json json_t *own = json_object();
+	json_t *env = common_environment(lu, lu->class->hook_path, phase);
 
 	if (lu->class->hook_env != NULL)
 		lu->class->hook_env(lu, own);
@@ -208,4 +220,38 @@ void hooks_run_post(struct lu *lu, json_t **result)
 	else
 		warn_failed(lu, failed);
 	node_results_free(results, n);
+}
+
+/* --- config-update --- */
+
+#define CONFIG_UPDATE "config-update"
+
+/* They run on this machine: where there are none, nobody has to be asked. */
+static bool has_config_update(const struct master *m)
+{
+	auto_free char *folder = xprintf("%s/" CONFIG_UPDATE "-post.d",
+					 path(m->paths, PATH_HOOKS_DIR));
+
+	return fs_is_dir(folder);
+}
+
+void hooks_run_config_update(struct lu *lu)
+{
+	auto_json json_t *failed = json_array();
+	struct node_result *result;
+	json_t *env;
+
+	if (!has_config_update(lu->m))
+		return;
+	env = common_environment(lu, CONFIG_UPDATE, HOOKS_POST);
+	add_prefixed(env, "", lu->env_before);
+	result = node_results_new(1);
+	result->node = json_incref((json_t *)config_master(lu->m->config));
+	noderpc_call_many(lu->m->rpc, result, 1, "hooks_runner",
+			  json_make("[s, s, o]", CONFIG_UPDATE,
+				    phase_names[HOOKS_POST], env));
+	collect_failed(result, failed);
+	warn_unreachable(lu, result);
+	warn_failed(lu, failed);
+	node_results_free(result, 1);
 }

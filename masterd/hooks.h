@@ -23,4 +23,9 @@ WAITS int hooks_run(struct lu *lu, enum hooks_phase phase, struct error *err);
  * look at the answers (cluster verify). */
 WAITS void hooks_run_post(struct lu *lu, json_t **result);
 
+/* The hooks of the path "config-update", on the master alone, after an opcode
+ * that changed the configuration, whether it has hooks of its own or not.  They
+ * see what the hooks before it saw; failures are warnings in the log. */
+WAITS void hooks_run_config_update(struct lu *lu);
+
 #endif

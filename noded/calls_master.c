@@ -11,6 +11,7 @@
 #include "lib/json/json.h"
 #include "lib/model/ssconf.h"
 #include "noded/calls.h"
+#include "noded/hooks.h"
 #include "noded/host.h"
 #include "noded/noded.h"
 #include "noded/script.h"
@@ -155,20 +156,91 @@ static int change_address(const struct master_ip *m, const char *action,
 	return proc_check(m->family == 10 ? argv6 : argv, IP_TIMEOUT_MS, err);
 }
 
-static json_t *turn(struct call *c, bool up, struct error *err)
+/* --- hooks around it --- */
+
+/* The scripts of this node alone: they have the same names everywhere, but only
+ * the master runs them. */
+static json_t *hook_values(const struct call *c, const struct master_ip *m,
+			   const char *hpath, bool up, bool post)
+{
+	auto_free char *cluster = ssconf_read(c->paths, "cluster_name");
+	auto_free char *master = ssconf_read(c->paths, "master_node");
+	auto_free char *netmask = xprintf("%" PRId64, m->netmask);
+	const char *const own[][2] = {
+		{"MASTER_NETDEV", m->netdev},
+		{"MASTER_IP", m->ip},
+		{"MASTER_NETMASK", netmask},
+		{"CLUSTER_IP_VERSION", m->family == 10 ? "6" : "4"}};
+	json_t *values = json_make(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "GANETI_HOOKS_VERSION",
+		"2", "GANETI_HOOKS_PHASE", post ? "post" : "pre",
+		"GANETI_HOOKS_PATH", hpath, "GANETI_OP_CODE",
+		up ? "OP_CLUSTER_IP_TURNUP" : "OP_CLUSTER_IP_TURNDOWN",
+		"GANETI_DATA_DIR", "/var/lib/ganeti", "GANETI_CLUSTER",
+		cluster == NULL ? "" : cluster, "GANETI_MASTER",
+		master == NULL ? "" : master);
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		auto_free char *name = xprintf("GANETI_%s", own[i][0]);
+		auto_free char *after = xprintf("GANETI_POST_%s", own[i][0]);
+
+		json_set_str(values, name, own[i][1]);
+		if (post)
+			json_set_str(values, after, own[i][1]);
+	}
+	return values;
+}
+
+/* A script that fails before stops it; afterwards it is only noted. */
+static WAITS int address_hooks(const struct call *c, const struct master_ip *m,
+			       bool up, bool post, struct error *err)
+{
+	const char *hpath = up ? "master-ip-turnup" : "master-ip-turndown";
+	auto_json json_t *values = hook_values(c, m, hpath, up, post);
+	auto_json json_t *results =
+		hooks_run(c->paths, hpath, post ? "post" : "pre", values, err);
+
+	for (size_t i = 0; i < json_array_size(results); i++) {
+		const json_t *row = json_array_get(results, i);
+		const char *script = json_string_value(json_array_get(row, 0));
+		const char *output = json_string_value(json_array_get(row, 2));
+
+		if (json_integer_value(json_array_get(row, 1)) != HOOK_FAILED)
+			continue;
+		if (!post)
+			return error_set(err, ERR_EXEC, NULL,
+					 "Hook %s failed, output: %s", script,
+					 output);
+		log_warning("Hook %s failed, output: %s, ignoring", script,
+			    output);
+	}
+	return results == NULL ? -1 : 0;
+}
+
+/* --- up and down --- */
+
+static WAITS int set_address(struct call *c, const struct master_ip *m, bool up,
+			     struct error *err)
+{
+	if (noded_is_virtual(c->n))
+		return 0; /* not the machine's address to have */
+	if (call_flag(c, 1))
+		return run_site_script(c, m, up ? "start" : "stop", err);
+	if (host_has_address(c->n, m->ip) == up)
+		return 0;
+	return change_address(m, up ? "add" : "del", m->netmask, err);
+}
+
+static WAITS json_t *turn(struct call *c, bool up, struct error *err)
 {
 	struct master_ip m = {0};
-	int rc = 0;
 
-	if (read_master_ip(c, &m, err) < 0)
+	if (read_master_ip(c, &m, err) < 0 ||
+	    address_hooks(c, &m, up, false, err) < 0 ||
+	    set_address(c, &m, up, err) < 0 ||
+	    address_hooks(c, &m, up, true, err) < 0)
 		return NULL;
-	if (noded_is_virtual(c->n))
-		return json_null(); /* not the machine's address to have */
-	if (call_flag(c, 1))
-		rc = run_site_script(c, &m, up ? "start" : "stop", err);
-	else if (host_has_address(c->n, m.ip) != up)
-		rc = change_address(&m, up ? "add" : "del", m.netmask, err);
-	return rc < 0 ? NULL : json_null();
+	return json_null();
 }
 
 json_t *call_node_activate_master_ip(struct call *c, struct error *err)

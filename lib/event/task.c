@@ -26,6 +26,7 @@ struct task {
 	task_fn *fn;
 	void *arg;
 	void *owner;
+	void *mark;
 	bool queued;  /* in ready, or about to run in this round */
 	bool outside; /* between task_leave() and task_enter() */
 	bool done;    /* fn returned */
@@ -200,6 +201,16 @@ void task_set_name(const char *name)
 	snprintf(self->name, sizeof(self->name), "%s", name);
 }
 
+void *task_mark(void)
+{
+	return self == NULL ? NULL : self->mark;
+}
+
+void task_set_mark(void *mark)
+{
+	self->mark = mark;
+}
+
 void tasks_init(uv_loop_t *loop)
 {
 	uv_idle_init(loop, &sched.idle);
@@ -292,6 +303,7 @@ void task_spawn(const char *name, task_fn *fn, void *arg)
 
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	t->fn = fn;
+	t->mark = NULL;
 	t->arg = arg;
 	t->owner = task_owner();
 	t->done = t->frozen = false;

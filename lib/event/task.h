@@ -65,6 +65,11 @@ const char *task_name(void);
 /* Rename the running task (it shows in the log and in gdb). */
 void task_set_name(const char *name);
 
+/* A pointer of the running task's own, for what is noted far below of who did
+ * it; NULL on the loop and until it is set. */
+void *task_mark(void);
+void task_set_mark(void *mark);
+
 /* Ask a task to give up what it waits for: its wait returns, and whoever waits
  * for something that may never come looks at task_interrupted() then.  It
  * stays so until the task ends. */

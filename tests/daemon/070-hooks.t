@@ -48,4 +48,50 @@ hook node1 instance-add-pre.d 'not.run' <<'END'
 exit 1
 END
 succeeds "names with dots are not run" add web4 -t diskless -n node2
+
+# What the master alone runs.
+hook node1 config-update-post.d 10-note <<END
+#!/bin/sh
+env | sort >"$VC/update"
+exit 1
+END
+succeeds "an opcode that changes the configuration" \
+    m gnt-instance modify -B maxmem=256 web3
+like "$out" 'config-update-post.d/10-note failed' "runs config-update"
+env=$(cat "$VC/update")
+like "$env" '^GANETI_HOOKS_PATH=config-update$' "under its own path"
+like "$env" '^GANETI_OP_CODE=OP_INSTANCE_SET_PARAMS$' "for that opcode"
+like "$env" '^GANETI_INSTANCE_NAME=web3$' "and object"
+rm "$VC/update"
+succeeds "one without hooks of its own" m gnt-instance add-tags web3 blue
+like "$(cat "$VC/update")" '^GANETI_OP_CODE=OP_TAGS_SET$' "does as well"
+rm "$VC/update"
+m gnt-debug delay 0.01 >/dev/null
+is "$(ls "$VC/update" 2>/dev/null)" "" "what changes nothing does not"
+
+for way in turnup turndown; do
+    hook node1 master-ip-$way-pre.d 10-note <<END
+#!/bin/sh
+env | sort >"$VC/$way.pre"
+END
+    hook node1 master-ip-$way-post.d 10-note <<END
+#!/bin/sh
+env | sort >"$VC/$way.post"
+END
+done
+succeeds "the address goes down" m gnt-cluster deactivate-master-ip --yes
+like "$(cat "$VC/turndown.post")" '^GANETI_OP_CODE=OP_CLUSTER_IP_TURNDOWN$' \
+    "with its hooks"
+succeeds "and up" m gnt-cluster activate-master-ip
+ip=$(cat "$(root node1)/var/lib/ganeti/ssconf_master_ip")
+like "$(cat "$VC/turnup.pre")" "^GANETI_MASTER_IP=$ip\$" "they know it"
+like "$(cat "$VC/turnup.post")" "^GANETI_POST_MASTER_NETMASK=32\$" \
+    "and the netmask"
+hook node1 master-ip-turnup-pre.d 20-veto <<END
+#!/bin/sh
+echo the router is not ready
+exit 1
+END
+fails "a failing one stops it" m gnt-cluster activate-master-ip
+like "$out" 'the router is not ready' "and is shown"
 tap_done
