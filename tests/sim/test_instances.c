@@ -58,7 +58,6 @@ Test(instances, what_is_not_supported_is_refused)
 	       "wrong_input");
 	expect(add_with("mode", json_string("import")), "wrong_input");
 	expect(add_with("snode", json_string(NODE3)), "wrong_input");
-	expect(add_with("src_path", json_string("/x")), "wrong_input");
 	expect(add_with("ip_check", json_true()), "name check");
 	cr_assert_null(instance("web1"));
 }
