@@ -81,6 +81,7 @@ struct config *config_copy(const struct config *c, config_committed_fn *fn,
 	copy->ssconf_dirty = false;
 	copy->committed = fn;
 	copy->committed_arg = arg;
+	config_booked_copy(copy, c);
 	return copy;
 }
 
@@ -96,6 +97,7 @@ void config_free(struct config *c)
 {
 	if (c == NULL)
 		return;
+	config_booked_done(c);
 	config_index_done(&c->index);
 	for (int kind = 0; kind < CONFIG_KIND_COUNT; kind++)
 		table_done(&c->texts[kind], free);

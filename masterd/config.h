@@ -139,6 +139,28 @@ const json_t *config_put(struct config *c, enum config_kind kind,
 void config_remove(struct config *c, enum config_kind kind, const char *uuid);
 void config_put_cluster(struct config *c, json_t *cluster STEALS);
 
+/* Room on a node that a job has taken for an instance which comes there: it
+ * counts as booked until the instance is there (masterd/resources.h).  Only in
+ * memory, so a crash leaves none; the job's end gives it back. */
+enum {
+	BOOK_MEMORY = 1, /* memory and CPUs */
+	BOOK_DISKS = 2,	 /* its disks */
+	BOOK_COPY = 4,	 /* its disks once more, where they are already */
+};
+struct config_booking {
+	uint64_t job;
+	char *instance, *node; /* UUIDs */
+	unsigned what;
+};
+void config_book(struct config *c, uint64_t job, const char *instance,
+		 const char *node, unsigned what);
+void config_unbook(struct config *c, uint64_t job, const char *instance,
+		   const char *node, unsigned what);
+/* All of the job. */
+void config_unbook_job(struct config *c, uint64_t job);
+const struct config_booking *config_bookings(const struct config *c,
+					     size_t *ret_n);
+
 /* Make a copy to change and put: shallow, members are shared (replace them,
  * do not change them). */
 json_t *config_edit(const json_t *object);

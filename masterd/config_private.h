@@ -41,6 +41,9 @@ struct config {
 	struct error failure;
 	struct cond written;
 
+	struct config_booking *booked;
+	size_t n_booked;
+
 	config_distribute_fn *distribute;
 	void *distribute_arg;
 	void (*fatal)(void *arg, const struct error *err);
@@ -83,6 +86,11 @@ void config_text_forget(struct config *c, enum config_kind kind,
 			const char *uuid);
 /* The whole file, to be freed. */
 char *config_text(struct config *c, size_t *ret_len);
+
+/* --- config_booked.c --- */
+
+void config_booked_copy(struct config *copy, const struct config *c);
+void config_booked_done(struct config *c);
 
 /* --- config_networks.c --- */
 

@@ -127,12 +127,14 @@ const char *lu_keep_str(struct lu *lu, char *s STEALS);
 
 /* --- for check and exec --- */
 
-/* Whether the wanted lock is held now (not left out, not released). */
+/* Whether the wanted lock is held now (not left out, not released); name NULL:
+ * the one of all, which does not count for the single ones. */
 bool lu_has(const struct lu *lu, enum lock_level level, const char *name);
 
 /* Give back before the end what is not needed any more (all of a level). */
 void lu_release(struct lu *lu, enum lock_level level);
-/* Give back the locks of a level except those of these names. */
+/* Give back the locks of a level except those of these names; one of all of the
+ * level goes back as a whole. */
 void lu_release_but(struct lu *lu, enum lock_level level,
 		    const struct strv *names);
 

@@ -71,6 +71,93 @@ WAITS int lu_check_memory(struct lu *lu, const struct memory_need *need,
 	return need->live == 0 ? 0 : check_live(lu, need, err);
 }
 
+/* --- ratios --- */
+
+static json_t *policy_of(struct lu *lu, const json_t *node)
+{
+	const struct config *c = lu->m->config;
+
+	return params_fill_ipolicy(
+		config_cluster(c),
+		config_get(c, CONFIG_GROUP, json_str(node, "group", "")));
+}
+
+static int check_cpus(struct lu *lu, const char *node_uuid, const char *reason,
+		      double ratio, int64_t vcpus, struct error *err)
+{
+	struct node_memory mem;
+	double left;
+
+	resources_memory(lu->m->config, node_uuid, NULL, &mem);
+	left = (double)mem.cpu_total * ratio - (double)mem.cpu_node -
+	       (double)mem.vcpus;
+	if (!mem.recorded || left >= (double)vcpus)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_NORES,
+			 "Not enough CPUs on node %s for %s: needed %jd "
+			 "virtual CPUs, available %.0f at a ratio of %g",
+			 lu_node_name(lu, node_uuid), reason, (intmax_t)vcpus,
+			 left > 0 ? left : 0, ratio);
+}
+
+static int check_spindles(struct lu *lu, const json_t *node, const char *reason,
+			  double ratio, int64_t spindles, struct error *err)
+{
+	const struct config *c = lu->m->config;
+	const char *uuid = json_str(node, "uuid", "");
+	auto_json json_t *nd = params_fill_nd(
+		config_cluster(c),
+		config_get(c, CONFIG_GROUP, json_str(node, "group", "")), node);
+	double left = (double)json_int(nd, "spindle_count", 1) * ratio -
+		      (double)resources_spindle_use(c, uuid);
+
+	if (json_bool(nd, "exclusive_storage", false) ||
+	    left >= (double)spindles)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_NORES,
+			 "Not enough spindles on node %s for %s: needed %jd, "
+			 "available %.0f at a ratio of %g",
+			 lu_node_name(lu, uuid), reason, (intmax_t)spindles,
+			 left > 0 ? left : 0, ratio);
+}
+
+int lu_check_ratios(struct lu *lu, const char *node_uuid, const char *reason,
+		    int64_t vcpus, int64_t spindles, struct error *err)
+{
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
+	auto_json json_t *policy = policy_of(lu, node);
+
+	if (vcpus > 0 &&
+	    check_cpus(lu, node_uuid, reason,
+		       json_num(policy, "vcpu-ratio", 1.0), vcpus, err) < 0)
+		return -1;
+	return spindles > 0
+		       ? check_spindles(lu, node, reason,
+					json_num(policy, "spindle-ratio", 1.0),
+					spindles, err)
+		       : 0;
+}
+
+/* --- booking --- */
+
+void lu_book(struct lu *lu, const json_t *inst, const char *node_uuid,
+	     unsigned what)
+{
+	if (!lu->common.dry_run)
+		config_book(lu->m->config, lu->job_id,
+			    json_str(inst, "uuid", ""), node_uuid, what);
+}
+
+void lu_unbook(struct lu *lu, const json_t *inst, const char *node_uuid,
+	       unsigned what)
+{
+	if (!lu->common.dry_run)
+		config_unbook(lu->m->config, lu->job_id,
+			      json_str(inst, "uuid", ""), node_uuid, what);
+}
+
+/* --- space --- */
+
 /* Space that the node reports now; -1 with err, INT64_MAX if it cannot tell. */
 static WAITS int64_t live_space(struct lu *lu, const char *node_uuid,
 				const char *template, struct error *err)

@@ -26,4 +26,21 @@ WAITS int lu_check_memory(struct lu *lu, const struct memory_need *need,
 WAITS int lu_check_space(struct lu *lu, const char *node_uuid,
 			 const char *template, int64_t mib, struct error *err);
 
+/* More virtual CPUs, and more spindle use, by the ratios of the policy of the
+ * node's group: ERR_PREREQ/ECODE_NORES "Not enough CPUs on node ..." CPUs are
+ * not looked at where nothing is recorded, nor spindles where they are counted
+ * as storage. */
+int lu_check_ratios(struct lu *lu, const char *node_uuid, const char *reason,
+		    int64_t vcpus, int64_t spindles, struct error *err);
+
+/* Take the room (BOOK_*) that was found on the node for the instance, until the
+ * job ends: then the lock of the node's resources can be given back.  A dry run
+ * takes none. */
+void lu_book(struct lu *lu, const json_t *inst, const char *node_uuid,
+	     unsigned what);
+/* Give back what whoever planned this job has taken for it there; the check
+ * that follows looks for it anew, with the lock held. */
+void lu_unbook(struct lu *lu, const json_t *inst, const char *node_uuid,
+	       unsigned what);
+
 #endif

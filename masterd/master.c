@@ -72,7 +72,10 @@ static int is_safe(void *arg, struct error *err)
 
 static void ended(void *arg, const struct job *j)
 {
-	recover_unstarted(arg, j);
+	struct master *m = arg;
+
+	config_unbook_job(m->config, j->id);
+	recover_unstarted(m, j);
 }
 
 static struct queue *open_queue(struct master *m, struct error *err)

@@ -34,16 +34,31 @@ static bool is_offline(const json_t *inst)
 
 /* --- memory and CPUs --- */
 
+/* Add the instances for which jobs have taken `what` on the node; those that
+ * are there already are in ret. */
+static void add_booked(const struct config *c, const char *node_uuid,
+		       unsigned what, struct strv *ret)
+{
+	size_t n;
+	const struct config_booking *b = config_bookings(c, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if ((b[i].what & what) != 0 && str_eq(b[i].node, node_uuid) &&
+		    config_get(c, CONFIG_INSTANCE, b[i].instance) != NULL)
+			strv_add_unique(ret, b[i].instance);
+}
+
 static void book_memory(const struct config *c, const char *node_uuid,
 			struct node_memory *ret)
 {
 	const json_t *cluster = config_cluster(c);
-	auto_strv struct strv primaries = {0};
+	auto_strv struct strv instances = {0};
 
-	config_node_primaries(c, node_uuid, &primaries);
-	for (size_t i = 0; i < primaries.n; i++) {
+	config_node_primaries(c, node_uuid, &instances);
+	add_booked(c, node_uuid, BOOK_MEMORY, &instances);
+	for (size_t i = 0; i < instances.n; i++) {
 		const json_t *inst =
-			config_get(c, CONFIG_INSTANCE, primaries.items[i]);
+			config_get(c, CONFIG_INSTANCE, instances.items[i]);
 		auto_json json_t *be = NULL;
 
 		if (is_offline(inst))
@@ -53,6 +68,25 @@ static void book_memory(const struct config *c, const char *node_uuid,
 		ret->max += json_int(be, "maxmem", 0);
 		ret->vcpus += json_int(be, "vcpus", 0);
 	}
+}
+
+int64_t resources_spindle_use(const struct config *c, const char *node_uuid)
+{
+	auto_strv struct strv instances = {0};
+	int64_t sum = 0;
+
+	config_node_primaries(c, node_uuid, &instances);
+	config_node_secondaries(c, node_uuid, &instances);
+	add_booked(c, node_uuid, BOOK_MEMORY | BOOK_DISKS, &instances);
+	for (size_t i = 0; i < instances.n; i++) {
+		const json_t *inst =
+			config_get(c, CONFIG_INSTANCE, instances.items[i]);
+		auto_json json_t *be = params_fill_be(
+			config_cluster(c), json_get(inst, "beparams"));
+
+		sum += json_int(be, "spindle_use", 1);
+	}
+	return sum;
 }
 
 static const char *first_hypervisor(const json_t *cluster)
@@ -189,19 +223,27 @@ static int64_t booked_shared(const struct config *c, const struct storage *on)
 	return sum;
 }
 
+static int64_t disks_of_all(const struct config *c, const struct strv *uuids,
+			    const struct storage *on)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < uuids->n; i++)
+		sum += disks_on(
+			c, config_get(c, CONFIG_INSTANCE, uuids->items[i]), on);
+	return sum;
+}
+
 static int64_t booked_here(const struct config *c, const char *node_uuid,
 			   const struct storage *on)
 {
-	auto_strv struct strv instances = {0};
-	int64_t sum = 0;
+	auto_strv struct strv instances = {0}, copies = {0};
 
 	config_node_primaries(c, node_uuid, &instances);
 	config_node_secondaries(c, node_uuid, &instances);
-	for (size_t i = 0; i < instances.n; i++)
-		sum += disks_on(
-			c, config_get(c, CONFIG_INSTANCE, instances.items[i]),
-			on);
-	return sum;
+	add_booked(c, node_uuid, BOOK_DISKS, &instances);
+	add_booked(c, node_uuid, BOOK_COPY, &copies);
+	return disks_of_all(c, &instances, on) + disks_of_all(c, &copies, on);
 }
 
 int64_t resources_shared(const struct config *c, const char *template)

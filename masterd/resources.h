@@ -4,8 +4,9 @@
  *
  * An instance books the memory, CPUs and disks of its nodes from the moment it
  * is recorded, whether it runs or not; one that is offline books its disks
- * only.  A node without a recorded total (lib/model/state.h) has no free value
- * that could be computed. */
+ * only.  So do jobs that bring it to another node (config_book()).  A node
+ * without a recorded total (lib/model/state.h) has no free value that could be
+ * computed. */
 #ifndef MASTERD_RESOURCES_H
 #define MASTERD_RESOURCES_H
 
@@ -37,6 +38,10 @@ int64_t resources_mem_capacity(const struct node_memory *m);
 int64_t resources_mem_free(const struct node_memory *m);
 int64_t resources_mem_promise(const struct node_memory *m);
 int64_t resources_mem_guarantee(const struct node_memory *m);
+
+/* What the instances of the node, primary and secondary, book of its
+ * spindles. */
+int64_t resources_spindle_use(const struct config *c, const char *node_uuid);
 
 struct node_disk {
 	bool recorded;

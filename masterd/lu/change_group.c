@@ -108,17 +108,15 @@ static void target_env(struct lu *lu, json_t *ret_env)
 	json_set_str(ret_env, "TARGET_GROUPS", groups);
 }
 
-/* The jobs, while nobody else places; they look at the room anew. */
+/* The jobs, while nobody else places. */
 static WAITS json_t *make_plan(struct lu *lu, bool early_release,
 			       struct error *err)
 {
 	struct change *c = change_of(lu);
-	json_t *jobs = plan_jobs(
+
+	return plan_jobs(
 		lu, &(struct plan_wish){c->iallocator, false, early_release},
 		iallocator_change_group(&c->instances, &c->to), err);
-
-	lu_release(lu, LOCK_NODE_RES);
-	return jobs;
 }
 
 static void change_done(struct lu *lu)
@@ -208,7 +206,7 @@ static WAITS json_t *instance_exec(struct lu *lu, struct error *err)
 		"Iallocator returned %zu job(s) for changing group of instance "
 		"'%s'",
 		json_array_size(jobs), inst_name(c->object));
-	return lu_submit_jobs(lu, jobs, NULL, err);
+	return plan_submit(lu, jobs, err);
 }
 
 const struct lu_class lu_instance_change_group = {
@@ -368,7 +366,7 @@ static WAITS json_t *group_exec(struct lu *lu, struct error *err)
 		insist_on_failovers(lu, jobs);
 	if (op->sequential)
 		put_in_a_row(lu, jobs);
-	return lu_submit_jobs(lu, jobs, NULL, err);
+	return plan_submit(lu, jobs, err);
 }
 
 const struct lu_class lu_group_evacuate = {

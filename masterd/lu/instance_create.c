@@ -80,25 +80,6 @@ static int choose_placement(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The resources of all nodes; if that is asked for, of those that are free. */
-static void want_nodes(struct lu *lu)
-{
-	const struct op_instance_create *op = op_of(lu);
-	const char *uuid;
-	unsigned group = 0;
-	json_t *node;
-
-	if (!op->opportunistic_locking) {
-		lu_want_all(lu, LOCK_NODE_RES, !op->explain);
-		return;
-	}
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
-			     uuid, node)
-		lu_want_free(lu, LOCK_NODE_RES, uuid, true, ++group);
-	lu_want_at_least(
-		lu, (unsigned)iallocator_required_nodes(op->disk_template));
-}
-
 static int create_expand(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = op_of(lu);
@@ -115,7 +96,11 @@ static int create_expand(struct lu *lu, struct error *err)
 	if (c->booked)
 		return 0; /* the room is ours already */
 	if (c->iallocator != NULL) {
-		want_nodes(lu);
+		if (op->explain)
+			lu_want_all(lu, LOCK_NODE_RES, false);
+		else
+			place_want_nodes(lu, op->opportunistic_locking,
+					 op->disk_template);
 		return 0;
 	}
 	node = lu_node(lu, op->pnode, err);
@@ -145,21 +130,14 @@ static int check_name(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The allocator may choose among the nodes whose resources we hold. */
 static json_t *placement_request(struct lu *lu)
 {
 	const struct op_instance_create *op = op_of(lu);
 	json_t *request = spec_request(lu, &create_of(lu)->spec);
-	json_t *names = json_array(), *node;
-	const char *uuid;
 
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
-			     uuid, node)
-		if (lu_has(lu, LOCK_NODE_RES, uuid))
-			json_array_append(names, json_object_get(node, "name"));
 	if (op->opportunistic_locking)
-		json_object_set(request, "restrict-to-nodes", names);
-	json_decref(names);
+		json_object_set_new(request, "restrict-to-nodes",
+				    place_nodes(lu));
 	return request;
 }
 
@@ -192,6 +170,8 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 				 "Iallocator %s answered with no known node",
 				 c->iallocator);
 	c->pnode = json_str(node, "uuid", "");
+	if (place_check_held(lu, c->iallocator, c->pnode, err) < 0)
+		return -1;
 	lu_info(lu, "Selected nodes for instance %s via iallocator %s: %s",
 		c->spec.name, c->iallocator, text);
 	return 0;

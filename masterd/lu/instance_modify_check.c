@@ -117,34 +117,21 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 	return lu_check_memory(lu, &need, err);
 }
 
-static int check_cpus(struct lu *lu, struct error *err)
+/* Only what it takes in addition: all its CPUs when it comes back from being
+ * offline, which kept its disks. */
+static int check_ratios(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
-	const json_t *node =
-		config_get(lu->m->config, CONFIG_NODE, inst_primary(m->inst));
-	auto_json json_t *policy =
-		params_fill_ipolicy(config_cluster(lu->m->config),
-				    config_get(lu->m->config, CONFIG_GROUP,
-					       json_str(node, "group", "")));
-	double ratio = json_num(policy, "vcpu-ratio", 1.0);
-	int64_t vcpus = json_int(m->after_be, "vcpus", 0);
-	struct node_memory mem;
-	double left;
+	auto_free char *why = xprintf("instance %s", inst_name(m->inst));
 
-	/* Only a return is a new claim; Ganeti never looks at the ratio. */
-	if (op->offline != 0 || !is_offline(m->inst) || op->ignore_ipolicy)
+	if (op->ignore_ipolicy)
 		return 0;
-	resources_memory(lu->m->config, inst_primary(m->inst), NULL, &mem);
-	left = (double)mem.cpu_total * ratio - (double)mem.cpu_node -
-	       (double)mem.vcpus;
-	if (!mem.recorded || left >= (double)vcpus)
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_NORES,
-			 "Not enough CPUs on node %s for instance %s: needed "
-			 "%jd virtual CPUs, available %.0f at a ratio of %g",
-			 json_str(node, "name", ""), inst_name(m->inst),
-			 (intmax_t)vcpus, left > 0 ? left : 0, ratio);
+	return lu_check_ratios(lu, inst_primary(m->inst), why,
+			       wanted(m, "vcpus") - booked(m, "vcpus"),
+			       json_int(m->after_be, "spindle_use", 1) -
+				       json_int(m->before_be, "spindle_use", 1),
+			       err);
 }
 
 static int check_capacity(struct lu *lu, struct error *err)
@@ -208,7 +195,7 @@ static int check_policy(struct lu *lu, struct error *err)
 WAITS int modify_check_resources(struct lu *lu, struct error *err)
 {
 	if (check_runtime_memory(lu, err) < 0 || check_memory(lu, err) < 0 ||
-	    check_cpus(lu, err) < 0 || check_space(lu, err) < 0 ||
+	    check_ratios(lu, err) < 0 || check_space(lu, err) < 0 ||
 	    check_policy(lu, err) < 0)
 		return -1;
 	return check_capacity(lu, err);

@@ -110,8 +110,21 @@ static int choose(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* Of all, the one that needs most nodes. */
+static const char *widest_template(const struct multi *m)
+{
+	const char *widest = m->ops[0].disk_template;
+
+	for (size_t i = 1; i < m->n; i++)
+		if (iallocator_required_nodes(m->ops[i].disk_template) >
+		    iallocator_required_nodes(widest))
+			widest = m->ops[i].disk_template;
+	return widest;
+}
+
 static int multi_expand(struct lu *lu, struct error *err)
 {
+	const struct op_instance_multi_alloc *op = lu->op;
 	struct multi *m = multi_of(lu);
 
 	if (read_ops(lu, err) < 0 || choose(lu, err) < 0)
@@ -119,7 +132,8 @@ static int multi_expand(struct lu *lu, struct error *err)
 	for (size_t i = 0; i < m->n; i++)
 		lu_want_new(lu, LOCK_INSTANCE, m->ops[i].instance_name);
 	if (m->iallocator != NULL) {
-		lu_want_all(lu, LOCK_NODE_RES, true);
+		place_want_nodes(lu, op->opportunistic_locking,
+				 widest_template(m));
 		return 0;
 	}
 	for (size_t i = 0; i < m->n; i++) {
@@ -157,6 +171,16 @@ static int check_names(struct lu *lu, struct error *err)
 	return 0;
 }
 
+static json_t *request_for(struct lu *lu, const struct inst_spec *spec)
+{
+	const struct op_instance_multi_alloc *op = lu->op;
+	json_t *one = spec_request(lu, spec);
+
+	if (op->opportunistic_locking)
+		json_object_set_new(one, "restrict-to-nodes", place_nodes(lu));
+	return one;
+}
+
 /* The request with every instance in it; to be freed. */
 static json_t *request(struct lu *lu, const char **ret_template,
 		       struct error *err)
@@ -171,7 +195,7 @@ static json_t *request(struct lu *lu, const char **ret_template,
 		if (rc == 0) {
 			*ret_template = spec.template;
 			json_array_append_new(instances,
-					      spec_request(lu, &spec));
+					      request_for(lu, &spec));
 		}
 		spec_done(&spec);
 		if (rc < 0) {
@@ -295,6 +319,8 @@ static WAITS int book(struct lu *lu, size_t i, const json_t *nodes,
 	int rc = node == NULL ? -1 : 0;
 
 	uuid_new(uuid);
+	if (rc == 0 && multi_of(lu)->iallocator != NULL)
+		rc = place_check_held(lu, multi_of(lu)->iallocator, pnode, err);
 	if (rc == 0)
 		rc = spec_read(lu, op, &spec, err);
 	if (rc == 0)

@@ -6,9 +6,53 @@
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/capacity.h"
+#include "masterd/iallocator.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
 #include "masterd/resources.h"
+
+/* --- locks --- */
+
+void place_want_nodes(struct lu *lu, bool opportunistic, const char *template)
+{
+	const char *uuid;
+	unsigned group = 0;
+	json_t *node;
+
+	if (!opportunistic) {
+		lu_want_all(lu, LOCK_NODE_RES, true);
+		return;
+	}
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
+			     uuid, node)
+		lu_want_free(lu, LOCK_NODE_RES, uuid, true, ++group);
+	lu_want_at_least(lu, (unsigned)iallocator_required_nodes(template));
+}
+
+json_t *place_nodes(struct lu *lu)
+{
+	json_t *names = json_array(), *node;
+	const char *uuid;
+
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
+			     uuid, node)
+		if (lu_has(lu, LOCK_NODE_RES, uuid))
+			json_array_append(names, json_object_get(node, "name"));
+	return names;
+}
+
+int place_check_held(struct lu *lu, const char *iallocator, const char *node,
+		     struct error *err)
+{
+	if (lu_has(lu, LOCK_NODE_RES, NULL) || lu_has(lu, LOCK_NODE_RES, node))
+		return 0;
+	return error_set(err, ERR_EXEC, NULL,
+			 "Iallocator %s chose node %s, which was not among "
+			 "those that were free",
+			 iallocator, lu_node_name(lu, node));
+}
+
+/* --- checks --- */
 
 static WAITS int check_os(struct lu *lu, const struct op_instance_create *op,
 			  const struct inst_spec *s, const char *pnode,
@@ -94,6 +138,19 @@ static WAITS int check_space(struct lu *lu, const struct inst_spec *s,
 			      resources_disk_sum(s->disks, s->template), err);
 }
 
+static int check_ratios(struct lu *lu, const struct op_instance_create *op,
+			const struct inst_spec *s, const char *pnode,
+			struct error *err)
+{
+	auto_free char *why = xprintf("creating instance %s", s->name);
+
+	if (op->ignore_ipolicy)
+		return 0;
+	return lu_check_ratios(lu, pnode, why,
+			       json_int(s->filled_be, "vcpus", 1),
+			       json_int(s->filled_be, "spindle_use", 1), err);
+}
+
 int place_check_capacity(struct lu *lu, const struct op_instance_create *op,
 			 const struct inst_spec *s, const char *pnode,
 			 struct error *err)
@@ -127,7 +184,8 @@ WAITS int place_check_room(struct lu *lu, const struct op_instance_create *op,
 	if (!op->ignore_ipolicy && spec_check_policy(lu, s, pnode, err) < 0)
 		return -1;
 	if (check_space(lu, s, pnode, err) < 0 ||
-	    check_memory(lu, op, s, pnode, err) < 0)
+	    check_memory(lu, op, s, pnode, err) < 0 ||
+	    check_ratios(lu, op, s, pnode, err) < 0)
 		return -1;
 	return place_check_capacity(lu, op, s, pnode, err);
 }

@@ -5,10 +5,19 @@
 
 #include "masterd/lu/instance_spec.h"
 
+/* For expand: want the resources of all nodes, or (opportunistic) of those that
+ * are free, at least as many as the template needs. */
+void place_want_nodes(struct lu *lu, bool opportunistic, const char *template);
+/* Names of the nodes whose resources came, for the allocator; to be freed. */
+json_t *place_nodes(struct lu *lu);
+/* ERR_EXEC when the allocator chose another one. */
+int place_check_held(struct lu *lu, const char *iallocator, const char *node,
+		     struct error *err);
+
 /* What depends on others who place instances at the same time, so to be asked
  * under the lock of the node's resources: ERR_PREREQ unless the node can be
- * used, the policy of its group allows the instance, and there is space and
- * memory. */
+ * used, the policy of its group allows the instance, and there is space,
+ * memory, CPUs and spindles. */
 WAITS int place_check_room(struct lu *lu, const struct op_instance_create *op,
 			   const struct inst_spec *s, const char *pnode,
 			   struct error *err);

@@ -19,7 +19,8 @@ static struct power *power_of(struct lu *lu)
 	return container_of(lu, struct power, lu);
 }
 
-/* Lock the instance; its nodes' resources are read, not changed. */
+/* Lock the instance.  Not the resources of its node: what it books it has
+ * booked all the time, so a start need not wait while somebody places. */
 static int power_expand(struct lu *lu, const char *name, struct error *err)
 {
 	struct power *p = power_of(lu);
@@ -28,7 +29,6 @@ static int power_expand(struct lu *lu, const char *name, struct error *err)
 	if (p->inst == NULL)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(p->inst), true);
-	lu_want(lu, LOCK_NODE_RES, inst_primary(p->inst), false);
 	lu_want(lu, LOCK_NODE, inst_primary(p->inst), false);
 	return 0;
 }

@@ -271,18 +271,17 @@ static int check_new_node(struct lu *lu, struct error *err)
 	return check_room(lu, err);
 }
 
-/* Others may place on the nodes that it was not; where it is, its lock stays
- * until the configuration has it. */
+/* Its room is booked: others may place. */
 static void keep_new_node(struct lu *lu)
 {
 	struct replace *r = replace_of(lu);
-	auto_strv struct strv room = {0}, nodes = {0};
+	auto_strv struct strv nodes = {0};
 
-	strv_add(&room, r->new_node);
+	lu_book(lu, r->inst, r->new_node, BOOK_DISKS);
 	strv_add(&nodes, r->new_node);
 	strv_add(&nodes, r->primary);
 	strv_add(&nodes, r->secondary);
-	lu_release_but(lu, LOCK_NODE_RES, &room);
+	lu_release(lu, LOCK_NODE_RES);
 	lu_release_but(lu, LOCK_NODE, &nodes);
 	lu_release(lu, LOCK_NODEGROUP);
 }
@@ -296,6 +295,8 @@ static WAITS int choose_secondary(struct lu *lu, struct error *err)
 		r->new_node = NULL;
 		if (ask_allocator(lu, err) < 0)
 			return -1;
+	} else {
+		lu_unbook(lu, r->inst, r->new_node, BOOK_DISKS);
 	}
 	if (check_new_node(lu, err) < 0 ||
 	    inst_check_node(lu, r->primary, false, err) < 0)
@@ -317,7 +318,11 @@ WAITS int replace_check(struct lu *lu, struct error *err)
 	r->other = r->target == r->primary ? r->secondary : r->primary;
 	if (mode_is(lu, "replace_auto") && choose_faulty(lu, err) < 0)
 		return -1;
-	if (inst_check_node(lu, r->target, false, err) < 0)
+	if (inst_check_node(lu, r->target, false, err) < 0 ||
+	    inst_check_node(lu, r->other, false, err) < 0)
 		return -1;
-	return inst_check_node(lu, r->other, false, err);
+	/* The old storage goes only when the new one is in use. */
+	lu_book(lu, r->inst, r->target, BOOK_COPY);
+	lu_release(lu, LOCK_NODE_RES);
+	return 0;
 }

@@ -186,7 +186,6 @@ static WAITS int connect_new(struct lu *lu, const json_t *disks,
 	r->before = json_incref((json_t *)disks);
 	if (record(lu, moved, err) < 0)
 		return -1;
-	lu_release(lu, LOCK_NODE_RES); /* it is booked now */
 	lu_info(lu, "Attaching primary drbds to new secondary (standalone => "
 		    "connected)");
 	if (attach(lu, r->primary, moved, err) < 0 ||

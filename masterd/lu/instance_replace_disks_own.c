@@ -209,7 +209,6 @@ static WAITS int finish(struct lu *lu, const json_t *retired, struct error *err)
 	if (op->early_release) {
 		replace_step(lu, 5, "Removing old storage");
 		replace_remove(lu, r->target, retired);
-		lu_release(lu, LOCK_NODE_RES);
 	}
 	replace_step(lu, op->early_release ? 6 : 5, "Sync devices");
 	if (replace_sync(lu, err) < 0)

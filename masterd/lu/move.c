@@ -161,15 +161,31 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 	return lu_check_memory(lu, &need, err);
 }
 
+/* Have the room there, so that others may choose while the move takes its
+ * time. */
+static void book(struct lu *lu)
+{
+	struct move *m = move_of(lu);
+
+	if (!m->cleanup)
+		lu_book(lu, m->inst, m->target, BOOK_MEMORY);
+	lu_release(lu, LOCK_NODE_RES);
+}
+
 WAITS int move_check(struct lu *lu, const char *verb, struct error *err)
 {
+	struct move *m = move_of(lu);
+
 	if (check_template(lu, verb, err) < 0)
 		return -1;
-	if (move_of(lu)->target == NULL && run_iallocator(lu, err) < 0)
+	if (m->target != NULL)
+		lu_unbook(lu, m->inst, m->target, BOOK_MEMORY);
+	else if (run_iallocator(lu, err) < 0)
 		return -1;
-	if (check_target(lu, err) < 0)
+	if (check_target(lu, err) < 0 || check_memory(lu, err) < 0)
 		return -1;
-	return check_memory(lu, err);
+	book(lu);
+	return 0;
 }
 
 /* --- hooks --- */

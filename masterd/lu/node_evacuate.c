@@ -167,8 +167,11 @@ static WAITS json_t *evacuate_exec(struct lu *lu, struct error *err)
 					    op->ignore_soft_errors == 1,
 					    op->early_release},
 			iallocator_node_evacuate(&e->instances, op->mode), err);
-	lu_release(lu, LOCK_NODE_RES); /* the jobs look at the room anew */
-	return jobs == NULL ? NULL : lu_submit_jobs(lu, jobs, NULL, err);
+	if (jobs == NULL)
+		return NULL;
+	/* A node that was named may be too small for all: each job looks. */
+	return e->remote == NULL ? plan_submit(lu, jobs, err)
+				 : lu_submit_jobs(lu, jobs, NULL, err);
 }
 
 static void evacuate_done(struct lu *lu)

@@ -3,6 +3,7 @@
 
 #include "lib/json/json.h"
 #include "masterd/lu_allocator.h"
+#include "queue/queue.h"
 
 const char *plan_iallocator(struct lu *lu, const char *given)
 {
@@ -102,4 +103,104 @@ WAITS json_t *plan_jobs(struct lu *lu, const struct plan_wish *wish,
 	jobs = read_plan(lu, plan, err);
 	set_early_release(jobs, wish->early_release);
 	return jobs;
+}
+
+/* --- the room that the jobs will need --- */
+
+/* Where an instance of the plan is after the opcodes so far. */
+struct route {
+	const json_t *inst;
+	const char *primary, *secondary; /* UUIDs; secondary may be NULL */
+};
+
+/* NULL: the opcode names none. */
+static const char *node_uuid(const struct lu *lu, const json_t *op,
+			     const char *key)
+{
+	const char *name = json_str(op, key, NULL);
+
+	return name == NULL
+		       ? NULL
+		       : json_str(config_find(lu->m->config, CONFIG_NODE, name),
+				  "uuid", NULL);
+}
+
+/* A migration or failover: to the node given, or to the secondary. */
+static void follow_move(struct lu *lu, struct route *r, const json_t *op,
+			uint64_t job)
+{
+	const char *target = node_uuid(lu, op, "target_node");
+
+	if (target == NULL)
+		target = r->secondary;
+	if (target == NULL)
+		return; /* it chooses for itself */
+	config_book(lu->m->config, job, json_str(r->inst, "uuid", ""), target,
+		    BOOK_MEMORY);
+	if (str_eq(target, r->secondary))
+		r->secondary = r->primary;
+	r->primary = target;
+}
+
+static void follow_replacement(struct lu *lu, struct route *r, const json_t *op,
+			       uint64_t job)
+{
+	const char *target = node_uuid(lu, op, "remote_node");
+
+	if (target == NULL)
+		return;
+	config_book(lu->m->config, job, json_str(r->inst, "uuid", ""), target,
+		    BOOK_DISKS);
+	r->secondary = target;
+}
+
+static void book_job(struct lu *lu, const json_t *ops, uint64_t job)
+{
+	const char *name =
+		json_str(json_array_get(ops, 0), "instance_name", "");
+	const json_t *inst = config_find(lu->m->config, CONFIG_INSTANCE, name);
+	auto_strv struct strv secondaries = {0};
+	struct route r = {.inst = inst,
+			  .primary = json_str(inst, "primary_node", "")};
+	size_t i;
+	json_t *op;
+
+	if (inst == NULL)
+		return;
+	config_instance_secondaries(lu->m->config, inst, &secondaries);
+	r.secondary = secondaries.n == 0 ? NULL : secondaries.items[0];
+	json_array_foreach ((json_t *)ops, i, op)
+		if (str_eq(json_str(op, "OP_ID", ""),
+			   "OP_INSTANCE_REPLACE_DISKS"))
+			follow_replacement(lu, &r, op, job);
+		else
+			follow_move(lu, &r, op, job);
+}
+
+/* [success, id] of a submitted job that has not ended yet; 0: it never will
+ * run. */
+static uint64_t still_to_come(const struct lu *lu, const json_t *row)
+{
+	uint64_t id = (uint64_t)json_integer_value(json_array_get(row, 1));
+	const struct job *j = json_is_true(json_array_get(row, 0))
+				      ? queue_job(lu->m->queue, id)
+				      : NULL;
+
+	return j == NULL || job_is_final(j) ? 0 : id;
+}
+
+WAITS json_t *plan_submit(struct lu *lu, json_t *jobs STEALS, struct error *err)
+{
+	auto_json json_t *own = jobs;
+	json_t *result = lu_submit_jobs(lu, json_incref(own), NULL, err);
+	const json_t *rows = json_get(result, "jobs");
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		uint64_t id = still_to_come(lu, json_array_get(rows, i));
+
+		if (id != 0)
+			book_job(lu, json_array_get(own, i), id);
+	}
+	lu_release(lu, LOCK_NODE_RES);
+	return result;
 }

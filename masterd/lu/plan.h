@@ -21,4 +21,10 @@ struct plan_wish {
 WAITS json_t *plan_jobs(struct lu *lu, const struct plan_wish *wish,
 			json_t *request STEALS, struct error *err);
 
+/* As lu_submit_jobs(), and take the room that the jobs will need in their
+ * names: whoever plans next counts it, and the resources of the nodes are given
+ * back. */
+WAITS json_t *plan_submit(struct lu *lu, json_t *jobs STEALS,
+			  struct error *err);
+
 #endif

@@ -102,6 +102,23 @@ fails "minmem may not" \
     add big2 -t diskless -B minmem=500,maxmem=600 -n node2 --no-start
 like "$out" 'needed 500 MiB, available 400 MiB' "it is guaranteed"
 
+# safe2 and big are on node2, one CPU each.
+m gnt-node modify --hypervisor-state fake:cpu_total=3,cpu_node=0 node2 >/dev/null
+succeeds "a ratio of CPUs" m gnt-cluster modify --ipolicy-vcpu-ratio 1
+fails "more virtual CPUs than that" \
+    add cpus -t diskless -B memory=64,vcpus=2 -n node2
+like "$out" 'Not enough CPUs on node node2.*needed 2 virtual CPUs, available 1' \
+    "are refused where the node is named, too"
+m gnt-cluster modify --ipolicy-vcpu-ratio 1024 >/dev/null
+succeeds "a ratio of spindles" m gnt-cluster modify --ipolicy-spindle-ratio 2
+fails "one instance more than that" add spin -t diskless -B memory=64 -n node2
+like "$out" 'Not enough spindles on node node2.*needed 1, available 0' \
+    "is refused"
+succeeds "unless one says so" \
+    add spin -t diskless -B memory=64 -n node2 --ignore-ipolicy
+m gnt-instance remove -f --shutdown-timeout=0 spin >/dev/null 2>&1
+m gnt-cluster modify --ipolicy-spindle-ratio 1024 >/dev/null
+
 succeeds "several bounds" m gnt-cluster modify --ipolicy-bounds-specs \
     min:memory-size=64,cpu-count=1,disk-count=0,disk-size=1,nic-count=0,spindle-use=0/max:memory-size=128,cpu-count=1,disk-count=16,disk-size=1g,nic-count=8,spindle-use=8//min:memory-size=1g,cpu-count=2,disk-count=0,disk-size=1,nic-count=0,spindle-use=0/max:memory-size=2g,cpu-count=4,disk-count=16,disk-size=1g,nic-count=8,spindle-use=8 \
     --ipolicy-std-specs memory-size=96,cpu-count=1,disk-count=1,disk-size=64m,nic-count=1,spindle-use=1

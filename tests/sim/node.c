@@ -327,10 +327,14 @@ static json_t *placement(const json_t *instances, const char *const *found,
 			 "result", placed);
 }
 
-static bool is_target(const json_t *request, const json_t *node)
+static bool is_target(const json_t *request, const char *name,
+		      const json_t *node)
 {
 	const json_t *groups = json_get(request, "target_groups");
+	const json_t *free_ones = json_get(request, "restrict-to-nodes");
 
+	if (free_ones != NULL && !json_array_has_str(free_ones, name))
+		return false;
 	return groups == NULL ||
 	       json_array_has_str(groups, json_str(node, "group", ""));
 }
@@ -355,7 +359,7 @@ static json_t *do_iallocator(struct sim_node *n, const json_t *args)
 	json_object_foreach ((json_t *)json_get(message, "nodes"), name, node)
 		if (!json_bool(node, "offline", false) &&
 		    !json_bool(node, "drained", false) &&
-		    !str_eq(name, not_this) && is_target(request, node))
+		    !str_eq(name, not_this) && is_target(request, name, node))
 			found[n_found++] = name;
 	if (json_get(request, "target_groups") != NULL ||
 	    str_eq(json_str(request, "type", ""), "node-evacuate"))

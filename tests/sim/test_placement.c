@@ -3,6 +3,8 @@
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
+#include "masterd/resources.h"
+#include "queue/locks.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
@@ -162,6 +164,136 @@ Test(placement, or_as_many_as_there_is_place_for)
 	cr_assert_str_eq(sim_wait(&s, job_of(id, 1)), "error");
 	cr_assert_not_null(instance("web1"));
 	cr_assert_null(instance("web2"));
+}
+
+/* --- room for moves --- */
+
+/* MiB guaranteed to instances on the node. */
+static int64_t guaranteed(const char *name)
+{
+	const json_t *node = config_find(s.master->config, CONFIG_NODE, name);
+	struct node_memory m;
+
+	resources_memory(s.master->config, json_str(node, "uuid", ""), NULL,
+			 &m);
+	return m.min;
+}
+
+static size_t n_booked(void)
+{
+	size_t n;
+
+	config_bookings(s.master->config, &n);
+	return n;
+}
+
+/* Two instances leave node 2; their jobs wait for a place in the queue. */
+static uint64_t plan_two_moves(void)
+{
+	json_t *op = json_make("{s:s}", "OP_ID", "OP_NODE_EVACUATE");
+	uint64_t id;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_add("web2", NODE2, true), "success");
+	json_set_str(op, "node_name", NODE2);
+	json_set_str(op, "mode", "all");
+	json_set_str(op, "iallocator", "hail");
+	queue_set_max_running(s.master->queue, 1);
+	id = sim_submit(&s, op, NULL);
+	sim_submit(&s, op_delay(5, NODE3), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	return id;
+}
+
+Test(placement, who_plans_next_counts_the_moves_that_are_planned)
+{
+	int64_t one,
+		before = guaranteed("node1.example.com") + guaranteed(NODE3);
+	uint64_t id = plan_two_moves();
+
+	one = guaranteed(NODE2) / 2;
+	cr_assert_gt(one, 0);
+	cr_assert_eq(guaranteed("node1.example.com") + guaranteed(NODE3),
+		     before + 2 * one, "before any of them runs");
+	cr_assert_str_eq(sim_wait(&s, job_of(id, 0)), "success");
+	cr_assert_str_eq(sim_wait(&s, job_of(id, 1)), "success");
+	cr_assert_eq(guaranteed(NODE2), 0);
+	cr_assert_eq(guaranteed("node1.example.com") + guaranteed(NODE3),
+		     before + 2 * one, "none counts twice");
+	sim_run(&s, 1000, NULL, NULL);
+	cr_assert_eq(n_booked(), 0);
+}
+
+Test(placement, a_planned_move_that_is_canceled_gives_its_room_back)
+{
+	struct cancel c = {.id = job_of(plan_two_moves(), 0)};
+
+	cr_assert_eq(n_booked(), 2);
+	task_set_owner(&s);
+	task_spawn("cancel", cancel_task, &c);
+	task_set_owner(NULL);
+	cr_assert(sim_run(&s, 1000, is_over, &c));
+	cr_assert_str_eq(sim_wait(&s, c.id), "canceled");
+	cr_assert_eq(n_booked(), 1);
+	cr_assert_str_eq(sim_wait(&s, c.id + 1), "success");
+}
+
+static bool is_booked(struct sim *sim, void *arg)
+{
+	size_t n;
+
+	(void)arg;
+	config_bookings(sim->master->config, &n);
+	return n > 0;
+}
+
+/* Others may place while memory is on its way. */
+Test(placement, a_migration_holds_no_resources)
+{
+	uint64_t id;
+	int64_t before;
+
+	expect(op_add("web1", NODE2, true), "success");
+	before = guaranteed(NODE3);
+	id = sim_submit(&s, op_move("OP_INSTANCE_MIGRATE", "web1", NODE3),
+			NULL);
+	cr_assert(sim_run(&s, 60000, is_booked, NULL));
+	cr_assert_gt(guaranteed(NODE3), before);
+	cr_assert_gt(guaranteed(NODE2), 0, "where it still is");
+	expect(op_add("web2", NULL, true), "success");
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	sim_run(&s, 1000, NULL, NULL);
+	cr_assert_eq(n_booked(), 0);
+}
+
+/* --- opportunistic --- */
+
+static void on_granted(struct lock_request *r)
+{
+	(void)r;
+}
+
+Test(placement, an_opportunistic_creation_takes_what_is_free)
+{
+	const json_t *node = config_find(s.master->config, CONFIG_NODE, NODE2);
+	const struct lock_want busy = {.level = LOCK_NODE_RES,
+				       .name = json_str(node, "uuid", ""),
+				       .exclusive = true};
+	struct lock_request r = {
+		.wants = &busy, .n_wants = 1, .granted = on_granted};
+	json_t *op;
+
+	locks_request(s.master->locks, &r);
+	for (int i = 0; i < 4; i++) {
+		auto_free char *name = xprintf("web%d", i);
+
+		op = op_add(name, NULL, true);
+		json_set_bool(op, "opportunistic_locking", true);
+		expect(op, "success");
+		cr_assert_str_neq(json_str(instance(name), "primary_node", ""),
+				  busy.name);
+	}
+	locks_release(s.master->locks, &r);
 }
 
 /* --- addresses --- */
