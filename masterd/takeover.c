@@ -126,7 +126,7 @@ static int refuse_rival(struct candidacy *c, struct error *err)
 
 	if (rival == NULL || c->t->no_voting)
 		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_STATE,
+	return error_set(err, ERR_PREREQ, ECODE_FENCED,
 			 "%s is taking the role over or has just done so "
 			 "(term %" PRIu64 ")",
 			 rival->name, vote_highest_term(&c->vote));
@@ -166,21 +166,28 @@ static const struct vote_node *former_master(const struct candidacy *c)
 	return NULL;
 }
 
-static WAITS void tell_former(struct candidacy *c, const char *procedure,
-			      json_t *args STEALS, unsigned timeout_ms,
-			      const char *what)
+/* term: the newest that the node may know for this to be done; 0: any.  With
+ * calls of its own, as c->rpc has no term to be refused for. */
+static WAITS void tell_former(struct candidacy *c, uint64_t term,
+			      const char *procedure, json_t *args STEALS,
+			      unsigned timeout_ms, const char *what)
 {
 	const struct vote_node *node = former_master(c);
+	struct noderpc *rpc = noderpc_create(&c->t->transport);
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	done = noderpc_call_for(c->rpc, takeover_object(c, node), procedure,
-				args, timeout_ms, &err);
+	noderpc_set_term(rpc, term);
+	done = noderpc_call_for(rpc, takeover_object(c, node), procedure, args,
+				timeout_ms, &err);
+	noderpc_destroy(rpc);
 	if (done == NULL)
 		takeover_say(c, "%s failed, going on: %s", what, err.text);
 }
 
-/* What it does not do now it cannot do later: the promise fences it. */
+/* What it does not do now it cannot do later: the promise fences it.  Both are
+ * meant for the master of the term that the node knows now: when they come
+ * late, they must not stop a newer one there, or take its address away. */
 static WAITS void stop_former(struct candidacy *c)
 {
 	const struct vote_node *node = former_master(c);
@@ -189,9 +196,9 @@ static WAITS void stop_former(struct candidacy *c)
 		return;
 	takeover_say(c, "Stopping the master daemon on %s", node->name);
 	c->has_stopped = true;
-	tell_former(c, "node_stop_master", json_array(), TAKEOVER_STOP_MS,
-		    "Stopping it");
-	tell_former(c, "node_deactivate_master_ip",
+	tell_former(c, node->term, "node_stop_master", json_array(),
+		    TAKEOVER_STOP_MS, "Stopping it");
+	tell_former(c, node->term, "node_deactivate_master_ip",
 		    address_args(json_get(c->document, "cluster")),
 		    TAKEOVER_ASK_MS, "Taking its address down");
 }
@@ -204,7 +211,8 @@ static WAITS void start_former(struct candidacy *c)
 	if (!c->has_stopped || node == NULL)
 		return;
 	takeover_say(c, "Starting the master daemon on %s again", node->name);
-	tell_former(c, "node_start_master_daemons", json_make("[b]", 0),
+	/* It votes itself: no term is too late for that. */
+	tell_former(c, 0, "node_start_master_daemons", json_make("[b]", 0),
 		    TAKEOVER_STOP_MS, "Starting it");
 }
 

@@ -268,21 +268,32 @@ static void answer_real(struct sim_node *n, struct exchange *x)
 	send_back(x, text, status, 0);
 }
 
+/* The answer to a caller whose term is over, to be freed; NULL: serve it. */
+static char *refuse_term(const struct exchange *x, int *ret_status)
+{
+	auto_json json_t *answer = NULL;
+	enum candidate_verdict verdict;
+	struct error err;
+
+	verdict = candidate_check(&x->to->noded.candidate, x->term, &err);
+	if (verdict == CANDIDATE_SERVE)
+		return NULL;
+	answer = json_make("[b, s]", 0, err.text);
+	*ret_status = verdict == CANDIDATE_STALE ? HTTP_FENCED : HTTP_OK;
+	return json_text(answer);
+}
+
 static void answer_scripted(struct sim_node *n, struct exchange *x)
 {
 	struct error err;
 	auto_json json_t *args = json_parse(x->body, x->len, &err);
 	auto_json json_t *result = NULL;
-	enum candidate_verdict verdict;
+	int status = HTTP_OK;
+	char *refusal = refuse_term(x, &status);
 	unsigned ms = 0;
 
-	verdict = candidate_check(&n->noded.candidate, x->term, &err);
-	if (verdict != CANDIDATE_SERVE) {
-		result = json_make("[b, s]", 0, err.text);
-		return send_back(
-			x, json_text(result),
-			verdict == CANDIDATE_STALE ? HTTP_FENCED : HTTP_OK, 0);
-	}
+	if (refusal != NULL)
+		return send_back(x, refusal, status, 0);
 	note_term(n, x);
 	result = sim_node_answer(n,
 				 &(struct sim_call){.procedure = x->procedure,
@@ -313,8 +324,17 @@ static void serve_about_master(void *arg)
 {
 	auto_letter struct letter *l = arg;
 	struct exchange *x = l->x;
+	auto_free char *refusal = NULL;
+	int status = HTTP_OK;
 
-	send_back(x, sim_answer_about_master(x->to, x->procedure), HTTP_OK, 0);
+	refusal = refuse_term(x, &status);
+	if (refusal == NULL)
+		note_term(x->to, x);
+	send_back(x,
+		  refusal != NULL
+			  ? steal(&refusal)
+			  : sim_answer_about_master(x->to, x->procedure),
+		  status, 0);
 }
 
 static void arrive(struct letter *l)

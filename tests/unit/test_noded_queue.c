@@ -116,6 +116,15 @@ Test(noded_queue, a_call_of_a_term_that_is_over_is_refused_with_412)
 	cr_assert_eq(status_of("/version", "-5"), 400);
 }
 
+/* A call that was on its way for long: a newer master runs there now. */
+Test(noded_queue, a_late_stop_of_a_master_is_refused)
+{
+	cr_assert_eq(status_of("/node_stop_master", "5"), 200);
+	json_decref(test_node_ok(&node, "master_promise",
+				 json_make("[i, s]", 6, "node1.example.com")));
+	cr_assert_eq(status_of("/node_stop_master", "5"), 412);
+}
+
 Test(noded_queue, a_promise_fences_those_before_it)
 {
 	json_decref(test_node_ok(&node, "master_promise",
