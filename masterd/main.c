@@ -179,7 +179,7 @@ static int make_master(struct masterd *md, const struct master_role *role,
 	name = json_str(config_master(md->master->config), "name", "");
 	if (strcmp(name, md->master->paths->hostname) == 0)
 		return 0;
-	return error_set(err, ERR_CONFIG, NULL,
+	return error_set(err, ERR_CONFIG, ECODE_FENCED,
 			 "This is node %s, but the master of the cluster is %s",
 			 md->master->paths->hostname, name);
 }
@@ -230,7 +230,12 @@ static void begin_task(void *arg)
 	struct masterd *md = arg;
 	struct error err;
 
-	daemon_ready(&md->daemon, begin(md, &err) < 0 ? &err : NULL);
+	if (begin(md, &err) == 0)
+		daemon_ready(&md->daemon, NULL);
+	else
+		daemon_fail(&md->daemon,
+			    error_is(&err, ECODE_FENCED) ? EXIT_NOT_MASTER : 1,
+			    &err);
 	md->beginning = false;
 	cond_signal(&md->begun);
 }

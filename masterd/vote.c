@@ -181,7 +181,7 @@ static enum vote_outcome start_lost(const struct vote *v, size_t ours,
 
 	other = most_named(v, &n);
 	if (other != NULL && n >= needed)
-		error_set(err, ERR_PREREQ, ECODE_STATE,
+		error_set(err, ERR_PREREQ, ECODE_FENCED,
 			  "%s is not the master: %zu of %zu nodes say that it "
 			  "is %s",
 			  name, n, count(v, any), other->name);
@@ -306,7 +306,7 @@ enum vote_outcome vote_for_term(const struct vote *v, uint64_t term,
 	const struct vote_node *refusal = find_refusal(v, term);
 
 	if (refusal != NULL && refusal->term > term) {
-		error_set(err, ERR_PREREQ, ECODE_STATE,
+		error_set(err, ERR_PREREQ, ECODE_FENCED,
 			  "%s has promised term %" PRIu64 " to %s: that is "
 			  "the master now, or is about to be",
 			  refusal->name, refusal->term, refusal->promised);

@@ -74,10 +74,11 @@ struct error {
 #define ECODE_FAULT "internal_error"
 #define ECODE_ENVIRON "environment_error"
 
-/* For ERR_RPC, between our own modules alone: the host answers but its daemon
- * does not run, */
+/* Between our own modules alone.  ERR_RPC: the host answers but its daemon does
+ * not run. */
 #define ECODE_REFUSED "connection_refused"
-/* or the node has promised a newer term to another master. */
+/* Another node is the master: ERR_RPC, a node has promised it a newer term;
+ * else this one must not go on or begin as master. */
 #define ECODE_FENCED "fenced"
 
 /* Fill *err and return -1, so that callers can write `return error_set(...)`.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A daemon goes to the background before the loop and any thread exist.  The
- * process it was started from waits on a pipe for one of: a byte READY, the
- * text of an error, or its early end; before it there may be lines that begin
- * with PROGRESS. */
+ * process it was started from waits on a pipe for one of: a byte READY; a byte
+ * FAILURE, the exit status and the text of an error; or its early end.  Before
+ * it there may be lines that begin with PROGRESS. */
 #include "lib/event/daemon.h"
 
 #include <errno.h>
@@ -24,6 +24,7 @@
 
 #define READY '\1'
 #define PROGRESS '\2'
+#define FAILURE '\3'
 
 /* How often to try for a pid file that somebody removes under our hands. */
 #define PID_TRIES 10
@@ -42,8 +43,17 @@ static void write_out(int fd, const char *text, size_t len)
 	}
 }
 
+/* Why it does not start, and with which status it ends. */
+static void write_failure(struct daemon *d, int status, const struct error *err)
+{
+	const char head[] = {FAILURE, (char)status};
+
+	write_out(d->ready_fd, head, sizeof(head));
+	write_out(d->ready_fd, err->text, strlen(err->text));
+}
+
 /* Tell whoever started us: err, or that all is well. */
-static void report(struct daemon *d, const struct error *err)
+static void report(struct daemon *d, int status, const struct error *err)
 {
 	static const char ready = READY;
 
@@ -55,7 +65,7 @@ static void report(struct daemon *d, const struct error *err)
 	if (err == NULL)
 		write_out(d->ready_fd, &ready, 1);
 	else
-		write_out(d->ready_fd, err->text, strlen(err->text));
+		write_failure(d, status, err);
 	close(d->ready_fd);
 	d->ready_fd = -1;
 }
@@ -101,6 +111,10 @@ static int wait_ready(struct daemon *d, int fd)
 	text[len] = '\0';
 	if (text[0] == READY)
 		return 0;
+	if (text[0] == FAILURE && len >= 2) {
+		fprintf(stderr, "%s: %s\n", d->name, text + 2);
+		return (unsigned char)text[1];
+	}
 	fprintf(stderr, "%s: %s\n", d->name,
 		len > 0 ? text : "it ended before it was ready");
 	return 1;
@@ -234,14 +248,20 @@ static void begin_stop(struct daemon *d)
 		d->stop(d);
 }
 
+void daemon_fail(struct daemon *d, int status, const struct error *err)
+{
+	report(d, status, err);
+	daemon_quit(d, status);
+}
+
 void daemon_ready(struct daemon *d, const struct error *err)
 {
-	report(d, err);
-	if (err == NULL) {
-		log_info("%s is ready", d->name);
+	if (err != NULL) {
+		daemon_fail(d, 1, err);
 		return;
 	}
-	daemon_quit(d, 1);
+	report(d, 0, NULL);
+	log_info("%s is ready", d->name);
 }
 
 /* What the loop has to do as soon as it can: start, or end. */
@@ -279,7 +299,7 @@ void daemon_abort(struct daemon *d, int status, const struct error *err)
 	log_error("%s; %s ends at once with status %d", err->text, d->name,
 		  status);
 	if (d->ready_fd >= 0)
-		write_out(d->ready_fd, err->text, strlen(err->text));
+		write_failure(d, status, err);
 	unlink(d->pid_file);
 	_exit(status);
 }
@@ -389,7 +409,7 @@ int daemon_main(struct daemon *d)
 	if (!d->foreground && !go_background(d, &status))
 		return status;
 	if (prepare(d, &err) < 0) {
-		report(d, &err);
+		report(d, 1, &err);
 		return 1;
 	}
 	log_info("%s starts", d->name);

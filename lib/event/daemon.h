@@ -57,16 +57,19 @@ struct daemon {
 int daemon_main(struct daemon *d);
 
 /* With ready_later: it is ready, or (err) it cannot start and ends with
- * status 1. */
+ * status 1, as whoever started it does. */
 void daemon_ready(struct daemon *d, const struct error *err);
+/* It cannot start and ends with another status. */
+void daemon_fail(struct daemon *d, int status, const struct error *err);
 
 /* Between start() and daemon_ready(): a line for whoever waits for the start.
  */
 void daemon_progress(struct daemon *d, const char *text);
 
-/* End the process here and now: the log and whoever waits for the start are
- * told why, the pid file is removed, and nothing else is done; what any thread
- * does is cut off.  For when each further write could do harm. */
+/* End the process here and now: the log and whoever waits for the start (which
+ * ends with the same status) are told why, the pid file is removed, and nothing
+ * else is done; what any thread does is cut off.  For when each further write
+ * could do harm. */
 _Noreturn void daemon_abort(struct daemon *d, int status,
 			    const struct error *err);
 

@@ -54,6 +54,8 @@ is "$(status node2 "$waits")" success "what was queued ran"
 # The former master is back.
 fails "the former master's daemon does not start" on node1 gantry-masterd
 like "$out" 'that it is node2.example.com' "and names the master"
+on node1 gantry-masterd >/dev/null 2>&1 </dev/null
+is $? 11 "with Ganeti's status for: not the master"
 succeeds "gnt-vcluster starts its node daemon" vc start "$VC" node1
 like "$out" 'no longer the master, that is node2.example.com' "only, and says so"
 knows() { [ "$(on node1 gnt-cluster getmaster)" = node2.example.com ]; }
@@ -61,6 +63,8 @@ until_true 20 knows
 succeeds "it is told of the new master" knows
 fails "its master daemon does not start still" on node1 gantry-masterd
 like "$out" 'the master of the cluster is node2.example.com' "and says why"
+on node1 gantry-masterd >/dev/null 2>&1 </dev/null
+is $? 11 "with the same status"
 same() {
     diff -r -x journal -x lock -x 'history.db*' "$(queue node2)" "$(queue "$1")"
 }

@@ -255,6 +255,32 @@ Test(daemon, may_end_at_once)
 	cr_assert_not(fs_exists(pid_file));
 }
 
+static void on_refused(void *arg)
+{
+	struct error err;
+
+	error_set(&err, ERR_PREREQ, NULL, "node2 is the master");
+	daemon_fail(arg, 11, &err);
+}
+
+static int start_refused(struct daemon *d, struct error *err)
+{
+	(void)err;
+	d->ready_later = true;
+	task_spawn("refused", on_refused, d);
+	return 0;
+}
+
+Test(daemon, may_say_with_which_status_it_does_not_start)
+{
+	struct daemon d = make(start_refused);
+	char printed[1000];
+
+	cr_assert_eq(run(&d, printed), 11);
+	cr_assert_str_eq(printed, "testd: node2 is the master\n");
+	wait_end();
+}
+
 static struct cond never;
 
 static void on_hang(void *arg)
