@@ -23,6 +23,7 @@
 #define POLL_NS (5 * 1000 * 1000)
 #define SECRET_BYTES 20
 #define FILE_MAX (1024 * 1024)
+#define SSCONF_PREFIX "ssconf_"
 #define FIRST_JOB_S 60 /* a site's hooks run in it */
 
 static const struct daemon_kind {
@@ -169,56 +170,124 @@ static int write_secrets(const struct paths *p, const char *node_name,
 	return fs_write_atomic(path(p, PATH_KNOWN_HOSTS), "", 0, 0644, err);
 }
 
-static int copy_file(const char *from, const char *to, mode_t mode,
-		     struct error *err)
-{
-	size_t len;
-	auto_free char *data = fs_read(from, FILE_MAX, &len, err);
+/* What all nodes have, beside the ssconf files. */
+static const struct secret {
+	enum path_id id;
+	mode_t mode;
+	const char *name;
+} secrets_of_all[] = {
+	{PATH_SERVER_PEM, 0400, "server.pem"},
+	{PATH_RAPI_PEM, 0400, "rapi.pem"},
+	{PATH_HMAC_KEY, 0440, "hmac.key"},
+	{PATH_CLUSTER_DOMAIN_SECRET, 0640, "cluster-domain-secret"},
+	{PATH_KNOWN_HOSTS, 0644, "known_hosts"},
+};
+#define N_SECRETS (sizeof(secrets_of_all) / sizeof(*secrets_of_all))
 
-	return data == NULL ? -1 : fs_write_atomic(to, data, len, mode, err);
+static int add_file(json_t *object, const char *name, const char *file,
+		    struct error *err)
+{
+	auto_free char *text = fs_read(file, FILE_MAX, NULL, err);
+
+	if (text == NULL)
+		return -1;
+	json_set_str(object, name, text);
+	return 0;
 }
 
 /* The new node has to know whom to let in: the candidates' certificates. */
-static int copy_ssconf(const struct paths *from, const struct paths *to,
-		       struct error *err)
+static int add_ssconf(const struct paths *from, json_t *ssconf,
+		      struct error *err)
 {
 	auto_strv struct strv names = {0};
 
 	if (fs_list(path(from, PATH_DATA_DIR), &names, err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.n; i++) {
-		auto_free char *source = xprintf(
+		auto_free char *file = xprintf(
 			"%s/%s", path(from, PATH_DATA_DIR), names.items[i]);
-		auto_free char *target = xprintf(
-			"%s/%s", path(to, PATH_DATA_DIR), names.items[i]);
 
-		if (str_starts(names.items[i], "ssconf_") &&
-		    copy_file(source, target, 0444, err) < 0)
+		if (str_starts(names.items[i], SSCONF_PREFIX) &&
+		    add_file(ssconf, names.items[i], file, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+json_t *bootstrap_secrets(const struct paths *from, struct error *err)
+{
+	auto_json json_t *files = json_object(), *ssconf = json_object();
+
+	for (size_t i = 0; i < N_SECRETS; i++)
+		if (add_file(files, secrets_of_all[i].name,
+			     path(from, secrets_of_all[i].id), err) < 0)
+			return NULL;
+	if (add_ssconf(from, ssconf, err) < 0)
+		return NULL;
+	return json_make("{s:O, s:O}", "files", files, "ssconf", ssconf);
+}
+
+static int take_ssconf(const struct paths *to, const json_t *ssconf,
+		       struct error *err)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)ssconf, name, value) {
+		const char *text = json_string_value(value);
+		auto_free char *file =
+			xprintf("%s/%s", path(to, PATH_DATA_DIR), name);
+
+		if (!str_valid_filename(name) ||
+		    !str_starts(name, SSCONF_PREFIX) || text == NULL)
+			return error_set(err, ERR_REQUEST, NULL,
+					 "\"%s\" is not an ssconf file", name);
+		if (fs_write_atomic(file, text, strlen(text), 0444, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int bootstrap_take_secrets(const struct paths *to, const json_t *secrets,
+			   struct error *err)
+{
+	const json_t *files = json_get(secrets, "files");
+
+	for (size_t i = 0; i < N_SECRETS; i++) {
+		const struct secret *s = &secrets_of_all[i];
+		const char *text = json_str(files, s->name, NULL);
+
+		if (text == NULL)
+			return error_set(err, ERR_REQUEST, NULL,
+					 "These are not the secrets of a "
+					 "cluster: there is no %s",
+					 s->name);
+		if (fs_write_atomic(path(to, s->id), text, strlen(text),
+				    s->mode, err) < 0)
+			return -1;
+	}
+	if (take_ssconf(to, json_get(secrets, "ssconf"), err) < 0)
+		return -1;
+	return tls_make_signed(path(to, PATH_CLIENT_PEM),
+			       path(to, PATH_SERVER_PEM), to->hostname, err);
+}
+
+bool bootstrap_is_foreign(const struct paths *to, const json_t *secrets)
+{
+	struct error err;
+	auto_free char *old =
+		fs_read(path(to, PATH_SERVER_PEM), FILE_MAX, NULL, &err);
+
+	return old != NULL && strcmp(old, json_str(json_get(secrets, "files"),
+						   "server.pem", "")) != 0;
+}
+
 int bootstrap_join_local(const struct paths *from, const struct paths *to,
 			 struct error *err)
 {
-	static const struct {
-		enum path_id id;
-		mode_t mode;
-	} files[] = {
-		{PATH_SERVER_PEM, 0400},  {PATH_RAPI_PEM, 0400},
-		{PATH_HMAC_KEY, 0440},	  {PATH_CLUSTER_DOMAIN_SECRET, 0640},
-		{PATH_KNOWN_HOSTS, 0644},
-	};
+	auto_json json_t *secrets = bootstrap_secrets(from, err);
 
-	if (copy_ssconf(from, to, err) < 0)
-		return -1;
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (copy_file(path(from, files[i].id), path(to, files[i].id),
-			      files[i].mode, err) < 0)
-			return -1;
-	return tls_make_signed(path(to, PATH_CLIENT_PEM),
-			       path(to, PATH_SERVER_PEM), to->hostname, err);
+	return secrets == NULL ? -1 : bootstrap_take_secrets(to, secrets, err);
 }
 
 /* --- a new cluster --- */
@@ -342,7 +411,7 @@ int bootstrap_forget(const struct paths *p, struct error *err)
 		auto_free char *file = xprintf("%s/%s", path(p, PATH_DATA_DIR),
 					       names.items[i]);
 
-		if (str_starts(names.items[i], "ssconf_") &&
+		if (str_starts(names.items[i], SSCONF_PREFIX) &&
 		    fs_remove(file, err) < 0)
 			return -1;
 	}

@@ -4,6 +4,7 @@
 #ifndef CLI_BOOTSTRAP_H
 #define CLI_BOOTSTRAP_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "lib/base/error.h"
@@ -25,9 +26,21 @@ int bootstrap_folders(const struct paths *p, struct error *err);
 int bootstrap_init(const struct paths *p, const struct cluster_init *init,
 		   struct error *err);
 
-/* The secrets that every node of the cluster has, copied from the node at
- * `from` to the one at `to`, both on this machine, and a client certificate of
- * its own.  For virtual clusters; real nodes get theirs over SSH. */
+/* The secrets and ssconf files that every node of the cluster has, from one of
+ * them: {"files": {name: content}, "ssconf": {name: content}}, to be freed.
+ * They go over SSH, into no log and no argument list. */
+json_t *bootstrap_secrets(const struct paths *from, struct error *err);
+
+/* Write them on a node, and make it a client certificate of its own.
+ * ERR_REQUEST when these are none. */
+int bootstrap_take_secrets(const struct paths *to, const json_t *secrets,
+			   struct error *err);
+
+/* Whether the node has the certificate of another cluster than these secrets
+ * are of. */
+bool bootstrap_is_foreign(const struct paths *to, const json_t *secrets);
+
+/* Both, for virtual clusters, whose nodes are on one machine. */
 int bootstrap_join_local(const struct paths *from, const struct paths *to,
 			 struct error *err);
 

@@ -130,54 +130,7 @@ static int info(struct cli *cli, struct error *err)
 	return CLI_OK;
 }
 
-/* --- add, remove, powercycle --- */
-
-/* Says whether the node is in the cluster already, as it should be with
- * --readd only. */
-static int check_known(struct cli *cli, struct error *err)
-{
-	auto_json json_t *rows = cli_call(
-		cli, "QueryNodes",
-		json_make("[[s], [s], b]", cli->args[0], "name", 0), err);
-	bool known;
-
-	if (rows == NULL)
-		return -1;
-	known = json_is_string(json_array_get(json_array_get(rows, 0), 0));
-	if (known && !cli_given(cli, &OPT_READD))
-		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
-				 "Node %s already in the cluster (take it in "
-				 "again with --readd)",
-				 cli->args[0]);
-	if (!known && cli_given(cli, &OPT_READD))
-		return error_set(err, ERR_PREREQ, ECODE_NOENT,
-				 "Node %s not in the cluster (leave --readd "
-				 "away)",
-				 cli->args[0]);
-	return 0;
-}
-
-/* The node must have the cluster's keys and a running gantry-noded: preparing
- * one over SSH is not here yet. */
-static int add(struct cli *cli, struct error *err)
-{
-	auto_json json_t *op = NULL;
-
-	if (check_known(cli, err) < 0)
-		return -1;
-	op = cli_op(cli, &op_class_node_add);
-	json_set_str(op, "node_name", cli->args[0]);
-	cli_op_set(cli, op, "secondary_ip", &OPT_SECONDARY_IP);
-	cli_op_set(cli, op, "group", &OPT_GROUP);
-	cli_op_set(cli, op, "master_capable", &OPT_CAPAB_MASTER);
-	cli_op_set(cli, op, "vm_capable", &OPT_CAPAB_VM);
-	cli_op_set(cli, op, "ndparams", &OPT_NDPARAMS);
-	cli_op_flag(cli, op, "readd", &OPT_READD);
-	cli_op_unless(cli, op, "node_setup", &OPT_NO_NODE_SETUP);
-	if (tool_set_states(cli, op, err) < 0)
-		return -1;
-	return cli_submit(cli, steal(&op), NULL, err);
-}
+/* --- remove, powercycle --- */
 
 static int remove_node(struct cli *cli, struct error *err)
 {
@@ -239,20 +192,6 @@ static const struct cli_command info_command = {
 	.run = info,
 };
 
-static const struct cli_command add_command = {
-	.name = "add",
-	.args = "[-s ip] [--readd] <node-name>",
-	.help = "Take a node into the cluster. It must have the cluster's "
-		"keys, and gantry-noded must run there.",
-	.min_args = 1,
-	.max_args = 1,
-	.options = {&OPT_SECONDARY_IP, &OPT_READD, &OPT_NO_SSH_KEY_CHECK,
-		    &OPT_FORCE_JOIN, &OPT_NO_NODE_SETUP, &OPT_VERBOSE,
-		    &OPT_GROUP, &OPT_PRIORITY, &OPT_CAPAB_MASTER, &OPT_CAPAB_VM,
-		    &OPT_NDPARAMS, &OPT_HV_STATE, &OPT_DISK_STATE, OPTS_PLAN},
-	.run = add,
-};
-
 static const struct cli_command remove_command = {
 	.name = "remove",
 	.args = "<node-name>",
@@ -273,11 +212,12 @@ static const struct cli_command powercycle_command = {
 	.run = powercycle,
 };
 
-static const struct cli_command *const commands[] = {&add_command,
+static const struct cli_command *const commands[] = {&node_add,
 						     &node_tags[1],
 						     &node_evacuate,
 						     &node_failover,
 						     &node_health,
+						     &node_join,
 						     &info_command,
 						     &list_command,
 						     &node_list_drbd,

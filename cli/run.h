@@ -26,6 +26,10 @@ pid_t run_start(const char *const *argv, const char *const *env,
 int run_output(const char *const *argv, const char *const *env,
 	       char **ret_output, struct error *err);
 
+/* Start argv with these bytes as its standard input; the pid, or -1. */
+pid_t run_start_with_input(const char *const *argv, const char *input,
+			   size_t len, struct error *err);
+
 /* Wait for it: its exit status, 128 + the signal that ended it. */
 int run_wait(pid_t pid);
 

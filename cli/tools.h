@@ -61,6 +61,8 @@ extern const struct cli_command node_evacuate, node_migrate, node_failover;
 /* gnt_node_storage.c */
 extern const struct cli_command node_list_storage, node_volumes,
 	node_modify_storage, node_repair_storage;
+/* gnt_node_add.c */
+extern const struct cli_command node_add, node_join;
 /* gnt_node_power.c */
 extern const struct cli_command node_health, node_power;
 /* gnt_node_command.c */

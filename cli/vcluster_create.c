@@ -96,8 +96,9 @@ static int link_allocators(const struct paths *p, struct error *err)
 static int make_folders(const struct paths *p, struct error *err)
 {
 	static const char *const folders[] = {
-		"/srv/ganeti/os",	"/srv/ganeti/file-storage",
-		"/srv/ganeti/export",	"/usr/local/lib/ganeti/iallocators",
+		"/srv/ganeti/os",
+		"/srv/ganeti/file-storage",
+		"/usr/local/lib/ganeti/iallocators",
 		"/usr/share/ganeti/os",
 	};
 

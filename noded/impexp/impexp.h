@@ -24,9 +24,10 @@
 /* Beside the status file, in the folder of one transfer. */
 #define IMPEXP_STATUS "status"
 #define IMPEXP_PID "pid"
-#define IMPEXP_ASKED "asked" /* touched whenever somebody asks how far it is   \
-			      */
-#define IMPEXP_LOG "log"     /* what programs say */
+#define IMPEXP_ASKED                                                           \
+	"asked"		 /* touched whenever somebody asks how far it is       \
+			  */
+#define IMPEXP_LOG "log" /* what programs say */
 
 /* What is moved at once. */
 #define IMPEXP_CHUNK (256 * 1024)

@@ -1,0 +1,99 @@
+#!/bin/sh
+# gnt-node add prepares a host over SSH: a user-run sshd on loopback stands for
+# the host, with keys of this test alone.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+[ -x /usr/sbin/sshd ] && command -v ssh >/dev/null ||
+    skip_all "openssh-server is not installed"
+
+ssh_end() {
+    [ -z "${sshd-}" ] || kill "$sshd" 2>/dev/null
+    for name in node1 localhost; do
+        pid=$(cat "$VC/$name/var/run/ganeti/ganeti-noded.pid" 2>/dev/null)
+        [ "$name" = node1 ] || [ -z "$pid" ] || kill "$pid" 2>/dev/null
+    done
+    [ -z "${made-}" ] || rmdir /run/sshd
+    cluster_end
+}
+cluster_start --nodes 1
+trap ssh_end EXIT
+host=$VC/localhost # a host is called as its address is found by
+keys=$VC/ssh
+mkdir "$keys"
+chmod 700 "$keys"
+ssh-keygen -q -t ed25519 -N '' -f "$keys/host"
+ssh-keygen -q -t ed25519 -N '' -f "$keys/user"
+cp "$keys/user.pub" "$keys/authorized"
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+noded_port=$(m sh -c 'echo $GANETI_NODED_PORT')
+cat >"$keys/sshd_config" <<END
+ListenAddress 127.0.0.1
+Port $port
+HostKey $keys/host
+AuthorizedKeysFile $keys/authorized
+PidFile none
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+StrictModes no
+PermitRootLogin prohibit-password
+SetEnv GANETI_ROOTDIR=$host GANETI_HOSTNAME=localhost GANETI_NODED_PORT=$noded_port PATH=$BIN:/usr/bin:/bin:/usr/sbin:/sbin
+END
+mkdir /run/sshd 2>/dev/null && made=1 # where sshd wants it
+/usr/sbin/sshd -D -e -f "$keys/sshd_config" 2>"$keys/sshd.log" &
+sshd=$!
+listens() { grep -q 'Server listening' "$keys/sshd.log"; }
+until_true 20 listens || skip_all "sshd cannot run here: $(tail -1 "$keys/sshd.log")"
+mkdir -p "$host"
+cat >"$(root node1)/etc/ganeti/ssh_config" <<END
+IdentityFile $keys/user
+IdentitiesOnly yes
+UserKnownHostsFile $keys/known_hosts
+StrictHostKeyChecking yes
+BatchMode yes
+LogLevel ERROR
+END
+nodes() { m gnt-node list --no-headers -o name | tr '\n' ' '; }
+
+fails "a host whose key is not known" \
+    m gnt-node add --node-parameters=ssh_port=$port localhost
+like "$out" 'Cannot reach localhost over SSH' "is not sent any secret"
+is "$(ls "$host")" "" "nothing was written there"
+is "$(nodes)" "node1.example.com " "it is no node"
+fails "a plan prepares nobody" \
+    m gnt-node add --plan --node-parameters=ssh_port=$port localhost
+is "$(ls "$host")" "" "so the host stays as it is"
+succeeds "a host joins" \
+    m gnt-node add --no-ssh-key-check --node-parameters=ssh_port=$port localhost
+is "$(nodes)" "localhost node1.example.com " "and is a node"
+is "$(sha256sum <"$host/var/lib/ganeti/server.pem")" \
+    "$(sha256sum <"$(root node1)/var/lib/ganeti/server.pem")" "it has the cluster's key"
+is "$(stat -c %a "$host/var/lib/ganeti/server.pem")" 400 "for root alone"
+succeeds "its daemon serves" m gnt-instance add --no-name-check --no-ip-check \
+    -t diskless --no-install --no-start -n localhost inst1
+unlike "$(cat "$(root node1)"/var/log/ganeti/*.log)" 'PRIVATE KEY' "no log has it"
+m gnt-instance remove -f inst1 >/dev/null
+
+fails "one that is a node already" m gnt-node add --no-ssh-key-check localhost
+like "$out" 'already in the cluster' "is told"
+printf '[localhost]:%s %s\n' "$port" "$(cut -d' ' -f1,2 "$keys/host.pub")" >"$keys/known_hosts"
+m gnt-node modify -f -O yes localhost >/dev/null
+kill "$(cat "$host/var/run/ganeti/ganeti-noded.pid")"
+rm "$host/var/lib/ganeti/server.pem"
+succeeds "after a repair it comes again, by its own port" m gnt-node add --readd localhost
+is "$(m gnt-node list --no-headers -o offline localhost)" N "and is online"
+
+m gnt-node remove localhost >/dev/null
+cp "$keys/host" "$host/var/lib/ganeti/server.pem"
+fails "a host of another cluster" \
+    m gnt-node add --node-parameters=ssh_port=$port localhost
+like "$out" 'certificate of another cluster' "is left alone"
+succeeds "unless it is forced" m gnt-node add --force-join \
+    --node-parameters=ssh_port=$port localhost
+is "$(nodes)" "localhost node1.example.com " "it is a node"
+m gnt-node remove localhost >/dev/null
+fails "without SSH the daemon has to run" \
+    m gnt-node add --no-node-setup localhost
+like "$out" 'localhost' "says which"
+succeeds "verify is content" m gnt-cluster verify
+tap_done
