@@ -43,9 +43,9 @@ class Tap:
             print("#", line[:400])
 
 
-def run(program, options, path):
+def run(program, options, path, env=None):
     try:
-        r = subprocess.run([program, *options, str(path)], env=ENVIRON,
+        r = subprocess.run([program, *options, str(path)], env=env or ENVIRON,
                            capture_output=True, timeout=60, check=False)
     except subprocess.TimeoutExpired:
         return "timeout", "", ""
@@ -78,6 +78,13 @@ def cases(tap, hail, folder, known):
             continue
         details = differences(want, run(hail, options, path))
         tap.point(not details, name, details)
+
+
+def without_locale(tap, hail):
+    path = HERE / "hail" / "edge-non-ascii.in.json"
+    want = run(hail, [], path)
+    details = differences(want, run(hail, [], path, {"LC_ALL": "C"}))
+    tap.point(not details, "names are the same without a locale", details)
 
 
 def misfits(message, answer, explanation):
@@ -175,6 +182,7 @@ def main():
     tap = Tap()
     cases(tap, hail, HERE / "hail", set())
     explained(tap, hail, HERE / "hail")
+    without_locale(tap, hail)
     if (SHARED / "open" / "hail").is_dir():
         cases(tap, hail, SHARED / "open" / "hail", KNOWN)
         explained(tap, hail, SHARED / "open" / "hail")
