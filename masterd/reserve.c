@@ -288,3 +288,41 @@ int reserve_port(struct reserve *r, uint64_t job, struct error *err)
 		  "All ports from %d to %d are in use", PORT_FIRST, PORT_LAST);
 	return 0;
 }
+
+/* Of a mirror's logical id: [node, node, port, minor, minor, secret]. */
+static bool disk_has_minor(const json_t *disk, const char *node, int64_t minor)
+{
+	const json_t *id = json_get(disk, "logical_id");
+
+	if (!str_eq(json_str(disk, "dev_type", NULL), "drbd"))
+		return false;
+	for (size_t i = 0; i < 2; i++)
+		if (str_eq(json_string_value(json_array_get(id, i)), node) &&
+		    json_integer_value(json_array_get(id, 3 + i)) == minor)
+			return true;
+	return false;
+}
+
+static bool minor_in_use(const struct reserve *r, const char *node,
+			 int64_t minor)
+{
+	const char *uuid;
+	json_t *disk;
+
+	json_object_foreach ((json_t *)config_all(r->config, CONFIG_DISK), uuid,
+			     disk)
+		if (disk_has_minor(disk, node, minor))
+			return true;
+	return false;
+}
+
+int64_t reserve_minor(struct reserve *r, uint64_t job, const char *node_uuid)
+{
+	for (int64_t minor = 0;; minor++) {
+		auto_free char *key = xprintf("%s %" PRId64, node_uuid, minor);
+
+		if (!minor_in_use(r, node_uuid, minor) &&
+		    take(r, job, "minor", key))
+			return minor;
+	}
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What running jobs have taken but not yet put into the configuration: MAC
- * addresses, IP addresses, instance names, ports.  Each belongs to a job and
- * goes when it ends. */
+ * addresses, IP addresses, instance names, ports, minors.  Each belongs to a
+ * job and goes when it ends. */
 #ifndef MASTERD_RESERVE_H
 #define MASTERD_RESERVE_H
 
@@ -37,6 +37,8 @@ int reserve_ip(struct reserve *r, uint64_t job, const char *ip,
 char *reserve_link(const json_t *cluster, const json_t *nic);
 /* A TCP port 11000..14999 for VNC or DRBD; 0 with err when all are taken. */
 int reserve_port(struct reserve *r, uint64_t job, struct error *err);
+/* The lowest DRBD minor that nobody has on the node. */
+int64_t reserve_minor(struct reserve *r, uint64_t job, const char *node_uuid);
 
 /* Forget what the job has. */
 void reserve_release(struct reserve *r, uint64_t job);

@@ -161,6 +161,7 @@ static void replace_done(struct lu *lu)
 	struct replace *r = replace_of(lu);
 
 	free(r->wanted);
+	free(r->minors);
 	json_decref(r->created);
 	json_decref(r->before);
 }

@@ -22,6 +22,7 @@ struct replace {
 	const char *iallocator; /* that chooses the new node; or NULL */
 	bool *wanted;		/* a flag for each of the n disks */
 	size_t n;
+	int64_t *minors; /* on the new node, of each wanted disk */
 
 	/* What undo needs, once there is something to undo. */
 	json_t *created; /* volumes made so far and not yet in use */

@@ -7,42 +7,14 @@
 #include "lib/json/json.h"
 #include "masterd/lu/instance_replace_disks.h"
 #include "masterd/lu_instance.h"
+#include "masterd/reserve.h"
 
 /* The parts of a logical id. */
-enum { NODE_A, NODE_B, PORT, MINOR_A, MINOR_B, SECRET };
+enum { NODE_A, PORT = 2, MINOR_A, MINOR_B, SECRET };
 
 static const json_t *part(const json_t *disk, size_t i)
 {
 	return json_array_get(json_get(disk, "logical_id"), i);
-}
-
-static bool minor_taken(struct lu *lu, const char *node, int64_t minor)
-{
-	const char *uuid;
-	json_t *disk;
-
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_DISK),
-			     uuid, disk) {
-		if (!str_eq(json_str(disk, "dev_type", NULL), "drbd"))
-			continue;
-		for (size_t i = 0; i < 2; i++)
-			if (str_eq(json_string_value(part(disk, NODE_A + i)),
-				   node) &&
-			    json_integer_value(part(disk, MINOR_A + i)) ==
-				    minor)
-				return true;
-	}
-	return false;
-}
-
-/* The lowest number from `from` on that no disk has on the new node.  Nobody
- * else takes it before it is in the configuration: we have the lock of the
- * node's resources. */
-static int64_t free_minor(struct lu *lu, int64_t from)
-{
-	while (minor_taken(lu, replace_of(lu)->new_node, from))
-		from++;
-	return from;
 }
 
 /* The disk between the primary and the new node; a port only where it is to
@@ -66,18 +38,26 @@ static json_t *moved_disk(struct lu *lu, const json_t *disk, int64_t minor,
 	return copy;
 }
 
+static void take_minors(struct lu *lu, size_t n)
+{
+	struct replace *r = replace_of(lu);
+
+	r->minors = xcalloc(n + 1, sizeof(*r->minors));
+	for (size_t i = 0; i < n; i++)
+		r->minors[i] =
+			reserve_minor(lu->m->reserve, lu->job_id, r->new_node);
+}
+
 /* The disks as they will be: [{...}, ...] */
 static json_t *moved_disks(struct lu *lu, const json_t *disks, bool with_port)
 {
+	const int64_t *minors = replace_of(lu)->minors;
 	json_t *list = json_array();
-	int64_t minor = 0;
 
-	for (size_t i = 0; i < json_array_size(disks); i++) {
-		minor = free_minor(lu, minor);
+	for (size_t i = 0; i < json_array_size(disks); i++)
 		json_array_append_new(list,
 				      moved_disk(lu, json_array_get(disks, i),
-						 minor++, with_port));
-	}
+						 minors[i], with_port));
 	return list;
 }
 
@@ -229,6 +209,7 @@ WAITS int replace_secondary(struct lu *lu, struct error *err)
 	const struct op_instance_replace_disks *op = lu->op;
 	auto_json json_t *disks = replace_disks(lu);
 
+	take_minors(lu, json_array_size(disks));
 	if (prepare(lu, disks, err) < 0)
 		return -1;
 	stop_old(lu, disks);

@@ -102,3 +102,24 @@ Test(reserve, ports_run_out)
 	cr_assert_eq(reserve_port(reserve, 1, &err), 0);
 	cr_assert_eq(err.kind, ERR_RESERVATION);
 }
+
+static json_t *mirror(const char *node, int minor)
+{
+	return json_make("{s:s, s:s, s:[s, s, i, i, i, s], s:i, s:f, s:f, "
+			 "s:i}",
+			 "uuid", "11111111-1111-4111-8111-111111111111",
+			 "dev_type", "drbd", "logical_id", "elsewhere", node,
+			 11000, 0, minor, "secret", "size", 64, "ctime", 0.0,
+			 "mtime", 0.0, "serial_no", 1);
+}
+
+Test(reserve, minors_are_free_on_their_node)
+{
+	config_put(config, CONFIG_DISK, mirror("here", 1));
+	cr_assert_eq(reserve_minor(reserve, 1, "here"), 0);
+	cr_assert_eq(reserve_minor(reserve, 2, "here"), 2, "1 is a disk's");
+	cr_assert_eq(reserve_minor(reserve, 2, "here"), 3);
+	cr_assert_eq(reserve_minor(reserve, 2, "there"), 0);
+	reserve_release(reserve, 1);
+	cr_assert_eq(reserve_minor(reserve, 3, "here"), 0);
+}
