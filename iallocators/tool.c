@@ -207,17 +207,30 @@ static int read_dynu(struct cluster *c, const char *path, struct error *err)
 	return 0;
 }
 
+/* What loads instances have, and all that follows. */
+static int finish(struct cluster *c, const struct tool_options *o,
+		  struct error *err)
+{
+	bool loads = !o->load.ignore_dynamic;
+	struct mond_loads mond = {0};
+
+	if (loads && o->dynu_file != NULL &&
+	    read_dynu(c, o->dynu_file, err) < 0)
+		return -1;
+	if (loads && o->mond && mond_read(c, &o->mond_options, &mond, err) < 0)
+		return -1;
+	cluster_finish(c, &o->load);
+	mond_set_nodes(c, &mond);
+	return 0;
+}
+
 static int load_text(struct cluster *c, const struct tool_options *o,
 		     struct buf *ret_text, struct error *err)
 {
 	ret_text->data = fs_read(o->text_file, TEXT_MAX, &ret_text->len, err);
 	if (ret_text->data == NULL || text_read(c, ret_text->data, err) < 0)
 		return -1;
-	if (o->dynu_file != NULL && !o->load.ignore_dynamic &&
-	    read_dynu(c, o->dynu_file, err) < 0)
-		return -1;
-	cluster_finish(c, &o->load);
-	return 0;
+	return finish(c, o, err);
 }
 
 /* The cluster of a request; what it asks does not matter. */
@@ -268,11 +281,7 @@ static int load_live(struct cluster *c, const struct tool_options *o,
 
 	if (rc < 0)
 		return -1;
-	if (o->dynu_file != NULL && !o->load.ignore_dynamic &&
-	    read_dynu(c, o->dynu_file, err) < 0)
-		return -1;
-	cluster_finish(c, &o->load);
-	return 0;
+	return finish(c, o, err);
 }
 
 static bool use_rapi(const struct tool_options *o)

@@ -4,6 +4,7 @@
 #define IALLOCATORS_TOOL_H
 
 #include "iallocators/model.h"
+#include "iallocators/mond.h"
 #include "iallocators/score.h"
 #include "lib/base/error.h"
 #include "lib/base/str.h"
@@ -20,7 +21,9 @@ struct tool_options {
 	int64_t kvm_node_memory; /* 0: as reported */
 	const char *group;	 /* -G */
 	const char *dynu_file;	 /* -U */
-	const char *commands;	 /* -C: NULL, "" or a file */
+	bool mond;		 /* --mond */
+	struct mond_options mond_options;
+	const char *commands; /* -C: NULL, "" or a file */
 	bool print_commands;
 	bool print_instances, print_nodes;
 	const char *node_fields; /* -p: NULL, or which columns */

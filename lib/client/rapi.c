@@ -59,6 +59,12 @@ struct rapi *rapi_new(const char *address)
 	return r;
 }
 
+void rapi_limit(struct rapi *r, long seconds)
+{
+	curl_easy_setopt(r->easy, CURLOPT_CONNECTTIMEOUT, seconds);
+	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT, seconds);
+}
+
 void rapi_free(struct rapi *r)
 {
 	if (r == NULL)

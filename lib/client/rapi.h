@@ -21,6 +21,9 @@ struct rapi;
 struct rapi *rapi_new(const char *address);
 void rapi_free(struct rapi *r);
 
+/* From now on a request takes at most so long. */
+void rapi_limit(struct rapi *r, long seconds);
+
 /* GET one resource ("/2/info"): its JSON, to be freed; NULL with ERR_EXEC when
  * the server cannot be reached or does not answer with success, ERR_REQUEST for
  * an answer that is no JSON. */

@@ -159,6 +159,43 @@ def random_options(rng, program, data, groups):
     return options
 
 
+def same_options(tap, ours):
+    """Each option of the reference is there, with its letter and value."""
+    for program in PROGRAMS:
+        want, have = (set(run([str(folder / program), "--help-completion"])[1]
+                          .splitlines()) for folder in (REFERENCE, ours))
+        tap.compare(f"options of {program}", (sorted(want - have),), ([],))
+        shown = run([str(ours / program), "--help"])[1]
+        lacking = [line for line in sorted(have)
+                   if line.split()[0].split(",")[-1] not in shown]
+        tap.compare(f"{program} --help shows them", ([],), (lacking,))
+    for program, argv in (("hinfo", ["--exec"]), ("hbal", ["-l", "x"]),
+                          ("hbal", ["--priority=x"]), ("hbal", ["-g"]),
+                          ("hspace", ["--disk-template=x"]),
+                          ("hspace", ["--spindle-use=-1"]),
+                          ("hbal", ["--max-cpu=0"]), ("hbal", ["--mond=x"]),
+                          ("hcheck", ["argument"])):
+        codes = [run([str(folder / program), *argv])[0]
+                 for folder in (REFERENCE, ours)]
+        tap.compare(f"exit code of {program} {' '.join(argv)}", codes[:1],
+                    codes[1:])
+
+
+def mond_data(rng, path, data):
+    """Reports of monitoring daemons; sometimes a node has none."""
+    every = {n: rng.choice([0.0, 0.25, 1.5, 3.0]) for n in data["nodes"]}
+    path.write_text(json.dumps([
+        {"node": node, "reports": [] if rng.random() < .02 else [
+            {"name": "cpu-avg-load", "version": "B", "format_version": 1,
+             "timestamp": 1, "category": None, "kind": 0,
+             "data": {"cpu_number": 1, "cpus": [load], "cpu_total": load}},
+            {"name": "xen-cpu-avg-load", "version": "B", "format_version": 1,
+             "timestamp": 1, "category": None, "kind": 0,
+             "data": {i: load / 3 for i in data["instances"]}}]}
+        for node, load in every.items()]))
+    return ["--mond=yes", f"--mond-data={path}"]
+
+
 def differential(tap, ours, first, count, programs):
     sys.path.insert(0, str(SHARED))
     import gen_iallocator as gi  # pylint: disable=import-outside-toplevel
@@ -181,6 +218,11 @@ def differential(tap, ours, first, count, programs):
                 options = random_options(rng, program, cl.data, cl.groups)
                 name = f"{program} {' '.join(options)}, cluster {seed}"
                 argv = [*options, "-t", str(path)]
+                if program in ("hbal", "hinfo") and rng.random() < .15:
+                    name += ", with load"
+                    argv += mond_data(rng, path.with_name("mond"), cl.data)
+                    argv += ["--mond-xen"] * (program == "hbal" and
+                                              rng.random() < .3)
                 want = run([str(REFERENCE / program), *argv])
                 if ON_ONE_NODE.search(want[1]):
                     tap.skip(name, "the reference mixes up nodes")
@@ -201,6 +243,8 @@ def main():
         cases(tap, ours, SHARED / "open" / "text")
     else:
         tap.skip("recorded cases", "they are not there")
+    if os.access(REFERENCE / "hbal", os.X_OK):
+        same_options(tap, ours)
     if os.access(REFERENCE / "hbal", os.X_OK) and SHARED.is_dir():
         differential(tap, ours, first, count, programs)
     else:
