@@ -73,19 +73,30 @@ static json_t *stamp_text(int fill, const json_t *stamp)
 	return filled(fill, text);
 }
 
-/* Parameters, sorted, those without value shown as None. */
-static json_t *sorted(const json_t *object)
+/* The same with the members of all objects sorted, however deep. */
+static json_t *sorted(const json_t *value)
 {
 	auto_strv struct strv keys = {0};
-	json_t *result = json_object(), *value;
+	json_t *result, *member;
 	const char *key;
+	size_t i;
 
-	json_object_foreach ((json_t *)object, key, value)
+	if (json_is_array(value)) {
+		result = json_array();
+		json_array_foreach (value, i, member)
+			json_array_append_new(result, sorted(member));
+		return result;
+	}
+	if (!json_is_object(value))
+		return json_incref((json_t *)value);
+	result = json_object();
+	json_object_foreach ((json_t *)value, key, member)
 		strv_add(&keys, key);
 	strv_sort(&keys);
-	for (size_t i = 0; i < keys.n; i++)
-		json_object_set(result, keys.items[i],
-				json_object_get(object, keys.items[i]));
+	for (i = 0; i < keys.n; i++)
+		json_object_set_new(
+			result, keys.items[i],
+			sorted(json_object_get(value, keys.items[i])));
 	return result;
 }
 
@@ -123,10 +134,8 @@ static json_t *op_view(const json_t *row, size_t i)
 	json_object_set_new(view, "Processing end",
 			    stamp_text(2, op_field(row, F_OPEND, i)));
 	json_object_set_new(view, "Input fields", sorted(op));
-	if (json_is_object(result)) {
+	if (json_is_object(result) || json_is_array(result)) {
 		json_object_set_new(view, "Result", sorted(result));
-	} else if (json_is_array(result)) {
-		json_object_set(view, "Result", (json_t *)result);
 	} else {
 		text = cli_str(result);
 		json_set_str(view, "Result", text);

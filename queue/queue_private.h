@@ -116,8 +116,9 @@ struct job *job_edit(struct job *j);
 void job_save(struct job *j);
 /* The same for log entries alone, which stay on this node. */
 void job_save_log(struct job *j);
+/* As job_save(), for store_wait(). */
+struct store_change *job_save_begin(struct job *j);
 /* As job_save(), and wait. */
-struct store_change *job_save_begin(struct job *j); /* to store_wait() */
 WAITS int job_save_wait(struct job *j, struct error *err);
 /* Show what need not be durable (that a job waits): copy it to the visible
  * state. */
