@@ -26,7 +26,8 @@ struct replace {
 
 	/* What undo needs, once there is something to undo. */
 	json_t *created; /* volumes made so far and not yet in use */
-	json_t *before;	 /* the disks as they were in the configuration */
+	json_t *before;	 /* the disks, once the old secondary was stopped */
+	bool recorded;	 /* the configuration says what they shall be */
 	bool activated;	 /* only for the while */
 	bool moved;	 /* the new node has data */
 };
@@ -60,6 +61,8 @@ json_t *replace_disks(struct lu *lu);
 /* A call whose answer does not matter beyond its success. */
 WAITS int replace_call(struct lu *lu, const char *node, const char *procedure,
 		       json_t *args STEALS, struct error *err);
+/* All disks of the instance run on the node, as they are configured. */
+WAITS int replace_assemble(struct lu *lu, const char *node, struct error *err);
 /* The disks run on the node. */
 WAITS int replace_find(struct lu *lu, const char *node, struct error *err);
 /* The data on the node is good; the mirror may be broken. */

@@ -163,7 +163,7 @@ static WAITS int connect_new(struct lu *lu, const json_t *disks,
 		return error_wrap(err, "Can't detach the disks from the "
 				       "network on the primary node");
 	lu_info(lu, "Updating instance configuration");
-	r->before = json_incref((json_t *)disks);
+	r->recorded = true;
 	if (record(lu, moved, err) < 0)
 		return -1;
 	lu_info(lu, "Attaching primary drbds to new secondary (standalone => "
@@ -212,6 +212,7 @@ WAITS int replace_secondary(struct lu *lu, struct error *err)
 	take_minors(lu, json_array_size(disks));
 	if (prepare(lu, disks, err) < 0)
 		return -1;
+	replace_of(lu)->before = json_incref(disks);
 	stop_old(lu, disks);
 	if (connect_new(lu, disks, err) < 0)
 		return -1;
@@ -229,6 +230,16 @@ WAITS int replace_secondary(struct lu *lu, struct error *err)
 	return 0;
 }
 
+static void warn_not_mirrored(struct lu *lu, const struct error *err)
+{
+	lu_warn(lu,
+		"The disks are not mirrored now: %s; gnt-instance "
+		"activate-disks connects them",
+		err->text);
+}
+
+/* The old secondary was stopped, and the primary let it go, perhaps for some of
+ * the disks only. */
 WAITS void replace_secondary_undo(struct lu *lu)
 {
 	struct replace *r = replace_of(lu);
@@ -238,11 +249,10 @@ WAITS void replace_secondary_undo(struct lu *lu)
 		return;
 	lu_info(lu, "Node %s is the secondary again",
 		lu_node_name(lu, r->secondary));
-	if (record(lu, r->before, &err) < 0)
+	if (r->recorded && record(lu, r->before, &err) < 0)
 		lu_warn(lu, "%s", err.text);
+	if (replace_assemble(lu, r->secondary, &err) < 0)
+		warn_not_mirrored(lu, &err);
 	if (attach(lu, r->primary, r->before, &err) < 0)
-		lu_warn(lu,
-			"The disks are not mirrored now: %s; gnt-instance "
-			"activate-disks connects them",
-			err.text);
+		warn_not_mirrored(lu, &err);
 }

@@ -222,7 +222,7 @@ WAITS int replace_sync(struct lu *lu, struct error *err)
 
 /* --- disks of an instance that is down --- */
 
-static WAITS int assemble(struct lu *lu, const char *node, struct error *err)
+WAITS int replace_assemble(struct lu *lu, const char *node, struct error *err)
 {
 	struct replace *r = replace_of(lu);
 	auto_json json_t *disks = inst_rpc_disks(lu, r->inst);
@@ -250,12 +250,12 @@ WAITS int replace_activate(struct lu *lu, struct error *err)
 		return 0;
 	r->activated = true;
 	/* One that is given up may be dead. */
-	if (assemble(lu, r->secondary, err) < 0) {
+	if (replace_assemble(lu, r->secondary, err) < 0) {
 		if (r->new_node == NULL || lu->run->killed)
 			return -1;
 		lu_warn(lu, "%s, ignoring", err->text);
 	}
-	return assemble(lu, r->primary, err);
+	return replace_assemble(lu, r->primary, err);
 }
 
 WAITS void replace_deactivate(struct lu *lu)

@@ -183,9 +183,23 @@ static json_t *do_disk_remove(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
+static const char *uuid_of(const json_t *args)
+{
+	return json_str(json_array_get(args, 0), "uuid", "");
+}
+
+static json_t *do_disk_shutdown(struct sim_node *n, const json_t *args)
+{
+	if (str_eq(json_str(json_array_get(args, 0), "dev_type", ""), "drbd"))
+		table_put(&n->stopped, uuid_of(args), n);
+	return good(json_null());
+}
+
 static json_t *do_disk_assemble(struct sim_node *n, const json_t *args)
 {
 	auto_free char *file = file_of(n, args);
+
+	table_remove(&n->stopped, uuid_of(args));
 
 	if (file != NULL && table_get(&n->sim->files, file) == NULL)
 		return bad("the disk does not exist");
@@ -438,6 +452,7 @@ static const struct {
 	{"blockdev_create", do_disk_create},
 	{"blockdev_remove", do_disk_remove},
 	{"blockdev_assemble", do_disk_assemble},
+	{"blockdev_shutdown", do_disk_shutdown},
 	{"blockdev_rename", do_disk_rename},
 	{"file_storage_dir_rename", do_folder_rename},
 	{"blockdev_find", do_disk_find},

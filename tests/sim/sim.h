@@ -52,6 +52,7 @@ struct sim_node {
 	struct sim_proc *queue_lock; /* who has it */
 
 	struct table running; /* instance name -> itself */
+	struct table stopped; /* UUIDs of mirrors whose side here was stopped */
 	struct table done;    /* durations of test_delay -> struct sim_done */
 	uint64_t term_served; /* highest of a call that was executed */
 	int64_t refused_us;   /* when it last refused a connection */

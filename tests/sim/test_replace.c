@@ -207,6 +207,7 @@ Test(replace, a_failure_leaves_the_old_secondary)
 		cr_assert_str_eq(secondary(), NODE2);
 		cr_assert(json_equal(id_of(1), before));
 		cr_assert_eq(s.files.n, 4 * DISKS, "%s", faults[i].call);
+		cr_assert_eq(s.nodes[1].stopped.n, 0, "it runs there again");
 	}
 }
 
