@@ -267,6 +267,7 @@ void explain_group_end(struct explain *e, const char *verdict,
 	g = present_group(e);
 	cut(e, g);
 	g->verdict = verdict;
+	free(g->message);
 	g->message = message == NULL ? NULL : xstrdup(message);
 }
 

@@ -475,7 +475,7 @@ void jtext_show(struct buf *b, const struct jval *value)
 		break;
 	case JT_NUMBER:
 		if (value->d == rint(value->d))
-			buf_addf(b, "%.0f", value->d);
+			hf_fixed(b, value->d, 0);
 		else
 			hf_double(b, value->d);
 		break;
