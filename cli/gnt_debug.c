@@ -36,6 +36,14 @@ static int delay(struct cli *cli, struct error *err)
 	return cli_submit(cli, op, NULL, err);
 }
 
+static int test_os_params(struct cli *cli, struct error *err)
+{
+	json_t *op = cli_op(cli, &op_class_test_os_params);
+
+	cli_op_set(cli, op, "osparams_secret", &OPT_OSPARAMS_SECRET);
+	return cli_submit(cli, op, NULL, err);
+}
+
 /* --- locks --- */
 
 static char *format_owner(const json_t *value)
@@ -241,9 +249,18 @@ static const struct cli_command submit_job_command = {
 	.run = submit_job,
 };
 
+static const struct cli_command test_os_params_command = {
+	.name = "test-osparams",
+	.args = "--os-parameters-secret=<params>",
+	.help = "See whether secret OS parameters reach a job",
+	.options = {&OPT_OSPARAMS_SECRET, &OPT_SUBMIT, &OPT_PRINT_JOBID,
+		    OPTS_PLAN},
+	.run = test_os_params,
+};
+
 static const struct cli_command *const commands[] = {
-	&delay_command, &debug_iallocator, &locks_command, &submit_job_command,
-	NULL};
+	&delay_command,	     &debug_iallocator,	      &locks_command,
+	&submit_job_command, &test_os_params_command, NULL};
 
 const struct cli_tool tool_debug = {
 	.name = "gnt-debug",

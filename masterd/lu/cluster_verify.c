@@ -128,7 +128,7 @@ const struct lu_class lu_cluster_verify = {
 	.exec = verify_exec,
 };
 
-/* --- OP_CLUSTER_VERIFY_DISKS: nothing here can degrade --- */
+/* --- OP_CLUSTER_VERIFY_DISKS: a job for each group --- */
 
 static int verify_disks_expand(struct lu *lu, struct error *err)
 {
@@ -137,13 +137,34 @@ static int verify_disks_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
+static void add_disks_job(const char *group_name, json_t *jobs)
+{
+	json_t *job = op_new(&op_class_group_verify_disks);
+
+	json_set_str(job, "group_name", group_name);
+	json_array_append_new(jobs, json_make("[o]", job));
+}
+
 static json_t *verify_disks_exec(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_verify_disks *op = lu->op;
+	auto_json json_t *jobs = json_array();
+	auto_strv struct strv groups = {0};
 
-	if (op->group_name != NULL && lu_group(lu, op->group_name, err) == NULL)
-		return NULL;
-	return lu_submit_jobs(lu, json_array(), NULL, err);
+	if (op->group_name != NULL) {
+		const json_t *group = lu_group(lu, op->group_name, err);
+
+		if (group == NULL)
+			return NULL;
+		strv_add(&groups, json_str(group, "uuid", ""));
+	} else {
+		config_sorted(lu->m->config, CONFIG_GROUP, &groups);
+	}
+	for (size_t i = 0; i < groups.n; i++)
+		add_disks_job(config_name(lu->m->config, CONFIG_GROUP,
+					  groups.items[i]),
+			      jobs);
+	return lu_submit_jobs(lu, steal(&jobs), NULL, err);
 }
 
 const struct lu_class lu_cluster_verify_disks = {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_TEST_DELAY: do nothing for a while, on the master and on nodes, under
- * their locks.  The no-op of the benchmarks. */
+ * their locks.  The no-op of the benchmarks.
+ * OP_TEST_OS_PARAMS: whether secret parameters reach a job. */
 #include <math.h>
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "masterd/lu.h"
+#include "masterd/notify.h"
 #include "masterd/progress.h"
+
+#define LOG_DELAY_TEST "delay-test" /* the entry with the socket's path */
 
 /* A delay that nobody wants to wait for is a typing error. */
 #define DELAY_MAX_S (24 * 3600.0)
@@ -42,6 +46,7 @@ static int test_delay_expand(struct lu *lu, struct error *err)
 
 static int test_delay_check(struct lu *lu, struct error *err)
 {
+	struct test_delay *t = container_of(lu, struct test_delay, lu);
 	const struct op_test_delay *op = lu->op;
 
 	if (!(op->duration > 0) || op->duration > DELAY_MAX_S)
@@ -49,10 +54,10 @@ static int test_delay_check(struct lu *lu, struct error *err)
 				 "The duration must be more than 0 and at most "
 				 "%g seconds, not %g",
 				 DELAY_MAX_S, op->duration);
-	if (op->interruptible)
+	if (op->interruptible && (!op->on_master || t->nodes.n > 0))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Interruptible delays are not available in "
-				 "this version");
+				 "Only a delay on the master, and on no other "
+				 "node, can be interrupted");
 	return 0;
 }
 
@@ -98,18 +103,54 @@ static WAITS int delay_there(struct lu *lu, struct error *err)
 	return rc;
 }
 
+/* As long as that, or until somebody connects to the socket that the log names,
+ * and closes the connection.  1 when it was ended so, -1 with err. */
+static WAITS int delay_until_told(struct lu *lu, double seconds,
+				  struct error *err)
+{
+	int64_t deadline = clock_mono_us() + (int64_t)(seconds * 1e6);
+	struct notify socket = {.socket = -1};
+	int connection;
+
+	if (notify_open(&socket, err) < 0)
+		return -1;
+	queue_run_log(lu->run, LOG_DELAY_TEST, json_make("[s]", socket.path));
+	connection = notify_accept(&socket, deadline, &lu->run->killed);
+	notify_close(&socket);
+	if (connection < 0)
+		return 0;
+	lu_feedback(lu, "Received connection, time to go is %jd",
+		    (intmax_t)((deadline - clock_mono_us()) / 1000000));
+	return notify_confirmed(connection, deadline, &lu->run->killed) ? 1 : 0;
+}
+
+/* One round on the master: 1 when somebody ended it, -1 with err. */
+static WAITS int delay_once(struct lu *lu, struct error *err)
+{
+	const struct op_test_delay *op = lu->op;
+
+	if (!op->on_master || lu_plans(lu))
+		return 0;
+	if (op->interruptible)
+		return delay_until_told(lu, op->duration, err);
+	delay_here(lu, op->duration);
+	return 0;
+}
+
 static json_t *test_delay_exec(struct lu *lu, struct error *err)
 {
 	struct test_delay *t = container_of(lu, struct test_delay, lu);
 	const struct op_test_delay *op = lu->op;
 	int64_t rounds = op->repeat > 0 ? op->repeat : 1;
+	int told = 0;
 
-	for (int64_t i = 0; i < rounds; i++) {
+	for (int64_t i = 0; i < rounds && told == 0; i++) {
 		if (op->repeat > 0)
 			lu_info(lu, "Test delay iteration %jd/%jd", (intmax_t)i,
 				(intmax_t)rounds - 1);
-		if (op->on_master && !lu_plans(lu))
-			delay_here(lu, op->duration);
+		told = delay_once(lu, err);
+		if (told < 0)
+			return NULL;
 		if (t->nodes.n > 0 && delay_there(lu, err) < 0)
 			return NULL;
 		if (lu_check_killed(lu, err) < 0)
@@ -130,4 +171,34 @@ const struct lu_class lu_test_delay = {
 	.check = test_delay_check,
 	.exec = test_delay_exec,
 	.done = test_delay_done,
+};
+
+/* --- secret parameters --- */
+
+/* Their names; the values are nobody's business, not even a test's. */
+static WAITS json_t *test_os_params_exec(struct lu *lu, struct error *err)
+{
+	const struct op_test_os_params *op = lu->op;
+	auto_strv struct strv names = {0};
+	auto_free char *text = NULL;
+	const char *name;
+	json_t *value;
+
+	if (json_object_size(op->osparams_secret) == 0) {
+		error_set(err, ERR_EXEC, NULL,
+			  "Opcode needs secret parameters");
+		return NULL;
+	}
+	json_object_foreach ((json_t *)op->osparams_secret, name, value)
+		strv_add(&names, name);
+	strv_sort(&names);
+	text = strv_join(&names, ", ");
+	lu_feedback(lu, "Secret OS parameters have come: %s", text);
+	return json_null();
+}
+
+const struct lu_class lu_test_os_params = {
+	.op = &op_class_test_os_params,
+	.size = sizeof(struct lu),
+	.exec = test_os_params_exec,
 };

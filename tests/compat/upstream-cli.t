@@ -342,7 +342,8 @@ theirs gnt-instance remove -f par1
 theirs gnt-debug delay 0.01
 theirs gnt-debug delay --no-master -n $n2 0.01
 theirs gnt-debug delay --repeat 2 0.01
-delta "not available" gnt-debug delay --interruptible 0.01
+theirs gnt-debug delay --interruptible 0.01
+theirs gnt-debug test-osparams --os-parameters-secret=a=b
 same gnt-debug locks
 theirs gnt-debug locks -o name,mode,pending
 echo '[{"OP_ID": "OP_TEST_DELAY", "duration": 0.01}]' >"$VC/ops.json"

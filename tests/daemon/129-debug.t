@@ -1,0 +1,60 @@
+#!/bin/sh
+# Opcodes for tests, and queries that run as jobs.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+cluster_start --nodes 2
+add web1 -t diskless -n node2 >/dev/null
+
+# result OPCODE: what a job of this opcode answers, or its error
+result() {
+    echo "[$1]" >"$VC/op"
+    id=$(m gnt-debug submit-job "$VC/op" 2>&1 | sed -n 's/.*[jJ]ob[s ID:]* *\([0-9][0-9]*\).*/\1/p' | head -1)
+    m gnt-job list --no-headers --format=json -o opresult "$id" | tr -d '\n '
+}
+like "$(result '{"OP_ID": "OP_QUERY", "what": "instance", "fields": ["name", "pnode"], "use_locking": true}')" \
+    '\[\[0,"web1"\],\[0,"node2.example.com"\]\]' "a query is a job"
+like "$(result '{"OP_ID": "OP_QUERY", "what": "job", "fields": ["id"], "use_locking": true}')" \
+    'Cannotuselockingforjobqueries' "with locks where there are some"
+like "$(result '{"OP_ID": "OP_QUERY_FIELDS", "what": "group", "fields": ["name"]}')" \
+    '"title":"Group"' "so are fields"
+like "$(result '{"OP_ID": "OP_CLUSTER_CONFIG_QUERY", "output_fields": ["master_node", "drain_flag"]}')" \
+    '\["node1.example.com",false\]' "and values of the cluster"
+like "$(result '{"OP_ID": "OP_INSTANCE_CONSOLE", "instance_name": "web1"}')" \
+    '"instance":"web1"' "the way to a console"
+like "$(result '{"OP_ID": "OP_GROUP_VERIFY_DISKS", "group_name": "default"}')" \
+    '\[\{\},\[\],\{\}\]' "the disks of a group are well"
+m gnt-instance shutdown web1 >/dev/null
+like "$(result '{"OP_ID": "OP_INSTANCE_CONSOLE", "instance_name": "web1"}')" \
+    'isnotrunning.stateADMIN_down' "what is down has no console"
+succeeds "verify-disks asks each group" m gnt-cluster verify-disks
+like "$(m gnt-job list --no-headers -o summary)" 'GROUP_VERIFY_DISKS.default' \
+    "by a job"
+
+# --- secrets and delays ---
+succeeds "secret parameters reach it" m gnt-debug test-osparams \
+    --os-parameters-secret=pw=open4711
+like "$out" 'have come: pw$' "by name"
+unlike "$out" 'open4711' "without the value"
+fails "there must be some" m gnt-debug test-osparams
+succeeds "a delay that nobody interrupts" m gnt-debug delay --interruptible 0.01
+id=$(m gnt-debug delay --interruptible --submit --print-jobid 600 2>/dev/null)
+socket_of() {
+    m gnt-job list --no-headers -o oplog "$1" | sed -n 's/.*\(\/tmp\/[^"'"'"']*sock\).*/\1/p'
+}
+until_true 30 sh -c "'$BIN/gnt-vcluster' exec '$VC' node1 -- gnt-job list --no-headers -o oplog $id | grep -q sock"
+path=$(socket_of "$id")
+python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])' "$path"
+succeeds "one that somebody ends" m gnt-job watch "$id"
+like "$out" 'Received connection' "says so"
+is "$(ls "$path" 2>/dev/null)" "" "and leaves no socket"
+id=$(m gnt-debug delay --interruptible --submit --print-jobid 600 2>/dev/null)
+until_true 30 sh -c "'$BIN/gnt-vcluster' exec '$VC' node1 -- gnt-job list --no-headers -o oplog $id | grep -q sock"
+path=$(socket_of "$id")
+m gnt-job cancel --force --kill --yes-do-it "$id" >/dev/null 2>&1
+fails "one that is killed ends, too" m gnt-job watch "$id"
+is "$(ls "$path" 2>/dev/null)" "" "without a socket as well"
+fails "a delay of nodes cannot be ended so" \
+    m gnt-debug delay --interruptible --no-master -n node2 0.01
+tap_done
