@@ -19,7 +19,7 @@ PROGRAMS = ("hbal", "hcheck", "hinfo", "hroller", "hspace")
 OPTIONS = {"hbal": ["-l9", "-C", "-p"], "hcheck": ["--no-simulation"],
            "hinfo": ["-v"], "hroller": ["--print-moves"],
            "hspace": ["-l5", "--machine-readable", "--disk-template=drbd"]}
-SEEDS = 12
+SEEDS = 6
 ASKED = ["/2/groups?bulk=1", "/2/nodes?bulk=1", "/2/instances?bulk=1",
          "/2/info"]
 GROUPS, NODES, INSTANCES, INFO = ASKED
@@ -100,6 +100,11 @@ def check_requests(tap, ours):
         run(ours, "hinfo", rapi.url.replace("//", "//me:secret@"))
         tap.point("name and password of the URL are used",
                   rapi.asked[0] == (GROUPS, "Basic bWU6c2VjcmV0"), rapi.asked)
+        slow = run(ours, "hinfo", rapi.url)
+        rapi.answers[NODES][0]["ndparams"] = dict(
+            rapi.answers[NODES][0]["ndparams"], cpu_speed=4.0)
+        tap.point("a node's cpu_speed counts",
+                  slow != run(ours, "hinfo", rapi.url), slow)
         rapi.answers[GROUPS] = (403, "{}")
         rc, _, err = run(ours, "hinfo", rapi.url.replace("//", "//me:secret@"))
         tap.point("and not shown", rc == 1 and "secret" not in err, err)
