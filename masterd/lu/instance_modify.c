@@ -13,6 +13,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "masterd/lu/instance_convert.h"
 #include "masterd/lu_instance.h"
 
 struct modify *modify_of(struct lu *lu)
@@ -107,7 +108,6 @@ static int check_supported(const struct op_instance_set_params *op,
 		const char *name;
 		bool given;
 	} missing[] = {
-		{"disk_template", op->disk_template != NULL},
 		{"remote_node", op->remote_node != NULL},
 		{"iallocator", op->iallocator != NULL},
 		{"ext_params", json_object_size(op->ext_params) > 0},
@@ -126,7 +126,7 @@ static int check_supported(const struct op_instance_set_params *op,
 	    json_object_size(op->osparams) > 0 ||
 	    json_object_size(op->osparams_private) > 0 || op->os_name != NULL ||
 	    op->offline >= 0 || op->runtime_mem != OP_UNSET ||
-	    op->pnode != NULL)
+	    op->pnode != NULL || op->disk_template != NULL)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL, "No changes submitted");
 }
@@ -238,7 +238,8 @@ static WAITS int modify_check(struct lu *lu, struct error *err)
 	if (check_supported(op, err) < 0 || build(lu, err) < 0 ||
 	    modify_check_state(lu, err) < 0 ||
 	    modify_check_primary(lu, err) < 0 ||
-	    modify_check_params(lu, err) < 0)
+	    modify_check_params(lu, err) < 0 ||
+	    convert_check(lu, op, modify_of(lu)->inst, err) < 0)
 		return -1;
 	return modify_check_resources(lu, err);
 }
@@ -251,6 +252,8 @@ static void modify_env(struct lu *lu, json_t *ret_env)
 	const struct op_instance_set_params *op = lu->op;
 
 	inst_hook_env(lu, m->changed, ret_env);
+	if (op->disk_template != NULL)
+		json_set_str(ret_env, "NEW_DISK_TEMPLATE", op->disk_template);
 	if (op->runtime_mem != OP_UNSET) {
 		auto_free char *text =
 			xprintf("%jd", (intmax_t)op->runtime_mem);
@@ -364,7 +367,8 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 	struct modify *m = modify_of(lu);
 	auto_json json_t *rows = json_array();
 
-	if (balloon(lu, rows, err) < 0)
+	if (balloon(lu, rows, err) < 0 ||
+	    convert_disks(lu, lu->op, m->inst, rows, err) < 0)
 		return NULL;
 	if (modify_has_new_disks(m)) {
 		if (modify_apply_disks(lu, current(lu), err) < 0)

@@ -249,6 +249,8 @@ theirs gnt-instance list -o name,tags -F '"a" in tags'
 like "$out" web1 "finds it"
 
 theirs gnt-instance shutdown db2
+theirs gnt-instance modify -t sharedfile db2
+theirs gnt-instance modify -t file --file-driver=loop --file-storage-dir=deep db2
 theirs gnt-backup export -n $n3 db2
 same gnt-backup list
 like "$out" 'node3.example.com +db2' "shows it"

@@ -122,7 +122,8 @@ Test(modify, devices_are_found_by_number_name_and_uuid)
 Test(modify, what_is_not_supported_is_refused)
 {
 	expect(op_add("web1", NODE2, true), "success");
-	expect(op_modify("disk_template", json_string("file")), "wrong_input");
+	expect(op_modify("disk_template", json_string("diskless")),
+	       "wrong_input");
 	expect(op_nic("add", json_integer(-1), json_make("{s:s}", "speed", "")),
 	       "wrong_input");
 	expect(op_disk("modify", json_integer(0),
