@@ -102,15 +102,42 @@ static int64_t disk_size(const json_t *given)
 	return str_to_int64(text, &size) ? size : -1;
 }
 
+/* What belongs to storage that this disk is not on: as in Ganeti refused where
+ * it would be a promise, and without effect where it only says a place. */
+static int check_storage_keys(const json_t *given, size_t i, struct error *err)
+{
+	static const struct {
+		const char *key, *why;
+	} refused[] = {
+		{"adopt", "only disks of the templates plain and blockdev can "
+			  "be adopted"},
+		{"access", "only the templates rbd, gluster and ext know ways "
+			   "of access"},
+		{"provider", "only the template ext has providers"},
+		{"spindles", "spindles cannot be specified when exclusive "
+			     "storage is not active"},
+	};
+
+	for (size_t k = 0; k < sizeof(refused) / sizeof(*refused); k++)
+		if (json_get(given, refused[k].key) != NULL)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Disk %zu: parameter '%s' is not "
+					 "available: %s",
+					 i, refused[k].key, refused[k].why);
+	return 0;
+}
+
 json_t *spec_disk(const json_t *given, size_t i, struct error *err)
 {
-	static const char *const known[] = {"size", "mode", "name", NULL};
+	static const char *const known[] = {"size", "mode",   "name",
+					    "vg",   "metavg", NULL};
 	const char *mode = json_str(given, "mode", "rw");
 	const char *name = json_str(given, "name", NULL);
 	int64_t size = disk_size(given);
 	json_t *disk;
 
-	if (spec_check_keys("Disk", i, given, known, err) < 0)
+	if (check_storage_keys(given, i, err) < 0 ||
+	    spec_check_keys("Disk", i, given, known, err) < 0)
 		return NULL;
 	if (json_get(given, "size") == NULL) {
 		error_set(err, ERR_PREREQ, ECODE_INVAL, "Disk %zu has no size",

@@ -33,7 +33,8 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	      struct inst_spec *s, struct error *err);
 
 /* One NIC or disk as given, number i, in the form in which it is stored (of a
- * disk only size, mode and name); to be freed, NULL with err. */
+ * disk size, mode and name; volume groups are without effect); to be freed,
+ * NULL with err. */
 json_t *spec_nic(struct lu *lu, const json_t *given, size_t i,
 		 struct error *err);
 json_t *spec_disk(const json_t *given, size_t i, struct error *err);
