@@ -13,7 +13,7 @@ for node in node1 node2; do
     echo 20 >"$os/ganeti_api_version"
     printf 'small\nbig\n' >"$os/variants.list"
     printf '%s a parameter\n' size root_pw api-key mirror >"$os/parameters.list"
-    printf '#!/bin/sh\nenv | grep ^OSP_ | sort >%s/env\n' "$VC" >"$os/create"
+    printf '#!/bin/sh\nenv | grep ^OSP_ | sort >%s/env\nenv | grep ^INSTANCE_HV_ >%s/hv\n' "$VC" "$VC" >"$os/create"
     printf '#!/bin/sh\ncase $OSP_SIZE in bad*) echo not this size; exit 1;; esac\n' \
         >"$os/verify"
     chmod +x "$os/create" "$os/verify"
@@ -51,7 +51,7 @@ succeeds "an instance has its own" add_os web1 -O mirror=there \
 is "$(env_of_script)" \
     "OSP_API_KEY=hush4711 OSP_MIRROR=there OSP_ROOT_PW=sesame4712 OSP_SIZE=9G " \
     "the script gets all of them"
-like "$(m gnt-instance list --no-headers -o hvparams web1)" non-live \
+is "$(cat "$VC/hv")" INSTANCE_HV_migration_mode=non-live \
     "the hypervisor's lie below its own"
 m gnt-instance shutdown web1 >/dev/null
 succeeds "reinstall" m gnt-instance reinstall -f -O mirror=once \
