@@ -125,6 +125,18 @@ succeeds "several bounds" m gnt-cluster modify --ipolicy-bounds-specs \
 fails "between them is outside" add mid -t diskless -B memory=512 -n node1
 like "$out" 'violates policy: memory-size value 512' "by its number"
 
+succeeds "the cluster has parameters of mirrors" \
+    m gnt-cluster modify -D drbd:resync-rate=2048,metavg=metas
+succeeds "a group has its own" \
+    m gnt-group modify -D drbd:resync-rate=4096 default
+out=$(m gnt-group list --no-headers -o diskparams default)
+like "$out" "'resync-rate': 4096" "which count"
+like "$out" "'metavg': 'metas'" "beside those of the cluster"
+like "$(m gnt-cluster info)" 'resync-rate: 2048' "that keeps its own"
+fails "of a template that is none" m gnt-group modify -D tape:speed=1 default
+fails "a parameter that it does not have" \
+    m gnt-cluster modify -D drbd:speed=1
+
 "$BIN/gnt-vcluster" kill "$VC" node3 >/dev/null 2>&1
 like "$(field node3 name,hv_state,disk_state)" 'mem_total.*disk_total' \
     "a node that is gone is shown with its record"
