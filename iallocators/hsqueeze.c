@@ -58,10 +58,11 @@ static bool has_capacity(struct cluster *c, double factor)
 	return true;
 }
 
+/* Forthcoming instances, too, which are on no node's list. */
 static bool primaries_online(const struct cluster *c)
 {
-	for (int i = 0; i < c->n_nodes; i++)
-		if (c->nodes[i].offline && c->nodes[i].primaries.n > 0)
+	for (int i = 0; i < c->n_instances; i++)
+		if (c->nodes[c->instances[i].primary].offline)
 			return false;
 	return true;
 }
@@ -325,7 +326,7 @@ static int run(struct cluster *c, const struct tool_options *o,
 		return -1;
 	}
 	print_nodes(c, grow, &chosen, o);
-	if (grow && !has_capacity(c, o->minimal_resources))
+	if (grow && o->verbose > 1 && !has_capacity(c, o->minimal_resources))
 		printf("Onlining all nodes will not yield enough capacity\n");
 	if (o->print_commands)
 		print_commands(c, grow, &chosen, &steps);
