@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "iallocators/promises.h"
-#include "iallocators/series.h"
+#include "iallocators/capacity_run.h"
 #include "lib/base/mem.h"
 
 #define BLOCK 10 /* instances between two checks of redundancy */
@@ -78,6 +77,7 @@ void capacity_init(struct capacity *ret, struct cluster *c,
 			  .accept_existing_errors = o->accept_existing_errors},
 		.required_nodes = template == TEMPLATE_DRBD ? 2 : 1,
 		.first = c->n_instances,
+		.mark = change_mark(c),
 	};
 	if (!o->accept_existing_errors || o->independent_groups)
 		ret->blocked = mark_bad(ret, o->independent_groups, bad);
@@ -112,14 +112,6 @@ int capacity_check(const struct capacity *k, struct error *err)
 	return 0;
 }
 
-static void set_fails(struct capacity *k, const struct solution *s)
-{
-	k->n_fails = 0;
-	for (int i = 1; i < FAIL_COUNT; i++)
-		k->fails[k->n_fails++] =
-			(struct fail_count){(enum fail)i, s->fails[i]};
-}
-
 void capacity_sort_fails(struct capacity *k)
 {
 	for (int i = 1; i < k->n_fails; i++) {
@@ -132,147 +124,29 @@ void capacity_sort_fails(struct capacity *k)
 	}
 }
 
-/* Room for one more record, which will be inst. */
-static void reserve(struct cluster *c, const struct instance *inst)
+void capacity_forget(struct capacity *k)
 {
-	if (c->n_instances >= c->cap_instances) {
-		int cap = c->n_instances * 2 + FIRST_BLOCK_MIN;
-		struct instance *bigger =
-			arena_calloc(&c->arena, (size_t)cap, sizeof(*bigger));
-
-		if (c->n_instances > 0)
-			memcpy(bigger, c->instances,
-			       (size_t)c->n_instances * sizeof(*bigger));
-		c->instances = bigger;
-		c->cap_instances = cap;
-	}
-	c->instances[c->n_instances] = *inst;
+	if (k->knows_redundancy)
+		promises_done(&k->promises);
+	k->knows_redundancy = false;
 }
 
-/* Where instances of one size go, one after the other. */
-struct run {
-	struct capacity *k;
-	struct instance inst;
-	struct place_options options;
-	struct place p;
-	struct series series; /* pairs */
-};
-
-static void run_init(struct run *r, struct capacity *k,
-		     const struct instance *like, bool checks)
+/* Back to the mark, with so many instances. */
+static void undo(struct capacity *k, size_t mark, int n_instances)
 {
-	struct cluster *c = k->c;
-
-	*r = (struct run){.k = k, .inst = *like, .options = k->place};
-	r->options.capacity_checks = checks;
-	r->p = (struct place){.c = c,
-			      .inst = &r->inst,
-			      .index = c->n_instances,
-			      .required_nodes = k->required_nodes,
-			      .scope = &k->all,
-			      .options = &r->options};
-	reserve(c, like);
-	if (k->required_nodes == 2)
-		series_init(&r->series, &r->p, &k->candidates);
+	capacity_forget(k);
+	change_undo(k->c, mark);
+	k->c->n_instances = n_instances;
 }
 
-static void run_done(struct run *r)
+void capacity_empty(struct capacity *k)
 {
-	if (r->k->required_nodes == 2)
-		series_done(&r->series);
+	undo(k, k->mark, k->first);
 }
 
-/* Pairs in one group; of equal ones the later primary wins. */
-static void try_group(struct capacity *k, const struct place *p,
-		      const struct promises *promises, int group,
-		      struct solution *best)
+void capacity_done(struct capacity *k)
 {
-	struct nodeset nodes = {.group = group};
-	struct solution s = {0};
-
-	nodes.items = xcalloc((size_t)k->candidates.n + 1, sizeof(int));
-	for (int i = 0; i < k->candidates.n; i++)
-		if (k->c->nodes[k->candidates.items[i]].group == group)
-			nodes.items[nodes.n++] = k->candidates.items[i];
-	if (nodes.n >= 2)
-		place_pairs(p, promises, &nodes, &s);
-	for (int i = 0; i < FAIL_COUNT; i++)
-		best->fails[i] += s.fails[i];
-	if (s.found &&
-	    (!best->found || s.score < best->score ||
-	     (s.score <= best->score && s.primary > best->primary))) {
-		best->found = true;
-		best->score = s.score;
-		best->primary = s.primary;
-		best->secondary = s.secondary;
-	}
-	free(nodes.items);
-}
-
-/* All places, with checks of redundancy, and all counts. */
-static void try_all(struct run *r, struct solution *ret)
-{
-	struct capacity *k = r->k;
-	struct promises promises = {.redundancy = {0}};
-
-	*ret = (struct solution){0};
-	if (r->options.capacity_checks)
-		redundancy_init(&promises.redundancy, k->c, &k->checked,
-				&r->options);
-	if (k->required_nodes == 1)
-		place_singles(&r->p, &promises, &k->candidates, ret);
-	for (int g = 0; k->required_nodes == 2 && g < k->c->n_groups; g++)
-		try_group(k, &r->p, &promises, g, ret);
-	promises_done(&promises);
-	set_fails(k, ret);
-}
-
-/* Whether one more fits; if not, or if that is all that is asked, why. */
-static bool run_try(struct run *r, bool place, struct solution *ret)
-{
-	bool series = r->k->required_nodes == 2;
-
-	if (series && place && series_best(&r->series, ret) && ret->found)
-		return true;
-	if (series) {
-		series_count(&r->series, ret);
-		set_fails(r->k, ret);
-		series = !ret->found || (!place && !r->options.capacity_checks);
-	}
-	if (!series)
-		try_all(r, ret);
-	return ret->found;
-}
-
-/* Place one more; false if it does not fit. */
-static bool run_place(struct run *r)
-{
-	struct cluster *c = r->k->c;
-	struct solution s;
-
-	reserve(c, &r->inst);
-	r->p.index = c->n_instances;
-	if (!run_try(r, true, &s))
-		return false;
-	place_put(&r->p, s.primary, s.secondary);
-	c->n_instances++;
-	if (r->k->required_nodes == 2)
-		series_placed(&r->series, s.primary, s.secondary);
-	return true;
-}
-
-/* Whether one more would fit, and why not. */
-static bool would_fit(struct capacity *k, const struct instance *like,
-		      bool checks)
-{
-	struct run r;
-	struct solution s;
-	bool fits;
-
-	run_init(&r, k, like, checks);
-	fits = run_try(&r, false, &s);
-	run_done(&r);
-	return fits;
+	capacity_forget(k);
 }
 
 static void fill_singly(struct capacity *k, const struct instance *inst,
@@ -323,8 +197,7 @@ static bool fill_block(struct capacity *k, const struct instance *inst,
 	fill_singly(k, inst, size, false);
 	if (redundancy_holds(k->c, &k->checked, &k->place))
 		return true;
-	change_undo(k->c, mark);
-	k->c->n_instances = before;
+	undo(k, mark, before);
 	return false;
 }
 
@@ -441,7 +314,7 @@ OFF_THE_STACK static bool shrink_to_fit(struct capacity *k,
 
 		if (!shrink(k, &smaller, why))
 			return false;
-		if (would_fit(k, inst, k->place.capacity_checks))
+		if (run_would_fit(k, inst, k->place.capacity_checks))
 			return true;
 		if (count_of(k, why) == 0)
 			return false;

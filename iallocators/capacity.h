@@ -6,6 +6,7 @@
 
 #include "iallocators/model.h"
 #include "iallocators/place.h"
+#include "iallocators/promises.h"
 #include "iallocators/tool.h"
 
 struct fail_count {
@@ -23,24 +24,34 @@ struct capacity {
 	struct nodeset candidates; /* in allocatable groups */
 	bool blocked;		   /* the cluster is not sound: nothing fits */
 	int first;		   /* index of the first new instance */
+	size_t mark;		   /* before it */
+	struct promises promises;  /* of the present state, if */
+	bool knows_redundancy;
 	struct fail_count fails[FAIL_COUNT]; /* of the last attempt */
 	int n_fails;
 };
 
-/* Look at the cluster, which has to outlive *ret. */
+/* Look at the cluster, which has to outlive *ret; to be followed by
+ * capacity_done(). */
 void capacity_init(struct capacity *ret, struct cluster *c,
 		   const struct tool_options *o, enum template template);
+void capacity_done(struct capacity *k);
+
+/* What is known about redundancy is void. */
+void capacity_forget(struct capacity *k);
 
 /* Whether there is any node, or pair of nodes, to try. */
 int capacity_check(const struct capacity *k, struct error *err);
 
 /* Place as many as there is room for, at most limit (negative: no limit).  New
- * instances are those from k->first on; change_undo() takes them back when
- * n_instances is put back to k->first, too. */
+ * instances are those from k->first on; */
 void capacity_fill(struct capacity *k, const struct instance *inst,
 		   int64_t limit);
 void capacity_fill_tiered(struct capacity *k, const struct instance *inst,
 			  int64_t limit);
+
+/* this takes them off again. */
+void capacity_empty(struct capacity *k);
 
 /* The reasons, the most frequent first. */
 void capacity_sort_fails(struct capacity *k);

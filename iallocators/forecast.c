@@ -14,36 +14,6 @@
 #include "iallocators/redundancy.h"
 #include "lib/base/mem.h"
 
-#define CHANGED_NODES 2
-
-/* What must find a place when a node is emptied, besides DRBD. */
-struct need {
-	int n;
-	int64_t memory, disk;		/* of all */
-	int64_t most_memory, most_disk; /* of one */
-	bool disks;  /* something with disks of the node's own storage */
-	bool local;  /* something that has to be created again */
-	bool shared; /* something that migrates */
-	bool impossible;
-	bool unclear;
-};
-
-/* Memory that x's DRBD primaries bring to the node s. */
-static int64_t drbd_load(const struct cluster *c, const struct node *x, int s)
-{
-	int64_t load = 0;
-
-	for (int i = 0; i < x->primaries.n; i++) {
-		const struct instance *inst =
-			&c->instances[x->primaries.items[i]];
-
-		if (inst->template == TEMPLATE_DRBD && inst->secondary == s &&
-		    inst_uses_memory(inst))
-			load += inst->memory;
-	}
-	return load;
-}
-
 static bool shared_storage(const struct instance *inst)
 {
 	return templates[inst->template].mirror == MIRROR_EXTERNAL &&
@@ -90,7 +60,7 @@ static bool absorbs(const struct cluster *c, const struct node *x, int z,
 	if (need->shared && !move_migration_allowed(c, x_index, z))
 		return false;
 	if (n->s.usable_mem <= need->memory ||
-	    n->s.usable_mem - drbd_load(c, x, z) <= need->memory)
+	    n->s.usable_mem - rooms_drbd_load(c, x, z) <= need->memory)
 		return false;
 	return !need->disks || n->s.free_disk > need->disk;
 }
@@ -107,62 +77,6 @@ static bool enough_absorb(const struct cluster *c, const struct nodeset *nodes,
 			wanted--;
 	}
 	return wanted == 0;
-}
-
-/* So many of a size there is room for; one unit always stays free. */
-static int64_t slots_of(int64_t free, int64_t size)
-{
-	if (free <= 1)
-		return 0;
-	return size > 0 ? (free - 1) / size : INT64_MAX;
-}
-
-/* How many of the biggest thing that leaves x could come to z. */
-static int64_t slots(const struct cluster *c, const struct node *x, int z,
-		     const struct need *need)
-{
-	const struct node *n = &c->nodes[z];
-	int x_index = (int)(x - c->nodes);
-	int64_t mem, disk, usable = n->s.usable_mem;
-
-	if (z == x_index || n->exclusive_storage)
-		return 0;
-	if (need->shared && !move_migration_allowed(c, x_index, z))
-		return 0;
-	mem = slots_of(usable, need->most_memory);
-	if (mem > 0 && n->secondaries.n > 0)
-		mem = slots_of(usable - drbd_load(c, x, z), need->most_memory);
-	if (!need->disks)
-		return mem;
-	disk = slots_of(n->s.free_disk, need->most_disk);
-	return disk < mem ? disk : mem;
-}
-
-/* Whether there are slots for all, even without the nodes that have most of
- * them.  Whatever comes to a node takes one slot at most, so that the last
- * finds one, too. */
-static bool has_slots(const struct redundancy *r, const struct node *x,
-		      const struct need *need, int changing)
-{
-	int64_t most[CHANGED_NODES] = {0}, sum = 0;
-
-	for (int i = 0; i < r->nodes->n && sum < need->n; i++) {
-		int z = r->nodes->items[i];
-		int64_t n;
-
-		if (r->c->nodes[z].group != x->group)
-			continue;
-		n = slots(r->c, x, z, need);
-		for (int k = 0; k < changing; k++)
-			if (n > most[k]) {
-				int64_t smaller = most[k];
-
-				most[k] = n;
-				n = smaller;
-			}
-		sum += n < need->n ? n : need->n;
-	}
-	return sum >= need->n;
 }
 
 /* One DRBD primary of x: whether it can fail over as things are, but for
@@ -202,7 +116,7 @@ static bool take_drbd(struct redundancy *r, int x)
 			continue;
 		if (!drbd_moves(c, x, inst))
 			return false;
-		load = drbd_load(c, n, inst->secondary);
+		load = rooms_drbd_load(c, n, inst->secondary);
 		if (load > r->most[inst->secondary])
 			r->most[inst->secondary] = load;
 		if (c->nodes[inst->secondary].s.usable_mem <= load)
@@ -244,21 +158,40 @@ static bool stranded(const struct redundancy *r, const struct node *x)
 	return false;
 }
 
-static void take_node(struct redundancy *r, int x)
+/* Whether everything finds a place, whatever changes in the meantime. */
+static bool is_easy(struct redundancy *r, int x)
 {
 	const struct node *n = &r->c->nodes[x];
-	struct need need = need_of(r->c, n);
+	const struct need *need = &r->needs[x];
 
-	if (!take_drbd(r, x) || need.impossible) {
-		r->never = true;
-		r->culprit = x;
+	if (need->unclear)
+		return false;
+	if (r->changing == 0)
+		return rooms_enough_with(&r->rooms, n, need, NULL, 0) ||
+		       rooms_count(r->c, r->nodes, n, need, 0);
+	return rooms_enough(&r->rooms, n, need) ||
+	       rooms_count(r->c, r->nodes, n, need, r->changing);
+}
+
+/* Put the node among the easy or the hard ones. */
+static void sort_node(struct redundancy *r, int x)
+{
+	const struct need *need = &r->needs[x];
+
+	r->easy[x] = (!need->local && !need->shared) || is_easy(r, x);
+	if (!r->easy[x])
+		r->hard[r->n_hard++] = x;
+}
+
+static void take_node(struct redundancy *r, int x)
+{
+	r->needs[x] = need_of(r->c, &r->c->nodes[x]);
+	if (take_drbd(r, x) && !r->needs[x].impossible) {
+		sort_node(r, x);
 		return;
 	}
-	if (!need.local && !need.shared)
-		return;
-	if (!need.unclear && has_slots(r, n, &need, r->changing))
-		return;
-	r->hard[r->n_hard++] = x;
+	r->never = true;
+	r->culprit = x;
 }
 
 /* Whether some group has exclusive storage, where absorbs() says nothing. */
@@ -270,31 +203,74 @@ static bool has_exclusive(const struct cluster *c, const struct nodeset *nodes)
 	return false;
 }
 
-static void look(struct redundancy *r, struct cluster *c,
+static void look_for_stranded(struct redundancy *r)
+{
+	for (int i = 0; i < r->n_hard && !r->never && !r->has_exclusive; i++) {
+		r->culprit = r->hard[i];
+		r->never = stranded(r, &r->c->nodes[r->culprit]);
+	}
+}
+
+static void init(struct redundancy *r, struct cluster *c,
 		 const struct nodeset *nodes, const struct place_options *o,
 		 int changing)
 {
-	*r = (struct redundancy){.c = c, .nodes = nodes, .changing = changing};
-	r->most = xcalloc((size_t)c->n_nodes + 1, sizeof(*r->most));
+	size_t n = (size_t)c->n_nodes + 1;
+
+	*r = (struct redundancy){.c = c,
+				 .nodes = nodes,
+				 .accept_offline = o->accept_existing_errors,
+				 .changing = changing};
+	r->most = xcalloc(n, sizeof(*r->most));
+	r->needs = xcalloc(n, sizeof(*r->needs));
+	r->easy = xcalloc(n, sizeof(*r->easy));
 	r->hard = xcalloc((size_t)nodes->n + 1, sizeof(*r->hard));
+	rooms_init(&r->rooms, c, nodes);
 	for (int i = 0; i < c->n_nodes; i++)
 		r->most[i] = -1;
-	for (int i = 0; i < nodes->n && !r->never; i++)
-		if (!o->accept_existing_errors ||
-		    !c->nodes[nodes->items[i]].offline)
-			take_node(r, nodes->items[i]);
+}
+
+static void look(struct redundancy *r)
+{
+	for (int i = 0; i < r->nodes->n && !r->never; i++) {
+		int x = r->nodes->items[i];
+
+		if (!r->accept_offline || !r->c->nodes[x].offline)
+			take_node(r, x);
+	}
 }
 
 void redundancy_init(struct redundancy *r, struct cluster *c,
 		     const struct nodeset *nodes, const struct place_options *o)
 {
-	look(r, c, nodes, o, CHANGED_NODES);
-	if (has_exclusive(c, nodes))
+	init(r, c, nodes, o, ROOMS_CHANGED);
+}
+
+void redundancy_look(struct redundancy *r)
+{
+	if (r->looked)
 		return;
-	for (int i = 0; i < r->n_hard && !r->never; i++) {
-		r->culprit = r->hard[i];
-		r->never = stranded(r, &c->nodes[r->culprit]);
-	}
+	r->looked = true;
+	look(r);
+	r->has_exclusive = has_exclusive(r->c, r->nodes);
+	look_for_stranded(r);
+}
+
+void redundancy_changed(struct redundancy *r, int node)
+{
+	const struct node *n = &r->c->nodes[node];
+
+	if (!r->looked || r->never)
+		return;
+	r->needs[node] = need_of(r->c, n);
+	rooms_changed(&r->rooms, node);
+	r->culprit = node;
+	r->never = r->needs[node].impossible ||
+		   (r->most[node] >= 0 && n->s.usable_mem <= r->most[node]);
+	for (int i = 0; i < r->nodes->n && !r->never; i++)
+		if (r->easy[r->nodes->items[i]])
+			sort_node(r, r->nodes->items[i]);
+	look_for_stranded(r);
 }
 
 bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
@@ -303,7 +279,8 @@ bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
 	struct redundancy r;
 	bool ok;
 
-	look(&r, c, nodes, o, 0);
+	init(&r, c, nodes, o, 0);
+	look(&r);
 	ok = !r.never;
 	for (int i = 0; i < r.n_hard && ok; i++)
 		ok = redundancy_of_node(c, nodes, r.hard[i]);
@@ -314,20 +291,28 @@ bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
 void redundancy_done(struct redundancy *r)
 {
 	free(r->most);
+	free(r->needs);
+	free(r->easy);
 	free(r->hard);
+	rooms_done(&r->rooms);
 }
 
-/* Whether the node can be emptied as things are now. */
-static bool stays_safe(const struct redundancy *r, int x,
-		       const struct need *need)
+/* Whether the node can be emptied as things are now, with the instance. */
+static bool stays_safe(struct redundancy *r, int x, const struct need *need,
+		       const struct instance *inst)
 {
-	if (!need->unclear && has_slots(r, &r->c->nodes[x], need, 0))
+	const struct node *n = &r->c->nodes[x];
+	const int changed[] = {inst->primary, inst->secondary};
+
+	if (!need->unclear &&
+	    (rooms_enough_with(&r->rooms, n, need, changed, 2) ||
+	     rooms_count(r->c, r->nodes, n, need, 0)))
 		return true;
 	return redundancy_of_node(r->c, r->nodes, x);
 }
 
 /* The new instance itself, when its primary is emptied. */
-static bool new_moves(const struct redundancy *r, const struct instance *inst)
+static bool new_moves(struct redundancy *r, const struct instance *inst)
 {
 	struct cluster *c = r->c;
 	const struct node *p = &c->nodes[inst->primary];
@@ -336,29 +321,41 @@ static bool new_moves(const struct redundancy *r, const struct instance *inst)
 	if (inst->template == TEMPLATE_DRBD)
 		return drbd_moves(c, inst->primary, inst) &&
 		       c->nodes[inst->secondary].s.usable_mem >
-			       drbd_load(c, p, inst->secondary);
+			       rooms_drbd_load(c, p, inst->secondary);
 	need = need_of(c, p);
 	if (need.impossible)
 		return false;
-	return stays_safe(r, inst->primary, &need);
+	return stays_safe(r, inst->primary, &need, inst);
 }
 
-bool redundancy_with(const struct redundancy *r, const struct instance *inst)
+/* What has failed once will most likely do so again: to be asked first. */
+static void to_front(struct redundancy *r, int i)
+{
+	int x = r->hard[i];
+
+	r->hard[i] = r->hard[0];
+	r->hard[0] = x;
+}
+
+bool redundancy_with(struct redundancy *r, const struct instance *inst)
 {
 	const struct node *p = &r->c->nodes[inst->primary];
+	bool moves = !inst->forthcoming && inst->template != TEMPLATE_DRBD;
 
 	if (r->never)
 		return false;
 	if (p->s.usable_mem <= r->most[inst->primary] &&
 	    r->most[inst->primary] >= 0)
 		return false;
-	if (!inst->forthcoming && !new_moves(r, inst))
-		return false;
 	for (int i = 0; i < r->n_hard; i++) {
-		struct need need = need_of(r->c, &r->c->nodes[r->hard[i]]);
+		int x = r->hard[i];
 
-		if (!stays_safe(r, r->hard[i], &need))
+		if (moves && x == inst->primary)
+			continue; /* below, with the instance */
+		if (!stays_safe(r, x, &r->needs[x], inst)) {
+			to_front(r, i);
 			return false;
+		}
 	}
-	return true;
+	return inst->forthcoming || new_moves(r, inst);
 }

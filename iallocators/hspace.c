@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "iallocators/capacity.h"
-#include "iallocators/change.h"
 #include "iallocators/hformat.h"
 #include "iallocators/listing.h"
 #include "iallocators/save.h"
@@ -441,15 +440,11 @@ static int after_filling(struct report *r, bool tiered, struct error *err)
 static int run_tiered(struct report *r, const struct ispec *given,
 		      struct error *err)
 {
-	struct cluster *c = r->k->c;
-	size_t mark = change_mark(c);
-
 	fill_tiers(r, given);
 	if (after_filling(r, true, err) < 0)
 		return -1;
 	print_tiered(r);
-	change_undo(c, mark);
-	c->n_instances = r->k->first;
+	capacity_empty(r->k);
 	return 0;
 }
 
@@ -562,8 +557,10 @@ static int run(struct cluster *c, const struct tool_options *o,
 	r.exclusive = any_exclusive(c);
 	capacity_init(&k, c, o, r.template);
 	resources_sum(&k, &before);
-	return fill_cluster(&r, o->standard_alloc ? &standard : &c->policy.std,
-			    o->tiered_alloc != NULL ? &tiered : NULL, err);
+	rc = fill_cluster(&r, o->standard_alloc ? &standard : &c->policy.std,
+			  o->tiered_alloc != NULL ? &tiered : NULL, err);
+	capacity_done(&k);
+	return rc;
 }
 
 int main(int argc, char **argv)

@@ -74,9 +74,9 @@ int place_check_count(const struct place *p, const struct nodeset *candidates,
 		      struct error *err);
 
 /* The parts of place_ordinary(). */
-void place_singles(const struct place *p, const struct promises *promises,
+void place_singles(const struct place *p, struct promises *promises,
 		   const struct nodeset *candidates, struct solution *ret);
-void place_pairs(const struct place *p, const struct promises *promises,
+void place_pairs(const struct place *p, struct promises *promises,
 		 const struct nodeset *candidates, struct solution *ret);
 
 /* For one given primary and each of the secondaries. */

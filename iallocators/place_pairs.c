@@ -19,7 +19,7 @@
 /* One primary with all its secondaries. */
 struct row {
 	const struct place *p;
-	const struct promises *promises;
+	struct promises *promises;
 	const struct nodeset *secondaries;
 	double *score; /* of each secondary, or OUT */
 	bool strange;  /* they may be no numbers */
@@ -305,7 +305,7 @@ static void explain_secondaries(const struct place *p, const struct sheet *t,
 	}
 }
 
-void place_pairs(const struct place *p, const struct promises *promises,
+void place_pairs(const struct place *p, struct promises *promises,
 		 const struct nodeset *candidates, struct solution *ret)
 {
 	struct row row = {

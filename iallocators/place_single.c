@@ -25,7 +25,7 @@ static bool try_one(void *arg, int i)
 
 /* The best one that keeps the promises. */
 static void choose(struct singles *s, struct contest *t,
-		   const struct promises *promises, struct solution *ret)
+		   struct promises *promises, struct solution *ret)
 {
 	int best;
 
@@ -64,7 +64,7 @@ static void explain_nodes(struct singles *s, struct contest *t)
 	}
 }
 
-void place_singles(const struct place *p, const struct promises *promises,
+void place_singles(const struct place *p, struct promises *promises,
 		   const struct nodeset *candidates, struct solution *ret)
 {
 	struct singles s = {

@@ -19,7 +19,7 @@ void promises_done(struct promises *promises)
 	survival_done(&promises->survival);
 }
 
-static bool redundant(const struct promises *promises, const struct place *p,
+static bool redundant(struct promises *promises, const struct place *p,
 		      int primary, int secondary)
 {
 	size_t mark = change_mark(p->c);
@@ -27,6 +27,8 @@ static bool redundant(const struct promises *promises, const struct place *p,
 
 	if (!p->options->capacity_checks)
 		return true;
+	if (!p->keeps_record)
+		redundancy_look(&promises->redundancy);
 	place_put(p, primary, secondary);
 	ok = p->keeps_record ? redundancy_holds(p->c, p->scope, p->options)
 			     : redundancy_with(&promises->redundancy, p->inst);
@@ -35,7 +37,7 @@ static bool redundant(const struct promises *promises, const struct place *p,
 }
 
 /* The first node that could not be emptied. */
-static int culprit(const struct promises *promises, const struct place *p,
+static int culprit(struct promises *promises, const struct place *p,
 		   int primary, int secondary)
 {
 	size_t mark = change_mark(p->c);
@@ -59,7 +61,7 @@ static void tell(const struct place *p, int primary, int secondary,
 			    primary, secondary, why);
 }
 
-bool promises_redundant(const struct promises *promises, const struct place *p,
+bool promises_redundant(struct promises *promises, const struct place *p,
 			int primary, int secondary)
 {
 	struct refusal why = {.kind = REFUSAL_N1, .node = NO_INDEX};
@@ -72,7 +74,7 @@ bool promises_redundant(const struct promises *promises, const struct place *p,
 	return false;
 }
 
-bool promises_survive(const struct promises *promises, const struct place *p,
+bool promises_survive(struct promises *promises, const struct place *p,
 		      int primary, int secondary)
 {
 	struct refusal why;
@@ -84,7 +86,7 @@ bool promises_survive(const struct promises *promises, const struct place *p,
 	return false;
 }
 
-void promises_explain(const struct promises *promises, const struct place *p)
+void promises_explain(struct promises *promises, const struct place *p)
 {
 	size_t n;
 	struct explain_candidate *best = explain_best(p->options->explain, &n);

@@ -20,12 +20,12 @@ void promises_done(struct promises *promises);
 
 /* Whether each of them holds with the instance there; if not it is told to
  * --explain. */
-bool promises_redundant(const struct promises *promises, const struct place *p,
+bool promises_redundant(struct promises *promises, const struct place *p,
 			int primary, int secondary);
-bool promises_survive(const struct promises *promises, const struct place *p,
+bool promises_survive(struct promises *promises, const struct place *p,
 		      int primary, int secondary);
 
 /* Check what --explain has kept as the best places. */
-void promises_explain(const struct promises *promises, const struct place *p);
+void promises_explain(struct promises *promises, const struct place *p);
 
 #endif

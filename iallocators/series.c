@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "iallocators/series.h"
 
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
 #include "iallocators/change.h"
@@ -17,11 +15,12 @@
 
 static uint64_t mix_values(uint64_t hash, const struct node *n)
 {
-	double values[METRIC_COUNT];
+	double values[METRIC_COUNT + 1];
 	uint64_t bits;
 
 	score_values(n, &n->s, values);
-	for (int i = 0; i < METRIC_COUNT; i++) {
+	values[METRIC_COUNT] = n->total_mem; /* shares mean as much */
+	for (int i = 0; i <= METRIC_COUNT; i++) {
 		memcpy(&bits, &values[i], sizeof(bits));
 		hash = (hash ^ bits ^ bits >> 32) * FNV_PRIME;
 	}
@@ -40,10 +39,12 @@ static int class_of(struct series *s, int i, uint64_t hash)
 
 	if (found != NULL)
 		return (int)(intptr_t)found - 1;
-	if (s->n_classes == s->cap_met) {
-		s->cap_met = s->cap_met * 2 + 64;
-		s->met = xrealloc(s->met, (size_t)s->cap_met * sizeof(*s->met));
+	if (s->n_classes == s->cap_classes) {
+		s->cap_classes = s->cap_classes * 2 + 64;
+		s->classes = xrealloc(s->classes, (size_t)s->cap_classes *
+							  sizeof(*s->classes));
 	}
+	s->classes[s->n_classes] = (struct series_class){NO_INDEX, NO_INDEX};
 	table_put(&s->alike, key, (void *)(intptr_t)(s->n_classes + 1));
 	return s->n_classes++;
 }
@@ -60,6 +61,8 @@ static void look_at(struct series *s, int i)
 	p->inst->location = 0;
 	s->why_primary[i] = place_add_primary(p, node);
 	change_undo(p->c, mark);
+	if (p->required_nodes == 1)
+		return;
 	s->why_secondary[i] = change_add_secondary(
 		p->c, node, p->inst, p->index, STRANGER, CHANGE_STRICT);
 	change_undo(p->c, mark);
@@ -81,12 +84,33 @@ static void look_closely(struct series *s, int i)
 	hash = mix_values(hash, n);
 	half_since(&s->primary[i], p->c, p->scope, mark);
 	change_undo(p->c, mark);
+	if (p->required_nodes == 1)
+		return;
 	change_add_secondary(p->c, node, p->inst, p->index, STRANGER,
 			     CHANGE_STRICT);
 	hash = mix_values(hash, n);
 	half_since(&s->secondary[i], p->c, p->scope, mark);
 	change_undo(p->c, mark);
 	s->class[i] = class_of(s, i, hash);
+}
+
+void series_look(struct series *s)
+{
+	size_t n = (size_t)s->candidates->n + 1;
+
+	if (s->looked)
+		return;
+	s->looked = true;
+	s->primary = xcalloc(n, sizeof(*s->primary));
+	s->secondary = xcalloc(n, sizeof(*s->secondary));
+	s->bound_primary = xcalloc(n, sizeof(*s->bound_primary));
+	s->bound_secondary = xcalloc(n, sizeof(*s->bound_secondary));
+	s->class = xcalloc(n, sizeof(*s->class));
+	s->next_primary = xcalloc(n, sizeof(*s->next_primary));
+	s->next_secondary = xcalloc(n, sizeof(*s->next_secondary));
+	s->used = xcalloc(n, sizeof(*s->used));
+	for (int i = 0; i < s->candidates->n; i++)
+		look_closely(s, i);
 }
 
 void series_init(struct series *s, const struct place *p,
@@ -100,12 +124,7 @@ void series_init(struct series *s, const struct place *p,
 		.position = xcalloc((size_t)p->c->n_nodes + 1, sizeof(int)),
 		.why_primary = xcalloc(n, sizeof(enum fail)),
 		.why_secondary = xcalloc(n, sizeof(enum fail)),
-		.primary = xcalloc(n, sizeof(struct half)),
-		.secondary = xcalloc(n, sizeof(struct half)),
-		.bound_primary = xcalloc(n, sizeof(double)),
-		.bound_secondary = xcalloc(n, sizeof(double)),
 		.seen = xcalloc(n, sizeof(int)),
-		.class = xcalloc(n, sizeof(int)),
 	};
 	for (int i = 0; i < p->c->n_nodes; i++)
 		s->position[i] = -1;
@@ -126,193 +145,23 @@ void series_done(struct series *s)
 	free(s->bound_secondary);
 	free(s->seen);
 	free(s->class);
-	free(s->met);
+	free(s->classes);
+	free(s->next_primary);
+	free(s->next_secondary);
+	free(s->used);
 	table_done(&s->alike, NULL);
 }
 
 void series_placed(struct series *s, int primary, int secondary)
 {
 	look_at(s, s->position[primary]);
-	look_at(s, s->position[secondary]);
-	look_closely(s, s->position[primary]);
-	look_closely(s, s->position[secondary]);
-}
-
-/* The search for one best pair. */
-struct hunt {
-	struct series *s;
-	struct stats base;
-	double total, slack;
-	double low_secondary;
-	struct solution *ret;
-};
-
-/* Compute all bounds; false if they mean nothing. */
-static bool weigh(struct hunt *h)
-{
-	struct series *s = h->s;
-	struct extremes primary = {0}, secondary = {0};
-	struct slopes slopes;
-	bool finite = isfinite(h->total);
-
-	slopes_begin(&slopes, &h->base);
-	for (int i = 0; i < s->candidates->n; i++) {
-		extremes_see(&primary, &slopes, &s->primary[i]);
-		extremes_see(&secondary, &slopes, &s->secondary[i]);
-		finite = finite && s->primary[i].finite &&
-			 s->secondary[i].finite;
-	}
-	if (!finite)
-		return false;
-	slopes_end(&slopes, &primary, &secondary, HUGE_VAL);
-	h->low_secondary = HUGE_VAL;
-	for (int i = 0; i < s->candidates->n; i++) {
-		s->bound_primary[i] = slopes_bound(&slopes, &s->primary[i]);
-		s->bound_secondary[i] = slopes_bound(&slopes, &s->secondary[i]);
-		if (s->why_secondary[i] == FAIL_NONE)
-			h->low_secondary =
-				fmin(h->low_secondary, s->bound_secondary[i]);
-	}
-	return slopes_reserve_costs(&slopes);
-}
-
-/* The score of a pair as place_pairs() computes it; false if it cannot be. */
-static bool compute(const struct hunt *h, int primary, int secondary,
-		    double *ret_score)
-{
-	const struct place *p = h->s->p;
-	const struct node *a = &p->c->nodes[primary];
-	const struct node *b = &p->c->nodes[secondary];
-	struct node_state before_a = a->s, before_b = b->s;
-	struct stats stats = h->base;
-	size_t mark = change_mark(p->c);
-	bool ok;
-
-	p->inst->primary = primary;
-	p->inst->secondary = NO_INDEX;
-	p->inst->location = 0;
-	place_add_primary(p, primary);
-	score_replace(&stats, a, &before_a, &a->s);
-	ok = change_add_secondary(p->c, secondary, p->inst, p->index, primary,
-				  CHANGE_STRICT) == FAIL_NONE;
-	score_replace(&stats, b, &before_b, &b->s);
-	stats.sum[METRIC_LOCATION_TAGS] = score_location_tags(p->c, p->scope);
-	stats.sum[METRIC_LOCATION] +=
-		tagset_common(&a->locations, &b->locations);
-	change_undo(p->c, mark);
-	*ret_score = score_total(&stats);
-	return ok;
-}
-
-/* Of equal pairs the later primary wins, then the later secondary. */
-static void offer(struct solution *best, int primary, int secondary,
-		  double score)
-{
-	bool later = primary > best->primary ||
-		     (primary == best->primary && secondary > best->secondary);
-
-	if (best->found &&
-	    !(score < best->score || (score == best->score && later)))
+	if (s->looked)
+		look_closely(s, s->position[primary]);
+	if (secondary == NO_INDEX)
 		return;
-	best->found = true;
-	best->primary = primary;
-	best->secondary = secondary;
-	best->score = score;
-}
-
-/* All secondaries of a primary that may be as good as the best.  Of those that
- * are alike and strangers to it the last one does. */
-static void hunt_row(struct hunt *h, int i)
-{
-	struct series *s = h->s;
-	const struct node *nodes = s->p->c->nodes;
-	int primary = s->candidates->items[i];
-
-	memset(s->met, 0, (size_t)s->n_classes * sizeof(*s->met));
-	for (int j = s->candidates->n - 1; j >= 0; j--) {
-		int secondary = s->candidates->items[j];
-		double bound =
-			h->total + s->bound_primary[i] + s->bound_secondary[j];
-		bool stranger;
-		double score;
-
-		if (j == i || s->why_secondary[j] != FAIL_NONE ||
-		    nodes[primary].group != nodes[secondary].group ||
-		    (h->ret->found && bound > h->ret->score + h->slack))
-			continue;
-		stranger = counts_get(&nodes[secondary].peers, primary) == 0;
-		if (stranger && s->met[s->class[j]] == 1)
-			continue;
-		if (stranger)
-			s->met[s->class[j]] = 1;
-		if (compute(h, primary, secondary, &score))
-			offer(h->ret, primary, secondary, score);
-	}
-}
-
-/* The primary that promises most. */
-static int most_promising(const struct series *s)
-{
-	int best = NO_INDEX;
-
-	for (int i = 0; i < s->candidates->n; i++)
-		if (s->why_primary[i] == FAIL_NONE &&
-		    (best == NO_INDEX ||
-		     s->bound_primary[i] < s->bound_primary[best]))
-			best = i;
-	return best;
-}
-
-/* Whether the node is nobody's peer: with others alike it makes equal pairs. */
-static bool is_stranger(const struct series *s, int i)
-{
-	return s->p->c->nodes[s->candidates->items[i]].primaries.n == 0;
-}
-
-static bool any_possible(const struct series *s)
-{
-	bool primary = false, secondary = false;
-
-	for (int i = 0; i < s->candidates->n; i++) {
-		primary = primary || s->why_primary[i] == FAIL_NONE;
-		secondary = secondary || s->why_secondary[i] == FAIL_NONE;
-	}
-	return primary && secondary;
-}
-
-bool series_best(struct series *s, struct solution *ret)
-{
-	struct hunt h = {.s = s, .ret = ret};
-	auto_free bool *rows = NULL; /* by class: one has been looked at */
-	int first;
-
-	*ret = (struct solution){0};
-	if (!any_possible(s))
-		return true;
-	for (int i = 0; i < s->candidates->n && !s->looked; i++)
-		look_closely(s, i);
-	s->looked = true;
-	score_stats(s->p->c, s->p->scope, &h.base);
-	h.total = score_total(&h.base);
-	h.slack = 2 * score_tolerance(&h.base) + DBL_EPSILON;
-	if (!weigh(&h))
-		return false;
-	first = most_promising(s);
-	hunt_row(&h, first);
-	rows = xcalloc((size_t)s->n_classes, sizeof(*rows));
-	for (int i = s->candidates->n - 1; i >= 0; i--) {
-		double bound = h.total + s->bound_primary[i] + h.low_secondary;
-
-		if (s->why_primary[i] != FAIL_NONE || i == first ||
-		    (ret->found && bound > ret->score + h.slack))
-			continue;
-		if (is_stranger(s, i) && rows[s->class[i]])
-			continue;
-		if (is_stranger(s, i))
-			rows[s->class[i]] = true;
-		hunt_row(&h, i);
-	}
-	return true;
+	look_at(s, s->position[secondary]);
+	if (s->looked)
+		look_closely(s, s->position[secondary]);
 }
 
 /* Why not with this primary: as for any, but for nodes that are secondaries

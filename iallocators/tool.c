@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "iallocators/tool.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #include "iallocators/text.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
+
+#define KEPT_MEMORY (16 << 20)
 
 #define TEXT_MAX ((size_t)256 << 20)
 
@@ -408,7 +411,12 @@ int tool_main(const char *program, int argc, char **argv, tool_fn run)
 	struct cluster c = {0};
 	auto_buf struct buf text = {0};
 	struct error err;
-	int rc = tool_parse(&o, program, argc, argv) - 1;
+	int rc;
+
+	/* Tables of all nodes come and go at each step. */
+	mallopt(M_MMAP_THRESHOLD, KEPT_MEMORY);
+	mallopt(M_TRIM_THRESHOLD, KEPT_MEMORY);
+	rc = tool_parse(&o, program, argc, argv) - 1;
 
 	if (rc < 0) {
 		rc = run(&c, &o, &text, &err);
