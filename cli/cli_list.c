@@ -129,28 +129,35 @@ static void print_rows_data(const struct cli *cli, const json_t *fields,
 	print_data(cli, list, &columns);
 }
 
+/* Say on stderr which fields there are not; the exit code. */
+static int tell_unknown(const json_t *fields)
+{
+	auto_strv struct strv unknown = {0};
+	auto_free char *names = NULL;
+
+	cli_table_unknown(fields, &unknown);
+	if (unknown.n == 0)
+		return CLI_OK;
+	names = strv_join(&unknown, ", ");
+	fprintf(stderr, "Warning: Queried for unknown fields %s\n", names);
+	return CLI_UNKNOWN_FIELD;
+}
+
 static int print_list(const struct cli *cli,
 		      const struct cli_table_style *style, const json_t *answer)
 {
 	const json_t *fields = json_get(answer, "fields");
 	const json_t *rows = json_get(answer, "data");
-	auto_strv struct strv unknown = {0};
 	auto_buf struct buf text = {0};
+	int code = tell_unknown(fields);
 
-	cli_table_unknown(fields, &unknown);
-	if (unknown.n > 0) {
-		auto_free char *names = strv_join(&unknown, ", ");
-
-		fprintf(stderr, "Warning: Queried for unknown fields %s\n",
-			names);
-	}
 	if (cli_wants_data(cli)) {
 		print_rows_data(cli, fields, rows);
 	} else {
 		cli_table(&text, style, fields, rows);
 		fwrite(text.data, 1, text.len, stdout);
 	}
-	return unknown.n > 0 ? CLI_UNKNOWN_FIELD : CLI_OK;
+	return code;
 }
 
 int cli_list(struct cli *cli, const struct cli_list *list,
@@ -207,6 +214,7 @@ int cli_run_list_fields(struct cli *cli, struct error *err)
 	auto_buf struct buf text = {0};
 	struct cli_table_style style;
 	const json_t *field;
+	int code;
 	size_t i;
 
 	cli_table_style(cli, &style);
@@ -218,9 +226,10 @@ int cli_run_list_fields(struct cli *cli, struct error *err)
 			  err);
 	if (answer == NULL)
 		return -1;
+	code = tell_unknown(json_get(answer, "fields"));
 	if (cli_wants_data(cli)) {
 		cli_print_data(cli, json_get(answer, "fields"));
-		return CLI_OK;
+		return code;
 	}
 	json_array_foreach (json_get(answer, "fields"), i, field)
 		json_array_append_new(
@@ -236,5 +245,5 @@ int cli_run_list_fields(struct cli *cli, struct error *err)
 			    "title", "Description", "kind", "text");
 	cli_table(&text, &style, columns, rows);
 	fwrite(text.data, 1, text.len, stdout);
-	return CLI_OK;
+	return code;
 }

@@ -33,6 +33,20 @@ static const char *const allocator_directions[] = {"in", "out", NULL};
 static const char *const evac_modes[] = {"primary-only", "secondary-only",
 					 "all", NULL};
 
+static const char *const disk_templates[] = {
+	"blockdev", "diskless", "drbd",	      "ext", "file",
+	"gluster",  "plain",	"sharedfile", "rbd", NULL};
+
+const struct cli_option OPT_DISK_TEMPLATE = {
+	.name = "disk-template",
+	.letter = 't',
+	.type = CLI_CHOICE,
+	.choices = disk_templates,
+	.arg = "TEMPLATE",
+	.help = "Where disks are kept: blockdev, diskless, drbd, ext, file, "
+		"gluster, plain, rbd or sharedfile",
+};
+
 const struct cli_option OPT_ALLOC_MODE = {
 	.name = "mode",
 	.letter = 'm',

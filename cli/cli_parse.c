@@ -209,9 +209,11 @@ static json_t *parse_number(const struct cli_option *option, const char *text,
 			return misfit(option, text, "floating-point", err);
 		return json_real(real);
 	default:
-		if (!parse_bool(text, &yes))
-			return misfit(option, text, "boolean", err);
-		return json_boolean(yes);
+		if (parse_bool(text, &yes))
+			return json_boolean(yes);
+		misfit(option, text, "boolean", err);
+		err->kind = ERR_PARAMETER; /* to Ganeti it is no usage error */
+		return NULL;
 	}
 }
 

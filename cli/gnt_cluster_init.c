@@ -255,6 +255,6 @@ const struct cli_command cluster_destroy = {
 	.name = "destroy",
 	.args = "--yes-do-it",
 	.help = "Destroy the cluster; it must be empty",
-	.options = {&OPT_YES_DO_IT},
+	.options = {&OPT_YES_DO_IT, OPTS_PLAN},
 	.run = destroy,
 };

@@ -168,6 +168,6 @@ const struct cli_command debug_iallocator = {
 		    &OPT_ALLOC_NICS, &OPT_OS_TYPE, &OPT_ALLOC_VCPUS, &OPT_TAGS,
 		    &OPT_EVAC_MODE, &OPT_ALLOC_GROUPS, &OPT_ALLOC_SPINDLES,
 		    &OPT_ALLOC_COUNT, &OPT_EXPLAIN_ANSWER, &OPT_FORMAT,
-		    &OPT_DRY_RUN, &OPT_PRIORITY},
+		    &OPT_DRY_RUN, &OPT_PRIORITY, OPTS_PLAN},
 	.run = run,
 };

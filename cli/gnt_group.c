@@ -33,7 +33,6 @@ static char *format_params(const json_t *value)
 static const struct cli_format formats[] = {
 	{"node_list", format_list},
 	{"pinst_list", format_list},
-	{"tags", format_list},
 	{"ndparams", format_params},
 	{NULL, NULL},
 };

@@ -44,29 +44,11 @@ static int add(struct cli *cli, struct error *err)
 	return cli_submit(cli, steal(&op), NULL, err);
 }
 
-static const struct cli_option *const modifiable[] = {
-	&OPT_ALLOC_POLICY, &OPT_NDPARAMS,   &OPT_DISKPARAMS,
-	&OPT_HV_STATE,	   &OPT_DISK_STATE, OPTS_IPOLICY,
-};
-
-static bool asks_for_nothing(const struct cli *cli)
-{
-	for (size_t i = 0; i < sizeof(modifiable) / sizeof(modifiable[0]); i++)
-		if (cli_given(cli, modifiable[i]))
-			return false;
-	return true;
-}
-
 static int modify(struct cli *cli, struct error *err)
 {
 	auto_json json_t *op = NULL, *changes = NULL;
 	int code;
 
-	if (asks_for_nothing(cli)) {
-		fprintf(stderr, "Please give at least one of the "
-				"parameters.\n");
-		return CLI_FAILURE;
-	}
 	op = group_op(cli, &op_class_group_set_params);
 	if (set_params(cli, op, err) < 0)
 		return -1;

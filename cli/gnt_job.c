@@ -20,8 +20,28 @@ static char *format_words(const json_t *value)
 	return cli_join(value, ",");
 }
 
+/* A time of each opcode. */
+static char *format_stamps(const json_t *value)
+{
+	auto_json json_t *texts = json_array();
+	const json_t *stamp;
+	size_t i;
+
+	json_array_foreach (value, i, stamp) {
+		auto_free char *text = json_array_size(stamp) == 2
+					       ? cli_stamp(stamp)
+					       : xstrdup("?");
+
+		json_array_append_new(texts, json_string(text));
+	}
+	return cli_str(texts);
+}
+
 static const struct cli_format formats[] = {
 	{"summary", format_words},
+	{"opstart", format_stamps},
+	{"opexec", format_stamps},
+	{"opend", format_stamps},
 	{NULL, NULL},
 };
 

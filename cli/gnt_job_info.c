@@ -108,12 +108,14 @@ static json_t *log_view(const json_t *log)
 
 	json_array_foreach (log, i, entry) {
 		auto_free char *when = cli_stamp(json_array_get(entry, 1));
+		auto_free char *serial = cli_str(json_array_get(entry, 0));
+		auto_free char *type = cli_str(json_array_get(entry, 2));
 		auto_free char *text = cli_str(json_array_get(entry, 3));
+		auto_free char *all =
+			xprintf("[%s, %s, %s]", serial, type, text);
 
-		json_array_append_new(list, json_make("{s: s, s: O, s: s}",
-						      "Time", when, "Type",
-						      json_array_get(entry, 2),
-						      "Content", text));
+		json_array_append_new(list, json_make("{s: s, s: s}", "Time",
+						      when, "Content", all));
 	}
 	return list;
 }

@@ -4,6 +4,7 @@
 
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
+#include "cli/cli_plan.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
 #include "lib/base/str.h"
@@ -89,7 +90,7 @@ static int rename_network(struct cli *cli, struct error *err)
 	return cli_submit(cli, op, NULL, err);
 }
 
-/* --- connect and disconnect: a job for each group --- */
+/* --- connect and disconnect: a job for each group, one by one --- */
 
 /* The groups that were named, or all there are. */
 static json_t *find_groups(struct cli *cli, struct error *err)
@@ -106,22 +107,25 @@ static int for_groups(struct cli *cli, const json_t *template,
 		      struct error *err)
 {
 	auto_json json_t *groups = find_groups(cli, err);
-	auto_jobs struct cli_jobs jobs = {0};
-	const json_t *row;
+	auto_json json_t *jobs = json_array();
+	json_t *row, *job;
 	size_t i;
 
 	if (groups == NULL)
 		return -1;
 	json_array_foreach (groups, i, row) {
-		const char *name = json_string_value(json_array_get(row, 0));
 		json_t *op = json_copy((json_t *)template);
 
-		json_set_str(op, "group_name", name);
-		cli_jobs_add(&jobs, name, op);
+		json_object_set(op, "group_name", json_array_get(row, 0));
+		json_array_append_new(jobs, json_make("[o]", op));
 	}
-	if (cli_jobs_run(cli, &jobs, err) < 0)
-		return -1;
-	return jobs.failed > 0 ? CLI_FAILURE : CLI_OK;
+	if (cli_given(cli, &OPT_PLAN))
+		return cli_plan(cli, steal(&jobs), err);
+	json_array_foreach (jobs, i, job)
+		if (cli_submit(cli, json_incref(json_array_get(job, 0)), NULL,
+			       err) < 0)
+			return -1;
+	return CLI_OK;
 }
 
 static int connect_network(struct cli *cli, struct error *err)

@@ -129,8 +129,10 @@ static int evacuate(struct cli *cli, struct error *err)
 
 /* --- migrate, failover --- */
 
-/* The node's full name and its primary instances. */
-static int primaries(struct cli *cli, struct strv *ret, struct error *err)
+/* The node's primary instances; `notes`: where it is said that there are none.
+ */
+static int primaries(struct cli *cli, struct strv *ret, FILE *notes,
+		     struct error *err)
 {
 	auto_json json_t *rows =
 		cli_call(cli, "QueryNodes",
@@ -146,7 +148,7 @@ static int primaries(struct cli *cli, struct strv *ret, struct error *err)
 	add_names(ret, json_array_get(json_array_get(rows, 0), 1));
 	strv_sort_nice(ret);
 	if (ret->n == 0)
-		fprintf(stderr, "No primary instances on node %s, exiting.\n",
+		fprintf(notes, "No primary instances on node %s, exiting.\n",
 			json_string_value(
 				json_array_get(json_array_get(rows, 0), 0)));
 	return 0;
@@ -170,7 +172,7 @@ static int migrate(struct cli *cli, struct error *err)
 	json_t *op;
 	int code;
 
-	if (primaries(cli, &names, err) < 0)
+	if (primaries(cli, &names, stdout, err) < 0)
 		return -1;
 	if (names.n == 0)
 		return CLI_OK;
@@ -198,7 +200,7 @@ static int failover(struct cli *cli, struct error *err)
 	auto_strv struct strv names = {0};
 	auto_jobs struct cli_jobs jobs = {0};
 
-	if (primaries(cli, &names, err) < 0)
+	if (primaries(cli, &names, stderr, err) < 0)
 		return -1;
 	if (names.n == 0)
 		return CLI_OK;

@@ -135,6 +135,20 @@ static int by_names(struct cli *cli, bool all, struct strv *ret,
 	return 0;
 }
 
+/* Not by a property that others may have as well. */
+static bool by_their_names(const struct cli *cli)
+{
+	static const struct cli_option *const others[] = {
+		&OPT_SEL_NODE,	    &OPT_SEL_PRIMARY,  &OPT_SEL_SECONDARY,
+		&OPT_SEL_NODE_TAGS, &OPT_SEL_PRI_TAGS, &OPT_SEL_SEC_TAGS,
+		&OPT_SEL_TAGS,	    &OPT_SEL_ALL};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (cli_given(cli, others[i]))
+			return false;
+	return true;
+}
+
 static int select_instances(struct cli *cli, struct strv *ret,
 			    struct error *err)
 {
@@ -176,13 +190,13 @@ int tool_each_instance(struct cli *cli, json_t *(*make)(const struct cli *cli),
 				 "Selection filter does not match any "
 				 "instances");
 	}
-	one = cli->n_args == 1 && names.n == 1 &&
-	      !cli_given(cli, &OPT_SEL_NODE);
-	if (names.n > 1 && !cli_given(cli, &OPT_FORCE_MULTIPLE)) {
+	one = names.n == 1 && by_their_names(cli);
+	if (!one && !cli_given(cli, &OPT_FORCE_MULTIPLE)) {
 		auto_free char *list = strv_join(&names, "\n  ");
 
-		if (!cli_ask("%s these %zu instances?\n  %s",
-			     cli->command->name, names.n, list))
+		if (!cli_ask("%s %s?\n  %s", cli->command->name,
+			     names.n == 1 ? "this instance" : "these instances",
+			     list))
 			return CLI_FAILURE;
 	}
 	jobs.quiet = one;
