@@ -131,6 +131,15 @@ static bool master_runs(const struct noded *noded)
 	return container_of(noded, struct sim_node, noded)->masterd.alive;
 }
 
+/* As noded/main.c does. */
+static void tidy(void *arg)
+{
+	struct sim_node *n = arg;
+
+	if (!sim_is_home(n))
+		replica_tidy(n->noded.candidate.queue);
+}
+
 void sim_start_daemon(struct sim_node *n)
 {
 	sim_start_proc(&n->daemon);
@@ -145,6 +154,9 @@ void sim_start_daemon(struct sim_node *n)
 			       .unlock = daemon_unlock,
 			       .arg = n,
 		       });
+	task_set_owner(&n->daemon);
+	task_spawn("tidy", tidy, n);
+	task_set_owner(NULL);
 }
 
 /* --- the machine --- */
