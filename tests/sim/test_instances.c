@@ -47,8 +47,7 @@ Test(instances, what_is_not_supported_is_refused)
 	static const char *const flags[] = {"forthcoming", "commit",
 					    "identify_defaults",
 					    "instance_communication"};
-	static const char *const of_disk[] = {"adopt", "vg", "provider",
-					      "spindles"};
+	static const char *const of_disk[] = {"adopt", "provider", "spindles"};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
 		expect(add_with(flags[i], json_true()), "wrong_input");
