@@ -22,6 +22,7 @@ SHARED = os.path.join(HERE, "..", "..", "..", "shared", "cases")
 NOT_COMPARED = {
     "node-add-node2": "prepares the node over SSH",
     "node-add-node3": "prepares the node over SSH",
+    "cluster-copyfile": "copies to nodes that are not there",
     "node-list-drbd": "reads the configuration, which is not there",
 }
 # The words of these errors are those of a library of Ganeti's.

@@ -123,8 +123,8 @@ Test(filter, operators)
 		cr_assert_eq(got, rows[i].want, "%s gave %d %s", rows[i].filter,
 			     got, err.text);
 		if (got < 0)
-			cr_assert_eq(err.kind, got == -2 ? ERR_REQUEST
-							 : ERR_PARAMETER);
+			cr_assert_eq(err.kind,
+				     got == -2 ? ERR_REQUEST : ERR_PARAMETER);
 	}
 }
 

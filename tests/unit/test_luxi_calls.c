@@ -277,8 +277,8 @@ Test(luxi_calls, a_filter_that_is_none)
 			       "nosuchop", "name", "x"),
 		     NULL);
 	assert_fails("Query",
-		     json_make("[s, [s], [s, s, s]]", "node", "name", "==",
-			       "zzz", "x"),
+		     json_make("[s, [s], [s, s, s]]", "node", "name",
+			       "==", "zzz", "x"),
 		     "ParameterError");
 }
 
