@@ -12,7 +12,6 @@ struct job_order {
 	struct sim_submission sub;
 	uint64_t number;  /* 1...: part of what it does, so that it is unique */
 	bool noted;	  /* the end of the submission was */
-	uint64_t term;	  /* under which it was acknowledged */
 	size_t node;	  /* delay: where it runs */
 	double duration;  /* delay: how long; else 0 */
 	bool tag;	  /* it sets the tag "order<number>" */
@@ -26,7 +25,6 @@ struct life {
 	struct sim s;
 	struct job_order **orders;
 	size_t n_orders;
-	uint64_t acked_term;	/* highest that acknowledged something */
 	unsigned n_faults;	/* that may leave nodes differ */
 	bool take_overs;	/* by other nodes */
 	int64_t alone_since_us; /* no master since then; 0: there is one */

@@ -143,3 +143,45 @@ Test(candidates, they_have_the_jobs_before_they_count)
 	cr_assert(fail_over(3, 5 * MINUTE_MS));
 	cr_assert_not_null(queue_job(s.nodes[3].master->queue, id));
 }
+
+/* --- a master that stands still while another takes over --- */
+
+static struct sim_submission late;
+
+/* Its first calls are on their way when it stops; then node 2 takes over and
+ * has a job of its own, and the first one goes on. */
+static void stand_still(void)
+{
+	s.max_delay_ms = 5000;
+	sim_submission_begin(&late, &s.nodes[0], op_delay(1, NULL));
+	sim_run(&s, 10, NULL, NULL);
+	cr_assert_not(sim_submission_over(&late));
+	sim_pause(&s.nodes[0].masterd);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	s.max_delay_ms = 5;
+	cr_assert(fail_over(1, 5 * MINUTE_MS));
+	cr_assert_neq(sim_submit(&s, op_delay(1, NULL), NULL), 0);
+	cut(0);
+	sim_resume(&s.nodes[0].masterd);
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	cr_assert_not(s.nodes[0].masterd.alive);
+	json_decref(late.ops);
+}
+
+Test(candidates, a_late_acknowledgement_is_of_what_the_next_master_has)
+{
+	const struct job *j;
+
+	stand_still();
+	cr_assert_neq(late.id, 0, "it was safe before node 2 took over");
+	j = queue_job(s.nodes[1].master->queue, late.id);
+	cr_assert_not_null(j);
+	cr_assert(job_is_final(j));
+}
+
+Test(candidates, what_was_not_safe_in_time_is_never_acknowledged)
+{
+	cut(0x01);
+	stand_still();
+	cr_assert_eq(late.id, 0);
+}
