@@ -7,17 +7,20 @@
 
 #include "iallocators/capacity.h"
 #include "iallocators/hformat.h"
+#include "iallocators/hspace_json.h"
 #include "iallocators/listing.h"
 #include "iallocators/save.h"
 #include "iallocators/simulate.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
+#include "lib/json/json.h"
 
 /* What is printed about one way to fill the cluster. */
 struct report {
 	struct capacity *k;
 	const struct tool_options *o;
 	bool machine, exclusive;
+	json_t *json; /* with --format=json, else NULL: put all in there */
 	enum template template;
 	const struct resources *before;
 	struct resources after;
@@ -110,7 +113,9 @@ static struct resources minus(const struct resources *a,
 					  a->inst_spindles - b->inst_spindles};
 }
 
-static void print_pools(const struct report *r)
+/* What the new instances use, and what nobody can. */
+static void pools(const struct report *r, struct resources *ret_pool,
+		  struct resources *ret_rest)
 {
 	const struct resources *a = &r->after;
 	struct resources total = {.inst_cpus = a->vcpus,
@@ -118,8 +123,16 @@ static void print_pools(const struct report *r)
 				  .inst_mem = a->memory,
 				  .inst_disk = a->disk,
 				  .inst_spindles = a->spindles};
-	struct resources pool = minus(a, r->before), rest = minus(&total, a);
 
+	*ret_pool = minus(a, r->before);
+	*ret_rest = minus(&total, a);
+}
+
+static void print_pools(const struct report *r)
+{
+	struct resources pool, rest;
+
+	pools(r, &pool, &rest);
 	print_usage("KM_USED_", r->before);
 	print_usage("KM_POOL_", &pool);
 	print_usage("KM_UNAV_", &rest);
@@ -129,6 +142,12 @@ static void print_cluster(const struct report *r)
 {
 	const struct resources *b = r->before;
 
+	if (r->json != NULL) {
+		json_object_set_new(r->json, "cluster",
+				    space_cluster(r->k->c, b));
+		json_object_set_new(r->json, "initial", space_resources(b));
+		return;
+	}
 	if (r->machine) {
 		key_int("CLUSTER_", "MEM", b->memory);
 		key_int("CLUSTER_", "DSK", b->disk);
@@ -168,6 +187,12 @@ static void print_spec(const struct report *r, bool tiered,
 	const char *prefix = tiered ? "TSPEC_INI_" : "SPEC_";
 	const char *template = templates[r->template].name;
 
+	if (r->json != NULL) {
+		json_object_set_new(
+			r->json, tiered ? "tiered" : "standard",
+			json_make("{s:o}", "spec", space_spec(r->k, inst)));
+		return;
+	}
 	if (!r->machine) {
 		printf("%s instance spec is:\n  ",
 		       tiered ? "Tiered (initial size)"
@@ -235,6 +260,43 @@ static void list_sizes(const struct report *r)
 	}
 }
 
+static json_t *sizes(const struct report *r)
+{
+	const struct cluster *c = r->k->c;
+	json_t *list = json_array();
+	int end;
+
+	for (int i = r->k->first; i < c->n_instances; i = end) {
+		end = run_end(c, i);
+		json_array_append_new(list,
+				      space_size(&c->instances[i], end - i));
+	}
+	return list;
+}
+
+static void put_tiered(const struct report *r)
+{
+	struct resources pool, rest;
+
+	pools(r, &pool, &rest);
+	json_object_update_new(
+		json_object_get(r->json, "tiered"),
+		json_make("{s:o, s:o, s:{s:o, s:o, s:o}}", "sizes", sizes(r),
+			  "final", space_resources(&r->after), "usage", "used",
+			  space_usage(r->before), "pool", space_usage(&pool),
+			  "unavailable", space_usage(&rest)));
+}
+
+static void put_standard(const struct report *r, int n)
+{
+	json_object_update_new(
+		json_object_get(r->json, "standard"),
+		json_make("{s:i, s:o, s:o, s:o}", "instances", n, "usage",
+			  space_share(r->before->instances, r->after.instances),
+			  "failures", space_failures(r->k), "final",
+			  space_resources(&r->after)));
+}
+
 static void print_share(const struct report *r, const char *what, int64_t part,
 			int64_t whole)
 {
@@ -266,6 +328,10 @@ static void print_outcome(const struct report *r)
 
 static void print_tiered(struct report *r)
 {
+	if (r->json != NULL) {
+		put_tiered(r);
+		return;
+	}
 	if (r->machine) {
 		print_resources("TRL_", &r->after);
 		print_sizes(r);
@@ -303,7 +369,7 @@ static int print_standard(struct report *r, struct error *err)
 	const struct cluster *c = r->k->c;
 	int n = c->n_instances - r->k->first;
 
-	if (!r->machine) {
+	if (r->json == NULL && !r->machine) {
 		printf("Normal (fixed-size) allocation results:\n");
 		printf("  - %3d instances allocated\n", n);
 		print_outcome(r);
@@ -314,6 +380,10 @@ static int print_standard(struct report *r, struct error *err)
 				 "internal inconsistency, allocated (%d) != "
 				 "counted (%jd)\n",
 				 c->n_instances, (intmax_t)r->after.instances);
+	if (r->json != NULL) {
+		put_standard(r, n);
+		return 0;
+	}
 	print_resources("FIN_", &r->after);
 	key_fixed("ALLOC_", "USAGE",
 		  share(r->before->instances, r->after.instances));
@@ -448,6 +518,13 @@ static int run_tiered(struct report *r, const struct ispec *given,
 	return 0;
 }
 
+static int print_json(const json_t *json, struct error *err)
+{
+	if (json_dumpf(json, stdout, JSON_INDENT(2)) == 0 && putchar('\n') >= 0)
+		return 0;
+	return error_set(err, ERR_EXEC, NULL, "Cannot write the result");
+}
+
 static int run_standard(struct report *r, const struct ispec *spec,
 			struct error *err)
 {
@@ -457,6 +534,8 @@ static int run_standard(struct report *r, const struct ispec *spec,
 	capacity_fill(r->k, &inst, r->o->max_length);
 	if (after_filling(r, false, err) < 0 || print_standard(r, err) < 0)
 		return -1;
+	if (r->json != NULL)
+		return print_json(r->json, err);
 	if (r->machine)
 		key("OK", "1");
 	return 0;
@@ -543,7 +622,8 @@ static int run(struct cluster *c, const struct tool_options *o,
 	struct ispec standard = {0}, tiered = {0};
 	struct capacity k;
 	struct resources before;
-	struct report r = {.k = &k, .o = o, .before = &before};
+	auto_json json_t *json = o->json ? json_object() : NULL;
+	struct report r = {.k = &k, .o = o, .json = json, .before = &before};
 	int rc = load_cluster(c, o, text, &standard, &tiered, err);
 	int template;
 

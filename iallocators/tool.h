@@ -34,6 +34,7 @@ struct tool_options {
 	bool no_capacity_checks;
 	bool no_simulation;
 	bool machine_readable;
+	bool json; /* --format */
 	bool first_job_group;
 	bool force, skip_non_redundant, ignore_non_redundant;
 	bool offline_maintenance, full_evacuation, one_step_only, print_moves,

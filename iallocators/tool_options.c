@@ -78,6 +78,9 @@ static bool store(void *place, enum option_kind kind, const char *value)
 		return read_yes(value, place);
 	case KIND_PRIORITY:
 		return read_priority(value, place);
+	case KIND_FORMAT:
+		*(bool *)place = strcmp(value, "json") == 0;
+		return *(bool *)place || strcmp(value, "text") == 0;
 	case KIND_MORE:
 		++*(int *)place;
 		return true;
@@ -106,6 +109,8 @@ static const char *expected(enum option_kind kind)
 		return "a size like 500g";
 	case KIND_YES:
 		return "'yes' or 'no'";
+	case KIND_FORMAT:
+		return "'text' or 'json'";
 	default:
 		return "'low', 'normal' or 'high'";
 	}

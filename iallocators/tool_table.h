@@ -31,6 +31,7 @@ enum option_kind {
 	KIND_ADD,      /* strv, one string more */
 	KIND_YES,      /* bool, from "yes" or "no"; without a value "yes" */
 	KIND_PRIORITY, /* int */
+	KIND_FORMAT,   /* bool, whether JSON: "text" or "json" */
 	KIND_TEMPLATE, /* const char *, a disk template */
 	KIND_MORE,     /* int, one more */
 	KIND_LESS,     /* int, one less */

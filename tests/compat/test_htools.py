@@ -181,6 +181,46 @@ def same_options(tap, ours):
                     codes[1:])
 
 
+def space_as_json(tap, ours):
+    """hspace's two forms for programs say the same."""
+    for more in ([], ["--disk-template=plain", "--tiered-alloc=8g,2g,2"]):
+        argv = [str(ours / "hspace"), "--simulate=p,4,400g,24g,8",
+                "--simulate=p,2,200g,16g,4", *more]
+        lines = run([*argv, "--machine-readable"])[1].splitlines()
+        flat = {key: value.strip("'") for key, value in
+                (line.split("=", 1) for line in lines)}
+        code, text, _ = run([*argv, "--format=json"])
+        got = json.loads(text)
+        tiered, standard = got["tiered"], got["standard"]
+        sizes = " ".join("{memory},{disk},{vcpus},{spindles}={count}"
+                         .format(**size) for size in tiered["sizes"])
+        fails = {"HTS_ALLOC_%s_CNT" % f["reason"].upper(): str(f["count"])
+                 for f in standard["failures"]}
+        ours_flat = {
+            "HTS_CLUSTER_NODES": str(got["cluster"]["nodes"]),
+            "HTS_CLUSTER_VCPU": str(got["cluster"]["vcpus"]),
+            "HTS_INI_MEM_AVAIL":
+                str(got["initial"]["memory"]["available"]),
+            "HTS_TSPEC_INI_DSK": str(tiered["spec"]["disk"]),
+            "HTS_TSPEC_INI_DISK_TEMPLATE": tiered["spec"]["disk_template"],
+            "HTS_TSPEC": sizes,
+            "HTS_TRL_MNODE_DSK_AVAIL":
+                str(tiered["final"]["disk"]["largest_on_a_node"]),
+            "HTS_TRL_SCORE": "%.8f" % tiered["final"]["score"],
+            "HTS_KM_POOL_MEM": str(tiered["usage"]["pool"]["memory"]),
+            "HTS_KM_UNAV_CPU": str(tiered["usage"]["unavailable"]["cpus"]),
+            "HTS_SPEC_RQN": str(standard["spec"]["nodes"]),
+            "HTS_ALLOC_INSTANCES": str(standard["instances"]),
+            "HTS_FIN_CPU_EFF":
+                "%.8f" % standard["final"]["vcpus"]["efficiency"],
+            **fails}
+        wanted = {key: flat.get(key) for key in ours_flat}
+        tap.compare(f"hspace --format=json {' '.join(more)}",
+                    (0, wanted), (code, ours_flat))
+    tap.compare("a format that is none", (1, ""),
+                run([str(ours / "hspace"), "--format=xml"])[:2])
+
+
 def mond_data(rng, path, data):
     """Reports of monitoring daemons; sometimes a node has none."""
     every = {n: rng.choice([0.0, 0.25, 1.5, 3.0]) for n in data["nodes"]}
@@ -242,6 +282,7 @@ def main():
         cases(tap, ours, SHARED / "open" / "text")
     else:
         tap.skip("recorded cases", "they are not there")
+    space_as_json(tap, ours)
     if os.access(REFERENCE / "hbal", os.X_OK):
         same_options(tap, ours)
     if os.access(REFERENCE / "hbal", os.X_OK) and SHARED.is_dir():
