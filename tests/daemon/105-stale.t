@@ -22,8 +22,8 @@ succeeds "100 changes" changes 1 100
 vc kill "$VC" node1
 vc kill "$VC" node2
 vc kill "$VC" node3
-vc start "$VC" node5
-vc start "$VC" node4
+vc start "$VC" node5 >/dev/null
+vc start "$VC" node4 >/dev/null
 fails "a stale candidate does not become master" \
     on node5 gnt-cluster master-failover
 like "$out" 'Only 2 of 5 nodes answer, 3 are needed; no answer from node1.example.com, node2.example.com, node3.example.com' \
@@ -32,7 +32,7 @@ fails "its master daemon does not start" on node5 gantry-masterd
 like "$out" 'the master of the cluster is node1.example.com' "and says whose"
 
 # With one that has them it takes them over.
-vc start "$VC" node2
+vc start "$VC" node2 >/dev/null
 succeeds "with one that has newer data it becomes master" \
     on node5 gnt-cluster master-failover
 like "$out" 'node2.example.com has a newer configuration .*: taking it over' \
@@ -40,8 +40,8 @@ like "$out" 'node2.example.com has a newer configuration .*: taking it over' \
 is "$(tags node5)" 100 "nothing is lost"
 
 # A master that is paused; another takes over.
-vc start "$VC" node1
-vc start "$VC" node3
+vc start "$VC" node1 >/dev/null
+vc start "$VC" node3 >/dev/null
 knows() { [ "$(on "$1" gnt-cluster getmaster)" = "$2.example.com" ]; }
 until_true 20 knows node1 node5
 until_true 20 knows node3 node5
@@ -58,7 +58,7 @@ until_true 30 gone
 succeeds "it ends" gone
 like "$(tail -5 "$(root node5)/var/log/ganeti/master-daemon.log")" \
     'ends at once with status 11' "as one that was replaced"
-vc start "$VC" node5 noded
+vc start "$VC" node5 noded >/dev/null
 is "$(tags node2)" 100 "the new one has everything"
 unlike "$(on node2 gnt-cluster list-tags)" late "and nothing else"
 

@@ -53,7 +53,7 @@ succeeds "replace" m gnt-filter replace --action="RATE_LIMIT 1" "$all_delays" "$
 becomes "$paused" success "a job runs when its rule goes"
 first=$(delay 30) second=$(delay 0.01)
 becomes "$first" running "the limit lets one job run"
-succeeds "others run beside it" m gnt-cluster verify-disks
+succeeds "others run beside it" m gnt-cluster add-tags beside
 is "$(state "$second")" queued "the second one waits"
 m gnt-job cancel --kill --yes-do-it "$first" >/dev/null
 becomes "$second" success "and runs when the first has ended"
