@@ -11,6 +11,7 @@
 #include "iallocators/listing.h"
 #include "iallocators/save.h"
 #include "iallocators/simulate.h"
+#include "iallocators/text.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
@@ -452,19 +453,32 @@ static struct instance new_instance(const struct report *r,
 static int read_size(const char *text, const char *what, struct ispec *ret,
 		     struct error *err)
 {
+	static const struct {
+		const char *name;
+		int (*read)(const char *what, const char *text, int64_t *ret,
+			    struct error *err);
+	} parts[] = {{"disk", simulate_size},
+		     {"memory", simulate_size},
+		     {"cpus", text_int},
+		     {"spindles", text_int}};
+	int64_t *const values[] = {&ret->disk, &ret->memory, &ret->cpus,
+				   &ret->spindle_use};
 	auto_strv struct strv words = {0};
 
 	str_split(&words, text, ',');
-	ret->spindle_use = 1;
-	if (words.n < 3 || words.n > 4 ||
-	    !simulate_size(words.items[0], &ret->disk) ||
-	    !simulate_size(words.items[1], &ret->memory) ||
-	    !str_to_int64(words.items[2], &ret->cpus) ||
-	    (words.n == 4 && !str_to_int64(words.items[3], &ret->spindle_use)))
+	if (words.n < 3 || words.n > 4)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Invalid %s specification: '%s', expected "
 				 "disk,ram,cpu",
 				 what, text);
+	ret->spindle_use = 1;
+	for (size_t i = 0; i < words.n; i++) {
+		auto_free char *name =
+			xprintf("%s specs %s", what, parts[i].name);
+
+		if (parts[i].read(name, words.items[i], values[i], err) < 0)
+			return -1;
+	}
 	return 0;
 }
 

@@ -10,7 +10,8 @@
 
 #define NODES_MAX 100000
 
-bool simulate_size(const char *text, int64_t *ret)
+int simulate_size(const char *what, const char *text, int64_t *ret,
+		  struct error *err)
 {
 	static const struct {
 		const char *unit;
@@ -30,15 +31,17 @@ bool simulate_size(const char *text, int64_t *ret)
 		{"T", 1000000000000, 1048576},
 		{"tb", 1000000000000, 1048576},
 	};
-	size_t digits = strspn(text, "0123456789");
-	auto_free char *number = xprintf("%.*s", (int)digits, text);
-	const char *unit = text + digits;
+	const char *begin = text + strspn(text, " \t");
+	size_t digits = strspn(begin, "0123456789");
+	auto_free char *number = xprintf("%.*s", (int)digits, begin);
+	const char *unit = begin + digits;
 	int64_t n;
 
 	while (isspace((unsigned char)*unit))
 		unit++;
-	if (!str_to_int64(number, &n))
-		return false;
+	if (!str_to_int64(number, &n) || *unit == '.')
+		return error_set(err, ERR_REQUEST, NULL,
+				 "%s: Can't parse string '%s'", what, text);
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		bool same = strlen(unit) == 1
 				    ? strcmp(unit, units[i].unit) == 0
@@ -46,10 +49,11 @@ bool simulate_size(const char *text, int64_t *ret)
 
 		if (same && !__builtin_mul_overflow(n, units[i].mul, ret)) {
 			*ret /= units[i].div;
-			return true;
+			return 0;
 		}
 	}
-	return false;
+	return error_set(err, ERR_REQUEST, NULL, "%s: Unknown unit '%s'", what,
+			 unit);
 }
 
 static const char *arena_name(struct cluster *c, const char *name)
@@ -58,7 +62,7 @@ static const char *arena_name(struct cluster *c, const char *name)
 }
 
 /* The letter (a: last_resort) or the whole word. */
-static int find_policy(const char *text)
+static int find_policy(const char *text, struct error *err)
 {
 	for (int i = 0; i < ALLOC_POLICY_COUNT; i++) {
 		const char *name = alloc_policy_names[i];
@@ -67,23 +71,44 @@ static int find_policy(const char *text)
 		    (text[0] == "pau"[i] && text[1] == '\0'))
 			return i;
 	}
+	error_set(err, ERR_REQUEST, NULL,
+		  "Invalid string value for type AllocPolicy: \"%s\"; Cannot "
+		  "parse AllocPolicy abbreviation '%s'",
+		  text, text);
 	return NO_INDEX;
 }
 
-/* What all nodes of a group have. */
-static bool read_node(const struct strv *words, struct node *n)
+static int read_bool(const char *what, const char *text, bool *ret,
+		     struct error *err)
 {
+	*ret = strcmp(text, "True") == 0;
+	if (*ret || strcmp(text, "False") == 0)
+		return 0;
+	return error_set(err, ERR_REQUEST, NULL, "%s: cannot parse string '%s'",
+			 what, text);
+}
+
+/* How many nodes, and what each of them has. */
+static int read_nodes(const struct strv *words, int64_t *ret_count,
+		      struct node *n, struct error *err)
+{
+	char *const *w = words->items;
 	int64_t disk, memory, cpus;
 
 	n->total_spindles = 1;
-	if (!simulate_size(words->items[2], &disk) ||
-	    !simulate_size(words->items[3], &memory) ||
-	    !str_to_int64(words->items[4], &cpus) ||
+	if (text_int("node count", w[1], ret_count, err) < 0 ||
+	    simulate_size("disk size", w[2], &disk, err) < 0 ||
+	    simulate_size("memory size", w[3], &memory, err) < 0 ||
+	    text_int("cpu count", w[4], &cpus, err) < 0 ||
 	    (words->n > 5 &&
-	     !str_to_int64(words->items[5], &n->total_spindles)))
-		return false;
-	n->exclusive_storage =
-		words->n > 6 && strcmp(words->items[6], "True") == 0;
+	     text_int("spindles", w[5], &n->total_spindles, err) < 0) ||
+	    (words->n > 6 && read_bool("exclusive storage", w[6],
+				       &n->exclusive_storage, err) < 0))
+		return -1;
+	if (*ret_count < 0 || *ret_count > NODES_MAX)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "node count: '%s' is not from 0 to %d", w[1],
+				 NODES_MAX);
 	n->total_mem = (double)memory;
 	n->free_mem = memory;
 	n->total_disk = (double)disk;
@@ -91,7 +116,7 @@ static bool read_node(const struct strv *words, struct node *n)
 	n->total_cpus = (double)cpus;
 	n->own_cpus = 1;
 	n->cpu_speed = 1;
-	return true;
+	return 0;
 }
 
 static void add_nodes(struct cluster *c, int group, const struct node *like,
@@ -127,18 +152,21 @@ static int read_spec(struct cluster *c, const char *spec, struct error *err)
 	auto_strv struct strv words = {0};
 	struct node like = {0}, *nodes;
 	int64_t count;
-	int policy = NO_INDEX;
+	int policy;
 
-	str_split(&words, spec, ',');
-	if (words.n >= 5 && words.n <= 7)
-		policy = find_policy(words.items[0]);
-	if (policy == NO_INDEX || !str_to_int64(words.items[1], &count) ||
-	    count < 0 || count > NODES_MAX || !read_node(&words, &like))
-		return error_set(err, ERR_REQUEST, NULL,
-				 "Invalid cluster specification '%s', expected "
-				 "policy,nodes,disk,memory,cpus[,spindles"
-				 "[,exclusive]]",
-				 spec);
+	if (*spec != '\0')
+		str_split(&words, spec, ',');
+	if (words.n < 5 || words.n > 7)
+		return error_set(
+			err, ERR_REQUEST, NULL,
+			"Invalid cluster specification, expected 6 "
+			"comma-separated sections (allocation policy, node "
+			"count, disk size, memory size, number of CPUs, "
+			"spindles) but got %zu: '%s'",
+			words.n, spec);
+	policy = find_policy(words.items[0], err);
+	if (policy == NO_INDEX || read_nodes(&words, &count, &like, err) < 0)
+		return -1;
 	nodes = arena_calloc(&c->arena, (size_t)(c->n_nodes + count),
 			     sizeof(*nodes));
 	if (c->n_nodes > 0)
@@ -154,7 +182,8 @@ int simulate_clusters(struct cluster *c, const struct strv *specs,
 {
 	c->policy = text_default_policy(c);
 	c->groups = arena_calloc(&c->arena, specs->n, sizeof(*c->groups));
-	for (size_t i = 0; i < specs->n; i++)
+	/* The reference's first group is the last one that is given. */
+	for (size_t i = specs->n; i-- > 0;)
 		if (read_spec(c, specs->items[i], err) < 0)
 			return -1;
 	return 0;

@@ -9,11 +9,14 @@
 #include "lib/base/str.h"
 
 /* One group for each "policy,nodes,disk,memory,cpus[,spindles[,exclusive]]";
- * the cluster is zeroed before, and cluster_finish() is up to the caller. */
+ * the last of them is the first group, as in the reference.  The cluster is
+ * zeroed before, and cluster_finish() is up to the caller. */
 int simulate_clusters(struct cluster *c, const struct strv *specs,
 		      struct error *err);
 
-/* MiB of "512", "10g", "1T" ...: small letters count in powers of 1024. */
-bool simulate_size(const char *text, int64_t *ret);
+/* MiB of "512", "10g", "1T" ...: small letters count in powers of 1024.  what
+ * names the size in messages. */
+int simulate_size(const char *what, const char *text, int64_t *ret,
+		  struct error *err);
 
 #endif

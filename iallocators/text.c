@@ -64,33 +64,89 @@ static int unreadable(const char *what, const char *text, struct error *err)
 			 what, text);
 }
 
+static const char *skip(const char *p, int (*belongs)(int))
+{
+	while (belongs((unsigned char)*p))
+		p++;
+	return p;
+}
+
+/* What follows a number as the reference reads one: digits, a fraction with
+ * digits on both sides, an exponent; or whole in hexadecimal.  NULL: none. */
+static const char *number_end(const char *p, bool *ret_whole)
+{
+	const char *more;
+
+	*ret_whole = true;
+	if (p[0] == '0' && tolower((unsigned char)p[1]) == 'x' &&
+	    isxdigit((unsigned char)p[2]))
+		return skip(p + 2, isxdigit);
+	if (!isdigit((unsigned char)*p))
+		return NULL;
+	p = skip(p, isdigit);
+	if (*p == '.' && isdigit((unsigned char)p[1])) {
+		*ret_whole = false;
+		p = skip(p + 1, isdigit);
+	}
+	if (tolower((unsigned char)*p) != 'e')
+		return p;
+	more = p + 1 + (p[1] == '-' || p[1] == '+');
+	if (!isdigit((unsigned char)*more))
+		return p;
+	*ret_whole = false;
+	return skip(more, isdigit);
+}
+
+/* The beginning of a number, behind its sign, and whether it is whole. */
+static int find_number(const char *what, const char *text, bool *ret_negative,
+		       const char **ret_digits, bool *ret_whole,
+		       struct error *err)
+{
+	const char *p = skip(text, isspace), *end;
+
+	*ret_negative = *p == '-';
+	if (*ret_negative)
+		p = skip(p + 1, isspace);
+	end = number_end(p, ret_whole);
+	if (end == NULL)
+		return unreadable(what, text, err);
+	*ret_digits = p;
+	if (*end == '\0')
+		return 0;
+	return error_set(err, ERR_REQUEST, NULL,
+			 "%s: leftover characters when parsing '%s': '%s'",
+			 what, text, end);
+}
+
 static int read_double(const char *what, const char *text, double *ret,
 		       struct error *err)
 {
-	const char *p = text;
-	char *end;
+	const char *digits;
+	bool negative, whole;
 
-	while (isspace((unsigned char)*p))
-		p++;
-	if (!isdigit((unsigned char)*p) &&
-	    !(*p == '-' && isdigit((unsigned char)p[1])))
-		return unreadable(what, text, err);
-	*ret = strtod(p, &end);
-	while (isspace((unsigned char)*end))
-		end++;
-	return *end == '\0' ? 0 : unreadable(what, text, err);
+	if (find_number(what, text, &negative, &digits, &whole, err) < 0)
+		return -1;
+	*ret = strtod(digits, NULL);
+	if (negative)
+		*ret = -*ret;
+	return 0;
 }
 
-static int read_int(const char *what, const char *text, int64_t *ret,
-		    struct error *err)
+int text_int(const char *what, const char *text, int64_t *ret,
+	     struct error *err)
 {
-	double ignored;
-	char *end;
+	const char *digits;
+	bool negative, whole = true;
+	int rc = find_number(what, text, &negative, &digits, &whole, err);
 
-	if (strpbrk(text, ".eE") != NULL ||
-	    read_double(what, text, &ignored, err) < 0)
+	if (!whole)
 		return unreadable(what, text, err);
-	*ret = strtoll(text, &end, 10);
+	if (rc < 0)
+		return -1;
+	*ret = strtoll(digits, NULL,
+		       digits[1] == 'x' || digits[1] == 'X' ? 16 : 10);
+	if (negative)
+		*ret = -*ret;
 	return 0;
 }
 
@@ -197,16 +253,16 @@ static int read_sizes(const struct row *row, struct node *n, struct error *err)
 	const char *name = n->name;
 
 	if (read_double(name, row->columns[1], &n->total_mem, err) < 0 ||
-	    read_int(name, row->columns[2], &n->own_mem, err) < 0 ||
-	    read_int(name, row->columns[3], &n->free_mem, err) < 0 ||
+	    text_int(name, row->columns[2], &n->own_mem, err) < 0 ||
+	    text_int(name, row->columns[3], &n->free_mem, err) < 0 ||
 	    read_double(name, row->columns[4], &n->total_disk, err) < 0 ||
-	    read_int(name, row->columns[5], &n->s.free_disk, err) < 0 ||
+	    text_int(name, row->columns[5], &n->s.free_disk, err) < 0 ||
 	    read_double(name, row->columns[6], &n->total_cpus, err) < 0 ||
-	    read_int(name, column(row, 9, "1"), &n->total_spindles, err) < 0)
+	    text_int(name, column(row, 9, "1"), &n->total_spindles, err) < 0)
 		return -1;
-	if (read_int(name, column(row, 12, "0"), &n->s.free_spindles, err) <
+	if (text_int(name, column(row, 12, "0"), &n->s.free_spindles, err) <
 		    0 ||
-	    read_int(name, column(row, 13, "1"), &n->own_cpus, err) < 0)
+	    text_int(name, column(row, 13, "1"), &n->own_cpus, err) < 0)
 		return -1;
 	n->host_mem = n->own_mem;
 	return read_double(name, column(row, 14, "1.0"), &n->cpu_speed, err);
@@ -313,23 +369,23 @@ static int read_instance(struct cluster *c, const struct table *names,
 	if (row.n < 10)
 		return wrong_row(&row, "/incomplete instance", err);
 	inst->name = name;
-	if (read_int(name, row.columns[1], &inst->memory, err) < 0 ||
-	    read_int(name, row.columns[2], &inst->disk, err) < 0 ||
-	    read_int(name, row.columns[3], &inst->vcpus, err) < 0)
+	if (text_int(name, row.columns[1], &inst->memory, err) < 0 ||
+	    text_int(name, row.columns[2], &inst->disk, err) < 0 ||
+	    text_int(name, row.columns[3], &inst->vcpus, err) < 0)
 		return -1;
 	status = find_name(run_status_names, RUN_STATUS_COUNT, row.columns[4]);
 	if (status == NO_INDEX)
 		return wrong_enum("InstanceStatus", row.columns[4], err);
 	inst->status = (enum run_status)status;
 	if (read_placement(c, names, &row, inst, err) < 0 ||
-	    read_int(name, column(&row, 10, "1"), &inst->spindle_use, err) < 0)
+	    text_int(name, column(&row, 10, "1"), &inst->spindle_use, err) < 0)
 		return -1;
 	inst->disks = arena_calloc(&c->arena, 1, sizeof(*inst->disks));
 	inst->n_disks = 1;
 	inst->disks[0].size = inst->disk;
 	inst->disks[0].spindles = SPINDLES_UNKNOWN;
 	if (strcmp(spindles, "-") != 0 &&
-	    read_int(name, spindles, &inst->disks[0].spindles, err) < 0)
+	    text_int(name, spindles, &inst->disks[0].spindles, err) < 0)
 		return -1;
 	return read_flag(column(&row, 12, "N"), "forthcoming", name,
 			 &inst->forthcoming, err);
@@ -358,7 +414,7 @@ static int read_ispec(struct cluster *c, const char *owner, const char *what,
 				 n > 0 ? shown.data : "");
 	}
 	for (size_t i = 0; i < n; i++)
-		if (read_int(path, list[i], values[i], err) < 0)
+		if (text_int(path, list[i], values[i], err) < 0)
 			return -1;
 	return 0;
 }

@@ -21,6 +21,11 @@
  * into and which is changed.  cluster_finish() is up to the caller. */
 int text_read(struct cluster *c, char *text, struct error *err);
 
+/* A whole number as it stands in such files; what names it in messages.  It
+ * may have spaces before it, none behind. */
+int text_int(const char *what, const char *text, int64_t *ret,
+	     struct error *err);
+
 /* What holds where a file names no policy. */
 struct policy text_default_policy(struct cluster *c);
 

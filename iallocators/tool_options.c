@@ -32,9 +32,10 @@ static bool read_priority(const char *text, int *ret)
 
 static bool read_size(const char *text, double *ret)
 {
+	struct error why; /* take() has words for it */
 	int64_t mib;
 
-	if (!simulate_size(text, &mib))
+	if (simulate_size("", text, &mib, &why) < 0)
 		return false;
 	*ret = (double)mib;
 	return true;

@@ -221,6 +221,28 @@ def space_as_json(tap, ours):
                 run([str(ours / "hspace"), "--format=xml"])[:2])
 
 
+def descriptions(tap, ours):
+    """Clusters and sizes on the command line, also those that are none."""
+    rest = ["-l1", "--disk-template=plain", "--machine-readable"]
+    for spec in ("l,1,1g,1g,1", "p,x,1g,1g,1", "p,1x,1g,1g,1", "p,0x2,1g,1g,1",
+                 "p,1,1q,1g,1", "p,1, 1g,1g,1", "p,1,1.5g,1g,1", "p,1,1g,z,1",
+                 "p,1,1g,1g,1,1,x", "p,1,1g,1g", "p,1 ,1g,1g,1", ""):
+        argv = [f"--simulate={spec}", *rest]
+        tap.compare(f"hspace --simulate={spec}",
+                    *(run([str(folder / "hspace"), *argv])
+                      for folder in (REFERENCE, ours)))
+    for size in ("1g,1q,1", "1g,1g,1,x", "1,2,3,4,5", "1g,1g,1x", "1.5g,1,1"):
+        argv = ["--simulate=p,1,9g,9g,1", f"--tiered-alloc={size}", *rest]
+        tap.compare(f"hspace --tiered-alloc={size}",
+                    *(run([str(folder / "hspace"), *argv])
+                      for folder in (REFERENCE, ours)))
+    argv = ["--simulate=p,2,400g,24g,8", "--simulate=a,1,100g,8g,2", "-p",
+            *rest]
+    tap.compare("the last group described is the first",
+                *(run([str(folder / "hspace"), *argv])
+                  for folder in (REFERENCE, ours)))
+
+
 def mond_data(rng, path, data):
     """Reports of monitoring daemons; sometimes a node has none."""
     every = {n: rng.choice([0.0, 0.25, 1.5, 3.0]) for n in data["nodes"]}
@@ -285,6 +307,7 @@ def main():
     space_as_json(tap, ours)
     if os.access(REFERENCE / "hbal", os.X_OK):
         same_options(tap, ours)
+        descriptions(tap, ours)
     if os.access(REFERENCE / "hbal", os.X_OK) and SHARED.is_dir():
         differential(tap, ours, first, count, programs)
     else:
