@@ -68,7 +68,8 @@ static bool some_group_left(const struct cluster *c, const bool *bad)
 void capacity_init(struct capacity *ret, struct cluster *c,
 		   const struct tool_options *o, enum template template)
 {
-	auto_free bool *bad = xcalloc((size_t)c->n_groups + 1, sizeof(*bad));
+	bool *bad = arena_calloc(&c->arena, (size_t)c->n_groups + 1,
+				 sizeof(*bad));
 
 	*ret = (struct capacity){
 		.c = c,
@@ -76,6 +77,7 @@ void capacity_init(struct capacity *ret, struct cluster *c,
 		.place = {.capacity_checks = !o->no_capacity_checks,
 			  .accept_existing_errors = o->accept_existing_errors},
 		.required_nodes = template == TEMPLATE_DRBD ? 2 : 1,
+		.bad_groups = bad,
 		.first = c->n_instances,
 		.mark = change_mark(c),
 	};

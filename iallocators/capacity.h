@@ -22,6 +22,7 @@ struct capacity {
 	struct nodeset all;	   /* scores are about them */
 	struct nodeset checked;	   /* have to stay redundant */
 	struct nodeset candidates; /* in allocatable groups */
+	bool *bad_groups;	   /* of all groups: not sound */
 	bool blocked;		   /* the cluster is not sound: nothing fits */
 	int first;		   /* index of the first new instance */
 	size_t mark;		   /* before it */
@@ -39,6 +40,11 @@ void capacity_done(struct capacity *k);
 
 /* What is known about redundancy is void. */
 void capacity_forget(struct capacity *k);
+
+/* Append which nodes and groups are not sound, and which nodes, or pairs of
+ * nodes, may be tried, as hspace -v -v -v shows them.  Nodes are numbered from
+ * first. */
+void capacity_show(const struct capacity *k, int first, struct buf *b);
 
 /* Whether there is any node, or pair of nodes, to try. */
 int capacity_check(const struct capacity *k, struct error *err);

@@ -576,6 +576,8 @@ static void print_start(struct report *r)
 	hf_fixed(&b, score_total(&stats), 8);
 	buf_addc(&b, '\n');
 	tool_metrics(&b, &stats);
+	if (r->o->verbose > 3)
+		capacity_show(r->k, r->o->simulate.n > 0 ? 1 : 0, &b);
 	fputs(b.data, stderr);
 }
 
