@@ -220,7 +220,8 @@ static void init(struct redundancy *r, struct cluster *c,
 	*r = (struct redundancy){.c = c,
 				 .nodes = nodes,
 				 .accept_offline = o->accept_existing_errors,
-				 .changing = changing};
+				 .changing = changing,
+				 .has_exclusive = has_exclusive(c, nodes)};
 	r->most = xcalloc(n, sizeof(*r->most));
 	r->needs = xcalloc(n, sizeof(*r->needs));
 	r->easy = xcalloc(n, sizeof(*r->easy));
@@ -228,6 +229,21 @@ static void init(struct redundancy *r, struct cluster *c,
 	rooms_init(&r->rooms, c, nodes);
 	for (int i = 0; i < c->n_nodes; i++)
 		r->most[i] = -1;
+}
+
+/* Whether the node can be emptied as things are now; by simulation if the
+ * slots do not tell. */
+static bool empties(struct redundancy *r, int x, const struct need *need)
+{
+	enum rooms_verdict v = ROOMS_UNCLEAR;
+
+	if (!need->unclear && !need->shared && !need->impossible)
+		v = rooms_judge(r->c, r->nodes, &r->c->nodes[x]);
+	if (v == ROOMS_ENOUGH)
+		return true;
+	if (v == ROOMS_TOO_FEW && !r->has_exclusive)
+		return false;
+	return redundancy_of_node(r->c, r->nodes, x);
 }
 
 static void look(struct redundancy *r)
@@ -252,7 +268,6 @@ void redundancy_look(struct redundancy *r)
 		return;
 	r->looked = true;
 	look(r);
-	r->has_exclusive = has_exclusive(r->c, r->nodes);
 	look_for_stranded(r);
 }
 
@@ -283,7 +298,7 @@ bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
 	look(&r);
 	ok = !r.never;
 	for (int i = 0; i < r.n_hard && ok; i++)
-		ok = redundancy_of_node(c, nodes, r.hard[i]);
+		ok = empties(&r, r.hard[i], &r.needs[r.hard[i]]);
 	redundancy_done(&r);
 	return ok;
 }
@@ -308,7 +323,7 @@ static bool stays_safe(struct redundancy *r, int x, const struct need *need,
 	    (rooms_enough_with(&r->rooms, n, need, changed, 2) ||
 	     rooms_count(r->c, r->nodes, n, need, 0)))
 		return true;
-	return redundancy_of_node(r->c, r->nodes, x);
+	return empties(r, x, need);
 }
 
 /* The new instance itself, when its primary is emptied. */

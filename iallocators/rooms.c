@@ -101,6 +101,110 @@ bool rooms_count(const struct cluster *c, const struct nodeset *nodes,
 	return sum >= need->n;
 }
 
+/* What something takes of a node, and when it leaves: the bigger rank first.
+ * Equal ones leave in any order. */
+struct item {
+	int64_t rank, memory, disk;
+	bool disks;
+};
+
+static int64_t shares(int64_t taken, int64_t size)
+{
+	return size > 0 ? (taken + size - 1) / size : taken > 0 ? SLOTS_MAX : 0;
+}
+
+/* So many slots for b are gone at most once a has been put on some node. */
+static int64_t slots_lost(const struct item *a, const struct item *b)
+{
+	int64_t mem = shares(a->memory, b->memory);
+	int64_t disk = a->disks && b->disks ? shares(a->disk, b->disk) : 0;
+
+	return mem > disk ? mem : disk;
+}
+
+/* Whether what has room for a has room for b. */
+static bool covers(const struct item *a, const struct item *b)
+{
+	return a->memory >= b->memory &&
+	       (!b->disks || (a->disks && a->disk >= b->disk));
+}
+
+static enum rooms_verdict judge_item(const struct cluster *c,
+				     const struct nodeset *nodes,
+				     const struct node *x,
+				     const struct item *items, int n,
+				     const struct item *it)
+{
+	const struct need need = {.most_memory = it->memory,
+				  .most_disk = it->disk,
+				  .disks = it->disks};
+	int64_t slots = 0, as_big = 0, lost = 0;
+
+	for (int i = 0; i < n; i++) {
+		as_big += covers(&items[i], it);
+		if (&items[i] != it && items[i].rank >= it->rank)
+			lost += slots_lost(&items[i], it);
+	}
+	for (int i = 0; i < nodes->n && (slots <= lost || slots < as_big); i++)
+		if (c->nodes[nodes->items[i]].group == x->group)
+			slots += count_slots(c, x, nodes->items[i], &need);
+	/* A slot for nothing is where something is free: not quite exact. */
+	if (slots < as_big)
+		return it->memory > 0 && (!it->disks || it->disk > 0)
+			       ? ROOMS_TOO_FEW
+			       : ROOMS_UNCLEAR;
+	return slots > lost ? ROOMS_ENOUGH : ROOMS_UNCLEAR;
+}
+
+static bool same_item(const struct item *a, const struct item *b)
+{
+	return a->rank == b->rank && a->memory == b->memory &&
+	       a->disk == b->disk && a->disks == b->disks;
+}
+
+static struct item *list_items(const struct cluster *c, const struct node *x,
+			       int *ret_n)
+{
+	struct item *items =
+		xcalloc((size_t)x->primaries.n + 1, sizeof(*items));
+
+	*ret_n = 0;
+	for (int i = 0; i < x->primaries.n; i++) {
+		const struct instance *inst =
+			&c->instances[x->primaries.items[i]];
+
+		if (inst->template == TEMPLATE_DRBD)
+			continue;
+		items[(*ret_n)++] = (struct item){
+			.rank = inst->memory,
+			.memory = inst_uses_memory(inst) ? inst->memory : 0,
+			.disk = inst_is_local(inst) ? inst->disk : 0,
+			.disks = inst_is_local(inst),
+		};
+	}
+	return items;
+}
+
+enum rooms_verdict rooms_judge(const struct cluster *c,
+			       const struct nodeset *nodes,
+			       const struct node *x)
+{
+	enum rooms_verdict ret = ROOMS_ENOUGH;
+	int n;
+	auto_free struct item *items = list_items(c, x, &n);
+
+	for (int i = 0; i < n && ret != ROOMS_TOO_FEW; i++) {
+		enum rooms_verdict v;
+
+		if (i > 0 && same_item(&items[i - 1], &items[i]))
+			continue;
+		v = judge_item(c, nodes, x, items, n, &items[i]);
+		if (v != ROOMS_ENOUGH)
+			ret = v;
+	}
+	return ret;
+}
+
 void rooms_init(struct rooms *r, const struct cluster *c,
 		const struct nodeset *nodes)
 {

@@ -31,6 +31,16 @@ int64_t rooms_drbd_load(const struct cluster *c, const struct node *x, int s);
 bool rooms_count(const struct cluster *c, const struct nodeset *nodes,
 		 const struct node *x, const struct need *need, int without);
 
+/* Whether everything on x but DRBD, all of it to be created again and the
+ * biggest memory first, finds a place.  Each is looked at by itself: there are
+ * too few slots for it and those as big; or enough, wherever those before it
+ * go. */
+enum rooms_verdict { ROOMS_UNCLEAR, ROOMS_ENOUGH, ROOMS_TOO_FEW };
+
+enum rooms_verdict rooms_judge(const struct cluster *c,
+			       const struct nodeset *nodes,
+			       const struct node *x);
+
 /* The most nodes that a new instance changes. */
 #define ROOMS_CHANGED 2
 
