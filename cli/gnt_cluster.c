@@ -260,7 +260,7 @@ static int rename_cluster(struct cli *cli, struct error *err)
 			   "changes as well: connections to it end, and it is "
 			   "dangerous to do this over one of them.",
 			   json_string_value(old), cli->args[0]);
-	if (!cli_given(cli, &OPT_FORCE) && !cli_ask(question))
+	if (!cli_given(cli, &OPT_FORCE) && !cli_ask("%s", question))
 		return CLI_FAILURE;
 	op = cli_op(cli, &op_class_cluster_rename);
 	json_set_str(op, "name", cli->args[0]);

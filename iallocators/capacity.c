@@ -68,8 +68,8 @@ static bool some_group_left(const struct cluster *c, const bool *bad)
 void capacity_init(struct capacity *ret, struct cluster *c,
 		   const struct tool_options *o, enum template template)
 {
-	bool *bad = arena_calloc(&c->arena, (size_t)c->n_groups + 1,
-				 sizeof(*bad));
+	bool *bad =
+		arena_calloc(&c->arena, (size_t)c->n_groups + 1, sizeof(*bad));
 
 	*ret = (struct capacity){
 		.c = c,
