@@ -157,6 +157,10 @@ void solution_describe(const struct cluster *c, const struct solution *s,
 		if (total_fails(s) == 0)
 			buf_adds(out, "unknown reasons");
 		describe_fails(s, out);
+		if (s->unsurvived > 0)
+			buf_addf(out,
+				 " (max-node-failures would not hold: %jd)",
+				 (intmax_t)s->unsurvived);
 		return;
 	}
 	buf_adds(out, "score: ");

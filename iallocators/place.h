@@ -46,6 +46,7 @@ struct solution {
 	struct lost lost;
 	int64_t successes;
 	int64_t fails[FAIL_COUNT];
+	int64_t unsurvived; /* of FAIL_N1: max-node-failures would not hold */
 };
 
 /* An instance to place; inst is stored at c->instances[index]. */

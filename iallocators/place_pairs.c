@@ -111,7 +111,8 @@ static bool holds(const struct row *row, int best)
 		return false;
 	if (row->ret->found && !(row->score[best] <= row->ret->score))
 		return true;
-	return promises_survive(row->promises, row->p, row->primary, secondary);
+	return promises_survive(row->promises, row->p, row->primary, secondary,
+				row->ret);
 }
 
 /* Offer the best pair that keeps the promises. */

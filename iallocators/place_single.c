@@ -32,8 +32,7 @@ static void choose(struct singles *s, struct contest *t,
 	while ((best = contest_best(t)) != NO_INDEX) {
 		int node = s->candidates->items[best];
 
-		if (promises_redundant(promises, s->p, node, NO_INDEX) &&
-		    promises_survive(promises, s->p, node, NO_INDEX)) {
+		if (promises_hold(promises, s->p, node, NO_INDEX, ret)) {
 			solution_offer(ret, node, NO_INDEX,
 				       contest_score(t, best));
 			return;

@@ -75,7 +75,7 @@ bool promises_redundant(struct promises *promises, const struct place *p,
 }
 
 bool promises_survive(struct promises *promises, const struct place *p,
-		      int primary, int secondary)
+		      int primary, int secondary, struct solution *s)
 {
 	struct refusal why;
 
@@ -83,7 +83,15 @@ bool promises_survive(struct promises *promises, const struct place *p,
 			  &why))
 		return true;
 	tell(p, primary, secondary, &why);
+	s->unsurvived++;
 	return false;
+}
+
+bool promises_hold(struct promises *promises, const struct place *p,
+		   int primary, int secondary, struct solution *s)
+{
+	return promises_redundant(promises, p, primary, secondary) &&
+	       promises_survive(promises, p, primary, secondary, s);
 }
 
 void promises_explain(struct promises *promises, const struct place *p)

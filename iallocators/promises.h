@@ -19,11 +19,13 @@ void promises_init(struct promises *promises, const struct place *p, int group);
 void promises_done(struct promises *promises);
 
 /* Whether each of them holds with the instance there; if not it is told to
- * --explain. */
+ * --explain, and one that could not lose nodes is counted in s. */
 bool promises_redundant(struct promises *promises, const struct place *p,
 			int primary, int secondary);
 bool promises_survive(struct promises *promises, const struct place *p,
-		      int primary, int secondary);
+		      int primary, int secondary, struct solution *s);
+bool promises_hold(struct promises *promises, const struct place *p,
+		   int primary, int secondary, struct solution *s); /* both */
 
 /* Check what --explain has kept as the best places. */
 void promises_explain(struct promises *promises, const struct place *p);

@@ -65,6 +65,7 @@ fails "one that would break the promise" \
     add safe2 -t sharedfile -s 4m -B memory=400 -I hail
 like "$out" "Can't compute nodes using iallocator 'hail'.*FailN1" \
     "is refused by the allocator"
+like "$out" 'max-node-failures would not hold: 2' "by name"
 succeeds "which says so" \
     add safe2 -t sharedfile -s 4m -B memory=400 -I hail --explain
 like "$out" 'refused as primary, max-node-failures: 2' "by its name"
