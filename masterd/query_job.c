@@ -121,22 +121,39 @@ static WAITS int add_by_id(struct query *q, const char *name, struct error *err)
 
 /* --- all jobs --- */
 
+/* In order of their ids, live and archived ones together. */
 struct job_rows {
 	struct query *q;
+	uint64_t last; /* that was looked at */
 	int rc;
 };
 
-static bool on_job(const struct job *j, void *arg)
+static bool on_job(const struct job *j, struct job_rows *rows)
 {
-	struct job_rows *rows = arg;
-
+	rows->last = j->id;
 	rows->rc = add_job(rows->q, j, j->id);
 	return rows->rc == 0;
 }
 
+static bool live_below(struct job_rows *rows, uint64_t id)
+{
+	const struct job *j = queue_next(rows->q->m->queue, rows->last);
+
+	while (j != NULL && j->id < id && on_job(j, rows))
+		j = queue_next(rows->q->m->queue, j->id);
+	return rows->rc == 0;
+}
+
+/* One that was live when we came by may be archived meanwhile. */
+static bool in_turn(const struct job *j, struct job_rows *rows)
+{
+	return j->id <= rows->last ||
+	       (live_below(rows, j->id) && on_job(j, rows));
+}
+
 static bool on_archived(struct job *j STEALS, void *arg)
 {
-	bool more = on_job(j, arg);
+	bool more = in_turn(j, arg);
 
 	job_free(j);
 	return more;
@@ -173,7 +190,7 @@ static WAITS bool on_indexed(const struct job *brief, void *arg)
 	struct job *j;
 
 	if (!wants_file(q))
-		return on_job(brief, rows);
+		return in_turn(brief, rows);
 	if (!filter_wants_file(q))
 		passes = query_row_passes(q, &row);
 	if (passes <= 0) {
@@ -192,6 +209,7 @@ static WAITS int archived_jobs(struct job_rows *rows, struct error *err)
 			       on_indexed, rows) != 0)
 		return 0;
 	json_array_clear(q->data); /* it may have begun */
+	rows->last = 0;
 	return queue_each_archived(q->m->queue, on_archived, rows, err);
 }
 
@@ -202,7 +220,7 @@ static WAITS int all_jobs(struct query *q, struct error *err)
 	if (query_wants(q, "archived") && archived_jobs(&rows, err) < 0)
 		return -1;
 	if (rows.rc == 0)
-		queue_each(q->m->queue, on_job, &rows);
+		live_below(&rows, UINT64_MAX);
 	return rows.rc;
 }
 

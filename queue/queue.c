@@ -160,13 +160,22 @@ const struct job *queue_job(struct queue *q, uint64_t id)
 	return j == NULL || j->private->unborn ? NULL : j;
 }
 
+const struct job *queue_next(struct queue *q, uint64_t after)
+{
+	struct job *j = job_index_next(&q->jobs, after);
+
+	while (j != NULL && j->private->unborn)
+		j = job_index_next(&q->jobs, j->id);
+	return j;
+}
+
 void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),
 		void *arg)
 {
-	for (struct job *j = job_index_next(&q->jobs, 0); j != NULL;
-	     j = job_index_next(&q->jobs, j->id))
-		if (!j->private->unborn && !fn(j, arg))
-			return;
+	const struct job *j = queue_next(q, 0);
+
+	while (j != NULL && fn(j, arg))
+		j = queue_next(q, j->id);
 }
 
 /* --- for other copies --- */

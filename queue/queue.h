@@ -134,6 +134,9 @@ WAITS json_t *queue_submit_many(struct queue *q, const json_t *jobs,
  * only: a state that is still being written does not show. */
 const struct job *queue_job(struct queue *q, uint64_t id);
 
+/* The live job with the lowest id above `after`, borrowed likewise, or NULL. */
+const struct job *queue_next(struct queue *q, uint64_t after);
+
 /* Each live job in order of id; stops when fn returns false. */
 void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),
 		void *arg);

@@ -57,13 +57,25 @@ const struct job *queue_job(struct queue *q, uint64_t id)
 	return NULL;
 }
 
+const struct job *queue_next(struct queue *q, uint64_t after)
+{
+	const struct job *next = NULL;
+
+	(void)q;
+	for (size_t i = 0; i < list.n; i++)
+		if (!list.jobs[i]->archived && list.jobs[i]->id > after &&
+		    (next == NULL || list.jobs[i]->id < next->id))
+			next = list.jobs[i];
+	return next;
+}
+
 void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),
 		void *arg)
 {
-	(void)q;
-	for (size_t i = 0; i < list.n; i++)
-		if (!list.jobs[i]->archived && !fn(list.jobs[i], arg))
-			return;
+	const struct job *j = queue_next(q, 0);
+
+	while (j != NULL && fn(j, arg))
+		j = queue_next(q, j->id);
 }
 
 static struct job *copy_of(size_t i)

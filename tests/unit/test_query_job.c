@@ -59,6 +59,13 @@ Test(query_job, live_jobs_only_unless_archived_is_asked)
 	      "[[[0,2391],[0,true]]]");
 }
 
+Test(query_job, live_and_archived_ones_stand_in_the_order_of_their_ids)
+{
+	check("[\"id\",\"archived\"]", "null",
+	      "[[[0,10],[0,false]],[[0,2340],[0,false]],[[0,2391],[0,true]],"
+	      "[[0,3000],[0,false]]]");
+}
+
 Test(query_job, by_id_in_the_order_asked_also_archived_ones)
 {
 	check("[\"id\",\"archived\"]",
