@@ -3,12 +3,14 @@
  *
  * Each job that is archived gets a last member in its file,
  *
- *	"archive_chain": {"number": 3, "previous": 17, "sha256": "..."}
+ *	"livelock": "archive-chain 3 17 SHA256"
  *
  * the place in the chain, the job archived before it, and the hash of that
- * one's file as a whole; the first has null for both.  The file archive-head
- * names the last one in the same form.  Who alters a file, takes one away or
- * adds one has to alter all that were archived later, and archive-head.
+ * one's file as a whole; the first has "-" for both.  Ganeti's readers refuse
+ * members that they do not know; this one, of the lock that a job's process
+ * held, they accept and never look at once the job is archived.  The file
+ * archive-head names the last one, as JSON.  Who alters a file, takes one away
+ * or adds one has to alter all that were archived later, and archive-head.
  *
  * This module only reads and writes these texts. */
 #ifndef QUEUE_CHAIN_H

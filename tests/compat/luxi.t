@@ -14,6 +14,7 @@ m gnt-network add --network=192.0.2.0/28 net1 >/dev/null
 m gnt-network connect --nic-parameters mode=bridged,link=br0 net1 >/dev/null
 m gnt-filter add --action=REJECT \
     '--predicates=[["opcode", ["=", "OP_ID", "OP_NONE_SUCH"]]]' >/dev/null
+m gnt-job archive 1 2 3 >/dev/null
 socket=$(root node1)/var/run/ganeti/socket/ganeti-query
 test=$(dirname "$0")/test_luxi.py
 python3 "$test" "$socket" >"$VC/tap"

@@ -296,7 +296,7 @@ def check_recorded(path):
 # What cannot be the same: what KNOWN_DELTAS.md says of nodes, and who answers.
 OTHER = {("node", "hv_state"), ("node", "disk_state"),
          ("cluster", "vcs_version")}
-NO_DATA = 2
+NORMAL, NO_DATA = 0, 2
 
 
 def all_values(path):
@@ -324,16 +324,18 @@ def unordered(value):
     return round(value, 5) if isinstance(value, float) else value
 
 
-def live(what, rows):
-    """Without archived jobs, which have a member that luxid does not read."""
-    return [row for row in rows if what != "job" or row["archived"][1] is False]
+def check_archive(jobs):
+    """Theirs refuses files with members that it does not know."""
+    archived = [row for row in jobs if row["archived"][1]]
+    point(archived and all(row["status"][0] == NORMAL for row in archived),
+          "upstream's luxid reads the archived jobs")
 
 
 def check_same(ours, theirs):
     """Theirs cannot ask our nodes: cells without data say nothing."""
     for what, rows in theirs.items():
         differ = []
-        for mine, row in zip(live(what, ours[what]), live(what, rows)):
+        for mine, row in zip(ours[what], rows):
             differ += [f"{name}: ours {mine.get(name)}, theirs {cell}"
                        for name, cell in row.items()
                        if (what, name) not in OTHER and
@@ -352,7 +354,9 @@ def main():
         return
     if len(sys.argv) == 4:
         with open(sys.argv[3], encoding="utf-8") as file:
-            check_same(json.load(file), all_values(sys.argv[1]))
+            theirs = all_values(sys.argv[1])
+            check_archive(theirs["job"])
+            check_same(json.load(file), theirs)
         sys.exit(failed)
     check_semantics(sys.argv[1])
     check_inventory(sys.argv[1])

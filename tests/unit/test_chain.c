@@ -19,9 +19,10 @@ static size_t n_entries;
 static char *job_text(uint64_t id)
 {
 	return xprintf("{\"id\": %ju, \"ops\": [{\"input\": {\"OP_ID\": "
-		       "\"OP_TEST_DELAY\", \"archive_chain\": {}}, \"status\": "
-		       "\"success\", \"result\": \"\\\"archive_chain\\\": "
-		       "{}\", \"log\": []}]}",
+		       "\"OP_TEST_DELAY\", \"livelock\": \"archive-chain 1 - "
+		       "-\"}, \"status\": \"success\", \"result\": \", "
+		       "\\\"livelock\\\": \\\"archive-chain 1 - -\", \"log\": "
+		       "[]}]}",
 		       (uintmax_t)id);
 }
 
@@ -96,9 +97,7 @@ static void take_away(size_t i)
 /* Remove the member from the file of entry i. */
 static void unlink_entry(size_t i)
 {
-	char *at = strstr(texts[i], ", \"archive_chain\": {\"number\"");
-
-	strcpy(at, "}");
+	strcpy(strrchr(texts[i], ','), "}");
 }
 
 Test(chain, an_entry_is_still_a_job_file)
@@ -240,7 +239,7 @@ Test(chain, the_newest_of_a_gap_is_the_one_that_is_known)
 
 Test(chain, a_broken_link_is_the_fault_of_the_one_that_has_it)
 {
-	char *hash = strstr(texts[3], "\"sha256\": \"") + 11;
+	char *hash = strrchr(texts[3], ' ') + 1;
 
 	hash[0] = hash[0] == '0' ? '1' : '0';
 	expect(CHAIN_ALTERED, 40, 50);
