@@ -312,7 +312,12 @@ static WAITS json_t *add_exec(struct lu *lu, struct error *err)
 		lu_info(lu, "Node will be a master candidate");
 	config_put(lu->m->config, CONFIG_NODE, json_copy(a->node));
 	node_pool_set_digest(lu, a->uuid, candidate ? digest : NULL);
-	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
+	if (config_commit(lu->m->config, err) < 0)
+		return NULL;
+	/* It may have been one before, and was not there to hear it. */
+	if (op->readd && !candidate)
+		node_pool_tell_demoted(lu, a->node);
+	return json_null();
 }
 
 static void add_done(struct lu *lu)

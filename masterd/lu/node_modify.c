@@ -382,19 +382,6 @@ static json_t *changes(struct lu *lu)
 	return result;
 }
 
-/* A former candidate drops its copy of the configuration. */
-static WAITS void tell_to_demote(struct lu *lu)
-{
-	struct node_modify *n = modify_of(lu);
-	struct error err;
-	json_t *payload = noderpc_call(
-		lu->m->rpc, n->node, "node_demote_from_mc", json_array(), &err);
-
-	if (payload == NULL)
-		lu_warn(lu, "Node failed to demote itself: %s", err.text);
-	json_decref(payload);
-}
-
 static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 {
 	struct node_modify *n = modify_of(lu);
@@ -426,7 +413,7 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;
 	if (was && !is && n->role != ROLE_OFFLINE)
-		tell_to_demote(lu);
+		node_pool_tell_demoted(lu, n->node);
 	return steal(&result);
 }
 

@@ -71,6 +71,17 @@ void node_pool_set_digest(struct lu *lu, const char *node_uuid,
 	config_put_cluster(lu->m->config, cluster);
 }
 
+void node_pool_tell_demoted(struct lu *lu, const json_t *node)
+{
+	struct error err;
+	json_t *payload = noderpc_call(lu->m->rpc, node, "node_demote_from_mc",
+				       json_array(), &err);
+
+	if (payload == NULL)
+		lu_warn(lu, "Node failed to demote itself: %s", err.text);
+	json_decref(payload);
+}
+
 static bool is_promotable(const json_t *node)
 {
 	return node != NULL && could_be_candidate(node) &&

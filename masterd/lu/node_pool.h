@@ -27,6 +27,10 @@ WAITS char *node_pool_digest(struct lu *lu, const json_t *node,
 void node_pool_set_digest(struct lu *lu, const char *node_uuid,
 			  const char *digest);
 
+/* A node that was a candidate drops its copy of the configuration; that it does
+ * not is a warning. */
+WAITS void node_pool_tell_demoted(struct lu *lu, const json_t *node);
+
 /* Promote nodes other than `except` until the pool is full; those that do not
  * answer are left with a warning.  Not committed. */
 WAITS void node_pool_fill(struct lu *lu, const char *except);
