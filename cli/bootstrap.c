@@ -18,6 +18,7 @@
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "lib/model/opcode.h"
+#include "lib/model/secret_files.h"
 #include "lib/model/ssconf.h"
 
 #define POLL_NS (5 * 1000 * 1000)
@@ -141,8 +142,7 @@ int bootstrap_stop(const struct paths *p, enum bootstrap_daemon which,
 
 /* --- secrets --- */
 
-static int write_secret(const struct paths *p, enum path_id id, mode_t mode,
-			struct error *err)
+int bootstrap_write_secret(const char *file, mode_t mode, struct error *err)
 {
 	unsigned char bytes[SECRET_BYTES];
 	char text[2 * SECRET_BYTES + 2];
@@ -151,38 +151,24 @@ static int write_secret(const struct paths *p, enum path_id id, mode_t mode,
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 	text[sizeof(text) - 2] = '\n';
-	return fs_write_atomic(path(p, id), text, sizeof(text) - 1, mode, err);
+	return fs_write_atomic(file, text, sizeof(text) - 1, mode, err);
 }
 
 static int write_secrets(const struct paths *p, const char *node_name,
 			 struct error *err)
 {
-	if (tls_make_ca(path(p, PATH_SERVER_PEM), "ganeti.example.com", err) <
+	if (tls_make_ca(path(p, PATH_SERVER_PEM), BOOTSTRAP_CERT_NAME, err) <
 		    0 ||
-	    tls_make_ca(path(p, PATH_RAPI_PEM), "ganeti.example.com", err) <
-		    0 ||
+	    tls_make_ca(path(p, PATH_RAPI_PEM), BOOTSTRAP_CERT_NAME, err) < 0 ||
 	    tls_make_signed(path(p, PATH_CLIENT_PEM), path(p, PATH_SERVER_PEM),
 			    node_name, err) < 0)
 		return -1;
-	if (write_secret(p, PATH_HMAC_KEY, 0440, err) < 0 ||
-	    write_secret(p, PATH_CLUSTER_DOMAIN_SECRET, 0640, err) < 0)
+	if (bootstrap_write_secret(path(p, PATH_HMAC_KEY), 0440, err) < 0 ||
+	    bootstrap_write_secret(path(p, PATH_CLUSTER_DOMAIN_SECRET), 0640,
+				   err) < 0)
 		return -1;
 	return fs_write_atomic(path(p, PATH_KNOWN_HOSTS), "", 0, 0644, err);
 }
-
-/* What all nodes have, beside the ssconf files. */
-static const struct secret {
-	enum path_id id;
-	mode_t mode;
-	const char *name;
-} secrets_of_all[] = {
-	{PATH_SERVER_PEM, 0400, "server.pem"},
-	{PATH_RAPI_PEM, 0400, "rapi.pem"},
-	{PATH_HMAC_KEY, 0440, "hmac.key"},
-	{PATH_CLUSTER_DOMAIN_SECRET, 0640, "cluster-domain-secret"},
-	{PATH_KNOWN_HOSTS, 0644, "known_hosts"},
-};
-#define N_SECRETS (sizeof(secrets_of_all) / sizeof(*secrets_of_all))
 
 static int add_file(json_t *object, const char *name, const char *file,
 		    struct error *err)
@@ -217,11 +203,17 @@ static int add_ssconf(const struct paths *from, json_t *ssconf,
 json_t *bootstrap_secrets(const struct paths *from, struct error *err)
 {
 	auto_json json_t *files = json_object(), *ssconf = json_object();
+	size_t n;
+	const struct secret_file *all = secret_files(&n);
 
-	for (size_t i = 0; i < N_SECRETS; i++)
-		if (add_file(files, secrets_of_all[i].name,
-			     path(from, secrets_of_all[i].id), err) < 0)
+	for (size_t i = 0; i < n; i++) {
+		const char *file = path(from, all[i].id);
+
+		if (all[i].optional && !fs_exists(file))
+			continue;
+		if (add_file(files, all[i].name, file, err) < 0)
 			return NULL;
+	}
 	if (add_ssconf(from, ssconf, err) < 0)
 		return NULL;
 	return json_make("{s:O, s:O}", "files", files, "ssconf", ssconf);
@@ -248,15 +240,31 @@ static int take_ssconf(const struct paths *to, const json_t *ssconf,
 	return 0;
 }
 
+/* What a renewal of certificates has left that this node was not there for. */
+static int forget_renewal(const struct paths *p, struct error *err)
+{
+	static const enum path_id left[] = {
+		PATH_SERVER_PEM_NEW, PATH_CLIENT_PEM_NEW, PATH_TRUSTED_PEM};
+
+	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++)
+		if (fs_remove(path(p, left[i]), err) < 0)
+			return -1;
+	return fs_remove_tree(path(p, PATH_RENEWAL_DIR), err);
+}
+
 int bootstrap_take_secrets(const struct paths *to, const json_t *secrets,
 			   struct error *err)
 {
 	const json_t *files = json_get(secrets, "files");
+	size_t n;
+	const struct secret_file *all = secret_files(&n);
 
-	for (size_t i = 0; i < N_SECRETS; i++) {
-		const struct secret *s = &secrets_of_all[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct secret_file *s = &all[i];
 		const char *text = json_str(files, s->name, NULL);
 
+		if (text == NULL && s->optional)
+			continue;
 		if (text == NULL)
 			return error_set(err, ERR_REQUEST, NULL,
 					 "These are not the secrets of a "
@@ -266,20 +274,42 @@ int bootstrap_take_secrets(const struct paths *to, const json_t *secrets,
 				    s->mode, err) < 0)
 			return -1;
 	}
-	if (take_ssconf(to, json_get(secrets, "ssconf"), err) < 0)
+	if (take_ssconf(to, json_get(secrets, "ssconf"), err) < 0 ||
+	    forget_renewal(to, err) < 0)
 		return -1;
 	return tls_make_signed(path(to, PATH_CLIENT_PEM),
 			       path(to, PATH_SERVER_PEM), to->hostname, err);
 }
 
-bool bootstrap_is_foreign(const struct paths *to, const json_t *secrets)
+/* Whether text is that line, with its end or without. */
+static bool is_line(const char *text, const char *line)
+{
+	size_t len = strlen(line);
+
+	return strncmp(text, line, len) == 0 && strcspn(text, "\n") == len;
+}
+
+bool bootstrap_has_certificate(const struct paths *to, const json_t *secrets)
 {
 	struct error err;
 	auto_free char *old =
 		fs_read(path(to, PATH_SERVER_PEM), FILE_MAX, NULL, &err);
 
 	return old != NULL && strcmp(old, json_str(json_get(secrets, "files"),
-						   "server.pem", "")) != 0;
+						   "server.pem", "")) == 0;
+}
+
+bool bootstrap_is_foreign(const struct paths *to, const json_t *secrets)
+{
+	const json_t *ssconf = json_get(secrets, "ssconf");
+	auto_free char *name = ssconf_read(to, "cluster_name");
+
+	if (!fs_exists(path(to, PATH_SERVER_PEM)) ||
+	    bootstrap_has_certificate(to, secrets))
+		return false;
+	/* It may have been off while the certificate was renewed. */
+	return name == NULL ||
+	       !is_line(json_str(ssconf, "ssconf_cluster_name", ""), name);
 }
 
 int bootstrap_join_local(const struct paths *from, const struct paths *to,
@@ -399,9 +429,12 @@ int bootstrap_forget(const struct paths *p, struct error *err)
 		PATH_CLIENT_PEM,  PATH_RAPI_PEM,
 		PATH_HMAC_KEY,	  PATH_CLUSTER_DOMAIN_SECRET,
 		PATH_KNOWN_HOSTS, PATH_WATCHER_PAUSE,
+		PATH_SPICE_PEM,	  PATH_SPICE_CA_PEM,
 	};
 	auto_strv struct strv names = {0};
 
+	if (forget_renewal(p, err) < 0)
+		return -1;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (fs_remove(path(p, files[i]), err) < 0)
 			return -1;

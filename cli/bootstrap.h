@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "lib/base/error.h"
 #include "lib/model/cluster.h"
@@ -26,6 +27,12 @@ int bootstrap_folders(const struct paths *p, struct error *err);
 int bootstrap_init(const struct paths *p, const struct cluster_init *init,
 		   struct error *err);
 
+/* The name in the certificates of every cluster, as in Ganeti's. */
+#define BOOTSTRAP_CERT_NAME "ganeti.example.com"
+
+/* Write a new random secret to the file, as text. */
+int bootstrap_write_secret(const char *file, mode_t mode, struct error *err);
+
 /* The secrets and ssconf files that every node of the cluster has, from one of
  * them: {"files": {name: content}, "ssconf": {name: content}}, to be freed.
  * They go over SSH, into no log and no argument list. */
@@ -36,8 +43,11 @@ json_t *bootstrap_secrets(const struct paths *from, struct error *err);
 int bootstrap_take_secrets(const struct paths *to, const json_t *secrets,
 			   struct error *err);
 
+/* Whether the node has the cluster certificate of these secrets. */
+bool bootstrap_has_certificate(const struct paths *to, const json_t *secrets);
+
 /* Whether the node has the certificate of another cluster than these secrets
- * are of. */
+ * are of: another one, and not the same cluster's of before. */
 bool bootstrap_is_foreign(const struct paths *to, const json_t *secrets);
 
 /* Both, for virtual clusters, whose nodes are on one machine. */

@@ -380,6 +380,7 @@ static const struct cli_command *const commands[] = {
 	&redist_conf_command,
 	&cluster_tags[2],
 	&rename_command,
+	&cluster_renew_crypto,
 	&repair_disk_sizes_command,
 	&search_tags_command,
 	&cluster_verify,

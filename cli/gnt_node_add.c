@@ -16,6 +16,7 @@
 #include "cli/cli_opts.h"
 #include "cli/ssh_join.h"
 #include "cli/tools.h"
+#include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -111,6 +112,36 @@ static char *join_message(const struct paths *p, const char *address,
 	return json_text(secrets);
 }
 
+/* In a virtual cluster without SSH: a node that was off while the cluster's
+ * certificate was renewed lies beside us, and gets it at once. */
+static int prepare_beside(const struct paths *p, const char *name,
+			  const char *address, struct error *err)
+{
+	auto_free char *root =
+		xprintf("%.*s/%s", (int)(strrchr(p->root, '/') - p->root),
+			p->root, name);
+	auto_json json_t *secrets = NULL;
+	struct paths *to;
+	int rc = 0;
+
+	if (!fs_is_dir(root))
+		return 0;
+	secrets = bootstrap_secrets(p, err);
+	if (secrets == NULL)
+		return -1;
+	to = paths_create(root, name);
+	if (!bootstrap_has_certificate(to, secrets))
+		rc = bootstrap_stop(to, DAEMON_NODED, false, err) < 0 ||
+				     bootstrap_take_secrets(to, secrets, err) <
+					     0 ||
+				     bootstrap_start(to, DAEMON_NODED, address,
+						     err) < 0
+			     ? -1
+			     : 0;
+	paths_destroy(to);
+	return rc;
+}
+
 /* Give the host what it needs; known: it was a node already. */
 static int prepare(struct cli *cli, const json_t *known, struct error *err)
 {
@@ -127,8 +158,10 @@ static int prepare(struct cli *cli, const json_t *known, struct error *err)
 
 	if (p == NULL)
 		return -1;
-	if (cli_given(cli, &OPT_NO_NODE_SETUP) || !ssh_join_is_used(p))
+	if (cli_given(cli, &OPT_NO_NODE_SETUP))
 		return 0;
+	if (!ssh_join_is_used(p))
+		return name == NULL ? 0 : prepare_beside(p, name, pip, err);
 	if (!str_valid_hostname(target.host))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "'%s' is not a valid node name", target.host);

@@ -17,6 +17,9 @@ extern const struct cli_command cluster_failover;
 extern const struct cli_command cluster_modify;
 /* gnt_cluster_nodes.c */
 extern const struct cli_command cluster_command, cluster_copyfile;
+/* gnt_cluster_renew.c */
+extern const struct cli_command cluster_renew_crypto;
+
 /* gnt_cluster_info.c */
 extern const struct cli_command cluster_info, cluster_version;
 /* gnt_cluster_verify.c */

@@ -151,6 +151,13 @@ static void end(struct master *m, int status, const struct error *err)
 	daemon_abort(&md->daemon, status, err);
 }
 
+static int renewed(struct master *m, struct error *err)
+{
+	struct masterd *md = m->arg;
+
+	return noderpc_https_reload(md->https, m->paths, err);
+}
+
 static void on_progress(void *arg, const char *text)
 {
 	struct masterd *md = arg;
@@ -175,6 +182,7 @@ static int make_master(struct masterd *md, const struct master_role *role,
 	if (md->master == NULL)
 		return -1;
 	md->master->end = end;
+	md->master->renewed = renewed;
 	md->master->arg = md;
 	name = json_str(config_master(md->master->config), "name", "");
 	if (strcmp(name, md->master->paths->hostname) == 0)

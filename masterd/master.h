@@ -55,6 +55,9 @@ struct master {
 	 * written or promised any more.  NULL: refuse everything and live on
 	 * (tests). */
 	void (*end)(struct master *m, int status, const struct error *err);
+	/* Node calls show and trust from now on the certificates that are in
+	 * the files now; NULL: there are none (tests). */
+	int (*renewed)(struct master *m, struct error *err);
 	void *arg;
 	bool stopping;
 	bool announced; /* the nodes that answer know that it is the master */

@@ -35,18 +35,36 @@ static const char *our_certificate(const struct paths *paths)
 	return fs_exists(own) ? own : path(paths, PATH_SERVER_PEM);
 }
 
+static struct https_client *make_client(const struct paths *paths,
+					struct error *err)
+{
+	return https_client_create(our_certificate(paths), paths_trusted(paths),
+				   err);
+}
+
 struct noderpc_https *noderpc_https_create(const struct paths *paths,
 					   struct error *err)
 {
 	struct noderpc_https *h = xalloc(sizeof(*h));
 
 	h->port = paths_noded_port();
-	h->client = https_client_create(our_certificate(paths),
-					path(paths, PATH_SERVER_PEM), err);
+	h->client = make_client(paths, err);
 	if (h->client != NULL)
 		return h;
 	free(h);
 	return NULL;
+}
+
+int noderpc_https_reload(struct noderpc_https *h, const struct paths *paths,
+			 struct error *err)
+{
+	struct https_client *fresh = make_client(paths, err);
+
+	if (fresh == NULL)
+		return -1;
+	https_client_retire(h->client);
+	h->client = fresh;
+	return 0;
 }
 
 void noderpc_https_destroy(struct noderpc_https *h)

@@ -14,6 +14,10 @@ struct noderpc_https;
 /* Reads the certificates. */
 struct noderpc_https *noderpc_https_create(const struct paths *paths,
 					   struct error *err);
+/* Calls from now on show and trust the certificates that are there now; running
+ * ones go on as they are.  -1 with err: all is as it was. */
+int noderpc_https_reload(struct noderpc_https *h, const struct paths *paths,
+			 struct error *err);
 void noderpc_https_destroy(struct noderpc_https *h);
 
 struct noderpc_transport noderpc_https_transport(struct noderpc_https *h);

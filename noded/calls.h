@@ -37,11 +37,13 @@ struct call {
 	X(node_has_ip_address)                                                 \
 	X(node_powercycle)                                                     \
 	X(node_leave_cluster)                                                  \
-	X(node_crypto_tokens)                                                  \
 	X(node_demote_from_mc)                                                 \
 	X(node_ensure_daemon)                                                  \
 	X(test_delay)                                                          \
 	X(storage_list)                                                        \
+	/* calls_crypto.c */                                                   \
+	X(node_crypto_tokens)                                                  \
+	X(crypto_renewal)                                                      \
 	/* calls_site.c */                                                     \
 	X(restricted_command)                                                  \
 	X(run_oob)                                                             \

@@ -255,56 +255,7 @@ json_t *call_node_has_ip_address(struct call *c, struct error *err)
 	return json_boolean(host_has_address(c->n, address));
 }
 
-/* --- identity --- */
-
-/* The digest of our client certificate, which is made when it is missing or a
- * new one is asked for. */
-static json_t *ssl_token(const struct paths *p, bool make, struct error *err)
-{
-	const char *client = path(p, PATH_CLIENT_PEM);
-	char digest[TLS_DIGEST_MAX];
-
-	if ((make || !fs_exists(client)) &&
-	    tls_make_signed(client, path(p, PATH_SERVER_PEM), p->hostname,
-			    err) < 0)
-		return NULL;
-	if (tls_digest(client, digest, err) < 0)
-		return NULL;
-	return json_make("[s, s]", "ssl", digest);
-}
-
-/* Argument: a list of [type, "get" or "create", options]. */
-json_t *call_node_crypto_tokens(struct call *c, struct error *err)
-{
-	const json_t *requests = call_list(c, 0, err), *request;
-	auto_json json_t *result = json_array();
-	size_t i;
-
-	if (requests == NULL)
-		return NULL;
-	json_array_foreach ((json_t *)requests, i, request) {
-		const char *type =
-			json_string_value(json_array_get(request, 0));
-		const char *action =
-			json_string_value(json_array_get(request, 1));
-		json_t *token = NULL;
-
-		if (str_eq(type, "ssl") &&
-		    (str_eq(action, "get") || str_eq(action, "create")))
-			token = ssl_token(c->paths, str_eq(action, "create"),
-					  err);
-		else
-			error_set(err, ERR_REQUEST, NULL,
-				  "Unknown crypto token or action: \"%s\", "
-				  "\"%s\"",
-				  type != NULL ? type : "",
-				  action != NULL ? action : "");
-		if (token == NULL)
-			return NULL;
-		json_array_append_new(result, token);
-	}
-	return steal(&result);
-}
+/* --- the end of a role --- */
 
 json_t *call_node_demote_from_mc(struct call *c, struct error *err)
 {

@@ -8,7 +8,6 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/daemon.h"
-#include "lib/event/https_server.h"
 #include "lib/event/task.h"
 #include "lib/event/tls.h"
 #include "lib/model/ssconf.h"
@@ -95,7 +94,7 @@ static void reload(struct daemon *d)
 	struct noded *n = d->arg;
 	struct error err;
 
-	if (n->server != NULL && https_server_reload(n->server, &err) < 0)
+	if (server_reload(n, &err) < 0)
 		log_error("keeping the old certificate: %s", err.text);
 }
 

@@ -43,7 +43,7 @@ int server_start(struct noded *n, struct error *err)
 		.address = n->address,
 		.port = n->port,
 		.cert_file = path(n->paths, PATH_SERVER_PEM),
-		.ca_file = path(n->paths, PATH_SERVER_PEM),
+		.ca_file = paths_trusted(n->paths),
 		.body_max = NODED_BODY_MAX,
 		.connections_max = NODED_CONNECTIONS_MAX,
 		.connections_per_ip_max = NODED_CONNECTIONS_PER_IP_MAX,
@@ -55,6 +55,13 @@ int server_start(struct noded *n, struct error *err)
 
 	n->server = https_server_create(&config, err);
 	return n->server != NULL ? 0 : -1;
+}
+
+int server_reload(struct noded *n, struct error *err)
+{
+	if (n->server == NULL)
+		return 0;
+	return https_server_reload(n->server, paths_trusted(n->paths), err);
 }
 
 void server_stop(struct noded *n)

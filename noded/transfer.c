@@ -100,7 +100,7 @@ static int add_certificates(const struct noded *n, json_t *spec,
 	if (json_get(spec, "key_file") == NULL)
 		json_set_str(spec, "key_file", ours);
 	if (peer_pem == NULL) {
-		json_set_str(spec, "ca_file", ours);
+		json_set_str(spec, "ca_file", paths_trusted(n->paths));
 		return 0;
 	}
 	json_set_str(spec, "ca_file", peer);

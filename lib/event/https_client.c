@@ -45,12 +45,13 @@
 struct https_client {
 	CURLM *multi;
 	char *cert_file, *ca_file;
-	char pin[TLS_PIN_MAX];
+	char *pins;
 	uv_timer_t timer;
 	uv_idle_t idle;
 	bool curl_due; /* curl wants to be called from the idle handle */
 	struct list waiting, running;
 	unsigned setting_up;
+	bool retired; /* it goes when it has nothing more to do */
 	CURL *handles[HANDLES_KEPT];
 	size_t n_handles;
 	int to_close; /* uv handles, when destroyed */
@@ -158,7 +159,7 @@ static CURL *new_handle(const struct https_client *c)
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-	curl_easy_setopt(easy, CURLOPT_PINNEDPUBLICKEY, c->pin);
+	curl_easy_setopt(easy, CURLOPT_PINNEDPUBLICKEY, c->pins);
 	if (c->cert_file != NULL) {
 		curl_easy_setopt(easy, CURLOPT_SSLCERT, c->cert_file);
 		curl_easy_setopt(easy, CURLOPT_SSLKEY, c->cert_file);
@@ -233,6 +234,8 @@ static void request_free(struct request *r)
 
 static void finish(struct request *r, int status, const struct error *err)
 {
+	struct https_client *c = r->client;
+
 	detach(r);
 	list_remove(&r->link);
 	timer_stop(&r->deadline);
@@ -243,6 +246,8 @@ static void finish(struct request *r, int status, const struct error *err)
 			    r->reply.data == NULL ? "" : r->reply.data,
 			    r->reply.len, NULL);
 	request_free(r);
+	if (c->retired)
+		wake(c);
 }
 
 static void on_deadline(struct timer *t)
@@ -348,6 +353,8 @@ static void on_idle(uv_idle_t *idle)
 		c->curl_due = false;
 		drive(c, CURL_SOCKET_TIMEOUT, 0);
 	}
+	if (c->retired && list_empty(&c->waiting) && list_empty(&c->running))
+		https_client_destroy(c);
 }
 
 static int on_curl_timer(CURLM *multi, long timeout_ms, void *arg)
@@ -427,18 +434,19 @@ struct https_client *https_client_create(const char *cert_file,
 					 const char *ca_file, struct error *err)
 {
 	static bool initialised;
-	char digest[TLS_DIGEST_MAX], pin[TLS_PIN_MAX];
+	char digest[TLS_DIGEST_MAX], *pins;
 	struct https_client *c;
 
 	if (cert_file != NULL && tls_digest(cert_file, digest, err) < 0)
 		return NULL;
-	if (tls_pin(ca_file, pin, err) < 0)
+	pins = tls_pins(ca_file, err);
+	if (pins == NULL)
 		return NULL;
 	if (!initialised && curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
 		abort();
 	initialised = true;
 	c = xalloc(sizeof(*c));
-	memcpy(c->pin, pin, sizeof(pin));
+	c->pins = pins;
 	c->cert_file = cert_file == NULL ? NULL : xstrdup(cert_file);
 	c->ca_file = xstrdup(ca_file);
 	list_init(&c->waiting);
@@ -466,6 +474,7 @@ static void on_handle_closed(uv_handle_t *handle)
 		return;
 	free(c->cert_file);
 	free(c->ca_file);
+	free(c->pins);
 	free(c);
 }
 
@@ -490,6 +499,7 @@ void https_client_destroy(struct https_client *c)
 {
 	if (c == NULL)
 		return;
+	c->retired = false; /* it goes now */
 	end_all(&c->running);
 	end_all(&c->waiting);
 	while (c->n_handles > 0)
@@ -498,6 +508,12 @@ void https_client_destroy(struct https_client *c)
 	c->to_close = 2;
 	uv_close((uv_handle_t *)&c->timer, on_handle_closed);
 	uv_close((uv_handle_t *)&c->idle, on_handle_closed);
+}
+
+void https_client_retire(struct https_client *c)
+{
+	c->retired = true;
+	wake(c);
 }
 
 static struct curl_slist *add_headers(const char *const *headers)

@@ -18,13 +18,18 @@ struct https_client;
 
 /* The files are PEM; client.pem's key and certificate for cert_file, server.pem
  * for ca_file: the peer must show that very certificate (the name in it is not
- * looked at, nodes are called by address).  cert_file may be NULL. */
+ * looked at, nodes are called by address); of several certificates in ca_file
+ * any one.  cert_file may be NULL. */
 struct https_client *https_client_create(const char *cert_file,
 					 const char *ca_file,
 					 struct error *err);
 
 /* Running requests end with an error first.  Not from on_reply. */
 void https_client_destroy(struct https_client *c);
+
+/* The same once the requests that it has now have ended by themselves; it gets
+ * no more.  Its connections are not kept for others. */
+void https_client_retire(struct https_client *c);
 
 struct https_post {
 	const char *address; /* numeric */

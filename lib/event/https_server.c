@@ -293,12 +293,20 @@ uint64_t https_server_accepted(const struct https_server *s)
 	return s->accepted;
 }
 
-int https_server_reload(struct https_server *s, struct error *err)
+int https_server_reload(struct https_server *s, const char *ca_file,
+			struct error *err)
 {
-	struct https_instance *fresh = instance_create(s, err);
+	char *old = (char *)s->config.ca_file;
+	struct https_instance *fresh;
 
-	if (fresh == NULL)
+	s->config.ca_file = ca_file == NULL ? NULL : xstrdup(ca_file);
+	fresh = instance_create(s, err);
+	if (fresh == NULL) {
+		free((char *)s->config.ca_file);
+		s->config.ca_file = old;
 		return -1;
+	}
+	free(old);
 	instance_retire(s->current);
 	s->current = fresh;
 	return 0;

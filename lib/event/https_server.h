@@ -81,8 +81,10 @@ int https_server_port(const struct https_server *s);
 /* How many connections it has accepted so far. */
 uint64_t https_server_accepted(const struct https_server *s);
 
-/* Read cert_file and ca_file again; existing connections go on. */
-int https_server_reload(struct https_server *s, struct error *err);
+/* Read cert_file again, and from now on clients' certificates are signed by one
+ * of those in ca_file (as in the configuration); existing connections go on. */
+int https_server_reload(struct https_server *s, const char *ca_file,
+			struct error *err);
 
 /* Stop listening, wait for running requests, free s; done() is called from the
  * loop when everything is closed (may be NULL). */

@@ -94,20 +94,35 @@ static void add_pem(struct buf *b, gnutls_datum_t *pem)
 	gnutls_free(pem->data);
 }
 
+static int add_crt(struct buf *b, gnutls_x509_crt_t crt)
+{
+	gnutls_datum_t pem;
+	int rc = gnutls_x509_crt_export2(crt, GNUTLS_X509_FMT_PEM, &pem);
+
+	if (rc == 0)
+		add_pem(b, &pem);
+	return rc;
+}
+
+/* Key and certificate, as they stand in a file. */
+static int pair_text(const struct pair *p, struct buf *ret)
+{
+	gnutls_datum_t key;
+	int rc = gnutls_x509_privkey_export2(p->key, GNUTLS_X509_FMT_PEM, &key);
+
+	if (rc < 0)
+		return rc;
+	add_pem(ret, &key);
+	return add_crt(ret, p->crt);
+}
+
 static int write_pair(const char *path, const struct pair *p, struct error *err)
 {
-	gnutls_datum_t key, crt;
 	auto_buf struct buf text = {0};
-	int rc;
+	int rc = pair_text(p, &text);
 
-	rc = gnutls_x509_privkey_export2(p->key, GNUTLS_X509_FMT_PEM, &key);
 	if (rc < 0)
 		return fail(err, "write", path, rc);
-	add_pem(&text, &key);
-	rc = gnutls_x509_crt_export2(p->crt, GNUTLS_X509_FMT_PEM, &crt);
-	if (rc < 0)
-		return fail(err, "write", path, rc);
-	add_pem(&text, &crt);
 	rc = fs_write_atomic(path, text.data, text.len, 0400, err);
 	gnutls_memset(text.data, 0, text.len);
 	return rc;
@@ -158,6 +173,62 @@ int tls_make_ca(const char *path, const char *cn, struct error *err)
 
 	pair_init(&p);
 	return make(path, &p, &p, cn, err);
+}
+
+char *tls_ca_text(const char *cn, struct error *err)
+{
+	auto_pair struct pair p;
+	auto_buf struct buf text = {0};
+	int rc;
+
+	pair_init(&p);
+	rc = describe(&p, &p, cn);
+	if (rc == 0)
+		rc = pair_text(&p, &text);
+	if (rc == 0)
+		return buf_steal(&text);
+	fail(err, "make a certificate for", cn, rc);
+	return NULL;
+}
+
+int tls_check(const char *path, bool with_key, struct error *err)
+{
+	auto_pair struct pair p;
+	unsigned char ids[2][64];
+	size_t len[2] = {sizeof(ids[0]), sizeof(ids[1])};
+
+	pair_init(&p);
+	if (read_crt(path, p.crt, err) < 0 ||
+	    (with_key && read_key(path, p.key, err) < 0))
+		return -1;
+	if (!with_key)
+		return 0;
+	if (gnutls_x509_crt_get_key_id(p.crt, 0, ids[0], &len[0]) == 0 &&
+	    gnutls_x509_privkey_get_key_id(p.key, 0, ids[1], &len[1]) == 0 &&
+	    len[0] == len[1] && memcmp(ids[0], ids[1], len[0]) == 0)
+		return 0;
+	return error_set(err, ERR_SYSTEM, ECODE_INVAL,
+			 "The private key in %s is not that of the certificate",
+			 path);
+}
+
+int tls_write_certs(const char *path, const char *const *from, size_t n,
+		    mode_t mode, struct error *err)
+{
+	auto_buf struct buf text = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		auto_pair struct pair p;
+		int rc;
+
+		pair_init(&p);
+		if (read_crt(from[i], p.crt, err) < 0)
+			return -1;
+		rc = add_crt(&text, p.crt);
+		if (rc < 0)
+			return fail(err, "write", path, rc);
+	}
+	return fs_write_atomic(path, text.data, text.len, mode, err);
 }
 
 int tls_make_signed(const char *path, const char *ca_path, const char *cn,
@@ -218,27 +289,54 @@ static int public_key(gnutls_x509_crt_t crt, gnutls_datum_t *ret_der)
 	return rc;
 }
 
-int tls_pin(const char *path, char ret_pin[TLS_PIN_MAX], struct error *err)
+/* Append "sha256//<base64>" of its public key. */
+static int add_pin(struct buf *b, gnutls_x509_crt_t crt)
 {
-	auto_pair struct pair p;
 	unsigned char sha[32];
 	gnutls_datum_t hash = {sha, sizeof(sha)}, der, text;
-	int rc;
+	int rc = public_key(crt, &der);
 
-	pair_init(&p);
-	if (read_crt(path, p.crt, err) < 0)
-		return -1;
-	rc = public_key(p.crt, &der);
 	if (rc < 0)
-		return fail(err, "read the public key of", path, rc);
+		return rc;
 	rc = gnutls_hash_fast(GNUTLS_DIG_SHA256, der.data, der.size, sha);
 	gnutls_free(der.data);
 	if (rc == 0)
 		rc = gnutls_base64_encode2(&hash, &text);
 	if (rc < 0)
-		return fail(err, "read the public key of", path, rc);
-	snprintf(ret_pin, TLS_PIN_MAX, "sha256//%.*s", (int)text.size,
+		return rc;
+	buf_addf(b, "%ssha256//%.*s", b->len > 0 ? ";" : "", (int)text.size,
 		 text.data);
 	gnutls_free(text.data);
 	return 0;
+}
+
+static int add_pins(struct buf *b, const char *path, struct error *err)
+{
+	size_t len;
+	auto_free char *text = fs_read(path, PEM_MAX, &len, err);
+	gnutls_datum_t pem = {(unsigned char *)text, (unsigned)len};
+	gnutls_x509_crt_t crts[TLS_PINS_MAX];
+	unsigned n = TLS_PINS_MAX;
+	int rc;
+
+	if (text == NULL)
+		return -1;
+	rc = gnutls_x509_crt_list_import(
+		crts, &n, &pem, GNUTLS_X509_FMT_PEM,
+		GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
+	gnutls_memset(text, 0, len);
+	if (rc < 0)
+		return fail(err, "read a certificate from", path, rc);
+	for (unsigned i = 0; i < n; i++) {
+		rc = rc < 0 ? rc : add_pin(b, crts[i]);
+		gnutls_x509_crt_deinit(crts[i]);
+	}
+	return rc < 0 ? fail(err, "read the public key of", path, rc) : 0;
+}
+
+char *tls_pins(const char *path, struct error *err)
+{
+	auto_buf struct buf pins = {0};
+
+	return add_pins(&pins, path, err) < 0 ? NULL : buf_steal(&pins);
 }

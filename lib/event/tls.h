@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "lib/base/error.h"
 
@@ -17,6 +18,9 @@
 /* Write a new self-signed CA certificate and key to path (mode 0400), valid
  * five years, common name cn. */
 int tls_make_ca(const char *path, const char *cn, struct error *err);
+
+/* The text of such a file instead, to be wiped and freed; NULL and err. */
+char *tls_ca_text(const char *cn, struct error *err);
 
 /* Write a new certificate and key to path (0400), signed by the one in
  * ca_path, common name cn; it can sign no others. */
@@ -31,10 +35,18 @@ int tls_digest(const char *path, char ret_digest[TLS_DIGEST_MAX],
 void tls_digest_der(const void *der, size_t len,
 		    char ret_digest[TLS_DIGEST_MAX]);
 
-/* "sha256//<base64>" of the public key of the first certificate in the file,
- * as curl pins keys. */
-#define TLS_PIN_MAX 64
-int tls_pin(const char *path, char ret_pin[TLS_PIN_MAX], struct error *err);
+/* Whether the file has a certificate, and the private key to it. */
+int tls_check(const char *path, bool with_key, struct error *err);
+
+/* Write the first certificate of each of these files to path, without the
+ * keys. */
+int tls_write_certs(const char *path, const char *const *from, size_t n,
+		    mode_t mode, struct error *err);
+
+/* "sha256//<base64>" of the public key of each certificate in the file (at most
+ * TLS_PINS_MAX), with semicolons between, as curl pins keys; to be freed. */
+#define TLS_PINS_MAX 8
+char *tls_pins(const char *path, struct error *err);
 
 /* What we offer and accept: TLS 1.2 and 1.3. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"

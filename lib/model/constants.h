@@ -11,6 +11,10 @@
 #define OS_API_VERSION 20
 #define EXPORT_VERSION 0
 
+/* While certificates are renewed, the digest that a candidate's will have
+ * stands beside the one that it has, under its UUID with this at the end. */
+#define CERT_NEW_SUFFIX "-new"
+
 #define AF_IPV4 2 /* primary_ip_family, as Linux numbers them */
 #define AF_IPV6 10
 

@@ -34,6 +34,13 @@ static const char *const layout[PATH_COUNT] = {
 #undef PATH
 };
 
+const char *paths_trusted(const struct paths *p)
+{
+	const char *both = path(p, PATH_TRUSTED_PEM);
+
+	return access(both, F_OK) == 0 ? both : path(p, PATH_SERVER_PEM);
+}
+
 const char *paths_plain(enum path_id id)
 {
 	return layout[id];

@@ -40,7 +40,11 @@ static inline const char *path(const struct paths *p, enum path_id id)
 	return p->items[id];
 }
 
-/* The same without any root, as it travels; a literal. */
+/* The certificates that the daemons of the cluster may show: the cluster's own,
+ * and while it is renewed the old and the new one; borrowed. */
+const char *paths_trusted(const struct paths *p);
+
+/* path() without any root, as it travels; a literal. */
 const char *paths_plain(enum path_id id);
 
 /* root + virtual path; to be freed.  A path that begins with Ganeti's own mark

@@ -6,6 +6,7 @@
 #include "lib/model/params.h"
 #include "lib/model/state.h"
 #include "masterd/lu.h"
+#include "masterd/lu/cluster_files.h"
 #include "masterd/lu/cluster_params.h"
 #include "masterd/lu/node_pool.h"
 #include "masterd/lu/node_refresh.h"
@@ -120,7 +121,10 @@ static int all_nodes_expand(struct lu *lu, struct error *err)
 
 static json_t *redist_conf_exec(struct lu *lu, struct error *err)
 {
-	return config_redistribute(lu->m->config, err) < 0 ? NULL : json_null();
+	if (config_redistribute(lu->m->config, err) < 0)
+		return NULL;
+	cluster_files_give_shared(lu);
+	return json_null();
 }
 
 const struct lu_class lu_cluster_redist_conf = {

@@ -9,12 +9,10 @@
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "masterd/address.h"
-#include "masterd/lu.h"
+#include "masterd/lu/cluster_files.h"
 #include "masterd/resolve.h"
 
-#define KNOWN_HOSTS "/var/lib/ganeti/known_hosts"
 #define KNOWN_HOSTS_MODE 0644
-#define CONTENT_PLAIN 0 /* how file contents travel */
 
 struct cluster_renaming {
 	struct lu lu;
@@ -98,35 +96,14 @@ static char *known_hosts(const json_t *cluster)
 	return text.data;
 }
 
-/* To all nodes that are there; a failure is a warning, as the keys stay. */
+/* A failure is a warning, as the keys stay. */
 static WAITS void give_known_hosts(struct lu *lu)
 {
 	auto_free char *text = known_hosts(config_cluster(lu->m->config));
-	auto_strv struct strv uuids = {0};
-	struct node_result *results;
-	size_t n = 0;
 
-	if (text == NULL)
-		return; /* SSH is not ours here */
-	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
-	results = node_results_new(uuids.n);
-	for (size_t i = 0; i < uuids.n; i++) {
-		const json_t *node =
-			config_get(lu->m->config, CONFIG_NODE, uuids.items[i]);
-
-		if (!json_bool(node, "offline", false))
-			results[n++].node = json_incref((json_t *)node);
-	}
-	noderpc_call_many(lu->m->rpc, results, n, "upload_file_single",
-			  json_make("[s, [i, s], i]", KNOWN_HOSTS,
-				    CONTENT_PLAIN, text, KNOWN_HOSTS_MODE));
-	for (size_t i = 0; i < n; i++)
-		if (results[i].err != NULL)
-			lu_warn(lu, "Copy of file %s to node %s failed: %s",
-				KNOWN_HOSTS,
-				json_str(results[i].node, "name", ""),
-				results[i].err->text);
-	node_results_free(results, n);
+	if (text != NULL) /* else SSH is not ours here */
+		cluster_files_give(lu, PATH_KNOWN_HOSTS, KNOWN_HOSTS_MODE, text,
+				   strlen(text));
 }
 
 static WAITS int turn(struct lu *lu, const char *procedure, struct error *err)

@@ -5,6 +5,7 @@
 
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "lib/model/params.h"
 #include "lib/model/paths.h"
 #include "masterd/distribute.h"
@@ -120,6 +121,23 @@ static void check_certificates(struct verify *v)
 				     err.text);
 }
 
+static void check_renewal(struct verify *v)
+{
+	const json_t *certs =
+		json_get(config_cluster(v->lu->m->config), "candidate_certs");
+	const char *uuid;
+	json_t *digest;
+
+	json_object_foreach ((json_t *)certs, uuid, digest)
+		if (str_ends(uuid, CERT_NEW_SUFFIX)) {
+			verify_error(v, "ECLUSTERCERT", "cluster", NULL,
+				     "a renewal of certificates is not "
+				     "complete: run gnt-cluster renew-crypto "
+				     "again");
+			return;
+		}
+}
+
 static void check_hvparams(struct verify *v)
 {
 	const json_t *cluster = config_cluster(v->lu->m->config);
@@ -208,6 +226,7 @@ static json_t *verify_config_exec(struct lu *lu, struct error *err)
 	check_copies(&v);
 	lu_feedback(lu, "* Verifying cluster certificate files");
 	check_certificates(&v);
+	check_renewal(&v);
 	lu_feedback(lu, "* Verifying hypervisor parameters");
 	check_hvparams(&v);
 	lu_feedback(lu, "* Verifying all nodes belong to an existing group");

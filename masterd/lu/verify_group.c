@@ -242,18 +242,28 @@ static void verify_texts(struct verify *v, const char *code, const char *name,
 			     json_string_value(json_array_get(texts, i)));
 }
 
+/* Does the cluster let that certificate of the node's in?  While certificates
+ * are renewed there are two. */
+static bool is_let_in(const json_t *certs, const char *uuid, const char *digest)
+{
+	auto_free char *next = xprintf("%s" CERT_NEW_SUFFIX, uuid);
+
+	return str_eq(json_str(certs, uuid, NULL), digest) ||
+	       str_eq(json_str(certs, next, NULL), digest);
+}
+
 static void verify_client_cert(struct verify *v, const json_t *node,
 			       const json_t *payload)
 {
-	const json_t *cluster = config_cluster(v->lu->m->config);
-	const char *expected = json_str(json_get(cluster, "candidate_certs"),
-					json_str(node, "uuid", ""), NULL);
+	const json_t *certs =
+		json_get(config_cluster(v->lu->m->config), "candidate_certs");
+	const char *uuid = json_str(node, "uuid", "");
 	const json_t *answer = json_get(payload, "client-cert");
 	const char *digest = json_string_value(json_array_get(answer, 1));
 
-	if (expected == NULL || answer == NULL)
+	if (json_get(certs, uuid) == NULL || answer == NULL)
 		return;
-	if (digest == NULL || strcmp(expected, digest) != 0)
+	if (digest == NULL || !is_let_in(certs, uuid, digest))
 		verify_error(v, "ECLUSTERCERT", "node",
 			     json_str(node, "name", ""),
 			     "the node's client certificate is not the one the "

@@ -399,6 +399,59 @@ static json_t *do_crypto_tokens(struct sim_node *n, const json_t *args)
 	return good(json_make("[[s, s]]", "ssl_digest", "AA:BB"));
 }
 
+static json_t *number(unsigned n)
+{
+	auto_free char *text = n == 0 ? NULL : xprintf("%u", n);
+
+	return text == NULL ? json_null() : json_string(text);
+}
+
+static unsigned sum(const char *text)
+{
+	unsigned result = 1;
+
+	for (; *text != '\0'; text++)
+		result = result * 31 + (unsigned char)*text;
+	return result;
+}
+
+static void stage(struct sim_node *n, const char *pem)
+{
+	if (pem != NULL) {
+		n->new_server = sum(pem);
+		n->trusts_both = true;
+	}
+	n->new_client = (unsigned)random_below(1u << 30) + 1;
+}
+
+static void switch_over(struct sim_node *n)
+{
+	if (n->new_server != 0)
+		n->server = n->new_server;
+	if (n->new_client != 0)
+		n->client = n->new_client;
+	n->new_server = n->new_client = 0;
+}
+
+static json_t *do_crypto_renewal(struct sim_node *n, const json_t *args)
+{
+	const char *step = json_string_value(json_array_get(args, 0));
+
+	if (str_eq(n->fail_on, step))
+		return bad("it was told to fail");
+	if (str_eq(step, "stage"))
+		stage(n, json_string_value(json_array_get(args, 1)));
+	else if (str_eq(step, "switch"))
+		switch_over(n);
+	else if (str_eq(step, "finish"))
+		n->new_server = n->new_client = n->trusts_both = 0;
+	return good(json_make("{s:o, s:o, s:o, s:o, s:b}", "server",
+			      number(n->server), "client", number(n->client),
+			      "new_server", number(n->new_server), "new_client",
+			      number(n->new_client), "both",
+			      (int)n->trusts_both));
+}
+
 static json_t *do_version(struct sim_node *n, const json_t *args)
 {
 	(void)n;
@@ -437,6 +490,7 @@ static const struct {
 } script[] = {
 	{"version", do_version},
 	{"node_crypto_tokens", do_crypto_tokens},
+	{"crypto_renewal", do_crypto_renewal},
 	{"node_info", do_node_info},
 	{"node_verify", do_verify},
 	{"hooks_runner", do_hooks},

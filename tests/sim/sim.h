@@ -58,11 +58,15 @@ struct sim_node {
 	int64_t refused_us;   /* when it last refused a connection */
 
 	bool down;	     /* does not answer at all */
-	const char *fail_on; /* procedure that answers with an error */
+	const char *fail_on; /* procedure that answers with an error; of
+			      * crypto_renewal the name of the step */
 	bool silent;	     /* whoever asks waits in vain */
 	bool hook_fails;     /* its hooks say no */
 	bool faulty_disks;   /* its side of mirrors is broken */
-	json_t *hook_env;    /* what they were last given */
+	/* Its certificates, and those that are staged: numbers, 0 for none. */
+	unsigned server, client, new_server, new_client;
+	bool trusts_both;
+	json_t *hook_env; /* what they were last given */
 	unsigned n_calls;
 };
 

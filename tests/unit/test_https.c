@@ -508,13 +508,45 @@ Test(https, reads_certificates_again)
 	expect(&before, 200, "x");
 	text = fs_read(other_ca, 100000, &len, &err);
 	cr_assert_eq(fs_write_atomic(ca, text, len, 0400, &err), 0);
-	cr_assert_eq(https_server_reload(server, &err), 0, "%s", err.text);
+	cr_assert_eq(https_server_reload(server, ca, &err), 0, "%s", err.text);
 	expect(&kept, 200, "x"); /* on its old connection */
 	cr_assert_eq(tls_digest(foreign, node_digest, &err), 0);
 	fresh.client = https_client_create(foreign, ca, &err);
 	expect(&fresh, 200, "x");
 	https_client_destroy(fresh.client);
 	cr_assert_eq(https_server_accepted(server), 2);
+}
+
+Test(https, old_and_new_certificates_are_good_together)
+{
+	auto_free char *both = in_folder("both.pem");
+	auto_free char *fresh_ca = in_folder("fresh.pem");
+	auto_free char *fresh_node = in_folder("fresh-node.pem");
+	const char *const files[] = {ca, fresh_ca};
+	struct call old = {.path = "/echo", .body = "x"};
+	struct call fresh = {.path = "/echo", .body = "x"};
+	struct call retired = {.path = "/wait", .body = "x"};
+	struct error err;
+
+	cr_assert_eq(tls_make_ca(fresh_ca, "cluster", &err), 0);
+	cr_assert_eq(tls_make_signed(fresh_node, fresh_ca, "n", &err), 0);
+	cr_assert_eq(tls_write_certs(both, files, 2, 0400, &err), 0);
+	cr_assert_eq(https_server_reload(server, both, &err), 0, "%s",
+		     err.text);
+	expect(&old, 200, "x");
+	cr_assert_eq(tls_digest(fresh_node, node_digest, &err), 0);
+	fresh.client = https_client_create(fresh_node, both, &err);
+	retired.client = fresh.client;
+	expect(&fresh, 200, "x");
+	task_spawn("call", call_task, &retired);
+	while (at_once == 0)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	https_client_retire(fresh.client);
+	gate_open = true;
+	cond_signal(&gate);
+	run_all();
+	cr_assert_eq(retired.rc, 0, "%s", retired.err.text);
+	free(retired.reply);
 }
 
 Test(https, bad_certificates_are_told)

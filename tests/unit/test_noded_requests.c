@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is no call, what a call may not do, and what calls leave on the node. */
+#include "lib/event/tls.h"
 #include "noded/calls.h"
 #include "tests/lib/node.h"
 
@@ -376,6 +377,68 @@ Test(noded_requests, a_client_certificate_is_made_when_missing)
 	last = test_node_ok(&node, "node_crypto_tokens", get);
 	cr_assert_not(json_equal(last, fresh));
 	cr_assert(fs_exists(file));
+}
+
+/* The answer to a step; pem may be NULL. */
+static json_t *renewal(const char *step, const char *pem)
+{
+	return test_node_ok(&node, "crypto_renewal",
+			    json_make("[s, s?]", step, pem));
+}
+
+static const char *shown(const json_t *state, const char *key)
+{
+	return json_str(state, key, "none");
+}
+
+Test(noded_requests, certificates_are_renewed_step_by_step)
+{
+	struct error err;
+	auto_free char *pem = tls_ca_text("cluster", &err);
+	auto_json json_t *before = renewal("look", NULL);
+	auto_json json_t *staged = renewal("stage", pem);
+	auto_json json_t *switched = renewal("switch", NULL);
+	auto_json json_t *again = renewal("switch", NULL);
+	auto_json json_t *done = renewal("finish", NULL);
+
+	cr_assert_str_eq(shown(before, "new_server"), "none");
+	cr_assert_str_eq(shown(staged, "server"), shown(before, "server"));
+	cr_assert_str_eq(shown(staged, "client"), shown(before, "client"));
+	cr_assert(json_bool(staged, "both", false));
+	cr_assert_str_eq(shown(switched, "server"),
+			 shown(staged, "new_server"));
+	cr_assert_str_eq(shown(switched, "client"),
+			 shown(staged, "new_client"));
+	cr_assert(json_bool(switched, "both", false));
+	cr_assert(json_equal(switched, again));
+	cr_assert_not(json_bool(done, "both", true));
+	cr_assert_str_eq(shown(done, "server"), shown(switched, "server"));
+}
+
+Test(noded_requests, staged_certificates_are_dropped_by_finish)
+{
+	struct error err;
+	auto_free char *pem = tls_ca_text("cluster", &err);
+	auto_json json_t *before = renewal("look", NULL);
+	auto_json json_t *staged = renewal("stage", pem);
+	auto_json json_t *done = renewal("finish", NULL);
+
+	cr_assert_not(json_equal(before, staged));
+	cr_assert(json_equal(before, done));
+}
+
+Test(noded_requests, what_is_no_certificate_is_not_staged)
+{
+	auto_json json_t *before = renewal("look", NULL);
+	auto_json json_t *after = NULL;
+
+	test_node_fails(&node, "crypto_renewal",
+			json_make("[s, s]", "stage", "no certificate"),
+			"server.pem.new");
+	test_node_fails(&node, "crypto_renewal", json_make("[s]", "jump"),
+			"no step of a renewal");
+	after = renewal("finish", NULL);
+	cr_assert(json_equal(before, after));
 }
 
 static void note_quit(struct noded *n)

@@ -131,12 +131,45 @@ Test(tls, digest_is_the_fingerprint)
 
 Test(tls, pins_differ)
 {
-	char one[TLS_PIN_MAX], two[TLS_PIN_MAX];
+	auto_free char *one = tls_pins(ca, &err), *two = tls_pins(node, &err);
 
-	cr_assert_eq(tls_pin(ca, one, &err), 0);
-	cr_assert_eq(tls_pin(node, two, &err), 0);
 	cr_assert_eq(strlen(one), strlen("sha256//") + 44);
 	cr_assert_str_neq(one, two);
+}
+
+Test(tls, certificates_go_together_without_their_keys)
+{
+	auto_free char *both = in_folder("both.pem");
+	auto_free char *one = tls_pins(ca, &err), *two = tls_pins(node, &err);
+	const char *const files[] = {ca, node};
+	auto_free char *pins = NULL, *wanted = xprintf("%s;%s", one, two);
+	auto_free char *text = NULL;
+
+	cr_assert_eq(tls_write_certs(both, files, 2, 0400, &err), 0, "%s",
+		     err.text);
+	pins = tls_pins(both, &err);
+	cr_assert_str_eq(pins, wanted);
+	text = fs_read(both, 100000, NULL, &err);
+	cr_assert_null(strstr(text, "PRIVATE"));
+	cr_assert_eq(tls_check(both, false, &err), 0);
+	cr_assert_eq(tls_check(both, true, &err), -1);
+}
+
+Test(tls, a_key_belongs_to_its_certificate)
+{
+	auto_free char *mixed = in_folder("mixed.pem");
+	auto_free char *a = fs_read(ca, 100000, NULL, &err);
+	auto_free char *b = tls_ca_text("other", &err);
+	auto_free char *text = NULL;
+
+	cr_assert_eq(fs_write_atomic(mixed, b, strlen(b), 0400, &err), 0);
+	cr_assert_eq(tls_check(mixed, true, &err), 0, "%s", err.text);
+	*strstr(b, "-----BEGIN CERT") = '\0';
+	text = xprintf("%s%s", b, strstr(a, "-----BEGIN CERT"));
+	cr_assert_eq(fs_write_atomic(mixed, text, strlen(text), 0400, &err), 0);
+	cr_assert_eq(tls_check(mixed, false, &err), 0);
+	cr_assert_eq(tls_check(mixed, true, &err), -1);
+	cr_assert_not_null(strstr(err.text, mixed));
 }
 
 Test(tls, bad_files_are_errors)
