@@ -63,6 +63,8 @@ struct call {
 	X(instance_shutdown)                                                   \
 	X(instance_reboot)                                                     \
 	X(instance_balloon_memory)                                             \
+	X(hotplug_device)                                                      \
+	X(hotplug_supported)                                                   \
 	X(instance_console_info)                                               \
 	X(hypervisor_validate_params)                                          \
 	/* calls_migrate.c */                                                  \

@@ -11,6 +11,7 @@
 #include "noded/hv/hv.h"
 #include "noded/instance.h"
 #include "noded/noded.h"
+#include "noded/storage/bdev.h"
 
 /* More is a mistake, and in bytes it fits a number. */
 #define MEMORY_MIB_MAX (INT64_C(1) << 40)
@@ -185,6 +186,102 @@ json_t *call_instance_balloon_memory(struct call *c, struct error *err)
 	}
 	return hv->balloon(c->paths, instance, memory, err) < 0 ? NULL
 								: json_null();
+}
+
+/* --- hotplug --- */
+
+static const struct hv_class *hotplug_class(const json_t *instance,
+					    struct error *err)
+{
+	const struct hv_class *hv = hv_of(instance, err);
+
+	if (hv == NULL ||
+	    (hv->hotplug != NULL && hv->hotplug_supported != NULL))
+		return hv;
+	error_set(err, ERR_HYPERVISOR, NULL,
+		  "Hotplug is not supported by this hypervisor");
+	return NULL;
+}
+
+json_t *call_hotplug_supported(struct call *c, struct error *err)
+{
+	const json_t *instance = call_instance(c, 0, err);
+	const struct hv_class *hv =
+		instance != NULL ? hotplug_class(instance, err) : NULL;
+
+	if (hv == NULL)
+		return NULL;
+	if (hv->hotplug_supported(c->paths, instance, err) < 0) {
+		error_wrap(err, "Hotplug is not supported");
+		return NULL;
+	}
+	return json_null();
+}
+
+static int plug_action(const struct call *c, enum hv_plug_action *ret,
+		       struct error *err)
+{
+	static const char *const names[] = {
+		[PLUG_ADD] = "hotadd",
+		[PLUG_REMOVE] = "hotremove",
+		[PLUG_MODIFY] = "hotmod",
+	};
+	const char *name = call_str(c, 1, err);
+
+	for (size_t i = 0; name != NULL && i < 3; i++)
+		if (strcmp(names[i], name) == 0) {
+			*ret = (enum hv_plug_action)i;
+			return 0;
+		}
+	return name == NULL ? -1
+			    : error_set(err, ERR_REQUEST, NULL,
+					"Invalid hotplug action '%s'", name);
+}
+
+/* The path that the guest's disk is at: what this node knows of the disk, never
+ * what the call says. */
+static int plug_path(struct call *c, const json_t *disk, char **ret,
+		     struct error *err)
+{
+	const struct bdev_class *class = bdev_of(disk, err);
+	int rc = class == NULL ? -1 : class->find(c->paths, disk, ret, err);
+
+	if (rc == 0)
+		return error_set(err, ERR_BLOCKDEV, NULL,
+				 "Block device '%s' is not set up",
+				 json_str(disk, "iv_name", "?"));
+	return rc < 0 ? -1 : 0;
+}
+
+json_t *call_hotplug_device(struct call *c, struct error *err)
+{
+	const json_t *instance = call_instance(c, 0, err);
+	const char *kind = instance != NULL ? call_str(c, 2, err) : NULL;
+	const json_t *device = kind != NULL ? call_object(c, 3, err) : NULL;
+	const struct hv_class *hv =
+		device != NULL ? hotplug_class(instance, err) : NULL;
+	auto_free char *file = NULL;
+	struct hv_plug plug = {.device = device};
+	int64_t seq;
+
+	if (hv == NULL || plug_action(c, &plug.action, err) < 0 ||
+	    call_int(c, 5, &seq, err) < 0)
+		return NULL;
+	plug.seq = seq < 0 ? 0 : (size_t)seq;
+	plug.is_disk = strcmp(kind, "disk") == 0;
+	if (!plug.is_disk && strcmp(kind, "nic") != 0) {
+		error_set(err, ERR_REQUEST, NULL, "Invalid hotplug target '%s'",
+			  kind);
+		return NULL;
+	}
+	if (plug.is_disk && plug.action == PLUG_ADD &&
+	    plug_path(c, device, &file, err) < 0)
+		return NULL;
+	plug.path = file;
+	if (instance_need_running(c->paths, instance, err) < 0 ||
+	    hv->hotplug(c->paths, instance, &plug, err) < 0)
+		return NULL;
+	return json_null();
 }
 
 static json_t *console_of(struct call *c, const char *name, const json_t *query,

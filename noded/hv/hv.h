@@ -33,6 +33,16 @@ struct hv_info {
 	double time;   /* CPU seconds */
 };
 
+/* A device that comes or goes while an instance runs. */
+enum hv_plug_action { PLUG_ADD, PLUG_REMOVE, PLUG_MODIFY };
+struct hv_plug {
+	enum hv_plug_action action;
+	bool is_disk;	      /* else a NIC */
+	const json_t *device; /* its object */
+	const char *path;     /* of a disk that is added, else NULL */
+	size_t seq;	      /* its place in the instance */
+};
+
 struct hv_class {
 	const char *name;
 
@@ -76,6 +86,14 @@ struct hv_class {
 
 	WAITS int (*balloon)(const struct paths *p, const json_t *instance,
 			     int64_t memory, struct error *err);
+
+	/* May devices come and go while this instance runs?  -1 says why not.
+	 * NULL members: never. */
+	WAITS int (*hotplug_supported)(const struct paths *p,
+				       const json_t *instance,
+				       struct error *err);
+	WAITS int (*hotplug)(const struct paths *p, const json_t *instance,
+			     const struct hv_plug *plug, struct error *err);
 
 	/* Where and how to see the console: the members of Ganeti's
 	 * InstanceConsole besides "instance". */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fake hypervisor: a running instance is a file in the fake-hypervisor
  * folder with its id (always 0), memory and number of CPUs, a line each, as
- * Ganeti's has them.  Everything else about instances works as with a real
+ * Ganeti's has them; below them a line for each device that it has, "nic UUID"
+ * or "disk UUID".  Everything else about instances works as with a real
  * one, so clusters for tests need no virtual machines.
  *
  * Migration moves the file: the target makes its own when told that the
@@ -23,7 +24,9 @@ static char *state_file(const struct paths *p, const char *name)
 	return xprintf("%s/%s", path(p, PATH_FAKE_HYPERVISOR_DIR), name);
 }
 
-static int read_state(const char *file, struct hv_info *ret, struct error *err)
+/* ret_devices: the lines of its devices, may be NULL. */
+static int read_state(const char *file, struct hv_info *ret,
+		      struct strv *ret_devices, struct error *err)
 {
 	auto_free char *text = fs_read(file, STATE_FILE_MAX, NULL, err);
 	auto_strv struct strv lines = {0};
@@ -39,13 +42,17 @@ static int read_state(const char *file, struct hv_info *ret, struct error *err)
 				 "remove it",
 				 file);
 	*ret = info;
+	for (size_t i = 3; ret_devices != NULL && i < lines.n; i++)
+		if (*lines.items[i] != '\0')
+			strv_add(ret_devices, lines.items[i]);
 	return 0;
 }
 
 /* The new state is written beside the folder and moved in: whoever lists the
  * folder sees whole files of instances only.  A run folder needs no fsync. */
 static int write_state(const struct paths *p, const char *name,
-		       const struct hv_info *info, struct error *err)
+		       const struct hv_info *info, const struct strv *devices,
+		       struct error *err)
 {
 	auto_free char *file = state_file(p, name);
 	auto_free char *temporary =
@@ -59,6 +66,8 @@ static int write_state(const struct paths *p, const char *name,
 	if (f != NULL) {
 		fprintf(f, "0\n%" PRId64 "\n%" PRId64 "\n", info->memory,
 			info->vcpus);
+		for (size_t i = 0; i < devices->n; i++)
+			fprintf(f, "%s\n", devices->items[i]);
 		failed = ferror(f);
 		if (fclose(f) == 0 && !failed && rename(temporary, file) == 0)
 			return 0;
@@ -76,7 +85,7 @@ static int fake_info(const struct paths *p, const char *name,
 	(void)hvparams;
 	if (!fs_exists(file))
 		return 0;
-	return read_state(file, ret, err) < 0 ? -1 : 1;
+	return read_state(file, ret, NULL, err) < 0 ? -1 : 1;
 }
 
 static int fake_list(const struct paths *p, const json_t *hvparams,
@@ -151,21 +160,40 @@ static int fake_validate(const struct paths *p, const json_t *hvparams,
 			 mode);
 }
 
+static char *device_line(const char *kind, const json_t *device)
+{
+	return xprintf("%s %s", kind, json_str(device, "uuid", "?"));
+}
+
+static void add_devices(struct strv *ret, const char *kind, const json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		auto_free char *line =
+			device_line(kind, json_array_get(list, i));
+
+		strv_add(ret, line);
+	}
+}
+
 static int mark_up(const struct paths *p, const json_t *instance,
 		   struct error *err)
 {
 	auto_json json_t *node = fake_node_info(p, NULL, err);
 	const json_t *be = json_get(instance, "beparams");
+	auto_strv struct strv devices = {0};
 	struct hv_info info;
 
 	if (node == NULL)
 		return -1;
+	add_devices(&devices, "nic", json_get(instance, "nics"));
+	add_devices(&devices, "disk", json_get(instance, "disks_info"));
 	info = (struct hv_info){
 		.memory = hv_startup_memory(instance,
 					    json_int(node, "memory_free", 0)),
 		.vcpus = json_int(be, "vcpus", 1),
 	};
-	return write_state(p, json_str(instance, "name", ""), &info, err);
+	return write_state(p, json_str(instance, "name", ""), &info, &devices,
+			   err);
 }
 
 static int fake_start(const struct paths *p, const json_t *instance,
@@ -208,21 +236,67 @@ static int fake_reboot(const struct paths *p, const json_t *instance,
 	return 0; /* nothing inside that could notice */
 }
 
+/* The state of one that runs. */
+static int need_state(const struct paths *p, const char *name, const char *what,
+		      struct hv_info *ret, struct strv *ret_devices,
+		      struct error *err)
+{
+	auto_free char *file = state_file(p, name);
+
+	if (!fs_exists(file))
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Failed to %s for %s: not running", what,
+				 name);
+	return read_state(file, ret, ret_devices, err);
+}
+
 static int fake_balloon(const struct paths *p, const json_t *instance,
 			int64_t memory, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
+	auto_strv struct strv devices = {0};
 	struct hv_info info;
-	int rc = fake_info(p, name, NULL, &info, err);
 
-	if (rc < 0)
+	if (need_state(p, name, "balloon memory", &info, &devices, err) < 0)
 		return -1;
-	if (rc == 0)
-		return error_set(err, ERR_HYPERVISOR, NULL,
-				 "Failed to balloon memory for %s: not running",
-				 name);
 	info.memory = memory;
-	return write_state(p, name, &info, err);
+	return write_state(p, name, &info, &devices, err);
+}
+
+static int fake_hotplug_supported(const struct paths *p, const json_t *instance,
+				  struct error *err)
+{
+	auto_free char *file = state_file(p, json_str(instance, "name", ""));
+
+	return fs_exists(file) ? 0
+			       : error_set(err, ERR_HYPERVISOR, NULL,
+					   "Instance is probably down");
+}
+
+static int fake_hotplug(const struct paths *p, const json_t *instance,
+			const struct hv_plug *plug, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	const char *kind = plug->is_disk ? "disk" : "nic";
+	auto_free char *line = device_line(kind, plug->device);
+	auto_strv struct strv devices = {0}, after = {0};
+	struct hv_info info;
+	bool has;
+
+	if (need_state(p, name, "plug a device", &info, &devices, err) < 0)
+		return -1;
+	has = strv_has(&devices, line);
+	if (plug->action != PLUG_ADD && !has)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Cannot find runtime info for %s with UUID %s",
+				 kind, json_str(plug->device, "uuid", ""));
+	for (size_t i = 0; i < devices.n; i++)
+		if (plug->action != PLUG_REMOVE ||
+		    strcmp(devices.items[i], line) != 0)
+			strv_add(&after, devices.items[i]);
+	if (!has)
+		strv_add(&after, line);
+	return write_state(p, name, &info, &after, err);
 }
 
 static json_t *fake_console(const struct paths *p, const json_t *instance,
@@ -297,6 +371,8 @@ const struct hv_class hv_fake = {
 	.stop = fake_stop,
 	.reboot = fake_reboot,
 	.balloon = fake_balloon,
+	.hotplug_supported = fake_hotplug_supported,
+	.hotplug = fake_hotplug,
 	.console = fake_console,
 	.migration_info = fake_migration_info,
 	.accept = fake_accept,

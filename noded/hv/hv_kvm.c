@@ -15,6 +15,7 @@
 #include "lib/base/fs.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
+#include "noded/hv/hv_kvm_devices.h"
 #include "noded/hv/qmp.h"
 
 #define SMALL_FILE_MAX (256 * 1024)
@@ -84,7 +85,7 @@ static double cpu_seconds(pid_t pid)
 	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
-static json_t *read_runtime(const struct paths *p, const char *name)
+json_t *kvm_read_notes(const struct paths *p, const char *name)
 {
 	auto_free char *file = kvm_file(p, "conf", name, ".runtime");
 	struct error err;
@@ -92,16 +93,64 @@ static json_t *read_runtime(const struct paths *p, const char *name)
 	return json_read_file(file, SMALL_FILE_MAX, &err);
 }
 
-static int write_runtime(const struct paths *p, const char *name,
-			 int64_t memory, int64_t vcpus, struct error *err)
+int kvm_write_notes(const struct paths *p, const char *name,
+		    const json_t *notes, struct error *err)
 {
 	auto_free char *file = kvm_file(p, "conf", name, ".runtime");
-	auto_json json_t *notes =
-		json_make("{s:I, s:I}", "memory", (json_int_t)memory, "vcpus",
-			  (json_int_t)vcpus);
 	auto_free char *text = json_text(notes);
 
 	return fs_write_atomic(file, text, strlen(text), 0640, err);
+}
+
+/* What the guest sees of the parameters must stay until it ends, also on the
+ * node that it migrates to. */
+static json_t *guest_params(const json_t *hvparams)
+{
+	static const char *const keys[] = {
+		"acpi",
+		"cpu_cores",
+		"cpu_sockets",
+		"cpu_threads",
+		"cpu_type",
+		"disk_aio",
+		"disk_cache",
+		"disk_type",
+		"kvm_pci_reservations",
+		"machine_version",
+		"nic_type",
+		"scsi_controller_type",
+		"serial_console",
+		"soundhw",
+		"usb_devices",
+		"usb_mouse",
+		"vga",
+	};
+	json_t *seen = json_object();
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		json_t *value = json_object_get(hvparams, keys[i]);
+
+		if (value != NULL)
+			json_object_set(seen, keys[i], value);
+	}
+	return seen;
+}
+
+static int note_start(const struct paths *p, const json_t *instance,
+		      const struct kvm_start *start, struct error *err)
+{
+	auto_json json_t *notes = json_make(
+		"{s:I, s:I, s:o, s:O}", "memory", (json_int_t)start->memory,
+		"vcpus",
+		(json_int_t)json_int(json_get(instance, "beparams"), "vcpus",
+				     1),
+		"hvparams", guest_params(json_get(instance, "hvparams")),
+		"places", start->places);
+	json_t *nics = json_object_get(instance, "nics");
+
+	json_object_set_new(notes, "nics",
+			    nics == NULL ? json_array() : json_incref(nics));
+	return kvm_write_notes(p, json_str(instance, "name", ""), notes, err);
 }
 
 static void kvm_cleanup(const struct paths *p, const char *name)
@@ -142,9 +191,9 @@ static WAITS int end_process(const struct paths *p, const char *name,
 	return 0;
 }
 
-static WAITS json_t *monitor(const struct paths *p, const char *name,
-			     const char *command, json_t *arguments STEALS,
-			     struct error *err)
+json_t *kvm_monitor(const struct paths *p, const char *name,
+		    const char *command, json_t *arguments STEALS,
+		    struct error *err)
 {
 	auto_free char *socket_path = kvm_file(p, "ctrl", name, ".qmp");
 	json_t *result = qmp_command(socket_path, command, arguments, err);
@@ -234,7 +283,7 @@ static int kvm_info(const struct paths *p, const char *name,
 	(void)err;
 	if (pid == 0)
 		return 0;
-	notes = read_runtime(p, name);
+	notes = kvm_read_notes(p, name);
 	*ret = (struct hv_info){
 		.memory = json_int(notes, "memory", 0),
 		.vcpus = json_int(notes, "vcpus", 0),
@@ -276,9 +325,7 @@ static WAITS int launch(const struct paths *p, const json_t *instance,
 				 "Failed to start instance %s: its process "
 				 "ended at once",
 				 name);
-	return write_runtime(
-		p, name, start->memory,
-		json_int(json_get(instance, "beparams"), "vcpus", 1), err);
+	return note_start(p, instance, start, err);
 }
 
 static int start_with(const struct paths *p, const json_t *instance,
@@ -286,7 +333,9 @@ static int start_with(const struct paths *p, const json_t *instance,
 		      const char *incoming, struct error *err)
 {
 	auto_json json_t *node = hv_linux_node_info(err);
-	struct kvm_start start = {.paused = paused, .incoming = incoming};
+	auto_json json_t *places = json_object();
+	struct kvm_start start = {
+		.paused = paused, .incoming = incoming, .places = places};
 
 	if (node == NULL)
 		return -1;
@@ -323,7 +372,7 @@ static int kvm_stop(const struct paths *p, const json_t *instance, bool force,
 		return end_process(p, name, err);
 	/* Again each time: a guest that still boots hears no button. */
 	(void)retry;
-	done = monitor(p, name, "system_powerdown", NULL, err);
+	done = kvm_monitor(p, name, "system_powerdown", NULL, err);
 	json_decref(done);
 	return done == NULL ? -1 : 0;
 }
@@ -331,8 +380,8 @@ static int kvm_stop(const struct paths *p, const json_t *instance, bool force,
 static int kvm_reboot(const struct paths *p, const json_t *instance,
 		      struct error *err)
 {
-	json_t *done = monitor(p, json_str(instance, "name", ""),
-			       "system_reset", NULL, err);
+	json_t *done = kvm_monitor(p, json_str(instance, "name", ""),
+				   "system_reset", NULL, err);
 
 	json_decref(done);
 	return done == NULL ? -1 : 0;
@@ -342,17 +391,18 @@ static int kvm_balloon(const struct paths *p, const json_t *instance,
 		       int64_t memory, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
-	json_t *done = monitor(
+	json_t *done = kvm_monitor(
 		p, name, "balloon",
 		json_make("{s:I}", "value", (json_int_t)memory * 1024 * 1024),
 		err);
+	auto_json json_t *notes = NULL;
 
 	if (done == NULL)
 		return -1;
 	json_decref(done);
-	return write_runtime(
-		p, name, memory,
-		json_int(json_get(instance, "beparams"), "vcpus", 1), err);
+	notes = kvm_read_notes(p, name);
+	json_set_int(notes, "memory", memory);
+	return kvm_write_notes(p, name, notes, err);
 }
 
 static json_t *kvm_console(const struct paths *p, const json_t *instance,
@@ -378,7 +428,7 @@ static char *kvm_migration_info(const struct paths *p, const json_t *instance,
 				struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
-	auto_json json_t *notes = read_runtime(p, name);
+	auto_json json_t *notes = kvm_read_notes(p, name);
 
 	if (notes == NULL || running_pid(p, name) == 0) {
 		error_set(err, ERR_HYPERVISOR, NULL,
@@ -395,16 +445,54 @@ static char *migration_uri(const json_t *instance, const char *target)
 					  "migration_port", 8102));
 }
 
+/* The machine as it runs over there: its hardware is what it was started with,
+ * and what was plugged since. */
+static json_t *as_it_runs(const json_t *instance, const json_t *notes)
+{
+	json_t *copy = json_copy((json_t *)instance);
+	json_t *nics = json_object_get(notes, "nics");
+
+	json_object_set_new(copy, "hvparams",
+			    json_overlay(json_get(instance, "hvparams"),
+					 json_get(notes, "hvparams")));
+	if (nics != NULL)
+		json_object_set(copy, "nics", nics);
+	return copy;
+}
+
+/* Of the disks those that it knows (all, where nothing is noted), in their
+ * order; their number. */
+static size_t known_disks(const struct hv_disk *disks, size_t n,
+			  const json_t *places, struct hv_disk *ret)
+{
+	size_t n_known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *id = kvm_device_id("disk", disks[i].disk, i);
+
+		if (json_object_size(places) == 0 ||
+		    json_get(places, id) != NULL)
+			ret[n_known++] = disks[i];
+	}
+	return n_known;
+}
+
 static int kvm_accept(const struct paths *p, const json_t *instance,
 		      const struct hv_disk *disks, size_t n_disks,
 		      const char *info, const char *target, struct error *err)
 {
 	auto_json json_t *notes = json_parse(info, strlen(info), err);
 	auto_free char *uri = migration_uri(instance, target);
+	auto_free struct hv_disk *known =
+		xcalloc(n_disks + 1, sizeof(struct hv_disk));
+	auto_json json_t *running = as_it_runs(instance, notes);
+	auto_json json_t *places =
+		json_overlay(json_get(notes, "places"), NULL);
 	struct kvm_start start = {
 		/* The same size as over there, not what fits here. */
 		.memory = json_int(notes, "memory", 0),
 		.incoming = uri,
+		.places = places,
 	};
 
 	if (start.memory <= 0)
@@ -412,7 +500,8 @@ static int kvm_accept(const struct paths *p, const json_t *instance,
 				 "Invalid migration information for instance "
 				 "%s",
 				 json_str(instance, "name", ""));
-	return launch(p, instance, disks, n_disks, &start, err);
+	n_disks = known_disks(disks, n_disks, start.places, known);
+	return launch(p, running, known, n_disks, &start, err);
 }
 
 static int kvm_migrate(const struct paths *p, const char *cluster_name,
@@ -426,12 +515,12 @@ static int kvm_migrate(const struct paths *p, const char *cluster_name,
 
 	(void)cluster_name;
 	if (!live) {
-		done = monitor(p, name, "stop", NULL, err);
+		done = kvm_monitor(p, name, "stop", NULL, err);
 		if (done == NULL)
 			return -1;
 		json_decref(done);
 	}
-	done = monitor(
+	done = kvm_monitor(
 		p, name, "migrate-set-parameters",
 		json_make("{s:I, s:I}", "max-bandwidth",
 			  (json_int_t)json_int(hv, "migration_bandwidth", 32) *
@@ -442,7 +531,8 @@ static int kvm_migrate(const struct paths *p, const char *cluster_name,
 	if (done == NULL)
 		return -1;
 	json_decref(done);
-	done = monitor(p, name, "migrate", json_make("{s:s}", "uri", uri), err);
+	done = kvm_monitor(p, name, "migrate", json_make("{s:s}", "uri", uri),
+			   err);
 	json_decref(done);
 	return done == NULL ? -1 : 0;
 }
@@ -456,7 +546,7 @@ static int kvm_finalize_dst(const struct paths *p, const json_t *instance,
 	(void)info;
 	if (!success)
 		return end_process(p, name, err);
-	done = monitor(p, name, "cont", NULL, err);
+	done = kvm_monitor(p, name, "cont", NULL, err);
 	json_decref(done);
 	return done == NULL ? -1 : 0;
 }
@@ -469,11 +559,11 @@ static int kvm_finalize_src(const struct paths *p, const json_t *instance,
 
 	if (success)
 		return end_process(p, name, err);
-	done = monitor(p, name, "migrate_cancel", NULL, err);
+	done = kvm_monitor(p, name, "migrate_cancel", NULL, err);
 	json_decref(done);
 	if (done == NULL || live)
 		return done == NULL ? -1 : 0;
-	done = monitor(p, name, "cont", NULL, err);
+	done = kvm_monitor(p, name, "cont", NULL, err);
 	json_decref(done);
 	return done == NULL ? -1 : 0;
 }
@@ -481,8 +571,8 @@ static int kvm_finalize_src(const struct paths *p, const json_t *instance,
 static json_t *kvm_migration_status(const struct paths *p,
 				    const json_t *instance, struct error *err)
 {
-	auto_json json_t *state = monitor(p, json_str(instance, "name", ""),
-					  "query-migrate", NULL, err);
+	auto_json json_t *state = kvm_monitor(p, json_str(instance, "name", ""),
+					      "query-migrate", NULL, err);
 	const char *status = json_str(state, "status", "none");
 	const json_t *ram = json_get(state, "ram");
 	static const struct {
@@ -516,6 +606,8 @@ const struct hv_class hv_kvm = {
 	.cleanup = kvm_cleanup,
 	.reboot = kvm_reboot,
 	.balloon = kvm_balloon,
+	.hotplug_supported = kvm_hotplug_supported,
+	.hotplug = kvm_hotplug,
 	.console = kvm_console,
 	.migration_info = kvm_migration_info,
 	.accept = kvm_accept,

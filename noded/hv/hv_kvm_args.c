@@ -10,6 +10,7 @@
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
+#include "noded/hv/hv_kvm_devices.h"
 
 #define CPUINFO_MAX (4 * 1024 * 1024)
 #define VNC_BASE_PORT 5900
@@ -19,19 +20,6 @@ static void add(struct strv *argv, const char *option, const char *value)
 	strv_add(argv, option);
 	if (value != NULL)
 		strv_add(argv, value);
-}
-
-/* With commas doubled; to be freed. */
-static char *quoted(const char *value)
-{
-	struct buf b = {0};
-
-	for (; *value != '\0'; value++) {
-		if (*value == ',')
-			buf_addc(&b, ',');
-		buf_addc(&b, *value);
-	}
-	return buf_steal(&b);
 }
 
 /* Hardware acceleration that works: the device answers, and the CPU has the
@@ -88,57 +76,41 @@ static void add_cpus(struct strv *argv, const json_t *instance,
 		add(argv, "-cpu", type);
 }
 
-static const char *disk_device(const char *type)
+static void add_device(struct strv *argv, const json_t *device)
 {
-	static const struct {
-		const char *type, *device;
-	} devices[] = {
-		{"paravirtual", "virtio-blk-pci"},
-		{"ide", "ide-hd"},
-		{"scsi-hd", "scsi-hd"},
-		{"scsi", "scsi-hd"},
-	};
+	auto_free char *text = kvm_option(device);
 
-	for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
-		if (strcmp(devices[i].type, type) == 0)
-			return devices[i].device;
-	return NULL;
+	add(argv, "-device", text);
 }
 
-static int add_disk(struct strv *argv, const json_t *hv,
-		    const struct hv_disk *disk, size_t i, struct error *err)
+static bool boots_from(const json_t *hv, const char *what)
 {
-	const char *type = json_str(hv, "disk_type", "paravirtual");
-	const char *device = disk_device(type);
-	const char *cache = json_str(hv, "disk_cache", "default");
-	const char *aio = json_str(hv, "disk_aio", "threads");
-	bool boots = strcmp(json_str(hv, "boot_order", "disk"), "disk") == 0;
-	auto_free char *file = quoted(disk->path);
-	auto_buf struct buf drive = {0}, dev = {0};
+	return *json_str(hv, "kernel_path", "") == '\0' &&
+	       strcmp(json_str(hv, "boot_order", "disk"), what) == 0;
+}
+
+static int add_disk(const struct paths *p, struct strv *argv, const json_t *hv,
+		    const struct hv_disk *disk, size_t i, json_t *places,
+		    struct error *err)
+{
+	auto_free char *id = kvm_device_id("disk", disk->disk, i);
+	auto_free char *drive = kvm_drive(p, hv, disk, id);
+	auto_json json_t *device = kvm_disk_device(hv, id, places, err);
 
 	if (device == NULL)
-		return error_set(err, ERR_HYPERVISOR, NULL,
-				 "Disk type '%s' is not supported here", type);
-	/* The format is said, never guessed from what a guest wrote. */
-	buf_addf(&drive, "file=%s,format=raw,if=none,id=disk%zu,aio=%s", file,
-		 i, aio);
-	if (strcmp(cache, "default") != 0)
-		buf_addf(&drive, ",cache=%s", cache);
-	else if (strcmp(aio, "native") == 0)
-		buf_adds(&drive, ",cache=none");
-	buf_addf(&dev, "%s,drive=disk%zu", device, i);
-	if (boots && i == 0)
-		buf_adds(&dev, ",bootindex=1");
-	add(argv, "-drive", drive.data);
-	add(argv, "-device", dev.data);
+		return -1;
+	if (i == 0 && boots_from(hv, "disk"))
+		json_set_int(device, "bootindex", 1);
+	add(argv, "-drive", drive);
+	add_device(argv, device);
 	return 0;
 }
 
 static void add_cdrom(struct strv *argv, const json_t *hv)
 {
 	const char *image = json_str(hv, "cdrom_image_path", "");
-	bool boots = strcmp(json_str(hv, "boot_order", "disk"), "cdrom") == 0;
-	auto_free char *file = quoted(image);
+	bool boots = boots_from(hv, "cdrom");
+	auto_free char *file = kvm_quoted(image);
 	auto_free char *drive = xprintf(
 		"file=%s,format=raw,if=none,id=cdrom,media=cdrom,readonly=on",
 		file);
@@ -150,40 +122,22 @@ static void add_cdrom(struct strv *argv, const json_t *hv)
 	    boots ? "ide-cd,drive=cdrom,bootindex=1" : "ide-cd,drive=cdrom");
 }
 
-static const char *nic_device(const char *type)
+static int add_nic(const struct paths *p, struct strv *argv, const json_t *hv,
+		   const json_t *nic, size_t i, json_t *places,
+		   struct error *err)
 {
-	return strcmp(type, "paravirtual") == 0 ? "virtio-net-pci" : type;
-}
+	auto_free char *id = kvm_device_id("nic", nic, i);
+	auto_json json_t *netdev = kvm_netdev(p, nic, id);
+	auto_free char *text = kvm_option(netdev);
+	auto_json json_t *device = kvm_nic_device(hv, nic, id, places, err);
 
-/* Bridged where the bridge is there and we may use it; a network of its own
- * behind the process (user mode, closed to the outside) everywhere else. */
-static bool use_bridge(const struct paths *p, const char *mode,
-		       const char *link)
-{
-	auto_free char *folder = xprintf("/sys/class/net/%s/bridge", link);
-
-	return *p->root == '\0' && strcmp(mode, "bridged") == 0 &&
-	       str_valid_filename(link) && fs_is_dir(folder);
-}
-
-static void add_nic(const struct paths *p, struct strv *argv, const json_t *hv,
-		    const json_t *nic, size_t i)
-{
-	const json_t *params = json_get(nic, "nicparams");
-	const char *link = json_str(params, "link", "");
-	auto_free char *mac = quoted(json_str(nic, "mac", ""));
-	auto_free char *device = xprintf(
-		"%s,netdev=nic%zu,mac=%s%s",
-		nic_device(json_str(hv, "nic_type", "paravirtual")), i, mac,
-		/* the option ROM only delays the start */
-		*json_str(hv, "kernel_path", "") != '\0' ? ",romfile=" : "");
-	auto_free char *netdev =
-		use_bridge(p, json_str(params, "mode", ""), link)
-			? xprintf("bridge,id=nic%zu,br=%s", i, link)
-			: xprintf("user,id=nic%zu,restrict=on", i);
-
-	add(argv, "-netdev", netdev);
-	add(argv, "-device", device);
+	if (device == NULL)
+		return -1;
+	if (i == 0 && boots_from(hv, "network"))
+		json_set_int(device, "bootindex", 1);
+	add(argv, "-netdev", text);
+	add_device(argv, device);
+	return 0;
 }
 
 static void add_kernel(struct strv *argv, const json_t *hv)
@@ -215,7 +169,7 @@ static void add_display(struct strv *argv, const json_t *instance,
 	int64_t port = json_int(instance, "network_port", 0);
 
 	if (*bind != '\0' && port > VNC_BASE_PORT) {
-		auto_free char *address = quoted(bind);
+		auto_free char *address = kvm_quoted(bind);
 		auto_free char *vnc = xprintf("%s:%jd", address,
 					      (intmax_t)(port - VNC_BASE_PORT));
 
@@ -234,8 +188,8 @@ static void add_sockets(const struct paths *p, struct strv *argv,
 	auto_free char *qmp_path = kvm_file(p, "ctrl", name, ".qmp");
 	auto_free char *serial_path = kvm_file(p, "ctrl", name, ".serial");
 	auto_free char *pid_path = kvm_file(p, "pid", name, "");
-	auto_free char *qmp_quoted = quoted(qmp_path);
-	auto_free char *serial_quoted = quoted(serial_path);
+	auto_free char *qmp_quoted = kvm_quoted(qmp_path);
+	auto_free char *serial_quoted = kvm_quoted(serial_path);
 	auto_free char *qmp = xprintf("unix:%s,server=on,wait=off", qmp_quoted);
 	auto_free char *serial =
 		xprintf("unix:%s,server=on,wait=off", serial_quoted);
@@ -302,7 +256,7 @@ int kvm_args(const struct paths *p, const json_t *instance,
 	const json_t *nics = json_get(instance, "nics");
 	const char *name = json_str(instance, "name", "");
 	auto_free char *memory = xprintf("%jd", (intmax_t)start->memory);
-	auto_free char *quoted_name = quoted(name);
+	auto_free char *quoted_name = kvm_quoted(name);
 
 	if (kvm_check_protection(hv, err) < 0)
 		return -1;
@@ -318,12 +272,22 @@ int kvm_args(const struct paths *p, const json_t *instance,
 	add_sockets(p, ret_argv, name, hv);
 	add_display(ret_argv, instance, hv);
 	add_kernel(ret_argv, hv);
+	if (kvm_is_scsi(hv)) {
+		auto_free char *controller =
+			xprintf("%s,id=scsi",
+				json_str(hv, "scsi_controller_type", "lsi"));
+
+		add(ret_argv, "-device", controller);
+	}
 	for (size_t i = 0; i < n_disks; i++)
-		if (add_disk(ret_argv, hv, &disks[i], i, err) < 0)
+		if (add_disk(p, ret_argv, hv, &disks[i], i, start->places,
+			     err) < 0)
 			return -1;
 	add_cdrom(ret_argv, hv);
 	for (size_t i = 0; i < json_array_size(nics); i++)
-		add_nic(p, ret_argv, hv, json_array_get(nics, i), i);
+		if (add_nic(p, ret_argv, hv, json_array_get(nics, i), i,
+			    start->places, err) < 0)
+			return -1;
 	if (start->paused)
 		add(ret_argv, "-S", NULL);
 	if (start->incoming != NULL)

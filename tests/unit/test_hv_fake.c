@@ -124,6 +124,39 @@ Test(hv_fake, balloons_only_what_runs)
 	cr_assert_eq(info.memory, 48);
 }
 
+static int plug(enum hv_plug_action action, const char *uuid)
+{
+	auto_json json_t *instance = test_instance("web1", 64);
+	auto_json json_t *nic = json_make("{s:s}", "uuid", uuid);
+
+	return hv_fake.hotplug(
+		root.paths, instance,
+		&(struct hv_plug){.action = action, .device = nic}, &err);
+}
+
+Test(hv_fake, devices_come_and_go_while_it_runs)
+{
+	auto_free char *file = paths_local(root.paths, STATE "web1");
+	auto_free char *with = NULL, *without = NULL;
+
+	cr_assert_eq(plug(PLUG_ADD, "a"), -1);
+	cr_expect_str_eq(err.text, "Failed to plug a device for web1: not "
+				   "running");
+	start("web1", 64);
+	cr_assert_eq(plug(PLUG_ADD, "a"), 0);
+	cr_assert_eq(plug(PLUG_ADD, "b"), 0);
+	cr_assert_eq(plug(PLUG_MODIFY, "b"), 0);
+	cr_assert_eq(plug(PLUG_ADD, "b"), 0);
+	with = fs_read(file, 100, NULL, &err);
+	cr_expect_str_eq(with, "0\n64\n2\nnic a\nnic b\n");
+	cr_assert_eq(plug(PLUG_REMOVE, "a"), 0);
+	without = fs_read(file, 100, NULL, &err);
+	cr_expect_str_eq(without, "0\n64\n2\nnic b\n");
+	cr_assert_eq(plug(PLUG_REMOVE, "a"), -1);
+	cr_expect_str_eq(err.text,
+			 "Cannot find runtime info for nic with UUID a");
+}
+
 Test(hv_fake, a_migration_moves_the_file)
 {
 	auto_json json_t *instance = test_instance("web1", 64);

@@ -19,7 +19,8 @@ static char *line_of(const char *hvparams, const char *disk_path)
 			  2, "nics", "mac", "aa:00:00:00:00:01", "nicparams",
 			  "mode", "bridged", "link", "br0");
 	const struct hv_disk disks[] = {{NULL, (char *)disk_path}};
-	const struct kvm_start start = {.memory = 128};
+	auto_json json_t *places = json_object();
+	const struct kvm_start start = {.memory = 128, .places = places};
 	auto_strv struct strv argv = {0};
 	int rc;
 
@@ -67,6 +68,61 @@ Test(hv_kvm_args, a_disk_is_what_it_is_said_to_be)
 	auto_free char *line = line_of("{}", "/srv/a,format=qcow2");
 
 	has(line, "file=/srv/a,,format=qcow2,format=raw,");
+}
+
+/* The line of an instance with one disk, whose object this is. */
+static char *line_with_disk(const char *hvparams, const char *object)
+{
+	struct paths *p = paths_create("", "node1.example.com");
+	auto_json json_t *hv = json_parse(hvparams, strlen(hvparams), &err);
+	auto_json json_t *disk = json_parse(object, strlen(object), &err);
+	auto_json json_t *instance =
+		json_make("{s:s, s:O}", "name", "web1", "hvparams", hv);
+	auto_json json_t *places = json_object();
+	const struct hv_disk disks[] = {{disk, (char *)"/dev/d"}};
+	const struct kvm_start start = {.memory = 128, .places = places};
+	auto_strv struct strv argv = {0};
+	int rc = kvm_args(p, instance, disks, 1, &start, &argv, &err);
+
+	paths_destroy(p);
+	return rc < 0 ? NULL : strv_join(&argv, " ");
+}
+
+Test(hv_kvm_args, a_disk_may_be_read_only)
+{
+	auto_free char *line = line_with_disk("{}", "{\"mode\": \"ro\"}");
+
+	has(line, ",readonly=on");
+}
+
+/* The ids and slots that Ganeti gives: guests find their devices again. */
+Test(hv_kvm_args, devices_have_ganetis_ids_and_places)
+{
+	const char *disk =
+		"{\"uuid\": \"932df160-7a22-4067-a566-7e0ca8386133\"}";
+	auto_free char *pci = line_with_disk("{}", disk);
+	auto_free char *scsi = line_with_disk(
+		"{\"disk_type\": \"scsi-hd\", \"scsi_controller_type\": "
+		"\"virtio-scsi-pci\"}",
+		disk);
+
+	has(pci, "-device virtio-blk-pci,drive=disk-932df160-7a22-4067,"
+		 "id=disk-932df160-7a22-4067,addr=0xc,bootindex=1");
+	has(scsi, "-device virtio-scsi-pci,id=scsi ");
+	has(scsi, "scsi-hd,drive=disk-932df160-7a22-4067,"
+		  "id=disk-932df160-7a22-4067,bus=scsi.0,scsi-id=0");
+}
+
+Test(hv_kvm_args, storage_that_nodes_share_is_not_cached)
+{
+	const char *hv = "{\"disk_cache\": \"writeback\", \"disk_discard\": "
+			 "\"unmap\"}";
+	auto_free char *shared =
+		line_with_disk(hv, "{\"dev_type\": \"sharedfile\"}");
+	auto_free char *own = line_with_disk(hv, "{\"dev_type\": \"file\"}");
+
+	has(shared, ",cache=none,discard=unmap");
+	has(own, ",cache=writeback");
 }
 
 Test(hv_kvm_args, unknown_types_of_disks_are_refused)

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* KVM: devices that come and go while the machine runs.  QEMU answers a removal
+ * at once and does it when the guest lets the device go, so that we look until
+ * it is gone.  What is there after that is noted, for the migration. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "noded/hv/hv_kvm.h"
+#include "noded/hv/hv_kvm_devices.h"
+
+#define GONE_WAIT_MS 100
+#define GONE_WAITS 100 /* ten seconds for the guest to let it go */
+
+/* One plug on its way. */
+struct plugging {
+	const struct paths *p;
+	const char *name; /* of the instance */
+	const char *kind; /* "disk", "nic" */
+	const struct hv_plug *plug;
+	json_t *notes, *hv, *places; /* of the running machine */
+	char *id;
+};
+
+static WAITS int command(const struct plugging *g, const char *what,
+			 json_t *arguments STEALS, struct error *err)
+{
+	json_t *done = kvm_monitor(g->p, g->name, what, arguments, err);
+
+	json_decref(done);
+	return done == NULL ? -1 : 0;
+}
+
+/* 1 if QEMU has the device, 0, or -1. */
+static WAITS int is_there(const struct plugging *g, struct error *err)
+{
+	auto_json json_t *list = kvm_monitor(
+		g->p, g->name, "qom-list",
+		json_make("{s:s}", "path", "/machine/peripheral"), err);
+
+	if (list == NULL)
+		return -1;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (str_eq(json_str(json_array_get(list, i), "name", ""),
+			   g->id))
+			return 1;
+	return 0;
+}
+
+/* --- adding --- */
+
+static WAITS int add_backend(const struct plugging *g, struct error *err)
+{
+	const struct hv_disk disk = {.disk = g->plug->device,
+				     .path = (char *)g->plug->path};
+
+	if (!g->plug->is_disk)
+		return command(g, "netdev_add",
+			       kvm_netdev(g->p, g->plug->device, g->id), err);
+	if (g->plug->path == NULL)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Disk %zu of instance %s has no path to add",
+				 g->plug->seq, g->name);
+	return command(g, "blockdev-add",
+		       kvm_blockdev(g->p, g->hv, &disk, g->id), err);
+}
+
+static WAITS int remove_backend(const struct plugging *g, struct error *err)
+{
+	return g->plug->is_disk
+		       ? command(g, "blockdev-del",
+				 json_make("{s:s}", "node-name", g->id), err)
+		       : command(g, "netdev_del",
+				 json_make("{s:s}", "id", g->id), err);
+}
+
+static json_t *new_device(const struct plugging *g, struct error *err)
+{
+	json_t *device = g->plug->is_disk
+				 ? kvm_disk_device(g->hv, g->id, g->places, err)
+				 : kvm_nic_device(g->hv, g->plug->device, g->id,
+						  g->places, err);
+
+	if (device != NULL && g->plug->is_disk &&
+	    str_eq(json_str(g->hv, "disk_cache", ""), "writethrough"))
+		json_set_str(device, "write-cache", "off");
+	return device;
+}
+
+static WAITS int add(const struct plugging *g, struct error *err)
+{
+	auto_json json_t *device = NULL;
+	struct error ignored;
+
+	if (is_there(g, err) != 0)
+		return is_there(g, err) < 0 ? -1 : 0; /* done before */
+	device = new_device(g, err);
+	if (device == NULL || add_backend(g, err) < 0)
+		return -1;
+	if (command(g, "device_add", steal(&device), err) == 0)
+		return 0;
+	remove_backend(g, &ignored);
+	return -1;
+}
+
+/* --- removing --- */
+
+static WAITS int wait_gone(const struct plugging *g, struct error *err)
+{
+	for (int i = 0; i < GONE_WAITS; i++) {
+		int rc = is_there(g, err);
+
+		if (rc <= 0)
+			return rc;
+		task_sleep(GONE_WAIT_MS);
+	}
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "Device %s should have been removed but is still "
+			 "there; does the system inside listen to hotplug?",
+			 g->id);
+}
+
+static WAITS int take_out(const struct plugging *g, struct error *err)
+{
+	struct error ignored;
+
+	if (json_get(g->places, g->id) == NULL)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Cannot find runtime info for %s with UUID %s",
+				 g->kind,
+				 json_str(g->plug->device, "uuid", ""));
+	if (command(g, "device_del", json_make("{s:s}", "id", g->id), err) <
+		    0 &&
+	    is_there(g, &ignored) == 1)
+		return -1;
+	if (wait_gone(g, err) < 0)
+		return -1;
+	/* What -drive made is gone with its device. */
+	remove_backend(g, &ignored);
+	return 0;
+}
+
+/* --- the notes --- */
+
+static void note_nic(const struct plugging *g)
+{
+	json_t *nics = json_object_get(g->notes, "nics");
+	const char *uuid = json_str(g->plug->device, "uuid", "");
+	size_t end = json_array_size(nics), i = 0;
+
+	while (i < end &&
+	       !str_eq(json_str(json_array_get(nics, i), "uuid", ""), uuid))
+		i++;
+	if (i < end)
+		json_array_remove(nics, i);
+	else
+		i = g->plug->seq < end ? g->plug->seq : end;
+	if (g->plug->action != PLUG_REMOVE)
+		json_array_insert(nics, i, (json_t *)g->plug->device);
+}
+
+static int take_note(const struct plugging *g, struct error *err)
+{
+	if (!g->plug->is_disk)
+		note_nic(g);
+	if (g->plug->action == PLUG_REMOVE)
+		json_object_del(g->places, g->id);
+	return kvm_write_notes(g->p, g->name, g->notes, err);
+}
+
+/* --- the class's functions --- */
+
+int kvm_hotplug_supported(const struct paths *p, const json_t *instance,
+			  struct error *err)
+{
+	auto_json json_t *version = kvm_monitor(
+		p, json_str(instance, "name", ""), "query-version", NULL, err);
+
+	if (version != NULL)
+		return 0;
+	return error_wrap(err, "Instance is probably down");
+}
+
+static WAITS int act(const struct plugging *g, struct error *err)
+{
+	if (!kvm_can_plug(g->hv, g->kind))
+		return error_set(
+			err, ERR_HYPERVISOR, NULL,
+			"Hotplug is not supported for device type %s",
+			json_str(g->hv,
+				 g->plug->is_disk ? "disk_type" : "nic_type",
+				 ""));
+	if (g->plug->action == PLUG_ADD)
+		return add(g, err);
+	if (take_out(g, err) < 0)
+		return -1;
+	return g->plug->action == PLUG_MODIFY ? add(g, err) : 0;
+}
+
+int kvm_hotplug(const struct paths *p, const json_t *instance,
+		const struct hv_plug *plug, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	const char *kind = plug->is_disk ? "disk" : "nic";
+	auto_json json_t *notes = kvm_read_notes(p, name);
+	auto_json json_t *hv = json_overlay(json_get(instance, "hvparams"),
+					    json_get(notes, "hvparams"));
+	auto_free char *id = kvm_device_id(kind, plug->device, plug->seq);
+	const struct plugging g = {
+		.p = p,
+		.name = name,
+		.kind = kind,
+		.plug = plug,
+		.notes = notes,
+		.hv = hv,
+		.places = json_object_get(notes, "places"),
+		.id = id,
+	};
+
+	if (g.places == NULL)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Instance %s was started without notes of its "
+				 "devices; start it again to use hotplug",
+				 name);
+	if (plug->is_disk && plug->action == PLUG_MODIFY)
+		return 0; /* nothing of a disk can change while it is there */
+	return act(&g, err) < 0 ? -1 : take_note(&g, err);
+}
