@@ -13,8 +13,65 @@
 
 /* --- devices --- */
 
+static const char *const actions[] = {"add", "attach", "remove", "detach",
+				      "modify"};
+
+#define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
+
+static bool comes(const char *action)
+{
+	return strcmp(action, "add") == 0 || strcmp(action, "attach") == 0;
+}
+
+static bool goes(const char *action)
+{
+	return strcmp(action, "remove") == 0 || strcmp(action, "detach") == 0;
+}
+
+/* The action among the values of a device, which is taken out of them. */
+static int take_action(json_t *values, const char **ret, struct error *err)
+{
+	size_t n = 0;
+
+	*ret = "modify";
+	for (size_t i = 0; i < N_ACTIONS; i++) {
+		if (json_object_get(values, actions[i]) == NULL)
+			continue;
+		*ret = actions[i];
+		json_object_del(values, actions[i]);
+		n++;
+	}
+	if (n <= 1)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Cannot do more than one of the following operations "
+			 "at the same time: add, attach, remove, detach, "
+			 "modify");
+}
+
+static bool is_action(const char *ident)
+{
+	for (size_t i = 0; i < N_ACTIONS - 1; i++)
+		if (strcmp(actions[i], ident) == 0)
+			return true;
+	return false;
+}
+
+/* Devices come to a number. */
+static int check_index(const char *action, const char *ident, struct error *err)
+{
+	int64_t index;
+
+	if (!comes(action) || str_to_int64(ident, &index))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Invalid index '%s' of a new device: only positive "
+			 "integer or -1 is accepted",
+			 ident);
+}
+
 /* ["add", {...}], ["2:add", ...], ["1", {"remove": true}] and so on become
- * [action, index, {...}]. */
+ * [action, index or name, {...}]. */
 static json_t *device_change(const json_t *pair, struct error *err)
 {
 	const char *ident = json_string_value(json_array_get(pair, 0));
@@ -22,31 +79,19 @@ static json_t *device_change(const json_t *pair, struct error *err)
 	auto_json json_t *values = json_is_object(given)
 					   ? json_copy((json_t *)given)
 					   : json_object();
-	const char *action = "modify";
-	int64_t index;
+	bool last = is_action(ident);
+	const char *action = ident;
 
-	if (strcmp(ident, "add") == 0)
-		return json_make("[s, i, O]", "add", -1, values);
-	if (strcmp(ident, "remove") == 0)
-		return json_make("[s, i, O]", "remove", -1, values);
-	for (size_t i = 0; i < 2; i++) {
-		const char *word = i == 0 ? "add" : "remove";
-
-		if (json_is_true(json_object_get(values, word))) {
-			action = word;
-			json_object_del(values, word);
-		}
+	if (!last && (take_action(values, &action, err) < 0 ||
+		      check_index(action, ident, err) < 0))
+		return NULL;
+	if (goes(action) && json_object_size(values) > 0) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Not accepting parameters on removal/detach");
+		return NULL;
 	}
-	if (strcmp(action, "add") == 0) {
-		if (!str_to_int64(ident, &index)) {
-			error_set(err, ERR_PREREQ, ECODE_INVAL,
-				  "Invalid index '%s' of a new device", ident);
-			return NULL;
-		}
-		return json_make("[s, I, O]", action, (json_int_t)index,
-				 values);
-	}
-	return json_make("[s, s, O]", action, ident, values);
+	return last ? json_make("[s, i, O]", action, -1, values)
+		    : json_make("[s, s, O]", action, ident, values);
 }
 
 static json_t *device_changes(const json_t *given, struct error *err)
@@ -65,52 +110,80 @@ static json_t *device_changes(const json_t *given, struct error *err)
 	return steal(&list);
 }
 
+static int type_number(json_t *values, const char *key, struct error *err)
+{
+	const char *text = json_str(values, key, NULL);
+	int64_t number;
+
+	if (text == NULL)
+		return 0;
+	if (!str_to_int64(text, &number))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk parameter '%s' must be a number, not "
+				 "'%s'",
+				 key, text);
+	json_set_int(values, key, number);
+	return 0;
+}
+
 /* New disks have sizes with units. */
+static int type_disk(const json_t *change, struct error *err)
+{
+	const char *action = json_string_value(json_array_get(change, 0));
+	json_t *values = json_array_get(change, 2);
+	const char *size = json_str(values, "size", NULL);
+	int64_t mib;
+
+	if (type_number(values, "spindles", err) < 0)
+		return -1;
+	if (size == NULL && strcmp(action, "add") == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Missing required parameter 'size'");
+	if (size == NULL)
+		return 0;
+	if (params_parse_size(size, &mib, err) < 0)
+		return -1;
+	json_set_int(values, "size", mib);
+	return 0;
+}
+
 static int type_disks(json_t *changes, struct error *err)
 {
 	const json_t *change;
 	size_t i;
 
-	json_array_foreach (changes, i, change) {
-		json_t *values = json_array_get(change, 2);
-		const char *size = json_str(values, "size", NULL);
-		int64_t mib;
-
-		if (size == NULL)
-			continue;
-		if (params_parse_size(size, &mib, err) < 0)
+	json_array_foreach (changes, i, change)
+		if (type_disk(change, err) < 0)
 			return -1;
-		json_set_int(values, "size", mib);
-	}
 	return 0;
 }
 
 /* --- the opcode --- */
 
-static const struct {
+/* What an option becomes; details say more about a change that another asks
+ * for. */
+static const struct param {
 	const char *param;
 	const struct cli_option *option;
+	bool is_detail;
 } plain[] = {
-	{"disk_template", &OPT_DISK_TEMPLATE},
-	{"remote_node", &OPT_MODIFY_NODE},
-	{"iallocator", &OPT_IALLOCATOR},
-	{"os_name", &OPT_OS_TYPE},
-	{"runtime_mem", &OPT_RUNTIME_MEM},
-	{"pnode", &OPT_NEW_PRIMARY},
-	{"instance_communication", &OPT_COMMUNICATION},
-	{"file_driver", &OPT_FILE_DRIVER},
-	{"file_storage_dir", &OPT_FILE_DIR},
+	{"disk_template", &OPT_DISK_TEMPLATE, false},
+	{"remote_node", &OPT_MODIFY_NODE, true},
+	{"iallocator", &OPT_IALLOCATOR, true},
+	{"os_name", &OPT_OS_TYPE, false},
+	{"runtime_mem", &OPT_RUNTIME_MEM, false},
+	{"pnode", &OPT_NEW_PRIMARY, false},
+	{"instance_communication", &OPT_COMMUNICATION, false},
+	{"file_driver", &OPT_FILE_DRIVER, true},
+	{"file_storage_dir", &OPT_FILE_DIR, true},
 };
 
-static const struct {
-	const char *param;
-	const struct cli_option *option;
-} objects[] = {
-	{"beparams", &OPT_BEPARAMS},
-	{"hvparams", &OPT_HVPARAMS},
-	{"osparams", &OPT_OSPARAMS},
-	{"osparams_private", &OPT_OSPARAMS_PRIVATE},
-	{"ext_params", &OPT_EXT_PARAMS},
+static const struct param objects[] = {
+	{"beparams", &OPT_BEPARAMS, false},
+	{"hvparams", &OPT_HVPARAMS, false},
+	{"osparams", &OPT_OSPARAMS, false},
+	{"osparams_private", &OPT_OSPARAMS_PRIVATE, false},
+	{"ext_params", &OPT_EXT_PARAMS, true},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof(table[0]))
@@ -118,14 +191,74 @@ static const struct {
 static bool asks_for_nothing(const struct cli *cli)
 {
 	for (size_t i = 0; i < COUNT(plain); i++)
-		if (cli_given(cli, plain[i].option))
+		if (!plain[i].is_detail && cli_given(cli, plain[i].option))
 			return false;
 	for (size_t i = 0; i < COUNT(objects); i++)
-		if (cli_given(cli, objects[i].option))
+		if (!objects[i].is_detail && cli_given(cli, objects[i].option))
 			return false;
 	return !cli_given(cli, &OPT_DISK) && !cli_given(cli, &OPT_NET) &&
 	       !cli_given(cli, &OPT_OFFLINE_INST) &&
 	       !cli_given(cli, &OPT_ONLINE_INST);
+}
+
+/* What belongs to another disk template, NULL if all fits. */
+static const char *template_misfit(const struct cli *cli)
+{
+	const char *to = cli_text(cli, &OPT_DISK_TEMPLATE);
+	bool ext = str_eq(to, "ext");
+
+	if (cli_given(cli, &OPT_EXT_PARAMS) && !ext)
+		return "Specifying ExtStorage parameters requires converting "
+		       "to the 'ext' disk template";
+	if (ext && !cli_given(cli, &OPT_EXT_PARAMS))
+		return "Provider option is missing, use either the "
+		       "'--ext-params' or '-e' option";
+	if ((cli_given(cli, &OPT_FILE_DRIVER) ||
+	     cli_given(cli, &OPT_FILE_DIR)) &&
+	    (to == NULL || !params_template_is_file(to)))
+		return "Specifying file-based configuration arguments requires "
+		       "converting to a file-based disk template";
+	return NULL;
+}
+
+static int check_ext_params(const json_t *given, struct error *err)
+{
+	static const char *const own[] = {"size",   "mode",    "adopt",
+					  "vg",	    "metavg",  "name",
+					  "access", "spindles"};
+
+	if (json_object_size(given) > 0 && json_get(given, "provider") == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Missing required parameter 'provider' when "
+				 "converting to an ExtStorage disk template");
+	for (size_t i = 0; i < COUNT(own); i++)
+		if (json_get(given, own[i]) != NULL)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Invalid parameter '%s' when "
+					 "converting to an ExtStorage template",
+					 own[i]);
+	return 0;
+}
+
+static bool changes_a_nic(const json_t *nics)
+{
+	for (size_t i = 0; i < json_array_size(nics); i++)
+		if (str_eq(json_string_value(
+				   json_array_get(json_array_get(nics, i), 0)),
+			   "modify"))
+			return true;
+	return false;
+}
+
+/* A NIC that changes while the instance runs is taken out and put in again. */
+static bool may_replace_nic(const struct cli *cli, const json_t *op)
+{
+	if (!cli_given(cli, &OPT_HOTPLUG) || cli_given(cli, &OPT_FORCE) ||
+	    !changes_a_nic(json_get(op, "nics")))
+		return true;
+	return cli_ask("The NIC will be taken out of the running instance and "
+		       "put in again, so that its connections may break. "
+		       "Continue?");
 }
 
 static int set_devices(const struct cli *cli, json_t *op, struct error *err)
@@ -165,6 +298,7 @@ static json_t *modify_op(const struct cli *cli, struct error *err)
 	    cli_given(cli, &OPT_ONLINE_INST))
 		json_set_bool(op, "offline", cli_given(cli, &OPT_OFFLINE_INST));
 	if (set_devices(cli, op, err) < 0 ||
+	    check_ext_params(json_get(op, "ext_params"), err) < 0 ||
 	    tool_type_be(json_object_get(op, "beparams"), true, err) < 0 ||
 	    tool_type_hv(json_object_get(op, "hvparams"), NULL, true, err) < 0)
 		return NULL;
@@ -174,19 +308,25 @@ static json_t *modify_op(const struct cli *cli, struct error *err)
 static int modify(struct cli *cli, struct error *err)
 {
 	auto_json json_t *changes = NULL;
+	const char *misfit = template_misfit(cli);
 	const json_t *change;
 	json_t *op;
 	size_t i;
 	int code;
 
-	if (asks_for_nothing(cli)) {
-		fprintf(stderr, "Please give at least one of the "
-				"parameters.\n");
+	if (asks_for_nothing(cli))
+		misfit = "Please give at least one of the parameters.";
+	if (misfit != NULL) {
+		fprintf(stderr, "%s\n", misfit);
 		return CLI_FAILURE;
 	}
 	op = modify_op(cli, err);
 	if (op == NULL)
 		return -1;
+	if (!may_replace_nic(cli, op)) {
+		json_decref(op);
+		return CLI_FAILURE;
+	}
 	code = cli_submit(cli, op, &changes, err);
 	if (code != CLI_OK || json_array_size(changes) == 0 ||
 	    cli_given(cli, &OPT_DRY_RUN))

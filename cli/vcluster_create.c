@@ -191,8 +191,7 @@ static int init_cluster(const struct vcluster *v, struct error *err)
 	auto_json json_t *be =
 		json_make("{s:i, s:i}", "minmem", 128, "maxmem", 128);
 	auto_json json_t *nic =
-		json_make("{s:s, s:s}", "mode", kvm ? "routed" : "bridged",
-			  "link", kvm ? "" : "br0");
+		json_make("{s:s, s:s}", "mode", "bridged", "link", "br0");
 	auto_json json_t *ipolicy = policy();
 	struct cluster_init init = {
 		.cluster_name = "cluster.example.com",

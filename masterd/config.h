@@ -115,6 +115,8 @@ void config_instance_secondaries(const struct config *c, const json_t *instance,
 /* Where else than on the primary node a disk is (DRBD; mostly nowhere). */
 void config_disk_secondaries(const json_t *disk, const char *primary,
 			     struct strv *ret);
+/* The UUID of the instance that has the disk, NULL for a detached one. */
+const char *config_disk_owner(const struct config *c, const char *disk_uuid);
 /* The template of its disks, "diskless" without. */
 const char *config_instance_template(const struct config *c,
 				     const json_t *instance);

@@ -211,6 +211,11 @@ void config_group_nodes(const struct config *c, const char *group_uuid,
 	set_list(c->index.members, group_uuid, ret);
 }
 
+const char *config_disk_owner(const struct config *c, const char *disk_uuid)
+{
+	return json_str(c->index.disk_owner, disk_uuid, NULL);
+}
+
 const char *config_instance_template(const struct config *c,
 				     const json_t *instance)
 {

@@ -212,7 +212,9 @@ void config_verify(const struct config *c, struct strv *ret_problems)
 	json_object_foreach (c->objects[CONFIG_INSTANCE], uuid, object)
 		verify_instance(c, object, ret_problems);
 	json_object_foreach (c->objects[CONFIG_DISK], uuid, object)
-		if (json_object_get(c->index.disk_owner, uuid) == NULL)
+		/* A detached one has lost its place. */
+		if (config_disk_owner(c, uuid) == NULL &&
+		    *json_str(object, "iv_name", "?") != '\0')
 			strv_addf(ret_problems,
 				  "disk %s belongs to no instance", uuid);
 	verify_macs(c, ret_problems);

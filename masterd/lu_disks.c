@@ -355,8 +355,19 @@ int inst_stop_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
 	return 0;
 }
 
-void inst_wait_sync(struct lu *lu, const json_t *inst)
+int inst_make_folder(struct lu *lu, const json_t *inst, const json_t *disk,
+		     struct error *err)
 {
-	lu_info(lu, "Waiting for instance %s to sync disks", inst_name(inst));
+	auto_json json_t *disks = json_make("[O]", disk);
+	auto_free char *node = xstrdup(inst_primary(inst));
+
+	return make_folder(lu, node, disks, err);
+}
+
+void inst_wait_sync(struct lu *lu, const json_t *inst, bool waits)
+{
+	if (waits)
+		lu_info(lu, "Waiting for instance %s to sync disks",
+			inst_name(inst));
 	lu_info(lu, "Instance %s's disks are in sync", inst_name(inst));
 }

@@ -109,8 +109,12 @@ WAITS int inst_start_disks(struct lu *lu, const json_t *inst,
 WAITS int inst_stop_disks(struct lu *lu, const json_t *inst,
 			  const char *node_uuid, bool ignore_failures,
 			  struct error *err);
-/* Say as upstream that they are in sync (all templates here always are). */
-void inst_wait_sync(struct lu *lu, const json_t *inst);
+/* The folder of a file based disk on the primary; nothing for others. */
+WAITS int inst_make_folder(struct lu *lu, const json_t *inst,
+			   const json_t *disk, struct error *err);
+/* Say as upstream that they are in sync (all templates here always are), and
+ * that we wait for it. */
+void inst_wait_sync(struct lu *lu, const json_t *inst, bool waits);
 /* The folder of file based disks: below base, named like the instance. */
 char *inst_file_dir(struct lu *lu, const char *name, const char *template,
 		    const char *sub_dir);

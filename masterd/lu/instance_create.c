@@ -381,7 +381,7 @@ static WAITS int install(struct lu *lu, struct error *err)
 
 	if (!c->has_disks)
 		return 0;
-	inst_wait_sync(lu, inst);
+	inst_wait_sync(lu, inst, op->wait_for_sync);
 	if (c->imports)
 		return inst_start_disks(lu, inst, NULL, err) < 0
 			       ? -1

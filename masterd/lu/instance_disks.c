@@ -312,7 +312,7 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 		return NULL;
 	lu_release(lu, LOCK_NODE_RES);
 	if (op->wait_for_sync)
-		inst_wait_sync(lu, d->inst);
+		inst_wait_sync(lu, d->inst, true);
 	if (!was_active)
 		inst_stop_disks(lu, d->inst, NULL, true, &ignored);
 	return json_null();

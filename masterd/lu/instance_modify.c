@@ -33,45 +33,6 @@ void modify_row(json_t *rows, json_t *value STEALS, const char *fmt, ...)
 	json_array_append_new(rows, json_make("[s, o]", what, value));
 }
 
-static int64_t index_of(const json_t *list, const char *text)
-{
-	int64_t number;
-	size_t i;
-	json_t *device;
-
-	if (str_to_int64(text, &number))
-		return number;
-	json_array_foreach ((json_t *)list, i, device)
-		if (str_eq(json_str(device, "uuid", NULL), text) ||
-		    str_eq(json_str(device, "name", NULL), text))
-			return (int64_t)i;
-	return -2;
-}
-
-int modify_find(const json_t *list, const char *what, const char *action,
-		const json_t *ident, size_t *ret, struct error *err)
-{
-	bool adds = strcmp(action, "add") == 0;
-	int64_t last = (int64_t)json_array_size(list) - (adds ? 0 : 1);
-	const char *text = json_string_value(ident);
-	int64_t i =
-		text == NULL ? json_integer_value(ident) : index_of(list, text);
-
-	if (i == -1)
-		i = last;
-	if (i >= 0 && i <= last) {
-		*ret = (size_t)i;
-		return 0;
-	}
-	if (text != NULL && i == -2)
-		return error_set(err, ERR_PREREQ, ECODE_NOENT,
-				 "Cannot find %s with identifier %s", what,
-				 text);
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "There is no %s %jd to %s, the last is %jd", what,
-			 (intmax_t)i, action, (intmax_t)last);
-}
-
 /* --- expand --- */
 
 static int modify_expand(struct lu *lu, struct error *err)
@@ -111,7 +72,6 @@ static int check_supported(const struct op_instance_set_params *op,
 		{"remote_node", op->remote_node != NULL},
 		{"iallocator", op->iallocator != NULL},
 		{"ext_params", json_object_size(op->ext_params) > 0},
-		{"instance_communication", op->instance_communication >= 0},
 	};
 
 	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
@@ -126,7 +86,8 @@ static int check_supported(const struct op_instance_set_params *op,
 	    json_object_size(op->osparams) > 0 ||
 	    json_object_size(op->osparams_private) > 0 || op->os_name != NULL ||
 	    op->offline >= 0 || op->runtime_mem != OP_UNSET ||
-	    op->pnode != NULL || op->disk_template != NULL)
+	    op->pnode != NULL || op->disk_template != NULL ||
+	    op->instance_communication >= 0)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL, "No changes submitted");
 }
@@ -215,14 +176,12 @@ static void set_state(struct modify *m, op_tri offline)
 	json_set_str(m->changed, "admin_state_source", "admin");
 }
 
-static int build(struct lu *lu, struct error *err)
+static WAITS int build(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
 
 	m->changed = config_edit(m->inst);
-	m->nic_rows = json_array();
-	m->disk_rows = json_array();
 	set_os(lu);
 	set_state(m, op->offline);
 	if (set_backend(lu, err) < 0 || set_hypervisor(lu, err) < 0 ||
@@ -235,7 +194,8 @@ static WAITS int modify_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 
-	if (check_supported(op, err) < 0 || build(lu, err) < 0 ||
+	if (check_supported(op, err) < 0 || modify_check_hotplug(lu, err) < 0 ||
+	    build(lu, err) < 0 || modify_check_bridges(lu, err) < 0 ||
 	    modify_check_state(lu, err) < 0 ||
 	    modify_check_primary(lu, err) < 0 ||
 	    modify_check_params(lu, err) < 0 ||
@@ -330,8 +290,8 @@ static void report(struct lu *lu, json_t *rows)
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
 
-	json_array_extend(rows, m->disk_rows);
-	json_array_extend(rows, m->nic_rows);
+	modify_step_rows(m->disk_steps, rows);
+	modify_step_rows(m->nic_steps, rows);
 	report_params(rows, "hv", op->hvparams);
 	report_backend(rows, op->beparams);
 	report_params(rows, "os", op->osparams);
@@ -370,7 +330,7 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 	if (balloon(lu, rows, err) < 0 ||
 	    convert_disks(lu, lu->op, m->inst, rows, err) < 0)
 		return NULL;
-	if (modify_has_new_disks(m)) {
+	if (json_array_size(m->disk_steps) > 0) {
 		if (modify_apply_disks(lu, current(lu), err) < 0)
 			return NULL;
 	} else {
@@ -378,6 +338,7 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 		if (config_commit(lu->m->config, err) < 0)
 			return NULL;
 	}
+	modify_plug_nics(lu);
 	report(lu, rows);
 	return steal(&rows);
 }
@@ -386,8 +347,8 @@ static void modify_done(struct lu *lu)
 {
 	struct modify *m = modify_of(lu);
 	json_t *const owned[] = {m->changed,  m->before_be, m->after_be,
-				 m->after_hv, m->nic_rows,  m->disks,
-				 m->removed,  m->disk_rows};
+				 m->after_hv, m->nic_steps, m->disk_steps,
+				 m->disks,    m->leaving};
 
 	for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
 		json_decref(owned[i]);

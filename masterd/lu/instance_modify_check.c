@@ -248,28 +248,6 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 			"OS Parameters validation failed", err);
 }
 
-static WAITS int check_hotplug(struct lu *lu, struct error *err)
-{
-	const struct op_instance_set_params *op = lu->op;
-	struct modify *m = modify_of(lu);
-	struct error why;
-
-	if ((!op->hotplug && !op->hotplug_if_possible) ||
-	    (json_array_size(op->nics) == 0 && json_array_size(op->disks) == 0))
-		return 0;
-	if (ask_node(lu, "hotplug_supported",
-		     json_make("[o]", inst_rpc(lu, m->inst, NULL, NULL)),
-		     "Hotplug is not possible", &why) == 0)
-		error_set(&why, ERR_PREREQ, ECODE_STATE,
-			  "Hotplug is not possible with this version");
-	if (op->hotplug) {
-		*err = why;
-		return -1;
-	}
-	lu_warn(lu, "%s; the change takes effect at the next start", why.text);
-	return 0;
-}
-
 WAITS int modify_check_params(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -281,7 +259,7 @@ WAITS int modify_check_params(struct lu *lu, struct error *err)
 			       m->after_hv),
 		     "Hypervisor parameter validation failed", err) < 0)
 		return -1;
-	return check_os(lu, err) < 0 ? -1 : check_hotplug(lu, err);
+	return check_os(lu, err);
 }
 
 WAITS int modify_check_primary(struct lu *lu, struct error *err)

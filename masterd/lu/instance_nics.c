@@ -224,12 +224,26 @@ static int take_in_network(struct lu *lu, json_t *nic, const json_t *network,
 	return take_ip(lu, nic, ip, err);
 }
 
+int spec_nic_link(struct lu *lu, json_t *nic, const char *pnode,
+		  struct error *err)
+{
+	const json_t *network =
+		config_expect(lu->m->config, CONFIG_NETWORK,
+			      json_str(nic, "network", ""), err);
+	const json_t *link =
+		network == NULL ? NULL : network_link(lu, network, pnode, err);
+
+	if (link == NULL)
+		return -1;
+	json_object_set_new(nic, "nicparams", json_copy((json_t *)link));
+	return 0;
+}
+
 int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
 		     bool conflicts_check, struct error *err)
 {
 	const char *uuid = json_str(nic, "network", NULL);
 	const char *ip = json_str(nic, "ip", NULL);
-	const json_t *network, *link;
 
 	if (uuid == NULL) {
 		if (ip != NULL && strcasecmp(ip, IP_POOL) == 0)
@@ -240,14 +254,35 @@ int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
 			       ? 0
 			       : take_ip(lu, nic, ip, err);
 	}
-	network = config_expect(lu->m->config, CONFIG_NETWORK, uuid, err);
-	if (network == NULL)
+	if (spec_nic_link(lu, nic, pnode, err) < 0)
 		return -1;
-	link = network_link(lu, network, pnode, err);
-	if (link == NULL)
-		return -1;
-	json_object_set_new(nic, "nicparams", json_copy((json_t *)link));
-	return take_in_network(lu, nic, network, conflicts_check, err);
+	return take_in_network(lu, nic,
+			       config_get(lu->m->config, CONFIG_NETWORK, uuid),
+			       conflicts_check, err);
+}
+
+bool spec_nic_lacks_ip(struct lu *lu, const json_t *nic)
+{
+	auto_json json_t *filled = params_fill_nic(
+		config_cluster(lu->m->config), json_get(nic, "nicparams"));
+
+	return strcmp(json_str(filled, "mode", ""), "routed") == 0 &&
+	       json_get(nic, "ip") == NULL && json_get(nic, "network") == NULL;
+}
+
+char *spec_communication_nic(const char *instance)
+{
+	return xprintf("ganeti:communication:%s", instance);
+}
+
+json_t *spec_communication_params(struct lu *lu, const char *name)
+{
+	const char *network = json_str(config_cluster(lu->m->config),
+				       "instance_communication_network", "");
+
+	return json_make("{s:s, s:s, s:s, s:s}", "name", name, "mac",
+			 "generate", "ip", IP_POOL, "network",
+			 *network == '\0' ? "none" : network);
 }
 
 int spec_check_nic_network(const json_t *given, size_t i, struct error *err)

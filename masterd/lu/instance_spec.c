@@ -57,21 +57,40 @@ int spec_check_keys(const char *what, size_t i, const json_t *given,
 	return 0;
 }
 
-static int read_nics(struct lu *lu, const json_t *given, struct inst_spec *s,
-		     struct error *err)
+static json_t *read_nic(struct lu *lu, const json_t *given, size_t i,
+			struct error *err)
 {
-	size_t n = json_array_size(given);
+	auto_json json_t *nic = spec_check_nic_network(given, i, err) < 0
+					? NULL
+					: spec_nic(lu, given, i, err);
 
+	if (nic == NULL || !spec_nic_lacks_ip(lu, nic))
+		return steal(&nic);
+	error_set(err, ERR_PREREQ, ECODE_INVAL,
+		  "Routed nic mode requires an ip address if not attached to a "
+		  "network");
+	return NULL;
+}
+
+static int read_nics(struct lu *lu, const json_t *given, bool communicates,
+		     struct inst_spec *s, struct error *err)
+{
+	auto_json json_t *all = json_copy((json_t *)given);
+	size_t n;
+
+	if (communicates) {
+		auto_free char *name = spec_communication_nic(s->name);
+
+		json_array_append_new(all, spec_communication_params(lu, name));
+	}
+	n = json_array_size(all);
 	if (n > SPEC_NICS_MAX)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "An instance has at most %d NICs, not %zu",
 				 SPEC_NICS_MAX, n);
 	s->nics = json_array();
 	for (size_t i = 0; i < n; i++) {
-		const json_t *one = json_array_get(given, i);
-		json_t *nic = spec_check_nic_network(one, i, err) < 0
-				      ? NULL
-				      : spec_nic(lu, one, i, err);
+		json_t *nic = read_nic(lu, json_array_get(all, i), i, err);
 
 		if (nic == NULL)
 			return -1;
@@ -288,7 +307,6 @@ static int check_supported(const struct op_instance_create *op,
 		{"forthcoming", op->forthcoming},
 		{"commit", op->commit},
 		{"identify_defaults", op->identify_defaults},
-		{"instance_communication", op->instance_communication},
 		{"source_handshake", json_array_size(op->source_handshake) > 0},
 		{"source_instance_name", op->source_instance_name != NULL},
 		{"source_x509_ca", op->source_x509_ca != NULL},
@@ -375,7 +393,7 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	    read_hypervisor(lu, op, s, err) < 0 ||
 	    read_backend(lu, op, s, err) < 0 ||
 	    read_disks(lu, op->disks, s, err) < 0 ||
-	    read_nics(lu, op->nics, s, err) < 0 ||
+	    read_nics(lu, op->nics, op->instance_communication, s, err) < 0 ||
 	    read_tags(op->tags, s, err) < 0)
 		return -1;
 	return 0;

@@ -55,6 +55,19 @@ int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
 int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
 		     bool conflicts_check, struct error *err);
 
+/* The NIC's mode and link as its network has them in the group of the node. */
+int spec_nic_link(struct lu *lu, json_t *nic, const char *pnode,
+		  struct error *err);
+
+/* A NIC whose link is the routing needs an address, of its own or from a
+ * network. */
+bool spec_nic_lacks_ip(struct lu *lu, const json_t *nic);
+
+/* The NIC over which an instance talks to its node: its name, and what it is
+ * asked to be; to be freed. */
+char *spec_communication_nic(const char *instance);
+json_t *spec_communication_params(struct lu *lu, const char *name);
+
 /* ERR_PREREQ when a NIC is given a network, and mode or link besides. */
 int spec_check_nic_network(const json_t *given, size_t i, struct error *err);
 

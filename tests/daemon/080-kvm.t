@@ -38,6 +38,53 @@ m gnt-instance reboot -t hard vm1 >/dev/null 2>&1
 like "$(python3 "$guest/console.py" "$run/ctrl/vm1.serial" 2>&1)" \
     'guest is up' "the guest boots"
 
+# qmp COMMAND [ARGUMENTS]: what the running machine answers
+cat >"$guest/qmp.py" <<'END'
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.settimeout(20)
+f = s.makefile("rw")
+f.readline()
+for c in ["qmp_capabilities"] + sys.argv[2:3]:
+    m = {"execute": c}
+    if c != "qmp_capabilities" and len(sys.argv) > 3:
+        m["arguments"] = json.loads(sys.argv[3])
+    f.write(json.dumps(m) + "\n")
+    f.flush()
+    while True:
+        r = json.loads(f.readline())
+        if "return" in r or "error" in r:
+            break
+print(json.dumps(r.get("return", r)))
+END
+qmp() { python3 "$guest/qmp.py" "$run/ctrl/vm1.qmp" "$@"; }
+# devices KIND: how many of these it has
+devices() {
+    qmp qom-list '{"path": "/machine/peripheral"}' | grep -o "\"$1-[0-9a-f-]*" |
+        wc -l
+}
+nics=$(devices nic)
+succeeds "a NIC is plugged into the running machine" \
+    m gnt-instance modify --hotplug --net add:link=br0 vm1
+like "$out" 'hotplug:done' "as reported"
+is "$(devices nic)" $((nics + 1)) "QEMU has it"
+succeeds "a disk, too" m gnt-instance modify --hotplug \
+    --disk add:size=2m,name=data vm1
+like "$out" 'hotplug:done' "as reported"
+is "$(devices disk)" 2 "QEMU has it"
+like "$(qmp query-block)" "$VC/.*disk1" "with its file"
+succeeds "the first NIC goes" m gnt-instance modify --hotplug --net 0:remove vm1
+like "$out" 'hotplug:done' "as reported"
+is "$(devices nic)" "$nics" "QEMU has the other"
+succeeds "that one changes" \
+    m gnt-instance modify --hotplug -f --net 0:mac=aa:00:00:01:02:03 vm1
+like "$out" 'hotplug:done' "as reported"
+like "$(qmp qom-get "{\"path\": \"/machine/peripheral/$(
+    qmp qom-list '{"path": "/machine/peripheral"}' |
+        grep -o 'nic-[0-9a-f-]*' | head -1
+)\", \"property\": \"mac\"}")" 'aa:00:00:01:02:03' "QEMU has its address"
+
 "$BIN/gnt-vcluster" kill "$VC" node1 noded
 succeeds "the node daemon can be restarted" \
     "$BIN/gnt-vcluster" start "$VC" node1 noded
@@ -50,6 +97,10 @@ is "$(m gnt-instance list --no-headers -o pnode,status --separator=' ' vm1)" \
 is "$(alive "$pid" && echo there)" "" "the old process is gone"
 run=$(root node2)/var/run/ganeti/kvm-hypervisor
 pid=$(cat "$run/pid/vm1")
+
+is "$(devices nic) $(devices disk)" "$nics 2" "with all that was plugged"
+succeeds "the disk goes" m gnt-instance modify --hotplug --disk data:remove vm1
+is "$(devices disk)" 1 "also there"
 
 succeeds "shutdown powers it down" m gnt-instance shutdown --timeout 30 vm1
 is "$(alive "$pid" && echo there)" "" "the process is gone"

@@ -16,6 +16,8 @@ shows() {
 add web1 -t sharedfile -s 8m -B memory=256 -n node1 --net 0:link=br0 \
     >/dev/null 2>&1
 
+add off1 -t diskless -n node2 --no-start >/dev/null 2>&1
+
 fails "nothing" change
 like "$out" 'at least one' "is asked for"
 succeeds "back-end parameters" change -B minmem=128,vcpus=2
@@ -65,7 +67,11 @@ fails "its size" change --disk data:size=8m
 like "$out" 'use grow-disk' "is not changed so"
 succeeds "its mode is, by its name" change --disk data:mode=ro
 like "$out" 'disk.mode/1 +-> ro' "in Ganeti's words"
-succeeds "the first goes" change --disk 0:remove
+fails "none goes while it runs" change --disk 0:remove
+like "$out" "is marked to be up, can't remove volume from a running" \
+    "without hotplug"
+succeeds "the first goes" change --hotplug --disk 0:remove
+like "$out" 'disk/0 +-> hotplug:done' "with it"
 is "$(shows disk.sizes)" 4 "the other stays"
 is "$(find "$files" -type f | wc -l)" 1 "with its file alone"
 is "$(m gnt-instance info web1 | grep -c 'disk/0')" 1 "as number 0"
@@ -82,10 +88,84 @@ like "$out" 'os/size_hint +-> 5G' "are reported"
 fails "an OS that is not there" change -o nosuch
 succeeds "unless forced" change -o nosuch --force
 succeeds "and back" change -o noop
-fails "hotplug" change --hotplug --net add:link=br0
-like "$out" 'Hotplug is not possible' "is not there"
-succeeds "where possible" change --hotplug-if-possible --net add:link=br0
-like "$out" 'WARNING: Hotplug is not possible' "it is at the next start"
+
+state=$(root node1)/var/run/ganeti/fake-hypervisor/web1
+# plugged KIND: how many of these the running instance has
+plugged() { grep -c "^$1 " "$state"; }
+before=$(plugged nic)
+succeeds "hotplug" change --hotplug --net add:link=br0,name=eth9
+like "$out" 'nic.1 +-> hotplug:done' "is reported"
+is "$(plugged nic)" $((before + 1)) "and happens at once"
+succeeds "a NIC is taken out and put in" \
+    change --hotplug -f --net eth9:link=br1,name=none
+like "$out" 'nic/1 +-> hotplug:done' "when it changes"
+succeeds "a NIC for the next start" change --net add:link=br0
+is "$(plugged nic)" $((before + 1)) "is not there yet"
+succeeds "what is not there" change --hotplug --net -1:remove
+like "$out" 'Could not hotplug device: .*Cannot find runtime info for nic' \
+    "cannot be taken out of it"
+like "$out" 'NIC/2 +-> hotplug:failed' "but goes from the configuration"
+is "$(shows nic.count)" 2 "as asked"
+disks=$(plugged disk)
+succeeds "several at once" change --hotplug \
+    --disk add:size=4m,name=one --disk add:size=4m,name=two --net 1:remove \
+    -B auto_balance=no
+is "$(plugged disk)" $((disks + 2)) "both disks are there"
+is "$(plugged nic)" "$before" "the NIC is not"
+fails "a name twice" change --disk 0:name=two
+like "$out" "disk name 'two' already used" "is refused"
+fails "a number as a name" change --disk 0:name=5
+like "$out" 'Purely numeric disk names are not allowed' "as well"
+succeeds "a disk is detached" change --hotplug --disk two:detach
+like "$out" 'disk/2 +-> detach' "in Ganeti's words"
+is "$(plugged disk)" $((disks + 1)) "the running instance has lost it"
+is "$(find "$VC/shared-file-storage" -maxdepth 1 -type f | wc -l)" 1 \
+    "its file stays, elsewhere"
+succeeds "verify knows that it is detached" m gnt-cluster verify
+fails "one that nobody has" change --disk attach:name=three
+like "$out" 'No disk was found with this name: three' "is not attached"
+fails "what is attached" change --disk attach:name=one
+like "$out" 'is attached to instance web1' "is not attached again"
+succeeds "it is attached again" change --hotplug --disk 1:attach,name=two
+like "$out" 'disk/1 +-> attach:size=4,mode=rw' "in its new place"
+like "$(shows disk.names)" "two.*one" "before the other"
+is "$(find "$files" -type f | wc -l)" 3 "its file is back"
+is "$(plugged disk)" $((disks + 2)) "and the running instance has it"
+change --hotplug --disk one:remove >/dev/null
+change --hotplug --disk two:remove >/dev/null
+succeeds "a MAC is made anew" change --net 0:mac=generate
+fails "it is not when it changes" change --net 0:mac=auto
+like "$out" "'auto' is not a valid MAC address when modifying" "by itself"
+fails "a NIC that is routed" change --net 0:mode=routed,ip=none
+like "$out" 'on a routed NIC if not attached to a network' "has an address"
+fails "NICs are not detached" change --net 0:detach
+like "$out" 'Detach operation is not supported for NICs' "by name"
+fails "two actions at once" change --net 0:add,remove
+like "$out" 'Cannot do more than one' "are refused"
+fails "removal with parameters" change --net 0:remove,link=br1
+like "$out" 'Not accepting parameters on removal' "too"
+fails "a disk without size" change --disk add:mode=rw
+like "$out" "Missing required parameter 'size'" "as well"
+fails "only a detail" change -B vcpus=1 --file-driver=loop
+like "$out" 'requires converting to a file-based' "is no change"
+m gnt-network add --network 192.0.2.0/24 --mac-prefix aa:bb:cc net1 >/dev/null
+m gnt-network connect -N mode=bridged,link=br5 net1 >/dev/null
+succeeds "a NIC comes to a network" change --net 0:network=net1,ip=pool
+like "$out" 'Chose IP 192.0.2.1 from network net1' "and gets an address"
+like "$(shows nic.macs)" '^aa:bb:cc:' "with a MAC of it"
+is "$(shows nic.links)" br5 "on its link"
+fails "a link of its own" change --net 0:link=br9
+like "$out" 'Not allowed to change link or mode of a NIC that is connected' \
+    "is refused there"
+succeeds "it leaves the network" change --net 0:network=none,ip=none
+is "$(shows nic.ips)" None "without an address"
+fails "a communication NIC" change -c yes
+like "$out" 'network' "needs a network"
+fails "hotplug of a stopped one" m gnt-instance modify --hotplug -B vcpus=1 off1
+like "$out" 'Hotplug is not possible.*probably down' "is refused"
+succeeds "where possible" \
+    m gnt-instance modify --hotplug-if-possible --net add:link=br0 off1
+like "$out" 'Modification will take place without hotplugging' "it is not"
 
 fails "offline while it is up" change --offline
 like "$out" "is marked to be up, can't change to offline without being down first" \
@@ -99,7 +179,7 @@ is "$(m gnt-node list --no-headers --units m -o mem_free node1)" \
     $((free + 256)) "its memory is free"
 is "$(m gnt-node list --no-headers -o vcpus_booked node1)" $((cpus - 1)) \
     "so are its CPUs"
-is "$(shows disk.count,nic.count)" "1 2" "disks and MACs stay"
+is "$(shows disk.count,nic.count)" "1 1" "disks and MACs stay"
 fails "it does not start" m gnt-instance startup web1
 m gnt-node modify --hypervisor-state fake:mem_total=200,mem_node=0 node1 \
     >/dev/null

@@ -91,6 +91,9 @@ Test(modify, a_disk_that_cannot_be_made_leaves_nothing)
 	expect(op_disk("add", json_integer(0), json_make("{s:i}", "size", 8)),
 	       "success");
 	cr_assert_eq(s.files.n, files + 1);
+	expect(op_disk("remove", json_integer(0), json_object()),
+	       "can't remove volume from a running instance");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
 	expect(op_disk("remove", json_integer(0), json_object()), "success");
 	cr_assert_eq(s.files.n, files);
 }
