@@ -47,19 +47,12 @@ static json_t *filled_nd(const struct master *m, const json_t *node)
 	return params_fill_nd(config_cluster(m->config), group, node);
 }
 
-static bool is_exclusive(const struct master *m, const json_t *node)
-{
-	auto_json json_t *nd = filled_nd(m, node);
-
-	return json_bool(nd, "exclusive_storage", false);
-}
-
 /* Does the record have all that this request asks of the node? */
 static bool is_recorded(const struct gather *g, const json_t *node)
 {
 	return resources_recorded(g->m->config, json_str(node, "uuid", ""),
 				  g->hypervisor, g->template) &&
-	       !is_exclusive(g->m, node);
+	       !resources_exclusive(g->m->config, node);
 }
 
 static json_t *info_args(const struct gather *g, const json_t *node)
@@ -69,7 +62,8 @@ static json_t *info_args(const struct gather *g, const json_t *node)
 
 	return json_make(
 		"[o, [[s, o]]]",
-		resources_units(cluster, g->template, is_exclusive(g->m, node)),
+		resources_units(cluster, g->template,
+				resources_exclusive(g->m->config, node)),
 		g->hypervisor, hvparams == NULL ? json_object() : hvparams);
 }
 

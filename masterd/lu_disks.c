@@ -2,10 +2,10 @@
 /* The disks of an instance on its nodes: made, started, stopped, removed. */
 #include <string.h>
 
-#include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/lu_instance.h"
+#include "masterd/resources.h"
 
 char *inst_file_dir(struct lu *lu, const char *name, const char *template,
 		    const char *sub_dir)
@@ -19,31 +19,6 @@ char *inst_file_dir(struct lu *lu, const char *name, const char *template,
 	if (sub_dir == NULL || *sub_dir == '\0')
 		return xprintf("%s/%s", base, name);
 	return xprintf("%s/%s/%s", base, sub_dir, name);
-}
-
-json_t *inst_new_disk(const struct new_disk *new, const json_t *wanted,
-		      size_t i)
-{
-	bool shared = params_template_is_ext_mirrored(new->template);
-	char uuid[37], file_id[37];
-	auto_free char *path = NULL, *iv_name = xprintf("disk/%zu", i);
-	json_t *disk;
-
-	uuid_new(uuid);
-	uuid_new(file_id);
-	path = xprintf("%s/%s.%s.disk%zu", new->folder, file_id, new->template,
-		       i);
-	disk = json_make(
-		"{s:[s, s], s:s, s:[], s:o, s:s, s:I, s:s, s:{}, s:s}",
-		"logical_id", new->driver == NULL ? "loop" : new->driver, path,
-		"dev_type", new->template, "children", "nodes",
-		shared ? json_array() : json_make("[s]", new->primary),
-		"iv_name", iv_name, "size",
-		(json_int_t)json_int(wanted, "size", 0), "mode",
-		json_str(wanted, "mode", "rw"), "params", "uuid", uuid);
-	if (json_get(wanted, "name") != NULL)
-		json_object_set(disk, "name", json_object_get(wanted, "name"));
-	return disk;
 }
 
 /* The folder of a file based disk, to be freed; NULL for others. */
@@ -171,7 +146,7 @@ void inst_say_disk(struct lu *lu, const json_t *disk, size_t i)
 {
 	auto_free char *size = size_text(json_int(disk, "size", 0));
 
-	if (params_template_is_file(json_str(disk, "dev_type", "")))
+	if (!str_eq(json_str(disk, "dev_type", ""), "drbd"))
 		lu_feedback(lu, "* disk %zu, size %s", i, size);
 }
 
@@ -187,11 +162,14 @@ static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
 			    const json_t *disk, size_t index, struct error *err)
 {
 	auto_free char *info = xprintf("originstname+%s", inst_name(inst));
+	bool primary = strcmp(node, inst_primary(inst)) == 0;
+	bool exclusive = resources_exclusive(
+		lu->m->config, config_get(lu->m->config, CONFIG_NODE, node));
 	auto_json json_t *made =
 		lu_call(lu, node, "blockdev_create",
 			json_make("[O, I, s, b, s, b]", disk,
 				  (json_int_t)json_int(disk, "size", 0),
-				  inst_name(inst), 1, info, 0),
+				  inst_name(inst), primary, info, exclusive),
 			err);
 
 	if (made != NULL)
@@ -201,9 +179,43 @@ static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
 			  index, inst_name(inst), lu_node_name(lu, node));
 }
 
+/* What it is made of comes first. */
+static WAITS int create_on(struct lu *lu, const json_t *inst, const char *node,
+			   const json_t *disk, size_t index, bool *ret_began,
+			   struct error *err)
+{
+	const json_t *children = json_get(disk, "children");
+
+	for (size_t i = 0; i < json_array_size(children); i++) {
+		if (create_one(lu, inst, node, json_array_get(children, i),
+			       index, err) < 0)
+			return -1;
+		*ret_began = true;
+	}
+	return create_one(lu, inst, node, disk, index, err);
+}
+
+/* On this node, and on the other one where it is mirrored; *ret_began when a
+ * part of it is there after a failure. */
+static WAITS int create_device(struct lu *lu, const json_t *inst,
+			       const char *node, const json_t *disk,
+			       size_t index, bool *ret_began, struct error *err)
+{
+	auto_strv struct strv nodes = {0};
+
+	*ret_began = false;
+	strv_add(&nodes, node);
+	config_disk_secondaries(disk, node, &nodes);
+	for (size_t i = 0; i < nodes.n; i++)
+		if (create_on(lu, inst, nodes.items[i], disk, index, ret_began,
+			      err) < 0)
+			return -1;
+	return 0;
+}
+
 /* fresh: the names are new, so what has them is our own, also where no answer
- * came.  A node that answered has left nothing, and what was in the way is
- * somebody's data. */
+ * came, and of a mirror that is half made.  A node that answered has left
+ * nothing, and what was in the way is somebody's data. */
 static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
 			    bool fresh, struct error *err)
 {
@@ -215,12 +227,14 @@ static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
 	if (make_folder(lu, node, disks, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		bool unsure;
+		const json_t *disk = json_array_get(disks, i);
+		bool began, unsure;
 
-		if (create_one(lu, inst, node, json_array_get(disks, i), i,
-			       err) == 0)
+		if (create_device(lu, inst, node, disk, i, &began, err) == 0)
 			continue;
-		unsure = fresh && err->kind == ERR_RPC;
+		unsure = fresh &&
+			 (err->kind == ERR_RPC ||
+			  json_array_size(json_get(disk, "children")) > 0);
 		if (!lu->run->killed)
 			remove_some(lu, node, disks, unsure ? i + 1 : i);
 		return -1;
@@ -255,10 +269,11 @@ int inst_recreate_disks(struct lu *lu, const json_t *inst, const bool *wanted,
 		return -1;
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		json_t *disk = json_array_get(disks, i);
+		bool began;
 
 		if (!wanted[i])
 			continue;
-		if (create_one(lu, inst, node, disk, i, err) < 0) {
+		if (create_device(lu, inst, node, disk, i, &began, err) < 0) {
 			if (!lu->run->killed)
 				remove_devices(lu, node, made,
 					       json_array_size(made));
@@ -275,10 +290,15 @@ int inst_create_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 	auto_json json_t *one = inst_rpc_disk(disk);
 	auto_json json_t *disks = json_make("[O]", one);
 	auto_free char *node = xstrdup(inst_primary(inst));
+	bool began;
 
 	if (make_folder(lu, node, disks, err) < 0)
 		return -1;
-	return create_one(lu, inst, node, one, i, err);
+	if (create_device(lu, inst, node, one, i, &began, err) == 0)
+		return 0;
+	if (began && !lu->run->killed)
+		remove_device(lu, node, one, i);
+	return -1;
 }
 
 int inst_remove_disk(struct lu *lu, const json_t *inst, const json_t *disk,
@@ -306,29 +326,84 @@ int inst_remove_disks(struct lu *lu, const json_t *inst)
 	return remove_some(lu, node, disks, json_array_size(disks));
 }
 
+static WAITS int assemble(struct lu *lu, const json_t *inst, const char *node,
+			  bool primary, const json_t *disk, size_t i,
+			  struct error *err)
+{
+	auto_json json_t *owner = inst_rpc(lu, inst, NULL, NULL);
+	auto_json json_t *device = lu_call(
+		lu, node, "blockdev_assemble",
+		json_make("[O, O, b, I]", disk, owner, primary, (json_int_t)i),
+		err);
+
+	if (device != NULL)
+		return 0;
+	return error_wrap(err, "Can't start disk %zu of instance %s on node %s",
+			  i, inst_name(inst), lu_node_name(lu, node));
+}
+
+static bool is_offline(struct lu *lu, const char *node)
+{
+	return json_bool(config_get(lu->m->config, CONFIG_NODE, node),
+			 "offline", false);
+}
+
+/* Both halves of a mirror come up as secondaries first, so that they are
+ * connected when one becomes the primary.  Where the instance comes to another
+ * node the old one may be dead, known or not. */
+static WAITS int connect_mirror(struct lu *lu, const json_t *inst,
+				const char *node, bool moves,
+				const json_t *disk, size_t i, struct error *err)
+{
+	auto_strv struct strv nodes = {0};
+
+	config_disk_secondaries(disk, node, &nodes);
+	if (nodes.n == 0)
+		return 0;
+	strv_add(&nodes, node);
+	for (size_t k = 0; k < nodes.n; k++) {
+		const char *at = nodes.items[k];
+		bool other = strcmp(at, node) != 0;
+
+		if (assemble(lu, inst, at, false, disk, i, err) == 0)
+			continue;
+		if (!other || (!moves && !is_offline(lu, at)) ||
+		    lu->run->killed)
+			return -1;
+		lu_warn(lu, "%s, ignoring", err->text);
+	}
+	return 0;
+}
+
 int inst_start_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
 		     struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
-	auto_json json_t *owner = inst_rpc(lu, inst, NULL, NULL);
 	auto_free char *node =
 		xstrdup(node_uuid == NULL ? inst_primary(inst) : node_uuid);
 
-	for (size_t i = 0; i < json_array_size(disks); i++) {
-		auto_json json_t *device = lu_call(
-			lu, node, "blockdev_assemble",
-			json_make("[O, O, b, I]", json_array_get(disks, i),
-				  owner, 1, (json_int_t)i),
-			err);
-
-		if (device == NULL)
-			return error_wrap(err,
-					  "Can't start disk %zu of instance "
-					  "%s on node %s",
-					  i, inst_name(inst),
-					  lu_node_name(lu, node));
-	}
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (connect_mirror(lu, inst, node, node_uuid != NULL,
+				   json_array_get(disks, i), i, err) < 0)
+			return -1;
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (assemble(lu, inst, node, true, json_array_get(disks, i), i,
+			     err) < 0)
+			return -1;
 	return 0;
+}
+
+static WAITS int stop_one(struct lu *lu, const char *node, const json_t *disk,
+			  size_t i, struct error *err)
+{
+	auto_json json_t *done = lu_call(lu, node, "blockdev_shutdown",
+					 json_make("[O]", disk), err);
+
+	if (done != NULL)
+		return 0;
+	lu_warn(lu, "Could not shutdown block device %zu on node %s: %s", i,
+		lu_node_name(lu, node), err->text);
+	return -1;
 }
 
 int inst_stop_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
@@ -339,18 +414,20 @@ int inst_stop_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
 		xstrdup(node_uuid == NULL ? inst_primary(inst) : node_uuid);
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
-		auto_json json_t *done = lu_call(
-			lu, node, "blockdev_shutdown",
-			json_make("[O]", json_array_get(disks, i)), err);
+		const json_t *disk = json_array_get(disks, i);
+		auto_strv struct strv nodes = {0};
 
-		if (done != NULL)
-			continue;
-		lu_warn(lu,
-			"Could not shutdown block device %zu on node %s: "
-			"%s",
-			i, lu_node_name(lu, node), err->text);
-		if (!ignore_failures || lu->run->killed)
-			return -1;
+		strv_add(&nodes, node);
+		if (node_uuid == NULL)
+			config_disk_secondaries(disk, node, &nodes);
+		for (size_t k = 0; k < nodes.n; k++) {
+			if (stop_one(lu, nodes.items[k], disk, i, err) == 0)
+				continue;
+			if (lu->run->killed ||
+			    (!ignore_failures &&
+			     !is_offline(lu, nodes.items[k])))
+				return -1;
+		}
 	}
 	return 0;
 }
@@ -362,12 +439,4 @@ int inst_make_folder(struct lu *lu, const json_t *inst, const json_t *disk,
 	auto_free char *node = xstrdup(inst_primary(inst));
 
 	return make_folder(lu, node, disks, err);
-}
-
-void inst_wait_sync(struct lu *lu, const json_t *inst, bool waits)
-{
-	if (waits)
-		lu_info(lu, "Waiting for instance %s to sync disks",
-			inst_name(inst));
-	lu_info(lu, "Instance %s's disks are in sync", inst_name(inst));
 }

@@ -64,17 +64,21 @@ WAITS int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 WAITS int inst_mark(struct lu *lu, const char *name, const char *admin_state,
 		    int disks_active, struct error *err);
 
-/* --- disks (masterd/lu_disks.c) --- */
+/* --- disks (masterd/lu_new_disks.c, lu_disks.c, lu_disks_sync.c) --- */
 
-/* The object of a new file based disk, number i, for what spec_disk() read; to
- * be freed. */
+/* The object of a new disk, number i, for what spec_disk() read; to be freed.
+ * The ports, minors and secrets of mirrors are reserved for the job: NULL with
+ * err where there are none. */
 struct new_disk {
-	const char *template, *folder;
-	const char *driver;  /* NULL: loop */
-	const char *primary; /* UUID */
+	const char *template;
+	const char *folder;    /* of files */
+	const char *driver;    /* NULL: loop */
+	const char *instance;  /* UUID */
+	const char *primary;   /* UUID */
+	const char *secondary; /* UUID, of mirrors; else NULL */
 };
-json_t *inst_new_disk(const struct new_disk *new, const json_t *wanted,
-		      size_t i);
+json_t *inst_new_disk(struct lu *lu, const struct new_disk *new,
+		      const json_t *wanted, size_t i, struct error *err);
 
 /* Make the device file of one disk on the primary; remove one, a failure is a
  * warning and -1. */
@@ -83,7 +87,8 @@ WAITS int inst_create_disk(struct lu *lu, const json_t *inst,
 WAITS int inst_remove_disk(struct lu *lu, const json_t *inst,
 			   const json_t *disk, size_t i);
 
-/* Say in the job's log what file based disks there will be. */
+/* Say in the job's log what disks there will be (as upstream, of mirrors
+ * nothing). */
 void inst_say_disk(struct lu *lu, const json_t *disk, size_t i);
 void inst_say_disks(struct lu *lu, const json_t *inst);
 /* Make the device files of all its disks on the primary; on failure those made
@@ -103,7 +108,8 @@ WAITS int inst_remove_disks(struct lu *lu, const json_t *inst);
 /* The same with these disks, as node calls carry them, on one node. */
 WAITS int inst_remove_disks_on(struct lu *lu, const json_t *disks,
 			       const char *node_uuid);
-/* Make them usable on the node (its primary when NULL). */
+/* Make them usable on the node (its primary when NULL), mirrors on both; stop
+ * them on the node, or everywhere when NULL. */
 WAITS int inst_start_disks(struct lu *lu, const json_t *inst,
 			   const char *node_uuid, struct error *err);
 WAITS int inst_stop_disks(struct lu *lu, const json_t *inst,
@@ -112,9 +118,14 @@ WAITS int inst_stop_disks(struct lu *lu, const json_t *inst,
 /* The folder of a file based disk on the primary; nothing for others. */
 WAITS int inst_make_folder(struct lu *lu, const json_t *inst,
 			   const json_t *disk, struct error *err);
-/* Say as upstream that they are in sync (all templates here always are), and
- * that we wait for it. */
-void inst_wait_sync(struct lu *lu, const json_t *inst, bool waits);
+/* Wait until its mirrors are in sync (these disks, as node calls carry them;
+ * NULL: all that it has), and say so; `once` only looks how they are.
+ * ERR_EXEC when they are and stay degraded. */
+WAITS int inst_wait_sync(struct lu *lu, const json_t *inst, const json_t *disks,
+			 bool once, struct error *err);
+/* How the mirrors are on a node, a status each; to be freed. */
+WAITS json_t *inst_mirror_status(struct lu *lu, const char *node,
+				 const json_t *disks, struct error *err);
 /* The folder of file based disks: below base, named like the instance. */
 char *inst_file_dir(struct lu *lu, const char *name, const char *template,
 		    const char *sub_dir);

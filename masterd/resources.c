@@ -32,6 +32,14 @@ static bool is_offline(const json_t *inst)
 	return str_eq(json_str(inst, "admin_state", ""), "offline");
 }
 
+bool resources_exclusive(const struct config *c, const json_t *node)
+{
+	auto_json json_t *nd =
+		params_fill_nd(config_cluster(c), group_of(c, node), node);
+
+	return json_bool(nd, "exclusive_storage", false);
+}
+
 /* --- memory and CPUs --- */
 
 /* Add the instances for which jobs have taken `what` on the node; those that

@@ -25,6 +25,10 @@ struct node_memory {
 void resources_memory(const struct config *c, const char *node_uuid,
 		      const char *hypervisor, struct node_memory *ret);
 
+/* Whether disks on the node have whole physical volumes of their own
+ * (exclusive_storage). */
+bool resources_exclusive(const struct config *c, const json_t *node);
+
 /* Whether a total is recorded for the hypervisor, and for the storage behind
  * the template (or there is none to record): all that one asks of the node.
  * Cheap, nothing is summed. */

@@ -19,32 +19,57 @@ json_t *booking_object(const struct inst_spec *s, const char *uuid,
 			 uuid, "tags", s->tags);
 }
 
-void booking_put(struct lu *lu, const struct op_instance_create *op,
-		 const struct inst_spec *s, const char *uuid, const char *pnode,
-		 uint64_t job)
+/* The objects of its disks; to be freed, NULL with err. */
+static json_t *make_disks(struct lu *lu, const struct op_instance_create *op,
+			  const struct inst_spec *s, const char *uuid,
+			  const struct inst_nodes *nodes, struct error *err)
 {
 	auto_free char *folder =
 		inst_file_dir(lu, s->name, s->template, op->file_storage_dir);
 	const struct new_disk new = {.template = s->template,
 				     .folder = folder,
 				     .driver = op->file_driver,
-				     .primary = pnode};
-	json_t *inst = booking_object(s, uuid, pnode, false);
-	json_t *disks = json_array();
+				     .instance = uuid,
+				     .primary = nodes->primary,
+				     .secondary = nodes->secondary};
+	auto_json json_t *disks = json_array();
 
 	for (size_t i = 0; i < json_array_size(s->disks); i++) {
-		const json_t *disk = config_put(
-			lu->m->config, CONFIG_DISK,
-			inst_new_disk(&new, json_array_get(s->disks, i), i));
+		json_t *disk = inst_new_disk(
+			lu, &new, json_array_get(s->disks, i), i, err);
 
-		json_array_append(disks, json_object_get(disk, "uuid"));
+		if (disk == NULL)
+			return NULL;
+		json_array_append_new(disks, disk);
 	}
-	json_object_set_new(inst, "disks", disks);
+	return steal(&disks);
+}
+
+int booking_put(struct lu *lu, const struct op_instance_create *op,
+		const struct inst_spec *s, const char *uuid,
+		const struct inst_nodes *nodes, struct error *err)
+{
+	auto_json json_t *disks = make_disks(lu, op, s, uuid, nodes, err);
+	json_t *inst, *uuids = json_array();
+
+	if (disks == NULL) {
+		json_decref(uuids);
+		return -1;
+	}
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		json_t *disk = json_array_get(disks, i);
+
+		json_array_append(uuids, json_object_get(disk, "uuid"));
+		config_put(lu->m->config, CONFIG_DISK, json_incref(disk));
+	}
+	inst = booking_object(s, uuid, nodes->primary, false);
+	json_object_set_new(inst, "disks", uuids);
 	json_set_bool(inst, "forthcoming", true);
-	json_set_int(inst, "reserved_by_job", (int64_t)job);
+	json_set_int(inst, "reserved_by_job", (int64_t)lu->job_id);
 	if (s->port != 0)
 		json_set_int(inst, "network_port", s->port);
 	config_put(lu->m->config, CONFIG_INSTANCE, inst);
+	return 0;
 }
 
 const json_t *booking_find(const struct config *c, const char *name,

@@ -18,11 +18,11 @@
 json_t *booking_object(const struct inst_spec *s, const char *uuid,
 		       const char *pnode, bool up);
 
-/* Put it with its disks into the configuration for the job; the caller
- * commits. */
-void booking_put(struct lu *lu, const struct op_instance_create *op,
-		 const struct inst_spec *s, const char *uuid, const char *pnode,
-		 uint64_t job);
+/* Put it with its disks into the configuration for our job; the caller
+ * commits.  ERR_RESERVATION when there are no ports for its mirrors. */
+int booking_put(struct lu *lu, const struct op_instance_create *op,
+		const struct inst_spec *s, const char *uuid,
+		const struct inst_nodes *nodes, struct error *err);
 
 /* The one of this name that was put there for this job; NULL. */
 const json_t *booking_find(const struct config *c, const char *name,

@@ -82,23 +82,43 @@ WAITS int convert_check(struct lu *lu, const struct op_instance_set_params *op,
 
 /* --- exec --- */
 
+/* What a new disk shall have of the old one. */
+static json_t *wanted_as(const json_t *old)
+{
+	static const char *const keys[] = {"size", "mode", "name"};
+	json_t *wanted = json_object();
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (json_get(old, keys[i]) != NULL)
+			json_object_set(wanted, keys[i],
+					json_object_get(old, keys[i]));
+	return wanted;
+}
+
 /* The disks there will be, as large as those there are. */
 static json_t *plan_disks(struct lu *lu,
 			  const struct op_instance_set_params *op,
-			  const json_t *inst, const json_t *old)
+			  const json_t *inst, const json_t *old,
+			  struct error *err)
 {
 	auto_free char *folder = inst_file_dir(
 		lu, inst_name(inst), op->disk_template, op->file_storage_dir);
 	const struct new_disk new = {.template = op->disk_template,
 				     .folder = folder,
 				     .driver = op->file_driver,
+				     .instance = json_str(inst, "uuid", ""),
 				     .primary = inst_primary(inst)};
-	json_t *disks = json_array();
+	auto_json json_t *disks = json_array();
 
-	for (size_t i = 0; i < json_array_size(old); i++)
-		json_array_append_new(
-			disks, inst_new_disk(&new, json_array_get(old, i), i));
-	return disks;
+	for (size_t i = 0; i < json_array_size(old); i++) {
+		auto_json json_t *wanted = wanted_as(json_array_get(old, i));
+		json_t *disk = inst_new_disk(lu, &new, wanted, i, err);
+
+		if (disk == NULL)
+			return NULL;
+		json_array_append_new(disks, disk);
+	}
+	return steal(&disks);
 }
 
 /* The first n of the new disks go again. */
@@ -197,7 +217,9 @@ WAITS int convert_disks(struct lu *lu, const struct op_instance_set_params *op,
 		return 0;
 	old = config_instance_disks(lu->m->config, inst);
 	old_carried = inst_rpc_disks(lu, inst);
-	disks = plan_disks(lu, op, inst, old);
+	disks = plan_disks(lu, op, inst, old, err);
+	if (disks == NULL)
+		return -1;
 	lu_feedback(lu, "Converting disk template from '%s' to '%s'",
 		    config_instance_template(lu->m->config, inst), to);
 	lu_feedback(lu, "Creating new empty disks of type '%s'...", to);

@@ -13,6 +13,7 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "masterd/lu/instance_adopt.h"
 #include "masterd/lu/instance_booking.h"
 #include "masterd/lu/instance_import.h"
 #include "masterd/lu/instance_place.h"
@@ -25,9 +26,9 @@ struct create {
 	struct lu lu;
 	struct inst_spec spec;
 	const char *iallocator; /* NULL: the node is given */
-	const char *pnode;	/* UUID */
-	bool booked;		/* by the bulk creation that submitted us */
-	bool recorded;		/* it is in the configuration, forthcoming */
+	struct inst_nodes nodes;
+	bool booked;   /* by the bulk creation that submitted us */
+	bool recorded; /* it is in the configuration, forthcoming */
 	bool has_disks;
 	bool finished;
 	bool imports; /* the mode is import: */
@@ -85,7 +86,6 @@ static int create_expand(struct lu *lu, struct error *err)
 	const struct op_instance_create *op = op_of(lu);
 	struct create *c = create_of(lu);
 	const char *name = spec_name(lu, op);
-	const json_t *node;
 
 	c->imports = strcmp(op->mode, "import") == 0;
 	if (choose_placement(lu, err) < 0 ||
@@ -103,11 +103,11 @@ static int create_expand(struct lu *lu, struct error *err)
 					 op->disk_template);
 		return 0;
 	}
-	node = lu_node(lu, op->pnode, err);
-	if (node == NULL)
+	if (place_named_nodes(lu, op, &c->nodes, err) < 0)
 		return -1;
-	c->pnode = json_str(node, "uuid", "");
-	lu_want(lu, LOCK_NODE_RES, c->pnode, true);
+	lu_want(lu, LOCK_NODE_RES, c->nodes.primary, true);
+	if (c->nodes.secondary != NULL)
+		lu_want(lu, LOCK_NODE_RES, c->nodes.secondary, true);
 	return 0;
 }
 
@@ -154,7 +154,6 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 			     err);
 	auto_strv struct strv names = {0};
 	auto_free char *text = NULL;
-	const json_t *node;
 
 	if (nodes == NULL) {
 		if (op->opportunistic_locking &&
@@ -162,16 +161,11 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 			err->ecode = ECODE_TEMP_NORES; /* others were busy */
 		return -1;
 	}
+	if (place_chosen_nodes(lu, c->iallocator, c->spec.template, nodes,
+			       &c->nodes, err) < 0)
+		return -1;
 	json_to_strv(nodes, &names);
 	text = strv_join(&names, ", ");
-	node = names.n == 0 ? NULL : lu_node(lu, names.items[0], err);
-	if (node == NULL)
-		return error_set(err, ERR_EXEC, NULL,
-				 "Iallocator %s answered with no known node",
-				 c->iallocator);
-	c->pnode = json_str(node, "uuid", "");
-	if (place_check_held(lu, c->iallocator, c->pnode, err) < 0)
-		return -1;
 	lu_info(lu, "Selected nodes for instance %s via iallocator %s: %s",
 		c->spec.name, c->iallocator, text);
 	return 0;
@@ -186,19 +180,29 @@ static WAITS int book(struct lu *lu, struct error *err)
 	uuid_new(c->uuid);
 	if (c->iallocator != NULL && run_iallocator(lu, err) < 0)
 		return -1;
-	if (spec_reserve_addresses(lu, op_of(lu), &c->spec, c->pnode, err) <
-		    0 ||
-	    place_check_room(lu, op_of(lu), &c->spec, c->pnode, err) < 0)
+	if (adopt_find(lu, &c->spec, c->nodes.primary, err) < 0 ||
+	    spec_reserve_addresses(lu, op_of(lu), &c->spec, c->nodes.primary,
+				   err) < 0 ||
+	    place_check_room(lu, op_of(lu), &c->spec, &c->nodes, err) < 0)
 		return -1;
 	if (lu->common.dry_run)
 		return 0;
 	if (spec_reserve_port(lu, &c->spec, err) < 0 ||
-	    place_check_capacity(lu, op_of(lu), &c->spec, c->pnode, err) < 0)
+	    place_check_capacity(lu, op_of(lu), &c->spec, &c->nodes, err) < 0 ||
+	    booking_put(lu, op_of(lu), &c->spec, c->uuid, &c->nodes, err) < 0)
 		return -1;
-	booking_put(lu, op_of(lu), &c->spec, c->uuid, c->pnode, lu->job_id);
 	c->recorded = true;
 	lu_release(lu, LOCK_NODE_RES);
 	return config_commit(lu->m->config, err);
+}
+
+/* UUID, or NULL. */
+static const char *booked_secondary(struct lu *lu, const json_t *inst)
+{
+	auto_strv struct strv others = {0};
+
+	config_instance_secondaries(lu->m->config, inst, &others);
+	return others.n == 0 ? NULL : lu_keep_str(lu, xstrdup(others.items[0]));
 }
 
 /* Go on with what the bulk creation has recorded for us. */
@@ -209,7 +213,10 @@ static void take_over(struct lu *lu)
 		booking_find(lu->m->config, c->spec.name, lu->job_id);
 
 	snprintf(c->uuid, sizeof(c->uuid), "%s", json_str(inst, "uuid", ""));
-	c->pnode = inst_primary(lu_keep(lu, inst));
+	c->nodes = (struct inst_nodes){
+		.primary = inst_primary(lu_keep(lu, inst)),
+		.secondary = booked_secondary(lu, inst),
+	};
 	json_decref(c->spec.nics);
 	c->spec.nics = json_incref(json_object_get(inst, "nics"));
 	c->recorded = true;
@@ -243,6 +250,18 @@ static WAITS int explain(struct lu *lu, struct error *err)
 			 c->iallocator);
 }
 
+/* The result: the primary, and the other half of its mirrors; to be freed. */
+static json_t *node_names(struct lu *lu)
+{
+	const struct inst_nodes *nodes = &create_of(lu)->nodes;
+	json_t *names = json_make("[s]", lu_node_name(lu, nodes->primary));
+
+	if (nodes->secondary != NULL)
+		json_array_append_new(
+			names, json_string(lu_node_name(lu, nodes->secondary)));
+	return names;
+}
+
 static int create_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
@@ -265,8 +284,8 @@ static int create_check(struct lu *lu, struct error *err)
 		return explain(lu, err);
 	if (!c->booked && book(lu, err) < 0)
 		return -1;
-	lu->dry_run_result = json_make("[s]", lu_node_name(lu, c->pnode));
-	return place_check_host(lu, op, &c->spec, c->pnode, err);
+	lu->dry_run_result = node_names(lu);
+	return place_check_host(lu, op, &c->spec, &c->nodes, err);
 }
 
 /* --- hooks --- */
@@ -278,9 +297,9 @@ static void create_hook_env(struct lu *lu, json_t *ret_env)
 	const json_t *recorded =
 		config_get(lu->m->config, CONFIG_INSTANCE, c->uuid);
 	auto_json json_t *inst =
-		recorded == NULL
-			? booking_object(&c->spec, c->uuid, c->pnode, op->start)
-			: json_incref((json_t *)recorded);
+		recorded == NULL ? booking_object(&c->spec, c->uuid,
+						  c->nodes.primary, op->start)
+				 : json_incref((json_t *)recorded);
 
 	inst_hook_env(lu, inst, ret_env);
 	json_set_str(ret_env, "ADD_MODE", c->imports ? "import" : op->mode);
@@ -295,10 +314,14 @@ static void create_hook_nodes(struct lu *lu, struct strv *ret_pre,
 {
 	const char *master = json_str(config_master(lu->m->config), "uuid", "");
 
+	const struct inst_nodes *nodes = &create_of(lu)->nodes;
+
 	strv_add_unique(ret_pre, master);
-	strv_add_unique(ret_pre, create_of(lu)->pnode);
-	strv_add_unique(ret_post, master);
-	strv_add_unique(ret_post, create_of(lu)->pnode);
+	strv_add_unique(ret_pre, nodes->primary);
+	if (nodes->secondary != NULL)
+		strv_add_unique(ret_pre, nodes->secondary);
+	for (size_t i = 0; i < ret_pre->n; i++)
+		strv_add_unique(ret_post, ret_pre->items[i]);
 }
 
 /* --- exec --- */
@@ -334,15 +357,30 @@ static WAITS void create_undo(struct lu *lu)
 
 	if (inst == NULL)
 		return;
-	if (lu->run->killed) {
+	if (lu->run->killed && !spec_adopts(&c->spec)) {
 		leave_to_other(lu);
 		return;
 	}
 	lu_keep(lu, inst);
-	if (c->has_disks)
+	if (spec_adopts(&c->spec))
+		adopt_undo(lu, &c->spec, inst);
+	else if (c->has_disks)
 		inst_remove_disks(lu, inst);
 	booking_drop(lu->m->config, inst);
 	config_commit(lu->m->config, &ignored);
+}
+
+/* A master that comes after us removes what has a mark, and with it data that
+ * was there before: so the mark goes first. */
+static WAITS int adopt(struct lu *lu, const json_t *inst, struct error *err)
+{
+	json_t *edited = config_edit(current(lu));
+
+	json_object_del(edited, "reserved_by_job");
+	config_put(lu->m->config, CONFIG_INSTANCE, edited);
+	if (config_commit(lu->m->config, err) < 0)
+		return -1;
+	return adopt_disks(lu, &create_of(lu)->spec, inst, err);
 }
 
 static WAITS int make_disks(struct lu *lu, struct error *err)
@@ -351,9 +389,14 @@ static WAITS int make_disks(struct lu *lu, struct error *err)
 	const json_t *inst = lu_keep(lu, current(lu));
 
 	inst_say_disks(lu, inst);
-	lu_feedback(lu, "* creating instance disks...");
-	if (inst_create_disks(lu, inst, err) < 0)
-		return -1;
+	if (spec_adopts(&c->spec)) {
+		if (adopt(lu, inst, err) < 0)
+			return -1;
+	} else {
+		lu_feedback(lu, "* creating instance disks...");
+		if (inst_create_disks(lu, inst, err) < 0)
+			return -1;
+	}
 	c->has_disks = json_array_size(c->spec.disks) > 0;
 	return 0;
 }
@@ -372,6 +415,19 @@ static WAITS int put_real(struct lu *lu, struct error *err)
 	return config_commit(lu->m->config, err);
 }
 
+static WAITS int wait_sync(struct lu *lu, const json_t *inst, struct error *err)
+{
+	bool waits = op_of(lu)->wait_for_sync;
+	bool mirrored = create_of(lu)->nodes.secondary != NULL;
+
+	if (mirrored && inst_start_disks(lu, inst, NULL, err) < 0)
+		return -1;
+	if (mirrored && !waits)
+		lu_feedback(lu, "* checking mirrors status");
+	return waits || mirrored ? inst_wait_sync(lu, inst, NULL, !waits, err)
+				 : 0;
+}
+
 static WAITS int install(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = op_of(lu);
@@ -381,7 +437,10 @@ static WAITS int install(struct lu *lu, struct error *err)
 
 	if (!c->has_disks)
 		return 0;
-	inst_wait_sync(lu, inst, op->wait_for_sync);
+	if (wait_sync(lu, inst, err) < 0)
+		return -1;
+	if (spec_adopts(&c->spec))
+		return 0;
 	if (c->imports)
 		return inst_start_disks(lu, inst, NULL, err) < 0
 			       ? -1
@@ -391,7 +450,7 @@ static WAITS int install(struct lu *lu, struct error *err)
 	if (inst_start_disks(lu, inst, NULL, err) < 0)
 		return -1;
 	lu_feedback(lu, "* running the instance OS create scripts...");
-	done = lu_call(lu, c->pnode, "instance_os_add",
+	done = lu_call(lu, c->nodes.primary, "instance_os_add",
 		       json_make("[o, b, I]",
 				 inst_rpc_os(lu, inst,
 					     &(struct params_os){
@@ -401,9 +460,9 @@ static WAITS int install(struct lu *lu, struct error *err)
 				 0, (json_int_t)lu->common.debug_level),
 		       err);
 	if (done == NULL)
-		return error_wrap(err,
-				  "Could not add os for instance %s on node %s",
-				  c->spec.name, lu_node_name(lu, c->pnode));
+		return error_wrap(
+			err, "Could not add os for instance %s on node %s",
+			c->spec.name, lu_node_name(lu, c->nodes.primary));
 	return 0;
 }
 
@@ -428,7 +487,7 @@ static WAITS int start(struct lu *lu, struct error *err)
 	lu_feedback(lu, "* starting instance...");
 	if (inst_start_disks(lu, inst, NULL, err) < 0)
 		return -1;
-	done = lu_call(lu, c->pnode, "instance_start",
+	done = lu_call(lu, c->nodes.primary, "instance_start",
 		       json_make("[o, b, o]", inst_rpc(lu, inst, NULL, NULL), 0,
 				 lu_reason(lu)),
 		       err);
@@ -468,7 +527,7 @@ static json_t *create_exec(struct lu *lu, struct error *err)
 	c->finished = true;
 	if (starts && start(lu, err) < 0)
 		return NULL;
-	return json_make("[s]", lu_node_name(lu, c->pnode));
+	return node_names(lu);
 }
 
 static void create_done(struct lu *lu)

@@ -311,8 +311,9 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;
 	lu_release(lu, LOCK_NODE_RES);
-	if (op->wait_for_sync)
-		inst_wait_sync(lu, d->inst, true);
+	if (op->wait_for_sync &&
+	    inst_wait_sync(lu, d->inst, NULL, false, err) < 0)
+		return NULL;
 	if (!was_active)
 		inst_stop_disks(lu, d->inst, NULL, true, &ignored);
 	return json_null();

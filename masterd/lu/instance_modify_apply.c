@@ -312,13 +312,14 @@ WAITS int modify_apply_disks(struct lu *lu, json_t *inst STEALS,
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
 	auto_json json_t *own = inst;
+	auto_json json_t *mirrors = json_array(); /* none are assembled yet */
 	bool made = any_new(lu);
 
 	if (bring_all(lu, err) < 0)
 		return -1;
-	if (made)
-		inst_wait_sync(lu, m->inst, op->wait_for_sync);
-	if (let_go(lu, err) < 0) {
+	if ((made && inst_wait_sync(lu, m->inst, mirrors, !op->wait_for_sync,
+				    err) < 0) ||
+	    let_go(lu, err) < 0) {
 		take_back(lu, json_array_size(m->disks));
 		return -1;
 	}

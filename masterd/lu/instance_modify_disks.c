@@ -35,18 +35,22 @@ static void report_size(json_t *rows, const char *what, size_t i,
 
 /* A new disk of this template would look so. */
 static json_t *new_disk(struct lu *lu, const char *template,
-			const json_t *wanted, size_t i)
+			const json_t *wanted, size_t i, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	const json_t *inst = modify_of(lu)->inst;
 	auto_free char *folder = inst_file_dir(lu, inst_name(inst), template,
 					       op->file_storage_dir);
-	const struct new_disk new = {.template = template,
-				     .folder = folder,
-				     .driver = op->file_driver,
-				     .primary = inst_primary(inst)};
+	auto_strv struct strv others = {0};
+	struct new_disk new = {.template = template,
+			       .folder = folder,
+			       .driver = op->file_driver,
+			       .instance = json_str(inst, "uuid", ""),
+			       .primary = inst_primary(inst)};
 
-	return inst_new_disk(&new, wanted, i);
+	config_instance_secondaries(lu->m->config, inst, &others);
+	new.secondary = others.n > 0 ? others.items[0] : NULL;
+	return inst_new_disk(lu, &new, wanted, i, err);
 }
 
 /* Whoever waits for no sync needs somebody who does it later. */
@@ -79,10 +83,12 @@ static int add_disk(struct lu *lu, size_t i, const json_t *given,
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Must specify disk type on diskless instance: "
 				 "disks can only be attached to it");
-	wanted = spec_disk(given, i, err);
+	wanted = spec_disk(template, given, i, err);
 	if (wanted == NULL || check_comes(lu, "add", err) < 0)
 		return -1;
-	disk = new_disk(lu, template, wanted, i);
+	disk = new_disk(lu, template, wanted, i, err);
+	if (disk == NULL)
+		return -1;
 	json_array_insert(m->disks, i, disk);
 	report_size(modify_step(m->disk_steps, "add", i, disk), "add", i, disk);
 	return 0;
@@ -157,9 +163,11 @@ static int attach_disk(struct lu *lu, size_t i, const json_t *given,
 		return -1;
 	own = json_copy((json_t *)disk);
 	if (params_template_is_file(json_str(disk, "dev_type", ""))) {
-		auto_json json_t *here =
-			new_disk(lu, json_str(disk, "dev_type", ""), disk, i);
+		auto_json json_t *here = new_disk(
+			lu, json_str(disk, "dev_type", ""), disk, i, err);
 
+		if (here == NULL)
+			return -1;
 		json_object_set(own, "logical_id",
 				json_object_get(here, "logical_id"));
 	}

@@ -11,6 +11,7 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "masterd/lu/instance_adopt.h"
 #include "masterd/lu/instance_booking.h"
 #include "masterd/lu/instance_place.h"
 #include "masterd/lu_allocator.h"
@@ -137,11 +138,13 @@ static int multi_expand(struct lu *lu, struct error *err)
 		return 0;
 	}
 	for (size_t i = 0; i < m->n; i++) {
-		const json_t *node = lu_node(lu, m->ops[i].pnode, err);
+		struct inst_nodes nodes;
 
-		if (node == NULL)
+		if (place_named_nodes(lu, &m->ops[i], &nodes, err) < 0)
 			return -1;
-		lu_want(lu, LOCK_NODE_RES, json_str(node, "uuid", ""), true);
+		lu_want(lu, LOCK_NODE_RES, nodes.primary, true);
+		if (nodes.secondary != NULL)
+			lu_want(lu, LOCK_NODE_RES, nodes.secondary, true);
 	}
 	return 0;
 }
@@ -284,8 +287,9 @@ static int multi_check(struct lu *lu, struct error *err)
 	if (m->iallocator != NULL)
 		return run(lu, err) < 0 ? -1 : check_atomic(lu, err);
 	for (size_t i = 0; i < m->n; i++)
-		json_object_set_new(m->placed, m->ops[i].instance_name,
-				    json_make("[s]", m->ops[i].pnode));
+		json_object_set_new(
+			m->placed, m->ops[i].instance_name,
+			json_make("[s, s*]", m->ops[i].pnode, m->ops[i].snode));
 	return 0;
 }
 
@@ -306,31 +310,41 @@ static json_t *job_for(struct lu *lu, size_t i, const json_t *nodes)
 	return json_make("[o]", op);
 }
 
+static int choose_nodes(struct lu *lu, const struct op_instance_create *op,
+			const struct inst_spec *spec, const json_t *names,
+			struct inst_nodes *ret, struct error *err)
+{
+	const char *iallocator = multi_of(lu)->iallocator;
+
+	if (iallocator == NULL)
+		return place_named_nodes(lu, op, ret, err);
+	return place_chosen_nodes(lu, iallocator, spec->template, names, ret,
+				  err);
+}
+
 /* Reserve the place of instance i, for now in the name of our own job. */
 static WAITS int book(struct lu *lu, size_t i, const json_t *nodes,
 		      struct error *err)
 {
 	const struct op_instance_create *op = &multi_of(lu)->ops[i];
-	const json_t *node =
-		lu_node(lu, json_string_value(json_array_get(nodes, 0)), err);
-	const char *pnode = json_str(node, "uuid", "");
+	struct inst_nodes at = {0};
 	struct inst_spec spec = {0};
 	char uuid[37];
-	int rc = node == NULL ? -1 : 0;
+	int rc = spec_read(lu, op, &spec, err);
 
 	uuid_new(uuid);
-	if (rc == 0 && multi_of(lu)->iallocator != NULL)
-		rc = place_check_held(lu, multi_of(lu)->iallocator, pnode, err);
 	if (rc == 0)
-		rc = spec_read(lu, op, &spec, err);
+		rc = choose_nodes(lu, op, &spec, nodes, &at, err);
 	if (rc == 0)
-		rc = place_check_room(lu, op, &spec, pnode, err);
+		rc = adopt_find(lu, &spec, at.primary, err);
 	if (rc == 0)
-		rc = spec_reserve_addresses(lu, op, &spec, pnode, err);
+		rc = place_check_room(lu, op, &spec, &at, err);
+	if (rc == 0)
+		rc = spec_reserve_addresses(lu, op, &spec, at.primary, err);
 	if (rc == 0)
 		rc = spec_reserve_port(lu, &spec, err);
 	if (rc == 0)
-		booking_put(lu, op, &spec, uuid, pnode, lu->job_id);
+		rc = booking_put(lu, op, &spec, uuid, &at, err);
 	spec_done(&spec);
 	return rc;
 }

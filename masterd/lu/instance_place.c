@@ -41,8 +41,8 @@ json_t *place_nodes(struct lu *lu)
 	return names;
 }
 
-int place_check_held(struct lu *lu, const char *iallocator, const char *node,
-		     struct error *err)
+static int check_held(struct lu *lu, const char *iallocator, const char *node,
+		      struct error *err)
 {
 	if (lu_has(lu, LOCK_NODE_RES, NULL) || lu_has(lu, LOCK_NODE_RES, node))
 		return 0;
@@ -50,6 +50,77 @@ int place_check_held(struct lu *lu, const char *iallocator, const char *node,
 			 "Iallocator %s chose node %s, which was not among "
 			 "those that were free",
 			 iallocator, lu_node_name(lu, node));
+}
+
+/* --- which nodes --- */
+
+static int named_secondary(struct lu *lu, const struct op_instance_create *op,
+			   struct inst_nodes *ret, struct error *err)
+{
+	const json_t *node;
+
+	if (op->snode == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The networked disk templates need a mirror "
+				 "node");
+	node = lu_node(lu, op->snode, err);
+	if (node == NULL)
+		return -1;
+	ret->secondary = json_str(node, "uuid", "");
+	if (strcmp(ret->primary, ret->secondary) != 0)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The secondary node cannot be the primary node");
+}
+
+int place_named_nodes(struct lu *lu, const struct op_instance_create *op,
+		      struct inst_nodes *ret, struct error *err)
+{
+	const json_t *node = lu_node(lu, op->pnode, err);
+	const json_t *enabled = json_get(config_cluster(lu->m->config),
+					 "enabled_disk_templates");
+	const char *template =
+		op->disk_template != NULL
+			? op->disk_template
+			: json_string_value(json_array_get(enabled, 0));
+
+	if (node == NULL)
+		return -1;
+	*ret = (struct inst_nodes){.primary = json_str(node, "uuid", "")};
+	if (iallocator_required_nodes(template) > 1)
+		return named_secondary(lu, op, ret, err);
+	if (op->snode != NULL)
+		lu_warn(lu, "Secondary node will be ignored on non-mirrored "
+			    "disk template");
+	return 0;
+}
+
+static const char *chosen(struct lu *lu, const char *iallocator,
+			  const char *name, struct error *err)
+{
+	const json_t *node = name == NULL ? NULL : lu_node(lu, name, err);
+	const char *uuid = json_str(node, "uuid", "");
+
+	if (node != NULL)
+		return check_held(lu, iallocator, uuid, err) < 0 ? NULL : uuid;
+	error_set(err, ERR_EXEC, NULL,
+		  "Iallocator %s answered with no known node", iallocator);
+	return NULL;
+}
+
+int place_chosen_nodes(struct lu *lu, const char *iallocator,
+		       const char *template, const json_t *names,
+		       struct inst_nodes *ret, struct error *err)
+{
+	*ret = (struct inst_nodes){0};
+	ret->primary = chosen(lu, iallocator,
+			      json_string_value(json_array_get(names, 0)), err);
+	if (ret->primary == NULL || iallocator_required_nodes(template) < 2)
+		return ret->primary == NULL ? -1 : 0;
+	ret->secondary =
+		chosen(lu, iallocator,
+		       json_string_value(json_array_get(names, 1)), err);
+	return ret->secondary == NULL ? -1 : 0;
 }
 
 /* --- checks --- */
@@ -152,14 +223,14 @@ static int check_ratios(struct lu *lu, const struct op_instance_create *op,
 }
 
 int place_check_capacity(struct lu *lu, const struct op_instance_create *op,
-			 const struct inst_spec *s, const char *pnode,
-			 struct error *err)
+			 const struct inst_spec *s,
+			 const struct inst_nodes *nodes, struct error *err)
 {
 	const struct capacity_new new = {
 		.uuid = "",
 		.name = s->name,
 		.template = s->template,
-		.node = pnode,
+		.node = nodes->primary,
 		.memory = json_int(s->filled_be, "minmem", 0),
 		.vcpus = json_int(s->filled_be, "vcpus", 0),
 		.moves = json_bool(s->filled_be, "auto_balance", true),
@@ -167,35 +238,85 @@ int place_check_capacity(struct lu *lu, const struct op_instance_create *op,
 	struct node_disk disk;
 
 	/* Of storage that nodes share, jobs on other nodes take as well. */
-	resources_disk(lu->m->config, pnode, s->template, &disk);
-	if (disk.recorded && check_space(lu, s, pnode, err) < 0)
+	resources_disk(lu->m->config, nodes->primary, s->template, &disk);
+	if (disk.recorded && check_space(lu, s, nodes->primary, err) < 0)
 		return -1;
 	return op->ignore_ipolicy
 		       ? 0
 		       : capacity_check_new(lu->m->config, &new, err);
 }
 
-WAITS int place_check_room(struct lu *lu, const struct op_instance_create *op,
-			   const struct inst_spec *s, const char *pnode,
-			   struct error *err)
+/* Spindles are given where disks have them of their own, and only there. */
+static int check_spindles(struct lu *lu, const struct inst_spec *s,
+			  const char *node, struct error *err)
 {
-	if (inst_check_node(lu, pnode, true, err) < 0)
-		return -1;
-	if (!op->ignore_ipolicy && spec_check_policy(lu, s, pnode, err) < 0)
-		return -1;
-	if (check_space(lu, s, pnode, err) < 0 ||
-	    check_memory(lu, op, s, pnode, err) < 0 ||
-	    check_ratios(lu, op, s, pnode, err) < 0)
-		return -1;
-	return place_check_capacity(lu, op, s, pnode, err);
+	bool exclusive = resources_exclusive(
+		lu->m->config, config_get(lu->m->config, CONFIG_NODE, node));
+	bool volumes = strcmp(s->template, "plain") == 0 ||
+		       strcmp(s->template, "drbd") == 0;
+
+	for (size_t i = 0; i < json_array_size(s->disks); i++) {
+		bool given = json_get(json_array_get(s->disks, i),
+				      "spindles") != NULL;
+
+		if (given && !exclusive)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Spindles in instance disks cannot be "
+					 "specified when exclusive storage is "
+					 "not active");
+		if (!given && exclusive && volumes)
+			return error_set(
+				err, ERR_PREREQ, ECODE_INVAL,
+				"You must specify spindles in instance "
+				"disks when exclusive storage is "
+				"active");
+	}
+	return 0;
 }
 
-WAITS int place_check_host(struct lu *lu, const struct op_instance_create *op,
-			   const struct inst_spec *s, const char *pnode,
-			   struct error *err)
+static WAITS int check_node(struct lu *lu, const struct inst_spec *s,
+			    const char *node, struct error *err)
 {
-	if (check_os(lu, op, s, pnode, err) < 0 ||
-	    check_hypervisor(lu, s, pnode, err) < 0)
+	if (inst_check_node(lu, node, true, err) < 0 ||
+	    check_spindles(lu, s, node, err) < 0)
 		return -1;
-	return check_bridges(lu, s, pnode, err);
+	return check_space(lu, s, node, err);
+}
+
+int place_check_room(struct lu *lu, const struct op_instance_create *op,
+		     const struct inst_spec *s, const struct inst_nodes *nodes,
+		     struct error *err)
+{
+	const char *primary = nodes->primary;
+
+	if (check_node(lu, s, primary, err) < 0 ||
+	    (nodes->secondary != NULL &&
+	     check_node(lu, s, nodes->secondary, err) < 0))
+		return -1;
+	if (!op->ignore_ipolicy && spec_check_policy(lu, s, primary, err) < 0)
+		return -1;
+	if (check_memory(lu, op, s, primary, err) < 0 ||
+	    check_ratios(lu, op, s, primary, err) < 0)
+		return -1;
+	return place_check_capacity(lu, op, s, nodes, err);
+}
+
+static WAITS int check_host(struct lu *lu, const struct op_instance_create *op,
+			    const struct inst_spec *s, const char *node,
+			    struct error *err)
+{
+	return check_os(lu, op, s, node, err) < 0
+		       ? -1
+		       : check_hypervisor(lu, s, node, err);
+}
+
+int place_check_host(struct lu *lu, const struct op_instance_create *op,
+		     const struct inst_spec *s, const struct inst_nodes *nodes,
+		     struct error *err)
+{
+	if (check_host(lu, op, s, nodes->primary, err) < 0 ||
+	    (nodes->secondary != NULL &&
+	     check_host(lu, op, s, nodes->secondary, err) < 0))
+		return -1;
+	return check_bridges(lu, s, nodes->primary, err);
 }

@@ -5,13 +5,6 @@
 
 #define STEPS 6
 
-/* How often a node may fail to say how far its mirrors are, and how often they
- * may end degraded, before it is taken for the truth. */
-#define SYNC_TRIES 10
-#define SYNC_RETRY_MS 6000
-#define SYNC_POLL_MAX_MS 60000
-#define SYNC_POLL_MIN_MS 1000
-
 /* Of a mirror's local storage, in a node's answer. */
 #define LDISK_OKAY 1
 
@@ -75,27 +68,10 @@ WAITS int replace_find(struct lu *lu, const char *node, struct error *err)
 	return 0;
 }
 
-/* How the mirrors are, a status each. */
-static WAITS json_t *look(struct lu *lu, const char *node, const json_t *disks,
-			  struct error *err)
-{
-	auto_json json_t *all = lu_call(lu, node, "blockdev_getmirrorstatus",
-					json_make("[O]", disks), err);
-
-	if (all == NULL)
-		return NULL;
-	if (json_array_size(all) == json_array_size(disks))
-		return steal(&all);
-	error_set(err, ERR_EXEC, NULL,
-		  "Node %s does not tell the state of each disk",
-		  lu_node_name(lu, node));
-	return NULL;
-}
-
 WAITS int replace_check_data(struct lu *lu, const char *node, struct error *err)
 {
 	auto_json json_t *disks = replace_disks(lu);
-	auto_json json_t *all = look(lu, node, disks, err);
+	auto_json json_t *all = inst_mirror_status(lu, node, disks, err);
 
 	if (all == NULL)
 		return -1;
@@ -155,69 +131,11 @@ WAITS void replace_remove(struct lu *lu, const char *node,
 	}
 }
 
-/* --- waiting --- */
-
-struct sync {
-	bool done, degraded;
-	int64_t seconds; /* the longest estimate, 0 for none */
-};
-
-static struct sync sync_state(const json_t *statuses)
-{
-	struct sync s = {.done = true};
-
-	for (size_t i = 0; i < json_array_size(statuses); i++) {
-		const json_t *one = json_array_get(statuses, i);
-		const json_t *percent = json_get(one, "sync_percent");
-		int64_t left = json_int(one, "estimated_time", 0);
-
-		if (json_is_number(percent))
-			s.done = false;
-		else
-			s.degraded |= json_bool(one, "is_degraded", false);
-		if (left > s.seconds)
-			s.seconds = left;
-	}
-	return s;
-}
-
-static unsigned poll_ms(const struct sync *s)
-{
-	if (s->seconds >= SYNC_POLL_MAX_MS / 1000)
-		return SYNC_POLL_MAX_MS;
-	return s->seconds <= 0 ? SYNC_POLL_MIN_MS : (unsigned)s->seconds * 1000;
-}
-
-/* Without a bound for the mirrors' own progress, of which a slow network may
- * need days; whoever does not want that kills the job. */
 WAITS int replace_sync(struct lu *lu, struct error *err)
 {
-	struct replace *r = replace_of(lu);
 	auto_json json_t *disks = replace_disks(lu);
-	int failures = 0, degraded = 0;
 
-	lu_info(lu, "Waiting for instance %s to sync disks",
-		inst_name(r->inst));
-	for (;;) {
-		auto_json json_t *all = look(lu, r->primary, disks, err);
-		struct sync s = sync_state(all);
-
-		if (lu->run->killed)
-			return lu_check_killed(lu, err);
-		if (all == NULL && ++failures >= SYNC_TRIES)
-			return error_wrap(err, "Can't follow the sync of the "
-					       "disks");
-		if (all != NULL && s.done && !s.degraded)
-			break;
-		if (all != NULL && s.done && ++degraded >= SYNC_TRIES)
-			return error_set(err, ERR_EXEC, NULL,
-					 "Disks of instance %s are still "
-					 "degraded after their sync",
-					 inst_name(r->inst));
-		task_sleep(all == NULL ? SYNC_RETRY_MS : poll_ms(&s));
-	}
-	lu_info(lu, "Instance %s's disks are in sync", inst_name(r->inst));
-	return 0;
+	return inst_wait_sync(lu, replace_of(lu)->inst, disks, false, err);
 }
 
 /* --- disks of an instance that is down --- */
@@ -267,6 +185,4 @@ WAITS void replace_deactivate(struct lu *lu)
 		return;
 	r->activated = false;
 	inst_stop_disks(lu, r->inst, NULL, true, &ignored);
-	inst_stop_disks(lu, r->inst, r->moved ? r->new_node : r->secondary,
-			true, &ignored);
 }

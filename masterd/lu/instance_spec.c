@@ -11,8 +11,6 @@
 #include "masterd/lu/tags.h"
 #include "masterd/reserve.h"
 
-#define DISK_SIZE_MAX_MIB (1024 * 1024 * 1024)
-
 void spec_done(struct inst_spec *s)
 {
 	json_decref(s->beparams);
@@ -108,113 +106,6 @@ int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err)
 	return s->port == 0 ? -1 : 0;
 }
 
-/* --- disks --- */
-
-/* MiB from a number or its text; -1 if it is neither. */
-static int64_t disk_size(const json_t *given)
-{
-	const char *text = json_str(given, "size", NULL);
-	int64_t size;
-
-	if (text == NULL)
-		return json_int(given, "size", -1);
-	return str_to_int64(text, &size) ? size : -1;
-}
-
-/* What belongs to storage that this disk is not on: as in Ganeti refused where
- * it would be a promise, and without effect where it only says a place. */
-static int check_storage_keys(const json_t *given, size_t i, struct error *err)
-{
-	static const struct {
-		const char *key, *why;
-	} refused[] = {
-		{"adopt", "only disks of the templates plain and blockdev can "
-			  "be adopted"},
-		{"access", "only the templates rbd, gluster and ext know ways "
-			   "of access"},
-		{"provider", "only the template ext has providers"},
-		{"spindles", "spindles cannot be specified when exclusive "
-			     "storage is not active"},
-	};
-
-	for (size_t k = 0; k < sizeof(refused) / sizeof(*refused); k++)
-		if (json_get(given, refused[k].key) != NULL)
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Disk %zu: parameter '%s' is not "
-					 "available: %s",
-					 i, refused[k].key, refused[k].why);
-	return 0;
-}
-
-json_t *spec_disk(const json_t *given, size_t i, struct error *err)
-{
-	static const char *const known[] = {"size", "mode",   "name",
-					    "vg",   "metavg", NULL};
-	const char *mode = json_str(given, "mode", "rw");
-	const char *name = json_str(given, "name", NULL);
-	int64_t size = disk_size(given);
-	json_t *disk;
-
-	if (check_storage_keys(given, i, err) < 0 ||
-	    spec_check_keys("Disk", i, given, known, err) < 0)
-		return NULL;
-	if (json_get(given, "size") == NULL) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL, "Disk %zu has no size",
-			  i);
-		return NULL;
-	}
-	if (size <= 0 || size > DISK_SIZE_MAX_MIB) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "Disk %zu has an invalid size; it must be 1 to %d "
-			  "MiB",
-			  i, DISK_SIZE_MAX_MIB);
-		return NULL;
-	}
-	if (strcmp(mode, "rw") != 0 && strcmp(mode, "ro") != 0) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "Disk %zu: invalid access mode '%s', must be rw or "
-			  "ro",
-			  i, mode);
-		return NULL;
-	}
-	disk = json_make("{s:I, s:s}", "size", (json_int_t)size, "mode", mode);
-	if (name != NULL && strcmp(name, "none") != 0)
-		json_set_str(disk, "name", name);
-	return disk;
-}
-
-static int read_disks(struct lu *lu, const json_t *given, struct inst_spec *s,
-		      struct error *err)
-{
-	size_t n = json_array_size(given);
-	bool diskless = strcmp(s->template, "diskless") == 0;
-
-	if (diskless && n > 0)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "A diskless instance cannot have disks");
-	if (!diskless && n == 0)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "No disks given; disk template %s needs at "
-				 "least one",
-				 s->template);
-	if (n > SPEC_DISKS_MAX)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "An instance has at most %d disks, not %zu",
-				 SPEC_DISKS_MAX, n);
-	s->disks = json_array();
-	for (size_t i = 0; i < n; i++) {
-		auto_json json_t *whole =
-			spec_std_disk(config_cluster(lu->m->config),
-				      json_array_get(given, i));
-		json_t *disk = spec_disk(whole, i, err);
-
-		if (disk == NULL)
-			return -1;
-		json_array_append_new(s->disks, disk);
-	}
-	return 0;
-}
-
 /* --- the rest --- */
 
 /* The first of a list of the cluster, which may change during waits. */
@@ -223,6 +114,11 @@ static const char *keep_first(struct lu *lu, const json_t *list)
 	const char *first = json_string_value(json_array_get(list, 0));
 
 	return first == NULL ? NULL : lu_keep_str(lu, xstrdup(first));
+}
+
+static bool is_on_volumes(const char *template)
+{
+	return strcmp(template, "plain") == 0 || strcmp(template, "drbd") == 0;
 }
 
 static int read_template(struct lu *lu, const struct op_instance_create *op,
@@ -239,6 +135,12 @@ static int read_template(struct lu *lu, const struct op_instance_create *op,
 				 "cluster (gnt-cluster modify "
 				 "--enabled-disk-templates)",
 				 s->template == NULL ? "" : s->template);
+	if (is_on_volumes(s->template) &&
+	    *json_str(config_cluster(lu->m->config), "volume_group_name", "") ==
+		    '\0')
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Cluster does not support lvm-based instances "
+				 "(gnt-cluster modify --vg-name)");
 	return 0;
 }
 
@@ -280,16 +182,6 @@ static int read_backend(struct lu *lu, const struct op_instance_create *op,
 				 (intmax_t)json_int(s->filled_be, "minmem", 0),
 				 (intmax_t)json_int(s->filled_be, "maxmem", 0));
 	return 0;
-}
-
-static int check_secondary(const struct op_instance_create *op,
-			   const struct inst_spec *s, struct error *err)
-{
-	if (op->snode == NULL)
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "The disk template %s takes no secondary node",
-			 s->template);
 }
 
 const char *spec_name(struct lu *lu, const struct op_instance_create *op)
@@ -389,10 +281,9 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 				 "Invalid instance name '%s'", s->name);
 	if (check_supported(op, err) < 0 || read_os(lu, op, s, err) < 0 ||
 	    read_template(lu, op, s, err) < 0 ||
-	    check_secondary(op, s, err) < 0 ||
 	    read_hypervisor(lu, op, s, err) < 0 ||
 	    read_backend(lu, op, s, err) < 0 ||
-	    read_disks(lu, op->disks, s, err) < 0 ||
+	    spec_read_disks(lu, op, s, err) < 0 ||
 	    read_nics(lu, op->nics, op->instance_communication, s, err) < 0 ||
 	    read_tags(op->tags, s, err) < 0)
 		return -1;

@@ -17,9 +17,14 @@ struct inst_spec {
 	json_t *osparams, *osparams_private;
 	const json_t *osparams_secret; /* the opcode's, stored nowhere */
 	json_t *nics;  /* as stored; MACs "auto" until spec_reserve_macs() */
-	json_t *disks; /* [{size, mode, name?}] */
+	json_t *disks; /* as spec_disk() gives them */
 	int port;      /* of its console, from spec_reserve_port(); 0: none */
 	json_t *tags;  /* each once */
+};
+
+/* Where it goes, UUIDs; the other node is that of mirrors (NULL: none). */
+struct inst_nodes {
+	const char *primary, *secondary;
 };
 
 void spec_done(struct inst_spec *s);
@@ -32,12 +37,16 @@ const char *spec_name(struct lu *lu, const struct op_instance_create *op);
 int spec_read(struct lu *lu, const struct op_instance_create *op,
 	      struct inst_spec *s, struct error *err);
 
-/* One NIC or disk as given, number i, in the form in which it is stored (of a
- * disk size, mode and name; volume groups are without effect); to be freed,
+/* One NIC as given, number i, in the form in which it is stored; to be freed,
  * NULL with err. */
 json_t *spec_nic(struct lu *lu, const json_t *given, size_t i,
 		 struct error *err);
-json_t *spec_disk(const json_t *given, size_t i, struct error *err);
+/* One disk as given, for inst_new_disk(): what was given, with size (0 where it
+ * is adopted) and mode, checked; to be freed, NULL with err. */
+json_t *spec_disk(const char *template, const json_t *given, size_t i,
+		  struct error *err);
+/* Its disks are devices that are there already. */
+bool spec_adopts(const struct inst_spec *s);
 
 /* Give the NIC its MAC: generated, or the asked one; ERR_PREREQ if that is
  * taken.
@@ -81,6 +90,9 @@ char *spec_lowered(const char *text);
  * ends). */
 int spec_check_keys(const char *what, size_t i, const json_t *given,
 		    const char *const *known, struct error *err);
+
+int spec_read_disks(struct lu *lu, const struct op_instance_create *op,
+		    struct inst_spec *s, struct error *err);
 
 /* Give it a port for its console if its hypervisor shows one. */
 int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err);

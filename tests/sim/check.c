@@ -87,6 +87,23 @@ static void known_volumes(struct sim *s, const json_t *disk, struct table *ret)
 	}
 }
 
+static void known_disk(struct sim *s, const json_t *disk, struct table *ret)
+{
+	const char *type = json_str(disk, "dev_type", "");
+	const json_t *id = json_get(disk, "logical_id");
+	const char *node =
+		json_string_value(json_array_get(json_get(disk, "nodes"), 0));
+	auto_free char *name =
+		str_eq(type, "plain")
+			? sim_volume(node, disk)
+			: xstrdup(json_string_value(json_array_get(id, 1)));
+
+	if (str_eq(type, "drbd"))
+		known_volumes(s, disk, ret);
+	else
+		table_put(ret, name, s);
+}
+
 static void known_files(struct sim *s, struct table *ret)
 {
 	const char *uuid;
@@ -95,13 +112,7 @@ static void known_files(struct sim *s, struct table *ret)
 	json_object_foreach (
 		(json_t *)config_all(s->master->config, CONFIG_DISK), uuid,
 		disk)
-		if (str_eq(json_str(disk, "dev_type", ""), "drbd"))
-			known_volumes(s, disk, ret);
-		else
-			table_put(ret,
-				  json_string_value(json_array_get(
-					  json_get(disk, "logical_id"), 1)),
-				  s);
+		known_disk(s, disk, ret);
 }
 
 struct file_check {

@@ -15,7 +15,7 @@
 
 static struct sim s;
 
-static void setup(void)
+static inline void setup(void)
 {
 	sim_init(&s, 3, 1);
 }

@@ -206,6 +206,48 @@ static json_t *do_disk_assemble(struct sim_node *n, const json_t *args)
 	return good(json_make("[s, s, n]", "/dev/x", "/dev/y"));
 }
 
+static json_t *do_vg_list(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_make("{s:f}", "xenvg", 100000.0));
+}
+
+struct volumes {
+	const struct sim_node *n;
+	json_t *found;
+};
+
+static void add_volume(const char *path, void *value, void *arg)
+{
+	struct volumes *v = arg;
+	size_t len = strlen(v->n->uuid);
+
+	(void)value;
+	if (!str_starts(path, v->n->uuid) || path[len] != ':')
+		return;
+	json_object_set_new(v->found, path + len + 1,
+			    json_make("[s, b, b]", "64.00", 0, 0));
+}
+
+/* Volumes of the group whose names have no group in this simulation. */
+static json_t *do_lv_list(struct sim_node *n, const json_t *args)
+{
+	struct volumes v = {.n = n, .found = json_object()};
+	json_t *full = json_object(), *value;
+	const char *name;
+
+	(void)args;
+	table_each(&n->sim->files, add_volume, &v);
+	json_object_foreach (v.found, name, value) {
+		auto_free char *path = xprintf("xenvg/%s", name);
+
+		json_object_set(full, path, value);
+	}
+	json_decref(v.found);
+	return good(full);
+}
+
 /* [[disk, new logical id], ...] */
 static json_t *do_disk_rename(struct sim_node *n, const json_t *args)
 {
@@ -326,17 +368,31 @@ static json_t *evacuation(const json_t *message, const json_t *names,
 }
 
 /* Everything fits. */
+/* Any of them, or two where mirrors need them. */
+static json_t *places(const json_t *request, const char *const *found,
+		      size_t n_found)
+{
+	size_t first = random_below(n_found);
+	json_t *names = json_make("[s]", found[first]);
+
+	if (json_int(request, "required_nodes", 1) > 1)
+		json_array_append_new(
+			names, json_string(found[(first + 1) % n_found]));
+	return names;
+}
+
 static json_t *placement(const json_t *instances, const char *const *found,
 			 size_t n_found)
 {
 	json_t *placed = json_array();
 
-	for (size_t i = 0; i < json_array_size(instances); i++)
+	for (size_t i = 0; i < json_array_size(instances); i++) {
+		const json_t *one = json_array_get(instances, i);
+
 		json_array_append_new(
-			placed, json_make("[s, [s]]",
-					  json_str(json_array_get(instances, i),
-						   "name", ""),
-					  found[random_below(n_found)]));
+			placed, json_make("[s, o]", json_str(one, "name", ""),
+					  places(one, found, n_found)));
+	}
 	return json_make("{s:b, s:s, s:[o, []]}", "success", 1, "info", "",
 			 "result", placed);
 }
@@ -386,8 +442,8 @@ static json_t *do_iallocator(struct sim_node *n, const json_t *args)
 		reply = placement(json_get(request, "instances"), found,
 				  n_found);
 	else
-		reply = json_make("{s:b, s:s, s:[s]}", "success", 1, "info", "",
-				  "result", found[random_below(n_found)]);
+		reply = json_make("{s:b, s:s, s:o}", "success", 1, "info", "",
+				  "result", places(request, found, n_found));
 	answer = json_text(reply);
 	return good(json_string(answer));
 }
@@ -508,6 +564,8 @@ static const struct {
 	{"blockdev_assemble", do_disk_assemble},
 	{"blockdev_shutdown", do_disk_shutdown},
 	{"blockdev_rename", do_disk_rename},
+	{"vg_list", do_vg_list},
+	{"lv_list", do_lv_list},
 	{"file_storage_dir_rename", do_folder_rename},
 	{"blockdev_find", do_disk_find},
 	{"blockdev_getmirrorstatus", do_mirror_status},

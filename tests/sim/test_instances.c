@@ -47,7 +47,8 @@ Test(instances, what_is_not_supported_is_refused)
 	static const char *const flags[] = {"forthcoming", "commit",
 					    "identify_defaults",
 					    "instance_communication"};
-	static const char *const of_disk[] = {"adopt", "provider", "spindles"};
+	static const char *const of_disk[] = {"adopt", "access", "provider",
+					      "spindles"};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
 		expect(add_with(flags[i], json_true()), "wrong_input");
@@ -56,7 +57,6 @@ Test(instances, what_is_not_supported_is_refused)
 	expect(add_with("nics", json_make("[{s:s}]", "speed", "9")),
 	       "wrong_input");
 	expect(add_with("mode", json_string("import")), "wrong_input");
-	expect(add_with("snode", json_string(NODE3)), "wrong_input");
 	expect(add_with("ip_check", json_true()), "name check");
 	cr_assert_null(instance("web1"));
 }

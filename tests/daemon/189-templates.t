@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Instances on storage that this node daemon does not serve: all is checked and
+# planned as for any other, and the node says no.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+cluster_start --nodes 3
+
+all=sharedfile,file,diskless,plain,drbd,rbd,ext,blockdev,gluster
+succeeds "all templates are enabled" m gnt-cluster modify \
+    "--enabled-disk-templates=$all" "--ipolicy-disk-templates=$all"
+fails "volumes without a volume group" add web1 -t plain -s 4m -n node1
+like "$out" 'Cluster does not support lvm-based instances' "are refused"
+m gnt-cluster modify --vg-name=xenvg >/dev/null
+
+refused_by_node() {
+    fails "an instance on $1" add web1 -t "$@"
+    like "$out" "not supported by this node daemon" "fails on the node"
+}
+refused_by_node plain -s 4m -n node1
+refused_by_node plain --disk 0:size=4m,vg=fast -n node1
+refused_by_node drbd -s 4m -n node1:node2
+refused_by_node drbd --disk 0:size=4m,metavg=meta -n node2:node3
+refused_by_node rbd --disk 0:size=4m -n node1
+refused_by_node ext --disk 0:size=4m,provider=p,speed=9 -n node1
+refused_by_node plain --disk 0:adopt=old -n node1
+refused_by_node blockdev --disk 0:adopt=/dev/disk/by-id/x -n node1
+
+fails "a mirror on one node" add web1 -t drbd -s 4m -n node1
+like "$out" 'The networked disk templates need a mirror node' "needs two"
+fails "external storage of nobody" add web1 -t ext -s 4m -n node1
+like "$out" "missing provider for template 'ext'" "needs a provider"
+fails "a device that is not adopted" add web1 -t blockdev -s 4m -n node1
+like "$out" "requires disk adoption" "is none"
+fails "a device of the host" \
+    add web1 -t blockdev --disk 0:adopt=/dev/disk/../sda -n node1
+like "$out" 'lies outside /dev/disk/' "stays the host's"
+is "$(m gnt-instance list --no-headers)" "" "nothing is left of them"
+tap_done

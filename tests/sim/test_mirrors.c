@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Instances on logical volumes: mirrored on two nodes, or volumes that were
+ * there before, in a simulated cluster whose nodes know them. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+#include "tests/sim/planned.h"
+
+static void setup_volumes(void)
+{
+	sim_init_big(&s, 3, 1, 1);
+}
+
+TestSuite(mirrors, .init = setup_volumes, .fini = teardown, .timeout = 60);
+
+static json_t *op_mirrored(const char *name, const char *snode)
+{
+	json_t *op = op_add(name, NODE2, true);
+
+	json_set_str(op, "disk_template", "drbd");
+	json_set_str(op, "snode", snode);
+	json_object_set_new(
+		op, "disks",
+		json_make("[{s:i}, {s:i}]", "size", 64, "size", 128));
+	return op;
+}
+
+static const json_t *instance(const char *name)
+{
+	return config_find(s.master->config, CONFIG_INSTANCE, name);
+}
+
+static const json_t *disk(const char *name, size_t i)
+{
+	return config_get(s.master->config, CONFIG_DISK,
+			  json_string_value(json_array_get(
+				  json_get(instance(name), "disks"), i)));
+}
+
+static const char *secondary(const char *name)
+{
+	static char found[64];
+	auto_strv struct strv nodes = {0};
+
+	config_instance_secondaries(s.master->config, instance(name), &nodes);
+	cr_assert_eq(nodes.n, 1);
+	snprintf(found, sizeof(found), "%s",
+		 config_name(s.master->config, CONFIG_NODE, nodes.items[0]));
+	return found;
+}
+
+Test(mirrors, each_disk_is_two_volumes_on_two_nodes)
+{
+	const json_t *data, *meta;
+
+	expect(op_mirrored("web1", NODE3), "success");
+	cr_assert_str_eq(secondary("web1"), NODE3);
+	cr_assert_eq(s.files.n, 2 * 2 * 2);
+	data = json_array_get(json_get(disk("web1", 1), "children"), 0);
+	meta = json_array_get(json_get(disk("web1", 1), "children"), 1);
+	cr_assert_eq(json_int(data, "size", 0), 128);
+	cr_assert_eq(json_int(meta, "size", 0), 128);
+	cr_assert_str_eq(json_string_value(json_array_get(
+				 json_get(data, "logical_id"), 0)),
+			 "xenvg");
+	cr_assert_eq(strlen(json_string_value(json_array_get(
+			     json_get(disk("web1", 0), "logical_id"), 5))),
+		     40);
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	cr_assert_eq(s.files.n, 0);
+}
+
+/* Ports are the cluster's, minors each node's. */
+Test(mirrors, no_port_and_no_minor_is_given_twice)
+{
+	static const char *const names[] = {"web1", "web2"};
+
+	expect(op_mirrored("web1", NODE3), "success");
+	expect(op_mirrored("web2", s.nodes[0].name), "success");
+	for (size_t i = 0; i < 4; i++) {
+		const json_t *id =
+			json_get(disk(names[i / 2], i % 2), "logical_id");
+
+		cr_assert_eq(json_integer_value(json_array_get(id, 2)),
+			     11000 + (json_int_t)i);
+		cr_assert_eq(json_integer_value(json_array_get(id, 3)),
+			     (json_int_t)i);
+		cr_assert_eq(json_integer_value(json_array_get(id, 4)),
+			     (json_int_t)i % 2);
+	}
+}
+
+Test(mirrors, the_other_node_is_needed_and_another_one)
+{
+	expect(op_mirrored("web1", NULL), "need a mirror node");
+	expect(op_mirrored("web1", NODE2), "cannot be the primary");
+	expect(op_mirrored("web1", "node9.example.com"), "unknown_entity");
+	cr_assert_null(instance("web1"));
+}
+
+Test(mirrors, other_templates_take_no_notice_of_it)
+{
+	json_t *op = op_add("web1", NODE2, true);
+
+	json_set_str(op, "snode", NODE3);
+	expect(op, "success");
+	cr_assert_eq(s.files.n, 1);
+}
+
+Test(mirrors, a_failure_on_the_other_node_leaves_nothing)
+{
+	static const char *const calls[] = {"blockdev_create",
+					    "blockdev_assemble", "os_validate"};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		s.nodes[2].fail_on = calls[i];
+		expect(op_mirrored("web1", NODE3), "told to fail");
+		cr_assert_null(instance("web1"));
+		cr_assert_eq(s.files.n, 0, "%s", calls[i]);
+	}
+	s.nodes[2].fail_on = NULL;
+}
+
+Test(mirrors, they_run_and_stop_on_both_nodes)
+{
+	expect(op_mirrored("web1", NODE3), "success");
+	cr_assert_eq(s.nodes[1].stopped.n + s.nodes[2].stopped.n, 0);
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	cr_assert_eq(s.nodes[1].stopped.n, 2);
+	cr_assert_eq(s.nodes[2].stopped.n, 2);
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
+	cr_assert_eq(s.nodes[1].stopped.n + s.nodes[2].stopped.n, 0);
+}
+
+Test(mirrors, an_allocator_chooses_both)
+{
+	json_t *one = op_mirrored("web1", NULL), *two;
+	uint64_t id;
+
+	json_object_set_new(one, "pnode", json_null());
+	json_set_str(one, "iallocator", "any");
+	expect(one, "success");
+	secondary("web1");
+	two = op_mirrored("web2", NULL);
+	json_object_set_new(two, "pnode", json_null());
+	json_object_del(two, "iallocator");
+	json_object_del(two, "OP_ID");
+	id = sim_submit(&s,
+			json_make("{s:s, s:[o], s:s}", "OP_ID",
+				  "OP_INSTANCE_MULTI_ALLOC", "instances", two,
+				  "iallocator", "any"),
+			NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_assert_str_eq(sim_wait(&s, id + 1), "success");
+	secondary("web2");
+}
+
+Test(mirrors, one_is_made_as_planned)
+{
+	sim_expect_as_planned(&s, op_mirrored("web1", NODE3));
+	cr_assert_str_eq(secondary("web1"), NODE3);
+}
+
+/* --- adoption --- */
+
+static json_t *op_adopt(const char *name, const char *volume)
+{
+	json_t *op = op_add(name, NODE2, true);
+
+	json_set_str(op, "disk_template", "plain");
+	json_object_set_new(op, "disks", json_make("[{s:s}]", "adopt", volume));
+	return op;
+}
+
+static void make_volume(const char *name)
+{
+	auto_json json_t *id =
+		json_make("{s:[s, s]}", "logical_id", "xenvg", name);
+	auto_free char *path = sim_volume(s.nodes[1].uuid, id);
+
+	table_put(&s.files, path, &s);
+}
+
+static bool has_volume(const char *name)
+{
+	auto_json json_t *id =
+		json_make("{s:[s, s]}", "logical_id", "xenvg", name);
+	auto_free char *path = sim_volume(s.nodes[1].uuid, id);
+
+	return table_get(&s.files, path) != NULL;
+}
+
+Test(mirrors, a_volume_that_is_there_becomes_a_disk)
+{
+	make_volume("old");
+	expect(op_adopt("web1", "old"), "success");
+	cr_assert_not(has_volume("old"));
+	cr_assert_eq(s.files.n, 1);
+	cr_assert_eq(json_int(disk("web1", 0), "size", 0), 64);
+}
+
+Test(mirrors, what_is_adopted_is_never_removed)
+{
+	json_t *op;
+
+	make_volume("old");
+	s.nodes[1].fail_on = "blockdev_rename";
+	expect(op_adopt("web1", "old"), "told to fail");
+	cr_assert(has_volume("old"));
+	cr_assert_null(instance("web1"));
+	s.nodes[1].fail_on = NULL;
+	op = op_adopt("web1", "none");
+	expect(op, "Missing logical volume");
+	op = op_adopt("web1", "old");
+	json_array_append_new(json_object_get(op, "disks"),
+			      json_make("{s:s}", "adopt", "old"));
+	expect(op, "Duplicate volume names");
+	expect(op_adopt("web1", "old"), "success");
+}
+
+Test(mirrors, either_all_disks_are_adopted_or_none)
+{
+	json_t *op = op_adopt("web1", "old");
+
+	json_array_append_new(json_object_get(op, "disks"),
+			      json_make("{s:i}", "size", 64));
+	expect(op, "Either all disks are adopted or none");
+	op = op_adopt("web1", "old");
+	json_object_set_new(op, "pnode", json_null());
+	json_set_str(op, "iallocator", "any");
+	expect(op, "not allowed with an iallocator");
+}
