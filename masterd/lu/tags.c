@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tags on the cluster, groups, nodes, instances and networks. */
 #include <ctype.h>
-#include <regex.h>
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/filter.h"
 #include "masterd/lu.h"
 #include "masterd/lu/tags.h"
 
@@ -248,24 +248,63 @@ const struct lu_class lu_tags_del = {
 
 /* --- search --- */
 
-/* Add [path, tag] for each tag of the object that matches. */
-static void search_one(const regex_t *pattern, const char *path,
-		       const json_t *object, json_t *found)
+/* A field of filters that stands for the tag itself. */
+#define TAG_FIELD "tag"
+
+struct search {
+	struct filter *pattern;
+	json_t *found; /* [[path, tag], ...] */
+	struct error *err;
+};
+
+static bool only_tag(void *arg, const char *field, enum filter_kind *ret_kind)
 {
-	const json_t *tags = json_get(object, "tags");
-
-	for (size_t i = 0; i < json_array_size(tags); i++) {
-		const char *tag = json_string_value(json_array_get(tags, i));
-
-		if (regexec(pattern, tag, 0, NULL, 0) == 0)
-			json_array_append_new(found,
-					      json_make("[s, s]", path, tag));
-	}
+	(void)arg;
+	*ret_kind = FILTER_OTHER;
+	return strcmp(field, TAG_FIELD) == 0;
 }
 
-static void search_kind(struct lu *lu, const regex_t *pattern,
-			const char *folder, enum config_kind kind,
-			json_t *found)
+static const json_t *the_tag(void *arg, const char *field)
+{
+	(void)field;
+	return arg;
+}
+
+/* Patterns are Perl's, as those of queries: one engine with limits. */
+static struct filter *compile_pattern(const char *pattern, struct error *err)
+{
+	auto_json json_t *filter =
+		json_make("[s, s, s]", "=~", TAG_FIELD, pattern);
+	struct error why;
+	struct filter *f = filter_compile(filter, only_tag, NULL, &why);
+
+	if (f == NULL)
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Invalid search pattern '%.200s': %s", pattern,
+			  why.text);
+	return f;
+}
+
+/* Add [path, tag] for each tag of the object that matches. */
+static int search_one(struct search *s, const char *path, const json_t *object)
+{
+	const json_t *tag;
+	size_t i;
+
+	json_array_foreach (json_get(object, "tags"), i, tag) {
+		int rc = filter_match(s->pattern, the_tag, (void *)tag, s->err);
+
+		if (rc < 0)
+			return -1;
+		if (rc > 0)
+			json_array_append_new(s->found,
+					      json_make("[s, O]", path, tag));
+	}
+	return 0;
+}
+
+static int search_kind(struct lu *lu, struct search *s, const char *folder,
+		       enum config_kind kind)
 {
 	auto_strv struct strv uuids = {0};
 
@@ -276,29 +315,38 @@ static void search_kind(struct lu *lu, const regex_t *pattern,
 		auto_free char *path =
 			xprintf("/%s/%s", folder, json_str(object, "name", ""));
 
-		search_one(pattern, path, object, found);
+		if (search_one(s, path, object) < 0)
+			return -1;
 	}
+	return 0;
+}
+
+static int search_all(struct lu *lu, struct search *s)
+{
+	if (search_one(s, "/cluster", config_cluster(lu->m->config)) < 0 ||
+	    search_kind(lu, s, "instances", CONFIG_INSTANCE) < 0 ||
+	    search_kind(lu, s, "nodes", CONFIG_NODE) < 0 ||
+	    search_kind(lu, s, "nodegroup", CONFIG_GROUP) < 0)
+		return -1;
+	return search_kind(lu, s, "network", CONFIG_NETWORK);
 }
 
 static json_t *tags_search_exec(struct lu *lu, struct error *err)
 {
 	const struct op_tags_search *op = lu->op;
-	json_t *found;
-	regex_t pattern;
+	struct search s = {.err = err};
+	int rc;
 
-	if (regcomp(&pattern, op->pattern, REG_EXTENDED | REG_NOSUB) != 0) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "Invalid search pattern '%s'", op->pattern);
+	s.pattern = compile_pattern(op->pattern, err);
+	if (s.pattern == NULL)
 		return NULL;
-	}
-	found = json_array();
-	search_one(&pattern, "/cluster", config_cluster(lu->m->config), found);
-	search_kind(lu, &pattern, "instances", CONFIG_INSTANCE, found);
-	search_kind(lu, &pattern, "nodes", CONFIG_NODE, found);
-	search_kind(lu, &pattern, "nodegroup", CONFIG_GROUP, found);
-	search_kind(lu, &pattern, "network", CONFIG_NETWORK, found);
-	regfree(&pattern);
-	return found;
+	s.found = json_array();
+	rc = search_all(lu, &s);
+	filter_free(s.pattern);
+	if (rc == 0)
+		return s.found;
+	json_decref(s.found);
+	return NULL;
 }
 
 const struct lu_class lu_tags_search = {
