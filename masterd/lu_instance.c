@@ -6,6 +6,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "masterd/lu/network.h"
 
 const char *inst_name(const json_t *inst)
 {
@@ -152,6 +153,9 @@ static void env_nic(struct lu *lu, json_t *env, size_t i, const json_t *nic)
 	auto_json json_t *filled = params_fill_nic(
 		config_cluster(lu->m->config), json_get(nic, "nicparams"));
 	auto_free char *bridge = xprintf("INSTANCE_NIC%zu_BRIDGE", i);
+	auto_free char *prefix = xprintf("INSTANCE_NIC%zu_", i);
+	const json_t *network = config_get(lu->m->config, CONFIG_NETWORK,
+					   json_str(nic, "network", ""));
 
 	for (size_t k = 0; k < 7; k++) {
 		const char *key = k < 4 ? own[k] : filled_keys[k - 4];
@@ -166,6 +170,8 @@ static void env_nic(struct lu *lu, json_t *env, size_t i, const json_t *nic)
 	}
 	if (strcmp(json_str(filled, "mode", ""), "bridged") == 0)
 		env_set(env, bridge, json_str(filled, "link", ""));
+	if (network != NULL)
+		network_env(network, prefix, env);
 }
 
 static void env_disk(json_t *env, size_t i, const json_t *disk)

@@ -9,6 +9,7 @@
 #include "lib/model/ippool.h"
 #include "masterd/lu.h"
 #include "masterd/lu/network.h"
+#include "masterd/lu/tags.h"
 
 struct network_lu {
 	struct lu lu;
@@ -42,7 +43,7 @@ const json_t *network_find(struct lu *lu, const char *name, struct error *err)
 		       config_expect(lu->m->config, CONFIG_NETWORK, name, err));
 }
 
-void network_env(const json_t *network, json_t *env)
+void network_env(const json_t *network, const char *prefix, json_t *env)
 {
 	static const struct {
 		const char *variable, *key;
@@ -56,25 +57,28 @@ void network_env(const json_t *network, json_t *env)
 		{"NETWORK_UUID", "uuid"},
 	};
 	auto_strv struct strv tags = {0};
-	auto_free char *text = NULL;
+	auto_free char *text = NULL, *tags_name = NULL;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const char *value = json_str(network, table[i].key, NULL);
+		auto_free char *name =
+			xprintf("%s%s", prefix, table[i].variable);
 
 		if (value != NULL)
-			json_set_str(env, table[i].variable, value);
+			json_set_str(env, name, value);
 	}
 	json_to_strv(json_get(network, "tags"), &tags);
 	text = strv_join(&tags, " ");
-	if (tags.n > 0)
-		json_set_str(env, "NETWORK_TAGS", text);
+	tags_name = xprintf("%sNETWORK_TAGS", prefix);
+	if (tags.n > 0 || *prefix != '\0')
+		json_set_str(env, tags_name, text);
 }
 
 static void changed_env(struct lu *lu, json_t *env)
 {
 	const struct network_lu *n = network_of(lu);
 
-	network_env(n->changed != NULL ? n->changed : n->network, env);
+	network_env(n->changed != NULL ? n->changed : n->network, "", env);
 }
 
 static int want_network(struct lu *lu, const char *name, struct error *err)

@@ -8,7 +8,8 @@
 /* The network by name or UUID, kept until the LU ends; NULL with err. */
 const json_t *network_find(struct lu *lu, const char *name, struct error *err);
 
-/* Its hook variables. */
-void network_env(const json_t *network, json_t *env);
+/* Its hook variables NETWORK_*, with the prefix in front ("", or that of a
+ * NIC). */
+void network_env(const json_t *network, const char *prefix, json_t *env);
 
 #endif

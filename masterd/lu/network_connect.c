@@ -113,7 +113,7 @@ static void connection_env(struct lu *lu, json_t *env)
 {
 	const struct connection *c = connection_of(lu);
 
-	network_env(c->network, env);
+	network_env(c->network, "", env);
 	json_set_str(env, "GROUP_NAME", json_str(c->group, "name", ""));
 	json_set_str(env, "GROUP_NETWORK_MODE",
 		     json_str(c->nicparams, "mode", ""));

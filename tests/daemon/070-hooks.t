@@ -29,6 +29,19 @@ unlike "$env" '^HOME=' "and nothing of ours"
 like "$(cat "$VC/node1.post")" '^GANETI_POST_INSTANCE_DISK0_SIZE=4$' \
     "the post hook on the master sees what became of it"
 
+m gnt-network add --network=203.0.113.0/24 --gateway=203.0.113.1 \
+    --mac-prefix=aa:bb:cc --tags=rack net1 >/dev/null
+m gnt-network connect -N mode=bridged,link=br0 net1 >/dev/null
+succeeds "add into a network" add web5 -t diskless -n node2 \
+    --net 0:ip=pool,network=net1
+env=$(cat "$VC/node1.post")
+for line in NAME=net1 SUBNET=203.0.113.0/24 GATEWAY=203.0.113.1 \
+    MAC_PREFIX=aa:bb:cc TAGS=rack "UUID=[-0-9a-f]*"; do
+    like "$env" "^GANETI_INSTANCE_NIC0_NETWORK_$line\$" \
+        "hooks know ${line%%=*} of a NIC's network"
+done
+m gnt-instance remove -f web5 >/dev/null
+
 hook node2 instance-add-pre.d 20-veto <<'END'
 #!/bin/sh
 echo "no more instances in rack 2"
