@@ -128,24 +128,31 @@ static int for_groups(struct cli *cli, const json_t *template,
 	return CLI_OK;
 }
 
+/* How NICs are connected: as asked for, for the rest as the cluster has it. */
+static json_t *nic_params(struct cli *cli, struct error *err)
+{
+	auto_json json_t *info =
+		cli_call(cli, "QueryClusterInfo", json_array(), err);
+	const json_t *preset = json_get(json_get(info, "nicparams"), "default");
+
+	if (info == NULL)
+		return NULL;
+	return json_overlay(preset, cli_value(cli, &OPT_NICPARAMS));
+}
+
 static int connect_network(struct cli *cli, struct error *err)
 {
 	static const char *const keys[] = {"mode", "link", "vlan"};
 	auto_json json_t *op = network_op(cli, &op_class_network_connect);
-	const json_t *given = cli_value(cli, &OPT_NICPARAMS);
+	auto_json json_t *nic = nic_params(cli, err);
 
+	if (nic == NULL)
+		return -1;
 	cli_op_unless(cli, op, "conflicts_check", &OPT_NO_CONFLICTS_CHECK);
 	for (size_t i = 0; i < 3; i++) {
-		const char *value = json_str(given, keys[i], NULL);
 		auto_free char *param = xprintf("network_%s", keys[i]);
 
-		if (value != NULL)
-			json_set_str(op, param, value);
-		else if (i < 2)
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Say which link the network has: "
-					 "--nic-parameters "
-					 "mode=MODE,link=LINK[,vlan=VLAN]");
+		json_set_str(op, param, json_str(nic, keys[i], ""));
 	}
 	return for_groups(cli, op, err);
 }

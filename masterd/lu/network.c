@@ -143,22 +143,54 @@ static int set_mac_prefix(json_t *network, const char *prefix,
 	return 0;
 }
 
-static bool is_in6(const char *network6, const char *address)
+#define BITS6 128
+
+static bool parse6(const char *network6, struct in6_addr *ret, int64_t *ret_len)
 {
 	auto_free char *base = xstrndup(network6, strcspn(network6, "/"));
-	struct in6_addr net, one;
-	int64_t bits = 0;
+	size_t n = strlen(base);
 
-	if (network6[strlen(base)] == '\0' ||
-	    !str_to_int64(network6 + strlen(base) + 1, &bits) || bits < 0 ||
-	    bits > 128 || inet_pton(AF_INET6, base, &net) != 1 ||
+	return network6[n] == '/' && str_to_int64(network6 + n + 1, ret_len) &&
+	       *ret_len >= 0 && *ret_len <= BITS6 &&
+	       inet_pton(AF_INET6, base, ret) == 1;
+}
+
+static bool bit6(const struct in6_addr *address, int64_t i)
+{
+	return (address->s6_addr[i / 8] & (0x80 >> (i % 8))) != 0;
+}
+
+static bool has_host_bits6(const char *network6)
+{
+	struct in6_addr net;
+	int64_t len;
+
+	if (!parse6(network6, &net, &len))
+		return true;
+	for (int64_t i = len; i < BITS6; i++)
+		if (bit6(&net, i))
+			return true;
+	return false;
+}
+
+static bool is_in6(const char *network6, const char *address)
+{
+	struct in6_addr net, one;
+	int64_t len;
+
+	if (!parse6(network6, &net, &len) ||
 	    inet_pton(AF_INET6, address, &one) != 1)
 		return false;
-	for (int64_t i = 0; i < bits; i++)
-		if (((net.s6_addr[i / 8] ^ one.s6_addr[i / 8]) &
-		     (0x80 >> (i % 8))) != 0)
+	for (int64_t i = 0; i < len; i++)
+		if (bit6(&net, i) != bit6(&one, i))
 			return false;
 	return true;
+}
+
+/* Routers often announce themselves with such an address. */
+static bool is_link_local6(const char *address)
+{
+	return is_in6("fe80::/10", address);
 }
 
 static int set_network6(json_t *network, const char *network6,
@@ -172,12 +204,19 @@ static int set_network6(json_t *network, const char *network6,
 			     is_none(gateway6) ? NULL : gateway6);
 	gateway6 = json_str(network, "gateway6", NULL);
 	network6 = json_str(network, "network6", NULL);
-	if (gateway6 == NULL ||
-	    (network6 != NULL && is_in6(network6, gateway6)))
+	if (network6 == NULL)
+		return 0;
+	if (has_host_bits6(network6))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "%s has host bits set: not the address of a "
+				 "network",
+				 network6);
+	if (gateway6 == NULL || is_in6(network6, gateway6) ||
+	    is_link_local6(gateway6))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "IPv6 gateway %s is not in the IPv6 network (%s)",
-			 gateway6, network6 == NULL ? "none" : network6);
+			 gateway6, network6);
 }
 
 /* The gateway's address is kept from instances. */
@@ -263,7 +302,8 @@ static int add_check(struct lu *lu, struct error *err)
 	struct network_lu *n = network_of(lu);
 	const struct op_network_add *op = lu->op;
 
-	if (check_name_is_free(lu, op->network_name, err) < 0)
+	if (check_name_is_free(lu, op->network_name, err) < 0 ||
+	    tags_check(op->tags, err) < 0)
 		return -1;
 	n->changed = json_make("{s:s, s:s, s:s, s:O}", "uuid", n->uuid, "name",
 			       op->network_name, "network", op->network, "tags",
@@ -310,37 +350,35 @@ static int modify_expand(struct lu *lu, struct error *err)
 	return want_network(lu, op->network_name, err);
 }
 
-static int reserve_more(struct lu *lu, json_t *network, const json_t *ips,
-			struct error *err)
+/* As with Ganeti, an address that cannot be kept or given back is a warning,
+ * and the others count. */
+static void reserve_more(struct lu *lu, json_t *network, const json_t *ips)
 {
 	for (size_t i = 0; i < json_array_size(ips); i++) {
 		const char *ip = json_string_value(json_array_get(ips, i));
+		struct error why;
 
-		if (ippool_is_taken(network, ip))
-			lu_warn(lu, "IP address %s is already reserved", ip);
-		else if (ippool_take(network, ip, true, err) < 0)
-			return -1;
+		if (ippool_take(network, ip, true, &why) < 0)
+			lu_warn(lu, "Cannot reserve IP address %s: %s", ip,
+				why.text);
 	}
-	return 0;
 }
 
-static int reserve_less(struct lu *lu, json_t *network, const json_t *ips,
-			struct error *err)
+static void reserve_less(struct lu *lu, json_t *network, const json_t *ips)
 {
 	for (size_t i = 0; i < json_array_size(ips); i++) {
 		const char *ip = json_string_value(json_array_get(ips, i));
+		struct error why;
 
 		if (str_eq(ip, json_str(network, "gateway", NULL)))
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Cannot unreserve the gateway's IP "
-					 "address %s",
-					 ip);
-		if (!ippool_is_taken(network, ip))
-			lu_warn(lu, "IP address %s is already unreserved", ip);
-		else if (ippool_give(network, ip, true, err) < 0)
-			return -1;
+			lu_warn(lu,
+				"Cannot release IP address %s: it is the "
+				"gateway's",
+				ip);
+		else if (ippool_give(network, ip, true, &why) < 0)
+			lu_warn(lu, "Cannot release IP address %s: %s", ip,
+				why.text);
 	}
-	return 0;
 }
 
 static int modify_check(struct lu *lu, struct error *err)
@@ -349,12 +387,16 @@ static int modify_check(struct lu *lu, struct error *err)
 	const struct op_network_set_params *op = lu->op;
 
 	n->changed = config_edit(n->network);
+	if (op->gateway != NULL &&
+	    str_eq(op->gateway, json_str(n->network, "gateway", NULL)))
+		lu_warn(lu, "Gateway is already %s", op->gateway);
 	if (set_gateway(n->changed, op->gateway, err) < 0 ||
 	    set_mac_prefix(n->changed, op->mac_prefix, err) < 0 ||
-	    set_network6(n->changed, op->network6, op->gateway6, err) < 0 ||
-	    reserve_more(lu, n->changed, op->add_reserved_ips, err) < 0)
+	    set_network6(n->changed, op->network6, op->gateway6, err) < 0)
 		return -1;
-	return reserve_less(lu, n->changed, op->remove_reserved_ips, err);
+	reserve_more(lu, n->changed, op->add_reserved_ips);
+	reserve_less(lu, n->changed, op->remove_reserved_ips);
+	return 0;
 }
 
 /* Instances take and give back addresses without the network's lock: only what

@@ -68,14 +68,25 @@ Test(networks, wrong_values_are_refused)
 	       "is not in network");
 	expect(with(add("198.51.100.0/24"), "mac_prefix", json_string("zz:00")),
 	       "Invalid MAC");
-	expect(with(add("198.51.100.0/24"), "gateway6",
-		    json_string("2001:db8::1")),
-	       "IPv6 gateway");
+	expect(with(add("198.51.100.0/24"), "network6",
+		    json_string("2001:db8::1/64")),
+	       "host bits");
+	expect(with(add("198.51.100.0/24"), "tags", json_make("[s]", "a b")),
+	       "TagError");
 	expect(with(with(add("198.51.100.0/24"), "network6",
 			 json_string("2001:db8::/64")),
 		    "gateway6", json_string("2001:db9::1")),
 	       "IPv6 gateway");
 	cr_expect_null(net());
+}
+
+Test(networks, a_router_may_have_a_link_local_address)
+{
+	expect(with(with(add("198.51.100.0/24"), "network6",
+			 json_string("2001:db8::/64")),
+		    "gateway6", json_string("fe80::1")),
+	       "success");
+	cr_expect_str_eq(json_str(net(), "gateway6", ""), "fe80::1");
 }
 
 Test(networks, reserved_addresses_come_and_go)
@@ -97,8 +108,12 @@ Test(networks, reserved_addresses_come_and_go)
 	       "success");
 	cr_expect_str_eq(json_str(net(), "ext_reservations", ""), "10100001");
 	expect(with(op("OP_NETWORK_SET_PARAMS"), "remove_reserved_ips",
-		    json_make("[s]", "198.51.100.2")),
-	       "gateway");
+		    json_make("[s, s]", "198.51.100.2", "203.0.113.1")),
+	       "success"); /* two warnings */
+	expect(with(op("OP_NETWORK_SET_PARAMS"), "add_reserved_ips",
+		    json_make("[s, s]", "203.0.113.1", "198.51.100.5")),
+	       "success");
+	cr_expect_str_eq(json_str(net(), "ext_reservations", ""), "10100101");
 }
 
 Test(networks, a_connected_one_stays)
@@ -116,7 +131,7 @@ Test(networks, a_connected_one_stays)
 	expect(disconnect_op(), "success");
 	expect(with(op("OP_NETWORK_RENAME"), "new_name", json_string("net2")),
 	       "success");
-	expect(op("OP_NETWORK_REMOVE"), "not known");
+	expect(op("OP_NETWORK_REMOVE"), "not found");
 }
 
 static json_t *add_instance(const char *name, json_t *nic STEALS)
