@@ -63,7 +63,12 @@ static json_t *online_nodes(struct cli *cli, struct error *err)
 
 		fprintf(stderr, "Note: skipping offline node(s): %s\n", list);
 	}
-	return names;
+	if (json_array_size(names) > 0)
+		return names;
+	json_decref(names);
+	error_set(err, ERR_PREREQ, ECODE_NOENT,
+		  "No node that is online has such a name or is in that group");
+	return NULL;
 }
 
 /* Each line with the node's name before it. */

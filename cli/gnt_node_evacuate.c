@@ -37,16 +37,8 @@ static const char *evacuation_mode(const struct cli *cli, struct error *err)
 			return "primary-only";
 		return secondary ? "secondary-only" : "all";
 	}
-	if (primary || cli_given(cli, &OPT_IALLOCATOR)) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "A new secondary node goes neither with an "
-			  "allocator nor with --primary-only");
-		return NULL;
-	}
-	if (!secondary)
-		fprintf(stderr, "New secondary node given (disabling "
-				"iallocator), hence evacuating secondary "
-				"instances only.\n");
+	fprintf(stderr, "New secondary node given (disabling iallocator), "
+			"hence evacuating secondary instances only.\n");
 	return "secondary-only";
 }
 
@@ -117,7 +109,8 @@ static int evacuate(struct cli *cli, struct error *err)
 	json_set_str(op, "node_name", cli->args[0]);
 	json_set_str(op, "mode", mode);
 	cli_op_set(cli, op, "remote_node", &OPT_NEW_SECONDARY);
-	cli_op_set(cli, op, "iallocator", &OPT_IALLOCATOR);
+	if (!cli_given(cli, &OPT_NEW_SECONDARY))
+		cli_op_set(cli, op, "iallocator", &OPT_IALLOCATOR);
 	cli_op_flag(cli, op, "early_release", &OPT_EARLY_RELEASE);
 	cli_op_flag(cli, op, "ignore_soft_errors", &OPT_IGNORE_SOFT);
 	code = cli_submit(cli, op, &result, err);

@@ -18,6 +18,10 @@ static int command_expand(struct lu *lu, struct error *err)
 {
 	const struct op_restricted_command *op = lu->op;
 
+	/* None is not all: nothing may run where nobody asked for it. */
+	if (json_array_size(op->nodes) == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Restricted commands need the names of nodes");
 	return lu_want_nodes(lu, op->nodes, op->use_locking,
 			     &command_of(lu)->nodes, err);
 }

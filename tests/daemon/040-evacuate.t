@@ -30,6 +30,9 @@ unlike "$(m gnt-instance list --no-headers -o pnode web2)" node3 "not to it"
 fails "and not there when told so" add web3 -t diskless -n node3
 like "$out" 'drained' "for that reason"
 
+succeeds "a new secondary is for secondaries, whatever else is said" \
+    m gnt-node evacuate -f -p -I hail -n node1 node2
+like "$out" 'evacuating secondary instances only' "which is told"
 succeeds "evacuate" m gnt-node evacuate -f -p node3.example.com
 is "$(m gnt-instance list --no-headers -o pnode | grep -c node3)" 0 \
     "no instance has it as primary"

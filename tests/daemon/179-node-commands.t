@@ -65,6 +65,10 @@ like "$out" "failed: Executing command '../hooks/x' failed" "is refused without 
 chmod 775 "$(root node2)/etc/ganeti/restricted-commands/hello"
 fails "one that others may write to" m gnt-node restricted-command hello $n2
 like "$out" "Executing command 'hello' failed" "too"
+m gnt-node modify -O yes node2 >/dev/null
+fails "for nodes that are all offline" m gnt-node restricted-command hello $n2
+unlike "$out" '^node[13] ' "it does not run on the others instead"
+m gnt-node modify -O no node2 >/dev/null
 
 # --- storage ---
 succeeds "volumes" m gnt-node volumes --separator=: -o node,name
