@@ -88,11 +88,9 @@ static int set_hvparams(const struct cli *cli, json_t *op, struct error *err)
 static int set_params(const struct cli *cli, json_t *op, struct error *err)
 {
 	auto_json json_t *nic = params_default_nic();
-	auto_json json_t *nd = params_default_nd();
 
 	if (cli_given(cli, &OPT_NDPARAMS) &&
-	    tool_type_params(json_object_get(op, "ndparams"), nd, true, err) <
-		    0)
+	    tool_type_nd(json_object_get(op, "ndparams"), err) < 0)
 		return -1;
 	if (!cli_given(cli, &OPT_BEPARAMS))
 		json_object_set_new(op, "beparams", json_object());

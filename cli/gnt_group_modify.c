@@ -20,13 +20,10 @@ static json_t *group_op(struct cli *cli, const struct op_class *class)
 /* What add and modify share. */
 static int set_params(struct cli *cli, json_t *op, struct error *err)
 {
-	auto_json json_t *nd = params_default_nd();
-
 	cli_op_set(cli, op, "alloc_policy", &OPT_ALLOC_POLICY);
 	cli_op_set(cli, op, "ndparams", &OPT_NDPARAMS);
 	if (cli_given(cli, &OPT_NDPARAMS) &&
-	    tool_type_params(json_object_get(op, "ndparams"), nd, true, err) <
-		    0)
+	    tool_type_nd(json_object_get(op, "ndparams"), err) < 0)
 		return -1;
 	if (tool_set_diskparams(cli, op, err) < 0)
 		return -1;
@@ -130,9 +127,9 @@ const struct cli_command group_rename = {
 
 const struct cli_command group_assign_nodes = {
 	.name = "assign-nodes",
-	.args = "<group-name> <node-name>...",
+	.args = "<group-name> [<node-name>...]",
 	.help = "Put nodes into a node group",
-	.min_args = 2,
+	.min_args = 1,
 	.max_args = -1,
 	.options = {&OPT_FORCE, OPTS_JOB},
 	.run = assign_nodes,

@@ -101,6 +101,15 @@ int tool_type_be(json_t *params, bool allow_default, struct error *err)
 	return tool_type_params(params, defaults, allow_default, err);
 }
 
+int tool_type_nd(json_t *params, struct error *err)
+{
+	auto_json json_t *defaults = params_default_nd();
+
+	/* The default is a whole number, others need not be. */
+	json_object_set_new(defaults, "cpu_speed", json_real(1));
+	return tool_type_params(params, defaults, true, err);
+}
+
 int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 		 struct error *err)
 {

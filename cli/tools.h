@@ -79,9 +79,10 @@ extern const struct cli_command cluster_tags[], node_tags[], instance_tags[],
  * stays where allow_default.  ERR_PARAMETER for an unknown one. */
 int tool_type_params(json_t *params, const json_t *defaults, bool allow_default,
 		     struct error *err);
-/* The same for back-end parameters (memory takes units) and hypervisor
- * parameters (NULL: of any hypervisor). */
+/* The same for back-end parameters (memory takes units), node parameters
+ * ("default" stays) and hypervisor parameters (NULL: of any hypervisor). */
 int tool_type_be(json_t *params, bool allow_default, struct error *err);
+int tool_type_nd(json_t *params, struct error *err);
 int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 		 struct error *err);
 

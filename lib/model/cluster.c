@@ -185,8 +185,10 @@ static int draft_ipolicy(struct draft *d, struct error *err)
 	auto_json json_t *preset = params_default_ipolicy();
 
 	json_object_set(preset, "disk-templates", d->templates);
-	d->ipolicy = json_overlay(preset, d->init->ipolicy);
-	return params_check_ipolicy(d->ipolicy, true, err);
+	d->ipolicy = params_overlay_ipolicy(preset, d->init->ipolicy);
+	if (params_check_ipolicy(d->ipolicy, true, err) < 0)
+		return -1;
+	return params_check_ipolicy_enabled(d->ipolicy, d->templates, err);
 }
 
 static int draft_states(struct draft *d, struct error *err)

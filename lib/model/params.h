@@ -82,6 +82,12 @@ double params_memory_ratio(const json_t *ipolicy);
 int64_t params_max_node_failures(const json_t *ipolicy);
 int params_check_ipolicy(const json_t *ipolicy, bool is_cluster,
 			 struct error *err);
+/* A policy with the members of another in place of its own; those standard
+ * sizes that the other leaves out stay.  A new reference. */
+json_t *params_overlay_ipolicy(const json_t *base, const json_t *changes);
+/* A policy allows no template that the cluster has not enabled. */
+int params_check_ipolicy_enabled(const json_t *ipolicy, const json_t *enabled,
+				 struct error *err);
 
 /* A size as people write it ("1g", "512m", "1024") in MiB, rounded up to a
  * multiple of 4; ERR_TYPE. */

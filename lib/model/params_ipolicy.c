@@ -5,6 +5,7 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "lib/model/params_table.h"
 
 /* More bounds than anybody writes; each costs a comparison an instance. */
 #define MINMAX_LIMIT 64
@@ -55,6 +56,27 @@ int64_t params_std_spec(const json_t *ipolicy, const char *name)
 	return std;
 }
 
+static const char *const ratios[] = {"vcpu-ratio", "spindle-ratio"};
+
+json_t *params_overlay_ipolicy(const json_t *base, const json_t *changes)
+{
+	json_t *policy = json_overlay(base, changes);
+	const json_t *std = json_get(changes, "std");
+
+	if (json_is_object(std))
+		json_object_set_new(policy, "std",
+				    json_overlay(json_get(base, "std"), std));
+	for (size_t i = 0; i < sizeof(ratios) / sizeof(ratios[0]); i++) {
+		const json_t *ratio = json_object_get(policy, ratios[i]);
+
+		if (json_is_real(ratio))
+			json_object_set_new(
+				policy, ratios[i],
+				params_number(json_real_value(ratio)));
+	}
+	return policy;
+}
+
 static const char *const extra_keys[] = {KEY_MEMORY, KEY_FAILURES};
 
 json_t *params_ipolicy_known(json_t *ipolicy STEALS)
@@ -91,24 +113,34 @@ int64_t params_max_node_failures(const json_t *ipolicy)
 
 /* --- checks --- */
 
+static bool is_spec(const char *name)
+{
+	for (size_t i = 0; i < N_SPECS; i++)
+		if (strcmp(specs[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 /* All six values, whole and not negative, and no others. */
 static int check_ispec(const json_t *ispec, const char *what, struct error *err)
 {
+	const char *name;
+	json_t *value;
+
 	if (!json_is_object(ispec))
 		return error_set(err, ERR_TYPE, NULL,
 				 "Instance policy: %s values are missing",
 				 what);
+	json_object_foreach ((json_t *)ispec, name, value)
+		if (!is_spec(name))
+			return error_set(err, ERR_TYPE, NULL,
+					 "Unknown parameter '%.100s'", name);
 	for (size_t i = 0; i < N_SPECS; i++)
 		if (json_int(ispec, specs[i].name, -1) < 0)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Instance policy: the %s value of %s "
 					 "is missing or not a number from 0",
 					 what, specs[i].name);
-	if (json_object_size(ispec) != N_SPECS)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Instance policy: unknown names among the %s "
-				 "values",
-				 what);
 	return 0;
 }
 
@@ -256,6 +288,29 @@ int params_check_ipolicy(const json_t *ipolicy, bool is_cluster,
 		if (check_member(ipolicy, key, value, is_cluster, err) < 0)
 			return -1;
 	return 0;
+}
+
+int params_check_ipolicy_enabled(const json_t *ipolicy, const json_t *enabled,
+				 struct error *err)
+{
+	const json_t *allowed = json_get(ipolicy, "disk-templates");
+	auto_strv struct strv names = {0};
+	auto_free char *list = NULL;
+
+	for (size_t i = 0; i < json_array_size(allowed); i++) {
+		const char *name =
+			json_string_value(json_array_get(allowed, i));
+
+		if (!json_array_has_str(enabled, name))
+			strv_add(&names, name);
+	}
+	if (names.n == 0)
+		return 0;
+	list = strv_join(&names, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The following disk templates are allowed by the "
+			 "ipolicy, but not enabled on the cluster: %s",
+			 list);
 }
 
 /* --- violations --- */

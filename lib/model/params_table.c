@@ -3,6 +3,7 @@
 #include "lib/model/params_table.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,11 +74,19 @@ const struct param *params_table_find(const struct param *table,
 	return NULL;
 }
 
-/* A preset is text of ours; whole reals are written as integers. */
+/* Beyond this a double does not hold every whole number. */
+#define WHOLE_MAX 9e15
+
+json_t *params_number(double number)
+{
+	if (fabs(number) < WHOLE_MAX && trunc(number) == number)
+		return json_integer((json_int_t)number);
+	return json_real(number);
+}
+
+/* A preset is text of ours. */
 static json_t *preset_value(const struct param *param)
 {
-	double number;
-
 	switch (param->type) {
 	case PARAM_BOOL:
 		return json_boolean(strcmp(param->preset, "true") == 0);
@@ -85,10 +94,7 @@ static json_t *preset_value(const struct param *param)
 	case PARAM_SIZE:
 		return json_integer(strtoll(param->preset, NULL, 10));
 	case PARAM_FLOAT:
-		number = strtod(param->preset, NULL);
-		if (number == (double)(int64_t)number)
-			return json_integer((int64_t)number);
-		return json_real(number);
+		return params_number(strtod(param->preset, NULL));
 	case PARAM_STRING:
 	case PARAM_MAYBE:
 		return json_string(param->preset);

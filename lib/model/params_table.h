@@ -63,4 +63,7 @@ json_t *params_value(const struct param *param, const json_t *value,
 int params_check_value(const struct param *param, const json_t *value,
 		       struct error *err);
 
+/* As Ganeti's configuration has it: whole numbers without a fraction. */
+json_t *params_number(double number);
+
 #endif

@@ -133,14 +133,12 @@ static json_t *float_value(const struct param *param, const json_t *value,
 {
 	double number;
 
-	if (json_is_integer(value))
-		return json_integer(json_integer_value(value));
-	if (json_is_real(value))
-		return json_real(json_real_value(value));
+	if (json_is_number(value))
+		return params_number(json_number_value(value));
 	if (json_is_string(value) &&
 	    str_to_double(json_string_value(value), &number) &&
 	    isfinite(number))
-		return json_real(number);
+		return params_number(number);
 	return misfit(param, value, "number", err);
 }
 

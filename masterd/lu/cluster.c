@@ -8,8 +8,10 @@
 #include "masterd/lu.h"
 #include "masterd/lu/cluster_files.h"
 #include "masterd/lu/cluster_params.h"
+#include "masterd/lu/group.h"
 #include "masterd/lu/node_pool.h"
 #include "masterd/lu/node_refresh.h"
+#include "masterd/lu/node_state.h"
 #include "masterd/query.h"
 
 static void cluster_env(struct lu *lu, json_t *ret_env)
@@ -237,6 +239,13 @@ static void set_none(json_t *cluster, const char *key)
 		json_set_str(cluster, key, NULL);
 }
 
+/* What was reset to its default has the built-in one, as on a new cluster. */
+static void complete(json_t *values, json_t *presets STEALS)
+{
+	json_object_update_missing(values, presets);
+	json_decref(presets);
+}
+
 static int set_hvparams(const struct op_cluster_set_params *op, json_t *cluster,
 			struct error *err)
 {
@@ -256,6 +265,7 @@ static int set_hvparams(const struct op_cluster_set_params *op, json_t *cluster,
 		if (params_update_hv(hv, json_get(all, hv), changes, &updated,
 				     err) < 0)
 			return -1;
+		complete(updated, params_default_hv(hv));
 		json_object_set_new(all, hv, updated);
 	}
 	json_object_set(cluster, "hvparams", all);
@@ -263,6 +273,7 @@ static int set_hvparams(const struct op_cluster_set_params *op, json_t *cluster,
 }
 
 static int set_default(json_t *cluster, const char *key, const json_t *changes,
+		       json_t *(*presets)(void),
 		       int (*update)(const json_t *base, const json_t *changes,
 				     json_t **ret, struct error *err),
 		       struct error *err)
@@ -274,6 +285,7 @@ static int set_default(json_t *cluster, const char *key, const json_t *changes,
 	if (update(json_get(json_get(cluster, key), "default"), changes,
 		   &updated, err) < 0)
 		return -1;
+	complete(updated, presets());
 	json_object_set_new(cluster, key,
 			    json_make("{s:o}", "default", updated));
 	return 0;
@@ -282,14 +294,11 @@ static int set_default(json_t *cluster, const char *key, const json_t *changes,
 static int set_ndparams(const struct op_cluster_set_params *op, json_t *cluster,
 			struct error *err)
 {
-	json_t *updated;
-
-	if (op->ndparams == NULL || json_object_size(op->ndparams) == 0)
+	if (json_object_size(op->ndparams) == 0)
 		return 0;
-	if (params_update_nd(json_get(cluster, "ndparams"), op->ndparams,
-			     &updated, err) < 0)
+	if (object_set_ndparams(cluster, op->ndparams, err) < 0)
 		return -1;
-	json_object_set_new(cluster, "ndparams", updated);
+	complete(json_object_get(cluster, "ndparams"), params_default_nd());
 	return 0;
 }
 
@@ -298,6 +307,7 @@ static int set_diskparams(const struct op_cluster_set_params *op,
 {
 	auto_json json_t *all =
 		json_copy((json_t *)json_get(cluster, "diskparams"));
+	auto_json json_t *presets = params_default_diskparams();
 	const char *template;
 	json_t *changes;
 
@@ -309,6 +319,8 @@ static int set_diskparams(const struct op_cluster_set_params *op,
 		if (params_update_disk(template, json_get(all, template),
 				       changes, &updated, err) < 0)
 			return -1;
+		json_object_update_missing(updated,
+					   json_object_get(presets, template));
 		json_object_set_new(all, template, updated);
 	}
 	json_object_set(cluster, "diskparams", all);
@@ -316,13 +328,14 @@ static int set_diskparams(const struct op_cluster_set_params *op,
 }
 
 /* "default": what new clusters have, or nothing. */
-static void reset_defaults(json_t *ipolicy)
+static void reset_defaults(json_t *ipolicy, const json_t *enabled)
 {
 	auto_json json_t *presets = params_default_ipolicy();
 	const char *key;
 	json_t *value;
 	void *tmp;
 
+	json_object_set(presets, "disk-templates", (json_t *)enabled);
 	json_object_foreach_safe(ipolicy, tmp, key, value)
 	{
 		json_t *preset = json_object_get(presets, key);
@@ -343,10 +356,45 @@ static int set_ipolicy(const struct op_cluster_set_params *op, json_t *cluster,
 
 	if (op->ipolicy == NULL || json_object_size(op->ipolicy) == 0)
 		return 0;
-	updated = json_overlay(json_get(cluster, "ipolicy"), op->ipolicy);
+	updated = params_overlay_ipolicy(json_get(cluster, "ipolicy"),
+					 op->ipolicy);
 	json_object_set_new(cluster, "ipolicy", updated);
-	reset_defaults(updated);
+	reset_defaults(updated, json_get(cluster, "enabled_disk_templates"));
 	return params_check_ipolicy(updated, true, err);
+}
+
+/* A template that is disabled is allowed no more. */
+static int check_allowed(const struct op_cluster_set_params *op,
+			 const json_t *cluster, struct error *err)
+{
+	if (op->enabled_disk_templates == NULL &&
+	    json_object_get(op->ipolicy, "disk-templates") == NULL)
+		return 0;
+	return params_check_ipolicy_enabled(
+		json_get(cluster, "ipolicy"),
+		json_get(cluster, "enabled_disk_templates"), err);
+}
+
+/* What a change does not do by itself is told. */
+static void warn_of_effects(struct lu *lu)
+{
+	const struct op_cluster_set_params *op = lu->op;
+	auto_strv struct strv names = {0};
+	const char *uuid;
+	json_t *group;
+
+	if (json_object_size(json_object_get(op->diskparams, "drbd")) > 0)
+		lu_warn(lu, "DRBD parameters hold for devices that are made "
+			    "from now on; instances take them over when they "
+			    "are stopped and started, or get another "
+			    "secondary node with replace-disks");
+	if (json_object_size(op->ipolicy) == 0)
+		return;
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_GROUP),
+			     uuid, group)
+		group_new_violations(lu, set_params_of(lu)->cluster, group,
+				     group, &names);
+	group_warn_violations(lu, &names);
 }
 
 /* Templates and hypervisors in use must stay enabled. */
@@ -445,15 +493,16 @@ static int set_params_build(struct lu *lu, struct error *err)
 	    cluster_set_uids(op, cluster, err) < 0 ||
 	    cluster_set_collectors(op, cluster, err) < 0 ||
 	    set_hvparams(op, cluster, err) < 0 ||
-	    set_default(cluster, "beparams", op->beparams, params_update_be,
-			err) < 0 ||
-	    set_default(cluster, "nicparams", op->nicparams, params_update_nic,
-			err) < 0 ||
+	    set_default(cluster, "beparams", op->beparams, params_default_be,
+			params_update_be, err) < 0 ||
+	    set_default(cluster, "nicparams", op->nicparams, params_default_nic,
+			params_update_nic, err) < 0 ||
 	    set_ndparams(op, cluster, err) < 0 ||
 	    set_diskparams(op, cluster, err) < 0 ||
 	    set_ipolicy(op, cluster, err) < 0 ||
 	    state_set_hv(cluster, op->hv_state, err) < 0 ||
-	    state_set_disk(cluster, op->disk_state, err) < 0)
+	    state_set_disk(cluster, op->disk_state, err) < 0 ||
+	    check_allowed(op, cluster, err) < 0)
 		return -1;
 	return check_in_use(lu, cluster, err);
 }
@@ -464,6 +513,7 @@ static WAITS int set_params_check(struct lu *lu, struct error *err)
 
 	if (set_params_build(lu, err) < 0)
 		return -1;
+	warn_of_effects(lu);
 	cluster = json_incref(set_params_of(lu)->cluster);
 	return cluster_check_os(lu, cluster, err);
 }

@@ -102,7 +102,8 @@ static int set_diskparams(json_t *group, const json_t *changes,
  * value back. */
 static int set_ipolicy(json_t *group, const json_t *changes, struct error *err)
 {
-	json_t *policy = json_overlay(json_get(group, "ipolicy"), changes);
+	json_t *policy =
+		params_overlay_ipolicy(json_get(group, "ipolicy"), changes);
 	const char *key;
 	json_t *value;
 
@@ -118,17 +119,23 @@ static bool is_empty(const json_t *changes)
 	return json_object_size(changes) == 0;
 }
 
-static int set_params(json_t *group, const struct group_params *p,
-		      struct error *err)
+static int set_params(struct lu *lu, json_t *group,
+		      const struct group_params *p, struct error *err)
 {
+	const json_t *cluster = config_cluster(lu->m->config);
+
 	if (p->alloc_policy != NULL)
 		json_set_str(group, "alloc_policy", p->alloc_policy);
 	if (!is_empty(p->diskparams) &&
 	    set_diskparams(group, p->diskparams, err) < 0)
 		return -1;
-	if (!is_empty(p->ipolicy) && set_ipolicy(group, p->ipolicy, err) < 0)
+	if (!is_empty(p->ipolicy) &&
+	    (set_ipolicy(group, p->ipolicy, err) < 0 ||
+	     params_check_ipolicy_enabled(
+		     json_get(group, "ipolicy"),
+		     json_get(cluster, "enabled_disk_templates"), err) < 0))
 		return -1;
-	if (node_set_ndparams(group, p->ndparams, err) < 0 ||
+	if (object_set_ndparams(group, p->ndparams, err) < 0 ||
 	    state_set_hv(group, p->hv_state, err) < 0)
 		return -1;
 	return state_set_disk(group, p->disk_state, err);
@@ -169,7 +176,7 @@ static int add_check(struct lu *lu, struct error *err)
 			       "uuid", g->uuid, "name", op->group_name,
 			       "ndparams", "alloc_policy", "preferred",
 			       "ipolicy", "diskparams", "networks", "tags");
-	return set_params(g->changed, &p, err);
+	return set_params(lu, g->changed, &p, err);
 }
 
 static void add_env(struct lu *lu, json_t *env)
@@ -218,16 +225,10 @@ static void warn_violations(struct lu *lu)
 {
 	struct group_lu *g = group_of(lu);
 	auto_strv struct strv names = {0};
-	auto_free char *text = NULL;
 
-	group_new_violations(lu, g->group, g->changed, &names);
-	if (names.n == 0)
-		return;
-	text = strv_join(&names, ", ");
-	lu_warn(lu,
-		"After the ipolicy change the following instances violate "
-		"them: %s",
-		text);
+	group_new_violations(lu, config_cluster(lu->m->config), g->group,
+			     g->changed, &names);
+	group_warn_violations(lu, &names);
 }
 
 static void report(struct group_lu *g, const char *key, const json_t *changes)
@@ -259,7 +260,7 @@ static int modify_check(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Please pass at least one modification");
 	g->changed = config_edit(g->group);
-	if (set_params(g->changed, &p, err) < 0)
+	if (set_params(lu, g->changed, &p, err) < 0)
 		return -1;
 	if (!is_empty(op->ipolicy))
 		warn_violations(lu);

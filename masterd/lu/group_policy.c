@@ -38,11 +38,12 @@ static bool breaks(struct lu *lu, const json_t *inst, const json_t *policy)
 	return sentences.n > 0;
 }
 
-void group_new_violations(struct lu *lu, const json_t *before,
-			  const json_t *after, struct strv *ret_names)
+void group_new_violations(struct lu *lu, const json_t *cluster,
+			  const json_t *before, const json_t *after,
+			  struct strv *ret_names)
 {
-	const json_t *cluster = config_cluster(lu->m->config);
-	auto_json json_t *old_policy = params_fill_ipolicy(cluster, before);
+	auto_json json_t *old_policy =
+		params_fill_ipolicy(config_cluster(lu->m->config), before);
 	auto_json json_t *new_policy = params_fill_ipolicy(cluster, after);
 	auto_strv struct strv nodes = {0}, instances = {0};
 
@@ -59,4 +60,15 @@ void group_new_violations(struct lu *lu, const json_t *before,
 			strv_add(ret_names, inst_name(inst));
 	}
 	strv_sort(ret_names);
+}
+
+void group_warn_violations(struct lu *lu, const struct strv *names)
+{
+	auto_free char *text = strv_join(names, ", ");
+
+	if (names->n > 0)
+		lu_warn(lu,
+			"After the ipolicy change the following instances "
+			"violate them: %s",
+			text);
 }

@@ -8,22 +8,28 @@
 #include "lib/model/constants.h"
 #include "lib/model/params.h"
 
-int node_set_ndparams(json_t *node, const json_t *changes, struct error *err)
+int object_set_ndparams(json_t *object, const json_t *changes,
+			struct error *err)
 {
 	json_t *updated;
 
 	if (json_object_size(changes) == 0)
 		return 0;
+	if (params_update_nd(json_get(object, "ndparams"), changes, &updated,
+			     err) < 0)
+		return -1;
+	json_object_set_new(object, "ndparams", updated);
+	return 0;
+}
+
+int node_set_ndparams(json_t *node, const json_t *changes, struct error *err)
+{
 	if (json_object_get(changes, "exclusive_storage") != NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Parameter exclusive_storage can't be set for "
 				 "a single node; set it for the cluster or the "
 				 "group");
-	if (params_update_nd(json_get(node, "ndparams"), changes, &updated,
-			     err) < 0)
-		return -1;
-	json_object_set_new(node, "ndparams", updated);
-	return 0;
+	return object_set_ndparams(node, changes, err);
 }
 
 int node_check_address(const struct config *c, const char *node_uuid,

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parameters of nodes that adding and changing them have in common. */
+/* Parameters of nodes that adding and changing them, groups and the cluster
+ * have in common. */
 #ifndef MASTERD_LU_NODE_STATE_H
 #define MASTERD_LU_NODE_STATE_H
 
 #include "masterd/lu.h"
 
-/* Put changed ndparams into a node object that is being edited; NULL or empty:
- * nothing. */
+/* Put changed ndparams into an object that is being edited (a node's refuses
+ * those that are for groups only); NULL or empty: nothing. */
+int object_set_ndparams(json_t *object, const json_t *changes,
+			struct error *err);
 int node_set_ndparams(json_t *node, const json_t *changes, struct error *err);
 
 /* An address of the cluster's family, that no other node has. */

@@ -15,6 +15,12 @@ is "$(m gnt-node list --no-headers -o group node3)" "g2" "and is in it"
 succeeds "a parameter changes" m gnt-group modify \
     --node-parameters cpu_speed=2 g2
 like "$out" "ndparams -> {'spindle_count': 3, 'cpu_speed': 2}" "and is told"
+succeeds "a speed need not be whole" m gnt-group modify \
+    --node-parameters cpu_speed=2.5 g2
+like "$out" "'cpu_speed': 2.5" "and is kept"
+m gnt-cluster modify --node-parameters cpu_speed=1.5
+is "$(m gnt-group list --no-headers -o ndp/cpu_speed default)" 1.5 \
+    "also on the cluster"
 succeeds "nothing to change changes nothing" m gnt-group modify g2
 is "$out" "" "as with Ganeti"
 fails "a group with nodes stays" m gnt-group remove g2
@@ -37,6 +43,15 @@ like "$out" 'default .mode:bridged link:br0 vlan:.' "where it is connected"
 fails "a connected network stays" m gnt-network remove net1
 like "$out" 'still connected' "and says why"
 succeeds "it is disconnected" m gnt-network disconnect net1
+succeeds "without a link it has the cluster's" m gnt-network connect net1 g3
+like "$(m gnt-network list --no-headers -o group_list net1)" \
+    'g3 .bridged, [a-z0-9-]+, .' "like NICs without a network"
+m gnt-network disconnect net1
+succeeds "tags are searched with Perl's expressions" \
+    m gnt-cluster search-tags '(?i)^A$'
+is "$out" '/network/net1 a' "as with Ganeti"
+fails "a broken one is told" m gnt-cluster search-tags '[a'
+like "$out" 'Invalid search pattern' "in words"
 succeeds "and removed" m gnt-network remove net1
 
 # Instances go from group to group.

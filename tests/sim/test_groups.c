@@ -97,6 +97,25 @@ Test(groups, parameters_are_changed_and_reported)
 			 "unallocable");
 }
 
+Test(groups, a_group_may_have_exclusive_storage)
+{
+	expect(with(group_op("OP_GROUP_SET_PARAMS", "default"), "ndparams",
+		    json_make("{s:b}", "exclusive_storage", 1)),
+	       "success");
+	cr_expect(json_bool(json_get(group("default"), "ndparams"),
+			    "exclusive_storage", false));
+}
+
+Test(groups, a_policy_allows_what_the_cluster_has_enabled)
+{
+	expect(with(group_op("OP_GROUP_SET_PARAMS", "default"), "ipolicy",
+		    json_make("{s:[s]}", "disk-templates", "plain")),
+	       "not enabled on the cluster: plain");
+	expect(with(group_op("OP_GROUP_ADD", "g2"), "ipolicy",
+		    json_make("{s:[s]}", "disk-templates", "plain")),
+	       "not enabled on the cluster: plain");
+}
+
 Test(groups, a_policy_takes_values_back_with_default)
 {
 	expect(with(group_op("OP_GROUP_SET_PARAMS", "default"), "ipolicy",

@@ -226,6 +226,8 @@ Test(instances, an_os_parameter_is_in_one_class)
 
 Test(instances, cluster_parameters_that_would_be_ignored_are_refused)
 {
+	json_t *op;
+
 	expect(set_cluster("enabled_data_collectors", json_object()),
 	       "success");
 	expect(set_cluster("enabled_data_collectors",
@@ -242,7 +244,65 @@ Test(instances, cluster_parameters_that_would_be_ignored_are_refused)
 	expect(set_cluster("mac_prefix", json_string("zz")), "wrong_input");
 	expect(set_cluster("enabled_disk_templates",
 			   json_make("[s]", "diskless")),
+	       "allowed by the ipolicy, but not enabled");
+	op = set_cluster("enabled_disk_templates",
+			 json_make("[s]", "diskless"));
+	json_object_set_new(op, "ipolicy",
+			    json_make("{s:[s]}", "disk-templates", "diskless"));
+	expect(op, "success");
+	expect(set_cluster("ipolicy", json_make("{s:[s, s]}", "disk-templates",
+						"diskless", "plain")),
+	       "not enabled on the cluster: plain");
+}
+
+Test(instances, what_the_cluster_resets_has_the_built_in_value)
+{
+	const json_t *cluster;
+
+	expect(set_cluster("ndparams", json_make("{s:f}", "cpu_speed", 1.5)),
 	       "success");
+	expect(set_cluster("ndparams",
+			   json_make("{s:s}", "cpu_speed", "default")),
+	       "success");
+	expect(set_cluster("beparams", json_make("{s:s}", "vcpus", "default")),
+	       "success");
+	expect(set_cluster("diskparams", json_make("{s:{s:s}}", "plain",
+						   "stripes", "default")),
+	       "success");
+	expect(set_cluster("ipolicy",
+			   json_make("{s:{s:i}}", "std", "memory-size", 64)),
+	       "success"); /* the other sizes stay */
+	expect(set_cluster("ipolicy",
+			   json_make("{s:{s:i}}", "std", "moons", 1)),
+	       "Unknown parameter 'moons'");
+	cluster = config_cluster(s.master->config);
+	cr_expect_eq(json_int(json_get(cluster, "ndparams"), "cpu_speed", 0),
+		     1);
+	cr_expect_eq(
+		json_int(json_get(json_get(cluster, "beparams"), "default"),
+			 "vcpus", 0),
+		1);
+	cr_expect_eq(
+		json_int(json_get(json_get(cluster, "diskparams"), "plain"),
+			 "stripes", 0),
+		1);
+}
+
+Test(instances, a_policy_of_the_cluster_names_who_breaks_it)
+{
+	json_t *op = set_cluster(
+		"ipolicy", json_make("{s:[s]}", "disk-templates", "diskless"));
+	const struct job *j;
+	uint64_t id;
+
+	expect(op_add("web1", "node1.example.com", true), "success");
+	json_object_set_new(op, "diskparams",
+			    json_make("{s:{s:i}}", "drbd", "resync-rate", 9));
+	id = sim_submit(&s, op, NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	j = queue_job(s.master->queue, id);
+	cr_expect_not_null(strstr(j->ops[0].log.data, "violate them: web1"));
+	cr_expect_not_null(strstr(j->ops[0].log.data, "DRBD parameters"));
 }
 
 Test(instances, an_allocator_by_default_may_change_meanwhile)
