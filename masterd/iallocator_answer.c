@@ -100,6 +100,17 @@ static int check_relocate(const struct answer *a, const json_t *result,
 			to);
 }
 
+/* The name of a node alone. */
+static int check_secondary(const struct answer *a, const json_t *result,
+			   struct error *err)
+{
+	if (!json_is_string(result))
+		return bad(a, err, "it is not the name of a node");
+	return find_node(a, result) != NULL
+		       ? 0
+		       : bad_name(a, err, "unknown node", result);
+}
+
 /* The member of the request with that instance name, or NULL. */
 static const json_t *find_instance(const struct answer *a, const json_t *name)
 {
@@ -233,9 +244,12 @@ static int check_result(const struct answer *a, const json_t *result,
 		int (*check)(const struct answer *, const json_t *,
 			     struct error *);
 	} types[] = {
-		{"allocate", check_allocate},	 {"relocate", check_relocate},
-		{"multi-allocate", check_multi}, {"node-evacuate", check_moves},
+		{"allocate", check_allocate},
+		{"relocate", check_relocate},
+		{"multi-allocate", check_multi},
+		{"node-evacuate", check_moves},
 		{"change-group", check_moves},
+		{"allocate-secondary", check_secondary},
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_SET_PARAMS with a disk template: the disks of an instance that is
- * down are made anew in another storage, and their data copied. */
+ * down are made anew in another storage, and their data copied.  Volumes become
+ * mirrors, and mirrors volumes, without a copy. */
 #ifndef MASTERD_LU_INSTANCE_CONVERT_H
 #define MASTERD_LU_INSTANCE_CONVERT_H
 
 #include "masterd/lu.h"
+
+/* The locks of the nodes that mirrors are on, or may come to. */
+int convert_expand(struct lu *lu, const struct op_instance_set_params *op,
+		   const json_t *inst, struct error *err);
 
 /* ERR_PREREQ unless the disks can be converted as the opcode says.  Nothing to
  * do when it names no template, also below. */

@@ -56,30 +56,13 @@ static int modify_expand(struct lu *lu, struct error *err)
 		lu_want(lu, LOCK_NODE_RES, m->new_primary, true);
 		lu_want(lu, LOCK_NODE, m->new_primary, false);
 	}
-	return 0;
+	return convert_expand(lu, op, m->inst, err);
 }
 
 /* --- check --- */
 
-/* Nothing that was asked for is left out silently. */
-static int check_supported(const struct op_instance_set_params *op,
-			   struct error *err)
+static int check_any(const struct op_instance_set_params *op, struct error *err)
 {
-	const struct {
-		const char *name;
-		bool given;
-	} missing[] = {
-		{"remote_node", op->remote_node != NULL},
-		{"iallocator", op->iallocator != NULL},
-		{"ext_params", json_object_size(op->ext_params) > 0},
-	};
-
-	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
-		if (missing[i].given)
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Parameter '%s' of an instance can't "
-					 "be changed in this version",
-					 missing[i].name);
 	if (json_array_size(op->nics) > 0 || json_array_size(op->disks) > 0 ||
 	    json_object_size(op->hvparams) > 0 ||
 	    json_object_size(op->beparams) > 0 ||
@@ -194,7 +177,7 @@ static WAITS int modify_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 
-	if (check_supported(op, err) < 0 || modify_check_hotplug(lu, err) < 0 ||
+	if (check_any(op, err) < 0 || modify_check_hotplug(lu, err) < 0 ||
 	    build(lu, err) < 0 || modify_check_bridges(lu, err) < 0 ||
 	    modify_check_state(lu, err) < 0 ||
 	    modify_check_primary(lu, err) < 0 ||

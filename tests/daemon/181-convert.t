@@ -50,5 +50,18 @@ fails "to storage that the node daemon has not" m gnt-instance modify -t plain w
 is "$(cat "$(own deep/web1)"/*.disk0 "$(own deep/web1)"/*.disk1 | sha256sum)" \
     "$sum" "the instance keeps its disks"
 is "$(template web1)" file "and its template"
+m gnt-cluster modify --enabled-disk-templates=sharedfile,file,diskless,drbd \
+    --ipolicy-disk-templates=sharedfile,file,diskless,drbd >/dev/null
+fails "to mirrors where an allocator chooses" \
+    m gnt-instance modify -t drbd -I hail web1
+like "$out" "Can't find secondary node using iallocator hail" \
+    "and finds no volume group"
+fails "to mirrors on its own node" m gnt-instance modify -t drbd -n node1 web1
+like "$out" 'is the same as the primary node' "which makes none"
+fails "to mirrors" m gnt-instance modify -t drbd -n node2 web1
+like "$out" "not supported by this node daemon" "fails on the node"
+like "$out" "Converting disk template from 'file' to 'drbd'" "and not before"
+is "$(cat "$(own deep/web1)"/*.disk0 "$(own deep/web1)"/*.disk1 | sha256sum)" \
+    "$sum" "the instance keeps its disks again"
 succeeds "verify is content" m gnt-cluster verify
 tap_done

@@ -409,6 +409,20 @@ static bool is_target(const json_t *request, const char *name,
 	       json_array_has_str(groups, json_str(node, "group", ""));
 }
 
+/* The node that cannot be meant: the one that is left, or the primary of the
+ * instance that gets a secondary. */
+static const char *not_here(const json_t *message, const json_t *request)
+{
+	const json_t *inst = json_get(json_get(message, "instances"),
+				      json_str(request, "name", ""));
+	bool secondary =
+		str_eq(json_str(request, "type", ""), "allocate-secondary");
+	const json_t *nodes = secondary ? json_get(inst, "nodes")
+					: json_get(request, "relocate_from");
+
+	return json_string_value(json_array_get(nodes, 0));
+}
+
 /* An allocator that takes any node that is online and not drained, for every
  * kind of request that is made here. */
 static json_t *do_iallocator(struct sim_node *n, const json_t *args)
@@ -417,8 +431,7 @@ static json_t *do_iallocator(struct sim_node *n, const json_t *args)
 	struct error err;
 	auto_json json_t *message = json_parse(text, strlen(text), &err);
 	const json_t *request = json_get(message, "request");
-	const char *not_this = json_string_value(
-		json_array_get(json_get(request, "relocate_from"), 0));
+	const char *not_this = not_here(message, request);
 	auto_free char *answer = NULL;
 	auto_json json_t *reply = NULL;
 	const char *found[SIM_NODES_MAX], *name;
@@ -438,6 +451,9 @@ static json_t *do_iallocator(struct sim_node *n, const json_t *args)
 	else if (n_found == 0)
 		reply = json_make("{s:b, s:s, s:[]}", "success", 0, "info",
 				  "no node is left", "result");
+	else if (str_eq(json_str(request, "type", ""), "allocate-secondary"))
+		reply = json_make("{s:b, s:s, s:s}", "success", 1, "info", "",
+				  "result", found[random_below(n_found)]);
 	else if (str_eq(json_str(request, "type", ""), "multi-allocate"))
 		reply = placement(json_get(request, "instances"), found,
 				  n_found);

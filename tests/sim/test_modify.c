@@ -134,6 +134,79 @@ Test(modify, what_is_not_supported_is_refused)
 	       "wrong_input");
 }
 
+/* --- mirrors and volumes --- */
+
+static const char *template_of(const char *name)
+{
+	return config_instance_template(s.master->config, instance(name));
+}
+
+/* An instance with mirrors on the first two nodes, which may become volumes. */
+static void make_mirrored(void)
+{
+	expect(json_make("{s:s, s:s, s:[s, s, s, s], s:{s:[s, s, s, s]}}",
+			 "OP_ID", "OP_CLUSTER_SET_PARAMS", "vg_name", "xenvg",
+			 "enabled_disk_templates", "drbd", "plain",
+			 "sharedfile", "diskless", "ipolicy", "disk-templates",
+			 "drbd", "plain", "sharedfile", "diskless"),
+	       "success");
+	expect(op_add("web1", s.nodes[0].name, false), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	sim_make_mirrored(&s, "web1", &s.nodes[0], &s.nodes[1], 0, 2);
+}
+
+static json_t *op_convert(const char *template, const char *secondary)
+{
+	json_t *op = op_modify("disk_template", json_string(template));
+
+	json_set_bool(op, "ignore_ipolicy", true);
+	if (secondary != NULL)
+		json_set_str(op, "remote_node", secondary);
+	return op;
+}
+
+Test(modify, mirrors_become_volumes_and_volumes_mirrors)
+{
+	auto_strv struct strv secondaries = {0};
+	size_t files = s.files.n;
+
+	make_mirrored();
+	cr_assert_eq(s.files.n, files + 8);
+	expect(op_convert("plain", NULL), "success");
+	cr_expect_str_eq(template_of("web1"), "plain");
+	cr_expect_eq(s.files.n, files + 2, "only the data is left");
+	expect(op_convert("drbd", s.nodes[0].name),
+	       "is the same as the primary node of the instance");
+	expect(op_convert("drbd", NULL), "success"); /* an allocator chooses */
+	cr_expect_str_eq(template_of("web1"), "drbd");
+	expect(op_convert("plain", NULL), "success");
+	expect(op_convert("drbd", NODE3), "success");
+	cr_expect_eq(s.files.n, files + 8);
+	config_instance_secondaries(s.master->config, instance("web1"),
+				    &secondaries);
+	cr_assert_eq(secondaries.n, 1);
+	cr_expect_str_eq(secondaries.items[0], s.nodes[2].uuid);
+}
+
+Test(modify, volumes_stay_where_mirrors_cannot_be_made)
+{
+	size_t files;
+
+	make_mirrored();
+	expect(op_convert("plain", NULL), "success");
+	files = s.files.n;
+	s.nodes[2].fail_on = "blockdev_create";
+	expect(op_convert("drbd", NODE3), "Can't create a device");
+	s.nodes[2].fail_on = NULL;
+	cr_expect_eq(s.files.n, files);
+	cr_expect_str_eq(template_of("web1"), "plain");
+	s.nodes[0].fail_on = "blockdev_rename";
+	expect(op_convert("drbd", NODE3), "told to fail");
+	s.nodes[0].fail_on = NULL;
+	cr_expect_eq(s.files.n, files);
+	expect(op_convert("drbd", NODE3), "success");
+}
+
 /* --- the state of record --- */
 
 Test(modify, an_instance_that_is_down_keeps_its_memory)
