@@ -59,11 +59,31 @@ static bool fail_token(struct parser *ps)
 	return false;
 }
 
+/* What Unicode calls a space, beyond ASCII. */
+static const char *const wide_spaces[] = {
+	"\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
+	"\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009",
+	"\u200a", "\u202f", "\u205f", "\u3000"};
+
+/* The bytes of the space at p; 0 if there is none. */
+static size_t space_len(const struct parser *ps, const char *p)
+{
+	if (p >= ps->end)
+		return 0;
+	if ((unsigned char)*p < 0x80)
+		return *p == ' ' || (*p >= '\t' && *p <= '\r');
+	for (size_t i = 0; i < sizeof(wide_spaces) / sizeof(*wide_spaces); i++)
+		if (str_starts(p, wide_spaces[i]))
+			return strlen(wide_spaces[i]);
+	return 0;
+}
+
 static void skip_space(struct parser *ps)
 {
-	while (ps->p < ps->end &&
-	       (*ps->p == ' ' || (*ps->p >= '\t' && *ps->p <= '\r')))
-		ps->p++;
+	size_t n;
+
+	while ((n = space_len(ps, ps->p)) > 0)
+		ps->p += n;
 }
 
 static bool is_digit(char c)
@@ -96,6 +116,19 @@ static int hex_digit(char c)
 
 static const char bad_hex[] = "Unable to parse JSON String: invalid hex";
 
+/* A digit that is none comes after some that make code: both are quoted as the
+ * reference shows pairs, cut like any other quotation. */
+static bool fail_hex(struct parser *ps, unsigned code, const char *p)
+{
+	auto_buf struct buf shown = {0};
+
+	buf_addf(&shown, "[(%u,", code);
+	hf_show_string(&shown, p, chars_len(ps, p, CONTEXT_CHARS));
+	error_set(ps->err, ERR_REQUEST, NULL, "%s: %.*s", bad_hex,
+		  CONTEXT_CHARS, shown.data);
+	return false;
+}
+
 /* The four hex digits after "\u"; NUL characters become blanks, as C strings
  * cannot hold them. */
 static bool parse_hex(struct parser *ps, char **out)
@@ -112,15 +145,8 @@ static bool parse_hex(struct parser *ps, char **out)
 				  bad_hex);
 			return false;
 		}
-		if (digit < 0) {
-			error_set(ps->err, ERR_REQUEST, NULL, "%s: [(%u,\"%.*s",
-				  bad_hex, code,
-				  code > 99  ? 2
-				  : code > 9 ? 3
-					     : 4,
-				  ps->p + i);
-			return false;
-		}
+		if (digit < 0)
+			return fail_hex(ps, code, ps->p + i);
 		code = code * 16 + (unsigned)digit;
 	}
 	*out = put_utf8(*out, code == 0 ? ' ' : code);
@@ -474,8 +500,10 @@ void jtext_show(struct buf *b, const struct jval *value)
 		buf_adds(b, value->flag ? "true" : "false");
 		break;
 	case JT_NUMBER:
-		if (value->d == rint(value->d))
-			hf_fixed(b, value->d, 0);
+		if (value->d == rint(value->d) && fabs(value->d) < 0x1p63)
+			buf_addf(b, "%jd", (intmax_t)value->i);
+		else if (value->d == rint(value->d))
+			buf_addf(b, "%.0f", value->d);
 		else
 			hf_double(b, value->d);
 		break;

@@ -195,7 +195,9 @@ static void finish_instance(struct cluster *c, int index,
 			inst->movable = false;
 		load_secondary(s, inst, index);
 	}
-	load_primary(p, inst, index);
+	/* With both on one node the reference knows of the secondary only. */
+	if (inst->secondary != inst->primary)
+		load_primary(p, inst, index);
 }
 
 static void start_node(struct cluster *c, struct node *n,

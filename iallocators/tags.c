@@ -24,7 +24,8 @@ static int intern(struct cluster *c, const char *text)
 }
 
 /* Whether tag begins with a prefix that some cluster tag `kind` names, with
- * the separator behind it. */
+ * the separator behind it.  Without both, each tag would: that counts for
+ * none. */
 static bool has_prefix(const struct cluster *c, const char *kind,
 		       const char *separator, const char *tag)
 {
@@ -33,7 +34,9 @@ static bool has_prefix(const struct cluster *c, const char *kind,
 	for (size_t i = 0; i < c->n_tags; i++) {
 		const char *prefix = c->tags[i] + kind_len;
 
-		if (str_starts(c->tags[i], kind) && str_starts(tag, prefix) &&
+		if (str_starts(c->tags[i], kind) &&
+		    (*prefix != '\0' || *separator != '\0') &&
+		    str_starts(tag, prefix) &&
 		    str_starts(tag + strlen(prefix), separator))
 			return true;
 	}
