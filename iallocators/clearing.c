@@ -10,7 +10,7 @@ typedef bool (*move_fn)(struct cluster *c, int index, const bool *down);
 
 bool clearing_is_loose(const struct instance *inst)
 {
-	return inst->template != TEMPLATE_DRBD || inst->secondary == NO_INDEX;
+	return inst->template != TEMPLATE_DRBD;
 }
 
 static bool can_take(const struct cluster *c, int node, int home,
@@ -70,6 +70,8 @@ static enum fail exchange(struct cluster *c, int index)
 	struct instance before = c->instances[index], after = before;
 	enum fail why;
 
+	if (before.secondary == NO_INDEX)
+		return FAIL_INTERNAL;
 	after.primary = before.secondary;
 	after.secondary = before.primary;
 	change_remove_secondary(c, before.secondary, &before, index);

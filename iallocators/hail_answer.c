@@ -98,7 +98,7 @@ static int reply(const struct hail_options *o, struct cluster *c,
 
 /* The same question about the cluster that options name. */
 static int answer_elsewhere(const struct hail_options *o,
-			    const struct request_options *options,
+			    const struct load_options *load,
 			    const struct jval *top, struct hail_output *out,
 			    struct error *err)
 {
@@ -108,7 +108,7 @@ static int answer_elsewhere(const struct hail_options *o,
 	int rc = tool_load(&other, o->tool, &text, err);
 
 	if (rc == 0)
-		rc = request_ask(&other, top, options, &request, err);
+		rc = request_ask(&other, top, load, &request, err);
 	if (rc == 0)
 		rc = reply(o, &other, &request, out, err);
 	cluster_done(&other);
@@ -121,15 +121,21 @@ static bool is_elsewhere(const struct hail_options *o)
 	       (o->tool->text_file != NULL || o->tool->simulate.n > 0);
 }
 
+/* All that follows from what the request says, and from its nodes' reports. */
+static int finish(struct cluster *c, const struct hail_options *o,
+		  const struct load_options *load, struct error *err)
+{
+	if (o->tool != NULL && o->tool->mond)
+		return tool_finish(c, o->tool, err);
+	cluster_finish(c, load);
+	return 0;
+}
+
 static int answer_in(struct cluster *c, char *text, size_t len,
 		     const struct hail_options *o, struct hail_output *out,
 		     struct error *err)
 {
-	const struct request_options options = {
-		.load = {.max_cpu_ratio = -1},
-		.static_kvm_node_memory =
-			o->has_kvm_memory ? o->kvm_memory : KVM_NODE_MEMORY,
-	};
+	const struct load_options load = {.max_cpu_ratio = -1};
 	struct request request = {0};
 	const struct jval *top =
 		jtext_parse(&c->arena, len > 0 ? text : NULL, len, err);
@@ -140,10 +146,14 @@ static int answer_in(struct cluster *c, char *text, size_t len,
 		top = protocol1_request(&c->arena, top, err);
 	if (top == NULL)
 		return -1;
-	if (request_read(c, top, &options, &request, err) < 0)
+	if (request_load(c, top,
+			 o->has_kvm_memory ? o->kvm_memory : KVM_NODE_MEMORY,
+			 err) < 0 ||
+	    finish(c, o, &load, err) < 0 ||
+	    request_ask(c, top, &load, &request, err) < 0)
 		return -1;
 	if (is_elsewhere(o))
-		return answer_elsewhere(o, &options, top, out, err);
+		return answer_elsewhere(o, &load, top, out, err);
 	cluster_check(c, &out->warnings);
 	return reply(o, c, &request, out, err);
 }

@@ -64,6 +64,21 @@ static int select_group(const struct cluster *c, const struct tool_options *o)
 	return NO_INDEX;
 }
 
+static bool is_bad(const struct node *n)
+{
+	return !n->offline && n->s.fails_n1;
+}
+
+/* How a node breaks its group's policy. */
+static enum fail policy_status(const struct node *n)
+{
+	if (n->s.inst_spindles > n->high_spindles)
+		return FAIL_DISK;
+	if ((double)n->s.used_cpus / n->total_cpus > n->vcpu_ratio)
+		return FAIL_CPU;
+	return FAIL_NONE;
+}
+
 static int violating_nodes(const struct cluster *c, const struct nodeset *nodes)
 {
 	int n_violating = 0;
@@ -71,12 +86,41 @@ static int violating_nodes(const struct cluster *c, const struct nodeset *nodes)
 	for (int i = 0; i < nodes->n; i++) {
 		const struct node *n = &c->nodes[nodes->items[i]];
 
-		if ((n->offline || !n->s.fails_n1) &&
-		    (n->s.inst_spindles > n->high_spindles ||
-		     (double)n->s.used_cpus / n->total_cpus > n->vcpu_ratio))
-			n_violating++;
+		n_violating += !is_bad(n) && policy_status(n) != FAIL_NONE;
 	}
 	return n_violating;
+}
+
+static void add_name(struct buf *b, const char *name)
+{
+	if (b->len > 0)
+		buf_addc(b, ',');
+	hf_show_string(b, name, strlen(name));
+}
+
+/* What the counts before were made of. */
+static void print_statuses(const struct cluster *c, const struct nodeset *nodes)
+{
+	auto_buf struct buf bad = {0}, happy = {0}, status = {0};
+
+	for (int i = 0; i < nodes->n; i++) {
+		const struct node *n = &c->nodes[nodes->items[i]];
+		enum fail why = policy_status(n);
+
+		add_name(is_bad(n) ? &bad : &happy, n->name);
+		if (is_bad(n))
+			continue;
+		buf_addf(&status, "%s(", status.len > 0 ? "," : "");
+		hf_show_string(&status, n->name, strlen(n->name));
+		if (why == FAIL_NONE)
+			buf_adds(&status, ",Ok ())");
+		else
+			buf_addf(&status, ",Bad %s)", fail_names[why]);
+	}
+	printf("Bad nodes: [%s]\nN+1 happy nodes: [%s]\n"
+	       "Node policy status: [%s]\n",
+	       bad.len > 0 ? bad.data : "", happy.len > 0 ? happy.data : "",
+	       status.len > 0 ? status.data : "");
 }
 
 static void print_group(const struct cluster *c, const struct nodeset *nodes,
@@ -92,6 +136,8 @@ static void print_group(const struct cluster *c, const struct nodeset *nodes,
 	if (o->verbose > 0)
 		printf("Initial check done: %d bad nodes, %d bad instances.\n",
 		       bad_nodes, bad_instances);
+	if (o->verbose > 4)
+		print_statuses(c, nodes);
 	if (bad_nodes > 0)
 		printf("Cluster is not N+1 happy, continuing but no guarantee "
 		       "that the cluster will end N+1 happy.\n");
@@ -157,19 +203,18 @@ static int put_commands(const struct cluster *c,
 			const struct balance_step *steps, int n,
 			const struct tool_options *o, struct error *err)
 {
-	if (o->commands != NULL) {
-		if (jobs_write(c, steps, n, o->first_job_group, o->commands,
-			       err) < 0)
-			return -1;
-		printf("The commands have been written to file '%s'\n",
-		       o->commands);
-		return 0;
-	}
-	printf("\n%s\n", o->first_job_group
-				 ? "First set of jobs:"
-				 : "Commands to run to reach the above "
-				   "solution:");
-	jobs_print(c, steps, n, o->first_job_group, false);
+	struct jobs_style style = jobs_style(o->commands != NULL);
+	auto_buf struct buf commands = {0};
+
+	style.first_only = o->first_job_group;
+	jobs_add(c, steps, n, &style, &commands);
+	if (o->commands != NULL)
+		return jobs_write(&commands, o->commands, err);
+	printf("\n%s\n%s",
+	       o->first_job_group ? "First set of jobs:"
+				  : "Commands to run to reach the above "
+				    "solution:",
+	       commands.len > 0 ? commands.data : "");
 	return 0;
 }
 
@@ -196,7 +241,7 @@ static void print_balanced(double score, double bound, double min_score)
 	fputs(b.data, stdout);
 }
 
-/* What is free in all; reported memory is never updated. */
+/* What is free in all, offline nodes among them. */
 static char *describe_free(const struct cluster *c, const struct nodeset *nodes)
 {
 	int64_t memory = 0, disk = 0;
@@ -204,9 +249,7 @@ static char *describe_free(const struct cluster *c, const struct nodeset *nodes)
 	for (int i = 0; i < nodes->n; i++) {
 		const struct node *n = &c->nodes[nodes->items[i]];
 
-		if (n->offline)
-			continue;
-		memory += n->free_mem;
+		memory += n->s.usable_mem;
 		disk += n->s.free_disk;
 	}
 	return xprintf("mem=%jd disk=%jd", (intmax_t)memory, (intmax_t)disk);
@@ -270,8 +313,6 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 	double before;
 	int n;
 
-	if (save_state(c, o, "original", "before balancing", err) < 0)
-		return -1;
 	listing_print(c, nodes, o, "Initial", "Initial cluster");
 	score_stats(c, nodes, &stats);
 	before = score_total(&stats);
@@ -287,6 +328,9 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 	n = balance_run(c, nodes, &b, &steps);
 	for (int i = 0; i < n; i++)
 		print_step(c, i + 1, &steps[i], with_cost);
+	if (save_group(c, nodes->group, o, "balanced", "after balancing", err) <
+	    0)
+		return -1;
 	print_result(c, nodes, before, n, o);
 	if (with_cost)
 		print_cost(steps, n);
@@ -294,14 +338,35 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 		return -1;
 	listing_print(c, nodes, o, "Final", "Final cluster");
 	free_after = describe_free(c, nodes);
-	if (o->verbose > 2)
+	if (o->verbose > 3)
 		printf("Original: %s\nFinal:    %s\n", free_before, free_after);
-	if (save_state(c, o, "balanced", "after balancing", err) < 0)
-		return -1;
 	if (o->execute && n > 0)
 		return execute_sets(execute_moves(c, steps, n),
 				    "rebalancing via hbal", o, err);
 	return 0;
+}
+
+/* Those with their halves in two groups. */
+static void print_split(const struct cluster *c)
+{
+	bool any = false;
+
+	for (int i = 0; i < c->n_instances; i++) {
+		const struct instance *inst = &c->instances[i];
+
+		if (inst->secondary == NO_INDEX ||
+		    c->nodes[inst->primary].group ==
+			    c->nodes[inst->secondary].group)
+			continue;
+		if (!any)
+			fputs("Found instances belonging to multiple node "
+			      "groups:\n",
+			      stderr);
+		any = true;
+		fprintf(stderr, "  %s\n", inst->name);
+	}
+	if (any)
+		fputs("These instances will not be moved.\n", stderr);
 }
 
 static int run(struct cluster *c, const struct tool_options *o,
@@ -310,13 +375,18 @@ static int run(struct cluster *c, const struct tool_options *o,
 	struct nodeset nodes;
 	int group;
 
-	if (tool_load(c, o, text, err) < 0)
+	if (tool_read(c, o, text, err) < 0)
 		return -1;
 	tool_print_loaded(c, o);
+	if (tool_set_offline(c, o, err) < 0)
+		return -1;
 	if (c->n_instances == 0) {
 		printf("Cluster is empty, exiting.\n");
 		return 0;
 	}
+	print_split(c);
+	if (save_original(c, o, "before balancing", err) < 0)
+		return -1;
 	printf("Loaded %d nodes, %d instances\n", c->n_nodes, c->n_instances);
 	tool_print_suffix(c, o);
 	group = select_group(c, o);

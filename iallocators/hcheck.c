@@ -57,6 +57,20 @@ static void count_node(struct cluster *c, const struct nodeset *nodes, int node,
 		ret->n[CHECK_GN1] += !redundancy_of_node(c, nodes, node);
 }
 
+/* Groups without nodes take no part. */
+static bool is_empty(const struct cluster *c, int group)
+{
+	return c->groups[group].n_nodes == 0;
+}
+
+static bool all_empty(const struct cluster *c)
+{
+	for (int g = 0; g < c->n_groups; g++)
+		if (!is_empty(c, g))
+			return false;
+	return true;
+}
+
 static void print_checks(const char *prefix, const char *machine,
 			 const struct counts_of *counts,
 			 const struct tool_options *o)
@@ -92,20 +106,27 @@ static void print_group(struct cluster *c, int g, const char *phase,
 		printf("    Group score: %s\n", text.data);
 }
 
-static void print_cluster(const char *phase, const struct counts_of *counts,
-			  bool unhealthy, const struct tool_options *o)
+static void print_cluster(const struct cluster *c, const char *phase,
+			  const struct counts_of *counts, bool unhealthy,
+			  const struct tool_options *o)
 {
+	/* Without groups there are no sums, and the verdict stands first in
+	 * the list of their names. */
+	bool none = all_empty(c);
 	bool initial = strcmp(phase, "INIT") == 0;
 	auto_free char *machine = xprintf("HCHECK_%s_CLUSTER", phase);
 
 	if (!o->machine_readable)
 		printf("\nCluster statistics %s\n",
 		       initial ? "initially" : "after rebalancing");
-	print_checks("    ", machine, counts, o);
+	if (!none)
+		print_checks("    ", machine, counts, o);
 	if (o->machine_readable)
-		printf("%s_NEED_REBALANCE=%d\n", machine, unhealthy);
+		printf("%s_%s=%d\n", machine,
+		       none ? check_keys[0] : "NEED_REBALANCE", unhealthy);
 	else
-		printf("    Cluster is not healthy: %s\n",
+		printf("    %s: %s\n",
+		       none ? check_texts[0] : "Cluster is not healthy",
 		       unhealthy ? "True" : "False");
 }
 
@@ -144,9 +165,11 @@ static void print_phase(struct cluster *c, const char *phase,
 	for (int g = 0; g < c->n_groups; g++) {
 		struct nodeset nodes = cluster_group_nodes(c, g);
 
+		if (is_empty(c, g))
+			continue;
 		print_group(c, g, phase, &groups[g], o, score_nodes(c, &nodes));
 	}
-	print_cluster(phase, total, unhealthy, o);
+	print_cluster(c, phase, total, unhealthy, o);
 }
 
 static void simulate(struct cluster *c, const struct tool_options *o)
@@ -184,8 +207,12 @@ static void print_verdict(const struct cluster *c, bool unhealthy,
 				 "found.");
 		return;
 	}
-	for (int g = 0; g < c->n_groups; g++)
-		printf("HCHECK_GROUP_UUID_%d='%s'\n", g, c->groups[g].uuid);
+	for (int g = 0; g < c->n_groups; g++) {
+		auto_buf struct buf uuid = {0};
+
+		tool_quote(&uuid, c->groups[g].uuid);
+		printf("HCHECK_GROUP_UUID_%d=%s\n", g, uuid.data);
+	}
 }
 
 static int run(struct cluster *c, const struct tool_options *o,
@@ -193,18 +220,20 @@ static int run(struct cluster *c, const struct tool_options *o,
 {
 	auto_free struct counts_of *groups = NULL;
 	struct counts_of total;
-	bool unhealthy;
+	bool unhealthy, shown = o->machine_readable || o->verbose > 0;
 
 	if (tool_load(c, o, text, err) < 0)
 		return -1;
 	groups = xcalloc((size_t)c->n_groups + 1, sizeof(*groups));
 	total = count_all(c, o, groups);
 	unhealthy = any(&total);
-	print_verdict(c, unhealthy, o);
-	print_phase(c, "INIT", groups, &total, unhealthy, o);
+	if (shown) {
+		print_verdict(c, unhealthy, o);
+		print_phase(c, "INIT", groups, &total, unhealthy, o);
+	}
 	if (unhealthy && !o->no_simulation)
 		simulate(c, o);
-	if (o->machine_readable || (unhealthy && !o->no_simulation)) {
+	if (o->machine_readable || (shown && unhealthy && !o->no_simulation)) {
 		total = count_all(c, o, groups);
 		print_phase(c, "FINAL", groups, &total, unhealthy, o);
 	}

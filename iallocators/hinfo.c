@@ -94,9 +94,11 @@ static int run(struct cluster *c, const struct tool_options *o,
 {
 	struct nodeset all;
 
-	if (tool_load(c, o, text, err) < 0)
+	if (tool_read(c, o, text, err) < 0)
 		return -1;
 	tool_print_loaded(c, o);
+	if (tool_set_offline(c, o, err) < 0)
+		return -1;
 	if (c->n_instances == 0 && o->verbose > 1)
 		printf("Cluster is empty.\n");
 	printf("Loaded %d node%s, %d instance%s, %d node group%s\n", c->n_nodes,

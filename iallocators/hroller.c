@@ -47,29 +47,45 @@ static bool *select_nodes(const struct cluster *c, const struct tool_options *o,
 	return kept;
 }
 
+/* The graph with its edges in the order in which they came. */
+struct edges {
+	struct edge {
+		int from, to;
+	} * items;
+	size_t n, cap;
+};
+
+static void add_edge(struct edges *e, struct graph *g, int from, int to)
+{
+	if (e->n == e->cap) {
+		e->cap = e->cap == 0 ? 64 : 2 * e->cap;
+		e->items = xrealloc(e->items, e->cap * sizeof(*e->items));
+	}
+	e->items[e->n++] = (struct edge){from, to};
+	g->edges[from * g->n + to]++;
+}
+
 /* Primaries of instances with the same secondary must not go down together:
  * the secondary could not take over both. */
 static void add_shared_secondaries(const struct cluster *c, const bool *kept,
-				   struct graph *g)
+				   struct graph *g, struct edges *e)
 {
-	auto_free int *drbd =
-		xmemdup(g->edges, (size_t)g->n * (size_t)g->n * sizeof(int));
-
 	for (int s = 0; s < c->n_nodes; s++) {
 		const struct ilist *l = &c->nodes[s].secondaries;
 
-		for (int i = 0; i < l->n * l->n; i++) {
+		/* The newest stands last. */
+		for (int i = l->n * l->n - 1; i >= 0; i--) {
 			int a = c->instances[l->items[i / l->n]].primary;
 			int b = c->instances[l->items[i % l->n]].primary;
 
-			if (kept[a] && kept[b] && drbd[a * g->n + b] == 0)
-				g->edges[a * g->n + b] = 1;
+			if (kept[a] && kept[b] && g->edges[a * g->n + b] == 0)
+				add_edge(e, g, a, b);
 		}
 	}
 }
 
 static struct graph make_graph(const struct cluster *c, const bool *kept,
-			       const struct tool_options *o)
+			       const struct tool_options *o, struct edges *e)
 {
 	size_t n = (size_t)c->n_nodes;
 	struct graph g = {.n = c->n_nodes,
@@ -78,14 +94,40 @@ static struct graph make_graph(const struct cluster *c, const bool *kept,
 	for (int i = 0; i < c->n_instances; i++) {
 		int p = c->instances[i].primary, s = c->instances[i].secondary;
 
-		if (s == NO_INDEX || !kept[p] || !kept[s])
+		if (c->instances[i].template != TEMPLATE_DRBD ||
+		    s == NO_INDEX || !kept[p] || !kept[s])
 			continue;
-		g.edges[p * g.n + s]++;
-		g.edges[s * g.n + p]++;
+		add_edge(e, &g, p, s);
+		add_edge(e, &g, s, p);
 	}
 	if (!o->offline_maintenance)
-		add_shared_secondaries(c, kept, &g);
+		add_shared_secondaries(c, kept, &g, e);
 	return g;
+}
+
+/* Each node in the range with those at the other ends, the last edge first. */
+static void print_graph(const struct edges *e, const bool *range, int n)
+{
+	auto_buf struct buf b = {0};
+	int first = 0, last = n - 1;
+
+	while (first < n && !range[first])
+		first++;
+	while (last > first && !range[last])
+		last--;
+	buf_addf(&b, "Node Graph: array (%d,%d) [", first, last);
+	for (int v = first; v <= last; v++) {
+		const char *comma = "";
+
+		buf_addf(&b, "%s(%d,[", v > first ? "," : "", v);
+		for (size_t i = e->n; i-- > 0;)
+			if (e->items[i].from == v) {
+				buf_addf(&b, "%s%d", comma, e->items[i].to);
+				comma = ",";
+			}
+		buf_adds(&b, "])");
+	}
+	printf("%s]\n", b.data);
 }
 
 /* "LF: 4 (3,3,1,1)" */
@@ -199,7 +241,7 @@ static void print_moves(const struct cluster *c, const struct round *r)
 		    p->secondary == inst->secondary)
 			continue;
 		printf("  %s %s", inst->name, c->nodes[p->primary].name);
-		if (p->secondary != NO_INDEX)
+		if (inst->template == TEMPLATE_DRBD && p->secondary != NO_INDEX)
 			printf(" %s", c->nodes[p->secondary].name);
 		printf("\n");
 	}
@@ -303,14 +345,19 @@ static int make_rounds(struct cluster *c, const bool *kept,
 		       const struct tool_options *o, struct rounds *ret,
 		       struct buf *ret_text, struct error *err)
 {
-	struct graph g = make_graph(c, kept, o);
+	struct edges edges = {0};
+	struct graph g = make_graph(c, kept, o, &edges);
 	auto_free bool *range = range_of(kept, c->n_nodes);
-	auto_free int *colors = best_coloring(&g, range, o, ret_text);
+	auto_free int *colors = NULL;
 	enum clearing what =
 		o->ignore_non_redundant ? CLEAR_NOTHING : CLEAR_LOOSE;
 	int rc = 0;
 
+	if (o->verbose > 2)
+		print_graph(&edges, range, c->n_nodes);
+	colors = best_coloring(&g, range, o, ret_text);
 	free(g.edges);
+	free(edges.items);
 	for (int color = 0; color < c->n_nodes && rc == 0; color++)
 		rc = add_rounds(c, range, colors, color, what, ret, err);
 	if (rc == 0 && o->full_evacuation)
@@ -327,9 +374,9 @@ static int run(struct cluster *c, const struct tool_options *o,
 	struct rounds rounds = {0};
 	int group = NO_INDEX;
 
-	if (tool_load(c, o, text, err) < 0 ||
-	    save_state(c, o, "original", "before hroller run", err) < 0 ||
-	    check_master(c, o, err) < 0)
+	if (tool_read(c, o, text, err) < 0 || check_master(c, o, err) < 0 ||
+	    tool_set_offline(c, o, err) < 0 ||
+	    save_original(c, o, "before hroller run", err) < 0)
 		return -1;
 	if (o->group != NULL) {
 		group = find_group(c, o->group);

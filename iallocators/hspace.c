@@ -30,12 +30,10 @@ struct report {
 /* NAME=value for shells. */
 static void key(const char *name, const char *value)
 {
-	bool plain = true;
+	auto_buf struct buf quoted = {0};
 
-	for (const char *p = value; *p != '\0'; p++)
-		plain = plain && (isalnum((unsigned char)*p) || *p == '.');
-	printf("HTS_%s=%s%s%s\n", name, plain ? "" : "'", value,
-	       plain ? "" : "'");
+	tool_quote(&quoted, value);
+	printf("HTS_%s=%s\n", name, quoted.data);
 }
 
 static void key_int(const char *prefix, const char *name, int64_t value)

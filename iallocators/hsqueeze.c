@@ -180,6 +180,10 @@ static void choose_offline(struct cluster *c, const struct nodeset *candidates,
 		change_undo(c, mark);
 		set_offline(c, &try, false);
 	}
+	if (ret->n == 0) {
+		steps->n = 0;
+		return;
+	}
 	set_offline(c, ret, true);
 	settle(c, factor, steps);
 }
@@ -194,37 +198,49 @@ static void print_candidates(const struct cluster *c, const char *title,
 	printf("\n");
 }
 
-static void print_for_each(const struct cluster *c, const struct nodeset *nodes,
-			   const char *before, const char *after)
+/* One kind of commands, for each node. */
+static void add_for_each(const struct cluster *c, const struct nodeset *nodes,
+			 const char *title, const char *before,
+			 const char *after, const char *indent, struct buf *out)
 {
+	buf_addf(out, "%secho %s Commands\n", indent, title);
 	for (int i = 0; i < nodes->n; i++) {
 		const char *name = c->nodes[nodes->items[i]].name;
 
-		printf("    gnt-node %s %.*s%s\n", before,
-		       tool_alias_len(c, name), name, after);
+		buf_addf(out, "%s  gnt-node %s %.*s%s\n", indent, before,
+			 tool_alias_len(c, name), name, after);
 	}
 }
 
-static void print_commands(const struct cluster *c, bool online,
-			   const struct nodeset *nodes,
-			   const struct steps *steps)
+static int put_commands(const struct cluster *c, bool online,
+			const struct nodeset *nodes, const struct steps *steps,
+			const char *path, struct error *err)
 {
-	printf("\nCommands to run:\n");
-	if (nodes->n == 0 && !online) {
-		printf("  echo Nothing to do\n");
-		return;
+	struct jobs_style style = jobs_style(path != NULL);
+	const char *indent = style.indent;
+	auto_buf struct buf out = {0};
+
+	style.full_names = true;
+	if (online)
+		add_for_each(c, nodes, "Power", "power -f on", "", indent,
+			     &out);
+	if (nodes->n > 0 || online)
+		jobs_add(c, steps->items, steps->n, &style, &out);
+	else
+		buf_addf(&out, "%secho Nothing to do%s", indent,
+			 path != NULL ? "" : "\n");
+	if (nodes->n > 0 && !online) {
+		buf_addf(&out, "%s\n", indent);
+		add_for_each(c, nodes, "Tagging", "add-tags", " " OUR_TAG,
+			     indent, &out);
+		buf_addf(&out, "%s\n", indent);
+		add_for_each(c, nodes, "Power", "power -f off", "", indent,
+			     &out);
 	}
-	if (online) {
-		printf("  echo Power Commands\n");
-		print_for_each(c, nodes, "power -f on", "");
-	}
-	jobs_print(c, steps->items, steps->n, false, true);
-	if (!online) {
-		printf("  \n  echo Tagging Commands\n");
-		print_for_each(c, nodes, "add-tags", " " OUR_TAG);
-		printf("  \n  echo Power Commands\n");
-		print_for_each(c, nodes, "power -f off", "");
-	}
+	if (path != NULL)
+		return jobs_write(&out, path, err);
+	printf("\nCommands to run:\n%s", out.data);
+	return 0;
 }
 
 static void print_nodes(const struct cluster *c, bool online,
@@ -302,7 +318,7 @@ static int run(struct cluster *c, const struct tool_options *o,
 	int rc;
 
 	if (tool_load(c, o, text, err) < 0 ||
-	    save_state(c, o, "original", "before hsqueeze run", err) < 0)
+	    save_original(c, o, "before hsqueeze run", err) < 0)
 		return -1;
 	offline = offline_candidates(c);
 	online = online_candidates(c);
@@ -328,11 +344,11 @@ static int run(struct cluster *c, const struct tool_options *o,
 	print_nodes(c, grow, &chosen, o);
 	if (grow && o->verbose > 1 && !has_capacity(c, o->minimal_resources))
 		printf("Onlining all nodes will not yield enough capacity\n");
-	if (o->print_commands)
-		print_commands(c, grow, &chosen, &steps);
-	rc = o->execute && (chosen.n > 0 || (grow && steps.n > 0))
-		     ? execute(c, grow, &chosen, &steps, o, err)
+	rc = o->print_commands
+		     ? put_commands(c, grow, &chosen, &steps, o->commands, err)
 		     : 0;
+	if (rc == 0 && o->execute && (chosen.n > 0 || (grow && steps.n > 0)))
+		rc = execute(c, grow, &chosen, &steps, o, err);
 	free(steps.items);
 	return rc;
 }

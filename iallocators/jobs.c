@@ -9,13 +9,6 @@
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 
-/* How the commands are written down. */
-struct jobs_style {
-	const char *indent;
-	const char *check; /* a command before each job, or NULL */
-	bool first_only, full_names;
-};
-
 /* Stops between two jobs when somebody asks for it. */
 static const char script_head[] =
 	"#!/bin/sh\n\n"
@@ -103,8 +96,8 @@ static void divide(const struct cluster *c, const struct balance_step *steps,
 	starts[0] = true;
 }
 
-static void add_sets(const struct cluster *c, const struct balance_step *steps,
-		     int n, const struct jobs_style *style, struct buf *out)
+void jobs_add(const struct cluster *c, const struct balance_step *steps, int n,
+	      const struct jobs_style *style, struct buf *out)
 {
 	auto_free bool *starts = xcalloc((size_t)n + 1, sizeof(bool));
 
@@ -130,29 +123,22 @@ static void add_sets(const struct cluster *c, const struct balance_step *steps,
 	}
 }
 
-void jobs_print(const struct cluster *c, const struct balance_step *steps,
-		int n, bool first_only, bool full_names)
+struct jobs_style jobs_style(bool script)
 {
-	const struct jobs_style style = {.indent = "  ",
-					 .first_only = first_only,
-					 .full_names = full_names};
-	auto_buf struct buf out = {0};
-
-	add_sets(c, steps, n, &style, &out);
-	if (out.len > 0)
-		fputs(out.data, stdout);
+	return script ? (struct jobs_style){.indent = "", .check = "check"}
+		      : (struct jobs_style){.indent = "  "};
 }
 
-int jobs_write(const struct cluster *c, const struct balance_step *steps, int n,
-	       bool first_only, const char *path, struct error *err)
+int jobs_write(const struct buf *commands, const char *path, struct error *err)
 {
-	const struct jobs_style style = {
-		.indent = "", .check = "check", .first_only = first_only};
 	auto_buf struct buf out = {0};
 
 	buf_adds(&out, script_head);
-	add_sets(c, steps, n, &style, &out);
-	return fs_write_atomic(path, out.data, out.len, 0644, err);
+	buf_add(&out, commands->data, commands->len);
+	if (fs_write_atomic(path, out.data, out.len, 0644, err) < 0)
+		return -1;
+	printf("The commands have been written to file '%s'\n", path);
+	return 0;
 }
 
 int jobs_set_size(const struct cluster *c, const struct balance_step *steps,

@@ -7,13 +7,22 @@
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 
-/* Print the commands; instances by their full names or without the suffix. */
-void jobs_print(const struct cluster *c, const struct balance_step *steps,
-		int n, bool first_only, bool full_names);
+/* How commands are written down: for people, or as a script. */
+struct jobs_style {
+	const char *indent;
+	const char *check; /* a command before each job, or NULL */
+	bool first_only;   /* the first set of jobs */
+	bool full_names;   /* of instances, not without the suffix */
+};
 
-/* Write them to a file, as a shell script. */
-int jobs_write(const struct cluster *c, const struct balance_step *steps, int n,
-	       bool first_only, const char *path, struct error *err);
+/* For the screen, or for a script that -C FILE asks for. */
+struct jobs_style jobs_style(bool script);
+
+void jobs_add(const struct cluster *c, const struct balance_step *steps, int n,
+	      const struct jobs_style *style, struct buf *out);
+
+/* Write commands to a file, as a shell script, and tell that. */
+int jobs_write(const struct buf *commands, const char *path, struct error *err);
 
 /* How many steps, from `first` on, make a set. */
 int jobs_set_size(const struct cluster *c, const struct balance_step *steps,

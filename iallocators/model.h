@@ -217,6 +217,7 @@ struct node {
 	int group;
 	bool offline;		      /* gets nothing, for some reason: */
 	bool drained, not_vm_capable; /* one of these, or it is down */
+	bool told_offline;	      /* or only because an option says so */
 	bool exclusive_storage;
 	bool master;
 	double total_mem, total_disk, total_cpus, cpu_speed;

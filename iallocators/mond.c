@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "iallocators/hformat.h"
 #include "lib/base/mem.h"
 #include "lib/client/rapi.h"
 #include "lib/json/json.h"
@@ -94,6 +95,10 @@ static json_t *reports_of_daemons(const struct cluster *c,
 		rapi_free(mond);
 		if (report != NULL)
 			json_object_set_new(found, c->nodes[i].name, report);
+		else
+			fprintf(stderr,
+				"Failed to contact node's %s MonD for DC %s\n",
+				c->nodes[i].name, collector_name(o));
 	}
 	return found;
 }
@@ -138,19 +143,44 @@ static void take_report(struct cluster *c, int node, const json_t *data,
 }
 
 /* Xen's collector: {instance: load}; the first node that has it counts. */
+static double load_of(const struct cluster *c, const json_t *reports,
+		      const char *instance)
+{
+	double load = -1;
+
+	for (int k = 0; k < c->n_nodes && load < 0; k++)
+		load = json_num(
+			json_get(json_get(reports, c->nodes[k].name), "data"),
+			instance, -1);
+	return load;
+}
+
+/* Whether all instances have one; says which do not. */
+static bool all_have_loads(const struct cluster *c, const json_t *reports)
+{
+	auto_buf struct buf without = {0};
+
+	for (int i = 0; i < c->n_instances; i++) {
+		const char *name = c->instances[i].name;
+
+		if (load_of(c, reports, name) >= 0)
+			continue;
+		if (without.len > 0)
+			buf_addc(&without, ',');
+		hf_show_string(&without, name, strlen(name));
+	}
+	if (without.len > 0)
+		fprintf(stderr, "No CPU information available for [%s]\n",
+			without.data);
+	return without.len == 0;
+}
+
 static void take_instances(struct cluster *c, const json_t *reports)
 {
 	for (int i = 0; i < c->n_instances; i++) {
 		struct instance *inst = &c->instances[i];
-		double load = -1;
 
-		for (int k = 0; k < c->n_nodes && load < 0; k++)
-			load = json_num(
-				json_get(json_get(reports, c->nodes[k].name),
-					 "data"),
-				inst->name, -1);
-		if (load >= 0)
-			set_load(inst, load);
+		set_load(inst, load_of(c, reports, inst->name));
 	}
 }
 
@@ -168,6 +198,21 @@ static void take_nodes(struct cluster *c, const json_t *reports,
 	}
 }
 
+static bool all_answered(const struct cluster *c, const json_t *reports,
+			 const struct mond_options *o)
+{
+	for (int i = 0; i < c->n_nodes; i++) {
+		if (is_usable(json_get(reports, c->nodes[i].name), o))
+			continue;
+		fprintf(stderr,
+			"Didn't receive an answer by all MonDs, %s's data "
+			"will be ignored.\n",
+			collector_name(o));
+		return false;
+	}
+	return true;
+}
+
 int mond_read(struct cluster *c, const struct mond_options *o,
 	      struct mond_loads *ret, struct error *err)
 {
@@ -177,18 +222,12 @@ int mond_read(struct cluster *c, const struct mond_options *o,
 	*ret = (struct mond_loads){0};
 	if (reports == NULL)
 		return error_wrap(err, "can't parse MonD data");
-	for (int i = 0; i < c->n_nodes; i++) {
-		if (is_usable(json_get(reports, c->nodes[i].name), o))
-			continue;
-		fprintf(stderr,
-			"Didn't receive an answer by all MonDs, %s's data "
-			"will be ignored.\n",
-			collector_name(o));
+	if (!all_answered(c, reports, o) ||
+	    (o->per_instance && !all_have_loads(c, reports)))
 		return o->all_or_fail
 			       ? error_set(err, ERR_PREREQ, NULL,
 					   "Not all required data available")
 			       : 0;
-	}
 	if (o->per_instance)
 		take_instances(c, reports);
 	else

@@ -292,9 +292,8 @@ static size_t new_instances(const struct jval *request)
 	return 1 + (list != NULL && list->kind == JT_ARRAY ? list->n : 1);
 }
 
-int request_read(struct cluster *c, const struct jval *top,
-		 const struct request_options *o, struct request *ret,
-		 struct error *err)
+int request_load(struct cluster *c, const struct jval *top,
+		 int64_t static_kvm_node_memory, struct error *err)
 {
 	struct field f = {&c->arena, top, in_message};
 	const struct jval *request, *groups, *nodes, *instances;
@@ -312,21 +311,19 @@ int request_read(struct cluster *c, const struct jval *top,
 	    field_object(&f, "instances", &instances, err) < 0)
 		return -1;
 	c->instances =
-		arena_calloc(&c->arena, instances->n + new_instances(request),
-			     sizeof(*c->instances));
+		arena_calloc(&c->arena, instances->n, sizeof(*c->instances));
 	if (request_instances(c, instances, err) < 0 ||
 	    field_strings(&f, "cluster_tags", &c->tags, &c->n_tags, err) < 0 ||
 	    read_hypervisors(c, top, &kvm, err) < 0)
 		return -1;
 	for (int i = 0; i < c->n_nodes && kvm; i++)
-		if (o->static_kvm_node_memory > 0)
-			c->nodes[i].own_mem = o->static_kvm_node_memory;
-	cluster_finish(c, &o->load);
-	return read_question(c, request, &o->load, ret, err);
+		if (static_kvm_node_memory > 0)
+			c->nodes[i].own_mem = static_kvm_node_memory;
+	return 0;
 }
 
 int request_ask(struct cluster *c, const struct jval *top,
-		const struct request_options *o, struct request *ret,
+		const struct load_options *o, struct request *ret,
 		struct error *err)
 {
 	const struct jval *request = jtext_get(top, "request");
@@ -338,5 +335,5 @@ int request_ask(struct cluster *c, const struct jval *top,
 	for (int i = 0; i < c->n_instances; i++)
 		room[i] = c->instances[i];
 	c->instances = room;
-	return read_question(c, request, &o->load, ret, err);
+	return read_question(c, request, o, ret, err);
 }

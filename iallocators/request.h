@@ -44,21 +44,16 @@ struct request {
 /* What a node with KVM is taken to need itself, unless told otherwise. */
 #define KVM_NODE_MEMORY 4096
 
-struct request_options {
-	struct load_options load;
-	int64_t static_kvm_node_memory; /* 0: believe what is reported */
-};
+/* Read the cluster; c is zeroed before, its parts live in its arena and in the
+ * text of `top`.  A node with KVM needs so much memory itself (0: what is
+ * reported).  cluster_finish() is up to the caller. */
+int request_load(struct cluster *c, const struct jval *top,
+		 int64_t static_kvm_node_memory, struct error *err);
 
-/* Read the cluster and the question; c and *ret are zeroed before, their parts
- * live in c's arena and in the text of `top`. */
-int request_read(struct cluster *c, const struct jval *top,
-		 const struct request_options *o, struct request *ret,
-		 struct error *err);
-
-/* The question of a request that request_read() has accepted, about another
- * cluster, which is loaded. */
+/* Then the question, about that cluster or another one; *ret is zeroed
+ * before. */
 int request_ask(struct cluster *c, const struct jval *top,
-		const struct request_options *o, struct request *ret,
+		const struct load_options *o, struct request *ret,
 		struct error *err);
 
 /* The parts of it, which request.c puts together. */

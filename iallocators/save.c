@@ -23,10 +23,18 @@ static void add_group(struct buf *b, const struct group *g)
 	buf_addc(b, '\n');
 }
 
+/* What is saved: of one group, or of all (NO_INDEX); with the nodes that -O
+ * names still online, or not. */
+struct extent {
+	int group;
+	bool before_options;
+};
+
 static void add_node(struct buf *b, const struct cluster *c,
-		     const struct node *n)
+		     const struct node *n, bool before_options)
 {
-	char status = n->offline ? 'Y' : n->master ? 'M' : 'N';
+	bool offline = n->offline && !(before_options && n->told_offline);
+	char status = offline ? 'Y' : n->master ? 'M' : 'N';
 
 	buf_addf(b, "%s|%.0f|%jd|%jd|%.0f|%jd|%.0f|%c|%s|%jd|", n->name,
 		 n->total_mem, (intmax_t)n->own_mem, (intmax_t)n->free_mem,
@@ -86,16 +94,24 @@ static void add_policy(struct buf *b, const char *owner, const struct policy *p)
 	buf_addc(b, '\n');
 }
 
-void save_text(const struct cluster *c, struct buf *out)
+static bool is_within(const struct cluster *c, int node, const struct extent *e)
+{
+	return e->group == NO_INDEX || c->nodes[node].group == e->group;
+}
+
+static void add_all(const struct cluster *c, const struct extent *e,
+		    struct buf *out)
 {
 	for (int i = 0; i < c->n_groups; i++)
 		add_group(out, &c->groups[i]);
 	buf_addc(out, '\n');
 	for (int i = 0; i < c->n_nodes; i++)
-		add_node(out, c, &c->nodes[i]);
+		if (is_within(c, i, e))
+			add_node(out, c, &c->nodes[i], e->before_options);
 	buf_addc(out, '\n');
 	for (int i = 0; i < c->n_instances; i++)
-		add_instance(out, c, &c->instances[i]);
+		if (is_within(c, c->instances[i].primary, e))
+			add_instance(out, c, &c->instances[i]);
 	buf_addc(out, '\n');
 	for (size_t i = 0; i < c->n_tags; i++)
 		buf_addf(out, "%s\n", c->tags[i]);
@@ -105,8 +121,16 @@ void save_text(const struct cluster *c, struct buf *out)
 		add_policy(out, c->groups[i].name, &c->groups[i].policy);
 }
 
-int save_state(const struct cluster *c, const struct tool_options *o,
-	       const char *suffix, const char *when, struct error *err)
+void save_text(const struct cluster *c, struct buf *out)
+{
+	const struct extent all = {.group = NO_INDEX};
+
+	add_all(c, &all, out);
+}
+
+static int save(const struct cluster *c, const struct extent *e,
+		const struct tool_options *o, const char *suffix,
+		const char *when, struct error *err)
 {
 	auto_buf struct buf text = {0};
 	auto_free char *path = NULL;
@@ -114,11 +138,33 @@ int save_state(const struct cluster *c, const struct tool_options *o,
 	if (o->save == NULL)
 		return 0;
 	path = xprintf("%s.%s", o->save, suffix);
-	save_text(c, &text);
+	add_all(c, e, &text);
 	if (fs_write_atomic(path, text.data, text.len, 0644, err) < 0)
 		return -1;
 	fflush(stdout);
 	fprintf(stderr, "The cluster state %s has been written to file '%s'\n",
 		when, path);
 	return 0;
+}
+
+int save_original(const struct cluster *c, const struct tool_options *o,
+		  const char *when, struct error *err)
+{
+	const struct extent e = {.group = NO_INDEX, .before_options = true};
+
+	return save(c, &e, o, "original", when, err);
+}
+
+int save_state(const struct cluster *c, const struct tool_options *o,
+	       const char *suffix, const char *when, struct error *err)
+{
+	return save_group(c, NO_INDEX, o, suffix, when, err);
+}
+
+int save_group(const struct cluster *c, int group, const struct tool_options *o,
+	       const char *suffix, const char *when, struct error *err)
+{
+	const struct extent e = {.group = group};
+
+	return save(c, &e, o, suffix, when, err);
 }

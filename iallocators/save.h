@@ -16,4 +16,13 @@ void save_text(const struct cluster *c, struct buf *out);
 int save_state(const struct cluster *c, const struct tool_options *o,
 	       const char *suffix, const char *when, struct error *err);
 
+/* The same to PREFIX.original, with nodes online that only -O takes as
+ * offline. */
+int save_original(const struct cluster *c, const struct tool_options *o,
+		  const char *when, struct error *err);
+
+/* The same with the nodes of one group, and the instances there. */
+int save_group(const struct cluster *c, int group, const struct tool_options *o,
+	       const char *suffix, const char *when, struct error *err);
+
 #endif

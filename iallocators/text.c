@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "iallocators/text.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "iallocators/groups.h"
 #include "iallocators/hformat.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
@@ -56,98 +56,6 @@ static int wrong_row(const struct row *row, const char *what, struct error *err)
 	}
 	return error_set(err, ERR_REQUEST, NULL, "Invalid%s data: '[%s]'", what,
 			 shown.data);
-}
-
-static int unreadable(const char *what, const char *text, struct error *err)
-{
-	return error_set(err, ERR_REQUEST, NULL, "%s: cannot parse string '%s'",
-			 what, text);
-}
-
-static const char *skip(const char *p, int (*belongs)(int))
-{
-	while (belongs((unsigned char)*p))
-		p++;
-	return p;
-}
-
-/* What follows a number as the reference reads one: digits, a fraction with
- * digits on both sides, an exponent; or whole in hexadecimal.  NULL: none. */
-static const char *number_end(const char *p, bool *ret_whole)
-{
-	const char *more;
-
-	*ret_whole = true;
-	if (p[0] == '0' && tolower((unsigned char)p[1]) == 'x' &&
-	    isxdigit((unsigned char)p[2]))
-		return skip(p + 2, isxdigit);
-	if (!isdigit((unsigned char)*p))
-		return NULL;
-	p = skip(p, isdigit);
-	if (*p == '.' && isdigit((unsigned char)p[1])) {
-		*ret_whole = false;
-		p = skip(p + 1, isdigit);
-	}
-	if (tolower((unsigned char)*p) != 'e')
-		return p;
-	more = p + 1 + (p[1] == '-' || p[1] == '+');
-	if (!isdigit((unsigned char)*more))
-		return p;
-	*ret_whole = false;
-	return skip(more, isdigit);
-}
-
-/* The beginning of a number, behind its sign, and whether it is whole. */
-static int find_number(const char *what, const char *text, bool *ret_negative,
-		       const char **ret_digits, bool *ret_whole,
-		       struct error *err)
-{
-	const char *p = skip(text, isspace), *end;
-
-	*ret_negative = *p == '-';
-	if (*ret_negative)
-		p = skip(p + 1, isspace);
-	end = number_end(p, ret_whole);
-	if (end == NULL)
-		return unreadable(what, text, err);
-	*ret_digits = p;
-	if (*end == '\0')
-		return 0;
-	return error_set(err, ERR_REQUEST, NULL,
-			 "%s: leftover characters when parsing '%s': '%s'",
-			 what, text, end);
-}
-
-static int read_double(const char *what, const char *text, double *ret,
-		       struct error *err)
-{
-	const char *digits;
-	bool negative, whole;
-
-	if (find_number(what, text, &negative, &digits, &whole, err) < 0)
-		return -1;
-	*ret = strtod(digits, NULL);
-	if (negative)
-		*ret = -*ret;
-	return 0;
-}
-
-int text_int(const char *what, const char *text, int64_t *ret,
-	     struct error *err)
-{
-	const char *digits;
-	bool negative, whole = true;
-	int rc = find_number(what, text, &negative, &digits, &whole, err);
-
-	if (!whole)
-		return unreadable(what, text, err);
-	if (rc < 0)
-		return -1;
-	*ret = strtoll(digits, NULL,
-		       digits[1] == 'x' || digits[1] == 'X' ? 16 : 10);
-	if (negative)
-		*ret = -*ret;
-	return 0;
 }
 
 /* The parts of a list; the empty text has none. */
@@ -215,7 +123,7 @@ static int read_group(struct cluster *c, const char *line, struct group *g,
 	struct row row = split_row(&c->arena, line);
 	int policy;
 
-	if (row.n < 3)
+	if (row.n < 4)
 		return wrong_row(&row, "/incomplete group", err);
 	g->name = row.columns[0];
 	g->uuid = row.columns[1];
@@ -248,31 +156,46 @@ static bool sizes_known(const struct row *row)
 	return true;
 }
 
+static int read_exclusive(const struct row *row, struct node *n,
+			  struct error *err)
+{
+	const char *exclusive = column(row, 11, "N");
+
+	if (strcmp(exclusive, "Y") != 0 && strcmp(exclusive, "N") != 0)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Invalid exclusive_storage value for node "
+				 "'%s': %s",
+				 n->name, exclusive);
+	n->exclusive_storage = *exclusive == 'Y';
+	return 0;
+}
+
+/* In the order in which the reference looks at them, which decides what is
+ * told of several faults. */
 static int read_sizes(const struct row *row, struct node *n, struct error *err)
 {
 	const char *name = n->name;
 
-	if (read_double(name, row->columns[1], &n->total_mem, err) < 0 ||
+	if (text_double(name, row->columns[1], &n->total_mem, err) < 0 ||
 	    text_int(name, row->columns[2], &n->own_mem, err) < 0 ||
 	    text_int(name, row->columns[3], &n->free_mem, err) < 0 ||
-	    read_double(name, row->columns[4], &n->total_disk, err) < 0 ||
+	    text_double(name, row->columns[4], &n->total_disk, err) < 0 ||
 	    text_int(name, row->columns[5], &n->s.free_disk, err) < 0 ||
-	    read_double(name, row->columns[6], &n->total_cpus, err) < 0 ||
-	    text_int(name, column(row, 9, "1"), &n->total_spindles, err) < 0)
-		return -1;
-	if (text_int(name, column(row, 12, "0"), &n->s.free_spindles, err) <
-		    0 ||
+	    text_double(name, row->columns[6], &n->total_cpus, err) < 0 ||
 	    text_int(name, column(row, 13, "1"), &n->own_cpus, err) < 0)
 		return -1;
 	n->host_mem = n->own_mem;
-	return read_double(name, column(row, 14, "1.0"), &n->cpu_speed, err);
+	if (text_double(name, column(row, 14, "1.0"), &n->cpu_speed, err) < 0 ||
+	    text_int(name, column(row, 9, "1"), &n->total_spindles, err) < 0 ||
+	    text_int(name, column(row, 12, "0"), &n->s.free_spindles, err) < 0)
+		return -1;
+	return read_exclusive(row, n, err);
 }
 
 static int read_node(struct cluster *c, const char *line, struct node *n,
 		     struct error *err)
 {
 	struct row row = split_row(&c->arena, line);
-	const char *exclusive;
 
 	if (row.n < 9)
 		return wrong_row(&row, "/incomplete node", err);
@@ -283,20 +206,13 @@ static int read_node(struct cluster *c, const char *line, struct node *n,
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Unknown group '%s' for node %s",
 				 row.columns[8], n->name);
-	n->tags = split_list(&c->arena, column(&row, 10, ""), ',', &n->n_tags);
 	n->offline = strcmp(row.columns[7], "Y") == 0;
 	n->master = strcmp(row.columns[7], "M") == 0;
 	if (!sizes_known(&row)) {
 		n->offline = true;
 		return 0;
 	}
-	exclusive = column(&row, 11, "N");
-	if (strcmp(exclusive, "Y") != 0 && strcmp(exclusive, "N") != 0)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "Invalid exclusive_storage value for node "
-				 "'%s': %s",
-				 n->name, exclusive);
-	n->exclusive_storage = *exclusive == 'Y';
+	n->tags = split_list(&c->arena, column(&row, 10, ""), ',', &n->n_tags);
 	return read_sizes(&row, n, err);
 }
 
@@ -324,71 +240,90 @@ static int read_flag(const char *text, const char *what, const char *name,
 	return 0;
 }
 
-/* Its nodes, template and flags. */
-static int read_placement(struct cluster *c, const struct table *names,
-			  const struct row *row, struct instance *inst,
-			  struct error *err)
+static int read_nodes_of(const struct table *names, const struct row *row,
+			 struct instance *inst, struct error *err)
 {
-	int t;
-
 	if (find_node(names, row->columns[6], inst->name, &inst->primary, err) <
 	    0)
 		return -1;
 	inst->secondary = NO_INDEX;
-	if (*row->columns[7] != '\0' &&
-	    find_node(names, row->columns[7], inst->name, &inst->secondary,
-		      err) < 0)
-		return -1;
-	if (read_flag(row->columns[5], "auto_balance", inst->name,
-		      &inst->auto_balance, err) < 0)
-		return -1;
-	t = cluster_find_template(row->columns[8]);
+	if (*row->columns[7] == '\0')
+		return 0;
+	return find_node(names, row->columns[7], inst->name, &inst->secondary,
+			 err);
+}
+
+static int read_status(const struct row *row, struct instance *inst,
+		       struct error *err)
+{
+	int status =
+		find_name(run_status_names, RUN_STATUS_COUNT, row->columns[4]);
+
+	if (status == NO_INDEX)
+		return wrong_enum("InstanceStatus", row->columns[4], err);
+	inst->status = (enum run_status)status;
+	return read_flag(row->columns[5], "auto_balance", inst->name,
+			 &inst->auto_balance, err);
+}
+
+static int read_template(const struct row *row, struct instance *inst,
+			 struct error *err)
+{
+	int t = cluster_find_template(row->columns[8]);
+
 	if (t == NO_INDEX) {
 		wrong_enum("DiskTemplate", row->columns[8], err);
 		return error_wrap(err, "Instance %s", inst->name);
 	}
 	inst->template = (enum template)t;
-	if (inst->primary == inst->secondary)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "Instance %s has same primary and secondary "
-				 "node - %s",
-				 inst->name, row->columns[6]);
-	inst->tags = split_list(&c->arena, row->columns[9], ',', &inst->n_tags);
 	return 0;
 }
 
+static int read_spindles(struct cluster *c, const struct row *row,
+			 struct instance *inst, struct error *err)
+{
+	const char *spindles = column(row, 11, "-");
+
+	if (text_int(inst->name, column(row, 10, "1"), &inst->spindle_use,
+		     err) < 0)
+		return -1;
+	inst->disks = arena_calloc(&c->arena, 1, sizeof(*inst->disks));
+	inst->n_disks = 1;
+	inst->disks[0].size = inst->disk;
+	inst->disks[0].spindles = SPINDLES_UNKNOWN;
+	if (strcmp(spindles, "-") == 0)
+		return 0;
+	return text_int(inst->name, spindles, &inst->disks[0].spindles, err);
+}
+
+/* In the reference's order, too. */
 static int read_instance(struct cluster *c, const struct table *names,
 			 const char *line, struct instance *inst,
 			 struct error *err)
 {
 	struct row row = split_row(&c->arena, line);
 	const char *name = row.columns[0];
-	const char *spindles = column(&row, 11, "-");
-	int status;
 
 	if (row.n < 10)
 		return wrong_row(&row, "/incomplete instance", err);
 	inst->name = name;
-	if (text_int(name, row.columns[1], &inst->memory, err) < 0 ||
+	if (read_nodes_of(names, &row, inst, err) < 0 ||
+	    text_int(name, row.columns[1], &inst->memory, err) < 0 ||
 	    text_int(name, row.columns[2], &inst->disk, err) < 0 ||
-	    text_int(name, row.columns[3], &inst->vcpus, err) < 0)
+	    text_int(name, row.columns[3], &inst->vcpus, err) < 0 ||
+	    read_status(&row, inst, err) < 0 ||
+	    read_template(&row, inst, err) < 0 ||
+	    read_spindles(c, &row, inst, err) < 0 ||
+	    read_flag(column(&row, 12, "N"), "forthcoming", name,
+		      &inst->forthcoming, err) < 0)
 		return -1;
-	status = find_name(run_status_names, RUN_STATUS_COUNT, row.columns[4]);
-	if (status == NO_INDEX)
-		return wrong_enum("InstanceStatus", row.columns[4], err);
-	inst->status = (enum run_status)status;
-	if (read_placement(c, names, &row, inst, err) < 0 ||
-	    text_int(name, column(&row, 10, "1"), &inst->spindle_use, err) < 0)
-		return -1;
-	inst->disks = arena_calloc(&c->arena, 1, sizeof(*inst->disks));
-	inst->n_disks = 1;
-	inst->disks[0].size = inst->disk;
-	inst->disks[0].spindles = SPINDLES_UNKNOWN;
-	if (strcmp(spindles, "-") != 0 &&
-	    text_int(name, spindles, &inst->disks[0].spindles, err) < 0)
-		return -1;
-	return read_flag(column(&row, 12, "N"), "forthcoming", name,
-			 &inst->forthcoming, err);
+	if (inst->template == TEMPLATE_DRBD && inst->primary == inst->secondary)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Instance %s has same primary and secondary "
+				 "node - %s",
+				 name, row.columns[6]);
+	inst->tags = split_list(&c->arena, row.columns[9], ',', &inst->n_tags);
+	return 0;
 }
 
 static int read_ispec(struct cluster *c, const char *owner, const char *what,
@@ -397,13 +332,16 @@ static int read_ispec(struct cluster *c, const char *owner, const char *what,
 	int64_t *const values[] = {&ret->memory, &ret->cpus,
 				   &ret->disk,	 &ret->disk_count,
 				   &ret->nics,	 &ret->spindle_use};
+	static const char *const labels[] = {"memsize",	 "cpucount",
+					     "disksize", "diskcount",
+					     "niccount", "spindleuse"};
 	auto_free char *path = xprintf("%s/%s", owner, what);
 	auto_buf struct buf shown = {0};
 	const char **list;
 	size_t n;
 
 	list = split_list(&c->arena, text, ',', &n);
-	if (n != sizeof(values) / sizeof(*values)) {
+	if (n < sizeof(values) / sizeof(*values)) {
 		for (size_t i = 0; i < n; i++) {
 			if (i > 0)
 				buf_addc(&shown, ',');
@@ -413,9 +351,12 @@ static int read_ispec(struct cluster *c, const char *owner, const char *what,
 				 "Invalid ispec data for %s: [%s]", path,
 				 n > 0 ? shown.data : "");
 	}
-	for (size_t i = 0; i < n; i++)
-		if (text_int(path, list[i], values[i], err) < 0)
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		auto_free char *label = xprintf("%s/%s", path, labels[i]);
+
+		if (text_int(label, list[i], values[i], err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -470,20 +411,18 @@ static int read_policy_line(struct cluster *c, const char *line,
 	auto_free char *vcpu = xprintf("%s/vcpu_ratio", owner);
 	auto_free char *spindle = xprintf("%s/spindle_ratio", owner);
 
-	if (row.n != 6)
+	if (row.n < 6)
 		return wrong_row(&row, " ipolicy", err);
 	if (read_ispec(c, owner, "stdspec", row.columns[1], &p.std, err) < 0 ||
 	    read_intervals(c, owner, row.columns[2], &p, err) < 0 ||
 	    read_templates(c, row.columns[3], &p, err) < 0 ||
-	    read_double(vcpu, row.columns[4], &p.vcpu_ratio, err) < 0 ||
-	    read_double(spindle, row.columns[5], &p.spindle_ratio, err) < 0)
+	    text_double(vcpu, row.columns[4], &p.vcpu_ratio, err) < 0 ||
+	    text_double(spindle, row.columns[5], &p.spindle_ratio, err) < 0)
 		return -1;
 	if (*owner != '\0') {
-		target = NULL;
-		for (int g = 0; g < c->n_groups; g++)
-			if (strcmp(c->groups[g].name, owner) == 0 ||
-			    strcmp(c->groups[g].uuid, owner) == 0)
-				target = &c->groups[g].policy;
+		int g = groups_find(c, owner);
+
+		target = g != NO_INDEX ? &c->groups[g].policy : NULL;
 	}
 	if (target == NULL)
 		return error_set(err, ERR_REQUEST, NULL,
@@ -558,7 +497,7 @@ static int read_instances(struct cluster *c, const struct section *s,
 int text_read(struct cluster *c, char *text, struct error *err)
 {
 	struct section s[SECTIONS_MAX] = {0};
-	int n = split_sections(c, text, s);
+	int n = *text == '\0' ? 0 : split_sections(c, text, s);
 
 	if (n < SECTIONS_MIN)
 		return error_set(err, ERR_REQUEST, NULL,

@@ -21,8 +21,12 @@
  * into and which is changed.  cluster_finish() is up to the caller. */
 int text_read(struct cluster *c, char *text, struct error *err);
 
-/* A whole number as it stands in such files; what names it in messages.  It
- * may have spaces before it, none behind. */
+/* A number as it stands in such files, and in options; what names it in
+ * messages.  It may have spaces before it, none behind (text_number.c). */
+int text_double(const char *what, const char *text, double *ret,
+		struct error *err);
+
+/* The same for a whole number; what is too big wraps. */
 int text_int(const char *what, const char *text, int64_t *ret,
 	     struct error *err);
 

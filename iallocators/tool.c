@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "iallocators/tool.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,12 +14,26 @@
 #include "iallocators/request.h"
 #include "iallocators/simulate.h"
 #include "iallocators/text.h"
+#include "iallocators/tool_table.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 
 #define KEPT_MEMORY (16 << 20)
 
 #define TEXT_MAX ((size_t)256 << 20)
+
+void tool_explain_file(const char *path, struct error *err)
+{
+	const char *kind = errno == ENOENT   ? "does not exist"
+			   : errno == EACCES ? "permission denied"
+			   : errno == EISDIR ? "inappropriate type"
+					     : NULL;
+
+	if (kind != NULL)
+		error_set(err, ERR_SYSTEM, NULL, "%s: openFile: %s (%s)", path,
+			  kind,
+			  errno == EISDIR ? "is a directory" : strerror(errno));
+}
 
 void tool_error(const char *text)
 {
@@ -100,6 +117,17 @@ void tool_bad_items(const struct cluster *c, const struct nodeset *nodes,
 	free(bad);
 }
 
+void tool_quote(struct buf *out, const char *value)
+{
+	bool plain = true;
+
+	for (const char *p = value; *p != '\0'; p++)
+		plain = plain && (isalnum((unsigned char)*p) || *p == '.');
+	buf_addf(out, "%s%s%s", plain ? "" : "'", value, plain ? "" : "'");
+	if (out->data == NULL)
+		buf_add(out, "", 0);
+}
+
 /* Whether name is the whole of full, or its beginning up to a dot. */
 static bool names_it(const char *full, const char *name)
 {
@@ -109,23 +137,31 @@ static bool names_it(const char *full, const char *name)
 	       (full[len] == '\0' || full[len] == '.');
 }
 
-static int set_offline(struct cluster *c, const struct strv *names,
-		       struct buf *ret_wrong)
+/* Mark the nodes that -O names; the last one that is none is told first. */
+static int find_offline(const struct cluster *c, const struct strv *names,
+			bool *marks, struct error *err)
 {
-	for (size_t i = 0; i < names->n; i++) {
+	auto_buf struct buf wrong = {0};
+	int n_wrong = 0;
+
+	for (size_t i = names->n; i-- > 0;) {
 		int found = NO_INDEX;
 
 		for (int n = 0; n < c->n_nodes; n++)
 			if (names_it(c->nodes[n].name, names->items[i]))
 				found = n;
-		if (found != NO_INDEX)
-			c->nodes[found].offline = true;
-		else
-			buf_addf(ret_wrong, "%s%s",
-				 ret_wrong->len > 0 ? ", " : "",
-				 names->items[i]);
+		if (found != NO_INDEX) {
+			marks[found] = true;
+			continue;
+		}
+		buf_addf(&wrong, "%s%s", n_wrong++ > 0 ? "," : "",
+			 names->items[i]);
 	}
-	return ret_wrong->len > 0 ? -1 : 0;
+	if (n_wrong == 0)
+		return 0;
+	return error_set(err, ERR_REQUEST, NULL,
+			 "wrong node name(s) set as offline: %s\n",
+			 wrong.len > 0 ? wrong.data : "");
 }
 
 /* Mark those that a list names; the names that are nobody's are added. */
@@ -163,63 +199,19 @@ static int restrict_moves(struct cluster *c, const struct tool_options *o,
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Unknown instance(s): [%s]", unknown.data);
 	for (int i = 0; i < c->n_instances; i++)
-		if (excluded[i] || (o->has_selection && !selected[i]))
+		if (excluded[i] || (o->selected.n > 0 && !selected[i]))
 			c->instances[i].movable = false;
 	return 0;
 }
 
-/* name cpu mem disk net */
-static int read_dynu_line(struct cluster *c, char *line, struct error *err)
-{
-	auto_strv struct strv words = {0};
-	double values[UTIL_COUNT];
-
-	str_split(&words, line, ' ');
-	for (int i = 0; words.n == 1 + UTIL_COUNT && i < UTIL_COUNT; i++)
-		if (!str_to_double(words.items[i + 1], &values[i]))
-			return error_set(err, ERR_REQUEST, NULL,
-					 "cannot parse string '%s'",
-					 words.items[i + 1]);
-	if (words.n != 1 + UTIL_COUNT)
-		return error_set(err, ERR_REQUEST, NULL, "Cannot parse line %s",
-				 line);
-	for (int i = 0; i < c->n_instances; i++)
-		if (strcmp(c->instances[i].name, words.items[0]) == 0) {
-			c->instances[i].has_util = true;
-			memcpy(c->instances[i].util, values, sizeof(values));
-		}
-	return 0;
-}
-
-static int read_dynu(struct cluster *c, const char *path, struct error *err)
-{
-	auto_free char *text = fs_read(path, TEXT_MAX, NULL, err);
-	char *next = text;
-
-	if (text == NULL)
-		return -1;
-	while (next != NULL && *next != '\0') {
-		char *line = next;
-
-		next = strchr(line, '\n');
-		if (next != NULL)
-			*next++ = '\0';
-		if (*line != '\0' && read_dynu_line(c, line, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* What loads instances have, and all that follows. */
-static int finish(struct cluster *c, const struct tool_options *o,
-		  struct error *err)
+int tool_finish(struct cluster *c, const struct tool_options *o,
+		struct error *err)
 {
 	bool loads = !o->load.ignore_dynamic;
 	struct mond_loads mond = {0};
 
-	if (loads && o->dynu_file != NULL &&
-	    read_dynu(c, o->dynu_file, err) < 0)
-		return -1;
+	if (loads)
+		dynu_apply(&o->dynu, c);
 	if (loads && o->mond && mond_read(c, &o->mond_options, &mond, err) < 0)
 		return -1;
 	cluster_finish(c, &o->load);
@@ -227,30 +219,41 @@ static int finish(struct cluster *c, const struct tool_options *o,
 	return 0;
 }
 
+/* A file as a whole; what cannot be read is told as the reference does. */
+static char *read_file(const char *path, size_t *ret_len, struct error *err)
+{
+	char *text = fs_read(path, TEXT_MAX, ret_len, err);
+
+	if (text == NULL)
+		tool_explain_file(path, err);
+	return text;
+}
+
 static int load_text(struct cluster *c, const struct tool_options *o,
 		     struct buf *ret_text, struct error *err)
 {
-	ret_text->data = fs_read(o->text_file, TEXT_MAX, &ret_text->len, err);
-	if (ret_text->data == NULL || text_read(c, ret_text->data, err) < 0)
-		return -1;
-	return finish(c, o, err);
-}
-
-/* The cluster of a request; what it asks does not matter. */
-static int load_request(struct cluster *c, const struct tool_options *o,
-			struct buf *ret_text, struct error *err)
-{
-	struct request_options options = {
-		.load = o->load, .static_kvm_node_memory = o->kvm_node_memory};
-	struct request request = {0};
-	const struct jval *top;
-
-	ret_text->data =
-		fs_read(o->request_file, TEXT_MAX, &ret_text->len, err);
+	ret_text->data = read_file(o->text_file, &ret_text->len, err);
 	if (ret_text->data == NULL)
 		return -1;
-	top = jtext_parse(&c->arena, ret_text->data, ret_text->len, err);
-	return top == NULL ? -1 : request_read(c, top, &options, &request, err);
+	/* A string would end there. */
+	for (size_t i = 0; i < ret_text->len; i++)
+		if (ret_text->data[i] == '\0')
+			ret_text->data[i] = ' ';
+	return text_read(c, ret_text->data, err);
+}
+
+/* The cluster of a request. */
+static int load_request(struct cluster *c, const struct tool_options *o,
+			struct buf *ret_text, const struct jval **ret_top,
+			struct error *err)
+{
+	ret_text->data = read_file(o->request_file, &ret_text->len, err);
+	if (ret_text->data == NULL)
+		return -1;
+	*ret_top = jtext_parse(&c->arena, ret_text->data, ret_text->len, err);
+	if (*ret_top == NULL)
+		return -1;
+	return request_load(c, *ret_top, o->kvm_node_memory, err);
 }
 
 static int ask_luxi(struct cluster *c, const struct tool_options *o,
@@ -276,65 +279,84 @@ static int ask_rapi(struct cluster *c, const struct tool_options *o,
 	return rc;
 }
 
-static int load_live(struct cluster *c, const struct tool_options *o,
-		     struct buf *ret_text, struct error *err)
-{
-	int rc = o->use_luxi ? ask_luxi(c, o, ret_text, err)
-			     : ask_rapi(c, o, ret_text, err);
-
-	if (rc < 0)
-		return -1;
-	return finish(c, o, err);
-}
-
 static bool use_rapi(const struct tool_options *o)
 {
 	return o->rapi_address != NULL && o->rapi_address[0] != '\0';
 }
 
+/* *ret_top: a request, when the cluster comes from one. */
 static int load(struct cluster *c, const struct tool_options *o,
-		struct buf *ret_text, struct error *err)
+		struct buf *ret_text, const struct jval **ret_top,
+		struct error *err)
 {
-	int rc;
-
-	if (o->simulate.n > 0) {
-		if (simulate_clusters(c, &o->simulate, err) < 0)
-			return -1;
-		cluster_finish(c, &o->load);
-		return 0;
-	}
-	if (o->text_file == NULL && o->request_file == NULL && !o->use_luxi &&
-	    !use_rapi(o))
-		return error_set(err, ERR_REQUEST, NULL,
-				 "No backend selected! Exiting.");
-	if (o->use_luxi || use_rapi(o))
-		rc = load_live(c, o, ret_text, err);
-	else if (o->text_file != NULL)
-		rc = load_text(c, o, ret_text, err);
-	else
-		rc = load_request(c, o, ret_text, err);
-	return rc < 0 ? -1 : restrict_moves(c, o, err);
+	if (o->simulate.n > 0)
+		return simulate_clusters(c, &o->simulate, err);
+	if (o->use_luxi)
+		return ask_luxi(c, o, ret_text, err);
+	if (use_rapi(o))
+		return ask_rapi(c, o, ret_text, err);
+	if (o->text_file != NULL)
+		return load_text(c, o, ret_text, err);
+	if (o->request_file != NULL)
+		return load_request(c, o, ret_text, ret_top, err);
+	return error_set(err, ERR_REQUEST, NULL,
+			 "No backend selected! Exiting.");
 }
 
-int tool_load(struct cluster *c, const struct tool_options *o,
+/* What else is said about the cluster has to be right, too: the question of a
+ * request, though it does not matter, and the instances that options name. */
+static int check_rest(struct cluster *c, const struct tool_options *o,
+		      const struct jval *top, struct error *err)
+{
+	struct request request = {0};
+
+	if (top != NULL && request_ask(c, top, &o->load, &request, err) < 0)
+		return -1;
+	return restrict_moves(c, o, err);
+}
+
+int tool_read(struct cluster *c, const struct tool_options *o,
 	      struct buf *ret_text, struct error *err)
 {
-	auto_buf struct buf warning = {0}, wrong = {0};
+	auto_buf struct buf warning = {0};
+	const struct jval *top = NULL;
 
 	if (o->use_luxi + use_rapi(o) + (o->text_file != NULL) > 1)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Only one of the rapi, luxi, and data files "
 				 "options should be given.");
-	if (load(c, o, ret_text, err) < 0)
+	if (load(c, o, ret_text, &top, err) < 0)
+		return error_wrap(err, "failed to load data, aborting");
+	if (tool_finish(c, o, err) < 0)
+		return -1;
+	if (check_rest(c, o, top, err) < 0)
 		return error_wrap(err, "failed to load data, aborting");
 	cluster_check(c, &warning);
-	if (o->verbose > 0 && warning.len > 0)
+	if (o->verbose != 0 && warning.len > 0)
 		fputs(warning.data, stderr);
-	if (set_offline(c, &o->offline, &wrong) < 0)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "wrong node name(s) set as offline: %s\n",
-				 wrong.data);
 	return 0;
+}
+
+int tool_set_offline(struct cluster *c, const struct tool_options *o,
+		     struct error *err)
+{
+	auto_free bool *marks = xcalloc((size_t)c->n_nodes + 1, sizeof(*marks));
+
+	if (find_offline(c, &o->offline, marks, err) < 0)
+		return -1;
+	for (int i = 0; i < c->n_nodes; i++) {
+		c->nodes[i].told_offline = marks[i] && !c->nodes[i].offline;
+		c->nodes[i].offline = c->nodes[i].offline || marks[i];
+	}
+	return 0;
+}
+
+int tool_load(struct cluster *c, const struct tool_options *o,
+	      struct buf *ret_text, struct error *err)
+{
+	if (tool_read(c, o, ret_text, err) < 0)
+		return -1;
+	return tool_set_offline(c, o, err);
 }
 
 /* A policy as Haskell shows records. */
@@ -376,18 +398,39 @@ static void show_policy(struct buf *b, const struct policy *p)
 	buf_addc(b, '}');
 }
 
+/* From which verbosity on a program prints tags, policy and suffix. */
+struct levels {
+	int tags, policy, suffix;
+};
+
+static struct levels levels_of(const struct tool_options *o)
+{
+	static const struct levels of_hbal = {2, 2, 2},
+				   of_hinfo = {INT_MIN, 3, 3},
+				   of_others = {2, 3, 3};
+
+	switch (tool_program(o->program)) {
+	case HBAL:
+		return of_hbal;
+	case HINFO:
+		return of_hinfo;
+	default:
+		return of_others;
+	}
+}
+
 void tool_print_loaded(const struct cluster *c, const struct tool_options *o)
 {
-	bool hinfo = strcmp(o->program, "hinfo") == 0;
+	struct levels levels = levels_of(o);
 	auto_buf struct buf b = {0};
 
-	if (o->verbose > (hinfo ? 0 : 1)) {
+	if (o->verbose >= levels.tags) {
 		buf_adds(&b, "Loaded cluster tags: ");
 		for (size_t i = 0; i < c->n_tags; i++)
 			buf_addf(&b, "%s%s", i > 0 ? "," : "", c->tags[i]);
 		buf_addc(&b, '\n');
 	}
-	if (o->verbose > 2) {
+	if (o->verbose >= levels.policy) {
 		buf_adds(&b, "Loaded cluster ipolicy: ");
 		show_policy(&b, &c->policy);
 		buf_addc(&b, '\n');
@@ -400,7 +443,7 @@ void tool_print_suffix(const struct cluster *c, const struct tool_options *o)
 {
 	const char *name = c->n_nodes > 0 ? c->nodes[0].name : "";
 
-	if (o->verbose > 2 && c->suffix_len > 0)
+	if (o->verbose >= levels_of(o).suffix && c->suffix_len > 0)
 		printf("Note: Stripping common suffix of '%s' from names\n",
 		       name + strlen(name) - c->suffix_len);
 }

@@ -3,6 +3,8 @@
 #ifndef IALLOCATORS_TOOL_H
 #define IALLOCATORS_TOOL_H
 
+#include "iallocators/dynu.h"
+#include "iallocators/hail_answer.h"
 #include "iallocators/model.h"
 #include "iallocators/mond.h"
 #include "iallocators/score.h"
@@ -21,6 +23,7 @@ struct tool_options {
 	int64_t kvm_node_memory; /* 0: as reported */
 	const char *group;	 /* -G */
 	const char *dynu_file;	 /* -U */
+	struct dynu dynu;	 /* what it says */
 	bool mond;		 /* --mond */
 	struct mond_options mond_options;
 	const char *commands; /* -C: NULL, "" or a file */
@@ -43,6 +46,14 @@ struct tool_options {
 	const char *disk_template, *standard_alloc, *tiered_alloc, *save;
 	int64_t spindle_use; /* negative: as the policy says */
 	struct strv simulate;
+	/* hail's */
+	bool has_restriction, has_max_node_failures;
+	struct strv restriction;
+	int64_t max_node_failures;
+	bool dedicated_per_group, protocol1;
+	enum hail_explain explain;
+	int64_t explain_limit; /* 0: as many as usual */
+	const char *argument;  /* the file with the request */
 	bool has_node_tags;
 	struct strv node_tags;
 	const char *program;
@@ -56,20 +67,31 @@ struct tool_options {
 	double minimal_resources, target_resources;
 	struct load_options load;
 	struct strv offline, selected, excluded, exclusion_tags;
-	bool has_selection;
 };
 
-/* Read the command line of the program; 0, or 1 + the exit code when that is
- * all. */
+/* Read the command line of the program (hail's names a file, too); 0, or 1 +
+ * the exit code when that is all. */
 int tool_parse(struct tool_options *o, const char *program, int argc,
 	       char **argv);
 void tool_done(struct tool_options *o);
 
-/* Load the cluster that the options name, with all they say about its nodes
- * and instances, and print warnings.  *ret_text keeps the memory it points
- * into. */
+/* Load the cluster that the options name and print warnings.  *ret_text keeps
+ * the memory it points into. */
+int tool_read(struct cluster *c, const struct tool_options *o,
+	      struct buf *ret_text, struct error *err);
+
+/* Then take the nodes that -O names as offline. */
+int tool_set_offline(struct cluster *c, const struct tool_options *o,
+		     struct error *err);
+
+/* Both. */
 int tool_load(struct cluster *c, const struct tool_options *o,
 	      struct buf *ret_text, struct error *err);
+
+/* Compute what follows from what is loaded, with the loads that the options
+ * name. */
+int tool_finish(struct cluster *c, const struct tool_options *o,
+		struct error *err);
 
 /* The name without the suffix that all names share. */
 int tool_alias_len(const struct cluster *c, const char *name);
@@ -86,6 +108,9 @@ struct grid {
 void tool_grid(struct buf *out, const char *prefix, const struct grid *grid,
 	       const bool *left);
 
+/* Add a value for shells: in single quotes if it needs them. */
+void tool_quote(struct buf *out, const char *value);
+
 /* Nodes that have not enough memory for their peers, and what is on them. */
 void tool_bad_items(const struct cluster *c, const struct nodeset *nodes,
 		    int *ret_nodes, int *ret_instances);
@@ -99,6 +124,9 @@ void tool_print_suffix(const struct cluster *c, const struct tool_options *o);
 typedef int (*tool_fn)(struct cluster *c, const struct tool_options *o,
 		       struct buf *text, struct error *err);
 int tool_main(const char *program, int argc, char **argv, tool_fn run);
+
+/* Say in *err why the file cannot be read, as errno tells. */
+void tool_explain_file(const char *path, struct error *err);
 
 /* An error for people, as the last words. */
 void tool_error(const char *text);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads command lines by the table of options (tool_table.h). */
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gantry-config.h"
 #include "iallocators/cost.h"
+#include "iallocators/explain.h"
 #include "iallocators/request.h"
 #include "iallocators/simulate.h"
+#include "iallocators/text.h"
 #include "iallocators/tool_table.h"
 #include "lib/base/mem.h"
 
@@ -47,73 +50,145 @@ static bool read_yes(const char *text, bool *ret)
 	return *ret || strcmp(text, "no") == 0;
 }
 
-/* Put a value in its place; false if it makes no sense. */
-static bool store(void *place, enum option_kind kind, const char *value)
+/* One of several words, as its number. */
+static bool read_word(const char *text, const char *const *words, int n,
+		      int *ret)
 {
+	for (int i = 0; i < n; i++)
+		if (strcmp(words[i], text) == 0) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+static int wrong(struct error *err, const char *before, const char *text,
+		 const char *after)
+{
+	return error_set(err, ERR_REQUEST, NULL, "%s '%s'%s", before, text,
+			 after);
+}
+
+static int store_template(const char **place, const char *value,
+			  struct error *err)
+{
+	if (cluster_find_template(value) == NO_INDEX)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Invalid string value for type DiskTemplate: "
+				 "\"%s\"",
+				 value);
+	*place = value;
+	return 0;
+}
+
+/* A whole number between two others. */
+static int store_int(const struct tool_option *o, const char *value,
+		     int64_t min, int64_t max, int64_t *place,
+		     struct error *err)
+{
+	const char *label = o->label != NULL ? o->label : o->name;
+
+	if (text_int(label, value, place, err) < 0)
+		return -1;
+	if (*place >= min && *place <= max)
+		return 0;
+	return error_set(err, ERR_REQUEST, NULL,
+			 "Invalid value of the %s (expected >= %jd)", o->name,
+			 (intmax_t)min);
+}
+
+static int store_double(const struct tool_option *o, const char *value,
+			double *place, struct error *err)
+{
+	const char *label = o->label != NULL ? o->label : o->name;
+
+	if (text_double(label, value, place, err) < 0)
+		return -1;
+	if (o->kind == KIND_NUMBER || !(*place <= 0))
+		return 0;
+	return error_set(err, ERR_REQUEST, NULL,
+			 "Invalid value of the %s ratio, expected >0", o->name);
+}
+
+/* Words that stand for something. */
+static int store_word(enum option_kind kind, void *place, const char *value,
+		      struct error *err)
+{
+	static const char *const forms[] = {"text", "json"}, *const versions[] =
+								     {"2", "1"};
+	int n = 0;
+
 	switch (kind) {
-	case KIND_TEMPLATE:
-		if (cluster_find_template(value) == NO_INDEX)
-			return false;
-		*(const char **)place = value;
-		return true;
-	case KIND_TEXT:
-		*(const char **)place = value;
-		return true;
-	case KIND_COUNT:
-		return str_to_int64(value, place);
-	case KIND_NATURAL:
-		return str_to_int64(value, place) && *(int64_t *)place >= 0;
-	case KIND_NUMBER:
-		return str_to_double(value, place);
-	case KIND_POSITIVE:
-		return str_to_double(value, place) && *(double *)place > 0;
-	case KIND_SIZE:
-		return read_size(value, place);
-	case KIND_LIST:
-		str_split(place, value, ',');
-		return true;
-	case KIND_ADD:
-		strv_add(place, value);
-		return true;
 	case KIND_YES:
-		return read_yes(value, place);
-	case KIND_PRIORITY:
-		return read_priority(value, place);
+		if (read_yes(value, place))
+			return 0;
+		return wrong(err, "Invalid choice", value,
+			     ", pass one of 'yes' or 'no'");
 	case KIND_FORMAT:
-		*(bool *)place = strcmp(value, "json") == 0;
-		return *(bool *)place || strcmp(value, "text") == 0;
-	case KIND_MORE:
-		++*(int *)place;
-		return true;
-	case KIND_LESS:
-		--*(int *)place;
-		return true;
+	case KIND_EXPLAIN:
+		if (value != NULL && !read_word(value, forms, 2, &n))
+			return wrong(err, "Invalid form", value,
+				     ", pass one of 'text' or 'json'");
+		if (kind == KIND_FORMAT)
+			*(bool *)place = n == 1;
+		else
+			*(enum hail_explain *)place =
+				n == 1 ? HAIL_EXPLAIN_JSON : HAIL_EXPLAIN_TEXT;
+		return 0;
+	case KIND_PROTOCOL:
+		if (!read_word(value, versions, 2, &n))
+			return wrong(err, "Unknown version", value,
+				     ", pass one of '1' or '2'");
+		*(bool *)place = n == 1;
+		return 0;
 	default:
-		return true;
+		if (read_priority(value, place))
+			return 0;
+		return wrong(err, "Unknown priority", value, "");
 	}
 }
 
-static const char *expected(enum option_kind kind)
+/* Put a value in its place. */
+static int store(void *place, const struct tool_option *o, const char *value,
+		 struct error *err)
 {
-	switch (kind) {
+	switch (o->kind) {
 	case KIND_TEMPLATE:
-		return "a disk template";
+		return store_template(place, value, err);
+	case KIND_TEXT:
+		*(const char **)place = value;
+		return 0;
 	case KIND_COUNT:
-		return "a whole number";
+		return store_int(o, value, INT64_MIN, INT64_MAX, place, err);
 	case KIND_NATURAL:
-		return "a whole number, 0 or more";
+		return store_int(o, value, 0, INT_MAX, place, err);
+	case KIND_SMALL:
+		return store_int(o, value, 1, EXPLAIN_LIMIT_MAX, place, err);
 	case KIND_NUMBER:
-		return "a number";
 	case KIND_POSITIVE:
-		return "a number above 0";
+		return store_double(o, value, place, err);
 	case KIND_SIZE:
-		return "a size like 500g";
-	case KIND_YES:
-		return "'yes' or 'no'";
-	case KIND_FORMAT:
-		return "'text' or 'json'";
+		if (read_size(value, place))
+			return 0;
+		return wrong(err, "Invalid size", value,
+			     ", pass one like 500g");
+	case KIND_LIST:
+		if (*value != '\0')
+			str_split(place, value, ',');
+		return 0;
+	case KIND_ADD:
+		strv_add(place, value);
+		return 0;
+	case KIND_MORE:
+		++*(int *)place;
+		return 0;
+	case KIND_LESS:
+		--*(int *)place;
+		return 0;
+	case KIND_NOTHING:
+		return 0;
 	default:
-		return "'low', 'normal' or 'high'";
+		return store_word(o->kind, place, value, err);
 	}
 }
 
@@ -122,6 +197,7 @@ static int take(struct tool_options *o, const struct tool_option *option,
 		const char *value)
 {
 	char *base = (char *)o;
+	struct error err;
 
 	if (option->given != 0)
 		*(bool *)(base + option->given) = true;
@@ -141,12 +217,10 @@ static int take(struct tool_options *o, const struct tool_option *option,
 	/* The number stays as it is when only the option is given. */
 	if (value == NULL && option->kind == KIND_POSITIVE)
 		return 0;
-	if (store(base + option->value, option->kind, value))
+	if (store(base + option->value, option, value, &err) == 0)
 		return 0;
-	fprintf(stderr,
-		"Error while parsing command line arguments:\n"
-		"--%s: cannot parse string '%s', expected %s\n",
-		option->name, value, expected(option->kind));
+	fprintf(stderr, "Error while parsing command line arguments:\n%s\n",
+		err.text);
 	return 2;
 }
 
@@ -190,6 +264,36 @@ static const struct tool_option *find(int found)
 	return NULL;
 }
 
+/* Files are read before the cluster is asked for. */
+static int read_files(struct tool_options *o)
+{
+	struct error err;
+
+	if (o->dynu_file == NULL ||
+	    dynu_read(o->dynu_file, &o->dynu, &err) == 0)
+		return 0;
+	tool_error(err.text);
+	return 2;
+}
+
+/* hail wants a file, the others nothing. */
+static int take_arguments(struct tool_options *o, int n, char **list)
+{
+	bool hail = tool_program(o->program) == HAIL;
+
+	if (n == hail) {
+		o->argument = hail ? list[0] : NULL;
+		return 0;
+	}
+	if (!hail)
+		tool_error("This program doesn't take any arguments.");
+	else
+		tool_error(n == 0 ? "This program needs an input file."
+				  : "Only one argument is accepted (the input "
+				    "file)");
+	return 2;
+}
+
 int tool_parse(struct tool_options *o, const char *program, int argc,
 	       char **argv)
 {
@@ -221,10 +325,10 @@ int tool_parse(struct tool_options *o, const char *program, int argc,
 			rc = 3;
 		}
 	}
-	if (rc == 0 && optind < argc) {
-		tool_error("This program doesn't take any arguments.");
-		rc = 2;
-	}
+	if (rc == 0)
+		rc = take_arguments(o, argc - optind, argv + optind);
+	if (rc == 0)
+		rc = read_files(o);
 	o->load.exclusion_tags = (const char **)o->exclusion_tags.items;
 	o->load.n_exclusion_tags = o->exclusion_tags.n;
 	return rc;
@@ -237,5 +341,7 @@ void tool_done(struct tool_options *o)
 	strv_done(&o->excluded);
 	strv_done(&o->exclusion_tags);
 	strv_done(&o->node_tags);
+	strv_done(&o->restriction);
+	dynu_done(&o->dynu);
 	strv_done(&o->simulate);
 }

@@ -15,7 +15,9 @@ enum program {
 	HCHECK = 8,
 	HROLLER = 16,
 	HSQUEEZE = 32,
-	ALL_PROGRAMS = 63
+	PLANNERS = 63,
+	HAIL = 64,
+	ALL_PROGRAMS = 127
 };
 
 /* What the value of an option becomes, in struct tool_options. */
@@ -24,6 +26,7 @@ enum option_kind {
 	KIND_TEXT,     /* const char * */
 	KIND_COUNT,    /* int64_t */
 	KIND_NATURAL,  /* int64_t, 0 or more */
+	KIND_SMALL,    /* int64_t, 1 to EXPLAIN_LIMIT_MAX */
 	KIND_NUMBER,   /* double */
 	KIND_POSITIVE, /* double above 0 */
 	KIND_SIZE,     /* double, MiB of "20g" */
@@ -32,6 +35,8 @@ enum option_kind {
 	KIND_YES,      /* bool, from "yes" or "no"; without a value "yes" */
 	KIND_PRIORITY, /* int */
 	KIND_FORMAT,   /* bool, whether JSON: "text" or "json" */
+	KIND_EXPLAIN,  /* enum hail_explain; without a value "text" */
+	KIND_PROTOCOL, /* bool, whether 1: "1" or "2" */
 	KIND_TEMPLATE, /* const char *, a disk template */
 	KIND_MORE,     /* int, one more */
 	KIND_LESS,     /* int, one less */
@@ -49,6 +54,7 @@ struct tool_option {
 	size_t given;	  /* a bool there that becomes true; 0: none */
 	const char *arg;  /* "FILE", "[FILE]" when it may be missing, or NULL */
 	const char *type; /* for completion; NULL: none */
+	const char *label; /* of a number in messages; NULL: its name */
 	const char *help;
 };
 

@@ -145,21 +145,33 @@ Test(jobs, sets_for_the_master_are_the_same)
 		"b.x");
 }
 
-Test(jobs, a_script_has_a_check_before_each_job)
+/* The script for some steps. */
+static char *write_script(bool first_only)
 {
 	char path[] = "/tmp/test_jobs.XXXXXX";
 	int fd = mkstemp(path);
+	struct jobs_style style = jobs_style(true);
 	struct balance_step steps[4];
-	auto_free char *script = NULL;
+	auto_buf struct buf commands = {0};
+	char *script;
 	struct error err;
-	int checks = 0;
 
 	close(fd);
 	four_steps(steps);
-	cr_assert_eq(jobs_write(&c, steps, 4, false, path, &err), 0);
+	style.first_only = first_only;
+	jobs_add(&c, steps, 4, &style, &commands);
+	cr_assert_eq(jobs_write(&commands, path, &err), 0);
 	script = fs_read(path, 65536, NULL, &err);
 	unlink(path);
 	cr_assert_not_null(script);
+	return script;
+}
+
+Test(jobs, a_script_has_a_check_before_each_job)
+{
+	auto_free char *script = write_script(false);
+	int checks = 0;
+
 	for (const char *at = script; (at = strstr(at, "\n  check\n")) != NULL;
 	     at++)
 		checks++;
@@ -174,17 +186,8 @@ Test(jobs, a_script_has_a_check_before_each_job)
 
 Test(jobs, only_the_first_set_when_asked)
 {
-	char path[] = "/tmp/test_jobs.XXXXXX";
-	int fd = mkstemp(path);
-	struct balance_step steps[4];
-	auto_free char *script = NULL;
-	struct error err;
+	auto_free char *script = write_script(true);
 
-	close(fd);
-	four_steps(steps);
-	cr_assert_eq(jobs_write(&c, steps, 4, true, path, &err), 0);
-	script = fs_read(path, 65536, NULL, &err);
-	unlink(path);
 	cr_assert_not_null(strstr(script, "echo jobset 1, 1 jobs"));
 	cr_assert_null(strstr(script, "jobset 2"));
 }

@@ -81,7 +81,9 @@ Test(jtext, errors_quote_the_text)
 		{"[\"\\uzzzz\"]",
 		 "Unable to parse JSON String: invalid hex: []"},
 		{"[\"\\u1\xc3\xa9\xc3\xa9\"]",
-		 "Unable to parse JSON String: invalid hex: [(1,\"\xc3\xa9"},
+		 "Unable to parse JSON String: invalid hex: [(1,\"\\23"},
+		{"[\"\\u12\"]",
+		 "Unable to parse JSON String: invalid hex: [(18,\"\\"},
 		{"{}\xc3\xa9\\",
 		 "Invalid tokens at end of JSON string: \"\\233\\\\\""},
 	};
