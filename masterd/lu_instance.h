@@ -64,7 +64,8 @@ WAITS int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 WAITS int inst_mark(struct lu *lu, const char *name, const char *admin_state,
 		    int disks_active, struct error *err);
 
-/* --- disks (masterd/lu_new_disks.c, lu_disks.c, lu_disks_sync.c) --- */
+/* --- disks (masterd/lu_new_disks.c, lu_disks.c,
+ * lu_disks_sync.c, lu_disks_wipe.c) --- */
 
 /* The object of a new disk, number i, for what spec_disk() read; to be freed.
  * The ports, minors and secrets of mirrors are reserved for the job: NULL with
@@ -118,6 +119,11 @@ WAITS int inst_stop_disks(struct lu *lu, const json_t *inst,
 /* The folder of a file based disk on the primary; nothing for others. */
 WAITS int inst_make_folder(struct lu *lu, const json_t *inst,
 			   const json_t *disk, struct error *err);
+/* Whether the cluster wants new space wiped; and then, wipe that of a disk on
+ * the primary, from an offset on (else nothing happens). */
+bool inst_wipes(struct lu *lu);
+WAITS int inst_wipe_disk(struct lu *lu, const json_t *inst, const json_t *disk,
+			 size_t i, int64_t from_mib, struct error *err);
 /* Wait until its mirrors are in sync (these disks, as node calls carry them;
  * NULL: all that it has), and say so; `once` only looks how they are.
  * ERR_EXEC when they are and stay degraded. */

@@ -428,6 +428,20 @@ static WAITS int wait_sync(struct lu *lu, const json_t *inst, struct error *err)
 				 : 0;
 }
 
+static WAITS int wipe(struct lu *lu, const json_t *inst, struct error *err)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+
+	if (!inst_wipes(lu) || spec_adopts(&create_of(lu)->spec))
+		return 0;
+	lu_feedback(lu, "* wiping instance disks...");
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (inst_wipe_disk(lu, inst, json_array_get(disks, i), i, 0,
+				   err) < 0)
+			return -1;
+	return 0;
+}
+
 static WAITS int install(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = op_of(lu);
@@ -437,7 +451,7 @@ static WAITS int install(struct lu *lu, struct error *err)
 
 	if (!c->has_disks)
 		return 0;
-	if (wait_sync(lu, inst, err) < 0)
+	if (wipe(lu, inst, err) < 0 || wait_sync(lu, inst, err) < 0)
 		return -1;
 	if (spec_adopts(&c->spec))
 		return 0;

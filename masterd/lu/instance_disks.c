@@ -267,20 +267,21 @@ static void grow_env(struct lu *lu, json_t *env)
 
 /* First try it without doing it; then what holds the data, then what is on
  * top. */
-static WAITS int grow_on_node(struct lu *lu, struct error *err)
+static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
+			    struct error *err)
 {
-	static const struct {
-		bool dry_run, backing;
-	} rounds[] = {
-		{true, true}, {true, false}, {false, true}, {false, false}};
 	struct disks *d = disks_of(lu);
 	auto_json json_t *disk = inst_rpc_disk(d->disk);
+	auto_strv struct strv nodes = {0};
 
-	for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+	strv_add(&nodes, inst_primary(d->inst));
+	if (backing)
+		config_disk_secondaries(disk, inst_primary(d->inst), &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
 		auto_json json_t *done = lu_call(
-			lu, inst_primary(d->inst), "blockdev_grow",
+			lu, nodes.items[i], "blockdev_grow",
 			json_make("[O, I, b, b]", disk, (json_int_t)d->delta,
-				  rounds[i].dry_run, rounds[i].backing),
+				  dry_run, backing),
 			err);
 
 		if (done == NULL)
@@ -289,11 +290,21 @@ static WAITS int grow_on_node(struct lu *lu, struct error *err)
 	return 0;
 }
 
+static WAITS int grow_on_nodes(struct lu *lu, struct error *err)
+{
+	if (grow_round(lu, true, true, err) < 0 ||
+	    grow_round(lu, true, false, err) < 0 ||
+	    grow_round(lu, false, true, err) < 0)
+		return -1;
+	return grow_round(lu, false, false, err);
+}
+
 static json_t *grow_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_grow_disk *op = lu->op;
 	struct disks *d = disks_of(lu);
 	bool was_active = json_bool(d->inst, "disks_active", false);
+	int64_t before = d->target - d->delta;
 	struct error ignored;
 	json_t *changed;
 
@@ -303,7 +314,7 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 		    "Growing disk %jd of instance '%s' by %jd MiB to %jd MiB",
 		    (intmax_t)op->disk, inst_name(d->inst), (intmax_t)d->delta,
 		    (intmax_t)d->target);
-	if (grow_on_node(lu, err) < 0)
+	if (grow_on_nodes(lu, err) < 0)
 		return NULL;
 	changed = config_edit(d->disk);
 	json_set_int(changed, "size", d->target);
@@ -311,6 +322,11 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;
 	lu_release(lu, LOCK_NODE_RES);
+	d->disk = config_get(lu->m->config, CONFIG_DISK,
+			     json_str(d->disk, "uuid", ""));
+	if (inst_wipe_disk(lu, d->inst, lu_keep(lu, d->disk), (size_t)op->disk,
+			   before, err) < 0)
+		return NULL;
 	if (op->wait_for_sync &&
 	    inst_wait_sync(lu, d->inst, NULL, false, err) < 0)
 		return NULL;
@@ -446,6 +462,19 @@ static WAITS int recreate_record(struct lu *lu, struct error *err)
 	return config_commit(lu->m->config, err);
 }
 
+static WAITS int recreate_wipe(struct lu *lu, struct error *err)
+{
+	struct disks *d = disks_of(lu);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, d->inst);
+
+	for (size_t i = 0; i < d->n; i++)
+		if (d->wanted[i] &&
+		    inst_wipe_disk(lu, d->inst, json_array_get(disks, i), i, 0,
+				   err) < 0)
+			return -1;
+	return 0;
+}
+
 static json_t *recreate_exec(struct lu *lu, struct error *err)
 {
 	struct disks *d = disks_of(lu);
@@ -454,7 +483,8 @@ static json_t *recreate_exec(struct lu *lu, struct error *err)
 		return NULL;
 	d->inst = lu_instance(lu, inst_name(d->inst), err);
 	if (d->inst == NULL ||
-	    inst_recreate_disks(lu, d->inst, d->wanted, err) < 0)
+	    inst_recreate_disks(lu, d->inst, d->wanted, err) < 0 ||
+	    recreate_wipe(lu, err) < 0)
 		return NULL;
 	return json_null();
 }

@@ -77,6 +77,9 @@ static WAITS int bring_all(struct lu *lu, struct error *err)
 		if (before == NULL) {
 			inst_say_disk(lu, disk, i);
 			rc = inst_create_disk(lu, m->inst, disk, i, err);
+			if (rc == 0)
+				rc = inst_wipe_disk(lu, m->inst, disk, i, 0,
+						    err);
 		} else {
 			rc = bring_in(lu, disk, err);
 		}

@@ -90,4 +90,17 @@ like "$out" 'cannot be powercycled' "which the node says"
 fails "nor the master without force" m gnt-node powercycle --yes node1
 like "$out" 'The node is the master' "which the master says"
 m gnt-instance remove -f size1 >/dev/null 2>&1
+# New space is wiped where the cluster wants that.
+m gnt-cluster modify --prealloc-wipe-disks=yes >/dev/null
+succeeds "an instance on wiped disks" \
+    add wiped -t sharedfile --disk 0:size=4m --disk 1:size=8m -n node1 --no-start
+like "$out" '\* wiping instance disks...$' "is said"
+like "$out" '\* Wiping disk 1$' "each of them"
+succeeds "a disk that grows" m gnt-instance grow-disk wiped 0 4m
+like "$out" 'Wiping disk 0 \(from 4M to 8M\)' "is wiped where it is new"
+succeeds "another disk" m gnt-instance modify --disk add:size=4m wiped
+like "$out" 'Wiping disk 2' "as well"
+m gnt-cluster modify --prealloc-wipe-disks=no >/dev/null
+succeeds "without it" m gnt-instance grow-disk wiped 0 4m
+unlike "$out" 'Wiping' "nothing is"
 tap_done
