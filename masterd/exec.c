@@ -212,8 +212,11 @@ static void tell_removed(struct lu *lu)
 
 static WAITS int lu_lock(struct lu *lu, struct error *err)
 {
-	int rc = expand(lu, err);
+	int rc;
 
+	if (lu->class->arguments != NULL && lu->class->arguments(lu, err) < 0)
+		return -1;
+	rc = expand(lu, err);
 	for (int i = 0; rc == 0 && i < EXPAND_ROUNDS; i++) {
 		int64_t serial = config_serial(lu->m->config);
 

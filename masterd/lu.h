@@ -62,6 +62,10 @@ struct lu_class {
 	 * refused the lock of one. */
 	bool takes_forthcoming;
 
+	/* Before any lock, once: what can only be found out by waiting, such as
+	 * the addresses of names.  NULL: nothing. */
+	WAITS int (*arguments)(struct lu *lu, struct error *err);
+
 	/* Say which locks are needed, with lu_want().  May be called again
 	 * after a wait for locks.  No waits, no changes.  NULL: none. */
 	int (*expand)(struct lu *lu, struct error *err);

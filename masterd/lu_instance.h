@@ -51,8 +51,14 @@ WAITS int inst_is_running(struct lu *lu, const json_t *inst,
 WAITS int inst_check_down(struct lu *lu, const json_t *inst, const char *why,
 			  struct error *err);
 
-/* ERR_PREREQ/ECODE_RESOLVER unless the name has an address. */
-WAITS int inst_resolve(const char *name, struct error *err);
+/* What a name stands for: its whole name and its address, which live as long as
+ * the LU.  ERR_PREREQ/ECODE_RESOLVER when it has none, ECODE_INVAL when it is
+ * another name's; a longer name goes into the job's log. */
+WAITS int inst_resolve(struct lu *lu, const char *name, const char **ret_name,
+		       const char **ret_ip, struct error *err);
+/* ERR_PREREQ/ECODE_NOTUNIQUE when somebody answers at the address. */
+WAITS int inst_check_ip(struct lu *lu, const char *name, const char *ip,
+			struct error *err);
 /* ERR_PREREQ unless the OS may be used, and the node can install it with these
  * parameters of the instance on top of the cluster's. */
 WAITS int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Prerequisites that several LUs of instances have. */
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "lib/json/json.h"
@@ -8,11 +9,42 @@
 #include "masterd/lu_instance.h"
 #include "masterd/resolve.h"
 
-int inst_resolve(const char *name, struct error *err)
+/* The name, or the name up to a dot. */
+static bool is_short_for(const char *name, const char *whole)
+{
+	size_t len = strlen(name);
+
+	return strncasecmp(name, whole, len) == 0 &&
+	       (whole[len] == '\0' || whole[len] == '.');
+}
+
+int inst_resolve(struct lu *lu, const char *name, const char **ret_name,
+		 const char **ret_ip, struct error *err)
 {
 	auto_resolved struct resolved found = {0};
 
-	return resolve_host(name, AF_UNSPEC, &found, err);
+	if (resolve_host(name, AF_UNSPEC, &found, err) < 0)
+		return -1;
+	if (!is_short_for(name, found.name))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Resolved hostname '%s' does not look the "
+				 "same as given hostname '%s'",
+				 found.name, name);
+	if (strcmp(name, found.name) != 0)
+		lu_info(lu, "Resolved given name '%s' to '%s'", name,
+			found.name);
+	*ret_name = lu_keep_str(lu, steal(&found.name));
+	*ret_ip = lu_keep_str(lu, steal(&found.ip));
+	return 0;
+}
+
+int inst_check_ip(struct lu *lu, const char *name, const char *ip,
+		  struct error *err)
+{
+	if (!resolve_answers(lu->m->paths, ip))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
+			 "IP %s of instance %s already in use", ip, name);
 }
 
 int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,

@@ -27,8 +27,9 @@ struct create {
 	struct inst_spec spec;
 	const char *iallocator; /* NULL: the node is given */
 	struct inst_nodes nodes;
-	bool booked;   /* by the bulk creation that submitted us */
-	bool recorded; /* it is in the configuration, forthcoming */
+	const char *name, *ip; /* as they are resolved; ip: NULL if not */
+	bool booked;	       /* by the bulk creation that submitted us */
+	bool recorded;	       /* it is in the configuration, forthcoming */
 	bool has_disks;
 	bool finished;
 	bool imports; /* the mode is import: */
@@ -51,6 +52,30 @@ static const struct op_instance_create *op_of(struct lu *lu)
 }
 
 /* --- expand --- */
+
+/* What a bulk creation has booked keeps its name. */
+static WAITS int create_arguments(struct lu *lu, struct error *err)
+{
+	const struct op_instance_create *op = lu->op;
+	struct create *c = create_of(lu);
+	const char *whole;
+
+	c->name = spec_name(lu, op);
+	if (op->ip_check && !op->name_check)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Cannot do IP address check without a name "
+				 "check");
+	if (!op->name_check)
+		return 0;
+	if (!str_valid_hostname(c->name))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Invalid instance name '%s'", c->name);
+	if (inst_resolve(lu, c->name, &whole, &c->ip, err) < 0)
+		return -1;
+	if (booking_find(lu->m->config, c->name, lu->job_id) == NULL)
+		c->name = lu_keep_str(lu, spec_lowered(whole));
+	return 0;
+}
 
 static int choose_placement(struct lu *lu, struct error *err)
 {
@@ -272,13 +297,15 @@ static int create_check(struct lu *lu, struct error *err)
 	op = op_of(lu);
 	if (op->no_install == 1 && op->start)
 		lu_info(lu, "No-installation mode selected, disabling startup");
+	c->spec.name = c->name;
+	c->spec.ip = c->ip;
 	if (spec_read(lu, op, &c->spec, err) < 0)
 		return -1;
 	if (c->booked)
 		take_over(lu);
 	else if (check_name(lu, err) < 0)
 		return -1;
-	if (op->name_check && inst_resolve(c->spec.name, err) < 0)
+	if (op->ip_check && inst_check_ip(lu, c->name, c->ip, err) < 0)
 		return -1;
 	if (op->explain)
 		return explain(lu, err);
@@ -555,6 +582,7 @@ const struct lu_class lu_instance_create = {
 	.size = sizeof(struct create),
 	.hook_path = "instance-add",
 	.object_type = "INSTANCE",
+	.arguments = create_arguments,
 	.expand = create_expand,
 	.check = create_check,
 	.hook_env = create_hook_env,

@@ -11,12 +11,34 @@
 struct rename {
 	struct lu lu;
 	const json_t *inst;
+	const char *new_name;	       /* as it is resolved */
 	char *old_folder, *new_folder; /* NULL: its disks have none */
 };
 
 static struct rename *rename_of(struct lu *lu)
 {
 	return container_of(lu, struct rename, lu);
+}
+
+static WAITS int rename_arguments(struct lu *lu, struct error *err)
+{
+	const struct op_instance_rename *op = lu->op;
+	struct rename *r = rename_of(lu);
+	const char *ip;
+
+	r->new_name = op->new_name;
+	if (op->ip_check && !op->name_check)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "IP address check requires a name check");
+	if (!str_valid_hostname(op->new_name))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "'%s' is not a valid instance name",
+				 op->new_name);
+	if (!op->name_check)
+		return 0;
+	if (inst_resolve(lu, op->new_name, &r->new_name, &ip, err) < 0)
+		return -1;
+	return op->ip_check ? inst_check_ip(lu, r->new_name, ip, err) : 0;
 }
 
 static int rename_expand(struct lu *lu, struct error *err)
@@ -28,35 +50,25 @@ static int rename_expand(struct lu *lu, struct error *err)
 	if (r->inst == NULL)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(r->inst), true);
-	lu_want(lu, LOCK_INSTANCE, op->new_name, true);
+	lu_want(lu, LOCK_INSTANCE, r->new_name, true);
 	lu_want(lu, LOCK_NODE, inst_primary(r->inst), false);
 	return 0;
 }
 
 static int check_name(struct lu *lu, struct error *err)
 {
-	const struct op_instance_rename *op = lu->op;
+	struct rename *r = rename_of(lu);
 
-	if (!str_valid_hostname(op->new_name))
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "'%s' is not a valid instance name",
-				 op->new_name);
-	if (op->ip_check && !op->name_check)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "IP address check requires a name check");
-	if (config_find(lu->m->config, CONFIG_INSTANCE, op->new_name) != NULL)
+	if (config_find(lu->m->config, CONFIG_INSTANCE, r->new_name) != NULL)
 		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
 				 "Instance '%s' is already in the cluster",
-				 op->new_name);
-	if (op->name_check && inst_resolve(op->new_name, err) < 0)
-		return -1;
-	return reserve_name(lu->m->reserve, lu->job_id, op->new_name, err);
+				 r->new_name);
+	return reserve_name(lu->m->reserve, lu->job_id, r->new_name, err);
 }
 
 /* The folder that the first disk is in; its parent stays. */
 static void find_folders(struct lu *lu)
 {
-	const struct op_instance_rename *op = lu->op;
 	struct rename *r = rename_of(lu);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, r->inst);
 	const json_t *first = json_array_get(disks, 0);
@@ -76,7 +88,7 @@ static void find_folders(struct lu *lu)
 		return;
 	}
 	*slash = '\0';
-	r->new_folder = xprintf("%s/%s", parent, op->new_name);
+	r->new_folder = xprintf("%s/%s", parent, r->new_name);
 }
 
 static int rename_check(struct lu *lu, struct error *err)
@@ -93,10 +105,10 @@ static int rename_check(struct lu *lu, struct error *err)
 
 static void rename_env(struct lu *lu, json_t *env)
 {
-	const struct op_instance_rename *op = lu->op;
+	struct rename *r = rename_of(lu);
 
-	inst_hook_env(lu, rename_of(lu)->inst, env);
-	json_set_str(env, "INSTANCE_NEW_NAME", op->new_name);
+	inst_hook_env(lu, r->inst, env);
+	json_set_str(env, "INSTANCE_NEW_NAME", r->new_name);
 }
 
 static void rename_nodes(struct lu *lu, struct strv *ret_pre,
@@ -150,10 +162,10 @@ static void move_disks(struct lu *lu)
 
 static WAITS int record(struct lu *lu, struct error *err)
 {
-	const struct op_instance_rename *op = lu->op;
-	json_t *changed = config_edit(rename_of(lu)->inst);
+	struct rename *r = rename_of(lu);
+	json_t *changed = config_edit(r->inst);
 
-	json_set_str(changed, "name", op->new_name);
+	json_set_str(changed, "name", r->new_name);
 	move_disks(lu);
 	config_put(lu->m->config, CONFIG_INSTANCE, changed);
 	return config_commit(lu->m->config, err);
@@ -187,16 +199,16 @@ static WAITS void tell_guest(struct lu *lu, const json_t *inst)
 
 static json_t *rename_exec(struct lu *lu, struct error *err)
 {
-	const struct op_instance_rename *op = lu->op;
+	struct rename *r = rename_of(lu);
 	const json_t *inst;
 
 	if (move_folder(lu, err) < 0 || record(lu, err) < 0)
 		return NULL;
-	inst = lu_instance(lu, op->new_name, err);
+	inst = lu_instance(lu, r->new_name, err);
 	if (inst == NULL)
 		return NULL;
 	tell_guest(lu, inst);
-	return json_string(op->new_name);
+	return json_string(r->new_name);
 }
 
 static void rename_done(struct lu *lu)
@@ -210,6 +222,7 @@ const struct lu_class lu_instance_rename = {
 	.size = sizeof(struct rename),
 	.hook_path = "instance-rename",
 	.object_type = "INSTANCE",
+	.arguments = rename_arguments,
 	.expand = rename_expand,
 	.check = rename_check,
 	.hook_env = rename_env,

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
@@ -55,12 +56,30 @@ int spec_check_keys(const char *what, size_t i, const json_t *given,
 	return 0;
 }
 
-static json_t *read_nic(struct lu *lu, const json_t *given, size_t i,
-			struct error *err)
+/* A NIC as given; "auto" is the address that the instance's name stands for. */
+static json_t *with_ip(const json_t *given, const char *ip, struct error *err)
 {
-	auto_json json_t *nic = spec_check_nic_network(given, i, err) < 0
-					? NULL
-					: spec_nic(lu, given, i, err);
+	json_t *copy = json_copy((json_t *)given);
+
+	if (strcasecmp(json_str(given, "ip", ""), "auto") != 0)
+		return copy;
+	json_set_str(copy, "ip", ip == NULL ? "" : ip);
+	if (ip != NULL)
+		return copy;
+	json_decref(copy);
+	error_set(err, ERR_PREREQ, ECODE_INVAL,
+		  "IP address set to auto but name checks have been skipped");
+	return NULL;
+}
+
+static json_t *read_nic(struct lu *lu, const json_t *given, const char *ip,
+			size_t i, struct error *err)
+{
+	auto_json json_t *own = with_ip(given, ip, err);
+	auto_json json_t *nic =
+		own == NULL || spec_check_nic_network(own, i, err) < 0
+			? NULL
+			: spec_nic(lu, own, i, err);
 
 	if (nic == NULL || !spec_nic_lacks_ip(lu, nic))
 		return steal(&nic);
@@ -88,7 +107,8 @@ static int read_nics(struct lu *lu, const json_t *given, bool communicates,
 				 SPEC_NICS_MAX, n);
 	s->nics = json_array();
 	for (size_t i = 0; i < n; i++) {
-		json_t *nic = read_nic(lu, json_array_get(all, i), i, err);
+		json_t *nic =
+			read_nic(lu, json_array_get(all, i), s->ip, i, err);
 
 		if (nic == NULL)
 			return -1;
@@ -216,10 +236,6 @@ static int check_supported(const struct op_instance_create *op,
 					 "creation is not available in this "
 					 "version",
 					 missing[i].name);
-	if (op->ip_check && !op->name_check)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Cannot do IP address check without a name "
-				 "check");
 	return 0;
 }
 
@@ -273,7 +289,8 @@ static int read_os(struct lu *lu, const struct op_instance_create *op,
 int spec_read(struct lu *lu, const struct op_instance_create *op,
 	      struct inst_spec *s, struct error *err)
 {
-	s->name = spec_name(lu, op);
+	if (s->name == NULL)
+		s->name = spec_name(lu, op);
 	s->os = op->os_type;
 	s->group_name = op->group_name;
 	if (!str_valid_hostname(s->name))

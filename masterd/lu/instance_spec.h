@@ -11,7 +11,9 @@
 #define SPEC_DISKS_MAX 16
 
 struct inst_spec {
-	const char *name, *os, *hypervisor, *template, *group_name;
+	/* The first two are what names stand for, NULL: as given, unknown. */
+	const char *name, *ip;
+	const char *os, *hypervisor, *template, *group_name;
 	json_t *beparams, *filled_be; /* custom; complete */
 	json_t *hvparams, *filled_hv;
 	json_t *osparams, *osparams_private;

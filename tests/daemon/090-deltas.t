@@ -67,9 +67,19 @@ like "$(create i1 '"mode": "remote-import"')" \
 like "$(create localhost '"name_check": true')" '^\["success"' \
     "a name that resolves is taken"
 is "$(call QueryInstances '[[], ["name"], false]')" '[["localhost"]]' \
-    "as it was given"
+    "by the name that it is resolved to"
 like "$(create i2 '"name_check": true')" 'resolver_error' \
     "one that does not is refused"
+pip=$(m gnt-node list --no-headers -o pip node1)
+like "$(create "$pip" '"name_check": true, "ip_check": true')" \
+    'IP .* of instance .* already in use.*resource_not_unique' \
+    "nor one whose address answers"
+like "$(create i2 '"ip_check": true')" 'Cannot do IP address check without' \
+    "an address is the name's"
+like "$(create i2 '"nics": [{"ip": "auto"}]')" \
+    'IP address set to auto but name checks have been skipped' "also of a NIC"
+fails "a rename to such a name" m gnt-instance rename -f localhost "$pip"
+like "$out" 'already in use' "is refused as well"
 like "$(create i3 '"disk_template": "sharedfile", "ignore_ipolicy": true,
     "disks": [{"size": 900000000}]')" \
     'Not enough disk space.*insufficient_resources' \
