@@ -113,7 +113,8 @@ static json_t *take_number(struct parser *p)
 		xstrndup(p->at + (*p->at == '+'), len - (*p->at == '+'));
 	int64_t number;
 
-	if (len == sign || !str_to_int64(digits, &number))
+	if (len == sign || is_name_char(p->at[len]) ||
+	    !str_to_int64(digits, &number))
 		return fail(p, "a number or a string in quotes");
 	p->at += len;
 	return json_integer(number);
@@ -133,17 +134,27 @@ static json_t *take_value(struct parser *p)
 					       : take_number(p);
 }
 
-/* The pattern up to the delimiter; before a delimiter (or another backslash) a
- * backslash is taken away. */
+static void add_escaped(struct buf *ret, char c)
+{
+	static const char from[] = "tnfr", to[] = "\t\n\f\r";
+	const char *special = strchr(from, c);
+
+	buf_addc(ret, special == NULL ? c : to[special - from]);
+}
+
+/* The pattern up to the delimiter.  A backslash is taken away, also before what
+ * is no delimiter, as in Ganeti: for the one of a class of characters it takes
+ * two. */
 static bool take_pattern(struct parser *p, char delimiter, struct buf *ret)
 {
 	while (*p->at != delimiter) {
 		if (*p->at == '\0')
 			return false;
-		if (*p->at == '\\' &&
-		    (p->at[1] == delimiter || p->at[1] == '\\'))
-			p->at++;
-		buf_addc(ret, *p->at++);
+		if (p->at[0] == '\\' && p->at[1] != '\0')
+			add_escaped(ret, *++p->at);
+		else
+			buf_addc(ret, *p->at);
+		p->at++;
 	}
 	p->at++;
 	return true;

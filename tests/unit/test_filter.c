@@ -243,17 +243,46 @@ Test(filter, texts_become_what_ganeti_makes_of_them)
 	}
 }
 
-/* Differences on purpose: a class keeps its backslash, and a regular
- * expression may stand before "and". */
-Test(filter, regular_expressions_keep_their_classes)
+/* As in Ganeti, whose parser takes every backslash for its own. */
+Test(filter, a_class_of_characters_takes_two_backslashes)
+{
+	static const struct {
+		const char *text, *filter;
+	} cases[] = {
+		{"a =~ m/x\\\\d+/", "[\"=~\",\"a\",\"x\\\\d+\"]"},
+		{"a =~ m/x\\d+/", "[\"=~\",\"a\",\"xd+\"]"},
+		{"a =~ m/x\\/y/", "[\"=~\",\"a\",\"x/y\"]"},
+		{"a =~ m/x\\ty/", "[\"=~\",\"a\",\"x\\ty\"]"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error err;
+		auto_json json_t *got = filter_from_text(cases[i].text, &err);
+		auto_json json_t *want = parse(cases[i].filter);
+
+		cr_assert_not_null(got, "%s", err.text);
+		compat_assert_same(got, want);
+	}
+}
+
+/* A difference on purpose. */
+Test(filter, a_regular_expression_may_stand_before_and)
 {
 	struct error err;
-	auto_json json_t *got = filter_from_text("a =~ m/\\d+/ and b", &err);
+	auto_json json_t *got = filter_from_text("a =~ m/x/ and b", &err);
 	auto_json json_t *want =
-		parse("[\"&\",[\"=~\",\"a\",\"\\\\d+\"],[\"?\",\"b\"]]");
+		parse("[\"&\",[\"=~\",\"a\",\"x\"],[\"?\",\"b\"]]");
 
 	cr_assert_not_null(got, "%s", err.text);
 	compat_assert_same(got, want);
+}
+
+Test(filter, a_number_ends_where_its_word_ends)
+{
+	struct error err;
+
+	cr_assert_null(filter_from_text("a < 2and b", &err));
+	cr_assert_null(filter_from_text("a == 2g", &err));
 }
 
 Test(filter, deep_texts_are_refused)
