@@ -100,6 +100,7 @@ static json_t *nic_view(const json_t *nic, size_t index)
 		size_t at;
 	} fields[] = {{"MAC", 3},  {"IP", 2},	   {"mode", 4}, {"link", 5},
 		      {"vlan", 6}, {"network", 7}, {"UUID", 1}, {"name", 0}};
+	const json_t *network = json_get(json_array_get(nic, 8), "name");
 	json_t *view = json_object();
 	auto_free char *key = xprintf("nic/%zu", index);
 
@@ -107,6 +108,8 @@ static json_t *nic_view(const json_t *nic, size_t index)
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		set_text(view, fields[i].title,
 			 cli_str(json_array_get(nic, fields[i].at)));
+	if (network != NULL)
+		json_object_set(view, "network", (json_t *)network);
 	return view;
 }
 
@@ -225,7 +228,6 @@ static json_t *query(struct cli *cli, struct error *err)
 static int info(struct cli *cli, struct error *err)
 {
 	auto_json json_t *result = NULL, *views = json_array();
-	auto_strv struct strv names = {0};
 	const char *name;
 	json_t *inst;
 
@@ -237,19 +239,16 @@ static int info(struct cli *cli, struct error *err)
 	if (result == NULL)
 		return -1;
 	json_object_foreach (result, name, inst)
-		strv_add(&names, name);
-	strv_sort_nice(&names);
-	for (size_t i = 0; i < names.n; i++) {
-		inst = json_object_get(result, names.items[i]);
 		json_array_append_new(views, cli_wants_data(cli)
 						     ? json_incref(inst)
 						     : instance_view(inst));
-	}
 	if (cli_wants_data(cli))
 		cli_print_data(cli, views);
+	else if (json_array_size(views) == 0)
+		printf("No instances.\n");
 	else
 		cli_print_info(views);
-	return CLI_OK;
+	return json_array_size(views) == 0 ? CLI_FAILURE : CLI_OK;
 }
 
 const struct cli_command instance_info = {

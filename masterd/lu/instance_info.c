@@ -31,17 +31,17 @@ static json_t *nic_row(struct lu *lu, const json_t *nic)
 	auto_json json_t *params = params_fill_nic(
 		config_cluster(lu->m->config), json_get(nic, "nicparams"));
 	const char *network = json_str(nic, "network", NULL);
-	const char *network_name =
+	const json_t *details =
 		network == NULL
 			? NULL
-			: config_name(lu->m->config, CONFIG_NETWORK, network);
+			: config_get(lu->m->config, CONFIG_NETWORK, network);
 
-	return json_make("[s?, s, s?, s, s, s, s, s?, s?]",
+	return json_make("[s?, s, s?, s, s, s, s, s?, O?]",
 			 json_str(nic, "name", NULL), json_str(nic, "uuid", ""),
 			 json_str(nic, "ip", NULL), json_str(nic, "mac", ""),
 			 json_str(params, "mode", ""),
 			 json_str(params, "link", ""),
-			 json_str(params, "vlan", ""), network, network_name);
+			 json_str(params, "vlan", ""), network, details);
 }
 
 /* [path, major, minor, sync %, time left, degraded, local status], null. */
