@@ -44,8 +44,9 @@ void cli_help_tool(const struct cli_tool *tool)
 	int width = 0;
 
 	printf("Usage: %s {command} [options...] [argument...]\n"
-	       "%s <command> --help to see details\n\nCommands:\n",
-	       tool->name, tool->name);
+	       "%s <command> --help to see details, or man %s\n\n"
+	       "Commands:\n",
+	       tool->name, tool->name, tool->name);
 	for (size_t i = 0; tool->commands[i] != NULL; i++) {
 		int len = (int)strlen(tool->commands[i]->name);
 

@@ -38,7 +38,7 @@ json_t *cli_user_reason(const struct cli *cli)
 {
 	json_t *trail = json_array();
 
-	if (cli_given(cli, &OPT_REASON))
+	if (!str_empty(cli_text(cli, &OPT_REASON)))
 		json_array_append_new(
 			trail,
 			reason_entry("gnt:user", cli_text(cli, &OPT_REASON)));
@@ -80,6 +80,13 @@ void cli_op_set(const struct cli *cli, json_t *op, const char *param,
 		json_set_bool(op, param, true);
 	else
 		json_object_set_new(op, param, json_deep_copy(value));
+}
+
+void cli_op_object(const struct cli *cli, json_t *op, const char *param,
+		   const struct cli_option *option)
+{
+	json_object_set_new(op, param, json_object());
+	cli_op_set(cli, op, param, option);
 }
 
 void cli_op_flag(const struct cli *cli, json_t *op, const char *param,
@@ -132,7 +139,9 @@ static void print_entry(const json_t *entry)
 		json_to_strv(message, &lines);
 		text = strv_join(&lines, "\n");
 	} else {
-		text = cli_str(message);
+		auto_free char *raw = cli_str(message);
+
+		text = cli_printable(raw);
 	}
 	print_line(type, when, text);
 }
@@ -155,7 +164,9 @@ static void note_waiting(const json_t *id, const char *status,
 		fprintf(stderr, "Job %s is waiting in queue\n", text);
 		*said = "queued";
 	} else if (str_eq(status, "waiting")) {
-		fprintf(stderr, "Job %s is waiting for locks\n", text);
+		fprintf(stderr,
+			"Job %s is trying to acquire all necessary locks\n",
+			text);
 		*said = "waiting";
 	}
 }

@@ -12,6 +12,9 @@ json_t *cli_op(const struct cli *cli, const struct op_class *class);
 /* A trail with what --reason says, or an empty one. */
 json_t *cli_user_reason(const struct cli *cli);
 
+/* The same for KEY=VALUE; an empty object without the option. */
+void cli_op_object(const struct cli *cli, json_t *op, const char *param,
+		   const struct cli_option *option);
 /* Set a parameter from an option, if that was given. */
 void cli_op_set(const struct cli *cli, json_t *op, const char *param,
 		const struct cli_option *option);

@@ -72,12 +72,13 @@ void cli_table_style(const struct cli *cli, struct cli_table_style *ret)
 		.separator = cli_text(cli, &OPT_SEPARATOR),
 	};
 	if (unit == NULL)
-		unit = ret->separator == NULL ? "h" : "m";
+		unit = str_empty(ret->separator) ? "h" : "m";
 	ret->unit = *unit;
 }
 
 /* -o name,pnode or -o +tags */
-static json_t *chosen_fields(const struct cli *cli, const struct cli_list *list)
+static json_t *chosen_fields(const struct cli *cli, const struct cli_list *list,
+			     struct error *err)
 {
 	const char *usual = list->fields;
 	const char *output = cli_text(cli, &OPT_OUTPUT);
@@ -88,11 +89,36 @@ static json_t *chosen_fields(const struct cli *cli, const struct cli_list *list)
 		output = usual;
 	else if (*output == '+')
 		output = all = xprintf("%s,%s", usual, output + 1);
-	if (*output != '\0')
-		str_split(&names, output, ',');
+	str_split(&names, output, ',');
+	if (strv_has(&names, "")) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "The name of a field is empty in '%s'", output);
+		return NULL;
+	}
 	if (list->always != NULL)
 		strv_add_unique(&names, list->always);
 	return json_from_strv(&names);
+}
+
+json_t *cli_number_filter(const struct cli *cli, const char *field,
+			  struct error *err)
+{
+	auto_json json_t *filter = json_make("[s]", "|");
+
+	for (int i = 0; i < cli->n_args; i++) {
+		int64_t number;
+
+		if (!str_to_int64(cli->args[i], &number)) {
+			error_set(err, ERR_PREREQ, ECODE_INVAL,
+				  "Invalid job ID '%s' (a number is wanted)",
+				  cli->args[i]);
+			return NULL;
+		}
+		json_array_append_new(filter,
+				      json_make("[s, s, I]", "==", field,
+						(json_int_t)number));
+	}
+	return steal(&filter);
 }
 
 static int list_filter(const struct cli *cli, const struct cli_list *list,
@@ -108,6 +134,10 @@ static int list_filter(const struct cli *cli, const struct cli_list *list,
 	if (forced ||
 	    (cli->n_args == 1 && filter_text_is_filter(cli->args[0]))) {
 		*ret = filter_from_text(cli->args[0], err);
+		return *ret == NULL ? -1 : 0;
+	}
+	if (list->numeric && cli->n_args > 0) {
+		*ret = cli_number_filter(cli, list->name_field, err);
 		return *ret == NULL ? -1 : 0;
 	}
 	for (int i = 0; i < cli->n_args; i++)
@@ -163,17 +193,21 @@ static int print_list(const struct cli *cli,
 int cli_list(struct cli *cli, const struct cli_list *list,
 	     json_t *filter STEALS, struct error *err)
 {
-	auto_json json_t *own = filter, *answer = NULL;
+	auto_json json_t *own = filter, *fields = NULL, *named = NULL;
+	auto_json json_t *answer = NULL;
 	struct cli_table_style style;
 
 	cli_table_style(cli, &style);
-	if (own == NULL && list_filter(cli, list, &own, err) < 0)
+	fields = chosen_fields(cli, list, err);
+	if (fields == NULL || list_filter(cli, list, &named, err) < 0)
 		return -1;
+	if (own == NULL)
+		own = steal(&named);
+	else if (!json_is_null(named))
+		own = json_make("[s, O, o]", "&", named, own);
 	style.formats = list->formats;
 	answer = cli_call(cli, "Query",
-			  json_make("[s, o, O]", list->what,
-				    chosen_fields(cli, list), own),
-			  err);
+			  json_make("[s, O, O]", list->what, fields, own), err);
 	if (answer == NULL)
 		return -1;
 	return print_list(cli, &style, answer);

@@ -10,16 +10,22 @@ struct cli_list {
 	const char *what;	/* "instance", as the query calls it */
 	const char *fields;	/* shown without -o, with commas between */
 	const char *name_field; /* what arguments are compared with */
+	bool numeric;		/* arguments are numbers: the ids of jobs */
 	const char *always;	/* a field that is shown whatever is chosen */
 	const struct cli_format *formats;
 };
 
-/* Query and print; filter (may be NULL) is used instead of the arguments. */
+/* Query and print what the arguments, a filter or names, and filter (may be
+ * NULL) let through. */
 int cli_list(struct cli *cli, const struct cli_list *list,
 	     json_t *filter STEALS, struct error *err);
 /* The run() of commands that do nothing else; what is in cli->command->list. */
 int cli_run_list(struct cli *cli, struct error *err);
 int cli_run_list_fields(struct cli *cli, struct error *err);
+
+/* ["|", ["==", field, 3], ...]: the arguments as numbers. */
+json_t *cli_number_filter(const struct cli *cli, const char *field,
+			  struct error *err);
 
 /* The style that the options ask for. */
 void cli_table_style(const struct cli *cli, struct cli_table_style *ret);

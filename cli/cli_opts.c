@@ -2,6 +2,8 @@
 /* The options of options.def, and those with a choice of values. */
 #include "cli/cli_opts.h"
 
+#include "lib/model/opcode_checks.h"
+
 #define OPTION(symbol, name_, letter_, type_, repeat_, arg_, help_)            \
 	const struct cli_option OPT_##symbol = {                               \
 		.name = name_,                                                 \
@@ -98,6 +100,26 @@ const struct cli_option OPT_REBOOT_TYPE = {
 	.choices = reboot_types,
 	.arg = "hard|soft|full",
 	.help = "How to reboot",
+};
+
+static const char *const file_drivers[] = {"blktap", "blktap2", "loop", NULL};
+
+const struct cli_option OPT_FILE_DRIVER = {
+	.name = "file-driver",
+	.type = CLI_CHOICE,
+	.choices = file_drivers,
+	.arg = "blktap|blktap2|loop",
+	.help = "The driver of file based disks",
+};
+
+const struct cli_option OPT_IGNORE_ERRORS = {
+	.name = "ignore-errors",
+	.letter = 'I',
+	.type = CLI_CHOICE,
+	.repeat = true,
+	.choices = op_verify_errors,
+	.arg = "CODE",
+	.help = "Take this problem as a warning",
 };
 
 const struct cli_option OPT_MIGRATION_MODE = {

@@ -13,7 +13,8 @@
 extern const struct cli_option OPT_DEBUG, OPT_REASON, OPT_PRIORITY, OPT_HELP,
 	OPT_DISK_TEMPLATE, OPT_REBOOT_TYPE, OPT_SSH_KEY_TYPE,
 	OPT_MIGRATION_MODE, OPT_STORAGE_TYPE, OPT_UNITS, OPT_FORMAT,
-	OPT_ALLOC_MODE, OPT_ALLOC_DIRECTION, OPT_EVAC_MODE;
+	OPT_ALLOC_MODE, OPT_ALLOC_DIRECTION, OPT_EVAC_MODE, OPT_FILE_DRIVER,
+	OPT_IGNORE_ERRORS;
 
 /* Those that every command has. */
 extern const struct cli_option *const cli_common_options[];
@@ -29,7 +30,7 @@ extern const struct cli_option *const cli_common_options[];
 #define OPTS_TABLE &OPT_NO_HEADERS, &OPT_SEPARATOR
 /* An info: --no-headers is for CSV. */
 #define OPTS_INFO &OPT_FORMAT, &OPT_NO_HEADERS
-#define OPTS_LIST                                                              \
-	OPTS_TABLE, &OPT_OUTPUT, &OPT_VERBOSE, &OPT_FILTER, &OPT_FORMAT
+#define OPTS_LIST_ALL OPTS_TABLE, &OPT_OUTPUT, &OPT_VERBOSE, &OPT_FORMAT
+#define OPTS_LIST OPTS_LIST_ALL, &OPT_FILTER
 
 #endif

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Options: from words to JSON values, with getopt_long over the command's
  * table. */
+#include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -188,6 +191,27 @@ static json_t *parse_choice(const struct cli_option *option, const char *text,
 	return NULL;
 }
 
+/* 10, 0xa, 012 or 0b1010, with blanks around. */
+static bool parse_int(const char *text, int64_t *ret)
+{
+	size_t skip = strspn(text, " \t");
+	auto_free char *word = xstrdup(text + skip);
+	size_t len = strlen(word), sign = *word == '-' || *word == '+';
+	bool binary = strncasecmp(word, "0b", 2) == 0;
+	char *end;
+
+	while (len > 0 && isspace((unsigned char)word[len - 1]))
+		word[--len] = '\0';
+	if (len == 0 || word[sign] == '\0' ||
+	    isspace((unsigned char)word[sign]) ||
+	    (sign == 0 && !isdigit((unsigned char)*word)))
+		return false;
+	errno = 0;
+	*ret = binary ? strtoll(word + 2, &end, 2)
+		      : strtoll(word, &end, sign == 0 ? 0 : 10);
+	return *end == '\0' && errno == 0;
+}
+
 static json_t *parse_number(const struct cli_option *option, const char *text,
 			    struct error *err)
 {
@@ -197,7 +221,7 @@ static json_t *parse_number(const struct cli_option *option, const char *text,
 
 	switch (option->type) {
 	case CLI_INT:
-		if (!str_to_int64(text, &integer))
+		if (!parse_int(text, &integer))
 			return misfit(option, text, "integer", err);
 		return json_integer(integer);
 	case CLI_MAYBE_FLOAT:

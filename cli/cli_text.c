@@ -22,6 +22,42 @@ char *cli_str(const json_t *value)
 	return json_repr(value);
 }
 
+/* The character at *text, valid UTF-8, which moves on behind it. */
+static uint32_t next_character(const char **text)
+{
+	const unsigned char *s = (const unsigned char *)*text;
+	int more = *s >= 0xf0 ? 3 : *s >= 0xe0 ? 2 : *s >= 0xc0 ? 1 : 0;
+	uint32_t c = more == 0 ? *s : *s & (0x3fu >> more);
+
+	*text += 1 + more;
+	while (more-- > 0)
+		c = c << 6 | (*++s & 0x3fu);
+	return c;
+}
+
+char *cli_printable(const char *text)
+{
+	struct buf b = {0};
+
+	buf_adds(&b, "");
+	while (*text != '\0') {
+		uint32_t c = next_character(&text);
+
+		if (c == '\t' || c == '\n' || c == '\r')
+			buf_addf(&b, "\\%c",
+				 c == '\t'   ? 't'
+				 : c == '\n' ? 'n'
+					     : 'r');
+		else if (c < ' ' || (c >= 0x7f && c <= 0xff))
+			buf_addf(&b, "\\x%02x", c);
+		else if (c <= 0xff)
+			buf_addc(&b, (char)c);
+		else
+			buf_addf(&b, c <= 0xffff ? "\\u%04x" : "\\U%08x", c);
+	}
+	return buf_steal(&b);
+}
+
 char *cli_join(const json_t *list, const char *separator)
 {
 	auto_strv struct strv words = {0};

@@ -11,6 +11,10 @@
 /* A string bare, all else as json_repr(). */
 char *cli_str(const json_t *value);
 
+/* In ASCII on one line: a tab is \t, a newline \n, other characters \xNN,
+ * \uNNNN or \UNNNNNNNN.  A backslash stays. */
+char *cli_printable(const char *text);
+
 /* The elements with separator between; cli_str() of what is no list. */
 char *cli_join(const json_t *list, const char *separator);
 

@@ -383,6 +383,7 @@ static const struct cli_command *const commands[] = {
 	&cluster_renew_crypto,
 	&repair_disk_sizes_command,
 	&search_tags_command,
+	&cluster_show_ispecs,
 	&cluster_verify,
 	&cluster_verify_disks,
 	&cluster_version,

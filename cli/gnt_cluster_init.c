@@ -116,8 +116,9 @@ static int init(struct cli *cli, struct error *err)
 	auto_json json_t *uids = NULL;
 	struct cluster_init request = {0};
 	int family = family_of(cli, err);
+	int netmask = tool_netmask(cli, err);
 
-	if (p == NULL || family == 0)
+	if (p == NULL || family == 0 || netmask < 0)
 		return -1;
 	uids = uid_pool_parse(cli_text(cli, &OPT_UID_POOL) ?: "", err);
 	node_ip = uids == NULL ? NULL : resolve(p->hostname, family, err);
@@ -137,7 +138,7 @@ static int init(struct cli *cli, struct error *err)
 		.secondary_ip = cli_text(cli, &OPT_SECONDARY_IP),
 		.master_ip = cluster_ip,
 		.master_netdev = cli_text(cli, &OPT_MASTER_NETDEV),
-		.master_netmask = (int)cli_count(cli, &OPT_MASTER_NETMASK),
+		.master_netmask = netmask,
 		.mac_prefix = cli_text(cli, &OPT_MAC_PREFIX),
 		.volume_group_name = cli_text(cli, &OPT_VG_NAME),
 		.drbd_usermode_helper = cli_text(cli, &OPT_DRBD_HELPER),

@@ -16,68 +16,78 @@
 static const struct {
 	const char *param;
 	const struct cli_option *option;
+	bool not_empty; /* an empty one asks for nothing */
 } plain[] = {
-	{"vg_name", &OPT_VG_NAME},
-	{"enabled_hypervisors", &OPT_ENABLED_HV},
-	{"candidate_pool_size", &OPT_POOL_SIZE},
-	{"max_running_jobs", &OPT_MAX_RUNNING},
-	{"max_tracked_jobs", &OPT_MAX_TRACKED},
-	{"maintain_node_health", &OPT_NODE_HEALTH},
-	{"prealloc_wipe_disks", &OPT_WIPE_DISKS},
-	{"drbd_helper", &OPT_DRBD_HELPER},
-	{"default_iallocator", &OPT_DEFAULT_IALLOCATOR},
-	{"default_iallocator_params", &OPT_DEFAULT_IALLOCATOR_PARAMS},
-	{"mac_prefix", &OPT_MAC_PREFIX},
-	{"master_netdev", &OPT_MASTER_NETDEV},
-	{"master_netmask", &OPT_MASTER_NETMASK},
-	{"use_external_mip_script", &OPT_EXT_MIP_SCRIPT},
-	{"enabled_disk_templates", &OPT_ENABLED_DT},
-	{"modify_etc_hosts", &OPT_ETC_HOSTS},
-	{"file_storage_dir", &OPT_FILE_DIR},
-	{"shared_file_storage_dir", &OPT_SHARED_FILE_DIR},
-	{"install_image", &OPT_INSTALL_IMAGE},
-	{"instance_communication_network", &OPT_COMM_NETWORK},
-	{"zeroing_image", &OPT_ZEROING_IMAGE},
-	{"compression_tools", &OPT_COMPRESSION},
-	{"enabled_user_shutdown", &OPT_USER_SHUTDOWN},
+	{"vg_name", &OPT_VG_NAME, false},
+	{"enabled_hypervisors", &OPT_ENABLED_HV, true},
+	{"candidate_pool_size", &OPT_POOL_SIZE, false},
+	{"max_running_jobs", &OPT_MAX_RUNNING, false},
+	{"max_tracked_jobs", &OPT_MAX_TRACKED, false},
+	{"maintain_node_health", &OPT_NODE_HEALTH, false},
+	{"prealloc_wipe_disks", &OPT_WIPE_DISKS, false},
+	{"drbd_helper", &OPT_DRBD_HELPER, false},
+	{"default_iallocator", &OPT_DEFAULT_IALLOCATOR, false},
+	{"default_iallocator_params", &OPT_DEFAULT_IALLOCATOR_PARAMS, false},
+	{"mac_prefix", &OPT_MAC_PREFIX, false},
+	{"master_netdev", &OPT_MASTER_NETDEV, false},
+	{NULL, &OPT_MASTER_NETMASK, false},
+	{"use_external_mip_script", &OPT_EXT_MIP_SCRIPT, false},
+	{"enabled_disk_templates", &OPT_ENABLED_DT, true},
+	{"modify_etc_hosts", &OPT_ETC_HOSTS, false},
+	{"file_storage_dir", &OPT_FILE_DIR, false},
+	{"shared_file_storage_dir", &OPT_SHARED_FILE_DIR, false},
+	{"install_image", &OPT_INSTALL_IMAGE, false},
+	{"instance_communication_network", &OPT_COMM_NETWORK, false},
+	{"zeroing_image", &OPT_ZEROING_IMAGE, false},
+	{NULL, &OPT_COMPRESSION, false},
+	{"enabled_user_shutdown", &OPT_USER_SHUTDOWN, false},
 	/* those below need types or another form */
-	{"hvparams", &OPT_HVLIST},
-	{"beparams", &OPT_BEPARAMS},
-	{"nicparams", &OPT_NICPARAMS},
-	{"ndparams", &OPT_NDPARAMS},
-	{"diskparams", &OPT_DISKPARAMS},
-	{"reserved_lvs", &OPT_RESERVED_LVS},
-	{NULL, &OPT_UID_POOL},
-	{NULL, &OPT_ADD_UIDS},
-	{NULL, &OPT_REMOVE_UIDS},
-	{NULL, &OPT_COLLECTORS},
-	{NULL, &OPT_COLLECTOR_INTERVAL},
-	{NULL, &OPT_VCPU_RATIO},
-	{NULL, &OPT_SPINDLE_RATIO},
-	{NULL, &OPT_IPOLICY_DT},
-	{NULL, &OPT_IPOLICY_BOUNDS},
-	{NULL, &OPT_IPOLICY_STD},
-	{NULL, &OPT_OVERSUBSCRIPTION},
-	{NULL, &OPT_NODE_FAILURES},
-	{NULL, &OPT_HV_STATE},
-	{NULL, &OPT_DISK_STATE},
+	{"hvparams", &OPT_HVLIST, true},
+	{"beparams", &OPT_BEPARAMS, true},
+	{"nicparams", &OPT_NICPARAMS, true},
+	{"ndparams", &OPT_NDPARAMS, true},
+	{"diskparams", &OPT_DISKPARAMS, true},
+	{"reserved_lvs", &OPT_RESERVED_LVS, false},
+	{NULL, &OPT_UID_POOL, false},
+	{NULL, &OPT_ADD_UIDS, false},
+	{NULL, &OPT_REMOVE_UIDS, false},
+	{NULL, &OPT_COLLECTORS, true},
+	{NULL, &OPT_COLLECTOR_INTERVAL, true},
+	{NULL, &OPT_VCPU_RATIO, false},
+	{NULL, &OPT_SPINDLE_RATIO, false},
+	{NULL, &OPT_IPOLICY_DT, false},
+	{NULL, &OPT_IPOLICY_BOUNDS, false},
+	{NULL, &OPT_IPOLICY_STD, false},
+	{NULL, &OPT_OVERSUBSCRIPTION, false},
+	{NULL, &OPT_NODE_FAILURES, false},
+	{NULL, &OPT_HV_STATE, true},
+	{NULL, &OPT_DISK_STATE, true},
 };
 
 #define N_PLAIN (sizeof(plain) / sizeof(plain[0]))
 
+static bool is_asked_for(const json_t *value, bool not_empty)
+{
+	return value != NULL && (!not_empty || json_array_size(value) > 0 ||
+				 json_object_size(value) > 0);
+}
+
 static bool asks_for_nothing(const struct cli *cli)
 {
 	for (size_t i = 0; i < N_PLAIN; i++)
-		if (cli_given(cli, plain[i].option))
+		if (is_asked_for(cli_value(cli, plain[i].option),
+				 plain[i].not_empty))
 			return false;
 	return true;
 }
 
 static int set_hvparams(const struct cli *cli, json_t *op, struct error *err)
 {
-	json_t *all = tool_by_ident(cli_value(cli, &OPT_HVLIST)), *one;
+	json_t *all = tool_by_ident(cli_value(cli, &OPT_HVLIST), err), *one;
 	const char *name;
 
+	if (all == NULL)
+		return -1;
 	json_object_set_new(op, "hvparams", all);
 	json_object_foreach (all, name, one)
 		if (tool_type_hv(one, name, true, err) < 0)
@@ -163,10 +173,23 @@ static int set_collectors(const struct cli *cli, json_t *op, struct error *err)
 	return 0;
 }
 
+/* "a,b"; an empty text stands for what there is by default. */
+static json_t *compression_tools(const struct cli *cli)
+{
+	const json_t *given = cli_value(cli, &OPT_COMPRESSION);
+
+	if (json_array_size(given) > 0)
+		return json_deep_copy(given);
+	return json_make("[s, s, s]", "gzip", "gzip-fast", "gzip-slow");
+}
+
 static int modify(struct cli *cli, struct error *err)
 {
 	auto_json json_t *op = NULL;
+	int netmask = tool_netmask(cli, err);
 
+	if (netmask < 0)
+		return -1;
 	if (asks_for_nothing(cli)) {
 		fprintf(stderr, "Please give at least one of the "
 				"parameters.\n");
@@ -177,6 +200,11 @@ static int modify(struct cli *cli, struct error *err)
 		if (plain[i].param != NULL)
 			cli_op_set(cli, op, plain[i].param, plain[i].option);
 	cli_op_flag(cli, op, "force", &OPT_FORCE);
+	if (cli_given(cli, &OPT_MASTER_NETMASK))
+		json_set_int(op, "master_netmask", netmask);
+	if (cli_given(cli, &OPT_COMPRESSION))
+		json_object_set_new(op, "compression_tools",
+				    compression_tools(cli));
 	if (cli_given(cli, &OPT_RESERVED_LVS)) {
 		const char *text = cli_text(cli, &OPT_RESERVED_LVS);
 		auto_strv struct strv names = {0};

@@ -70,6 +70,35 @@ static int activate(struct cli *cli, const char *name, struct error *err)
 	return 1;
 }
 
+/* volumes: [[node, name]...]; broken: an object of nodes */
+static void print_missing(const char *instance, const json_t *volumes,
+			  const json_t *broken)
+{
+	auto_strv struct strv lines = {0};
+	bool all_broken = true;
+	const json_t *volume;
+	size_t i;
+
+	json_array_foreach (volumes, i, volume) {
+		const char *node = json_string_value(json_array_get(volume, 0));
+		bool bad = json_get(broken, node) != NULL;
+
+		strv_addf(&lines, "%s%s /dev/%s", bad ? "broken node " : "",
+			  node, json_string_value(json_array_get(volume, 1)));
+		all_broken = all_broken && bad;
+	}
+	if (all_broken) {
+		printf("Instance %s cannot be verified as it lives on broken "
+		       "nodes\n",
+		       instance);
+		return;
+	}
+	strv_sort(&lines);
+	printf("Instance %s has missing logical volumes:\n", instance);
+	for (i = 0; i < lines.n; i++)
+		printf("\t%s\n", lines.items[i]);
+}
+
 /* What one group's job found: [{node: error}, [instance...], {instance:
  * [[node, volume], ...]}]. */
 static int repair(struct cli *cli, const json_t *found, struct error *err)
@@ -81,18 +110,27 @@ static int repair(struct cli *cli, const json_t *found, struct error *err)
 	size_t i;
 
 	json_object_foreach (json_array_get(found, 0), key, value) {
-		auto_free char *text = cli_str(value);
+		auto_free char *raw = cli_str(value);
+		auto_free char *text = cli_printable(raw);
 
-		printf("Error gathering data on node %s: %s\n", key, text);
+		printf("Error gathering data on node %s: %s\n"
+		       "You need to fix these nodes first before fixing "
+		       "instances\n",
+		       key, text);
 		problems = 1;
 	}
 	json_array_foreach (json_array_get(found, 1), i, name)
-		problems |= activate(cli, json_string_value(name), err);
-	json_object_foreach ((json_t *)lost, key, value) {
-		auto_free char *text = cli_str(value);
-
-		printf("Instance %s has missing disks: %s\n", key, text);
+		if (json_get(lost, json_string_value(name)) == NULL)
+			problems |= activate(cli, json_string_value(name), err);
+	json_object_foreach ((json_t *)lost, key, value)
+		print_missing(key, value, json_array_get(found, 0));
+	if (json_object_size(lost) > 0) {
+		printf("You need to replace or recreate disks for all the "
+		       "above instances if this message persists after fixing "
+		       "broken nodes.\n");
 		problems = 1;
+	} else if (json_array_size(json_array_get(found, 1)) == 0) {
+		printf("No disks need to be activated.\n");
 	}
 	return problems;
 }

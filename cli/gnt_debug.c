@@ -40,7 +40,7 @@ static int test_os_params(struct cli *cli, struct error *err)
 {
 	json_t *op = cli_op(cli, &op_class_test_os_params);
 
-	cli_op_set(cli, op, "osparams_secret", &OPT_OSPARAMS_SECRET);
+	cli_op_object(cli, op, "osparams_secret", &OPT_OSPARAMS_SECRET);
 	return cli_submit(cli, op, NULL, err);
 }
 
@@ -48,7 +48,8 @@ static int test_os_params(struct cli *cli, struct error *err)
 
 static char *format_owner(const json_t *value)
 {
-	return json_is_null(value) ? xstrdup("-") : cli_join(value, ",");
+	return json_array_size(value) == 0 ? xstrdup("-")
+					   : cli_join(value, ",");
 }
 
 static char *format_mode(const json_t *value)
@@ -234,7 +235,7 @@ static const struct cli_command locks_command = {
 	.name = "locks",
 	.args = "[--interval=SECONDS]",
 	.help = "Show the locks, who holds them and who waits for them",
-	.options = {OPTS_LIST, &OPT_INTERVAL},
+	.options = {OPTS_LIST_ALL, &OPT_INTERVAL},
 	.run = locks,
 };
 

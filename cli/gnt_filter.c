@@ -69,8 +69,7 @@ static int put(struct cli *cli, const char *uuid, struct error *err)
 		err);
 	if (answer == NULL)
 		return -1;
-	if (uuid == NULL)
-		puts(json_string_value(answer));
+	puts(json_string_value(answer));
 	return CLI_OK;
 }
 

@@ -229,10 +229,13 @@ static const struct cli_command info_command = {
 };
 
 static const struct cli_command *const commands[] = {
-	&group_add,    &group_tags[1], &group_assign_nodes,  &evacuate_command,
-	&info_command, &list_command,  &list_fields_command, &group_tags[0],
-	&group_modify, &group_remove,  &group_tags[2],	     &group_rename,
-	NULL};
+	&group_add,	      &group_tags[1],
+	&group_assign_nodes,  &evacuate_command,
+	&info_command,	      &list_command,
+	&list_fields_command, &group_tags[0],
+	&group_modify,	      &group_remove,
+	&group_tags[2],	      &group_rename,
+	&group_show_ispecs,   NULL};
 
 const struct cli_tool tool_group = {
 	.name = "gnt-group",

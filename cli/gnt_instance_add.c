@@ -150,20 +150,16 @@ static int set_hypervisor(const struct cli *cli, json_t *op, struct error *err)
 	json_t *params = json_deep_copy(json_array_get(given, 1));
 	const char *name = json_string_value(json_array_get(given, 0));
 
-	if (!json_is_object(params)) {
-		json_decref(params);
+	if (params == NULL)
 		params = json_object();
-	}
 	json_object_set_new(op, "hvparams", params);
+	if (!json_is_object(params))
+		return error_set(err, ERR_PARAMETER, NULL,
+				 "--hypervisor-parameters wants "
+				 "NAME:KEY=VALUE, not '%s' alone",
+				 name);
 	json_set_str(op, "hypervisor", name);
 	return tool_type_hv(params, name, false, err);
-}
-
-static void set_object(const struct cli *cli, json_t *op, const char *param,
-		       const struct cli_option *option)
-{
-	json_object_set_new(op, param, json_object());
-	cli_op_set(cli, op, param, option);
 }
 
 /* Options that go into the opcode as they are. */
@@ -231,10 +227,10 @@ json_t *tool_create_op(const struct cli *cli, const char *mode,
 	json_set_str(op, "mode", mode);
 	set_plain(cli, op);
 	set_nodes(op, cli_text(cli, &OPT_NODE));
-	set_object(cli, op, "beparams", &OPT_BEPARAMS);
-	set_object(cli, op, "osparams", &OPT_OSPARAMS);
-	set_object(cli, op, "osparams_private", &OPT_OSPARAMS_PRIVATE);
-	set_object(cli, op, "osparams_secret", &OPT_OSPARAMS_SECRET);
+	cli_op_object(cli, op, "beparams", &OPT_BEPARAMS);
+	cli_op_object(cli, op, "osparams", &OPT_OSPARAMS);
+	cli_op_object(cli, op, "osparams_private", &OPT_OSPARAMS_PRIVATE);
+	cli_op_object(cli, op, "osparams_secret", &OPT_OSPARAMS_SECRET);
 	json_object_set_new(op, "tags", tool_tags(cli));
 	if (set_hypervisor(cli, op, err) < 0 ||
 	    tool_type_be(json_object_get(op, "beparams"), false, err) < 0)

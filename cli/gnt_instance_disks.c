@@ -67,7 +67,7 @@ static int grow(struct cli *cli, struct error *err)
 	return cli_submit(cli, steal(&op), NULL, err);
 }
 
-/* --disk N or N:size=...: an index, or [index, parameters]. */
+/* --disk N or N:size=...: [index, parameters]. */
 static int add_disk(json_t *disks, const json_t *pair, struct error *err)
 {
 	const char *ident = json_string_value(json_array_get(pair, 0));
@@ -84,12 +84,8 @@ static int add_disk(json_t *disks, const json_t *pair, struct error *err)
 			return -1;
 		json_set_int(params, "size", mib);
 	}
-	json_array_append_new(
-		disks,
-		json_object_size(params) == 0
-			? json_integer(index)
-			: json_make("[I, O]", (json_int_t)index, params));
-	return 0;
+	return json_array_append_new(
+		disks, json_make("[I, O]", (json_int_t)index, params));
 }
 
 static int recreate(struct cli *cli, struct error *err)

@@ -17,9 +17,9 @@ static json_t *reinstall_op(const struct cli *cli)
 
 	cli_op_set(cli, op, "os_type", &OPT_OS_TYPE);
 	cli_op_flag(cli, op, "force_variant", &OPT_FORCE_VARIANT);
-	cli_op_set(cli, op, "osparams", &OPT_OSPARAMS);
-	cli_op_set(cli, op, "osparams_private", &OPT_OSPARAMS_PRIVATE);
-	cli_op_set(cli, op, "osparams_secret", &OPT_OSPARAMS_SECRET);
+	cli_op_object(cli, op, "osparams", &OPT_OSPARAMS);
+	cli_op_object(cli, op, "osparams_private", &OPT_OSPARAMS_PRIVATE);
+	cli_op_object(cli, op, "osparams_secret", &OPT_OSPARAMS_SECRET);
 	return op;
 }
 

@@ -188,13 +188,24 @@ static const struct param objects[] = {
 
 #define COUNT(table) (sizeof(table) / sizeof(table[0]))
 
+/* An empty text, no parameters and a size of zero do not. */
+static bool asks(const struct cli *cli, const struct param *param)
+{
+	const json_t *value = cli_value(cli, param->option);
+
+	return !param->is_detail &&
+	       (json_is_boolean(value) || json_integer_value(value) != 0 ||
+		json_object_size(value) > 0 ||
+		!str_empty(json_string_value(value)));
+}
+
 static bool asks_for_nothing(const struct cli *cli)
 {
 	for (size_t i = 0; i < COUNT(plain); i++)
-		if (!plain[i].is_detail && cli_given(cli, plain[i].option))
+		if (asks(cli, &plain[i]))
 			return false;
 	for (size_t i = 0; i < COUNT(objects); i++)
-		if (!objects[i].is_detail && cli_given(cli, objects[i].option))
+		if (asks(cli, &objects[i]))
 			return false;
 	return !cli_given(cli, &OPT_DISK) && !cli_given(cli, &OPT_NET) &&
 	       !cli_given(cli, &OPT_OFFLINE_INST) &&
@@ -281,10 +292,8 @@ static json_t *modify_op(const struct cli *cli, struct error *err)
 	auto_json json_t *op = cli_op(cli, &op_class_instance_set_params);
 
 	json_set_str(op, "instance_name", cli->args[0]);
-	for (size_t i = 0; i < COUNT(objects); i++) {
-		json_object_set_new(op, objects[i].param, json_object());
-		cli_op_set(cli, op, objects[i].param, objects[i].option);
-	}
+	for (size_t i = 0; i < COUNT(objects); i++)
+		cli_op_object(cli, op, objects[i].param, objects[i].option);
 	for (size_t i = 0; i < COUNT(plain); i++)
 		cli_op_set(cli, op, plain[i].param, plain[i].option);
 	cli_op_flag(cli, op, "force", &OPT_FORCE);

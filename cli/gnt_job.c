@@ -49,6 +49,7 @@ static const struct cli_list job_list = {
 	.what = "job",
 	.fields = "id,status,summary",
 	.name_field = "id",
+	.numeric = true,
 	.formats = formats,
 };
 
@@ -56,29 +57,10 @@ static const struct cli_list archived_list = {
 	.what = "job",
 	.fields = "id,status,summary",
 	.name_field = "id",
+	.numeric = true,
 	.always = "archived",
 	.formats = formats,
 };
-
-json_t *gnt_job_filter(const struct cli *cli, struct error *err)
-{
-	json_t *filter = json_make("[s]", "|");
-
-	for (int i = 0; i < cli->n_args; i++) {
-		int64_t id;
-
-		if (!str_to_int64(cli->args[i], &id) || id < 1) {
-			error_set(err, ERR_PREREQ, ECODE_INVAL,
-				  "Invalid job ID '%s' (a number is wanted)",
-				  cli->args[i]);
-			json_decref(filter);
-			return NULL;
-		}
-		json_array_append_new(filter, json_make("[s, s, I]", "==", "id",
-							(json_int_t)id));
-	}
-	return filter;
-}
 
 /* ["|", ["==", "status", s], ...] */
 static json_t *status_filter(const char *const *statuses)
@@ -129,20 +111,8 @@ static int list(struct cli *cli, struct error *err)
 {
 	const struct cli_list *l =
 		cli_given(cli, &OPT_ARCHIVED) ? &archived_list : &job_list;
-	auto_json json_t *filter = chosen_status(cli);
-	bool text = cli_given(cli, &OPT_FILTER) ||
-		    (cli->n_args == 1 && strpbrk(cli->args[0], " =<>!~()"));
 
-	if (filter != NULL && (text || cli->n_args > 0))
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Give either a status, or job IDs, or a "
-				 "filter");
-	if (filter == NULL && !text && cli->n_args > 0) {
-		filter = gnt_job_filter(cli, err);
-		if (filter == NULL)
-			return -1;
-	}
-	return cli_list(cli, l, steal(&filter), err);
+	return cli_list(cli, l, chosen_status(cli), err);
 }
 
 /* --- work on several jobs --- */

@@ -182,7 +182,7 @@ static json_t *job_view(const json_t *row)
 
 static int info(struct cli *cli, struct error *err)
 {
-	json_t *filter = gnt_job_filter(cli, err), *row;
+	json_t *filter = cli_number_filter(cli, "id", err), *row;
 	auto_json json_t *answer = NULL, *views = json_array();
 	size_t i;
 

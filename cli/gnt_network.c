@@ -28,7 +28,7 @@ static char *format_groups(const json_t *value)
 		params = cli_join(rest, ", ");
 		strv_addf(&parts, "%s (%s)", name, params);
 	}
-	return strv_join(&parts, ",");
+	return strv_join(&parts, ", ");
 }
 
 static const struct cli_format formats[] = {

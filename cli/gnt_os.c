@@ -383,9 +383,11 @@ static void set_list(const struct cli *cli, json_t *op, const char *param,
 
 static int set_hvp(const struct cli *cli, json_t *op, struct error *err)
 {
-	json_t *by_hv = tool_by_ident(cli_value(cli, &OPT_HVLIST)), *one;
+	json_t *by_hv = tool_by_ident(cli_value(cli, &OPT_HVLIST), err), *one;
 	const char *hv;
 
+	if (by_hv == NULL)
+		return -1;
 	json_object_set_new(op, "os_hvp",
 			    json_make("{s:o}", cli->args[0], by_hv));
 	json_object_foreach (by_hv, hv, one)

@@ -34,8 +34,8 @@ static int type_spec(json_t *spec, const char *option, struct error *err)
 		if (text == NULL)
 			return wrong(option, "no number is given for", name,
 				     err);
-		if (!str_to_int64(text, &number) &&
-		    (!is_size || params_parse_size(text, &number, err) < 0))
+		if (is_size ? params_parse_size(text, &number, err) < 0
+			    : !str_to_int64(text, &number))
 			return wrong(option, "not a number:", text, err);
 		json_set_int(spec, name, number);
 	}

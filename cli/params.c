@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parameters on the command line are text; opcodes carry them with types.  The
  * master checks values; here only names and types count. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -126,25 +127,50 @@ int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 
 /* --- options that several commands have --- */
 
-json_t *tool_by_ident(const json_t *pairs)
+json_t *tool_by_ident(const json_t *pairs, struct error *err)
 {
-	json_t *object = json_object();
+	auto_json json_t *object = json_object();
 	const json_t *pair;
 	size_t i;
 
-	json_array_foreach (pairs, i, pair)
-		json_object_set(object,
-				json_string_value(json_array_get(pair, 0)),
-				json_array_get(pair, 1));
-	return object;
+	json_array_foreach (pairs, i, pair) {
+		const char *ident = json_string_value(json_array_get(pair, 0));
+		json_t *values = json_array_get(pair, 1);
+
+		if (!json_is_object(values)) {
+			error_set(err, ERR_PARAMETER, NULL,
+				  "'%s' wants parameters, NAME:KEY=VALUE",
+				  ident);
+			return NULL;
+		}
+		json_object_set(object, ident, values);
+	}
+	return steal(&object);
+}
+
+int tool_netmask(const struct cli *cli, struct error *err)
+{
+	const char *text = cli_text(cli, &OPT_MASTER_NETMASK);
+	int64_t bits;
+
+	if (text == NULL)
+		return 0;
+	if (!str_to_int64(text, &bits) || bits < 0 || bits > INT_MAX)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "--master-netmask wants a number of bits, not "
+				 "'%s'",
+				 text);
+	return (int)bits;
 }
 
 int tool_set_diskparams(const struct cli *cli, json_t *op, struct error *err)
 {
-	json_t *all = tool_by_ident(cli_value(cli, &OPT_DISKPARAMS)), *one;
+	json_t *all = tool_by_ident(cli_value(cli, &OPT_DISKPARAMS), err), *one;
 	auto_json json_t *defaults = params_default_diskparams();
 	const char *name;
 
+	if (all == NULL)
+		return -1;
 	json_object_set_new(op, "diskparams", all);
 	json_object_foreach (all, name, one)
 		if (tool_type_params(one, json_object_get(defaults, name), true,
@@ -171,11 +197,10 @@ void tool_print_changes(const char *what, const char *name,
 
 json_t *tool_tags(const struct cli *cli)
 {
-	const json_t *given = cli_value(cli, &OPT_TAGS), *one;
+	const char *given = cli_text(cli, &OPT_TAGS);
 	auto_strv struct strv tags = {0};
-	size_t i;
 
-	json_array_foreach (given, i, one)
-		str_split(&tags, json_string_value(one), ',');
+	if (given != NULL)
+		str_split(&tags, given, ',');
 	return json_from_strv(&tags);
 }

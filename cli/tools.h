@@ -22,6 +22,9 @@ extern const struct cli_command cluster_renew_crypto;
 
 /* gnt_cluster_info.c */
 extern const struct cli_command cluster_info, cluster_version;
+/* ispecs_cmd.c */
+extern const struct cli_command cluster_show_ispecs, group_show_ispecs;
+
 /* gnt_cluster_verify.c */
 extern const struct cli_command cluster_verify, cluster_verify_disks;
 
@@ -91,7 +94,9 @@ int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 int tool_set_states(const struct cli *cli, json_t *op, struct error *err);
 
 /* [[name, {...}], ...], as options with idents give it, as an object. */
-json_t *tool_by_ident(const json_t *pairs);
+json_t *tool_by_ident(const json_t *pairs, struct error *err);
+/* --master-netmask as a number, 0 without it; -1 with *err. */
+int tool_netmask(const struct cli *cli, struct error *err);
 /* Set "diskparams" and "ipolicy" of an opcode from the options; {} without
  * any. */
 int tool_set_diskparams(const struct cli *cli, json_t *op, struct error *err);

@@ -192,6 +192,11 @@ bool str_ends(const char *s, const char *suffix)
 	return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
+bool str_empty(const char *s)
+{
+	return s == NULL || *s == '\0';
+}
+
 bool str_eq(const char *a, const char *b)
 {
 	if (a == NULL || b == NULL)

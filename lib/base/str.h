@@ -55,6 +55,7 @@ void str_split(struct strv *ret_parts, const char *s, char separator);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 bool str_eq(const char *a, const char *b); /* NULL equals NULL only */
+bool str_empty(const char *s);		   /* NULL, or "" */
 
 /* Order in which numbers inside names count as numbers: node2 < node10. */
 int str_nice_cmp(const char *a, const char *b);

@@ -72,6 +72,9 @@ struct op_rule {
 OP_RULES(X)
 #undef X
 
+/* The problems that a cluster verification may name; NULL ends. */
+extern const char *const op_verify_errors[];
+
 bool op_rule_ok(const struct op_rule *rule, const json_t *value);
 
 /* "one of 'a', 'b'" or "a list of ..."; to be freed. */

@@ -229,6 +229,7 @@ same gnt-instance list-fields
 same gnt-instance info -s web2
 same gnt-instance info db1
 same gnt-instance info --all
+same gnt-instance info web2 db1
 theirs gnt-instance modify -B vcpus=1 db1
 theirs gnt-instance modify --net 0:link=br7 db1
 theirs gnt-instance modify --net add:mac=generate db1
@@ -323,6 +324,10 @@ same gnt-network list -o name,network,gateway,free_count,reserved_count,map
 same gnt-network list-fields
 theirs gnt-network connect -N mode=bridged,link=br0 net1 default
 same gnt-network info net1
+theirs gnt-instance modify --net add:network=net1,ip=192.0.2.9 web1
+same gnt-network list
+same gnt-instance info web1
+theirs gnt-instance modify --net -1:remove web1
 theirs gnt-network modify --add-reserved-ips=192.0.2.5 net1
 theirs gnt-network modify --mac-prefix=aa:00:55 net1
 theirs gnt-network add-tags net1 lan
@@ -330,6 +335,8 @@ same gnt-network list-tags net1
 theirs gnt-network remove-tags net1 lan
 same gnt-network info
 theirs gnt-network disconnect net1 default
+theirs gnt-network connect net1
+theirs gnt-network disconnect net1
 theirs gnt-network remove net1
 
 # --- operating systems ---
@@ -420,8 +427,9 @@ theirs gnt-cluster verify-disks
 same gnt-instance list -o name,status,pnode
 same gnt-backup list-fields
 theirs gnt-instance console --show-cmd web2
-theirs gnt-cluster show-ispecs-cmd
-theirs gnt-group show-ispecs-cmd default
+same gnt-cluster show-ispecs-cmd
+same gnt-group show-ispecs-cmd
+same gnt-group show-ispecs-cmd --include-defaults default
 
 theirs gnt-cluster repair-disk-sizes
 for command in "gnt-instance change-group -I hail web2" \
@@ -459,6 +467,8 @@ same gnt-instance list -o name -F 'name =* "web*"'
 same gnt-instance list -o name -F 'name !* "web*"'
 same gnt-instance list -o name -F 'not name =~ m/1/'
 alike gnt-instance list -o name -F 'not (name =~ m,1,)'
+same gnt-instance list -o name -F 'name =~ m/\d/'
+alike gnt-instance list -o name -F 'be/vcpus<2and admin_up'
 same gnt-instance list -o name -F '"x" not in tags'
 same gnt-instance list -o name -F 'admin_up or be/vcpus >= 2'
 same gnt-instance list-fields --no-headers --separator=: name
@@ -470,6 +480,9 @@ same gnt-group list -o name,ipolicy,custom_ipolicy,diskparams,tags
 same gnt-group list -o name -F 'node_cnt > 1'
 same gnt-group modify default
 same gnt-job list -o id -F 'status == "success" and id < 3'
+same gnt-job list --finished 1 2
+same gnt-job list --error -F 'id < 5'
+same gnt-job list 0
 same gnt-job info 1 3
 alike gnt-cluster search-tags zzz
 alike gnt-instance list nosuch

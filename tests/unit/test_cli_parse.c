@@ -103,6 +103,21 @@ Test(cli_parse, plain_values_are_checked)
 	refuse(&OPT_GROUP, "\xff\xfe");
 }
 
+Test(cli_parse, numbers_have_the_bases_of_python)
+{
+	expect(&OPT_POOL_SIZE, " 7 ", "7");
+	expect(&OPT_POOL_SIZE, "0x1F", "31");
+	expect(&OPT_POOL_SIZE, "010", "8");
+	expect(&OPT_POOL_SIZE, "0b101", "5");
+	expect(&OPT_POOL_SIZE, "-3", "-3");
+	refuse(&OPT_POOL_SIZE, "");
+	refuse(&OPT_POOL_SIZE, "-");
+	refuse(&OPT_POOL_SIZE, "1e3");
+	refuse(&OPT_POOL_SIZE, "09");
+	refuse(&OPT_POOL_SIZE, "0b2");
+	refuse(&OPT_POOL_SIZE, "1 2");
+}
+
 Test(cli_parse, seconds_have_units)
 {
 	static const struct {

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "cli/cli_text.h"
+#include "lib/base/mem.h"
+
+Test(cli_text, printable_is_ascii_on_one_line)
+{
+	static const struct {
+		const char *text, *shown;
+	} cases[] = {
+		{"", ""},
+		{"all is \\ 'well'", "all is \\ 'well'"},
+		{"a\nb\tc", "a\\nb\\tc"},
+		{"\x1b[0m\x7f", "\\x1b[0m\\x7f"},
+		{"gr\u00fcn", "gr\\xfcn"},
+		{"\u20ac", "\\u20ac"},
+		{"\U0001f600!", "\\U0001f600!"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		auto_free char *shown = cli_printable(cases[i].text);
+
+		cr_assert_str_eq(shown, cases[i].shown);
+	}
+}
