@@ -115,6 +115,12 @@ WAITS int inst_remove_disks(struct lu *lu, const json_t *inst);
 /* The same with these disks, as node calls carry them, on one node. */
 WAITS int inst_remove_disks_on(struct lu *lu, const json_t *disks,
 			       const char *node_uuid);
+/* A copy of its disks is on another node, not in use yet: noted in their
+ * "nodes", and removed there again, as far as that node answers; committed.
+ * What a removal leaves is a warning and stays noted. */
+WAITS int inst_note_copy(struct lu *lu, const json_t *inst,
+			 const char *node_uuid, struct error *err);
+WAITS void inst_drop_copies(struct lu *lu, const json_t *inst);
 /* Make them usable on the node (its primary when NULL), mirrors on both; stop
  * them on the node, or everywhere when NULL. */
 WAITS int inst_start_disks(struct lu *lu, const json_t *inst,

@@ -124,10 +124,15 @@ static WAITS int check_room(struct lu *lu, struct error *err)
 	}
 	if (strcmp(json_str(m->inst, "admin_state", ""), "offline") == 0)
 		need.min = 0; /* it books none */
-	if (lu_check_memory(lu, &need, err) < 0)
+	if (lu_check_memory(lu, &need, err) < 0 ||
+	    lu_check_space(lu, m->target, template,
+			   resources_disk_sum(m->disks, template), err) < 0)
 		return -1;
-	return lu_check_space(lu, m->target, template,
-			      resources_disk_sum(m->disks, template), err);
+	/* The room is ours; copying takes long, and others need not wait. */
+	lu_book(lu, m->inst, m->target,
+		need.min > 0 ? BOOK_MEMORY | BOOK_DISKS : BOOK_DISKS);
+	lu_release(lu, LOCK_NODE_RES);
+	return 0;
 }
 
 static int move_check(struct lu *lu, struct error *err)
@@ -207,15 +212,27 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* New disks on the target, and noted there: if this master dies the next one
+ * knows that they are a copy that was never finished. */
+static WAITS int make_disks(struct lu *lu, struct error *err)
+{
+	struct inst_move *m = move_of(lu);
+
+	inst_drop_copies(lu, m->inst);
+	if (inst_copy_disks_on(lu, m->inst, m->target, err) < 0)
+		return -1;
+	m->has_disks = true;
+	return inst_note_copy(lu, m->inst, m->target, err);
+}
+
 static WAITS int copy_disks(struct lu *lu, struct error *err)
 {
 	const struct op_instance_move *op = lu->op;
 	struct inst_move *m = move_of(lu);
 	auto_json json_t *carried = inst_rpc(lu, m->inst, NULL, NULL);
 
-	if (inst_copy_disks_on(lu, m->inst, m->target, err) < 0)
+	if (make_disks(lu, err) < 0)
 		return -1;
-	m->has_disks = true;
 	if (inst_start_disks(lu, m->inst, m->source, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(m->disks); i++) {
@@ -308,7 +325,7 @@ static WAITS void move_undo(struct lu *lu)
 	if (lu->run->killed)
 		return;
 	if (m->has_disks)
-		inst_remove_disks_on(lu, m->disks, m->target);
+		inst_drop_copies(lu, m->inst);
 	if (m->stopped && start(lu, m->source, &err) < 0)
 		lu_warn(lu, "%s", err.text);
 }

@@ -73,6 +73,7 @@ static WAITS int stop(struct lu *lu, struct error *err)
 
 static WAITS int remove_disks(struct lu *lu, struct error *err)
 {
+	inst_drop_copies(lu, remove_of(lu)->inst);
 	if (inst_remove_disks(lu, remove_of(lu)->inst) == 0)
 		return 0;
 	error_set(err, ERR_EXEC, NULL, "see the warnings before");

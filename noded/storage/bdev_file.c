@@ -92,6 +92,11 @@ static int create_now(const struct paths *p, const json_t *disk,
 	fd = openat(place.folder_fd, place.name,
 		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    DISK_MODE);
+	if (fd < 0 && errno == EEXIST)
+		return error_set(err, ERR_BLOCKDEV, NULL,
+				 "%s: can't create: File exists; if nobody on "
+				 "this node needs it, remove it",
+				 file);
 	if (fd < 0)
 		return fail(err, file, "create");
 	if (ftruncate(fd, size_mib * MIB) < 0) {

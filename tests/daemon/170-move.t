@@ -84,6 +84,23 @@ tap_point $? "its processes and the new disks go"
 is "$(pnode web1)" node1.example.com "the instance is where it was"
 is "$(sha256sum <"$(disk node1 web1 0)")" "$sum" "with its data"
 succeeds "it starts" m gnt-instance startup web1
+
+# The master dies while data are on their way.
+m gnt-instance move -f -n node2 --compress=slowly --submit web1 >/dev/null 2>&1
+until_true 30 sending
+tap_point $? "a long transfer again"
+add web2 -t file -s 4m -n node2 --no-start >/dev/null
+tap_point $? "meanwhile others use the nodes"
+"$BIN/gnt-vcluster" kill "$VC" node1 masterd
+"$BIN/gnt-vcluster" start "$VC" node1 masterd
+is "$(files node2 web1 | wc -l)" 2 "when the master dies the new disks stay"
+is "$(m gnt-instance list --no-headers -o pnode web1)" node1.example.com \
+    "they are not the instance's"
+succeeds "it can be started" m gnt-instance startup web1
 succeeds "and can be moved" m gnt-instance move -f -n node2 --compress=gzip web1
+like "$out" 'Removing an unfinished copy of the disks on node node2' \
+    "what was left is removed first"
+is "$(sha256sum <"$(disk node2 web1 0)")" "$sum" "all its data are there"
+is "$(files node1 web1)" "" "and on that node alone"
 succeeds "verify is content" m gnt-cluster verify
 tap_done
