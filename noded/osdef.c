@@ -218,8 +218,11 @@ static json_t *diagnose_one(const struct paths *p, const struct osdef *os)
 {
 	auto_free char *folder = paths_virtual(p, os->folder);
 
+	if (!osdef_valid(os)) /* what it says of itself does not count */
+		return json_make("[s, s, b, s, [], [], [], b]", os->name,
+				 folder, 0, os->diagnose, 1);
 	return json_make("[s, s, b, s, o, O, O, b]", os->name, folder,
-			 (int)osdef_valid(os), os->diagnose,
+			 1, os->diagnose,
 			 json_from_strv(&os->variants), os->parameters,
 			 os->versions, (int)os->trusted);
 }
