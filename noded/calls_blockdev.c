@@ -24,6 +24,16 @@ static json_t *null_or_error(int rc)
 	return rc < 0 ? NULL : json_null();
 }
 
+/* Whose it is, where the storage has a place for that. */
+static int keep_info(struct call *c, const struct bdev_class *class,
+		     const json_t *disk, const json_t *info, struct error *err)
+{
+	if (class->setinfo == NULL || !json_is_string(info))
+		return 0;
+	return class->setinfo(c->paths, disk, json_string_value(info), err);
+}
+
+/* Arguments: disk, size, owner, on_primary, info, exclusive_storage. */
 json_t *call_blockdev_create(struct call *c, struct error *err)
 {
 	const json_t *disk;
@@ -32,7 +42,8 @@ json_t *call_blockdev_create(struct call *c, struct error *err)
 
 	if (class == NULL || call_int(c, 1, &size, err) < 0)
 		return NULL;
-	if (class->create(c->paths, disk, size, err) < 0) {
+	if (class->create(c->paths, disk, size, err) < 0 ||
+	    keep_info(c, class, disk, json_array_get(c->args, 4), err) < 0) {
 		error_wrap(err, "Can't create block device");
 		return NULL;
 	}
@@ -89,6 +100,8 @@ json_t *call_blockdev_assemble(struct call *c, struct error *err)
 	}
 	if (!call_flag(c, 2))
 		return json_make("[b, b]", 1, 1);
+	if (class->open != NULL && class->open(c->paths, disk, true, err) < 0)
+		return NULL;
 	if (bdev_link(c->paths, instance, index, file, err) < 0)
 		return NULL;
 	link = bdev_link_path(c->paths, instance, index);
@@ -148,6 +161,9 @@ static int open_one(struct call *c, const char *instance, int64_t index,
 	file = class->assemble(c->paths, disk, err);
 	if (file == NULL)
 		return error_wrap(err, "Can't make device primary");
+	if (class->open != NULL &&
+	    class->open(c->paths, disk, call_flag(c, 2), err) < 0)
+		return -1;
 	return bdev_link(c->paths, instance, index, file, err);
 }
 
@@ -159,8 +175,11 @@ json_t *call_blockdev_open(struct call *c, struct error *err)
 static int close_one(struct call *c, const char *instance, int64_t index,
 		     const json_t *disk, struct error *err)
 {
-	(void)disk;
-	return bdev_unlink(c->paths, instance, index, err);
+	const struct bdev_class *class = bdev_of(disk, err);
+
+	if (class == NULL || bdev_unlink(c->paths, instance, index, err) < 0)
+		return -1;
+	return class->close != NULL ? class->close(c->paths, disk, err) : 0;
 }
 
 json_t *call_blockdev_close(struct call *c, struct error *err)
@@ -293,7 +312,8 @@ json_t *call_blockdev_grow(struct call *c, struct error *err)
 	return json_null();
 }
 
-/* A text for the storage to keep with the disk; files have no place for it. */
+/* A text for the storage to keep with the disk; files have no place for it.
+ * Arguments: disk, text. */
 json_t *call_blockdev_setinfo(struct call *c, struct error *err)
 {
 	const json_t *disk;
@@ -304,6 +324,9 @@ json_t *call_blockdev_setinfo(struct call *c, struct error *err)
 	if (class == NULL)
 		return NULL;
 	rc = class->find(c->paths, disk, &file, err);
+	if (rc == 1 &&
+	    keep_info(c, class, disk, json_array_get(c->args, 1), err) < 0)
+		return NULL;
 	if (rc == 0)
 		error_set(err, ERR_BLOCKDEV, NULL,
 			  "Cannot find block device %s to set its information",

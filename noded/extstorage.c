@@ -2,14 +2,19 @@
 #include "noded/extstorage.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "noded/script.h"
 
 #define PARAMETERS_FILE "parameters.list"
 #define FILE_BYTES_MAX (256 * 1024)
+/* A little less than the longest call of the master's. */
+#define SCRIPT_TIMEOUT_MS (3500u * 1000)
+#define SCRIPT_OUTPUT_MAX (64 * 1024)
 
 /* What a provider must have; some of the others are asked for by use. */
 static const char *const scripts[] = {"create", "attach",  "detach", "remove",
@@ -109,4 +114,144 @@ json_t *extstorage_diagnose_all(const struct paths *p)
 		}
 	}
 	return all;
+}
+
+/* --- running its scripts --- */
+
+/* The folder of a provider that is whole, to be freed; NULL with err. */
+static char *find_provider(const struct paths *p, const char *name,
+			   struct error *err)
+{
+	auto_strv struct strv folders = {0};
+
+	paths_extstorage_search(p, &folders);
+	for (size_t i = 0; str_valid_filename(name) && i < folders.n; i++) {
+		char *folder = xprintf("%s/%s", folders.items[i], name);
+		auto_free char *fault = NULL;
+
+		if (!fs_is_dir(folder)) {
+			free(folder);
+			continue;
+		}
+		fault = find_fault(folder);
+		if (*fault == '\0')
+			return folder;
+		error_set(err, ERR_BLOCKDEV, NULL,
+			  "External storage provider '%s' is not usable: %s",
+			  name, fault);
+		free(folder);
+		return NULL;
+	}
+	error_set(err, ERR_BLOCKDEV, NULL,
+		  "No external storage provider '%.100s' in the search path",
+		  name);
+	return NULL;
+}
+
+static void add_text(struct strv *env, const char *name, const char *value)
+{
+	if (value != NULL)
+		script_env(env, name, value);
+}
+
+static void add_mib(struct strv *env, const char *name, int64_t mib)
+{
+	if (mib > 0)
+		strv_addf(env, "%s=%" PRId64, name, mib);
+}
+
+/* The provider's own parameters: EXTP_<NAME>. */
+static void add_parameters(struct strv *env, const json_t *disk)
+{
+	const json_t *params = json_get(disk, "params");
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)params, name, value) {
+		auto_free char *key = xprintf("EXTP_%s", name);
+
+		for (char *c = key; *c != '\0'; c++)
+			*c = (char)toupper((unsigned char)*c);
+		script_env_json(env, key, value);
+	}
+}
+
+static void environment(const json_t *disk, const char *volume,
+			const struct ext_values *values, struct strv *env)
+{
+	script_env(env, "PATH", SCRIPT_PATH);
+	script_env(env, "VOL_NAME", volume);
+	add_text(env, "VOL_CNAME", json_str(disk, "name", NULL));
+	add_text(env, "VOL_UUID", json_str(disk, "uuid", NULL));
+	add_parameters(env, disk);
+	if (values == NULL)
+		return;
+	add_mib(env, "VOL_SIZE", values->size_mib);
+	add_mib(env, "VOL_NEW_SIZE", values->new_size_mib);
+	add_text(env, "VOL_METADATA", values->metadata);
+	add_text(env, "VOL_OPEN_EXCLUSIVE", values->exclusive);
+}
+
+static int run_script(const char *folder, const char *script,
+		      const struct strv *env, char **ret_output,
+		      struct error *err)
+{
+	auto_free char *program = xprintf("%s/%s", folder, script);
+	const char *const argv[] = {program, NULL};
+	auto_proc struct proc_result result = {0};
+	auto_free char *ending = NULL, *said = NULL;
+	struct proc_spec spec = {
+		.argv = argv,
+		.env = (const char *const *)env->items,
+		.cwd = folder,
+		.timeout_ms = SCRIPT_TIMEOUT_MS,
+		.output_max = SCRIPT_OUTPUT_MAX,
+		/* What attach says on its standard error is no path. */
+		.merge_stderr = ret_output == NULL,
+	};
+
+	if (proc_run(&spec, &result, err) < 0)
+		return -1;
+	if (result.status == 0 && !result.timed_out) {
+		if (ret_output != NULL)
+			*ret_output =
+				script_text(result.out, result.out_len, true);
+		return 0;
+	}
+	ending = script_ending(&result);
+	said = ret_output == NULL
+		       ? script_text(result.out, result.out_len, true)
+		       : script_text(result.err, result.err_len, true);
+	return error_set(err, ERR_BLOCKDEV, NULL,
+			 "External storage's %s script failed (%s), output: %s",
+			 script, ending, said);
+}
+
+static bool is_optional(const char *script)
+{
+	return strcmp(script, "open") == 0 || strcmp(script, "close") == 0;
+}
+
+int extstorage_run(const struct paths *p, const json_t *disk,
+		   const char *script, const struct ext_values *values,
+		   char **ret_output, struct error *err)
+{
+	const json_t *id = json_get(disk, "logical_id");
+	const char *provider = json_string_value(json_array_get(id, 0));
+	const char *volume = json_string_value(json_array_get(id, 1));
+	auto_free char *folder = NULL, *program = NULL;
+	auto_strv struct strv env = {0};
+
+	if (provider == NULL || volume == NULL)
+		return error_set(err, ERR_BLOCKDEV, NULL,
+				 "The logical_id of a disk on external storage "
+				 "must be [provider, volume]");
+	folder = find_provider(p, provider, err);
+	if (folder == NULL)
+		return -1;
+	program = xprintf("%s/%s", folder, script);
+	if (is_optional(script) && !fs_exists(program))
+		return 0;
+	environment(disk, volume, values, &env);
+	return run_script(folder, script, &env, ret_output, err);
 }

@@ -221,10 +221,9 @@ static json_t *diagnose_one(const struct paths *p, const struct osdef *os)
 	if (!osdef_valid(os)) /* what it says of itself does not count */
 		return json_make("[s, s, b, s, [], [], [], b]", os->name,
 				 folder, 0, os->diagnose, 1);
-	return json_make("[s, s, b, s, o, O, O, b]", os->name, folder,
-			 1, os->diagnose,
-			 json_from_strv(&os->variants), os->parameters,
-			 os->versions, (int)os->trusted);
+	return json_make("[s, s, b, s, o, O, O, b]", os->name, folder, 1,
+			 os->diagnose, json_from_strv(&os->variants),
+			 os->parameters, os->versions, (int)os->trusted);
 }
 
 json_t *osdef_diagnose_all(const struct paths *p)

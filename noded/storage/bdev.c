@@ -14,6 +14,7 @@
 static const struct bdev_class *const classes[] = {
 	&bdev_file,
 	&bdev_sharedfile,
+	&bdev_ext,
 };
 
 #define N_CLASSES (sizeof(classes) / sizeof(classes[0]))

@@ -52,9 +52,18 @@ struct bdev_class {
 	WAITS int (*wipe)(const struct paths *p, const json_t *disk,
 			  int64_t offset_mib, int64_t size_mib,
 			  struct error *err);
+	/* A text to keep with the disk: whose it is. */
+	WAITS int (*setinfo)(const struct paths *p, const json_t *disk,
+			     const char *text, struct error *err);
+	/* An instance begins to use the disk here (alone, if exclusive), or
+	 * uses it no more. */
+	WAITS int (*open)(const struct paths *p, const json_t *disk,
+			  bool exclusive, struct error *err);
+	WAITS int (*close)(const struct paths *p, const json_t *disk,
+			   struct error *err);
 };
 
-extern const struct bdev_class bdev_file, bdev_sharedfile;
+extern const struct bdev_class bdev_file, bdev_sharedfile, bdev_ext;
 
 /* The class of a disk by its dev_type. */
 const struct bdev_class *bdev_of(const json_t *disk, struct error *err);

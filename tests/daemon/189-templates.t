@@ -22,7 +22,6 @@ refused_by_node plain --disk 0:size=4m,vg=fast -n node1
 refused_by_node drbd -s 4m -n node1:node2
 refused_by_node drbd --disk 0:size=4m,metavg=meta -n node2:node3
 refused_by_node rbd --disk 0:size=4m -n node1
-refused_by_node ext --disk 0:size=4m,provider=p,speed=9 -n node1
 refused_by_node plain --disk 0:adopt=old -n node1
 refused_by_node blockdev --disk 0:adopt=/dev/disk/by-id/x -n node1
 
