@@ -204,13 +204,14 @@ static void allocate_secondary(struct cluster *c, const struct request *r,
 			  .options = o,
 			  .keeps_record = true};
 	struct solution s = {.found = false};
+	size_t mark;
 
 	if (inst.secondary != NO_INDEX) {
 		buf_adds(&ret->info, "Instance already has a secondary");
 		return;
 	}
+	mark = change_mark(c);
 	change_remove_primary(c, primary, &inst, index);
-	change_commit(c);
 	inst.template = TEMPLATE_DRBD;
 	others = mates(c, primary);
 	explain_subject(o->explain, c, &inst, 2);
@@ -223,9 +224,12 @@ static void allocate_secondary(struct cluster *c, const struct request *r,
 	if (s.found)
 		explain_verdict(o->explain, c->nodes[primary].group, "chosen",
 				&s);
-	if (!s.found)
+	if (!s.found) {
+		change_undo(c, mark);
 		return;
+	}
 	place_apply(&p, &s);
+	c->instances[index] = inst;
 	hf_json_string(&ret->json, c->nodes[s.secondary].name);
 }
 

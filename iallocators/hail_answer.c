@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "iallocators/hail_answer.h"
 
+#include <stdio.h>
+
 #include "iallocators/answer.h"
 #include "iallocators/explain.h"
 #include "iallocators/listing.h"
 #include "iallocators/protocol1.h"
 #include "iallocators/save.h"
+#include "iallocators/tags.h"
 #include "iallocators/tool.h"
 
 #define AS_THE_POLICY_SAYS (-1)
@@ -96,8 +99,29 @@ static int reply(const struct hail_options *o, struct cluster *c,
 		    "after iallocator run", err);
 }
 
+/* The question about another cluster; what tags of new instances mean is up to
+ * the tags of the cluster in the request. */
+static int ask_other(struct cluster *other, const struct cluster *c,
+		     const struct load_options *load, const struct jval *top,
+		     struct request *ret, struct error *err)
+{
+	const char **tags = other->tags;
+	size_t n_tags = other->n_tags;
+	int rc;
+
+	other->tags = c->tags;
+	other->n_tags = c->n_tags;
+	tags_read(other, load);
+	rc = request_ask(other, top, load, ret, err);
+	other->tags = tags;
+	other->n_tags = n_tags;
+	tags_read(other, load);
+	return rc;
+}
+
 /* The same question about the cluster that options name. */
 static int answer_elsewhere(const struct hail_options *o,
+			    const struct cluster *c,
 			    const struct load_options *load,
 			    const struct jval *top, struct hail_output *out,
 			    struct error *err)
@@ -105,10 +129,15 @@ static int answer_elsewhere(const struct hail_options *o,
 	struct cluster other = {0};
 	struct request request = {0};
 	auto_buf struct buf text = {0};
-	int rc = tool_load(&other, o->tool, &text, err);
+	int rc;
 
+	/* Those of the other one come behind. */
+	if (out->warnings.len > 0)
+		fputs(out->warnings.data, stderr);
+	out->warnings.len = 0;
+	rc = tool_load(&other, o->tool, &text, err);
 	if (rc == 0)
-		rc = request_ask(&other, top, load, &request, err);
+		rc = ask_other(&other, c, load, top, &request, err);
 	if (rc == 0)
 		rc = reply(o, &other, &request, out, err);
 	cluster_done(&other);
@@ -152,9 +181,9 @@ static int answer_in(struct cluster *c, char *text, size_t len,
 	    finish(c, o, &load, err) < 0 ||
 	    request_ask(c, top, &load, &request, err) < 0)
 		return -1;
-	if (is_elsewhere(o))
-		return answer_elsewhere(o, &load, top, out, err);
 	cluster_check(c, &out->warnings);
+	if (is_elsewhere(o))
+		return answer_elsewhere(o, c, &load, top, out, err);
 	return reply(o, c, &request, out, err);
 }
 

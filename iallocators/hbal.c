@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hbal: moves that balance a group, as a list and as commands. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,10 +20,13 @@ static void add_general(struct buf *b, double d)
 	auto_buf struct buf digits = {0};
 	int exponent = 0;
 
-	if (d == 0 || (d >= 0.1 && d < 1e7)) {
+	if (d == 0 || (fabs(d) >= 0.1 && fabs(d) < 1e7) || !isfinite(d)) {
 		hf_fixed(b, d, 6);
 		return;
 	}
+	if (d < 0)
+		buf_addc(b, '-');
+	d = fabs(d);
 	while (d >= 10 || d < 1) {
 		exponent += d >= 10 ? 1 : -1;
 		d = d >= 10 ? d / 10 : d * 10;
@@ -384,7 +388,8 @@ static int run(struct cluster *c, const struct tool_options *o,
 		printf("Cluster is empty, exiting.\n");
 		return 0;
 	}
-	print_split(c);
+	if (o->verbose > 1)
+		print_split(c);
 	if (save_original(c, o, "before balancing", err) < 0)
 		return -1;
 	printf("Loaded %d nodes, %d instances\n", c->n_nodes, c->n_instances);

@@ -8,7 +8,8 @@
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
-static void print_split(const struct cluster *c)
+/* Their names are for people only. */
+static void print_split(const struct cluster *c, const struct tool_options *o)
 {
 	bool any = false;
 
@@ -23,9 +24,9 @@ static void print_split(const struct cluster *c)
 			printf("Found instances belonging to multiple node "
 			       "groups:\n");
 		any = true;
-		printf("  %s\n", inst->name);
+		fprintf(stderr, "  %s\n", inst->name);
 	}
-	if (!any)
+	if (!any && o->verbose > 1)
 		printf("No split instances found\n");
 }
 
@@ -105,10 +106,9 @@ static int run(struct cluster *c, const struct tool_options *o,
 	       plural(c->n_nodes), c->n_instances, plural(c->n_instances),
 	       c->n_groups, plural(c->n_groups));
 	tool_print_suffix(c, o);
-	if (o->verbose > 1) {
-		print_split(c);
+	print_split(c, o);
+	if (o->verbose > 1)
 		print_groups(c);
-	}
 	print_cluster(c);
 	all = cluster_all_nodes(c);
 	listing_print(c, &all, o, "Instances", "Cluster");

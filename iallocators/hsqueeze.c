@@ -137,20 +137,20 @@ static void set_offline(struct cluster *c, const struct nodeset *nodes,
 		c->nodes[nodes->items[i]].offline = offline;
 }
 
-/* As few as suffice, from the first on; all if even these do not. */
-static void choose_online(struct cluster *c, const struct nodeset *candidates,
+/* As few as suffice, from the first on; all if even these do not, and false. */
+static bool choose_online(struct cluster *c, const struct nodeset *candidates,
 			  double factor, struct nodeset *ret,
 			  struct steps *steps)
 {
 	*ret = *candidates;
-	for (ret->n = 0; ret->n <= candidates->n; ret->n++) {
+	for (ret->n = 0;; ret->n++) {
 		size_t mark = change_mark(c);
 		bool ok;
 
 		set_offline(c, ret, false);
 		ok = settle(c, factor, steps);
 		if (ok || ret->n == candidates->n)
-			return;
+			return ok;
 		change_undo(c, mark);
 		set_offline(c, ret, true);
 	}
@@ -314,7 +314,7 @@ static int run(struct cluster *c, const struct tool_options *o,
 {
 	struct nodeset offline, online, chosen;
 	struct steps steps = {0};
-	bool grow;
+	bool grow, enough = true;
 	int rc;
 
 	if (tool_load(c, o, text, err) < 0 ||
@@ -328,8 +328,8 @@ static int run(struct cluster *c, const struct tool_options *o,
 	}
 	grow = !has_capacity(c, o->minimal_resources);
 	if (grow)
-		choose_online(c, &online, o->minimal_resources, &chosen,
-			      &steps);
+		enough = choose_online(c, &online, o->minimal_resources,
+				       &chosen, &steps);
 	else
 		choose_offline(c, &offline, o->target_resources, &chosen,
 			       &steps);
@@ -342,7 +342,7 @@ static int run(struct cluster *c, const struct tool_options *o,
 		return -1;
 	}
 	print_nodes(c, grow, &chosen, o);
-	if (grow && o->verbose > 1 && !has_capacity(c, o->minimal_resources))
+	if (o->verbose > 1 && !enough)
 		printf("Onlining all nodes will not yield enough capacity\n");
 	rc = o->print_commands
 		     ? put_commands(c, grow, &chosen, &steps, o->commands, err)

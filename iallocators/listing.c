@@ -243,7 +243,7 @@ static void split_fields(const char *fields, struct strv *ret)
 
 	if (none || *fields == '+')
 		str_split(ret, USUAL, ',');
-	if (!none)
+	if (!none && strcmp(fields, "+") != 0)
 		str_split(ret, *fields == '+' ? fields + 1 : fields, ',');
 }
 

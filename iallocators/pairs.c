@@ -48,6 +48,7 @@ void pairs_init(struct pairs *p, struct cluster *c, const struct nodeset *nodes,
 	p->c = c;
 	p->nodes = nodes;
 	p->finite = true;
+	p->has_locations = c->has_locations && !inst->forthcoming;
 	p->fail = xcalloc(n, sizeof(*p->fail));
 	p->score = xcalloc(n, sizeof(*p->score));
 	p->location = xcalloc(n, sizeof(*p->location));
@@ -117,7 +118,7 @@ static void add_other(struct pairs *p, const struct stats *stats, enum metric m)
 	double value = metrics[m].kind == METRIC_DEVIATION ? sqrt(stats->var[m])
 							   : stats->sum[m];
 
-	if (m == METRIC_LOCATION && p->c->has_locations)
+	if (m == METRIC_LOCATION && p->has_locations)
 		add_sum(p->score, p->location, p->nodes->n, stats->sum[m],
 			metrics[m].weight);
 	else
@@ -131,7 +132,7 @@ void pairs_score(struct pairs *p, int primary, const struct stats *stats)
 	memset(row_of, -1, sizeof(row_of));
 	for (int r = 0; r < PAIR_ROW_COUNT; r++)
 		row_of[row_metric[r]] = r;
-	if (p->c->has_locations)
+	if (p->has_locations)
 		find_locations(p, primary);
 	memset(p->score, 0, (size_t)n * sizeof(*p->score));
 	for (int m = 0; m < METRIC_COUNT; m++) {

@@ -39,6 +39,7 @@ struct pairs {
 	int64_t fails[FAIL_COUNT];   /* how many of each */
 	double *ds[PAIR_ROW_COUNT];  /* new value - old value */
 	double *dss[PAIR_ROW_COUNT]; /* difference of the squares */
+	bool has_locations;	     /* and the instance counts there */
 	double *score;		     /* result of pairs_score() */
 	bool finite;		     /* all differences are numbers */
 	double *location;	     /* common with the primary; NULL if none */

@@ -44,7 +44,7 @@ static double try_pair(const struct row *row, int secondary, enum fail *ret_why)
 		return OUT;
 	score_replace(&stats, n, &before, &n->s);
 	change_undo(p->c, mark);
-	if (!primary->offline)
+	if (!primary->offline && !p->inst->forthcoming)
 		stats.sum[METRIC_LOCATION] +=
 			tagset_common(&primary->locations, &n->locations);
 	return score_total(&stats);

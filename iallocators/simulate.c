@@ -186,5 +186,7 @@ int simulate_clusters(struct cluster *c, const struct strv *specs,
 	for (size_t i = specs->n; i-- > 0;)
 		if (read_spec(c, specs->items[i], err) < 0)
 			return -1;
+	if (c->n_nodes > 0)
+		c->nodes[0].master = true;
 	return 0;
 }

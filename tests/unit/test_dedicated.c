@@ -54,7 +54,7 @@ static void load(bool three_quarters, bool with_shared)
 	struct buf b = {0};
 	struct error err;
 
-	buf_adds(&b, "e|ue|preferred||\no|uo|preferred||\n\n");
+	buf_adds(&b, "e|ue|preferred||\no|uo|last_resort||\n\n");
 	for (int used = 0; used < 4; used++) {
 		char name[] = {'e', (char)('0' + used), '\0'};
 
@@ -202,16 +202,30 @@ Test(dedicated, shared_storage_elsewhere_turns_it_off_without_the_option)
 	cr_expect_not(lost);
 }
 
-Test(dedicated, each_group_counts_for_itself_with_the_option)
+/* The group with shared storage is for later, so that none of its nodes is
+ * taken. */
+static void takes_beside_shared(int quarters, int wanted)
 {
 	bool lost;
-	int node;
 
-	load(false, true);
-	node = taken(1, &per_group, &lost);
+	cr_expect_eq(taken(quarters, &per_group, &lost), wanted, "%d quarters",
+		     quarters);
 	cr_expect(lost);
-	/* the group may be another, but in this one it is the fullest node */
-	cr_expect(node == 3 || c.nodes[node].name[0] == 'o', "%d", node);
+}
+
+Test(dedicated, each_group_counts_for_itself_with_the_option)
+{
+	load(false, true);
+	takes_beside_shared(1, 3);
+	takes_beside_shared(2, 2);
+	takes_beside_shared(4, 0);
+}
+
+Test(dedicated, so_it_does_with_a_three_quarter_size)
+{
+	load(true, true);
+	takes_beside_shared(1, 3);
+	takes_beside_shared(3, 1);
 }
 
 Test(dedicated, the_option_changes_nothing_where_all_is_exclusive)
