@@ -167,10 +167,13 @@ static int refuse_forthcoming(struct lu *lu, struct error *err)
 		if (json_bool(inst, "forthcoming", false))
 			return error_set(
 				err, ERR_PREREQ, ECODE_STATE,
-				"Instance %s is only planned yet: job %jd will "
-				"create it",
+				"Instance %s is forthcoming, which is not "
+				"supported for this operation: %s",
 				w->name,
-				(intmax_t)json_int(inst, "reserved_by_job", 0));
+				json_get(inst, "reserved_by_job") == NULL
+					? "gnt-instance add --commit makes it "
+					  "real"
+					: "a job is about to create it");
 	}
 	return 0;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "masterd/lu/instance_booking.h"
 
+#include <string.h>
+
 #include "lib/json/json.h"
+#include "lib/model/params.h"
 #include "masterd/lu_instance.h"
 
 json_t *booking_object(const struct inst_spec *s, const char *uuid,
@@ -82,6 +85,84 @@ const json_t *booking_find(const struct config *c, const char *name,
 	    json_int(inst, "reserved_by_job", 0) == (int64_t)job)
 		return inst;
 	return NULL;
+}
+
+/* Whether it has the disks that are asked for now. */
+static bool same_disks(const struct config *c, const json_t *inst,
+		       const struct inst_spec *s)
+{
+	auto_json json_t *disks = config_instance_disks(c, inst);
+	size_t n = json_array_size(disks);
+
+	if (n != json_array_size(s->disks) ||
+	    strcmp(config_instance_template(c, inst), s->template) != 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (json_int(json_array_get(disks, i), "size", 0) !=
+		    json_int(json_array_get(s->disks, i), "size", 0))
+			return false;
+	return true;
+}
+
+const json_t *booking_planned(const struct config *c, const struct inst_spec *s,
+			      struct error *err)
+{
+	const json_t *inst = config_find(c, CONFIG_INSTANCE, s->name);
+	auto_json json_t *be = NULL;
+	const char *differs;
+
+	if (inst == NULL) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL, "Instance %s unknown",
+			  s->name);
+		return NULL;
+	}
+	if (!json_bool(inst, "forthcoming", false) ||
+	    json_get(inst, "reserved_by_job") != NULL) {
+		error_set(err, ERR_PREREQ, ECODE_STATE,
+			  "Instance %s (with uuid %s) not forthcoming but "
+			  "--commit was passed.",
+			  s->name, json_str(inst, "uuid", ""));
+		return NULL;
+	}
+	be = params_fill_be(config_cluster(c), json_get(inst, "beparams"));
+	differs = !json_equal(be, s->filled_be) ? "backend parameters"
+		  : !same_disks(c, inst, s)	? "disks"
+						: NULL;
+	if (differs == NULL)
+		return inst;
+	error_set(err, ERR_PREREQ, ECODE_INVAL,
+		  "Room for instance %s was taken with other %s; give the same "
+		  "ones, or remove the forthcoming instance and add it anew",
+		  s->name, differs);
+	return NULL;
+}
+
+void booking_claim(struct lu *lu, const struct inst_spec *s, const char *uuid)
+{
+	struct config *c = lu->m->config;
+	json_t *inst = config_edit(config_get(c, CONFIG_INSTANCE, uuid));
+
+	json_set_str(inst, "os", s->os == NULL ? "" : s->os);
+	json_set_str(inst, "hypervisor", s->hypervisor);
+	json_object_set(inst, "hvparams", s->hvparams);
+	json_object_set(inst, "beparams", s->beparams);
+	json_object_set(inst, "osparams", s->osparams);
+	json_object_set(inst, "osparams_private", s->osparams_private);
+	json_object_set(inst, "tags", s->tags);
+	if (s->port != 0)
+		json_set_int(inst, "network_port", s->port);
+	json_set_int(inst, "reserved_by_job", (int64_t)lu->job_id);
+	config_put(c, CONFIG_INSTANCE, inst);
+}
+
+void booking_keep(struct config *c, const json_t *inst)
+{
+	json_t *edited = config_edit(inst);
+
+	json_object_del(edited, "reserved_by_job");
+	json_set_bool(edited, "forthcoming", true);
+	json_set_bool(edited, "disks_active", false);
+	config_put(c, CONFIG_INSTANCE, edited);
 }
 
 void booking_drop(struct config *c, const json_t *inst)

@@ -8,7 +8,9 @@
  * The job is a creation that runs, or one that a bulk creation has submitted.
  * Whichever way it ends, nothing stays planned: a creation that fails takes
  * back what it recorded, one that ends before it begins is noticed by
- * recover_unstarted(), and those of a dead master by recover_reservations(). */
+ * recover_unstarted(), and those of a dead master by recover_reservations().
+ * What a user wants to stay planned (gnt-instance add --forthcoming) has no
+ * mark. */
 #ifndef MASTERD_LU_INSTANCE_BOOKING_H
 #define MASTERD_LU_INSTANCE_BOOKING_H
 
@@ -27,6 +29,17 @@ int booking_put(struct lu *lu, const struct op_instance_create *op,
 /* The one of this name that was put there for this job; NULL. */
 const json_t *booking_find(const struct config *c, const char *name,
 			   uint64_t job);
+
+/* The forthcoming instance of this name that no job has taken, with as much as
+ * is asked for now; NULL with ERR_PREREQ. */
+const json_t *booking_planned(const struct config *c, const struct inst_spec *s,
+			      struct error *err);
+/* Mark it for our job, with what a new instance is given that takes no room;
+ * the caller commits. */
+void booking_claim(struct lu *lu, const struct inst_spec *s, const char *uuid);
+/* Forthcoming, and no job's: it stays until somebody wants it; the caller
+ * commits. */
+void booking_keep(struct config *c, const json_t *inst);
 
 /* Take an instance and its disks out of the configuration; the caller commits.
  */

@@ -29,6 +29,7 @@ struct create {
 	struct inst_nodes nodes;
 	const char *name, *ip; /* as they are resolved; ip: NULL if not */
 	bool booked;	       /* by the bulk creation that submitted us */
+	bool commits;	       /* what was forthcoming becomes real */
 	bool recorded;	       /* it is in the configuration, forthcoming */
 	bool has_disks;
 	bool finished;
@@ -113,12 +114,13 @@ static int create_expand(struct lu *lu, struct error *err)
 	const char *name = spec_name(lu, op);
 
 	c->imports = strcmp(op->mode, "import") == 0;
-	if (choose_placement(lu, err) < 0 ||
+	c->commits = op->commit;
+	if ((!c->commits && choose_placement(lu, err) < 0) ||
 	    (c->imports && import_expand(lu, op, err) < 0))
 		return -1;
 	lu_want_new(lu, LOCK_INSTANCE, name);
 	c->booked = booking_find(lu->m->config, name, lu->job_id) != NULL;
-	if (c->booked)
+	if (c->booked || c->commits)
 		return 0; /* the room is ours already */
 	if (c->iallocator != NULL) {
 		if (op->explain)
@@ -230,12 +232,11 @@ static const char *booked_secondary(struct lu *lu, const json_t *inst)
 	return others.n == 0 ? NULL : lu_keep_str(lu, xstrdup(others.items[0]));
 }
 
-/* Go on with what the bulk creation has recorded for us. */
-static void take_over(struct lu *lu)
+/* Go on with what was recorded before: by a bulk creation for us, or as a
+ * forthcoming instance. */
+static void take_over(struct lu *lu, const json_t *inst)
 {
 	struct create *c = create_of(lu);
-	const json_t *inst =
-		booking_find(lu->m->config, c->spec.name, lu->job_id);
 
 	snprintf(c->uuid, sizeof(c->uuid), "%s", json_str(inst, "uuid", ""));
 	c->nodes = (struct inst_nodes){
@@ -244,7 +245,7 @@ static void take_over(struct lu *lu)
 	};
 	json_decref(c->spec.nics);
 	c->spec.nics = json_incref(json_object_get(inst, "nics"));
-	c->recorded = true;
+	c->recorded = c->booked;
 }
 
 /* Ask where it would go and why; nothing more comes of it. */
@@ -287,6 +288,35 @@ static json_t *node_names(struct lu *lu)
 	return names;
 }
 
+/* The name is new, or that of what is there for us. */
+static int take_name(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+	struct config *config = lu->m->config;
+	const json_t *inst =
+		c->commits ? booking_planned(config, &c->spec, err)
+			   : booking_find(config, c->spec.name, lu->job_id);
+
+	if (inst != NULL)
+		take_over(lu, inst);
+	else if (c->commits || check_name(lu, err) < 0)
+		return -1;
+	return 0;
+}
+
+static WAITS int claim(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+
+	if (lu->common.dry_run)
+		return 0;
+	if (spec_reserve_port(lu, &c->spec, err) < 0)
+		return -1;
+	booking_claim(lu, &c->spec, c->uuid);
+	c->recorded = true;
+	return config_commit(lu->m->config, err);
+}
+
 static int create_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
@@ -301,15 +331,13 @@ static int create_check(struct lu *lu, struct error *err)
 	c->spec.ip = c->ip;
 	if (spec_read(lu, op, &c->spec, err) < 0)
 		return -1;
-	if (c->booked)
-		take_over(lu);
-	else if (check_name(lu, err) < 0)
+	if (take_name(lu, err) < 0)
 		return -1;
 	if (op->ip_check && inst_check_ip(lu, c->name, c->ip, err) < 0)
 		return -1;
 	if (op->explain)
 		return explain(lu, err);
-	if (!c->booked && book(lu, err) < 0)
+	if (c->commits ? claim(lu, err) < 0 : !c->booked && book(lu, err) < 0)
 		return -1;
 	lu->dry_run_result = node_names(lu);
 	return place_check_host(lu, op, &c->spec, &c->nodes, err);
@@ -393,7 +421,10 @@ static WAITS void create_undo(struct lu *lu)
 		adopt_undo(lu, &c->spec, inst);
 	else if (c->has_disks)
 		inst_remove_disks(lu, inst);
-	booking_drop(lu->m->config, inst);
+	if (c->commits)
+		booking_keep(lu->m->config, inst);
+	else
+		booking_drop(lu->m->config, inst);
 	config_commit(lu->m->config, &ignored);
 }
 
@@ -555,12 +586,31 @@ static WAITS int create_steps(struct lu *lu, bool starts, struct error *err)
 	return finish(lu, starts, err);
 }
 
+/* The room is taken, and that is all. */
+static WAITS json_t *stay_forthcoming(struct lu *lu, struct error *err)
+{
+	struct create *c = create_of(lu);
+
+	lu_feedback(lu, "Instance is forthcoming, not creating disks");
+	lu_feedback(lu, "adding instance %s to cluster config", c->spec.name);
+	lu_feedback(lu, "adding disks to cluster config");
+	booking_keep(lu->m->config, current(lu));
+	if (config_commit(lu->m->config, err) < 0)
+		return NULL;
+	lu_feedback(lu, "Instance is forthcoming; not creating the actual "
+			"instance");
+	c->finished = true;
+	return node_names(lu);
+}
+
 static json_t *create_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = op_of(lu);
 	struct create *c = create_of(lu);
 	bool starts = op->start && op->no_install != 1;
 
+	if (op->forthcoming)
+		return stay_forthcoming(lu, err);
 	if (create_steps(lu, starts, err) < 0)
 		return NULL;
 	/* From here on the instance exists; a failed start leaves it there

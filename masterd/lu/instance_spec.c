@@ -216,9 +216,6 @@ static int check_supported(const struct op_instance_create *op,
 		const char *name;
 		bool given;
 	} missing[] = {
-		{"forthcoming", op->forthcoming},
-		{"commit", op->commit},
-		{"identify_defaults", op->identify_defaults},
 		{"source_handshake", json_array_size(op->source_handshake) > 0},
 		{"source_instance_name", op->source_instance_name != NULL},
 		{"source_x509_ca", op->source_x509_ca != NULL},
@@ -236,6 +233,10 @@ static int check_supported(const struct op_instance_create *op,
 					 "creation is not available in this "
 					 "version",
 					 missing[i].name);
+	if (op->forthcoming && op->commit)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Forthcoming generation and commiting are "
+				 "mutually exclusive");
 	return 0;
 }
 
@@ -286,6 +287,33 @@ static int read_os(struct lu *lu, const struct op_instance_create *op,
 	return 0;
 }
 
+static void drop_same(json_t *own, json_t *defaults STEALS)
+{
+	const char *key;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(
+		own, next, key,
+		value) if (json_equal(value, json_object_get(defaults, key)))
+		json_object_del(own, key);
+	json_decref(defaults);
+}
+
+/* What is as the cluster has it shall follow the cluster from now on. */
+static void drop_defaults(const json_t *cluster, struct inst_spec *s)
+{
+	drop_same(s->hvparams,
+		  params_fill_hv(cluster, s->hypervisor, s->os, NULL));
+	drop_same(s->beparams, params_fill_be(cluster, NULL));
+	if (s->os != NULL)
+		drop_same(s->osparams, params_fill_os(cluster, s->os, NULL));
+	for (size_t i = 0; i < json_array_size(s->nics); i++)
+		drop_same(json_object_get(json_array_get(s->nics, i),
+					  "nicparams"),
+			  params_fill_nic(cluster, NULL));
+}
+
 int spec_read(struct lu *lu, const struct op_instance_create *op,
 	      struct inst_spec *s, struct error *err)
 {
@@ -304,6 +332,8 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	    read_nics(lu, op->nics, op->instance_communication, s, err) < 0 ||
 	    read_tags(op->tags, s, err) < 0)
 		return -1;
+	if (op->identify_defaults)
+		drop_defaults(config_cluster(lu->m->config), s);
 	return 0;
 }
 

@@ -44,14 +44,9 @@ static json_t *set_cluster(const char *key, json_t *value STEALS)
 
 Test(instances, what_is_not_supported_is_refused)
 {
-	static const char *const flags[] = {"forthcoming", "commit",
-					    "identify_defaults",
-					    "instance_communication"};
 	static const char *const of_disk[] = {"adopt", "access", "provider",
 					      "spindles"};
 
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
-		expect(add_with(flags[i], json_true()), "wrong_input");
 	for (size_t i = 0; i < sizeof(of_disk) / sizeof(*of_disk); i++)
 		expect(disks_with(of_disk[i], json_string("x")), "wrong_input");
 	expect(add_with("nics", json_make("[{s:s}]", "speed", "9")),
@@ -59,6 +54,61 @@ Test(instances, what_is_not_supported_is_refused)
 	expect(add_with("mode", json_string("import")), "wrong_input");
 	expect(add_with("ip_check", json_true()), "name check");
 	cr_assert_null(instance("web1"));
+}
+
+static json_t *forthcoming(const char *flag, int size)
+{
+	json_t *op = add_with(flag, json_true());
+
+	json_object_set_new(op, "disks", json_make("[{s:i}]", "size", size));
+	return op;
+}
+
+Test(instances, a_forthcoming_one_has_its_place_until_it_is_made)
+{
+	auto_free char *uuid = NULL;
+
+	expect(forthcoming("forthcoming", 64), "success");
+	uuid = xstrdup(json_str(instance("web1"), "uuid", ""));
+	cr_assert(json_bool(instance("web1"), "forthcoming", false));
+	cr_assert_eq(s.files.n, 0);
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "is forthcoming");
+	expect(op_add("web1", NODE3, true), "already_exists");
+	expect(forthcoming("commit", 128), "with other disks");
+	s.nodes[1].fail_on = "blockdev_create";
+	expect(forthcoming("commit", 64), "told to fail");
+	s.nodes[1].fail_on = NULL;
+	cr_assert(json_bool(instance("web1"), "forthcoming", false));
+	expect(forthcoming("commit", 64), "success");
+	cr_assert_str_eq(json_str(instance("web1"), "uuid", ""), uuid);
+	cr_assert_not(json_bool(instance("web1"), "forthcoming", false));
+	cr_assert_eq(s.files.n, 1);
+	expect(forthcoming("commit", 64), "not forthcoming");
+}
+
+Test(instances, a_forthcoming_one_may_be_given_up)
+{
+	expect(forthcoming("commit", 64), "Instance web1 unknown");
+	expect(forthcoming("forthcoming", 64), "success");
+	sim_restart(&s);
+	cr_assert(json_bool(instance("web1"), "forthcoming", false));
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	cr_assert_null(instance("web1"));
+}
+
+Test(instances, what_is_as_the_cluster_has_it_is_not_the_instances_own)
+{
+	json_t *op = add_with("identify_defaults", json_true());
+
+	json_object_set_new(
+		op, "beparams",
+		json_make("{s:i, s:i}", "vcpus", 1, "spindle_use", 7));
+	expect(op, "success");
+	cr_assert_null(json_object_get(json_get(instance("web1"), "beparams"),
+				       "vcpus"));
+	cr_assert_eq(json_int(json_get(instance("web1"), "beparams"),
+			      "spindle_use", 0),
+		     7);
 }
 
 Test(instances, new_tags_are_checked_as_later_ones)
