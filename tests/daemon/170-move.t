@@ -102,5 +102,11 @@ like "$out" 'Removing an unfinished copy of the disks on node node2' \
     "what was left is removed first"
 is "$(sha256sum <"$(disk node2 web1 0)")" "$sum" "all its data are there"
 is "$(files node1 web1)" "" "and on that node alone"
+# What nobody asks for ends by itself, but later.
+for node in node1 node2; do
+    for pid in "$(root $node)"/var/run/ganeti/import-export/*/pid; do
+        kill "$(cat "$pid")" 2>/dev/null
+    done
+done
 succeeds "verify is content" m gnt-cluster verify
 tap_done

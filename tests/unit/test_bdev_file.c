@@ -64,7 +64,9 @@ Test(bdev_file, never_creates_over_a_file)
 {
 	cr_assert_eq(create(DISK, 1), 0);
 	cr_assert_eq(create(DISK, 1), -1);
-	cr_assert_str_eq(err.text, DISK ": can't create: File exists");
+	cr_assert_str_eq(err.text,
+			 DISK ": can't create: File exists; if nobody on this "
+			      "node needs it, remove it");
 }
 
 Test(bdev_file, refuses_sizes_that_are_none)
