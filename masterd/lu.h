@@ -46,7 +46,7 @@ struct lu {
 	/* Private to exec.c and hooks.c. */
 	struct lu_locks *locks;
 	struct lu_keep *keep;
-	json_t *env_before; /* of hook_env() before exec */
+	json_t *env_before; /* of hook_env() before exec; that may read it */
 };
 
 struct lu_class {

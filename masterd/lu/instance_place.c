@@ -246,15 +246,20 @@ int place_check_capacity(struct lu *lu, const struct op_instance_create *op,
 		       : capacity_check_new(lu->m->config, &new, err);
 }
 
-/* Spindles are given where disks have them of their own, and only there. */
+/* Disks have spindles of their own only as volumes of one node; spindles are
+ * given there, and only there. */
 static int check_spindles(struct lu *lu, const struct inst_spec *s,
 			  const char *node, struct error *err)
 {
 	bool exclusive = resources_exclusive(
 		lu->m->config, config_get(lu->m->config, CONFIG_NODE, node));
-	bool volumes = strcmp(s->template, "plain") == 0 ||
-		       strcmp(s->template, "drbd") == 0;
 
+	if (exclusive && strcmp(s->template, "plain") != 0)
+		return error_set(
+			err, ERR_PREREQ, ECODE_STATE,
+			"Disk template %s not supported with exclusive "
+			"storage",
+			s->template);
 	for (size_t i = 0; i < json_array_size(s->disks); i++) {
 		bool given = json_get(json_array_get(s->disks, i),
 				      "spindles") != NULL;
@@ -264,7 +269,7 @@ static int check_spindles(struct lu *lu, const struct inst_spec *s,
 					 "Spindles in instance disks cannot be "
 					 "specified when exclusive storage is "
 					 "not active");
-		if (!given && exclusive && volumes)
+		if (!given && exclusive)
 			return error_set(
 				err, ERR_PREREQ, ECODE_INVAL,
 				"You must specify spindles in instance "

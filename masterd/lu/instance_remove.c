@@ -33,7 +33,11 @@ static void remove_env(struct lu *lu, json_t *ret_env)
 	auto_free char *timeout =
 		xprintf("%jd", (intmax_t)op->shutdown_timeout);
 
-	inst_hook_env(lu, remove_of(lu)->inst, ret_env);
+	/* Its disks are gone with it: what was told before counts. */
+	if (lu->env_before != NULL)
+		json_object_update(ret_env, lu->env_before);
+	else
+		inst_hook_env(lu, remove_of(lu)->inst, ret_env);
 	json_set_str(ret_env, "SHUTDOWN_TIMEOUT", timeout);
 }
 

@@ -212,6 +212,31 @@ Test(instances, hooks_after_see_the_old_values_and_the_new_ones)
 			 NODE3);
 }
 
+Test(instances, hooks_after_a_removal_still_know_the_disks)
+{
+	const json_t *env;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	env = s.nodes[0].hook_env;
+	cr_assert_str_eq(json_str(env, "GANETI_HOOKS_PATH", ""),
+			 "instance-remove");
+	cr_expect_str_eq(
+		json_str(env, "GANETI_POST_INSTANCE_DISK_TEMPLATE", ""),
+		json_str(env, "GANETI_INSTANCE_DISK_TEMPLATE", "?"));
+	cr_expect_str_eq(json_str(env, "GANETI_POST_INSTANCE_DISK_COUNT", ""),
+			 "1");
+}
+
+Test(instances, exclusive_storage_is_for_volumes)
+{
+	expect(set_cluster("ndparams",
+			   json_make("{s:b}", "exclusive_storage", 1)),
+	       "success");
+	expect(op_add("web1", NODE2, true),
+	       "not supported with exclusive storage");
+}
+
 Test(instances, a_bigger_pool_is_filled)
 {
 	expect(set_cluster("candidate_pool_size", json_integer(1)), "success");
