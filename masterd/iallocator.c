@@ -41,6 +41,31 @@ static json_t *typed_disks(const json_t *disks, const char *template)
 	return list;
 }
 
+/* What is asked of NICs stands in nicparams, as with Ganeti; old programs look
+ * for it beside the address. */
+static json_t *request_nics(const json_t *nics)
+{
+	static const char *const keys[] = {"mode", "link", "vlan"};
+	json_t *list = json_array();
+	const json_t *nic;
+	size_t i;
+
+	json_array_foreach ((json_t *)nics, i, nic) {
+		json_t *entry = json_copy((json_t *)nic);
+		json_t *params = json_object();
+
+		for (size_t k = 0; k < 3; k++)
+			if (json_get(nic, keys[k]) != NULL)
+				json_object_set(params, keys[k],
+						json_object_get(nic, keys[k]));
+		if (json_get(nic, "nicparams") == NULL)
+			json_object_set(entry, "nicparams", params);
+		json_decref(params);
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
 static json_t *list_or_empty(const json_t *list)
 {
 	return list == NULL ? json_array() : json_incref((json_t *)list);
@@ -63,7 +88,7 @@ json_t *iallocator_allocate(struct master *m,
 			    typed_disks(inst->disks, inst->disk_template));
 	json_set_int(r, "disk_space_total",
 		     resources_disk_sum(inst->disks, inst->disk_template));
-	json_object_set_new(r, "nics", list_or_empty(inst->nics));
+	json_object_set_new(r, "nics", request_nics(inst->nics));
 	json_set_int(r, "required_nodes",
 		     iallocator_required_nodes(inst->disk_template));
 	json_set_str(r, "hypervisor", inst->hypervisor);

@@ -94,6 +94,25 @@ static json_t *allocate(const char *template)
 	return iallocator_allocate(&m, &inst);
 }
 
+Test(iallocator, nics_that_are_asked_for_have_their_parameters_both_ways)
+{
+	auto_json json_t *nics = json_make("[{s:s, s:s, s:s}]", "mac", "auto",
+					   "mode", "routed", "link", "r0");
+	const struct iallocator_instance inst = {
+		.name = "new",
+		.disk_template = "diskless",
+		.hypervisor = "fake",
+		.nics = nics,
+	};
+	auto_json json_t *request = iallocator_allocate(&m, &inst);
+	const json_t *nic = json_array_get(json_get(request, "nics"), 0);
+
+	cr_expect_str_eq(json_str(nic, "link", ""), "r0");
+	cr_expect_str_eq(json_str(json_get(nic, "nicparams"), "mode", ""),
+			 "routed");
+	cr_expect_eq(json_object_size(json_array_get(nics, 0)), 3);
+}
+
 static json_t *run(json_t *request STEALS, const char *output)
 {
 	auto_json json_t *answer = json_make("[b, s]", 1, output);
