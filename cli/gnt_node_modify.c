@@ -22,6 +22,19 @@ static const struct {
 
 #define N_MODIFIABLE (sizeof(modifiable) / sizeof(modifiable[0]))
 
+/* A node that was away may hold instances and data of before: --readd takes it
+ * in safely. */
+static bool may_go_online(struct cli *cli)
+{
+	const json_t *offline = cli_value(cli, &OPT_OFFLINE);
+
+	return offline == NULL || json_is_true(offline) ||
+	       cli_given(cli, &OPT_FORCE) ||
+	       cli_ask("The node is set online as it is; where its "
+		       "configuration is old, that can harm the cluster, and "
+		       "gnt-node add --readd is the safe way. Continue?");
+}
+
 static int modify(struct cli *cli, struct error *err)
 {
 	auto_json json_t *op = NULL, *changes = NULL;
@@ -38,6 +51,8 @@ static int modify(struct cli *cli, struct error *err)
 				"parameters.\n");
 		return CLI_FAILURE;
 	}
+	if (!may_go_online(cli))
+		return CLI_FAILURE;
 	op = cli_op(cli, &op_class_node_set_params);
 	json_set_str(op, "node_name", cli->args[0]);
 	for (i = 0; i < N_MODIFIABLE; i++)

@@ -195,6 +195,8 @@ static int take_any(struct lu *lu, json_t *nic, const json_t *network,
 			return -1;
 		if (take_ip(lu, nic, ip, &ignored) == 0) {
 			json_set_str(nic, "ip", ip);
+			lu_info(lu, "Chose IP %s from network %s", ip,
+				json_str(network, "name", ""));
 			return 0;
 		}
 		strv_add(&tried, ip);

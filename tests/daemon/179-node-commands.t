@@ -68,7 +68,9 @@ like "$out" "Executing command 'hello' failed" "too"
 m gnt-node modify -O yes node2 >/dev/null
 fails "for nodes that are all offline" m gnt-node restricted-command hello $n2
 unlike "$out" '^node[13] ' "it does not run on the others instead"
-m gnt-node modify -O no node2 >/dev/null
+fails "a node goes online only by force" m gnt-node modify -O no node2
+is "$(m gnt-node list --no-headers -o offline node2)" Y "or when asked"
+m gnt-node modify -f -O no node2 >/dev/null
 
 # --- storage ---
 succeeds "volumes" m gnt-node volumes --separator=: -o node,name
