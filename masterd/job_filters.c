@@ -240,7 +240,7 @@ static bool matches(const struct predicate *p,
 {
 	struct error err;
 
-	return filter_match(p->filter, get, (void *)arg, &err) == 1;
+	return filter_may_match(p->filter, get, (void *)arg, &err) == 1;
 }
 
 static bool trail_holds(const struct predicate *p, const json_t *op)

@@ -120,10 +120,13 @@ static json_t *delete_filter(struct master *m, const json_t *args,
 {
 	const char *uuid = json_string_value(json_array_get(args, 0));
 
+	if (uuid == NULL) {
+		error_set(err, ERR_REQUEST, NULL, "the UUID is a string");
+		return NULL;
+	}
 	if (config_get(m->config, CONFIG_FILTER, uuid) == NULL) {
 		error_set(err, ERR_SYSTEM, NULL,
-			  "Filter rule with UUID %.100s does not exist",
-			  uuid == NULL ? "?" : uuid);
+			  "Filter rule with UUID %.100s does not exist", uuid);
 		return NULL;
 	}
 	config_remove(m->config, CONFIG_FILTER, uuid);

@@ -196,8 +196,11 @@ static json_t *set_drain_flag(struct master *m, const json_t *args,
 static json_t *pickup_job(struct master *m, const json_t *args,
 			  struct error *err)
 {
+	uint64_t id;
+
 	(void)m;
-	(void)args;
+	if (luxi_job_id(json_array_get(args, 0), &id, err) < 0)
+		return NULL;
 	error_set(err, ERR_SYSTEM, NULL,
 		  "Jobs are picked up by the master daemon itself");
 	return NULL;

@@ -19,9 +19,21 @@ static int check_strings(const json_t *list, bool may_be_null, const char *what,
 		return error_set(err, ERR_REQUEST, NULL, "%s: not a list",
 				 what);
 	json_array_foreach ((json_t *)list, i, item)
-		if (!json_is_string(item) && !json_is_integer(item))
+		if (!json_is_string(item))
 			return error_set(err, ERR_REQUEST, NULL,
 					 "%s: not a list of strings", what);
+	return 0;
+}
+
+static int check_ids(const json_t *list, struct error *err)
+{
+	size_t i;
+	json_t *item;
+	uint64_t id;
+
+	json_array_foreach ((json_t *)list, i, item)
+		if (luxi_job_id(item, &id, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -73,9 +85,16 @@ static json_t *old_query(struct master *m, const char *what, const json_t *args,
 	const json_t *names = json_array_get(args, 0);
 	const json_t *fields = json_array_get(args, 1);
 
-	if (check_strings(names, true, "names", err) < 0 ||
+	if ((str_eq(what, "job")
+		     ? check_ids(names, err)
+		     : check_strings(names, true, "names", err)) < 0 ||
 	    check_strings(fields, false, "fields", err) < 0)
 		return NULL;
+	if (json_array_size(args) > 2 &&
+	    !json_is_boolean(json_array_get(args, 2))) {
+		error_set(err, ERR_REQUEST, NULL, "use_locking is a boolean");
+		return NULL;
+	}
 	if (json_is_true(json_array_get(args, 2))) {
 		error_set(err, ERR_PREREQ, ECODE_INVAL,
 			  "Queries do not take locks any more");
@@ -198,7 +217,8 @@ static json_t *query_tags(struct master *m, const json_t *args,
 			  struct error *err)
 {
 	const json_t *object =
-		tagged_object(m, arg_str(args, 0), arg_str(args, 1), err);
+		tagged_object(m, arg_str(args, 0),
+			      json_string_value(json_array_get(args, 1)), err);
 	const json_t *tags = json_get(object, "tags");
 
 	if (object == NULL)

@@ -22,25 +22,20 @@ struct wait {
 	int64_t known_serial;	      /* -1: none */
 };
 
-static json_t *field_values(const struct job *job, const json_t *fields,
-			    struct error *err)
+/* What is no field of jobs is null. */
+static json_t *field_values(const struct job *job, const json_t *fields)
 {
-	auto_json json_t *values = json_array();
+	json_t *values = json_array();
 	size_t i;
 	json_t *field;
 
 	json_array_foreach ((json_t *)fields, i, field) {
 		json_t *value = job_field(job, json_string_value(field));
 
-		if (value == NULL) {
-			error_set(err, ERR_PREREQ, ECODE_INVAL,
-				  "Unknown output fields selected: %.200s",
-				  json_string_value(field));
-			return NULL;
-		}
-		json_array_append_new(values, value);
+		json_array_append_new(values,
+				      value == NULL ? json_null() : value);
 	}
-	return steal(&values);
+	return values;
 }
 
 static json_t *newer_entries(const struct job *job, int64_t known_serial)
@@ -81,7 +76,7 @@ static bool try_answer(struct wait *w, bool in_any_case)
 			  "Job %ju is not in the queue; it may be archived",
 			  (uintmax_t)w->watch.id);
 	else
-		values = field_values(job, w->fields, &err);
+		values = field_values(job, w->fields);
 	if (values == NULL) {
 		wait_free(w);
 		luxi_fail(r, &err);
@@ -129,12 +124,12 @@ static int read_args(struct wait *w, const json_t *args, double *ret_timeout_s,
 	*ret_timeout_s = json_number_value(timeout);
 	if (luxi_job_id(json_array_get(args, 0), &w->watch.id, err) < 0)
 		return -1;
-	if (!json_is_array(w->fields) || !json_is_number(timeout) ||
-	    !(json_is_integer(serial) || json_is_null(serial)))
-		return error_set(err, ERR_REQUEST, NULL,
-				 "WaitForJobChange takes a job id, a list of "
-				 "fields, values, a serial number or null, and "
-				 "seconds");
+	if (!json_is_array(w->fields) || !json_is_number(timeout))
+		return error_set(
+			err, ERR_REQUEST, NULL,
+			"WaitForJobChange takes a job id, a list of "
+			"fields, what is known of them and of the log, "
+			"and seconds");
 	json_array_foreach ((json_t *)w->fields, i, field)
 		if (!json_is_string(field))
 			return error_set(

@@ -108,7 +108,7 @@ json_t *query_fields(const char *what, const json_t *fields, struct error *err)
 
 	if (class == NULL)
 		return NULL;
-	if (fields == NULL || json_is_null(fields)) {
+	if (json_array_size(fields) == 0) {
 		size_t n;
 		const struct query_field *all = all_fields(class, &n);
 
@@ -205,7 +205,9 @@ static int row_matches(const struct query *q, struct query_row *row,
 
 	if (q->names_only)
 		return 1;
-	rc = filter_match(q->filter, filter_value, &lookup, err);
+	rc = q->asks_nodes && !with_live
+		     ? filter_may_match(q->filter, filter_value, &lookup, err)
+		     : filter_match(q->filter, filter_value, &lookup, err);
 	json_decref(lookup.value);
 	return rc;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Queries of the rules that filter jobs. */
 #include "lib/json/json.h"
-#include "masterd/job_filters.h"
 #include "masterd/query_private.h"
 
 static const struct query_field filter_fields_[] = {
@@ -19,30 +18,26 @@ static const struct query_field filter_fields_[] = {
 	 query_get_list, "reason_trail"},
 };
 
-static int all_rules(struct query *q)
-{
-	const json_t *rules = config_all(q->m->config, CONFIG_FILTER);
-	auto_free json_t **sorted =
-		xcalloc(json_object_size(rules) + 1, sizeof(json_t *));
-	size_t n = 0;
-	const char *uuid;
-	json_t *rule;
-
-	json_object_foreach ((json_t *)rules, uuid, rule)
-		sorted[n++] = rule;
-	qsort(sorted, n, sizeof(json_t *), job_filters_compare);
-	for (size_t i = 0; i < n; i++)
-		if (query_add_row(q, &(struct query_row){.object = sorted[i]}) <
-		    0)
-			return -1;
-	return 0;
-}
-
+/* By UUID; one that is not there is no error. */
 static int rule_rows(struct query *q, const struct strv *names,
 		     struct error *err)
 {
-	return names == NULL ? all_rules(q)
-			     : query_config_rows(q, CONFIG_FILTER, names, err);
+	const json_t *rules = config_all(q->m->config, CONFIG_FILTER);
+	auto_strv struct strv uuids = {0};
+	const char *uuid;
+	json_t *rule;
+
+	(void)err;
+	json_object_foreach ((json_t *)rules, uuid, rule)
+		strv_add(&uuids, uuid);
+	strv_sort(&uuids);
+	for (size_t i = 0; i < uuids.n; i++) {
+		rule = json_object_get((json_t *)rules, uuids.items[i]);
+		if ((names == NULL || strv_has(names, uuids.items[i])) &&
+		    query_add_row(q, &(struct query_row){.object = rule}) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 const struct query_class query_class_filter = {

@@ -112,7 +112,7 @@ static WAITS int add_by_id(struct query *q, const char *name, struct error *err)
 	uint64_t id;
 
 	if (!take_id(name, &id))
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+		return error_set(err, ERR_SYSTEM, NULL,
 				 "'%.100s' is not the id of a job", name);
 	if (!is_at_hand(q, id))
 		return add_archived(q, id);

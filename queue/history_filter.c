@@ -236,8 +236,9 @@ static bool leaf_may_fail(const json_t *f)
 
 	if (c.type == CHOICE)
 		return choice_may_fail(f, &c);
-	if (c.type == LIST)
-		return !is_op(f, "=[]");
+	if (c.type == LIST) /* what is asked of lists of other things fails */
+		return !is_op(f, "=[]") || history_kind_of(c.field) == 0 ||
+		       !json_is_string(json_array_get(f, 2));
 	if (is_op(f, "?"))
 		return c.type == TIME;
 	return opposite(op_of(f)) == NULL ||

@@ -2,8 +2,10 @@
 /* Compile and evaluate the query language.
  *
  * Evaluation knows three values: true, false, and unknown, which stands for a
- * field without data.  A row passes unless it is false; so a filter may run
- * before live data is there and drops only rows that no data could save.
+ * field whose data may still come.  A row passes unless it is false; so a
+ * filter may run before live data is there and drops only rows that no data
+ * could save. When no more data comes, what is asked of a field without is
+ * true.
  *
  * Regular expressions are PCRE, as in Ganeti; their work is limited. */
 #include "lib/model/filter.h"
@@ -54,6 +56,7 @@ struct evaluation {
 	const json_t *(*get)(void *arg, const char *field);
 	void *arg;
 	struct error *err;
+	bool later; /* what has no data may still get it */
 	bool failed;
 };
 
@@ -83,7 +86,7 @@ static int expect_size(const json_t *items, size_t n, struct error *err)
 static int compile_children(struct compiler *c, const json_t *items,
 			    struct node *n, struct error *err)
 {
-	size_t count = json_array_size(items) - 1;
+	size_t count = json_is_null(items) ? 0 : json_array_size(items) - 1;
 
 	n->children = xcalloc(count + 1, sizeof(*n->children));
 	for (; n->n_children < count; n->n_children++)
@@ -183,6 +186,11 @@ static int compile_regex(struct compiler *c, const json_t *items,
 
 /* --- evaluate --- */
 
+static enum tri without_data(const struct evaluation *e)
+{
+	return e->later ? UNKNOWN : YES;
+}
+
 static enum tri eval_node(const struct node *n, struct evaluation *e)
 {
 	return e->failed ? UNKNOWN : n->op->eval(n, e);
@@ -227,7 +235,10 @@ static enum tri eval_not(const struct node *n, struct evaluation *e)
 static enum tri misfit(const struct node *n, struct evaluation *e,
 		       const char *what)
 {
-	error_set(e->err, ERR_PARAMETER, NULL,
+	/* Ganeti finds no words of its own for what is no list. */
+	error_set(e->err,
+		  strcmp(n->op->name, "=[]") == 0 ? ERR_SYSTEM : ERR_PARAMETER,
+		  NULL,
 		  "The filter operator '%s' cannot be used on the field "
 		  "'%.200s': %s",
 		  n->op->name, n->field, what);
@@ -240,7 +251,7 @@ static enum tri eval_truth(const struct node *n, struct evaluation *e)
 	const json_t *have = e->get(e->arg, n->field);
 
 	if (have == NULL)
-		return UNKNOWN;
+		return without_data(e);
 	if (json_is_boolean(have))
 		return json_is_true(have) ? YES : NO;
 	if (json_is_null(have))
@@ -256,12 +267,9 @@ static double timestamp(const json_t *have)
 }
 
 /* Compare what the object has with the filter's value: *ret <0, 0, >0. */
-static enum tri compare(const struct node *n, struct evaluation *e, double *ret)
+static enum tri compare(const struct node *n, struct evaluation *e,
+			const json_t *have, double *ret)
 {
-	const json_t *have = e->get(e->arg, n->field);
-
-	if (have == NULL)
-		return UNKNOWN;
 	if (json_is_null(have))
 		return NO;
 	if (json_is_string(have) && json_is_string(n->value)) {
@@ -289,25 +297,25 @@ static bool same_host(const char *have, const char *asked)
 {
 	size_t len = strlen(asked);
 
-	return strncasecmp(have, asked, len) == 0 &&
+	return strncmp(have, asked, len) == 0 &&
 	       (have[len] == '\0' || (len > 0 && have[len] == '.'));
 }
 
 static enum tri eval_equal(const struct node *n, struct evaluation *e)
 {
+	const json_t *have = e->get(e->arg, n->field);
 	double order = 1;
 	enum tri comparable;
 
-	if (n->kind == FILTER_HOSTNAME && json_is_string(n->value)) {
-		const json_t *have = e->get(e->arg, n->field);
-
-		if (json_is_string(have))
-			return same_host(json_string_value(have),
-					 json_string_value(n->value))
-				       ? YES
-				       : NO;
-	}
-	comparable = compare(n, e, &order);
+	if (have == NULL)
+		return without_data(e);
+	if (n->kind == FILTER_HOSTNAME && json_is_string(n->value) &&
+	    json_is_string(have))
+		return same_host(json_string_value(have),
+				 json_string_value(n->value))
+			       ? YES
+			       : NO;
+	comparable = compare(n, e, have, &order);
 	return comparable != YES ? comparable : order == 0 ? YES : NO;
 }
 
@@ -318,10 +326,14 @@ static enum tri eval_unequal(const struct node *n, struct evaluation *e)
 
 static enum tri eval_order(const struct node *n, struct evaluation *e)
 {
+	const json_t *have = e->get(e->arg, n->field);
 	double order = 0;
-	enum tri comparable = compare(n, e, &order);
+	enum tri comparable;
 	bool holds;
 
+	if (have == NULL)
+		return without_data(e);
+	comparable = compare(n, e, have, &order);
 	if (comparable != YES)
 		return comparable;
 	holds = n->op->name[0] == '<' ? order < 0 : order > 0;
@@ -336,7 +348,7 @@ static enum tri eval_regex(const struct node *n, struct evaluation *e)
 	int rc;
 
 	if (have == NULL)
-		return UNKNOWN;
+		return without_data(e);
 	if (json_is_null(have))
 		return NO;
 	if (!json_is_string(have))
@@ -356,11 +368,15 @@ static enum tri eval_contains(const struct node *n, struct evaluation *e)
 	const json_t *have = e->get(e->arg, n->field);
 
 	if (have == NULL)
-		return UNKNOWN;
+		return without_data(e);
 	if (json_is_null(have))
 		return NO;
 	if (!json_is_array(have))
 		return misfit(n, e, "its values are not lists");
+	for (size_t i = 0; i < json_array_size(have); i++)
+		if (json_is_string(json_array_get(have, i)) !=
+		    json_is_string(n->value))
+			return misfit(n, e, "its members are of another type");
 	for (size_t i = 0; i < json_array_size(have); i++)
 		if (json_same(json_array_get(have, i), n->value))
 			return YES;
@@ -396,6 +412,8 @@ static int compile_node(struct compiler *c, const json_t *value, struct node *n,
 {
 	const char *name = json_string_value(json_array_get(value, 0));
 
+	if (json_is_null(value))
+		name = "&"; /* of nothing */
 	if (name == NULL)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "A filter is a list that begins with an "
@@ -461,19 +479,35 @@ const struct strv *filter_fields(const struct filter *f)
 	return &f->fields;
 }
 
-int filter_match(const struct filter *f,
-		 const json_t *(*get)(void *arg, const char *field), void *arg,
-		 struct error *err)
+static int match(const struct filter *f, struct evaluation *e)
 {
-	struct evaluation e = {.f = f, .get = get, .arg = arg, .err = err};
 	enum tri result;
 
 	if (f->passes_all)
 		return 1;
-	result = eval_node(&f->root, &e);
-	if (e.failed)
+	result = eval_node(&f->root, e);
+	if (e->failed)
 		return -1;
 	return result == NO ? 0 : 1;
+}
+
+int filter_match(const struct filter *f,
+		 const json_t *(*get)(void *arg, const char *field), void *arg,
+		 struct error *err)
+{
+	return match(f, &(struct evaluation){
+				.f = f, .get = get, .arg = arg, .err = err});
+}
+
+int filter_may_match(const struct filter *f,
+		     const json_t *(*get)(void *arg, const char *field),
+		     void *arg, struct error *err)
+{
+	return match(f, &(struct evaluation){.f = f,
+					     .get = get,
+					     .arg = arg,
+					     .err = err,
+					     .later = true});
 }
 
 static bool add_name(const json_t *value, const char *field, struct strv *names)
@@ -485,11 +519,13 @@ static bool add_name(const json_t *value, const char *field, struct strv *names)
 	    (strcmp(op, "==") != 0 && strcmp(op, "=") != 0) ||
 	    !str_eq(json_string_value(json_array_get(value, 1)), field))
 		return false;
-	if (json_is_integer(asked))
-		strv_addf(names, "%lld", (long long)json_integer_value(asked));
-	else if (json_is_string(asked))
+	if (json_is_string(asked))
 		strv_add(names, json_string_value(asked));
-	return json_is_integer(asked) || json_is_string(asked);
+	else if (json_is_integer(asked) && strcmp(field, "id") == 0)
+		strv_addf(names, "%lld", (long long)json_integer_value(asked));
+	else
+		return false; /* a number is nobody's name */
+	return true;
 }
 
 static bool add_names(const json_t *value, const char *field,

@@ -30,11 +30,17 @@ const json_t *filter_document(const struct filter *f);
 const struct strv *filter_fields(const struct filter *f);
 
 /* Evaluate on one object: get() gives the value of a field, borrowed until the
- * next call, or NULL where there is no data, which lets the row pass.  1, 0, or
- * -1 with ERR_PARAMETER (types that do not compare). */
+ * next call, or NULL where there is no data: what is asked of it is true, and
+ * false behind a "!", as in Ganeti.  1, 0, or -1 with *err (types that do not
+ * compare). */
 int filter_match(const struct filter *f,
 		 const json_t *(*get)(void *arg, const char *field), void *arg,
 		 struct error *err);
+
+/* The same while data may still come: 0 where none could let it pass. */
+int filter_may_match(const struct filter *f,
+		     const json_t *(*get)(void *arg, const char *field),
+		     void *arg, struct error *err);
 
 /* If it is only (or-ed) equalities on `field`: the values, in order, in *ret
  * and true. */

@@ -126,7 +126,7 @@ Test(query_job, words_are_no_ids)
 	struct error err;
 
 	cr_assert_null(query_old(&f.m, "job", ids, fields, &err));
-	cr_assert_eq(err.kind, ERR_PREREQ);
+	cr_assert_eq(err.kind, ERR_SYSTEM);
 	cr_assert_not_null(strstr(err.text, "'x'"));
 }
 
@@ -157,7 +157,7 @@ Test(query_job, an_index_changes_no_answer)
 		"[\"id\",\"archived\",\"opid\",\"objects\",\"user\"]"};
 	static const char *const filters[] = {
 		"null", "[\"?\",\"archived\"]",
-		"[\"&\",[\"?\",\"archived\"],[\"=[]\",\"oplog\",\"x\"]]",
+		"[\"&\",[\"?\",\"archived\"],[\"=[]\",\"summary\",\"x\"]]",
 		"[\"==\",\"status\",\"success\"]"};
 
 	for (size_t i = 0; i < 3; i++)
