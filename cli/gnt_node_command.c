@@ -201,6 +201,8 @@ static const char *find_node(const json_t *config, const char *name,
 
 static void print_minors(const struct cli *cli, const json_t *rows)
 {
+	static const char *const names[] = {"node", "minor", "instance",
+					    "disk", "role",  "peer_node"};
 	static const char *const titles[] = {"Node", "Minor", "Instance",
 					     "Disk", "Role",  "PeerNode"};
 	auto_json json_t *fields = json_array();
@@ -209,9 +211,15 @@ static void print_minors(const struct cli *cli, const json_t *rows)
 
 	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
 		json_array_append_new(
-			fields, json_make("{s:s, s:s, s:s}", "name", titles[i],
+			fields, json_make("{s:s, s:s, s:s}", "name", names[i],
 					  "title", titles[i], "kind",
 					  i == 1 ? "number" : "text"));
+	if (cli_wants_data(cli)) {
+		auto_json json_t *objects = cli_table_json(fields, rows);
+
+		cli_print_data(cli, objects);
+		return;
+	}
 	cli_table_style(cli, &style);
 	style.pad_titles = true;
 	cli_table(&text, &style, fields, rows);
@@ -257,6 +265,6 @@ const struct cli_command node_list_drbd = {
 	.help = "List the DRBD minors that are used on a node",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {OPTS_TABLE},
+	.options = {OPTS_TABLE, &OPT_FORMAT},
 	.run = list_drbd,
 };

@@ -62,6 +62,28 @@ static void add_power(json_t *rows, const char *node, const json_t *data)
 		add_row(rows, node, "invoked");
 }
 
+/* For programs: what the nodes said, as the helper has it, or why not. */
+static void print_data(const struct cli *cli, const json_t *result)
+{
+	auto_json json_t *list = json_array();
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (result, i, one) {
+		const json_t *said = json_array_get(one, 1);
+		int64_t status = json_integer_value(json_array_get(said, 0));
+		json_t *object = json_object();
+
+		json_object_set(object, "node",
+				json_array_get(json_array_get(one, 0), 1));
+		json_set_str(object, "status",
+			     status == 0 ? "normal" : missing_text(status));
+		json_object_set(object, "data", json_array_get(said, 1));
+		json_array_append_new(list, object);
+	}
+	cli_print_data(cli, list);
+}
+
 /* [[0, node], [status, data]] of each node.  The exit code. */
 static int print_result(const struct cli *cli, const json_t *result,
 			void (*add)(json_t *rows, const char *node,
@@ -83,7 +105,10 @@ static int print_result(const struct cli *cli, const json_t *result,
 			add_row(rows, node, missing_text(status));
 		failed |= status != 0;
 	}
-	print_table(cli, rows);
+	if (cli_wants_data(cli))
+		print_data(cli, result);
+	else
+		print_table(cli, rows);
 	return failed ? CLI_FAILURE : CLI_OK;
 }
 
@@ -187,7 +212,7 @@ const struct cli_command node_health = {
 	.args = "[<node-name>...]",
 	.help = "Show the health of nodes as their out-of-band helper tells it",
 	.max_args = -1,
-	.options = {OPTS_TABLE, &OPT_PRIORITY, &OPT_OOB_TIMEOUT},
+	.options = {OPTS_TABLE, &OPT_PRIORITY, &OPT_OOB_TIMEOUT, OPTS_PLAN},
 	.run = health,
 };
 

@@ -228,7 +228,7 @@ const struct cli_command node_volumes = {
 	.help = "List the logical volumes of nodes. Fields: node, phys, vg, "
 		"name, size, instance.",
 	.max_args = -1,
-	.options = {OPTS_TABLE, &OPT_UNITS, &OPT_OUTPUT, &OPT_FORMAT,
+	.options = {OPTS_TABLE, &OPT_UNITS, &OPT_OUTPUT, OPTS_PLAN,
 		    &OPT_PRIORITY},
 	.run = volumes,
 };

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cli/cli_job.h"
+#include "cli/cli_list.h"
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
@@ -29,6 +30,24 @@ static void sorted_keys(const json_t *object, struct strv *ret)
 	json_object_foreach ((json_t *)object, key, value)
 		strv_add(ret, key);
 	strv_sort_nice(ret);
+}
+
+/* For programs: the providers of these names, or all. */
+static void print_data(const struct cli *cli, const json_t *rows,
+		       const struct strv *names, const char *second,
+		       const char *third)
+{
+	const char *const fields[] = {"name", second, third};
+	auto_json json_t *chosen = json_array(), *objects = NULL;
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row)
+		if (names == NULL || names->n == 0 ||
+		    strv_has(names, json_string_value(json_array_get(row, 0))))
+			json_array_append(chosen, (json_t *)row);
+	objects = cli_objects(chosen, fields, 3);
+	cli_print_data(cli, objects);
 }
 
 /* --- info --- */
@@ -78,6 +97,11 @@ static int info(struct cli *cli, struct error *err)
 	}
 	for (int i = 0; i < cli->n_args; i++)
 		strv_add(&missing, cli->args[i]);
+	if (cli_wants_data(cli)) {
+		print_data(cli, rows, &missing, "nodegroup_status",
+			   "parameters");
+		return CLI_OK;
+	}
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 		const char *name = json_string_value(json_array_get(row, 0));
@@ -158,6 +182,10 @@ static int diagnose(struct cli *cli, struct error *err)
 		fprintf(stderr, "Can't get the list of ExtStorage providers\n");
 		return CLI_FAILURE;
 	}
+	if (cli_wants_data(cli)) {
+		print_data(cli, rows, NULL, "node_status", "nodegroup_status");
+		return CLI_OK;
+	}
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
@@ -177,7 +205,7 @@ static const struct cli_command diagnose_command = {
 	.name = "diagnose",
 	.args = "",
 	.help = "Show what each node says of each provider",
-	.options = {&OPT_PRIORITY},
+	.options = {OPTS_INFO, &OPT_PRIORITY, &OPT_PLAN},
 	.run = diagnose,
 };
 
@@ -186,7 +214,7 @@ static const struct cli_command info_command = {
 	.args = "[<provider>...]",
 	.help = "Show the parameters of providers, and which groups have them",
 	.max_args = -1,
-	.options = {&OPT_PRIORITY},
+	.options = {OPTS_INFO, &OPT_PRIORITY, &OPT_PLAN},
 	.run = info,
 };
 

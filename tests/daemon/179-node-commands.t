@@ -22,6 +22,10 @@ END
 chmod 755 "$helper"
 m gnt-group modify --node-parameters oob_program=/etc/ganeti/oob default >/dev/null
 fails "one node cannot say" m gnt-node health
+is "$(m gnt-node health --format=json | tr -d ' \n' | grep -o '"status":"[a-z()]*"' | sort | uniq -c | tr -s ' ')" \
+    ' 1 "status":"(nodata)"
+ 2 "status":"normal"' "programs read it"
+like "$(m gnt-node health --plan)" OOB_COMMAND "which can be planned"
 like "$out" "^$n2 +disk=OK" "the others tell"
 like "$out" "^ +fan=WARNING" "item by item"
 like "$out" "Item 'fan' on node '$n2' has status 'WARNING'" "what is wrong is noted"
@@ -74,6 +78,7 @@ m gnt-node modify -f -O no node2 >/dev/null
 
 # --- storage ---
 succeeds "volumes" m gnt-node volumes --separator=: -o node,name
+like "$(m gnt-node volumes --plan)" NODE_QUERYVOLS "planned as well"
 like "$out" '^Node:Name' "are listed"
 fails "what is not LVM" m gnt-node repair-storage node2 file /x
 like "$out" "can not be repaired" "is not repaired"
@@ -100,6 +105,9 @@ for node in node1 node2 node3; do
     done
     echo "pool  where to put it" >"$folder/parameters.list"
 done
+is "$(m gnt-node list-drbd --format=json node2)" '[]' "nor for programs"
+like "$(m gnt-storage info --plan)" EXT_STORAGE_DIAGNOSE "a look that is planned"
+like "$(m gnt-storage info --format=json)" '"nodegroup_status"' "for programs"
 succeeds "a provider" m gnt-storage info
 like "$out" '^      pool: where to put it' "with its parameters"
 rm "$(root node3)/usr/share/ganeti/extstorage/ceph/attach"
