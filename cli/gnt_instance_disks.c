@@ -57,7 +57,9 @@ static int grow(struct cli *cli, struct error *err)
 				 "Invalid disk index: '%s' is no number",
 				 cli->args[1]);
 	if (params_parse_size(cli->args[2], &amount, err) < 0)
-		return -1;
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Can't parse the given amount '%s'",
+				 cli->args[2]);
 	op = instance_op(cli, &op_class_instance_grow_disk);
 	json_set_int(op, "disk", disk);
 	json_set_int(op, "amount", amount);
@@ -73,7 +75,7 @@ static int add_disk(json_t *disks, const json_t *pair, struct error *err)
 	const char *ident = json_string_value(json_array_get(pair, 0));
 	auto_json json_t *params = json_deep_copy(json_array_get(pair, 1));
 	const char *size = json_str(params, "size", NULL);
-	int64_t index, mib;
+	int64_t index, mib, spindles;
 
 	if (!str_to_int64(ident, &index) || index < 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -84,6 +86,8 @@ static int add_disk(json_t *disks, const json_t *pair, struct error *err)
 			return -1;
 		json_set_int(params, "size", mib);
 	}
+	if (str_to_int64(json_str(params, "spindles", ""), &spindles))
+		json_set_int(params, "spindles", spindles);
 	return json_array_append_new(
 		disks, json_make("[I, O]", (json_int_t)index, params));
 }
@@ -96,6 +100,10 @@ static int recreate(struct cli *cli, struct error *err)
 	const json_t *pair;
 	size_t i;
 
+	if (cli_given(cli, &OPT_NODE) && cli_given(cli, &OPT_IALLOCATOR))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "At most one of either --nodes or "
+				 "--iallocator can be passed");
 	json_array_foreach (cli_value(cli, &OPT_DISK), i, pair)
 		if (add_disk(disks, pair, err) < 0)
 			return -1;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The disks of an instance: activated and deactivated without it, grown,
- * made anew. */
+/* The disks of an instance: activated and deactivated without it, grown. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -17,22 +16,11 @@ struct disks {
 	/* grow */
 	const json_t *disk;
 	int64_t delta, target;
-
-	/* recreate */
-	bool *wanted;
-	json_t **changes; /* parameters of each, or NULL */
-	const char *new_node;
 };
 
 static struct disks *disks_of(struct lu *lu)
 {
 	return container_of(lu, struct disks, lu);
-}
-
-static void disks_done(struct lu *lu)
-{
-	free(disks_of(lu)->wanted);
-	free(disks_of(lu)->changes);
 }
 
 /* The instance and its nodes; the resources too when sizes change. */
@@ -134,7 +122,6 @@ const struct lu_class lu_instance_activate_disks = {
 	.expand = activate_expand,
 	.check = activate_check,
 	.exec = activate_exec,
-	.done = disks_done,
 };
 
 /* --- deactivate --- */
@@ -173,7 +160,6 @@ const struct lu_class lu_instance_deactivate_disks = {
 	.expand = deactivate_expand,
 	.check = deactivate_check,
 	.exec = deactivate_exec,
-	.done = disks_done,
 };
 
 /* --- grow --- */
@@ -345,159 +331,4 @@ const struct lu_class lu_instance_grow_disk = {
 	.hook_env = grow_env,
 	.hook_nodes = disks_nodes,
 	.exec = grow_exec,
-	.done = disks_done,
-};
-
-/* --- recreate --- */
-
-static int recreate_expand(struct lu *lu, struct error *err)
-{
-	const struct op_instance_recreate_disks *op = lu->op;
-	struct disks *d = disks_of(lu);
-	const json_t *node;
-
-	if (disks_expand(lu, op->instance_name, true, err) < 0)
-		return -1;
-	if (op->iallocator != NULL)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Disks are recreated on the nodes that are "
-				 "given (--node), not on an allocator's");
-	if (json_array_size(op->nodes) > 1)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Instance '%s' has one node, but %zu were "
-				 "given",
-				 inst_name(d->inst),
-				 json_array_size(op->nodes));
-	if (json_array_size(op->nodes) == 0)
-		return 0;
-	node = lu_node(lu, json_string_value(json_array_get(op->nodes, 0)),
-		       err);
-	if (node == NULL)
-		return -1;
-	d->new_node = json_str(node, "uuid", "");
-	lu_want(lu, LOCK_NODE, d->new_node, false);
-	lu_want(lu, LOCK_NODE_RES, d->new_node, true);
-	return 0;
-}
-
-/* Elements are an index, or [index, {parameters}]; none: all disks. */
-static int recreate_choose(struct lu *lu, struct error *err)
-{
-	const struct op_instance_recreate_disks *op = lu->op;
-	struct disks *d = disks_of(lu);
-	size_t n = json_array_size(op->disks);
-
-	free(d->wanted);
-	free(d->changes);
-	d->wanted = xcalloc(d->n + 1, sizeof(*d->wanted));
-	d->changes = xcalloc(d->n + 1, sizeof(*d->changes));
-	for (size_t i = 0; i < d->n; i++)
-		d->wanted[i] = n == 0;
-	for (size_t i = 0; i < n; i++) {
-		json_t *entry = json_array_get(op->disks, i);
-		bool plain = json_is_integer(entry);
-		json_int_t index = json_integer_value(
-			plain ? entry : json_array_get(entry, 0));
-
-		if (index < 0 || (size_t)index >= d->n)
-			return error_set(
-				err, ERR_PREREQ, ECODE_INVAL,
-				"Invalid disk index %jd: instance '%s' "
-				"has %zu disks",
-				(intmax_t)index, inst_name(d->inst), d->n);
-		d->wanted[index] = true;
-		d->changes[index] = plain ? NULL : json_array_get(entry, 1);
-	}
-	return 0;
-}
-
-static int recreate_check(struct lu *lu, struct error *err)
-{
-	struct disks *d = disks_of(lu);
-	const char *node =
-		d->new_node != NULL ? d->new_node : inst_primary(d->inst);
-
-	if (d->n == 0)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Instance '%s' is diskless",
-				 inst_name(d->inst));
-	if (inst_check_node(lu, node, d->new_node != NULL, err) < 0)
-		return -1;
-	if (d->new_node == NULL ||
-	    !json_bool(config_get(lu->m->config, CONFIG_NODE,
-				  inst_primary(d->inst)),
-		       "offline", false))
-		if (inst_check_down(lu, d->inst, "cannot recreate disks", err) <
-		    0)
-			return -1;
-	return recreate_choose(lu, err);
-}
-
-static void recreate_env(struct lu *lu, json_t *env)
-{
-	inst_hook_env(lu, disks_of(lu)->inst, env);
-}
-
-/* Sizes and modes that were given, and the new node. */
-static WAITS int recreate_record(struct lu *lu, struct error *err)
-{
-	struct disks *d = disks_of(lu);
-	auto_json json_t *disks = config_instance_disks(lu->m->config, d->inst);
-	json_t *inst;
-
-	for (size_t i = 0; i < d->n; i++) {
-		json_t *changed;
-
-		if (d->changes[i] == NULL)
-			continue;
-		changed = config_edit(json_array_get(disks, i));
-		json_object_update_existing(changed, d->changes[i]);
-		config_put(lu->m->config, CONFIG_DISK, changed);
-	}
-	if (d->new_node != NULL) {
-		inst = config_edit(d->inst);
-		json_set_str(inst, "primary_node", d->new_node);
-		config_put(lu->m->config, CONFIG_INSTANCE, inst);
-	}
-	return config_commit(lu->m->config, err);
-}
-
-static WAITS int recreate_wipe(struct lu *lu, struct error *err)
-{
-	struct disks *d = disks_of(lu);
-	auto_json json_t *disks = config_instance_disks(lu->m->config, d->inst);
-
-	for (size_t i = 0; i < d->n; i++)
-		if (d->wanted[i] &&
-		    inst_wipe_disk(lu, d->inst, json_array_get(disks, i), i, 0,
-				   err) < 0)
-			return -1;
-	return 0;
-}
-
-static json_t *recreate_exec(struct lu *lu, struct error *err)
-{
-	struct disks *d = disks_of(lu);
-
-	if (recreate_record(lu, err) < 0)
-		return NULL;
-	d->inst = lu_instance(lu, inst_name(d->inst), err);
-	if (d->inst == NULL ||
-	    inst_recreate_disks(lu, d->inst, d->wanted, err) < 0 ||
-	    recreate_wipe(lu, err) < 0)
-		return NULL;
-	return json_null();
-}
-
-const struct lu_class lu_instance_recreate_disks = {
-	.op = &op_class_instance_recreate_disks,
-	.size = sizeof(struct disks),
-	.hook_path = "instance-recreate-disks",
-	.object_type = "INSTANCE",
-	.expand = recreate_expand,
-	.check = recreate_check,
-	.hook_env = recreate_env,
-	.hook_nodes = disks_nodes,
-	.exec = recreate_exec,
-	.done = disks_done,
 };

@@ -46,9 +46,35 @@ like "$out" 'Invalid disk index' "is named"
 
 fails "a disk that is there is not made anew" m gnt-instance recreate-disks web1
 is "$(stat -c %s "$file"/*)" $((16 * 1024 * 1024)) "and keeps its data"
+fails "nor with another size" m gnt-instance recreate-disks --disk 0:size=8m web1
+is "$(m gnt-instance list --no-headers --units m -o disk.size/0 web1)" 16 \
+    "which is not recorded"
+fails "a parameter that cannot change" \
+    m gnt-instance recreate-disks --disk 0:name=x web1
+like "$out" 'unmodifyable parameter\(s\): name' "is named"
+fails "a disk twice" \
+    m gnt-instance recreate-disks --disk 0:mode=ro --disk 0:mode=rw web1
+like "$out" 'specified more than once: 0' "is one too many"
+fails "more nodes than it has" m gnt-instance recreate-disks -n node1:node2 web1
+like "$out" 'currently has 1 nodes, but 2 replacement nodes' "are counted"
+fails "both a node and an allocator" \
+    m gnt-instance recreate-disks -n node1 -I hail web1
+like "$out" 'At most one of either' "are too much"
 rm "$file"/*
 succeeds "one that was lost is" m gnt-instance recreate-disks web1
 is "$(stat -c %s "$file"/*)" $((16 * 1024 * 1024)) "in its size"
+
+rm "$file"/*
+succeeds "also where an allocator says" m gnt-instance recreate-disks -I hail web1
+like "$out" 'Selected nodes for instance web1.example.com via iallocator hail' \
+    "which is logged"
+to=$(m gnt-instance list --no-headers -o pnode web1)
+rm -r "$(root "${to%%.*}")/srv/ganeti/file-storage/"web1*
+succeeds "and on another node" m gnt-instance recreate-disks -n node1 web1
+like "$out" 'remove any disks left on the older nodes' "with a warning"
+is "$(m gnt-instance list --no-headers -o pnode web1)" node1.example.com \
+    "which is the primary"
+is "$(stat -c %s "$file"/*)" $((16 * 1024 * 1024)) "and has the disk"
 
 succeeds "another name" m gnt-instance rename --no-name-check --no-ip-check -f \
     web1 web2.example.com
