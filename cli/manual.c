@@ -1,81 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Manual pages in man's macros.  Text from the tables goes through
- * print_text(), since roff gives a meaning to some signs. */
+ * roff_text(). */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli_opts.h"
 #include "cli/completion.h"
-#include "gantry-config.h"
+#include "lib/base/roff.h"
 #include "lib/base/str.h"
-
-static void print_text(const char *text)
-{
-	if (*text == '.' || *text == '\'')
-		printf("\\&");
-	for (; *text != '\0'; text++)
-		if (*text == '\\')
-			printf("\\e");
-		else if (*text == '-')
-			printf("\\-");
-		else
-			putchar(*text);
-}
-
-/* Help texts end without a full stop. */
-static void print_sentence(const char *text)
-{
-	print_text(text);
-	printf("%s\n", str_ends(text, ".") ? "" : ".");
-}
-
-static void print_bold(const char *text)
-{
-	printf("\\fB");
-	print_text(text);
-	printf("\\fR");
-}
-
-static void print_head(const char *name, const char *help)
-{
-	printf(".TH ");
-	print_text(name);
-	printf(" 8 \"\" \"Gantry %s\" \"Gantry\"\n.SH NAME\n", GANTRY_VERSION);
-	print_text(name);
-	printf(" \\- ");
-	print_text(help);
-	printf("\n.SH SYNOPSIS\n");
-}
 
 static void print_option(const struct cli_option *o)
 {
 	printf(".TP\n\\fB\\-\\-");
-	print_text(o->name);
+	roff_text(o->name);
 	printf("\\fR");
 	if (o->type != CLI_FLAG) {
 		printf("=\\fI");
-		print_text(o->arg);
+		roff_text(o->arg);
 		printf("\\fR");
 	}
 	if (o->letter != 0)
 		printf(", \\fB\\-%c\\fR", o->letter);
 	printf("\n");
-	print_sentence(o->help);
+	roff_sentence(o->help);
 }
 
 static void print_command(const struct cli_command *c)
 {
 	printf(".SS\n");
-	print_bold(c->name);
+	roff_bold(c->name);
 	if (*cli_args_text(c) != '\0') {
 		putchar(' ');
-		print_text(cli_args_text(c));
+		roff_text(cli_args_text(c));
 	}
 	putchar('\n');
-	print_sentence(c->help);
+	roff_sentence(c->help);
 	if (c->alias != NULL) {
 		printf("Also called ");
-		print_bold(c->alias);
+		roff_bold(c->alias);
 		printf(".\n");
 	}
 	for (size_t i = 0; c->options[i] != NULL; i++)
@@ -107,7 +69,7 @@ static void print_see_also(const struct cli_tool *const *tools,
 		if (str_eq(tools[t]->name, name))
 			continue;
 		printf("%s", first ? "" : ",\n");
-		print_bold(tools[t]->name);
+		roff_bold(tools[t]->name);
 		printf("(8)");
 		first = false;
 	}
@@ -117,8 +79,8 @@ static void print_see_also(const struct cli_tool *const *tools,
 static void print_tool(const struct cli_tool *const *tools,
 		       const struct cli_tool *tool)
 {
-	print_head(tool->name, tool->help);
-	print_bold(tool->name);
+	roff_head(tool->name, 8, tool->help);
+	roff_bold(tool->name);
 	printf("\n\\fIcommand\\fR [options...] [argument...]\n.SH COMMANDS\n");
 	for (size_t i = 0; tool->commands[i] != NULL; i++)
 		print_command(tool->commands[i]);
@@ -131,7 +93,8 @@ static void print_tool(const struct cli_tool *const *tools,
 
 static void print_overview(const struct cli_tool *const *tools)
 {
-	print_head("gnt", "all commands of the cluster manager under one name");
+	roff_head("gnt", 8,
+		  "all commands of the cluster manager under one name");
 	printf("\\fBgnt\\fR\n\\fItool command\\fR [options...] [argument...]\n"
 	       ".br\n\\fBgnt completion\\fR bash|zsh|fish\n"
 	       ".SH DESCRIPTION\n"
@@ -142,9 +105,9 @@ static void print_overview(const struct cli_tool *const *tools)
 	       ".SH TOOLS\n");
 	for (size_t t = 0; tools[t] != NULL; t++) {
 		printf(".TP\n");
-		print_bold(strchr(tools[t]->name, '-') + 1);
+		roff_bold(strchr(tools[t]->name, '-') + 1);
 		printf("\n");
-		print_sentence(tools[t]->help);
+		roff_sentence(tools[t]->help);
 	}
 	print_see_also(tools, "gnt");
 }

@@ -5,6 +5,7 @@
 
 #include "iallocators/clearing.h"
 #include "iallocators/coloring.h"
+#include "iallocators/hformat.h"
 #include "iallocators/save.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
@@ -274,13 +275,21 @@ static int check_master(const struct cluster *c, const struct tool_options *o,
 {
 	static const char text[] =
 		"No master node found (maybe not supported by backend).";
+	auto_buf struct buf names = {0};
 	int n = 0;
 
-	for (int i = 0; i < c->n_nodes; i++)
-		n += c->nodes[i].master;
+	for (int i = 0; i < c->n_nodes; i++) {
+		const struct node *node = &c->nodes[i];
+
+		if (!node->master)
+			continue;
+		buf_adds(&names, n++ > 0 ? "," : "");
+		hf_show_string(&names, node->name, strlen(node->name));
+	}
 	if (n > 1)
 		return error_set(err, ERR_PREREQ, NULL,
-				 "Found more than one master node");
+				 "Found more than one master node: [%s]",
+				 names.data);
 	if (n == 0 && !o->force)
 		return error_set(err, ERR_PREREQ, NULL, "%s", text);
 	if (n == 0)

@@ -128,13 +128,50 @@ void tool_quote(struct buf *out, const char *value)
 		buf_add(out, "", 0);
 }
 
-/* Whether name is the whole of full, or its beginning up to a dot. */
-static bool names_it(const char *full, const char *name)
-{
-	size_t len = strlen(name);
+typedef const char *(*name_fn)(const struct cluster *c, int i);
 
-	return strncmp(full, name, len) == 0 &&
-	       (full[len] == '\0' || full[len] == '.');
+static const char *node_name(const struct cluster *c, int i)
+{
+	return c->nodes[i].name;
+}
+
+static const char *instance_name(const struct cluster *c, int i)
+{
+	return c->instances[i].name;
+}
+
+/* The full name that a word stands for: itself, or the only one of n that it
+ * begins, up to a dot; NULL for none. */
+static const char *full_name(const struct cluster *c, int n, name_fn name_of,
+			     const char *word)
+{
+	size_t len = strlen(word);
+	const char *found = NULL;
+	int matches = 0;
+
+	for (int i = 0; i < n; i++) {
+		const char *name = name_of(c, i);
+
+		if (strcmp(name, word) == 0)
+			return name;
+		if (strncmp(name, word, len) != 0 || name[len] != '.')
+			continue;
+		found = name;
+		matches++;
+	}
+	return matches == 1 ? found : NULL;
+}
+
+/* Mark all that have the name a word stands for; false if it is nobody's. */
+static bool mark_name(const struct cluster *c, int n, name_fn name_of,
+		      const char *word, bool *marks)
+{
+	const char *name = full_name(c, n, name_of, word);
+
+	for (int i = 0; i < n && name != NULL; i++)
+		if (strcmp(name_of(c, i), name) == 0)
+			marks[i] = true;
+	return name != NULL;
 }
 
 /* Mark the nodes that -O names; the last one that is none is told first. */
@@ -144,19 +181,11 @@ static int find_offline(const struct cluster *c, const struct strv *names,
 	auto_buf struct buf wrong = {0};
 	int n_wrong = 0;
 
-	for (size_t i = names->n; i-- > 0;) {
-		int found = NO_INDEX;
-
-		for (int n = 0; n < c->n_nodes; n++)
-			if (names_it(c->nodes[n].name, names->items[i]))
-				found = n;
-		if (found != NO_INDEX) {
-			marks[found] = true;
-			continue;
-		}
-		buf_addf(&wrong, "%s%s", n_wrong++ > 0 ? "," : "",
-			 names->items[i]);
-	}
+	for (size_t i = names->n; i-- > 0;)
+		if (!mark_name(c, c->n_nodes, node_name, names->items[i],
+			       marks))
+			buf_addf(&wrong, "%s%s", n_wrong++ > 0 ? "," : "",
+				 names->items[i]);
 	if (n_wrong == 0)
 		return 0;
 	return error_set(err, ERR_REQUEST, NULL,
@@ -169,17 +198,13 @@ static void mark_named(const struct cluster *c, const struct strv *names,
 		       bool *marks, struct buf *ret_unknown)
 {
 	for (size_t i = 0; i < names->n; i++) {
-		bool found = false;
+		const char *word = names->items[i];
 
-		for (int j = 0; j < c->n_instances; j++)
-			if (names_it(c->instances[j].name, names->items[i]))
-				found = marks[j] = true;
-		if (found)
+		if (mark_name(c, c->n_instances, instance_name, word, marks))
 			continue;
 		if (ret_unknown->len > 0)
 			buf_addc(ret_unknown, ',');
-		hf_show_string(ret_unknown, names->items[i],
-			       strlen(names->items[i]));
+		hf_show_string(ret_unknown, word, strlen(word));
 	}
 }
 

@@ -93,8 +93,9 @@ static int store_int(const struct tool_option *o, const char *value,
 	if (*place >= min && *place <= max)
 		return 0;
 	return error_set(err, ERR_REQUEST, NULL,
-			 "Invalid value of the %s (expected >= %jd)", o->name,
-			 (intmax_t)min);
+			 "Invalid value of the %s (expected %s %jd)", o->name,
+			 *place < min ? ">=" : "<=",
+			 (intmax_t)(*place < min ? min : max));
 }
 
 static int store_double(const struct tool_option *o, const char *value,

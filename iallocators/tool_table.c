@@ -214,19 +214,24 @@ const struct tool_option tool_table[] = {
 };
 const size_t tool_table_n = sizeof(tool_table) / sizeof(*tool_table);
 
+const struct tool_program tool_programs[] = {
+	{"hail", HAIL, "place instances: the default allocator"},
+	{"hbal", HBAL, "balance a cluster: which instances to move"},
+	{"hcheck", HCHECK,
+	 "check a cluster, and whether balancing it would help"},
+	{"hinfo", HINFO, "show a cluster's nodes, instances and scores"},
+	{"hroller", HROLLER, "which nodes can be rebooted at the same time"},
+	{"hspace", HSPACE, "how many more instances fit on a cluster"},
+	{"hsqueeze", HSQUEEZE,
+	 "which nodes can be switched off, or have to be switched on"},
+};
+const size_t tool_programs_n = sizeof(tool_programs) / sizeof(*tool_programs);
+
 unsigned tool_program(const char *name)
 {
-	static const struct {
-		const char *name;
-		unsigned bit;
-	} programs[] = {{"hbal", HBAL},	      {"hspace", HSPACE},
-			{"hinfo", HINFO},     {"hcheck", HCHECK},
-			{"hroller", HROLLER}, {"hsqueeze", HSQUEEZE},
-			{"hail", HAIL}};
-
-	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
-		if (strcmp(programs[i].name, name) == 0)
-			return programs[i].bit;
+	for (size_t i = 0; i < tool_programs_n; i++)
+		if (strcmp(tool_programs[i].name, name) == 0)
+			return tool_programs[i].bit;
 	return 0;
 }
 

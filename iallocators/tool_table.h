@@ -61,6 +61,15 @@ struct tool_option {
 extern const struct tool_option tool_table[];
 extern const size_t tool_table_n;
 
+struct tool_program {
+	const char *name;
+	unsigned bit;
+	const char *help;
+};
+
+extern const struct tool_program tool_programs[];
+extern const size_t tool_programs_n;
+
 /* The bit of a program; 0 for none. */
 unsigned tool_program(const char *name);
 

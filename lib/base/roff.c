@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/roff.h"
+
+#include <stdio.h>
+
+#include "gantry-config.h"
+#include "lib/base/str.h"
+
+void roff_text(const char *text)
+{
+	if (*text == '.' || *text == '\'')
+		printf("\\&");
+	for (; *text != '\0'; text++)
+		if (*text == '\\')
+			printf("\\e");
+		else if (*text == '-')
+			printf("\\-");
+		else
+			putchar(*text);
+}
+
+void roff_bold(const char *text)
+{
+	printf("\\fB");
+	roff_text(text);
+	printf("\\fR");
+}
+
+void roff_sentence(const char *text)
+{
+	roff_text(text);
+	printf("%s\n", str_ends(text, ".") ? "" : ".");
+}
+
+void roff_head(const char *name, int section, const char *help)
+{
+	printf(".TH ");
+	roff_text(name);
+	printf(" %d \"\" \"Gantry %s\" \"Gantry\"\n.SH NAME\n", section,
+	       GANTRY_VERSION);
+	roff_text(name);
+	printf(" \\- ");
+	roff_text(help);
+	printf("\n.SH SYNOPSIS\n");
+}
