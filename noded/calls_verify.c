@@ -113,9 +113,8 @@ static json_t *check_net(struct call *c, const json_t *what,
 	json_t *result = json_object(), *node;
 	size_t i;
 
+	(void)c;
 	(void)all_hvparams;
-	if (noded_is_virtual(c->n)) /* the loopback does not fail */
-		return result;
 	task_leave(); /* nodes and result are ours alone */
 	json_array_foreach (nodes, i, node)
 		check_reachable(result, node);
@@ -375,6 +374,21 @@ static json_t *check_ssh(struct call *c, const json_t *what,
 	return json_array(); /* no keys of ours, nothing wrong with them */
 }
 
+/* Mounted by the site; the path is only looked at. */
+static json_t *check_gluster_path(struct call *c, const json_t *what,
+				  const json_t *all_hvparams)
+{
+	const char *folder = json_string_value(what);
+	auto_free char *local = paths_local(c->paths, folder ?: "");
+	auto_free char *text = NULL;
+
+	(void)all_hvparams;
+	if (folder == NULL || *folder == '\0' || fs_is_dir(local))
+		return NULL;
+	text = xprintf("Path '%s' is not a folder", folder);
+	return json_string(text);
+}
+
 static json_t *check_no_lvm(struct call *c, const json_t *what,
 			    const json_t *all_hvparams)
 {
@@ -422,6 +436,7 @@ static const struct check {
 	{"allowed-file-storage-paths", false, check_allowed_paths},
 	{"file-storage-path", true, check_file_path},
 	{"shared-file-storage-path", true, check_file_path},
+	{"gluster-storage-path", true, check_gluster_path},
 };
 
 /* Arguments: {check: what}, cluster name, {hypervisor: parameters}. */

@@ -212,6 +212,19 @@ int tls_check(const char *path, bool with_key, struct error *err)
 			 path);
 }
 
+int tls_validity(const char *path, int64_t *ret_from, int64_t *ret_to,
+		 struct error *err)
+{
+	auto_pair struct pair p;
+
+	pair_init(&p);
+	if (read_crt(path, p.crt, err) < 0)
+		return -1;
+	*ret_from = gnutls_x509_crt_get_activation_time(p.crt);
+	*ret_to = gnutls_x509_crt_get_expiration_time(p.crt);
+	return 0;
+}
+
 int tls_write_certs(const char *path, const char *const *from, size_t n,
 		    mode_t mode, struct error *err)
 {

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "lib/base/error.h"
@@ -37,6 +38,11 @@ void tls_digest_der(const void *der, size_t len,
 
 /* Whether the file has a certificate, and the private key to it. */
 int tls_check(const char *path, bool with_key, struct error *err);
+
+/* When the file's first certificate begins and ceases to be valid, in seconds
+ * since 1970. */
+int tls_validity(const char *path, int64_t *ret_from, int64_t *ret_to,
+		 struct error *err);
 
 /* Write the first certificate of each of these files to path, without the
  * keys. */

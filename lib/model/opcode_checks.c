@@ -158,48 +158,11 @@ static const char *const skip_checks[] = {"nplusone_mem", "hvparam_assessment",
 					  NULL};
 static const char *const final_states[] = {"canceled", "success", "error",
 					   NULL};
-const char *const op_verify_errors[] = {"ECLUSTERCERT",
-					"ECLUSTERCLIENTCERT",
-					"ECLUSTERCFG",
-					"ECLUSTERDANGLINGINST",
-					"ECLUSTERDANGLINGNODES",
-					"ECLUSTERFILECHECK",
-					"EEXTAGS",
-					"EGROUPDIFFERENTPVSIZE",
-					"EINSTANCEBADNODE",
-					"EINSTANCEDOWN",
-					"EINSTANCEFAULTYDISK",
-					"EINSTANCELAYOUT",
-					"EINSTANCEMISSINGCFGPARAMETER",
-					"EINSTANCEMISSINGDISK",
-					"EINSTANCEPOLICY",
-					"EINSTANCESPLITGROUPS",
-					"EINSTANCEUNSUITABLENODE",
-					"EINSTANCEWRONGNODE",
-					"ENODEDRBD",
-					"ENODEDRBDHELPER",
-					"ENODEDRBDVERSION",
-					"ENODEFILECHECK",
-					"ENODEFILESTORAGEPATHS",
-					"ENODEFILESTORAGEPATHUNUSABLE",
-					"ENODEGLUSTERSTORAGEPATHUNUSABLE",
-					"ENODEHOOKS",
-					"ENODEHV",
-					"ENODELVM",
-					"ENODEN1",
-					"ENODENET",
-					"ENODEOOBPATH",
-					"ENODEORPHANINSTANCE",
-					"ENODEORPHANLV",
-					"ENODEOS",
-					"ENODERPC",
-					"ENODESETUP",
-					"ENODESHAREDFILESTORAGEPATHUNUSABLE",
-					"ENODESSH",
-					"ENODETIME",
-					"ENODEUSERSCRIPTS",
-					"ENODEVERSION",
-					NULL};
+const char *const op_verify_errors[] = {
+#define CODE(code, kind) #code,
+#include "lib/model/verify_codes.def"
+#undef CODE
+	NULL};
 
 static bool is_hypervisor(const json_t *value)
 {

@@ -12,32 +12,105 @@
 
 /* --- reporting --- */
 
-void verify_error(struct verify *v, const char *code, const char *kind,
-		  const char *name, const char *fmt, ...)
-{
-	bool ignored = json_array_has_str(v->ignore_errors, code);
-	auto_free char *text = NULL;
-	va_list ap;
+static const struct {
+	const char *code, *kind;
+} codes[] = {
+#define CODE(code, kind) {#code, #kind},
+#include "lib/model/verify_codes.def"
+#undef CODE
+};
 
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
-	va_end(ap);
-	if (v->error_codes)
-		lu_feedback(v->lu, "  - %s:%s:%s:%s:%s",
-			    ignored ? "WARNING" : "ERROR", code, kind,
-			    name == NULL ? "" : name, text);
-	else
-		lu_feedback(v->lu, "  - %s: %s%s%s: %s",
-			    ignored ? "WARNING" : "ERROR", kind,
-			    name == NULL ? "" : " ", name == NULL ? "" : name,
-			    text);
-	if (!ignored)
-		v->bad = true;
+static const char *kind_of(const char *code)
+{
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		if (strcmp(codes[i].code, code) == 0)
+			return codes[i].kind;
+	return "cluster";
 }
 
-void verify_warning(struct verify *v, const char *kind, const char *name,
+/* Programs read both forms, so they are Ganeti's to the last blank. */
+struct finding {
+	bool error;
+	const char *code, *kind, *name;
+};
+
+static void report(struct verify *v, const struct finding *f, const char *fmt,
+		   va_list ap) __attribute__((format(printf, 3, 0)));
+static void report(struct verify *v, const struct finding *f, const char *fmt,
+		   va_list ap)
+{
+	bool counts =
+		f->error && !json_array_has_str(v->ignore_errors, f->code);
+	const char *type = counts ? "ERROR" : "WARNING";
+	auto_free char *text = NULL;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	if (v->error_codes)
+		lu_feedback(v->lu, "  - %s:%s:%s:%s:%s", type, f->code, f->kind,
+			    f->name == NULL ? "None" : f->name, text);
+	else
+		lu_feedback(v->lu, "  - %s: %s %s: %s", type, f->kind,
+			    f->name == NULL ? "" : f->name, text);
+	v->bad |= counts;
+}
+
+void verify_error(struct verify *v, const char *code, const char *name,
+		  const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	report(v, &(struct finding){true, code, kind_of(code), name}, fmt, ap);
+	va_end(ap);
+}
+
+void verify_group_error(struct verify *v, const char *code, const char *name,
+			const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	report(v, &(struct finding){true, code, "group", name}, fmt, ap);
+	va_end(ap);
+}
+
+void verify_warning(struct verify *v, const char *code, const char *name,
 		    const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	report(v, &(struct finding){false, code, kind_of(code), name}, fmt, ap);
+	va_end(ap);
+}
+
+void verify_if(struct verify *v, bool is_bad, const char *code,
+	       const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!is_bad && !v->simulate)
+		return;
+	va_start(ap, fmt);
+	report(v, &(struct finding){true, code, kind_of(code), name}, fmt, ap);
+	va_end(ap);
+}
+
+void verify_warn_if(struct verify *v, bool is_bad, const char *code,
+		    const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!is_bad && !v->simulate)
+		return;
+	va_start(ap, fmt);
+	report(v, &(struct finding){false, code, kind_of(code), name}, fmt, ap);
+	va_end(ap);
+}
+
+void verify_hint(struct verify *v, const char *kind, const char *name,
+		 const char *fmt, ...)
 {
 	auto_free char *text = NULL;
 	va_list ap;
@@ -46,8 +119,8 @@ void verify_warning(struct verify *v, const char *kind, const char *name,
 	if (vasprintf(&text, fmt, ap) < 0)
 		abort();
 	va_end(ap);
-	lu_feedback(v->lu, "  - WARNING: %s%s%s: %s", kind,
-		    name == NULL ? "" : " ", name == NULL ? "" : name, text);
+	lu_feedback(v->lu, "  - WARNING: %s %s: %s", kind,
+		    name == NULL ? "" : name, text);
 }
 
 void verify_note(struct verify *v, const char *fmt, ...)

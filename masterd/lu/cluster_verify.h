@@ -8,20 +8,35 @@
 struct verify {
 	struct lu *lu;
 	bool error_codes;
+	bool simulate; /* every check finds something */
 	const json_t *ignore_errors;
 	bool bad; /* an error that is not ignored was found */
 };
 
 /* "  - ERROR: node node2: text" into the job's log (the form with the code if
- * error_codes); code: one of the 39 of Ganeti 3.0.2;
- * kind: node, instance, cluster, group. */
-void verify_error(struct verify *v, const char *code, const char *kind,
-		  const char *name, const char *fmt, ...)
+ * error_codes); code: one of lib/model/verify_codes.def, which says what it is
+ * about; name: of that object, NULL where there is none. */
+void verify_error(struct verify *v, const char *code, const char *name,
+		  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The same of a whole group, with a code that is another object's. */
+void verify_group_error(struct verify *v, const char *code, const char *name,
+			const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* As verify_error where it is a warning, which leaves the result alone. */
+void verify_warning(struct verify *v, const char *code, const char *name,
+		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* An error, or a warning, when it is bad or simulated. */
+void verify_if(struct verify *v, bool is_bad, const char *code,
+	       const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+void verify_warn_if(struct verify *v, bool is_bad, const char *code,
+		    const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
 /* "  - WARNING: node node2: text"; no code of Ganeti's stands for it. */
-void verify_warning(struct verify *v, const char *kind, const char *name,
-		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void verify_hint(struct verify *v, const char *kind, const char *name,
+		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 void verify_note(struct verify *v, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

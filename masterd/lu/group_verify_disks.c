@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "masterd/lu/volumes.h"
 #include "masterd/lu_instance.h"
 
 /* In what lv_list says of a volume: [size, inactive, online]. */
@@ -57,51 +58,20 @@ static int verify_expand(struct lu *lu, struct error *err)
 
 /* --- what there should be --- */
 
-static json_t *member(json_t *object, const char *key, json_t *preset STEALS)
-{
-	json_t *value = json_object_get(object, key);
-
-	if (value != NULL) {
-		json_decref(preset);
-		return value;
-	}
-	json_object_set_new(object, key, preset);
-	return preset;
-}
-
-static void add_volume(struct verify_disks *v, const char *node,
-		       const json_t *disk, const char *instance)
+static void add_mirrored(struct verify_disks *v, const json_t *inst,
+			 const json_t *disk)
 {
 	const json_t *id = json_get(disk, "logical_id");
-	auto_free char *name =
-		xprintf("%s/%s", json_string_value(json_array_get(id, 0)) ?: "",
-			json_string_value(json_array_get(id, 1)) ?: "");
+	const char *uuid = json_str(inst, "uuid", "");
 
-	strv_add_unique(&v->nodes, node);
-	json_set_str(member(v->volumes, node, json_object()), name, instance);
-}
-
-static void add_disk(struct verify_disks *v, const json_t *inst,
-		     const json_t *disk)
-{
-	const json_t *id = json_get(disk, "logical_id");
-	const json_t *children = json_get(disk, "children");
-	const char *type = json_str(disk, "dev_type", "");
-
-	if (strcmp(type, "plain") == 0)
-		add_volume(v, inst_primary(inst), disk, inst_name(inst));
-	if (strcmp(type, "drbd") != 0)
+	if (strcmp(json_str(disk, "dev_type", ""), "drbd") != 0)
 		return;
 	for (size_t n = 0; n < 2; n++) {
 		const char *node = json_string_value(json_array_get(id, n));
-		json_t *list = member(v->mirrored, node, json_array());
-		const char *uuid = json_str(inst, "uuid", "");
+		json_t *list = volumes_member(v->mirrored, node, json_array());
 
 		if (!json_array_has_str(list, uuid))
 			json_array_append_new(list, json_string(uuid));
-		for (size_t i = 0; i < json_array_size(children); i++)
-			add_volume(v, node, json_array_get(children, i),
-				   inst_name(inst));
 	}
 }
 
@@ -119,9 +89,15 @@ static void collect(struct lu *lu, const char *group)
 		    !json_bool(inst, "disks_active", false))
 			continue;
 		disks = config_instance_disks(lu->m->config, inst);
-		for (size_t i = 0; i < json_array_size(disks); i++)
-			add_disk(verify_of(lu), inst, json_array_get(disks, i));
+		for (size_t i = 0; i < json_array_size(disks); i++) {
+			const json_t *disk = json_array_get(disks, i);
+
+			volumes_add(verify_of(lu)->volumes, inst, disk);
+			add_mirrored(verify_of(lu), inst, disk);
+		}
 	}
+	json_object_foreach (verify_of(lu)->volumes, uuid, inst)
+		strv_add(&verify_of(lu)->nodes, uuid);
 }
 
 /* --- what there is --- */
@@ -149,7 +125,8 @@ static void compare(struct verify_disks *v, const struct node_result *r)
 
 		if (row == NULL)
 			json_array_append_new(
-				member(v->missing, instance, json_array()),
+				volumes_member(v->missing, instance,
+					       json_array()),
 				json_make("[s, s]", node, volume));
 		else if (!json_is_true(json_array_get(row, LV_ONLINE)))
 			note_inactive(v, instance);

@@ -3,6 +3,8 @@
  * certificates good? */
 #include <string.h>
 
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
@@ -10,6 +12,12 @@
 #include "lib/model/paths.h"
 #include "masterd/distribute.h"
 #include "masterd/lu/cluster_verify.h"
+#include "masterd/lu_instance.h"
+
+#define DAY_S 86400
+/* As Ganeti's. */
+#define EXPIRES_WARNING_DAYS 30
+#define EXPIRES_ERROR_DAYS 7
 
 static int verify_config_expand(struct lu *lu, struct error *err)
 {
@@ -22,103 +30,66 @@ static int verify_config_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Every reference must lead to an object. */
-static void check_reference(struct verify *v, const char *kind,
-			    const char *name, const char *what,
-			    enum config_kind target, const char *uuid)
-{
-	if (config_get(v->lu->m->config, target, uuid) == NULL)
-		verify_error(v, "ECLUSTERCFG", "cluster", NULL,
-			     "%s %s refers to an unknown %s '%s'", kind, name,
-			     what, uuid);
-}
-
-static void check_instance(struct verify *v, const json_t *inst)
-{
-	const char *name = json_str(inst, "name", "");
-	const json_t *disks = json_get(inst, "disks");
-
-	check_reference(v, "instance", name, "primary node", CONFIG_NODE,
-			json_str(inst, "primary_node", ""));
-	for (size_t i = 0; i < json_array_size(disks); i++)
-		check_reference(v, "instance", name, "disk", CONFIG_DISK,
-				json_string_value(json_array_get(disks, i)));
-}
-
-static void check_roles(struct verify *v, const json_t *node)
-{
-	const char *name = json_str(node, "name", "");
-	int roles = json_bool(node, "master_candidate", false) +
-		    json_bool(node, "offline", false) +
-		    json_bool(node, "drained", false);
-
-	if (roles > 1)
-		verify_error(v, "ECLUSTERCFG", "cluster", NULL,
-			     "node %s is more than one of master candidate, "
-			     "drained and offline",
-			     name);
-}
-
-/* MAC addresses are unique. */
-static void check_macs(struct verify *v)
-{
-	struct table seen = {0};
-	const char *uuid;
-	json_t *inst;
-
-	json_object_foreach (
-		(json_t *)config_all(v->lu->m->config, CONFIG_INSTANCE), uuid,
-		inst) {
-		const json_t *nics = json_get(inst, "nics");
-
-		for (size_t i = 0; i < json_array_size(nics); i++) {
-			const char *mac =
-				json_str(json_array_get(nics, i), "mac", "");
-			void *other = table_put(&seen, mac, inst);
-
-			if (other != NULL)
-				verify_error(v, "ECLUSTERCFG", "cluster", NULL,
-					     "instances %s and %s have the "
-					     "same MAC address %s",
-					     json_str(other, "name", ""),
-					     json_str(inst, "name", ""), mac);
-		}
-	}
-	table_done(&seen, NULL);
-}
-
 static void check_objects(struct verify *v)
 {
 	struct config *c = v->lu->m->config;
-	const char *uuid;
-	json_t *object;
+	auto_strv struct strv problems = {0};
 	size_t now, max, should;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
-			     object)
-		check_instance(v, object);
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, object)
-		check_roles(v, object);
-	check_macs(v);
+	config_verify(c, &problems);
+	for (size_t i = 0; i < problems.n; i++)
+		verify_error(v, "ECLUSTERCFG", NULL, "%s", problems.items[i]);
 	config_candidate_stats(c, &now, &max, &should);
-	if (now < should)
-		verify_error(v, "ECLUSTERCFG", "cluster", NULL,
-			     "Not enough master candidates: actual %zu, target "
-			     "%zu",
-			     now, should);
+	verify_if(v, now < should, "ECLUSTERCFG", NULL,
+		  "Not enough master candidates: actual %zu, target %zu", now,
+		  should);
+}
+
+static void check_validity(struct verify *v, const char *file)
+{
+	int64_t now = clock_wall_us() / 1000000, from, to, days;
+	struct error err;
+
+	if (tls_validity(file, &from, &to, &err) < 0) {
+		verify_error(v, "ECLUSTERCERT", NULL, "%s", err.text);
+		return;
+	}
+	days = (to - now) / DAY_S;
+	if (from > now)
+		verify_error(v, "ECLUSTERCERT", NULL,
+			     "Certificate %s is not valid yet", file);
+	else if (to < now || v->simulate)
+		verify_error(v, "ECLUSTERCERT", NULL,
+			     "Certificate %s has expired (gnt-cluster "
+			     "renew-crypto makes a new one)",
+			     file);
+	else if (days <= EXPIRES_ERROR_DAYS)
+		verify_error(v, "ECLUSTERCERT", NULL,
+			     "Certificate %s expires in about %jd days", file,
+			     (intmax_t)days);
+	else if (days <= EXPIRES_WARNING_DAYS)
+		verify_warning(v, "ECLUSTERCERT", NULL,
+			       "Certificate %s expires in about %jd days", file,
+			       (intmax_t)days);
 }
 
 static void check_certificates(struct verify *v)
 {
-	static const enum path_id files[] = {PATH_SERVER_PEM, PATH_CLIENT_PEM};
-	char digest[TLS_DIGEST_MAX];
-	struct error err;
+	static const struct {
+		enum path_id id;
+		bool optional;
+	} files[] = {
+		{PATH_SERVER_PEM, false},  {PATH_RAPI_PEM, true},
+		{PATH_CLIENT_PEM, false},  {PATH_SPICE_PEM, true},
+		{PATH_SPICE_CA_PEM, true},
+	};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (tls_digest(path(v->lu->m->paths, files[i]), digest, &err) <
-		    0)
-			verify_error(v, "ECLUSTERCERT", "cluster", NULL, "%s",
-				     err.text);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		const char *file = path(v->lu->m->paths, files[i].id);
+
+		if (fs_exists(file) || !files[i].optional)
+			check_validity(v, file);
+	}
 }
 
 static void check_renewal(struct verify *v)
@@ -130,7 +101,7 @@ static void check_renewal(struct verify *v)
 
 	json_object_foreach ((json_t *)certs, uuid, digest)
 		if (str_ends(uuid, CERT_NEW_SUFFIX)) {
-			verify_error(v, "ECLUSTERCERT", "cluster", NULL,
+			verify_error(v, "ECLUSTERCERT", NULL,
 				     "a renewal of certificates is not "
 				     "complete: run gnt-cluster renew-crypto "
 				     "again");
@@ -138,40 +109,108 @@ static void check_renewal(struct verify *v)
 		}
 }
 
+static void check_hv(struct verify *v, const char *hv, const char *source,
+		     const json_t *filled)
+{
+	json_t *checked = NULL;
+	struct error err = {0};
+	bool ok = params_update_hv(hv, NULL, filled, &checked, &err) == 0;
+
+	verify_if(v, !ok, "ECLUSTERCFG", NULL,
+		  "hypervisor %s parameters (source %s): %s", hv, source,
+		  err.text);
+	if (ok)
+		json_decref(checked);
+}
+
+static void check_os_hv(struct verify *v)
+{
+	const json_t *cluster = config_cluster(v->lu->m->config);
+	const char *os, *hv;
+	json_t *of_os, *own;
+
+	json_object_foreach ((json_t *)json_get(cluster, "os_hvp"), os, of_os)
+		json_object_foreach (of_os, hv, own) {
+			auto_json json_t *filled =
+				params_fill_hv(cluster, hv, os, NULL);
+			auto_free char *source = xprintf("os %s", os);
+
+			check_hv(v, hv, source, filled);
+		}
+}
+
 static void check_hvparams(struct verify *v)
 {
 	const json_t *cluster = config_cluster(v->lu->m->config);
 	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	const char *uuid;
+	json_t *inst;
 
 	for (size_t i = 0; i < json_array_size(enabled); i++) {
 		const char *hv = json_string_value(json_array_get(enabled, i));
-		json_t *checked = NULL;
-		struct error err;
 
-		if (params_update_hv(
-			    hv, NULL,
-			    json_get(json_get(cluster, "hvparams"), hv),
-			    &checked, &err) < 0)
-			verify_error(v, "ECLUSTERCFG", "cluster", NULL,
-				     "hypervisor %s parameters: %s", hv,
-				     err.text);
-		else
-			json_decref(checked);
+		check_hv(v, hv, "cluster",
+			 json_get(json_get(cluster, "hvparams"), hv));
+	}
+	check_os_hv(v);
+	json_object_foreach (
+		(json_t *)config_all(v->lu->m->config, CONFIG_INSTANCE), uuid,
+		inst) {
+		auto_json json_t *filled = inst_filled_hv(v->lu, inst);
+		auto_free char *source =
+			xprintf("instance %s", inst_name(inst));
+
+		if (json_object_size(json_get(inst, "hvparams")) > 0)
+			check_hv(v, json_str(inst, "hypervisor", ""), source,
+				 filled);
 	}
 }
 
-static void check_groups(struct verify *v)
+static bool is_dangling(const struct config *c, const json_t *node)
 {
-	const char *uuid;
-	json_t *node;
+	return config_get(c, CONFIG_GROUP, json_str(node, "group", "")) == NULL;
+}
 
-	json_object_foreach (
-		(json_t *)config_all(v->lu->m->config, CONFIG_NODE), uuid, node)
-		if (config_get(v->lu->m->config, CONFIG_GROUP,
-			       json_str(node, "group", "")) == NULL)
-			verify_error(v, "ECLUSTERDANGLINGNODES", "node",
-				     json_str(node, "name", ""),
-				     "the node belongs to no existing group");
+/* "node1 (inst1, inst2)" */
+static void add_dangling(const struct config *c, const json_t *node,
+			 struct strv *ret)
+{
+	auto_strv struct strv uuids = {0}, names = {0};
+	auto_free char *list = NULL;
+
+	config_node_primaries(c, json_str(node, "uuid", ""), &uuids);
+	for (size_t i = 0; i < uuids.n; i++)
+		strv_add(&names,
+			 config_name(c, CONFIG_INSTANCE, uuids.items[i]));
+	list = strv_join(&names, ", ");
+	strv_addf(ret, "%s (%s)", json_str(node, "name", ""), list);
+}
+
+/* No group's job would ever look at these. */
+static void check_dangling(struct verify *v)
+{
+	const struct config *c = v->lu->m->config;
+	auto_strv struct strv nodes = {0}, instances = {0};
+	auto_free char *node_list = NULL, *instance_list = NULL;
+	const char *uuid;
+	json_t *object;
+
+	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, object)
+		if (is_dangling(c, object))
+			add_dangling(c, object, &nodes);
+	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
+			     object)
+		if (config_get(c, CONFIG_NODE, inst_primary(object)) == NULL)
+			strv_add(&instances, inst_name(object));
+	node_list = strv_join(&nodes, ", ");
+	instance_list = strv_join(&instances, ", ");
+	verify_if(v, nodes.n > 0, "ECLUSTERDANGLINGNODES", NULL,
+		  "these nodes (with their instances) belong to a group that "
+		  "does not exist: %s",
+		  node_list);
+	verify_if(v, instances.n > 0, "ECLUSTERDANGLINGINST", NULL,
+		  "the primary node of these instances does not exist: %s",
+		  instance_list);
 }
 
 /* Who should keep a copy of the cluster's state and does not. */
@@ -184,7 +223,7 @@ static void check_copies(struct verify *v)
 	auto_free char *other_names = strv_join(&others, ", ");
 
 	if (many)
-		verify_error(v, "ECLUSTERCFG", "cluster", NULL,
+		verify_error(v, "ECLUSTERCFG", NULL,
 			     "more than half of the master candidates fail to "
 			     "keep the configuration and the job queue: %s",
 			     names);
@@ -204,13 +243,13 @@ static WAITS void check_queue(struct verify *v)
 	struct error err;
 
 	if (queue_damaged(v->lu->m->queue, &names, &err) < 0)
-		verify_warning(v, "cluster", NULL, "%s", err.text);
+		verify_hint(v, "cluster", NULL, "%s", err.text);
 	for (size_t i = 0; i < names.n; i++)
-		verify_warning(v, "cluster", NULL,
-			       "the job file %s cannot be read and was put "
-			       "aside; look at it and remove it from %s",
-			       names.items[i],
-			       path(v->lu->m->paths, PATH_QUEUE_DIR));
+		verify_hint(v, "cluster", NULL,
+			    "the job file %s cannot be read and was put "
+			    "aside; look at it and remove it from %s",
+			    names.items[i],
+			    path(v->lu->m->paths, PATH_QUEUE_DIR));
 }
 
 static json_t *verify_config_exec(struct lu *lu, struct error *err)
@@ -218,6 +257,7 @@ static json_t *verify_config_exec(struct lu *lu, struct error *err)
 	const struct op_cluster_verify_config *op = lu->op;
 	struct verify v = {.lu = lu,
 			   .error_codes = op->error_codes,
+			   .simulate = op->debug_simulate_errors,
 			   .ignore_errors = op->ignore_errors};
 
 	(void)err;
@@ -230,7 +270,7 @@ static json_t *verify_config_exec(struct lu *lu, struct error *err)
 	lu_feedback(lu, "* Verifying hypervisor parameters");
 	check_hvparams(&v);
 	lu_feedback(lu, "* Verifying all nodes belong to an existing group");
-	check_groups(&v);
+	check_dangling(&v);
 	check_queue(&v);
 	return json_boolean(!v.bad);
 }

@@ -35,10 +35,10 @@ static void compare(struct verify *v, const char *node, const char *what,
 		    int64_t recorded, int64_t reported, int64_t percent)
 {
 	if (reported > 0 && differs(recorded, reported, percent))
-		verify_warning(v, "node", node,
-			       "%s: recorded %jd, the node reports %jd "
-			       "(gnt-node refresh-state records it)",
-			       what, (intmax_t)recorded, (intmax_t)reported);
+		verify_hint(v, "node", node,
+			    "%s: recorded %jd, the node reports %jd "
+			    "(gnt-node refresh-state records it)",
+			    what, (intmax_t)recorded, (intmax_t)reported);
 }
 
 static void verify_memory(struct verify *v, const json_t *node,
@@ -56,18 +56,18 @@ static void verify_memory(struct verify *v, const json_t *node,
 	compare(v, name, "cpu_total", m.cpu_total,
 		json_int(report, "cpu_total", 0), 0);
 	if (resources_mem_guarantee(&m) < 0)
-		verify_warning(v, "node", name,
-			       "its instances were guaranteed %jd MiB of "
-			       "memory (minmem), the node has %jd MiB for them",
-			       (intmax_t)m.min,
-			       (intmax_t)resources_mem_capacity(&m));
+		verify_hint(v, "node", name,
+			    "its instances were guaranteed %jd MiB of "
+			    "memory (minmem), the node has %jd MiB for them",
+			    (intmax_t)m.min,
+			    (intmax_t)resources_mem_capacity(&m));
 	if (resources_mem_promise(&m) < 0)
-		verify_warning(v, "node", name,
-			       "its instances were promised %jd MiB of memory "
-			       "(maxmem), the node has %jd MiB for them at an "
-			       "oversubscription ratio of %g",
-			       (intmax_t)m.max,
-			       (intmax_t)resources_mem_capacity(&m), m.ratio);
+		verify_hint(v, "node", name,
+			    "its instances were promised %jd MiB of memory "
+			    "(maxmem), the node has %jd MiB for them at an "
+			    "oversubscription ratio of %g",
+			    (intmax_t)m.max,
+			    (intmax_t)resources_mem_capacity(&m), m.ratio);
 }
 
 static void verify_disk(struct verify *v, const json_t *node,
@@ -87,12 +87,11 @@ static void verify_disk(struct verify *v, const json_t *node,
 		TOTAL_SLACK);
 	if (real >= 0 &&
 	    (resources_disk_free(&d) - real) * 100 > d.total * FREE_SLACK)
-		verify_warning(v, "node", name,
-			       "%s: %jd MiB are free as recorded, %jd MiB in "
-			       "the node's report",
-			       json_str(report, "name", ""),
-			       (intmax_t)resources_disk_free(&d),
-			       (intmax_t)real);
+		verify_hint(v, "node", name,
+			    "%s: %jd MiB are free as recorded, %jd MiB in "
+			    "the node's report",
+			    json_str(report, "name", ""),
+			    (intmax_t)resources_disk_free(&d), (intmax_t)real);
 }
 
 static bool is_recorded(const struct lu *lu, const json_t *node)
@@ -146,6 +145,6 @@ void verify_capacity(struct verify *v, const json_t *group)
 
 	if (capacity_check_group(v->lu->m->config, json_str(group, "uuid", ""),
 				 &err) < 0)
-		verify_error(v, "ENODEN1", "group", json_str(group, "name", ""),
-			     "%s", err.text);
+		verify_group_error(v, "ENODEN1", json_str(group, "name", ""),
+				   "%s", err.text);
 }

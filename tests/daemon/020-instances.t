@@ -81,6 +81,7 @@ fails "a failing OS script fails the add" \
 like "$out" 'web3' "naming the instance"
 is "$(m gnt-instance list --no-headers -o name)" web1 "it leaves no instance"
 is "$(ls "$VC/shared-file-storage")" web1 "and no disks"
+rm -r "$os"
 
 succeeds "remove" m gnt-instance remove -f web1
 is "$(m gnt-instance list --no-headers -o name)" "" "it is gone"

@@ -46,5 +46,6 @@ is "$(m gnt-job list --no-headers -o status "$id")" error \
 until_true 20 sh -c "! ls $VC/shared-file-storage | grep -q web1"
 is "$(m gnt-instance list --no-headers -o name)" "" "no instance is left"
 is "$(ls "$VC/shared-file-storage")" "" "no disk"
+rm -r "$os"
 succeeds "verify is content" m gnt-cluster verify
 tap_done

@@ -35,7 +35,7 @@ vc stop "$VC" node2 noded
 vc stop "$VC" node3 noded
 succeeds "jobs run without any candidate's daemon" m gnt-debug delay 0.01
 like "$(m gnt-cluster verify 2>&1)" \
-    'ERROR: cluster: more than half of the master candidates .*node2.*node3' \
+    'ERROR: cluster : more than half of the master candidates .*node2.*node3' \
     "which verify calls an error"
 vc start "$VC" node2 noded
 vc start "$VC" node3 noded

@@ -23,7 +23,7 @@ for id in $last $((last - 1)) $((last - 2)); do
     succeeds "the log names it" grep -q "job-$id.corrupt" "$log"
 done
 out=$(m gnt-cluster verify)
-like "$out" "WARNING: cluster: the job file job-$last.corrupt" "verify names it, too"
+like "$out" "WARNING: cluster : the job file job-$last.corrupt" "verify names it, too"
 is "$(echo "$out" | grep -c 'was put aside')" 3 "and the others"
 rm "$queue"/job-*.corrupt
 unlike "$(m gnt-cluster verify)" 'put aside' "until they are removed"

@@ -63,5 +63,6 @@ like "$out" "not supported by this node daemon" "fails on the node"
 like "$out" "Converting disk template from 'file' to 'drbd'" "and not before"
 is "$(cat "$(own deep/web1)"/*.disk0 "$(own deep/web1)"/*.disk1 | sha256sum)" \
     "$sum" "the instance keeps its disks again"
+m gnt-cluster modify --vg-name= >/dev/null 2>&1
 succeeds "verify is content" m gnt-cluster verify
 tap_done

@@ -143,7 +143,7 @@ succeeds "half way jobs run on all nodes" m gnt-debug delay \
     -n node1 -n node2 -n node3 -n node4 0.01
 fails "verify is not content" m gnt-cluster verify --error-codes
 is "$(echo "$out" | grep -c ERROR:)" 1 "for one reason"
-like "$out" 'ERROR:ECLUSTERCERT:cluster::.*not complete' "which it names"
+like "$out" 'ERROR:ECLUSTERCERT:cluster:None:.*not complete' "which it names"
 "$BIN/gnt-vcluster" kill "$VC" >/dev/null
 "$BIN/gnt-vcluster" start "$VC" >/dev/null 2>&1
 succeeds "also after a start of all daemons" m gnt-debug delay \

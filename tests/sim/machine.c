@@ -199,6 +199,8 @@ void sim_machine_done(struct sim_node *n)
 	table_done(&n->stopped, NULL);
 	table_done(&n->done, free);
 	json_decref(n->hook_env);
+	json_decref(n->verify_says);
+	json_decref(n->disk_says);
 }
 
 void sim_power_cut(struct sim_node *n, uint64_t seed)

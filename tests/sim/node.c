@@ -537,16 +537,52 @@ static void add_running(const char *name, void *value, void *arg)
 	json_array_append_new(arg, json_string(name));
 }
 
+/* All files that are asked for, and all alike; the configuration where it is.
+ */
+static json_t *file_sums(struct sim_node *n, const json_t *list)
+{
+	const char *config = path(n->paths, PATH_CONFIG_DATA);
+	json_t *sums = json_object();
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		json_set_str(sums, json_string_value(json_array_get(list, i)),
+			     "0123456789abcdef");
+	if (!n->disk.disk.exists(&n->disk.disk, config))
+		json_object_del(sums, paths_plain(PATH_CONFIG_DATA));
+	return sums;
+}
+
+/* A node without faults; n->verify_says puts other answers in their place. */
 static json_t *do_verify(struct sim_node *n, const json_t *args)
 {
-	json_t *running = json_array();
+	json_t *running = json_array(), *answer;
 
-	(void)args;
 	table_each(&n->running, add_running, running);
-	return good(json_make("{s:[i, s], s:[I, i], s:{}, s:o}", "version",
-			      PROTOCOL_VERSION, "3.0.2", "time",
-			      (json_int_t)(clock_wall_us() / 1000000), 0,
-			      "filelist", "instancelist", running));
+	answer = json_make(
+		"{s:[i, s], s:[I, i], s:o, s:o, s:[], s:{s:i}, s:{}, s:{}, "
+		"s:[], s:[]}",
+		"version", PROTOCOL_VERSION, GANETI_RELEASE, "time",
+		(json_int_t)(clock_wall_us() / 1000000), 0, "filelist",
+		file_sums(n, json_get(json_array_get(args, 0), "filelist")),
+		"instancelist", running, "nodesetup", "hvinfo", "memory_free",
+		4096, "nodelist", "node-net-test", "user-scripts", "oslist");
+	if (n->verify_says != NULL)
+		json_object_update(answer, n->verify_says);
+	return good(answer);
+}
+
+static json_t *do_mirror_statuses(struct sim_node *n, const json_t *args)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < json_array_size(json_array_get(args, 0)); i++)
+		json_array_append_new(rows,
+				      n->disk_says != NULL
+					      ? json_incref(n->disk_says)
+					      : json_make("[b, {s:b, s:i}]", 1,
+							  "is_degraded", 0,
+							  "ldisk_status", 1));
+	return good(rows);
 }
 
 static json_t *do_true(struct sim_node *n, const json_t *args)
@@ -585,6 +621,7 @@ static const struct {
 	{"file_storage_dir_rename", do_folder_rename},
 	{"blockdev_find", do_disk_find},
 	{"blockdev_getmirrorstatus", do_mirror_status},
+	{"blockdev_getmirrorstatus_multi", do_mirror_statuses},
 	{"iallocator_runner", do_iallocator},
 };
 

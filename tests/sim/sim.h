@@ -63,6 +63,8 @@ struct sim_node {
 	bool silent;	     /* whoever asks waits in vain */
 	bool hook_fails;     /* its hooks say no */
 	bool faulty_disks;   /* its side of mirrors is broken */
+	json_t *verify_says; /* answers of node_verify that are not all right */
+	json_t *disk_says;   /* of each disk's state; NULL: that it is fine */
 	/* Its certificates, and those that are staged: numbers, 0 for none. */
 	unsigned server, client, new_server, new_client;
 	bool trusts_both;
