@@ -76,58 +76,6 @@ static int remove_instance(struct cli *cli, struct error *err)
 	return cli_submit(cli, op, NULL, err);
 }
 
-/* --- console --- */
-
-/* How to get at the console, from the node that knows the hypervisor. */
-static int show_console(const json_t *console)
-{
-	const char *kind = json_str(console, "kind", "?");
-	const char *instance = json_str(console, "instance", "?");
-
-	if (str_eq(kind, "msg")) {
-		printf("%s\n", json_str(console, "message", ""));
-		return CLI_OK;
-	}
-	if (str_eq(kind, "vnc") || str_eq(kind, "spice")) {
-		printf("Instance %s has its %s console on %s:%lld\n", instance,
-		       kind, json_str(console, "host", "?"),
-		       (long long)json_int(console, "port", 0));
-		return CLI_OK;
-	}
-	if (str_eq(kind, "ssh")) {
-		auto_free char *command =
-			cli_join(json_get(console, "command"), " ");
-
-		printf("ssh -t %s@%s %s\n", json_str(console, "user", "root"),
-		       json_str(console, "host", "?"), command);
-		return CLI_OK;
-	}
-	printf("Instance %s has a console of kind %s\n", instance, kind);
-	return CLI_FAILURE;
-}
-
-static int console(struct cli *cli, struct error *err)
-{
-	auto_json json_t *rows =
-		cli_call(cli, "QueryInstances",
-			 json_make("[[s], [s, s], b]", cli->args[0], "console",
-				   "oper_state", 0),
-			 err);
-	const json_t *row;
-
-	if (rows == NULL)
-		return -1;
-	row = json_array_get(rows, 0);
-	if (json_is_object(json_array_get(row, 0)))
-		return show_console(json_array_get(row, 0));
-	return error_set(err, ERR_EXEC, NULL,
-			 json_is_true(json_array_get(row, 1))
-				 ? "Instance %s has no console"
-				 : "Instance %s is not running, so it has no "
-				   "console",
-			 cli->args[0]);
-}
-
 /* --- the table --- */
 
 static const struct cli_command list_command = {
@@ -163,23 +111,13 @@ static const struct cli_command remove_command = {
 	.run = remove_instance,
 };
 
-static const struct cli_command console_command = {
-	.name = "console",
-	.args = "[--show-cmd] <instance-name>",
-	.help = "Show how to get at the console of an instance",
-	.min_args = 1,
-	.max_args = 1,
-	.options = {&OPT_SHOW_CMD, &OPT_PRIORITY},
-	.run = console,
-};
-
 static const struct cli_command *const commands[] = {
 	&instance_activate_disks,
 	&instance_add,
 	&instance_tags[1],
 	&instance_batch_create,
 	&instance_change_group,
-	&console_command,
+	&instance_console,
 	&instance_deactivate_disks,
 	&instance_failover,
 	&instance_grow_disk,

@@ -57,6 +57,11 @@ static int type_disk(json_t *disk, size_t index, struct error *err)
 	const char *spindles = json_str(disk, "spindles", NULL);
 	int64_t value;
 
+	if (size != NULL && json_get(disk, "adopt") != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Only one of 'size' and 'adopt' allowed (disk "
+				 "%zu)",
+				 index);
 	if (size != NULL) {
 		if (params_parse_size(size, &value, err) < 0)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -117,12 +122,42 @@ static json_t *disks(const struct cli *cli, bool import, struct error *err)
 	return steal(&list);
 }
 
+static int check_nic(const json_t *nic, struct error *err)
+{
+	static const char *const known[] = {"mac",  "ip",   "name", "network",
+					    "mode", "link", "vlan", "bridge"};
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)nic, key, value) {
+		size_t k = 0;
+
+		while (k < sizeof(known) / sizeof(*known) &&
+		       strcmp(known[k], key) != 0)
+			k++;
+		if (k == sizeof(known) / sizeof(*known))
+			return error_set(err, ERR_PARAMETER, NULL,
+					 "Unknown parameter '%s'", key);
+	}
+	return 0;
+}
+
+static json_t *nic_list(const json_t *given, struct error *err)
+{
+	auto_json json_t *list = device_list(given, "network interface", err);
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (check_nic(json_array_get(list, i), err) < 0)
+			return NULL;
+	return steal(&list);
+}
+
 static json_t *nics(const struct cli *cli, bool import, struct error *err)
 {
 	const json_t *given = cli_value(cli, &OPT_NET);
 
 	if (given != NULL)
-		return device_list(given, "network interface", err);
+		return nic_list(given, err);
 	return import || cli_given(cli, &OPT_NO_NICS) ? json_array()
 						      : json_make("[{}]");
 }

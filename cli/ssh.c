@@ -25,8 +25,7 @@ static void add_options(const struct ssh *s, const struct ssh_node *node,
 					    "-oUserKnownHostsFile=/dev/null",
 					    "-oCheckHostIp=no",
 					    "-oBatchMode=yes",
-					    "-oStrictHostKeyChecking=yes",
-					    "-q"};
+					    "-oStrictHostKeyChecking=yes"};
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
 		strv_add(argv, fixed[i]);
@@ -73,11 +72,64 @@ int ssh_run(const struct ssh *s, const struct ssh_node *node,
 	} else {
 		strv_add(&argv, "ssh");
 		add_options(s, node, &argv);
+		strv_add(&argv, "-q");
 		strv_addf(&argv, LOGIN "@%s", node->address);
 		strv_add(&argv, command);
 	}
 	return run_output((const char *const *)argv.items,
 			  (const char *const *)env.items, ret_output, err);
+}
+
+/* --- sessions --- */
+
+#define SAFE_CHARACTERS                                                        \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"       \
+	"@%_+=:,./-"
+
+static void add_quoted(struct buf *text, const char *word)
+{
+	if (*word != '\0' && word[strspn(word, SAFE_CHARACTERS)] == '\0') {
+		buf_adds(text, word);
+		return;
+	}
+	buf_addc(text, '\'');
+	for (; *word != '\0'; word++)
+		if (*word == '\'')
+			buf_adds(text, "'\\''");
+		else
+			buf_addc(text, *word);
+	buf_addc(text, '\'');
+}
+
+char *ssh_quoted(const struct strv *words)
+{
+	struct buf text = {0};
+
+	for (size_t i = 0; i < words->n; i++) {
+		if (i > 0)
+			buf_addc(&text, ' ');
+		add_quoted(&text, words->items[i]);
+	}
+	return text.data == NULL ? xstrdup("") : buf_steal(&text);
+}
+
+void ssh_session(const struct ssh *s, const struct ssh_node *node,
+		 const char *user, const struct strv *command,
+		 struct strv *ret_argv)
+{
+	auto_free char *line = ssh_quoted(command);
+
+	if (is_virtual(s)) {
+		for (size_t i = 0; i < command->n; i++)
+			strv_add(ret_argv, command->items[i]);
+		return;
+	}
+	strv_add(ret_argv, "ssh");
+	add_options(s, node, ret_argv);
+	strv_add(ret_argv, "-t");
+	strv_add(ret_argv, "-t"); /* also where we have no terminal */
+	strv_addf(ret_argv, "%s@%s", user, node->address);
+	strv_add(ret_argv, line);
 }
 
 /* --- copies --- */
@@ -113,6 +165,7 @@ static int copy_remote(const struct ssh *s, const struct ssh_node *node,
 	strv_add(&argv, "scp");
 	strv_add(&argv, "-p");
 	add_options(s, node, &argv);
+	strv_add(&argv, "-q");
 	strv_add(&argv, file);
 	if (strchr(node->address, ':') != NULL)
 		strv_addf(&argv, "[%s]:%s", node->address, file);

@@ -28,6 +28,15 @@ struct ssh_node {
 int ssh_run(const struct ssh *s, const struct ssh_node *node,
 	    const char *command, char **ret_output, struct error *err);
 
+/* The words of a terminal session on the node: a command that runs there as the
+ * user.  In a virtual cluster the command itself. */
+struct strv;
+void ssh_session(const struct ssh *s, const struct ssh_node *node,
+		 const char *user, const struct strv *command,
+		 struct strv *ret_argv);
+/* Words as a shell reads them; to be freed. */
+char *ssh_quoted(const struct strv *words);
+
 /* Copy a file (absolute) to the same place on the node, with its mode and
  * times; in a virtual cluster that place is below the node's folder.  -1 with
  * err. */

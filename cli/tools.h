@@ -43,6 +43,8 @@ extern const struct cli_command instance_activate_disks,
 	instance_replace_disks;
 /* gnt_instance_install.c */
 extern const struct cli_command instance_reinstall, instance_rename;
+/* gnt_instance_console.c */
+extern const struct cli_command instance_console;
 /* gnt_instance_info.c */
 extern const struct cli_command instance_info;
 /* gnt_instance_modify.c */

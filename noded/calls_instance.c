@@ -294,7 +294,7 @@ static json_t *console_of(struct call *c, const char *name, const json_t *query,
 	if (hv == NULL)
 		return NULL;
 	console = hv->console(c->paths, instance, json_get(query, "node"),
-			      json_get(query, "hvparams"), err);
+			      json_get(query, "hvParams"), err);
 	if (console != NULL)
 		json_set_str(console, "instance", name);
 	return console;

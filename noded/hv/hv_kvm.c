@@ -18,6 +18,7 @@
 #include "noded/hv/hv_kvm_devices.h"
 #include "noded/hv/qmp.h"
 
+#define SSH_PORT 22
 #define SMALL_FILE_MAX (256 * 1024)
 #define START_TIMEOUT_MS 60000
 #define END_WAIT_MS 20
@@ -405,21 +406,41 @@ static int kvm_balloon(const struct paths *p, const json_t *instance,
 	return kvm_write_notes(p, name, notes, err);
 }
 
+static json_t *serial_console(const struct paths *p, const char *name,
+			      const json_t *node)
+{
+	auto_free char *serial = kvm_file(p, "ctrl", name, ".serial");
+	auto_free char *peer = xprintf("UNIX-CONNECT:%s", serial);
+
+	return json_make("{s:s, s:s, s:I, s:s, s:[s, s, s]}", "kind", "ssh",
+			 "host", json_str(node, "name", ""), "port",
+			 (json_int_t)json_int(json_get(node, "ndparams"),
+					      "ssh_port", SSH_PORT),
+			 "user", "root", "command", "socat",
+			 "STDIO,raw,echo=0,escape=0x1d", peer);
+}
+
 static json_t *kvm_console(const struct paths *p, const json_t *instance,
 			   const json_t *node, const json_t *hvparams,
 			   struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
-	auto_free char *serial = kvm_file(p, "ctrl", name, ".serial");
-	auto_free char *peer = xprintf("UNIX-CONNECT:%s", serial);
+	const char *vnc = json_str(hvparams, "vnc_bind_address", "");
+	const char *spice = json_str(hvparams, "spice_bind", "");
+	json_int_t port = json_int(instance, "network_port", 0);
 
 	(void)err;
-	if (!json_bool(hvparams, "serial_console", true))
-		return json_make("{s:s, s:s}", "kind", "msg", "message",
-				 "The instance has no serial console");
-	return json_make("{s:s, s:s, s:s, s:[s, s, s]}", "kind", "ssh", "host",
-			 json_str(node, "name", ""), "user", "root", "command",
-			 "socat", "STDIO,raw,echo=0,escape=0x1d", peer);
+	if (json_bool(hvparams, "serial_console", true))
+		return serial_console(p, name, node);
+	if (*vnc != '\0' && port > VNC_BASE_PORT)
+		return json_make("{s:s, s:s, s:I, s:I}", "kind", "vnc", "host",
+				 vnc, "port", port, "display",
+				 port - VNC_BASE_PORT);
+	if (*spice != '\0')
+		return json_make("{s:s, s:s, s:I}", "kind", "spice", "host",
+				 spice, "port", port);
+	return json_make("{s:s, s:o}", "kind", "msg", "message",
+			 json_sprintf("No serial shell for instance %s", name));
 }
 
 /* --- migration --- */

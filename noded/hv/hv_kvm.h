@@ -10,6 +10,8 @@
 
 #include "noded/hv/hv.h"
 
+#define VNC_BASE_PORT 5900
+
 /* kvm-hypervisor/<folder>/<name><suffix>; to be freed. */
 char *kvm_file(const struct paths *p, const char *folder, const char *name,
 	       const char *suffix);

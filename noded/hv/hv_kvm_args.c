@@ -13,7 +13,6 @@
 #include "noded/hv/hv_kvm_devices.h"
 
 #define CPUINFO_MAX (4 * 1024 * 1024)
-#define VNC_BASE_PORT 5900
 
 static void add(struct strv *argv, const char *option, const char *value)
 {

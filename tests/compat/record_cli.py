@@ -72,6 +72,61 @@ CASES = {
     "reboot-options": ("gnt-instance reboot --reason=because "
                        "--priority=high --ignore-secondaries "
                        "--shutdown-timeout=9 -t soft a", {}),
+    "console-vnc": (
+        "gnt-instance console a",
+        {"QueryConfigValues": ["c1"], "QueryInstances": [[{
+            "instance": "a", "kind": "vnc", "host": "192.0.2.1",
+            "port": 11000, "display": 5100}, True]]}),
+    "console-spice": (
+        "gnt-instance console a",
+        {"QueryConfigValues": ["c1"], "QueryInstances": [[{
+            "instance": "a", "kind": "spice", "host": "192.0.2.1",
+            "port": 11000}, True]]}),
+    "console-message": (
+        "gnt-instance console a",
+        {"QueryConfigValues": ["c1"], "QueryInstances": [[{
+            "instance": "a", "kind": "msg", "message": "none"}, True]]}),
+    "console-none": (
+        "gnt-instance console a",
+        {"QueryConfigValues": ["c1"], "QueryInstances": [[None, True]]}),
+    "modify-nics": (
+        "gnt-instance modify --net add:mac=generate,ip=pool,network=net1 "
+        "--net 1:add,link=br1,mode=routed,vlan=5 --net eth1:remove "
+        "--net 0:ip=none,network=none,name=none --net -1:modify,link=br2 a",
+        {}),
+    "modify-disks": (
+        "gnt-instance modify --disk add:size=10g,vg=vg1,metavg=vg2,mode=ro,"
+        "name=d1,spindles=3 --disk 2:add,size=1t --disk attach:name=x "
+        "--disk 1:attach,uuid=1234 --disk 0:detach --disk d1:name=none a",
+        {}),
+    "modify-last-devices": (
+        "gnt-instance modify --net remove --disk detach --disk remove a", {}),
+    "modify-two-actions": ("gnt-instance modify --net 0:remove,link=br0 a",
+                           {}),
+    "modify-no-size": ("gnt-instance modify --disk add:mode=rw a", {}),
+    "modify-hotplug": (
+        "gnt-instance modify --hotplug -f --net 0:link=br2 "
+        "--no-wait-for-sync --disk add:size=1g a", {}),
+    "modify-hotplug-unconfirmed": (
+        "gnt-instance modify --hotplug --net 0:link=br2 a", {}),
+    "modify-template": ("gnt-instance modify -t drbd -n n2 a", {}),
+    "modify-ext": ("gnt-instance modify -t ext -e provider=p,x=y a", {}),
+    "modify-ext-no-provider": ("gnt-instance modify -t ext -e x=y a", {}),
+    "modify-ext-misfit": ("gnt-instance modify -t plain -e provider=p a", {}),
+    "modify-file-misfit": (
+        "gnt-instance modify -B vcpus=2 --file-driver=loop a", {}),
+    "modify-detail": ("gnt-instance modify -n n2 a", {}),
+    "recreate-disks": (
+        "gnt-instance recreate-disks --disk 0:spindles=4,size=3g,mode=ro "
+        "-n n1:n2 a", {}),
+    "recreate-disks-both": ("gnt-instance recreate-disks -n n1 -I hail a",
+                            {}),
+    "grow-disk-amount": ("gnt-instance grow-disk a 0 x", {}),
+    "add-adopt-size": ("gnt-instance add -t plain --disk 0:adopt=lv1,size=3 "
+                       "-n n1 --no-install a", {}),
+    "add-bad-nic": ("gnt-instance add -t diskless -I hail -o d "
+                    "--net 0:bogus=x a", {}),
+    "reinstall-unconfirmed": ("gnt-instance reinstall a", {}),
     "remove-unconfirmed": ("gnt-instance remove a", {}),
     "remove-options": ("gnt-instance remove -f --ignore-failures a", {}),
     "failover-unconfirmed": ("gnt-instance failover a", {}),

@@ -85,6 +85,10 @@ like "$(qmp qom-get "{\"path\": \"/machine/peripheral/$(
         grep -o 'nic-[0-9a-f-]*' | head -1
 )\", \"property\": \"mac\"}")" 'aa:00:00:01:02:03' "QEMU has its address"
 
+succeeds "the console is shown" m gnt-instance console --show-cmd vm1
+like "$out" 'socat STDIO,raw,echo=0,escape=0x1d UNIX-CONNECT:.*/vm1.serial' \
+    "as a command"
+
 "$BIN/gnt-vcluster" kill "$VC" node1 noded
 succeeds "the node daemon can be restarted" \
     "$BIN/gnt-vcluster" start "$VC" node1 noded
@@ -105,6 +109,18 @@ is "$(devices disk)" 1 "also there"
 succeeds "shutdown powers it down" m gnt-instance shutdown --timeout 30 vm1
 is "$(alive "$pid" && echo there)" "" "the process is gone"
 is "$(status vm1)" ADMIN_down "list says so"
+m gnt-instance modify -H serial_console=false,vnc_bind_address=127.0.0.1 vm1 \
+    >/dev/null
+m gnt-instance startup vm1 >/dev/null
+succeeds "a console without a serial line" m gnt-instance console vm1
+like "$out" 'Instance vm1 has VNC listening on 127.0.0.1:.* URL <vnc://' "is VNC"
+like "$(qmp query-vnc)" '"enabled": true' "which QEMU has"
+m gnt-instance modify -H vnc_bind_address=default vm1 >/dev/null
+m gnt-instance reboot -t hard --shutdown-timeout=0 vm1 >/dev/null
+succeeds "without any of them" m gnt-instance console vm1
+like "$out" 'No serial shell for instance vm1' "it is said"
+m gnt-instance shutdown --timeout=0 vm1 >/dev/null
+m gnt-instance modify -H serial_console=default vm1 >/dev/null
 fails "a kernel that is not there is refused" \
     add vm2 -t diskless -n node1 -H kvm:kernel_path=/nonexistent/vmlinuz
 like "$out" '/nonexistent/vmlinuz' "by name"
