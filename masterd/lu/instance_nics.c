@@ -241,6 +241,32 @@ int spec_nic_link(struct lu *lu, json_t *nic, const char *pnode,
 	return 0;
 }
 
+/* An address of a network that the node's group has is for its NICs. */
+static int check_no_network_has(struct lu *lu, const char *ip,
+				const char *pnode, struct error *err)
+{
+	struct config *c = lu->m->config;
+	const json_t *node = config_get(c, CONFIG_NODE, pnode);
+	const json_t *group =
+		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+	const char *uuid;
+	json_t *link;
+
+	json_object_foreach ((json_t *)json_get(group, "networks"), uuid,
+			     link) {
+		const json_t *network = config_get(c, CONFIG_NETWORK, uuid);
+
+		if (network != NULL && ippool_contains(network, ip))
+			return error_set(
+				err, ERR_PREREQ, ECODE_STATE,
+				"The requested IP address (%s) belongs "
+				"to network %s, but the target NIC "
+				"does not",
+				ip, json_str(network, "name", ""));
+	}
+	return 0;
+}
+
 int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
 		     bool conflicts_check, struct error *err)
 {
@@ -252,8 +278,10 @@ int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "An address from a pool (ip=pool) "
 					 "needs the parameter network");
-		return ip == NULL || !conflicts_check
-			       ? 0
+		if (ip == NULL || !conflicts_check)
+			return 0;
+		return check_no_network_has(lu, ip, pnode, err) < 0
+			       ? -1
 			       : take_ip(lu, nic, ip, err);
 	}
 	if (spec_nic_link(lu, nic, pnode, err) < 0)

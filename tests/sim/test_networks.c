@@ -173,6 +173,8 @@ Test(networks, instances_take_addresses_and_give_them_back)
 	       "IP address 203.0.113.1 does not belong to network net1");
 	expect(add_instance("web2", json_make("{s:s}", "ip", "pool")),
 	       "needs the parameter network");
+	expect(add_instance("web2", json_make("{s:s}", "ip", "198.51.100.4")),
+	       "belongs to network net1, but the target NIC does not");
 	expect(add_instance("web2", json_make("{s:s, s:s}", "network", "net1",
 					      "link", "br1")),
 	       "can't be given with it");
