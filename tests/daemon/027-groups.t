@@ -32,7 +32,7 @@ succeeds "a network is added" m gnt-network add --network=203.0.113.0/24 \
 succeeds "it is connected to all groups" m gnt-network connect \
     -N mode=bridged,link=br0 net1
 like "$(m gnt-network list --no-headers -o group_list net1)" \
-    'default .bridged, br0, .,g3 .bridged, br0, .' "both of them"
+    'default .bridged, br0, .,[ ]?g3 .bridged, br0, .' "both of them"
 succeeds "an address is reserved" m gnt-network modify \
     --add-reserved-ips=203.0.113.77 net1
 succeeds "info shows all of it" m gnt-network info net1
@@ -86,4 +86,22 @@ succeeds "an empty group goes" m gnt-group remove g3
 fails "with one group there is no other" m gnt-group evacuate -I hail default
 like "$out" 'There are no possible target groups' "which is said"
 succeeds "all is well" m gnt-cluster verify
+
+# What verify says of instances and OS definitions.
+add web3 -t sharedfile -s 4m -n node2 >/dev/null 2>&1
+disk=$(readlink -f "$(root node2)/var/run/ganeti/instance-disks/web3:0")
+mv "$disk" "$VC/away"
+mkdir "$(root node2)/srv/ganeti/os/odd" "$(root node1)/srv/ganeti/os/both" \
+    "$(root node2)/srv/ganeti/os/both"
+m gnt-group modify --ipolicy-bounds-specs=min:disk-size=8,cpu-count=1,disk-count=0,memory-size=1,nic-count=0,spindle-use=0/max:disk-size=99,cpu-count=8,disk-count=16,memory-size=32768,nic-count=8,spindle-use=12 default >/dev/null
+fails "a missing disk is found" m gnt-cluster verify --error-codes
+like "$out" 'ERROR:EINSTANCEFAULTYDISK:instance:web3:.*disk/0 on node2' \
+    "and named"
+like "$out" 'WARNING:EINSTANCEPOLICY:instance:web3:disk-size/0 value 4 is not in range' \
+    "so is who breaks the policy"
+like "$out" 'ERROR:ENODEOS:node:node2.example.com:Extra OS odd not present on reference node' \
+    "and an OS that others do not have"
+like "$out" 'ERROR:ENODEOS:node:node1.example.com:Invalid OS both' \
+    "or that is not whole"
+mv "$VC/away" "$disk"
 tap_done
