@@ -171,52 +171,91 @@ static json_t *job_from_file(struct cli *cli, const char *file, int64_t times,
 	return steal(&job);
 }
 
-/* Queue the jobs of one file, and with --each submit each at once. */
-static int add_file(struct cli *cli, struct cli_jobs *jobs, const char *file,
-		    int64_t ops, int64_t repeat, struct error *err)
+/* How many there are, and when what was done (--timing-stats). */
+struct timing {
+	bool shown;
+	size_t n_ops, n_jobs;
+	int64_t submit_us, exec_us, end_us;
+};
+
+static int64_t phase(const struct timing *t, const char *what)
 {
-	auto_json json_t *job = job_from_file(cli, file, ops, err);
-
-	if (job == NULL)
-		return -1;
-	for (int64_t k = 0; k < repeat; k++) {
-		auto_free char *name =
-			xprintf("file %s/%lld", file, (long long)k);
-
-		cli_jobs_add_list(jobs, name, json_incref(job));
-		if (cli_given(cli, &OPT_EACH) &&
-		    cli_jobs_submit(cli, jobs, err) < 0)
-			return -1;
+	if (t->shown) {
+		printf("%s...\n", what);
+		fflush(stdout);
 	}
-	return 0;
+	return clock_mono_us();
 }
 
-static void print_seconds(const struct cli *cli, const char *what,
-			  int64_t begin)
+static void print_timing(const struct timing *t)
 {
-	if (cli_given(cli, &OPT_TIMING))
-		printf("%s took %.3f s\n", what,
-		       (double)(clock_mono_us() - begin) / 1e6);
+	if (t->shown)
+		printf("C:op     %4zu\nC:job    %4zu\nT:submit %4.4f\n"
+		       "T:exec   %4.4f\nT:total  %4.4f\n",
+		       t->n_ops, t->n_jobs,
+		       (double)(t->exec_us - t->submit_us) / 1e6,
+		       (double)(t->end_us - t->exec_us) / 1e6,
+		       (double)(t->end_us - t->submit_us) / 1e6);
+}
+
+/* All files as jobs. */
+static json_t *load_files(struct cli *cli, int64_t ops, struct error *err)
+{
+	auto_json json_t *files = json_array();
+
+	for (int i = 0; i < cli->n_args; i++) {
+		json_t *job = job_from_file(cli, cli->args[i], ops, err);
+
+		if (job == NULL)
+			return NULL;
+		json_array_append_new(files, job);
+	}
+	return steal(&files);
+}
+
+/* Queue each of them so often; with --each each is submitted by itself. */
+static int submit_files(struct cli *cli, struct cli_jobs *jobs, json_t *files,
+			int64_t repeat, struct timing *t, struct error *err)
+{
+	for (int64_t k = 0; k < repeat; k++)
+		for (int i = 0; i < cli->n_args; i++) {
+			json_t *job = json_array_get(files, (size_t)i);
+			auto_free char *name = xprintf(
+				"file %s/%lld", cli->args[i], (long long)k);
+
+			t->n_ops += json_array_size(job);
+			t->n_jobs++;
+			cli_jobs_add_list(jobs, name, json_incref(job));
+			if (cli_given(cli, &OPT_EACH) &&
+			    cli_jobs_submit(cli, jobs, err) < 0)
+				return -1;
+		}
+	return cli_jobs_submit(cli, jobs, err);
 }
 
 static int submit_job(struct cli *cli, struct error *err)
 {
 	auto_jobs struct cli_jobs jobs = {
 		.quiet = !cli_given(cli, &OPT_VERBOSE)};
-	int64_t ops, repeat, begin = clock_mono_us();
+	struct timing t = {.shown = cli_given(cli, &OPT_TIMING)};
+	auto_json json_t *files = NULL;
+	int64_t ops, repeat;
 
 	if (repeat_count(cli, &OPT_OP_REPEAT, &ops, err) < 0 ||
 	    repeat_count(cli, &OPT_JOB_REPEAT, &repeat, err) < 0)
 		return -1;
-	for (int i = 0; i < cli->n_args; i++)
-		if (add_file(cli, &jobs, cli->args[i], ops, repeat, err) < 0)
-			return -1;
-	if (cli_jobs_submit(cli, &jobs, err) < 0)
+	phase(&t, "Loading");
+	files = load_files(cli, ops, err);
+	if (files == NULL)
 		return -1;
-	print_seconds(cli, "Submitting", begin);
+	t.submit_us = phase(&t, "Submitting");
+	if (submit_files(cli, &jobs, files, repeat, &t, err) < 0)
+		return -1;
+	t.exec_us = phase(&t, "Executing");
 	if (cli_jobs_wait(cli, &jobs, err) < 0)
 		return -1;
-	print_seconds(cli, "All", begin);
+	t.end_us = clock_mono_us();
+	print_timing(&t);
 	return jobs.failed == 0 ? CLI_OK : CLI_FAILURE;
 }
 

@@ -57,4 +57,13 @@ fails "one that is killed ends, too" m gnt-job watch "$id"
 is "$(ls "$path" 2>/dev/null)" "" "without a socket as well"
 fails "a delay of nodes cannot be ended so" \
     m gnt-debug delay --interruptible --no-master -n node2 0.01
+echo '[{"OP_ID": "OP_INSTANCE_STARTUP", "instance_name": "nosuch"}]' >"$VC/bad"
+fails "a job that fails is told" m gnt-debug submit-job "$VC/bad"
+echo '[{"OP_ID": "OP_TEST_DELAY", "duration": 0.01}]' >"$VC/good"
+succeeds "jobs are timed" m gnt-debug submit-job --timing-stats --job-repeat 2 \
+    --op-repeat 3 "$VC/good"
+like "$(echo "$out" | tr -s '\n ' '  ')" \
+    'Loading[.]+ Submitting[.]+ Executing[.]+ .*C:op 6 C:job 2 T:submit 0[.]' \
+    "and counted"
+
 tap_done

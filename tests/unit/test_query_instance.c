@@ -83,6 +83,28 @@ Test(query_instance, every_status)
 	check_status("inst5", "ERROR_nodedown");
 }
 
+/* "not" in front of live data waits for the data; without any, what is asked of
+ * it is true, and so "not" is false. */
+Test(query_instance, not_running_is_asked_of_the_nodes)
+{
+	auto_json json_t *got = NULL;
+
+	fixture_begin(&f, edit);
+	got = fixture_query(&f, "instance", "[\"name\"]",
+			    "[\"&\",[\"=~\",\"name\",\"inst(8|10)[.]\"],"
+			    "[\"!\",[\"?\",\"oper_state\"]]]");
+	cr_assert_eq(json_array_size(json_get(got, "data")), 1);
+	cr_assert_str_eq(json_string_value(fixture_value(got, 0, 0)),
+			 "inst8.example.com");
+	json_decref(steal(&got));
+	json_object_del(json_object_get(f.nodes, "all_instances_info"),
+			"node1.example.com");
+	got = fixture_query(&f, "instance", "[\"name\"]",
+			    "[\"&\",[\"=~\",\"name\",\"inst(8|10)[.]\"],"
+			    "[\"!\",[\"?\",\"oper_state\"]]]");
+	cr_assert_eq(json_array_size(json_get(got, "data")), 0);
+}
+
 Test(query_instance, an_instance_elsewhere_is_on_the_wrong_node)
 {
 	auto_json json_t *got = NULL;
