@@ -297,9 +297,10 @@ static const char zsh_function[] =
 	"    else\n"
 	"        compadd -- $found\n"
 	"    fi\n"
-	"}\n\n"
-	"_gnt \"$@\"\n";
+	"}\n\n";
 
+/* A file in $fpath is run to complete; one that is sourced only tells that it
+ * is there. */
 static void print_zsh(const struct cli_tool *const *tools)
 {
 	printf("#compdef");
@@ -307,6 +308,10 @@ static void print_zsh(const struct cli_tool *const *tools)
 	putchar('\n');
 	print_tables(tools);
 	fputs(zsh_function, stdout);
+	printf("if [[ -n $CURRENT ]]; then\n    _gnt \"$@\"\nelse\n"
+	       "    compdef _gnt");
+	print_tools(tools);
+	printf("fi\n");
 }
 
 /* --- fish --- */

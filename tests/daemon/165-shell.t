@@ -37,6 +37,8 @@ like "$(bash -c '. "$0"; complete -p gnt-node' "$VC/bash")" '_gnt gnt-node' \
 
 if command -v zsh >/dev/null; then
     succeeds "zsh takes the file" zsh -n "$VC/zsh"
+    is "$(zsh -f -c 'autoload -U compinit; compinit -D -u; . "$0"
+print -- ${_comps[gnt-instance]}' "$VC/zsh")" _gnt "and may source it"
     is "$(m zsh -c 'compadd() { shift; print -l -- ${(M)@:#li*}; }
 words=(gnt-instance li); CURRENT=2; . "$0"' "$VC/zsh" | head -1)" list \
         "zsh is offered a command"
