@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "masterd/query_private.h"
 #include "queue/job.h"
@@ -224,13 +225,26 @@ static WAITS int all_jobs(struct query *q, struct error *err)
 	return rows.rc;
 }
 
+static void each_once(const struct strv *names, struct strv *ret)
+{
+	struct table seen = {0};
+
+	for (size_t i = 0; i < names->n; i++)
+		if (table_put(&seen, names->items[i], ret) == NULL)
+			strv_add(ret, names->items[i]);
+	table_done(&seen, NULL);
+}
+
 static WAITS int job_rows(struct query *q, const struct strv *names,
 			  struct error *err)
 {
+	auto_strv struct strv ids = {0};
+
 	if (names == NULL)
 		return all_jobs(q, err);
-	for (size_t i = 0; i < names->n; i++)
-		if (add_by_id(q, names->items[i], err) < 0)
+	each_once(names, &ids);
+	for (size_t i = 0; i < ids.n; i++)
+		if (add_by_id(q, ids.items[i], err) < 0)
 			return -1;
 	return 0;
 }

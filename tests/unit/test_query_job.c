@@ -119,6 +119,16 @@ Test(query_job, old_call_without_ids_gives_all)
 	compat_assert_same(got, want);
 }
 
+Test(query_job, a_job_that_is_named_twice_comes_once)
+{
+	auto_json json_t *ids = fixture_parse("[10, \"10\", 10]");
+	auto_json json_t *fields = fixture_parse("[\"id\"]");
+	struct error err;
+	auto_json json_t *rows = query_old(&f.m, "job", ids, fields, &err);
+
+	cr_assert_eq(json_array_size(rows), 1);
+}
+
 Test(query_job, words_are_no_ids)
 {
 	auto_json json_t *ids = fixture_parse("[\"x\"]");
