@@ -98,12 +98,30 @@ static char *put_utf8(char *out, unsigned code)
 	} else if (code < 0x800) {
 		*out++ = (char)(0xc0 | code >> 6);
 		*out++ = (char)(0x80 | (code & 0x3f));
-	} else {
+	} else if (code < 0x10000) {
 		*out++ = (char)(0xe0 | code >> 12);
+		*out++ = (char)(0x80 | (code >> 6 & 0x3f));
+		*out++ = (char)(0x80 | (code & 0x3f));
+	} else {
+		*out++ = (char)(0xf0 | code >> 18);
+		*out++ = (char)(0x80 | (code >> 12 & 0x3f));
 		*out++ = (char)(0x80 | (code >> 6 & 0x3f));
 		*out++ = (char)(0x80 | (code & 0x3f));
 	}
 	return out;
+}
+
+/* The second half of a surrogate pair: one character with the half before it.
+ * A quote or a whole character stands before out. */
+static char *put_pair(char *out, unsigned low)
+{
+	const unsigned char *u = (const unsigned char *)out;
+	unsigned high;
+
+	if ((u[-1] & 0xc0) != 0x80 || (u[-2] & 0xf0) != 0xa0 || u[-3] != 0xed)
+		return put_utf8(out, low);
+	high = (u[-2] & 0xfU) << 6 | (u[-1] & 0x3fU);
+	return put_utf8(out - 3, 0x10000 + (high << 10) + (low - 0xdc00));
 }
 
 static int hex_digit(char c)
@@ -149,7 +167,10 @@ static bool parse_hex(struct parser *ps, char **out)
 			return fail_hex(ps, code, ps->p + i);
 		code = code * 16 + (unsigned)digit;
 	}
-	*out = put_utf8(*out, code == 0 ? ' ' : code);
+	if (code >= 0xdc00 && code < 0xe000)
+		*out = put_pair(*out, code);
+	else
+		*out = put_utf8(*out, code == 0 ? ' ' : code);
 	ps->p += 4;
 	return true;
 }

@@ -65,6 +65,25 @@ Test(jtext, strings_are_unescaped)
 	const struct jval *v = parse("[\"a\\u00e9\\n\\\"\\/\"]");
 
 	cr_assert_str_eq(v->first->str, "a\xc3\xa9\n\"/");
+	v = parse("[\"\\ud83d\\ude00\\udc00\"]");
+	cr_assert_str_eq(v->first->str, "\xf0\x9f\x98\x80\xed\xb0\x80",
+			 "two surrogates are one character");
+}
+
+Test(jtext, spaces_of_all_kinds_are_spaces)
+{
+	cr_assert_eq(parse("{\"a\" \xc2\xa0:\v\xe3\x80\x80"
+			   "7\f}\xe2\x80\x89")
+			     ->first->i,
+		     7);
+}
+
+Test(jtext, big_numbers_are_shown_in_full)
+{
+	auto_buf struct buf b = {0};
+
+	jtext_show(&b, parse("[9223372036854775808,9007199254740993,1.5e1]"));
+	cr_assert_str_eq(b.data, "[9223372036854775808, 9007199254740993, 15]");
 }
 
 Test(jtext, errors_quote_the_text)
