@@ -350,29 +350,6 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 	return 0;
 }
 
-/* Those with their halves in two groups. */
-static void print_split(const struct cluster *c)
-{
-	bool any = false;
-
-	for (int i = 0; i < c->n_instances; i++) {
-		const struct instance *inst = &c->instances[i];
-
-		if (inst->secondary == NO_INDEX ||
-		    c->nodes[inst->primary].group ==
-			    c->nodes[inst->secondary].group)
-			continue;
-		if (!any)
-			fputs("Found instances belonging to multiple node "
-			      "groups:\n",
-			      stderr);
-		any = true;
-		fprintf(stderr, "  %s\n", inst->name);
-	}
-	if (any)
-		fputs("These instances will not be moved.\n", stderr);
-}
-
 static int run(struct cluster *c, const struct tool_options *o,
 	       struct buf *text, struct error *err)
 {
@@ -388,8 +365,8 @@ static int run(struct cluster *c, const struct tool_options *o,
 		printf("Cluster is empty, exiting.\n");
 		return 0;
 	}
-	if (o->verbose > 1)
-		print_split(c);
+	if (o->verbose > 1 && listing_split(c, stderr))
+		fputs("These instances will not be moved.\n", stderr);
 	if (save_original(c, o, "before balancing", err) < 0)
 		return -1;
 	printf("Loaded %d nodes, %d instances\n", c->n_nodes, c->n_instances);

@@ -8,28 +8,6 @@
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
-/* Their names are for people only. */
-static void print_split(const struct cluster *c, const struct tool_options *o)
-{
-	bool any = false;
-
-	for (int i = 0; i < c->n_instances; i++) {
-		const struct instance *inst = &c->instances[i];
-
-		if (inst->secondary == NO_INDEX ||
-		    c->nodes[inst->primary].group ==
-			    c->nodes[inst->secondary].group)
-			continue;
-		if (!any)
-			printf("Found instances belonging to multiple node "
-			       "groups:\n");
-		any = true;
-		fprintf(stderr, "  %s\n", inst->name);
-	}
-	if (!any && o->verbose > 1)
-		printf("No split instances found\n");
-}
-
 static void add_group_row(struct cluster *c, int g, struct grid *grid)
 {
 	struct nodeset nodes = cluster_group_nodes(c, g);
@@ -106,7 +84,8 @@ static int run(struct cluster *c, const struct tool_options *o,
 	       plural(c->n_nodes), c->n_instances, plural(c->n_instances),
 	       c->n_groups, plural(c->n_groups));
 	tool_print_suffix(c, o);
-	print_split(c, o);
+	if (!listing_split(c, stdout) && o->verbose > 1)
+		printf("No split instances found\n");
 	if (o->verbose > 1)
 		print_groups(c);
 	print_cluster(c);

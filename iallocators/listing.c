@@ -348,3 +348,24 @@ void listing_print(struct cluster *c, const struct nodeset *nodes,
 	if (o->print_nodes)
 		listing_print_nodes(c, nodes, o->node_fields, status_title);
 }
+
+bool listing_split(const struct cluster *c, FILE *title)
+{
+	bool any = false;
+
+	for (int i = 0; i < c->n_instances; i++) {
+		const struct instance *inst = &c->instances[i];
+
+		if (inst->secondary == NO_INDEX ||
+		    c->nodes[inst->primary].group ==
+			    c->nodes[inst->secondary].group)
+			continue;
+		if (!any)
+			fputs("Found instances belonging to multiple node "
+			      "groups:\n",
+			      title);
+		any = true;
+		fprintf(stderr, "  %s\n", inst->name);
+	}
+	return any;
+}

@@ -3,6 +3,8 @@
 #ifndef IALLOCATORS_LISTING_H
 #define IALLOCATORS_LISTING_H
 
+#include <stdio.h>
+
 #include "iallocators/model.h"
 #include "iallocators/tool.h"
 #include "lib/base/str.h"
@@ -22,5 +24,9 @@ void listing_print(struct cluster *c, const struct nodeset *nodes,
 		   const char *status_title);
 void listing_print_nodes(struct cluster *c, const struct nodeset *nodes,
 			 const char *fields, const char *title);
+
+/* The instances with their halves in two groups: their names on standard error,
+ * below a title on `title`.  Whether there are any. */
+bool listing_split(const struct cluster *c, FILE *title);
 
 #endif

@@ -74,23 +74,6 @@ static const json_t *cluster_of(struct lu *lu)
 
 /* --- expand --- */
 
-/* A secondary comes from a node or an allocator, one of them. */
-static int check_choice(struct lu *lu, const struct op_instance_set_params *op,
-			struct error *err)
-{
-	if (op->remote_node != NULL && op->iallocator != NULL)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Do not specify both, iallocator and node");
-	if (op->remote_node != NULL ||
-	    plan_iallocator(lu, op->iallocator) != NULL)
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "No iallocator or node given and no cluster-wide "
-			 "default iallocator found; please specify either an "
-			 "iallocator or a node, or set a cluster-wide default "
-			 "iallocator");
-}
-
 /* What nobody has chosen yet may be any node of the primary's group. */
 static void want_group(struct lu *lu, const json_t *inst)
 {
@@ -106,6 +89,7 @@ static void want_group(struct lu *lu, const json_t *inst)
 int convert_expand(struct lu *lu, const struct op_instance_set_params *op,
 		   const json_t *inst, struct error *err)
 {
+	const char *iallocator;
 	auto_strv struct strv secondaries = {0};
 	const json_t *node;
 
@@ -116,7 +100,8 @@ int convert_expand(struct lu *lu, const struct op_instance_set_params *op,
 		lu_want(lu, LOCK_NODE_RES, secondaries.items[i], true);
 	if (!is_mirrored(op->disk_template))
 		return 0;
-	if (check_choice(lu, op, err) < 0)
+	if (plan_choose(lu, op->remote_node, op->iallocator, &iallocator, err) <
+	    0)
 		return -1;
 	if (op->remote_node == NULL) {
 		want_group(lu, inst);

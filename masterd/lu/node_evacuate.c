@@ -21,28 +21,6 @@ static struct evacuate *evacuate_of(struct lu *lu)
 	return container_of(lu, struct evacuate, lu);
 }
 
-/* The allocator or the node: exactly one, the cluster's default if none. */
-static int choose(struct lu *lu, struct error *err)
-{
-	struct evacuate *e = evacuate_of(lu);
-	const struct op_node_evacuate *op = lu->op;
-
-	if (op->iallocator != NULL && op->remote_node != NULL)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Do not specify both, iallocator and node");
-	e->iallocator = NULL;
-	if (op->remote_node != NULL)
-		return 0;
-	e->iallocator = plan_iallocator(lu, op->iallocator);
-	if (e->iallocator != NULL)
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "No iallocator or node given and no cluster-wide "
-			 "default iallocator found; please specify either an "
-			 "iallocator or a node, or set a cluster-wide default "
-			 "iallocator");
-}
-
 static int choose_remote(struct lu *lu, struct error *err)
 {
 	struct evacuate *e = evacuate_of(lu);
@@ -93,7 +71,9 @@ static int evacuate_expand(struct lu *lu, struct error *err)
 	const char *group;
 
 	e->node = lu_node(lu, op->node_name, err);
-	if (e->node == NULL || choose(lu, err) < 0 ||
+	if (e->node == NULL ||
+	    plan_choose(lu, op->remote_node, op->iallocator, &e->iallocator,
+			err) < 0 ||
 	    choose_remote(lu, err) < 0)
 		return -1;
 	group = json_str(e->node, "group", "");

@@ -15,6 +15,22 @@ const char *plan_iallocator(struct lu *lu, const char *given)
 	return *ours == '\0' ? NULL : lu_keep_str(lu, xstrdup(ours));
 }
 
+int plan_choose(struct lu *lu, const char *node, const char *iallocator,
+		const char **ret_iallocator, struct error *err)
+{
+	if (iallocator != NULL && node != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Do not specify both, iallocator and node");
+	*ret_iallocator = node != NULL ? NULL : plan_iallocator(lu, iallocator);
+	if (node != NULL || *ret_iallocator != NULL)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "No iallocator or node given and no cluster-wide "
+			 "default iallocator found; please specify either an "
+			 "iallocator or a node, or set a cluster-wide default "
+			 "iallocator");
+}
+
 /* "inst1 (to node2, node3)" and so on. */
 static char *moves_text(const json_t *moved)
 {

@@ -9,6 +9,10 @@
 /* The allocator given, or the cluster's for NULL and "."; NULL without one.
  * Lives as long as the LU. */
 const char *plan_iallocator(struct lu *lu, const char *given);
+/* The node (*ret_iallocator is NULL then) or the allocator, the cluster's where
+ * neither is given; ERR_PREREQ for both, or none at all. */
+int plan_choose(struct lu *lu, const char *node, const char *iallocator,
+		const char **ret_iallocator, struct error *err);
 
 struct plan_wish {
 	const char *iallocator;
