@@ -10,7 +10,7 @@
 /* More than roundings can ever make of a score. */
 #define SLACK 1e-5
 
-static const enum metric deviations[BOUND_ROWS] = {
+const enum metric bound_metrics[BOUND_ROWS] = {
 	METRIC_FREE_MEM,   METRIC_FREE_DISK,   METRIC_RESERVED_MEM,
 	METRIC_VCPU,	   METRIC_CPU_LOAD,    METRIC_MEM_LOAD,
 	METRIC_DISK_LOAD,  METRIC_NET_LOAD,    METRIC_SPINDLES,
@@ -38,7 +38,7 @@ static void add_node(struct half *h, const struct node *n,
 	score_values(n, before, old);
 	score_values(n, &n->s, new);
 	for (int r = 0; r < BOUND_ROWS; r++) {
-		double x = old[deviations[r]], y = new[deviations[r]];
+		double x = old[bound_metrics[r]], y = new[bound_metrics[r]];
 
 		h->ds[r] += y - x;
 		h->dss[r] += y * y - x * x;
@@ -71,8 +71,8 @@ void slopes_begin(struct slopes *s, const struct stats *stats)
 	memset(s, 0, sizeof(*s));
 	s->n = stats->n;
 	for (int r = 0; r < BOUND_ROWS; r++) {
-		s->sum[r] = stats->sum[deviations[r]];
-		s->var[r] = stats->var[deviations[r]];
+		s->sum[r] = stats->sum[bound_metrics[r]];
+		s->var[r] = stats->var[bound_metrics[r]];
 	}
 }
 
@@ -103,7 +103,7 @@ static double most_gain(const struct slopes *s)
 	double gain = -s->low_linear;
 
 	for (int r = 0; r < BOUND_ROWS; r++)
-		gain += metrics[deviations[r]].weight *
+		gain += metrics[bound_metrics[r]].weight *
 			(sqrt(s->var[r]) -
 			 sqrt(fmax(0, s->var[r] + s->low[r])));
 	return gain;
@@ -120,7 +120,7 @@ static double chord(double var, double x)
 static void take_lines(struct slopes *s, int r, double gain)
 {
 	double var = s->var[r], root = sqrt(var);
-	double weight = metrics[deviations[r]].weight;
+	double weight = metrics[bound_metrics[r]].weight;
 	double enough = root + (gain + SLACK) / weight;
 	double high = fmin(s->high[r], enough * enough - var);
 	double low = fmax(s->low[r], -var);
@@ -166,7 +166,7 @@ bool slopes_reserve_costs(const struct slopes *s)
 {
 	double mean = s->sum[RESERVED_ROW] / s->n;
 
-	assert(deviations[RESERVED_ROW] == METRIC_RESERVED_MEM);
+	assert(bound_metrics[RESERVED_ROW] == METRIC_RESERVED_MEM);
 	return s->n >= 2 && mean >= 0 &&
 	       metrics[METRIC_RESERVED_TOTAL].weight >=
 		       s->fall[RESERVED_ROW] * 2 * mean / s->n;

@@ -16,6 +16,7 @@
 
 /* The metrics that are deviations, in the order of the table of metrics. */
 #define BOUND_ROWS 13
+extern const enum metric bound_metrics[BOUND_ROWS];
 
 /* A part of a change. */
 struct half {

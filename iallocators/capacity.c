@@ -8,11 +8,6 @@
 
 #define BLOCK 10 /* instances between two checks of redundancy */
 #define FIRST_BLOCK_MIN 20
-#define DEPTH_MAX 8192 /* of sizes tried; each takes some stack */
-
-/* What a size is reduced by, and the least that stays. */
-#define UNIT_MEMORY 64
-#define UNIT_DISK 256
 
 static bool in_bad_group(const struct cluster *c, const bool *bad, int node)
 {
@@ -126,50 +121,50 @@ void capacity_sort_fails(struct capacity *k)
 	}
 }
 
-void capacity_forget(struct capacity *k)
+static void forget_standing(struct capacity *k)
 {
-	if (k->knows_redundancy)
-		promises_done(&k->promises);
-	k->knows_redundancy = false;
+	if (k->has_standing)
+		standing_done(&k->standing);
+	k->has_standing = false;
 }
 
-/* Back to the mark, with so many instances. */
-static void undo(struct capacity *k, size_t mark, int n_instances)
+struct standing *capacity_standing(struct capacity *k)
 {
-	capacity_forget(k);
-	change_undo(k->c, mark);
-	k->c->n_instances = n_instances;
+	if (!k->has_standing)
+		standing_init(&k->standing, k->c, &k->checked, &k->place);
+	k->has_standing = true;
+	return &k->standing;
 }
 
 void capacity_empty(struct capacity *k)
 {
-	undo(k, k->mark, k->first);
+	forget_standing(k);
+	table_done(&k->tried, NULL);
+	k->tried = (struct table){0};
+	change_undo(k->c, k->mark);
+	k->c->n_instances = k->first;
 }
 
 void capacity_done(struct capacity *k)
 {
-	capacity_forget(k);
+	forget_standing(k);
+	table_done(&k->tried, NULL);
 }
 
-static void fill_singly(struct capacity *k, const struct instance *inst,
-			int64_t limit, bool checks)
+/* So many, or as many as fit (all, if negative); how many are left to be
+ * placed. */
+static int64_t place_some(struct run *r, int64_t limit)
 {
-	struct run r;
-	struct solution s;
+	struct capacity *k = r->k;
 
-	run_init(&r, k, inst, checks && inst->template != TEMPLATE_DRBD);
-	while (limit != 0 && run_place(&r)) {
+	for (; limit != 0 && run_place(r); limit -= limit > 0) {
 		auto_free char *name =
 			xprintf("new-%d", k->c->n_instances - 1 - k->first);
 
 		k->c->instances[k->c->n_instances - 1].name =
 			arena_strndup(&k->c->arena, name, strlen(name));
-		if (limit > 0)
-			limit--;
 	}
-	if (limit == 0)
-		run_try(&r, false, &s);
-	run_done(&r);
+	return limit;
 }
 
 /* So many will surely fit. */
@@ -188,200 +183,81 @@ static int64_t first_block(const struct capacity *k,
 	return n > FIRST_BLOCK_MIN ? n : FIRST_BLOCK_MIN;
 }
 
-/* A block without looking at redundancy; false, and nothing has changed, if
- * the state at its end is bad. */
-static bool fill_block(struct capacity *k, const struct instance *inst,
-		       int64_t size)
+/* A block without looking at redundancy before its end; if that is bad, then
+ * perhaps it is good after the first few, with which a smaller block would
+ * begin.  How many it was to be: 0 if it was nothing, and nothing has
+ * changed. */
+static int64_t place_block(struct run *r, int64_t size)
 {
-	size_t mark = change_mark(k->c);
-	int before = k->c->n_instances;
+	struct standing *standing = capacity_standing(r->k);
+	struct run_mark begin = run_mark(r), few;
 
-	fill_singly(k, inst, size, false);
-	if (redundancy_holds(k->c, &k->checked, &k->place))
-		return true;
-	undo(k, mark, before);
-	return false;
+	place_some(r, size < BLOCK ? size : BLOCK);
+	few = run_mark(r);
+	if (size > BLOCK)
+		place_some(r, size - BLOCK);
+	if (standing_holds(standing))
+		return size;
+	if (size > BLOCK) {
+		run_undo(r, few);
+		if (standing_holds(standing))
+			return BLOCK;
+	}
+	run_undo(r, begin);
+	return 0;
 }
 
-/* Not inlined, like what else tiers call: these nest deeply, and their frames
- * have to be small. */
-#define OFF_THE_STACK __attribute__((noinline))
-
-OFF_THE_STACK static void fill(struct capacity *k, const struct instance *inst,
-			       int64_t limit)
+/* As long as that goes well; whether that is all. */
+static bool place_blocks(struct run *r, int64_t *limit)
 {
-	bool first = true;
+	struct capacity *k = r->k;
+	bool large = true;
 
-	while (k->place.capacity_checks) {
-		int64_t size = first ? first_block(k, inst) : BLOCK;
+	if (!k->place.capacity_checks ||
+	    standing_hopeless(capacity_standing(k)))
+		return false;
+	for (;;) {
+		int64_t size = large ? first_block(k, &r->inst) : BLOCK, done;
 		int before = k->c->n_instances;
 
-		if (fill_block(k, inst,
-			       limit >= 0 && limit < size ? limit : size)) {
-			if (limit >= 0)
-				limit = limit > size ? limit - size : 0;
-			if (limit == 0 || k->c->n_instances == before)
-				return;
-		} else if (first) {
-			first = false;
-		} else {
-			break;
-		}
+		size = *limit >= 0 && *limit < size ? *limit : size;
+		done = place_block(r, size);
+		if (done == 0)
+			return size == 0 &&
+			       standing_holds(capacity_standing(k));
+		large = large && done == size;
+		if (*limit >= 0)
+			*limit -= done;
+		if (*limit == 0 || k->c->n_instances == before)
+			return true;
 	}
-	fill_singly(k, inst, limit, k->place.capacity_checks);
 }
 
-static void block(struct capacity *k)
+/* Not inlined: tiers nest deeply, and their frames have to be small. */
+__attribute__((noinline)) static void
+fill(struct capacity *k, const struct instance *inst, int64_t limit)
 {
-	k->fails[0] = (struct fail_count){FAIL_N1, 1};
-	k->n_fails = 1;
+	bool checks =
+		k->place.capacity_checks && inst->template != TEMPLATE_DRBD;
+	struct run r;
+
+	run_init(&r, k, inst);
+	if (!place_blocks(&r, &limit)) {
+		run_check(&r, checks);
+		limit = place_some(&r, limit);
+	}
+	if (limit == 0)
+		run_count(&r);
+	run_done(&r);
 }
 
 void capacity_fill(struct capacity *k, const struct instance *inst,
 		   int64_t limit)
 {
-	if (k->blocked)
-		block(k);
-	else
+	if (!k->blocked) {
 		fill(k, inst, limit);
-}
-
-static bool shrink_disk(struct capacity *k, struct instance *inst)
-{
-	struct disk *disks;
-
-	if (inst->disk - (int64_t)inst->n_disks * UNIT_DISK < UNIT_DISK)
-		return false;
-	disks = arena_calloc(&k->c->arena, inst->n_disks, sizeof(*disks));
-	for (size_t i = 0; i < inst->n_disks; i++) {
-		disks[i] = inst->disks[i];
-		disks[i].size -= UNIT_DISK;
-	}
-	inst->disk -= (int64_t)inst->n_disks * UNIT_DISK;
-	inst->disks = disks;
-	return true;
-}
-
-static bool shrink_spindles(struct capacity *k, struct instance *inst)
-{
-	struct disk *disk;
-
-	if (inst->n_disks != 1 || inst->disks[0].spindles < 2)
-		return false;
-	disk = arena_calloc(&k->c->arena, 1, sizeof(*disk));
-	*disk = inst->disks[0];
-	disk->spindles--;
-	inst->disks = disk;
-	cluster_finish_instance(k->c, inst, k->load);
-	return true;
-}
-
-/* Less of what there was not enough of; false if it cannot be less. */
-static bool shrink(struct capacity *k, struct instance *inst, enum fail why)
-{
-	switch (why) {
-	case FAIL_MEM:
-		if (inst->memory - UNIT_MEMORY < UNIT_MEMORY)
-			return false;
-		inst->memory -= UNIT_MEMORY;
-		return true;
-	case FAIL_CPU:
-		if (inst->vcpus < 2)
-			return false;
-		inst->vcpus--;
-		return true;
-	case FAIL_DISK:
-		return shrink_disk(k, inst);
-	case FAIL_SPINDLES:
-		return shrink_spindles(k, inst);
-	default:
-		return false;
-	}
-}
-
-static int64_t count_of(const struct capacity *k, enum fail why)
-{
-	for (int i = 0; i < k->n_fails; i++)
-		if (k->fails[i].why == why)
-			return k->fails[i].n;
-	return 0;
-}
-
-/* Less and less of one thing until it fits, but never the smallest size. */
-OFF_THE_STACK static bool shrink_to_fit(struct capacity *k,
-					struct instance *inst, enum fail why)
-{
-	for (;;) {
-		struct instance smaller = *inst;
-
-		if (!shrink(k, &smaller, why))
-			return false;
-		if (run_would_fit(k, inst, k->place.capacity_checks))
-			return true;
-		if (count_of(k, why) == 0)
-			return false;
-		*inst = smaller;
-	}
-}
-
-/* The reasons, the most frequent first; of equal ones the later. */
-static void order_fails(const struct capacity *k, enum fail *ret)
-{
-	for (int i = 0; i < k->n_fails; i++) {
-		int at = i;
-
-		for (; at > 0 && count_of(k, ret[at - 1]) <= k->fails[i].n;
-		     at--)
-			ret[at] = ret[at - 1];
-		ret[at] = k->fails[i].why;
-	}
-}
-
-static void fill_smaller(struct capacity *k, const struct instance *inst,
-			 int64_t limit, int depth);
-
-static void fill_tiers(struct capacity *k, const struct instance *inst,
-		       int64_t limit, int depth)
-{
-	int64_t total;
-
-	fill(k, inst, limit);
-	total = k->c->n_instances - k->first;
-	if (depth >= DEPTH_MAX || (limit >= 0 && limit <= total))
 		return;
-	fill_smaller(k, inst, limit < 0 ? limit : limit - total, depth + 1);
-}
-
-/* A little smaller in one respect; if that brings nothing, as much smaller as
- * necessary. */
-static void fill_smaller(struct capacity *k, const struct instance *inst,
-			 int64_t limit, int depth)
-{
-	struct fail_count fails[FAIL_COUNT];
-	enum fail order[FAIL_COUNT] = {FAIL_NONE};
-	struct instance smaller = *inst;
-	int before = k->c->n_instances, n = k->n_fails;
-
-	memcpy(fails, k->fails, sizeof(fails));
-	order_fails(k, order);
-	if (shrink(k, &smaller, order[0]))
-		fill_tiers(k, &smaller, limit, depth);
-	for (int i = 0; i < n && k->c->n_instances == before; i++) {
-		smaller = *inst;
-		if (shrink_to_fit(k, &smaller, order[i])) {
-			fill_tiers(k, &smaller, limit, depth);
-			return;
-		}
 	}
-	if (k->c->n_instances == before)
-		memcpy(k->fails, fails, sizeof(fails));
-}
-
-void capacity_fill_tiered(struct capacity *k, const struct instance *inst,
-			  int64_t limit)
-{
-	if (k->blocked)
-		block(k);
-	else
-		fill_tiers(k, inst, limit, 0);
+	k->fails[0] = (struct fail_count){FAIL_N1, 1};
+	k->n_fails = 1;
 }

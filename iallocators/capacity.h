@@ -26,8 +26,9 @@ struct capacity {
 	bool blocked;		   /* the cluster is not sound: nothing fits */
 	int first;		   /* index of the first new instance */
 	size_t mark;		   /* before it */
-	struct promises promises;  /* of the present state, if */
-	bool knows_redundancy;
+	struct standing standing;  /* of the checked nodes, if */
+	bool has_standing;
+	struct table tried; /* sizes that are too large, however shrunk */
 	struct fail_count fails[FAIL_COUNT]; /* of the last attempt */
 	int n_fails;
 };
@@ -38,8 +39,8 @@ void capacity_init(struct capacity *ret, struct cluster *c,
 		   const struct tool_options *o, enum template template);
 void capacity_done(struct capacity *k);
 
-/* What is known about redundancy is void. */
-void capacity_forget(struct capacity *k);
+/* The redundancy of the present state, which is to be told all changes. */
+struct standing *capacity_standing(struct capacity *k);
 
 /* Append which nodes and groups are not sound, and which nodes, or pairs of
  * nodes, may be tried, as hspace -v -v -v shows them.  Nodes are numbered from

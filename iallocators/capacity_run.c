@@ -33,13 +33,12 @@ static void reserve(struct cluster *c, const struct instance *inst)
 	c->instances[c->n_instances] = *inst;
 }
 
-void run_init(struct run *r, struct capacity *k, const struct instance *like,
-	      bool checks)
+void run_init(struct run *r, struct capacity *k, const struct instance *like)
 {
 	struct cluster *c = k->c;
 
 	*r = (struct run){.k = k, .inst = *like, .options = k->place};
-	r->options.capacity_checks = checks;
+	r->options.capacity_checks = false;
 	r->p = (struct place){.c = c,
 			      .inst = &r->inst,
 			      .index = c->n_instances,
@@ -47,25 +46,117 @@ void run_init(struct run *r, struct capacity *k, const struct instance *like,
 			      .scope = &k->all,
 			      .options = &r->options};
 	reserve(c, like);
-	r->few.group = NO_INDEX;
+	series_init(&r->series, &r->p, &k->candidates);
+	r->tentative = xcalloc((size_t)k->candidates.n + 1, sizeof(int));
 }
 
-/* What all tries have in common: not worth the while for one on one node. */
-static void start_series(struct run *r)
+void run_check(struct run *r, bool checks)
 {
-	if (r->has_series)
+	r->options.capacity_checks = checks;
+	if (!checks)
 		return;
-	r->has_series = true;
-	series_init(&r->series, &r->p, &r->k->candidates);
-	r->few.items = xcalloc((size_t)r->k->candidates.n + 1, sizeof(int));
+	r->promises.standing = capacity_standing(r->k);
+	r->hopeless = standing_hopeless(r->promises.standing);
+}
+
+void run_resize(struct run *r, const struct instance *like)
+{
+	r->inst = *like;
+	reserve(r->k->c, like);
+	memset(r->series.refused, 0,
+	       (size_t)r->k->candidates.n * sizeof(*r->series.refused));
+	r->n_tentative = 0;
 }
 
 void run_done(struct run *r)
 {
-	if (r->has_series)
-		series_done(&r->series);
-	free(r->few.items);
+	series_done(&r->series);
+	free(r->tentative);
 }
+
+/* --- on one node --- */
+
+/* Whether that is certainly not so: it could not leave the node again. */
+static bool is_stranded(const struct run *r, int node)
+{
+	return r->hopeless || (r->inst.template != TEMPLATE_DRBD &&
+			       !standing_has_refuge(r->promises.standing, node,
+						    r->inst.memory));
+}
+
+bool run_passes(struct run *r, int position)
+{
+	int node = r->series.candidates->items[position];
+	bool stranded;
+
+	if (!r->options.capacity_checks)
+		return true;
+	stranded = is_stranded(r, node);
+	if (!stranded &&
+	    promises_redundant(&r->promises, &r->p, node, NO_INDEX))
+		return true;
+	r->series.refused[position] = true;
+	if (!stranded && !r->promises.standing->for_good)
+		r->tentative[r->n_tentative++] = position;
+	return false;
+}
+
+static void forget_tentative(struct run *r)
+{
+	while (r->n_tentative > 0)
+		r->series.refused[r->tentative[--r->n_tentative]] = false;
+}
+
+/* Whether one node takes it, whichever. */
+static bool fits_somewhere(struct run *r)
+{
+	int n = r->k->candidates.n;
+
+	for (int k = 0, i = r->cursor; k < n; k++, i = i + 1 < n ? i + 1 : 0) {
+		if (series_possible(&r->series, i) && run_passes(r, i)) {
+			r->cursor = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void count_singles(struct run *r)
+{
+	struct solution s;
+
+	series_count_singles(&r->series, &s);
+	set_fails(r->k, &s);
+}
+
+/* The best node by all scores. */
+static bool try_singles(struct run *r, struct solution *ret)
+{
+	*ret = (struct solution){0};
+	place_singles(&r->p, &r->promises, &r->k->candidates, ret);
+	set_fails(r->k, ret);
+	return ret->found;
+}
+
+static bool find_single(struct run *r, struct solution *ret)
+{
+	while (fits_somewhere(r)) {
+		int node;
+
+		if (!series_best_single(&r->series, &node))
+			return try_singles(r, ret);
+		if (run_passes(r, r->series.position[node])) {
+			*ret = (struct solution){.found = true,
+						 .primary = node,
+						 .secondary = NO_INDEX};
+			return true;
+		}
+	}
+	count_singles(r);
+	return false;
+}
+
+/* --- on two nodes --- */
 
 /* Pairs in one group; of equal ones the later primary wins. */
 static void try_group(const struct place *p, const struct nodeset *candidates,
@@ -94,121 +185,108 @@ static void try_group(const struct place *p, const struct nodeset *candidates,
 	free(nodes.items);
 }
 
-/* Questions about redundancy may follow. */
-static void prepare(struct run *r)
-{
-	struct capacity *k = r->k;
-
-	if (!r->options.capacity_checks || k->knows_redundancy)
-		return;
-	k->promises = (struct promises){.redundancy = {.c = NULL}};
-	redundancy_init(&k->promises.redundancy, k->c, &k->checked,
-			&r->options);
-	k->knows_redundancy = true;
-}
-
-/* One node, if the best is as good as any for redundancy. */
-static bool try_few(struct run *r, struct solution *ret)
-{
-	if (!series_narrow(&r->series, &r->few) || r->few.n == 0)
-		return false;
-	prepare(r);
-	*ret = (struct solution){0};
-	place_singles(&r->p, &r->k->promises, &r->few, ret);
-	return ret->found && ret->fails[FAIL_N1] == 0;
-}
-
-/* Whether one node takes it, whichever; if not, why not, which takes no
- * scores. */
-static bool fits_somewhere(struct run *r, struct solution *ret)
-{
-	const struct nodeset *set = &r->k->candidates;
-
-	prepare(r);
-	*ret = (struct solution){0};
-	for (int i = 0; i < set->n; i++) {
-		size_t mark = change_mark(r->k->c);
-		enum fail why;
-
-		r->inst.primary = set->items[i];
-		r->inst.secondary = NO_INDEX;
-		r->inst.location = 0;
-		why = place_add_primary(&r->p, set->items[i]);
-		change_undo(r->k->c, mark);
-		if (why == FAIL_NONE &&
-		    promises_redundant(&r->k->promises, &r->p, set->items[i],
-				       NO_INDEX))
-			return true;
-		ret->fails[why == FAIL_NONE ? FAIL_N1 : why]++;
-	}
-	set_fails(r->k, ret);
-	return false;
-}
-
-/* All places, with checks of redundancy, and all counts. */
-static void try_all(struct run *r, struct solution *ret)
+static bool try_pairs(struct run *r, struct solution *ret)
 {
 	struct capacity *k = r->k;
 
 	*ret = (struct solution){0};
-	prepare(r);
-	if (k->required_nodes == 1)
-		place_singles(&r->p, &k->promises, &k->candidates, ret);
-	for (int g = 0; k->required_nodes == 2 && g < k->c->n_groups; g++)
-		try_group(&r->p, &k->candidates, &k->promises, g, ret);
+	for (int g = 0; g < k->c->n_groups; g++)
+		try_group(&r->p, &k->candidates, &r->promises, g, ret);
 	set_fails(k, ret);
+	return ret->found;
 }
 
-bool run_try(struct run *r, bool place, struct solution *ret)
+/* Count pairs without their scores; whether some fit, but for redundancy. */
+static bool count_pairs(struct run *r)
 {
-	bool series = r->k->required_nodes == 2;
+	struct solution s;
 
-	if (series || place)
-		start_series(r);
-	if (!series && place && try_few(r, ret))
+	series_count(&r->series, &s);
+	set_fails(r->k, &s);
+	return s.found;
+}
+
+static bool find_pair(struct run *r, struct solution *ret)
+{
+	if (series_best(&r->series, ret) && ret->found)
 		return true;
-	if (!series && !fits_somewhere(r, ret))
-		return false;
-	if (series && place && series_best(&r->series, ret) && ret->found)
-		return true;
-	if (series) {
-		series_count(&r->series, ret);
-		set_fails(r->k, ret);
-		series = !ret->found || (!place && !r->options.capacity_checks);
-	}
-	if (!series)
-		try_all(r, ret);
-	return ret->found;
+	return count_pairs(r) && try_pairs(r, ret);
+}
+
+/* --- both --- */
+
+static bool on_one_node(const struct run *r)
+{
+	return r->k->required_nodes == 1;
+}
+
+static void tell(struct run *r, int node)
+{
+	if (node == NO_INDEX)
+		return;
+	series_changed(&r->series, node);
+	if (r->k->has_standing)
+		standing_changed(&r->k->standing, node);
 }
 
 bool run_place(struct run *r)
 {
 	struct cluster *c = r->k->c;
 	struct solution s;
+	bool found;
 
 	reserve(c, &r->inst);
 	r->p.index = c->n_instances;
-	if (!run_try(r, true, &s))
+	found = on_one_node(r) ? find_single(r, &s) : find_pair(r, &s);
+	forget_tentative(r);
+	if (!found)
 		return false;
 	place_put(&r->p, s.primary, s.secondary);
 	c->n_instances++;
-	series_placed(&r->series, s.primary, s.secondary);
-	if (r->options.capacity_checks && r->k->required_nodes == 1)
-		redundancy_changed(&r->k->promises.redundancy, s.primary);
-	else
-		capacity_forget(r->k);
+	tell(r, s.primary);
+	tell(r, s.secondary);
 	return true;
 }
 
-bool run_would_fit(struct capacity *k, const struct instance *like, bool checks)
+struct run_mark run_mark(const struct run *r)
 {
-	struct run r;
+	return (struct run_mark){change_mark(r->k->c), r->k->c->n_instances};
+}
+
+void run_undo(struct run *r, struct run_mark mark)
+{
+	struct cluster *c = r->k->c;
+	int after = c->n_instances, n = after - mark.n_instances;
+	auto_free int *nodes = xcalloc((size_t)n * 2 + 1, sizeof(*nodes));
+
+	for (int i = 0; i < n; i++) {
+		const struct instance *inst =
+			&c->instances[mark.n_instances + i];
+
+		nodes[2 * i] = inst->primary;
+		nodes[2 * i + 1] = inst->secondary;
+	}
+	change_undo(c, mark.change);
+	c->n_instances = mark.n_instances;
+	for (int i = 0; i < 2 * n; i++)
+		tell(r, nodes[i]);
+}
+
+bool run_count(struct run *r)
+{
 	struct solution s;
 	bool fits;
 
-	run_init(&r, k, like, checks);
-	fits = k->required_nodes == 1 ? fits_somewhere(&r, &s)
-				      : run_try(&r, false, &s);
-	run_done(&r);
+	reserve(r->k->c, &r->inst);
+	r->p.index = r->k->c->n_instances;
+	if (!on_one_node(r))
+		return count_pairs(r) &&
+		       (!r->options.capacity_checks || try_pairs(r, &s));
+	fits = fits_somewhere(r);
+	if (fits && r->options.capacity_checks)
+		try_singles(r, &s);
+	else
+		count_singles(r);
+	forget_tentative(r);
 	return fits;
 }

@@ -11,25 +11,42 @@ struct run {
 	struct instance inst;
 	struct place_options options;
 	struct place p;
+	struct promises promises;
+	bool hopeless; /* nothing passes the checks */
 	struct series series;
-	bool has_series;
-	struct nodeset few; /* candidates */
+	int *tentative; /* refused now, but perhaps not for ever */
+	int n_tentative;
+	int cursor; /* position that was not refused last */
 };
 
-/* For instances like this; with checks, each must leave all redundant. */
-void run_init(struct run *r, struct capacity *k, const struct instance *like,
-	      bool checks);
+/* For instances like this, anywhere; */
+void run_init(struct run *r, struct capacity *k, const struct instance *like);
 void run_done(struct run *r);
+/* with checks, each must leave all redundant. */
+void run_check(struct run *r, bool checks);
 
-/* Whether one more fits, without placing it if `place` is false; if not, or if
- * that is all that is asked, the reasons are counted in the capacity. */
-bool run_try(struct run *r, bool place, struct solution *ret);
-
-/* Place one more; false if it does not fit. */
+/* Place one more; false if it does not fit, with the reasons counted in the
+ * capacity. */
 bool run_place(struct run *r);
 
-/* Whether one more would fit; if not, the reasons are counted. */
-bool run_would_fit(struct capacity *k, const struct instance *like,
-		   bool checks);
+/* A point to return to. */
+struct run_mark {
+	size_t change;
+	int n_instances;
+};
+
+struct run_mark run_mark(const struct run *r);
+void run_undo(struct run *r, struct run_mark mark);
+
+/* Count the reasons against some places, as if one more were to be placed;
+ * whether it would fit. */
+bool run_count(struct run *r);
+
+/* On one node: whether all is redundant with the instance on a candidate; one
+ * that is refused is not in question any more. */
+bool run_passes(struct run *r, int position);
+
+/* Go on with another size, of which nothing has been placed yet. */
+void run_resize(struct run *r, const struct instance *like);
 
 #endif

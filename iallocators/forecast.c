@@ -14,12 +14,6 @@
 #include "iallocators/redundancy.h"
 #include "lib/base/mem.h"
 
-static bool shared_storage(const struct instance *inst)
-{
-	return templates[inst->template].mirror == MIRROR_EXTERNAL &&
-	       inst->template != TEMPLATE_BLOCK;
-}
-
 static void add_need(const struct cluster *c, const struct node *x,
 		     const struct instance *inst, struct need *need)
 {
@@ -37,7 +31,7 @@ static void add_need(const struct cluster *c, const struct node *x,
 	}
 	if (inst->memory < 0 || inst->disk < 0)
 		need->unclear = true;
-	if (shared_storage(inst)) {
+	if (rooms_migrates(inst)) {
 		need->shared = true;
 		return;
 	}
@@ -233,16 +227,18 @@ static void init(struct redundancy *r, struct cluster *c,
 
 /* Whether the node can be emptied as things are now; by simulation if the
  * slots do not tell. */
-static bool empties(struct redundancy *r, int x, const struct need *need)
+static bool empties(const struct redundancy *r, int x)
 {
-	enum rooms_verdict v = ROOMS_UNCLEAR;
+	const struct node *n = &r->c->nodes[x];
+	int *leaving = xcalloc((size_t)n->primaries.n + 1, sizeof(*leaving));
+	int n_leaving = rooms_leaving(r->c, n->primaries.items, n->primaries.n,
+				      leaving);
+	enum rooms_verdict v =
+		rooms_judge(r->c, r->nodes, n, leaving, n_leaving, false);
 
-	if (!need->unclear && !need->shared && !need->impossible)
-		v = rooms_judge(r->c, r->nodes, &r->c->nodes[x]);
-	if (v == ROOMS_ENOUGH)
-		return true;
-	if (v == ROOMS_TOO_FEW && !r->has_exclusive)
-		return false;
+	free(leaving);
+	if (v != ROOMS_UNCLEAR)
+		return v == ROOMS_ENOUGH;
 	return redundancy_of_node(r->c, r->nodes, x);
 }
 
@@ -271,23 +267,6 @@ void redundancy_look(struct redundancy *r)
 	look_for_stranded(r);
 }
 
-void redundancy_changed(struct redundancy *r, int node)
-{
-	const struct node *n = &r->c->nodes[node];
-
-	if (!r->looked || r->never)
-		return;
-	r->needs[node] = need_of(r->c, n);
-	rooms_changed(&r->rooms, node);
-	r->culprit = node;
-	r->never = r->needs[node].impossible ||
-		   (r->most[node] >= 0 && n->s.usable_mem <= r->most[node]);
-	for (int i = 0; i < r->nodes->n && !r->never; i++)
-		if (r->easy[r->nodes->items[i]])
-			sort_node(r, r->nodes->items[i]);
-	look_for_stranded(r);
-}
-
 bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
 		      const struct place_options *o)
 {
@@ -298,7 +277,7 @@ bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
 	look(&r);
 	ok = !r.never;
 	for (int i = 0; i < r.n_hard && ok; i++)
-		ok = empties(&r, r.hard[i], &r.needs[r.hard[i]]);
+		ok = empties(&r, r.hard[i]);
 	redundancy_done(&r);
 	return ok;
 }
@@ -323,7 +302,7 @@ static bool stays_safe(struct redundancy *r, int x, const struct need *need,
 	    (rooms_enough_with(&r->rooms, n, need, changed, 2) ||
 	     rooms_count(r->c, r->nodes, n, need, 0)))
 		return true;
-	return empties(r, x, need);
+	return empties(r, x);
 }
 
 /* The new instance itself, when its primary is emptied. */

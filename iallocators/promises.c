@@ -19,6 +19,22 @@ void promises_done(struct promises *promises)
 	survival_done(&promises->survival);
 }
 
+static bool stands(struct standing *standing, const struct place *p)
+{
+	standing_changed(standing, p->inst->primary);
+	if (p->inst->secondary != NO_INDEX)
+		standing_changed(standing, p->inst->secondary);
+	return standing_holds(standing);
+}
+
+/* It has been taken off again. */
+static void stand_back(struct standing *standing, int primary, int secondary)
+{
+	standing_changed(standing, primary);
+	if (secondary != NO_INDEX)
+		standing_changed(standing, secondary);
+}
+
 static bool redundant(struct promises *promises, const struct place *p,
 		      int primary, int secondary)
 {
@@ -27,12 +43,18 @@ static bool redundant(struct promises *promises, const struct place *p,
 
 	if (!p->options->capacity_checks)
 		return true;
-	if (!p->keeps_record)
+	if (!p->keeps_record && promises->standing == NULL)
 		redundancy_look(&promises->redundancy);
 	place_put(p, primary, secondary);
-	ok = p->keeps_record ? redundancy_holds(p->c, p->scope, p->options)
-			     : redundancy_with(&promises->redundancy, p->inst);
+	if (promises->standing != NULL)
+		ok = stands(promises->standing, p);
+	else if (p->keeps_record)
+		ok = redundancy_holds(p->c, p->scope, p->options);
+	else
+		ok = redundancy_with(&promises->redundancy, p->inst);
 	change_undo(p->c, mark);
+	if (promises->standing != NULL)
+		stand_back(promises->standing, primary, secondary);
 	return ok;
 }
 

@@ -7,10 +7,12 @@
 
 #include "iallocators/place.h"
 #include "iallocators/redundancy.h"
+#include "iallocators/standing.h"
 #include "iallocators/survival.h"
 
 struct promises {
 	struct redundancy redundancy;
+	struct standing *standing; /* asked instead, unless NULL */
 	struct survival survival;
 };
 

@@ -5,12 +5,10 @@
  * the indispensable checks count, but each choice is made by score. */
 #include "iallocators/redundancy.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "iallocators/change.h"
 #include "iallocators/contest.h"
 #include "iallocators/move.h"
+#include "iallocators/rooms.h"
 #include "lib/base/mem.h"
 
 static bool fail_over_drbd(struct cluster *c, const int *pri, int n)
@@ -23,12 +21,6 @@ static bool fail_over_drbd(struct cluster *c, const int *pri, int n)
 			return false;
 	}
 	return true;
-}
-
-static bool is_shared(const struct instance *inst)
-{
-	return templates[inst->template].mirror == MIRROR_EXTERNAL &&
-	       inst->template != TEMPLATE_BLOCK;
 }
 
 /* One instance that is to leave its node. */
@@ -62,55 +54,46 @@ static bool try_recreate(void *arg, int i)
 		       FAIL_NONE;
 }
 
+/* Whether there is memory and disk space for it, which is all that counts but
+ * for the node's own rules. */
+static bool has_room(const struct node *n, const struct instance *inst)
+{
+	if (inst_uses_memory(inst) && n->s.usable_mem <= inst->memory)
+		return false;
+	return !inst_is_local(inst) || n->s.free_disk > inst->disk;
+}
+
+/* The nodes of the group that it could go to: mostly few, when it matters. */
+static struct nodeset roomy(const struct cluster *c,
+			    const struct nodeset *group,
+			    const struct instance *inst)
+{
+	struct nodeset ret = {
+		.items = xcalloc((size_t)group->n + 1, sizeof(int)),
+		.group = group->group};
+
+	for (int i = 0; i < group->n; i++)
+		if (has_room(&c->nodes[group->items[i]], inst))
+			ret.items[ret.n++] = group->items[i];
+	return ret;
+}
+
 /* To the best other node of the group, by the score of the scope. */
 static bool leave(struct cluster *c, const struct nodeset *group,
 		  const struct nodeset *scope, int index, contest_fn try)
 {
+	struct nodeset targets = roomy(c, group, &c->instances[index]);
 	struct leaving l = {.c = c,
-			    .group = group,
+			    .group = &targets,
 			    .index = index,
 			    .before = c->instances[index]};
 	struct contest t = {
-		.c = c, .scope = scope, .try = try, .arg = &l, .n = group->n};
+		.c = c, .scope = scope, .try = try, .arg = &l, .n = targets.n};
 	double score;
-	int best = contest_run(&t, &score);
+	int best = targets.n > 0 ? contest_run(&t, &score) : NO_INDEX;
+	bool ok = best != NO_INDEX && try(&l, best);
 
-	return best != NO_INDEX && try(&l, best);
-}
-
-struct by_memory {
-	int64_t memory;
-	int position, index;
-};
-
-/* The biggest first; of equal ones the earlier. */
-static int compare_memory(const void *a, const void *b)
-{
-	const struct by_memory *x = a, *y = b;
-
-	if (x->memory != y->memory)
-		return x->memory < y->memory ? 1 : -1;
-	return (x->position > y->position) - (x->position < y->position);
-}
-
-static bool recreate_local(struct cluster *c, const struct nodeset *nodes,
-			   const struct nodeset *group, const int *pri, int n)
-{
-	struct by_memory *list = xcalloc((size_t)n + 1, sizeof(*list));
-	int n_list = 0;
-	bool ok = true;
-
-	for (int i = n - 1; i >= 0; i--) {
-		const struct instance *inst = &c->instances[pri[i]];
-
-		if (inst->template != TEMPLATE_DRBD && !is_shared(inst))
-			list[n_list++] =
-				(struct by_memory){inst->memory, n - i, pri[i]};
-	}
-	qsort(list, (size_t)n_list, sizeof(*list), compare_memory);
-	for (int i = 0; i < n_list && ok; i++)
-		ok = leave(c, group, nodes, list[i].index, try_recreate);
-	free(list);
+	free(targets.items);
 	return ok;
 }
 
@@ -127,18 +110,30 @@ static struct nodeset mates(const struct cluster *c,
 	return ret;
 }
 
+/* One after the other; as soon as it is clear how that will end, no more. */
 static bool evacuate(struct cluster *c, const struct nodeset *nodes, int node,
 		     const int *pri, int n)
 {
 	struct nodeset group = mates(c, nodes, node);
-	bool ok = fail_over_drbd(c, pri, n);
+	int *leaving = xcalloc((size_t)n + 1, sizeof(*leaving));
+	int n_leaving = rooms_leaving(c, pri, n, leaving);
+	enum rooms_verdict v =
+		fail_over_drbd(c, pri, n) ? ROOMS_UNCLEAR : ROOMS_TOO_FEW;
 
-	for (int i = n - 1; i >= 0 && ok; i--)
-		if (is_shared(&c->instances[pri[i]]))
-			ok = leave(c, &group, &group, pri[i], try_move);
-	ok = ok && recreate_local(c, nodes, &group, pri, n);
+	for (int i = 0; v == ROOMS_UNCLEAR; i++) {
+		bool shared = i < n_leaving &&
+			      rooms_migrates(&c->instances[leaving[i]]);
+
+		v = rooms_judge(c, nodes, &c->nodes[node], &leaving[i],
+				n_leaving - i, true);
+		if (v == ROOMS_UNCLEAR &&
+		    !leave(c, &group, shared ? &group : nodes, leaving[i],
+			   shared ? try_move : try_recreate))
+			v = ROOMS_TOO_FEW;
+	}
+	free(leaving);
 	free(group.items);
-	return ok;
+	return v == ROOMS_ENOUGH;
 }
 
 bool redundancy_of_node(struct cluster *c, const struct nodeset *nodes,

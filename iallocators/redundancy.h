@@ -41,9 +41,6 @@ void redundancy_done(struct redundancy *r);
  * secondary (or NO_INDEX), stored under index and all. */
 bool redundancy_with(struct redundancy *r, const struct instance *inst);
 
-/* An instance without DRBD has come to the node to stay, one of the set. */
-void redundancy_changed(struct redundancy *r, int node);
-
 /* Whether each node of the set can be evacuated onto others of its group that
  * are in the set; by simulation where that is necessary. */
 bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,

@@ -21,6 +21,7 @@ struct need {
 	bool shared; /* something that migrates */
 	bool impossible;
 	bool unclear;
+	bool drbd_left; /* DRBD has failed over already */
 };
 
 /* Memory that x's DRBD primaries bring to the node s. */
@@ -31,15 +32,24 @@ int64_t rooms_drbd_load(const struct cluster *c, const struct node *x, int s);
 bool rooms_count(const struct cluster *c, const struct nodeset *nodes,
 		 const struct node *x, const struct need *need, int without);
 
-/* Whether everything on x but DRBD, all of it to be created again and the
- * biggest memory first, finds a place.  Each is looked at by itself: there are
- * too few slots for it and those as big; or enough, wherever those before it
- * go. */
+/* Whether it moves to another node with its storage. */
+bool rooms_migrates(const struct instance *inst);
+
+/* Which of a node's primaries, but DRBD, have to find a place when it is
+ * emptied, in the order in which they do; ret has room for all.  How many. */
+int rooms_leaving(const struct cluster *c, const int *primaries, int n,
+		  int *ret);
+
+/* Whether all these find a place, in this order, when x is emptied and its
+ * DRBD primaries have failed over or (drbd_left) have done so already.  Each is
+ * looked at by itself: there are too few slots for those as big; or enough,
+ * wherever those before it go. */
 enum rooms_verdict { ROOMS_UNCLEAR, ROOMS_ENOUGH, ROOMS_TOO_FEW };
 
 enum rooms_verdict rooms_judge(const struct cluster *c,
 			       const struct nodeset *nodes,
-			       const struct node *x);
+			       const struct node *x, const int *leaving, int n,
+			       bool drbd_left);
 
 /* The most nodes that a new instance changes. */
 #define ROOMS_CHANGED 2
@@ -49,7 +59,10 @@ struct rooms {
 	const struct cluster *c;
 	const struct nodeset *nodes; /* kept */
 	struct room *items;	     /* by group and size */
-	int n;
+	int n, cap;
+	int *index; /* hash of group and size: number of the room + 1, or 0 */
+	bool peaks_rose;
+	bool has_exclusive; /* some of the nodes */
 };
 
 void rooms_init(struct rooms *r, const struct cluster *c,
@@ -67,5 +80,31 @@ bool rooms_enough(struct rooms *r, const struct node *x,
 bool rooms_enough_with(struct rooms *r, const struct node *x,
 		       const struct need *need, const int *changed,
 		       int n_changed);
+
+/* To ask many times: what must find a place needs a slot of this room when so
+ * many are gone already, at most. */
+struct rooms_need {
+	int room;
+	int64_t lost;
+};
+
+/* What leaves x in this order; ret has room for all.  How many, or -1 if slots
+ * do not tell. */
+int rooms_needs(struct rooms *r, const struct node *x, const int *leaving,
+		int n, struct rooms_need *ret);
+
+/* As rooms_judge() before DRBD has failed over. */
+enum rooms_verdict rooms_judge_kept(struct rooms *r, const struct node *x,
+				    const int *leaving, int n);
+
+/* The slots of a room, of all nodes and of one. */
+int64_t rooms_total(const struct rooms *r, int room);
+int64_t rooms_slots(const struct rooms *r, int room, int node);
+
+/* `lost` above relies on no node having more slots than noted.  Whether one
+ * has, since this was asked last; */
+bool rooms_peaks_rose(struct rooms *r);
+/* note what they have now. */
+void rooms_lower_peaks(struct rooms *r);
 
 #endif

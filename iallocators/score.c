@@ -186,6 +186,27 @@ void score_sheet_stats(struct score_sheet *s, size_t mark, struct stats *ret)
 	ret->sum[METRIC_LOCATION_TAGS] = score_location_tags(s->c, s->nodes);
 }
 
+void score_sheet_set(struct score_sheet *s, int node)
+{
+	const struct node *n = &s->c->nodes[node];
+
+	if (s->position[node] >= 0)
+		score_values(n, &n->s, s->values[s->position[node]]);
+}
+
+void score_sheet_with(struct score_sheet *s, int node,
+		      const double values[METRIC_COUNT], struct stats *ret)
+{
+	double kept[METRIC_COUNT], *row = s->values[s->position[node]];
+
+	memcpy(kept, row, sizeof(kept));
+	memcpy(row, values, sizeof(kept));
+	sum_up(ret, s->values, s->online);
+	memcpy(row, kept, sizeof(kept));
+	add_offline(ret, s->c, s->nodes);
+	ret->sum[METRIC_LOCATION_TAGS] = score_location_tags(s->c, s->nodes);
+}
+
 static void replace_offline(struct stats *stats,
 			    const struct node_state *before,
 			    const struct node_state *after)
@@ -197,19 +218,11 @@ static void replace_offline(struct stats *stats,
 	stats->sum[METRIC_OFFLINE_PRI] += primaries;
 }
 
-void score_replace(struct stats *stats, const struct node *node,
-		   const struct node_state *before,
-		   const struct node_state *after)
+void score_replace_values(struct stats *stats, const double old[METRIC_COUNT],
+			  const double new[METRIC_COUNT])
 {
-	double old[METRIC_COUNT], new[METRIC_COUNT];
 	double n = stats->n;
 
-	if (node->offline) {
-		replace_offline(stats, before, after);
-		return;
-	}
-	score_values(node, before, old);
-	score_values(node, after, new);
 	for (int m = 0; m < METRIC_COUNT; m++) {
 		double x = old[m], y = new[m];
 		double ds = y - x;
@@ -223,6 +236,21 @@ void score_replace(struct stats *stats, const struct node *node,
 		stats->var[m] = var > 0 ? var : 0;
 		stats->sum[m] += ds;
 	}
+}
+
+void score_replace(struct stats *stats, const struct node *node,
+		   const struct node_state *before,
+		   const struct node_state *after)
+{
+	double old[METRIC_COUNT], new[METRIC_COUNT];
+
+	if (node->offline) {
+		replace_offline(stats, before, after);
+		return;
+	}
+	score_values(node, before, old);
+	score_values(node, after, new);
+	score_replace_values(stats, old, new);
 }
 
 void score_metrics(const struct stats *stats, double ret[METRIC_COUNT])

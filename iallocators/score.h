@@ -78,6 +78,10 @@ void score_replace(struct stats *stats, const struct node *n,
 		   const struct node_state *before,
 		   const struct node_state *after);
 
+/* The same with their values. */
+void score_replace_values(struct stats *stats, const double old[METRIC_COUNT],
+			  const double new[METRIC_COUNT]);
+
 /* By how much score_total() of statistics that come from score_replace() may
  * differ from that of those computed from nothing: a few roundings of what was
  * added up, and one for each node in sums over all. */
@@ -111,6 +115,13 @@ void score_sheet_done(struct score_sheet *s);
 /* As score_stats(), when only what happened since the mark differs from the
  * time of score_sheet_init(). */
 void score_sheet_stats(struct score_sheet *s, size_t mark, struct stats *ret);
+
+/* Take the present values of a node. */
+void score_sheet_set(struct score_sheet *s, int node);
+
+/* As score_stats(), with these values of one node instead of those it has. */
+void score_sheet_with(struct score_sheet *s, int node,
+		      const double values[METRIC_COUNT], struct stats *ret);
 
 /* The part of a node's disk, or of its spindles where storage is exclusive,
  * that is free if this much is. */

@@ -84,8 +84,6 @@ static void look_closely(struct series *s, int i)
 	hash = mix_values(hash, n);
 	half_since(&s->primary[i], p->c, p->scope, mark);
 	change_undo(p->c, mark);
-	if (p->required_nodes == 1)
-		return;
 	change_add_secondary(p->c, node, p->inst, p->index, STRANGER,
 			     CHANGE_STRICT);
 	hash = mix_values(hash, n);
@@ -125,13 +123,50 @@ void series_init(struct series *s, const struct place *p,
 		.why_primary = xcalloc(n, sizeof(enum fail)),
 		.why_secondary = xcalloc(n, sizeof(enum fail)),
 		.seen = xcalloc(n, sizeof(int)),
+		.refused = xcalloc(n, sizeof(bool)),
+		.policy =
+			xcalloc((size_t)p->c->n_groups + 1, sizeof(enum fail)),
 	};
 	for (int i = 0; i < p->c->n_nodes; i++)
 		s->position[i] = -1;
 	for (int i = 0; i < candidates->n; i++) {
 		s->position[candidates->items[i]] = i;
-		look_at(s, i);
+		s->has_exclusive =
+			s->has_exclusive ||
+			p->c->nodes[candidates->items[i]].exclusive_storage;
 	}
+	series_look_again(s);
+}
+
+/* Take what policies say; whether that differs from before. */
+static bool ask_policies(struct series *s)
+{
+	bool differs = false;
+
+	for (int g = 0; g < s->p->c->n_groups; g++) {
+		enum fail why =
+			policy_check(&s->p->c->groups[g], false, s->p->inst);
+
+		differs = differs || why != s->policy[g];
+		s->policy[g] = why;
+	}
+	return differs;
+}
+
+void series_look_again(struct series *s)
+{
+	ask_policies(s);
+	for (int i = 0; i < s->candidates->n; i++)
+		look_at(s, i);
+}
+
+bool series_shrunk(struct series *s, const int *positions, int n)
+{
+	if (ask_policies(s) || s->has_exclusive)
+		return false;
+	for (int i = 0; i < n; i++)
+		look_at(s, positions[i]);
+	return true;
 }
 
 void series_done(struct series *s)
@@ -144,24 +179,23 @@ void series_done(struct series *s)
 	free(s->bound_primary);
 	free(s->bound_secondary);
 	free(s->seen);
+	free(s->refused);
+	free(s->policy);
 	free(s->class);
 	free(s->classes);
 	free(s->next_primary);
 	free(s->next_secondary);
 	free(s->used);
 	table_done(&s->alike, NULL);
+	series_singles_done(s);
 }
 
-void series_placed(struct series *s, int primary, int secondary)
+void series_changed(struct series *s, int node)
 {
-	look_at(s, s->position[primary]);
+	look_at(s, s->position[node]);
 	if (s->looked)
-		look_closely(s, s->position[primary]);
-	if (secondary == NO_INDEX)
-		return;
-	look_at(s, s->position[secondary]);
-	if (s->looked)
-		look_closely(s, s->position[secondary]);
+		look_closely(s, s->position[node]);
+	series_single_changed(s, node);
 }
 
 /* Why not with this primary: as for any, but for nodes that are secondaries
@@ -191,6 +225,20 @@ static void count_row(struct series *s, int i, const int64_t *group_fails,
 		ret->fails[s->why_secondary[at]]--;
 		ret->fails[why]++;
 	}
+}
+
+bool series_possible(const struct series *s, int i)
+{
+	return s->why_primary[i] == FAIL_NONE && !s->refused[i];
+}
+
+void series_count_singles(const struct series *s, struct solution *ret)
+{
+	*ret = (struct solution){0};
+	for (int i = 0; i < s->candidates->n; i++)
+		ret->fails[s->refused[i] ? FAIL_N1 : s->why_primary[i]]++;
+	ret->successes = ret->fails[FAIL_NONE];
+	ret->fails[FAIL_NONE] = 0;
 }
 
 void series_count(struct series *s, struct solution *ret)

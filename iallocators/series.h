@@ -24,12 +24,17 @@ struct series_class {
 	int met_primary;
 };
 
+struct singles;
+
 struct series {
 	const struct place *p;
 	const struct nodeset *candidates; /* of any groups */
 	int *position;			  /* by node: among these, or -1 */
 	enum fail *why_primary, *why_secondary; /* by position */
-	bool looked;				/* what follows is known */
+	enum fail *policy; /* by group: what it says about the instance */
+	bool has_exclusive;
+	bool *refused; /* by position: not in question, for another reason */
+	bool looked;   /* what follows is known */
 	struct half *primary, *secondary;
 	double *bound_primary, *bound_secondary;
 	int *seen;
@@ -40,7 +45,8 @@ struct series {
 	int *next_primary, *next_secondary; /* by position: of its class */
 	int *used; /* classes that come into question */
 	int n_used;
-	unsigned met; /* classes of primaries so far */
+	unsigned met;		 /* classes of primaries so far */
+	struct singles *singles; /* for one node, or NULL */
 };
 
 /* p and candidates are kept; p->inst is of the size. */
@@ -52,17 +58,32 @@ void series_done(struct series *s);
  * cannot be told. */
 bool series_best(struct series *s, struct solution *ret);
 
-/* On one node: the candidates among which the best one is; false if that cannot
- * be told.  *ret->items has room for all. */
-bool series_narrow(struct series *s, struct nodeset *ret);
+/* On one node: how many candidates are refused, and why others would not do. */
+void series_count_singles(const struct series *s, struct solution *ret);
+
+/* Whether one of them is in question as a primary, by position. */
+bool series_possible(const struct series *s, int i);
+
+/* On one node: the best that is in question, of which there has to be one;
+ * false if that cannot be told. */
+bool series_best_single(struct series *s, int *ret_node);
 
 /* How many pairs would do, and why others would not. */
 void series_count(struct series *s, struct solution *ret);
 
-/* An instance has come to these nodes (secondary may be NO_INDEX). */
-void series_placed(struct series *s, int primary, int secondary);
+/* An instance has come to a candidate, or has been taken off again. */
+void series_changed(struct series *s, int node);
 
-/* For the searches alone: what the instance does to all candidates. */
+/* p->inst has become smaller, before any search: look again at these positions,
+ * where that might help; false if it might help elsewhere, too. */
+bool series_shrunk(struct series *s, const int *positions, int n);
+/* At all. */
+void series_look_again(struct series *s);
+
+/* For the searches alone: what the instance does to all candidates; */
 void series_look(struct series *s);
+/* and what is kept for one node. */
+void series_single_changed(struct series *s, int node);
+void series_singles_done(struct series *s);
 
 #endif

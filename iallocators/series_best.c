@@ -50,7 +50,7 @@ static bool weigh(struct hunt *h)
 			h->low_secondary =
 				fmin(h->low_secondary, s->bound_secondary[i]);
 	}
-	return s->p->required_nodes == 1 || slopes_reserve_costs(&slopes);
+	return slopes_reserve_costs(&slopes);
 }
 
 /* Whether what adds so much may be as good as the best so far. */
@@ -267,46 +267,5 @@ bool series_best(struct series *s, struct solution *ret)
 			if (promising(&h, s->bound_primary[i], h.low_secondary))
 				hunt_row(&h, i);
 	}
-	return true;
-}
-
-/* The score with the instance on one node; what it may be off is added to the
- * slack. */
-static double estimate_single(struct hunt *h, int node)
-{
-	const struct place *p = h->s->p;
-	const struct node *n = &p->c->nodes[node];
-	struct node_state before = n->s;
-	struct stats stats = h->base;
-	size_t mark = change_mark(p->c);
-
-	p->inst->primary = node;
-	p->inst->secondary = NO_INDEX;
-	p->inst->location = 0;
-	place_add_primary(p, node);
-	score_replace(&stats, n, &before, &n->s);
-	change_undo(p->c, mark);
-	h->slack += 4 * score_tolerance(&stats);
-	return score_total(&stats);
-}
-
-bool series_narrow(struct series *s, struct nodeset *ret)
-{
-	struct solution best = {0};
-	struct hunt h = {.s = s, .ret = &best};
-	int first;
-
-	ret->n = 0;
-	if (!any_possible(s))
-		return true;
-	if (!begin(&h))
-		return false;
-	first = most_promising(s);
-	best.score = estimate_single(&h, s->candidates->items[first]);
-	best.found = true;
-	for (int i = 0; i < s->candidates->n; i++)
-		if (s->why_primary[i] == FAIL_NONE &&
-		    promising(&h, s->bound_primary[i], 0))
-			ret->items[ret->n++] = s->candidates->items[i];
 	return true;
 }
