@@ -259,6 +259,35 @@ static int submit_job(struct cli *cli, struct error *err)
 	return jobs.failed == 0 ? CLI_OK : CLI_FAILURE;
 }
 
+/* --- daemons that there are none of --- */
+
+static int no_daemon(struct cli *cli, struct error *err)
+{
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "There is no %s to talk to: the master daemon and the "
+			 "node daemons do its work (gnt-debug locks shows the "
+			 "locks)",
+			 cli->command->name);
+}
+
+static const struct cli_command wconfd_command = {
+	.name = "wconfd",
+	.args = "<cmd> <args...>",
+	.help = "Refused: the configuration is the master daemon's",
+	.min_args = 1,
+	.max_args = -1,
+	.run = no_daemon,
+};
+
+static const struct cli_command metad_command = {
+	.name = "metad",
+	.args = "<cmd> <args...>",
+	.help = "Refused: there is no metadata daemon",
+	.min_args = 1,
+	.max_args = -1,
+	.run = no_daemon,
+};
+
 static const struct cli_command delay_command = {
 	.name = "delay",
 	.args = "[<opts>...] <duration>",
@@ -299,8 +328,9 @@ static const struct cli_command test_os_params_command = {
 };
 
 static const struct cli_command *const commands[] = {
-	&delay_command,	     &debug_iallocator,	      &locks_command,
-	&submit_job_command, &test_os_params_command, NULL};
+	&delay_command,		 &debug_iallocator,   &locks_command,
+	&metad_command,		 &submit_job_command, &debug_test_jobqueue,
+	&test_os_params_command, &wconfd_command,     NULL};
 
 const struct cli_tool tool_debug = {
 	.name = "gnt-debug",

@@ -17,6 +17,12 @@ extern const struct cli_command cluster_failover;
 extern const struct cli_command cluster_modify;
 /* gnt_cluster_nodes.c */
 extern const struct cli_command cluster_command, cluster_copyfile;
+/* gnt_cluster_epo.c */
+extern const struct cli_command cluster_epo, cluster_upgrade;
+
+/* gnt_debug_jqueue.c */
+extern const struct cli_command debug_test_jobqueue;
+
 /* gnt_cluster_renew.c */
 extern const struct cli_command cluster_renew_crypto;
 

@@ -57,7 +57,7 @@ like "$(call QueryClusterInfo '[]')" \
     "shared files are the first template of a virtual cluster"
 
 # Opcodes and calls that are not there.
-like "$(job '{"OP_ID": "OP_TEST_JQUEUE"}')" \
+like "$(job '{"OP_ID": "OP_TEST_DUMMY"}')" \
     '"error", .*"OpCodeUnknown", \["This version does not execute' \
     "an opcode without logical unit fails when it runs"
 like "$(create i1 '"mode": "remote-import"')" \

@@ -30,6 +30,28 @@ succeeds "verify-disks asks each group" m gnt-cluster verify-disks
 like "$(m gnt-job list --no-headers -o summary)" 'GROUP_VERIFY_DISKS.default' \
     "by a job"
 
+# --- the queue looked at while jobs stand still ---
+succeeds "the queue is tested" m gnt-debug test-jobqueue
+like "$out" 'Job queue test successful' "and is found in order"
+is "$(m gnt-job list --no-headers -o status | sort | uniq -c | grep -c running)" 0 \
+    "no job is left"
+id=$(printf '[{"OP_ID": "OP_TEST_JQUEUE", "notify_exec": true}]' >"$VC/jq.json"
+    m gnt-debug submit-job "$VC/jq.json" >/dev/null 2>&1 &
+    until_true 30 sh -c "'$BIN/gnt-vcluster' exec '$VC' node1 -- gnt-job list --no-headers -o id,oplog | grep exec | grep -q sock"
+    m gnt-job list --no-headers -o id,oplog | grep exec | tail -1 | awk '{print $1}')
+m gnt-job cancel --force --kill --yes-do-it "$id" >/dev/null 2>&1
+until_true 30 sh -c "'$BIN/gnt-vcluster' exec '$VC' node1 -- gnt-job list --no-headers -o status $id | grep -q error"
+is "$(m gnt-job list --no-headers -o status "$id" | tr -d ' ')" error \
+    "one that stands still can be killed"
+fails "there is no wconfd" m gnt-debug wconfd echo x
+like "$out" 'There is no wconfd' "which is said"
+fails "nor metad" m gnt-debug metad echo x
+fails "an upgrade is refused" m gnt-cluster upgrade --to 3.1
+like "$out" 'Cannot upgrade to 3.1' "in words"
+fails "it needs to know where to" m gnt-cluster upgrade
+like "$out" 'Precisely one of the options' "or to resume"
+succeeds "where nothing was begun" m gnt-cluster upgrade --resume
+
 # --- secrets and delays ---
 succeeds "secret parameters reach it" m gnt-debug test-osparams \
     --os-parameters-secret=pw=open4711
