@@ -157,10 +157,8 @@ static int note_start(const struct paths *p, const json_t *instance,
 static void kvm_cleanup(const struct paths *p, const char *name)
 {
 	static const char *const files[][2] = {
-		{"pid", ""},
-		{"ctrl", ".qmp"},
-		{"ctrl", ".serial"},
-		{"conf", ".runtime"},
+		{"pid", ""},	  {"ctrl", ".qmp"},	{"ctrl", ".serial"},
+		{"ctrl", ".qga"}, {"conf", ".runtime"},
 	};
 	struct error err;
 
@@ -232,7 +230,7 @@ static int need_file(const json_t *hvparams, const char *key, struct error *err)
 {
 	const char *file = json_str(hvparams, key, "");
 
-	if (*file == '\0' || fs_exists(file))
+	if (*file == '\0' || strstr(file, "://") != NULL || fs_exists(file))
 		return 0;
 	return error_set(err, ERR_HYPERVISOR, NULL,
 			 "Parameter '%s' fails validation: file '%s' not found "
@@ -243,13 +241,19 @@ static int need_file(const json_t *hvparams, const char *key, struct error *err)
 static int kvm_validate(const struct paths *p, const json_t *hvparams,
 			struct error *err)
 {
-	static const char *const files[] = {"kernel_path", "initrd_path",
-					    "cdrom_image_path"};
+	static const char *const files[] = {
+		"kernel_path",	     "initrd_path",	  "cdrom_image_path",
+		"cdrom2_image_path", "floppy_image_path", "mem_path"};
 
 	if (kvm_verify(p, hvparams, err) < 0 ||
 	    kvm_check_protection(hvparams, err) < 0)
 		return -1;
-	for (size_t i = 0; i < 3; i++)
+	if (*json_str(hvparams, "spice_bind", "") != '\0' &&
+	    *json_str(hvparams, "vnc_bind_address", "") != '\0')
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Both SPICE and VNC are configured, but only "
+				 "one of them can be used at a given time");
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (need_file(hvparams, files[i], err) < 0)
 			return -1;
 	return 0;

@@ -43,6 +43,10 @@ WAITS int kvm_hotplug(const struct paths *p, const json_t *instance,
 /* Whether the parameters ask for no protection that would be missing. */
 int kvm_check_protection(const json_t *hv, struct error *err);
 
+/* VNC or SPICE, graphics, mouse and keyboard (hv_kvm_display.c). */
+void kvm_add_display(struct strv *argv, const json_t *instance,
+		     const json_t *hv);
+
 /* The whole command line for an instance, NULL-ended after the last item. */
 int kvm_args(const struct paths *p, const json_t *instance,
 	     const struct hv_disk *disks, size_t n_disks,

@@ -105,20 +105,36 @@ static int add_disk(const struct paths *p, struct strv *argv, const json_t *hv,
 	return 0;
 }
 
-static void add_cdrom(struct strv *argv, const json_t *hv)
+static void add_cdrom(struct strv *argv, const char *image, const char *id,
+		      bool boots)
 {
-	const char *image = json_str(hv, "cdrom_image_path", "");
-	bool boots = boots_from(hv, "cdrom");
 	auto_free char *file = kvm_quoted(image);
 	auto_free char *drive = xprintf(
-		"file=%s,format=raw,if=none,id=cdrom,media=cdrom,readonly=on",
-		file);
+		"file=%s,format=raw,if=none,id=%s,media=cdrom,readonly=on",
+		file, id);
+	auto_free char *device =
+		xprintf("ide-cd,drive=%s%s", id, boots ? ",bootindex=1" : "");
 
 	if (*image == '\0')
 		return;
 	add(argv, "-drive", drive);
-	add(argv, "-device",
-	    boots ? "ide-cd,drive=cdrom,bootindex=1" : "ide-cd,drive=cdrom");
+	add(argv, "-device", device);
+}
+
+static void add_media(struct strv *argv, const json_t *hv)
+{
+	const char *floppy = json_str(hv, "floppy_image_path", "");
+	auto_free char *file = kvm_quoted(floppy);
+	auto_free char *drive = xprintf("file=%s,format=raw,if=floppy", file);
+
+	add_cdrom(argv, json_str(hv, "cdrom_image_path", ""), "cdrom",
+		  boots_from(hv, "cdrom"));
+	add_cdrom(argv, json_str(hv, "cdrom2_image_path", ""), "cdrom2", false);
+	if (*floppy == '\0')
+		return;
+	add(argv, "-drive", drive);
+	if (boots_from(hv, "floppy"))
+		add(argv, "-boot", "a");
 }
 
 static int add_nic(const struct paths *p, struct strv *argv, const json_t *hv,
@@ -160,27 +176,6 @@ static void add_kernel(struct strv *argv, const json_t *hv)
 	add(argv, "-append", line.data);
 }
 
-static void add_display(struct strv *argv, const json_t *instance,
-			const json_t *hv)
-{
-	const char *bind = json_str(hv, "vnc_bind_address", "");
-	const char *vga = json_str(hv, "vga", "");
-	int64_t port = json_int(instance, "network_port", 0);
-
-	if (*bind != '\0' && port > VNC_BASE_PORT) {
-		auto_free char *address = kvm_quoted(bind);
-		auto_free char *vnc = xprintf("%s:%jd", address,
-					      (intmax_t)(port - VNC_BASE_PORT));
-
-		add(argv, "-vnc", vnc);
-	} else {
-		add(argv, "-display", "none");
-	}
-	add(argv, "-vga", *vga != '\0' ? vga : *bind != '\0' ? "std" : "none");
-	if (*json_str(hv, "keymap", "") != '\0')
-		add(argv, "-k", json_str(hv, "keymap", ""));
-}
-
 static void add_sockets(const struct paths *p, struct strv *argv,
 			const char *name, const json_t *hv)
 {
@@ -199,6 +194,38 @@ static void add_sockets(const struct paths *p, struct strv *argv,
 	    json_bool(hv, "serial_console", true) ? serial : "none");
 }
 
+/* Huge pages; more devices of the USB; the channel of an agent inside. */
+static void add_more(const struct paths *p, struct strv *argv,
+		     const json_t *instance, const json_t *hv)
+{
+	const char *memory = json_str(hv, "mem_path", "");
+	const char *uuid = json_str(instance, "uuid", "");
+	auto_free char *agent =
+		kvm_file(p, "ctrl", json_str(instance, "name", ""), ".qga");
+	auto_free char *quoted = kvm_quoted(agent);
+	auto_free char *channel =
+		xprintf("socket,path=%s,server=on,wait=off,id=qga0", quoted);
+	auto_strv struct strv devices = {0};
+
+	if (*memory != '\0') {
+		add(argv, "-mem-path", memory);
+		add(argv, "-mem-prealloc", NULL);
+	}
+	if (*uuid != '\0')
+		add(argv, "-uuid", uuid);
+	str_split(&devices, json_str(hv, "usb_devices", ""), ',');
+	for (size_t i = 0; i < devices.n; i++)
+		if (*devices.items[i] != '\0')
+			add(argv, "-usbdevice", devices.items[i]);
+	if (!json_bool(hv, "use_guest_agent", false))
+		return;
+	add(argv, "-chardev", channel);
+	add(argv, "-device", "virtio-serial-pci,id=qga");
+	add(argv, "-device",
+	    "virtserialport,bus=qga.0,chardev=qga0,"
+	    "name=org.qemu.guest_agent.0");
+}
+
 /* kvm_extra: more options, separated by blanks. */
 static void add_extra(struct strv *argv, const char *extra)
 {
@@ -215,10 +242,9 @@ static void add_extra(struct strv *argv, const char *extra)
 static const struct {
 	const char *name, *unset; /* the value that asks for nothing */
 } protections[] = {
-	{"security_model", "none"},
-	{"security_domain", ""},
-	{"vnc_password_file", ""},
-	{"vnc_x509_path", ""},
+	{"security_model", "none"},  {"security_domain", ""},
+	{"vnc_password_file", ""},   {"vnc_x509_path", ""},
+	{"spice_password_file", ""},
 };
 
 static int refuse(const char *name, struct error *err)
@@ -233,7 +259,7 @@ static int refuse(const char *name, struct error *err)
 int kvm_check_protection(const json_t *hv, struct error *err)
 {
 	static const char *const flags[] = {"use_chroot", "vnc_tls",
-					    "vnc_x509_verify"};
+					    "vnc_x509_verify", "spice_use_tls"};
 
 	for (size_t i = 0; i < sizeof(protections) / sizeof(*protections); i++)
 		if (!str_eq(json_str(hv, protections[i].name,
@@ -269,7 +295,7 @@ int kvm_args(const struct paths *p, const json_t *instance,
 	add_machine(ret_argv, hv);
 	add_cpus(ret_argv, instance, hv);
 	add_sockets(p, ret_argv, name, hv);
-	add_display(ret_argv, instance, hv);
+	kvm_add_display(ret_argv, instance, hv);
 	add_kernel(ret_argv, hv);
 	if (kvm_is_scsi(hv)) {
 		auto_free char *controller =
@@ -282,11 +308,12 @@ int kvm_args(const struct paths *p, const json_t *instance,
 		if (add_disk(p, ret_argv, hv, &disks[i], i, start->places,
 			     err) < 0)
 			return -1;
-	add_cdrom(ret_argv, hv);
+	add_media(ret_argv, hv);
 	for (size_t i = 0; i < json_array_size(nics); i++)
 		if (add_nic(p, ret_argv, hv, json_array_get(nics, i), i,
 			    start->places, err) < 0)
 			return -1;
+	add_more(p, ret_argv, instance, hv);
 	if (start->paused)
 		add(ret_argv, "-S", NULL);
 	if (start->incoming != NULL)

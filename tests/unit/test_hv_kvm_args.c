@@ -77,7 +77,8 @@ static char *line_with_disk(const char *hvparams, const char *object)
 	auto_json json_t *hv = json_parse(hvparams, strlen(hvparams), &err);
 	auto_json json_t *disk = json_parse(object, strlen(object), &err);
 	auto_json json_t *instance =
-		json_make("{s:s, s:O}", "name", "web1", "hvparams", hv);
+		json_make("{s:s, s:O, s:i, s:s}", "name", "web1", "hvparams",
+			  hv, "network_port", 11000, "uuid", "an-uuid");
 	auto_json json_t *places = json_object();
 	const struct hv_disk disks[] = {{disk, (char *)"/dev/d"}};
 	const struct kvm_start start = {.memory = 128, .places = places};
@@ -134,6 +135,8 @@ Test(hv_kvm_args, unknown_types_of_disks_are_refused)
 Test(hv_kvm_args, protection_that_is_not_there_is_not_passed_over)
 {
 	static const char *const asked[] = {
+		"{\"spice_password_file\": \"/etc/passwd\"}",
+		"{\"spice_use_tls\": true}",
 		"{\"vnc_password_file\": \"/etc/ganeti/vnc\"}",
 		"{\"vnc_tls\": true}",
 		"{\"vnc_x509_path\": \"/etc/x509\"}",
@@ -173,4 +176,35 @@ Test(hv_kvm_args, without_a_kernel_the_disk_boots)
 
 	has(line, "bootindex=1");
 	cr_assert_null(strstr(line, "-kernel"));
+}
+
+/* The part of the line that these parameters are to lead to. */
+static void gives(const char *hvparams, const char *part)
+{
+	auto_free char *line = line_with_disk(hvparams, "{}");
+
+	has(line, part);
+}
+
+Test(hv_kvm_args, parameters_reach_the_command_line)
+{
+	gives("{\"vnc_bind_address\": \"192.0.2.1\"}", "-vnc 192.0.2.1:5100 ");
+	gives("{\"vnc_bind_address\": \"::1\"}", "-vnc [::1]:5100 ");
+	gives("{\"vnc_bind_address\": \"/run\"}", "-vnc unix:/run/web1.vnc ");
+	gives("{\"vnc_bind_address\": \"::\"}", "-device usb-tablet");
+	gives("{\"usb_mouse\": \"mouse\"}", "-usb -device usb-mouse");
+	gives("{\"spice_bind\": \"192.0.2.1\"}",
+	      "-spice addr=192.0.2.1,port=11000,disable-ticketing=on ");
+	gives("{\"spice_bind\": \"::1\", \"spice_ip_version\": 6, "
+	      "\"spice_streaming_video\": \"off\", \"spice_use_vdagent\": "
+	      "false}",
+	      ",ipv6=on,streaming-video=off,agent-mouse=off -vga qxl");
+	gives("{\"cdrom2_image_path\": \"/a.iso\"}",
+	      "-device ide-cd,drive=cdrom2");
+	gives("{\"floppy_image_path\": \"/f\", \"boot_order\": \"floppy\"}",
+	      "-drive file=/f,format=raw,if=floppy -boot a");
+	gives("{\"mem_path\": \"/huge\"}", "-mem-path /huge -mem-prealloc");
+	gives("{\"usb_devices\": \"a,b\"}", "-usbdevice a -usbdevice b");
+	gives("{\"use_guest_agent\": true}", "name=org.qemu.guest_agent.0");
+	gives("{}", "-uuid an-uuid");
 }
