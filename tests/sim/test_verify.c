@@ -384,6 +384,7 @@ Test(verify_broken, a_secondary_that_is_away_or_elsewhere_is_told)
 
 Test(verify_broken, three_nodes_are_no_pair)
 {
+	auto_json json_t *first = NULL;
 	json_t *disk;
 
 	add_mirrored();
@@ -392,8 +393,9 @@ Test(verify_broken, three_nodes_are_no_pair)
 	disk = disk_of("inst2");
 	json_object_set_new(disk, "children", json_array());
 	config_put(s.master->config, CONFIG_DISK, disk);
+	first = disk_of("inst1");
 	change("inst1", "disks",
-	       json_make("[s, s]", json_str(disk_of("inst1"), "uuid", ""),
+	       json_make("[s, s]", json_str(first, "uuid", ""),
 			 json_str(disk, "uuid", "")));
 	expect_line(group_op(), "EINSTANCELAYOUT:instance:inst1");
 }
