@@ -3,6 +3,7 @@
 
 #include "iallocators/capacity.h"
 #include "iallocators/hformat.h"
+#include "iallocators/redundancy.h"
 
 /* A list of names, as the reference shows strings. */
 struct names {
@@ -36,6 +37,14 @@ static bool has_bad_node(const struct cluster *c, int group)
 	return false;
 }
 
+/* Whether each node of the group could be emptied. */
+static bool could_lose_any(const struct capacity *k, int group)
+{
+	struct nodeset nodes = cluster_group_nodes(k->c, group);
+
+	return redundancy_holds(k->c, &nodes, &k->place);
+}
+
 static void show_bad(const struct capacity *k, struct buf *b)
 {
 	const struct cluster *c = k->c;
@@ -45,7 +54,8 @@ static void show_bad(const struct capacity *k, struct buf *b)
 		if (is_bad(&c->nodes[i]))
 			add_name(&nodes, c->nodes[i].name);
 	for (int g = 0; g < c->n_groups; g++)
-		if (k->bad_groups[g] || has_bad_node(c, g))
+		if (k->bad_groups[g] || has_bad_node(c, g) ||
+		    !could_lose_any(k, g))
 			add_name(&groups, c->groups[g].name);
 	show_names(b, "Bad nodes", &nodes);
 	show_names(b, "Bad groups", &groups);
