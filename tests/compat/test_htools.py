@@ -22,6 +22,7 @@ REFERENCE = pathlib.Path("/usr/lib/ganeti/3.0/usr/bin")
 REFERENCE_HAIL = pathlib.Path("/usr/lib/ganeti/iallocators")
 ENVIRON = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 SEEDS = 120
+HSPACE_NODES = 4
 PROGRAMS = ("hbal", "hcheck", "hinfo", "hroller", "hspace", "hsqueeze")
 # The reference counts instances twice, see doc/KNOWN_DELTAS.md; usage and
 # version are ours.
@@ -160,7 +161,8 @@ def random_options(rng, program, data, groups):
             options += ["--full-evacuation", "--force", "--print-moves"]
     elif program == "hspace":
         options = ["-l", str(rng.choice([4, 12, 40])), "--disk-template",
-                   rng.choice(["drbd", "plain", "ext", "file"])]
+                   rng.choice(["drbd", "plain", "ext", "file", "diskless",
+                               "sharedfile", "blockdev", "rbd"])]
         options += [o for o in HSPACE_FLAGS if rng.random() < .15]
         options += ["--machine-readable"] * (rng.random() < .7)
     else:
@@ -408,7 +410,7 @@ def mond_data(rng, path, data):
     return ["--mond=yes", f"--mond-data={path}"]
 
 
-def differential(tap, ours, first, count, programs):
+def differential(tap, ours, first, count, hspace_nodes):
     sys.path.insert(0, str(SHARED))
     import gen_iallocator as gi  # pylint: disable=import-outside-toplevel
     import gen_text as gt  # pylint: disable=import-outside-toplevel
@@ -428,7 +430,9 @@ def differential(tap, ours, first, count, programs):
                 short=rng.random() < .1, policies=rng.random() < .9))
             if seed % 5 == 0:
                 scripts(tap, ours, path, cl.groups)
-            for program in programs:
+            for program in PROGRAMS:
+                if program == "hspace" and len(cl.data["nodes"]) > hspace_nodes:
+                    continue
                 options = random_options(rng, program, cl.data, cl.groups)
                 name = f"{program} {' '.join(options)}, cluster {seed}"
                 argv = [*options, "-t", str(path)]
@@ -442,6 +446,9 @@ def differential(tap, ours, first, count, programs):
                     name += ", with a file of loads"
                 want = run([str(REFERENCE / program), *argv])
                 have = run([str(ours / program), *argv])
+                if program == "hspace" and want[0] == "timeout":
+                    tap.skip(name, "the reference takes too long")
+                    continue
                 # The reference mixes up nodes there, see doc/KNOWN_DELTAS.md.
                 if "--full-evacuation" in options and want != have:
                     tap.compare(name + " is clear", (have[0], ""),
@@ -456,11 +463,12 @@ def differential(tap, ours, first, count, programs):
 
 def main():
     ours = pathlib.Path(sys.argv[1])
-    # hspace takes too long for every day: minutes where much fits.
+    # The reference's hspace takes minutes where much fits: on small clusters
+    # only, unless seeds are given.
     if len(sys.argv) > 3:
-        first, count, programs = *map(int, sys.argv[2:4]), PROGRAMS
+        first, count, hspace_nodes = *map(int, sys.argv[2:4]), sys.maxsize
     else:
-        first, count, programs = 1, SEEDS, [p for p in PROGRAMS if p != "hspace"]
+        first, count, hspace_nodes = 1, SEEDS, HSPACE_NODES
     tap = Tap()
     if (SHARED / "open" / "text").is_dir():
         cases(tap, ours, SHARED / "open" / "text")
@@ -472,7 +480,7 @@ def main():
         same_options(tap, ours)
         descriptions(tap, ours)
     if os.access(REFERENCE / "hbal", os.X_OK) and SHARED.is_dir():
-        differential(tap, ours, first, count, programs)
+        differential(tap, ours, first, count, hspace_nodes)
     else:
         tap.skip("random clusters", "no programs to compare with")
     print(f"1..{tap.n}")
