@@ -13,10 +13,20 @@
 #include "iallocators/score.h"
 #include "iallocators/series.h"
 
+/* A deviation that pairs change: its mean square before, less what roundings
+ * may be, and twice the sum. */
+struct row {
+	int r; /* in halves */
+	double least, sum, weight;
+};
+
 struct hunt {
 	struct series *s;
 	struct stats base;
 	double total, slack;
+	double constant; /* of the score, whatever the pair */
+	struct row rows[BOUND_ROWS];
+	int n_rows;
 	double low_primary, low_secondary;
 	struct solution *ret;
 };
@@ -58,6 +68,79 @@ static bool promising(const struct hunt *h, double primary, double secondary)
 {
 	return !h->ret->found ||
 	       h->total + primary + secondary <= h->ret->score + h->slack;
+}
+
+/* What no pair changes. */
+static double constant_part(const struct stats *base)
+{
+	double sum = 0;
+
+	for (int m = 0; m < METRIC_COUNT; m++)
+		if (metrics[m].kind != METRIC_DEVIATION)
+			sum += metrics[m].weight * base->sum[m];
+	return sum;
+}
+
+/* The largest change of a sum, and of squares, that a half makes. */
+static void widest(const struct half *half, int r, double *ds, double *dss)
+{
+	*ds = fmax(*ds, fabs(half->ds[r]));
+	*dss = fmax(*dss, fabs(half->dss[r]));
+}
+
+/* Get ready for may_win().  A mean square is off by the roundings of what it is
+ * made of: no value is larger than the squares of all together. */
+static void estimates_begin(struct hunt *h)
+{
+	const struct series *s = h->s;
+	double n = h->base.n;
+
+	h->constant = constant_part(&h->base);
+	h->n_rows = 0;
+	for (int r = 0; r < BOUND_ROWS; r++) {
+		double sum = h->base.sum[bound_metrics[r]];
+		double var = h->base.var[bound_metrics[r]];
+		double weight = metrics[bound_metrics[r]].weight;
+		double ds = 0, dss = 0, squares, off;
+
+		for (int i = 0; i < s->candidates->n; i++) {
+			widest(&s->primary[i], r, &ds, &dss);
+			widest(&s->secondary[i], r, &ds, &dss);
+		}
+		if (ds == 0 && dss == 0) {
+			h->constant += weight * sqrt(var);
+			continue;
+		}
+		squares = n * var + sum * sum / n + 2 * dss;
+		off = 64 * DBL_EPSILON *
+		      (squares / n + 4 * fabs(sum) * ds / (n * n) + var);
+		h->rows[h->n_rows++] = (struct row){.r = r,
+						    .least = var - off,
+						    .sum = 2 * sum,
+						    .weight = weight};
+	}
+}
+
+/* Whether strangers may be as good as the best so far: the halves of both add
+ * up to what the pair does, but for tags that they have in common, which only
+ * cost.  Much cheaper than its score. */
+static bool may_win(const struct hunt *h, int i, int j)
+{
+	const struct half *a = &h->s->primary[i], *b = &h->s->secondary[j];
+	double total = h->constant + a->linear + b->linear;
+	double n = h->base.n, nn = n * n;
+
+	if (!h->ret->found)
+		return true;
+	for (int k = 0; k < h->n_rows; k++) {
+		const struct row *row = &h->rows[k];
+		double ds = a->ds[row->r] + b->ds[row->r];
+		double dss = a->dss[row->r] + b->dss[row->r];
+		double var = row->least + (n * dss - (row->sum + ds) * ds) / nn;
+
+		total += row->weight * sqrt(var > 0 ? var : 0);
+	}
+	return total <= h->ret->score + h->slack;
 }
 
 /* The score of a pair as place_pairs() computes it; false if it cannot be. */
@@ -130,7 +213,8 @@ static void try_strangers(struct hunt *h, int i, struct series_class *class)
 	if (j == NO_INDEX)
 		return;
 	class->met_stranger = s->met;
-	offer(h, primary, s->candidates->items[j]);
+	if (may_win(h, i, j))
+		offer(h, primary, s->candidates->items[j]);
 }
 
 /* A secondary that keeps memory for the primary at i already. */
@@ -243,7 +327,10 @@ static bool begin(struct hunt *h)
 	score_stats(s->p->c, s->p->scope, &h->base);
 	h->total = score_total(&h->base);
 	h->slack = 2 * score_tolerance(&h->base) + DBL_EPSILON;
-	return weigh(h);
+	if (!weigh(h))
+		return false;
+	estimates_begin(h);
+	return true;
 }
 
 bool series_best(struct series *s, struct solution *ret)
