@@ -68,6 +68,8 @@ static void print_option(const struct cli_option *o)
 		buf_addf(&left, "=%s", o->arg);
 	if (o->letter != 0)
 		buf_addf(&left, ", -%c", o->letter);
+	if (o->alias != NULL)
+		buf_addf(&left, ", --%s", o->alias);
 	printf("%-*s", OPTION_COLUMN - 1, left.data);
 	if (left.len >= OPTION_COLUMN)
 		printf("\n%*s", OPTION_COLUMN, "");

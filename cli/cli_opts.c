@@ -39,6 +39,13 @@ static const char *const disk_templates[] = {
 	"blockdev", "diskless", "drbd",	      "ext", "file",
 	"gluster",  "plain",	"sharedfile", "rbd", NULL};
 
+const struct cli_option OPT_YES_DO_IT = {
+	.name = "yes-do-it",
+	.alias = "ya-rly",
+	.type = CLI_FLAG,
+	.help = "Say that this is really meant",
+};
+
 const struct cli_option OPT_DISK_TEMPLATE = {
 	.name = "disk-template",
 	.letter = 't',

@@ -73,7 +73,7 @@ fails "an address that somebody has is refused" gnt-cluster rename -f "$host"
 like "$out" 'reachable on the network' "in words"
 fails "destroy wants to hear it twice" gnt-cluster destroy
 like "$out" 'yes-do-it' "and says how"
-succeeds "destroy ends it" gnt-cluster destroy --yes-do-it
+succeeds "destroy ends it" gnt-cluster destroy --ya-rly
 fails "nothing answers after" gnt-cluster info
 is "$(ls "$GANETI_ROOTDIR/var/run/ganeti/"*.pid 2>/dev/null)" "" \
     "no daemon is left"
