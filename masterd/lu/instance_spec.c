@@ -269,6 +269,11 @@ static int read_os(struct lu *lu, const struct op_instance_create *op,
 {
 	bool installs = op->no_install != 1;
 
+	if (installs && json_get(op->osparams, "os-image") != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "OS images (os-image) cannot be put on disks "
+				 "in this version; install by an OS "
+				 "definition, or not at all (--no-install)");
 	if (s->os == NULL && installs)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No guest OS specified (-o), and the "
