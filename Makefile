@@ -3,6 +3,7 @@
 #   make          build into build/; every program is in build/bin
 #   make demo     install what is missing, build, show a cluster at work
 #   make test     the same set-up, then all tests
+#   make test-compat  only those against Ganeti's own programs
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
 #   make sim      random lives of a simulated cluster (SEEDS=1-1000000)
@@ -29,7 +30,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick fuzz kill-rounds sim schedules \
+.PHONY: all deps deps-build demo test test-quick test-compat fuzz kill-rounds sim schedules \
 	bench bench-htools compat-page install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -61,6 +62,13 @@ test: deps
 # One build, no sanitizers: what one runs while working.
 test-quick:
 	tests/run-all.sh --quick
+
+# Recorded runs of Ganeti's, and its own programs against our daemons.
+test-compat: deps
+	test -f build-sim/build.ninja || CC=$(CC) meson setup build-sim
+	ninja -C build-sim
+	meson test -C build-sim --suite compat --print-errorlogs
+	@grep -o 'upstream cli: .*' build-sim/meson-logs/testlog.txt | tail -1
 
 # A minute for each fuzz target.
 FUZZ_SECONDS ?= 60

@@ -315,13 +315,24 @@ def all_values(path):
 
 
 def unordered(value):
-    """Some lists of theirs stand in the order of a set, and times are read
-    as the nearest number that fits."""
+    """Some lists of theirs stand in the order of a set."""
     if isinstance(value, list):
         return sorted((unordered(v) for v in value), key=str)
     if value == "progress":
         return "message"  # what our own log entries are in files
-    return round(value, 5) if isinstance(value, float) else value
+    return value
+
+
+def same(ours, theirs):
+    """Times are read as the nearest number that fits."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(
+            same(ours[key], theirs[key]) for key in ours)
+    if isinstance(ours, float) and isinstance(theirs, float):
+        return abs(ours - theirs) < 1e-5
+    return ours == theirs
 
 
 def check_archive(jobs):
@@ -341,7 +352,7 @@ def check_same(ours, theirs):
                        if (what, name) not in OTHER and
                        not (isinstance(cell, list) and
                             cell[:1] == [NO_DATA]) and
-                       unordered(mine.get(name)) != unordered(cell)]
+                       not same(unordered(mine.get(name)), unordered(cell))]
         point(not differ and len(rows) == len(ours[what]) and len(rows) > 0,
               f"upstream's luxid has the same values of {what}",
               "\n".join(differ)[:3000])
