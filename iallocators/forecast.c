@@ -73,27 +73,6 @@ static bool enough_absorb(const struct cluster *c, const struct nodeset *nodes,
 	return wanted == 0;
 }
 
-/* One DRBD primary of x: whether it can fail over as things are, but for
- * memory. */
-static bool drbd_moves(const struct cluster *c, int x,
-		       const struct instance *inst)
-{
-	const struct node *p = &c->nodes[x];
-	const struct node *s;
-
-	if (inst->secondary == NO_INDEX)
-		return false;
-	s = &c->nodes[inst->secondary];
-	if (!move_migration_allowed(c, x, inst->secondary))
-		return false;
-	if (s->s.free_disk <= 0 || (p->s.free_disk <= 0 && !p->offline))
-		return false;
-	if (!s->exclusive_storage && !p->exclusive_storage)
-		return true;
-	return inst->spindles != SPINDLES_UNKNOWN && s->s.free_spindles >= 0 &&
-	       p->s.free_spindles >= 0;
-}
-
 /* Note x's DRBD primaries; false if they cannot move. */
 static bool take_drbd(struct redundancy *r, int x)
 {
@@ -108,7 +87,7 @@ static bool take_drbd(struct redundancy *r, int x)
 
 		if (inst->template != TEMPLATE_DRBD)
 			continue;
-		if (!drbd_moves(c, x, inst))
+		if (!move_failover_possible(c, inst))
 			return false;
 		load = rooms_drbd_load(c, n, inst->secondary);
 		if (load > r->most[inst->secondary])
@@ -313,7 +292,7 @@ static bool new_moves(struct redundancy *r, const struct instance *inst)
 	struct need need;
 
 	if (inst->template == TEMPLATE_DRBD)
-		return drbd_moves(c, inst->primary, inst) &&
+		return move_failover_possible(c, inst) &&
 		       c->nodes[inst->secondary].s.usable_mem >
 			       rooms_drbd_load(c, p, inst->secondary);
 	need = need_of(c, p);

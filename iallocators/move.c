@@ -9,6 +9,23 @@ bool move_migration_allowed(const struct cluster *c, int from, int to)
 	       tagset_subset(&c->nodes[from].migration, &c->nodes[to].receives);
 }
 
+bool move_failover_possible(const struct cluster *c,
+			    const struct instance *inst)
+{
+	const struct node *p = &c->nodes[inst->primary], *s;
+
+	if (inst->secondary == NO_INDEX ||
+	    !move_migration_allowed(c, inst->primary, inst->secondary))
+		return false;
+	s = &c->nodes[inst->secondary];
+	if (s->s.free_disk <= 0 || (p->s.free_disk <= 0 && !p->offline))
+		return false;
+	if (!s->exclusive_storage && !p->exclusive_storage)
+		return true;
+	return inst->spindles != SPINDLES_UNKNOWN && s->s.free_spindles >= 0 &&
+	       p->s.free_spindles >= 0;
+}
+
 static enum fail refuse(struct cluster *c, int node, enum fail why,
 			enum refusal_kind kind)
 {

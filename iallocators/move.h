@@ -32,5 +32,9 @@ enum fail move_frf(struct cluster *c, struct instance *inst, int index,
 
 /* Whether an instance may be migrated from a to b. */
 bool move_migration_allowed(const struct cluster *c, int from, int to);
+/* Whether a mirrored one can fail over to its secondary as things are, but for
+ * memory. */
+bool move_failover_possible(const struct cluster *c,
+			    const struct instance *inst);
 
 #endif

@@ -40,23 +40,6 @@ struct most {
 
 /* --- DRBD, which goes to the secondary --- */
 
-/* Whether it can fail over as things are, but for memory. */
-static bool can_fail_over(const struct cluster *c, const struct instance *inst)
-{
-	const struct node *p = &c->nodes[inst->primary], *s;
-
-	if (inst->secondary == NO_INDEX ||
-	    !move_migration_allowed(c, inst->primary, inst->secondary))
-		return false;
-	s = &c->nodes[inst->secondary];
-	if (s->s.free_disk <= 0 || (p->s.free_disk <= 0 && !p->offline))
-		return false;
-	if (!s->exclusive_storage && !p->exclusive_storage)
-		return true;
-	return inst->spindles != SPINDLES_UNKNOWN && s->s.free_spindles >= 0 &&
-	       p->s.free_spindles >= 0;
-}
-
 static void set_broken(struct standing *s, bool *flag, bool broken)
 {
 	s->n_broken += broken - *flag;
@@ -72,7 +55,7 @@ static void check_primaries(struct standing *s, int x)
 		const struct instance *inst = &s->c->instances[l->items[i]];
 
 		stuck = inst->template == TEMPLATE_DRBD &&
-			!can_fail_over(s->c, inst);
+			!move_failover_possible(s->c, inst);
 	}
 	set_broken(s, &s->stands[x].stuck, stuck);
 }
