@@ -143,6 +143,9 @@ void cli_help_tool(const struct cli_tool *tool);
 void cli_help_command(const struct cli_tool *tool,
 		      const struct cli_command *command);
 
+/* What is no option, from number `first` on, as a list; to be freed. */
+json_t *cli_args(const struct cli *cli, int first);
+
 /* --- talking to the master (cli_client.c) --- */
 
 /* Call the master; connects when needed.  NULL with err. */

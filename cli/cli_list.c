@@ -252,9 +252,7 @@ int cli_run_list_fields(struct cli *cli, struct error *err)
 	size_t i;
 
 	cli_table_style(cli, &style);
-	names = cli->n_args == 0 ? json_null() : json_array();
-	for (int a = 0; a < cli->n_args; a++)
-		json_array_append_new(names, json_string(cli->args[a]));
+	names = cli->n_args == 0 ? json_null() : cli_args(cli, 0);
 	answer = cli_call(cli, "QueryFields",
 			  json_make("[s, O]", cli->command->list->what, names),
 			  err);

@@ -395,6 +395,15 @@ bool cli_given(const struct cli *cli, const struct cli_option *option)
 	return cli_value(cli, option) != NULL;
 }
 
+json_t *cli_args(const struct cli *cli, int first)
+{
+	json_t *list = json_array();
+
+	for (int i = first; i < cli->n_args; i++)
+		json_array_append_new(list, json_string(cli->args[i]));
+	return list;
+}
+
 const char *cli_text(const struct cli *cli, const struct cli_option *option)
 {
 	return json_string_value(cli_value(cli, option));

@@ -237,10 +237,8 @@ static int deactivate_address(struct cli *cli, struct error *err)
 static int repair_disk_sizes(struct cli *cli, struct error *err)
 {
 	json_t *op = cli_op(cli, &op_class_cluster_repair_disk_sizes);
-	json_t *names = json_array();
+	json_t *names = cli_args(cli, 0);
 
-	for (int i = 0; i < cli->n_args; i++)
-		json_array_append_new(names, json_string(cli->args[i]));
 	json_object_set_new(op, "instances", names);
 	return cli_submit(cli, op, NULL, err);
 }

@@ -42,10 +42,8 @@ static void epo_done(struct epo *e)
 
 static json_t *arguments(const struct cli *cli)
 {
-	json_t *names = json_array();
+	json_t *names = cli_args(cli, 0);
 
-	for (int i = 0; i < cli->n_args; i++)
-		json_array_append_new(names, json_string(cli->args[i]));
 	return names;
 }
 

@@ -80,10 +80,8 @@ static int64_t count_or(const struct cli *cli, const struct cli_option *o,
 
 static json_t *names(const struct cli *cli)
 {
-	json_t *list = json_array();
+	json_t *list = cli_args(cli, 0);
 
-	for (int i = 0; i < cli->n_args; i++)
-		json_array_append_new(list, json_string(cli->args[i]));
 	return list;
 }
 

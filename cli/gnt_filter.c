@@ -105,10 +105,8 @@ static const struct {
 
 static json_t *info_args(const struct cli *cli)
 {
-	json_t *uuids = json_array(), *fields = json_array();
+	json_t *uuids = cli_args(cli, 0), *fields = json_array();
 
-	for (int i = 0; i < cli->n_args; i++)
-		json_array_append_new(uuids, json_string(cli->args[i]));
 	for (size_t i = 0; i < N_INFO; i++)
 		json_array_append_new(fields,
 				      json_string(info_fields[i].field));

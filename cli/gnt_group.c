@@ -131,13 +131,11 @@ static json_t *group_view(const json_t *row)
 
 static int info(struct cli *cli, struct error *err)
 {
-	json_t *names = json_array(), *fields = json_array();
+	json_t *names = cli_args(cli, 0), *fields = json_array();
 	auto_json json_t *rows = NULL, *views = json_array();
 	const json_t *row;
 	size_t i;
 
-	for (int a = 0; a < cli->n_args; a++)
-		json_array_append_new(names, json_string(cli->args[a]));
 	for (i = 0; i < N_INFO; i++)
 		json_array_append_new(fields, json_string(info_fields[i]));
 	rows = cli_call(cli, "QueryGroups",

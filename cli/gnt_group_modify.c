@@ -72,10 +72,8 @@ static int rename_group(struct cli *cli, struct error *err)
 static int assign_nodes(struct cli *cli, struct error *err)
 {
 	json_t *op = group_op(cli, &op_class_group_assign_nodes);
-	json_t *nodes = json_array();
+	json_t *nodes = cli_args(cli, 1);
 
-	for (int i = 1; i < cli->n_args; i++)
-		json_array_append_new(nodes, json_string(cli->args[i]));
 	json_object_set_new(op, "nodes", nodes);
 	cli_op_flag(cli, op, "force", &OPT_FORCE);
 	return cli_submit(cli, op, NULL, err);

@@ -39,13 +39,11 @@ static const struct cli_list instance_list = {
 
 int tool_instances_exist(struct cli *cli, struct error *err)
 {
-	json_t *names = json_array();
+	json_t *names = cli_args(cli, 0);
 	auto_json json_t *rows = NULL;
 	const json_t *row;
 	size_t i;
 
-	for (int a = 0; a < cli->n_args; a++)
-		json_array_append_new(names, json_string(cli->args[a]));
 	rows = cli_call(cli, "QueryInstances",
 			json_make("[o, [s], b]", names, "name", 0), err);
 	if (rows == NULL)

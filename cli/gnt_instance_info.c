@@ -214,11 +214,9 @@ static json_t *instance_view(const json_t *inst)
 static json_t *query(struct cli *cli, struct error *err)
 {
 	json_t *op = cli_op(cli, &op_class_instance_query_data);
-	json_t *names = json_array();
+	json_t *names = cli_args(cli, 0);
 	bool is_static = cli_given(cli, &OPT_STATIC);
 
-	for (int i = 0; i < cli->n_args; i++)
-		json_array_append_new(names, json_string(cli->args[i]));
 	json_object_set_new(op, "instances", names);
 	json_set_bool(op, "static", is_static);
 	json_set_bool(op, "use_locking", !is_static);

@@ -156,13 +156,11 @@ static int print_network(struct cli *cli, const json_t *row, struct error *err)
 
 static int info(struct cli *cli, struct error *err)
 {
-	json_t *names = json_array(), *wanted = json_array();
+	json_t *names = cli_args(cli, 0), *wanted = json_array();
 	auto_json json_t *rows = NULL;
 	const json_t *row;
 	size_t i;
 
-	for (int a = 0; a < cli->n_args; a++)
-		json_array_append_new(names, json_string(cli->args[a]));
 	for (i = 0; i < FIELDS; i++)
 		json_array_append_new(wanted, json_string(fields[i]));
 	rows = cli_call(cli, "QueryNetworks",

@@ -95,10 +95,8 @@ static int rename_network(struct cli *cli, struct error *err)
 /* The groups that were named, or all there are. */
 static json_t *find_groups(struct cli *cli, struct error *err)
 {
-	json_t *names = json_array();
+	json_t *names = cli_args(cli, 1);
 
-	for (int i = 1; i < cli->n_args; i++)
-		json_array_append_new(names, json_string(cli->args[i]));
 	return cli_call(cli, "QueryGroups",
 			json_make("[o, [s], b]", names, "name", 0), err);
 }

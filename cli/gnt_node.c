@@ -91,10 +91,8 @@ static json_t *node_view(const json_t *row)
 
 static json_t *name_args(const struct cli *cli)
 {
-	json_t *names = json_array();
+	json_t *names = cli_args(cli, 0);
 
-	for (int i = 0; i < cli->n_args; i++)
-		json_array_append_new(names, json_string(cli->args[i]));
 	return names;
 }
 

@@ -108,12 +108,10 @@ static int refresh_state(struct cli *cli, struct error *err)
 {
 	json_t *op = cli_op(cli, &op_class_node_refresh_state);
 	auto_json json_t *result = NULL;
-	json_t *names = json_array(), *pair;
+	json_t *names = cli_args(cli, 0), *pair;
 	size_t i;
 	int code;
 
-	for (int k = 0; k < cli->n_args; k++)
-		json_array_append_new(names, json_string(cli->args[k]));
 	json_object_set_new(op, "node_names", names);
 	code = cli_submit(cli, op, &result, err);
 	if (code != CLI_OK)

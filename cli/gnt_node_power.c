@@ -115,10 +115,8 @@ static int print_result(const struct cli *cli, const json_t *result,
 static json_t *oob_op(const struct cli *cli, const char *command, int first)
 {
 	json_t *op = cli_op(cli, &op_class_oob_command);
-	json_t *nodes = json_array();
+	json_t *nodes = cli_args(cli, first);
 
-	for (int i = first; i < cli->n_args; i++)
-		json_array_append_new(nodes, json_string(cli->args[i]));
 	json_object_set_new(op, "node_names", nodes);
 	json_set_str(op, "command", command);
 	cli_op_set(cli, op, "timeout", &OPT_OOB_TIMEOUT);

@@ -59,10 +59,8 @@ static json_t *cells(const json_t *row)
 static json_t *query_op(const struct cli *cli, const struct strv *names)
 {
 	json_t *op = cli_op(cli, &op_class_node_query_storage);
-	json_t *nodes = json_array();
+	json_t *nodes = cli_args(cli, 0);
 
-	for (int i = 0; i < cli->n_args; i++)
-		json_array_append_new(nodes, json_string(cli->args[i]));
 	json_object_set_new(op, "nodes", nodes);
 	json_object_set_new(op, "output_fields", json_from_strv(names));
 	cli_op_set(cli, op, "storage_type", &OPT_STORAGE_TYPE);
@@ -159,13 +157,11 @@ static void sizes_to_numbers(const struct strv *names, json_t *rows)
 static int volumes(struct cli *cli, struct error *err)
 {
 	json_t *op = cli_op(cli, &op_class_node_queryvols);
-	json_t *nodes = json_array();
+	json_t *nodes = cli_args(cli, 0);
 	auto_strv struct strv names = {0};
 	auto_json json_t *result = NULL;
 
 	take_fields(cli, VOLUME_FIELDS, &names);
-	for (int i = 0; i < cli->n_args; i++)
-		json_array_append_new(nodes, json_string(cli->args[i]));
 	json_object_set_new(op, "nodes", nodes);
 	json_object_set_new(op, "output_fields", json_from_strv(&names));
 	result = cli_run_op(cli, op, err);

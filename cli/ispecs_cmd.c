@@ -73,13 +73,11 @@ static int show_groups(struct cli *cli, struct error *err)
 	const char *field = cli_given(cli, &OPT_INCLUDE_DEFAULTS)
 				    ? "ipolicy"
 				    : "custom_ipolicy";
-	json_t *names = json_array();
+	json_t *names = cli_args(cli, 0);
 	auto_json json_t *rows = NULL;
 	const json_t *row;
 	size_t i;
 
-	for (int a = 0; a < cli->n_args; a++)
-		json_array_append_new(names, json_string(cli->args[a]));
 	rows = cli_call(cli, "QueryGroups",
 			json_make("[o, [s, s], b]", names, "name", field, 0),
 			err);

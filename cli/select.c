@@ -10,15 +10,6 @@
 
 /* --- which instances --- */
 
-static json_t *arg_list(const struct cli *cli)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < cli->n_args; i++)
-		json_array_append_new(list, json_string(cli->args[i]));
-	return list;
-}
-
 static void add_names(struct strv *ret, const json_t *names)
 {
 	const json_t *name;
@@ -41,7 +32,7 @@ static int by_nodes(struct cli *cli, bool primary, bool secondary,
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No node passed");
 	rows = cli_call(cli, "QueryNodes",
-			json_make("[o, [s, s, s], b]", arg_list(cli), "name",
+			json_make("[o, [s, s, s], b]", cli_args(cli, 0), "name",
 				  "pinst_list", "sinst_list", 0),
 			err);
 	if (rows == NULL)
@@ -119,7 +110,7 @@ static int by_names(struct cli *cli, bool all, struct strv *ret,
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No instance name passed");
 	rows = cli_call(cli, "QueryInstances",
-			json_make("[o, [s], b]", arg_list(cli), "name", 0),
+			json_make("[o, [s], b]", cli_args(cli, 0), "name", 0),
 			err);
 	if (rows == NULL)
 		return -1;
