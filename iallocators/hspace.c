@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hspace: how many more instances fit onto a cluster, of the standard size and
  * of sizes from the biggest allowed one downwards. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "iallocators/capacity.h"
 #include "iallocators/hformat.h"
-#include "iallocators/hspace_json.h"
+#include "iallocators/hspace_show.h"
 #include "iallocators/listing.h"
 #include "iallocators/save.h"
 #include "iallocators/simulate.h"
@@ -15,412 +14,6 @@
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
-
-/* What is printed about one way to fill the cluster. */
-struct report {
-	struct capacity *k;
-	const struct tool_options *o;
-	bool machine, exclusive;
-	json_t *json; /* with --format=json, else NULL: put all in there */
-	enum template template;
-	const struct resources *before;
-	struct resources after;
-};
-
-/* NAME=value for shells. */
-static void key(const char *name, const char *value)
-{
-	auto_buf struct buf quoted = {0};
-
-	tool_quote(&quoted, value);
-	printf("HTS_%s=%s\n", name, quoted.data);
-}
-
-static void key_int(const char *prefix, const char *name, int64_t value)
-{
-	auto_free char *whole = xprintf("%s%s", prefix, name);
-	auto_free char *shown = xprintf("%jd", (intmax_t)value);
-
-	key(whole, shown);
-}
-
-static void key_fixed(const char *prefix, const char *name, double value)
-{
-	auto_free char *whole = xprintf("%s%s", prefix, name);
-	auto_buf struct buf b = {0};
-
-	hf_fixed(&b, value, 8);
-	key(whole, b.data);
-}
-
-static void key_double(const char *prefix, const char *name, double value)
-{
-	auto_free char *whole = xprintf("%s%s", prefix, name);
-	auto_buf struct buf b = {0};
-
-	hf_double(&b, value);
-	key(whole, b.data);
-}
-
-static double share(int64_t part, int64_t whole)
-{
-	return (double)part / (double)whole;
-}
-
-static void print_resources(const char *prefix, const struct resources *r)
-{
-	key_fixed(prefix, "SCORE", r->score);
-	key_int(prefix, "INST_CNT", r->instances);
-	key_int(prefix, "MEM_FREE", r->free_mem);
-	key_int(prefix, "MEM_AVAIL", r->avail_mem);
-	key_int(prefix, "MEM_RESVD", r->free_mem - r->avail_mem);
-	key_int(prefix, "MEM_INST", r->inst_mem);
-	key_int(prefix, "MEM_OVERHEAD", r->overhead);
-	key_fixed(prefix, "MEM_EFF", share(r->inst_mem, r->memory));
-	key_int(prefix, "DSK_FREE", r->free_disk);
-	key_int(prefix, "DSK_AVAIL", r->avail_disk);
-	key_int(prefix, "DSK_RESVD", r->free_disk - r->avail_disk);
-	key_int(prefix, "DSK_INST", r->inst_disk);
-	key_fixed(prefix, "DSK_EFF", share(r->inst_disk, r->disk));
-	key_int(prefix, "SPN_FREE", r->free_spindles);
-	key_int(prefix, "SPN_INST", r->inst_spindles);
-	key_fixed(prefix, "SPN_EFF", share(r->inst_spindles, r->spindles));
-	key_int(prefix, "CPU_INST", r->inst_cpus);
-	key_fixed(prefix, "CPU_EFF", share(r->inst_cpus, r->vcpus));
-	key_int(prefix, "MNODE_MEM_AVAIL", r->max_node_mem);
-	key_int(prefix, "MNODE_DSK_AVAIL", r->max_node_disk);
-}
-
-static void print_usage(const char *prefix, const struct resources *r)
-{
-	key_int(prefix, "CPU", r->inst_cpus);
-	key_double(prefix, "NPU", r->inst_npus);
-	key_int(prefix, "MEM", r->inst_mem);
-	key_int(prefix, "DSK", r->inst_disk);
-	key_int(prefix, "SPN", r->inst_spindles);
-}
-
-/* a - b, where print_usage() looks. */
-static struct resources minus(const struct resources *a,
-			      const struct resources *b)
-{
-	return (struct resources){.inst_cpus = a->inst_cpus - b->inst_cpus,
-				  .inst_npus = a->inst_npus - b->inst_npus,
-				  .inst_mem = a->inst_mem - b->inst_mem,
-				  .inst_disk = a->inst_disk - b->inst_disk,
-				  .inst_spindles =
-					  a->inst_spindles - b->inst_spindles};
-}
-
-/* What the new instances use, and what nobody can. */
-static void pools(const struct report *r, struct resources *ret_pool,
-		  struct resources *ret_rest)
-{
-	const struct resources *a = &r->after;
-	struct resources total = {.inst_cpus = a->vcpus,
-				  .inst_npus = (double)a->cpus,
-				  .inst_mem = a->memory,
-				  .inst_disk = a->disk,
-				  .inst_spindles = a->spindles};
-
-	*ret_pool = minus(a, r->before);
-	*ret_rest = minus(&total, a);
-}
-
-static void print_pools(const struct report *r)
-{
-	struct resources pool, rest;
-
-	pools(r, &pool, &rest);
-	print_usage("KM_USED_", r->before);
-	print_usage("KM_POOL_", &pool);
-	print_usage("KM_UNAV_", &rest);
-}
-
-static void print_cluster(const struct report *r)
-{
-	const struct resources *b = r->before;
-
-	if (r->json != NULL) {
-		json_object_set_new(r->json, "cluster",
-				    space_cluster(r->k->c, b));
-		json_object_set_new(r->json, "initial", space_resources(b));
-		return;
-	}
-	if (r->machine) {
-		key_int("CLUSTER_", "MEM", b->memory);
-		key_int("CLUSTER_", "DSK", b->disk);
-		key_int("CLUSTER_", "CPU", b->cpus);
-		key_int("CLUSTER_", "VCPU", b->vcpus);
-		key_int("CLUSTER_", "SPN", b->spindles);
-		key_int("CLUSTER_", "NODES", r->k->c->n_nodes);
-		print_resources("INI_", b);
-		return;
-	}
-	printf("The cluster has %d nodes and the following resources:\n"
-	       "  MEM %jd, DSK %jd, CPU %jd, VCPU %jd",
-	       r->k->c->n_nodes, (intmax_t)b->memory, (intmax_t)b->disk,
-	       (intmax_t)b->cpus, (intmax_t)b->vcpus);
-	if (r->exclusive)
-		printf(", SPN %jd", (intmax_t)b->spindles);
-	printf(".\nThere are ");
-	if (b->instances > 0)
-		printf("%jd", (intmax_t)b->instances);
-	else
-		printf("no");
-	printf(" initial instances on the cluster.\n");
-}
-
-/* "MEM 1, DSK 2, CPU 3" */
-static void print_size(const struct report *r, const struct instance *inst)
-{
-	printf("MEM %jd, DSK %jd, CPU %jd", (intmax_t)inst->memory,
-	       (intmax_t)inst->disk, (intmax_t)inst->vcpus);
-	if (r->exclusive)
-		printf(", SPN %jd", (intmax_t)inst->spindles);
-}
-
-static void print_spec(const struct report *r, bool tiered,
-		       const struct instance *inst)
-{
-	const char *prefix = tiered ? "TSPEC_INI_" : "SPEC_";
-	const char *template = templates[r->template].name;
-
-	if (r->json != NULL) {
-		json_object_set_new(
-			r->json, tiered ? "tiered" : "standard",
-			json_make("{s:o}", "spec", space_spec(r->k, inst)));
-		return;
-	}
-	if (!r->machine) {
-		printf("%s instance spec is:\n  ",
-		       tiered ? "Tiered (initial size)"
-			      : "Standard (fixed-size)");
-		print_size(r, inst);
-		printf(", using disk template '%s'.\n", template);
-		return;
-	}
-	key_int(prefix, "MEM", inst->memory);
-	key_int(prefix, "DSK", inst->disk);
-	key_int(prefix, "CPU", inst->vcpus);
-	key_int(prefix, "SPN", inst->spindles);
-	key_int(prefix, "RQN", r->k->required_nodes);
-	key(tiered ? "TSPEC_INI_DISK_TEMPLATE" : "SPEC_DISK_TEMPLATE",
-	    template);
-}
-
-static bool same_size(const struct instance *a, const struct instance *b)
-{
-	return a->memory == b->memory && a->disk == b->disk &&
-	       a->vcpus == b->vcpus && a->spindles == b->spindles;
-}
-
-/* The end of the run of equal sizes that starts at i. */
-static int run_end(const struct cluster *c, int i)
-{
-	int end = i + 1;
-
-	while (end < c->n_instances &&
-	       same_size(&c->instances[i], &c->instances[end]))
-		end++;
-	return end;
-}
-
-static void print_sizes(const struct report *r)
-{
-	const struct cluster *c = r->k->c;
-	auto_buf struct buf b = {0};
-	int first = r->k->first, end;
-
-	for (int i = first; i < c->n_instances; i = end) {
-		const struct instance *inst = &c->instances[i];
-
-		end = run_end(c, i);
-		buf_addf(&b, "%s%jd,%jd,%jd,%jd=%d", i > first ? " " : "",
-			 (intmax_t)inst->memory, (intmax_t)inst->disk,
-			 (intmax_t)inst->vcpus, (intmax_t)inst->spindles,
-			 end - i);
-	}
-	key("TSPEC", b.len > 0 ? b.data : "");
-}
-
-static void list_sizes(const struct report *r)
-{
-	const struct cluster *c = r->k->c;
-	int first = r->k->first, end;
-
-	if (c->n_instances == first)
-		printf("  - no instances allocated\n");
-	for (int i = first; i < c->n_instances; i = end) {
-		end = run_end(c, i);
-		printf("  - %3d instances of spec ", end - i);
-		print_size(r, &c->instances[i]);
-		printf("\n");
-	}
-}
-
-static json_t *sizes(const struct report *r)
-{
-	const struct cluster *c = r->k->c;
-	json_t *list = json_array();
-	int end;
-
-	for (int i = r->k->first; i < c->n_instances; i = end) {
-		end = run_end(c, i);
-		json_array_append_new(list,
-				      space_size(&c->instances[i], end - i));
-	}
-	return list;
-}
-
-static void put_tiered(const struct report *r)
-{
-	struct resources pool, rest;
-
-	pools(r, &pool, &rest);
-	json_object_update_new(
-		json_object_get(r->json, "tiered"),
-		json_make("{s:o, s:o, s:{s:o, s:o, s:o}}", "sizes", sizes(r),
-			  "final", space_resources(&r->after), "usage", "used",
-			  space_usage(r->before), "pool", space_usage(&pool),
-			  "unavailable", space_usage(&rest)));
-}
-
-static void put_standard(const struct report *r, int n)
-{
-	json_object_update_new(
-		json_object_get(r->json, "standard"),
-		json_make("{s:i, s:o, s:o, s:o}", "instances", n, "usage",
-			  space_share(r->before->instances, r->after.instances),
-			  "failures", space_failures(r->k), "final",
-			  space_resources(&r->after)));
-}
-
-static void print_share(const struct report *r, const char *what, int64_t part,
-			int64_t whole)
-{
-	auto_buf struct buf b = {0};
-
-	hf_fixed(&b, share(part, whole) * 100, 2);
-	printf("  - %*s usage efficiency: %5s%%\n", r->exclusive ? 8 : 6, what,
-	       b.data);
-}
-
-/* Reasons, scores and use, for people. */
-static void print_outcome(const struct report *r)
-{
-	const struct resources *a = &r->after;
-	auto_buf struct buf before = {0}, after = {0};
-
-	hf_fixed(&before, r->before->score, 8);
-	hf_fixed(&after, a->score, 8);
-	printf("  - most likely failure reason: %s\n"
-	       "  - initial cluster score: %s\n"
-	       "  -   final cluster score: %s\n",
-	       fail_names[r->k->fails[0].why], before.data, after.data);
-	print_share(r, "memory", a->inst_mem, a->memory);
-	print_share(r, "disk", a->inst_disk, a->disk);
-	print_share(r, "vcpu", a->inst_cpus, a->vcpus);
-	if (r->exclusive)
-		print_share(r, "spindles", a->inst_spindles, a->spindles);
-}
-
-static void print_tiered(struct report *r)
-{
-	if (r->json != NULL) {
-		put_tiered(r);
-		return;
-	}
-	if (r->machine) {
-		print_resources("TRL_", &r->after);
-		print_sizes(r);
-		print_pools(r);
-		return;
-	}
-	printf("Tiered allocation results:\n");
-	list_sizes(r);
-	print_outcome(r);
-}
-
-static char *upper(const char *text)
-{
-	char *ret = xprintf("%s", text);
-
-	for (char *p = ret; *p != '\0'; p++)
-		*p = (char)toupper((unsigned char)*p);
-	return ret;
-}
-
-static void print_reasons(const struct capacity *k)
-{
-	for (int i = 0; i < k->n_fails; i++) {
-		auto_free char *why = upper(fail_names[k->fails[i].why]);
-		auto_free char *count = xprintf("%s_CNT", why);
-
-		if (i == 0)
-			key("ALLOC_FAIL_REASON", why);
-		key_int("ALLOC_", count, k->fails[i].n);
-	}
-}
-
-static int print_standard(struct report *r, struct error *err)
-{
-	const struct cluster *c = r->k->c;
-	int n = c->n_instances - r->k->first;
-
-	if (r->json == NULL && !r->machine) {
-		printf("Normal (fixed-size) allocation results:\n");
-		printf("  - %3d instances allocated\n", n);
-		print_outcome(r);
-		return 0;
-	}
-	if (c->n_instances != r->after.instances)
-		return error_set(err, ERR_PREREQ, NULL,
-				 "internal inconsistency, allocated (%d) != "
-				 "counted (%jd)\n",
-				 c->n_instances, (intmax_t)r->after.instances);
-	if (r->json != NULL) {
-		put_standard(r, n);
-		return 0;
-	}
-	print_resources("FIN_", &r->after);
-	key_fixed("ALLOC_", "USAGE",
-		  share(r->before->instances, r->after.instances));
-	key_int("ALLOC_", "INSTANCES", n);
-	print_reasons(r->k);
-	return 0;
-}
-
-/* Where each new instance is, on standard error. */
-static void print_map(const struct report *r, const char *title)
-{
-	static const bool left[7] = {true, true, true};
-	const struct cluster *c = r->k->c;
-	struct grid grid = {.columns = 7};
-	auto_buf struct buf out = {0};
-
-	for (int i = r->k->first; i < c->n_instances; i++) {
-		const struct instance *inst = &c->instances[i];
-
-		strv_add(&grid.cells, inst->name);
-		strv_add(&grid.cells, c->nodes[inst->primary].name);
-		strv_add(&grid.cells, inst->secondary == NO_INDEX
-					      ? ""
-					      : c->nodes[inst->secondary].name);
-		strv_addf(&grid.cells, "%jd", (intmax_t)inst->memory);
-		strv_addf(&grid.cells, "%jd", (intmax_t)inst->disk);
-		strv_addf(&grid.cells, "%jd", (intmax_t)inst->vcpus);
-		if (r->exclusive)
-			strv_addf(&grid.cells, "%jd", (intmax_t)inst->spindles);
-		else
-			strv_add(&grid.cells, "");
-	}
-	fprintf(stderr, "%s\n", title);
-	tool_grid(&out, " ", &grid, left);
-	if (out.len > 0)
-		fputs(out.data, stderr);
-	strv_done(&grid.cells);
-}
 
 static struct instance new_instance(const struct report *r,
 				    const struct ispec *spec)
@@ -489,7 +82,7 @@ static void fill_tiers(struct report *r, const struct ispec *given)
 	if (given != NULL) {
 		struct instance inst = new_instance(r, given);
 
-		print_spec(r, true, &inst);
+		space_show_spec(r, true, &inst);
 		capacity_fill_tiered(r->k, &inst, limit);
 		return;
 	}
@@ -497,7 +90,7 @@ static void fill_tiers(struct report *r, const struct ispec *given)
 		struct instance inst = new_instance(r, &p->intervals[i].max);
 
 		if (i == 0)
-			print_spec(r, true, &inst);
+			space_show_spec(r, true, &inst);
 		capacity_fill_tiered(r->k, &inst, limit);
 	}
 }
@@ -507,8 +100,8 @@ static int after_filling(struct report *r, bool tiered, struct error *err)
 	capacity_sort_fails(r->k);
 	resources_sum(r->k, &r->after);
 	if (r->o->verbose > 1)
-		print_map(r, tiered ? "Tiered allocation map"
-				    : "Standard allocation map");
+		space_show_map(r, tiered ? "Tiered allocation map"
+					 : "Standard allocation map");
 	if (r->o->print_nodes)
 		listing_print_nodes(r->k->c, &r->k->all, r->o->node_fields,
 				    tiered ? "Tiered allocation"
@@ -525,16 +118,9 @@ static int run_tiered(struct report *r, const struct ispec *given,
 	fill_tiers(r, given);
 	if (after_filling(r, true, err) < 0)
 		return -1;
-	print_tiered(r);
+	space_show_tiered(r);
 	capacity_empty(r->k);
 	return 0;
-}
-
-static int print_json(const json_t *json, struct error *err)
-{
-	if (json_dumpf(json, stdout, JSON_INDENT(2)) == 0 && putchar('\n') >= 0)
-		return 0;
-	return error_set(err, ERR_EXEC, NULL, "Cannot write the result");
 }
 
 static int run_standard(struct report *r, const struct ispec *spec,
@@ -542,15 +128,11 @@ static int run_standard(struct report *r, const struct ispec *spec,
 {
 	struct instance inst = new_instance(r, spec);
 
-	print_spec(r, false, &inst);
+	space_show_spec(r, false, &inst);
 	capacity_fill(r->k, &inst, r->o->max_length);
-	if (after_filling(r, false, err) < 0 || print_standard(r, err) < 0)
+	if (after_filling(r, false, err) < 0 || space_show_standard(r, err) < 0)
 		return -1;
-	if (r->json != NULL)
-		return print_json(r->json, err);
-	if (r->machine)
-		key("OK", "1");
-	return 0;
+	return space_show_end(r, err);
 }
 
 static void print_start(struct report *r)
@@ -606,7 +188,7 @@ static int fill_cluster(struct report *r, const struct ispec *standard,
 			const struct ispec *tiered, struct error *err)
 {
 	print_start(r);
-	print_cluster(r);
+	space_show_cluster(r);
 	if (capacity_check(r->k, err) < 0)
 		return error_wrap(err, "failure during allocation");
 	if (run_tiered(r, tiered, err) < 0)

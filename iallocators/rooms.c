@@ -3,16 +3,13 @@
 
 #include <stdlib.h>
 
-#include "iallocators/change.h"
-#include "iallocators/move.h"
+#include "iallocators/rooms_private.h"
 #include "lib/base/mem.h"
 
 /* More sizes than this are not kept: one list of all nodes each. */
 #define ROOMS_MAX 4096
 #define ROOMS_INDEX (4 * ROOMS_MAX) /* a power of two */
 #define HASH_PRIME 0x9e3779b97f4a7c15u
-/* More slots than any node is asked for. */
-#define SLOTS_MAX (1 << 30)
 
 /* The slots of one size in one group. */
 struct room {
@@ -25,304 +22,6 @@ struct room {
 	bool stale;
 	int peak; /* no node has more */
 };
-
-int64_t rooms_drbd_load(const struct cluster *c, const struct node *x, int s)
-{
-	int64_t load = 0;
-
-	for (int i = 0; i < x->primaries.n; i++) {
-		const struct instance *inst =
-			&c->instances[x->primaries.items[i]];
-
-		if (inst->template == TEMPLATE_DRBD && inst->secondary == s &&
-		    inst_uses_memory(inst))
-			load += inst->memory;
-	}
-	return load;
-}
-
-/* So many of a size there is room for; one unit always stays free. */
-static int64_t slots_of(int64_t free, int64_t size)
-{
-	int64_t n;
-
-	if (free <= 1)
-		return 0;
-	n = size > 0 ? (free - 1) / size : SLOTS_MAX;
-	return n < SLOTS_MAX ? n : SLOTS_MAX;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* How many of the biggest thing that leaves x could come to z. */
-static int64_t count_slots(const struct cluster *c, const struct node *x, int z,
-			   const struct need *need)
-{
-	const struct node *n = &c->nodes[z];
-	int x_index = (int)(x - c->nodes);
-	int64_t mem, usable = n->s.usable_mem;
-
-	if (z == x_index || n->exclusive_storage)
-		return 0;
-	if (need->shared && !move_migration_allowed(c, x_index, z))
-		return 0;
-	mem = slots_of(usable, need->most_memory);
-	if (mem > 0 && n->secondaries.n > 0 && !need->drbd_left)
-		mem = slots_of(usable - rooms_drbd_load(c, x, z),
-			       need->most_memory);
-	if (!need->disks)
-		return mem;
-	return smaller(mem, slots_of(n->s.free_disk, need->most_disk));
-}
-
-/* Put n among the most; what falls out of them. */
-static int64_t note_most(int64_t *most, int count, int64_t n)
-{
-	for (int k = 0; k < count; k++)
-		if (n > most[k]) {
-			int64_t less = most[k];
-
-			most[k] = n;
-			n = less;
-		}
-	return n;
-}
-
-bool rooms_count(const struct cluster *c, const struct nodeset *nodes,
-		 const struct node *x, const struct need *need, int without)
-{
-	int64_t most[ROOMS_CHANGED] = {0}, sum = 0;
-
-	for (int i = 0; i < nodes->n && sum < need->n; i++) {
-		int64_t n;
-
-		if (c->nodes[nodes->items[i]].group != x->group)
-			continue;
-		n = count_slots(c, x, nodes->items[i], need);
-		sum += note_most(most, without, n);
-	}
-	return sum >= need->n;
-}
-
-bool rooms_migrates(const struct instance *inst)
-{
-	return templates[inst->template].mirror == MIRROR_EXTERNAL &&
-	       inst->template != TEMPLATE_BLOCK;
-}
-
-struct by_memory {
-	int64_t memory;
-	int position, index;
-};
-
-/* The biggest first; of equal ones the earlier. */
-static int compare_memory(const void *a, const void *b)
-{
-	const struct by_memory *x = a, *y = b;
-
-	if (x->memory != y->memory)
-		return x->memory < y->memory ? 1 : -1;
-	return (x->position > y->position) - (x->position < y->position);
-}
-
-int rooms_leaving(const struct cluster *c, const int *primaries, int n,
-		  int *ret)
-{
-	struct by_memory *local = xcalloc((size_t)n + 1, sizeof(*local));
-	int n_local = 0, n_ret = 0;
-
-	for (int i = n - 1; i >= 0; i--) {
-		const struct instance *inst = &c->instances[primaries[i]];
-
-		if (rooms_migrates(inst))
-			ret[n_ret++] = primaries[i];
-		else if (inst->template != TEMPLATE_DRBD)
-			local[n_local++] = (struct by_memory){
-				inst->memory, n - i, primaries[i]};
-	}
-	qsort(local, (size_t)n_local, sizeof(*local), compare_memory);
-	for (int i = 0; i < n_local; i++)
-		ret[n_ret++] = local[i].index;
-	free(local);
-	return n_ret;
-}
-
-/* What something takes of a node; so many of the same, one after the other. */
-struct item {
-	int64_t memory, disk;
-	bool disks, shared;
-	int64_t count;
-};
-
-static int64_t shares(int64_t taken, int64_t size)
-{
-	return size > 0 ? (taken + size - 1) / size : taken > 0 ? SLOTS_MAX : 0;
-}
-
-/* So many slots for b are gone at most once a has been put on some node. */
-static int64_t slots_lost(const struct item *a, const struct item *b)
-{
-	int64_t mem = shares(a->memory, b->memory);
-	int64_t disk = a->disks && b->disks ? shares(a->disk, b->disk) : 0;
-
-	return mem > disk ? mem : disk;
-}
-
-/* Whether what has room for a has room for b. */
-static bool covers(const struct item *a, const struct item *b)
-{
-	return a->memory >= b->memory &&
-	       (!b->disks || (a->disks && a->disk >= b->disk));
-}
-
-/* So many slots for the last of those at `at` are gone at most when all before
- * it have found a place; no node has more than peak. */
-static int64_t all_lost(const struct item *items, int at, int64_t peak)
-{
-	int64_t lost = (items[at].count - 1) * smaller(1, peak);
-
-	for (int i = 0; i < at; i++)
-		lost += items[i].count *
-			smaller(slots_lost(&items[i], &items[at]), peak);
-	return lost;
-}
-
-/* So many are at least as big, with no more choice where to go. */
-static int64_t count_as_big(const struct cluster *c, const struct item *items,
-			    int n, const struct item *it)
-{
-	int64_t as_big = 0;
-
-	for (int i = 0; i < n; i++)
-		if (covers(&items[i], it) &&
-		    (!c->has_migration || items[i].shared == it->shared))
-			as_big += items[i].count;
-	return as_big;
-}
-
-/* The slots of one size, besides x's own. */
-struct slots {
-	int64_t all;
-	int64_t peak;	/* no node has more */
-	bool exclusive; /* there may be others */
-};
-
-/* Whether those at `at` find a place, when those before it have theirs. */
-static enum rooms_verdict judge_item(const struct cluster *c,
-				     const struct item *items, int n, int at,
-				     const struct slots *slots)
-{
-	const struct item *it = &items[at];
-
-	/* A slot for nothing is where something is free: not quite exact. */
-	if (!slots->exclusive && it->memory > 0 &&
-	    (!it->disks || it->disk > 0) &&
-	    slots->all < count_as_big(c, items, n, it))
-		return ROOMS_TOO_FEW;
-	return slots->all > all_lost(items, at, slots->peak) ? ROOMS_ENOUGH
-							     : ROOMS_UNCLEAR;
-}
-
-static struct need need_of(const struct item *it)
-{
-	return (struct need){.most_memory = it->memory,
-			     .most_disk = it->disk,
-			     .disks = it->disks,
-			     .shared = it->shared};
-}
-
-/* Look at all nodes. */
-static struct slots count_all(const struct cluster *c,
-			      const struct nodeset *nodes, const struct node *x,
-			      const struct item *it, bool drbd_left)
-{
-	struct slots ret = {.all = 0};
-	struct need need = need_of(it);
-
-	need.drbd_left = drbd_left;
-	for (int i = 0; i < nodes->n; i++) {
-		const struct node *z = &c->nodes[nodes->items[i]];
-		int64_t here;
-
-		if (z->group != x->group)
-			continue;
-		ret.exclusive = ret.exclusive || z->exclusive_storage;
-		here = count_slots(c, x, nodes->items[i], &need);
-		ret.all += here;
-		ret.peak = here > ret.peak ? here : ret.peak;
-	}
-	return ret;
-}
-
-static bool same_item(const struct item *a, const struct item *b)
-{
-	return a->memory == b->memory && a->disk == b->disk &&
-	       a->disks == b->disks && a->shared == b->shared;
-}
-
-/* Whether it is one for which slots mean something: of a sane size, and where
- * it is created again it has to keep to the policy. */
-static bool is_plain_case(const struct cluster *c, const struct node *x,
-			  const struct instance *inst)
-{
-	if (inst->memory < 0 || inst->disk < 0)
-		return false;
-	return rooms_migrates(inst) ||
-	       (!x->exclusive_storage &&
-		policy_check(&c->groups[x->group], false, inst) == FAIL_NONE);
-}
-
-/* What leaves x, equal ones together; how many, or -1 if slots mean nothing
- * for one of them. */
-static int list_items(const struct cluster *c, const struct node *x,
-		      const int *leaving, int n, struct item *ret)
-{
-	int n_ret = 0;
-
-	for (int i = 0; i < n; i++) {
-		const struct instance *inst = &c->instances[leaving[i]];
-		struct item item = {
-			.memory = inst_uses_memory(inst) ? inst->memory : 0,
-			.disk = inst_is_local(inst) ? inst->disk : 0,
-			.disks = inst_is_local(inst),
-			.shared = rooms_migrates(inst),
-			.count = 1,
-		};
-
-		if (!is_plain_case(c, x, inst))
-			return -1;
-		if (n_ret > 0 && same_item(&ret[n_ret - 1], &item))
-			ret[n_ret - 1].count++;
-		else
-			ret[n_ret++] = item;
-	}
-	return n_ret;
-}
-
-enum rooms_verdict rooms_judge(const struct cluster *c,
-			       const struct nodeset *nodes,
-			       const struct node *x, const int *leaving, int n,
-			       bool drbd_left)
-{
-	enum rooms_verdict ret = ROOMS_ENOUGH;
-	auto_free struct item *items = xcalloc((size_t)n + 1, sizeof(*items));
-	int n_items = list_items(c, x, leaving, n, items);
-
-	if (n_items < 0)
-		return ROOMS_UNCLEAR;
-	for (int i = 0; i < n_items && ret != ROOMS_TOO_FEW; i++) {
-		struct slots slots =
-			count_all(c, nodes, x, &items[i], drbd_left);
-		enum rooms_verdict v = judge_item(c, items, n_items, i, &slots);
-
-		if (v != ROOMS_ENOUGH)
-			ret = v;
-	}
-	return ret;
-}
 
 void rooms_init(struct rooms *r, const struct cluster *c,
 		const struct nodeset *nodes)
@@ -345,17 +44,16 @@ void rooms_done(struct rooms *r)
 /* The slots of a node, whoever asks. */
 static int slots_in(const struct room *room, const struct node *n)
 {
-	int64_t mem;
+	int64_t mem, disk;
 
 	if (n->group != room->group || n->exclusive_storage)
 		return 0;
-	mem = slots_of(n->s.usable_mem, room->memory);
-	if (room->disks)
-		mem = smaller(mem, slots_of(n->s.free_disk, room->disk));
-	return (int)mem;
+	mem = rooms_fit(n->s.usable_mem, room->memory);
+	disk = room->disks ? rooms_fit(n->s.free_disk, room->disk) : mem;
+	return (int)(disk < mem ? disk : mem);
 }
 
-static void add_room(struct rooms *r, int group, const struct item *size)
+static void add_room(struct rooms *r, int group, const struct room_item *size)
 {
 	struct room *room;
 
@@ -381,7 +79,7 @@ static void add_room(struct rooms *r, int group, const struct item *size)
 	}
 }
 
-static uint64_t hash_size(int group, const struct item *size)
+static uint64_t hash_size(int group, const struct room_item *size)
 {
 	uint64_t hash = (uint64_t)group * 2 + size->disks;
 
@@ -391,7 +89,7 @@ static uint64_t hash_size(int group, const struct item *size)
 }
 
 /* The number of the room for a size; NO_INDEX if there are too many. */
-static int find_room(struct rooms *r, int group, const struct item *size)
+static int find_room(struct rooms *r, int group, const struct room_item *size)
 {
 	uint64_t at = hash_size(group, size);
 
@@ -456,9 +154,9 @@ static int64_t slots_of_peers(const struct room *room, const struct cluster *c,
 static struct room *room_for(struct rooms *r, const struct node *x,
 			     const struct need *need)
 {
-	const struct item size = {.memory = need->most_memory,
-				  .disk = need->most_disk,
-				  .disks = need->disks};
+	const struct room_item size = {.memory = need->most_memory,
+				       .disk = need->most_disk,
+				       .disks = need->disks};
 	int room;
 
 	if (need->shared && r->c->has_migration)
@@ -475,8 +173,8 @@ static void refresh_most(struct room *room, const struct nodeset *nodes)
 	for (int k = 0; k < ROOMS_CHANGED; k++)
 		room->most[k] = 0;
 	for (int i = 0; i < nodes->n; i++)
-		note_most(room->most, ROOMS_CHANGED,
-			  room->slots[nodes->items[i]]);
+		rooms_note_most(room->most, ROOMS_CHANGED,
+				room->slots[nodes->items[i]]);
 }
 
 bool rooms_enough(struct rooms *r, const struct node *x,
@@ -534,19 +232,21 @@ static int list_peers(const struct cluster *c, const struct node *x, int *ret)
 }
 
 /* As count_all(), of what is kept: only peers have to be looked at. */
-static struct slots count_kept(const struct rooms *r, int room,
-			       const struct node *x, const struct item *it,
-			       const int *peers, int n_peers)
+static struct room_slots count_kept(const struct rooms *r, int room,
+				    const struct node *x,
+				    const struct room_item *it,
+				    const int *peers, int n_peers)
 {
 	const struct room *kept = &r->items[room];
-	const struct need need = need_of(it);
-	struct slots ret = {.all = kept->total - kept->slots[x - r->c->nodes],
-			    .peak = kept->peak,
-			    .exclusive = r->has_exclusive};
+	const struct need need = rooms_need_of(it);
+	struct room_slots ret = {.all = kept->total -
+					kept->slots[x - r->c->nodes],
+				 .peak = kept->peak,
+				 .exclusive = r->has_exclusive};
 
 	for (int i = 0; i < n_peers; i++)
 		if (kept->slots[peers[i]] > 0)
-			ret.all += count_slots(r->c, x, peers[i], &need) -
+			ret.all += rooms_slots_at(r->c, x, peers[i], &need) -
 				   kept->slots[peers[i]];
 	return ret;
 }
@@ -555,10 +255,11 @@ enum rooms_verdict rooms_judge_kept(struct rooms *r, const struct node *x,
 				    const int *leaving, int n)
 {
 	enum rooms_verdict ret = ROOMS_ENOUGH;
-	auto_free struct item *items = xcalloc((size_t)n + 1, sizeof(*items));
+	auto_free struct room_item *items =
+		xcalloc((size_t)n + 1, sizeof(*items));
 	auto_free int *peers =
 		xcalloc((size_t)x->primaries.n + 1, sizeof(*peers));
-	int n_items = list_items(r->c, x, leaving, n, items);
+	int n_items = rooms_list_items(r->c, x, leaving, n, items);
 	int n_peers = list_peers(r->c, x, peers);
 
 	if (n_items < 0)
@@ -568,13 +269,13 @@ enum rooms_verdict rooms_judge_kept(struct rooms *r, const struct node *x,
 				   ? NO_INDEX
 				   : find_room(r, x->group, &items[i]);
 		enum rooms_verdict v;
-		struct slots slots;
+		struct room_slots slots;
 
 		if (room == NO_INDEX)
 			return rooms_judge(r->c, r->nodes, x, leaving, n,
 					   false);
 		slots = count_kept(r, room, x, &items[i], peers, n_peers);
-		v = judge_item(r->c, items, n_items, i, &slots);
+		v = rooms_judge_item(r->c, items, n_items, i, &slots);
 		if (v != ROOMS_ENOUGH)
 			ret = v;
 	}
@@ -584,8 +285,9 @@ enum rooms_verdict rooms_judge_kept(struct rooms *r, const struct node *x,
 int rooms_needs(struct rooms *r, const struct node *x, const int *leaving,
 		int n, struct rooms_need *ret)
 {
-	auto_free struct item *items = xcalloc((size_t)n + 1, sizeof(*items));
-	int n_items = list_items(r->c, x, leaving, n, items);
+	auto_free struct room_item *items =
+		xcalloc((size_t)n + 1, sizeof(*items));
+	int n_items = rooms_list_items(r->c, x, leaving, n, items);
 
 	for (int i = 0; i < n_items; i++) {
 		int room = NO_INDEX;
@@ -595,7 +297,7 @@ int rooms_needs(struct rooms *r, const struct node *x, const int *leaving,
 		if (room == NO_INDEX)
 			return -1;
 		ret[i].room = room;
-		ret[i].lost = all_lost(items, i, r->items[room].peak);
+		ret[i].lost = rooms_all_lost(items, i, r->items[room].peak);
 	}
 	return n_items;
 }
