@@ -78,4 +78,9 @@ void cli_jobs_done(struct cli_jobs *jobs);
  * all.  The number that failed, or -1. */
 int cli_follow(struct cli *cli, const json_t *result, struct error *err);
 
+/* cli_submit(), and follow the jobs that it submitted, if there are any.  The
+ * exit code or -1. */
+int cli_submit_and_follow(struct cli *cli, json_t *op STEALS,
+			  struct error *err);
+
 #endif

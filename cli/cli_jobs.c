@@ -220,3 +220,17 @@ int cli_follow(struct cli *cli, const json_t *result, struct error *err)
 		return -1;
 	return jobs.failed;
 }
+
+int cli_submit_and_follow(struct cli *cli, json_t *op, struct error *err)
+{
+	auto_json json_t *result = NULL;
+	int code = cli_submit(cli, op, &result, err);
+	int failed;
+
+	if (code != CLI_OK || json_get(result, "jobs") == NULL)
+		return code;
+	failed = cli_follow(cli, result, err);
+	if (failed < 0)
+		return -1;
+	return failed == 0 ? CLI_OK : CLI_FAILURE;
+}

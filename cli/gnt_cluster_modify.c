@@ -217,7 +217,7 @@ static int modify(struct cli *cli, struct error *err)
 	    tool_set_ipolicy(cli, op, err) < 0 ||
 	    tool_set_states(cli, op, err) < 0 || set_params(cli, op, err) < 0)
 		return -1;
-	return cli_submit(cli, steal(&op), NULL, err);
+	return cli_submit_and_follow(cli, steal(&op), err);
 }
 
 const struct cli_command cluster_modify = {

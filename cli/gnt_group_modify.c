@@ -38,7 +38,7 @@ static int add(struct cli *cli, struct error *err)
 
 	if (set_params(cli, op, err) < 0)
 		return -1;
-	return cli_submit(cli, steal(&op), NULL, err);
+	return cli_submit_and_follow(cli, steal(&op), err);
 }
 
 static int modify(struct cli *cli, struct error *err)

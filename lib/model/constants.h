@@ -22,4 +22,9 @@
 #define FIRST_DRBD_PORT 11000
 #define LAST_DRBD_PORT 14999
 
+/* Instances talk to their node over a NIC of this kind, at this address. */
+#define COMMUNICATION_NIC_PREFIX "ganeti:communication:"
+#define COMMUNICATION_MAC_PREFIX "52:54:00"
+#define METADATA_ADDRESS "169.254.169.254"
+
 #endif

@@ -8,6 +8,7 @@
 #include "masterd/lu.h"
 #include "masterd/lu/cluster_files.h"
 #include "masterd/lu/cluster_params.h"
+#include "masterd/lu/communication.h"
 #include "masterd/lu/group.h"
 #include "masterd/lu/node_pool.h"
 #include "masterd/lu/node_refresh.h"
@@ -183,6 +184,8 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 		{"shared_file_storage_dir", op->shared_file_storage_dir},
 		{"gluster_storage_dir", op->gluster_storage_dir},
 		{"install_image", op->install_image},
+		{"instance_communication_network",
+		 op->instance_communication_network},
 		{"zeroing_image", op->zeroing_image},
 		{"volume_group_name", op->vg_name},
 		{"drbd_usermode_helper", op->drbd_helper},
@@ -430,19 +433,6 @@ static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
 	return 0;
 }
 
-/* Nothing that was asked for is left out silently. */
-static int check_supported(const struct op_cluster_set_params *op,
-			   struct error *err)
-{
-	const char *network = op->instance_communication_network;
-
-	if (network == NULL || *network == '\0')
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "Instance communication is not available in this "
-			 "version");
-}
-
 static int check_folder(const char *key, const char *folder, struct error *err)
 {
 	if (folder == NULL || *folder == '\0' || *folder == '/')
@@ -481,7 +471,7 @@ static int set_params_build(struct lu *lu, struct error *err)
 	const struct op_cluster_set_params *op = lu->op;
 	json_t *cluster;
 
-	if (check_supported(op, err) < 0 || check_values(op, err) < 0)
+	if (check_values(op, err) < 0)
 		return -1;
 	cluster = config_edit(config_cluster(lu->m->config));
 	json_decref(set_params_of(lu)->cluster);
@@ -509,11 +499,13 @@ static int set_params_build(struct lu *lu, struct error *err)
 
 static WAITS int set_params_check(struct lu *lu, struct error *err)
 {
+	const struct op_cluster_set_params *op = lu->op;
 	auto_json json_t *cluster = NULL;
 
 	if (set_params_build(lu, err) < 0)
 		return -1;
 	warn_of_effects(lu);
+	communication_warn(lu, op->instance_communication_network);
 	cluster = json_incref(set_params_of(lu)->cluster);
 	return cluster_check_os(lu, cluster, err);
 }
@@ -532,16 +524,27 @@ static json_t *set_params_exec(struct lu *lu, struct error *err)
 	struct set_params *s = set_params_of(lu);
 	const struct op_cluster_set_params *op = lu->op;
 
+	const char *network = op->instance_communication_network;
+
 	/* The hooks took time: other jobs may have changed the object. */
 	if (set_params_build(lu, err) < 0)
 		return NULL;
+	if (network != NULL)
+		communication_say(lu,
+				  json_str(config_cluster(lu->m->config),
+					   "instance_communication_network",
+					   ""),
+				  network);
 	config_put_cluster(lu->m->config, steal(&s->cluster));
 	if (op->max_running_jobs != OP_UNSET && !lu_plans(lu))
 		queue_set_max_running(lu->m->queue,
 				      (unsigned)op->max_running_jobs);
 	if (op->candidate_pool_size != OP_UNSET)
 		node_pool_fill(lu, NULL);
-	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
+	if (config_commit(lu->m->config, err) < 0)
+		return NULL;
+	return network == NULL ? json_null()
+			       : communication_everywhere(lu, network, err);
 }
 
 static void set_params_done(struct lu *lu)

@@ -8,6 +8,7 @@
 #include "lib/model/params.h"
 #include "lib/model/state.h"
 #include "masterd/lu.h"
+#include "masterd/lu/communication.h"
 #include "masterd/lu/group.h"
 #include "masterd/lu/node_state.h"
 
@@ -195,7 +196,9 @@ static json_t *add_exec(struct lu *lu, struct error *err)
 		return NULL;
 	config_put(lu->m->config, CONFIG_GROUP,
 		   json_copy(group_of(lu)->changed));
-	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
+	if (config_commit(lu->m->config, err) < 0)
+		return NULL;
+	return communication_in_group(lu, group_of(lu)->uuid, err);
 }
 
 const struct lu_class lu_group_add = {

@@ -7,6 +7,7 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "lib/model/ippool.h"
 #include "lib/model/params.h"
 #include "masterd/lu/instance_spec.h"
@@ -302,7 +303,7 @@ bool spec_nic_lacks_ip(struct lu *lu, const json_t *nic)
 
 char *spec_communication_nic(const char *instance)
 {
-	return xprintf("ganeti:communication:%s", instance);
+	return xprintf(COMMUNICATION_NIC_PREFIX "%s", instance);
 }
 
 json_t *spec_communication_params(struct lu *lu, const char *name)

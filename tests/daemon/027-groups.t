@@ -54,6 +54,29 @@ fails "a broken one is told" m gnt-cluster search-tags '[a'
 like "$out" 'Invalid search pattern' "in words"
 succeeds "and removed" m gnt-network remove net1
 
+succeeds "instances may talk to their nodes" \
+    m gnt-cluster modify --instance-communication-network=talk
+like "$out" "Changing instance communication network to 'talk'" "is said"
+like "$(m gnt-network list --no-headers talk)" \
+    '^talk +169.254.0.0/16 .*52:54:00 +.*routed, communication_rt.*routed' \
+    "over a network that all groups have"
+succeeds "a new group" m gnt-group add g4
+like "$(m gnt-network list --no-headers -o group_list talk)" \
+    'g4 .routed, communication_rt, .' "has it, too"
+like "$(m gnt-cluster info)" 'instance communication network: talk' "it is shown"
+m gnt-network add --network=203.0.113.0/24 other
+succeeds "another network takes its place" \
+    m gnt-cluster modify --instance-communication-network=other
+like "$out" "WARNING: Network 'other' has the MAC prefix None" "with warnings"
+like "$out" "'talk' should be removed manually" "and what is left to do"
+succeeds "none does" m gnt-cluster modify --instance-communication-network=
+like "$out" 'Disabling instance communication network' "which is said"
+for network in talk other; do
+    m gnt-network disconnect $network
+    m gnt-network remove $network
+done >/dev/null
+m gnt-group remove g4
+
 # Instances go from group to group.
 add web1 -t sharedfile -s 4m -n node1 >/dev/null 2>&1
 add web2 -t sharedfile -s 4m -n node2 --no-start >/dev/null 2>&1

@@ -161,6 +161,13 @@ succeeds "it leaves the network" change --net 0:network=none,ip=none
 is "$(shows nic.ips)" None "without an address"
 fails "a communication NIC" change -c yes
 like "$out" 'network' "needs a network"
+m gnt-cluster modify --instance-communication-network=talk >/dev/null
+succeeds "has one" change -c yes
+like "$(shows nic.names)" 'ganeti:communication:web1' "and a name"
+like "$(shows nic.ips)" '169.254.0.1' "an address"
+like "$(shows nic.macs)" '52:54:00:' "and a MAC of this network"
+succeeds "and goes" change -c no
+unlike "$(shows nic.names)" 'ganeti:communication' "without a trace"
 fails "hotplug of a stopped one" m gnt-instance modify --hotplug -B vcpus=1 off1
 like "$out" 'Hotplug is not possible.*probably down' "is refused"
 succeeds "where possible" \

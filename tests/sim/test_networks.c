@@ -184,3 +184,107 @@ Test(networks, instances_take_addresses_and_give_them_back)
 	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
 	cr_expect_str_eq(json_str(net(), "reservations", ""), "00100000");
 }
+
+static json_t *talk_over(const char *network)
+{
+	return json_make("{s:s, s:s}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "instance_communication_network", network);
+}
+
+/* The jobs that a job has submitted end after it. */
+static void settle(void)
+{
+	expect(json_make("{s:s, s:f}", "OP_ID", "OP_TEST_DELAY", "duration",
+			 30.0),
+	       "success");
+}
+
+static const json_t *link_in(const char *group, const char *network)
+{
+	const struct config *c = s.master->config;
+	const json_t *object = config_find(c, CONFIG_NETWORK, network);
+
+	return json_get(
+		json_get(config_find(c, CONFIG_GROUP, group), "networks"),
+		json_str(object, "uuid", ""));
+}
+
+static json_t *add_group(const char *name)
+{
+	return json_make("{s:s, s:s}", "OP_ID", "OP_GROUP_ADD", "group_name",
+			 name);
+}
+
+Test(networks, the_one_to_talk_over_is_made_and_connected_to_all_groups)
+{
+	const json_t *network;
+
+	expect(add_group("g2"), "success");
+	expect(talk_over("talk"), "success");
+	settle();
+	network = config_find(s.master->config, CONFIG_NETWORK, "talk");
+	cr_assert_not_null(network);
+	cr_expect_str_eq(json_str(network, "network", ""), "169.254.0.0/16");
+	cr_expect_str_eq(json_str(network, "network6", ""), "fe80::/10");
+	cr_expect_str_eq(json_str(network, "mac_prefix", ""), "52:54:00");
+	cr_expect_str_eq(json_str(link_in("g2", "talk"), "mode", ""), "routed");
+	cr_expect_str_eq(json_str(link_in("default", "talk"), "link", ""),
+			 "communication_rt");
+	expect(add_group("g3"), "success");
+	settle();
+	cr_expect_not_null(link_in("g3", "talk"));
+	expect(talk_over(""), "success");
+	expect(add_group("g4"), "success");
+	settle();
+	cr_expect_null(link_in("g4", "talk"));
+	cr_expect_not_null(link_in("g3", "talk")); /* the admin's to remove */
+}
+
+Test(networks, one_that_is_there_is_used_to_talk_over_with_warnings)
+{
+	expect(add("198.51.100.0/24"), "success");
+	expect(talk_over("net1"), "success");
+	settle();
+	cr_expect_str_eq(json_str(net(), "network", ""), "198.51.100.0/24");
+	cr_expect_not_null(link_in("default", "net1"));
+}
+
+Test(networks, an_instance_gets_and_loses_its_nic_to_talk_over)
+{
+	json_t *change =
+		json_make("{s:s, s:s, s:b}", "OP_ID", "OP_INSTANCE_SET_PARAMS",
+			  "instance_name", "web1", "instance_communication", 1);
+	const json_t *nics;
+
+	expect(add_instance("web1", json_object()), "success");
+	expect(json_incref(change), "needs the parameter network");
+	expect(talk_over("talk"), "success");
+	settle();
+	expect(json_incref(change), "success");
+	nics = json_get(config_find(s.master->config, CONFIG_INSTANCE, "web1"),
+			"nics");
+	cr_assert_eq(json_array_size(nics), 2);
+	nics = json_array_get(nics, 1);
+	cr_expect_str_eq(json_str(nics, "name", ""),
+			 "ganeti:communication:web1");
+	cr_expect_str_eq(json_str(nics, "ip", ""), "169.254.0.1");
+	cr_expect(str_starts(json_str(nics, "mac", ""), "52:54:00:"));
+	expect(json_incref(change), "success"); /* it has one */
+	json_set_bool(change, "instance_communication", false);
+	expect(change, "success");
+	nics = json_get(config_find(s.master->config, CONFIG_INSTANCE, "web1"),
+			"nics");
+	cr_expect_eq(json_array_size(nics), 1);
+}
+
+Test(networks, nobody_gets_the_address_of_the_node)
+{
+	json_t *op = with(
+		add_instance("web1", json_make("{s:s, s:s}", "network", "talk",
+					       "ip", "169.254.169.254")),
+		"instance_communication", json_true());
+
+	expect(talk_over("talk"), "success");
+	settle();
+	expect(op, "already in use");
+}
