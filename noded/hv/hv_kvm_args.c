@@ -237,41 +237,6 @@ static void add_extra(struct strv *argv, const char *extra)
 			strv_add(argv, words.items[i]);
 }
 
-/* What an admin asks for to protect an instance or the node from it, and what
- * is not done here yet: better no instance than one less protected. */
-static const struct {
-	const char *name, *unset; /* the value that asks for nothing */
-} protections[] = {
-	{"security_model", "none"},  {"security_domain", ""},
-	{"vnc_password_file", ""},   {"vnc_x509_path", ""},
-	{"spice_password_file", ""},
-};
-
-static int refuse(const char *name, struct error *err)
-{
-	return error_set(err, ERR_HYPERVISOR, NULL,
-			 "Hypervisor parameter '%s' is not supported here yet; "
-			 "set it back to its default, the instance would run "
-			 "less protected than asked for",
-			 name);
-}
-
-int kvm_check_protection(const json_t *hv, struct error *err)
-{
-	static const char *const flags[] = {"use_chroot", "vnc_tls",
-					    "vnc_x509_verify", "spice_use_tls"};
-
-	for (size_t i = 0; i < sizeof(protections) / sizeof(*protections); i++)
-		if (!str_eq(json_str(hv, protections[i].name,
-				     protections[i].unset),
-			    protections[i].unset))
-			return refuse(protections[i].name, err);
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
-		if (json_bool(hv, flags[i], false))
-			return refuse(flags[i], err);
-	return 0;
-}
-
 int kvm_args(const struct paths *p, const json_t *instance,
 	     const struct hv_disk *disks, size_t n_disks,
 	     const struct kvm_start *start, struct strv *ret_argv,
@@ -283,9 +248,9 @@ int kvm_args(const struct paths *p, const json_t *instance,
 	auto_free char *memory = xprintf("%jd", (intmax_t)start->memory);
 	auto_free char *quoted_name = kvm_quoted(name);
 
-	if (kvm_check_protection(hv, err) < 0)
+	if (kvm_check_params(hv, err) < 0)
 		return -1;
-	strv_add(ret_argv, json_str(hv, "kvm_path", "/usr/bin/kvm"));
+	strv_add(ret_argv, json_str(hv, "kvm_path", KVM_DEFAULT_PROGRAM));
 	add(ret_argv, "-name", quoted_name);
 	add(ret_argv, "-nodefaults", NULL);
 	add(ret_argv, "-no-user-config", NULL);
@@ -295,7 +260,8 @@ int kvm_args(const struct paths *p, const json_t *instance,
 	add_machine(ret_argv, hv);
 	add_cpus(ret_argv, instance, hv);
 	add_sockets(p, ret_argv, name, hv);
-	kvm_add_display(ret_argv, instance, hv);
+	if (kvm_add_display(p, ret_argv, instance, hv, err) < 0)
+		return -1;
 	add_kernel(ret_argv, hv);
 	if (kvm_is_scsi(hv)) {
 		auto_free char *controller =

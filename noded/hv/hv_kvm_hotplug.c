@@ -24,10 +24,7 @@ struct plugging {
 static WAITS int command(const struct plugging *g, const char *what,
 			 json_t *arguments STEALS, struct error *err)
 {
-	json_t *done = kvm_monitor(g->p, g->name, what, arguments, err);
-
-	json_decref(done);
-	return done == NULL ? -1 : 0;
+	return kvm_order(g->p, g->name, what, arguments, err);
 }
 
 /* 1 if QEMU has the device, 0, or -1. */

@@ -115,7 +115,62 @@ m gnt-instance startup vm1 >/dev/null
 succeeds "a console without a serial line" m gnt-instance console vm1
 like "$out" 'Instance vm1 has VNC listening on 127.0.0.1:.* URL <vnc://' "is VNC"
 like "$(qmp query-vnc)" '"enabled": true' "which QEMU has"
-m gnt-instance modify -H vnc_bind_address=default vm1 >/dev/null
+port=$(m gnt-instance list --no-headers -o network_port vm1)
+
+# Passwords and certificates: whom VNC and SPICE let in.
+(umask 077 && echo s3cret >"$guest/password")
+mkdir "$guest/x509"
+# certificate NAME OPTION...: $guest/x509/NAME-{key,cert}.pem
+certificate() {
+    name=$1
+    shift
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
+        -days 2 -subj "/CN=$name" -keyout "$guest/x509/$name-key.pem" \
+        -out "$guest/x509/$name-cert.pem" "$@" >/dev/null 2>&1
+}
+certificate ca -addext basicConstraints=critical,CA:TRUE
+certificate server -addext basicConstraints=critical,CA:FALSE \
+    -CA "$guest/x509/ca-cert.pem" -CAkey "$guest/x509/ca-key.pem"
+restart() { m gnt-instance reboot -t hard --shutdown-timeout=0 vm1; }
+# greet PORT [TLS]: the security types that VNC offers, by number
+cat >"$guest/vnc.py" <<'END'
+import socket, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20)
+f = s.makefile("rwb")
+f.write(f.readline())
+f.flush()
+print(list(f.read(f.read(1)[0])))
+END
+fails "a file that is not there is refused" \
+    m gnt-instance modify -H vnc_password_file=/nonexistent/password vm1
+like "$out" "vnc_password_file.*/nonexistent/password" "by name"
+m gnt-instance modify -H "vnc_password_file=$guest/password" vm1 >/dev/null
+succeeds "VNC with a password starts" restart
+is "$(python3 "$guest/vnc.py" "$port")" "[2]" "and asks for it"
+is "$(tr '\0' ' ' <"/proc/$(cat "$run/pid/vm1")/cmdline" | grep -c s3cret)" 0 \
+    "which nobody reads on its command line"
+m gnt-instance modify -H "vnc_tls=true,vnc_x509_path=$guest/x509" vm1 >/dev/null
+succeeds "VNC with certificates starts" restart
+is "$(python3 "$guest/vnc.py" "$port")" "[19]" "and wants TLS"
+spice_ca=$(root node2)/var/lib/ganeti/spice-ca.pem
+m gnt-instance modify -H vnc_bind_address=default,vnc_tls=default vm1 >/dev/null
+if [ ! -e "$spice_ca" ]; then
+    fails "SPICE without the cluster's certificates is refused" \
+        m gnt-instance modify -H spice_bind=127.0.0.1,spice_use_tls=true vm1
+    like "$out" 'no certificates for SPICE' "saying so"
+    cp "$guest/x509/ca-cert.pem" "$spice_ca"
+    cat "$guest/x509/"server-*.pem >"${spice_ca%-ca.pem}.pem"
+fi
+succeeds "SPICE with certificates is taken" m gnt-instance modify \
+    -H "spice_bind=127.0.0.1,spice_use_tls=true,spice_password_file=$guest/password" vm1
+succeeds "starts" restart
+like "$(qmp query-spice)" "\"auth\": \"spice\".*\"tls-port\": $port" \
+    "with TLS and a password"
+like "$(openssl s_client -connect "127.0.0.1:$port" </dev/null 2>&1)" \
+    'CN = server' "shows the certificate"
+m gnt-instance modify \
+    -H spice_bind=default,spice_use_tls=default,spice_password_file=default vm1 \
+    >/dev/null
 m gnt-instance reboot -t hard --shutdown-timeout=0 vm1 >/dev/null
 succeeds "without any of them" m gnt-instance console vm1
 like "$out" 'No serial shell for instance vm1' "it is said"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
@@ -135,25 +137,44 @@ Test(hv_kvm_args, unknown_types_of_disks_are_refused)
 Test(hv_kvm_args, protection_that_is_not_there_is_not_passed_over)
 {
 	static const char *const asked[] = {
-		"{\"spice_password_file\": \"/etc/passwd\"}",
-		"{\"spice_use_tls\": true}",
-		"{\"vnc_password_file\": \"/etc/ganeti/vnc\"}",
-		"{\"vnc_tls\": true}",
-		"{\"vnc_x509_path\": \"/etc/x509\"}",
-		"{\"vnc_x509_verify\": true}",
 		"{\"security_model\": \"user\"}",
 		"{\"security_domain\": \"nobody\"}",
 		"{\"use_chroot\": true}",
 	};
-	auto_free char *line = NULL;
 
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
 		cr_assert_null(line_of(asked[i], "/d"), "%s", asked[i]);
 		cr_assert_not_null(strstr(err.text, "less protected"));
 	}
-	/* The defaults of the cluster say nothing of the kind. */
+}
+
+/* These are refused, and the reason has this in it. */
+static void refused(const char *hvparams, const char *part)
+{
+	cr_assert_null(line_of(hvparams, "/d"), "%s", hvparams);
+	cr_expect_not_null(strstr(err.text, part), "%s: %s", hvparams,
+			   err.text);
+}
+
+Test(hv_kvm_args, parameters_must_fit_each_other)
+{
+	auto_free char *line = NULL;
+
+	refused("{\"vnc_x509_verify\": true}", "'vnc_tls'");
+	refused("{\"vnc_x509_verify\": true, \"vnc_tls\": true}",
+		"'vnc_x509_path'");
+	refused("{\"spice_use_tls\": true}", "'spice_bind'");
+	refused("{\"spice_password_file\": \"/p\"}", "'spice_bind'");
+	refused("{\"spice_ip_version\": 6}", "'spice_bind'");
+	refused("{\"spice_bind\": \"192.0.2.1\", \"spice_ip_version\": 6}",
+		"'192.0.2.1'");
+	refused("{\"spice_bind\": \"::1\", \"spice_ip_version\": 4}", "'::1'");
+	refused("{\"spice_bind\": \"::1\", \"vnc_bind_address\": \"::1\"}",
+		"only one of them");
+	/* The defaults of the cluster ask for nothing. */
 	line = line_of("{\"vnc_password_file\": \"\", \"vnc_tls\": false, "
-		       "\"security_model\": \"none\"}",
+		       "\"vnc_x509_verify\": false, \"spice_use_tls\": false, "
+		       "\"spice_ip_version\": 0, \"security_model\": \"none\"}",
 		       "/d");
 	cr_assert_not_null(line, "%s", err.text);
 }
@@ -195,6 +216,7 @@ Test(hv_kvm_args, parameters_reach_the_command_line)
 	gives("{\"usb_mouse\": \"mouse\"}", "-usb -device usb-mouse");
 	gives("{\"spice_bind\": \"192.0.2.1\"}",
 	      "-spice addr=192.0.2.1,port=11000,disable-ticketing=on ");
+	gives("{\"spice_bind\": \"lo\"}", "-spice addr=127.0.0.1,");
 	gives("{\"spice_bind\": \"::1\", \"spice_ip_version\": 6, "
 	      "\"spice_streaming_video\": \"off\", \"spice_use_vdagent\": "
 	      "false}",
@@ -207,4 +229,89 @@ Test(hv_kvm_args, parameters_reach_the_command_line)
 	gives("{\"usb_devices\": \"a,b\"}", "-usbdevice a -usbdevice b");
 	gives("{\"use_guest_agent\": true}", "name=org.qemu.guest_agent.0");
 	gives("{}", "-uuid an-uuid");
+}
+
+Test(hv_kvm_args, vnc_may_be_secret)
+{
+	gives("{\"vnc_bind_address\": \"::\", \"vnc_tls\": true}",
+	      "-object tls-creds-anon,id=vnctls,endpoint=server "
+	      "-vnc [::]:5100,tls-creds=vnctls ");
+	gives("{\"vnc_bind_address\": \"::\", \"vnc_tls\": true, "
+	      "\"vnc_x509_path\": \"/etc/x,y\"}",
+	      "-object tls-creds-x509,id=vnctls,dir=/etc/x,,y,endpoint=server,"
+	      "verify-peer=off ");
+	gives("{\"vnc_bind_address\": \"::\", \"vnc_tls\": true, "
+	      "\"vnc_x509_path\": \"/x\", \"vnc_x509_verify\": true}",
+	      "verify-peer=on ");
+}
+
+Test(hv_kvm_args, spice_may_be_secret)
+{
+	gives("{\"spice_bind\": \"::1\", \"spice_use_tls\": true, "
+	      "\"spice_tls_ciphers\": \"HIGH:-DES\"}",
+	      "-spice addr=::1,tls-port=11000,"
+	      "x509-key-file=/var/lib/ganeti/spice.pem,"
+	      "x509-cert-file=/var/lib/ganeti/spice.pem,"
+	      "x509-cacert-file=/var/lib/ganeti/spice-ca.pem,"
+	      "tls-ciphers=HIGH:-DES,disable-ticketing=on ");
+}
+
+/* What the monitor is told of passwords, as text; NULL and err.  To be freed.
+ */
+static char *orders_of(const char *hvparams)
+{
+	auto_json json_t *hv = json_parse(hvparams, strlen(hvparams), &err);
+	auto_json json_t *instance =
+		json_make("{s:s, s:i}", "name", "web1", "network_port", 11000);
+	auto_json json_t *orders = json_array();
+
+	if (kvm_display_orders(instance, hv, orders, &err) < 0)
+		return NULL;
+	return json_text(orders);
+}
+
+/* Everybody on the node can read a command line. */
+Test(hv_kvm_args, passwords_are_told_to_the_monitor)
+{
+	char file[] = "/tmp/gpassword.XXXXXX";
+	int fd = mkstemp(file);
+	auto_free char *hv = xprintf("{\"vnc_bind_address\": \"::\", "
+				     "\"vnc_password_file\": \"%s\"}",
+				     file);
+	auto_free char *spice = xprintf("{\"spice_bind\": \"::\", "
+					"\"spice_password_file\": \"%s\"}",
+					file);
+	auto_free char *line = NULL, *spice_line = NULL;
+	auto_free char *told = NULL, *told_spice = NULL;
+
+	cr_assert_eq(write(fd, "s3cret\n", 7), 7);
+	line = line_with_disk(hv, "{}");
+	has(line, "-vnc [::]:5100,password=on ");
+	cr_expect_null(strstr(line, "s3cret"));
+	spice_line = line_with_disk(spice, "{}");
+	cr_expect_null(strstr(spice_line, "disable-ticketing"));
+	told = orders_of(hv);
+	has(told, "\"set_password\"");
+	has(told, "\"protocol\":\"vnc\"");
+	has(told, "\"password\":\"s3cret\"");
+	told_spice = orders_of(spice);
+	has(told_spice, "\"protocol\":\"spice\"");
+	cr_assert_eq(write(fd, "more\n", 5), 5);
+	cr_expect_null(orders_of(hv));
+	has(err.text, "one line");
+	cr_expect_null(strstr(err.text, "s3cret"));
+	unlink(file);
+	close(fd);
+	cr_expect_null(orders_of(hv));
+	has(err.text, "vnc_password_file");
+}
+
+Test(hv_kvm_args, without_a_password_file_nothing_is_told)
+{
+	auto_free char *none = orders_of("{\"vnc_bind_address\": \"::\"}");
+	auto_free char *unused =
+		orders_of("{\"vnc_password_file\": \"/nonexistent\"}");
+
+	cr_expect_str_eq(none, "[]");
+	cr_expect_str_eq(unused, "[]");
 }

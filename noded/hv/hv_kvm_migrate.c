@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* KVM: moving a running machine to another node.  Over there a process with the
+ * same hardware waits for its memory and state. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "noded/hv/hv_kvm.h"
+#include "noded/hv/hv_kvm_devices.h"
+
+char *kvm_migration_info(const struct paths *p, const json_t *instance,
+			 struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_json json_t *notes = kvm_read_notes(p, name);
+
+	if (notes == NULL || kvm_running_pid(p, name) == 0) {
+		error_set(err, ERR_HYPERVISOR, NULL,
+			  "Instance %s does not run here", name);
+		return NULL;
+	}
+	return json_text(notes);
+}
+
+static char *migration_uri(const json_t *instance, const char *target)
+{
+	return xprintf("tcp:%s:%jd", target,
+		       (intmax_t)json_int(json_get(instance, "hvparams"),
+					  "migration_port", 8102));
+}
+
+/* The machine as it runs over there: its hardware is what it was started with,
+ * and what was plugged since. */
+static json_t *as_it_runs(const json_t *instance, const json_t *notes)
+{
+	json_t *copy = json_copy((json_t *)instance);
+	json_t *nics = json_object_get(notes, "nics");
+
+	json_object_set_new(copy, "hvparams",
+			    json_overlay(json_get(instance, "hvparams"),
+					 json_get(notes, "hvparams")));
+	if (nics != NULL)
+		json_object_set(copy, "nics", nics);
+	return copy;
+}
+
+/* Of the disks those that it knows (all, where nothing is noted), in their
+ * order; their number. */
+static size_t known_disks(const struct hv_disk *disks, size_t n,
+			  const json_t *places, struct hv_disk *ret)
+{
+	size_t n_known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *id = kvm_device_id("disk", disks[i].disk, i);
+
+		if (json_object_size(places) == 0 ||
+		    json_get(places, id) != NULL)
+			ret[n_known++] = disks[i];
+	}
+	return n_known;
+}
+
+int kvm_accept(const struct paths *p, const json_t *instance,
+	       const struct hv_disk *disks, size_t n_disks, const char *info,
+	       const char *target, struct error *err)
+{
+	auto_json json_t *notes = json_parse(info, strlen(info), err);
+	auto_free char *uri = migration_uri(instance, target);
+	auto_free struct hv_disk *known =
+		xcalloc(n_disks + 1, sizeof(struct hv_disk));
+	auto_json json_t *running = as_it_runs(instance, notes);
+	auto_json json_t *places =
+		json_overlay(json_get(notes, "places"), NULL);
+	struct kvm_start start = {
+		/* The same size as over there, not what fits here. */
+		.memory = json_int(notes, "memory", 0),
+		.incoming = uri,
+		.places = places,
+	};
+
+	if (start.memory <= 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Invalid migration information for instance "
+				 "%s",
+				 json_str(instance, "name", ""));
+	n_disks = known_disks(disks, n_disks, start.places, known);
+	return kvm_launch(p, running, known, n_disks, &start, err);
+}
+
+int kvm_migrate(const struct paths *p, const char *cluster_name,
+		const json_t *instance, const char *target, bool live,
+		struct error *err)
+{
+	const json_t *hv = json_get(instance, "hvparams");
+	const char *name = json_str(instance, "name", "");
+	auto_free char *uri = migration_uri(instance, target);
+	json_int_t bandwidth = json_int(hv, "migration_bandwidth", 32);
+	json_int_t downtime = json_int(hv, "migration_downtime", 30);
+
+	(void)cluster_name;
+	if (!live && kvm_order(p, name, "stop", NULL, err) < 0)
+		return -1;
+	if (kvm_order(p, name, "migrate-set-parameters",
+		      json_make("{s:I, s:I}", "max-bandwidth",
+				bandwidth * 1024 * 1024, "downtime-limit",
+				downtime),
+		      err) < 0)
+		return -1;
+	return kvm_order(p, name, "migrate", json_make("{s:s}", "uri", uri),
+			 err);
+}
+
+int kvm_finalize_dst(const struct paths *p, const json_t *instance,
+		     const char *info, bool success, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+
+	(void)info;
+	return success ? kvm_order(p, name, "cont", NULL, err)
+		       : kvm_end_process(p, name, err);
+}
+
+int kvm_finalize_src(const struct paths *p, const json_t *instance,
+		     bool success, bool live, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+
+	if (success)
+		return kvm_end_process(p, name, err);
+	if (kvm_order(p, name, "migrate_cancel", NULL, err) < 0)
+		return -1;
+	return live ? 0 : kvm_order(p, name, "cont", NULL, err);
+}
+
+json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
+			     struct error *err)
+{
+	auto_json json_t *state = kvm_monitor(p, json_str(instance, "name", ""),
+					      "query-migrate", NULL, err);
+	const char *status = json_str(state, "status", "none");
+	const json_t *ram = json_get(state, "ram");
+	static const struct {
+		const char *theirs, *ours;
+	} names[] = {
+		{"completed", "completed"}, {"failed", "failed"},
+		{"cancelled", "cancelled"}, {"cancelling", "cancelled"},
+		{"none", "failed"},
+	};
+	const char *ours = "active";
+
+	if (state == NULL)
+		return NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i].theirs, status) == 0)
+			ours = names[i].ours;
+	return json_make("{s:s, s:I, s:I}", "status", ours, "transferred_ram",
+			 (json_int_t)json_int(ram, "transferred", 0),
+			 "total_ram", (json_int_t)json_int(ram, "total", 0));
+}

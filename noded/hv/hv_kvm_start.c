@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* KVM: how an instance begins: its process, and our notes of what it was
+ * started with. */
+#include <string.h>
+
+#include "lib/event/proc.h"
+#include "lib/json/json.h"
+#include "noded/hv/hv_kvm.h"
+
+#define START_TIMEOUT_MS 60000
+
+/* What the guest sees of the parameters must stay until it ends, also on the
+ * node that it migrates to. */
+static json_t *guest_params(const json_t *hvparams)
+{
+	static const char *const keys[] = {
+		"acpi",
+		"cpu_cores",
+		"cpu_sockets",
+		"cpu_threads",
+		"cpu_type",
+		"disk_aio",
+		"disk_cache",
+		"disk_type",
+		"kvm_pci_reservations",
+		"machine_version",
+		"nic_type",
+		"scsi_controller_type",
+		"serial_console",
+		"soundhw",
+		"spice_bind",
+		"spice_use_vdagent",
+		"usb_devices",
+		"usb_mouse",
+		"use_guest_agent",
+		"vga",
+		"vnc_bind_address",
+	};
+	json_t *seen = json_object();
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		json_t *value = json_object_get(hvparams, keys[i]);
+
+		if (value != NULL)
+			json_object_set(seen, keys[i], value);
+	}
+	return seen;
+}
+
+static int note_start(const struct paths *p, const json_t *instance,
+		      const struct kvm_start *start, struct error *err)
+{
+	auto_json json_t *notes = json_make(
+		"{s:I, s:I, s:o, s:O}", "memory", (json_int_t)start->memory,
+		"vcpus",
+		(json_int_t)json_int(json_get(instance, "beparams"), "vcpus",
+				     1),
+		"hvparams", guest_params(json_get(instance, "hvparams")),
+		"places", start->places);
+	json_t *nics = json_object_get(instance, "nics");
+
+	json_object_set_new(notes, "nics",
+			    nics == NULL ? json_array() : json_incref(nics));
+	return kvm_write_notes(p, json_str(instance, "name", ""), notes, err);
+}
+
+/* Run QEMU until it has gone to the background. */
+static WAITS int run_program(const struct paths *p, const char *name,
+			     const struct strv *argv, struct error *err)
+{
+	auto_proc struct proc_result result = {0};
+	const struct proc_spec spec = {
+		.argv = (const char *const *)argv->items,
+		.timeout_ms = START_TIMEOUT_MS,
+	};
+	char how[PROC_HOW_MAX];
+
+	if (proc_run(&spec, &result, err) < 0)
+		return -1;
+	if (result.status != 0)
+		return error_set(err, ERR_HYPERVISOR, NULL, "%s %s: %s",
+				 argv->items[0], proc_how(&result, how),
+				 result.err);
+	if (kvm_running_pid(p, name) == 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "its process ended at once");
+	return 0;
+}
+
+static WAITS int give_orders(const struct paths *p, const char *name,
+			     json_t *orders, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(orders); i++) {
+		json_t *order = json_array_get(orders, i);
+
+		if (kvm_order(p, name, json_str(order, "execute", ""),
+			      json_incref(json_object_get(order, "arguments")),
+			      err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static WAITS int run(const struct paths *p, const json_t *instance,
+		     const struct hv_disk *disks, size_t n_disks,
+		     const struct kvm_start *start, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	const json_t *hv = json_get(instance, "hvparams");
+	auto_json json_t *orders = json_array();
+	auto_strv struct strv argv = {0};
+
+	if (kvm_check_node(p, hv, err) < 0 ||
+	    kvm_args(p, instance, disks, n_disks, start, &argv, err) < 0 ||
+	    kvm_display_orders(instance, hv, orders, err) < 0)
+		return -1;
+	return run_program(p, name, &argv, err) < 0 ||
+			       note_start(p, instance, start, err) < 0 ||
+			       give_orders(p, name, orders, err) < 0
+		       ? -1
+		       : 0;
+}
+
+int kvm_launch(const struct paths *p, const json_t *instance,
+	       const struct hv_disk *disks, size_t n_disks,
+	       const struct kvm_start *start, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	struct error ignored;
+
+	if (kvm_make_folders(p, err) < 0)
+		return -1;
+	kvm_cleanup(p, name); /* of a process that died */
+	if (run(p, instance, disks, n_disks, start, err) == 0)
+		return 0;
+	kvm_end_process(p, name, &ignored); /* half ready is not started */
+	return error_wrap(err, "Failed to start instance %s", name);
+}
+
+int kvm_start(const struct paths *p, const json_t *instance,
+	      const struct hv_disk *disks, size_t n_disks, bool paused,
+	      struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_json json_t *node = hv_linux_node_info(err);
+	auto_json json_t *places = json_object();
+	struct kvm_start start = {.paused = paused, .places = places};
+
+	if (node == NULL)
+		return -1;
+	if (kvm_running_pid(p, name) != 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Failed to start instance %s: already running",
+				 name);
+	start.memory =
+		hv_startup_memory(instance, json_int(node, "memory_free", 0));
+	return kvm_launch(p, instance, disks, n_disks, &start, err);
+}
