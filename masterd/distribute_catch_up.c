@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/model/copy_position.h"
 #include "masterd/distribute_private.h"
 #include "masterd/master.h"
 #include "queue/queue.h"
@@ -85,7 +86,7 @@ static void add_entry(struct catch_up *c, const char *name, const char *text)
 static WAITS int give(struct catch_up *c, const char *name, const char *text)
 {
 	if (!c->differs)
-		add_entry(c, "position", "0 0\n");
+		add_entry(c, "position", COPY_POSITION_HALF);
 	c->differs = true;
 	add_entry(c, name, text);
 	return c->chunk.len >= CHUNK_BYTES ? flush(c) : 0;

@@ -281,13 +281,30 @@ static WAITS int renew_config(struct candidacy *c, struct error *err)
 	return error_wrap(err, "%s, which can't be read", text);
 }
 
+/* Nobody has a newer queue than we; do we have one ourselves? */
+static int check_whole(struct candidacy *c, struct error *err)
+{
+	if (!self(c)->half)
+		return 0;
+	error_set(err, ERR_PREREQ, ECODE_STATE,
+		  "The job queue of %s is half replaced by that of a former "
+		  "master, and no node that answers has a whole one. Start the "
+		  "other nodes; if they are lost for good, --no-voting goes on "
+		  "with what this node has",
+		  self(c)->name);
+	if (!c->t->no_voting)
+		return -1;
+	takeover_say(c, "Going on with half of a queue: %s", err->text);
+	return 0;
+}
+
 static WAITS int renew_queue(struct candidacy *c, struct error *err)
 {
 	const struct vote_node *newer = vote_newer_queue(&c->vote);
 	auto_free char *text = NULL;
 
 	if (newer == NULL)
-		return 0;
+		return check_whole(c, err);
 	text = vote_tell_queue(&c->vote, newer);
 	if (c->t->no_voting) {
 		takeover_say(c, "Going on with older data: %s", text);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Asking the nodes what they have, and for their promise. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/log.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/copy_position.h"
 #include "lib/model/ssconf.h"
 #include "lib/model/term.h"
 #include "lib/store/store.h"
@@ -39,10 +39,8 @@ void takeover_list_nodes(struct candidacy *c)
 
 	sorted_uuids(nodes, &uuids);
 	n = uuids.n;
-	c->vote = (struct vote){.n = n,
-				.self = n,
-				.ignore_offline = c->t->ignore_offline,
-				.failover = c->t->failover};
+	c->vote = (struct vote){
+		.n = n, .self = n, .ignore_offline = c->t->ignore_offline};
 	c->vote.nodes = xcalloc(n + 1, sizeof(*c->vote.nodes));
 	c->states = xcalloc(n + 1, sizeof(json_t *));
 	c->objects = xcalloc(n + 1, sizeof(json_t *));
@@ -100,26 +98,23 @@ static uint64_t highest_id(struct store *s)
 	return highest;
 }
 
-static WAITS json_t *own_queue(const struct takeover *t, uint64_t *ret_job_id,
-			       struct error *err)
+static WAITS int own_queue(const struct takeover *t,
+			   struct copy_position *ret_at, uint64_t *ret_job_id,
+			   struct error *err)
 {
 	struct store *s =
 		store_peek(t->disk, path(t->paths, PATH_QUEUE_DIR), err);
 	auto_free char *text = NULL;
-	uint64_t term, batch;
 	struct error ignored;
 	size_t len;
-	bool known;
 
 	if (s == NULL)
-		return NULL;
+		return -1;
 	text = store_read(s, STORE_POSITION, SMALL_FILE_MAX, &len, &ignored);
 	*ret_job_id = highest_id(s);
 	store_close(s);
-	known = text != NULL &&
-		sscanf(text, "%" SCNu64 " %" SCNu64, &term, &batch) == 2;
-	return known ? json_make("[I, I]", (json_int_t)term, (json_int_t)batch)
-		     : json_null();
+	*ret_at = copy_position_read(text);
+	return 0;
 }
 
 /* As a node daemon would answer master_state. */
@@ -128,24 +123,24 @@ static WAITS json_t *own_state(struct candidacy *c, struct error *err)
 	const struct takeover *t = c->t;
 	auto_term struct term promise = {0};
 	auto_free char *master = NULL;
-	auto_json json_t *queue = NULL;
 	struct config_term config_term;
+	struct copy_position queue;
 	int64_t serial = c->own_serial;
 	uint64_t job_id = 0;
 
 	if (term_load(t->disk, t->paths, &promise, err) < 0 ||
 	    config_term_load(t->disk, t->paths, &config_term, err) < 0)
 		return NULL;
-	queue = own_queue(t, &job_id, err);
-	if (queue == NULL)
+	if (own_queue(t, &queue, &job_id, err) < 0)
 		return NULL;
 	master = ssconf_read_on(t->disk, t->paths, "master_node");
-	return json_make("{s:s, s:s?, s:I, s:s, s:b, s:[I, I], s:O, s:I}",
+	return json_make("{s:s, s:s?, s:I, s:s, s:b, s:[I, I], s:o, s:o, s:I}",
 			 "node", t->paths->hostname, "master", master, "term",
 			 (json_int_t)promise.number, "promised", promise.master,
 			 "running", 1, "config",
 			 (json_int_t)config_term_of(&config_term, serial),
-			 (json_int_t)serial, "queue", queue, "job_id",
+			 (json_int_t)serial, "queue", copy_position_now(&queue),
+			 "queue_had", copy_position_had(&queue), "job_id",
 			 (json_int_t)job_id);
 }
 

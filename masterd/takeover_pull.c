@@ -6,6 +6,7 @@
 
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/copy_position.h"
 #include "lib/model/queue_files.h"
 #include "lib/model/term.h"
 #include "lib/store/store.h"
@@ -306,6 +307,18 @@ static WAITS int prune_archive(struct local *l, const json_t *sizes,
 	return 0;
 }
 
+/* Half of theirs and half of ours is nothing to begin with. */
+static WAITS int begin_anew(struct local *l, struct error *err)
+{
+	auto_free char *before = NULL, *text = NULL;
+
+	if (store_read_if_there(l->store, STORE_POSITION, FILE_MAX, &before,
+				err) < 0)
+		return -1;
+	text = copy_position_halved(before);
+	return write_one(l, STORE_POSITION, text, err);
+}
+
 static WAITS int pull_all(struct candidacy *c, const struct vote_node *from,
 			  struct local *l, struct error *err)
 {
@@ -315,8 +328,7 @@ static WAITS int pull_all(struct candidacy *c, const struct vote_node *from,
 	auto_json json_t *theirs =
 		ask(c, from, "jobqueue_list", json_make("[s]", ""), err);
 
-	/* Half of theirs and half of ours is nothing to begin with. */
-	if (theirs == NULL || write_one(l, STORE_POSITION, "0 0\n", err) < 0 ||
+	if (theirs == NULL || begin_anew(l, err) < 0 ||
 	    pull_archive(c, from, l, theirs, err) < 0 ||
 	    prune_archive(l, theirs, err) < 0 ||
 	    pull_folder(c, from, l, "", theirs, err) < 0)

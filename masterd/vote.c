@@ -53,15 +53,43 @@ int vote_read(struct vote_node *node, const json_t *state, struct error *err)
 	if (read_number(state, "term", &node->term, err) < 0 ||
 	    read_number(state, "job_id", &node->job_id, err) < 0 ||
 	    read_position(state, "config", &node->config, err) < 0 ||
-	    read_position(state, "queue", &node->queue, err) < 0)
+	    read_position(state, "queue", &node->queue, err) < 0 ||
+	    read_position(state, "queue_had", &node->had, err) < 0)
 		return -1;
-	node->rebuilding = json_is_array(json_get(state, "queue")) &&
-			   node->queue.term == 0 && node->queue.number == 0;
+	node->half = json_is_array(json_get(state, "queue")) &&
+		     node->queue.term == 0 && node->queue.number == 0;
+	node->had_known = json_is_array(json_get(state, "queue_had"));
 	node->master = json_str(state, "master", "");
 	node->promised = json_str(state, "promised", "");
 	node->running = json_bool(state, "running", false);
 	node->answered = true;
 	return 0;
+}
+
+/* --- positions --- */
+
+static int compare(const struct vote_position *a, const struct vote_position *b)
+{
+	if (a->term != b->term)
+		return a->term < b->term ? -1 : 1;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return 0;
+}
+
+static bool has_whole_queue(const struct vote_node *node)
+{
+	return node->answered && !node->half;
+}
+
+/* Whether somebody has all that this copy had before it was begun anew. */
+static bool is_superseded(const struct vote *v, const struct vote_node *node)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (has_whole_queue(&v->nodes[i]) &&
+		    compare(&v->nodes[i].queue, &node->had) >= 0)
+			return node->had_known;
+	return false;
 }
 
 /* --- counting --- */
@@ -85,10 +113,18 @@ static bool candidate(const struct vote *v, const struct vote_node *node)
 	return node->candidate;
 }
 
-/* Candidates whose word counts. */
-static bool whole(const struct vote *v, const struct vote_node *node)
+/* A copy that is being made anew stands for the one that it was, as long as
+ * that is not the newest: then it is lost here. */
+static bool lost_its_copy(const struct vote *v, const struct vote_node *node)
 {
-	return node->candidate && !(v->failover && node->rebuilding);
+	return node->candidate && node->answered && node->half &&
+	       !is_superseded(v, node);
+}
+
+/* Candidates whose word counts. */
+static bool heard(const struct vote *v, const struct vote_node *node)
+{
+	return node->candidate && !lost_its_copy(v, node);
 }
 
 static size_t count(const struct vote *v, counted_fn *of)
@@ -132,23 +168,35 @@ static size_t count_promised(const struct vote *v, counted_fn *of,
 	return n;
 }
 
-/* "; no answer from node2, node3" or nothing; to be freed. */
+/* Add "; no answer from node2, node3", or nothing. */
+static void name_them(struct buf *text, const struct vote *v, counted_fn *of,
+		      bool answered, const char *what)
+{
+	const char *separator = what;
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (!of(v, &v->nodes[i]) || v->nodes[i].answered != answered ||
+		    n++ >= NAMED_MAX)
+			continue;
+		buf_addf(text, "%s%s", separator, v->nodes[i].name);
+		separator = ", ";
+	}
+	if (n > NAMED_MAX)
+		buf_addf(text, " and %zu more", n - NAMED_MAX);
+}
+
+/* Who of them is missing, or nothing; to be freed. */
 static char *tell_silent(const struct vote *v, counted_fn *of)
 {
-	const char *separator = "; no answer from ";
 	struct buf text = {0};
-	size_t named = 0, left = count_silent(v, of);
 
 	buf_adds(&text, "");
-	for (size_t i = 0; i < v->n && named < NAMED_MAX; i++) {
-		if (!of(v, &v->nodes[i]) || v->nodes[i].answered)
-			continue;
-		buf_addf(&text, "%s%s", separator, v->nodes[i].name);
-		separator = ", ";
-		named++;
-	}
-	if (left > named)
-		buf_addf(&text, " and %zu more", left - named);
+	name_them(&text, v, of, false, "; no answer from ");
+	if (of == candidate)
+		name_them(&text, v, lost_its_copy, true,
+			  "; newer than what is there, and half replaced: the "
+			  "job queue of ");
 	return buf_steal(&text);
 }
 
@@ -215,9 +263,9 @@ enum vote_outcome vote_for_start(const struct vote *v, struct error *err)
 static int check_answers(const struct vote *v, counted_fn *of, const char *what,
 			 const char *why, struct error *err)
 {
-	counted_fn *heard = of == candidate ? whole : of;
+	counted_fn *which = of == candidate ? heard : of;
 	size_t all = count(v, of);
-	size_t answered = count(v, heard) - count_silent(v, heard);
+	size_t answered = count(v, which) - count_silent(v, which);
 	auto_free char *silent = tell_silent(v, of);
 
 	if (answered >= vote_majority(all))
@@ -288,7 +336,7 @@ static int check_promises(const struct vote *v, counted_fn *of,
 	const char *name = v->nodes[v->self].name;
 	size_t all = count(v, of);
 	size_t given =
-		count_promised(v, of == candidate ? whole : of, name, term);
+		count_promised(v, of == candidate ? heard : of, name, term);
 	auto_free char *silent = tell_silent(v, of);
 
 	if (given >= vote_majority(all))
@@ -324,21 +372,15 @@ enum vote_outcome vote_for_term(const struct vote *v, uint64_t term,
 
 /* --- who has newer data --- */
 
-static int compare(const struct vote_position *a, const struct vote_position *b)
-{
-	if (a->term != b->term)
-		return a->term < b->term ? -1 : 1;
-	if (a->number != b->number)
-		return a->number < b->number ? -1 : 1;
-	return 0;
-}
-
-/* The position comes first: a former master may have higher ids that nobody was
- * ever told.  Ids decide where there are none. */
+/* What is half made is no queue at all.  The position comes before ids: a
+ * former master may have higher ones that nobody was ever told.  They decide
+ * where there are no positions. */
 static int compare_queue(const struct vote_node *a, const struct vote_node *b)
 {
 	int order = compare(&a->queue, &b->queue);
 
+	if (a->half || b->half)
+		return (int)b->half - (int)a->half;
 	if (order != 0 || a->job_id == b->job_id)
 		return order;
 	return a->job_id < b->job_id ? -1 : 1;

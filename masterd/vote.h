@@ -33,8 +33,10 @@ struct vote_node {
 	const char *promised; /* and to whom */
 	bool running;	      /* a master daemon runs there */
 	struct vote_position config, queue;
-	bool rebuilding; /* its queue is being made another's copy */
-	uint64_t job_id; /* the highest it knows */
+	bool half; /* its queue is being made another's copy, */
+	bool had_known;
+	struct vote_position had; /* and what it had before that */
+	uint64_t job_id;	  /* the highest it knows */
 };
 
 struct vote {
@@ -42,12 +44,6 @@ struct vote {
 	size_t n;
 	size_t self;	     /* our own place among them */
 	bool ignore_offline; /* offline nodes are not counted at all */
-
-	/* A failover: what a candidate had before its copy was begun anew is
-	 * not known any more, and may have been the newest; so its word does
-	 * not count among the candidates'.  A start is that of the master
-	 * which began it. */
-	bool failover;
 };
 
 /* Note the answer of a node; -1 when it is none.  The strings are those of
@@ -84,8 +80,8 @@ enum vote_outcome vote_for_term(const struct vote *v, uint64_t term,
 /* The highest term that anybody promised. */
 uint64_t vote_highest_term(const struct vote *v);
 
-/* The node with the newest configuration, or queue, if that is newer than ours;
- * else NULL. */
+/* The node with the newest configuration, or whole queue, if that is newer than
+ * ours; else NULL. */
 const struct vote_node *vote_newer_config(const struct vote *v);
 const struct vote_node *vote_newer_queue(const struct vote *v);
 

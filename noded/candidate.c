@@ -165,13 +165,11 @@ json_t *candidate_state(struct candidate *c, const char *ssconf_master,
 		return NULL;
 	config = config_position(c);
 	pos = replica_position(c->queue);
-	return json_make("{s:s, s:s?, s:I, s:s, s:b, s:o, s:o, s:I}", "node",
-			 c->paths->hostname, "master", ssconf_master, "term",
-			 (json_int_t)c->promise.number, "promised",
+	return json_make("{s:s, s:s?, s:I, s:s, s:b, s:o, s:o, s:o, s:I}",
+			 "node", c->paths->hostname, "master", ssconf_master,
+			 "term", (json_int_t)c->promise.number, "promised",
 			 c->promise.master, "running", masterd_runs, "config",
-			 config, "queue",
-			 pos.known ? json_make("[I, I]", (json_int_t)pos.term,
-					       (json_int_t)pos.batch)
-				   : json_null(),
-			 "job_id", (json_int_t)pos.job_id);
+			 config, "queue", copy_position_now(&pos.at),
+			 "queue_had", copy_position_had(&pos.at), "job_id",
+			 (json_int_t)pos.job_id);
 }

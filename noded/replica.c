@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,13 +193,41 @@ static int check_file(const struct replica_file *f, struct error *err)
 	return 0;
 }
 
+/* The copy is begun anew: what it had is told to whoever becomes master before
+ * it is whole. */
+static WAITS int note_had(struct replica *r, struct replica_file *f,
+			  struct error *err)
+{
+	auto_free char *before = NULL;
+	int rc;
+
+	if (begin(r, err) < 0)
+		return -1;
+	rc = store_read_if_there(r->store, STORE_POSITION, JOB_FILE_MAX,
+				 &before, err);
+	end(r);
+	if (rc < 0)
+		return -1;
+	free(f->text);
+	f->text = copy_position_halved(before);
+	f->len = strlen(f->text);
+	return 0;
+}
+
+static bool begins_anew(const struct replica_file *f)
+{
+	return strcmp(f->name, STORE_POSITION) == 0 &&
+	       str_eq(f->text, COPY_POSITION_HALF);
+}
+
 int replica_update(struct replica *r, struct replica_file *files, size_t n,
 		   struct error *err)
 {
 	struct store_change *c;
 
 	for (size_t i = 0; i < n; i++)
-		if (check_file(&files[i], err) < 0)
+		if (check_file(&files[i], err) < 0 ||
+		    (begins_anew(&files[i]) && note_had(r, &files[i], err) < 0))
 			return -1;
 	if (n == 0)
 		return 0;
@@ -433,11 +460,10 @@ struct replica_position replica_position(struct replica *r)
 {
 	struct look l = look_begin(r);
 	size_t len;
-	auto_free char *text = look_read(&l, "position", &len);
-	struct replica_position pos = {.job_id = highest_id(&l)};
+	auto_free char *text = look_read(&l, STORE_POSITION, &len);
+	struct replica_position pos = {.at = copy_position_read(text),
+				       .job_id = highest_id(&l)};
 
 	look_end(&l);
-	pos.known = text != NULL && sscanf(text, "%" SCNu64 " %" SCNu64,
-					   &pos.term, &pos.batch) == 2;
 	return pos;
 }

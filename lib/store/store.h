@@ -136,6 +136,10 @@ bool store_full(const struct store *s, struct error *err);
  * run beside the loop. */
 WAITS char *store_read(struct store *s, const char *name, size_t max,
 		       size_t *ret_len, struct error *err);
+/* The same for text; *ret_text is NULL when there is no such file, -1 when it
+ * cannot be read. */
+WAITS int store_read_if_there(struct store *s, const char *name, size_t max,
+			      char **ret_text, struct error *err);
 /* folder: "" or "archive/0"; a missing one is empty. */
 WAITS int store_list(struct store *s, const char *folder,
 		     struct strv *ret_names, struct error *err);

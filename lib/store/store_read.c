@@ -61,6 +61,21 @@ bool store_exists(struct store *s, const char *name)
 	return s->config.disk->exists(s->config.disk, path);
 }
 
+int store_read_if_there(struct store *s, const char *name, size_t max,
+			char **ret_text, struct error *err)
+{
+	char *text = NULL;
+	size_t len;
+
+	if (store_exists(s, name)) {
+		text = store_read(s, name, max, &len, err);
+		if (text == NULL)
+			return -1;
+	}
+	*ret_text = text;
+	return 0;
+}
+
 struct listing {
 	struct store *s;
 	const char *folder;

@@ -89,6 +89,29 @@ Test(noded_queue, a_batch_with_a_foreign_file_does_nothing)
 	cr_assert_not(update_many(json_make("[[s,i]]", QUEUE "job-1", 3)));
 }
 
+/* Whoever becomes master before it is whole has to know. */
+Test(noded_queue, a_copy_that_is_begun_anew_notes_what_it_had)
+{
+	auto_json json_t *state = NULL;
+	auto_free char *now = NULL, *had = NULL;
+
+	test_node_write(&node, QUEUE "position", "4 17\n", 0640);
+	for (int i = 0; i < 2; i++) {
+		cr_assert(update_many(json_make("[[s,[i,s]], [s,[i,s]]]",
+						QUEUE "position", 0, "0 0\n",
+						QUEUE "job-1", 0, "new")));
+		assert_file(QUEUE "position", "0 0 4 17\n");
+	}
+	state = test_node_ok(&node, "master_state", json_array());
+	now = json_text(json_get(state, "queue"));
+	had = json_text(json_get(state, "queue_had"));
+	cr_expect_str_eq(now, "[0,0]");
+	cr_expect_str_eq(had, "[4,17]");
+	cr_assert(update_many(
+		json_make("[[s,[i,s]]]", QUEUE "position", 0, "5 3\n")));
+	assert_file(QUEUE "position", "5 3\n");
+}
+
 /* --- terms --- */
 
 static int status_of(const char *path, const char *term)

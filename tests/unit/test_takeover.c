@@ -23,7 +23,7 @@ struct node {
 	int64_t term;
 	const char *promised;
 	int64_t config[2], queue[2]; /* a queue of 0, 0 has no position */
-	bool rebuilding;	     /* its position is 0 0 */
+	bool half;		     /* its position is 0 0, it had queue */
 	int64_t job_id;
 	unsigned promises; /* asked for */
 };
@@ -34,6 +34,7 @@ static struct node nodes[N];
 static json_t *config_text; /* what config_read answers */
 static bool refuse_next;    /* node1 promises the term to node3 */
 static json_t *files;	    /* of the queue elsewhere */
+static bool send_none;	    /* of them */
 static struct buf said, called;
 static struct error err;
 static struct master_role role;
@@ -41,18 +42,20 @@ static int64_t serial;
 
 static char *state_of(const struct node *n)
 {
-	bool none = n->queue[0] == 0 && n->queue[1] == 0 && !n->rebuilding;
-	json_t *queue =
-		none ? json_null()
-		     : json_make("[I, I]",
-				 (json_int_t)(n->rebuilding ? 0 : n->queue[0]),
-				 (json_int_t)(n->rebuilding ? 0 : n->queue[1]));
-	auto_json json_t *answer =
-		json_make("[b, {s:s, s:I, s:s, s:b, s:[I, I], s:o, s:I}]", 1,
-			  "master", n->master, "term", (json_int_t)n->term,
-			  "promised", n->promised, "running", 0, "config",
-			  (json_int_t)n->config[0], (json_int_t)n->config[1],
-			  "queue", queue, "job_id", (json_int_t)n->job_id);
+	bool none = n->queue[0] == 0 && n->queue[1] == 0;
+	json_t *queue = none ? json_null()
+			     : json_make("[I, I]", (json_int_t)n->queue[0],
+					 (json_int_t)n->queue[1]);
+	auto_json json_t *answer = json_make(
+		"[b, {s:s, s:I, s:s, s:b, s:[I, I], s:o, s:o, s:I}]", 1,
+		"master", n->master, "term", (json_int_t)n->term, "promised",
+		n->promised, "running", 0, "config", (json_int_t)n->config[0],
+		(json_int_t)n->config[1], "queue",
+		n->half ? json_make("[i, i]", 0, 0) : json_incref(queue),
+		"queue_had", n->half ? json_incref(queue) : json_null(),
+		"job_id", (json_int_t)n->job_id);
+
+	json_decref(queue);
 
 	return json_text(answer);
 }
@@ -102,9 +105,11 @@ static char *read_files(const json_t *args)
 	size_t i;
 
 	json_array_foreach (json_array_get(args, 0), i, name)
-		json_object_set(
-			found, json_string_value(name),
-			json_object_get(files, json_string_value(name)));
+		if (!send_none)
+			json_object_set(
+				found, json_string_value(name),
+				json_object_get(files,
+						json_string_value(name)));
 	return json_text(answer);
 }
 
@@ -417,14 +422,65 @@ Test(takeover, a_failover_that_gets_no_promise_ends_before_it_asks_all)
 	cr_expect_eq(nodes[1].promises + nodes[2].promises, 0);
 }
 
-/* What it had before its copy was begun anew may have been the newest. */
-Test(takeover, a_copy_that_is_being_made_anew_has_no_say_in_a_failover)
+/* --- copies that are half made --- */
+
+/* What it had before its copy was begun anew was the newest. */
+Test(takeover, a_copy_that_is_lost_has_no_say)
 {
-	nodes[1].rebuilding = true;
+	nodes[1].half = true;
+	nodes[1].queue[1] = 11;
 	nodes[2].manner = SILENT;
 	name_master("node3.example.com");
-	expect_refusal(true, "master candidates");
+	expect_refusal(true, "half replaced: the job queue of node2");
 	cr_expect_eq(promises(), 0);
 	name_master("node1.example.com");
-	cr_expect_eq(attempt(false, false), 0, "%s", err.text);
+	expect_refusal(false, "master candidates");
+}
+
+/* A newer one is there, and taken. */
+Test(takeover, a_copy_that_is_superseded_counts)
+{
+	nodes[1].half = true;
+	nodes[2].manner = SILENT;
+	name_master("node3.example.com");
+	cr_expect_eq(attempt(true, false), 0, "%s", err.text);
+}
+
+Test(takeover, half_a_copy_of_ours_is_replaced_by_a_whole_one)
+{
+	auto_free char *position = NULL;
+
+	put_file(QUEUE "position", "0 0 4 10\n");
+	nodes[0].half = true;
+	nodes[1].half = true;
+	nodes[2].queue[1] = 12;
+	json_set_str(files, "job-7", "{\"id\": 7}");
+	name_master("node3.example.com");
+	cr_expect_eq(attempt(true, false), 0, "%s", err.text);
+	position = queue_file("position");
+	cr_expect_str_eq(position, "4 12\n");
+}
+
+Test(takeover, nobody_begins_with_half_a_copy)
+{
+	for (size_t i = 0; i < N; i++)
+		nodes[i].half = true;
+	expect_refusal(false, "half replaced");
+	cr_expect_eq(attempt(false, true), 0, "%s", err.text);
+	cr_expect_not_null(strstr(said.data, "half of a queue"));
+}
+
+/* Killed in the middle: what it had is known. */
+Test(takeover, a_pull_that_fails_leaves_what_our_copy_was)
+{
+	auto_free char *position = NULL;
+
+	put_file(QUEUE "position", "4 10\n");
+	nodes[2].queue[1] = 12;
+	json_set_str(files, "job-7", "{\"id\": 7}");
+	send_none = true;
+	name_master("node3.example.com");
+	expect_refusal(true, "does not send it");
+	position = queue_file("position");
+	cr_expect_str_eq(position, "0 0 4 10\n");
 }

@@ -191,6 +191,75 @@ Test(vote, the_term_of_a_copy_counts_before_its_number)
 	cr_assert_eq(vote_newer_config(&v), &nodes[2]);
 }
 
+/* Its copy is being made anew, and was (term, number) before. */
+static void halve(size_t i, uint64_t term, uint64_t number)
+{
+	nodes[i].half = nodes[i].had_known = true;
+	nodes[i].had = (struct vote_position){term, number};
+	nodes[i].queue = (struct vote_position){0};
+}
+
+Test(vote, half_a_copy_counts_when_somebody_has_all_that_it_had)
+{
+	struct vote v = vote_of("+-.");
+
+	nodes[0].queue = (struct vote_position){4, 7};
+	halve(1, 4, 7);
+	cr_assert_eq(vote_for_failover(&v, &err), VOTE_WON);
+	halve(1, 3, 99);
+	cr_assert_eq(vote_for_failover(&v, &err), VOTE_WON);
+	halve(1, 4, 8);
+	cr_assert_eq(vote_for_failover(&v, &err), VOTE_LOST);
+	cr_assert_not_null(strstr(err.text, "half replaced: the job queue of "
+					    "node2"),
+			   "%s", err.text);
+	nodes[2].answered = true;
+	cr_assert_eq(vote_for_failover(&v, &err), VOTE_WON,
+		     "two others are enough");
+	nodes[2].queue = (struct vote_position){4, 8};
+	nodes[0].answered = false;
+	cr_assert_eq(vote_for_failover(&v, &err), VOTE_WON);
+	halve(2, 4, 8);
+	cr_assert_eq(vote_for_failover(&v, &err), VOTE_LOST,
+		     "none of them is whole");
+}
+
+Test(vote, half_a_copy_that_does_not_say_what_it_had_does_not_count)
+{
+	struct vote v = vote_of("+-.");
+
+	nodes[0].queue = (struct vote_position){4, 7};
+	halve(1, 0, 0);
+	cr_assert_eq(vote_for_failover(&v, &err), VOTE_WON, "it had nothing");
+	nodes[1].had_known = false;
+	cr_assert_eq(vote_for_failover(&v, &err), VOTE_LOST);
+}
+
+/* The same for the term that a start asks for. */
+Test(vote, a_promise_of_a_lost_copy_does_not_count)
+{
+	struct vote v = vote_of("+++");
+
+	promise("11.", 8);
+	nodes[0].queue = (struct vote_position){4, 7};
+	halve(1, 4, 7);
+	cr_assert_eq(vote_for_term(&v, 8, &err), VOTE_WON);
+	halve(1, 4, 8);
+	cr_assert_eq(vote_for_term(&v, 8, &err), VOTE_LOST);
+}
+
+Test(vote, any_whole_queue_is_newer_than_half_a_one)
+{
+	struct vote v = vote_of("+++");
+
+	nodes[0].job_id = nodes[1].job_id = 9;
+	halve(0, 4, 8);
+	halve(1, 4, 9);
+	cr_assert_eq(vote_newer_queue(&v), &nodes[2]);
+	halve(2, 4, 9);
+	cr_assert_null(vote_newer_queue(&v));
+}
+
 Test(vote, ids_of_jobs_count_where_positions_are_equal)
 {
 	struct vote v = vote_of("++");
@@ -215,6 +284,7 @@ Test(vote, a_strange_answer_is_none)
 		"{\"term\": 1, \"job_id\": 1, \"config\": [1]}",
 		"{\"term\": 1, \"job_id\": 1, \"queue\": [1, -2]}",
 		"{\"term\": 1, \"job_id\": 1, \"queue\": [\"1\", 2]}",
+		"{\"term\": 1, \"job_id\": 1, \"queue_had\": [1]}",
 	};
 
 	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
