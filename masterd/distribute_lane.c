@@ -75,10 +75,12 @@ static WAITS void lane_task(void *arg)
 
 	while (!is_over(l) && l->class->wants(l)) {
 		l->tried = ++d->stamp;
+		l->asking = true;
 		if (l->class->work(l, &err) < 0)
 			note_failed(l, &err);
 		else
 			note_well(l);
+		l->asking = false;
 		safe_log(d);
 		cond_signal(&d->changed);
 		if (l->failing)

@@ -29,7 +29,8 @@ struct peer;
 struct lane {
 	struct peer *peer;
 	const struct lane_class *class;
-	bool runs;	/* its task does */
+	bool runs;	/* its task does, */
+	bool asking;	/* and is in an attempt now */
 	bool failing;	/* the last call failed, */
 	bool refused;	/* because the host refuses connections */
 	uint64_t tried; /* when (d->stamp) the last attempt began */

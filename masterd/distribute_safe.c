@@ -40,8 +40,9 @@ static bool is_safe_in(const struct distribute *d, enum candidate_set set,
 			continue;
 		if (l->has >= number || (no_voting && l->failing))
 			continue;
-		/* An older refusal says nothing: it may have started since. */
-		if (l->refused && l->tried >= stamp)
+		/* An older refusal says nothing: it may have started since, and
+		 * be what answers now. */
+		if (l->refused && !l->asking && l->tried >= stamp)
 			refusing++;
 		else
 			lacking++;

@@ -494,6 +494,24 @@ Test(distribute, an_old_refusal_says_nothing)
 	cr_assert(c.done);
 }
 
+/* Its daemon was started, and takes its time. */
+Test(distribute, who_is_being_asked_does_not_refuse)
+{
+	struct commit c;
+
+	manner[2] = manner[3] = REFUSING;
+	begin_change(&c);
+	cr_assert(c.done);
+	manner[3] = HANGING;
+	begin_change(&c);
+	cr_assert(traced("node2 fails"));
+	cr_assert_not(c.done, "it may promise to another master now");
+	manner[3] = WELL;
+	release_hanging();
+	settle();
+	cr_assert(c.done);
+}
+
 static void mark(const char *uuid, const char *key, bool value)
 {
 	set_member(uuid, key, value);
