@@ -42,11 +42,9 @@ static WAITS void remove_one(struct master *m, const char *name)
 /* Whether the job that will make it has not begun. */
 static bool still_to_come(struct master *m, const json_t *inst)
 {
-	const struct job *j = queue_job(
-		m->queue, (uint64_t)json_int(inst, "reserved_by_job", 0));
-
-	return json_bool(inst, "forthcoming", false) && j != NULL &&
-	       !job_is_final(j);
+	return json_bool(inst, "forthcoming", false) &&
+	       queue_lives(m->queue,
+			   (uint64_t)json_int(inst, "reserved_by_job", 0));
 }
 
 void recover_reservations(struct master *m)

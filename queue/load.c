@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* At start: all job files into memory, and what a master that ended in the
- * middle has left behind brought to an end. */
+ * middle has left behind brought to an end.
+ *
+ * How a job has ended may be seen when others have it, too, as always: if this
+ * master dies before that, the next one may have seen more of the job than its
+ * beginning.  So these ends are drafts until the queue is started. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -126,11 +130,16 @@ static void load_one(struct queue *q, uint64_t id)
 		return;
 	}
 	job_index_add(&q->jobs, id, job_attach(q, j));
-	if (recover(j)) {
-		log_warning("Job %ju was interrupted: it is now %s",
-			    (uintmax_t)id, job_state_name(job_status(j)));
-		save_at_start(q, j);
+	if (job_is_final(j) || !recover(job_edit(j))) {
+		job_free(steal(&j->private->draft));
+		return;
 	}
+	log_warning("Job %ju was interrupted: it is now %s", (uintmax_t)id,
+		    job_state_name(job_status(job_newest(j))));
+	if (job_is_final(job_newest(j)))
+		return; /* load_save_ends() */
+	job_assign(j, steal(&j->private->draft));
+	save_at_start(q, j);
 }
 
 /* Parents have smaller ids, so their end is known here. */
@@ -146,8 +155,18 @@ static void depend_one(struct queue *q, struct job *j)
 		return;
 	}
 	job_end_unstarted(j, state, err.text);
-	job_assign(j, steal(&j->private->draft));
-	save_at_start(q, j);
+}
+
+void load_save_ends(struct queue *q)
+{
+	for (struct job *j = job_index_next(&q->jobs, 0); j != NULL;
+	     j = job_index_next(&q->jobs, j->id)) {
+		if (j->private->draft == NULL || j->private->n_saving > 0 ||
+		    !job_is_final(j->private->draft))
+			continue;
+		j->private->ended_at_start = true;
+		job_save(j);
+	}
 }
 
 static int by_value(const void *a, const void *b)

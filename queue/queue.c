@@ -93,6 +93,7 @@ void queue_start(struct queue *q)
 {
 	q->started = true;
 	history_start(q->history);
+	load_save_ends(q);
 	queue_gates_changed(q);
 }
 
@@ -158,6 +159,13 @@ const struct job *queue_job(struct queue *q, uint64_t id)
 	struct job *j = job_index_get(&q->jobs, id);
 
 	return j == NULL || j->private->unborn ? NULL : j;
+}
+
+bool queue_lives(struct queue *q, uint64_t id)
+{
+	const struct job *j = queue_job(q, id);
+
+	return j != NULL && !job_is_final(job_newest(j));
 }
 
 const struct job *queue_next(struct queue *q, uint64_t after)

@@ -134,6 +134,10 @@ WAITS json_t *queue_submit_many(struct queue *q, const json_t *jobs,
  * only: a state that is still being written does not show. */
 const struct job *queue_job(struct queue *q, uint64_t id);
 
+/* Whether the job is there and has not ended, not even by a state that is still
+ * being written. */
+bool queue_lives(struct queue *q, uint64_t id);
+
 /* The live job with the lowest id above `after`, borrowed likewise, or NULL. */
 const struct job *queue_next(struct queue *q, uint64_t after);
 

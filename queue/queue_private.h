@@ -43,6 +43,7 @@ struct job_private {
 	size_t n_saving;
 	bool unborn;		 /* not durable yet: nobody sees it */
 	bool archiving;		 /* on its way out */
+	bool ended_at_start;	 /* by load.c, not while this master ruled */
 	bool in_history_list;	 /* history.c knows that it has changed */
 	bool has_slot;		 /* counts against max_running */
 	struct job_heap *heap;	 /* where it waits for its turn, or NULL */
@@ -208,6 +209,8 @@ WAITS json_t *work_answer(struct work *w, unsigned wait_s);
 #define JOB_FILE_MAX (256 * 1024 * 1024)
 
 int load_all(struct queue *q, struct error *err);
+/* Save the ends of jobs that were interrupted. */
+void load_save_ends(struct queue *q);
 struct job *load_file(struct queue *q, const char *name, uint64_t id,
 		      struct error *err);
 bool load_id(const char *name, uint64_t *ret_id);

@@ -109,7 +109,7 @@ static void job_ended(struct queue *q, struct job *j)
 	sched_left(q, j);
 	sched_ended(q, j);
 	sched_kick(q);
-	if (hooks->ended != NULL)
+	if (hooks->ended != NULL && !j->private->ended_at_start)
 		hooks->ended(hooks->arg, j);
 }
 
