@@ -36,20 +36,30 @@ json_t *inst_filled_hv(struct lu *lu, const json_t *inst)
 		json_str(inst, "os", ""), json_get(inst, "hvparams"));
 }
 
+json_t *inst_rpc_nic(struct lu *lu, const json_t *nic)
+{
+	const char *uuid = json_str(nic, "network", NULL);
+	const json_t *network =
+		uuid == NULL ? NULL
+			     : config_get(lu->m->config, CONFIG_NETWORK, uuid);
+	json_t *copy = json_copy((json_t *)nic);
+
+	json_object_set_new(copy, "nicparams",
+			    params_fill_nic(config_cluster(lu->m->config),
+					    json_get(nic, "nicparams")));
+	if (network != NULL)
+		json_object_set(copy, "netinfo", (json_t *)network);
+	return copy;
+}
+
 static json_t *filled_nics(struct lu *lu, const json_t *inst)
 {
 	const json_t *nics = json_get(inst, "nics");
 	json_t *result = json_array();
 
 	for (size_t i = 0; i < json_array_size(nics); i++) {
-		const json_t *nic = json_array_get(nics, i);
-		json_t *copy = json_copy((json_t *)nic);
-
-		json_object_set_new(
-			copy, "nicparams",
-			params_fill_nic(config_cluster(lu->m->config),
-					json_get(nic, "nicparams")));
-		json_array_append_new(result, copy);
+		json_array_append_new(
+			result, inst_rpc_nic(lu, json_array_get(nics, i)));
 	}
 	return result;
 }

@@ -26,6 +26,8 @@ json_t *inst_rpc_os(struct lu *lu, const json_t *inst,
 /* One disk as node calls carry it; to be freed. */
 json_t *inst_rpc_disk(const json_t *disk);
 /* Its disks in that form, a list; to be freed. */
+/* A NIC with all its parameters and its network ("netinfo"), to be freed. */
+json_t *inst_rpc_nic(struct lu *lu, const json_t *nic);
 json_t *inst_rpc_disks(struct lu *lu, const json_t *inst);
 json_t *inst_filled_be(struct lu *lu, const json_t *inst);
 json_t *inst_filled_hv(struct lu *lu, const json_t *inst);

@@ -8,6 +8,7 @@
  * DRAIN_MS after the program's end, a killed program KILL_MS to go. */
 #include "lib/event/proc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -196,14 +197,25 @@ static void on_timer(struct timer *t)
 	cond_signal(&r->changed);
 }
 
+/* What the program has open, in the order of the numbers; to be freed. */
+static uv_stdio_container_t *inherited(const struct proc_spec *spec,
+				       const struct ends *e)
+{
+	const int own[] = {e->in, e->out, e->err};
+	uv_stdio_container_t *stdio = xcalloc(3 + spec->n_fds, sizeof(*stdio));
+
+	assert(spec->n_fds <= PROC_FDS_MAX);
+	for (size_t i = 0; i < 3 + spec->n_fds; i++) {
+		stdio[i].flags = UV_INHERIT_FD;
+		stdio[i].data.fd = i < 3 ? own[i] : spec->fds[i - 3];
+	}
+	return stdio;
+}
+
 static int spawn(struct run *r, const struct ends *e, struct error *err)
 {
 	const struct proc_spec *spec = r->spec;
-	uv_stdio_container_t stdio[] = {
-		{.flags = UV_INHERIT_FD, .data.fd = e->in},
-		{.flags = UV_INHERIT_FD, .data.fd = e->out},
-		{.flags = UV_INHERIT_FD, .data.fd = e->err},
-	};
+	auto_free uv_stdio_container_t *stdio = inherited(spec, e);
 	uv_process_options_t options = {
 		.file = spec->argv[0],
 		.args = (char **)spec->argv,
@@ -211,7 +223,7 @@ static int spawn(struct run *r, const struct ends *e, struct error *err)
 		.cwd = spec->cwd,
 		.flags = UV_PROCESS_DETACHED, /* a session of its own */
 		.stdio = stdio,
-		.stdio_count = 3,
+		.stdio_count = (int)(3 + spec->n_fds),
 		.exit_cb = on_exit_,
 	};
 	struct child *c = xalloc(sizeof(*c));

@@ -16,6 +16,7 @@
 #include "lib/event/task.h"
 
 #define PROC_MAX 32
+#define PROC_FDS_MAX 512
 #define PROC_OUTPUT_MAX (1024 * 1024)
 
 struct proc_spec {
@@ -24,6 +25,8 @@ struct proc_spec {
 	const char *cwd;	 /* NULL: ours */
 	const char *input;	 /* to stdin; NULL: /dev/null */
 	size_t input_len;
+	const int *fds; /* more for the program, which has them as 3, 4... */
+	size_t n_fds;	/* at most PROC_FDS_MAX */
 	unsigned timeout_ms;	 /* 0: none */
 	size_t output_max;	 /* of each stream; 0: PROC_OUTPUT_MAX */
 	bool merge_stderr;	 /* both streams into out, as they come */

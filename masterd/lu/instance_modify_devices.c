@@ -203,14 +203,16 @@ WAITS bool modify_plug(struct lu *lu, const char *action, const char *kind,
 		       const json_t *device, const json_t *extra, size_t index)
 {
 	const json_t *inst = modify_of(lu)->inst;
+	json_t *sent = str_eq(kind, "nic") ? inst_rpc_nic(lu, device)
+					   : json_incref((json_t *)device);
 	auto_json json_t *done = NULL;
 	struct error err;
 
 	lu_info(lu, "Trying to hotplug device...");
 	done = lu_call(lu, inst_primary(inst), "hotplug_device",
-		       json_make("[o, s, s, O, O?, I]",
+		       json_make("[o, s, s, o, O?, I]",
 				 inst_rpc(lu, inst, NULL, NULL), action, kind,
-				 device, extra, (json_int_t)index),
+				 sent, extra, (json_int_t)index),
 		       &err);
 	if (done == NULL)
 		lu_warn(lu, "Could not hotplug device: %s", err.text);

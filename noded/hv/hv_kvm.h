@@ -4,13 +4,15 @@
  * Below the kvm-hypervisor folder a running instance has pid/<name>, written
  * by QEMU, ctrl/<name>.qmp and ctrl/<name>.serial, sockets, and
  * conf/<name>.runtime, our notes of what it was started with: memory (MiB),
- * vcpus, hvparams (those that the guest sees), nics, places. */
+ * vcpus, hvparams (those that the guest sees), nics, places, taps ({id of a
+ * NIC: its device on the host}). */
 #ifndef NODED_HV_HV_KVM_H
 #define NODED_HV_HV_KVM_H
 
 #include <sys/types.h>
 
 #include "noded/hv/hv.h"
+#include "noded/hv/hv_kvm_tap.h"
 
 #define VNC_BASE_PORT 5900
 #define KVM_DEFAULT_PROGRAM "/usr/bin/kvm"
@@ -21,6 +23,7 @@ struct kvm_start {
 	bool paused;
 	const char *incoming; /* "tcp:address:port" to wait for a migration */
 	json_t *places; /* of its devices, see hv_kvm_devices.h; added to */
+	const struct kvm_taps *taps; /* NULL: closed networks */
 };
 
 /* --- the process and its files (hv_kvm_process.c) --- */
@@ -49,6 +52,10 @@ WAITS json_t *kvm_monitor(const struct paths *p, const char *name,
 WAITS int kvm_order(const struct paths *p, const char *name,
 		    const char *command, json_t *arguments STEALS,
 		    struct error *err);
+
+/* Give it an open file, which later commands call fd_name. */
+WAITS int kvm_give_fd(const struct paths *p, const char *name,
+		      const char *fd_name, int fd, struct error *err);
 
 /* The notes of a running instance, to be freed (NULL: none, or unreadable). */
 json_t *kvm_read_notes(const struct paths *p, const char *name);

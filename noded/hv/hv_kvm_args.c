@@ -137,14 +137,31 @@ static void add_media(struct strv *argv, const json_t *hv)
 		add(argv, "-boot", "a");
 }
 
-static int add_nic(const struct paths *p, struct strv *argv, const json_t *hv,
-		   const json_t *nic, size_t i, json_t *places,
+/* The numbers from *next on with ':' between, NULL for none; to be freed. */
+static char *fd_numbers(size_t n, int *next)
+{
+	struct buf b = {0};
+
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&b, "%s%d", i == 0 ? "" : ":", (*next)++);
+	return n == 0 ? NULL : buf_steal(&b);
+}
+
+static int add_nic(struct strv *argv, const json_t *hv, const json_t *nic,
+		   size_t i, const struct kvm_start *start, int *next_fd,
 		   struct error *err)
 {
+	const struct kvm_tap *tap = kvm_taps_get(start->taps, i);
+	auto_free char *fds =
+		tap != NULL ? fd_numbers(tap->n_queues, next_fd) : NULL;
+	auto_free char *vhost_fds =
+		tap != NULL ? fd_numbers(tap->n_vhost, next_fd) : NULL;
 	auto_free char *id = kvm_device_id("nic", nic, i);
-	auto_json json_t *netdev = kvm_netdev(p, nic, id);
+	auto_json json_t *netdev = kvm_netdev(id, fds, vhost_fds);
 	auto_free char *text = kvm_option(netdev);
-	auto_json json_t *device = kvm_nic_device(hv, nic, id, places, err);
+	auto_json json_t *device =
+		kvm_nic_device(hv, nic, id, tap != NULL ? tap->n_queues : 1,
+			       start->places, err);
 
 	if (device == NULL)
 		return -1;
@@ -152,6 +169,18 @@ static int add_nic(const struct paths *p, struct strv *argv, const json_t *hv,
 		json_set_int(device, "bootindex", 1);
 	add(argv, "-netdev", text);
 	add_device(argv, device);
+	return 0;
+}
+
+static int add_nics(struct strv *argv, const json_t *hv, const json_t *nics,
+		    const struct kvm_start *start, struct error *err)
+{
+	int next_fd = KVM_FIRST_FD;
+
+	for (size_t i = 0; i < json_array_size(nics); i++)
+		if (add_nic(argv, hv, json_array_get(nics, i), i, start,
+			    &next_fd, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -243,7 +272,6 @@ int kvm_args(const struct paths *p, const json_t *instance,
 	     struct error *err)
 {
 	const json_t *hv = json_get(instance, "hvparams");
-	const json_t *nics = json_get(instance, "nics");
 	const char *name = json_str(instance, "name", "");
 	auto_free char *memory = xprintf("%jd", (intmax_t)start->memory);
 	auto_free char *quoted_name = kvm_quoted(name);
@@ -275,10 +303,8 @@ int kvm_args(const struct paths *p, const json_t *instance,
 			     err) < 0)
 			return -1;
 	add_media(ret_argv, hv);
-	for (size_t i = 0; i < json_array_size(nics); i++)
-		if (add_nic(p, ret_argv, hv, json_array_get(nics, i), i,
-			    start->places, err) < 0)
-			return -1;
+	if (add_nics(ret_argv, hv, json_get(instance, "nics"), start, err) < 0)
+		return -1;
 	add_more(p, ret_argv, instance, hv);
 	if (start->paused)
 		add(ret_argv, "-S", NULL);

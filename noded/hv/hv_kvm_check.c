@@ -86,10 +86,20 @@ static int check_spice_version(const json_t *hv, struct error *err)
 	return 0;
 }
 
+/* More than one queue is spoken of in the header of packets. */
+static int check_queues(const json_t *hv, struct error *err)
+{
+	if (kvm_queues(hv) == 1 || json_bool(hv, "vnet_hdr", true))
+		return 0;
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "Hypervisor parameter 'virtio_net_queues' needs "
+			 "'vnet_hdr' to be set");
+}
+
 int kvm_check_params(const json_t *hv, struct error *err)
 {
 	if (check_needs(hv, err) < 0 || check_protection(hv, err) < 0 ||
-	    check_spice_version(hv, err) < 0)
+	    check_spice_version(hv, err) < 0 || check_queues(hv, err) < 0)
 		return -1;
 	if (asks(hv, "spice_bind") && asks(hv, "vnc_bind_address"))
 		return error_set(err, ERR_HYPERVISOR, NULL,
@@ -141,6 +151,15 @@ static int need_spice_certificates(const struct paths *p, const json_t *hv,
 			 "(gnt-cluster renew-crypto makes them)");
 }
 
+/* In a virtual cluster NICs have no device of the host. */
+static int need_vhost(const struct paths *p, const json_t *hv,
+		      struct error *err)
+{
+	if (*p->root != '\0' || !json_bool(hv, "vhost_net", false))
+		return 0;
+	return need_file("vhost_net", KVM_VHOST_DEVICE, err);
+}
+
 int kvm_check_node(const struct paths *p, const json_t *hv, struct error *err)
 {
 	static const char *const files[] = {
@@ -153,6 +172,7 @@ int kvm_check_node(const struct paths *p, const json_t *hv, struct error *err)
 		if (need_file(files[i], json_str(hv, files[i], ""), err) < 0)
 			return -1;
 	return need_vnc_certificates(hv, err) < 0 ||
+			       need_vhost(p, hv, err) < 0 ||
 			       need_spice_certificates(p, hv, err) < 0
 		       ? -1
 		       : 0;

@@ -266,7 +266,7 @@ json_t *kvm_blockdev(const struct paths *p, const json_t *hv,
 /* --- NICs --- */
 
 json_t *kvm_nic_device(const json_t *hv, const json_t *nic, const char *id,
-		       json_t *places, struct error *err)
+		       size_t n_queues, json_t *places, struct error *err)
 {
 	const char *type = json_str(hv, "nic_type", "paravirtual");
 	bool paravirtual = strcmp(type, "paravirtual") == 0;
@@ -281,29 +281,29 @@ json_t *kvm_nic_device(const json_t *hv, const json_t *nic, const char *id,
 	}
 	if (take_pci(device, hv, places, err) < 0)
 		return NULL;
+	if (n_queues > 1) {
+		json_set_str(device, "mq", "on");
+		/* Two of a queue, its configuration and control. */
+		json_set_int(device, "vectors", (int64_t)(2 * n_queues + 2));
+	}
 	/* The option ROM only delays the start. */
 	if (*json_str(hv, "kernel_path", "") != '\0')
 		json_set_str(device, "romfile", "");
 	return steal(&device);
 }
 
-static bool use_bridge(const struct paths *p, const char *mode,
-		       const char *link)
+json_t *kvm_netdev(const char *id, const char *fds, const char *vhost_fds)
 {
-	auto_free char *folder = xprintf("/sys/class/net/%s/bridge", link);
+	json_t *netdev;
 
-	return *p->root == '\0' && strcmp(mode, "bridged") == 0 &&
-	       str_valid_filename(link) && fs_is_dir(folder);
-}
-
-json_t *kvm_netdev(const struct paths *p, const json_t *nic, const char *id)
-{
-	const json_t *params = json_get(nic, "nicparams");
-	const char *link = json_str(params, "link", "");
-
-	return use_bridge(p, json_str(params, "mode", ""), link)
-		       ? json_make("{s:s, s:s, s:s}", "type", "bridge", "id",
-				   id, "br", link)
-		       : json_make("{s:s, s:s, s:b}", "type", "user", "id", id,
-				   "restrict", 1);
+	if (fds == NULL)
+		return json_make("{s:s, s:s, s:b}", "type", "user", "id", id,
+				 "restrict", 1);
+	netdev = json_make("{s:s, s:s, s:s}", "type", "tap", "id", id, "fds",
+			   fds);
+	if (vhost_fds != NULL) {
+		json_set_bool(netdev, "vhost", true);
+		json_set_str(netdev, "vhostfds", vhost_fds);
+	}
+	return netdev;
 }

@@ -21,14 +21,15 @@ char *kvm_device_id(const char *kind, const json_t *device, size_t i);
  * where it is noted; NULL and err when the type is not supported or the bus is
  * full. */
 json_t *kvm_nic_device(const json_t *hv, const json_t *nic, const char *id,
-		       json_t *places, struct error *err);
+		       size_t n_queues, json_t *places, struct error *err);
 json_t *kvm_disk_device(const json_t *hv, const char *id, json_t *places,
 			struct error *err);
 
-/* What is behind a NIC: a netdev's properties, its type first.  Bridged where
- * the bridge is there and we may use it; a network of its own behind the
- * process (user mode, closed to the outside) everywhere else. */
-json_t *kvm_netdev(const struct paths *p, const json_t *nic, const char *id);
+/* What is behind a NIC: a netdev's properties, its type first.  fds: of the
+ * queues of a TAP device, numbers or names with ':' between, vhost_fds: theirs
+ * (NULL: none); without fds a network of its own behind the process (user mode,
+ * closed to the outside). */
+json_t *kvm_netdev(const char *id, const char *fds, const char *vhost_fds);
 
 /* What is behind a disk: as -drive has it, to be freed, and as blockdev-add. */
 char *kvm_drive(const struct paths *p, const json_t *hv,

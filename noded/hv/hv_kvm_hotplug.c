@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
 #include "noded/hv/hv_kvm_devices.h"
+#include "noded/hv/hv_kvm_net.h"
 
 #define GONE_WAIT_MS 100
 #define GONE_WAITS 100 /* ten seconds for the guest to let it go */
@@ -14,10 +15,11 @@
 /* One plug on its way. */
 struct plugging {
 	const struct paths *p;
-	const char *name; /* of the instance */
+	const json_t *instance;
+	const char *name;
 	const char *kind; /* "disk", "nic" */
 	const struct hv_plug *plug;
-	json_t *notes, *hv, *places; /* of the running machine */
+	json_t *notes, *hv, *places, *taps; /* of the running machine */
 	char *id;
 };
 
@@ -45,14 +47,70 @@ static WAITS int is_there(const struct plugging *g, struct error *err)
 
 /* --- adding --- */
 
+/* Give QEMU these descriptors; their names with ':' between, to be freed. */
+static WAITS char *give_fds(const struct plugging *g, const char *kind,
+			    const int *fds, size_t n, struct error *err)
+{
+	auto_buf struct buf names = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *name = xprintf("%s-%s%zu", g->id, kind, i);
+
+		if (kvm_give_fd(g->p, g->name, name, fds[i], err) < 0)
+			return NULL;
+		buf_addf(&names, "%s%s", i == 0 ? "" : ":", name);
+	}
+	return buf_steal(&names);
+}
+
+static WAITS int add_tap(const struct plugging *g, const struct kvm_tap *tap,
+			 struct error *err)
+{
+	const struct kvm_nic nic = {
+		.instance = g->instance,
+		.nic = g->plug->device,
+		.seq = g->plug->seq,
+		.tap = tap->name,
+	};
+	auto_free char *fds = NULL, *vhost_fds = NULL;
+
+	if (kvm_net_up(g->p, &nic, err) < 0)
+		return -1;
+	fds = give_fds(g, "queue", tap->queues, tap->n_queues, err);
+	if (fds == NULL)
+		return -1;
+	vhost_fds = give_fds(g, "vhost", tap->vhost, tap->n_vhost, err);
+	if (vhost_fds == NULL)
+		return -1;
+	json_set_str(g->taps, g->id, tap->name);
+	return command(
+		g, "netdev_add",
+		kvm_netdev(g->id, fds, tap->n_vhost > 0 ? vhost_fds : NULL),
+		err);
+}
+
+static WAITS int add_netdev(const struct plugging *g, struct error *err)
+{
+	struct kvm_tap tap = {0};
+	int rc;
+
+	if (*g->p->root != '\0')
+		return command(g, "netdev_add", kvm_netdev(g->id, NULL, NULL),
+			       err);
+	if (kvm_tap_open(g->hv, &tap, err) < 0)
+		return -1;
+	rc = add_tap(g, &tap, err);
+	kvm_tap_close(&tap);
+	return rc;
+}
+
 static WAITS int add_backend(const struct plugging *g, struct error *err)
 {
 	const struct hv_disk disk = {.disk = g->plug->device,
 				     .path = (char *)g->plug->path};
 
 	if (!g->plug->is_disk)
-		return command(g, "netdev_add",
-			       kvm_netdev(g->p, g->plug->device, g->id), err);
+		return add_netdev(g, err);
 	if (g->plug->path == NULL)
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Disk %zu of instance %s has no path to add",
@@ -72,10 +130,11 @@ static WAITS int remove_backend(const struct plugging *g, struct error *err)
 
 static json_t *new_device(const struct plugging *g, struct error *err)
 {
+	size_t n_queues = *g->p->root == '\0' ? kvm_queues(g->hv) : 1;
 	json_t *device = g->plug->is_disk
 				 ? kvm_disk_device(g->hv, g->id, g->places, err)
 				 : kvm_nic_device(g->hv, g->plug->device, g->id,
-						  g->places, err);
+						  n_queues, g->places, err);
 
 	if (device != NULL && g->plug->is_disk &&
 	    str_eq(json_str(g->hv, "disk_cache", ""), "writethrough"))
@@ -116,6 +175,14 @@ static WAITS int wait_gone(const struct plugging *g, struct error *err)
 			 g->id);
 }
 
+static WAITS void disconnect(const struct plugging *g)
+{
+	auto_json json_t *nics = json_make("[O]", g->plug->device);
+
+	kvm_net_down(nics, g->taps);
+	json_object_del(g->taps, g->id);
+}
+
 static WAITS int take_out(const struct plugging *g, struct error *err)
 {
 	struct error ignored;
@@ -133,6 +200,8 @@ static WAITS int take_out(const struct plugging *g, struct error *err)
 		return -1;
 	/* What -drive made is gone with its device. */
 	remove_backend(g, &ignored);
+	if (!g->plug->is_disk)
+		disconnect(g);
 	return 0;
 }
 
@@ -204,16 +273,18 @@ int kvm_hotplug(const struct paths *p, const json_t *instance,
 	auto_free char *id = kvm_device_id(kind, plug->device, plug->seq);
 	const struct plugging g = {
 		.p = p,
+		.instance = instance,
 		.name = name,
 		.kind = kind,
 		.plug = plug,
 		.notes = notes,
 		.hv = hv,
 		.places = json_object_get(notes, "places"),
+		.taps = json_object_get(notes, "taps"),
 		.id = id,
 	};
 
-	if (g.places == NULL)
+	if (g.places == NULL || g.taps == NULL)
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Instance %s was started without notes of its "
 				 "devices; start it again to use hotplug",

@@ -6,6 +6,7 @@
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
 #include "noded/hv/hv_kvm_devices.h"
+#include "noded/hv/hv_kvm_net.h"
 
 char *kvm_migration_info(const struct paths *p, const json_t *instance,
 			 struct error *err)
@@ -110,14 +111,42 @@ int kvm_migrate(const struct paths *p, const char *cluster_name,
 			 err);
 }
 
+/* Routes lead here from now on. */
+static WAITS int connect_late(const struct paths *p, const json_t *instance,
+			      struct error *err)
+{
+	auto_json json_t *notes =
+		kvm_read_notes(p, json_str(instance, "name", ""));
+	const json_t *nics = json_get(notes, "nics");
+
+	for (size_t i = 0; i < json_array_size(nics); i++) {
+		const json_t *nic = json_array_get(nics, i);
+		auto_free char *id = kvm_device_id("nic", nic, i);
+		const struct kvm_nic late = {
+			.instance = instance,
+			.nic = nic,
+			.seq = i,
+			.tap = json_str(json_get(notes, "taps"), id, ""),
+		};
+
+		if (kvm_net_is_late(nic) && *late.tap != '\0' &&
+		    kvm_net_up(p, &late, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int kvm_finalize_dst(const struct paths *p, const json_t *instance,
 		     const char *info, bool success, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
 
 	(void)info;
-	return success ? kvm_order(p, name, "cont", NULL, err)
-		       : kvm_end_process(p, name, err);
+	if (!success)
+		return kvm_end_process(p, name, err);
+	if (kvm_order(p, name, "cont", NULL, err) < 0)
+		return -1;
+	return connect_late(p, instance, err);
 }
 
 int kvm_finalize_src(const struct paths *p, const json_t *instance,

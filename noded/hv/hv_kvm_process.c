@@ -10,6 +10,7 @@
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
+#include "noded/hv/hv_kvm_net.h"
 #include "noded/hv/qmp.h"
 
 #define SMALL_FILE_MAX (256 * 1024)
@@ -101,10 +102,13 @@ void kvm_cleanup(const struct paths *p, const char *name)
 		{"pid", ""},	  {"ctrl", ".qmp"},	{"ctrl", ".serial"},
 		{"ctrl", ".qga"}, {"conf", ".runtime"},
 	};
+	auto_json json_t *notes = NULL;
 	struct error err;
 
 	if (kvm_running_pid(p, name) != 0)
 		return;
+	notes = kvm_read_notes(p, name);
+	kvm_net_down(json_get(notes, "nics"), json_get(notes, "taps"));
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		auto_free char *file =
 			kvm_file(p, files[i][0], name, files[i][1]);
@@ -149,4 +153,16 @@ int kvm_order(const struct paths *p, const char *name, const char *command,
 
 	json_decref(done);
 	return done == NULL ? -1 : 0;
+}
+
+int kvm_give_fd(const struct paths *p, const char *name, const char *fd_name,
+		int fd, struct error *err)
+{
+	auto_free char *socket_path = kvm_file(p, "ctrl", name, ".qmp");
+	json_t *done =
+		qmp_command_fd(socket_path, "getfd",
+			       json_make("{s:s}", "fdname", fd_name), fd, err);
+
+	json_decref(done);
+	return done == NULL ? error_wrap(err, "Instance %s", name) : 0;
 }

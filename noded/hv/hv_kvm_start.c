@@ -6,6 +6,8 @@
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
+#include "noded/hv/hv_kvm_devices.h"
+#include "noded/hv/hv_kvm_net.h"
 
 #define START_TIMEOUT_MS 60000
 
@@ -34,7 +36,9 @@ static json_t *guest_params(const json_t *hvparams)
 		"usb_mouse",
 		"use_guest_agent",
 		"vga",
+		"virtio_net_queues",
 		"vnc_bind_address",
+		"vnet_hdr",
 	};
 	json_t *seen = json_object();
 
@@ -45,6 +49,20 @@ static json_t *guest_params(const json_t *hvparams)
 			json_object_set(seen, keys[i], value);
 	}
 	return seen;
+}
+
+/* The devices of the NICs, {id: name}. */
+static json_t *tap_names(const json_t *nics, const struct kvm_taps *taps)
+{
+	json_t *names = json_object();
+
+	for (size_t i = 0; i < taps->n; i++) {
+		auto_free char *id =
+			kvm_device_id("nic", json_array_get(nics, i), i);
+
+		json_set_str(names, id, taps->items[i].name);
+	}
+	return names;
 }
 
 static int note_start(const struct paths *p, const json_t *instance,
@@ -59,6 +77,7 @@ static int note_start(const struct paths *p, const json_t *instance,
 		"places", start->places);
 	json_t *nics = json_object_get(instance, "nics");
 
+	json_object_set_new(notes, "taps", tap_names(nics, start->taps));
 	json_object_set_new(notes, "nics",
 			    nics == NULL ? json_array() : json_incref(nics));
 	return kvm_write_notes(p, json_str(instance, "name", ""), notes, err);
@@ -66,11 +85,16 @@ static int note_start(const struct paths *p, const json_t *instance,
 
 /* Run QEMU until it has gone to the background. */
 static WAITS int run_program(const struct paths *p, const char *name,
-			     const struct strv *argv, struct error *err)
+			     const struct strv *argv,
+			     const struct kvm_taps *taps, struct error *err)
 {
 	auto_proc struct proc_result result = {0};
+	size_t n_fds;
+	auto_free int *fds = kvm_taps_fds(taps, &n_fds);
 	const struct proc_spec spec = {
 		.argv = (const char *const *)argv->items,
+		.fds = fds,
+		.n_fds = n_fds,
 		.timeout_ms = START_TIMEOUT_MS,
 	};
 	char how[PROC_HOW_MAX];
@@ -101,6 +125,29 @@ static WAITS int give_orders(const struct paths *p, const char *name,
 	return 0;
 }
 
+/* Connect the NICs; of one that comes from another node the routes stay there
+ * until it is here. */
+static WAITS int connect_nics(const struct paths *p, const json_t *instance,
+			      const struct kvm_start *start, struct error *err)
+{
+	const json_t *nics = json_get(instance, "nics");
+
+	for (size_t i = 0; i < start->taps->n; i++) {
+		const struct kvm_nic nic = {
+			.instance = instance,
+			.nic = json_array_get(nics, i),
+			.seq = i,
+			.tap = start->taps->items[i].name,
+		};
+
+		if (start->incoming != NULL && kvm_net_is_late(nic.nic))
+			continue;
+		if (kvm_net_up(p, &nic, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static WAITS int run(const struct paths *p, const json_t *instance,
 		     const struct hv_disk *disks, size_t n_disks,
 		     const struct kvm_start *start, struct error *err)
@@ -114,11 +161,12 @@ static WAITS int run(const struct paths *p, const json_t *instance,
 	    kvm_args(p, instance, disks, n_disks, start, &argv, err) < 0 ||
 	    kvm_display_orders(instance, hv, orders, err) < 0)
 		return -1;
-	return run_program(p, name, &argv, err) < 0 ||
-			       note_start(p, instance, start, err) < 0 ||
-			       give_orders(p, name, orders, err) < 0
-		       ? -1
-		       : 0;
+	/* Noted before it runs, so that whatever happens is undone. */
+	if (note_start(p, instance, start, err) < 0 ||
+	    connect_nics(p, instance, start, err) < 0 ||
+	    run_program(p, name, &argv, start->taps, err) < 0)
+		return -1;
+	return give_orders(p, name, orders, err);
 }
 
 int kvm_launch(const struct paths *p, const json_t *instance,
@@ -126,12 +174,16 @@ int kvm_launch(const struct paths *p, const json_t *instance,
 	       const struct kvm_start *start, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
+	auto_taps struct kvm_taps taps = {0};
+	struct kvm_start with_taps = *start;
 	struct error ignored;
 
+	with_taps.taps = &taps;
 	if (kvm_make_folders(p, err) < 0)
 		return -1;
 	kvm_cleanup(p, name); /* of a process that died */
-	if (run(p, instance, disks, n_disks, start, err) == 0)
+	if (kvm_taps_open(p, instance, &taps, err) == 0 &&
+	    run(p, instance, disks, n_disks, &with_taps, err) == 0)
 		return 0;
 	kvm_end_process(p, name, &ignored); /* half ready is not started */
 	return error_wrap(err, "Failed to start instance %s", name);

@@ -78,9 +78,34 @@ static json_t *read_message(struct qmp *q)
 	return message;
 }
 
+/* Send a line, with a descriptor unless it is negative. */
+static int send_line(const struct qmp *q, const char *text, int fd)
+{
+	char space[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec parts[] = {{(char *)text, strlen(text)},
+				{(char *)"\n", 1}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	struct cmsghdr *control;
+	ssize_t n;
+
+	if (fd >= 0) {
+		message.msg_control = space;
+		message.msg_controllen = sizeof(space);
+		control = CMSG_FIRSTHDR(&message);
+		control->cmsg_level = SOL_SOCKET;
+		control->cmsg_type = SCM_RIGHTS;
+		control->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(control), &fd, sizeof(int));
+	}
+	n = sendmsg(q->fd, &message, MSG_NOSIGNAL);
+	if (n >= 0 && (size_t)n < strlen(text) + 1)
+		errno = EMSGSIZE;
+	return n < 0 || (size_t)n < strlen(text) + 1 ? -1 : 0;
+}
+
 /* Send a command and wait for its answer; events in between are skipped. */
 static json_t *exchange(struct qmp *q, const char *command,
-			const json_t *arguments, struct error *err)
+			const json_t *arguments, int fd, struct error *err)
 {
 	auto_json json_t *request = json_make("{s:s}", "execute", command);
 	auto_free char *text = NULL;
@@ -89,8 +114,7 @@ static json_t *exchange(struct qmp *q, const char *command,
 	if (arguments != NULL)
 		json_object_set(request, "arguments", (json_t *)arguments);
 	text = json_text(request);
-	if (send(q->fd, text, strlen(text), MSG_NOSIGNAL) < 0 ||
-	    send(q->fd, "\n", 1, MSG_NOSIGNAL) < 0) {
+	if (send_line(q, text, fd) < 0) {
 		error_set(err, ERR_HYPERVISOR, NULL, "Monitor command %s: %s",
 			  command, strerror(errno));
 		return NULL;
@@ -119,7 +143,7 @@ static json_t *exchange(struct qmp *q, const char *command,
 }
 
 static json_t *run(const char *path, const char *command,
-		   const json_t *arguments, struct error *err)
+		   const json_t *arguments, int fd, struct error *err)
 {
 	struct qmp q = {
 		.fd = connect_to(path, err),
@@ -131,13 +155,14 @@ static json_t *run(const char *path, const char *command,
 	if (q.fd < 0)
 		return NULL;
 	greeting = read_message(&q);
-	ready = greeting == NULL ? NULL
-				 : exchange(&q, "qmp_capabilities", NULL, err);
+	ready = greeting == NULL
+			? NULL
+			: exchange(&q, "qmp_capabilities", NULL, -1, err);
 	if (greeting == NULL)
 		error_set(err, ERR_HYPERVISOR, NULL,
 			  "The monitor %s does not answer", path);
 	if (ready != NULL)
-		result = exchange(&q, command, arguments, err);
+		result = exchange(&q, command, arguments, fd, err);
 	json_decref(greeting);
 	json_decref(ready);
 	buf_done(&q.in);
@@ -145,8 +170,8 @@ static json_t *run(const char *path, const char *command,
 	return result;
 }
 
-json_t *qmp_command(const char *socket_path, const char *command,
-		    json_t *arguments STEALS, struct error *err)
+json_t *qmp_command_fd(const char *socket_path, const char *command,
+		       json_t *arguments STEALS, int fd, struct error *err)
 {
 	auto_free char *own_path = xstrdup(socket_path);
 	auto_free char *own_command = xstrdup(command);
@@ -154,7 +179,13 @@ json_t *qmp_command(const char *socket_path, const char *command,
 	json_t *result;
 
 	task_leave();
-	result = run(own_path, own_command, own_arguments, err);
+	result = run(own_path, own_command, own_arguments, fd, err);
 	task_enter();
 	return result;
+}
+
+json_t *qmp_command(const char *socket_path, const char *command,
+		    json_t *arguments STEALS, struct error *err)
+{
+	return qmp_command_fd(socket_path, command, arguments, -1, err);
 }

@@ -19,4 +19,9 @@
 WAITS json_t *qmp_command(const char *socket_path, const char *command,
 			  json_t *arguments STEALS, struct error *err);
 
+/* The same with a descriptor that is sent along (getfd, add-fd). */
+WAITS json_t *qmp_command_fd(const char *socket_path, const char *command,
+			     json_t *arguments STEALS, int fd,
+			     struct error *err);
+
 #endif

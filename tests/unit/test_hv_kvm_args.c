@@ -169,6 +169,8 @@ Test(hv_kvm_args, parameters_must_fit_each_other)
 	refused("{\"spice_bind\": \"192.0.2.1\", \"spice_ip_version\": 6}",
 		"'192.0.2.1'");
 	refused("{\"spice_bind\": \"::1\", \"spice_ip_version\": 4}", "'::1'");
+	refused("{\"virtio_net_queues\": 2, \"vnet_hdr\": false}",
+		"'vnet_hdr'");
 	refused("{\"spice_bind\": \"::1\", \"vnc_bind_address\": \"::1\"}",
 		"only one of them");
 	/* The defaults of the cluster ask for nothing. */
@@ -314,4 +316,31 @@ Test(hv_kvm_args, without_a_password_file_nothing_is_told)
 
 	cr_expect_str_eq(none, "[]");
 	cr_expect_str_eq(unused, "[]");
+}
+
+/* The devices of the host come as open files, numbered in their order. */
+Test(hv_kvm_args, nics_have_devices_of_the_host)
+{
+	struct paths *p = paths_create("", "node1.example.com");
+	auto_json json_t *instance = json_make(
+		"{s:s, s:{s:i, s:b}, s:[{s:s}, {s:s}]}", "name", "web1",
+		"hvparams", "virtio_net_queues", 2, "vhost_net", 1, "nics",
+		"mac", "aa:00:00:00:00:01", "mac", "aa:00:00:00:00:02");
+	auto_json json_t *places = json_object();
+	struct kvm_tap items[] = {{.name = "tap3", .n_queues = 2, .n_vhost = 2},
+				  {.name = "tap4", .n_queues = 1}};
+	const struct kvm_taps taps = {items, 2};
+	const struct kvm_start start = {
+		.memory = 128, .places = places, .taps = &taps};
+	auto_strv struct strv argv = {0};
+	auto_free char *line = NULL;
+
+	cr_assert_eq(kvm_args(p, instance, NULL, 0, &start, &argv, &err), 0,
+		     "%s", err.text);
+	line = strv_join(&argv, " ");
+	has(line, "-netdev tap,id=nic0,fds=3:4,vhost=on,vhostfds=5:6 ");
+	has(line, "addr=0xc,mq=on,vectors=6 ");
+	has(line, "-netdev tap,id=nic1,fds=7 ");
+	has(line, "addr=0xd");
+	paths_destroy(p);
 }
