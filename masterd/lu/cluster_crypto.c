@@ -140,7 +140,9 @@ static WAITS size_t step(struct lu *lu, const char *what, const char *pem)
 	struct renewal *r = renewal_of(lu);
 	size_t failed = 0;
 
-	node_results_free(r->nodes, r->n_nodes);
+	/* A job that is killed while it waits frees what there is. */
+	node_results_free(steal(&r->nodes), r->n_nodes);
+	r->n_nodes = 0;
 	r->nodes = lu_call_nodes(lu, &r->uuids, "crypto_renewal",
 				 json_make("[s, s?]", what, pem), &r->n_nodes);
 	for (size_t i = 0; i < r->n_nodes; i++)

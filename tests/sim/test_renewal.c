@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/ssconf.h"
 #include "masterd/config.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
@@ -142,4 +143,94 @@ Test(renewal, one_that_does_not_forget_is_asked_again)
 	s.nodes[1].fail_on = NULL;
 	expect(renew(true), "success");
 	expect_whole();
+}
+
+/* --- another master in the middle --- */
+
+static bool has_called(struct sim *sim, void *arg)
+{
+	return sim->calls->n >= *(size_t *)arg;
+}
+
+/* Begin, and let the master die when it has sent so many calls; what is on its
+ * way arrives.  false when it has done before. */
+static bool die_at_call(size_t n, bool power)
+{
+	auto_strv struct strv calls = {0};
+	struct sim_submission sub;
+	bool died;
+
+	expect(renew(true), "success"); /* the list is as the nodes are */
+	sim_submission_begin(&sub, &s.nodes[0], renew(true));
+	s.calls = &calls;
+	died = sim_run(&s, 60000, has_called, &n);
+	s.calls = NULL;
+	if (died && power)
+		sim_power_cut(&s.nodes[0], n);
+	else if (died)
+		sim_kill(&s.nodes[0].masterd);
+	sim_run(&s, 60000, NULL, NULL);
+	json_decref(sub.ops);
+	return died;
+}
+
+static bool serves(struct sim *sim, void *arg)
+{
+	(void)sim;
+	return ((struct sim_node *)arg)->master != NULL;
+}
+
+/* What a node asks of a master's certificate: it is signed by one that the node
+ * trusts, and stands in the list. */
+static void expect_let_in(const struct sim_node *master, struct sim_node *by,
+			  size_t call)
+{
+	auto_free char *text = ssconf_read_on(&by->disk.disk, by->paths,
+					      "master_candidates_certs");
+	auto_free char *digest = xprintf("=%u", master->client);
+
+	cr_assert_not_null(text);
+	cr_expect_not_null(strstr(text, digest), "%s at %s, call %zu",
+			   master->name, by->name, call);
+	cr_expect(by->server == master->server || by->trusts_both,
+		  "%s at %s, call %zu", master->name, by->name, call);
+}
+
+static bool dies_and_is_followed(size_t call, bool power)
+{
+	if (!die_at_call(call, power))
+		return false;
+	for (size_t i = 1; i < N_NODES; i++) /* whoever follows, it works */
+		for (size_t k = 1; k < N_NODES; k++)
+			expect_let_in(&s.nodes[i], &s.nodes[k], call);
+	sim_take_over(&s.nodes[1], true);
+	cr_assert(sim_run(&s, 300000, serves, &s.nodes[1]), "call %zu", call);
+	if (power)
+		sim_start_daemon(&s.nodes[0]);
+	sim_run(&s, 60000, NULL, NULL);
+	expect(renew(true), "success");
+	expect_whole();
+	return true;
+}
+
+static void die_at_each_call(bool power)
+{
+	size_t n = 1;
+
+	while (dies_and_is_followed(n, power)) {
+		teardown();
+		setup_certificates();
+		n++;
+	}
+	cr_assert_gt(n, 25, "it had more than %zu calls", n);
+}
+
+Test(renewal, another_master_completes_what_a_killed_one_began)
+{
+	die_at_each_call(false);
+}
+
+Test(renewal, another_master_completes_what_a_power_cut_ended)
+{
+	die_at_each_call(true);
 }
