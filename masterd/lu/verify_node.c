@@ -328,6 +328,26 @@ static void check_other(struct verify_group *g, const json_t *certs,
 			     name);
 }
 
+/* A renewal has ended before this node forgot the old certificates.  While the
+ * list still has both, it is told of the cluster. */
+static void check_forgotten(struct verify_group *g, const json_t *certs,
+			    const struct node_result *r)
+{
+	const char *uuid;
+	json_t *digest;
+
+	if (!json_bool(r->payload, "renewal", false) && !g->v.simulate)
+		return;
+	json_object_foreach ((json_t *)certs, uuid, digest)
+		if (str_ends(uuid, CERT_NEW_SUFFIX))
+			return;
+	verify_error(&g->v, "ECLUSTERCERT", NULL,
+		     "a renewal of certificates is not complete on node '%s', "
+		     "where old ones are still good: run gnt-cluster "
+		     "renew-crypto again",
+		     json_str(r->node, "name", ""));
+}
+
 void verify_client_certs(struct verify_group *g)
 {
 	const json_t *certs =
@@ -340,6 +360,7 @@ void verify_client_certs(struct verify_group *g)
 
 		if (r->offline || answer == NULL)
 			continue;
+		check_forgotten(g, certs, r);
 		if (text == NULL || !json_is_null(json_array_get(answer, 0)))
 			verify_error(&g->v, "ECLUSTERCLIENTCERT", NULL,
 				     "Client certificate of node '%s' failed "

@@ -163,6 +163,8 @@ static const struct fault {
 	 "ERROR:ECLUSTERCLIENTCERT:cluster:None"},
 	{"{\"client-cert\": [null, \"11:22\"]}",
 	 "ERROR:ECLUSTERCLIENTCERT:cluster:None"},
+	{"{\"client-cert\": [null, \"AA:BB\"], \"renewal\": true}",
+	 "ERROR:ECLUSTERCERT:cluster:None:a renewal"},
 	{"{\"oslist\": 5}", "ERROR:ENODEOS:node:node2"},
 	{"{\"oslist\": [[\"a\", \"/a\", true, \"\", [], [], [20], true]]}",
 	 "ERROR:ENODEOS:node:node2.example.com:Extra OS a"},
