@@ -96,6 +96,7 @@ succeeds "beside another job" m gnt-node modify --plan -D yes node2
 like "$out" "^  lock    node/node2.example.com \(exclusive\), held by job $id\$" \
     "that it would wait for"
 m gnt-job cancel --kill --yes-do-it "$id" >/dev/null
+m gnt-job wait "$id" >/dev/null 2>&1 # the answer does not wait for its end
 
 does "remove" m gnt-instance remove -f web1
 succeeds "verify is content" m gnt-cluster verify
