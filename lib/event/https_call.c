@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/str.h"
@@ -39,44 +40,68 @@ struct https_call {
 	struct buf body;
 	size_t dropped; /* bytes over the limit */
 	char *method, *path;
+	int file; /* of the reply, with has_file */
+	bool has_file;
+	uint64_t file_size;
 };
 
 /* Replies. */
 
-static enum MHD_Result answer(struct MHD_Connection *connection, int status,
-			      const char *type, char *body STEALS, size_t len)
+static enum MHD_Result send_response(struct MHD_Connection *connection,
+				     int status, const char *type,
+				     const char *allow,
+				     struct MHD_Response *response)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		len, body, MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result rc;
 
 	if (response == NULL)
 		abort(); /* out of memory */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
-					"POST, PUT");
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
 	rc = MHD_queue_response(connection, (unsigned)status, response);
 	MHD_destroy_response(response);
 	return rc;
 }
 
 static enum MHD_Result answer_text(struct MHD_Connection *connection,
-				   int status, const char *text)
+				   int status, const char *allow,
+				   const char *text)
 {
-	return answer(connection, status, TEXT_PLAIN, xprintf("%s\n", text),
-		      strlen(text) + 1);
+	char *body = xprintf("%s\n", text);
+
+	return send_response(
+		connection, status, TEXT_PLAIN, allow,
+		MHD_create_response_from_buffer(strlen(body), body,
+						MHD_RESPMEM_MUST_FREE));
+}
+
+static const char *let_in(const struct https_server *s)
+{
+	return s->config.reads ? "GET, POST, PUT" : "POST, PUT";
 }
 
 static enum MHD_Result answer_call(struct https_call *call)
 {
 	struct https_request *r = &call->request;
+	const char *allow =
+		r->allow != NULL ? r->allow : let_in(call->instance->server);
 
 	if (r->status == 0)
 		return answer_text(call->connection,
-				   MHD_HTTP_INTERNAL_SERVER_ERROR, "No answer");
-	return answer(call->connection, r->status, r->reply_type,
-		      steal(&r->reply), r->reply_len);
+				   MHD_HTTP_INTERNAL_SERVER_ERROR, allow,
+				   "No answer");
+	if (call->has_file) {
+		call->has_file = false;
+		return send_response(call->connection, r->status, r->reply_type,
+				     allow,
+				     MHD_create_response_from_fd64(
+					     call->file_size, call->file));
+	}
+	return send_response(
+		call->connection, r->status, r->reply_type, allow,
+		MHD_create_response_from_buffer(r->reply_len, steal(&r->reply),
+						MHD_RESPMEM_MUST_FREE));
 }
 
 /* The peer. */
@@ -217,6 +242,12 @@ static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind,
 	return MHD_YES;
 }
 
+static bool takes(const struct https_server *s, const char *method)
+{
+	return strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 ||
+	       (s->config.reads && strcmp(method, "GET") == 0);
+}
+
 /* Why not to read this request's body: a status, or 0. */
 static int refusal(struct https_server *s, struct MHD_Connection *connection,
 		   const struct peer *peer, const char *method,
@@ -238,8 +269,10 @@ static int refusal(struct https_server *s, struct MHD_Connection *connection,
 		REFUSE(MHD_HTTP_FORBIDDEN, "This certificate is not let in");
 	if (s->closing)
 		REFUSE(MHD_HTTP_SERVICE_UNAVAILABLE, "The daemon is ending");
-	if (strcmp(method, "POST") != 0 && strcmp(method, "PUT") != 0)
-		REFUSE(MHD_HTTP_METHOD_NOT_ALLOWED, "Use POST or PUT");
+	if (!takes(s, method))
+		REFUSE(MHD_HTTP_METHOD_NOT_ALLOWED,
+		       s->config.reads ? "Use GET, POST or PUT"
+				       : "Use POST or PUT");
 	MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header, &f);
 	if (f.lengths + f.encodings > 1 || f.unclear)
 		REFUSE(MHD_HTTP_BAD_REQUEST,
@@ -263,7 +296,7 @@ static enum MHD_Result begin_call(struct https_instance *i,
 	look_at_peer(i->server, peer, connection);
 	status = refusal(i->server, connection, peer, method, &why);
 	if (status != 0)
-		return answer_text(connection, status, why);
+		return answer_text(connection, status, let_in(i->server), why);
 	call = xalloc(sizeof(*call));
 	call->instance = i;
 	call->connection = connection;
@@ -345,7 +378,7 @@ static enum MHD_Result submit(struct https_call *call)
 
 	if (call->dropped > 0)
 		return answer_text(call->connection, MHD_HTTP_CONTENT_TOO_LARGE,
-				   "The body is too long");
+				   NULL, "The body is too long");
 	call->request.body = call->body.data == NULL ? "" : call->body.data;
 	call->request.body_len = call->body.len;
 	call->stage = SUSPENDED;
@@ -379,6 +412,13 @@ enum MHD_Result https_on_access(void *arg, struct MHD_Connection *connection,
 	return answer_call(call);
 }
 
+static void drop_file(struct https_call *call)
+{
+	if (call->has_file)
+		close(call->file);
+	call->has_file = false;
+}
+
 void https_on_completed(void *arg, struct MHD_Connection *connection,
 			void **call_, enum MHD_RequestTerminationCode code)
 {
@@ -393,6 +433,7 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 	if (call->stage == HANDLED)
 		i->server->busy--;
 	*call_ = NULL;
+	drop_file(call);
 	buf_done(&call->body);
 	free(call->request.reply);
 	free(call->method);
@@ -409,11 +450,22 @@ const char *https_header(const struct https_request *request, const char *name)
 void https_reply(struct https_request *request, int status, const char *type,
 		 char *body STEALS, size_t len)
 {
+	drop_file(request->call);
 	free(request->reply);
 	request->status = status;
 	request->reply = body;
 	request->reply_len = len;
 	request->reply_type = type;
+}
+
+void https_reply_file(struct https_request *request, int fd, uint64_t size)
+{
+	struct https_call *call = request->call;
+
+	https_reply(request, MHD_HTTP_OK, "application/octet-stream", NULL, 0);
+	call->file = fd;
+	call->file_size = size;
+	call->has_file = true;
 }
 
 void https_resume_handled(struct https_instance *i)

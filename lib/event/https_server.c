@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <gnutls/gnutls.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -96,23 +97,26 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 				    const char *ca)
 {
 	const struct https_server_config *c = &i->server->config;
-	struct MHD_OptionItem trust[] = {
-		{MHD_OPTION_HTTPS_MEM_TRUST, 0, (void *)ca},
-		{MHD_OPTION_END, 0, NULL},
+	const struct MHD_OptionItem end = {MHD_OPTION_END, 0, NULL};
+	struct MHD_OptionItem tls[] = {
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)cert},
+		{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)cert},
+		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES},
+		ca == NULL ? end
+			   : (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST,
+						     0, (void *)ca},
+		end,
 	};
+	unsigned flags =
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 
-	if (ca == NULL)
-		trust[0] = trust[1];
+	if (cert != NULL)
+		flags |= MHD_USE_TLS;
 	/* clang-format off */
 	return MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_TLS | MHD_ALLOW_SUSPEND_RESUME |
-			MHD_USE_ERROR_LOG,
-		0, NULL, NULL, https_on_access, i,
+		flags, 0, NULL, NULL, https_on_access, i,
 		MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
 		MHD_OPTION_LISTEN_SOCKET, i->server->listen_fd,
-		MHD_OPTION_HTTPS_MEM_KEY, cert,
-		MHD_OPTION_HTTPS_MEM_CERT, cert,
-		MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITIES,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTPS_HEADER_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTPS_IDLE_S,
@@ -120,7 +124,7 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, c->connections_per_ip_max,
 		MHD_OPTION_NOTIFY_CONNECTION, https_on_connection, i,
 		MHD_OPTION_NOTIFY_COMPLETED, https_on_completed, i,
-		MHD_OPTION_ARRAY, trust,
+		MHD_OPTION_ARRAY, cert == NULL ? &end : tls,
 		MHD_OPTION_END);
 	/* clang-format on */
 }
@@ -147,8 +151,8 @@ static struct https_instance *instance_create(struct https_server *s,
 	__attribute__((cleanup(wipe_p))) char *cert = NULL, *ca = NULL;
 	struct https_instance *i;
 
-	cert = read_pem(s->config.cert_file, err);
-	if (cert == NULL)
+	if (s->config.cert_file != NULL &&
+	    (cert = read_pem(s->config.cert_file, err)) == NULL)
 		return NULL;
 	if (s->config.ca_file != NULL &&
 	    (ca = read_pem(s->config.ca_file, err)) == NULL)
@@ -161,7 +165,9 @@ static struct https_instance *instance_create(struct https_server *s,
 		free(i);
 		error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
 			  "Cannot start the HTTPS server on %s:%d with %s",
-			  s->config.address, s->port, s->config.cert_file);
+			  s->config.address, s->port,
+			  s->config.cert_file == NULL ? "no certificate"
+						      : s->config.cert_file);
 		return NULL;
 	}
 	i->poll.data = i->timer.data = i->idle.data = i;
@@ -241,6 +247,8 @@ static int open_socket(struct https_server *s, struct error *err)
 	if (s->listen_fd < 0 ||
 	    setsockopt(s->listen_fd, SOL_SOCKET, SO_REUSEADDR, &on,
 		       sizeof(on)) < 0 ||
+	    (c->early && setsockopt(s->listen_fd, IPPROTO_IP, IP_FREEBIND, &on,
+				    sizeof(on)) < 0) ||
 	    bind(s->listen_fd, (void *)&address,
 		 address.ss_family == AF_INET6
 			 ? sizeof(struct sockaddr_in6)
@@ -272,7 +280,8 @@ https_server_create(const struct https_server_config *config, struct error *err)
 	if (c->body_ms == 0)
 		c->body_ms = HTTPS_BODY_MS;
 	c->address = xstrdup(config->address);
-	c->cert_file = xstrdup(config->cert_file);
+	if (config->cert_file != NULL)
+		c->cert_file = xstrdup(config->cert_file);
 	if (config->ca_file != NULL)
 		c->ca_file = xstrdup(config->ca_file);
 	if (open_socket(s, err) < 0 ||

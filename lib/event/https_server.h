@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An HTTPS server on the loop (libmicrohttpd), one task per request.
+/* An HTTPS server on the loop (libmicrohttpd), one task per request; without a
+ * certificate it speaks plain HTTP, for guests that have no way to know one.
  *
  * Limits: bodies of at most body_max bytes, headers of HTTPS_HEADER_MAX, at
  * most connections_max connections (connections_per_ip_max from one address),
@@ -34,11 +35,13 @@ struct https_request {
 	const char *peer_ip;
 	const char *peer_digest; /* tls.h; NULL without client certificate */
 
-	/* The reply, filled by https_reply(); without one it is 500. */
+	/* The reply, filled by https_reply() or https_reply_file(); without one
+	 * it is 500. */
 	int status;
 	char *reply;
 	size_t reply_len;
 	const char *reply_type;
+	const char *allow; /* of a 405: what is; NULL: all that is let in */
 
 	struct https_call *call; /* private */
 };
@@ -46,9 +49,11 @@ struct https_request {
 struct https_server_config {
 	const char *address;   /* numeric IPv4 or IPv6 */
 	int port;	       /* 0: any */
-	const char *cert_file; /* PEM: our certificate and key */
+	bool early;	       /* listen though the address is not there yet */
+	const char *cert_file; /* PEM: our certificate and key; NULL: plain */
 	const char *ca_file;   /* client certificates must be signed by it;
 				* NULL: none is asked for */
+	bool reads;	       /* let GET in as well as POST and PUT */
 	size_t body_max;
 	unsigned connections_max, connections_per_ip_max, requests_max;
 	unsigned first_ms, body_ms; /* 0: HTTPS_FIRST_MS, HTTPS_BODY_MS */
@@ -69,6 +74,10 @@ const char *https_header(const struct https_request *request, const char *name);
 /* Set the answer; body is freed by the server. */
 void https_reply(struct https_request *request, int status, const char *type,
 		 char *body STEALS, size_t len);
+
+/* Answer with 200 and what the file holds; fd is closed by the server. */
+void https_reply_file(struct https_request *request, int fd STEALS,
+		      uint64_t size);
 
 /* Listen.  *config is copied, its strings too. */
 struct https_server *
