@@ -282,7 +282,8 @@ static const struct cli_command wconfd_command = {
 static const struct cli_command metad_command = {
 	.name = "metad",
 	.args = "<cmd> <args...>",
-	.help = "Refused: there is no metadata daemon",
+	.help = "Refused: the node daemon answers instances, there is no "
+		"other",
 	.min_args = 1,
 	.max_args = -1,
 	.run = no_daemon,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "lib/model/params.h"
 #include "masterd/lu/network.h"
 
@@ -123,6 +124,45 @@ json_t *inst_rpc_os(struct lu *lu, const json_t *inst,
 	json_object_set_new(carried, "osparams_private",
 			    params_fill_os_private(cluster, os, own->private));
 	return carried;
+}
+
+bool inst_communicates(const json_t *inst)
+{
+	const json_t *nic;
+	size_t i;
+
+	json_array_foreach (json_get(inst, "nics"), i, nic)
+		if (str_starts(json_str(nic, "name", ""),
+			       COMMUNICATION_NIC_PREFIX))
+			return true;
+	return false;
+}
+
+int inst_feed_metadata(struct lu *lu, const json_t *inst,
+		       const struct params_os *own, struct error *err)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	const char *os = json_str(inst, "os", "");
+	json_t *carried = inst_rpc(lu, inst, NULL, NULL);
+	auto_json json_t *done = NULL;
+
+	if (own != NULL) {
+		json_object_set_new(carried, "osparams",
+				    params_fill_os(cluster, os, own->public));
+		json_object_set_new(
+			carried, "osparams_private",
+			params_fill_os_private(cluster, os, own->private));
+		json_object_set(carried, "osparams_secret",
+				(json_t *)own->secret);
+	}
+	done = lu_call(lu, inst_primary(inst), "instance_metadata_modify",
+		       json_make("[o]", carried), err);
+	return done != NULL ? 0
+			    : error_wrap(err,
+					 "Could not update the metadata of "
+					 "instance %s on node %s",
+					 inst_name(inst),
+					 lu_node_name(lu, inst_primary(inst)));
 }
 
 /* --- hook variables --- */

@@ -23,6 +23,12 @@ json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
 struct params_os;
 json_t *inst_rpc_os(struct lu *lu, const json_t *inst,
 		    const struct params_os *own);
+/* Whether it has a NIC over which it can ask its node. */
+bool inst_communicates(const json_t *inst);
+/* Tell its primary what to answer then (noded/metad.h); own as above, NULL:
+ * what is recorded, and no secrets. */
+WAITS int inst_feed_metadata(struct lu *lu, const json_t *inst,
+			     const struct params_os *own, struct error *err);
 /* One disk as node calls carry it; to be freed. */
 json_t *inst_rpc_disk(const json_t *disk);
 /* Its disks in that form, a list; to be freed. */

@@ -67,6 +67,7 @@ struct call {
 	X(hotplug_supported)                                                   \
 	X(instance_console_info)                                               \
 	X(hypervisor_validate_params)                                          \
+	X(instance_metadata_modify)                                            \
 	/* calls_migrate.c */                                                  \
 	X(instance_migratable)                                                 \
 	X(migration_info)                                                      \

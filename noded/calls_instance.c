@@ -112,9 +112,13 @@ json_t *call_instance_start(struct call *c, struct error *err)
 {
 	const json_t *instance = call_instance(c, 0, err);
 
-	if (instance == NULL ||
-	    instance_start(c->paths, instance, call_flag(c, 1), err) < 0)
+	if (instance == NULL)
 		return NULL;
+	metad_start(&c->n->metad, instance); /* it may ask at once */
+	if (instance_start(c->paths, instance, call_flag(c, 1), err) < 0) {
+		metad_forget(&c->n->metad, json_str(instance, "name", ""));
+		return NULL;
+	}
 	return json_null();
 }
 
@@ -126,7 +130,18 @@ json_t *call_instance_shutdown(struct call *c, struct error *err)
 	if (instance == NULL || call_int(c, 1, &timeout_s, err) < 0 ||
 	    instance_shutdown(c->paths, instance, timeout_s, err) < 0)
 		return NULL;
+	metad_forget(&c->n->metad, json_str(instance, "name", ""));
 	return json_null();
+}
+
+/* Arguments: instance with osparams, osparams_private and osparams_secret. */
+json_t *call_instance_metadata_modify(struct call *c, struct error *err)
+{
+	const json_t *instance = call_instance(c, 0, err);
+
+	return instance == NULL || metad_know(&c->n->metad, instance, err) < 0
+		       ? NULL
+		       : json_null();
 }
 
 static int soft_reboot(struct call *c, const json_t *instance,

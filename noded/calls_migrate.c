@@ -113,6 +113,8 @@ json_t *call_instance_finalize_migration_dst(struct call *c, struct error *err)
 				"node");
 		return NULL;
 	}
+	if (call_flag(c, 2))
+		metad_start(&c->n->metad, instance);
 	return json_null();
 }
 
@@ -129,6 +131,8 @@ json_t *call_instance_finalize_migration_src(struct call *c, struct error *err)
 				"source node");
 		return NULL;
 	}
+	if (call_flag(c, 1))
+		metad_forget(&c->n->metad, json_str(instance, "name", ""));
 	return json_null();
 }
 

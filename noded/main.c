@@ -77,6 +77,7 @@ static int start(struct daemon *d, struct error *err)
 				 path(n->paths, PATH_SERVER_PEM));
 	if (need_client_cert(n->paths, err) < 0 || server_start(n, err) < 0)
 		return -1;
+	metad_listen_at(&n->metad, n->address);
 	task_spawn("tidy", tidy, n);
 	log_info("%s serves node %s at %s port %d", d->name, n->paths->hostname,
 		 n->address, n->port);

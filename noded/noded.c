@@ -64,6 +64,7 @@ void noded_init(struct noded *n, struct paths *paths)
 {
 	*n = (struct noded){.paths = paths, .masterd_runs = masterd_runs};
 	order_init(&n->order);
+	metad_init(&n->metad, paths);
 	peers_init(&n->peers, paths);
 	candidate_init(&n->candidate, disk_real(), paths,
 		       (struct replica_config){.owner_runs = owner_runs,
@@ -74,6 +75,7 @@ void noded_init(struct noded *n, struct paths *paths)
 
 void noded_done(struct noded *n)
 {
+	metad_close(&n->metad);
 	candidate_done(&n->candidate);
 	peers_done(&n->peers);
 	free(n->address);

@@ -9,6 +9,7 @@
 #include "lib/base/error.h"
 #include "lib/model/paths.h"
 #include "noded/candidate.h"
+#include "noded/metad.h"
 #include "noded/order.h"
 #include "noded/peers.h"
 
@@ -19,6 +20,7 @@ struct noded {
 	struct peers peers;
 	struct candidate candidate;
 	struct order order;
+	struct metad metad;
 	char *address; /* we listen there; NULL in tests */
 	int port;
 	struct https_server *server;

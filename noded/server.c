@@ -66,6 +66,7 @@ int server_reload(struct noded *n, struct error *err)
 
 void server_stop(struct noded *n)
 {
+	metad_close(&n->metad);
 	if (n->server != NULL)
 		https_server_destroy(steal(&n->server), NULL, NULL);
 }

@@ -305,6 +305,21 @@ static json_t *current(struct lu *lu)
 	return inst;
 }
 
+/* What runs may ask again at any time; what is down is told at its start. */
+static WAITS void feed_metadata(struct lu *lu)
+{
+	const json_t *before = modify_of(lu)->inst;
+	const json_t *inst =
+		lu_keep(lu, config_get(lu->m->config, CONFIG_INSTANCE,
+				       json_str(before, "uuid", "")));
+	struct error err;
+
+	if (str_eq(json_str(inst, "admin_state", ""), "up") &&
+	    (inst_communicates(before) || inst_communicates(inst)) &&
+	    inst_feed_metadata(lu, inst, NULL, &err) < 0)
+		lu_warn(lu, "%s", err.text);
+}
+
 static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 {
 	struct modify *m = modify_of(lu);
@@ -322,6 +337,7 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 			return NULL;
 	}
 	modify_plug_nics(lu);
+	feed_metadata(lu);
 	report(lu, rows);
 	return steal(&rows);
 }
