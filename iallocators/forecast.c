@@ -209,13 +209,10 @@ static void init(struct redundancy *r, struct cluster *c,
 static bool empties(const struct redundancy *r, int x)
 {
 	const struct node *n = &r->c->nodes[x];
-	int *leaving = xcalloc((size_t)n->primaries.n + 1, sizeof(*leaving));
-	int n_leaving = rooms_leaving(r->c, n->primaries.items, n->primaries.n,
-				      leaving);
-	enum rooms_verdict v =
-		rooms_judge(r->c, r->nodes, n, leaving, n_leaving, false);
+	struct leavers leavers = rooms_leavers(r->c, n);
+	enum rooms_verdict v = rooms_judge(r->c, r->nodes, n, &leavers, false);
 
-	free(leaving);
+	rooms_leavers_done(&leavers);
 	if (v != ROOMS_UNCLEAR)
 		return v == ROOMS_ENOUGH;
 	return redundancy_of_node(r->c, r->nodes, x);

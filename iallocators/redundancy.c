@@ -11,6 +11,9 @@
 #include "iallocators/rooms.h"
 #include "lib/base/mem.h"
 
+/* To judge costs about as much as so many moves. */
+#define JUDGE_EVERY 4
+
 static bool fail_over_drbd(struct cluster *c, const int *pri, int n)
 {
 	for (int i = n - 1; i >= 0; i--) {
@@ -111,29 +114,29 @@ static struct nodeset mates(const struct cluster *c,
 }
 
 /* One after the other; as soon as it is clear how that will end, no more. */
-static bool evacuate(struct cluster *c, const struct nodeset *nodes, int node,
-		     const int *pri, int n)
+static enum rooms_verdict empty(struct cluster *c, const struct nodeset *nodes,
+				int node, struct leavers rest)
 {
 	struct nodeset group = mates(c, nodes, node);
-	int *leaving = xcalloc((size_t)n + 1, sizeof(*leaving));
-	int n_leaving = rooms_leaving(c, pri, n, leaving);
-	enum rooms_verdict v =
-		fail_over_drbd(c, pri, n) ? ROOMS_UNCLEAR : ROOMS_TOO_FEW;
+	enum rooms_verdict v = ROOMS_UNCLEAR;
 
 	for (int i = 0; v == ROOMS_UNCLEAR; i++) {
-		bool shared = i < n_leaving &&
-			      rooms_migrates(&c->instances[leaving[i]]);
+		bool shared;
 
-		v = rooms_judge(c, nodes, &c->nodes[node], &leaving[i],
-				n_leaving - i, true);
-		if (v == ROOMS_UNCLEAR &&
-		    !leave(c, &group, shared ? &group : nodes, leaving[i],
+		if (rest.n == 0)
+			v = ROOMS_ENOUGH;
+		else if (i % JUDGE_EVERY == 0)
+			v = rooms_judge(c, nodes, &c->nodes[node], &rest, true);
+		if (v != ROOMS_UNCLEAR)
+			break;
+		shared = rooms_migrates(&c->instances[*rest.instances]);
+		if (!leave(c, &group, shared ? &group : nodes, *rest.instances,
 			   shared ? try_move : try_recreate))
 			v = ROOMS_TOO_FEW;
+		rooms_leavers_next(&rest);
 	}
-	free(leaving);
 	free(group.items);
-	return v == ROOMS_ENOUGH;
+	return v;
 }
 
 bool redundancy_of_node(struct cluster *c, const struct nodeset *nodes,
@@ -141,13 +144,17 @@ bool redundancy_of_node(struct cluster *c, const struct nodeset *nodes,
 {
 	const struct ilist *l = &c->nodes[node].primaries;
 	size_t mark = change_mark(c);
+	struct leavers leavers;
 	int *pri;
 	bool ok;
 
 	if (l->n == 0)
 		return true;
 	pri = xmemdup(l->items, (size_t)l->n * sizeof(*pri));
-	ok = evacuate(c, nodes, node, pri, l->n);
+	leavers = rooms_leavers(c, &c->nodes[node]);
+	ok = fail_over_drbd(c, pri, l->n) &&
+	     empty(c, nodes, node, leavers) == ROOMS_ENOUGH;
+	rooms_leavers_done(&leavers);
 	free(pri);
 	change_undo(c, mark);
 	return ok;

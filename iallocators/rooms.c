@@ -252,54 +252,46 @@ static struct room_slots count_kept(const struct rooms *r, int room,
 }
 
 enum rooms_verdict rooms_judge_kept(struct rooms *r, const struct node *x,
-				    const int *leaving, int n)
+				    const struct leavers *l)
 {
 	enum rooms_verdict ret = ROOMS_ENOUGH;
-	auto_free struct room_item *items =
-		xcalloc((size_t)n + 1, sizeof(*items));
 	auto_free int *peers =
 		xcalloc((size_t)x->primaries.n + 1, sizeof(*peers));
-	int n_items = rooms_list_items(r->c, x, leaving, n, items);
 	int n_peers = list_peers(r->c, x, peers);
 
-	if (n_items < 0)
+	if (l->n_items < 0)
 		return ROOMS_UNCLEAR;
-	for (int i = 0; i < n_items && ret != ROOMS_TOO_FEW; i++) {
+	for (int i = 0; i < l->n_items && ret != ROOMS_TOO_FEW; i++) {
 		int room = r->c->has_migration
 				   ? NO_INDEX
-				   : find_room(r, x->group, &items[i]);
+				   : find_room(r, x->group, &l->items[i]);
 		enum rooms_verdict v;
 		struct room_slots slots;
 
 		if (room == NO_INDEX)
-			return rooms_judge(r->c, r->nodes, x, leaving, n,
-					   false);
-		slots = count_kept(r, room, x, &items[i], peers, n_peers);
-		v = rooms_judge_item(r->c, items, n_items, i, &slots);
+			return rooms_judge(r->c, r->nodes, x, l, false);
+		slots = count_kept(r, room, x, &l->items[i], peers, n_peers);
+		v = rooms_judge_item(r->c, l, i, &slots);
 		if (v != ROOMS_ENOUGH)
 			ret = v;
 	}
 	return ret;
 }
 
-int rooms_needs(struct rooms *r, const struct node *x, const int *leaving,
-		int n, struct rooms_need *ret)
+int rooms_needs(struct rooms *r, const struct node *x, const struct leavers *l,
+		struct rooms_need *ret)
 {
-	auto_free struct room_item *items =
-		xcalloc((size_t)n + 1, sizeof(*items));
-	int n_items = rooms_list_items(r->c, x, leaving, n, items);
-
-	for (int i = 0; i < n_items; i++) {
+	for (int i = 0; i < l->n_items; i++) {
 		int room = NO_INDEX;
 
-		if (!items[i].shared || !r->c->has_migration)
-			room = find_room(r, x->group, &items[i]);
+		if (!l->items[i].shared || !r->c->has_migration)
+			room = find_room(r, x->group, &l->items[i]);
 		if (room == NO_INDEX)
 			return -1;
 		ret[i].room = room;
-		ret[i].lost = rooms_all_lost(items, i, r->items[room].peak);
+		ret[i].lost = rooms_all_lost(l->items, i, r->items[room].peak);
 	}
-	return n_items;
+	return l->n_items;
 }
 
 int64_t rooms_total(const struct rooms *r, int room)

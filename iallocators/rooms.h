@@ -40,6 +40,22 @@ bool rooms_migrates(const struct instance *inst);
 int rooms_leaving(const struct cluster *c, const int *primaries, int n,
 		  int *ret);
 
+struct room_item;
+
+/* What rooms_leaving() tells of one node, with its sizes; it stays true until
+ * the node's primaries change. */
+struct leavers {
+	int *instances, n;
+	struct room_item *items; /* equal ones together */
+	int n_items;		 /* -1: slots mean nothing for one of them */
+};
+
+/* To be freed with rooms_leavers_done(). */
+struct leavers rooms_leavers(const struct cluster *c, const struct node *x);
+void rooms_leavers_done(struct leavers *l);
+/* The first of them has left. */
+void rooms_leavers_next(struct leavers *l);
+
 /* Whether all these find a place, in this order, when x is emptied and its
  * DRBD primaries have failed over or (drbd_left) have done so already.  Each is
  * looked at by itself: there are too few slots for those as big; or enough,
@@ -48,7 +64,7 @@ enum rooms_verdict { ROOMS_UNCLEAR, ROOMS_ENOUGH, ROOMS_TOO_FEW };
 
 enum rooms_verdict rooms_judge(const struct cluster *c,
 			       const struct nodeset *nodes,
-			       const struct node *x, const int *leaving, int n,
+			       const struct node *x, const struct leavers *l,
 			       bool drbd_left);
 
 /* The most nodes that a new instance changes. */
@@ -88,14 +104,14 @@ struct rooms_need {
 	int64_t lost;
 };
 
-/* What leaves x in this order; ret has room for all.  How many, or -1 if slots
+/* What those that leave x need; ret has room for all.  How many, or -1 if slots
  * do not tell. */
-int rooms_needs(struct rooms *r, const struct node *x, const int *leaving,
-		int n, struct rooms_need *ret);
+int rooms_needs(struct rooms *r, const struct node *x, const struct leavers *l,
+		struct rooms_need *ret);
 
 /* As rooms_judge() before DRBD has failed over. */
 enum rooms_verdict rooms_judge_kept(struct rooms *r, const struct node *x,
-				    const int *leaving, int n);
+				    const struct leavers *l);
 
 /* The slots of a room, of all nodes and of one. */
 int64_t rooms_total(const struct rooms *r, int room);

@@ -48,7 +48,9 @@ int64_t rooms_slots_at(const struct cluster *c, const struct node *x, int z,
 	int x_index = (int)(x - c->nodes);
 	int64_t mem, usable = n->s.usable_mem;
 
-	if (z == x_index || n->exclusive_storage)
+	if (z == x_index || n->exclusive_storage ||
+	    usable <= need->most_memory ||
+	    (need->disks && n->s.free_disk <= need->most_disk))
 		return 0;
 	if (need->shared && !move_migration_allowed(c, x_index, z))
 		return 0;
@@ -178,17 +180,17 @@ static int64_t count_as_big(const struct cluster *c,
 }
 
 enum rooms_verdict rooms_judge_item(const struct cluster *c,
-				    const struct room_item *items, int n,
-				    int at, const struct room_slots *slots)
+				    const struct leavers *l, int at,
+				    const struct room_slots *slots)
 {
-	const struct room_item *it = &items[at];
+	const struct room_item *it = &l->items[at];
 
 	/* A slot for nothing is where something is free: not quite exact. */
 	if (!slots->exclusive && it->memory > 0 &&
 	    (!it->disks || it->disk > 0) &&
-	    slots->all < count_as_big(c, items, n, it))
+	    slots->all < count_as_big(c, l->items, l->n_items, it))
 		return ROOMS_TOO_FEW;
-	return slots->all > rooms_all_lost(items, at, slots->peak)
+	return slots->all > rooms_all_lost(l->items, at, slots->peak)
 		       ? ROOMS_ENOUGH
 		       : ROOMS_UNCLEAR;
 }
@@ -243,8 +245,9 @@ static bool is_plain_case(const struct cluster *c, const struct node *x,
 		policy_check(&c->groups[x->group], false, inst) == FAIL_NONE);
 }
 
-int rooms_list_items(const struct cluster *c, const struct node *x,
-		     const int *leaving, int n, struct room_item *ret)
+/* The sizes of what leaves x; how many, or -1 if slots mean nothing for one. */
+static int list_items(const struct cluster *c, const struct node *x,
+		      const int *leaving, int n, struct room_item *ret)
 {
 	int n_ret = 0;
 
@@ -268,23 +271,47 @@ int rooms_list_items(const struct cluster *c, const struct node *x,
 	return n_ret;
 }
 
+struct leavers rooms_leavers(const struct cluster *c, const struct node *x)
+{
+	size_t n = (size_t)x->primaries.n + 1;
+	struct leavers l = {.instances = xcalloc(n, sizeof(*l.instances)),
+			    .items = xcalloc(n, sizeof(*l.items))};
+
+	l.n = rooms_leaving(c, x->primaries.items, x->primaries.n, l.instances);
+	l.n_items = list_items(c, x, l.instances, l.n, l.items);
+	return l;
+}
+
+void rooms_leavers_done(struct leavers *l)
+{
+	free(l->instances);
+	free(l->items);
+	*l = (struct leavers){.n = 0};
+}
+
+void rooms_leavers_next(struct leavers *l)
+{
+	l->instances++;
+	l->n--;
+	if (l->n_items > 0 && --l->items->count == 0) {
+		l->items++;
+		l->n_items--;
+	}
+}
+
 enum rooms_verdict rooms_judge(const struct cluster *c,
 			       const struct nodeset *nodes,
-			       const struct node *x, const int *leaving, int n,
+			       const struct node *x, const struct leavers *l,
 			       bool drbd_left)
 {
 	enum rooms_verdict ret = ROOMS_ENOUGH;
-	auto_free struct room_item *items =
-		xcalloc((size_t)n + 1, sizeof(*items));
-	int n_items = rooms_list_items(c, x, leaving, n, items);
 
-	if (n_items < 0)
+	if (l->n_items < 0)
 		return ROOMS_UNCLEAR;
-	for (int i = 0; i < n_items && ret != ROOMS_TOO_FEW; i++) {
+	for (int i = 0; i < l->n_items && ret != ROOMS_TOO_FEW; i++) {
 		struct room_slots slots =
-			count_all(c, nodes, x, &items[i], drbd_left);
-		enum rooms_verdict v =
-			rooms_judge_item(c, items, n_items, i, &slots);
+			count_all(c, nodes, x, &l->items[i], drbd_left);
+		enum rooms_verdict v = rooms_judge_item(c, l, i, &slots);
 
 		if (v != ROOMS_ENOUGH)
 			ret = v;

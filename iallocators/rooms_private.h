@@ -27,17 +27,13 @@ int64_t rooms_slots_at(const struct cluster *c, const struct node *x, int z,
 /* Put n among the most; what falls out of them. */
 int64_t rooms_note_most(int64_t *most, int count, int64_t n);
 
-/* What leaves x, equal ones together; how many, or -1 if slots mean nothing
- * for one of them. */
-int rooms_list_items(const struct cluster *c, const struct node *x,
-		     const int *leaving, int n, struct room_item *ret);
 struct need rooms_need_of(const struct room_item *it);
 /* So many slots for the last of those at `at` are gone at most when all before
  * it have found a place; no node has more than peak. */
 int64_t rooms_all_lost(const struct room_item *items, int at, int64_t peak);
 /* Whether those at `at` find a place, when those before it have theirs. */
 enum rooms_verdict rooms_judge_item(const struct cluster *c,
-				    const struct room_item *items, int n,
-				    int at, const struct room_slots *slots);
+				    const struct leavers *l, int at,
+				    const struct room_slots *slots);
 
 #endif

@@ -30,6 +30,8 @@ struct stand {
 	int64_t usable_mem, free_disk; /* that the slots are about */
 	struct claim *claims;
 	int n_claims, cap_claims;
+	struct leavers leavers;
+	bool knows_leavers;
 };
 
 /* The most memory that is left, and the second. */
@@ -111,12 +113,26 @@ static int64_t slots_closed(const struct standing *s, int x, int room)
 	return sum;
 }
 
+static void forget_leavers(struct stand *stand)
+{
+	rooms_leavers_done(&stand->leavers);
+	stand->knows_leavers = false;
+}
+
+static const struct leavers *leavers_of(struct standing *s, int x)
+{
+	struct stand *stand = &s->stands[x];
+
+	if (!stand->knows_leavers)
+		stand->leavers = rooms_leavers(s->c, &s->c->nodes[x]);
+	stand->knows_leavers = true;
+	return &stand->leavers;
+}
+
 static void note_claims(struct standing *s, int x)
 {
 	const struct node *n = &s->c->nodes[x];
 	struct stand *stand = &s->stands[x];
-	auto_free int *leaving =
-		xcalloc((size_t)n->primaries.n + 1, sizeof(*leaving));
 	auto_free struct rooms_need *needs =
 		xcalloc((size_t)n->primaries.n + 1, sizeof(*needs));
 	int n_needs;
@@ -125,9 +141,7 @@ static void note_claims(struct standing *s, int x)
 	stand->unclear = false;
 	if (!stand->watched || n->primaries.n == 0)
 		return;
-	n_needs = rooms_leaving(s->c, n->primaries.items, n->primaries.n,
-				leaving);
-	n_needs = rooms_needs(&s->rooms, n, leaving, n_needs, needs);
+	n_needs = rooms_needs(&s->rooms, n, leavers_of(s, x), needs);
 	stand->unclear = n_needs < 0;
 	for (int i = 0; i < n_needs; i++)
 		add_claim(stand, needs[i].room,
@@ -216,6 +230,7 @@ void standing_changed(struct standing *s, int node)
 	if (s->stands[node].is_changed)
 		return;
 	s->stands[node].is_changed = true;
+	forget_leavers(&s->stands[node]);
 	s->changed[s->n_changed++] = node;
 }
 
@@ -245,8 +260,10 @@ void standing_init(struct standing *s, struct cluster *c,
 
 void standing_done(struct standing *s)
 {
-	for (int i = 0; s->stands != NULL && i < s->c->n_nodes; i++)
+	for (int i = 0; s->stands != NULL && i < s->c->n_nodes; i++) {
 		free(s->stands[i].claims);
+		forget_leavers(&s->stands[i]);
+	}
 	free(s->stands);
 	free(s->order);
 	free(s->most);
@@ -271,13 +288,8 @@ static bool claims_hold(const struct standing *s, int x)
 /* By what slots tell now; and by simulation if that is not enough. */
 static bool empties(struct standing *s, int x)
 {
-	const struct node *n = &s->c->nodes[x];
-	auto_free int *leaving =
-		xcalloc((size_t)n->primaries.n + 1, sizeof(*leaving));
-	int n_leaving = rooms_leaving(s->c, n->primaries.items, n->primaries.n,
-				      leaving);
 	enum rooms_verdict v =
-		rooms_judge_kept(&s->rooms, n, leaving, n_leaving);
+		rooms_judge_kept(&s->rooms, &s->c->nodes[x], leavers_of(s, x));
 
 	s->for_good = v == ROOMS_TOO_FEW;
 	if (v != ROOMS_UNCLEAR)

@@ -15,15 +15,13 @@ static void judge(struct cluster *c, const struct nodeset *all, int x,
 		  struct rooms *rooms)
 {
 	const struct node *n = &c->nodes[x];
-	int leaving[INSTANCES];
-	int n_leaving =
-		rooms_leaving(c, n->primaries.items, n->primaries.n, leaving);
-	enum rooms_verdict v =
-		rooms_judge(c, all, n, leaving, n_leaving, false);
+	struct leavers leavers = rooms_leavers(c, n);
+	enum rooms_verdict v = rooms_judge(c, all, n, &leavers, false);
 	enum rooms_verdict kept;
 
 	n_verdicts[v]++;
-	kept = rooms_judge_kept(rooms, n, leaving, n_leaving);
+	kept = rooms_judge_kept(rooms, n, &leavers);
+	rooms_leavers_done(&leavers);
 	cr_assert(kept == v || kept == ROOMS_UNCLEAR);
 	for (int i = 0; i < n->primaries.n; i++) {
 		int k = n->primaries.items[i];
@@ -87,15 +85,16 @@ Test(rooms, a_change_changes_the_sums)
 	struct nodeset all;
 	struct rooms rooms;
 	struct rooms_need needs[INSTANCES];
-	int leaving[INSTANCES], n;
+	struct leavers leavers;
 	int64_t before;
+	int n;
 
 	placed_load(&c, 5, INSTANCES, mixed, 4);
 	all = cluster_all_nodes(&c);
 	rooms_init(&rooms, &c, &all);
-	n = rooms_leaving(&c, c.nodes[0].primaries.items,
-			  c.nodes[0].primaries.n, leaving);
-	n = rooms_needs(&rooms, &c.nodes[0], leaving, n, needs);
+	leavers = rooms_leavers(&c, &c.nodes[0]);
+	n = rooms_needs(&rooms, &c.nodes[0], &leavers, needs);
+	rooms_leavers_done(&leavers);
 	cr_assert_gt(n, 0);
 	before = rooms_total(&rooms, needs[0].room);
 	c.nodes[2].s.usable_mem = 0;
