@@ -161,7 +161,41 @@ static void verify_redundancy(struct verify_group *g)
 	verify_capacity(&g->v, g->group);
 }
 
-static json_t *verify_group_exec(struct lu *lu, struct error *err)
+static void freeze(struct verify_group *g)
+{
+	g->live = g->lu.m;
+	g->frozen = *g->live;
+	g->frozen.config = config_copy(g->live->config, NULL, NULL);
+	g->lu.m = &g->frozen;
+}
+
+static void thaw(struct verify_group *g)
+{
+	if (g->live == NULL)
+		return;
+	g->lu.m = steal(&g->live);
+	config_free(steal(&g->frozen.config));
+}
+
+static WAITS void verify_all(struct verify_group *g)
+{
+	struct lu *lu = &g->lu;
+
+	gather(lu);
+	lu_feedback(lu, "* Verifying configuration file consistency");
+	verify_client_certs(g);
+	verify_files(g);
+	verify_nodes(g);
+	lu_feedback(lu, "* Verifying instance status");
+	verify_instances(g);
+	verify_resources(&g->v, &g->nodes);
+	lu_feedback(lu, "* Verifying orphan volumes");
+	verify_orphan_volumes(g);
+	verify_redundancy(g);
+	other_notes(g);
+}
+
+static WAITS json_t *verify_group_exec(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_verify_group *op = lu->op;
 	struct verify_group *g = group_of(lu);
@@ -177,18 +211,9 @@ static json_t *verify_group_exec(struct lu *lu, struct error *err)
 		lu_feedback(lu, "* Empty node group, skipping verification");
 		return json_true();
 	}
-	gather(lu);
-	lu_feedback(lu, "* Verifying configuration file consistency");
-	verify_client_certs(g);
-	verify_files(g);
-	verify_nodes(g);
-	lu_feedback(lu, "* Verifying instance status");
-	verify_instances(g);
-	verify_resources(&g->v, &g->nodes);
-	lu_feedback(lu, "* Verifying orphan volumes");
-	verify_orphan_volumes(g);
-	verify_redundancy(g);
-	other_notes(g);
+	freeze(g);
+	verify_all(g);
+	thaw(g);
 	return json_boolean(!g->v.bad);
 }
 
@@ -263,14 +288,14 @@ static void verify_group_hooks(struct lu *lu, const struct node_result *results,
 		return;
 	lu_feedback(lu, "* Hooks Results");
 	for (size_t i = 0; i < n; i++) {
+		const struct error *failed = results[i].err;
+
 		if (results[i].payload != NULL)
 			report_scripts(&g->v, &results[i]);
-		else if (!results[i].offline)
-			verify_error(&g->v, "ENODEHOOKS",
-				     json_str(results[i].node, "name", ""),
-				     "Communication failure in hooks "
-				     "execution: %s",
-				     results[i].err->text);
+		verify_if(&g->v, failed != NULL && !results[i].offline,
+			  "ENODEHOOKS", json_str(results[i].node, "name", ""),
+			  "Communication failure in hooks execution: %s",
+			  failed != NULL ? failed->text : "");
 	}
 	json_decref(*result);
 	*result = json_boolean(!g->v.bad);
@@ -280,6 +305,7 @@ static void verify_group_done(struct lu *lu)
 {
 	struct verify_group *g = group_of(lu);
 
+	thaw(g); /* killed while it waited */
 	strv_done(&g->nodes);
 	table_done(&g->instances, NULL);
 	verify_disks_done(g);

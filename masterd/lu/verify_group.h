@@ -5,11 +5,19 @@
 
 #include "lib/base/table.h"
 #include "masterd/lu/cluster_verify.h"
+#include "masterd/master.h"
 
 struct verify_group {
 	struct lu lu;
 	const json_t *group;
 	struct verify v;
+
+	/* While the job works lu.m is `frozen`, with the configuration as it
+	 * was before the nodes were asked: what has changed since cannot be
+	 * held against them.  Instances that have come since are in the
+	 * configuration of `live`: what nodes have of these is no orphan. */
+	struct master frozen;
+	struct master *live;
 	struct strv nodes;	/* UUIDs in nice order */
 	struct table instances; /* by UUID: those whose locks are held */
 

@@ -17,6 +17,12 @@ static bool should_run(const json_t *inst)
 	return strcmp(json_str(inst, "admin_state", ""), "up") == 0;
 }
 
+static const json_t *find_any(const struct verify_group *g, const char *name)
+{
+	return config_find(g->live->config, CONFIG_INSTANCE, name)
+		       ?: config_find(g->lu.m->config, CONFIG_INSTANCE, name);
+}
+
 void verify_running(struct verify_group *g, const struct node_result *r)
 {
 	const char *uuid = json_str(r->node, "uuid", "");
@@ -26,10 +32,7 @@ void verify_running(struct verify_group *g, const struct node_result *r)
 	for (size_t i = 0; i < json_array_size(running); i++) {
 		const char *name =
 			json_string_value(json_array_get(running, i));
-		const json_t *inst =
-			name == NULL ? NULL
-				     : config_find(g->lu.m->config,
-						   CONFIG_INSTANCE, name);
+		const json_t *inst = name == NULL ? NULL : find_any(g, name);
 
 		verify_if(&g->v, inst == NULL, "ENODEORPHANINSTANCE", node,
 			  "node is running unknown instance %s",

@@ -128,11 +128,8 @@ static void check_peers(struct verify_group *g, const char *code,
 	const char *peer;
 	json_t *text;
 
-	if (!json_is_object(peers)) {
-		verify_error(&g->v, code, name,
-			     "the node did not try %s communication", how);
-		return;
-	}
+	verify_if(&g->v, !json_is_object(peers), code, name,
+		  "the node did not try %s communication", how);
 	json_object_foreach ((json_t *)peers, peer, text)
 		verify_error(&g->v, code, name,
 			     "%s communication with node '%s': %s", how, peer,

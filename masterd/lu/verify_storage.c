@@ -179,11 +179,13 @@ static int64_t minor_on(const json_t *disk, const char *node)
 /* Check one instance's minors; those that are allocated go to *ret. */
 static void check_instance_minors(struct verify_group *g,
 				  const struct node_result *r,
-				  const json_t *inst, json_t *ret)
+				  const struct config *c, const json_t *inst,
+				  json_t *ret)
 {
 	const json_t *used = json_get(r->payload, "drbd-list");
-	auto_json json_t *disks = config_instance_disks(g->lu.m->config, inst);
-	bool active = json_bool(inst, "disks_active", false);
+	auto_json json_t *disks = config_instance_disks(c, inst);
+	bool active =
+		json_bool(inst, "disks_active", false) && c == g->lu.m->config;
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
@@ -205,6 +207,7 @@ static void check_minors(struct verify_group *g, const struct node_result *r,
 			 const char *name)
 {
 	const json_t *used = json_get(r->payload, "drbd-list");
+	const struct config *both[] = {g->lu.m->config, g->live->config};
 	auto_json json_t *allocated = json_array();
 	const char *uuid;
 	json_t *inst;
@@ -214,10 +217,11 @@ static void check_minors(struct verify_group *g, const struct node_result *r,
 		  json_is_string(used) ? json_string_value(used) : "");
 	if (!json_is_array(used))
 		return;
-	json_object_foreach (
-		(json_t *)config_all(g->lu.m->config, CONFIG_INSTANCE), uuid,
-		inst)
-		check_instance_minors(g, r, inst, allocated);
+	for (int i = 0; i < 2; i++)
+		json_object_foreach (
+			(json_t *)config_all(both[i], CONFIG_INSTANCE), uuid,
+			inst)
+			check_instance_minors(g, r, both[i], inst, allocated);
 	for (size_t i = 0; i < json_array_size(used); i++) {
 		int64_t minor = json_integer_value(json_array_get(used, i));
 
@@ -308,14 +312,11 @@ void verify_group_storage(struct verify_group *g)
 
 /* --- volumes that are there, and that should be --- */
 
-void verify_collect_volumes(struct verify_group *g)
+static void collect_volumes(struct verify_group *g, const struct config *c)
 {
-	struct config *c = g->lu.m->config;
 	const char *uuid;
 	json_t *inst;
 
-	json_decref(g->should);
-	g->should = json_object();
 	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
 			     inst) {
 		auto_json json_t *disks = config_instance_disks(c, inst);
@@ -323,6 +324,14 @@ void verify_collect_volumes(struct verify_group *g)
 		for (size_t i = 0; i < json_array_size(disks); i++)
 			volumes_add(g->should, inst, json_array_get(disks, i));
 	}
+}
+
+void verify_collect_volumes(struct verify_group *g)
+{
+	json_decref(g->should);
+	g->should = json_object();
+	collect_volumes(g, g->lu.m->config);
+	collect_volumes(g, g->live->config);
 }
 
 static bool matches(const char *pattern, const char *volume)

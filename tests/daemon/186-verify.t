@@ -205,9 +205,18 @@ fails "the group with the fault" verify -g default
 fails "a group that is none" verify -g nosuch
 mv "$VC/web2" "$(running node2)/web2"
 fails "errors can be simulated" verify --debug-simulate-errors
-n=$(echo "$out" | sed -n 's/.*  - [A-Z]*:\(E[A-Z0-9]*\):.*/\1/p' | sort -u | wc -l)
-[ "$n" -ge 25 ]
-tap_point $? "many of them ($n codes)"
+echo "$out" | sed -n 's/.*  - [A-Z]*:\(E[A-Z0-9]*\):.*/\1/p' | sort -u >"$VC/codes"
+# What Ganeti 3.0.2 says there, with an instance of one shared file.
+missing=
+for code in ECLUSTERCERT ECLUSTERDANGLINGINST ECLUSTERDANGLINGNODES \
+    ECLUSTERFILECHECK EEXTAGS EINSTANCEBADNODE EINSTANCEFAULTYDISK \
+    EINSTANCELAYOUT EINSTANCEPOLICY ENODEFILECHECK ENODEFILESTORAGEPATHS \
+    ENODEFILESTORAGEPATHUNUSABLE ENODEHOOKS ENODEHV ENODENET ENODEOS ENODERPC \
+    ENODESETUP ENODESHAREDFILESTORAGEPATHUNUSABLE ENODESSH ENODETIME \
+    ENODEUSERSCRIPTS ENODEVERSION; do
+    grep -qx "$code" "$VC/codes" || missing="$missing $code"
+done
+is "$missing" "" "all that Ganeti simulates"
 unlike "$out" '\(null\)' "all with their texts"
 succeeds "-v says more" verify -v
 like "$out" 'Verifying node node1.example.com \(master\)' "the nodes"

@@ -219,14 +219,63 @@ Test(verify, simulated_errors_are_as_many_as_there_are_checks)
 
 	json_set_bool(op, "debug_simulate_errors", true);
 	auto_free char *log = verify(op, &well);
-	static const char *const some[] = {"ENODEVERSION",   "ENODETIME",
-					   "ENODENET",	     "ENODEOS",
-					   "ENODEFILECHECK", "ENODERPC"};
+	static const char *const some[] = {
+		"ENODEVERSION",	  "ENODETIME", "ENODENET", "ENODEOS",
+		"ENODEFILECHECK", "ENODERPC",  "ENODESSH", "ENODEHOOKS"};
 
 	cr_expect_not(well);
 	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
 		cr_expect_not_null(strstr(log, some[i]), "%s", some[i]);
 	cr_expect_null(strstr(log, "(null)"), "%s", log);
+}
+
+static bool has_asked(struct sim *sim, void *arg)
+{
+	return strv_has(sim->calls, arg);
+}
+
+/* The cluster gets a volume group while the nodes say what they have. */
+Test(verify, what_changes_meanwhile_is_not_held_against_the_nodes)
+{
+	auto_strv struct strv calls = {0};
+	uint64_t id;
+
+	s.calls = &calls;
+	s.max_delay_ms = 2000;
+	id = sim_submit(&s, group_op(), NULL);
+	cr_assert(sim_run(&s, 60000, has_asked,
+			  (void *)"node_verify node3.example.com"));
+	s.calls = NULL;
+	set_member("volume_group_name", json_string("xenvg"));
+	set_member("enabled_disk_templates", parse("[\"plain\"]"));
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_assert_str_eq(queue_job(s.master->queue, id)->ops[0].result, "true");
+	s.max_delay_ms = 5;
+	expect_line(group_op(), "ERROR:ENODELVM");
+}
+
+/* An instance came while a node said what runs there. */
+Test(verify, what_comes_meanwhile_is_no_orphan)
+{
+	auto_strv struct strv calls = {0};
+	auto_free char *log = NULL;
+	const struct job *j;
+	uint64_t id;
+
+	expect(op_add("web1", "node1.example.com", false), "success");
+	say(0, "{\"instancelist\": [\"web1\", \"web2\"]}");
+	s.calls = &calls;
+	s.max_delay_ms = 2000;
+	id = sim_submit(&s, group_op(), NULL);
+	cr_assert(sim_run(&s, 60000, has_asked,
+			  (void *)"node_verify node3.example.com"));
+	s.calls = NULL;
+	s.max_delay_ms = 0;
+	sim_submit(&s, op_add("web2", "node1.example.com", false), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	j = queue_job(s.master->queue, id);
+	log = xmemdup(j->ops[0].log.data, j->ops[0].log.len + 1);
+	cr_expect_null(strstr(log, "web2"), "%s", log);
 }
 
 Test(verify, a_node_that_is_away_is_told)
