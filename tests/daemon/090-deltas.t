@@ -56,7 +56,19 @@ like "$(call QueryClusterInfo '[]')" \
     '"enabled_disk_templates": \["sharedfile", "file", "diskless"\]' \
     "shared files are the first template of a virtual cluster"
 
-# Opcodes and calls that are not there.
+# How many jobs are tracked.
+m gnt-cluster modify --max-tracked-jobs=1 >/dev/null
+like "$(m gnt-cluster info)" 'tracked.*: 1$' "max_tracked_jobs is kept"
+ids="$(m gnt-debug delay --submit --print-jobid 60 2>/dev/null | head -1) $(
+    m gnt-debug delay --submit --print-jobid --no-master -n node2 60 2>/dev/null | head -1)"
+# shellcheck disable=SC2086
+both_run() { [ "$(m gnt-job list --no-headers -o status $ids | grep -c running)" = 2 ]; }
+until_true 20 both_run
+succeeds "one tracked job does not hold others up" both_run
+# shellcheck disable=SC2086
+m gnt-job cancel --kill --yes-do-it $ids >/dev/null 2>&1
+
+# Opcodes and calls that are not there; Ganeti executes this one as little.
 like "$(job '{"OP_ID": "OP_TEST_DUMMY"}')" \
     '"error", .*"OpCodeUnknown", \["This version does not execute' \
     "an opcode without logical unit fails when it runs"
