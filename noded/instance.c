@@ -20,12 +20,14 @@ int instance_is_running(const struct paths *p, const json_t *instance,
 			struct error *err)
 {
 	const struct hv_class *hv = hv_of(instance, err);
-	struct hv_info info;
+	struct hv_info info = {0};
+	int rc;
 
 	if (hv == NULL)
 		return -1;
-	return hv->info(p, json_str(instance, "name", ""),
-			json_get(instance, "hvparams"), &info, err);
+	rc = hv->info(p, json_str(instance, "name", ""),
+		      json_get(instance, "hvparams"), &info, err);
+	return rc == 1 && info.state == HV_SHUTDOWN ? 0 : rc;
 }
 
 int instance_need_running(const struct paths *p, const json_t *instance,

@@ -25,11 +25,15 @@ struct hv_disk {
 	char *path;	    /* of the file or device, root in front */
 };
 
-/* What a hypervisor knows of a running instance. */
+/* Ganeti's numbers.  An instance that its user has shut down from inside is
+ * known until it is cleaned up. */
+enum hv_instance_state { HV_RUNNING, HV_SHUTDOWN };
+
+/* What a hypervisor knows of an instance that runs, or has been shut down. */
 struct hv_info {
 	int64_t memory; /* MiB */
 	int64_t vcpus;
-	int64_t state; /* 0: running; Ganeti's numbers */
+	int64_t state; /* HV_RUNNING or HV_SHUTDOWN */
 	double time;   /* CPU seconds */
 };
 
@@ -63,7 +67,8 @@ struct hv_class {
 	WAITS int (*list)(const struct paths *p, const json_t *hvparams,
 			  struct strv *ret_names, struct error *err);
 
-	/* 1 and *ret if it runs, 0 if not, -1 on errors. */
+	/* 1 and *ret if it runs or was shut down by its user, 0 if not, -1 on
+	 * errors. */
 	WAITS int (*info)(const struct paths *p, const char *name,
 			  const json_t *hvparams, struct hv_info *ret,
 			  struct error *err);

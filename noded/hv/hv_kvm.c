@@ -59,6 +59,7 @@ static int kvm_list(const struct paths *p, const json_t *hvparams,
 	for (size_t i = 0; i < names.n; i++)
 		if (kvm_running_pid(p, names.items[i]) != 0)
 			strv_add(ret_names, names.items[i]);
+	kvm_list_shut_down(p, ret_names);
 	return 0;
 }
 
@@ -71,8 +72,11 @@ static int kvm_info(const struct paths *p, const char *name,
 
 	(void)hvparams;
 	(void)err;
-	if (pid == 0)
-		return 0;
+	if (pid == 0) {
+		*ret = (struct hv_info){.state = HV_SHUTDOWN};
+		return kvm_user_has_shut_down(p, name) ? 1 : 0;
+	}
+	kvm_events_trim(p, name);
 	notes = kvm_read_notes(p, name);
 	*ret = (struct hv_info){
 		.memory = json_int(notes, "memory", 0),

@@ -5,7 +5,7 @@
  * by QEMU, ctrl/<name>.qmp and ctrl/<name>.serial, sockets, and
  * conf/<name>.runtime, our notes of what it was started with: memory (MiB),
  * vcpus, hvparams (those that the guest sees), nics, places, taps ({id of a
- * NIC: its device on the host}). */
+ * NIC: its device on the host}), uid (of the pool, or 0), confined. */
 #ifndef NODED_HV_HV_KVM_H
 #define NODED_HV_HV_KVM_H
 
@@ -24,6 +24,7 @@ struct kvm_start {
 	const char *incoming; /* "tcp:address:port" to wait for a migration */
 	json_t *places; /* of its devices, see hv_kvm_devices.h; added to */
 	const struct kvm_taps *taps; /* NULL: closed networks */
+	const char *run_as;	     /* a user; NULL: ours */
 };
 
 /* --- the process and its files (hv_kvm_process.c) --- */
@@ -53,9 +54,10 @@ WAITS int kvm_order(const struct paths *p, const char *name,
 		    const char *command, json_t *arguments STEALS,
 		    struct error *err);
 
-/* Give it an open file, which later commands call fd_name. */
-WAITS int kvm_give_fd(const struct paths *p, const char *name,
-		      const char *fd_name, int fd, struct error *err);
+/* Several on one connection. */
+struct qmp_step;
+WAITS int kvm_orders(const struct paths *p, const char *name,
+		     const struct qmp_step *steps, size_t n, struct error *err);
 
 /* The notes of a running instance, to be freed (NULL: none, or unreadable). */
 json_t *kvm_read_notes(const struct paths *p, const char *name);
@@ -72,6 +74,63 @@ WAITS int kvm_launch(const struct paths *p, const json_t *instance,
 WAITS int kvm_start(const struct paths *p, const json_t *instance,
 		    const struct hv_disk *disks, size_t n_disks, bool paused,
 		    struct error *err);
+
+/* --- cpu_mask (hv_kvm_cpu.c) --- */
+
+/* Does it name CPUs that this node has? */
+int kvm_check_mask(const json_t *hv, struct error *err);
+/* Bind the threads of a process that runs. */
+WAITS int kvm_pin(const struct paths *p, const json_t *instance,
+		  struct error *err);
+
+/* --- under whose name, in which folder (hv_kvm_user.c) --- */
+
+struct kvm_user {
+	char *run_as; /* NULL: ours */
+	int64_t uid;  /* of the pool, else 0 */
+	int lock;     /* held while it starts, else -1 */
+};
+#define auto_user __attribute__((cleanup(kvm_user_done), unused))
+
+int kvm_user_take(const struct paths *p, const json_t *instance,
+		  struct kvm_user *ret, struct error *err);
+void kvm_user_done(struct kvm_user *user);
+/* Give a uid of the pool back (0: none). */
+void kvm_user_release(const struct paths *p, int64_t uid);
+
+/* An empty folder, if it is to see no other. */
+int kvm_make_chroot(const struct paths *p, const json_t *instance,
+		    struct error *err);
+void kvm_remove_chroot(const struct paths *p, const char *name);
+void kvm_add_confinement(const struct paths *p, struct strv *argv,
+			 const json_t *instance, const char *run_as);
+/* Such a process opens no files of the host any more: they are given to it
+ * (noted as "confined"). */
+bool kvm_is_confined(const json_t *hv);
+
+int kvm_check_user_params(const json_t *hv, struct error *err);
+int kvm_check_user_node(const struct paths *p, const json_t *hv,
+			struct error *err);
+
+/* --- user_shutdown (hv_kvm_events.c) --- */
+
+/* The files of the events, where they are wanted; *ret_fd (or -1) has to stay
+ * open until the process runs. */
+int kvm_events_open(const struct paths *p, const json_t *instance, int *ret_fd,
+		    struct error *err);
+void kvm_add_events(const struct paths *p, struct strv *argv,
+		    const json_t *instance, char *(*quoted)(const char *));
+/* Do these events, a line each, end with a shutdown from inside? */
+bool kvm_events_tell_user(const char *text);
+/* It does not run, and that is what the user wanted. */
+bool kvm_user_has_shut_down(const struct paths *p, const char *name);
+void kvm_list_shut_down(const struct paths *p, struct strv *ret_names);
+void kvm_events_trim(const struct paths *p, const char *name);
+
+/* --- soundhw (hv_kvm_sound.c) --- */
+
+int kvm_check_sound(const json_t *hv, struct error *err);
+void kvm_add_sound(struct strv *argv, const json_t *hv);
 
 /* --- the parameters (hv_kvm_check.c) --- */
 
@@ -126,6 +185,13 @@ WAITS int kvm_finalize_dst(const struct paths *p, const json_t *instance,
 			   const char *info, bool success, struct error *err);
 WAITS int kvm_finalize_src(const struct paths *p, const json_t *instance,
 			   bool success, bool live, struct error *err);
+/* Where the target listens, to be freed. */
+char *kvm_migration_uri(const json_t *instance, const char *target);
+/* The arguments of migrate-set-parameters. */
+json_t *kvm_migration_limits(const json_t *hv);
+/* The arguments of migrate-set-capabilities; NULL: none are wanted. */
+json_t *kvm_capabilities(const json_t *hv);
+int kvm_check_capabilities(const json_t *hv, struct error *err);
 WAITS json_t *kvm_migration_status(const struct paths *p,
 				   const json_t *instance, struct error *err);
 

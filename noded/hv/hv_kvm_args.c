@@ -105,36 +105,46 @@ static int add_disk(const struct paths *p, struct strv *argv, const json_t *hv,
 	return 0;
 }
 
-static void add_cdrom(struct strv *argv, const char *image, const char *id,
-		      bool boots)
+static int add_cdrom(struct strv *argv, const json_t *hv, const char *image,
+		     const char *id, bool boots, json_t *places,
+		     struct error *err)
 {
 	auto_free char *file = kvm_quoted(image);
-	auto_free char *drive = xprintf(
-		"file=%s,format=raw,if=none,id=%s,media=cdrom,readonly=on",
-		file, id);
-	auto_free char *device =
-		xprintf("ide-cd,drive=%s%s", id, boots ? ",bootindex=1" : "");
+	auto_free char *drive =
+		xprintf("file=%s,format=raw,if=none,id=drive-%s,media=cdrom,"
+			"readonly=on",
+			file, id);
+	auto_json json_t *device = NULL;
 
 	if (*image == '\0')
-		return;
+		return 0;
+	device = kvm_cdrom_device(hv, id, boots, places, err);
+	if (device == NULL)
+		return -1;
+	json_object_set_new(device, "drive", json_sprintf("drive-%s", id));
 	add(argv, "-drive", drive);
-	add(argv, "-device", device);
+	add_device(argv, device);
+	return 0;
 }
 
-static void add_media(struct strv *argv, const json_t *hv)
+static int add_media(struct strv *argv, const json_t *hv, json_t *places,
+		     struct error *err)
 {
 	const char *floppy = json_str(hv, "floppy_image_path", "");
 	auto_free char *file = kvm_quoted(floppy);
 	auto_free char *drive = xprintf("file=%s,format=raw,if=floppy", file);
 
-	add_cdrom(argv, json_str(hv, "cdrom_image_path", ""), "cdrom",
-		  boots_from(hv, "cdrom"));
-	add_cdrom(argv, json_str(hv, "cdrom2_image_path", ""), "cdrom2", false);
+	if (add_cdrom(argv, hv, json_str(hv, "cdrom_image_path", ""), "cdrom",
+		      boots_from(hv, "cdrom"), places, err) < 0 ||
+	    add_cdrom(argv, hv, json_str(hv, "cdrom2_image_path", ""), "cdrom2",
+		      false, places, err) < 0)
+		return -1;
 	if (*floppy == '\0')
-		return;
+		return 0;
 	add(argv, "-drive", drive);
 	if (boots_from(hv, "floppy"))
 		add(argv, "-boot", "a");
+	return 0;
 }
 
 /* The numbers from *next on with ':' between, NULL for none; to be freed. */
@@ -302,14 +312,19 @@ int kvm_args(const struct paths *p, const json_t *instance,
 		if (add_disk(p, ret_argv, hv, &disks[i], i, start->places,
 			     err) < 0)
 			return -1;
-	add_media(ret_argv, hv);
 	if (add_nics(ret_argv, hv, json_get(instance, "nics"), start, err) < 0)
 		return -1;
+	/* After what may be plugged: places stay what they were. */
+	if (add_media(ret_argv, hv, start->places, err) < 0)
+		return -1;
+	kvm_add_sound(ret_argv, hv);
 	add_more(p, ret_argv, instance, hv);
+	kvm_add_events(p, ret_argv, instance, kvm_quoted);
+	kvm_add_confinement(p, ret_argv, instance, start->run_as);
 	if (start->paused)
 		add(ret_argv, "-S", NULL);
 	if (start->incoming != NULL)
-		add(ret_argv, "-incoming", start->incoming);
+		add(ret_argv, "-incoming", "defer");
 	add_extra(ret_argv, json_str(hv, "kvm_extra", ""));
 	return 0;
 }

@@ -45,30 +45,6 @@ static int check_needs(const json_t *hv, struct error *err)
 	return 0;
 }
 
-/* What an admin asks for to protect an instance or the node from it, and what
- * is not done here yet: better no instance than one less protected. */
-static int check_protection(const json_t *hv, struct error *err)
-{
-	static const struct {
-		const char *name, *unset; /* the value that asks for nothing */
-	} protections[] = {{"security_model", "none"}, {"security_domain", ""}};
-	const char *missing =
-		json_bool(hv, "use_chroot", false) ? "use_chroot" : NULL;
-
-	for (size_t i = 0; i < 2; i++)
-		if (!str_eq(json_str(hv, protections[i].name,
-				     protections[i].unset),
-			    protections[i].unset))
-			missing = protections[i].name;
-	if (missing == NULL)
-		return 0;
-	return error_set(err, ERR_HYPERVISOR, NULL,
-			 "Hypervisor parameter '%s' is not supported here yet; "
-			 "set it back to its default, the instance would run "
-			 "less protected than asked for",
-			 missing);
-}
-
 /* The address family of spice_bind must be the version asked for. */
 static int check_spice_version(const json_t *hv, struct error *err)
 {
@@ -86,6 +62,16 @@ static int check_spice_version(const json_t *hv, struct error *err)
 	return 0;
 }
 
+static int check_boot(const json_t *hv, struct error *err)
+{
+	if (asks(hv, "kernel_path") || asks(hv, "cdrom_image_path") ||
+	    !str_eq(json_str(hv, "boot_order", ""), "cdrom"))
+		return 0;
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "Cannot boot from a cdrom without an image "
+			 "(cdrom_image_path)");
+}
+
 /* More than one queue is spoken of in the header of packets. */
 static int check_queues(const json_t *hv, struct error *err)
 {
@@ -98,7 +84,10 @@ static int check_queues(const json_t *hv, struct error *err)
 
 int kvm_check_params(const json_t *hv, struct error *err)
 {
-	if (check_needs(hv, err) < 0 || check_protection(hv, err) < 0 ||
+	if (check_needs(hv, err) < 0 || kvm_check_user_params(hv, err) < 0 ||
+	    kvm_check_sound(hv, err) < 0 ||
+	    kvm_check_capabilities(hv, err) < 0 ||
+	    kvm_check_disk_types(hv, err) < 0 || check_boot(hv, err) < 0 ||
 	    check_spice_version(hv, err) < 0 || check_queues(hv, err) < 0)
 		return -1;
 	if (asks(hv, "spice_bind") && asks(hv, "vnc_bind_address"))
@@ -173,6 +162,8 @@ int kvm_check_node(const struct paths *p, const json_t *hv, struct error *err)
 			return -1;
 	return need_vnc_certificates(hv, err) < 0 ||
 			       need_vhost(p, hv, err) < 0 ||
+			       kvm_check_user_node(p, hv, err) < 0 ||
+			       kvm_check_mask(hv, err) < 0 ||
 			       need_spice_certificates(p, hv, err) < 0
 		       ? -1
 		       : 0;

@@ -136,21 +136,65 @@ static const struct disk_type {
 	{"scsi-cd", "scsi-cd", BUS_SCSI},
 };
 
-static const struct disk_type *disk_type(const json_t *hv)
+static const struct disk_type *type_named(const char *type)
 {
-	const char *type = json_str(hv, "disk_type", "paravirtual");
-
 	for (size_t i = 0; i < sizeof(disk_types) / sizeof(*disk_types); i++)
 		if (strcmp(disk_types[i].type, type) == 0)
 			return &disk_types[i];
 	return NULL;
 }
 
+static const struct disk_type *disk_type(const json_t *hv)
+{
+	return type_named(json_str(hv, "disk_type", "paravirtual"));
+}
+
+/* As the disks where nothing is said; but a paravirtual one, which is before
+ * the disks in the eyes of a guest, only on demand. */
+static const struct disk_type *cdrom_type(const json_t *hv)
+{
+	const char *type = json_str(hv, "cdrom_disk_type", "");
+	const struct disk_type *disks = disk_type(hv);
+
+	if (*type != '\0')
+		return type_named(type);
+	return disks != NULL && disks->bus == BUS_SCSI ? disks
+						       : type_named("ide");
+}
+
+static bool has_cdrom(const json_t *hv)
+{
+	return *json_str(hv, "cdrom_image_path", "") != '\0' ||
+	       *json_str(hv, "cdrom2_image_path", "") != '\0';
+}
+
 bool kvm_is_scsi(const json_t *hv)
 {
 	const struct disk_type *type = disk_type(hv);
+	const struct disk_type *cdrom = has_cdrom(hv) ? cdrom_type(hv) : NULL;
 
-	return type != NULL && type->bus == BUS_SCSI;
+	return (type != NULL && type->bus == BUS_SCSI) ||
+	       (cdrom != NULL && cdrom->bus == BUS_SCSI);
+}
+
+static int check_type(const char *key, const char *value, struct error *err)
+{
+	if (type_named(value) != NULL)
+		return 0;
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "%s '%s' is not supported: QEMU's PCs have no such "
+			 "disks",
+			 key, value);
+}
+
+int kvm_check_disk_types(const json_t *hv, struct error *err)
+{
+	const char *cdrom = json_str(hv, "cdrom_disk_type", "");
+
+	if (check_type("disk_type", json_str(hv, "disk_type", "paravirtual"),
+		       err) < 0)
+		return -1;
+	return *cdrom == '\0' ? 0 : check_type("cdrom_disk_type", cdrom, err);
 }
 
 bool kvm_can_plug(const json_t *hv, const char *kind)
@@ -184,6 +228,34 @@ json_t *kvm_disk_device(const json_t *hv, const char *id, json_t *places,
 		rc = take_scsi(device, places, err);
 	else
 		json_set_int(places, id, KVM_NO_PLACE);
+	return rc < 0 ? NULL : steal(&device);
+}
+
+json_t *kvm_cdrom_device(const json_t *hv, const char *id, bool boots,
+			 json_t *places, struct error *err)
+{
+	static const char *const drivers[] = {[BUS_PCI] = "virtio-blk-pci",
+					      [BUS_SCSI] = "scsi-cd",
+					      [BUS_IDE] = "ide-cd"};
+	const struct disk_type *type = cdrom_type(hv);
+	auto_json json_t *device =
+		type == NULL
+			? NULL
+			: json_make("{s:s, s:s, s:s}", "driver",
+				    drivers[type->bus], "drive", id, "id", id);
+	int rc = 0;
+
+	if (device == NULL) {
+		check_type("cdrom_disk_type",
+			   json_str(hv, "cdrom_disk_type", ""), err);
+		return NULL;
+	}
+	if (type->bus == BUS_PCI)
+		rc = take_pci(device, hv, places, err);
+	else if (type->bus == BUS_SCSI)
+		rc = take_scsi(device, places, err);
+	if (boots)
+		json_set_int(device, "bootindex", 1);
 	return rc < 0 ? NULL : steal(&device);
 }
 

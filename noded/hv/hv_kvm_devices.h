@@ -46,7 +46,14 @@ char *kvm_quoted(const char *value);
 /* May a device of this kind come and go while the machine runs? */
 bool kvm_can_plug(const json_t *hv, const char *kind);
 
-/* Disks of this type need a SCSI controller. */
+/* Disks or CD-ROMs of these types need a SCSI controller. */
 bool kvm_is_scsi(const json_t *hv);
+
+/* The properties of a CD-ROM, its driver first, as for disks. */
+json_t *kvm_cdrom_device(const json_t *hv, const char *id, bool boots,
+			 json_t *places, struct error *err);
+
+/* Are disk_type and cdrom_disk_type known? */
+int kvm_check_disk_types(const json_t *hv, struct error *err);
 
 #endif

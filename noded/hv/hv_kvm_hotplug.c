@@ -2,12 +2,17 @@
 /* KVM: devices that come and go while the machine runs.  QEMU answers a removal
  * at once and does it when the guest lets the device go, so that we look until
  * it is gone.  What is there after that is noted, for the migration. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
 #include "noded/hv/hv_kvm_devices.h"
 #include "noded/hv/hv_kvm_net.h"
+#include "noded/hv/qmp.h"
 
 #define GONE_WAIT_MS 100
 #define GONE_WAITS 100 /* ten seconds for the guest to let it go */
@@ -55,8 +60,11 @@ static WAITS char *give_fds(const struct plugging *g, const char *kind,
 
 	for (size_t i = 0; i < n; i++) {
 		auto_free char *name = xprintf("%s-%s%zu", g->id, kind, i);
+		auto_json json_t *arguments =
+			json_make("{s:s}", "fdname", name);
+		const struct qmp_step step = {"getfd", arguments, fds[i]};
 
-		if (kvm_give_fd(g->p, g->name, name, fds[i], err) < 0)
+		if (kvm_orders(g->p, g->name, &step, 1, err) < 0)
 			return NULL;
 		buf_addf(&names, "%s%s", i == 0 ? "" : ":", name);
 	}
@@ -104,6 +112,33 @@ static WAITS int add_netdev(const struct plugging *g, struct error *err)
 	return rc;
 }
 
+/* A process that can open nothing is given the file: the set of descriptors
+ * has the number of the disk's first UUID part. */
+static WAITS int add_open_disk(const struct plugging *g, struct error *err)
+{
+	const struct hv_disk disk = {.disk = g->plug->device,
+				     .path = (char *)g->plug->path};
+	int64_t set =
+		(int64_t)strtoul(json_str(disk.disk, "uuid", "1"), NULL, 16) &
+		INT32_MAX;
+	auto_free char *name = xprintf("/dev/fdset/%jd", (intmax_t)set);
+	auto_json json_t *node = kvm_blockdev(g->p, g->hv, &disk, g->id);
+	auto_json json_t *given =
+		json_make("{s:I}", "fdset-id", (json_int_t)set);
+	bool read_only = json_bool(node, "read-only", false);
+	auto_close int fd =
+		open(disk.path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+	const struct qmp_step steps[] = {{"add-fd", given, fd},
+					 {"blockdev-add", node, -1}};
+
+	if (fd < 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Cannot open %s: %s", disk.path,
+				 strerror(errno));
+	json_set_str(json_object_get(node, "file"), "filename", name);
+	return kvm_orders(g->p, g->name, steps, 2, err);
+}
+
 static WAITS int add_backend(const struct plugging *g, struct error *err)
 {
 	const struct hv_disk disk = {.disk = g->plug->device,
@@ -115,6 +150,8 @@ static WAITS int add_backend(const struct plugging *g, struct error *err)
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Disk %zu of instance %s has no path to add",
 				 g->plug->seq, g->name);
+	if (json_bool(g->notes, "confined", false))
+		return add_open_disk(g, err);
 	return command(g, "blockdev-add",
 		       kvm_blockdev(g->p, g->hv, &disk, g->id), err);
 }

@@ -8,6 +8,9 @@
 #include "noded/hv/hv_kvm_devices.h"
 #include "noded/hv/hv_kvm_net.h"
 
+/* Of passes over memory that has changed, before postcopy. */
+#define POSTCOPY_ROUNDS 2
+
 char *kvm_migration_info(const struct paths *p, const json_t *instance,
 			 struct error *err)
 {
@@ -22,7 +25,7 @@ char *kvm_migration_info(const struct paths *p, const json_t *instance,
 	return json_text(notes);
 }
 
-static char *migration_uri(const json_t *instance, const char *target)
+char *kvm_migration_uri(const json_t *instance, const char *target)
 {
 	return xprintf("tcp:%s:%jd", target,
 		       (intmax_t)json_int(json_get(instance, "hvparams"),
@@ -66,7 +69,7 @@ int kvm_accept(const struct paths *p, const json_t *instance,
 	       const char *target, struct error *err)
 {
 	auto_json json_t *notes = json_parse(info, strlen(info), err);
-	auto_free char *uri = migration_uri(instance, target);
+	auto_free char *uri = kvm_migration_uri(instance, target);
 	auto_free struct hv_disk *known =
 		xcalloc(n_disks + 1, sizeof(struct hv_disk));
 	auto_json json_t *running = as_it_runs(instance, notes);
@@ -88,24 +91,88 @@ int kvm_accept(const struct paths *p, const json_t *instance,
 	return kvm_launch(p, running, known, n_disks, &start, err);
 }
 
+static void split_capabilities(const json_t *hv, struct strv *ret)
+{
+	const char *text = json_str(hv, "migration_caps", "");
+
+	if (*text != '\0')
+		str_split(ret, text, ':');
+}
+
+json_t *kvm_capabilities(const json_t *hv)
+{
+	auto_strv struct strv names = {0};
+	json_t *list = json_array();
+
+	split_capabilities(hv, &names);
+	for (size_t i = 0; i < names.n; i++)
+		json_array_append_new(list,
+				      json_make("{s:s, s:b}", "capability",
+						names.items[i], "state", 1));
+	if (names.n > 0)
+		return json_make("{s:o}", "capabilities", list);
+	json_decref(list);
+	return NULL;
+}
+
+int kvm_check_capabilities(const json_t *hv, struct error *err)
+{
+	auto_strv struct strv names = {0};
+
+	split_capabilities(hv, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		const char *name = names.items[i];
+
+		if (*name == '\0' ||
+		    name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789"
+				      "-")] != '\0')
+			return error_set(err, ERR_HYPERVISOR, NULL,
+					 "migration_caps: '%s' is no name of a "
+					 "capability",
+					 name);
+	}
+	return 0;
+}
+
+/* Memory that changes faster than it moves is fetched by the target when it
+ * runs there, where that is wanted. */
+static bool wants_postcopy(const json_t *hv, const json_t *ram)
+{
+	auto_strv struct strv names = {0};
+
+	split_capabilities(hv, &names);
+	return (strv_has(&names, "postcopy-ram") ||
+		strv_has(&names, "x-postcopy-ram")) &&
+	       json_int(ram, "dirty-sync-count", 0) >= POSTCOPY_ROUNDS;
+}
+
+json_t *kvm_migration_limits(const json_t *hv)
+{
+	json_int_t bandwidth = json_int(hv, "migration_bandwidth", 32);
+	json_int_t downtime = json_int(hv, "migration_downtime", 30);
+
+	return json_make("{s:I, s:I}", "max-bandwidth", bandwidth * 1024 * 1024,
+			 "downtime-limit", downtime);
+}
+
 int kvm_migrate(const struct paths *p, const char *cluster_name,
 		const json_t *instance, const char *target, bool live,
 		struct error *err)
 {
 	const json_t *hv = json_get(instance, "hvparams");
 	const char *name = json_str(instance, "name", "");
-	auto_free char *uri = migration_uri(instance, target);
-	json_int_t bandwidth = json_int(hv, "migration_bandwidth", 32);
-	json_int_t downtime = json_int(hv, "migration_downtime", 30);
+	auto_free char *uri = kvm_migration_uri(instance, target);
+	json_t *capabilities = kvm_capabilities(hv);
 
 	(void)cluster_name;
+	if (capabilities != NULL &&
+	    kvm_order(p, name, "migrate-set-capabilities", capabilities, err) <
+		    0)
+		return -1;
 	if (!live && kvm_order(p, name, "stop", NULL, err) < 0)
 		return -1;
 	if (kvm_order(p, name, "migrate-set-parameters",
-		      json_make("{s:I, s:I}", "max-bandwidth",
-				bandwidth * 1024 * 1024, "downtime-limit",
-				downtime),
-		      err) < 0)
+		      kvm_migration_limits(hv), err) < 0)
 		return -1;
 	return kvm_order(p, name, "migrate", json_make("{s:s}", "uri", uri),
 			 err);
@@ -178,6 +245,11 @@ json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
 	const char *ours = "active";
 
 	if (state == NULL)
+		return NULL;
+	if (strcmp(status, "active") == 0 &&
+	    wants_postcopy(json_get(instance, "hvparams"), ram) &&
+	    kvm_order(p, json_str(instance, "name", ""),
+		      "migrate-start-postcopy", NULL, err) < 0)
 		return NULL;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(names[i].theirs, status) == 0)

@@ -26,9 +26,10 @@ char *kvm_file(const struct paths *p, const char *folder, const char *name,
 
 int kvm_make_folders(const struct paths *p, struct error *err)
 {
-	static const char *const names[] = {"pid", "ctrl", "conf"};
+	static const char *const names[] = {"pid", "ctrl", "conf", "uid",
+					    "chroot"};
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		auto_free char *folder = xprintf(
 			"%s/%s", path(p, PATH_KVM_HYPERVISOR_DIR), names[i]);
 
@@ -99,8 +100,13 @@ int kvm_write_notes(const struct paths *p, const char *name,
 void kvm_cleanup(const struct paths *p, const char *name)
 {
 	static const char *const files[][2] = {
-		{"pid", ""},	  {"ctrl", ".qmp"},	{"ctrl", ".serial"},
-		{"ctrl", ".qga"}, {"conf", ".runtime"},
+		{"pid", ""},
+		{"ctrl", ".qmp"},
+		{"ctrl", ".serial"},
+		{"ctrl", ".qga"},
+		{"ctrl", ".events.in"},
+		{"ctrl", ".events.out"},
+		{"conf", ".runtime"},
 	};
 	auto_json json_t *notes = NULL;
 	struct error err;
@@ -109,6 +115,8 @@ void kvm_cleanup(const struct paths *p, const char *name)
 		return;
 	notes = kvm_read_notes(p, name);
 	kvm_net_down(json_get(notes, "nics"), json_get(notes, "taps"));
+	kvm_user_release(p, json_int(notes, "uid", 0));
+	kvm_remove_chroot(p, name);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		auto_free char *file =
 			kvm_file(p, files[i][0], name, files[i][1]);
@@ -155,13 +163,11 @@ int kvm_order(const struct paths *p, const char *name, const char *command,
 	return done == NULL ? -1 : 0;
 }
 
-int kvm_give_fd(const struct paths *p, const char *name, const char *fd_name,
-		int fd, struct error *err)
+int kvm_orders(const struct paths *p, const char *name,
+	       const struct qmp_step *steps, size_t n, struct error *err)
 {
 	auto_free char *socket_path = kvm_file(p, "ctrl", name, ".qmp");
-	json_t *done =
-		qmp_command_fd(socket_path, "getfd",
-			       json_make("{s:s}", "fdname", fd_name), fd, err);
+	json_t *done = qmp_commands(socket_path, steps, n, err);
 
 	json_decref(done);
 	return done == NULL ? error_wrap(err, "Instance %s", name) : 0;

@@ -2,6 +2,7 @@
 /* KVM: how an instance begins: its process, and our notes of what it was
  * started with. */
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
@@ -17,6 +18,7 @@ static json_t *guest_params(const json_t *hvparams)
 {
 	static const char *const keys[] = {
 		"acpi",
+		"cdrom_disk_type",
 		"cpu_cores",
 		"cpu_sockets",
 		"cpu_threads",
@@ -66,7 +68,8 @@ static json_t *tap_names(const json_t *nics, const struct kvm_taps *taps)
 }
 
 static int note_start(const struct paths *p, const json_t *instance,
-		      const struct kvm_start *start, struct error *err)
+		      const struct kvm_start *start, int64_t uid,
+		      struct error *err)
 {
 	auto_json json_t *notes = json_make(
 		"{s:I, s:I, s:o, s:O}", "memory", (json_int_t)start->memory,
@@ -77,6 +80,9 @@ static int note_start(const struct paths *p, const json_t *instance,
 		"places", start->places);
 	json_t *nics = json_object_get(instance, "nics");
 
+	json_set_int(notes, "uid", uid);
+	json_set_bool(notes, "confined",
+		      kvm_is_confined(json_get(instance, "hvparams")));
 	json_object_set_new(notes, "taps", tap_names(nics, start->taps));
 	json_object_set_new(notes, "nics",
 			    nics == NULL ? json_array() : json_incref(nics));
@@ -125,6 +131,30 @@ static WAITS int give_orders(const struct paths *p, const char *name,
 	return 0;
 }
 
+static void add_order(json_t *orders, const char *command,
+		      json_t *arguments STEALS)
+{
+	json_array_append_new(orders,
+			      json_make("{s:s, s:o}", "execute", command,
+					"arguments", arguments));
+}
+
+/* Both ends must be of one mind before the first byte comes. */
+static void migration_orders(const json_t *hv, const struct kvm_start *start,
+			     json_t *orders)
+{
+	json_t *capabilities = kvm_capabilities(hv);
+
+	if (start->incoming == NULL) {
+		json_decref(capabilities);
+		return;
+	}
+	if (capabilities != NULL)
+		add_order(orders, "migrate-set-capabilities", capabilities);
+	add_order(orders, "migrate-incoming",
+		  json_make("{s:s}", "uri", start->incoming));
+}
+
 /* Connect the NICs; of one that comes from another node the routes stay there
  * until it is here. */
 static WAITS int connect_nics(const struct paths *p, const json_t *instance,
@@ -156,15 +186,25 @@ static WAITS int run(const struct paths *p, const json_t *instance,
 	const json_t *hv = json_get(instance, "hvparams");
 	auto_json json_t *orders = json_array();
 	auto_strv struct strv argv = {0};
+	auto_user struct kvm_user user = {.lock = -1};
+	auto_close int events = -1;
+	struct kvm_start as = *start;
 
 	if (kvm_check_node(p, hv, err) < 0 ||
-	    kvm_args(p, instance, disks, n_disks, start, &argv, err) < 0 ||
+	    kvm_user_take(p, instance, &user, err) < 0)
+		return -1;
+	as.run_as = user.run_as;
+	if (kvm_args(p, instance, disks, n_disks, &as, &argv, err) < 0 ||
 	    kvm_display_orders(instance, hv, orders, err) < 0)
 		return -1;
+	migration_orders(hv, start, orders);
 	/* Noted before it runs, so that whatever happens is undone. */
-	if (note_start(p, instance, start, err) < 0 ||
+	if (note_start(p, instance, start, user.uid, err) < 0 ||
+	    kvm_make_chroot(p, instance, err) < 0 ||
+	    kvm_events_open(p, instance, &events, err) < 0 ||
 	    connect_nics(p, instance, start, err) < 0 ||
-	    run_program(p, name, &argv, start->taps, err) < 0)
+	    run_program(p, name, &argv, start->taps, err) < 0 ||
+	    kvm_pin(p, instance, err) < 0)
 		return -1;
 	return give_orders(p, name, orders, err);
 }

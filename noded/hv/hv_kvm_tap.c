@@ -29,6 +29,11 @@ size_t kvm_queues(const json_t *hv)
 	return n > KVM_QUEUES_MAX ? KVM_QUEUES_MAX : (size_t)n;
 }
 
+bool kvm_wants_vhost(const json_t *hv)
+{
+	return is_paravirtual(hv) && json_bool(hv, "vhost_net", false);
+}
+
 static int open_device(const char *device, struct error *err)
 {
 	int fd = open(device, O_RDWR | O_CLOEXEC | O_NONBLOCK);
@@ -74,7 +79,7 @@ int kvm_tap_open(const json_t *hv, struct kvm_tap *ret, struct error *err)
 {
 	size_t n = kvm_queues(hv);
 	bool header = is_paravirtual(hv) && json_bool(hv, "vnet_hdr", true);
-	bool vhost = is_paravirtual(hv) && json_bool(hv, "vhost_net", false);
+	bool vhost = kvm_wants_vhost(hv);
 	int flags = IFF_TAP | IFF_NO_PI | (header ? IFF_VNET_HDR : 0) |
 		    (n > 1 ? IFF_MULTI_QUEUE : 0);
 	struct kvm_tap tap = {.name = "tap%d"};

@@ -34,6 +34,9 @@ struct kvm_taps {
 /* How many queues the parameters ask for: one without virtio-net. */
 size_t kvm_queues(const json_t *hv);
 
+/* Whether packets are to go past QEMU, through the kernel alone. */
+bool kvm_wants_vhost(const json_t *hv);
+
 /* Make a device as the parameters want it; the kernel gives the name. */
 int kvm_tap_open(const json_t *hv, struct kvm_tap *ret, struct error *err);
 void kvm_tap_close(struct kvm_tap *tap);

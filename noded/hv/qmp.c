@@ -142,8 +142,8 @@ static json_t *exchange(struct qmp *q, const char *command,
 	return NULL;
 }
 
-static json_t *run(const char *path, const char *command,
-		   const json_t *arguments, int fd, struct error *err)
+static json_t *run(const char *path, const struct qmp_step *steps, size_t n,
+		   struct error *err)
 {
 	struct qmp q = {
 		.fd = connect_to(path, err),
@@ -161,8 +161,13 @@ static json_t *run(const char *path, const char *command,
 	if (greeting == NULL)
 		error_set(err, ERR_HYPERVISOR, NULL,
 			  "The monitor %s does not answer", path);
-	if (ready != NULL)
-		result = exchange(&q, command, arguments, fd, err);
+	for (size_t i = 0; ready != NULL && i < n; i++) {
+		json_decref(result);
+		result = exchange(&q, steps[i].command, steps[i].arguments,
+				  steps[i].fd, err);
+		if (result == NULL)
+			break;
+	}
 	json_decref(greeting);
 	json_decref(ready);
 	buf_done(&q.in);
@@ -170,16 +175,14 @@ static json_t *run(const char *path, const char *command,
 	return result;
 }
 
-json_t *qmp_command_fd(const char *socket_path, const char *command,
-		       json_t *arguments STEALS, int fd, struct error *err)
+json_t *qmp_commands(const char *socket_path, const struct qmp_step *steps,
+		     size_t n, struct error *err)
 {
 	auto_free char *own_path = xstrdup(socket_path);
-	auto_free char *own_command = xstrdup(command);
-	auto_json json_t *own_arguments = arguments;
 	json_t *result;
 
 	task_leave();
-	result = run(own_path, own_command, own_arguments, fd, err);
+	result = run(own_path, steps, n, err);
 	task_enter();
 	return result;
 }
@@ -187,5 +190,9 @@ json_t *qmp_command_fd(const char *socket_path, const char *command,
 json_t *qmp_command(const char *socket_path, const char *command,
 		    json_t *arguments STEALS, struct error *err)
 {
-	return qmp_command_fd(socket_path, command, arguments, -1, err);
+	auto_free char *own_command = xstrdup(command);
+	auto_json json_t *own_arguments = arguments;
+	const struct qmp_step step = {own_command, own_arguments, -1};
+
+	return qmp_commands(socket_path, &step, 1, err);
 }

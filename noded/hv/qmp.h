@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The client side of QMP, QEMU's monitor protocol: one command a connection,
- * which is all that starting, stopping and looking need. */
+/* The client side of QMP, QEMU's monitor protocol: one command a connection
+ * is all that starting, stopping and looking need. */
 #ifndef NODED_HV_QMP_H
 #define NODED_HV_QMP_H
 
 #include <jansson.h>
+#include <stddef.h>
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
@@ -19,9 +20,18 @@
 WAITS json_t *qmp_command(const char *socket_path, const char *command,
 			  json_t *arguments STEALS, struct error *err);
 
-/* The same with a descriptor that is sent along (getfd, add-fd). */
-WAITS json_t *qmp_command_fd(const char *socket_path, const char *command,
-			     json_t *arguments STEALS, int fd,
-			     struct error *err);
+/* One of several commands on the same connection, which is what keeps a
+ * descriptor that was given with one for the next. */
+struct qmp_step {
+	const char *command;
+	const json_t *arguments; /* or NULL */
+	int fd;			 /* sent along; negative: none */
+};
+
+/* Run them in their order until one fails; the value of the last.  The steps
+ * have to stay until then. */
+WAITS json_t *qmp_commands(const char *socket_path,
+			   const struct qmp_step *steps, size_t n,
+			   struct error *err);
 
 #endif

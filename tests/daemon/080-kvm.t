@@ -14,8 +14,10 @@ cluster_start --nodes 2 --hypervisor kvm
 
 status() { m gnt-instance list --no-headers -o status "$1"; }
 hv="kernel_path=$guest/vmlinuz,initrd_path=$guest/initrd,kernel_args=quiet"
+m gnt-cluster modify --user-shutdown=yes >/dev/null
 succeeds "add starts a virtual machine" \
-    add vm1 -t sharedfile -s 4m -n node1 -B memory=128 -H "kvm:$hv"
+    add vm1 -t sharedfile -s 4m -n node1 -B memory=128 \
+    -H "kvm:$hv,cpu_mask=0,migration_caps=xbzrle:auto-converge,user_shutdown=true"
 is "$(m gnt-instance list --no-headers -o name,status --separator=' ' vm1)" \
     "vm1 running" "list says running"
 run=$(root node1)/var/run/ganeti/kvm-hypervisor
@@ -103,6 +105,10 @@ run=$(root node2)/var/run/ganeti/kvm-hypervisor
 pid=$(cat "$run/pid/vm1")
 
 is "$(devices nic) $(devices disk)" "$nics 2" "with all that was plugged"
+like "$(qmp query-migrate-capabilities)" \
+    '"state": true, "capability": "auto-converge"' "with the capabilities"
+is "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/"$pid"/task/*/status |
+    sort -u)" 0 "on its CPUs"
 succeeds "the disk goes" m gnt-instance modify --hotplug --disk data:remove vm1
 is "$(devices disk)" 1 "also there"
 
@@ -180,6 +186,31 @@ fails "a kernel that is not there is refused" \
     add vm2 -t diskless -n node1 -H kvm:kernel_path=/nonexistent/vmlinuz
 like "$out" '/nonexistent/vmlinuz' "by name"
 succeeds "startup" m gnt-instance startup vm1
+cat >"$guest/off.py" <<'END'
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.settimeout(1)
+end = time.monotonic() + 90
+while time.monotonic() < end:
+    try:
+        s.sendall(b"off\n")
+        while s.recv(4096):
+            pass
+        break
+    except TimeoutError:
+        pass
+    except OSError:
+        break
+END
+pid=$(cat "$run/pid/vm1")
+python3 "$guest/off.py" "$run/ctrl/vm1.serial"
+is "$(alive "$pid" && echo there)" "" "its user shuts it down"
+is "$(status vm1)" USER_down "list says who"
+succeeds "shutdown takes note" m gnt-instance shutdown vm1
+is "$(ls "$run/ctrl")" "" "nothing is left of it"
+succeeds "startup again" m gnt-instance startup vm1
+is "$(status vm1)" running "runs"
 pid=$(cat "$run/pid/vm1")
 succeeds "remove" m gnt-instance remove -f --shutdown-timeout 1 vm1
 is "$(alive "$pid" && echo there)" "" "ends the process"

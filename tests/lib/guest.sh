@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # guest.sh DIR: the smallest Linux guest: Debian's cloud kernel and an initramfs
 # with busybox that says "guest is up" on the serial line and powers off when
-# asked.  Makes DIR/vmlinuz and DIR/initrd; status 77 when something for it is
+# asked, by the power button or by the line "off".  Makes DIR/vmlinuz and DIR/initrd; status 77 when something for it is
 # not installed.
 set -eu
 dir=$1
@@ -41,7 +41,10 @@ mount -t sysfs sys /sys
 for module in /lib/*.ko; do insmod "$module"; done
 acpid -l /dev/null
 echo "guest is up" >/dev/console
-while :; do sleep 1000; done
+while :; do
+    read -r line </dev/console && [ "$line" = off ] && poweroff -f
+    sleep 1
+done
 END
 chmod +x "$tree/init"
 (cd "$tree" && find . | cpio -o -H newc 2>/dev/null | gzip -1) >"$dir/initrd"

@@ -41,12 +41,13 @@ static inline char *look_printed(struct look l)
 
 #define PRINTED(...) look_printed((struct look){.argv = {__VA_ARGS__}})
 
-/* A network with a bridge br0 whose MTU is 1400, and an empty /run; what comes
- * there goes with the test.  Skips the test where that is not to be had.  To be
- * called before there are tasks: their threads are made once. */
+/* A network with a bridge br0 whose MTU is 1400, at 192.0.2.1, and an empty
+ * /run; what comes there goes with the test.  Skips the test where that is not
+ * to be had.  To be called before there are tasks: their threads are made once.
+ */
 static inline void own_node(void)
 {
-	auto_free char *made = NULL, *up = NULL;
+	auto_free char *made = NULL, *up = NULL, *address = NULL;
 
 	if (access("/dev/net/tun", W_OK) < 0 ||
 	    unshare(CLONE_NEWNET | CLONE_NEWNS) < 0 ||
@@ -55,6 +56,7 @@ static inline void own_node(void)
 		cr_skip_test("no network and mounts of our own");
 	made = PRINTED("ip", "link", "add", "br0", "type", "bridge");
 	up = PRINTED("ip", "link", "set", "br0", "mtu", "1400", "up");
+	address = PRINTED("ip", "address", "add", "192.0.2.1/24", "dev", "br0");
 }
 
 #endif

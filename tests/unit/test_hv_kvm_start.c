@@ -189,3 +189,274 @@ Test(hv_kvm_start, without_its_bridge_it_does_not_start)
 		fs_exists("/run/ganeti/kvm-hypervisor/conf/web1.runtime"));
 	end(instance);
 }
+
+/* --- the command line --- */
+
+/* As many parameters at once as go together. */
+Test(hv_kvm_start, qemu_takes_what_the_parameters_ask_for)
+{
+	static const char *const sets[] = {
+		"{\"soundhw\": \"all\", \"acpi\": false, \"vga\": \"cirrus\", "
+		"\"usb_mouse\": \"mouse\", \"nic_type\": \"e1000\", "
+		"\"cdrom_image_path\": \"/run/image\", \"cdrom_disk_type\": "
+		"\"scsi\", \"cdrom2_image_path\": \"/run/image\", "
+		"\"floppy_image_path\": \"/run/floppy\", \"boot_order\": "
+		"\"floppy\", \"use_localtime\": true, \"cpu_type\": "
+		"\"qemu64\", "
+		"\"cpu_cores\": 2, \"cpu_sockets\": 1, \"cpu_threads\": 1}",
+		"{\"spice_bind\": \"br0\", \"soundhw\": \"hda\", "
+		"\"spice_ip_version\": 4, \"spice_image_compression\": "
+		"\"auto_glz\", \"spice_jpeg_wan_compression\": \"auto\", "
+		"\"spice_zlib_glz_wan_compression\": \"never\", "
+		"\"spice_streaming_video\": \"filter\", "
+		"\"spice_playback_compression\": false, \"use_guest_agent\": "
+		"true, \"cdrom_image_path\": \"/run/image\", "
+		"\"boot_order\": \"cdrom\", \"machine_version\": \"q35\"}",
+		"{\"vnc_bind_address\": \"/run\", \"vnc_tls\": true, "
+		"\"keymap\": \"fr\", \"reboot_behavior\": \"exit\", "
+		"\"cdrom_image_path\": \"/run/image\", \"cdrom_disk_type\": "
+		"\"paravirtual\", \"boot_order\": \"network\", "
+		"\"usb_devices\": \"tablet\", \"user_shutdown\": true, "
+		"\"mem_path\": \"/run\", \"use_chroot\": true}",
+	};
+
+	own_paths();
+	cr_assert_eq(fs_write_atomic("/run/image", "0123456789abcdef", 16, 0600,
+				     &err),
+		     0);
+	cr_assert_eq(fs_write_atomic("/run/floppy", "0123456789abcdef", 16,
+				     0600, &err),
+		     0);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
+		auto_json json_t *instance = instance_of(sets[i]);
+
+		json_set_int(instance, "network_port", 11000);
+		cr_expect_eq(run(start_task, instance), 0, "%s: %s", sets[i],
+			     err.text);
+		cr_expect_eq(run(stop_task, instance), 0, "%s", err.text);
+	}
+	paths_destroy(paths);
+}
+
+/* --- confinement --- */
+
+/* A field of the process's status, and of its threads' first. */
+static char *status_of(const char *field)
+{
+	auto_free char *file =
+		xprintf("/proc/%d/status", (int)kvm_running_pid(paths, "web1"));
+	auto_free char *text = fs_read(file, 65536, NULL, &err);
+	char *line = text == NULL ? NULL : strstr(text, field);
+
+	cr_assert_not_null(line, "no %s", field);
+	line[strcspn(line, "\n")] = '\0';
+	return xstrdup(line);
+}
+
+static void set_pool(const char *text)
+{
+	cr_assert_eq(mount("data", "/var/lib", "tmpfs", 0, NULL), 0);
+	cr_assert_eq(fs_mkdirs("/var/lib/ganeti", 0755, &err), 0);
+	cr_assert_eq(fs_write_atomic("/var/lib/ganeti/ssconf_uid_pool", text,
+				     strlen(text), 0444, &err),
+		     0);
+}
+
+Test(hv_kvm_start, it_runs_as_the_user_and_sees_no_files)
+{
+	json_t *instance;
+	auto_json json_t *disk = json_make("{s:s}", "uuid", NIC_UUID);
+	auto_free char *uid = NULL, *root = NULL;
+	const struct hv_plug what = {
+		.is_disk = true, .device = disk, .path = "/run/disk"};
+	struct job j = {.plug = &what};
+	char folder[128] = "";
+
+	own_paths();
+	instance = instance_of("{\"security_model\": \"user\", "
+			       "\"security_domain\": \"nobody\", "
+			       "\"use_chroot\": true}");
+	start(instance);
+	uid = status_of("Uid:");
+	has(uid, "65534\t65534\t65534");
+	root = xprintf("/proc/%d/root", (int)kvm_running_pid(paths, "web1"));
+	cr_assert_gt(readlink(root, folder, sizeof(folder) - 1), 0);
+	has(folder, "/kvm-hypervisor/chroot/web1");
+	/* It can open no file: a disk comes as an open one. */
+	cr_assert_eq(fs_write_atomic("/run/disk", "0123456789abcdef", 16, 0600,
+				     &err),
+		     0);
+	j.instance = instance;
+	task_spawn("plug", plug_task, &j);
+	test_run_tasks();
+	cr_assert_eq(j.rc, 0, "%s", err.text);
+	end(instance);
+	cr_expect_not(fs_exists("/run/ganeti/kvm-hypervisor/chroot/web1"));
+}
+
+Test(hv_kvm_start, each_has_a_user_of_its_own_from_the_pool)
+{
+	json_t *instance;
+	auto_json json_t *other = NULL;
+	struct kvm_user user;
+	auto_free char *uid = NULL;
+
+	own_paths();
+	set_pool("4000-4001");
+	instance = instance_of("{\"security_model\": \"pool\"}");
+	start(instance);
+	uid = status_of("Uid:");
+	has(uid, "4000\t4000");
+	other = json_deep_copy(instance);
+	json_set_str(other, "name", "web2");
+	cr_assert_eq(kvm_user_take(paths, other, &user, &err), 0, "%s",
+		     err.text);
+	cr_expect_str_eq(user.run_as, "4001:4001");
+	/* One that is about to start has it as well. */
+	json_set_str(other, "name", "web3");
+	{
+		auto_user struct kvm_user third;
+
+		cr_expect_eq(kvm_user_take(paths, other, &third, &err), -1);
+		has(err.text, "No user id");
+	}
+	kvm_user_done(&user);
+	/* It never came to run. */
+	cr_assert_eq(kvm_user_take(paths, other, &user, &err), 0, "%s",
+		     err.text);
+	cr_expect_str_eq(user.run_as, "4001:4001");
+	kvm_user_done(&user);
+	end(instance);
+	cr_expect_not(fs_exists("/run/ganeti/kvm-hypervisor/uid/4000"));
+}
+
+/* --- CPUs --- */
+
+/* The CPUs that the thread of a vCPU may use, as the kernel lists them. */
+static char *cpus_of(size_t vcpu)
+{
+	auto_json json_t *vcpus = ask("query-cpus-fast", NULL);
+	auto_free char *file =
+		xprintf("/proc/%jd/status",
+			(intmax_t)json_int(json_array_get(vcpus, vcpu),
+					   "thread-id", 0));
+	auto_free char *text = fs_read(file, 65536, NULL, &err);
+	char *line = text == NULL ? NULL : strstr(text, "Cpus_allowed_list:");
+
+	cr_assert_not_null(line);
+	line[strcspn(line, "\n")] = '\0';
+	return xstrdup(line);
+}
+
+Test(hv_kvm_start, each_vcpu_is_on_its_cpus)
+{
+	json_t *instance;
+	auto_free char *first = NULL, *second = NULL;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		cr_skip_test("one CPU is not enough");
+	own_paths();
+	instance = instance_of("{\"cpu_mask\": \"1:all\"}");
+	start(instance);
+	first = cpus_of(0);
+	second = cpus_of(1);
+	cr_expect_str_eq(first, "Cpus_allowed_list:\t1");
+	cr_expect_str_neq(second, "Cpus_allowed_list:\t1");
+	end(instance);
+}
+
+Test(hv_kvm_start, one_list_of_cpus_is_for_all)
+{
+	json_t *instance;
+	auto_free char *first = NULL, *process = NULL;
+
+	own_paths();
+	instance = instance_of("{\"cpu_mask\": \"0\"}");
+	start(instance);
+	first = cpus_of(1);
+	process = status_of("Cpus_allowed_list:");
+	cr_expect_str_eq(first, "Cpus_allowed_list:\t0");
+	cr_expect_str_eq(process, "Cpus_allowed_list:\t0");
+	end(instance);
+}
+
+Test(hv_kvm_start, a_list_for_each_vcpu_or_one)
+{
+	json_t *instance;
+
+	own_paths();
+	instance = instance_of("{\"cpu_mask\": \"0:0:0\"}");
+	cr_assert_eq(run(start_task, instance), -1);
+	has(err.text, "3 lists of CPUs for 2 vCPUs");
+	cr_expect_eq(kvm_running_pid(paths, "web1"), 0);
+	end(instance);
+}
+
+/* --- user_shutdown --- */
+
+static void info_task(void *arg)
+{
+	struct job *j = arg;
+	struct hv_info info = {0};
+
+	j->rc = hv_kvm.info(paths, "web1", NULL, &info, &err);
+	if (j->rc == 1)
+		j->rc += (int)info.state;
+}
+
+/* What is left when QEMU ended by itself. */
+static void own_files_of_a_shut_down_one(const char *file, const char *text)
+{
+	auto_strv struct strv names = {0};
+
+	paths = paths_create("", "node1.example.com");
+	cr_assert_eq(fs_write_atomic(file, text, strlen(text), 0600, &err), 0);
+	cr_expect_eq(run(info_task, NULL), 1 + HV_SHUTDOWN);
+	kvm_list_shut_down(paths, &names);
+	cr_expect(strv_has(&names, "web1"));
+	paths_destroy(paths);
+}
+
+/* Events are written down as they come: killed is not shut down. */
+Test(hv_kvm_start, events_are_written_down)
+{
+	json_t *instance;
+	auto_free char *text = NULL;
+	static const char *const file =
+		"/run/ganeti/kvm-hypervisor/ctrl/web1.events.out";
+	static const char from_inside[] =
+		"{\"event\": \"SHUTDOWN\", \"data\": {\"guest\": true, "
+		"\"reason\": \"guest-shutdown\"}}\n";
+
+	own_paths();
+	instance = instance_of("{\"user_shutdown\": true}");
+	start(instance);
+	cr_expect_eq(run(info_task, instance), 1);
+	json_decref(ask("cont", NULL));
+	for (int i = 0;
+	     i < 200 && (text == NULL || strstr(text, "RESUME") == NULL); i++) {
+		free(text);
+		text = fs_read(file, 65536, NULL, &err);
+	}
+	has(text, "RESUME");
+	end(instance);
+	own_files_of_a_shut_down_one(file, from_inside);
+}
+
+Test(hv_kvm_start, the_user_or_somebody_else_has_shut_it_down)
+{
+#define INSIDE(reason)                                                         \
+	"{\"event\": \"SHUTDOWN\", \"data\": {\"guest\": true, \"reason\": "   \
+	"\"" reason "\"}}\n"
+
+	cr_expect(kvm_events_tell_user(
+		"{\"QMP\": {}}\n{\"return\": {}}\n" INSIDE("guest-shutdown")));
+	cr_expect(kvm_events_tell_user(INSIDE("guest-reset")));
+	cr_expect_not(kvm_events_tell_user(INSIDE("guest-panic")));
+	cr_expect_not(kvm_events_tell_user(
+		"{\"event\": \"POWERDOWN\"}\n" INSIDE("guest-shutdown")));
+	cr_expect_not(kvm_events_tell_user(
+		"{\"event\": \"SHUTDOWN\", \"data\": {\"guest\": false, "
+		"\"reason\": \"host-signal\"}}\n"));
+	cr_expect_not(kvm_events_tell_user(""));
+}
