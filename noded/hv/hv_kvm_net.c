@@ -14,6 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "noded/hv/hv_kvm_devices.h"
 #include "noded/script.h"
 
@@ -266,6 +267,24 @@ static void routed(json_t *commands, const struct kvm_nic *n, const char *ip)
 		family, ip, table, n->tap);
 }
 
+/* The NIC over which an instance talks to this node (noded/metad.h). */
+static bool is_communication(const json_t *nic)
+{
+	return has_mode(nic, "routed") &&
+	       str_starts(json_str(nic, "name", ""), COMMUNICATION_NIC_PREFIX);
+}
+
+/* The node's address is at the other end, and nothing lies behind it. */
+static void communicates(json_t *commands, const struct kvm_nic *n,
+			 const char *ip)
+{
+	command(commands, "ip link set dev %s up", n->tap);
+	command(commands, "ip address replace " METADATA_ADDRESS "/32 dev %s",
+		n->tap);
+	command(commands, "ip -4 route replace %s/32 proto static dev %s", ip,
+		n->tap);
+}
+
 json_t *kvm_net_commands(const struct kvm_nic *n, const char *mac, int mtu,
 			 struct error *err)
 {
@@ -288,6 +307,8 @@ json_t *kvm_net_commands(const struct kvm_nic *n, const char *mac, int mtu,
 		bridged(commands, n, mac, mtu);
 	else if (strcmp(mode, "openvswitch") == 0)
 		switched(commands, n);
+	else if (is_communication(n->nic))
+		communicates(commands, n, ip);
 	else if (is_routed)
 		routed(commands, n, ip);
 	else
@@ -401,12 +422,12 @@ static WAITS int connect_nic(const struct kvm_nic *n, struct error *err)
 		kvm_net_commands(n, mac, device_mtu(nic_param(n, "link")), err);
 	if (commands == NULL || check_filtering(n, err) < 0)
 		return -1;
-	if (has_mode(n->nic, "routed"))
+	if (kvm_net_is_late(n->nic))
 		remove_rules(n->tap);
 	for (size_t i = 0; i < json_array_size(commands); i++)
 		if (run_command(json_array_get(commands, i), err) < 0)
 			return -1;
-	if (has_mode(n->nic, "routed"))
+	if (has_mode(n->nic, "routed") && !is_communication(n->nic))
 		answer_for_others(n->tap);
 	return 0;
 }
@@ -416,8 +437,8 @@ int kvm_net_up(const struct paths *p, const struct kvm_nic *n,
 {
 	auto_free char *script =
 		xprintf("%s/" KVM_NET_SCRIPT, path(p, PATH_ETC_DIR));
-	int rc = fs_is_executable(script) ? run_script(script, n, err)
-					  : connect_nic(n, err);
+	bool ours = is_communication(n->nic) || !fs_is_executable(script);
+	int rc = ours ? connect_nic(n, err) : run_script(script, n, err);
 
 	return rc < 0 ? error_wrap(err, "Cannot connect NIC %zu (%s)", n->seq,
 				   n->tap)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* KVM: what a TAP device is connected to.  A site's own script decides, if
  * there is one; else the NIC's mode: to a bridge, to a switch of Open vSwitch,
- * or as a route in the table that the link names. */
+ * or as a route in the table that the link names.  The NIC over which an
+ * instance asks for its metadata has this node at its other end. */
 #ifndef NODED_HV_HV_KVM_NET_H
 #define NODED_HV_HV_KVM_NET_H
 

@@ -114,6 +114,21 @@ Test(hv_kvm_net, a_routed_nic_is_reached_through_its_table)
 	has(main, "ip -6 route replace 2001:db8::7 proto static dev tap7\n");
 }
 
+/* It is for metadata alone: no table, nobody behind it. */
+Test(hv_kvm_net, an_instance_reaches_its_node)
+{
+	auto_free char *lines = commands_of(
+		"{\"name\": \"ganeti:communication:0\", \"ip\": "
+		"\"169.254.0.3\", "
+		"\"nicparams\": {\"mode\": \"routed\", \"link\": \"100\"}}");
+
+	cr_assert_str_eq(
+		lines,
+		"ip link set dev tap7 up\n"
+		"ip address replace 169.254.169.254/32 dev tap7\n"
+		"ip -4 route replace 169.254.0.3/32 proto static dev tap7\n");
+}
+
 Test(hv_kvm_net, what_cannot_be_connected_is_refused)
 {
 	cr_assert_null(commands_of("{\"nicparams\": {\"mode\": \"routed\"}}"));
