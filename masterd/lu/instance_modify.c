@@ -135,6 +135,27 @@ static int set_hypervisor(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* A list of CPUs for each vCPU, or one for all. */
+static int check_cpu_mask(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	const struct modify *m = modify_of(lu);
+	const char *mask = json_str(m->after_hv, "cpu_mask", "");
+	int64_t vcpus = json_int(m->after_be, "vcpus", 1);
+	auto_strv struct strv lists = {0};
+
+	if (json_object_size(op->hvparams) == 0 &&
+	    json_object_size(op->beparams) == 0)
+		return 0;
+	str_split(&lists, mask, ':');
+	if (lists.n <= 1 || (int64_t)lists.n == vcpus)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Number of vCPUs [%jd] does not match the CPU mask "
+			 "[%s]",
+			 (intmax_t)vcpus, mask);
+}
+
 static void set_os(struct lu *lu)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -168,7 +189,7 @@ static WAITS int build(struct lu *lu, struct error *err)
 	set_os(lu);
 	set_state(m, op->offline);
 	if (set_backend(lu, err) < 0 || set_hypervisor(lu, err) < 0 ||
-	    modify_nics(lu, op->nics, err) < 0)
+	    check_cpu_mask(lu, err) < 0 || modify_nics(lu, op->nics, err) < 0)
 		return -1;
 	return modify_disks(lu, op->disks, err);
 }

@@ -147,6 +147,9 @@ f.write(f.readline())
 f.flush()
 print(list(f.read(f.read(1)[0])))
 END
+fails "a CPU mask must fit the number of vCPUs" \
+    m gnt-instance modify -H cpu_mask=0:0 vm1
+like "$out" 'Number of vCPUs .1. does not match' "by numbers"
 fails "a file that is not there is refused" \
     m gnt-instance modify -H vnc_password_file=/nonexistent/password vm1
 like "$out" "vnc_password_file.*/nonexistent/password" "by name"
