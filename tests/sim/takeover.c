@@ -119,6 +119,17 @@ static void masterd_task(void *arg)
 		stop_task(n); /* told so meanwhile */
 }
 
+/* Start a task of the master daemon there; the caller may be one of another. */
+static void spawn_in(struct sim_node *n, const char *name,
+		     void (*fn)(void *arg), void *arg)
+{
+	void *owner = task_owner();
+
+	task_set_owner(&n->masterd);
+	task_spawn(name, fn, arg);
+	task_set_owner(owner);
+}
+
 void sim_take_over(struct sim_node *n, bool failover)
 {
 	struct attempt *a;
@@ -128,9 +139,7 @@ void sim_take_over(struct sim_node *n, bool failover)
 	a = xalloc(sizeof(*a));
 	*a = (struct attempt){.node = n, .failover = failover};
 	sim_start_proc(&n->masterd);
-	task_set_owner(&n->masterd);
-	task_spawn("masterd", masterd_task, a);
-	task_set_owner(NULL);
+	spawn_in(n, "masterd", masterd_task, a);
 }
 
 static bool serves(struct sim *s, void *arg)
@@ -159,9 +168,7 @@ void sim_stop_master(struct sim_node *n)
 	n->masterd.stopping = true;
 	if (n->master == NULL)
 		return; /* it looks whether it shall go on */
-	task_set_owner(&n->masterd);
-	task_spawn("stop", stop_task, n);
-	task_set_owner(NULL);
+	spawn_in(n, "stop", stop_task, n);
 }
 
 /* --- what the node daemon does with it --- */
