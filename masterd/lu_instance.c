@@ -344,6 +344,9 @@ int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 	return 0;
 }
 
+/* What a node says of one that its user has shut down from inside. */
+#define STATE_SHUTDOWN 1
+
 int inst_is_running(struct lu *lu, const json_t *inst, const char *node_uuid,
 		    bool *ret_running, struct error *err)
 {
@@ -359,7 +362,8 @@ int inst_is_running(struct lu *lu, const json_t *inst, const char *node_uuid,
 
 	if (info == NULL)
 		return -1;
-	*ret_running = json_object_size(info) > 0;
+	*ret_running = json_object_size(info) > 0 &&
+		       json_int(info, "state", 0) != STATE_SHUTDOWN;
 	return 0;
 }
 

@@ -95,8 +95,8 @@ struct kvm_user {
 int kvm_user_take(const struct paths *p, const json_t *instance,
 		  struct kvm_user *ret, struct error *err);
 void kvm_user_done(struct kvm_user *user);
-/* Give a uid of the pool back (0: none). */
-void kvm_user_release(const struct paths *p, int64_t uid);
+/* Give a uid of the pool back (0: none), unless another has taken it over. */
+void kvm_user_release(const struct paths *p, const char *name, int64_t uid);
 
 /* An empty folder, if it is to see no other. */
 int kvm_make_chroot(const struct paths *p, const json_t *instance,

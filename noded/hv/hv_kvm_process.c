@@ -115,7 +115,7 @@ void kvm_cleanup(const struct paths *p, const char *name)
 		return;
 	notes = kvm_read_notes(p, name);
 	kvm_net_down(json_get(notes, "nics"), json_get(notes, "taps"));
-	kvm_user_release(p, json_int(notes, "uid", 0));
+	kvm_user_release(p, name, json_int(notes, "uid", 0));
 	kvm_remove_chroot(p, name);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		auto_free char *file =

@@ -121,12 +121,14 @@ void kvm_user_done(struct kvm_user *user)
 	*user = (struct kvm_user){.lock = -1};
 }
 
-void kvm_user_release(const struct paths *p, int64_t uid)
+void kvm_user_release(const struct paths *p, const char *name, int64_t uid)
 {
 	auto_free char *file = uid_file(p, uid);
 	struct error ignored;
+	auto_free char *owner =
+		uid > 0 ? fs_read(file, 256, NULL, &ignored) : NULL;
 
-	if (uid > 0)
+	if (owner != NULL && strcmp(owner, name) == 0)
 		fs_remove(file, &ignored);
 }
 

@@ -210,6 +210,7 @@ pid=$(cat "$run/pid/vm1")
 python3 "$guest/off.py" "$run/ctrl/vm1.serial"
 is "$(alive "$pid" && echo there)" "" "its user shuts it down"
 is "$(status vm1)" USER_down "list says who"
+like "$(m gnt-instance info vm1)" 'actual state is down' "info says so"
 succeeds "shutdown takes note" m gnt-instance shutdown vm1
 is "$(ls "$run/ctrl")" "" "nothing is left of it"
 succeeds "startup again" m gnt-instance startup vm1

@@ -326,6 +326,11 @@ Test(hv_kvm_start, each_has_a_user_of_its_own_from_the_pool)
 		     err.text);
 	cr_expect_str_eq(user.run_as, "4001:4001");
 	kvm_user_done(&user);
+	/* Who had it before cannot give it away. */
+	kvm_user_release(paths, "web2", 4001);
+	cr_expect(fs_exists("/run/ganeti/kvm-hypervisor/uid/4001"));
+	kvm_user_release(paths, "web3", 4001);
+	cr_expect_not(fs_exists("/run/ganeti/kvm-hypervisor/uid/4001"));
 	end(instance);
 	cr_expect_not(fs_exists("/run/ganeti/kvm-hypervisor/uid/4000"));
 }
