@@ -90,6 +90,7 @@ struct call {
 	X(blockdev_grow)                                                       \
 	X(blockdev_setinfo)                                                    \
 	X(blockdev_rename)                                                     \
+	X(blockdev_image)                                                      \
 	X(blockdev_wipe)                                                       \
 	X(file_storage_dir_create)                                             \
 	X(file_storage_dir_remove)                                             \

@@ -4,6 +4,7 @@
 
 #include "lib/json/json.h"
 #include "noded/calls.h"
+#include "noded/image.h"
 #include "noded/noded.h"
 #include "noded/storage/bdev.h"
 
@@ -57,6 +58,8 @@ json_t *call_blockdev_remove(struct call *c, struct error *err)
 	auto_free char *file = NULL;
 
 	if (class == NULL)
+		return NULL;
+	if (image_end(c->paths, disk, err) < 0)
 		return NULL;
 	if (class->find(c->paths, disk, &file, err) == 1)
 		bdev_unlink_target(c->paths, file);
@@ -376,6 +379,44 @@ json_t *call_blockdev_wipe(struct call *c, struct error *err)
 		return NULL;
 	}
 	return null_or_error(class->wipe(c->paths, disk, offset, size, err));
+}
+
+/* As many bytes as an image may have: those of the instance's disk, even where
+ * its storage took more; -1. */
+static WAITS int64_t image_room(struct call *c, const struct bdev_class *class,
+				const json_t *disk, int64_t size_mib,
+				struct error *err)
+{
+	int64_t bytes = class->size(c->paths, disk, err);
+
+	if (size_mib <= 0 || size_mib > INT64_MAX / MIB)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "%jd MiB is no size of a disk",
+				 (intmax_t)size_mib);
+	return bytes < 0 || bytes < size_mib * MIB ? bytes : size_mib * MIB;
+}
+
+/* Arguments: disk, image, size. */
+json_t *call_blockdev_image(struct call *c, struct error *err)
+{
+	const json_t *disk;
+	const struct bdev_class *class = call_disk(c, 0, &disk, err);
+	const char *image = class != NULL ? call_str(c, 1, err) : NULL;
+	auto_free char *file = NULL;
+	int64_t size, bytes;
+	int rc;
+
+	if (image == NULL || call_int(c, 2, &size, err) < 0)
+		return NULL;
+	rc = class->find(c->paths, disk, &file, err);
+	if (rc == 0)
+		error_set(err, ERR_BLOCKDEV, NULL,
+			  "Cannot image device: there is no %s on this node",
+			  json_str(disk, "iv_name", "disk"));
+	bytes = rc == 1 ? image_room(c, class, disk, size, err) : -1;
+	if (bytes < 0)
+		return NULL;
+	return null_or_error(image_put(c->n, disk, file, image, bytes, err));
 }
 
 json_t *call_file_storage_dir_create(struct call *c, struct error *err)

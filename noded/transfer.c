@@ -107,7 +107,9 @@ static int add_certificates(const struct noded *n, json_t *spec,
 	return fs_write_atomic(peer, peer_pem, strlen(peer_pem), 0400, err);
 }
 
-static WAITS int run(const char *folder, const json_t *spec, struct error *err)
+/* timeout_ms: how long it may take; 0: it goes on without us. */
+static WAITS int run(const char *folder, const json_t *spec,
+		     unsigned timeout_ms, struct error *err)
 {
 	auto_free char *program = noded_find_program(PROGRAM, err);
 	auto_free char *log = xprintf("%s/" IMPEXP_LOG, folder);
@@ -119,13 +121,18 @@ static WAITS int run(const char *folder, const json_t *spec, struct error *err)
 		.input = text,
 		.input_len = strlen(text),
 		.output_file = log,
-		.detached = true,
+		.detached = timeout_ms == 0,
+		.timeout_ms = timeout_ms,
 	};
 	int rc;
 
 	if (program == NULL)
 		return -1;
 	rc = proc_run(&proc, &result, err);
+	if (rc == 0 && result.timed_out)
+		rc = error_set(err, ERR_EXEC, NULL,
+			       "The transfer took longer than %u s",
+			       timeout_ms / 1000);
 	proc_result_done(&result);
 	return rc;
 }
@@ -149,7 +156,7 @@ char *transfer_start(const struct noded *n, const char *prefix,
 		return NULL;
 	json_set_bool(mine, "import", strcmp(prefix, "import") == 0);
 	if (add_certificates(n, mine, folder, peer_pem, err) == 0 &&
-	    run(folder, mine, err) == 0)
+	    run(folder, mine, 0, err) == 0)
 		return xstrdup(strrchr(folder, '/') + 1);
 	fs_remove_tree(folder, &ignored);
 	return NULL;
@@ -189,6 +196,62 @@ json_t *transfer_status(const struct paths *p, const char *name)
 	if (!runs && json_get(status, "exit_status") == NULL)
 		return lost_status(status);
 	return status;
+}
+
+/* How one ended that has ended. */
+static int outcome(const struct paths *p, const char *name, struct error *err)
+{
+	auto_json json_t *status = transfer_status(p, name);
+
+	if (json_int(status, "exit_status", 1) == 0)
+		return 0;
+	return error_set(err, ERR_EXEC, NULL, "%s",
+			 json_str(status, "error_message",
+				  "The transfer was ended from outside"));
+}
+
+/* The folder of a name that is always the same. */
+static int claim_folder(const struct paths *p, const char *name,
+			const char *folder, struct error *err)
+{
+	if (fs_mkdirs(path(p, PATH_IMPORT_EXPORT_DIR), 0755, err) < 0)
+		return -1;
+	if (process_of(p, name) > 0)
+		return error_set(err, ERR_EXEC, NULL,
+				 "The transfer %s runs already", name);
+	if (fs_exists(folder) && fs_remove_tree(folder, err) < 0)
+		return -1;
+	return fs_mkdirs(folder, 0700, err);
+}
+
+int transfer_await(const struct noded *n, const char *name, json_t *spec STEALS,
+		   unsigned timeout_ms, struct error *err)
+{
+	auto_json json_t *mine = spec;
+	auto_free char *folder = NULL;
+	struct error ignored;
+	int rc;
+
+	if (check_name(name, err) < 0)
+		return -1;
+	folder = xprintf("%s/%s", path(n->paths, PATH_IMPORT_EXPORT_DIR), name);
+	if (claim_folder(n->paths, name, folder, err) < 0)
+		return -1;
+	json_set_bool(mine, "import", true);
+	rc = run(folder, mine, timeout_ms, err);
+	if (rc == 0)
+		rc = outcome(n->paths, name, err);
+	if (fs_exists(folder))
+		fs_remove_tree(folder, &ignored);
+	return rc;
+}
+
+bool transfer_exists(const struct paths *p, const char *name)
+{
+	auto_free char *folder =
+		xprintf("%s/%s", path(p, PATH_IMPORT_EXPORT_DIR), name);
+
+	return str_valid_filename(name) && fs_exists(folder);
 }
 
 int transfer_abort(const struct paths *p, const char *name, struct error *err)

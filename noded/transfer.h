@@ -20,6 +20,15 @@ WAITS char *transfer_start(const struct noded *n, const char *prefix,
 			   const char *component, json_t *spec STEALS,
 			   const char *peer_pem, struct error *err);
 
+/* Run one of that name, which imports, and wait for its end; it ends with us.
+ * Nothing is left of it.  One of the same name must not run any more. */
+WAITS int transfer_await(const struct noded *n, const char *name,
+			 json_t *spec STEALS, unsigned timeout_ms,
+			 struct error *err);
+
+/* Whether there is one of this name. */
+bool transfer_exists(const struct paths *p, const char *name);
+
 /* How far it is, as Ganeti's ImportExportStatus; JSON null when it has not
  * begun, or there is none of this name.  To be freed. */
 json_t *transfer_status(const struct paths *p, const char *name);

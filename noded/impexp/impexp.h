@@ -7,10 +7,13 @@
  * the stream is "M=<magic>", so that a connection meets its own disk.  Behind
  * it come the bytes of the disk, perhaps through a program that compresses.
  *
+ * Or an image comes in place of another node's disk: a file of this node, or a
+ * URL (impexp_image.c).
+ *
  * A supervisor (main.c) starts up to three children in a row, joined by pipes:
  * the end (impexp_end.c) that reads or writes the disk, a program that
- * compresses, and the network (impexp_net.c).  What they tell it goes through
- * memory that all share. */
+ * compresses, and the network (impexp_net.c) or the image.  What they tell it
+ * goes through memory that all share. */
 #ifndef NODED_IMPEXP_H
 #define NODED_IMPEXP_H
 
@@ -50,6 +53,12 @@ struct impexp_spec {
 	const char *key_file;
 	const char *ca_file; /* its certificate is the peer's */
 	const char *magic;   /* NULL: none */
+	const char *image;   /* a path or a URL, no peer; NULL: none */
+	bool url;
+	const char *schemes;	    /* of URLs, as libcurl has them */
+	const json_t *closed;	    /* folders from which no image comes */
+	const char *instance_disks; /* links to disks that are in use */
+	int64_t limit;		    /* bytes that the disk takes; 0: all */
 	int connect_timeout_s;
 	const json_t *tool; /* argv, or NULL */
 	enum impexp_kind kind;
@@ -79,6 +88,11 @@ int impexp_end_run(const struct impexp_spec *spec, int fd,
 /* The same between fd and the peer. */
 int impexp_net_run(const struct impexp_spec *spec, int fd, bool count,
 		   struct impexp_shared *s, struct error *err);
+
+/* The same from an image into fd.  A file must be readable for everybody, a
+ * device free: who may have a disk made may not read what is this node's. */
+int impexp_image_run(const struct impexp_spec *spec, int fd,
+		     struct impexp_shared *s, struct error *err);
 
 /* All of it, or -1; as read() and write() but for short counts. */
 int impexp_write_all(int fd, const void *data, size_t len);

@@ -11,6 +11,9 @@
 #include "noded/impexp/impexp.h"
 
 #define EXPORT_MODE 0600
+/* What is written is sent to the disk in such pieces, so that no flood of it at
+ * the end holds up the node's other disks. */
+#define PIECE ((off_t)16 * 1024 * 1024)
 
 static int fail(struct error *err, const char *path, const char *what)
 {
@@ -96,7 +99,23 @@ static int put(const char *path, int disk, bool sparse, const char *data,
 	return rc < 0 ? fail(err, path, "write") : 0;
 }
 
-/* limit: a disk's file must not grow by what comes; -1: none. */
+/* n bytes have come on top of `before`: begin to write out a piece that is full
+ * now, and wait for the one before it. */
+static void write_out(int disk, off_t before, size_t n)
+{
+	off_t piece = before / PIECE * PIECE;
+
+	if ((before + (off_t)n) / PIECE == before / PIECE)
+		return;
+	sync_file_range(disk, piece, PIECE, SYNC_FILE_RANGE_WRITE);
+	if (piece > 0)
+		sync_file_range(disk, piece - PIECE, PIECE,
+				SYNC_FILE_RANGE_WAIT_BEFORE |
+					SYNC_FILE_RANGE_WRITE |
+					SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
+/* limit: a disk must not grow by what comes; -1: none. */
 static int run_in(const char *path, int disk, bool sparse, off_t limit, int fd,
 		  struct impexp_shared *s, struct error *err)
 {
@@ -112,6 +131,7 @@ static int run_in(const char *path, int disk, bool sparse, off_t limit, int fd,
 					 path, (intmax_t)limit);
 		if (put(path, disk, sparse, data, (size_t)n, offset, err) < 0)
 			return -1;
+		write_out(disk, offset, (size_t)n);
 		offset += n;
 		s->bytes = offset;
 	}
@@ -137,12 +157,25 @@ static int open_end(const struct impexp_spec *spec, struct error *err)
 	return fd < 0 ? fail(err, spec->path, "open") : fd;
 }
 
+/* How much the disk takes; -1: any number of bytes. */
+static off_t room_of(const struct impexp_spec *spec, int disk)
+{
+	off_t size;
+
+	if (spec->kind != IMPEXP_RAW)
+		return -1;
+	size = lseek(disk, 0, SEEK_END);
+	if (size >= 0 && lseek(disk, 0, SEEK_SET) < 0)
+		size = -1;
+	return size >= 0 && spec->limit > 0 && spec->limit < size ? spec->limit
+								  : size;
+}
+
 int impexp_end_run(const struct impexp_spec *spec, int fd,
 		   struct impexp_shared *s, struct error *err)
 {
 	auto_close int disk = open_end(spec, err);
 	struct stat st;
-	bool file;
 
 	if (disk < 0)
 		return -1;
@@ -150,8 +183,6 @@ int impexp_end_run(const struct impexp_spec *spec, int fd,
 		return run_out(spec->path, disk, fd, s, err);
 	if (fstat(disk, &st) < 0)
 		return fail(err, spec->path, "look at");
-	file = S_ISREG(st.st_mode);
-	return run_in(spec->path, disk, file,
-		      file && spec->kind == IMPEXP_RAW ? st.st_size : -1, fd, s,
-		      err);
+	return run_in(spec->path, disk, S_ISREG(st.st_mode),
+		      room_of(spec, disk), fd, s, err);
 }

@@ -25,6 +25,15 @@ static int read_kind(const json_t *object, struct impexp_spec *ret)
 	return ret->path != NULL ? 0 : -1;
 }
 
+/* Where the bytes come from or go to. */
+static bool has_other_side(const struct impexp_spec *s)
+{
+	if (s->image != NULL)
+		return s->import && s->kind == IMPEXP_RAW &&
+		       s->schemes != NULL && s->instance_disks != NULL;
+	return s->address != NULL && s->key_file != NULL && s->ca_file != NULL;
+}
+
 int impexp_spec_read(const json_t *object, struct impexp_spec *ret,
 		     struct error *err)
 {
@@ -37,6 +46,12 @@ int impexp_spec_read(const json_t *object, struct impexp_spec *ret,
 		.key_file = json_str(object, "key_file", NULL),
 		.ca_file = json_str(object, "ca_file", NULL),
 		.magic = json_str(object, "magic", NULL),
+		.image = json_str(object, "image", NULL),
+		.url = json_bool(object, "url", false),
+		.schemes = json_str(object, "schemes", NULL),
+		.closed = json_get(object, "closed"),
+		.instance_disks = json_str(object, "instance_disks", NULL),
+		.limit = json_int(object, "limit", 0),
 		.connect_timeout_s = (int)timeout_s,
 		.tool = json_get(object, "tool"),
 		.path = json_str(object, "path", NULL),
@@ -44,9 +59,8 @@ int impexp_spec_read(const json_t *object, struct impexp_spec *ret,
 		.env = json_get(object, "env"),
 		.cwd = json_str(object, "cwd", NULL),
 	};
-	if (ret->address != NULL && ret->key_file != NULL &&
-	    ret->ca_file != NULL && timeout_s > 0 &&
-	    timeout_s <= CONNECT_TIMEOUT_MAX_S && read_kind(object, ret) == 0)
+	if (timeout_s > 0 && timeout_s <= CONNECT_TIMEOUT_MAX_S &&
+	    read_kind(object, ret) == 0 && has_other_side(ret))
 		return 0;
 	return error_set(err, ERR_REQUEST, NULL,
 			 "This is not the description of a transfer");

@@ -38,6 +38,7 @@ struct transfer {
 	struct impexp_shared *shared;
 	const char *folder;
 	pid_t pid[IMPEXP_N]; /* 0: none, or ended */
+	pid_t parent;	     /* the node daemon, unless it let us go */
 	int size_fd;	     /* an exporting script says there how much */
 	int64_t begin_us, told_us;
 	double ctime;
@@ -184,6 +185,8 @@ static void run_child(struct transfer *t, enum impexp_child which, int in,
 			    out);
 	if (which == IMPEXP_END)
 		rc = impexp_end_run(spec, in >= 0 ? in : out, t->shared, &err);
+	else if (spec->image != NULL)
+		rc = impexp_image_run(spec, out, t->shared, &err);
 	else
 		rc = impexp_net_run(spec, in >= 0 ? in : out, script, t->shared,
 				    &err);
@@ -379,6 +382,8 @@ static void supervise(struct transfer *t, const sigset_t *signals)
 		read_size(t);
 		if (sig == SIGTERM)
 			give_up(t, "The transfer was ended from outside");
+		else if (t->spec.image != NULL && getppid() != t->parent)
+			give_up(t, "The node daemon has ended");
 		else if (nobody_asks(t))
 			give_up(t, "Nobody asks for the transfer any more");
 		if (reap(t) == 0)
@@ -426,7 +431,7 @@ static json_t *read_input(struct error *err)
 
 int main(int argc, char **argv)
 {
-	struct transfer t = {.failed = -1, .size_fd = -1};
+	struct transfer t = {.failed = -1, .size_fd = -1, .parent = getppid()};
 	auto_json json_t *object = NULL;
 	auto_free char *pid_file = NULL;
 	struct error err;
