@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Mirrored disks until both halves have the same data. */
 #include "lib/json/json.h"
+#include "masterd/aftermath.h"
 #include "masterd/lu_instance.h"
 
 /* How often a node may fail to say how far its mirrors are, and how often they
@@ -143,4 +144,26 @@ int inst_wait_sync(struct lu *lu, const json_t *inst, const json_t *disks,
 	if (done)
 		lu_info(lu, "Instance %s's disks are in sync", inst_name(inst));
 	return 0;
+}
+
+void inst_pause_mirror(struct lu *lu, const char *node, const json_t *disk,
+		       bool pause)
+{
+	const char *procedure = "blockdev_pause_resume_sync";
+	auto_json json_t *args = json_make("[[O], b]", disk, pause);
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	if (json_array_size(json_get(disk, "children")) == 0)
+		return;
+	if (lu->run->killed) {
+		aftermath_call(lu->m, node, procedure, steal(&args));
+		return;
+	}
+	done = lu_call(lu, node, procedure, steal(&args), &err);
+	if (done == NULL)
+		lu_warn(lu,
+			"Failed to %s disk synchronization on node '%s': %s",
+			pause ? "pause" : "resume", lu_node_name(lu, node),
+			err.text);
 }

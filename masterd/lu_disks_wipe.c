@@ -15,25 +15,6 @@ static int64_t chunk_of(int64_t size)
 	return chunk > 0 ? chunk : 1;
 }
 
-/* The other half of a mirror gets the zeros once all are there; a failure only
- * costs time. */
-static WAITS void pause_mirror(struct lu *lu, const char *node,
-			       const json_t *disk, bool pause)
-{
-	auto_json json_t *done = NULL;
-	struct error err;
-
-	if (json_array_size(json_get(disk, "children")) == 0)
-		return;
-	done = lu_call(lu, node, "blockdev_pause_resume_sync",
-		       json_make("[[O], b]", disk, pause), &err);
-	if (done == NULL)
-		lu_warn(lu,
-			"Failed to %s disk synchronization on node '%s': %s",
-			pause ? "pause" : "resume", lu_node_name(lu, node),
-			err.text);
-}
-
 static WAITS int wipe_range(struct lu *lu, const char *node, const json_t *disk,
 			    size_t i, int64_t from, struct error *err)
 {
@@ -81,9 +62,22 @@ int inst_wipe_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 		lu_info(lu, "* Wiping disk %zu (from %jdM to %jdM)", i,
 			(intmax_t)from_mib,
 			(intmax_t)json_int(disk, "size", 0));
-	pause_mirror(lu, node, carried, true);
+	inst_pause_mirror(lu, node, carried, true);
 	rc = wipe_range(lu, node, carried, i, from_mib, err);
-	if (!lu->run->killed)
-		pause_mirror(lu, node, carried, false);
+	inst_pause_mirror(lu, node, carried, false);
 	return rc;
+}
+
+int inst_wipe_disks(struct lu *lu, const json_t *inst, struct error *err)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+
+	if (!inst_wipes(lu))
+		return 0;
+	lu_feedback(lu, "* wiping instance disks...");
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (inst_wipe_disk(lu, inst, json_array_get(disks, i), i, 0,
+				   err) < 0)
+			return -1;
+	return 0;
 }

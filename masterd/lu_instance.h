@@ -78,7 +78,7 @@ WAITS int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 WAITS int inst_mark(struct lu *lu, const char *name, const char *admin_state,
 		    int disks_active, struct error *err);
 
-/* --- disks (masterd/lu_new_disks.c, lu_disks.c,
+/* --- disks (masterd/lu_new_disks.c, lu_disks.c, lu_disks_image.c,
  * lu_disks_sync.c, lu_disks_wipe.c) --- */
 
 /* The object of a new disk, number i, for what spec_disk() read; to be freed.
@@ -144,6 +144,18 @@ WAITS int inst_make_folder(struct lu *lu, const json_t *inst,
 bool inst_wipes(struct lu *lu);
 WAITS int inst_wipe_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 			 size_t i, int64_t from_mib, struct error *err);
+/* The same with all of its disks, from their beginning. */
+WAITS int inst_wipe_disks(struct lu *lu, const json_t *inst, struct error *err);
+/* Put an OS image onto its first disk, which is active on the primary; the
+ * job's log says how far it is.  When the job is killed or the node is lost,
+ * the node is told to stop writing. */
+WAITS int inst_image_disk(struct lu *lu, const json_t *inst, const char *image,
+			  struct error *err);
+/* The other half of a mirror gets what is written once all is there; nothing
+ * happens to other disks (one, as node calls carry it).  A failure only costs
+ * time: a warning. */
+WAITS void inst_pause_mirror(struct lu *lu, const char *node,
+			     const json_t *disk, bool pause);
 /* Wait until its mirrors are in sync (these disks, as node calls carry them;
  * NULL: all that it has), and say so; `once` only looks how they are.
  * ERR_EXEC when they are and stay degraded. */

@@ -486,30 +486,51 @@ static WAITS int wait_sync(struct lu *lu, const json_t *inst, struct error *err)
 				 : 0;
 }
 
-static WAITS int wipe(struct lu *lu, const json_t *inst, struct error *err)
+static WAITS int put_image(struct lu *lu, const json_t *inst, struct error *err)
 {
-	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	const char *image = create_of(lu)->spec.os_image;
 
-	if (!inst_wipes(lu) || spec_adopts(&create_of(lu)->spec))
+	if (image == NULL)
 		return 0;
-	lu_feedback(lu, "* wiping instance disks...");
-	for (size_t i = 0; i < json_array_size(disks); i++)
-		if (inst_wipe_disk(lu, inst, json_array_get(disks, i), i, 0,
-				   err) < 0)
-			return -1;
-	return 0;
+	lu_feedback(lu, "* imaging instance disks...");
+	return inst_start_disks(lu, inst, NULL, err) < 0
+		       ? -1
+		       : inst_image_disk(lu, inst, image, err);
 }
 
+static WAITS int run_scripts(struct lu *lu, const json_t *inst,
+			     struct error *err)
+{
+	struct create *c = create_of(lu);
+	struct params_os own = {c->spec.osparams, c->spec.osparams_private,
+				c->spec.osparams_secret};
+	auto_json json_t *done = NULL;
+
+	if (inst_start_disks(lu, inst, NULL, err) < 0)
+		return -1;
+	lu_feedback(lu, "* running the instance OS create scripts...");
+	done = lu_call(lu, c->nodes.primary, "instance_os_add",
+		       json_make("[o, b, I]", inst_rpc_os(lu, inst, &own), 0,
+				 (json_int_t)lu->common.debug_level),
+		       err);
+	if (done != NULL)
+		return 0;
+	return error_wrap(err, "Could not add os for instance %s on node %s",
+			  c->spec.name, lu_node_name(lu, c->nodes.primary));
+}
+
+/* An image comes in place of the scripts, and also where nothing is to be
+ * installed, as upstream. */
 static WAITS int install(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = op_of(lu);
 	struct create *c = create_of(lu);
 	const json_t *inst = lu_keep(lu, current(lu));
-	auto_json json_t *done = NULL;
 
 	if (!c->has_disks)
 		return 0;
-	if (wipe(lu, inst, err) < 0 || wait_sync(lu, inst, err) < 0)
+	if ((!spec_adopts(&c->spec) && inst_wipe_disks(lu, inst, err) < 0) ||
+	    put_image(lu, inst, err) < 0 || wait_sync(lu, inst, err) < 0)
 		return -1;
 	if (spec_adopts(&c->spec))
 		return 0;
@@ -517,25 +538,10 @@ static WAITS int install(struct lu *lu, struct error *err)
 		return inst_start_disks(lu, inst, NULL, err) < 0
 			       ? -1
 			       : import_disks(lu, &c->import, inst, err);
-	if (op->no_install == 1 || c->spec.os == NULL)
+	if (op->no_install == 1 || c->spec.os == NULL ||
+	    c->spec.os_image != NULL)
 		return 0;
-	if (inst_start_disks(lu, inst, NULL, err) < 0)
-		return -1;
-	lu_feedback(lu, "* running the instance OS create scripts...");
-	done = lu_call(lu, c->nodes.primary, "instance_os_add",
-		       json_make("[o, b, I]",
-				 inst_rpc_os(lu, inst,
-					     &(struct params_os){
-						     c->spec.osparams,
-						     c->spec.osparams_private,
-						     c->spec.osparams_secret}),
-				 0, (json_int_t)lu->common.debug_level),
-		       err);
-	if (done == NULL)
-		return error_wrap(
-			err, "Could not add os for instance %s on node %s",
-			c->spec.name, lu_node_name(lu, c->nodes.primary));
-	return 0;
+	return run_scripts(lu, inst, err);
 }
 
 /* All is made: the mark goes, and the instance is up or down. */

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_INSTANCE_REINSTALL: run the OS definition's create script again, perhaps
- * another's. */
+/* OP_INSTANCE_REINSTALL: put an OS image on the disk again, and run the OS
+ * definition's create script, perhaps others. */
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/os_image.h"
 #include "lib/model/params.h"
 #include "masterd/lu_instance.h"
 
 struct reinstall {
 	struct lu lu;
 	const json_t *inst;
-	const char *os;
+	const char *os;		  /* "": none */
+	const char *image;	  /* NULL: none */
 	json_t *public, *private; /* OS parameters of this installation */
 };
 
@@ -49,13 +51,27 @@ static struct params_os own_params(struct lu *lu)
 	return (struct params_os){r->public, r->private, op->osparams_secret};
 }
 
+/* The image of this installation, or the instance's. */
+static int read_image(struct lu *lu, struct error *err)
+{
+	const struct op_instance_reinstall *op = lu->op;
+	struct reinstall *r = reinstall_of(lu);
+
+	if (os_image_read(op->osparams, &r->image, err) < 0)
+		return -1;
+	if (r->image == NULL)
+		r->image = os_image_of(json_get(r->inst, "osparams"));
+	return 0;
+}
+
 static int reinstall_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_reinstall *op = lu->op;
 	struct reinstall *r = reinstall_of(lu);
 	struct params_os own;
 
-	if (inst_check_node(lu, inst_primary(r->inst), false, err) < 0)
+	if (read_image(lu, err) < 0 ||
+	    inst_check_node(lu, inst_primary(r->inst), false, err) < 0)
 		return -1;
 	if (json_array_size(json_get(r->inst, "disks")) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -64,10 +80,7 @@ static int reinstall_check(struct lu *lu, struct error *err)
 	if (inst_check_down(lu, r->inst, "cannot reinstall", err) < 0)
 		return -1;
 	if (*r->os == '\0')
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Instance '%s' has no operating system; say "
-				 "which one (--os-type)",
-				 inst_name(r->inst));
+		return 0;
 	own = own_params(lu);
 	return inst_check_os(lu, inst_primary(r->inst), r->os, &own,
 			     op->force_variant, err);
@@ -92,7 +105,7 @@ static WAITS int change_os(struct lu *lu, struct error *err)
 
 	if (str_eq(r->os, json_str(r->inst, "os", "")))
 		return 0;
-	lu_feedback(lu, "Changing OS to '%s'...", r->os);
+	lu_feedback(lu, "Changing OS scripts to '%s'...", r->os);
 	changed = config_edit(r->inst);
 	json_set_str(changed, "os", r->os);
 	config_put(lu->m->config, CONFIG_INSTANCE, changed);
@@ -108,7 +121,7 @@ static WAITS int run_scripts(struct lu *lu, struct error *err)
 	struct params_os own = own_params(lu);
 	auto_json json_t *done = NULL;
 
-	lu_feedback(lu, "Running the instance OS create scripts...");
+	lu_info(lu, "Running instance OS create scripts...");
 	done = lu_call(lu, inst_primary(r->inst), "instance_os_add",
 		       json_make("[o, b, I]", inst_rpc_os(lu, r->inst, &own), 1,
 				 (json_int_t)lu->common.debug_level),
@@ -120,16 +133,33 @@ static WAITS int run_scripts(struct lu *lu, struct error *err)
 		inst_name(r->inst), lu_node_name(lu, inst_primary(r->inst)));
 }
 
+static WAITS int install(struct lu *lu, struct error *err)
+{
+	struct reinstall *r = reinstall_of(lu);
+
+	if (r->image != NULL && inst_image_disk(lu, r->inst, r->image, err) < 0)
+		return -1;
+	return *r->os != '\0' ? run_scripts(lu, err) : 0;
+}
+
 static json_t *reinstall_exec(struct lu *lu, struct error *err)
 {
 	struct reinstall *r = reinstall_of(lu);
+	const struct op_instance_reinstall *op = lu->op;
 	struct error ignored;
 	int rc;
 
+	if (r->image == NULL && *r->os == '\0') {
+		lu_info(lu, "No OS scripts or OS image specified or found in "
+			    "the instance's configuration, nothing to install");
+		return json_null();
+	}
+	if (os_image_of(op->osparams) != NULL)
+		lu_feedback(lu, "Using OS image '%s'", r->image);
 	if (change_os(lu, err) < 0 ||
 	    inst_start_disks(lu, r->inst, NULL, err) < 0)
 		return NULL;
-	rc = run_scripts(lu, err);
+	rc = install(lu, err);
 	inst_stop_disks(lu, r->inst, NULL, true, &ignored);
 	return rc < 0 ? NULL : json_null();
 }

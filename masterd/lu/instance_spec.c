@@ -7,6 +7,7 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/os_image.h"
 #include "lib/model/params.h"
 #include "masterd/iallocator.h"
 #include "masterd/lu/tags.h"
@@ -269,16 +270,14 @@ static int read_os(struct lu *lu, const struct op_instance_create *op,
 {
 	bool installs = op->no_install != 1;
 
-	if (installs && json_get(op->osparams, "os-image") != NULL)
+	if (strcmp(op->mode, "create") == 0 &&
+	    os_image_read(op->osparams, &s->os_image, err) < 0)
+		return -1;
+	if (s->os == NULL && s->os_image == NULL && installs)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "OS images (os-image) cannot be put on disks "
-				 "in this version; install by an OS "
-				 "definition, or not at all (--no-install)");
-	if (s->os == NULL && installs)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "No guest OS specified (-o), and the "
-				 "installation is not disabled "
-				 "(--no-install)");
+				 "No guest OS or OS image specified (-o, -O "
+				 "os-image=...), and the installation is not "
+				 "disabled (--no-install)");
 	if (s->os != NULL && installs &&
 	    is_blacklisted(config_cluster(lu->m->config), s->os))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
@@ -290,6 +289,17 @@ static int read_os(struct lu *lu, const struct op_instance_create *op,
 	s->osparams_private = params_update_os(NULL, op->osparams_private);
 	s->osparams_secret = op->osparams_secret;
 	return 0;
+}
+
+static int check_image(const struct inst_spec *s, struct error *err)
+{
+	if (s->os_image == NULL ||
+	    (json_array_size(s->disks) > 0 && !spec_adopts(s)))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "An OS image needs a new disk to be put on; instance "
+			 "'%s' has none",
+			 s->name);
 }
 
 static void drop_same(json_t *own, json_t *defaults STEALS)
@@ -333,7 +343,7 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	    read_template(lu, op, s, err) < 0 ||
 	    read_hypervisor(lu, op, s, err) < 0 ||
 	    read_backend(lu, op, s, err) < 0 ||
-	    spec_read_disks(lu, op, s, err) < 0 ||
+	    spec_read_disks(lu, op, s, err) < 0 || check_image(s, err) < 0 ||
 	    read_nics(lu, op->nics, op->instance_communication, s, err) < 0 ||
 	    read_tags(op->tags, s, err) < 0)
 		return -1;

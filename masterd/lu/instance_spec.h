@@ -16,6 +16,7 @@ struct inst_spec {
 	const char *os, *hypervisor, *template, *group_name;
 	json_t *beparams, *filled_be; /* custom; complete */
 	json_t *hvparams, *filled_hv;
+	const char *os_image; /* for its first disk; NULL: none */
 	json_t *osparams, *osparams_private;
 	const json_t *osparams_secret; /* the opcode's, stored nowhere */
 	json_t *nics;  /* as stored; MACs "auto" until spec_reserve_macs() */

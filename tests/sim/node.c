@@ -592,6 +592,14 @@ static json_t *do_true(struct sim_node *n, const json_t *args)
 	return good(json_true());
 }
 
+/* All that goes on is half through. */
+static json_t *do_impexp_status(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_make("[{s:f}]", "progress_percent", 50.0));
+}
+
 static const struct {
 	const char *procedure;
 	json_t *(*answer)(struct sim_node *n, const json_t *args);
@@ -622,6 +630,7 @@ static const struct {
 	{"blockdev_find", do_disk_find},
 	{"blockdev_getmirrorstatus", do_mirror_status},
 	{"blockdev_getmirrorstatus_multi", do_mirror_statuses},
+	{"impexp_status", do_impexp_status},
 	{"iallocator_runner", do_iallocator},
 };
 
@@ -664,6 +673,14 @@ static json_t *delay(struct sim_node *n, const struct sim_call *call,
 	return good(json_null());
 }
 
+static json_t *image(struct sim_node *n, const json_t *args, unsigned *ret_ms)
+{
+	json_decref(n->image);
+	n->image = json_deep_copy(args);
+	*ret_ms = n->image_ms;
+	return good(json_null());
+}
+
 json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 			unsigned *ret_ms)
 {
@@ -675,6 +692,8 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 		return bad("told to fail");
 	if (strcmp(procedure, "test_delay") == 0)
 		return delay(n, call, ret_ms);
+	if (strcmp(procedure, "blockdev_image") == 0)
+		return image(n, args, ret_ms);
 	for (size_t i = 0; i < sizeof(script) / sizeof(*script); i++)
 		if (strcmp(script[i].procedure, procedure) == 0)
 			return script[i].answer(n, args);

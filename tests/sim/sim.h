@@ -68,7 +68,9 @@ struct sim_node {
 	/* Its certificates, and those that are staged: numbers, 0 for none. */
 	unsigned server, client, new_server, new_client;
 	bool trusts_both;
-	json_t *hook_env; /* what they were last given */
+	json_t *hook_env;  /* what they were last given */
+	json_t *image;	   /* arguments of the last blockdev_image, */
+	unsigned image_ms; /* which takes so long */
 	unsigned n_calls;
 };
 

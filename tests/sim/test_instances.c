@@ -52,8 +52,6 @@ Test(instances, what_is_not_supported_is_refused)
 	expect(add_with("nics", json_make("[{s:s}]", "speed", "9")),
 	       "wrong_input");
 	expect(add_with("mode", json_string("import")), "wrong_input");
-	expect(add_with("osparams", json_make("{s:s}", "os-image", "/x")),
-	       "OS images");
 	expect(add_with("ip_check", json_true()), "name check");
 	cr_assert_null(instance("web1"));
 }

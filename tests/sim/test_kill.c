@@ -145,3 +145,28 @@ Test(kill, a_creation_leaves_nothing_at_whatever_moment)
 	}
 	cr_assert_gt(killed, 5);
 }
+
+/* The node would go on with it, on a disk that is gone or another's. */
+Test(kill, an_image_is_not_written_any_longer)
+{
+	json_t *op = op_add("web1", NODE2, true);
+	auto_strv struct strv calls = {0};
+	size_t ended = 0;
+	uint64_t id;
+
+	json_object_set_new(op, "osparams",
+			    json_make("{s:s}", "os-image", "/image"));
+	s.nodes[1].image_ms = 3600 * 1000;
+	s.calls = &calls;
+	id = sim_submit(&s, op, NULL);
+	sim_run(&s, 60000, NULL, NULL);
+	cr_assert(is_running(&s, &id));
+	cr_assert_str_eq(kill_job(id), "error");
+	sim_run(&s, 60000, NULL, NULL);
+	s.calls = NULL;
+	for (size_t i = 0; i < calls.n; i++)
+		ended += strcmp(calls.items[i], "impexp_cleanup " NODE2) == 0;
+	cr_assert_eq(ended, 1);
+	cr_assert_null(instance("web1"));
+	cr_assert_eq(s.files.n, 0);
+}
