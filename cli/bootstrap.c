@@ -358,6 +358,25 @@ static void wait_first_job(struct luxi *luxi, const json_t *id)
 	}
 }
 
+/* What it had to say, such as that there are no SSH keys. */
+static void tell_first_job(struct luxi *luxi, const json_t *id)
+{
+	struct error ignored;
+	auto_json json_t *rows =
+		luxi_call(luxi, "QueryJobs",
+			  json_make("[[O], [s]]", id, "oplog"), &ignored);
+	const json_t *row = json_array_get(rows, 0);
+	const json_t *log = json_array_get(json_array_get(row, 0), 0);
+
+	for (size_t i = 0; i < json_array_size(log); i++) {
+		const char *text = json_string_value(
+			json_array_get(json_array_get(log, i), 3));
+
+		if (text != NULL)
+			fprintf(stderr, "%s\n", text);
+	}
+}
+
 static int first_job(const struct paths *p, struct error *err)
 {
 	struct luxi *luxi = luxi_connect(path(p, PATH_QUERY_SOCKET), err);
@@ -369,8 +388,10 @@ static int first_job(const struct paths *p, struct error *err)
 		return error_wrap(err, "The master daemon does not answer");
 	}
 	id = luxi_call(luxi, "SubmitJob", json_make("[[o]]", op), err);
-	if (id != NULL)
+	if (id != NULL) {
 		wait_first_job(luxi, id);
+		tell_first_job(luxi, id);
+	}
 	luxi_close(luxi);
 	json_decref(id);
 	return id == NULL ? -1 : 0;
@@ -425,11 +446,12 @@ int bootstrap_init(const struct paths *p, const struct cluster_init *init,
 int bootstrap_forget(const struct paths *p, struct error *err)
 {
 	static const enum path_id files[] = {
-		PATH_CONFIG_DATA, PATH_SERVER_PEM,
-		PATH_CLIENT_PEM,  PATH_RAPI_PEM,
-		PATH_HMAC_KEY,	  PATH_CLUSTER_DOMAIN_SECRET,
-		PATH_KNOWN_HOSTS, PATH_WATCHER_PAUSE,
-		PATH_SPICE_PEM,	  PATH_SPICE_CA_PEM,
+		PATH_CONFIG_DATA,  PATH_SERVER_PEM,
+		PATH_CLIENT_PEM,   PATH_RAPI_PEM,
+		PATH_HMAC_KEY,	   PATH_CLUSTER_DOMAIN_SECRET,
+		PATH_KNOWN_HOSTS,  PATH_WATCHER_PAUSE,
+		PATH_SPICE_PEM,	   PATH_SPICE_CA_PEM,
+		PATH_SSH_PUB_KEYS,
 	};
 	auto_strv struct strv names = {0};
 

@@ -9,9 +9,11 @@
 #include "cli/bootstrap.h"
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
+#include "cli/run.h"
 #include "cli/tools.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/ssh_keys.h"
 #include "lib/model/uid_pool.h"
 
 #define WORDS_MAX 16
@@ -102,6 +104,27 @@ static int family_of(const struct cli *cli, struct error *err)
 	return 0;
 }
 
+/* The size of SSH keys that is asked for; -1 with err when there are none such,
+ * or no program that makes them. */
+static int64_t ssh_bits(const struct cli *cli, struct error *err)
+{
+	static const char *const argv[] = {"ssh-keygen", "-?", NULL};
+	const char *type = cli_text(cli, &OPT_SSH_KEY_TYPE);
+	int64_t bits = cli_count(cli, &OPT_SSH_KEY_BITS);
+	auto_free char *output = NULL;
+
+	if (ssh_keys_check_size(type == NULL ? "rsa" : type, &bits, err) < 0)
+		return -1;
+	if (cli_given(cli, &OPT_NO_SSH_INIT) ||
+	    run_output(argv, NULL, &output, err) >= 0)
+		return bits;
+	return error_set(
+		err, ERR_PREREQ, ECODE_ENVIRON,
+		"There is no program ssh-keygen to make SSH keys with; "
+		"install OpenSSH's client, or leave SSH alone with "
+		"--no-ssh-init");
+}
+
 static bool flag(const struct cli *cli, const struct cli_option *option)
 {
 	return json_is_true(cli_value(cli, option));
@@ -117,8 +140,9 @@ static int init(struct cli *cli, struct error *err)
 	struct cluster_init request = {0};
 	int family = family_of(cli, err);
 	int netmask = tool_netmask(cli, err);
+	int64_t bits = ssh_bits(cli, err);
 
-	if (p == NULL || family == 0 || netmask < 0)
+	if (p == NULL || family == 0 || netmask < 0 || bits < 0)
 		return -1;
 	uids = uid_pool_parse(cli_text(cli, &OPT_UID_POOL) ?: "", err);
 	node_ip = uids == NULL ? NULL : resolve(p->hostname, family, err);
@@ -165,7 +189,8 @@ static int init(struct cli *cli, struct error *err)
 		.use_external_mip_script = flag(cli, &OPT_EXT_MIP_SCRIPT),
 		.enabled_user_shutdown = flag(cli, &OPT_USER_SHUTDOWN),
 		.ssh_key_type = cli_text(cli, &OPT_SSH_KEY_TYPE),
-		.ssh_key_bits = (int)cli_count(cli, &OPT_SSH_KEY_BITS),
+		.ssh_key_bits = (int)bits,
+		.modify_ssh_setup = !cli_given(cli, &OPT_NO_SSH_INIT),
 		.hv_state = json_get(given, "hv_state"),
 		.disk_state = json_get(given, "disk_state"),
 		.nicparams = cli_value(cli, &OPT_NICPARAMS),

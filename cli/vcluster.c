@@ -46,6 +46,12 @@ static const struct cli_option opt_base_ip = {
 		"itself a block that is free",
 };
 
+static const struct cli_option opt_ssh = {
+	.name = "ssh",
+	.type = CLI_FLAG,
+	.help = "Give the nodes SSH keys, in /root/.ssh below their folders",
+};
+
 static int read_options(const struct cli *cli, struct vcluster_options *ret,
 			struct error *err)
 {
@@ -64,6 +70,7 @@ static int read_options(const struct cli *cli, struct vcluster_options *ret,
 				      ? cli_text(cli, &opt_hypervisor)
 				      : "fake",
 		.base_ip = cli_text(cli, &opt_base_ip),
+		.ssh = cli_given(cli, &opt_ssh),
 	};
 	return 0;
 }
@@ -258,7 +265,7 @@ static const struct cli_command create_command = {
 		"daemons of its own on a loopback address, and start it",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip},
+	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip, &opt_ssh},
 	.run = create,
 };
 

@@ -36,6 +36,7 @@ struct vcluster_options {
 	size_t n_nodes;
 	const char *hypervisor; /* "fake" or "kvm" */
 	const char *base_ip;	/* NULL: choose a free block */
+	bool ssh;		/* nodes get SSH keys, below their roots */
 };
 
 /* --- vcluster_state.c --- */

@@ -176,7 +176,7 @@ static json_t *policy(void)
 	return json_parse(text, sizeof(text) - 1, &err);
 }
 
-static int init_cluster(const struct vcluster *v, struct error *err)
+static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
 {
 	const struct vcluster_node *first = &v->nodes[0];
 	const char *const hypervisors[] = {v->hypervisor, NULL};
@@ -207,6 +207,9 @@ static int init_cluster(const struct vcluster *v, struct error *err)
 		.beparams = be,
 		.nicparams = nic,
 		.ipolicy = ipolicy,
+		.modify_ssh_setup = ssh,
+		.ssh_key_type = ssh ? "ecdsa" : NULL, /* quickly made */
+		.ssh_key_bits = ssh ? 256 : 0,
 	};
 
 	return bootstrap_init(first->paths, &init, err);
@@ -341,10 +344,10 @@ static int join_others(const struct vcluster *v, struct error *err)
 	return add_others(v, err);
 }
 
-static int bring_up(const struct vcluster *v, struct error *err)
+static int bring_up(const struct vcluster *v, bool ssh, struct error *err)
 {
 	if (prepare(v, err) < 0 || vcluster_save(v, err) < 0 ||
-	    init_cluster(v, err) < 0)
+	    init_cluster(v, ssh, err) < 0)
 		return -1;
 	return join_others(v, err);
 }
@@ -376,7 +379,7 @@ int vcluster_create(const struct vcluster_options *o, struct error *err)
 		return -1;
 	rc = check_fresh(v, err);
 	if (rc == 0) {
-		rc = bring_up(v, err);
+		rc = bring_up(v, o->ssh, err);
 		if (rc < 0)
 			vcluster_destroy(v, &ignored);
 	}

@@ -123,6 +123,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	if (role != NULL)
 		m->role = *role;
 	cond_init(&m->on_announced);
+	ssh_keys_init(&m->ssh_keys);
 	m->disk = disk;
 	m->paths = paths;
 	cond_init(&m->watch);
@@ -219,6 +220,7 @@ static void take_up(void *arg)
 		log_error("%s", err.text);
 	m->announced = true;
 	cond_signal(&m->on_announced);
+	ssh_keys_begin(m);
 }
 
 void master_wait_announced(struct master *m)
@@ -243,6 +245,7 @@ WAITS void master_stop(struct master *m)
 	struct error err;
 
 	m->stopping = true;
+	ssh_keys_end(m);
 	distribute_end(m->distribute);
 	queue_stop(m->queue);
 	if (config_commit(m->config, &err) < 0)

@@ -14,6 +14,7 @@
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
 #include "masterd/noderpc.h"
+#include "masterd/ssh_keys.h"
 
 /* Exit statuses of a master that ends on its own: a write failed; another
  * master has taken over. */
@@ -46,6 +47,7 @@ struct master {
 	struct reserve *reserve;
 	struct iallocator_builtin hail;
 	struct distribute *distribute;
+	struct ssh_keys_turn ssh_keys;
 
 	/* It only plans jobs (job_plan.h): a copy with a configuration of its
 	 * own, whose queue is to be read only. */

@@ -44,6 +44,8 @@ struct call {
 	/* calls_crypto.c */                                                   \
 	X(node_crypto_tokens)                                                  \
 	X(crypto_renewal)                                                      \
+	/* calls_ssh.c */                                                      \
+	X(ssh_keys)                                                            \
 	/* calls_site.c */                                                     \
 	X(restricted_command)                                                  \
 	X(run_oob)                                                             \

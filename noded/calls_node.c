@@ -20,6 +20,7 @@
 #include "noded/host.h"
 #include "noded/hv/hv.h"
 #include "noded/noded.h"
+#include "noded/ssh_keys.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_MAX 64
@@ -300,10 +301,13 @@ json_t *call_node_leave_cluster(struct call *c, struct error *err)
 	auto_free char *rapi =
 		xprintf("%s/rapi", path(c->paths, PATH_DATA_DIR));
 	json_t *purged = call_jobqueue_purge(c, err);
+	struct error ignored;
 
 	if (purged == NULL)
 		return NULL;
 	json_decref(purged);
+	if (call_flag(c, 0) && ssh_keys_leave(c->paths, &ignored) < 0)
+		log_warning("%s, ignoring", ignored.text);
 	remove_files(path(c->paths, PATH_DATA_DIR));
 	remove_files(rapi);
 	if (c->n->quit != NULL)

@@ -20,6 +20,7 @@
 #include "noded/noded.h"
 #include "noded/osdef.h"
 #include "noded/storage/file_place.h"
+#include "noded/verify_ssh.h"
 
 /* Files that are compared; the configuration is the largest. */
 #define FILE_MAX (256u * 1024 * 1024)
@@ -70,15 +71,6 @@ static json_t *check_filelist(struct call *c, const json_t *what,
 			json_object_set_new(result, name, sum);
 	}
 	return result;
-}
-
-/* {node: problem} of logging in to other nodes with ssh.  Node daemons do not
- * use ssh here, so there is no problem to report. */
-static json_t *check_nodelist(struct call *c, const json_t *what,
-			      const json_t *all_hvparams)
-{
-	(void)c, (void)what, (void)all_hvparams;
-	return json_object();
 }
 
 static void check_reachable(json_t *result, const json_t *node)
@@ -375,13 +367,6 @@ static json_t *check_file_path(struct call *c, const json_t *what,
 	return json_string(text);
 }
 
-static json_t *check_ssh(struct call *c, const json_t *what,
-			 const json_t *all_hvparams)
-{
-	(void)c, (void)what, (void)all_hvparams;
-	return json_array(); /* no keys of ours, nothing wrong with them */
-}
-
 /* Mounted by the site; the path is only looked at. */
 static json_t *check_gluster_path(struct call *c, const json_t *what,
 				  const json_t *all_hvparams)
@@ -422,9 +407,9 @@ static const struct check {
 	{"filelist", false, check_filelist},
 	{"client-cert", false, check_client_cert},
 	{"renewal", false, check_renewal},
-	{"ssh-setup", false, check_ssh},
-	{"ssh-clutter", false, check_ssh},
-	{"nodelist", false, check_nodelist},
+	{"ssh-setup", false, verify_ssh_setup},
+	{"ssh-clutter", false, verify_ssh_clutter},
+	{"nodelist", false, verify_ssh_nodes},
 	{"node-net-test", false, check_net},
 	{"master-ip", false, check_master_ip},
 	{"user-scripts", false, check_scripts},

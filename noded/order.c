@@ -23,6 +23,8 @@ enum order_stream order_stream(const char *procedure, const json_t *args)
 		return ORDER_QUEUE;
 	if (strcmp(procedure, "write_ssconf_files") == 0)
 		return ORDER_SSCONF;
+	if (strcmp(procedure, "ssh_keys") == 0)
+		return ORDER_SSH;
 	if (strcmp(procedure, "master_promise") == 0)
 		return ORDER_ALL;
 	return strcmp(procedure, "upload_file_single") == 0 &&
@@ -33,7 +35,7 @@ enum order_stream order_stream(const char *procedure, const json_t *args)
 
 static bool covers(enum order_stream s, size_t stream)
 {
-	return s == ORDER_ALL || (size_t)s == stream;
+	return (s == ORDER_ALL && stream != ORDER_SSH) || (size_t)s == stream;
 }
 
 static bool is_busy(const struct order *o, enum order_stream s)

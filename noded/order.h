@@ -21,6 +21,7 @@ enum order_stream {
 	ORDER_QUEUE,
 	ORDER_CONFIG,
 	ORDER_SSCONF,
+	ORDER_SSH,     /* it is no copy: a promise does not wait for it */
 	ORDER_STREAMS, /* their number */
 	ORDER_NONE = ORDER_STREAMS,
 	ORDER_ALL,

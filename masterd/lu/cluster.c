@@ -8,6 +8,7 @@
 #include "masterd/lu.h"
 #include "masterd/lu/cluster_files.h"
 #include "masterd/lu/cluster_params.h"
+#include "masterd/lu/cluster_ssh.h"
 #include "masterd/lu/communication.h"
 #include "masterd/lu/group.h"
 #include "masterd/lu/node_pool.h"
@@ -41,7 +42,7 @@ static void master_both(struct lu *lu, struct strv *ret_pre,
 	strv_add(ret_post, master_uuid(lu));
 }
 
-/* --- post init: for its hooks, and to record the first node --- */
+/* --- post init: for its hooks, the first node is recorded and gets keys --- */
 
 static json_t *post_init_exec(struct lu *lu, struct error *err)
 {
@@ -49,6 +50,7 @@ static json_t *post_init_exec(struct lu *lu, struct error *err)
 	struct error why;
 	auto_json json_t *changes = node_record(lu, master, &why);
 
+	cluster_ssh_sync(lu);
 	if (changes == NULL) {
 		lu_warn(lu,
 			"The resources of the first node are not recorded: %s "
@@ -95,9 +97,11 @@ static int destroy_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static json_t *destroy_exec(struct lu *lu, struct error *err)
+/* The daemons are taken down by the client. */
+static WAITS json_t *destroy_exec(struct lu *lu, struct error *err)
 {
 	(void)err;
+	cluster_ssh_leave(lu, config_master(lu->m->config));
 	return json_string(master_uuid(lu));
 }
 
@@ -127,6 +131,7 @@ static json_t *redist_conf_exec(struct lu *lu, struct error *err)
 	if (config_redistribute(lu->m->config, err) < 0)
 		return NULL;
 	cluster_files_give_shared(lu);
+	cluster_ssh_sync(lu);
 	return json_null();
 }
 
@@ -543,6 +548,8 @@ static json_t *set_params_exec(struct lu *lu, struct error *err)
 		node_pool_fill(lu, NULL);
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;
+	if (op->candidate_pool_size != OP_UNSET)
+		cluster_ssh_sync(lu);
 	return network == NULL ? json_null()
 			       : communication_everywhere(lu, network, err);
 }

@@ -6,7 +6,8 @@
  * tell all nodes the new digests, switch, tell them to forget the old ones.
  * What fails before the switch is taken back; after it the cluster lives with
  * both until a later renewal can complete this one.  The other secrets are
- * files that gnt-cluster has put into the renewal folder of this node. */
+ * files that gnt-cluster has put into the renewal folder of this node; SSH keys
+ * are in cluster_ssh.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "lib/model/constants.h"
 #include "masterd/distribute.h"
 #include "masterd/lu/cluster_files.h"
+#include "masterd/lu/cluster_ssh.h"
 
 /* As the certificates of a new cluster. */
 #define COMMON_NAME "ganeti.example.com"
@@ -117,14 +119,12 @@ static int check_files(const json_t *files, struct error *err)
 static WAITS int renew_check(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_renew_crypto *op = lu->op;
-	bool ssh_is_ours = json_bool(config_cluster(lu->m->config),
-				     "modify_ssh_setup", true);
+	const char *type = op->ssh_key_type;
+	int64_t bits = op->ssh_key_bits;
 	auto_strv struct strv offline = {0};
 
-	if (op->renew_ssh_keys && ssh_is_ours)
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "SSH keys cannot be renewed: the nodes' are "
-				 "not in Gantry's hands, it gives none out");
+	if (op->renew_ssh_keys && cluster_ssh_check(lu, &type, &bits, err) < 0)
+		return -1;
 	if (check_files(op->files, err) < 0)
 		return -1;
 	find_nodes(lu, &offline);
@@ -364,6 +364,25 @@ static WAITS int renew_file(struct lu *lu, const char *name, struct error *err)
 			 name);
 }
 
+/* --- SSH keys --- */
+
+static WAITS int renew_ssh(struct lu *lu, struct error *err)
+{
+	const struct op_cluster_renew_crypto *op = lu->op;
+	const char *type = op->ssh_key_type;
+	int64_t bits = op->ssh_key_bits;
+
+	if (!op->renew_ssh_keys)
+		return 0;
+	if (ssh_keys_managed(lu->m))
+		return cluster_ssh_check(lu, &type, &bits, err) < 0
+			       ? -1
+			       : cluster_ssh_renew(lu, type, bits, err);
+	lu_feedback(lu, "SSH keys stay: the cluster is configured not to "
+			"modify the SSH setup");
+	return 0;
+}
+
 static WAITS json_t *renew_exec(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_renew_crypto *op = lu->op;
@@ -376,10 +395,7 @@ static WAITS json_t *renew_exec(struct lu *lu, struct error *err)
 			       json_string_value(json_array_get(op->files, i)),
 			       err) < 0)
 			return NULL;
-	if (op->renew_ssh_keys)
-		lu_feedback(lu, "SSH keys stay: the cluster is configured not "
-				"to modify the SSH setup");
-	return json_null();
+	return renew_ssh(lu, err) < 0 ? NULL : json_null();
 }
 
 static void renew_done(struct lu *lu)

@@ -10,6 +10,7 @@
 #include "lib/model/constants.h"
 #include "masterd/address.h"
 #include "masterd/lu/cluster_files.h"
+#include "masterd/lu/cluster_ssh.h"
 #include "masterd/resolve.h"
 
 #define KNOWN_HOSTS_MODE 0644
@@ -101,7 +102,9 @@ static WAITS void give_known_hosts(struct lu *lu)
 {
 	auto_free char *text = known_hosts(config_cluster(lu->m->config));
 
-	if (text != NULL) /* else SSH is not ours here */
+	if (ssh_keys_managed(lu->m))
+		cluster_ssh_sync(lu);
+	else if (text != NULL)
 		cluster_files_give(lu, PATH_KNOWN_HOSTS, KNOWN_HOSTS_MODE, text,
 				   strlen(text));
 }

@@ -13,6 +13,7 @@
 #include "lib/model/constants.h"
 #include "lib/model/state.h"
 #include "masterd/lu.h"
+#include "masterd/lu/cluster_ssh.h"
 #include "masterd/lu/node_pool.h"
 #include "masterd/lu/node_refresh.h"
 #include "masterd/lu/node_state.h"
@@ -317,6 +318,7 @@ static WAITS json_t *add_exec(struct lu *lu, struct error *err)
 	/* It may have been one before, and was not there to hear it. */
 	if (op->readd && !candidate)
 		node_pool_tell_demoted(lu, a->node);
+	cluster_ssh_sync(lu);
 	return json_null();
 }
 
@@ -435,6 +437,7 @@ static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 	node_pool_set_digest(lu, uuid, NULL);
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;
+	cluster_ssh_sync(lu);
 	tell_to_leave(lu);
 	return json_null();
 }

@@ -11,6 +11,7 @@
 #include "lib/model/params.h"
 #include "lib/model/state.h"
 #include "masterd/lu.h"
+#include "masterd/lu/cluster_ssh.h"
 #include "masterd/lu/node_pool.h"
 #include "masterd/lu/node_state.h"
 
@@ -414,6 +415,8 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 		return NULL;
 	if (was && !is && n->role != ROLE_OFFLINE)
 		node_pool_tell_demoted(lu, n->node);
+	if (n->role != role_of(n->node) || op->master_capable >= 0)
+		cluster_ssh_sync(lu);
 	return steal(&result);
 }
 

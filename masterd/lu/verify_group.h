@@ -43,7 +43,7 @@ bool verify_has_template(const struct lu *lu, const char *template);
 /* --- verify_question.c --- */
 
 /* The arguments of node_verify. */
-json_t *verify_question(struct verify_group *g);
+WAITS json_t *verify_question(struct verify_group *g);
 /* The same, for the files alone. */
 json_t *verify_file_question(struct verify_group *g);
 

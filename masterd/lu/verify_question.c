@@ -63,6 +63,8 @@ static void add_net_checks(struct verify_group *g, json_t *checks)
 		if (json_bool(node, "master_candidate", false))
 			json_array_append_new(candidates, json_string(name));
 	}
+	if (!ssh_keys_managed(g->lu.m)) /* then nobody has to log in */
+		json_array_clear(names);
 	json_object_set_new(checks, "nodelist",
 			    json_make("[o, {}, O]", names, candidates));
 	json_object_set_new(checks, "node-net-test",
@@ -198,16 +200,41 @@ static json_t *arguments(struct lu *lu, json_t *checks STEALS)
 			 json_get(cluster, "hvparams"));
 }
 
-static void add_ssh(struct verify_group *g, json_t *checks)
+/* All nodes': [[uuid, name, candidate, capable, online], ...] */
+static json_t *ssh_nodes(struct lu *lu)
+{
+	auto_strv struct strv uuids = {0};
+	json_t *rows = json_array();
+
+	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
+	for (size_t i = 0; i < uuids.n; i++) {
+		const json_t *node =
+			config_get(lu->m->config, CONFIG_NODE, uuids.items[i]);
+
+		json_array_append_new(
+			rows,
+			json_make(
+				"[s, s, b, b, b]", uuids.items[i],
+				json_str(node, "name", ""),
+				(int)json_bool(node, "master_candidate", false),
+				(int)json_bool(node, "master_capable", true),
+				(int)!json_bool(node, "offline", false)));
+	}
+	return rows;
+}
+
+static WAITS void add_ssh(struct verify_group *g, json_t *checks)
 {
 	const struct op_cluster_verify_group *op = g->lu.op;
-	const json_t *cluster = config_cluster(g->lu.m->config);
+	struct master *m = g->lu.m;
 
-	if (!json_bool(cluster, "modify_ssh_setup", false))
+	if (!ssh_keys_managed(m))
 		return;
-	json_object_set_new(
-		checks, "ssh-setup",
-		json_make("[[], s]", json_str(cluster, "ssh_key_type", "rsa")));
+	json_object_set_new(checks, "ssh-setup",
+			    json_make("[o, s, o]", ssh_nodes(&g->lu),
+				      json_str(config_cluster(m->config),
+					       "ssh_key_type", "rsa"),
+				      ssh_keys_public(m)));
 	if (op->verify_clutter)
 		json_set_bool(checks, "ssh-clutter", true);
 }

@@ -607,6 +607,7 @@ static const struct {
 	{"version", do_version},
 	{"node_crypto_tokens", do_crypto_tokens},
 	{"crypto_renewal", do_crypto_renewal},
+	{"ssh_keys", sim_ssh_keys},
 	{"node_info", do_node_info},
 	{"node_verify", do_verify},
 	{"hooks_runner", do_hooks},

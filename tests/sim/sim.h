@@ -59,7 +59,8 @@ struct sim_node {
 
 	bool down;	     /* does not answer at all */
 	const char *fail_on; /* procedure that answers with an error; of
-			      * crypto_renewal the name of the step */
+			      * crypto_renewal and ssh_keys the name of the
+			      * step */
 	bool silent;	     /* whoever asks waits in vain */
 	bool hook_fails;     /* its hooks say no */
 	bool faulty_disks;   /* its side of mirrors is broken */
@@ -68,6 +69,9 @@ struct sim_node {
 	/* Its certificates, and those that are staged: numbers, 0 for none. */
 	unsigned server, client, new_server, new_client;
 	bool trusts_both;
+	/* The numbers of its SSH keys, 0 for none, and its authorized_keys. */
+	unsigned ssh_key, ssh_next;
+	char *ssh_authorized;
 	json_t *hook_env;  /* what they were last given */
 	json_t *image;	   /* arguments of the last blockdev_image, */
 	unsigned image_ms; /* which takes so long */
@@ -231,6 +235,11 @@ struct sim_call {
  * *ret_ms is how long it takes to give it. */
 json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 			unsigned *ret_ms);
+
+/* The same for the call ssh_keys.  (ssh.c) */
+json_t *sim_ssh_keys(struct sim_node *n, const json_t *args);
+/* Whether `to` lets in the key that `from` uses. */
+bool sim_ssh_lets_in(const struct sim_node *to, const struct sim_node *from);
 
 /* The name of a logical volume of the node in sim.files; to be freed. */
 char *sim_volume(const char *node_uuid, const json_t *disk);
