@@ -46,6 +46,7 @@ int bootstrap_folders(const struct paths *p, struct error *err)
 		{PATH_DATA_DIR, 0755},
 		{PATH_QUEUE_DIR, 0750},
 		{PATH_QUEUE_ARCHIVE_DIR, 0750},
+		{PATH_EXPORT_DIR, 0755},
 		{PATH_LOCK_DIR, 0755},
 		{PATH_RUN_DIR, 0775},
 		{PATH_SOCKET_DIR, 0750},

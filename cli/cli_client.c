@@ -122,8 +122,10 @@ char *cli_error_text(const struct error *err)
 		return xstrdup("Failure: the job queue is full; archive old "
 			       "jobs first (gnt-job autoarchive)");
 	case ERR_TYPE:
-	case ERR_PARAMETER:
 		return xprintf("Parameter Error: %s", err->text);
+	case ERR_PARAMETER:
+		return xprintf("Failure: unknown/wrong parameter name '%s'",
+			       err->text);
 	case ERR_JOB_LOST:
 		return xprintf("Error checking job status: %s", err->text);
 	case ERR_FILTER:

@@ -235,8 +235,9 @@ static json_t *parse_number(const struct cli_option *option, const char *text,
 	default:
 		if (parse_bool(text, &yes))
 			return json_boolean(yes);
-		misfit(option, text, "boolean", err);
-		err->kind = ERR_PARAMETER; /* to Ganeti it is no usage error */
+		/* To Ganeti it is no usage error. */
+		error_set(err, ERR_PARAMETER, NULL,
+			  "Invalid boolean value '%s'", text);
 		return NULL;
 	}
 }

@@ -136,7 +136,7 @@ static int check_nic(const json_t *nic, struct error *err)
 		       strcmp(known[k], key) != 0)
 			k++;
 		if (k == sizeof(known) / sizeof(*known))
-			return error_set(err, ERR_PARAMETER, NULL,
+			return error_set(err, ERR_TYPE, NULL,
 					 "Unknown parameter '%s'", key);
 	}
 	return 0;
@@ -189,7 +189,7 @@ static int set_hypervisor(const struct cli *cli, json_t *op, struct error *err)
 		params = json_object();
 	json_object_set_new(op, "hvparams", params);
 	if (!json_is_object(params))
-		return error_set(err, ERR_PARAMETER, NULL,
+		return error_set(err, ERR_TYPE, NULL,
 				 "--hypervisor-parameters wants "
 				 "NAME:KEY=VALUE, not '%s' alone",
 				 name);
