@@ -153,6 +153,13 @@ static int expand_again(struct lu *lu, struct error *err)
 	return 1;
 }
 
+/* Whether the opcode is about one instance; others, about a node, a group or
+ * all, pass over what is only planned, themselves. */
+static bool is_of_one_instance(const struct lu *lu)
+{
+	return op_has_param(lu->class->op, "instance_name");
+}
+
 /* The creation that an instance waits for has not begun yet; one that runs
  * holds the lock. */
 static int refuse_forthcoming(struct lu *lu, struct error *err)
@@ -239,7 +246,9 @@ static WAITS int lu_lock(struct lu *lu, struct error *err)
 				 EXPAND_ROUNDS);
 	lu->locks->released = xcalloc(lu->locks->n + 1, sizeof(bool));
 	note_objects(lu);
-	return lu->class->takes_forthcoming ? 0 : refuse_forthcoming(lu, err);
+	if (lu->class->takes_forthcoming || !is_of_one_instance(lu))
+		return 0;
+	return refuse_forthcoming(lu, err);
 }
 
 /* --- one LU's life --- */

@@ -279,6 +279,14 @@ json_t *op_new(const struct op_class *class)
 	return result;
 }
 
+bool op_has_param(const struct op_class *class, const char *name)
+{
+	for (const struct op_param *p = class->params; p->name != NULL; p++)
+		if (strcmp(p->name, name) == 0)
+			return true;
+	return false;
+}
+
 /* --- parsing --- */
 
 static void parse_value(const struct op_param *param, const json_t *value,

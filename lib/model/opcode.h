@@ -88,6 +88,9 @@ void op_parse_common(const json_t *value, struct op_common *ret);
  * with the json_set functions and send it.  To be freed. */
 json_t *op_new(const struct op_class *class);
 
+/* Whether it has this parameter, besides those that all opcodes have. */
+bool op_has_param(const struct op_class *class, const char *name);
+
 /* "INSTANCE_CREATE(web1.example.com)", "TEST_DELAY(1.0e-2)"; to be freed. */
 char *op_summary(const json_t *value);
 
