@@ -229,12 +229,23 @@ json_t *config_edit(const json_t *object)
 	return json_copy((json_t *)object);
 }
 
+/* The steps of a creation count as one, for clients only see the instance that
+ * was made; that it was started is the second. */
+static bool is_step_of_creation(const json_t *object, const json_t *before)
+{
+	return json_get(before, "reserved_by_job") != NULL &&
+	       (json_get(object, "reserved_by_job") != NULL ||
+		strcmp(json_str(object, "admin_state", ""), "up") != 0);
+}
+
 /* Changes what every object has: the serial number goes up from that of the
  * version before, the modification time is now. */
 static void stamp(json_t *object, const json_t *before, double now)
 {
+	int64_t serial = json_int(before, "serial_no", 0);
+
 	json_set_int(object, "serial_no",
-		     before == NULL ? 1 : json_int(before, "serial_no", 0) + 1);
+		     is_step_of_creation(object, before) ? serial : serial + 1);
 	if (before == NULL && json_get(object, "ctime") == NULL)
 		json_object_set_new(object, "ctime", json_real(now));
 	json_object_set_new(object, "mtime", json_real(now));

@@ -67,6 +67,9 @@ WAITS int inst_resolve(struct lu *lu, const char *name, const char **ret_name,
 /* ERR_PREREQ/ECODE_NOTUNIQUE when somebody answers at the address. */
 WAITS int inst_check_ip(struct lu *lu, const char *name, const char *ip,
 			struct error *err);
+/* The bridges of bridged NICs are there on the node; ERR_PREREQ. */
+WAITS int inst_check_bridges(struct lu *lu, const json_t *nics,
+			     const char *node_uuid, struct error *err);
 /* ERR_PREREQ unless the OS may be used, and the node can install it with these
  * parameters of the instance on top of the cluster's. */
 WAITS int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,

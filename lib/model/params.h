@@ -95,6 +95,8 @@ int params_parse_size(const char *text, int64_t *ret_mib, struct error *err);
 
 /* Hypervisor parameters of the whole cluster, not to be set on instances. */
 bool params_hv_is_global(const char *name);
+/* ERR_PREREQ when parameters of an instance have such ones. */
+int params_check_hv_own(const json_t *hvparams, struct error *err);
 /* The names of all parameters of all hypervisors, sorted. */
 struct strv;
 void params_hv_names(struct strv *ret);

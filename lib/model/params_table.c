@@ -168,6 +168,27 @@ bool params_hv_is_global(const char *name)
 	return false;
 }
 
+int params_check_hv_own(const json_t *hvparams, struct error *err)
+{
+	auto_strv struct strv globals = {0};
+	auto_free char *text = NULL;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)hvparams, name, value)
+		if (params_hv_is_global(name))
+			strv_add(&globals, name);
+	if (globals.n == 0)
+		return 0;
+	strv_sort(&globals);
+	text = strv_join(&globals, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The following hypervisor parameters are global and "
+			 "cannot be customized at instance level, please "
+			 "modify them at cluster level: %s",
+			 text);
+}
+
 void params_hv_names(struct strv *ret)
 {
 	for (size_t i = 0; i < N_TABLES; i++) {

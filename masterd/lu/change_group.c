@@ -195,13 +195,8 @@ static WAITS json_t *instance_exec(struct lu *lu, struct error *err)
 	struct change *c = change_of(lu);
 	json_t *jobs = make_plan(lu, op->early_release, err);
 
-	if (jobs == NULL) {
-		error_wrap(err,
-			   "Can't compute solution for changing group of "
-			   "instance '%s'",
-			   inst_name(c->object));
+	if (jobs == NULL)
 		return NULL;
-	}
 	lu_info(lu,
 		"Iallocator returned %zu job(s) for changing group of instance "
 		"'%s'",
@@ -355,10 +350,8 @@ static WAITS json_t *group_exec(struct lu *lu, struct error *err)
 		return lu_submit_jobs(lu, json_array(), NULL, err);
 	}
 	jobs = make_plan(lu, op->early_release, err);
-	if (jobs == NULL) {
-		error_wrap(err, "Can't compute group evacuation");
+	if (jobs == NULL)
 		return NULL;
-	}
 	lu_info(lu,
 		"Iallocator returned %zu job(s) for evacuating node group %s",
 		json_array_size(jobs), group_name(lu));

@@ -141,6 +141,30 @@ static WAITS int ask_master(struct lu *lu, const char *procedure,
 	return error_wrap(err, "Parameters of OS '%s'", os);
 }
 
+/* ERR_PREREQ names the first node that says no, or nothing; not those that are
+ * marked offline. */
+static WAITS int ask_nodes(struct lu *lu, const struct strv *uuids,
+			   const char *hv, json_t *values STEALS,
+			   struct error *err)
+{
+	size_t n;
+	struct node_result *r =
+		lu_call_nodes(lu, uuids, "hypervisor_validate_params",
+			      json_make("[s, o]", hv, values), &n);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		if (r[i].payload != NULL || r[i].offline)
+			continue;
+		rc = error_set(err, ERR_PREREQ, ECODE_INVAL,
+			       "Hypervisor parameter validation failed on node "
+			       "%s: %s",
+			       json_str(r[i].node, "name", ""), r[i].err->text);
+	}
+	node_results_free(r, n);
+	return rc;
+}
+
 /* The names of both as a list: what has changed. */
 static void changed_oses(const struct op_cluster_set_params *op,
 			 struct strv *ret)
@@ -201,6 +225,26 @@ static WAITS int check_hvp(struct lu *lu, const json_t *cluster,
 	return 0;
 }
 
+/* All nodes say whether they can do with what changes for their hypervisors. */
+static WAITS int check_hvparams(struct lu *lu, const json_t *cluster,
+				struct error *err)
+{
+	const struct op_cluster_set_params *op = lu->op;
+	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	auto_strv struct strv nodes = {0};
+	const char *hv;
+	json_t *given;
+	int rc = 0;
+
+	config_sorted(lu->m->config, CONFIG_NODE, &nodes);
+	json_object_foreach ((json_t *)op->hvparams, hv, given)
+		if (rc == 0 && json_array_has_str(enabled, hv))
+			rc = ask_nodes(lu, &nodes, hv,
+				       params_fill_hv(cluster, hv, NULL, NULL),
+				       err);
+	return rc;
+}
+
 /* Changes of a list that change nothing. */
 static void say_idle(struct lu *lu, const char *key, const json_t *changes)
 {
@@ -222,7 +266,8 @@ int cluster_check_os(struct lu *lu, const json_t *cluster, struct error *err)
 
 	say_idle(lu, "hidden_os", op->hidden_os);
 	say_idle(lu, "blacklisted_os", op->blacklisted_os);
-	if (check_scripts(lu, cluster, err) < 0)
+	if (check_hvparams(lu, cluster, err) < 0 ||
+	    check_scripts(lu, cluster, err) < 0)
 		return -1;
 	return check_hvp(lu, cluster, err);
 }

@@ -279,7 +279,7 @@ static void modify_env(struct lu *lu, json_t *env)
 
 	json_set_str(env, "GROUP_NAME", op->group_name);
 	json_set_str(env, "NEW_ALLOC_POLICY",
-		     op->alloc_policy != NULL ? op->alloc_policy : "");
+		     op->alloc_policy != NULL ? op->alloc_policy : "None");
 }
 
 static json_t *modify_exec(struct lu *lu, struct error *err)

@@ -96,3 +96,41 @@ int inst_check_down(struct lu *lu, const json_t *inst, const char *why,
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Instance %s is running, %s", inst_name(inst), why);
 }
+
+/* Where the bridged ones of these NICs want to be, each once; to be freed. */
+static json_t *bridges_of(struct lu *lu, const json_t *nics)
+{
+	json_t *bridges = json_array();
+
+	for (size_t i = 0; i < json_array_size(nics); i++) {
+		auto_json json_t *params = params_fill_nic(
+			config_cluster(lu->m->config),
+			json_get(json_array_get(nics, i), "nicparams"));
+		const char *link = json_str(params, "link", "");
+
+		if (strcmp(json_str(params, "mode", ""), "bridged") == 0 &&
+		    !json_array_has_str(bridges, link))
+			json_array_append_new(bridges, json_string(link));
+	}
+	return bridges;
+}
+
+int inst_check_bridges(struct lu *lu, const json_t *nics, const char *node_uuid,
+		       struct error *err)
+{
+	auto_json json_t *bridges = bridges_of(lu, nics);
+	auto_json json_t *answer = NULL;
+
+	if (json_array_size(bridges) == 0)
+		return 0;
+	answer = lu_call(lu, node_uuid, "bridges_exist",
+			 json_make("[O]", bridges), err);
+	if (answer != NULL)
+		return 0;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_ENVIRON;
+	return error_wrap(err,
+			  "Error checking bridges on destination node "
+			  "'%s'",
+			  lu_node_name(lu, node_uuid));
+}

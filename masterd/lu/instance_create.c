@@ -345,6 +345,24 @@ static int create_check(struct lu *lu, struct error *err)
 
 /* --- hooks --- */
 
+/* Hooks of a creation know the sizes of disks, not yet where they are. */
+static void hide_storage(size_t n_disks, json_t *env)
+{
+	static const char *const keys[] = {"DEV_TYPE", "DRIVER", "ID"};
+
+	for (size_t i = 0; i < n_disks; i++) {
+		auto_free char *uuid = xprintf("INSTANCE_DISK%zu_UUID", i);
+
+		json_set_str(env, uuid, "");
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+			auto_free char *key =
+				xprintf("INSTANCE_DISK%zu_%s", i, keys[k]);
+
+			json_object_del(env, key);
+		}
+	}
+}
+
 static void create_hook_env(struct lu *lu, json_t *ret_env)
 {
 	const struct op_instance_create *op = op_of(lu);
@@ -357,6 +375,7 @@ static void create_hook_env(struct lu *lu, json_t *ret_env)
 				 : json_incref((json_t *)recorded);
 
 	inst_hook_env(lu, inst, ret_env);
+	hide_storage(json_array_size(c->spec.disks), ret_env);
 	json_set_str(ret_env, "ADD_MODE", c->imports ? "import" : op->mode);
 	if (c->imports)
 		import_env(lu, &c->import, ret_env);
@@ -482,6 +501,9 @@ static WAITS int wait_sync(struct lu *lu, const json_t *inst, struct error *err)
 		return -1;
 	if (mirrored && !waits)
 		lu_feedback(lu, "* checking mirrors status");
+	/* Twice, as in Ganeti: before and after the instance counts as made. */
+	if (waits && inst_wait_sync(lu, inst, NULL, false, err) < 0)
+		return -1;
 	return waits || mirrored ? inst_wait_sync(lu, inst, NULL, !waits, err)
 				 : 0;
 }

@@ -72,8 +72,8 @@ static WAITS int check_running(struct lu *lu, struct error *err)
 		return 0;
 	if (!op->allow_failover)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Instance %s is not running, please use "
-				 "failover",
+				 "Can't migrate, please use failover: Instance "
+				 "%s is not running",
 				 inst_name(m->inst));
 	lu_info(lu, "Instance is not running, fallback to failover");
 	m->as_failover = true;
@@ -93,10 +93,19 @@ static void migrate_env(struct lu *lu, json_t *ret_env)
 	struct move *m = move_of(lu);
 
 	move_env(lu, ret_env);
-	json_set_str(ret_env, "MIGRATE_LIVE", m->live ? "True" : "False");
+	json_set_str(ret_env, "MIGRATE_LIVE",
+		     m->live && !m->as_failover ? "True" : "False");
 	json_set_str(ret_env, "MIGRATE_CLEANUP", m->cleanup ? "True" : "False");
 	json_set_str(ret_env, "ALLOW_RUNTIME_CHANGES",
 		     op->allow_runtime_changes ? "True" : "False");
+}
+
+/* Before it as after it, other than with a failover. */
+static void migrate_nodes(struct lu *lu, struct strv *ret_pre,
+			  struct strv *ret_post)
+{
+	move_nodes(lu, ret_pre, ret_post);
+	strv_add_unique(ret_pre, move_of(lu)->source);
 }
 
 static WAITS int finish_on(struct lu *lu, const char *node,
@@ -276,6 +285,7 @@ static WAITS int clean_up(struct lu *lu, struct error *err)
 	auto_strv struct strv nodes = {0};
 	const char *found = NULL;
 
+	lu_feedback(lu, "Migrating instance %s", inst_name(m->inst));
 	lu_feedback(lu, "* checking where the instance actually runs (if this "
 			"hangs, the hypervisor might be in a bad state)");
 	config_sorted(lu->m->config, CONFIG_NODE, &nodes);
@@ -337,6 +347,6 @@ const struct lu_class lu_instance_migrate = {
 	.expand = migrate_expand,
 	.check = migrate_check,
 	.hook_env = migrate_env,
-	.hook_nodes = move_nodes,
+	.hook_nodes = migrate_nodes,
 	.exec = migrate_exec,
 };

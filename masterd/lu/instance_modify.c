@@ -75,27 +75,6 @@ static int check_any(const struct op_instance_set_params *op, struct error *err)
 	return error_set(err, ERR_PREREQ, ECODE_INVAL, "No changes submitted");
 }
 
-static int check_globals(const json_t *hvparams, struct error *err)
-{
-	auto_strv struct strv globals = {0};
-	auto_free char *text = NULL;
-	const char *name;
-	json_t *value;
-
-	json_object_foreach ((json_t *)hvparams, name, value)
-		if (params_hv_is_global(name))
-			strv_add(&globals, name);
-	if (globals.n == 0)
-		return 0;
-	strv_sort(&globals);
-	text = strv_join(&globals, ", ");
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "The following hypervisor parameters are global and "
-			 "cannot be customized at instance level, please "
-			 "modify them at cluster level: %s",
-			 text);
-}
-
 static int set_backend(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -125,7 +104,7 @@ static int set_hypervisor(struct lu *lu, struct error *err)
 	struct modify *m = modify_of(lu);
 	json_t *hv = NULL;
 
-	if (check_globals(op->hvparams, err) < 0 ||
+	if (params_check_hv_own(op->hvparams, err) < 0 ||
 	    params_update_hv(json_str(m->inst, "hypervisor", ""),
 			     json_get(m->inst, "hvparams"), op->hvparams, &hv,
 			     err) < 0)
@@ -210,12 +189,44 @@ static WAITS int modify_check(struct lu *lu, struct error *err)
 
 /* --- hooks --- */
 
+/* Memory, CPUs and NICs are told as they will be, already before the change;
+ * all else as it is at the moment. */
+static bool is_planned(const char *key)
+{
+	static const char *const keys[] = {"INSTANCE_MEMORY", "INSTANCE_MINMEM",
+					   "INSTANCE_MAXMEM", "INSTANCE_VCPUS"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(key, keys[i]) == 0)
+			return true;
+	return str_starts(key, "INSTANCE_NIC");
+}
+
+static void tell_planned(struct lu *lu, json_t *env)
+{
+	auto_json json_t *planned = json_object();
+	const char *key;
+	json_t *value;
+	void *next;
+
+	inst_hook_env(lu, modify_of(lu)->changed, planned);
+	json_object_foreach_safe(env, next, key, value) if (is_planned(key))
+		json_object_del(env, key);
+	json_object_foreach (planned, key, value)
+		if (is_planned(key))
+			json_object_set(env, key, value);
+}
+
 static void modify_env(struct lu *lu, json_t *ret_env)
 {
 	struct modify *m = modify_of(lu);
 	const struct op_instance_set_params *op = lu->op;
 
-	inst_hook_env(lu, m->changed, ret_env);
+	inst_hook_env(lu,
+		      config_get(lu->m->config, CONFIG_INSTANCE,
+				 json_str(m->inst, "uuid", "")),
+		      ret_env);
+	tell_planned(lu, ret_env);
 	if (op->disk_template != NULL)
 		json_set_str(ret_env, "NEW_DISK_TEMPLATE", op->disk_template);
 	if (op->runtime_mem != OP_UNSET) {

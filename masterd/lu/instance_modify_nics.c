@@ -110,10 +110,8 @@ static int give_address(struct lu *lu, json_t *nic, struct error *err)
 			     op->conflicts_check, err) < 0)
 		return -1;
 	network = network_of(lu, nic);
-	if (network != NULL && json_get(nic, "ip") != NULL)
-		lu_info(lu,
-			any ? "Chose IP %s from network %s"
-			    : "Reserving IP %s in network %s",
+	if (!any && network != NULL && json_get(nic, "ip") != NULL)
+		lu_info(lu, "Reserving IP %s in network %s",
 			json_str(nic, "ip", ""), json_str(network, "name", ""));
 	return 0;
 }

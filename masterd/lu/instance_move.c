@@ -149,7 +149,9 @@ static int move_check(struct lu *lu, struct error *err)
 	    check_disks(lu, err) < 0 ||
 	    inst_check_node(lu, m->target, true, err) < 0 ||
 	    transfer_check_tool(lu, op->compress, err) < 0 ||
-	    check_policy(lu, err) < 0)
+	    check_policy(lu, err) < 0 ||
+	    inst_check_bridges(lu, json_get(m->inst, "nics"), m->target, err) <
+		    0)
 		return -1;
 	return check_room(lu, err);
 }

@@ -7,6 +7,7 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/json/repr.h"
 #include "lib/model/constants.h"
 #include "lib/model/ippool.h"
 #include "lib/model/params.h"
@@ -329,6 +330,27 @@ int spec_check_nic_network(const json_t *given, size_t i, struct error *err)
 			 i);
 }
 
+/* Say what a NIC gets from its network. */
+static int inherit(struct lu *lu, json_t *nic, size_t i, const char *pnode,
+		   struct error *err)
+{
+	auto_json json_t *values = NULL;
+	auto_free char *text = NULL;
+	const json_t *params;
+
+	if (json_get(nic, "network") == NULL)
+		return 0;
+	if (spec_nic_link(lu, nic, pnode, err) < 0)
+		return -1;
+	params = json_get(nic, "nicparams");
+	values = json_make("[s, s, s]", json_str(params, "link", ""),
+			   json_str(params, "mode", ""),
+			   json_str(params, "vlan", ""));
+	text = json_repr(values);
+	lu_info(lu, "NIC/%zu inherits netparams %s", i, text);
+	return 0;
+}
+
 int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
 			   struct inst_spec *s, const char *pnode,
 			   struct error *err)
@@ -337,6 +359,7 @@ int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
 		json_t *nic = json_array_get(s->nics, i);
 
 		if (take_mac(lu, nic, err) < 0 ||
+		    inherit(lu, nic, i, pnode, err) < 0 ||
 		    spec_nic_address(lu, nic, pnode, op->conflicts_check, err) <
 			    0)
 			return not_unique(i, err);

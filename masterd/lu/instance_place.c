@@ -152,34 +152,6 @@ static WAITS int check_hypervisor(struct lu *lu, const struct inst_spec *s,
 	return error_wrap(err, "Hypervisor parameter validation failed");
 }
 
-static WAITS int check_bridges(struct lu *lu, const struct inst_spec *s,
-			       const char *pnode, struct error *err)
-{
-	auto_json json_t *bridges = json_array();
-	auto_json json_t *answer = NULL;
-
-	for (size_t i = 0; i < json_array_size(s->nics); i++) {
-		auto_json json_t *params = params_fill_nic(
-			config_cluster(lu->m->config),
-			json_get(json_array_get(s->nics, i), "nicparams"));
-		const char *link = json_str(params, "link", "");
-
-		if (strcmp(json_str(params, "mode", ""), "bridged") == 0 &&
-		    !json_array_has_str(bridges, link))
-			json_array_append_new(bridges, json_string(link));
-	}
-	if (json_array_size(bridges) == 0)
-		return 0;
-	answer = lu_call(lu, pnode, "bridges_exist", json_make("[O]", bridges),
-			 err);
-	if (answer != NULL)
-		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_ENVIRON;
-	return error_wrap(err, "Checking bridges on destination node '%s'",
-			  lu_node_name(lu, pnode));
-}
-
 static WAITS int check_memory(struct lu *lu,
 			      const struct op_instance_create *op,
 			      const struct inst_spec *s, const char *pnode,
@@ -323,5 +295,5 @@ int place_check_host(struct lu *lu, const struct op_instance_create *op,
 	    (nodes->secondary != NULL &&
 	     check_host(lu, op, s, nodes->secondary, err) < 0))
 		return -1;
-	return check_bridges(lu, s, nodes->primary, err);
+	return inst_check_bridges(lu, s->nics, nodes->primary, err);
 }

@@ -63,6 +63,16 @@ static void power_nodes(struct lu *lu, struct strv *ret_pre,
 	inst_hook_nodes(lu, power_of(lu)->inst, ret_post);
 }
 
+/* Hooks see the state of the moment: before and after. */
+static void power_env(struct lu *lu, json_t *ret_env)
+{
+	const json_t *inst = power_of(lu)->inst;
+	const json_t *now = config_get(lu->m->config, CONFIG_INSTANCE,
+				       json_str(inst, "uuid", ""));
+
+	inst_hook_env(lu, now != NULL ? now : inst, ret_env);
+}
+
 /* --- startup --- */
 
 static int startup_expand(struct lu *lu, struct error *err)
@@ -116,6 +126,9 @@ static int startup_check(struct lu *lu, struct error *err)
 		lu_warn(lu, "Ignoring offline primary node");
 		return 0;
 	}
+	if (inst_check_bridges(lu, json_get(p->inst, "nics"),
+			       inst_primary(p->inst), err) < 0)
+		return -1;
 	if (inst_is_running(lu, p->inst, NULL, &running, err) < 0) {
 		err->kind = ERR_PREREQ;
 		err->ecode = ECODE_ENVIRON;
@@ -130,7 +143,7 @@ static void startup_env(struct lu *lu, json_t *ret_env)
 {
 	const struct op_instance_startup *op = lu->op;
 
-	inst_hook_env(lu, power_of(lu)->inst, ret_env);
+	power_env(lu, ret_env);
 	json_set_str(ret_env, "FORCE", op->force ? "True" : "False");
 }
 
@@ -214,7 +227,7 @@ static void shutdown_env(struct lu *lu, json_t *ret_env)
 	const struct op_instance_shutdown *op = lu->op;
 	auto_free char *timeout = xprintf("%jd", (intmax_t)op->timeout);
 
-	inst_hook_env(lu, power_of(lu)->inst, ret_env);
+	power_env(lu, ret_env);
 	json_set_str(ret_env, "TIMEOUT", timeout);
 }
 
@@ -280,9 +293,13 @@ static int reboot_expand(struct lu *lu, struct error *err)
 
 static int reboot_check(struct lu *lu, struct error *err)
 {
-	if (check_not_offline(power_of(lu), err) < 0)
+	const json_t *inst = power_of(lu)->inst;
+
+	if (check_not_offline(power_of(lu), err) < 0 ||
+	    check_primary(lu, false, err) < 0)
 		return -1;
-	return check_primary(lu, false, err);
+	return inst_check_bridges(lu, json_get(inst, "nics"),
+				  inst_primary(inst), err);
 }
 
 static void reboot_env(struct lu *lu, json_t *ret_env)
@@ -291,7 +308,7 @@ static void reboot_env(struct lu *lu, json_t *ret_env)
 	auto_free char *timeout =
 		xprintf("%jd", (intmax_t)op->shutdown_timeout);
 
-	inst_hook_env(lu, power_of(lu)->inst, ret_env);
+	power_env(lu, ret_env);
 	json_set_str(ret_env, "IGNORE_SECONDARIES",
 		     op->ignore_secondaries ? "True" : "False");
 	json_set_str(ret_env, "REBOOT_TYPE", op->reboot_type);

@@ -179,7 +179,8 @@ static int read_hypervisor(struct lu *lu, const struct op_instance_create *op,
 				 "Selected hypervisor (%s) not enabled in the "
 				 "cluster",
 				 s->hypervisor == NULL ? "" : s->hypervisor);
-	if (params_update_hv(s->hypervisor, NULL, op->hvparams, &s->hvparams,
+	if (params_check_hv_own(op->hvparams, err) < 0 ||
+	    params_update_hv(s->hypervisor, NULL, op->hvparams, &s->hvparams,
 			     err) < 0)
 		return -1;
 	s->filled_hv =

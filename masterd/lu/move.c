@@ -126,8 +126,8 @@ static int check_target(struct lu *lu, struct error *err)
 		return 0;
 	if (strcmp(m->source, m->target) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Cannot move instance %s to its own primary "
-				 "node %s",
+				 "Cannot migrate instance %s to its primary "
+				 "(%s)",
 				 inst_name(m->inst),
 				 lu_node_name(lu, m->source));
 	return inst_check_node(lu, m->target, true, err);
@@ -182,7 +182,9 @@ WAITS int move_check(struct lu *lu, const char *verb, struct error *err)
 		lu_unbook(lu, m->inst, m->target, BOOK_MEMORY);
 	else if (run_iallocator(lu, err) < 0)
 		return -1;
-	if (check_target(lu, err) < 0 || check_memory(lu, err) < 0)
+	if (check_target(lu, err) < 0 || check_memory(lu, err) < 0 ||
+	    (!m->cleanup && inst_check_bridges(lu, json_get(m->inst, "nics"),
+					       m->target, err) < 0))
 		return -1;
 	book(lu);
 	return 0;
@@ -195,7 +197,9 @@ void move_env(struct lu *lu, json_t *ret_env)
 	struct move *m = move_of(lu);
 
 	inst_hook_env(lu, m->inst, ret_env);
-	json_set_str(ret_env, "OLD_PRIMARY", lu_node_name(lu, m->source));
+	/* After the move both are the new one, as in Ganeti. */
+	json_set_str(ret_env, "OLD_PRIMARY",
+		     lu_node_name(lu, inst_primary(m->inst)));
 	json_set_str(ret_env, "NEW_PRIMARY", lu_node_name(lu, m->target));
 	json_set_str(ret_env, "OLD_SECONDARY", "");
 	json_set_str(ret_env, "NEW_SECONDARY", "");

@@ -196,7 +196,6 @@ static void migrate_hook_env(struct lu *lu, json_t *env)
 {
 	const struct op_node_migrate *op = lu->op;
 
-	json_set_str(env, "OP_TARGET", json_str(migrated(lu), "name", ""));
 	json_set_str(env, "NODE_NAME", json_str(migrated(lu), "name", ""));
 	json_set_str(env, "ALLOW_RUNTIME_CHANGES",
 		     op->allow_runtime_changes ? "True" : "False");

@@ -73,8 +73,8 @@ static int modify_expand(struct lu *lu, struct error *err)
 static int check_arguments(const struct op_node_set_params *op,
 			   struct error *err)
 {
-	const op_tri states[] = {op->master_candidate, op->drained,
-				 op->offline};
+	const op_tri states[] = {op->master_candidate, op->drained, op->offline,
+				 op->master_capable, op->vm_capable};
 	size_t n = 0;
 
 	if (op->offline < 0 && op->master_candidate < 0 && op->drained < 0 &&
@@ -83,7 +83,7 @@ static int check_arguments(const struct op_node_set_params *op,
 	    op->hv_state == NULL && op->disk_state == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Please pass at least one modification");
-	for (size_t i = 0; i < N_FLAGS; i++)
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		n += states[i] == 1;
 	if (n <= 1)
 		return 0;

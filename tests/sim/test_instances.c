@@ -26,6 +26,14 @@ static json_t *add_with(const char *key, json_t *value STEALS)
 	return op;
 }
 
+static json_t *add_named_down(const char *name)
+{
+	json_t *op = op_add(name, NODE2, true);
+
+	json_set_bool(op, "start", false);
+	return op;
+}
+
 static json_t *disks_with(const char *key, json_t *value STEALS)
 {
 	json_t *disk = json_make("{s:i}", "size", 64);
@@ -73,6 +81,13 @@ Test(instances, a_forthcoming_one_has_its_place_until_it_is_made)
 	cr_assert(json_bool(instance("web1"), "forthcoming", false));
 	cr_assert_eq(s.files.n, 0);
 	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "is forthcoming");
+	/* Only what is about itself has to wait for it. */
+	expect(json_make("{s:s, s:s, s:s, s:[s]}", "OP_ID", "OP_TAGS_SET",
+			 "kind", "instance", "name", "web1", "tags", "x"),
+	       "success");
+	expect(json_make("{s:s, s:s}", "OP_ID", "OP_CLUSTER_VERIFY_GROUP",
+			 "group_name", "default"),
+	       "success");
 	expect(op_add("web1", NODE3, true), "already_exists");
 	expect(forthcoming("commit", 128), "with other disks");
 	s.nodes[1].fail_on = "blockdev_create";
@@ -199,33 +214,43 @@ Test(instances, a_dry_run_asks_the_hooks)
 	s.nodes[0].hook_fails = false;
 }
 
-Test(instances, hooks_after_see_the_old_values_and_the_new_ones)
+Test(instances, the_steps_of_a_creation_count_as_one)
 {
-	const json_t *env;
-
 	expect(op_add("web1", NODE2, true), "success");
-	expect(op_move("OP_INSTANCE_MIGRATE", "web1", NODE3), "success");
-	env = s.nodes[0].hook_env;
-	cr_assert_str_eq(json_str(env, "GANETI_HOOKS_PHASE", ""), "post");
-	cr_expect_str_eq(json_str(env, "GANETI_INSTANCE_PRIMARY", ""), NODE2);
-	cr_expect_str_eq(json_str(env, "GANETI_POST_INSTANCE_PRIMARY", ""),
-			 NODE3);
+	cr_expect_eq(json_int(instance("web1"), "serial_no", 0), 2);
+	expect(add_named_down("web2"), "success");
+	cr_expect_eq(json_int(instance("web2"), "serial_no", 0), 1);
 }
 
-Test(instances, hooks_after_a_removal_still_know_the_disks)
+Test(instances, parameters_of_the_cluster_are_not_for_one)
 {
-	const json_t *env;
+	json_t *hv = json_make("{s:s}", "migration_mode", "non-live");
 
-	expect(op_add("web1", NODE2, true), "success");
-	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
-	env = s.nodes[0].hook_env;
-	cr_assert_str_eq(json_str(env, "GANETI_HOOKS_PATH", ""),
-			 "instance-remove");
-	cr_expect_str_eq(
-		json_str(env, "GANETI_POST_INSTANCE_DISK_TEMPLATE", ""),
-		json_str(env, "GANETI_INSTANCE_DISK_TEMPLATE", "?"));
-	cr_expect_str_eq(json_str(env, "GANETI_POST_INSTANCE_DISK_COUNT", ""),
-			 "1");
+	expect(add_with("hvparams", hv), "cannot be customized at instance");
+	cr_assert_null(instance("web1"));
+}
+
+Test(instances, nodes_say_whether_they_take_parameters_of_the_cluster)
+{
+	json_t *hv = json_make("{s:{s:s}}", "fake", "migration_mode", "live");
+
+	s.nodes[2].fail_on = "hypervisor_validate_params";
+	expect(set_cluster("hvparams", json_incref(hv)),
+	       "validation failed on node " NODE3);
+	s.nodes[2].fail_on = NULL;
+	expect(set_cluster("hvparams", hv), "success");
+}
+
+Test(instances, nothing_starts_without_its_bridges)
+{
+	expect(add_with("nics", json_make("[{}]")), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	s.nodes[1].fail_on = s.nodes[2].fail_on = "bridges_exist";
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "checking bridges");
+	expect(op_move("OP_INSTANCE_FAILOVER", "web1", NODE3),
+	       "checking bridges");
+	s.nodes[1].fail_on = s.nodes[2].fail_on = NULL;
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
 }
 
 Test(instances, exclusive_storage_is_for_volumes)

@@ -165,6 +165,17 @@ static json_t *op_convert(const char *template, const char *secondary)
 	return op;
 }
 
+Test(modify, values_are_checked)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_modify("beparams",
+			 json_make("{s:i, s:i}", "minmem", 9, "maxmem", 4)),
+	       "must not be greater");
+	expect(op_nic("remove", json_integer(5), json_object()), "wrong_input");
+	expect(op_disk("remove", json_integer(5), json_object()),
+	       "wrong_input");
+}
+
 Test(modify, mirrors_become_volumes_and_volumes_mirrors)
 {
 	auto_strv struct strv secondaries = {0};

@@ -47,6 +47,14 @@ static json_t *evacuate(const char *node)
 			 "node_name", node, "mode", "all", "iallocator", "any");
 }
 
+Test(nodes, get_one_role_or_ability_at_a_time)
+{
+	json_t *op = modify(NODE2, "vm_capable", true);
+
+	json_set_bool(op, "master_capable", true);
+	expect(op, "more than one state");
+}
+
 static const json_t *node(const char *name)
 {
 	return config_find(s.master->config, CONFIG_NODE, name);

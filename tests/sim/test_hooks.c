@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What hooks are told before and after an opcode, and where they run, as
+ * recorded with Ganeti. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+TestSuite(sim_hooks, .init = setup, .fini = teardown, .timeout = 60);
+
+/* The value that the last hooks of the first node, the master, were given. */
+static const char *told(const char *key)
+{
+	auto_free char *name = xprintf("GANETI_%s", key);
+
+	return json_str(s.nodes[0].hook_env, name, "(none)");
+}
+
+static void expect_told(const char *key, const char *value)
+{
+	cr_expect_str_eq(told(key), value, "%s is %s, not %s", key, told(key),
+			 value);
+}
+
+Test(sim_hooks, after_see_the_old_values_and_the_new_ones)
+{
+	const json_t *env;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_move("OP_INSTANCE_MIGRATE", "web1", NODE3), "success");
+	env = s.nodes[0].hook_env;
+	cr_assert_str_eq(json_str(env, "GANETI_HOOKS_PHASE", ""), "post");
+	cr_expect_str_eq(json_str(env, "GANETI_INSTANCE_PRIMARY", ""), NODE2);
+	cr_expect_str_eq(json_str(env, "GANETI_POST_INSTANCE_PRIMARY", ""),
+			 NODE3);
+}
+
+Test(sim_hooks, after_a_removal_still_know_the_disks)
+{
+	const json_t *env;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	env = s.nodes[0].hook_env;
+	cr_assert_str_eq(json_str(env, "GANETI_HOOKS_PATH", ""),
+			 "instance-remove");
+	cr_expect_str_eq(
+		json_str(env, "GANETI_POST_INSTANCE_DISK_TEMPLATE", ""),
+		json_str(env, "GANETI_INSTANCE_DISK_TEMPLATE", "?"));
+	cr_expect_str_eq(json_str(env, "GANETI_POST_INSTANCE_DISK_COUNT", ""),
+			 "1");
+}
+
+Test(sim_hooks, power_shows_in_the_state_before_and_after)
+{
+	expect(op_add("web1", NODE2, false), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	expect_told("INSTANCE_STATUS", "up");
+	expect_told("POST_INSTANCE_STATUS", "down");
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
+	expect_told("INSTANCE_STATUS", "down");
+	expect_told("POST_INSTANCE_STATUS", "up");
+}
+
+Test(sim_hooks, of_a_creation_know_sizes_but_not_places)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect_told("HOOKS_PATH", "instance-add");
+	expect_told("POST_INSTANCE_DISK0_SIZE", "64");
+	expect_told("POST_INSTANCE_DISK0_UUID", "");
+	expect_told("POST_INSTANCE_DISK0_ID", "(none)");
+	expect_told("INSTANCE_DISK0_DEV_TYPE", "(none)");
+}
+
+static json_t *modify(const char *key, json_t *value STEALS)
+{
+	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", "web1");
+
+	json_object_set_new(op, key, value);
+	return op;
+}
+
+Test(sim_hooks, of_a_change_know_what_memory_will_be)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect(modify("beparams", json_make("{s:i}", "vcpus", 3)), "success");
+	expect_told("INSTANCE_VCPUS", "3");
+	expect_told("INSTANCE_BE_vcpus", "1");
+	expect_told("POST_INSTANCE_BE_vcpus", "3");
+	expect(modify("disks", json_make("[[s, {s:i}]]", "add", "size", 32)),
+	       "success");
+	expect_told("INSTANCE_DISK_COUNT", "1");
+	expect_told("POST_INSTANCE_DISK_COUNT", "2");
+	expect(modify("nics", json_make("[[s, {}]]", "remove")), "success");
+	expect_told("INSTANCE_NIC_COUNT", "0");
+	expect_told("INSTANCE_NIC0_MAC", "(none)");
+}
+
+Test(sim_hooks, of_a_migration_run_where_it_ran_and_where_it_goes)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	s.nodes[1].hook_fails = true;
+	expect(op_move("OP_INSTANCE_MIGRATE", "web1", NODE3), "HooksAbort");
+	s.nodes[1].hook_fails = false;
+	expect(op_move("OP_INSTANCE_MIGRATE", "web1", NODE3), "success");
+	expect_told("MIGRATE_LIVE", "True");
+	expect_told("OLD_PRIMARY", NODE2);
+	expect_told("POST_OLD_PRIMARY", NODE3);
+	expect_told("POST_NEW_PRIMARY", NODE3);
+}
+
+Test(sim_hooks, of_a_group_say_none_where_the_policy_stays)
+{
+	expect(json_make("{s:s, s:s, s:{s:i}}", "OP_ID", "OP_GROUP_SET_PARAMS",
+			 "group_name", "default", "ndparams", "spindle_count",
+			 2),
+	       "success");
+	expect_told("NEW_ALLOC_POLICY", "None");
+}
