@@ -165,6 +165,11 @@ static int migrate(struct cli *cli, struct error *err)
 	json_t *op;
 	int code;
 
+	if (cli_given(cli, &OPT_NON_LIVE) &&
+	    cli_given(cli, &OPT_MIGRATION_MODE))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Give only one of --non-live and "
+				 "--migration-mode");
 	if (primaries(cli, &names, stdout, err) < 0)
 		return -1;
 	if (names.n == 0)

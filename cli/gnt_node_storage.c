@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-node list-storage, modify-storage, repair-storage, volumes. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli_job.h"
 #include "cli/cli_list.h"
@@ -184,10 +185,24 @@ static json_t *unit_op(const struct cli *cli, const struct op_class *class)
 	return op;
 }
 
+static int check_type(const char *type, struct error *err)
+{
+	static const char *const types[] = {"file", "gluster", "lvm-pv",
+					    "lvm-vg", "sharedfile"};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(types[i], type) == 0)
+			return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Unknown storage type: %s", type);
+}
+
 static int modify_storage(struct cli *cli, struct error *err)
 {
 	json_t *op;
 
+	if (check_type(cli->args[1], err) < 0)
+		return -1;
 	if (!cli_given(cli, &OPT_ALLOCATABLE)) {
 		fprintf(stderr, "No changes to perform, exiting.\n");
 		return CLI_OK;

@@ -447,7 +447,7 @@ static int check_folder(const char *key, const char *folder, struct error *err)
 }
 
 static int check_values(const struct op_cluster_set_params *op,
-			struct error *err)
+			const json_t *cluster, struct error *err)
 {
 	if (op->mac_prefix != NULL && !str_valid_mac_prefix(op->mac_prefix))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -464,7 +464,8 @@ static int check_values(const struct op_cluster_set_params *op,
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "The list of enabled disk templates must "
 				 "contain at least one");
-	if (check_folder("file_storage_dir", op->file_storage_dir, err) < 0)
+	if (cluster_check_values(op, cluster, err) < 0 ||
+	    check_folder("file_storage_dir", op->file_storage_dir, err) < 0)
 		return -1;
 	return check_folder("shared_file_storage_dir",
 			    op->shared_file_storage_dir, err);
@@ -476,7 +477,7 @@ static int set_params_build(struct lu *lu, struct error *err)
 	const struct op_cluster_set_params *op = lu->op;
 	json_t *cluster;
 
-	if (check_values(op, err) < 0)
+	if (check_values(op, config_cluster(lu->m->config), err) < 0)
 		return -1;
 	cluster = config_edit(config_cluster(lu->m->config));
 	json_decref(set_params_of(lu)->cluster);

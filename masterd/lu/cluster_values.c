@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_CLUSTER_SET_PARAMS: the pool of user ids and the data collectors. */
+/* OP_CLUSTER_SET_PARAMS: the pool of user ids, the data collectors, and checks
+ * of single values. */
+#include <ctype.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "lib/json/json.h"
 #include "lib/model/uid_pool.h"
@@ -63,4 +67,52 @@ int cluster_set_collectors(const struct op_cluster_set_params *op,
 	if (all != NULL)
 		json_object_set(cluster, "data_collectors", all);
 	return 0;
+}
+
+/* --- single values --- */
+
+static int check_image(const char *what, const char *image, struct error *err)
+{
+	if (image == NULL || *image == '/' || strstr(image, "://") != NULL)
+		return 0;
+	return error_set(err, ERR_PREREQ, NULL,
+			 "%s image must be an absolute path or a URL", what);
+}
+
+static int check_tools(const json_t *tools, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(tools); i++) {
+		const char *tool = json_string_value(json_array_get(tools, i));
+
+		for (const char *p = tool; p != NULL && *p != '\0'; p++)
+			if (!isalnum((unsigned char)*p) && *p != '-' &&
+			    *p != '_')
+				return error_set(
+					err, ERR_PREREQ, ECODE_INVAL,
+					"The name of the compression tool '%s' "
+					"may have letters, digits, - and _ "
+					"only",
+					tool);
+	}
+	return 0;
+}
+
+int cluster_check_values(const struct op_cluster_set_params *op,
+			 const json_t *cluster, struct error *err)
+{
+	int bits = json_int(cluster, "primary_ip_family", AF_INET) == AF_INET6
+			   ? 128
+			   : 32;
+
+	if (op->master_netmask != OP_UNSET &&
+	    (op->master_netmask < 1 || op->master_netmask > bits))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "CIDR netmask (%jd) not valid",
+				 (intmax_t)op->master_netmask);
+	if (op->install_image != NULL && *op->install_image != '\0' &&
+	    check_image("Install", op->install_image, err) < 0)
+		return -1;
+	if (check_image("Zeroing", op->zeroing_image, err) < 0)
+		return -1;
+	return check_tools(op->compression_tools, err);
 }

@@ -231,7 +231,7 @@ static int set_secondary_ip(struct lu *lu, struct error *err)
 		return 0;
 	if (node_check_address(lu->m->config, node_uuid(n), op->secondary_ip,
 			       err) < 0 ||
-	    (!config_is_master(lu->m->config, node_uuid(n)) &&
+	    (!(op->force && config_is_master(lu->m->config, node_uuid(n))) &&
 	     node_check_homing(lu->m->config,
 			       json_str(n->node, "primary_ip", ""),
 			       op->secondary_ip, err) < 0))

@@ -241,6 +241,20 @@ Test(instances, nodes_say_whether_they_take_parameters_of_the_cluster)
 	expect(set_cluster("hvparams", hv), "success");
 }
 
+Test(instances, values_of_the_cluster_are_checked)
+{
+	expect(set_cluster("master_netmask", json_integer(99)), "not valid");
+	expect(set_cluster("install_image", json_string("relative")),
+	       "absolute path or a URL");
+	expect(set_cluster("install_image", json_string("http://x/y")),
+	       "success");
+	expect(set_cluster("install_image", json_string("")), "success");
+	expect(set_cluster("zeroing_image", json_string("")),
+	       "absolute path or a URL");
+	expect(set_cluster("compression_tools", json_make("[s]", "/bin/gzip")),
+	       "wrong_input");
+}
+
 Test(instances, nothing_starts_without_its_bridges)
 {
 	expect(add_with("nics", json_make("[{}]")), "success");

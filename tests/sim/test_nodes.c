@@ -55,6 +55,17 @@ Test(nodes, get_one_role_or_ability_at_a_time)
 	expect(op, "more than one state");
 }
 
+Test(nodes, a_second_network_begins_with_the_master_by_force)
+{
+	json_t *op = json_make("{s:s, s:s, s:s}", "OP_ID", "OP_NODE_SET_PARAMS",
+			       "node_name", s.nodes[0].name, "secondary_ip",
+			       "198.51.100.77");
+
+	expect(json_copy(op), "wrong_input");
+	json_set_bool(op, "force", true);
+	expect(op, "success");
+}
+
 static const json_t *node(const char *name)
 {
 	return config_find(s.master->config, CONFIG_NODE, name);
