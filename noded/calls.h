@@ -119,6 +119,7 @@ struct call {
 	X(upload_file)                                                         \
 	X(upload_file_single)                                                  \
 	X(write_ssconf_files)                                                  \
+	X(get_file_info)                                                       \
 	X(set_watcher_pause)                                                   \
 	X(get_watcher_pause)                                                   \
 	X(etc_hosts_modify)                                                    \

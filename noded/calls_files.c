@@ -308,3 +308,16 @@ json_t *call_etc_hosts_modify(struct call *c, struct error *err)
 		return NULL;
 	return json_true();
 }
+
+/* Argument: a path on this machine.  [whether it is there, {"size": bytes}] */
+json_t *call_get_file_info(struct call *c, struct error *err)
+{
+	const char *file = call_str(c, 0, err);
+	struct stat st;
+
+	if (file == NULL)
+		return NULL;
+	if (stat(file, &st) < 0 || !S_ISREG(st.st_mode))
+		return json_make("[b, {}]", 0);
+	return json_make("[b, {s:I}]", 1, "size", (json_int_t)st.st_size);
+}

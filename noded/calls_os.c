@@ -149,8 +149,9 @@ json_t *call_instance_os_add(struct call *c, struct error *err)
 		return NULL;
 	if (!def.trusted) {
 		error_set(err, ERR_EXEC, NULL,
-			  "OS %s has only a create_untrusted script, which "
-			  "this node daemon does not run",
+			  "OS %s has only a create_untrusted script, which is "
+			  "not run on a node; an instance is installed with it "
+			  "when it is created",
 			  def.name);
 		return NULL;
 	}

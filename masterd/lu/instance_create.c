@@ -16,6 +16,7 @@
 #include "masterd/lu/instance_adopt.h"
 #include "masterd/lu/instance_booking.h"
 #include "masterd/lu/instance_import.h"
+#include "masterd/lu/instance_install.h"
 #include "masterd/lu/instance_place.h"
 #include "masterd/lu_allocator.h"
 #include "masterd/lu_instance.h"
@@ -33,6 +34,7 @@ struct create {
 	bool recorded;	       /* it is in the configuration, forthcoming */
 	bool has_disks;
 	bool finished;
+	struct inst_install install;
 	bool imports; /* the mode is import: */
 	struct inst_import import;
 	char uuid[37];
@@ -340,7 +342,12 @@ static int create_check(struct lu *lu, struct error *err)
 	if (c->commits ? claim(lu, err) < 0 : !c->booked && book(lu, err) < 0)
 		return -1;
 	lu->dry_run_result = node_names(lu);
-	return place_check_host(lu, op, &c->spec, &c->nodes, err);
+	if (place_check_host(lu, op, &c->spec, &c->nodes, err) < 0)
+		return -1;
+	return c->imports || op->forthcoming
+		       ? 0
+		       : install_check(lu, op, &c->spec, c->nodes.primary,
+				       &c->install, err);
 }
 
 /* --- hooks --- */
@@ -520,27 +527,6 @@ static WAITS int put_image(struct lu *lu, const json_t *inst, struct error *err)
 		       : inst_image_disk(lu, inst, image, err);
 }
 
-static WAITS int run_scripts(struct lu *lu, const json_t *inst,
-			     struct error *err)
-{
-	struct create *c = create_of(lu);
-	struct params_os own = {c->spec.osparams, c->spec.osparams_private,
-				c->spec.osparams_secret};
-	auto_json json_t *done = NULL;
-
-	if (inst_start_disks(lu, inst, NULL, err) < 0)
-		return -1;
-	lu_feedback(lu, "* running the instance OS create scripts...");
-	done = lu_call(lu, c->nodes.primary, "instance_os_add",
-		       json_make("[o, b, I]", inst_rpc_os(lu, inst, &own), 0,
-				 (json_int_t)lu->common.debug_level),
-		       err);
-	if (done != NULL)
-		return 0;
-	return error_wrap(err, "Could not add os for instance %s on node %s",
-			  c->spec.name, lu_node_name(lu, c->nodes.primary));
-}
-
 /* An image comes in place of the scripts, and also where nothing is to be
  * installed, as upstream. */
 static WAITS int install(struct lu *lu, struct error *err)
@@ -563,7 +549,7 @@ static WAITS int install(struct lu *lu, struct error *err)
 	if (op->no_install == 1 || c->spec.os == NULL ||
 	    c->spec.os_image != NULL)
 		return 0;
-	return run_scripts(lu, inst, err);
+	return install_run(lu, &c->install, &c->spec, inst, err);
 }
 
 /* All is made: the mark goes, and the instance is up or down. */

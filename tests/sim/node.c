@@ -110,6 +110,8 @@ static json_t *do_instance_info(struct sim_node *n, const json_t *args)
 {
 	bool runs = table_get(&n->running, name_of(args)) != NULL;
 
+	if (runs && n->guests_end)
+		table_remove(&n->running, name_of(args));
 	return good(runs ? instance_facts() : json_object());
 }
 
@@ -585,6 +587,20 @@ static json_t *do_mirror_statuses(struct sim_node *n, const json_t *args)
 	return good(rows);
 }
 
+static json_t *do_os_diagnose(struct sim_node *n, const json_t *args)
+{
+	(void)args;
+	return good(json_make("[[s, s, b, s, [], [], [i], b]]", "noop",
+			      "/os/noop", 1, "", 20, !n->untrusted));
+}
+
+static json_t *do_file_info(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_make("[b, {s:i}]", 1, "size", 3 * 1024 * 1024 - 1));
+}
+
 static json_t *do_true(struct sim_node *n, const json_t *args)
 {
 	(void)n;
@@ -612,6 +628,8 @@ static const struct {
 	{"node_verify", do_verify},
 	{"hooks_runner", do_hooks},
 	{"os_validate", do_true},
+	{"os_diagnose", do_os_diagnose},
+	{"get_file_info", do_file_info},
 	{"all_instances_info", do_all_instances},
 	{"instance_info", do_instance_info},
 	{"instance_start", do_start},

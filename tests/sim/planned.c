@@ -80,6 +80,7 @@ static bool is_beside(const char *procedure)
 		"migration_info",
 		"node_crypto_tokens",
 		"node_info",
+		"os_diagnose",
 		"os_validate",
 		"version",
 		"upload_file",

@@ -63,6 +63,8 @@ struct sim_node {
 			      * step */
 	bool silent;	     /* whoever asks waits in vain */
 	bool hook_fails;     /* its hooks say no */
+	bool untrusted;	     /* its OS noop has only create_untrusted, */
+	bool guests_end;     /* machines end by themselves, once looked at */
 	bool faulty_disks;   /* its side of mirrors is broken */
 	json_t *verify_says; /* answers of node_verify that are not all right */
 	json_t *disk_says;   /* of each disk's state; NULL: that it is fine */

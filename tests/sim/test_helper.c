@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Operating systems whose script nobody trusts: the instance is started from a
+ * temporary disk, and installs itself. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config.h"
+#include "queue/queue.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+#define IMAGE "/srv/images/install"
+#define LONG_MS (3 * 3600 * 1000)
+
+static struct strv calls;
+
+static void setup_untrusted(void)
+{
+	sim_init_big(&s, 3, 1, 1);
+	s.nodes[1].untrusted = true;
+	s.nodes[1].guests_end = true;
+}
+
+static void teardown_calls(void)
+{
+	s.calls = NULL;
+	strv_done(&calls);
+	sim_run(&s, LONG_MS, NULL, NULL);
+	teardown();
+}
+
+TestSuite(helper, .init = setup_untrusted, .fini = teardown_calls,
+	  .timeout = 60);
+
+static void set(const char *key, const char *value)
+{
+	expect(json_make("{s:s, s:s}", "OP_ID", "OP_CLUSTER_SET_PARAMS", key,
+			 value),
+	       "success");
+}
+
+static json_t *add(const char *template)
+{
+	json_t *op = op_add("web1", NODE2, true);
+
+	json_set_str(op, "disk_template", template);
+	if (strcmp(template, "drbd") == 0)
+		json_set_str(op, "snode", NODE3);
+	json_set_bool(op, "start", false);
+	return op;
+}
+
+static const json_t *instance(void)
+{
+	return config_find(s.master->config, CONFIG_INSTANCE, "web1");
+}
+
+static size_t n_disks(void)
+{
+	return json_object_size(config_all(s.master->config, CONFIG_DISK));
+}
+
+static void expect_calls(const char *wanted)
+{
+	static const char *const about[] = {
+		"blockdev_create ", "blockdev_image ",
+		"instance_start ",  "instance_metadata_modify ",
+		"instance_os_add ", "instance_shutdown ",
+		"blockdev_remove "};
+	auto_buf struct buf got = {0};
+
+	for (size_t i = 0; i < calls.n; i++)
+		for (size_t k = 0; k < sizeof(about) / sizeof(*about); k++)
+			if (str_starts(calls.items[i], about[k]))
+				buf_adds(&got, about[k]);
+	cr_expect_str_eq(got.data == NULL ? "" : got.data, wanted, "%s",
+			 got.data);
+}
+
+Test(helper, it_installs_and_leaves_nothing)
+{
+	set("install_image", IMAGE);
+	s.calls = &calls;
+	expect(add("sharedfile"), "success");
+	expect_calls("blockdev_create blockdev_create blockdev_image "
+		     "instance_start instance_shutdown blockdev_remove ");
+	cr_assert_eq(json_array_size(json_get(instance(), "disks")), 1);
+	cr_expect_eq(n_disks(), 1);
+	cr_expect_eq(json_int(json_array_get(s.nodes[1].image, 2), "x", 3), 3);
+	cr_expect_eq(json_integer_value(json_array_get(s.nodes[1].image, 2)),
+		     3);
+}
+
+Test(helper, mirrored_instances_have_it_on_the_primary)
+{
+	const json_t *disk;
+
+	set("install_image", IMAGE);
+	expect(add("drbd"), "success");
+	disk = json_array_get(s.nodes[1].image, 0);
+	cr_expect_str_eq(json_str(disk, "dev_type", ""), "plain");
+	cr_expect_eq(n_disks(), 1);
+}
+
+Test(helper, one_that_may_ask_is_answered)
+{
+	json_t *op = add("sharedfile");
+
+	set("install_image", IMAGE);
+	set("instance_communication_network", "talk");
+	expect(op_delay(30, NULL), "success");
+	json_set_bool(op, "instance_communication", true);
+	json_object_set_new(op, "osparams_secret",
+			    json_make("{s:s}", "pw", "hunter2"));
+	s.calls = &calls;
+	expect(op, "success");
+	expect_calls("blockdev_create instance_metadata_modify "
+		     "blockdev_create blockdev_image instance_start "
+		     "instance_shutdown blockdev_remove ");
+}
+
+Test(helper, without_an_image_nothing_is_begun)
+{
+	s.calls = &calls;
+	expect(add("sharedfile"), "--install-image");
+	expect_calls("");
+	cr_expect_null(instance());
+	set("install_image", "http://www.example.com/image");
+	expect(add("sharedfile"), "is a URL");
+}
+
+Test(helper, what_is_trusted_needs_none)
+{
+	s.nodes[1].untrusted = false;
+	s.calls = &calls;
+	expect(add("sharedfile"), "success");
+	expect_calls("blockdev_create instance_os_add ");
+}
+
+Test(helper, who_does_not_end_is_ended)
+{
+	json_t *op = add("sharedfile");
+
+	set("install_image", IMAGE);
+	s.nodes[1].guests_end = false;
+	json_set_int(op, "helper_shutdown_timeout", 600);
+	expect(op, "within 600 seconds");
+	cr_expect_null(instance());
+	cr_expect_eq(n_disks(), 0);
+	cr_expect_null(table_get(&s.nodes[1].running, "web1"));
+}
+
+Test(helper, each_failing_step_is_taken_back)
+{
+	static const char *const steps[] = {"blockdev_image", "instance_start",
+					    "blockdev_assemble"};
+
+	set("install_image", IMAGE);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		s.nodes[1].fail_on = steps[i];
+		expect(add("sharedfile"), "told to fail");
+		s.nodes[1].fail_on = NULL;
+		cr_expect_null(instance(), "%s", steps[i]);
+		cr_expect_eq(n_disks(), 0, "%s", steps[i]);
+	}
+}
+
+/* Let the helper of a creation run on and on. */
+static uint64_t begin(void)
+{
+	uint64_t id;
+
+	set("install_image", IMAGE);
+	s.nodes[1].guests_end = false;
+	id = sim_submit(&s, add("sharedfile"), NULL);
+	sim_run(&s, 60000, NULL, NULL);
+	cr_assert_not_null(table_get(&s.nodes[1].running, "web1"));
+	cr_assert_eq(n_disks(), 2);
+	return id;
+}
+
+static void expect_nothing_left(void)
+{
+	sim_run(&s, LONG_MS, NULL, NULL);
+	cr_expect_null(instance());
+	cr_expect_eq(n_disks(), 0);
+	cr_expect_null(table_get(&s.nodes[1].running, "web1"));
+}
+
+static void kill_task(void *arg)
+{
+	struct error err;
+	char *text = NULL;
+	bool ok;
+
+	queue_cancel(s.master->queue, *(uint64_t *)arg, true, &ok, &text, &err);
+	free(text);
+}
+
+Test(helper, another_job_takes_back_what_a_killed_one_began)
+{
+	uint64_t id = begin();
+
+	task_set_owner(&s);
+	task_spawn("kill", kill_task, &id);
+	task_set_owner(NULL);
+	cr_expect_str_eq(sim_wait(&s, id), "error");
+	expect_nothing_left();
+}
+
+Test(helper, a_new_master_takes_back_what_the_old_one_began)
+{
+	begin();
+	sim_crash(&s, 1);
+	sim_restart(&s);
+	expect_nothing_left();
+}
