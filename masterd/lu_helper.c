@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "lib/model/os_image.h"
 #include "masterd/lu_instance.h"
+#include "masterd/recover.h"
 
 #define POLL_MS 2000
 #define MIB (INT64_C(1024) * 1024)
@@ -113,12 +114,16 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 		.instance = json_str(inst, "uuid", ""),
 		.primary = inst_primary(inst),
 	};
+	json_t *disk;
 
 	if (!mirrored && strcmp(type, "plain") == 0)
 		json_set_str(wanted, "vg", place);
 	if (strcmp(type, "ext") == 0)
 		json_set_str(wanted, "provider", place);
-	return inst_new_disk(lu, &new, wanted, json_array_size(disks), err);
+	disk = inst_new_disk(lu, &new, wanted, json_array_size(disks), err);
+	if (disk != NULL)
+		json_set_int(disk, "reserved_by_job", (int64_t)lu->job_id);
+	return disk;
 }
 
 /* Put the list of the instance's disks, with this one in front or not. */
@@ -222,6 +227,38 @@ static WAITS int stop(struct lu *lu, const json_t *inst, struct error *err)
 					      "machine");
 }
 
+static WAITS int put_away(struct lu *lu, const char *inst_uuid,
+			  const json_t *disk, struct error *err)
+{
+	const json_t *inst = now(lu, inst_uuid);
+
+	if (stop(lu, inst, err) < 0 ||
+	    inst_stop_disks(lu, inst, NULL, true, err) < 0)
+		return -1;
+	inst_remove_disk(lu, inst, disk, 0);
+	return record(lu, inst_uuid, disk, false, err);
+}
+
+/* A killed job asks no node any more. */
+static WAITS void leave_to_other(struct lu *lu, const char *inst_uuid,
+				 const json_t *disk)
+{
+	const json_t *inst = now(lu, inst_uuid);
+	struct error err;
+	uint64_t id;
+
+	if (json_get(inst, "reserved_by_job") != NULL)
+		return; /* all of it is taken back */
+	if (recover_helper(lu->m, inst_name(inst), json_str(disk, "uuid", ""),
+			   &id, &err) < 0)
+		lu_warn(lu, "The temporary disk 0 is left: %s", err.text);
+	else
+		lu_warn(lu,
+			"The job was killed; job %ju removes the temporary "
+			"disk",
+			(uintmax_t)id);
+}
+
 int helper_run(struct lu *lu, const char *inst_uuid, const struct helper *h,
 	       struct error *err)
 {
@@ -233,15 +270,11 @@ int helper_run(struct lu *lu, const char *inst_uuid, const struct helper *h,
 	if (disk == NULL || inst_stop_disks(lu, inst, NULL, true, err) < 0 ||
 	    record(lu, inst_uuid, disk, true, err) < 0)
 		return -1;
-	inst = now(lu, inst_uuid);
-	if (work(lu, inst, disk, h, err) < 0) {
-		if (!lu->run->killed)
-			stop(lu, inst, &ignored);
-		return -1;
-	}
-	if (stop(lu, inst, err) < 0 ||
-	    inst_stop_disks(lu, inst, NULL, true, err) < 0)
-		return -1;
-	inst_remove_disk(lu, inst, disk, 0);
-	return record(lu, inst_uuid, disk, false, err);
+	if (work(lu, now(lu, inst_uuid), disk, h, err) == 0)
+		return put_away(lu, inst_uuid, disk, err);
+	if (lu->run->killed)
+		leave_to_other(lu, inst_uuid, disk);
+	else if (put_away(lu, inst_uuid, disk, &ignored) < 0)
+		lu_warn(lu, "The temporary disk 0 is left: %s", ignored.text);
+	return -1;
 }

@@ -26,10 +26,10 @@ WAITS int helper_check(struct lu *lu, const char *node_uuid,
 		       const char *hypervisor, struct helper *ret,
 		       struct error *err);
 
-/* Do it with an instance that is down.  Its disks are stopped then.  The
- * temporary disk is recorded as its first while it is there: after a failure it
- * still is, for whoever undoes the creation removes all disks.  Nothing runs
- * any more then, unless the job was killed. */
+/* Do it with an instance that is down; its disks are stopped then.  The
+ * temporary disk is recorded as its first while it is there, with
+ * reserved_by_job: where the job is killed or the master dies, another job
+ * removes it (recover.h), or whoever takes back a creation all disks. */
 WAITS int helper_run(struct lu *lu, const char *inst_uuid,
 		     const struct helper *h, struct error *err);
 

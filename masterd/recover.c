@@ -24,6 +24,21 @@ int recover_remove(struct master *m, const char *name, uint64_t *ret_id,
 	return queue_submit(m->queue, ops, true, ret_id, err);
 }
 
+int recover_helper(struct master *m, const char *instance,
+		   const char *disk_uuid, uint64_t *ret_id, struct error *err)
+{
+	auto_json json_t *reason = json_make("[[s, s, i]]", "gnt:master",
+					     "a helper machine was cut off", 0);
+	auto_json json_t *ops = json_make(
+		"[{s:s, s:s, s:i, s:b, s:O}, {s:s, s:s, s:[[s, s, {}]], s:O}]",
+		"OP_ID", "OP_INSTANCE_SHUTDOWN", "instance_name", instance,
+		"timeout", 0, "no_remember", 1, "reason", reason, "OP_ID",
+		"OP_INSTANCE_SET_PARAMS", "instance_name", instance, "disks",
+		"remove", disk_uuid, "reason", reason);
+
+	return queue_submit(m->queue, ops, true, ret_id, err);
+}
+
 static WAITS void remove_one(struct master *m, const char *name)
 {
 	struct error err;
@@ -47,6 +62,41 @@ static bool still_to_come(struct master *m, const json_t *inst)
 			   (uint64_t)json_int(inst, "reserved_by_job", 0));
 }
 
+static WAITS void remove_helper(struct master *m, const json_t *disk)
+{
+	auto_free char *uuid = xstrdup(json_str(disk, "uuid", ""));
+	const char *owner = config_disk_owner(m->config, uuid);
+	const json_t *inst = config_get(m->config, CONFIG_INSTANCE,
+					owner == NULL ? "" : owner);
+	auto_free char *name = xstrdup(json_str(inst, "name", ""));
+	struct error err;
+	uint64_t id;
+
+	if (inst == NULL || json_get(inst, "reserved_by_job") != NULL)
+		return; /* it goes with the instance */
+	if (recover_helper(m, name, uuid, &id, &err) < 0)
+		log_error("Cannot remove the temporary disk of instance %s: %s",
+			  name, err.text);
+	else
+		log_warning("Work on the disks of instance %s was cut off; job "
+			    "%ju removes its temporary disk",
+			    name, (uintmax_t)id);
+}
+
+static WAITS void recover_helpers(struct master *m)
+{
+	auto_json json_t *disks = json_array();
+	const char *uuid;
+	json_t *disk;
+
+	json_object_foreach ((json_t *)config_all(m->config, CONFIG_DISK), uuid,
+			     disk)
+		if (json_get(disk, "reserved_by_job") != NULL)
+			json_array_append(disks, disk);
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		remove_helper(m, json_array_get(disks, i));
+}
+
 void recover_reservations(struct master *m)
 {
 	auto_strv struct strv names = {0};
@@ -58,6 +108,7 @@ void recover_reservations(struct master *m)
 		if (json_get(inst, "reserved_by_job") != NULL &&
 		    !still_to_come(m, inst))
 			strv_add(&names, json_str(inst, "name", ""));
+	recover_helpers(m);
 	for (size_t i = 0; i < names.n; i++)
 		remove_one(m, names.items[i]);
 }

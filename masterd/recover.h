@@ -12,14 +12,20 @@ struct job;
 struct master;
 
 /* Instances whose creation was cut off (they still carry reserved_by_job) are
- * removed, each with a job.  To be called once, before jobs run: the jobs that
- * made them have ended as errors, and those that have not begun will find what
- * was reserved for them. */
+ * removed, each with a job, and so are temporary disks of others.  To be called
+ * once, before jobs run: the jobs that made them have ended as errors, and
+ * those that have not begun will find what was reserved for them. */
 WAITS void recover_reservations(struct master *m);
 
 /* A job has ended: if a creation in it never began, what was reserved for it is
  * removed in the same way.  Does not wait. */
 void recover_unstarted(struct master *m, const struct job *j);
+
+/* Submit the job that ends an instance's helper machine (lu_helper.h) and
+ * removes its temporary disk. */
+WAITS int recover_helper(struct master *m, const char *instance,
+			 const char *disk_uuid, uint64_t *ret_id,
+			 struct error *err);
 
 /* Submit the job that removes what is left of such an instance. */
 WAITS int recover_remove(struct master *m, const char *name, uint64_t *ret_id,

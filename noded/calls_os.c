@@ -150,8 +150,7 @@ json_t *call_instance_os_add(struct call *c, struct error *err)
 	if (!def.trusted) {
 		error_set(err, ERR_EXEC, NULL,
 			  "OS %s has only a create_untrusted script, which is "
-			  "not run on a node; an instance is installed with it "
-			  "when it is created",
+			  "not run on a node",
 			  def.name);
 		return NULL;
 	}

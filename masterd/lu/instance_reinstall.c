@@ -6,13 +6,16 @@
 #include "lib/json/json.h"
 #include "lib/model/os_image.h"
 #include "lib/model/params.h"
+#include "masterd/lu_helper.h"
 #include "masterd/lu_instance.h"
 
 struct reinstall {
 	struct lu lu;
 	const json_t *inst;
-	const char *os;		  /* "": none */
-	const char *image;	  /* NULL: none */
+	const char *os;	   /* "": none */
+	const char *image; /* NULL: none */
+	bool untrusted;	   /* its script runs in a helper: */
+	struct helper helper;
 	json_t *public, *private; /* OS parameters of this installation */
 };
 
@@ -82,8 +85,16 @@ static int reinstall_check(struct lu *lu, struct error *err)
 	if (*r->os == '\0')
 		return 0;
 	own = own_params(lu);
-	return inst_check_os(lu, inst_primary(r->inst), r->os, &own,
-			     op->force_variant, err);
+	if (inst_check_os(lu, inst_primary(r->inst), r->os, &own,
+			  op->force_variant, err) < 0 ||
+	    helper_is_needed(lu, inst_primary(r->inst), r->os, &r->untrusted,
+			     err) < 0)
+		return -1;
+	r->helper.timeout_s = HELPER_SHUTDOWN_S;
+	return r->untrusted ? helper_check(lu, inst_primary(r->inst),
+					   json_str(r->inst, "hypervisor", ""),
+					   &r->helper, err)
+			    : 0;
 }
 
 static void reinstall_env(struct lu *lu, json_t *env)
@@ -115,6 +126,17 @@ static WAITS int change_os(struct lu *lu, struct error *err)
 	return r->inst != NULL ? 0 : -1;
 }
 
+static WAITS int run_in_helper(struct lu *lu, const struct params_os *own,
+			       struct error *err)
+{
+	struct reinstall *r = reinstall_of(lu);
+
+	if (inst_communicates(r->inst) &&
+	    inst_feed_metadata(lu, r->inst, own, err) < 0)
+		return -1;
+	return helper_run(lu, json_str(r->inst, "uuid", ""), &r->helper, err);
+}
+
 static WAITS int run_scripts(struct lu *lu, struct error *err)
 {
 	struct reinstall *r = reinstall_of(lu);
@@ -122,6 +144,8 @@ static WAITS int run_scripts(struct lu *lu, struct error *err)
 	auto_json json_t *done = NULL;
 
 	lu_info(lu, "Running instance OS create scripts...");
+	if (r->untrusted)
+		return run_in_helper(lu, &own, err);
 	done = lu_call(lu, inst_primary(r->inst), "instance_os_add",
 		       json_make("[o, b, I]", inst_rpc_os(lu, r->inst, &own), 1,
 				 (json_int_t)lu->common.debug_level),

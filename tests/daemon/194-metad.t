@@ -56,3 +56,4 @@ succeeds "it asks no more" m gnt-instance modify -c no web1
 like "$(ask node1 1 read)" '^000' "and gets no answers"
 unlike "$(cat "$(root node1)/var/log/ganeti/"*.log "$(root node2)/var/log/ganeti/"*.log)" \
     'hush4711|sesame4712' "no log has what is private"
+tap_done

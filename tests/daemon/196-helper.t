@@ -67,7 +67,16 @@ is "$(ask os/parameters.json)" "" "nor the secret"
 succeeds "the instance starts" m gnt-instance startup web1
 is "$(ask os/parameters.json)" '{"size":["9G","public"]}' \
     "and gets its own parameters"
-fails "it can't be reinstalled so" m gnt-instance reinstall -f web1
+m gnt-instance shutdown --timeout=0 web1 >/dev/null
+m gnt-instance reinstall -f --os-parameters-secret=root_pw=sesame4712 web1 \
+    >"$VC/reinstall.log" 2>&1 &
+job=$!
+until_true 60 test -e "$machine"
+like "$(ask os/parameters.json)" '"sesame4712","secret"' "it is reinstalled so"
+rm "$machine"
+wait "$job"
+is "$?" 0 "as well"
+is "$(find "$disks" -type f | wc -l)" 1 "and keeps its disk alone"
 m gnt-instance remove -f --shutdown-timeout=0 web1 >/dev/null
 
 fails "one that does not end is ended" add_wild --helper-shutdown-timeout=1
@@ -87,3 +96,4 @@ until_true 60 sh -c "[ -z \"\$(find '$disks' -type f)\" ]"
 tap_point $? "a killed job's is removed by another"
 unlike "$(cat "$(root node1)/var/log/ganeti/"*.log "$(root node2)/var/log/ganeti/"*.log)" \
     'sesame4712' "no log has the secret"
+tap_done

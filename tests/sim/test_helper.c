@@ -125,6 +125,9 @@ Test(helper, without_an_image_nothing_is_begun)
 	expect(add("sharedfile"), "--install-image");
 	expect_calls("");
 	cr_expect_null(instance());
+	expect(json_make("{s:s, s:s}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "install_image", "images/install"),
+	       "Install image must be an absolute path");
 	set("install_image", "http://www.example.com/image");
 	expect(add("sharedfile"), "is a URL");
 }
@@ -214,4 +217,85 @@ Test(helper, a_new_master_takes_back_what_the_old_one_began)
 	sim_crash(&s, 1);
 	sim_restart(&s);
 	expect_nothing_left();
+}
+
+/* --- an instance that is there --- */
+
+static json_t *reinstall(void)
+{
+	return op_named("OP_INSTANCE_REINSTALL", "web1");
+}
+
+static void add_installed(void)
+{
+	set("install_image", IMAGE);
+	expect(add("sharedfile"), "success");
+}
+
+static void expect_only_its_disk(void)
+{
+	sim_run(&s, LONG_MS, NULL, NULL);
+	cr_expect_eq(n_disks(), 1);
+	cr_expect_eq(json_array_size(json_get(instance(), "disks")), 1);
+	cr_expect_null(table_get(&s.nodes[1].running, "web1"));
+	cr_expect_str_eq(json_str(instance(), "admin_state", ""), "down");
+}
+
+Test(helper, an_instance_is_reinstalled)
+{
+	add_installed();
+	s.calls = &calls;
+	expect(reinstall(), "success");
+	expect_calls("blockdev_create blockdev_image instance_start "
+		     "instance_shutdown blockdev_remove ");
+	s.calls = NULL;
+	expect_only_its_disk();
+}
+
+Test(helper, a_failing_reinstallation_leaves_its_disk_alone)
+{
+	static const char *const steps[] = {"blockdev_create", "blockdev_image",
+					    "instance_start",
+					    "blockdev_assemble"};
+
+	add_installed();
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		s.nodes[1].fail_on = steps[i];
+		expect(reinstall(), "told to fail");
+		s.nodes[1].fail_on = NULL;
+		expect_only_its_disk();
+	}
+}
+
+/* Let it run on and on. */
+static uint64_t begin_again(void)
+{
+	uint64_t id;
+
+	add_installed();
+	s.nodes[1].guests_end = false;
+	id = sim_submit(&s, reinstall(), NULL);
+	sim_run(&s, 60000, NULL, NULL);
+	cr_assert_not_null(table_get(&s.nodes[1].running, "web1"));
+	cr_assert_eq(n_disks(), 2);
+	return id;
+}
+
+Test(helper, a_killed_reinstallation_is_taken_back_by_another_job)
+{
+	uint64_t id = begin_again();
+
+	task_set_owner(&s);
+	task_spawn("kill", kill_task, &id);
+	task_set_owner(NULL);
+	cr_expect_str_eq(sim_wait(&s, id), "error");
+	expect_only_its_disk();
+}
+
+Test(helper, a_new_master_takes_back_a_reinstallation)
+{
+	begin_again();
+	sim_crash(&s, 1);
+	sim_restart(&s);
+	expect_only_its_disk();
 }
