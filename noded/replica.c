@@ -22,7 +22,8 @@ struct replica {
 	size_t users; /* calls that use the store now */
 	bool leaving; /* to be closed when there is no user left */
 	struct cond changed;
-	bool failed; /* a sync has */
+	bool failed;	/* a sync has, */
+	bool can_go_on; /* or only a write: to be opened anew */
 	struct error why;
 };
 
@@ -65,9 +66,12 @@ static void on_fatal(void *arg, const struct error *err)
 {
 	struct replica *r = arg;
 
+	r->can_go_on = store_lost_nothing(r->store);
 	log_error("%s; this node takes no more changes of the job queue until "
-		  "its node daemon is started anew",
-		  err->text);
+		  "%s",
+		  err->text,
+		  r->can_go_on ? "it can write again"
+			       : "its node daemon is started anew");
 	r->failed = true;
 	r->why = *err;
 }
@@ -96,11 +100,30 @@ static int open_store(struct replica *r, struct error *err)
 	return -1;
 }
 
+/* Nobody uses it and nobody begins to until it is closed. */
+static WAITS void leave(struct replica *r, void (*how)(struct store *s))
+{
+	while (r->leaving)
+		cond_wait(&r->changed);
+	r->leaving = true;
+	while (r->users > 0)
+		cond_wait(&r->changed);
+	if (r->store != NULL)
+		how(r->store);
+	close_store(r);
+	r->leaving = false;
+	cond_signal(&r->changed);
+}
+
 /* Each use is between these two; -1 when it cannot be opened. */
 static WAITS int begin(struct replica *r, struct error *err)
 {
 	while (r->leaving)
 		cond_wait(&r->changed);
+	if (r->failed && r->can_go_on) {
+		r->failed = false;
+		leave(r, store_abandon);
+	}
 	if (r->failed) {
 		*err = r->why;
 		error_wrap(err, "The copy of the job queue has failed before");
@@ -129,21 +152,6 @@ static WAITS bool begin_look(struct replica *r)
 	    r->config.owner_runs(r->config.arg))
 		return false;
 	return begin(r, &ignored) == 0;
-}
-
-/* Nobody uses it and nobody begins to until it is closed. */
-static WAITS void leave(struct replica *r, void (*how)(struct store *s))
-{
-	while (r->leaving)
-		cond_wait(&r->changed);
-	r->leaving = true;
-	while (r->users > 0)
-		cond_wait(&r->changed);
-	if (r->store != NULL)
-		how(r->store);
-	close_store(r);
-	r->leaving = false;
-	cond_signal(&r->changed);
 }
 
 void replica_release(struct replica *r)

@@ -57,7 +57,8 @@ struct replica_file {
  * "position" when the copy is begun anew: there it is noted what the copy had
  * (copy_position_halved()).  -1 with err: somebody else has the queue, the disk
  * is full, or a sync has failed, after which nothing is taken any more until
- * the daemon is started anew. */
+ * the daemon is started anew.  A change that did not fit into one record may be
+ * there in part then; its position, which comes last, is not. */
 WAITS int replica_update(struct replica *r, struct replica_file *files,
 			 size_t n, struct error *err);
 

@@ -409,8 +409,10 @@ static void commit_record(struct store *s, bool *last_failed)
 	}
 	error_wrap(&err, "Cannot write the job queue");
 	err.kind = ERR_QUEUE;
-	if (written || (!refuse_some(&s->batch, &err) && *last_failed))
+	if (written || (!refuse_some(&s->batch, &err) && *last_failed)) {
+		s->only_writes = !written;
 		store_set_failed(s, &err);
+	}
 	*last_failed = true;
 	if (ship.begun)
 		ship_end(&ship); /* it uses what is on this stack */
@@ -516,6 +518,11 @@ void store_abandon(struct store *s)
 	while (busy(s))
 		cond_wait(&s->changed);
 	timer_stop(&s->timer);
+}
+
+bool store_lost_nothing(const struct store *s)
+{
+	return !s->failed || s->only_writes;
 }
 
 bool store_full(const struct store *s, struct error *err)

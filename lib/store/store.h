@@ -132,6 +132,10 @@ WAITS void store_abandon(struct store *s);
 /* Whether new things should be refused now; then err says why. */
 bool store_full(const struct store *s, struct error *err);
 
+/* Whether all that was told to be durable certainly is, also when the store has
+ * failed: then only because it could not write.  Opened anew it goes on. */
+bool store_lost_nothing(const struct store *s);
+
 /* As the functions of struct disk, through the overlay.  Inside a task they
  * run beside the loop. */
 WAITS char *store_read(struct store *s, const char *name, size_t max,

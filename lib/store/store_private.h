@@ -45,9 +45,11 @@ struct store {
 	uint64_t applied; /* newest record whose changes are in the overlay */
 	uint64_t covered;
 	struct timer timer;
-	bool settled; /* store_settle() was called */
-	bool closed;  /* flushed for the last time */
-	bool failed;  /* a sync has: no more writing at all */
+	bool settled;	  /* store_settle() was called */
+	bool closed;	  /* flushed for the last time */
+	bool failed;	  /* a sync has: no more writing at all */
+	bool only_writes; /* or rather: what could not be refused was not
+			     written */
 	bool full;
 	bool stuck; /* and so is the journal: a record waits for room */
 	int64_t full_logged_us;

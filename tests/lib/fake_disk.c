@@ -428,6 +428,8 @@ static int fake_log_write(struct disk *disk, int handle, size_t offset,
 
 	if (count(d, "write", "the log", false, err) < 0)
 		return -1;
+	if (d->fail_log_after != 0 && --d->fail_log_after == 0)
+		d->fail_log = true;
 	if (d->fail_log)
 		return fail(err, "write", "the log", ENOSPC);
 	assert(offset + len <= log->size);
@@ -564,6 +566,7 @@ void fake_disk_crash(struct fake_disk *d, uint64_t seed)
 	table_each(&d->logs, crash_log, &crash);
 	d->die_at = d->fail_at = d->n_ops = 0;
 	d->full = d->fail_syncs = d->fail_log = false;
+	d->fail_log_after = 0;
 }
 
 const char *fake_disk_text(struct fake_disk *d, const char *path)

@@ -18,12 +18,13 @@ struct fake_disk {
 
 	/* Faults.  Operations that change something are counted from 1. */
 	size_t n_ops;
-	size_t fail_at;	   /* the operation with this number fails */
-	size_t die_at;	   /* this one and all after it fail; 0: never */
-	bool full;	   /* ENOSPC for all that needs new space */
-	bool fail_syncs;   /* of logs and folders */
-	bool fail_log;	   /* writes into logs */
-	size_t n_log_sync; /* how many log_sync there were */
+	size_t fail_at;	       /* the operation with this number fails */
+	size_t die_at;	       /* this one and all after it fail; 0: never */
+	bool full;	       /* ENOSPC for all that needs new space */
+	bool fail_syncs;       /* of logs and folders */
+	bool fail_log;	       /* writes into logs */
+	size_t fail_log_after; /* the same after so many more; 0: never */
+	size_t n_log_sync;     /* how many log_sync there were */
 
 	/* Private. */
 	struct table now, safe; /* path -> struct blob */

@@ -291,6 +291,44 @@ Test(candidate, a_full_disk_refuses_and_recovers)
 	cr_assert_eq(write_file("job-3", "three"), 0);
 }
 
+#define PARTS 3
+
+static void write_much(void *arg)
+{
+	static char *const names[PARTS] = {"job-4", "job-5", "job-6"};
+	struct replica_file files[PARTS];
+
+	for (int i = 0; i < PARTS; i++) {
+		files[i] = (struct replica_file){.name = names[i],
+						 .text = xalloc(JOURNAL / 4),
+						 .len = JOURNAL / 4 - 1};
+		memset(files[i].text, 'x', files[i].len);
+	}
+	((struct step *)arg)->rc = replica_update(c.queue, files, PARTS, &err);
+	for (int i = 0; i < PARTS; i++)
+		free(files[i].text);
+}
+
+Test(candidate, a_disk_that_fills_up_within_a_change_recovers)
+{
+	auto_json json_t *found = NULL;
+
+	cr_assert_eq(write_file("job-3", "three"), 0);
+	disk.fail_log_after = 2;
+	cr_assert_eq(run(write_much, &(struct step){0}), -1);
+	cr_assert(disk.fail_log, "it has begun");
+	cr_assert_eq(write_file("job-7", "seven"), -1);
+	disk.fail_log = false;
+	cr_assert_eq(write_file("job-7", "seven"), 0);
+	cr_assert_eq(run(write_much, &(struct step){0}), 0);
+	power_cut();
+	taken = false; /* the dead daemon's */
+	found = list_own();
+	cr_assert_not_null(json_get(found, "job-3"));
+	cr_assert_not_null(json_get(found, "job-6"));
+	cr_assert_not_null(json_get(found, "job-7"));
+}
+
 Test(candidate, after_a_failed_sync_nothing_is_taken_any_more)
 {
 	cr_assert_eq(write_file("job-2", "two"), 0);
