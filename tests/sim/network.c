@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The network: a call becomes a letter to the node, perhaps two, and the answer
- * one back.  Letters are lost, late, and cut off; they outlive who sent them.
+ * one back.  Letters are lost, late, and cut off; they outlive who sent them,
+ * but not the daemon that they were sent to, with which their connection ends.
  * What comes to a process that is paused waits for it. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ struct exchange {
 	uint64_t number; /* of all in the simulation */
 	uint64_t term, call;
 	struct sim_node *from, *to; /* to: NULL if there is no such node */
-	uint64_t life;		    /* of the sender */
+	uint64_t life, to_life;	    /* of the sender, of the node's daemon */
 	char *procedure, *body;
 	size_t len;
 	bool over; /* it has its answer, or is not interested any more */
@@ -367,6 +368,8 @@ static void on_call(struct timer *t)
 			      travel_us(l->x));
 		return letter_free(l);
 	}
+	if (l->x->to_life != n->daemon.life)
+		return lose_letter(l);
 	if (n->daemon.paused)
 		return list_append(&n->daemon.held, &l->held);
 	arrive(l);
@@ -412,6 +415,7 @@ static struct exchange *exchange_new(struct sim_node *from,
 				     const struct noderpc_call *call)
 {
 	struct exchange *x = xalloc(sizeof(*x));
+	struct sim_node *to = find_node(from->sim, call->address);
 
 	*x = (struct exchange){
 		.refs = 1, /* the time limit's */
@@ -419,8 +423,9 @@ static struct exchange *exchange_new(struct sim_node *from,
 		.term = call->term,
 		.call = call->number,
 		.from = from,
-		.to = find_node(from->sim, call->address),
+		.to = to,
 		.life = from->masterd.life,
+		.to_life = to == NULL ? 0 : to->daemon.life,
 		.procedure = xstrdup(call->procedure),
 		.body = call->body,
 		.len = call->len,
