@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/mem.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "noded/metad_private.h"
@@ -30,20 +31,6 @@ static void say_nothing(struct metad_answer *ret)
 }
 
 /* --- files --- */
-
-static void close_p(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-
-static int steal_fd(int *fd)
-{
-	int taken = *fd;
-
-	*fd = -1;
-	return taken;
-}
 
 /* Below our root, the part before the last "/" of a normal path.  The folder,
  * or -1 where not everybody may enter each of them; links are not followed. */
@@ -74,8 +61,9 @@ static int open_folder(const char *root, const char *file)
 /* A file that everybody may read; -1. */
 static int open_public(const struct paths *p, const char *file)
 {
-	__attribute__((cleanup(close_p))) int folder = -1, fd = -1;
+	auto_close int folder = -1;
 	struct stat st;
+	int fd;
 
 	if (file == NULL || !paths_is_normal(file))
 		return -1;
@@ -84,9 +72,10 @@ static int open_public(const struct paths *p, const char *file)
 		return -1;
 	fd = openat(folder, strrchr(file, '/') + 1,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0 || (st.st_mode & S_IROTH) == 0)
-		return -1;
-	return steal_fd(&fd);
+	if (fd < 0 || (fstat(fd, &st) == 0 && (st.st_mode & S_IROTH) != 0))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 static void say_file(int fd STEALS, struct metad_answer *ret)
@@ -94,8 +83,10 @@ static void say_file(int fd STEALS, struct metad_answer *ret)
 	struct stat st;
 
 	say_nothing(ret);
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		close_p(&fd);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
 		return;
 	}
 	free(ret->text);
