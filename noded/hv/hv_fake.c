@@ -83,9 +83,9 @@ static int fake_info(const struct paths *p, const char *name,
 	auto_free char *file = state_file(p, name);
 
 	(void)hvparams;
-	if (!fs_exists(file))
-		return 0;
-	return read_state(file, ret, NULL, err) < 0 ? -1 : 1;
+	if (read_state(file, ret, NULL, err) == 0)
+		return 1;
+	return fs_exists(file) ? -1 : 0;
 }
 
 static int fake_list(const struct paths *p, const json_t *hvparams,
