@@ -117,24 +117,13 @@ static void add_disks(const struct paths *p, struct strv *env,
 
 static void add_network(struct strv *env, size_t index, const json_t *nic)
 {
-	static const char *const keys[][2] = {
-		{"NETWORK_NAME", "name"},
-		{"NETWORK_UUID", "uuid"},
-		{"NETWORK_SUBNET", "network"},
-		{"NETWORK_GATEWAY", "gateway"},
-		{"NETWORK_SUBNET6", "network6"},
-		{"NETWORK_GATEWAY6", "gateway6"},
-		{"NETWORK_MAC_PREFIX", "mac_prefix"},
-	};
 	const json_t *net = json_get(nic, "netinfo");
 	auto_strv struct strv tags = {0};
-	auto_free char *text = NULL;
+	auto_free char *prefix = xprintf("NIC_%zu_", index), *text = NULL;
 
 	if (net == NULL)
 		return;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		add_item(env, "NIC", index, keys[i][0],
-			 json_get(net, keys[i][1]));
+	script_env_network(env, prefix, net);
 	json_to_strv(json_get(net, "tags"), &tags);
 	text = strv_join(&tags, " ");
 	if (tags.n > 0)

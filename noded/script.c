@@ -9,6 +9,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
+#include "lib/json/json.h"
 
 /* Of a log's end: these many bytes are read, these many lines are told. */
 #define TAIL_BYTES 8192
@@ -63,6 +64,28 @@ void script_env_json(struct strv *env, const char *name, const json_t *value)
 	} else {
 		text = json_dumps(value, JSON_ENCODE_ANY);
 		script_env(env, name, text);
+	}
+}
+
+void script_env_network(struct strv *env, const char *prefix,
+			const json_t *network)
+{
+	static const char *const keys[][2] = {
+		{"NETWORK_NAME", "name"},
+		{"NETWORK_UUID", "uuid"},
+		{"NETWORK_SUBNET", "network"},
+		{"NETWORK_GATEWAY", "gateway"},
+		{"NETWORK_SUBNET6", "network6"},
+		{"NETWORK_GATEWAY6", "gateway6"},
+		{"NETWORK_MAC_PREFIX", "mac_prefix"},
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		auto_free char *name = xprintf("%s%s", prefix, keys[i][0]);
+		const char *value = json_str(network, keys[i][1], "");
+
+		if (*value != '\0')
+			script_env(env, name, value);
 	}
 }
 

@@ -18,6 +18,12 @@
 void script_env(struct strv *env, const char *name, const char *value);
 void script_env_json(struct strv *env, const char *name, const json_t *value);
 
+/* What a script of an instance is told of a NIC's network, but for its tags:
+ * prefix ("NIC_0_") and NETWORK_NAME, _UUID, _SUBNET, ...; what is not set is
+ * left out.  network: "netinfo" of a NIC, as in node calls. */
+void script_env_network(struct strv *env, const char *prefix,
+			const json_t *network);
+
 /* Output as text that JSON can carry: bytes that are not valid UTF-8 and NULs
  * become '?'; white space at both ends is taken off when strip.  To be
  * freed. */

@@ -60,20 +60,9 @@ static void add_tags(struct strv *env, const char *name, const json_t *object)
 
 static void add_network(struct strv *env, const json_t *network)
 {
-	static const char *const keys[][2] = {
-		{"NETWORK_NAME", "name"},
-		{"NETWORK_UUID", "uuid"},
-		{"NETWORK_SUBNET", "network"},
-		{"NETWORK_GATEWAY", "gateway"},
-		{"NETWORK_SUBNET6", "network6"},
-		{"NETWORK_GATEWAY6", "gateway6"},
-		{"NETWORK_MAC_PREFIX", "mac_prefix"},
-	};
-
 	if (network == NULL)
 		return;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		add_set(env, keys[i][0], json_str(network, keys[i][1], ""));
+	script_env_network(env, "", network);
 	add_tags(env, "NETWORK_TAGS", network);
 }
 
