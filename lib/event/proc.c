@@ -8,7 +8,6 @@
  * DRAIN_MS after the program's end, a killed program KILL_MS to go. */
 #include "lib/event/proc.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -204,7 +203,6 @@ static uv_stdio_container_t *inherited(const struct proc_spec *spec,
 	const int own[] = {e->in, e->out, e->err};
 	uv_stdio_container_t *stdio = xcalloc(3 + spec->n_fds, sizeof(*stdio));
 
-	assert(spec->n_fds <= PROC_FDS_MAX);
 	for (size_t i = 0; i < 3 + spec->n_fds; i++) {
 		stdio[i].flags = UV_INHERIT_FD;
 		stdio[i].data.fd = i < 3 ? own[i] : spec->fds[i - 3];
@@ -215,20 +213,27 @@ static uv_stdio_container_t *inherited(const struct proc_spec *spec,
 static int spawn(struct run *r, const struct ends *e, struct error *err)
 {
 	const struct proc_spec *spec = r->spec;
-	auto_free uv_stdio_container_t *stdio = inherited(spec, e);
+	auto_free uv_stdio_container_t *stdio = NULL;
 	uv_process_options_t options = {
 		.file = spec->argv[0],
 		.args = (char **)spec->argv,
 		.env = (char **)spec->env,
 		.cwd = spec->cwd,
 		.flags = UV_PROCESS_DETACHED, /* a session of its own */
-		.stdio = stdio,
 		.stdio_count = (int)(3 + spec->n_fds),
 		.exit_cb = on_exit_,
 	};
-	struct child *c = xalloc(sizeof(*c));
+	struct child *c;
 	int rc;
 
+	if (spec->n_fds > PROC_FDS_MAX)
+		return error_set(err, ERR_EXEC, NULL,
+				 "Cannot run %s with %zu open files: %d are "
+				 "the most",
+				 spec->argv[0], spec->n_fds, PROC_FDS_MAX);
+	stdio = inherited(spec, e);
+	options.stdio = stdio;
+	c = xalloc(sizeof(*c));
 	c->process.data = c;
 	list_append(&procs.children, &c->link);
 	rc = uv_spawn(tasks_loop(), &c->process, &options);

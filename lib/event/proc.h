@@ -26,7 +26,7 @@ struct proc_spec {
 	const char *input;	 /* to stdin; NULL: /dev/null */
 	size_t input_len;
 	const int *fds; /* more for the program, which has them as 3, 4... */
-	size_t n_fds;	/* at most PROC_FDS_MAX */
+	size_t n_fds;	/* more than PROC_FDS_MAX are an error */
 	unsigned timeout_ms;	 /* 0: none */
 	size_t output_max;	 /* of each stream; 0: PROC_OUTPUT_MAX */
 	bool merge_stderr;	 /* both streams into out, as they come */

@@ -297,3 +297,21 @@ Test(proc, check_tells_what_the_program_said)
 	run_all();
 	cr_assert_str_eq(err.text, "sh exited with exit code 5: no disk");
 }
+
+Test(proc, files_are_handed_over_up_to_a_limit)
+{
+	const char *argv[] = {"/bin/cat", NULL};
+	int fds[PROC_FDS_MAX + 1];
+	struct run r = {.spec = {.argv = argv, .fds = fds}};
+
+	for (size_t i = 0; i < PROC_FDS_MAX + 1; i++)
+		fds[i] = 2;
+	r.spec.n_fds = PROC_FDS_MAX + 1;
+	run(&r);
+	cr_assert_eq(r.rc, -1);
+	cr_assert_not_null(strstr(r.err.text, "513 open files"));
+	r.spec.n_fds = 1;
+	run(&r);
+	cr_assert_eq(r.rc, 0, "%s", r.err.text);
+	proc_result_done(&r.result);
+}
