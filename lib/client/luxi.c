@@ -3,6 +3,8 @@
  *
  * A call that failed on the connection closes it, so that a late answer is
  * never taken for the answer to the next request; the next call connects anew.
+ * So does a refusal in plain text: after it the master closes, which a next
+ * request on this connection might miss.
  * Requests that have left are never repeated: they may have been carried out.
  */
 #include "lib/client/luxi.h"
@@ -214,14 +216,15 @@ json_t *luxi_call(struct luxi *l, const char *method, json_t *args STEALS,
 			  "version", PROTOCOL_VERSION);
 	auto_free char *text = json_text(request);
 	auto_buf struct buf out = {0}, reply = {0};
+	json_t *result = NULL;
 
 	/* JSON text has control characters only escaped: no end mark inside. */
 	buf_adds(&out, text);
 	buf_addc(&out, LUXI_END);
-	if (send_request(l, &out, err) < 0 ||
-	    receive_reply(l, &reply, err) < 0) {
+	if (send_request(l, &out, err) == 0 &&
+	    receive_reply(l, &reply, err) == 0)
+		result = read_reply(&reply, err);
+	if (result == NULL && err->kind == ERR_LUXI)
 		disconnect(l);
-		return NULL;
-	}
-	return read_reply(&reply, err);
+	return result;
 }

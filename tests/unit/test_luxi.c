@@ -13,7 +13,9 @@
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
 
-#define CLOSE "" /* in a script: close the connection */
+/* In a script: close the connection, at once or when one more request came. */
+#define CLOSE ""
+#define CLOSE_LATE "\1"
 
 static char folder[32], sock[64];
 static const char *const *script; /* replies; NULL ends */
@@ -21,6 +23,11 @@ static struct buf seen;
 static pthread_t thread;
 static int listener;
 static sem_t closed; /* posted for each connection that ended */
+
+static bool closes(const char *reply)
+{
+	return *reply == *CLOSE || *reply == *CLOSE_LATE;
+}
 
 static bool read_request(int fd)
 {
@@ -42,12 +49,13 @@ static void *serve(void *arg)
 		while (*script != NULL) {
 			const char *reply = *script;
 
-			if (*reply == '\0' || !read_request(fd))
+			if (*reply == *CLOSE || !read_request(fd) ||
+			    *reply == *CLOSE_LATE)
 				break;
 			script++;
 			send(fd, reply, strlen(reply), MSG_NOSIGNAL);
 		}
-		if (*script != NULL && **script == '\0')
+		if (*script != NULL && closes(*script))
 			script++;
 		close(fd);
 		sem_post(&closed);
@@ -126,6 +134,25 @@ Test(luxi, connection_closed_while_idle_is_made_anew)
 	sem_wait(&closed);
 	second = luxi_call(l, "B", json_array(), &err);
 	cr_assert_eq(json_integer_value(first), 1);
+	cr_assert_eq(json_integer_value(second), 2, "%s", err.text);
+	luxi_close(l);
+	end();
+}
+
+Test(luxi, nothing_is_sent_where_a_request_was_refused)
+{
+	static const char *const replies[] = {
+		"{\"success\":false,\"result\":\"Failed to parse request\"}\3",
+		CLOSE_LATE, "{\"success\":true,\"result\":2}\3", NULL};
+	struct error err = {0};
+	struct luxi *l;
+	auto_json json_t *second = NULL;
+
+	begin(replies);
+	l = luxi_connect(sock, &err);
+	cr_assert_null(luxi_call(l, "A", json_array(), &err));
+	cr_assert_str_eq(err.text, "Failed to parse request");
+	second = luxi_call(l, "B", json_array(), &err);
 	cr_assert_eq(json_integer_value(second), 2, "%s", err.text);
 	luxi_close(l);
 	end();
