@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Count what meson's logs say: each point of a TAP test, each other test as one.
 
-Prints the names of what failed and how many were skipped, then "N passed, N
-failed"; exit status 1 if anything failed or nothing ran."""
+Prints what failed, with what its points had to say, and how many were skipped,
+then "N passed, N failed"; exit status 1 if anything failed or nothing ran."""
 import json
 import pathlib
 import re
 import sys
 
+# Of each test that failed: so the end of a long run tells why.
+REASON_LINES = 30
 POINT = re.compile(r"^(not )?ok\b[^#\n]*(#\s*(SKIP|TODO))?", re.I | re.M)
 
 
@@ -28,6 +30,17 @@ def count(test):
     return passed, failed, skipped
 
 
+def reasons(test):
+    """The points that failed, with the notes after each; or what it said."""
+    lines, wanted = [], False
+    for line in (test.get("stdout") or "").splitlines():
+        if not line.startswith("#"):
+            wanted = line.startswith("not ok") or line.startswith("Bail out")
+        if wanted:
+            lines.append(line)
+    return lines or (test.get("stderr") or "").splitlines()
+
+
 def main():
     totals = [0, 0, 0]
     for log in sorted(pathlib.Path(sys.argv[1]).iterdir()):
@@ -41,6 +54,8 @@ def main():
             totals = [a + b for a, b in zip(totals, result)]
             if result[1]:
                 print(f"FAILED: {log.stem}: {test['name']} ({result[1]})")
+                for line in reasons(test)[:REASON_LINES]:
+                    print("   ", line)
     passed, failed, skipped = totals
     if skipped:
         print(f"({skipped} skipped)")
