@@ -9,45 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "lib/model/params.h"
 #include "masterd/lu/instance_adopt.h"
 #include "masterd/lu/instance_booking.h"
-#include "masterd/lu/instance_import.h"
-#include "masterd/lu/instance_install.h"
-#include "masterd/lu/instance_place.h"
+#include "masterd/lu/instance_create_private.h"
 #include "masterd/lu_allocator.h"
 #include "masterd/lu_instance.h"
-#include "masterd/recover.h"
 #include "masterd/reserve.h"
 
-struct create {
-	struct lu lu;
-	struct inst_spec spec;
-	const char *iallocator; /* NULL: the node is given */
-	struct inst_nodes nodes;
-	const char *name, *ip; /* as they are resolved; ip: NULL if not */
-	bool booked;	       /* by the bulk creation that submitted us */
-	bool commits;	       /* what was forthcoming becomes real */
-	bool recorded;	       /* it is in the configuration, forthcoming */
-	bool has_disks;
-	bool finished;
-	struct inst_install install;
-	bool imports; /* the mode is import: */
-	struct inst_import import;
-	char uuid[37];
-};
-
-static struct create *create_of(struct lu *lu)
+struct create *create_of(struct lu *lu)
 {
 	return container_of(lu, struct create, lu);
 }
 
-/* What is asked for; of an import, once the export has been read, with what it
- * says. */
-static const struct op_instance_create *op_of(struct lu *lu)
+const struct op_instance_create *create_op(struct lu *lu)
 {
 	struct create *c = create_of(lu);
 
@@ -82,7 +58,7 @@ static WAITS int create_arguments(struct lu *lu, struct error *err)
 
 static int choose_placement(struct lu *lu, struct error *err)
 {
-	const struct op_instance_create *op = op_of(lu);
+	const struct op_instance_create *op = create_op(lu);
 	struct create *c = create_of(lu);
 	const char *fallback = json_str(config_cluster(lu->m->config),
 					"default_iallocator", NULL);
@@ -111,7 +87,7 @@ static int choose_placement(struct lu *lu, struct error *err)
 
 static int create_expand(struct lu *lu, struct error *err)
 {
-	const struct op_instance_create *op = op_of(lu);
+	const struct op_instance_create *op = create_op(lu);
 	struct create *c = create_of(lu);
 	const char *name = spec_name(lu, op);
 
@@ -161,7 +137,7 @@ static int check_name(struct lu *lu, struct error *err)
 
 static json_t *placement_request(struct lu *lu)
 {
-	const struct op_instance_create *op = op_of(lu);
+	const struct op_instance_create *op = create_op(lu);
 	json_t *request = spec_request(lu, &create_of(lu)->spec);
 
 	if (op->opportunistic_locking)
@@ -172,7 +148,7 @@ static json_t *placement_request(struct lu *lu)
 
 static WAITS int run_iallocator(struct lu *lu, struct error *err)
 {
-	const struct op_instance_create *op = op_of(lu);
+	const struct op_instance_create *op = create_op(lu);
 	struct create *c = create_of(lu);
 	auto_json json_t *nodes =
 		lu_allocator(lu, placement_request(lu),
@@ -210,15 +186,17 @@ static WAITS int book(struct lu *lu, struct error *err)
 	if (c->iallocator != NULL && run_iallocator(lu, err) < 0)
 		return -1;
 	if (adopt_find(lu, &c->spec, c->nodes.primary, err) < 0 ||
-	    spec_reserve_addresses(lu, op_of(lu), &c->spec, c->nodes.primary,
-				   err) < 0 ||
-	    place_check_room(lu, op_of(lu), &c->spec, &c->nodes, err) < 0)
+	    spec_reserve_addresses(lu, create_op(lu), &c->spec,
+				   c->nodes.primary, err) < 0 ||
+	    place_check_room(lu, create_op(lu), &c->spec, &c->nodes, err) < 0)
 		return -1;
 	if (lu->common.dry_run)
 		return 0;
 	if (spec_reserve_port(lu, &c->spec, err) < 0 ||
-	    place_check_capacity(lu, op_of(lu), &c->spec, &c->nodes, err) < 0 ||
-	    booking_put(lu, op_of(lu), &c->spec, c->uuid, &c->nodes, err) < 0)
+	    place_check_capacity(lu, create_op(lu), &c->spec, &c->nodes, err) <
+		    0 ||
+	    booking_put(lu, create_op(lu), &c->spec, c->uuid, &c->nodes, err) <
+		    0)
 		return -1;
 	c->recorded = true;
 	lu_release(lu, LOCK_NODE_RES);
@@ -278,8 +256,7 @@ static WAITS int explain(struct lu *lu, struct error *err)
 			 c->iallocator);
 }
 
-/* The result: the primary, and the other half of its mirrors; to be freed. */
-static json_t *node_names(struct lu *lu)
+json_t *create_node_names(struct lu *lu)
 {
 	const struct inst_nodes *nodes = &create_of(lu)->nodes;
 	json_t *names = json_make("[s]", lu_node_name(lu, nodes->primary));
@@ -326,7 +303,7 @@ static int create_check(struct lu *lu, struct error *err)
 
 	if (c->imports && import_read(lu, op, &c->import, err) < 0)
 		return -1;
-	op = op_of(lu);
+	op = create_op(lu);
 	if (op->no_install == 1 && op->start)
 		lu_info(lu, "No-installation mode selected, disabling startup");
 	c->spec.name = c->name;
@@ -341,7 +318,7 @@ static int create_check(struct lu *lu, struct error *err)
 		return explain(lu, err);
 	if (c->commits ? claim(lu, err) < 0 : !c->booked && book(lu, err) < 0)
 		return -1;
-	lu->dry_run_result = node_names(lu);
+	lu->dry_run_result = create_node_names(lu);
 	if (place_check_host(lu, op, &c->spec, &c->nodes, err) < 0)
 		return -1;
 	return c->imports || op->forthcoming
@@ -372,7 +349,7 @@ static void hide_storage(size_t n_disks, json_t *env)
 
 static void create_hook_env(struct lu *lu, json_t *ret_env)
 {
-	const struct op_instance_create *op = op_of(lu);
+	const struct op_instance_create *op = create_op(lu);
 	struct create *c = create_of(lu);
 	const json_t *recorded =
 		config_get(lu->m->config, CONFIG_INSTANCE, c->uuid);
@@ -403,236 +380,6 @@ static void create_hook_nodes(struct lu *lu, struct strv *ret_pre,
 		strv_add_unique(ret_pre, nodes->secondary);
 	for (size_t i = 0; i < ret_pre->n; i++)
 		strv_add_unique(ret_post, ret_pre->items[i]);
-}
-
-/* --- exec --- */
-
-static const json_t *current(struct lu *lu)
-{
-	return config_get(lu->m->config, CONFIG_INSTANCE, create_of(lu)->uuid);
-}
-
-/* A killed job asks no node any more: another one takes back what it made. */
-static WAITS void leave_to_other(struct lu *lu)
-{
-	struct create *c = create_of(lu);
-	struct error err;
-	uint64_t id;
-
-	if (recover_remove(lu->m, c->spec.name, &id, &err) < 0)
-		lu_warn(lu,
-			"The instance is left half made, remove it with "
-			"gnt-instance remove --force --ignore-failures: %s",
-			err.text);
-	else
-		lu_warn(lu, "The job was killed; job %ju removes what it made",
-			(uintmax_t)id);
-}
-
-/* Take everything back: disks on the node, objects in the configuration. */
-static WAITS void create_undo(struct lu *lu)
-{
-	struct create *c = create_of(lu);
-	const json_t *inst = c->recorded && !c->finished ? current(lu) : NULL;
-	struct error ignored;
-
-	if (inst == NULL)
-		return;
-	if (lu->run->killed && !spec_adopts(&c->spec)) {
-		leave_to_other(lu);
-		return;
-	}
-	lu_keep(lu, inst);
-	if (spec_adopts(&c->spec))
-		adopt_undo(lu, &c->spec, inst);
-	else if (c->has_disks)
-		inst_remove_disks(lu, inst);
-	if (c->commits)
-		booking_keep(lu->m->config, inst);
-	else
-		booking_drop(lu->m->config, inst);
-	config_commit(lu->m->config, &ignored);
-}
-
-/* A master that comes after us removes what has a mark, and with it data that
- * was there before: so the mark goes first. */
-static WAITS int adopt(struct lu *lu, const json_t *inst, struct error *err)
-{
-	json_t *edited = config_edit(current(lu));
-
-	json_object_del(edited, "reserved_by_job");
-	config_put(lu->m->config, CONFIG_INSTANCE, edited);
-	if (config_commit(lu->m->config, err) < 0)
-		return -1;
-	return adopt_disks(lu, &create_of(lu)->spec, inst, err);
-}
-
-static WAITS int make_disks(struct lu *lu, struct error *err)
-{
-	struct create *c = create_of(lu);
-	const json_t *inst = lu_keep(lu, current(lu));
-
-	inst_say_disks(lu, inst);
-	if (spec_adopts(&c->spec)) {
-		if (adopt(lu, inst, err) < 0)
-			return -1;
-	} else {
-		lu_feedback(lu, "* creating instance disks...");
-		if (inst_create_disks(lu, inst, err) < 0)
-			return -1;
-	}
-	c->has_disks = json_array_size(c->spec.disks) > 0;
-	return 0;
-}
-
-/* From forthcoming to real; it stays marked until its system is installed. */
-static WAITS int put_real(struct lu *lu, struct error *err)
-{
-	struct create *c = create_of(lu);
-	json_t *inst = config_edit(current(lu));
-
-	lu_feedback(lu, "adding instance %s to cluster config", c->spec.name);
-	lu_feedback(lu, "adding disks to cluster config");
-	json_object_del(inst, "forthcoming");
-	json_set_bool(inst, "disks_active", c->has_disks);
-	config_put(lu->m->config, CONFIG_INSTANCE, inst);
-	return config_commit(lu->m->config, err);
-}
-
-static WAITS int wait_sync(struct lu *lu, const json_t *inst, struct error *err)
-{
-	bool waits = op_of(lu)->wait_for_sync;
-	bool mirrored = create_of(lu)->nodes.secondary != NULL;
-
-	if (mirrored && inst_start_disks(lu, inst, NULL, err) < 0)
-		return -1;
-	if (mirrored && !waits)
-		lu_feedback(lu, "* checking mirrors status");
-	/* Twice, as in Ganeti: before and after the instance counts as made. */
-	if (waits && inst_wait_sync(lu, inst, NULL, false, err) < 0)
-		return -1;
-	return waits || mirrored ? inst_wait_sync(lu, inst, NULL, !waits, err)
-				 : 0;
-}
-
-static WAITS int put_image(struct lu *lu, const json_t *inst, struct error *err)
-{
-	const char *image = create_of(lu)->spec.os_image;
-
-	if (image == NULL)
-		return 0;
-	lu_feedback(lu, "* imaging instance disks...");
-	return inst_start_disks(lu, inst, NULL, err) < 0
-		       ? -1
-		       : inst_image_disk(lu, inst, image, err);
-}
-
-/* An image comes in place of the scripts, and also where nothing is to be
- * installed, as upstream. */
-static WAITS int install(struct lu *lu, struct error *err)
-{
-	const struct op_instance_create *op = op_of(lu);
-	struct create *c = create_of(lu);
-	const json_t *inst = lu_keep(lu, current(lu));
-
-	if (!c->has_disks)
-		return 0;
-	if ((!spec_adopts(&c->spec) && inst_wipe_disks(lu, inst, err) < 0) ||
-	    put_image(lu, inst, err) < 0 || wait_sync(lu, inst, err) < 0)
-		return -1;
-	if (spec_adopts(&c->spec))
-		return 0;
-	if (c->imports)
-		return inst_start_disks(lu, inst, NULL, err) < 0
-			       ? -1
-			       : import_disks(lu, &c->import, inst, err);
-	if (op->no_install == 1 || c->spec.os == NULL ||
-	    c->spec.os_image != NULL)
-		return 0;
-	return install_run(lu, &c->install, &c->spec, inst, err);
-}
-
-/* All is made: the mark goes, and the instance is up or down. */
-static WAITS int finish(struct lu *lu, bool up, struct error *err)
-{
-	json_t *inst = config_edit(current(lu));
-
-	json_object_del(inst, "reserved_by_job");
-	json_set_str(inst, "admin_state", up ? "up" : "down");
-	json_set_bool(inst, "disks_active", up);
-	config_put(lu->m->config, CONFIG_INSTANCE, inst);
-	return config_commit(lu->m->config, err);
-}
-
-static WAITS int start(struct lu *lu, struct error *err)
-{
-	struct create *c = create_of(lu);
-	const json_t *inst = lu_keep(lu, current(lu));
-	auto_json json_t *done = NULL;
-
-	lu_feedback(lu, "* starting instance...");
-	if (inst_start_disks(lu, inst, NULL, err) < 0)
-		return -1;
-	done = lu_call(lu, c->nodes.primary, "instance_start",
-		       json_make("[o, b, o]", inst_rpc(lu, inst, NULL, NULL), 0,
-				 lu_reason(lu)),
-		       err);
-	return done == NULL ? error_wrap(err, "Could not start instance") : 0;
-}
-
-static WAITS int stop_disks(struct lu *lu, struct error *err)
-{
-	const json_t *inst = lu_keep(lu, current(lu));
-
-	return create_of(lu)->has_disks
-		       ? inst_stop_disks(lu, inst, NULL, true, err)
-		       : 0;
-}
-
-static WAITS int create_steps(struct lu *lu, bool starts, struct error *err)
-{
-	if (lu_check_killed(lu, err) < 0 || make_disks(lu, err) < 0 ||
-	    lu_check_killed(lu, err) < 0 || put_real(lu, err) < 0 ||
-	    install(lu, err) < 0 || lu_check_killed(lu, err) < 0)
-		return -1;
-	if (!starts && stop_disks(lu, err) < 0)
-		return -1;
-	return finish(lu, starts, err);
-}
-
-/* The room is taken, and that is all. */
-static WAITS json_t *stay_forthcoming(struct lu *lu, struct error *err)
-{
-	struct create *c = create_of(lu);
-
-	lu_feedback(lu, "Instance is forthcoming, not creating disks");
-	lu_feedback(lu, "adding instance %s to cluster config", c->spec.name);
-	lu_feedback(lu, "adding disks to cluster config");
-	booking_keep(lu->m->config, current(lu));
-	if (config_commit(lu->m->config, err) < 0)
-		return NULL;
-	lu_feedback(lu, "Instance is forthcoming; not creating the actual "
-			"instance");
-	c->finished = true;
-	return node_names(lu);
-}
-
-static json_t *create_exec(struct lu *lu, struct error *err)
-{
-	const struct op_instance_create *op = op_of(lu);
-	struct create *c = create_of(lu);
-	bool starts = op->start && op->no_install != 1;
-
-	if (op->forthcoming)
-		return stay_forthcoming(lu, err);
-	if (create_steps(lu, starts, err) < 0)
-		return NULL;
-	/* From here on the instance exists; a failed start leaves it there
-	 * for the admin to look at, as upstream does. */
-	c->finished = true;
-	if (starts && start(lu, err) < 0)
-		return NULL;
-	return node_names(lu);
 }
 
 static void create_done(struct lu *lu)
