@@ -21,18 +21,18 @@ void promises_done(struct promises *promises)
 
 static bool stands(struct standing *standing, const struct place *p)
 {
-	standing_changed(standing, p->inst->primary);
+	standing_tried(standing, p->inst->primary);
 	if (p->inst->secondary != NO_INDEX)
-		standing_changed(standing, p->inst->secondary);
+		standing_tried(standing, p->inst->secondary);
 	return standing_holds(standing);
 }
 
 /* It has been taken off again. */
 static void stand_back(struct standing *standing, int primary, int secondary)
 {
-	standing_changed(standing, primary);
+	standing_tried(standing, primary);
 	if (secondary != NO_INDEX)
-		standing_changed(standing, secondary);
+		standing_tried(standing, secondary);
 }
 
 static bool redundant(struct promises *promises, const struct place *p,

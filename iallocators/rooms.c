@@ -21,6 +21,7 @@ struct room {
 	int64_t most[ROOMS_CHANGED]; /* descending; void if stale */
 	bool stale;
 	int peak; /* no node has more */
+	bool rose;
 };
 
 void rooms_init(struct rooms *r, const struct cluster *c,
@@ -41,16 +42,22 @@ void rooms_done(struct rooms *r)
 	*r = (struct rooms){0};
 }
 
-/* The slots of a node, whoever asks. */
-static int slots_in(const struct room *room, const struct node *n)
+/* The slots of a node with so much left, whoever asks. */
+static int slots_with(const struct room *room, const struct node *n,
+		      int64_t usable_mem, int64_t free_disk)
 {
 	int64_t mem, disk;
 
 	if (n->group != room->group || n->exclusive_storage)
 		return 0;
-	mem = rooms_fit(n->s.usable_mem, room->memory);
-	disk = room->disks ? rooms_fit(n->s.free_disk, room->disk) : mem;
+	mem = rooms_fit(usable_mem, room->memory);
+	disk = room->disks ? rooms_fit(free_disk, room->disk) : mem;
 	return (int)(disk < mem ? disk : mem);
+}
+
+static int slots_in(const struct room *room, const struct node *n)
+{
+	return slots_with(room, n, n->s.usable_mem, n->s.free_disk);
 }
 
 static void add_room(struct rooms *r, int group, const struct room_item *size)
@@ -127,6 +134,7 @@ void rooms_changed(struct rooms *r, int node)
 		room->slots[node] = now;
 		if (now > room->peak) {
 			room->peak = now;
+			room->rose = true;
 			r->peaks_rose = true;
 		}
 	}
@@ -304,12 +312,28 @@ int64_t rooms_slots(const struct rooms *r, int room, int node)
 	return r->items[room].slots[node];
 }
 
-bool rooms_peaks_rose(struct rooms *r)
+int64_t rooms_slots_with(const struct rooms *r, int room, int node,
+			 int64_t usable_mem, int64_t free_disk)
 {
-	bool rose = r->peaks_rose;
+	return slots_with(&r->items[room], &r->c->nodes[node], usable_mem,
+			  free_disk);
+}
 
+bool rooms_peaks_rose(const struct rooms *r)
+{
+	return r->peaks_rose;
+}
+
+bool rooms_peak_rose(const struct rooms *r, int room)
+{
+	return r->items[room].rose;
+}
+
+void rooms_peaks_noted(struct rooms *r)
+{
 	r->peaks_rose = false;
-	return rose;
+	for (int i = 0; i < r->n; i++)
+		r->items[i].rose = false;
 }
 
 void rooms_lower_peaks(struct rooms *r)

@@ -116,10 +116,16 @@ enum rooms_verdict rooms_judge_kept(struct rooms *r, const struct node *x,
 /* The slots of a room, of all nodes and of one. */
 int64_t rooms_total(const struct rooms *r, int room);
 int64_t rooms_slots(const struct rooms *r, int room, int node);
+/* What the node would have with so much memory and disk space. */
+int64_t rooms_slots_with(const struct rooms *r, int room, int node,
+			 int64_t usable_mem, int64_t free_disk);
 
 /* `lost` above relies on no node having more slots than noted.  Whether one
- * has, since this was asked last; */
-bool rooms_peaks_rose(struct rooms *r);
+ * has, of some room or of this one; */
+bool rooms_peaks_rose(const struct rooms *r);
+bool rooms_peak_rose(const struct rooms *r, int room);
+/* what was asked of them has been asked anew; */
+void rooms_peaks_noted(struct rooms *r);
 /* note what they have now. */
 void rooms_lower_peaks(struct rooms *r);
 

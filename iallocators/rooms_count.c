@@ -37,8 +37,15 @@ int64_t rooms_fit(int64_t free, int64_t size)
 
 	if (free <= 1)
 		return 0;
-	n = size > 0 ? (free - 1) / size : SLOTS_MAX;
-	return n < SLOTS_MAX ? n : SLOTS_MAX;
+	if (size <= 0)
+		return SLOTS_MAX;
+	/* Sizes are in MiB and fit; this is asked millions of times, and a
+	 * division of 64 bits takes some processors three times as long. */
+	if (free <= UINT32_MAX && size <= UINT32_MAX)
+		n = (uint32_t)(free - 1) / (uint32_t)size;
+	else
+		n = (free - 1) / size;
+	return smaller(n, SLOTS_MAX);
 }
 
 int64_t rooms_slots_at(const struct cluster *c, const struct node *x, int z,

@@ -27,7 +27,11 @@ struct stand {
 	bool too_small; /* for what fails over to it */
 	int64_t most;	/* the most memory that one other node would move here;
 			   -1: none would move any */
-	int64_t usable_mem, free_disk; /* that the slots are about */
+	bool is_tried;	/* what has changed is only an attempt */
+	/* Claims that count slots of this node as closed rely on it not having
+	 * more.  Attempts take from what it has and give it back: they leave
+	 * this alone. */
+	int64_t most_mem, most_disk;
 	struct claim *claims;
 	int n_claims, cap_claims;
 	struct leavers leavers;
@@ -96,6 +100,19 @@ static void add_claim(struct stand *stand, int room, int64_t above)
 	stand->claims[stand->n_claims++] = (struct claim){room, above};
 }
 
+/* The slots of a node's DRBD peer, also when attempts are over. */
+static int64_t slots_of_peer(const struct standing *s, int room, int z)
+{
+	const struct node_state *now = &s->c->nodes[z].s;
+	const struct stand *stand = &s->stands[z];
+
+	return now->usable_mem == stand->most_mem &&
+			       now->free_disk == stand->most_disk
+		       ? rooms_slots(&s->rooms, room, z)
+		       : rooms_slots_with(&s->rooms, room, z, stand->most_mem,
+					  stand->most_disk);
+}
+
 /* The slots that do not count: its own, and those of nodes that its DRBD
  * primaries go to. */
 static int64_t slots_closed(const struct standing *s, int x, int room)
@@ -108,7 +125,7 @@ static int64_t slots_closed(const struct standing *s, int x, int room)
 
 		if (inst->template == TEMPLATE_DRBD &&
 		    inst->secondary != NO_INDEX)
-			sum += rooms_slots(&s->rooms, room, inst->secondary);
+			sum += slots_of_peer(s, room, inst->secondary);
 	}
 	return sum;
 }
@@ -155,25 +172,39 @@ static void note_all_claims(struct standing *s)
 	s->n_looks = 0;
 }
 
-/* --- changes --- */
-
-/* More slots than before make void what was noted with fewer. */
-static bool has_grown(const struct standing *s, int z)
+/* Those with something as big as what one node has more slots for than any had
+ * when they were noted. */
+static void note_risen_claims(struct standing *s)
 {
-	const struct node_state *now = &s->c->nodes[z].s;
-	const struct stand *stand = &s->stands[z];
+	for (int i = 0; i < s->nodes->n; i++) {
+		int x = s->nodes->items[i];
+		const struct stand *stand = &s->stands[x];
+		bool rose = false;
 
-	return now->usable_mem > stand->usable_mem ||
-	       now->free_disk > stand->free_disk;
+		for (int k = 0; k < stand->n_claims && !rose; k++)
+			rose = rooms_peak_rose(&s->rooms,
+					       stand->claims[k].room);
+		if (rose)
+			note_claims(s, x);
+	}
+	rooms_peaks_noted(&s->rooms);
 }
 
-static void update_slots(struct standing *s, int z)
-{
-	struct node_state *now = &s->c->nodes[z].s;
+/* --- changes --- */
 
-	rooms_changed(&s->rooms, z);
-	s->stands[z].usable_mem = now->usable_mem;
-	s->stands[z].free_disk = now->free_disk;
+/* Note the most that the node has; whether that is more than was relied on. */
+static bool note_most(struct standing *s, int z)
+{
+	const struct node_state *now = &s->c->nodes[z].s;
+	struct stand *stand = &s->stands[z];
+	bool grown = now->usable_mem > stand->most_mem ||
+		     now->free_disk > stand->most_disk;
+
+	if (grown || !stand->is_tried) {
+		stand->most_mem = now->usable_mem;
+		stand->most_disk = now->free_disk;
+	}
+	return grown;
 }
 
 static void update_node(struct standing *s, int z, bool has_more)
@@ -208,10 +239,10 @@ static void settle(struct standing *s)
 		clear_rooms(s);
 	for (int i = 0; i < s->n_changed; i++) {
 		int z = s->changed[i];
-		bool has_more = has_grown(s, z);
+		bool has_more = note_most(s, z);
 
-		update_slots(s, z);
-		s->stands[z].is_changed = false;
+		rooms_changed(&s->rooms, z);
+		s->stands[z].is_changed = s->stands[z].is_tried = false;
 		s->changed[i] = has_more ? -1 - z : z;
 	}
 	for (int i = 0; i < s->n_changed; i++) {
@@ -221,17 +252,24 @@ static void settle(struct standing *s)
 	}
 	s->n_changed = 0;
 	if (rooms_peaks_rose(&s->rooms))
-		note_all_claims(s);
+		note_risen_claims(s);
 }
 
 void standing_changed(struct standing *s, int node)
 {
 	s->knows_most = false;
+	s->stands[node].is_tried = false;
 	if (s->stands[node].is_changed)
 		return;
 	s->stands[node].is_changed = true;
 	forget_leavers(&s->stands[node]);
 	s->changed[s->n_changed++] = node;
+}
+
+void standing_tried(struct standing *s, int node)
+{
+	standing_changed(s, node);
+	s->stands[node].is_tried = true;
 }
 
 void standing_init(struct standing *s, struct cluster *c,

@@ -42,6 +42,8 @@ void standing_done(struct standing *s);
 
 /* An instance has come to the node, or has been taken off again. */
 void standing_changed(struct standing *s, int node);
+/* The same, only to see whether all nodes could still be emptied. */
+void standing_tried(struct standing *s, int node);
 
 /* Whether each node can be emptied as things are now. */
 bool standing_holds(struct standing *s);

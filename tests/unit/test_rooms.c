@@ -105,6 +105,7 @@ Test(rooms, a_change_changes_the_sums)
 	c.nodes[2].s.usable_mem = c.nodes[2].s.free_disk = INT64_C(1) << 40;
 	rooms_changed(&rooms, 2);
 	cr_expect(rooms_peaks_rose(&rooms));
+	rooms_peaks_noted(&rooms);
 	cr_expect_not(rooms_peaks_rose(&rooms), "that is told once");
 	rooms_done(&rooms);
 	cluster_done(&c);

@@ -9,6 +9,10 @@
 #define ROUNDS 60
 #define STEPS 30
 
+/* These notice when claims are kept that more slots on a peer make void, and
+ * when an attempt does not count as one. */
+static const unsigned telling[] = {421, 4754};
+
 static const char *const mixed[] = {"drbd", "plain", "ext", "drbd"};
 static const char *const local[] = {"plain", "file"};
 
@@ -36,6 +40,26 @@ static int put_one(struct cluster *c)
 		       : NO_INDEX;
 }
 
+/* One more, and off again; sometimes nobody asks meanwhile. */
+static void try_one(struct standing *s, struct cluster *c,
+		    const struct nodeset *all, const struct place_options *o,
+		    unsigned seed)
+{
+	size_t mark = change_mark(c);
+	int node = put_one(c);
+
+	if (node == NO_INDEX)
+		return;
+	c->n_instances++;
+	standing_tried(s, node);
+	if (rand() % 4)
+		cr_assert_eq(standing_holds(s), redundancy_holds(c, all, o),
+			     "seed %u, an attempt on %d", seed, node);
+	change_undo(c, mark);
+	c->n_instances--;
+	standing_tried(s, node);
+}
+
 static void live(unsigned seed, const char *const *kinds, int n)
 {
 	struct cluster c;
@@ -53,6 +77,8 @@ static void live(unsigned seed, const char *const *kinds, int n)
 	c.instances = bigger;
 	standing_init(&s, &c, &all, &o);
 	for (int step = 0; step < STEPS; step++) {
+		for (int i = rand() % 4; i > 0; i--)
+			try_one(&s, &c, &all, &o, seed);
 		if (depth > 0 && rand() % 3 == 0) {
 			change_undo(&c, marks[--depth]);
 			c.n_instances--;
@@ -82,6 +108,8 @@ Test(standing, is_as_good_as_emptying_each_node)
 {
 	for (unsigned seed = 0; seed < ROUNDS; seed++)
 		live(seed, mixed, 4);
+	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
+		live(telling[i], mixed, 4);
 }
 
 Test(standing, local_disks_alone)
