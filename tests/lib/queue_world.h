@@ -252,6 +252,34 @@ static inline void world_setup(void)
 	cond_init(&world.gate_changed);
 }
 
+/* For tests that begin with an empty queue. */
+static inline void world_begin(void)
+{
+	struct error err;
+
+	world_setup();
+	cr_assert_eq(world_open(&err), 0, "%s", err.text);
+	world_start();
+}
+
+/* After world_stop() or world_crash(). */
+static inline void world_reopen(void)
+{
+	struct error err;
+
+	cr_assert_eq(world_open(&err), 0, "%s", err.text);
+	world_start();
+	world_settle();
+}
+
+/* Opcodes that hold go on. */
+static inline void world_open_gate(void)
+{
+	world.open_gate = true;
+	cond_signal(&world.gate_changed);
+	world_settle();
+}
+
 static inline void world_teardown(void)
 {
 	if (world.queue != NULL)
@@ -278,6 +306,12 @@ static inline json_t *world_op(const char *act, int priority,
 		json_object_set_new(op, "depends",
 				    json_parse(depends, strlen(depends), &err));
 	return op;
+}
+
+/* The opcodes of a job that has one. */
+static inline json_t *world_one(const char *act, const char *depends)
+{
+	return json_make("[o]", world_op(act, 0, depends));
 }
 
 struct world_submit {
@@ -307,7 +341,69 @@ static inline uint64_t world_submit_ops(json_t *ops STEALS)
 /* A job of one opcode, accepted. */
 static inline uint64_t world_submit(const char *act)
 {
-	return world_submit_ops(json_make("[o]", world_op(act, 0, NULL)));
+	return world_submit_ops(world_one(act, NULL));
+}
+
+struct world_many {
+	const json_t *jobs;
+	json_t *answer;
+};
+
+static inline void world_do_many(void *arg)
+{
+	struct world_many *m = arg;
+	struct error err;
+
+	m->answer = queue_submit_many(world.queue, m->jobs, &err);
+	cr_assert_not_null(m->answer, "%s", err.text);
+}
+
+/* What is told of each; to be freed. */
+static inline json_t *world_submit_many(json_t *jobs STEALS)
+{
+	struct world_many m = {.jobs = jobs};
+
+	world_do(world_do_many, &m);
+	json_decref(jobs);
+	return m.answer;
+}
+
+struct world_archive {
+	uint64_t id;
+	bool ok;
+};
+
+static inline void world_do_archive(void *arg)
+{
+	struct world_archive *a = arg;
+	struct error err;
+
+	cr_assert_eq(queue_archive(world.queue, a->id, &a->ok, &err), 0);
+}
+
+/* Whether it was archived. */
+static inline bool world_archive(uint64_t id)
+{
+	struct world_archive a = {.id = id};
+
+	world_do(world_do_archive, &a);
+	return a.ok;
+}
+
+/* --- what has become of it --- */
+
+static inline void world_expect_trace(const char *expected)
+{
+	cr_assert_str_eq(world.trace.data == NULL ? "" : world.trace.data,
+			 expected);
+}
+
+static inline void world_expect_many(json_t *jobs STEALS, const char *expected)
+{
+	auto_json json_t *answer = world_submit_many(jobs);
+	auto_free char *text = json_text(answer);
+
+	cr_assert_str_eq(text, expected, "%s", text);
 }
 
 static inline const char *world_status(uint64_t id)

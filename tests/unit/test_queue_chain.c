@@ -2,31 +2,7 @@
 /* The chain through the archive of a queue. */
 #include "tests/lib/queue_world.h"
 
-static void setup(void)
-{
-	struct error err;
-
-	world_setup();
-	cr_assert_eq(world_open(&err), 0, "%s", err.text);
-	world_start();
-}
-
-TestSuite(queue_chain, .init = setup, .fini = world_teardown);
-
-static void do_archive(void *arg)
-{
-	uint64_t id = *(uint64_t *)arg;
-	struct error err;
-	bool ok;
-
-	cr_assert_eq(queue_archive(world.queue, id, &ok, &err), 0);
-	cr_assert(ok, "job %ju", (uintmax_t)id);
-}
-
-static void archive(uint64_t id)
-{
-	world_do(do_archive, &id);
-}
+TestSuite(queue_chain, .init = world_begin, .fini = world_teardown);
 
 static void do_archive_all(void *arg)
 {
@@ -111,29 +87,29 @@ Test(queue_chain, an_empty_one_is_good)
 Test(queue_chain, goes_through_single_jobs_and_groups)
 {
 	submit(3);
-	archive(2);
-	archive(1);
+	cr_assert(world_archive(2));
+	cr_assert(world_archive(1));
 	submit(1100);
 	cr_assert_eq(archive_all(), 1101);
 	expect(0, "1103 archived jobs");
 	reopen();
 	submit(1);
-	archive(1104);
+	cr_assert(world_archive(1104));
 	expect(0, "1104 archived jobs");
 }
 
 /* Many clients at once: one after the other. */
 Test(queue_chain, those_who_archive_at_once_make_one_chain)
 {
-	uint64_t ids[20];
+	struct world_archive archives[20];
 	struct world_call calls[20];
 	size_t left = 20;
 
 	submit(20);
 	for (size_t i = 0; i < 20; i++) {
-		ids[i] = i + 1;
-		calls[i] =
-			(struct world_call){.fn = do_archive, .arg = &ids[i]};
+		archives[i] = (struct world_archive){.id = i + 1};
+		calls[i] = (struct world_call){.fn = world_do_archive,
+					       .arg = &archives[i]};
 		task_set_owner(&world);
 		task_spawn("test", world_task, &calls[i]);
 		task_set_owner(NULL);
@@ -186,7 +162,7 @@ Test(queue_chain, begins_after_jobs_that_others_archived)
 	remove_file("/q/job-1");
 	reopen();
 	expect(0, "is empty");
-	archive(2);
+	cr_assert(world_archive(2));
 	expect(0, "1 archived jobs are in the chain, 1 were archived before");
 }
 
@@ -198,13 +174,13 @@ Test(queue_chain, goes_on_without_its_head)
 	remove_file("/q/archive-head");
 	reopen();
 	submit(1);
-	archive(4);
+	cr_assert(world_archive(4));
 	expect(0, "4 archived jobs");
 	world_stop();
 	fake_disk_put(&world.disk, "/q/archive-head", "junk");
 	reopen();
 	submit(1);
-	archive(5);
+	cr_assert(world_archive(5));
 	expect(0, "5 archived jobs");
 }
 
@@ -214,14 +190,14 @@ Test(queue_chain, a_job_that_was_not_moved_is_not_archived)
 	auto_free char *sealed = NULL;
 
 	submit(2);
-	archive(1);
-	archive(2);
+	cr_assert(world_archive(1));
+	cr_assert(world_archive(2));
 	world_stop();
 	sealed = xstrdup(fake_disk_text(&world.disk, "/q/archive/0/job-2"));
 	fake_disk_put(&world.disk, "/q/job-2", sealed);
 	remove_file("/q/archive/0/job-2");
 	reopen();
 	expect(0, "1 archived jobs");
-	archive(2);
+	cr_assert(world_archive(2));
 	expect(0, "2 archived jobs");
 }

@@ -66,23 +66,13 @@ static void teardown(void)
 
 TestSuite(queue_replicate, .init = setup, .fini = teardown, .timeout = 60);
 
-static void do_archive(void *arg)
-{
-	struct error err;
-	bool ok;
-
-	cr_assert_eq(queue_archive(world.queue, *(uint64_t *)arg, &ok, &err),
-		     0);
-	cr_assert(ok);
-}
-
 Test(queue_replicate, candidates_get_each_change_before_it_shows)
 {
 	uint64_t id = world_submit("log");
 
 	cr_assert_str_eq(replicated.data, "serial job-1 position ");
 	world_settle();
-	world_do(do_archive, &id);
+	cr_assert(world_archive(id));
 	/* Not the log entries. */
 	cr_assert_str_eq(replicated.data,
 			 "serial job-1 position job-1 position job-1 position "

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Jobs that do not run at once, or never: cancelled, reordered, held back by
+ * gates. */
+#include "tests/lib/queue_world.h"
+
+TestSuite(queue_order, .init = world_begin, .fini = world_teardown,
+	  .timeout = 60);
+
+/* --- cancel and priority --- */
+
+struct order {
+	uint64_t id;
+	bool kill;
+	int priority;
+	bool ok;
+	char *text;
+	struct error err;
+};
+
+static void do_cancel(void *arg)
+{
+	struct order *o = arg;
+
+	cr_assert_eq(queue_cancel(world.queue, o->id, o->kill, &o->ok, &o->text,
+				  &o->err),
+		     0);
+}
+
+static void do_priority(void *arg)
+{
+	struct order *o = arg;
+
+	cr_assert_eq(queue_change_priority(world.queue, o->id, o->priority,
+					   &o->ok, &o->text, &o->err),
+		     0);
+}
+
+static void expect_order(struct order o, void (*fn)(void *arg), bool ok,
+			 const char *text)
+{
+	world_do(fn, &o);
+	cr_assert_eq(o.ok, ok, "%s", o.text);
+	cr_assert_str_eq(o.text, text);
+	free(o.text);
+}
+
+Test(queue_order, cancel_at_each_stage)
+{
+	uint64_t running = world_submit("hold"), waiting = world_submit("wait"),
+		 queued = world_submit("ok");
+
+	world_settle();
+	world_expect_status(waiting, "waiting");
+	expect_order((struct order){.id = queued}, do_cancel, true,
+		     "Job 3 canceled");
+	world_expect_status(queued, "canceled");
+	world_expect_field(queued, "opresult", "[null]");
+	expect_order((struct order){.id = queued}, do_cancel, false,
+		     "Job 3 has ended with status 'canceled'");
+	expect_order((struct order){.id = waiting}, do_cancel, true,
+		     "Job 2 canceled");
+	expect_order((struct order){.id = running}, do_cancel, false,
+		     "Job no longer waiting, can't cancel (informed it "
+		     "anyway)");
+	expect_order((struct order){.id = running, .kill = true}, do_cancel,
+		     true, "SIGKILL send to the process");
+	expect_order((struct order){.id = 99}, do_cancel, false,
+		     "Job 99 not found in queue");
+	cond_signal(&world.gate_changed);
+	world_settle();
+	world_expect_status(running, "error");
+	world_expect_trace("1.0 ");
+}
+
+Test(queue_order, a_running_job_that_was_told_runs_no_further_opcode)
+{
+	uint64_t id = world_submit_ops(json_make(
+		"[o, o]", world_op("hold", 0, NULL), world_op("ok", 0, NULL)));
+
+	world_settle();
+	expect_order((struct order){.id = id}, do_cancel, false,
+		     "Job no longer waiting, can't cancel (informed it "
+		     "anyway)");
+	world_open_gate();
+	world_expect_field(id, "opstatus", "[\"success\",\"canceled\"]");
+}
+
+Test(queue_order, children_of_a_canceled_job_are_canceled)
+{
+	world_expect_many(json_make("[o, o]", world_one("wait", NULL),
+				    world_one("ok", "[[-1, [\"success\"]]]")),
+			  "[[true,1],[true,2]]");
+	world_settle();
+	expect_order((struct order){.id = 1}, do_cancel, true,
+		     "Job 1 canceled");
+	world_settle();
+	world_expect_status(2, "canceled");
+}
+
+Test(queue_order, priority_of_a_queued_job_moves_it)
+{
+	world_submit("hold");
+	world_submit("hold");
+	world_submit("ok");
+	world_submit("ok");
+	world_settle();
+	expect_order((struct order){.id = 4, .priority = -20}, do_priority,
+		     true,
+		     "Priorities of pending opcodes for job 4 have been "
+		     "changed to -20");
+	world_expect_field(4, "priority", "-20");
+	world_open_gate();
+	world_expect_trace("1.0 2.0 4.0 3.0 ");
+	expect_order((struct order){.id = 4}, do_priority, false,
+		     "Job 4 is finished");
+}
+
+/* --- gates --- */
+
+static struct queue_gate gate;
+
+static struct queue_gate *gate_of(const struct job *j)
+{
+	return strcmp(j->ops[0].summary, "TEST(hold)") == 0 ? &gate : NULL;
+}
+
+static void set_gate(struct queue_gate *(*fn)(const struct job *j))
+{
+	world.gate = fn;
+	queue_gates_changed(world.queue);
+	world_settle();
+}
+
+static void gate_with(unsigned limit, bool reject)
+{
+	gate = (struct queue_gate){.limit = limit, .reject = reject};
+	set_gate(gate_of);
+}
+
+static void drop_gate(void)
+{
+	set_gate(NULL);
+	queue_gate_done(&gate);
+}
+
+Test(queue_order, jobs_behind_a_closed_gate_wait_and_hold_up_nobody)
+{
+	uint64_t held[3], other;
+
+	gate_with(0, false);
+	for (int i = 0; i < 3; i++)
+		held[i] = world_submit("hold");
+	other = world_submit("ok");
+	world_settle();
+	world_expect_status(other, "success");
+	for (int i = 0; i < 3; i++)
+		world_expect_status(held[i], "queued");
+	expect_order((struct order){.id = held[1]}, do_cancel, true,
+		     "Job 2 canceled");
+	drop_gate();
+	world_expect_status(held[0], "running");
+	world_expect_status(held[2], "running");
+	world_open_gate();
+}
+
+Test(queue_order, a_gate_limits_how_many_run)
+{
+	uint64_t ids[4];
+
+	world.max_running = 10;
+	queue_set_max_running(world.queue, 10);
+	ids[0] = world_submit("hold");
+	world_settle();
+	gate_with(2, false); /* the one that runs counts */
+	for (int i = 1; i < 4; i++)
+		ids[i] = world_submit("hold");
+	world_settle();
+	world_expect_status(ids[1], "running");
+	world_expect_status(ids[2], "queued");
+	expect_order((struct order){.id = ids[1], .kill = true}, do_cancel,
+		     true, "SIGKILL send to the process");
+	cond_signal(&world.gate_changed);
+	world_settle();
+	world_expect_status(ids[2], "running");
+	world_expect_status(ids[3], "queued");
+	world_open_gate();
+	world_expect_status(ids[3], "success");
+	drop_gate();
+}
+
+/* The one that the gate let try waits for a place when it is canceled. */
+Test(queue_order, a_canceled_job_gives_its_turn_at_the_gate_on)
+{
+	uint64_t first, second, third, other;
+
+	queue_set_max_running(world.queue, 1);
+	gate_with(1, false);
+	first = world_submit("hold");
+	second = world_submit("hold");
+	third = world_submit("hold");
+	other = world_submit("hold");
+	world_settle();
+	world_expect_status(first, "running");
+	expect_order((struct order){.id = second}, do_cancel, true,
+		     "Job 2 canceled");
+	world_open_gate();
+	world_expect_status(third, "success");
+	world_expect_status(other, "success");
+	drop_gate();
+}
+
+Test(queue_order, a_rejecting_gate_cancels_what_has_not_begun)
+{
+	uint64_t running = world_submit("hold"), later, child;
+
+	later = world_submit_ops(world_one("hold", "[[1, []]]"));
+	child = world_submit_ops(world_one("ok", "[[2, []]]"));
+	world_settle();
+	gate_with(0, true);
+	world_expect_status(running, "running");
+	world_expect_status(later, "canceled");
+	world_expect_field(later, "opresult", "[null]");
+	world_expect_status(child, "success");
+	later = world_submit("hold");
+	world_settle();
+	world_expect_status(later, "canceled");
+	world_open_gate();
+	drop_gate();
+}
