@@ -12,7 +12,7 @@
 TestSuite(https_hostile, .init = pair_setup, .fini = pair_teardown,
 	  .timeout = 60);
 
-/* What a pair.client may send that is no HTTP. */
+/* What a client may send that is no HTTP. */
 struct raw {
 	const char *bytes;
 	size_t len; /* 0: of the string */
