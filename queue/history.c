@@ -13,12 +13,9 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/event/timer.h"
-#include "queue/history_db.h"
+#include "queue/history_private.h"
 #include "queue/history_row.h"
-#include "queue/queue_private.h"
 
-/* Jobs in one transaction. */
-#define BATCH 200
 /* Live jobs are put when nothing changed for this long, or when the oldest
  * change is that old. */
 #define IDLE_US 2000000
@@ -33,32 +30,6 @@
 #define READY_US 5000000
 /* Rows of an answer at a time. */
 #define ROWS 200
-
-enum history_state { HISTORY_CLOSED, HISTORY_COMPARING, HISTORY_READY };
-
-struct pending {
-	struct list link;
-	struct job *job;
-};
-
-struct history {
-	struct queue *queue;
-	char *path;
-	struct history_db *db;
-	enum history_state state;
-	bool working, stopping, remake;
-	bool complained; /* the log knows of the error */
-	struct list archived;
-	size_t n_archived;
-	bool forgot;	   /* some of these were dropped: compare again */
-	uint64_t *changed; /* ids of live jobs */
-	size_t n_changed, cap_changed;
-	int64_t changed_since_us;
-	bool changed_due;
-	struct timer timer;
-	struct cond progress;
-	struct work work;
-};
 
 static void work_task(void *arg);
 
@@ -184,10 +155,8 @@ void history_keep_up(struct history *h)
 
 /* --- the task: putting --- */
 
-/* Put jobs, remove ids, in one transaction; beside the loop. */
-static int write_batch(struct history_db *db, struct job *const *jobs, size_t n,
-		       const uint64_t *removed, size_t n_removed,
-		       struct error *err)
+int history_write(struct history_db *db, struct job *const *jobs, size_t n,
+		  const uint64_t *removed, size_t n_removed, struct error *err)
 {
 	int rc = history_db_begin(db, err);
 
@@ -202,13 +171,13 @@ static int write_batch(struct history_db *db, struct job *const *jobs, size_t n,
 	return rc;
 }
 
-static WAITS int put(struct history *h, struct job **jobs, size_t n,
-		     struct error *err)
+WAITS int history_put(struct history *h, struct job **jobs, size_t n,
+		      struct error *err)
 {
 	int rc;
 
 	task_leave(); /* the database and these jobs are ours alone */
-	rc = write_batch(h->db, jobs, n, NULL, 0, err);
+	rc = history_write(h->db, jobs, n, NULL, 0, err);
 	task_enter();
 	for (size_t i = 0; i < n; i++)
 		job_free(jobs[i]);
@@ -218,10 +187,10 @@ static WAITS int put(struct history *h, struct job **jobs, size_t n,
 
 static WAITS int put_archived(struct history *h, struct error *err)
 {
-	struct job *jobs[BATCH];
+	struct job *jobs[HISTORY_BATCH];
 	size_t n = 0;
 
-	while (n < BATCH && !list_empty(&h->archived)) {
+	while (n < HISTORY_BATCH && !list_empty(&h->archived)) {
 		struct pending *p =
 			list_first(&h->archived, struct pending, link);
 
@@ -230,7 +199,7 @@ static WAITS int put_archived(struct history *h, struct error *err)
 		free(p);
 	}
 	/* They count until they are in. */
-	if (put(h, jobs, n, err) < 0) {
+	if (history_put(h, jobs, n, err) < 0) {
 		h->forgot = true;
 		return -1;
 	}
@@ -240,10 +209,10 @@ static WAITS int put_archived(struct history *h, struct error *err)
 
 static WAITS int put_changed(struct history *h, struct error *err)
 {
-	struct job *jobs[BATCH];
+	struct job *jobs[HISTORY_BATCH];
 	size_t n = 0;
 
-	while (n < BATCH && h->n_changed > 0) {
+	while (n < HISTORY_BATCH && h->n_changed > 0) {
 		struct job *j =
 			job_find_live(h->queue, h->changed[--h->n_changed]);
 
@@ -256,99 +225,10 @@ static WAITS int put_changed(struct history *h, struct error *err)
 		h->changed_due = false;
 		h->changed_since_us = 0;
 	}
-	return put(h, jobs, n, err);
+	return history_put(h, jobs, n, err);
 }
 
 /* --- the task: comparing with the archive --- */
-
-struct folder {
-	uint64_t *have, *there;
-	size_t n_have, n_there;
-};
-
-static void folder_done(struct folder *f)
-{
-	free(f->have);
-	free(f->there);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static bool has(const uint64_t *ids, size_t n, uint64_t id)
-{
-	return bsearch(&id, ids, n, sizeof(*ids), by_value) != NULL;
-}
-
-/* Files that the history does not know. */
-static WAITS int add_missing(struct history *h, const struct folder *f,
-			     struct error *err)
-{
-	struct job *jobs[BATCH];
-	size_t n = 0;
-	int rc = 0;
-
-	for (size_t i = 0; i < f->n_there && rc == 0 && !h->stopping; i++) {
-		struct error ignored; /* as when files are read */
-		struct job *j = NULL;
-
-		if (!has(f->have, f->n_have, f->there[i]))
-			j = queue_archived(h->queue, f->there[i], &ignored);
-		if (j != NULL)
-			jobs[n++] = j;
-		if (n == BATCH) {
-			rc = put(h, jobs, n, err);
-			n = 0;
-		}
-		h->work.done++;
-	}
-	if (rc == 0)
-		return n == 0 ? 0 : put(h, jobs, n, err);
-	while (n > 0)
-		job_free(jobs[--n]);
-	return rc;
-}
-
-/* Jobs whose files are gone. */
-static WAITS int remove_gone(struct history *h, const struct folder *f,
-			     struct error *err)
-{
-	auto_free uint64_t *gone = xcalloc(f->n_have + 1, sizeof(*gone));
-	size_t n = 0;
-	int rc;
-
-	for (size_t i = 0; i < f->n_have; i++)
-		if (!has(f->there, f->n_there, f->have[i]))
-			gone[n++] = f->have[i];
-	if (n == 0)
-		return 0;
-	task_leave();
-	rc = write_batch(h->db, NULL, 0, gone, n, err);
-	task_enter();
-	return rc;
-}
-
-static WAITS int compare_folder(struct history *h, uint64_t number,
-				struct error *err)
-{
-	__attribute__((cleanup(folder_done))) struct folder f = {0};
-	uint64_t from = number * ARCHIVE_FOLDER;
-
-	task_leave();
-	f.have = history_db_archived(h->db, from, from + ARCHIVE_FOLDER,
-				     &f.n_have, err);
-	task_enter();
-	if (f.have == NULL)
-		return -1;
-	f.there = archive_ids(h->queue, number, &f.n_there, err);
-	if (f.there == NULL || remove_gone(h, &f, err) < 0)
-		return -1;
-	return add_missing(h, &f, err);
-}
 
 static bool mark_changed(const struct job *j, void *arg)
 {
@@ -383,7 +263,7 @@ static WAITS int compare(struct history *h, struct error *err)
 	if (forget_live(h, err) < 0)
 		return -1;
 	for (uint64_t f = 0; f < archive_folders(h->queue); f++) {
-		if (compare_folder(h, f, err) < 0)
+		if (history_compare_folder(h, f, err) < 0)
 			return -1;
 		while (!list_empty(&h->archived))
 			if (put_archived(h, err) < 0)

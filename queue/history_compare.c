@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The history and the archive, folder by folder. */
+#include <stdlib.h>
+
+#include "queue/history_private.h"
+
+struct folder {
+	uint64_t *have, *there;
+	size_t n_have, n_there;
+};
+
+static void folder_done(struct folder *f)
+{
+	free(f->have);
+	free(f->there);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool has(const uint64_t *ids, size_t n, uint64_t id)
+{
+	return bsearch(&id, ids, n, sizeof(*ids), by_value) != NULL;
+}
+
+/* Files that the history does not know. */
+static WAITS int add_missing(struct history *h, const struct folder *f,
+			     struct error *err)
+{
+	struct job *jobs[HISTORY_BATCH];
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < f->n_there && rc == 0 && !h->stopping; i++) {
+		struct error ignored; /* as when files are read */
+		struct job *j = NULL;
+
+		if (!has(f->have, f->n_have, f->there[i]))
+			j = queue_archived(h->queue, f->there[i], &ignored);
+		if (j != NULL)
+			jobs[n++] = j;
+		if (n == HISTORY_BATCH) {
+			rc = history_put(h, jobs, n, err);
+			n = 0;
+		}
+		h->work.done++;
+	}
+	if (rc == 0)
+		return n == 0 ? 0 : history_put(h, jobs, n, err);
+	while (n > 0)
+		job_free(jobs[--n]);
+	return rc;
+}
+
+/* Jobs whose files are gone. */
+static WAITS int remove_gone(struct history *h, const struct folder *f,
+			     struct error *err)
+{
+	auto_free uint64_t *gone = xcalloc(f->n_have + 1, sizeof(*gone));
+	size_t n = 0;
+	int rc;
+
+	for (size_t i = 0; i < f->n_have; i++)
+		if (!has(f->there, f->n_there, f->have[i]))
+			gone[n++] = f->have[i];
+	if (n == 0)
+		return 0;
+	task_leave();
+	rc = history_write(h->db, NULL, 0, gone, n, err);
+	task_enter();
+	return rc;
+}
+
+WAITS int history_compare_folder(struct history *h, uint64_t number,
+				 struct error *err)
+{
+	__attribute__((cleanup(folder_done))) struct folder f = {0};
+	uint64_t from = number * ARCHIVE_FOLDER;
+
+	task_leave();
+	f.have = history_db_archived(h->db, from, from + ARCHIVE_FOLDER,
+				     &f.n_have, err);
+	task_enter();
+	if (f.have == NULL)
+		return -1;
+	f.there = archive_ids(h->queue, number, &f.n_there, err);
+	if (f.there == NULL || remove_gone(h, &f, err) < 0)
+		return -1;
+	return add_missing(h, &f, err);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What putting jobs into the history and comparing it with the archive share.
+ */
+#ifndef QUEUE_HISTORY_PRIVATE_H
+#define QUEUE_HISTORY_PRIVATE_H
+
+#include "lib/event/timer.h"
+#include "queue/history.h"
+#include "queue/history_db.h"
+#include "queue/queue_private.h"
+
+/* Jobs in one transaction. */
+#define HISTORY_BATCH 200
+
+enum history_state { HISTORY_CLOSED, HISTORY_COMPARING, HISTORY_READY };
+
+struct pending {
+	struct list link;
+	struct job *job;
+};
+
+struct history {
+	struct queue *queue;
+	char *path;
+	struct history_db *db;
+	enum history_state state;
+	bool working, stopping, remake;
+	bool complained; /* the log knows of the error */
+	struct list archived;
+	size_t n_archived;
+	bool forgot;	   /* some of these were dropped: compare again */
+	uint64_t *changed; /* ids of live jobs */
+	size_t n_changed, cap_changed;
+	int64_t changed_since_us;
+	bool changed_due;
+	struct timer timer;
+	struct cond progress;
+	struct work work;
+};
+
+/* Put jobs, remove ids, in one transaction; beside the loop. */
+int history_write(struct history_db *db, struct job *const *jobs, size_t n,
+		  const uint64_t *removed, size_t n_removed, struct error *err);
+/* Put these, which are freed. */
+WAITS int history_put(struct history *h, struct job **jobs, size_t n,
+		      struct error *err);
+
+/* --- history_compare.c --- */
+
+/* Of this folder of the archive the history has what is there, no more. */
+WAITS int history_compare_folder(struct history *h, uint64_t number,
+				 struct error *err);
+
+#endif
