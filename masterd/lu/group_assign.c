@@ -106,16 +106,29 @@ static int assign_check(struct lu *lu, struct error *err)
 static json_t *assign_exec(struct lu *lu, struct error *err)
 {
 	struct assign *a = assign_of(lu);
+	struct config *config = lu->m->config;
+	const char *target = json_str(a->group, "uuid", "");
+	auto_strv struct strv groups = {0};
 
 	for (size_t i = 0; i < a->nodes.n; i++) {
-		const json_t *node = config_get(lu->m->config, CONFIG_NODE,
-						a->nodes.items[i]);
-		json_t *changed = config_edit(node);
+		const json_t *node =
+			config_get(config, CONFIG_NODE, a->nodes.items[i]);
+		json_t *changed;
 
-		json_set_str(changed, "group", json_str(a->group, "uuid", ""));
-		config_put(lu->m->config, CONFIG_NODE, changed);
+		if (str_eq(json_str(node, "group", ""), target))
+			continue;
+		strv_add_unique(&groups, json_str(node, "group", ""));
+		strv_add_unique(&groups, target);
+		changed = config_edit(node);
+		json_set_str(changed, "group", target);
+		config_put(config, CONFIG_NODE, changed);
 	}
-	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
+	/* Members are no part of them, but clients go by serial numbers. */
+	for (size_t i = 0; i < groups.n; i++)
+		config_put(config, CONFIG_GROUP,
+			   config_edit(config_get(config, CONFIG_GROUP,
+						  groups.items[i])));
+	return config_commit(config, err) < 0 ? NULL : json_null();
 }
 
 static void assign_done(struct lu *lu)

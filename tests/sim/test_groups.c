@@ -64,6 +64,24 @@ Test(groups, only_an_empty_one_that_is_not_the_last_goes)
 	expect(group_op("OP_GROUP_REMOVE", "g2"), "not found");
 }
 
+static int64_t serial(const char *name)
+{
+	return json_int(group(name), "serial_no", 0);
+}
+
+/* Who had its serial number has to look again. */
+Test(groups, the_serial_numbers_tell_of_new_members)
+{
+	expect(group_op("OP_GROUP_ADD", "g2"), "success");
+	int64_t before = serial("default");
+
+	expect(assign("g2", "node2.example.com"), "success");
+	cr_expect_eq(serial("default"), before + 1);
+	cr_expect_eq(serial("g2"), 2);
+	expect(assign("g2", "node2.example.com"), "success");
+	cr_expect_eq(serial("g2"), 2, "nothing changed");
+}
+
 Test(groups, a_new_name_must_be_free)
 {
 	expect(group_op("OP_GROUP_ADD", "g2"), "success");
