@@ -353,6 +353,28 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	return 0;
 }
 
+/* As it is recorded.  What it will be beside that is for old programs, and not
+ * known of one in a network: it depends on the group. */
+static json_t *requested_nic(struct lu *lu, const json_t *nic)
+{
+	auto_json json_t *params =
+		params_fill_nic(config_cluster(lu->m->config),
+				json_get(nic, "nicparams"));
+	const char *mode = json_str(params, "mode", "");
+	const char *link = json_str(params, "link", "");
+	json_t *row = json_copy((json_t *)nic);
+
+	if (json_get(nic, "mac") == NULL)
+		json_set_str(row, "mac", SPEC_MAC_AUTO);
+	if (json_get(nic, "network") != NULL)
+		return row;
+	json_set_str(row, "mode", mode);
+	json_set_str(row, "link", link);
+	if (strcmp(mode, "bridged") == 0)
+		json_set_str(row, "bridge", link);
+	return row;
+}
+
 json_t *spec_request(struct lu *lu, const struct inst_spec *s)
 {
 	auto_json json_t *nics = json_array();
@@ -372,21 +394,8 @@ json_t *spec_request(struct lu *lu, const struct inst_spec *s)
 		.tags = s->tags,
 	};
 
-	for (size_t i = 0; i < json_array_size(s->nics); i++) {
-		const json_t *nic = json_array_get(s->nics, i);
-		auto_json json_t *params =
-			params_fill_nic(config_cluster(lu->m->config),
-					json_get(nic, "nicparams"));
-		json_t *row = json_make("{s:s, s:s?, s:s, s:s}", "mac",
-					json_str(nic, "mac", SPEC_MAC_AUTO),
-					"ip", json_str(nic, "ip", NULL), "mode",
-					json_str(params, "mode", ""), "link",
-					json_str(params, "link", ""));
-
-		if (strcmp(json_str(params, "mode", ""), "bridged") == 0)
-			json_set_str(row, "bridge",
-				     json_str(params, "link", ""));
-		json_array_append_new(nics, row);
-	}
+	for (size_t i = 0; i < json_array_size(s->nics); i++)
+		json_array_append_new(
+			nics, requested_nic(lu, json_array_get(s->nics, i)));
 	return iallocator_allocate(lu->m, &inst);
 }

@@ -399,6 +399,25 @@ static json_t *placement(const json_t *instances, const char *const *found,
 			 "result", placed);
 }
 
+/* Has the group of the node what the NICs of a new instance need? */
+static bool has_networks(const json_t *message, const json_t *node)
+{
+	const json_t *group = json_get(json_get(message, "nodegroups"),
+				       json_str(node, "group", ""));
+	const json_t *nics = json_get(json_get(message, "request"), "nics");
+	const json_t *nic;
+	size_t i;
+
+	json_array_foreach ((json_t *)nics, i, nic) {
+		const char *network = json_str(nic, "network", NULL);
+
+		if (network != NULL &&
+		    !json_array_has_str(json_get(group, "networks"), network))
+			return false;
+	}
+	return true;
+}
+
 static bool is_target(const json_t *request, const char *name,
 		      const json_t *node)
 {
@@ -444,7 +463,8 @@ static json_t *do_iallocator(struct sim_node *n, const json_t *args)
 	json_object_foreach ((json_t *)json_get(message, "nodes"), name, node)
 		if (!json_bool(node, "offline", false) &&
 		    !json_bool(node, "drained", false) &&
-		    !str_eq(name, not_this) && is_target(request, name, node))
+		    !str_eq(name, not_this) && has_networks(message, node) &&
+		    is_target(request, name, node))
 			found[n_found++] = name;
 	if (json_get(request, "target_groups") != NULL ||
 	    str_eq(json_str(request, "type", ""), "node-evacuate"))

@@ -185,6 +185,32 @@ Test(networks, instances_take_addresses_and_give_them_back)
 	cr_expect_str_eq(json_str(net(), "reservations", ""), "00100000");
 }
 
+/* Only one node is in a group that has it. */
+Test(networks, an_allocator_knows_which_are_needed)
+{
+	json_t *two = json_make(
+		"{s:s, s:s, s:[s]}", "OP_ID", "OP_GROUP_ASSIGN_NODES",
+		"group_name", "g2", "nodes", NODE3);
+	json_t *create = op_add("web1", NULL, false);
+
+	expect(json_make("{s:s, s:s, s:s}", "OP_ID", "OP_GROUP_ADD",
+			 "group_name", "g2", "alloc_policy", "last_resort"),
+	       "success");
+	expect(two, "success");
+	expect(add("198.51.100.0/29"), "success");
+	expect(with(connect_op(), "group_name", json_string("g2")), "success");
+	json_object_set_new(
+		create, "nics",
+		json_make("[{s:s, s:s}]", "network", "net1", "ip", "pool"));
+	expect(create, "success");
+	cr_expect_str_eq(
+		config_name(s.master->config, CONFIG_NODE,
+			    json_str(config_find(s.master->config,
+						 CONFIG_INSTANCE, "web1"),
+				     "primary_node", "")),
+		NODE3);
+}
+
 static json_t *talk_over(const char *network)
 {
 	return json_make("{s:s, s:s}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
