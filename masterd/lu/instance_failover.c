@@ -106,7 +106,9 @@ static int failover_expand(struct lu *lu, struct error *err)
 
 static int failover_check(struct lu *lu, struct error *err)
 {
-	return move_check(lu, "failover", err);
+	return move_check_template(lu, "failover", err) < 0
+		       ? -1
+		       : move_check(lu, err);
 }
 
 static void failover_env(struct lu *lu, json_t *ret_env)

@@ -88,16 +88,25 @@ static WAITS json_t *disk_row(struct lu *lu, const json_t *inst,
 		json_str(disk, "uuid", ""));
 }
 
-/* "up", "down", or NULL when it cannot be known. */
+/* NULL when it cannot be known.  What does not run is down, unless it is known
+ * who wanted that, and how far. */
 static WAITS const char *run_state(struct lu *lu, const json_t *inst,
 				   bool is_static)
 {
+	const char *wanted = json_str(inst, "admin_state", "");
 	struct error err;
 	bool running;
 
 	if (is_static || inst_is_running(lu, inst, NULL, &running, &err) < 0)
 		return NULL;
-	return running ? "up" : "down";
+	if (running)
+		return "up";
+	if (strcmp(wanted, "offline") == 0)
+		return wanted;
+	if (strcmp(wanted, "down") == 0 &&
+	    strcmp(json_str(inst, "admin_state_source", ""), "user") == 0)
+		return "user down";
+	return "down";
 }
 
 static void add_secondaries(struct lu *lu, const json_t *inst, json_t *row)

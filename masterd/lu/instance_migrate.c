@@ -50,6 +50,22 @@ static int choose_mode(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* The node does not say whether it runs. */
+static int primary_lost(struct lu *lu, struct error *err)
+{
+	const struct op_instance_migrate *op = lu->op;
+
+	if (op->allow_failover) {
+		lu_info(lu, "Can't migrate, instance offline, fallback to "
+			    "failover");
+		move_of(lu)->as_failover = true;
+		return 0;
+	}
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_STATE;
+	return error_wrap(err, "Can't migrate, please use failover");
+}
+
 static WAITS int check_running(struct lu *lu, struct error *err)
 {
 	const struct op_instance_migrate *op = lu->op;
@@ -63,11 +79,8 @@ static WAITS int check_running(struct lu *lu, struct error *err)
 		m->as_failover = true;
 		return 0;
 	}
-	if (inst_is_running(lu, m->inst, NULL, &running, err) < 0) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_ENVIRON;
-		return -1;
-	}
+	if (inst_is_running(lu, m->inst, NULL, &running, err) < 0)
+		return primary_lost(lu, err);
 	if (running)
 		return 0;
 	if (!op->allow_failover)
@@ -82,9 +95,11 @@ static WAITS int check_running(struct lu *lu, struct error *err)
 
 static int migrate_check(struct lu *lu, struct error *err)
 {
-	if (choose_mode(lu, err) < 0 || check_running(lu, err) < 0)
+	if (choose_mode(lu, err) < 0 ||
+	    move_check_template(lu, "migrations", err) < 0 ||
+	    check_running(lu, err) < 0)
 		return -1;
-	return move_check(lu, "migrations", err);
+	return move_check(lu, err);
 }
 
 static void migrate_env(struct lu *lu, json_t *ret_env)

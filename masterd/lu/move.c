@@ -101,7 +101,7 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static int check_template(struct lu *lu, const char *verb, struct error *err)
+int move_check_template(struct lu *lu, const char *verb, struct error *err)
 {
 	struct move *m = move_of(lu);
 	const char *template = config_instance_template(lu->m->config, m->inst);
@@ -172,12 +172,10 @@ static void book(struct lu *lu)
 	lu_release(lu, LOCK_NODE_RES);
 }
 
-WAITS int move_check(struct lu *lu, const char *verb, struct error *err)
+WAITS int move_check(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 
-	if (check_template(lu, verb, err) < 0)
-		return -1;
 	if (m->target != NULL)
 		lu_unbook(lu, m->inst, m->target, BOOK_MEMORY);
 	else if (run_iallocator(lu, err) < 0)

@@ -29,9 +29,13 @@ struct move *move_of(struct lu *lu);
 /* Name the locks: of both nodes, or of all while the allocator chooses. */
 int move_expand(struct lu *lu, const struct move_wanted *w, struct error *err);
 
-/* Choose the target if it is not given, and see that it can take the instance;
- * verb for the sentence ("failover"). */
-WAITS int move_check(struct lu *lu, const char *verb, struct error *err);
+/* Can its disks be used on another node?  The verb is for the sentence
+ * ("failover"). */
+int move_check_template(struct lu *lu, const char *verb, struct error *err);
+
+/* Choose the target if it is not given, and see that it can take the
+ * instance. */
+WAITS int move_check(struct lu *lu, struct error *err);
 
 void move_env(struct lu *lu, json_t *ret_env);
 void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post);

@@ -188,6 +188,55 @@ Test(instances, a_silent_node_is_a_prerequisite_that_fails)
 	s.nodes[1].fail_on = NULL;
 }
 
+static json_t *set_node(const char *node, const char *key, bool value)
+{
+	return json_make("{s:s, s:s, s:b}", "OP_ID", "OP_NODE_SET_PARAMS",
+			 "node_name", node, key, value);
+}
+
+/* A migration asks its node, and says what to do when that is not there. */
+Test(instances, one_whose_node_is_lost_fails_over)
+{
+	json_t *op = op_move("OP_INSTANCE_MIGRATE", "web1", NODE3);
+
+	expect(op_add("web1", NODE2, true), "success");
+	s.nodes[1].down = true;
+	expect(json_deep_copy(op), "please use failover");
+	expect(json_deep_copy(op), "wrong_state");
+	expect(set_node(NODE2, "offline", true), "success");
+	expect(json_deep_copy(op), "please use failover");
+	json_set_bool(op, "allow_failover", true);
+	expect(op, "success");
+	cr_expect_str_eq(config_name(s.master->config, CONFIG_NODE,
+				     json_str(instance("web1"), "primary_node",
+					      "")),
+			 NODE3);
+}
+
+static void expect_run_state(const char *state)
+{
+	json_t *op = json_make("{s:s, s:[s], s:b}", "OP_ID",
+			       "OP_INSTANCE_QUERY_DATA", "instances", "web1",
+			       "use_locking", 1);
+	uint64_t id = sim_submit(&s, op, NULL);
+	auto_free char *text = xprintf("\"run_state\":\"%s\"", state);
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_expect_not_null(strstr(queue_job(s.master->queue, id)->ops[0].result,
+				  text),
+			   "not %s", state);
+}
+
+Test(instances, the_report_says_how_one_came_to_be_down)
+{
+	expect(op_add("web1", NODE2, false), "success");
+	expect_run_state("up");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	expect_run_state("down");
+	mark_offline("web1");
+	expect_run_state("offline");
+}
+
 Test(instances, a_cleanup_needs_every_node)
 {
 	json_t *op = op_named("OP_INSTANCE_MIGRATE", "web1");
