@@ -187,7 +187,6 @@ static WAITS void compare_with_master(struct verify_group *g)
 	struct node_result *all = node_results_new(g->n + 1);
 	struct error err;
 
-	lu_feedback(lu, "* Gathering information about the master node");
 	for (size_t i = 0; i < g->n; i++) {
 		all[i].node = json_incref(g->results[i].node);
 		all[i].payload = json_incref(g->results[i].payload);

@@ -98,6 +98,9 @@ static WAITS void gather(struct lu *lu)
 			  verify_question(g));
 	g->answered_s = clock_wall_us() / 1000000;
 	verify_collect_volumes(g);
+	if (g->n < json_object_size(config_all(lu->m->config, CONFIG_NODE)))
+		lu_feedback(lu, "* Gathering information about the master "
+				"node");
 	lu_feedback(lu, "* Gathering disk information (%zu nodes)", g->n);
 	verify_gather_disks(g);
 }

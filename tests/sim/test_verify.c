@@ -117,6 +117,26 @@ static void expect_well(void)
 	cr_expect_null(strstr(log, "WARNING:E"), "%s", log);
 }
 
+/* In the order of Ganeti's, also where the master is in the group. */
+Test(verify, says_that_it_looks_beyond_the_group)
+{
+	bool well;
+	auto_free char *all = verify(group_op(), &well), *part = NULL;
+	const char *master = "information about the master node", *said;
+
+	cr_expect_null(strstr(all, master), "%s", all);
+	expect(json_make("{s:s, s:s}", "OP_ID", "OP_GROUP_ADD", "group_name",
+			 "g2"),
+	       "success");
+	expect(json_make("{s:s, s:s, s:[s]}", "OP_ID", "OP_GROUP_ASSIGN_NODES",
+			 "group_name", "g2", "nodes", NODE3),
+	       "success");
+	part = verify(group_op(), &well);
+	said = strstr(part, master);
+	cr_assert_not_null(said, "%s", part);
+	cr_expect_not_null(strstr(said, "disk information"), "%s", part);
+}
+
 /* What node2 says, and what it shows. */
 static const struct fault {
 	const char *says, *line;
