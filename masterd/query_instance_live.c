@@ -283,12 +283,12 @@ struct query_cell query_instance_running(const struct query *q,
 					 const struct query_field *field)
 {
 	const struct instance_live *live = q->live;
-	enum query_status node = node_status(q, row, live->info);
 	bool wrong;
 
 	(void)field;
-	if (node != QUERY_OK)
-		return query_none(node);
+	/* The other fields say that the node is offline, as with Ganeti. */
+	if (node_status(q, row, live->info) != QUERY_OK)
+		return query_none(QUERY_NODATA);
 	return query_value(json_boolean(runs(report_of(q, row, &wrong))));
 }
 

@@ -204,11 +204,8 @@ static const struct node_result *answer_of(const struct query *q,
 /* Why there is no answer. */
 static struct query_cell no_answer(const struct query_row *row)
 {
-	if (flag(row, "offline", false))
-		return query_none(QUERY_OFFLINE);
-	if (!flag(row, "vm_capable", true))
-		return query_none(QUERY_UNAVAIL);
-	return query_none(QUERY_NODATA);
+	return query_none(flag(row, "offline", false) ? QUERY_OFFLINE
+						      : QUERY_NODATA);
 }
 
 static struct query_cell cell_from(const json_t *value)
@@ -283,8 +280,7 @@ static void collect(struct query *q)
 	for (size_t i = 0; i < q->n_rows; i++) {
 		struct query_row *row = &q->rows[i];
 
-		if (!flag(row, "offline", false) &&
-		    flag(row, "vm_capable", true))
+		if (!flag(row, "offline", false))
 			query_live_add(live, row->object,
 				       node_info_args(q, row));
 	}

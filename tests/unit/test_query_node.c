@@ -57,8 +57,8 @@ Test(query_node, status_says_why_there_is_no_live_data)
 			    "null");
 	cr_assert_eq(fixture_status(got, 0, 1), 2); /* did not answer */
 	cr_assert_eq(fixture_status(got, 1, 1), 4); /* offline */
-	cr_assert_eq(fixture_status(got, 2, 2), 3); /* runs no instances */
-	cr_assert_eq(json_object_size(f.calls), 1);
+	cr_assert_eq(fixture_status(got, 2, 2), 0); /* runs no instances */
+	cr_assert_eq(json_object_size(f.calls), 2);
 }
 
 Test(query_node, asks_each_node_once_as_ganeti_does)
