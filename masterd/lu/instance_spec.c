@@ -357,9 +357,8 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
  * known of one in a network: it depends on the group. */
 static json_t *requested_nic(struct lu *lu, const json_t *nic)
 {
-	auto_json json_t *params =
-		params_fill_nic(config_cluster(lu->m->config),
-				json_get(nic, "nicparams"));
+	auto_json json_t *params = params_fill_nic(
+		config_cluster(lu->m->config), json_get(nic, "nicparams"));
 	const char *mode = json_str(params, "mode", "");
 	const char *link = json_str(params, "link", "");
 	json_t *row = json_copy((json_t *)nic);

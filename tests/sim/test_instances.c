@@ -207,10 +207,10 @@ Test(instances, one_whose_node_is_lost_fails_over)
 	expect(json_deep_copy(op), "please use failover");
 	json_set_bool(op, "allow_failover", true);
 	expect(op, "success");
-	cr_expect_str_eq(config_name(s.master->config, CONFIG_NODE,
-				     json_str(instance("web1"), "primary_node",
-					      "")),
-			 NODE3);
+	cr_expect_str_eq(
+		config_name(s.master->config, CONFIG_NODE,
+			    json_str(instance("web1"), "primary_node", "")),
+		NODE3);
 }
 
 static void expect_run_state(const char *state)
@@ -222,9 +222,9 @@ static void expect_run_state(const char *state)
 	auto_free char *text = xprintf("\"run_state\":\"%s\"", state);
 
 	cr_assert_str_eq(sim_wait(&s, id), "success");
-	cr_expect_not_null(strstr(queue_job(s.master->queue, id)->ops[0].result,
-				  text),
-			   "not %s", state);
+	cr_expect_not_null(
+		strstr(queue_job(s.master->queue, id)->ops[0].result, text),
+		"not %s", state);
 }
 
 Test(instances, the_report_says_how_one_came_to_be_down)

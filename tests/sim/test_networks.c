@@ -188,9 +188,9 @@ Test(networks, instances_take_addresses_and_give_them_back)
 /* Only one node is in a group that has it. */
 Test(networks, an_allocator_knows_which_are_needed)
 {
-	json_t *two = json_make(
-		"{s:s, s:s, s:[s]}", "OP_ID", "OP_GROUP_ASSIGN_NODES",
-		"group_name", "g2", "nodes", NODE3);
+	json_t *two =
+		json_make("{s:s, s:s, s:[s]}", "OP_ID", "OP_GROUP_ASSIGN_NODES",
+			  "group_name", "g2", "nodes", NODE3);
 	json_t *create = op_add("web1", NULL, false);
 
 	expect(json_make("{s:s, s:s, s:s}", "OP_ID", "OP_GROUP_ADD",
