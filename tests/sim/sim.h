@@ -238,6 +238,10 @@ struct sim_call {
 json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 			unsigned *ret_ms);
 
+/* The same for the call iallocator_runner: an allocator that takes any node
+ * that is online and not drained, for every kind of request.  (allocator.c) */
+json_t *sim_iallocator(struct sim_node *n, const json_t *args);
+
 /* The same for the call ssh_keys.  (ssh.c) */
 json_t *sim_ssh_keys(struct sim_node *n, const json_t *args);
 /* Whether `to` lets in the key that `from` uses. */
