@@ -44,7 +44,7 @@ static json_t *run_lvs(struct error *err)
 
 	if (proc_run(&spec, &result, err) < 0)
 		return NULL;
-	if (result.status == 0 && !result.timed_out)
+	if (proc_succeeded(&result))
 		return json_parse(result.out, result.out_len, err);
 	error_set(err, ERR_EXEC, NULL,
 		  "Failed to list logical volumes, lvs %s: %s",

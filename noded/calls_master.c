@@ -134,7 +134,7 @@ static int run_site_script(const struct call *c, const struct master_ip *m,
 	};
 	if (proc_run(&spec, &result, err) < 0)
 		return -1;
-	if (result.status == 0 && !result.timed_out)
+	if (proc_succeeded(&result))
 		return 0;
 	output = script_text(result.out, result.out_len, true);
 	ending = script_ending(&result);

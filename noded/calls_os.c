@@ -47,7 +47,7 @@ static int run_verify(const struct osdef *def, const char *os,
 	};
 	if (proc_run(&spec, &result, err) < 0)
 		return -1;
-	if (result.status == 0 && !result.timed_out)
+	if (proc_succeeded(&result))
 		return 0;
 	ending = script_ending(&result);
 	output = script_text(result.out, result.out_len, true);
@@ -130,7 +130,7 @@ static json_t *run_script(struct call *c, const struct osdef *def,
 	if (fs_mkdirs(path(c->paths, PATH_OS_LOG_DIR), 0750, err) < 0 ||
 	    proc_run(&spec, &result, err) < 0)
 		return NULL;
-	if (result.status == 0 && !result.timed_out)
+	if (proc_succeeded(&result))
 		return json_null();
 	ending = script_ending(&result);
 	return log_failure(c, script, ending, log_file);

@@ -142,7 +142,7 @@ json_t *call_iallocator_runner(struct call *c, struct error *err)
 	if (rc < 0)
 		return NULL;
 	output = script_text(result.out, result.out_len, false);
-	if (result.status == 0 && !result.timed_out && !result.truncated)
+	if (proc_succeeded(&result) && !result.truncated)
 		return json_string(output);
 	ending = result.status == 0 && result.truncated
 			 ? xstrdup("gave more than 1 MiB of output")

@@ -88,7 +88,7 @@ json_t *call_restricted_command(struct call *c, struct error *err)
 	if (proc_run(&spec, &result, err) < 0)
 		return NULL;
 	output = script_text(result.out, result.out_len, false);
-	if (result.status == 0 && !result.timed_out)
+	if (proc_succeeded(&result))
 		return json_string(output);
 	ending = script_ending(&result);
 	c->failure = xprintf("Restricted command '%s' failed: %s; output: %s",
@@ -134,7 +134,7 @@ json_t *call_run_oob(struct call *c, struct error *err)
 	if (proc_run(&spec, &result, err) < 0)
 		return NULL;
 	output = script_text(result.out, result.out_len, true);
-	if (result.status == 0 && !result.timed_out)
+	if (proc_succeeded(&result))
 		return json_string(output);
 	ending = script_ending(&result);
 	c->failure = xprintf("'%s %s %s' failed: %s; output: %s%s", helper,

@@ -212,7 +212,7 @@ static int run_script(const char *folder, const char *script,
 
 	if (proc_run(&spec, &result, err) < 0)
 		return -1;
-	if (result.status == 0 && !result.timed_out) {
+	if (proc_succeeded(&result)) {
 		if (ret_output != NULL)
 			*ret_output =
 				script_text(result.out, result.out_len, true);

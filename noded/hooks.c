@@ -49,7 +49,7 @@ static json_t *run_hook(const char *file, const char *script,
 	if (proc_run(&spec, &result, &err) < 0)
 		return hook_result(script, HOOK_FAILED, err.text);
 	output = script_text(result.out, result.out_len, true);
-	if (result.status == 0 && !result.timed_out)
+	if (proc_succeeded(&result))
 		return hook_result(script, HOOK_SUCCEEDED, output);
 	if (*output != '\0')
 		return hook_result(script, HOOK_FAILED, output);

@@ -384,6 +384,11 @@ void proc_result_done(struct proc_result *r)
 	*r = (struct proc_result){0};
 }
 
+bool proc_succeeded(const struct proc_result *r)
+{
+	return r->status == 0 && !r->timed_out;
+}
+
 const char *proc_how(const struct proc_result *r, char ret_text[PROC_HOW_MAX])
 {
 	if (r->timed_out)
@@ -405,7 +410,7 @@ int proc_check(const char *const *argv, unsigned timeout_ms, struct error *err)
 
 	if (proc_run(&spec, &r, err) < 0)
 		return -1;
-	if (r.status == 0 && !r.timed_out)
+	if (proc_succeeded(&r))
 		return 0;
 	while (r.err_len > 0 && strchr("\n ", r.err[r.err_len - 1]) != NULL)
 		r.err[--r.err_len] = '\0';

@@ -55,6 +55,9 @@ WAITS int proc_run(const struct proc_spec *spec, struct proc_result *ret,
 		   struct error *err);
 void proc_result_done(struct proc_result *r);
 
+/* Whether it exited with 0, and in time. */
+bool proc_succeeded(const struct proc_result *r);
+
 /* How it ended, for messages: "exited with exit code 3", "was ended by signal
  * 9", "exceeded its time limit"; returns ret_text. */
 #define PROC_HOW_MAX 48

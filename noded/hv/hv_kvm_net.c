@@ -103,7 +103,7 @@ static WAITS int run_script(const char *script, const struct kvm_nic *n,
 	spec.env = (const char *const *)env.items;
 	if (proc_run(&spec, &result, err) < 0)
 		return -1;
-	if (result.status == 0 && !result.timed_out)
+	if (proc_succeeded(&result))
 		return 0;
 	output = script_text(result.out, result.out_len, true);
 	ending = script_ending(&result);
