@@ -16,8 +16,10 @@
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "lib/model/content.h"
+#include "lib/model/os_image.h"
 #include "lib/model/ssconf.h"
 #include "noded/calls.h"
+#include "noded/image.h"
 #include "noded/noded.h"
 
 #define WATCHER_PAUSE_MAX 64
@@ -309,7 +311,18 @@ json_t *call_etc_hosts_modify(struct call *c, struct error *err)
 	return json_true();
 }
 
-/* Argument: a path on this machine.  [whether it is there, {"size": bytes}] */
+/* Of an image that a server has. */
+static WAITS json_t *url_info(const char *url, struct error *err)
+{
+	int64_t bytes = image_size(url, err);
+
+	return bytes < 0
+		       ? NULL
+		       : json_make("[b, {s:I}]", 1, "size", (json_int_t)bytes);
+}
+
+/* Argument: a path on this machine, or a URL.
+ * [whether it is there, {"size": bytes}] */
 json_t *call_get_file_info(struct call *c, struct error *err)
 {
 	const char *file = call_str(c, 0, err);
@@ -317,6 +330,8 @@ json_t *call_get_file_info(struct call *c, struct error *err)
 
 	if (file == NULL)
 		return NULL;
+	if (os_image_is_url(file))
+		return url_info(file, err);
 	if (stat(file, &st) < 0 || !S_ISREG(st.st_mode))
 		return json_make("[b, {}]", 0);
 	return json_make("[b, {s:I}]", 1, "size", (json_int_t)st.st_size);

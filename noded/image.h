@@ -22,4 +22,7 @@ WAITS int image_put(const struct noded *n, const json_t *disk, const char *path,
 WAITS int image_end(const struct paths *p, const json_t *disk,
 		    struct error *err);
 
+/* How many bytes the image of a URL has, as its server says; -1. */
+WAITS int64_t image_size(const char *url, struct error *err);
+
 #endif

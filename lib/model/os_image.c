@@ -26,6 +26,23 @@ bool os_image_is_url(const char *image)
 	return false;
 }
 
+char *os_image_shown(const char *image)
+{
+	const char *host = strstr(image, "://");
+	const char *end, *at = NULL;
+
+	if (host == NULL)
+		return xstrdup(image);
+	host += strlen("://");
+	end = host + strcspn(host, "/?#");
+	for (const char *c = host; c < end; c++)
+		if (*c == '@')
+			at = c;
+	return at == NULL
+		       ? xstrdup(image)
+		       : xprintf("%.*s%s", (int)(host - image), image, at + 1);
+}
+
 char *os_image_transfer(const char *disk_uuid)
 {
 	return xprintf("image-%s", disk_uuid);

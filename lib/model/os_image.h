@@ -17,6 +17,9 @@ const char *os_image_of(const json_t *osparams);
 
 bool os_image_is_url(const char *image);
 
+/* Without what a URL says of a user and a password; to be freed. */
+char *os_image_shown(const char *image);
+
 /* ERR_PREREQ when it is neither an absolute path nor a URL. */
 int os_image_check(const char *image, struct error *err);
 

@@ -94,6 +94,10 @@ int impexp_net_run(const struct impexp_spec *spec, int fd, bool count,
 int impexp_image_run(const struct impexp_spec *spec, int fd,
 		     struct impexp_shared *s, struct error *err);
 
+/* How many bytes the URL's image has, as its server says without sending them;
+ * -1.  This process is nobody from then on. */
+int64_t impexp_image_size(const struct impexp_spec *spec, struct error *err);
+
 /* All of it, or -1; as read() and write() but for short counts. */
 int impexp_write_all(int fd, const void *data, size_t len);
 

@@ -37,15 +37,20 @@ static int fail(struct error *err, const struct impexp_spec *spec,
 			 spec->image, what, strerror(errno));
 }
 
+static int drop_privileges(struct error *err)
+{
+	if (geteuid() != 0 || (setgroups(0, NULL) == 0 &&
+			       setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+			       setresuid(NOBODY, NOBODY, NOBODY) == 0))
+		return 0;
+	return error_set(err, ERR_SYSTEM, NULL, "Cannot give up privileges: %s",
+			 strerror(errno));
+}
+
 static int become_nobody(struct error *err)
 {
-	if (geteuid() != 0)
-		return 0;
-	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
-	    setresuid(NOBODY, NOBODY, NOBODY) < 0)
-		return error_set(err, ERR_SYSTEM, NULL,
-				 "Cannot give up privileges: %s",
-				 strerror(errno));
+	if (drop_privileges(err) < 0)
+		return -1;
 	/* Forgotten by the kernel with a change of the user. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	return 0;
@@ -219,10 +224,9 @@ static size_t on_data(char *data, size_t size, size_t n, void *arg)
 	return 0;
 }
 
-static void set_options(struct download *d, const struct impexp_spec *spec)
+static void set_options(CURL *c, const struct impexp_spec *spec, char *text)
 {
-	CURL *c = d->curl;
-
+	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, text);
 	curl_easy_setopt(c, CURLOPT_URL, spec->image);
 	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, spec->schemes);
 	curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR, spec->schemes);
@@ -235,8 +239,17 @@ static void set_options(struct download *d, const struct impexp_spec *spec)
 	curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, SILENCE_S);
 	curl_easy_setopt(c, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)spec->limit);
 	curl_easy_setopt(c, CURLOPT_USERAGENT, "gantry");
-	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_data);
-	curl_easy_setopt(c, CURLOPT_WRITEDATA, d);
+}
+
+static CURL *open_curl(struct error *err)
+{
+	CURL *c = curl_global_init(CURL_GLOBAL_DEFAULT) == 0 ? curl_easy_init()
+							     : NULL;
+
+	if (c == NULL)
+		error_set(err, ERR_SYSTEM, NULL,
+			  "Cannot download the image: out of memory");
+	return c;
 }
 
 /* The text, without what a URL says of a user and a password. */
@@ -259,19 +272,50 @@ static int fetch(const struct impexp_spec *spec, int fd,
 	struct download d = {.shared = s, .fd = fd};
 	CURLcode code;
 
-	if (become_nobody(err) < 0)
+	if (become_nobody(err) < 0 || (d.curl = open_curl(err)) == NULL)
 		return -1;
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0 ||
-	    (d.curl = curl_easy_init()) == NULL)
-		return error_set(err, ERR_SYSTEM, NULL,
-				 "Cannot download the image: out of memory");
-	set_options(&d, spec);
-	curl_easy_setopt(d.curl, CURLOPT_ERRORBUFFER, text);
+	set_options(d.curl, spec, text);
+	curl_easy_setopt(d.curl, CURLOPT_WRITEFUNCTION, on_data);
+	curl_easy_setopt(d.curl, CURLOPT_WRITEDATA, &d);
 	code = curl_easy_perform(d.curl);
 	curl_easy_cleanup(d.curl);
 	if (d.error != 0)
 		return lost(d.error, err);
 	return code == CURLE_OK ? 0 : fetch_failed(spec, code, text, err);
+}
+
+/* Of FTP servers libcurl makes up headers and takes them for data. */
+static size_t pass_over(char *data, size_t size, size_t n, void *arg)
+{
+	(void)data;
+	(void)arg;
+	return size * n;
+}
+
+int64_t impexp_image_size(const struct impexp_spec *spec, struct error *err)
+{
+	char text[CURL_ERROR_SIZE] = "";
+	curl_off_t bytes = -1;
+	CURLcode code;
+	CURL *c;
+
+	if (drop_privileges(err) < 0 || (c = open_curl(err)) == NULL)
+		return -1;
+	set_options(c, spec, text);
+	curl_easy_setopt(c, CURLOPT_NOBODY, 1L);
+	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, pass_over);
+	curl_easy_setopt(c, CURLOPT_TIMEOUT, CONNECT_TIMEOUT_S);
+	code = curl_easy_perform(c);
+	if (code == CURLE_OK)
+		curl_easy_getinfo(c, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
+				  &bytes);
+	curl_easy_cleanup(c);
+	if (code != CURLE_OK)
+		return fetch_failed(spec, code, text, err);
+	return bytes >= 0 ? bytes
+			  : error_set(err, ERR_SYSTEM, NULL,
+				      "The server does not say how big the "
+				      "image is");
 }
 
 int impexp_image_run(const struct impexp_spec *spec, int fd,

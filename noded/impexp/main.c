@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gantry-impexp FOLDER: one end of one transfer (noded/impexp/impexp.h).
+ * gantry-impexp --size: only say how big the image of a URL is.
  *
  * The node daemon starts it, with what to do on standard input.  It keeps
  * FOLDER/status up to date and ends with the transfer, when SIGTERM comes, or
@@ -429,6 +430,24 @@ static json_t *read_input(struct error *err)
 	return json_parse(text.data == NULL ? "" : text.data, text.len, err);
 }
 
+/* The number on standard output, or the reason on standard error. */
+static int tell_size(void)
+{
+	struct error err;
+	auto_json json_t *object = read_input(&err);
+	const struct impexp_spec spec = {
+		.image = json_str(object, "image", ""),
+		.schemes = json_str(object, "schemes", ""),
+	};
+	int64_t bytes = object != NULL ? impexp_image_size(&spec, &err) : -1;
+
+	if (bytes < 0)
+		fprintf(stderr, "%s\n", err.text);
+	else
+		printf("%jd\n", (intmax_t)bytes);
+	return bytes < 0 ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct transfer t = {.failed = -1, .size_fd = -1, .parent = getppid()};
@@ -437,6 +456,8 @@ int main(int argc, char **argv)
 	struct error err;
 
 	mem_init();
+	if (argc == 2 && strcmp(argv[1], "--size") == 0)
+		return tell_size();
 	if (argc != 2) {
 		fputs("gantry-impexp is run by the node daemon\n", stderr);
 		return 1;

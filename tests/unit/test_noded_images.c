@@ -132,6 +132,23 @@ Test(noded_images, urls_are_only_of_servers)
 	expect_refused("http://127.0.0.1:1/x", "Cannot download the image");
 }
 
+/* What a helper machine asks, before it makes a disk for one. */
+Test(noded_images, its_size_is_told)
+{
+	auto_free char *file = local(IMAGE);
+	auto_json json_t *info =
+		test_node_ok(&node, "get_file_info", json_make("[s]", file));
+	auto_json json_t *none = test_node_ok(&node, "get_file_info",
+					      json_make("[s]", "/no/such"));
+
+	cr_assert(json_is_true(json_array_get(info, 0)));
+	cr_assert_eq(json_int(json_array_get(info, 1), "size", 0), 8);
+	cr_assert(json_is_false(json_array_get(none, 0)));
+	test_node_fails(&node, "get_file_info",
+			json_make("[s]", "http://me:sesame@127.0.0.1:1/x"),
+			"Cannot download the image: Failed to connect");
+}
+
 Test(noded_images, the_disk_has_to_be_there_and_known)
 {
 	json_t *nameless = test_disk("file", DISK);
