@@ -20,6 +20,8 @@ static json_t *reinstall_op(const struct cli *cli)
 	cli_op_object(cli, op, "osparams", &OPT_OSPARAMS);
 	cli_op_object(cli, op, "osparams_private", &OPT_OSPARAMS_PRIVATE);
 	cli_op_object(cli, op, "osparams_secret", &OPT_OSPARAMS_SECRET);
+	cli_op_set(cli, op, "helper_startup_timeout", &OPT_HELPER_START);
+	cli_op_set(cli, op, "helper_shutdown_timeout", &OPT_HELPER_STOP);
 	return op;
 }
 
@@ -125,7 +127,8 @@ const struct cli_command instance_reinstall = {
 	.max_args = -1,
 	.options = {&OPT_FORCE, &OPT_OS_TYPE, &OPT_FORCE_VARIANT, OPTS_SELECT,
 		    &OPT_SELECT_OS, &OPT_OSPARAMS, &OPT_OSPARAMS_PRIVATE,
-		    &OPT_OSPARAMS_SECRET, OPTS_JOB},
+		    &OPT_OSPARAMS_SECRET, &OPT_HELPER_START, &OPT_HELPER_STOP,
+		    OPTS_JOB},
 	.run = reinstall,
 };
 

@@ -175,6 +175,11 @@ WAITS json_t *lu_call(struct lu *lu, const char *node_uuid,
 		      const char *procedure, json_t *args STEALS,
 		      struct error *err);
 
+/* The same with another time limit. */
+WAITS json_t *lu_call_for(struct lu *lu, const char *node_uuid,
+			  const char *procedure, json_t *args STEALS,
+			  unsigned timeout_ms, struct error *err);
+
 /* Call those of these nodes that there are, all at the same time; to be freed
  * with node_results_free(results, n). */
 WAITS struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,

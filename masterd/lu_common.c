@@ -252,8 +252,8 @@ struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
 	return results;
 }
 
-json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
-		json_t *args STEALS, struct error *err)
+json_t *lu_call_for(struct lu *lu, const char *node_uuid, const char *procedure,
+		    json_t *args STEALS, unsigned timeout_ms, struct error *err)
 {
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
 	auto_json json_t *kept = json_incref((json_t *)node);
@@ -265,7 +265,15 @@ json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
 			  node_uuid);
 		return NULL;
 	}
-	return noderpc_call(lu->m->rpc, kept, procedure, args, err);
+	return noderpc_call_for(lu->m->rpc, kept, procedure, args, timeout_ms,
+				err);
+}
+
+json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
+		json_t *args STEALS, struct error *err)
+{
+	return lu_call_for(lu, node_uuid, procedure, args,
+			   noderpc_timeout_ms(procedure), err);
 }
 
 bool lu_plans(const struct lu *lu)

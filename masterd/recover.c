@@ -24,17 +24,39 @@ int recover_remove(struct master *m, const char *name, uint64_t *ret_id,
 	return queue_submit(m->queue, ops, true, ret_id, err);
 }
 
-int recover_helper(struct master *m, const char *instance,
-		   const char *disk_uuid, uint64_t *ret_id, struct error *err)
+static json_t *startup(const char *name, const json_t *reason)
 {
+	return json_make("{s:s, s:s, s:O}", "OP_ID", "OP_INSTANCE_STARTUP",
+			 "instance_name", name, "reason", reason);
+}
+
+int recover_helper(struct master *m, const json_t *inst, const char *disk_uuid,
+		   uint64_t *ret_id, struct error *err)
+{
+	const char *name = json_str(inst, "name", "");
+	const char *state = json_str(inst, "admin_state", "");
 	auto_json json_t *reason = json_make("[[s, s, i]]", "gnt:master",
 					     "a helper machine was cut off", 0);
-	auto_json json_t *ops = json_make(
-		"[{s:s, s:s, s:i, s:b, s:O}, {s:s, s:s, s:[[s, s, {}]], s:O}]",
-		"OP_ID", "OP_INSTANCE_SHUTDOWN", "instance_name", instance,
-		"timeout", 0, "no_remember", 1, "reason", reason, "OP_ID",
-		"OP_INSTANCE_SET_PARAMS", "instance_name", instance, "disks",
-		"remove", disk_uuid, "reason", reason);
+	auto_json json_t *ops =
+		json_make("[{s:s, s:s, s:i, s:b, s:b, s:O}, "
+			  "{s:s, s:s, s:[[s, s, {}]], s:O}]",
+			  "OP_ID", "OP_INSTANCE_SHUTDOWN", "instance_name",
+			  name, "timeout", 0, "no_remember", 1, "force",
+			  strcmp(state, "offline") == 0, "reason", reason,
+			  "OP_ID", "OP_INSTANCE_SET_PARAMS", "instance_name",
+			  name, "disks", "remove", disk_uuid, "reason", reason);
+
+	if (strcmp(state, "up") == 0)
+		json_array_append_new(ops, startup(name, reason));
+	return queue_submit(m->queue, ops, true, ret_id, err);
+}
+
+int recover_startup(struct master *m, const char *name, uint64_t *ret_id,
+		    struct error *err)
+{
+	auto_json json_t *reason =
+		json_make("[[s, s, i]]", "gnt:master", "a job was killed", 0);
+	auto_json json_t *ops = json_make("[o]", startup(name, reason));
 
 	return queue_submit(m->queue, ops, true, ret_id, err);
 }
@@ -66,15 +88,15 @@ static WAITS void remove_helper(struct master *m, const json_t *disk)
 {
 	auto_free char *uuid = xstrdup(json_str(disk, "uuid", ""));
 	const char *owner = config_disk_owner(m->config, uuid);
-	const json_t *inst = config_get(m->config, CONFIG_INSTANCE,
-					owner == NULL ? "" : owner);
-	auto_free char *name = xstrdup(json_str(inst, "name", ""));
+	auto_json json_t *inst = json_incref((json_t *)config_get(
+		m->config, CONFIG_INSTANCE, owner == NULL ? "" : owner));
+	const char *name = json_str(inst, "name", "");
 	struct error err;
 	uint64_t id;
 
 	if (inst == NULL || json_get(inst, "reserved_by_job") != NULL)
 		return; /* it goes with the instance */
-	if (recover_helper(m, name, uuid, &id, &err) < 0)
+	if (recover_helper(m, inst, uuid, &id, &err) < 0)
 		log_error("Cannot remove the temporary disk of instance %s: %s",
 			  name, err.text);
 	else

@@ -3,6 +3,7 @@
 #ifndef MASTERD_RECOVER_H
 #define MASTERD_RECOVER_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "lib/base/error.h"
@@ -21,11 +22,15 @@ WAITS void recover_reservations(struct master *m);
  * removed in the same way.  Does not wait. */
 void recover_unstarted(struct master *m, const struct job *j);
 
-/* Submit the job that ends an instance's helper machine (lu_helper.h) and
- * removes its temporary disk. */
-WAITS int recover_helper(struct master *m, const char *instance,
+/* Submit the job that ends an instance's helper machine (lu_helper.h), removes
+ * its temporary disk, and starts the instance if it is marked up. */
+WAITS int recover_helper(struct master *m, const json_t *inst,
 			 const char *disk_uuid, uint64_t *ret_id,
 			 struct error *err);
+
+/* Submit the job that starts an instance, which a killed one has stopped. */
+WAITS int recover_startup(struct master *m, const char *name, uint64_t *ret_id,
+			  struct error *err);
 
 /* Submit the job that removes what is left of such an instance. */
 WAITS int recover_remove(struct master *m, const char *name, uint64_t *ret_id,

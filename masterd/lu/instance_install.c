@@ -14,11 +14,11 @@ int install_check(struct lu *lu, const struct op_instance_create *op,
 		return 0;
 	if (helper_is_needed(lu, primary, s->os, &ret->untrusted, err) < 0)
 		return -1;
-	ret->helper.timeout_s = op->helper_shutdown_timeout == OP_UNSET
-					? HELPER_SHUTDOWN_S
-					: op->helper_shutdown_timeout;
+	if (helper_set_limits(&ret->helper, op->helper_startup_timeout,
+			      op->helper_shutdown_timeout, err) < 0)
+		return -1;
 	return ret->untrusted ? helper_check(lu, primary, s->hypervisor,
-					     &ret->helper, err)
+					     HELPER_INSTALL, &ret->helper, err)
 			      : 0;
 }
 

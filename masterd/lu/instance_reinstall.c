@@ -88,12 +88,13 @@ static int reinstall_check(struct lu *lu, struct error *err)
 	if (inst_check_os(lu, inst_primary(r->inst), r->os, &own,
 			  op->force_variant, err) < 0 ||
 	    helper_is_needed(lu, inst_primary(r->inst), r->os, &r->untrusted,
-			     err) < 0)
+			     err) < 0 ||
+	    helper_set_limits(&r->helper, op->helper_startup_timeout,
+			      op->helper_shutdown_timeout, err) < 0)
 		return -1;
-	r->helper.timeout_s = HELPER_SHUTDOWN_S;
 	return r->untrusted ? helper_check(lu, inst_primary(r->inst),
 					   json_str(r->inst, "hypervisor", ""),
-					   &r->helper, err)
+					   HELPER_INSTALL, &r->helper, err)
 			    : 0;
 }
 

@@ -77,7 +77,14 @@ rm "$machine"
 wait "$job"
 is "$?" 0 "as well"
 is "$(find "$disks" -type f | wc -l)" 1 "and keeps its disk alone"
+fails "in the time that it is given" m gnt-instance reinstall -f \
+    --os-parameters-secret=root_pw=sesame4712 --helper-shutdown-timeout=1 web1
+like "$out" 'within 1 seconds; give it more with --helper-shutdown-timeout' \
+    "or is ended"
+is "$(find "$disks" -type f | wc -l)" 1 "without its disk"
 m gnt-instance remove -f --shutdown-timeout=0 web1 >/dev/null
+fails "no time is less than none" add_wild --helper-startup-timeout=-1
+like "$out" 'must not be negative' "for its start"
 
 fails "one that does not end is ended" add_wild --helper-shutdown-timeout=1
 like "$out" 'has not shut itself down within 1 seconds' "after its time"

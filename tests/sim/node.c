@@ -475,12 +475,25 @@ static json_t *do_true(struct sim_node *n, const json_t *args)
 	return good(json_true());
 }
 
-/* All that goes on is half through. */
-static json_t *do_impexp_status(struct sim_node *n, const json_t *args)
+/* The transfer of a disk is through as soon as it has begun. */
+static json_t *do_transfer(struct sim_node *n, const json_t *args)
 {
 	(void)n;
 	(void)args;
-	return good(json_make("[{s:f}]", "progress_percent", 50.0));
+	return good(json_string("transfer"));
+}
+
+/* All else that goes on, such as images, is half through. */
+static json_t *do_impexp_status(struct sim_node *n, const json_t *args)
+{
+	const char *name =
+		json_string_value(json_array_get(json_array_get(args, 0), 0));
+
+	(void)n;
+	if (!str_eq(name, "transfer"))
+		return good(json_make("[{s:f}]", "progress_percent", 50.0));
+	return good(json_make("[{s:i, s:b, s:i}]", "listen_port", 1025,
+			      "connected", 1, "exit_status", 0));
 }
 
 static const struct {
@@ -516,6 +529,8 @@ static const struct {
 	{"blockdev_find", do_disk_find},
 	{"blockdev_getmirrorstatus", do_mirror_status},
 	{"blockdev_getmirrorstatus_multi", do_mirror_statuses},
+	{"import_start", do_transfer},
+	{"export_start", do_transfer},
 	{"impexp_status", do_impexp_status},
 	{"iallocator_runner", sim_iallocator},
 };
@@ -580,6 +595,8 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 		return delay(n, call, ret_ms);
 	if (strcmp(procedure, "blockdev_image") == 0)
 		return image(n, args, ret_ms);
+	if (strcmp(procedure, "instance_start") == 0)
+		*ret_ms = n->start_ms;
 	for (size_t i = 0; i < sizeof(script) / sizeof(*script); i++)
 		if (strcmp(script[i].procedure, procedure) == 0)
 			return script[i].answer(n, args);

@@ -75,6 +75,7 @@ static bool is_beside(const char *procedure)
 		"bridges_exist",
 		"hypervisor_validate_params",
 		"iallocator_runner",
+		"get_file_info",
 		"instance_get_migration_status",
 		"instance_info",
 		"migration_info",

@@ -77,6 +77,7 @@ struct sim_node {
 	json_t *hook_env;  /* what they were last given */
 	json_t *image;	   /* arguments of the last blockdev_image, */
 	unsigned image_ms; /* which takes so long */
+	unsigned start_ms; /* and instance_start so long */
 	unsigned n_calls;
 };
 

@@ -8,6 +8,7 @@
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
+#include "tests/sim/planned.h"
 
 #define IMAGE "/srv/images/install"
 #define LONG_MS (3 * 3600 * 1000)
@@ -128,8 +129,31 @@ Test(helper, without_an_image_nothing_is_begun)
 	expect(json_make("{s:s, s:s}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
 			 "install_image", "images/install"),
 	       "Install image must be an absolute path");
+	set("install_image", "gopher://www.example.com/image");
+	expect(add("sharedfile"), "absolute path or a URL (http, https, ftp");
+}
+
+Test(helper, a_url_is_put_on_its_disk)
+{
 	set("install_image", "http://www.example.com/image");
-	expect(add("sharedfile"), "is a URL");
+	expect(add("sharedfile"), "success");
+	cr_expect_str_eq(json_string_value(json_array_get(s.nodes[1].image, 1)),
+			 "http://www.example.com/image");
+}
+
+Test(helper, a_server_that_does_not_have_it_is_named_without_passwords)
+{
+	auto_free char *got = NULL;
+
+	set("install_image", "http://me:sesame@www.example.com/image");
+	s.nodes[1].fail_on = "get_file_info";
+	s.calls = &calls;
+	got = sim_do(&s, add("sharedfile"));
+	cr_expect_not_null(strstr(got, "http://www.example.com/image"), "%s",
+			   got);
+	cr_expect_null(strstr(got, "sesame"), "%s", got);
+	expect_calls("");
+	s.nodes[1].fail_on = NULL;
 }
 
 Test(helper, what_is_trusted_needs_none)
@@ -151,6 +175,35 @@ Test(helper, who_does_not_end_is_ended)
 	cr_expect_null(instance());
 	cr_expect_eq(n_disks(), 0);
 	cr_expect_null(table_get(&s.nodes[1].running, "web1"));
+}
+
+Test(helper, one_that_does_not_come_up_in_time_is_given_up)
+{
+	json_t *op = add("sharedfile");
+
+	set("install_image", IMAGE);
+	s.nodes[1].start_ms = 60000;
+	json_set_int(op, "helper_startup_timeout", 59);
+	expect(op, "may take 59 seconds");
+	cr_expect_null(instance());
+	cr_expect_eq(n_disks(), 0);
+	op = add("sharedfile");
+	json_set_int(op, "helper_startup_timeout", 61);
+	expect(op, "success");
+}
+
+Test(helper, time_limits_are_not_negative)
+{
+	static const char *const limits[] = {"helper_startup_timeout",
+					     "helper_shutdown_timeout"};
+
+	set("install_image", IMAGE);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		json_t *op = add("sharedfile");
+
+		json_set_int(op, limits[i], -1);
+		expect(op, "must not be negative");
+	}
 }
 
 Test(helper, each_failing_step_is_taken_back)
@@ -250,6 +303,26 @@ Test(helper, an_instance_is_reinstalled)
 		     "instance_shutdown blockdev_remove ");
 	s.calls = NULL;
 	expect_only_its_disk();
+}
+
+Test(helper, a_reinstallation_has_time_limits_as_well)
+{
+	json_t *op = reinstall();
+
+	add_installed();
+	s.nodes[1].guests_end = false;
+	json_set_int(op, "helper_shutdown_timeout", 5);
+	expect(op, "within 5 seconds");
+	expect_only_its_disk();
+}
+
+Test(helper, a_plan_does_not_wait_for_it)
+{
+	set("install_image", IMAGE);
+	s.nodes[1].guests_end = false;
+	json_decref(sim_plan(&s, add("sharedfile")));
+	s.nodes[1].guests_end = true;
+	sim_expect_as_planned(&s, add("sharedfile"));
 }
 
 Test(helper, a_failing_reinstallation_leaves_its_disk_alone)
