@@ -54,8 +54,11 @@ WAITS int inst_is_running(struct lu *lu, const json_t *inst,
 			  const char *node_uuid, bool *ret_running,
 			  struct error *err);
 
-/* ERR_PREREQ/ECODE_STATE unless it is marked down (or offline) and, where its
- * primary is online, does not run; why: "cannot rename". */
+/* ERR_PREREQ/ECODE_STATE when its primary is online and it runs; why: "cannot
+ * rename". */
+WAITS int inst_check_stopped(struct lu *lu, const json_t *inst, const char *why,
+			     struct error *err);
+/* The same, or when it is not marked down (or offline). */
 WAITS int inst_check_down(struct lu *lu, const json_t *inst, const char *why,
 			  struct error *err);
 

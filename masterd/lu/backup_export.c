@@ -12,7 +12,10 @@
 #include "lib/model/paths.h"
 #include "masterd/aftermath.h"
 #include "masterd/lu/instance_booking.h"
+#include "masterd/lu_helper.h"
 #include "masterd/lu_instance.h"
+#include "masterd/lu_resources.h"
+#include "masterd/recover.h"
 #include "masterd/transfer.h"
 
 struct export
@@ -22,8 +25,11 @@ struct export
 	const char *source, *target; /* UUIDs */
 	bool was_up;
 	bool stopped; /* it ran, and does no more */
-	bool active;  /* we started its disks */
-	bool began;   /* there may be files on the target */
+	bool zeroes;  /* its free space, before: */
+	struct helper helper;
+	bool dark;   /* the helper stopped its disks */
+	bool active; /* we started its disks */
+	bool began;  /* there may be files on the target */
 };
 
 static struct export *export_of(struct lu *lu)
@@ -59,6 +65,8 @@ static int export_expand(struct lu *lu, struct error *err)
 	lu_want(lu, LOCK_INSTANCE, inst_name(e->inst), true);
 	lu_want(lu, LOCK_NODE, e->source, false);
 	lu_want(lu, LOCK_NODE, e->target, false);
+	if (op->zero_free_space)
+		lu_want(lu, LOCK_NODE_RES, e->source, true);
 	return 0;
 }
 
@@ -66,12 +74,12 @@ static int export_expand(struct lu *lu, struct error *err)
 
 static int check_options(const struct op_backup_export *op, struct error *err)
 {
-	if (op->zero_free_space)
+	if (op->zero_free_space && !op->shutdown)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Zeroing free space needs a helper machine, "
-				 "which this version does not start");
-	if (op->zeroing_timeout_fixed != OP_UNSET ||
-	    !isnan(op->zeroing_timeout_per_mib))
+				 "Unless the instance is shut down, zeroing "
+				 "cannot be used");
+	if (!op->zero_free_space && (op->zeroing_timeout_fixed != OP_UNSET ||
+				     !isnan(op->zeroing_timeout_per_mib)))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Zeroing timeout options can only be used "
 				 "with --zero-free-space");
@@ -109,6 +117,45 @@ static int check_sleep(struct lu *lu, struct error *err)
 	return 0;
 }
 
+static int64_t sum_sizes(const json_t *disks)
+{
+	int64_t mib = 0;
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		mib += json_int(json_array_get(disks, i), "size", 0);
+	return mib;
+}
+
+/* The image is there, and room for it.  Nobody else places on the node
+ * meanwhile; afterwards the disk is made or not. */
+static WAITS int check_zeroing(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, e->inst);
+	const char *type = json_str(json_array_get(disks, 0), "dev_type", "");
+	bool mirrored = strcmp(type, "drbd") == 0;
+
+	if (!op->zero_free_space)
+		return 0;
+	if (helper_set_zeroing_limits(&e->helper, op->zeroing_timeout_fixed,
+				      op->zeroing_timeout_per_mib,
+				      sum_sizes(disks), err) < 0)
+		return -1;
+	e->zeroes = json_array_size(disks) > 0;
+	if (!e->zeroes)
+		lu_info(lu, "Instance %s has no disks, nothing to zero",
+			inst_name(e->inst));
+	else if (helper_check(lu, e->source,
+			      json_str(e->inst, "hypervisor", ""), HELPER_ZERO,
+			      &e->helper, err) < 0 ||
+		 lu_check_space(lu, e->source, mirrored ? "plain" : type,
+				e->helper.size_mib, err) < 0)
+		return -1;
+	lu_release(lu, LOCK_NODE_RES);
+	return 0;
+}
+
 static int export_check(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
@@ -126,7 +173,7 @@ static int export_check(struct lu *lu, struct error *err)
 				 lu_node_name(lu, e->target));
 	if (inst_check_node(lu, e->target, false, err) < 0)
 		return -1;
-	return check_sleep(lu, err);
+	return check_sleep(lu, err) < 0 ? -1 : check_zeroing(lu, err);
 }
 
 /* --- hooks --- */
@@ -184,6 +231,43 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 			inst_name(e->inst), lu_node_name(lu, e->source));
 	e->stopped = e->was_up;
 	return 0;
+}
+
+/* What the helper stopped. */
+static WAITS int light_up(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+
+	if (!e->dark)
+		return 0;
+	e->dark = false;
+	return json_bool(e->inst, "disks_active", false)
+		       ? inst_start_disks(lu, e->inst, NULL, err)
+		       : 0;
+}
+
+static WAITS int zero(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+	const char *uuid = json_str(e->inst, "uuid", "");
+	int rc;
+
+	if (!e->zeroes)
+		return 0;
+	lu_feedback(lu, "Zeroing the free space on the disks of instance %s",
+		    inst_name(e->inst));
+	e->dark = true;
+	rc = helper_run(lu, uuid, &e->helper, err);
+	/* As it is recorded now, without the disk of the helper. */
+	if (!helper_is_left(lu, uuid))
+		e->inst = lu_keep(
+			lu, config_get(lu->m->config, CONFIG_INSTANCE, uuid));
+	return rc == 0 ? light_up(lu, err)
+		       : error_wrap(err,
+				    "Could not zero the free space of instance "
+				    "%s on node %s",
+				    inst_name(e->inst),
+				    lu_node_name(lu, e->source));
 }
 
 static WAITS int activate(struct lu *lu, struct error *err)
@@ -373,8 +457,8 @@ static json_t *export_exec(struct lu *lu, struct error *err)
 	size_t n = json_array_size(json_get(e->inst, "disks"));
 	json_t *disks;
 
-	if (shut_down(lu, err) < 0 || activate(lu, err) < 0 ||
-	    bring_all(lu, err) < 0)
+	if (shut_down(lu, err) < 0 || zero(lu, err) < 0 ||
+	    activate(lu, err) < 0 || bring_all(lu, err) < 0)
 		return NULL;
 	if (!op->remove_instance && start(lu, err) < 0)
 		return NULL;
@@ -388,6 +472,23 @@ static json_t *export_exec(struct lu *lu, struct error *err)
 	return json_make("[b, o]", 1, disks);
 }
 
+/* A killed job asks no node any more: another one starts what we stopped. */
+static WAITS void leave_start(struct lu *lu)
+{
+	const char *name = inst_name(export_of(lu)->inst);
+	struct error err;
+	uint64_t id;
+
+	if (recover_startup(lu->m, name, &id, &err) < 0)
+		lu_warn(lu,
+			"Instance %s stays down, start it with gnt-instance "
+			"startup: %s",
+			name, err.text);
+	else
+		lu_warn(lu, "The job was killed; job %ju starts instance %s",
+			(uintmax_t)id, name);
+}
+
 static WAITS void export_undo(struct lu *lu)
 {
 	struct export *e = export_of(lu);
@@ -395,14 +496,14 @@ static WAITS void export_undo(struct lu *lu)
 
 	if (e->began)
 		drop_unfinished(lu);
-	if (lu->run->killed && e->stopped)
-		aftermath_call(lu->m, e->source, "instance_start",
-			       json_make("[o, b, o]",
-					 inst_rpc(lu, e->inst, NULL, NULL), 0,
-					 lu_reason(lu)));
-	if (lu->run->killed)
+	if (e->zeroes && helper_is_left(lu, json_str(e->inst, "uuid", "")))
+		return; /* another job comes, also for the start */
+	if (lu->run->killed) {
+		if (e->stopped)
+			leave_start(lu);
 		return;
-	if (start(lu, &err) < 0)
+	}
+	if (light_up(lu, &err) < 0 || start(lu, &err) < 0)
 		lu_warn(lu, "%s", err.text);
 	deactivate(lu);
 }

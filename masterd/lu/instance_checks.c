@@ -68,18 +68,13 @@ int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 			  lu_node_name(lu, node_uuid));
 }
 
-int inst_check_down(struct lu *lu, const json_t *inst, const char *why,
-		    struct error *err)
+int inst_check_stopped(struct lu *lu, const json_t *inst, const char *why,
+		       struct error *err)
 {
 	const json_t *node =
 		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
-	const char *state = json_str(inst, "admin_state", "");
 	bool running;
 
-	if (strcmp(state, "up") == 0)
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Instance '%s' is marked to be %s, %s",
-				 inst_name(inst), state, why);
 	if (json_bool(node, "offline", false)) {
 		lu_warn(lu,
 			"Primary node offline, ignoring check that instance "
@@ -95,6 +90,18 @@ int inst_check_down(struct lu *lu, const json_t *inst, const char *why,
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Instance %s is running, %s", inst_name(inst), why);
+}
+
+int inst_check_down(struct lu *lu, const json_t *inst, const char *why,
+		    struct error *err)
+{
+	const char *state = json_str(inst, "admin_state", "");
+
+	if (strcmp(state, "up") != 0)
+		return inst_check_stopped(lu, inst, why, err);
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Instance '%s' is marked to be %s, %s",
+			 inst_name(inst), state, why);
 }
 
 /* Where the bridged ones of these NICs want to be, each once; to be freed. */

@@ -219,17 +219,20 @@ static int change_disk(struct modify *m, size_t i, const json_t *given,
 
 /* --- one goes --- */
 
-/* A running instance lets go of a disk only by hotplug. */
-static WAITS int check_removal(struct lu *lu, struct error *err)
+/* A running instance lets go of a disk only by hotplug.  That of a helper
+ * machine goes although the instance is to run: it does so afterwards. */
+static WAITS int check_removal(struct lu *lu, const json_t *disk,
+			       struct error *err)
 {
+	static const char why[] = "can't remove volume from a running "
+				  "instance without using hotplug";
 	const struct modify *m = modify_of(lu);
 
-	return m->hotplug
-		       ? 0
-		       : inst_check_down(lu, m->inst,
-					 "can't remove volume from a running "
-					 "instance without using hotplug",
-					 err);
+	if (m->hotplug)
+		return 0;
+	return json_get(disk, "reserved_by_job") != NULL
+		       ? inst_check_stopped(lu, m->inst, why, err)
+		       : inst_check_down(lu, m->inst, why, err);
 }
 
 static void take_out(struct lu *lu, const char *action, size_t i)
@@ -265,7 +268,7 @@ static WAITS int act(struct lu *lu, const json_t *change, struct error *err)
 		return attach_disk(lu, i, given, err);
 	if (strcmp(action, "modify") == 0)
 		return change_disk(m, i, given, err);
-	if (check_removal(lu, err) < 0)
+	if (check_removal(lu, json_array_get(m->disks, i), err) < 0)
 		return -1;
 	take_out(lu, action, i);
 	return 0;

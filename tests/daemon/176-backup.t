@@ -103,8 +103,6 @@ is "$(status web1)" running "the instance runs again"
 is "$(sum "$dump")" "$sum0" "the older export stays"
 fails "no snapshot, no live export" m gnt-backup export -n node1 --noshutdown web1
 like "$out" 'live export' "says why"
-fails "zeroing" m gnt-backup export -n node1 --zero-free-space web1
-like "$out" 'helper machine' "is not served"
 fails "an export that is not there" m gnt-backup import --no-name-check \
     --no-ip-check -t file -n node1 nothing
 like "$out" 'No export found' "is told"
