@@ -377,6 +377,32 @@ static json_t *parse_or(struct parser *p)
 	return parse_joined(p, "or", "|", parse_and);
 }
 
+/* Which fields there are, the master knows. */
+static bool any_field(void *arg, const char *field, enum filter_kind *ret_kind)
+{
+	(void)arg;
+	(void)field;
+	*ret_kind = FILTER_OTHER;
+	return true;
+}
+
+/* A wrong regular expression is found here: the master would not know of which
+ * text it was a part. */
+static json_t *checked(json_t *filter STEALS, const char *text,
+		       struct error *err)
+{
+	struct filter *compiled = filter_compile(filter, any_field, NULL, err);
+
+	if (compiled == NULL) {
+		json_decref(filter);
+		err->kind = ERR_FILTER;
+		error_wrap(err, "Failed to parse query filter '%.500s'", text);
+		return NULL;
+	}
+	filter_free(compiled);
+	return filter;
+}
+
 json_t *filter_from_text(const char *text, struct error *err)
 {
 	struct parser p = {.text = text, .at = text, .err = err};
@@ -391,7 +417,8 @@ json_t *filter_from_text(const char *text, struct error *err)
 	if (filter == NULL)
 		return NULL;
 	skip_space(&p);
-	return *p.at == '\0' ? steal(&filter) : fail(&p, "the end");
+	return *p.at == '\0' ? checked(steal(&filter), text, err)
+			     : fail(&p, "the end");
 }
 
 bool filter_text_is_filter(const char *text)

@@ -289,6 +289,17 @@ Test(filter, a_number_ends_where_its_word_ends)
 	cr_assert_null(filter_from_text("a == 2g", &err));
 }
 
+Test(filter, wrong_regular_expressions_of_texts_are_named)
+{
+	struct error err = {0};
+
+	cr_assert_null(filter_from_text("a == 1 and b =~ m/[/", &err));
+	cr_expect_eq(err.kind, ERR_FILTER);
+	cr_expect(str_starts(err.text, "Failed to parse query filter 'a == 1 "
+				       "and b =~ m/[/': Invalid regular"),
+		  "%s", err.text);
+}
+
 Test(filter, deep_texts_are_refused)
 {
 	auto_buf struct buf text = {0};
