@@ -374,9 +374,31 @@ static json_t *requested_nic(struct lu *lu, const json_t *nic)
 	return row;
 }
 
+/* With the members that programs look for whether they are set or not. */
+static json_t *requested_disks(struct lu *lu, const json_t *disks)
+{
+	const char *vg = json_str(config_cluster(lu->m->config),
+				  "volume_group_name", NULL);
+	json_t *list = json_array();
+	const json_t *disk;
+	size_t i;
+
+	json_array_foreach ((json_t *)disks, i, disk) {
+		json_t *row = json_copy((json_t *)disk);
+
+		if (json_get(row, "vg") == NULL)
+			json_set_str(row, "vg", vg);
+		if (json_get(row, "name") == NULL)
+			json_set_str(row, "name", NULL);
+		json_array_append_new(list, row);
+	}
+	return list;
+}
+
 json_t *spec_request(struct lu *lu, const struct inst_spec *s)
 {
 	auto_json json_t *nics = json_array();
+	auto_json json_t *disks = requested_disks(lu, s->disks);
 	struct iallocator_instance inst = {
 		.name = s->name,
 		.os = s->os,
@@ -388,7 +410,7 @@ json_t *spec_request(struct lu *lu, const struct inst_spec *s)
 		.stays = !json_bool(s->filled_be, "auto_balance", true),
 		.vcpus = json_int(s->filled_be, "vcpus", 0),
 		.spindle_use = json_int(s->filled_be, "spindle_use", 0),
-		.disks = s->disks,
+		.disks = disks,
 		.nics = nics,
 		.tags = s->tags,
 	};

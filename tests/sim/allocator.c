@@ -130,7 +130,8 @@ json_t *sim_iallocator(struct sim_node *n, const json_t *args)
 	size_t n_found = 0;
 	json_t *node;
 
-	(void)n;
+	json_decref(n->asked);
+	n->asked = json_incref((json_t *)request);
 	json_object_foreach ((json_t *)json_get(message, "nodes"), name, node)
 		if (!json_bool(node, "offline", false) &&
 		    !json_bool(node, "drained", false) &&

@@ -75,6 +75,7 @@ struct sim_node {
 	unsigned ssh_key, ssh_next;
 	char *ssh_authorized;
 	json_t *hook_env;  /* what they were last given */
+	json_t *asked;	   /* of the allocator, last */
 	json_t *image;	   /* arguments of the last blockdev_image, */
 	unsigned image_ms; /* which takes so long */
 	unsigned start_ms; /* and instance_start so long */

@@ -237,6 +237,20 @@ Test(instances, the_report_says_how_one_came_to_be_down)
 	expect_run_state("offline");
 }
 
+/* Programs look for the members of disks whether they are set or not. */
+Test(instances, an_allocator_is_told_all_of_new_disks)
+{
+	auto_json json_t *want =
+		json_make("[{s:i, s:s, s:n, s:n, s:s}]", "size", 64, "mode",
+			  "rw", "vg", "name", "dev_type", "sharedfile");
+	auto_free char *got = NULL;
+
+	expect(op_add("web1", NULL, true), "success");
+	got = json_text(json_get(s.nodes[0].asked, "disks"));
+	cr_expect(json_equal(json_get(s.nodes[0].asked, "disks"), want), "%s",
+		  got);
+}
+
 Test(instances, a_cleanup_needs_every_node)
 {
 	json_t *op = op_named("OP_INSTANCE_MIGRATE", "web1");
