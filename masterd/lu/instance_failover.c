@@ -106,7 +106,7 @@ static int failover_expand(struct lu *lu, struct error *err)
 
 static int failover_check(struct lu *lu, struct error *err)
 {
-	return move_check_template(lu, "failover", err) < 0
+	return move_check_template(lu, "failovers", err) < 0
 		       ? -1
 		       : move_check(lu, err);
 }

@@ -50,28 +50,34 @@ static int choose_mode(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The node does not say whether it runs. */
-static int primary_lost(struct lu *lu, struct error *err)
-{
-	const struct op_instance_migrate *op = lu->op;
-
-	if (op->allow_failover) {
-		lu_info(lu, "Can't migrate, instance offline, fallback to "
-			    "failover");
-		move_of(lu)->as_failover = true;
-		return 0;
-	}
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_STATE;
-	return error_wrap(err, "Can't migrate, please use failover");
-}
-
-static WAITS int check_running(struct lu *lu, struct error *err)
+/* It does not run, or its node does not say so, as err has it. */
+static int fall_back(struct lu *lu, struct error *err)
 {
 	const struct op_instance_migrate *op = lu->op;
 	struct move *m = move_of(lu);
+
+	if (!op->allow_failover) {
+		err->kind = ERR_PREREQ;
+		err->ecode = ECODE_STATE;
+		return error_wrap(err, "Can't migrate, please use failover");
+	}
+	if (strcmp(json_str(m->inst, "admin_state", ""), "up") == 0)
+		lu_info(lu, "Can't migrate, instance offline, fallback to "
+			    "failover");
+	else
+		lu_info(lu, "Instance is marked down or offline, fallback "
+			    "allowed, switching to failover");
+	m->as_failover = true;
+	return 0;
+}
+
+/* Also one that is marked down may run, and would then be stopped for
+ * nothing. */
+static WAITS int check_running(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
 	auto_json json_t *be = inst_filled_be(lu, m->inst);
-	bool running;
+	bool running = false;
 
 	if (m->cleanup)
 		return 0;
@@ -79,18 +85,10 @@ static WAITS int check_running(struct lu *lu, struct error *err)
 		m->as_failover = true;
 		return 0;
 	}
-	if (inst_is_running(lu, m->inst, NULL, &running, err) < 0)
-		return primary_lost(lu, err);
-	if (running)
-		return 0;
-	if (!op->allow_failover)
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Can't migrate, please use failover: Instance "
-				 "%s is not running",
-				 inst_name(m->inst));
-	lu_info(lu, "Instance is not running, fallback to failover");
-	m->as_failover = true;
-	return 0;
+	if (inst_is_running(lu, m->inst, NULL, &running, err) == 0 && !running)
+		error_set(err, ERR_PREREQ, ECODE_STATE,
+			  "Instance %s is not running", inst_name(m->inst));
+	return running ? 0 : fall_back(lu, err);
 }
 
 static int migrate_check(struct lu *lu, struct error *err)

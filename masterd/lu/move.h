@@ -30,7 +30,7 @@ struct move *move_of(struct lu *lu);
 int move_expand(struct lu *lu, const struct move_wanted *w, struct error *err);
 
 /* Can its disks be used on another node?  The verb is for the sentence
- * ("failover"). */
+ * ("failovers"). */
 int move_check_template(struct lu *lu, const char *verb, struct error *err);
 
 /* Choose the target if it is not given, and see that it can take the
