@@ -78,12 +78,20 @@ prepare() {
     inside mount -t sysfs sysfs /sys
     inside mount --bind "$dir/hosts" /etc/hosts
     inside mount --bind "$dir/ssh" /usr/bin/ssh
+    # gnt-node powercycle writes there before it ends all processes, which
+    # are those of the cluster.
+    if [ -e /proc/sysrq-trigger ]; then
+        inside mount --bind /dev/null /proc/sysrq-trigger
+    fi
     # Something has to listen where the SSH daemons would.
-    inside python3 -c '
+    (
+        exec >/dev/null 2>&1 </dev/null
+        inside python3 -c '
 import socket
 s = socket.create_server(("0.0.0.0", 22))
 while True:
-    s.accept()[0].close()' >/dev/null 2>&1 </dev/null &
+    s.accept()[0].close()'
+    ) &
 }
 
 up() {
