@@ -94,6 +94,23 @@ static int find(const json_t *pool, const json_t *range)
 	return -1;
 }
 
+/* Where it goes among sorted ones. */
+static size_t place(const json_t *pool, const json_t *range)
+{
+	size_t i = 0;
+
+	while (i < json_array_size(pool)) {
+		const json_t *other = json_array_get(pool, i);
+
+		if (bound(other, 0) > bound(range, 0) ||
+		    (bound(other, 0) == bound(range, 0) &&
+		     bound(other, 1) > bound(range, 1)))
+			break;
+		i++;
+	}
+	return i;
+}
+
 int uid_pool_add(json_t *pool, const json_t *ranges, struct error *err)
 {
 	for (size_t i = 0; i < json_array_size(ranges); i++) {
@@ -107,7 +124,7 @@ int uid_pool_add(json_t *pool, const json_t *ranges, struct error *err)
 					 "already",
 					 (intmax_t)bound(range, 0),
 					 (intmax_t)bound(range, 1));
-		json_array_append(pool, range);
+		json_array_insert(pool, place(pool, range), range);
 	}
 	return 0;
 }
@@ -119,7 +136,7 @@ int uid_pool_remove(json_t *pool, const json_t *ranges, struct error *err)
 		int at = find(pool, range);
 
 		if (at < 0)
-			return error_set(err, ERR_PREREQ, ECODE_NOENT,
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "User ids %jd-%jd are not in the pool "
 					 "as a range",
 					 (intmax_t)bound(range, 0),

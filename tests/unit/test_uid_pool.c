@@ -56,3 +56,16 @@ Test(uid_pool, ranges_come_once_and_go_as_they_came)
 	text = json_text(pool);
 	cr_assert_str_eq(text, "[[1,5]]");
 }
+
+Test(uid_pool, what_is_added_stands_in_order)
+{
+	struct error err;
+	auto_json json_t *pool = uid_pool_parse("1000-1010,2000", &err);
+	auto_json json_t *more = uid_pool_parse("1005,1011,1000", &err);
+	auto_free char *text = NULL;
+
+	cr_assert_eq(uid_pool_add(pool, more, &err), 0);
+	text = json_text(pool);
+	cr_assert_str_eq(text, "[[1000,1000],[1000,1010],[1005,1005],"
+			       "[1011,1011],[2000,2000]]");
+}
