@@ -379,6 +379,15 @@ bool str_all_digits(const char *s)
 	return *s != '\0' && s[strspn(s, "0123456789")] == '\0';
 }
 
+char *str_lower(const char *s)
+{
+	char *lower = xstrdup(s);
+
+	for (char *c = lower; *c != '\0'; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return lower;
+}
+
 bool str_valid_mac_prefix(const char *s)
 {
 	if (strlen(s) != strlen("aa:00:00"))

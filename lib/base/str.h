@@ -81,6 +81,9 @@ void str_repair_utf8(char *s);
 /* One digit at least, and nothing else. */
 bool str_all_digits(const char *s);
 
+/* ASCII letters in lower case; to be freed. */
+char *str_lower(const char *s);
+
 /* The first three bytes of a MAC address, lower case: "aa:00:00". */
 bool str_valid_mac_prefix(const char *s);
 

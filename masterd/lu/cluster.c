@@ -158,7 +158,8 @@ const struct lu_class lu_cluster_query = {
 
 struct set_params {
 	struct lu lu;
-	json_t *cluster; /* the new one, built by check */
+	json_t *cluster;   /* the new one, built by check */
+	bool address_down; /* the master's, by us */
 };
 
 static struct set_params *set_params_of(struct lu *lu)
@@ -183,7 +184,6 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 		op_string value;
 	} strings[] = {
 		{"default_iallocator", op->default_iallocator},
-		{"mac_prefix", op->mac_prefix},
 		{"master_netdev", op->master_netdev},
 		{"file_storage_dir", op->file_storage_dir},
 		{"shared_file_storage_dir", op->shared_file_storage_dir},
@@ -438,22 +438,9 @@ static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
 	return 0;
 }
 
-static int check_folder(const char *key, const char *folder, struct error *err)
-{
-	if (folder == NULL || *folder == '\0' || *folder == '/')
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "%s '%s' is no absolute path", key, folder);
-}
-
 static int check_values(const struct op_cluster_set_params *op,
 			const json_t *cluster, struct error *err)
 {
-	if (op->mac_prefix != NULL && !str_valid_mac_prefix(op->mac_prefix))
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Invalid MAC prefix '%s', it must look like "
-				 "aa:00:00",
-				 op->mac_prefix);
 	if (op->enabled_hypervisors != NULL &&
 	    json_array_size(op->enabled_hypervisors) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -464,11 +451,7 @@ static int check_values(const struct op_cluster_set_params *op,
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "The list of enabled disk templates must "
 				 "contain at least one");
-	if (cluster_check_values(op, cluster, err) < 0 ||
-	    check_folder("file_storage_dir", op->file_storage_dir, err) < 0)
-		return -1;
-	return check_folder("shared_file_storage_dir",
-			    op->shared_file_storage_dir, err);
+	return cluster_check_values(op, cluster, err);
 }
 
 /* Build the new cluster object from the one there is now. */
@@ -485,7 +468,9 @@ static int set_params_build(struct lu *lu, struct error *err)
 	set_plain(op, cluster);
 	set_none(cluster, "volume_group_name");
 	set_none(cluster, "drbd_usermode_helper");
-	if (cluster_set_os(op, cluster, err) < 0 ||
+	if (cluster_check_folders(op, cluster, err) < 0 ||
+	    cluster_set_mac_prefix(op, cluster, err) < 0 ||
+	    cluster_set_os(op, cluster, err) < 0 ||
 	    cluster_set_uids(op, cluster, err) < 0 ||
 	    cluster_set_collectors(op, cluster, err) < 0 ||
 	    set_hvparams(op, cluster, err) < 0 ||
@@ -532,7 +517,9 @@ static json_t *set_params_exec(struct lu *lu, struct error *err)
 
 	const char *network = op->instance_communication_network;
 
-	/* The hooks took time: other jobs may have changed the object. */
+	if (cluster_address_leave(lu, &s->address_down, err) < 0)
+		return NULL;
+	/* That and the hooks took time: other jobs may have changed it. */
 	if (set_params_build(lu, err) < 0)
 		return NULL;
 	if (network != NULL)
@@ -549,10 +536,16 @@ static json_t *set_params_exec(struct lu *lu, struct error *err)
 		node_pool_fill(lu, NULL);
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;
+	cluster_address_return(lu, &s->address_down);
 	if (op->candidate_pool_size != OP_UNSET)
 		cluster_ssh_sync(lu);
 	return network == NULL ? json_null()
 			       : communication_everywhere(lu, network, err);
+}
+
+static WAITS void set_params_undo(struct lu *lu)
+{
+	cluster_address_return(lu, &set_params_of(lu)->address_down);
 }
 
 static void set_params_done(struct lu *lu)
@@ -570,5 +563,6 @@ const struct lu_class lu_cluster_set_params = {
 	.hook_env = set_params_env,
 	.hook_nodes = master_both,
 	.exec = set_params_exec,
+	.undo = set_params_undo,
 	.done = set_params_done,
 };

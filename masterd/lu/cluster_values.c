@@ -79,6 +79,23 @@ static int check_image(const char *what, const char *image, struct error *err)
 			 "%s image must be an absolute path or a URL", what);
 }
 
+int cluster_set_mac_prefix(const struct op_cluster_set_params *op,
+			   json_t *cluster, struct error *err)
+{
+	auto_free char *lower = NULL;
+
+	if (op->mac_prefix == NULL)
+		return 0;
+	lower = str_lower(op->mac_prefix);
+	if (!str_valid_mac_prefix(lower))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Invalid MAC address prefix '%s': it must "
+				 "look like aa:00:00",
+				 op->mac_prefix);
+	json_set_str(cluster, "mac_prefix", lower);
+	return 0;
+}
+
 static int check_tools(const json_t *tools, struct error *err)
 {
 	for (size_t i = 0; i < json_array_size(tools); i++) {
@@ -115,4 +132,37 @@ int cluster_check_values(const struct op_cluster_set_params *op,
 	if (check_image("Zeroing", op->zeroing_image, err) < 0)
 		return -1;
 	return check_tools(op->compression_tools, err);
+}
+
+int cluster_check_folders(const struct op_cluster_set_params *op,
+			  const json_t *cluster, struct error *err)
+{
+	const struct {
+		const char *template, *key;
+		op_string given;
+	} rows[] = {
+		{"file", "file_storage_dir", op->file_storage_dir},
+		{"sharedfile", "shared_file_storage_dir",
+		 op->shared_file_storage_dir},
+		{"gluster", "gluster_storage_dir", op->gluster_storage_dir},
+	};
+	const json_t *templates = json_get(cluster, "enabled_disk_templates");
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *folder = json_str(cluster, rows[i].key, "");
+
+		if (rows[i].given == NULL && op->enabled_disk_templates == NULL)
+			continue;
+		if (*folder == '\0' &&
+		    json_array_has_str(templates, rows[i].template))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "The template '%s' is enabled: %s "
+					 "cannot be empty",
+					 rows[i].template, rows[i].key);
+		if (*folder != '\0' && *folder != '/')
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "%s '%s' is no absolute path",
+					 rows[i].key, folder);
+	}
+	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Networks: add, change, rename, remove. */
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <string.h>
 
 #include "lib/base/random.h"
@@ -131,9 +130,7 @@ static int set_mac_prefix(json_t *network, const char *prefix,
 		json_set_str(network, "mac_prefix", NULL);
 		return 0;
 	}
-	lower = xstrdup(prefix);
-	for (char *c = lower; *c != '\0'; c++)
-		*c = (char)tolower((unsigned char)*c);
+	lower = str_lower(prefix);
 	if (!str_valid_mac_prefix(lower))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Invalid MAC address prefix '%s': three bytes "

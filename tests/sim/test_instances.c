@@ -312,6 +312,15 @@ Test(instances, values_of_the_cluster_are_checked)
 	expect(set_cluster("install_image", json_string("http://x/y")),
 	       "success");
 	expect(set_cluster("install_image", json_string("")), "success");
+	expect(set_cluster("shared_file_storage_dir", json_string("a")),
+	       "no absolute path");
+	expect(set_cluster("shared_file_storage_dir", json_string("")),
+	       "'sharedfile' is enabled");
+	expect(set_cluster("file_storage_dir", json_string("")), "success");
+	expect(set_cluster("enabled_disk_templates",
+			   json_make("[s, s, s]", "diskless", "sharedfile",
+				     "file")),
+	       "'file' is enabled");
 	expect(set_cluster("zeroing_image", json_string("")),
 	       "absolute path or a URL");
 	expect(set_cluster("compression_tools", json_make("[s]", "/bin/gzip")),
@@ -419,6 +428,10 @@ Test(instances, cluster_parameters_that_would_be_ignored_are_refused)
 	cr_assert(json_is_null(json_object_get(config_cluster(s.master->config),
 					       "volume_group_name")));
 	expect(set_cluster("mac_prefix", json_string("zz")), "wrong_input");
+	expect(set_cluster("mac_prefix", json_string("AA:0b:0C")), "success");
+	cr_assert_str_eq(
+		json_str(config_cluster(s.master->config), "mac_prefix", ""),
+		"aa:0b:0c");
 	expect(set_cluster("enabled_disk_templates",
 			   json_make("[s]", "diskless")),
 	       "allowed by the ipolicy, but not enabled");

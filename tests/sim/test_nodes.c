@@ -359,3 +359,56 @@ Test(nodes, the_masters_address_goes_up_and_down)
 	       "Could not deactivate the master IP");
 	s.nodes[0].fail_on = NULL;
 }
+
+static json_t *set_address(const char *key, json_t *value STEALS)
+{
+	return json_make("{s:s, s:o}", "OP_ID", "OP_CLUSTER_SET_PARAMS", key,
+			 value);
+}
+
+/* expect() of an address that moves, and which calls there were for it */
+static void expect_address(json_t *op STEALS, const char *wanted,
+			   const char *calls_wanted)
+{
+	auto_strv struct strv calls = {0};
+	struct buf seen = {0};
+
+	s.calls = &calls;
+	expect(op, wanted);
+	s.calls = NULL;
+	for (size_t i = 0; i < calls.n; i++)
+		if (strstr(calls.items[i], "_master_") != NULL)
+			buf_addf(&seen, "%s\n", calls.items[i]);
+	cr_expect_str_eq(seen.data == NULL ? "" : seen.data, calls_wanted);
+	free(seen.data);
+}
+
+static const char *netdev(void)
+{
+	return json_str(config_cluster(s.master->config), "master_netdev", "");
+}
+
+Test(nodes, the_masters_address_follows_its_parameters)
+{
+	json_t *forced = set_address("master_netdev", json_string("eth8"));
+
+	expect_address(set_address("master_netdev", json_string("eth7")),
+		       "success",
+		       "node_deactivate_master_ip node1.example.com\n"
+		       "node_activate_master_ip node1.example.com\n");
+	cr_expect_str_eq(netdev(), "eth7");
+	expect_address(set_address("master_netmask", json_integer(24)),
+		       "success",
+		       "node_change_master_netmask node1.example.com\n");
+	s.nodes[0].fail_on = "node_deactivate_master_ip";
+	expect_address(set_address("master_netdev", json_string("eth8")),
+		       "Could not disable the master ip",
+		       "node_deactivate_master_ip node1.example.com\n");
+	cr_expect_str_eq(netdev(), "eth7");
+	json_set_bool(forced, "force", true);
+	expect_address(forced, "success",
+		       "node_deactivate_master_ip node1.example.com\n"
+		       "node_activate_master_ip node1.example.com\n");
+	cr_expect_str_eq(netdev(), "eth8");
+	s.nodes[0].fail_on = NULL;
+}
