@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <fts.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -163,24 +163,25 @@ int fs_remove(const char *path, struct error *err)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
+/* The device of a file says nothing: on an overlay files and folders differ,
+ * which fts, other than nftw, knows. */
 int fs_remove_tree(const char *path, struct error *err)
 {
-	struct stat st;
+	char *const roots[] = {(char *)path, NULL};
+	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	FTSENT *entry;
+	int rc = 0;
 
-	if (lstat(path, &st) < 0 && errno == ENOENT)
-		return 0;
-	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0)
-		return fail(err, "remove", path);
-	return 0;
+	if (fts == NULL)
+		return fail(err, "read", path);
+	while (rc == 0 && (entry = fts_read(fts)) != NULL) {
+		if (entry->fts_info == FTS_D)
+			continue; /* it comes again when it is empty */
+		if (remove(entry->fts_path) < 0 && errno != ENOENT)
+			rc = fail(err, "remove", entry->fts_path);
+	}
+	fts_close(fts);
+	return rc;
 }
 
 int fs_lock(const char *path, struct error *err)

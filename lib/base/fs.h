@@ -33,7 +33,8 @@ int fs_list(const char *path, struct strv *ret_names, struct error *err);
 /* Remove a file; that it is not there is no error. */
 int fs_remove(const char *path, struct error *err);
 
-/* Remove a folder and all in it; follows no symbolic link. */
+/* Remove a folder and all in it; that it is not there is no error.  Follows no
+ * symbolic link, and leaves what is mounted in it, which is an error. */
 int fs_remove_tree(const char *path, struct error *err);
 
 /* Open (or make) a file and take an exclusive flock() on it; the descriptor

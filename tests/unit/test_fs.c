@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "lib/base/fs.h"
@@ -94,4 +96,62 @@ Test(fs, remove_tree_follows_no_link)
 	cr_assert_eq(symlink(dir, link), 0);
 	cr_assert_eq(fs_remove_tree(top, &err), 0);
 	cr_assert(fs_exists(keep));
+}
+
+/* Mount an overlay below dir whose parts are on two devices, as the root of a
+ * container is; it goes with the test's process. */
+static void mount_overlay(void)
+{
+	auto_free char *upper = xprintf("%s/u", dir);
+	auto_free char *top = xprintf("%s/top", dir);
+	auto_free char *options =
+		xprintf("lowerdir=%s/lower,upperdir=%s/u/up,workdir=%s/u/work",
+			dir, dir, dir);
+	const char *const folders[] = {"u", "lower", "top"};
+	const char *const parts[] = {"u/up", "u/work"};
+
+	for (size_t i = 0; i < 3; i++) {
+		auto_free char *p = xprintf("%s/%s", dir, folders[i]);
+
+		cr_assert_eq(mkdir(p, 0700), 0);
+	}
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("upper", upper, "tmpfs", 0, NULL) < 0)
+		cr_skip_test("no mounts of our own");
+	for (size_t i = 0; i < 2; i++) {
+		auto_free char *p = xprintf("%s/%s", dir, parts[i]);
+
+		cr_assert_eq(mkdir(p, 0700), 0);
+	}
+	if (mount("overlay", top, "overlay", 0, options) < 0) {
+		umount2(upper, MNT_DETACH);
+		cr_skip_test("no overlay");
+	}
+}
+
+Test(fs, remove_tree_clears_an_overlay)
+{
+	auto_free char *sub = xprintf("%s/top/a/b", dir);
+	auto_free char *file = xprintf("%s/top/a/b/file", dir);
+	auto_free char *top = xprintf("%s/top/a", dir);
+	auto_free char *mounted = xprintf("%s/top", dir);
+	auto_free char *upper = xprintf("%s/u", dir);
+
+	mount_overlay();
+	cr_assert_eq(fs_mkdirs(sub, 0700, &err), 0);
+	cr_assert_eq(fs_write_atomic(file, "x", 1, 0600, &err), 0);
+	cr_expect_eq(fs_remove_tree(top, &err), 0, "%s", err.text);
+	cr_expect_not(fs_exists(top));
+	cr_expect_eq(fs_remove_tree(upper, &err), -1);
+	cr_expect(strstr(err.text, "Device or resource busy"), "%s", err.text);
+	umount2(mounted, MNT_DETACH);
+	umount2(upper, MNT_DETACH);
+}
+
+Test(fs, remove_tree_of_nothing)
+{
+	auto_free char *none = xprintf("%s/none", dir);
+
+	cr_assert_eq(fs_remove_tree(none, &err), 0);
 }
