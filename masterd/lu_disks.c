@@ -132,8 +132,7 @@ static WAITS int remove_some(struct lu *lu, const char *node,
 	return -1;
 }
 
-/* MiB for people, as Ganeti writes them; to be freed. */
-static char *size_text(int64_t mib)
+char *inst_disk_size_text(int64_t mib)
 {
 	if (mib < 1024)
 		return xprintf("%jdM", (intmax_t)mib);
@@ -144,7 +143,7 @@ static char *size_text(int64_t mib)
 
 void inst_say_disk(struct lu *lu, const json_t *disk, size_t i)
 {
-	auto_free char *size = size_text(json_int(disk, "size", 0));
+	auto_free char *size = inst_disk_size_text(json_int(disk, "size", 0));
 
 	if (!str_eq(json_str(disk, "dev_type", ""), "drbd"))
 		lu_feedback(lu, "* disk %zu, size %s", i, size);

@@ -108,6 +108,9 @@ WAITS int inst_create_disk(struct lu *lu, const json_t *inst,
 WAITS int inst_remove_disk(struct lu *lu, const json_t *inst,
 			   const json_t *disk, size_t i);
 
+/* "512M", "1.5G"; to be freed. */
+char *inst_disk_size_text(int64_t mib);
+
 /* Say in the job's log what disks there will be (as upstream, of mirrors
  * nothing). */
 void inst_say_disk(struct lu *lu, const json_t *disk, size_t i);

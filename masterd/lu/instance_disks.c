@@ -191,15 +191,17 @@ static int grow_compute(struct lu *lu, struct error *err)
 	const struct op_instance_grow_disk *op = lu->op;
 	struct disks *d = disks_of(lu);
 	int64_t size = json_int(d->disk, "size", 0);
+	auto_free char *is = inst_disk_size_text(size), *wanted = NULL;
 
 	d->target = op->absolute ? op->amount : size + op->amount;
 	d->delta = d->target - size;
 	if (d->delta >= 0)
 		return 0;
+	wanted = inst_disk_size_text(d->target);
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
-			 "Requested size (%jd MiB) is smaller than current "
-			 "disk size (%jd MiB)",
-			 (intmax_t)d->target, (intmax_t)size);
+			 "Requested size (%s) is smaller than current disk "
+			 "size (%s)",
+			 wanted, is);
 }
 
 static int grow_check_policy(struct lu *lu, struct error *err)
@@ -291,15 +293,15 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 	struct disks *d = disks_of(lu);
 	bool was_active = json_bool(d->inst, "disks_active", false);
 	int64_t before = d->target - d->delta;
+	auto_free char *more = inst_disk_size_text(d->delta);
+	auto_free char *all = inst_disk_size_text(d->target);
 	struct error ignored;
 	json_t *changed;
 
 	if (inst_start_disks(lu, d->inst, NULL, err) < 0)
 		return NULL;
-	lu_feedback(lu,
-		    "Growing disk %jd of instance '%s' by %jd MiB to %jd MiB",
-		    (intmax_t)op->disk, inst_name(d->inst), (intmax_t)d->delta,
-		    (intmax_t)d->target);
+	lu_feedback(lu, "Growing disk %jd of instance '%s' by %s to %s",
+		    (intmax_t)op->disk, inst_name(d->inst), more, all);
 	if (grow_on_nodes(lu, err) < 0)
 		return NULL;
 	changed = config_edit(d->disk);

@@ -237,6 +237,25 @@ Test(instances, the_report_says_how_one_came_to_be_down)
 	expect_run_state("offline");
 }
 
+Test(instances, a_disk_grows_and_does_not_shrink)
+{
+	json_t *op = op_named("OP_INSTANCE_GROW_DISK", "web1");
+	uint64_t id;
+
+	json_set_int(op, "disk", 0);
+	json_set_int(op, "amount", 1536);
+	json_set_bool(op, "absolute", true);
+	expect(op_add("web1", NODE2, true), "success");
+	id = sim_submit(&s, json_deep_copy(op), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_expect_not_null(
+		strstr(queue_job(s.master->queue, id)->ops[0].log.data,
+		       "'web1' by 1.4G to 1.5G"));
+	json_set_int(op, "amount", 100);
+	expect(op, "Requested size (100M) is smaller than current disk size "
+		   "(1.5G)");
+}
+
 /* Programs look for the members of disks whether they are set or not. */
 Test(instances, an_allocator_is_told_all_of_new_disks)
 {
