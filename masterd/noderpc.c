@@ -160,13 +160,19 @@ unsigned noderpc_timeout_ms(const char *procedure)
 }
 
 /* Nodes that are marked offline are asked these all the same: who would know
- * otherwise that they are back. */
+ * otherwise that they are back, could start them anew, or make them forget
+ * the cluster. */
 static bool is_for_offline(const char *procedure)
 {
-	return strcmp(procedure, "version") == 0 ||
-	       strcmp(procedure, "master_node_name") == 0 ||
-	       strcmp(procedure, "master_state") == 0 ||
-	       strcmp(procedure, "master_promise") == 0;
+	static const char *const names[] = {
+		"version",	  "master_node_name", "master_state",
+		"master_promise", "node_powercycle",  "node_leave_cluster",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], procedure) == 0)
+			return true;
+	return false;
 }
 
 static const char *node_name(const json_t *node)
