@@ -49,8 +49,6 @@ static WAITS int start_target(struct lu *lu, struct error *err)
 
 	lu_feedback(lu, "* activating the instance's disks on target node %s",
 		    lu_node_name(lu, m->target));
-	lu_info(lu, "Starting instance %s on node %s", inst_name(m->inst),
-		lu_node_name(lu, m->target));
 	if (inst_start_disks(lu, m->inst, m->target, err) < 0)
 		return -1;
 	lu_feedback(lu, "* starting the instance on the target node %s",
