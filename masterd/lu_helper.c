@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 #include "lib/model/os_image.h"
 #include "masterd/lu_instance.h"
+#include "masterd/noderpc.h"
 #include "masterd/recover.h"
 
 #define POLL_MS 2000
@@ -24,17 +25,20 @@
 
 /* What is said of each kind of work, and the image for it. */
 static const struct use {
-	const char *key, *option, *name, *what, *for_whom, *more_time;
+	const char *key, *option, *name, *what, *for_whom, *more_time,
+		*slow_start;
 } uses[] = {
 	[HELPER_INSTALL] = {"install_image", "--install-image", "install",
 			    "run OS scripts in a virtualized environment",
 			    "This OS has only a create_untrusted script",
-			    "--helper-shutdown-timeout"},
+			    "--helper-shutdown-timeout",
+			    "; give it more with --helper-startup-timeout"},
 	[HELPER_ZERO] = {"zeroing_image", "--zeroing-image", "zeroing",
 			 "zero the free space of disks",
 			 "Free space is zeroed by a helper machine",
 			 "--zeroing-timeout-fixed and "
-			 "--zeroing-timeout-per-mib"},
+			 "--zeroing-timeout-per-mib",
+			 ""},
 };
 
 /* --- may it be? --- */
@@ -225,11 +229,9 @@ static WAITS int record(struct lu *lu, const char *inst_uuid,
 /* --- its life --- */
 
 /* From its own disk, whatever the instance is started from otherwise. */
-static WAITS int start(struct lu *lu, const json_t *inst,
-		       const struct helper *h, struct error *err)
+static WAITS int start(struct lu *lu, const json_t *inst, unsigned limit_ms,
+		       struct error *err)
 {
-	unsigned limit_ms =
-		h->startup_s > 0 ? (unsigned)h->startup_s * 1000 : 1;
 	bool kvm = strcmp(json_str(inst, "hypervisor", ""), "kvm") == 0;
 	auto_json json_t *hv =
 		kvm ? json_make("{s:s, s:s, s:s, s:s}", "boot_order", "disk",
@@ -246,8 +248,30 @@ static WAITS int start(struct lu *lu, const json_t *inst,
 		       ? 0
 		       : error_wrap(err,
 				    "Could not start the helper machine of "
-				    "instance %s, which may take %jd seconds",
-				    inst_name(inst), (intmax_t)h->startup_s);
+				    "instance %s",
+				    inst_name(inst));
+}
+
+/* The call is not cut short: one that came up behind our back would have the
+ * disks of the instance. */
+static WAITS int come_up(struct lu *lu, const json_t *inst,
+			 const struct helper *h, struct error *err)
+{
+	unsigned limit_ms = noderpc_timeout_ms("instance_start");
+	int64_t limit_us = h->startup_s * 1000000;
+	int64_t begin_us = clock_mono_us();
+
+	if (limit_ms < h->startup_s * 1000)
+		limit_ms = (unsigned)(h->startup_s * 1000);
+	if (start(lu, inst, limit_ms, err) < 0)
+		return -1;
+	if (clock_mono_us() - begin_us <= limit_us)
+		return 0;
+	return error_set(err, ERR_EXEC, NULL,
+			 "The helper machine of instance %s has not come up "
+			 "within %jd seconds%s",
+			 inst_name(inst), (intmax_t)h->startup_s,
+			 uses[h->work].slow_start);
 }
 
 /* Zeros are nothing but room that is saved: an export goes on without. */
@@ -302,7 +326,7 @@ static WAITS int work(struct lu *lu, const json_t *inst, const json_t *disk,
 	    inst_image_disk(lu, inst, h->image, err) < 0)
 		return -1;
 	lu_feedback(lu, "* starting the helper machine...");
-	if (start(lu, inst, h, err) < 0)
+	if (come_up(lu, inst, h, err) < 0)
 		return -1;
 	lu_feedback(lu,
 		    "* waiting up to %jd seconds for the helper machine to "

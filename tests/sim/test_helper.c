@@ -184,9 +184,10 @@ Test(helper, one_that_does_not_come_up_in_time_is_given_up)
 	set("install_image", IMAGE);
 	s.nodes[1].start_ms = 60000;
 	json_set_int(op, "helper_startup_timeout", 59);
-	expect(op, "may take 59 seconds");
+	expect(op, "not come up within 59 seconds");
 	cr_expect_null(instance());
 	cr_expect_eq(n_disks(), 0);
+	cr_expect_null(table_get(&s.nodes[1].running, "web1"));
 	op = add("sharedfile");
 	json_set_int(op, "helper_startup_timeout", 61);
 	expect(op, "success");

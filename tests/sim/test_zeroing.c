@@ -173,6 +173,27 @@ Test(zeroing, what_cannot_be_is_said_before_anything_is_done)
 	s.nodes[1].fail_on = NULL;
 }
 
+Test(zeroing, parameters_have_their_types)
+{
+	static const char *const wrong[][2] = {
+		{"zero_free_space", "\"yes\""},
+		{"zeroing_timeout_fixed", "1.5"},
+		{"zeroing_timeout_per_mib", "\"fast\""},
+	};
+
+	add("sharedfile", false);
+	s.calls = &calls;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		json_t *op = export();
+		struct error err;
+
+		json_object_set_new(
+			op, wrong[i][0],
+			json_parse(wrong[i][1], strlen(wrong[i][1]), &err));
+		expect_refused(op, wrong[i][0]);
+	}
+}
+
 Test(zeroing, an_image_is_needed)
 {
 	expect(op_add("web1", NODE2, true), "success");
