@@ -2,6 +2,8 @@
 /* KVM: parameters that do not fit each other, and what they name that is not
  * on this node.  What cannot be served is refused by name, never passed over:
  * some of it protects the instance, or the node from it. */
+#include <arpa/inet.h>
+#include <net/if.h>
 #include <string.h>
 
 #include "lib/base/fs.h"
@@ -126,6 +128,22 @@ static int need_vnc_certificates(const json_t *hv, struct error *err)
 	return 0;
 }
 
+static int need_vnc_address(const json_t *hv, struct error *err)
+{
+	const char *bind = json_str(hv, "vnc_bind_address", "");
+	struct in6_addr address;
+
+	if (*bind == '\0' || *bind == '/' ||
+	    inet_pton(AF_INET, bind, &address) == 1 ||
+	    inet_pton(AF_INET6, bind, &address) == 1 ||
+	    if_nametoindex(bind) != 0)
+		return 0;
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "VNC: vnc_bind_address '%s' is neither an IP address, "
+			 "nor an interface of this node, nor an absolute path",
+			 bind);
+}
+
 static int need_spice_certificates(const struct paths *p, const json_t *hv,
 				   struct error *err)
 {
@@ -160,7 +178,8 @@ int kvm_check_node(const struct paths *p, const json_t *hv, struct error *err)
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (need_file(files[i], json_str(hv, files[i], ""), err) < 0)
 			return -1;
-	return need_vnc_certificates(hv, err) < 0 ||
+	return need_vnc_address(hv, err) < 0 ||
+			       need_vnc_certificates(hv, err) < 0 ||
 			       need_vhost(p, hv, err) < 0 ||
 			       kvm_check_user_node(p, hv, err) < 0 ||
 			       kvm_check_mask(hv, err) < 0 ||

@@ -36,53 +36,7 @@ static enum viewer viewer(const json_t *instance, const json_t *hv)
 	return *json_str(hv, "spice_bind", "") != '\0' ? VIEW_SPICE : NO_VIEWER;
 }
 
-/* --- VNC --- */
-
-/* An address of the version 6 stands in brackets; a path is a folder for the
- * socket. */
-static char *vnc_address(const json_t *instance, const char *bind)
-{
-	auto_free char *quoted = kvm_quoted(bind);
-	int64_t port = json_int(instance, "network_port", 0);
-
-	if (*bind == '/')
-		return xprintf("unix:%s/%s.vnc", quoted,
-			       json_str(instance, "name", ""));
-	return xprintf(strchr(bind, ':') != NULL ? "[%s]:%jd" : "%s:%jd",
-		       quoted, (intmax_t)(port - VNC_BASE_PORT));
-}
-
-/* Without certificates the connection is secret, but with whom is not known. */
-static char *vnc_credentials(const json_t *hv)
-{
-	auto_free char *folder = kvm_quoted(json_str(hv, "vnc_x509_path", ""));
-	bool verify = json_bool(hv, "vnc_x509_verify", false);
-
-	if (*folder == '\0')
-		return xstrdup("tls-creds-anon,id=vnctls,endpoint=server");
-	return xprintf("tls-creds-x509,id=vnctls,dir=%s,endpoint=server,"
-		       "verify-peer=%s",
-		       folder, verify ? "on" : "off");
-}
-
-/* With a password that is not set yet nobody gets in (kvm_display_orders). */
-static void add_vnc(struct strv *argv, const json_t *instance, const json_t *hv)
-{
-	auto_free char *address =
-		vnc_address(instance, json_str(hv, "vnc_bind_address", ""));
-	auto_free char *credentials = vnc_credentials(hv);
-	bool tls = json_bool(hv, "vnc_tls", false);
-	bool password = *json_str(hv, "vnc_password_file", "") != '\0';
-	auto_free char *vnc =
-		xprintf("%s%s%s", address, password ? ",password=on" : "",
-			tls ? ",tls-creds=vnctls" : "");
-
-	if (tls)
-		add(argv, "-object", credentials);
-	add(argv, "-vnc", vnc);
-}
-
-/* --- SPICE --- */
+/* --- interfaces --- */
 
 static bool has_family(const struct ifaddrs *a, const char *name, int family)
 {
@@ -115,6 +69,71 @@ static char *interface_address(const char *name, int family)
 	freeifaddrs(all);
 	return found;
 }
+
+/* --- VNC --- */
+
+/* An address of the version 6 stands in brackets; a path is a folder for the
+ * socket; an interface stands for its address of version 4. */
+static char *vnc_address(const json_t *instance, const char *bind,
+			 struct error *err)
+{
+	auto_free char *quoted = kvm_quoted(bind), *found = NULL;
+	int64_t port = json_int(instance, "network_port", 0);
+
+	if (*bind == '/')
+		return xprintf("unix:%s/%s.vnc", quoted,
+			       json_str(instance, "name", ""));
+	if (if_nametoindex(bind) != 0) {
+		found = interface_address(bind, AF_INET);
+		if (found == NULL) {
+			error_set(err, ERR_HYPERVISOR, NULL,
+				  "Unable to determine bind address for VNC "
+				  "interface %s",
+				  bind);
+			return NULL;
+		}
+		return xprintf("%s:%jd", found,
+			       (intmax_t)(port - VNC_BASE_PORT));
+	}
+	return xprintf(strchr(bind, ':') != NULL ? "[%s]:%jd" : "%s:%jd",
+		       quoted, (intmax_t)(port - VNC_BASE_PORT));
+}
+
+/* Without certificates the connection is secret, but with whom is not known. */
+static char *vnc_credentials(const json_t *hv)
+{
+	auto_free char *folder = kvm_quoted(json_str(hv, "vnc_x509_path", ""));
+	bool verify = json_bool(hv, "vnc_x509_verify", false);
+
+	if (*folder == '\0')
+		return xstrdup("tls-creds-anon,id=vnctls,endpoint=server");
+	return xprintf("tls-creds-x509,id=vnctls,dir=%s,endpoint=server,"
+		       "verify-peer=%s",
+		       folder, verify ? "on" : "off");
+}
+
+/* With a password that is not set yet nobody gets in (kvm_display_orders). */
+static int add_vnc(struct strv *argv, const json_t *instance, const json_t *hv,
+		   struct error *err)
+{
+	auto_free char *address = vnc_address(
+		instance, json_str(hv, "vnc_bind_address", ""), err);
+	auto_free char *credentials = vnc_credentials(hv);
+	bool tls = json_bool(hv, "vnc_tls", false);
+	bool password = *json_str(hv, "vnc_password_file", "") != '\0';
+	auto_free char *vnc = NULL;
+
+	if (address == NULL)
+		return -1;
+	vnc = xprintf("%s%s%s", address, password ? ",password=on" : "",
+		      tls ? ",tls-creds=vnctls" : "");
+	if (tls)
+		add(argv, "-object", credentials);
+	add(argv, "-vnc", vnc);
+	return 0;
+}
+
+/* --- SPICE --- */
 
 /* The family that an interface's address is to be of: as asked for, else the
  * cluster's. */
@@ -245,11 +264,10 @@ int kvm_add_display(const struct paths *p, struct strv *argv,
 	const char *vga = json_str(hv, "vga", "");
 	const char *keymap = json_str(hv, "keymap", "");
 
-	if (with == VIEW_VNC)
-		add_vnc(argv, instance, hv);
-	else if (with == NO_VIEWER)
+	if (with == NO_VIEWER)
 		add(argv, "-display", "none");
-	else if (add_spice(p, argv, instance, hv, err) < 0)
+	else if ((with == VIEW_VNC ? add_vnc(argv, instance, hv, err)
+				   : add_spice(p, argv, instance, hv, err)) < 0)
 		return -1;
 	add(argv, "-vga", *vga != '\0' ? vga : cards[with]);
 	add_mouse(argv, json_str(hv, "usb_mouse", ""), with == VIEW_VNC);

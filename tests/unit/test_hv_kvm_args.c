@@ -205,6 +205,7 @@ Test(hv_kvm_args, parameters_reach_the_command_line)
 {
 	gives("{\"vnc_bind_address\": \"192.0.2.1\"}", "-vnc 192.0.2.1:5100 ");
 	gives("{\"vnc_bind_address\": \"::1\"}", "-vnc [::1]:5100 ");
+	gives("{\"vnc_bind_address\": \"lo\"}", "-vnc 127.0.0.1:5100 ");
 	gives("{\"vnc_bind_address\": \"/run\"}", "-vnc unix:/run/web1.vnc ");
 	gives("{\"vnc_bind_address\": \"::\"}", "-device usb-tablet");
 	gives("{\"usb_mouse\": \"mouse\"}", "-usb -device usb-mouse");

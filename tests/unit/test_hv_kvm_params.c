@@ -283,3 +283,24 @@ Test(hv_kvm_params, the_defaults_fit_each_other)
 
 	cr_assert_eq(kvm_check_params(defaults, &err), 0, "%s", err.text);
 }
+
+Test(hv_kvm_params, vnc_listens_at_an_address_or_an_interface)
+{
+	static const char *const rows_of[][2] = {
+		{"1.2.3", "neither an IP address"},
+		{"nosuch0", "nor an interface of this node"},
+		{"127.0.0.1", "not refused"},
+		{"::", "not refused"},
+		{"lo", "not refused"},
+		{"/run", "not refused"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows_of) / sizeof(*rows_of); i++) {
+		auto_json json_t *hv =
+			json_make("{s:s}", "vnc_bind_address", rows_of[i][0]);
+		auto_free char *text = refusal(hv, true);
+
+		cr_expect_not_null(strstr(text, rows_of[i][1]), "%s: %s",
+				   rows_of[i][0], text);
+	}
+}
