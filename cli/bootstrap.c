@@ -84,7 +84,7 @@ int bootstrap_launch(const struct paths *p, enum bootstrap_daemon which,
 
 	if (*p->root == '\0')
 		env[0] = NULL;
-	if (which == DAEMON_NODED && bind != NULL) {
+	else if (which == DAEMON_NODED && bind != NULL) {
 		argv[1] = "--bind";
 		argv[2] = bind;
 	}

@@ -55,7 +55,8 @@ int bootstrap_join_local(const struct paths *from, const struct paths *to,
 			 struct error *err);
 
 /* Start a daemon; when it is ready (or said why not) the process ends.  The pid
- * to wait for, -1 with err.  bind: address for noded, NULL from ssconf. */
+ * to wait for, -1 with err.  bind: address for noded in a virtual cluster, NULL
+ * from ssconf; elsewhere it listens everywhere. */
 int bootstrap_launch(const struct paths *p, enum bootstrap_daemon which,
 		     const char *bind);
 

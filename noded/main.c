@@ -18,8 +18,9 @@ static const char usage[] =
 	"Usage: gantry-noded [options]\n"
 	"The node daemon: does on this node what the master says.\n"
 	"\n"
-	"  -b, --bind=ADDRESS  listen there (default: this node's primary "
-	"address)\n"
+	"  -b, --bind=ADDRESS  listen there (default: everywhere; in a "
+	"virtual\n"
+	"                      cluster at the node's primary address)\n"
 	"  -p, --port=PORT     listen at this port (default: 1811)\n"
 	"  -f, --foreground    do not go to the background, log to stderr\n"
 	"  -d, --debug         log each call\n"
@@ -106,9 +107,8 @@ static void quit(struct noded *n)
 
 static int find_address(struct noded *n, const char *bind, struct error *err)
 {
-	n->address = bind != NULL
-			     ? xstrdup(bind)
-			     : ssconf_node_ip(n->paths, n->paths->hostname);
+	n->address =
+		bind != NULL ? xstrdup(bind) : noded_listen_address(n->paths);
 	if (n->address != NULL)
 		return 0;
 	return error_set(err, ERR_CONFIG, NULL,

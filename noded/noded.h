@@ -41,6 +41,12 @@ void noded_done(struct noded *n);
  * installed; to be freed, NULL and err. */
 char *noded_find_program(const char *name, struct error *err);
 
+/* Where a node daemon listens that is told nothing: at all addresses, of the
+ * cluster's family, as secondary addresses and the master's are used, too; in a
+ * virtual cluster, where others are on the machine, at the node's primary one.
+ * To be freed; NULL where that is not known. */
+char *noded_listen_address(const struct paths *paths);
+
 /* Whether this node is one of a virtual cluster: several share the machine, so
  * nothing outside of the root may be touched. */
 static inline bool noded_is_virtual(const struct noded *n)
