@@ -179,8 +179,11 @@ static json_t *reinstall_exec(struct lu *lu, struct error *err)
 			    "the instance's configuration, nothing to install");
 		return json_null();
 	}
-	if (os_image_of(op->osparams) != NULL)
-		lu_feedback(lu, "Using OS image '%s'", r->image);
+	if (os_image_of(op->osparams) != NULL) {
+		auto_free char *shown = os_image_shown(r->image);
+
+		lu_feedback(lu, "Using OS image '%s'", shown);
+	}
 	if (change_os(lu, err) < 0 ||
 	    inst_start_disks(lu, r->inst, NULL, err) < 0)
 		return NULL;

@@ -154,8 +154,8 @@ dd if=/dev/zero of="$(disk web1)" bs=1M count=4 conv=notrunc 2>/dev/null
 succeeds "a reinstallation" m gnt-instance reinstall -f web1
 succeeds "puts the image there again" has web1 small
 succeeds "one with another image" \
-    m gnt-instance reinstall -f -O "os-image=$url/other" web1
-like "$out" "Using OS image '$url/other'" "says so"
+    m gnt-instance reinstall -f -O "os-image=http://me:hush@${url#http://}/other" web1
+like "$out" "Using OS image '$url/other'" "says so, without a password"
 succeeds "and has that" has web1 other
 like "$(field custom_osparams web1)" "$images/small" "for this time"
 succeeds "an OS comes on top" m gnt-instance reinstall -f -o known web1
