@@ -19,7 +19,9 @@
 static json_t *misfit(const struct param *param, const json_t *value,
 		      const char *what, struct error *err)
 {
-	auto_free char *text = json_text(value);
+	auto_free char *text = json_is_string(value)
+				       ? xstrdup(json_string_value(value))
+				       : json_text(value);
 
 	error_set(err, ERR_TYPE, NULL, "'%s' (value %.200s) is not a valid %s",
 		  param->name, text, what);
