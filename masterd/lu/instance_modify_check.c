@@ -175,6 +175,17 @@ static WAITS int check_space(struct lu *lu, struct error *err)
 			      err);
 }
 
+/* What it is going to be: without disks diskless, whatever it was. */
+static const char *template_after(struct lu *lu, const struct modify *m)
+{
+	const json_t *first = json_array_get(m->disks, 0);
+
+	return first == NULL ? "diskless"
+			     : json_str(first, "dev_type",
+					config_instance_template(lu->m->config,
+								 m->inst));
+}
+
 static int check_policy(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -183,7 +194,7 @@ static int check_policy(struct lu *lu, struct error *err)
 		.filled_be = m->after_be,
 		.disks = m->disks,
 		.nics = json_object_get(m->changed, "nics"),
-		.template = config_instance_template(lu->m->config, m->inst),
+		.template = template_after(lu, m),
 	};
 
 	return op->ignore_ipolicy

@@ -329,6 +329,26 @@ Test(modify, standard_sizes_fill_in_where_somebody_chose_them)
 				       "maxmem"));
 }
 
+/* Without disks it is diskless, which a policy for disks does not mean. */
+Test(modify, the_last_disk_goes_whatever_the_policy_wants)
+{
+	json_t *op = op_add("web1", NODE2, true);
+	auto_json json_t *limits = json_deep_copy(json_array_get(
+		json_get(json_get(config_cluster(s.master->config), "ipolicy"),
+			 "minmax"),
+		0));
+
+	json_set_bool(op, "start", false);
+	expect(op, "success");
+	json_set_int(json_object_get(limits, "min"), "disk-count", 1);
+	op = op_policy("minmax", json_make("[O]", limits));
+	json_object_set_new(json_object_get(op, "ipolicy"), "std",
+			    json_make("{s:i}", "disk-count", 1));
+	expect(op, "success");
+	expect(op_disk("remove", json_integer(0), json_object()), "success");
+	cr_assert_eq(json_array_size(json_get(instance("web1"), "disks")), 0);
+}
+
 static json_t *op_disk_state(const char *node, int64_t total)
 {
 	const char *folder = json_str(config_cluster(s.master->config),
