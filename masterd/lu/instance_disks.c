@@ -318,8 +318,12 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 	if (op->wait_for_sync &&
 	    inst_wait_sync(lu, d->inst, NULL, false, err) < 0)
 		return NULL;
-	if (!was_active)
+	if (!was_active && op->wait_for_sync)
 		inst_stop_disks(lu, d->inst, NULL, true, &ignored);
+	else if (!was_active)
+		lu_warn(lu, "Not shutting down the disk even if the instance "
+			    "is not supposed to be running because no wait "
+			    "for sync mode was requested");
 	return json_null();
 }
 

@@ -256,6 +256,30 @@ Test(instances, a_disk_grows_and_does_not_shrink)
 		   "(1.5G)");
 }
 
+static void expect_stops(json_t *op STEALS, bool wanted)
+{
+	auto_strv struct strv calls = {0};
+
+	s.calls = &calls;
+	expect(op, "success");
+	s.calls = NULL;
+	cr_expect_eq(strv_has(&calls, "blockdev_shutdown " NODE2), wanted);
+}
+
+Test(instances, a_disk_whose_copy_nobody_waits_for_stays_on)
+{
+	json_t *op = op_named("OP_INSTANCE_GROW_DISK", "web1");
+	json_t *other;
+
+	json_set_int(op, "disk", 0);
+	json_set_int(op, "amount", 8);
+	other = json_deep_copy(op);
+	json_set_bool(other, "wait_for_sync", false);
+	expect(add_named_down("web1"), "success");
+	expect_stops(op, true);
+	expect_stops(other, false);
+}
+
 /* Programs look for the members of disks whether they are set or not. */
 Test(instances, an_allocator_is_told_all_of_new_disks)
 {
@@ -310,40 +334,6 @@ Test(instances, parameters_of_the_cluster_are_not_for_one)
 
 	expect(add_with("hvparams", hv), "cannot be customized at instance");
 	cr_assert_null(instance("web1"));
-}
-
-Test(instances, nodes_say_whether_they_take_parameters_of_the_cluster)
-{
-	json_t *hv = json_make("{s:{s:s}}", "fake", "migration_mode", "live");
-
-	s.nodes[2].fail_on = "hypervisor_validate_params";
-	expect(set_cluster("hvparams", json_incref(hv)),
-	       "validation failed on node " NODE3);
-	s.nodes[2].fail_on = NULL;
-	expect(set_cluster("hvparams", hv), "success");
-}
-
-Test(instances, values_of_the_cluster_are_checked)
-{
-	expect(set_cluster("master_netmask", json_integer(99)), "not valid");
-	expect(set_cluster("install_image", json_string("relative")),
-	       "absolute path or a URL");
-	expect(set_cluster("install_image", json_string("http://x/y")),
-	       "success");
-	expect(set_cluster("install_image", json_string("")), "success");
-	expect(set_cluster("shared_file_storage_dir", json_string("a")),
-	       "no absolute path");
-	expect(set_cluster("shared_file_storage_dir", json_string("")),
-	       "'sharedfile' is enabled");
-	expect(set_cluster("file_storage_dir", json_string("")), "success");
-	expect(set_cluster("enabled_disk_templates",
-			   json_make("[s, s, s]", "diskless", "sharedfile",
-				     "file")),
-	       "'file' is enabled");
-	expect(set_cluster("zeroing_image", json_string("")),
-	       "absolute path or a URL");
-	expect(set_cluster("compression_tools", json_make("[s]", "/bin/gzip")),
-	       "wrong_input");
 }
 
 Test(instances, nothing_starts_without_its_bridges)
@@ -427,74 +417,6 @@ Test(instances, an_os_parameter_is_in_one_class)
 			   json_make("{s:{s:s}}", "noop", "pw", "z")),
 	       "more than one of the classes");
 	cr_assert_null(instance("web1"));
-}
-
-Test(instances, cluster_parameters_that_would_be_ignored_are_refused)
-{
-	json_t *op;
-
-	expect(set_cluster("enabled_data_collectors", json_object()),
-	       "success");
-	expect(set_cluster("enabled_data_collectors",
-			   json_make("{s:b}", "moon", 1)),
-	       "no data collector 'moon'");
-	expect(set_cluster("data_collector_interval",
-			   json_make("{s:i}", "lv", 0)),
-	       "above zero");
-	expect(set_cluster("remove_uids", json_make("[[i, i]]", 1, 2)),
-	       "not in the pool");
-	expect(set_cluster("vg_name", json_string("")), "success");
-	cr_assert(json_is_null(json_object_get(config_cluster(s.master->config),
-					       "volume_group_name")));
-	expect(set_cluster("mac_prefix", json_string("zz")), "wrong_input");
-	expect(set_cluster("mac_prefix", json_string("AA:0b:0C")), "success");
-	cr_assert_str_eq(
-		json_str(config_cluster(s.master->config), "mac_prefix", ""),
-		"aa:0b:0c");
-	expect(set_cluster("enabled_disk_templates",
-			   json_make("[s]", "diskless")),
-	       "allowed by the ipolicy, but not enabled");
-	op = set_cluster("enabled_disk_templates",
-			 json_make("[s]", "diskless"));
-	json_object_set_new(op, "ipolicy",
-			    json_make("{s:[s]}", "disk-templates", "diskless"));
-	expect(op, "success");
-	expect(set_cluster("ipolicy", json_make("{s:[s, s]}", "disk-templates",
-						"diskless", "plain")),
-	       "not enabled on the cluster: plain");
-}
-
-Test(instances, what_the_cluster_resets_has_the_built_in_value)
-{
-	const json_t *cluster;
-
-	expect(set_cluster("ndparams", json_make("{s:f}", "cpu_speed", 1.5)),
-	       "success");
-	expect(set_cluster("ndparams",
-			   json_make("{s:s}", "cpu_speed", "default")),
-	       "success");
-	expect(set_cluster("beparams", json_make("{s:s}", "vcpus", "default")),
-	       "success");
-	expect(set_cluster("diskparams", json_make("{s:{s:s}}", "plain",
-						   "stripes", "default")),
-	       "success");
-	expect(set_cluster("ipolicy",
-			   json_make("{s:{s:i}}", "std", "memory-size", 64)),
-	       "success"); /* the other sizes stay */
-	expect(set_cluster("ipolicy",
-			   json_make("{s:{s:i}}", "std", "moons", 1)),
-	       "Unknown parameter 'moons'");
-	cluster = config_cluster(s.master->config);
-	cr_expect_eq(json_int(json_get(cluster, "ndparams"), "cpu_speed", 0),
-		     1);
-	cr_expect_eq(
-		json_int(json_get(json_get(cluster, "beparams"), "default"),
-			 "vcpus", 0),
-		1);
-	cr_expect_eq(
-		json_int(json_get(json_get(cluster, "diskparams"), "plain"),
-			 "stripes", 0),
-		1);
 }
 
 Test(instances, a_policy_of_the_cluster_names_who_breaks_it)
