@@ -330,6 +330,8 @@ static json_t *batch_ops(const char *file, struct error *err)
 	size_t i;
 
 	if (entries == NULL) {
+		err->kind = ERR_PREREQ;
+		err->ecode = ECODE_INVAL;
 		error_wrap(err, "Cannot read the instance definitions");
 		return NULL;
 	}

@@ -180,6 +180,10 @@ WAITS json_t *lu_call_for(struct lu *lu, const char *node_uuid,
 			  const char *procedure, json_t *args STEALS,
 			  unsigned timeout_ms, struct error *err);
 
+/* For a check that asks a node, when that failed: what was asked for is wrong,
+ * or there was no answer, and the environment is.  -1. */
+int lu_not_valid(struct error *err);
+
 /* Call those of these nodes that there are, all at the same time; to be freed
  * with node_results_free(results, n). */
 WAITS struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,

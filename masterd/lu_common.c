@@ -276,6 +276,13 @@ json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
 			   noderpc_timeout_ms(procedure), err);
 }
 
+int lu_not_valid(struct error *err)
+{
+	err->ecode = err->kind == ERR_RPC ? ECODE_ENVIRON : ECODE_INVAL;
+	err->kind = ERR_PREREQ;
+	return -1;
+}
+
 bool lu_plans(const struct lu *lu)
 {
 	return lu->m->plans;

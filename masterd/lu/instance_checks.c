@@ -62,8 +62,7 @@ int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 			 err);
 	if (answer != NULL)
 		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_INVAL;
+	lu_not_valid(err);
 	return error_wrap(err, "OS Parameters validation failed on node %s",
 			  lu_node_name(lu, node_uuid));
 }

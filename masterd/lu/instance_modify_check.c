@@ -230,8 +230,7 @@ static WAITS int ask_node(struct lu *lu, const char *procedure,
 		lu_call(lu, inst_primary(m->inst), procedure, steal(&own), err);
 	if (answer != NULL)
 		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_INVAL;
+	lu_not_valid(err);
 	return error_wrap(err, "%s on node %s", what,
 			  lu_node_name(lu, inst_primary(m->inst)));
 }

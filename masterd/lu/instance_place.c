@@ -147,8 +147,7 @@ static WAITS int check_hypervisor(struct lu *lu, const struct inst_spec *s,
 
 	if (answer != NULL)
 		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_INVAL;
+	lu_not_valid(err);
 	return error_wrap(err, "Hypervisor parameter validation failed");
 }
 

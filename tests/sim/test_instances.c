@@ -195,6 +195,13 @@ static json_t *set_node(const char *node, const char *key, bool value)
 }
 
 /* A migration asks its node, and says what to do when that is not there. */
+Test(instances, where_a_node_is_lost_nothing_is_wrong_with_what_was_asked_for)
+{
+	s.nodes[1].down = true;
+	expect(op_add("web1", NODE2, false), "environment_error");
+	cr_assert_null(instance("web1"));
+}
+
 Test(instances, one_whose_node_is_lost_fails_over)
 {
 	json_t *op = op_move("OP_INSTANCE_MIGRATE", "web1", NODE3);
