@@ -63,7 +63,7 @@ static bool is_file_storage(const char *type)
 }
 
 /* What a storage unit [type, name, parameters] holds; null where this node
- * cannot tell. */
+ * cannot tell.  Ganeti's master refuses an answer with more members. */
 static json_t *storage_info(const struct paths *p, const json_t *unit)
 {
 	const char *type = json_string_value(json_array_get(unit, 0));
@@ -81,11 +81,6 @@ static json_t *storage_info(const struct paths *p, const json_t *unit)
 	}
 	json_set_int(info, "storage_size", size);
 	json_set_int(info, "storage_free", free_space);
-	/* The resource model: nothing is reserved or others' here. */
-	json_object_set_new(info, "disk_state",
-			    json_make("{s:I, s:i, s:i}", "disk_total",
-				      (json_int_t)size, "disk_reserved", 0,
-				      "disk_overhead", 0));
 	return info;
 }
 
@@ -94,14 +89,10 @@ static json_t *hypervisor_info(const struct paths *p, const json_t *spec,
 {
 	const char *name = json_string_value(json_array_get(spec, 0));
 	const struct hv_class *hv = hv_find(name != NULL ? name : "", err);
-	json_t *info;
 
 	if (hv == NULL)
 		return NULL;
-	info = hv->node_info(p, json_array_get(spec, 1), err);
-	if (info != NULL)
-		json_object_set_new(info, "hv_state", hv_state(info));
-	return info;
+	return hv->node_info(p, json_array_get(spec, 1), err);
 }
 
 json_t *call_node_info(struct call *c, struct error *err)

@@ -15,8 +15,6 @@ static const struct hv_class *const classes[] = {
 
 #define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
 #define MEMINFO_MAX (64 * 1024)
-/* What the resource model assumes where a hypervisor reserves no core. */
-#define CPU_NODE_DEFAULT 1
 
 const struct hv_class *hv_find(const char *name, struct error *err)
 {
@@ -69,19 +67,6 @@ json_t *hv_linux_node_info(struct error *err)
 	json_set_int(info, "cpu_nodes", 1);
 	json_set_int(info, "cpu_sockets", 1);
 	return info;
-}
-
-json_t *hv_state(const json_t *node_info)
-{
-	json_t *state = json_object();
-
-	json_set_int(state, "mem_total",
-		     json_int(node_info, "memory_total", 0));
-	json_set_int(state, "mem_node", json_int(node_info, "memory_dom0", 0));
-	json_set_int(state, "mem_hv", json_int(node_info, "memory_hv", 0));
-	json_set_int(state, "cpu_total", json_int(node_info, "cpu_total", 0));
-	json_set_int(state, "cpu_node", CPU_NODE_DEFAULT);
-	return state;
 }
 
 int64_t hv_startup_memory(const json_t *instance, int64_t free_memory)

@@ -141,10 +141,6 @@ const struct hv_class *hv_of(const json_t *instance, struct error *err);
 /* node_info of a Linux host, for classes whose instances are processes. */
 json_t *hv_linux_node_info(struct error *err);
 
-/* The resource model's view of a node_info: {mem_total, mem_node, mem_hv,
- * cpu_total, cpu_node}. */
-json_t *hv_state(const json_t *node_info);
-
 /* The memory an instance starts with: all it may have, less if the node has
  * not that much, but never below its minimum. */
 int64_t hv_startup_memory(const json_t *instance, int64_t free_memory);

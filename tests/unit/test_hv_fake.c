@@ -223,18 +223,3 @@ Test(hv_fake, is_found_by_name_and_others_are_not)
 	cr_assert_null(hv_find("hyper-x", &err));
 	cr_assert_not_null(strstr(err.text, "hyper-x"));
 }
-
-Test(hv_fake, the_resource_model_has_its_five_numbers)
-{
-	auto_json json_t *info =
-		json_make("{s:i, s:i, s:i}", "memory_total", 1000,
-			  "memory_dom0", 50, "cpu_total", 4);
-	auto_json json_t *state = hv_state(info);
-
-	cr_assert_eq(json_object_size(state), 5);
-	cr_assert_eq(json_int(state, "mem_total", -1), 1000);
-	cr_assert_eq(json_int(state, "mem_node", -1), 50);
-	cr_assert_eq(json_int(state, "mem_hv", -1), 0);
-	cr_assert_eq(json_int(state, "cpu_total", -1), 4);
-	cr_assert_eq(json_int(state, "cpu_node", -1), 1);
-}
