@@ -340,12 +340,33 @@ static int connect_peer(struct net *net, int64_t deadline_us, struct error *err)
 
 /* --- the stream --- */
 
+/* Tell the peer that this was all, and wait until it hangs up, which it does
+ * when it has read it.  Whatever it sends until then has to be read, such as
+ * TLS's tickets, whether it says goodbye (socat does not) or not: who closes a
+ * connection with something unread resets it, and what was sent is lost. */
+static void say_goodbye(struct net *net)
+{
+	int64_t deadline_us = clock_mono_us() + SEND_TIMEOUT_MS * INT64_C(1000);
+	char rest[512];
+	ssize_t n;
+	int rc;
+
+	do {
+		rc = gnutls_bye(net->session, GNUTLS_SHUT_WR);
+	} while (rc == GNUTLS_E_INTERRUPTED);
+	shutdown(net->fd, SHUT_WR);
+	talk_timeout(net->fd, SEND_TIMEOUT_MS / 1000);
+	do {
+		n = read(net->fd, rest, sizeof(rest));
+	} while ((n > 0 || (n < 0 && errno == EINTR)) &&
+		 clock_mono_us() < deadline_us);
+}
+
 static int pump_out(struct net *net, int fd, bool count,
 		    struct impexp_shared *s, struct error *err)
 {
 	auto_free char *data = xalloc(IMPEXP_CHUNK);
 	ssize_t n;
-	int rc;
 
 	while ((n = read(fd, data, IMPEXP_CHUNK)) != 0) {
 		if (n < 0 && errno == EINTR)
@@ -357,11 +378,7 @@ static int pump_out(struct net *net, int fd, bool count,
 		if (count)
 			s->bytes += n;
 	}
-	/* The peer answers when it has read all. */
-	talk_timeout(net->fd, SEND_TIMEOUT_MS / 1000);
-	do {
-		rc = gnutls_bye(net->session, GNUTLS_SHUT_RDWR);
-	} while (rc == GNUTLS_E_INTERRUPTED);
+	say_goodbye(net);
 	return 0;
 }
 
