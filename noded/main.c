@@ -25,7 +25,10 @@ static const char usage[] =
 	"  -f, --foreground    do not go to the background, log to stderr\n"
 	"  -d, --debug         log each call\n"
 	"      --version       print the version\n"
-	"  -h, --help          print this\n";
+	"  -h, --help          print this\n"
+	"\n"
+	"--no-mlock and --max-clients=N of Ganeti's node daemon change "
+	"nothing here.\n";
 
 static const struct option options[] = {
 	{"bind", required_argument, NULL, 'b'},
@@ -34,6 +37,9 @@ static const struct option options[] = {
 	{"debug", no_argument, NULL, 'd'},
 	{"version", no_argument, NULL, 'V'},
 	{"help", no_argument, NULL, 'h'},
+	/* What NODED_ARGS of a host may have, made for Ganeti's. */
+	{"no-mlock", no_argument, NULL, 'n'},
+	{"max-clients", required_argument, NULL, 'n'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -152,6 +158,8 @@ static int parse(int argc, char **argv, struct daemon *d, struct noded *n,
 			break;
 		case 'd':
 			d->debug = true;
+			break;
+		case 'n':
 			break;
 		case 'V':
 			puts("gantry-noded " GANTRY_VERSION);
