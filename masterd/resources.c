@@ -3,21 +3,25 @@
 
 #include <string.h>
 
+#include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "lib/model/state.h"
 
 #define DRBD_META_MIB 128
 
+/* unit: what node_info is asked for.  Ganeti's node daemon fails the whole call
+ * for other words than "file" and those of LVM; a folder of shared files is one
+ * like any other to it. */
 static const struct storage {
-	const char *template, *type, *place;
+	const char *template, *type, *place, *unit;
 	bool shared;
 } storages[] = {
-	{"plain", "plain", "volume_group_name", false},
-	{"drbd", "plain", "volume_group_name", false},
-	{"file", "file", "file_storage_dir", false},
-	{"sharedfile", "sharedfile", "shared_file_storage_dir", true},
-	{"gluster", "gluster", "gluster_storage_dir", true},
+	{"plain", "plain", "volume_group_name", "lvm-vg", false},
+	{"drbd", "plain", "volume_group_name", "lvm-vg", false},
+	{"file", "file", "file_storage_dir", "file", false},
+	{"sharedfile", "sharedfile", "shared_file_storage_dir", "file", true},
+	{"gluster", "gluster", "gluster_storage_dir", NULL, true},
 };
 
 #define N_STORAGES (sizeof(storages) / sizeof(storages[0]))
@@ -318,14 +322,16 @@ int64_t resources_disk_free(const struct node_disk *d)
 json_t *resources_units(const json_t *cluster, const char *template,
 			bool exclusive)
 {
+	const struct storage *s = find(template);
 	const char *type, *name;
 
-	if (!resources_storage(cluster, template, &type, &name))
+	if (!resources_storage(cluster, template, &type, &name) ||
+	    s->unit == NULL)
 		return json_array();
 	if (strcmp(type, "plain") != 0)
-		return json_make("[[s, s, []]]", type, name);
-	return json_make("[[s, s, [b]], [s, s, [b]]]", "lvm-vg", name,
-			 exclusive, "lvm-pv", name, exclusive);
+		return json_make("[[s, s, []]]", s->unit, name);
+	return json_make("[[s, s, [b]], [s, s, [b]]]", s->unit, name, exclusive,
+			 "lvm-pv", name, exclusive);
 }
 
 static bool has_unit(const json_t *units, const json_t *unit)
@@ -357,14 +363,28 @@ json_t *resources_all_units(const json_t *cluster)
 	return all;
 }
 
-const char *resources_unit_type(const json_t *unit)
+static bool is_enabled(const json_t *cluster, const char *template)
+{
+	const json_t *list = json_get(cluster, "enabled_disk_templates");
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (str_eq(json_string_value(json_array_get(list, i)),
+			   template))
+			return true;
+	return false;
+}
+
+const char *resources_unit_type(const json_t *cluster, const json_t *unit)
 {
 	const char *type = json_str(unit, "type", "");
+	const char *name = json_str(unit, "name", "");
 
-	if (strcmp(type, "lvm-vg") == 0)
-		type = "plain";
-	for (size_t i = 0; i < N_STORAGES; i++)
-		if (strcmp(storages[i].type, type) == 0)
-			return storages[i].type;
+	for (size_t i = 0; i < N_STORAGES; i++) {
+		const struct storage *s = &storages[i];
+
+		if (str_eq(s->unit, type) && is_enabled(cluster, s->template) &&
+		    str_eq(json_str(cluster, s->place, ""), name))
+			return s->type;
+	}
 	return NULL;
 }

@@ -85,6 +85,6 @@ json_t *resources_units(const json_t *cluster, const char *template,
 json_t *resources_all_units(const json_t *cluster);
 /* Under which type a unit of node_info's answer is recorded, which is also a
  * template on it; NULL: it is not. */
-const char *resources_unit_type(const json_t *unit);
+const char *resources_unit_type(const json_t *cluster, const json_t *unit);
 
 #endif

@@ -128,7 +128,7 @@ static void record_hypervisor(struct record *r, const char *hv,
 
 static void record_storage(struct record *r, const json_t *unit)
 {
-	const char *type = resources_unit_type(unit);
+	const char *type = resources_unit_type(config_cluster(r->config), unit);
 	const char *name = json_str(unit, "name", "");
 	int64_t total = json_int(unit, "storage_size", 0);
 	const json_t *before = json_get(

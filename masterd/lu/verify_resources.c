@@ -74,7 +74,8 @@ static void verify_disk(struct verify *v, const json_t *node,
 			const json_t *report)
 {
 	const char *name = json_str(node, "name", "");
-	const char *type = resources_unit_type(report);
+	const char *type =
+		resources_unit_type(config_cluster(v->lu->m->config), report);
 	int64_t real = json_int(report, "storage_free", -1);
 	auto_free char *what = NULL;
 	struct node_disk d;
