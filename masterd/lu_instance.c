@@ -69,6 +69,7 @@ json_t *inst_rpc_disk(const json_t *disk)
 {
 	json_t *copy = json_copy((json_t *)disk);
 
+	json_object_del(copy, "reserved_by_job"); /* as in instances */
 	json_object_set_new(copy, "dynamic_params", json_object());
 	return copy;
 }
@@ -94,6 +95,8 @@ json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
 	const char *os = json_str(inst, "os", "");
 	json_t *copy = json_copy((json_t *)inst);
 
+	/* Ganeti's node daemon refuses objects with members of ours. */
+	json_object_del(copy, "reserved_by_job");
 	config_instance_secondaries(lu->m->config, inst, &secondaries);
 	json_object_set_new(copy, "hvparams", json_overlay(filled_hv, hv));
 	json_object_set_new(copy, "beparams", json_overlay(filled_be, be));

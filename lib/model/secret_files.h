@@ -16,7 +16,7 @@ struct secret_file {
 	const char *name; /* without its folder */
 	bool optional;	  /* not every cluster has it */
 	/* gnt-cluster renew-crypto gives a new one to all nodes, and
-	 * redist-conf gives what there is. */
+	 * redist-conf gives what there is (and known_hosts). */
 	bool shared;
 };
 

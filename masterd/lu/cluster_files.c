@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "lib/model/content.h"
 
@@ -26,12 +27,14 @@ size_t cluster_files_give(struct lu *lu, enum path_id id, mode_t mode,
 	const char *file = paths_plain(id);
 	auto_strv struct strv uuids = {0};
 	struct node_result *results;
+	double now = clock_seconds();
 	size_t n, failed = 0;
 
 	add_online(lu, &uuids);
 	results = lu_call_nodes(lu, &uuids, "upload_file_single",
-				json_make("[s, o, i]", file,
-					  content_pack(text, len), (int)mode),
+				json_make("[s, o, i, s, s, f, f]", file,
+					  content_pack(text, len), (int)mode,
+					  "root", "root", now, now),
 				&n);
 	for (size_t i = 0; i < n; i++) {
 		if (results[i].err == NULL)
@@ -75,7 +78,8 @@ size_t cluster_files_give_shared(struct lu *lu)
 		size_t len;
 		char *text;
 
-		if (!all[i].shared || !lu->m->disk->exists(lu->m->disk, file))
+		if ((!all[i].shared && all[i].id != PATH_KNOWN_HOSTS) ||
+		    !lu->m->disk->exists(lu->m->disk, file))
 			continue;
 		text = cluster_files_read(lu, file, &len, &err);
 		if (text == NULL) {

@@ -7,6 +7,7 @@
 #include "masterd/lu/group.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
+#include "masterd/resources.h"
 
 struct disks {
 	struct lu lu;
@@ -253,6 +254,13 @@ static void grow_env(struct lu *lu, json_t *env)
 	json_set_str(env, "ABSOLUTE", op->absolute ? "True" : "False");
 }
 
+static bool is_exclusive(const struct lu *lu, const char *node_uuid)
+{
+	return resources_exclusive(
+		lu->m->config,
+		config_get(lu->m->config, CONFIG_NODE, node_uuid));
+}
+
 /* First try it without doing it; then what holds the data, then what is on
  * top. */
 static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
@@ -268,8 +276,9 @@ static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
 	for (size_t i = 0; i < nodes.n; i++) {
 		auto_json json_t *done = lu_call(
 			lu, nodes.items[i], "blockdev_grow",
-			json_make("[O, I, b, b]", disk, (json_int_t)d->delta,
-				  dry_run, backing),
+			json_make("[O, I, b, b, b]", disk, (json_int_t)d->delta,
+				  dry_run, backing,
+				  is_exclusive(lu, nodes.items[i])),
 			err);
 
 		if (done == NULL)
