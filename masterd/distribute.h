@@ -53,6 +53,9 @@ int distribute_safe(const struct distribute *d, struct error *err);
 bool distribute_failing(const struct distribute *d, struct strv *ret_candidates,
 			struct strv *ret_others);
 
+/* Names of candidates on which Ganeti's own node daemon runs. */
+void distribute_ganetis(const struct distribute *d, struct strv *ret);
+
 /* From now on nothing waits for a quorum that cannot come. */
 void distribute_end(struct distribute *d);
 

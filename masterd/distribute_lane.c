@@ -7,6 +7,9 @@
 #include "masterd/master.h"
 #include "masterd/noderpc.h"
 
+/* Somebody may start our node daemon there. */
+#define GANETIS_RETRY_MS 60000
+
 void lane_init(struct lane *l, struct peer *p, const struct lane_class *class)
 {
 	l->peer = p;
@@ -28,7 +31,9 @@ static void note_failed(struct lane *l, const struct error *err)
 	l->failing = true;
 	l->refused = error_is(err, ECODE_REFUSED);
 	l->class->failed(l);
-	if (!p->logged && !p->gone && !p->d->stopping)
+	if (!p->logged && p->ganetis && !p->gone)
+		log_warning("%s", err->text);
+	else if (!p->logged && !p->gone && !p->d->stopping)
 		log_warning("%s; it will get the cluster's files when it "
 			    "answers again",
 			    err->text);
@@ -60,7 +65,10 @@ static bool is_over(const struct lane *l)
 static WAITS void rest(struct lane *l)
 {
 	const struct distribute *d = l->peer->d;
-	int64_t until = clock_mono_us() + DISTRIBUTE_RETRY_MS * INT64_C(1000);
+	int64_t ms = l->peer->ganetis && l == &l->peer->queue
+			     ? GANETIS_RETRY_MS
+			     : DISTRIBUTE_RETRY_MS;
+	int64_t until = clock_mono_us() + ms * 1000;
 
 	while (!is_over(l) && !(l->refused && d->asked > l->tried) &&
 	       cond_wait_until(&l->kick, until))

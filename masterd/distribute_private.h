@@ -69,6 +69,9 @@ struct peer {
 	bool in[CANDIDATE_SETS];
 	bool candidate; /* gets copies: it is in one of the sets */
 	bool gone;	/* from the configuration; freed with its last lane */
+	/* Ganeti's node daemon runs there.  It keeps the configuration, and
+	 * counts for nothing: it has no queue of ours and promises nobody. */
+	bool ganetis;
 	bool logged;
 
 	struct lane files;

@@ -5,6 +5,7 @@
 
 #include "masterd/distribute_private.h"
 #include "masterd/master.h"
+#include "masterd/noderpc.h"
 
 /* As much goes into one call, */
 #define CALL_BYTES (4u * 1024 * 1024)
@@ -92,18 +93,38 @@ static WAITS int send_batches(struct lane *l, struct error *err)
 	return 0;
 }
 
+/* -1: Ganeti's node daemon runs there. */
+static WAITS int check_whose(struct peer *p, struct error *err)
+{
+	p->ganetis = noderpc_is_ganetis(p->d->m->rpc, p->node);
+	if (!p->ganetis)
+		return 0;
+	return error_set(err, ERR_RPC, NULL,
+			 "Node %s runs Ganeti's node daemon: it keeps the "
+			 "configuration, but no copy of the job queue, and has "
+			 "no vote on who is master. Start gantry-noded there, "
+			 "or make another node a candidate",
+			 peer_name(p));
+}
+
 static WAITS int queue_work(struct lane *l, struct error *err)
 {
 	struct peer *p = l->peer;
 
 	if (p->state == PEER_QUEUE_GOOD)
 		return send_batches(l, err);
+	if (p->ganetis && check_whose(p, err) < 0)
+		return -1;
 	batches_drop(p);
 	p->state = PEER_QUEUE_CATCHING;
 	/* The newest is perhaps not safe yet, and so not in our files. */
 	if (p->d->batch != NULL)
 		add_batch(p, p->d->batch);
-	return queue_catch_up(l, err);
+	if (queue_catch_up(l, err) == 0)
+		return 0;
+	if (!error_is(err, ECODE_REFUSED) && !error_is(err, ECODE_FENCED))
+		check_whose(p, err);
+	return -1;
 }
 
 static void queue_failed(struct lane *l)

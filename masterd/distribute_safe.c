@@ -9,20 +9,30 @@
 
 enum { LEVEL_WELL, LEVEL_SOME, LEVEL_MANY };
 
+/* Whether it may ever have a say in who is master. */
+static bool counts(const struct peer *p)
+{
+	return !p->gone && !p->ganetis;
+}
+
 size_t count_candidates(const struct distribute *d, enum candidate_set set)
 {
 	const struct peer *p;
 	size_t n = 1;
 
 	list_each (p, &d->peers, link)
-		n += p->in[set] && !p->gone;
+		n += p->in[set] && counts(p);
 	return n;
 }
 
 bool distribute_alone(const struct distribute *d)
 {
-	return count_candidates(d, SET_NOW) == 1 &&
-	       count_candidates(d, SET_SAFE) == 1;
+	const struct peer *p;
+
+	list_each (p, &d->peers, link)
+		if (p->candidate && !p->gone)
+			return false;
+	return true;
 }
 
 static bool is_safe_in(const struct distribute *d, enum candidate_set set,
@@ -36,7 +46,7 @@ static bool is_safe_in(const struct distribute *d, enum candidate_set set,
 	list_each (p, &d->peers, link) {
 		const struct lane *l = lane(p);
 
-		if (!p->in[set] || p->gone)
+		if (!p->in[set] || !counts(p))
 			continue;
 		if (l->has >= number || (no_voting && l->failing))
 			continue;
@@ -67,7 +77,7 @@ static bool too_many_fail(const struct distribute *d, enum candidate_set set)
 	size_t failing = 0;
 
 	list_each (p, &d->peers, link)
-		failing += p->in[set] && !p->gone &&
+		failing += p->in[set] && counts(p) &&
 			   (p->files.failing || p->queue.failing);
 	return failing > count_candidates(d, set) / 2;
 }
@@ -79,7 +89,7 @@ static bool name_silent(const struct distribute *d, struct strv *ret)
 	const struct peer *p;
 
 	list_each (p, &d->peers, link) {
-		if (!p->candidate || p->gone)
+		if (!p->candidate || !counts(p))
 			continue;
 		if ((p->files.failing && !p->files.refused) ||
 		    (p->queue.failing && !p->queue.refused))
@@ -150,12 +160,22 @@ bool distribute_failing(const struct distribute *d, struct strv *ret_candidates,
 	const struct peer *p;
 
 	list_each (p, &d->peers, link)
-		if (!p->gone && (p->files.failing || p->queue.failing))
+		if (counts(p) && (p->files.failing || p->queue.failing))
 			strv_add(p->candidate ? ret_candidates : ret_others,
 				 peer_name(p));
 	strv_sort_nice(ret_candidates);
 	strv_sort_nice(ret_others);
 	return ret_candidates->n > count_candidates(d, SET_NOW) / 2;
+}
+
+void distribute_ganetis(const struct distribute *d, struct strv *ret)
+{
+	const struct peer *p;
+
+	list_each (p, &d->peers, link)
+		if (p->candidate && p->ganetis && !p->gone)
+			strv_add(ret, peer_name(p));
+	strv_sort_nice(ret);
 }
 
 void safe_log(struct distribute *d)

@@ -445,6 +445,25 @@ WAITS json_t *noderpc_call(struct noderpc *r, const json_t *node,
 				noderpc_timeout_ms(procedure), err);
 }
 
+WAITS void noderpc_ask_whose(struct noderpc *r, struct node_result *results,
+			     size_t n)
+{
+	noderpc_look_many(r, results, n, "version",
+			  json_make("[s]", "gantry?"));
+}
+
+WAITS bool noderpc_is_ganetis(struct noderpc *r, const json_t *node)
+{
+	struct node_result *result = node_results_new(1);
+	bool is;
+
+	result->node = json_incref((json_t *)node);
+	noderpc_ask_whose(r, result, 1);
+	is = json_is_integer(result->payload);
+	node_results_free(result, 1);
+	return is;
+}
+
 struct node_result *node_results_new(size_t n)
 {
 	return xcalloc(n == 0 ? 1 : n, sizeof(struct node_result));

@@ -122,6 +122,15 @@ bool noderpc_heard_since(const struct noderpc *r, const json_t *node,
 struct node_result *node_results_new(size_t n);
 void node_results_free(struct node_result *results, size_t n);
 
+/* Ask whether Ganeti's own node daemon runs there: then the payload is an
+ * integer.  It is `version` with an argument, which ours refuses and Ganeti's
+ * passes over.  (To calls that only ours knows Ganeti's answers with a broken
+ * connection, as one does that is just being ended.)  One that let somebody
+ * wait is not asked. */
+WAITS void noderpc_ask_whose(struct noderpc *r, struct node_result *results,
+			     size_t n);
+WAITS bool noderpc_is_ganetis(struct noderpc *r, const json_t *node);
+
 /* The time limit of a procedure in ms, from noderpcs.def. */
 unsigned noderpc_timeout_ms(const char *procedure);
 

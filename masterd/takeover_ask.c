@@ -211,12 +211,37 @@ static WAITS int call_nodes(struct candidacy *c, const bool *wanted,
 	return rc;
 }
 
+/* Who did not answer because Ganeti's node daemon runs there, which knows no
+ * such call. */
+static WAITS void find_ganetis(struct candidacy *c)
+{
+	struct node_result *results = node_results_new(c->vote.n);
+	auto_free size_t *which = xcalloc(c->vote.n + 1, sizeof(*which));
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->vote.n; i++) {
+		c->vote.nodes[i].ganetis = false;
+		if (c->vote.nodes[i].answered || i == c->vote.self)
+			continue;
+		which[n] = i;
+		results[n++].node = json_incref(c->objects[i]);
+	}
+	noderpc_ask_whose(c->rpc, results, n);
+	for (size_t k = 0; k < n; k++)
+		c->vote.nodes[which[k]].ganetis =
+			json_is_integer(results[k].payload);
+	node_results_free(results, c->vote.n);
+}
+
 int takeover_ask(struct candidacy *c, struct error *err)
 {
 	auto_free bool *wanted = xcalloc(c->vote.n + 1, sizeof(*wanted));
 
 	memset(wanted, true, c->vote.n);
-	return call_nodes(c, wanted, "master_state", json_array(), 0, err);
+	if (call_nodes(c, wanted, "master_state", json_array(), 0, err) < 0)
+		return -1;
+	find_ganetis(c);
+	return 0;
 }
 
 /* The first candidate that has answered, c->vote.n when none has. */
@@ -270,6 +295,6 @@ int takeover_ask_promise(struct candidacy *c, uint64_t term, struct error *err)
 			return 0; /* the others need not be asked */
 	}
 	for (size_t i = 0; i < c->vote.n; i++)
-		wanted[i] = i != first;
+		wanted[i] = i != first && !c->vote.nodes[i].ganetis;
 	return ask_some(c, wanted, term, err);
 }

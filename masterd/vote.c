@@ -103,14 +103,20 @@ typedef bool counted_fn(const struct vote *v, const struct vote_node *node);
 
 static bool any(const struct vote *v, const struct vote_node *node)
 {
-	return !v->ignore_offline || !node->offline ||
-	       node == &v->nodes[v->self];
+	return !node->ganetis && (!v->ignore_offline || !node->offline ||
+				  node == &v->nodes[v->self]);
 }
 
 static bool candidate(const struct vote *v, const struct vote_node *node)
 {
 	(void)v;
-	return node->candidate;
+	return node->candidate && !node->ganetis;
+}
+
+static bool without_vote(const struct vote *v, const struct vote_node *node)
+{
+	(void)v;
+	return node->ganetis;
 }
 
 /* A copy that is being made anew stands for the one that it was, as long as
@@ -124,7 +130,7 @@ static bool lost_its_copy(const struct vote *v, const struct vote_node *node)
 /* Candidates whose word counts. */
 static bool heard(const struct vote *v, const struct vote_node *node)
 {
-	return node->candidate && !lost_its_copy(v, node);
+	return candidate(v, node) && !lost_its_copy(v, node);
 }
 
 static size_t count(const struct vote *v, counted_fn *of)
@@ -193,6 +199,8 @@ static char *tell_silent(const struct vote *v, counted_fn *of)
 
 	buf_adds(&text, "");
 	name_them(&text, v, of, false, "; no answer from ");
+	name_them(&text, v, without_vote, false,
+		  "; Ganeti's node daemon, which has no vote, runs on ");
 	if (of == candidate)
 		name_them(&text, v, lost_its_copy, true,
 			  "; newer than what is there, and half replaced: the "

@@ -27,6 +27,7 @@ struct vote_node {
 	bool offline;
 	bool candidate; /* a master candidate that is not offline */
 	bool answered;
+	bool ganetis; /* Ganeti's node daemon runs there: it has no vote */
 
 	const char *master;   /* by its ssconf files */
 	uint64_t term;	      /* what it promised, */

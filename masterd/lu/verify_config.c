@@ -213,6 +213,21 @@ static void check_dangling(struct verify *v)
 		  instance_list);
 }
 
+/* Candidates that could never become master. */
+static void check_ganetis(struct verify *v)
+{
+	auto_strv struct strv nodes = {0};
+	auto_free char *names = NULL;
+
+	distribute_ganetis(v->lu->m->distribute, &nodes);
+	names = strv_join(&nodes, ", ");
+	if (nodes.n > 0)
+		verify_note(v,
+			    "master candidates run Ganeti's node daemon, so "
+			    "they keep no job queue and have no vote: %s",
+			    names);
+}
+
 /* Who should keep a copy of the cluster's state and does not. */
 static void check_copies(struct verify *v)
 {
@@ -235,6 +250,7 @@ static void check_copies(struct verify *v)
 	if (others.n > 0)
 		verify_note(v, "nodes do not get the cluster's files: %s",
 			    other_names);
+	check_ganetis(v);
 }
 
 static WAITS void check_queue(struct verify *v)

@@ -10,6 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/event/timer.h"
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "masterd/config.h"
 #include "masterd/distribute.h"
 #include "masterd/master.h"
@@ -20,7 +21,8 @@
 
 #define N_NODES 6 /* by the digit in the node's name */
 
-enum manner { WELL, SILENT, REFUSING, HANGING, NEWER };
+/* GANETIS: Ganeti's node daemon, which knows no calls of ours. */
+enum manner { WELL, SILENT, REFUSING, HANGING, NEWER, GANETIS };
 
 static struct peers {
 	struct test_root root;
@@ -134,17 +136,30 @@ static inline json_t *peers_answer(const struct answer *a)
 		return peers_list(a->node,
 				  json_string_value(json_array_get(args, 0)));
 	}
+	if (strcmp(a->procedure, "version") == 0)
+		return json_integer(PROTOCOL_VERSION);
 	return json_null();
+}
+
+static inline bool peers_serves(const struct answer *a)
+{
+	enum manner how = peers.manner[a->node];
+
+	if (strcmp(a->procedure, "version") == 0)
+		return how == GANETIS; /* asked with an argument */
+	return how == WELL ||
+	       (how == GANETIS && !str_starts(a->procedure, "jobqueue_"));
 }
 
 static inline void peers_give(struct answer *a)
 {
-	static const char *const ecodes[] = {
-		[REFUSING] = ECODE_REFUSED, [NEWER] = ECODE_FENCED};
+	static const char *const ecodes[] = {[REFUSING] = ECODE_REFUSED,
+					     [NEWER] = ECODE_FENCED,
+					     [GANETIS] = NULL};
 	enum manner how = peers.manner[a->node];
 	struct error err;
 
-	if (how == WELL) {
+	if (peers_serves(a)) {
 		auto_json json_t *answer =
 			json_make("[b, o]", 1, peers_answer(a));
 		auto_free char *text = json_text(answer);

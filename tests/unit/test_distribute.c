@@ -45,6 +45,37 @@ static void expect_failing(const char *candidates, bool many)
 	cr_assert_str_eq(text, candidates);
 }
 
+static void expect_ganetis(const char *names)
+{
+	auto_strv struct strv found = {0};
+	auto_free char *text = NULL;
+
+	distribute_ganetis(peers.master->distribute, &found);
+	text = strv_join(&found, " ");
+	cr_assert_str_eq(text, names);
+}
+
+/* All other candidates, so they would be more than half. */
+Test(distribute, ganetis_node_daemon_has_the_configuration_and_no_say)
+{
+	struct error err;
+
+	peers.manner[2] = peers.manner[3] = GANETIS;
+	peers_change();
+	cr_assert(peers_traced("node2 upload_file_single"));
+	cr_assert(peers_traced("node3 write_ssconf_files"));
+	expect_ganetis("node2.example.com node3.example.com");
+	expect_failing("", false);
+	cr_assert_eq(distribute_safe(peers.master->distribute, &err), 0);
+	peers_forget();
+	peers_pass_ms(DISTRIBUTE_RETRY_MS);
+	cr_assert_not(peers_traced("node2"), "its log need not be full of it");
+	peers.manner[2] = WELL;
+	peers_pass_ms(60000);
+	cr_assert(peers_traced("node2 jobqueue_update_many"));
+	expect_ganetis("node3.example.com");
+}
+
 Test(distribute, a_dead_node_is_asked_once_and_then_in_the_background)
 {
 	peers.manner[2] = SILENT;

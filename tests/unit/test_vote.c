@@ -10,7 +10,7 @@
 /* Nodes from a line of one letter each, the first is the one that asks: '+'
  * answered and names it as master, '-' names node2, '.' is silent.  Lower case
  * letters instead: 'm' and 's' are offline nodes that name it, or are silent.
- * All but the offline ones are candidates. */
+ * 'g' has Ganeti's node daemon.  All but the offline ones are candidates. */
 static struct vote_node nodes[NODES_MAX];
 static struct error err;
 
@@ -28,7 +28,8 @@ static struct vote vote_of(const char *line)
 			.name = names[i],
 			.offline = offline,
 			.candidate = !offline,
-			.answered = line[i] != '.' && line[i] != 's',
+			.answered = strchr(".sg", line[i]) == NULL,
+			.ganetis = line[i] == 'g',
 			.master = line[i] == '-' ? "node2" : "node1",
 			.promised = "",
 		};
@@ -90,6 +91,24 @@ Test(vote, offline_nodes_count_unless_they_are_ignored)
 	cr_assert_eq(vote_for_start(&v, &err), VOTE_WON);
 	v = vote_of("+m-");
 	cr_assert_eq(vote_for_start(&v, &err), VOTE_WON);
+}
+
+Test(vote, nodes_of_ganetis_daemon_have_no_vote)
+{
+	struct vote v = vote_of("+gg");
+
+	cr_assert_eq(vote_for_start(&v, &err), VOTE_WON);
+	cr_assert_eq(vote_for_failover(&v, &err), VOTE_WON);
+	promise("1..", 8);
+	cr_assert_eq(vote_for_term(&v, 8, &err), VOTE_WON);
+	v = vote_of("+.gg");
+	cr_assert_eq(vote_for_start(&v, &err), VOTE_OPEN);
+	cr_assert_not_null(strstr(err.text, "no answer from node2;"), "%s",
+			   err.text);
+	cr_assert_not_null(strstr(err.text, "no vote, runs on node3, node4"),
+			   "%s", err.text);
+	v = vote_of("+-g");
+	cr_assert_eq(vote_for_start(&v, &err), VOTE_LOST);
 }
 
 Test(vote, a_lost_start_names_the_master)
