@@ -594,6 +594,23 @@ What is not served has its reason in [KNOWN_DELTAS.md](KNOWN_DELTAS.md).
 `make compat-page` writes this page from a run of `tests/compat/upstream-cli.t`,
 and the test fails when it is out of date.
 
+## Mixed clusters
+
+`tests/compat/mixed.t` puts Debian's node daemon under our master, and ours under
+Ganeti's. In both directions nodes are added, instances of the templates diskless,
+file and sharedfile are made, started, stopped, rebooted, changed, grown, renamed,
+migrated, failed over, moved with their data and exported, also between nodes of
+different kinds, and verify is content.
+
+* Ours under Ganeti's master: put `gantry-noded` where `ganeti-noded` was (it takes
+  `NODED_ARGS`); `gnt-node add` does the rest. As a candidate it keeps the queue.
+* Ganeti's under our master: run its `node-daemon-setup` on the host with the
+  cluster's secrets, then `gnt-node add --no-node-setup`. It has no vote on who is
+  master and no copy of the job queue ([design/failover.md](design/failover.md)), so
+  keep enough candidates of ours. Keys and certificates are not renewed there.
+
+## Commands
+
 END
     echo "$worked of $tried command lines work."
     echo
