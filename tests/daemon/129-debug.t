@@ -35,14 +35,19 @@ succeeds "the queue is tested" m gnt-debug test-jobqueue
 like "$out" 'Job queue test successful' "and is found in order"
 is "$(m gnt-job list --no-headers -o status | sort | uniq -c | grep -c running)" 0 \
     "no job is left"
-id=$(printf '[{"OP_ID": "OP_TEST_JQUEUE", "notify_exec": true}]' >"$VC/jq.json"
-    m gnt-debug submit-job "$VC/jq.json" >/dev/null 2>&1 &
-    until_true 30 sh -c "'$BIN/gnt-vcluster' exec '$VC' node1 -- gnt-job list --no-headers -o id,oplog | grep exec | grep -q sock"
-    m gnt-job list --no-headers -o id,oplog | grep exec | tail -1 | awk '{print $1}')
+printf '[{"OP_ID": "OP_TEST_JQUEUE", "notify_exec": true}]' >"$VC/jq.json"
+# Not within $(): that would wait for the job's end.
+m gnt-debug submit-job "$VC/jq.json" >/dev/null 2>&1 &
+standing() {
+    m gnt-job list --running --no-headers -o id,oplog | grep "sock', 'exec'"
+}
+until_true 30 standing
+id=$(standing | awk '{print $1}')
 m gnt-job cancel --force --kill --yes-do-it "$id" >/dev/null 2>&1
 until_true 30 sh -c "'$BIN/gnt-vcluster' exec '$VC' node1 -- gnt-job list --no-headers -o status $id | grep -q error"
 is "$(m gnt-job list --no-headers -o status "$id" | tr -d ' ')" error \
     "one that stands still can be killed"
+is "$(standing)" "" "and none is left"
 fails "there is no wconfd" m gnt-debug wconfd echo x
 like "$out" 'There is no wconfd' "which is said"
 fails "nor metad" m gnt-debug metad echo x
