@@ -3,6 +3,7 @@
 # installation, from a file or a URL.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+. "$(dirname "$0")/../lib/http.sh"
 cluster_start --nodes 2
 
 # Everybody may read what becomes an image.
@@ -93,46 +94,7 @@ fails "without OS and image" m gnt-instance add --no-name-check \
 like "$out" 'No guest OS or OS image specified' "there is nothing to install"
 
 # --- URLs ---
-cat >"$VC/server.py" <<'END'
-# Serves the folder; /to/X sends to X, /unsized/X says no size, /cut/X ends
-# early, /slow sends a little and waits.
-import http.server, os, sys, time
-
-class Handler(http.server.SimpleHTTPRequestHandler):
-    def do_GET(self):
-        kind, _, rest = self.path[1:].partition("/")
-        if kind == "to":
-            self.send_response(302)
-            self.send_header("Location", rest)
-            self.end_headers()
-        elif kind in ("unsized", "cut", "slow"):
-            data = open(rest or "small", "rb").read()
-            self.send_response(200)
-            if kind != "unsized":
-                self.send_header("Content-Length", len(data))
-            self.end_headers()
-            if kind == "unsized":
-                return self.wfile.write(data)
-            self.wfile.write(data[:300000])
-            while kind == "slow":
-                time.sleep(0.1)
-                self.wfile.write(b"x")
-        else:
-            super().do_GET()
-    def log_message(self, *args):
-        pass
-
-os.chdir(sys.argv[1])
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-server.daemon_threads = True
-print(server.server_address[1], flush=True)
-server.serve_forever()
-END
-python3 "$VC/server.py" "$images" >"$VC/port" 2>/dev/null &
-server=$!
-trap 'kill $server 2>/dev/null; cluster_end' EXIT
-until_true 20 test -s "$VC/port"
-url=http://127.0.0.1:$(cat "$VC/port")
+http_serve "$images"
 succeeds "an image is downloaded" add_image net1 "$url/small"
 succeeds "whole" has net1 small
 succeeds "from where the server sends" add_image net2 "$url/to//full"

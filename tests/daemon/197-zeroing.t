@@ -4,6 +4,7 @@
 # from the cluster's zeroing image, and exported when that has shut itself down.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+. "$(dirname "$0")/../lib/http.sh"
 cluster_start --nodes 2
 
 chmod 755 "$VC" # everybody may read what becomes an image
@@ -89,30 +90,7 @@ like "$(cat "$VC/export.log")" 'waiting up to 30 seconds for the helper' \
 is "$(state):$(n_disks)" "ADMIN_down:1:down:1" "and stays down"
 
 # --- from a server ---
-cat >"$VC/server.py" <<'END'
-# Serves the folder; /unsized says no size.
-import http.server, os, sys
-
-class Handler(http.server.SimpleHTTPRequestHandler):
-    def do_HEAD(self):
-        if self.path != "/unsized":
-            return super().do_HEAD()
-        self.send_response(200)
-        self.end_headers()
-    def log_message(self, *args):
-        pass
-
-os.chdir(sys.argv[1])
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-server.daemon_threads = True
-print(server.server_address[1], flush=True)
-server.serve_forever()
-END
-python3 "$VC/server.py" "$VC" >"$VC/port" 2>/dev/null &
-server=$!
-trap 'kill $server 2>/dev/null; cluster_end' EXIT
-until_true 60 test -s "$VC/port"
-url=http://127.0.0.1:$(cat "$VC/port")
+http_serve "$VC"
 m gnt-cluster modify --zeroing-image="$url/unsized"
 fails "a server that does not say how big the image is" export_it
 like "$out" "$url/unsized: .*does not say how big" "is named"
