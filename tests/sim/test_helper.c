@@ -9,11 +9,9 @@
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/planned.h"
+#include "tests/sim/traced.h"
 
 #define IMAGE "/srv/images/install"
-#define LONG_MS (3 * 3600 * 1000)
-
-static struct strv calls;
 
 static void setup_untrusted(void)
 {
@@ -22,15 +20,7 @@ static void setup_untrusted(void)
 	s.nodes[1].guests_end = true;
 }
 
-static void teardown_calls(void)
-{
-	s.calls = NULL;
-	strv_done(&calls);
-	sim_run(&s, LONG_MS, NULL, NULL);
-	teardown();
-}
-
-TestSuite(helper, .init = setup_untrusted, .fini = teardown_calls,
+TestSuite(helper, .init = setup_untrusted, .fini = traced_teardown,
 	  .timeout = 60);
 
 static void set(const char *key, const char *value)
@@ -68,20 +58,13 @@ static void expect_calls(const char *wanted)
 		"instance_start ",  "instance_metadata_modify ",
 		"instance_os_add ", "instance_shutdown ",
 		"blockdev_remove "};
-	auto_buf struct buf got = {0};
-
-	for (size_t i = 0; i < calls.n; i++)
-		for (size_t k = 0; k < sizeof(about) / sizeof(*about); k++)
-			if (str_starts(calls.items[i], about[k]))
-				buf_adds(&got, about[k]);
-	cr_expect_str_eq(got.data == NULL ? "" : got.data, wanted, "%s",
-			 got.data);
+	traced_expect(about, sizeof(about) / sizeof(*about), wanted);
 }
 
 Test(helper, it_installs_and_leaves_nothing)
 {
 	set("install_image", IMAGE);
-	s.calls = &calls;
+	s.calls = &traced;
 	expect(add("sharedfile"), "success");
 	expect_calls("blockdev_create blockdev_create blockdev_image "
 		     "instance_start instance_shutdown blockdev_remove ");
@@ -113,7 +96,7 @@ Test(helper, one_that_may_ask_is_answered)
 	json_set_bool(op, "instance_communication", true);
 	json_object_set_new(op, "osparams_secret",
 			    json_make("{s:s}", "pw", "hunter2"));
-	s.calls = &calls;
+	s.calls = &traced;
 	expect(op, "success");
 	expect_calls("blockdev_create instance_metadata_modify "
 		     "blockdev_create blockdev_image instance_start "
@@ -122,7 +105,7 @@ Test(helper, one_that_may_ask_is_answered)
 
 Test(helper, without_an_image_nothing_is_begun)
 {
-	s.calls = &calls;
+	s.calls = &traced;
 	expect(add("sharedfile"), "--install-image");
 	expect_calls("");
 	cr_expect_null(instance());
@@ -147,7 +130,7 @@ Test(helper, a_server_that_does_not_have_it_is_named_without_passwords)
 
 	set("install_image", "http://me:sesame@www.example.com/image");
 	s.nodes[1].fail_on = "get_file_info";
-	s.calls = &calls;
+	s.calls = &traced;
 	got = sim_do(&s, add("sharedfile"));
 	cr_expect_not_null(strstr(got, "http://www.example.com/image"), "%s",
 			   got);
@@ -159,7 +142,7 @@ Test(helper, a_server_that_does_not_have_it_is_named_without_passwords)
 Test(helper, what_is_trusted_needs_none)
 {
 	s.nodes[1].untrusted = false;
-	s.calls = &calls;
+	s.calls = &traced;
 	expect(add("sharedfile"), "success");
 	expect_calls("blockdev_create instance_os_add ");
 }
@@ -238,7 +221,7 @@ static uint64_t begin(void)
 
 static void expect_nothing_left(void)
 {
-	sim_run(&s, LONG_MS, NULL, NULL);
+	sim_run(&s, TRACED_LONG_MS, NULL, NULL);
 	cr_expect_null(instance());
 	cr_expect_eq(n_disks(), 0);
 	cr_expect_null(table_get(&s.nodes[1].running, "web1"));
@@ -288,7 +271,7 @@ static void add_installed(void)
 
 static void expect_only_its_disk(void)
 {
-	sim_run(&s, LONG_MS, NULL, NULL);
+	sim_run(&s, TRACED_LONG_MS, NULL, NULL);
 	cr_expect_eq(n_disks(), 1);
 	cr_expect_eq(json_array_size(json_get(instance(), "disks")), 1);
 	cr_expect_null(table_get(&s.nodes[1].running, "web1"));
@@ -298,7 +281,7 @@ static void expect_only_its_disk(void)
 Test(helper, an_instance_is_reinstalled)
 {
 	add_installed();
-	s.calls = &calls;
+	s.calls = &traced;
 	expect(reinstall(), "success");
 	expect_calls("blockdev_create blockdev_image instance_start "
 		     "instance_shutdown blockdev_remove ");

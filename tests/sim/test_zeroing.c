@@ -9,12 +9,10 @@
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
+#include "tests/sim/traced.h"
 
 #define IMAGE "/srv/images/zero"
-#define LONG_MS (3 * 3600 * 1000)
 #define SIZE_MIB 1024
-
-static struct strv calls;
 
 static void set_image(const char *image)
 {
@@ -43,15 +41,7 @@ static void setup_zeroing(void)
 	s.nodes[1].guests_end = true;
 }
 
-static void teardown_calls(void)
-{
-	s.calls = NULL;
-	strv_done(&calls);
-	sim_run(&s, LONG_MS, NULL, NULL);
-	teardown();
-}
-
-TestSuite(zeroing, .init = setup_zeroing, .fini = teardown_calls,
+TestSuite(zeroing, .init = setup_zeroing, .fini = traced_teardown,
 	  .timeout = 60);
 
 static json_t *export(void)
@@ -73,14 +63,7 @@ static void expect_calls(const char *wanted)
 		"blockdev_create ",   "blockdev_image ",  "instance_start ",
 		"instance_shutdown ", "blockdev_remove ", "import_start ",
 		"finalize_export "};
-	auto_buf struct buf got = {0};
-
-	for (size_t i = 0; i < calls.n; i++)
-		for (size_t k = 0; k < sizeof(about) / sizeof(*about); k++)
-			if (str_starts(calls.items[i], about[k]))
-				buf_adds(&got, about[k]);
-	cr_expect_str_eq(got.data == NULL ? "" : got.data, wanted, "%s",
-			 got.data);
+	traced_expect(about, sizeof(about) / sizeof(*about), wanted);
 }
 
 /* With its own disk only. */
@@ -98,7 +81,7 @@ static void expect_as_before(bool up)
 Test(zeroing, a_running_instance_runs_again)
 {
 	add("sharedfile", true);
-	s.calls = &calls;
+	s.calls = &traced;
 	expect(export(), "success");
 	expect_calls("instance_shutdown blockdev_create blockdev_image "
 		     "instance_start instance_shutdown blockdev_remove "
@@ -109,7 +92,7 @@ Test(zeroing, a_running_instance_runs_again)
 Test(zeroing, one_that_is_down_stays_down)
 {
 	add("sharedfile", false);
-	s.calls = &calls;
+	s.calls = &traced;
 	expect(export(), "success");
 	expect_calls("instance_shutdown blockdev_create blockdev_image "
 		     "instance_start instance_shutdown blockdev_remove "
@@ -142,7 +125,7 @@ Test(zeroing, an_instance_that_goes_is_zeroed_as_well)
 Test(zeroing, without_disks_there_is_nothing_to_zero)
 {
 	expect(op_add("web1", NODE2, false), "success");
-	s.calls = &calls;
+	s.calls = &traced;
 	expect(export(), "success");
 	expect_calls("instance_shutdown finalize_export instance_start ");
 }
@@ -159,7 +142,7 @@ Test(zeroing, what_cannot_be_is_said_before_anything_is_done)
 	json_t *live = export(), *negative = export(), *alone = export();
 
 	add("sharedfile", false);
-	s.calls = &calls;
+	s.calls = &traced;
 	json_set_bool(live, "shutdown", false);
 	json_set_bool(live, "long_sleep", false);
 	expect_refused(live, "Unless the instance is shut down");
@@ -182,7 +165,7 @@ Test(zeroing, parameters_have_their_types)
 	};
 
 	add("sharedfile", false);
-	s.calls = &calls;
+	s.calls = &traced;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		json_t *op = export();
 		struct error err;
@@ -197,7 +180,7 @@ Test(zeroing, parameters_have_their_types)
 Test(zeroing, an_image_is_needed)
 {
 	expect(op_add("web1", NODE2, true), "success");
-	s.calls = &calls;
+	s.calls = &traced;
 	expect(export(), "gnt-cluster modify --zeroing-image");
 	expect_calls("");
 }
@@ -212,7 +195,7 @@ Test(zeroing, one_that_takes_too_long_is_ended_and_the_export_made)
 	json_set_int(op, "zeroing_timeout_fixed", 100);
 	json_object_set_new(op, "zeroing_timeout_per_mib", json_real(0.5));
 	begin_us = clock_mono_us();
-	s.calls = &calls;
+	s.calls = &traced;
 	expect(op, "success");
 	took_s = (clock_mono_us() - begin_us) / 1000000;
 	cr_expect_geq(took_s, 100 + SIZE_MIB / 2);
@@ -283,15 +266,15 @@ static void kill_job(uint64_t id)
 Test(zeroing, another_job_takes_back_what_a_killed_one_began)
 {
 	kill_job(begin(false));
-	sim_run(&s, LONG_MS, NULL, NULL);
+	sim_run(&s, TRACED_LONG_MS, NULL, NULL);
 	expect_as_before(false);
 }
 
 Test(zeroing, it_also_starts_the_instance)
 {
 	kill_job(begin(true));
-	s.calls = &calls;
-	sim_run(&s, LONG_MS, NULL, NULL);
+	s.calls = &traced;
+	sim_run(&s, TRACED_LONG_MS, NULL, NULL);
 	expect_calls("instance_shutdown blockdev_remove instance_start ");
 	expect_as_before(true);
 }
@@ -300,9 +283,9 @@ Test(zeroing, so_does_a_new_master)
 {
 	begin(true);
 	sim_crash(&s, 1);
-	s.calls = &calls;
+	s.calls = &traced;
 	sim_restart(&s);
-	sim_run(&s, LONG_MS, NULL, NULL);
+	sim_run(&s, TRACED_LONG_MS, NULL, NULL);
 	expect_calls("instance_shutdown blockdev_remove instance_start ");
 	expect_as_before(true);
 }
@@ -319,14 +302,14 @@ Test(zeroing, what_cannot_be_put_away_waits_for_another_master)
 	id = sim_submit(&s, op, NULL);
 	sim_run(&s, 60000, NULL, NULL);
 	s.nodes[1].fail_on = "instance_shutdown";
-	s.calls = &calls;
+	s.calls = &traced;
 	cr_expect_str_eq(sim_wait(&s, id), "error");
-	sim_run(&s, LONG_MS, NULL, NULL);
+	sim_run(&s, TRACED_LONG_MS, NULL, NULL);
 	cr_expect_eq(json_array_size(json_get(instance(), "disks")), 2);
 	expect_calls("instance_shutdown instance_shutdown ");
 	s.nodes[1].fail_on = NULL;
 	sim_crash(&s, 1);
 	sim_restart(&s);
-	sim_run(&s, LONG_MS, NULL, NULL);
+	sim_run(&s, TRACED_LONG_MS, NULL, NULL);
 	expect_as_before(true);
 }
