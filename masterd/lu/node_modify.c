@@ -266,6 +266,93 @@ static int set_parameters(struct lu *lu, struct error *err)
 	return state_set_disk(n->changed, op->disk_state, err);
 }
 
+/* --- a node with instances is not given up by mistake --- */
+
+/* A node that is asked whether it still works has an answer by then. */
+#define IN_USE_MS 10000
+
+/* As many instances are named in an error. */
+#define IN_USE_NAMES 10
+
+/* [[hypervisor, ...], {hypervisor: {parameters}}] */
+static json_t *running_args(const json_t *cluster)
+{
+	json_t *enabled = json_object_get(cluster, "enabled_hypervisors");
+	json_t *params = json_object();
+
+	for (size_t i = 0; i < json_array_size(enabled); i++) {
+		const char *hv = json_string_value(json_array_get(enabled, i));
+
+		json_object_set_new(params, hv,
+				    params_fill_hv(cluster, hv, NULL, NULL));
+	}
+	return json_make("[O, o]", enabled, params);
+}
+
+/* Its primary instances that run there, by what the node says; none when it
+ * does not answer. */
+static WAITS void find_running(struct lu *lu, struct strv *ret)
+{
+	const char *uuid = node_uuid(modify_of(lu));
+	auto_strv struct strv primaries = {0};
+	auto_json json_t *running = NULL;
+	struct error ignored;
+
+	config_node_primaries(lu->m->config, uuid, &primaries);
+	if (primaries.n == 0)
+		return;
+	running = lu_call_for(lu, uuid, "all_instances_info",
+			      running_args(config_cluster(lu->m->config)),
+			      IN_USE_MS, &ignored);
+	for (size_t i = 0; i < primaries.n; i++) {
+		const char *name = config_name(lu->m->config, CONFIG_INSTANCE,
+					       primaries.items[i]);
+
+		if (name != NULL && json_get(running, name) != NULL)
+			strv_add(ret, name);
+	}
+	strv_sort_nice(ret);
+}
+
+/* "a, b and 3 more"; to be freed. */
+static char *some_names(const struct strv *names)
+{
+	auto_strv struct strv shown = {0};
+	auto_free char *text = NULL;
+
+	for (size_t i = 0; i < names->n && i < IN_USE_NAMES; i++)
+		strv_add(&shown, names->items[i]);
+	text = strv_join(&shown, ", ");
+	if (names->n <= IN_USE_NAMES)
+		return steal(&text);
+	return xprintf("%s and %zu more", text, names->n - IN_USE_NAMES);
+}
+
+/* The master no longer looks at a node that is offline: what runs there would
+ * run unseen, and could be started a second time elsewhere.  A node that does
+ * not answer is what the flag is for. */
+static WAITS int check_unused(struct lu *lu, struct error *err)
+{
+	const struct op_node_set_params *op = lu->op;
+	struct node_modify *n = modify_of(lu);
+	auto_strv struct strv running = {0};
+	auto_free char *names = NULL;
+
+	if (op->force || n->role != ROLE_OFFLINE ||
+	    role_of(n->node) == ROLE_OFFLINE)
+		return 0;
+	find_running(lu, &running);
+	if (running.n == 0)
+		return 0;
+	names = some_names(&running);
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Node %s answers and runs the instances of which it "
+			 "is the primary node: %s. Move them away first "
+			 "(gnt-node evacuate -p, gnt-node migrate), stop "
+			 "them, or use --force",
+			 node_name(n), names);
+}
+
 /* A node that was offline has to answer before it is taken back. */
 static WAITS int check_alive(struct lu *lu, struct error *err)
 {
@@ -301,6 +388,8 @@ static WAITS int modify_check(struct lu *lu, struct error *err)
 	if (set_parameters(lu, err) < 0)
 		return -1;
 	compute_role(lu);
+	if (check_unused(lu, err) < 0)
+		return -1;
 	return check_alive(lu, err);
 }
 

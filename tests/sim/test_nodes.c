@@ -116,6 +116,29 @@ Test(nodes, roles_exclude_each_other)
 	expect(node_op("OP_NODE_SET_PARAMS", NODE3), "wrong_input");
 }
 
+Test(nodes, one_that_runs_instances_is_not_set_offline_by_mistake)
+{
+	json_t *op;
+
+	expect(op_add("web1", NODE3, false), "success");
+	expect(modify(NODE3, "offline", true), "web1");
+	cr_assert_not(has(NODE3, "offline"));
+	op = modify(NODE3, "offline", true);
+	json_set_bool(op, "force", true);
+	expect(op, "success");
+	cr_assert(has(NODE3, "offline"));
+	expect(modify(NODE3, "offline", false), "success");
+	/* What is stopped does not hold it back, */
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	expect(modify(NODE3, "offline", true), "success");
+	expect(modify(NODE3, "offline", false), "success");
+	/* nor what may run on a node that is dead. */
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
+	s.nodes[2].down = true;
+	expect(modify(NODE3, "offline", true), "success");
+	s.nodes[2].down = false;
+}
+
 Test(nodes, unset_flag_stays_unset)
 {
 	expect_result(modify(NODE3, "drained", false), "[]");
