@@ -22,6 +22,8 @@
 #include "masterd/master.h"
 #include "masterd/noderpc_https.h"
 #include "masterd/takeover.h"
+#include "queue/job.h"
+#include "queue/queue.h"
 
 #define EXIT_NOT_CLUSTER 5
 #define EXIT_NOT_MASTER 11
@@ -209,6 +211,46 @@ static int serve(struct masterd *md, struct error *err)
 	return md->luxi == NULL ? -1 : 0;
 }
 
+/* As many jobs are named after a failover. */
+#define CUT_OFF_NAMES 20
+
+struct cut_off {
+	struct masterd *md;
+	size_t n;
+};
+
+static void tell_cut_off(const struct job *j, void *arg)
+{
+	struct cut_off *c = arg;
+	char text[ERROR_TEXT_MAX];
+
+	if (++c->n > CUT_OFF_NAMES)
+		return;
+	snprintf(text, sizeof(text),
+		 "Job %ju (%s) was cut off: it ends with %s; look at what it "
+		 "was about before you repeat it",
+		 (uintmax_t)j->id, j->ops[0].summary,
+		 job_state_name(job_status(j)));
+	on_progress(c->md, text);
+}
+
+/* Who takes over says which jobs the former master did not bring to an end. */
+static void name_cut_off(struct masterd *md)
+{
+	struct cut_off c = {.md = md};
+	char text[100];
+
+	if (!md->takeover.failover)
+		return;
+	queue_each_cut_off(md->master->queue, tell_cut_off, &c);
+	if (c.n <= CUT_OFF_NAMES)
+		return;
+	snprintf(text, sizeof(text),
+		 "and %zu more, which gnt-job list shows with error",
+		 c.n - CUT_OFF_NAMES);
+	on_progress(md, text);
+}
+
 static WAITS int begin(struct masterd *md, struct error *err)
 {
 	struct master_role role;
@@ -226,6 +268,7 @@ static WAITS int begin(struct masterd *md, struct error *err)
 				 "It was told to end");
 	if (make_master(md, &role, err) < 0 || serve(md, err) < 0)
 		return -1;
+	name_cut_off(md);
 	master_start(md->master);
 	address_turn_up(md->master);
 	if (md->takeover.failover)

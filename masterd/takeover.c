@@ -194,7 +194,10 @@ static WAITS void stop_former(struct candidacy *c)
 
 	if (node == NULL || !node->answered)
 		return;
-	takeover_say(c, "Stopping the master daemon on %s", node->name);
+	takeover_say(c,
+		     "Stopping the master daemon on %s; jobs that run there "
+		     "have %u seconds to end",
+		     node->name, TAKEOVER_STOP_MS / 1000);
 	c->has_stopped = true;
 	tell_former(c, node->term, "node_stop_master", json_array(),
 		    TAKEOVER_STOP_MS, "Stopping it");

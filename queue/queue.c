@@ -186,6 +186,18 @@ void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),
 		j = queue_next(q, j->id);
 }
 
+void queue_each_cut_off(struct queue *q,
+			void (*fn)(const struct job *j, void *arg), void *arg)
+{
+	struct job *j = NULL;
+
+	while (!q->started &&
+	       (j = job_index_next(&q->jobs, j == NULL ? 0 : j->id)) != NULL)
+		if (j->private->draft != NULL && job_status(j) == JOB_RUNNING &&
+		    job_is_final(j->private->draft))
+			fn(j->private->draft, arg);
+}
+
 /* --- for other copies --- */
 
 char *queue_file(struct queue *q, const char *name, struct error *err)

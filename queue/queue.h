@@ -145,6 +145,12 @@ const struct job *queue_next(struct queue *q, uint64_t after);
 void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),
 		void *arg);
 
+/* Each job that ran when the master before this one ended, in order of id, as
+ * it will be seen once the queue is started: it has ended.  Nothing after
+ * queue_start(). */
+void queue_each_cut_off(struct queue *q,
+			void (*fn)(const struct job *j, void *arg), void *arg);
+
 /* Each archived job read from disk, to be freed by fn. For `archived`. */
 WAITS int queue_each_archived(struct queue *q,
 			      bool (*fn)(struct job *j STEALS, void *arg),

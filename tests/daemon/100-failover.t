@@ -37,6 +37,7 @@ is "$rc" 0 "jobs were submitted until the master died"
 fails "without a master nothing answers" on node2 gnt-cluster master-ping
 succeeds "another node takes over" on node2 gnt-cluster master-failover
 like "$out" 'follow node2.example.com' "and says what it does"
+like "$out" "Job $slow .TEST_DELAY.* was cut off" "and which job the former master left unfinished"
 is "$(on node2 gnt-cluster getmaster)" node2.example.com "it is the master"
 is "$(on node5 gnt-cluster getmaster)" node2.example.com "which the others know"
 succeeds "and it answers" on node2 gnt-cluster master-ping
