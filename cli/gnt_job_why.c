@@ -49,14 +49,27 @@ static void print_depends(const json_t *step)
 	       number(step, "next"));
 }
 
+static void print_gate(const json_t *step)
+{
+	if (number(step, "limit") > 0)
+		printf(", which lets %lld job%s run at once, job %lld for "
+		       "example",
+		       number(step, "limit"),
+		       number(step, "limit") == 1 ? "" : "s",
+		       number(step, "next"));
+	print_before(step);
+}
+
 static void print_filter(const json_t *step)
 {
 	printf("is held back by the filter %s", json_str(step, "filter", "?"));
-	if (number(step, "limit") > 0)
-		printf(", which lets %lld jobs run at once, job %lld for "
-		       "example",
-		       number(step, "limit"), number(step, "next"));
-	print_before(step);
+	print_gate(step);
+}
+
+static void print_reason(const json_t *step)
+{
+	printf("is held back by its reason %s", json_str(step, "reason", "?"));
+	print_gate(step);
 }
 
 static void print_places(const json_t *step)
@@ -89,9 +102,9 @@ static const struct {
 	void (*print)(const json_t *step);
 } reasons[] = {
 	{"lock", print_lock},	  {"depends", print_depends},
-	{"filter", print_filter}, {"places", print_places},
-	{"runs", print_runs},	  {"starts", print_starts},
-	{"ended", print_ended},
+	{"filter", print_filter}, {"reason", print_reason},
+	{"places", print_places}, {"runs", print_runs},
+	{"starts", print_starts}, {"ended", print_ended},
 };
 
 static void print_step(const json_t *step)

@@ -102,6 +102,7 @@ static json_t *make_step(struct master *m, const struct job *j,
 			 uint64_t *ret_next)
 {
 	struct queue_why why;
+	const char *name;
 	json_t *step;
 
 	queue_why(m->queue, j->id, &why);
@@ -112,8 +113,9 @@ static json_t *make_step(struct master *m, const struct job *j,
 	case QUEUE_WAITS_JOB:
 		return step_new(j, "depends");
 	case QUEUE_WAITS_GATE:
-		step = step_new(j, "filter");
-		json_set_str(step, "filter", why.gate->name);
+		name = why.gate->by_reason ? "reason" : "filter";
+		step = step_new(j, name);
+		json_set_str(step, name, why.gate->name);
 		break;
 	case QUEUE_WAITS_PLACE:
 		step = step_new(j, "places");

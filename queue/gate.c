@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gates: rules of those above about which queued jobs may start.  A job that
- * would start but for its gate waits in the gate's own heap, so that those
- * behind a closed gate cost nothing; each job that leaves lets the next one try
- * again. */
+/* Gates: rules about which queued jobs may start, of those above and of the
+ * jobs themselves (rate_limits.c).  A job that would start but for a gate waits
+ * in that gate's own heap, so that those behind a closed gate cost nothing;
+ * each job that leaves lets the next one try again.  A job with several gates
+ * that is let try by one and held by another gives its turn on. */
 #include "queue/queue_private.h"
 
 static struct queue_gate *ask(struct queue *q, struct job *j)
@@ -18,57 +19,115 @@ bool gate_assign(struct queue *q, struct job *j)
 
 	if (g == NULL || !g->reject) {
 		j->private->gate = g;
+		if (j->private->n_limits == 0)
+			rate_limits_join(q, j);
 		return true;
 	}
 	heap_remove(j);
+	rate_limits_leave(q, j);
 	job_end_unstarted(j, JOB_CANCELED, NULL);
 	job_save(j);
 	return false;
 }
+
+/* --- the gates of a job, one after the other --- */
+
+static size_t n_gates(const struct job_private *p)
+{
+	return 1 + p->n_limits;
+}
+
+static struct queue_gate *gate_at(const struct job_private *p, size_t i)
+{
+	return i == 0 ? p->gate : rate_limit_gate(p->limits[i - 1]);
+}
+
+struct queue_gate *gate_holding(const struct job *j)
+{
+	const struct job_private *p = j->private;
+
+	for (size_t i = 0; i < n_gates(p); i++) {
+		struct queue_gate *g = gate_at(p, i);
+
+		if (g != NULL && p->heap == &g->held)
+			return g;
+	}
+	return NULL;
+}
+
+bool gate_is_of(const struct queue_gate *g, const struct job *j)
+{
+	for (size_t i = 0; i < n_gates(j->private); i++)
+		if (gate_at(j->private, i) == g)
+			return true;
+	return false;
+}
+
+/* --- through them --- */
 
 static bool is_open(const struct queue_gate *g)
 {
 	return g->n_running < g->limit;
 }
 
-static void enter(struct job *j, struct queue_gate *g)
+static struct queue_gate *find_closed(const struct job_private *p)
 {
-	j->private->gate = g;
-	j->private->passed = true;
-	g->n_running++;
-}
+	for (size_t i = 0; i < n_gates(p); i++) {
+		struct queue_gate *g = gate_at(p, i);
 
-bool gate_pass(struct job *j)
-{
-	struct queue_gate *g = j->private->gate;
-
-	if (g == NULL)
-		return true;
-	if (!is_open(g)) {
-		heap_add(&g->held, j);
-		return false;
+		if (g != NULL && !is_open(g))
+			return g;
 	}
-	enter(j, g);
-	return true;
+	return NULL;
 }
 
-void gate_left(struct queue *q, struct job *j)
+/* Let the next one that each open gate of j's holds try again. */
+static void wake_next(struct queue *q, struct job *j)
 {
-	struct queue_gate *g = j->private->gate;
+	for (size_t i = 0; i < n_gates(j->private); i++) {
+		struct queue_gate *g = gate_at(j->private, i);
+		struct job *next;
 
-	if (g == NULL)
-		return;
-	if (j->private->passed)
-		g->n_running--;
-	j->private->passed = false;
-	j->private->gate = NULL;
-	if (g->held.n > 0 && is_open(g)) {
-		struct job *next = g->held.jobs[0];
-
+		if (g == NULL || !is_open(g) || g->held.n == 0)
+			continue;
+		next = g->held.jobs[0];
 		heap_remove(next);
 		heap_add(&q->ready, next);
 	}
 }
+
+bool gate_pass(struct queue *q, struct job *j)
+{
+	struct queue_gate *closed = find_closed(j->private);
+
+	if (closed != NULL) {
+		heap_add(&closed->held, j);
+		wake_next(q, j);
+		return false;
+	}
+	for (size_t i = 0; i < n_gates(j->private); i++) {
+		struct queue_gate *g = gate_at(j->private, i);
+
+		if (g != NULL)
+			g->n_running++;
+	}
+	return true;
+}
+
+void gate_left(struct queue *q, struct job *j, bool ran)
+{
+	for (size_t i = 0; i < n_gates(j->private); i++) {
+		struct queue_gate *g = gate_at(j->private, i);
+
+		if (ran && g != NULL)
+			g->n_running--;
+	}
+	wake_next(q, j);
+	j->private->gate = NULL;
+	rate_limits_leave(q, j);
+}
+
+/* --- others --- */
 
 static void forget_gate(struct queue *q, struct job *j)
 {
@@ -79,25 +138,24 @@ static void forget_gate(struct queue *q, struct job *j)
 		heap_add(&q->ready, j);
 	}
 	p->gate = NULL;
-	p->passed = false;
 }
 
 void queue_gates_changed(struct queue *q)
 {
 	for (struct job *j = job_index_next(&q->jobs, 0); j != NULL;
 	     j = job_index_next(&q->jobs, j->id)) {
-		struct queue_gate *g;
+		struct job_private *p = j->private;
 
 		forget_gate(q, j);
-		if (j->private->unborn || job_is_final(job_newest(j)))
+		if (p->unborn || job_is_final(job_newest(j)))
 			continue;
-		if (!j->private->has_slot) {
+		if (!p->has_slot) {
 			gate_assign(q, j);
 			continue;
 		}
-		g = ask(q, j);
-		if (g != NULL)
-			enter(j, g);
+		p->gate = ask(q, j);
+		if (p->gate != NULL)
+			p->gate->n_running++;
 	}
 	sched_kick(q);
 }

@@ -42,6 +42,7 @@ struct queue_gate {
 	bool reject;
 	unsigned limit;
 	const char *name; /* for people */
+	bool by_reason;	  /* of rate_limits.c: the name is the reason */
 
 	/* Private. */
 	size_t n_running;

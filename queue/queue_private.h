@@ -12,6 +12,7 @@
 #ifndef QUEUE_QUEUE_PRIVATE_H
 #define QUEUE_QUEUE_PRIVATE_H
 
+#include "lib/base/table.h"
 #include "lib/store/store.h"
 #include "queue/chain.h"
 #include "queue/history.h"
@@ -41,16 +42,17 @@ struct job_private {
 	struct queue *queue;
 	struct job *draft; /* NULL: as visible */
 	size_t n_saving;
-	bool unborn;		 /* not durable yet: nobody sees it */
-	bool archiving;		 /* on its way out */
-	bool ended_at_start;	 /* by load.c, not while this master ruled */
-	bool in_history_list;	 /* history.c knows that it has changed */
-	bool has_slot;		 /* counts against max_running */
-	struct job_heap *heap;	 /* where it waits for its turn, or NULL */
-	size_t slot;		 /* its place there */
-	int priority;		 /* with which it stands there */
-	struct queue_gate *gate; /* which it has to pass, or NULL */
-	bool passed;		 /* and has: it counts in gate->n_running */
+	bool unborn;		    /* not durable yet: nobody sees it */
+	bool archiving;		    /* on its way out */
+	bool ended_at_start;	    /* by load.c, not while this master ruled */
+	bool in_history_list;	    /* history.c knows that it has changed */
+	bool has_slot;		    /* counts against max_running */
+	struct job_heap *heap;	    /* where it waits for its turn, or NULL */
+	size_t slot;		    /* its place there */
+	int priority;		    /* with which it stands there */
+	struct queue_gate *gate;    /* which it has to pass, or NULL */
+	struct rate_limit **limits; /* gates that it asks for itself */
+	size_t n_limits;
 	struct running *running;
 	json_t **secrets; /* of each opcode; NULL: none has any */
 
@@ -80,6 +82,7 @@ struct queue {
 	bool drained;
 
 	struct job_heap ready;
+	struct table rate_limits; /* struct rate_limit by the reason */
 	size_t n_running, n_saving;
 	bool started, stopping, closed;
 	struct chain_link chain; /* the job archived last */
@@ -147,12 +150,23 @@ void sched_left(struct queue *q, struct job *j);
 
 /* --- gate.c --- */
 
-/* Ask which gate j has to pass; false when it was rejected and has ended. */
+/* Ask which gates j has to pass; false when it was rejected and has ended. */
 bool gate_assign(struct queue *q, struct job *j);
 /* Whether j may start now; else it is held. */
-bool gate_pass(struct job *j);
-/* j has passed and does not run any more, or will not want to. */
-void gate_left(struct queue *q, struct job *j);
+bool gate_pass(struct queue *q, struct job *j);
+/* j has passed and does not run any more (ran), or will not want to. */
+void gate_left(struct queue *q, struct job *j, bool ran);
+/* The gate that holds j, NULL: none. */
+struct queue_gate *gate_holding(const struct job *j);
+/* Whether g is among those that j has to pass. */
+bool gate_is_of(const struct queue_gate *g, const struct job *j);
+
+/* --- rate_limits.c --- */
+
+/* Put j into the buckets that its reasons name; and take it out of all. */
+void rate_limits_join(struct queue *q, struct job *j);
+void rate_limits_leave(struct queue *q, struct job *j);
+struct queue_gate *rate_limit_gate(struct rate_limit *l);
 
 /* Count the parents of a new job and have it told of their end.  State of
  * those that are not live by status_of (-1: unknown).  0, or -1 with err when

@@ -55,7 +55,7 @@ void job_destroy(struct job *j)
 	struct job_private *p = j->private;
 
 	job_drop_secrets(j);
-
+	rate_limits_leave(p->queue, j);
 	while (!list_empty(&p->watches))
 		list_remove(p->watches.next);
 	job_free(p->draft);

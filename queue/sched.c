@@ -18,7 +18,7 @@ void sched_kick(struct queue *q)
 		struct job *j = q->ready.jobs[0];
 
 		heap_remove(j);
-		if (!gate_pass(j))
+		if (!gate_pass(q, j))
 			continue;
 		j->private->has_slot = true;
 		q->n_running++;
@@ -29,7 +29,7 @@ void sched_kick(struct queue *q)
 void sched_withdraw(struct queue *q, struct job *j)
 {
 	heap_remove(j);
-	gate_left(q, j);
+	gate_left(q, j, false);
 }
 
 void sched_moved(struct job *j)
@@ -48,7 +48,7 @@ void sched_left(struct queue *q, struct job *j)
 		return;
 	j->private->has_slot = false;
 	q->n_running--;
-	gate_left(q, j);
+	gate_left(q, j, true);
 }
 
 /* --- dependencies --- */

@@ -37,7 +37,7 @@ static uint64_t find_oldest(struct queue *q, const struct queue_gate *gate)
 	for (j = job_index_next(&q->jobs, 0); j != NULL;
 	     j = job_index_next(&q->jobs, j->id)) {
 		if (!j->private->has_slot ||
-		    (gate != NULL && j->private->gate != gate))
+		    (gate != NULL && !gate_is_of(gate, j)))
 			continue;
 		if (oldest == NULL ||
 		    job_newest(j)->start_us < job_newest(oldest)->start_us)
@@ -81,10 +81,10 @@ void queue_why(struct queue *q, uint64_t id, struct queue_why *ret)
 	ret->n_before = count_before(j);
 	ret->limit = q->config.max_running;
 	ret->kind = QUEUE_WAITS_PLACE;
-	if (p->heap != &q->ready) {
+	ret->gate = gate_holding(j);
+	if (ret->gate != NULL) {
 		ret->kind = QUEUE_WAITS_GATE;
-		ret->gate = p->gate;
-		ret->limit = p->gate->limit;
+		ret->limit = ret->gate->limit;
 	}
 	ret->job = find_oldest(q, ret->gate);
 }

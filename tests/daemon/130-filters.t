@@ -76,5 +76,14 @@ like "$(m gnt-filter delete 00000000-0000-0000-0000-000000000000 2>&1)" \
 
 succeeds "delete" m gnt-filter delete "$rule"
 m gnt-filter delete "$accept"
+
+# Jobs that ask for it themselves.
+first=$(delay --reason=rate-limit:1:night 30) second=$(delay --reason=rate-limit:1:night 0.01)
+becomes "$first" running "the first of a bucket runs"
+like "$(m gnt-job why "$second")" \
+    "reason rate-limit:1:night, which lets 1 job run at once, job $first for" \
+    "the second is told why it waits"
+m gnt-job cancel --kill --yes-do-it "$first" >/dev/null
+becomes "$second" success "and runs afterwards"
 succeeds "without rules all jobs run" m gnt-debug delay 0.01
 tap_done
