@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/cli_opts.h"
+#include "cli/cli_suggest.h"
 #include "gantry-config.h"
 #include "lib/base/str.h"
 #include "lib/client/luxi.h"
@@ -22,6 +23,31 @@ static const struct cli_command *find_command(const struct cli_tool *tool,
 		    str_eq(tool->commands[i]->alias, name))
 			return tool->commands[i];
 	return NULL;
+}
+
+/* A mistyped name is told from one that means nothing: for that the commands
+ * are shown. */
+static int unknown_command(const struct cli_tool *tool, const char *word)
+{
+	auto_strv struct strv names = {0};
+	const char *nearest;
+
+	for (size_t i = 0; tool->commands[i] != NULL; i++) {
+		strv_add(&names, tool->commands[i]->name);
+		if (tool->commands[i]->alias != NULL)
+			strv_add(&names, tool->commands[i]->alias);
+	}
+	nearest = cli_nearest(word, &names);
+	fprintf(stderr, "%s: unknown command '%s'", tool->name, word);
+	if (nearest != NULL) {
+		fprintf(stderr,
+			", did you mean %s?\n(%s --help lists the commands)\n",
+			nearest, tool->name);
+		return CLI_FAILURE;
+	}
+	fprintf(stderr, "\n\n");
+	cli_help_tool(tool);
+	return CLI_FAILURE;
 }
 
 static int check_args(const struct cli *cli, struct error *err)
@@ -121,14 +147,13 @@ int cli_main(const struct cli_tool *tool, int argc, char **argv)
 		cli_help_tool(tool);
 		return CLI_OK;
 	}
-	cli.command = argc < 2 ? NULL : find_command(tool, argv[1]);
-	if (cli.command == NULL) {
-		if (argc >= 2)
-			fprintf(stderr, "%s: unknown command '%s'\n\n",
-				tool->name, argv[1]);
+	if (argc < 2) {
 		cli_help_tool(tool);
 		return CLI_FAILURE;
 	}
+	cli.command = find_command(tool, argv[1]);
+	if (cli.command == NULL)
+		return unknown_command(tool, argv[1]);
 	cli.name = argv[1];
 	if (!tool->local)
 		cli_log_command(&cli, argc, argv);

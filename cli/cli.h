@@ -159,13 +159,18 @@ int cli_error(const struct cli *cli, const struct error *err);
 /* The same text; to be freed. */
 char *cli_error_text(const struct error *err);
 
-/* Ask on the terminal; false without one, or on any answer but y. */
-bool cli_ask(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Append the command line to the log of commands, if that can be written. */
+void cli_log_command(struct cli *cli, int argc, char **argv);
+
+/* --- questions (cli_ask.c) --- */
+
+/* Ask on the terminal; false on any answer but y.  --force says yes in every
+ * command that has it, and so does `yes` (NULL: no other option).  Without a
+ * terminal the answer is no, and it is said what would have been asked. */
+bool cli_ask(const struct cli *cli, const struct cli_option *yes,
+	     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* From here on the answer to each question is yes, without asking. */
 void cli_answer_yes(void);
-
-/* Append the command line to the log of commands, if that can be written. */
-void cli_log_command(struct cli *cli, int argc, char **argv);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The connection to the master, errors in the words that scripts know, the
- * terminal, and the log of commands. */
+/* The connection to the master, errors in the words that scripts know, and the
+ * log of commands. */
+#include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -13,8 +13,6 @@
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
 #include "lib/model/ssconf.h"
-
-#define ANSWER_MAX 64
 
 const struct paths *cli_paths(struct cli *cli, struct error *err)
 {
@@ -28,8 +26,17 @@ const struct paths *cli_paths(struct cli *cli, struct error *err)
 /* Nobody listens: is this the wrong node, or does the daemon not run? */
 static int explain_no_master(struct cli *cli, struct error *err)
 {
-	auto_free char *master = ssconf_read(cli->paths, "master_node");
+	const char *socket = path(cli->paths, PATH_QUERY_SOCKET);
+	auto_free char *master = NULL;
 
+	if (faccessat(AT_FDCWD, socket, W_OK, AT_EACCESS) < 0 &&
+	    errno == EACCES)
+		return error_set(err, ERR_LUXI, NULL,
+				 "You may not talk to the master daemon: you "
+				 "have no permission for its socket %s (run "
+				 "the command as root)",
+				 socket);
+	master = ssconf_read(cli->paths, "master_node");
 	if (master == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Cluster not initialized or this machine is "
@@ -43,7 +50,7 @@ static int explain_no_master(struct cli *cli, struct error *err)
 	return error_set(err, ERR_LUXI, NULL,
 			 "Cannot talk to the master daemon at %s.\nIs "
 			 "gantry-masterd running?",
-			 path(cli->paths, PATH_QUERY_SOCKET));
+			 socket);
 }
 
 static int connect_master(struct cli *cli, struct error *err)
@@ -157,41 +164,6 @@ int cli_error(const struct cli *cli, const struct error *err)
 	if (cli->not_master)
 		return CLI_NOT_MASTER;
 	return err->kind == ERR_CONFIG ? CLI_USAGE : CLI_FAILURE;
-}
-
-/* --- the terminal --- */
-
-static bool answer_yes;
-
-void cli_answer_yes(void)
-{
-	answer_yes = true;
-}
-
-bool cli_ask(const char *fmt, ...)
-{
-	auto_close int fd =
-		answer_yes ? -1 : open("/dev/tty", O_RDWR | O_CLOEXEC);
-	auto_buf struct buf question = {0};
-	auto_free char *text = NULL;
-	char answer[ANSWER_MAX];
-	va_list ap;
-	ssize_t n;
-
-	if (fd < 0)
-		return answer_yes;
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
-	va_end(ap);
-	buf_addf(&question, "%s\ny/[n]: ", text);
-	fflush(stdout);
-	if (write(fd, question.data, question.len) < 0)
-		return false;
-	n = read(fd, answer, sizeof(answer) - 1);
-	if (n <= 0)
-		return false;
-	return answer[0] == 'y' || answer[0] == 'Y';
 }
 
 /* --- the log of commands --- */

@@ -105,7 +105,7 @@ static const struct cli_command export_command = {
 		"node",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&OPT_FORCE, &OPT_MOVE_NODE, &OPT_TRANSPORT_COMPRESS,
+	.options = {&OPT_FORCE_NOTHING, &OPT_MOVE_NODE, &OPT_TRANSPORT_COMPRESS,
 		    &OPT_NOSHUTDOWN, &OPT_SHUTDOWN_TIMEOUT,
 		    &OPT_REMOVE_INSTANCE, &OPT_IGNORE_REMOVE_FAILURES,
 		    &OPT_ZERO_FREE_SPACE, &OPT_ZEROING_FIXED,

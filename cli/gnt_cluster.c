@@ -225,8 +225,8 @@ static int activate_address(struct cli *cli, struct error *err)
 
 static int deactivate_address(struct cli *cli, struct error *err)
 {
-	if (!cli_given(cli, &OPT_YES) &&
-	    !cli_ask("Take the master's address down? Its connections end, and "
+	if (!cli_ask(cli, &OPT_YES,
+		     "Take the master's address down? Its connections end, and "
 		     "the master is reached by its node's address only."))
 		return CLI_FAILURE;
 	return cli_submit(cli,
@@ -258,7 +258,7 @@ static int rename_cluster(struct cli *cli, struct error *err)
 			   "changes as well: connections to it end, and it is "
 			   "dangerous to do this over one of them.",
 			   json_string_value(old), cli->args[0]);
-	if (!cli_given(cli, &OPT_FORCE) && !cli_ask("%s", question))
+	if (!cli_ask(cli, NULL, "%s", question))
 		return CLI_FAILURE;
 	op = cli_op(cli, &op_class_cluster_rename);
 	json_set_str(op, "name", cli->args[0]);

@@ -151,8 +151,7 @@ static int look(struct epo *e, struct error *err)
 				 "nothing was done");
 	json_to_strv(e->all, &all);
 	list = strv_join(&all, ", ");
-	return cli_given(e->cli, &OPT_FORCE) ||
-	       cli_ask("Emergency power %s of the nodes %s?",
+	return cli_ask(e->cli, NULL, "Emergency power %s of the nodes %s?",
 		       e->on ? "on" : "off", list);
 }
 

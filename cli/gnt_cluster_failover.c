@@ -13,8 +13,8 @@
 static bool may_skip_vote(const struct cli *cli)
 {
 	return !cli_given(cli, &OPT_NO_VOTING) ||
-	       cli_given(cli, &OPT_YES_DO_IT) ||
-	       cli_ask("Without a vote this node becomes master with the data "
+	       cli_ask(cli, &OPT_YES_DO_IT,
+		       "Without a vote this node becomes master with the data "
 		       "that it has, and gives them\nto all others. If another "
 		       "master runs, or somebody has newer data, they are "
 		       "lost.\nContinue?");

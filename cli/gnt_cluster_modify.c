@@ -224,7 +224,7 @@ const struct cli_command cluster_modify = {
 	.name = "modify",
 	.args = "[<opts>...]",
 	.help = "Change the parameters of the cluster",
-	.options = {&OPT_FORCE,
+	.options = {&OPT_FORCE_ADDRESS,
 		    &OPT_BEPARAMS,
 		    &OPT_POOL_SIZE,
 		    &OPT_MAX_RUNNING,

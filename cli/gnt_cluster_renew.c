@@ -210,8 +210,8 @@ static int renew_crypto(struct cli *cli, struct error *err)
 	info = cli_call(cli, "QueryClusterInfo", json_array(), err);
 	if (info == NULL)
 		return -1;
-	if (!cli_given(cli, &OPT_FORCE) &&
-	    !cli_ask("New certificates and keys go to all nodes, which go on "
+	if (!cli_ask(cli, NULL,
+		     "New certificates and keys go to all nodes, which go on "
 		     "working meanwhile. Continue?"))
 		return CLI_FAILURE;
 	return run(cli, p, err);

@@ -129,6 +129,6 @@ const struct cli_command group_assign_nodes = {
 	.help = "Put nodes into a node group",
 	.min_args = 1,
 	.max_args = -1,
-	.options = {&OPT_FORCE, OPTS_JOB},
+	.options = {&OPT_FORCE_SPLIT, OPTS_JOB},
 	.run = assign_nodes,
 };

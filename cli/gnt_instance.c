@@ -63,7 +63,8 @@ static int remove_instance(struct cli *cli, struct error *err)
 	if (!cli_given(cli, &OPT_FORCE)) {
 		if (tool_instances_exist(cli, err) < 0)
 			return -1;
-		if (!cli_ask("Remove instance %s with all its disks and data?",
+		if (!cli_ask(cli, NULL,
+			     "Remove instance %s with all its disks and data?",
 			     cli->args[0]))
 			return CLI_FAILURE;
 	}

@@ -206,7 +206,7 @@ const struct cli_command instance_deactivate_disks = {
 	.help = "Undo activate-disks",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&OPT_FORCE, OPTS_JOB},
+	.options = {&OPT_FORCE_DISKS, OPTS_JOB},
 	.run = deactivate,
 };
 

@@ -88,7 +88,8 @@ static int reinstall(struct cli *cli, struct error *err)
 	if (asks && tool_instances_exist(cli, err) < 0)
 		return -1;
 	if (asks &&
-	    !cli_ask("This will reinstall the instance '%s' (and lose its "
+	    !cli_ask(cli, NULL,
+		     "This will reinstall the instance '%s' (and lose its "
 		     "data). Continue?",
 		     cli->args[0]))
 		return CLI_FAILURE;
@@ -103,8 +104,9 @@ static int rename_instance(struct cli *cli, struct error *err)
 	auto_json json_t *name = NULL;
 	int code;
 
-	if (cli_given(cli, &OPT_NO_NAME_CHECK) && !cli_given(cli, &OPT_FORCE) &&
-	    !cli_ask("As you disabled the check of the DNS entry, please "
+	if (cli_given(cli, &OPT_NO_NAME_CHECK) &&
+	    !cli_ask(cli, NULL,
+		     "As you disabled the check of the DNS entry, please "
 		     "verify that '%s' is a FQDN. Continue?",
 		     cli->args[1]))
 		return CLI_FAILURE;

@@ -264,10 +264,11 @@ static bool changes_a_nic(const json_t *nics)
 /* A NIC that changes while the instance runs is taken out and put in again. */
 static bool may_replace_nic(const struct cli *cli, const json_t *op)
 {
-	if (!cli_given(cli, &OPT_HOTPLUG) || cli_given(cli, &OPT_FORCE) ||
+	if (!cli_given(cli, &OPT_HOTPLUG) ||
 	    !changes_a_nic(json_get(op, "nics")))
 		return true;
-	return cli_ask("The NIC will be taken out of the running instance and "
+	return cli_ask(cli, NULL,
+		       "The NIC will be taken out of the running instance and "
 		       "put in again, so that its connections may break. "
 		       "Continue?");
 }
@@ -361,7 +362,7 @@ const struct cli_command instance_modify = {
 	.max_args = 1,
 	.options = {&OPT_BEPARAMS,
 		    &OPT_DISK,
-		    &OPT_FORCE,
+		    &OPT_FORCE_CHANGE,
 		    &OPT_HVPARAMS,
 		    &OPT_NET,
 		    &OPT_DISK_TEMPLATE,

@@ -22,7 +22,7 @@ static int confirm(struct cli *cli, const char *question, struct error *err)
 		return 1;
 	if (tool_instances_exist(cli, err) < 0)
 		return -1;
-	return cli_ask(question, cli->args[0]);
+	return cli_ask(cli, NULL, question, cli->args[0]);
 }
 
 static int failover(struct cli *cli, struct error *err)
@@ -40,9 +40,9 @@ static int failover(struct cli *cli, struct error *err)
 		     err);
 	if (rc <= 0)
 		return rc < 0 ? -1 : CLI_FAILURE;
-	/* The secondary's data may be old: as Ganeti, ask in spite of -f. */
 	if (cli_given(cli, &OPT_IGNORE_CONSISTENCY) &&
-	    !cli_ask("Fail over instance %s even if its disks are not in "
+	    !cli_ask(cli, NULL,
+		     "Fail over instance %s even if its disks are not in "
 		     "sync? Data may be lost.",
 		     cli->args[0]))
 		return CLI_FAILURE;
@@ -96,8 +96,8 @@ static int move(struct cli *cli, struct error *err)
 {
 	json_t *op;
 
-	if (!cli_given(cli, &OPT_FORCE) &&
-	    !cli_ask("Move instance %s? It is shut down while its disks are "
+	if (!cli_ask(cli, NULL,
+		     "Move instance %s? It is shut down while its disks are "
 		     "copied.",
 		     cli->args[0]))
 		return CLI_FAILURE;

@@ -69,7 +69,7 @@ const struct cli_command instance_startup = {
 	.args = "<instance>...",
 	.help = "Start instances",
 	.max_args = -1,
-	.options = {&OPT_FORCE, OPTS_SELECT, &OPT_HVPARAMS, &OPT_BEPARAMS,
+	.options = {&OPT_FORCE_UP, OPTS_SELECT, &OPT_HVPARAMS, &OPT_BEPARAMS,
 		    &OPT_IGNORE_OFFLINE, &OPT_NO_REMEMBER, &OPT_PAUSED,
 		    OPTS_JOB},
 	.run = startup,
@@ -81,8 +81,8 @@ const struct cli_command instance_shutdown = {
 	.args = "<instance>...",
 	.help = "Stop instances",
 	.max_args = -1,
-	.options = {&OPT_FORCE, OPTS_SELECT, &OPT_TIMEOUT, &OPT_IGNORE_OFFLINE,
-		    &OPT_NO_REMEMBER, OPTS_JOB},
+	.options = {&OPT_FORCE_DOWN, OPTS_SELECT, &OPT_TIMEOUT,
+		    &OPT_IGNORE_OFFLINE, &OPT_NO_REMEMBER, OPTS_JOB},
 	.run = shutdown,
 };
 

@@ -169,7 +169,7 @@ static json_t *chosen_ids(struct cli *cli, struct error *err)
 		cli_table(&text, &style, json_get(answer, "fields"),
 			  json_get(answer, "data"));
 		fwrite(text.data, 1, text.len, stdout);
-		if (!cli_ask("%s the jobs listed above?", cli->name))
+		if (!cli_ask(cli, NULL, "%s the jobs listed above?", cli->name))
 			json_array_clear(ids);
 	}
 	return steal(&ids);

@@ -192,7 +192,7 @@ const struct cli_command network_remove = {
 	.help = "Remove a network that no group is connected to",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&OPT_FORCE, OPTS_JOB},
+	.options = {&OPT_FORCE_NOTHING, OPTS_JOB},
 	.run = remove_network,
 };
 

@@ -144,8 +144,8 @@ static int powercycle(struct cli *cli, struct error *err)
 	json_t *op;
 	int code;
 
-	if (!cli_given(cli, &OPT_YES) &&
-	    !cli_ask("Powercycle node %s at once, whatever runs on it?",
+	if (!cli_ask(cli, &OPT_YES,
+		     "Powercycle node %s at once, whatever runs on it?",
 		     cli->args[0]))
 		return CLI_USAGE;
 	op = cli_op(cli, &op_class_node_powercycle);
@@ -206,7 +206,7 @@ static const struct cli_command powercycle_command = {
 	.help = "Reboot a node the hard way",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&OPT_FORCE, &OPT_YES, OPTS_JOB},
+	.options = {&OPT_FORCE_CYCLE, &OPT_YES, OPTS_JOB},
 	.run = powercycle,
 };
 

@@ -101,7 +101,8 @@ static int evacuate(struct cli *cli, struct error *err)
 	if (!cli_given(cli, &OPT_FORCE)) {
 		auto_free char *list = strv_join(&names, ",");
 
-		if (!cli_ask("Evacuate instance(s) %s from node(s) %s?", list,
+		if (!cli_ask(cli, NULL,
+			     "Evacuate instance(s) %s from node(s) %s?", list,
 			     cli->args[0]))
 			return CLI_UNCONFIRMED;
 	}
@@ -150,12 +151,8 @@ static int primaries(struct cli *cli, struct strv *ret, FILE *notes,
 static bool confirmed(struct cli *cli, const char *verb,
 		      const struct strv *names)
 {
-	auto_free char *list = NULL;
-
-	if (cli_given(cli, &OPT_FORCE))
-		return true;
-	list = strv_join(names, ",");
-	return cli_ask("%s instance(s) %s?", verb, list);
+	auto_free char *list = strv_join(names, ",");
+	return cli_ask(cli, NULL, "%s instance(s) %s?", verb, list);
 }
 
 static int migrate(struct cli *cli, struct error *err)

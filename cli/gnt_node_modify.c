@@ -29,8 +29,8 @@ static bool may_go_online(struct cli *cli)
 	const json_t *offline = cli_value(cli, &OPT_OFFLINE);
 
 	return offline == NULL || json_is_true(offline) ||
-	       cli_given(cli, &OPT_FORCE) ||
-	       cli_ask("The node is set online as it is; where its "
+	       cli_ask(cli, NULL,
+		       "The node is set online as it is; where its "
 		       "configuration is old, that can harm the cluster, and "
 		       "gnt-node add --readd is the safe way. Continue?");
 }
@@ -76,7 +76,7 @@ const struct cli_command node_modify = {
 	.help = "Change the parameters of a node",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&OPT_FORCE, &OPT_MC, &OPT_DRAINED, &OPT_OFFLINE,
+	.options = {&OPT_FORCE_NODE, &OPT_MC, &OPT_DRAINED, &OPT_OFFLINE,
 		    &OPT_CAPAB_MASTER, &OPT_CAPAB_VM, &OPT_SECONDARY_IP,
 		    &OPT_AUTO_PROMOTE, &OPT_NDPARAMS, &OPT_POWERED,
 		    &OPT_HV_STATE, &OPT_DISK_STATE, OPTS_JOB},

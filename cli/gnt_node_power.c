@@ -159,8 +159,7 @@ static int confirm(const struct cli *cli, const char *word)
 		return 0;
 	}
 	list = strv_join(&names, ", ");
-	return cli_given(cli, &OPT_FORCE) ||
-	       cli_ask("Power %s the nodes %s?", word, list);
+	return cli_ask(cli, NULL, "Power %s the nodes %s?", word, list);
 }
 
 /* What is switched off is marked offline first. */

@@ -182,10 +182,11 @@ int tool_each_instance(struct cli *cli, json_t *(*make)(const struct cli *cli),
 				 "instances");
 	}
 	one = names.n == 1 && by_their_names(cli);
-	if (!one && !cli_given(cli, &OPT_FORCE_MULTIPLE)) {
+	if (!one) {
 		auto_free char *list = strv_join(&names, "\n  ");
 
-		if (!cli_ask("%s %s?\n  %s", cli->command->name,
+		if (!cli_ask(cli, &OPT_FORCE_MULTIPLE, "%s %s?\n  %s",
+			     cli->command->name,
 			     names.n == 1 ? "this instance" : "these instances",
 			     list))
 			return CLI_FAILURE;

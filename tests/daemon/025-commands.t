@@ -16,12 +16,81 @@ fails "a tool without command shows what there is" m gnt-node
 like "$out" '^ evacuate +- ' "each with a sentence"
 fails "an unknown command is named" m gnt-node explode
 like "$out" "unknown command 'explode'" "with the list of those there are"
+fails "a mistyped one, too" m gnt-node lsit
+is "$out" "gnt-node: unknown command 'lsit', did you mean list?
+(gnt-node --help lists the commands)" "with the nearest one alone"
 succeeds "a command explains itself" m gnt-instance add --help
 like "$out" '^--disk-template=TEMPLATE, -t' "option by option"
 status_of m gnt-node list --nosuch >"$VC/rc"
 is "$(cat "$VC/rc")" 2 "an unknown option is a usage error"
 succeeds "the version names Ganeti's" m gnt-job --version
 like "$out" '3\.0\.2$' "as scripts look for it"
+
+# Questions, without somebody to answer: in a session without a terminal.
+add c1 -t diskless -n node2 >"$VC/out" 2>&1
+add c2 -t diskless -n node2 >"$VC/out" 2>&1
+unasked() { # COMMAND...: it asks, says that it did nothing, and how to do it
+    fails "$2 asks" setsid -w "$BIN/gnt-vcluster" exec "$VC" "${there:-node1}" \
+        -- "$@"
+    case $out in
+    *"Nothing was done: there is no terminal to ask on"*"the answer is yes."*)
+        tap_point 0 "and says that nobody answers: $*" ;;
+    *)
+        tap_point 1 "and says that nobody answers: $*"
+        note "$out" ;;
+    esac
+}
+unasked gnt-instance remove c1
+unasked gnt-instance shutdown c1 c2
+unasked gnt-instance startup --all
+unasked gnt-instance reinstall c1
+unasked gnt-instance failover c1
+unasked gnt-instance migrate c1
+unasked gnt-instance move -n node1 c1
+unasked gnt-instance rename --no-name-check --no-ip-check c1 c3
+unasked gnt-node evacuate -p node2
+unasked gnt-node failover node2
+unasked gnt-node migrate node2
+unasked gnt-node powercycle node2
+unasked gnt-node modify --offline no node2
+unasked gnt-node power off node2
+unasked gnt-cluster rename other.example.com
+unasked gnt-cluster epo node2
+unasked gnt-cluster renew-crypto --new-cluster-domain-secret
+unasked gnt-cluster deactivate-master-ip
+there=node2
+unasked gnt-cluster master-failover --no-voting
+is "$(m gnt-instance list --no-headers -o name,status | tr -s ' \n' ' ')" \
+    "c1 running c2 running " "and all is as it was"
+succeeds "-f answers the question about several" m gnt-instance shutdown -f c1 c2
+succeeds "also in a command where it does more" m gnt-instance startup -f --all
+fails "and where --yes does as well" m gnt-node powercycle -f node2
+like "$out" 'would be the whole machine' "which a virtual node can not do"
+
+# A terminal is asked, by itself and not by standard input.
+cat >"$VC/ask.py" <<'END'
+import os, pty, sys
+pid, tty = pty.fork()
+if pid == 0:
+    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    os.execv(sys.argv[2], sys.argv[2:])
+seen = b""
+while b"y/[n]" not in seen:
+    seen += os.read(tty, 4096)
+os.write(tty, sys.argv[1].encode() + b"\n")
+try:
+    while os.read(tty, 4096):
+        pass
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+fails "no is an answer" timeout 60 python3 "$VC/ask.py" n \
+    "$BIN/gnt-vcluster" exec "$VC" node1 -- gnt-instance remove c1
+succeeds "and so is yes" timeout 60 python3 "$VC/ask.py" y \
+    "$BIN/gnt-vcluster" exec "$VC" node1 -- gnt-instance remove c1
+is "$(m gnt-instance list --no-headers -o name)" c2 "which is done"
+m gnt-instance remove -f c2 >"$VC/out" 2>&1
 
 # Output for programs.
 m gnt-node list --format=json >"$VC/list"
@@ -76,6 +145,19 @@ status_of on node2 gnt-node list >"$VC/rc"
 is "$(cat "$VC/rc")" 11 "the wrong node has an exit code of its own"
 fails "and says" on node2 gnt-node list
 like "$out" "connect to node 'node1.example.com'" "which node is the master"
+socket=$(root node1)/var/run/ganeti/socket/ganeti-query
+chmod 0 "$socket"
+if [ "$(id -u)" = 0 ]; then
+    # Also the folders on the way must be open to somebody else.
+    chmod 755 "$VC" "$(root node1)"
+    fails "without permission" setpriv --reuid=65534 --regid=65534 \
+        --clear-groups env GANETI_ROOTDIR="$(root node1)" \
+        GANETI_HOSTNAME=node1.example.com "$BIN/gnt-node" list
+else
+    fails "without permission" m gnt-node list
+fi
+like "$out" "no permission for its socket" "it says that"
+chmod 600 "$socket"
 "$BIN/gnt-vcluster" stop "$VC" node1 masterd
 fails "without master" m gnt-node list
 like "$out" 'Is gantry-masterd running' "it says what to look at"
