@@ -112,22 +112,6 @@ static int kvm_reboot(const struct paths *p, const json_t *instance,
 			 NULL, err);
 }
 
-static int kvm_balloon(const struct paths *p, const json_t *instance,
-		       int64_t memory, struct error *err)
-{
-	const char *name = json_str(instance, "name", "");
-	auto_json json_t *notes = NULL;
-
-	if (kvm_order(p, name, "balloon",
-		      json_make("{s:I}", "value",
-				(json_int_t)memory * 1024 * 1024),
-		      err) < 0)
-		return -1;
-	notes = kvm_read_notes(p, name);
-	json_set_int(notes, "memory", memory);
-	return kvm_write_notes(p, name, notes, err);
-}
-
 const struct hv_class hv_kvm = {
 	.name = "kvm",
 	.node_info = kvm_node_info,

@@ -3,9 +3,10 @@
  *
  * Below the kvm-hypervisor folder a running instance has pid/<name>, written
  * by QEMU, ctrl/<name>.qmp and ctrl/<name>.serial, sockets, and
- * conf/<name>.runtime, our notes of what it was started with: memory (MiB),
- * vcpus, hvparams (those that the guest sees), nics, places, taps ({id of a
- * NIC: its device on the host}), uid (of the pool, or 0), confined. */
+ * conf/<name>.runtime, our notes of what it was started with: size (MiB that
+ * its hardware has), memory (what the balloon leaves of it), vcpus, hvparams
+ * (those that the guest sees), nics, places, taps ({id of a NIC: its device on
+ * the host}), uid (of the pool, or 0), confined. */
 #ifndef NODED_HV_HV_KVM_H
 #define NODED_HV_HV_KVM_H
 
@@ -19,7 +20,8 @@
 
 /* What QEMU is started with, beside the instance and its disks. */
 struct kvm_start {
-	int64_t memory; /* MiB */
+	int64_t size;	/* MiB that the machine has */
+	int64_t memory; /* MiB of these that the guest may use at first */
 	bool paused;
 	const char *incoming; /* "tcp:address:port" to wait for a migration */
 	json_t *places; /* of its devices, see hv_kvm_devices.h; added to */
@@ -74,6 +76,10 @@ WAITS int kvm_launch(const struct paths *p, const json_t *instance,
 WAITS int kvm_start(const struct paths *p, const json_t *instance,
 		    const struct hv_disk *disks, size_t n_disks, bool paused,
 		    struct error *err);
+
+/* How much of its memory a running guest may use. */
+WAITS int kvm_balloon(const struct paths *p, const json_t *instance,
+		      int64_t memory, struct error *err);
 
 /* --- cpu_mask (hv_kvm_cpu.c) --- */
 

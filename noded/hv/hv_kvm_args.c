@@ -283,7 +283,7 @@ int kvm_args(const struct paths *p, const json_t *instance,
 {
 	const json_t *hv = json_get(instance, "hvparams");
 	const char *name = json_str(instance, "name", "");
-	auto_free char *memory = xprintf("%jd", (intmax_t)start->memory);
+	auto_free char *memory = xprintf("%jd", (intmax_t)start->size);
 	auto_free char *quoted_name = kvm_quoted(name);
 
 	if (kvm_check_params(hv, err) < 0)

@@ -3,6 +3,7 @@
  * same hardware waits for its memory and state. */
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
 #include "noded/hv/hv_kvm_devices.h"
@@ -76,13 +77,14 @@ int kvm_accept(const struct paths *p, const json_t *instance,
 	auto_json json_t *places =
 		json_overlay(json_get(notes, "places"), NULL);
 	struct kvm_start start = {
-		/* The same size as over there, not what fits here. */
+		/* The same hardware as over there, not what fits here. */
+		.size = json_int(notes, "size", 0),
 		.memory = json_int(notes, "memory", 0),
 		.incoming = uri,
 		.places = places,
 	};
 
-	if (start.memory <= 0)
+	if (start.size <= 0 || start.memory <= 0)
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Invalid migration information for instance "
 				 "%s",
@@ -203,6 +205,23 @@ static WAITS int connect_late(const struct paths *p, const json_t *instance,
 	return 0;
 }
 
+/* Its balloon came along, as full as it was; but only the order makes the size
+ * certain, whatever the source was doing to it at the end. */
+static WAITS void balloon_again(const struct paths *p, const json_t *instance)
+{
+	auto_json json_t *notes =
+		kvm_read_notes(p, json_str(instance, "name", ""));
+	int64_t memory = json_int(notes, "memory", 0);
+	struct error err;
+
+	if (memory < json_int(notes, "size", 0) &&
+	    kvm_balloon(p, instance, memory, &err) < 0)
+		log_warning("Instance %s has come with more memory than %jd "
+			    "MiB: %s",
+			    json_str(instance, "name", ""), (intmax_t)memory,
+			    err.text);
+}
+
 int kvm_finalize_dst(const struct paths *p, const json_t *instance,
 		     const char *info, bool success, struct error *err)
 {
@@ -213,6 +232,7 @@ int kvm_finalize_dst(const struct paths *p, const json_t *instance,
 		return kvm_end_process(p, name, err);
 	if (kvm_order(p, name, "cont", NULL, err) < 0)
 		return -1;
+	balloon_again(p, instance);
 	return connect_late(p, instance, err);
 }
 

@@ -72,8 +72,8 @@ static int note_start(const struct paths *p, const json_t *instance,
 		      struct error *err)
 {
 	auto_json json_t *notes = json_make(
-		"{s:I, s:I, s:o, s:O}", "memory", (json_int_t)start->memory,
-		"vcpus",
+		"{s:I, s:I, s:I, s:o, s:O}", "size", (json_int_t)start->size,
+		"memory", (json_int_t)start->memory, "vcpus",
 		(json_int_t)json_int(json_get(instance, "beparams"), "vcpus",
 				     1),
 		"hvparams", guest_params(json_get(instance, "hvparams")),
@@ -229,6 +229,30 @@ int kvm_launch(const struct paths *p, const json_t *instance,
 	return error_wrap(err, "Failed to start instance %s", name);
 }
 
+int kvm_balloon(const struct paths *p, const json_t *instance, int64_t memory,
+		struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_json json_t *notes = kvm_read_notes(p, name);
+	int64_t size = json_int(notes, "size", 0);
+
+	if (memory > size)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Instance %s was started with %jd MiB of "
+				 "memory, which is the most it can have until "
+				 "it is stopped and started",
+				 name, (intmax_t)size);
+	if (kvm_order(p, name, "balloon",
+		      json_make("{s:I}", "value",
+				(json_int_t)memory * 1024 * 1024),
+		      err) < 0)
+		return -1;
+	json_set_int(notes, "memory", memory);
+	return kvm_write_notes(p, name, notes, err);
+}
+
+/* The machine always has all that it may ever get, so that it can grow; what
+ * there is no room for, its balloon takes. */
 int kvm_start(const struct paths *p, const json_t *instance,
 	      const struct hv_disk *disks, size_t n_disks, bool paused,
 	      struct error *err)
@@ -244,7 +268,12 @@ int kvm_start(const struct paths *p, const json_t *instance,
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Failed to start instance %s: already running",
 				 name);
+	start.size = hv_startup_memory(instance, INT64_MAX);
 	start.memory =
 		hv_startup_memory(instance, json_int(node, "memory_free", 0));
-	return kvm_launch(p, instance, disks, n_disks, &start, err);
+	if (kvm_launch(p, instance, disks, n_disks, &start, err) < 0)
+		return -1;
+	return start.memory < start.size
+		       ? kvm_balloon(p, instance, start.memory, err)
+		       : 0;
 }

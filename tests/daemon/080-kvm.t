@@ -6,7 +6,9 @@
 [ -x /usr/bin/qemu-system-x86_64 ] || skip_all "QEMU is not installed"
 guest=$(mktemp -d /tmp/gguest.XXXXXX)
 trap 'cluster_end; rm -rf "$guest"' EXIT
-"$(dirname "$0")/../lib/guest.sh" "$guest" || {
+# With the driver of the balloon.
+"$(dirname "$0")/../lib/guest.sh" "$guest" "" button evdev virtio_ring virtio \
+    virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci virtio_balloon || {
     [ $? = 77 ] && skip_all "no kernel or busybox for the guest"
     exit 1
 }
@@ -16,7 +18,7 @@ status() { m gnt-instance list --no-headers -o status "$1"; }
 hv="kernel_path=$guest/vmlinuz,initrd_path=$guest/initrd,kernel_args=quiet"
 m gnt-cluster modify --user-shutdown=yes >/dev/null
 succeeds "add starts a virtual machine" \
-    add vm1 -t sharedfile -s 4m -n node1 -B memory=128 \
+    add vm1 -t sharedfile -s 4m -n node1 -B minmem=64,maxmem=128 \
     -H "kvm:$hv,cpu_mask=0,migration_caps=xbzrle:auto-converge,user_shutdown=true"
 is "$(m gnt-instance list --no-headers -o name,status --separator=' ' vm1)" \
     "vm1 running" "list says running"
@@ -66,6 +68,12 @@ devices() {
     qmp qom-list '{"path": "/machine/peripheral"}' | grep -o "\"$1-[0-9a-f-]*" |
         wc -l
 }
+# has_memory MIB: as its balloon says, which takes a moment
+has_memory() {
+    qmp query-balloon | grep -q ": $(($1 * 1024 * 1024))}"
+}
+succeeds "its memory shrinks" m gnt-instance modify -m 96 vm1
+succeeds "as its balloon says" until_true 60 has_memory 96
 nics=$(devices nic)
 succeeds "a NIC is plugged into the running machine" \
     m gnt-instance modify --hotplug --net add:link=br0 vm1
@@ -105,6 +113,22 @@ run=$(root node2)/var/run/ganeti/kvm-hypervisor
 pid=$(cat "$run/pid/vm1")
 
 is "$(devices nic) $(devices disk)" "$nics 2" "with all that was plugged"
+succeeds "the balloon came along" until_true 60 has_memory 96
+is "$(m gnt-instance list --no-headers -o oper_ram vm1)" 96M \
+    "and as small as it was"
+succeeds "it grows again" m gnt-instance modify -m 128 vm1
+until_true 60 has_memory 128
+m gnt-instance modify -m 80 vm1 >/dev/null
+until_true 60 has_memory 80
+succeeds "a ballooned one migrates back" m gnt-instance migrate -f -n node1 vm1
+run=$(root node1)/var/run/ganeti/kvm-hypervisor
+succeeds "and stays so" until_true 60 has_memory 80
+m gnt-instance modify -m 128 vm1 >/dev/null
+until_true 60 has_memory 128
+succeeds "one without a balloon, too" m gnt-instance migrate -f -n node2 vm1
+run=$(root node2)/var/run/ganeti/kvm-hypervisor
+pid=$(cat "$run/pid/vm1")
+succeeds "and has its memory" until_true 60 has_memory 128
 like "$(qmp query-migrate-capabilities)" \
     '"state": true, "capability": "auto-converge"' "with the capabilities"
 is "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/"$pid"/task/*/status |

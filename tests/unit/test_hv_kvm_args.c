@@ -22,7 +22,7 @@ static char *line_of(const char *hvparams, const char *disk_path)
 			  "mode", "bridged", "link", "br0");
 	const struct hv_disk disks[] = {{NULL, (char *)disk_path}};
 	auto_json json_t *places = json_object();
-	const struct kvm_start start = {.memory = 128, .places = places};
+	const struct kvm_start start = {.size = 128, .places = places};
 	auto_strv struct strv argv = {0};
 	int rc;
 
@@ -83,7 +83,7 @@ static char *line_with_disk(const char *hvparams, const char *object)
 			  hv, "network_port", 11000, "uuid", "an-uuid");
 	auto_json json_t *places = json_object();
 	const struct hv_disk disks[] = {{disk, (char *)"/dev/d"}};
-	const struct kvm_start start = {.memory = 128, .places = places};
+	const struct kvm_start start = {.size = 128, .places = places};
 	auto_strv struct strv argv = {0};
 	int rc = kvm_args(p, instance, disks, 1, &start, &argv, &err);
 
@@ -324,7 +324,7 @@ Test(hv_kvm_args, nics_have_devices_of_the_host)
 				  {.name = "tap4", .n_queues = 1}};
 	const struct kvm_taps taps = {items, 2};
 	const struct kvm_start start = {
-		.memory = 128, .places = places, .taps = &taps};
+		.size = 128, .places = places, .taps = &taps};
 	auto_strv struct strv argv = {0};
 	auto_free char *line = NULL;
 

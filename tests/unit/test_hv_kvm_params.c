@@ -174,7 +174,7 @@ static char *line_of(const char *hv_text)
 	auto_json json_t *disk = json_object();
 	auto_json json_t *places = json_object();
 	const struct hv_disk disks[] = {{disk, (char *)"/dev/d"}};
-	const struct kvm_start start = {.memory = 128, .places = places};
+	const struct kvm_start start = {.size = 128, .places = places};
 	auto_strv struct strv argv = {0};
 	int rc = kvm_args(p, instance, disks, 1, &start, &argv, &err);
 

@@ -59,6 +59,8 @@ struct job {
 	const struct hv_plug *plug;
 	const char *command;
 	json_t *arguments, *reply;
+	int64_t memory;
+	char *info;
 	int rc;
 };
 
@@ -74,6 +76,28 @@ static void stop_task(void *arg)
 	struct job *j = arg;
 
 	j->rc = hv_kvm.stop(paths, j->instance, true, false, &err);
+}
+
+static void balloon_task(void *arg)
+{
+	struct job *j = arg;
+
+	j->rc = hv_kvm.balloon(paths, j->instance, j->memory, &err);
+}
+
+static void accept_task(void *arg)
+{
+	struct job *j = arg;
+
+	j->rc = hv_kvm.accept(paths, j->instance, NULL, 0, j->info, "127.0.0.1",
+			      &err);
+}
+
+static void sending_info_task(void *arg)
+{
+	struct job *j = arg;
+
+	j->info = hv_kvm.migration_info(paths, j->instance, &err);
 }
 
 static void plug_task(void *arg)
@@ -187,6 +211,54 @@ Test(hv_kvm_start, without_its_bridge_it_does_not_start)
 	has(err.text, "Failed to start instance web1: Cannot connect NIC 0");
 	cr_expect_not(
 		fs_exists("/run/ganeti/kvm-hypervisor/conf/web1.runtime"));
+	end(instance);
+}
+
+/* --- memory --- */
+
+static int balloon(const json_t *instance, int64_t memory)
+{
+	struct job j = {.instance = instance, .memory = memory};
+
+	task_spawn("balloon", balloon_task, &j);
+	test_run_tasks();
+	return j.rc;
+}
+
+static int64_t machine_mib(void)
+{
+	auto_json json_t *size = ask("query-memory-size-summary", NULL);
+
+	return json_int(size, "base-memory", 0) / (1024 * 1024);
+}
+
+/* Both ends need the same hardware, whatever the balloon has taken. */
+Test(hv_kvm_start, a_ballooned_one_arrives_on_a_machine_of_full_size)
+{
+	json_t *instance;
+	auto_json json_t *notes = NULL;
+	struct job j;
+
+	own_paths();
+	instance = instance_of("{}");
+	start(instance);
+	cr_expect_eq(balloon(instance, 65), -1);
+	has(err.text, "was started with 64 MiB");
+	cr_expect_eq(balloon(instance, 40), 0, "%s", err.text);
+	cr_expect_eq(machine_mib(), 64);
+	j = (struct job){.instance = instance};
+	task_spawn("info", sending_info_task, &j);
+	test_run_tasks();
+	cr_assert_not_null(j.info, "%s", err.text);
+	cr_assert_eq(run(stop_task, instance), 0, "%s", err.text);
+
+	task_spawn("accept", accept_task, &j);
+	test_run_tasks();
+	cr_assert_eq(j.rc, 0, "%s", err.text);
+	cr_expect_eq(machine_mib(), 64);
+	notes = kvm_read_notes(paths, "web1");
+	cr_expect_eq(json_int(notes, "memory", 0), 40);
+	free(j.info);
 	end(instance);
 }
 
