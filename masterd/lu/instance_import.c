@@ -336,12 +336,31 @@ static void complete(struct lu *lu, const struct op_instance_create *op,
 		identify_defaults(lu, im);
 }
 
+/* What has no disk to go to would be lost without a word. */
+static int check_count(const struct inst_import *im, const json_t *section,
+		       struct error *err)
+{
+	auto_json json_t *exported = exported_disks(section);
+	size_t n = json_array_size(im->op.disks),
+	       needed = json_array_size(exported);
+
+	if (n >= needed)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The new instance has %zu disk%s, but the export of "
+			 "%s has %zu; give at least as many, or none for "
+			 "disks like the exported ones",
+			 n, n == 1 ? "" : "s", im->old_name, needed);
+}
+
 static int find_images(struct inst_import *im, const json_t *section,
 		       struct error *err)
 {
 	size_t n = json_array_size(im->op.disks);
 
 	im->images = json_array();
+	if (check_count(im, section, err) < 0)
+		return -1;
 	if (n == 0 && !str_eq(im->op.disk_template, "diskless"))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No disk info specified and the export is "

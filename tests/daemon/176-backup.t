@@ -85,6 +85,9 @@ like "$(m gnt-instance info -s web1)" 'always_failover: default' \
     "defaults are identified"
 
 # --- what goes wrong ---
+fails "an import with fewer disks than the export has" m gnt-backup import \
+    --no-name-check --no-ip-check -t file -n node2 --src-dir=web1 --disk 0:size=12m web3
+like "$out" 'has 1 disk.*export of web1 has 2' "is refused, with both numbers"
 : >"$(oses node2 deaf)"
 fails "an import script that fails" m gnt-backup import --no-name-check \
     --no-ip-check -t file -n node2 --src-dir=web1 --net 0:mac=generate web3
