@@ -286,7 +286,7 @@ int inst_recreate_disks(struct lu *lu, const json_t *inst, const bool *wanted,
 int inst_create_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 		     size_t i, struct error *err)
 {
-	auto_json json_t *one = inst_rpc_disk(disk);
+	auto_json json_t *one = inst_rpc_disk(lu, inst, disk);
 	auto_json json_t *disks = json_make("[O]", one);
 	auto_free char *node = xstrdup(inst_primary(inst));
 	bool began;
@@ -303,7 +303,7 @@ int inst_create_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 int inst_remove_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 		     size_t i)
 {
-	auto_json json_t *device = inst_rpc_disk(disk);
+	auto_json json_t *device = inst_rpc_disk(lu, inst, disk);
 	auto_free char *node = xstrdup(inst_primary(inst));
 
 	return remove_device(lu, node, device, i);

@@ -48,7 +48,8 @@ static void find_nodes(const json_t *inst, const json_t *disks,
 }
 
 /* Those of the disks that have a copy on the node, as node calls carry them. */
-static json_t *copies_on(const json_t *disks, const char *node)
+static json_t *copies_on(struct lu *lu, const json_t *inst, const json_t *disks,
+			 const char *node)
 {
 	json_t *list = json_array();
 
@@ -57,7 +58,8 @@ static json_t *copies_on(const json_t *disks, const char *node)
 
 		if (!is_mirrored(disk) &&
 		    json_array_has_str(json_get(disk, "nodes"), node))
-			json_array_append_new(list, inst_rpc_disk(disk));
+			json_array_append_new(list,
+					      inst_rpc_disk(lu, inst, disk));
 	}
 	return list;
 }
@@ -89,7 +91,8 @@ void inst_drop_copies(struct lu *lu, const json_t *inst)
 
 	find_nodes(inst, disks, &nodes);
 	for (size_t i = 0; i < nodes.n; i++) {
-		auto_json json_t *copies = copies_on(disks, nodes.items[i]);
+		auto_json json_t *copies =
+			copies_on(lu, inst, disks, nodes.items[i]);
 
 		lu_info(lu,
 			"Removing an unfinished copy of the disks on node "

@@ -51,7 +51,7 @@ int inst_wipe_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 		   size_t i, int64_t from_mib, struct error *err)
 {
 	auto_free char *node = xstrdup(inst_primary(inst));
-	auto_json json_t *carried = inst_rpc_disk(disk);
+	auto_json json_t *carried = inst_rpc_disk(lu, inst, disk);
 	int rc;
 
 	if (!inst_wipes(lu))

@@ -65,9 +65,13 @@ static json_t *filled_nics(struct lu *lu, const json_t *inst)
 	return result;
 }
 
-json_t *inst_rpc_disk(const json_t *disk)
+json_t *inst_rpc_disk(struct lu *lu, const json_t *inst, const json_t *disk)
 {
-	json_t *copy = json_copy((json_t *)disk);
+	struct config *c = lu->m->config;
+	const json_t *node = config_get(c, CONFIG_NODE, inst_primary(inst));
+	const json_t *group =
+		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+	json_t *copy = params_device(config_cluster(c), group, disk);
 
 	json_object_del(copy, "reserved_by_job"); /* as in instances */
 	json_object_set_new(copy, "dynamic_params", json_object());
@@ -80,8 +84,9 @@ json_t *inst_rpc_disks(struct lu *lu, const json_t *inst)
 	json_t *result = json_array();
 
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		json_array_append_new(result,
-				      inst_rpc_disk(json_array_get(disks, i)));
+		json_array_append_new(
+			result,
+			inst_rpc_disk(lu, inst, json_array_get(disks, i)));
 	return result;
 }
 

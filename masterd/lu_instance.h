@@ -29,11 +29,12 @@ bool inst_communicates(const json_t *inst);
  * what is recorded, and no secrets. */
 WAITS int inst_feed_metadata(struct lu *lu, const json_t *inst,
 			     const struct params_os *own, struct error *err);
-/* One disk as node calls carry it; to be freed. */
-json_t *inst_rpc_disk(const json_t *disk);
-/* Its disks in that form, a list; to be freed. */
+/* One of its disks as node calls carry it, with the parameters that the node
+ * group of its primary has for the template; to be freed. */
+json_t *inst_rpc_disk(struct lu *lu, const json_t *inst, const json_t *disk);
 /* A NIC with all its parameters and its network ("netinfo"), to be freed. */
 json_t *inst_rpc_nic(struct lu *lu, const json_t *nic);
+/* Its disks in that form, a list; to be freed. */
 json_t *inst_rpc_disks(struct lu *lu, const json_t *inst);
 json_t *inst_filled_be(struct lu *lu, const json_t *inst);
 json_t *inst_filled_hv(struct lu *lu, const json_t *inst);

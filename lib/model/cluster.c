@@ -161,6 +161,14 @@ static int update_all(json_t *all, const json_t *changes, update_fn *update,
 	return 0;
 }
 
+static int check_diskparams(const struct draft *d, struct error *err)
+{
+	auto_json json_t *cluster =
+		json_make("{s:O}", "diskparams", d->diskparams);
+
+	return params_check_disk(cluster, NULL, err);
+}
+
 static int draft_params(struct draft *d, struct error *err)
 {
 	const struct cluster_init *init = d->init;
@@ -177,7 +185,9 @@ static int draft_params(struct draft *d, struct error *err)
 	    params_update_be(be, init->beparams, &d->beparams, err) < 0 ||
 	    params_update_nic(nic, init->nicparams, &d->nicparams, err) < 0)
 		return -1;
-	return params_update_nd(nd, init->ndparams, &d->ndparams, err);
+	if (params_update_nd(nd, init->ndparams, &d->ndparams, err) < 0)
+		return -1;
+	return check_diskparams(d, err);
 }
 
 static int draft_ipolicy(struct draft *d, struct error *err)

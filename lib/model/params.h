@@ -29,6 +29,11 @@ json_t *params_fill_nd(const json_t *cluster, const json_t *group,
 		       const json_t *node);
 json_t *params_fill_disk(const json_t *cluster, const json_t *group,
 			 const char *template);
+/* A disk of the configuration as its node gets it: with the parameters of each
+ * device, from those that its template has in the cluster and the group; what
+ * the disk has itself counts more. */
+json_t *params_device(const json_t *cluster, const json_t *group,
+		      const json_t *disk);
 json_t *params_fill_ipolicy(const json_t *cluster, const json_t *group);
 /* The public parameters of an OS ("name" or "name+variant"): those of the name,
  * of the variant, and custom ones. */
@@ -63,6 +68,10 @@ int params_update_nd(const json_t *base, const json_t *changes, json_t **ret,
 		     struct error *err);
 int params_update_disk(const char *template, const json_t *base,
 		       const json_t *changes, json_t **ret, struct error *err);
+/* Whether what is in force of the disk templates goes together, in a group or
+ * (NULL) the cluster alone; ERR_PREREQ. */
+int params_check_disk(const json_t *cluster, const json_t *group,
+		      struct error *err);
 /* OS parameters have any names and values; "default" and null remove one.
  * Either may be NULL. */
 json_t *params_update_os(const json_t *base, const json_t *changes);

@@ -85,7 +85,7 @@ json_t *params_number(double number)
 }
 
 /* A preset is text of ours. */
-static json_t *preset_value(const struct param *param)
+json_t *params_table_preset(const struct param *param)
 {
 	switch (param->type) {
 	case PARAM_BOOL:
@@ -108,7 +108,8 @@ json_t *params_table_defaults(const struct param *table)
 	json_t *values = json_object();
 
 	for (; table->name != NULL; table++)
-		json_object_set_new(values, table->name, preset_value(table));
+		json_object_set_new(values, table->name,
+				    params_table_preset(table));
 	return values;
 }
 

@@ -50,6 +50,8 @@ const struct param *params_table(enum param_family family, const char *name);
 const struct param *params_table_find(const struct param *table,
 				      const char *name);
 
+/* The default of one, to be freed. */
+json_t *params_table_preset(const struct param *param);
 /* {name: default} of a table. */
 json_t *params_table_defaults(const struct param *table);
 

@@ -310,7 +310,26 @@ static int set_ndparams(const struct op_cluster_set_params *op, json_t *cluster,
 	return 0;
 }
 
-static int set_diskparams(const struct op_cluster_set_params *op,
+/* A group may have one half of what goes together, and the cluster the other.
+ */
+static int check_diskparams(struct lu *lu, const json_t *cluster,
+			    struct error *err)
+{
+	auto_strv struct strv uuids = {0};
+
+	if (params_check_disk(cluster, NULL, err) < 0)
+		return -1;
+	config_sorted(lu->m->config, CONFIG_GROUP, &uuids);
+	for (size_t i = 0; i < uuids.n; i++)
+		if (params_check_disk(cluster,
+				      config_get(lu->m->config, CONFIG_GROUP,
+						 uuids.items[i]),
+				      err) < 0)
+			return -1;
+	return 0;
+}
+
+static int set_diskparams(struct lu *lu, const struct op_cluster_set_params *op,
 			  json_t *cluster, struct error *err)
 {
 	auto_json json_t *all =
@@ -332,7 +351,7 @@ static int set_diskparams(const struct op_cluster_set_params *op,
 		json_object_set_new(all, template, updated);
 	}
 	json_object_set(cluster, "diskparams", all);
-	return 0;
+	return check_diskparams(lu, cluster, err);
 }
 
 /* "default": what new clusters have, or nothing. */
@@ -479,7 +498,7 @@ static int set_params_build(struct lu *lu, struct error *err)
 	    set_default(cluster, "nicparams", op->nicparams, params_default_nic,
 			params_update_nic, err) < 0 ||
 	    set_ndparams(op, cluster, err) < 0 ||
-	    set_diskparams(op, cluster, err) < 0 ||
+	    set_diskparams(lu, op, cluster, err) < 0 ||
 	    set_ipolicy(op, cluster, err) < 0 ||
 	    state_set_hv(cluster, op->hv_state, err) < 0 ||
 	    state_set_disk(cluster, op->disk_state, err) < 0 ||

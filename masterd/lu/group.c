@@ -79,8 +79,8 @@ struct group_params {
 	const json_t *ndparams, *diskparams, *hv_state, *disk_state, *ipolicy;
 };
 
-static int set_diskparams(json_t *group, const json_t *changes,
-			  struct error *err)
+static int set_diskparams(const json_t *cluster, json_t *group,
+			  const json_t *changes, struct error *err)
 {
 	auto_json json_t *all =
 		json_copy((json_t *)json_get(group, "diskparams"));
@@ -96,7 +96,7 @@ static int set_diskparams(json_t *group, const json_t *changes,
 		json_object_set_new(all, template, updated);
 	}
 	json_object_set(group, "diskparams", all);
-	return 0;
+	return params_check_disk(cluster, group, err);
 }
 
 /* A group's policy has what differs from the cluster's; "default" takes a
@@ -128,7 +128,7 @@ static int set_params(struct lu *lu, json_t *group,
 	if (p->alloc_policy != NULL)
 		json_set_str(group, "alloc_policy", p->alloc_policy);
 	if (!is_empty(p->diskparams) &&
-	    set_diskparams(group, p->diskparams, err) < 0)
+	    set_diskparams(cluster, group, p->diskparams, err) < 0)
 		return -1;
 	if (!is_empty(p->ipolicy) &&
 	    (set_ipolicy(group, p->ipolicy, err) < 0 ||

@@ -301,7 +301,8 @@ static WAITS void drop_new(struct lu *lu, const struct conversion *c, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(
-			made, inst_rpc_disk(json_array_get(c->disks, i)));
+			made, inst_rpc_disk(lu, c->inst,
+					    json_array_get(c->disks, i)));
 	for (size_t i = 0; i < n && lu->run->killed; i++) {
 		aftermath_call(lu->m, primary, "blockdev_remove",
 			       json_make("[O]", json_array_get(made, i)));
@@ -331,10 +332,12 @@ static WAITS int copy_one(struct lu *lu, const struct conversion *c,
 {
 	const json_t *old = json_array_get(c->old, i);
 	auto_json json_t *source = inst_rpc_disk(
+		lu, c->inst,
 		is_mirrored(c->from)
 			? json_array_get(json_get(old, "children"), 0)
 			: old);
-	auto_json json_t *target = inst_rpc_disk(json_array_get(c->disks, i));
+	auto_json json_t *target =
+		inst_rpc_disk(lu, c->inst, json_array_get(c->disks, i));
 	auto_json json_t *from = transfer_raw(source);
 	auto_json json_t *to = transfer_raw(target);
 	const char *node = json_str(carried, "primary_node", "");
@@ -396,7 +399,8 @@ WAITS int convert_wait(struct lu *lu, const struct conversion *c,
 
 	for (size_t i = 0; i < json_array_size(c->disks); i++)
 		json_array_append_new(
-			carried, inst_rpc_disk(json_array_get(c->disks, i)));
+			carried, inst_rpc_disk(lu, c->inst,
+					       json_array_get(c->disks, i)));
 	return inst_wait_sync(lu, c->inst, carried, !c->op->wait_for_sync, err);
 }
 

@@ -19,7 +19,7 @@ static WAITS int make(struct lu *lu, const struct conversion *c,
 		      struct error *err)
 {
 	auto_free char *info = xprintf("originstname+%s", inst_name(c->inst));
-	auto_json json_t *carried = inst_rpc_disk(disk);
+	auto_json json_t *carried = inst_rpc_disk(lu, c->inst, disk);
 	bool exclusive = resources_exclusive(
 		lu->m->config, config_get(lu->m->config, CONFIG_NODE, node));
 	auto_json json_t *done = NULL;
@@ -86,7 +86,8 @@ static WAITS int rename_volumes(struct lu *lu, const struct conversion *c,
 	for (size_t i = 0; i < json_array_size(c->old); i++) {
 		const json_t *old = json_array_get(c->old, i);
 		const json_t *data = part(json_array_get(c->disks, i), 0);
-		auto_json json_t *from = inst_rpc_disk(back ? data : old);
+		auto_json json_t *from =
+			inst_rpc_disk(lu, c->inst, back ? data : old);
 
 		json_array_append_new(
 			pairs,
@@ -184,9 +185,10 @@ json_t *convert_data_of(const struct conversion *c, const json_t *mirror)
 }
 
 /* The old disks are in use no more: a failure is a warning. */
-static WAITS void remove_at(struct lu *lu, const char *node, const json_t *disk)
+static WAITS void remove_at(struct lu *lu, const struct conversion *c,
+			    const char *node, const json_t *disk)
 {
-	auto_json json_t *carried = inst_rpc_disk(disk);
+	auto_json json_t *carried = inst_rpc_disk(lu, c->inst, disk);
 	auto_json json_t *done = NULL;
 	struct error err;
 
@@ -213,11 +215,11 @@ WAITS int convert_take_data(struct lu *lu, const struct conversion *c,
 	lu_feedback(lu, "Removing volumes on the secondary node...");
 	for (size_t i = 0; i < json_array_size(c->old); i++)
 		for (size_t k = 0; k < secondaries.n; k++)
-			remove_at(lu, secondaries.items[k],
+			remove_at(lu, c, secondaries.items[k],
 				  json_array_get(c->old, i));
 	lu_feedback(lu, "Removing unneeded volumes on the primary node...");
 	for (size_t i = 0; i < json_array_size(c->old); i++)
-		remove_at(lu, inst_primary(c->inst),
+		remove_at(lu, c, inst_primary(c->inst),
 			  part(json_array_get(c->old, i), 1));
 	return 0;
 }

@@ -267,7 +267,7 @@ static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
 			    struct error *err)
 {
 	struct disks *d = disks_of(lu);
-	auto_json json_t *disk = inst_rpc_disk(d->disk);
+	auto_json json_t *disk = inst_rpc_disk(lu, d->inst, d->disk);
 	auto_strv struct strv nodes = {0};
 
 	strv_add(&nodes, inst_primary(d->inst));

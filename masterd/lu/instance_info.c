@@ -45,7 +45,7 @@ static json_t *nic_row(struct lu *lu, const json_t *nic)
 }
 
 /* [path, major, minor, sync %, time left, degraded, local status], null. */
-static WAITS json_t *disk_status(struct lu *lu, const char *node,
+static WAITS json_t *disk_status(struct lu *lu, const json_t *inst,
 				 const json_t *disk, bool is_static)
 {
 	auto_json json_t *found = NULL;
@@ -57,8 +57,8 @@ static WAITS json_t *disk_status(struct lu *lu, const char *node,
 
 	if (is_static)
 		return json_null();
-	found = lu_call(lu, node, "blockdev_find",
-			json_make("[o]", inst_rpc_disk(disk)), &err);
+	found = lu_call(lu, inst_primary(inst), "blockdev_find",
+			json_make("[o]", inst_rpc_disk(lu, inst, disk)), &err);
 	if (!json_is_object(found))
 		return json_null();
 	row = json_array();
@@ -73,7 +73,7 @@ static WAITS json_t *disk_status(struct lu *lu, const char *node,
 static WAITS json_t *disk_row(struct lu *lu, const json_t *inst,
 			      const json_t *disk, bool is_static)
 {
-	json_t *status = disk_status(lu, inst_primary(inst), disk, is_static);
+	json_t *status = disk_status(lu, inst, disk, is_static);
 
 	return json_make(
 		"{s:s, s:s, s:O?, s:n, s:o, s:n, s:[], s:s, s:I, s:O?, s:s?, "

@@ -17,7 +17,8 @@ static WAITS int rename_file(struct lu *lu, const json_t *from,
 			     const json_t *to, struct error *err)
 {
 	const char *node = inst_primary(modify_of(lu)->inst);
-	auto_json json_t *carried = inst_rpc_disk(from);
+	auto_json json_t *carried =
+		inst_rpc_disk(lu, modify_of(lu)->inst, from);
 	auto_json json_t *done = NULL;
 	json_t *id = json_object_get(to, "logical_id");
 
@@ -119,7 +120,8 @@ static WAITS json_t *assemble(struct lu *lu, const json_t *disk, size_t i,
 			      struct error *err)
 {
 	const json_t *inst = modify_of(lu)->inst;
-	auto_json json_t *carried = inst_rpc_disk(disk);
+	auto_json json_t *carried =
+		inst_rpc_disk(lu, modify_of(lu)->inst, disk);
 
 	return lu_call(lu, inst_primary(inst), "blockdev_assemble",
 		       json_make("[O, o, b, I]", carried,
@@ -132,7 +134,8 @@ static WAITS void plug(struct lu *lu, const json_t *disk, size_t i,
 		       json_t *rows)
 {
 	struct modify *m = modify_of(lu);
-	auto_json json_t *carried = inst_rpc_disk(disk);
+	auto_json json_t *carried =
+		inst_rpc_disk(lu, modify_of(lu)->inst, disk);
 	auto_json json_t *extra = NULL, *device = NULL;
 	struct error err;
 	bool done;
@@ -181,7 +184,8 @@ static WAITS int unplug(struct lu *lu, const json_t *leaving, struct error *err)
 	struct modify *m = modify_of(lu);
 	const json_t *step = step_of(m, leaving);
 	size_t i = (size_t)json_int(step, "index", 0);
-	auto_json json_t *carried = inst_rpc_disk(json_get(leaving, "disk"));
+	auto_json json_t *carried = inst_rpc_disk(lu, modify_of(lu)->inst,
+						  json_get(leaving, "disk"));
 	auto_json json_t *stopped = NULL;
 
 	if (m->hotplug &&

@@ -24,7 +24,7 @@ static json_t *moved_disk(struct lu *lu, const json_t *disk, int64_t minor,
 {
 	struct replace *r = replace_of(lu);
 	bool first = str_eq(json_string_value(part(disk, NODE_A)), r->primary);
-	json_t *copy = inst_rpc_disk(disk);
+	json_t *copy = inst_rpc_disk(lu, r->inst, disk);
 
 	json_object_set_new(
 		copy, "logical_id",

@@ -11,11 +11,12 @@
 /* The volume under another name, in the same group. */
 static json_t *renamed(const json_t *volume, const char *name)
 {
-	json_t *copy = inst_rpc_disk(volume);
+	json_t *copy = json_copy((json_t *)volume);
 	const json_t *id = json_get(volume, "logical_id");
 
 	json_object_set_new(copy, "logical_id",
 			    json_make("[O, s]", json_array_get(id, 0), name));
+	json_object_set_new(copy, "dynamic_params", json_object());
 	return copy;
 }
 

@@ -251,7 +251,8 @@ static void add_disks(struct verify_group *g, const json_t *inst,
 		if (!str_eq(inst_primary(inst), node_uuid) &&
 		    !strv_has(&others, node_uuid))
 			continue;
-		json_array_append_new(ret->disks, inst_rpc_disk(disk));
+		json_array_append_new(ret->disks,
+				      inst_rpc_disk(&g->lu, inst, disk));
 		json_array_append_new(ret->numbers,
 				      json_integer((json_int_t)i));
 		strv_add(&ret->names, inst_name(inst));

@@ -156,15 +156,16 @@ static json_t *do_migration_info(struct sim_node *n, const json_t *args)
 static json_t *do_disk_create(struct sim_node *n, const json_t *args)
 {
 	auto_free char *file = file_of(n, args);
-	const json_t *disk = json_array_get(args, 0);
+	json_t *disk = json_array_get(args, 0);
 
+	json_decref(n->made);
+	n->made = json_incref(disk);
 	if (str_eq(json_str(disk, "dev_type", ""), "drbd") &&
 	    json_array_size(json_get(disk, "children")) == 0)
 		return bad("a mirror of nothing");
 	if (file != NULL)
 		table_put(&n->sim->files, file, n);
-	return good(json_incref(
-		(json_t *)json_get(json_array_get(args, 0), "logical_id")));
+	return good(json_incref((json_t *)json_get(disk, "logical_id")));
 }
 
 /* With what it is made of. */
@@ -590,6 +591,7 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 	const json_t *args = call->args;
 
 	n->n_calls++;
+	sim_check_devices(args);
 	if (str_eq(n->fail_on, procedure))
 		return bad("told to fail");
 	if (strcmp(procedure, "test_delay") == 0)

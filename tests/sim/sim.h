@@ -76,6 +76,7 @@ struct sim_node {
 	char *ssh_authorized;
 	json_t *hook_env;  /* what they were last given */
 	json_t *asked;	   /* of the allocator, last */
+	json_t *made;	   /* the device that it was told to make last */
 	json_t *image;	   /* arguments of the last blockdev_image, */
 	unsigned image_ms; /* which takes so long */
 	unsigned start_ms; /* and instance_start so long */
@@ -239,6 +240,9 @@ struct sim_call {
  * *ret_ms is how long it takes to give it. */
 json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 			unsigned *ret_ms);
+/* Each device in the arguments of a call has the parameters of its kind, as
+ * node daemons read them: it is the master's bug where they are missing. */
+void sim_check_devices(const json_t *args);
 
 /* The same for the call iallocator_runner: an allocator that takes any node
  * that is online and not drained, for every kind of request.  (allocator.c) */

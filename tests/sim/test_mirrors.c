@@ -74,6 +74,56 @@ Test(mirrors, each_disk_is_two_volumes_on_two_nodes)
 	cr_assert_eq(s.files.n, 0);
 }
 
+static json_t *op_params(const char *id, json_t *drbd STEALS)
+{
+	return json_make("{s:s, s:{s:o}}", "OP_ID", id, "diskparams", "drbd",
+			 drbd);
+}
+
+/* The cluster's values and, above them, the group's; the configuration keeps
+ * the instance's disks without. */
+Test(mirrors, nodes_get_the_parameters_of_the_template)
+{
+	json_t *op = op_params("OP_GROUP_SET_PARAMS",
+			       json_make("{s:i, s:i}", "meta-stripes", 3,
+					 "resync-rate", 2048));
+	const json_t *params, *children;
+
+	expect(op_params("OP_CLUSTER_SET_PARAMS",
+			 json_make("{s:i, s:i, s:s}", "data-stripes", 2,
+				   "resync-rate", 1024, "net-custom", "--x")),
+	       "success");
+	json_set_str(op, "group_name", "default");
+	expect(op, "success");
+	expect(op_mirrored("web1", NODE3), "success");
+	params = json_get(s.nodes[2].made, "params");
+	children = json_get(s.nodes[2].made, "children");
+	cr_expect_eq(json_int(params, "resync-rate", 0), 2048);
+	cr_expect_str_eq(json_str(params, "net-custom", ""), "--x");
+	cr_expect_eq(json_int(json_get(json_array_get(children, 0), "params"),
+			      "stripes", 0),
+		     2);
+	cr_expect_eq(json_int(json_get(json_array_get(children, 1), "params"),
+			      "stripes", 0),
+		     3);
+	cr_expect_eq(json_object_size(json_get(disk("web1", 0), "params")), 0);
+}
+
+Test(mirrors, parameters_that_contradict_each_other_are_refused)
+{
+	json_t *group = op_params("OP_GROUP_SET_PARAMS",
+				  json_make("{s:b}", "dynamic-resync", 1));
+	json_t *off = json_make("{s:i}", "c-plan-ahead", 0);
+
+	expect(op_params("OP_CLUSTER_SET_PARAMS",
+			 json_make("{s:b, s:i}", "dynamic-resync", 1,
+				   "c-plan-ahead", 0)),
+	       "needs a c-plan-ahead above 0");
+	json_set_str(group, "group_name", "default");
+	expect(group, "success");
+	expect(op_params("OP_CLUSTER_SET_PARAMS", off), "of group default");
+}
+
 /* Ports are the cluster's, minors each node's. */
 Test(mirrors, no_port_and_no_minor_is_given_twice)
 {

@@ -386,3 +386,82 @@ Test(params, one_fitting_bound_is_enough)
 	params_ipolicy_violations(policy, &spec, &none);
 	cr_assert_eq(none.n, 0);
 }
+
+/* The one set of a template is shared out: to the mirror, its data, its
+ * metadata. */
+Test(params, devices_of_a_mirror_get_their_share)
+{
+	auto_json json_t *cluster = parse(
+		"{\"diskparams\":{\"drbd\":{\"metavg\":\"metavg\",\"resync-"
+		"rate\":"
+		"1024,\"disk-barriers\":\"bf\",\"meta-barriers\":true,"
+		"\"data-stripes\":2,\"disk-custom\":\"--a\",\"net-custom\":"
+		"\"--b\"},\"plain\":{\"stripes\":7}}}");
+	auto_json json_t *group =
+		parse("{\"diskparams\":{\"drbd\":{\"resync-rate\":2048,"
+		      "\"meta-stripes\":3,\"dynamic-resync\":true}}}");
+	auto_json json_t *disk =
+		parse("{\"dev_type\":\"drbd\",\"params\":{\"protocol\":\"A\"},"
+		      "\"children\":[{\"dev_type\":\"plain\",\"params\":{}},"
+		      "{\"dev_type\":\"plain\"}]}");
+	auto_json json_t *want = parse(
+		"{\"dev_type\":\"drbd\",\"params\":{\"protocol\":\"A\","
+		"\"resync-rate\":2048,\"disabled-barriers\":\"bf\","
+		"\"disable-meta-flush\":true,\"default-metavg\":\"metavg\","
+		"\"disk-custom\":\"--a\",\"net-custom\":\"--b\","
+		"\"dynamic-resync\":true,\"c-plan-ahead\":20,"
+		"\"c-fill-target\":0,\"c-delay-target\":1,\"c-max-rate\":"
+		"61440,\"c-min-rate\":4096},\"children\":["
+		"{\"dev_type\":\"plain\",\"params\":{\"stripes\":2}},"
+		"{\"dev_type\":\"plain\",\"params\":{\"stripes\":3}}]}");
+	auto_json json_t *got = params_device(cluster, group, disk);
+
+	compat_assert_same(got, want);
+	cr_assert_eq(json_object_size(json_get(disk, "params")), 1);
+}
+
+Test(params, other_devices_get_what_their_template_has)
+{
+	static const struct {
+		const char *disk, *want;
+	} cases[] = {
+		{"plain", "{\"stripes\":4}"},
+		{"rbd", "{\"access\":\"kernelspace\",\"pool\":\"p\"}"},
+		{"gluster", "{\"access\":\"kernelspace\",\"host\":"
+			    "\"127.0.0.1\",\"port\":24007,\"volume\":\"gv0\"}"},
+		{"ext", "{\"access\":\"userspace\"}"},
+		{"file", "{}"},
+		{"sharedfile", "{}"},
+		{"blockdev", "{}"},
+	};
+	auto_json json_t *cluster =
+		parse("{\"diskparams\":{\"plain\":{\"stripes\":4},\"rbd\":"
+		      "{\"pool\":\"p\"},\"ext\":{\"access\":\"userspace\"}}}");
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		auto_json json_t *disk = json_make("{s:s, s:{}}", "dev_type",
+						   cases[i].disk, "params");
+		auto_json json_t *want = parse(cases[i].want);
+		auto_json json_t *got = params_device(cluster, NULL, disk);
+
+		compat_assert_same(json_object_get(got, "params"), want);
+	}
+}
+
+Test(params, a_dynamic_resync_needs_its_controller)
+{
+	auto_json json_t *off =
+		parse("{\"diskparams\":{\"drbd\":{\"c-plan-ahead\":0}}}");
+	auto_json json_t *on = parse("{\"diskparams\":{\"drbd\":"
+				     "{\"c-plan-ahead\":1}}}");
+	auto_json json_t *group =
+		parse("{\"name\":\"g\",\"diskparams\":"
+		      "{\"drbd\":{\"dynamic-resync\":true}}}");
+	struct error err = {.text = ""};
+
+	cr_assert_eq(params_check_disk(off, NULL, &err), 0);
+	cr_assert_eq(params_check_disk(on, group, &err), 0);
+	cr_assert_eq(params_check_disk(off, group, &err), -1);
+	cr_assert_eq(err.kind, ERR_PREREQ);
+	cr_assert(strstr(err.text, "of group g") != NULL);
+}
