@@ -26,6 +26,31 @@ prepare() {
         /usr/lib/ganeti/ensure-dirs'
 }
 
+# A provider of external storage that notes what it is told.
+provide() { # HOST
+    on "$1" mount -t tmpfs tmpfs /srv &&
+        on "$1" mkdir -p /srv/ganeti/extstorage/shelf \
+            /var/log/ganeti/extstorage &&
+        on "$1" sh -c '
+            cd /srv/ganeti/extstorage/shelf
+            cat >script
+            chmod +x script
+            : >parameters.list
+            for name in create remove grow attach detach setinfo verify; do
+                cp script $name
+            done' <<'SCRIPT'
+#!/bin/sh
+me=${0##*/}
+env | grep ^EXTP_ | sort >"/srv/$me"
+volume=/srv/$VOL_NAME
+case $me in
+create) truncate -s "${VOL_SIZE}M" "$volume" ;;
+attach) echo "$volume" ;;
+remove) rm -f "$volume" ;;
+esac
+SCRIPT
+}
+
 # Our node daemon where the package's scripts look for Ganeti's.
 use_ours() { # HOST
     cp -a /usr/share/ganeti/3.0 "$HOSTS/share" &&
@@ -139,6 +164,15 @@ succeeds "a copy of it comes back" ours gnt-backup import -n node2 \
     --src-node=node1 --src-dir=i2.example.com --net 0:mac=generate \
     --no-name-check --no-ip-check -t file i4.example.com
 is "$(disk node2 i4)" mixed "with its data"
+provide node2
+ours gnt-cluster modify --enabled-disk-templates=diskless,file,sharedfile,ext \
+    --ipolicy-disk-templates=diskless,file,sharedfile,ext \
+    -D ext:access=userspace >/dev/null
+succeeds "a disk of external storage" ours gnt-instance add $quick -t ext \
+    --disk 0:size=8m,provider=shelf --no-start --no-install -n node2 i7.example.com
+is "$(on node2 cat /srv/create)" "EXTP_ACCESS=userspace
+EXTP_PROVIDER=shelf" "the node daemon has the template's parameters"
+succeeds "it goes" ours gnt-instance remove -f i7
 ours gnt-instance shutdown i1 >/dev/null
 succeeds "an instance gets another name" ours gnt-instance rename i1 i5
 succeeds "a job waits on Debian's node" ours gnt-debug delay -n node2 0.01
