@@ -370,6 +370,7 @@ static const struct cli_command *const commands[] = {
 	&cluster_epo,
 	&getmaster_command,
 	&cluster_info,
+	&cluster_resources,
 	&cluster_init,
 	&cluster_tags[0],
 	&cluster_failover,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-cluster info and version. */
+/* gnt-cluster info, resources and version. */
 #include <stdio.h>
 
 #include "cli/cli_list.h"
@@ -264,6 +264,20 @@ static int info(struct cli *cli, struct error *err)
 	return CLI_OK;
 }
 
+static int resources(struct cli *cli, struct error *err)
+{
+	auto_json json_t *answer =
+		cli_call(cli, "QueryResources", json_array(), err);
+
+	if (answer == NULL)
+		return -1;
+	if (cli_wants_data(cli))
+		cli_print_data(cli, answer);
+	else
+		cli_print_info(answer);
+	return CLI_OK;
+}
+
 static int version(struct cli *cli, struct error *err)
 {
 	static const struct {
@@ -305,6 +319,14 @@ const struct cli_command cluster_info = {
 	.help = "Show the parameters of the cluster",
 	.options = {&OPT_ROMAN, OPTS_INFO},
 	.run = info,
+};
+
+const struct cli_command cluster_resources = {
+	.name = "resources",
+	.args = "",
+	.help = "Show the policies in force, and what nodes have by the record",
+	.options = {OPTS_INFO},
+	.run = resources,
 };
 
 const struct cli_command cluster_version = {

@@ -27,7 +27,8 @@ extern const struct cli_command debug_test_jobqueue;
 extern const struct cli_command cluster_renew_crypto;
 
 /* gnt_cluster_info.c */
-extern const struct cli_command cluster_info, cluster_version;
+extern const struct cli_command cluster_info, cluster_resources,
+	cluster_version;
 /* ispecs_cmd.c */
 extern const struct cli_command cluster_show_ispecs, group_show_ispecs;
 

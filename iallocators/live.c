@@ -199,12 +199,13 @@ static int put_sizes(struct buf *b, const json_t *row, bool live,
 	return 0;
 }
 
+/* silent: it did not answer, and need not. */
 static int put_node(struct buf *b, const json_t *row, const char *kvm_memory,
-		    struct error *err)
+		    bool silent, struct error *err)
 {
 	const char *name = cell_str(row, NODE_NAME);
 	bool live = !cell_true(row, NODE_OFFLINE) &&
-		    cell_true(row, NODE_VM_CAPABLE);
+		    cell_true(row, NODE_VM_CAPABLE) && !silent;
 	bool exclusive = cell_true(row, NODE_EXCLUSIVE);
 	int total = exclusive ? NODE_SPTOTAL : NODE_SPINDLE_COUNT;
 
@@ -303,6 +304,28 @@ static void put_policy(struct buf *b, const char *owner, const json_t *policy)
 		 json_num(policy, "spindle-ratio", 0));
 }
 
+static bool is_ours(const json_t *info)
+{
+	return str_starts(json_str(info, "vcs_version", ""), "(gantry)");
+}
+
+/* What only our master tells. */
+static int ask_record(struct luxi *luxi, struct live_answers *ret,
+		      struct error *err)
+{
+	static const char *const fields[] = {"name", "be/minmem", NULL};
+
+	if (!is_ours(ret->info))
+		return 0;
+	ret->resources = luxi_call(luxi, "QueryResources", json_array(), err);
+	if (ret->resources == NULL)
+		return -1;
+	if (!live_promises_failures(ret->resources))
+		return 0;
+	ret->guarantees = query(luxi, "instance", fields, err);
+	return ret->guarantees == NULL ? -1 : 0;
+}
+
 static int ask(struct luxi *luxi, struct live_answers *ret, struct error *err)
 {
 	ret->nodes = query(luxi, "node", live_node_fields, err);
@@ -315,7 +338,7 @@ static int ask(struct luxi *luxi, struct live_answers *ret, struct error *err)
 	if (ret->info == NULL)
 		return -1;
 	ret->groups = query(luxi, "group", live_group_fields, err);
-	return ret->groups == NULL ? -1 : 0;
+	return ret->groups == NULL ? -1 : ask_record(luxi, ret, err);
 }
 
 void live_answers_done(struct live_answers *a)
@@ -324,6 +347,8 @@ void live_answers_done(struct live_answers *a)
 	json_decref(a->instances);
 	json_decref(a->info);
 	json_decref(a->groups);
+	json_decref(a->resources);
+	json_decref(a->guarantees);
 }
 
 static bool is_kvm(const json_t *info)
@@ -341,7 +366,10 @@ static int put_all(struct buf *b, const struct live_answers *a,
 		put_group(b, row);
 	buf_addc(b, '\n');
 	json_array_foreach (a->nodes, i, row)
-		if (put_node(b, row, kvm_memory, err) < 0)
+		if (put_node(b, row, kvm_memory,
+			     a->resources != NULL &&
+				     cell(row, NODE_MTOTAL) == NULL,
+			     err) < 0)
 			return -1;
 	buf_addc(b, '\n');
 	json_array_foreach (a->instances, i, row)
@@ -412,6 +440,8 @@ int live_take(struct cluster *c, const struct live_answers *a,
 			       json_array_get(a->instances, (size_t)i),
 			       err) < 0)
 			return -1;
+	if (a->resources != NULL)
+		live_record(c, a);
 	return 0;
 }
 

@@ -44,9 +44,11 @@ int cluster_find_template(const char *name)
 
 bool inst_uses_memory(const struct instance *i)
 {
-	return !i->forthcoming && i->status != RUN_ADMIN_DOWN &&
-	       i->status != RUN_ADMIN_OFFLINE && i->status != RUN_ERROR_DOWN &&
-	       i->status != RUN_USER_DOWN;
+	if (i->forthcoming || i->status == RUN_ADMIN_OFFLINE)
+		return false;
+	return i->booked ||
+	       (i->status != RUN_ADMIN_DOWN && i->status != RUN_ERROR_DOWN &&
+		i->status != RUN_USER_DOWN);
 }
 
 bool inst_uses_secondary_memory(const struct instance *i)
@@ -99,6 +101,7 @@ static void count_spindles(struct instance *inst)
 void cluster_finish_instance(struct cluster *c, struct instance *inst,
 			     const struct load_options *o)
 {
+	inst->booked = c->booked;
 	count_spindles(inst);
 	tags_of_instance(c, inst, o);
 	for (int i = 0; i < UTIL_COUNT && !inst->has_util; i++)
@@ -186,12 +189,12 @@ static void finish_instance(struct cluster *c, int index,
 	struct node *p = &c->nodes[inst->primary];
 
 	cluster_finish_instance(c, inst, o);
-	inst->movable = templates[inst->template].movable;
+	inst->movable = templates[inst->template].movable && !p->silent;
 	if (inst->secondary != NO_INDEX) {
 		struct node *s = &c->nodes[inst->secondary];
 
 		inst->location = tagset_common(&p->locations, &s->locations);
-		if (s->group != p->group)
+		if (s->group != p->group || s->silent)
 			inst->movable = false;
 		load_secondary(s, inst, index);
 	}
@@ -309,9 +312,23 @@ static int64_t missing_disk(const struct cluster *c, const struct node *n)
 	return missing;
 }
 
+static void check_silent(const struct cluster *c, struct buf *ret_warning)
+{
+	for (int i = 0; i < c->n_nodes; i++)
+		if (c->nodes[i].silent)
+			buf_addf(
+				ret_warning,
+				"Warning: node %s does not answer: it is shown "
+				"as recorded, gets no instance, and those on "
+				"it stay until it is marked offline\n",
+				c->nodes[i].name);
+}
+
 void cluster_check(const struct cluster *c, struct buf *ret_warning)
 {
 	bool first = true;
+
+	check_silent(c, ret_warning);
 
 	for (int i = c->n_nodes - 1; i >= 0; i--) {
 		const struct node *n = &c->nodes[i];

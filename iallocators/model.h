@@ -173,6 +173,7 @@ struct instance {
 	int primary;
 	int secondary;	  /* or NO_INDEX */
 	int64_t location; /* location tags that its nodes have in common */
+	bool booked;	  /* its memory counts also while it does not run */
 	/* What max-node-failures need not count: memory above what it is
 	 * guaranteed, and all of one that stays where it is. */
 	int64_t spare_memory;
@@ -218,6 +219,7 @@ struct node {
 	bool offline;		      /* gets nothing, for some reason: */
 	bool drained, not_vm_capable; /* one of these, or it is down */
 	bool told_offline;	      /* or only because an option says so */
+	bool silent; /* or it does not answer: what is on it stays there */
 	bool exclusive_storage;
 	bool master;
 	double total_mem, total_disk, total_cpus, cpu_speed;
@@ -254,7 +256,9 @@ struct cluster {
 	struct policy policy; /* of the cluster; of text files only */
 	struct table symbols;
 	int n_symbols;
-	size_t suffix_len;  /* of the suffix ".x" that all names share */
+	size_t suffix_len; /* of the suffix ".x" that all names share */
+	/* Free memory is what no instance has booked, running or not. */
+	bool booked;
 	bool has_locations; /* some node has a location tag */
 	bool has_exclusion; /* some instance has an exclusion tag */
 	bool has_migration;
@@ -291,7 +295,8 @@ void cluster_finish(struct cluster *c, const struct load_options *o);
 void cluster_finish_instance(struct cluster *c, struct instance *inst,
 			     const struct load_options *o);
 
-/* Add "Warning: ..." when memory or disk is missing on nodes. */
+/* Add "Warning: ..." when nodes do not answer, or memory or disk is missing on
+ * them. */
 void cluster_check(const struct cluster *c, struct buf *ret_warning);
 
 /* All nodes; all of a group.  From the cluster's arena. */

@@ -284,6 +284,19 @@ static int read_ndparams(struct cluster *c, const struct field *node,
 	return field_int(&f, "spindle_count", &ret->total_spindles, err);
 }
 
+/* Our master says so where its numbers are those of the record. */
+static int read_booked(struct cluster *c, const struct field *f,
+		       struct error *err)
+{
+	bool booked = false;
+
+	if (field_present(f, "booked") &&
+	    field_bool(f, "booked", &booked, err) < 0)
+		return -1;
+	c->booked = c->booked || booked;
+	return 0;
+}
+
 static int read_node(struct cluster *c, const struct jval *v, struct node *ret,
 		     struct error *err)
 {
@@ -316,7 +329,9 @@ static int read_node(struct cluster *c, const struct jval *v, struct node *ret,
 	ret->drained = !offline && vm_capable && drained;
 	if (read_ndparams(c, &f, ret, err) < 0)
 		return -1;
-	return offline || !vm_capable ? 0 : read_live(&f, ret, err);
+	if (offline || !vm_capable)
+		return 0;
+	return read_live(&f, ret, err) < 0 ? -1 : read_booked(c, &f, err);
 }
 
 int request_nodes(struct cluster *c, const struct jval *nodes,

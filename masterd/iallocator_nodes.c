@@ -256,6 +256,7 @@ static void add_recorded(struct gather *g, const char *uuid,
 	resources_disk_of(c, uuid, g->template, g->shared, &d);
 	json_set_int(ret, "total_memory", m.total);
 	json_set_int(ret, "reserved_memory", m.node);
+	json_set_bool(ret, "booked", true);
 	if (m.hv > 0)
 		json_set_int(ret, "hypervisor_memory", m.hv);
 	json_set_int(ret, "total_disk", d.total);

@@ -182,6 +182,16 @@ static json_t *cluster_info(struct master *m, const json_t *args,
 	return query_cluster_info(m);
 }
 
+static json_t *resources(struct master *m, const json_t *args,
+			 struct error *err)
+{
+	(void)args;
+	(void)err;
+	return query_resources(m->config);
+}
+
+const struct luxi_method luxi_QueryResources = {.run = resources,
+						.waits = luxi_always};
 const struct luxi_method luxi_QueryConfigValues = {.run = config_values};
 const struct luxi_method luxi_QueryClusterInfo = {.run = cluster_info};
 

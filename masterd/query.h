@@ -48,6 +48,11 @@ bool query_old_needs_wait(struct master *m, const char *what,
 /* LUXI's QueryClusterInfo: an object of 55 members. */
 json_t *query_cluster_info(struct master *m);
 
+/* LUXI's QueryResources: {cluster, groups: {name: ...}, nodes: {name: ...}}:
+ * the policy and resources in force (doc/protocol/luxi.md), to be freed. */
+struct config;
+WAITS json_t *query_resources(const struct config *c);
+
 /* LUXI's QueryConfigValues: the values of cluster_name, watcher_pause,
  * master_node, drain_flag, modify_ssh_setup, ssh_key_type, ssh_key_bits; null
  * for other names. */

@@ -26,6 +26,14 @@ is "$(field node2 mem_free)" 568 "less what an instance has booked"
 m gnt-instance shutdown web1 >/dev/null 2>&1
 is "$(field node2 mem_free)" 568 "also of one that is down"
 
+like "$(m gnt-cluster resources --format=json | python3 -c '
+import json, sys
+node = json.load(sys.stdin)["nodes"]["node2.example.com"]
+print(node["memory"]["free"], *(s["free"] for s in node["storage"]
+                               if s["name"] == "/srv/ganeti/file-storage"))')" '^568 336$' \
+    "all of it in one place"
+like "$(m gnt-cluster resources)" 'booked_max: 256' "for people, too"
+
 fails "more memory than there is by the record" \
     add web2 -t diskless -B memory=600 -n node2
 like "$out" 'insufficient_resources' "is refused"
@@ -137,9 +145,38 @@ fails "of a template that is none" m gnt-group modify -D tape:speed=1 default
 fails "a parameter that it does not have" \
     m gnt-cluster modify -D drbd:speed=1
 
+# The planners: what fits by the record, not what is free at the moment.
+m gnt-cluster modify --ipolicy-bounds-specs \
+    min:memory-size=1,cpu-count=1,disk-count=0,disk-size=1,nic-count=0,spindle-use=0/max:memory-size=2g,cpu-count=4,disk-count=16,disk-size=1g,nic-count=8,spindle-use=8 \
+    --ipolicy-vcpu-ratio 64 --ipolicy-oversubscription-ratio default >/dev/null
+for n in node1 node2 node3; do
+    m gnt-node modify --hypervisor-state \
+        fake:mem_total=1016,mem_node=0,cpu_total=8 "$n" >/dev/null
+done
+for i in $(m gnt-instance list --no-headers -o name); do
+    m gnt-instance remove -f --shutdown-timeout=0 "$i" >/dev/null 2>&1
+done
+
+# room OPTION...: how many instances of 300 MiB hspace finds room for
+room() {
+    m "$BIN/hspace" -L --machine-readable --disk-template=sharedfile \
+        --no-capacity-checks --standard-alloc=4m,300m,1 "$@" 2>/dev/null |
+        sed -n 's/^HTS_ALLOC_INSTANCES=//p'
+}
+is "$(room)" 9 "hspace counts by the record"
+add one -t sharedfile -s 4m -B memory=300 -n node1 --no-start >/dev/null 2>&1
+add two -t sharedfile -s 4m -B memory=300 -n node1 >/dev/null 2>&1
+is "$(room)" 7 "less what is booked, also by one that is down"
+
 "$BIN/gnt-vcluster" kill "$VC" node3 >/dev/null 2>&1
 like "$(field node3 name,hv_state,disk_state)" 'mem_total.*disk_total' \
     "a node that is gone is shown with its record"
+succeeds "hinfo goes on" m "$BIN/hinfo" -L -p
+like "$out" 'node3.example.com +1016 ' "and shows its record, too"
+is "$(room)" 4 "hspace puts nothing there"
+for tool in hbal hcheck hroller hsqueeze; do
+    unlike "$(m "$BIN/$tool" -L 2>&1)" 'Error:' "$tool goes on as well"
+done
 fails "refresh says who did not answer" m gnt-node refresh-state node3
 like "$out" 'node3.*its record stays' "and keeps the record"
 tap_done

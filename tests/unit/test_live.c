@@ -176,6 +176,122 @@ Test(live, and_with_0_what_they_report)
 	cr_assert_eq(c.nodes[0].own_mem, 100);
 }
 
+/* --- what our master has recorded --- */
+
+#define RECORD(flags, total, free, disk)                                       \
+	"{" flags "\"vm_capable\": true, \"exclusive_storage\": false,"        \
+	" \"memory\": {\"recorded\": true, \"total\": " #total                 \
+	", \"node\": 50,"                                                      \
+	" \"hypervisor\": 30, \"promise\": " #free "},"                        \
+	" \"cpus\": {\"total\": 16, \"node\": 2}, \"storage\": [{\"type\": "   \
+	"\"plain\", \"recorded\": true, \"total\": " #disk ", \"free\": 70}]}"
+
+/* n2 does not answer; n3 is offline, n4 tells by itself */
+static void record(void)
+{
+	static const char text_of_all[] =
+		"{\"groups\": {\"g\": {\"ipolicy_extra\": "
+		"{\"max-node-failures\": 2}}}, \"nodes\": {\"n1.x\": " RECORD(
+			"\"offline\": false, \"drained\": true, ", 3000, 640,
+			900) ", \"n2.x\": " RECORD("\"offline\": false, ", 2000,
+						   -5,
+						   800) ", "
+							"\"n3.x\": " RECORD(
+								"\"offline\": "
+								"true, ",
+								2000, 1,
+								2) ", "
+								   "\"n4.x\": "
+								   "{\"offline"
+								   "\": false, "
+								   "\"exclusive"
+								   "_storage\":"
+								   " true,"
+								   " \"memory\""
+								   ": "
+								   "{\"recorded"
+								   "\": true, "
+								   "\"total\": "
+								   "9}}}}";
+	struct error err;
+
+	answers.resources = json_parse(text_of_all, strlen(text_of_all), &err);
+	cr_assert_not_null(answers.resources, "%s", err.text);
+	for (size_t column = 1; column < 8; column++)
+		set(answers.nodes, 1, column, NULL);
+}
+
+Test(live, recorded_nodes_have_what_is_recorded_and_not_booked)
+{
+	struct error err;
+
+	record();
+	cr_assert_eq(take(0, &err), 0, "%s", err.text);
+	cr_assert_eq(c.nodes[0].total_mem, 3000);
+	cr_assert_eq(c.nodes[0].own_mem, 50);
+	cr_assert_eq(c.nodes[0].host_mem, 80);
+	cr_assert_eq(c.nodes[0].free_mem, 640);
+	cr_assert_eq(c.nodes[0].total_disk, 900);
+	cr_assert_eq(c.nodes[0].s.free_disk, 70);
+	cr_assert_eq(c.nodes[0].total_cpus, 16);
+	cr_assert_eq(c.nodes[0].own_cpus, 2);
+	cr_assert(c.nodes[0].drained);
+	cr_assert_eq(c.nodes[3].total_mem, 1000, "spindles are not recorded");
+	cr_assert_eq(c.nodes[2].total_mem, 0, "offline as ever");
+}
+
+Test(live, a_node_that_is_down_is_shown_with_its_record)
+{
+	auto_buf struct buf warning = {0};
+	struct error err;
+
+	record();
+	set(answers.instances, 0, 6, json_make("[s]", "n2.x"));
+	cr_assert_eq(take(0, &err), 0, "%s", err.text);
+	cr_assert(c.nodes[1].offline);
+	cr_assert(c.nodes[1].silent);
+	cr_assert_eq(c.nodes[1].total_mem, 2000);
+	cr_assert_not(c.nodes[2].silent, "it is offline");
+	cr_assert_not(c.instances[0].movable, "its secondary is down");
+	cluster_check(&c, &warning);
+	cr_assert_not_null(strstr(warning.data, "n2.x does not answer"));
+}
+
+Test(live, an_instance_that_is_to_come_counts_once)
+{
+	struct error err;
+
+	record();
+	cr_assert_eq(take(0, &err), 0, "%s", err.text);
+	cr_assert(c.instances[1].forthcoming);
+	cr_assert_eq(c.nodes[1].s.free_mem_f, 0, "not below what is free");
+}
+
+Test(live, an_instance_that_is_down_keeps_its_memory)
+{
+	struct error err;
+
+	record();
+	set(answers.instances, 0, 4, json_string("ADMIN_down"));
+	cr_assert_eq(take(0, &err), 0, "%s", err.text);
+	cr_assert(inst_uses_memory(&c.instances[0]));
+	cr_assert_eq(c.nodes[0].s.inst_mem, 128);
+	cr_assert_eq(c.nodes[0].s.free_mem_f, 640);
+}
+
+Test(live, max_node_failures_and_guarantees_are_the_masters)
+{
+	struct error err;
+
+	record();
+	answers.guarantees = rows("[[\"j.x\", 64], [\"i.x\", 100]]");
+	cr_assert_eq(take(0, &err), 0, "%s", err.text);
+	cr_assert_eq(c.groups[0].policy.max_node_failures, 2);
+	cr_assert_eq(c.instances[0].spare_memory, 28);
+	cr_assert_not(c.instances[0].stays);
+	cr_assert(c.instances[1].stays);
+}
+
 static void refuses(const char *word)
 {
 	struct error err = {0};
