@@ -88,6 +88,13 @@ WAITS int inst_mark(struct lu *lu, const char *name, const char *admin_state,
 /* --- disks (masterd/lu_new_disks.c, lu_disks.c, lu_disks_image.c,
  * lu_disks_sync.c, lu_disks_wipe.c) --- */
 
+/* ERR_PREREQ when a disk as it is wanted has spindles where storage is not
+ * exclusive, or (required) none where it is. */
+int inst_check_spindles(const json_t *wanted, bool exclusive, bool required,
+			struct error *err);
+/* Whether the storage of one of its nodes is exclusive. */
+bool inst_exclusive(struct lu *lu, const json_t *inst);
+
 /* The object of a new disk, number i, for what spec_disk() read; to be freed.
  * The ports, minors and secrets of mirrors are reserved for the job: NULL with
  * err where there are none. */

@@ -11,6 +11,7 @@
 #include "lib/model/params.h"
 #include "masterd/lu_instance.h"
 #include "masterd/reserve.h"
+#include "masterd/resources.h"
 
 #define DRBD_META_MIB 128
 #define DRBD_SECRET_BYTES 20
@@ -228,6 +229,37 @@ static void keep(const json_t *wanted, const char *key, json_t *disk)
 {
 	if (json_get(wanted, key) != NULL)
 		json_object_set(disk, key, json_object_get(wanted, key));
+}
+
+int inst_check_spindles(const json_t *wanted, bool exclusive, bool required,
+			struct error *err)
+{
+	bool given = json_get(wanted, "spindles") != NULL;
+
+	if (given && !exclusive)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Spindles in instance disks cannot be "
+				 "specified when exclusive storage is not "
+				 "active");
+	if (!given && exclusive && required)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "You must specify spindles in instance disks "
+				 "when exclusive storage is active");
+	return 0;
+}
+
+bool inst_exclusive(struct lu *lu, const json_t *inst)
+{
+	const struct config *c = lu->m->config;
+	auto_strv struct strv nodes = {0};
+
+	config_instance_secondaries(c, inst, &nodes);
+	strv_add(&nodes, inst_primary(inst));
+	for (size_t i = 0; i < nodes.n; i++)
+		if (resources_exclusive(
+			    c, config_get(c, CONFIG_NODE, nodes.items[i])))
+			return true;
+	return false;
 }
 
 json_t *inst_new_disk(struct lu *lu, const struct new_disk *new,

@@ -207,6 +207,21 @@ static WAITS void end_watch(struct master *m)
 		cond_wait(&m->watch);
 }
 
+/* Who takes over is there to be used: what a former master refused for (an
+ * upgrade that it did not survive, for example) is over. */
+static WAITS void lift_drain(struct master *m)
+{
+	struct error err;
+
+	if (!m->role.failover || !queue_drained(m->queue))
+		return;
+	log_info("Undraining the job queue");
+	if (queue_set_drained(m->queue, false, &err) < 0)
+		log_error("The job queue stays drained (gnt-cluster queue "
+			  "undrain ends that): %s",
+			  err.text);
+}
+
 /* The first things a master does.  Whoever was not there when something
  * changed gets it now. */
 static void take_up(void *arg)
@@ -218,6 +233,7 @@ static void take_up(void *arg)
 	queue_start(m->queue);
 	if (config_redistribute(m->config, &err) < 0)
 		log_error("%s", err.text);
+	lift_drain(m);
 	m->announced = true;
 	cond_signal(&m->on_announced);
 	ssh_keys_begin(m);

@@ -25,6 +25,7 @@
 struct master_role {
 	uint64_t term;	/* goes with each write and node call; 0: none */
 	bool no_voting; /* it works without a quorum */
+	bool failover;	/* it has taken over from another */
 };
 
 /* What is known of the program named hail (iallocator_builtin.c). */

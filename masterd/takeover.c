@@ -393,7 +393,9 @@ static WAITS int become_master(struct candidacy *c, struct master_role *ret,
 		return -1;
 	if (c->t->failover && write_role(c, term, err) < 0)
 		return -1;
-	*ret = (struct master_role){.term = term, .no_voting = c->t->no_voting};
+	*ret = (struct master_role){.term = term,
+				    .no_voting = c->t->no_voting,
+				    .failover = c->t->failover};
 	return 0;
 }
 

@@ -286,20 +286,6 @@ static void report_private(json_t *rows, const json_t *given)
 	}
 }
 
-/* "memory" is reported as the two that it stands for. */
-static void report_backend(json_t *rows, const json_t *given)
-{
-	json_t *memory = json_object_get(given, "memory");
-	auto_json json_t *plain = json_overlay(given, NULL);
-
-	if (memory != NULL) {
-		json_object_set(plain, "maxmem", memory);
-		json_object_set(plain, "minmem", memory);
-		json_object_del(plain, "memory");
-	}
-	report_params(rows, "be", plain);
-}
-
 static void report(struct lu *lu, json_t *rows)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -308,7 +294,7 @@ static void report(struct lu *lu, json_t *rows)
 	modify_step_rows(m->disk_steps, rows);
 	modify_step_rows(m->nic_steps, rows);
 	report_params(rows, "hv", op->hvparams);
-	report_backend(rows, op->beparams);
+	report_params(rows, "be", op->beparams);
 	report_params(rows, "os", op->osparams);
 	report_private(rows, op->osparams_private);
 	if (op->offline >= 0)

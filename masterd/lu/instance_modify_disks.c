@@ -84,7 +84,10 @@ static int add_disk(struct lu *lu, size_t i, const json_t *given,
 				 "Must specify disk type on diskless instance: "
 				 "disks can only be attached to it");
 	wanted = spec_disk(template, given, i, err);
-	if (wanted == NULL || check_comes(lu, "add", err) < 0)
+	if (wanted == NULL ||
+	    inst_check_spindles(wanted, inst_exclusive(lu, m->inst), true,
+				err) < 0 ||
+	    check_comes(lu, "add", err) < 0)
 		return -1;
 	disk = new_disk(lu, template, wanted, i, err);
 	if (disk == NULL)

@@ -231,22 +231,10 @@ static int check_spindles(struct lu *lu, const struct inst_spec *s,
 			"Disk template %s not supported with exclusive "
 			"storage",
 			s->template);
-	for (size_t i = 0; i < json_array_size(s->disks); i++) {
-		bool given = json_get(json_array_get(s->disks, i),
-				      "spindles") != NULL;
-
-		if (given && !exclusive)
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Spindles in instance disks cannot be "
-					 "specified when exclusive storage is "
-					 "not active");
-		if (!given && exclusive)
-			return error_set(
-				err, ERR_PREREQ, ECODE_INVAL,
-				"You must specify spindles in instance "
-				"disks when exclusive storage is "
-				"active");
-	}
+	for (size_t i = 0; i < json_array_size(s->disks); i++)
+		if (inst_check_spindles(json_array_get(s->disks, i), exclusive,
+					true, err) < 0)
+			return -1;
 	return 0;
 }
 

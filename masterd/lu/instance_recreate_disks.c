@@ -10,6 +10,7 @@
 #include "masterd/lu_allocator.h"
 #include "masterd/lu_instance.h"
 #include "masterd/reserve.h"
+#include "masterd/resources.h"
 
 struct recreate {
 	struct lu lu;
@@ -283,6 +284,23 @@ static WAITS int ask_allocator(struct lu *lu, struct error *err)
 	return 0;
 }
 
+static int check_spindles(struct lu *lu, struct error *err)
+{
+	struct recreate *r = recreate_of(lu);
+	bool exclusive = r->nodes.n == 0 && inst_exclusive(lu, r->inst);
+
+	for (size_t i = 0; i < r->nodes.n; i++)
+		exclusive |= resources_exclusive(
+			lu->m->config, config_get(lu->m->config, CONFIG_NODE,
+						  r->nodes.items[i]));
+	for (size_t i = 0; i < r->n; i++)
+		if (r->changes[i] != NULL &&
+		    inst_check_spindles(r->changes[i], exclusive, false, err) <
+			    0)
+			return -1;
+	return 0;
+}
+
 static WAITS int recreate_check(struct lu *lu, struct error *err)
 {
 	struct recreate *r = recreate_of(lu);
@@ -295,7 +313,7 @@ static WAITS int recreate_check(struct lu *lu, struct error *err)
 				 inst_name(r->inst));
 	if (check_down(lu, err) < 0 || choose(lu, err) < 0)
 		return -1;
-	return ask_allocator(lu, err);
+	return ask_allocator(lu, err) < 0 ? -1 : check_spindles(lu, err);
 }
 
 /* --- hooks --- */

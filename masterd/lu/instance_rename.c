@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_RENAME: another name, in the configuration, for the folder of
- * file based disks and for the guest (the OS definition's rename script). */
+ * file based disks and for the guest (the OS definition's rename script).  One
+ * may give the name that it has: then the guest alone is told, again. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -18,6 +19,11 @@ struct rename {
 static struct rename *rename_of(struct lu *lu)
 {
 	return container_of(lu, struct rename, lu);
+}
+
+static bool keeps_name(const struct rename *r)
+{
+	return strcmp(r->new_name, inst_name(r->inst)) == 0;
 }
 
 static WAITS int rename_arguments(struct lu *lu, struct error *err)
@@ -58,8 +64,13 @@ static int rename_expand(struct lu *lu, struct error *err)
 static int check_name(struct lu *lu, struct error *err)
 {
 	struct rename *r = rename_of(lu);
+	const json_t *other;
 
-	if (config_find(lu->m->config, CONFIG_INSTANCE, r->new_name) != NULL)
+	if (keeps_name(r))
+		return 0;
+	other = config_find(lu->m->config, CONFIG_INSTANCE, r->new_name);
+	if (other != NULL &&
+	    !str_eq(json_str(other, "uuid", ""), json_str(r->inst, "uuid", "")))
 		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
 				 "Instance '%s' is already in the cluster",
 				 r->new_name);
@@ -77,7 +88,7 @@ static void find_folders(struct lu *lu)
 	auto_free char *parent = NULL;
 	char *slash;
 
-	if (file == NULL || strchr(file, '/') == NULL ||
+	if (keeps_name(r) || file == NULL || strchr(file, '/') == NULL ||
 	    !params_template_is_file(json_str(first, "dev_type", "")))
 		return;
 	r->old_folder = xstrndup(file, (size_t)(strrchr(file, '/') - file));

@@ -83,9 +83,18 @@ is "$(ls "$(root node1)/srv/ganeti/file-storage")" web2.example.com \
     "the folder has it"
 like "$(cat "$os/calls")" 'rename web2.example.com .*web1.example.com' \
     "the guest has it"
-fails "a name that is taken" m gnt-instance rename --no-name-check \
+succeeds "the name that it has" m gnt-instance rename --no-name-check \
     --no-ip-check -f web2 web2.example.com
+is "$(ls "$(root node1)/srv/ganeti/file-storage")" web2.example.com \
+    "leaves the folder"
+like "$(tail -n 1 "$os/calls")" 'rename web2.example.com .*web2.example.com' \
+    "and is told to the guest again"
+m gnt-instance add -t diskless -n node2 --no-install --no-start --no-name-check \
+    --no-ip-check taken.example.com >/dev/null 2>&1
+fails "a name that is taken" m gnt-instance rename --no-name-check \
+    --no-ip-check -f web2 taken.example.com
 like "$out" 'already in the cluster' "is refused"
+m gnt-instance remove -f taken.example.com >/dev/null 2>&1
 
 succeeds "it is installed again" m gnt-instance reinstall -f web2
 like "$(tail -n 1 "$os/calls")" 'create web2.example.com 1' \

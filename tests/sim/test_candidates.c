@@ -144,6 +144,29 @@ Test(candidates, they_have_the_jobs_before_they_count)
 	cr_assert_not_null(queue_job(s.nodes[3].master->queue, id));
 }
 
+static void drain_task(void *arg)
+{
+	struct error err;
+
+	(void)arg;
+	cr_assert_eq(queue_set_drained(s.master->queue, true, &err), 0);
+}
+
+Test(candidates, who_takes_over_lifts_a_drain)
+{
+	task_set_owner(&s.nodes[0].masterd);
+	task_spawn("drain", drain_task, NULL);
+	task_set_owner(NULL);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	sim_kill(&s.nodes[0].masterd);
+	sim_await_master(&s.nodes[0]);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert(queue_drained(s.nodes[0].master->queue), "a start does not");
+	cr_assert(fail_over(1, 5 * MINUTE_MS));
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert_not(queue_drained(s.nodes[1].master->queue));
+}
+
 /* --- a master that stands still while another takes over --- */
 
 static struct sim_submission late;

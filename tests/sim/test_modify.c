@@ -6,6 +6,7 @@
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "masterd/resources.h"
+#include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 
@@ -74,6 +75,37 @@ Test(modify, nothing_submitted_is_refused)
 	expect(op_add("web1", NODE2, true), "success");
 	expect(op_named("OP_INSTANCE_SET_PARAMS", "web1"),
 	       "No changes submitted");
+}
+
+Test(modify, the_result_names_parameters_as_they_were_given)
+{
+	auto_json json_t *result = NULL;
+	auto_free char *text = NULL;
+	uint64_t id;
+
+	expect(op_add("web1", NODE2, true), "success");
+	id = sim_submit(&s,
+			op_modify("beparams", json_make("{s:i}", "memory", 96)),
+			NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	result = job_field(queue_job(s.master->queue, id), "opresult");
+	text = json_text(result);
+	cr_assert_str_eq(text, "[[[\"be/memory\",96]]]", "%s", text);
+}
+
+Test(modify, spindles_are_for_exclusive_storage)
+{
+	json_t *op;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_disk("add", json_integer(-1),
+		       json_make("{s:i, s:i}", "size", 8, "spindles", 2)),
+	       "exclusive storage is not active");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	op = op_named("OP_INSTANCE_RECREATE_DISKS", "web1");
+	json_object_set_new(op, "disks",
+			    json_make("[[i, {s:i}]]", 0, "spindles", 2));
+	expect(op, "exclusive storage is not active");
 }
 
 Test(modify, a_disk_that_cannot_be_made_leaves_nothing)
