@@ -89,7 +89,7 @@ static void accept_task(void *arg)
 {
 	struct job *j = arg;
 
-	j->rc = hv_kvm.accept(paths, j->instance, NULL, 0, j->info, "127.0.0.1",
+	j->rc = hv_kvm.accept(paths, j->instance, NULL, 0, j->info, "192.0.2.1",
 			      &err);
 }
 
