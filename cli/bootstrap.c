@@ -378,11 +378,30 @@ static void tell_first_job(struct luxi *luxi, const json_t *id)
 	}
 }
 
+/* It finds out whether the node has what the cluster shall have. */
+static int first_job_result(struct luxi *luxi, const json_t *id,
+			    struct error *err)
+{
+	auto_json json_t *rows = luxi_call(
+		luxi, "QueryJobs",
+		json_make("[[O], [s, s]]", id, "status", "opresult"), err);
+	const json_t *row = json_array_get(rows, 0);
+	const char *status = json_string_value(json_array_get(row, 0));
+
+	if (rows == NULL)
+		return -1;
+	if (!str_eq(status, "error"))
+		return 0;
+	luxi_error_unpack(json_array_get(json_array_get(row, 1), 0), err);
+	return error_wrap(err, "The cluster cannot begin like this");
+}
+
 static int first_job(const struct paths *p, struct error *err)
 {
 	struct luxi *luxi = luxi_connect(path(p, PATH_QUERY_SOCKET), err);
 	json_t *op = op_new(&op_class_cluster_post_init);
 	json_t *id;
+	int rc = -1;
 
 	if (luxi == NULL) {
 		json_decref(op);
@@ -392,10 +411,11 @@ static int first_job(const struct paths *p, struct error *err)
 	if (id != NULL) {
 		wait_first_job(luxi, id);
 		tell_first_job(luxi, id);
+		rc = first_job_result(luxi, id, err);
 	}
 	luxi_close(luxi);
 	json_decref(id);
-	return id == NULL ? -1 : 0;
+	return rc;
 }
 
 static int start_daemons(const struct paths *p, const char *bind,

@@ -17,6 +17,7 @@
 #include "masterd/master.h"
 #include "masterd/noderpc.h"
 #include "masterd/resources.h"
+#include "masterd/running.h"
 
 /* What is known of one node. */
 struct node_data {
@@ -65,25 +66,6 @@ static json_t *info_args(const struct gather *g, const json_t *node)
 		resources_units(cluster, g->template,
 				resources_exclusive(g->m->config, node)),
 		g->hypervisor, hvparams == NULL ? json_object() : hvparams);
-}
-
-static json_t *instances_args(const struct master *m)
-{
-	const json_t *cluster = config_cluster(m->config);
-	json_t *enabled = json_object_get(cluster, "enabled_hypervisors");
-	json_t *hvparams = json_object();
-	size_t i;
-	json_t *name;
-
-	json_array_foreach (enabled, i, name) {
-		json_t *filled = params_fill_hv(
-			cluster, json_string_value(name), NULL, NULL);
-
-		if (filled != NULL)
-			json_object_set_new(hvparams, json_string_value(name),
-					    filled);
-	}
-	return json_make("[O, o]", enabled, hvparams);
 }
 
 static bool is_live(const json_t *node)
@@ -156,8 +138,7 @@ static WAITS void gather(struct gather *g)
 	noderpc_look_many(g->m->rpc, g->signs, g->n_signs, "version",
 			  json_array());
 	noderpc_look_many(g->m->rpc, g->info, g->n, "node_info", NULL);
-	noderpc_look_many(g->m->rpc, g->instances, g->n, "all_instances_info",
-			  instances_args(g->m));
+	running_look(g->m->rpc, g->m->config, g->instances, g->n);
 	for (size_t i = 0; i < g->n_signs; i++)
 		add_data(g, g->signs[i].node, g->signs[i].err,
 			 &(struct node_data){.recorded = true});

@@ -477,6 +477,7 @@ void node_results_free(struct node_result *results, size_t n)
 		json_decref(results[i].payload);
 		free(results[i].err);
 		free(results[i].failure);
+		json_decref(results[i].blind);
 	}
 	free(results);
 }

@@ -88,6 +88,7 @@ struct node_result {
 	json_t *payload;   /* NULL: failed, see err */
 	struct error *err; /* allocated only when failed */
 	char *failure; /* what the node said of it, whole; NULL if nothing */
+	json_t *blind; /* masterd/running.h: hypervisors that cannot tell */
 	bool offline;
 };
 

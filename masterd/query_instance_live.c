@@ -8,6 +8,7 @@
 #include "lib/model/params.h"
 #include "masterd/query_instance.h"
 #include "masterd/query_live.h"
+#include "masterd/running.h"
 
 struct instance_live {
 	struct query_live *info;
@@ -34,29 +35,13 @@ static bool can_be_asked(const json_t *node)
 	       json_bool(node, "vm_capable", true);
 }
 
-/* [[hypervisor, ...], {hypervisor: {parameters}}] */
-static json_t *info_args(const struct query *q)
-{
-	const json_t *cluster = config_cluster(q->m->config);
-	json_t *enabled = json_object_get(cluster, "enabled_hypervisors");
-	json_t *params = json_object();
-
-	for (size_t i = 0; i < json_array_size(enabled); i++) {
-		const char *hv = json_string_value(json_array_get(enabled, i));
-
-		json_object_set_new(params, hv,
-				    params_fill_hv(cluster, hv, NULL, NULL));
-	}
-	return json_make("[O, o]", enabled, params);
-}
-
 static void ask_info(const struct query *q, struct query_live *live,
 		     const char *uuid)
 {
 	const json_t *node = config_get(q->m->config, CONFIG_NODE, uuid);
 
 	if (can_be_asked(node) && query_live_find(live, uuid) == NULL)
-		query_live_add(live, node, info_args(q));
+		query_live_add(live, node, NULL);
 }
 
 /* All nodes when all instances are asked for; else those where the instances
@@ -149,12 +134,15 @@ void query_instance_collect(struct query *q)
 {
 	struct instance_live *live = xalloc(sizeof(*live));
 	const struct node_result *result;
+	struct node_result *asked;
+	size_t n;
 
 	q->live = live;
 	live->info = plan_info(q);
 	if (query_wants(q, "console"))
 		live->consoles = plan_consoles(q);
-	query_live_call(q->m->rpc, live->info, "all_instances_info");
+	asked = query_live_results(live->info, &n);
+	running_look(q->m->rpc, q->m->config, asked, n);
 	if (live->consoles != NULL)
 		query_live_call(q->m->rpc, live->consoles,
 				"instance_console_info");
@@ -174,7 +162,7 @@ void query_instance_live_done(struct query *q)
 
 /* --- what it means --- */
 
-/* Why nothing is known of instances of this node; QUERY_OK if it is. */
+/* Why nothing is known of this instance; QUERY_OK if it is. */
 static enum query_status node_status(const struct query *q,
 				     const struct query_row *row,
 				     const struct query_live *live)
@@ -185,8 +173,11 @@ static enum query_status node_status(const struct query *q,
 
 	if (json_bool(node, "offline", false))
 		return QUERY_OFFLINE;
-	return result == NULL || result->payload == NULL ? QUERY_NODATA
-							 : QUERY_OK;
+	return result != NULL && running_is_known(result,
+						  json_str(row->object,
+							   "hypervisor", ""))
+		       ? QUERY_OK
+		       : QUERY_NODATA;
 }
 
 /* The report of the instance, NULL when it is nowhere. */

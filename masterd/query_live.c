@@ -51,6 +51,12 @@ void query_live_call(struct noderpc *rpc, struct query_live *live,
 				  json_array());
 }
 
+struct node_result *query_live_results(struct query_live *live, size_t *ret_n)
+{
+	*ret_n = live->n;
+	return live->results;
+}
+
 const struct node_result *query_live_find(const struct query_live *live,
 					  const char *node_uuid)
 {

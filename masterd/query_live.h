@@ -17,13 +17,16 @@ struct query_live;
 struct query_live *query_live_new(size_t max);
 void query_live_free(struct query_live *live);
 
-/* Ask this node as well. */
+/* Ask this node as well; args NULL: the common ones. */
 void query_live_add(struct query_live *live, const json_t *node,
 		    json_t *args STEALS);
 
 /* Ask all of them at the same time. */
 WAITS void query_live_call(struct noderpc *rpc, struct query_live *live,
 			   const char *procedure);
+
+/* All results, for callers that ask in their own way; borrowed. */
+struct node_result *query_live_results(struct query_live *live, size_t *ret_n);
 
 /* The result of a node, NULL if it was not asked; payload NULL: it failed. */
 const struct node_result *query_live_find(const struct query_live *live,

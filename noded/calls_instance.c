@@ -51,11 +51,15 @@ static int add_infos(struct call *c, const char *hypervisor,
 	return 0;
 }
 
+/* Hypervisors that this daemon does not know run nothing here; without them
+ * the others' instances can be told.  None at all is an error, and so is one
+ * that fails: nobody may take what runs under it for stopped. */
 json_t *call_all_instances_info(struct call *c, struct error *err)
 {
 	const json_t *names = call_list(c, 0, err), *name;
 	const json_t *params = json_array_get(c->args, 1);
 	auto_json json_t *result = json_object();
+	bool known = json_array_size(names) == 0;
 	size_t i;
 
 	if (names == NULL)
@@ -63,13 +67,14 @@ json_t *call_all_instances_info(struct call *c, struct error *err)
 	json_array_foreach ((json_t *)names, i, name) {
 		const char *hypervisor = json_string_value(name);
 
-		if (hypervisor == NULL)
+		if (hypervisor == NULL || hv_find(hypervisor, err) == NULL)
 			continue;
+		known = true;
 		if (add_infos(c, hypervisor, json_get(params, hypervisor),
 			      result, err) < 0)
 			return NULL;
 	}
-	return steal(&result);
+	return known ? steal(&result) : NULL;
 }
 
 json_t *call_instance_list(struct call *c, struct error *err)

@@ -210,6 +210,7 @@ int instance_list_all(const struct paths *p, const json_t *hypervisors,
 		      const json_t *hvparams, struct strv *ret_names,
 		      struct error *err)
 {
+	bool known = json_array_size(hypervisors) == 0;
 	const json_t *name;
 	size_t i;
 
@@ -218,9 +219,12 @@ int instance_list_all(const struct paths *p, const json_t *hypervisors,
 		const struct hv_class *hv;
 
 		hv = hv_find(hypervisor != NULL ? hypervisor : "", err);
-		if (hv == NULL || hv->list(p, json_get(hvparams, hv->name),
-					   ret_names, err) < 0)
+		if (hv == NULL)
+			continue;
+		known = true;
+		if (hv->list(p, json_get(hvparams, hv->name), ret_names, err) <
+		    0)
 			return -1;
 	}
-	return 0;
+	return known ? 0 : -1;
 }

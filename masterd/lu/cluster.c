@@ -44,6 +44,30 @@ static void master_both(struct lu *lu, struct strv *ret_pre,
 
 /* --- post init: for its hooks, the first node is recorded and gets keys --- */
 
+/* A cluster does not begin with hypervisors that its first node does not
+ * have. */
+static WAITS int post_init_check(struct lu *lu, struct error *err)
+{
+	auto_json json_t *enabled = json_copy((json_t *)json_get(
+		config_cluster(lu->m->config), "enabled_hypervisors"));
+
+	for (size_t i = 0; i < json_array_size(enabled); i++) {
+		const char *hv = json_string_value(json_array_get(enabled, i));
+		auto_json json_t *fine = lu_call(
+			lu, master_uuid(lu), "hypervisor_validate_params",
+			json_make("[s, o]", hv,
+				  params_fill_hv(config_cluster(lu->m->config),
+						 hv, NULL, NULL)),
+			err);
+
+		if (fine != NULL)
+			continue;
+		lu_not_valid(err);
+		return error_wrap(err, "Hypervisor %s", hv);
+	}
+	return 0;
+}
+
 static json_t *post_init_exec(struct lu *lu, struct error *err)
 {
 	json_t *master = config_edit(config_master(lu->m->config));
@@ -69,6 +93,7 @@ const struct lu_class lu_cluster_post_init = {
 	.hook_path = "cluster-init",
 	.object_type = "CLUSTER",
 	.exclusive_bgl = true,
+	.check = post_init_check,
 	.hook_env = cluster_env,
 	.hook_nodes = master_after,
 	.exec = post_init_exec,

@@ -225,24 +225,48 @@ static WAITS int check_hvp(struct lu *lu, const json_t *cluster,
 	return 0;
 }
 
-/* All nodes say whether they can do with what changes for their hypervisors. */
-static WAITS int check_hvparams(struct lu *lu, const json_t *cluster,
-				struct error *err)
+/* Is it new, or has it other parameters? */
+static bool hv_changes(struct lu *lu, const char *hv)
 {
 	const struct op_cluster_set_params *op = lu->op;
+	const json_t *now =
+		json_get(config_cluster(lu->m->config), "enabled_hypervisors");
+
+	return json_get(op->hvparams, hv) != NULL ||
+	       (op->enabled_hypervisors != NULL &&
+		!json_array_has_str(now, hv));
+}
+
+static void nodes_with_instances(const struct config *c, struct strv *ret)
+{
+	auto_strv struct strv all = {0};
+
+	config_sorted(c, CONFIG_NODE, &all);
+	for (size_t i = 0; i < all.n; i++)
+		if (json_bool(config_get(c, CONFIG_NODE, all.items[i]),
+			      "vm_capable", true))
+			strv_add(ret, all.items[i]);
+}
+
+/* All nodes say whether they have the hypervisors that are new and can do with
+ * what changes for the others: one that a node lacks would fail there in each
+ * look at what runs. */
+static WAITS int check_hypervisors(struct lu *lu, const json_t *cluster,
+				   struct error *err)
+{
 	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
 	auto_strv struct strv nodes = {0};
-	const char *hv;
-	json_t *given;
-	int rc = 0;
 
-	config_sorted(lu->m->config, CONFIG_NODE, &nodes);
-	json_object_foreach ((json_t *)op->hvparams, hv, given)
-		if (rc == 0 && json_array_has_str(enabled, hv))
-			rc = ask_nodes(lu, &nodes, hv,
-				       params_fill_hv(cluster, hv, NULL, NULL),
-				       err);
-	return rc;
+	nodes_with_instances(lu->m->config, &nodes);
+	for (size_t i = 0; i < json_array_size(enabled); i++) {
+		const char *hv = json_string_value(json_array_get(enabled, i));
+
+		if (hv_changes(lu, hv) &&
+		    ask_nodes(lu, &nodes, hv,
+			      params_fill_hv(cluster, hv, NULL, NULL), err) < 0)
+			return error_wrap(err, "Hypervisor %s", hv);
+	}
+	return 0;
 }
 
 /* Changes of a list that change nothing. */
@@ -266,7 +290,7 @@ int cluster_check_os(struct lu *lu, const json_t *cluster, struct error *err)
 
 	say_idle(lu, "hidden_os", op->hidden_os);
 	say_idle(lu, "blacklisted_os", op->blacklisted_os);
-	if (check_hvparams(lu, cluster, err) < 0 ||
+	if (check_hypervisors(lu, cluster, err) < 0 ||
 	    check_scripts(lu, cluster, err) < 0)
 		return -1;
 	return check_hvp(lu, cluster, err);

@@ -10,9 +10,10 @@
  * need not exist. */
 int cluster_set_os(const struct op_cluster_set_params *op, json_t *cluster,
 		   struct error *err);
-/* Ask all nodes whether their hypervisors take what is given for the cluster,
- * and the master node whether the OSes that have changed take their parameters,
- * and its hypervisors those of OSes. */
+/* Ask all nodes whether they have the hypervisors that are new and whether
+ * these take what is given for the cluster, and the master node whether the
+ * OSes that have changed take their parameters, and its hypervisors those of
+ * OSes. */
 WAITS int cluster_check_os(struct lu *lu, const json_t *cluster,
 			   struct error *err);
 

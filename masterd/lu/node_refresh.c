@@ -12,6 +12,7 @@
 #include "lib/model/params.h"
 #include "lib/model/state.h"
 #include "masterd/resources.h"
+#include "masterd/running.h"
 
 static json_t *all_hypervisors(const json_t *cluster)
 {
@@ -27,20 +28,6 @@ static json_t *all_hypervisors(const json_t *cluster)
 				  params_fill_hv(cluster, hv, NULL, NULL)));
 	}
 	return specs;
-}
-
-static json_t *instances_args(const json_t *cluster)
-{
-	const json_t *list = json_get(cluster, "enabled_hypervisors");
-	json_t *params = json_object();
-
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *hv = json_string_value(json_array_get(list, i));
-
-		json_object_set_new(params, hv,
-				    params_fill_hv(cluster, hv, NULL, NULL));
-	}
-	return json_make("[O, o]", list, params);
 }
 
 /* --- from answers to numbers --- */
@@ -206,7 +193,6 @@ static WAITS void ask(struct lu *lu, json_t *const *nodes, size_t n,
 		      struct question *q)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
-	json_t *args = instances_args(cluster);
 
 	q->n = n;
 	q->hypervisors = all_hypervisors(cluster);
@@ -220,7 +206,7 @@ static WAITS void ask(struct lu *lu, json_t *const *nodes, size_t n,
 			  json_make("[o, O]", resources_all_units(cluster),
 				    q->hypervisors));
 	noderpc_look_many(lu->m->rpc, q->running, n, "all_instances_info",
-			  args);
+			  running_args(lu->m->config));
 }
 
 /* The changes, or NULL with err. */

@@ -29,6 +29,13 @@ fails "a name that does not resolve is refused" \
     gnt-cluster init --enabled-hypervisors=fake no.such.name.invalid
 like "$out" 'no.such.name.invalid' "by name, too"
 
+fails "a hypervisor that is not installed is refused" gnt-cluster init \
+    --enabled-hypervisors=fake,kvm -H kvm:kvm_path=/nonexistent/kvm \
+    --enabled-disk-templates=diskless --master-netdev=lo --no-ssh-init "$host"
+like "$out" "Hypervisor kvm.*'/nonexistent/kvm'.* does not exist" "naming it"
+is "$(find "$GANETI_ROOTDIR" -name config.data -o -name server.pem)" "" \
+    "and leaves no half of a cluster"
+
 succeeds "init makes a cluster" gnt-cluster init \
     --enabled-hypervisors=fake --enabled-disk-templates=diskless \
     --master-netdev=lo -B memory=64m,vcpus=1 -C 3 \
@@ -49,6 +56,9 @@ for line in 'maintenance of node health: True' 'uid pool: 1000-1009, 2000' \
 done
 is "$(gnt-job list --no-headers --separator=: -o status,summary)" \
     "success:CLUSTER_POST_INIT" "the first job has run"
+fails "nor is one enabled later that is not installed" gnt-cluster modify \
+    --enabled-hypervisors=fake,kvm -H kvm:kvm_path=/nonexistent/kvm
+like "$out" "'/nonexistent/kvm'.* does not exist" "naming it"
 fails "a second init is refused" \
     gnt-cluster init --enabled-hypervisors=fake "$host"
 succeeds "user ids come and go" gnt-cluster modify --add-uids=3000 \

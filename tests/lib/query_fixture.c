@@ -140,6 +140,16 @@ bool queue_drained(const struct queue *q)
 
 /* --- the nodes --- */
 
+static bool is_sick(const struct query_fixture *f, const char *key,
+		    const char *procedure)
+{
+	const json_t *args = json_object_get(f->calls, key);
+
+	return strcmp(procedure, "all_instances_info") == 0 &&
+	       f->sick_hypervisor != NULL &&
+	       json_array_has_str(json_array_get(args, 0), f->sick_hypervisor);
+}
+
 static void answer(void *arg, const struct noderpc_call *call)
 {
 	struct query_fixture *f = arg;
@@ -157,7 +167,9 @@ static void answer(void *arg, const struct noderpc_call *call)
 		error_set(&err, ERR_RPC, NULL, "no answer");
 		return call->on_reply(call->arg, NULL, 0, &err);
 	}
-	reply = json_make("[b, O]", 1, payload);
+	reply = is_sick(f, key, call->procedure)
+			? json_make("[b, s]", 0, "it is not installed")
+			: json_make("[b, O]", 1, payload);
 	text = json_text(reply);
 	call->on_reply(call->arg, text, strlen(text), NULL);
 }

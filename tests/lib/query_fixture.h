@@ -15,6 +15,8 @@
 struct query_fixture {
 	struct master m;
 	char root[64];
+	/* all_instances_info fails where this one is asked for, or NULL. */
+	const char *sick_hypervisor;
 	json_t *nodes; /* {procedure: {node: payload}}; others do not answer */
 	/* "procedure node" of each call, and its body. */
 	json_t *calls;

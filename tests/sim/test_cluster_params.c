@@ -30,6 +30,24 @@ Test(cluster_params, nodes_say_whether_they_take_parameters_of_the_cluster)
 	expect(set_cluster("hvparams", hv), "success");
 }
 
+Test(cluster_params, a_hypervisor_is_enabled_where_all_nodes_have_it)
+{
+	json_t *op = set_cluster("enabled_hypervisors",
+				 json_make("[s, s]", "fake", "kvm"));
+
+	s.nodes[2].fail_on = "hypervisor_validate_params";
+	expect(json_incref(op), "Hypervisor kvm: Hypervisor parameter "
+				"validation failed on node " NODE3);
+	cr_expect_eq(json_array_size(json_get(config_cluster(s.master->config),
+					      "enabled_hypervisors")),
+		     1);
+	/* What is enabled already need not work everywhere. */
+	expect(set_cluster("enabled_hypervisors", json_make("[s]", "fake")),
+	       "success");
+	s.nodes[2].fail_on = NULL;
+	expect(op, "success");
+}
+
 Test(cluster_params, values_of_the_cluster_are_checked)
 {
 	expect(set_cluster("master_netmask", json_integer(99)), "not valid");

@@ -533,6 +533,12 @@ Test(noded_requests, an_instance_lives_with_its_disk)
 	infos = test_node_ok(&node, "all_instances_info",
 			     json_make("[[s], {}]", "fake"));
 	cr_assert_eq(json_int(json_get(infos, "web1"), "memory", -1), 64);
+	json_decref(steal(&infos));
+	infos = test_node_ok(&node, "all_instances_info",
+			     json_make("[[s, s], {}]", "vax", "fake"));
+	cr_assert_not_null(json_get(infos, "web1"));
+	test_node_fails(&node, "all_instances_info",
+			json_make("[[s], {}]", "vax"), "not supported");
 	json_decref(
 		test_node_ok(&node, "instance_reboot",
 			     json_make("[O, s, i, []]", instance, "hard", 10)));

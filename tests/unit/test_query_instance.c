@@ -83,6 +83,25 @@ Test(query_instance, every_status)
 	check_status("inst5", "ERROR_nodedown");
 }
 
+static void enable_two(json_t *config)
+{
+	json_object_set_new(json_object_get(config, "cluster"),
+			    "enabled_hypervisors",
+			    json_make("[s, s]", "fake", "kvm"));
+	json_set_str(instance(config, "inst8.example.com"), "hypervisor",
+		     "kvm");
+}
+
+Test(query_instance, a_hypervisor_that_fails_hides_only_its_own)
+{
+	fixture_begin(&f, enable_two);
+	f.sick_hypervisor = "kvm";
+	check_status("inst10", "running");
+	check_status("inst8", "ERROR_nodedown");
+	f.sick_hypervisor = "fake";
+	check_status("inst10", "ERROR_nodedown");
+}
+
 /* "not" in front of live data waits for the data; without any, what is asked of
  * it is true, and so "not" is false. */
 Test(query_instance, not_running_is_asked_of_the_nodes)
