@@ -13,29 +13,67 @@
 
 static int fail(struct error *err, const char *what, const char *path)
 {
-	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot %s %s: %s",
-			 what, path, strerror(errno));
+	bool full = errno == ENOSPC || errno == EDQUOT;
+
+	return error_set(err, ERR_SYSTEM, full ? ECODE_NOSPACE : ECODE_ENVIRON,
+			 "Cannot %s %s: %s", what, path, strerror(errno));
 }
+
+/* --- owners --- */
+
+static disk_owner_fn *owner_of;
+
+/* NULL: it stays this process's. */
+static const struct fs_owner *owner(const char *path, struct fs_owner *space)
+{
+	return owner_of != NULL && owner_of(path, space) ? space : NULL;
+}
+
+void disk_real_set_owner(disk_owner_fn *fn)
+{
+	owner_of = fn;
+}
+
+static int give(int fd, const char *path)
+{
+	struct fs_owner space;
+	const struct fs_owner *o = owner(path, &space);
+
+	return o == NULL ? 0 : fchown(fd, o->uid, o->gid);
+}
+
+/* --- the functions --- */
 
 static char *real_read(struct disk *d, const char *path, size_t max,
 		       size_t *ret_len, struct error *err)
 {
 	(void)d;
-	return fs_read(path, max, ret_len, err);
+	return fs_read_file(path, max, ret_len, err);
 }
 
 static int real_write_atomic(struct disk *d, const char *path, const void *data,
 			     size_t len, mode_t mode, struct error *err)
 {
+	struct fs_owner space;
+
 	(void)d;
-	return fs_write_atomic(path, data, len, mode, err);
+	return fs_write_atomic_as(path, data, len, mode, owner(path, &space),
+				  err);
 }
 
 static int real_mkdirs(struct disk *d, const char *path, mode_t mode,
 		       struct error *err)
 {
+	bool was_there = fs_is_dir(path);
+	struct fs_owner space;
+	const struct fs_owner *o = owner(path, &space);
+
 	(void)d;
-	return fs_mkdirs(path, mode, err);
+	if (fs_mkdirs(path, mode, err) < 0)
+		return -1;
+	if (o == NULL || was_there || chown(path, o->uid, o->gid) == 0)
+		return 0;
+	return fail(err, "give away", path);
 }
 
 static int real_list(struct disk *d, const char *path, struct strv *ret_names,
@@ -73,17 +111,29 @@ static int pwrite_all(int fd, const char *data, size_t len, off_t offset)
 	return 0;
 }
 
+/* What a write that was interrupted left there, or somebody put there, is not
+ * written to. */
+static int create(const char *path, mode_t mode)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	int fd = open(path, flags, mode);
+
+	if (fd >= 0 || errno != EEXIST || unlink(path) < 0)
+		return fd;
+	return open(path, flags, mode);
+}
+
 static int real_write_lazy(struct disk *d, const char *path, const void *data,
 			   size_t len, mode_t mode, struct error *err)
 {
 	auto_free char *temporary = xprintf("%s.new", path);
-	auto_close int fd =
-		open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	auto_close int fd = create(temporary, mode);
 
 	(void)d;
 	if (fd < 0)
 		return fail(err, "create", temporary);
-	if (pwrite_all(fd, data, len, 0) < 0 || rename(temporary, path) < 0) {
+	if (give(fd, path) < 0 || pwrite_all(fd, data, len, 0) < 0 ||
+	    rename(temporary, path) < 0) {
 		fail(err, "write", path);
 		unlink(temporary);
 		return -1;
@@ -128,14 +178,15 @@ static int fill(int fd, size_t from, size_t size)
 static int real_log_open(struct disk *d, const char *path, size_t size,
 			 struct error *err)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	int fd = fs_open_file(path, O_RDWR | O_CREAT, 0640, err);
 	struct stat st;
 
 	(void)d;
 	if (fd < 0)
-		return fail(err, "open", path);
-	if (fstat(fd, &st) < 0 || ((size_t)st.st_size < size &&
-				   fill(fd, (size_t)st.st_size, size) < 0)) {
+		return -1;
+	if (fstat(fd, &st) < 0 || (st.st_size == 0 && give(fd, path) < 0) ||
+	    ((size_t)st.st_size < size &&
+	     fill(fd, (size_t)st.st_size, size) < 0)) {
 		fail(err, "prepare", path);
 		close(fd);
 		return -1;
@@ -176,6 +227,16 @@ static void real_unlock(struct disk *d, int handle)
 	close(handle);
 }
 
+static int64_t real_written_ns(struct disk *d, const char *path)
+{
+	struct stat st;
+
+	(void)d;
+	if (stat(path, &st) < 0)
+		return 0;
+	return st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+}
+
 struct disk *disk_real(void)
 {
 	static struct disk real = {
@@ -194,6 +255,7 @@ struct disk *disk_real(void)
 		.log_close = real_log_close,
 		.lock = real_lock,
 		.unlock = real_unlock,
+		.written_ns = real_written_ns,
 	};
 
 	return &real;

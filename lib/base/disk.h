@@ -12,10 +12,12 @@
 #include <sys/types.h>
 
 #include "lib/base/error.h"
+#include "lib/base/fs.h"
 #include "lib/base/str.h"
 
 struct disk {
-	/* As the functions of fs.h with the same names. */
+	/* As the functions of fs.h with the same names; read is
+	 * fs_read_file(). */
 	char *(*read)(struct disk *d, const char *path, size_t max,
 		      size_t *ret_len, struct error *err);
 	int (*write_atomic)(struct disk *d, const char *path, const void *data,
@@ -53,11 +55,20 @@ struct disk {
 	int (*lock)(struct disk *d, const char *path, struct error *err);
 	void (*unlock)(struct disk *d, int handle);
 
+	/* When the file was last written, in nanoseconds of whatever; 0: there
+	 * is none.  NULL: nobody knows. */
+	int64_t (*written_ns)(struct disk *d, const char *path);
+
 	/* How large a journal fits here; 0: as large as its owner likes. */
 	size_t journal_size;
 };
 
 /* The kernel's file systems; one static object, nothing to free. */
 struct disk *disk_real(void);
+
+/* To whom files and folders belong that the real disk makes from now on: false
+ * from fn, to this process.  Before there is a second thread. */
+typedef bool disk_owner_fn(const char *path, struct fs_owner *ret);
+void disk_real_set_owner(disk_owner_fn *fn);
 
 #endif

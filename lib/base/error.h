@@ -77,6 +77,11 @@ struct error {
 /* Between our own modules alone.  ERR_RPC: the host answers but its daemon does
  * not run. */
 #define ECODE_REFUSED "connection_refused"
+/* ERR_SYSTEM: what stands there is a pipe, a link, a folder..., no file. */
+#define ECODE_NOFILE "no_regular_file"
+/* ERR_SYSTEM: a file could not be written for want of room, and is what it was
+ * before. */
+#define ECODE_NOSPACE "no_space"
 /* Another node is the master: ERR_RPC, a node has promised it a newer term;
  * else this one must not go on or begin as master. */
 #define ECODE_FENCED "fenced"

@@ -16,21 +16,50 @@
 
 static int fail(struct error *err, const char *what, const char *path)
 {
-	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot %s %s: %s",
-			 what, path, strerror(errno));
+	bool full = errno == ENOSPC || errno == EDQUOT;
+
+	return error_set(err, ERR_SYSTEM, full ? ECODE_NOSPACE : ECODE_ENVIRON,
+			 "Cannot %s %s: %s", what, path, strerror(errno));
 }
 
-char *fs_read(const char *path, size_t max, size_t *ret_len, struct error *err)
+static int not_a_file(const char *path, struct error *err)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return error_set(err, ERR_SYSTEM, ECODE_NOFILE,
+			 "%s is no regular file (but a link, a pipe, a folder "
+			 "or the like)",
+			 path);
+}
+
+int fs_open_file(const char *path, int flags, mode_t mode, struct error *err)
+{
+	/* Opening a pipe waits for its other end, but for this. */
+	auto_close int fd =
+		open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ELOOP || errno == ENXIO || errno == EISDIR
+			       ? not_a_file(path, err)
+			       : fail(err, "open", path);
+	if (fstat(fd, &st) < 0)
+		return fail(err, "look at", path);
+	if (!S_ISREG(st.st_mode))
+		return not_a_file(path, err);
+	return ({
+		int file = fd;
+		fd = -1;
+		file;
+	});
+}
+
+/* All that is behind fd, which stays open. */
+static char *read_all(int fd, const char *path, size_t max, size_t *ret_len,
+		      struct error *err)
+{
 	auto_buf struct buf b = {0};
 	char chunk[16384];
 	ssize_t n;
 
-	if (fd < 0) {
-		fail(err, "open", path);
-		return NULL;
-	}
 	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -48,6 +77,24 @@ char *fs_read(const char *path, size_t max, size_t *ret_len, struct error *err)
 	if (ret_len != NULL)
 		*ret_len = b.len;
 	return buf_steal(&b);
+}
+
+char *fs_read(const char *path, size_t max, size_t *ret_len, struct error *err)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		return read_all(fd, path, max, ret_len, err);
+	fail(err, "open", path);
+	return NULL;
+}
+
+char *fs_read_file(const char *path, size_t max, size_t *ret_len,
+		   struct error *err)
+{
+	auto_close int fd = fs_open_file(path, O_RDONLY, 0, err);
+
+	return fd < 0 ? NULL : read_all(fd, path, max, ret_len, err);
 }
 
 static int write_all(int fd, const char *data, size_t len)
@@ -78,23 +125,38 @@ static int sync_folder_of(const char *path)
 	return fd < 0 ? -1 : fsync(fd);
 }
 
+static int give(int fd, const struct fs_owner *owner)
+{
+	return owner == NULL ? 0 : fchown(fd, owner->uid, owner->gid);
+}
+
 int fs_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
 		    struct error *err)
+{
+	return fs_write_atomic_as(path, data, len, mode, NULL, err);
+}
+
+int fs_write_atomic_as(const char *path, const void *data, size_t len,
+		       mode_t mode, const struct fs_owner *owner,
+		       struct error *err)
 {
 	auto_free char *temporary = xprintf("%s.new.XXXXXX", path);
 	auto_close int fd = mkostemp(temporary, O_CLOEXEC);
 
 	if (fd < 0)
 		return fail(err, "create a file beside", path);
-	if (fchmod(fd, mode) < 0 || write_all(fd, data, len) < 0 ||
-	    fsync(fd) < 0 || rename(temporary, path) < 0) {
+	if (give(fd, owner) < 0 || fchmod(fd, mode) < 0 ||
+	    write_all(fd, data, len) < 0 || fsync(fd) < 0 ||
+	    rename(temporary, path) < 0) {
 		fail(err, "write", path);
 		unlink(temporary);
 		return -1;
 	}
-	if (sync_folder_of(path) < 0)
-		return fail(err, "sync the folder of", path);
-	return 0;
+	if (sync_folder_of(path) == 0)
+		return 0;
+	fail(err, "sync the folder of", path);
+	err->ecode = ECODE_ENVIRON; /* it may be the new one */
+	return -1;
 }
 
 int fs_mkdirs(const char *path, mode_t mode, struct error *err)
@@ -186,10 +248,10 @@ int fs_remove_tree(const char *path, struct error *err)
 
 int fs_lock(const char *path, struct error *err)
 {
-	auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	auto_close int fd = fs_open_file(path, O_RDWR | O_CREAT, 0640, err);
 
 	if (fd < 0)
-		return fail(err, "open", path);
+		return -1;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
 			return fail(err, "lock", path);

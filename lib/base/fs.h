@@ -15,10 +15,28 @@
  * when it has more than max bytes. */
 char *fs_read(const char *path, size_t max, size_t *ret_len, struct error *err);
 
+/* The same of a regular file alone: a pipe, which nobody may ever write to, or
+ * a link, which leads anywhere, is ECODE_NOFILE. */
+char *fs_read_file(const char *path, size_t max, size_t *ret_len,
+		   struct error *err);
+
+/* Open a regular file, as fs_read_file() has it; -1 with err. */
+int fs_open_file(const char *path, int flags, mode_t mode, struct error *err);
+
 /* Replace the file at path as a whole: temporary file, fsync, rename, fsync of
  * the folder.  The file exists with mode from its first moment. */
 int fs_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
 		    struct error *err);
+
+/* The same; the file belongs to the owner from its first moment (NULL: to this
+ * process). */
+struct fs_owner {
+	uid_t uid;
+	gid_t gid;
+};
+int fs_write_atomic_as(const char *path, const void *data, size_t len,
+		       mode_t mode, const struct fs_owner *owner,
+		       struct error *err);
 
 /* Make the folder and those above it that are missing, each with mode. */
 int fs_mkdirs(const char *path, mode_t mode, struct error *err);

@@ -261,6 +261,27 @@ bool str_to_int64(const char *s, int64_t *ret_value)
 	return true;
 }
 
+bool str_to_number(const char *s, uint64_t max, uint64_t *ret_value,
+		   const char **ret_rest)
+{
+	uint64_t value = 0;
+	const char *at = s;
+
+	for (; *at >= '0' && *at <= '9'; at++) {
+		uint64_t digit = (uint64_t)(*at - '0');
+
+		if (digit > max || value > (max - digit) / 10)
+			return false;
+		value = 10 * value + digit;
+	}
+	if (at == s || (ret_rest == NULL && *at != '\0'))
+		return false;
+	*ret_value = value;
+	if (ret_rest != NULL)
+		*ret_rest = at;
+	return true;
+}
+
 bool str_to_double(const char *s, double *ret_value)
 {
 	char *end;

@@ -62,6 +62,11 @@ int str_nice_cmp(const char *a, const char *b);
 
 /* The whole of s as a number; false when it is not one or does not fit. */
 bool str_to_int64(const char *s, int64_t *ret_value);
+/* The digits that s begins with, as a number of at most max; false when there
+ * are none or it is larger.  *ret_rest is what follows them; where ret_rest is
+ * NULL, nothing may. */
+bool str_to_number(const char *s, uint64_t max, uint64_t *ret_value,
+		   const char **ret_rest);
 bool str_to_double(const char *s, double *ret_value);
 
 /* A host or instance name: letters, digits, '-', '_', '.', at most 255 bytes,

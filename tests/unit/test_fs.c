@@ -60,6 +60,24 @@ Test(fs, read_refuses_more_than_max)
 	cr_assert_not_null(strstr(err.text, "more than 4"));
 }
 
+Test(fs, only_a_regular_file_is_read_as_one)
+{
+	auto_free char *pipe_path = xprintf("%s/pipe", dir);
+	auto_free char *link_path = xprintf("%s/link", dir);
+	const char *const paths[] = {pipe_path, link_path, dir};
+
+	cr_assert_eq(mkfifo(pipe_path, 0600), 0);
+	cr_assert_eq(symlink("/etc/passwd", link_path), 0);
+	for (size_t i = 0; i < 3; i++) {
+		cr_assert_null(fs_read_file(paths[i], 1 << 20, NULL, &err));
+		cr_assert_str_eq(err.ecode, ECODE_NOFILE, "%s", err.text);
+		cr_assert_not_null(strstr(err.text, paths[i]));
+	}
+	cr_assert_eq(fs_lock(link_path, &err), -1);
+	unlink(pipe_path);
+	unlink(link_path);
+}
+
 Test(fs, a_lock_is_exclusive)
 {
 	auto_free char *p = xprintf("%s/lock", dir);

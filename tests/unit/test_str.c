@@ -78,6 +78,26 @@ Test(str, names_that_could_leave_a_folder_are_invalid)
 	cr_expect(str_valid_hostname("web1.example.com"));
 }
 
+Test(str, a_number_is_bounded)
+{
+	const char *rest;
+	uint64_t n = 7;
+
+	cr_assert(str_to_number("18446744073709551615", UINT64_MAX, &n, NULL));
+	cr_assert_eq(n, UINT64_MAX);
+	cr_assert_not(
+		str_to_number("18446744073709551616", UINT64_MAX, &n, NULL));
+	cr_assert(str_to_number("12 x", 12, &n, &rest));
+	cr_assert_eq(n, 12);
+	cr_assert_str_eq(rest, " x");
+	cr_assert_not(str_to_number("12 x", 12, &n, NULL));
+	cr_assert_not(str_to_number("13", 12, &n, &rest));
+	cr_assert_not(str_to_number("9", 8, &n, &rest));
+	cr_assert_not(str_to_number("", 8, &n, &rest));
+	cr_assert_not(str_to_number("-1", 8, &n, &rest));
+	cr_assert_not(str_to_number(" 1", 8, &n, &rest));
+}
+
 Test(str, numbers_are_whole_or_nothing)
 {
 	int64_t n = 7;
