@@ -8,6 +8,7 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/copy_position.h"
+#include "lib/model/queue_files.h"
 #include "lib/model/ssconf.h"
 #include "lib/model/term.h"
 #include "lib/store/store.h"
@@ -79,22 +80,17 @@ static uint64_t highest_id(struct store *s)
 	auto_strv struct strv names = {0};
 	auto_free char *serial = NULL;
 	struct error ignored;
-	uint64_t highest = 0;
+	uint64_t highest = 0, id;
 	size_t len;
 
 	serial = store_read(s, "serial", SMALL_FILE_MAX, &len, &ignored);
 	if (serial != NULL)
-		highest = strtoull(serial, NULL, 10);
+		queue_serial_read(serial, &highest);
 	if (store_list(s, "", &names, &ignored) < 0)
 		return highest;
-	for (size_t i = 0; i < names.n; i++) {
-		uint64_t id = str_starts(names.items[i], "job-")
-				      ? strtoull(names.items[i] + 4, NULL, 10)
-				      : 0;
-
-		if (id > highest)
+	for (size_t i = 0; i < names.n; i++)
+		if (queue_file_job_id(names.items[i], &id) && id > highest)
 			highest = id;
-	}
 	return highest;
 }
 

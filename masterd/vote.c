@@ -5,6 +5,8 @@
 
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/queue_files.h"
+#include "lib/model/term.h"
 
 /* As many silent nodes are named in a sentence. */
 #define NAMED_MAX 8
@@ -23,6 +25,7 @@ static int read_position(const json_t *state, const char *key,
 		return 0;
 	if (json_array_size(value) != 2 || !json_is_integer(term) ||
 	    !json_is_integer(number) || json_integer_value(term) < 0 ||
+	    json_integer_value(term) > (json_int_t)TERM_MAX ||
 	    json_integer_value(number) < 0)
 		return error_set(err, ERR_RPC, NULL,
 				 "the answer to master_state has no usable "
@@ -33,12 +36,12 @@ static int read_position(const json_t *state, const char *key,
 	return 0;
 }
 
-static int read_number(const json_t *state, const char *key, uint64_t *ret,
-		       struct error *err)
+static int read_number(const json_t *state, const char *key, uint64_t max,
+		       uint64_t *ret, struct error *err)
 {
 	int64_t value = json_int(state, key, -1);
 
-	if (value < 0)
+	if (value < 0 || (uint64_t)value > max)
 		return error_set(err, ERR_RPC, NULL,
 				 "the answer to master_state has no usable "
 				 "'%s'",
@@ -50,8 +53,8 @@ static int read_number(const json_t *state, const char *key, uint64_t *ret,
 int vote_read(struct vote_node *node, const json_t *state, struct error *err)
 {
 	node->answered = false;
-	if (read_number(state, "term", &node->term, err) < 0 ||
-	    read_number(state, "job_id", &node->job_id, err) < 0 ||
+	if (read_number(state, "term", TERM_MAX, &node->term, err) < 0 ||
+	    read_number(state, "job_id", JOB_ID_MAX, &node->job_id, err) < 0 ||
 	    read_position(state, "config", &node->config, err) < 0 ||
 	    read_position(state, "queue", &node->queue, err) < 0 ||
 	    read_position(state, "queue_had", &node->had, err) < 0)

@@ -8,6 +8,7 @@
 #include "lib/base/log.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/term.h"
 #include "noded/calls.h"
 #include "noded/noded.h"
 #include "noded/server.h"
@@ -89,6 +90,7 @@ static char *read_caller(const char *procedure, const char *header,
 	str_split(&words, header, ' ');
 	if (words.n < 1 || words.n > 2 ||
 	    !str_to_int64(words.items[0], &term) || term < 1 ||
+	    (uint64_t)term > TERM_MAX ||
 	    (words.n == 2 &&
 	     (!str_to_int64(words.items[1], &number) || number < 0)))
 		return refuse(400, ret_status,

@@ -449,18 +449,15 @@ static WAITS uint64_t highest_id(const struct look *l)
 	struct error ignored;
 	size_t len;
 	auto_free char *serial = look_read(l, "serial", &len);
-	uint64_t highest = serial != NULL ? strtoull(serial, NULL, 10) : 0;
+	uint64_t highest = 0, id;
 
+	if (serial != NULL)
+		queue_serial_read(serial, &highest);
 	if (look_list(l, "", &names, &ignored) < 0)
 		return highest;
-	for (size_t i = 0; i < names.n; i++) {
-		uint64_t id = queue_file_is_job(names.items[i])
-				      ? strtoull(names.items[i] + 4, NULL, 10)
-				      : 0;
-
-		if (id > highest)
+	for (size_t i = 0; i < names.n; i++)
+		if (queue_file_job_id(names.items[i], &id) && id > highest)
 			highest = id;
-	}
 	return highest;
 }
 

@@ -37,11 +37,12 @@ int queue_each_archived(struct queue *q,
 			bool (*fn)(struct job *j STEALS, void *arg), void *arg,
 			struct error *err)
 {
-	int rc = 0;
+	size_t n = 0;
+	auto_free uint64_t *folders = archive_folders(q, &n, err);
+	int rc = folders == NULL ? -1 : 0;
 
-	for (uint64_t folder = 0; rc == 0 && folder < archive_folders(q);
-	     folder++)
-		rc = each_in_folder(q, folder, fn, arg, err);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = each_in_folder(q, folders[i], fn, arg, err);
 	return rc < 0 ? -1 : 0;
 }
 

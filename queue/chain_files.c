@@ -39,9 +39,14 @@ static void add_entry(struct queue *q, struct entries *all, uint64_t id)
 static WAITS int collect(struct queue *q, struct entries *all, uint64_t *done,
 			 struct error *err)
 {
-	for (uint64_t f = 0; f < archive_folders(q); f++) {
+	size_t n_folders = 0;
+	auto_free uint64_t *folders = archive_folders(q, &n_folders, err);
+
+	if (folders == NULL)
+		return -1;
+	for (size_t f = 0; f < n_folders; f++) {
 		size_t n;
-		auto_free uint64_t *ids = archive_ids(q, f, &n, err);
+		auto_free uint64_t *ids = archive_ids(q, folders[f], &n, err);
 
 		if (ids == NULL)
 			return -1;
@@ -77,11 +82,14 @@ static bool has_chain(struct queue *q)
 {
 	struct entries one = {0};
 	struct error ignored;
+	size_t n_folders = 0;
+	auto_free uint64_t *folders = archive_folders(q, &n_folders, &ignored);
 	bool has = false;
 
-	for (uint64_t f = archive_folders(q); f-- > 0 && one.n == 0;) {
+	while (n_folders > 0 && one.n == 0) {
 		size_t n = 0;
-		auto_free uint64_t *ids = archive_ids(q, f, &n, &ignored);
+		auto_free uint64_t *ids =
+			archive_ids(q, folders[--n_folders], &n, &ignored);
 
 		if (n > 0)
 			add_entry(q, &one, ids[n - 1]);

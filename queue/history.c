@@ -207,6 +207,14 @@ static WAITS int put_archived(struct history *h, struct error *err)
 	return 0;
 }
 
+WAITS int history_put_waiting(struct history *h, struct error *err)
+{
+	while (!list_empty(&h->archived))
+		if (put_archived(h, err) < 0)
+			return -1;
+	return 0;
+}
+
 static WAITS int put_changed(struct history *h, struct error *err)
 {
 	struct job *jobs[HISTORY_BATCH];
@@ -262,15 +270,10 @@ static WAITS int compare(struct history *h, struct error *err)
 	h->work.done = 0;
 	if (forget_live(h, err) < 0)
 		return -1;
-	for (uint64_t f = 0; f < archive_folders(h->queue); f++) {
-		if (history_compare_folder(h, f, err) < 0)
-			return -1;
-		while (!list_empty(&h->archived))
-			if (put_archived(h, err) < 0)
-				return -1;
-		if (h->stopping || h->remake || h->forgot)
-			return 0;
-	}
+	if (history_compare_archive(h, err) < 0)
+		return -1;
+	if (h->stopping || h->remake || h->forgot)
+		return 0;
 	h->state = HISTORY_READY;
 	if (h->complained || clock_mono_us() - start > READY_US)
 		log_info("The job history is complete: %ju archived jobs",

@@ -75,8 +75,8 @@ static WAITS int remove_gone(struct history *h, const struct folder *f,
 	return rc;
 }
 
-WAITS int history_compare_folder(struct history *h, uint64_t number,
-				 struct error *err)
+static WAITS int compare_folder(struct history *h, uint64_t number,
+				struct error *err)
 {
 	__attribute__((cleanup(folder_done))) struct folder f = {0};
 	uint64_t from = number * ARCHIVE_FOLDER;
@@ -91,4 +91,45 @@ WAITS int history_compare_folder(struct history *h, uint64_t number,
 	if (f.there == NULL || remove_gone(h, &f, err) < 0)
 		return -1;
 	return add_missing(h, &f, err);
+}
+
+/* The first folder from *number on that the archive or the history has: 1, 0
+ * when there is none, -1. */
+static WAITS int next_folder(struct history *h, const uint64_t *folders,
+			     size_t n, uint64_t *number, struct error *err)
+{
+	uint64_t id, from = *number;
+	size_t i = 0;
+	int rc;
+
+	task_leave();
+	rc = history_db_next_archived(h->db, from * ARCHIVE_FOLDER, &id, err);
+	task_enter();
+	while (i < n && folders[i] < from)
+		i++;
+	if (rc < 0 || (rc == 0 && i == n))
+		return rc;
+	*number = rc > 0 ? id / ARCHIVE_FOLDER : folders[i];
+	if (i < n && folders[i] < *number)
+		*number = folders[i];
+	return 1;
+}
+
+WAITS int history_compare_archive(struct history *h, struct error *err)
+{
+	size_t n = 0;
+	auto_free uint64_t *folders = archive_folders(h->queue, &n, err);
+	int rc = folders == NULL ? -1 : 1;
+
+	for (uint64_t f = 0; rc > 0; f++) {
+		rc = next_folder(h, folders, n, &f, err);
+		if (rc <= 0)
+			break;
+		if (compare_folder(h, f, err) < 0 ||
+		    history_put_waiting(h, err) < 0)
+			return -1;
+		if (h->stopping || h->remake || h->forgot)
+			break;
+	}
+	return rc < 0 ? -1 : 0;
 }

@@ -54,6 +54,8 @@ static const char *const texts[SQL_N] = {
 			    "job=?",
 	[SQL_IDS] = "SELECT id FROM job WHERE id>=? AND id<? AND archived=1 "
 		    "ORDER BY id",
+	[SQL_NEXT] = "SELECT id FROM job WHERE id>=? AND archived=1 "
+		     "ORDER BY id LIMIT 1",
 };
 
 /* --- errors --- */
@@ -399,6 +401,18 @@ uint64_t *history_db_archived(struct history_db *db, uint64_t from, uint64_t to,
 		db,
 		with(db, SQL_IDS, 2, (int64_t[]){(int64_t)from, (int64_t)to}),
 		ret_n, err);
+}
+
+int history_db_next_archived(struct history_db *db, uint64_t from,
+			     uint64_t *ret_id, struct error *err)
+{
+	sqlite3_stmt *s = with(db, SQL_NEXT, 1, (int64_t[]){(int64_t)from});
+	int rc = step(db, s, err);
+
+	if (rc > 0)
+		*ret_id = (uint64_t)sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return rc;
 }
 
 int history_db_remove_live(struct history_db *db, struct error *err)

@@ -50,6 +50,10 @@ int history_db_remove_live(struct history_db *db, struct error *err);
 uint64_t *history_db_archived(struct history_db *db, uint64_t from, uint64_t to,
 			      size_t *ret_n, struct error *err);
 
+/* The first archived job from `from` on: 1, 0 when there is none, -1. */
+int history_db_next_archived(struct history_db *db, uint64_t from,
+			     uint64_t *ret_id, struct error *err);
+
 /* The archived jobs that a filter may let pass, in order of id.  0 or -1. */
 struct history_cursor;
 struct history_cursor *history_db_find(struct history_db *db,

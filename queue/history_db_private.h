@@ -17,6 +17,7 @@ enum history_statement {
 	SQL_WORD_ADD,
 	SQL_WORD_REMOVE,
 	SQL_IDS,
+	SQL_NEXT,
 	SQL_N
 };
 

@@ -44,11 +44,13 @@ int history_write(struct history_db *db, struct job *const *jobs, size_t n,
 /* Put these, which are freed. */
 WAITS int history_put(struct history *h, struct job **jobs, size_t n,
 		      struct error *err);
+/* Put what was archived meanwhile. */
+WAITS int history_put_waiting(struct history *h, struct error *err);
 
 /* --- history_compare.c --- */
 
-/* Of this folder of the archive the history has what is there, no more. */
-WAITS int history_compare_folder(struct history *h, uint64_t number,
-				 struct error *err);
+/* Of each folder of the archive the history then has what is there, no more
+ * (unless h says that it stops or begins anew). */
+WAITS int history_compare_archive(struct history *h, struct error *err);
 
 #endif

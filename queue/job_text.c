@@ -77,6 +77,13 @@ char *job_to_text(const struct job *j)
 
 /* --- reading --- */
 
+/* Higher ones no job counted up to; the next one must fit, too. */
+#define LOG_SERIAL_MAX INT64_C(999999999999999)
+
+/* Those that Ganeti has. */
+#define PRIORITY_MIN (-20)
+#define PRIORITY_MAX 19
+
 static int corrupt(struct error *err, const char *what)
 {
 	return error_set(err, ERR_JOB_CORRUPT, NULL, "Not a valid job file: %s",
@@ -115,7 +122,8 @@ static int read_log(struct job *j, struct job_op *op, const json_t *list,
 		auto_free char *text = NULL;
 
 		if (json_array_size(entry) != 4 || !json_is_integer(serial) ||
-		    json_integer_value(serial) < 0)
+		    json_integer_value(serial) < 0 ||
+		    json_integer_value(serial) > LOG_SERIAL_MAX)
 			return corrupt(err, "log entry");
 		if ((uint64_t)json_integer_value(serial) > j->log_serial)
 			j->log_serial = (uint64_t)json_integer_value(serial);
@@ -139,7 +147,9 @@ static int read_op(struct job *j, struct job_op *op, const json_t *value,
 	job_op_init(op, input, NULL);
 	if (!job_state_by_name(status, &op->status))
 		return corrupt(err, "status of an opcode");
-	if (priority != NULL && !json_is_integer(priority))
+	if (priority != NULL && (!json_is_integer(priority) ||
+				 json_integer_value(priority) < PRIORITY_MIN ||
+				 json_integer_value(priority) > PRIORITY_MAX))
 		return corrupt(err, "priority of an opcode");
 	op->priority = (int)json_int(value, "priority", op->priority);
 	op->result = result == NULL ? NULL : json_text(result);

@@ -13,20 +13,14 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/queue_files.h"
 #include "queue/queue_private.h"
 
 #define VERSION_TEXT "1\n"
 
-bool load_id(const char *name, uint64_t *ret_id)
-{
-	int64_t id;
-
-	if (!str_starts(name, "job-") || name[4] < '1' || name[4] > '9' ||
-	    !str_to_int64(name + 4, &id))
-		return false;
-	*ret_id = (uint64_t)id;
-	return true;
-}
+/* So many jobs nobody has and removes from the archive, too: a month with forty
+ * of them a second. */
+#define SERIAL_JUMP 100000000
 
 struct job *load_file(struct queue *q, const char *name, uint64_t id,
 		      struct error *err)
@@ -112,21 +106,38 @@ static void save_at_start(struct queue *q, struct job *j)
 	store_write_at_start(q->store, name, job_to_text(j));
 }
 
+static void set_aside(struct queue *q, const char *name)
+{
+	struct error err;
+
+	if (store_set_aside(q->store, name, &err) < 0)
+		log_error("%s, ignoring", err.text);
+}
+
+/* It counts for nothing: the ids would go on behind it. */
+static void refuse_name(struct queue *q, const char *name)
+{
+	log_error("%s/%s is the file of no job, it is now %s.corrupt: ids have "
+		  "at most 15 digits",
+		  q->dir, name, name);
+	set_aside(q, name);
+}
+
 static void load_one(struct queue *q, uint64_t id)
 {
 	auto_free char *name = queue_job_name(id);
 	struct error err;
 	struct job *j = load_file(q, name, id, &err);
 
-	if (j == NULL && err.kind != ERR_JOB_CORRUPT) {
+	if (j == NULL && err.kind != ERR_JOB_CORRUPT &&
+	    !error_is(&err, ECODE_NOFILE)) {
 		log_error("Job %ju is left out: %s", (uintmax_t)id, err.text);
 		return;
 	}
 	if (j == NULL) {
 		log_error("Job %ju is left out, its file is now %s.corrupt: %s",
 			  (uintmax_t)id, name, err.text);
-		if (store_set_aside(q->store, name, &err) < 0)
-			log_error("%s, ignoring", err.text);
+		set_aside(q, name);
 		return;
 	}
 	job_index_add(&q->jobs, id, job_attach(q, j));
@@ -198,7 +209,9 @@ static int load_jobs(struct queue *q, struct error *err)
 	ids = xcalloc(names.n + 1, sizeof(*ids));
 	for (size_t i = 0; i < names.n; i++) {
 		remove_stray(q, names.items[i]);
-		n += load_id(names.items[i], &ids[n]);
+		if (queue_file_is_bad_job(names.items[i]))
+			refuse_name(q, names.items[i]);
+		n += queue_file_job_id(names.items[i], &ids[n]);
 	}
 	qsort(ids, n, sizeof(*ids), by_value);
 	for (size_t i = 0; i < n; i++)
@@ -233,51 +246,63 @@ static int check_version(struct queue *q, struct error *err)
 			 q->dir);
 }
 
-/* The highest id in the archive, for a queue without its serial. */
+/* The highest id in the archive; 0 without one. */
 static uint64_t last_archived(struct queue *q)
 {
-	auto_strv struct strv folders = {0};
-	struct error err;
-	uint64_t last = 0;
+	struct error ignored;
+	size_t n_folders = 0;
+	auto_free uint64_t *folders = archive_folders(q, &n_folders, &ignored);
 
-	if (store_list(q->store, "archive", &folders, &err) < 0)
-		return 0;
-	for (size_t i = 0; i < folders.n; i++) {
-		auto_free char *folder =
-			xprintf("archive/%s", folders.items[i]);
-		auto_strv struct strv names = {0};
-		uint64_t id;
+	while (n_folders > 0) {
+		size_t n = 0;
+		auto_free uint64_t *ids =
+			archive_ids(q, folders[--n_folders], &n, &ignored);
 
-		if (store_list(q->store, folder, &names, &err) < 0)
-			continue;
-		for (size_t k = 0; k < names.n; k++)
-			if (load_id(names.items[k], &id) && id > last)
-				last = id;
+		if (n > 0)
+			return ids[n - 1];
 	}
-	return last;
+	return 0;
 }
 
-static void load_serial(struct queue *q)
+/* The highest id that was ever given, by the file that says so; 0: it says
+ * nothing. */
+static uint64_t stored_serial(struct queue *q)
 {
-	bool exists = store_exists(q->store, "serial");
 	auto_free char *text = NULL;
-	int64_t value = 0;
-	struct error err;
+	struct error err = {.text = "it is no id"};
+	uint64_t value;
 	size_t len;
 
-	if (exists)
-		text = store_read(q->store, "serial", 100, &len, &err);
-	if (text != NULL && len > 0 && text[len - 1] == '\n')
-		text[len - 1] = '\0';
-	if (text != NULL && str_to_int64(text, &value) && value >= 0) {
-		q->last_id = (uint64_t)value;
-		return;
-	}
-	if (exists)
-		log_warning("%s/serial is damaged: the highest id of all jobs "
-			    "is taken instead",
-			    q->dir);
-	q->last_id = last_archived(q);
+	if (!store_exists(q->store, "serial"))
+		return 0;
+	text = store_read(q->store, "serial", 100, &len, &err);
+	if (text != NULL && queue_serial_read(text, &value))
+		return value;
+	log_warning("%s/serial is damaged (%s): the highest id of all jobs "
+		    "is taken instead",
+		    q->dir, err.text);
+	return 0;
+}
+
+/* A serial that is too low gives ids twice; one that is too high is named, and
+ * ids go on behind it. */
+static void reconcile_serial(struct queue *q, uint64_t stored)
+{
+	uint64_t archived = last_archived(q);
+
+	if (archived > q->last_id)
+		q->last_id = archived;
+	if (stored > 0 && q->last_id > stored)
+		log_warning("%s/serial says %ju, but there is a job %ju: ids "
+			    "go on from there",
+			    q->dir, (uintmax_t)stored, (uintmax_t)q->last_id);
+	if (stored > q->last_id && stored - q->last_id > SERIAL_JUMP)
+		log_warning("%s/serial says %ju, but the highest job that is "
+			    "there is %ju: ids go on from %ju all the same",
+			    q->dir, (uintmax_t)stored, (uintmax_t)q->last_id,
+			    (uintmax_t)stored);
+	if (stored > q->last_id)
+		q->last_id = stored;
 }
 
 static void repair_serial(struct queue *q, uint64_t stored)
@@ -295,10 +320,10 @@ int load_all(struct queue *q, struct error *err)
 	if (check_version(q, err) < 0)
 		return -1;
 	q->drained = store_exists(q->store, "drain");
-	load_serial(q);
-	stored = q->last_id;
+	stored = stored_serial(q);
 	if (load_jobs(q, err) < 0)
 		return -1;
+	reconcile_serial(q, stored);
 	repair_serial(q, stored);
 	chain_load(q);
 	return store_settle(q->store, err);

@@ -195,8 +195,10 @@ void watch_changed(struct job *j);
 
 /* --- archive_list.c --- */
 
-/* The archive has the folders 0 to this one, without it. */
-uint64_t archive_folders(const struct queue *q);
+/* The numbers of the folders that are there, sorted, to be freed; NULL with
+ * err. */
+WAITS uint64_t *archive_folders(struct queue *q, size_t *ret_n,
+				struct error *err);
 /* The ids of the jobs in one of them, sorted, to be freed; NULL with err. */
 WAITS uint64_t *archive_ids(struct queue *q, uint64_t folder, size_t *ret_n,
 			    struct error *err);
@@ -227,6 +229,5 @@ int load_all(struct queue *q, struct error *err);
 void load_save_ends(struct queue *q);
 struct job *load_file(struct queue *q, const char *name, uint64_t id,
 		      struct error *err);
-bool load_id(const char *name, uint64_t *ret_id);
 
 #endif

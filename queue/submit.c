@@ -8,6 +8,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/queue_files.h"
 #include "queue/queue_private.h"
 #include "queue/secrets.h"
 
@@ -146,6 +147,12 @@ static int check_room(struct queue *q, const json_t *ops, struct error *err)
 				 "limit; archive some first (gnt-job "
 				 "autoarchive)",
 				 QUEUE_JOBS_MAX);
+	if (q->last_id >= JOB_ID_MAX)
+		return error_set(err, ERR_QUEUE_FULL, NULL,
+				 "The job queue has given its last id, %ju; "
+				 "if %s/serial is wrong, stop the master "
+				 "daemon, correct it and start again",
+				 (uintmax_t)q->last_id, q->dir);
 	return 0;
 }
 

@@ -2,19 +2,36 @@
 #include "lib/model/copy_position.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/term.h"
+
+/* Nobody counted so far; it fits into JSON, and there are numbers behind it. */
+#define NUMBER_MAX TERM_MAX
+
+/* How many of at most n numbers with a space between them there are. */
+static size_t read_numbers(const char *text, uint64_t *numbers, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && str_to_number(text, NUMBER_MAX, &numbers[i], &text)) {
+		i++;
+		if (*text != ' ')
+			break;
+		text++;
+	}
+	return i;
+}
 
 struct copy_position copy_position_read(const char *text)
 {
-	struct copy_position p = {0};
-	int n = text == NULL
-			? 0
-			: sscanf(text,
-				 "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
-				 &p.term, &p.batch, &p.had_term, &p.had_batch);
+	uint64_t numbers[4] = {0};
+	size_t n = text == NULL ? 0 : read_numbers(text, numbers, 4);
+	struct copy_position p = {.term = numbers[0],
+				  .batch = numbers[1],
+				  .had_term = numbers[2],
+				  .had_batch = numbers[3]};
 
 	if (n < 2)
 		return (struct copy_position){0};

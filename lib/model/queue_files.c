@@ -5,9 +5,35 @@
 
 #include "lib/base/str.h"
 
+bool queue_file_job_id(const char *name, uint64_t *ret_id)
+{
+	return str_starts(name, "job-") && name[4] != '0' &&
+	       str_to_number(name + 4, JOB_ID_MAX, ret_id, NULL);
+}
+
 bool queue_file_is_job(const char *name)
 {
-	return str_starts(name, "job-") && str_all_digits(name + 4);
+	uint64_t id;
+
+	return queue_file_job_id(name, &id);
+}
+
+bool queue_file_is_bad_job(const char *name)
+{
+	return str_starts(name, "job-") && str_all_digits(name + 4) &&
+	       !queue_file_is_job(name);
+}
+
+bool queue_serial_read(const char *text, uint64_t *ret_id)
+{
+	const char *rest;
+	uint64_t id;
+
+	if (!str_to_number(text, JOB_ID_MAX, &id, &rest) ||
+	    (*rest != '\0' && strcmp(rest, "\n") != 0))
+		return false;
+	*ret_id = id;
+	return true;
 }
 
 bool queue_file_is_known(const char *name)

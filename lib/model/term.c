@@ -44,7 +44,7 @@ int term_load(struct disk *disk, const struct paths *paths, struct term *ret,
 		return -1;
 	value = json_parse(text, len, err);
 	number = json_int(value, "term", -1);
-	if (value == NULL || number < 0)
+	if (value == NULL || number < 0 || (uint64_t)number > TERM_MAX)
 		return bad_file(file, err);
 	ret->number = (uint64_t)number;
 	free(ret->master);
@@ -69,6 +69,8 @@ int config_term_load(struct disk *disk, const struct paths *paths,
 {
 	const char *file = path(paths, PATH_CONFIG_TERM);
 	auto_free char *text = NULL;
+	uint64_t term, serial;
+	const char *rest;
 	size_t len;
 
 	*ret = (struct config_term){0};
@@ -78,8 +80,10 @@ int config_term_load(struct disk *disk, const struct paths *paths,
 	if (text == NULL)
 		return -1;
 	/* What cannot be read says nothing: the configuration counts as old. */
-	if (sscanf(text, "%" SCNu64 " %" SCNd64, &ret->term, &ret->serial) != 2)
-		*ret = (struct config_term){0};
+	if (str_to_number(text, TERM_MAX, &term, &rest) && *rest == ' ' &&
+	    str_to_number(rest + 1, INT64_MAX, &serial, &rest))
+		*ret = (struct config_term){.term = term,
+					    .serial = (int64_t)serial};
 	return 0;
 }
 

@@ -11,6 +11,10 @@
 #include "lib/base/mem.h"
 #include "lib/model/paths.h"
 
+/* No higher one was ever reached by counting; what a file or a node says beyond
+ * it is damage. */
+#define TERM_MAX UINT64_C(999999999999999)
+
 /* A promise: no caller with a lower term is served. */
 struct term {
 	uint64_t number; /* 0: none was ever given */

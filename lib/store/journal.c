@@ -26,6 +26,9 @@ struct entry_header {
 	uint64_t content_len;
 };
 
+/* Of records: more were never written, and the next one has a number, too. */
+#define NUMBER_MAX UINT64_C(999999999999999999)
+
 /* FNV-1a. */
 static uint64_t hash_add(uint64_t h, const void *data, size_t len)
 {
@@ -119,7 +122,7 @@ static const struct header *record_at(const struct half *half, size_t at,
 	if (left < sizeof(*h) || memcmp(h->magic, magic, sizeof(magic)) != 0)
 		return NULL;
 	len = le64toh(h->length);
-	if (len > left - sizeof(*h) ||
+	if (len > left - sizeof(*h) || le64toh(h->number) > NUMBER_MAX ||
 	    le64toh(h->checksum) != checksum(h, (const char *)(h + 1), len))
 		return NULL;
 	*ret_len = len;

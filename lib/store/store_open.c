@@ -10,6 +10,9 @@
 
 #define POSITION_MAX 100
 
+/* Higher terms and numbers nobody counted up to. */
+#define POSITION_NUMBER_MAX UINT64_C(999999999999999)
+
 static void replay_one(const struct journal_entry *e, void *arg)
 {
 	struct store *s = arg;
@@ -87,6 +90,7 @@ static int read_position(struct store *s, struct error *err)
 {
 	auto_free char *text = NULL;
 	struct store_position *p = &s->position;
+	const char *rest;
 	size_t len;
 
 	if (!s->config.numbered || !store_exists(s, STORE_POSITION))
@@ -94,7 +98,9 @@ static int read_position(struct store *s, struct error *err)
 	text = store_read(s, STORE_POSITION, POSITION_MAX, &len, err);
 	if (text == NULL)
 		return -1;
-	if (sscanf(text, "%" SCNu64 " %" SCNu64, &p->term, &p->number) != 2) {
+	if (!str_to_number(text, POSITION_NUMBER_MAX, &p->term, &rest) ||
+	    *rest != ' ' ||
+	    !str_to_number(rest + 1, POSITION_NUMBER_MAX, &p->number, &rest)) {
 		log_warning("%s/" STORE_POSITION " is damaged, ignoring",
 			    s->dir);
 		*p = (struct store_position){0};

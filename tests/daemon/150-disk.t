@@ -30,6 +30,41 @@ unlike "$(m gnt-cluster verify)" 'put aside' "until they are removed"
 id=$(m gnt-debug delay --submit --print-jobid 0.001 2>/dev/null | head -1)
 succeeds "ids are not given again" test "$id" -gt "$last"
 
+# Numbers that nobody counted up to, and files that are none.
+vc stop "$VC" node1 masterd
+highest=$(cat "$queue/serial")
+echo 99999999999 >"$queue/serial"
+for id in 9223372036854775806 99999999999999999999; do
+    echo '{"id": 1, "ops": []}' >"$queue/job-$id"
+done
+mkfifo "$queue/job-$((highest + 1))"
+ln -s /etc/passwd "$queue/job-$((highest + 2))"
+mkdir -p "$queue/archive/99999999999999999999"
+succeeds "the master starts on absurd numbers, a pipe and a link" \
+    vc start "$VC" node1 masterd
+for id in 9223372036854775806 99999999999999999999 $((highest + 1)) \
+    $((highest + 2)); do
+    succeeds "job-$id is put aside" test -e "$queue/job-$id.corrupt" -o \
+        -p "$queue/job-$id.corrupt"
+    succeeds "the log names job-$id" grep -q "job-$id.corrupt" "$log"
+done
+succeeds "the log names the serial" grep -q 'serial says 99999999999' "$log"
+m gnt-debug delay -l 0.001 >/dev/null
+is "$(m gnt-job list --no-headers -o id | tail -1 | tr -d ' ')" 100000000000 \
+    "ids go on behind it"
+succeeds "the history is complete" m gnt-job list --archived
+vc stop "$VC" node1 masterd
+echo 99999999999999999999 >"$queue/serial"
+mv "$queue/version" "$queue/version.was"
+mkfifo "$queue/version"
+fails "a pipe in the place of the version is not waited for" \
+    vc start "$VC" node1 masterd
+like "$out" 'version is no regular file' "what it is is said"
+mv "$queue/version.was" "$queue/version"
+succeeds "and the master starts without it" vc start "$VC" node1 masterd
+succeeds "the serial that is no number is named" grep -q 'serial is damaged' "$log"
+rm -rf "$queue"/job-*.corrupt "$queue/archive/99999999999999999999"
+
 # No space left.
 vc stop "$VC" node1 masterd
 if ! mount -t tmpfs -o size=72m none "$queue" 2>/dev/null; then

@@ -30,6 +30,9 @@ Test(copy_position, texts_are_read)
 		{"0 0 4\n", "[0,0]", "null", true},
 		{"0 0 0 0\n", "[0,0]", "[0,0]", true},
 		{"4 17 3 9\n", "[4,17]", "null", false},
+		{"99999999999999999999 1\n", "null", "null", false},
+		{"-1 1\n", "null", "null", false},
+		{"0 0 18446744073709551615 1\n", "[0,0]", "null", true},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -68,15 +68,15 @@ Test(noded_queue, a_big_batch_is_written_whole)
 {
 	json_t *files = json_array();
 
-	for (int i = 0; i < 200; i++) {
+	for (int i = 1; i <= 200; i++) {
 		auto_free char *name = xprintf(QUEUE "job-%d", i);
 
 		json_array_append_new(
 			files, json_make("[s,[i,s]]", name, 0, "{\"id\":1}"));
 	}
 	cr_assert(update_many(files));
-	assert_file(QUEUE "job-0", "{\"id\":1}");
-	assert_file(QUEUE "job-199", "{\"id\":1}");
+	assert_file(QUEUE "job-1", "{\"id\":1}");
+	assert_file(QUEUE "job-200", "{\"id\":1}");
 }
 
 Test(noded_queue, a_batch_with_a_foreign_file_does_nothing)

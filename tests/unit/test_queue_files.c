@@ -71,6 +71,123 @@ Test(queue_files, ids_are_not_used_again_without_the_serial)
 	cr_assert_eq(world_submit("ok"), 3);
 }
 
+/* A loop over all numbers up to these would not end. */
+Test(queue_files, a_huge_serial_is_named_and_costs_nothing)
+{
+	world_submit("ok");
+	world_settle();
+	cr_assert(world_archive(1));
+	world_stop();
+	fake_disk_put(&world.disk, "/q/serial", "99999999999\n");
+	world_reopen();
+	cr_assert_eq(world_submit("ok"), UINT64_C(100000000000));
+	world_settle();
+	cr_assert(world_archive(UINT64_C(100000000000)));
+	world_stop();
+	cr_assert_not_null(fake_disk_text(
+		&world.disk, "/q/archive/10000000/job-100000000000"));
+}
+
+Test(queue_files, a_serial_that_is_no_id_is_not_believed)
+{
+	static const char *const serials[] = {
+		"9999999999999999",	 "99999999999999999999", "-1", "2x", "",
+		"18446744073709551615\n"};
+
+	for (size_t i = 0; i < sizeof(serials) / sizeof(serials[0]); i++) {
+		uint64_t id = world_submit("ok");
+
+		world_stop();
+		fake_disk_put(&world.disk, "/q/serial", serials[i]);
+		world_reopen();
+		cr_assert_eq(world_submit("ok"), id + 1, "%s", serials[i]);
+	}
+}
+
+Test(queue_files, a_serial_that_is_too_low_gives_no_id_twice)
+{
+	world_submit("ok");
+	world_submit("ok");
+	world_settle();
+	cr_assert(world_archive(2));
+	world_stop();
+	fake_disk_put(&world.disk, "/q/serial", "1\n");
+	world_reopen();
+	cr_assert_eq(world_submit("ok"), 3);
+}
+
+Test(queue_files, the_last_id_is_the_last)
+{
+	auto_json json_t *ops = world_one("ok", NULL);
+	struct world_submit s = {.ops = ops};
+
+	world_stop();
+	fake_disk_put(&world.disk, "/q/serial", "999999999999998\n");
+	world_reopen();
+	cr_assert_eq(world_submit("ok"), UINT64_C(999999999999999));
+	world_do(world_do_submit, &s);
+	cr_assert_eq(s.rc, -1);
+	cr_assert_eq(s.err.kind, ERR_QUEUE_FULL);
+}
+
+Test(queue_files, names_with_numbers_that_are_no_ids_are_moved_aside)
+{
+	static const char *const names[] = {
+		"/q/job-9223372036854775806", "/q/job-99999999999999999999",
+		"/q/job-0", "/q/job-007", "/q/job-1000000000000000"};
+	static const char text[] = "{\"id\": 9223372036854775806, \"ops\": []}";
+
+	world_submit("ok");
+	world_stop();
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		fake_disk_put(&world.disk, names[i], text);
+	world_reopen();
+	world_expect_status(1, "success");
+	cr_assert_eq(world_submit("ok"), 2);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		auto_free char *aside = xprintf("%s.corrupt", names[i]);
+
+		cr_assert_null(fake_disk_text(&world.disk, names[i]), "%s",
+			       names[i]);
+		cr_assert_not_null(fake_disk_text(&world.disk, aside));
+	}
+}
+
+Test(queue_files, folders_of_the_archive_with_other_names_are_left_alone)
+{
+	world_submit("ok");
+	world_stop();
+	fake_disk_put(&world.disk, "/q/archive/99999999999999999999/job-7",
+		      "{}");
+	fake_disk_put(&world.disk, "/q/archive/x/job-7", "{}");
+	fake_disk_put(&world.disk, "/q/serial", "junk");
+	world_reopen();
+	cr_assert_eq(world_submit("ok"), 2);
+}
+
+Test(queue_files, numbers_in_a_job_that_nobody_counted_up_to_are_damage)
+{
+	static const char *const ops[] = {
+		"\"priority\": 4294967296",
+		"\"priority\": -21",
+		"\"log\": [[9223372036854775807, [1, 1], \"message\", \"x\"]]",
+		"\"start_timestamp\": [9223372036854775807, 1]",
+		"\"start_timestamp\": [1, 1000000]",
+	};
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		auto_free char *text =
+			xprintf("{\"id\": 1, \"ops\": [{\"input\": {\"OP_ID\": "
+				"\"OP_X\"}, \"status\": \"success\", %s}]}",
+				ops[i]);
+		struct error err;
+
+		cr_assert_null(job_from_text(text, strlen(text), &err), "%s",
+			       text);
+		cr_assert_eq(err.kind, ERR_JOB_CORRUPT);
+	}
+}
+
 Test(queue_files, other_versions_are_refused)
 {
 	struct error err;

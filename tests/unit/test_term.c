@@ -49,7 +49,12 @@ Test(term, what_was_saved_survives_a_power_cut)
 
 Test(term, a_damaged_file_is_an_error_and_not_a_missing_promise)
 {
-	static const char *const bad[] = {"", "{", "{\"term\": -1}", "[7]"};
+	static const char *const bad[] = {"",
+					  "{",
+					  "{\"term\": -1}",
+					  "[7]",
+					  "{\"term\": 9223372036854775807}",
+					  "{\"term\": 1e300}"};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		auto_term struct term t = {0};
@@ -63,6 +68,8 @@ Test(term, a_damaged_file_is_an_error_and_not_a_missing_promise)
 
 Test(term, a_configuration_older_than_its_note_has_no_term)
 {
+	static const char *const bad[] = {"rubbish", "99999999999999999999 1",
+					  "-1 1", "3 99999999999999999999"};
 	struct config_term t = {.term = 3, .serial = 100}, found;
 
 	cr_assert_eq(config_term_save(&disk.disk, paths, &t, &err), 0);
@@ -70,7 +77,10 @@ Test(term, a_configuration_older_than_its_note_has_no_term)
 	cr_assert_eq(config_term_of(&found, 99), 0);
 	cr_assert_eq(config_term_of(&found, 100), 3);
 	cr_assert_eq(config_term_of(&found, 101), 3);
-	fake_disk_put(&disk, path(paths, PATH_CONFIG_TERM), "rubbish");
-	cr_assert_eq(config_term_load(&disk.disk, paths, &found, &err), 0);
-	cr_assert_eq(config_term_of(&found, 101), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		fake_disk_put(&disk, path(paths, PATH_CONFIG_TERM), bad[i]);
+		cr_assert_eq(config_term_load(&disk.disk, paths, &found, &err),
+			     0);
+		cr_assert_eq(config_term_of(&found, 101), 0, "%s", bad[i]);
+	}
 }

@@ -304,6 +304,10 @@ Test(vote, a_strange_answer_is_none)
 		"{\"term\": 1, \"job_id\": 1, \"queue\": [1, -2]}",
 		"{\"term\": 1, \"job_id\": 1, \"queue\": [\"1\", 2]}",
 		"{\"term\": 1, \"job_id\": 1, \"queue_had\": [1]}",
+		"{\"term\": 9223372036854775807, \"job_id\": 1}",
+		"{\"term\": 1, \"job_id\": 9223372036854775806}",
+		"{\"term\": 1, \"job_id\": 1, \"config\": "
+		"[9223372036854775807, 1]}",
 	};
 
 	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
