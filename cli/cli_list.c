@@ -121,6 +121,13 @@ json_t *cli_number_filter(const struct cli *cli, const char *field,
 	return steal(&filter);
 }
 
+/* The arguments are names, and no filter. */
+static bool are_names(const struct cli *cli)
+{
+	return cli->n_args > 0 && !cli_given(cli, &OPT_FILTER) &&
+	       (cli->n_args > 1 || !filter_text_is_filter(cli->args[0]));
+}
+
 static int list_filter(const struct cli *cli, const struct cli_list *list,
 		       json_t **ret, struct error *err)
 {
@@ -131,8 +138,7 @@ static int list_filter(const struct cli *cli, const struct cli_list *list,
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Exactly one argument must be given as a "
 				 "filter");
-	if (forced ||
-	    (cli->n_args == 1 && filter_text_is_filter(cli->args[0]))) {
+	if (cli->n_args > 0 && !are_names(cli)) {
 		*ret = filter_from_text(cli->args[0], err);
 		return *ret == NULL ? -1 : 0;
 	}
@@ -196,6 +202,7 @@ int cli_list(struct cli *cli, const struct cli_list *list,
 	auto_json json_t *own = filter, *fields = NULL, *named = NULL;
 	auto_json json_t *answer = NULL;
 	struct cli_table_style style;
+	int code;
 
 	cli_table_style(cli, &style);
 	fields = chosen_fields(cli, list, err);
@@ -210,7 +217,11 @@ int cli_list(struct cli *cli, const struct cli_list *list,
 			  json_make("[s, O, O]", list->what, fields, own), err);
 	if (answer == NULL)
 		return -1;
-	return print_list(cli, &style, answer);
+	code = print_list(cli, &style, answer);
+	if (list->check_rows != NULL && are_names(cli) &&
+	    list->check_rows(cli, json_get(answer, "data"), err) < 0)
+		return -1;
+	return code;
 }
 
 int cli_run_list(struct cli *cli, struct error *err)

@@ -13,6 +13,12 @@ struct cli_list {
 	bool numeric;		/* arguments are numbers: the ids of jobs */
 	const char *always;	/* a field that is shown whatever is chosen */
 	const struct cli_format *formats;
+
+	/* Where the master passes over names that are not known: what the
+	 * arguments named are these rows, so say which is none.  0, or -1 with
+	 * err; called when the table has been printed. */
+	int (*check_rows)(struct cli *cli, const json_t *rows,
+			  struct error *err);
 };
 
 /* Query and print what the arguments, a filter or names, and filter (may be

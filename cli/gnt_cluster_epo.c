@@ -130,25 +130,17 @@ static int look(struct epo *e, struct error *err)
 {
 	json_t *names = meant(e->cli, err);
 	auto_json json_t *rows = NULL;
-	size_t n_wanted;
 	auto_strv struct strv all = {0};
 	auto_free char *list = NULL;
 
 	if (names == NULL)
 		return -1;
-	n_wanted = json_array_size(names);
-	rows = cli_call(e->cli, "QueryNodes",
-			json_make("[o, o, b]", names, json_make(COLUMNS), 0),
-			err);
+	rows = tool_query_nodes(e->cli, names, json_make(COLUMNS), err);
 	if (rows == NULL)
 		return -1;
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		if (sort_out(e, json_array_get(rows, i)) < 0)
 			return 0;
-	if (json_array_size(e->all) < n_wanted)
-		return error_set(err, ERR_PREREQ, ECODE_NOENT,
-				 "Not all of these nodes are in the cluster; "
-				 "nothing was done");
 	json_to_strv(e->all, &all);
 	list = strv_join(&all, ", ");
 	return cli_ask(e->cli, NULL, "Emergency power %s of the nodes %s?",

@@ -65,7 +65,10 @@ static json_t *online_nodes(struct cli *cli, struct error *err)
 	json_t *row;
 	size_t i;
 
-	if (answer == NULL)
+	if (answer == NULL ||
+	    tool_check_choice(cli, json_get(answer, "data"),
+			      cli_value(cli, &OPT_ON_NODES),
+			      cli_text(cli, &OPT_GROUP), err) < 0)
 		return NULL;
 	json_array_foreach (json_get(answer, "data"), i, row) {
 		if (json_is_true(cell(row, COL_OFFLINE)))
@@ -80,8 +83,8 @@ static json_t *online_nodes(struct cli *cli, struct error *err)
 	json_array_extend(rows, last);
 	if (json_array_size(rows) > 0)
 		return steal(&rows);
-	error_set(err, ERR_PREREQ, ECODE_NOENT,
-		  "No node that is online has such a name or is in that group");
+	error_set(err, ERR_PREREQ, ECODE_STATE,
+		  "None of the nodes that are meant is online");
 	return NULL;
 }
 

@@ -11,10 +11,44 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
+/* Of a row of QueryFilters: whether it is the rule of this UUID. */
+static bool has_rule(const json_t *rows, const char *uuid)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row)
+		if (str_eq(json_string_value(json_array_get(row, 0)), uuid))
+			return true;
+	return false;
+}
+
+static int check_known(const struct cli *cli, const json_t *rows,
+		       struct error *err)
+{
+	for (int i = 0; i < cli->n_args; i++)
+		if (!has_rule(rows, cli->args[i]))
+			return tool_unknown("Filter rule", cli->args[i], err);
+	return 0;
+}
+
+/* The rows of the list need not have the UUID. */
+static int check_listed(struct cli *cli, const json_t *rows, struct error *err)
+{
+	auto_json json_t *known = NULL;
+
+	if (json_array_size(rows) >= (size_t)cli->n_args)
+		return 0;
+	known = cli_call(cli, "QueryFilters",
+			 json_make("[o, [s]]", cli_args(cli, 0), "uuid"), err);
+	return known == NULL ? -1 : check_known(cli, known, err);
+}
+
 static const struct cli_list filter_list = {
 	.what = "filter",
 	.fields = "uuid,watermark,priority,predicates,action,reason_trail",
 	.name_field = "uuid",
+	.check_rows = check_listed,
 };
 
 /* --- add, replace, delete --- */
@@ -133,7 +167,7 @@ static int info(struct cli *cli, struct error *err)
 		return -1;
 	if (cli_wants_data(cli)) {
 		print_data(cli, rows);
-		return CLI_OK;
+		return check_known(cli, rows, err) < 0 ? -1 : CLI_OK;
 	}
 	for (size_t r = 0; r < json_array_size(rows); r++) {
 		const json_t *row = json_array_get(rows, r);
@@ -144,7 +178,7 @@ static int info(struct cli *cli, struct error *err)
 			printf("%s: %s\n", info_fields[i].title, text);
 		}
 	}
-	return CLI_OK;
+	return check_known(cli, rows, err) < 0 ? -1 : CLI_OK;
 }
 
 /* --- the table --- */

@@ -50,9 +50,7 @@ int tool_instances_exist(struct cli *cli, struct error *err)
 		return -1;
 	json_array_foreach (rows, i, row)
 		if (json_is_null(json_array_get(row, 0)))
-			return error_set(err, ERR_PREREQ, ECODE_NOENT,
-					 "Instance '%s' not known",
-					 cli->args[i]);
+			return tool_unknown("Instance", cli->args[i], err);
 	return 0;
 }
 

@@ -82,8 +82,8 @@ static int reinstall(struct cli *cli, struct error *err)
 {
 	if (cli_given(cli, &OPT_SELECT_OS) && select_os(cli, err) < 0)
 		return -1;
-	bool asks = !cli_given(cli, &OPT_FORCE) &&
-		    !cli_given(cli, &OPT_SEL_ALL) && cli->n_args == 1;
+	bool asks = !cli_given(cli, &OPT_FORCE) && tool_by_names(cli) &&
+		    cli->n_args == 1;
 
 	if (asks && tool_instances_exist(cli, err) < 0)
 		return -1;

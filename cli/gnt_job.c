@@ -45,11 +45,45 @@ static const struct cli_format formats[] = {
 	{NULL, NULL},
 };
 
+/* In a row of a job that is not there nothing but the id is available; so may
+ * it be where little is shown of one that has not begun. */
+static bool is_doubtful(const json_t *row)
+{
+	const json_t *cell;
+	size_t i, available = 0;
+
+	json_array_foreach (row, i, cell)
+		available += json_integer_value(json_array_get(cell, 0)) == 0;
+	return available <= 1;
+}
+
+static int check_listed(struct cli *cli, const json_t *rows, struct error *err)
+{
+	auto_json json_t *ids = NULL, *known = NULL;
+	const json_t *row;
+	size_t i, doubtful = 0;
+
+	json_array_foreach (rows, i, row)
+		doubtful += is_doubtful(row);
+	if (doubtful == 0)
+		return 0;
+	ids = cli_args(cli, 0);
+	known = cli_call(cli, "QueryJobs", json_make("[O, [s]]", ids, "status"),
+			 err);
+	if (known == NULL)
+		return -1;
+	json_array_foreach (known, i, row)
+		if (!json_is_string(json_array_get(row, 0)))
+			return tool_unknown("Job", cli->args[i], err);
+	return 0;
+}
+
 static const struct cli_list job_list = {
 	.what = "job",
 	.fields = "id,status,summary",
 	.name_field = "id",
 	.numeric = true,
+	.check_rows = check_listed,
 	.formats = formats,
 };
 
@@ -58,6 +92,7 @@ static const struct cli_list archived_list = {
 	.fields = "id,status,summary",
 	.name_field = "id",
 	.numeric = true,
+	.check_rows = check_listed,
 	.always = "archived",
 	.formats = formats,
 };
@@ -242,6 +277,25 @@ static int change_priority(struct cli *cli, struct error *err)
 	return each_job(cli, priority_one, err);
 }
 
+/* The master only says that it did not. */
+static int tell_unarchived(struct cli *cli, json_int_t id, struct error *err)
+{
+	auto_json json_t *rows = cli_call(
+		cli, "QueryJobs", json_make("[[I], [s]]", id, "status"), err);
+	const char *status =
+		json_string_value(json_array_get(json_array_get(rows, 0), 0));
+
+	if (rows == NULL)
+		return -1;
+	fprintf(stderr,
+		"Failed to archive job with ID '%lld': ", (long long)id);
+	if (status == NULL)
+		fprintf(stderr, "Job '%lld' not known\n", (long long)id);
+	else
+		fprintf(stderr, "its status is '%s'\n", status);
+	return CLI_FAILURE;
+}
+
 static int archive_one(struct cli *cli, json_int_t id, struct error *err)
 {
 	auto_json json_t *done =
@@ -251,9 +305,7 @@ static int archive_one(struct cli *cli, json_int_t id, struct error *err)
 		return -1;
 	if (json_is_true(done))
 		return CLI_OK;
-	fprintf(stderr, "Failed to archive job with ID '%lld'\n",
-		(long long)id);
-	return CLI_FAILURE;
+	return tell_unarchived(cli, id, err);
 }
 
 static int archive(struct cli *cli, struct error *err)
@@ -283,6 +335,15 @@ static int autoarchive(struct cli *cli, struct error *err)
 
 /* --- wait, watch --- */
 
+static int check_id(const struct cli *cli, struct error *err)
+{
+	if (is_number(cli->args[0]))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Invalid job ID '%s' (a number is wanted)",
+			 cli->args[0]);
+}
+
 static int await(struct cli *cli, bool quiet)
 {
 	auto_json json_t *id = json_string(cli->args[0]);
@@ -300,8 +361,7 @@ static int await(struct cli *cli, bool quiet)
 
 static int wait_job(struct cli *cli, struct error *err)
 {
-	(void)err;
-	return await(cli, true);
+	return check_id(cli, err) < 0 ? -1 : await(cli, true);
 }
 
 static int watch(struct cli *cli, struct error *err)
@@ -309,7 +369,8 @@ static int watch(struct cli *cli, struct error *err)
 	auto_free char *title =
 		xprintf("Output from job %s follows", cli->args[0]);
 
-	(void)err;
+	if (check_id(cli, err) < 0)
+		return -1;
 	printf("%s\n", title);
 	for (size_t i = 0; i < strlen(title); i++)
 		putchar('-');

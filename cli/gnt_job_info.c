@@ -4,6 +4,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/gnt_job.h"
+#include "cli/tools.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/json/repr.h"
@@ -184,6 +185,7 @@ static int info(struct cli *cli, struct error *err)
 {
 	json_t *filter = cli_number_filter(cli, "id", err), *row;
 	auto_json json_t *answer = NULL, *views = json_array();
+	const json_t *unknown = NULL;
 	size_t i;
 
 	if (filter == NULL) {
@@ -206,12 +208,20 @@ static int info(struct cli *cli, struct error *err)
 		cli_print_data(cli, list);
 		return CLI_OK;
 	}
-	json_array_foreach (json_get(answer, "data"), i, row)
-		json_array_append_new(views, json_is_array(field(row, F_OPS))
-						     ? job_view(row)
-						     : missing_view(row));
+	json_array_foreach (json_get(answer, "data"), i, row) {
+		bool known = json_is_array(field(row, F_OPS));
+
+		json_array_append_new(views, known ? job_view(row)
+						   : missing_view(row));
+		if (!known)
+			unknown = field(row, F_ID);
+	}
 	cli_print_info(views);
-	return CLI_OK;
+	if (unknown == NULL)
+		return CLI_OK;
+	auto_free char *id = cli_str(unknown);
+
+	return tool_unknown("Job", id, err);
 }
 
 const struct cli_command gnt_job_info = {

@@ -89,13 +89,6 @@ static json_t *node_view(const json_t *row)
 	return view;
 }
 
-static json_t *name_args(const struct cli *cli)
-{
-	json_t *names = cli_args(cli, 0);
-
-	return names;
-}
-
 static int info(struct cli *cli, struct error *err)
 {
 	static const char *const fields[] = {
@@ -112,8 +105,8 @@ static int info(struct cli *cli, struct error *err)
 
 	for (i = 0; i < n; i++)
 		json_array_append_new(wanted, json_string(fields[i]));
-	rows = cli_call(cli, "QueryNodes",
-			json_make("[o, O, b]", name_args(cli), wanted, 0), err);
+	rows = tool_query_nodes(cli, cli_args(cli, 0), json_incref(wanted),
+				err);
 	if (rows == NULL)
 		return -1;
 	if (cli_wants_data(cli)) {

@@ -49,7 +49,7 @@ static json_t *look_up(struct cli *cli, struct error *err)
 			  cli->args[0]);
 	else
 		error_set(err, ERR_PREREQ, ECODE_NOENT,
-			  "Node %s not in the cluster (leave --readd away)",
+			  "Node '%s' not known (leave --readd away)",
 			  cli->args[0]);
 	return NULL;
 }

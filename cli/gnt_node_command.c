@@ -43,10 +43,13 @@ static json_t *online_nodes(struct cli *cli, struct error *err)
 				   "offline", "sip", node_filter(cli)),
 			 err);
 	const json_t *rows = json_get(answer, "data");
+	auto_json json_t *given = cli_args(cli, 1);
 	auto_strv struct strv offline = {0};
 	json_t *names;
 
-	if (answer == NULL)
+	if (answer == NULL ||
+	    tool_check_choice(cli, rows, given, cli_text(cli, &OPT_GROUP),
+			      err) < 0)
 		return NULL;
 	names = json_array();
 	for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -66,8 +69,8 @@ static json_t *online_nodes(struct cli *cli, struct error *err)
 	if (json_array_size(names) > 0)
 		return names;
 	json_decref(names);
-	error_set(err, ERR_PREREQ, ECODE_NOENT,
-		  "No node that is online has such a name or is in that group");
+	error_set(err, ERR_PREREQ, ECODE_STATE,
+		  "None of the nodes that are meant is online");
 	return NULL;
 }
 
@@ -195,7 +198,7 @@ static const char *find_node(const json_t *config, const char *name,
 		    (full[n] == '\0' || full[n] == '.'))
 			return uuid;
 	}
-	error_set(err, ERR_PREREQ, ECODE_NOENT, "Node '%s' not known", name);
+	tool_unknown("Node", name, err);
 	return NULL;
 }
 

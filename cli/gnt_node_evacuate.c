@@ -54,8 +54,8 @@ static int affected(struct cli *cli, const char *mode, struct strv *ret,
 		json_array_append_new(fields, json_string("pinst_list"));
 	if (!str_eq(mode, "primary-only"))
 		json_array_append_new(fields, json_string("sinst_list"));
-	rows = cli_call(cli, "QueryNodes",
-			json_make("[[s], o, b]", cli->args[0], fields, 0), err);
+	rows = tool_query_nodes(cli, json_make("[s]", cli->args[0]), fields,
+				err);
 	if (rows == NULL)
 		return -1;
 	json_array_foreach (rows, i, row) {
@@ -81,6 +81,14 @@ static int follow(struct cli *cli, const json_t *result, const char *good,
 	return failed == 0 ? CLI_OK : CLI_FAILURE;
 }
 
+static int new_secondary_known(struct cli *cli, struct error *err)
+{
+	auto_json json_t *names =
+		json_make("[O]", cli_value(cli, &OPT_NEW_SECONDARY));
+
+	return tool_nodes_known(cli, names, err);
+}
+
 static int evacuate(struct cli *cli, struct error *err)
 {
 	const char *mode = evacuation_mode(cli, err);
@@ -92,6 +100,9 @@ static int evacuate(struct cli *cli, struct error *err)
 	if (mode == NULL || affected(cli, mode, &names, err) < 0)
 		return -1;
 	if (names.n == 0) {
+		if (cli_given(cli, &OPT_NEW_SECONDARY) &&
+		    new_secondary_known(cli, err) < 0)
+			return -1;
 		fprintf(stderr,
 			"No instances to evacuate on node(s) %s, "
 			"exiting.\n",
@@ -128,17 +139,12 @@ static int evacuate(struct cli *cli, struct error *err)
 static int primaries(struct cli *cli, struct strv *ret, FILE *notes,
 		     struct error *err)
 {
-	auto_json json_t *rows =
-		cli_call(cli, "QueryNodes",
-			 json_make("[[s], [s, s], b]", cli->args[0], "name",
-				   "pinst_list", 0),
-			 err);
+	auto_json json_t *rows = tool_query_nodes(
+		cli, json_make("[s]", cli->args[0]),
+		json_make("[s, s]", "name", "pinst_list"), err);
 
 	if (rows == NULL)
 		return -1;
-	if (json_array_size(rows) == 0)
-		return error_set(err, ERR_PREREQ, ECODE_NOENT,
-				 "Node '%s' not known", cli->args[0]);
 	add_names(ret, json_array_get(json_array_get(rows, 0), 1));
 	strv_sort_nice(ret);
 	if (ret->n == 0)

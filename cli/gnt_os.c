@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-os: operating system definitions. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli_job.h"
 #include "cli/cli_list.h"
@@ -296,8 +297,9 @@ static json_t *kept_of(const json_t *rows, size_t column, const char *os)
 	return json_object();
 }
 
-/* A name that is no definition's: a variant, or nothing that is known. */
-static void print_kept(const json_t *rows, const char *os)
+/* A name that is no definition's: a variant, or nothing that is known.  Whether
+ * the cluster keeps something of it. */
+static bool print_kept(const json_t *rows, const char *os)
 {
 	auto_json json_t *hvp = kept_of(rows, 7, os);
 	auto_json json_t *params = kept_of(rows, 8, os);
@@ -305,13 +307,14 @@ static void print_kept(const json_t *rows, const char *os)
 
 	if (json_object_size(hvp) == 0 && json_object_size(params) == 0) {
 		printf("%s: \n\n", os);
-		return;
+		return false;
 	}
 	view = json_make("{s:{s:O, s:O}}", os,
 			 "OS-specific hypervisor parameters", hvp,
 			 "OS parameters", params);
 	cli_print_info(view);
 	printf("\n");
+	return true;
 }
 
 static bool is_definition(const json_t *rows, const char *os)
@@ -322,6 +325,23 @@ static bool is_definition(const json_t *rows, const char *os)
 	json_array_foreach (rows, i, row)
 		if (str_eq(json_string_value(json_array_get(row, 0)), os))
 			return true;
+	return false;
+}
+
+/* "noop+small", which the definition noop has. */
+static bool is_variant(const json_t *rows, const char *os)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		const char *name = json_string_value(json_array_get(row, 0));
+		size_t len = name == NULL ? 0 : strlen(name);
+
+		if (len > 0 && strncmp(os, name, len) == 0 && os[len] == '+' &&
+		    json_array_has_str(json_array_get(row, 2), os + len + 1))
+			return true;
+	}
 	return false;
 }
 
@@ -338,6 +358,7 @@ static bool is_asked_for(const struct cli *cli, const json_t *row)
 static int info(struct cli *cli, struct error *err)
 {
 	auto_json json_t *rows = diagnose_rows(cli, INFO_FIELDS, err);
+	const char *unknown = NULL;
 	const json_t *row;
 	size_t i;
 
@@ -351,9 +372,11 @@ static int info(struct cli *cli, struct error *err)
 		if (is_asked_for(cli, row))
 			print_definition(row);
 	for (int k = 0; k < cli->n_args; k++)
-		if (!is_definition(rows, cli->args[k]))
-			print_kept(rows, cli->args[k]);
-	return CLI_OK;
+		if (!is_definition(rows, cli->args[k]) &&
+		    !print_kept(rows, cli->args[k]) &&
+		    !is_variant(rows, cli->args[k]))
+			unknown = cli->args[k];
+	return unknown == NULL ? CLI_OK : tool_unknown("OS", unknown, err);
 }
 
 /* --- modify --- */

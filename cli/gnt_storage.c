@@ -88,10 +88,11 @@ static int info(struct cli *cli, struct error *err)
 	auto_json json_t *rows = cli_run_op(
 		cli, diagnose_op(cli, "nodegroup_status", "parameters"), err);
 	auto_strv struct strv missing = {0}, seen = {0};
+	const char *unknown = NULL;
 
 	if (rows == NULL)
 		return -1;
-	if (json_array_size(rows) == 0) {
+	if (json_array_size(rows) == 0 && cli->n_args == 0) {
 		fprintf(stderr, "Can't get the ExtStorage providers list\n");
 		return CLI_FAILURE;
 	}
@@ -111,9 +112,13 @@ static int info(struct cli *cli, struct error *err)
 			print_provider(row);
 	}
 	for (size_t i = 0; i < missing.n; i++)
-		if (!strv_has(&seen, missing.items[i]))
+		if (!strv_has(&seen, missing.items[i])) {
 			printf("%s: Not Found\n\n", missing.items[i]);
-	return CLI_OK;
+			unknown = missing.items[i];
+		}
+	if (unknown == NULL)
+		return CLI_OK;
+	return tool_unknown("ExtStorage provider", unknown, err);
 }
 
 /* --- diagnose --- */

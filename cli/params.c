@@ -57,6 +57,23 @@ static json_t *typed(const char *key, const json_t *value, const json_t *preset,
 	return json_string(text);
 }
 
+/* One of few things of a kind, which are told. */
+static int unknown_kind(const char *kind, const char *name, const json_t *all,
+			struct error *err)
+{
+	auto_strv struct strv names = {0};
+	auto_free char *list = NULL;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)all, key, value)
+		strv_add(&names, key);
+	strv_sort(&names);
+	list = strv_join(&names, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_NOENT,
+			 "%s '%s' not known (there are %s)", kind, name, list);
+}
+
 int tool_type_params(json_t *params, const json_t *defaults, bool allow_default,
 		     struct error *err)
 {
@@ -119,6 +136,8 @@ int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 	const char *name;
 	json_t *one;
 
+	if (hypervisor != NULL && json_object_get(all, hypervisor) == NULL)
+		return unknown_kind("Hypervisor", hypervisor, all, err);
 	json_object_foreach (all, name, one)
 		if (hypervisor == NULL || strcmp(name, hypervisor) == 0)
 			json_object_update_missing(defaults, one);
@@ -172,6 +191,10 @@ int tool_set_diskparams(const struct cli *cli, json_t *op, struct error *err)
 	if (all == NULL)
 		return -1;
 	json_object_set_new(op, "diskparams", all);
+	json_object_foreach (all, name, one)
+		if (json_object_get(defaults, name) == NULL)
+			return unknown_kind("Disk template", name, defaults,
+					    err);
 	json_object_foreach (all, name, one)
 		if (tool_type_params(one, json_object_get(defaults, name), true,
 				     err) < 0)

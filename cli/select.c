@@ -31,10 +31,10 @@ static int by_nodes(struct cli *cli, bool primary, bool secondary,
 	if (cli->n_args == 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No node passed");
-	rows = cli_call(cli, "QueryNodes",
-			json_make("[o, [s, s, s], b]", cli_args(cli, 0), "name",
-				  "pinst_list", "sinst_list", 0),
-			err);
+	rows = tool_query_nodes(
+		cli, cli_args(cli, 0),
+		json_make("[s, s, s]", "name", "pinst_list", "sinst_list"),
+		err);
 	if (rows == NULL)
 		return -1;
 	json_array_foreach (rows, i, row) {
@@ -118,16 +118,14 @@ static int by_names(struct cli *cli, bool all, struct strv *ret,
 		const char *name = json_string_value(json_array_get(row, 0));
 
 		if (name == NULL)
-			return error_set(err, ERR_PREREQ, ECODE_NOENT,
-					 "Instance '%s' not known",
-					 all ? "?" : cli->args[i]);
+			return tool_unknown("Instance",
+					    all ? "?" : cli->args[i], err);
 		strv_add_unique(ret, name);
 	}
 	return 0;
 }
 
-/* Not by a property that others may have as well. */
-static bool by_their_names(const struct cli *cli)
+bool tool_by_names(const struct cli *cli)
 {
 	static const struct cli_option *const others[] = {
 		&OPT_SEL_NODE,	    &OPT_SEL_PRIMARY,  &OPT_SEL_SECONDARY,
@@ -181,7 +179,7 @@ int tool_each_instance(struct cli *cli, json_t *(*make)(const struct cli *cli),
 				 "Selection filter does not match any "
 				 "instances");
 	}
-	one = names.n == 1 && by_their_names(cli);
+	one = names.n == 1 && tool_by_names(cli);
 	if (!one) {
 		auto_free char *list = strv_join(&names, "\n  ");
 

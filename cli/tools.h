@@ -148,6 +148,23 @@ json_t *tool_create_op(const struct cli *cli, const char *mode,
  * make() with its instance_name set.  Asks when there are several. */
 int tool_each_instance(struct cli *cli, json_t *(*make)(const struct cli *cli),
 		       struct error *err);
+/* Whether the arguments are the names of instances, and not of something that
+ * others may have in common with them. */
+bool tool_by_names(const struct cli *cli);
+
+/* What is not there (known.c).  "KIND 'name' not known", unknown_entity; -1. */
+int tool_unknown(const char *kind, const char *name, struct error *err);
+/* -1 with err when one of these nodes, or the group, is not known. */
+int tool_nodes_known(struct cli *cli, const json_t *names, struct error *err);
+int tool_group_known(struct cli *cli, const char *name, struct error *err);
+/* QueryNodes, where a name that is not known is an error; no names: all. */
+json_t *tool_query_nodes(struct cli *cli, json_t *names STEALS,
+			 json_t *fields STEALS, struct error *err);
+/* rows: what a Query for these nodes (may be NULL) in this group (may be NULL)
+ * found, the name as first field.  -1 with err when one of those names is not
+ * known; a node that is not in the group is just not meant. */
+int tool_check_choice(struct cli *cli, const json_t *rows, const json_t *nodes,
+		      const char *group, struct error *err);
 
 /* Ask QueryInstances whether all these are known: 0, or -1 with its error. */
 int tool_instances_exist(struct cli *cli, struct error *err);

@@ -193,11 +193,8 @@ const json_t *config_expect(const struct config *c, enum config_kind kind,
 	const json_t *object = name == NULL ? NULL : config_find(c, kind, name);
 
 	if (object == NULL)
-		error_set(err, ERR_PREREQ, ECODE_NOENT, "%s '%s' not %s",
-			  config_kinds[kind].title, name == NULL ? "" : name,
-			  kind == CONFIG_GROUP || kind == CONFIG_NETWORK
-				  ? "found"
-				  : "known");
+		error_set(err, ERR_PREREQ, ECODE_NOENT, "%s '%.200s' not known",
+			  config_kinds[kind].title, name == NULL ? "" : name);
 	return object;
 }
 

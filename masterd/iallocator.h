@@ -42,6 +42,10 @@ json_t *iallocator_node_evacuate(const struct strv *instance_names,
 json_t *iallocator_change_group(const struct strv *instance_names,
 				const struct strv *group_uuids);
 
+/* unknown_entity when there is no allocator of this name on the master node, in
+ * folders that are there. */
+int iallocator_expect(struct master *m, const char *name, struct error *err);
+
 /* How to run an allocator. */
 struct iallocator_how {
 	const char *name;

@@ -81,6 +81,24 @@ static bool read_options(const json_t *params, struct hail_options *o)
 	return true;
 }
 
+int iallocator_expect(struct master *m, const char *name, struct error *err)
+{
+	auto_free char *file = find_program(m, name), *where = NULL;
+	auto_strv struct strv folders = {0};
+	bool any = false;
+
+	paths_iallocator_search(m->paths, &folders);
+	for (size_t i = 0; i < folders.n; i++)
+		any |= fs_exists(folders.items[i]);
+	if (file != NULL || !any)
+		return 0;
+	where = strv_join(&folders, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_NOENT,
+			 "Allocator '%.200s' not known: no executable file of "
+			 "this name in %s",
+			 name, where);
+}
+
 bool iallocator_is_builtin(struct master *m, const char *name,
 			   const json_t *params)
 {

@@ -126,6 +126,16 @@ static int read_predicate(struct predicate *p, const json_t *value,
 	return error_wrap(err, "Predicate %s", predicate_names[kind]);
 }
 
+static int wrong_action(const json_t *value, struct error *err)
+{
+	auto_free char *text = json_text(value);
+
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The action is ACCEPT, PAUSE, REJECT, CONTINUE or "
+			 "RATE_LIMIT with a number from 1 to %d, not %.100s",
+			 RATE_LIMIT_MAX, text);
+}
+
 /* "PAUSE", or ["RATE_LIMIT", 3]. */
 static int read_action(struct rule *r, const json_t *value, struct error *err)
 {
@@ -144,11 +154,7 @@ static int read_action(struct rule *r, const json_t *value, struct error *err)
 	else if (str_eq(name, "REJECT"))
 		r->gate.reject = true;
 	else if (!str_eq(name, "PAUSE"))
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "The action is ACCEPT, PAUSE, REJECT, "
-				 "CONTINUE or RATE_LIMIT with a number from 1 "
-				 "to %d",
-				 RATE_LIMIT_MAX);
+		return wrong_action(value, err);
 	return 0;
 }
 

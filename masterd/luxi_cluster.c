@@ -124,11 +124,8 @@ static json_t *delete_filter(struct master *m, const json_t *args,
 		error_set(err, ERR_REQUEST, NULL, "the UUID is a string");
 		return NULL;
 	}
-	if (config_get(m->config, CONFIG_FILTER, uuid) == NULL) {
-		error_set(err, ERR_SYSTEM, NULL,
-			  "Filter rule with UUID %.100s does not exist", uuid);
+	if (config_expect(m->config, CONFIG_FILTER, uuid, err) == NULL)
 		return NULL;
-	}
 	config_remove(m->config, CONFIG_FILTER, uuid);
 	return filters_changed(m, err) < 0 ? NULL : json_null();
 }

@@ -136,7 +136,7 @@ static WAITS json_t *archived_step(struct master *m, uint64_t id,
 
 	if (j == NULL) {
 		error_set(err, ERR_PREREQ, ECODE_NOENT,
-			  "Job %" PRIu64 " does not exist", id);
+			  "Job '%" PRIu64 "' not known", id);
 		return NULL;
 	}
 	step = step_new(j, "ended");

@@ -295,12 +295,10 @@ int query_add_row(struct query *q, const struct query_row *given)
 static int add_named(struct query *q, enum config_kind kind, const char *name,
 		     struct error *err)
 {
-	const json_t *object = config_find(q->m->config, kind, name);
+	const json_t *object = config_expect(q->m->config, kind, name, err);
 
 	if (object == NULL)
-		return error_set(err, ERR_PREREQ, ECODE_NOENT,
-				 "%s name %.200s not found", q->class->title,
-				 name);
+		return -1;
 	return query_add_row(q,
 			     &(struct query_row){.object = (json_t *)object});
 }

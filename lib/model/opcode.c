@@ -160,10 +160,37 @@ static char *shown_value(const json_t *value)
 		       strlen(text));
 }
 
+/* The first word that a list of names should not have, to be freed; NULL where
+ * it is no such list.  What other lists hold may be a secret. */
+static char *misfit_of(const struct op_rule *rule, const json_t *list)
+{
+	const bool of_names = rule == &op_rule_LIST_HYPERVISOR ||
+			      rule == &op_rule_LIST_DISK_TEMPLATE ||
+			      rule == &op_rule_LIST_SKIP_CHECK ||
+			      rule == &op_rule_LIST_VERIFY_ERROR;
+	json_t *item;
+	size_t i;
+
+	if (!of_names)
+		return NULL;
+	json_array_foreach (list, i, item) {
+		auto_json json_t *alone = json_array();
+
+		json_array_append(alone, item);
+		if (json_is_string(item) && !op_rule_ok(rule, alone)) {
+			auto_free char *shown = shown_value(item);
+
+			return xprintf("a list with %s", shown);
+		}
+	}
+	return NULL;
+}
+
 static json_t *refuse(const char *id, const struct op_param *param,
 		      const json_t *value, struct error *err)
 {
-	auto_free char *shown = shown_value(value);
+	auto_free char *shown =
+		misfit_of(param->rule, value) ?: shown_value(value);
 	auto_free char *expects = param->rule == &op_rule_ANY
 					  ? xstrdup(type_texts[param->type])
 					  : op_rule_text(param->rule);

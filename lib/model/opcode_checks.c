@@ -449,14 +449,29 @@ bool op_rule_ok(const struct op_rule *rule, const json_t *value)
 	return rule->ok == NULL || rule->ok(value);
 }
 
+static void add_words(struct buf *text, const char *const *words)
+{
+	for (size_t i = 0; words[i] != NULL; i++)
+		buf_addf(text, "%s'%s'", i == 0 ? "" : ", ", words[i]);
+}
+
 char *op_rule_text(const struct op_rule *rule)
 {
 	struct buf text = {0};
 
-	if (rule->words == NULL)
-		return xstrdup(rule->expects);
-	buf_adds(&text, "one of ");
-	for (size_t i = 0; rule->words[i] != NULL; i++)
-		buf_addf(&text, "%s'%s'", i == 0 ? "" : ", ", rule->words[i]);
+	if (rule->words != NULL) {
+		buf_adds(&text, "one of ");
+		add_words(&text, rule->words);
+		return buf_steal(&text);
+	}
+	buf_adds(&text, rule->expects);
+	if (rule == &op_rule_LIST_HYPERVISOR ||
+	    rule == &op_rule_LIST_DISK_TEMPLATE) {
+		buf_adds(&text, " (");
+		add_words(&text, rule == &op_rule_LIST_HYPERVISOR
+					 ? hypervisors
+					 : disk_templates);
+		buf_addc(&text, ')');
+	}
 	return buf_steal(&text);
 }

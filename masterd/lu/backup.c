@@ -94,7 +94,6 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 	bool known, found = false;
 	const char *name = full_name(lu, &known);
 
-	(void)err;
 	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
 	results = lu_call_nodes(lu, &uuids, "export_list", json_array(), &n);
 	for (size_t i = 0; i < n; i++) {
@@ -110,12 +109,13 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 		}
 	}
 	node_results_free(results, n);
-	if (!known && !found)
-		lu_feedback(lu,
-			    "There is no export of this name.  The export of "
-			    "an instance that was removed needs its full "
-			    "name.");
-	return json_null();
+	if (known || found)
+		return json_null();
+	error_set(err, ERR_PREREQ, ECODE_NOENT,
+		  "Export '%s' not known (the export of an instance that was "
+		  "removed needs its full name)",
+		  name);
+	return NULL;
 }
 
 const struct lu_class lu_backup_remove = {

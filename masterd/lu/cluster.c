@@ -5,6 +5,7 @@
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "lib/model/state.h"
+#include "masterd/iallocator.h"
 #include "masterd/lu.h"
 #include "masterd/lu/cluster_files.h"
 #include "masterd/lu/cluster_params.h"
@@ -504,7 +505,9 @@ static int set_params_build(struct lu *lu, struct error *err)
 	const struct op_cluster_set_params *op = lu->op;
 	json_t *cluster;
 
-	if (check_values(op, config_cluster(lu->m->config), err) < 0)
+	if (check_values(op, config_cluster(lu->m->config), err) < 0 ||
+	    (!str_empty(op->default_iallocator) &&
+	     iallocator_expect(lu->m, op->default_iallocator, err) < 0))
 		return -1;
 	cluster = config_edit(config_cluster(lu->m->config));
 	json_decref(set_params_of(lu)->cluster);

@@ -72,6 +72,10 @@ static int choose_placement(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "There is nothing to explain where the node "
 				 "is given");
+	if (op->group_name != NULL &&
+	    config_expect(lu->m->config, CONFIG_GROUP, op->group_name, err) ==
+		    NULL)
+		return -1;
 	if (op->pnode != NULL)
 		return 0;
 	if (c->iallocator == NULL || strcmp(c->iallocator, ".") == 0)

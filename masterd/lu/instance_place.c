@@ -89,9 +89,12 @@ int place_named_nodes(struct lu *lu, const struct op_instance_create *op,
 	*ret = (struct inst_nodes){.primary = json_str(node, "uuid", "")};
 	if (iallocator_required_nodes(template) > 1)
 		return named_secondary(lu, op, ret, err);
-	if (op->snode != NULL)
-		lu_warn(lu, "Secondary node will be ignored on non-mirrored "
-			    "disk template");
+	if (op->snode == NULL)
+		return 0;
+	if (lu_node(lu, op->snode, err) == NULL)
+		return -1;
+	lu_warn(lu, "Secondary node will be ignored on non-mirrored disk "
+		    "template");
 	return 0;
 }
 

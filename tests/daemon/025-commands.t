@@ -117,7 +117,8 @@ m gnt-job list-fields --format=json id >"$VC/fields"
 is "$(python3 -c 'import json, sys
 print([f["name"] for f in json.load(open(sys.argv[1]))])' "$VC/fields")" \
     "['id']" "and the list of the fields"
-is "$(m gnt-job info 9999)" "- Job ID 9999 not found" "an unknown job is named"
+fails "an unknown job is an error" m gnt-job info 9999
+like "$out" "^- Job ID 9999 not found" "with its place among others"
 like "$("$BIN/gnt-vcluster" create --help)" '^--base-ip=IP' \
     "a command's help makes no cluster"
 

@@ -61,7 +61,7 @@ Test(groups, only_an_empty_one_that_is_not_the_last_goes)
 	expect(assign("default", "node2.example.com"), "success");
 	expect(group_op("OP_GROUP_REMOVE", "g2"), "success");
 	cr_expect_null(group("g2"));
-	expect(group_op("OP_GROUP_REMOVE", "g2"), "not found");
+	expect(group_op("OP_GROUP_REMOVE", "g2"), "not known");
 }
 
 static int64_t serial(const char *name)
@@ -213,7 +213,7 @@ Test(groups, an_instance_needs_another_group_to_change)
 	expect(op_add("web1", NODE2, true), "success");
 	expect(op_change(NULL), "There are no possible target groups");
 	expect(op_change("default"), "are used by the instance 'web1'");
-	expect(op_change("nosuch"), "not found");
+	expect(op_change("nosuch"), "not known");
 	expect(op_named("OP_INSTANCE_CHANGE_GROUP", "web1"),
 	       "There are no possible target groups");
 	expect(json_make("{s:s, s:s}", "OP_ID", "OP_CLUSTER_SET_PARAMS",

@@ -131,7 +131,7 @@ Test(networks, a_connected_one_stays)
 	expect(disconnect_op(), "success");
 	expect(with(op("OP_NETWORK_RENAME"), "new_name", json_string("net2")),
 	       "success");
-	expect(op("OP_NETWORK_REMOVE"), "not found");
+	expect(op("OP_NETWORK_REMOVE"), "not known");
 }
 
 static json_t *add_instance(const char *name, json_t *nic STEALS)

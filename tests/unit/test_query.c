@@ -169,9 +169,9 @@ static void fails(const char *what, const char *fields, const char *qfilter,
 Test(query, errors_read_as_recorded)
 {
 	fails("node", "[\"name\"]", "[\"|\",[\"=\",\"name\",\"nosuch\"]]",
-	      ERR_PREREQ, "Node name nosuch not found");
+	      ERR_PREREQ, "Node 'nosuch' not known");
 	fails("instance", "[\"name\"]", "[\"==\",\"name\",\"nosuch\"]",
-	      ERR_PREREQ, "Instance name nosuch not found");
+	      ERR_PREREQ, "Instance 'nosuch' not known");
 	fails("node", "[\"name\"]", "[\"=\",\"zzz\",\"x\"]", ERR_PARAMETER,
 	      "Can't find field named 'zzz'");
 	fails("zzz", "[\"name\"]", "null", ERR_REQUEST,
