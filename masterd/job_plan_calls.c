@@ -39,6 +39,7 @@ static const char *const looking[] = {
 	"node_verify_light",
 	"node_volumes",
 	"os_diagnose",
+	"os_supports",
 	"os_validate",
 	"storage_list",
 	"version",

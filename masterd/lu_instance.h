@@ -80,6 +80,14 @@ WAITS int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 			const struct params_os *own, bool force_variant,
 			struct error *err);
 
+/* ERR_PREREQ where the node's definition of the OS is not for the hypervisor or
+ * has not the script ("import", "export", "rename") for what is wanted; each
+ * may be NULL.  required: that it has one at all. */
+WAITS int inst_check_os_supports(struct lu *lu, const char *node_uuid,
+				 const char *os, const char *hypervisor,
+				 const char *script, bool required,
+				 struct error *err);
+
 /* Change admin_state ("up" "down" "offline"), where NULL leaves it, and
  * disks_active; committed. */
 WAITS int inst_mark(struct lu *lu, const char *name, const char *admin_state,

@@ -111,6 +111,7 @@ struct call {
 	/* calls_os.c */                                                       \
 	X(os_diagnose)                                                         \
 	X(os_validate)                                                         \
+	X(os_supports)                                                         \
 	X(instance_os_add)                                                     \
 	X(instance_run_rename)                                                 \
 	X(hooks_runner)                                                        \

@@ -76,8 +76,12 @@ static int script_end(struct call *c, const json_t *instance,
 	auto_free char *program = NULL;
 
 	if (local == NULL ||
-	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0)
+	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0 ||
+	    osdef_check_script(&def, import ? OSDEF_IMPORT : OSDEF_EXPORT,
+			       err) < 0)
 		return -1;
+	if (osdef_copies_raw(&def))
+		return raw_end(c, args, spec, err);
 	osdef_instance_env(c->paths, &def, instance, 0, &env);
 	strv_addf(&env, "%s_DEVICE=%s", what, local);
 	strv_addf(&env, "%s_DISK_PATH=%s", what, local);

@@ -7,6 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "noded/calls.h"
 #include "noded/noded.h"
@@ -24,10 +25,38 @@ json_t *call_os_diagnose(struct call *c, struct error *err)
 	return osdef_diagnose_all(c->paths);
 }
 
+/* Where the variables of a script go that are too long; to be freed. */
+static char *env_file(const struct paths *p)
+{
+	char uuid[37];
+
+	uuid_new(uuid);
+	return xprintf("%s/os-env-%s", path(p, PATH_RUN_DIR), uuid);
+}
+
+/* Run it with all its variables, those too long in a file. */
+static int run_with(const struct paths *p, struct proc_spec *spec,
+		    struct strv *env, struct proc_result *ret,
+		    struct error *err)
+{
+	auto_free char *file = env_file(p);
+	struct error ignored;
+	bool written;
+	int rc;
+
+	if (script_fit_env(env, file, &written, err) < 0)
+		return -1;
+	spec->env = (const char *const *)env->items;
+	rc = proc_run(spec, ret, err);
+	if (written)
+		fs_remove(file, &ignored);
+	return rc;
+}
+
 /* The definition's own opinion: "verify parameters". */
-static int run_verify(const struct osdef *def, const char *os,
-		      const json_t *checks, const json_t *params,
-		      struct error *err)
+static int run_verify(const struct paths *p, const struct osdef *def,
+		      const char *os, const json_t *checks,
+		      const json_t *params, struct error *err)
 {
 	auto_free char *script = xprintf("%s/verify", def->folder);
 	auto_strv struct strv argv = {0}, env = {0};
@@ -40,12 +69,11 @@ static int run_verify(const struct osdef *def, const char *os,
 	osdef_core_env(def, os, params, 0, &env);
 	spec = (struct proc_spec){
 		.argv = (const char *const *)argv.items,
-		.env = (const char *const *)env.items,
 		.cwd = def->folder,
 		.timeout_ms = OS_VERIFY_TIMEOUT_MS,
 		.merge_stderr = true,
 	};
-	if (proc_run(&spec, &result, err) < 0)
+	if (run_with(p, &spec, &env, &result, err) < 0)
 		return -1;
 	if (proc_succeeded(&result))
 		return 0;
@@ -75,7 +103,42 @@ json_t *call_os_validate(struct call *c, struct error *err)
 	if (json_array_has_str(checks, "parameters") &&
 	    osdef_check_params(&def, params, err) < 0)
 		return NULL;
-	if (run_verify(&def, os, checks, params, err) < 0)
+	if (run_verify(c->paths, &def, os, checks, params, err) < 0)
+		return NULL;
+	return json_true();
+}
+
+static int check_named_script(const struct osdef *def, const char *name,
+			      struct error *err)
+{
+	static const char *const names[OSDEF_OPTIONAL] = {
+		[OSDEF_IMPORT] = "import",
+		[OSDEF_EXPORT] = "export",
+		[OSDEF_RENAME] = "rename",
+	};
+
+	for (size_t i = 0; i < OSDEF_OPTIONAL; i++)
+		if (strcmp(names[i], name) == 0)
+			return osdef_check_script(def, i, err);
+	return error_set(err, ERR_REQUEST, NULL,
+			 "\"%s\" is no script that an OS may lack", name);
+}
+
+/* Arguments: required, name, hypervisor or null, script or null. */
+json_t *call_os_supports(struct call *c, struct error *err)
+{
+	const char *os = call_str(c, 1, err);
+	const char *hv = json_string_value(json_array_get(c->args, 2));
+	const char *script = json_string_value(json_array_get(c->args, 3));
+	auto_osdef struct osdef def = {0};
+
+	if (os == NULL)
+		return NULL;
+	if (osdef_find(c->paths, os, &def, err) < 0)
+		return call_flag(c, 0) ? NULL : json_false();
+	if (hv != NULL && osdef_check_hypervisor(&def, hv, err) < 0)
+		return NULL;
+	if (script != NULL && check_named_script(&def, script, err) < 0)
 		return NULL;
 	return json_true();
 }
@@ -109,7 +172,7 @@ static json_t *log_failure(struct call *c, const char *script,
 /* Run a script of the instance's OS; env is consumed. */
 static json_t *run_script(struct call *c, const struct osdef *def,
 			  const json_t *instance, const char *script,
-			  const char *kind, const struct strv *env,
+			  const char *kind, struct strv *env,
 			  unsigned timeout_ms, struct error *err)
 {
 	auto_free char *program = xprintf("%s/%s", def->folder, script);
@@ -121,14 +184,13 @@ static json_t *run_script(struct call *c, const struct osdef *def,
 	auto_free char *ending = NULL;
 	struct proc_spec spec = {
 		.argv = argv,
-		.env = (const char *const *)env->items,
 		.cwd = def->folder,
 		.timeout_ms = timeout_ms,
 		.output_file = log_file,
 	};
 
 	if (fs_mkdirs(path(c->paths, PATH_OS_LOG_DIR), 0750, err) < 0 ||
-	    proc_run(&spec, &result, err) < 0)
+	    run_with(c->paths, &spec, env, &result, err) < 0)
 		return NULL;
 	if (proc_succeeded(&result))
 		return json_null();
@@ -146,6 +208,9 @@ json_t *call_instance_os_add(struct call *c, struct error *err)
 
 	if (instance == NULL ||
 	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0)
+		return NULL;
+	if (osdef_check_hypervisor(&def, json_str(instance, "hypervisor", ""),
+				   err) < 0)
 		return NULL;
 	if (!def.trusted) {
 		error_set(err, ERR_EXEC, NULL,
@@ -171,7 +236,8 @@ json_t *call_instance_run_rename(struct call *c, struct error *err)
 	auto_strv struct strv env = {0};
 
 	if (old == NULL ||
-	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0)
+	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0 ||
+	    osdef_check_script(&def, OSDEF_RENAME, err) < 0)
 		return NULL;
 	osdef_instance_env(c->paths, &def, instance, debug, &env);
 	script_env(&env, "OLD_INSTANCE_NAME", old);

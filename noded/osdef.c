@@ -99,9 +99,27 @@ static bool need_script(struct osdef *os, const char *name)
 	return false;
 }
 
+static const char *const optional[OSDEF_OPTIONAL] = {
+	[OSDEF_IMPORT] = "import",
+	[OSDEF_EXPORT] = "export",
+	[OSDEF_RENAME] = "rename",
+};
+
+/* One that is there has to be one. */
+static bool check_optional(struct osdef *os)
+{
+	for (size_t i = 0; i < OSDEF_OPTIONAL; i++) {
+		auto_free char *file = file_in(os, optional[i]);
+
+		os->lacks[i] = !fs_exists(file);
+		if (!os->lacks[i] && !need_script(os, optional[i]))
+			return false;
+	}
+	return true;
+}
+
 static bool check_scripts(struct osdef *os)
 {
-	static const char *const needed[] = {"import", "export", "rename"};
 	auto_free char *create = file_in(os, "create");
 	auto_free char *untrusted = file_in(os, "create_untrusted");
 
@@ -115,9 +133,8 @@ static bool check_scripts(struct osdef *os)
 	}
 	if (!need_script(os, os->trusted ? "create" : "create_untrusted"))
 		return false;
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!need_script(os, needed[i]))
-			return false;
+	if (!check_optional(os))
+		return false;
 	return os->api_version < API_V20 || need_script(os, "verify");
 }
 
@@ -157,6 +174,7 @@ void osdef_read(const char *folder, const char *name, struct osdef *ret)
 	};
 	if (!read_versions(ret) || !check_scripts(ret) || !read_parameters(ret))
 		return;
+	read_lines(ret, "hypervisors", true, &ret->hypervisors);
 	if (ret->api_version >= API_V15)
 		read_lines(ret, "variants.list", true, &ret->variants);
 }
@@ -167,6 +185,7 @@ void osdef_done(struct osdef *os)
 	free(os->folder);
 	free(os->diagnose);
 	strv_done(&os->variants);
+	strv_done(&os->hypervisors);
 	json_decref(os->parameters);
 	json_decref(os->versions);
 	*os = (struct osdef){0};
@@ -277,6 +296,42 @@ int osdef_check_variant(const struct osdef *def, const char *os,
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "OS '%s' has no variant '%s', only: %s", def->name,
 			 variant, known);
+}
+
+bool osdef_copies_raw(const struct osdef *def)
+{
+	return def->lacks[OSDEF_IMPORT] && def->lacks[OSDEF_EXPORT];
+}
+
+int osdef_check_script(const struct osdef *def, enum osdef_script script,
+		       struct error *err)
+{
+	static const char *const effects[OSDEF_OPTIONAL] = {
+		[OSDEF_IMPORT] = "imported",
+		[OSDEF_EXPORT] = "exported",
+		[OSDEF_RENAME] = "renamed",
+	};
+
+	if (!def->lacks[script] ||
+	    (script != OSDEF_RENAME && osdef_copies_raw(def)))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "OS '%s' has no %s script, so its instances cannot be "
+			 "%s",
+			 def->name, optional[script], effects[script]);
+}
+
+int osdef_check_hypervisor(const struct osdef *def, const char *hypervisor,
+			   struct error *err)
+{
+	auto_free char *known = NULL;
+
+	if (def->hypervisors.n == 0 || strv_has(&def->hypervisors, hypervisor))
+		return 0;
+	known = strv_join(&def->hypervisors, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "OS '%s' is not for the hypervisor %s, only for: %s",
+			 def->name, hypervisor, known);
 }
 
 static bool has_parameter(const struct osdef *def, const char *name)

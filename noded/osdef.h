@@ -11,6 +11,9 @@
 #include "lib/base/str.h"
 #include "lib/model/paths.h"
 
+/* Scripts without which a definition is whole. */
+enum osdef_script { OSDEF_IMPORT, OSDEF_EXPORT, OSDEF_RENAME, OSDEF_OPTIONAL };
+
 struct osdef {
 	char *name;
 	char *folder;	/* local */
@@ -20,6 +23,8 @@ struct osdef {
 	json_t *versions;   /* as the definition lists them */
 	int api_version;    /* the highest that we know too; 0: none */
 	bool trusted;	    /* it has a create script for the node itself */
+	bool lacks[OSDEF_OPTIONAL]; /* scripts that it need not have */
+	struct strv hypervisors;    /* those that it is for; none: all */
 };
 
 #define auto_osdef __attribute__((cleanup(osdef_done), unused))
@@ -56,6 +61,16 @@ int osdef_check_variant(const struct osdef *def, const char *os,
 /* Are all names of the parameters known to the definition? */
 int osdef_check_params(const struct osdef *def, const json_t *params,
 		       struct error *err);
+
+/* Its disks are copied as they are: it has neither import nor export. */
+bool osdef_copies_raw(const struct osdef *def);
+/* ERR_PREREQ when the definition cannot do what the script is for.  One without
+ * import and export can do both, see above. */
+int osdef_check_script(const struct osdef *def, enum osdef_script script,
+		       struct error *err);
+/* ERR_PREREQ when it is not for this hypervisor. */
+int osdef_check_hypervisor(const struct osdef *def, const char *hypervisor,
+			   struct error *err);
 
 /* --- the environment of the scripts --- */
 

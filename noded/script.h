@@ -6,6 +6,7 @@
 #define NODED_SCRIPT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/str.h"
@@ -23,6 +24,14 @@ void script_env_json(struct strv *env, const char *name, const json_t *value);
  * left out.  network: "netinfo" of a NIC, as in node calls. */
 void script_env_network(struct strv *env, const char *prefix,
 			const json_t *network);
+
+/* Programs start only with variables up to a size.  Where these are longer, all
+ * go into the file (of mode 0600, lines name='value' as a shell reads them),
+ * env loses those that do not fit and gets OS_ENV_FILE with its name; the
+ * caller removes it.  Untouched and false where all is well. */
+#define SCRIPT_ENV_FILE "OS_ENV_FILE"
+int script_fit_env(struct strv *env, const char *file, bool *ret_written,
+		   struct error *err);
 
 /* Output as text that JSON can carry: bytes that are not valid UTF-8 and NULs
  * become '?'; white space at both ends is taken off when strip.  To be

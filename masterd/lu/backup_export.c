@@ -156,6 +156,18 @@ static WAITS int check_zeroing(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* Said before anything is stopped. */
+static WAITS int check_script(struct lu *lu, struct error *err)
+{
+	const struct export *e = export_of(lu);
+	const char *os = json_str(e->inst, "os", "");
+
+	if (*os == '\0' || json_array_size(json_get(e->inst, "disks")) == 0)
+		return 0;
+	return inst_check_os_supports(lu, e->source, os, NULL, "export", true,
+				      err);
+}
+
 static int export_check(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
@@ -173,7 +185,9 @@ static int export_check(struct lu *lu, struct error *err)
 				 lu_node_name(lu, e->target));
 	if (inst_check_node(lu, e->target, false, err) < 0)
 		return -1;
-	return check_sleep(lu, err) < 0 ? -1 : check_zeroing(lu, err);
+	if (check_script(lu, err) < 0 || check_sleep(lu, err) < 0)
+		return -1;
+	return check_zeroing(lu, err);
 }
 
 /* --- hooks --- */

@@ -67,6 +67,26 @@ int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 			  lu_node_name(lu, node_uuid));
 }
 
+/* For Ganeti's node daemon, which does not know the call, definitions have all
+ * scripts and are for all hypervisors. */
+int inst_check_os_supports(struct lu *lu, const char *node_uuid, const char *os,
+			   const char *hypervisor, const char *script,
+			   bool required, struct error *err)
+{
+	auto_json json_t *answer = lu_call(
+		lu, node_uuid, "os_supports",
+		json_make("[b, s, s?, s?]", required, os, hypervisor, script),
+		err);
+
+	if (answer != NULL ||
+	    (err->kind == ERR_RPC &&
+	     noderpc_is_ganetis(
+		     lu->m->rpc,
+		     config_get(lu->m->config, CONFIG_NODE, node_uuid))))
+		return 0;
+	return lu_not_valid(err);
+}
+
 int inst_check_stopped(struct lu *lu, const json_t *inst, const char *why,
 		       struct error *err)
 {

@@ -325,6 +325,10 @@ static int create_check(struct lu *lu, struct error *err)
 	lu->dry_run_result = create_node_names(lu);
 	if (place_check_host(lu, op, &c->spec, &c->nodes, err) < 0)
 		return -1;
+	if (c->imports && c->spec.os != NULL &&
+	    inst_check_os_supports(lu, c->nodes.primary, c->spec.os, NULL,
+				   "import", true, err) < 0)
+		return -1;
 	return c->imports || op->forthcoming
 		       ? 0
 		       : install_check(lu, op, &c->spec, c->nodes.primary,

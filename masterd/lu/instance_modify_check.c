@@ -252,10 +252,14 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 	if (params_fill_os_all(config_cluster(lu->m->config), os, &own, &params,
 			       err) < 0)
 		return -1;
-	return ask_node(lu, "os_validate",
-			json_make("[b, s, [s], O, b]", 1, os, "parameters",
-				  params, op->force_variant),
-			"OS Parameters validation failed", err);
+	if (ask_node(lu, "os_validate",
+		     json_make("[b, s, [s], O, b]", 1, os, "parameters", params,
+			       op->force_variant),
+		     "OS Parameters validation failed", err) < 0)
+		return -1;
+	return inst_check_os_supports(lu, inst_primary(m->inst), os,
+				      json_str(m->inst, "hypervisor", ""), NULL,
+				      true, err);
 }
 
 WAITS int modify_check_params(struct lu *lu, struct error *err)

@@ -134,11 +134,13 @@ static WAITS int check_os(struct lu *lu, const struct op_instance_create *op,
 {
 	if (s->os == NULL)
 		return 0;
-	return inst_check_os(lu, pnode, s->os,
-			     &(struct params_os){s->osparams,
-						 s->osparams_private,
-						 s->osparams_secret},
-			     op->force_variant, err);
+	if (inst_check_os(lu, pnode, s->os,
+			  &(struct params_os){s->osparams, s->osparams_private,
+					      s->osparams_secret},
+			  op->force_variant, err) < 0)
+		return -1;
+	return inst_check_os_supports(lu, pnode, s->os, s->hypervisor, NULL,
+				      true, err);
 }
 
 static WAITS int check_hypervisor(struct lu *lu, const struct inst_spec *s,

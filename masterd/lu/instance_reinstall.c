@@ -87,6 +87,9 @@ static int reinstall_check(struct lu *lu, struct error *err)
 	own = own_params(lu);
 	if (inst_check_os(lu, inst_primary(r->inst), r->os, &own,
 			  op->force_variant, err) < 0 ||
+	    inst_check_os_supports(lu, inst_primary(r->inst), r->os,
+				   json_str(r->inst, "hypervisor", ""), NULL,
+				   true, err) < 0 ||
 	    helper_is_needed(lu, inst_primary(r->inst), r->os, &r->untrusted,
 			     err) < 0 ||
 	    helper_set_limits(&r->helper, op->helper_startup_timeout,

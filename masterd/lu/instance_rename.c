@@ -102,6 +102,19 @@ static void find_folders(struct lu *lu)
 	r->new_folder = xprintf("%s/%s", parent, r->new_name);
 }
 
+/* Whether its OS can tell it its new name.  Where a node has lost the whole
+ * definition, the rename stands with a warning. */
+static WAITS int check_script(struct lu *lu, struct error *err)
+{
+	const json_t *inst = rename_of(lu)->inst;
+	const char *os = json_str(inst, "os", "");
+
+	if (*os == '\0' || json_array_size(json_get(inst, "disks")) == 0)
+		return 0;
+	return inst_check_os_supports(lu, inst_primary(inst), os, NULL,
+				      "rename", false, err);
+}
+
 static int rename_check(struct lu *lu, struct error *err)
 {
 	struct rename *r = rename_of(lu);
@@ -111,7 +124,7 @@ static int rename_check(struct lu *lu, struct error *err)
 	    check_name(lu, err) < 0)
 		return -1;
 	find_folders(lu);
-	return 0;
+	return check_script(lu, err);
 }
 
 static void rename_env(struct lu *lu, json_t *env)

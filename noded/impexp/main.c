@@ -24,6 +24,7 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "noded/impexp/impexp.h"
+#include "noded/script.h"
 
 #define SPEC_MAX (4 * 1024 * 1024)
 #define ASKED_MAX_S 600
@@ -143,12 +144,18 @@ static void run_program(struct transfer *t, enum impexp_child which,
 {
 	auto_strv struct strv args = {0}, vars = {0};
 	auto_free char *log = file_in(t, IMPEXP_LOG);
-	auto_free char *text = NULL;
+	auto_free char *env_file = file_in(t, "environment"), *text = NULL;
+	bool fitted; /* its file goes with the folder */
+	struct error err;
 	int null_fd = open("/dev/null", O_RDWR);
 	int log_fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 
 	json_to_strv(argv, &args);
 	json_to_strv(env, &vars);
+	if (script_fit_env(&vars, env_file, &fitted, &err) < 0) {
+		say_why(t, which, err.text);
+		_exit(1);
+	}
 	signal(SIGPIPE, SIG_DFL);
 	if (args.n > 0 && dup2(in >= 0 ? in : null_fd, 0) >= 0 &&
 	    dup2(out >= 0 ? out : log_fd, 1) >= 0 && dup2(log_fd, 2) >= 0 &&

@@ -127,6 +127,53 @@ until_true 30 gone
 tap_point $? "when it is killed nothing is left, and the instance runs"
 rm "$(oses node2 slow)"
 
+# --- an OS with fewer scripts ---
+each() { # COMMAND...: with the folder of the OS on each node
+    for node in node1 node2; do
+        "$@" "$(root $node)/usr/share/ganeti/os/copy"
+    done
+}
+hide() { mv "$2/$1" "$2/.$1"; }
+bring() { mv "$2/.$1" "$2/$1"; }
+each hide export
+fails "without an export script" m gnt-backup export -n node1 --long-sleep web1
+like "$out" "OS 'copy' has no export script" "an instance is not exported"
+is "$(status web1)" running "and not stopped for it"
+each hide import
+each hide rename
+sum0=$(sum "$(disk node2 web1 0)")
+succeeds "with neither import nor export" \
+    m gnt-backup export -n node1 --long-sleep web1
+is "$(m gnt-backup list --no-headers -n node1 --separator=:)" \
+    "node1.example.com:web1" "its disks are exported as they are"
+long=$(head -c 200000 /dev/zero | tr '\0' x)
+cat >"$VC/long" <<END
+[{"OP_ID": "OP_CLUSTER_SET_PARAMS", "osparams": {"copy": {"a": "$long"}}}]
+END
+m gnt-debug submit-job "$VC/long" >/dev/null
+succeeds "and imported" m gnt-backup import --no-name-check --no-ip-check \
+    -t file -n node1 --src-node=node1 --src-dir=web1 --net 0:mac=generate web5
+is "$(sum "$(disk node1 web5 0)")" "$sum0" "with all data"
+like "$out" 'WARNING.*no rename script' "its name stays the old one inside"
+fails "without a rename script" \
+    m gnt-instance rename -f --no-name-check --no-ip-check web5 web6
+like "$out" "OS 'copy' has no rename script" "an instance keeps its name"
+each bring import
+each bring export
+succeeds "a value longer than an environment takes" \
+    m gnt-backup export -n node1 web5
+is "$(sum "$(exports node1)/web5/$(sed -n 's/^disk0_dump = //p' "$(exports node1)/web5/config.ini")")" \
+    "$sum0" "is no obstacle"
+m gnt-os modify -O a=default copy >/dev/null
+for_kvm() { echo kvm >"$1/hypervisors"; }
+each for_kvm
+fails "an OS for another hypervisor" \
+    m gnt-instance add --no-name-check --no-ip-check -o copy -t diskless -n node1 web7
+like "$out" 'is not for the hypervisor fake, only for: kvm' "is refused"
+m gnt-instance remove -f web5 >/dev/null
+m gnt-backup remove web5 >/dev/null
+each bring rename
+
 # --- the end ---
 m gnt-instance shutdown web1 >/dev/null
 succeeds "export and remove" \

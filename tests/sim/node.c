@@ -509,6 +509,7 @@ static const struct {
 	{"node_info", do_node_info},
 	{"node_verify", do_verify},
 	{"hooks_runner", do_hooks},
+	{"os_supports", do_true},
 	{"os_validate", do_true},
 	{"os_diagnose", do_os_diagnose},
 	{"get_file_info", do_file_info},

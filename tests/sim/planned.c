@@ -82,6 +82,7 @@ static bool is_beside(const char *procedure)
 		"node_crypto_tokens",
 		"node_info",
 		"os_diagnose",
+		"os_supports",
 		"os_validate",
 		"version",
 		"upload_file",

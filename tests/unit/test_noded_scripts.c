@@ -222,6 +222,63 @@ Test(noded_scripts, a_create_script_runs_in_its_folder_and_is_logged)
 	cr_assert(str_ends(log, "to stderr\n"));
 }
 
+/* A value that no environment takes is in a file, which goes with the script;
+ * all others are where they always are. */
+Test(noded_scripts, variables_that_are_too_long_come_in_a_file)
+{
+	auto_free char *log = NULL, *big = xalloc(300001);
+	auto_json json_t *instance = test_instance("web1", 64);
+	auto_strv struct strv names = {0};
+	struct error err;
+
+	memset(big, '\'', 300000);
+	json_set_str(instance, "os", "deb+sid");
+	json_object_set_new(
+		instance, "osparams",
+		json_make("{s:s, s:s}", "size", big, "flavour", "a 'b' $c\n#"));
+	make_os("#!/bin/sh\necho \"<$OSP_SIZE$INSTANCE_NAME>\"\n"
+		"stat -c %a \"$OS_ENV_FILE\"\n. \"$OS_ENV_FILE\"\n"
+		"echo ${#OSP_SIZE} \"$OSP_FLAVOUR $INSTANCE_NAME\"\n",
+		"");
+	json_decref(test_node_ok(&node, "instance_os_add",
+				 json_make("[O, b, i]", instance, 0, 0)));
+	log = only_log();
+	cr_expect_str_eq(log, "<web1>\n600\n300000 a 'b' $c\n# web1\n");
+	fs_list(path(node.root.paths, PATH_RUN_DIR), &names, &err);
+	for (size_t i = 0; i < names.n; i++)
+		cr_expect_not(str_starts(names.items[i], "os-env"));
+}
+
+Test(noded_scripts, an_os_says_what_it_supports)
+{
+	auto_free char *rename = paths_local(node.root.paths, OS "rename");
+	auto_json json_t *yes = NULL, *none = NULL;
+
+	make_os("#!/bin/sh\n", "#!/bin/sh\n");
+	test_node_write(&node, OS "hypervisors", "kvm\n", 0644);
+	unlink(rename);
+	yes = test_node_ok(
+		&node, "os_supports",
+		json_make("[b, s, s, s]", 1, "deb+sid", "kvm", "export"));
+	cr_expect(json_is_true(yes));
+	test_node_fails(&node, "os_supports",
+			json_make("[b, s, s, n]", 1, "deb+sid", "fake"),
+			"is not for the hypervisor fake");
+	test_node_fails(&node, "os_supports",
+			json_make("[b, s, n, s]", 1, "deb", "rename"),
+			"has no rename script");
+	test_node_fails(&node, "os_supports",
+			json_make("[b, s, n, s]", 1, "deb", "create"),
+			"no script that an OS may lack");
+	test_node_fails(&node, "os_supports",
+			json_make("[b, s, n, n]", 1, "none"), "not found");
+	none = test_node_ok(&node, "os_supports",
+			    json_make("[b, s, n, n]", 0, "none"));
+	cr_expect(json_is_false(none));
+	test_node_fails(&node, "instance_os_add", os_args(),
+			"is not for the hypervisor");
+}
+
 Test(noded_scripts, a_failed_create_script_tells_the_end_of_its_log)
 {
 	make_os("#!/bin/sh\necho no disk here\nexit 4\n", "");

@@ -63,13 +63,8 @@ Test(osdef, reads_a_whole_definition)
 /* Without each of the files in turn: what the diagnosis names. */
 Test(osdef, names_what_is_missing)
 {
-	static const char *const needed[] = {"ganeti_api_version",
-					     "create",
-					     "import",
-					     "export",
-					     "rename",
-					     "verify",
-					     "parameters.list"};
+	static const char *const needed[] = {"ganeti_api_version", "create",
+					     "verify", "parameters.list"};
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		auto_free char *name = xprintf(OS "%s", needed[i]);
@@ -84,6 +79,54 @@ Test(osdef, names_what_is_missing)
 				   os.diagnose);
 		rename(away, file);
 	}
+}
+
+static void take_away(const char *name)
+{
+	auto_free char *file = xprintf(OS "%s", name);
+	auto_free char *local = paths_local(p, file);
+
+	cr_assert_eq(unlink(local), 0);
+}
+
+Test(osdef, a_missing_script_disables_what_it_is_for)
+{
+	auto_osdef struct osdef whole = {0}, os = {0}, bare = {0};
+
+	read_os(&whole);
+	for (size_t i = 0; i < OSDEF_OPTIONAL; i++)
+		cr_expect_eq(osdef_check_script(&whole, i, &err), 0);
+	take_away("rename");
+	take_away("import");
+	read_os(&os);
+	cr_assert(osdef_valid(&os), "%s", os.diagnose);
+	cr_expect_eq(osdef_check_script(&os, OSDEF_EXPORT, &err), 0);
+	cr_expect_eq(osdef_check_script(&os, OSDEF_RENAME, &err), -1);
+	cr_expect_eq(err.kind, ERR_PREREQ);
+	cr_expect_not_null(strstr(err.text, "has no rename script"));
+	cr_expect_eq(osdef_check_script(&os, OSDEF_IMPORT, &err), -1);
+	cr_expect_not_null(strstr(err.text, "cannot be imported"));
+	cr_expect_not(osdef_copies_raw(&os));
+	take_away("export"); /* neither: disks are copied as they are */
+	read_os(&bare);
+	cr_expect(osdef_copies_raw(&bare));
+	cr_expect_eq(osdef_check_script(&bare, OSDEF_IMPORT, &err), 0);
+	cr_expect_eq(osdef_check_script(&bare, OSDEF_EXPORT, &err), 0);
+	cr_expect_eq(osdef_check_script(&bare, OSDEF_RENAME, &err), -1);
+}
+
+Test(osdef, one_can_be_for_some_hypervisors_only)
+{
+	auto_osdef struct osdef all = {0}, some = {0};
+
+	read_os(&all);
+	cr_expect_eq(osdef_check_hypervisor(&all, "fake", &err), 0);
+	test_node_write(&node, OS "hypervisors", "# those:\nkvm\nxen-hvm\n",
+			0644);
+	read_os(&some);
+	cr_expect_eq(osdef_check_hypervisor(&some, "kvm", &err), 0);
+	cr_expect_eq(osdef_check_hypervisor(&some, "fake", &err), -1);
+	cr_expect_not_null(strstr(err.text, "only for: kvm, xen-hvm"));
 }
 
 Test(osdef, an_old_definition_needs_less)
