@@ -254,7 +254,7 @@ static const char *kind_title(const char *kind)
 
 int cli_run_list_fields(struct cli *cli, struct error *err)
 {
-	auto_json json_t *answer = NULL, *names = NULL, *columns = NULL;
+	auto_json json_t *answer = NULL, *args = NULL, *columns = NULL;
 	auto_json json_t *rows = json_array();
 	auto_buf struct buf text = {0};
 	struct cli_table_style style;
@@ -263,10 +263,12 @@ int cli_run_list_fields(struct cli *cli, struct error *err)
 	size_t i;
 
 	cli_table_style(cli, &style);
-	names = cli->n_args == 0 ? json_null() : cli_args(cli, 0);
-	answer = cli_call(cli, "QueryFields",
-			  json_make("[s, O]", cli->command->list->what, names),
-			  err);
+	if (cli->n_args == 0)
+		args = json_make("[s, n, b]", cli->command->list->what, 1);
+	else
+		args = json_make("[s, o]", cli->command->list->what,
+				 cli_args(cli, 0));
+	answer = cli_call(cli, "QueryFields", steal(&args), err);
 	if (answer == NULL)
 		return -1;
 	code = tell_unknown(json_get(answer, "fields"));

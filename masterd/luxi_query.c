@@ -71,7 +71,8 @@ static json_t *fields_of(struct master *m, const json_t *args,
 	(void)m;
 	if (check_strings(fields, true, "fields", err) < 0)
 		return NULL;
-	return query_fields(arg_str(args, 0), fields, err);
+	return query_fields(arg_str(args, 0), fields,
+			    json_is_true(json_array_get(args, 2)), err);
 }
 
 const struct luxi_method luxi_Query = {.run = query, .waits = query_waits};

@@ -101,7 +101,8 @@ static int take_fields(const json_t *fields, struct strv *ret,
 	return 0;
 }
 
-json_t *query_fields(const char *what, const json_t *fields, struct error *err)
+json_t *query_fields(const char *what, const json_t *fields, bool own,
+		     struct error *err)
 {
 	const struct query_class *class = find_class(what, err);
 	auto_strv struct strv names = {0};
@@ -113,7 +114,8 @@ json_t *query_fields(const char *what, const json_t *fields, struct error *err)
 		const struct query_field *all = all_fields(class, &n);
 
 		for (size_t i = 0; i < n; i++)
-			strv_add_unique(&names, all[i].name);
+			if (own || !all[i].own)
+				strv_add_unique(&names, all[i].name);
 		strv_sort_nice(&names);
 	} else if (take_fields(fields, &names, err) < 0) {
 		return NULL;

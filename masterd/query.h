@@ -32,8 +32,9 @@ bool query_needs_wait(struct master *m, const char *what, const json_t *fields,
 		      const json_t *qfilter);
 
 /* LUXI's QueryFields: {"fields": [...]}; fields NULL or JSON null: all, in nice
- * order. */
-json_t *query_fields(const char *what, const json_t *fields, struct error *err);
+ * order, with those that are not Ganeti's if own. */
+json_t *query_fields(const char *what, const json_t *fields, bool own,
+		     struct error *err);
 
 /* The old calls: QueryNodes (what "node"), QueryInstances, QueryGroups,
  * QueryNetworks, QueryJobs: [[value, ...], ...], null where there is none.

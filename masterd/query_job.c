@@ -35,6 +35,8 @@ static struct query_cell get_job(const struct query *q, struct query_row *row,
 
 /* clang-format off */
 #define JOB(name, title, kind, doc) {name, title, kind, doc, get_job}
+#define JOB_OWN(name, title, doc) \
+	{name, title, KIND_OTHER, doc, get_job, .own = true}
 #define JOB_TIME(name, title, doc) \
 	{name, title, KIND_OTHER, doc, get_job, NULL, 0, false, \
 	 FILTER_TIMESTAMP}
@@ -57,12 +59,12 @@ static const struct query_field fields[] = {
 	JOB("opend", "OpCode_end", KIND_OTHER, "When each opcode ended"),
 	JOB("oppriority", "OpCode_prio", KIND_OTHER,
 	    "Priority of each opcode"),
-	JOB("opid", "OpId", KIND_OTHER, "The kinds of its opcodes"),
-	JOB("objects", "Objects", KIND_OTHER,
+	JOB_OWN("opid", "OpId", "The kinds of its opcodes"),
+	JOB_OWN("objects", "Objects",
 	    "Instances, nodes, groups and networks that its opcodes name"),
-	JOB("user", "User", KIND_OTHER,
+	JOB_OWN("user", "User",
 	    "Who asked for it: sources of the reason trail"),
-	JOB("reason", "Reason", KIND_OTHER,
+	JOB_OWN("reason", "Reason",
 	    "Why: texts of the reason trail"),
 	JOB("summary", "Summary", KIND_OTHER, "Each opcode in a word"),
 	JOB_TIME("received_ts", "Received",

@@ -51,6 +51,7 @@ struct query_field {
 	int index;	 /* of get: which disk or NIC */
 	bool live;	 /* only after collect() */
 	enum filter_kind filter_kind;
+	bool own; /* not Ganeti's */
 };
 
 struct query_row {

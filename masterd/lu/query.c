@@ -50,7 +50,7 @@ static json_t *query_fields_exec(struct lu *lu, struct error *err)
 {
 	const struct op_query_fields *op = lu->op;
 
-	return query_fields(op->what, op->fields, err);
+	return query_fields(op->what, op->fields, false, err);
 }
 
 const struct lu_class lu_query_fields = {

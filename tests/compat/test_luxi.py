@@ -157,6 +157,8 @@ def check_fields(luxi, what, wanted):
     ours = {f["name"]: [f["title"], f["kind"]] for f in fields}
     differ = {n: ours.get(n) for n, *rest in wanted
               if n not in ours or rest and ours[n] != rest}
+    more = sorted(set(ours) - {n for n, *_ in wanted})
+    point(not more, f"{what} has no others", more)
     point(not differ, f"{what} has its {len(wanted)} fields", differ)
     point(all(f["doc"] for f in fields), f"each field of {what} has a text")
     answer = luxi.call("Query", what, [n for n, *_ in wanted], None)
@@ -280,8 +282,7 @@ def check_recorded(path):
         if good and method in ("Query", "QueryFields"):
             fields = [[(f["name"], f["title"], f["kind"])
                        for f in r["fields"]] for r in (ours, theirs)]
-            good = fields[0] == fields[1] if method == "Query" else \
-                set(fields[1]) <= set(fields[0])
+            good = fields[0] == fields[1]
             ours, theirs = fields
         elif good:
             ours, theirs = shape(ours, 1), shape(theirs, 1)
