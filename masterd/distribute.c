@@ -35,6 +35,8 @@ static void peer_free(struct peer *p)
 	list_remove(&p->link);
 	batches_drop(p);
 	free(p->batches);
+	lane_done(&p->files);
+	lane_done(&p->queue);
 	json_decref(p->node);
 	free(p->uuid);
 	free(p);

@@ -20,7 +20,11 @@
 struct master;
 struct distribute;
 
+/* A node that takes longer for a call is taken for silent: it delays what waits
+ * for it by so much, once. */
 #define DISTRIBUTE_MS 10000u
+/* What a large call gets beside it: a link of 10 Mbit/s carries it. */
+#define DISTRIBUTE_MIB_MS 1000u
 #define DISTRIBUTE_RETRY_MS 3000u
 
 /* For m, whose configuration (there already), queue and node calls are used

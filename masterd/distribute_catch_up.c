@@ -18,6 +18,10 @@
 /* Content in one call, unless one file alone is larger. */
 #define CHUNK_BYTES (1024u * 1024)
 
+/* A node that lists a folder reads each file of it; a disk that is slow and
+ * cold brings so many of them a second. */
+#define LISTED_PER_S 1000
+
 /* Hashing a job costs some 5 us: let others run after so many. */
 #define YIELD_EVERY 200
 
@@ -43,11 +47,13 @@ static void catch_up_done(struct catch_up *c)
 
 /* {name: hash} of what the node has for good, to be freed; a node that knows
  * nothing of it has nothing. */
-static WAITS json_t *list_theirs(struct catch_up *c, const char *folder)
+static WAITS json_t *list_theirs(struct catch_up *c, const char *folder,
+				 size_t n_files)
 {
 	auto_free char *args = xprintf("[\"%s\", true]", folder);
+	unsigned more_ms = (unsigned)(n_files / LISTED_PER_S) * 1000;
 	auto_json json_t *payload =
-		lane_call(c->lane, "jobqueue_list", args, c->err);
+		lane_call_for(c->lane, "jobqueue_list", args, more_ms, c->err);
 
 	if (payload == NULL)
 		return NULL;
@@ -223,7 +229,7 @@ static WAITS int compare_folder(struct catch_up *c, const char *folder)
 		return -1;
 	if (count == ours.n && is_closed(c, folder))
 		return 0;
-	theirs = count == 0 ? json_object() : list_theirs(c, folder);
+	theirs = count == 0 ? json_object() : list_theirs(c, folder, count);
 	if (theirs == NULL || bring_archived(c, folder, &ours, theirs) < 0)
 		return -1;
 	return prune_archived(c, folder, theirs);
@@ -274,7 +280,7 @@ WAITS int queue_catch_up(struct lane *l, struct error *err)
 		.lane = l, .queue = l->peer->d->m->queue, .err = err};
 
 	queue_each(c.queue, add_id, &c);
-	c.theirs = list_theirs(&c, "");
+	c.theirs = list_theirs(&c, "", c.n_ids);
 	if (c.theirs == NULL || compare_small(&c) < 0 || compare_jobs(&c) < 0 ||
 	    compare_archive(&c) < 0 || prune(&c) < 0 || flush(&c) < 0)
 		return -1;

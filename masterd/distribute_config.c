@@ -19,6 +19,11 @@ static bool lacks_config(const struct peer *p)
 	return p->candidate && p->config < p->d->n_configs;
 }
 
+static bool files_lacks(const struct lane *l)
+{
+	return lacks_config(l->peer);
+}
+
 static bool files_wants(const struct lane *l)
 {
 	const struct peer *p = l->peer;
@@ -56,6 +61,41 @@ static struct parcel *needed_ssconf(const struct peer *p)
 		       : ssconf_parcel(d->n_ssconfs, d->ssconf_values);
 }
 
+/* Everything but what is too long for Ganeti's node daemon, when one runs there
+ * and there is such a value; else NULL.  A list that ends somewhere looks whole
+ * to who reads it, so such a value is left as it is. */
+static WAITS struct parcel *shorter_ssconf(struct peer *p)
+{
+	const struct distribute *d = p->d;
+	auto_strv struct strv left_out = {0};
+	auto_json json_t *values =
+		ssconf_for_ganeti(d->ssconf_values, &left_out);
+	auto_free char *names = strv_join(&left_out, ", ");
+	uint64_t number = d->n_ssconfs;
+
+	if (left_out.n == 0 || !noderpc_is_ganetis(d->m->rpc, p->node))
+		return NULL;
+	if (!p->told_short)
+		log_warning("Node %s runs Ganeti's node daemon, which takes no "
+			    "ssconf value of %d bytes or more: it keeps the %s "
+			    "that it has",
+			    peer_name(p), SSCONF_GANETI_MAX, names);
+	p->told_short = true;
+	return ssconf_parcel(number, values);
+}
+
+static WAITS int give_ssconf(struct lane *l, struct error *err)
+{
+	struct peer *p = l->peer;
+	struct parcel *parcel = shorter_ssconf(p);
+
+	if (parcel == NULL)
+		parcel = needed_ssconf(p);
+	if (give(l, "write_ssconf_files", parcel, &p->ssconf, err) == 0)
+		return 0;
+	return err->kind == ERR_EXEC ? LANE_DECLINED : -1;
+}
+
 static WAITS int files_work(struct lane *l, struct error *err)
 {
 	struct peer *p = l->peer;
@@ -68,7 +108,7 @@ static WAITS int files_work(struct lane *l, struct error *err)
 			l->has = p->config;
 		return 0;
 	}
-	return give(l, "write_ssconf_files", needed_ssconf(p), &p->ssconf, err);
+	return give_ssconf(l, err);
 }
 
 /* It may have lost what it had. */
@@ -80,6 +120,7 @@ static void files_failed(struct lane *l)
 const struct lane_class lane_files = {
 	.name = "distribute",
 	.wants = files_wants,
+	.lacks = files_lacks,
 	.work = files_work,
 	.failed = files_failed,
 };
@@ -146,13 +187,14 @@ static void new_ssconf(struct distribute *d, const json_t *values)
 	d->ssconf = ssconf_parcel(++d->n_ssconfs, values);
 }
 
-/* Whether all who are in order have everything. */
+/* Whether all who are in order have everything that they take. */
 static bool all_have_it(const struct distribute *d)
 {
 	const struct peer *p;
 
 	list_each (p, &d->peers, link)
-		if (!p->gone && !p->files.failing && files_wants(&p->files))
+		if (!p->gone && !p->files.failing && !p->files.declined &&
+		    files_wants(&p->files))
 			return false;
 	return true;
 }

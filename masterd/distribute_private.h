@@ -33,16 +33,24 @@ struct lane {
 	bool asking;	/* and is in an attempt now */
 	bool failing;	/* the last call failed, */
 	bool refused;	/* because the host refuses connections */
+	bool declined;	/* the peer said no to what nobody counts on */
+	char *said;	/* why it failed, when the peer itself said so */
 	uint64_t tried; /* when (d->stamp) the last attempt began */
 	uint64_t has;	/* number of the newest parcel that the peer has */
 	struct cond kick;
 };
 
+/* The peer answers, and does not take something that it need not have for the
+ * change to be safe.  It is asked again, and is not lost. */
+#define LANE_DECLINED 1
+
 struct lane_class {
 	const char *name;
 	/* Whether the peer lacks something. */
 	bool (*wants)(const struct lane *l);
-	/* Bring some of it. */
+	/* Whether it lacks what makes a change safe. */
+	bool (*lacks)(const struct lane *l);
+	/* Bring some of it: 0, -1, or LANE_DECLINED with err. */
 	WAITS int (*work)(struct lane *l, struct error *err);
 	/* It failed: forget what the peer is known to have. */
 	void (*failed)(struct lane *l);
@@ -73,6 +81,7 @@ struct peer {
 	 * counts for nothing: it has no queue of ours and promises nobody. */
 	bool ganetis;
 	bool logged;
+	bool told_short; /* the log knows what Ganeti's daemon does not get */
 
 	struct lane files;
 	uint64_t config, ssconf; /* numbers of what it is known to have */
@@ -122,11 +131,16 @@ void peer_release(struct peer *p);
 /* --- distribute_lane.c --- */
 
 void lane_init(struct lane *l, struct peer *p, const struct lane_class *class);
+void lane_done(struct lane *l);
 /* Let it work if there is something to do. */
 void lane_wake(struct lane *l);
 /* Call the peer; the payload, to be freed, or NULL. */
 WAITS json_t *lane_call(struct lane *l, const char *procedure, const char *args,
 			struct error *err);
+/* The same for a call that takes longer by itself. */
+WAITS json_t *lane_call_for(struct lane *l, const char *procedure,
+			    const char *args, unsigned more_ms,
+			    struct error *err);
 const char *peer_name(const struct peer *p);
 
 /* --- distribute_safe.c --- */

@@ -3,10 +3,14 @@
  * on its way to a peer the next ones gather and go together. */
 #include <string.h>
 
+#include "lib/model/content.h"
 #include "masterd/distribute_private.h"
 #include "masterd/master.h"
 #include "masterd/noderpc.h"
 
+/* Larger files are packed: a text in a text, full of quotes, could outgrow a
+ * call.  Packing costs more than sending for others. */
+#define PACK_BYTES (1024u * 1024)
 /* As much goes into one call, */
 #define CALL_BYTES (4u * 1024 * 1024)
 /* and as much is kept for a peer that is slow; then it has to catch up. */
@@ -136,6 +140,7 @@ static void queue_failed(struct lane *l)
 const struct lane_class lane_queue = {
 	.name = "replicate",
 	.wants = queue_wants,
+	.lacks = queue_wants,
 	.work = queue_work,
 	.failed = queue_failed,
 };
@@ -156,9 +161,12 @@ WAITS int queue_wait_safe(struct distribute *d, struct error *err)
 char *batch_entry(const char *name, const char *content)
 {
 	auto_free char *file = xprintf("/var/lib/ganeti/queue/%s", name);
+	size_t len = content == NULL ? 0 : strlen(content);
 	auto_json json_t *entry =
 		content == NULL ? json_make("[s, n]", file)
-				: json_make("[s, [i, s]]", file, 0, content);
+		: len >= PACK_BYTES
+			? json_make("[s, o]", file, content_pack(content, len))
+			: json_make("[s, [i, s]]", file, 0, content);
 
 	return json_text(entry);
 }

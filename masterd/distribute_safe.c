@@ -82,8 +82,13 @@ static bool too_many_fail(const struct distribute *d, enum candidate_set set)
 	return failing > count_candidates(d, set) / 2;
 }
 
-/* Names of the candidates that are silent, and whether these and those that
- * refuse are too many. */
+static const char *what_it_said(const struct peer *p)
+{
+	return p->files.said != NULL ? p->files.said : p->queue.said;
+}
+
+/* The candidates that fail without refusing connections, each with what it said
+ * of it, and whether these and those that refuse are too many. */
 static bool name_silent(const struct distribute *d, struct strv *ret)
 {
 	const struct peer *p;
@@ -91,13 +96,29 @@ static bool name_silent(const struct distribute *d, struct strv *ret)
 	list_each (p, &d->peers, link) {
 		if (!p->candidate || !counts(p))
 			continue;
-		if ((p->files.failing && !p->files.refused) ||
-		    (p->queue.failing && !p->queue.refused))
+		if (!(p->files.failing && !p->files.refused) &&
+		    !(p->queue.failing && !p->queue.refused))
+			continue;
+		if (what_it_said(p) == NULL)
 			strv_add(ret, peer_name(p));
+		else
+			strv_addf(ret, "%s: %s", peer_name(p), what_it_said(p));
 	}
 	strv_sort_nice(ret);
 	return ret->n > 0 && !d->m->role.no_voting &&
 	       (too_many_fail(d, SET_NOW) || too_many_fail(d, SET_SAFE));
+}
+
+/* Whether somebody is silent, or all say why they fail. */
+static bool any_silent(const struct distribute *d)
+{
+	const struct peer *p;
+
+	list_each (p, &d->peers, link)
+		if (p->candidate && counts(p) && what_it_said(p) == NULL &&
+		    (p->files.failing || p->queue.failing))
+			return true;
+	return false;
 }
 
 static int set_unsafe(struct error *err, const struct distribute *d,
@@ -105,6 +126,13 @@ static int set_unsafe(struct error *err, const struct distribute *d,
 {
 	auto_free char *names = strv_join(silent, ", ");
 
+	if (!any_silent(d))
+		return error_set(err, ERR_QUEUE, ECODE_STATE,
+				 "Nothing can be changed now: more than half "
+				 "of the %zu master candidates fail to keep "
+				 "the cluster's state. Mend what they say, or "
+				 "set them offline: %s",
+				 count_candidates(d, SET_NOW), names);
 	return error_set(err, ERR_QUEUE, ECODE_STATE,
 			 "Nothing can be changed now: more than half of the "
 			 "%zu master candidates do not answer (%s), they may "

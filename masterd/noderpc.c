@@ -13,6 +13,10 @@
  * cut off.  One that refuses the connection says so at once. */
 #define WAITED_US 2000000
 
+/* The node daemon's own limit (NODED_BODY_MAX) is a little higher.  It would
+ * not say how long the call was. */
+#define CALL_BYTES_MAX ((size_t)60 * 1024 * 1024)
+
 /* For procedures that are not in the table. */
 #define DEFAULT_TIMEOUT_MS 60000u
 
@@ -192,7 +196,7 @@ static void set_failed(const struct sent *sent, enum error_kind kind,
 
 static void set_unreachable(const struct sent *sent, const struct error *err)
 {
-	set_failed(sent, ERR_RPC, err->text);
+	set_failed(sent, err->kind == ERR_EXEC ? ERR_EXEC : ERR_RPC, err->text);
 	sent->result->err->ecode = err->ecode;
 }
 
@@ -216,6 +220,15 @@ static void note_fenced(const struct noderpc_fanout *f, const struct error *err)
 		  f->procedure, err->text);
 	if (r->fenced != NULL)
 		r->fenced(r->fenced_arg, &why);
+}
+
+static void set_too_long(const struct sent *sent, size_t len)
+{
+	auto_free char *text = xprintf(
+		"the call is %zu MiB long, and node daemons take at most %zu",
+		len >> 20, CALL_BYTES_MAX >> 20);
+
+	set_failed(sent, ERR_EXEC, text);
 }
 
 /* The node itself says why; the error holds only the beginning of it. */
@@ -260,7 +273,7 @@ static void on_reply(void *arg, const char *text, size_t len,
 			fanout_free(fanout);
 		return;
 	}
-	note_outcome(sent, text != NULL);
+	note_outcome(sent, text != NULL || err->kind == ERR_EXEC);
 	if (text == NULL)
 		set_unreachable(sent, err);
 	else if (fanout->rpc->is_fenced)
@@ -305,6 +318,7 @@ static void call_one(struct noderpc *r, struct sent *sent, const char *common,
 	struct node_result *result = sent->result;
 	auto_free char *own =
 		result->args == NULL ? NULL : json_text(result->args);
+	const char *body = own == NULL ? common : own;
 
 	if (task_interrupted()) {
 		set_failed(sent, ERR_CANCELED, "not asked, the job was killed");
@@ -318,8 +332,10 @@ static void call_one(struct noderpc *r, struct sent *sent, const char *common,
 		set_failed(sent, ERR_RPC,
 			   "it did not answer a moment ago and is not asked "
 			   "again yet");
+	} else if (strlen(body) > CALL_BYTES_MAX) {
+		set_too_long(sent, strlen(body));
 	} else {
-		send_one(r, sent, own == NULL ? common : own, timeout_ms);
+		send_one(r, sent, body, timeout_ms);
 		return;
 	}
 	sent->fanout->left--;

@@ -19,7 +19,9 @@
 /* One call on its way.  The transport calls on_reply from the loop exactly
  * once: the whole answer ([ok, payload] as text), or NULL with err, whose ecode
  * is ECODE_REFUSED when the host refuses the connection and ECODE_FENCED when
- * the node knows a newer term; any other failure is silence. */
+ * the node knows a newer term; of the kind ERR_EXEC when the node is there but
+ * the call or its answer cannot be had (it is too long, say); any other failure
+ * is silence. */
 struct noderpc_call {
 	const char *node_name;
 	const char *address;
@@ -60,10 +62,10 @@ void noderpc_set_fenced(struct noderpc *r,
 bool noderpc_is_fenced(const struct noderpc *r);
 
 /* Call a node (its configuration object).  The payload, to be freed (JSON null
- * for none); NULL with err: what the node answered (ERR_EXEC), that it cannot
- * be reached (ERR_RPC with the transport's ecode), or that it is marked offline
- * (ERR_RPC without asking, unless the procedure is for offline nodes too).  The
- * text names the node.
+ * for none); NULL with err: what the node answered, or that the call or its
+ * answer is too long (ERR_EXEC), that it cannot be reached (ERR_RPC with the
+ * transport's ecode), or that it is marked offline (ERR_RPC without asking,
+ * unless the procedure is for offline nodes too).  The text names the node.
  *
  * In a task that was interrupted no node is asked, and waits end: ERR_CANCELED,
  * in all calls here. */

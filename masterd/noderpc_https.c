@@ -19,6 +19,9 @@ struct noderpc_https {
 
 /* The node obeys a master of a newer term. */
 #define STATUS_FENCED 412
+/* It does not take the call itself. */
+#define STATUS_BAD_REQUEST 400
+#define STATUS_TOO_LONG 413
 
 /* The part of a call that is needed for its answer. */
 struct pending {
@@ -86,7 +89,11 @@ static void on_reply(void *arg, int status, const char *body, size_t len,
 	} else if (status == 0) {
 		pending->on_reply(pending->arg, NULL, 0, err);
 	} else {
-		error_set(&bad, ERR_RPC,
+		error_set(&bad,
+			  status == STATUS_BAD_REQUEST ||
+					  status == STATUS_TOO_LONG
+				  ? ERR_EXEC
+				  : ERR_RPC,
 			  status == STATUS_FENCED ? ECODE_FENCED : NULL,
 			  "HTTP status %d: %.*s", status, STATUS_TEXT_MAX,
 			  body == NULL ? "" : body);

@@ -6,6 +6,7 @@
 
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/content.h"
 #include "lib/model/copy_position.h"
 #include "lib/model/queue_files.h"
 #include "lib/model/term.h"
@@ -32,30 +33,39 @@ static WAITS json_t *ask(struct candidacy *c, const struct vote_node *from,
 
 /* --- the configuration --- */
 
-static WAITS json_t *config_text(struct candidacy *c,
-				 const struct vote_node *from,
-				 struct error *err)
+/* To be freed. */
+static WAITS char *config_text(struct candidacy *c,
+			       const struct vote_node *from, size_t *ret_len,
+			       struct error *err)
 {
-	auto_json json_t *text = ask(c, from, "config_read", json_array(), err);
+	auto_json json_t *content =
+		ask(c, from, "config_read", json_array(), err);
+	char *text = NULL;
 
-	if (text == NULL || json_is_string(text))
-		return steal(&text);
-	error_set(err, ERR_RPC, NULL,
-		  "Node %s did not answer config_read with a text", from->name);
-	return NULL;
+	if (content == NULL)
+		return NULL;
+	task_leave(); /* the answer is ours alone */
+	text = content_read(content, ret_len, err);
+	task_enter();
+	if (text == NULL)
+		error_wrap(err,
+			   "Cannot use what node %s answered to "
+			   "config_read",
+			   from->name);
+	return text;
 }
 
 json_t *takeover_read_config(struct candidacy *c, const struct vote_node *from,
 			     struct error *err)
 {
-	auto_json json_t *text = config_text(c, from, err);
+	size_t len;
+	auto_free char *text = config_text(c, from, &len, err);
 	json_t *document = NULL;
 
 	if (text == NULL)
 		return NULL;
 	task_leave(); /* the text is ours alone */
-	document = json_parse(json_string_value(text), json_string_length(text),
-			      err);
+	document = json_parse(text, len, err);
 	task_enter();
 	return document;
 }
@@ -64,7 +74,8 @@ int takeover_pull_config(struct candidacy *c, const struct vote_node *from,
 			 struct error *err)
 {
 	const struct takeover *t = c->t;
-	auto_json json_t *text = config_text(c, from, err);
+	size_t len;
+	auto_free char *text = config_text(c, from, &len, err);
 	struct config_term term = {.term = from->config.term,
 				   .serial = (int64_t)from->config.number};
 	int rc;
@@ -73,8 +84,7 @@ int takeover_pull_config(struct candidacy *c, const struct vote_node *from,
 		return -1;
 	task_leave(); /* the text is ours alone, the paths never change */
 	rc = t->disk->write_atomic(t->disk, path(t->paths, PATH_CONFIG_DATA),
-				   json_string_value(text),
-				   json_string_length(text), CONFIG_MODE, err);
+				   text, len, CONFIG_MODE, err);
 	if (rc == 0)
 		rc = config_term_save(t->disk, t->paths, &term, err);
 	task_enter();

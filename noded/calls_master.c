@@ -9,6 +9,7 @@
 #include "lib/base/log.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
+#include "lib/model/content.h"
 #include "lib/model/ssconf.h"
 #include "noded/calls.h"
 #include "noded/hooks.h"
@@ -74,13 +75,16 @@ json_t *call_config_read(struct call *c, struct error *err)
 {
 	struct disk *disk = c->n->candidate.disk;
 	auto_free char *text = NULL;
+	json_t *content = NULL;
 	size_t len = 0;
 
 	task_leave(); /* the paths never change */
 	text = disk->read(disk, path(c->paths, PATH_CONFIG_DATA), CONFIG_MAX,
 			  &len, err);
+	if (text != NULL)
+		content = content_pack(text, len);
 	task_enter();
-	return text != NULL ? json_stringn(text, len) : NULL;
+	return content;
 }
 
 /* --- the master's address --- */

@@ -16,7 +16,11 @@
 /* An allocator that thinks longer hangs. */
 #define IALLOCATOR_TIMEOUT_S 300
 #define IALLOCATOR_TIMEOUT_ENV "GANTRY_IALLOCATOR_TIMEOUT_S"
-#define IALLOCATOR_OUTPUT_MAX (1024 * 1024)
+/* An evacuation of 10,000 instances is an answer of 10 MB; as a text it has to
+ * fit an answer of ours, where each quote takes two bytes. */
+#define IALLOCATOR_OUTPUT_MAX (24 * 1024 * 1024)
+/* Of one that failed; it stands in the job's log. */
+#define IALLOCATOR_SHOWN_MAX ((size_t)64 * 1024)
 
 /* Arguments: hooks path ("instance-add"), phase, environment. */
 json_t *call_hooks_runner(struct call *c, struct error *err)
@@ -109,13 +113,40 @@ static unsigned iallocator_timeout_ms(void)
 	return (unsigned)s * 1000;
 }
 
+/* What it said, as far as people are told of it. */
+static char *shown_output(const struct proc_result *r)
+{
+	size_t n = r->out_len < IALLOCATOR_SHOWN_MAX ? r->out_len
+						     : IALLOCATOR_SHOWN_MAX;
+	size_t n_err = r->err_len < IALLOCATOR_SHOWN_MAX ? r->err_len
+							 : IALLOCATOR_SHOWN_MAX;
+	auto_free char *output = script_text(r->out, n, false);
+	auto_free char *errors = script_text(r->err, n_err, false);
+
+	return xprintf("%s%s", output, errors);
+}
+
+static char *iallocator_failure(const char *name, const struct proc_result *r)
+{
+	auto_free char *output = NULL, *ending = NULL;
+
+	if (r->status == 0 && r->truncated)
+		return xprintf("iallocator module '%s' gave more than %d MiB "
+			       "of output",
+			       name, IALLOCATOR_OUTPUT_MAX >> 20);
+	ending = script_ending(r);
+	output = shown_output(r);
+	return xprintf("iallocator module '%s' failed: %s, output '%s'", name,
+		       ending, output);
+}
+
 /* Arguments: name, request as text, parameters. */
 json_t *call_iallocator_runner(struct call *c, struct error *err)
 {
 	const char *name = call_str(c, 0, err);
 	const char *request = name != NULL ? call_str(c, 1, err) : NULL;
 	auto_free char *program = NULL, *file = NULL;
-	auto_free char *output = NULL, *errors = NULL, *ending = NULL;
+	auto_free char *output = NULL;
 	auto_strv struct strv argv = {0};
 	auto_proc struct proc_result result = {0};
 	struct proc_spec spec;
@@ -141,14 +172,10 @@ json_t *call_iallocator_runner(struct call *c, struct error *err)
 	unlink(file);
 	if (rc < 0)
 		return NULL;
+	if (!proc_succeeded(&result) || result.truncated) {
+		c->failure = iallocator_failure(name, &result);
+		return NULL;
+	}
 	output = script_text(result.out, result.out_len, false);
-	if (proc_succeeded(&result) && !result.truncated)
-		return json_string(output);
-	ending = result.status == 0 && result.truncated
-			 ? xstrdup("gave more than 1 MiB of output")
-			 : script_ending(&result);
-	errors = script_text(result.err, result.err_len, false);
-	c->failure = xprintf("iallocator module '%s' failed: %s, output '%s%s'",
-			     name, ending, output, errors);
-	return NULL;
+	return json_string(output);
 }

@@ -25,6 +25,9 @@ struct queue_run; /* one opcode being run, see below */
 
 /* Live jobs, those that are not archived. */
 #define QUEUE_JOBS_MAX 100000
+/* What a new job may have in its file.  It has to fit a call to the other
+ * candidates (60 MiB), where each quote takes two bytes, with its results. */
+#define QUEUE_JOB_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
 #define JOB_PRIORITY_MIN (-20)
 #define JOB_PRIORITY_MAX 19

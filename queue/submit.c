@@ -206,19 +206,38 @@ static void on_stored(struct store_change *c, const struct error *err)
 		sched_kick(q);
 }
 
-static struct store_change *change_for(struct queue *q, struct submission *s)
+static int check_size(const char *text, struct error *err)
+{
+	size_t len = strlen(text);
+
+	if (len <= QUEUE_JOB_BYTES_MAX)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "A job of %zu MiB is too large, %zu MiB is the limit; "
+			 "make several of it",
+			 len >> 20, QUEUE_JOB_BYTES_MAX >> 20);
+}
+
+/* NULL with err when a job is too large. */
+static struct store_change *change_for(struct queue *q, struct submission *s,
+				       struct error *err)
 {
 	struct store_change *c = store_change_new();
 
 	store_change_write(c, "serial",
 			   xprintf("%ju\n", (uintmax_t)q->last_id));
 	for (size_t i = 0; i < s->n; i++) {
-		auto_free char *name = NULL;
+		auto_free char *name = NULL, *text = NULL;
 
 		if (s->jobs[i] == NULL)
 			continue;
 		name = queue_job_name(s->jobs[i]->id);
-		store_change_write(c, name, job_to_text(s->jobs[i]));
+		text = job_to_text(s->jobs[i]);
+		if (check_size(text, err) < 0) {
+			store_change_drop(c);
+			return NULL;
+		}
+		store_change_write(c, name, steal(&text));
 	}
 	c->done = on_stored;
 	c->arg = s;
@@ -242,10 +261,25 @@ static int check_open(struct queue *q, bool ignore_drain, struct error *err)
 	return store_full(q->store, err) ? -1 : 0;
 }
 
+/* One that was not handed over. */
+static void submission_free_p(struct submission **p)
+{
+	struct submission *s = *p;
+
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->jobs[i] != NULL)
+			unlive(s->queue, s->jobs[i]);
+	free(s->jobs);
+	free(s);
+}
+
 int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
 		 uint64_t *ret_id, struct error *err)
 {
-	struct submission *s;
+	__attribute__((cleanup(submission_free_p))) struct submission *s = NULL;
+	struct store_change *c;
 	struct job *j;
 	uint64_t id;
 
@@ -259,7 +293,11 @@ int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
 	s->queue = q;
 	s->jobs = xcalloc(1, sizeof(struct job *));
 	s->jobs[s->n++] = j;
-	if (store_commit(q->store, change_for(q, s), err) < 0)
+	c = change_for(q, s, err);
+	if (c == NULL)
+		return -1;
+	steal(&s); /* on_stored() has it */
+	if (store_commit(q->store, c, err) < 0)
 		return -1;
 	*ret_id = id;
 	return 0;
@@ -272,20 +310,6 @@ static json_t *refusal(const struct error *err)
 	if (!str_valid_utf8(copy.text, strlen(copy.text)))
 		snprintf(copy.text, sizeof(copy.text), "not valid UTF-8");
 	return json_make("[b, s]", 0, copy.text);
-}
-
-/* One that was not handed over. */
-static void submission_free_p(struct submission **p)
-{
-	struct submission *s = *p;
-
-	if (s == NULL)
-		return;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->jobs[i] != NULL)
-			unlive(s->queue, s->jobs[i]);
-	free(s->jobs);
-	free(s);
 }
 
 /* Fills the submission and the answer; returns how many jobs are good. */
@@ -319,6 +343,7 @@ json_t *queue_submit_many(struct queue *q, const json_t *jobs,
 	auto_json json_t *answer = json_array();
 	auto_free uint64_t *ids = xcalloc(n + 1, sizeof(*ids));
 	__attribute__((cleanup(submission_free_p))) struct submission *s = NULL;
+	struct store_change *c;
 
 	if (!json_is_array(jobs)) {
 		error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -332,7 +357,9 @@ json_t *queue_submit_many(struct queue *q, const json_t *jobs,
 	s->jobs = xcalloc(n + 1, sizeof(struct job *));
 	if (make_all(s, jobs, ids, answer) == 0)
 		return steal(&answer);
-	if (store_commit(q->store, change_for(q, steal(&s)), err) < 0)
+	c = change_for(q, s, err);
+	if (c == NULL)
 		return NULL;
-	return steal(&answer);
+	steal(&s); /* on_stored() has it */
+	return store_commit(q->store, c, err) < 0 ? NULL : steal(&answer);
 }

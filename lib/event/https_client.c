@@ -305,7 +305,7 @@ static void on_done(struct request *r, CURLcode code)
 		return;
 	}
 	if (r->too_long)
-		error_set(&err, ERR_RPC, NULL,
+		error_set(&err, ERR_EXEC, NULL,
 			  "The answer of %s is longer than %u bytes", r->where,
 			  HTTPS_REPLY_MAX);
 	else

@@ -43,7 +43,8 @@ struct https_post {
 /* Start a POST; a connection whose host does not answer at all ends after two
  * minutes, however long the request may take.  on_reply is called from the loop
  * exactly once: status and the body (borrowed, NUL-terminated), or status 0 and
- * err (ECODE_REFUSED when the connection was refused).  Everything in *post is
+ * err (ECODE_REFUSED when the connection was refused, the kind ERR_EXEC when
+ * the answer was longer than HTTPS_REPLY_MAX, else ERR_RPC).  Everything in *post is
  * copied. */
 void https_post(struct https_client *c, const struct https_post *post,
 		char *body STEALS, size_t len,

@@ -210,6 +210,34 @@ static uv_stdio_container_t *inherited(const struct proc_spec *spec,
 	return stdio;
 }
 
+/* How many bytes they have; finds the largest. */
+static size_t measure(const char *const *strings, const char **ret_largest)
+{
+	size_t total = 0;
+
+	for (; strings != NULL && *strings != NULL; strings++) {
+		total += strlen(*strings);
+		if (strlen(*strings) > strlen(*ret_largest))
+			*ret_largest = *strings;
+	}
+	return total;
+}
+
+/* One string may have 128 KiB, all together about 2 MiB. */
+static int set_too_large(struct error *err, const struct proc_spec *spec)
+{
+	const char *largest = "";
+	size_t total = measure(spec->argv, &largest);
+
+	total += measure(spec->env, &largest);
+	return error_set(err, ERR_EXEC, NULL,
+			 "Cannot run %s: its arguments and environment are "
+			 "larger than the system allows: %zu bytes, of which "
+			 "%zu are in %.*s",
+			 spec->argv[0], total, strlen(largest),
+			 (int)strcspn(largest, "= "), largest);
+}
+
 static int spawn(struct run *r, const struct ends *e, struct error *err)
 {
 	const struct proc_spec *spec = r->spec;
@@ -239,6 +267,8 @@ static int spawn(struct run *r, const struct ends *e, struct error *err)
 	rc = uv_spawn(tasks_loop(), &c->process, &options);
 	if (rc < 0) {
 		child_free(c);
+		if (rc == UV_E2BIG)
+			return set_too_large(err, spec);
 		return error_set(err, ERR_EXEC, NULL, "Cannot run %s: %s",
 				 spec->argv[0], uv_strerror(rc));
 	}

@@ -324,6 +324,23 @@ char *ssconf_text(const json_t *value)
 	return strv_join(&lines, "\n");
 }
 
+json_t *ssconf_for_ganeti(const json_t *values, struct strv *ret_left_out)
+{
+	json_t *result = json_object(), *value;
+	const char *key;
+
+	json_object_foreach ((json_t *)values, key, value) {
+		auto_free char *text = ssconf_text(value);
+
+		/* A newline is added. */
+		if (strlen(text) < SSCONF_GANETI_MAX)
+			json_object_set(result, key, value);
+		else
+			strv_add(ret_left_out, key);
+	}
+	return result;
+}
+
 bool ssconf_is_key(const char *key)
 {
 	static const char *const keys[] = {"cluster_name",

@@ -13,7 +13,11 @@
 #include "lib/base/str.h"
 #include "lib/model/paths.h"
 
-#define SSCONF_MAX (128 * 1024)
+/* What is read of a file: more than a node call brings. */
+#define SSCONF_READ_MAX (64 * 1024 * 1024)
+/* A node daemon of Ganeti's refuses files that are longer, and with one of them
+ * all of the call. */
+#define SSCONF_GANETI_MAX (128 * 1024)
 
 /* All ssconf values of a configuration (the whole document as in config.data):
  * {key: [line, ...]}, as the node call write_ssconf_files carries them.  To be
@@ -22,6 +26,10 @@ json_t *ssconf_values(const json_t *config);
 
 /* A value as text, lines joined, without a newline at the end; to be freed. */
 char *ssconf_text(const json_t *value);
+
+/* The values without those that are too long for Ganeti's node daemon, to be
+ * freed; the names of these are added to ret_left_out. */
+json_t *ssconf_for_ganeti(const json_t *values, struct strv *ret_left_out);
 
 /* Is it one of the 34? */
 bool ssconf_is_key(const char *key);

@@ -47,12 +47,6 @@ static char *file_text(const char *key, const json_t *value, struct error *err)
 	}
 	text = ssconf_text(value);
 	len = strlen(text);
-	if (len >= SSCONF_MAX) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "The ssconf value '%s' is longer than %d bytes", key,
-			  SSCONF_MAX);
-		return NULL;
-	}
 	if (len == 0 || text[len - 1] == '\n')
 		return steal(&text);
 	return xprintf("%s\n", text);
@@ -64,9 +58,10 @@ static int write_one(struct disk *d, const struct paths *p, const char *key,
 	auto_free char *file = paths_ssconf(p, key);
 	size_t len = 0;
 	struct error ignored;
-	auto_free char *old = d->exists(d, file) ? d->read(d, file, SSCONF_MAX,
-							   &len, &ignored)
-						 : NULL;
+	auto_free char *old =
+		d->exists(d, file)
+			? d->read(d, file, SSCONF_READ_MAX, &len, &ignored)
+			: NULL;
 
 	if (old != NULL && len == strlen(text) && memcmp(old, text, len) == 0)
 		return 0;
@@ -108,7 +103,7 @@ char *ssconf_read_on(struct disk *d, const struct paths *p, const char *key)
 
 	if (!d->exists(d, file))
 		return NULL;
-	text = d->read(d, file, SSCONF_MAX, &len, &ignored);
+	text = d->read(d, file, SSCONF_READ_MAX, &len, &ignored);
 	if (text != NULL && len > 0 && text[len - 1] == '\n')
 		text[len - 1] = '\0';
 	return text;

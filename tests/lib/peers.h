@@ -21,8 +21,9 @@
 
 #define N_NODES 6 /* by the digit in the node's name */
 
-/* GANETIS: Ganeti's node daemon, which knows no calls of ours. */
-enum manner { WELL, SILENT, REFUSING, HANGING, NEWER, GANETIS };
+/* GANETIS: Ganeti's node daemon, which knows no calls of ours.  PICKY answers
+ * that it does not write ssconf files, FULL that it writes nothing. */
+enum manner { WELL, SILENT, REFUSING, HANGING, NEWER, GANETIS, PICKY, FULL };
 
 static struct peers {
 	struct test_root root;
@@ -148,7 +149,17 @@ static inline bool peers_serves(const struct answer *a)
 	if (strcmp(a->procedure, "version") == 0)
 		return how == GANETIS; /* asked with an argument */
 	return how == WELL ||
-	       (how == GANETIS && !str_starts(a->procedure, "jobqueue_"));
+	       (how == GANETIS && !str_starts(a->procedure, "jobqueue_")) ||
+	       (how == PICKY &&
+		strcmp(a->procedure, "write_ssconf_files") != 0);
+}
+
+/* It says no itself. */
+static inline bool peers_says_no(const struct answer *a)
+{
+	enum manner how = peers.manner[a->node];
+
+	return how == FULL || how == PICKY;
 }
 
 static inline void peers_give(struct answer *a)
@@ -165,6 +176,11 @@ static inline void peers_give(struct answer *a)
 		auto_free char *text = json_text(answer);
 
 		a->on_reply(a->arg, text, strlen(text), NULL);
+	} else if (peers_says_no(a)) {
+		static const char no[] = "[false, \"disk full\"]";
+
+		buf_addf(&peers.trace, "node%d says no; ", a->node);
+		a->on_reply(a->arg, no, strlen(no), NULL);
 	} else {
 		buf_addf(&peers.trace, "node%d fails; ", a->node);
 		error_set(&err, ERR_RPC, how == SILENT ? NULL : ecodes[how],

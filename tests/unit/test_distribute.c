@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who gets which files when, and that a dead node costs nobody but itself. */
+#include "lib/model/ssconf.h"
 #include "tests/lib/peers.h"
 
 TestSuite(distribute, .init = peers_setup, .fini = peers_teardown,
@@ -76,6 +77,65 @@ Test(distribute, ganetis_node_daemon_has_the_configuration_and_no_say)
 	expect_ganetis("node3.example.com");
 }
 
+static void tag_cluster(const char *tag)
+{
+	json_t *cluster = config_edit(config_cluster(peers.master->config));
+
+	json_object_set_new(cluster, "tags", json_make("[s]", tag));
+	config_put_cluster(peers.master->config, cluster);
+	peers_change();
+}
+
+/* What makes changes safe is the configuration. */
+Test(distribute, who_declines_ssconf_files_is_not_lost)
+{
+	struct error err;
+
+	peers.manner[2] = peers.manner[3] = PICKY;
+	tag_cluster("one");
+	cr_assert(peers_traced("node2 says no"));
+	expect_failing("", false);
+	cr_assert_eq(distribute_safe(peers.master->distribute, &err), 0);
+	peers_forget();
+	peers_change();
+	cr_assert(peers_traced("node2 upload_file_single"), "at once");
+	peers.manner[2] = WELL;
+	peers_forget();
+	peers_pass_ms(DISTRIBUTE_RETRY_MS);
+	cr_assert(peers_traced("node2 write_ssconf_files"));
+	cr_assert_not(peers_traced("node2 upload_file_single"), "it has that");
+}
+
+Test(distribute, candidates_that_say_no_are_quoted)
+{
+	struct error err;
+
+	peers.manner[2] = peers.manner[3] = FULL;
+	peers.master->role.no_voting = true;
+	tag_cluster("one");
+	peers.master->role.no_voting = false;
+	cr_assert_eq(distribute_safe(peers.master->distribute, &err), -1);
+	cr_assert_not_null(strstr(err.text, "node2.example.com: "), "%s",
+			   err.text);
+	cr_assert_not_null(strstr(err.text, "disk full"), "%s", err.text);
+	cr_assert_null(strstr(err.text, "do not answer"), "%s", err.text);
+}
+
+Test(distribute, ganetis_node_daemon_gets_no_value_that_is_too_long)
+{
+	auto_free char *tag = xalloc(SSCONF_GANETI_MAX + 1);
+	size_t all;
+
+	peers.manner[3] = GANETIS;
+	peers_change();
+	all = peers.ssconf_values[3];
+	memset(tag, 'x', SSCONF_GANETI_MAX);
+	tag_cluster(tag);
+	cr_assert_eq(peers.ssconf_values[2], 1, "the new one");
+	cr_assert_eq(peers.ssconf_values[3], all - 1, "all but that");
+	expect_failing("", false);
+}
+
 Test(distribute, a_dead_node_is_asked_once_and_then_in_the_background)
 {
 	peers.manner[2] = SILENT;
@@ -106,15 +166,6 @@ Test(distribute, who_comes_back_gets_everything)
 	peers_forget();
 	peers_change();
 	cr_assert(peers_traced("node2 upload_file_single"));
-}
-
-static void tag_cluster(const char *tag)
-{
-	json_t *cluster = config_edit(config_cluster(peers.master->config));
-
-	json_object_set_new(cluster, "tags", json_make("[s]", tag));
-	config_put_cluster(peers.master->config, cluster);
-	peers_change();
 }
 
 Test(distribute, of_ssconf_only_what_changed_goes_to_those_who_have_the_rest)

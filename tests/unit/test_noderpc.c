@@ -110,6 +110,30 @@ static void call_one(void *arg)
 				    json_make("[s]", "a"), &err);
 }
 
+static void call_big(void *arg)
+{
+	size_t len = 61 * 1024 * 1024;
+	auto_free char *big = xalloc(len + 1);
+	auto_json json_t *n = node(1, false);
+
+	(void)arg;
+	memset(big, 'x', len);
+	cr_expect_null(
+		noderpc_call(rpc, n, "version", json_make("[s]", big), &err));
+}
+
+/* It is not the node's fault. */
+Test(noderpc, a_call_that_is_too_long_is_not_sent)
+{
+	task_spawn("call", call_big, NULL);
+	test_run_tasks();
+	cr_assert_eq(err.kind, ERR_EXEC);
+	cr_assert_str_eq(err.text,
+			 "version on node 'node1': the call is 61 MiB long, "
+			 "and node daemons take at most 60");
+	cr_assert_eq(trace.len, 0);
+}
+
 static json_t *call(int i, bool offline, const char *procedure)
 {
 	struct one one = {i, offline, procedure, NULL};

@@ -155,6 +155,23 @@ Test(proc, missing_program_is_an_error)
 				     "no such file or directory");
 }
 
+Test(proc, too_large_an_environment_is_named)
+{
+	const char *argv[] = {"true", NULL};
+	auto_free char *big = xalloc(200001);
+	const char *env[] = {"PATH=/bin", big, NULL};
+	struct run r = {.spec = {.argv = argv, .env = env}};
+
+	memset(big, 'x', 200000);
+	memcpy(big, "TAGS=", 5);
+	run(&r);
+	cr_assert_eq(r.rc, -1);
+	cr_assert_not_null(strstr(r.err.text, "larger than the system allows"),
+			   "%s", r.err.text);
+	cr_assert_not_null(strstr(r.err.text, "200000 are in TAGS"), "%s",
+			   r.err.text);
+}
+
 Test(proc, missing_folder_is_an_error)
 {
 	const char *argv[] = {"true", NULL};

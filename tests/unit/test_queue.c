@@ -213,6 +213,34 @@ Test(queue, one_bad_job_does_not_harm_the_others)
 	world_expect_many(json_array(), "[]");
 }
 
+static void submit_too_large(void *arg)
+{
+	struct error err;
+
+	cr_expect_null(queue_submit_many(world.queue, arg, &err));
+	cr_expect_not_null(strstr(err.text, "16 MiB is the limit"));
+}
+
+/* The other candidates could not take it. */
+Test(queue, a_job_that_is_too_large_is_refused)
+{
+	size_t len = QUEUE_JOB_BYTES_MAX;
+	auto_free char *big = xalloc(len + 1);
+	auto_json json_t *jobs = json_make("[o]", world_one("ok", NULL));
+	json_t *op = json_array_get(json_array_get(jobs, 0), 0);
+	struct world_submit one = {.ops = json_array_get(jobs, 0)};
+
+	memset(big, 'x', len);
+	json_object_set_new(op, "big", json_string(big));
+	world_do(world_do_submit, &one);
+	cr_assert_eq(one.rc, -1);
+	cr_assert_not_null(strstr(one.err.text, "16 MiB is the limit"));
+	world_do(submit_too_large, jobs);
+	json_object_set_new(op, "big", json_string("small"));
+	world_expect_many(steal(&jobs), "[[true,3]]");
+	world_settle();
+}
+
 /* --- dependencies --- */
 
 Test(queue, a_child_waits_for_its_parent)

@@ -97,7 +97,8 @@ Test(ssconf, equals_the_recorded_files_byte_for_byte)
 		auto_free char *ours = ssconf_text(value);
 		struct error err;
 		size_t len;
-		auto_free char *theirs = fs_read(file, SSCONF_MAX, &len, &err);
+		auto_free char *theirs =
+			fs_read(file, SSCONF_READ_MAX, &len, &err);
 
 		cr_assert_not_null(theirs, "%s", err.text);
 		if (len > 0)

@@ -121,7 +121,8 @@ static char *answer_call(struct node *n, const char *procedure,
 	if (strcmp(procedure, "master_promise") == 0)
 		return promise(n, args);
 	if (strcmp(procedure, "config_read") == 0) {
-		auto_json json_t *answer = json_make("[b, O]", 1, config_text);
+		auto_json json_t *answer =
+			json_make("[b, [i, O]]", 1, 0, config_text);
 
 		return json_text(answer);
 	}
