@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The requests of an HTTPS server: who sends one, whether its body is read,
- * the task that handles it, the answer.
+/* The requests of an HTTPS server: whether the body of one is read, the task
+ * that handles it, the answer.
  *
  * A request is read into a call, then its connection is suspended while a task
  * runs the handler.  MHD is only called from the loop, never from a task. */
@@ -18,16 +18,6 @@
 #include "lib/event/tls.h"
 
 #define TEXT_PLAIN "text/plain"
-
-/* Who is on the other end of a connection; found out at its first request. */
-struct peer {
-	struct MHD_Connection *connection;
-	struct https_instance *instance;
-	struct timer limit; /* for what it has to send next */
-	bool checked, verified;
-	char ip[64];
-	char digest[TLS_DIGEST_MAX];
-};
 
 enum stage { READING, SUSPENDED, HANDLED };
 
@@ -104,143 +94,7 @@ static enum MHD_Result answer_call(struct https_call *call)
 						MHD_RESPMEM_MUST_FREE));
 }
 
-/* The peer. */
-
-static bool verify(gnutls_session_t session, char digest[TLS_DIGEST_MAX])
-{
-	const gnutls_datum_t *chain;
-	unsigned status = 0, n = 0;
-
-	/* Without a certificate this fails, too. */
-	if (gnutls_certificate_verify_peers2(session, &status) < 0 ||
-	    status != 0)
-		return false;
-	chain = gnutls_certificate_get_peers(session, &n);
-	if (chain == NULL || n == 0)
-		return false;
-	tls_digest_der(chain[0].data, chain[0].size, digest);
-	return true;
-}
-
-static void look_at_peer(struct https_server *s, struct peer *peer,
-			 struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info;
-
-	if (peer->checked)
-		return;
-	peer->checked = true;
-	info = MHD_get_connection_info(connection,
-				       MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	if (info != NULL)
-		uv_ip_name(info->client_addr, peer->ip, sizeof(peer->ip));
-	if (s->config.ca_file == NULL)
-		return;
-	info = MHD_get_connection_info(connection,
-				       MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	peer->verified =
-		info != NULL && verify(info->tls_session, peer->digest);
-}
-
-static struct peer *peer_of(struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	return info->socket_context;
-}
-
-/* MHD sees the end of the connection and closes it. */
-static void on_limit(struct timer *t)
-{
-	struct peer *peer = container_of(t, struct peer, limit);
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-		peer->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-
-	if (info != NULL)
-		shutdown(info->connect_fd, SHUT_RDWR);
-	https_instance_wake(peer->instance);
-}
-
-static void limit(struct peer *peer, unsigned ms)
-{
-	peer->limit.fired = on_limit;
-	timer_start(&peer->limit, clock_mono_us() + ms * INT64_C(1000));
-}
-
-static struct peer *peer_create(struct https_instance *i,
-				struct MHD_Connection *connection)
-{
-	struct peer *peer = xalloc(sizeof(*peer));
-
-	peer->connection = connection;
-	peer->instance = i;
-	limit(peer, i->server->config.first_ms);
-	return peer;
-}
-
-static void peer_free(struct peer *peer)
-{
-	if (peer != NULL)
-		timer_stop(&peer->limit);
-	free(peer);
-}
-
-void https_on_connection(void *arg, struct MHD_Connection *connection,
-			 void **context,
-			 enum MHD_ConnectionNotificationCode code)
-{
-	struct https_instance *i = arg;
-
-	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		i->server->accepted++;
-		*context = peer_create(i, connection);
-	} else {
-		peer_free(*context);
-		*context = NULL;
-	}
-}
-
 /* Reading a request. */
-
-/* The headers that say how long the body is. */
-struct framing {
-	unsigned lengths, encodings;
-	bool unclear;
-	uint64_t length;
-};
-
-/* "Content-Length : 3" means no length to us and 3 to somebody else. */
-static bool is_name(const char *s)
-{
-	for (const char *p = s; *p != '\0'; p++)
-		if (*p <= ' ' || *p > '~' || *p == ':')
-			return false;
-	return *s != '\0';
-}
-
-static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind,
-				 const char *name, const char *value)
-{
-	struct framing *f = arg;
-	int64_t length;
-
-	(void)kind;
-	if (!is_name(name))
-		f->unclear = true;
-	if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
-		f->lengths++;
-		f->length = value != NULL && str_to_int64(value, &length) &&
-					    length >= 0
-				    ? (uint64_t)length
-				    : UINT64_MAX;
-	} else if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
-		f->encodings++;
-		if (value == NULL || strcasecmp(value, "chunked") != 0)
-			f->unclear = true;
-	}
-	return MHD_YES;
-}
 
 static bool takes(const struct https_server *s, const char *method)
 {
@@ -249,11 +103,11 @@ static bool takes(const struct https_server *s, const char *method)
 }
 
 /* Why not to read this request's body: a status, or 0. */
-static int refusal(struct https_server *s, struct MHD_Connection *connection,
-		   const struct peer *peer, const char *method,
+static int refusal(struct https_server *s, const struct https_peer *peer,
+		   const char *method, const char *version,
 		   const char **ret_why)
 {
-	struct framing f = {0};
+	struct https_head head;
 
 #define REFUSE(status, why)                                                    \
 	do {                                                                   \
@@ -273,11 +127,13 @@ static int refusal(struct https_server *s, struct MHD_Connection *connection,
 		REFUSE(MHD_HTTP_METHOD_NOT_ALLOWED,
 		       s->config.reads ? "Use GET, POST or PUT"
 				       : "Use POST or PUT");
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header, &f);
-	if (f.lengths + f.encodings > 1 || f.unclear)
-		REFUSE(MHD_HTTP_BAD_REQUEST,
-		       "The length of the body is not clear");
-	if (f.lengths > 0 && f.length > s->config.body_max)
+	head = https_head_read(peer, method, version);
+	if (head.fault != NULL)
+		REFUSE(MHD_HTTP_BAD_REQUEST, head.fault);
+	if (head.chunked)
+		REFUSE(MHD_HTTP_LENGTH_REQUIRED,
+		       "Say how long the body is (Content-Length)");
+	if (head.length > s->config.body_max)
 		REFUSE(MHD_HTTP_CONTENT_TOO_LARGE, "The body is too long");
 #undef REFUSE
 	return 0;
@@ -286,15 +142,15 @@ static int refusal(struct https_server *s, struct MHD_Connection *connection,
 static enum MHD_Result begin_call(struct https_instance *i,
 				  struct MHD_Connection *connection,
 				  const char *path, const char *method,
-				  void **ret_call)
+				  const char *version, void **ret_call)
 {
-	struct peer *peer = peer_of(connection);
+	struct https_peer *peer = https_peer_of(connection);
 	struct https_call *call;
 	const char *why;
 	int status;
 
-	look_at_peer(i->server, peer, connection);
-	status = refusal(i->server, connection, peer, method, &why);
+	https_peer_look(peer);
+	status = refusal(i->server, peer, method, version, &why);
 	if (status != 0)
 		return answer_text(connection, status, let_in(i->server), why);
 	call = xalloc(sizeof(*call));
@@ -309,7 +165,7 @@ static enum MHD_Result begin_call(struct https_instance *i,
 	if (peer->verified)
 		call->request.peer_digest = peer->digest;
 	list_init(&call->link);
-	limit(peer, i->server->config.body_ms);
+	https_peer_limit(peer, i->server->config.body_ms);
 	*ret_call = call;
 	return MHD_YES;
 }
@@ -382,7 +238,7 @@ static enum MHD_Result submit(struct https_call *call)
 	call->request.body = call->body.data == NULL ? "" : call->body.data;
 	call->request.body_len = call->body.len;
 	call->stage = SUSPENDED;
-	timer_stop(&peer_of(call->connection)->limit);
+	timer_stop(&https_peer_of(call->connection)->limit);
 	s->busy++;
 	MHD_suspend_connection(call->connection);
 	list_append(&s->waiting, &call->link);
@@ -397,9 +253,9 @@ enum MHD_Result https_on_access(void *arg, struct MHD_Connection *connection,
 {
 	struct https_call *call = *call_;
 
-	(void)version;
 	if (call == NULL)
-		return begin_call(arg, connection, path, method, call_);
+		return begin_call(arg, connection, path, method, version,
+				  call_);
 	if (*len > 0) {
 		size_t n = *len;
 

@@ -44,8 +44,8 @@ struct https_post {
  * minutes, however long the request may take.  on_reply is called from the loop
  * exactly once: status and the body (borrowed, NUL-terminated), or status 0 and
  * err (ECODE_REFUSED when the connection was refused, the kind ERR_EXEC when
- * the answer was longer than HTTPS_REPLY_MAX, else ERR_RPC).  Everything in *post is
- * copied. */
+ * the answer was longer than HTTPS_REPLY_MAX, else ERR_RPC).  Everything in
+ * *post is copied. */
 void https_post(struct https_client *c, const struct https_post *post,
 		char *body STEALS, size_t len,
 		void (*on_reply)(void *arg, int status, const char *body,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Private to https_server.c (MHD daemons on the loop) and https_call.c (the
- * requests on them). */
+/* Private to https_server.c (MHD daemons on the loop), https_peers.c (who is on
+ * the other end), https_head.c (what a request may look like) and https_call.c
+ * (the requests). */
 #ifndef EVENT_HTTPS_INTERNAL_H
 #define EVENT_HTTPS_INTERNAL_H
 
@@ -10,6 +11,7 @@
 #include "lib/base/list.h"
 #include "lib/event/https_server.h"
 #include "lib/event/timer.h"
+#include "lib/event/tls.h"
 
 struct https_server {
 	struct https_server_config config;
@@ -20,6 +22,11 @@ struct https_server {
 	unsigned running;    /* calls in their handler */
 	unsigned busy;	     /* read, and not yet answered to the end */
 	uint64_t accepted;
+	/* Connections, where certificates are asked for: those that have shown
+	 * one, and those that have not, each in the order of their coming. */
+	struct list known, strangers;
+	unsigned sent_away; /* strangers, not told of yet */
+	int64_t told_us;
 	bool closing;
 	struct timer linger;
 	void (*done)(void *arg);
@@ -42,7 +49,41 @@ struct https_instance {
 /* Let MHD work as soon as possible, after resuming what was handled. */
 void https_instance_wake(struct https_instance *i);
 
-/* MHD's callbacks; arg is the instance.  A new and a closed connection: */
+/* The other end of a connection. */
+struct https_peer {
+	struct list link; /* in server.known or .strangers, or in none */
+	struct MHD_Connection *connection;
+	struct https_instance *instance;
+	struct timer limit; /* for what it has to send next */
+	bool checked, verified;
+	char ip[64];
+	char digest[TLS_DIGEST_MAX];
+	const char *uri_end; /* of the request being read, as it came, */
+	bool uri_odd;	     /* with what must not be in it */
+};
+
+struct https_peer *https_peer_of(struct MHD_Connection *connection);
+/* Make sure that it is known who it is. */
+void https_peer_look(struct https_peer *peer);
+/* It is hung up after so long, unless its timer `limit` is stopped. */
+void https_peer_limit(struct https_peer *peer, unsigned ms);
+
+/* What the head of a request says of the rest. */
+struct https_head {
+	const char *fault; /* why it is not taken, a literal; NULL */
+	bool chunked;
+	uint64_t length; /* of the body, 0 when it is not said */
+};
+
+/* method and version as MHD hands them to https_on_access(). */
+struct https_head https_head_read(const struct https_peer *peer,
+				  const char *method, const char *version);
+
+/* MHD's callbacks; arg is the instance.  The first line of a request: */
+void *https_on_uri(void *arg, const char *uri,
+		   struct MHD_Connection *connection);
+
+/* A new and a closed connection: */
 void https_on_connection(void *arg, struct MHD_Connection *connection,
 			 void **context,
 			 enum MHD_ConnectionNotificationCode code);

@@ -24,6 +24,9 @@
 #include "lib/event/https_internal.h"
 #include "lib/event/tls.h"
 
+/* Places beside the known and the strangers: for those that were hung up and
+ * that MHD has not closed yet. */
+#define LEAVING_MAX 64
 /* How long the last replies may take when the server ends. */
 #define LINGER_MS 2000
 #define PEM_MAX (1024 * 1024)
@@ -107,11 +110,18 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 						     0, (void *)ca},
 		end,
 	};
+	unsigned max = c->connections_max;
+	unsigned max_per_ip = c->connections_per_ip_max;
 	unsigned flags =
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 
 	if (cert != NULL)
 		flags |= MHD_USE_TLS;
+	/* https_peers.c counts them where there are certificates. */
+	if (ca != NULL) {
+		max = c->connections_max + HTTPS_STRANGERS_MAX + LEAVING_MAX;
+		max_per_ip = 0;
+	}
 	/* clang-format off */
 	return MHD_start_daemon(
 		flags, 0, NULL, NULL, https_on_access, i,
@@ -120,8 +130,9 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTPS_HEADER_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTPS_IDLE_S,
-		MHD_OPTION_CONNECTION_LIMIT, c->connections_max,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, c->connections_per_ip_max,
+		MHD_OPTION_CONNECTION_LIMIT, max,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, max_per_ip,
+		MHD_OPTION_URI_LOG_CALLBACK, https_on_uri, i,
 		MHD_OPTION_NOTIFY_CONNECTION, https_on_connection, i,
 		MHD_OPTION_NOTIFY_COMPLETED, https_on_completed, i,
 		MHD_OPTION_ARRAY, cert == NULL ? &end : tls,
@@ -274,11 +285,15 @@ https_server_create(const struct https_server_config *config, struct error *err)
 	s->listen_fd = -1;
 	list_init(&s->instances);
 	list_init(&s->waiting);
+	list_init(&s->known);
+	list_init(&s->strangers);
 	*c = *config;
 	if (c->first_ms == 0)
 		c->first_ms = HTTPS_FIRST_MS;
 	if (c->body_ms == 0)
 		c->body_ms = HTTPS_BODY_MS;
+	if (c->stranger_ms == 0)
+		c->stranger_ms = HTTPS_STRANGER_MS;
 	c->address = xstrdup(config->address);
 	if (config->cert_file != NULL)
 		c->cert_file = xstrdup(config->cert_file);

@@ -6,9 +6,17 @@
  * most connections_max connections (connections_per_ip_max from one address),
  * HTTPS_IDLE_S seconds without a byte end one, at most requests_max requests
  * run at once, the others wait.  Who sends a byte now and then is no better
- * off: the handshake and the headers of a request that is let in have to be
- * there HTTPS_FIRST_MS after the connection, a body HTTPS_BODY_MS after its
- * headers. */
+ * off: the headers of a request that is let in have to be there HTTPS_FIRST_MS
+ * after the connection was made or its certificate shown, a body HTTPS_BODY_MS
+ * after its headers.
+ *
+ * Where certificates are asked for, connections that have not shown one are not
+ * among connections_max.  They have HTTPS_STRANGER_MS to do so, and
+ * HTTPS_STRANGERS_MAX places; when there is none left, the oldest goes.
+ *
+ * A request that could mean something else to another reader is refused: bare
+ * LF, CR and NUL, folded lines, names that are none, two hosts, two lengths,
+ * %00; and so are bodies in chunks. */
 #ifndef EVENT_HTTPS_SERVER_H
 #define EVENT_HTTPS_SERVER_H
 
@@ -24,6 +32,10 @@
 #define HTTPS_IDLE_S 120
 #define HTTPS_FIRST_MS 30000
 #define HTTPS_BODY_MS 300000
+/* Twice what our client waits for a connection. */
+#define HTTPS_STRANGER_MS 10000
+/* So many handshakes a busy server may have begun; each takes some 80 kB. */
+#define HTTPS_STRANGERS_MAX 256
 
 struct https_server; /* private */
 
@@ -56,7 +68,8 @@ struct https_server_config {
 	bool reads;	       /* let GET in as well as POST and PUT */
 	size_t body_max;
 	unsigned connections_max, connections_per_ip_max, requests_max;
-	unsigned first_ms, body_ms; /* 0: HTTPS_FIRST_MS, HTTPS_BODY_MS */
+	/* 0: HTTPS_FIRST_MS, HTTPS_BODY_MS, HTTPS_STRANGER_MS */
+	unsigned first_ms, body_ms, stranger_ms;
 
 	/* Asked on every request before its body is read, with the verified
 	 * peer's digest (never NULL when ca_file is set): may it go on?

@@ -103,8 +103,8 @@ Test(https_hostile, malformed_requests_end_with_an_error)
 			  "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
 		 .status = 400},
 		{.bytes = "POST /echo HTTP/1.1\r\nHost: x\r\n"
-			  "Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
-		 .status = 400},
+			  "Transfer-Encoding: chunked\r\n\r\n1\nx\n0\n\n",
+		 .status = 411},
 		{.bytes = "POST /echo HTTP/1.1\r\nHost: x\r\n"
 			  "Content-Length : 3\r\n\r\nabc",
 		 .status = 400},
@@ -135,6 +135,95 @@ Test(https_hostile, malformed_requests_end_with_an_error)
 	}
 	cr_expect_eq(pair.handled, 1);
 	call_expect(&after, 200, "x");
+}
+
+#define POST "POST /echo HTTP/1.1\r\n"
+#define HOST "Host: x\r\n"
+#define EMPTY "Connection: close\r\nContent-Length: 0\r\n"
+
+#define RAW(s)                                                                 \
+	{                                                                      \
+		.bytes = s, .len = sizeof(s) - 1, .status = 400                \
+	}
+
+Test(https_hostile, what_could_be_read_in_two_ways_is_refused)
+{
+	struct raw cases[] = {
+		RAW("POST /echo HTTP/1.1\n" HOST EMPTY "\r\n"),
+		RAW(POST "Host: x\n" EMPTY "\r\n"),
+		RAW(POST HOST "Content-Length: 1\n\r\nx"),
+		RAW(POST HOST "Content-Length: 1\r\n\nx"),
+		RAW(POST HOST EMPTY "X: a\rY: b\r\n\r\n"),
+		RAW(POST HOST EMPTY "X: a\0b\r\n\r\n"),
+		RAW(POST HOST EMPTY "X: a\0b\r\nY: c\r\n\r\n"),
+		RAW(POST HOST EMPTY "X\0: a\r\n\r\n"),
+		RAW(POST HOST EMPTY "X: a\r\n b\r\n\r\n"),
+		RAW(POST HOST EMPTY "X: a\r\n\tb\r\nY: c\r\n\r\n"),
+		RAW(POST "Host: x\r\n y\r\n" EMPTY "\r\n"),
+		RAW(POST " Host: x\r\n" EMPTY "\r\n"),
+		RAW(POST HOST "Host: y\r\n" EMPTY "\r\n"),
+		RAW(POST HOST EMPTY ": a\r\n\r\n"),
+		RAW(POST HOST EMPTY "X y: a\r\n\r\n"),
+		RAW(POST HOST EMPTY "X: a\x01\r\n\r\n"),
+		RAW("POST /echo%00x HTTP/1.1\r\n" HOST EMPTY "\r\n"),
+		RAW("POST /echo\0x HTTP/1.1\r\n" HOST EMPTY "\r\n"),
+		RAW("POST /echo HTTP/1.1\0\r\n" HOST EMPTY "\r\n"),
+	};
+	struct raw good = {.bytes = POST HOST EMPTY "X:a\r\nY: \t b c \r\n"
+						    "Z:\r\n\r\n"};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		task_spawn("raw", raw_task, &cases[i]);
+		pair_run();
+		cr_expect(cases[i].answer[0] == '\0' ||
+				  str_starts(cases[i].answer, "HTTP/1.1 400 "),
+			  "case %zu: %.40s", i, cases[i].answer);
+		cr_expect_eq(pair.handled, 0, "case %zu", i);
+	}
+	task_spawn("raw", raw_task, &good);
+	pair_run();
+	cr_expect(str_starts(good.answer, "HTTP/1.1 200 "), "%.40s",
+		  good.answer);
+}
+
+/* Where a connection has more than one request. */
+Test(https_hostile, each_request_of_a_connection_is_looked_at)
+{
+	struct raw raw = {.bytes = POST HOST
+			  "Content-Length: 3\r\n\r\nabc" POST HOST
+			  "Content-Length: 2\r\n\r\nde" POST HOST "X: a\n" EMPTY
+			  "\r\n"};
+	const char *bad;
+
+	task_spawn("raw", raw_task, &raw);
+	pair_run();
+	cr_expect_eq(pair.handled, 2);
+	bad = strstr(raw.answer, "HTTP/1.1 400 ");
+	cr_expect_not_null(bad, "%s", raw.answer);
+}
+
+/* More than there are places, none with a certificate. */
+#define N_STRANGERS (HTTPS_STRANGERS_MAX + 100)
+
+Test(https_hostile, strangers_keep_nobody_out)
+{
+	struct call call = {.path = "/echo", .body = "x"};
+	int fds[N_STRANGERS];
+	char byte;
+
+	for (int i = 0; i < N_STRANGERS; i++) {
+		fds[i] = connect_raw();
+		uv_run(uv_default_loop(), UV_RUN_NOWAIT);
+	}
+	call_expect(&call, 200, "x");
+	cr_expect_eq(read(fds[0], &byte, 1), 0, "the oldest went");
+	cr_expect_eq(recv(fds[N_STRANGERS - 1], &byte, 1, MSG_DONTWAIT), -1,
+		     "the newest stays");
+	for (int i = 0; i < N_STRANGERS; i++)
+		close(fds[i]);
+	call_expect(&call, 200, "x");
+	cr_expect_eq(https_server_accepted(pair.server), N_STRANGERS + 1,
+		     "the known one stays as well");
 }
 
 static void plain_task(void *arg)

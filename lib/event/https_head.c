@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whether the head of a request (its first line and its headers) means the same
+ * to everybody who reads it.
+ *
+ * libmicrohttpd 0.9 also takes lines that end in a bare LF, folded lines, and
+ * NULs, which end its strings.  It does not say so, but its strings lie in the
+ * memory that the request was read into, and each line end became NULs: two for
+ * CR LF, one for LF.  So in a head as it should be each string begins exactly
+ * where the one before it says, and in another one it does not.  From version 1
+ * on it refuses all that by itself, and its memory looks otherwise. */
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/str.h"
+#include "lib/event/https_internal.h"
+
+#define NOT_CLEAR "The length of the body is not clear"
+#define NOT_HTTP                                                               \
+	"The request is not as HTTP wants it: each line ends in CR LF and is " \
+	"not folded, and there are no control characters"
+
+struct scan {
+	const char *next; /* where the next header has to begin */
+	unsigned lengths, encodings, hosts;
+	bool odd;     /* something is not as it should be, */
+	bool unclear; /* or about the length of the body */
+	bool chunked;
+	uint64_t length;
+};
+
+/* "Content-Length : 3" means no length to us and 3 to somebody else. */
+static bool is_name(const char *s)
+{
+	for (const char *p = s; *p != '\0'; p++)
+		if (*p <= ' ' || *p > '~' || *p == ':')
+			return false;
+	return *s != '\0';
+}
+
+static bool is_value(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (((unsigned char)*s < ' ' && *s != '\t') || *s == 127)
+			return false;
+	return true;
+}
+
+static void note_length(struct scan *s, const char *value)
+{
+	int64_t length;
+
+	s->lengths++;
+	s->length = str_to_int64(value, &length) && length >= 0
+			    ? (uint64_t)length
+			    : UINT64_MAX;
+}
+
+/* A colon and blanks are between name and value. */
+static void follow(struct scan *s, const char *name, const char *value)
+{
+	const char *p = name + strlen(name) + 1;
+
+	if (name != s->next)
+		s->odd = true;
+	if (s->odd)
+		return;
+	while (p < value && (*p == ' ' || *p == '\t'))
+		p++;
+	s->odd = p != value;
+	s->next = value + strlen(value) + 2;
+}
+
+static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind,
+				 const char *name, const char *value)
+{
+	struct scan *s = arg;
+
+	(void)kind;
+	if (value == NULL || !is_value(value) || !is_name(name)) {
+		s->odd = true;
+		return MHD_YES;
+	}
+	if (s->next != NULL)
+		follow(s, name, value);
+	if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0)
+		note_length(s, value);
+	if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0)
+		s->hosts++;
+	if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
+		s->encodings++;
+		s->chunked = strcasecmp(value, "chunked") == 0;
+		s->unclear |= !s->chunked;
+	}
+	return MHD_YES;
+}
+
+void *https_on_uri(void *arg, const char *uri,
+		   struct MHD_Connection *connection)
+{
+	struct https_peer *peer = https_peer_of(connection);
+
+	(void)arg;
+	if (uri == NULL)
+		uri = "";
+	peer->uri_end = uri + strlen(uri);
+	peer->uri_odd = strstr(uri, "%00") != NULL || !is_value(uri);
+	return NULL; /* there is no call yet */
+}
+
+/* Where the body begins. */
+static const char *end_of_head(const struct https_peer *peer,
+			       const char *method)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		peer->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	return info == NULL ? NULL : method + info->header_size;
+}
+
+struct https_head https_head_read(const struct https_peer *peer,
+				  const char *method, const char *version)
+{
+	bool strings_in_place = str_starts(MHD_get_version(), "0.");
+	struct scan s = {.odd = peer->uri_odd};
+	struct https_head head = {0};
+
+	if (strings_in_place) {
+		s.odd |= peer->uri_end + 1 != version;
+		s.next = version + strlen(version) + 2;
+	}
+	MHD_get_connection_values(peer->connection, MHD_HEADER_KIND, on_header,
+				  &s);
+	/* The line behind the headers is empty. */
+	if (strings_in_place && s.next + 2 != end_of_head(peer, method))
+		s.odd = true;
+	if (s.odd || s.hosts > 1)
+		head.fault = NOT_HTTP;
+	else if (s.lengths + s.encodings > 1 || s.unclear)
+		head.fault = NOT_CLEAR;
+	head.chunked = s.chunked;
+	head.length = s.length;
+	return head;
+}

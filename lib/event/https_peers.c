@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who is on the other end of a connection.
+ *
+ * Where certificates are asked for, a connection is a stranger until it has
+ * shown one that is ours (when its handshake ends).  Strangers have places of
+ * their own: when these are taken, a new one takes the place of the oldest of
+ * the address that has most of them.  So those who know nobody here cannot keep
+ * anybody out, whatever they do and however many they are. */
+#include <assert.h>
+#include <gnutls/gnutls.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <uv.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/str.h"
+#include "lib/event/https_internal.h"
+
+/* How often the log is told of strangers that had to go. */
+#define TELL_US (60 * INT64_C(1000000))
+
+struct https_peer *https_peer_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection,
+				       MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+static bool asks_for_certificates(const struct https_server *s)
+{
+	return s->config.ca_file != NULL;
+}
+
+/* MHD sees the end of the connection and closes it. */
+static void hang_up(struct https_peer *peer)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		peer->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	if (info != NULL)
+		shutdown(info->connect_fd, SHUT_RDWR);
+	https_instance_wake(peer->instance);
+}
+
+static void on_limit(struct timer *t)
+{
+	hang_up(container_of(t, struct https_peer, limit));
+}
+
+void https_peer_limit(struct https_peer *peer, unsigned ms)
+{
+	peer->limit.fired = on_limit;
+	timer_start(&peer->limit, clock_mono_us() + ms * INT64_C(1000));
+}
+
+/* --- strangers --- */
+
+static size_t count(const struct list *peers, const char *ip)
+{
+	const struct https_peer *p;
+	size_t n = 0;
+
+	list_each (p, peers, link)
+		n += ip == NULL || strcmp(p->ip, ip) == 0;
+	return n;
+}
+
+/* The oldest of the address that has most; they are in the order in which they
+ * came. */
+static struct https_peer *whose_turn(const struct https_server *s)
+{
+	struct https_peer *p, *found = NULL;
+	size_t most = 0;
+
+	list_each (p, &s->strangers, link) {
+		size_t n = count(&s->strangers, p->ip);
+
+		if (n > most) {
+			most = n;
+			found = p;
+		}
+	}
+	return found;
+}
+
+static void tell(struct https_server *s, const struct https_peer *gone)
+{
+	int64_t now = clock_mono_us();
+
+	s->sent_away++;
+	if (s->told_us != 0 && now - s->told_us < TELL_US)
+		return;
+	log_warning("HTTPS: %u connections without a certificate had to make "
+		    "room for others since the last such line, the last one of "
+		    "%s",
+		    s->sent_away, gone->ip);
+	s->told_us = now;
+	s->sent_away = 0;
+}
+
+static void make_room(struct https_server *s)
+{
+	struct https_peer *peer;
+
+	if (count(&s->strangers, NULL) < HTTPS_STRANGERS_MAX)
+		return;
+	peer = whose_turn(s);
+	tell(s, peer);
+	list_remove(&peer->link);
+	timer_stop(&peer->limit);
+	hang_up(peer);
+}
+
+/* It has shown a certificate; too many of those go as well. */
+static void make_known(struct https_peer *peer)
+{
+	struct https_server *s = peer->instance->server;
+	const struct https_server_config *c = &s->config;
+
+	list_remove(&peer->link);
+	if (count(&s->known, NULL) >= c->connections_max ||
+	    count(&s->known, peer->ip) >= c->connections_per_ip_max) {
+		log_warning("HTTPS: %s has too many connections", peer->ip);
+		hang_up(peer);
+		return;
+	}
+	list_append(&s->known, &peer->link);
+	https_peer_limit(peer, c->first_ms);
+}
+
+static bool verify(gnutls_session_t session, char digest[TLS_DIGEST_MAX])
+{
+	const gnutls_datum_t *chain;
+	unsigned status = 0, n = 0;
+
+	/* Without a certificate this fails, too. */
+	if (gnutls_certificate_verify_peers2(session, &status) < 0 ||
+	    status != 0)
+		return false;
+	chain = gnutls_certificate_get_peers(session, &n);
+	if (chain == NULL || n == 0)
+		return false;
+	tls_digest_der(chain[0].data, chain[0].size, digest);
+	return true;
+}
+
+static void check(struct https_peer *peer, gnutls_session_t session)
+{
+	if (peer->checked)
+		return;
+	peer->checked = true;
+	peer->verified = verify(session, peer->digest);
+	if (peer->verified)
+		make_known(peer);
+}
+
+/* Its own message, which follows the proof that the certificate is its. */
+static int on_finished(gnutls_session_t session, unsigned type, unsigned when,
+		       unsigned incoming, const gnutls_datum_t *message)
+{
+	(void)type;
+	(void)when;
+	(void)message;
+	if (incoming)
+		check(gnutls_db_get_ptr(session), session);
+	return 0;
+}
+
+static gnutls_session_t session_of(const struct https_peer *peer)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		peer->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	return info == NULL ? NULL : info->tls_session;
+}
+
+void https_peer_look(struct https_peer *peer)
+{
+	gnutls_session_t session = session_of(peer);
+
+	if (session != NULL && asks_for_certificates(peer->instance->server))
+		check(peer, session);
+}
+
+/* --- coming and going --- */
+
+static void watch_handshake(struct https_peer *peer)
+{
+	gnutls_session_t session = session_of(peer);
+
+	if (session == NULL)
+		return;
+	/* There is no cache of sessions whose pointer this would be. */
+	gnutls_db_set_ptr(session, peer);
+	gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED,
+					   GNUTLS_HOOK_POST, on_finished);
+}
+
+static struct https_peer *peer_create(struct https_instance *i,
+				      struct MHD_Connection *connection)
+{
+	struct https_server *s = i->server;
+	struct https_peer *peer = xalloc(sizeof(*peer));
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	peer->connection = connection;
+	peer->instance = i;
+	list_init(&peer->link);
+	if (info != NULL)
+		uv_ip_name(info->client_addr, peer->ip, sizeof(peer->ip));
+	if (!asks_for_certificates(s)) {
+		https_peer_limit(peer, s->config.first_ms);
+		return peer;
+	}
+	make_room(s);
+	list_append(&s->strangers, &peer->link);
+	https_peer_limit(peer, s->config.stranger_ms);
+	watch_handshake(peer);
+	return peer;
+}
+
+static void peer_free(struct https_peer *peer)
+{
+	if (peer == NULL)
+		return;
+	timer_stop(&peer->limit);
+	list_remove(&peer->link);
+	free(peer);
+}
+
+void https_on_connection(void *arg, struct MHD_Connection *connection,
+			 void **context,
+			 enum MHD_ConnectionNotificationCode code)
+{
+	struct https_instance *i = arg;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		i->server->accepted++;
+		*context = peer_create(i, connection);
+	} else {
+		peer_free(*context);
+		*context = NULL;
+	}
+}
