@@ -6,6 +6,7 @@
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "lib/model/state.h"
 #include "masterd/query_instance.h"
 #include "masterd/query_live.h"
 #include "masterd/running.h"
@@ -76,9 +77,11 @@ static json_t *console_request(const struct query *q,
 {
 	const json_t *i = row->object;
 	const json_t *cluster = config_cluster(q->m->config);
-	const json_t *node = primary_of(q, row);
+	auto_json json_t *node = json_copy((json_t *)primary_of(q, row));
 	const json_t *group = query_node_group(q, json_str(node, "uuid", NULL));
 
+	/* Ganeti's node daemon refuses objects with members of ours. */
+	json_object_del(node, STATE_MEASURED);
 	return json_make("{s:O, s:O, s:O?, s:o, s:o}", "instance", i, "node",
 			 node, "group", group, "hvParams",
 			 params_fill_hv(cluster, json_str(i, "hypervisor", ""),

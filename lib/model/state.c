@@ -40,32 +40,103 @@ static void put_over(json_t *filled, const json_t *own)
 		json_object_update(filled, (json_t *)own);
 }
 
+/* Of one level: the hypervisor's numbers, or (key2) those of a storage. */
+static const json_t *own_numbers(const json_t *level, const char *member,
+				 const char *key, const char *key2)
+{
+	const json_t *own = json_get(json_get(level, member), key);
+
+	return key2 == NULL ? own : json_get(own, key2);
+}
+
+/* Levels in the order in which they go before each other. */
+static bool is_chosen(const json_t *const levels[3], const char *member,
+		      const char *key, const char *key2, const char *number)
+{
+	for (size_t i = 0; i < 3; i++) {
+		const json_t *own = own_numbers(levels[i], member, key, key2);
+
+		if (json_get(own, number) != NULL &&
+		    (i > 0 || json_int(own, number, 0) != 0))
+			return true;
+	}
+	return false;
+}
+
+static void put_measured(json_t *filled, const json_t *const levels[3],
+			 const char *member, const char *key, const char *key2)
+{
+	const json_t *measured = own_numbers(
+		json_get(levels[2], STATE_MEASURED),
+		strcmp(member, KEY_HV) == 0 ? "hv" : "disk", key, key2);
+	const char *number;
+	json_t *value;
+
+	json_object_foreach ((json_t *)measured, number, value)
+		if (!is_chosen(levels, member, key, key2, number))
+			json_object_set(filled, number, value);
+}
+
+static json_t *fill(const json_t *const levels[3], const struct number *numbers,
+		    const char *member, const char *key, const char *key2)
+{
+	json_t *filled = presets(numbers);
+
+	for (size_t i = 0; i < 3; i++)
+		put_over(filled, own_numbers(levels[i], member, key, key2));
+	put_measured(filled, levels, member, key, key2);
+	return filled;
+}
+
 json_t *state_fill_hv(const json_t *cluster, const json_t *group,
 		      const json_t *node, const char *hypervisor)
 {
-	const json_t *levels[] = {cluster, group, node};
-	json_t *filled = presets(hv_numbers);
+	const json_t *const levels[] = {cluster, group, node};
 
-	for (size_t i = 0; i < 3; i++)
-		put_over(filled,
-			 json_get(json_get(levels[i], KEY_HV), hypervisor));
-	return filled;
+	return fill(levels, hv_numbers, KEY_HV, hypervisor, NULL);
 }
 
 json_t *state_fill_disk(const json_t *cluster, const json_t *group,
 			const json_t *node, const char *storage,
 			const char *name)
 {
-	const json_t *levels[] = {cluster, group, node};
-	json_t *filled = presets(disk_numbers);
+	const json_t *const levels[] = {cluster, group, node};
 
-	for (size_t i = 0; i < 3; i++) {
-		const json_t *of_type =
-			json_get(json_get(levels[i], KEY_DISK), storage);
+	return fill(levels, disk_numbers, KEY_DISK, storage, name);
+}
 
-		put_over(filled, json_get(of_type, name));
-	}
-	return filled;
+bool state_hv_is_chosen(const json_t *cluster, const json_t *group,
+			const json_t *node, const char *hypervisor,
+			const char *number)
+{
+	const json_t *const levels[] = {cluster, group, node};
+
+	return is_chosen(levels, KEY_HV, hypervisor, NULL, number);
+}
+
+bool state_disk_is_chosen(const json_t *cluster, const json_t *group,
+			  const json_t *node, const char *storage,
+			  const char *name, const char *number)
+{
+	const json_t *const levels[] = {cluster, group, node};
+
+	return is_chosen(levels, KEY_DISK, storage, name, number);
+}
+
+const json_t *state_hv_measured(const json_t *node, const char *hypervisor,
+				const char *number)
+{
+	return json_get(own_numbers(json_get(node, STATE_MEASURED), "hv",
+				    hypervisor, NULL),
+			number);
+}
+
+const json_t *state_disk_measured(const json_t *node, const char *storage,
+				  const char *name, const char *number)
+{
+	return json_get(own_numbers(json_get(node, STATE_MEASURED), "disk",
+				    storage, name),
+			number);
 }
 
 json_t *state_fill_hv_all(const json_t *cluster, const json_t *group,
@@ -118,6 +189,57 @@ json_t *state_fill_disk_all(const json_t *cluster, const json_t *group,
 							    node, storage,
 							    name));
 	return all;
+}
+
+/* --- what was measured --- */
+
+/* The member as an object that may be changed: objects of the configuration
+ * share theirs. */
+static json_t *own_member(json_t *object, const char *key)
+{
+	json_t *copy = json_overlay(json_get(object, key), NULL);
+
+	json_object_set_new(object, key, copy);
+	return copy;
+}
+
+void state_measure_hv(json_t *node, const char *hypervisor, const char *number,
+		      int64_t value)
+{
+	json_t *all = own_member(own_member(node, STATE_MEASURED), "hv");
+
+	json_set_int(own_member(all, hypervisor), number, value);
+}
+
+void state_measure_disk(json_t *node, const char *storage, const char *name,
+			const char *number, int64_t value)
+{
+	json_t *all = own_member(own_member(node, STATE_MEASURED), "disk");
+
+	json_set_int(own_member(own_member(all, storage), name), number, value);
+}
+
+/* Numbers that are taken away are measured anew. */
+static void forget_measured(json_t *object, const char *kind, const char *key,
+			    const char *key2, const json_t *changes)
+{
+	const char *number;
+	json_t *value;
+
+	if (own_numbers(json_get(object, STATE_MEASURED), kind, key, key2) ==
+	    NULL)
+		return;
+	json_object_foreach ((json_t *)changes, number, value) {
+		json_t *own;
+
+		if (!str_eq(json_string_value(value), VALUE_DEFAULT))
+			continue;
+		own = own_member(
+			own_member(own_member(object, STATE_MEASURED), kind),
+			key);
+		json_object_del(key2 == NULL ? own : own_member(own, key2),
+				number);
+	}
 }
 
 /* --- changes --- */
@@ -188,9 +310,22 @@ int state_set_hv(json_t *object, const json_t *changes, struct error *err)
 		if (set_numbers(state, "Hypervisor state", own, hv_numbers,
 				err) < 0)
 			return -1;
+		forget_measured(object, "hv", hv, NULL, own);
 	}
 	json_object_set(object, KEY_HV, all);
 	return 0;
+}
+
+/* Those whose space nodes report and disks are counted on. */
+static bool is_storage(const char *type)
+{
+	static const char *const types[] = {"plain", "file", "sharedfile",
+					    "gluster"};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	return false;
 }
 
 int state_set_disk(json_t *object, const json_t *changes, struct error *err)
@@ -205,6 +340,13 @@ int state_set_disk(json_t *object, const json_t *changes, struct error *err)
 		json_t *mine = json_overlay(json_get(all, storage), NULL);
 
 		json_object_set_new(all, storage, mine);
+		if (!is_storage(storage))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Disk state: space of storage type "
+					 "'%.100s' is not recorded; give "
+					 "plain/VOLUME-GROUP, or file, "
+					 "sharedfile or gluster/FOLDER",
+					 storage);
 		if (!json_is_object(units))
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Disk state needs a dictionary of "
@@ -217,6 +359,7 @@ int state_set_disk(json_t *object, const json_t *changes, struct error *err)
 			if (set_numbers(state, "Disk state", own, disk_numbers,
 					err) < 0)
 				return -1;
+			forget_measured(object, "disk", storage, name, own);
 		}
 	}
 	json_object_set(object, KEY_DISK, all);

@@ -5,13 +5,16 @@
  * disk_state: {storage: {name: {disk_total, disk_reserved, disk_overhead}}},
  * sizes in MiB.  Both stand, with "_static" behind, in cluster, groups and
  * nodes; the node's own numbers go before its group's, those before the
- * cluster's.  Without a total nothing is recorded, and the nodes themselves
- * are asked (doc/design/resources.md). */
+ * cluster's.  What was only measured of a node stands in its "state_measured",
+ * {"hv": ..., "disk": ...} of the same forms, and counts where nobody chose a
+ * number on any level.  Without a total nothing is recorded, and the nodes
+ * themselves are asked (doc/design/resources.md). */
 #ifndef MODEL_STATE_H
 #define MODEL_STATE_H
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
@@ -31,9 +34,32 @@ json_t *state_fill_hv_all(const json_t *cluster, const json_t *group,
 json_t *state_fill_disk_all(const json_t *cluster, const json_t *group,
 			    const json_t *node);
 
+/* The member of a node with what was measured; Ganeti knows none such. */
+#define STATE_MEASURED "state_measured"
+
+/* Whether somebody chose the number, on any level.  A cluster has all of them
+ * from its beginning: there 0 means that nobody did. */
+bool state_hv_is_chosen(const json_t *cluster, const json_t *group,
+			const json_t *node, const char *hypervisor,
+			const char *number);
+bool state_disk_is_chosen(const json_t *cluster, const json_t *group,
+			  const json_t *node, const char *storage,
+			  const char *name, const char *number);
+
+/* What was measured of a number before; NULL: nothing.  Borrowed. */
+const json_t *state_hv_measured(const json_t *node, const char *hypervisor,
+				const char *number);
+const json_t *state_disk_measured(const json_t *node, const char *storage,
+				  const char *name, const char *number);
+/* Put measured numbers into a node that is being edited. */
+void state_measure_hv(json_t *node, const char *hypervisor, const char *number,
+		      int64_t value);
+void state_measure_disk(json_t *node, const char *storage, const char *name,
+			const char *number, int64_t value);
+
 /* Put changed numbers into an object that is being edited (cluster, group or
  * node); changes NULL or empty: nothing.  The number may be text, "default"
- * takes it away.  ERR_PREREQ names what is wrong. */
+ * takes it away, also what was measured.  ERR_PREREQ names what is wrong. */
 int state_set_hv(json_t *object, const json_t *changes, struct error *err);
 int state_set_disk(json_t *object, const json_t *changes, struct error *err);
 

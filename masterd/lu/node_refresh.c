@@ -39,26 +39,6 @@ struct record {
 	json_t *changes; /* [[what, old, new], ...] */
 };
 
-/* Whether a number was set by somebody, above or in the node.  A cluster has
- * all of them from its beginning: there 0 means that nobody did. */
-static bool is_set(const struct record *r, const char *member, const char *key,
-		   const char *key2, const char *number)
-{
-	const json_t *levels[] = {r->node, r->group, config_cluster(r->config)};
-
-	for (size_t i = 0; i < 3; i++) {
-		const json_t *state =
-			json_get(json_get(levels[i], member), key);
-
-		if (key2 != NULL)
-			state = json_get(state, key2);
-		if (json_get(state, number) != NULL &&
-		    (i < 2 || json_int(state, number, 0) != 0))
-			return true;
-	}
-	return false;
-}
-
 static void note(struct record *r, const char *where, const char *number,
 		 const json_t *state, int64_t new)
 {
@@ -87,30 +67,51 @@ static int64_t not_negative(int64_t n)
 	return n > 0 ? n : 0;
 }
 
+/* Once, unless somebody chose the number anyway. */
+static void measure_hypervisor(struct record *r, const char *hv, int64_t needs)
+{
+	const json_t *cluster = config_cluster(r->config);
+
+	if (state_hv_measured(r->node, hv, "mem_node") != NULL ||
+	    state_hv_is_chosen(cluster, r->group, r->node, hv, "mem_node"))
+		return;
+	note(r, hv, "mem_node", NULL, not_negative(needs));
+	state_measure_hv(r->node, hv, "mem_node", not_negative(needs));
+}
+
+static void measure_storage(struct record *r, const char *type,
+			    const char *name, const char *where, int64_t others)
+{
+	const json_t *cluster = config_cluster(r->config);
+
+	if (state_disk_measured(r->node, type, name, "disk_overhead") != NULL ||
+	    state_disk_is_chosen(cluster, r->group, r->node, type, name,
+				 "disk_overhead"))
+		return;
+	note(r, where, "disk_overhead", NULL, not_negative(others));
+	state_measure_disk(r->node, type, name, "disk_overhead",
+			   not_negative(others));
+}
+
 static void record_hypervisor(struct record *r, const char *hv,
 			      const json_t *info, int64_t used)
 {
 	const json_t *all = json_get(r->node, "hv_state_static");
-	const json_t *before = json_get(all, hv);
+	auto_json json_t *before = json_incref((json_t *)json_get(all, hv));
 	int64_t total = json_int(info, "memory_total", 0);
-	auto_json json_t *numbers = json_object();
-	auto_json json_t *changes = json_object();
-	const char *key;
-	json_t *value;
+	auto_json json_t *changes = NULL;
 	struct error ignored;
 
 	if (total <= 0)
 		return;
-	json_set_int(numbers, "mem_total", total);
-	json_set_int(numbers, "cpu_total", json_int(info, "cpu_total", 1));
-	if (!is_set(r, "hv_state_static", hv, NULL, "mem_node"))
-		json_set_int(numbers, "mem_node",
-			     not_negative(total - used -
-					  json_int(info, "memory_free", 0)));
-	json_object_foreach (numbers, key, value)
-		note(r, hv, key, before, json_integer_value(value));
-	json_object_set(changes, hv, numbers);
+	changes = json_make("{s:{s:I, s:I}}", hv, "mem_total",
+			    (json_int_t)total, "cpu_total",
+			    (json_int_t)json_int(info, "cpu_total", 1));
+	note(r, hv, "mem_total", before, total);
+	note(r, hv, "cpu_total", before, json_int(info, "cpu_total", 1));
 	state_set_hv(r->node, changes, &ignored);
+	measure_hypervisor(r, hv,
+			   total - used - json_int(info, "memory_free", 0));
 }
 
 static void record_storage(struct record *r, const json_t *unit)
@@ -118,13 +119,8 @@ static void record_storage(struct record *r, const json_t *unit)
 	const char *type = resources_unit_type(config_cluster(r->config), unit);
 	const char *name = json_str(unit, "name", "");
 	int64_t total = json_int(unit, "storage_size", 0);
-	const json_t *before = json_get(
-		json_get(json_get(r->node, "disk_state_static"), type), name);
 	auto_free char *where = NULL;
-	auto_json json_t *numbers = json_object();
 	auto_json json_t *changes = NULL;
-	const char *key;
-	json_t *value;
 	struct node_disk d;
 	struct error ignored;
 
@@ -133,16 +129,15 @@ static void record_storage(struct record *r, const json_t *unit)
 	where = xprintf("%s %s", type, name);
 	/* The type is a template's name, too. */
 	resources_disk(r->config, json_str(r->node, "uuid", ""), type, &d);
-	json_set_int(numbers, "disk_total", total);
-	if (!is_set(r, "disk_state_static", type, name, "disk_overhead"))
-		json_set_int(
-			numbers, "disk_overhead",
-			not_negative(total - d.used -
-				     json_int(unit, "storage_free", total)));
-	json_object_foreach (numbers, key, value)
-		note(r, where, key, before, json_integer_value(value));
-	changes = json_make("{s:{s:O}}", type, name, numbers);
+	note(r, where, "disk_total",
+	     json_get(json_get(json_get(r->node, "disk_state_static"), type),
+		      name),
+	     total);
+	changes = json_make("{s:{s:{s:I}}}", type, name, "disk_total",
+			    (json_int_t)total);
 	state_set_disk(r->node, changes, &ignored);
+	measure_storage(r, type, name, where,
+			total - d.used - json_int(unit, "storage_free", total));
 }
 
 /* The answers to node_info (about these hypervisors) and all_instances_info
@@ -283,16 +278,16 @@ static bool can_tell(struct lu *lu, const json_t *node)
 	return false;
 }
 
-/* Only these two members are ours: others may change an object that we have
+/* Only these members are ours: others may change an object that we have
  * let go while its node was asked. */
 static void put_record(struct lu *lu, const char *uuid, const json_t *asked)
 {
-	static const char *const members[] = {"hv_state_static",
-					      "disk_state_static"};
+	static const char *const members[] = {
+		"hv_state_static", "disk_state_static", STATE_MEASURED};
 	json_t *node =
 		config_edit(config_get(lu->m->config, CONFIG_NODE, uuid));
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		json_t *state = json_object_get(asked, members[i]);
 
 		if (state != NULL)

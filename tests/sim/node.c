@@ -8,8 +8,6 @@
 #include "lib/model/constants.h"
 #include "tests/sim/sim.h"
 
-#define MEMORY_MIB 65536
-
 static json_t *good(json_t *payload STEALS)
 {
 	return json_make("[b, o]", 1, payload);
@@ -18,14 +16,6 @@ static json_t *good(json_t *payload STEALS)
 static json_t *bad(const char *text)
 {
 	return json_make("[b, s]", 0, text);
-}
-
-static const char *name_of(const json_t *args)
-{
-	const json_t *first = json_array_get(args, 0);
-
-	return json_is_string(first) ? json_string_value(first)
-				     : json_str(first, "name", "");
 }
 
 /* Under which name the storage of a disk is found, to be freed: a path, on all
@@ -60,97 +50,6 @@ static json_t *do_hooks(struct sim_node *n, const json_t *args)
 	n->hook_env = json_incref(json_array_get(args, 2));
 	return good(n->hook_fails ? json_make("[[s, i, s]]", "10-no", 1, "no")
 				  : json_array());
-}
-
-static json_t *do_node_info(struct sim_node *n, const json_t *args)
-{
-	json_t *storage = json_array();
-	const json_t *units = json_array_get(args, 0);
-
-	for (size_t i = 0; i < json_array_size(units); i++) {
-		const json_t *unit = json_array_get(units, i);
-
-		json_array_append_new(storage,
-				      json_make("{s:O, s:O, s:i, s:i}", "type",
-						json_array_get(unit, 0), "name",
-						json_array_get(unit, 1),
-						"storage_free", 500000,
-						"storage_size", 1000000));
-	}
-	return good(json_make("[s, o, [{s:i, s:i, s:i, s:i, s:i, s:i, s:i}]]",
-			      n->uuid, storage, "memory_total", MEMORY_MIB,
-			      "memory_free",
-			      MEMORY_MIB - 128 * (int)n->running.n,
-			      "memory_dom0", 512, "cpu_total", 16, "cpu_nodes",
-			      1, "cpu_sockets", 1, "cpu_dom0", 1));
-}
-
-static json_t *instance_facts(void)
-{
-	return json_make("{s:i, s:i, s:i, s:i}", "memory", 128, "vcpus", 1,
-			 "state", 0, "time", 0);
-}
-
-static void add_facts(const char *key, void *value, void *arg)
-{
-	(void)value;
-	json_object_set_new(arg, key, instance_facts());
-}
-
-static json_t *do_all_instances(struct sim_node *n, const json_t *args)
-{
-	json_t *all = json_object();
-
-	(void)args;
-	table_each(&n->running, add_facts, all);
-	return good(all);
-}
-
-static json_t *do_instance_info(struct sim_node *n, const json_t *args)
-{
-	bool runs = table_get(&n->running, name_of(args)) != NULL;
-
-	if (runs && n->guests_end)
-		table_remove(&n->running, name_of(args));
-	return good(runs ? instance_facts() : json_object());
-}
-
-static json_t *do_start(struct sim_node *n, const json_t *args)
-{
-	table_put(&n->running, name_of(args), n);
-	return good(json_null());
-}
-
-static json_t *do_stop(struct sim_node *n, const json_t *args)
-{
-	table_remove(&n->running, name_of(args));
-	return good(json_null());
-}
-
-static json_t *do_finalize_dst(struct sim_node *n, const json_t *args)
-{
-	return json_is_true(json_array_get(args, 2)) ? do_start(n, args)
-						     : do_stop(n, args);
-}
-
-static json_t *do_finalize_src(struct sim_node *n, const json_t *args)
-{
-	return json_is_true(json_array_get(args, 1)) ? do_stop(n, args)
-						     : good(json_null());
-}
-
-static json_t *do_migration_status(struct sim_node *n, const json_t *args)
-{
-	(void)n;
-	(void)args;
-	return good(json_make("{s:s}", "status", "completed"));
-}
-
-static json_t *do_migration_info(struct sim_node *n, const json_t *args)
-{
-	(void)n;
-	(void)args;
-	return good(json_string(""));
 }
 
 static json_t *do_disk_create(struct sim_node *n, const json_t *args)
@@ -506,21 +405,12 @@ static const struct {
 	{"node_crypto_tokens", do_crypto_tokens},
 	{"crypto_renewal", do_crypto_renewal},
 	{"ssh_keys", sim_ssh_keys},
-	{"node_info", do_node_info},
 	{"node_verify", do_verify},
 	{"hooks_runner", do_hooks},
 	{"os_supports", do_true},
 	{"os_validate", do_true},
 	{"os_diagnose", do_os_diagnose},
 	{"get_file_info", do_file_info},
-	{"all_instances_info", do_all_instances},
-	{"instance_info", do_instance_info},
-	{"instance_start", do_start},
-	{"instance_shutdown", do_stop},
-	{"instance_finalize_migration_dst", do_finalize_dst},
-	{"instance_finalize_migration_src", do_finalize_src},
-	{"instance_get_migration_status", do_migration_status},
-	{"migration_info", do_migration_info},
 	{"blockdev_create", do_disk_create},
 	{"blockdev_remove", do_disk_remove},
 	{"blockdev_assemble", do_disk_assemble},
@@ -590,6 +480,7 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 {
 	const char *procedure = call->procedure;
 	const json_t *args = call->args;
+	json_t *answer;
 
 	n->n_calls++;
 	sim_check_devices(args);
@@ -601,6 +492,9 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 		return image(n, args, ret_ms);
 	if (strcmp(procedure, "instance_start") == 0)
 		*ret_ms = n->start_ms;
+	answer = sim_guests(n, procedure, args);
+	if (answer != NULL)
+		return answer;
 	for (size_t i = 0; i < sizeof(script) / sizeof(*script); i++)
 		if (strcmp(script[i].procedure, procedure) == 0)
 			return script[i].answer(n, args);

@@ -51,13 +51,16 @@ struct sim_node {
 	struct noded noded;
 	struct sim_proc *queue_lock; /* who has it */
 
-	struct table running; /* instance name -> itself */
+	struct table running; /* instance name -> its memory, MiB */
 	struct table stopped; /* UUIDs of mirrors whose side here was stopped */
 	struct table done;    /* durations of test_delay -> struct sim_done */
 	uint64_t term_served; /* highest of a call that was executed */
 	int64_t refused_us;   /* when it last refused a connection */
 
-	bool down;	     /* does not answer at all */
+	int memory;	  /* MiB that it has; 0: 65536 */
+	int other_memory; /* MiB of it that are neither free nor an instance's
+			   */
+	bool down;	  /* does not answer at all */
 	const char *fail_on; /* procedure that answers with an error; of
 			      * crypto_renewal and ssh_keys the name of the
 			      * step */
@@ -247,6 +250,12 @@ void sim_check_devices(const json_t *args);
 /* The same for the call iallocator_runner: an allocator that takes any node
  * that is online and not drained, for every kind of request.  (allocator.c) */
 json_t *sim_iallocator(struct sim_node *n, const json_t *args);
+
+/* Calls about instances that run; NULL: it is none of them.  (guests.c) */
+json_t *sim_guests(struct sim_node *n, const char *procedure,
+		   const json_t *args);
+/* The memory of a running instance in MiB; 0: it does not run there. */
+int sim_memory(const struct sim_node *n, const char *instance);
 
 /* The same for the call ssh_keys.  (ssh.c) */
 json_t *sim_ssh_keys(struct sim_node *n, const json_t *args);

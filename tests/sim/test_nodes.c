@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/state.h"
 #include "masterd/config.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
@@ -234,6 +235,56 @@ Test(nodes, parameters)
 	op = node_op("OP_NODE_SET_PARAMS", NODE3);
 	json_set_bool(op, "powered", false);
 	expect(op, "out-of-band");
+}
+
+static int64_t mem_node(const char *name)
+{
+	auto_json json_t *state =
+		state_fill_hv(config_cluster(s.master->config),
+			      config_get(s.master->config, CONFIG_GROUP,
+					 json_str(node(name), "group", "")),
+			      node(name), "fake");
+
+	return json_int(state, "mem_node", -1);
+}
+
+static void refresh(void)
+{
+	expect(json_make("{s:s}", "OP_ID", "OP_NODE_REFRESH_STATE"), "success");
+}
+
+static json_t *needs(const char *op_id, const char *mib)
+{
+	return json_make("{s:s, s:{s:{s:s}}}", "OP_ID", op_id, "hv_state",
+			 "fake", "mem_node", mib);
+}
+
+Test(nodes, what_the_cluster_needs_holds_for_measured_nodes)
+{
+	json_t *op;
+
+	s.nodes[2].other_memory = 900;
+	refresh();
+	s.nodes[2].other_memory = 1000;
+	refresh(); /* an estimate that follows the load is none */
+	cr_expect_eq(mem_node(NODE3), 900);
+	expect(needs("OP_CLUSTER_SET_PARAMS", "700"), "success");
+	cr_expect_eq(mem_node(NODE3), 700);
+	op = node_op("OP_NODE_SET_PARAMS", NODE3);
+	json_object_set_new(op, "hv_state",
+			    json_make("{s:{s:i}}", "fake", "mem_node", 300));
+	expect(op, "success");
+	cr_expect_eq(mem_node(NODE2), 700);
+	cr_expect_eq(mem_node(NODE3), 300);
+	expect(needs("OP_CLUSTER_SET_PARAMS", "default"), "success");
+	cr_expect_eq(mem_node(NODE2), 0);
+	op = node_op("OP_NODE_SET_PARAMS", NODE3);
+	json_object_set_new(
+		op, "hv_state",
+		json_make("{s:{s:s}}", "fake", "mem_node", "default"));
+	expect(op, "success");
+	refresh();
+	cr_expect_eq(mem_node(NODE3), 1000);
 }
 
 Test(nodes, node_goes_and_comes_again)

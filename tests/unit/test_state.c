@@ -41,6 +41,37 @@ Test(state, the_nearer_level_counts)
 		    "\"mem_node\":0,\"mem_total\":0}");
 }
 
+/* What nobody chose is measured; a choice on any level counts more. */
+Test(state, what_is_measured_overrides_no_choice)
+{
+	auto_json json_t *cluster =
+		parse("{\"hv_state_static\": {\"kvm\": {\"mem_node\": 0}}}");
+	auto_json json_t *chosen =
+		parse("{\"hv_state_static\": {\"kvm\": {\"mem_node\": 7}}}");
+	auto_json json_t *node = json_object(), *changes = NULL;
+	struct error err;
+
+	state_measure_hv(node, "kvm", "mem_node", 3);
+	state_measure_disk(node, "plain", "vg", "disk_overhead", 4);
+	assert_text(state_fill_hv(cluster, NULL, node, "kvm"),
+		    "{\"cpu_node\":1,\"cpu_total\":1,\"mem_hv\":0,"
+		    "\"mem_node\":3,\"mem_total\":0}");
+	assert_text(state_fill_disk(cluster, NULL, node, "plain", "vg"),
+		    "{\"disk_overhead\":4,\"disk_reserved\":0,"
+		    "\"disk_total\":0}");
+	assert_text(state_fill_hv(cluster, chosen, node, "kvm"),
+		    "{\"cpu_node\":1,\"cpu_total\":1,\"mem_hv\":0,"
+		    "\"mem_node\":7,\"mem_total\":0}");
+	cr_expect(state_hv_is_chosen(cluster, chosen, node, "kvm", "mem_node"));
+	cr_expect_not(
+		state_hv_is_chosen(cluster, NULL, node, "kvm", "mem_node"));
+	changes = parse("{\"kvm\": {\"mem_node\": \"default\"}}");
+	cr_assert_eq(state_set_hv(node, changes, &err), 0, "%s", err.text);
+	cr_expect_null(state_hv_measured(node, "kvm", "mem_node"));
+	cr_expect_not_null(
+		state_disk_measured(node, "plain", "vg", "disk_overhead"));
+}
+
 Test(state, storages_of_all_levels_are_seen)
 {
 	auto_json json_t *cluster =
@@ -86,6 +117,8 @@ Test(state, what_is_wrong_is_named)
 		{true, "{\"file\": 5}", "by type and name"},
 		{true, "{\"file\": {\"/a\": {\"disk_size\": 5}}}",
 		 "'disk_size'"},
+		{true, "{\"nope\": {\"xenvg\": {\"disk_total\": 5}}}",
+		 "'nope' is not recorded"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
