@@ -13,6 +13,7 @@
 #include "iallocators/move.h"
 #include "iallocators/outlook.h"
 #include "iallocators/score.h"
+#include "iallocators/survival.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
@@ -37,6 +38,8 @@ struct search {
 	struct stats base;
 	double score, slack;
 	double cost; /* of the steps so far */
+	/* max-node-failures holds, and has to hold after each step. */
+	bool survives;
 	struct outlook outlook;
 	struct candidates found;
 	int *room; /* for all nodes */
@@ -95,6 +98,13 @@ static void add_candidate(struct candidates *list, struct candidate item,
 	list->best = fmin(list->best, at_most);
 }
 
+/* Whether a move that has been made is out of the question. */
+static bool breaks_promise(const struct search *s, double at_least)
+{
+	return s->survives && at_least <= s->found.best &&
+	       !survival_holds(s->c, s->nodes->group);
+}
+
 static void try_move(struct search *s, int index, enum balance_move move,
 		     int position)
 {
@@ -106,15 +116,19 @@ static void try_move(struct search *s, int index, enum balance_move move,
 	double cost = cost_of_move(s->c, &inst, move, target);
 	double price = s->o->move_price * cost;
 	double score, off;
+	bool broken;
 
 	if (s->o->limit_cost && s->cost + cost > s->o->max_cost)
 		return;
 	if (do_move(s, &inst, index, move, target) != FAIL_NONE)
 		return;
 	contest_update(s->c, s->nodes, mark, &stats);
-	change_undo(s->c, mark);
 	score = score_total(&stats) + price;
 	off = score_tolerance(&stats);
+	broken = breaks_promise(s, score - off);
+	change_undo(s->c, mark);
+	if (broken)
+		return;
 	add_candidate(&s->found,
 		      (struct candidate){index, move, position, target, price,
 					 score - off},
@@ -246,6 +260,12 @@ static void update_outlook(struct search *s, size_t mark)
 	outlook_changed(&s->outlook, nodes, n);
 }
 
+static bool promises_failures(const struct search *s)
+{
+	return s->nodes->group != NO_INDEX &&
+	       s->c->groups[s->nodes->group].policy.max_node_failures > 0;
+}
+
 /* Find the best move and make it; false if none is good enough. */
 static bool make_step(struct search *s, struct balance_step *ret)
 {
@@ -257,6 +277,8 @@ static bool make_step(struct search *s, struct balance_step *ret)
 	s->found.best = s->score;
 	score_stats(s->c, s->nodes, &s->base);
 	s->slack = 2 * score_tolerance(&s->base) + DBL_EPSILON;
+	s->survives =
+		promises_failures(s) && survival_holds(s->c, s->nodes->group);
 	outlook_weigh(&s->outlook, &s->base);
 	try_all(s);
 	if (s->found.n > 0)

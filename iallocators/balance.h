@@ -40,8 +40,9 @@ struct balance_options {
 /* The score below which memory kept for N+1 lets no cluster come. */
 double balance_bound(const struct cluster *c, const struct nodeset *nodes);
 
-/* All steps, as long as they gain something beyond their price; *ret_steps is
- * to be freed.  They can be taken back (change.h). */
+/* All steps, as long as they gain something beyond their price, and leave a
+ * group that can lose as many nodes as its policy says able to do so;
+ * *ret_steps is to be freed.  They can be taken back (change.h). */
 int balance_run(struct cluster *c, const struct nodeset *nodes,
 		const struct balance_options *o,
 		struct balance_step **ret_steps);

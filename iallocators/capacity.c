@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "iallocators/capacity_run.h"
+#include "iallocators/capacity_survival.h"
 #include "lib/base/mem.h"
 
 #define BLOCK 10 /* instances between two checks of redundancy */
@@ -139,6 +140,7 @@ struct standing *capacity_standing(struct capacity *k)
 void capacity_empty(struct capacity *k)
 {
 	forget_standing(k);
+	capacity_survival_forget(k);
 	table_done(&k->tried, NULL);
 	k->tried = (struct table){0};
 	change_undo(k->c, k->mark);
@@ -148,6 +150,7 @@ void capacity_empty(struct capacity *k)
 void capacity_done(struct capacity *k)
 {
 	forget_standing(k);
+	capacity_survival_forget(k);
 	table_done(&k->tried, NULL);
 }
 

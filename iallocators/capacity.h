@@ -14,6 +14,11 @@ struct fail_count {
 	int64_t n;
 };
 
+struct group_survival {
+	bool known;
+	struct survival survival;
+};
+
 struct capacity {
 	struct cluster *c;
 	const struct load_options *load;
@@ -28,6 +33,7 @@ struct capacity {
 	size_t mark;		   /* before it */
 	struct standing standing;  /* of the checked nodes, if */
 	bool has_standing;
+	struct group_survival *survivals; /* by group, or NULL */
 	struct table tried; /* sizes that are too large, however shrunk */
 	struct fail_count fails[FAIL_COUNT]; /* of the last attempt */
 	int n_fails;

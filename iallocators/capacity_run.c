@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "iallocators/capacity_survival.h"
 #include "iallocators/change.h"
 #include "lib/base/mem.h"
 
@@ -89,6 +90,10 @@ bool run_passes(struct run *r, int position)
 	int node = r->series.candidates->items[position];
 	bool stranded;
 
+	if (!capacity_survives(r->k, &r->inst, node, NO_INDEX)) {
+		r->series.refused[position] = true;
+		return false;
+	}
 	if (!r->options.capacity_checks)
 		return true;
 	stranded = is_stranded(r, node);
@@ -135,7 +140,8 @@ static bool try_singles(struct run *r, struct solution *ret)
 	*ret = (struct solution){0};
 	place_singles(&r->p, &r->promises, &r->k->candidates, ret);
 	set_fails(r->k, ret);
-	return ret->found;
+	return ret->found &&
+	       capacity_survives(r->k, &r->inst, ret->primary, NO_INDEX);
 }
 
 static bool find_single(struct run *r, struct solution *ret)
@@ -159,19 +165,22 @@ static bool find_single(struct run *r, struct solution *ret)
 /* --- on two nodes --- */
 
 /* Pairs in one group; of equal ones the later primary wins. */
-static void try_group(const struct place *p, const struct nodeset *candidates,
-		      struct promises *promises, int group,
-		      struct solution *best)
+static void try_group(struct run *r, int group, struct solution *best)
 {
+	const struct place *p = &r->p;
+	const struct nodeset *candidates = &r->k->candidates;
+	struct promises promises = r->promises;
 	struct nodeset nodes = {.group = group};
 	struct solution s = {0};
+
+	promises.survival = *capacity_survival(r->k, group);
 
 	nodes.items = xcalloc((size_t)candidates->n + 1, sizeof(int));
 	for (int i = 0; i < candidates->n; i++)
 		if (p->c->nodes[candidates->items[i]].group == group)
 			nodes.items[nodes.n++] = candidates->items[i];
 	if (nodes.n >= 2)
-		place_pairs(p, promises, &nodes, &s);
+		place_pairs(p, &promises, &nodes, &s);
 	for (int i = 0; i < FAIL_COUNT; i++)
 		best->fails[i] += s.fails[i];
 	if (s.found &&
@@ -191,7 +200,7 @@ static bool try_pairs(struct run *r, struct solution *ret)
 
 	*ret = (struct solution){0};
 	for (int g = 0; g < k->c->n_groups; g++)
-		try_group(&r->p, &k->candidates, &r->promises, g, ret);
+		try_group(r, g, ret);
 	set_fails(k, ret);
 	return ret->found;
 }
@@ -208,7 +217,8 @@ static bool count_pairs(struct run *r)
 
 static bool find_pair(struct run *r, struct solution *ret)
 {
-	if (series_best(&r->series, ret) && ret->found)
+	if (series_best(&r->series, ret) && ret->found &&
+	    capacity_survives(r->k, &r->inst, ret->primary, ret->secondary))
 		return true;
 	return count_pairs(r) && try_pairs(r, ret);
 }
@@ -225,6 +235,7 @@ static void tell(struct run *r, int node)
 	if (node == NO_INDEX)
 		return;
 	series_changed(&r->series, node);
+	capacity_survival_changed(r->k, node);
 	if (r->k->has_standing)
 		standing_changed(&r->k->standing, node);
 }
@@ -280,10 +291,12 @@ bool run_count(struct run *r)
 	reserve(r->k->c, &r->inst);
 	r->p.index = r->k->c->n_instances;
 	if (!on_one_node(r))
-		return count_pairs(r) &&
-		       (!r->options.capacity_checks || try_pairs(r, &s));
+		return count_pairs(r) && ((!r->options.capacity_checks &&
+					   !capacity_promises_failures(r->k)) ||
+					  try_pairs(r, &s));
 	fits = fits_somewhere(r);
-	if (fits && r->options.capacity_checks)
+	if (fits && r->options.capacity_checks &&
+	    !capacity_promises_failures(r->k))
 		try_singles(r, &s);
 	else
 		count_singles(r);

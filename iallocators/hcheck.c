@@ -6,6 +6,7 @@
 #include "iallocators/balance.h"
 #include "iallocators/hformat.h"
 #include "iallocators/redundancy.h"
+#include "iallocators/survival.h"
 #include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
@@ -17,7 +18,9 @@
 	X(TAGS, "CONFLICT_TAGS", "Nodes with conflicting instances")           \
 	X(PRI, "OFFLINE_PRI", "Instances having the primary node offline")     \
 	X(SEC, "OFFLINE_SEC", "Instances having a secondary node offline")     \
-	X(GN1, "GN1_FAIL", "Nodes not directly evacuateable")
+	X(GN1, "GN1_FAIL", "Nodes not directly evacuateable")                  \
+	X(LOSS, "MAX_NODE_FAILURES_FAIL",                                      \
+	  "Groups that could not lose max-node-failures nodes")
 
 enum check {
 #define X(id, key, text) CHECK_##id,
@@ -57,6 +60,18 @@ static void count_node(struct cluster *c, const struct nodeset *nodes, int node,
 		ret->n[CHECK_GN1] += !redundancy_of_node(c, nodes, node);
 }
 
+/* What Ganeti does not have is shown only where it was asked for. */
+static bool is_shown(const struct cluster *c, enum check check,
+		     const struct tool_options *o)
+{
+	if (check == CHECK_GN1)
+		return !o->no_capacity_checks;
+	for (int g = 0; g < c->n_groups && check == CHECK_LOSS; g++)
+		if (c->groups[g].policy.max_node_failures > 0)
+			return true;
+	return check != CHECK_LOSS;
+}
+
 /* Groups without nodes take no part. */
 static bool is_empty(const struct cluster *c, int group)
 {
@@ -71,12 +86,12 @@ static bool all_empty(const struct cluster *c)
 	return true;
 }
 
-static void print_checks(const char *prefix, const char *machine,
-			 const struct counts_of *counts,
+static void print_checks(const struct cluster *c, const char *prefix,
+			 const char *machine, const struct counts_of *counts,
 			 const struct tool_options *o)
 {
 	for (int i = 0; i < CHECK_COUNT; i++) {
-		if (i == CHECK_GN1 && o->no_capacity_checks)
+		if (!is_shown(c, (enum check)i, o))
 			continue;
 		if (o->machine_readable)
 			printf("%s_%s=%d\n", machine, check_keys[i],
@@ -99,7 +114,7 @@ static void print_group(struct cluster *c, int g, const char *phase,
 	if (!o->machine_readable)
 		printf("\nStatistics for group %s %s\n", c->groups[g].name,
 		       initial ? "initially" : "after rebalancing");
-	print_checks("    ", machine, counts, o);
+	print_checks(c, "    ", machine, counts, o);
 	if (o->machine_readable)
 		printf("%s_SCORE=%s\n", machine, text.data);
 	else
@@ -120,7 +135,7 @@ static void print_cluster(const struct cluster *c, const char *phase,
 		printf("\nCluster statistics %s\n",
 		       initial ? "initially" : "after rebalancing");
 	if (!none)
-		print_checks("    ", machine, counts, o);
+		print_checks(c, "    ", machine, counts, o);
 	if (o->machine_readable)
 		printf("%s_%s=%d\n", machine,
 		       none ? check_keys[0] : "NEED_REBALANCE", unhealthy);
@@ -143,6 +158,7 @@ static struct counts_of count_all(struct cluster *c,
 		groups[g] = (struct counts_of){0};
 		for (int i = 0; i < nodes.n; i++)
 			count_node(c, &nodes, nodes.items[i], o, &groups[g]);
+		groups[g].n[CHECK_LOSS] = !survival_holds(c, g);
 		for (int i = 0; i < CHECK_COUNT; i++)
 			total.n[i] += groups[g].n[i];
 	}

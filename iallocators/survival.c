@@ -420,3 +420,14 @@ bool survival_with(const struct survival *s, const struct instance *inst,
 		return no_room(s, x.to, ret_why);
 	return shared_find_room(s, &x, ret_why);
 }
+
+bool survival_holds(const struct cluster *c, int group)
+{
+	struct survival s;
+	bool holds;
+
+	survival_init(&s, c, group, -1);
+	holds = !s.never;
+	survival_done(&s);
+	return holds;
+}

@@ -42,4 +42,7 @@ void survival_done(struct survival *s);
 bool survival_with(const struct survival *s, const struct instance *inst,
 		   int primary, int secondary, struct refusal *ret_why);
 
+/* Whether the group as it is keeps the promise of its policy. */
+bool survival_holds(const struct cluster *c, int group);
+
 #endif

@@ -340,6 +340,14 @@ static int check_rest(struct cluster *c, const struct tool_options *o,
 	return restrict_moves(c, o, err);
 }
 
+/* In place of what the policies say. */
+static void set_failures(struct cluster *c, const struct tool_options *o)
+{
+	for (int g = 0; g < c->n_groups && o->has_max_node_failures; g++)
+		c->groups[g].policy.max_node_failures =
+			(int)o->max_node_failures;
+}
+
 int tool_read(struct cluster *c, const struct tool_options *o,
 	      struct buf *ret_text, struct error *err)
 {
@@ -352,6 +360,7 @@ int tool_read(struct cluster *c, const struct tool_options *o,
 				 "options should be given.");
 	if (load(c, o, ret_text, &top, err) < 0)
 		return error_wrap(err, "failed to load data, aborting");
+	set_failures(c, o);
 	if (tool_finish(c, o, err) < 0)
 		return -1;
 	if (check_rest(c, o, top, err) < 0)

@@ -46,10 +46,11 @@ struct tool_options {
 	const char *disk_template, *standard_alloc, *tiered_alloc, *save;
 	int64_t spindle_use; /* negative: as the policy says */
 	struct strv simulate;
-	/* hail's */
-	bool has_restriction, has_max_node_failures;
-	struct strv restriction;
+	bool has_max_node_failures;
 	int64_t max_node_failures;
+	/* hail's */
+	bool has_restriction;
+	struct strv restriction;
 	bool dedicated_per_group, protocol1;
 	enum hail_explain explain;
 	int64_t explain_limit; /* 0: as many as usual */

@@ -131,8 +131,8 @@ const struct tool_option tool_table[] = {
 	{0, "dedicated-per-group", HAIL, FLAG(dedicated_per_group),
 	 "groups with exclusive storage by lost allocations, whatever the "
 	 "other groups have"},
-	{0, "max-node-failures", HAIL, KIND_NATURAL, AT(max_node_failures),
-	 AT(has_max_node_failures), "N", "integer", NULL,
+	{0, "max-node-failures", HAIL | HBAL | HCHECK | HSPACE, KIND_NATURAL,
+	 AT(max_node_failures), AT(has_max_node_failures), "N", "integer", NULL,
 	 "each group must be able to lose N nodes, whatever its policy says"},
 	{0, "protocol", HAIL, VALUE(PROTOCOL, protocol1, "1|2", "choices=1,2"),
 	 "version of requests and answers, 2; those of version 1 (Ganeti 1.2) "

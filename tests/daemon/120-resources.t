@@ -164,6 +164,10 @@ room() {
         sed -n 's/^HTS_ALLOC_INSTANCES=//p'
 }
 is "$(room)" 9 "hspace counts by the record"
+m gnt-cluster modify --ipolicy-max-node-failures 1 >/dev/null
+is "$(room)" 6 "fewer where the policy wants room for lost nodes"
+is "$(room --max-node-failures=2)" 3 "or an option does"
+m gnt-cluster modify --ipolicy-max-node-failures default >/dev/null
 add one -t sharedfile -s 4m -B memory=300 -n node1 --no-start >/dev/null 2>&1
 add two -t sharedfile -s 4m -B memory=300 -n node1 >/dev/null 2>&1
 is "$(room)" 7 "less what is booked, also by one that is down"
@@ -177,6 +181,10 @@ is "$(room)" 4 "hspace puts nothing there"
 for tool in hbal hcheck hroller hsqueeze; do
     unlike "$(m "$BIN/$tool" -L 2>&1)" 'Error:' "$tool goes on as well"
 done
+m gnt-cluster modify --ipolicy-max-node-failures 2 >/dev/null
+fails "hcheck knows that a group has to lose nodes" m "$BIN/hcheck" -L
+like "$out" 'could not lose max-node-failures nodes: 1' "and says that it cannot"
+m gnt-cluster modify --ipolicy-max-node-failures default >/dev/null
 fails "refresh says who did not answer" m gnt-node refresh-state node3
 like "$out" 'node3.*its record stays' "and keeps the record"
 tap_done
