@@ -18,7 +18,9 @@ extern const struct cli_command cluster_modify;
 /* gnt_cluster_nodes.c */
 extern const struct cli_command cluster_command, cluster_copyfile;
 /* gnt_cluster_epo.c */
-extern const struct cli_command cluster_epo, cluster_upgrade;
+extern const struct cli_command cluster_epo;
+/* gnt_cluster_upgrade.c */
+extern const struct cli_command cluster_upgrade;
 
 /* gnt_debug_jqueue.c */
 extern const struct cli_command debug_test_jobqueue;

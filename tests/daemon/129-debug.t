@@ -51,8 +51,27 @@ is "$(standing)" "" "and none is left"
 fails "there is no wconfd" m gnt-debug wconfd echo x
 like "$out" 'There is no wconfd' "which is said"
 fails "nor metad" m gnt-debug metad echo x
-fails "an upgrade is refused" m gnt-cluster upgrade --to 3.1
-like "$out" 'Cannot upgrade to 3.1' "in words"
+version=$(m gnt-node list --no-headers -o program_version node1 | tr -d ' ')
+succeeds "an upgrade to what runs is none" m gnt-cluster upgrade --to "$version"
+like "$out" "runs version $version already" "which is said"
+slow=$(m gnt-debug delay --submit 600 2>&1 | grep -Eo '[0-9]+')
+m gnt-cluster upgrade --to 9.1 >"$VC/upgrade" 2>&1 &
+upgrade=$!
+waits() { grep -q 'Waiting for 1 job' "$VC/upgrade"; }
+until_true 30 waits
+m gnt-job cancel --force --kill --yes-do-it "$slow" >/dev/null 2>&1
+if wait $upgrade; then rc=0; else rc=$?; fi
+is "$rc" 0 "an upgrade is prepared"
+out=$(cat "$VC/upgrade")
+like "$out" "node2.example.com: $version" "the versions of all nodes are named"
+like "$out" 'Waiting for 1 job.s. to end' "what runs is waited for"
+like "$out" 'install version 9.1 on all nodes' "and what is left is said"
+fails "no new job comes in between" m gnt-debug delay 0.01
+fails "it is not complete while nodes have the old version" \
+    m gnt-cluster upgrade --resume
+like "$out" 'An upgrade to version 9.1 was begun' "in words"
+succeeds "it can be given up" m gnt-cluster upgrade --to "$version"
+succeeds "then jobs run again" m gnt-debug delay 0.01
 fails "it needs to know where to" m gnt-cluster upgrade
 like "$out" 'Precisely one of the options' "or to resume"
 succeeds "where nothing was begun" m gnt-cluster upgrade --resume
