@@ -50,7 +50,8 @@ static json_t *device_list(const json_t *given, const char *what,
 	return steal(&list);
 }
 
-/* size=1g,spindles=2: numbers. */
+/* size=1g,spindles=2: numbers.  Without a size, or with "auto", the master
+ * takes the standard one. */
 static int type_disk(json_t *disk, size_t index, struct error *err)
 {
 	const char *size = json_str(disk, "size", NULL);
@@ -62,7 +63,9 @@ static int type_disk(json_t *disk, size_t index, struct error *err)
 				 "Only one of 'size' and 'adopt' allowed (disk "
 				 "%zu)",
 				 index);
-	if (size != NULL) {
+	if (str_eq(size, "auto")) {
+		json_object_del(disk, "size");
+	} else if (size != NULL) {
 		if (params_parse_size(size, &value, err) < 0)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Invalid size '%s' for disk %zu (like "
@@ -71,10 +74,6 @@ static int type_disk(json_t *disk, size_t index, struct error *err)
 		json_set_int(disk, "size", value);
 	} else if (json_get(disk, "adopt") != NULL) {
 		json_set_int(disk, "size", 0);
-	} else {
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Missing size or adoption source for disk %zu",
-				 index);
 	}
 	if (spindles == NULL)
 		return 0;
@@ -101,14 +100,11 @@ static json_t *disks(const struct cli *cli, bool import, struct error *err)
 			  "Diskless instance but disk information passed");
 		return NULL;
 	}
-	if (import && given == NULL && size == NULL)
-		return json_array(); /* as exported */
-	if ((given == NULL) == (size == NULL)) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL, "%s",
-			  given == NULL ? "No disk information specified (use "
-					  "--disk or -s)"
-					: "Please use either the '--disk' or "
-					  "'-s' option");
+	if (given == NULL && size == NULL) /* as exported; the standard ones */
+		return import ? json_array() : json_null();
+	if (given != NULL && size != NULL) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Please use either the '--disk' or '-s' option");
 		return NULL;
 	}
 	if (size != NULL)
@@ -159,7 +155,7 @@ static json_t *nics(const struct cli *cli, bool import, struct error *err)
 	if (given != NULL)
 		return nic_list(given, err);
 	return import || cli_given(cli, &OPT_NO_NICS) ? json_array()
-						      : json_make("[{}]");
+						      : json_null();
 }
 
 /* --- add --- */

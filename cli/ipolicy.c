@@ -127,6 +127,12 @@ static int set_std(const struct cli *cli, json_t *ipolicy, struct error *err)
 	if (!cli_given(cli, &OPT_IPOLICY_STD))
 		return 0;
 	std = json_deep_copy(cli_value(cli, &OPT_IPOLICY_STD));
+	if (json_object_size(std) == 1 &&
+	    json_is_true(json_object_get(std, VALUE_DEFAULT))) {
+		json_decref(std);
+		json_set_str(ipolicy, "std", VALUE_DEFAULT);
+		return 0;
+	}
 	json_object_set_new(ipolicy, "std", std);
 	return type_spec(std, "--ipolicy-std-specs", err);
 }

@@ -384,8 +384,13 @@ json_t *exec_check_op(void *master, const json_t *op, char **ret_summary,
 		      struct error *err)
 {
 	json_t *complete = op_check(op, err);
+	const struct lu_class *class =
+		complete == NULL
+			? NULL
+			: lu_class_find(json_str(complete, "OP_ID", ""));
 
-	(void)master;
+	if (class != NULL && class->complete != NULL)
+		class->complete(master, complete);
 	if (complete != NULL)
 		*ret_summary = op_summary(complete);
 	return complete;

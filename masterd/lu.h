@@ -62,6 +62,11 @@ struct lu_class {
 	 * refused the lock of one. */
 	bool takes_forthcoming;
 
+	/* When an opcode is submitted: fill in what it leaves to the cluster as
+	 * it is at that time, so that the job says what it will do.  No waits.
+	 * NULL: nothing. */
+	void (*complete)(const struct master *m, json_t *op);
+
 	/* Before any lock, once: what can only be found out by waiting, such as
 	 * the addresses of names.  NULL: nothing. */
 	WAITS int (*arguments)(struct lu *lu, struct error *err);

@@ -401,6 +401,7 @@ const struct lu_class lu_instance_create = {
 	.size = sizeof(struct create),
 	.hook_path = "instance-add",
 	.object_type = "INSTANCE",
+	.complete = spec_complete,
 	.arguments = create_arguments,
 	.expand = create_expand,
 	.check = create_check,

@@ -64,6 +64,7 @@ static int read_ops(struct lu *lu, struct error *err)
 		json_decref(given);
 		if (full == NULL)
 			return error_wrap(err, "Instance %zu", i);
+		spec_complete(lu->m, full);
 		json_array_append_new(m->complete, full);
 		op_parse(&op_class_instance_create, full, &m->ops[i]);
 	}

@@ -101,10 +101,15 @@ int spec_read_disks(struct lu *lu, const struct op_instance_create *op,
 int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err);
 
 /* Put the standard sizes of the cluster's policy where nothing was asked for,
- * as far as somebody set them: into the instance's own back-end parameters, and
- * into a disk as given (to be freed). */
+ * into the instance's own back-end parameters (as far as somebody set them: the
+ * cluster has defaults of these, too), and into a disk as given (to be freed).
+ */
 void spec_std_backend(const json_t *cluster, json_t *beparams);
 json_t *spec_std_disk(const json_t *cluster, const json_t *given);
+/* Give a submitted OP_INSTANCE_CREATE that says nothing of disks or NICs as
+ * many as the cluster's standard instance has; an import those of the export,
+ * and a forthcoming instance that is made real the disks that it has. */
+void spec_complete(const struct master *m, json_t *op);
 
 /* ERR_PREREQ when the policy of the node's group forbids it. */
 int spec_check_policy(struct lu *lu, const struct inst_spec *s,

@@ -25,15 +25,76 @@ void spec_std_backend(const json_t *cluster, json_t *beparams)
 		params_std_spec(policy, "spindle-use"));
 }
 
+/* Of the cluster's standard instance; 0 where it does not say. */
+static int64_t std_of(const json_t *cluster, const char *name)
+{
+	return json_int(json_get(json_get(cluster, "ipolicy"), "std"), name, 0);
+}
+
 json_t *spec_std_disk(const json_t *cluster, const json_t *given)
 {
-	int64_t std =
-		params_std_spec(json_get(cluster, "ipolicy"), "disk-size");
+	int64_t std = std_of(cluster, "disk-size");
 	json_t *whole = json_overlay(given, NULL);
 
-	if (std > 0 && json_get(given, "size") == NULL)
+	if (std > 0 && json_get(given, "size") == NULL &&
+	    json_get(given, "adopt") == NULL)
 		json_set_int(whole, "size", std);
 	return whole;
+}
+
+static json_t *std_devices(const json_t *cluster, const char *count)
+{
+	json_t *list = json_array();
+
+	for (int64_t i = 0; i < std_of(cluster, count); i++)
+		json_array_append_new(list, json_object());
+	return list;
+}
+
+/* Those that the instance to be made real has; NULL without one. */
+static json_t *planned_disks(const struct config *c, const json_t *op)
+{
+	const json_t *planned = config_find(c, CONFIG_INSTANCE,
+					    json_str(op, "instance_name", "")),
+		     *disk;
+	auto_json json_t *disks = NULL;
+	json_t *list;
+	size_t i;
+
+	if (!json_bool(op, "commit", false) || planned == NULL)
+		return NULL;
+	disks = config_instance_disks(c, planned);
+	list = json_array();
+	json_array_foreach (disks, i, disk)
+		json_array_append_new(list,
+				      json_make("{s:O}", "size",
+						json_object_get(disk, "size")));
+	return list;
+}
+
+void spec_complete(const struct master *m, json_t *op)
+{
+	const json_t *cluster = config_cluster(m->config);
+	const char *template = json_str(
+		op, "disk_template",
+		json_string_value(json_array_get(
+			json_get(cluster, "enabled_disk_templates"), 0)));
+	bool imports = !str_eq(json_str(op, "mode", NULL), "create");
+
+	if (json_get(op, "nics") == NULL)
+		json_object_set_new(
+			op, "nics",
+			imports ? json_array()
+				: std_devices(cluster, "nic-count"));
+	if (json_get(op, "disks") != NULL)
+		return;
+	if (imports || str_eq(template, "diskless"))
+		json_object_set_new(op, "disks", json_array());
+	else
+		json_object_set_new(
+			op, "disks",
+			planned_disks(m->config, op)
+				?: std_devices(cluster, "disk-count"));
 }
 
 int spec_check_policy(struct lu *lu, const struct inst_spec *s,

@@ -210,4 +210,24 @@ succeeds "it starts there" m gnt-instance startup web1
 fails "not while it runs" change --new-primary node1
 like "$out" 'still running on' "for that reason"
 succeeds "verify is content" m gnt-cluster verify
+# What a creation does not say, the cluster's standard instance has.
+sizes() { # NAME: disks and number of NICs
+    m gnt-instance list --no-headers -o disk.sizes,nic.count "$1" | xargs
+}
+succeeds "standard sizes and counts" m gnt-cluster modify \
+    --ipolicy-std-specs disk-size=12,disk-count=2,nic-count=3
+succeeds "no word of disks" add std1 --ignore-ipolicy -n node1
+is "$(sizes std1)" "12,12 3" "makes as many of that size, and NICs"
+succeeds "a disk with another parameter alone" add std2 --ignore-ipolicy -n node1 --disk 0:mode=rw --no-nics
+is "$(sizes std2)" "12 0" "has the standard size"
+succeeds "size=auto" add std3 --ignore-ipolicy -n node1 --disk 0:size=auto --disk 1:size=20m --net 0
+is "$(sizes std3)" "12,20 1" "is the standard size, beside others"
+is "$(m gnt-job list --format=json -o ops | python3 -c 'import json, sys
+print([op["disks"] for job in json.load(sys.stdin) for op in job["ops"]
+       if op.get("instance_name") == "std1"])')" \
+    "[[{}, {}]]" "the job says how many, as Ganeti's jobs do"
+succeeds "the standard is given up" m gnt-cluster modify --ipolicy-std-specs default
+succeeds "and Ganeti's is there" m gnt-cluster show-ispecs-cmd
+like "$out" 'std-specs .*disk-count=1,disk-size=1024,.*nic-count=1' "again"
+
 tap_done

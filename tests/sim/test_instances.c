@@ -50,6 +50,84 @@ static json_t *set_cluster(const char *key, json_t *value STEALS)
 	return op;
 }
 
+static json_t *forthcoming(const char *flag, int size)
+{
+	json_t *op = add_with(flag, json_true());
+
+	json_object_set_new(op, "disks", json_make("[{s:i}]", "size", size));
+	return op;
+}
+
+/* Without word of disks and NICs. */
+static json_t *bare(const char *name, const char *template)
+{
+	json_t *op = op_add(name, NODE2, true);
+
+	json_object_del(op, "disks");
+	json_object_del(op, "nics");
+	json_object_del(op, "disk_template");
+	if (template != NULL)
+		json_set_str(op, "disk_template", template);
+	return op;
+}
+
+static int64_t disk_size(const char *name, size_t i)
+{
+	auto_json json_t *disks =
+		config_instance_disks(s.master->config, instance(name));
+
+	return json_int(json_array_get(disks, i), "size", -1);
+}
+
+static size_t n_of(const char *name, const char *devices)
+{
+	return json_array_size(json_get(instance(name), devices));
+}
+
+Test(instances, standard_sizes_and_counts_fill_in)
+{
+	json_t *sized = op_add("web3", NODE2, true);
+
+	expect(bare("web1", NULL), "success");
+	cr_assert_eq(n_of("web1", "disks"), 1);
+	cr_assert_eq(disk_size("web1", 0), 1024);
+	cr_assert_eq(n_of("web1", "nics"), 1);
+	expect(set_cluster("ipolicy",
+			   json_make("{s:{s:i, s:i, s:i}}", "std", "disk-count",
+				     2, "disk-size", 2048, "nic-count", 3)),
+	       "success");
+	expect(bare("web2", "sharedfile"), "success");
+	cr_assert_eq(n_of("web2", "disks"), 2);
+	cr_assert_eq(disk_size("web2", 1), 2048);
+	cr_assert_eq(n_of("web2", "nics"), 3);
+	/* What is said counts, and a disk without a size has the standard's. */
+	json_object_set_new(
+		sized, "disks",
+		json_make("[{s:i}, {s:s}]", "size", 64, "mode", "ro"));
+	expect(sized, "success");
+	cr_assert_eq(n_of("web3", "disks"), 2);
+	cr_assert_eq(disk_size("web3", 0), 64);
+	cr_assert_eq(disk_size("web3", 1), 2048);
+	cr_assert_eq(n_of("web3", "nics"), 1);
+	expect(bare("web4", "diskless"), "success");
+	cr_assert_eq(n_of("web4", "disks"), 0);
+	cr_assert_eq(n_of("web4", "nics"), 3);
+	expect(set_cluster("ipolicy", json_make("{s:s}", "std", "default")),
+	       "success");
+	expect(bare("web5", NULL), "success");
+	cr_assert_eq(n_of("web5", "disks"), 1);
+}
+
+Test(instances, a_forthcoming_one_keeps_its_disks_without_word_of_them)
+{
+	json_t *op = bare("web1", "sharedfile");
+
+	expect(forthcoming("forthcoming", 64), "success");
+	json_set_bool(op, "commit", true);
+	expect(op, "success");
+	cr_assert_eq(disk_size("web1", 0), 64);
+}
+
 Test(instances, what_is_not_supported_is_refused)
 {
 	static const char *const of_disk[] = {"adopt", "access", "provider",
@@ -62,14 +140,6 @@ Test(instances, what_is_not_supported_is_refused)
 	expect(add_with("mode", json_string("import")), "wrong_input");
 	expect(add_with("ip_check", json_true()), "name check");
 	cr_assert_null(instance("web1"));
-}
-
-static json_t *forthcoming(const char *flag, int size)
-{
-	json_t *op = add_with(flag, json_true());
-
-	json_object_set_new(op, "disks", json_make("[{s:i}]", "size", size));
-	return op;
 }
 
 Test(instances, a_forthcoming_one_has_its_place_until_it_is_made)
