@@ -20,7 +20,9 @@ static int no_memory(struct lu *lu, const struct memory_need *need,
 static int check_recorded(struct lu *lu, const struct memory_need *need,
 			  const struct node_memory *m, struct error *err)
 {
-	int64_t guarantee = resources_mem_guarantee(m) + need->booked_min;
+	int64_t guarantee = (need->spare_reserve ? resources_mem_guarantee(m)
+						 : resources_mem_available(m)) +
+			    need->booked_min;
 	int64_t promise = resources_mem_promise(m) + need->booked_max;
 
 	if (guarantee < need->min)
@@ -69,6 +71,28 @@ WAITS int lu_check_memory(struct lu *lu, const struct memory_need *need,
 	if (m.recorded)
 		return check_recorded(lu, need, &m, err);
 	return need->live == 0 ? 0 : check_live(lu, need, err);
+}
+
+int lu_check_reserve(struct lu *lu, const char *secondary, const char *primary,
+		     int64_t more, const char *reason, struct error *err)
+{
+	struct node_memory m;
+	int64_t needed;
+
+	resources_memory(lu->m->config, secondary, NULL, &m);
+	needed = more +
+		 resources_failover_memory(lu->m->config, secondary, primary);
+	if (!m.recorded || more <= 0 || needed <= resources_mem_available(&m))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_NORES,
+			 "Not enough memory on node %s for %s: should node %s "
+			 "fail, %jd MiB are needed for its instances, "
+			 "available %jd MiB",
+			 lu_node_name(lu, secondary), reason,
+			 lu_node_name(lu, primary), (intmax_t)needed,
+			 (intmax_t)(resources_mem_available(&m) > 0
+					    ? resources_mem_available(&m)
+					    : 0));
 }
 
 /* --- ratios --- */

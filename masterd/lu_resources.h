@@ -15,12 +15,22 @@ struct memory_need {
 	int64_t min, max; /* MiB; max 0: promises do not matter */
 	/* How much of these the instance has booked there already. */
 	int64_t booked_min, booked_max;
+	/* What is reserved for instances of peers is not to be taken: new
+	 * instances leave it alone, those that come from a peer are what it is
+	 * for. */
+	bool spare_reserve;
 	int64_t live; /* to be free now, where nothing is recorded; 0: any */
 };
 
 /* ERR_PREREQ/ECODE_NORES "Not enough memory on node ..." */
 WAITS int lu_check_memory(struct lu *lu, const struct memory_need *need,
 			  struct error *err);
+
+/* Whether the secondary node of an instance can still take over all that it
+ * has to when the primary is lost, with `more` MiB of minmem than now: else
+ * ERR_PREREQ/ECODE_NORES.  Nothing is checked where nothing is recorded. */
+int lu_check_reserve(struct lu *lu, const char *secondary, const char *primary,
+		     int64_t more, const char *reason, struct error *err);
 
 /* The same for more MiB of the storage behind the template. */
 WAITS int lu_check_space(struct lu *lu, const char *node_uuid,

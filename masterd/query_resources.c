@@ -99,6 +99,7 @@ static json_t *memory_part(const struct node_memory *m)
 	json_set_int(part, "booked_min", m->min);
 	json_set_int(part, "booked_max", m->max);
 	set_if(part, "free", known, resources_mem_free(m));
+	json_set_int(part, "reserved", m->reserved);
 	set_if(part, "guarantee", known, resources_mem_guarantee(m));
 	set_if(part, "promise", known, resources_mem_promise(m));
 	return part;

@@ -82,6 +82,55 @@ static void book_memory(const struct config *c, const char *node_uuid,
 	}
 }
 
+/* What it takes along when it fails over. */
+static int64_t failover_memory(const struct config *c, const json_t *inst)
+{
+	auto_json json_t *be = NULL;
+
+	if (is_offline(inst))
+		return 0;
+	be = params_fill_be(config_cluster(c), json_get(inst, "beparams"));
+	return json_bool(be, "auto_balance", true) ? json_int(be, "minmem", 0)
+						   : 0;
+}
+
+int64_t resources_failover_memory(const struct config *c, const char *node_uuid,
+				  const char *lost_uuid)
+{
+	auto_strv struct strv secondaries = {0};
+	int64_t sum = 0;
+
+	config_node_secondaries(c, node_uuid, &secondaries);
+	for (size_t i = 0; i < secondaries.n; i++) {
+		const json_t *inst =
+			config_get(c, CONFIG_INSTANCE, secondaries.items[i]);
+
+		if (str_eq(json_str(inst, "primary_node", ""), lost_uuid))
+			sum += failover_memory(c, inst);
+	}
+	return sum;
+}
+
+static int64_t reserved_memory(const struct config *c, const char *node_uuid)
+{
+	auto_strv struct strv secondaries = {0}, peers = {0};
+	int64_t most = 0;
+
+	config_node_secondaries(c, node_uuid, &secondaries);
+	for (size_t i = 0; i < secondaries.n; i++)
+		strv_add_unique(&peers,
+				json_str(config_get(c, CONFIG_INSTANCE,
+						    secondaries.items[i]),
+					 "primary_node", ""));
+	for (size_t i = 0; i < peers.n; i++) {
+		int64_t one =
+			resources_failover_memory(c, node_uuid, peers.items[i]);
+
+		most = one > most ? one : most;
+	}
+	return most;
+}
+
 int64_t resources_spindle_use(const struct config *c, const char *node_uuid)
 {
 	auto_strv struct strv instances = {0};
@@ -138,6 +187,7 @@ void resources_memory(const struct config *c, const char *node_uuid,
 	};
 	ret->recorded = ret->total > 0;
 	book_memory(c, node_uuid, ret);
+	ret->reserved = reserved_memory(c, node_uuid);
 }
 
 int64_t resources_mem_capacity(const struct node_memory *m)
@@ -155,9 +205,14 @@ int64_t resources_mem_promise(const struct node_memory *m)
 	return (int64_t)((double)resources_mem_capacity(m) * m->ratio) - m->max;
 }
 
-int64_t resources_mem_guarantee(const struct node_memory *m)
+int64_t resources_mem_available(const struct node_memory *m)
 {
 	return resources_mem_capacity(m) - m->min;
+}
+
+int64_t resources_mem_guarantee(const struct node_memory *m)
+{
+	return resources_mem_available(m) - m->reserved;
 }
 
 /* --- disks --- */

@@ -17,6 +17,9 @@ struct node_memory {
 	int64_t total, node, hv;
 	int64_t cpu_total, cpu_node;
 	int64_t min, max; /* booked: sums over its primary instances */
+	/* minmem of the instances that come here when the peer node is lost
+	 * whose loss brings most; 0 without mirrored disks. */
+	int64_t reserved;
 	int64_t vcpus;
 	double ratio; /* the policy's oversubscription ratio */
 };
@@ -35,12 +38,19 @@ bool resources_exclusive(const struct config *c, const json_t *node);
 bool resources_recorded(const struct config *c, const char *node_uuid,
 			const char *hypervisor, const char *template);
 
+/* minmem of the instances that come to a node when the other one is lost: those
+ * whose disks both have, unless they stay where they are (auto_balance). */
+int64_t resources_failover_memory(const struct config *c, const char *node_uuid,
+				  const char *lost_uuid);
+
 /* For instances at all; not booked, by what each is given at most (may be
  * negative where that is more than there is); what may still be promised
- * according to the ratio; what can still be guaranteed. */
+ * according to the ratio.  What is not guaranteed to instances here, and what
+ * of that is not reserved for those of peers, either: room for new ones. */
 int64_t resources_mem_capacity(const struct node_memory *m);
 int64_t resources_mem_free(const struct node_memory *m);
 int64_t resources_mem_promise(const struct node_memory *m);
+int64_t resources_mem_available(const struct node_memory *m);
 int64_t resources_mem_guarantee(const struct node_memory *m);
 
 /* What the instances of the node, primary and secondary, book of its

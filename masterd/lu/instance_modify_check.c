@@ -87,6 +87,22 @@ static int64_t wanted(const struct modify *m, const char *key)
 	return is_offline(m->changed) ? 0 : json_int(m->after_be, key, 0);
 }
 
+/* What its secondary has to take over may grow. */
+static int check_reserve(struct lu *lu, const char *why, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	auto_strv struct strv secondaries = {0};
+
+	config_instance_secondaries(lu->m->config, m->inst, &secondaries);
+	if (op->ignore_ipolicy || secondaries.n == 0 ||
+	    !json_bool(m->after_be, "auto_balance", true))
+		return 0;
+	return lu_check_reserve(lu, secondaries.items[0], inst_primary(m->inst),
+				wanted(m, "minmem") - booked(m, "minmem"), why,
+				err);
+}
+
 static WAITS int check_memory(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -103,6 +119,7 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 		.min = more_min ? min : 0,
 		.booked_min = more_min ? booked(m, "minmem") : 0,
 		.max = more_max && !op->ignore_ipolicy ? max : 0,
+		.spare_reserve = !op->ignore_ipolicy,
 		.booked_max = booked(m, "maxmem"),
 		/* What runs has its memory, and needs the rest. */
 		.live = more_max && is_up(m->inst)
@@ -114,7 +131,9 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 	 * nobody forces memory out of others that were guaranteed it. */
 	if ((op->force && op->offline < 0) || (!more_min && !more_max))
 		return 0;
-	return lu_check_memory(lu, &need, err);
+	return lu_check_memory(lu, &need, err) < 0
+		       ? -1
+		       : check_reserve(lu, why, err);
 }
 
 /* Only what it takes in addition: all its CPUs when it comes back from being

@@ -173,8 +173,23 @@ static WAITS int check_memory(struct lu *lu,
 			.hypervisor = s->hypervisor,
 			.min = json_int(s->filled_be, "minmem", 0),
 			.max = op->ignore_ipolicy ? 0 : max,
+			.spare_reserve = !op->ignore_ipolicy,
 			.live = starts ? max : 0},
 		err);
+}
+
+/* The secondary takes it over when the primary is lost. */
+static int check_reserve(struct lu *lu, const struct op_instance_create *op,
+			 const struct inst_spec *s,
+			 const struct inst_nodes *nodes, struct error *err)
+{
+	auto_free char *why = xprintf("creating instance %s", s->name);
+
+	if (op->ignore_ipolicy || nodes->secondary == NULL ||
+	    !json_bool(s->filled_be, "auto_balance", true))
+		return 0;
+	return lu_check_reserve(lu, nodes->secondary, nodes->primary,
+				json_int(s->filled_be, "minmem", 0), why, err);
 }
 
 /* A full file system is said before anything is made. */
@@ -207,6 +222,7 @@ int place_check_capacity(struct lu *lu, const struct op_instance_create *op,
 		.name = s->name,
 		.template = s->template,
 		.node = nodes->primary,
+		.secondary = nodes->secondary,
 		.memory = json_int(s->filled_be, "minmem", 0),
 		.vcpus = json_int(s->filled_be, "vcpus", 0),
 		.moves = json_bool(s->filled_be, "auto_balance", true),
@@ -265,6 +281,7 @@ int place_check_room(struct lu *lu, const struct op_instance_create *op,
 	if (!op->ignore_ipolicy && spec_check_policy(lu, s, primary, err) < 0)
 		return -1;
 	if (check_memory(lu, op, s, primary, err) < 0 ||
+	    check_reserve(lu, op, s, nodes, err) < 0 ||
 	    check_ratios(lu, op, s, primary, err) < 0)
 		return -1;
 	return place_check_capacity(lu, op, s, nodes, err);

@@ -7,6 +7,7 @@
 #include "masterd/lu/group.h"
 #include "masterd/lu/verify_group.h"
 #include "masterd/lu_instance.h"
+#include "masterd/resources.h"
 
 #define EXCLUSION_TAG "htools:iextags:"
 
@@ -447,42 +448,38 @@ void verify_instances(struct verify_group *g)
 
 /* --- N+1 --- */
 
-/* minmem of what comes from the primary node to this one. */
-static int64_t needed(struct verify_group *g, const char *primary,
-		      const struct strv *secondaries)
+/* Memory for instances that fail over to the node; false: nobody knows. */
+static bool room_for_failovers(struct verify_group *g,
+			       const struct node_result *r, int64_t *ret)
 {
-	struct config *c = g->lu.m->config;
-	int64_t sum = 0;
+	const json_t *live =
+		json_get(json_get(r->payload, "hvinfo"), "memory_free");
+	struct node_memory m;
 
-	for (size_t i = 0; i < secondaries->n; i++) {
-		const json_t *inst =
-			config_get(c, CONFIG_INSTANCE, secondaries->items[i]);
-		auto_json json_t *be = inst_filled_be(&g->lu, inst);
-
-		if (str_eq(inst_primary(inst), primary) &&
-		    json_bool(be, "auto_balance", true))
-			sum += json_int(be, "minmem", 0);
-	}
-	return sum;
+	resources_memory(g->lu.m->config, json_str(r->node, "uuid", ""), NULL,
+			 &m);
+	*ret = m.recorded ? resources_mem_available(&m)
+			  : json_integer_value(live);
+	return m.recorded || json_is_integer(live);
 }
 
 static void check_n1(struct verify_group *g, const struct node_result *r)
 {
 	struct config *c = g->lu.m->config;
-	const json_t *memory =
-		json_get(json_get(r->payload, "hvinfo"), "memory_free");
-	int64_t there = json_integer_value(memory);
+	const char *uuid = json_str(r->node, "uuid", "");
 	auto_strv struct strv secondaries = {0}, primaries = {0};
+	int64_t there;
 
-	if (!json_is_integer(memory))
+	if (!room_for_failovers(g, r, &there))
 		return;
-	config_node_secondaries(c, json_str(r->node, "uuid", ""), &secondaries);
+	config_node_secondaries(c, uuid, &secondaries);
 	for (size_t i = 0; i < secondaries.n; i++)
 		strv_add_unique(&primaries,
 				inst_primary(config_get(c, CONFIG_INSTANCE,
 							secondaries.items[i])));
 	for (size_t i = 0; i < primaries.n; i++) {
-		int64_t wanted = needed(g, primaries.items[i], &secondaries);
+		int64_t wanted =
+			resources_failover_memory(c, uuid, primaries.items[i]);
 
 		verify_if(&g->v, there < wanted, "ENODEN1",
 			  json_str(r->node, "name", ""),
@@ -490,7 +487,7 @@ static void check_n1(struct verify_group *g, const struct node_result *r)
 			  "should node %s fail (%jdMiB needed, %jdMiB "
 			  "available)",
 			  lu_node_name(&g->lu, primaries.items[i]),
-			  (intmax_t)wanted, (intmax_t)there);
+			  (intmax_t)wanted, (intmax_t)(there > 0 ? there : 0));
 	}
 }
 

@@ -55,7 +55,7 @@ static void verify_memory(struct verify *v, const json_t *node,
 		json_int(report, "memory_total", 0), TOTAL_SLACK);
 	compare(v, name, "cpu_total", m.cpu_total,
 		json_int(report, "cpu_total", 0), 0);
-	if (resources_mem_guarantee(&m) < 0)
+	if (resources_mem_available(&m) < 0)
 		verify_hint(v, "node", name,
 			    "its instances were guaranteed %jd MiB of "
 			    "memory (minmem), the node has %jd MiB for them",

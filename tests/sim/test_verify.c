@@ -424,6 +424,29 @@ Test(verify_broken, a_secondary_without_memory_is_told)
 	cr_expect(well, "%s", log);
 }
 
+static json_t *op_memory(const char *node, int mib)
+{
+	return json_make("{s:s, s:s, s:{s:{s:i, s:i, s:i}}}", "OP_ID",
+			 "OP_NODE_SET_PARAMS", "node_name", node, "hv_state",
+			 "fake", "mem_total", mib, "mem_node", 0, "cpu_total",
+			 16);
+}
+
+/* Not what happens to be free at the moment. */
+Test(verify_broken, memory_for_failovers_is_that_of_the_record)
+{
+	bool well;
+
+	add_mirrored();
+	expect(op_memory("node2.example.com", 128), "success");
+	say(1, "{\"hvinfo\": {\"memory_free\": 1}}");
+	auto_free char *log = verify(group_op(), &well);
+	cr_expect_null(strstr(log, "ENODEN1"), "%s", log);
+	expect(op_memory("node2.example.com", 127), "success");
+	say(1, "{\"hvinfo\": {\"memory_free\": 5000}}");
+	expect_line(group_op(), "ERROR:ENODEN1:node:node2");
+}
+
 Test(verify_broken, a_secondary_that_is_away_or_elsewhere_is_told)
 {
 	json_t *node = NULL, *group;
