@@ -381,6 +381,7 @@ static const struct cli_command *const commands[] = {
 	&cluster_tags[2],
 	&rename_command,
 	&cluster_renew_crypto,
+	&cluster_sanitize,
 	&repair_disk_sizes_command,
 	&search_tags_command,
 	&cluster_show_ispecs,

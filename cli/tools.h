@@ -27,6 +27,8 @@ extern const struct cli_command debug_test_jobqueue;
 
 /* gnt_cluster_renew.c */
 extern const struct cli_command cluster_renew_crypto;
+/* gnt_cluster_sanitize.c */
+extern const struct cli_command cluster_sanitize;
 
 /* gnt_cluster_info.c */
 extern const struct cli_command cluster_info, cluster_resources,

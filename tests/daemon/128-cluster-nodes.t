@@ -32,7 +32,7 @@ unlike "$out" "node: node1" "the rest is not"
 succeeds "a group's nodes" m gnt-cluster command -g default true
 like "$out" "node: node2" "are found"
 fails "a group that is none" m gnt-cluster command -g nosuch true
-like "$out" "No node that is online" "has none"
+like "$out" "group 'nosuch' not known" "has none"
 
 file=$(root node1)/etc/ganeti/site.conf
 echo "a site's file" >"$file"
@@ -47,4 +47,20 @@ mkdir "$(root node1)/only-here"
 cp "$file" "$(root node1)/only-here/x"
 succeeds "a copy that fails" m gnt-cluster copyfile "$(root node1)/only-here/x"
 like "$out" "Copy of file .*/x to node node2.example.com:22 failed" "is told"
+
+# --- for the report of a bug ---
+echo "key a secret" >>"$(root node2)/usr/share/ganeti/os/noop/parameters.list"
+m gnt-instance add --no-name-check --no-ip-check -o noop -t diskless -n node2 \
+    --os-parameters-private=key=s3cret --no-install web1 >/dev/null
+"$BIN/gnt-vcluster" stop "$VC" node1
+succeeds "the configuration is shown without a master" m gnt-cluster sanitize-config
+like "$out" '"name": "web1"' "with its names"
+unlike "$out" 's3cret' "but no secrets"
+report=$VC/report
+succeeds "and written" m gnt-cluster sanitize-config --anonymous "$report"
+is "$(stat -c %a "$report")" 600 "for its owner alone"
+is "$(grep -cE 'web1|s3cret' "$report")" 0 "without names"
+like "$(cat "$report")" '"name": "instance1.example.com"' "but with others"
+fails "a file that is there" m gnt-cluster sanitize-config "$report"
+like "$out" 'exists; --force' "is not written over"
 tap_done
