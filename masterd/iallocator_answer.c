@@ -292,16 +292,20 @@ json_t *iallocator_check_answer(const struct config *c, const char *name,
 
 	if (answer == NULL)
 		return NULL;
+	if (result == NULL) /* its name in version 1 */
+		result = json_object_get(answer, "nodes");
+	if (result == NULL) {
+		auto_free char *what =
+			xprintf("neither 'result' nor 'nodes'; it says: %.300s",
+				json_str(answer, "info", ""));
+
+		bad(&a, err, what);
+		return NULL;
+	}
 	if (!json_bool(answer, "success", false)) {
 		error_set(err, ERR_PREREQ, ECODE_NORES,
 			  "Can't compute nodes using iallocator '%s': %s", name,
 			  json_str(answer, "info", ""));
-		return NULL;
-	}
-	if (result == NULL) /* its name in version 1 */
-		result = json_object_get(answer, "nodes");
-	if (result == NULL) {
-		bad(&a, err, "neither 'result' nor 'nodes'");
 		return NULL;
 	}
 	return check_result(&a, result, err) < 0 ? NULL : json_incref(result);

@@ -139,12 +139,12 @@ static int check_name(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static json_t *placement_request(struct lu *lu)
+static json_t *placement_request(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = create_op(lu);
-	json_t *request = spec_request(lu, &create_of(lu)->spec);
+	json_t *request = spec_request(lu, &create_of(lu)->spec, err);
 
-	if (op->opportunistic_locking)
+	if (request != NULL && op->opportunistic_locking)
 		json_object_set_new(request, "restrict-to-nodes",
 				    place_nodes(lu));
 	return request;
@@ -154,13 +154,16 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = create_op(lu);
 	struct create *c = create_of(lu);
+	json_t *request = placement_request(lu, err);
 	auto_json json_t *nodes =
-		lu_allocator(lu, placement_request(lu),
-			     (struct iallocator_how){
-				     .name = c->iallocator,
-				     .disk_template = c->spec.template,
-			     },
-			     err);
+		request == NULL ? NULL
+				: lu_allocator(lu, request,
+					       (struct iallocator_how){
+						       .name = c->iallocator,
+						       .disk_template =
+							       c->spec.template,
+					       },
+					       err);
 	auto_strv struct strv names = {0};
 	auto_free char *text = NULL;
 
@@ -236,18 +239,20 @@ static void take_over(struct lu *lu, const json_t *inst)
 static WAITS int explain(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
-	auto_json json_t *request = placement_request(lu);
-	auto_free char *output =
-		lu_allocator_ask(lu, request,
-				 (struct iallocator_how){
-					 .name = c->iallocator,
-					 .disk_template = c->spec.template,
-					 .explain = true,
-				 },
-				 err);
+	auto_json json_t *request = placement_request(lu, err);
+	auto_free char *output = NULL;
 	auto_json json_t *answer = NULL;
 	struct error why;
 
+	if (request == NULL)
+		return -1;
+	output = lu_allocator_ask(lu, request,
+				  (struct iallocator_how){
+					  .name = c->iallocator,
+					  .disk_template = c->spec.template,
+					  .explain = true,
+				  },
+				  err);
 	if (output == NULL)
 		return -1;
 	answer = json_parse(output, strlen(output), &why);

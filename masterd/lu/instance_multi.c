@@ -22,6 +22,7 @@ struct multi {
 	const char *iallocator; /* NULL: every instance names its node */
 	json_t *placed;		/* {name: [node names]} from the allocator */
 	json_t *failed;		/* names */
+	json_t *nics;		/* {name: its NICs as the request had them} */
 	struct op_instance_create *ops;
 	size_t n;
 	json_t *complete; /* the opcodes with all defaults, keeps ops alive */
@@ -175,14 +176,19 @@ static int check_names(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static json_t *request_for(struct lu *lu, const struct inst_spec *spec)
+static int add_request(struct lu *lu, struct inst_spec *spec, json_t *list,
+		       struct error *err)
 {
 	const struct op_instance_multi_alloc *op = lu->op;
-	json_t *one = spec_request(lu, spec);
+	json_t *one = spec_request(lu, spec, err);
 
+	if (one == NULL)
+		return -1;
 	if (op->opportunistic_locking)
 		json_object_set_new(one, "restrict-to-nodes", place_nodes(lu));
-	return one;
+	json_array_append_new(list, one);
+	json_object_set(multi_of(lu)->nics, spec->name, spec->nics);
+	return 0;
 }
 
 /* The request with every instance in it; to be freed. */
@@ -196,11 +202,10 @@ static json_t *request(struct lu *lu, const char **ret_template,
 		struct inst_spec spec = {0};
 		int rc = spec_read(lu, &m->ops[i], &spec, err);
 
-		if (rc == 0) {
+		if (rc == 0)
+			rc = add_request(lu, &spec, instances, err);
+		if (rc == 0)
 			*ret_template = spec.template;
-			json_array_append_new(instances,
-					      request_for(lu, &spec));
-		}
 		spec_done(&spec);
 		if (rc < 0) {
 			error_wrap(err, "Instance '%s'",
@@ -283,6 +288,7 @@ static int multi_check(struct lu *lu, struct error *err)
 
 	m->placed = json_object();
 	m->failed = json_array();
+	m->nics = json_object();
 	if (check_names(lu, err) < 0)
 		return -1;
 	if (m->iallocator != NULL)
@@ -323,6 +329,24 @@ static int choose_nodes(struct lu *lu, const struct op_instance_create *op,
 				  err);
 }
 
+/* With the addresses that the allocator was told. */
+static int read_spec(struct lu *lu, size_t i, struct inst_spec *ret,
+		     struct error *err)
+{
+	const struct op_instance_create *op = &multi_of(lu)->ops[i];
+	const json_t *nics;
+
+	if (spec_read(lu, op, ret, err) < 0)
+		return -1;
+	nics = json_get(multi_of(lu)->nics, ret->name);
+	if (nics == NULL)
+		return 0;
+	json_decref(ret->nics);
+	ret->nics = json_incref((json_t *)nics);
+	ret->has_macs = true;
+	return 0;
+}
+
 /* Reserve the place of instance i, for now in the name of our own job. */
 static WAITS int book(struct lu *lu, size_t i, const json_t *nodes,
 		      struct error *err)
@@ -331,7 +355,7 @@ static WAITS int book(struct lu *lu, size_t i, const json_t *nodes,
 	struct inst_nodes at = {0};
 	struct inst_spec spec = {0};
 	char uuid[37];
-	int rc = spec_read(lu, op, &spec, err);
+	int rc = read_spec(lu, i, &spec, err);
 
 	uuid_new(uuid);
 	if (rc == 0)
@@ -458,6 +482,7 @@ static void multi_done(struct lu *lu)
 
 	json_decref(m->placed);
 	json_decref(m->failed);
+	json_decref(m->nics);
 	json_decref(m->complete);
 	free(m->ops);
 }

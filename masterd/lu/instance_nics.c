@@ -351,15 +351,26 @@ static int inherit(struct lu *lu, json_t *nic, size_t i, const char *pnode,
 	return 0;
 }
 
+int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(s->nics) && !s->has_macs; i++)
+		if (spec_reserve_mac(lu, json_array_get(s->nics, i), i, err) <
+		    0)
+			return -1;
+	s->has_macs = true;
+	return 0;
+}
+
 int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
 			   struct inst_spec *s, const char *pnode,
 			   struct error *err)
 {
+	if (spec_reserve_macs(lu, s, err) < 0)
+		return -1;
 	for (size_t i = 0; i < json_array_size(s->nics); i++) {
 		json_t *nic = json_array_get(s->nics, i);
 
-		if (take_mac(lu, nic, err) < 0 ||
-		    inherit(lu, nic, i, pnode, err) < 0 ||
+		if (inherit(lu, nic, i, pnode, err) < 0 ||
 		    spec_nic_address(lu, nic, pnode, op->conflicts_check, err) <
 			    0)
 			return not_unique(i, err);

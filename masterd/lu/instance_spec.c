@@ -363,8 +363,6 @@ static json_t *requested_nic(struct lu *lu, const json_t *nic)
 	const char *link = json_str(params, "link", "");
 	json_t *row = json_copy((json_t *)nic);
 
-	if (json_get(nic, "mac") == NULL)
-		json_set_str(row, "mac", SPEC_MAC_AUTO);
 	if (json_get(nic, "network") != NULL)
 		return row;
 	json_set_str(row, "mode", mode);
@@ -395,7 +393,7 @@ static json_t *requested_disks(struct lu *lu, const json_t *disks)
 	return list;
 }
 
-json_t *spec_request(struct lu *lu, const struct inst_spec *s)
+json_t *spec_request(struct lu *lu, struct inst_spec *s, struct error *err)
 {
 	auto_json json_t *nics = json_array();
 	auto_json json_t *disks = requested_disks(lu, s->disks);
@@ -415,6 +413,8 @@ json_t *spec_request(struct lu *lu, const struct inst_spec *s)
 		.tags = s->tags,
 	};
 
+	if (spec_reserve_macs(lu, s, err) < 0)
+		return NULL;
 	for (size_t i = 0; i < json_array_size(s->nics); i++)
 		json_array_append_new(
 			nics, requested_nic(lu, json_array_get(s->nics, i)));

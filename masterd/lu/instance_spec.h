@@ -19,7 +19,8 @@ struct inst_spec {
 	const char *os_image; /* for its first disk; NULL: none */
 	json_t *osparams, *osparams_private;
 	const json_t *osparams_secret; /* the opcode's, stored nowhere */
-	json_t *nics;  /* as stored; MACs "auto" until spec_reserve_macs() */
+	json_t *nics; /* as stored; without MACs until spec_reserve_macs() */
+	bool has_macs;
 	json_t *disks; /* as spec_disk() gives them */
 	int port;      /* of its console, from spec_reserve_port(); 0: none */
 	json_t *tags;  /* each once */
@@ -55,6 +56,9 @@ bool spec_adopts(const struct inst_spec *s);
  * taken.
  */
 int spec_reserve_mac(struct lu *lu, json_t *nic, size_t i, struct error *err);
+
+/* Give each NIC its MAC, if that was not done. */
+int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err);
 
 /* Give each NIC its addresses: a MAC that is generated or the asked one, the IP
  * address if there is one; ERR_PREREQ if somebody has them. */
@@ -115,7 +119,8 @@ void spec_complete(const struct master *m, json_t *op);
 int spec_check_policy(struct lu *lu, const struct inst_spec *s,
 		      const char *node_uuid, struct error *err);
 
-/* The allocator request's members for it; to be freed. */
-json_t *spec_request(struct lu *lu, const struct inst_spec *s);
+/* The allocator request's members for it, with the MACs that it is going to
+ * have; to be freed.  NULL when these are not to be had. */
+json_t *spec_request(struct lu *lu, struct inst_spec *s, struct error *err);
 
 #endif

@@ -71,6 +71,33 @@ echo '{"success": false, "info": "all racks are full", "result": []}'
 E
 refused refusing "one that finds no place" 'all racks are full'
 like "$out" 'insufficient_resources' "... and its code"
+allocator keyless <<'E'
+#!/bin/sh
+echo '{"success": false, "info": "the rack is on fire"}'
+E
+refused keyless "one that fails without a result" \
+    "keyless.*neither 'result' nor 'nodes'.*on fire"
+
+# requested_macs: those of the request that was kept
+requested_macs() {
+    python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))["request"]
+print(*(n["mac"] for i in r.get("instances", [r]) for n in i["nics"]))' \
+        "$search/request.json"
+}
+add d1 -t diskless -I third --net 0:link=br0 --net 1:mac=aa:00:00:12:34:56 \
+    >/dev/null 2>&1
+is "$(requested_macs)" \
+    "$(m gnt-instance list --no-headers -o nic.mac/0 d1) aa:00:00:12:34:56" \
+    "an allocator sees the addresses of the NICs"
+m gnt-instance remove -f d1 >/dev/null
+allocator both <<'E'
+#!/bin/sh
+cp "$1" "$(dirname "$0")/request.json"
+echo '{"success": true, "info": "", "result":
+  [[["m3", ["node1.example.com"]], ["m4", ["node2.example.com"]]], []]}'
+E
 allocator flood <<'E'
 #!/bin/sh
 head -c 1000000000 /dev/zero | tr '\0' x
@@ -104,6 +131,12 @@ like "$out" 'm2: no rack is that big' "a batch tells who found no place, and why
 is "$(m gnt-instance list --no-headers -o pnode,status --separator=: m1)" \
     "node1.example.com:running" "the others are made"
 m gnt-instance remove -f m1 >/dev/null
+sed -i 's/m1/m3/; s/m2/m4/' "$VC/batch.json"
+m gnt-instance batch-create -I both "$VC/batch.json" >/dev/null 2>&1
+is "$(requested_macs)" "$(m gnt-instance list --no-headers -o nic.mac/0 m3 m4 |
+    paste -sd ' ')" "the addresses of many are those of the request, too"
+m gnt-instance remove -f m3 >/dev/null
+m gnt-instance remove -f m4 >/dev/null
 
 is "$(m gnt-instance list --no-headers -o name | tr '\n' ' ')" "a1 a2 a3 b1 " \
     "no instance is left of the failed ones"

@@ -244,6 +244,7 @@ Test(iallocator, bad_answers_to_allocate)
 		"{\"success\":1,\"info\":\"\",\"result\":[]}",
 		"{\"success\":true,\"result\":[]}",
 		"{\"success\":true,\"info\":\"\"}",
+		"{\"success\":false,\"info\":\"all full\"}",
 		"{\"success\":true,\"info\":\"\",\"result\":\"node1\"}",
 		"{\"success\":true,\"info\":\"\",\"result\":[]}",
 		"{\"success\":true,\"info\":\"\",\"result\":[5]}",
