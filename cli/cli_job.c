@@ -259,6 +259,24 @@ static int job_failure(const json_t *statuses, const json_t *results,
 			 "reason");
 }
 
+/* Why, where the queue says it: a filter's rule, a job that it depends on. */
+static void job_canceled(const json_t *id, const json_t *results,
+			 struct error *err)
+{
+	auto_free char *text = cli_str(id);
+	const json_t *result;
+	size_t i;
+
+	json_array_foreach (results, i, result)
+		if (json_is_array(result) && json_array_size(result) == 2) {
+			luxi_error_unpack(result, err);
+			error_wrap(err, "Job %s was canceled", text);
+			err->kind = ERR_REQUEST; /* the text is all */
+			return;
+		}
+	error_set(err, ERR_CANCELED, NULL, "Job was canceled");
+}
+
 json_t *cli_poll(struct cli *cli, const json_t *id, bool quiet,
 		 struct error *err)
 {
@@ -286,7 +304,7 @@ json_t *cli_poll(struct cli *cli, const json_t *id, bool quiet,
 	if (str_eq(status, "success"))
 		return json_incref(json_array_get(row, 2));
 	if (str_starts(status, "cancel"))
-		error_set(err, ERR_CANCELED, NULL, "Job was canceled");
+		job_canceled(id, json_array_get(row, 2), err);
 	else
 		job_failure(json_array_get(row, 1), json_array_get(row, 2),
 			    err);

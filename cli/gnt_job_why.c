@@ -93,8 +93,12 @@ static void print_starts(const json_t *step)
 
 static void print_ended(const json_t *step)
 {
+	const char *error = json_str(step, "error", NULL);
+
 	printf("has ended%s",
 	       json_bool(step, "archived", false) ? " and is archived" : "");
+	if (error != NULL)
+		printf(": %s", error);
 }
 
 static const struct {

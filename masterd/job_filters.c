@@ -36,6 +36,7 @@ struct rule {
 	size_t n_predicates;
 	struct queue_gate gate;
 	char *uuid;
+	char *why; /* of gate */
 };
 
 struct rules {
@@ -164,7 +165,26 @@ static void rule_done(struct rule *r)
 		filter_free(r->predicates[i].filter);
 	free(r->predicates);
 	free(r->uuid);
+	free(r->why);
 	queue_gate_done(&r->gate);
+}
+
+/* What is said of a job that the rule rejects, with the reason that was given
+ * when it was made; to be freed. */
+static char *why_of(const json_t *object, const char *uuid)
+{
+	const json_t *trail = json_get(object, "reason_trail"), *step;
+	size_t i;
+
+	json_array_foreach (trail, i, step) {
+		const char *reason = json_string_value(json_array_get(step, 1));
+
+		if (!str_empty(reason))
+			return xprintf("Rejected by the filter rule %s: %s",
+				       uuid, reason);
+	}
+	return xprintf("Rejected by the filter rule %s (gnt-filter info)",
+		       uuid);
 }
 
 static int rule_read(struct rule *r, const json_t *object, struct error *err)
@@ -177,6 +197,8 @@ static int rule_read(struct rule *r, const json_t *object, struct error *err)
 		return -1;
 	r->uuid = xstrdup(json_str(object, "uuid", ""));
 	r->gate.name = r->uuid;
+	r->why = why_of(object, r->uuid);
+	r->gate.why = r->why;
 	r->predicates = xcalloc(n + 1, sizeof(*r->predicates));
 	for (size_t i = 0; i < n; i++) {
 		r->n_predicates = i + 1;

@@ -11,7 +11,7 @@
 static int check_drained(struct master *m, struct error *err)
 {
 	return queue_drained(m->queue)
-		       ? error_set(err, ERR_SYSTEM, NULL, "Queue drained")
+		       ? error_set(err, ERR_SYSTEM, NULL, QUEUE_DRAINED_TEXT)
 		       : 0;
 }
 

@@ -3,8 +3,10 @@
  * why it does not go on, and the job that the next step is about; the last one
  * runs, is over, or waits for nothing that another job would have to do. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/client/luxi.h"
 #include "lib/json/json.h"
 #include "masterd/lock_object.h"
 #include "masterd/luxi_calls.h"
@@ -82,13 +84,35 @@ static json_t *lock_step(struct master *m, const struct job *j,
 	return step;
 }
 
+/* With the error of the first opcode that has one. */
+static json_t *ended_step(const struct job *j)
+{
+	json_t *step = step_new(j, "ended");
+
+	for (size_t i = 0; i < j->n_ops; i++) {
+		const char *text = j->ops[i].result;
+		struct error ignored, failure;
+		auto_json json_t *result = NULL;
+
+		if (j->ops[i].status == JOB_SUCCESS || text == NULL)
+			continue;
+		result = json_parse(text, strlen(text), &ignored);
+		if (!json_is_array(result))
+			continue;
+		luxi_error_unpack(result, &failure);
+		json_set_str(step, "error", failure.text);
+		break;
+	}
+	return step;
+}
+
 /* A job that waits for nobody. */
 static json_t *last_step(const struct job *j)
 {
 	json_t *step;
 
 	if (job_is_final(j))
-		return step_new(j, "ended");
+		return ended_step(j);
 	if (job_status(j) == JOB_QUEUED)
 		return step_new(j, "starts");
 	step = step_new(j, "runs");
@@ -139,7 +163,7 @@ static WAITS json_t *archived_step(struct master *m, uint64_t id,
 			  "Job '%" PRIu64 "' not known", id);
 		return NULL;
 	}
-	step = step_new(j, "ended");
+	step = ended_step(j);
 	json_set_bool(step, "archived", true);
 	job_free(j);
 	return json_make("[o]", step);

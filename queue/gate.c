@@ -25,7 +25,7 @@ bool gate_assign(struct queue *q, struct job *j)
 	}
 	heap_remove(j);
 	rate_limits_leave(q, j);
-	job_end_unstarted(j, JOB_CANCELED, NULL);
+	job_end_unstarted(j, JOB_CANCELED, g->why);
 	job_save(j);
 	return false;
 }

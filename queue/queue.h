@@ -38,6 +38,11 @@ struct job_heap {
 	size_t n, cap;
 };
 
+/* What a drained queue answers, Ganeti's words first. */
+#define QUEUE_DRAINED_TEXT                                                     \
+	"Queue drained: it takes no new jobs until somebody runs gnt-cluster " \
+	"queue undrain"
+
 /* What applies to some of the queued jobs: they are canceled (reject), or at
  * most `limit` of them run at once (0: none starts), whatever else would let
  * them start.  Made by whoever is above; see hooks.gate. */
@@ -45,7 +50,8 @@ struct queue_gate {
 	bool reject;
 	unsigned limit;
 	const char *name; /* for people */
-	bool by_reason;	  /* of rate_limits.c: the name is the reason */
+	const char *why; /* of reject: what the jobs' error says; may be NULL */
+	bool by_reason;	 /* of rate_limits.c: the name is the reason */
 
 	/* Private. */
 	size_t n_running;

@@ -255,7 +255,7 @@ static int check_open(struct queue *q, bool ignore_drain, struct error *err)
 		return error_set(err, ERR_QUEUE, NULL,
 				 "The job queue is shutting down");
 	if (q->drained && !ignore_drain)
-		return error_set(err, ERR_SYSTEM, NULL, "Queue drained");
+		return error_set(err, ERR_SYSTEM, NULL, QUEUE_DRAINED_TEXT);
 	if (hooks->safe != NULL && hooks->safe(hooks->arg, err) < 0)
 		return -1;
 	return store_full(q->store, err) ? -1 : 0;

@@ -64,6 +64,20 @@ waiting=$(delay 0.01)
 m gnt-filter replace --action=REJECT "$all_delays" "$rule"
 becomes "$waiting" canceled "a rejecting rule cancels queued jobs"
 fails "and new ones" m gnt-debug delay 0.01
+like "$out" "^Job [0-9]+ was canceled: Rejected by the filter rule $rule" \
+    "saying which rule it is"
+m gnt-filter replace --action=REJECT --reason="no delays today" "$all_delays" "$rule" >/dev/null
+like "$(m gnt-debug delay 0.01 2>&1)" "filter rule $rule: no delays today" "and why"
+last=$(m gnt-job list --no-headers -o id | tail -1)
+like "$(m gnt-job why "$last")" "has ended: Rejected by .*: no delays today" "why knows it"
+like "$(m gnt-job info "$last")" "Rejected by the filter rule $rule" "and so does info"
+m gnt-job archive "$last"
+like "$(m gnt-job why "$last")" "archived: Rejected by .*: no delays today" \
+    "also of an archived job"
+m gnt-cluster queue drain
+fails "a drained queue takes none" m gnt-cluster add-tags drained
+like "$out" "gnt-cluster queue undrain" "and says what lifts that"
+m gnt-cluster queue undrain
 
 # Mistakes.
 fails "an unknown action is refused" m gnt-filter add --action=JUMP
@@ -72,7 +86,7 @@ fails "and what is no JSON" m gnt-filter add --action=PAUSE --predicates=x
 fails "and a UUID that is none" m gnt-filter replace --action=PAUSE rule1
 fails "delete of what is not there" m gnt-filter delete 00000000-0000-0000-0000-000000000000
 like "$(m gnt-filter delete 00000000-0000-0000-0000-000000000000 2>&1)" \
-    "Filter rule with UUID 0{8}-0{4}-0{4}-0{4}-0{12} does not exist" "says so"
+    "Filter rule '0{8}-0{4}-0{4}-0{4}-0{12}' not known" "says so"
 
 succeeds "delete" m gnt-filter delete "$rule"
 m gnt-filter delete "$accept"

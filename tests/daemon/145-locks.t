@@ -92,7 +92,7 @@ like "$(m gnt-job why "$paused")" "^Job $paused \(TEST_DELAY\([^)]*\), success\)
 m gnt-job archive "$paused" >/dev/null
 like "$(m gnt-job why "$paused")" "has ended and is archived\$" "an archived one"
 fails "an unknown one" m gnt-job why 99999
-like "$out" 'Job 99999 does not exist' "is called so"
+like "$out" "Job '99999' not known" "is called so"
 fails "what is no number" m gnt-job why web1
 end "$reader" "$second"
 becomes "$third" success

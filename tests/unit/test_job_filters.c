@@ -250,3 +250,24 @@ Test(job_filters, the_first_rule_by_priority_watermark_and_uuid_decides)
 				  rule('b', 1, 1, "\"PAUSE\"")),
 			"0");
 }
+
+Test(job_filters, a_rejecting_rule_says_which_it_is_and_why)
+{
+	auto_json json_t *rules =
+		json_make("[o]", rule('a', 1, 0, "\"REJECT\""));
+	json_t *one = json_array_get(rules, 0);
+	struct job *j = job_with(&cases[0]);
+	struct job_filters *f = filters(rules);
+
+	cr_assert_str_eq(job_filters_gate(f, j)->why,
+			 "Rejected by the filter rule a (gnt-filter info)");
+	job_filters_destroy(f);
+	json_object_set_new(one, "reason_trail",
+			    json_make("[[s, s, i], [s, s, i]]", "gnt:user",
+				      "no delays", 1, "luxid", "", 2));
+	f = filters(rules);
+	cr_assert_str_eq(job_filters_gate(f, j)->why,
+			 "Rejected by the filter rule a: no delays");
+	job_filters_destroy(f);
+	job_free(j);
+}

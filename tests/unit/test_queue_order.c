@@ -133,7 +133,8 @@ static void set_gate(struct queue_gate *(*fn)(const struct job *j))
 
 static void gate_with(unsigned limit, bool reject)
 {
-	gate = (struct queue_gate){.limit = limit, .reject = reject};
+	gate = (struct queue_gate){
+		.limit = limit, .reject = reject, .why = "not today"};
 	set_gate(gate_of);
 }
 
@@ -219,7 +220,8 @@ Test(queue_order, a_rejecting_gate_cancels_what_has_not_begun)
 	gate_with(0, true);
 	world_expect_status(running, "running");
 	world_expect_status(later, "canceled");
-	world_expect_field(later, "opresult", "[null]");
+	world_expect_field(later, "opresult",
+			   "[[\"JobCanceled\",[\"not today\"]]]");
 	world_expect_status(child, "success");
 	later = world_submit("hold");
 	world_settle();
