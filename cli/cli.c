@@ -124,7 +124,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 	}
 	if (cli_given(cli, &OPT_PLAN))
 		cli_answer_yes(); /* nothing will be done */
-	code = cli->command->run(cli, &err);
+	code = cli_spell(cli, &err) < 0 ? -1 : cli->command->run(cli, &err);
 	if (code < 0)
 		code = cli->planned ? cli->plan_code : cli_error(cli, &err);
 	if (fflush(stdout) != 0 && code == CLI_OK)

@@ -135,6 +135,10 @@ int64_t cli_count(const struct cli *cli, const struct cli_option *option);
 /* Does the command know the option at all? */
 bool cli_has(const struct cli *cli, const struct cli_option *option);
 
+/* Words of the design documents in the options become those of 3.0.2
+ * (cli_spell.c). */
+int cli_spell(struct cli *cli, struct error *err);
+
 /* --- help (cli_help.c) --- */
 
 /* What the help calls the arguments; "" for none. */

@@ -247,6 +247,8 @@ const struct cli_command cluster_init = {
 		    &OPT_DISK_STATE,
 		    &OPT_FILE_DIR,
 		    &OPT_HVLIST,
+		    &OPT_DEFAULTS,
+		    &OPT_HV_DEFAULTS,
 		    &OPT_MAC_PREFIX,
 		    &OPT_MASTER_NETDEV,
 		    &OPT_MASTER_NETMASK,

@@ -233,6 +233,8 @@ const struct cli_command cluster_modify = {
 		    &OPT_COMM_NETWORK,
 		    &OPT_ENABLED_HV,
 		    &OPT_HVLIST,
+		    &OPT_DEFAULTS,
+		    &OPT_HV_DEFAULTS,
 		    &OPT_MAC_PREFIX,
 		    &OPT_MASTER_NETDEV,
 		    &OPT_MASTER_NETMASK,

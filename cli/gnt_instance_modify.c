@@ -364,6 +364,7 @@ const struct cli_command instance_modify = {
 		    &OPT_DISK,
 		    &OPT_FORCE_CHANGE,
 		    &OPT_HVPARAMS,
+		    &OPT_CDROM,
 		    &OPT_NET,
 		    &OPT_DISK_TEMPLATE,
 		    &OPT_MODIFY_NODE,

@@ -132,14 +132,14 @@ json_t *tool_create_op(const struct cli *cli, const char *mode,
 
 /* For the tables: the options of both modes. */
 #define OPTS_CREATE                                                            \
-	&OPT_BEPARAMS, &OPT_DISK, &OPT_DISK_TEMPLATE, &OPT_FILE_DIR,           \
-		&OPT_FILE_DRIVER, &OPT_HYPERVISOR, &OPT_IALLOCATOR, &OPT_NET,  \
-		&OPT_NODE, &OPT_GROUP, &OPT_NO_IP_CHECK,                       \
-		&OPT_NO_CONFLICTS_CHECK, &OPT_NO_NAME_CHECK, &OPT_NO_NICS,     \
-		&OPT_NO_WAIT_FOR_SYNC, &OPT_OSPARAMS, &OPT_OSPARAMS_PRIVATE,   \
-		&OPT_OSPARAMS_SECRET, &OPT_OS_SIZE, &OPT_OPPORTUNISTIC,        \
-		&OPT_TAGS, &OPT_IGNORE_IPOLICY, &OPT_HELPER_START,             \
-		&OPT_HELPER_STOP
+	&OPT_BEPARAMS, &OPT_CDROM, &OPT_DISK, &OPT_DISK_TEMPLATE,              \
+		&OPT_FILE_DIR, &OPT_FILE_DRIVER, &OPT_HYPERVISOR,              \
+		&OPT_IALLOCATOR, &OPT_NET, &OPT_NODE, &OPT_GROUP,              \
+		&OPT_NO_IP_CHECK, &OPT_NO_CONFLICTS_CHECK, &OPT_NO_NAME_CHECK, \
+		&OPT_NO_NICS, &OPT_NO_WAIT_FOR_SYNC, &OPT_OSPARAMS,            \
+		&OPT_OSPARAMS_PRIVATE, &OPT_OSPARAMS_SECRET, &OPT_OS_SIZE,     \
+		&OPT_OPPORTUNISTIC, &OPT_TAGS, &OPT_IGNORE_IPOLICY,            \
+		&OPT_HELPER_START, &OPT_HELPER_STOP
 
 /* For the tables: the options that select instances. */
 #define OPTS_SELECT                                                            \

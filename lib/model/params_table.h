@@ -22,6 +22,7 @@ enum param_check {
 	CHECK_ANY,
 	CHECK_IN,	   /* one of arg's words */
 	CHECK_IN_OR_EMPTY, /* the same, or nothing */
+	CHECK_LIST_OF,	   /* some of them, each once, with ":" between */
 	CHECK_INT_IN,	   /* a number of arg's words */
 	CHECK_RANGE,	   /* arg: "lowest highest" */
 	CHECK_POSITIVE,	   /* a real above 0 */

@@ -182,6 +182,20 @@ static bool is_word_of(const char *words, const char *text)
 	return strv_has(&list, text);
 }
 
+static bool is_list_of(const char *words, const char *text)
+{
+	auto_strv struct strv list = {0}, seen = {0};
+
+	str_split(&list, text, ':');
+	for (size_t i = 0; i < list.n; i++) {
+		if (strv_has(&seen, list.items[i]) ||
+		    !is_word_of(words, list.items[i]))
+			return false;
+		strv_add(&seen, list.items[i]);
+	}
+	return true;
+}
+
 static bool is_path(const char *text)
 {
 	return text[0] == '/' && strstr(text, "/../") == NULL &&
@@ -274,6 +288,8 @@ static bool string_fits(const struct param *param, const char *text)
 		return is_word_of(param->arg, text);
 	case CHECK_IN_OR_EMPTY:
 		return *text == '\0' || is_word_of(param->arg, text);
+	case CHECK_LIST_OF:
+		return is_list_of(param->arg, text);
 	case CHECK_PATH:
 		return is_path(text);
 	case CHECK_PATH_OR_EMPTY:
@@ -337,7 +353,10 @@ static char *wanted(const struct param *param)
 	    kinds[param->check] != NULL)
 		return xstrdup(kinds[param->check]);
 	return xprintf("one of: %s%s", param->arg,
-		       param->check == CHECK_IN_OR_EMPTY ? ", or nothing" : "");
+		       param->check == CHECK_IN_OR_EMPTY ? ", or nothing"
+		       : param->check == CHECK_LIST_OF
+			       ? ", or several with ':' between"
+			       : "");
 }
 
 int params_check_value(const struct param *param, const json_t *value,

@@ -82,10 +82,27 @@ static void add_device(struct strv *argv, const json_t *device)
 	add(argv, "-device", text);
 }
 
-static bool boots_from(const json_t *hv, const char *what)
+/* Its place among what is booted from, which may be several with ':' between;
+ * 0: none. */
+static int boot_place(const json_t *hv, const char *what)
 {
-	return *json_str(hv, "kernel_path", "") == '\0' &&
-	       strcmp(json_str(hv, "boot_order", "disk"), what) == 0;
+	auto_strv struct strv order = {0};
+
+	if (*json_str(hv, "kernel_path", "") != '\0')
+		return 0;
+	str_split(&order, json_str(hv, "boot_order", "disk"), ':');
+	for (size_t i = 0; i < order.n; i++)
+		if (strcmp(order.items[i], what) == 0)
+			return (int)i + 1;
+	return 0;
+}
+
+static void set_boot_place(const json_t *hv, const char *what, json_t *device)
+{
+	int place = boot_place(hv, what);
+
+	if (place > 0)
+		json_set_int(device, "bootindex", place);
 }
 
 static int add_disk(const struct paths *p, struct strv *argv, const json_t *hv,
@@ -98,15 +115,15 @@ static int add_disk(const struct paths *p, struct strv *argv, const json_t *hv,
 
 	if (device == NULL)
 		return -1;
-	if (i == 0 && boots_from(hv, "disk"))
-		json_set_int(device, "bootindex", 1);
+	if (i == 0)
+		set_boot_place(hv, "disk", device);
 	add(argv, "-drive", drive);
 	add_device(argv, device);
 	return 0;
 }
 
 static int add_cdrom(struct strv *argv, const json_t *hv, const char *image,
-		     const char *id, bool boots, json_t *places,
+		     const char *id, int place, json_t *places,
 		     struct error *err)
 {
 	auto_free char *file = kvm_quoted(image);
@@ -118,13 +135,25 @@ static int add_cdrom(struct strv *argv, const json_t *hv, const char *image,
 
 	if (*image == '\0')
 		return 0;
-	device = kvm_cdrom_device(hv, id, boots, places, err);
+	device = kvm_cdrom_device(hv, id, place, places, err);
 	if (device == NULL)
 		return -1;
 	json_object_set_new(device, "drive", json_sprintf("drive-%s", id));
 	add(argv, "-drive", drive);
 	add_device(argv, device);
 	return 0;
+}
+
+/* Among others its controller has the place. */
+static void add_floppy_place(struct strv *argv, const json_t *hv)
+{
+	int place = boot_place(hv, "floppy");
+	auto_free char *index = xprintf("isa-fdc.bootindexA=%d", place);
+
+	if (place > 0 && str_eq(json_str(hv, "boot_order", ""), "floppy"))
+		add(argv, "-boot", "a");
+	else if (place > 0)
+		add(argv, "-global", index);
 }
 
 static int add_media(struct strv *argv, const json_t *hv, json_t *places,
@@ -135,15 +164,14 @@ static int add_media(struct strv *argv, const json_t *hv, json_t *places,
 	auto_free char *drive = xprintf("file=%s,format=raw,if=floppy", file);
 
 	if (add_cdrom(argv, hv, json_str(hv, "cdrom_image_path", ""), "cdrom",
-		      boots_from(hv, "cdrom"), places, err) < 0 ||
+		      boot_place(hv, "cdrom"), places, err) < 0 ||
 	    add_cdrom(argv, hv, json_str(hv, "cdrom2_image_path", ""), "cdrom2",
-		      false, places, err) < 0)
+		      0, places, err) < 0)
 		return -1;
 	if (*floppy == '\0')
 		return 0;
 	add(argv, "-drive", drive);
-	if (boots_from(hv, "floppy"))
-		add(argv, "-boot", "a");
+	add_floppy_place(argv, hv);
 	return 0;
 }
 
@@ -175,8 +203,8 @@ static int add_nic(struct strv *argv, const json_t *hv, const json_t *nic,
 
 	if (device == NULL)
 		return -1;
-	if (i == 0 && boots_from(hv, "network"))
-		json_set_int(device, "bootindex", 1);
+	if (i == 0)
+		set_boot_place(hv, "network", device);
 	add(argv, "-netdev", text);
 	add_device(argv, device);
 	return 0;

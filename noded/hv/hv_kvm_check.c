@@ -66,8 +66,11 @@ static int check_spice_version(const json_t *hv, struct error *err)
 
 static int check_boot(const json_t *hv, struct error *err)
 {
+	auto_strv struct strv order = {0};
+
+	str_split(&order, json_str(hv, "boot_order", ""), ':');
 	if (asks(hv, "kernel_path") || asks(hv, "cdrom_image_path") ||
-	    !str_eq(json_str(hv, "boot_order", ""), "cdrom"))
+	    !strv_has(&order, "cdrom"))
 		return 0;
 	return error_set(err, ERR_HYPERVISOR, NULL,
 			 "Cannot boot from a cdrom without an image "

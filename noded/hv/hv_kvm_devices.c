@@ -231,7 +231,7 @@ json_t *kvm_disk_device(const json_t *hv, const char *id, json_t *places,
 	return rc < 0 ? NULL : steal(&device);
 }
 
-json_t *kvm_cdrom_device(const json_t *hv, const char *id, bool boots,
+json_t *kvm_cdrom_device(const json_t *hv, const char *id, int boot_place,
 			 json_t *places, struct error *err)
 {
 	static const char *const drivers[] = {[BUS_PCI] = "virtio-blk-pci",
@@ -254,8 +254,8 @@ json_t *kvm_cdrom_device(const json_t *hv, const char *id, bool boots,
 		rc = take_pci(device, hv, places, err);
 	else if (type->bus == BUS_SCSI)
 		rc = take_scsi(device, places, err);
-	if (boots)
-		json_set_int(device, "bootindex", 1);
+	if (boot_place > 0)
+		json_set_int(device, "bootindex", boot_place);
 	return rc < 0 ? NULL : steal(&device);
 }
 

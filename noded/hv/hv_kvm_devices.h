@@ -50,7 +50,7 @@ bool kvm_can_plug(const json_t *hv, const char *kind);
 bool kvm_is_scsi(const json_t *hv);
 
 /* The properties of a CD-ROM, its driver first, as for disks. */
-json_t *kvm_cdrom_device(const json_t *hv, const char *id, bool boots,
+json_t *kvm_cdrom_device(const json_t *hv, const char *id, int boot_place,
 			 json_t *places, struct error *err);
 
 /* Are disk_type and cdrom_disk_type known? */

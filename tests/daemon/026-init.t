@@ -38,6 +38,7 @@ is "$(find "$GANETI_ROOTDIR" -name config.data -o -name server.pem)" "" \
 
 succeeds "init makes a cluster" gnt-cluster init \
     --enabled-hypervisors=fake --enabled-disk-templates=diskless \
+    --defaults bridge=br7,disksize=2g --hypervisor-defaults fake:migration_mode=live \
     --master-netdev=lo -B memory=64m,vcpus=1 -C 3 \
     --maintain-node-health=yes --uid-pool=1000-1009,2000 \
     --primary-ip-version=4 --prealloc-wipe-disks=yes \
@@ -49,6 +50,8 @@ is "$(gnt-cluster getmaster)" "$host" "this node is its master"
 gnt-cluster info >"$TOP/info"
 like "$(cat "$TOP/info")" 'candidate pool size: 3$' "options count"
 like "$(cat "$TOP/info")" ' maxmem: 64$' "with their types"
+like "$(cat "$TOP/info")" ' link: br7$' "the older words for defaults"
+like "$(gnt-cluster show-ispecs-cmd)" 'std-specs .*disk-size=2048' "as well"
 for line in 'maintenance of node health: True' 'uid pool: 1000-1009, 2000' \
     'preallocation wipe disks: True' 'install image: /srv/inst.img' \
     'zeroing image: /srv/zero.img' 'compression tools:' 'user shutdown: True'; do
@@ -56,6 +59,10 @@ for line in 'maintenance of node health: True' 'uid pool: 1000-1009, 2000' \
 done
 is "$(gnt-job list --no-headers --separator=: -o status,summary)" \
     "success:CLUSTER_POST_INIT" "the first job has run"
+succeeds "they are changed so" gnt-cluster modify --defaults hypervisor=fake,bridge=br8
+like "$(gnt-cluster info)" ' link: br8$' "later"
+fails "a default hypervisor" gnt-cluster modify --defaults hypervisor=kvm
+like "$out" "'kvm' cannot be the default, as it is not enabled" "is enabled"
 fails "nor is one enabled later that is not installed" gnt-cluster modify \
     --enabled-hypervisors=fake,kvm -H kvm:kvm_path=/nonexistent/kvm
 like "$out" "'/nonexistent/kvm'.* does not exist" "naming it"

@@ -226,6 +226,8 @@ is "$(m gnt-job list --format=json -o ops | python3 -c 'import json, sys
 print([op["disks"] for job in json.load(sys.stdin) for op in job["ops"]
        if op.get("instance_name") == "std1"])')" \
     "[[{}, {}]]" "the job says how many, as Ganeti's jobs do"
+succeeds "a disk is only read" m gnt-instance modify --disk 0:access=r std3
+is "$(m gnt-instance info -s std3 | grep -c 'access mode: ro')" 1 "in the older words"
 succeeds "the standard is given up" m gnt-cluster modify --ipolicy-std-specs default
 succeeds "and Ganeti's is there" m gnt-cluster show-ispecs-cmd
 like "$out" 'std-specs .*disk-count=1,disk-size=1024,.*nic-count=1' "again"

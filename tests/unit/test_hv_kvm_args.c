@@ -220,6 +220,9 @@ Test(hv_kvm_args, parameters_reach_the_command_line)
 	      "-device ide-cd,drive=drive-cdrom2,id=cdrom2");
 	gives("{\"floppy_image_path\": \"/f\", \"boot_order\": \"floppy\"}",
 	      "-drive file=/f,format=raw,if=floppy -boot a");
+	gives("{\"floppy_image_path\": \"/f\", \"boot_order\": "
+	      "\"disk:floppy\"}",
+	      "if=floppy -global isa-fdc.bootindexA=2");
 	gives("{\"mem_path\": \"/huge\"}", "-mem-path /huge -mem-prealloc");
 	gives("{\"usb_devices\": \"a,b\"}", "-usbdevice a -usbdevice b");
 	gives("{\"use_guest_agent\": true}", "name=org.qemu.guest_agent.0");
@@ -350,5 +353,12 @@ Test(hv_kvm_args, a_cdrom_is_where_it_is_wanted)
 	      "\"paravirtual\", \"boot_order\": \"cdrom\"}",
 	      "-device virtio-blk-pci,drive=drive-cdrom,id=cdrom,addr=0xd,"
 	      "bootindex=1");
+	gives("{\"cdrom_image_path\": \"/a.iso\", \"boot_order\": "
+	      "\"network:cdrom\"}",
+	      "id=cdrom,bootindex=2");
+	gives("{\"cdrom_image_path\": \"/a.iso\", \"boot_order\": "
+	      "\"cdrom:disk\"}",
+	      "bootindex=1");
+	refused("{\"boot_order\": \"network:cdrom\"}", "cdrom_image_path");
 	refused("{\"cdrom_disk_type\": \"sd\"}", "'sd'");
 }
