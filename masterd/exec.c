@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "masterd/exec_uuids.h"
 #include "masterd/hooks.h"
 #include "masterd/lock_object.h"
 #include "masterd/lu_private.h"
@@ -362,6 +363,14 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 	return lu_check_killed(lu, err) < 0 ? NULL : steal(&result);
 }
 
+static void record_uuids(struct lu *lu)
+{
+	auto_json json_t *found = exec_uuids(lu);
+
+	if (json_object_size(found) > 0)
+		queue_run_fill(lu->run, found);
+}
+
 json_t *exec_run_op(void *master, struct queue_run *run, struct error *err)
 {
 	auto_lu struct lu *lu = lu_new(master, run, err);
@@ -370,6 +379,7 @@ json_t *exec_run_op(void *master, struct queue_run *run, struct error *err)
 
 	if (lu == NULL || lu_lock(lu, err) < 0)
 		return NULL;
+	record_uuids(lu);
 	config_note_changes(&changed);
 	result = lu_perform(lu, err);
 	if (result == NULL && lu->class->undo != NULL)

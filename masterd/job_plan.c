@@ -212,11 +212,18 @@ static json_t *on_submit(struct queue_run *run, const json_t *jobs,
 	return answer;
 }
 
+static void no_members(struct queue_run *run, const json_t *members)
+{
+	(void)run;
+	(void)members;
+}
+
 static const struct queue_runner runner = {
 	.started = on_started,
 	.safe = always_safe,
 	.log = on_log,
 	.priority = no_priority,
+	.fill = no_members,
 	.submit = on_submit,
 };
 

@@ -61,6 +61,18 @@ bool job_state_is_final(enum job_state s)
 
 /* --- making and copying --- */
 
+/* What is kept as text; NULL is null. */
+static json_t *stored(const char *text)
+{
+	struct error err;
+	json_t *value;
+
+	if (text == NULL)
+		return json_null();
+	value = json_parse(text, strlen(text), &err);
+	return value == NULL ? json_null() : value;
+}
+
 void job_op_init(struct job_op *op, const json_t *input, const char *summary)
 {
 	*op = (struct job_op){
@@ -70,6 +82,35 @@ void job_op_init(struct job_op *op, const json_t *input, const char *summary)
 		.status = JOB_QUEUED,
 		.priority = (int)json_int(input, "priority", 0),
 	};
+}
+
+static void set_input(struct job_op *op, const json_t *input)
+{
+	free(op->input);
+	op->input = json_text(input);
+}
+
+void job_op_fill(struct job_op *op, const json_t *members)
+{
+	auto_json json_t *input = stored(op->input);
+
+	json_object_update(input, (json_t *)members);
+	set_input(op, input);
+}
+
+void job_op_reason(struct job_op *op, const char *source, const char *text,
+		   int64_t now_us)
+{
+	auto_json json_t *input = stored(op->input);
+	json_t *trail = json_object_get(input, "reason");
+
+	if (!json_is_array(trail)) {
+		trail = json_array();
+		json_object_set_new(input, "reason", trail);
+	}
+	json_array_append_new(trail, json_make("[s, s, I]", source, text,
+					       (json_int_t)now_us * 1000));
+	set_input(op, input);
 }
 
 struct job *job_new(uint64_t id, size_t n_ops)
@@ -257,17 +298,6 @@ void job_log(struct job *j, size_t op, const char *type, json_t *message STEALS,
 }
 
 /* --- values for queries --- */
-
-static json_t *stored(const char *text)
-{
-	struct error err;
-	json_t *value;
-
-	if (text == NULL)
-		return json_null();
-	value = json_parse(text, strlen(text), &err);
-	return value == NULL ? json_null() : value;
-}
 
 static json_t *timestamp(int64_t us)
 {

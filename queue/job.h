@@ -59,6 +59,15 @@ struct job {
  * complete form; summary may be NULL, then op_summary() makes it. */
 void job_op_init(struct job_op *op, const json_t *input, const char *summary);
 
+/* Set more members of its input. */
+void job_op_fill(struct job_op *op, const json_t *members);
+/* One more entry of its reason trail. */
+void job_op_reason(struct job_op *op, const char *source, const char *text,
+		   int64_t now_us);
+
+/* The source of entries about jobs that ended before their time. */
+#define JOB_DEATH_SOURCE "gnt:daemon:luxid:deathdetection"
+
 /* A job of n_ops zeroed opcodes. */
 struct job *job_new(uint64_t id, size_t n_ops);
 void job_free(struct job *j); /* private is the owner's */

@@ -55,7 +55,8 @@ static void collect_trail(const json_t *op, size_t column, struct strv *found)
 			json_string_value(json_array_get(entry, 0));
 
 		if (source != NULL && json_array_size(entry) > 1 &&
-		    !str_starts(source, SOURCE_OPCODE))
+		    !str_starts(source, SOURCE_OPCODE) &&
+		    strcmp(source, JOB_DEATH_SOURCE) != 0)
 			add_text(found, json_array_get(entry, column));
 	}
 }

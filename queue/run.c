@@ -57,6 +57,21 @@ static void cancel_from(struct job *draft, size_t i, int64_t now)
 	job_end_rest(draft, i, JOB_CANCELED, result, now);
 }
 
+/* It ends as if its process had died, which is how clients know it; at what it
+ * was goes into the log. */
+static void kill_from(struct job *draft, size_t i, const struct error *err,
+		      int64_t now)
+{
+	auto_free char *text =
+		xprintf("detected death of job %ju", (uintmax_t)draft->id);
+	auto_json json_t *result = json_string(text);
+
+	job_log(draft, i, "message", json_string(err->text), now);
+	for (size_t k = i; k < draft->n_ops; k++)
+		job_op_reason(&draft->ops[k], JOB_DEATH_SOURCE, text, now);
+	job_end_rest(draft, i, JOB_ERROR, result, now);
+}
+
 /* Opcode i did not succeed. */
 static void fail_op(struct running *r, size_t i, const struct error *err)
 {
@@ -65,7 +80,11 @@ static void fail_op(struct running *r, size_t i, const struct error *err)
 	int64_t now = now_after(op->start_us);
 	auto_json json_t *rest = run_preceding_failed();
 
-	if (err->kind == ERR_CANCELED && r->run.canceled && !r->run.killed) {
+	if (r->run.killed) {
+		kill_from(draft, i, err, now);
+		return;
+	}
+	if (err->kind == ERR_CANCELED && r->run.canceled) {
 		cancel_from(draft, i, now);
 		return;
 	}
@@ -200,6 +219,13 @@ static int own_priority(const struct queue_run *run)
 	return job_newest(run->job)->ops[run->op_index].priority;
 }
 
+static void note_members(struct queue_run *run, const json_t *members)
+{
+	struct job *draft = job_edit(running_of(run)->job);
+
+	job_op_fill(&draft->ops[run->op_index], members);
+}
+
 static json_t *submit_more(struct queue_run *run, const json_t *jobs,
 			   struct error *err)
 {
@@ -211,6 +237,7 @@ static const struct queue_runner own_runner = {
 	.safe = started_is_safe,
 	.log = note_log,
 	.priority = own_priority,
+	.fill = note_members,
 	.submit = submit_more,
 };
 
@@ -261,6 +288,11 @@ void queue_run_log(struct queue_run *run, const char *type,
 int queue_run_priority(const struct queue_run *run)
 {
 	return run->runner->priority(run);
+}
+
+void queue_run_fill(struct queue_run *run, const json_t *members)
+{
+	run->runner->fill(run, members);
 }
 
 json_t *queue_run_submit(struct queue_run *run, const json_t *jobs,

@@ -114,8 +114,13 @@ static json_t *default_value(const struct op_param *param)
 	return value;
 }
 
-/* The value in the type's own form (an integer 1 as real is 1.0 and the other
- * way round); NULL when it is of another type. */
+static bool is_whole(double value)
+{
+	return fabs(value) < 9e15 && trunc(value) == value;
+}
+
+/* The value in the form in which jobs have it, where 60.0 is 60; NULL when it
+ * is of another type. */
 static json_t *convert(enum param_type type, const json_t *value)
 {
 	switch (type) {
@@ -127,16 +132,15 @@ static json_t *convert(enum param_type type, const json_t *value)
 		return json_is_boolean(value) ? json_incref((json_t *)value)
 					      : NULL;
 	case TYPE_number:
-		if (json_is_real(value) &&
-		    fabs(json_real_value(value)) < 9e15 &&
-		    trunc(json_real_value(value)) == json_real_value(value))
+		if (json_is_real(value) && is_whole(json_real_value(value)))
 			return json_integer((json_int_t)json_real_value(value));
 		return json_is_integer(value) ? json_incref((json_t *)value)
 					      : NULL;
 	case TYPE_real:
-		return json_is_number(value)
-			       ? json_real(json_number_value(value))
-			       : NULL;
+		if (json_is_real(value) && is_whole(json_real_value(value)))
+			return json_integer((json_int_t)json_real_value(value));
+		return json_is_number(value) ? json_incref((json_t *)value)
+					     : NULL;
 	case TYPE_json:
 		return json_incref((json_t *)value);
 	}
@@ -402,12 +406,20 @@ static char *double_text(double value)
 		       strchr(digits, '.') == NULL ? ".0" : "", exponent);
 }
 
-static char *summary_value(const json_t *value)
+static bool is_real_param(const struct op_class *class, const char *name)
+{
+	for (const struct op_param *p = class->params; p->name != NULL; p++)
+		if (strcmp(p->name, name) == 0)
+			return p->type == TYPE_real;
+	return false;
+}
+
+static char *summary_value(const json_t *value, bool real)
 {
 	if (json_is_string(value))
 		return xstrdup(json_string_value(value));
-	if (json_is_real(value))
-		return double_text(json_real_value(value));
+	if (json_is_real(value) || (real && json_is_integer(value)))
+		return double_text(json_number_value(value));
 	if (value == NULL || json_is_null(value))
 		return xstrdup("None");
 	return json_text(value);
@@ -423,6 +435,7 @@ char *op_summary(const json_t *value)
 		id += strlen(ID_PREFIX);
 	if (class == NULL || class->summary_field == NULL)
 		return xstrdup(id);
-	shown = summary_value(json_object_get(value, class->summary_field));
+	shown = summary_value(json_object_get(value, class->summary_field),
+			      is_real_param(class, class->summary_field));
 	return xprintf("%s(%s)", id, shown);
 }

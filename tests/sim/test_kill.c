@@ -4,6 +4,7 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
+#include "queue/job_facts.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
@@ -91,15 +92,38 @@ static uint64_t kill_while_it_waits(json_t *op STEALS, const char *state)
 Test(kill, a_job_that_waits_for_a_node_ends_and_frees_its_locks)
 {
 	uint64_t id = kill_while_it_waits(op_delay(3600, NODE2), "error");
-	auto_json json_t *result =
-		job_field(queue_job(s.master->queue, id), "opresult");
-	auto_free char *text = json_text(result);
+	auto_json json_t *log =
+		job_field(queue_job(s.master->queue, id), "oplog");
+	auto_free char *text = json_text(log);
 	int64_t begin = clock_mono_us();
 
 	cr_assert_not_null(strstr(text, "test_delay on node '" NODE2 "'"), "%s",
 			   text);
 	expect(op_delay(0.1, NODE2), "success");
 	cr_assert_lt(clock_mono_us() - begin, AT_ONCE_US);
+}
+
+/* As a job of 3.0.2 whose process died. */
+Test(kill, the_job_is_recorded_as_clients_know_it)
+{
+	uint64_t id = kill_while_it_waits(op_delay(3600, NODE2), "error");
+	const struct job *j = queue_job(s.master->queue, id);
+	auto_free char *result =
+		xprintf("\"detected death of job %ju\"", (uintmax_t)id);
+	auto_free char *uuids =
+		xprintf("\"on_node_uuids\":[\"%s\"]", s.nodes[1].uuid);
+	auto_free char *entry =
+		xprintf("[\"gnt:daemon:luxid:deathdetection\",%s,", result);
+	auto_json json_t *users = job_users(j);
+
+	cr_assert_str_eq(j->ops[0].result, result);
+	cr_assert_not_null(strstr(j->ops[0].input, entry), "%s",
+			   j->ops[0].input);
+	cr_assert_not_null(strstr(j->ops[0].input, uuids), "%s",
+			   j->ops[0].input);
+	cr_assert_not_null(strstr(j->ops[0].input, "\"duration\":3600,"));
+	cr_assert_str_eq(j->ops[0].summary, "TEST_DELAY(3600.0)");
+	cr_assert_eq(json_array_size(users), 0, "nobody asked for that");
 }
 
 Test(kill, a_migration_ends_and_the_instance_stays_known)

@@ -44,7 +44,7 @@ Test(opcode, defaults_are_filled_in_in_the_order_of_job_files)
 	text = json_text(op);
 	cr_assert_str_eq(
 		text,
-		"{\"duration\":1.0,\"on_master\":true,\"on_nodes\":[],"
+		"{\"duration\":1,\"on_master\":true,\"on_nodes\":[],"
 		"\"on_node_uuids\":null,\"repeat\":0,\"interruptible\":false,"
 		"\"no_locks\":true,\"dry_run\":null,\"debug_level\":null,"
 		"\"priority\":0,\"depends\":null,\"comment\":null,"
