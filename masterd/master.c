@@ -123,6 +123,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	if (role != NULL)
 		m->role = *role;
 	cond_init(&m->on_announced);
+	cond_init(&m->on_paused);
 	ssh_keys_init(&m->ssh_keys);
 	m->disk = disk;
 	m->paths = paths;

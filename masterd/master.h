@@ -63,6 +63,9 @@ struct master {
 	int (*renewed)(struct master *m, struct error *err);
 	void *arg;
 	bool stopping;
+	/* The watcher's pause is being written: one after the other. */
+	bool pausing;
+	struct cond on_paused;
 	bool announced; /* the nodes that answer know that it is the master */
 	struct cond on_announced;
 

@@ -26,6 +26,13 @@ static char *refuse(int status, int *ret_status, const char *why,
 	return json_text(answer);
 }
 
+/* Nobody has to hear of it: what the later call brought counts. */
+static char *superseded(int *ret_status)
+{
+	*ret_status = 200;
+	return xstrdup("[true,null]");
+}
+
 static void log_call(const struct call *c, int64_t start_us,
 		     const json_t *payload, const char *failure)
 {
@@ -153,7 +160,9 @@ static char *run_in_order(struct noded *n, const char *procedure,
 		refusal = check_owner(n, procedure, stream, caller, ret_status);
 	if (refusal == NULL && order_check(&n->order, stream, caller->term,
 					   caller->number, &err) < 0)
-		refusal = refuse(200, ret_status, err.text, "");
+		refusal = stream == ORDER_PAUSE
+				  ? superseded(ret_status)
+				  : refuse(200, ret_status, err.text, "");
 	if (refusal == NULL) {
 		*ret_status = 200;
 		done = run(n, procedure, caller->term, args);
@@ -161,6 +170,22 @@ static char *run_in_order(struct noded *n, const char *procedure,
 	}
 	order_end(&n->order, stream);
 	return refusal != NULL ? refusal : steal(&done);
+}
+
+static WAITS json_t *parse_args(const struct answer_request *r,
+				struct error *err)
+{
+	json_t *args;
+
+	if (r->len == 0)
+		return json_array();
+	if (r->len <= NODED_PARSE_INLINE_MAX)
+		return json_parse_within(r->body, r->len, NODED_PARSED_MAX,
+					 err);
+	task_leave(); /* the body is ours alone */
+	args = json_parse_within(r->body, r->len, NODED_PARSED_MAX, err);
+	task_enter();
+	return args;
 }
 
 char *answer_http(struct noded *n, const struct answer_request *r,
@@ -181,9 +206,7 @@ char *answer_http(struct noded *n, const struct answer_request *r,
 	refusal = read_caller(procedure, r->term, &caller, ret_status);
 	if (refusal != NULL)
 		return refusal;
-	args = r->len == 0 ? json_array()
-			   : json_parse_within(r->body, r->len,
-					       NODED_PARSED_MAX, &err);
+	args = parse_args(r, &err);
 	if (args == NULL)
 		return refuse(400, ret_status, "Bad request: ", err.text);
 	if (!json_is_array(args) && !json_is_object(args))

@@ -211,13 +211,14 @@ json_t *call_write_ssconf_files(struct call *c, struct error *err)
 
 json_t *call_set_watcher_pause(struct call *c, struct error *err)
 {
+	struct disk *disk = c->n->candidate.disk;
 	const char *file = path(c->paths, PATH_WATCHER_PAUSE);
 	const json_t *until = json_array_get(c->args, 0);
 	auto_free char *text = NULL;
 	int rc;
 
 	if (json_is_null(until)) {
-		rc = fs_remove(file, err);
+		rc = disk->remove(disk, file, err);
 	} else if (isnan(time_or_nan(until))) {
 		rc = error_set(err, ERR_REQUEST, NULL,
 			       "Invalid value for watcher pause: a time or "

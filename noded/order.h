@@ -21,7 +21,9 @@ enum order_stream {
 	ORDER_QUEUE,
 	ORDER_CONFIG,
 	ORDER_SSCONF,
-	ORDER_SSH,     /* it is no copy: a promise does not wait for it */
+	/* These are no copies: a promise does not wait for them. */
+	ORDER_SSH,
+	ORDER_PAUSE,
 	ORDER_STREAMS, /* their number */
 	ORDER_NONE = ORDER_STREAMS,
 	ORDER_ALL,

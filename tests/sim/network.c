@@ -227,8 +227,9 @@ static void send_back(struct exchange *x, char *text STEALS, int status,
 static bool is_real(const char *procedure)
 {
 	static const char *const names[] = {
-		"upload_file_single", "write_ssconf_files", "master_state",
-		"master_promise", "config_read"};
+		"upload_file_single", "write_ssconf_files",
+		"master_state",	      "master_promise",
+		"config_read",	      "set_watcher_pause"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(names[i], procedure) == 0)

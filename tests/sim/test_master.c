@@ -6,6 +6,7 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
+#include "masterd/luxi_calls.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
@@ -109,6 +110,38 @@ Test(sim, jobs_wait_for_locks_in_order)
 		     JOB_WAITING);
 	cr_assert_str_eq(sim_wait(&s, second), "success");
 	cr_assert(job_is_final(queue_job(s.master->queue, first)));
+}
+
+static void pause_and_continue(void *arg)
+{
+	auto_json json_t *pause = json_make("[i]", 2000000000);
+	auto_json json_t *none = json_make("[n]");
+	struct error err;
+
+	for (int i = 0; i < *(int *)arg; i++) {
+		json_decref(luxi_SetWatcherPause.run(s.master, pause, &err));
+		json_decref(luxi_SetWatcherPause.run(s.master, none, &err));
+	}
+	json_decref(luxi_SetWatcherPause.run(s.master, pause, &err));
+}
+
+Test(sim, the_last_watcher_pause_is_that_of_all_candidates)
+{
+	int rounds = 30;
+
+	s.max_delay_ms = 3000;
+	s.max_disk_us = 1000;
+	task_set_owner(&s.nodes[0].masterd);
+	task_spawn("pause", pause_and_continue, &rounds);
+	task_set_owner(NULL);
+	sim_run(&s, 60000, NULL, NULL);
+	for (size_t i = 0; i < 3; i++) {
+		struct disk *disk = &s.nodes[i].disk.disk;
+
+		cr_expect(disk->exists(disk, path(s.nodes[i].paths,
+						  PATH_WATCHER_PAUSE)),
+			  "node %zu", i + 1);
+	}
 }
 
 Test(sim, a_crash_loses_no_acknowledged_job)

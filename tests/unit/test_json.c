@@ -65,6 +65,31 @@ Test(json, many_small_values_are_limited_before_parsing)
 	}
 }
 
+/* Keys that all differ take more. */
+Test(json, many_keys_take_no_more_than_they_are_counted_for)
+{
+	const size_t max = 32 * 1024 * 1024;
+	size_t before = heap();
+	json_t *value = NULL;
+	struct error err;
+
+	for (size_t n = 20000; n < 400000; n += 20000) {
+		auto_buf struct buf text = {0};
+
+		buf_addc(&text, '{');
+		for (size_t k = 0; k < n; k++)
+			buf_addf(&text, "%s\"key%zu\":\"v\"", k > 0 ? "," : "",
+				 k);
+		buf_addc(&text, '}');
+		json_decref(value);
+		value = json_parse_within(text.data, text.len, max, &err);
+		if (value == NULL)
+			return;
+		cr_assert_leq(heap() - before - text.cap, max, "%zu", n);
+	}
+	cr_assert_fail("they were never refused");
+}
+
 Test(json, brackets_in_strings_do_not_count)
 {
 	static char text[1000] = "\"";

@@ -73,6 +73,24 @@ Test(noded_requests, deep_json_is_refused)
 	cr_assert_eq(status, 400);
 }
 
+/* A million keys in a small body. */
+Test(noded_requests, many_values_are_refused)
+{
+	auto_buf struct buf body = {0};
+	auto_json json_t *answer = NULL;
+	int status = 0;
+
+	buf_adds(&body, "[{");
+	for (int i = 0; i < 1000000; i++)
+		buf_addf(&body, "%s\"%d\":0", i > 0 ? "," : "", i);
+	buf_adds(&body, "}]");
+	answer = test_node_request(&node, "POST", "/version", body.data,
+				   &status);
+	cr_assert_eq(status, 400);
+	cr_assert_not_null(
+		strstr(json_string_value(json_array_get(answer, 1)), "64 MiB"));
+}
+
 Test(noded_requests, arguments_are_counted)
 {
 	test_node_fails(&node, "version", json_make("[i]", 1), "at most 0");

@@ -41,6 +41,7 @@ Test(order, copies_of_the_clusters_state_have_one)
 		ORDER_CONFIG);
 	cr_assert_eq(stream_of("upload_file_single", "/etc/hosts"), ORDER_NONE);
 	cr_assert_eq(stream_of("instance_start", "x"), ORDER_NONE);
+	cr_assert_eq(stream_of("set_watcher_pause", "x"), ORDER_PAUSE);
 	cr_assert_eq(stream_of("master_promise", "x"), ORDER_ALL);
 }
 
