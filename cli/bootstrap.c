@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/bootstrap.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 
 #include "cli/run.h"
@@ -22,6 +25,8 @@
 #include "lib/model/ssconf.h"
 
 #define POLL_NS (5 * 1000 * 1000)
+/* A wait that is longer is told of. */
+#define TELL_US 500000
 #define SECRET_BYTES 20
 #define FILE_MAX (1024 * 1024)
 #define SSCONF_PREFIX "ssconf_"
@@ -138,6 +143,59 @@ int bootstrap_stop(const struct paths *p, enum bootstrap_daemon which,
 				 "s",
 				 kinds[which].program, p->hostname, pid,
 				 BOOTSTRAP_DAEMON_S);
+	return 0;
+}
+
+/* Whether somebody listens: a daemon that ends stops that first. */
+static bool listens(int family, const void *address, socklen_t len)
+{
+	auto_close int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && connect(fd, address, len) == 0;
+}
+
+static bool serves(const struct paths *p, enum bootstrap_daemon which,
+		   const char *address)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+
+	if (which == DAEMON_NODED) {
+		in.sin_port = htons((uint16_t)paths_noded_port());
+		inet_pton(AF_INET, address, &in.sin_addr);
+		return listens(AF_INET, &in, sizeof(in));
+	}
+	snprintf(un.sun_path, sizeof(un.sun_path), "%s",
+		 path(p, PATH_MASTER_SOCKET));
+	return listens(AF_UNIX, &un, sizeof(un));
+}
+
+int bootstrap_await_end(const struct paths *p, enum bootstrap_daemon which,
+			const char *address, struct error *err)
+{
+	const char *program = kinds[which].program;
+	int64_t begin_us = clock_mono_us();
+	bool told = false;
+	int pid;
+
+	while ((pid = bootstrap_pid(p, which)) != 0) {
+		int64_t us = clock_mono_us() - begin_us;
+
+		if (serves(p, which, address))
+			return 1;
+		if (us > BOOTSTRAP_DAEMON_S * (int64_t)1000000)
+			return error_set(err, ERR_SYSTEM, ECODE_STATE,
+					 "%s of node %s (pid %d) does not "
+					 "serve, and did not end within %d s",
+					 program, p->hostname, pid,
+					 BOOTSTRAP_DAEMON_S);
+		if (!told && us > TELL_US)
+			printf("Waiting for %s of node %s (pid %d), which "
+			       "ends or begins\n",
+			       program, p->hostname, pid);
+		told |= us > TELL_US;
+		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+	}
 	return 0;
 }
 

@@ -69,6 +69,12 @@ int bootstrap_start(const struct paths *p, enum bootstrap_daemon which,
 int bootstrap_stop(const struct paths *p, enum bootstrap_daemon which,
 		   bool kill, struct error *err);
 
+/* The same for one that ends by itself, until it is gone: 0, 1 when it serves
+ * (by address, for noded), -1 with err when it does neither for
+ * BOOTSTRAP_DAEMON_S.  Says on stdout that it waits. */
+int bootstrap_await_end(const struct paths *p, enum bootstrap_daemon which,
+			const char *address, struct error *err);
+
 /* The pid of the running daemon, 0 if it does not run. */
 int bootstrap_pid(const struct paths *p, enum bootstrap_daemon which);
 

@@ -40,15 +40,19 @@ static bool is_chosen(const struct choice *c, const struct vcluster_node *node)
 
 static int start_noded(const struct vcluster_node *node, struct error *err)
 {
-	if (bootstrap_pid(node->paths, DAEMON_NODED) != 0)
-		return 0;
+	int rc = bootstrap_await_end(node->paths, DAEMON_NODED, node->ip, err);
+
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
 	return bootstrap_start(node->paths, DAEMON_NODED, node->ip, err);
 }
 
 static int start_masterd(const struct vcluster_node *node, struct error *err)
 {
-	if (bootstrap_pid(node->paths, DAEMON_MASTERD) != 0)
-		return 0;
+	int rc = bootstrap_await_end(node->paths, DAEMON_MASTERD, NULL, err);
+
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
 	return bootstrap_start(node->paths, DAEMON_MASTERD, NULL, err);
 }
 

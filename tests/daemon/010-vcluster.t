@@ -51,6 +51,23 @@ like "$("$BIN/gnt-vcluster" list "$VC")" 'node3.* -  +-  ' "which list shows"
 succeeds "start without a name starts what the node needs" \
     "$BIN/gnt-vcluster" start "$VC" node3
 
+# A daemon that was told to end finishes what it does.
+job=$(m gnt-debug delay --submit --print-jobid -n node3 --no-master 6 2>/dev/null)
+m gnt-job watch "$job" >/dev/null 2>&1 &
+watch=$!
+until m gnt-job list --no-headers -o status "$job" | grep -q running; do :; done
+pid=$(cat "$(root node3)/var/run/ganeti/"*noded.pid)
+ip=$("$BIN/gnt-vcluster" list "$VC" | grep -o '^node3.*' | grep -oE '127[0-9.]+')
+kill -TERM "$pid"
+while python3 -c "import socket; socket.create_connection(('$ip', 1811))" \
+    2>/dev/null; do :; done
+succeeds "start of a node whose old daemon still ends waits for it" \
+    "$BIN/gnt-vcluster" start "$VC" node3
+like "$out" "pid $pid" "and says so"
+like "$("$BIN/gnt-vcluster" list "$VC")" 'node3.* [0-9]+' "a new one runs"
+unlike "$(cat "$(root node3)/var/run/ganeti/"*noded.pid)" "^$pid\$" "indeed"
+wait "$watch"
+
 # What somebody else wrote into the state file must not remove a folder
 # elsewhere.
 evil=$(mktemp -d /tmp/vc.XXXXXX)
