@@ -322,6 +322,14 @@ bool str_valid_filename(const char *s)
 	return true;
 }
 
+bool str_valid_line(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (iscntrl((unsigned char)*s))
+			return false;
+	return true;
+}
+
 /* Length of the UTF-8 sequence at s, 0 when it is not valid. */
 static size_t utf8_length(const unsigned char *s, size_t left)
 {

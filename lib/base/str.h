@@ -77,6 +77,9 @@ bool str_valid_hostname(const char *s);
  * 255 bytes, no control characters, no leading '-'. */
 bool str_valid_filename(const char *s);
 
+/* No control characters: it may stand in a line of a file.  May be empty. */
+bool str_valid_line(const char *s);
+
 /* Whether s is valid UTF-8 of n bytes without NUL. */
 bool str_valid_utf8(const char *s, size_t n);
 

@@ -74,6 +74,18 @@ static bool is_nonempty(const json_t *value)
 	return json_is_string(value) && json_string_length(value) > 0;
 }
 
+/* These come into lines of files, ssconf's among them. */
+static bool is_line(const json_t *value)
+{
+	return json_is_string(value) &&
+	       str_valid_line(json_string_value(value));
+}
+
+static bool is_name(const json_t *value)
+{
+	return is_nonempty(value) && is_line(value);
+}
+
 static bool is_nonneg(const json_t *value)
 {
 	return json_is_integer(value) && json_integer_value(value) >= 0;
@@ -388,6 +400,8 @@ const struct op_rule op_rule_ANY = {.expects = "a value"};
 const struct op_rule op_rule_HYPERVISOR = {.words = hypervisors};
 const struct op_rule op_rule_DISK_TEMPLATE = {.words = disk_templates};
 RULE(NONEMPTY, is_nonempty, "a string that is not empty")
+RULE(NAME, is_name, "a name without control characters")
+RULE(LINE, is_line, "a string without control characters")
 RULE(NONNEG, is_nonneg, "an integer that is not negative")
 RULE(POSITIVE, is_positive, "an integer greater than 0")
 RULE(DISK_INDEX, is_disk_index, "a disk's index from 0 to 15")

@@ -18,6 +18,8 @@ struct op_rule {
 #define OP_RULES(X)                                                            \
 	X(ANY)                                                                 \
 	X(NONEMPTY)                                                            \
+	X(NAME)                                                                \
+	X(LINE)                                                                \
 	X(NONNEG)                                                              \
 	X(POSITIVE)                                                            \
 	X(DISK_INDEX)                                                          \

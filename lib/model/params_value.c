@@ -147,6 +147,9 @@ static json_t *float_value(const struct param *param, const json_t *value,
 static json_t *string_value(const struct param *param, const json_t *value,
 			    struct error *err)
 {
+	if (json_is_string(value) && !str_valid_line(json_string_value(value)))
+		return misfit(param, value, "text without control characters",
+			      err);
 	if (json_is_string(value))
 		return json_string(json_string_value(value));
 	if (json_is_null(value) && param->type == PARAM_MAYBE)

@@ -2,6 +2,7 @@
 /* What the ssconf files say of a configuration.  No I/O: ssconf_files.c. */
 #include "lib/model/ssconf.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -284,6 +285,27 @@ static void set_others(json_t *values, const struct source *s)
 	json_object_set_new(values, "uid_pool", uid_pool_lines(s));
 }
 
+/* A configuration that was not made by us may have names with line ends. */
+static void keep_to_lines(json_t *values)
+{
+	const char *key;
+	json_t *lines, *line;
+	size_t i;
+
+	json_object_foreach (values, key, lines)
+		json_array_foreach (lines, i, line) {
+			auto_free char *text = NULL;
+
+			if (str_valid_line(json_string_value(line)))
+				continue;
+			text = xstrdup(json_string_value(line));
+			for (char *c = text; *c != '\0'; c++)
+				if (iscntrl((unsigned char)*c))
+					*c = '?';
+			json_array_set_new(lines, i, json_string(text));
+		}
+}
+
 json_t *ssconf_values(const json_t *config)
 {
 	struct source s = {
@@ -309,6 +331,7 @@ json_t *ssconf_values(const json_t *config)
 	}
 	set_nodes(values, &s);
 	set_others(values, &s);
+	keep_to_lines(values);
 	strv_done(&s.node_uuids);
 	strv_done(&s.node_names);
 	return values;

@@ -115,6 +115,20 @@ Test(opcode, what_is_wrong_is_named)
 		{"{\"OP_ID\":\"OP_INSTANCE_GROW_DISK\","
 		 "\"instance_name\":\"i\",\"disk\":16,\"amount\":1}",
 		 "'disk'"},
+		{"{\"OP_ID\":\"OP_GROUP_ADD\",\"group_name\":\"a\\nb\"}",
+		 "a name without control characters"},
+		{"{\"OP_ID\":\"OP_GROUP_RENAME\",\"group_name\":\"a\","
+		 "\"new_name\":\"b\\r\"}",
+		 "'new_name'"},
+		{"{\"OP_ID\":\"OP_NETWORK_ADD\",\"network\":\"10.0.0.0/24\","
+		 "\"network_name\":\"a\\tb\"}",
+		 "'network_name'"},
+		{"{\"OP_ID\":\"OP_NETWORK_RENAME\",\"network_name\":\"a\","
+		 "\"new_name\":\"\\u007f\"}",
+		 "'new_name'"},
+		{"{\"OP_ID\":\"OP_CLUSTER_SET_PARAMS\","
+		 "\"master_netdev\":\"lo\\nx\"}",
+		 "'master_netdev'"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

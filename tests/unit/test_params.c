@@ -175,6 +175,8 @@ Test(params, hypervisor_parameters_are_checked)
 		{"kvm", "{\"virtio_net_queues\":9}", NULL, "range 1 8"},
 		{"kvm", "{\"migration_port\":\"x\"}", NULL,
 		 "(value x) is not a valid integer"},
+		{"kvm", "{\"kernel_args\":\"ro\\nx\"}", NULL,
+		 "control characters"},
 		{"kvm", "{\"nosuch\":1}", NULL, "Unknown parameter 'nosuch'"},
 		{"kvm", "{\"root_path\":null}", "{\"root_path\":null}", NULL},
 		{"kvm", "{\"kernel_path\":null}", NULL, "string"},

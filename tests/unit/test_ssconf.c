@@ -80,6 +80,21 @@ Test(ssconf, offline_nodes_and_own_ports_show)
 	check_text(values, "uid_pool", "5\n7-9");
 }
 
+Test(ssconf, no_name_makes_lines_of_its_own)
+{
+	auto_json json_t *config = compat_read("config.data");
+	json_t *groups = json_object_get(config, "nodegroups");
+	auto_json json_t *values = NULL;
+	auto_free char *text = NULL;
+
+	json_set_str(json_object_iter_value(json_object_iter(groups)), "name",
+		     "a\nforged default");
+	values = ssconf_values(config);
+	text = ssconf_text(json_object_get(values, "nodegroups"));
+	cr_assert_null(strchr(text, '\n'));
+	cr_assert_not_null(strstr(text, " a?forged default"));
+}
+
 /* All files that Ganeti wrote from the recorded configuration. */
 Test(ssconf, equals_the_recorded_files_byte_for_byte)
 {
