@@ -18,6 +18,8 @@
 #include "lib/json/json.h"
 #include "lib/model/opcode.h"
 
+/* The kernel gives back the memory of a big guest meanwhile. */
+#define GUEST_END_US 5000000
 #define WAIT_S 60 /* for the job that adds a node, and for guests to end */
 #define POLL_NS (5 * 1000 * 1000)
 #define SHARED_DIR "/srv/ganeti/shared-file-storage"
@@ -414,7 +416,7 @@ static void end_guests(const struct vcluster_node *node)
 		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
 		auto_free char *text = fs_read(file, 100, NULL, &err);
 		int64_t pid = 0;
-		int64_t deadline = clock_mono_us() + 5000000;
+		int64_t deadline = clock_mono_us() + GUEST_END_US;
 
 		if (text == NULL)
 			continue;

@@ -20,7 +20,9 @@
 #define IP_TIMEOUT_MS 30000
 #define MASTER_IP_SCRIPT "/etc/ganeti/scripts/master-ip-setup"
 #define MASTERD "gantry-masterd"
-#define MASTERD_START_TIMEOUT_MS 60000
+/* A little less than the call has.  A master waits a minute for votes, and
+ * reads a queue of 100,000 jobs. */
+#define MASTERD_START_TIMEOUT_MS 280000
 #define MASTERD_STOP_TIMEOUT_US 60000000
 #define MASTERD_POLL_MS 20
 
