@@ -169,6 +169,14 @@ static int check_diskparams(const struct draft *d, struct error *err)
 	return params_check_disk(cluster, NULL, err);
 }
 
+/* Mirrors keep their metadata where volumes are, unless it is said. */
+static void preset_metavg(json_t *diskparams, const char *group)
+{
+	if (group != NULL)
+		json_set_str(json_object_get(diskparams, "drbd"), "metavg",
+			     group);
+}
+
 static int draft_params(struct draft *d, struct error *err)
 {
 	const struct cluster_init *init = d->init;
@@ -178,6 +186,7 @@ static int draft_params(struct draft *d, struct error *err)
 
 	d->hvparams = params_default_hvparams();
 	d->diskparams = params_default_diskparams();
+	preset_metavg(d->diskparams, init->volume_group_name);
 	if (update_all(d->hvparams, init->hvparams, params_update_hv, err) <
 		    0 ||
 	    update_all(d->diskparams, init->diskparams, params_update_disk,

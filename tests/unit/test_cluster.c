@@ -139,6 +139,31 @@ Test(cluster, overrides_are_put_over_the_defaults)
 	cr_assert_str_eq(json_str(cluster, "volume_group_name", ""), "vg0");
 }
 
+static const char *metavg(const struct cluster_init *init)
+{
+	static char text[32];
+	auto_json json_t *config = make(init);
+	const json_t *params =
+		json_get(json_get(config, "cluster"), "diskparams");
+
+	snprintf(text, sizeof(text), "%s",
+		 json_str(json_get(params, "drbd"), "metavg", ""));
+	return text;
+}
+
+Test(cluster, metadata_of_mirrors_are_where_volumes_are)
+{
+	auto_json json_t *own =
+		json_make("{s:{s:s}}", "drbd", "metavg", "meta");
+	struct cluster_init init = basic();
+
+	cr_expect_str_eq(metavg(&init), "xenvg");
+	init.volume_group_name = "ganeti";
+	cr_expect_str_eq(metavg(&init), "ganeti");
+	init.diskparams = own;
+	cr_expect_str_eq(metavg(&init), "meta");
+}
+
 static void refused(const struct cluster_init *init, const char *word)
 {
 	struct error err;
