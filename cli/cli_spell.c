@@ -43,6 +43,26 @@ static void spell_disk(json_t *values)
 		json_set_str(values, "mode", access != NULL ? access : mode);
 }
 
+/* The image file of a new disk; to external storage the word is a parameter of
+ * the provider's. */
+static void spell_image(json_t *values)
+{
+	json_t *path = json_object_get(values, "path");
+
+	if (path == NULL || json_get(values, "adopt") != NULL)
+		return;
+	json_object_set(values, "adopt", path);
+	json_object_del(values, "path");
+}
+
+static bool has_images(const struct cli *cli)
+{
+	const char *template = cli_text(cli, &OPT_DISK_TEMPLATE);
+
+	return cli_has(cli, &OPT_OS_SIZE) && template != NULL &&
+	       strcmp(template, "ext") != 0;
+}
+
 /* The default bridge is what a NIC has that names none. */
 static void spell_nic(json_t *values)
 {
@@ -232,6 +252,8 @@ int cli_spell(struct cli *cli, struct error *err)
 {
 	if (cli_has(cli, &OPT_DISK))
 		spell_devices(cli, &OPT_DISK, spell_disk);
+	if (has_images(cli))
+		spell_devices(cli, &OPT_DISK, spell_image);
 	if (cli_has(cli, &OPT_NET))
 		spell_devices(cli, &OPT_NET, spell_nic);
 	if (cli_has(cli, &OPT_CDROM) && spell_cdroms(cli, err) < 0)

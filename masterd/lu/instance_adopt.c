@@ -4,17 +4,39 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/params.h"
 #include "masterd/lu_instance.h"
 
 /* Other devices are the host's own. */
 #define BLOCKDEV_ROOT "/dev/disk/"
+
+#define MIB (INT64_C(1024) * 1024)
 
 static bool is_volume(const struct inst_spec *s)
 {
 	return strcmp(s->template, "plain") == 0;
 }
 
-/* "group/volume", or the path of a device; to be freed. */
+static bool is_file(const struct inst_spec *s)
+{
+	return params_template_is_file(s->template);
+}
+
+/* They get the names of the instance's disks. */
+static bool renames(const struct inst_spec *s)
+{
+	return is_volume(s) || is_file(s);
+}
+
+/* What it is, for the sentences. */
+static const char *word(const struct inst_spec *s)
+{
+	return is_volume(s) ? "logical volume"
+	       : is_file(s) ? "image file"
+			    : "block device";
+}
+
+/* "group/volume", or the path of a device or file; to be freed. */
 static char *device_of(struct lu *lu, const struct inst_spec *s, size_t i)
 {
 	const json_t *disk = json_array_get(s->disks, i);
@@ -29,9 +51,28 @@ static char *device_of(struct lu *lu, const struct inst_spec *s, size_t i)
 		       name);
 }
 
+/* Another spelling would hide whose it is.  Which folders may be reached the
+ * node decides. */
+static int check_files(const struct strv *files, struct error *err)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const char *path = files->items[i];
+
+		if (*path != '/' || strstr(path, "//") != NULL ||
+		    strstr(path, "/./") != NULL || strstr(path, "/../") != NULL)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "The path of an image file must be "
+					 "absolute and plain, not '%s'",
+					 path);
+	}
+	return 0;
+}
+
 static int check_paths(const struct inst_spec *s, const struct strv *devices,
 		       struct error *err)
 {
+	if (is_file(s))
+		return check_files(devices, err);
 	for (size_t i = 0; i < devices->n && !is_volume(s); i++)
 		if (strncmp(devices->items[i], BLOCKDEV_ROOT,
 			    strlen(BLOCKDEV_ROOT)) != 0 ||
@@ -44,7 +85,21 @@ static int check_paths(const struct inst_spec *s, const struct strv *devices,
 }
 
 /* A disk of another instance is made of it. */
-static bool is_used(const struct config *c, const char *volume)
+static bool is_file_used(const struct config *c, const char *path)
+{
+	const char *uuid;
+	json_t *disk;
+
+	json_object_foreach ((json_t *)config_all(c, CONFIG_DISK), uuid, disk)
+		if (params_template_is_file(json_str(disk, "dev_type", "")) &&
+		    str_eq(json_string_value(json_array_get(
+				   json_get(disk, "logical_id"), 1)),
+			   path))
+			return true;
+	return false;
+}
+
+static bool is_volume_used(const struct config *c, const char *volume)
 {
 	const char *uuid;
 	json_t *disk;
@@ -74,7 +129,12 @@ static int list_devices(struct lu *lu, const struct inst_spec *s,
 					 "adoption: %s",
 					 is_volume(s) ? "volume" : "disk",
 					 device);
-		if (is_volume(s) && is_used(lu->m->config, device))
+		if (is_file(s) && is_file_used(lu->m->config, device))
+			return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
+					 "Image file %s used by another "
+					 "instance",
+					 device);
+		if (is_volume(s) && is_volume_used(lu->m->config, device))
 			return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
 					 "LV named %s used by another instance",
 					 device);
@@ -83,8 +143,40 @@ static int list_devices(struct lu *lu, const struct inst_spec *s,
 	return check_paths(s, ret, err);
 }
 
-/* {name: [size, inactive, online]} of volumes, {path: size} of devices; to be
- * freed. */
+/* {path: size} of those that are there; to be freed. */
+static WAITS json_t *ask_files(struct lu *lu, const struct inst_spec *s,
+			       const char *node, const struct strv *files,
+			       struct error *err)
+{
+	auto_json json_t *disks = json_array(), *told = NULL;
+	json_t *sizes;
+
+	for (size_t i = 0; i < files->n; i++)
+		json_array_append_new(
+			disks,
+			json_make("{s:s, s:[s, s], s:{}, s:[], s:i, s:s, s:{}}",
+				  "dev_type", s->template, "logical_id", "loop",
+				  files->items[i], "params", "children", "size",
+				  0, "mode", "rw", "dynamic_params"));
+	told = lu_call(lu, node, "blockdev_getdimensions",
+		       json_make("[O]", disks), err);
+	if (told == NULL)
+		return NULL;
+	sizes = json_object();
+	for (size_t i = 0; i < files->n; i++) {
+		const json_t *bytes =
+			json_array_get(json_array_get(told, i), 0);
+
+		if (json_is_integer(bytes))
+			json_set_int(sizes, files->items[i],
+				     (json_integer_value(bytes) + MIB - 1) /
+					     MIB);
+	}
+	return sizes;
+}
+
+/* {name: [size, inactive, online]} of volumes, {path: size} of the others; to
+ * be freed. */
 static WAITS json_t *ask(struct lu *lu, const struct inst_spec *s,
 			 const char *node, const struct strv *devices,
 			 struct error *err)
@@ -93,6 +185,8 @@ static WAITS json_t *ask(struct lu *lu, const struct inst_spec *s,
 	const char *group;
 	json_t *size;
 
+	if (is_file(s))
+		return ask_files(lu, s, node, devices, err);
 	if (!is_volume(s))
 		return lu_call(lu, node, "bdev_sizes",
 			       json_make("[o]", json_from_strv(devices)), err);
@@ -122,9 +216,7 @@ static int take_size(const struct inst_spec *s, size_t i, const char *device,
 
 	if (told == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL, "Missing %s: %s",
-				 is_volume(s) ? "logical volume"
-					      : "block device",
-				 device);
+				 word(s), device);
 	if (json_is_true(json_array_get(told, 2)))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Online logical volume found, cannot adopt: "
@@ -186,21 +278,47 @@ static WAITS int rename_all(struct lu *lu, const struct inst_spec *s,
 	return done == NULL ? -1 : 0;
 }
 
+/* The folder of the instance, which its files go to. */
+static WAITS int call_folder(struct lu *lu, const json_t *inst,
+			     const char *procedure, struct error *err)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	const json_t *id = json_get(json_array_get(disks, 0), "logical_id");
+	const char *path = json_string_value(json_array_get(id, 1));
+	auto_free char *folder = NULL;
+	auto_json json_t *done = NULL;
+
+	if (path == NULL || strrchr(path, '/') == NULL)
+		return 0;
+	folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	done = lu_call(lu, inst_primary(inst), procedure,
+		       json_make("[s]", folder), err);
+	return done == NULL ? -1 : 0;
+}
+
 int adopt_disks(struct lu *lu, const struct inst_spec *s, const json_t *inst,
 		struct error *err)
 {
-	if (!is_volume(s) || rename_all(lu, s, inst, false, err) == 0)
+	if (is_file(s) &&
+	    call_folder(lu, inst, "file_storage_dir_create", err) < 0)
+		return -1;
+	if (!renames(s) || rename_all(lu, s, inst, false, err) == 0)
 		return 0;
-	return error_wrap(err, "Failed to rename adopted volumes");
+	return error_wrap(err, "Failed to rename adopted %s",
+			  is_volume(s) ? "volumes" : "files");
 }
 
 void adopt_undo(struct lu *lu, const struct inst_spec *s, const json_t *inst)
 {
 	struct error err;
 
-	if (is_volume(s) && rename_all(lu, s, inst, true, &err) < 0)
+	if (renames(s) && rename_all(lu, s, inst, true, &err) < 0)
 		lu_warn(lu,
-			"Volumes that were to be adopted may have the names "
+			"%s that were to be adopted may have the names "
 			"of disks of %s, rename them by hand: %s",
-			inst_name(inst), err.text);
+			is_volume(s) ? "Volumes" : "Files", inst_name(inst),
+			err.text);
+	if (is_file(s) &&
+	    call_folder(lu, inst, "file_storage_dir_remove", &err) < 0)
+		lu_warn(lu, "%s", err.text);
 }

@@ -22,12 +22,12 @@ static int64_t disk_size(const json_t *given)
 
 /* Which templates know a parameter; NULL ends. */
 static const struct {
-	const char *key, *templates[4], *why;
+	const char *key, *templates[5], *why;
 } special[] = {
 	{"adopt",
-	 {"plain", "blockdev"},
-	 "only disks of the templates plain "
-	 "and blockdev can be adopted"},
+	 {"plain", "blockdev", "file", "sharedfile"},
+	 "only disks of the templates plain, blockdev, file and sharedfile can "
+	 "be adopted"},
 	{"access",
 	 {"rbd", "gluster", "ext"},
 	 "only the templates rbd, gluster "

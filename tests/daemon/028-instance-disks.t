@@ -138,4 +138,31 @@ like "$out" 'Wiping disk 2' "as well"
 m gnt-cluster modify --prealloc-wipe-disks=no >/dev/null
 succeeds "without it" m gnt-instance grow-disk wiped 0 4m
 unlike "$out" 'Wiping' "nothing is"
+# --- an image that is there becomes a disk ---
+storage=$(root node1)/srv/ganeti/file-storage
+mkdir "$storage/images"
+printf 'a whole system' >"$storage/images/sys"
+truncate -s 3000000 "$storage/images/sys"
+image() { # NAME PATH
+    m gnt-instance add --no-name-check --no-ip-check --no-start -o noop \
+        -t file -n node1 --disk "0:path=$2" "$1"
+}
+fails "no image" image sys.example.com /srv/ganeti/file-storage/images/none
+like "$out" "Missing image file: .*/none" "is told"
+fails "one elsewhere" image sys.example.com /etc/passwd
+like "$out" "Missing image file: /etc/passwd" "is none"
+fails "another spelling" image sys.example.com \
+    /srv/ganeti/file-storage/images/../images/sys
+like "$out" 'absolute and plain' "is refused"
+succeeds "an image file" image sys.example.com /srv/ganeti/file-storage/images/sys
+is "$(m gnt-instance list --no-headers --units m -o disk.sizes sys.example.com)" 3 \
+    "is the disk, of its size"
+is "$(head -c 14 "$storage"/sys.example.com/*.disk0)" "a whole system" \
+    "with its data, and no OS over them"
+is "$(ls "$storage/images")" "" "it is the instance's now"
+used=/srv/ganeti/file-storage/sys.example.com/$(ls "$storage/sys.example.com")
+fails "a disk of another instance" image two.example.com "$used"
+like "$out" 'used by another instance' "is not taken"
+succeeds "it goes with it" m gnt-instance remove -f sys.example.com
+
 tap_done

@@ -10,7 +10,8 @@
 
 static const struct cli_command add = {
 	.name = "add",
-	.options = {&OPT_DISK, &OPT_NET, &OPT_HYPERVISOR, &OPT_CDROM},
+	.options = {&OPT_DISK, &OPT_NET, &OPT_HYPERVISOR, &OPT_CDROM,
+		    &OPT_OS_SIZE, &OPT_DISK_TEMPLATE},
 };
 static const struct cli_command modify = {
 	.name = "modify",
@@ -71,6 +72,10 @@ Test(cli_spell, devices)
 	same(&modify, "modify --disk 2:access=r", "modify --disk 2:mode=ro");
 	same(&modify, "modify --disk 2:access=userspace",
 	     "modify --disk 2:access=userspace");
+	same(&add, "add -t file --disk 0:path=/a/b",
+	     "add -t file --disk 0:adopt=/a/b");
+	same(&add, "add -t ext --disk 0:path=/a/b",
+	     "add -t ext --disk 0:path=/a/b");
 	same(&add, "add --net 0:mac=auto,bridge=auto", "add --net 0:mac=auto");
 	same(&add, "add --net 0:bridge=br1", "add --net 0:bridge=br1");
 }
