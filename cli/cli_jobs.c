@@ -140,6 +140,26 @@ static void note_result(struct cli_jobs *jobs, json_t *results)
 	json_array_append(jobs->results, results);
 }
 
+/* " for web1", or of a job that another one submitted " (the summary of its
+ * first opcode)", which names what it is about; to be freed. */
+static char *about(struct cli *cli, const json_t *job)
+{
+	const char *name = json_string_value(json_array_get(job, 1));
+	const char *summary;
+	struct error ignored;
+	auto_json json_t *rows = NULL;
+
+	if (*name != '\0')
+		return xprintf(" for %s", name);
+	rows = cli_call(
+		cli, "QueryJobs",
+		json_make("[[O], [s]]", json_array_get(job, 0), "summary"),
+		&ignored);
+	summary = json_string_value(
+		json_array_get(json_array_get(json_array_get(rows, 0), 0), 0));
+	return summary == NULL ? xstrdup("") : xprintf(" (%s)", summary);
+}
+
 static int wait_one(struct cli *cli, struct cli_jobs *jobs, struct error *err)
 {
 	auto_json json_t *job = choose(cli, jobs, err);
@@ -162,7 +182,9 @@ static int wait_one(struct cli *cli, struct cli_jobs *jobs, struct error *err)
 	}
 	auto_free char *text = cli_error_text(&failure);
 
-	fprintf(stderr, "Job %s%s has failed: %s\n", id, who, text);
+	auto_free char *what = about(cli, job);
+
+	fprintf(stderr, "Job %s%s has failed: %s\n", id, what, text);
 	jobs->failed++;
 	return 0;
 }

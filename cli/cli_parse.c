@@ -236,8 +236,9 @@ static json_t *parse_number(const struct cli_option *option, const char *text,
 		if (parse_bool(text, &yes))
 			return json_boolean(yes);
 		/* To Ganeti it is no usage error. */
-		error_set(err, ERR_PARAMETER, NULL,
-			  "Invalid boolean value '%s'", text);
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "option --%s: '%s' is neither yes nor no",
+			  option->name, text);
 		return NULL;
 	}
 }

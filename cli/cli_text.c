@@ -120,3 +120,15 @@ char *cli_size(double mib, char unit)
 		return xprintf("%.1f%s", mib / 1024, unit == 'h' ? "G" : "");
 	return xprintf("%.1f%s", mib / 1024 / 1024, unit == 'h' ? "T" : "");
 }
+
+char *cli_counted(size_t n, const char *what)
+{
+	return xprintf("%zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
+char *cli_errors(int n)
+{
+	auto_free char *errors = cli_counted((size_t)n, "error");
+
+	return xprintf("There %s %s", n == 1 ? "was" : "were", errors);
+}

@@ -30,4 +30,10 @@ char *cli_stamp(const json_t *pair);
 /* A size in MiB: 'h' with a unit ("1.5G"), 'm', 'g', 't' without. */
 char *cli_size(double mib, char unit);
 
+/* "1 node", "3 nodes"; to be freed. */
+char *cli_counted(size_t n, const char *what);
+
+/* "There was 1 error", "There were 3 errors"; to be freed. */
+char *cli_errors(int n);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
+#include "cli/cli_text.h"
 #include "cli/tools.h"
 #include "lib/base/clock.h"
 #include "lib/base/str.h"
@@ -196,6 +197,8 @@ static json_t *instance_op(struct epo *e, const char *name)
 /* 1: all well, 0: not all, -1 with err. */
 static int run_jobs(struct epo *e, struct cli_jobs *jobs, struct error *err)
 {
+	auto_free char *errors = NULL, *all = NULL;
+
 	if (cli_jobs_run(e->cli, jobs, err) < 0)
 		return -1;
 	if (jobs->failed == 0) {
@@ -203,11 +206,10 @@ static int run_jobs(struct epo *e, struct cli_jobs *jobs, struct error *err)
 		       e->on ? "started" : "stopped");
 		return 1;
 	}
-	fprintf(stderr,
-		"There were errors while %s instances:\n%d error(s) out of %d "
-		"instance(s)\n",
-		e->on ? "starting" : "stopping", jobs->failed,
-		jobs->failed + jobs->succeeded);
+	errors = cli_counted((size_t)jobs->failed, "error");
+	all = cli_counted((size_t)(jobs->failed + jobs->succeeded), "instance");
+	fprintf(stderr, "There were errors while %s instances:\n%s out of %s\n",
+		e->on ? "starting" : "stopping", errors, all);
 	return 0;
 }
 
@@ -321,11 +323,13 @@ static int await_nodes(struct epo *e, struct error *err)
 		if (down == 0)
 			return well ? CLI_OK : CLI_FAILURE;
 		if (clock_mono_us() > deadline) {
+			auto_free char *nodes = cli_counted(down, "node");
+
 			fprintf(stderr,
-				"%zu node(s) did not become reachable. Please "
+				"%s did not become reachable. Please "
 				"investigate and start stopped instances "
 				"manually\n",
-				down);
+				nodes);
 			return CLI_FAILURE;
 		}
 		nanosleep(&(struct timespec){.tv_sec = ASK_EVERY_S}, NULL);

@@ -107,8 +107,8 @@ static int set_params(const struct cli *cli, json_t *op, struct error *err)
 	if (!cli_given(cli, &OPT_NICPARAMS))
 		json_object_set_new(op, "nicparams", json_object());
 	if (tool_type_be(json_object_get(op, "beparams"), true, err) < 0 ||
-	    tool_type_params(json_object_get(op, "nicparams"), nic, true, err) <
-		    0 ||
+	    tool_type_params(json_object_get(op, "nicparams"), &OPT_NICPARAMS,
+			     nic, true, err) < 0 ||
 	    set_hvparams(cli, op, err) < 0 ||
 	    tool_set_diskparams(cli, op, err) < 0)
 		return -1;

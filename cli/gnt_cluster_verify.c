@@ -31,13 +31,14 @@ static json_t *verify_op(const struct cli *cli)
 static int verify_jobs(struct cli *cli, const json_t *result, struct error *err)
 {
 	auto_jobs struct cli_jobs jobs = {.want_true = true};
+	auto_free char *text = NULL;
 
 	cli_jobs_adopt(&jobs, json_get(result, "jobs"));
 	if (cli_jobs_wait(cli, &jobs, err) < 0)
 		return -1;
+	text = cli_counted((size_t)jobs.failed, "job");
 	if (jobs.failed > 0)
-		printf("%d job(s) failed while verifying the cluster.\n",
-		       jobs.failed);
+		printf("%s failed while verifying the cluster.\n", text);
 	return jobs.failed == 0 && jobs.unwell == 0 ? CLI_OK : CLI_FAILURE;
 }
 

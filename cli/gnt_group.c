@@ -159,6 +159,7 @@ static int info(struct cli *cli, struct error *err)
 
 static int evacuate(struct cli *cli, struct error *err)
 {
+	auto_free char *errors = NULL;
 	json_t *op = cli_op(cli, &op_class_group_evacuate);
 	auto_json json_t *result = NULL;
 	int code, failed;
@@ -175,10 +176,11 @@ static int evacuate(struct cli *cli, struct error *err)
 	failed = cli_follow(cli, result, err);
 	if (failed < 0)
 		return -1;
+	errors = cli_errors(failed);
 	if (failed == 0)
 		printf("All instances evacuated successfully.\n");
 	else
-		printf("There were %d errors during the evacuation.\n", failed);
+		printf("%s during the evacuation.\n", errors);
 	return failed == 0 ? CLI_OK : CLI_FAILURE;
 }
 

@@ -373,7 +373,9 @@ static int batch_create(struct cli *cli, struct error *err)
 		failed++;
 	}
 	if (failed > 0) {
-		printf("There were %d errors during the creation.\n", failed);
+		auto_free char *errors = cli_errors(failed);
+
+		printf("%s during the creation.\n", errors);
 		return CLI_FAILURE;
 	}
 	printf("All instances created successfully.\n");

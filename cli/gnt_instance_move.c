@@ -4,6 +4,7 @@
 
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
+#include "cli/cli_text.h"
 #include "cli/tools.h"
 #include "lib/json/json.h"
 
@@ -113,6 +114,7 @@ static int move(struct cli *cli, struct error *err)
 
 static int change_group(struct cli *cli, struct error *err)
 {
+	auto_free char *errors = NULL;
 	json_t *op = cli_op(cli, &op_class_instance_change_group);
 	auto_json json_t *result = NULL;
 	int code, failed;
@@ -127,13 +129,13 @@ static int change_group(struct cli *cli, struct error *err)
 	failed = cli_follow(cli, result, err);
 	if (failed < 0)
 		return -1;
+	errors = cli_errors(failed);
 	if (failed == 0)
 		printf("Instance '%s' changed group successfully.\n",
 		       cli->args[0]);
 	else
-		printf("There were %d errors while changing group of instance "
-		       "'%s'.\n",
-		       failed, cli->args[0]);
+		printf("%s while changing group of instance '%s'.\n", errors,
+		       cli->args[0]);
 	return failed == 0 ? CLI_OK : CLI_FAILURE;
 }
 

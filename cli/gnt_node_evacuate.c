@@ -4,6 +4,7 @@
 
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
+#include "cli/cli_text.h"
 #include "cli/tools.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -71,13 +72,15 @@ static int follow(struct cli *cli, const json_t *result, const char *good,
 		  const char *bad, struct error *err)
 {
 	int failed = cli_follow(cli, result, err);
+	auto_free char *errors = NULL;
 
 	if (failed < 0)
 		return -1;
+	errors = cli_errors(failed);
 	if (failed == 0)
 		printf("%s\n", good);
 	else
-		printf("There were %d errors during the %s.\n", failed, bad);
+		printf("%s during the %s.\n", errors, bad);
 	return failed == 0 ? CLI_OK : CLI_FAILURE;
 }
 
@@ -200,6 +203,7 @@ static int failover(struct cli *cli, struct error *err)
 {
 	auto_strv struct strv names = {0};
 	auto_jobs struct cli_jobs jobs = {0};
+	auto_free char *all = NULL, *errors = NULL;
 
 	if (primaries(cli, &names, stderr, err) < 0)
 		return -1;
@@ -218,14 +222,14 @@ static int failover(struct cli *cli, struct error *err)
 	}
 	if (cli_jobs_run(cli, &jobs, err) < 0)
 		return -1;
+	all = cli_counted(names.n, "instance");
 	if (jobs.failed == 0) {
-		printf("All %d instance(s) failed over successfully.\n",
-		       jobs.succeeded);
+		printf("All %s failed over successfully.\n", all);
 		return CLI_OK;
 	}
-	printf("There were errors during the failover:\n"
-	       "%d error(s) out of %zu instance(s).\n",
-	       jobs.failed, names.n);
+	errors = cli_counted((size_t)jobs.failed, "error");
+	printf("There were errors during the failover:\n%s out of %s.\n",
+	       errors, all);
 	return CLI_FAILURE;
 }
 

@@ -36,7 +36,11 @@ static int type_spec(json_t *spec, const char *option, struct error *err)
 				     err);
 		if (is_size ? params_parse_size(text, &number, err) < 0
 			    : !str_to_int64(text, &number))
-			return wrong(option, "not a number:", text, err);
+			return error_set(
+				err, ERR_PREREQ, ECODE_INVAL,
+				"%s: %s is no %s: '%.200s'", option, name,
+				is_size ? "size (like 512m or 10g)" : "number",
+				text);
 		json_set_int(spec, name, number);
 	}
 	return 0;

@@ -8,11 +8,15 @@
 
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
+#include "cli/cli_suggest.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+
+/* More names than one reads in an error. */
+#define CHOICES_MAX 80
 
 static int misfit(const char *key, const char *text, const char *what,
 		  struct error *err)
@@ -57,24 +61,54 @@ static json_t *typed(const char *key, const json_t *value, const json_t *preset,
 	return json_string(text);
 }
 
-/* One of few things of a kind, which are told. */
-static int unknown_kind(const char *kind, const char *name, const json_t *all,
-			struct error *err)
+/* What there is, while that is few enough to be read. */
+static char *choices(const json_t *all)
 {
 	auto_strv struct strv names = {0};
-	auto_free char *list = NULL;
 	const char *key;
 	json_t *value;
 
 	json_object_foreach ((json_t *)all, key, value)
 		strv_add(&names, key);
 	strv_sort(&names);
-	list = strv_join(&names, ", ");
-	return error_set(err, ERR_PREREQ, ECODE_NOENT,
-			 "%s '%s' not known (there are %s)", kind, name, list);
+	return names.n > CHOICES_MAX ? NULL : strv_join(&names, ", ");
 }
 
-int tool_type_params(json_t *params, const json_t *defaults, bool allow_default,
+static int unknown_kind(const char *kind, const char *name, const json_t *all,
+			struct error *err)
+{
+	auto_free char *list = choices(all);
+
+	return error_set(err, ERR_PREREQ, ECODE_NOENT,
+			 "%s '%s' not known (there are %s)", kind, name,
+			 list == NULL ? "many others" : list);
+}
+
+static int unknown_parameter(const struct cli_option *option, const char *name,
+			     const json_t *all, struct error *err)
+{
+	auto_buf struct buf text = {0};
+	auto_strv struct strv names = {0};
+	auto_free char *list = choices(all);
+	const char *key, *nearest;
+	json_t *value;
+
+	json_object_foreach ((json_t *)all, key, value)
+		strv_add(&names, key);
+	nearest = cli_nearest(name, &names);
+	buf_addf(&text, "Unknown parameter '%s' of --%s", name, option->name);
+	if (option->letter != 0)
+		buf_addf(&text, " (-%c)", option->letter);
+	if (nearest != NULL)
+		buf_addf(&text, ", did you mean '%s'?", nearest);
+	if (list != NULL)
+		buf_addf(&text, "%s There are: %s", nearest == NULL ? "." : "",
+			 list);
+	return error_set(err, ERR_TYPE, NULL, "%s", text.data);
+}
+
+int tool_type_params(json_t *params, const struct cli_option *option,
+		     const json_t *defaults, bool allow_default,
 		     struct error *err)
 {
 	const char *key;
@@ -86,8 +120,7 @@ int tool_type_params(json_t *params, const json_t *defaults, bool allow_default,
 		const json_t *preset = json_object_get(defaults, key);
 
 		if (preset == NULL)
-			return error_set(err, ERR_TYPE, NULL,
-					 "Unknown parameter '%s'", key);
+			return unknown_parameter(option, key, defaults, err);
 		if (allow_default &&
 		    str_eq(json_string_value(value), "default"))
 			continue;
@@ -113,10 +146,12 @@ int tool_type_be(json_t *params, bool allow_default, struct error *err)
 		    (allow_default && strcmp(text, "default") == 0))
 			continue;
 		if (params_parse_size(text, &mib, err) < 0)
-			return -1;
+			return error_wrap(err, "'%s' (value %s)", sizes[i],
+					  text);
 		json_set_int(params, sizes[i], mib);
 	}
-	return tool_type_params(params, defaults, allow_default, err);
+	return tool_type_params(params, &OPT_BEPARAMS, defaults, allow_default,
+				err);
 }
 
 int tool_type_nd(json_t *params, struct error *err)
@@ -125,7 +160,7 @@ int tool_type_nd(json_t *params, struct error *err)
 
 	/* The default is a whole number, others need not be. */
 	json_object_set_new(defaults, "cpu_speed", json_real(1));
-	return tool_type_params(params, defaults, true, err);
+	return tool_type_params(params, &OPT_NDPARAMS, defaults, true, err);
 }
 
 int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
@@ -141,7 +176,8 @@ int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 	json_object_foreach (all, name, one)
 		if (hypervisor == NULL || strcmp(name, hypervisor) == 0)
 			json_object_update_missing(defaults, one);
-	return tool_type_params(params, defaults, allow_default, err);
+	return tool_type_params(params, &OPT_HVPARAMS, defaults, allow_default,
+				err);
 }
 
 /* --- options that several commands have --- */
@@ -196,7 +232,8 @@ int tool_set_diskparams(const struct cli *cli, json_t *op, struct error *err)
 			return unknown_kind("Disk template", name, defaults,
 					    err);
 	json_object_foreach (all, name, one)
-		if (tool_type_params(one, json_object_get(defaults, name), true,
+		if (tool_type_params(one, &OPT_DISKPARAMS,
+				     json_object_get(defaults, name), true,
 				     err) < 0)
 			return -1;
 	return 0;

@@ -91,9 +91,11 @@ extern const struct cli_command node_restricted_command, node_list_drbd;
 extern const struct cli_command cluster_tags[], node_tags[], instance_tags[],
 	group_tags[], network_tags[];
 
-/* Give parameters (all text) the types that their defaults have; "default"
- * stays where allow_default.  ERR_PARAMETER for an unknown one. */
-int tool_type_params(json_t *params, const json_t *defaults, bool allow_default,
+/* Give parameters (all text) of an option the types that their defaults have;
+ * "default" stays where allow_default.  ERR_TYPE for an unknown one, which
+ * names the option and those that there are. */
+int tool_type_params(json_t *params, const struct cli_option *option,
+		     const json_t *defaults, bool allow_default,
 		     struct error *err);
 /* The same for back-end parameters (memory takes units), node parameters
  * ("default" stays) and hypervisor parameters (NULL: of any hypervisor). */

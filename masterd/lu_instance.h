@@ -74,6 +74,18 @@ WAITS int inst_check_ip(struct lu *lu, const char *name, const char *ip,
 /* The bridges of bridged NICs are there on the node; ERR_PREREQ. */
 WAITS int inst_check_bridges(struct lu *lu, const json_t *nics,
 			     const char *node_uuid, struct error *err);
+/* Whether a node call failed because the node does not answer: then the error
+ * says so, and what can not be checked. */
+bool inst_silent(struct lu *lu, const char *node_uuid, const char *what,
+		 struct error *err);
+/* What a node said of an OS (os_validate) or of bridges (bridges_exist), as the
+ * error of a check: says whether it is not there, or the node does not answer.
+ * -1. */
+int inst_os_refused(struct lu *lu, const char *node_uuid, const char *os,
+		    struct error *err);
+int inst_bridges_refused(struct lu *lu, const char *node_uuid,
+			 struct error *err);
+
 /* ERR_PREREQ unless the OS may be used, and the node can install it with these
  * parameters of the instance on top of the cluster's. */
 WAITS int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,

@@ -41,6 +41,24 @@ static int choose_allocator(struct lu *lu, const char *given, struct error *err)
 			 "nor as a cluster-wide default");
 }
 
+/* Whether an instance could get a place there at all. */
+static bool has_room(struct lu *lu, const char *group)
+{
+	auto_strv struct strv nodes = {0};
+
+	config_group_nodes(lu->m->config, group, &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		const json_t *node =
+			config_get(lu->m->config, CONFIG_NODE, nodes.items[i]);
+
+		if (json_bool(node, "vm_capable", true) &&
+		    !json_bool(node, "offline", false) &&
+		    !json_bool(node, "drained", false))
+			return true;
+	}
+	return false;
+}
+
 /* The groups given, or all that are not left. */
 static int find_targets(struct lu *lu, struct error *err)
 {
@@ -95,10 +113,25 @@ static int want_all(struct lu *lu, struct error *err)
 
 static int check_targets(struct lu *lu, struct error *err)
 {
-	if (change_of(lu)->to.n > 0)
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "There are no possible target groups");
+	const struct strv *to = &change_of(lu)->to;
+	auto_free char *names = NULL;
+	auto_strv struct strv full = {0};
+
+	if (to->n == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "There are no possible target groups");
+	for (size_t i = 0; i < to->n; i++)
+		if (has_room(lu, to->items[i]))
+			return 0;
+		else
+			strv_add(&full, config_name(lu->m->config, CONFIG_GROUP,
+						    to->items[i]));
+	names = strv_join(&full, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_NORES,
+			 "No instance can get a place in node group %s: there "
+			 "is no node that is online, not drained, and "
+			 "vm_capable (gnt-group assign-nodes)",
+			 names);
 }
 
 static void target_env(struct lu *lu, json_t *ret_env)

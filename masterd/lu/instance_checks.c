@@ -23,8 +23,12 @@ int inst_resolve(struct lu *lu, const char *name, const char **ret_name,
 {
 	auto_resolved struct resolved found = {0};
 
-	if (resolve_host(name, AF_UNSPEC, &found, err) < 0)
-		return -1;
+	if (resolve_host(name, AF_UNSPEC, &found, err) < 0) {
+		auto_free char *text = xstrdup(err->text);
+
+		return error_set(err, ERR_PREREQ, ECODE_RESOLVER,
+				 "%s (with --no-name-check it need not)", text);
+	}
 	if (!is_short_for(name, found.name))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Resolved hostname '%s' does not look the "
@@ -47,6 +51,37 @@ int inst_check_ip(struct lu *lu, const char *name, const char *ip,
 			 "IP %s of instance %s already in use", ip, name);
 }
 
+bool inst_silent(struct lu *lu, const char *node_uuid, const char *what,
+		 struct error *err)
+{
+	if (err->kind != ERR_RPC)
+		return false;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_ENVIRON;
+	error_wrap(err,
+		   "Node %s does not answer, so that %s can not be checked",
+		   lu_node_name(lu, node_uuid), what);
+	return true;
+}
+
+int inst_os_refused(struct lu *lu, const char *node_uuid, const char *os,
+		    struct error *err)
+{
+	/* Both kinds of node daemons say it in these words. */
+	bool missing = strstr(err->text, "not found in search path") != NULL;
+	auto_free char *what = xprintf("OS '%s'", os);
+
+	if (inst_silent(lu, node_uuid, what, err))
+		return -1;
+	lu_not_valid(err);
+	if (missing)
+		return error_set(err, ERR_PREREQ, ECODE_NOENT,
+				 "OS '%s' not known on node %s (gnt-os list "
+				 "shows what all nodes have)",
+				 os, lu_node_name(lu, node_uuid));
+	return error_wrap(err, "OS '%s' with these parameters is refused", os);
+}
+
 int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 		  const struct params_os *own, bool force_variant,
 		  struct error *err)
@@ -62,9 +97,7 @@ int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 			 err);
 	if (answer != NULL)
 		return 0;
-	lu_not_valid(err);
-	return error_wrap(err, "OS Parameters validation failed on node %s",
-			  lu_node_name(lu, node_uuid));
+	return inst_os_refused(lu, node_uuid, os, err);
 }
 
 /* For Ganeti's node daemon, which does not know the call, definitions have all
@@ -141,6 +174,17 @@ static json_t *bridges_of(struct lu *lu, const json_t *nics)
 	return bridges;
 }
 
+int inst_bridges_refused(struct lu *lu, const char *node_uuid,
+			 struct error *err)
+{
+	if (inst_silent(lu, node_uuid, "its bridges", err))
+		return -1;
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_ENVIRON;
+	return error_wrap(err, "Error checking bridges on node '%s'",
+			  lu_node_name(lu, node_uuid));
+}
+
 int inst_check_bridges(struct lu *lu, const json_t *nics, const char *node_uuid,
 		       struct error *err)
 {
@@ -151,12 +195,5 @@ int inst_check_bridges(struct lu *lu, const json_t *nics, const char *node_uuid,
 		return 0;
 	answer = lu_call(lu, node_uuid, "bridges_exist",
 			 json_make("[O]", bridges), err);
-	if (answer != NULL)
-		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_ENVIRON;
-	return error_wrap(err,
-			  "Error checking bridges on destination node "
-			  "'%s'",
-			  lu_node_name(lu, node_uuid));
+	return answer != NULL ? 0 : inst_bridges_refused(lu, node_uuid, err);
 }

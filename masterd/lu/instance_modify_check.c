@@ -233,25 +233,19 @@ WAITS int modify_check_resources(struct lu *lu, struct error *err)
 
 /* --- parameters --- */
 
+/* 0 also where the node can not be asked. */
 static WAITS int ask_node(struct lu *lu, const char *procedure,
-			  json_t *args STEALS, const char *what,
-			  struct error *err)
+			  json_t *args STEALS, struct error *err)
 {
-	struct modify *m = modify_of(lu);
-	const json_t *node =
-		config_get(lu->m->config, CONFIG_NODE, inst_primary(m->inst));
+	const char *primary = inst_primary(modify_of(lu)->inst);
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, primary);
 	auto_json json_t *own = args;
 	auto_json json_t *answer = NULL;
 
 	if (json_bool(node, "offline", false))
 		return 0;
-	answer =
-		lu_call(lu, inst_primary(m->inst), procedure, steal(&own), err);
-	if (answer != NULL)
-		return 0;
-	lu_not_valid(err);
-	return error_wrap(err, "%s on node %s", what,
-			  lu_node_name(lu, inst_primary(m->inst)));
+	answer = lu_call(lu, primary, procedure, steal(&own), err);
+	return answer != NULL ? 0 : -1;
 }
 
 static WAITS int check_os(struct lu *lu, struct error *err)
@@ -274,8 +268,8 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 	if (ask_node(lu, "os_validate",
 		     json_make("[b, s, [s], O, b]", 1, os, "parameters", params,
 			       op->force_variant),
-		     "OS Parameters validation failed", err) < 0)
-		return -1;
+		     err) < 0)
+		return inst_os_refused(lu, inst_primary(m->inst), os, err);
 	return inst_check_os_supports(lu, inst_primary(m->inst), os,
 				      json_str(m->inst, "hypervisor", ""), NULL,
 				      true, err);
@@ -290,8 +284,13 @@ WAITS int modify_check_params(struct lu *lu, struct error *err)
 	    ask_node(lu, "hypervisor_validate_params",
 		     json_make("[s, O]", json_str(m->inst, "hypervisor", ""),
 			       m->after_hv),
-		     "Hypervisor parameter validation failed", err) < 0)
-		return -1;
+		     err) < 0) {
+		lu_not_valid(err);
+		return error_wrap(err,
+				  "Hypervisor parameter validation failed on "
+				  "node %s",
+				  lu_node_name(lu, inst_primary(m->inst)));
+	}
 	return check_os(lu, err);
 }
 

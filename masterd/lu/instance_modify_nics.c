@@ -300,10 +300,7 @@ static WAITS int check_bridge(struct lu *lu, const json_t *nic,
 			json_make("[[s]]", json_str(params, "link", "")), err);
 	if (there != NULL)
 		return 0;
-	error_wrap(err, "Error checking bridges on node '%s'",
-		   lu_node_name(lu, node));
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_ENVIRON;
+	inst_bridges_refused(lu, node, err);
 	if (!op->force)
 		return -1;
 	lu_warn(lu, "%s", err->text);

@@ -152,6 +152,8 @@ static WAITS int check_hypervisor(struct lu *lu, const struct inst_spec *s,
 
 	if (answer != NULL)
 		return 0;
+	if (inst_silent(lu, pnode, "the parameters of the hypervisor", err))
+		return -1;
 	lu_not_valid(err);
 	return error_wrap(err, "Hypervisor parameter validation failed");
 }

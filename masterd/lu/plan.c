@@ -60,10 +60,14 @@ static char *failures_text(const json_t *failed)
 	size_t i;
 	json_t *row;
 
-	json_array_foreach ((json_t *)failed, i, row)
+	json_array_foreach ((json_t *)failed, i, row) {
+		const char *why = json_string_value(json_array_get(row, 1));
+
 		strv_addf(&all, "%s (%s)",
 			  json_string_value(json_array_get(row, 0)),
-			  json_string_value(json_array_get(row, 1)));
+			  str_empty(why) ? "the allocator gives no reason"
+					 : why);
+	}
 	return strv_join(&all, ", ");
 }
 

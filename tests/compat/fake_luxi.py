@@ -73,6 +73,10 @@ class FakeMaster:
 
     def _answer(self, message):
         request = json.loads(message)
+        # What ours asks beyond, to name the jobs that failed.
+        if request["method"] == "QueryJobs" and \
+                request["args"][1] == ["summary"]:
+            return json.dumps({"success": True, "result": [None]}).encode()
         self.requests.append([request["method"], request["args"]])
         if self.script:
             answer = self.script(request["method"], request["args"])

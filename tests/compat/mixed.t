@@ -121,7 +121,7 @@ succeeds "an OS is found on both" ours gnt-os list
 like "$out" '^noop' "by its name"
 fails "an OS that is not there is refused" \
     ours gnt-instance add --no-name-check --no-ip-check -o nosuch -t diskless -n node2 i1.example.com
-like "$out" "nosuch not found" "by Debian's node"
+like "$out" "OS .nosuch. not known" "by Debian's node"
 
 succeeds "an instance without disks" \
     ours gnt-instance add $quick -t diskless -n node2 i1.example.com

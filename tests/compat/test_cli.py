@@ -34,7 +34,7 @@ OWN_CODE = {"ext-info": 1}
 # The words of these errors are those of a library of Ganeti's.
 OWN_STDERR = {"instance-list-badfilter", "iallocator-debug", "add-no-disk",
               "job-cancel-no-args", "usage-no-args", "iallocator-bad-disks",
-              "ext-info"}
+              "ext-info", "modify-bad-boolean", "instance-modify-bad-be"}
 
 # What ours says where nobody can be asked; Ganeti's say nothing.
 UNASKED = ("Nothing was done: there is no terminal to ask on, and the "
@@ -48,6 +48,12 @@ def comparable(name, text):
     """Output without where this machine keeps things."""
     lines = [line for line in text.split("\n")
              if " search path: " not in line]
+    for many, one in ((" were 1 errors", " was 1 error"),
+                      ("1 job(s) ", "1 job "), (" 1 instance(s)", " 1 instance"),
+                      ("1 error(s)", "1 error")):
+        lines = [line.replace(many, one) for line in lines]
+    lines = [line.replace("error(s)", "errors").replace("job(s)", "jobs")
+             .replace("instance(s)", "instances") for line in lines]
     if name in UNORDERED:
         lines = sorted(line.replace("- ", "  ") for line in lines)
     return "\n".join(lines)

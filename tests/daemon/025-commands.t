@@ -92,6 +92,51 @@ succeeds "and so is yes" timeout 60 python3 "$VC/ask.py" y \
 is "$(m gnt-instance list --no-headers -o name)" c2 "which is done"
 m gnt-instance remove -f c2 >"$VC/out" 2>&1
 
+# Errors name what is wrong, where, and what else there would be.
+culprit() { # EXPRESSION COMMAND...
+    want=$1
+    shift
+    fails "$*" m "$@"
+    like "$out" "$want" "is told what is wrong"
+}
+add web1 -t sharedfile -s 1m -n node2 >"$VC/out" 2>&1
+m gnt-group add empty >"$VC/out" 2>&1
+quick="-t diskless -n node2 --no-name-check --no-ip-check"
+culprit "node group empty: there is no node" gnt-instance change-group --to empty web1
+culprit "node group empty: there is no node" gnt-group evacuate --to empty default
+culprit "'mem' of --backend-parameters \(-B\), did you mean 'memory'\? There are: .*maxmem, memory" \
+    gnt-instance modify -B mem=64 web1
+culprit "'memory' \(value 10x\): Unknown unit 'x'" gnt-instance modify -B memory=10x web1
+culprit "'kernel_pth' of --hypervisor-parameters \(-H\), did you mean 'kernel_path'" \
+    gnt-cluster modify -H kvm:kernel_pth=x
+culprit "option --drained: 'maybe' is neither yes nor no" gnt-node modify --drained=maybe node2
+culprit "memory-size is no size \(like 512m or 10g\): 'x'" \
+    gnt-cluster modify --ipolicy-std-specs memory-size=x
+# shellcheck disable=SC2086
+culprit "OS 'nosuch' not known on node node2.example.com" gnt-instance add $quick -o nosuch u1
+culprit "OS 'nosuch' not known on node node2.example.com" \
+    gnt-instance modify --os-type nosuch web1
+culprit "\(u1.invalid\) does not resolve.*with --no-name-check it need not" \
+    gnt-instance add -t diskless -n node2 -o noop u1.invalid
+culprit "does not resolve.*with --no-name-check it need not" \
+    gnt-instance rename -f web1 u1.invalid
+"$BIN/gnt-vcluster" stop "$VC" node2 noded
+# shellcheck disable=SC2086
+culprit "Node node2.example.com does not answer, so that OS 'noop' can" \
+    gnt-instance add $quick -o noop u1
+# shellcheck disable=SC2086
+culprit "Node node2.example.com does not answer, so that the parameters" \
+    gnt-instance add $quick --no-install u1
+culprit "Node node2.example.com does not answer, so that its bridges can" \
+    gnt-instance modify --net add:mode=bridged,link=br0 web1
+fails "one of the jobs of a job" m gnt-node migrate -f node2
+like "$out" '^Job [0-9]+ \(INSTANCE_MIGRATE\(web1\)\) has failed' "names its instance"
+like "$out" '^There was 1 error during' "and one is one"
+"$BIN/gnt-vcluster" start "$VC" node2 >"$VC/out"
+until_true 30 "$BIN/gnt-vcluster" exec "$VC" node1 -- gnt-cluster verify
+m gnt-instance remove -f web1 >"$VC/out" 2>&1
+m gnt-group remove empty >"$VC/out" 2>&1
+
 # Output for programs.
 m gnt-node list --format=json >"$VC/list"
 is "$(python3 -c 'import json, sys
@@ -139,7 +184,7 @@ m gnt-instance add -t diskless -o noop --os-parameters-secret=pw=geheim \
     --os-parameters-private pin=4711 x >"$VC/out" 2>&1
 log=$(cat "$(root node1)/var/log/ganeti/commands.log")
 like "$log" "gnt-instance .* 'add -t diskless" "commands are logged"
-unlike "$log" 'geheim|4711' "but no secrets"
+unlike "$log" 'geheim|pin=4711' "but no secrets"
 
 # Nobody there.
 status_of on node2 gnt-node list >"$VC/rc"

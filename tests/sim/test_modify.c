@@ -342,10 +342,7 @@ Test(modify, standard_sizes_fill_in_where_somebody_chose_them)
 	json_t *op = op_add("web1", NODE2, true);
 	const json_t *be;
 
-	json_object_set_new(op, "disks", json_make("[{}]"));
-	expect(op, "has no size");
 	expect(op_std(512), "success");
-	op = op_add("web1", NODE2, true);
 	json_object_set_new(op, "disks", json_make("[{}]"));
 	json_object_set_new(op, "beparams", json_make("{s:i}", "vcpus", 1));
 	expect(op, "success");

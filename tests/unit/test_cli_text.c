@@ -25,3 +25,13 @@ Test(cli_text, printable_is_ascii_on_one_line)
 		cr_assert_str_eq(shown, cases[i].shown);
 	}
 }
+
+Test(cli_text, one_is_one)
+{
+	auto_free char *one = cli_errors(1), *many = cli_errors(3);
+	auto_free char *none = cli_counted(0, "node");
+
+	cr_assert_str_eq(one, "There was 1 error");
+	cr_assert_str_eq(many, "There were 3 errors");
+	cr_assert_str_eq(none, "0 nodes");
+}
