@@ -75,7 +75,7 @@ static json_t *submit_many(struct master *m, const json_t *args,
 		}
 	if (check_drained(m, err) < 0)
 		return NULL;
-	result = queue_submit_many(m->queue, jobs, err);
+	result = queue_submit_many(m->queue, jobs, true, err);
 	return result == NULL ? submit_failed(err) : result;
 }
 

@@ -21,6 +21,7 @@
 #include "masterd/luxi_server.h"
 #include "masterd/master.h"
 #include "masterd/noderpc_https.h"
+#include "masterd/not_served.h"
 #include "masterd/takeover.h"
 #include "queue/job.h"
 #include "queue/queue.h"
@@ -34,7 +35,7 @@ struct masterd {
 	struct noderpc_https *https;
 	struct master *master;
 	struct luxi_calls *calls;
-	struct luxi_server *luxi;
+	struct luxi_server *luxi, *not_served;
 	struct takeover takeover;
 	bool yes_do_it;
 	struct cond begun; /* begin() has ended */
@@ -208,7 +209,10 @@ static int serve(struct masterd *md, struct error *err)
 			.arg = md->calls,
 		},
 		err);
-	return md->luxi == NULL ? -1 : 0;
+	if (md->luxi == NULL)
+		return -1;
+	md->not_served = not_served_create(md->master->paths, err);
+	return md->not_served == NULL ? -1 : 0;
 }
 
 /* As many jobs are named after a failover. */
@@ -306,14 +310,21 @@ static int start(struct daemon *d, struct error *err)
 	return 0;
 }
 
+static void stop_serving(struct masterd *md)
+{
+	if (md->luxi != NULL)
+		luxi_server_stop(steal(&md->luxi), NULL, NULL);
+	if (md->not_served != NULL)
+		luxi_server_stop(steal(&md->not_served), NULL, NULL);
+}
+
 static void end_master(void *arg)
 {
 	struct masterd *md = arg;
 
 	while (md->beginning)
 		cond_wait(&md->begun);
-	if (md->luxi != NULL)
-		luxi_server_stop(steal(&md->luxi), NULL, NULL);
+	stop_serving(md);
 	if (md->master != NULL)
 		master_stop(md->master);
 	/* Its connections are handles of the loop; nobody calls any more. */
@@ -327,8 +338,7 @@ static void stop(struct daemon *d)
 	/* What comes from now on is no longer answered; what is being done
 	 * is. */
 	md->stopping = true;
-	if (md->luxi != NULL)
-		luxi_server_stop(steal(&md->luxi), NULL, NULL);
+	stop_serving(md);
 	task_spawn("stop", end_master, md);
 }
 

@@ -136,9 +136,10 @@ WAITS int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
 		       uint64_t *ret_id, struct error *err);
 
 /* jobs: a list of lists of opcodes; relative dependencies are resolved.  The
- * answer as LUXI's SubmitManyJobs: [[true, id] or [false, text], ...]. */
+ * answer as LUXI's SubmitManyJobs: [[true, id] or [false, text], ...].
+ * readable: all are refused when an opcode of one cannot be read. */
 WAITS json_t *queue_submit_many(struct queue *q, const json_t *jobs,
-				struct error *err);
+				bool readable, struct error *err);
 
 /* The live job, borrowed until the next wait; NULL if unknown. Durable states
  * only: a state that is still being written does not show. */

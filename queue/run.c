@@ -229,7 +229,7 @@ static void note_members(struct queue_run *run, const json_t *members)
 static json_t *submit_more(struct queue_run *run, const json_t *jobs,
 			   struct error *err)
 {
-	return queue_submit_many(run->queue, jobs, err);
+	return queue_submit_many(run->queue, jobs, false, err);
 }
 
 static const struct queue_runner own_runner = {

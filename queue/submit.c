@@ -20,6 +20,7 @@ struct submission {
 	struct queue *queue;
 	struct job **jobs; /* NULL: refused */
 	size_t n;
+	size_t n_good; /* that are not NULL */
 };
 
 /* --- the input of an opcode --- */
@@ -111,16 +112,22 @@ static void extend_reason(json_t *op, uint64_t id, size_t index,
 
 /* --- one job --- */
 
+/* What went wrong with a job. */
+enum refusal { REFUSED_JOB, REFUSED_OPCODE /* one cannot be read */ };
+
 static int make_op(struct queue *q, struct job *j, size_t i, const json_t *op,
-		   const uint64_t *ids, size_t n_ids, struct error *err)
+		   const uint64_t *ids, size_t n_ids, enum refusal *ret_why,
+		   struct error *err)
 {
 	const struct queue_hooks *hooks = &q->config.hooks;
 	auto_free char *summary = NULL;
 	auto_json json_t *checked = NULL, *own = NULL;
 
 	checked = hooks->check_op(hooks->arg, op, &summary, err);
-	if (checked == NULL)
+	if (checked == NULL) {
+		*ret_why = REFUSED_OPCODE;
 		return -1;
+	}
 	own = json_deep_copy(checked); /* it may share parts with op */
 	if (resolve_depends(own, ids, n_ids, q->last_id, err) < 0)
 		return -1;
@@ -159,19 +166,20 @@ static int check_room(struct queue *q, const json_t *ops, struct error *err)
 /* Make the job that ops describes, unborn; ids of those before it. */
 static struct job *make_job(struct queue *q, const json_t *ops,
 			    const uint64_t *ids, size_t n_ids,
-			    struct error *err)
+			    enum refusal *ret_why, struct error *err)
 {
 	enum job_state state;
 	struct job *j;
 
+	*ret_why = REFUSED_JOB;
 	if (check_room(q, ops, err) < 0)
 		return NULL;
 	j = job_attach(q, job_new(q->last_id + 1, json_array_size(ops)));
 	j->received_us = clock_wall_us();
 	j->private->unborn = true;
 	for (size_t i = 0; i < j->n_ops; i++)
-		if (make_op(q, j, i, json_array_get(ops, i), ids, n_ids, err) <
-		    0) {
+		if (make_op(q, j, i, json_array_get(ops, i), ids, n_ids,
+			    ret_why, err) < 0) {
 			job_destroy(j);
 			return NULL;
 		}
@@ -280,12 +288,13 @@ int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
 {
 	__attribute__((cleanup(submission_free_p))) struct submission *s = NULL;
 	struct store_change *c;
+	enum refusal why;
 	struct job *j;
 	uint64_t id;
 
 	if (check_open(q, ignore_drain, err) < 0)
 		return -1;
-	j = make_job(q, ops, NULL, 0, err);
+	j = make_job(q, ops, NULL, 0, &why, err);
 	if (j == NULL)
 		return -1;
 	id = j->id;
@@ -303,7 +312,7 @@ int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
 	return 0;
 }
 
-static json_t *refusal(const struct error *err)
+static json_t *refused(const struct error *err)
 {
 	struct error copy = *err;
 
@@ -312,31 +321,36 @@ static json_t *refusal(const struct error *err)
 	return json_make("[b, s]", 0, copy.text);
 }
 
-/* Fills the submission and the answer; returns how many jobs are good. */
-static size_t make_all(struct submission *s, const json_t *jobs, uint64_t *ids,
-		       json_t *answer)
+/* Fills the submission and the answer.  -1 with err when all are refused for
+ * an opcode of one. */
+static int make_all(struct submission *s, const json_t *jobs, bool readable,
+		    uint64_t *ids, json_t *answer, struct error *err)
 {
-	size_t good = 0;
+	size_t n = json_array_size(jobs);
 
-	for (size_t i = 0; i < json_array_size(jobs); i++) {
-		struct error err;
+	for (size_t i = 0; i < n; i++) {
+		enum refusal why;
 
 		if (i % YIELD_EVERY == YIELD_EVERY - 1)
 			task_yield();
 		s->jobs[i] = make_job(s->queue, json_array_get(jobs, i), ids, i,
-				      &err);
+				      &why, err);
 		s->n = i + 1;
+		if (s->jobs[i] == NULL && why == REFUSED_OPCODE && readable)
+			return n == 1 ? -1
+				      : error_wrap(err, "Job %zu of %zu", i + 1,
+						   n);
 		ids[i] = s->jobs[i] == NULL ? 0 : s->jobs[i]->id;
-		good += ids[i] != 0;
+		s->n_good += ids[i] != 0;
 		json_array_append_new(
-			answer, ids[i] == 0 ? refusal(&err)
+			answer, ids[i] == 0 ? refused(err)
 					    : json_make("[b, I]", 1,
 							(json_int_t)ids[i]));
 	}
-	return good;
+	return 0;
 }
 
-json_t *queue_submit_many(struct queue *q, const json_t *jobs,
+json_t *queue_submit_many(struct queue *q, const json_t *jobs, bool readable,
 			  struct error *err)
 {
 	size_t n = json_array_size(jobs);
@@ -355,7 +369,9 @@ json_t *queue_submit_many(struct queue *q, const json_t *jobs,
 	s = xalloc(sizeof(*s));
 	s->queue = q;
 	s->jobs = xcalloc(n + 1, sizeof(struct job *));
-	if (make_all(s, jobs, ids, answer) == 0)
+	if (make_all(s, jobs, readable, ids, answer, err) < 0)
+		return NULL;
+	if (s->n_good == 0)
 		return steal(&answer);
 	c = change_for(q, s, err);
 	if (c == NULL)

@@ -390,6 +390,12 @@ theirs gnt-debug delay --no-master -n $n2 0.01
 theirs gnt-debug delay --repeat 2 0.01
 theirs gnt-debug delay --interruptible 0.01
 theirs gnt-debug test-osparams --os-parameters-secret=a=b
+theirs gnt-debug test-jobqueue
+like "$out" 'Job queue test successful' "the queue is as it expects"
+for daemon in wconfd metad; do
+    fails "there is no $daemon" on node1 timeout 60 /usr/sbin/gnt-debug $daemon echo x
+    like "$out" 'Nothing is served here' "which is said at once"
+done
 same gnt-debug locks
 theirs gnt-debug locks -o name,mode,pending
 echo '[{"OP_ID": "OP_TEST_DELAY", "duration": 0.01}]' >"$VC/ops.json"

@@ -354,7 +354,7 @@ static inline void world_do_many(void *arg)
 	struct world_many *m = arg;
 	struct error err;
 
-	m->answer = queue_submit_many(world.queue, m->jobs, &err);
+	m->answer = queue_submit_many(world.queue, m->jobs, false, &err);
 	cr_assert_not_null(m->answer, "%s", err.text);
 }
 

@@ -254,12 +254,24 @@ Test(luxi_calls, many_jobs_and_their_dependencies)
 	assert_result("SubmitManyJobs", json_make("[[]]"), "[]");
 }
 
-Test(luxi_calls, one_bad_job_does_not_spoil_the_others)
+Test(luxi_calls, an_opcode_that_cannot_be_read_spoils_all_jobs_of_a_call)
 {
-	auto_json json_t *ids = result_of(
-		"SubmitManyJobs", json_make("[[[o], [{s:s}]]]", delay_op(0.001),
-					    "OP_ID", "OP_NOSUCH"));
+	assert_fails("SubmitManyJobs",
+		     json_make("[[[o], [{s:s}]]]", delay_op(0.001), "OP_ID",
+			       "OP_NOSUCH"),
+		     NULL);
+	assert_result("QueryJobs", json_make("[n, [s]]", "id"), "[]");
+}
 
+Test(luxi_calls, a_job_that_is_refused_does_not_spoil_the_others)
+{
+	json_t *dependent = delay_op(0.001);
+	auto_json json_t *ids = NULL;
+
+	json_object_set_new(dependent, "depends",
+			    json_make("[[i, [s]]]", 99, "success"));
+	ids = result_of("SubmitManyJobs",
+			json_make("[[[o], [o]]]", delay_op(0.001), dependent));
 	cr_assert(json_is_true(json_array_get(json_array_get(ids, 0), 0)));
 	cr_assert(json_is_false(json_array_get(json_array_get(ids, 1), 0)));
 	cr_assert(json_is_string(json_array_get(json_array_get(ids, 1), 1)));

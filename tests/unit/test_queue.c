@@ -217,7 +217,7 @@ static void submit_too_large(void *arg)
 {
 	struct error err;
 
-	cr_expect_null(queue_submit_many(world.queue, arg, &err));
+	cr_expect_null(queue_submit_many(world.queue, arg, false, &err));
 	cr_expect_not_null(strstr(err.text, "16 MiB is the limit"));
 }
 
