@@ -64,16 +64,18 @@ static int real_write_atomic(struct disk *d, const char *path, const void *data,
 static int real_mkdirs(struct disk *d, const char *path, mode_t mode,
 		       struct error *err)
 {
-	bool was_there = fs_is_dir(path);
 	struct fs_owner space;
 	const struct fs_owner *o = owner(path, &space);
+	struct stat st;
 
 	(void)d;
 	if (fs_mkdirs(path, mode, err) < 0)
 		return -1;
-	if (o == NULL || was_there || chown(path, o->uid, o->gid) == 0)
+	if (o == NULL || (stat(path, &st) == 0 && st.st_uid == o->uid &&
+			  st.st_gid == o->gid))
 		return 0;
-	return fail(err, "give away", path);
+	return chown(path, o->uid, o->gid) < 0 ? fail(err, "give away", path)
+					       : 0;
 }
 
 static int real_list(struct disk *d, const char *path, struct strv *ret_names,
@@ -217,8 +219,14 @@ static void real_log_close(struct disk *d, int log)
 
 static int real_lock(struct disk *d, const char *path, struct error *err)
 {
+	int fd = fs_lock(path, err);
+
 	(void)d;
-	return fs_lock(path, err);
+	if (fd < 0 || give(fd, path) == 0)
+		return fd;
+	fail(err, "give away", path);
+	close(fd);
+	return -1;
 }
 
 static void real_unlock(struct disk *d, int handle)

@@ -182,6 +182,57 @@ int fs_mkdirs(const char *path, mode_t mode, struct error *err)
 	return 0;
 }
 
+/* The folder that path is in; at the top it stays. */
+static void go_up(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (slash == NULL)
+		strcpy(path, ".");
+	else
+		slash[slash == path] = '\0';
+}
+
+static bool is_top(const char *path)
+{
+	return strcmp(path, "/") == 0 || strcmp(path, ".") == 0;
+}
+
+char *fs_mount_point(const char *path)
+{
+	auto_free char *at = xstrdup(path);
+	auto_free char *above = xstrdup(path);
+	struct stat here = {0}, there;
+
+	while (stat(at, &here) < 0 && !is_top(at))
+		go_up(at);
+	while (!is_top(at)) {
+		strcpy(above, at);
+		go_up(above);
+		if (stat(above, &there) < 0 || there.st_dev != here.st_dev)
+			break;
+		strcpy(at, above);
+	}
+	return steal(&at);
+}
+
+int fs_check_writable(const char *folder, struct error *err)
+{
+	auto_free char *mount = NULL;
+
+	if (access(folder, W_OK | X_OK) == 0)
+		return 0;
+	if (errno != EROFS)
+		return fail(err, "write into", folder);
+	mount = fs_mount_point(folder);
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+			 "The file system %s can only be read, but %s is in "
+			 "it and must be written to: mount it for writing "
+			 "(mount -o remount,rw %s; the kernel does that to a "
+			 "disk with errors, see dmesg)",
+			 mount, folder, mount);
+}
+
 bool fs_exists(const char *path)
 {
 	return access(path, F_OK) == 0;

@@ -41,6 +41,13 @@ int fs_write_atomic_as(const char *path, const void *data, size_t len,
 /* Make the folder and those above it that are missing, each with mode. */
 int fs_mkdirs(const char *path, mode_t mode, struct error *err);
 
+/* Where the file system is mounted that path is or would be in, to be freed. */
+char *fs_mount_point(const char *path);
+
+/* 0 when files can be made in the folder, which is there; else the sentence
+ * names what is in the way, a file system that can only be read above all. */
+int fs_check_writable(const char *folder, struct error *err);
+
 bool fs_exists(const char *path);
 bool fs_is_dir(const char *path);
 bool fs_is_executable(const char *path); /* a regular file that we may run */

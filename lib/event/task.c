@@ -27,6 +27,7 @@ struct task {
 	void *arg;
 	void *owner;
 	void *mark;
+	uint64_t number;
 	bool queued;  /* in ready, or about to run in this round */
 	bool outside; /* between task_leave() and task_enter() */
 	bool done;    /* fn returned */
@@ -49,6 +50,7 @@ static struct {
 	struct list all;
 	struct list pool;
 	size_t n_all, n_pool;
+	uint64_t last_number;
 	void *loop_owner; /* owner tag while the loop itself runs */
 	bool simulated;
 	struct list standing;  /* frozen, else ready */
@@ -201,6 +203,11 @@ void task_set_name(const char *name)
 	snprintf(self->name, sizeof(self->name), "%s", name);
 }
 
+uint64_t task_number(void)
+{
+	return self == NULL ? 0 : self->number;
+}
+
 void *task_mark(void)
 {
 	return self == NULL ? NULL : self->mark;
@@ -304,6 +311,7 @@ void task_spawn(const char *name, task_fn *fn, void *arg)
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	t->fn = fn;
 	t->mark = NULL;
+	t->number = ++sched.last_number;
 	t->arg = arg;
 	t->owner = task_owner();
 	t->done = t->frozen = false;

@@ -22,6 +22,7 @@
 #define EVENT_TASK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 #include "lib/base/list.h"
@@ -69,6 +70,9 @@ void task_set_name(const char *name);
  * it; NULL on the loop and until it is set. */
 void *task_mark(void);
 void task_set_mark(void *mark);
+
+/* Of the running task: no other one ever has the same; 0 on the loop. */
+uint64_t task_number(void);
 
 /* Ask a task to give up what it waits for: its wait returns, and whoever waits
  * for something that may never come looks at task_interrupted() then.  It

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/base/random.h"
@@ -222,6 +223,43 @@ int tls_validity(const char *path, int64_t *ret_from, int64_t *ret_to,
 		return -1;
 	*ret_from = gnutls_x509_crt_get_activation_time(p.crt);
 	*ret_to = gnutls_x509_crt_get_expiration_time(p.crt);
+	return 0;
+}
+
+static void date(int64_t seconds, char *ret, size_t size)
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	strftime(ret, size, "%Y-%m-%d %H:%M UTC", gmtime_r(&t, &tm));
+}
+
+int tls_check_clock(const char *path, struct error *err)
+{
+	int64_t from, to, now = (int64_t)clock_seconds();
+	char now_text[32], from_text[32], to_text[32];
+
+	if (!fs_exists(path))
+		return 0;
+	if (tls_validity(path, &from, &to, err) < 0)
+		return -1;
+	date(now, now_text, sizeof(now_text));
+	date(from, from_text, sizeof(from_text));
+	date(to, to_text, sizeof(to_text));
+	if (now < from)
+		return error_set(err, ERR_SYSTEM, ECODE_STATE,
+				 "The clock of this machine says %s, which is "
+				 "before the certificate %s begins (%s): no "
+				 "node can talk to this one until the clock "
+				 "is right; set it and start again",
+				 now_text, path, from_text);
+	if (now > to)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "The certificate %s has ended (%s; the clock "
+				 "of this machine says %s): if the clock is "
+				 "right, make new ones (gnt-cluster "
+				 "renew-crypto)",
+				 path, to_text, now_text);
 	return 0;
 }
 

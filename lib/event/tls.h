@@ -44,6 +44,11 @@ int tls_check(const char *path, bool with_key, struct error *err);
 int tls_validity(const char *path, int64_t *ret_from, int64_t *ret_to,
 		 struct error *err);
 
+/* Whether the file's first certificate is in force by this machine's clock; the
+ * sentence says whether the clock or the certificate is to be looked at.  0
+ * where there is no such file. */
+int tls_check_clock(const char *path, struct error *err);
+
 /* Write the first certificate of each of these files to path, without the
  * keys. */
 int tls_write_certs(const char *path, const char *const *from, size_t n,

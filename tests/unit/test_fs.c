@@ -78,6 +78,18 @@ Test(fs, only_a_regular_file_is_read_as_one)
 	unlink(link_path);
 }
 
+Test(fs, the_mount_point_is_a_folder_above)
+{
+	auto_free char *proc = fs_mount_point("/proc/self/status");
+	auto_free char *missing = fs_mount_point("/proc/none/at/all");
+	auto_free char *top = fs_mount_point("/");
+
+	cr_assert_str_eq(proc, "/proc");
+	cr_assert_str_eq(missing, "/proc");
+	cr_assert_str_eq(top, "/");
+	cr_assert_eq(fs_check_writable(dir, &err), 0, "%s", err.text);
+}
+
 Test(fs, a_lock_is_exclusive)
 {
 	auto_free char *p = xprintf("%s/lock", dir);

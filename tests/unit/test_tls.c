@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/event/tls.h"
@@ -55,6 +56,34 @@ static void load(const char *path, gnutls_x509_crt_t *ret_crt)
 	cr_assert_eq(
 		gnutls_x509_crt_import(*ret_crt, &data, GNUTLS_X509_FMT_PEM),
 		0);
+}
+
+static int64_t clock_us;
+
+static int64_t other_clock(void)
+{
+	return clock_us;
+}
+
+Test(tls, a_clock_outside_of_the_certificate_is_named)
+{
+	auto_free char *none = in_folder("none.pem");
+	int64_t from, to;
+
+	cr_assert_eq(tls_check_clock(none, &err), 0);
+	cr_assert_eq(tls_check_clock(ca, &err), 0, "%s", err.text);
+	cr_assert_eq(tls_validity(ca, &from, &to, &err), 0);
+	clock_replace(other_clock);
+	clock_us = (from - 1) * 1000000;
+	cr_assert_eq(tls_check_clock(ca, &err), -1);
+	cr_assert_str_eq(err.ecode, ECODE_STATE);
+	cr_assert_not_null(strstr(err.text, "The clock of this machine says"));
+	cr_assert_not_null(strstr(err.text, ca));
+	clock_us = (to + 1) * 1000000;
+	cr_assert_eq(tls_check_clock(ca, &err), -1);
+	cr_assert_str_eq(err.ecode, ECODE_ENVIRON);
+	cr_assert_not_null(strstr(err.text, "renew-crypto"));
+	clock_replace(NULL);
 }
 
 static bool verifies(const char *path, const char *ca_path)
