@@ -9,6 +9,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/config_check.h"
+#include "lib/model/config_digest.h"
 #include "masterd/config_private.h"
 
 const struct config_kind_info config_kinds[CONFIG_KIND_COUNT] = {
@@ -51,6 +53,42 @@ config_create(struct disk *disk, const struct paths *paths, json_t *top STEALS)
 	return c;
 }
 
+/* What we wrote ourselves is what a master ran on: faults that it has are told
+ * (config_verify()) and do not keep the cluster down. */
+static int check_whole(const json_t *top, enum config_origin origin,
+		       struct error *err)
+{
+	if (origin == CONFIG_WHOLE)
+		return 0;
+	if (config_check(top, err) < 0)
+		return -1;
+	if (origin != CONFIG_DAMAGED)
+		return 0;
+	return error_set(err, ERR_CONFIG, NULL,
+			 "it is not what was written there under its serial "
+			 "number, and nobody has written it since (a fault of "
+			 "the disk?)");
+}
+
+/* The parsed and checked document, to be freed. */
+static json_t *read_text(const char *text, size_t len,
+			 enum config_origin origin, struct error *err)
+{
+	auto_json json_t *top = json_parse(text, len, err);
+
+	if (top == NULL || check_whole(top, origin, err) < 0 ||
+	    config_validate(top, err) < 0)
+		return NULL;
+	return steal(&top);
+}
+
+int config_check_text(const char *text, size_t len, struct error *err)
+{
+	auto_json json_t *top = read_text(text, len, CONFIG_UNKNOWN, err);
+
+	return top == NULL ? -1 : 0;
+}
+
 struct config *config_load(struct disk *disk, const struct paths *paths,
 			   struct error *err)
 {
@@ -58,19 +96,27 @@ struct config *config_load(struct disk *disk, const struct paths *paths,
 	size_t len = 0;
 	auto_free char *text =
 		disk->read(disk, file, CONFIG_BYTES_MAX, &len, err);
-	auto_json json_t *top =
-		text == NULL ? NULL : json_parse(text, len, err);
+	enum config_origin origin;
+	json_t *top;
+	int64_t noted;
+	struct config *c;
 
-	if (top == NULL) {
+	if (text == NULL) {
 		err->kind = ERR_CONFIG;
-		error_wrap(err, "Cannot read the configuration %s", file);
+		error_wrap(err, "Cannot read the configuration");
 		return NULL;
 	}
-	if (config_validate(top, err) < 0) {
+	origin = config_digest_judge(disk, paths, text, len, &noted);
+	top = read_text(text, len, origin, err);
+	if (top == NULL) {
+		if (err->kind != ERR_CONFIG_VERSION)
+			err->kind = ERR_CONFIG;
 		error_wrap(err, "Cannot use the configuration %s", file);
 		return NULL;
 	}
-	return config_create(disk, paths, steal(&top));
+	c = config_create(disk, paths, top);
+	c->edited = origin == CONFIG_EDITED;
+	return c;
 }
 
 struct config *config_copy(const struct config *c, config_committed_fn *fn,
@@ -98,6 +144,7 @@ void config_free(struct config *c)
 	if (c == NULL)
 		return;
 	config_booked_done(c);
+	config_undo_done(c);
 	config_index_done(&c->index);
 	for (int kind = 0; kind < CONFIG_KIND_COUNT; kind++)
 		table_done(&c->texts[kind], free);
@@ -125,6 +172,17 @@ void config_set_fatal(struct config *c,
 {
 	c->fatal = fatal;
 	c->fatal_arg = arg;
+}
+
+void config_set_lost(struct config *c, void (*lost)(void *arg), void *arg)
+{
+	c->lost = lost;
+	c->lost_arg = arg;
+}
+
+bool config_is_full(const struct config *c)
+{
+	return c->full;
 }
 
 const json_t *config_cluster(const struct config *c)
@@ -248,6 +306,12 @@ static void stamp(json_t *object, const json_t *before, double now)
 	json_object_set_new(object, "mtime", json_real(now));
 }
 
+void config_raise_serial(struct config *c)
+{
+	stamp(c->top, c->top, clock_seconds());
+	c->edited = false;
+}
+
 static void changed(struct config *c, double now)
 {
 	bool *flag = task_mark();
@@ -301,6 +365,7 @@ const json_t *config_put(struct config *c, enum config_kind kind,
 	double now = clock_seconds();
 
 	assert(uuid != NULL);
+	config_undo_object(c, kind, uuid, before);
 	if (in_ssconf(kind, before, fresh))
 		c->ssconf_dirty = true;
 	if (kind != CONFIG_FILTER) /* Ganeti's have no such members */
@@ -324,6 +389,7 @@ void config_remove(struct config *c, enum config_kind kind, const char *uuid)
 	if (before == NULL)
 		return;
 	uuid = json_str(before, "uuid", uuid); /* theirs may be in the index */
+	config_undo_object(c, kind, uuid, before);
 	if (kind != CONFIG_DISK && kind != CONFIG_FILTER)
 		c->ssconf_dirty = true;
 	config_index_leave(c, kind, before);
@@ -341,6 +407,7 @@ void config_put_cluster(struct config *c, json_t *cluster STEALS)
 	json_t *fresh = own_object(cluster);
 	double now = clock_seconds();
 
+	config_undo_cluster(c);
 	stamp(fresh, config_cluster(c), now);
 	json_object_set_new(c->top, "cluster", fresh);
 	free(steal(&c->cluster_text));

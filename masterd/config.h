@@ -43,10 +43,13 @@ typedef WAITS int config_distribute_fn(void *arg, const char *text, size_t len,
 				       const json_t *ssconf, int64_t serial,
 				       struct error *err);
 
-/* Read config.data; NULL with ERR_CONFIG. fatal() is called when a write
- * fails: the daemon must go down. */
+/* Read config.data; NULL with ERR_CONFIG when there is none or it is damaged
+ * (doc/design/config.md): the sentence names the place. fatal() is called when
+ * a write fails: the daemon must go down. */
 struct config *config_load(struct disk *disk, const struct paths *paths,
 			   struct error *err);
+/* Whether a text is a configuration that config_load() would take. */
+int config_check_text(const char *text, size_t len, struct error *err);
 void config_free(struct config *c);
 void config_set_distribute(struct config *c, config_distribute_fn *fn,
 			   void *arg);
@@ -55,6 +58,12 @@ void config_set_term(struct config *c, uint64_t term);
 void config_set_fatal(struct config *c,
 		      void (*fatal)(void *arg, const struct error *err),
 		      void *arg);
+
+/* lost() is called each time that changes were taken back because the disk is
+ * full; it must not wait. */
+void config_set_lost(struct config *c, void (*lost)(void *arg), void *arg);
+/* Whether the last write found no room. */
+bool config_is_full(const struct config *c);
 
 /* A copy in memory that is never written: instead committed() is called.  The
  * objects are shared, so it costs some time and little memory. */

@@ -33,6 +33,7 @@ struct config {
 	/* The writer: config_write.c. */
 	uint64_t changes, durable; /* counts of changes */
 	bool writing, failed;
+	bool edited;	   /* under a serial number that others have as well */
 	bool ssconf_dirty; /* something changed that ssconf shows */
 	bool redistribute;
 	uint64_t term; /* of the master; 0: none */
@@ -40,6 +41,17 @@ struct config {
 	json_t *ssconf; /* as last given to distribute; NULL: never */
 	struct error failure;
 	struct cond written;
+
+	/* Changes that are not durable, to be taken back when the disk is
+	 * full, and the tasks whose changes were: config_undo.c. */
+	struct config_undo *undo;
+	size_t n_undo, cap_undo;
+	uint64_t *losers;
+	size_t n_losers;
+	struct error loss;
+	void (*lost)(void *arg);
+	void *lost_arg;
+	bool full; /* the last write found no room */
 
 	struct config_booking *booked;
 	size_t n_booked;
@@ -81,11 +93,31 @@ void config_index_disk_changed(struct config *c, const char *disk);
  * names.  Adds containers that are missing. */
 int config_validate(json_t *top, struct error *err);
 
+/* The next number, so that copies with this one count as older. */
+void config_raise_serial(struct config *c);
+
 /* Note that the object's text is out of date. */
 void config_text_forget(struct config *c, enum config_kind kind,
 			const char *uuid);
 /* The whole file, to be freed. */
 char *config_text(struct config *c, size_t *ret_len);
+
+/* --- config_undo.c --- */
+
+/* Before a change: what there was (before may be NULL), so that it can be taken
+ * back.  The last is a change of nothing, which only has to be written. */
+void config_undo_object(struct config *c, enum config_kind kind,
+			const char *uuid, const json_t *before);
+void config_undo_cluster(struct config *c);
+void config_undo_nothing(struct config *c);
+/* All changes up to this one are durable. */
+void config_undo_forget(struct config *c, uint64_t durable);
+/* Take back all that is not durable. */
+void config_undo_all(struct config *c, const struct error *why);
+/* Whether something that the running task has changed was taken back; then err
+ * says why, once. */
+bool config_undo_was_mine(struct config *c, struct error *err);
+void config_undo_done(struct config *c);
 
 /* --- config_booked.c --- */
 

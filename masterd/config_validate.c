@@ -9,6 +9,7 @@
 
 #include "lib/base/table.h"
 #include "lib/json/json.h"
+#include "lib/model/config_check.h"
 #include "masterd/config_private.h"
 
 #define VERSION_3_0 3000000
@@ -202,11 +203,31 @@ static void verify_macs(const struct config *c, struct strv *ret)
 	table_done(&seen, NULL);
 }
 
+/* As many faults of types are named. */
+#define FAULTS_MAX 20
+
+static void verify_types(const struct config *c, struct strv *ret)
+{
+	auto_json json_t *document = config_document(c);
+	auto_strv struct strv faults = {0};
+
+	config_check_all(document, FAULTS_MAX, &faults);
+	for (size_t i = 0; i < faults.n; i++)
+		strv_addf(ret, "config.data %s", faults.items[i]);
+}
+
 void config_verify(const struct config *c, struct strv *ret_problems)
 {
 	const char *uuid;
 	json_t *object;
 
+	if (c->edited)
+		strv_addf(ret_problems,
+			  "config.data was changed by hand (or is an old copy) "
+			  "under the serial number %jd, which was used before; "
+			  "it is taken as it is, under the next number",
+			  (intmax_t)config_serial(c));
+	verify_types(c, ret_problems);
 	json_object_foreach (c->objects[CONFIG_NODE], uuid, object)
 		verify_node(c, object, ret_problems);
 	json_object_foreach (c->objects[CONFIG_INSTANCE], uuid, object)

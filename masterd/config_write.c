@@ -3,7 +3,10 @@
  * change costs the text of what it changed; the file is put together from the
  * pieces.  One task writes as long as there is something to write; all changes
  * made while it is busy share its next round. */
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/config_digest.h"
 #include "lib/model/ssconf.h"
 #include "lib/model/term.h"
 #include "masterd/config_private.h"
@@ -155,6 +158,15 @@ static int note_term(struct config *c, const struct round *r, struct error *err)
 	return 0;
 }
 
+/* Without room for it the file counts as newer than the note. */
+static int note_digest(struct config *c, const struct round *r,
+		       struct error *err)
+{
+	if (config_digest_note(c->disk, c->paths, r->text, r->len, err) == 0)
+		return 0;
+	return error_is(err, ECODE_NOSPACE) ? 0 : -1;
+}
+
 static WAITS int write_file(struct config *c, const struct round *r,
 			    struct error *err)
 {
@@ -166,14 +178,47 @@ static WAITS int write_file(struct config *c, const struct round *r,
 				   CONFIG_FILE_MODE, err);
 	if (rc == 0)
 		rc = note_term(c, r, err);
+	if (rc == 0)
+		rc = note_digest(c, r, err);
 	task_enter();
 	return rc < 0 ? error_wrap(err, "Cannot write the configuration") : 0;
+}
+
+/* Which file system it is, and what becomes of the change. */
+static void tell_full(struct config *c, struct error *err)
+{
+	const char *file = path(c->paths, PATH_CONFIG_DATA);
+	auto_free char *mount = fs_mount_point(file);
+
+	error_set(err, ERR_SYSTEM, ECODE_NOSPACE,
+		  "The file system %s is full: %s cannot be written, and "
+		  "nothing was changed; make room there and try again",
+		  mount, file);
+	if (!c->full)
+		log_error("%s", err->text);
+	c->full = true;
+}
+
+static void tell_room(struct config *c)
+{
+	if (c->full)
+		log_info("The configuration can be written again");
+	c->full = false;
 }
 
 static void fail(struct config *c, const struct error *err)
 {
 	c->failed = true;
 	c->failure = *err;
+}
+
+static WAITS int bring_out(struct config *c, const struct round *r,
+			   struct error *err)
+{
+	if (c->distribute == NULL)
+		return 0;
+	return c->distribute(c->distribute_arg, r->text, r->len, r->ssconf,
+			     r->serial, err);
 }
 
 static WAITS void write_round(struct config *c)
@@ -183,15 +228,24 @@ static WAITS void write_round(struct config *c)
 
 	round_begin(c, &r);
 	if (write_file(c, &r, &err) < 0) {
-		fail(c, &err);
-		if (c->fatal != NULL)
-			c->fatal(c->fatal_arg, &err);
-	} else if (c->distribute != NULL &&
-		   c->distribute(c->distribute_arg, r.text, r.len, r.ssconf,
-				 r.serial, &err) < 0) {
+		/* Nobody was told of anything yet. */
+		if (error_is(&err, ECODE_NOSPACE)) {
+			tell_full(c, &err);
+			config_undo_all(c, &err);
+		} else {
+			fail(c, &err);
+			if (c->fatal != NULL)
+				c->fatal(c->fatal_arg, &err);
+		}
+		cond_signal(&c->written);
+		return;
+	}
+	tell_room(c);
+	if (bring_out(c, &r, &err) < 0) {
 		fail(c, &err);
 	} else {
 		c->durable = r.changes;
+		config_undo_forget(c, c->durable);
 	}
 	cond_signal(&c->written);
 }
@@ -217,16 +271,23 @@ WAITS int config_commit(struct config *c, struct error *err)
 		c->writing = true;
 		task_spawn("config-writer", writer, c);
 	}
-	while (!c->failed && c->durable < mine)
+	while (!config_undo_was_mine(c, err)) {
+		if (c->durable >= mine)
+			return 0;
+		if (c->failed) {
+			*err = c->failure;
+			return -1;
+		}
 		cond_wait(&c->written);
-	if (c->durable >= mine)
-		return 0;
-	*err = c->failure;
+	}
 	return -1;
 }
 
 WAITS int config_redistribute(struct config *c, struct error *err)
 {
+	if (c->edited)
+		config_raise_serial(c);
+	config_undo_nothing(c);
 	c->redistribute = true;
 	c->ssconf_dirty = true;
 	c->changes++;

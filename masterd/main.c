@@ -12,11 +12,14 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/daemon.h"
+#include "lib/event/tls.h"
 #include "lib/json/json.h"
+#include "lib/model/owners.h"
 #include "lib/model/paths.h"
 #include "lib/model/ssconf.h"
 #include "masterd/address.h"
 #include "masterd/config.h"
+#include "masterd/config_rescue.h"
 #include "masterd/luxi_calls.h"
 #include "masterd/luxi_server.h"
 #include "masterd/master.h"
@@ -138,12 +141,45 @@ static int check_alone(const struct paths *p, struct error *err)
 
 static int make_folders(const struct paths *p, struct error *err)
 {
-	if (fs_mkdirs(path(p, PATH_QUEUE_DIR), 0750, err) < 0 ||
-	    fs_mkdirs(path(p, PATH_QUEUE_ARCHIVE_DIR), 0750, err) < 0 ||
+	struct disk *disk = disk_real();
+
+	if (disk->mkdirs(disk, path(p, PATH_QUEUE_DIR), 0750, err) < 0 ||
+	    disk->mkdirs(disk, path(p, PATH_QUEUE_ARCHIVE_DIR), 0750, err) <
+		    0 ||
 	    fs_mkdirs(path(p, PATH_RUN_DIR), 0775, err) < 0 ||
 	    fs_mkdirs(path(p, PATH_SOCKET_DIR), 0770, err) < 0 ||
 	    fs_mkdirs(path(p, PATH_LOCK_DIR), 0755, err) < 0)
 		return -1;
+	return 0;
+}
+
+/* What nobody finds in what fails later: certificates that begin tomorrow look
+ * like nodes that do not answer. */
+static int check_clock(const struct paths *p, struct error *err)
+{
+	static const enum path_id files[] = {PATH_SERVER_PEM, PATH_CLIENT_PEM};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (tls_check_clock(path(p, files[i]), err) == 0)
+			continue;
+		if (error_is(err, ECODE_STATE))
+			return -1;
+		log_warning("%s", err->text);
+	}
+	return 0;
+}
+
+static int check_folders(const struct paths *p, struct error *err)
+{
+	static const enum path_id folders[] = {
+		PATH_DATA_DIR,	PATH_QUEUE_DIR, PATH_QUEUE_ARCHIVE_DIR,
+		PATH_RUN_DIR,	PATH_LOG_DIR,	PATH_LOCK_DIR,
+		PATH_SOCKET_DIR};
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (fs_is_dir(path(p, folders[i])) &&
+		    fs_check_writable(path(p, folders[i]), err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -265,7 +301,8 @@ static WAITS int begin(struct masterd *md, struct error *err)
 	md->takeover.progress = on_progress;
 	md->takeover.stopped = is_stopping;
 	md->takeover.arg = md;
-	if (takeover_run(&md->takeover, &role, err) < 0)
+	if (config_rescue(&md->takeover, err) < 0 ||
+	    takeover_run(&md->takeover, &role, err) < 0)
 		return -1;
 	if (md->stopping)
 		return error_set(err, ERR_SYSTEM, ECODE_STATE,
@@ -299,7 +336,7 @@ static int start(struct daemon *d, struct error *err)
 {
 	struct masterd *md = d->arg;
 
-	if (check_alone(md->paths, err) < 0)
+	if (check_alone(md->paths, err) < 0 || check_clock(md->paths, err) < 0)
 		return -1;
 	md->https = noderpc_https_create(md->paths, err);
 	if (md->https == NULL)
@@ -415,7 +452,9 @@ static int run(struct masterd *md)
 		return status;
 	if (!may_skip_vote(md))
 		return 1;
-	if (make_folders(md->paths, &err) < 0 ||
+	owners_begin(md->paths);
+	if (check_folders(md->paths, &err) < 0 ||
+	    make_folders(md->paths, &err) < 0 ||
 	    fs_mkdirs(path(md->paths, PATH_LOG_DIR), 0770, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;

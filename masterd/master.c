@@ -11,6 +11,7 @@
 #include "masterd/config.h"
 #include "masterd/distribute.h"
 #include "masterd/job_filters.h"
+#include "masterd/leftovers.h"
 #include "masterd/lu.h"
 #include "masterd/recover.h"
 #include "masterd/reserve.h"
@@ -128,6 +129,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->disk = disk;
 	m->paths = paths;
 	cond_init(&m->watch);
+	cond_init(&m->cleared);
 	m->config = config_load(disk, paths, err);
 	if (m->config == NULL) {
 		master_free(m);
@@ -142,6 +144,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	config_set_term(m->config, m->role.term);
 	config_set_distribute(m->config, distribute_config, m->distribute);
 	config_set_fatal(m->config, on_fatal, m);
+	config_set_lost(m->config, leftovers_begin, m);
 	m->filters = job_filters_create(config_all(m->config, CONFIG_FILTER));
 	m->queue = open_queue(m, err);
 	if (m->queue != NULL)
@@ -233,7 +236,7 @@ static void take_up(void *arg)
 	recover_reservations(m);
 	queue_start(m->queue);
 	if (config_redistribute(m->config, &err) < 0)
-		log_error("%s", err.text);
+		log_error("%s", err.text); /* leftovers.c tries again */
 	lift_drain(m);
 	m->announced = true;
 	cond_signal(&m->on_announced);
@@ -263,6 +266,7 @@ WAITS void master_stop(struct master *m)
 
 	m->stopping = true;
 	ssh_keys_end(m);
+	leftovers_end(m);
 	distribute_end(m->distribute);
 	queue_stop(m->queue);
 	if (config_commit(m->config, &err) < 0)

@@ -69,6 +69,10 @@ struct master {
 	bool announced; /* the nodes that answer know that it is the master */
 	struct cond on_announced;
 
+	/* Private: leftovers.c. */
+	bool lost, clearing;
+	struct cond cleared;
+
 	/* Private: the watch of this node's promise. */
 	bool watching, stopped;
 	struct cond watch;

@@ -61,19 +61,21 @@ int recover_startup(struct master *m, const char *name, uint64_t *ret_id,
 	return queue_submit(m->queue, ops, true, ret_id, err);
 }
 
-static WAITS void remove_one(struct master *m, const char *name)
+static WAITS int remove_one(struct master *m, const char *name)
 {
 	struct error err;
 	uint64_t id;
 
-	if (recover_remove(m, name, &id, &err) < 0)
+	if (recover_remove(m, name, &id, &err) < 0) {
 		log_error("Cannot remove instance %s, whose creation was cut "
 			  "off: %s",
 			  name, err.text);
-	else
-		log_warning("The creation of instance %s was cut off; job %ju "
-			    "removes what is left of it",
-			    name, (uintmax_t)id);
+		return -1;
+	}
+	log_warning("The creation of instance %s was cut off; job %ju "
+		    "removes what is left of it",
+		    name, (uintmax_t)id);
+	return 0;
 }
 
 /* Whether the job that will make it has not begun. */
@@ -84,7 +86,7 @@ static bool still_to_come(struct master *m, const json_t *inst)
 			   (uint64_t)json_int(inst, "reserved_by_job", 0));
 }
 
-static WAITS void remove_helper(struct master *m, const json_t *disk)
+static WAITS int remove_helper(struct master *m, const json_t *disk)
 {
 	auto_free char *uuid = xstrdup(json_str(disk, "uuid", ""));
 	const char *owner = config_disk_owner(m->config, uuid);
@@ -95,14 +97,26 @@ static WAITS void remove_helper(struct master *m, const json_t *disk)
 	uint64_t id;
 
 	if (inst == NULL || json_get(inst, "reserved_by_job") != NULL)
-		return; /* it goes with the instance */
-	if (recover_helper(m, inst, uuid, &id, &err) < 0)
+		return 0; /* it goes with the instance */
+	if (recover_helper(m, inst, uuid, &id, &err) < 0) {
 		log_error("Cannot remove the temporary disk of instance %s: %s",
 			  name, err.text);
-	else
-		log_warning("Work on the disks of instance %s was cut off; job "
-			    "%ju removes its temporary disk",
-			    name, (uintmax_t)id);
+		return -1;
+	}
+	log_warning("Work on the disks of instance %s was cut off; job "
+		    "%ju removes its temporary disk",
+		    name, (uintmax_t)id);
+	return 0;
+}
+
+int recover_one(struct master *m, enum config_kind kind, const json_t *object)
+{
+	auto_free char *name = NULL;
+
+	if (kind == CONFIG_DISK)
+		return remove_helper(m, object);
+	name = xstrdup(json_str(object, "name", ""));
+	return remove_one(m, name);
 }
 
 static WAITS void recover_helpers(struct master *m)

@@ -8,6 +8,7 @@
 
 #include "lib/base/error.h"
 #include "lib/event/task.h"
+#include "masterd/config.h"
 
 struct job;
 struct master;
@@ -17,6 +18,11 @@ struct master;
  * once, before jobs run: the jobs that made them have ended as errors, and
  * those that have not begun will find what was reserved for them. */
 WAITS void recover_reservations(struct master *m);
+
+/* One of them, an instance or a disk, while jobs run.  -1: not now; the log has
+ * it. */
+WAITS int recover_one(struct master *m, enum config_kind kind,
+		      const json_t *object);
 
 /* A job has ended: if a creation in it never began, what was reserved for it is
  * removed in the same way.  Does not wait. */

@@ -6,6 +6,7 @@
 
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/config_digest.h"
 #include "lib/model/content.h"
 #include "lib/model/copy_position.h"
 #include "lib/model/queue_files.h"
@@ -87,6 +88,8 @@ int takeover_pull_config(struct candidacy *c, const struct vote_node *from,
 				   text, len, CONFIG_MODE, err);
 	if (rc == 0)
 		rc = config_term_save(t->disk, t->paths, &term, err);
+	if (rc == 0)
+		rc = config_digest_note(t->disk, t->paths, text, len, err);
 	task_enter();
 	return rc;
 }

@@ -15,6 +15,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
+#include "lib/model/config_digest.h"
 #include "lib/model/content.h"
 #include "lib/model/os_image.h"
 #include "lib/model/ssconf.h"
@@ -119,6 +120,18 @@ static int make_folder_of(const struct call *c, const char *file, mode_t mode,
 	return disk->mkdirs(disk, folder, mode, err);
 }
 
+/* The file has its times by now, which are a part of the note. */
+static WAITS int note_digest(const struct call *c, const char *data, size_t len,
+			     struct error *err)
+{
+	int rc;
+
+	task_leave(); /* all arguments are ours alone, the paths never change */
+	rc = config_digest_note(c->n->candidate.disk, c->paths, data, len, err);
+	task_enter();
+	return rc;
+}
+
 static int do_upload(struct call *c, const struct upload *u, struct error *err)
 {
 	auto_free char *file = NULL, *data = NULL;
@@ -150,6 +163,8 @@ static int do_upload(struct call *c, const struct upload *u, struct error *err)
 		  (struct timespec[2]){to_timespec(u->atime),
 				       to_timespec(u->mtime)},
 		  0);
+	if (strcmp(file, path(c->paths, PATH_CONFIG_DATA)) == 0)
+		return note_digest(c, data, len, err);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "lib/json/json.h"
 #include "lib/model/content.h"
 #include "lib/model/ssconf.h"
+#include "lib/model/term.h"
 #include "noded/calls.h"
 #include "noded/hooks.h"
 #include "noded/host.h"
@@ -61,7 +62,8 @@ json_t *call_master_promise(struct call *c, struct error *err)
 	master = call_str(c, 1, err);
 	if (master == NULL)
 		return NULL;
-	if (term < 1 || !str_valid_hostname(master)) {
+	if (term < 1 || (uint64_t)term > TERM_MAX ||
+	    !str_valid_hostname(master)) {
 		error_set(err, ERR_REQUEST, NULL,
 			  "Call %s takes a term above 0 and a node's name",
 			  c->procedure);

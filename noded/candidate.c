@@ -7,6 +7,8 @@
 #include "lib/base/log.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/config_check.h"
+#include "lib/model/config_digest.h"
 
 #define CONFIG_MAX (256u * 1024 * 1024)
 
@@ -101,32 +103,41 @@ int candidate_promise(struct candidate *c, uint64_t term, const char *master,
 
 /* --- what it has --- */
 
-static int serial_of(const char *text, size_t len, int64_t *ret,
-		     struct error *err)
-{
-	auto_json json_t *doc = NULL;
-
-	doc = json_parse(text, len, err);
-	if (doc == NULL)
-		return -1;
-	*ret = json_int(doc, "serial_no", 0);
-	return 0;
-}
-
 int candidate_has_config(struct candidate *c, const char *text, size_t len,
 			 uint64_t term, struct error *err)
 {
 	struct config_term t;
-	int64_t serial;
 
 	if (config_term_load(c->disk, c->paths, &t, err) < 0)
 		return -1;
 	if (t.term == term)
 		return 0; /* later serials of the same term need no note */
-	if (serial_of(text, len, &serial, err) < 0)
-		return -1;
-	t = (struct config_term){.term = term, .serial = serial};
+	t = (struct config_term){.term = term,
+				 .serial = config_text_serial(text, len)};
+	if (t.serial < 0)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "The configuration has no serial number");
 	return config_term_save(c->disk, c->paths, &t, err);
+}
+
+/* A copy that is damaged is none: nobody shall become master with it, or take
+ * it. */
+static int check_config(const struct candidate *c, const char *text, size_t len,
+			int64_t *ret_serial, struct error *err)
+{
+	int64_t noted;
+	enum config_origin origin =
+		config_digest_judge(c->disk, c->paths, text, len, &noted);
+	auto_json json_t *document = json_parse(text, len, err);
+
+	if (document == NULL ||
+	    (origin != CONFIG_WHOLE && config_check(document, err) < 0))
+		return -1;
+	*ret_serial = json_int(document, "serial_no", 0);
+	if (origin != CONFIG_DAMAGED)
+		return 0;
+	return error_set(err, ERR_CONFIG, NULL,
+			 "it is not what was written there");
 }
 
 /* [term, serial], null without a configuration. */
@@ -145,7 +156,7 @@ static WAITS json_t *config_position(struct candidate *c)
 		return json_null();
 	task_leave(); /* all of it is ours alone, the paths never change */
 	text = c->disk->read(c->disk, file, CONFIG_MAX, &len, &err);
-	rc = text == NULL ? -1 : serial_of(text, len, &serial, &err);
+	rc = text == NULL ? -1 : check_config(c, text, len, &serial, &err);
 	task_enter();
 	if (rc < 0) {
 		log_error("%s: %s", file, err.text);

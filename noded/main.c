@@ -10,6 +10,7 @@
 #include "lib/event/daemon.h"
 #include "lib/event/task.h"
 #include "lib/event/tls.h"
+#include "lib/model/owners.h"
 #include "lib/model/ssconf.h"
 #include "noded/noded.h"
 #include "noded/server.h"
@@ -55,6 +56,19 @@ static int need_client_cert(const struct paths *p, struct error *err)
 			       err);
 }
 
+/* The clock may be set while we run, so that is no reason not to. */
+static void tell_clock(struct daemon *d, const struct paths *p)
+{
+	static const enum path_id files[] = {PATH_SERVER_PEM, PATH_CLIENT_PEM};
+	struct error err;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (tls_check_clock(path(p, files[i]), &err) < 0) {
+			log_warning("%s", err.text);
+			daemon_progress(d, err.text);
+		}
+}
+
 /* On the master's node the queue is the master daemon's. */
 static void tidy(void *arg)
 {
@@ -82,6 +96,7 @@ static int start(struct daemon *d, struct error *err)
 				 "node has to be set up by gnt-cluster init or "
 				 "gnt-node add first",
 				 path(n->paths, PATH_SERVER_PEM));
+	tell_clock(d, n->paths);
 	if (need_client_cert(n->paths, err) < 0 || server_start(n, err) < 0)
 		return -1;
 	metad_listen_at(&n->metad, n->address);
@@ -126,6 +141,13 @@ static int find_address(struct noded *n, const char *bind, struct error *err)
 
 static int make_folders(const struct paths *p, struct error *err)
 {
+	static const enum path_id folders[] = {PATH_DATA_DIR, PATH_RUN_DIR,
+					       PATH_LOG_DIR};
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (fs_is_dir(path(p, folders[i])) &&
+		    fs_check_writable(path(p, folders[i]), err) < 0)
+			return -1;
 	if (fs_mkdirs(path(p, PATH_DATA_DIR), 0755, err) < 0 ||
 	    fs_mkdirs(path(p, PATH_RUN_DIR), 0775, err) < 0 ||
 	    fs_mkdirs(path(p, PATH_LOG_DIR), 0770, err) < 0)
@@ -195,6 +217,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
+	owners_begin(paths);
 	noded_init(&n, paths);
 	n.port = paths_noded_port();
 	status = parse(argc, argv, &d, &n, &bind);

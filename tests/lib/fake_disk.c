@@ -55,8 +55,9 @@ static uint64_t next_random(uint64_t *state)
 
 static int fail(struct error *err, const char *what, const char *path, int why)
 {
-	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot %s %s: %s",
-			 what, path, strerror(why));
+	return error_set(err, ERR_SYSTEM,
+			 why == ENOSPC ? ECODE_NOSPACE : ECODE_ENVIRON,
+			 "Cannot %s %s: %s", what, path, strerror(why));
 }
 
 bool fake_disk_dead(const struct fake_disk *d)

@@ -4,6 +4,7 @@
 
 #include "lib/json/json.h"
 #include "noded/candidate.h"
+#include "tests/lib/compat.h"
 #include "tests/lib/fake_disk.h"
 #include "tests/lib/root.h"
 
@@ -375,13 +376,18 @@ Test(candidate, a_list_to_build_on_takes_the_queue)
 Test(candidate, the_first_configuration_of_a_term_is_noted)
 {
 	const char *file = path(paths, PATH_CONFIG_DATA);
-	const char *text = "{\"serial_no\": 41}";
+	auto_json json_t *config = compat_read("config.data");
 	auto_json json_t *none = state(), *found = NULL;
+	auto_free char *text = NULL, *later = NULL;
 
 	cr_assert_null(json_get(none, "config"));
+	json_set_int(config, "serial_no", 41);
+	text = json_text(config);
+	json_set_int(config, "serial_no", 45);
+	later = json_text(config);
 	fake_disk_put(&disk, file, text);
 	cr_assert_eq(candidate_has_config(&c, text, strlen(text), 3, &err), 0);
-	fake_disk_put(&disk, file, "{\"serial_no\": 45}");
+	fake_disk_put(&disk, file, later);
 	found = state();
 	cr_assert_eq(json_integer_value(
 			     json_array_get(json_get(found, "config"), 0)),
@@ -389,4 +395,26 @@ Test(candidate, the_first_configuration_of_a_term_is_noted)
 	cr_assert_eq(json_integer_value(
 			     json_array_get(json_get(found, "config"), 1)),
 		     45);
+}
+
+/* Or another node would become master with it. */
+Test(candidate, a_damaged_configuration_is_none)
+{
+	const char *file = path(paths, PATH_CONFIG_DATA);
+	auto_json json_t *config = compat_read("config.data");
+	auto_json json_t *whole = NULL, *damaged = NULL, *cut = NULL;
+	auto_free char *text = json_text(config), *other = NULL;
+
+	fake_disk_put(&disk, file, text);
+	whole = state();
+	cr_assert(json_is_array(json_get(whole, "config")));
+	json_object_set_new(config, "instances", json_null());
+	other = json_text(config);
+	fake_disk_put(&disk, file, other);
+	damaged = state();
+	cr_assert_null(json_get(damaged, "config"));
+	other[strlen(other) / 2] = '\0';
+	fake_disk_put(&disk, file, other);
+	cut = state();
+	cr_assert_null(json_get(cut, "config"));
 }

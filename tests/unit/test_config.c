@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "masterd/config.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/json/json.h"
 #include "tests/lib/root.h"
@@ -19,15 +21,18 @@ static struct error err;
 static struct disk disk; /* the real one that counts and can fail */
 static int writes, fatals, distributions, with_ssconf;
 static size_t n_ssconf; /* values that went out the last time */
-static bool disk_full;
+static bool disk_full, disk_broken;
 
 static int counting_write(struct disk *d, const char *file, const void *data,
 			  size_t len, mode_t mode, struct error *e)
 {
 	(void)d;
-	writes++;
+	if (strcmp(file, path(root.paths, PATH_CONFIG_DATA)) == 0)
+		writes++;
 	if (disk_full)
-		return error_set(e, ERR_SYSTEM, NULL, "no space left");
+		return error_set(e, ERR_SYSTEM, ECODE_NOSPACE, "no space left");
+	if (disk_broken)
+		return error_set(e, ERR_SYSTEM, NULL, "input/output error");
 	return disk_real()->write_atomic(disk_real(), file, data, len, mode, e);
 }
 
@@ -243,13 +248,130 @@ Test(config, ssconf_goes_out_when_it_changed)
 
 Test(config, a_failed_write_is_fatal)
 {
-	disk_full = true;
+	disk_broken = true;
 	config_put(config, CONFIG_NODE, edit(CONFIG_NODE, NODE1));
 	cr_assert_eq(run(commit), -1);
 	cr_assert_eq(fatals, 1);
-	disk_full = false;
+	disk_broken = false;
 	cr_assert_eq(run(commit), -1, "it never lies afterwards");
 	cr_assert_eq(writes, 1);
+}
+
+/* --- a full disk --- */
+
+static size_t count(void (*list)(const struct config *c, const char *uuid,
+				 struct strv *ret),
+		    const char *uuid)
+{
+	auto_strv struct strv v = {0};
+
+	list(config, uuid, &v);
+	return v.n;
+}
+
+static void change_everything(void *arg)
+{
+	int *result = arg;
+	json_t *node = edit(CONFIG_NODE, NODE3);
+	json_t *instance = edit(CONFIG_INSTANCE, INST48);
+	json_t *cluster = config_edit(config_cluster(config));
+	struct error e;
+
+	json_set_bool(node, "offline", true);
+	json_set_str(node, "group", "elsewhere");
+	config_put(config, CONFIG_NODE, node);
+	json_set_str(instance, "name", "other.example.com");
+	json_set_str(instance, "primary_node", NODE3);
+	config_put(config, CONFIG_INSTANCE, instance);
+	config_remove(config, CONFIG_INSTANCE, INST5);
+	json_set_str(cluster, "cluster_name", "another");
+	config_put_cluster(config, cluster);
+	config_put(config, CONFIG_DISK,
+		   json_make("{s:s, s:s, s:[]}", "uuid", "d1", "dev_type",
+			     "file", "logical_id"));
+	*result = config_commit(config, &e);
+	if (*result < 0)
+		err = e;
+}
+
+Test(config, a_change_without_room_is_taken_back)
+{
+	auto_json json_t *document = config_document(config);
+	auto_json json_t *before = json_deep_copy(document);
+	auto_json json_t *after = NULL, *written = NULL;
+	int64_t serial = config_serial(config);
+	size_t n;
+
+	disk_full = true;
+	cr_assert_eq(run(change_everything), -1);
+	cr_assert_not_null(strstr(err.text, "is full"), "%s", err.text);
+	cr_assert_not_null(strstr(err.text, "The file system /"));
+	cr_assert_eq(fatals, 0);
+	after = config_document(config);
+	cr_assert(json_equal(before, after));
+	cr_assert_eq(config_serial(config), serial);
+	cr_assert_null(config_find(config, CONFIG_INSTANCE, "other"));
+	cr_assert_not_null(config_find(config, CONFIG_INSTANCE, "inst48"));
+	cr_assert_not_null(config_find(config, CONFIG_INSTANCE, "inst5"));
+	cr_assert_eq(count(config_node_primaries, NODE1), 3);
+	cr_assert_eq(count(config_group_nodes, GROUP), 3);
+	cr_assert_eq(run(commit), 0, "nothing is left to be written");
+	disk_full = false;
+	n = (size_t)with_ssconf;
+	cr_assert_eq(run(change_everything), 0);
+	cr_assert_eq((size_t)with_ssconf, n + 1);
+	written = on_disk();
+	cr_assert_not_null(json_get(json_get(written, "disks"), "d1"));
+	cr_assert_eq(json_int(written, "serial_no", 0), serial + 5);
+}
+
+static void change_and_wait(void *arg)
+{
+	int *result = arg;
+	struct error e;
+
+	config_put(config, CONFIG_NODE, edit(CONFIG_NODE, NODE2));
+	for (int i = 0; i < 20; i++)
+		task_yield();
+	*result = config_commit(config, &e);
+}
+
+static void fail_and_succeed(void *arg)
+{
+	int *result = arg;
+	struct error e;
+
+	config_put(config, CONFIG_NODE, edit(CONFIG_NODE, NODE1));
+	*result = config_commit(config, &e);
+	disk_full = false;
+	config_put(config, CONFIG_NODE, edit(CONFIG_NODE, NODE1));
+	*result = *result < 0 ? config_commit(config, &e) : -2;
+}
+
+/* Its change is gone with that of the other one, which nobody told it yet. */
+Test(config, who_commits_late_is_told_as_well)
+{
+	int late = 77, other = 77;
+
+	tasks_set_simulated(true);
+	disk_full = true;
+	task_spawn("late", change_and_wait, &late);
+	task_spawn("other", fail_and_succeed, &other);
+	test_run_tasks();
+	tasks_set_simulated(false);
+	cr_assert_eq(other, 0);
+	cr_assert_eq(late, -1);
+}
+
+Test(config, redistribution_without_room_fails_and_goes_out_later)
+{
+	disk_full = true;
+	cr_assert_eq(run(redistribute), -1);
+	disk_full = false;
+	cr_assert_eq(distributions, 0);
+	config_put(config, CONFIG_NODE, edit(CONFIG_NODE, NODE1));
+	cr_assert_eq(run(commit), 0);
+	cr_assert_gt(n_ssconf, 30, "nobody has the ssconf files yet");
 }
 
 Test(config, finds_by_name)
@@ -280,16 +402,6 @@ Test(config, a_prefix_of_two_is_none)
 	cr_assert_null(config_find(config, CONFIG_INSTANCE, "inst5"));
 	cr_assert_not_null(
 		config_find(config, CONFIG_INSTANCE, "inst5.example.org"));
-}
-
-static size_t count(void (*list)(const struct config *c, const char *uuid,
-				 struct strv *ret),
-		    const char *uuid)
-{
-	auto_strv struct strv v = {0};
-
-	list(config, uuid, &v);
-	return v.n;
 }
 
 Test(config, indexes_follow_changes)
@@ -468,6 +580,129 @@ Test(config, garbage_is_an_error)
 			     0);
 		cr_assert_null(config_load(&disk, root.paths, &err));
 	}
+}
+
+/* --- damage --- */
+
+static void write_text(const char *text)
+{
+	cr_assert_eq(fs_write_atomic(path(root.paths, PATH_CONFIG_DATA), text,
+				     strlen(text), 0640, &err),
+		     0);
+}
+
+/* The file's text with something else in it; to be freed. */
+static char *other_text(const char *container, json_t *value STEALS)
+{
+	auto_json json_t *document = on_disk();
+	char *text;
+
+	if (value != NULL)
+		json_object_set_new(document, container, value);
+	text = json_text(document);
+	return text;
+}
+
+static void reload(void)
+{
+	config_free(config);
+	config = config_load(&disk, root.paths, &err);
+}
+
+Test(config, damage_that_is_still_json_is_named_with_its_path)
+{
+	auto_free char *a = other_text("instances", json_null());
+	auto_free char *b = other_text("nodegroups", json_object());
+
+	write_text(a);
+	reload();
+	cr_assert_null(config);
+	cr_assert_eq(err.kind, ERR_CONFIG);
+	cr_assert_not_null(strstr(err.text, "/instances: an object expected"),
+			   "%s", err.text);
+	write_text(b);
+	reload();
+	cr_assert_null(config);
+	cr_assert_not_null(strstr(err.text, "/group: there is no '"), "%s",
+			   err.text);
+}
+
+static struct timespec time_of(const char *file)
+{
+	struct stat st;
+
+	cr_assert_eq(stat(file, &st), 0);
+	return st.st_mtim;
+}
+
+/* The same with the file's old time: nobody has written it. */
+Test(config, what_nobody_wrote_is_damage_whatever_it_says)
+{
+	const char *file = path(root.paths, PATH_CONFIG_DATA);
+	auto_free char *text = NULL;
+	struct timespec times[2];
+	char *digit;
+
+	cr_assert_eq(run(redistribute), 0);
+	times[0] = times[1] = time_of(file);
+	text = other_text("", NULL);
+	digit = strstr(text, "\"maxmem\":");
+	cr_assert_not_null(digit);
+	digit += strlen("\"maxmem\":");
+	*digit = *digit == '9' ? '8' : (char)(*digit + 1);
+	write_text(text);
+	reload();
+	cr_assert_not_null(config, "somebody wrote it: %s", err.text);
+	cr_assert_eq(utimensat(AT_FDCWD, file, times, 0), 0);
+	reload();
+	cr_assert_null(config);
+	cr_assert_not_null(strstr(err.text, "not what was written"), "%s",
+			   err.text);
+}
+
+Test(config, what_somebody_edited_is_taken_under_a_new_serial)
+{
+	auto_strv struct strv problems = {0};
+	auto_free char *text = NULL, *all = NULL;
+	auto_json json_t *cluster = NULL, *written = NULL;
+	int64_t serial;
+
+	cr_assert_eq(run(redistribute), 0);
+	serial = config_serial(config);
+	cluster = json_deep_copy(config_cluster(config));
+	json_set_str(cluster, "master_netdev", "eth7");
+	text = other_text("cluster", steal(&cluster));
+	write_text(text);
+	reload();
+	cr_assert_not_null(config, "%s", err.text);
+	config_verify(config, &problems);
+	all = strv_join(&problems, "|");
+	cr_assert_not_null(strstr(all, "changed by hand"), "%s", all);
+	cr_assert_eq(run(redistribute), 0);
+	written = on_disk();
+	cr_assert_eq(json_int(written, "serial_no", 0), serial + 1);
+	cr_assert_str_eq(
+		json_str(json_get(written, "cluster"), "master_netdev", ""),
+		"eth7");
+}
+
+/* It ran so before. */
+Test(config, what_we_wrote_ourselves_is_no_reason_to_stay_down)
+{
+	json_t *instance = edit(CONFIG_INSTANCE, INST48);
+	auto_strv struct strv problems = {0};
+	auto_free char *all = NULL;
+
+	json_set_str(instance, "primary_node", "nowhere");
+	json_set_int(instance, "disks_active", 3);
+	config_put(config, CONFIG_INSTANCE, instance);
+	cr_assert_eq(run(commit), 0);
+	reload();
+	cr_assert_not_null(config, "%s", err.text);
+	config_verify(config, &problems);
+	all = strv_join(&problems, "|");
+	cr_assert_not_null(strstr(all, "/disks_active: true or false expected"),
+			   "%s", all);
 }
 
 Test(config, verify_names_what_is_wrong)
