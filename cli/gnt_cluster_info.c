@@ -179,6 +179,14 @@ static const struct {
 	{"ssh_key_bits", "ssh_key_bits"},
 };
 
+static void add_growth(json_t *view, const json_t *info)
+{
+	json_t *growth = json_object_get(info, "memory_growth");
+
+	if (growth != NULL)
+		json_object_set(view, "memory growth", growth);
+}
+
 static json_t *cluster_view(const json_t *info)
 {
 	json_t *view = json_object();
@@ -205,6 +213,7 @@ static json_t *cluster_view(const json_t *info)
 			set_joined(view, title, info, "enabled_disk_templates",
 				   "");
 	}
+	add_growth(view, info);
 	return view;
 }
 

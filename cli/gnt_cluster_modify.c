@@ -53,6 +53,7 @@ static const struct {
 	{NULL, &OPT_REMOVE_UIDS, false},
 	{NULL, &OPT_COLLECTORS, true},
 	{NULL, &OPT_COLLECTOR_INTERVAL, true},
+	{NULL, &OPT_MEMORY_GROWTH, false},
 	{NULL, &OPT_VCPU_RATIO, false},
 	{NULL, &OPT_SPINDLE_RATIO, false},
 	{NULL, &OPT_IPOLICY_DT, false},
@@ -196,6 +197,8 @@ static int modify(struct cli *cli, struct error *err)
 		return CLI_FAILURE;
 	}
 	op = cli_op(cli, &op_class_cluster_set_params);
+	if (cli_given(cli, &OPT_MEMORY_GROWTH))
+		cli_op_set(cli, op, "memory_growth", &OPT_MEMORY_GROWTH);
 	for (size_t i = 0; i < N_PLAIN; i++)
 		if (plain[i].param != NULL)
 			cli_op_set(cli, op, plain[i].param, plain[i].option);
@@ -252,6 +255,7 @@ const struct cli_command cluster_modify = {
 		    &OPT_ENABLED_DT,
 		    &OPT_ETC_HOSTS,
 		    &OPT_USER_SHUTDOWN,
+		    &OPT_MEMORY_GROWTH,
 		    &OPT_UID_POOL,
 		    &OPT_ADD_UIDS,
 		    &OPT_REMOVE_UIDS,

@@ -154,17 +154,25 @@ void config_put_cluster(struct config *c, json_t *cluster STEALS);
  * counts as booked until the instance is there (masterd/resources.h).  Only in
  * memory, so a crash leaves none; the job's end gives it back. */
 enum {
-	BOOK_MEMORY = 1, /* memory and CPUs */
-	BOOK_DISKS = 2,	 /* its disks */
-	BOOK_COPY = 4,	 /* its disks once more, where they are already */
+	BOOK_MEMORY = 1,  /* memory and CPUs */
+	BOOK_DISKS = 2,	  /* its disks */
+	BOOK_COPY = 4,	  /* its disks once more, where they are already */
+	BOOK_RUNTIME = 8, /* memory while it runs: `runtime` */
 };
 struct config_booking {
 	uint64_t job;
 	char *instance, *node; /* UUIDs */
 	unsigned what;
+	int64_t runtime; /* MiB that it is about to have there; 0: unknown */
 };
 void config_book(struct config *c, uint64_t job, const char *instance,
 		 const char *node, unsigned what);
+/* BOOK_RUNTIME, of so many MiB; and the same amount for whichever jobs have
+ * that of the instance there. */
+void config_book_runtime(struct config *c, uint64_t job, const char *instance,
+			 const char *node, int64_t mib);
+void config_rebook_runtime(struct config *c, const char *instance,
+			   const char *node, int64_t mib);
 void config_unbook(struct config *c, uint64_t job, const char *instance,
 		   const char *node, unsigned what);
 /* All of the job. */

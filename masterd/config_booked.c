@@ -33,6 +33,25 @@ void config_book(struct config *c, uint64_t job, const char *instance,
 	b->what |= what;
 }
 
+void config_book_runtime(struct config *c, uint64_t job, const char *instance,
+			 const char *node, int64_t mib)
+{
+	config_book(c, job, instance, node, BOOK_RUNTIME);
+	find(c, job, instance, node)->runtime = mib;
+}
+
+void config_rebook_runtime(struct config *c, const char *instance,
+			   const char *node, int64_t mib)
+{
+	for (size_t i = 0; i < c->n_booked; i++) {
+		struct config_booking *b = &c->booked[i];
+
+		if (b->runtime > 0 && str_eq(b->instance, instance) &&
+		    str_eq(b->node, node))
+			b->runtime = mib;
+	}
+}
+
 static void booking_done(struct config_booking *b)
 {
 	free(b->instance);
@@ -77,9 +96,12 @@ const struct config_booking *config_bookings(const struct config *c,
 
 void config_booked_copy(struct config *copy, const struct config *c)
 {
-	for (size_t i = 0; i < c->n_booked; i++)
-		config_book(copy, c->booked[i].job, c->booked[i].instance,
-			    c->booked[i].node, c->booked[i].what);
+	for (size_t i = 0; i < c->n_booked; i++) {
+		const struct config_booking *b = &c->booked[i];
+
+		config_book(copy, b->job, b->instance, b->node, b->what);
+		copy->booked[copy->n_booked - 1].runtime = b->runtime;
+	}
 }
 
 void config_booked_done(struct config *c)

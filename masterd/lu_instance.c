@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "masterd/lu_instance.h"
+#include "masterd/lu_room.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -102,6 +103,7 @@ json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
 
 	/* Ganeti's node daemon refuses objects with members of ours. */
 	json_object_del(copy, "reserved_by_job");
+	json_object_del(copy, ROOM_CHOSEN);
 	config_instance_secondaries(lu->m->config, inst, &secondaries);
 	json_object_set_new(copy, "hvparams", json_overlay(filled_hv, hv));
 	json_object_set_new(copy, "beparams", json_overlay(filled_be, be));

@@ -35,15 +35,15 @@ static int check_recorded(struct lu *lu, const struct memory_need *need,
 	return error_wrap(err, "Oversubscription ratio %g", m->ratio);
 }
 
-static WAITS int check_live(struct lu *lu, const struct memory_need *need,
-			    struct error *err)
+WAITS int64_t lu_live_memory(struct lu *lu, const char *node_uuid,
+			     const char *hypervisor, struct error *err)
 {
 	auto_json json_t *hv = params_fill_hv(config_cluster(lu->m->config),
-					      need->hypervisor, NULL, NULL);
-	auto_free char *name = xstrdup(lu_node_name(lu, need->node));
+					      hypervisor, NULL, NULL);
+	auto_free char *name = xstrdup(lu_node_name(lu, node_uuid));
 	auto_json json_t *info =
-		lu_call(lu, need->node, "node_info",
-			json_make("[[], [[s, O]]]", need->hypervisor, hv), err);
+		lu_call(lu, node_uuid, "node_info",
+			json_make("[[], [[s, O]]]", hypervisor, hv), err);
 	int64_t available;
 
 	if (info == NULL) {
@@ -54,9 +54,21 @@ static WAITS int check_live(struct lu *lu, const struct memory_need *need,
 	}
 	available = json_int(json_array_get(json_array_get(info, 2), 0),
 			     "memory_free", -1);
+	return available >= 0
+		       ? available
+		       : error_set(err, ERR_PREREQ, ECODE_ENVIRON,
+				   "Can't compute free memory on node %s",
+				   name);
+}
+
+static WAITS int check_live(struct lu *lu, const struct memory_need *need,
+			    struct error *err)
+{
+	int64_t available =
+		lu_live_memory(lu, need->node, need->hypervisor, err);
+
 	if (available < 0)
-		return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
-				 "Can't compute free memory on node %s", name);
+		return -1;
 	return available >= need->live
 		       ? 0
 		       : no_memory(lu, need, need->live, available, err);

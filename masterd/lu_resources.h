@@ -26,6 +26,10 @@ struct memory_need {
 WAITS int lu_check_memory(struct lu *lu, const struct memory_need *need,
 			  struct error *err);
 
+/* What the node says is free now, MiB; -1 with ERR_PREREQ. */
+WAITS int64_t lu_live_memory(struct lu *lu, const char *node_uuid,
+			     const char *hypervisor, struct error *err);
+
 /* Whether the secondary node of an instance can still take over all that it
  * has to when the primary is lost, with `more` MiB of minmem than now: else
  * ERR_PREREQ/ECODE_NORES.  Nothing is checked where nothing is recorded. */

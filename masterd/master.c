@@ -126,6 +126,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	cond_init(&m->on_announced);
 	cond_init(&m->on_paused);
 	ssh_keys_init(&m->ssh_keys);
+	room_turns_init(&m->rooms);
 	m->disk = disk;
 	m->paths = paths;
 	cond_init(&m->watch);
@@ -282,6 +283,7 @@ void master_free(struct master *m)
 	if (m->queue != NULL)
 		queue_close(m->queue);
 	job_filters_destroy(m->filters);
+	room_turns_done(&m->rooms);
 	distribute_free(m->distribute);
 	reserve_destroy(m->reserve);
 	noderpc_destroy(m->rpc);

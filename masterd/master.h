@@ -14,6 +14,7 @@
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
 #include "masterd/noderpc.h"
+#include "masterd/room_turns.h"
 #include "masterd/ssh_keys.h"
 
 /* Exit statuses of a master that ends on its own: a write failed; another
@@ -49,6 +50,7 @@ struct master {
 	struct iallocator_builtin hail;
 	struct distribute *distribute;
 	struct ssh_keys_turn ssh_keys;
+	struct room_turns rooms;
 
 	/* It only plans jobs (job_plan.h): a copy with a configuration of its
 	 * own, whose queue is to be read only. */

@@ -91,6 +91,15 @@ static void copy_members(json_t *info, const json_t *cluster)
 	}
 }
 
+/* Ours: told where somebody has chosen it. */
+static void add_growth(const json_t *cluster, json_t *info)
+{
+	json_t *growth = json_object_get(cluster, "memory_growth");
+
+	if (growth != NULL)
+		json_object_set(info, "memory_growth", growth);
+}
+
 /* Ganeti's programs refuse members of the policy that they do not know. */
 static void split_policy(json_t *info)
 {
@@ -129,6 +138,7 @@ json_t *query_cluster_info(struct master *m)
 			    collectors(cluster, "active"));
 	json_object_set_new(info, "data_collector_interval",
 			    collectors(cluster, "interval"));
+	add_growth(cluster, info);
 	split_policy(info);
 	return info;
 }

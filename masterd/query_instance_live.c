@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "lib/model/state.h"
+#include "masterd/lu_room.h"
 #include "masterd/query_instance.h"
 #include "masterd/query_live.h"
 #include "masterd/running.h"
@@ -75,13 +76,14 @@ static struct query_live *plan_info(const struct query *q)
 static json_t *console_request(const struct query *q,
 			       const struct query_row *row)
 {
-	const json_t *i = row->object;
+	auto_json json_t *i = json_copy(row->object);
 	const json_t *cluster = config_cluster(q->m->config);
 	auto_json json_t *node = json_copy((json_t *)primary_of(q, row));
 	const json_t *group = query_node_group(q, json_str(node, "uuid", NULL));
 
 	/* Ganeti's node daemon refuses objects with members of ours. */
 	json_object_del(node, STATE_MEASURED);
+	json_object_del(i, ROOM_CHOSEN);
 	return json_make("{s:O, s:O, s:O?, s:o, s:o}", "instance", i, "node",
 			 node, "group", group, "hvParams",
 			 params_fill_hv(cluster, json_str(i, "hypervisor", ""),

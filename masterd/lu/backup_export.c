@@ -15,6 +15,7 @@
 #include "masterd/lu_helper.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
+#include "masterd/lu_room.h"
 #include "masterd/recover.h"
 #include "masterd/transfer.h"
 
@@ -398,19 +399,17 @@ static WAITS int bring_all(struct lu *lu, struct error *err)
 static WAITS int start(struct lu *lu, struct error *err)
 {
 	struct export *e = export_of(lu);
-	auto_json json_t *done = NULL;
+	const struct room_start how = {.node = e->source};
+	int rc;
 
 	if (!e->stopped)
 		return 0;
 	lu_feedback(lu, "Starting instance %s", inst_name(e->inst));
-	done = lu_call(lu, e->source, "instance_start",
-		       json_make("[o, b, o]", inst_rpc(lu, e->inst, NULL, NULL),
-				 0, lu_reason(lu)),
-		       err);
+	rc = lu_start_instance(lu, e->inst, &how, err);
 	e->stopped = false;
-	return done != NULL ? 0
-			    : error_wrap(err, "Could not start instance %s",
-					 inst_name(e->inst));
+	return rc == 0 ? 0
+		       : error_wrap(err, "Could not start instance %s",
+				    inst_name(e->inst));
 }
 
 static WAITS int remove_instance(struct lu *lu, struct error *err)

@@ -45,30 +45,6 @@ static void master_both(struct lu *lu, struct strv *ret_pre,
 
 /* --- post init: for its hooks, the first node is recorded and gets keys --- */
 
-/* A cluster does not begin with hypervisors that its first node does not
- * have. */
-static WAITS int post_init_check(struct lu *lu, struct error *err)
-{
-	auto_json json_t *enabled = json_copy((json_t *)json_get(
-		config_cluster(lu->m->config), "enabled_hypervisors"));
-
-	for (size_t i = 0; i < json_array_size(enabled); i++) {
-		const char *hv = json_string_value(json_array_get(enabled, i));
-		auto_json json_t *fine = lu_call(
-			lu, master_uuid(lu), "hypervisor_validate_params",
-			json_make("[s, o]", hv,
-				  params_fill_hv(config_cluster(lu->m->config),
-						 hv, NULL, NULL)),
-			err);
-
-		if (fine != NULL)
-			continue;
-		lu_not_valid(err);
-		return error_wrap(err, "Hypervisor %s", hv);
-	}
-	return 0;
-}
-
 static json_t *post_init_exec(struct lu *lu, struct error *err)
 {
 	json_t *master = config_edit(config_master(lu->m->config));
@@ -94,7 +70,7 @@ const struct lu_class lu_cluster_post_init = {
 	.hook_path = "cluster-init",
 	.object_type = "CLUSTER",
 	.exclusive_bgl = true,
-	.check = post_init_check,
+	.check = cluster_check_first,
 	.hook_env = cluster_env,
 	.hook_nodes = master_after,
 	.exec = post_init_exec,
@@ -239,6 +215,7 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 		{"use_external_mip_script", op->use_external_mip_script},
 		{"modify_etc_hosts", op->modify_etc_hosts},
 		{"enabled_user_shutdown", op->enabled_user_shutdown},
+		{"memory_growth", op->memory_growth},
 	};
 	const struct {
 		const char *key;

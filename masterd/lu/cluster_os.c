@@ -295,3 +295,26 @@ int cluster_check_os(struct lu *lu, const json_t *cluster, struct error *err)
 		return -1;
 	return check_hvp(lu, cluster, err);
 }
+
+int cluster_check_first(struct lu *lu, struct error *err)
+{
+	auto_json json_t *enabled = json_copy((json_t *)json_get(
+		config_cluster(lu->m->config), "enabled_hypervisors"));
+
+	for (size_t i = 0; i < json_array_size(enabled); i++) {
+		const char *hv = json_string_value(json_array_get(enabled, i));
+		auto_json json_t *fine = lu_call(
+			lu, json_str(config_master(lu->m->config), "uuid", ""),
+			"hypervisor_validate_params",
+			json_make("[s, o]", hv,
+				  params_fill_hv(config_cluster(lu->m->config),
+						 hv, NULL, NULL)),
+			err);
+
+		if (fine != NULL)
+			continue;
+		lu_not_valid(err);
+		return error_wrap(err, "Hypervisor %s", hv);
+	}
+	return 0;
+}

@@ -17,6 +17,10 @@ int cluster_set_os(const struct op_cluster_set_params *op, json_t *cluster,
 WAITS int cluster_check_os(struct lu *lu, const json_t *cluster,
 			   struct error *err);
 
+/* A cluster does not begin with hypervisors that its first node does not
+ * have. */
+WAITS int cluster_check_first(struct lu *lu, struct error *err);
+
 /* master_netmask, the images, the compression tools; cluster as it is now. */
 int cluster_check_values(const struct op_cluster_set_params *op,
 			 const json_t *cluster, struct error *err);

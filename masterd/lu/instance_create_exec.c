@@ -6,6 +6,7 @@
 #include "masterd/lu/instance_booking.h"
 #include "masterd/lu/instance_create_private.h"
 #include "masterd/lu_instance.h"
+#include "masterd/lu_room.h"
 #include "masterd/recover.h"
 
 static const json_t *current(struct lu *lu)
@@ -168,16 +169,14 @@ static WAITS int start(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
 	const json_t *inst = lu_keep(lu, current(lu));
-	auto_json json_t *done = NULL;
+	const struct room_start how = {.node = c->nodes.primary};
 
 	lu_feedback(lu, "* starting instance...");
 	if (inst_start_disks(lu, inst, NULL, err) < 0)
 		return -1;
-	done = lu_call(lu, c->nodes.primary, "instance_start",
-		       json_make("[o, b, o]", inst_rpc(lu, inst, NULL, NULL), 0,
-				 lu_reason(lu)),
-		       err);
-	return done == NULL ? error_wrap(err, "Could not start instance") : 0;
+	return lu_start_instance(lu, inst, &how, err) < 0
+		       ? error_wrap(err, "Could not start instance")
+		       : 0;
 }
 
 static WAITS int stop_disks(struct lu *lu, struct error *err)

@@ -5,6 +5,7 @@
 #include "lib/json/json.h"
 #include "masterd/lu/move.h"
 #include "masterd/lu_instance.h"
+#include "masterd/lu_room.h"
 
 static WAITS int stop_source(struct lu *lu, int64_t timeout, bool forgiving,
 			     struct error *err)
@@ -45,7 +46,7 @@ static WAITS int stop_source(struct lu *lu, int64_t timeout, bool forgiving,
 static WAITS int start_target(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
-	auto_json json_t *done = NULL;
+	const struct room_start how = {.node = m->target};
 
 	lu_feedback(lu, "* activating the instance's disks on target node %s",
 		    lu_node_name(lu, m->target));
@@ -53,15 +54,26 @@ static WAITS int start_target(struct lu *lu, struct error *err)
 		return -1;
 	lu_feedback(lu, "* starting the instance on the target node %s",
 		    lu_node_name(lu, m->target));
-	done = lu_call(lu, m->target, "instance_start",
-		       json_make("[o, b, o]", inst_rpc(lu, m->inst, NULL, NULL),
-				 0, lu_reason(lu)),
-		       err);
-	if (done == NULL)
+	if (lu_start_instance(lu, m->inst, &how, err) < 0)
 		return error_wrap(err, "Could not start instance %s on node %s",
 				  inst_name(m->inst),
 				  lu_node_name(lu, m->target));
 	return 0;
+}
+
+/* Before anything is stopped: where there is no room nothing happens. */
+static WAITS int make_room(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	auto_json json_t *be = inst_filled_be(lu, m->inst);
+	const struct room_want want = {
+		.node = m->target,
+		.inst = m->inst,
+		.min = json_int(be, "minmem", 0),
+		.most = json_int(be, "maxmem", 0),
+	};
+
+	return lu_room_make(lu, &want, err) < 0 ? -1 : 0;
 }
 
 WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
@@ -75,9 +87,12 @@ WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 			     "target"
 			   : "* not checking disk consistency as instance is "
 			     "not running");
+	if (up && make_room(lu, err) < 0)
+		return -1;
 	if (stop_source(lu, shutdown_timeout, ignore_consistency, err) < 0 ||
 	    move_set_primary(lu, err) < 0)
 		return -1;
+	lu_room_freed(lu, m->source);
 	return up ? start_target(lu, err) : 0;
 }
 

@@ -6,6 +6,7 @@
 #include "lib/json/json.h"
 #include "masterd/lu/move.h"
 #include "masterd/lu_instance.h"
+#include "masterd/lu_room.h"
 #include "masterd/progress.h"
 
 /* Status polls of a transfer: every 100 ms first, then every second. */
@@ -259,10 +260,14 @@ static WAITS json_t *migration_info(struct lu *lu, struct error *err)
 
 static WAITS int migrate(struct lu *lu, struct error *err)
 {
+	const struct op_instance_migrate *op = lu->op;
 	struct move *m = move_of(lu);
 	auto_json json_t *info = NULL;
 
 	lu_feedback(lu, "Migrating instance %s", inst_name(m->inst));
+	if (lu_room_move(lu, m->inst, m->target, !op->allow_runtime_changes,
+			 err) < 0)
+		return -1;
 	lu_feedback(lu, "* checking disk consistency between source and "
 			"target");
 	info = migration_info(lu, err);
@@ -275,10 +280,13 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	    move_disks(lu, m->target, true, false, err) < 0 ||
 	    send_memory(lu, info, err) < 0) {
 		revert(lu, info);
+		lu_room_freed(lu, m->source);
+		lu_room_freed(lu, m->target);
 		return -1;
 	}
 	if (take_over(lu, info, err) < 0)
 		return -1;
+	lu_room_freed(lu, m->source);
 	lu_feedback(lu, "* done");
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "lib/model/params.h"
 #include "masterd/lu/instance_convert.h"
 #include "masterd/lu_instance.h"
+#include "masterd/lu_room.h"
 
 struct modify *modify_of(struct lu *lu)
 {
@@ -250,15 +251,10 @@ static WAITS int balloon(struct lu *lu, json_t *rows, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
-	auto_json json_t *done = NULL;
 
 	if (op->runtime_mem == OP_UNSET)
 		return 0;
-	done = lu_call(lu, inst_primary(m->inst), "instance_balloon_memory",
-		       json_make("[o, I]", inst_rpc(lu, m->inst, NULL, NULL),
-				 (json_int_t)op->runtime_mem),
-		       err);
-	if (done == NULL)
+	if (lu_room_resize(lu, m->inst, op->runtime_mem, op->force, err) < 0)
 		return error_wrap(err, "Cannot modify instance runtime memory");
 	modify_row(rows, json_integer(op->runtime_mem), "runtime_memory");
 	return 0;
@@ -302,6 +298,20 @@ static void report(struct lu *lu, json_t *rows)
 			   "admin_state");
 }
 
+/* A size that somebody asks for stays until it begins anew; all that it may
+ * have is no choice. */
+static void choose_size(struct lu *lu, json_t *inst)
+{
+	const struct op_instance_set_params *op = lu->op;
+	const struct modify *m = modify_of(lu);
+
+	if (op->runtime_mem == OP_UNSET)
+		return;
+	json_object_del(inst, ROOM_CHOSEN);
+	if (op->runtime_mem < json_int(m->after_be, "maxmem", 0))
+		json_set_int(inst, ROOM_CHOSEN, op->runtime_mem);
+}
+
 /* Members that this opcode changes, on the object as it is now: hooks and
  * nodes took their time. */
 static json_t *current(struct lu *lu)
@@ -320,6 +330,7 @@ static json_t *current(struct lu *lu)
 		if (value != json_object_get(m->inst, members[i]))
 			json_object_set(inst, members[i], value);
 	}
+	choose_size(lu, inst);
 	return inst;
 }
 
@@ -340,6 +351,7 @@ static WAITS void feed_metadata(struct lu *lu)
 
 static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 {
+	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
 	auto_json json_t *rows = json_array();
 
@@ -356,6 +368,8 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 	}
 	modify_plug_nics(lu);
 	feed_metadata(lu);
+	if (op->runtime_mem != OP_UNSET || json_object_size(op->beparams) > 0)
+		lu_room_freed(lu, inst_primary(m->inst));
 	report(lu, rows);
 	return steal(&rows);
 }

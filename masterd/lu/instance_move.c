@@ -13,6 +13,7 @@
 #include "masterd/lu/group.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
+#include "masterd/lu_room.h"
 #include "masterd/resources.h"
 #include "masterd/transfer.h"
 
@@ -278,17 +279,13 @@ static WAITS int put_primary(struct lu *lu, struct error *err)
 static WAITS int start(struct lu *lu, const char *node, struct error *err)
 {
 	struct inst_move *m = move_of(lu);
-	auto_json json_t *done = NULL;
+	const struct room_start how = {.node = node};
 
 	lu_info(lu, "Starting instance %s on node %s", inst_name(m->inst),
 		lu_node_name(lu, node));
 	if (inst_start_disks(lu, m->inst, node, err) < 0)
 		return -1;
-	done = lu_call(lu, node, "instance_start",
-		       json_make("[o, b, o]", inst_rpc(lu, m->inst, NULL, NULL),
-				 0, lu_reason(lu)),
-		       err);
-	if (done != NULL)
+	if (lu_start_instance(lu, m->inst, &how, err) == 0)
 		return 0;
 	return error_wrap(err, "Could not start instance %s on node %s",
 			  inst_name(m->inst), lu_node_name(lu, node));
@@ -308,6 +305,7 @@ static json_t *move_exec(struct lu *lu, struct error *err)
 	m->has_disks = m->stopped = false;
 	lu_info(lu, "Removing the disks on the original node");
 	inst_remove_disks_on(lu, m->disks, m->source);
+	lu_room_freed(lu, m->source);
 	if (is_up(m->inst) && start(lu, m->target, err) < 0)
 		return NULL;
 	return json_null();

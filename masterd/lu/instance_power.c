@@ -6,6 +6,7 @@
 #include "lib/model/params.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
+#include "masterd/lu_room.h"
 
 struct power {
 	struct lu lu;
@@ -151,8 +152,13 @@ static json_t *startup_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_startup *op = lu->op;
 	struct power *p = power_of(lu);
+	const struct room_start start = {
+		.node = inst_primary(p->inst),
+		.hv = p->hv,
+		.be = p->be,
+		.paused = op->startup_paused,
+	};
 	struct error ignored;
-	json_t *done;
 
 	if (!op->no_remember &&
 	    inst_mark(lu, inst_name(p->inst), "up", 1, err) < 0)
@@ -163,18 +169,12 @@ static json_t *startup_exec(struct lu *lu, struct error *err)
 	}
 	if (inst_start_disks(lu, p->inst, NULL, err) < 0)
 		return NULL;
-	done = lu_call(lu, inst_primary(p->inst), "instance_start",
-		       json_make("[o, b, o]",
-				 inst_rpc(lu, p->inst, p->hv, p->be),
-				 op->startup_paused, lu_reason(lu)),
-		       err);
-	if (done == NULL) {
+	if (lu_start_instance(lu, p->inst, &start, err) < 0) {
 		inst_stop_disks(lu, p->inst, NULL, true, &ignored);
 		error_wrap(err, "Could not start instance '%s'",
 			   inst_name(p->inst));
 		return NULL;
 	}
-	json_decref(done);
 	return json_null();
 }
 
@@ -267,6 +267,7 @@ static json_t *shutdown_exec(struct lu *lu, struct error *err)
 	if (inst_stop_disks(lu, p->inst, NULL, true, err) < 0 ||
 	    inst_mark(lu, inst_name(p->inst), NULL, 0, err) < 0)
 		return NULL;
+	lu_room_freed(lu, inst_primary(p->inst));
 	return json_null();
 }
 
@@ -315,18 +316,26 @@ static void reboot_env(struct lu *lu, json_t *ret_env)
 	json_set_str(ret_env, "SHUTDOWN_TIMEOUT", timeout);
 }
 
+/* From inside it keeps its memory; else it begins anew with what there is. */
 static WAITS int reboot_running(struct lu *lu, struct error *err)
 {
 	const struct op_instance_reboot *op = lu->op;
 	struct power *p = power_of(lu);
-	auto_json json_t *done = lu_call(
+	bool anew = strcmp(op->reboot_type, "hard") == 0;
+	int64_t most = lu_room_restart(lu, p->inst, anew, err);
+	auto_json json_t *done = NULL;
+
+	if (most < 0)
+		return -1;
+	done = lu_call(
 		lu, inst_primary(p->inst), "instance_reboot",
 		json_make("[o, s, I, o]", inst_rpc(lu, p->inst, NULL, NULL),
 			  op->reboot_type, (json_int_t)op->shutdown_timeout,
 			  lu_reason(lu)),
 		err);
-
-	return done == NULL ? error_wrap(err, "Could not reboot instance") : 0;
+	if (done == NULL)
+		return error_wrap(err, "Could not reboot instance");
+	return anew ? lu_room_restarted(lu, p->inst, most, err) : 0;
 }
 
 /* Off and on again, also when it does not run. */
@@ -334,7 +343,7 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 {
 	const struct op_instance_reboot *op = lu->op;
 	struct power *p = power_of(lu);
-	auto_json json_t *done = NULL;
+	const struct room_start start = {.node = inst_primary(p->inst)};
 
 	if (running) {
 		if (stop_there(lu, p->inst, op->shutdown_timeout, err) < 0)
@@ -348,13 +357,10 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 	}
 	if (inst_start_disks(lu, p->inst, NULL, err) < 0)
 		return -1;
-	done = lu_call(lu, inst_primary(p->inst), "instance_start",
-		       json_make("[o, b, o]", inst_rpc(lu, p->inst, NULL, NULL),
-				 0, lu_reason(lu)),
-		       err);
-	return done == NULL ? error_wrap(err, "Could not start instance for "
-					      "full reboot")
-			    : 0;
+	return lu_start_instance(lu, p->inst, &start, err) < 0
+		       ? error_wrap(err, "Could not start instance for full "
+					 "reboot")
+		       : 0;
 }
 
 static json_t *reboot_exec(struct lu *lu, struct error *err)

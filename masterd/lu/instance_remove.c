@@ -3,6 +3,7 @@
 #include "lib/json/json.h"
 #include "masterd/lu/instance_booking.h"
 #include "masterd/lu_instance.h"
+#include "masterd/lu_room.h"
 
 struct remove {
 	struct lu lu;
@@ -99,6 +100,7 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 		return NULL;
 	if (remove_disks(lu, err) < 0 || forget(lu, err) < 0)
 		return NULL;
+	lu_room_freed(lu, inst_primary(inst));
 	return json_null();
 }
 

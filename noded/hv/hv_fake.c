@@ -175,8 +175,9 @@ static void add_devices(struct strv *ret, const char *kind, const json_t *list)
 	}
 }
 
+/* memory 0: what there is room for. */
 static int mark_up(const struct paths *p, const json_t *instance,
-		   struct error *err)
+		   int64_t memory, struct error *err)
 {
 	auto_json json_t *node = fake_node_info(p, NULL, err);
 	const json_t *be = json_get(instance, "beparams");
@@ -188,7 +189,10 @@ static int mark_up(const struct paths *p, const json_t *instance,
 	add_devices(&devices, "nic", json_get(instance, "nics"));
 	add_devices(&devices, "disk", json_get(instance, "disks_info"));
 	info = (struct hv_info){
-		.memory = hv_startup_memory(instance,
+		.memory = memory > 0
+				  ? memory
+				  : hv_startup_memory(
+					    instance,
 					    json_int(node, "memory_free", 0)),
 		.vcpus = json_int(be, "vcpus", 1),
 	};
@@ -208,7 +212,7 @@ static int fake_start(const struct paths *p, const json_t *instance,
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Failed to start instance %s: already running",
 				 name);
-	return mark_up(p, instance, err);
+	return mark_up(p, instance, 0, err);
 }
 
 static int fake_stop(const struct paths *p, const json_t *instance, bool force,
@@ -311,8 +315,11 @@ static json_t *fake_console(const struct paths *p, const json_t *instance,
 static char *fake_migration_info(const struct paths *p, const json_t *instance,
 				 struct error *err)
 {
-	(void)p, (void)instance, (void)err;
-	return xstrdup("");
+	struct hv_info info;
+
+	if (fake_info(p, json_str(instance, "name", ""), NULL, &info, err) != 1)
+		return xstrdup("");
+	return xprintf("%" PRId64, info.memory);
 }
 
 static int fake_accept(const struct paths *p, const json_t *instance,
@@ -338,9 +345,13 @@ static int fake_finalize_dst(const struct paths *p, const json_t *instance,
 {
 	auto_free char *file = state_file(p, json_str(instance, "name", ""));
 
-	(void)info;
+	int64_t memory = 0;
+
+	/* The size that it left with; Ganeti's nodes do not tell. */
+	if (!str_to_int64(info, &memory))
+		memory = 0;
 	if (success)
-		return mark_up(p, instance, err);
+		return mark_up(p, instance, memory, err);
 	return fs_remove(file, err); /* it never ran here */
 }
 

@@ -157,6 +157,42 @@ for i in $(m gnt-instance list --no-headers -o name); do
     m gnt-instance remove -f --shutdown-timeout=0 "$i" >/dev/null 2>&1
 done
 
+# Memory that instances share while they run, 1000 MiB a node.
+size() { m gnt-instance list --no-headers -o oper_ram "$1"; }
+has_size() { [ "$(size "$1")" = "$2" ]; }
+m gnt-cluster modify --ipolicy-oversubscription-ratio 2 >/dev/null
+succeeds "one has all" add w1 -t sharedfile -s 4m -n node1 \
+    -B minmem=200,maxmem=800
+is "$(size w1)" 800M "that it may have"
+succeeds "another one" add w2 -t sharedfile -s 4m -n node1 \
+    -B minmem=300,maxmem=800
+is "$(size w2)" 300M "starts with what fits"
+is "$(size w1)" 700M "and takes no more of the first than it needs"
+succeeds "a third one on the other node" add w3 -t sharedfile -s 4m -n node2 \
+    -B minmem=400,maxmem=900
+fails "one that must not change" \
+    m gnt-instance migrate -f --no-runtime-changes -n node2 w1
+like "$out" 'Memory ballooning not allowed.*have 100 MiB, need 700 MiB' \
+    "does not go where it does not fit"
+is "$(m gnt-instance list --no-headers -o pnode,oper_ram --separator=' ' w1)" \
+    "node1.example.com 700" "without changes it stays"
+succeeds "with changes it goes" m gnt-instance migrate -f -n node2 w1
+is "$(size w1) $(size w3)" "200M 800M" \
+    "at its minimum, for which the other shrinks"
+succeeds "when memory comes free, others grow" until_true 20 has_size w2 800M
+m gnt-instance modify -m 400 w2 >/dev/null
+succeeds "a cluster may not want that" m gnt-cluster modify --memory-growth=no
+like "$(m gnt-cluster info)" 'memory growth: False' "and says so"
+m gnt-instance remove -f --shutdown-timeout=0 w3 >/dev/null 2>&1
+is "$(m gnt-job list --no-headers -o status,summary |
+    grep -c GROW_INSTANCES.node2)" 0 "then nobody does"
+m gnt-instance reboot -t full --shutdown-timeout=0 w2 >/dev/null 2>&1
+is "$(size w2)" 800M "a size that was set lasts until it starts again"
+for i in w1 w2; do
+    m gnt-instance remove -f --shutdown-timeout=0 "$i" >/dev/null 2>&1
+done
+m gnt-cluster modify --ipolicy-oversubscription-ratio default >/dev/null
+
 # room OPTION...: how many instances of 300 MiB hspace finds room for
 room() {
     m "$BIN/hspace" -L --machine-readable --disk-template=sharedfile \
