@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli_opts.h"
+#include "cli/cli_suggest.h"
 #include "cli/tools.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -15,6 +16,30 @@ static int wrong(const char *option, const char *what, const char *text,
 {
 	return error_set(err, ERR_PREREQ, ECODE_INVAL, "%s: %s '%.200s'",
 			 option, what, text);
+}
+
+static int unknown_size(const char *option, const char *name, struct error *err)
+{
+	static const char *const known[] = {
+		"cpu-count", "disk-count",  "disk-size", "memory-size",
+		"nic-count", "spindle-use", NULL};
+	auto_strv struct strv names = {0};
+	auto_free char *list = NULL;
+	const char *nearest;
+
+	for (size_t i = 0; known[i] != NULL; i++) {
+		if (strcmp(known[i], name) == 0)
+			return 0;
+		strv_add(&names, known[i]);
+	}
+	nearest = cli_nearest(name, &names);
+	list = strv_join(&names, ", ");
+	return error_set(err, ERR_TYPE, NULL,
+			 "Unknown parameter '%.200s' of %s%s%s%s There are: %s",
+			 name, option,
+			 nearest == NULL ? "." : ", did you mean '",
+			 nearest == NULL ? "" : nearest,
+			 nearest == NULL ? "" : "'?", list);
 }
 
 /* Numbers by name; sizes may have units. */
@@ -31,6 +56,8 @@ static int type_spec(json_t *spec, const char *option, struct error *err)
 			       strcmp(name, "disk-size") == 0;
 		int64_t number;
 
+		if (unknown_size(option, name, err) < 0)
+			return -1;
 		if (text == NULL)
 			return wrong(option, "no number is given for", name,
 				     err);

@@ -36,6 +36,22 @@ char *spec_lowered(const char *text)
 	return copy;
 }
 
+static int unknown_key(const char *what, size_t i, const char *key,
+		       const char *const *known, struct error *err)
+{
+	auto_strv struct strv names = {0};
+	auto_free char *list = NULL;
+
+	for (size_t k = 0; known[k] != NULL; k++)
+		strv_add(&names, known[k]);
+	strv_sort(&names);
+	list = strv_join(&names, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "%s %zu: parameter '%.200s' is not available in this "
+			 "version; there are: %s",
+			 what, i, key, list);
+}
+
 /* Nothing that was asked for is left out silently. */
 int spec_check_keys(const char *what, size_t i, const json_t *given,
 		    const char *const *known, struct error *err)
@@ -49,10 +65,7 @@ int spec_check_keys(const char *what, size_t i, const json_t *given,
 		while (known[k] != NULL && strcmp(known[k], key) != 0)
 			k++;
 		if (known[k] == NULL && !json_is_null(value))
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "%s %zu: parameter '%s' is not "
-					 "available in this version",
-					 what, i, key);
+			return unknown_key(what, i, key, known, err);
 	}
 	return 0;
 }

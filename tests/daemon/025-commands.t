@@ -112,6 +112,10 @@ culprit "'kernel_pth' of --hypervisor-parameters \(-H\), did you mean 'kernel_pa
 culprit "option --drained: 'maybe' is neither yes nor no" gnt-node modify --drained=maybe node2
 culprit "memory-size is no size \(like 512m or 10g\): 'x'" \
     gnt-cluster modify --ipolicy-std-specs memory-size=x
+culprit "'disksize' of --ipolicy-std-specs, did you mean 'disk-size'\\? There are: cpu" \
+    gnt-cluster modify --ipolicy-std-specs disksize=5
+culprit "NIC 0: parameter 'lnik' is not available.*there are:.* link, " \
+    gnt-instance modify --net 0:lnik=br0 web1
 # shellcheck disable=SC2086
 culprit "OS 'nosuch' not known on node node2.example.com" gnt-instance add $quick -o nosuch u1
 culprit "OS 'nosuch' not known on node node2.example.com" \
