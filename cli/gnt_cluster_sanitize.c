@@ -13,6 +13,14 @@
 /* As the master daemon reads it. */
 #define CONFIG_BYTES_MAX ((size_t)256 * 1024 * 1024)
 
+/* What this machine has or allows is no fault of ours. */
+static int of_machine(struct error *err)
+{
+	err->kind = ERR_PREREQ;
+	err->ecode = ECODE_ENVIRON;
+	return -1;
+}
+
 static json_t *read_config(const struct paths *p, struct error *err)
 {
 	auto_free char *file = paths_local(p, paths_plain(PATH_CONFIG_DATA));
@@ -24,6 +32,7 @@ static json_t *read_config(const struct paths *p, struct error *err)
 	if (text == NULL) {
 		error_wrap(err, "Cannot read the configuration (the master and "
 				"its candidates have it, for root)");
+		of_machine(err);
 		return NULL;
 	}
 	config = json_parse(text, len, err);
@@ -52,7 +61,9 @@ static int sanitize(struct cli *cli, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
 				 "File %s exists; --force writes over it",
 				 file);
-	return fs_write_atomic(file, text, strlen(text), 0600, err);
+	return fs_write_atomic(file, text, strlen(text), 0600, err) < 0
+		       ? of_machine(err)
+		       : CLI_OK;
 }
 
 const struct cli_command cluster_sanitize = {

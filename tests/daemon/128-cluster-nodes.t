@@ -63,4 +63,6 @@ is "$(grep -cE 'web1|s3cret' "$report")" 0 "without names"
 like "$(cat "$report")" '"name": "instance1.example.com"' "but with others"
 fails "a file that is there" m gnt-cluster sanitize-config "$report"
 like "$out" 'exists; --force' "is not written over"
+fails "a folder that is not there" m gnt-cluster sanitize-config "$VC/none/x"
+unlike "$out" 'Unhandled' "is no riddle"
 tap_done
