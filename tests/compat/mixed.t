@@ -111,6 +111,18 @@ is "$(ours gnt-node list --no-headers -o name,role,dtotal,mtotal node2 |
 is "$(on node2 sh -c 'cmp /var/lib/ganeti/config.data - && echo same' \
     <"$HOSTS/node1/data/config.data")" same "as a candidate it has the configuration"
 succeeds "it gets the cluster's files" ours gnt-cluster redist-conf
+# More than the 128 KiB that Debian's node daemon writes of an ssconf value.
+long=$(printf '%0110d' 0)
+many=$(seq -f "a$long-%06g" 1 1200)
+succeeds "more tags than it writes" ours gnt-cluster add-tags $many
+succeeds "and the cluster goes on" ours gnt-cluster add-tags one-more
+is "$(on node2 sh -c 'cmp /var/lib/ganeti/config.data - && echo same' \
+    <"$HOSTS/node1/data/config.data")" same "it has the configuration"
+like "$(cat "$HOSTS"/node1/var/log/ganeti/master-daemon.log)" \
+    "takes no ssconf value of 131072 bytes.*cluster_tags" "the log says what it lacks"
+like "$(errors ours)" "ssconf_cluster_tags found with 2 different checksums" \
+    "and so does verify"
+succeeds "fewer tags" ours gnt-cluster remove-tags $many
 is "$(errors ours)" "" "verify is content"
 like "$(ours gnt-cluster verify 2>&1)" \
     "NOTICE.*Ganeti's node daemon.*node2.example.com" "and names who has no vote"
