@@ -171,17 +171,29 @@ static void note_waiting(const json_t *id, const char *status,
 	}
 }
 
+/* What on_interrupt() says of the job that is followed. */
+static char interrupt_note[160];
+
 /* The job goes on without us: say so. */
 static void on_interrupt(int signal)
 {
-	static const char note[] =
-		"\nAborted. A job that was submitted goes on; see gnt-job "
-		"list, gnt-job watch, gnt-job cancel.\n";
-	ssize_t ignored = write(STDERR_FILENO, note, sizeof(note) - 1);
+	ssize_t ignored =
+		write(STDERR_FILENO, interrupt_note, strlen(interrupt_note));
 
 	(void)signal;
 	(void)ignored;
 	_exit(CLI_FAILURE);
+}
+
+static void prepare_interrupt(const json_t *id)
+{
+	auto_free char *text = cli_str(id);
+
+	snprintf(interrupt_note, sizeof(interrupt_note),
+		 "\nAborted. Job %.20s goes on; see gnt-job watch %.20s, "
+		 "gnt-job cancel %.20s.\n",
+		 text, text, text);
+	signal(SIGINT, on_interrupt);
 }
 
 /* Call WaitForJobChange until the job has ended and its log is told. */
@@ -191,7 +203,7 @@ static int follow(struct cli *cli, const json_t *id, bool quiet,
 	auto_json json_t *info = json_null(), *serial = json_null();
 	const char *said = "";
 
-	signal(SIGINT, on_interrupt);
+	prepare_interrupt(id);
 	for (;;) {
 		const json_t *log, *entry, *now;
 		const char *status;

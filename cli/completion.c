@@ -27,8 +27,19 @@ static const struct {
 	const char *arg, *kind;
 } value_kinds[] = {
 	{"NODE", "node"}, {"NODE[:NODE]", "node"},  {"GROUP", "group"},
-	{"OS", "os"},	  {"INSTANCE", "instance"},
+	{"OS", "os"},	  {"INSTANCE", "instance"}, {"FIELDS", "fields"},
 };
+
+/* Jobs that have ended are not to be canceled. */
+static const char *argument_kind(const struct cli_command *c, size_t kind)
+{
+	bool of_live = str_eq(kinds[kind].kind, "job") &&
+		       (strcmp(c->name, "cancel") == 0 ||
+			strcmp(c->name, "change-priority") == 0 ||
+			strcmp(c->name, "why") == 0);
+
+	return of_live ? "live-job" : kinds[kind].kind;
+}
 
 static const char *value_kind(const struct cli_option *o)
 {
@@ -142,7 +153,7 @@ static void print_value_case(const struct cli_tool *tool,
 		printf("|'%s %s -%c'", short_name(tool), c->name, o->letter);
 	printf(") ");
 	if (o->choices == NULL) {
-		printf("_gnt_names %s ;;\n", kind);
+		printf("_gnt_names %s %s ;;\n", kind, short_name(tool));
 		return;
 	}
 	printf("printf '%%s\\n'");
@@ -177,18 +188,22 @@ static void print_arguments(const struct cli_tool *tool,
 	print_pattern(tool, c);
 	for (size_t k = 0; k < N_KINDS; k++)
 		if (takes(c, k))
-			printf(" _gnt_names %s;", kinds[k].kind);
+			printf(" _gnt_names %s;", argument_kind(c, k));
 	if (takes_file(c))
 		printf(" echo @file;");
 	printf(" :;;\n");
 }
 
 static const char names_function[] =
-	"_gnt_names() { # KIND: the objects there are\n"
+	"_gnt_names() { # KIND [TOOL]: the objects there are\n"
 	"    case $1 in\n"
 	"    os) gnt-os list --no-headers ;;\n"
 	"    job) gnt-job list --no-headers --separator=: -o id ;;\n"
+	"    live-job) gnt-job list --pending --running --no-headers "
+	"--separator=: -o id ;;\n"
 	"    filter) gnt-filter list --no-headers -o uuid ;;\n"
+	"    fields) \"gnt-$2\" list-fields --no-headers --separator=: | "
+	"cut -d: -f1 ;;\n"
 	"    *) \"gnt-$1\" list --no-headers -o name ;;\n"
 	"    esac 2>/dev/null </dev/null\n"
 	"}\n\n";
@@ -351,7 +366,7 @@ static void print_fish_option(const struct cli_tool *tool,
 			printf("%s%s", i == 0 ? "" : " ", o->choices[i]);
 		printf("'");
 	} else if (kind != NULL) {
-		printf(" -xa '(_gnt_names %s)'", kind);
+		printf(" -xa '(_gnt_names %s %s)'", kind, short_name(tool));
 	} else if (o->type != CLI_FLAG) {
 		printf(" -x");
 	}
@@ -370,7 +385,7 @@ static void print_fish_command(const struct cli_tool *tool,
 	for (size_t k = 0; k < N_KINDS; k++)
 		if (takes(c, k)) {
 			print_fish_begin(tool, c);
-			printf(" -a '(_gnt_names %s)'\n", kinds[k].kind);
+			printf(" -a '(_gnt_names %s)'\n", argument_kind(c, k));
 		}
 	if (takes_file(c)) {
 		print_fish_begin(tool, c);
@@ -388,6 +403,12 @@ static void print_fish(const struct cli_tool *const *tools)
 	       "        case job\n"
 	       "            gnt-job list --no-headers --separator=: -o id "
 	       "2>/dev/null\n"
+	       "        case live-job\n"
+	       "            gnt-job list --pending --running --no-headers "
+	       "--separator=: -o id 2>/dev/null\n"
+	       "        case fields\n"
+	       "            gnt-$argv[2] list-fields --no-headers "
+	       "--separator=: 2>/dev/null | cut -d: -f1\n"
 	       "        case filter\n"
 	       "            gnt-filter list --no-headers -o uuid 2>/dev/null\n"
 	       "        case '*'\n"

@@ -344,6 +344,32 @@ static int check_id(const struct cli *cli, struct error *err)
 			 cli->args[0]);
 }
 
+/* Of a job that is no longer live. */
+static int tell_archived(struct cli *cli, const struct error *failure)
+{
+	struct error err;
+	auto_json json_t *answer =
+		cli_call(cli, "Query",
+			 json_make("[s, [s], [s, [s, s, s]]]", "job", "status",
+				   "|", "=", "id", cli->args[0]),
+			 &err);
+	const json_t *row = json_array_get(json_get(answer, "data"), 0);
+	const char *status =
+		json_string_value(json_array_get(json_array_get(row, 0), 1));
+
+	fflush(stdout);
+	if (status == NULL) {
+		fprintf(stderr, "Job %s failed: %s\n", cli->args[0],
+			failure->text);
+		return CLI_FAILURE;
+	}
+	fprintf(stderr,
+		"Job %s is archived; it ended with status '%s' (gnt-job info "
+		"%s shows more)\n",
+		cli->args[0], status, cli->args[0]);
+	return str_eq(status, "success") ? CLI_OK : CLI_FAILURE;
+}
+
 static int await(struct cli *cli, bool quiet)
 {
 	auto_json json_t *id = json_string(cli->args[0]);
@@ -352,6 +378,8 @@ static int await(struct cli *cli, bool quiet)
 
 	if (result != NULL)
 		return CLI_OK;
+	if (failure.kind == ERR_JOB_LOST)
+		return tell_archived(cli, &failure);
 	auto_free char *text = cli_error_text(&failure);
 
 	fflush(stdout);

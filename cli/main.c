@@ -34,7 +34,8 @@ static int usage(void)
 		printf(" %-9s - %s\n", tools[i]->name + strlen(PREFIX),
 		       tools[i]->help);
 	printf("\ngnt completion bash|zsh|fish prints completions for a "
-	       "shell.\n");
+	       "shell;\ngnt manual TOOL (gnt-node, for example) prints its "
+	       "manual page, for man -l -.\n");
 	return CLI_FAILURE;
 }
 

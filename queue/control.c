@@ -11,7 +11,7 @@
 
 /* Answers as Ganeti's luxid gives them. */
 #define TOO_LATE "Job no longer waiting, can't cancel (informed it anyway)"
-#define KILLED "SIGKILL send to the process"
+#define KILLED "The job is ended at once, whatever it does"
 
 static int answer(bool ok, char *text STEALS, bool *ret_ok, char **ret_text)
 {

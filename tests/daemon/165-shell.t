@@ -60,6 +60,35 @@ fi
 fails "another shell" gnt completion tcsh
 like "$out" tcsh "is named"
 
+# What is asked of the cluster.
+ended=$(m gnt-job list --no-headers --separator=: -o id | head -1)
+names() { # KIND [TOOL]
+    m bash -c '. "$1" >/dev/null 2>&1; shift; _gnt_names "$@"' - "$VC/bash" "$@"
+}
+like "$(names fields node)" '^mem_free$' "fields are offered, our own as well"
+like "$(names job)" "^$ended\$" "jobs are, too"
+is "$(names live-job)" "" "but for cancel only those that have not ended"
+like "$(gnt completion bash)" "'job cancel'\) _gnt_names live-job;" "which it asks for"
+slow=$(m gnt-debug delay --submit --print-jobid 60 2>/dev/null | head -1)
+until_true 10 sh -c "'$BIN/gnt-vcluster' exec '$VC' node1 -- gnt-job list --no-headers -o status $slow | grep -qx running"
+is "$(names live-job)" "$slow" "as this one"
+
+# Waiting is told.
+m timeout -s INT 1 gnt-job wait "$slow" >"$VC/out" 2>&1
+like "$(cat "$VC/out")" "Job $slow goes on; see gnt-job watch $slow" \
+    "who is interrupted is told that the job goes on"
+like "$(m gnt-job cancel --kill --yes-do-it "$slow" 2>&1)" 'ended at once' \
+    "a kill says what it does"
+is_final() { m gnt-job list --no-headers -o status "$slow" | grep -qx error; }
+until_true 10 is_final
+m gnt-job archive "$ended" "$slow" >/dev/null
+succeeds "an archived job may be waited for" m gnt-job wait "$ended"
+like "$out" "Job $ended is archived; it ended with status 'success'" "and how it ended is told"
+fails "also where it failed" m gnt-job wait "$slow"
+like "$out" "ended with status 'error'" "as this one did"
+fails "but not one that never was" m gnt-job wait 99999
+like "$(gnt)" 'gnt manual TOOL' "the usage names the manual"
+
 # Manual pages: every command and option stands in its tool's page.
 for tool in $tools; do
     gnt manual "gnt-$tool" >"$VC/man"

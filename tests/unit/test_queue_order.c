@@ -63,7 +63,7 @@ Test(queue_order, cancel_at_each_stage)
 		     "Job no longer waiting, can't cancel (informed it "
 		     "anyway)");
 	expect_order((struct order){.id = running, .kill = true}, do_cancel,
-		     true, "SIGKILL send to the process");
+		     true, "The job is ended at once, whatever it does");
 	expect_order((struct order){.id = 99}, do_cancel, false,
 		     "Job 99 not found in queue");
 	cond_signal(&world.gate_changed);
@@ -179,7 +179,7 @@ Test(queue_order, a_gate_limits_how_many_run)
 	world_expect_status(ids[1], "running");
 	world_expect_status(ids[2], "queued");
 	expect_order((struct order){.id = ids[1], .kill = true}, do_cancel,
-		     true, "SIGKILL send to the process");
+		     true, "The job is ended at once, whatever it does");
 	cond_signal(&world.gate_changed);
 	world_settle();
 	world_expect_status(ids[2], "running");
