@@ -109,8 +109,8 @@ json_t *iallocator_multi_allocate(json_t *instances STEALS)
 
 	json_array_foreach (instances, i, inst)
 		json_object_del(inst, "type");
-	return json_make("{s:o, s:s}", "instances", instances, "type",
-			 "multi-allocate");
+	return json_make("{s:o, s:s, s:b}", "instances", instances, "type",
+			 "multi-allocate", "skip_failed", true);
 }
 
 json_t *iallocator_relocate(struct master *m, const json_t *instance,

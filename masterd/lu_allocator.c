@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "masterd/lu_allocator.h"
 
+#include <string.h>
+
 #include "lib/base/clock.h"
+#include "lib/json/json.h"
 
 /* A job may have waited for long; by then its nodes are asked again. */
 #define SIGN_US (5 * INT64_C(1000000))
@@ -41,4 +44,27 @@ WAITS char *lu_allocator_ask(struct lu *lu, const json_t *request,
 	answer = iallocator_ask(lu->m, request, &how, &output, err);
 	tell(lu, how.name, output);
 	return answer;
+}
+
+WAITS json_t *lu_allocator_explain(struct lu *lu, const json_t *request,
+				   const char *name, const char *template,
+				   struct error *err)
+{
+	const struct iallocator_how how = {
+		.name = name, .disk_template = template, .explain = true};
+	auto_free char *output = lu_allocator_ask(lu, request, how, err);
+	auto_json json_t *answer = NULL;
+	json_t *explanation;
+	struct error why;
+
+	if (output == NULL)
+		return NULL;
+	answer = json_parse(output, strlen(output), &why);
+	explanation = json_incref(json_object_get(answer, "explanation"));
+	if (explanation == NULL)
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "The iallocator '%s' explains nothing; ours (hail) "
+			  "does",
+			  name);
+	return explanation;
 }

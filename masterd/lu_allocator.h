@@ -16,4 +16,10 @@ WAITS json_t *lu_allocator(struct lu *lu, json_t *request STEALS,
 WAITS char *lu_allocator_ask(struct lu *lu, const json_t *request,
 			     struct iallocator_how how, struct error *err);
 
+/* What our hail says of each node; to be freed.  ERR_PREREQ when the allocator
+ * explains nothing. */
+WAITS json_t *lu_allocator_explain(struct lu *lu, const json_t *request,
+				   const char *name, const char *template,
+				   struct error *err);
+
 #endif

@@ -240,29 +240,12 @@ static WAITS int explain(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
 	auto_json json_t *request = placement_request(lu, err);
-	auto_free char *output = NULL;
-	auto_json json_t *answer = NULL;
-	struct error why;
 
 	if (request == NULL)
 		return -1;
-	output = lu_allocator_ask(lu, request,
-				  (struct iallocator_how){
-					  .name = c->iallocator,
-					  .disk_template = c->spec.template,
-					  .explain = true,
-				  },
-				  err);
-	if (output == NULL)
-		return -1;
-	answer = json_parse(output, strlen(output), &why);
-	lu->answer = json_incref(json_object_get(answer, "explanation"));
-	if (lu->answer != NULL)
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "The iallocator '%s' explains nothing; ours (hail) "
-			 "does",
-			 c->iallocator);
+	lu->answer = lu_allocator_explain(lu, request, c->iallocator,
+					  c->spec.template, err);
+	return lu->answer == NULL ? -1 : 0;
 }
 
 json_t *create_node_names(struct lu *lu)

@@ -45,6 +45,16 @@ static void set_lower(json_t *op, const char *key)
 	json_set_str(op, key, name);
 }
 
+/* Which of them it is about. */
+static int in_definition(const json_t *given, size_t i, struct error *err)
+{
+	const char *name = json_str(given, "instance_name", NULL);
+
+	if (name == NULL || *name == '\0')
+		return error_wrap(err, "Definition %zu, without a name", i + 1);
+	return error_wrap(err, "Instance '%.200s'", name);
+}
+
 static int read_ops(struct lu *lu, struct error *err)
 {
 	const struct op_instance_multi_alloc *op = lu->op;
@@ -56,15 +66,19 @@ static int read_ops(struct lu *lu, struct error *err)
 	m->complete = json_array();
 	m->ops = xcalloc(n, sizeof(*m->ops));
 	for (size_t i = 0; i < n; i++) {
-		json_t *given = json_copy(json_array_get(op->instances, i));
+		auto_json json_t *given =
+			json_copy(json_array_get(op->instances, i));
 		json_t *full;
+
+		if (!json_is_object(given))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Definition %zu is no object", i + 1);
 
 		json_set_str(given, "OP_ID", "OP_INSTANCE_CREATE");
 		set_lower(given, "instance_name");
 		full = op_check(given, err);
-		json_decref(given);
 		if (full == NULL)
-			return error_wrap(err, "Instance %zu", i);
+			return in_definition(given, i, err);
 		spec_complete(lu->m, full);
 		json_array_append_new(m->complete, full);
 		op_parse(&op_class_instance_create, full, &m->ops[i]);
@@ -93,6 +107,10 @@ static int choose(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "There are instances with and without a "
 				 "node; give all of them one, or none");
+	if (with_node > 0 && op->explain)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "There is nothing to explain where the nodes "
+				 "are given");
 	if (with_node > 0 || m->n == 0) {
 		if (op->iallocator != NULL && with_node > 0)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -134,6 +152,10 @@ static int multi_expand(struct lu *lu, struct error *err)
 		return -1;
 	for (size_t i = 0; i < m->n; i++)
 		lu_want_new(lu, LOCK_INSTANCE, m->ops[i].instance_name);
+	if (m->iallocator != NULL && op->explain) {
+		lu_want_all(lu, LOCK_NODE_RES, false);
+		return 0;
+	}
 	if (m->iallocator != NULL) {
 		place_want_nodes(lu, op->opportunistic_locking,
 				 widest_template(m));
@@ -234,6 +256,19 @@ static void note_failed(struct lu *lu, const json_t *failed)
 	}
 }
 
+/* Ask where they would go and why; nothing more comes of it. */
+static WAITS int explain(struct lu *lu, struct error *err)
+{
+	const char *template = "diskless";
+	auto_json json_t *wanted = request(lu, &template, err);
+
+	if (wanted == NULL)
+		return -1;
+	lu->answer = lu_allocator_explain(lu, wanted, multi_of(lu)->iallocator,
+					  template, err);
+	return lu->answer == NULL ? -1 : 0;
+}
+
 static WAITS int run(struct lu *lu, struct error *err)
 {
 	struct multi *m = multi_of(lu);
@@ -284,6 +319,7 @@ static int check_atomic(struct lu *lu, struct error *err)
 
 static int multi_check(struct lu *lu, struct error *err)
 {
+	const struct op_instance_multi_alloc *op = lu->op;
 	struct multi *m = multi_of(lu);
 
 	m->placed = json_object();
@@ -291,6 +327,8 @@ static int multi_check(struct lu *lu, struct error *err)
 	m->nics = json_object();
 	if (check_names(lu, err) < 0)
 		return -1;
+	if (m->iallocator != NULL && op->explain)
+		return explain(lu, err);
 	if (m->iallocator != NULL)
 		return run(lu, err) < 0 ? -1 : check_atomic(lu, err);
 	for (size_t i = 0; i < m->n; i++)
@@ -422,10 +460,53 @@ static WAITS int hand_over(struct lu *lu, const json_t *names,
 	return config_commit(c, err);
 }
 
+/* All or none: also when a creation fails. */
+static bool is_undone(struct lu *lu)
+{
+	const struct op_instance_multi_alloc *op = lu->op;
+
+	return op->atomic && !op->keep_others;
+}
+
+/* The job that looks after the others; they are submitted with it, before. */
+static json_t *last_job(struct lu *lu, const json_t *names)
+{
+	json_t *instances = json_array(), *depends = json_array();
+	json_int_t n = (json_int_t)json_array_size(names);
+
+	for (json_int_t k = 0; k < n; k++) {
+		const char *name =
+			json_string_value(json_array_get(names, (size_t)k));
+		const json_t *inst =
+			booking_find(lu->m->config, name, lu->job_id);
+
+		json_array_append_new(depends, json_make("[I, []]", k - n));
+		json_array_append_new(instances,
+				      json_make("[s, s?]", name,
+						json_str(inst, "uuid", NULL)));
+	}
+	return json_make("[{s:s, s:o, s:o}]", "OP_ID",
+			 "OP_INSTANCE_MULTI_FINISH", "instances", instances,
+			 "depends", depends);
+}
+
+/* Its id stands apart: `jobs` has one for each name. */
+static void take_last(json_t *result)
+{
+	json_t *ids = json_object_get(result, "jobs");
+	size_t last = json_array_size(ids) - 1;
+
+	json_object_set(result, "undo_job",
+			json_array_get(json_array_get(ids, last), 1));
+	json_array_remove(ids, last);
+}
+
 static WAITS json_t *submit(struct lu *lu, struct error *err)
 {
 	struct multi *m = multi_of(lu);
-	json_t *jobs = json_array(), *names = json_array();
+	json_t *jobs = json_array(), *names = json_array(), *result;
+	json_t *placement = json_array();
+	bool undone;
 
 	for (size_t i = 0; i < m->n; i++) {
 		const char *name = m->ops[i].instance_name;
@@ -434,12 +515,21 @@ static WAITS json_t *submit(struct lu *lu, struct error *err)
 		if (nodes == NULL)
 			continue;
 		json_array_append_new(names, json_string(name));
+		json_array_append_new(placement,
+				      json_make("[s, O]", name, nodes));
 		json_array_append_new(jobs, job_for(lu, i, nodes));
 	}
-	return lu_submit_jobs(lu, jobs,
-			      json_make("{s:o, s:O}", "allocatable", names,
-					"failed", m->failed),
-			      err);
+	undone = json_array_size(jobs) > 0 && is_undone(lu);
+	if (undone)
+		json_array_append_new(jobs, last_job(lu, names));
+	result = lu_submit_jobs(lu, jobs,
+				json_make("{s:o, s:O, s:o}", "allocatable",
+					  names, "failed", m->failed,
+					  "placement", placement),
+				err);
+	if (result != NULL && undone)
+		take_last(result);
+	return result;
 }
 
 static WAITS json_t *multi_exec(struct lu *lu, struct error *err)

@@ -166,6 +166,109 @@ Test(placement, or_as_many_as_there_is_place_for)
 	cr_assert_null(instance("web2"));
 }
 
+/* The third finds a place, where it does not start. */
+static json_t *op_third_fails(bool keep)
+{
+	static const char *const names[] = {"web1", "web2", "web3", NULL};
+	json_t *op = op_bulk(NODE2, names), *third;
+
+	third = json_array_get(json_get(op, "instances"), 2);
+	json_set_str(third, "pnode", NODE3);
+	s.nodes[2].fail_on = "instance_start";
+	json_set_bool(op, "atomic", true);
+	if (keep)
+		json_set_bool(op, "keep_others", true);
+	return op;
+}
+
+/* [[name, [nodes]], ...] of its result, in the order of the request. */
+static void assert_placed(uint64_t bulk, const char *const *names)
+{
+	const struct job *j = queue_job(s.master->queue, bulk);
+	struct error err;
+	auto_json json_t *result =
+		json_parse(j->ops[0].result, strlen(j->ops[0].result), &err);
+	const json_t *placement = json_get(result, "placement"), *row;
+	size_t i;
+
+	json_array_foreach (placement, i, row) {
+		cr_assert_str_eq(json_string_value(json_array_get(row, 0)),
+				 names[i]);
+		cr_assert_str_eq(json_string_value(json_array_get(
+					 json_array_get(row, 1), 0)),
+				 NODE2);
+	}
+	cr_assert_null(names[i], "all of them");
+}
+
+/* The job that ends a creation of all or none; 0. */
+static uint64_t last_job_of(uint64_t bulk)
+{
+	const struct job *j = queue_job(s.master->queue, bulk);
+	struct error err;
+	auto_json json_t *result =
+		json_parse(j->ops[0].result, strlen(j->ops[0].result), &err);
+
+	cr_assert_eq(json_array_size(json_get(result, "jobs")), 3);
+	return (uint64_t)json_int(result, "undo_job", 0);
+}
+
+Test(placement, all_or_none_also_when_a_creation_fails)
+{
+	uint64_t id = sim_submit(&s, op_third_fails(false), NULL);
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_assert_str_eq(sim_wait(&s, last_job_of(id)), "success");
+	cr_assert_str_eq(sim_wait(&s, job_of(id, 2)), "error");
+	for (int i = 1; i <= 3; i++) {
+		auto_free char *name = xprintf("web%d", i);
+
+		cr_assert(sim_run(&s, 60000, is_gone, name), "%s", name);
+	}
+}
+
+Test(placement, all_or_none_survives_the_master)
+{
+	uint64_t id = sim_submit(&s, op_third_fails(false), NULL), last;
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	last = last_job_of(id);
+	sim_crash(&s, 3);
+	sim_restart(&s);
+	cr_assert_str_eq(sim_wait(&s, last), "success");
+	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web1"));
+	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web2"));
+}
+
+Test(placement, unless_the_others_are_to_be_kept)
+{
+	uint64_t id = sim_submit(&s, op_third_fails(true), NULL);
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_assert_eq(last_job_of(id), 0);
+	for (size_t i = 0; i < 3; i++)
+		sim_wait(&s, job_of(id, i));
+	sim_run(&s, 60000, NULL, NULL);
+	cr_assert_not_null(instance("web1"));
+	cr_assert_not_null(instance("web2"));
+}
+
+Test(placement, what_all_created_stays)
+{
+	static const char *const names[] = {"web1", "web2", "web3", NULL};
+	json_t *op = op_bulk(NODE2, names);
+	uint64_t id;
+
+	json_set_bool(op, "atomic", true);
+	id = sim_submit(&s, op, NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	assert_placed(id, names);
+	cr_assert_str_eq(sim_wait(&s, last_job_of(id)), "success");
+	sim_run(&s, 60000, NULL, NULL);
+	for (size_t i = 0; i < 3; i++)
+		cr_assert_not_null(instance(names[i]));
+}
+
 /* --- room for moves --- */
 
 /* MiB guaranteed to instances on the node. */
