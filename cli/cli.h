@@ -62,6 +62,7 @@ struct cli_command {
 	const char *alias; /* or NULL */
 	const char *args;  /* for the help: "<instance>"; NULL: none */
 	const char *help;
+	const char *details; /* lines that stand as they are, or NULL */
 	int min_args;
 	int max_args;	   /* -1: any number */
 	bool ends_options; /* its first argument ends the options: what follows

@@ -86,6 +86,8 @@ void cli_help_command(const struct cli_tool *tool,
 	print_wrapped(command->help, 0);
 	if (command->alias != NULL)
 		printf("\nAlso called: %s\n", command->alias);
+	if (command->details != NULL)
+		printf("\n%s", command->details);
 	printf("\nOptions\n=======\n");
 	for (size_t i = 0; command->options[i] != NULL; i++)
 		print_option(command->options[i]);

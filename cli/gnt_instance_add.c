@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-instance add and batch-create. */
+/* gnt-instance add. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,6 @@
 
 /* More devices of one kind than any policy allows. */
 #define DEVICES_MAX 64
-#define BATCH_FILE_MAX (64 * 1024 * 1024)
 
 /* --- devices --- */
 
@@ -285,103 +284,6 @@ static int add(struct cli *cli, struct error *err)
 	return code;
 }
 
-/* --- batch-create --- */
-
-/* One entry of the file as an opcode: what it does not name has defaults, what
- * the opcode does not know is refused. */
-static json_t *batch_op(const json_t *entry, size_t index, struct error *err)
-{
-	auto_json json_t *op = op_new(&op_class_instance_create);
-	const char *key;
-	json_t *value;
-
-	if (!json_is_object(entry)) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "Instance %zu in the file is no JSON object", index);
-		return NULL;
-	}
-	json_object_set_new(op, "dry_run", json_null());
-	json_object_set_new(op, "debug_level", json_null());
-	json_object_set_new(op, "no_install", json_null());
-	json_object_set_new(op, "reason", json_array());
-	json_object_set_new(op, "priority", json_integer(0));
-	json_object_foreach ((json_t *)entry, key, value) {
-		if (json_object_get(op, key) == NULL) {
-			error_set(err, ERR_PREREQ, ECODE_INVAL,
-				  "Instance %zu in the file has an unknown "
-				  "parameter '%s'",
-				  index, key);
-			return NULL;
-		}
-		json_object_set(op, key, value);
-	}
-	return steal(&op);
-}
-
-static json_t *batch_ops(const char *file, struct error *err)
-{
-	auto_json json_t *entries = json_read_file(file, BATCH_FILE_MAX, err);
-	auto_json json_t *ops = json_array();
-	json_t *entry, *op;
-	size_t i;
-
-	if (entries == NULL) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_INVAL;
-		error_wrap(err, "Cannot read the instance definitions");
-		return NULL;
-	}
-	if (!json_is_array(entries)) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "%s must hold a list of instance definitions", file);
-		return NULL;
-	}
-	json_array_foreach (entries, i, entry) {
-		op = batch_op(entry, i, err);
-		if (op == NULL)
-			return NULL;
-		json_array_append_new(ops, op);
-	}
-	return steal(&ops);
-}
-
-static int batch_create(struct cli *cli, struct error *err)
-{
-	json_t *ops = batch_ops(cli->args[0], err), *op;
-	auto_json json_t *result = NULL;
-	int code, failed;
-
-	if (ops == NULL)
-		return -1;
-	op = cli_op(cli, &op_class_instance_multi_alloc);
-	json_object_set_new(op, "instances", ops);
-	cli_op_set(cli, op, "iallocator", &OPT_IALLOCATOR);
-	json_object_del(op, "atomic"); /* not Ganeti's: only if asked for */
-	if (cli_given(cli, &OPT_ATOMIC))
-		json_set_bool(op, "atomic", true);
-	code = cli_submit(cli, op, &result, err);
-	if (code != CLI_OK || result == NULL)
-		return code;
-	failed = cli_follow(cli, result, err);
-	if (failed < 0)
-		return -1;
-	if (json_array_size(json_get(result, "failed")) > 0) {
-		auto_free char *names =
-			cli_join(json_get(result, "failed"), ", ");
-
-		fprintf(stderr, "No place was found for: %s\n", names);
-		failed++;
-	}
-	if (failed > 0) {
-		auto_free char *errors = cli_errors(failed);
-
-		printf("%s during the creation.\n", errors);
-		return CLI_FAILURE;
-	}
-	printf("All instances created successfully.\n");
-	return CLI_OK;
-}
-
 const struct cli_command instance_add = {
 	.name = "add",
 	.args = "[...] -t disk-type -n node[:secondary-node] -o os-type "
@@ -393,15 +295,4 @@ const struct cli_command instance_add = {
 		    &OPT_NO_START, &OPT_OS_TYPE, &OPT_FORCE_VARIANT,
 		    &OPT_NO_INSTALL, &OPT_COMMUNICATION, OPTS_JOB},
 	.run = add,
-};
-
-const struct cli_command instance_batch_create = {
-	.name = "batch-create",
-	.args = "[--atomic] [-I <iallocator>] <instances.json>",
-	.help = "Create many instances from a JSON file: a list of objects "
-		"with the parameters of the creation opcode",
-	.min_args = 1,
-	.max_args = 1,
-	.options = {&OPT_ATOMIC, &OPT_IALLOCATOR, OPTS_JOB},
-	.run = batch_create,
 };

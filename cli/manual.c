@@ -40,6 +40,8 @@ static void print_command(const struct cli_command *c)
 		roff_bold(c->alias);
 		printf(".\n");
 	}
+	if (c->details != NULL)
+		roff_lines(c->details);
 	for (size_t i = 0; c->options[i] != NULL; i++)
 		print_option(c->options[i]);
 }

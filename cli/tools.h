@@ -44,7 +44,9 @@ extern const struct cli_command debug_iallocator;
 /* What an allocator says of nodes, for people or as --format asks. */
 void tool_print_explanation(const struct cli *cli, const json_t *explanation);
 /* gnt_instance_add.c */
-extern const struct cli_command instance_add, instance_batch_create;
+extern const struct cli_command instance_add;
+/* gnt_instance_batch.c */
+extern const struct cli_command instance_batch_create;
 /* gnt_instance_power.c */
 extern const struct cli_command instance_startup, instance_shutdown,
 	instance_reboot;

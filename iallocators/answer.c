@@ -97,17 +97,19 @@ static void add_failed(struct multi *m, const char *name, const char *reason)
 	m->n_failed++;
 }
 
-/* Place one of them.  Only in a named group is it no reason to give up when
- * there is no room.  Dedicated placement leaves out the group's name then. */
+/* Place one of them.  Unless the request says otherwise, only in a named group
+ * is it no reason to give up when there is no room.  Dedicated placement leaves
+ * out the group's name then. */
 static bool multi_one(struct cluster *c, const struct new_instance *new,
-		      const char *group_name, const struct place_options *o,
+		      const struct request *r, const struct place_options *o,
 		      struct multi *m, struct result *ret)
 {
+	const char *group_name = r->group_name;
 	const char *group = group_name != NULL ? group_name : new->group_name;
-	struct solution s;
+	struct solution s = {.found = false};
 	enum placed placed = place_new(c, new, group, o, &s, ret);
 
-	if (placed != PLACED &&
+	if (placed != PLACED && !r->skip_failed &&
 	    (placed == PLACED_WRONGLY || group_name == NULL))
 		return false;
 	if (placed != PLACED && s.dedicated) {
@@ -134,8 +136,7 @@ static void multi_allocate(struct cluster *c, const struct request *r,
 
 	ret->success = true;
 	for (int i = 0; i < r->n_news && ret->success; i++)
-		ret->success =
-			multi_one(c, &r->news[i], r->group_name, o, &m, ret);
+		ret->success = multi_one(c, &r->news[i], r, o, &m, ret);
 	if (ret->success) {
 		buf_addf(&ret->info,
 			 "%d instances failed to allocate and %d were "

@@ -168,6 +168,9 @@ static int read_multi(struct cluster *c, const struct jval *request,
 
 	if (field_list(&f, "instances", &list, err) < 0)
 		return -1;
+	if (field_present(&f, "skip_failed") &&
+	    field_bool(&f, "skip_failed", &ret->skip_failed, err) < 0)
+		return -1;
 	jtext_each(v, list) if (v->kind != JT_OBJECT) return error_set(
 		err, ERR_REQUEST, NULL,
 		"%s: key 'instances': Unable to read "

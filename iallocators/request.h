@@ -28,6 +28,7 @@ struct request {
 	struct new_instance *news; /* allocate: one; multi-allocate */
 	int n_news;
 	const char *group_name; /* or NULL */
+	bool skip_failed;	/* multi-allocate: go on without those */
 	bool has_restriction;
 	const char **restriction;
 	size_t n_restriction;

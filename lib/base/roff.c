@@ -2,8 +2,10 @@
 #include "lib/base/roff.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "gantry-config.h"
+#include "lib/base/mem.h"
 #include "lib/base/str.h"
 
 void roff_text(const char *text)
@@ -30,6 +32,20 @@ void roff_sentence(const char *text)
 {
 	roff_text(text);
 	printf("%s\n", str_ends(text, ".") ? "" : ".");
+}
+
+void roff_lines(const char *text)
+{
+	printf(".PP\n.nf\n");
+	while (*text != '\0') {
+		size_t len = strcspn(text, "\n");
+		auto_free char *line = xstrndup(text, len);
+
+		roff_text(line);
+		putchar('\n');
+		text += len + (text[len] != '\0');
+	}
+	printf(".fi\n");
 }
 
 void roff_head(const char *name, int section, const char *help)

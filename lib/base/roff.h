@@ -10,6 +10,9 @@ void roff_bold(const char *text);
 /* As a sentence; help texts end without a full stop. */
 void roff_sentence(const char *text);
 
+/* Lines as they stand. */
+void roff_lines(const char *text);
+
 /* The head of a page of a section, up to the synopsis. */
 void roff_head(const char *name, int section, const char *help);
 

@@ -138,6 +138,83 @@ is "$(requested_macs)" "$(m gnt-instance list --no-headers -o nic.mac/0 m3 m4 |
 m gnt-instance remove -f m3 >/dev/null
 m gnt-instance remove -f m4 >/dev/null
 
+# The file's forms, and errors that name the instance.
+like "$(m gnt-instance batch-create --help)" '"instance_name": "web1.example.com"' \
+    "help shows an example of the file"
+m gnt-instance batch-create --help | sed -n '/^  \[{/,/}\]$/p' |
+    sed 's/"drbd"/"sharedfile"/; s/"10g"/"4m"/; s/512}/4}/; s/"1g"/"64m"/;
+         s/"instance_name"/"name_check": false, "ip_check": false, &/' \
+        >"$VC/example.json"
+succeeds "which is one" m gnt-instance batch-create -I hail "$VC/example.json"
+is "$(m gnt-instance list --no-headers --units m -o name,be/memory,disk.sizes \
+    --separator=: web1.example.com)" "web1.example.com:64:4,4" \
+    "with its sizes"
+m gnt-instance remove -f --shutdown-timeout=0 web1.example.com >/dev/null
+m gnt-instance remove -f --shutdown-timeout=0 web2.example.com >/dev/null
+echo '{"n1": {"template": "sharedfile", "disk_size": ["4M"], "os": "noop",
+    "name_check": false, "ip_check": false, "nics": [], "iallocator": null,
+    "backend": {"maxmem": 64, "minmem": 64}}}' >"$VC/named.json"
+succeeds "definitions may stand by name" m gnt-instance batch-create "$VC/named.json"
+m gnt-instance remove -f --shutdown-timeout=0 n1 >/dev/null
+echo '[{"instance_name": "n1", "disk_template": "diskless", "colour": 1}]' \
+    >"$VC/wrong.json"
+fails "an unknown parameter" m gnt-instance batch-create "$VC/wrong.json"
+like "$out" "Instance 'n1' in the file: unknown parameter 'colour'" "has its name"
+sed -i 's/"colour": 1/"mode": 7/' "$VC/wrong.json"
+fails "a wrong value" m gnt-instance batch-create "$VC/wrong.json"
+like "$out" "Instance 'n1'" "has the name, too"
+
+# One that does not fit, in the middle.
+python3 - "$VC/middle.json" <<'E'
+import json, sys
+json.dump([{"instance_name": name, "disks": [], "nics": [],
+            "disk_template": "diskless", "os_type": "noop",
+            "beparams": {"memory": memory},
+            "name_check": False, "ip_check": False, "ignore_ipolicy": True}
+           for name, memory in (("p1", 64), ("p2", 1 << 24), ("p3", 64))],
+          open(sys.argv[1], "w"))
+E
+out=$(m gnt-instance batch-create -I hail "$VC/middle.json" 2>&1)
+like "$out" 'No place was found for instance p2: ' "hail's reason names the instance"
+is "$(m gnt-instance list --no-headers -o name | grep '^p' | tr '\n' ' ')" \
+    "p1 p3 " "and the others are made"
+m gnt-instance remove -f --shutdown-timeout=0 p1 >/dev/null
+m gnt-instance remove -f --shutdown-timeout=0 p3 >/dev/null
+fails "all or none" m gnt-instance batch-create --atomic -I hail "$VC/middle.json"
+like "$out" 'no place for p2' "says which, too"
+succeeds "a batch is explained" \
+    m gnt-instance batch-create --explain -I hail "$VC/middle.json"
+like "$out" 'p2' "for each"
+like "$out" 'memory' "with the reason"
+
+# When a creation fails later.
+python3 - "$VC/middle.json" "$VC/late.json" <<'E'
+import json, sys
+ops = json.load(open(sys.argv[1]))
+for op in ops:
+    op["beparams"] = {"memory": 64}
+ops[1].update(os_type="failing", disk_template="sharedfile",
+              disks=[{"size": 4}])
+json.dump(ops, open(sys.argv[2], "w"))
+E
+for n in node1 node2 node3; do
+    os=$(root "$n")/srv/ganeti/os/failing
+    mkdir -p "$os"
+    cp -r "$(root node1)/usr/share/ganeti/os/noop/." "$os"
+    printf '#!/bin/sh\nexit 3\n' >"$os/create"
+done
+fails "all or none, where one fails in the end" \
+    m gnt-instance batch-create --atomic -I hail "$VC/late.json"
+like "$out" 'Instance p[13] is removed: all or none.*p2 could not be created' \
+    "takes back the others, saying why"
+is "$(m gnt-instance list --no-headers -o name | grep -c '^p')" 0 "all of them"
+fails "unless they are to be kept" m gnt-instance batch-create --atomic \
+    --keep-others -I hail "$VC/late.json"
+is "$(m gnt-instance list --no-headers -o name | grep '^p' | tr '\n' ' ')" \
+    "p1 p3 " "then they stay"
+m gnt-instance remove -f --shutdown-timeout=0 p1 >/dev/null
+m gnt-instance remove -f --shutdown-timeout=0 p3 >/dev/null
+
 is "$(m gnt-instance list --no-headers -o name | tr '\n' ' ')" "a1 a2 a3 b1 " \
     "no instance is left of the failed ones"
 is "$(ls "$VC/shared-file-storage")" a1 "and no disk"
