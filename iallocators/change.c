@@ -309,6 +309,12 @@ static enum fail refuse_f(struct cluster *c, const struct node *n,
 	return why;
 }
 
+static bool over_spindles(const struct node *n, const struct instance *inst,
+			  double used)
+{
+	return used > n->high_spindles && !inst->ignores_policy;
+}
+
 static enum fail refuse_disk(struct cluster *c, const struct node *n,
 			     const struct instance *inst)
 {
@@ -331,7 +337,7 @@ static enum fail check_disk(struct cluster *c, const struct node *n,
 	if (n->exclusive_storage && s->free_spindles < 0)
 		return refuse(c, n, FAIL_SPINDLES, REFUSAL_SPINDLES,
 			      inst->spindles, n->s.free_spindles);
-	if (strict && s->inst_spindles > n->high_spindles)
+	if (strict && over_spindles(n, inst, s->inst_spindles))
 		return refuse(c, n, FAIL_DISK, REFUSAL_SPINDLE_USE,
 			      model_trunc(s->inst_spindles),
 			      model_trunc(n->high_spindles));
@@ -351,16 +357,17 @@ static enum fail check_disk_f(struct cluster *c, const struct node *n,
 	if (n->exclusive_storage && s->free_spindles_f < 0)
 		return refuse_f(c, n, FAIL_SPINDLES, REFUSAL_SPINDLES,
 				inst->spindles, n->s.free_spindles_f);
-	if (s->inst_spindles_f > n->high_spindles)
+	if (over_spindles(n, inst, s->inst_spindles_f))
 		return refuse_f(c, n, FAIL_DISK, REFUSAL_SPINDLE_USE,
 				model_trunc(s->inst_spindles_f),
 				model_trunc(n->high_spindles));
 	return FAIL_NONE;
 }
 
-static bool over_cpu(const struct node *n, int64_t used)
+static bool over_cpu(const struct node *n, const struct instance *inst,
+		     int64_t used)
 {
-	return n->vcpu_ratio >= 0 &&
+	return n->vcpu_ratio >= 0 && !inst->ignores_policy &&
 	       (double)used / n->total_cpus > n->vcpu_ratio;
 }
 
@@ -390,7 +397,7 @@ static enum fail check_primary_f(struct cluster *c, const struct node *n,
 				n->s.free_mem_f);
 	if (inst_is_local(inst))
 		why = check_disk_f(c, n, s, inst);
-	if (why == FAIL_NONE && over_cpu(n, s->used_cpus_f))
+	if (why == FAIL_NONE && over_cpu(n, inst, s->used_cpus_f))
 		why = refuse_f(c, n, FAIL_CPU, REFUSAL_CPU, s->used_cpus_f,
 			       most_cpus(n));
 	return why;
@@ -423,7 +430,7 @@ static enum fail check_primary(struct cluster *c, const struct node *n,
 		return why;
 	if (s->fails_n1 && !n->s.fails_n1)
 		return refuse_reserved(c, n, s);
-	if (over_cpu(n, s->used_cpus))
+	if (over_cpu(n, inst, s->used_cpus))
 		return refuse(c, n, FAIL_CPU, REFUSAL_CPU, s->used_cpus,
 			      most_cpus(n));
 	tag = clashing_tag(n, inst);

@@ -171,9 +171,10 @@ struct instance {
 	bool has_util;		 /* from a file; else all 1 */
 	double util[UTIL_COUNT];
 	int primary;
-	int secondary;	  /* or NO_INDEX */
-	int64_t location; /* location tags that its nodes have in common */
-	bool booked;	  /* its memory counts also while it does not run */
+	int secondary;	     /* or NO_INDEX */
+	int64_t location;    /* location tags that its nodes have in common */
+	bool booked;	     /* its memory counts also while it does not run */
+	bool ignores_policy; /* no limit of its group policy holds for it */
 	/* What max-node-failures need not count: memory above what it is
 	 * guaranteed, and all of one that stays where it is. */
 	int64_t spare_memory;

@@ -94,9 +94,12 @@ enum fail policy_refusal(const struct group *g, bool exclusive_storage,
 	const struct policy *p = &g->policy;
 	int64_t spindles =
 		exclusive_storage ? inst->spindles : inst->spindle_use;
-	enum fail why = check_intervals(p, spindles, inst, ret_why);
+	enum fail why = inst->ignores_policy
+				? FAIL_NONE
+				: check_intervals(p, spindles, inst, ret_why);
 
-	if (why != FAIL_NONE || template_allowed(p, inst->template))
+	if (inst->ignores_policy || why != FAIL_NONE ||
+	    template_allowed(p, inst->template))
 		return why;
 	return refuse(&(struct comparison){"disk-templates", 0, 0, FAIL_DISK},
 		      ret_why);

@@ -131,7 +131,10 @@ static int read_new(struct cluster *c, const struct jval *request,
 	if (object != request && own != NULL && own->kind == JT_STRING)
 		new->group_name = own->str;
 	if (field_int(&f, "required_nodes", &new->required_nodes, err) < 0 ||
-	    request_instance(c, name, object, &new->inst, err) < 0)
+	    request_instance(c, name, object, &new->inst, err) < 0 ||
+	    (field_present(&f, "ignore_ipolicy") &&
+	     field_bool(&f, "ignore_ipolicy", &new->inst.ignores_policy, err) <
+		     0))
 		return -1;
 	cluster_finish_instance(c, &new->inst, o);
 	return 0;

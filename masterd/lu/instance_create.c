@@ -147,7 +147,22 @@ static json_t *placement_request(struct lu *lu, struct error *err)
 	if (request != NULL && op->opportunistic_locking)
 		json_object_set_new(request, "restrict-to-nodes",
 				    place_nodes(lu));
+	if (request != NULL && op->ignore_ipolicy)
+		json_set_bool(request, "ignore_ipolicy", true);
 	return request;
+}
+
+/* "FailMem" alone does not say that it is the policy that forbids it. */
+static void tell_policy(struct lu *lu, struct error *err)
+{
+	auto_free char *text = NULL;
+	struct error why = *err;
+
+	if (create_op(lu)->ignore_ipolicy || !str_eq(err->ecode, ECODE_NORES))
+		return;
+	text = spec_forbidden(lu, &create_of(lu)->spec);
+	if (text != NULL)
+		error_set(err, why.kind, why.ecode, "%s; %s", why.text, text);
 }
 
 static WAITS int run_iallocator(struct lu *lu, struct error *err)
@@ -168,6 +183,7 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 	auto_free char *text = NULL;
 
 	if (nodes == NULL) {
+		tell_policy(lu, err);
 		if (op->opportunistic_locking &&
 		    str_eq(err->ecode, ECODE_NORES))
 			err->ecode = ECODE_TEMP_NORES; /* others were busy */

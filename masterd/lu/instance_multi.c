@@ -198,8 +198,8 @@ static int check_names(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static int add_request(struct lu *lu, struct inst_spec *spec, json_t *list,
-		       struct error *err)
+static int add_request(struct lu *lu, size_t i, struct inst_spec *spec,
+		       json_t *list, struct error *err)
 {
 	const struct op_instance_multi_alloc *op = lu->op;
 	json_t *one = spec_request(lu, spec, err);
@@ -208,6 +208,8 @@ static int add_request(struct lu *lu, struct inst_spec *spec, json_t *list,
 		return -1;
 	if (op->opportunistic_locking)
 		json_object_set_new(one, "restrict-to-nodes", place_nodes(lu));
+	if (multi_of(lu)->ops[i].ignore_ipolicy)
+		json_set_bool(one, "ignore_ipolicy", true);
 	json_array_append_new(list, one);
 	json_object_set(multi_of(lu)->nics, spec->name, spec->nics);
 	return 0;
@@ -225,7 +227,7 @@ static json_t *request(struct lu *lu, const char **ret_template,
 		int rc = spec_read(lu, &m->ops[i], &spec, err);
 
 		if (rc == 0)
-			rc = add_request(lu, &spec, instances, err);
+			rc = add_request(lu, i, &spec, instances, err);
 		if (rc == 0)
 			*ret_template = spec.template;
 		spec_done(&spec);
@@ -238,6 +240,25 @@ static json_t *request(struct lu *lu, const char **ret_template,
 	return iallocator_multi_allocate(steal(&instances));
 }
 
+/* What of it the policies forbid; to be freed, NULL: nothing. */
+static char *forbidden(struct lu *lu, const char *name)
+{
+	const struct multi *m = multi_of(lu);
+	struct inst_spec spec = {0};
+	struct error ignored;
+	char *text = NULL;
+
+	for (size_t i = 0; i < m->n && text == NULL; i++)
+		if (str_eq(m->ops[i].instance_name, name) &&
+		    !m->ops[i].ignore_ipolicy) {
+			if (spec_read(lu, &m->ops[i], &spec, &ignored) == 0)
+				text = spec_forbidden(lu, &spec);
+			spec_done(&spec);
+			break;
+		}
+	return text;
+}
+
 /* Those without a place: names, or hail's [name, why]. */
 static void note_failed(struct lu *lu, const json_t *failed)
 {
@@ -248,11 +269,13 @@ static void note_failed(struct lu *lu, const json_t *failed)
 		json_t *name =
 			json_is_array(item) ? json_array_get(item, 0) : item;
 		const char *why = json_string_value(json_array_get(item, 1));
+		auto_free char *policy = forbidden(lu, json_string_value(name));
 
 		json_array_append(m->failed, name);
-		lu_warn(lu, "No place was found for instance %s%s%s",
+		lu_warn(lu, "No place was found for instance %s%s%s%s%s",
 			json_string_value(name), why == NULL ? "" : ": ",
-			why == NULL ? "" : why);
+			why == NULL ? "" : why, policy == NULL ? "" : "; ",
+			policy == NULL ? "" : policy);
 	}
 }
 

@@ -119,6 +119,10 @@ void spec_complete(const struct master *m, json_t *op);
 int spec_check_policy(struct lu *lu, const struct inst_spec *s,
 		      const char *node_uuid, struct error *err);
 
+/* Which groups' policies forbid it, in a sentence, of the group that it is for
+ * or of all; to be freed, NULL: none. */
+char *spec_forbidden(struct lu *lu, const struct inst_spec *s);
+
 /* The allocator request's members for it, with the MACs that it is going to
  * have; to be freed.  NULL when these are not to be had. */
 json_t *spec_request(struct lu *lu, struct inst_spec *s, struct error *err);

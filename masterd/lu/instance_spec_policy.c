@@ -4,6 +4,9 @@
 #include "lib/model/params.h"
 #include "masterd/lu/instance_spec.h"
 
+/* Groups whose policies an error explains: the first suffice to understand. */
+#define FORBIDDEN_MAX 3
+
 static void set_std(json_t *beparams, const char *key, int64_t std)
 {
 	if (std > 0 && json_object_get(beparams, key) == NULL)
@@ -97,12 +100,10 @@ void spec_complete(const struct master *m, json_t *op)
 				?: std_devices(cluster, "disk-count"));
 }
 
-int spec_check_policy(struct lu *lu, const struct inst_spec *s,
-		      const char *node_uuid, struct error *err)
+/* What the policy of the group forbids; to be freed, NULL: nothing. */
+static char *violations(struct lu *lu, const struct inst_spec *s,
+			const json_t *group)
 {
-	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
-	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
-					 json_str(node, "group", ""));
 	auto_json json_t *policy =
 		params_fill_ipolicy(config_cluster(lu->m->config), group);
 	size_t n = json_array_size(s->disks);
@@ -118,17 +119,52 @@ int spec_check_policy(struct lu *lu, const struct inst_spec *s,
 		.disk_template = s->template,
 	};
 	auto_strv struct strv broken = {0};
-	auto_free char *text = NULL;
 
 	for (size_t i = 0; i < n; i++)
 		sizes[i] = json_int(json_array_get(s->disks, i), "size", 0);
 	params_ipolicy_violations(policy, &spec, &broken);
-	if (broken.n == 0)
+	return broken.n == 0 ? NULL : strv_join(&broken, ", ");
+}
+
+int spec_check_policy(struct lu *lu, const struct inst_spec *s,
+		      const char *node_uuid, struct error *err)
+{
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
+	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
+					 json_str(node, "group", ""));
+	auto_free char *text = violations(lu, s, group);
+
+	if (text == NULL)
 		return 0;
-	text = strv_join(&broken, ", ");
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "Instance allocation to group %s (%s) violates "
 			 "policy: %s",
 			 json_str(group, "uuid", ""),
 			 json_str(group, "name", ""), text);
+}
+
+char *spec_forbidden(struct lu *lu, const struct inst_spec *s)
+{
+	const struct config *c = lu->m->config;
+	auto_buf struct buf text = {0};
+	auto_strv struct strv uuids = {0};
+	size_t told = 0;
+
+	config_sorted(c, CONFIG_GROUP, &uuids);
+	for (size_t i = 0; i < uuids.n && told < FORBIDDEN_MAX; i++) {
+		const json_t *group =
+			config_get(c, CONFIG_GROUP, uuids.items[i]);
+		const char *name = json_str(group, "name", "");
+		auto_free char *why = NULL;
+
+		if (s->group_name != NULL && !str_eq(s->group_name, name) &&
+		    !str_eq(s->group_name, uuids.items[i]))
+			continue;
+		why = violations(lu, s, group);
+		if (why == NULL)
+			continue;
+		buf_addf(&text, "%sthe policy of group %s forbids it: %s",
+			 told++ > 0 ? "; " : "", name, why);
+	}
+	return told == 0 ? NULL : buf_steal(&text);
 }

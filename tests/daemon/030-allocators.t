@@ -187,6 +187,18 @@ succeeds "a batch is explained" \
 like "$out" 'p2' "for each"
 like "$out" 'memory' "with the reason"
 
+# A policy that forbids it.
+m gnt-cluster modify --ipolicy-bounds-specs \
+    min:memory-size=1,cpu-count=1,disk-count=0,disk-size=1,nic-count=0,spindle-use=0/max:memory-size=128,cpu-count=4,disk-count=16,disk-size=1g,nic-count=8,spindle-use=8 \
+    --ipolicy-std-specs memory-size=64,cpu-count=1,disk-count=1,disk-size=4,nic-count=1,spindle-use=1 >/dev/null
+fails "what the policy forbids" add q1 -t diskless -B memory=200 -I hail
+like "$out" 'insufficient_resources' "is refused, with the code of hail"
+like "$out" 'FailMem: 3; the policy of group default forbids it: .*memory-size value 200' \
+    "and the policy is named"
+succeeds "which an option passes over" \
+    add q1 -t diskless -B memory=200 -I hail --ignore-ipolicy
+m gnt-instance remove -f --shutdown-timeout=0 q1 >/dev/null
+
 # When a creation fails later.
 python3 - "$VC/middle.json" "$VC/late.json" <<'E'
 import json, sys
