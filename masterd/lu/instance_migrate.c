@@ -287,6 +287,7 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	if (take_over(lu, info, err) < 0)
 		return -1;
 	lu_room_freed(lu, m->source);
+	lu_room_freed(lu, m->target); /* it may have come from less room */
 	lu_feedback(lu, "* done");
 	return 0;
 }

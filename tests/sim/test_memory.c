@@ -259,6 +259,16 @@ Test(memory, one_that_moves_has_what_fits)
 	cr_expect_geq(sim_memory(&s.nodes[2], "web2"), 200);
 }
 
+Test(memory, one_that_moves_to_more_room_grows_there)
+{
+	share();
+	add_web("web1", NODE3, 200, 800);
+	add_web("web2", NODE3, 200, 800);
+	expect(op_move("OP_INSTANCE_MIGRATE", "web2", NODE2), "success");
+	cr_expect_eq(n_growths(), 1);
+	expect_sizes(1, 0, 800, 0);
+}
+
 Test(memory, a_failover_shrinks_others_before_it_stops_anything)
 {
 	share();
