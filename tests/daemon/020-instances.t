@@ -57,7 +57,7 @@ like "$out" "node7" "is named"
 fails "an unknown OS" m gnt-instance add --no-name-check --no-ip-check \
     -o nosuchos -t diskless -n node1 web2
 like "$out" "nosuchos" "is named"
-like "$out" 'wrong_input' "with a code"
+like "$out" 'unknown_entity' "with a code"
 fails "too much memory" add web2 -t diskless -n node1 -B memory=900g
 like "$out" 'memory' "says so"
 fails "a disk of no size" add web2 -t sharedfile --disk 0:size=0 -n node1
