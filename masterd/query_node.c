@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "lib/model/params.h"
 #include "lib/model/state.h"
 #include "masterd/query_live.h"
@@ -266,11 +267,13 @@ static json_t *node_info_args(const struct query *q, struct query_row *row)
 
 	json_t *units = resources_units(cluster, resources_template(cluster),
 					exclusive);
+	json_t *params;
 
 	if (hv == NULL)
 		return json_make("[o, []]", units);
-	return json_make("[o, [[s, o]]]", units, hv,
-			 params_fill_hv(cluster, hv, NULL, NULL));
+	params = params_fill_hv(cluster, hv, NULL, NULL);
+	json_set_bool(params, NODE_INFO_VERSION, true);
+	return json_make("[o, [[s, o]]]", units, hv, params);
 }
 
 static void collect(struct query *q)
@@ -386,7 +389,7 @@ static const struct query_field fields[] = {
 	LIVE("dfree", "DFree", KIND_UNIT, "Free space in that storage",
 	     get_storage, "storage_free", 0),
 	{"program_version", "Program", KIND_TEXT,
-	 "Version of the node daemon", get_hypervisor, "gantry_version",
+	 "Version of the node daemon", get_hypervisor, NODE_INFO_VERSION,
 	 .live = true, .own = true},
 	LIVE("sptotal", "SpTotal", KIND_NUMBER, "Spindles of the storage",
 	     get_storage, "storage_size", 1),

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "gantry-config.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/tls.h"
@@ -84,15 +85,19 @@ static json_t *storage_info(const struct paths *p, const json_t *unit)
 	return info;
 }
 
+/* Of a hypervisor [name, parameters].  A master of ours asks for the version of
+ * this program among the parameters, which Ganeti's node daemon passes over. */
 static json_t *hypervisor_info(const struct paths *p, const json_t *spec,
 			       struct error *err)
 {
 	const char *name = json_string_value(json_array_get(spec, 0));
+	const json_t *params = json_array_get(spec, 1);
 	const struct hv_class *hv = hv_find(name != NULL ? name : "", err);
+	json_t *info = hv == NULL ? NULL : hv->node_info(p, params, err);
 
-	if (hv == NULL)
-		return NULL;
-	return hv->node_info(p, json_array_get(spec, 1), err);
+	if (info != NULL && json_bool(params, NODE_INFO_VERSION, false))
+		json_set_str(info, NODE_INFO_VERSION, GANTRY_VERSION);
+	return info;
 }
 
 json_t *call_node_info(struct call *c, struct error *err)

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gantry-config.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 
@@ -64,8 +63,6 @@ json_t *hv_linux_node_info(struct error *err)
 			     meminfo_mib(text, "Cached"));
 	json_set_int(info, "cpu_total", cpus);
 	json_set_int(info, "cpu_dom0", cpus);
-	/* Not Ganeti's: for the field program_version of nodes. */
-	json_set_str(info, "gantry_version", GANTRY_VERSION);
 	/* Nobody reads more than that there is one of each. */
 	json_set_int(info, "cpu_nodes", 1);
 	json_set_int(info, "cpu_sockets", 1);

@@ -511,6 +511,17 @@ Test(noded_requests, node_info_has_no_members_of_our_own)
 	cr_assert_gt(json_int(hv, "memory_total", -1), 0);
 }
 
+Test(noded_requests, node_info_has_the_version_where_it_is_asked_for)
+{
+	auto_json json_t *info = test_node_ok(
+		&node, "node_info",
+		json_make("[[], [[s, {s:b}]]]", "fake", "gantry_version", 1));
+	const json_t *hv = json_array_get(json_array_get(info, 2), 0);
+
+	cr_assert_eq(json_object_size(hv), 8);
+	cr_assert_gt(strlen(json_str(hv, "gantry_version", "")), 2);
+}
+
 Test(noded_requests, a_hypervisor_that_is_none_is_an_error)
 {
 	test_node_fails(&node, "node_info",
