@@ -252,6 +252,37 @@ static WAITS int lu_lock(struct lu *lu, struct error *err)
 	return refuse_forthcoming(lu, err);
 }
 
+WAITS int lu_lock_more(struct lu *lu, enum lock_level level, const char *name,
+		       struct error *err)
+{
+	struct lu_locks *locks = lu->locks;
+	const struct lock_request *const held[] = {&locks->request};
+
+	assert(!locks->more.active);
+	locks->more_want = (struct lock_want){
+		.level = level, .name = name, .exclusive = true};
+	locks->more = (struct lock_request){
+		.wants = &locks->more_want,
+		.n_wants = 1,
+		.priority = queue_run_priority(lu->run),
+		.owner = lu->job_id,
+		.granted = on_granted,
+		.removed = on_removed,
+		.arg = locks,
+	};
+	if (locks_request_more(lu->m->locks, &locks->more, held, 1, err) < 0)
+		return -1;
+	while (!locks_held(&locks->more) && locks->gone == NULL &&
+	       !lu->run->killed)
+		cond_wait(&locks->changed);
+	if (locks_held(&locks->more))
+		return 0;
+	locks_release(lu->m->locks, &locks->more);
+	return error_set(err, ERR_LOCK, NULL,
+			 "The lock of %s %s was not to be had",
+			 lock_object_word(level), name);
+}
+
 /* --- one LU's life --- */
 
 static void keep_done(struct lu_keep *keep)
@@ -271,6 +302,7 @@ static void lu_free(struct lu **p)
 	if (lu->class->done != NULL)
 		lu->class->done(lu);
 	tell_removed(lu);
+	locks_release(lu->m->locks, &lu->locks->more);
 	locks_release(lu->m->locks, &lu->locks->request);
 	reserve_release(lu->m->reserve, lu->job_id);
 	lu_locks_done(lu->locks);

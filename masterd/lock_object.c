@@ -8,6 +8,7 @@ int lock_object_kind(enum lock_level level)
 {
 	switch (level) {
 	case LOCK_INSTANCE:
+	case LOCK_INSTANCE_DISKS:
 		return CONFIG_INSTANCE;
 	case LOCK_NODEGROUP:
 		return CONFIG_GROUP;
@@ -23,7 +24,14 @@ int lock_object_kind(enum lock_level level)
 
 const char *lock_object_word(enum lock_level level)
 {
-	return lock_level_name(level == LOCK_NODE_RES ? LOCK_NODE : level);
+	switch (level) {
+	case LOCK_NODE_RES:
+		return lock_level_name(LOCK_NODE);
+	case LOCK_INSTANCE_DISKS:
+		return lock_level_name(LOCK_INSTANCE);
+	default:
+		return lock_level_name(level);
+	}
 }
 
 char *lock_object_text(const struct config *c, enum lock_level level,

@@ -58,6 +58,10 @@ struct lu_class {
 	const char *object_type;
 
 	bool exclusive_bgl;
+	/* What it does to the instances that it locks leaves their disks where
+	 * they are, so it may run while these are replaced (LOCK_INSTANCE_DISKS
+	 * is not wanted by itself). */
+	bool spares_disks;
 	/* It handles instances that are only planned (forthcoming); others are
 	 * refused the lock of one. */
 	bool takes_forthcoming;
@@ -146,6 +150,13 @@ void lu_release(struct lu *lu, enum lock_level level);
  * level goes back as a whole. */
 void lu_release_but(struct lu *lu, enum lock_level level,
 		    const struct strv *names);
+
+/* Take the lock of one more object exclusively, for a short while at the end of
+ * the work; it is given back when the LU ends, and only one can be taken so.
+ * All locks that are still held must come before it in the order of the levels.
+ * -1 when the job was killed. */
+WAITS int lu_lock_more(struct lu *lu, enum lock_level level, const char *name,
+		       struct error *err);
 
 /* The job's log as Ganeti's: feedback is the bare text, info and warn get
  * " - INFO: " and " - WARNING: " in front. */

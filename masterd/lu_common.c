@@ -52,17 +52,29 @@ static struct lock_want *want(struct lu *lu, enum lock_level level,
 	return &locks->wants[locks->n - 1];
 }
 
+/* Who has an instance alone has its disks, too, unless they stay as they are.
+ */
+static bool takes_disks(const struct lu *lu, enum lock_level level,
+			bool exclusive)
+{
+	return level == LOCK_INSTANCE && exclusive && !lu->class->spares_disks;
+}
+
 void lu_want(struct lu *lu, enum lock_level level, const char *name,
 	     bool exclusive)
 {
 	assert(name != NULL);
 	want(lu, level, name, exclusive);
+	if (takes_disks(lu, level, exclusive))
+		want(lu, LOCK_INSTANCE_DISKS, name, true);
 }
 
 void lu_want_new(struct lu *lu, enum lock_level level, const char *name)
 {
 	assert(name != NULL);
 	want(lu, level, name, true)->creates = true;
+	if (takes_disks(lu, level, true))
+		want(lu, LOCK_INSTANCE_DISKS, name, true)->creates = true;
 }
 
 void lu_want_free(struct lu *lu, enum lock_level level, const char *name,

@@ -16,6 +16,8 @@ struct lu_locks {
 	json_t **objects;
 	struct lock_request request;
 	struct cond changed;
+	struct lock_request more; /* of lu_lock_more() */
+	struct lock_want more_want;
 	bool canceled;
 	char *gone; /* what was removed while we waited for it */
 };

@@ -37,11 +37,13 @@
 #include "lib/base/str.h"
 #include "lib/base/table.h"
 
-/* In their order (issue of the lock manager: BGL > node-res > instance >
- * nodegroup > node > network > config); names as gnt-debug locks shows them. */
+/* In their order; names as gnt-debug locks shows them.  "instance-disks" is
+ * taken together with an instance by all that may change where its data is; so
+ * that long work on the disks alone lets starts and stops through. */
 #define LOCK_LEVELS(X)                                                         \
 	X(CLUSTER, "cluster")                                                  \
 	X(NODE_RES, "node-res")                                                \
+	X(INSTANCE_DISKS, "instance-disks")                                    \
 	X(INSTANCE, "instance")                                                \
 	X(NODEGROUP, "nodegroup")                                              \
 	X(NODE, "node")                                                        \

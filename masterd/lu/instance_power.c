@@ -30,7 +30,23 @@ static int power_expand(struct lu *lu, const char *name, struct error *err)
 	if (p->inst == NULL)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(p->inst), true);
+	lu_want_free(lu, LOCK_INSTANCE_DISKS, inst_name(p->inst), true, 1);
 	lu_want(lu, LOCK_NODE, inst_primary(p->inst), false);
+	return 0;
+}
+
+/* Stop the disks, but for those that a job replaces meanwhile: it does that
+ * itself when they are in sync. */
+static WAITS int stop_disks(struct lu *lu, struct error *err)
+{
+	struct power *p = power_of(lu);
+
+	if (lu_has(lu, LOCK_INSTANCE_DISKS, inst_name(p->inst)))
+		return inst_stop_disks(lu, p->inst, NULL, true, err);
+	lu_info(lu,
+		"The disks of instance %s stay active until the job that "
+		"replaces them has ended",
+		inst_name(p->inst));
 	return 0;
 }
 
@@ -170,7 +186,7 @@ static json_t *startup_exec(struct lu *lu, struct error *err)
 	if (inst_start_disks(lu, p->inst, NULL, err) < 0)
 		return NULL;
 	if (lu_start_instance(lu, p->inst, &start, err) < 0) {
-		inst_stop_disks(lu, p->inst, NULL, true, &ignored);
+		stop_disks(lu, &ignored);
 		error_wrap(err, "Could not start instance '%s'",
 			   inst_name(p->inst));
 		return NULL;
@@ -186,6 +202,7 @@ static void startup_done(struct lu *lu)
 
 const struct lu_class lu_instance_startup = {
 	.op = &op_class_instance_startup,
+	.spares_disks = true,
 	.size = sizeof(struct power),
 	.hook_path = "instance-start",
 	.object_type = "INSTANCE",
@@ -264,7 +281,9 @@ static json_t *shutdown_exec(struct lu *lu, struct error *err)
 			   inst_name(p->inst));
 		return NULL;
 	}
-	if (inst_stop_disks(lu, p->inst, NULL, true, err) < 0 ||
+	if (stop_disks(lu, err) < 0)
+		return NULL;
+	if (lu_has(lu, LOCK_INSTANCE_DISKS, inst_name(p->inst)) &&
 	    inst_mark(lu, inst_name(p->inst), NULL, 0, err) < 0)
 		return NULL;
 	lu_room_freed(lu, inst_primary(p->inst));
@@ -273,6 +292,7 @@ static json_t *shutdown_exec(struct lu *lu, struct error *err)
 
 const struct lu_class lu_instance_shutdown = {
 	.op = &op_class_instance_shutdown,
+	.spares_disks = true,
 	.size = sizeof(struct power),
 	.hook_path = "instance-stop",
 	.object_type = "INSTANCE",
@@ -349,7 +369,7 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 		if (stop_there(lu, p->inst, op->shutdown_timeout, err) < 0)
 			return error_wrap(err, "Could not shutdown instance "
 					       "for full reboot");
-		if (inst_stop_disks(lu, p->inst, NULL, true, err) < 0)
+		if (stop_disks(lu, err) < 0)
 			return -1;
 	} else {
 		lu_info(lu, "Instance %s was already stopped, starting now",
@@ -382,6 +402,7 @@ static json_t *reboot_exec(struct lu *lu, struct error *err)
 
 const struct lu_class lu_instance_reboot = {
 	.op = &op_class_instance_reboot,
+	.spares_disks = true,
 	.size = sizeof(struct power),
 	.hook_path = "instance-reboot",
 	.object_type = "INSTANCE",

@@ -25,11 +25,12 @@ struct replace {
 	int64_t *minors; /* on the new node, of each wanted disk */
 
 	/* What undo needs, once there is something to undo. */
-	json_t *created; /* volumes made so far and not yet in use */
-	json_t *before;	 /* the disks, once the old secondary was stopped */
-	bool recorded;	 /* the configuration says what they shall be */
-	bool activated;	 /* only for the while */
-	bool moved;	 /* the new node has data */
+	json_t *created;  /* volumes made so far and not yet in use */
+	json_t *before;	  /* the disks, once the old secondary was stopped */
+	bool recorded;	  /* the configuration says what they shall be */
+	bool activated;	  /* only for the while */
+	bool deactivated; /* that is over */
+	bool moved;	  /* the new node has data */
 };
 
 struct replace *replace_of(struct lu *lu);
@@ -74,10 +75,11 @@ WAITS int replace_create(struct lu *lu, const char *node, const json_t *volume,
 /* Remove volumes [{...}, ...]; failures are warnings. */
 WAITS void replace_remove(struct lu *lu, const char *node,
 			  const json_t *volumes);
-/* Wait until the mirrors are in sync. */
+/* Wait until the mirrors are in sync; without the lock of the instance. */
 WAITS int replace_sync(struct lu *lu, struct error *err);
 
-/* Disks of an instance that is down are used for the while. */
+/* Disks of an instance that is down are used for the while; afterwards they are
+ * stopped unless the instance was started meanwhile. */
 WAITS int replace_activate(struct lu *lu, struct error *err);
 WAITS void replace_deactivate(struct lu *lu);
 

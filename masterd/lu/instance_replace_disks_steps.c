@@ -131,10 +131,14 @@ WAITS void replace_remove(struct lu *lu, const char *node,
 	}
 }
 
+/* The sync may take days, and what it does is safe whether the instance runs or
+ * not: so others may start and stop it meanwhile.  The lock of its disks stays
+ * with this job. */
 WAITS int replace_sync(struct lu *lu, struct error *err)
 {
 	auto_json json_t *disks = replace_disks(lu);
 
+	lu_release(lu, LOCK_INSTANCE);
 	return inst_wait_sync(lu, replace_of(lu)->inst, disks, false, err);
 }
 
@@ -176,13 +180,63 @@ WAITS int replace_activate(struct lu *lu, struct error *err)
 	return replace_assemble(lu, r->primary, err);
 }
 
+/* The instance as it is now; NULL: it is gone. */
+static const json_t *current(struct lu *lu)
+{
+	return config_get(lu->m->config, CONFIG_INSTANCE,
+			  json_str(replace_of(lu)->inst, "uuid", ""));
+}
+
+static bool is_active(struct lu *lu)
+{
+	return json_bool(current(lu), "disks_active", false);
+}
+
+/* Whether its disks shall be in use no longer, by what the instance is now:
+ * somebody may have started or stopped it during the sync. */
+static bool shall_stop_disks(struct lu *lu)
+{
+	const struct replace *r = replace_of(lu);
+	const json_t *now = current(lu);
+	bool was_up = str_eq(json_str(r->inst, "admin_state", ""), "up");
+
+	if (now == NULL || str_eq(json_str(now, "admin_state", ""), "up"))
+		return false;
+	/* One that was down with active disks had them by somebody's wish. */
+	return r->activated || (was_up && is_active(lu));
+}
+
+/* The lock of the instance, which the sync has given up. */
+static WAITS int lock_again(struct lu *lu, struct error *err)
+{
+	const char *name = inst_name(replace_of(lu)->inst);
+
+	if (lu_has(lu, LOCK_INSTANCE, name))
+		return 0;
+	lu_release(lu, LOCK_NODE);
+	lu_release(lu, LOCK_NODEGROUP);
+	return lu_lock_more(lu, LOCK_INSTANCE, name, err);
+}
+
 WAITS void replace_deactivate(struct lu *lu)
 {
 	struct replace *r = replace_of(lu);
-	struct error ignored;
+	struct error err;
 
-	if (!r->activated)
+	if (r->deactivated)
 		return;
-	r->activated = false;
-	inst_stop_disks(lu, r->inst, NULL, true, &ignored);
+	r->deactivated = true;
+	if (lock_again(lu, &err) < 0) {
+		lu_warn(lu,
+			"%s; gnt-instance deactivate-disks stops the disks "
+			"of instance %s if it is down",
+			err.text, inst_name(r->inst));
+		return;
+	}
+	if (!shall_stop_disks(lu))
+		return;
+	inst_stop_disks(lu, r->inst, NULL, true, &err);
+	if (is_active(lu) &&
+	    inst_mark(lu, inst_name(r->inst), NULL, 0, &err) < 0)
+		lu_warn(lu, "%s", err.text);
 }

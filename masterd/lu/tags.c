@@ -181,6 +181,7 @@ static json_t *tags_set_exec(struct lu *lu, struct error *err)
 
 const struct lu_class lu_tags_set = {
 	.op = &op_class_tags_set,
+	.spares_disks = true,
 	.size = sizeof(struct lu),
 	.expand = tags_set_expand,
 	.check = tags_set_check,
@@ -240,6 +241,7 @@ static json_t *tags_del_exec(struct lu *lu, struct error *err)
 
 const struct lu_class lu_tags_del = {
 	.op = &op_class_tags_del,
+	.spares_disks = true,
 	.size = sizeof(struct lu),
 	.expand = tags_del_expand,
 	.check = tags_del_check,

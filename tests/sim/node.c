@@ -212,9 +212,10 @@ static json_t *do_folder_rename(struct sim_node *n, const json_t *args)
 /* Mirrors are well, but for those that are told to be broken here. */
 static json_t *mirror_status(const struct sim_node *n)
 {
-	return json_make("{s:s, s:b, s:i, s:n, s:n}", "dev_path", "/dev/x",
-			 "is_degraded", 0, "ldisk_status",
+	return json_make("{s:s, s:b, s:i, s:o, s:n}", "dev_path", "/dev/x",
+			 "is_degraded", n->syncing, "ldisk_status",
 			 n->faulty_disks ? 3 : 1, "sync_percent",
+			 n->syncing ? json_real(50) : json_null(),
 			 "estimated_time");
 }
 

@@ -69,6 +69,7 @@ struct sim_node {
 	bool untrusted;	     /* its OS noop has only create_untrusted, */
 	bool guests_end;     /* machines end by themselves, once looked at */
 	bool faulty_disks;   /* its side of mirrors is broken */
+	bool syncing;	     /* its mirrors are not in sync, for as long */
 	json_t *verify_says; /* answers of node_verify that are not all right */
 	json_t *disk_says;   /* of each disk's state; NULL: that it is fine */
 	/* Its certificates, and those that are staged: numbers, 0 for none. */

@@ -108,12 +108,13 @@ Test(plan, locks_have_names_and_modes)
 	plan = sim_plan(&s, op);
 	wanted = json_make(
 		"[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, "
-		"{s:s, s:s}]",
+		"{s:s, s:s}, {s:s, s:s}]",
 		"name", "cluster/BGL", "mode", "shared", "name",
 		"node-res/" NODE2, "mode", "shared", "name", "node-res/" NODE3,
-		"mode", "exclusive", "name", "instance/web1", "mode",
-		"exclusive", "name", "node/" NODE2, "mode", "shared", "name",
-		"node/" NODE3, "mode", "shared");
+		"mode", "exclusive", "name", "instance-disks/web1", "mode",
+		"exclusive", "name", "instance/web1", "mode", "exclusive",
+		"name", "node/" NODE2, "mode", "shared", "name", "node/" NODE3,
+		"mode", "shared");
 	auto_free char *got =
 		json_text_sorted(json_get(only_op(plan), "locks"));
 	auto_free char *want = json_text_sorted(wanted);

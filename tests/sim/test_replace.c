@@ -6,6 +6,8 @@
 
 #include "lib/json/json.h"
 #include "masterd/config.h"
+#include "queue/job.h"
+#include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/planned.h"
@@ -273,4 +275,137 @@ Test(replace, a_removed_instance_leaves_nothing_on_either_node)
 	make_mirrored();
 	expect(op_named("OP_INSTANCE_REMOVE", INSTANCE), "success");
 	cr_assert_eq(s.files.n, 0);
+}
+
+/* --- what others may do while the disks sync --- */
+
+static bool in_sync_step(struct sim *sim, void *arg)
+{
+	const struct job *j =
+		queue_job(sim->master->queue, *(const uint64_t *)arg);
+
+	return j != NULL && j->ops[0].log.len > 0 &&
+	       strstr(j->ops[0].log.data, "to sync disks") != NULL;
+}
+
+/* A job that replaces the storage of the secondary and has come to the sync,
+ * which lasts until s.nodes[0].syncing is false. */
+static uint64_t begin_sync(void)
+{
+	json_t *op = op_replace("replace_on_secondary", NULL);
+	uint64_t id;
+
+	json_set_bool(op, "early_release", true);
+	s.nodes[0].syncing = true;
+	id = sim_submit(&s, op, NULL);
+	cr_assert_neq(id, 0);
+	cr_assert(sim_run(&s, 60000, in_sync_step, &id));
+	return id;
+}
+
+static void end_sync(uint64_t id)
+{
+	s.nodes[0].syncing = false;
+	cr_expect_str_eq(sim_wait(&s, id), "success");
+}
+
+/* Whether the primary has stopped its side of all mirrors. */
+static bool disks_stopped(void)
+{
+	return s.nodes[0].stopped.n == DISKS;
+}
+
+static bool disks_active(void)
+{
+	return json_bool(
+		config_find(s.master->config, CONFIG_INSTANCE, INSTANCE),
+		"disks_active", false);
+}
+
+Test(replace, an_instance_is_stopped_during_the_sync)
+{
+	uint64_t id;
+
+	make_mirrored();
+	id = begin_sync();
+	expect(op_named("OP_INSTANCE_SHUTDOWN", INSTANCE), "success");
+	cr_assert_not(disks_stopped());
+	cr_assert(disks_active());
+	end_sync(id);
+	cr_assert(disks_stopped());
+	cr_assert_not(disks_active());
+}
+
+Test(replace, an_instance_is_started_during_the_sync)
+{
+	uint64_t id;
+
+	make_mirrored();
+	expect(op_named("OP_INSTANCE_SHUTDOWN", INSTANCE), "success");
+	id = begin_sync();
+	expect(op_named("OP_INSTANCE_STARTUP", INSTANCE), "success");
+	end_sync(id);
+	cr_assert_not(disks_stopped());
+	cr_assert(disks_active());
+}
+
+Test(replace, an_instance_is_started_and_stopped_during_the_sync)
+{
+	uint64_t id;
+
+	make_mirrored();
+	expect(op_named("OP_INSTANCE_SHUTDOWN", INSTANCE), "success");
+	id = begin_sync();
+	expect(op_named("OP_INSTANCE_STARTUP", INSTANCE), "success");
+	expect(op_named("OP_INSTANCE_REBOOT", INSTANCE), "reboot_type");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", INSTANCE), "success");
+	cr_assert(disks_active());
+	end_sync(id);
+	cr_assert(disks_stopped());
+	cr_assert_not(disks_active());
+}
+
+/* What changes the disks, or where the instance is, waits. */
+Test(replace, others_wait_for_the_end_of_the_sync)
+{
+	static const char *const ops[] = {"OP_INSTANCE_DEACTIVATE_DISKS",
+					  "OP_INSTANCE_REMOVE"};
+	uint64_t id, waiting[2];
+
+	make_mirrored();
+	id = begin_sync();
+	expect(op_named("OP_INSTANCE_SHUTDOWN", INSTANCE), "success");
+	for (size_t i = 0; i < 2; i++) {
+		json_t *op = op_named(ops[i], INSTANCE);
+
+		if (i == 1) {
+			json_set_bool(op, "ignore_failures", false);
+			json_set_int(op, "shutdown_timeout", 0);
+		}
+		waiting[i] = sim_submit(&s, op, NULL);
+	}
+	sim_run(&s, 60000, NULL, NULL);
+	for (size_t i = 0; i < 2; i++)
+		cr_assert_eq(job_status(queue_job(s.master->queue, waiting[i])),
+			     JOB_WAITING);
+	end_sync(id);
+	for (size_t i = 0; i < 2; i++)
+		cr_expect_str_eq(sim_wait(&s, waiting[i]), "success");
+}
+
+Test(replace, a_kill_during_the_sync_leaves_the_disks_of_a_running_instance)
+{
+	uint64_t id;
+	bool ok;
+	char *text = NULL;
+	struct error err;
+
+	make_mirrored();
+	id = begin_sync();
+	cr_assert_eq(queue_cancel(s.master->queue, id, true, &ok, &text, &err),
+		     0);
+	free(text);
+	cr_expect_str_eq(sim_wait(&s, id), "error");
+	cr_assert_not(disks_stopped());
+	s.nodes[0].syncing = false;
 }
