@@ -12,8 +12,9 @@
 #define EXPORT_VERSION 0
 
 /* A flag among the parameters of a hypervisor in the call node_info, and the
- * member of the answer that holds the node daemon's version then.  Not Ganeti's:
- * its master takes no member that it does not know, so it must be asked for. */
+ * member of the answer that holds the node daemon's version then.  Not
+ * Ganeti's: its master takes no member that it does not know, so it must be
+ * asked for. */
 #define NODE_INFO_VERSION "gantry_version"
 
 /* While certificates are renewed, the digest that a candidate's will have
