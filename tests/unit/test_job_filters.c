@@ -190,6 +190,45 @@ Test(job_filters, predicates_look_at_id_opcodes_and_reasons)
 	}
 }
 
+/* Taking an instance out of service, stopping it and changing it are other
+ * things to allow. */
+Test(job_filters, offline_stop_and_change_are_told_apart)
+{
+	static const char *const ops[] = {
+		"{\"OP_ID\": \"OP_INSTANCE_SET_PARAMS\", "
+		"\"instance_name\": \"web1\", \"offline\": true}",
+		"{\"OP_ID\": \"OP_INSTANCE_SHUTDOWN\", "
+		"\"instance_name\": \"web1\"}",
+		"{\"OP_ID\": \"OP_INSTANCE_SET_PARAMS\", "
+		"\"instance_name\": \"web1\", \"offline\": null, "
+		"\"beparams\": {\"vcpus\": 2}}",
+	};
+	static const char *const rules[] = {
+		"[[\"opcode\", [\"&\", [\"=\", \"OP_ID\", "
+		"\"OP_INSTANCE_SET_PARAMS\"], [\"?\", \"offline\"]]]]",
+		"[[\"opcode\", [\"=\", \"OP_ID\", "
+		"\"OP_INSTANCE_SHUTDOWN\"]]]",
+		"[[\"opcode\", [\"&\", [\"=\", \"OP_ID\", "
+		"\"OP_INSTANCE_SET_PARAMS\"], [\"!\", [\"?\", "
+		"\"offline\"]]]]]",
+	};
+
+	for (size_t r = 0; r < 3; r++)
+		for (size_t o = 0; o < 3; o++) {
+			struct case_ c = {.id = 7, .ops = {ops[o]}};
+			struct error err;
+			json_t *rule = make(0, rules[r], "\"REJECT\"", &err);
+			auto_json json_t *all = json_make("[o]", rule);
+			struct job_filters *f = filters(all);
+			struct job *j = job_with(&c);
+
+			cr_expect_eq(job_filters_gate(f, j) != NULL, r == o,
+				     "%s: %s", rules[r], ops[o]);
+			job_free(j);
+			job_filters_destroy(f);
+		}
+}
+
 /* uuid and watermark are one digit here. */
 static json_t *rule(char uuid, int watermark, int priority, const char *action)
 {
