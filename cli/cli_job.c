@@ -66,6 +66,7 @@ json_t *cli_op(const struct cli *cli, const struct op_class *class)
 	json_set_int(op, "priority",
 		     priority_value(cli_text(cli, &OPT_PRIORITY)));
 	json_object_set_new(op, "reason", reason_trail(cli));
+	cli_op_set(cli, op, "lock_timeout", &OPT_LOCK_TIMEOUT);
 	return op;
 }
 

@@ -22,7 +22,9 @@ extern const struct cli_option *const cli_common_options[];
 /* For the tables: what comes together. */
 /* A command that submits a job; --format is for the plan. */
 #define OPTS_PLAN &OPT_PLAN, &OPT_FORMAT
-#define OPTS_SUBMIT &OPT_SUBMIT, &OPT_PRINT_JOBID, &OPT_PRIORITY, OPTS_PLAN
+#define OPTS_SUBMIT                                                            \
+	&OPT_SUBMIT, &OPT_PRINT_JOBID, &OPT_PRIORITY, &OPT_LOCK_TIMEOUT,       \
+		OPTS_PLAN
 #define OPTS_JOB OPTS_SUBMIT, &OPT_DRY_RUN
 #define OPTS_IPOLICY                                                           \
 	&OPT_IPOLICY_BOUNDS, &OPT_IPOLICY_DT, &OPT_VCPU_RATIO,                 \

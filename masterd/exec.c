@@ -59,10 +59,40 @@ static int expand(struct lu *lu, struct error *err)
 	return lu->class->expand == NULL ? 0 : lu->class->expand(lu, err);
 }
 
+/* The opcode's own limit is over. */
+static int too_late(struct lu *lu, struct error *err)
+{
+	auto_free char *lock = NULL;
+	struct lock_block block;
+
+	locks_blocked(&lu->locks->request, &block);
+	lock = lock_object_text(lu->m->config, block.level, block.name);
+	return error_set(err, ERR_LOCK, NULL,
+			 "The locks were not to be had within %jd s: %s is %s "
+			 "by job %ju",
+			 (intmax_t)lu->common.lock_timeout_s, lock,
+			 block.by_holds ? "held" : "waited for",
+			 (uintmax_t)block.by->owner);
+}
+
+/* Wait for a change; false when the opcode waits no longer. */
+static WAITS bool wait_for_locks(struct lu *lu, int64_t deadline_us)
+{
+	struct cond *changed = &lu->locks->changed;
+
+	if (lu->common.lock_timeout_s > 0)
+		return cond_wait_until(changed, deadline_us);
+	cond_wait(changed);
+	return true;
+}
+
 /* Wait until all wants are granted. */
 static WAITS int acquire(struct lu *lu, struct error *err)
 {
 	struct lu_locks *locks = lu->locks;
+	int64_t deadline_us =
+		lu->began_us + lu->common.lock_timeout_s * 1000000;
+	bool in_time = true;
 
 	locks->request = (struct lock_request){
 		.wants = locks->wants,
@@ -79,8 +109,8 @@ static WAITS int acquire(struct lu *lu, struct error *err)
 	lu->run->cancel = on_cancel;
 	lu->run->set_priority = on_priority;
 	while (!locks_held(&locks->request) && locks->gone == NULL &&
-	       !locks->canceled && !lu->run->canceled)
-		cond_wait(&locks->changed);
+	       !locks->canceled && !lu->run->canceled && in_time)
+		in_time = wait_for_locks(lu, deadline_us);
 	lu->run->cancel = NULL;
 	lu->run->set_priority = NULL;
 	if (locks_held(&locks->request))
@@ -90,6 +120,8 @@ static WAITS int acquire(struct lu *lu, struct error *err)
 				 "The %s was removed while this job waited for "
 				 "its lock",
 				 locks->gone);
+	if (!in_time)
+		return too_late(lu, err);
 	return error_set(err, ERR_CANCELED, NULL,
 			 "Job %ju was canceled while waiting for locks",
 			 (uintmax_t)lu->job_id);

@@ -83,6 +83,8 @@ static const struct op_param common_params[] = {
 	{"depends", TYPE_json, OPTIONAL, &op_rule_DEPENDS, "null", 0},
 	{"comment", TYPE_string, OPTIONAL, &op_rule_ANY, "null", 0},
 	{"reason", TYPE_json, OPTIONAL, &op_rule_REASON, "[]", 0},
+	{"lock_timeout", TYPE_number, ADDED, &op_rule_NONNEG, "0",
+	 0}, /* ours */
 	{NULL},
 };
 
@@ -305,7 +307,8 @@ json_t *op_new(const struct op_class *class)
 		if (p->need != ADDED)
 			json_object_set_new(result, p->name, default_value(p));
 	for (const struct op_param *p = common_params; p->name != NULL; p++)
-		json_object_set_new(result, p->name, default_value(p));
+		if (p->need != ADDED)
+			json_object_set_new(result, p->name, default_value(p));
 	json_object_set_new(result, "OP_ID", json_string(class->id));
 	return result;
 }
@@ -373,6 +376,7 @@ void op_parse_common(const json_t *value, struct op_common *ret)
 		.depends = json_get(value, "depends"),
 		.comment = json_str(value, "comment", NULL),
 		.reason = json_get(value, "reason"),
+		.lock_timeout_s = json_int(value, "lock_timeout", 0),
 	};
 }
 

@@ -52,7 +52,8 @@ struct op_common {
 	int64_t debug_level, priority; /* 0 when null */
 	const json_t *depends;	       /* NULL or [[id, [states]], ...] */
 	const char *comment;
-	const json_t *reason; /* [[source, text, ns], ...] */
+	const json_t *reason;	/* [[source, text, ns], ...] */
+	int64_t lock_timeout_s; /* 0: wait for locks as long as it takes */
 };
 
 struct op_class {

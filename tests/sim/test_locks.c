@@ -45,6 +45,23 @@ Test(sim_locks, who_waits_for_a_removed_node_fails_at_once)
 	cr_assert_str_eq(sim_wait(&s, busy), "success");
 }
 
+/* Who does not want to wait for ever is told by whom it was held up. */
+Test(sim_locks, who_has_waited_long_enough_gives_up)
+{
+	uint64_t busy = sim_submit(&s, op_delay(LONG_S, NODE2), NULL);
+	int64_t begin = clock_mono_us();
+	json_t *op = op_delay(1, NODE2);
+
+	json_set_int(op, "lock_timeout", 5);
+	expect(op, "within 5 s: node/node2.example.com is held by job ");
+	cr_assert_lt(clock_mono_us() - begin, LONG_S * 1000000L / 2);
+	/* In time it is no matter. */
+	cr_assert_str_eq(sim_wait(&s, busy), "success");
+	op = op_delay(1, NODE2);
+	json_set_int(op, "lock_timeout", 5);
+	expect(op, "success");
+}
+
 /* A new instance of the same name waits for the removal of the old one. */
 Test(sim_locks, a_name_is_free_when_its_instance_is_gone)
 {
