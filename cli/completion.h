@@ -16,4 +16,8 @@ bool completion_print(const struct cli_tool *const *tools, const char *shell);
  * for another name. */
 bool manual_print(const struct cli_tool *const *tools, const char *name);
 
+/* The section of a tool's page about the keys of its options; nothing where it
+ * has none. */
+void manual_params(const struct cli_tool *tool);
+
 #endif

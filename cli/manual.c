@@ -116,6 +116,7 @@ static void print_tool(const struct cli_tool *const *tools,
 	printf(".SH OPTIONS OF ALL COMMANDS\n");
 	for (size_t i = 0; cli_common_options[i] != NULL; i++)
 		print_option(cli_common_options[i]);
+	manual_params(tool);
 	fputs(tail, stdout);
 	print_see_also(tools, tool->name);
 }

@@ -89,6 +89,17 @@ like "$out" "ended with status 'error'" "as this one did"
 fails "but not one that never was" m gnt-job wait 99999
 like "$(gnt)" 'gnt manual TOOL' "the usage names the manual"
 
+# Keys of options, with what they mean and may be.
+for key in minmem maxmem vcpus auto_balance always_failover spindle_use size \
+    mode name adopt provider spindles mac ip network link vlan; do
+    is "$(gnt manual gnt-instance | grep -A 1 -x ".fB$(echo $key | sed 's/-/\\\\-/g').fR" |
+        tail -n 1 | grep -c '[a-z].*\.$')" 1 "the manual says what $key is"
+done
+for key in oob_program spindle_count exclusive_storage ssh_port cpu_speed; do
+    like "$(gnt manual gnt-node | grep -A 2 -x ".fB$key.fR")" 'at first' \
+        "and what $key of a node may be"
+done
+
 # Manual pages: every command and option stands in its tool's page.
 for tool in $tools; do
     gnt manual "gnt-$tool" >"$VC/man"
