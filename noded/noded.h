@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "lib/base/error.h"
+#include "lib/base/log_rate.h"
 #include "lib/model/paths.h"
 #include "noded/candidate.h"
 #include "noded/metad.h"
@@ -18,6 +19,7 @@ struct https_server;
 struct noded {
 	struct paths *paths;
 	struct peers peers;
+	struct log_rate refused;
 	struct candidate candidate;
 	struct order order;
 	struct metad metad;

@@ -29,11 +29,16 @@ static void handle(void *arg, struct https_request *r)
 static bool allowed(void *arg, const char *digest)
 {
 	struct noded *n = arg;
+	unsigned left_out;
 
 	if (peers_allowed(&n->peers, digest))
 		return true;
-	log_warning("refused a peer with the certificate %s",
-		    digest != NULL ? digest : "(none)");
+	if (digest == NULL)
+		digest = "(none)";
+	if (log_rate_due(&n->refused, digest, &left_out))
+		log_warning("refused a peer with the certificate %s (and %u "
+			    "times before that)",
+			    digest, left_out);
 	return false;
 }
 
