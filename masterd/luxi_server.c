@@ -9,82 +9,49 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <uv.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
-#include "lib/base/str.h"
-#include "lib/client/luxi.h"
 #include "lib/event/task.h"
-#include "lib/event/timer.h"
 #include "lib/json/json.h"
+#include "masterd/luxi_conn.h"
 
 #define BACKLOG 512
-#define READ_SIZE 65536
-
 /* Longer messages are parsed beside the loop. */
 #define PARSE_INLINE_MAX (256u * 1024)
 
 /* While a call runs, this much of the next ones is taken in. */
 #define READ_AHEAD_MAX (1024u * 1024)
 
-/* A client that has been told that its message is too long may send the rest
- * of it for so long: closed earlier, it might never see the answer. */
-#define DISCARD_S 10
-
-#define SECOND_US INT64_C(1000000)
-
 /* A reading buffer that grew beyond this is given back after its message. */
 #define KEEP_BUFFER_MAX 65536
 
-struct listener {
-	uv_pipe_t pipe;
-	struct luxi_server *server;
-};
-
-struct luxi_server {
-	void (*handle)(void *arg, struct luxi_request *r);
-	void *arg;
-	struct listener *listeners;
-	size_t n_listeners;
-	/* Listeners and connections not yet closed, calls not yet answered:
-	 * one whose client is gone still has us. */
-	size_t users;
-	struct list conns;
-	size_t n_conns;
-	size_t input; /* bytes of messages that are not yet answered */
-	int64_t message_us;
-	bool stopping;
-	void (*done)(void *arg);
-	void *done_arg;
-	char read_buffer[READ_SIZE];
-};
-
-struct luxi_conn {
-	uv_pipe_t pipe;
-	struct luxi_server *server;
-	struct list link;
-	struct buf in;
-	size_t scanned; /* bytes of in that are known to hold no ETX */
-	struct luxi_request *request;
-	uv_write_t write;
-	char *out; /* being written; NULL: nothing */
-	struct timer write_limit;
-	struct timer read_limit; /* for the rest of a message */
-	bool paused;		 /* does not read: enough is there for later */
-	bool discards; /* reads on for the end of a message that is too long */
-	bool eof, close_after_write, closing;
-};
-
-static void try_next(struct luxi_conn *conn);
 static void conn_read(struct luxi_conn *conn);
+
+void luxi_conn_log(struct luxi_conn *conn, const char *what)
+{
+	struct ucred peer = {.pid = 0};
+	socklen_t len = sizeof(peer);
+	auto_free char *client = NULL;
+	unsigned left_out;
+	uv_os_fd_t fd;
+
+	if (uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0)
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+	client = xprintf("process %d of user %u", (int)peer.pid,
+			 (unsigned)peer.uid);
+	if (log_rate_due(&conn->server->rate, client, &left_out))
+		log_info("a client (%s) %s, closed (and %u times before that)",
+			 client, what, left_out);
+}
 
 /* --- closing --- */
 
-static void user_gone(struct luxi_server *s)
+void luxi_user_gone(struct luxi_server *s)
 {
 	if (--s->users > 0 || !s->stopping)
 		return;
@@ -102,10 +69,10 @@ static void on_conn_closed(uv_handle_t *handle)
 
 	free(conn->out);
 	free(conn);
-	user_gone(s);
+	luxi_user_gone(s);
 }
 
-static void conn_close(struct luxi_conn *conn)
+void luxi_conn_close(struct luxi_conn *conn)
 {
 	struct luxi_server *s = conn->server;
 	struct luxi_request *r = conn->request;
@@ -114,7 +81,7 @@ static void conn_close(struct luxi_conn *conn)
 		return;
 	conn->closing = true;
 	conn->request = NULL;
-	timer_stop(&conn->write_limit);
+	luxi_output_drop(conn);
 	timer_stop(&conn->read_limit);
 	s->input -= conn->in.len;
 	buf_done(&conn->in);
@@ -122,118 +89,11 @@ static void conn_close(struct luxi_conn *conn)
 	s->n_conns--;
 	if (r != NULL) {
 		r->conn = NULL;
+		cond_signal(&r->written);
 		if (r->hurry != NULL)
 			r->hurry(r);
 	}
 	uv_close((uv_handle_t *)&conn->pipe, on_conn_closed);
-}
-
-/* --- answers --- */
-
-static void on_written(uv_write_t *write, int status)
-{
-	struct luxi_conn *conn = container_of(write, struct luxi_conn, write);
-
-	timer_stop(&conn->write_limit);
-	free(steal(&conn->out));
-	if (conn->closing)
-		return;
-	if (status < 0 || (conn->close_after_write && !conn->discards))
-		conn_close(conn);
-	else if (conn->discards)
-		timer_start(&conn->write_limit,
-			    clock_mono_us() + DISCARD_S * SECOND_US);
-	else
-		try_next(conn);
-}
-
-static void on_write_limit(struct timer *t)
-{
-	struct luxi_conn *conn = container_of(t, struct luxi_conn, write_limit);
-
-	if (conn->out != NULL)
-		log_info("a client did not read its answer for %d s, closed",
-			 LUXI_WRITE_S);
-	conn_close(conn);
-}
-
-static void conn_send(struct luxi_conn *conn, struct buf *text)
-{
-	uv_buf_t piece;
-	int rc;
-
-	buf_addc(text, LUXI_ETX);
-	piece = uv_buf_init(text->data, (unsigned)text->len);
-	conn->out = buf_steal(text);
-	rc = uv_write(&conn->write, (uv_stream_t *)&conn->pipe, &piece, 1,
-		      on_written);
-	if (rc < 0) {
-		conn_close(conn);
-		return;
-	}
-	conn->write_limit.fired = on_write_limit;
-	timer_start(&conn->write_limit,
-		    clock_mono_us() + LUXI_WRITE_S * SECOND_US);
-}
-
-static void send_result(struct luxi_conn *conn, bool success,
-			const json_t *result)
-{
-	auto_free char *value = json_text(result);
-	auto_buf struct buf text = {0};
-
-	buf_adds(&text, success ? "{\"success\":true,\"result\":"
-				: "{\"success\":false,\"result\":");
-	buf_adds(&text, value);
-	buf_addc(&text, '}');
-	conn_send(conn, &text);
-}
-
-static void send_reject(struct luxi_conn *conn, const char *reason)
-{
-	auto_free char *text =
-		xprintf("Failed to parse request: %.2000s", reason);
-	auto_json json_t *value = json_string(text);
-
-	if (value == NULL) /* the reason was cut inside of a character */
-		value = json_string("Failed to parse request");
-	conn->close_after_write = true;
-	send_result(conn, false, value);
-}
-
-/* The request is over: its connection, if it is still there. */
-static struct luxi_conn *request_end(struct luxi_request *r)
-{
-	struct luxi_server *s = r->server;
-	struct luxi_conn *conn = r->conn;
-
-	if (conn != NULL)
-		conn->request = NULL;
-	s->input -= r->len;
-	json_decref(r->message);
-	free(r->text);
-	free(r);
-	user_gone(s); /* a connection is a user of its own */
-	return conn;
-}
-
-void luxi_answer(struct luxi_request *r, json_t *result STEALS,
-		 const struct error *err)
-{
-	auto_json json_t *value =
-		result != NULL ? result : luxi_error_pack(err);
-	struct luxi_conn *conn = request_end(r);
-
-	if (conn != NULL)
-		send_result(conn, result != NULL, value);
-}
-
-void luxi_reject(struct luxi_request *r, const char *reason)
-{
-	struct luxi_conn *conn = request_end(r);
-
-	if (conn != NULL)
-		send_reject(conn, reason);
 }
 
 /* --- messages --- */
@@ -268,6 +128,7 @@ static void begin_request(struct luxi_conn *conn, size_t len)
 	s->users++;
 	r->server = s;
 	r->conn = conn;
+	cond_init(&r->written);
 	r->text = xalloc(len + 1);
 	memcpy(r->text, conn->in.data, len); /* may have NULs inside */
 	r->len = len;
@@ -285,8 +146,10 @@ static void begin_request(struct luxi_conn *conn, size_t len)
 
 static void on_read_limit(struct timer *t)
 {
-	log_info("a client did not end its message, closed");
-	conn_close(container_of(t, struct luxi_conn, read_limit));
+	struct luxi_conn *conn = container_of(t, struct luxi_conn, read_limit);
+
+	luxi_conn_log(conn, "did not end its message");
+	luxi_conn_close(conn);
 }
 
 /* Nothing or a part of a message is there. */
@@ -303,7 +166,7 @@ static void await_rest(struct luxi_conn *conn)
 }
 
 /* Begin the next call if none runs and its message is complete. */
-static void try_next(struct luxi_conn *conn)
+void luxi_conn_next(struct luxi_conn *conn)
 {
 	const char *etx;
 
@@ -315,11 +178,11 @@ static void try_next(struct luxi_conn *conn)
 			       conn->in.len - conn->scanned);
 	conn->scanned = conn->in.len;
 	if (conn->server->stopping)
-		conn_close(conn);
+		luxi_conn_close(conn);
 	else if (etx != NULL)
 		begin_request(conn, (size_t)(etx - conn->in.data));
 	else if (conn->eof)
-		conn_close(conn);
+		luxi_conn_close(conn);
 	else
 		await_rest(conn);
 }
@@ -331,7 +194,7 @@ static void refuse_long(struct luxi_conn *conn, const char *reason)
 	conn->scanned = 0;
 	conn->discards = true;
 	timer_stop(&conn->read_limit);
-	send_reject(conn, reason);
+	luxi_conn_reject(conn, reason);
 }
 
 /* More of a message that has been refused. */
@@ -342,7 +205,7 @@ static void discard(struct luxi_conn *conn, const char *data, size_t len)
 	conn->discards = false;
 	uv_read_stop((uv_stream_t *)&conn->pipe);
 	if (conn->out == NULL)
-		conn_close(conn);
+		luxi_conn_close(conn);
 }
 
 /* What came is in conn->in: may there be more? */
@@ -368,7 +231,7 @@ static void on_eof(struct luxi_conn *conn)
 	if (conn->request != NULL && conn->request->hurry != NULL)
 		conn->request->hurry(conn->request);
 	else
-		try_next(conn);
+		luxi_conn_next(conn);
 }
 
 /* What comes while an answer is due is taken in as well, within the limits:
@@ -381,13 +244,13 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *data)
 	if (n == UV_EOF) {
 		on_eof(conn);
 	} else if (n < 0) {
-		conn_close(conn);
+		luxi_conn_close(conn);
 	} else if (conn->discards) {
 		discard(conn, data->base, (size_t)n);
 	} else if (n > 0) {
 		buf_add(&conn->in, data->base, (size_t)n);
 		conn->server->input += (size_t)n;
-		try_next(conn);
+		luxi_conn_next(conn);
 		if (!conn->closing)
 			limit_input(conn);
 	}
@@ -407,7 +270,7 @@ static void conn_read(struct luxi_conn *conn)
 {
 	conn->paused = false;
 	if (uv_read_start((uv_stream_t *)&conn->pipe, on_alloc, on_read) < 0)
-		conn_close(conn);
+		luxi_conn_close(conn);
 }
 
 /* --- connections --- */
@@ -423,13 +286,14 @@ static void on_connection(uv_stream_t *stream, int status)
 		return;
 	conn = xalloc(sizeof(*conn));
 	conn->server = s;
+	list_init(&conn->writing);
 	uv_pipe_init(tasks_loop(), &conn->pipe, 0);
 	list_append(&s->conns, &conn->link);
 	s->n_conns++;
 	s->users++;
 	if (uv_accept(stream, (uv_stream_t *)&conn->pipe) < 0 ||
 	    s->n_conns > LUXI_CONNECTIONS_MAX)
-		conn_close(conn);
+		luxi_conn_close(conn);
 	else
 		conn_read(conn);
 }
@@ -475,6 +339,9 @@ struct luxi_server *luxi_server_create(const struct luxi_server_config *config,
 				? LUXI_READ_S * SECOND_US
 				: config->message_ms * INT64_C(1000);
 	list_init(&s->conns);
+	list_init(&s->writers);
+	s->output_max =
+		config->output_max == 0 ? LUXI_OUTPUT_MAX : config->output_max;
 	s->listeners = xcalloc(n, sizeof(*s->listeners));
 	for (; s->n_listeners < n; s->n_listeners++) {
 		struct listener *l = &s->listeners[s->n_listeners];
@@ -494,7 +361,7 @@ static void on_listener_closed(uv_handle_t *handle)
 	struct listener *l =
 		container_of((uv_pipe_t *)handle, struct listener, pipe);
 
-	user_gone(l->server);
+	luxi_user_gone(l->server);
 }
 
 void luxi_server_stop(struct luxi_server *s, void (*done)(void *arg), void *arg)
@@ -510,11 +377,11 @@ void luxi_server_stop(struct luxi_server *s, void (*done)(void *arg), void *arg)
 			 on_listener_closed);
 	list_each_safe (conn, next, &s->conns, link) {
 		if (conn->request == NULL && conn->out == NULL)
-			conn_close(conn);
+			luxi_conn_close(conn);
 		else if (conn->request != NULL && conn->request->hurry != NULL)
 			conn->request->hurry(conn->request);
 	}
-	user_gone(s);
+	luxi_user_gone(s);
 }
 
 size_t luxi_server_connections(const struct luxi_server *s)

@@ -7,8 +7,11 @@
  * answered), LUXI_CONNECTIONS_MAX connections, LUXI_READ_S seconds from a
  * message's first byte to its end.  A connection is read on only when its last
  * answer has gone out, so a client that does not read costs one answer, and
- * LUXI_WRITE_S seconds later nothing any more. What is no message at all is
- * answered and the connection closed.
+ * LUXI_WRITE_S seconds later nothing any more. Answers that may be long are
+ * made in pieces, of which two are in memory at most.  All that waits to be
+ * read takes at most LUXI_OUTPUT_MAX bytes; beyond that the client is closed
+ * that has not read for longest. What is no message at all is answered and the
+ * connection closed.
  *
  * What a call means is given from above, so that this module knows framing
  * only. */
@@ -23,11 +26,16 @@
 #include "lib/base/error.h"
 #include "lib/base/list.h"
 #include "lib/base/mem.h"
+#include "lib/base/str.h"
+#include "lib/event/task.h"
 
 #define LUXI_ETX '\x03'
 #define LUXI_MESSAGE_MAX (64u * 1024 * 1024)
 #define LUXI_PARSED_MAX (256u * 1024 * 1024)
 #define LUXI_INPUT_MAX (256u * 1024 * 1024)
+#define LUXI_OUTPUT_MAX (128u * 1024 * 1024)
+/* Longer texts are sent as a piece: as much as a socket takes at once. */
+#define LUXI_PIECE (256u * 1024)
 #define LUXI_CONNECTIONS_MAX 16384
 #define LUXI_READ_S 60
 #define LUXI_WRITE_S 180
@@ -50,6 +58,7 @@ struct luxi_request {
 	struct luxi_conn *conn; /* NULL: gone */
 	char *text;		/* not yet parsed */
 	size_t len;
+	struct cond written; /* a piece of the answer */
 };
 
 struct luxi_server_config {
@@ -61,6 +70,7 @@ struct luxi_server_config {
 	void *arg;
 
 	unsigned message_ms; /* 0: LUXI_READ_S */
+	size_t output_max;   /* 0: LUXI_OUTPUT_MAX */
 };
 
 /* Listen on the sockets; a socket file that is in the way is replaced, the
@@ -72,6 +82,22 @@ struct luxi_server *luxi_server_create(const struct luxi_server_config *config,
  * freed. */
 void luxi_answer(struct luxi_request *r, json_t *result STEALS,
 		 const struct error *err);
+
+/* Answer in pieces, instead: any number of pieces of text, then the end, which
+ * frees r.  Each waits until the client has taken the one before, and leaves
+ * text empty.  -1: the client is gone (r is there still). */
+WAITS int luxi_answer_piece(struct luxi_request *r, struct buf *text);
+WAITS void luxi_answer_end(struct luxi_request *r, struct buf *text);
+/* An answer of which pieces were sent cannot be ended: close the connection, so
+ * that the client knows; r is freed. */
+void luxi_answer_cut(struct luxi_request *r);
+
+/* Whether a piece has not yet been taken. */
+bool luxi_sending(const struct luxi_request *r);
+
+/* Whether nobody would read an answer any more.  A client that has only closed
+ * its sending side is there still. */
+bool luxi_client_gone(struct luxi_request *r);
 
 /* Answer that the message cannot be understood, and close the connection. */
 void luxi_reject(struct luxi_request *r, const char *reason);

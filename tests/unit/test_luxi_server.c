@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "tests/lib/luxi_sock.h"
@@ -16,13 +18,35 @@ static struct luxi_server *server;
 static struct luxi_request *held; /* a call that is not answered yet */
 static bool stopped, hurried;
 static unsigned message_ms; /* 0: as in life */
-static char *big;	    /* text of a big answer */
+static size_t output_max;   /* the same */
+static size_t n_pieces;	    /* of the answer in pieces that were sent */
+static bool pieces_over;
+static char *big; /* text of a big answer */
 
 static void on_hurry(struct luxi_request *r)
 {
 	hurried = true;
 	held = NULL;
 	luxi_answer(r, json_string("hurried"), NULL);
+}
+
+/* A text of ever so many "x", as long as somebody wants more of it. */
+static void pieces_task(void *arg)
+{
+	struct luxi_request *r = arg;
+	int left = (int)json_int(r->message, "args", 0);
+	auto_buf struct buf text = {0};
+
+	buf_adds(&text, "{\"success\":true,\"result\":\"");
+	for (; left > 0 && !luxi_client_gone(r); left--) {
+		for (size_t i = 0; i < LUXI_PIECE; i++)
+			buf_addc(&text, 'x');
+		if (luxi_answer_piece(r, &text) == 0)
+			n_pieces++;
+	}
+	pieces_over = true;
+	buf_adds(&text, "\"}");
+	luxi_answer_end(r, &text);
 }
 
 /* {"method": "echo", "args": x} answers x. */
@@ -40,6 +64,8 @@ static void handle(void *arg, struct luxi_request *r)
 		luxi_answer(r, NULL, &err);
 	} else if (str_eq(method, "big")) {
 		luxi_answer(r, json_string(big), NULL);
+	} else if (str_eq(method, "pieces")) {
+		task_spawn("pieces", pieces_task, r);
 	} else if (str_eq(method, "echo")) {
 		luxi_answer(r, json_incref(json_object_get(r->message, "args")),
 			    NULL);
@@ -65,6 +91,7 @@ static void setup(void)
 					NULL},
 			.handle = handle,
 			.message_ms = message_ms,
+			.output_max = output_max,
 		},
 		&err);
 	cr_assert_not_null(server, "%s", err.text);
@@ -259,6 +286,91 @@ Test(luxi_server, a_client_that_does_not_read_blocks_nobody)
 	close(quick);
 }
 
+Test(luxi_server, an_answer_in_pieces_is_one_message)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+	auto_free char *heard = NULL;
+
+	sock_say(fd, "{\"method\":\"pieces\",\"args\":10}");
+	sock_say(fd, "{\"method\":\"echo\",\"args\":3}");
+	heard = sock_hear(fd);
+	cr_assert_eq(strlen(heard), 10 * LUXI_PIECE + 28);
+	assert_hear(fd, "{\"success\":true,\"result\":3}");
+	close(fd);
+}
+
+/* What the kernel keeps of it, and two. */
+Test(luxi_server, who_does_not_read_costs_two_pieces)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+	int quick = connect_to(PATH_QUERY_SOCKET);
+	int size = 0;
+	socklen_t len = sizeof(size);
+
+	sock_say(fd, "{\"method\":\"pieces\",\"args\":1000}");
+	while (n_pieces == 0)
+		sock_turn();
+	for (int i = 0; i < 1000; i++) {
+		sock_say(quick, "{\"method\":\"echo\",\"args\":3}");
+		assert_hear(quick, "{\"success\":true,\"result\":3}");
+	}
+	getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, &len);
+	cr_assert_leq(n_pieces, 2 + (size_t)size / LUXI_PIECE, "%zu", n_pieces);
+	close(fd);
+	while (!pieces_over)
+		sock_turn();
+	cr_assert_leq(n_pieces, 3 + (size_t)size / LUXI_PIECE, "%zu", n_pieces);
+	close(quick);
+}
+
+static void setup_small_output(void)
+{
+	output_max = 10 * 1024 * 1024;
+	setup();
+}
+
+TestSuite(luxi_output, .init = setup_small_output, .fini = teardown,
+	  .timeout = 30);
+
+/* Three of 4 MiB are too much: the one goes that has not read for longest. */
+Test(luxi_output, all_answers_together_have_a_limit)
+{
+	int fds[3];
+	auto_free char *heard = NULL;
+
+	big = xalloc(4 * 1024 * 1024 + 1);
+	memset(big, 'b', 4 * 1024 * 1024);
+	for (int i = 0; i < 3; i++) {
+		fds[i] = connect_to(PATH_QUERY_SOCKET);
+		sock_say(fds[i], "{\"method\":\"big\"}");
+		for (int k = 0; k < 10; k++)
+			sock_turn();
+	}
+	cr_assert_eq(luxi_server_connections(server), 2);
+	for (int i = 1; i < 3; i++) {
+		auto_free char *text = sock_hear(fds[i]);
+
+		cr_assert_eq(strlen(text), 4 * 1024 * 1024 + 28);
+	}
+	heard = sock_hear(fds[0]);
+	cr_assert(str_ends(heard, "closed"), "cut, not ended");
+	for (int i = 0; i < 3; i++)
+		close(fds[i]);
+}
+
+Test(luxi_output, one_answer_alone_may_be_longer)
+{
+	int fd = connect_to(PATH_QUERY_SOCKET);
+	auto_free char *heard = NULL;
+
+	big = xalloc(16 * 1024 * 1024 + 1);
+	memset(big, 'b', 16 * 1024 * 1024);
+	sock_say(fd, "{\"method\":\"big\"}");
+	heard = sock_hear(fd);
+	cr_assert_eq(strlen(heard), 16 * 1024 * 1024 + 28);
+	close(fd);
+}
+
 Test(luxi_server, calls_answer_in_any_order)
 {
 	int a = connect_to(PATH_QUERY_SOCKET);
@@ -370,6 +482,37 @@ Test(luxi_slow, a_message_has_to_end)
 	assert_hear(idle, "{\"success\":true,\"result\":3}");
 	close(half);
 	close(idle);
+}
+
+static size_t lines_of(const char *file)
+{
+	struct error err;
+	auto_free char *text = fs_read(file, 1 << 20, NULL, &err);
+	size_t n = 0;
+
+	cr_assert_not_null(text, "%s", err.text);
+	for (const char *c = text; *c != '\0'; c++)
+		n += *c == '\n';
+	return n;
+}
+
+Test(luxi_slow, half_messages_make_one_line_of_log)
+{
+	auto_free char *file = xprintf("%s/log", root.top);
+	struct error err;
+	int fds[20];
+
+	cr_assert_eq(log_open(file, &err), 0);
+	for (int i = 0; i < 20; i++) {
+		fds[i] = connect_to(PATH_QUERY_SOCKET);
+		cr_assert(sock_send(fds[i], "{\"method\":", 10));
+	}
+	for (int i = 0; i < 20; i++) {
+		assert_hear(fds[i], "closed");
+		close(fds[i]);
+	}
+	cr_assert_eq(lines_of(file), 1);
+	cr_assert_eq(log_open(NULL, &err), 0);
 }
 
 /* The limit is for the client: the call itself may take longer. */
