@@ -7,22 +7,19 @@
  * could save. When no more data comes, what is asked of a field without is
  * true.
  *
- * Regular expressions are PCRE, as in Ganeti; their work is limited. */
+ * Each operator evaluated is a step, and so is each of a regular expression
+ * (filter_regex.h); the steps of a filter are limited. */
 #include "lib/model/filter.h"
 
 #include <assert.h>
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include <math.h>
-#include <pcre2.h>
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/filter_regex.h"
 
-/* Longer patterns are no honest ones; a match that needs more steps than this
- * is given up (about 10 ms). */
-#define REGEX_MAX 4096
-#define REGEX_STEPS 200000
-#define REGEX_HEAP_KIB 1024
+/* More than any kind of object has. */
+#define FIELDS_MAX 1000
 
 enum tri { NO, YES, UNKNOWN };
 
@@ -31,7 +28,7 @@ struct node {
 	char *field;
 	enum filter_kind kind;
 	const json_t *value; /* borrowed from the filter's document */
-	pcre2_code *regex;
+	struct regex *regex;
 	struct node *children;
 	size_t n_children;
 };
@@ -41,8 +38,9 @@ struct filter {
 	struct node root;
 	bool passes_all;
 	struct strv fields;
-	pcre2_match_context *limits;
-	pcre2_match_data *match;
+	struct regexes *regexes;
+	size_t n_nodes, n_regexes;
+	uint64_t steps, steps_max;
 };
 
 struct compiler {
@@ -52,7 +50,7 @@ struct compiler {
 };
 
 struct evaluation {
-	const struct filter *f;
+	struct filter *f;
 	const json_t *(*get)(void *arg, const char *field);
 	void *arg;
 	struct error *err;
@@ -121,6 +119,10 @@ static int take_field(struct compiler *c, const json_t *items, struct node *n,
 				 "Can't find field named '%.200s'", field);
 	n->field = xstrdup(field);
 	strv_add_unique(&c->f->fields, field);
+	if (c->f->fields.n > FIELDS_MAX)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "A filter reads at most %d fields",
+				 FIELDS_MAX);
 	return 0;
 }
 
@@ -157,31 +159,11 @@ static int compile_compare(struct compiler *c, const json_t *items,
 static int compile_regex(struct compiler *c, const json_t *items,
 			 struct node *n, struct error *err)
 {
-	const char *pattern;
-	PCRE2_SIZE offset;
-	int code;
-
 	if (compile_compare(c, items, n, err) < 0)
 		return -1;
-	pattern = json_string_value(n->value);
-	if (pattern == NULL || strlen(pattern) > REGEX_MAX)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "A regular expression must be a string of at "
-				 "most %d bytes",
-				 REGEX_MAX);
-	n->regex = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-				 PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code,
-				 &offset, NULL);
-	if (n->regex == NULL) {
-		PCRE2_UCHAR why[120] = "";
-
-		pcre2_get_error_message(code, why, sizeof(why));
-		return error_set(err, ERR_REQUEST, NULL,
-				 "Invalid regular expression '%.200s': %s at "
-				 "character %zu",
-				 pattern, (const char *)why, offset);
-	}
-	return 0;
+	n->regex = regex_compile(c->f->regexes, n->value, err);
+	c->f->n_regexes++;
+	return n->regex == NULL ? -1 : 0;
 }
 
 /* --- evaluate --- */
@@ -191,9 +173,21 @@ static enum tri without_data(const struct evaluation *e)
 	return e->later ? UNKNOWN : YES;
 }
 
+static enum tri too_much_work(struct evaluation *e)
+{
+	error_set(e->err, ERR_PARAMETER, NULL,
+		  "The filter takes too much work; ask for less at a time");
+	e->failed = true;
+	return UNKNOWN;
+}
+
 static enum tri eval_node(const struct node *n, struct evaluation *e)
 {
-	return e->failed ? UNKNOWN : n->op->eval(n, e);
+	if (e->failed)
+		return UNKNOWN;
+	if (++e->f->steps > e->f->steps_max)
+		return too_much_work(e);
+	return n->op->eval(n, e);
 }
 
 static enum tri eval_and(const struct node *n, struct evaluation *e)
@@ -353,14 +347,14 @@ static enum tri eval_regex(const struct node *n, struct evaluation *e)
 		return NO;
 	if (!json_is_string(have))
 		return misfit(n, e, "its values are not strings");
-	rc = pcre2_match(n->regex, (PCRE2_SPTR)json_string_value(have),
-			 json_string_length(have), 0, 0, e->f->match,
-			 e->f->limits);
-	if (rc >= 0)
-		return YES;
-	if (rc == PCRE2_ERROR_NOMATCH)
-		return NO;
-	return misfit(n, e, "the regular expression takes too much work");
+	rc = regex_match(e->f->regexes, n->regex, have,
+			 e->f->steps_max - e->f->steps, &e->f->steps);
+	if (rc < 0 && e->f->steps >= e->f->steps_max)
+		return too_much_work(e);
+	if (rc < 0)
+		return misfit(n, e,
+			      "the regular expression takes too much work");
+	return rc > 0 ? YES : NO;
 }
 
 static enum tri eval_contains(const struct node *n, struct evaluation *e)
@@ -418,11 +412,38 @@ static int compile_node(struct compiler *c, const json_t *value, struct node *n,
 		return error_set(err, ERR_REQUEST, NULL,
 				 "A filter is a list that begins with an "
 				 "operator");
+	c->f->n_nodes++;
 	n->op = find_operator(name);
 	if (n->op == NULL)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Unknown filter operand '%.100s'", name);
 	return n->op->compile(c, value, n, err);
+}
+
+/* As many operators as a list on the command line has names. */
+#define SMALL_MAX 64
+
+static bool is_small(const json_t *value, size_t *left)
+{
+	const char *name = json_string_value(json_array_get(value, 0));
+
+	if (!json_is_array(value))
+		return true;
+	if (*left == 0 || (name != NULL && strcmp(name, "=~") == 0) ||
+	    json_array_size(value) > SMALL_MAX)
+		return false;
+	--*left;
+	for (size_t i = 1; i < json_array_size(value); i++)
+		if (!is_small(json_array_get(value, i), left))
+			return false;
+	return true;
+}
+
+bool filter_is_small(const json_t *value)
+{
+	size_t left = SMALL_MAX;
+
+	return is_small(value, &left);
 }
 
 struct filter *filter_compile(const json_t *value,
@@ -433,14 +454,12 @@ struct filter *filter_compile(const json_t *value,
 	struct filter *f = xalloc(sizeof(*f));
 	struct compiler c = {.f = f, .known = known, .arg = arg};
 
+	f->steps_max = UINT64_MAX;
 	f->passes_all = value == NULL || json_is_null(value);
 	if (f->passes_all)
 		return f;
 	f->document = json_incref((json_t *)value);
-	f->limits = pcre2_match_context_create(NULL);
-	pcre2_set_match_limit(f->limits, REGEX_STEPS);
-	pcre2_set_heap_limit(f->limits, REGEX_HEAP_KIB);
-	f->match = pcre2_match_data_create(1, NULL);
+	f->regexes = regexes_create();
 	if (compile_node(&c, value, &f->root, err) < 0) {
 		filter_free(f);
 		return NULL;
@@ -454,7 +473,7 @@ static void node_done(struct node *n)
 		node_done(&n->children[i]);
 	free(n->children);
 	free(n->field);
-	pcre2_code_free(n->regex);
+	regex_free(n->regex);
 }
 
 void filter_free(struct filter *f)
@@ -463,8 +482,7 @@ void filter_free(struct filter *f)
 		return;
 	node_done(&f->root);
 	strv_done(&f->fields);
-	pcre2_match_context_free(f->limits);
-	pcre2_match_data_free(f->match);
+	regexes_destroy(f->regexes);
 	json_decref(f->document);
 	free(f);
 }
@@ -479,7 +497,23 @@ const struct strv *filter_fields(const struct filter *f)
 	return &f->fields;
 }
 
-static int match(const struct filter *f, struct evaluation *e)
+void filter_limit(struct filter *f, uint64_t steps)
+{
+	f->steps_max =
+		steps > UINT64_MAX - f->steps ? UINT64_MAX : f->steps + steps;
+}
+
+uint64_t filter_steps(const struct filter *f)
+{
+	return f->steps;
+}
+
+uint64_t filter_row_steps_max(const struct filter *f)
+{
+	return f->n_nodes + f->n_regexes * (uint64_t)(REGEX_STEPS + 2);
+}
+
+static int match(struct filter *f, struct evaluation *e)
 {
 	enum tri result;
 
@@ -491,7 +525,7 @@ static int match(const struct filter *f, struct evaluation *e)
 	return result == NO ? 0 : 1;
 }
 
-int filter_match(const struct filter *f,
+int filter_match(struct filter *f,
 		 const json_t *(*get)(void *arg, const char *field), void *arg,
 		 struct error *err)
 {
@@ -499,7 +533,7 @@ int filter_match(const struct filter *f,
 				.f = f, .get = get, .arg = arg, .err = err});
 }
 
-int filter_may_match(const struct filter *f,
+int filter_may_match(struct filter *f,
 		     const json_t *(*get)(void *arg, const char *field),
 		     void *arg, struct error *err)
 {

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
@@ -29,16 +30,28 @@ const json_t *filter_document(const struct filter *f);
 /* The fields it reads. */
 const struct strv *filter_fields(const struct filter *f);
 
+/* Give up when it has made so many steps more, of all evaluations together
+ * (ERR_PARAMETER); a step is an operator or one of a regular expression.
+ * Without this there is no such limit. */
+void filter_limit(struct filter *f, uint64_t steps);
+uint64_t filter_steps(const struct filter *f); /* so far */
+/* No evaluation makes more. */
+uint64_t filter_row_steps_max(const struct filter *f);
+
+/* Whether it can be compiled in a moment: few operators, no regular
+ * expression. */
+bool filter_is_small(const json_t *value);
+
 /* Evaluate on one object: get() gives the value of a field, borrowed until the
  * next call, or NULL where there is no data: what is asked of it is true, and
  * false behind a "!", as in Ganeti.  1, 0, or -1 with *err (types that do not
  * compare). */
-int filter_match(const struct filter *f,
+int filter_match(struct filter *f,
 		 const json_t *(*get)(void *arg, const char *field), void *arg,
 		 struct error *err);
 
 /* The same while data may still come: 0 where none could let it pass. */
-int filter_may_match(const struct filter *f,
+int filter_may_match(struct filter *f,
 		     const json_t *(*get)(void *arg, const char *field),
 		     void *arg, struct error *err);
 

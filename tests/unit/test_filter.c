@@ -179,6 +179,131 @@ Test(filter, hostile_expressions_end)
 	filter_free(f);
 }
 
+/* How many steps an expression takes on 14 letters that it does not match. */
+static uint64_t steps_of(const char *filter, uint64_t limit, int *ret_rc)
+{
+	auto_json json_t *row = json_make("{s:s}", "os", "successsuccess");
+	auto_json json_t *value = parse(filter);
+	struct error err;
+	struct filter *f = filter_compile(value, known, row, &err);
+	uint64_t steps;
+
+	cr_assert_not_null(f, "%s", err.text);
+	if (limit > 0)
+		filter_limit(f, limit);
+	*ret_rc = filter_match(f, get, row, &err);
+	steps = filter_steps(f);
+	cr_assert_leq(steps, filter_row_steps_max(f));
+	filter_free(f);
+	return steps;
+}
+
+/* Start optimisations would hide most of the work of these. */
+Test(filter, the_work_of_expressions_is_counted)
+{
+	int rc = 0;
+
+	cr_assert_lt(steps_of("[\"=~\",\"os\",\"^succ\"]", 0, &rc), 20);
+	cr_assert_eq(rc, 1);
+	cr_assert_gt(steps_of("[\"=~\",\"os\",\"(.?){9}[yz]\"]", 0, &rc), 1000);
+	cr_assert_leq(steps_of("[\"=~\",\"os\",\"(.?){14}[yz]\"]", 0, &rc),
+		      20003);
+	cr_assert_eq(rc, -1, "given up");
+}
+
+Test(filter, all_rows_together_have_a_limit)
+{
+	auto_json json_t *row = json_make("{s:s}", "os", "successsuccess");
+	auto_json json_t *value = parse("[\"=~\",\"os\",\"(.?){5}[yz]\"]");
+	struct error err;
+	struct filter *f = filter_compile(value, known, row, &err);
+	int rows = 0;
+
+	filter_limit(f, 50000);
+	while (filter_match(f, get, row, &err) == 0)
+		rows++;
+	cr_assert_gt(rows, 5);
+	cr_assert_leq(filter_steps(f), 50002);
+	cr_assert_not_null(strstr(err.text, "takes too much work"), "%s",
+			   err.text);
+	filter_free(f);
+}
+
+Test(filter, operators_are_counted_as_well)
+{
+	int rc = 0;
+
+	cr_assert_eq(steps_of("[\"&\",[\"!=\",\"os\",\"a\"],[\"!=\",\"os\","
+			      "\"b\"]]",
+			      0, &rc),
+		     3);
+	cr_assert_eq(rc, 1);
+	cr_assert_eq(steps_of("[\"&\",[\"!=\",\"os\",\"a\"],[\"!=\",\"os\","
+			      "\"b\"]]",
+			      2, &rc),
+		     3);
+	cr_assert_eq(rc, -1);
+}
+
+static void assert_refused(const char *filter, const char *why)
+{
+	auto_json json_t *row = parse(row_text);
+	auto_json json_t *value = parse(filter);
+	struct error err;
+
+	cr_assert_null(filter_compile(value, known, row, &err), "%s", filter);
+	cr_assert_eq(err.kind, ERR_REQUEST);
+	cr_assert_not_null(strstr(err.text, why), "%s", err.text);
+}
+
+Test(filter, settings_in_front_of_expressions_are_refused)
+{
+	assert_refused("[\"=~\",\"os\",\"(*NO_START_OPT)(.?){14}y0\"]",
+		       "begins with");
+	assert_refused("[\"=~\",\"os\",\"(*LIMIT_MATCH=9)a\"]", "begins with");
+}
+
+/* Each takes some 60 KiB when it is compiled. */
+Test(filter, all_expressions_together_have_a_size)
+{
+	auto_buf struct buf text = {0};
+
+	buf_adds(&text, "[\"|\"");
+	for (int i = 0; i < 100; i++)
+		buf_adds(&text, ",[\"=~\",\"os\",\"((?:[a-z]{1,30}){1,30}x?)"
+				"{1,30}\"]");
+	buf_addc(&text, ']');
+	assert_refused(text.data, "more than 4 MiB");
+}
+
+Test(filter, small_ones_are_known)
+{
+	static const struct {
+		const char *filter;
+		bool small;
+	} rows[] = {
+		{"null", true},
+		{"[\"|\",[\"==\",\"name\",\"a\"],[\"?\",\"up\"]]", true},
+		{"[\"=~\",\"name\",\"a\"]", false},
+		{"[\"!\",[\"&\",[\"=~\",\"name\",\"a\"]]]", false},
+	};
+	auto_buf struct buf text = {0};
+	auto_json json_t *many = NULL;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		auto_json json_t *value = parse(rows[i].filter);
+
+		cr_expect_eq(filter_is_small(value), rows[i].small, "%s",
+			     rows[i].filter);
+	}
+	buf_adds(&text, "[\"|\"");
+	for (int i = 0; i < 70; i++)
+		buf_adds(&text, ",[\"|\",[\"?\",\"up\"]]");
+	buf_addc(&text, ']');
+	many = parse(text.data);
+	cr_assert(!filter_is_small(many));
+}
+
 Test(filter, knows_the_fields_it_reads)
 {
 	auto_json json_t *row = parse(row_text);

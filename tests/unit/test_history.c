@@ -205,8 +205,7 @@ static const json_t *get(void *arg, const char *field)
 }
 
 /* Add the job's fields to the answer if it passes; false on an error. */
-static bool add(struct buf *answer, const struct filter *filter,
-		const struct job *j)
+static bool add(struct buf *answer, struct filter *filter, const struct job *j)
 {
 	static const char *const fields[] = {
 		"id",	    "status", "priority", "archived", "received_ts",
@@ -229,7 +228,7 @@ static bool add(struct buf *answer, const struct filter *filter,
 	return rc >= 0;
 }
 
-static char *by_files(const struct filter *filter)
+static char *by_files(struct filter *filter)
 {
 	struct buf answer = {0};
 
@@ -239,7 +238,7 @@ static char *by_files(const struct filter *filter)
 	return buf_steal(&answer);
 }
 
-static char *by_index(const struct filter *filter, const json_t *qfilter,
+static char *by_index(struct filter *filter, const json_t *qfilter,
 		      size_t *ret_looked_at)
 {
 	struct error err;
