@@ -30,8 +30,15 @@ json_t *json_parse_within(const char *text, size_t len, size_t bytes_max,
 /* Compact, keys in the order of insertion, UTF-8 as is.  To be freed. */
 char *json_text(const json_t *value);
 
+/* The same at the end of b. */
+void json_write(struct buf *b, const json_t *value);
+
 /* The same with sorted keys, for comparison and hashes. */
 char *json_text_sorted(const json_t *value);
+
+/* Whether the text of a value has more than about max bytes; costs no more than
+ * a look at that much of it. */
+bool json_is_longer(const json_t *value, size_t max);
 
 /* json_pack for formats of our own: a misfit is a bug and aborts. */
 json_t *json_make(const char *fmt, ...);

@@ -185,6 +185,11 @@ static char *to_text(const json_t *value, bool sorted)
 	return xrealloc(buf_steal(&b), len + 1); /* many are kept for long */
 }
 
+void json_write(struct buf *b, const json_t *value)
+{
+	write_value(b, value, false);
+}
+
 char *json_text(const json_t *value)
 {
 	return to_text(value, false);
@@ -193,4 +198,41 @@ char *json_text(const json_t *value)
 char *json_text_sorted(const json_t *value)
 {
 	return to_text(value, true);
+}
+
+/* --- length --- */
+
+/* What a number, a bracket or a comma is counted as. */
+#define ATOM_BYTES 8
+
+static void measure(const json_t *value, size_t *left)
+{
+	size_t own = ATOM_BYTES, i;
+	const char *key;
+	json_t *part;
+
+	if (json_is_string(value))
+		own += json_string_length(value);
+	*left = own > *left ? 0 : *left - own;
+	json_array_foreach ((json_t *)value, i, part) {
+		if (*left == 0)
+			return;
+		measure(part, left);
+	}
+	json_object_foreach ((json_t *)value, key, part) {
+		size_t len = strlen(key);
+
+		*left = len > *left ? 0 : *left - len;
+		if (*left == 0)
+			return;
+		measure(part, left);
+	}
+}
+
+bool json_is_longer(const json_t *value, size_t max)
+{
+	size_t left = max;
+
+	measure(value, &left);
+	return left == 0;
 }

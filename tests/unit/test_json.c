@@ -198,3 +198,18 @@ Test(json, texts_are_janssons)
 		cr_expect_str_eq(ours_sorted, sorted);
 	}
 }
+
+Test(json, length_is_told_without_the_text)
+{
+	auto_json json_t *value = json_make("{s:[s, i, n], s:{}}", "list",
+					    "0123456789", 7, "object");
+	auto_json json_t *many = json_array();
+
+	for (int i = 0; i < 1000; i++)
+		json_array_append_new(many, json_integer(i));
+	cr_assert(!json_is_longer(value, 100));
+	cr_assert(json_is_longer(value, 20));
+	cr_assert(json_is_longer(many, 1000));
+	cr_assert(!json_is_longer(many, 10000));
+	cr_assert(!json_is_longer(NULL, 100));
+}
