@@ -13,6 +13,13 @@
 
 #define RATE_LIMIT_MAX 1000000
 
+/* All rules together may take so many steps (lib/model/filter.h) to find the
+ * one for a job: about a millisecond. */
+#define STEPS_MAX 20000
+
+/* A rule is in the configuration, and is asked for each job. */
+#define RULE_BYTES_MAX (64u * 1024)
+
 enum predicate_kind { PREDICATE_JOBID, PREDICATE_OPCODE, PREDICATE_REASON };
 
 static const char *const predicate_names[] = {
@@ -46,6 +53,8 @@ struct rules {
 
 struct job_filters {
 	struct rules rules;
+	bool reloading;
+	struct cond reloaded;
 };
 
 /* --- reading a rule --- */
@@ -216,7 +225,8 @@ static int rule_read(struct rule *r, const json_t *object, struct error *err)
 struct candidate {
 	const struct job *job;
 	json_t *id;
-	json_t *ops; /* list, or NULL */
+	json_t *ops;   /* list, or NULL */
+	uint64_t left; /* steps that all rules together may still take */
 };
 
 static const json_t *opcodes(struct candidate *c)
@@ -261,7 +271,8 @@ static const json_t *id_of(void *arg, const char *field)
 	return ((const struct candidate *)arg)->id;
 }
 
-/* Values that cannot be compared do not match. */
+/* Values that cannot be compared do not match, nor does what takes too much
+ * work. */
 static bool matches(const struct predicate *p,
 		    const json_t *(*get)(void *arg, const char *field),
 		    const void *arg)
@@ -281,7 +292,7 @@ static bool trail_holds(const struct predicate *p, const json_t *op)
 	return false;
 }
 
-static bool holds(const struct predicate *p, struct candidate *c)
+static bool holds_now(const struct predicate *p, struct candidate *c)
 {
 	const json_t *ops;
 
@@ -298,6 +309,20 @@ static bool holds(const struct predicate *p, struct candidate *c)
 	return false;
 }
 
+static bool holds(const struct predicate *p, struct candidate *c)
+{
+	uint64_t before = filter_steps(p->filter), done;
+	bool rc;
+
+	if (c->left == 0)
+		return false;
+	filter_limit(p->filter, c->left);
+	rc = holds_now(p, c);
+	done = filter_steps(p->filter) - before;
+	c->left = done < c->left ? c->left - done : 0;
+	return rc;
+}
+
 static bool applies(const struct rule *r, struct candidate *c)
 {
 	for (size_t i = 0; i < r->n_predicates; i++)
@@ -308,7 +333,7 @@ static bool applies(const struct rule *r, struct candidate *c)
 
 struct queue_gate *job_filters_gate(struct job_filters *f, const struct job *j)
 {
-	struct candidate c = {.job = j};
+	struct candidate c = {.job = j, .left = STEPS_MAX};
 	struct rule *found = NULL;
 
 	if (f->rules.n == 0)
@@ -385,6 +410,7 @@ struct job_filters *job_filters_create(const json_t *rules)
 	struct job_filters *f = xalloc(sizeof(*f));
 
 	f->rules = rules_read(rules);
+	cond_init(&f->reloaded);
 	return f;
 }
 
@@ -399,11 +425,17 @@ void job_filters_destroy(struct job_filters *f)
 void job_filters_reload(struct job_filters *f, const json_t *rules,
 			struct queue *q)
 {
-	struct rules old = f->rules;
+	struct rules old;
 
+	while (f->reloading)
+		cond_wait(&f->reloaded);
+	f->reloading = true;
+	old = f->rules;
 	f->rules = rules_read(rules);
 	queue_gates_changed(q);
 	rules_done(&old);
+	f->reloading = false;
+	cond_signal(&f->reloaded);
 }
 
 /* --- a new rule --- */
@@ -434,6 +466,14 @@ json_t *job_filters_make(const char *uuid, int64_t watermark, int64_t priority,
 					 "negative"
 				       : "The predicates of a filter are a "
 					 "list");
+		return NULL;
+	}
+	if (json_is_longer(predicates, RULE_BYTES_MAX) ||
+	    json_is_longer(reason, RULE_BYTES_MAX)) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "The predicates and the reason of a filter take at "
+			  "most %u KiB",
+			  RULE_BYTES_MAX / 1024);
 		return NULL;
 	}
 	object = json_make("{s:s, s:I, s:I, s:o, s:O, s:o}", "uuid", uuid,

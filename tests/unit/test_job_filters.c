@@ -310,3 +310,40 @@ Test(job_filters, a_rejecting_rule_says_which_it_is_and_why)
 	job_filters_destroy(f);
 	job_free(j);
 }
+
+/* As soon as the rules for one job have made some ten thousand steps. */
+Test(job_filters, a_rule_that_takes_too_much_work_does_not_hold)
+{
+	static const char *const patterns[] = {"(.?){3}[yz]|EL", "(.?){9}[yz]"};
+	struct error err;
+	struct job *j = job_new(1, 1);
+
+	j->ops[0].input = xstrdup("{\"OP_ID\":\"OP_TEST_DELAY\"}");
+	for (size_t i = 0; i < 2; i++) {
+		auto_json json_t *rules = json_object();
+		auto_free char *when =
+			xprintf("[[\"opcode\", [\"|\", [\"=~\", \"OP_ID\", "
+				"\"%s\"], [\"==\", \"OP_ID\", "
+				"\"OP_TEST_DELAY\"]]]]",
+				patterns[i]);
+		struct job_filters *f;
+
+		json_object_set_new(rules, "a",
+				    make(0, when, "\"PAUSE\"", &err));
+		f = job_filters_create(rules);
+		cr_assert_eq(job_filters_gate(f, j) != NULL, i == 0);
+		cr_assert_eq(job_filters_gate(f, j) != NULL, i == 0);
+		job_filters_destroy(f);
+	}
+	job_free(j);
+}
+
+Test(job_filters, long_rules_are_refused)
+{
+	auto_free char *name = xalloc(70001);
+	auto_free char *when = NULL;
+
+	memset(name, 'x', 70000);
+	when = xprintf("[[\"opcode\", [\"==\", \"OP_ID\", \"%s\"]]]", name);
+	refused(0, when, "\"PAUSE\"", "64 KiB");
+}
