@@ -6,6 +6,10 @@
  * that is let try by one and held by another gives its turn on. */
 #include "queue/queue_private.h"
 
+/* The answer of a rule may take a millisecond a job: let others run after this
+ * many. */
+#define YIELD_EVERY 10
+
 static struct queue_gate *ask(struct queue *q, struct job *j)
 {
 	const struct queue_hooks *hooks = &q->config.hooks;
@@ -140,24 +144,45 @@ static void forget_gate(struct queue *q, struct job *j)
 	p->gate = NULL;
 }
 
-void queue_gates_changed(struct queue *q)
+static void ask_again(struct queue *q, struct job *j)
 {
-	for (struct job *j = job_index_next(&q->jobs, 0); j != NULL;
-	     j = job_index_next(&q->jobs, j->id)) {
-		struct job_private *p = j->private;
+	struct job_private *p = j->private;
 
-		forget_gate(q, j);
-		if (p->unborn || job_is_final(job_newest(j)))
-			continue;
-		if (!p->has_slot) {
-			gate_assign(q, j);
-			continue;
-		}
-		p->gate = ask(q, j);
-		if (p->gate != NULL)
-			p->gate->n_running++;
+	forget_gate(q, j);
+	if (p->unborn || job_is_final(job_newest(j)))
+		return;
+	if (!p->has_slot) {
+		gate_assign(q, j);
+		return;
+	}
+	p->gate = ask(q, j);
+	if (p->gate != NULL)
+		p->gate->n_running++;
+}
+
+static WAITS void ask_all(struct queue *q, bool may_wait)
+{
+	struct job *j;
+	uint64_t id = 0;
+	size_t n = 0;
+
+	while ((j = job_index_next(&q->jobs, id)) != NULL) {
+		id = j->id;
+		ask_again(q, j);
+		if (++n % YIELD_EVERY == 0 && may_wait)
+			task_yield();
 	}
 	sched_kick(q);
+}
+
+void queue_gates_changed(struct queue *q)
+{
+	ask_all(q, task_self() != NULL);
+}
+
+void gates_start(struct queue *q)
+{
+	ask_all(q, false);
 }
 
 void queue_gate_done(struct queue_gate *g)

@@ -49,6 +49,7 @@ void job_index_add(struct job_index *x, uint64_t id, struct job *j)
 	assert(page->jobs[id % JOB_INDEX_PAGE] == NULL);
 	page->jobs[id % JOB_INDEX_PAGE] = j;
 	page->n++;
+	page->state = ++x->changes;
 	x->n++;
 }
 
@@ -60,6 +61,7 @@ void job_index_remove(struct job_index *x, uint64_t id)
 	assert(job_index_get(x, id) != NULL);
 	page->jobs[id % JOB_INDEX_PAGE] = NULL;
 	x->n--;
+	page->state = ++x->changes;
 	if (--page->n > 0)
 		return;
 	free(page);
@@ -90,6 +92,22 @@ struct job *job_index_next(const struct job_index *x, uint64_t after)
 				return page->jobs[k];
 	}
 	return NULL;
+}
+
+void job_index_changed(struct job_index *x, uint64_t id)
+{
+	struct job_index_page *page = page_of(x, id);
+
+	if (page != NULL)
+		page->state = ++x->changes;
+}
+
+const struct job_index_page *job_index_page_from(const struct job_index *x,
+						 uint64_t number)
+{
+	size_t i = find(x, number);
+
+	return i == x->n_pages ? NULL : x->pages[i];
 }
 
 void job_index_done(struct job_index *x)

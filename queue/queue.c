@@ -78,6 +78,7 @@ struct queue *queue_open(const struct queue_config *config, struct error *err)
 	q->lock = -1;
 	cond_init(&q->idle);
 	cond_init(&q->archived);
+	cond_init(&q->born);
 	cond_init(&q->verifying.changed);
 	if (take_lock(q, err) == 0 && open_store(q, err) == 0 &&
 	    load_all(q, err) == 0) {
@@ -94,7 +95,7 @@ void queue_start(struct queue *q)
 	q->started = true;
 	history_start(q->history);
 	load_save_ends(q);
-	queue_gates_changed(q);
+	gates_start(q);
 }
 
 void queue_stop(struct queue *q)
@@ -176,6 +177,18 @@ const struct job *queue_next(struct queue *q, uint64_t after)
 	while (j != NULL && j->private->unborn)
 		j = job_index_next(&q->jobs, j->id);
 	return j;
+}
+
+bool queue_page_from(struct queue *q, uint64_t number, struct queue_page *ret)
+{
+	const struct job_index_page *page =
+		job_index_page_from(&q->jobs, number);
+
+	_Static_assert(QUEUE_PAGE == JOB_INDEX_PAGE, "what is asked for");
+	if (page == NULL)
+		return false;
+	*ret = (struct queue_page){page->number, page->state};
+	return true;
 }
 
 void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),

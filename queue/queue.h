@@ -25,9 +25,10 @@ struct queue_run; /* one opcode being run, see below */
 
 /* Live jobs, those that are not archived. */
 #define QUEUE_JOBS_MAX 100000
-/* What a new job may have in its file.  It has to fit a call to the other
- * candidates (60 MiB), where each quote takes two bytes, with its results. */
-#define QUEUE_JOB_BYTES_MAX ((size_t)16 * 1024 * 1024)
+/* What the opcodes of a new job may take.  It is made, and shown, in a moment,
+ * and its file has to fit a call to the other candidates (60 MiB), where each
+ * quote takes two bytes, with its results. */
+#define QUEUE_JOB_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
 #define JOB_PRIORITY_MIN (-20)
 #define JOB_PRIORITY_MAX 19
@@ -127,8 +128,9 @@ void queue_set_max_running(struct queue *q, unsigned n);
 
 /* The answers of hooks.gate are others now: ask again for all jobs that have
  * not ended.  When this returns the queue knows no gate of before, and they may
- * be freed after queue_gate_done(). */
-void queue_gates_changed(struct queue *q);
+ * be freed after queue_gate_done(); until then some jobs have gates of before
+ * still.  In a task it lets others run; one at a time. */
+WAITS void queue_gates_changed(struct queue *q);
 void queue_gate_done(struct queue_gate *g);
 
 /* ops: a list of opcodes.  0 with the id, or -1. */
@@ -161,6 +163,16 @@ void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),
  * queue_start(). */
 void queue_each_cut_off(struct queue *q,
 			void (*fn)(const struct job *j, void *arg), void *arg);
+
+/* Live jobs lie in pages: page N has the ids from N * QUEUE_PAGE on.  The state
+ * of a page is another one, never seen before, after each change of what can be
+ * seen of its jobs. */
+#define QUEUE_PAGE 64
+struct queue_page {
+	uint64_t number, state;
+};
+/* The first page whose number is not below `number`; false: there is none. */
+bool queue_page_from(struct queue *q, uint64_t number, struct queue_page *ret);
 
 /* Each archived job read from disk, to be freed by fn. For `archived`. */
 WAITS int queue_each_archived(struct queue *q,

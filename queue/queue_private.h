@@ -84,6 +84,8 @@ struct queue {
 	struct job_heap ready;
 	struct table rate_limits; /* struct rate_limit by the reason */
 	size_t n_running, n_saving;
+	size_t n_births; /* submissions whose jobs are let in */
+	struct cond born;
 	bool started, stopping, closed;
 	struct chain_link chain; /* the job archived last */
 	bool archiving;		 /* a group is on its way */
@@ -167,6 +169,9 @@ bool gate_is_of(const struct queue_gate *g, const struct job *j);
 void rate_limits_join(struct queue *q, struct job *j);
 void rate_limits_leave(struct queue *q, struct job *j);
 struct queue_gate *rate_limit_gate(struct rate_limit *l);
+
+/* At start: as queue_gates_changed(), but no job may start before. */
+void gates_start(struct queue *q);
 
 /* Count the parents of a new job and have it told of their end.  State of
  * those that are not live by status_of (-1: unknown).  0, or -1 with err when

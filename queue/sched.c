@@ -9,6 +9,9 @@
 #include "lib/json/json.h"
 #include "queue/queue_private.h"
 
+/* Telling a child costs some 30 us: let others run after this many. */
+#define YIELD_EVERY 100
+
 /* --- starting --- */
 
 void sched_kick(struct queue *q)
@@ -182,6 +185,7 @@ int sched_depend(struct queue *q, struct job *j, enum job_state *ret_state,
 void sched_born(struct queue *q, struct job *j)
 {
 	j->private->unborn = false;
+	job_index_changed(&q->jobs, j->id);
 	history_changed(q->history, j);
 	if (j->private->draft != NULL) { /* a parent has ended badly */
 		job_save(j);
@@ -193,8 +197,8 @@ void sched_born(struct queue *q, struct job *j)
 		heap_add(&q->ready, j);
 }
 
-static void parent_ended(struct queue *q, const struct job *parent,
-			 const struct child *child)
+static void parent_ended(struct queue *q, uint64_t parent,
+			 enum job_state status, const struct child *child)
 {
 	struct job *j = job_index_get(&q->jobs, child->id);
 	enum job_state state;
@@ -203,8 +207,7 @@ static void parent_ended(struct queue *q, const struct job *parent,
 	if (j == NULL || job_is_final(job_newest(j)))
 		return;
 	j->private->n_parents--;
-	if (check_end(parent->id, job_status(parent), child->wanted, &state,
-		      &err) < 0) {
+	if (check_end(parent, status, child->wanted, &state, &err) < 0) {
 		job_end_unstarted(j, state, err.text);
 		if (!j->private->unborn)
 			job_save(j);
@@ -214,14 +217,55 @@ static void parent_ended(struct queue *q, const struct job *parent,
 		heap_add(&q->ready, j);
 }
 
+/* The children of a job that has ended. */
+struct orphans {
+	struct queue *queue;
+	uint64_t parent;
+	enum job_state status;
+	struct child *children;
+	size_t n;
+};
+
+static void tell_orphans(struct orphans *o, bool many)
+{
+	for (size_t i = 0; i < o->n && !o->queue->closed; i++) {
+		parent_ended(o->queue, o->parent, o->status, &o->children[i]);
+		if (!many || i % YIELD_EVERY != YIELD_EVERY - 1)
+			continue;
+		sched_kick(o->queue);
+		task_yield();
+	}
+	free(o->children);
+}
+
+static void orphans_task(void *arg)
+{
+	auto_free struct orphans *o = arg;
+	struct queue *q = o->queue;
+
+	tell_orphans(o, true);
+	if (!q->closed)
+		sched_kick(q);
+	if (--q->n_saving == 0 && !q->closed)
+		cond_signal(&q->idle);
+}
+
 void sched_ended(struct queue *q, struct job *j)
 {
 	struct job_private *p = j->private;
-	struct child *children = steal(&p->children);
-	size_t n = p->n_children;
+	struct orphans o = {
+		.queue = q,
+		.parent = j->id,
+		.status = job_status(j),
+		.children = steal(&p->children),
+		.n = p->n_children,
+	};
 
 	p->n_children = 0;
-	for (size_t i = 0; i < n; i++)
-		parent_ended(q, j, &children[i]);
-	free(children);
+	if (o.n <= YIELD_EVERY) {
+		tell_orphans(&o, false);
+		return;
+	}
+	q->n_saving++; /* the queue does not stop before that is done */
+	task_spawn("queue-orphans", orphans_task, xmemdup(&o, sizeof(o)));
 }

@@ -12,8 +12,12 @@
 #include "queue/queue_private.h"
 #include "queue/secrets.h"
 
-/* Checking a job costs some 20 us: let others run after this many. */
-#define YIELD_EVERY 200
+/* Checking a job costs some 20 us, and so does letting it into the queue: let
+ * others run after this many. */
+#define YIELD_EVERY 100
+
+/* A job is made, and shown, in a moment. */
+#define JOB_OPS_MAX 1000
 
 /* The jobs of one call. */
 struct submission {
@@ -21,6 +25,7 @@ struct submission {
 	struct job **jobs; /* NULL: refused */
 	size_t n;
 	size_t n_good; /* that are not NULL */
+	char **texts;  /* of their files, until these are handed over */
 };
 
 /* --- the input of an opcode --- */
@@ -148,6 +153,16 @@ static int check_room(struct queue *q, const json_t *ops, struct error *err)
 	if (!json_is_array(ops) || json_array_size(ops) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "A job needs a list of at least one opcode");
+	if (json_array_size(ops) > JOB_OPS_MAX)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "A job has at most %d opcodes; make several "
+				 "jobs of it",
+				 JOB_OPS_MAX);
+	if (json_is_longer(ops, QUEUE_JOB_BYTES_MAX))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The job is too large, %zu MiB is the limit; "
+				 "make several of it",
+				 QUEUE_JOB_BYTES_MAX >> 20);
 	if (q->jobs.n >= QUEUE_JOBS_MAX)
 		return error_set(err, ERR_QUEUE_FULL, NULL,
 				 "The job queue has %d jobs, which is its "
@@ -192,60 +207,100 @@ static struct job *make_job(struct queue *q, const json_t *ops,
 
 /* --- all of a call --- */
 
+static void submission_over(struct submission *s)
+{
+	struct queue *q = s->queue;
+
+	if (--q->n_saving == 0 && !q->closed)
+		cond_signal(&q->idle);
+	free(s->jobs);
+	free(s->texts);
+	free(s);
+}
+
+/* Let those of many jobs in that are next. */
+static void births(void *arg)
+{
+	struct submission *s = arg;
+	struct queue *q = s->queue;
+
+	for (size_t i = 0; i < s->n && !q->closed; i++) {
+		if (s->jobs[i] != NULL)
+			sched_born(q, s->jobs[i]);
+		if (i % YIELD_EVERY != YIELD_EVERY - 1)
+			continue;
+		sched_kick(q);
+		task_yield();
+	}
+	q->n_births--;
+	if (!q->closed) {
+		sched_kick(q);
+		cond_signal(&q->born);
+	}
+	submission_over(s);
+}
+
+static void let_in(struct submission *s)
+{
+	struct queue *q = s->queue;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->jobs[i] != NULL)
+			sched_born(q, s->jobs[i]);
+	sched_kick(q);
+}
+
 /* Runs also when the submitting task is gone. */
 static void on_stored(struct store_change *c, const struct error *err)
 {
 	struct submission *s = c->arg;
 	struct queue *q = s->queue;
 
-	for (size_t i = 0; i < s->n && !q->closed; i++) {
-		if (s->jobs[i] == NULL)
-			continue;
-		if (err == NULL)
-			sched_born(q, s->jobs[i]);
-		else
-			unlive(q, s->jobs[i]);
+	if (err == NULL && s->n > YIELD_EVERY && !q->closed) {
+		q->n_births++;
+		task_spawn("queue-births", births, s);
+		return;
 	}
-	if (--q->n_saving == 0 && !q->closed)
-		cond_signal(&q->idle);
-	free(s->jobs);
-	free(s);
+	for (size_t i = 0; err != NULL && i < s->n && !q->closed; i++)
+		if (s->jobs[i] != NULL)
+			unlive(q, s->jobs[i]);
 	if (err == NULL && !q->closed)
-		sched_kick(q);
+		let_in(s);
+	submission_over(s);
 }
 
-static int check_size(const char *text, struct error *err)
+static struct submission *submission_new(struct queue *q, size_t n)
 {
-	size_t len = strlen(text);
+	struct submission *s = xalloc(sizeof(*s));
 
-	if (len <= QUEUE_JOB_BYTES_MAX)
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "A job of %zu MiB is too large, %zu MiB is the limit; "
-			 "make several of it",
-			 len >> 20, QUEUE_JOB_BYTES_MAX >> 20);
+	s->queue = q;
+	s->jobs = xcalloc(n + 1, sizeof(struct job *));
+	s->texts = xcalloc(n + 1, sizeof(*s->texts));
+	return s;
 }
 
-/* NULL with err when a job is too large. */
-static struct store_change *change_for(struct queue *q, struct submission *s,
-				       struct error *err)
+static void submission_add(struct submission *s, struct job *j)
+{
+	s->texts[s->n] = j == NULL ? NULL : job_to_text(j);
+	s->jobs[s->n++] = j;
+}
+
+/* The change, with the serial of this moment in front, which must be handed
+ * over before anybody waits. */
+static struct store_change *submission_change(struct submission *s STEALS)
 {
 	struct store_change *c = store_change_new();
+	struct queue *q = s->queue;
 
 	store_change_write(c, "serial",
 			   xprintf("%ju\n", (uintmax_t)q->last_id));
 	for (size_t i = 0; i < s->n; i++) {
-		auto_free char *name = NULL, *text = NULL;
+		auto_free char *name = NULL;
 
 		if (s->jobs[i] == NULL)
 			continue;
 		name = queue_job_name(s->jobs[i]->id);
-		text = job_to_text(s->jobs[i]);
-		if (check_size(text, err) < 0) {
-			store_change_drop(c);
-			return NULL;
-		}
-		store_change_write(c, name, steal(&text));
+		store_change_write(c, name, steal(&s->texts[i]));
 	}
 	c->done = on_stored;
 	c->arg = s;
@@ -276,9 +331,12 @@ static void submission_free_p(struct submission **p)
 
 	if (s == NULL)
 		return;
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
 		if (s->jobs[i] != NULL)
 			unlive(s->queue, s->jobs[i]);
+		free(s->texts[i]);
+	}
+	free(s->texts);
 	free(s->jobs);
 	free(s);
 }
@@ -286,8 +344,7 @@ static void submission_free_p(struct submission **p)
 int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
 		 uint64_t *ret_id, struct error *err)
 {
-	__attribute__((cleanup(submission_free_p))) struct submission *s = NULL;
-	struct store_change *c;
+	struct submission *s;
 	enum refusal why;
 	struct job *j;
 	uint64_t id;
@@ -298,15 +355,9 @@ int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
 	if (j == NULL)
 		return -1;
 	id = j->id;
-	s = xalloc(sizeof(*s));
-	s->queue = q;
-	s->jobs = xcalloc(1, sizeof(struct job *));
-	s->jobs[s->n++] = j;
-	c = change_for(q, s, err);
-	if (c == NULL)
-		return -1;
-	steal(&s); /* on_stored() has it */
-	if (store_commit(q->store, c, err) < 0)
+	s = submission_new(q, 1);
+	submission_add(s, j);
+	if (store_commit(q->store, submission_change(s), err) < 0)
 		return -1;
 	*ret_id = id;
 	return 0;
@@ -333,9 +384,8 @@ static int make_all(struct submission *s, const json_t *jobs, bool readable,
 
 		if (i % YIELD_EVERY == YIELD_EVERY - 1)
 			task_yield();
-		s->jobs[i] = make_job(s->queue, json_array_get(jobs, i), ids, i,
-				      &why, err);
-		s->n = i + 1;
+		submission_add(s, make_job(s->queue, json_array_get(jobs, i),
+					   ids, i, &why, err));
 		if (s->jobs[i] == NULL && why == REFUSED_OPCODE && readable)
 			return n == 1 ? -1
 				      : error_wrap(err, "Job %zu of %zu", i + 1,
@@ -357,7 +407,6 @@ json_t *queue_submit_many(struct queue *q, const json_t *jobs, bool readable,
 	auto_json json_t *answer = json_array();
 	auto_free uint64_t *ids = xcalloc(n + 1, sizeof(*ids));
 	__attribute__((cleanup(submission_free_p))) struct submission *s = NULL;
-	struct store_change *c;
 
 	if (!json_is_array(jobs)) {
 		error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -366,16 +415,14 @@ json_t *queue_submit_many(struct queue *q, const json_t *jobs, bool readable,
 	}
 	if (check_open(q, false, err) < 0)
 		return NULL;
-	s = xalloc(sizeof(*s));
-	s->queue = q;
-	s->jobs = xcalloc(n + 1, sizeof(struct job *));
+	s = submission_new(q, n);
 	if (make_all(s, jobs, readable, ids, answer, err) < 0)
 		return NULL;
 	if (s->n_good == 0)
 		return steal(&answer);
-	c = change_for(q, s, err);
-	if (c == NULL)
+	if (store_commit(q->store, submission_change(steal(&s)), err) < 0)
 		return NULL;
-	steal(&s); /* on_stored() has it */
-	return store_commit(q->store, c, err) < 0 ? NULL : steal(&answer);
+	while (q->n_births > 0)
+		cond_wait(&q->born);
+	return steal(&answer);
 }

@@ -217,8 +217,13 @@ static void submit_too_large(void *arg)
 {
 	struct error err;
 
-	cr_expect_null(queue_submit_many(world.queue, arg, false, &err));
-	cr_expect_not_null(strstr(err.text, "16 MiB is the limit"));
+	auto_json json_t *answer =
+		queue_submit_many(world.queue, arg, false, &err);
+	const char *why =
+		json_string_value(json_array_get(json_array_get(answer, 0), 1));
+
+	cr_assert_not_null(why);
+	cr_expect_not_null(strstr(why, "4 MiB is the limit"));
 }
 
 /* The other candidates could not take it. */
@@ -234,10 +239,10 @@ Test(queue, a_job_that_is_too_large_is_refused)
 	json_object_set_new(op, "big", json_string(big));
 	world_do(world_do_submit, &one);
 	cr_assert_eq(one.rc, -1);
-	cr_assert_not_null(strstr(one.err.text, "16 MiB is the limit"));
+	cr_assert_not_null(strstr(one.err.text, "4 MiB is the limit"));
 	world_do(submit_too_large, jobs);
 	json_object_set_new(op, "big", json_string("small"));
-	world_expect_many(steal(&jobs), "[[true,3]]");
+	world_expect_many(steal(&jobs), "[[true,1]]");
 	world_settle();
 }
 

@@ -229,3 +229,84 @@ Test(queue_order, a_rejecting_gate_cancels_what_has_not_begun)
 	world_open_gate();
 	drop_gate();
 }
+
+/* --- many at once --- */
+
+#define MANY 450
+
+static json_t *many_jobs(const char *depends)
+{
+	json_t *jobs = json_array();
+
+	for (size_t i = 0; i < MANY; i++)
+		json_array_append_new(jobs, world_one("hold", depends));
+	return jobs;
+}
+
+static void do_submit_many(void *arg)
+{
+	struct error err;
+
+	json_decref(queue_submit_many(world.queue, arg, false, &err));
+}
+
+static void do_cancel_first(void *arg)
+{
+	struct order *o = arg;
+
+	o->kill = true;
+	do_cancel(o);
+	free(o->text);
+}
+
+static bool is_there(uint64_t id)
+{
+	return queue_job(world.queue, id) != NULL;
+}
+
+static bool is_over(uint64_t id)
+{
+	return !queue_lives(world.queue, id);
+}
+
+/* Do it, and count how often somebody who looks sees that it is true for some
+ * of the jobs from `first` on, and not for all. */
+static unsigned halves_seen(void (*fn)(void *arg), void *arg, uint64_t first,
+			    bool (*is)(uint64_t id))
+{
+	struct world_call call = {.fn = fn, .arg = arg};
+	unsigned halves = 0;
+	size_t n = 0;
+
+	task_set_owner(&world);
+	task_spawn("test", world_task, &call);
+	task_set_owner(NULL);
+	while (!call.done || n < MANY) {
+		cr_assert(world_step(), "stuck");
+		n = 0;
+		for (uint64_t id = first; id < first + MANY; id++)
+			n += is(id);
+		halves += n > 0 && n < MANY;
+	}
+	return halves;
+}
+
+Test(queue_order, others_run_while_many_jobs_come_in)
+{
+	auto_json json_t *jobs = many_jobs(NULL);
+
+	cr_assert_geq(halves_seen(do_submit_many, jobs, 1, is_there), 4);
+	world_open_gate();
+}
+
+Test(queue_order, others_run_while_many_jobs_fail)
+{
+	auto_json json_t *jobs = many_jobs("[[1, [\"success\"]]]");
+	struct order first = {.id = world_submit("hold")};
+
+	world_do(do_submit_many, jobs);
+	cr_assert_geq(halves_seen(do_cancel_first, &first, 2, is_over), 4);
+	world_settle();
+	world_expect_status(2, "error");
+	world_expect_status(MANY + 1, "error");
+}
