@@ -27,6 +27,10 @@ for nodes in 1 3; do
         "$BIN/gnt-instance"
     echo "resident with $("$BIN/gnt-job" list --no-headers -o id | wc -l) live" \
         "jobs: masterd $(rss node1 masterd), noded $(rss node1 noded)"
+    python3 "$here/polled.py" "$root/var/run/ganeti/socket/ganeti-query"
+    if [ "$nodes" = 1 ]; then
+        python3 "$here/nasty.py" "$root/var/run/ganeti/socket/ganeti-query"
+    fi
     "$BIN/gnt-vcluster" stop "$vc" node1 masterd
     begin=$(date +%s%N)
     "$BIN/gnt-vcluster" start "$vc" node1 masterd
