@@ -12,7 +12,7 @@
 struct pool {
 	const char *name;
 	size_t running, max;
-	struct list waiting; /* struct call */
+	struct list waiting; /* struct luxi_place */
 };
 
 struct luxi_calls {
@@ -31,7 +31,7 @@ static const struct method {
 };
 
 /* A call in a pool. */
-struct call {
+struct luxi_place {
 	struct list link;
 	struct luxi_calls *calls;
 	struct pool *pool;
@@ -92,41 +92,69 @@ void luxi_fail(struct luxi_request *r, const struct error *err)
 		luxi_answer(r, NULL, err);
 }
 
+static void fail_named(const struct method *entry, struct luxi_request *r,
+		       struct error *err)
+{
+	if (err->kind == ERR_REQUEST)
+		error_wrap(err, "%s", entry->name);
+	luxi_fail(r, err);
+}
+
+void luxi_fail_call(struct luxi_place *p, struct luxi_request *r,
+		    struct error *err)
+{
+	fail_named(p->entry, r, err);
+}
+
 static void run_method(struct master *m, const struct method *entry,
 		       struct luxi_request *r, const json_t *args)
 {
 	struct error err;
 	json_t *result = entry->method->run(m, args, &err);
 
-	if (result != NULL) {
+	if (result != NULL)
 		luxi_answer(r, result, NULL);
-		return;
-	}
-	if (err.kind == ERR_REQUEST)
-		error_wrap(&err, "%s", entry->name);
-	luxi_fail(r, &err);
+	else
+		fail_named(entry, r, &err);
 }
 
-/* One task serves its own call and then those that waited for a task. */
+static WAITS void run_call(struct luxi_place *call)
+{
+	const struct luxi_method *method = call->entry->method;
+	struct master *m = call->calls->m;
+
+	if (method->serve != NULL)
+		method->serve(m, call->request, call->args, call);
+	else
+		run_method(m, call->entry, call->request, call->args);
+}
+
+static struct luxi_place *next_waiting(struct pool *pool)
+{
+	struct luxi_place *call;
+
+	if (pool->running > pool->max || list_empty(&pool->waiting))
+		return NULL;
+	call = list_first(&pool->waiting, struct luxi_place, link);
+	list_remove(&call->link);
+	return call;
+}
+
+/* One task serves its own call and then those that waited for a place. */
 static void pool_task(void *arg)
 {
-	struct call *call = arg;
+	struct luxi_place *call = arg;
 	struct pool *pool = call->pool;
 
-	for (;;) {
+	for (; call != NULL; call = next_waiting(pool)) {
 		task_set_name(call->entry->name);
-		run_method(call->calls->m, call->entry, call->request,
-			   call->args);
+		run_call(call);
 		free(call);
-		if (list_empty(&pool->waiting))
-			break;
-		call = list_first(&pool->waiting, struct call, link);
-		list_remove(&call->link);
 	}
 	pool->running--;
 }
 
-static void pool_run(struct pool *pool, struct call *call)
+static void pool_run(struct pool *pool, struct luxi_place *call)
 {
 	call->pool = pool;
 	if (pool->running >= pool->max) {
@@ -137,11 +165,26 @@ static void pool_run(struct pool *pool, struct call *call)
 	task_spawn(pool->name, pool_task, call);
 }
 
+void luxi_place_leave(struct luxi_place *p)
+{
+	struct luxi_place *next = next_waiting(p->pool);
+
+	if (next != NULL)
+		task_spawn(p->pool->name, pool_task, next);
+	else
+		p->pool->running--;
+}
+
+void luxi_place_take(struct luxi_place *p)
+{
+	p->pool->running++;
+}
+
 static void dispatch(struct luxi_calls *c, const struct method *entry,
 		     struct luxi_request *r, const json_t *args)
 {
 	const struct luxi_method *method = entry->method;
-	struct call *call;
+	struct luxi_place *call;
 
 	if (method->start != NULL) {
 		method->start(c->m, r, args);
@@ -152,7 +195,7 @@ static void dispatch(struct luxi_calls *c, const struct method *entry,
 		return;
 	}
 	call = xalloc(sizeof(*call));
-	*call = (struct call){
+	*call = (struct luxi_place){
 		.calls = c,
 		.entry = entry,
 		.request = r,

@@ -2,8 +2,9 @@
 /* LUXI calls: from a message to the function that answers it.
  *
  * A call that cannot wait is answered at once, in the callback that read it.
- * One that waits runs in a task; calls that ask nodes and calls that change
- * the queue have a number of tasks each, so that slow nodes hold up no submit.
+ * One that waits, or may take long, runs in a task; calls that look and calls
+ * that change the queue have a number of places for tasks each, so that slow
+ * nodes hold up no submit.
  * WaitForJobChange, of which thousands may sleep, has neither (luxi_wait.c).
  */
 #ifndef MASTERD_LUXI_CALLS_H
@@ -19,10 +20,14 @@
 
 struct master;
 
-#define LUXI_QUERY_TASKS 32
+#define LUXI_QUERY_TASKS 256
 #define LUXI_CHANGE_TASKS 128
 
-/* What to do for a method; exactly one of run and start is set. */
+/* The place of a call that runs in a task. */
+struct luxi_place;
+
+/* What to do for a method; start is set, or run, or serve, or the last two:
+ * then run is for calls that do not wait. */
 struct luxi_method {
 	/* The result, to be freed; NULL with err.  ERR_REQUEST is for
 	 * arguments that cannot be understood: as Ganeti, we close the
@@ -31,6 +36,10 @@ struct luxi_method {
 	/* Whether run may wait; NULL: never. */
 	bool (*waits)(struct master *m, const json_t *args);
 	bool changes; /* which of the two sets of tasks */
+
+	/* Answers r, in a task, before it returns. */
+	WAITS void (*serve)(struct master *m, struct luxi_request *r,
+			    const json_t *args, struct luxi_place *place);
 
 	/* Answers r some time. */
 	void (*start)(struct master *m, struct luxi_request *r,
@@ -53,6 +62,15 @@ void luxi_calls_handle(void *arg, struct luxi_request *r);
 void luxi_fail(struct luxi_request *r, const struct error *err);
 
 /* --- for the handlers --- */
+
+/* Let another call have the place during a wait for the client, and take it
+ * again: there may be more calls than places then. */
+void luxi_place_leave(struct luxi_place *p);
+void luxi_place_take(struct luxi_place *p);
+
+/* As luxi_fail(); an error of the arguments gets the name of the call. */
+void luxi_fail_call(struct luxi_place *p, struct luxi_request *r,
+		    struct error *err);
 
 /* A job's id, which may also be a string of digits. */
 int luxi_job_id(const json_t *value, uint64_t *ret_id, struct error *err);

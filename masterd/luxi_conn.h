@@ -75,6 +75,9 @@ void luxi_conn_reject(struct luxi_conn *conn, const char *reason);
 /* Nothing is sent any more: of a connection that closes. */
 void luxi_output_drop(struct luxi_conn *conn);
 
+/* From now on it has so long for what is sent as there is. */
+void luxi_output_hurry(struct luxi_conn *conn);
+
 /* One user of the server less; the last one ends it. */
 void luxi_user_gone(struct luxi_server *s);
 

@@ -17,6 +17,9 @@
  * of it for so long: closed earlier, it might never see the answer. */
 #define DISCARD_S 10
 
+/* When the daemon ends it waits so long for clients to read. */
+#define STOP_WRITE_S 10
+
 /* Freeing the values of longer messages takes long enough to be done beside the
  * loop. */
 #define FREE_INLINE_MAX (256u * 1024)
@@ -79,6 +82,13 @@ static void limit_output(struct luxi_server *s)
 	}
 }
 
+void luxi_output_hurry(struct luxi_conn *conn)
+{
+	int64_t limit_s = conn->server->stopping ? STOP_WRITE_S : LUXI_WRITE_S;
+
+	timer_start(&conn->write_limit, clock_mono_us() + limit_s * SECOND_US);
+}
+
 static void conn_send(struct luxi_conn *conn, struct buf *text)
 {
 	struct luxi_server *s = conn->server;
@@ -94,8 +104,7 @@ static void conn_send(struct luxi_conn *conn, struct buf *text)
 		return;
 	}
 	conn->write_limit.fired = on_write_limit;
-	timer_start(&conn->write_limit,
-		    clock_mono_us() + LUXI_WRITE_S * SECOND_US);
+	luxi_output_hurry(conn);
 	limit_output(s);
 }
 

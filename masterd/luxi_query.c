@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LUXI calls that only look.  Those that need live data of nodes wait for it
- * in a task; all others are answered in the callback. */
+/* LUXI calls that only look.  Queries about a few names that are known here are
+ * answered in the callback; all others in a task, in slices and pieces, so that
+ * no client holds up the others. */
+#include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "masterd/luxi_calls.h"
@@ -44,6 +46,56 @@ static const char *arg_str(const json_t *args, size_t i)
 	return text == NULL ? "" : text;
 }
 
+/* --- answers in pieces --- */
+
+struct answer {
+	struct query_out out;
+	struct luxi_request *request;
+	struct luxi_place *place;
+};
+
+/* Who waits for a slow client leaves its place to others. */
+static WAITS int answer_piece(struct query_out *out, struct buf *text)
+{
+	struct answer *a = container_of(out, struct answer, out);
+	bool slow = luxi_sending(a->request);
+	int rc;
+
+	if (slow)
+		luxi_place_leave(a->place);
+	rc = luxi_answer_piece(a->request, text);
+	if (slow)
+		luxi_place_take(a->place);
+	return rc;
+}
+
+static bool answer_gone(struct query_out *out)
+{
+	return luxi_client_gone(container_of(out, struct answer, out)->request);
+}
+
+#define SUCCESS "{\"success\":true,\"result\":"
+
+/* What write() has put into text, or why it could not. */
+static WAITS void answer_end(struct answer *a, int rc, struct buf *text,
+			     struct error *err)
+{
+	if (rc == 0) {
+		buf_addc(text, '}');
+		luxi_place_leave(a->place);
+		luxi_answer_end(a->request, text);
+		luxi_place_take(a->place);
+	} else if (a->out.sent) {
+		if (!luxi_client_gone(a->request))
+			log_warning("A query failed after a part of its answer "
+				    "was sent: %s; its client is closed",
+				    err->text);
+		luxi_answer_cut(a->request);
+	} else {
+		luxi_fail_call(a->place, a->request, err);
+	}
+}
+
 /* --- Query and QueryFields --- */
 
 static json_t *query(struct master *m, const json_t *args, struct error *err)
@@ -58,9 +110,29 @@ static json_t *query(struct master *m, const json_t *args, struct error *err)
 
 static bool query_waits(struct master *m, const json_t *args)
 {
-	return json_is_array(json_array_get(args, 1)) &&
-	       query_needs_wait(m, arg_str(args, 0), json_array_get(args, 1),
-				json_array_get(args, 2));
+	return !query_is_short(m, arg_str(args, 0), json_array_get(args, 1),
+			       json_array_get(args, 2));
+}
+
+static WAITS void query_serve(struct master *m, struct luxi_request *r,
+			      const json_t *args, struct luxi_place *place)
+{
+	struct answer a = {
+		.out = {.piece = answer_piece, .gone = answer_gone},
+		.request = r,
+		.place = place,
+	};
+	const json_t *fields = json_array_get(args, 1);
+	auto_buf struct buf text = {0};
+	struct error err;
+	int rc;
+
+	buf_adds(&text, SUCCESS);
+	rc = check_strings(fields, false, "fields", &err);
+	if (rc == 0)
+		rc = query_write(m, arg_str(args, 0), fields,
+				 json_array_get(args, 2), &a.out, &text, &err);
+	answer_end(&a, rc, &text, &err);
 }
 
 static json_t *fields_of(struct master *m, const json_t *args,
@@ -75,13 +147,16 @@ static json_t *fields_of(struct master *m, const json_t *args,
 			    json_is_true(json_array_get(args, 2)), err);
 }
 
-const struct luxi_method luxi_Query = {.run = query, .waits = query_waits};
+const struct luxi_method luxi_Query = {
+	.run = query,
+	.waits = query_waits,
+	.serve = query_serve,
+};
 const struct luxi_method luxi_QueryFields = {.run = fields_of};
 
 /* --- the calls of one kind each: [names, fields, use_locking] --- */
 
-static json_t *old_query(struct master *m, const char *what, const json_t *args,
-			 struct error *err)
+static int check_old(const char *what, const json_t *args, struct error *err)
 {
 	const json_t *names = json_array_get(args, 0);
 	const json_t *fields = json_array_get(args, 1);
@@ -90,28 +165,52 @@ static json_t *old_query(struct master *m, const char *what, const json_t *args,
 		     ? check_ids(names, err)
 		     : check_strings(names, true, "names", err)) < 0 ||
 	    check_strings(fields, false, "fields", err) < 0)
-		return NULL;
+		return -1;
 	if (json_array_size(args) > 2 &&
-	    !json_is_boolean(json_array_get(args, 2))) {
-		error_set(err, ERR_REQUEST, NULL, "use_locking is a boolean");
-		return NULL;
-	}
-	if (json_is_true(json_array_get(args, 2))) {
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "Queries do not take locks any more");
-		return NULL;
-	}
-	return query_old(m, what, names, fields, err);
+	    !json_is_boolean(json_array_get(args, 2)))
+		return error_set(err, ERR_REQUEST, NULL,
+				 "use_locking is a boolean");
+	if (json_is_true(json_array_get(args, 2)))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Queries do not take locks any more");
+	return 0;
+}
+
+static json_t *old_query(struct master *m, const char *what, const json_t *args,
+			 struct error *err)
+{
+	return check_old(what, args, err) < 0
+		       ? NULL
+		       : query_old(m, what, json_array_get(args, 0),
+				   json_array_get(args, 1), err);
 }
 
 static bool old_waits(struct master *m, const char *what, const json_t *args)
 {
-	const json_t *names = json_array_get(args, 0);
-	const json_t *fields = json_array_get(args, 1);
+	return !query_old_is_short(m, what, json_array_get(args, 0),
+				   json_array_get(args, 1));
+}
 
-	return (json_is_array(names) || json_is_null(names)) &&
-	       json_is_array(fields) &&
-	       query_old_needs_wait(m, what, names, fields);
+static WAITS void old_serve(struct master *m, const char *what,
+			    struct luxi_request *r, const json_t *args,
+			    struct luxi_place *place)
+{
+	struct answer a = {
+		.out = {.piece = answer_piece, .gone = answer_gone},
+		.request = r,
+		.place = place,
+	};
+	auto_buf struct buf text = {0};
+	struct error err;
+	int rc;
+
+	buf_adds(&text, SUCCESS);
+	rc = check_old(what, args, &err);
+	if (rc == 0)
+		rc = query_write_old(m, what, json_array_get(args, 0),
+				     json_array_get(args, 1), &a.out, &text,
+				     &err);
+	answer_end(&a, rc, &text, &err);
 }
 
 #define OLD_QUERY(method, what)                                                \
@@ -124,9 +223,16 @@ static bool old_waits(struct master *m, const char *what, const json_t *args)
 	{                                                                      \
 		return old_waits(m, what, args);                               \
 	}                                                                      \
+	static void serve_##method(struct master *m, struct luxi_request *r,   \
+				   const json_t *args,                         \
+				   struct luxi_place *place)                   \
+	{                                                                      \
+		old_serve(m, what, r, args, place);                            \
+	}                                                                      \
 	const struct luxi_method luxi_##method = {                             \
 		.run = run_##method,                                           \
 		.waits = waits_##method,                                       \
+		.serve = serve_##method,                                       \
 	}
 
 OLD_QUERY(QueryJobs, "job");
@@ -143,24 +249,17 @@ static json_t *export_args(const json_t *args)
 			 "export", json_array_get(args, 1));
 }
 
-static json_t *query_exports(struct master *m, const json_t *args,
-			     struct error *err)
+static WAITS void query_exports(struct master *m, struct luxi_request *r,
+				const json_t *args, struct luxi_place *place)
 {
 	auto_json json_t *full = export_args(args);
 
-	return old_query(m, "export", full, err);
-}
-
-static bool query_exports_waits(struct master *m, const json_t *args)
-{
-	auto_json json_t *full = export_args(args);
-
-	return old_waits(m, "export", full);
+	old_serve(m, "export", r, full, place);
 }
 
 const struct luxi_method luxi_QueryExports = {
-	.run = query_exports,
-	.waits = query_exports_waits,
+	.waits = luxi_always,
+	.serve = query_exports,
 };
 
 /* --- of the cluster --- */
@@ -170,6 +269,11 @@ static json_t *config_values(struct master *m, const json_t *args,
 {
 	const json_t *fields = json_array_get(args, 0);
 
+	if (json_array_size(fields) > QUERY_FIELDS_MAX) {
+		error_set(err, ERR_REQUEST, NULL, "at most %d values",
+			  QUERY_FIELDS_MAX);
+		return NULL;
+	}
 	if (check_strings(fields, false, "fields", err) < 0)
 		return NULL;
 	return query_config_values(m, fields);

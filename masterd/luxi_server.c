@@ -105,9 +105,9 @@ static void parse_and_handle(struct luxi_request *r, bool beside)
 	if (beside)
 		task_leave(); /* the text is ours alone */
 	r->message = json_parse_within(r->text, r->len, LUXI_PARSED_MAX, &err);
+	free(steal(&r->text));
 	if (beside)
 		task_enter();
-	free(steal(&r->text));
 	if (r->message == NULL)
 		luxi_reject(r, err.text);
 	else
@@ -117,6 +117,26 @@ static void parse_and_handle(struct luxi_request *r, bool beside)
 static void parse_task(void *arg)
 {
 	parse_and_handle(arg, true);
+}
+
+/* The first len bytes of what was read, which may have NULs inside, without
+ * the ETX behind them.  A long message is not copied. */
+static char *take_message(struct luxi_conn *conn, size_t len)
+{
+	struct buf rest = {0};
+	char *text;
+
+	conn->server->input--; /* the ETX; the rest counts until answered */
+	if (len <= KEEP_BUFFER_MAX) {
+		text = xmemdup(conn->in.data, len + 1);
+		buf_consume(&conn->in, len + 1);
+		return text;
+	}
+	if (conn->in.len > len + 1)
+		buf_add(&rest, conn->in.data + len + 1, conn->in.len - len - 1);
+	text = conn->in.data;
+	conn->in = rest;
+	return text;
 }
 
 static void begin_request(struct luxi_conn *conn, size_t len)
@@ -129,13 +149,10 @@ static void begin_request(struct luxi_conn *conn, size_t len)
 	r->server = s;
 	r->conn = conn;
 	cond_init(&r->written);
-	r->text = xalloc(len + 1);
-	memcpy(r->text, conn->in.data, len); /* may have NULs inside */
+	r->text = take_message(conn, len);
 	r->len = len;
 	conn->request = r;
 	conn->scanned = 0;
-	s->input--; /* the ETX; the message counts until it is answered */
-	buf_consume(&conn->in, len + 1);
 	if (conn->in.len == 0 && conn->in.cap > KEEP_BUFFER_MAX)
 		buf_done(&conn->in);
 	if (len > PARSE_INLINE_MAX)
@@ -380,6 +397,8 @@ void luxi_server_stop(struct luxi_server *s, void (*done)(void *arg), void *arg)
 			luxi_conn_close(conn);
 		else if (conn->request != NULL && conn->request->hurry != NULL)
 			conn->request->hurry(conn->request);
+		else if (conn->out != NULL)
+			luxi_output_hurry(conn);
 	}
 	luxi_user_gone(s);
 }

@@ -13,6 +13,9 @@
 /* Ganeti's clients expect an answer within this time. */
 #define WAIT_MAX_S 89.0
 
+/* A job has half as many. */
+#define WAIT_FIELDS_MAX 50
+
 struct wait {
 	struct queue_watch watch;
 	struct timer timer;
@@ -22,18 +25,25 @@ struct wait {
 	int64_t known_serial;	      /* -1: none */
 };
 
-/* What is no field of jobs is null. */
+/* What is no field of jobs is null; what is asked for twice is made once. */
 static json_t *field_values(const struct job *job, const json_t *fields)
 {
 	json_t *values = json_array();
+	auto_json json_t *known = json_object();
 	size_t i;
 	json_t *field;
 
 	json_array_foreach ((json_t *)fields, i, field) {
-		json_t *value = job_field(job, json_string_value(field));
+		const char *name = json_string_value(field);
+		json_t *value = json_object_get(known, name);
 
-		json_array_append_new(values,
-				      value == NULL ? json_null() : value);
+		if (value == NULL) {
+			value = job_field(job, name);
+			if (value == NULL)
+				value = json_null();
+			json_object_set_new(known, name, value);
+		}
+		json_array_append(values, value);
 	}
 	return values;
 }
@@ -130,6 +140,10 @@ static int read_args(struct wait *w, const json_t *args, double *ret_timeout_s,
 			"WaitForJobChange takes a job id, a list of "
 			"fields, what is known of them and of the log, "
 			"and seconds");
+	if (json_array_size(w->fields) > WAIT_FIELDS_MAX)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "WaitForJobChange looks at at most %d fields",
+				 WAIT_FIELDS_MAX);
 	json_array_foreach ((json_t *)w->fields, i, field)
 		if (!json_is_string(field))
 			return error_set(

@@ -11,6 +11,7 @@
 #include "masterd/config.h"
 #include "masterd/distribute.h"
 #include "masterd/job_filters.h"
+#include "masterd/job_views.h"
 #include "masterd/leftovers.h"
 #include "masterd/lu.h"
 #include "masterd/recover.h"
@@ -125,6 +126,9 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 		m->role = *role;
 	cond_init(&m->on_announced);
 	cond_init(&m->on_paused);
+	m->slices = xalloc(sizeof(*m->slices));
+	slices_init(m->slices);
+	m->views = job_views_create();
 	ssh_keys_init(&m->ssh_keys);
 	room_turns_init(&m->rooms);
 	m->disk = disk;
@@ -284,6 +288,8 @@ void master_free(struct master *m)
 		queue_close(m->queue);
 	job_filters_destroy(m->filters);
 	room_turns_done(&m->rooms);
+	job_views_destroy(m->views);
+	free(m->slices);
 	distribute_free(m->distribute);
 	reserve_destroy(m->reserve);
 	noderpc_destroy(m->rpc);

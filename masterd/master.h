@@ -15,6 +15,7 @@
 #include "lib/event/task.h"
 #include "masterd/noderpc.h"
 #include "masterd/room_turns.h"
+#include "masterd/slices.h"
 #include "masterd/ssh_keys.h"
 
 /* Exit statuses of a master that ends on its own: a write failed; another
@@ -51,6 +52,8 @@ struct master {
 	struct distribute *distribute;
 	struct ssh_keys_turn ssh_keys;
 	struct room_turns rooms;
+	struct slices *slices;	 /* of work for clients; NULL: none (tests) */
+	struct job_views *views; /* what clients asked of jobs; or NULL */
 
 	/* It only plans jobs (job_plan.h): a copy with a configuration of its
 	 * own, whose queue is to be read only. */

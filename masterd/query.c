@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The way of every query: find the fields, compile the filter, take the rows,
  * ask the nodes if a field needs it, filter again, pack.  What an object has is
- * in query_<kind>.c. */
+ * in query_<kind>.c, rows are in query_rows.c. */
 #include "masterd/query.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "masterd/query_private.h"
 
@@ -23,7 +24,18 @@ static const char *const kind_names[] = {
 	[KIND_TIMESTAMP] = "timestamp", [KIND_OTHER] = "other",
 };
 
-static const struct query_class *find_class(const char *what, struct error *err)
+/* All rows of a query together; some seconds of a processor. */
+#define FILTER_STEPS_MAX 100000000
+
+/* A filter that may take more of one row than some slices have runs beside the
+ * loop: a few regular expressions do not. */
+#define HEAVY_STEPS 100000
+
+/* A query for so many names is answered at once. */
+#define SHORT_NAMES 16
+#define SHORT_FIELDS 64
+
+const struct query_class *query_find_class(const char *what, struct error *err)
 {
 	static const char *const by_opcode[] = {"cluster", "os", "extstorage"};
 
@@ -52,8 +64,8 @@ static const struct query_field *all_fields(const struct query_class *class,
 	return class->fields;
 }
 
-static const struct query_field *find_field(const struct query_class *class,
-					    const char *name)
+const struct query_field *query_find_field(const struct query_class *class,
+					   const char *name)
 {
 	size_t n;
 	const struct query_field *fields = all_fields(class, &n);
@@ -68,7 +80,7 @@ static const struct query_field *find_field(const struct query_class *class,
 
 static json_t *definition(const struct query_class *class, const char *name)
 {
-	const struct query_field *f = find_field(class, name);
+	const struct query_field *f = query_find_field(class, name);
 
 	if (f == NULL)
 		return json_make("{s:s, s:s, s:s, s:o}", "name", name, "title",
@@ -88,12 +100,15 @@ static json_t *definitions(const struct query_class *class,
 	return list;
 }
 
-static int take_fields(const json_t *fields, struct strv *ret,
-		       struct error *err)
+int query_take_fields(const json_t *fields, struct strv *ret, struct error *err)
 {
 	if (!json_is_array(fields))
 		return error_set(err, ERR_REQUEST, NULL,
 				 "The fields of a query must be a list");
+	if (json_array_size(fields) > QUERY_FIELDS_MAX)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "A query has at most %d fields",
+				 QUERY_FIELDS_MAX);
 	json_to_strv(fields, ret);
 	if (ret->n != json_array_size(fields))
 		return error_set(err, ERR_REQUEST, NULL,
@@ -104,7 +119,7 @@ static int take_fields(const json_t *fields, struct strv *ret,
 json_t *query_fields(const char *what, const json_t *fields, bool own,
 		     struct error *err)
 {
-	const struct query_class *class = find_class(what, err);
+	const struct query_class *class = query_find_class(what, err);
 	auto_strv struct strv names = {0};
 
 	if (class == NULL)
@@ -117,213 +132,13 @@ json_t *query_fields(const char *what, const json_t *fields, bool own,
 			if (own || !all[i].own)
 				strv_add_unique(&names, all[i].name);
 		strv_sort_nice(&names);
-	} else if (take_fields(fields, &names, err) < 0) {
+	} else if (query_take_fields(fields, &names, err) < 0) {
 		return NULL;
 	}
 	return json_make("{s:o}", "fields", definitions(class, &names));
 }
 
-/* --- cells --- */
-
-struct query_cell query_maybe(const json_t *value)
-{
-	if (value == NULL || json_is_null(value))
-		return query_none(QUERY_UNAVAIL);
-	return query_value(json_incref((json_t *)value));
-}
-
-struct query_cell query_text(const char *text)
-{
-	return text == NULL ? query_none(QUERY_UNAVAIL)
-			    : query_value(json_string(text));
-}
-
-struct query_cell query_get_member(const struct query *q, struct query_row *row,
-				   const struct query_field *field)
-{
-	(void)q;
-	return query_maybe(json_object_get(row->object, field->arg));
-}
-
-struct query_cell query_get_dict(const struct query *q, struct query_row *row,
-				 const struct query_field *field)
-{
-	const json_t *value = json_get(row->object, field->arg);
-
-	(void)q;
-	return value == NULL ? query_value(json_object()) : query_maybe(value);
-}
-
-struct query_cell query_get_list(const struct query *q, struct query_row *row,
-				 const struct query_field *field)
-{
-	const json_t *value = json_get(row->object, field->arg);
-
-	(void)q;
-	return value == NULL ? query_value(json_array()) : query_maybe(value);
-}
-
-json_t *query_names(const struct query *q, enum config_kind kind,
-		    const struct strv *uuids)
-{
-	auto_strv struct strv names = {0};
-
-	for (size_t i = 0; i < uuids->n; i++)
-		strv_add(&names,
-			 config_name(q->m->config, kind, uuids->items[i]));
-	strv_sort_nice(&names);
-	return json_from_strv(&names);
-}
-
-/* --- rows --- */
-
-/* What the filter asks of one row.  One value lives at a time. */
-struct lookup {
-	const struct query *q;
-	struct query_row *row;
-	bool with_live;
-	json_t *value;
-};
-
-static const json_t *filter_value(void *arg, const char *name)
-{
-	struct lookup *l = arg;
-	const struct query_field *f = find_field(l->q->class, name);
-	struct query_cell cell;
-
-	if (f->live && !l->with_live)
-		return NULL;
-	json_decref(l->value);
-	cell = f->get(l->q, l->row, f);
-	l->value = cell.value;
-	return l->value;
-}
-
-static int row_matches(const struct query *q, struct query_row *row,
-		       bool with_live, struct error *err)
-{
-	struct lookup lookup = {.q = q, .row = row, .with_live = with_live};
-	int rc;
-
-	if (q->names_only)
-		return 1;
-	rc = q->asks_nodes && !with_live
-		     ? filter_may_match(q->filter, filter_value, &lookup, err)
-		     : filter_match(q->filter, filter_value, &lookup, err);
-	json_decref(lookup.value);
-	return rc;
-}
-
-/* Whether the packed cell [status, value] is this one; lists and objects are
- * not compared. */
-static bool same_cell(const json_t *packed, int status, const json_t *value)
-{
-	const json_t *other = json_array_get(packed, 1);
-
-	return packed != NULL &&
-	       json_integer_value(json_array_get(packed, 0)) == status &&
-	       !json_is_array(value) && !json_is_object(value) &&
-	       json_equal(value, other);
-}
-
-/* Rows have mostly the same as the one before them, so they share it: making
- * and freeing cells is most of what a long list costs. */
-static json_t *pack(json_t **last, struct query_cell cell)
-{
-	auto_json json_t *value = cell.value == NULL ? json_null() : cell.value;
-	json_t *packed;
-
-	if (same_cell(*last, (int)cell.status, value))
-		return json_incref(*last);
-	packed = json_array();
-	json_array_append_new(packed, json_integer(cell.status));
-	json_array_append(packed, value);
-	json_decref(*last);
-	*last = json_incref(packed);
-	return packed;
-}
-
-static void emit(struct query *q, struct query_row *row)
-{
-	json_t *cells = json_array();
-
-	for (size_t i = 0; i < q->wanted.n; i++) {
-		const struct query_field *f = q->fields[i];
-		struct query_cell cell = f == NULL ? query_none(QUERY_UNKNOWN)
-						   : f->get(q, row, f);
-
-		json_array_append_new(cells, pack(&q->last[i], cell));
-	}
-	json_array_append_new(q->data, cells);
-}
-
-static void keep(struct query *q, const struct query_row *row)
-{
-	if (q->n_rows == q->cap_rows) {
-		q->cap_rows = q->cap_rows == 0 ? 16 : q->cap_rows * 2;
-		q->rows = xrealloc(q->rows, q->cap_rows * sizeof(*q->rows));
-	}
-	q->rows[q->n_rows] = *row;
-	json_incref(row->object);
-	q->rows[q->n_rows++].cache = NULL;
-}
-
-int query_row_passes(struct query *q, const struct query_row *given)
-{
-	struct query_row row = *given;
-	int rc;
-
-	row.cache = NULL;
-	rc = row_matches(q, &row, false, q->err);
-	json_decref(row.cache);
-	return rc;
-}
-
-int query_add_row(struct query *q, const struct query_row *given)
-{
-	struct query_row row = *given;
-	int rc;
-
-	row.cache = NULL;
-	rc = row_matches(q, &row, false, q->err);
-	if (rc > 0 && q->asks_nodes)
-		keep(q, &row);
-	else if (rc > 0)
-		emit(q, &row);
-	json_decref(row.cache);
-	return rc < 0 ? -1 : 0;
-}
-
-static int add_named(struct query *q, enum config_kind kind, const char *name,
-		     struct error *err)
-{
-	const json_t *object = config_expect(q->m->config, kind, name, err);
-
-	if (object == NULL)
-		return -1;
-	return query_add_row(q,
-			     &(struct query_row){.object = (json_t *)object});
-}
-
-int query_config_rows(struct query *q, enum config_kind kind,
-		      const struct strv *names, struct error *err)
-{
-	auto_json json_t *objects = NULL;
-	json_t *object;
-	size_t i;
-
-	if (names != NULL) {
-		for (i = 0; i < names->n; i++)
-			if (add_named(q, kind, names->items[i], err) < 0)
-				return -1;
-		return 0;
-	}
-	objects = config_sorted_objects(q->m->config, kind);
-	json_array_foreach (objects, i, object)
-		if (query_add_row(q, &(struct query_row){.object = object}) < 0)
-			return -1;
-	return 0;
-}
+/* --- what is wanted --- */
 
 bool query_wants(const struct query *q, const char *field)
 {
@@ -336,7 +151,7 @@ bool query_wants(const struct query *q, const char *field)
 static bool known_field(void *arg, const char *name, enum filter_kind *ret_kind)
 {
 	const struct query_class *class = arg;
-	const struct query_field *f = find_field(class, name);
+	const struct query_field *f = query_find_field(class, name);
 
 	if (f != NULL)
 		*ret_kind = f->filter_kind;
@@ -351,88 +166,163 @@ static bool needs_live(const struct query *q)
 		if (q->fields[i] != NULL && q->fields[i]->live)
 			return true;
 	for (size_t i = 0; !q->names_only && i < read->n; i++)
-		if (find_field(q->class, read->items[i])->live)
+		if (query_find_field(q->class, read->items[i])->live)
 			return true;
 	return false;
 }
 
-/* Take the request apart; names gets the names of a filter that is only a
- * list. */
-static int query_init(struct query *q, const char *what, const json_t *fields,
-		      const json_t *qfilter, struct strv *names,
-		      struct error *err)
+/* A field that comes again has the place of the first. */
+static void find_fields(struct query *q)
 {
-	q->err = err;
-	q->class = find_class(what, err);
-	if (q->class == NULL || take_fields(fields, &q->wanted, err) < 0)
-		return -1;
+	struct table first = {0};
+
+	q->fields =
+		xcalloc(q->wanted.n + 1, sizeof(const struct query_field *));
+	q->last = xcalloc(q->wanted.n + 1, sizeof(*q->last));
+	q->spans = xcalloc(q->wanted.n + 1, sizeof(*q->spans));
+	for (size_t i = 0; i < q->wanted.n; i++) {
+		const char *name = q->wanted.items[i];
+		struct query_span *span = &q->spans[i], *before;
+
+		q->fields[i] = query_find_field(q->class, name);
+		before = table_get(&first, name);
+		span->same = before == NULL ? i : before->same;
+		if (before == NULL)
+			table_put(&first, name, span);
+	}
+	table_done(&first, NULL);
+}
+
+/* Names gets the names of a filter that is only a list. */
+static int compile(struct query *q, const json_t *qfilter, struct strv *names,
+		   struct error *err)
+{
 	q->filter = filter_compile(qfilter, known_field, (void *)q->class, err);
 	if (q->filter == NULL)
 		return -1;
-	q->fields =
-		xcalloc(q->wanted.n + 1, sizeof(const struct query_field *));
-	for (size_t i = 0; i < q->wanted.n; i++)
-		q->fields[i] = find_field(q->class, q->wanted.items[i]);
-	q->last = xcalloc(q->wanted.n + 1, sizeof(*q->last));
 	filter_names(qfilter, q->class->name_field, names);
+	if (names->n > QUERY_NAMES_MAX)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "A query is for at most %d names",
+				 QUERY_NAMES_MAX);
+	return 0;
+}
+
+/* What is not small is compiled beside the loop: the fields of the class are
+ * made, and nobody else has the document. */
+static WAITS int compile_filter(struct query *q, const json_t *qfilter,
+				struct strv *names, struct error *err)
+{
+	size_t n;
+	int rc;
+
+	if (task_self() == NULL || filter_is_small(qfilter))
+		return compile(q, qfilter, names, err);
+	all_fields(q->class, &n);
+	task_leave();
+	rc = compile(q, qfilter, names, err);
+	task_enter();
+	return rc;
+}
+
+/* Take the request apart. */
+static WAITS int query_init(struct query *q, const char *what,
+			    const json_t *fields, const json_t *qfilter,
+			    struct strv *names, struct error *err)
+{
+	q->err = err;
+	q->class = query_find_class(what, err);
+	if (q->class == NULL || query_take_fields(fields, &q->wanted, err) < 0)
+		return -1;
+	find_fields(q);
+	slice_begin(&q->work, q->m->slices);
+	query_clock_start(q);
+	if (compile_filter(q, qfilter, names, err) < 0)
+		return -1;
+	filter_limit(q->filter, FILTER_STEPS_MAX);
+	q->heavy = filter_row_steps_max(q->filter) > HEAVY_STEPS;
 	q->names_only = names->n > 0;
 	q->asks_nodes = q->class->collect != NULL && needs_live(q);
 	q->data = json_array();
 	return 0;
 }
 
-static void query_done(struct query *q)
+static void free_parts(struct query *q)
 {
-	if (q->live != NULL)
-		q->class->live_done(q);
-	for (size_t i = 0; i < q->n_rows; i++) {
-		json_decref(q->rows[i].object);
-		json_decref(q->rows[i].cache);
-	}
 	for (size_t i = 0; q->last != NULL && i < q->wanted.n; i++)
 		json_decref(q->last[i]);
 	free(q->last);
-	free(q->rows);
+	free(q->spans);
 	free(q->fields);
 	filter_free(q->filter);
 	strv_done(&q->wanted);
 	json_decref(q->data);
 }
 
+static WAITS void query_done(struct query *q)
+{
+	if (q->work.slices != NULL)
+		slice_rest(&q->work);
+	if (q->live != NULL)
+		q->class->live_done(q);
+	for (size_t i = 0; i < q->n_rows; i++) {
+		json_decref(q->rows[i].object);
+		json_decref(q->rows[i].cache);
+	}
+	free(q->rows);
+	if (!q->heavy || task_self() == NULL) {
+		free_parts(q);
+		return;
+	}
+	task_leave(); /* all of it is ours alone */
+	free_parts(q);
+	task_enter();
+}
+
 /* The rows that were kept, now with what the nodes say. */
-static int emit_live(struct query *q, struct error *err)
+static WAITS int emit_live(struct query *q, struct error *err)
 {
 	for (size_t i = 0; i < q->n_rows; i++) {
-		int rc = row_matches(q, &q->rows[i], true, err);
+		int rc = query_row_matches(q, &q->rows[i], true, err);
 
-		if (rc < 0)
+		if (rc < 0 || (rc > 0 && query_emit(q, &q->rows[i]) < 0))
 			return -1;
-		if (rc > 0)
-			emit(q, &q->rows[i]);
 	}
 	return 0;
 }
 
-static int find_rows(struct query *q, const struct strv *names,
-		     struct error *err)
+static WAITS int find_rows(struct query *q, const struct strv *names,
+			   struct error *err)
 {
 	return q->class->rows != NULL
 		       ? q->class->rows(q, names, err)
 		       : query_config_rows(q, q->class->kind, names, err);
 }
 
-static json_t *run(struct query *q, const struct strv *names, struct error *err)
+void query_ask(struct query *q)
+{
+	slice_rest(&q->work);
+	slices_ask(q->m->slices, QUERY_ASKS_MAX);
+}
+
+void query_asked(struct query *q)
+{
+	slices_asked(q->m->slices);
+}
+
+/* The rows, into q->data or as text. */
+static WAITS int run(struct query *q, const struct strv *names,
+		     struct error *err)
 {
 	q->all_rows = names->n == 0;
 	if (find_rows(q, names->n > 0 ? names : NULL, err) < 0)
-		return NULL;
-	if (q->asks_nodes) {
-		q->class->collect(q);
-		if (emit_live(q, err) < 0)
-			return NULL;
-	}
-	return json_make("{s:o, s:O}", "fields",
-			 definitions(q->class, &q->wanted), "data", q->data);
+		return -1;
+	if (!q->asks_nodes)
+		return 0;
+	query_ask(q);
+	q->class->collect(q);
+	query_asked(q);
+	return emit_live(q, err);
 }
 
 json_t *query_run(struct master *m, const char *what, const json_t *fields,
@@ -442,10 +332,48 @@ json_t *query_run(struct master *m, const char *what, const json_t *fields,
 	auto_strv struct strv names = {0};
 	json_t *result = NULL;
 
-	if (query_init(&q, what, fields, qfilter, &names, err) == 0)
-		result = run(&q, &names, err);
+	if (query_init(&q, what, fields, qfilter, &names, err) == 0 &&
+	    run(&q, &names, err) == 0)
+		result = json_make("{s:o, s:O}", "fields",
+				   definitions(q.class, &q.wanted), "data",
+				   q.data);
 	query_done(&q);
 	return result;
+}
+
+static void write_definitions(const struct query *q)
+{
+	auto_json json_t *list = definitions(q->class, &q->wanted);
+
+	buf_adds(q->text, "{\"fields\":");
+	json_write(q->text, list);
+	buf_adds(q->text, ",\"data\":");
+}
+
+int query_write_rows(struct query *q, const char *what, const json_t *fields,
+		     const json_t *qfilter, struct error *err)
+{
+	auto_strv struct strv names = {0};
+	int rc = query_init(q, what, fields, qfilter, &names, err);
+
+	if (rc == 0) {
+		if (!q->plain)
+			write_definitions(q);
+		buf_addc(q->text, '[');
+		rc = run(q, &names, err);
+		buf_adds(q->text, q->plain ? "]" : "]}");
+	}
+	query_done(q);
+	return rc;
+}
+
+int query_write(struct master *m, const char *what, const json_t *fields,
+		const json_t *qfilter, struct query_out *out, struct buf *text,
+		struct error *err)
+{
+	struct query q = {.m = m, .out = out, .text = text};
+
+	return query_write_rows(&q, what, fields, qfilter, err);
 }
 
 bool query_needs_wait(struct master *m, const char *what, const json_t *fields,
@@ -464,96 +392,18 @@ bool query_needs_wait(struct master *m, const char *what, const json_t *fields,
 	return waits;
 }
 
-/* --- the old calls --- */
-
-/* ["|", ["==", field, name], ...] */
-static json_t *names_filter(const json_t *names, const char *field)
-{
-	json_t *filter = json_make("[s]", "|");
-
-	for (size_t i = 0; i < json_array_size(names); i++)
-		json_array_append_new(filter,
-				      json_make("[s, s, O]", "==", field,
-						json_array_get(names, i)));
-	return filter;
-}
-
-/* Nodes are found by name or UUID, unknown ones are no error. */
-static json_t *old_filter(const char *what, const json_t *names,
-			  const char *field)
-{
-	if (json_array_size(names) == 0)
-		return json_null();
-	if (strcmp(what, "node") != 0)
-		return names_filter(names, field);
-	return json_make("[s, o, o]", "|", names_filter(names, "name"),
-			 names_filter(names, "uuid"));
-}
-
-static int check_old(const struct query_class *class, const json_t *names,
-		     const json_t *fields, struct error *err)
-{
-	auto_strv struct strv wanted = {0}, unknown = {0};
-	auto_free char *list = NULL;
-
-	bool may_be_null = strcmp(class->what, "job") == 0 ||
-			   strcmp(class->what, "filter") == 0;
-
-	if (!json_is_array(names) && !(may_be_null && json_is_null(names)))
-		return error_set(err, ERR_REQUEST, NULL,
-				 "The names of a query must be a list");
-	if (take_fields(fields, &wanted, err) < 0)
-		return -1;
-	for (size_t i = 0; i < wanted.n; i++)
-		if (find_field(class, wanted.items[i]) == NULL)
-			strv_add(&unknown, wanted.items[i]);
-	if (unknown.n == 0)
-		return 0;
-	list = strv_join(&unknown, ", ");
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "Unknown output fields selected: %s", list);
-}
-
-/* Strip [status, value] to value. */
-static json_t *plain_values(const json_t *data)
-{
-	json_t *rows = json_array();
-
-	for (size_t i = 0; i < json_array_size(data); i++) {
-		const json_t *cells = json_array_get(data, i);
-		json_t *row = json_array();
-
-		for (size_t j = 0; j < json_array_size(cells); j++)
-			json_array_append(
-				row,
-				json_array_get(json_array_get(cells, j), 1));
-		json_array_append_new(rows, row);
-	}
-	return rows;
-}
-
-json_t *query_old(struct master *m, const char *what, const json_t *names,
-		  const json_t *fields, struct error *err)
-{
-	const struct query_class *class = find_class(what, err);
-	auto_json json_t *qfilter = NULL, *result = NULL;
-
-	if (class == NULL || check_old(class, names, fields, err) < 0)
-		return NULL;
-	qfilter = old_filter(what, names, class->name_field);
-	result = query_run(m, what, fields, qfilter, err);
-	return result == NULL ? NULL : plain_values(json_get(result, "data"));
-}
-
-bool query_old_needs_wait(struct master *m, const char *what,
-			  const json_t *names, const json_t *fields)
+bool query_is_short(struct master *m, const char *what, const json_t *fields,
+		    const json_t *qfilter)
 {
 	struct error ignored;
-	const struct query_class *class = find_class(what, &ignored);
-	auto_json json_t *qfilter = NULL;
+	const struct query_class *class = query_find_class(what, &ignored);
+	auto_strv struct strv names = {0};
 
-	if (class == NULL || check_old(class, names, fields, &ignored) < 0)
+	if (class == NULL) /* refused at once */
+		return true;
+	if (json_array_size(fields) > SHORT_FIELDS || !filter_is_small(qfilter))
 		return false;
-	qfilter = old_filter(what, names, class->name_field);
-	return query_needs_wait(m, what, fields, qfilter);
+	filter_names(qfilter, class->name_field, &names);
+	return names.n > 0 && names.n <= SHORT_NAMES &&
+	       !query_needs_wait(m, what, fields, qfilter);
 }

@@ -17,9 +17,19 @@
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
+#include "lib/base/str.h"
 #include "lib/event/task.h"
 
 struct master;
+
+/* As many as there may be jobs; more are no honest question. */
+#define QUERY_NAMES_MAX 100000
+
+/* More than any kind has, and what is asked for twice is still cheap. */
+#define QUERY_FIELDS_MAX 1000
+
+/* So many queries ask nodes at once. */
+#define QUERY_ASKS_MAX 32
 
 /* LUXI's Query: {"fields": [{name, title, kind, doc}], "data": [[[status,
  * value], ...], ...]}, to be freed.  qfilter NULL or JSON null: all objects.  A
@@ -30,6 +40,28 @@ WAITS json_t *query_run(struct master *m, const char *what,
 			struct error *err);
 bool query_needs_wait(struct master *m, const char *what, const json_t *fields,
 		      const json_t *qfilter);
+
+/* Where a long answer goes, piece by piece. */
+struct query_out {
+	/* The next piece, which leaves text empty; -1: nobody reads it. */
+	WAITS int (*piece)(struct query_out *out, struct buf *text);
+	/* Whether nobody would. */
+	bool (*gone)(struct query_out *out);
+	bool sent; /* a piece; too late for an error */
+};
+
+/* The same as text at the end of `text`: pieces of it go to out when they are
+ * long, what is left is there at the end.  In a task, in slices (slices.h):
+ * rows may be of different moments.  -1 with err: what is in text, and was
+ * sent, is worth nothing. */
+WAITS int query_write(struct master *m, const char *what, const json_t *fields,
+		      const json_t *qfilter, struct query_out *out,
+		      struct buf *text, struct error *err);
+
+/* Whether query_run() has the answer at once: it is about a few names that are
+ * known here. */
+bool query_is_short(struct master *m, const char *what, const json_t *fields,
+		    const json_t *qfilter);
 
 /* LUXI's QueryFields: {"fields": [...]}; fields NULL or JSON null: all, in nice
  * order, with those that are not Ganeti's if own. */
@@ -45,6 +77,13 @@ WAITS json_t *query_old(struct master *m, const char *what, const json_t *names,
 			const json_t *fields, struct error *err);
 bool query_old_needs_wait(struct master *m, const char *what,
 			  const json_t *names, const json_t *fields);
+
+WAITS int query_write_old(struct master *m, const char *what,
+			  const json_t *names, const json_t *fields,
+			  struct query_out *out, struct buf *text,
+			  struct error *err);
+bool query_old_is_short(struct master *m, const char *what, const json_t *names,
+			const json_t *fields);
 
 /* LUXI's QueryClusterInfo: an object of 55 members. */
 json_t *query_cluster_info(struct master *m);

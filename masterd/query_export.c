@@ -24,8 +24,11 @@ static const struct query_field fields[] = {
 	 "export"},
 };
 
-static int find_nodes(struct query *q, const struct strv *names,
-		      struct strv *ret_uuids, struct error *err)
+/* So many names are compared in a step. */
+#define NAMES_A_STEP 50
+
+static WAITS int find_nodes(struct query *q, const struct strv *names,
+			    struct strv *ret_uuids, struct error *err)
 {
 	if (names == NULL) {
 		config_sorted(q->m->config, CONFIG_NODE, ret_uuids);
@@ -38,6 +41,7 @@ static int find_nodes(struct query *q, const struct strv *names,
 		if (node == NULL)
 			return -1;
 		strv_add_unique(ret_uuids, json_str(node, "uuid", ""));
+		slice_steps(&q->work, 1 + ret_uuids->n / NAMES_A_STEP);
 	}
 	return 0;
 }
@@ -77,8 +81,10 @@ static int export_rows(struct query *q, const struct strv *names,
 	for (size_t i = 0; i < uuids.n; i++)
 		results[i].node = json_incref((json_t *)config_get(
 			q->m->config, CONFIG_NODE, uuids.items[i]));
+	query_ask(q);
 	noderpc_look_many(q->m->rpc, results, uuids.n, "export_list",
 			  json_array());
+	query_asked(q);
 	for (size_t i = 0; i < uuids.n && rc == 0; i++)
 		rc = add_rows(q, &results[i]);
 	node_results_free(results, uuids.n);

@@ -25,6 +25,7 @@ static int rule_rows(struct query *q, const struct strv *names,
 	const json_t *rules = config_all(q->m->config, CONFIG_FILTER);
 	auto_strv struct strv uuids = {0};
 	const char *uuid;
+	auto_json json_t *kept = json_copy((json_t *)rules);
 	json_t *rule;
 
 	(void)err;
@@ -32,7 +33,7 @@ static int rule_rows(struct query *q, const struct strv *names,
 		strv_add(&uuids, uuid);
 	strv_sort(&uuids);
 	for (size_t i = 0; i < uuids.n; i++) {
-		rule = json_object_get((json_t *)rules, uuids.items[i]);
+		rule = json_object_get(kept, uuids.items[i]);
 		if ((names == NULL || strv_has(names, uuids.items[i])) &&
 		    query_add_row(q, &(struct query_row){.object = rule}) < 0)
 			return -1;

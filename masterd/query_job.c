@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Queries of jobs: live ones from memory, archived ones from the index of the
  * history or their files when they are asked for by id or with the field
- * "archived". */
+ * "archived".
+ *
+ * The queue goes on while an answer is made: between two rows jobs may change,
+ * and a row is what its job is when the row is made. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -76,9 +79,49 @@ static const struct query_field fields[] = {
 };
 /* clang-format on */
 
-static int add_job(struct query *q, const struct job *job, uint64_t id)
+/* The text of more than this takes too long to be made on the loop. */
+#define BIG_JOB (64u * 1024)
+
+static bool is_big(const struct job *job)
 {
-	return query_add_row(q, &(struct query_row){.data = job, .id = id});
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < job->n_ops && bytes <= BIG_JOB; i++) {
+		const struct job_op *op = &job->ops[i];
+
+		bytes += strlen(op->input) + op->log.len +
+			 (op->result == NULL ? 0 : strlen(op->result));
+	}
+	return bytes > BIG_JOB;
+}
+
+/* A live job (or none).  It is copied if work on it may take long. */
+static WAITS int add_job(struct query *q, const struct job *job, uint64_t id)
+{
+	struct query_row row = {.data = job, .id = id};
+	struct job *copy;
+	int rc;
+
+	if (job == NULL || task_self() == NULL || !(q->heavy || is_big(job)))
+		return query_add_row(q, &row);
+	copy = job_copy(job);
+	row.data = copy;
+	row.own = true;
+	rc = query_add_row(q, &row);
+	job_free(copy);
+	return rc;
+}
+
+/* One that is ours alone. */
+static WAITS int add_own_job(struct query *q, const struct job *job,
+			     uint64_t id)
+{
+	return query_add_row(
+		q, &(struct query_row){
+			   .data = job,
+			   .id = id,
+			   .own = job != NULL && (q->heavy || is_big(job)),
+		   });
 }
 
 /* --- jobs by id --- */
@@ -100,11 +143,19 @@ static bool is_at_hand(const struct query *q, uint64_t id)
 	       queue_job(q->m->queue, id) != NULL;
 }
 
+/* And not much. */
+static bool is_quick(const struct query *q, uint64_t id)
+{
+	const struct job *job = queue_job(q->m->queue, id);
+
+	return is_at_hand(q, id) && (job == NULL || !is_big(job));
+}
+
 static WAITS int add_archived(struct query *q, uint64_t id)
 {
 	struct error ignored; /* one that cannot be read does not exist */
 	struct job *job = queue_archived(q->m->queue, id, &ignored);
-	int rc = add_job(q, job, id);
+	int rc = add_own_job(q, job, id);
 
 	job_free(job);
 	return rc;
@@ -131,27 +182,33 @@ struct job_rows {
 	int rc;
 };
 
-static bool on_job(const struct job *j, struct job_rows *rows)
+static WAITS bool on_job(const struct job *j, struct job_rows *rows)
 {
 	rows->last = j->id;
 	rows->rc = add_job(rows->q, j, j->id);
 	return rows->rc == 0;
 }
 
-static bool live_below(struct job_rows *rows, uint64_t id)
+/* The live jobs that come next, up to the one before id. */
+static WAITS bool live_below(struct job_rows *rows, uint64_t id)
 {
 	const struct job *j = queue_next(rows->q->m->queue, rows->last);
 
 	while (j != NULL && j->id < id && on_job(j, rows))
-		j = queue_next(rows->q->m->queue, j->id);
+		j = queue_next(rows->q->m->queue, rows->last);
 	return rows->rc == 0;
 }
 
 /* One that was live when we came by may be archived meanwhile. */
-static bool in_turn(const struct job *j, struct job_rows *rows)
+static WAITS bool in_turn(const struct job *j, struct job_rows *rows)
 {
-	return j->id <= rows->last ||
-	       (live_below(rows, j->id) && on_job(j, rows));
+	if (j->id <= rows->last)
+		return true;
+	if (!live_below(rows, j->id))
+		return false;
+	rows->last = j->id;
+	rows->rc = add_own_job(rows->q, j, j->id);
+	return rows->rc == 0;
 }
 
 static bool on_archived(struct job *j STEALS, void *arg)
@@ -211,8 +268,7 @@ static WAITS int archived_jobs(struct job_rows *rows, struct error *err)
 	if (queue_each_indexed(q->m->queue, filter_document(q->filter),
 			       on_indexed, rows) != 0)
 		return 0;
-	json_array_clear(q->data); /* it may have begun */
-	rows->last = 0;
+	/* It may have begun: go on where it has come to. */
 	return queue_each_archived(q->m->queue, on_archived, rows, err);
 }
 
@@ -222,10 +278,16 @@ static WAITS int all_jobs(struct query *q, struct error *err)
 
 	if (query_wants(q, "archived") && archived_jobs(&rows, err) < 0)
 		return -1;
-	if (rows.rc == 0)
-		live_below(&rows, UINT64_MAX);
+	if (rows.rc != 0)
+		return rows.rc;
+	if (rows.last == 0 && query_jobs_keep(q))
+		return query_jobs_kept(q, add_job);
+	live_below(&rows, UINT64_MAX);
 	return rows.rc;
 }
+
+/* Longer lists are sorted out beside the loop. */
+#define MANY_NAMES 1000
 
 static void each_once(const struct strv *names, struct strv *ret)
 {
@@ -244,7 +306,13 @@ static WAITS int job_rows(struct query *q, const struct strv *names,
 
 	if (names == NULL)
 		return all_jobs(q, err);
-	each_once(names, &ids);
+	if (task_self() != NULL && names->n > MANY_NAMES) {
+		task_leave(); /* both lists are ours alone */
+		each_once(names, &ids);
+		task_enter();
+	} else {
+		each_once(names, &ids);
+	}
 	for (size_t i = 0; i < ids.n; i++)
 		if (add_by_id(q, ids.items[i], err) < 0)
 			return -1;
@@ -258,7 +326,7 @@ static bool job_rows_wait(const struct query *q, const struct strv *names)
 	if (names == NULL)
 		return query_wants(q, "archived");
 	for (size_t i = 0; i < names->n; i++)
-		if (take_id(names->items[i], &id) && !is_at_hand(q, id))
+		if (take_id(names->items[i], &id) && !is_quick(q, id))
 			return true;
 	return false;
 }

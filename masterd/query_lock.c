@@ -3,6 +3,7 @@
  * Ganeti's clients expect. */
 #include <inttypes.h>
 
+#include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "masterd/query_private.h"
 #include "queue/locks.h"
@@ -75,31 +76,61 @@ static const struct query_field fields[] = {
 	 get_pending},
 };
 
+/* Copies: locks change while the answer is made. */
 struct lock_rows {
-	struct query *q;
-	const struct strv *names;
-	int rc;
+	struct table names; /* empty: all */
+	struct lock_info *all;
+	size_t n, cap;
 };
 
 static void on_lock(const struct lock_info *info, void *arg)
 {
 	struct lock_rows *rows = arg;
+	struct lock_info *copy;
 
-	if (rows->rc == 0 &&
-	    (rows->names == NULL || strv_has(rows->names, info->name)))
-		rows->rc = query_add_row(rows->q,
-					 &(struct query_row){.data = info});
+	if (rows->names.n > 0 && table_get(&rows->names, info->name) == NULL)
+		return;
+	if (rows->n == rows->cap) {
+		rows->cap = rows->cap == 0 ? 64 : rows->cap * 2;
+		rows->all = xrealloc(rows->all, rows->cap * sizeof(*rows->all));
+	}
+	copy = &rows->all[rows->n++];
+	*copy = *info;
+	copy->name = xstrdup(info->name);
+	copy->owners = xmemdup(info->owners,
+			       (info->n_owners + 1) * sizeof(*info->owners));
+	copy->pending = xmemdup(info->pending,
+				(info->n_pending + 1) * sizeof(*info->pending));
+}
+
+static void rows_done(struct lock_rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		free(rows->all[i].name);
+		free((void *)rows->all[i].owners);
+		free((void *)rows->all[i].pending);
+	}
+	free(rows->all);
+	table_done(&rows->names, NULL);
 }
 
 /* A name without a lock is none that anybody wants: no error. */
-static int lock_rows(struct query *q, const struct strv *names,
-		     struct error *err)
+static WAITS int lock_rows(struct query *q, const struct strv *names,
+			   struct error *err)
 {
-	struct lock_rows rows = {.q = q, .names = names};
+	__attribute__((cleanup(rows_done))) struct lock_rows rows = {0};
 
 	(void)err;
+	for (size_t i = 0; names != NULL && i < names->n; i++) {
+		table_put(&rows.names, names->items[i], q);
+		slice_steps(&q->work, 1);
+	}
 	locks_describe(q->m->locks, on_lock, &rows);
-	return rows.rc;
+	for (size_t i = 0; i < rows.n; i++)
+		if (query_add_row(q, &(struct query_row){.data = &rows.all[i],
+							 .own = q->heavy}) < 0)
+			return -1;
+	return 0;
 }
 
 const struct query_class query_class_lock = {

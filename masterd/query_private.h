@@ -33,6 +33,7 @@ struct query_cell {
 	json_t *value;
 };
 
+struct job;
 struct query;
 struct query_row;
 struct query_field;
@@ -59,7 +60,10 @@ struct query_row {
 	const void *data; /* job or lock; NULL: an unknown job.  Good only until
 			   * query_add_row() returns */
 	uint64_t id;	  /* of a job */
-	json_t *cache;	  /* what getters keep for the next field; or NULL */
+	/* Data is a copy that lives until query_add_row() has returned, and
+	 * getters look at nothing else: the row may be made beside the loop. */
+	bool own;
+	json_t *cache; /* what getters keep for the next field; or NULL */
 };
 
 #define QUERY_TABLE(table)                                                     \
@@ -89,6 +93,12 @@ struct query_class {
 	void (*live_done)(struct query *q);
 };
 
+/* Where the text of a cell is in the row that is made. */
+struct query_span {
+	size_t same; /* the first column with this field */
+	size_t begin, len;
+};
+
 struct query {
 	struct master *m;
 	const struct query_class *class;
@@ -106,6 +116,20 @@ struct query {
 
 	void *live; /* of the class */
 	json_t *data;
+
+	/* An answer as text (query_write). */
+	struct query_out *out;
+	struct buf *text;	  /* NULL: values, in data */
+	struct query_span *spans; /* wanted.n */
+	bool plain;		  /* bare values, without their status */
+	bool row_before;	  /* the next row needs a comma */
+	bool holds_back;	  /* text is not for out, now */
+
+	/* What it costs. */
+	struct slice_work work;
+	bool heavy; /* the filter is too much for a slice */
+	uint64_t filter_steps;
+	int64_t cpu_us;	   /* of this thread, at the begin */
 	struct error *err; /* where query_add_row() tells why it failed */
 };
 
@@ -115,17 +139,52 @@ extern const struct query_class query_class_node, query_class_instance,
 
 /* The row enters the result or waits for live data, if the filter lets it; it
  * is copied, its object gets a reference.  -1 with *q->err. */
-int query_add_row(struct query *q, const struct query_row *row);
+WAITS int query_add_row(struct query *q, const struct query_row *row);
 
 /* Does the filter let the row pass?  1, 0, or -1 with *q->err. */
-int query_row_passes(struct query *q, const struct query_row *row);
+WAITS int query_row_passes(struct query *q, const struct query_row *row);
 
 /* rows() of the kinds that stand in the configuration. */
-int query_config_rows(struct query *q, enum config_kind kind,
-		      const struct strv *names, struct error *err);
+WAITS int query_config_rows(struct query *q, enum config_kind kind,
+			    const struct strv *names, struct error *err);
 
 /* Is a field with this name wanted, or read by the filter? */
 bool query_wants(const struct query *q, const char *field);
+
+/* --- between query.c, query_rows.c and query_old.c --- */
+
+/* NULL with err. */
+const struct query_class *query_find_class(const char *what, struct error *err);
+/* NULL: none of that name. */
+const struct query_field *query_find_field(const struct query_class *class,
+					   const char *name);
+int query_take_fields(const json_t *fields, struct strv *ret,
+		      struct error *err);
+/* From q->text on; q has m, out, text and plain. */
+WAITS int query_write_rows(struct query *q, const char *what,
+			   const json_t *fields, const json_t *qfilter,
+			   struct error *err);
+void query_clock_start(struct query *q);
+/* 1, 0, or -1 with err. */
+WAITS int query_row_matches(struct query *q, struct query_row *row,
+			    bool with_live, struct error *err);
+/* The row enters the answer; -1 with *q->err. */
+WAITS int query_emit(struct query *q, struct query_row *row);
+/* A row is done, of so many bytes: others may run, a piece may go out.  -1 with
+ * *q->err: it is not worth to go on. */
+WAITS int query_count(struct query *q, size_t bytes);
+WAITS int query_flush(struct query *q);
+
+/* Around calls of nodes, of which only so many go on at once. */
+WAITS void query_ask(struct query *q);
+void query_asked(struct query *q);
+
+/* All live jobs by what is kept of them, if this is a query for that; add()
+ * makes the row of a job. */
+typedef WAITS int query_add_job_fn(struct query *q, const struct job *job,
+				   uint64_t id);
+bool query_jobs_keep(const struct query *q);
+WAITS int query_jobs_kept(struct query *q, query_add_job_fn *add);
 
 /* --- cells --- */
 

@@ -21,6 +21,9 @@
 /* More than any kind of object has. */
 #define FIELDS_MAX 1000
 
+/* Two for each of as many names as there may be jobs. */
+#define OPERATORS_MAX 250000
+
 enum tri { NO, YES, UNKNOWN };
 
 struct node {
@@ -412,7 +415,10 @@ static int compile_node(struct compiler *c, const json_t *value, struct node *n,
 		return error_set(err, ERR_REQUEST, NULL,
 				 "A filter is a list that begins with an "
 				 "operator");
-	c->f->n_nodes++;
+	if (++c->f->n_nodes > OPERATORS_MAX)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "A filter has at most %d operators",
+				 OPERATORS_MAX);
 	n->op = find_operator(name);
 	if (n->op == NULL)
 		return error_set(err, ERR_REQUEST, NULL,

@@ -21,6 +21,7 @@ static struct {
 	char *texts[MAX_JOBS];
 	size_t n;
 	bool indexed;
+	uint64_t state; /* of all pages */
 } list;
 
 void fixture_index_jobs(bool indexed)
@@ -38,6 +39,7 @@ void fixture_add_job(const char *text, bool archived)
 	job->archived = archived;
 	list.texts[list.n] = xstrdup(text);
 	list.jobs[list.n++] = job;
+	list.state++;
 }
 
 void fixture_forget_jobs(void)
@@ -67,6 +69,17 @@ const struct job *queue_next(struct queue *q, uint64_t after)
 		    (next == NULL || list.jobs[i]->id < next->id))
 			next = list.jobs[i];
 	return next;
+}
+
+bool queue_page_from(struct queue *q, uint64_t number, struct queue_page *ret)
+{
+	const struct job *next =
+		queue_next(q, number == 0 ? 0 : number * QUEUE_PAGE - 1);
+
+	if (next == NULL)
+		return false;
+	*ret = (struct queue_page){next->id / QUEUE_PAGE, list.state};
+	return true;
 }
 
 void queue_each(struct queue *q, bool (*fn)(const struct job *j, void *arg),

@@ -377,6 +377,151 @@ Test(luxi_calls, misfits_are_named)
 				NULL);
 }
 
+static json_t *times(size_t n, json_t *value STEALS)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append(list, value);
+	json_decref(value);
+	return list;
+}
+
+Test(luxi_calls, what_nobody_needs_is_refused)
+{
+	assert_fails(
+		"Query",
+		json_make("[s, o, n]", "job", times(1001, json_string("id"))),
+		NULL);
+	assert_fails("QueryFields",
+		     json_make("[s, o]", "job", times(1001, json_string("id"))),
+		     NULL);
+	assert_fails("QueryConfigValues",
+		     json_make("[o]", times(1001, json_string("cluster_name"))),
+		     NULL);
+	assert_fails("WaitForJobChange",
+		     json_make("[i, o, n, n, i]", 1,
+			       times(51, json_string("id")), 1),
+		     NULL);
+	assert_fails(
+		"QueryJobs",
+		json_make("[o, [s]]", times(100001, json_integer(1)), "id"),
+		NULL);
+	assert_fails("SubmitJob",
+		     json_make("[o]", times(1001, delay_op(0.001))), NULL);
+	assert_fails("Query",
+		     json_make("[s, [s], [s, s, s]]", "job", "id", "=~",
+			       "status", "(*NO_START_OPT)a"),
+		     NULL);
+}
+
+/* --- long queries --- */
+
+#define MANY 1000
+
+/* Jobs that do not start; the id of the first. */
+static json_int_t submit_waiting(void)
+{
+	auto_json json_t *ids = NULL;
+
+	json_decref(result_of("ReplaceFilter",
+			      json_make("[n, i, [[s, [s, s, i]]], s, []]", 0,
+					"jobid", ">", "id", 0, "PAUSE")));
+	ids = result_of(
+		"SubmitManyJobs",
+		json_make("[o]", times(MANY, json_make("[o]", delay_op(1)))));
+	return json_integer_value(json_array_get(json_array_get(ids, 0), 1));
+}
+
+/* Some thousand steps a job. */
+#define LONG_QUERY                                                             \
+	"{\"method\":\"Query\",\"args\":[\"job\",[\"id\"],"                    \
+	"[\"=~\",\"status\",\"(.?){5}[yz]\"]]}"
+#define PING "{\"method\":\"QueryConfigValues\",\"args\":[[\"cluster_name\"]]}"
+
+Test(luxi_calls, a_long_query_lets_others_in)
+{
+	int slow = sock_connect(path(root.paths, PATH_QUERY_SOCKET));
+	int quick = sock_connect(path(root.paths, PATH_QUERY_SOCKET));
+	uint64_t before;
+	char c;
+
+	submit_waiting();
+	before = master->slices->ended;
+	sock_say(slow, LONG_QUERY);
+	for (int i = 0; i < 5; i++) {
+		sock_say(quick, PING);
+		assert_hear(quick, "{\"success\":true,\"result\":"
+				   "[\"cluster.example.com\"]}");
+		cr_assert_eq(recv(slow, &c, 1, MSG_PEEK | MSG_DONTWAIT), -1,
+			     "the long one is over");
+	}
+	free(sock_hear(slow));
+	cr_assert_geq(master->slices->ended - before, 10);
+	cr_assert_leq(master->slices->longest, 2 * SLICE_STEPS);
+	close(slow);
+	close(quick);
+}
+
+Test(luxi_calls, the_work_ends_when_its_client_goes)
+{
+	int fd = sock_connect(path(root.paths, PATH_QUERY_SOCKET));
+	uint64_t before, whole;
+
+	submit_waiting();
+	before = master->slices->steps;
+	sock_say(fd, LONG_QUERY);
+	free(sock_hear(fd));
+	whole = master->slices->steps - before;
+	before = master->slices->steps;
+	sock_say(fd, LONG_QUERY);
+	while (master->slices->steps == before)
+		sock_turn();
+	close(fd);
+	while (luxi_server_connections(server) > 0)
+		sock_turn();
+	cr_assert_lt(master->slices->steps - before, whole / 2);
+}
+
+static json_t *states(json_int_t first, uint64_t *ret_steps)
+{
+	uint64_t before = master->slices->steps;
+	json_t *rows = result_of("Query",
+				 json_make("[s, [s, s], [s, s, I]]", "job",
+					   "id", "status", ">=", "id", first));
+
+	*ret_steps = master->slices->steps - before;
+	return rows;
+}
+
+Test(luxi_calls, asked_again_costs_what_has_changed)
+{
+	json_int_t first = submit_waiting();
+	uint64_t anew, kept, changed;
+	auto_json json_t *a = states(first, &anew);
+	auto_json json_t *b = states(first, &kept); /* from here on it is */
+	auto_json json_t *c = states(first, &kept);
+	auto_json json_t *d = NULL;
+	const json_t *rows;
+
+	cr_assert_eq(json_array_size(json_get(a, "data")), MANY);
+	cr_assert(json_equal(a, b));
+	cr_assert(json_equal(a, c));
+	cr_assert_lt(kept, anew / 20, "%ju of %ju", (uintmax_t)kept,
+		     (uintmax_t)anew);
+	json_decref(
+		result_of("CancelJob", json_make("[I, b]", first + 100, 0)));
+	d = states(first, &changed);
+	cr_assert_lt(changed, anew / 10, "%ju of %ju", (uintmax_t)changed,
+		     (uintmax_t)anew);
+	rows = json_get(d, "data");
+	for (size_t i = 0; i < MANY; i++)
+		cr_assert_str_eq(
+			json_string_value(json_array_get(
+				json_array_get(json_array_get(rows, i), 1), 1)),
+			i == 100 ? "canceled" : "queued");
+}
+
 /* A value of any kind, sometimes nested. */
 static json_t *any_value(int depth)
 {
