@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/cli_opts.h"
+#include "cli/examples.h"
 #include "lib/base/str.h"
 
 #define LINE_WIDTH 80
@@ -78,6 +79,21 @@ static void print_option(const struct cli_option *o)
 	print_wrapped(o->help, OPTION_COLUMN);
 }
 
+static void print_examples(const struct cli_tool *tool,
+			   const struct cli_command *command)
+{
+	const struct cli_example *e =
+		cli_example_next(NULL, tool->name, command->name);
+
+	if (e != NULL)
+		printf("\nExamples\n========\n");
+	for (; e != NULL; e = cli_example_next(e, tool->name, command->name)) {
+		printf("  %s %s%s%s\n      ", tool->name, command->name,
+		       *e->rest == '\0' ? "" : " ", e->rest);
+		print_wrapped(e->what, 6);
+	}
+}
+
 void cli_help_command(const struct cli_tool *tool,
 		      const struct cli_command *command)
 {
@@ -93,5 +109,6 @@ void cli_help_command(const struct cli_tool *tool,
 		print_option(command->options[i]);
 	for (size_t i = 0; cli_common_options[i] != NULL; i++)
 		print_option(cli_common_options[i]);
+	print_examples(tool, command);
 	putchar('\n');
 }

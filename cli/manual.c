@@ -6,6 +6,7 @@
 
 #include "cli/cli_opts.h"
 #include "cli/completion.h"
+#include "cli/examples.h"
 #include "lib/base/roff.h"
 #include "lib/base/str.h"
 
@@ -25,7 +26,26 @@ static void print_option(const struct cli_option *o)
 	roff_sentence(o->help);
 }
 
-static void print_command(const struct cli_command *c)
+static void print_examples(const char *tool, const char *command)
+{
+	const struct cli_example *e = cli_example_next(NULL, tool, command);
+
+	for (; e != NULL; e = cli_example_next(e, tool, command)) {
+		printf(".PP\nExample: ");
+		roff_sentence(e->what);
+		printf(".br\n.nf\n\\&  ");
+		roff_text(tool);
+		putchar(' ');
+		roff_text(command);
+		if (*e->rest != '\0') {
+			putchar(' ');
+			roff_text(e->rest);
+		}
+		printf("\n.fi\n");
+	}
+}
+
+static void print_command(const char *tool, const struct cli_command *c)
 {
 	printf(".SS\n");
 	roff_bold(c->name);
@@ -44,6 +64,7 @@ static void print_command(const struct cli_command *c)
 		roff_lines(c->details);
 	for (size_t i = 0; c->options[i] != NULL; i++)
 		print_option(c->options[i]);
+	print_examples(tool, c->name);
 }
 
 static const char tail[] =
@@ -112,7 +133,7 @@ static void print_tool(const struct cli_tool *const *tools,
 	roff_bold(tool->name);
 	printf("\n\\fIcommand\\fR [options...] [argument...]\n.SH COMMANDS\n");
 	for (size_t i = 0; tool->commands[i] != NULL; i++)
-		print_command(tool->commands[i]);
+		print_command(tool->name, tool->commands[i]);
 	printf(".SH OPTIONS OF ALL COMMANDS\n");
 	for (size_t i = 0; cli_common_options[i] != NULL; i++)
 		print_option(cli_common_options[i]);

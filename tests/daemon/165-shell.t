@@ -7,7 +7,7 @@ PATH=$BIN:$PATH
 gnt completion bash >"$VC/bash"
 gnt completion zsh >"$VC/zsh"
 gnt completion fish >"$VC/fish"
-tools="cluster node instance group network job os debug filter vcluster"
+tools="cluster node instance group network job os debug filter backup storage vcluster"
 
 # tab WORD...: what bash offers for the last word
 tab() {
@@ -99,6 +99,33 @@ for key in oob_program spindle_count exclusive_storage ssh_port cpu_speed; do
     like "$(gnt manual gnt-node | grep -A 2 -x ".fB$key.fR")" 'at first' \
         "and what $key of a node may be"
 done
+
+# Examples: every command has one, with options that the command has.
+known_options() { # HELP: a line each
+    sed -n '/^Options$/,/^Examples$/p' "$1" |
+        grep -oE '^--[a-z0-9-]+|, --[a-z0-9-]+|, -[A-Za-z]\b' | sed 's/^, //' | sort -u
+}
+shown=0
+for tool in $tools; do
+    missing=
+    for command in $(tab "gnt-$tool" ''); do
+        gnt-$tool "$command" --help >"$VC/help"
+        sed '1,/^Examples$/d' "$VC/help" | grep "^  gnt-$tool $command\( \|\$\)" >"$VC/lines" ||
+            missing="$missing $command"
+        shown=$((shown + $(wc -l <"$VC/lines")))
+        known_options "$VC/help" >"$VC/known"
+        # What stands behind a lone -- is another command's.
+        for option in $(sed 's/ -- .*//' "$VC/lines" |
+            grep -oE ' (--[a-z0-9-]+|-[A-Za-z])\b'); do
+            grep -qxe "$option" "$VC/known" || missing="$missing $command($option)"
+        done
+    done
+    is "$missing" "" "each command of gnt-$tool has an example that holds"
+done
+is "$shown" "$(grep -c '^EXAMPLE(' "$(dirname "$0")/../../cli/examples.def")" \
+    "and no example is of something else"
+like "$(gnt manual gnt-node | grep -A 4 '^Example: Ask the nodes')" \
+    'gnt.-node health node1 node2' "the manual has them, too"
 
 # Manual pages: every command and option stands in its tool's page.
 for tool in $tools; do
