@@ -196,13 +196,12 @@ static int instance_check(struct lu *lu, struct error *err)
 
 	for (size_t i = 0; i < c->to.n; i++)
 		if (strv_has(&c->from, c->to.items[i]))
-			strv_add(&used, config_name(lu->m->config, CONFIG_GROUP,
-						    c->to.items[i]));
+			strv_add(&used, c->to.items[i]);
 	if (used.n == 0)
 		return check_targets(lu, err);
 	names = strv_join(&used, ", ");
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "Can't use group(s) %s as targets, they are used by "
+			 "Can't use group(s) '%s' as targets, they are used by "
 			 "the instance '%s'",
 			 names, inst_name(c->object));
 }

@@ -25,6 +25,9 @@ static int test_delay_expand(struct lu *lu, struct error *err)
 	struct test_delay *t = container_of(lu, struct test_delay, lu);
 	const struct op_test_delay *op = lu->op;
 
+	if (!(op->duration > 0)) /* Ganeti's error has no code */
+		return error_set(err, ERR_PREREQ, NULL,
+				 "Duration must be greater than zero");
 	strv_done(&t->nodes);
 	for (size_t i = 0; i < json_array_size(op->on_nodes); i++) {
 		const json_t *node = lu_node(
@@ -49,10 +52,10 @@ static int test_delay_check(struct lu *lu, struct error *err)
 	struct test_delay *t = container_of(lu, struct test_delay, lu);
 	const struct op_test_delay *op = lu->op;
 
-	if (!(op->duration > 0) || op->duration > DELAY_MAX_S)
+	if (op->duration > DELAY_MAX_S)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "The duration must be more than 0 and at most "
-				 "%g seconds, not %g",
+				 "The duration must be at most %g seconds, "
+				 "not %g",
 				 DELAY_MAX_S, op->duration);
 	if (op->interruptible && (!op->on_master || t->nodes.n > 0))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,

@@ -210,9 +210,14 @@ static const char *home(const char *instance)
 
 Test(groups, an_instance_needs_another_group_to_change)
 {
+	auto_free char *used = NULL;
+
 	expect(op_add("web1", NODE2, true), "success");
 	expect(op_change(NULL), "There are no possible target groups");
-	expect(op_change("default"), "are used by the instance 'web1'");
+	used = xprintf("Can't use group(s) '%s' as targets, they are used by "
+		       "the instance 'web1'",
+		       json_str(group("default"), "uuid", ""));
+	expect(op_change("default"), used);
 	expect(op_change("nosuch"), "not known");
 	expect(op_named("OP_INSTANCE_CHANGE_GROUP", "web1"),
 	       "There are no possible target groups");
