@@ -16,6 +16,7 @@
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
 #include "masterd/lu_room.h"
+#include "masterd/lu_stop.h"
 #include "masterd/recover.h"
 #include "masterd/transfer.h"
 
@@ -230,17 +231,13 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
-	auto_json json_t *done = NULL;
+	const struct stop how = {e->inst, e->source, op->shutdown_timeout,
+				 "--shutdown-timeout"};
 
 	if (!op->shutdown)
 		return 0;
 	lu_feedback(lu, "Shutting down instance %s", inst_name(e->inst));
-	done = lu_call(lu, e->source, "instance_shutdown",
-		       json_make("[o, I, o]", inst_rpc(lu, e->inst, NULL, NULL),
-				 (json_int_t)op->shutdown_timeout,
-				 lu_reason(lu)),
-		       err);
-	if (done == NULL)
+	if (inst_stop(lu, &how, err) < 0)
 		return error_wrap(
 			err, "Could not shutdown instance %s on node %s",
 			inst_name(e->inst), lu_node_name(lu, e->source));

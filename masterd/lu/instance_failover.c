@@ -6,21 +6,18 @@
 #include "masterd/lu/move.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_room.h"
+#include "masterd/lu_stop.h"
 
-static WAITS int stop_source(struct lu *lu, int64_t timeout, bool forgiving,
-			     struct error *err)
+static WAITS int stop_source(struct lu *lu, int64_t timeout, const char *option,
+			     bool forgiving, struct error *err)
 {
 	struct move *m = move_of(lu);
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->source);
 	bool offline = json_bool(node, "offline", false);
-	auto_json json_t *done = NULL;
+	const struct stop how = {m->inst, m->source, timeout, option};
 
 	lu_feedback(lu, "* shutting down instance on source node");
-	done = lu_call(lu, m->source, "instance_shutdown",
-		       json_make("[o, I, o]", inst_rpc(lu, m->inst, NULL, NULL),
-				 (json_int_t)timeout, lu_reason(lu)),
-		       err);
-	if (done == NULL) {
+	if (inst_stop(lu, &how, err) < 0) {
 		if ((!offline && !forgiving) || lu->run->killed)
 			return error_wrap(err,
 					  "Could not shutdown instance %s on "
@@ -77,7 +74,8 @@ static WAITS int make_room(struct lu *lu, struct error *err)
 }
 
 WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
-			   bool ignore_consistency, struct error *err)
+			   const char *option, bool ignore_consistency,
+			   struct error *err)
 {
 	struct move *m = move_of(lu);
 	bool up = strcmp(json_str(m->inst, "admin_state", ""), "up") == 0;
@@ -89,7 +87,8 @@ WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 			     "not running");
 	if (up && make_room(lu, err) < 0)
 		return -1;
-	if (stop_source(lu, shutdown_timeout, ignore_consistency, err) < 0 ||
+	if (stop_source(lu, shutdown_timeout, option, ignore_consistency, err) <
+		    0 ||
 	    move_set_primary(lu, err) < 0)
 		return -1;
 	lu_room_freed(lu, m->source);
@@ -142,8 +141,8 @@ static json_t *failover_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_failover *op = lu->op;
 
-	if (move_by_failover(lu, op->shutdown_timeout, op->ignore_consistency,
-			     err) < 0)
+	if (move_by_failover(lu, op->shutdown_timeout, "--shutdown-timeout",
+			     op->ignore_consistency, err) < 0)
 		return NULL;
 	return json_null();
 }

@@ -355,7 +355,9 @@ static json_t *migrate_exec(struct lu *lu, struct error *err)
 	if (m->cleanup)
 		rc = clean_up(lu, err);
 	else if (m->as_failover)
-		rc = move_by_failover(lu, SHUTDOWN_TIMEOUT_S, false, err);
+		rc = move_by_failover(
+			lu, SHUTDOWN_TIMEOUT_S,
+			"gnt-instance failover --shutdown-timeout", false, err);
 	else
 		rc = migrate(lu, err);
 	return rc < 0 ? NULL : json_null();

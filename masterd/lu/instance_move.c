@@ -14,6 +14,7 @@
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
 #include "masterd/lu_room.h"
+#include "masterd/lu_stop.h"
 #include "masterd/resources.h"
 #include "masterd/transfer.h"
 
@@ -191,17 +192,15 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 {
 	const struct op_instance_move *op = lu->op;
 	struct inst_move *m = move_of(lu);
-	auto_json json_t *done = NULL;
+	const struct stop how = {m->inst, m->source, op->shutdown_timeout,
+				 "--shutdown-timeout"};
+	int rc;
 
 	lu_info(lu, "Shutting down instance %s on source node %s",
 		inst_name(m->inst), lu_node_name(lu, m->source));
-	done = lu_call(lu, m->source, "instance_shutdown",
-		       json_make("[o, I, o]", inst_rpc(lu, m->inst, NULL, NULL),
-				 (json_int_t)op->shutdown_timeout,
-				 lu_reason(lu)),
-		       err);
-	m->stopped = done != NULL && is_up(m->inst);
-	if (done != NULL)
+	rc = inst_stop(lu, &how, err);
+	m->stopped = rc == 0 && is_up(m->inst);
+	if (rc == 0)
 		return 0;
 	if (!op->ignore_consistency || lu->run->killed)
 		return error_wrap(

@@ -7,6 +7,7 @@
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
 #include "masterd/lu_room.h"
+#include "masterd/lu_stop.h"
 
 struct power {
 	struct lu lu;
@@ -248,23 +249,12 @@ static void shutdown_env(struct lu *lu, json_t *ret_env)
 	json_set_str(ret_env, "TIMEOUT", timeout);
 }
 
-/* Stop it on its primary; a failure is only said when the caller can go on. */
-static WAITS int stop_there(struct lu *lu, const json_t *inst, int64_t timeout,
-			    struct error *err)
-{
-	auto_json json_t *done =
-		lu_call(lu, inst_primary(inst), "instance_shutdown",
-			json_make("[o, I, o]", inst_rpc(lu, inst, NULL, NULL),
-				  (json_int_t)timeout, lu_reason(lu)),
-			err);
-
-	return done == NULL ? -1 : 0;
-}
-
 static json_t *shutdown_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_shutdown *op = lu->op;
 	struct power *p = power_of(lu);
+	const struct stop how = {p->inst, inst_primary(p->inst), op->timeout,
+				 "--timeout"};
 	/* By force also one that is marked offline, which it stays. */
 	bool online =
 		strcmp(json_str(p->inst, "admin_state", ""), "offline") != 0;
@@ -276,7 +266,7 @@ static json_t *shutdown_exec(struct lu *lu, struct error *err)
 		lu_info(lu, "Primary node offline, marked instance as stopped");
 		return json_null();
 	}
-	if (stop_there(lu, p->inst, op->timeout, err) < 0) {
+	if (inst_stop(lu, &how, err) < 0) {
 		error_wrap(err, "Could not shutdown instance '%s'",
 			   inst_name(p->inst));
 		return NULL;
@@ -336,19 +326,29 @@ static void reboot_env(struct lu *lu, json_t *ret_env)
 	json_set_str(ret_env, "SHUTDOWN_TIMEOUT", timeout);
 }
 
+static struct stop reboot_stop(struct lu *lu)
+{
+	const struct op_instance_reboot *op = lu->op;
+	const json_t *inst = power_of(lu)->inst;
+
+	return (struct stop){inst, inst_primary(inst), op->shutdown_timeout,
+			     "--shutdown-timeout"};
+}
+
 /* From inside it keeps its memory; else it begins anew with what there is. */
 static WAITS int reboot_running(struct lu *lu, struct error *err)
 {
 	const struct op_instance_reboot *op = lu->op;
 	struct power *p = power_of(lu);
 	bool anew = strcmp(op->reboot_type, "hard") == 0;
+	const struct stop how = reboot_stop(lu);
 	int64_t most = lu_room_restart(lu, p->inst, anew, err);
 	auto_json json_t *done = NULL;
 
 	if (most < 0)
 		return -1;
-	done = lu_call(
-		lu, inst_primary(p->inst), "instance_reboot",
+	done = inst_stop_by(
+		lu, &how, "instance_reboot",
 		json_make("[o, s, I, o]", inst_rpc(lu, p->inst, NULL, NULL),
 			  op->reboot_type, (json_int_t)op->shutdown_timeout,
 			  lu_reason(lu)),
@@ -361,12 +361,12 @@ static WAITS int reboot_running(struct lu *lu, struct error *err)
 /* Off and on again, also when it does not run. */
 static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 {
-	const struct op_instance_reboot *op = lu->op;
 	struct power *p = power_of(lu);
+	const struct stop how = reboot_stop(lu);
 	const struct room_start start = {.node = inst_primary(p->inst)};
 
 	if (running) {
-		if (stop_there(lu, p->inst, op->shutdown_timeout, err) < 0)
+		if (inst_stop(lu, &how, err) < 0)
 			return error_wrap(err, "Could not shutdown instance "
 					       "for full reboot");
 		if (stop_disks(lu, err) < 0)

@@ -4,6 +4,7 @@
 #include "masterd/lu/instance_booking.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_room.h"
+#include "masterd/lu_stop.h"
 
 struct remove {
 	struct lu lu;
@@ -67,13 +68,12 @@ static WAITS int stop(struct lu *lu, struct error *err)
 {
 	const struct op_instance_remove *op = lu->op;
 	const json_t *inst = remove_of(lu)->inst;
-	auto_json json_t *done = lu_call(
-		lu, inst_primary(inst), "instance_shutdown",
-		json_make("[o, I, o]", inst_rpc(lu, inst, NULL, NULL),
-			  (json_int_t)op->shutdown_timeout, lu_reason(lu)),
-		err);
+	const struct stop how = {inst, inst_primary(inst), op->shutdown_timeout,
+				 "--shutdown-timeout"};
 
-	return done == NULL ? fail_or_warn(lu, "shut down the system", err) : 0;
+	return inst_stop(lu, &how, err) < 0
+		       ? fail_or_warn(lu, "shut down the system", err)
+		       : 0;
 }
 
 static WAITS int remove_disks(struct lu *lu, struct error *err)

@@ -50,6 +50,7 @@ WAITS int move_disks(struct lu *lu, const char *node, bool open, bool exclusive,
 /* Stop it on the source and start it on the target if it is to be up.  A
  * migration of what does not run turns into this. */
 WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
-			   bool ignore_consistency, struct error *err);
+			   const char *option, bool ignore_consistency,
+			   struct error *err);
 
 #endif

@@ -493,6 +493,9 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 		return image(n, args, ret_ms);
 	if (strcmp(procedure, "instance_start") == 0)
 		*ret_ms = n->start_ms;
+	if (strcmp(procedure, "instance_shutdown") == 0 ||
+	    strcmp(procedure, "instance_reboot") == 0)
+		*ret_ms = n->stop_ms;
 	answer = sim_guests(n, procedure, args);
 	if (answer != NULL)
 		return answer;

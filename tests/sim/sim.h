@@ -83,7 +83,8 @@ struct sim_node {
 	json_t *made;	   /* the device that it was told to make last */
 	json_t *image;	   /* arguments of the last blockdev_image, */
 	unsigned image_ms; /* which takes so long */
-	unsigned start_ms; /* and instance_start so long */
+	unsigned start_ms; /* and instance_start so long, */
+	unsigned stop_ms;  /* and instance_shutdown and _reboot */
 	unsigned n_calls;
 };
 
