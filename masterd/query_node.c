@@ -257,6 +257,9 @@ static struct query_cell get_storage(const struct query *q,
 		field->arg));
 }
 
+/* Asked of nodes only by those who want it: it is our own. */
+#define VERSION_FIELD "program_version"
+
 static json_t *node_info_args(const struct query *q, struct query_row *row)
 {
 	const json_t *cluster = config_cluster(q->m->config);
@@ -272,7 +275,8 @@ static json_t *node_info_args(const struct query *q, struct query_row *row)
 	if (hv == NULL)
 		return json_make("[o, []]", units);
 	params = params_fill_hv(cluster, hv, NULL, NULL);
-	json_set_bool(params, NODE_INFO_VERSION, true);
+	if (strv_has(&q->wanted, VERSION_FIELD))
+		json_set_bool(params, NODE_INFO_VERSION, true);
 	return json_make("[o, [[s, o]]]", units, hv, params);
 }
 
@@ -388,7 +392,7 @@ static const struct query_field fields[] = {
 	     get_storage, "storage_size", 0),
 	LIVE("dfree", "DFree", KIND_UNIT, "Free space in that storage",
 	     get_storage, "storage_free", 0),
-	{"program_version", "Program", KIND_TEXT,
+	{VERSION_FIELD, "Program", KIND_TEXT,
 	 "Version of the node daemon", get_hypervisor, NODE_INFO_VERSION,
 	 .live = true, .own = true},
 	LIVE("sptotal", "SpTotal", KIND_NUMBER, "Spindles of the storage",

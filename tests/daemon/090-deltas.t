@@ -46,8 +46,9 @@ create() { # NAME MEMBERS
 }
 
 # Programs and files.
-is "$(ls "$run/socket" | tr '\n' ' ')" "ganeti-master ganeti-query " \
-    "there are two sockets, and none of wconfd, confd or mond"
+is "$(ls "$run/socket" | tr '\n' ' ')" \
+    "ganeti-master ganeti-metad ganeti-query ganeti-wconfd " \
+    "two sockets serve and two refuse, there is none of confd or mond"
 like "$(call QueryClusterInfo '[]')" '"vcs_version": "\(gantry\)' \
     "the version of the program is ours"
 like "$(call QueryClusterInfo '[]')" '"software_version": "3.0.2"' \

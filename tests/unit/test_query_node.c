@@ -76,6 +76,20 @@ Test(query_node, asks_each_node_once_as_ganeti_does)
 		json_object_get(f.calls, "node_info node2.example.com"), want);
 }
 
+Test(query_node, the_version_is_asked_for_by_those_who_want_it)
+{
+	auto_json json_t *got = NULL;
+	auto_json json_t *want =
+		fixture_parse("[[[\"file\",\"/srv/ganeti/file-storage\",[]]],"
+			      "[[\"fake\",{\"migration_mode\":\"live\","
+			      "\"gantry_version\":true}]]]");
+
+	fixture_begin(&f, NULL);
+	got = fixture_query(&f, "node", "[\"program_version\"]", "null");
+	compat_assert_same(
+		json_object_get(f.calls, "node_info node2.example.com"), want);
+}
+
 Test(query_node, a_filter_on_the_record_spares_calls)
 {
 	auto_json json_t *got = NULL;
