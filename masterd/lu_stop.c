@@ -38,8 +38,8 @@ static void say(const struct teller *t, int64_t after_s)
 	if (after_s < t->how.limit_s)
 		lu_feedback(t->lu,
 			    "* instance %s has not shut down on node %s after "
-			    "%jd seconds; it has %jd until it is ended by "
-			    "force (fewer with %s)",
+			    "%jd seconds; after %jd it is ended by force "
+			    "(sooner with %s)",
 			    name, node, (intmax_t)after_s,
 			    (intmax_t)t->how.limit_s, t->how.option);
 	else

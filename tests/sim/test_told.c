@@ -103,10 +103,10 @@ Test(told, a_slow_stop_says_how_long_and_what_makes_it_shorter)
 		cr_expect_eq(
 			count(log, "web1 has not shut down on node " NODE2), 5,
 			"%zu: %s", i, log);
-		cr_expect_eq(count(log, "after 5 seconds; it has 90"), 1, "%s",
-			     log);
-		cr_expect_eq(count(log, i == 0 ? "(fewer with --timeout)"
-					       : "(fewer with "
+		cr_expect_eq(count(log, "after 5 seconds; after 90 it is"), 1,
+			     "%s", log);
+		cr_expect_eq(count(log, i == 0 ? "(sooner with --timeout)"
+					       : "(sooner with "
 						 "--shutdown-timeout)"),
 			     5, "%s", log);
 		stop_after(0);
