@@ -1,78 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The part of a manual page about the keys that options take: of parameters
- * from lib/model/params.def (what they may be and are by default), of devices
- * from a table here, which has the texts of both. */
+ * from lib/model/params.def (what they may be and are by default), with what
+ * they mean from key_texts.def. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli_opts.h"
 #include "cli/completion.h"
+#include "cli/key_texts.h"
 #include "lib/base/roff.h"
 #include "lib/base/str.h"
+#include "lib/model/params.h"
 #include "lib/model/params_table.h"
-
-struct key_text {
-	const char *name, *text;
-};
-
-static const struct key_text backend[] = {
-	{"minmem", "The memory that the instance is promised, in MiB or with a "
-		   "unit; memory=SIZE sets both"},
-	{"maxmem", "The memory that it starts with where there is room"},
-	{"vcpus", "Its virtual CPUs"},
-	{"auto_balance", "Whether tools that balance may move it"},
-	{"always_failover", "Whether it is moved by stopping and starting it, "
-			    "instead of migrating"},
-	{"spindle_use", "How many spindles its disks keep busy"},
-	{NULL, NULL},
-};
-
-static const struct key_text nic[] = {
-	{"mode", "How the NIC is connected"},
-	{"link", "The bridge, switch or routing table"},
-	{"vlan", "The VLAN, of openvswitch: .N, or :N with trunks"},
-	{NULL, NULL},
-};
-
-static const struct key_text node[] = {
-	{"oob_program", "The program for power control"},
-	{"spindle_count", "How many spindles the node's storage has"},
-	{"exclusive_storage", "Whether a physical volume serves one disk only"},
-	{"ovs", "Whether it uses Open vSwitch"},
-	{"ovs_name", "The name of its switch"},
-	{"ovs_link", "The interface that joins the switch"},
-	{"ssh_port", "The port of its SSH daemon"},
-	{"cpu_speed", "The speed of its CPUs, relative to others"},
-	{NULL, NULL},
-};
-
-static const struct key_text disk[] = {
-	{"size", "Its size, in MiB or with a unit (m, g, t)"},
-	{"mode", "rw, or ro where the guest shall only read"},
-	{"name", "A name by which modify knows it; none takes it away"},
-	{"vg, metavg", "The volume groups, of plain and drbd"},
-	{"adopt", "A volume or device that is there already"},
-	{"access", "kernelspace or userspace, of external storage and rbd"},
-	{"provider", "Whose external storage it is; other keys are for it"},
-	{"spindles", "How many, where storage is exclusive"},
-	{NULL, NULL},
-};
-
-static const struct key_text device[] = {
-	{"mac", "Its MAC address, or auto or generate"},
-	{"ip", "Its address, none, or pool for one of its network"},
-	{"network", "The network that it is in, or none"},
-	{"name", "A name by which modify knows it"},
-	{NULL, NULL},
-};
-
-static const char *text_of(const struct key_text *texts, const char *name)
-{
-	for (; texts != NULL && texts->name != NULL; texts++)
-		if (strcmp(texts->name, name) == 0)
-			return texts->text;
-	return NULL;
-}
 
 static const char *const type_words[] = {
 	[PARAM_BOOL] = "yes or no", [PARAM_INT] = "a number",
@@ -85,6 +24,7 @@ static void print_range(const struct param *p)
 {
 	int first = 0;
 
+	printf("Values: ");
 	switch (p->check) {
 	case CHECK_RANGE:
 		first = (int)strcspn(p->arg, " ");
@@ -96,6 +36,11 @@ static void print_range(const struct param *p)
 	case CHECK_IN_OR_EMPTY:
 		printf("one of ");
 		roff_text(p->arg);
+		break;
+	case CHECK_LIST_OF:
+		printf("some of ");
+		roff_text(p->arg);
+		printf(", with : between");
 		break;
 	default:
 		printf("%s", type_words[p->type]);
@@ -110,12 +55,11 @@ static void print_range(const struct param *p)
 	printf(".\n");
 }
 
-static void print_params(enum param_family family, const char *name,
-			 const struct key_text *texts)
+static void print_params(enum param_family family, const char *name)
 {
 	for (const struct param *p = params_table(family, name);
 	     p->name != NULL; p++) {
-		const char *text = text_of(texts, p->name);
+		const char *text = key_text(family, name, p->name);
 
 		printf(".TP\n");
 		roff_bold(p->name);
@@ -146,36 +90,76 @@ static bool has_option(const struct cli_tool *tool, const char *name)
 	return false;
 }
 
+static void print_of_hypervisors(void)
+{
+	for (const char *const *h = params_hypervisors(); *h != NULL; h++) {
+		printf(".SS Of the hypervisor ");
+		roff_text(*h);
+		printf("\n");
+		print_params(FAMILY_HV, *h);
+	}
+}
+
+static void print_of_templates(void)
+{
+	for (const char *const *t = params_disk_templates(); *t != NULL; t++) {
+		if (params_table(FAMILY_DISK, *t)->name == NULL)
+			continue;
+		printf(".SS Of disk parameters of ");
+		roff_text(*t);
+		printf("\n");
+		print_params(FAMILY_DISK, *t);
+	}
+}
+
+static void print_of_devices(void)
+{
+	printf(".SS Of disks\n");
+	print_keys(key_texts_disk);
+	printf(".SS Of network interfaces\n");
+	print_keys(key_texts_nic);
+	print_params(FAMILY_OWN, "nic");
+}
+
+static void print_of_instances(void)
+{
+	printf(".SS Of backend parameters\n");
+	print_params(FAMILY_OWN, "be");
+}
+
+static void print_of_nodes(void)
+{
+	printf(".SS Of node parameters\n");
+	print_params(FAMILY_OWN, "nd");
+}
+
+static void print_of_nics(void)
+{
+	printf(".SS Of NIC parameters\n");
+	print_params(FAMILY_OWN, "nic");
+}
+
 void manual_params(const struct cli_tool *tool)
 {
-	static const char *const hypervisors[] = {"kvm", "fake", "xen-pvm",
-						  "xen-hvm", "lxc"};
-	bool of_instances = has_option(tool, "backend-parameters");
+	static const struct {
+		const char *option;
+		void (*print)(void);
+	} sections[] = {
+		{"backend-parameters", print_of_instances},
+		{"disk", print_of_devices},
+		{"nic-parameters", print_of_nics},
+		{"node-parameters", print_of_nodes},
+		{"disk-parameters", print_of_templates},
+		{"hypervisor-parameters", print_of_hypervisors},
+	};
+	bool first = true;
 
-	if (!of_instances && !has_option(tool, "node-parameters"))
-		return;
-	printf(".SH KEYS\n");
-	if (of_instances) {
-		printf(".SS Of backend parameters\n");
-		print_params(FAMILY_OWN, "be", backend);
-	}
-	if (has_option(tool, "disk")) {
-		printf(".SS Of disks\n");
-		print_keys(disk);
-		printf(".SS Of network interfaces\n");
-		print_keys(device);
-		print_params(FAMILY_OWN, "nic", nic);
-	}
-	if (has_option(tool, "node-parameters")) {
-		printf(".SS Of node parameters\n");
-		print_params(FAMILY_OWN, "nd", node);
-	}
-	for (size_t i = 0;
-	     of_instances && i < sizeof(hypervisors) / sizeof(*hypervisors);
-	     i++) {
-		printf(".SS Of the hypervisor ");
-		roff_text(hypervisors[i]);
-		printf("\n");
-		print_params(FAMILY_HV, hypervisors[i], NULL);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		if (!has_option(tool, sections[i].option))
+			continue;
+		if (first)
+			printf(".SH KEYS\n");
+		first = false;
+		sections[i].print();
 	}
 }

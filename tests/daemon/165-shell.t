@@ -99,6 +99,10 @@ for key in oob_program spindle_count exclusive_storage ssh_port cpu_speed; do
     like "$(gnt manual gnt-node | grep -A 2 -x ".fB$key.fR")" 'at first' \
         "and what $key of a node may be"
 done
+for page in instance:chroot cluster:vnet_hdr cluster:resync.-rate os:init_script backup:pci_pass group:protocol; do
+    like "$(gnt manual "gnt-${page%%:*}")" "${page#*:}" \
+        "the page of gnt-${page%%:*} has ${page#*:}"
+done
 
 # Examples: every command has one, with options that the command has.
 known_options() { # HELP: a line each
