@@ -144,16 +144,23 @@ static void print_value_case(const struct cli_tool *tool,
 			     const struct cli_command *c,
 			     const struct cli_option *o)
 {
-	const char *kind = value_kind(o);
+	const char *kind = value_kind(o), *keys = completion_key_kind(o);
 
-	if (o->choices == NULL && kind == NULL)
+	if (o->choices == NULL && kind == NULL && keys == NULL)
 		return;
 	printf("    '%s %s --%s'", short_name(tool), c->name, o->name);
 	if (o->letter != 0)
 		printf("|'%s %s -%c'", short_name(tool), c->name, o->letter);
 	printf(") ");
+	if (o->choices == NULL && keys != NULL) {
+		printf("_gnt_keys %s \"$2\" ;;\n", keys);
+		return;
+	}
 	if (o->choices == NULL) {
-		printf("_gnt_names %s %s ;;\n", kind, short_name(tool));
+		printf("_gnt_names %s %s", kind, short_name(tool));
+		if (str_eq(kind, "fields"))
+			printf(" | _gnt_ahead \"${2%%\"${2##*[,+]}\"}\"");
+		printf(" ;;\n");
 		return;
 	}
 	printf("printf '%%s\\n'");
@@ -167,7 +174,8 @@ static void print_free_case(const struct cli_tool *tool,
 			    const struct cli_command *c,
 			    const struct cli_option *o)
 {
-	if (o->type == CLI_FLAG || o->choices != NULL || value_kind(o) != NULL)
+	if (o->type == CLI_FLAG || o->choices != NULL ||
+	    value_kind(o) != NULL || completion_key_kind(o) != NULL)
 		return;
 	printf("    '%s %s --%s'", short_name(tool), c->name, o->name);
 	if (o->letter != 0)
@@ -214,7 +222,7 @@ static const char words_function[] =
 	"_gnt_words() {\n"
 	"    if [ $# -lt 4 ]; then\n"
 	"        _gnt_commands \"$3\"\n"
-	"    elif _gnt_values \"$3 $4 $2\"; then\n"
+	"    elif _gnt_values \"$3 $4 $2\" \"$1\"; then\n"
 	"        :\n"
 	"    elif [ \"${1#-}\" != \"$1\" ]; then\n"
 	"        _gnt_options \"$3 $4\"\n"
@@ -226,11 +234,12 @@ static const char words_function[] =
 static void print_tables(const struct cli_tool *const *tools)
 {
 	fputs(names_function, stdout);
+	completion_keys_posix();
 	print_commands(tools);
 	printf("_gnt_options() { # \"TOOL COMMAND\"\n    case $1 in\n");
 	each_command(tools, print_options);
-	printf("    esac\n}\n\n_gnt_values() { # \"TOOL COMMAND OPTION\"; "
-	       "fails where no value is wanted\n    case $1 in\n");
+	printf("    esac\n}\n\n_gnt_values() { # \"TOOL COMMAND OPTION\" "
+	       "CURRENT; fails where no value is wanted\n    case $1 in\n");
 	each_command(tools, print_values);
 	printf("    *) return 1 ;;\n    esac\n}\n\n"
 	       "_gnt_arguments() { # \"TOOL COMMAND\"\n    case $1 in\n");
@@ -249,31 +258,49 @@ static void print_tools(const struct cli_tool *const *tools)
 
 static const char bash_function[] =
 	"_gnt() {\n"
-	"    local tool=${COMP_WORDS[0]##*/} i=1 words IFS=$'\\n'\n"
-	"    local current=${COMP_WORDS[COMP_CWORD]}\n"
-	"    local previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-	"    # bash takes \"--format=json\" for three words.\n"
-	"    if [ \"$current\" = = ]; then\n"
-	"        current=\n"
-	"    elif [ \"$previous\" = = ]; then\n"
-	"        previous=${COMP_WORDS[COMP_CWORD-2]}\n"
+	"    local tool=${COMP_WORDS[0]##*/} i n=0 current previous word words "
+	"cut\n"
+	"    local option= last=${COMP_WORDS[COMP_CWORD]}\n"
+	"    local -a line=(\"$tool\")\n"
+	"    # bash takes \"--format=json\" for three words, and 0:size=1g for "
+	"five.\n"
+	"    for ((i = 1; i <= COMP_CWORD; i++)); do\n"
+	"        word=${COMP_WORDS[i]}\n"
+	"        if [[ $word == [=:]* || ${COMP_WORDS[i-1]} == [=:]* ]]; then\n"
+	"            line[n]+=$word\n"
+	"        else\n"
+	"            line[++n]=$word\n"
+	"        fi\n"
+	"    done\n"
+	"    current=${line[n]} previous=${line[n-1]}\n"
+	"    if [[ $current == --*=* ]]; then\n"
+	"        previous=${current%%=*} option=${current%%=*}=\n"
 	"    fi\n"
-	"    if [ \"$tool\" = gnt ] && [ \"$COMP_CWORD\" -gt 1 ]; then\n"
-	"        tool=${COMP_WORDS[1]}\n"
+	"    [[ $last == [=:]* ]] && last=\n"
+	"    cut=${current%\"$last\"}\n"
+	"    i=1\n"
+	"    if [ \"$tool\" = gnt ] && [ \"$n\" -gt 1 ]; then\n"
+	"        tool=${line[1]}\n"
 	"        i=2\n"
 	"    fi\n"
 	"    tool=${tool#gnt-}\n"
-	"    if [ \"$COMP_CWORD\" -gt \"$i\" ]; then\n"
-	"        words=$(_gnt_words \"$current\" \"$previous\" \"$tool\" "
-	"\"${COMP_WORDS[i]}\")\n"
+	"    if [ \"$n\" -gt \"$i\" ]; then\n"
+	"        words=$(_gnt_words \"${current#\"$option\"}\" \"$previous\" "
+	"\"$tool\" \"${line[i]}\")\n"
 	"    else\n"
 	"        words=$(_gnt_words \"$current\" \"$previous\" \"$tool\")\n"
 	"    fi\n"
+	"    COMPREPLY=()\n"
 	"    if [ \"$words\" = @file ]; then\n"
 	"        compopt -o default 2>/dev/null\n"
-	"        words=\n"
+	"        return\n"
 	"    fi\n"
-	"    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+	"    while IFS= read -r word; do\n"
+	"        word=$option$word\n"
+	"        [[ -n $words && $word == \"$current\"* ]] || continue\n"
+	"        [[ $word == *[=:] ]] && compopt -o nospace 2>/dev/null\n"
+	"        COMPREPLY+=(\"${word#\"$cut\"}\")\n"
+	"    done <<<\"$words\"\n"
 	"}\n\n";
 
 static void print_bash(const struct cli_tool *const *tools)
@@ -288,7 +315,7 @@ static const char zsh_function[] =
 	"_gnt() {\n"
 	"    local tool=${words[1]:t} current=${words[CURRENT]}\n"
 	"    local previous=${words[CURRENT-1]} i=2\n"
-	"    local -a found\n"
+	"    local -a found open\n"
 	"    if [[ $tool = gnt && $CURRENT -gt 2 ]]; then\n"
 	"        tool=${words[2]}\n"
 	"        i=3\n"
@@ -296,7 +323,7 @@ static const char zsh_function[] =
 	"    tool=${tool#gnt-}\n"
 	"    if [[ $current = --*=* ]]; then\n"
 	"        previous=${current%%=*}\n"
-	"        compset -P '*='\n"
+	"        compset -P 1 '*='\n"
 	"        current=${current#*=}\n"
 	"    fi\n"
 	"    if [[ $CURRENT -gt $i ]]; then\n"
@@ -310,7 +337,10 @@ static const char zsh_function[] =
 	"    if [[ \"$found\" = @file ]]; then\n"
 	"        _files\n"
 	"    else\n"
-	"        compadd -- $found\n"
+	"        # Behind a key stands its value.\n"
+	"        open=(${(M)found:#*[=:]})\n"
+	"        compadd -- ${found:#*[=:]}\n"
+	"        (( $#open )) && compadd -S '' -- $open\n"
 	"    fi\n"
 	"}\n\n";
 
@@ -354,7 +384,7 @@ static void print_fish_option(const struct cli_tool *tool,
 			      const struct cli_command *c,
 			      const struct cli_option *o)
 {
-	const char *kind = value_kind(o);
+	const char *kind = value_kind(o), *keys = completion_key_kind(o);
 
 	print_fish_begin(tool, c);
 	printf(" -l %s", o->name);
@@ -365,6 +395,10 @@ static void print_fish_option(const struct cli_tool *tool,
 		for (size_t i = 0; o->choices[i] != NULL; i++)
 			printf("%s%s", i == 0 ? "" : " ", o->choices[i]);
 		printf("'");
+	} else if (keys != NULL) {
+		printf(" -xa '(_gnt_keys %s)'", keys);
+	} else if (str_eq(kind, "fields")) {
+		printf(" -xa '(_gnt_fields %s)'", short_name(tool));
 	} else if (kind != NULL) {
 		printf(" -xa '(_gnt_names %s %s)'", kind, short_name(tool));
 	} else if (o->type != CLI_FLAG) {
@@ -417,6 +451,7 @@ static void print_fish(const struct cli_tool *const *tools)
 	       "    end\n"
 	       "end\n\n"
 	       "complete -c gnt -f\n");
+	completion_keys_fish();
 	for (size_t t = 0; tools[t] != NULL; t++) {
 		printf("complete -c %s -f\n", tools[t]->name);
 		printf("complete -c gnt -n __fish_use_subcommand -a %s -d ",

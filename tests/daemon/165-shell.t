@@ -26,6 +26,25 @@ is "$(tab gnt-node info n)" node1.example.com "the name of a node"
 is "$(tab gnt-instance add -n node1)" node1.example.com \
     "as the value of an option"
 is "$(tab gnt-cluster getmaster n)" "" "nothing where nothing is wanted"
+# Keys behind what of a value is there.
+is "$(tab gnt-instance add -B max)" maxmem= "a key of -B"
+is "$(tab gnt-instance add -B maxmem = 1g,vc)" 1g,vcpus= "the next one"
+is "$(tab gnt-instance add --backend-parameters = maxmem = 1g,vc)" 1g,vcpus= \
+    "and behind the long name"
+is "$(tab gnt-instance add -H kv)" kvm: "a hypervisor"
+is "$(tab gnt-instance add -H kvm : acpi = no,disk_c)" no,disk_cache= "and its key"
+is "$(tab gnt-instance add -H fake : acp)" "" "not one of another"
+is "$(tab gnt-instance modify -H disk_c)" disk_cache= "where it is known, only the key"
+is "$(tab gnt-instance add --disk 0 : si)" size= "a key of a disk"
+is "$(tab gnt-instance add --disk = 0 : size = 1g,sp)" 1g,spindles= "the next one"
+is "$(tab gnt-instance add --net 0 : li)" link= "and of a NIC"
+is "$(tab gnt-group modify -D drbd : protoc)" protocol= "of a disk template"
+is "$(tab gnt-node list -o name,grou)" "name,group
+name,group.uuid" "a field behind a comma"
+is "$(tab gnt-node list -o +grou | head -1)" "+group" "or behind a plus"
+is "$(tab gnt-instance add -B "\$(touch $VC/trap),max")" "\$(touch $VC/trap),maxmem=" \
+    "what stands before it stays"
+fails "and is not run" test -e "$VC/trap"
 for tool in $tools; do
     is "$(tab gnt-$tool '' | sort)" \
         "$(gnt-$tool --help | sed -n 's/^ \([a-z-]*\) *- .*/\1/p' | sort)" \
@@ -45,6 +64,9 @@ words=(gnt-instance li); CURRENT=2; . "$0"' "$VC/zsh" | head -1)" list \
     is "$(m zsh -c 'compadd() { shift; print -l -- $@; }
 words=(gnt node info ""); CURRENT=4; . "$0"' "$VC/zsh")" node1.example.com \
         "and names of nodes"
+    like "$(m zsh -c 'compadd() { [ "$1" = -S ] && shift 3 && print -l -- $@; :; }
+words=(gnt-instance add -H kvm:acpi=no,); CURRENT=4
+. "$0"' "$VC/zsh")" '^kvm:acpi=no,disk_cache=$' "and keys"
 else
     note "zsh is not here"
 fi
@@ -54,6 +76,11 @@ if command -v fish >/dev/null; then
         cut -f 1)" list-tags "fish completes a command"
     is "$(HOME=$VC m fish -c '. $argv[1]; complete -C "gnt-node info n"' "$VC/fish" |
         cut -f 1)" node1.example.com "and the name of a node"
+    fish_tab() { HOME=$VC m fish -c '. $argv[1]; complete -C $argv[2]' "$VC/fish" "$1" | cut -f 1; }
+    is "$(fish_tab "gnt-instance add -H kvm:acpi=no,disk_c")" kvm:acpi=no,disk_cache= "and a key"
+    like "$(fish_tab "gnt-instance add --disk=0:size=1g,sp")" '0:size=1g,spindles=$' "of a disk, too"
+    is "$(fish_tab "gnt-instance add -B maxm")" maxmem= "with nothing before it"
+    like "$(fish_tab "gnt-node list -o name,grou")" '^name,group$' "and a field behind a comma"
 else
     note "fish is not here"
 fi
