@@ -103,7 +103,6 @@ json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
 
 	/* Ganeti's node daemon refuses objects with members of ours. */
 	json_object_del(copy, "reserved_by_job");
-	json_object_del(copy, ROOM_CHOSEN);
 	config_instance_secondaries(lu->m->config, inst, &secondaries);
 	json_object_set_new(copy, "hvparams", json_overlay(filled_hv, hv));
 	json_object_set_new(copy, "beparams", json_overlay(filled_be, be));

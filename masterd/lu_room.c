@@ -2,18 +2,11 @@
 #include "masterd/lu_room.h"
 
 #include "lib/json/json.h"
+#include "lib/model/state.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_resources.h"
 #include "masterd/lu_room_private.h"
 #include "masterd/resources.h"
-
-static const json_t *current(struct lu *lu, const json_t *inst)
-{
-	const json_t *now = config_get(lu->m->config, CONFIG_INSTANCE,
-				       json_str(inst, "uuid", ""));
-
-	return now == NULL ? inst : now;
-}
 
 /* In the node's turn. */
 static WAITS int64_t make_room(struct lu *lu, const struct room_want *w,
@@ -69,13 +62,15 @@ int64_t lu_room_make(struct lu *lu, const struct room_want *want,
 
 int lu_room_forget_choice(struct lu *lu, const json_t *inst, struct error *err)
 {
+	const char *uuid = json_str(inst, "uuid", "");
+	const json_t *cluster = config_cluster(lu->m->config);
 	json_t *changed;
 
-	if (json_get(current(lu, inst), ROOM_CHOSEN) == NULL)
+	if (state_own(cluster, uuid, 0) == 0)
 		return 0;
-	changed = config_edit(current(lu, inst));
-	json_object_del(changed, ROOM_CHOSEN);
-	config_put(lu->m->config, CONFIG_INSTANCE, changed);
+	changed = config_edit(cluster);
+	state_forget_own(changed, uuid);
+	config_put_cluster(lu->m->config, changed);
 	return config_commit(lu->m->config, err);
 }
 

@@ -13,9 +13,8 @@
 
 #include "masterd/lu.h"
 
-/* The member of an instance with a size in MiB that somebody chose while it
- * runs; Ganeti knows none such. */
-#define ROOM_CHOSEN "runtime_memory"
+/* A size in MiB that somebody chose while an instance runs is a number of ours
+ * (lib/model/state.h) under the instance's UUID. */
 
 struct room_want {
 	const char *node;   /* UUID */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/state.h"
 #include "masterd/lu_instance.h"
 #include "masterd/resources.h"
 #include "masterd/running.h"
@@ -22,7 +23,8 @@ struct room_guest room_guest_of(struct lu *lu, const json_t *inst, int64_t size)
 {
 	auto_json json_t *be = inst_filled_be(lu, inst);
 	int64_t max = json_int(be, "maxmem", 0);
-	int64_t chosen = json_int(inst, ROOM_CHOSEN, 0);
+	int64_t chosen = state_own(config_cluster(lu->m->config),
+				   json_str(inst, "uuid", ""), 0);
 
 	return (struct room_guest){
 		.size = size,

@@ -2,6 +2,7 @@
 /* Sizes that change without an instance that comes: by hand, and as memory has
  * come free. */
 #include "lib/json/json.h"
+#include "lib/model/state.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_room_private.h"
 #include "masterd/resources.h"
@@ -45,7 +46,8 @@ int lu_room_resize(struct lu *lu, const json_t *inst, int64_t mib, bool force,
 
 bool lu_room_may_grow(const struct lu *lu)
 {
-	return json_bool(config_cluster(lu->m->config), "memory_growth", true);
+	return state_own(config_cluster(lu->m->config), "memory_growth", 1) !=
+	       0;
 }
 
 /* Whether an instance that should run there may have less than it could. */

@@ -8,6 +8,7 @@
 #include "lib/model/constants.h"
 #include "lib/model/params.h"
 #include "lib/model/paths.h"
+#include "lib/model/state.h"
 #include "masterd/query_private.h"
 #include "queue/queue.h"
 
@@ -94,10 +95,10 @@ static void copy_members(json_t *info, const json_t *cluster)
 /* Ours: told where somebody has chosen it. */
 static void add_growth(const json_t *cluster, json_t *info)
 {
-	json_t *growth = json_object_get(cluster, "memory_growth");
+	int64_t growth = state_own(cluster, "memory_growth", -1);
 
-	if (growth != NULL)
-		json_object_set(info, "memory_growth", growth);
+	if (growth >= 0)
+		json_set_bool(info, "memory_growth", growth > 0);
 }
 
 /* Ganeti's programs refuse members of the policy that they do not know. */

@@ -76,14 +76,11 @@ static struct query_live *plan_info(const struct query *q)
 static json_t *console_request(const struct query *q,
 			       const struct query_row *row)
 {
-	auto_json json_t *i = json_copy(row->object);
+	const json_t *i = row->object;
 	const json_t *cluster = config_cluster(q->m->config);
-	auto_json json_t *node = json_copy((json_t *)primary_of(q, row));
+	const json_t *node = primary_of(q, row);
 	const json_t *group = query_node_group(q, json_str(node, "uuid", NULL));
 
-	/* Ganeti's node daemon refuses objects with members of ours. */
-	json_object_del(node, STATE_MEASURED);
-	json_object_del(i, ROOM_CHOSEN);
 	return json_make("{s:O, s:O, s:O?, s:o, s:o}", "instance", i, "node",
 			 node, "group", group, "hvParams",
 			 params_fill_hv(cluster, json_str(i, "hypervisor", ""),

@@ -34,10 +34,21 @@ static json_t *presets(const struct number *numbers)
 	return filled;
 }
 
+/* A measured number stands beside the chosen ones, under its name with this. */
+#define MEASURED "_measured"
+
+/* Numbers of ours that Ganeti's format has no place for, among those of the
+ * cluster's hypervisors: no hypervisor has this name. */
+#define KEY_OWN "gantry"
+
 static void put_over(json_t *filled, const json_t *own)
 {
-	if (json_is_object(own))
-		json_object_update(filled, (json_t *)own);
+	const char *number;
+	json_t *value;
+
+	json_object_foreach ((json_t *)own, number, value)
+		if (!str_ends(number, MEASURED))
+			json_object_set(filled, number, value);
 }
 
 /* Of one level: the hypervisor's numbers, or (key2) those of a storage. */
@@ -63,18 +74,26 @@ static bool is_chosen(const json_t *const levels[3], const char *member,
 	return false;
 }
 
-static void put_measured(json_t *filled, const json_t *const levels[3],
-			 const char *member, const char *key, const char *key2)
+static const json_t *measured(const json_t *own, const char *number)
 {
-	const json_t *measured = own_numbers(
-		json_get(levels[2], STATE_MEASURED),
-		strcmp(member, KEY_HV) == 0 ? "hv" : "disk", key, key2);
-	const char *number;
-	json_t *value;
+	auto_free char *key = xprintf("%s" MEASURED, number);
 
-	json_object_foreach ((json_t *)measured, number, value)
-		if (!is_chosen(levels, member, key, key2, number))
-			json_object_set(filled, number, value);
+	return json_get(own, key);
+}
+
+static void put_measured(json_t *filled, const json_t *const levels[3],
+			 const struct number *numbers, const char *member,
+			 const char *key, const char *key2)
+{
+	const json_t *own = own_numbers(levels[2], member, key, key2);
+
+	for (; numbers->name != NULL; numbers++) {
+		const json_t *value = measured(own, numbers->name);
+
+		if (value != NULL &&
+		    !is_chosen(levels, member, key, key2, numbers->name))
+			json_object_set(filled, numbers->name, (json_t *)value);
+	}
 }
 
 static json_t *fill(const json_t *const levels[3], const struct number *numbers,
@@ -84,7 +103,7 @@ static json_t *fill(const json_t *const levels[3], const struct number *numbers,
 
 	for (size_t i = 0; i < 3; i++)
 		put_over(filled, own_numbers(levels[i], member, key, key2));
-	put_measured(filled, levels, member, key, key2);
+	put_measured(filled, levels, numbers, member, key, key2);
 	return filled;
 }
 
@@ -126,17 +145,13 @@ bool state_disk_is_chosen(const json_t *cluster, const json_t *group,
 const json_t *state_hv_measured(const json_t *node, const char *hypervisor,
 				const char *number)
 {
-	return json_get(own_numbers(json_get(node, STATE_MEASURED), "hv",
-				    hypervisor, NULL),
-			number);
+	return measured(own_numbers(node, KEY_HV, hypervisor, NULL), number);
 }
 
 const json_t *state_disk_measured(const json_t *node, const char *storage,
 				  const char *name, const char *number)
 {
-	return json_get(own_numbers(json_get(node, STATE_MEASURED), "disk",
-				    storage, name),
-			number);
+	return measured(own_numbers(node, KEY_DISK, storage, name), number);
 }
 
 json_t *state_fill_hv_all(const json_t *cluster, const json_t *group,
@@ -149,7 +164,8 @@ json_t *state_fill_hv_all(const json_t *cluster, const json_t *group,
 	for (size_t i = 0; i < 3; i++)
 		json_object_foreach ((json_t *)json_get(levels[i], KEY_HV), hv,
 				     own)
-			if (json_object_get(all, hv) == NULL)
+			if (json_object_get(all, hv) == NULL &&
+			    strcmp(hv, KEY_OWN) != 0)
 				json_object_set_new(all, hv,
 						    state_fill_hv(cluster,
 								  group, node,
@@ -203,43 +219,45 @@ static json_t *own_member(json_t *object, const char *key)
 	return copy;
 }
 
+static void set_measured(json_t *own, const char *number, int64_t value)
+{
+	auto_free char *key = xprintf("%s" MEASURED, number);
+
+	json_set_int(own, key, value);
+}
+
 void state_measure_hv(json_t *node, const char *hypervisor, const char *number,
 		      int64_t value)
 {
-	json_t *all = own_member(own_member(node, STATE_MEASURED), "hv");
-
-	json_set_int(own_member(all, hypervisor), number, value);
+	set_measured(own_member(own_member(node, KEY_HV), hypervisor), number,
+		     value);
 }
 
 void state_measure_disk(json_t *node, const char *storage, const char *name,
 			const char *number, int64_t value)
 {
-	json_t *all = own_member(own_member(node, STATE_MEASURED), "disk");
+	json_t *names = own_member(own_member(node, KEY_DISK), storage);
 
-	json_set_int(own_member(own_member(all, storage), name), number, value);
+	set_measured(own_member(names, name), number, value);
 }
 
-/* Numbers that are taken away are measured anew. */
-static void forget_measured(json_t *object, const char *kind, const char *key,
-			    const char *key2, const json_t *changes)
+/* --- numbers of ours --- */
+
+int64_t state_own(const json_t *cluster, const char *key, int64_t missing)
 {
-	const char *number;
-	json_t *value;
+	return json_int(own_numbers(cluster, KEY_HV, KEY_OWN, NULL), key,
+			missing);
+}
 
-	if (own_numbers(json_get(object, STATE_MEASURED), kind, key, key2) ==
-	    NULL)
-		return;
-	json_object_foreach ((json_t *)changes, number, value) {
-		json_t *own;
+void state_set_own(json_t *cluster, const char *key, int64_t value)
+{
+	json_set_int(own_member(own_member(cluster, KEY_HV), KEY_OWN), key,
+		     value);
+}
 
-		if (!str_eq(json_string_value(value), VALUE_DEFAULT))
-			continue;
-		own = own_member(
-			own_member(own_member(object, STATE_MEASURED), kind),
-			key);
-		json_object_del(key2 == NULL ? own : own_member(own, key2),
-				number);
-	}
+void state_forget_own(json_t *cluster, const char *key)
+{
+	json_object_del(own_member(own_member(cluster, KEY_HV), KEY_OWN), key);
 }
 
 /* --- changes --- */
@@ -258,7 +276,10 @@ static int set_number(json_t *state, const char *what, const char *key,
 	int64_t number = json_integer_value(value);
 
 	if (str_eq(text, VALUE_DEFAULT)) {
+		auto_free char *too = xprintf("%s" MEASURED, key);
+
 		json_object_del(state, key);
+		json_object_del(state, too); /* to be measured anew */
 		return 0;
 	}
 	if (text != NULL ? !str_to_int64(text, &number)
@@ -310,7 +331,6 @@ int state_set_hv(json_t *object, const json_t *changes, struct error *err)
 		if (set_numbers(state, "Hypervisor state", own, hv_numbers,
 				err) < 0)
 			return -1;
-		forget_measured(object, "hv", hv, NULL, own);
 	}
 	json_object_set(object, KEY_HV, all);
 	return 0;
@@ -359,7 +379,6 @@ int state_set_disk(json_t *object, const json_t *changes, struct error *err)
 			if (set_numbers(state, "Disk state", own, disk_numbers,
 					err) < 0)
 				return -1;
-			forget_measured(object, "disk", storage, name, own);
 		}
 	}
 	json_object_set(object, KEY_DISK, all);

@@ -5,9 +5,10 @@
  * disk_state: {storage: {name: {disk_total, disk_reserved, disk_overhead}}},
  * sizes in MiB.  Both stand, with "_static" behind, in cluster, groups and
  * nodes; the node's own numbers go before its group's, those before the
- * cluster's.  What was only measured of a node stands in its "state_measured",
- * {"hv": ..., "disk": ...} of the same forms, and counts where nobody chose a
- * number on any level.  Without a total nothing is recorded, and the nodes
+ * cluster's.  What was only measured of a node stands beside these as
+ * "mem_node_measured" and counts where nobody chose a number on any level:
+ * Ganeti's programs take any numbers here, and no other member that they do not
+ * know.  Without a total nothing is recorded, and the nodes
  * themselves are asked (doc/design/resources.md). */
 #ifndef MODEL_STATE_H
 #define MODEL_STATE_H
@@ -34,9 +35,6 @@ json_t *state_fill_hv_all(const json_t *cluster, const json_t *group,
 json_t *state_fill_disk_all(const json_t *cluster, const json_t *group,
 			    const json_t *node);
 
-/* The member of a node with what was measured; Ganeti knows none such. */
-#define STATE_MEASURED "state_measured"
-
 /* Whether somebody chose the number, on any level.  A cluster has all of them
  * from its beginning: there 0 means that nobody did. */
 bool state_hv_is_chosen(const json_t *cluster, const json_t *group,
@@ -56,6 +54,13 @@ void state_measure_hv(json_t *node, const char *hypervisor, const char *number,
 		      int64_t value);
 void state_measure_disk(json_t *node, const char *storage, const char *name,
 			const char *number, int64_t value);
+
+/* Numbers of ours that the configuration has no other place for, kept in the
+ * cluster's hv_state_static for the reason above: one by its name (missing
+ * where it is not there), and changes of a cluster that is being edited. */
+int64_t state_own(const json_t *cluster, const char *key, int64_t missing);
+void state_set_own(json_t *cluster, const char *key, int64_t value);
+void state_forget_own(json_t *cluster, const char *key);
 
 /* Put changed numbers into an object that is being edited (cluster, group or
  * node); changes NULL or empty: nothing.  The number may be text, "default"

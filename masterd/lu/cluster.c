@@ -215,7 +215,6 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 		{"use_external_mip_script", op->use_external_mip_script},
 		{"modify_etc_hosts", op->modify_etc_hosts},
 		{"enabled_user_shutdown", op->enabled_user_shutdown},
-		{"memory_growth", op->memory_growth},
 	};
 	const struct {
 		const char *key;
@@ -237,6 +236,8 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
 		if (flags[i].value >= 0)
 			json_set_bool(cluster, flags[i].key, flags[i].value);
+	if (op->memory_growth >= 0)
+		state_set_own(cluster, "memory_growth", op->memory_growth);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		if (lists[i].value != NULL)
 			json_object_set(cluster, lists[i].key,

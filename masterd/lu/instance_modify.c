@@ -13,6 +13,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params.h"
+#include "lib/model/state.h"
 #include "masterd/lu/instance_convert.h"
 #include "masterd/lu_instance.h"
 #include "masterd/lu_room.h"
@@ -300,16 +301,21 @@ static void report(struct lu *lu, json_t *rows)
 
 /* A size that somebody asks for stays until it begins anew; all that it may
  * have is no choice. */
-static void choose_size(struct lu *lu, json_t *inst)
+static void choose_size(struct lu *lu, const json_t *inst)
 {
 	const struct op_instance_set_params *op = lu->op;
 	const struct modify *m = modify_of(lu);
+	const char *uuid = json_str(inst, "uuid", "");
+	json_t *cluster;
 
 	if (op->runtime_mem == OP_UNSET)
 		return;
-	json_object_del(inst, ROOM_CHOSEN);
+	cluster = config_edit(config_cluster(lu->m->config));
 	if (op->runtime_mem < json_int(m->after_be, "maxmem", 0))
-		json_set_int(inst, ROOM_CHOSEN, op->runtime_mem);
+		state_set_own(cluster, uuid, op->runtime_mem);
+	else
+		state_forget_own(cluster, uuid);
+	config_put_cluster(lu->m->config, cluster);
 }
 
 /* Members that this opcode changes, on the object as it is now: hooks and

@@ -98,7 +98,8 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 	/* A reservation that never became an instance runs nowhere. */
 	if (!json_bool(inst, "forthcoming", false) && stop(lu, err) < 0)
 		return NULL;
-	if (remove_disks(lu, err) < 0 || forget(lu, err) < 0)
+	if (remove_disks(lu, err) < 0 || forget(lu, err) < 0 ||
+	    lu_room_forget_choice(lu, inst, err) < 0)
 		return NULL;
 	lu_room_freed(lu, inst_primary(inst));
 	return json_null();

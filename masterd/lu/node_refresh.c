@@ -282,8 +282,8 @@ static bool can_tell(struct lu *lu, const json_t *node)
  * let go while its node was asked. */
 static void put_record(struct lu *lu, const char *uuid, const json_t *asked)
 {
-	static const char *const members[] = {
-		"hv_state_static", "disk_state_static", STATE_MEASURED};
+	static const char *const members[] = {"hv_state_static",
+					      "disk_state_static"};
 	json_t *node =
 		config_edit(config_get(lu->m->config, CONFIG_NODE, uuid));
 

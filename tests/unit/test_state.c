@@ -72,6 +72,18 @@ Test(state, what_is_measured_overrides_no_choice)
 		state_disk_measured(node, "plain", "vg", "disk_overhead"));
 }
 
+Test(state, numbers_of_ours_are_of_no_hypervisor)
+{
+	auto_json json_t *cluster = json_object();
+
+	cr_expect_eq(state_own(cluster, "x", -1), -1);
+	state_set_own(cluster, "x", 5);
+	cr_expect_eq(state_own(cluster, "x", -1), 5);
+	assert_text(state_fill_hv_all(cluster, NULL, NULL), "{}");
+	state_forget_own(cluster, "x");
+	cr_expect_eq(state_own(cluster, "x", -1), -1);
+}
+
 Test(state, storages_of_all_levels_are_seen)
 {
 	auto_json json_t *cluster =
