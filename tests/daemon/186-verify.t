@@ -163,16 +163,23 @@ like "$out" 'ERROR:ENODERPC:node:node2.example.com:instance web2, connection to 
 "$BIN/gnt-vcluster" start "$VC" node2 >/dev/null 2>&1
 
 # --- the configuration, changed by hand ---
+# With the note that such a configuration was written here: a master that ran
+# with it goes on with it.
 edit() { # PYTHON: a statement about the configuration c
     "$BIN/gnt-vcluster" stop "$VC" node1 masterd >/dev/null
     for node in node1 node2 node3; do
         [ ! -e "$(data $node)/config.data" ] || python3 - "$(data $node)/config.data" "$1" <<'END'
-import json, sys
+import hashlib, json, os, sys
 c = json.load(open(sys.argv[1]))
 nodes = {n["name"].split(".")[0]: n for n in c["nodes"].values()}
 instances = {i["name"]: i for i in c["instances"].values()}
 exec(sys.argv[2])
-json.dump(c, open(sys.argv[1], "w"))
+text = json.dumps(c)
+with open(sys.argv[1], "w") as file:
+    file.write(text)
+with open(os.path.dirname(sys.argv[1]) + "/config-digest", "w") as file:
+    print(c["serial_no"], os.stat(sys.argv[1]).st_mtime_ns,
+          hashlib.sha256(text.encode()).hexdigest(), file=file)
 END
     done
     "$BIN/gnt-vcluster" start "$VC" node1 masterd >/dev/null 2>&1
