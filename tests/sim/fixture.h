@@ -6,7 +6,10 @@
 #define TESTS_SIM_FIXTURE_H
 
 #include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/sim/sim.h"
 
@@ -27,7 +30,12 @@ static void teardown(void)
 
 	sim_check(&s, &problems);
 	text = strv_join(&problems, "; ");
-	cr_assert_eq(problems.n, 0, "%s", text);
+	/* Criterion counts nothing that fails behind the test, not even a
+	 * crash: so the run ends here, and fails. */
+	if (problems.n > 0) {
+		fprintf(stderr, "Behind a test: %s\n", text);
+		kill(getppid(), SIGTERM);
+	}
 	sim_done(&s);
 }
 

@@ -225,6 +225,7 @@ Test(placement, all_or_none_also_when_a_creation_fails)
 
 		cr_assert(sim_run(&s, 60000, is_gone, name), "%s", name);
 	}
+	sim_run(&s, 60000, NULL, NULL); /* the removals end */
 }
 
 Test(placement, all_or_none_survives_the_master)
@@ -238,6 +239,7 @@ Test(placement, all_or_none_survives_the_master)
 	cr_assert_str_eq(sim_wait(&s, last), "success");
 	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web1"));
 	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web2"));
+	sim_run(&s, 60000, NULL, NULL); /* the removals end */
 }
 
 Test(placement, unless_the_others_are_to_be_kept)
@@ -251,6 +253,9 @@ Test(placement, unless_the_others_are_to_be_kept)
 	sim_run(&s, 60000, NULL, NULL);
 	cr_assert_not_null(instance("web1"));
 	cr_assert_not_null(instance("web2"));
+	/* Its creation failed when it was there already. */
+	s.nodes[2].fail_on = NULL;
+	expect(op_named("OP_INSTANCE_STARTUP", "web3"), "success");
 }
 
 Test(placement, what_all_created_stays)
