@@ -52,10 +52,14 @@ succeeds "start without a name starts what the node needs" \
     "$BIN/gnt-vcluster" start "$VC" node3
 
 # A daemon that was told to end finishes what it does.
-job=$(m gnt-debug delay --submit --print-jobid -n node3 --no-master 6 2>/dev/null)
-m gnt-job watch "$job" >/dev/null 2>&1 &
+hooks=$(root node3)/etc/ganeti/hooks/node-modify-pre.d
+mkdir -p "$hooks"
+printf '#!/bin/sh\ntouch %s/hook\nsleep 5\n' "$VC" >"$hooks/slow"
+chmod 755 "$hooks/slow"
+m gnt-node modify --master-capable=yes node3 >/dev/null 2>&1 &
 watch=$!
-until m gnt-job list --no-headers -o status "$job" | grep -q running; do :; done
+hook_runs() { [ -e "$VC/hook" ]; }
+until_true 20 hook_runs
 pid=$(cat "$(root node3)/var/run/ganeti/"*noded.pid)
 ip=$("$BIN/gnt-vcluster" list "$VC" | grep -o '^node3.*' | grep -oE '127[0-9.]+')
 kill -TERM "$pid"

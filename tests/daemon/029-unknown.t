@@ -46,7 +46,7 @@ group|gnt-cluster verify --node-group ghost
 group|gnt-cluster verify-disks --node-group ghost
 Command 'ghost' is not valid|gnt-cluster queue ghost
 Command 'ghost' is not valid|gnt-cluster watcher ghost
-node|gnt-debug delay -n ghost 0
+node|gnt-debug delay -n ghost 0.1
 inst|gnt-debug iallocator --dir in --mode relocate ghost
 inst|gnt-debug iallocator --dir in --mode change-group ghost
 group|gnt-debug iallocator --dir in --mode change-group --target-groups ghost web1

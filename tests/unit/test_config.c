@@ -584,11 +584,25 @@ Test(config, garbage_is_an_error)
 
 /* --- damage --- */
 
+static struct timespec time_of(const char *file)
+{
+	struct stat st;
+
+	cr_assert_eq(stat(file, &st), 0);
+	return st.st_mtim;
+}
+
+/* At a time of its own: a file system's clock may tick only every few
+ * milliseconds. */
 static void write_text(const char *text)
 {
-	cr_assert_eq(fs_write_atomic(path(root.paths, PATH_CONFIG_DATA), text,
-				     strlen(text), 0640, &err),
-		     0);
+	const char *file = path(root.paths, PATH_CONFIG_DATA);
+	struct timespec times[2];
+
+	cr_assert_eq(fs_write_atomic(file, text, strlen(text), 0640, &err), 0);
+	times[0] = times[1] = time_of(file);
+	times[0].tv_sec = ++times[1].tv_sec;
+	cr_assert_eq(utimensat(AT_FDCWD, file, times, 0), 0);
 }
 
 /* The file's text with something else in it; to be freed. */
@@ -625,14 +639,6 @@ Test(config, damage_that_is_still_json_is_named_with_its_path)
 	cr_assert_null(config);
 	cr_assert_not_null(strstr(err.text, "/group: there is no '"), "%s",
 			   err.text);
-}
-
-static struct timespec time_of(const char *file)
-{
-	struct stat st;
-
-	cr_assert_eq(stat(file, &st), 0);
-	return st.st_mtim;
 }
 
 /* The same with the file's old time: nobody has written it. */
