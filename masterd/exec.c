@@ -67,7 +67,7 @@ static int too_late(struct lu *lu, struct error *err)
 
 	locks_blocked(&lu->locks->request, &block);
 	lock = lock_object_text(lu->m->config, block.level, block.name);
-	return error_set(err, ERR_LOCK, NULL,
+	return error_set(err, ERR_PREREQ, ECODE_TEMP_NORES,
 			 "The locks were not to be had within %jd s: %s is %s "
 			 "by job %ju",
 			 (intmax_t)lu->common.lock_timeout_s, lock,
