@@ -359,8 +359,9 @@ static int tell_archived(struct cli *cli, const struct error *failure)
 
 	fflush(stdout);
 	if (status == NULL) {
-		fprintf(stderr, "Job %s failed: %s\n", cli->args[0],
-			failure->text);
+		auto_free char *text = cli_error_text(failure);
+
+		fprintf(stderr, "Job %s failed: %s\n", cli->args[0], text);
 		return CLI_FAILURE;
 	}
 	fprintf(stderr,

@@ -14,9 +14,6 @@ m gnt-network add --network=192.0.2.0/28 net1 >/dev/null
 m gnt-network connect --nic-parameters mode=bridged,link=br0 net1 >/dev/null
 m gnt-filter add --action=REJECT \
     '--predicates=[["opcode", ["=", "OP_ID", "OP_NONE_SUCH"]]]' >/dev/null
-# What the configuration has of our own, Ganeti's programs have to take.
-m gnt-instance modify -B minmem=32 inst1 >/dev/null
-m gnt-instance modify -m 48 inst1 >/dev/null
 m gnt-job archive 1 2 3 >/dev/null
 socket=$(root node1)/var/run/ganeti/socket/ganeti-query
 test=$(dirname "$0")/test_luxi.py

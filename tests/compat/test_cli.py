@@ -26,6 +26,7 @@ NOT_COMPARED = {
     "node-list-drbd": "reads the configuration, which is not there",
     "debug-test-jobqueue": "ours tests the queue by jobs of its own",
     "job-archive": "ours asks for the reason, and says it",
+    "job-wait-lost": "ours looks among the archived jobs, too",
     "add-no-disk": "ours leaves the disks to the master",
     "failover-options": "ours takes -f as the answer to all its questions",
 }

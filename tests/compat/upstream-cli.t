@@ -376,7 +376,7 @@ done
 theirs gnt-os modify -O size=3 --os-parameters-private=pw=x param
 theirs gnt-os modify -O size=5 -H fake:migration_mode=live param+big
 same gnt-os info
-same gnt-os info noop param+big other
+theirs gnt-os info noop param+big other
 same gnt-os diagnose
 # shellcheck disable=SC2086
 theirs gnt-instance add -t diskless -n $n2 -o param+big -O size=4 --os-parameters-private=pw=y --os-parameters-secret=key=z --no-start $quick par1
@@ -501,7 +501,7 @@ same gnt-group modify default
 same gnt-job list -o id -F 'status == "success" and id < 3'
 same gnt-job list --finished 1 2
 same gnt-job list --error -F 'id < 5'
-same gnt-job list 0
+theirs gnt-job list 0
 same gnt-job info 1 3
 alike gnt-cluster search-tags zzz
 alike gnt-instance list nosuch
@@ -536,7 +536,7 @@ alike gnt-instance grow-disk web1 x 10
 alike gnt-instance add-tags web1
 alike gnt-instance remove-tags web1 nosuch
 alike gnt-node list nosuch
-same gnt-node info nosuch
+theirs gnt-node info nosuch
 alike gnt-node list-storage --storage-type=bogus
 alike gnt-node modify node1
 alike gnt-node modify -O maybe node1
