@@ -135,10 +135,12 @@ const struct buf *job_view_page(const struct job_view *view,
 				const struct queue_page *page)
 {
 	size_t i = place_of(view, page->number);
-	const struct page *p = &view->pages[i];
+	const struct page *p;
 
-	if (i == view->n || p->is.number != page->number ||
-	    p->is.state != page->state)
+	if (i == view->n)
+		return NULL;
+	p = &view->pages[i];
+	if (p->is.number != page->number || p->is.state != page->state)
 		return NULL;
 	return &p->rows;
 }
