@@ -14,6 +14,7 @@
 #include "masterd/lu/cluster_ssh.h"
 #include "masterd/lu/node_pool.h"
 #include "masterd/lu/node_state.h"
+#include "masterd/running.h"
 
 enum role { ROLE_REGULAR, ROLE_CANDIDATE, ROLE_DRAINED, ROLE_OFFLINE };
 
@@ -268,49 +269,41 @@ static int set_parameters(struct lu *lu, struct error *err)
 
 /* --- a node with instances is not given up by mistake --- */
 
-/* A node that is asked whether it still works has an answer by then. */
-#define IN_USE_MS 10000
-
 /* As many instances are named in an error. */
 #define IN_USE_NAMES 10
 
-/* [[hypervisor, ...], {hypervisor: {parameters}}] */
-static json_t *running_args(const json_t *cluster)
+/* One that answers and cannot tell may run anything. */
+static bool may_run(const struct node_result *answer, const json_t *inst)
 {
-	json_t *enabled = json_object_get(cluster, "enabled_hypervisors");
-	json_t *params = json_object();
-
-	for (size_t i = 0; i < json_array_size(enabled); i++) {
-		const char *hv = json_string_value(json_array_get(enabled, i));
-
-		json_object_set_new(params, hv,
-				    params_fill_hv(cluster, hv, NULL, NULL));
-	}
-	return json_make("[O, o]", enabled, params);
+	if (answer->payload == NULL)
+		return answer->err->kind == ERR_EXEC;
+	return json_get(answer->payload, json_str(inst, "name", "")) != NULL ||
+	       !running_is_known(answer, json_str(inst, "hypervisor", ""));
 }
 
-/* Its primary instances that run there, by what the node says; none when it
+/* Its primary instances that may run there, by what the node says; none when it
  * does not answer. */
 static WAITS void find_running(struct lu *lu, struct strv *ret)
 {
 	const char *uuid = node_uuid(modify_of(lu));
+	const struct config *c = lu->m->config;
 	auto_strv struct strv primaries = {0};
-	auto_json json_t *running = NULL;
-	struct error ignored;
+	struct node_result *answer;
 
-	config_node_primaries(lu->m->config, uuid, &primaries);
+	config_node_primaries(c, uuid, &primaries);
 	if (primaries.n == 0)
 		return;
-	running = lu_call_for(lu, uuid, "all_instances_info",
-			      running_args(config_cluster(lu->m->config)),
-			      IN_USE_MS, &ignored);
+	answer = node_results_new(1);
+	answer->node = json_incref((json_t *)config_get(c, CONFIG_NODE, uuid));
+	running_look(lu->m->rpc, c, answer, 1);
 	for (size_t i = 0; i < primaries.n; i++) {
-		const char *name = config_name(lu->m->config, CONFIG_INSTANCE,
-					       primaries.items[i]);
+		const json_t *inst =
+			config_get(c, CONFIG_INSTANCE, primaries.items[i]);
 
-		if (name != NULL && json_get(running, name) != NULL)
-			strv_add(ret, name);
+		if (inst != NULL && may_run(answer, inst))
+			strv_add(ret, json_str(inst, "name", ""));
 	}
+	node_results_free(answer, 1);
 	strv_sort_nice(ret);
 }
 
@@ -346,10 +339,10 @@ static WAITS int check_unused(struct lu *lu, struct error *err)
 		return 0;
 	names = some_names(&running);
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
-			 "Node %s answers and runs the instances of which it "
-			 "is the primary node: %s. Move them away first "
-			 "(gnt-node evacuate -p, gnt-node migrate), stop "
-			 "them, or use --force",
+			 "Node %s answers, and instances of which it is the "
+			 "primary node run there, or it cannot tell: %s. Move "
+			 "them away first (gnt-node evacuate -p, gnt-node "
+			 "migrate), stop them, or use --force",
 			 node_name(n), names);
 }
 

@@ -129,6 +129,10 @@ Test(nodes, one_that_runs_instances_is_not_set_offline_by_mistake)
 	expect(op, "success");
 	cr_assert(has(NODE3, "offline"));
 	expect(modify(NODE3, "offline", false), "success");
+	/* A node that answers and cannot tell may run it. */
+	s.nodes[2].fail_on = "all_instances_info";
+	expect(modify(NODE3, "offline", true), "web1");
+	s.nodes[2].fail_on = NULL;
 	/* What is stopped does not hold it back, */
 	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
 	expect(modify(NODE3, "offline", true), "success");
