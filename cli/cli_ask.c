@@ -70,8 +70,7 @@ bool cli_ask(const struct cli *cli, const struct cli_option *yes,
 	    (yes != NULL && cli_given(cli, yes)))
 		return true;
 	va_start(ap, fmt);
-	if (vasprintf(&question, fmt, ap) < 0)
-		abort();
+	question = xvprintf(fmt, ap);
 	va_end(ap);
 	fflush(stdout);
 	terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);

@@ -124,8 +124,7 @@ static void tell(struct rescue *r, const char *node, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	text = xvprintf(fmt, ap);
 	va_end(ap);
 	buf_addf(&r->told, "%s%s %s", r->told.len > 0 ? "; " : "", node, text);
 }

@@ -179,8 +179,7 @@ static void say(struct lu *lu, const char *before, const char *fmt, va_list ap)
 	auto_free char *text = NULL;
 	struct buf line = {0};
 
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	text = xvprintf(fmt, ap);
 	buf_adds(&line, before);
 	buf_adds(&line, text);
 	queue_run_log(lu->run, "message",

@@ -58,14 +58,21 @@ char *xstrndup(const char *s, size_t n)
 	return checked(strndup(s, n));
 }
 
+char *xvprintf(const char *fmt, va_list ap)
+{
+	char *text;
+	int n = vasprintf(&text, fmt, ap);
+
+	return checked(n < 0 ? NULL : text);
+}
+
 char *xprintf(const char *fmt, ...)
 {
 	char *text;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = xvprintf(fmt, ap);
 	va_end(ap);
-	return checked(n < 0 ? NULL : text);
+	return text;
 }

@@ -11,6 +11,7 @@
 #define BASE_MEM_H
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -40,6 +41,8 @@ void *xmemdup(const void *data, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 char *xprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *xvprintf(const char *fmt, va_list ap)
+	__attribute__((format(printf, 1, 0)));
 
 static inline void mem_free_p(void *p)
 {

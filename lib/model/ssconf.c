@@ -39,8 +39,7 @@ static void add_line(json_t *lines, const char *fmt, ...)
 	char *text = NULL;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	text = xvprintf(fmt, ap);
 	va_end(ap);
 	json_array_append_new(lines, json_string(text));
 	free(text);

@@ -44,8 +44,7 @@ static void report(struct verify *v, const struct finding *f, const char *fmt,
 	const char *type = counts ? "ERROR" : "WARNING";
 	auto_free char *text = NULL;
 
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	text = xvprintf(fmt, ap);
 	if (v->error_codes)
 		lu_feedback(v->lu, "  - %s:%s:%s:%s:%s", type, f->code, f->kind,
 			    f->name == NULL ? "None" : f->name, text);
@@ -116,8 +115,7 @@ void verify_hint(struct verify *v, const char *kind, const char *name,
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	text = xvprintf(fmt, ap);
 	va_end(ap);
 	lu_feedback(v->lu, "  - WARNING: %s %s: %s", kind,
 		    name == NULL ? "" : name, text);
@@ -129,8 +127,7 @@ void verify_note(struct verify *v, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	text = xvprintf(fmt, ap);
 	va_end(ap);
 	lu_feedback(v->lu, "  - NOTICE: %s", text);
 }

@@ -29,8 +29,7 @@ void modify_row(json_t *rows, json_t *value STEALS, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&what, fmt, ap) < 0)
-		abort();
+	what = xvprintf(fmt, ap);
 	va_end(ap);
 	json_array_append_new(rows, json_make("[s, o]", what, value));
 }

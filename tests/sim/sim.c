@@ -33,8 +33,7 @@ void sim_violation(struct sim *s, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	text = xvprintf(fmt, ap);
 	va_end(ap);
 	strv_add_unique(&s->violations, text);
 }
