@@ -427,7 +427,7 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 	return lu_check_killed(lu, err) < 0 ? NULL : steal(&result);
 }
 
-static void record_uuids(struct lu *lu)
+static WAITS void record_uuids(struct lu *lu)
 {
 	auto_json json_t *found = exec_uuids(lu);
 

@@ -2,10 +2,26 @@
 /* Archived jobs in their files: archive/<id / 10000>/job-<id>. */
 #include "queue/queue_private.h"
 
+static WAITS struct job *parse(const char *text, size_t len, const char *name,
+			       uint64_t id, struct error *err)
+{
+	struct job *j;
+
+	if (len <= QUEUE_INLINE_MAX)
+		return load_text(text, len, name, id, err);
+	task_leave(); /* the text is ours alone */
+	j = load_text(text, len, name, id, err);
+	task_enter();
+	return j;
+}
+
 struct job *queue_archived(struct queue *q, uint64_t id, struct error *err)
 {
 	auto_free char *name = queue_archive_name(id);
-	struct job *j = load_file(q, name, id, err);
+	size_t len = 0;
+	auto_free char *text =
+		store_read(q->store, name, JOB_FILE_MAX, &len, err);
+	struct job *j = text == NULL ? NULL : parse(text, len, name, id, err);
 
 	if (j != NULL)
 		j->archived = true;

@@ -30,6 +30,8 @@
 #define READY_US 5000000
 /* Rows of an answer at a time. */
 #define ROWS 200
+/* After so many live jobs others have their turn. */
+#define MARK_SLICE 500
 
 static void work_task(void *arg);
 
@@ -178,9 +180,9 @@ WAITS int history_put(struct history *h, struct job **jobs, size_t n,
 
 	task_leave(); /* the database and these jobs are ours alone */
 	rc = history_write(h->db, jobs, n, NULL, 0, err);
-	task_enter();
 	for (size_t i = 0; i < n; i++)
 		job_free(jobs[i]);
+	task_enter();
 	cond_signal(&h->progress);
 	return rc;
 }
@@ -238,10 +240,18 @@ static WAITS int put_changed(struct history *h, struct error *err)
 
 /* --- the task: comparing with the archive --- */
 
-static bool mark_changed(const struct job *j, void *arg)
+static WAITS void mark_all_changed(struct history *h)
 {
-	history_changed(arg, (struct job *)j);
-	return true;
+	const struct job *j = queue_next(h->queue, 0);
+
+	for (size_t n = 1; j != NULL && !h->stopping; n++) {
+		uint64_t id = j->id;
+
+		history_changed(h, (struct job *)j);
+		if (n % MARK_SLICE == 0)
+			task_yield();
+		j = queue_next(h->queue, id);
+	}
 }
 
 /* Live ones of a former life may have changed: they come again. */
@@ -258,7 +268,7 @@ static WAITS int forget_live(struct history *h, struct error *err)
 	if (rc < 0)
 		history_db_rollback(h->db);
 	task_enter();
-	queue_each(h->queue, mark_changed, h);
+	mark_all_changed(h);
 	return rc;
 }
 

@@ -84,18 +84,10 @@ void job_op_init(struct job_op *op, const json_t *input, const char *summary)
 	};
 }
 
-static void set_input(struct job_op *op, const json_t *input)
+void job_op_set_input(struct job_op *op, const json_t *input)
 {
 	free(op->input);
 	op->input = json_text(input);
-}
-
-void job_op_fill(struct job_op *op, const json_t *members)
-{
-	auto_json json_t *input = stored(op->input);
-
-	json_object_update(input, (json_t *)members);
-	set_input(op, input);
 }
 
 void job_op_reason(struct job_op *op, const char *source, const char *text,
@@ -110,7 +102,7 @@ void job_op_reason(struct job_op *op, const char *source, const char *text,
 	}
 	json_array_append_new(trail, json_make("[s, s, I]", source, text,
 					       (json_int_t)now_us * 1000));
-	set_input(op, input);
+	job_op_set_input(op, input);
 }
 
 struct job *job_new(uint64_t id, size_t n_ops)

@@ -59,8 +59,8 @@ struct job {
  * complete form; summary may be NULL, then op_summary() makes it. */
 void job_op_init(struct job_op *op, const json_t *input, const char *summary);
 
-/* Set more members of its input. */
-void job_op_fill(struct job_op *op, const json_t *members);
+/* Replace its input by this one, without secrets, in its complete form. */
+void job_op_set_input(struct job_op *op, const json_t *input);
 /* One more entry of its reason trail. */
 void job_op_reason(struct job_op *op, const char *source, const char *text,
 		   int64_t now_us);

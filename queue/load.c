@@ -22,17 +22,11 @@
  * of them a second. */
 #define SERIAL_JUMP 100000000
 
-struct job *load_file(struct queue *q, const char *name, uint64_t id,
-		      struct error *err)
+struct job *load_text(const char *text, size_t len, const char *name,
+		      uint64_t id, struct error *err)
 {
-	auto_free char *text = NULL;
-	struct job *j;
-	size_t len;
+	struct job *j = job_from_text(text, len, err);
 
-	text = store_read(q->store, name, JOB_FILE_MAX, &len, err);
-	if (text == NULL)
-		return NULL;
-	j = job_from_text(text, len, err);
 	if (j == NULL) {
 		error_wrap(err, "%s", name);
 		return NULL;
@@ -45,6 +39,16 @@ struct job *load_file(struct queue *q, const char *name, uint64_t id,
 		return NULL;
 	}
 	return j;
+}
+
+struct job *load_file(struct queue *q, const char *name, uint64_t id,
+		      struct error *err)
+{
+	size_t len;
+	auto_free char *text =
+		store_read(q->store, name, JOB_FILE_MAX, &len, err);
+
+	return text == NULL ? NULL : load_text(text, len, name, id, err);
 }
 
 /* --- after a crash --- */

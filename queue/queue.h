@@ -277,7 +277,7 @@ struct queue_runner {
 	void (*log)(struct queue_run *run, const char *type,
 		    json_t *message STEALS);
 	int (*priority)(const struct queue_run *run);
-	void (*fill)(struct queue_run *run, const json_t *members);
+	WAITS void (*fill)(struct queue_run *run, const json_t *members);
 	WAITS json_t *(*submit)(struct queue_run *run, const json_t *jobs,
 				struct error *err);
 };
@@ -313,7 +313,7 @@ void queue_run_log(struct queue_run *run, const char *type,
 int queue_run_priority(const struct queue_run *run);
 
 /* Record more of the opcode's members than it came with; run->input stays. */
-void queue_run_fill(struct queue_run *run, const json_t *members);
+WAITS void queue_run_fill(struct queue_run *run, const json_t *members);
 
 /* Submit jobs from this one, as queue_submit_many(). */
 WAITS json_t *queue_run_submit(struct queue_run *run, const json_t *jobs,

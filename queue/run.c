@@ -104,12 +104,32 @@ static void succeed_op(struct running *r, size_t i, json_t *result STEALS)
 	job_op_end(op, JOB_SUCCESS, result, now);
 }
 
-/* The input of opcode i with its secrets. */
-static json_t *full_input(const struct job *j, size_t i, struct error *err)
+/* The input of opcode i as it is stored, without its secrets.  Only the job's
+ * own task changes it. */
+static WAITS json_t *stored_input(const struct job *j, size_t i,
+				  struct error *err)
 {
 	const char *text = j->ops[i].input;
+	size_t len = strlen(text);
+	auto_free char *copy = NULL;
+	auto_json json_t *input = NULL;
+
+	if (len <= QUEUE_INLINE_MAX)
+		return json_parse(text, len, err);
+	/* Its draft may take the job's place meanwhile. */
+	copy = xmemdup(text, len + 1);
+	task_leave();
+	input = json_parse(copy, len, err);
+	task_enter();
+	return steal(&input);
+}
+
+/* The input of opcode i with its secrets. */
+static WAITS json_t *full_input(const struct job *j, size_t i,
+				struct error *err)
+{
 	json_t **secrets = j->private->secrets;
-	auto_json json_t *input = json_parse(text, strlen(text), err);
+	auto_json json_t *input = stored_input(j, i, err);
 
 	if (input == NULL ||
 	    secrets_give(input, secrets == NULL ? NULL : secrets[i], err) < 0)
@@ -219,11 +239,15 @@ static int own_priority(const struct queue_run *run)
 	return job_newest(run->job)->ops[run->op_index].priority;
 }
 
-static void note_members(struct queue_run *run, const json_t *members)
+static WAITS void note_members(struct queue_run *run, const json_t *members)
 {
-	struct job *draft = job_edit(running_of(run)->job);
+	struct job *j = running_of(run)->job;
+	size_t i = run->op_index;
+	struct error ignored; /* it could be parsed when the opcode began */
+	auto_json json_t *input = stored_input(job_newest(j), i, &ignored);
 
-	job_op_fill(&draft->ops[run->op_index], members);
+	json_object_update(input, (json_t *)members);
+	job_op_set_input(&job_edit(j)->ops[i], input);
 }
 
 static json_t *submit_more(struct queue_run *run, const json_t *jobs,

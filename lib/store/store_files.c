@@ -72,14 +72,19 @@ static void set_full(struct store *s, const struct error *err)
 	timer_start(&s->timer, now + STORE_RETRY_US);
 }
 
-static void files_are_written(struct store *s, uint64_t covered)
+static WAITS void files_are_written(struct store *s, uint64_t covered)
 {
+	struct overlay written = s->writing;
+
 	if (s->full)
 		log_info("The files of the job queue can be written again");
 	s->full = false;
 	s->covered = covered;
-	overlay_done(&s->writing);
+	s->writing = (struct overlay){0};
 	store_plan_writing(s);
+	store_leave(); /* nobody else has it, and it may be large */
+	overlay_done(&written);
+	store_enter();
 }
 
 int store_write_files(struct store *s)
