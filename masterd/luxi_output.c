@@ -146,7 +146,9 @@ static void free_beside(void *arg)
 	auto_free struct leftover *l = arg;
 
 	task_leave(); /* nobody else has the message any more */
+	mem_json_slow(true);
 	json_decref(l->message);
+	mem_json_slow(false);
 	task_enter();
 	luxi_user_gone(l->server);
 }

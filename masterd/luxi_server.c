@@ -104,8 +104,10 @@ static void parse_and_handle(struct luxi_request *r, bool beside)
 
 	if (beside)
 		task_leave(); /* the text is ours alone */
+	mem_json_slow(beside);
 	r->message = json_parse_within(r->text, r->len, LUXI_PARSED_MAX, &err);
 	free(steal(&r->text));
+	mem_json_slow(false);
 	if (beside)
 		task_enter();
 	if (r->message == NULL)

@@ -4,6 +4,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+/* A million values take a quarter of a second longer. */
+#define SLOW_VALUES 1000
+#define SLOW_PAUSE_NS 100000
 
 static void *checked(void *p)
 {
@@ -14,14 +19,35 @@ static void *checked(void *p)
 	return p;
 }
 
+static _Thread_local bool slow;
+static _Thread_local unsigned n_slow;
+
+static void maybe_pause(void)
+{
+	if (slow && ++n_slow % SLOW_VALUES == 0)
+		nanosleep(&(struct timespec){.tv_nsec = SLOW_PAUSE_NS}, NULL);
+}
+
 static void *json_alloc(size_t size)
 {
+	maybe_pause();
 	return checked(malloc(size));
+}
+
+static void json_free(void *p)
+{
+	maybe_pause();
+	free(p);
+}
+
+void mem_json_slow(bool on)
+{
+	slow = on;
 }
 
 void mem_init(void)
 {
-	json_set_alloc_funcs(json_alloc, free);
+	json_set_alloc_funcs(json_alloc, json_free);
 }
 
 void *xalloc(size_t size)

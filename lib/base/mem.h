@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -48,6 +49,11 @@ static inline void mem_free_p(void *p)
 {
 	free(*(void **)p);
 }
+
+/* Whether this thread makes and frees values with pauses, as it should beside
+ * the loop when they are very many: all threads share one heap, and one that
+ * never pauses keeps the others from it. */
+void mem_json_slow(bool on);
 
 static inline void mem_json_p(json_t **p)
 {
