@@ -104,6 +104,10 @@ struct cond {
 };
 
 void cond_init(struct cond *c);
+
+/* Wait until c is signalled or the task is interrupted meanwhile.  What one
+ * waits for may have changed again by then: look, and wait in a loop that ends
+ * on task_interrupted() where the wait may be for ever. */
 WAITS void cond_wait(struct cond *c);
 
 /* As cond_wait, at most until the deadline (clock_mono_us); false when it

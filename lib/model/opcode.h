@@ -28,15 +28,21 @@ typedef const json_t *op_json; /* NULL; anything else: list, dict, any */
 
 #define OP_UNSET INT64_MIN
 
-/* #define OPCODE(name, id, summary)            begins struct op_<name>;
- *         summary: the parameter shown in the summary ("...") or NULL
- * #define PARAM(op, type, name, need, check, default)
- *         name: as on the wire; but static_ is "static", a word of C
- *         need: REQUIRED, OPTIONAL (null or left out: the default), or ADDED:
- *         came with 3.1 or is ours, accepted but not filled in, so that job
- * files are those of 3.0 check: a name from opcode_checks.h (ANY, NONEMPTY,
- * DISK_TEMPLATE ...) default: JSON text ("null", "false", "120", "[]") #define
- * OPCODE_END */
+/* What the lines of opcodes.def mean.  Here each opcode becomes a struct.
+ *
+ * OPCODE(name, id, summary) begins struct op_<name>.
+ *   id       as on the wire, "OP_INSTANCE_CREATE"
+ *   summary  the parameter that a job's summary shows, as text, or NULL
+ * PARAM(op, type, name, need, check, default) is one parameter of it.
+ *   type     one of the types above, without "op_"
+ *   name     as on the wire; only "static", a word of C, is static_
+ *   need     REQUIRED; or OPTIONAL: when it is null or left out it gets the
+ *            default; or ADDED: Ganeti 3.0 does not know it (3.1 does, or it
+ *            is ours).  What is ADDED is accepted but never filled in, so that
+ *            job files look as those of 3.0.
+ *   check    a name from opcode_checks.h: ANY, NONEMPTY, DISK_TEMPLATE ...
+ *   default  JSON text: "null", "false", "120", "[]"
+ * OPCODE_END ends it. */
 #define OPCODE(name, id, summary) struct op_##name {
 #define PARAM(op, type, name, need, check, def) op_##type name;
 #define OPCODE_END                                                             \
