@@ -239,15 +239,26 @@ static int own_priority(const struct queue_run *run)
 	return job_newest(run->job)->ops[run->op_index].priority;
 }
 
+/* The input of the opcode that runs, without its secrets; its members may be
+ * replaced, not changed.  Most have none, and are not parsed once more. */
+static WAITS json_t *input_without_secrets(struct queue_run *run)
+{
+	struct job *j = running_of(run)->job;
+	json_t **secrets = j->private->secrets;
+	struct error ignored; /* it could be parsed when the opcode began */
+
+	if (secrets == NULL || secrets[run->op_index] == NULL)
+		return json_copy((json_t *)run->input);
+	return stored_input(job_newest(j), run->op_index, &ignored);
+}
+
 static WAITS void note_members(struct queue_run *run, const json_t *members)
 {
 	struct job *j = running_of(run)->job;
-	size_t i = run->op_index;
-	struct error ignored; /* it could be parsed when the opcode began */
-	auto_json json_t *input = stored_input(job_newest(j), i, &ignored);
+	auto_json json_t *input = input_without_secrets(run);
 
 	json_object_update(input, (json_t *)members);
-	job_op_set_input(&job_edit(j)->ops[i], input);
+	job_op_set_input(&job_edit(j)->ops[run->op_index], input);
 }
 
 static json_t *submit_more(struct queue_run *run, const json_t *jobs,

@@ -74,6 +74,13 @@ static inline int world_get_locks(struct queue_run *run, const char *act,
 	return queue_run_started(run, err) < 0 ? -1 : queue_run_safe(run, err);
 }
 
+static inline void world_fill(struct queue_run *run)
+{
+	auto_json json_t *members = json_make("{s:s}", "filled", "uuid");
+
+	queue_run_fill(run, members);
+}
+
 static inline json_t *world_run(void *arg, struct queue_run *run,
 				struct error *err)
 {
@@ -86,6 +93,8 @@ static inline json_t *world_run(void *arg, struct queue_run *run,
 	}
 	if (world_get_locks(run, act, err) < 0)
 		return NULL;
+	if (json_bool(run->input, "fill", false))
+		world_fill(run);
 	buf_addf(&world.trace, "%ju.%zu ", (uintmax_t)run->job->id,
 		 run->op_index);
 	if (run->job->id < WORLD_JOBS_MAX)

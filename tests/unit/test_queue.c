@@ -87,10 +87,14 @@ Test(queue, log_entries_show_with_serials)
 	cr_assert_eq(queue_job(world.queue, id)->log_serial, 3);
 }
 
+/* It is parsed beside the loop. */
+#define LONG_INPUT ((size_t)512 * 1024)
+
 static uint64_t submit_secret(void)
 {
 	json_t *op = world_op("secret", 0, NULL);
 
+	json_object_set_new(op, "fill", json_true());
 	json_object_set_new(op, "osparams_secret",
 			    json_make("{s:s}", "pw", "hunter2"));
 	return world_submit_ops(json_make("[o]", op));
@@ -102,6 +106,7 @@ Test(queue, secrets_are_given_to_the_opcode_and_stored_nowhere)
 	char *log;
 	uint64_t id = submit_secret();
 	auto_free char *text = NULL;
+	const char *once;
 
 	log = fake_disk_log(&world.disk, "/q/journal", &size);
 	cr_assert_not_null(memmem(log, size, "redacted", 8));
@@ -110,6 +115,28 @@ Test(queue, secrets_are_given_to_the_opcode_and_stored_nowhere)
 	world_expect_field(id, "opresult", "[\"hunter2\"]"); /* by the op */
 	text = job_to_text(queue_job(world.queue, id));
 	cr_assert_not_null(strstr(text, "<redacted>"));
+	once = strstr(text, "hunter2"); /* its result */
+	cr_assert_not_null(once);
+	cr_assert_null(strstr(once + 1, "hunter2"), "%s", text);
+	cr_assert_not_null(strstr(text, "\"filled\":\"uuid\""), "%s", text);
+}
+
+Test(queue, an_opcode_without_secrets_is_filled_as_well)
+{
+	json_t *op = world_op("ok", 0, NULL);
+	auto_free char *text = NULL, *comment = NULL;
+	uint64_t id;
+
+	comment = xalloc(LONG_INPUT + 1);
+	memset(comment, 'x', LONG_INPUT);
+	json_object_set_new(op, "fill", json_true());
+	json_object_set_new(op, "comment", json_string(comment));
+	id = world_submit_ops(json_make("[o]", op));
+	world_settle();
+	world_expect_status(id, "success");
+	text = job_to_text(queue_job(world.queue, id));
+	cr_assert_not_null(strstr(text, "\"filled\":\"uuid\""));
+	cr_assert_not_null(strstr(text, comment));
 }
 
 Test(queue, private_parameters_are_kept_and_not_shown)
