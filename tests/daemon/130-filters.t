@@ -59,9 +59,9 @@ m gnt-job cancel --kill --yes-do-it "$first" >/dev/null
 becomes "$second" success "and runs when the first has ended"
 
 # Reject.
-m gnt-filter replace --action=PAUSE "$all_delays" "$rule"
+m gnt-filter replace --action=PAUSE "$all_delays" "$rule" >/dev/null
 waiting=$(delay 0.01)
-m gnt-filter replace --action=REJECT "$all_delays" "$rule"
+m gnt-filter replace --action=REJECT "$all_delays" "$rule" >/dev/null
 becomes "$waiting" canceled "a rejecting rule cancels queued jobs"
 fails "and new ones" m gnt-debug delay 0.01
 like "$out" "^Job [0-9]+ was canceled: Rejected by the filter rule $rule" \
