@@ -131,7 +131,8 @@ static int answer_elsewhere(const struct hail_options *o,
 	auto_buf struct buf text = {0};
 	int rc;
 
-	/* Those of the other one come behind. */
+	/* The warnings about this input are printed before those about the
+	 * other one. */
 	if (out->warnings.len > 0)
 		fputs(out->warnings.data, stderr);
 	out->warnings.len = 0;

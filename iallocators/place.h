@@ -90,8 +90,8 @@ enum fail place_add_primary(const struct place *p, int node);
 /* Put the instance there, unchecked; it can be taken back. */
 void place_put(const struct place *p, int primary, int secondary);
 
-/* Put the instance where the solution says, for good.  The checks have been
- * made; strict tells whether all of them. */
+/* Put the instance where the solution says.  It cannot be taken back, and
+ * nothing is checked: who made the solution has done that. */
 void place_apply(const struct place *p, const struct solution *s);
 
 /* Take this place if it is not worse than the solution so far. */

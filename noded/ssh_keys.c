@@ -141,8 +141,9 @@ static int remove_pair(const struct paths *p, const char *name,
 	return fs_remove(private, err) < 0 ? -1 : fs_remove(public, err);
 }
 
-/* The public part of the next pair follows the private one, as a crash between
- * them cannot be told by the pair in use. */
+/* A switch puts the next private key into place first, then its public key.
+ * After a crash between the two steps the public key is still missing: it is
+ * put into place now. */
 static int settle(const struct paths *p, const char *name, struct error *err)
 {
 	auto_free char *private = file_of(p, STAGED, "");

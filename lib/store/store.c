@@ -292,8 +292,9 @@ static void ship_task(void *arg)
 	cond_signal(&ship->changed);
 }
 
-/* Not when there is nobody: what is asked of a candidate that comes to be
- * while this node syncs is asked after it. */
+/* Whether the other candidates get the record while this node still syncs it.
+ * When there is no other candidate they are asked after the sync: one that has
+ * joined meanwhile then gets the record too. */
 static bool ship_early(const struct store *s, const struct store_record *record)
 {
 	return record->position != NULL && s->config.replicate != NULL &&
