@@ -50,13 +50,6 @@ static void split_escaped(struct strv *ret, const char *text)
 	strv_add(ret, part.len == 0 ? "" : part.data);
 }
 
-static json_t *keyval_value(const char *text)
-{
-	if (strcmp(text, "default") == 0)
-		return json_string("default");
-	return json_string(text);
-}
-
 static int add_keyval(json_t *object, const char *what, const char *text,
 		      struct error *err)
 {
@@ -66,7 +59,7 @@ static int add_keyval(json_t *object, const char *what, const char *text,
 
 	if (equals != NULL) {
 		key = xstrndup(text, (size_t)(equals - text));
-		value = keyval_value(equals + 1);
+		value = json_string(equals + 1);
 	} else if (str_starts(text, "no_")) {
 		key = xstrdup(text + 3);
 		value = json_false();

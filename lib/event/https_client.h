@@ -52,9 +52,4 @@ void https_post(struct https_client *c, const struct https_post *post,
 				 size_t len, const struct error *err),
 		void *arg);
 
-/* The same for a task: 0 with *ret_body to be freed, or -1. */
-WAITS int https_post_wait(struct https_client *c, const struct https_post *post,
-			  char *body STEALS, size_t len, int *ret_status,
-			  char **ret_body, size_t *ret_len, struct error *err);
-
 #endif

@@ -22,6 +22,7 @@
 #include "lib/event/https_client.h"
 #include "lib/event/https_server.h"
 #include "lib/event/tls.h"
+#include "tests/lib/https_wait.h"
 
 #define ADDRESS "127.0.0.1"
 #define BODY_MAX 100000

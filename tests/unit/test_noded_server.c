@@ -6,6 +6,7 @@
 #include "lib/event/https_client.h"
 #include "lib/model/ssconf.h"
 #include "noded/server.h"
+#include "tests/lib/https_wait.h"
 #include "tests/lib/node.h"
 
 #define ADDRESS "127.0.0.1"

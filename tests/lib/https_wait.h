@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* https_post() for tasks, which can wait. */
+/* https_post() for tasks of tests, which can wait. */
+#ifndef TESTS_LIB_HTTPS_WAIT_H
+#define TESTS_LIB_HTTPS_WAIT_H
+
 #include <string.h>
 
 #include "lib/base/mem.h"
@@ -7,7 +10,7 @@
 #include "lib/event/task.h"
 
 /* A task that waits for its reply; it stands on the task's stack. */
-struct reply {
+struct https_reply {
 	struct cond changed;
 	bool done;
 	int status;
@@ -16,10 +19,10 @@ struct reply {
 	struct error *err;
 };
 
-static void on_waited(void *arg, int status, const char *body, size_t len,
-		      const struct error *err)
+static inline void https_on_waited(void *arg, int status, const char *body,
+				   size_t len, const struct error *err)
 {
-	struct reply *reply = arg;
+	struct https_reply *reply = arg;
 
 	reply->done = true;
 	reply->status = status;
@@ -33,14 +36,17 @@ static void on_waited(void *arg, int status, const char *body, size_t len,
 	cond_signal(&reply->changed);
 }
 
-int https_post_wait(struct https_client *c, const struct https_post *post,
-		    char *body STEALS, size_t len, int *ret_status,
-		    char **ret_body, size_t *ret_len, struct error *err)
+/* 0 with *ret_body (ret_len bytes and a NUL, to be freed), or -1. */
+static inline WAITS int https_post_wait(struct https_client *c,
+					const struct https_post *post,
+					char *body STEALS, size_t len,
+					int *ret_status, char **ret_body,
+					size_t *ret_len, struct error *err)
 {
-	struct reply reply = {.err = err};
+	struct https_reply reply = {.err = err};
 
 	cond_init(&reply.changed);
-	https_post(c, post, body, len, on_waited, &reply);
+	https_post(c, post, body, len, https_on_waited, &reply);
 	while (!reply.done)
 		cond_wait(&reply.changed);
 	if (reply.body == NULL)
@@ -51,3 +57,5 @@ int https_post_wait(struct https_client *c, const struct https_post *post,
 		*ret_len = reply.len;
 	return 0;
 }
+
+#endif
