@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "cli/run.h"
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/random.h"
@@ -64,7 +65,7 @@ int bootstrap_folders(const struct paths *p, struct error *err)
 		{PATH_HOOKS_DIR, 0755},
 	};
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
 		if (fs_mkdirs(path(p, folders[i].id), folders[i].mode, err) < 0)
 			return -1;
 	return 0;
@@ -305,7 +306,7 @@ static int forget_renewal(const struct paths *p, struct error *err)
 	static const enum path_id left[] = {
 		PATH_SERVER_PEM_NEW, PATH_CLIENT_PEM_NEW, PATH_TRUSTED_PEM};
 
-	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(left); i++)
 		if (fs_remove(path(p, left[i]), err) < 0)
 			return -1;
 	return fs_remove_tree(path(p, PATH_RENEWAL_DIR), err);
@@ -536,7 +537,7 @@ int bootstrap_forget(const struct paths *p, struct error *err)
 
 	if (forget_renewal(p, err) < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (fs_remove(path(p, files[i]), err) < 0)
 			return -1;
 	if (fs_list(path(p, PATH_DATA_DIR), &names, err) < 0)

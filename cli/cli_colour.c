@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 
 #define RED "\033[31m"
@@ -57,7 +58,7 @@ bool cli_colours_wanted(void)
 
 const char *cli_colour(const char *field, const char *text)
 {
-	for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(colours); i++)
 		if (strcmp(colours[i].field, field) == 0 &&
 		    strcmp(colours[i].text, text) == 0)
 			return colours[i].colour;

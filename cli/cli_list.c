@@ -8,6 +8,7 @@
 #include "cli/cli_colour.h"
 #include "cli/cli_opts.h"
 #include "cli/cli_yaml.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/filter.h"
@@ -246,7 +247,7 @@ static const char *kind_title(const char *kind)
 		{"other", "Custom"},
 	};
 
-	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
 		if (str_eq(titles[i].kind, kind))
 			return titles[i].title;
 	return kind;

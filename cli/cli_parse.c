@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/cli_opts.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -142,7 +143,7 @@ int64_t cli_parse_seconds(const char *text, struct error *err)
 	int64_t factor = 1, value;
 	auto_free char *number = xstrdup(text);
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (len > 0 && text[len - 1] == units[i].unit) {
 			factor = units[i].seconds;
 			number[len - 1] = '\0';

@@ -8,6 +8,7 @@
 
 #include "cli/cli_list.h"
 #include "cli/cli_text.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
@@ -23,7 +24,7 @@ static bool is_noise(const char *param)
 {
 	static const char *const noise[] = {"OP_ID", "reason", "debug_level"};
 
-	for (size_t i = 0; i < sizeof(noise) / sizeof(*noise); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(noise); i++)
 		if (strcmp(param, noise[i]) == 0)
 			return true;
 	return false;

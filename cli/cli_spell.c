@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "cli/cli_opts.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
 /* How many CD-ROMs hypervisors know. */
 static const char *const cdroms[] = {"cdrom_image_path", "cdrom2_image_path"};
 
-#define N_CDROMS (sizeof(cdroms) / sizeof(*cdroms))
+#define N_CDROMS ARRAY_SIZE(cdroms)
 
 /* The value of an option, to be changed; made when it was not given. */
 static json_t *value_of(const struct cli *cli, const struct cli_option *option,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 
@@ -21,7 +22,7 @@ static bool is_reserved(const char *s)
 	static const char *const words[] = {"y",   "n",	   "yes",   "no",  "on",
 					    "off", "true", "false", "null"};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcasecmp(s, words[i]) == 0)
 			return true;
 	return false;
@@ -71,8 +72,7 @@ static size_t add_quoted(struct buf *out, const char *s)
 		buf_addf(out, "\\x%02x", next);
 		return 2;
 	}
-	for (size_t i = 0; i < sizeof(unprintable) / sizeof(unprintable[0]);
-	     i++)
+	for (size_t i = 0; i < ARRAY_SIZE(unprintable); i++)
 		if (str_starts(s, unprintable[i].bytes)) {
 			buf_adds(out, unprintable[i].escape);
 			return strlen(unprintable[i].bytes);

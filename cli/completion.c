@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/cli_opts.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 
 /* What the help calls an argument, and which objects these are. */
@@ -20,7 +21,7 @@ static const struct {
 	{"<old-name", "group"},
 };
 
-#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define N_KINDS ARRAY_SIZE(kinds)
 
 /* What the help calls the value of an option. */
 static const struct {
@@ -43,8 +44,7 @@ static const char *argument_kind(const struct cli_command *c, size_t kind)
 
 static const char *value_kind(const struct cli_option *o)
 {
-	for (size_t i = 0; i < sizeof(value_kinds) / sizeof(value_kinds[0]);
-	     i++)
+	for (size_t i = 0; i < ARRAY_SIZE(value_kinds); i++)
 		if (str_eq(value_kinds[i].arg, o->arg))
 			return value_kinds[i].kind;
 	return NULL;
@@ -470,7 +470,7 @@ bool completion_print(const struct cli_tool *const *tools, const char *shell)
 	} shells[] = {
 		{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
 
-	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
 		if (strcmp(shells[i].shell, shell) == 0) {
 			shells[i].print(tools);
 			return true;

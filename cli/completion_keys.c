@@ -8,6 +8,7 @@
 #include "cli/cli_opts.h"
 #include "cli/completion.h"
 #include "cli/key_texts.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/model/params.h"
 
@@ -34,7 +35,7 @@ const char *completion_key_kind(const struct cli_option *o)
 
 	if (!ident && o->type != CLI_KEYVAL)
 		return NULL;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (kinds[i].ident == ident &&
 		    strcmp(kinds[i].option, o->name) == 0)
 			return kinds[i].kind;

@@ -8,10 +8,11 @@
 static const struct cli_example examples[] = {
 #define EXAMPLE(tool, command, rest, what) {tool, command, rest, what},
 #include "cli/examples.def"
+#include "lib/base/array.h"
 #undef EXAMPLE
 };
 
-#define N_EXAMPLES (sizeof(examples) / sizeof(examples[0]))
+#define N_EXAMPLES ARRAY_SIZE(examples)
 
 const struct cli_example *cli_example_next(const struct cli_example *previous,
 					   const char *tool,

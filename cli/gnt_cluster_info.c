@@ -7,6 +7,7 @@
 #include "cli/cli_text.h"
 #include "cli/tools.h"
 #include "gantry-config.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/uid_pool.h"
@@ -101,7 +102,7 @@ static json_t *policy_view(const json_t *policy)
 	set_sorted(view, "std", policy, "std");
 	set_joined(view, "allowed disk templates", policy, "disk-templates",
 		   "");
-	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
+	for (size_t k = 0; k < ARRAY_SIZE(numbers); k++)
 		if (json_get(policy, numbers[k]) != NULL)
 			json_object_set(view, numbers[k],
 					(json_t *)json_get(policy, numbers[k]));
@@ -191,7 +192,7 @@ static json_t *cluster_view(const json_t *info)
 {
 	json_t *view = json_object();
 
-	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
 		const char *title = first[i].title;
 		json_t *value = first[i].key == NULL
 					? NULL
@@ -305,14 +306,14 @@ static int version(struct cli *cli, struct error *err)
 
 	if (answer == NULL)
 		return -1;
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		json_object_set(shown, lines[i].key,
 				json_object_get(answer, lines[i].key));
 	if (cli_wants_data(cli)) {
 		cli_print_data(cli, shown);
 		return CLI_OK;
 	}
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		auto_free char *text =
 			cli_str(json_object_get(answer, lines[i].key));
 

@@ -6,6 +6,7 @@
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -65,7 +66,7 @@ static const struct {
 	{NULL, &OPT_DISK_STATE, true},
 };
 
-#define N_PLAIN (sizeof(plain) / sizeof(plain[0]))
+#define N_PLAIN ARRAY_SIZE(plain)
 
 static bool is_asked_for(const json_t *value, bool not_empty)
 {
@@ -125,7 +126,7 @@ static int set_uids(const struct cli *cli, json_t *op, struct error *err)
 		     {"add_uids", &OPT_ADD_UIDS},
 		     {"remove_uids", &OPT_REMOVE_UIDS}};
 
-	for (size_t i = 0; i < sizeof(pools) / sizeof(*pools); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(pools); i++) {
 		json_t *pool;
 
 		if (!cli_given(cli, pools[i].option))

@@ -14,6 +14,7 @@
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
@@ -190,7 +191,7 @@ static json_t *ask_left(struct cli *cli, struct error *err)
 	const json_t *row;
 	size_t i;
 
-	for (i = 0; i < sizeof(live) / sizeof(live[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(live); i++)
 		json_array_append_new(
 			filter, json_make("[s, s, s]", "=", "status", live[i]));
 	answer = cli_call(

@@ -10,6 +10,7 @@
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -28,7 +29,7 @@ static const struct mode {
 };
 
 static const char *const texts[] = {"Hello World", "A", "", "B", "Foo|bar|baz"};
-#define N_TEXTS (sizeof(texts) / sizeof(*texts))
+#define N_TEXTS ARRAY_SIZE(texts)
 
 /* A job that is followed. */
 struct followed {
@@ -251,7 +252,7 @@ static int test_submission(struct cli *cli, struct error *err)
 	static const int priorities[] = {-30, -5, 5, 30};
 
 	printf("Testing job submission\n");
-	for (size_t i = 0; i < sizeof(priorities) / sizeof(*priorities); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(priorities); i++) {
 		json_t *op = short_delay(cli);
 
 		json_set_int(op, "priority", priorities[i]);
@@ -300,7 +301,7 @@ static int test_jobqueue(struct cli *cli, struct error *err)
 {
 	if (test_submission(cli, err) < 0 || test_dependencies(cli, err) < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
 		if (test_mode(cli, &modes[i], err) < 0)
 			return -1;
 	printf("Job queue test successful\n");

@@ -8,6 +8,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -135,7 +136,7 @@ static const struct {
 	{"action", "  Action"},	    {"reason_trail", "  Reason trail"},
 };
 
-#define N_INFO (sizeof(info_fields) / sizeof(info_fields[0]))
+#define N_INFO ARRAY_SIZE(info_fields)
 
 static json_t *info_args(const struct cli *cli)
 {

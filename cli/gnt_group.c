@@ -7,6 +7,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -51,7 +52,7 @@ static const char *const info_fields[] = {
 	"name",		 "ndparams",	      "custom_ndparams",
 	"diskparams",	 "custom_diskparams", "ipolicy",
 	"custom_ipolicy"};
-#define N_INFO (sizeof(info_fields) / sizeof(info_fields[0]))
+#define N_INFO ARRAY_SIZE(info_fields)
 
 enum { F_NAME, F_ND, F_CUSTOM_ND, F_DISK, F_CUSTOM_DISK, F_IP, F_CUSTOM_IP };
 
@@ -99,11 +100,11 @@ static json_t *policy_view(const json_t *custom, const json_t *actual)
 
 	json_object_set_new(view, "bounds specs", bounds_view(custom, actual));
 	json_set_str(view, "allowed disk templates", own ? templates : shown);
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (json_get(actual, keys[i]) != NULL)
 			json_object_set(numbers, keys[i],
 					(json_t *)json_get(actual, keys[i]));
-	for (size_t i = 0; i < sizeof(extra) / sizeof(extra[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(extra); i++)
 		if (json_get(custom, extra[i]) != NULL)
 			json_object_set(numbers, extra[i],
 					(json_t *)json_get(custom, extra[i]));

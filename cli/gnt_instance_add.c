@@ -7,6 +7,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -127,10 +128,9 @@ static int check_nic(const json_t *nic, struct error *err)
 	json_object_foreach ((json_t *)nic, key, value) {
 		size_t k = 0;
 
-		while (k < sizeof(known) / sizeof(*known) &&
-		       strcmp(known[k], key) != 0)
+		while (k < ARRAY_SIZE(known) && strcmp(known[k], key) != 0)
 			k++;
-		if (k == sizeof(known) / sizeof(*known))
+		if (k == ARRAY_SIZE(known))
 			return error_set(err, ERR_TYPE, NULL,
 					 "Unknown parameter '%s'", key);
 	}
@@ -231,11 +231,11 @@ static void set_plain(const struct cli *cli, json_t *op)
 		{"start", &OPT_NO_START},
 	};
 
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
 		cli_op_set(cli, op, plain[i].param, plain[i].option);
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		cli_op_flag(cli, op, flags[i].param, flags[i].option);
-	for (size_t i = 0; i < sizeof(unless) / sizeof(unless[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(unless); i++)
 		cli_op_unless(cli, op, unless[i].param, unless[i].option);
 }
 

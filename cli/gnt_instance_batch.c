@@ -11,6 +11,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -64,7 +65,7 @@ static const char *parameter(const char *key)
 		{"primary_node", "pnode"},     {"secondary_node", "snode"},
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i].old, key) == 0)
 			return names[i].new;
 	return key;

@@ -7,6 +7,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -155,7 +156,7 @@ static const char *replace_mode(const struct cli *cli, struct error *err)
 	const char *mode = NULL;
 	int given = 0;
 
-	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
 		if (cli_given(cli, choices[i].option)) {
 			mode = choices[i].mode;
 			given++;

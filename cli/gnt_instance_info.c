@@ -7,6 +7,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -105,7 +106,7 @@ static json_t *nic_view(const json_t *nic, size_t index)
 	auto_free char *key = xprintf("nic/%zu", index);
 
 	json_set_str(view, key, "");
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		set_text(view, fields[i].title,
 			 cli_str(json_array_get(nic, fields[i].at)));
 	if (network != NULL)

@@ -7,6 +7,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -16,7 +17,7 @@
 static const char *const actions[] = {"add", "attach", "remove", "detach",
 				      "modify"};
 
-#define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
+#define N_ACTIONS ARRAY_SIZE(actions)
 
 static bool comes(const char *action)
 {
@@ -186,8 +187,6 @@ static const struct param objects[] = {
 	{"ext_params", &OPT_EXT_PARAMS, true},
 };
 
-#define COUNT(table) (sizeof(table) / sizeof(table[0]))
-
 /* An empty text, no parameters and a size of zero do not. */
 static bool asks(const struct cli *cli, const struct param *param)
 {
@@ -201,10 +200,10 @@ static bool asks(const struct cli *cli, const struct param *param)
 
 static bool asks_for_nothing(const struct cli *cli)
 {
-	for (size_t i = 0; i < COUNT(plain); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
 		if (asks(cli, &plain[i]))
 			return false;
-	for (size_t i = 0; i < COUNT(objects); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(objects); i++)
 		if (asks(cli, &objects[i]))
 			return false;
 	return !cli_given(cli, &OPT_DISK) && !cli_given(cli, &OPT_NET) &&
@@ -242,7 +241,7 @@ static int check_ext_params(const json_t *given, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Missing required parameter 'provider' when "
 				 "converting to an ExtStorage disk template");
-	for (size_t i = 0; i < COUNT(own); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (json_get(given, own[i]) != NULL)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Invalid parameter '%s' when "
@@ -293,9 +292,9 @@ static json_t *modify_op(const struct cli *cli, struct error *err)
 	auto_json json_t *op = cli_op(cli, &op_class_instance_set_params);
 
 	json_set_str(op, "instance_name", cli->args[0]);
-	for (size_t i = 0; i < COUNT(objects); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(objects); i++)
 		cli_op_object(cli, op, objects[i].param, objects[i].option);
-	for (size_t i = 0; i < COUNT(plain); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
 		cli_op_set(cli, op, plain[i].param, plain[i].option);
 	cli_op_flag(cli, op, "force", &OPT_FORCE);
 	cli_op_flag(cli, op, "force_variant", &OPT_FORCE_VARIANT);

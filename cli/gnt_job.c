@@ -9,6 +9,7 @@
 #include "cli/cli_text.h"
 #include "cli/gnt_job.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -129,7 +130,7 @@ static json_t *chosen_status(const struct cli *cli)
 	};
 	const char *const *chosen = NULL;
 
-	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
 		if (cli_given(cli, choices[i].option))
 			chosen = choices[i].statuses;
 	return chosen == NULL ? NULL : status_filter(chosen);

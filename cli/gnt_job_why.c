@@ -6,6 +6,7 @@
 #include "cli/cli_list.h"
 #include "cli/cli_opts.h"
 #include "cli/gnt_job.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -115,7 +116,7 @@ static void print_step(const json_t *step)
 {
 	printf("Job %lld (%s, %s) ", number(step, "id"),
 	       json_str(step, "opcode", "?"), json_str(step, "status", "?"));
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (strcmp(reasons[i].why, json_str(step, "why", "")) == 0)
 			reasons[i].print(step);
 	putchar('\n');

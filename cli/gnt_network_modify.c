@@ -7,6 +7,7 @@
 #include "cli/cli_plan.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -32,7 +33,7 @@ static const struct {
 
 static void set_plain(const struct cli *cli, json_t *op)
 {
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
 		cli_op_set(cli, op, plain[i].param, plain[i].option);
 }
 
@@ -53,7 +54,7 @@ static int add(struct cli *cli, struct error *err)
 
 static bool asks_for_nothing(const struct cli *cli)
 {
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
 		if (cli_given(cli, plain[i].option))
 			return false;
 	return !cli_given(cli, &OPT_REMOVE_RESERVED_IPS);

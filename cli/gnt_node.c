@@ -7,6 +7,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -97,7 +98,7 @@ static int info(struct cli *cli, struct error *err)
 		"drained",	  "offline",	"master_capable",
 		"vm_capable",	  "powered",	"ndparams",
 		"custom_ndparams"};
-	const size_t n = sizeof(fields) / sizeof(fields[0]);
+	const size_t n = ARRAY_SIZE(fields);
 	auto_json json_t *wanted = json_array(), *rows = NULL;
 	auto_json json_t *views = json_array();
 	const json_t *row;

@@ -7,6 +7,7 @@
 #include "cli/cli_list.h"
 #include "cli/cli_opts.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -212,7 +213,7 @@ static void print_minors(const struct cli *cli, const json_t *rows)
 	auto_buf struct buf text = {0};
 	struct cli_table_style style;
 
-	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
 		json_array_append_new(
 			fields, json_make("{s:s, s:s, s:s}", "name", names[i],
 					  "title", titles[i], "kind",

@@ -6,6 +6,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 
 /* --- modify --- */
@@ -20,7 +21,7 @@ static const struct {
 	{"powered", &OPT_POWERED},
 };
 
-#define N_MODIFIABLE (sizeof(modifiable) / sizeof(modifiable[0]))
+#define N_MODIFIABLE ARRAY_SIZE(modifiable)
 
 /* A node that was away may hold instances and data of before: --readd takes it
  * in safely. */

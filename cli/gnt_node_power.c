@@ -6,6 +6,7 @@
 #include "cli/cli_list.h"
 #include "cli/cli_opts.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -137,7 +138,7 @@ static bool is_command(const char *word)
 {
 	static const char *const known[] = {"on", "off", "cycle", "status"};
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (str_eq(known[i], word))
 			return true;
 	return false;

@@ -7,6 +7,7 @@
 #include "cli/cli_list.h"
 #include "cli/cli_opts.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -190,7 +191,7 @@ static int check_type(const char *type, struct error *err)
 	static const char *const types[] = {"file", "gluster", "lvm-pv",
 					    "lvm-vg", "sharedfile"};
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (strcmp(types[i], type) == 0)
 			return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,

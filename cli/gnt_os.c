@@ -8,6 +8,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -425,7 +426,7 @@ static bool changes_something(const json_t *op)
 					     "osparams_private_cluster",
 					     "hidden_os", "blacklisted_os"};
 
-	for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(params); i++)
 		if (json_get(op, params[i]) != NULL)
 			return true;
 	return false;

@@ -5,6 +5,7 @@
 #include "cli/cli_opts.h"
 #include "cli/cli_suggest.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -216,7 +217,7 @@ int tool_set_ipolicy(const struct cli *cli, json_t *op, struct error *err)
 	    set_failures(cli, ipolicy, err) < 0)
 		return -1;
 	set_templates(cli, ipolicy);
-	for (size_t i = 0; i < sizeof(ratios) / sizeof(ratios[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(ratios); i++)
 		if (cli_given(cli, ratios[i].option))
 			json_object_set(
 				ipolicy, ratios[i].key,
@@ -235,7 +236,7 @@ static const struct {
 	{"nic-count", &OPT_SPECS_NICS},
 };
 
-#define N_SPECS (sizeof(specs) / sizeof(specs[0]))
+#define N_SPECS ARRAY_SIZE(specs)
 
 /* "min=1,max=2,std=1" of one number into the policy. */
 static int split_spec(const struct cli *cli, size_t i, json_t *bound,

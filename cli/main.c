@@ -6,6 +6,7 @@
 
 #include "cli/completion.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 
@@ -16,7 +17,7 @@ static const struct cli_tool *const tools[] = {
 	NULL,
 };
 
-#define N_TOOLS (sizeof(tools) / sizeof(tools[0]) - 1)
+#define N_TOOLS (ARRAY_SIZE(tools) - 1)
 #define PREFIX "gnt-"
 
 static const char *base_name(const char *path)

@@ -8,6 +8,7 @@
 #include "cli/cli_opts.h"
 #include "cli/completion.h"
 #include "cli/key_texts.h"
+#include "lib/base/array.h"
 #include "lib/base/roff.h"
 #include "lib/base/str.h"
 #include "lib/model/params.h"
@@ -154,7 +155,7 @@ void manual_params(const struct cli_tool *tool)
 	};
 	bool first = true;
 
-	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
 		if (!has_option(tool, sections[i].option))
 			continue;
 		if (first)

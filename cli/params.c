@@ -11,6 +11,7 @@
 #include "cli/cli_suggest.h"
 #include "cli/cli_text.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -138,7 +139,7 @@ int tool_type_be(json_t *params, bool allow_default, struct error *err)
 	auto_json json_t *defaults = params_default_be();
 
 	json_object_set_new(defaults, "memory", json_integer(0));
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		const char *text = json_str(params, sizes[i], NULL);
 		int64_t mib;
 

@@ -5,6 +5,7 @@
 #include "cli/cli_job.h"
 #include "cli/cli_opts.h"
 #include "cli/tools.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -132,7 +133,7 @@ bool tool_by_names(const struct cli *cli)
 		&OPT_SEL_NODE_TAGS, &OPT_SEL_PRI_TAGS, &OPT_SEL_SEC_TAGS,
 		&OPT_SEL_TAGS,	    &OPT_SEL_ALL};
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (cli_given(cli, others[i]))
 			return false;
 	return true;

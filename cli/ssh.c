@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli/run.h"
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 
@@ -27,7 +28,7 @@ static void add_options(const struct ssh *s, const struct ssh_node *node,
 					    "-oBatchMode=yes",
 					    "-oStrictHostKeyChecking=yes"};
 
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
 		strv_add(argv, fixed[i]);
 	strv_addf(argv, "-oGlobalKnownHostsFile=%s",
 		  path(s->paths, PATH_KNOWN_HOSTS));

@@ -11,6 +11,7 @@
 #include "cli/bootstrap.h"
 #include "cli/run.h"
 #include "cli/vcluster.h"
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
@@ -56,7 +57,7 @@ static int write_noop(const struct paths *p, struct error *err)
 
 	if (fs_mkdirs(folder, 0755, err) < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(noop_files) / sizeof(*noop_files); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(noop_files); i++) {
 		auto_free char *file =
 			xprintf("%s/%s", folder, noop_files[i].name);
 		const char *content = noop_files[i].content;
@@ -85,7 +86,7 @@ static int link_allocators(const struct paths *p, struct error *err)
 
 	if (fs_mkdirs(folder, 0755, err) < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *target = run_find(names[i]);
 		auto_free char *name = xprintf("%s/%s", folder, names[i]);
 
@@ -104,7 +105,7 @@ static int make_folders(const struct paths *p, struct error *err)
 		"/usr/share/ganeti/os",
 	};
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		auto_free char *folder = paths_local(p, folders[i]);
 
 		if (fs_mkdirs(folder, 0755, err) < 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "iallocators/change.h"
+#include "lib/base/array.h"
 
 /* More than roundings can ever make of a score. */
 #define SLACK 1e-5
@@ -44,7 +45,7 @@ static void add_node(struct half *h, const struct node *n,
 		h->dss[r] += y * y - x * x;
 		h->finite = h->finite && isfinite(h->dss[r]);
 	}
-	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
 		h->linear +=
 			metrics[sums[i]].weight * (new[sums[i]] - old[sums[i]]);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 /* So many of a size are counted at most, and so big they are together. */
@@ -75,7 +76,7 @@ static int64_t most(const struct instance *size)
 				 size->spindle_use};
 	bool any = false;
 
-	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
 		if (needs[i] <= 0)
 			continue;
 		any = true;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "iallocators/hformat.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 /* A request has eight levels; more recursion than this would only serve to
@@ -72,7 +73,7 @@ static size_t space_len(const struct parser *ps, const char *p)
 		return 0;
 	if ((unsigned char)*p < 0x80)
 		return *p == ' ' || (*p >= '\t' && *p <= '\r');
-	for (size_t i = 0; i < sizeof(wide_spaces) / sizeof(*wide_spaces); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(wide_spaces); i++)
 		if (str_starts(p, wide_spaces[i]))
 			return strlen(wide_spaces[i]);
 	return 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "iallocators/hformat.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 #define MIB_PER_GIB 1024
@@ -229,8 +230,7 @@ static const struct field {
 
 static const struct field *find_field(const char *name)
 {
-	for (size_t i = 0; i < sizeof(fields_known) / sizeof(*fields_known);
-	     i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fields_known); i++)
 		if (strcmp(fields_known[i].name, name) == 0)
 			return &fields_known[i];
 	return NULL;
@@ -304,7 +304,7 @@ void listing_instances(const struct cluster *c, const struct nodeset *nodes,
 	static const bool left[] = {false, true,  true,	 true,	true,  false,
 				    false, false, false, false, false, false};
 	auto_free bool *shown = xcalloc((size_t)c->n_nodes + 1, sizeof(bool));
-	struct grid grid = {.columns = sizeof(titles) / sizeof(*titles)};
+	struct grid grid = {.columns = ARRAY_SIZE(titles)};
 
 	for (int i = 0; i < grid.columns; i++)
 		strv_add(&grid.cells, titles[i]);

@@ -8,6 +8,7 @@
 
 #include "iallocators/live_answers.h"
 #include "iallocators/text.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 #include "lib/model/paths.h"
@@ -279,7 +280,7 @@ static void put_spec(struct buf *b, const json_t *spec)
 					   "disk-size",	  "disk-count",
 					   "nic-count",	  "spindle-use"};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		buf_addf(b, "%s%jd", i > 0 ? "," : "",
 			 (intmax_t)json_int(spec, keys[i], 0));
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "iallocators/field.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 static const char in_message[] = "invalid iallocator message";
@@ -280,8 +281,7 @@ static int read_hypervisors(struct cluster *c, const struct jval *top,
 	jtext_each(v, list)
 	{
 		if (field_enum_value(&f, v, "Hypervisor", names,
-				     sizeof(names) / sizeof(*names), &which,
-				     err) < 0)
+				     ARRAY_SIZE(names), &which, err) < 0)
 			return error_wrap(err, "%s: key 'enabled_hypervisors'",
 					  in_message);
 		if (v == list->first)

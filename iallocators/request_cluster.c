@@ -5,6 +5,7 @@
 
 #include "iallocators/field.h"
 #include "iallocators/request.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 static char *what_of(struct cluster *c, const char *kind, const char *name)
@@ -60,7 +61,7 @@ static int read_ispec(struct cluster *c, const struct jval *v,
 
 	if (v->kind != JT_OBJECT)
 		return kind_error("JSObject", err);
-	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		const struct jval *m = policy_get(&f, members[i].key, err);
 
 		if (m == NULL)

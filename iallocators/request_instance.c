@@ -4,6 +4,7 @@
 
 #include "iallocators/field.h"
 #include "iallocators/request.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 static int not_an_object(struct error *err)
@@ -55,9 +56,9 @@ static int read_nic(struct cluster *c, const struct jval *v,
 	static const char *const keys[] = {"mac",  "ip",     "mode",
 					   "link", "bridge", "network"};
 	struct field f = {&c->arena, v, NULL};
-	const char *values[sizeof(keys) / sizeof(*keys)] = {NULL};
+	const char *values[ARRAY_SIZE(keys)] = {NULL};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (!field_present(&f, keys[i]))
 			continue;
 		if (field_string(&f, keys[i], &values[i], err) < 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "iallocators/text.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 #define NODES_MAX 100000
@@ -42,7 +43,7 @@ int simulate_size(const char *what, const char *text, int64_t *ret,
 	if (!str_to_int64(number, &n) || *unit == '.')
 		return error_set(err, ERR_REQUEST, NULL,
 				 "%s: Can't parse string '%s'", what, text);
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		bool same = strlen(unit) == 1
 				    ? strcmp(unit, units[i].unit) == 0
 				    : strcasecmp(unit, units[i].unit) == 0;

@@ -6,6 +6,7 @@
 
 #include "iallocators/groups.h"
 #include "iallocators/hformat.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 
@@ -341,7 +342,7 @@ static int read_ispec(struct cluster *c, const char *owner, const char *what,
 	size_t n;
 
 	list = split_list(&c->arena, text, ',', &n);
-	if (n < sizeof(values) / sizeof(*values)) {
+	if (n < ARRAY_SIZE(values)) {
 		for (size_t i = 0; i < n; i++) {
 			if (i > 0)
 				buf_addc(&shown, ',');
@@ -351,7 +352,7 @@ static int read_ispec(struct cluster *c, const char *owner, const char *what,
 				 "Invalid ispec data for %s: [%s]", path,
 				 n > 0 ? shown.data : "");
 	}
-	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		auto_free char *label = xprintf("%s/%s", path, labels[i]);
 
 		if (text_int(label, list[i], values[i], err) < 0)

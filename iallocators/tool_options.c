@@ -12,6 +12,7 @@
 #include "iallocators/simulate.h"
 #include "iallocators/text.h"
 #include "iallocators/tool_table.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 /* What getopt_long() gives for entry i of the table. */
@@ -25,7 +26,7 @@ static bool read_priority(const char *text, int *ret)
 		int value;
 	} names[] = {{"low", 10}, {"normal", 0}, {"high", -10}};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i].name, text) == 0) {
 			*ret = names[i].value;
 			return true;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gantry-config.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 #define AT(member) offsetof(struct tool_options, member)
@@ -212,7 +213,7 @@ const struct tool_option tool_table[] = {
 	{0, "help-completion", ALL_PROGRAMS, KIND_COMPLETION, 0, 0, NULL, NULL,
 	 NULL, "print the options for shells"},
 };
-const size_t tool_table_n = sizeof(tool_table) / sizeof(*tool_table);
+const size_t tool_table_n = ARRAY_SIZE(tool_table);
 
 const struct tool_program tool_programs[] = {
 	{"hail", HAIL, "place instances: the default allocator"},
@@ -225,7 +226,7 @@ const struct tool_program tool_programs[] = {
 	{"hsqueeze", HSQUEEZE,
 	 "which nodes can be switched off, or have to be switched on"},
 };
-const size_t tool_programs_n = sizeof(tool_programs) / sizeof(*tool_programs);
+const size_t tool_programs_n = ARRAY_SIZE(tool_programs);
 
 unsigned tool_program(const char *name)
 {

@@ -7,6 +7,7 @@
  * what config_verify() is for. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "lib/model/config_check.h"
@@ -56,7 +57,7 @@ static int check_members(enum config_kind kind, const char *uuid,
 {
 	const char *container = config_kinds[kind].container;
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		const struct member *m = &members[i];
 		const json_t *value = json_get(object, m->name);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/model/copy_position.h"
 #include "masterd/distribute_private.h"
 #include "masterd/master.h"
@@ -151,7 +152,7 @@ static WAITS int compare_small(struct catch_up *c)
 	static const char *const names[] = {"version", "serial", "drain",
 					    "archive-head"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *text = queue_file(c->queue, names[i], c->err);
 
 		if (text != NULL && compare(c, names[i], text) < 0)

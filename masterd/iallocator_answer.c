@@ -3,6 +3,7 @@
  * of the site: nothing in their output is trusted. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "masterd/iallocator_private.h"
@@ -252,7 +253,7 @@ static int check_result(const struct answer *a, const json_t *result,
 		{"allocate-secondary", check_secondary},
 	};
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (str_eq(json_str(a->request, "type", ""), types[i].type))
 			return types[i].check(a, result, err);
 	return bad(a, err, "nobody knows this type");

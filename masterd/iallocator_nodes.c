@@ -8,6 +8,7 @@
  * and the others can still be used. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/log.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
@@ -276,7 +277,7 @@ static json_t *node_entry(struct gather *g, const json_t *node)
 	json_set_bool(entry, "offline",
 		      json_bool(node, "offline", false) ||
 			      (is_live(node) && data == NULL));
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		json_set_bool(entry, flags[i],
 			      json_bool(node, flags[i], false));
 	json_set_str(entry, "group", json_str(node, "group", ""));

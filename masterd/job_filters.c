@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/str.h"
@@ -28,7 +29,7 @@ static const char *const predicate_names[] = {
 	[PREDICATE_REASON] = "reason",
 };
 
-#define N_PREDICATES (sizeof(predicate_names) / sizeof(predicate_names[0]))
+#define N_PREDICATES ARRAY_SIZE(predicate_names)
 
 struct predicate {
 	enum predicate_kind kind;

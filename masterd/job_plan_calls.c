@@ -4,6 +4,7 @@
  * them is made up as well, as far as logical units ask for it. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/job_plan_private.h"
 
@@ -95,8 +96,7 @@ static bool looks(const char *procedure, const json_t *args)
 {
 	if (strcmp(procedure, "node_crypto_tokens") == 0)
 		return only_gets(json_array_get(args, 0));
-	return is_one_of(procedure, looking,
-			 sizeof(looking) / sizeof(*looking));
+	return is_one_of(procedure, looking, ARRAY_SIZE(looking));
 }
 
 /* --- what has changed --- */
@@ -206,7 +206,7 @@ static const struct answer *find_answer(const char *procedure)
 {
 	static const struct answer nothing = {"", "null"};
 
-	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++)
 		if (strcmp(answers[i].procedure, procedure) == 0)
 			return &answers[i];
 	return &nothing;

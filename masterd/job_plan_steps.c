@@ -2,6 +2,7 @@
 /* The steps of a plan as JSON (doc/protocol/luxi.md). */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "masterd/job_plan_private.h"
@@ -184,7 +185,7 @@ static json_t *all_changes(const json_t *before, const json_t *after)
 	const json_t *new = json_get(after, "cluster");
 	json_t *changes = json_array();
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		compare(kinds[i].word, json_get(before, kinds[i].container),
 			json_get(after, kinds[i].container), changes);
 	if (old != new)

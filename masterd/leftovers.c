@@ -5,6 +5,7 @@
  * one, but while jobs run: what belongs to a job that lives is left alone. */
 #include "masterd/leftovers.h"
 
+#include "lib/base/array.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
@@ -67,7 +68,7 @@ static WAITS bool clear_all(struct master *m, uint64_t limit, struct strv *done)
 	static const enum config_kind kinds[] = {CONFIG_INSTANCE, CONFIG_DISK};
 	bool more = false;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		auto_strv struct strv dead = {0};
 
 		more |= lists(m, kinds[i], limit, &dead);

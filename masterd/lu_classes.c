@@ -2,6 +2,7 @@
 /* Which LU executes which opcode. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "masterd/lu.h"
 
 #define LU(name) extern const struct lu_class lu_##name;
@@ -16,7 +17,7 @@ static const struct lu_class *const classes[] = {
 
 const struct lu_class *lu_class_find(const char *op_id)
 {
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
 		if (strcmp(classes[i]->op->id, op_id) == 0)
 			return classes[i];
 	return NULL;

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "lib/model/params.h"
@@ -250,7 +251,7 @@ static void env_disk(json_t *env, size_t i, const json_t *disk)
 		{"ID", json_string_value(json_array_get(id, 1))},
 	};
 
-	for (size_t k = 0; k < sizeof(items) / sizeof(*items); k++) {
+	for (size_t k = 0; k < ARRAY_SIZE(items); k++) {
 		auto_free char *name =
 			xprintf("INSTANCE_DISK%zu_%s", i, items[k].key);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -200,7 +201,7 @@ static void make_simple(struct lu *lu, const struct new_disk *new,
 
 	while (strcmp(kinds[k].template, new->template) != 0) {
 		k++;
-		assert(k < sizeof(kinds) / sizeof(*kinds));
+		assert(k < ARRAY_SIZE(kinds));
 	}
 	json_object_set_new(disk, "logical_id",
 			    kinds[k].id(lu, new, wanted, i));
@@ -218,7 +219,7 @@ static json_t *own_params(const struct new_disk *new, const json_t *wanted)
 	bool ext = strcmp(new->template, "ext") == 0;
 	json_t *params = json_copy((json_t *)wanted);
 
-	for (size_t k = 0; k < sizeof(common) / sizeof(*common); k++)
+	for (size_t k = 0; k < ARRAY_SIZE(common); k++)
 		json_object_del(params, common[k]);
 	if (!ext)
 		json_object_del(params, "provider");

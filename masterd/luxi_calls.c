@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
@@ -206,7 +207,7 @@ static void dispatch(struct luxi_calls *c, const struct method *entry,
 
 static const struct method *find_method(const char *name)
 {
-	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
 		if (strcmp(methods[i].name, name) == 0)
 			return &methods[i];
 	return NULL;

@@ -2,6 +2,7 @@
 /* LUXI calls that only look.  Queries about a few names that are known here are
  * answered in the callback; all others in a task, in slices and pieces, so that
  * no client holds up the others. */
+#include "lib/base/array.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
@@ -319,7 +320,7 @@ static const json_t *tagged_object(struct master *m, const char *kind,
 	}
 	if (str_eq(kind, "cluster"))
 		return config_cluster(m->config);
-	for (size_t i = 0; i < sizeof(tag_kinds) / sizeof(tag_kinds[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(tag_kinds); i++)
 		if (str_eq(kind, tag_kinds[i].name))
 			return config_expect(m->config, tag_kinds[i].kind, name,
 					     err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "gantry-config.h"
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/daemon.h"
@@ -159,7 +160,7 @@ static int check_clock(const struct paths *p, struct error *err)
 {
 	static const enum path_id files[] = {PATH_SERVER_PEM, PATH_CLIENT_PEM};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (tls_check_clock(path(p, files[i]), err) == 0)
 			continue;
 		if (error_is(err, ECODE_STATE))
@@ -176,7 +177,7 @@ static int check_folders(const struct paths *p, struct error *err)
 		PATH_RUN_DIR,	PATH_LOG_DIR,	PATH_LOCK_DIR,
 		PATH_SOCKET_DIR};
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
 		if (fs_is_dir(path(p, folders[i])) &&
 		    fs_check_writable(path(p, folders[i]), err) < 0)
 			return -1;

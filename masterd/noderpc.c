@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
@@ -157,7 +158,7 @@ unsigned noderpc_timeout_ms(const char *procedure)
 #undef RPC
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (strcmp(table[i].name, procedure) == 0)
 			return table[i].timeout_s * 1000;
 	return DEFAULT_TIMEOUT_MS;
@@ -173,7 +174,7 @@ static bool is_for_offline(const char *procedure)
 		"master_promise", "node_powercycle",  "node_leave_cluster",
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i], procedure) == 0)
 			return true;
 	return false;

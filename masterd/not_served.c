@@ -6,6 +6,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
+
 static void refuse(void *arg, struct luxi_request *r)
 {
 	struct error err;
@@ -43,7 +45,7 @@ struct luxi_server *not_served_create(const struct paths *p, struct error *err)
 	const char *sockets[3] = {NULL};
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		if (!is_served(path(p, ids[i])))
 			sockets[n++] = path(p, ids[i]);
 	return luxi_server_create(

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "masterd/query_private.h"
@@ -39,10 +40,10 @@ const struct query_class *query_find_class(const char *what, struct error *err)
 {
 	static const char *const by_opcode[] = {"cluster", "os", "extstorage"};
 
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
 		if (str_eq(classes[i]->what, what))
 			return classes[i];
-	for (size_t i = 0; i < sizeof(by_opcode) / sizeof(by_opcode[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(by_opcode); i++)
 		if (str_eq(by_opcode[i], what)) {
 			error_set(err, ERR_SYSTEM, NULL,
 				  "Query of '%s' is not supported here: submit "

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "gantry-config.h"
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "lib/model/params.h"
@@ -83,7 +84,7 @@ static void copy_members(json_t *info, const json_t *cluster)
 					   "ssh_key_type",
 					   "ssh_key_bits"};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		json_t *value = json_object_get(cluster, keys[i]);
 
 		json_object_set_new(info, keys[i],
@@ -176,7 +177,7 @@ static json_t *config_value(struct master *m, const char *name)
 		return json_boolean(queue_drained(m->queue));
 	if (strcmp(name, "watcher_pause") == 0)
 		return watcher_pause(m);
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_t *value = json_object_get(cluster, members[i]);
 
 		if (strcmp(members[i], name) == 0 && value != NULL)

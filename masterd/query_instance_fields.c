@@ -3,6 +3,7 @@
  * hypervisor parameter that an instance can have. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "lib/model/params_table.h"
@@ -187,7 +188,7 @@ static const struct query_field plain[] = {
 };
 /* clang-format on */
 
-#define N_PLAIN (sizeof(plain) / sizeof(plain[0]))
+#define N_PLAIN ARRAY_SIZE(plain)
 
 /* Parameters whose column is not simply called hv/<name>. */
 static const char *hv_title(const char *name)
@@ -206,7 +207,7 @@ static const char *hv_title(const char *name)
 		{"vnc_bind_address", "VNC_bind_address"},
 	};
 
-	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
 		if (strcmp(titles[i][0], name) == 0)
 			return titles[i][1];
 	return NULL;

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "masterd/query_private.h"
@@ -226,7 +227,7 @@ static const char *const in_files[] = {"ops", "opresult", "oplog"};
 
 static bool wants_file(const struct query *q)
 {
-	for (size_t i = 0; i < sizeof(in_files) / sizeof(in_files[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(in_files); i++)
 		if (query_wants(q, in_files[i]))
 			return true;
 	return false;
@@ -234,7 +235,7 @@ static bool wants_file(const struct query *q)
 
 static bool filter_wants_file(const struct query *q)
 {
-	for (size_t i = 0; i < sizeof(in_files) / sizeof(in_files[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(in_files); i++)
 		if (strv_has(filter_fields(q->filter), in_files[i]))
 			return true;
 	return false;

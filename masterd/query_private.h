@@ -3,6 +3,7 @@
 #ifndef MASTERD_QUERY_PRIVATE_H
 #define MASTERD_QUERY_PRIVATE_H
 
+#include "lib/base/array.h"
 #include "lib/model/filter.h"
 #include "masterd/config.h"
 #include "masterd/master.h"
@@ -66,8 +67,7 @@ struct query_row {
 	json_t *cache; /* what getters keep for the next field; or NULL */
 };
 
-#define QUERY_TABLE(table)                                                     \
-	.fields = (table), .n_fields = sizeof(table) / sizeof((table)[0])
+#define QUERY_TABLE(table) .fields = (table), .n_fields = ARRAY_SIZE(table)
 
 struct query_class {
 	const char *what;

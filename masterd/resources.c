@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -24,7 +25,7 @@ static const struct storage {
 	{"gluster", "gluster", "gluster_storage_dir", NULL, true},
 };
 
-#define N_STORAGES (sizeof(storages) / sizeof(storages[0]))
+#define N_STORAGES ARRAY_SIZE(storages)
 
 static const json_t *group_of(const struct config *c, const json_t *node)
 {

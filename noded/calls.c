@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -24,11 +25,9 @@ static const struct served {
 #undef X
 };
 
-#define N_OF(table) (sizeof(table) / sizeof((table)[0]))
-
 static const struct rpc *find_rpc(const char *procedure)
 {
-	for (size_t i = 0; i < N_OF(rpcs); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rpcs); i++)
 		if (strcmp(rpcs[i].name, procedure) == 0)
 			return &rpcs[i];
 	return NULL;
@@ -60,7 +59,7 @@ json_t *calls_run(struct call *c, struct error *err)
 {
 	if (check_arity(c, err) < 0)
 		return NULL;
-	for (size_t i = 0; i < N_OF(served); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(served); i++)
 		if (strcmp(served[i].name, c->procedure) == 0)
 			return served[i].run(c, err);
 	error_set(err, ERR_RPC, NULL,

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "lib/model/config_digest.h"
@@ -47,7 +48,7 @@ static const char *const uploads[] = {
 
 static bool may_upload(const char *virtual_path)
 {
-	for (size_t i = 0; i < sizeof(uploads) / sizeof(uploads[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(uploads); i++)
 		if (strcmp(uploads[i], virtual_path) == 0)
 			return true;
 	return false;

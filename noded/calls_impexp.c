@@ -6,6 +6,7 @@
  * instance's OS. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "noded/calls.h"
@@ -137,7 +138,7 @@ static int add_tool(const json_t *opts, bool import, json_t *spec,
 				 "\"%s\" is not a name of a program that "
 				 "compresses",
 				 name);
-	for (size_t i = 0; i < sizeof(tools) / sizeof(*tools); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
 		if (strcmp(tools[i].name, name) == 0) {
 			program = tools[i].program;
 			level = tools[i].level;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
@@ -188,7 +189,7 @@ static json_t *hook_values(const struct call *c, const struct master_ip *m,
 		cluster == NULL ? "" : cluster, "GANETI_MASTER",
 		master == NULL ? "" : master);
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
 		auto_free char *name = xprintf("GANETI_%s", own[i][0]);
 		auto_free char *after = xprintf("GANETI_POST_%s", own[i][0]);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/event/tls.h"
@@ -446,7 +447,7 @@ json_t *call_node_verify(struct call *c, struct error *err)
 	result = json_object();
 	vm = !json_array_has_str(json_get(asked, "nonvmnodes"),
 				 c->paths->hostname);
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		const json_t *what = json_object_get(asked, checks[i].name);
 		json_t *value;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
@@ -132,10 +133,10 @@ static void put_nics(json_t *section, const json_t *instance)
 		const json_t *nic = json_array_get(nics, i);
 		const json_t *given = json_get(nic, "nicparams");
 
-		for (size_t k = 0; k < sizeof(own) / sizeof(*own); k++)
+		for (size_t k = 0; k < ARRAY_SIZE(own); k++)
 			put_numbered(section, "nic", i, own[k],
 				     json_get(nic, own[k]));
-		for (size_t k = 0; k < sizeof(params) / sizeof(*params); k++)
+		for (size_t k = 0; k < ARRAY_SIZE(params); k++)
 			put_numbered(section, "nic", i, params[k],
 				     json_get(given, params[k]));
 	}

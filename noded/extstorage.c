@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -23,7 +24,7 @@ static const char *const scripts[] = {"create", "attach",  "detach", "remove",
 /* What is wrong with the folder, to be freed; empty: nothing. */
 static char *find_fault(const char *folder)
 {
-	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
 		auto_free char *file = xprintf("%s/%s", folder, scripts[i]);
 
 		if (!fs_exists(file))

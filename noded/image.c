@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "lib/model/os_image.h"
@@ -22,7 +23,7 @@ static json_t *closed_folders(const struct paths *p)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < sizeof(closed) / sizeof(*closed); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(closed); i++)
 		json_array_append_new(list, json_string(path(p, closed[i])));
 	return list;
 }

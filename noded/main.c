@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gantry-config.h"
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/daemon.h"
@@ -62,7 +63,7 @@ static void tell_clock(struct daemon *d, const struct paths *p)
 	static const enum path_id files[] = {PATH_SERVER_PEM, PATH_CLIENT_PEM};
 	struct error err;
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (tls_check_clock(path(p, files[i]), &err) < 0) {
 			log_warning("%s", err.text);
 			daemon_progress(d, err.text);
@@ -144,7 +145,7 @@ static int make_folders(const struct paths *p, struct error *err)
 	static const enum path_id folders[] = {PATH_DATA_DIR, PATH_RUN_DIR,
 					       PATH_LOG_DIR};
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
 		if (fs_is_dir(path(p, folders[i])) &&
 		    fs_check_writable(path(p, folders[i]), err) < 0)
 			return -1;

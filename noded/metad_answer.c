@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -189,7 +190,7 @@ void metad_answer(struct metad *m, const char *peer_ip, const char *method,
 	say_nothing(ret);
 	if (i == NULL || !str_starts(path, TREE))
 		return;
-	for (size_t k = 0; k < sizeof(things) / sizeof(*things); k++) {
+	for (size_t k = 0; k < ARRAY_SIZE(things); k++) {
 		if (strcmp(things[k].path, path + strlen(TREE)) != 0)
 			continue;
 		free(steal(&ret->text));

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "noded/osdef.h"
 #include "noded/script.h"
@@ -182,7 +183,7 @@ void osdef_instance_env(const struct paths *p, const struct osdef *def,
 	auto_free char *text = NULL;
 
 	osdef_core_env(def, json_str(instance, "os", ""), params, debug, env);
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		script_env_json(env, members[i][0],
 				json_object_get(instance, members[i][1]));
 	json_to_strv(json_get(instance, "secondary_nodes"), &secondaries);

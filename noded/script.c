@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
@@ -80,7 +81,7 @@ void script_env_network(struct strv *env, const char *prefix,
 		{"NETWORK_MAC_PREFIX", "mac_prefix"},
 	};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		auto_free char *name = xprintf("%s%s", prefix, keys[i][0]);
 		const char *value = json_str(network, keys[i][1], "");
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "queue/history_db_private.h"
 #include "queue/history_row.h"
@@ -198,7 +199,7 @@ int history_db_remove(const char *path, struct error *err)
 {
 	static const char *const endings[] = {"-wal", "-shm", "-journal", ""};
 
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
 		auto_free char *file = xprintf("%s%s", path, endings[i]);
 
 		if (fs_remove(file, err) < 0)

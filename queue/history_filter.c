@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 #include "lib/model/filter.h"
@@ -58,7 +59,7 @@ static struct column column_of(const json_t *f)
 {
 	const char *field = json_string_value(json_array_get(f, 1));
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		if (str_eq(columns[i].field, field))
 			return columns[i];
 	return (struct column){.field = field, .type = LIST};
@@ -149,7 +150,7 @@ static const char *opposite(const char *op)
 		{"=", "!="}, {"==", "!="}, {"!=", "="},
 	};
 
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
 		if (strcmp(pairs[i][0], op) == 0)
 			return pairs[i][1];
 	return NULL;

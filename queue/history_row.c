@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "queue/job_facts.h"
 
@@ -17,7 +18,7 @@ static const struct {
 
 int history_kind_of(const char *field)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (strcmp(kinds[i].field, field) == 0)
 			return kinds[i].kind;
 	return 0;
@@ -112,7 +113,7 @@ void history_each_word(const struct job *j,
 		       void (*fn)(void *arg, int kind, const char *text),
 		       void *arg)
 {
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		auto_json json_t *texts = job_field(j, kinds[k].field);
 		const json_t *text;
 		size_t i;

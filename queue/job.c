@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/opcode.h"
 #include "queue/job_facts.h"
@@ -446,10 +447,10 @@ json_t *job_field(const struct job *j, const char *field)
 {
 	json_t *list;
 
-	for (size_t i = 0; i < sizeof(job_values) / sizeof(*job_values); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(job_values); i++)
 		if (strcmp(job_values[i].name, field) == 0)
 			return job_values[i].value(j);
-	for (size_t i = 0; i < sizeof(op_fields) / sizeof(*op_fields); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(op_fields); i++) {
 		if (strcmp(op_fields[i].name, field) != 0)
 			continue;
 		list = json_array();

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 
 /* Entries of the reason trail that say no more than the job's number. */
@@ -34,7 +35,7 @@ static void collect_opid(const json_t *op, struct strv *found)
 
 static void collect_objects(const json_t *op, struct strv *found)
 {
-	for (size_t i = 0; i < sizeof(naming) / sizeof(naming[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(naming); i++) {
 		const json_t *value = json_get(op, naming[i]), *item;
 		size_t k;
 
@@ -119,7 +120,7 @@ static json_t *texts_of(const json_t *list)
 
 static void keep_names(const json_t *op, json_t *facts)
 {
-	for (size_t i = 0; i < sizeof(naming) / sizeof(naming[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(naming); i++) {
 		json_t *value = json_object_get(op, naming[i]);
 
 		if (json_is_string(value))

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 
@@ -10,8 +11,7 @@
 #define NESTED "instances"
 
 static const char *const secret_parameters[] = {"osparams_secret"};
-static const size_t n_parameters =
-	sizeof(secret_parameters) / sizeof(*secret_parameters);
+static const size_t n_parameters = ARRAY_SIZE(secret_parameters);
 
 static void mark_all(json_t *values)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/base/error.h"
+#include "lib/base/array.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,7 +72,7 @@ const char *error_kind_name(enum error_kind kind)
 
 enum error_kind error_kind_by_name(const char *name, enum error_kind fallback)
 {
-	for (size_t i = 0; i < sizeof(kind_names) / sizeof(*kind_names); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kind_names); i++)
 		if (strcmp(kind_names[i], name) == 0)
 			return (enum error_kind)i;
 	return fallback;
@@ -79,7 +80,7 @@ enum error_kind error_kind_by_name(const char *name, enum error_kind fallback)
 
 const char *error_ecode(const char *text)
 {
-	for (size_t i = 0; i < sizeof(ecodes) / sizeof(*ecodes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(ecodes); i++)
 		if (strcmp(ecodes[i], text) == 0)
 			return ecodes[i];
 	return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/cluster.h"
+#include "lib/base/array.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static void draft_done(struct draft *d)
 				 d->beparams,	 d->nicparams, d->ndparams,
 				 d->diskparams,	 d->ipolicy,   d->states};
 
-	for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
 		json_decref(owned[i]);
 }
 
@@ -240,7 +241,7 @@ static json_t *data_collectors(void)
 					    "lv",	    "xen-cpu-avg-load"};
 	json_t *all = json_object();
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		json_object_set_new(all, names[i],
 				    json_make("{s:b, s:i}", "active", 1,
 					      "interval",

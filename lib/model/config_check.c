@@ -3,6 +3,7 @@
  * text (config_fields.def): a letter for each type, with what it is made of
  * behind it, so that the check of a form is a small reader of that text. */
 #include "lib/model/config_check.h"
+#include "lib/base/array.h"
 
 #include <assert.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static const struct field {
 #undef FIELD
 };
 
-#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
+#define N_FIELDS ARRAY_SIZE(fields)
 
 struct walk {
 	const json_t *top;

@@ -10,6 +10,7 @@
  * Each operator evaluated is a step, and so is each of a regular expression
  * (filter_regex.h); the steps of a filter are limited. */
 #include "lib/model/filter.h"
+#include "lib/base/array.h"
 
 #include <assert.h>
 #include <math.h>
@@ -398,7 +399,7 @@ static const struct filter_op operators[] = {
 
 static const struct filter_op *find_operator(const char *name)
 {
-	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
 		if (strcmp(operators[i].name, name) == 0)
 			return &operators[i];
 	return NULL;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/filter.h"
 
@@ -277,7 +278,7 @@ static json_t *parse_test(struct parser *p)
 	field = take_field(p);
 	if (field == NULL)
 		return fail(p, "the name of a field");
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
 		json_t *value, *filter;
 
 		if (!take(p, tests[i].mark))

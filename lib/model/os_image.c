@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/os_image.h"
+#include "lib/base/array.h"
 
 #include <string.h>
 
@@ -20,7 +21,7 @@ bool os_image_is_url(const char *image)
 	static const char *const schemes[] = {"http://", "https://", "ftp://",
 					      "ftps://"};
 
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
 		if (str_starts(image, schemes[i]))
 			return true;
 	return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/owners.h"
+#include "lib/base/array.h"
 
 #include <grp.h>
 #include <pwd.h>
@@ -29,7 +30,7 @@ static struct owner_rule {
 	 .group = "gnt-confd"},
 };
 
-#define N_RULES (sizeof(rules) / sizeof(rules[0]))
+#define N_RULES ARRAY_SIZE(rules)
 
 static const struct paths *known;
 

@@ -4,6 +4,7 @@
  * under the name that node daemons know.  Names of Ganeti 3.0.2. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -63,7 +64,7 @@ static json_t *annotated_volumes(const json_t *children, const json_t *filled)
 		json_t *volume = json_copy(json_array_get(children, i));
 		auto_json json_t *params = json_object();
 
-		if (i < sizeof(mirror_stripes) / sizeof(*mirror_stripes))
+		if (i < ARRAY_SIZE(mirror_stripes))
 			json_object_set(
 				params, "stripes",
 				json_object_get(filled, mirror_stripes[i]));
@@ -77,8 +78,7 @@ static json_t *mirror_params(const json_t *filled)
 {
 	json_t *params = json_object();
 
-	for (size_t i = 0; i < sizeof(mirror_names) / sizeof(*mirror_names);
-	     i++)
+	for (size_t i = 0; i < ARRAY_SIZE(mirror_names); i++)
 		json_object_set(
 			params, mirror_names[i].device,
 			json_object_get(filled, mirror_names[i].template));

@@ -2,6 +2,7 @@
 /* The instance policy: which sizes of instances a cluster or group allows. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -27,7 +28,7 @@ static const struct spec {
 	{"nic-count", 1, 8, 1},		  {"spindle-use", 1, 12, 1},
 };
 
-#define N_SPECS (sizeof(specs) / sizeof(specs[0]))
+#define N_SPECS ARRAY_SIZE(specs)
 
 json_t *params_default_ipolicy(void)
 {
@@ -66,7 +67,7 @@ json_t *params_overlay_ipolicy(const json_t *base, const json_t *changes)
 	if (json_is_object(std))
 		json_object_set_new(policy, "std",
 				    json_overlay(json_get(base, "std"), std));
-	for (size_t i = 0; i < sizeof(ratios) / sizeof(ratios[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(ratios); i++) {
 		const json_t *ratio = json_object_get(policy, ratios[i]);
 
 		if (json_is_real(ratio))
@@ -278,8 +279,7 @@ int params_check_ipolicy(const json_t *ipolicy, bool is_cluster,
 	if (!json_is_object(ipolicy))
 		return error_set(err, ERR_TYPE, NULL,
 				 "The instance policy must be an object");
-	for (size_t i = 0; is_cluster && i < sizeof(keys) / sizeof(keys[0]);
-	     i++)
+	for (size_t i = 0; is_cluster && i < ARRAY_SIZE(keys); i++)
 		if (json_get(ipolicy, keys[i]) == NULL)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Instance policy: '%s' is missing",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The tables of parameters and what a new cluster starts with. */
 #include "lib/model/params_table.h"
+#include "lib/base/array.h"
 
 #include <assert.h>
 #include <math.h>
@@ -36,7 +37,7 @@ static const struct table_row {
 };
 /* clang-format on */
 
-#define N_TABLES (sizeof(tables) / sizeof(tables[0]))
+#define N_TABLES ARRAY_SIZE(tables)
 
 static const char *const hypervisors[] = {"kvm",     "fake",	"lxc", "chroot",
 					  "xen-pvm", "xen-hvm", NULL};
@@ -55,7 +56,7 @@ templates[] = {
 	{"sharedfile", true, true, true},
 };
 
-#define N_TEMPLATES (sizeof(templates) / sizeof(templates[0]))
+#define N_TEMPLATES ARRAY_SIZE(templates)
 
 const struct param *params_table(enum param_family family, const char *name)
 {
@@ -163,7 +164,7 @@ bool params_hv_is_global(const char *name)
 					    "migration_mode", "migration_port",
 					    "xen_cmd"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i], name) == 0)
 			return true;
 	return false;

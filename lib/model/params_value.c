@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -43,7 +44,7 @@ static double unit_factor(const char *unit)
 
 	if (*unit == '\0')
 		return 1;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		for (size_t j = 0; j < 3; j++)
 			if (strcasecmp(units[i].names[j], unit) == 0)
 				return units[i].mib;
@@ -210,7 +211,7 @@ static bool is_url(const char *text)
 	static const char *const schemes[] = {"http://", "https://", "ftp://",
 					      "ftps://", "tftp://"};
 
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
 		if (str_starts(text, schemes[i]))
 			return true;
 	return false;
@@ -352,8 +353,7 @@ static char *wanted(const struct param *param)
 		return xprintf("a number in the range %s", param->arg);
 	if (param->check == CHECK_LETTERS)
 		return xprintf("some of the letters %s", param->arg);
-	if (param->check < sizeof(kinds) / sizeof(kinds[0]) &&
-	    kinds[param->check] != NULL)
+	if (param->check < ARRAY_SIZE(kinds) && kinds[param->check] != NULL)
 		return xstrdup(kinds[param->check]);
 	return xprintf("one of: %s%s", param->arg,
 		       param->check == CHECK_IN_OR_EMPTY ? ", or nothing"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/queue_files.h"
+#include "lib/base/array.h"
 
 #include <string.h>
 
@@ -42,7 +43,7 @@ bool queue_file_is_known(const char *name)
 					     "position", "archive-head"};
 	const char *slash;
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strcmp(name, others[i]) == 0)
 			return true;
 	if (!str_starts(name, "archive/"))

@@ -3,6 +3,7 @@
  * lose the names and addresses that the table has found elsewhere.  So the
  * tree is walked twice, as a name may be used before the object that has it. */
 #include "lib/model/sanitize.h"
+#include "lib/base/array.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -204,7 +205,7 @@ static const char *replacement(const struct work *w, const char *word,
 	static const char *const kinds[] = {"ip", "cluster", "node",
 					    "instance"};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (known(w, kinds[i], word) != NULL &&
 		    (names || strpbrk(word, ".:") != NULL))
 			return known(w, kinds[i], word);
@@ -304,7 +305,7 @@ static const struct rule {
 
 static const struct rule *find_rule(const struct work *w, const char *path)
 {
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
 		if ((w->anonymous || rules[i].always) &&
 		    fnmatch(rules[i].path, path, FNM_PATHNAME) == 0)
 			return &rules[i];
@@ -321,7 +322,7 @@ static bool is_secret(const char *path)
 
 	if (key == NULL || str_ends(key, "_file") || str_ends(key, "_path"))
 		return false;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcasestr(key, words[i]) != NULL)
 			return true;
 	return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/secret_files.h"
+#include "lib/base/array.h"
 
 #include <string.h>
 
@@ -16,13 +17,13 @@ static const struct secret_file files[] = {
 
 const struct secret_file *secret_files(size_t *ret_n)
 {
-	*ret_n = sizeof(files) / sizeof(*files);
+	*ret_n = ARRAY_SIZE(files);
 	return files;
 }
 
 const struct secret_file *secret_file_shared(const char *name)
 {
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (files[i].shared && strcmp(files[i].name, name) == 0)
 			return &files[i];
 	return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the ssconf files say of a configuration.  No I/O: ssconf_files.c. */
 #include "lib/model/ssconf.h"
+#include "lib/base/array.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -247,7 +248,7 @@ static void set_members(json_t *values, const struct source *s)
 		"primary_ip_family",	"shared_file_storage_dir",
 	};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		json_object_set_new(values, keys[i], member_lines(s, keys[i]));
 }
 
@@ -394,7 +395,7 @@ bool ssconf_is_key(const char *key)
 					   "ssh_ports",
 					   "uid_pool"};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (strcmp(keys[i], key) == 0)
 			return true;
 	return str_starts(key, "hvparams_") &&

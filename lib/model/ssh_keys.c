@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/ssh_keys.h"
+#include "lib/base/array.h"
 
 #include <string.h>
 
@@ -38,7 +39,7 @@ int ssh_keys_check_size(const char *type, int64_t *bits, struct error *err)
 {
 	const struct size *s = NULL;
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
 		if (strcmp(sizes[i].type, type) == 0)
 			s = &sizes[i];
 	if (s == NULL)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/state.h"
+#include "lib/base/array.h"
 
 #include <string.h>
 
@@ -342,7 +343,7 @@ static bool is_storage(const char *type)
 	static const char *const types[] = {"plain", "file", "sharedfile",
 					    "gluster"};
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (strcmp(type, types[i]) == 0)
 			return true;
 	return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/store/overlay.h"
+#include "lib/base/array.h"
 
 #include <string.h>
 
@@ -162,7 +163,7 @@ int overlay_write(const struct overlay *o, struct disk *disk, const char *dir,
 						  OVERLAY_GONE};
 	struct writing w = {.disk = disk, .dir = dir, .err = err};
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		w.kind = order[i];
 		table_each(&o->names, write_one, &w);
 	}

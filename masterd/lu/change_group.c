@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* To another node group by the plan of an allocator: OP_INSTANCE_CHANGE_GROUP
  * one instance, OP_GROUP_EVACUATE all that have a node in a group. */
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/iallocator.h"
 #include "masterd/lu.h"
@@ -334,7 +335,7 @@ static json_t *failover_for(const json_t *migration)
 					   "iallocator", "ignore_ipolicy"};
 	json_t *op = op_new(&op_class_instance_failover);
 
-	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
 		if (json_get(migration, same[i]) != NULL)
 			json_object_set(op, same[i],
 					(json_t *)json_get(migration, same[i]));

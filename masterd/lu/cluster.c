@@ -2,6 +2,7 @@
 /* The cluster as a whole: after its making, before its end, its parameters. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "lib/model/state.h"
@@ -227,18 +228,18 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 		{"compression_tools", op->compression_tools},
 	};
 
-	for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
 		if (strings[i].value != NULL)
 			json_set_str(cluster, strings[i].key, strings[i].value);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (numbers[i].value != OP_UNSET)
 			json_set_int(cluster, numbers[i].key, numbers[i].value);
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		if (flags[i].value >= 0)
 			json_set_bool(cluster, flags[i].key, flags[i].value);
 	if (op->memory_growth >= 0)
 		state_set_own(cluster, "memory_growth", op->memory_growth);
-	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (lists[i].value != NULL)
 			json_object_set(cluster, lists[i].key,
 					(json_t *)lists[i].value);

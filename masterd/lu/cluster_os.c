@@ -2,6 +2,7 @@
 /* OP_CLUSTER_SET_PARAMS: what the cluster keeps of each OS. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/lu/cluster_params.h"
@@ -174,7 +175,7 @@ static void changed_oses(const struct op_cluster_set_params *op,
 	const char *os;
 	json_t *value;
 
-	for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(both); i++)
 		json_object_foreach ((json_t *)both[i], os, value)
 			strv_add_unique(ret, os);
 }

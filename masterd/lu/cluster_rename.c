@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "masterd/address.h"
@@ -86,7 +87,7 @@ static char *known_hosts(const json_t *cluster)
 					      {"dsahostkeypub", "ssh-dss"}};
 	struct buf text = {0};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		const char *key = json_str(cluster, keys[i][0], "");
 
 		if (*key != '\0')

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/uid_pool.h"
 #include "masterd/lu/cluster_params.h"
@@ -148,7 +149,7 @@ int cluster_check_folders(const struct op_cluster_set_params *op,
 	};
 	const json_t *templates = json_get(cluster, "enabled_disk_templates");
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *folder = json_str(cluster, rows[i].key, "");
 
 		if (rows[i].given == NULL && op->enabled_disk_templates == NULL)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 
 /* --- reporting --- */
@@ -22,7 +23,7 @@ static const struct {
 
 static const char *kind_of(const char *code)
 {
-	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		if (strcmp(codes[i].code, code) == 0)
 			return codes[i].kind;
 	return "cluster";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "masterd/lu/communication.h"
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 
@@ -29,7 +30,7 @@ void communication_warn(struct lu *lu, const char *name)
 
 	if (network == NULL)
 		return;
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		const char *value = json_str(network, table[i].key, "None");
 
 		if (!str_eq(value, table[i].usual))

@@ -3,6 +3,7 @@
  * and in which groups all nodes have them. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/lu.h"
 
@@ -169,7 +170,7 @@ static int diagnose_check(struct lu *lu, struct error *err)
 			json_string_value(json_array_get(op->output_fields, i));
 		bool found = false;
 
-		for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++)
+		for (size_t k = 0; k < ARRAY_SIZE(known); k++)
 			found |= str_eq(known[k], which);
 		if (!found)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,

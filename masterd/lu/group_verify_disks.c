@@ -5,6 +5,7 @@
  * states, so only plain and mirrored disks are looked at. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/lu/volumes.h"
 #include "masterd/lu_instance.h"
@@ -202,7 +203,7 @@ static void verify_done(struct lu *lu)
 				 v->inactive, v->missing};
 
 	strv_done(&v->nodes);
-	for (size_t i = 0; i < sizeof(owned) / sizeof(*owned); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
 		json_decref(owned[i]);
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/aftermath.h"
@@ -247,7 +248,7 @@ static json_t *wanted_as(const json_t *old, const json_t *ext_params)
 	static const char *const keys[] = {"size", "mode", "name"};
 	json_t *wanted = json_overlay(ext_params, NULL);
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (json_get(old, keys[i]) != NULL)
 			json_object_set(wanted, keys[i],
 					json_object_get(old, keys[i]));

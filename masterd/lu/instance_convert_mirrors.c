@@ -3,6 +3,7 @@
  * with the data stays, under another name or alone. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "masterd/aftermath.h"
@@ -170,7 +171,7 @@ json_t *convert_data_of(const struct conversion *c, const json_t *mirror)
 	json_t *data = json_copy((json_t *)part(mirror, 0));
 	char uuid[37];
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_t *value = json_object_get(mirror, members[i]);
 
 		if (value != NULL)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "masterd/lu/instance_adopt.h"
@@ -350,7 +351,7 @@ static void hide_storage(size_t n_disks, json_t *env)
 		auto_free char *uuid = xprintf("INSTANCE_DISK%zu_UUID", i);
 
 		json_set_str(env, uuid, "");
-		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+		for (size_t k = 0; k < ARRAY_SIZE(keys); k++) {
 			auto_free char *key =
 				xprintf("INSTANCE_DISK%zu_%s", i, keys[k]);
 

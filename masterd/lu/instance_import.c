@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/ini.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -161,13 +162,13 @@ static json_t *exported_nic(const json_t *section, size_t i)
 	static const char *const params[] = {"link", "mode", "vlan"};
 	json_t *nic = json_object();
 
-	for (size_t k = 0; k < sizeof(own) / sizeof(*own); k++)
+	for (size_t k = 0; k < ARRAY_SIZE(own); k++)
 		if (said_of(section, "nic", i, own[k]) != NULL)
 			json_set_str(nic, own[k],
 				     said_of(section, "nic", i, own[k]));
 	if (json_get(nic, "network") != NULL)
 		return nic;
-	for (size_t k = 0; k < sizeof(params) / sizeof(*params); k++) {
+	for (size_t k = 0; k < ARRAY_SIZE(params); k++) {
 		const char *value = said_of(section, "nic", i, params[k]);
 
 		if (value != NULL && *value != '\0')

@@ -2,6 +2,7 @@
 /* OP_INSTANCE_QUERY_DATA: everything about instances, for gnt-instance info. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/lu_instance.h"
@@ -62,7 +63,7 @@ static WAITS json_t *disk_status(struct lu *lu, const json_t *inst,
 	if (!json_is_object(found))
 		return json_null();
 	row = json_array();
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		json_t *value = json_object_get(found, keys[i]);
 
 		json_array_append(row, value == NULL ? json_null() : value);
@@ -160,7 +161,7 @@ static json_t *without_globals(json_t *hv STEALS)
 					      "migration_mode",
 					      "migration_port", "xen_cmd"};
 
-	for (size_t i = 0; i < sizeof(globals) / sizeof(*globals); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(globals); i++)
 		json_object_del(hv, globals[i]);
 	return hv;
 }

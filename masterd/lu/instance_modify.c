@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "lib/model/state.h"
@@ -197,7 +198,7 @@ static bool is_planned(const char *key)
 	static const char *const keys[] = {"INSTANCE_MEMORY", "INSTANCE_MINMEM",
 					   "INSTANCE_MAXMEM", "INSTANCE_VCPUS"};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (strcmp(key, keys[i]) == 0)
 			return true;
 	return str_starts(key, "INSTANCE_NIC");
@@ -329,7 +330,7 @@ static json_t *current(struct lu *lu)
 	json_t *inst = config_edit(config_get(lu->m->config, CONFIG_INSTANCE,
 					      json_str(m->inst, "uuid", "")));
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_t *value = json_object_get(m->changed, members[i]);
 
 		if (value != json_object_get(m->inst, members[i]))
@@ -386,7 +387,7 @@ static void modify_done(struct lu *lu)
 				 m->after_hv, m->nic_steps, m->disk_steps,
 				 m->disks,    m->leaving};
 
-	for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
 		json_decref(owned[i]);
 }
 

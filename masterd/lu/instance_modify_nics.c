@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/lu/instance_modify.h"
@@ -181,7 +182,7 @@ static json_t *merged(const json_t *old, const json_t *given)
 	auto_json json_t *base = json_overlay(json_get(old, "nicparams"), NULL);
 	static const char *const keys[] = {"mac", "ip", "name", "network"};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (json_get(old, keys[i]) != NULL)
 			json_object_set(base, keys[i],
 					json_object_get(old, keys[i]));

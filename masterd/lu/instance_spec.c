@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/os_image.h"
@@ -241,7 +242,7 @@ static int check_supported(const struct op_instance_create *op,
 				 "Creation mode '%s' is not available in this "
 				 "version, only 'create' and 'import'",
 				 op->mode);
-	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
 		if (missing[i].given)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Parameter '%s' of an instance's "

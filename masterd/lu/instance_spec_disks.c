@@ -3,6 +3,7 @@
  * parameters are those of ../shared/inventory/params.md. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/lu/instance_spec.h"
@@ -53,7 +54,7 @@ static int check_keys(const char *template, const json_t *given, size_t i,
 		"size",	 "mode",   "name",     "vg",	   "metavg",
 		"adopt", "access", "provider", "spindles", NULL};
 
-	for (size_t k = 0; k < sizeof(special) / sizeof(*special); k++)
+	for (size_t k = 0; k < ARRAY_SIZE(special); k++)
 		if (json_get(given, special[k].key) != NULL &&
 		    !knows(special[k].templates, template))
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/ippool.h"
@@ -58,7 +59,7 @@ void network_env(const json_t *network, const char *prefix, json_t *env)
 	auto_strv struct strv tags = {0};
 	auto_free char *text = NULL, *tags_name = NULL;
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		const char *value = json_str(network, table[i].key, NULL);
 		auto_free char *name =
 			xprintf("%s%s", prefix, table[i].variable);

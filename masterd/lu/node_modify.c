@@ -7,6 +7,7 @@
  * itself where the pool has room. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "lib/model/state.h"
@@ -84,7 +85,7 @@ static int check_arguments(const struct op_node_set_params *op,
 	    op->hv_state == NULL && op->disk_state == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Please pass at least one modification");
-	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
 		n += states[i] == 1;
 	if (n <= 1)
 		return 0;

@@ -8,6 +8,7 @@
  * follow the load of the moment. */
 #include "masterd/lu/node_refresh.h"
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "lib/model/state.h"
@@ -287,7 +288,7 @@ static void put_record(struct lu *lu, const char *uuid, const json_t *asked)
 	json_t *node =
 		config_edit(config_get(lu->m->config, CONFIG_NODE, uuid));
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_t *state = json_object_get(asked, members[i]);
 
 		if (state != NULL)

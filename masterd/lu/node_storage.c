@@ -2,6 +2,7 @@
 /* OP_NODE_QUERY_STORAGE: what storage nodes have, a row each unit. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/lu.h"
 #include "masterd/lu/storage_types.h"
@@ -30,7 +31,7 @@ static bool is_field(const char *name)
 	static const char *const known[] = {
 		"node", "type", "name", "size", "used", "free", "allocatable"};
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (str_eq(name, known[i]))
 			return true;
 	return false;

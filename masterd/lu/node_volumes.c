@@ -2,6 +2,7 @@
 /* OP_NODE_QUERYVOLS: the logical volumes of nodes, and whose they are. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "masterd/lu.h"
@@ -32,7 +33,7 @@ static const struct field {
 
 static const struct field *find_field(const char *name)
 {
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (str_eq(fields[i].name, name))
 			return &fields[i];
 	return NULL;

@@ -6,6 +6,7 @@
  * that queries have: 0 data, 2 none came, 3 the node has no helper. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/lu.h"
@@ -134,7 +135,7 @@ static bool known_status(const char *status)
 	static const char *const known[] = {"OK", "WARNING", "CRITICAL",
 					    "UNKNOWN"};
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (str_eq(known[i], status))
 			return true;
 	return false;

@@ -3,6 +3,7 @@
  * the same everywhere (the fields of its query resource "os"). */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/lu.h"
 
@@ -263,7 +264,7 @@ static bool is_wanted(struct lu *lu, const char *name, const struct os_facts *f)
 	if (json_array_size(op->names) > 0 &&
 	    !json_array_has_str(op->names, name))
 		return false;
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		auto_json json_t *value = field(lu, name, f, rules[i].field);
 
 		if (!json_array_has_str(op->output_fields, rules[i].field) &&

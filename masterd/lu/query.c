@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/lu.h"
 
@@ -23,7 +24,7 @@ static int query_expand(struct lu *lu, struct error *err)
 
 	if (!op->use_locking)
 		return 0;
-	for (size_t i = 0; i < sizeof(lockable) / sizeof(*lockable); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(lockable); i++)
 		if (strcmp(lockable[i].what, op->what) == 0) {
 			lu_want_all(lu, lockable[i].level, false);
 			return 0;

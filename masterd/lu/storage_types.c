@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "masterd/lu/storage_types.h"
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 
 /* The template that each serves, and where the cluster says where it is. */
@@ -15,7 +16,7 @@ static const struct storage {
 	{"lvm-pv", "plain", "volume_group_name"},
 	{"lvm-pv", "drbd", "volume_group_name"},
 };
-#define N_STORAGES (sizeof(storages) / sizeof(*storages))
+#define N_STORAGES ARRAY_SIZE(storages)
 
 static const struct storage *find_storage(const json_t *cluster,
 					  const char *type)

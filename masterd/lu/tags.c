@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/filter.h"
 #include "masterd/lu.h"
@@ -26,7 +27,7 @@ static const struct tag_kind {
 /* NULL for the cluster. */
 static const struct tag_kind *find_kind(const char *name)
 {
-	for (size_t i = 0; i < sizeof(tag_kinds) / sizeof(*tag_kinds); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(tag_kinds); i++)
 		if (strcmp(tag_kinds[i].name, name) == 0)
 			return &tag_kinds[i];
 	return NULL;

@@ -4,6 +4,7 @@
  * `explain` our own hail says why. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/lu_allocator.h"
 #include "masterd/lu_instance.h"
@@ -52,7 +53,7 @@ static int check_given(const struct op_test_allocator *op, struct error *err)
 		{"vcpus", op->vcpus != OP_UNSET},
 	};
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
 		if (!needed[i].given)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Missing attribute '%s' on opcode "
@@ -260,7 +261,7 @@ static int test_check(struct lu *lu, struct error *err)
 	};
 	const struct op_test_allocator *op = lu->op;
 
-	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
 		if (strcmp(op->mode, modes[i].mode) == 0 &&
 		    modes[i].check(lu, err) < 0)
 			return -1;

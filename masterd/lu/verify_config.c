@@ -3,6 +3,7 @@
  * certificates good? */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/event/tls.h"
@@ -84,7 +85,7 @@ static void check_certificates(struct verify *v)
 		{PATH_SPICE_CA_PEM, true},
 	};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		const char *file = path(v->lu->m->paths, files[i].id);
 
 		if (fs_exists(file) || !files[i].optional)

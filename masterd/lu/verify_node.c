@@ -2,6 +2,7 @@
 /* What a node says of itself, but for its files, systems and storage. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
@@ -222,7 +223,7 @@ static void check_file_paths(struct verify_group *g,
 
 	verify_if(&g->v, *forbidden != '\0', "ENODEFILESTORAGEPATHS", name,
 		  "Found forbidden file storage paths: %s", forbidden);
-	for (size_t i = 0; i < sizeof(items) / sizeof(*items); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
 		const char *text = json_str(r->payload, items[i][1], NULL);
 
 		verify_if(&g->v, text != NULL, items[i][2], name,
@@ -259,7 +260,7 @@ void verify_node(struct verify_group *g, const struct node_result *r)
 			     "unable to verify node: no data returned");
 		return;
 	}
-	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
 		if (vm || !checks[i].vm)
 			checks[i].run(g, r, name);
 	if (!vm)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Operating systems: valid, and the same on all nodes of the group.  Each node
  * is compared with the first one that answered. */
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "masterd/lu/verify_group.h"
@@ -65,7 +66,7 @@ static void compare(struct verify_group *g, const char *name, const json_t *row,
 	bool trusted = json_is_true(json_array_get(row, OS_TRUSTED));
 	bool expected = json_is_true(json_array_get(base, OS_TRUSTED));
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		size_t column = columns[i].column;
 		auto_free char *a = as_text(json_array_get(row, column));
 		auto_free char *b = as_text(json_array_get(base, column));

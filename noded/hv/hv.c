@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 
@@ -13,7 +14,7 @@ static const struct hv_class *const classes[] = {
 	&hv_kvm,
 };
 
-#define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
+#define N_CLASSES ARRAY_SIZE(classes)
 #define MEMINFO_MAX (64 * 1024)
 
 const struct hv_class *hv_find(const char *name, struct error *err)

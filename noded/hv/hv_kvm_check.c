@@ -6,6 +6,7 @@
 #include <net/if.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
@@ -38,7 +39,7 @@ static const struct {
 
 static int check_needs(const json_t *hv, struct error *err)
 {
-	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
 		if (asks(hv, needs[i].name) && !asks(hv, needs[i].needs))
 			return error_set(err, ERR_HYPERVISOR, NULL,
 					 "Hypervisor parameter '%s' needs '%s' "
@@ -122,7 +123,7 @@ static int need_vnc_certificates(const json_t *hv, struct error *err)
 
 	if (!json_bool(hv, "vnc_tls", false) || *folder == '\0')
 		return 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *file = xprintf("%s/%s", folder, names[i]);
 
 		if (need_file("vnc_x509_path", file, err) < 0)
@@ -178,7 +179,7 @@ int kvm_check_node(const struct paths *p, const json_t *hv, struct error *err)
 		"vnc_password_file", "spice_password_file",
 	};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (need_file(files[i], json_str(hv, files[i], ""), err) < 0)
 			return -1;
 	return need_vnc_address(hv, err) < 0 ||

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
@@ -138,7 +139,7 @@ static const struct disk_type {
 
 static const struct disk_type *type_named(const char *type)
 {
-	for (size_t i = 0; i < sizeof(disk_types) / sizeof(*disk_types); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(disk_types); i++)
 		if (strcmp(disk_types[i].type, type) == 0)
 			return &disk_types[i];
 	return NULL;

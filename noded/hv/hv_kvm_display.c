@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "lib/model/ssconf.h"
@@ -178,7 +179,7 @@ static void add_spice_options(struct buf *spice, const json_t *hv)
 		{"spice_streaming_video", "streaming-video"},
 	};
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		const char *value = json_str(hv, options[i][0], "");
 
 		if (*value != '\0')

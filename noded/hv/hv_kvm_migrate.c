@@ -3,6 +3,7 @@
  * same hardware waits for its memory and state. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
@@ -271,7 +272,7 @@ json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
 	    kvm_order(p, json_str(instance, "name", ""),
 		      "migrate-start-postcopy", NULL, err) < 0)
 		return NULL;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i].theirs, status) == 0)
 			ours = names[i].ours;
 	return json_make("{s:s, s:I, s:I}", "status", ours, "transferred_ram",

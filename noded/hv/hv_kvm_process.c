@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
@@ -29,7 +30,7 @@ int kvm_make_folders(const struct paths *p, struct error *err)
 	static const char *const names[] = {"pid", "ctrl", "conf", "uid",
 					    "chroot"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *folder = xprintf(
 			"%s/%s", path(p, PATH_KVM_HYPERVISOR_DIR), names[i]);
 
@@ -117,7 +118,7 @@ void kvm_cleanup(const struct paths *p, const char *name)
 	kvm_net_down(json_get(notes, "nics"), json_get(notes, "taps"));
 	kvm_user_release(p, name, json_int(notes, "uid", 0));
 	kvm_remove_chroot(p, name);
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		auto_free char *file =
 			kvm_file(p, files[i][0], name, files[i][1]);
 

@@ -3,6 +3,7 @@
  * nowhere without it. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
 
@@ -22,7 +23,7 @@ static const struct card {
 	{"pcspk", NULL, NULL}, /* part of the machine */
 };
 
-#define N_CARDS (sizeof(cards) / sizeof(*cards))
+#define N_CARDS ARRAY_SIZE(cards)
 
 static const struct card *find_card(const char *name)
 {

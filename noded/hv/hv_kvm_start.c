@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
@@ -44,7 +45,7 @@ static json_t *guest_params(const json_t *hvparams)
 	};
 	json_t *seen = json_object();
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		json_t *value = json_object_get(hvparams, keys[i]);
 
 		if (value != NULL)

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
@@ -121,7 +122,7 @@ static void watch_peer(int fd)
 		{IPPROTO_TCP, TCP_USER_TIMEOUT, SEND_TIMEOUT_MS},
 	};
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		setsockopt(fd, options[i].level, options[i].option,
 			   &options[i].value, sizeof(int));
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 
@@ -17,7 +18,7 @@ static const struct bdev_class *const classes[] = {
 	&bdev_ext,
 };
 
-#define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
+#define N_CLASSES ARRAY_SIZE(classes)
 
 const struct bdev_class *bdev_of(const json_t *disk, struct error *err)
 {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/model/ssconf.h"
@@ -58,7 +59,7 @@ static void allowed_folders(const struct paths *p, struct strv *ret)
 					   "shared_file_storage_dir"};
 
 	read_list(p, ret);
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		auto_free char *folder = ssconf_read(p, keys[i]);
 
 		if (folder != NULL && paths_is_normal(folder))

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/base/random.h"
@@ -43,7 +44,7 @@ static void watch(void)
 {
 	static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
 
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		signal(signals[i], on_crash);
 }
 
@@ -77,7 +78,7 @@ static void insert_word(struct buf *b, size_t at, size_t len)
 		"\\u0000", "\xff\xfe", ",",
 		"\n",	   ";",	       "?",
 		"\003",	   "NaN"};
-	const char *word = words[random_below(sizeof(words) / sizeof(*words))];
+	const char *word = words[random_below(ARRAY_SIZE(words))];
 
 	replace(b, at, len, word, strlen(word));
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/event/task.h"
 #include "lib/model/paths.h"
@@ -32,7 +33,7 @@ static inline void test_root_create(struct test_root *r)
 	r->top = xstrdup(name);
 	root = xprintf("%s/node1.example.com", name);
 	r->paths = paths_create(root, "node1.example.com");
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
 		cr_assert_eq(fs_mkdirs(path(r->paths, folders[i]), 0755, &err),
 			     0, "%s", err.text);
 }

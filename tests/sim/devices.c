@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "tests/sim/sim.h"
 
@@ -17,7 +18,7 @@ static const char *expected(const json_t *device)
 	};
 	const char *type = json_str(device, "dev_type", "");
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (strcmp(kinds[i][0], type) == 0)
 			return kinds[i][1];
 	return NULL;

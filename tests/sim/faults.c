@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "tests/sim/life.h"
@@ -149,10 +150,10 @@ void fault_random(struct life *l)
 {
 	uint64_t total = 0, pick;
 
-	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		total += faults[i].weight;
 	pick = random_below(total);
-	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		if (pick < faults[i].weight) {
 			l->n_faults++;
 			return faults[i].fn(l);

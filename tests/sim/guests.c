@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "tests/sim/sim.h"
 
@@ -179,7 +180,7 @@ static const struct {
 json_t *sim_guests(struct sim_node *n, const char *procedure,
 		   const json_t *args)
 {
-	for (size_t i = 0; i < sizeof(script) / sizeof(script[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(script); i++)
 		if (strcmp(script[i].procedure, procedure) == 0)
 			return script[i].answer(n, args);
 	return NULL;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/event/task.h"
@@ -231,7 +232,7 @@ static bool is_real(const char *procedure)
 		"master_state",	      "master_promise",
 		"config_read",	      "set_watcher_pause"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i], procedure) == 0)
 			return true;
 	return str_starts(procedure, "jobqueue_");

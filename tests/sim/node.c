@@ -2,6 +2,7 @@
 /* A scripted node: the calls that the logical units make, on sets of names. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
@@ -499,7 +500,7 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 	answer = sim_guests(n, procedure, args);
 	if (answer != NULL)
 		return answer;
-	for (size_t i = 0; i < sizeof(script) / sizeof(*script); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(script); i++)
 		if (strcmp(script[i].procedure, procedure) == 0)
 			return script[i].answer(n, args);
 	/* Everything else succeeds without effect. */

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "masterd/job_plan.h"
@@ -90,7 +91,7 @@ static bool is_beside(const char *procedure)
 		"write_ssconf_files",
 	};
 
-	for (size_t i = 0; i < sizeof(beside) / sizeof(*beside); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(beside); i++)
 		if (strcmp(procedure, beside[i]) == 0)
 			return true;
 	return strncmp(procedure, "jobqueue_", strlen("jobqueue_")) == 0 ||

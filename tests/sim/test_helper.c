@@ -3,6 +3,7 @@
  * temporary disk, and installs itself. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "queue/queue.h"
@@ -58,7 +59,7 @@ static void expect_calls(const char *wanted)
 		"instance_start ",  "instance_metadata_modify ",
 		"instance_os_add ", "instance_shutdown ",
 		"blockdev_remove "};
-	traced_expect(about, sizeof(about) / sizeof(*about), wanted);
+	traced_expect(about, ARRAY_SIZE(about), wanted);
 }
 
 Test(helper, it_installs_and_leaves_nothing)
@@ -182,7 +183,7 @@ Test(helper, time_limits_are_not_negative)
 					     "helper_shutdown_timeout"};
 
 	set("install_image", IMAGE);
-	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		json_t *op = add("sharedfile");
 
 		json_set_int(op, limits[i], -1);
@@ -196,7 +197,7 @@ Test(helper, each_failing_step_is_taken_back)
 					    "blockdev_assemble"};
 
 	set("install_image", IMAGE);
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		s.nodes[1].fail_on = steps[i];
 		expect(add("sharedfile"), "told to fail");
 		s.nodes[1].fail_on = NULL;
@@ -316,7 +317,7 @@ Test(helper, a_failing_reinstallation_leaves_its_disk_alone)
 					    "blockdev_assemble"};
 
 	add_installed();
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		s.nodes[1].fail_on = steps[i];
 		expect(reinstall(), "told to fail");
 		s.nodes[1].fail_on = NULL;

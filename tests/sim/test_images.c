@@ -3,6 +3,7 @@
  * which calls nodes get, in which order, and what becomes of failures. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "queue/queue.h"
@@ -77,7 +78,7 @@ static void expect_calls(const char *node, const char *wanted)
 	auto_buf struct buf got = {0};
 
 	for (size_t i = 0; i < calls.n; i++)
-		for (size_t k = 0; k < sizeof(about) / sizeof(*about); k++)
+		for (size_t k = 0; k < ARRAY_SIZE(about); k++)
 			if (str_starts(calls.items[i], about[k]) &&
 			    strstr(calls.items[i], node) != NULL)
 				buf_adds(&got, about[k]);
@@ -127,7 +128,7 @@ Test(images, what_is_none_is_refused)
 					    "HTTP://x", "http:/x", "file:///x"};
 	json_t *op = with_image(op_add("web1", NODE2, false), IMAGE);
 
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		expect(op_image(wrong[i]), "absolute path or a URL");
 	expect(op, "needs a new disk");
 	expect_calls(NODE2, "");

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "queue/queue.h"
@@ -133,7 +134,7 @@ Test(instances, what_is_not_supported_is_refused)
 	static const char *const of_disk[] = {"adopt", "access", "provider",
 					      "spindles"};
 
-	for (size_t i = 0; i < sizeof(of_disk) / sizeof(*of_disk); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(of_disk); i++)
 		expect(disks_with(of_disk[i], json_string("x")), "wrong_input");
 	expect(add_with("nics", json_make("[{s:s}]", "speed", "9")),
 	       "wrong_input");

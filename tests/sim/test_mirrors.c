@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "tests/sim/fixture.h"
@@ -166,7 +167,7 @@ Test(mirrors, a_failure_on_the_other_node_leaves_nothing)
 	static const char *const calls[] = {"blockdev_create",
 					    "blockdev_assemble", "os_validate"};
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		s.nodes[2].fail_on = calls[i];
 		expect(op_mirrored("web1", NODE3), "told to fail");
 		cr_assert_null(instance("web1"));

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "queue/job.h"
@@ -138,7 +139,7 @@ Test(replace, a_failure_on_the_way_gives_the_old_storage_back)
 		"blockdev_addchildren", "blockdev_rename"};
 
 	make_mirrored();
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		s.nodes[0].fail_on = calls[i];
 		expect(op_replace("replace_on_primary", NULL), "told to fail");
 		cr_assert_eq(s.files.n, 4 * DISKS, "%s", calls[i]);
@@ -199,7 +200,7 @@ Test(replace, a_failure_leaves_the_old_secondary)
 		      {0, "blockdev_find"}};
 
 	make_mirrored();
-	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		auto_json json_t *before = json_incref((json_t *)id_of(1));
 
 		s.nodes[faults[i].node].fail_on = faults[i].call;

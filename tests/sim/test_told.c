@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/lu_stop.h"
 #include "queue/queue.h"
@@ -166,7 +167,7 @@ Test(told, a_delay_of_no_time_is_an_error_without_code)
 {
 	static const double seconds[] = {0, -1};
 
-	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(seconds); i++)
 		expect_result(op_delay(seconds[i], NULL),
 			      "[\"Duration must be greater than zero\"]");
 }

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "masterd/config.h"
@@ -211,7 +212,7 @@ Test(verify, each_fault_of_a_node_is_told)
 {
 	with_storage();
 	expect_well();
-	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		auto_json json_t *before =
 			json_deep_copy(s.nodes[1].verify_says);
 
@@ -244,7 +245,7 @@ Test(verify, simulated_errors_are_as_many_as_there_are_checks)
 		"ENODEFILECHECK", "ENODERPC",  "ENODESSH", "ENODEHOOKS"};
 
 	cr_expect_not(well);
-	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(some); i++)
 		cr_expect_not_null(strstr(log, some[i]), "%s", some[i]);
 	cr_expect_null(strstr(log, "(null)"), "%s", log);
 }

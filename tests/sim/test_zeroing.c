@@ -3,6 +3,7 @@
  * instance is afterwards as it was. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
@@ -63,7 +64,7 @@ static void expect_calls(const char *wanted)
 		"blockdev_create ",   "blockdev_image ",  "instance_start ",
 		"instance_shutdown ", "blockdev_remove ", "import_start ",
 		"finalize_export "};
-	traced_expect(about, sizeof(about) / sizeof(*about), wanted);
+	traced_expect(about, ARRAY_SIZE(about), wanted);
 }
 
 /* With its own disk only. */
@@ -166,7 +167,7 @@ Test(zeroing, parameters_have_their_types)
 
 	add("sharedfile", false);
 	s.calls = &traced;
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		json_t *op = export();
 		struct error err;
 
@@ -212,7 +213,7 @@ Test(zeroing, each_failing_step_is_taken_back)
 					    "import_start"};
 
 	add("sharedfile", true);
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		s.nodes[1].fail_on = s.nodes[2].fail_on = steps[i];
 		expect(export(), "told to fail");
 		s.nodes[1].fail_on = s.nodes[2].fail_on = NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/array.h"
 #include "lib/model/ssconf.h"
 #include "noded/storage/bdev.h"
 #include "noded/storage/file_place.h"
@@ -89,7 +90,7 @@ Test(bdev_file, stays_below_the_allowed_folders)
 		"",
 	};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		cr_expect_eq(create(bad[i], 1), -1, "%s", bad[i]);
 		cr_expect_eq(err.kind, ERR_FILE_PATH, "%s", bad[i]);
 	}

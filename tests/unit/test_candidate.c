@@ -2,6 +2,7 @@
 /* A node's promise and its copies, on a disk that forgets. */
 #include <criterion/criterion.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "noded/candidate.h"
 #include "tests/lib/compat.h"
@@ -248,7 +249,7 @@ Test(candidate, only_files_of_the_queue_are_taken)
 		"../job-1",    "archive/1", "job-1/x", "archive//job-1",
 		"archive/1/x", "history.db"};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		cr_assert_eq(write_file(bad[i], "x"), -1, "%s", bad[i]);
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/cli_opts.h"
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -139,7 +140,7 @@ Test(cli_parse, seconds_have_units)
 		{"9223372036854775807w", -1},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		cr_assert_eq(cli_parse_seconds(cases[i].text, &err),
 			     cases[i].seconds, "%s", cases[i].text);
 }

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "cli/cli_suggest.h"
+#include "lib/base/array.h"
 
 Test(cli_suggest, the_nearest_name_is_found)
 {
@@ -26,7 +27,7 @@ Test(cli_suggest, the_nearest_name_is_found)
 	str_split(&names,
 		  "evacuate,list,list-storage,migrate,power,powercycle,remove",
 		  ',');
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const char *found = cli_nearest(cases[i].word, &names);
 
 		cr_assert(str_eq(found, cases[i].nearest), "%s: %s",

@@ -7,6 +7,7 @@
 
 #include "cli/cli_table.h"
 #include "cli/cli_text.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 #include "lib/json/repr.h"
@@ -156,7 +157,7 @@ Test(cli_text, values_look_as_python_shows_them)
 		{"{}", "{}"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_json json_t *value = json(cases[i].json);
 		auto_free char *text = json_repr(value);
 
@@ -178,7 +179,7 @@ Test(cli_text, sizes_have_units)
 		{1536, 'g', "1.5"},	{524288, 't', "0.5"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_free char *text = cli_size(cases[i].mib, cases[i].unit);
 
 		cr_assert_str_eq(text, cases[i].text);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/cli_text.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 Test(cli_text, printable_is_ascii_on_one_line)
@@ -19,7 +20,7 @@ Test(cli_text, printable_is_ascii_on_one_line)
 		{"\U0001f600!", "\\U0001f600!"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_free char *shown = cli_printable(cases[i].text);
 
 		cr_assert_str_eq(shown, cases[i].shown);

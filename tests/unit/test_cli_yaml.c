@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli_yaml.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 
@@ -64,7 +65,7 @@ Test(cli_yaml, what_could_be_something_else_is_quoted)
 		"a,b",	"%a",	 "@a",	       "<<", "=",	"---",	"?",
 		"'a'",	"a:",	 "|",	       ">",  "\xc3\xa4"};
 
-	for (size_t i = 0; i < sizeof(quoted) / sizeof(quoted[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(quoted); i++) {
 		auto_json json_t *value = json_string(quoted[i]);
 		auto_free char *wanted = xprintf("\"%s\"\n", quoted[i]);
 		auto_buf struct buf out = {0};

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "tests/lib/root.h"
 
@@ -573,7 +574,7 @@ Test(config, garbage_is_an_error)
 {
 	static const char *const texts[] = {"", "{", "[]", "7", "{\"a\":1}"};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		cr_assert_eq(fs_write_atomic(path(root.paths, PATH_CONFIG_DATA),
 					     texts[i], strlen(texts[i]), 0640,
 					     &err),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/array.h"
 #include "lib/model/config_check.h"
 
 #include <criterion/criterion.h>
@@ -62,7 +63,7 @@ static bool may_be_other(const char *path)
 		"/hv_state_static",
 	};
 
-	for (size_t i = 0; i < sizeof(free_ones) / sizeof(free_ones[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(free_ones); i++)
 		if (strstr(path, free_ones[i]) != NULL)
 			return true;
 	return false;

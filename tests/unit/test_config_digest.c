@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/array.h"
 #include "lib/model/config_digest.h"
 
 #include <criterion/criterion.h>
@@ -74,7 +75,7 @@ Test(config_digest, the_serial_is_that_of_the_whole)
 		{"", -1},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		cr_expect_eq(config_text_serial(cases[i].text,
 						strlen(cases[i].text)),
 			     cases[i].serial, "%s", cases[i].text);
@@ -114,7 +115,7 @@ Test(config_digest, a_note_that_says_nothing_is_none)
 		"99999999999999999999 1 0123456789abcdef0123456789abcdef"
 		"0123456789abcdef0123456789abcdef\n"};
 
-	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
 		fake_disk_put(&disk, path(paths, PATH_CONFIG_DIGEST), notes[i]);
 		cr_expect_eq(judge("{\"serial_no\":5}"), CONFIG_UNKNOWN, "%s",
 			     notes[i]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/array.h"
 #include "lib/model/copy_position.h"
 
 #include <criterion/criterion.h>
@@ -35,7 +36,7 @@ Test(copy_position, texts_are_read)
 		{"0 0 18446744073709551615 1\n", "[0,0]", "null", true},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct copy_position p = copy_position_read(cases[i].text);
 
 		expect_json(copy_position_now(&p), cases[i].now);
@@ -55,7 +56,7 @@ Test(copy_position, what_a_copy_had_stays_known)
 		{"0 0 0 0\n", "0 0 0 0\n"}, {"0 0\n", "0 0\n"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_free char *halved = copy_position_halved(cases[i].text);
 
 		cr_expect_str_eq(halved, cases[i].halved);

@@ -7,6 +7,7 @@
 
 #include "iallocators/change.h"
 #include "iallocators/text.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 #define GIB 1024
@@ -86,7 +87,7 @@ Test(cost, of_each_move)
 	};
 
 	load(NODES, INSTANCES);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct instance *inst = &c.instances[cases[i].instance];
 
 		cr_assert_eq(

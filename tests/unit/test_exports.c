@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -102,7 +103,7 @@ Test(exports, nothing_outside_is_reached)
 	auto_free char *link = xprintf("%s/away", path(paths, PATH_EXPORT_DIR));
 	struct error err;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		cr_assert_null(exports_file(paths, bad[i], false, &err), "%s",
 			       bad[i]);
 	cr_assert_eq(fs_mkdirs(path(paths, PATH_EXPORT_DIR), 0755, &err), 0);

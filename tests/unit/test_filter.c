@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/model/filter.h"
 #include "tests/lib/compat.h"
 
@@ -117,7 +118,7 @@ Test(filter, operators)
 		{"[\"=~\",\"name\",5]", -2},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct error err = {0};
 		int got = try(rows[i].filter, &err);
 
@@ -290,7 +291,7 @@ Test(filter, small_ones_are_known)
 	auto_buf struct buf text = {0};
 	auto_json json_t *many = NULL;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		auto_json json_t *value = parse(rows[i].filter);
 
 		cr_expect_eq(filter_is_small(value), rows[i].small, "%s",
@@ -334,7 +335,7 @@ Test(filter, names_of_a_plain_list)
 		{"[\"==\",\"name\"]", NULL},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		auto_json json_t *value = parse(rows[i].filter);
 		auto_strv struct strv names = {0};
 		bool is = filter_names(value, "name", &names);
@@ -384,7 +385,7 @@ Test(filter, a_class_of_characters_takes_two_backslashes)
 		{"a =~ m/x\\ty/", "[\"=~\",\"a\",\"x\\ty\"]"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct error err;
 		auto_json json_t *got = filter_from_text(cases[i].text, &err);
 		auto_json json_t *want = parse(cases[i].filter);

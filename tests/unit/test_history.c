@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
@@ -216,8 +217,7 @@ static bool add(struct buf *answer, struct filter *filter, const struct job *j)
 	int rc = filter_match(filter, get, &l, &err);
 
 	json_decref(l.value);
-	for (size_t i = 0; rc > 0 && i < sizeof(fields) / sizeof(fields[0]);
-	     i++) {
+	for (size_t i = 0; rc > 0 && i < ARRAY_SIZE(fields); i++) {
 		auto_json json_t *value = job_field(j, fields[i]);
 		auto_free char *text = json_text(value);
 

@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "tests/lib/https_pair.h"
 
 TestSuite(https_hostile, .init = pair_setup, .fini = pair_teardown,
@@ -122,7 +123,7 @@ Test(https_hostile, malformed_requests_end_with_an_error)
 
 	memset(long_header + strlen(long_header), 'x',
 	       sizeof(long_header) - strlen(long_header) - 1);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_free char *line = xprintf("HTTP/1.1 %d ", cases[i].status);
 
 		task_spawn("raw", raw_task, &cases[i]);
@@ -172,7 +173,7 @@ Test(https_hostile, what_could_be_read_in_two_ways_is_refused)
 	struct raw good = {.bytes = POST HOST EMPTY "X:a\r\nY: \t b c \r\n"
 						    "Z:\r\n\r\n"};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		task_spawn("raw", raw_task, &cases[i]);
 		pair_run();
 		cr_expect(cases[i].answer[0] == '\0' ||

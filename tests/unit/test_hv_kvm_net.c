@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
@@ -85,7 +86,7 @@ Test(hv_kvm_net, a_switch_gets_a_port_with_its_vlans)
 			   "vlan_mode=native-untagged\n"},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		auto_free char *nic = xprintf(
 			"{\"nicparams\": {\"mode\": \"openvswitch\", \"link\": "
 			"\"sw\", \"vlan\": \"%s\"}}",
@@ -179,7 +180,7 @@ Test(hv_kvm_net, the_script_sees_what_ganetis_does)
 	};
 
 	kvm_net_env(&n, &env);
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		cr_expect(strv_has(&env, wanted[i]), "no %s", wanted[i]);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "noded/hv/hv_kvm.h"
@@ -146,7 +147,7 @@ static const struct row {
 	 "'vnet_hdr'"},
 };
 
-#define N_ROWS (sizeof(rows) / sizeof(*rows))
+#define N_ROWS ARRAY_SIZE(rows)
 
 static struct error err;
 
@@ -295,7 +296,7 @@ Test(hv_kvm_params, vnc_listens_at_an_address_or_an_interface)
 		{"/run", "not refused"},
 	};
 
-	for (size_t i = 0; i < sizeof(rows_of) / sizeof(*rows_of); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows_of); i++) {
 		auto_json json_t *hv =
 			json_make("{s:s}", "vnc_bind_address", rows_of[i][0]);
 		auto_free char *text = refusal(hv, true);

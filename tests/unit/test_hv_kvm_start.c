@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_kvm.h"
 #include "tests/lib/netns.h"
@@ -299,7 +300,7 @@ Test(hv_kvm_start, qemu_takes_what_the_parameters_ask_for)
 	cr_assert_eq(fs_write_atomic("/run/floppy", "0123456789abcdef", 16,
 				     0600, &err),
 		     0);
-	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
 		auto_json json_t *instance = instance_of(sets[i]);
 
 		json_set_int(instance, "network_port", 11000);

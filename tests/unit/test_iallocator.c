@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
 #include "masterd/iallocator_private.h"
@@ -254,7 +255,7 @@ Test(iallocator, bad_answers_to_allocate)
 		 "[\"node1.example.com\",\"node2.example.com\"]}"),
 	};
 
-	for (size_t i = 0; i < sizeof(outputs) / sizeof(*outputs); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
 		cr_expect_null(run(allocate("file"), outputs[i]), "%s",
 			       outputs[i]);
 		cr_expect_eq(err.kind, ERR_EXEC, "%s", outputs[i]);

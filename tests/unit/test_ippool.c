@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/ippool.h"
 
@@ -29,7 +30,7 @@ Test(ippool, subnets_have_a_size_and_no_host_bits)
 					  "fe80::/64"};
 	struct ippool p;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		cr_expect_eq(ippool_parse(bad[i], &p, &err), -1, "%s", bad[i]);
 	cr_assert_eq(ippool_parse("10.1.0.0/16", &p, &err), 0);
 	cr_expect_eq(p.size, 65536);

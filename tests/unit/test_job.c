@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "queue/job.h"
@@ -144,7 +145,7 @@ Test(job, broken_files_are_refused)
 		"{\"id\": 1, \"ops\": [], \"end_timestamp\": [1, 1000000]}",
 	};
 
-	for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
 		struct error err;
 
 		cr_assert_null(

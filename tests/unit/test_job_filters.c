@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "queue/queue.h"
 
@@ -175,7 +176,7 @@ static struct job *job_with(const struct case_ *c)
 
 Test(job_filters, predicates_look_at_id_opcodes_and_reasons)
 {
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct error err;
 		json_t *rule = make(0, cases[i].predicates, "\"PAUSE\"", &err);
 		auto_json json_t *rules = json_make("[o]", rule);

@@ -9,6 +9,7 @@
 
 #include "iallocators/execute.h"
 #include "iallocators/text.h"
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
@@ -101,7 +102,7 @@ Test(jobs, opcodes_of_each_move)
 		 "FAILOVER f.x n5.x"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_free char *ops = opcodes(&cases[i].step);
 
 		cr_assert_str_eq(ops, cases[i].ops);

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -38,7 +39,7 @@ Test(json, many_small_values_are_limited_before_parsing)
 					     "\"\"", "[0]", "{\"a\":0}"};
 	const size_t n = 100000;
 
-	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
 		auto_buf struct buf text = {0};
 		struct error err;
 		json_t *value;
@@ -183,7 +184,7 @@ Test(json, texts_are_janssons)
 		"9223372036854775807",
 	};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		auto_json json_t *value = json_loads(
 			texts[i], JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 		auto_free char *theirs =

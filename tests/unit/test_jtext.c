@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 static struct arena arena;
@@ -44,7 +45,7 @@ Test(jtext, fractions_round_half_to_even_where_an_integer_is_asked)
 		{"[-7]", -7, -7},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct jval *v = parse(cases[i].text);
 
 		cr_assert_not_null(v, "%s", cases[i].text);
@@ -107,7 +108,7 @@ Test(jtext, errors_quote_the_text)
 		 "Invalid tokens at end of JSON string: \"\\233\\\\\""},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		cr_assert_null(parse(cases[i][0]), "%s", cases[i][0]);
 		cr_assert(str_starts(err.text, cases[i][1]), "%s", err.text);
 	}

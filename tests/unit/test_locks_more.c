@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "tests/lib/lock_jobs.h"
 
@@ -153,7 +154,7 @@ Test(locks_more, is_taken_in_the_order_of_levels_and_names)
 	struct job A = job('A', LOCK_NODE, "n2");
 
 	request(&A);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct job B = job('B', cases[i].level, cases[i].name);
 
 		cr_assert_eq(more(&B, &A), cases[i].rc, "case %zu", i);

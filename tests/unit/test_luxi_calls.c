@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "masterd/master.h"
@@ -368,7 +369,7 @@ Test(luxi_calls, misfits_are_named)
 	assert_fails("SetDrainFlag", json_make("[s]", "x"), NULL);
 	assert_fails("QueryConfigValues", json_array(), NULL);
 	assert_fails("Query", json_make("[s, [s], n]", "nosuch", "name"), NULL);
-	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
 		if (strcmp(methods[i], "QueryClusterInfo") != 0 &&
 		    strcmp(methods[i], "QueryResources") != 0)
 			assert_fails(
@@ -562,7 +563,7 @@ Test(luxi_calls, any_arguments_are_answered)
 
 	random_seed(2);
 	for (int round = 0; round < 1500; round++) {
-		size_t i = random_below(sizeof(methods) / sizeof(methods[0]));
+		size_t i = random_below(ARRAY_SIZE(methods));
 		json_t *args;
 
 		if (strcmp(methods[i].name, "WaitForJobChange") == 0)

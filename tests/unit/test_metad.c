@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/event/https_server.h"
 #include "lib/json/json.h"
 #include "noded/metad.h"
@@ -47,7 +48,7 @@ static void setup(void)
 	test_node_create(&node);
 	node.n.metad.address = "127.0.0.1";
 	test_node_write(&node, OS "ganeti_api_version", "15\n", 0644);
-	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
 		auto_free char *file = xprintf(OS "%s", scripts[i]);
 
 		test_node_write(&node, file, scripts[i], 0700);
@@ -163,7 +164,7 @@ Test(metad, what_is_not_there_is_404)
 		TREE "os/scripts/../ganeti_api_version",
 		TREE "os/scripts/%2e%2e/x"};
 
-	for (size_t i = 0; i < sizeof(paths_) / sizeof(*paths_); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(paths_); i++)
 		expect(WEB1, "GET", paths_[i], NONE);
 }
 
@@ -203,7 +204,7 @@ Test(metad, a_package_that_everybody_may_read_is_sent)
 
 		cr_assert_eq(chmod(folder, 0700), 0);
 	}
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		auto_json json_t *one = instance("web1", "169.254.0.1");
 
 		json_set_str(json_object_get(one, "osparams"),

@@ -3,6 +3,8 @@
  * from ours. */
 #include "tests/lib/node.h"
 
+#include "lib/base/array.h"
+
 static struct test_node node;
 
 static void setup(void)
@@ -38,7 +40,7 @@ static const char *const os_files[][2] = {
 
 static void add_programs(void)
 {
-	for (size_t i = 0; i < sizeof(os_files) / sizeof(os_files[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(os_files); i++)
 		test_node_write(&node, os_files[i][0], os_files[i][1], 0755);
 }
 
@@ -91,7 +93,7 @@ static void make_instances(const char *call, const json_t *request,
 			make_running(name);
 	if (strcmp(call, "instance_info") == 0 && json_object_size(payload) > 0)
 		make_running(json_string_value(json_array_get(request, 0)));
-	for (size_t k = 0; k < sizeof(one) / sizeof(one[0]); k++)
+	for (size_t k = 0; k < ARRAY_SIZE(one); k++)
 		if (strcmp(call, one[k]) == 0)
 			json_array_foreach ((json_t *)request, i, value)
 				if (json_is_object(value))

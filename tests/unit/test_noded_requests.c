@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is no call, what a call may not do, and what calls leave on the node. */
+#include "lib/base/array.h"
 #include "lib/event/tls.h"
 #include "noded/calls.h"
 #include "tests/lib/node.h"
@@ -48,7 +49,7 @@ Test(noded_requests, only_calls_are_answered)
 		{"POST", "/version", "5", 400},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int status = 0;
 		auto_json json_t *answer =
 			test_node_request(&node, cases[i].method, cases[i].path,
@@ -136,15 +137,14 @@ Test(noded_requests, arguments_of_any_kind_do_no_harm)
 		"{\"x\": null}",
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *path = xprintf("/%s", names[i]);
 
 		/* These act on what is given to none of them. */
 		if (strcmp(names[i], "node_start_master_daemons") == 0)
 			continue;
 		for (size_t n = 0; n < 8; n++)
-			for (size_t k = 0;
-			     k < sizeof(values) / sizeof(values[0]); k++) {
+			for (size_t k = 0; k < ARRAY_SIZE(values); k++) {
 				auto_buf struct buf body = {0};
 				int status;
 
@@ -207,7 +207,7 @@ Test(noded_requests, other_files_are_not_uploaded)
 		"",
 	};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		test_node_fails(&node, "upload_file_single",
 				upload(bad[i], "x", 0644),
 				"not in allowed upload targets");
@@ -226,7 +226,7 @@ Test(noded_requests, contents_must_be_whole)
 		"null",
 	};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct error err;
 		json_t *content = json_parse(bad[i], strlen(bad[i]), &err);
 
@@ -253,7 +253,7 @@ Test(noded_requests, the_queue_takes_its_own_files_only)
 	};
 	auto_free char *text = NULL;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		test_node_fails(&node, "jobqueue_update",
 				json_make("[s, o]", bad[i], plain("x")),
 				"Not a file of the job queue");
@@ -593,7 +593,7 @@ Test(noded_requests, names_of_instances_are_no_paths)
 	static const char *const bad[] = {"../x", "a/b",  "",	"-x",
 					  "a b",  "a\nb", "a:0"};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		auto_json json_t *instance = test_instance(bad[i], 64);
 
 		test_node_fails(&node, "instance_start",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The call ssh_keys: what it does to root's .ssh below the node's root. */
+#include "lib/base/array.h"
 #include "lib/model/ssh_keys.h"
 #include "tests/lib/node.h"
 
@@ -262,7 +263,7 @@ Test(noded_ssh, what_is_no_key_is_not_written)
 	static const char *const bad[] = {"", "no key", KEY_A "\n" KEY_B,
 					  "command=\"sh\" " KEY_A};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		test_node_fails(&node, "ssh_keys", give(bad[i], KEY_B),
 				"no public key");
 	cr_expect_not(exists(AUTHORIZED));

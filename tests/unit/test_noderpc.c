@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "tests/lib/root.h"
@@ -226,7 +227,7 @@ Test(noderpc, offline_nodes_are_not_asked)
 	cr_assert_null(call(1, true, "node_info"));
 	cr_assert_not_null(strstr(err.text, "Node is marked offline"));
 	cr_assert_eq(trace.len, 0);
-	for (size_t i = 0; i < sizeof(also) / sizeof(also[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(also); i++) {
 		auto_json json_t *answer = call(1, true, also[i]);
 
 		cr_expect_not_null(answer, "%s", also[i]);

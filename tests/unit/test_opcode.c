@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "lib/model/opcode.h"
@@ -131,7 +132,7 @@ Test(opcode, what_is_wrong_is_named)
 		 "'master_netdev'"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct error err;
 
 		cr_expect_null(check(cases[i].op, &err), "%s", cases[i].op);
@@ -148,7 +149,7 @@ Test(opcode, what_is_no_opcode_is_refused)
 					    "{\"OP_ID\":5}",
 					    "{\"OP_ID\":\"OP_NOSUCH\"}"};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct error err;
 
 		cr_expect_null(check(cases[i], &err));
@@ -188,7 +189,7 @@ Test(opcode, good_values_are_let_through)
 		"\"fields\":[\"name\"]}",
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct error err;
 		auto_json json_t *op = check(cases[i], &err);
 
@@ -324,7 +325,7 @@ Test(opcode, numbers_in_summaries_are_written_as_haskell_does)
 		{1.5e-3, "1.5e-3"},   {100.25, "100.25"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_json json_t *op =
 			json_make("{s:s, s:f}", "OP_ID", "OP_TEST_DELAY",
 				  "duration", cases[i].value);

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -91,7 +92,7 @@ Test(order, one_after_the_other_and_a_promise_alone)
 		{"p", ORDER_ALL},
 	};
 
-	for (size_t i = 0; i < sizeof(uses) / sizeof(*uses); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(uses); i++)
 		task_spawn(uses[i].name, use, (void *)&uses[i]);
 	while (tasks_count() > 0)
 		uv_run(uv_default_loop(), UV_RUN_ONCE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/model/os_image.h"
 
@@ -11,9 +12,9 @@ Test(os_image, images_are_paths_or_urls)
 	static const char *const bad[] = {"", "a/b", "file:///a", "http:/a"};
 	struct error err;
 
-	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		cr_expect_eq(os_image_check(good[i], &err), 0, "%s", good[i]);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		cr_expect_eq(os_image_check(bad[i], &err), -1, "%s", bad[i]);
 }
 
@@ -30,7 +31,7 @@ Test(os_image, who_asks_a_server_is_not_shown)
 		{"http://", "http://"},
 	};
 
-	for (size_t i = 0; i < sizeof(urls) / sizeof(*urls); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
 		auto_free char *shown = os_image_shown(urls[i][0]);
 
 		cr_expect_str_eq(shown, urls[i][1], "%s", urls[i][0]);

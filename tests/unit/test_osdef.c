@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/array.h"
 #include "noded/osdef.h"
 #include "noded/script.h"
 #include "tests/lib/node.h"
@@ -66,7 +67,7 @@ Test(osdef, names_what_is_missing)
 	static const char *const needed[] = {"ganeti_api_version", "create",
 					     "verify", "parameters.list"};
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
 		auto_free char *name = xprintf(OS "%s", needed[i]);
 		auto_free char *file = paths_local(p, name);
 		auto_free char *away = xprintf("%s.away", file);
@@ -186,7 +187,7 @@ Test(osdef, an_unknown_or_broken_os_is_an_error)
 	cr_assert_eq(osdef_find(p, "nosuch+x", &os, &err), -1);
 	cr_assert_str_eq(err.text,
 			 "Directory for OS nosuch not found in search path");
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		cr_expect_eq(osdef_find(p, bad[i], &os, &err), -1, "%s",
 			     bad[i]);
 	test_node_write(&node, OS "ganeti_api_version", "99\n", 0644);
@@ -253,7 +254,7 @@ Test(osdef, values_look_as_python_prints_them)
 		{"1795213221.567361", "A=1795213221.567361"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_json json_t *value =
 			json_parse(cases[i].json, strlen(cases[i].json), &err);
 		auto_strv struct strv env = {0};

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/model/params.h"
 #include "tests/lib/compat.h"
 
@@ -189,7 +190,7 @@ Test(params, hypervisor_parameters_are_checked)
 		{"vmware", "{}", NULL, "vmware"},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		auto_json json_t *changes = parse(rows[i].changes);
 		auto_json json_t *got = NULL, *want = NULL;
 		struct error err;
@@ -246,7 +247,7 @@ Test(params, sizes)
 		{"1.2.3", -1},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int64_t mib = -1;
 		struct error err;
 		int rc = params_parse_size(rows[i].text, &mib, &err);
@@ -269,7 +270,7 @@ Test(params, vlans_and_barriers)
 	};
 	struct error err;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		auto_json json_t *changes =
 			json_make("{s:s}", "vlan", rows[i].vlan);
 		auto_json json_t *got = NULL;
@@ -319,7 +320,7 @@ Test(params, bad_policies_are_refused)
 		"{\"std\":{}}",
 	};
 
-	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
 		auto_json json_t *policy = parse(policies[i]);
 		struct error err;
 
@@ -440,7 +441,7 @@ Test(params, other_devices_get_what_their_template_has)
 		parse("{\"diskparams\":{\"plain\":{\"stripes\":4},\"rbd\":"
 		      "{\"pool\":\"p\"},\"ext\":{\"access\":\"userspace\"}}}");
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_json json_t *disk = json_make("{s:s, s:{}}", "dev_type",
 						   cases[i].disk, "params");
 		auto_json json_t *want = parse(cases[i].want);

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/model/paths.h"
 
@@ -60,7 +61,7 @@ Test(paths, wrong_environment_names_the_variable)
 		{"/tmp/a b", "a b", "GANETI_HOSTNAME"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct error err = {0};
 
 		set_env(cases[i].root, cases[i].hostname);

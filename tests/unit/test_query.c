@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "tests/lib/compat.h"
 #include "tests/lib/query_fixture.h"
 
@@ -74,7 +75,7 @@ Test(query, each_kind_has_ganetis_number_of_fields_and_ours_on_request)
 		    {"lock", 4, 0},   {"network", 19, 0}, {"instance", 292, 0},
 		    {"export", 2, 0}, {"filter", 6, 0}};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		cr_expect_eq(count_fields(rows[i].what, false), rows[i].n,
 			     "%s has %zu", rows[i].what,
 			     count_fields(rows[i].what, false));

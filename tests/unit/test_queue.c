@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/lib/queue_world.h"
 
+#include "lib/base/array.h"
+
 TestSuite(queue, .init = world_begin, .fini = world_teardown, .timeout = 60);
 
 /* --- the life of a job --- */
@@ -313,7 +315,7 @@ Test(queue, dependencies_on_what_is_not_there_are_refused)
 		"[[5, []]]", "[[1, []]]", "[[0, []]]",	  "[[-1, []]]",
 		"[[1]]",     "[5]",	  "[[\"x\", []]]"};
 
-	for (size_t i = 0; i < sizeof(depends) / sizeof(*depends); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(depends); i++) {
 		auto_json json_t *ops = world_one("ok", depends[i]);
 		struct world_submit s = {.ops = ops};
 

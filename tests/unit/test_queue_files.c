@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What stands in files, and what becomes of it when disks fail. */
+#include "lib/base/array.h"
 #include "lib/store/journal.h"
 #include "tests/lib/queue_world.h"
 
@@ -94,7 +95,7 @@ Test(queue_files, a_serial_that_is_no_id_is_not_believed)
 		"9999999999999999",	 "99999999999999999999", "-1", "2x", "",
 		"18446744073709551615\n"};
 
-	for (size_t i = 0; i < sizeof(serials) / sizeof(serials[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(serials); i++) {
 		uint64_t id = world_submit("ok");
 
 		world_stop();
@@ -139,12 +140,12 @@ Test(queue_files, names_with_numbers_that_are_no_ids_are_moved_aside)
 
 	world_submit("ok");
 	world_stop();
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		fake_disk_put(&world.disk, names[i], text);
 	world_reopen();
 	world_expect_status(1, "success");
 	cr_assert_eq(world_submit("ok"), 2);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *aside = xprintf("%s.corrupt", names[i]);
 
 		cr_assert_null(fake_disk_text(&world.disk, names[i]), "%s",
@@ -175,7 +176,7 @@ Test(queue_files, numbers_in_a_job_that_nobody_counted_up_to_are_damage)
 		"\"start_timestamp\": [1, 1000000]",
 	};
 
-	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
 		auto_free char *text =
 			xprintf("{\"id\": 1, \"ops\": [{\"input\": {\"OP_ID\": "
 				"\"OP_X\"}, \"status\": \"success\", %s}]}",

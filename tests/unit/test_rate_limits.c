@@ -2,6 +2,8 @@
 /* Jobs whose reasons say how many of them may run at once. */
 #include "tests/lib/queue_world.h"
 
+#include "lib/base/array.h"
+
 static void begin(void)
 {
 	world_begin();
@@ -89,7 +91,7 @@ Test(rate_limits, anything_else_is_a_reason_like_any_other)
 		"rate-limit:",	   "\"rate-limit:1:a", "rate-limit:0x1:a",
 	};
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		uint64_t ids[2] = {submit("hold", others[i], NULL),
 				   submit("hold", others[i], NULL)};
 

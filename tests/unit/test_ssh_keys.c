@@ -2,6 +2,7 @@
 /* Lines of keys, authorized_keys, ganeti_pub_keys and known_hosts as text. */
 #include <criterion/criterion.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/ssh_keys.h"
 
@@ -57,7 +58,7 @@ Test(ssh_keys, sizes_are_those_of_the_type)
 	};
 	struct error err;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int64_t bits = cases[i].bits;
 		int rc = ssh_keys_check_size(cases[i].type, &bits, &err);
 

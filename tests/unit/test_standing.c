@@ -4,6 +4,7 @@
 #include "iallocators/standing.h"
 
 #include "iallocators/redundancy.h"
+#include "lib/base/array.h"
 #include "tests/lib/placed.h"
 
 #define ROUNDS 60
@@ -108,7 +109,7 @@ Test(standing, is_as_good_as_emptying_each_node)
 {
 	for (unsigned seed = 0; seed < ROUNDS; seed++)
 		live(seed, mixed, 4);
-	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(telling); i++)
 		live(telling[i], mixed, 4);
 }
 

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/state.h"
 
@@ -133,7 +134,7 @@ Test(state, what_is_wrong_is_named)
 		 "'nope' is not recorded"},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		auto_json json_t *changes = parse(rows[i].changes);
 		auto_json json_t *node = json_object();
 		struct error err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 
@@ -9,7 +10,7 @@ Test(str, nice_order_counts_numbers)
 	static const char *const sorted[] = {"a",   "a1",   "a01", "a2",
 					     "a10", "a10b", "b"};
 
-	for (size_t i = 0; i + 1 < sizeof(sorted) / sizeof(*sorted); i++) {
+	for (size_t i = 0; i + 1 < ARRAY_SIZE(sorted); i++) {
 		int c = str_nice_cmp(sorted[i], sorted[i + 1]);
 
 		cr_expect(i == 1 ? c != 0 : c < 0, "%s %s", sorted[i],
@@ -59,7 +60,7 @@ Test(str, utf8_refuses_what_is_not)
 		{"\xff", false},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		cr_expect_eq(
 			str_valid_utf8(cases[i].text, strlen(cases[i].text)),
 			cases[i].valid, "case %zu", i);
@@ -70,7 +71,7 @@ Test(str, names_that_could_leave_a_folder_are_invalid)
 {
 	static const char *const bad[] = {"", ".", "..", "a/b", "-x", "a\nb"};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		cr_expect_not(str_valid_filename(bad[i]), "%s", bad[i]);
 	cr_expect(str_valid_filename("hail"));
 	cr_expect_not(str_valid_hostname("a b"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
 
+#include "lib/base/array.h"
 #include "lib/model/term.h"
 #include "tests/lib/fake_disk.h"
 
@@ -56,7 +57,7 @@ Test(term, a_damaged_file_is_an_error_and_not_a_missing_promise)
 					  "{\"term\": 9223372036854775807}",
 					  "{\"term\": 1e300}"};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		auto_term struct term t = {0};
 
 		fake_disk_put(&disk, path(paths, PATH_MASTER_TERM), bad[i]);
@@ -77,7 +78,7 @@ Test(term, a_configuration_older_than_its_note_has_no_term)
 	cr_assert_eq(config_term_of(&found, 99), 0);
 	cr_assert_eq(config_term_of(&found, 100), 3);
 	cr_assert_eq(config_term_of(&found, 101), 3);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		fake_disk_put(&disk, path(paths, PATH_CONFIG_TERM), bad[i]);
 		cr_assert_eq(config_term_load(&disk.disk, paths, &found, &err),
 			     0);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "iallocators/text.h"
+#include "lib/base/array.h"
 
 Test(text_number, whole_numbers_as_haskell_reads_them)
 {
@@ -18,7 +19,7 @@ Test(text_number, whole_numbers_as_haskell_reads_them)
 		     {"18446744073709551617", 1}};
 	struct error err;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int64_t n;
 
 		cr_assert_eq(text_int("x", cases[i].text, &n, &err), 0, "%s",
@@ -41,7 +42,7 @@ Test(text_number, what_is_none_is_told)
 	struct error err;
 	int64_t n;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		cr_assert_lt(text_int("x", cases[i][0], &n, &err), 0);
 		cr_assert_str_eq(err.text, cases[i][1]);
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/base/array.h"
 #include "lib/model/uid_pool.h"
 
 #include <criterion/criterion.h>
@@ -31,7 +32,7 @@ Test(uid_pool, ranges_and_single_ids_are_read)
 		{"root", "'root' is neither"},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		auto_free char *got = text_of(rows[i].text);
 
 		cr_expect_not_null(strstr(got, rows[i].want), "%s: %s",

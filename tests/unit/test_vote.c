@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
+
 #define NODES_MAX 7
 
 /* Nodes from a line of one letter each, the first is the one that asks: '+'
@@ -74,7 +76,7 @@ Test(vote, a_start_needs_half_plus_one)
 		{"+++----", VOTE_LOST},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct vote v = vote_of(cases[i].nodes);
 
 		cr_expect_eq(vote_for_start(&v, &err), cases[i].outcome, "%s",
@@ -310,7 +312,7 @@ Test(vote, a_strange_answer_is_none)
 		"[9223372036854775807, 1]}",
 	};
 
-	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		struct vote_node node = {.name = "node1", .answered = true};
 		json_t *state = json_loads(answers[i], JSON_DECODE_ANY, NULL);
 
