@@ -16,9 +16,7 @@
 /* What this machine has or allows is no fault of ours. */
 static int of_machine(struct error *err)
 {
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_ENVIRON;
-	return -1;
+	return error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 }
 
 static json_t *read_config(const struct paths *p, struct error *err)

@@ -80,8 +80,7 @@ static json_t *predicates(const struct cli *cli, struct error *err)
 		return json_array();
 	list = json_parse(text, strlen(text), err);
 	if (list == NULL) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_INVAL;
+		error_as(err, ERR_PREREQ, ECODE_INVAL);
 		error_wrap(err, "--predicates is no JSON");
 	}
 	return list;

@@ -147,8 +147,7 @@ static json_t *read_definitions(const char *file, struct error *err)
 	json_t *read = json_read_file(file, BATCH_FILE_MAX, err), *list;
 
 	if (read == NULL) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_INVAL;
+		error_as(err, ERR_PREREQ, ECODE_INVAL);
 		error_wrap(err, "Cannot read the instance definitions");
 		return NULL;
 	}

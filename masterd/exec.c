@@ -384,10 +384,8 @@ static struct lu *lu_new(struct master *m, struct queue_run *run,
 static void unreachable(struct error *err, enum error_kind kind,
 			const char *ecode)
 {
-	if (err->kind == ERR_RPC) {
-		err->kind = kind;
-		err->ecode = ecode;
-	}
+	if (err->kind == ERR_RPC)
+		error_as(err, kind, ecode);
 }
 
 static json_t *dry_run(struct lu *lu)

@@ -132,8 +132,7 @@ static int read_predicate(struct predicate *p, const json_t *value,
 	p->filter = filter_compile(expression, is_field, &p->kind, err);
 	if (p->filter != NULL)
 		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_INVAL;
+	error_as(err, ERR_PREREQ, ECODE_INVAL);
 	return error_wrap(err, "Predicate %s", predicate_names[kind]);
 }
 

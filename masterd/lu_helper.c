@@ -117,8 +117,7 @@ static WAITS int find_size(struct lu *lu, const char *node, struct helper *h,
 	int64_t bytes = json_int(json_array_get(answer, 1), "size", 0);
 
 	if (answer == NULL) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_ENVIRON;
+		error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 		return error_wrap(err, "The %s image %s", uses[h->work].name,
 				  shown);
 	}

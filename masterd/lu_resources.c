@@ -48,9 +48,7 @@ WAITS int64_t lu_live_memory(struct lu *lu, const char *node_uuid,
 
 	if (info == NULL) {
 		error_wrap(err, "Can't get data from node %s", name);
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_ENVIRON;
-		return -1;
+		return error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 	}
 	available = json_int(json_array_get(json_array_get(info, 2), 0),
 			     "memory_free", -1);

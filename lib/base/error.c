@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/base/error.h"
-#include "lib/base/array.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 
 static const char *const kind_names[] = {
@@ -34,6 +34,13 @@ int error_set(struct error *err, enum error_kind kind, const char *ecode,
 	err->kind = kind;
 	err->ecode = ecode;
 	memcpy(err->text, text, strlen(text) + 1);
+	return -1;
+}
+
+int error_as(struct error *err, enum error_kind kind, const char *ecode)
+{
+	err->kind = kind;
+	err->ecode = ecode;
 	return -1;
 }
 

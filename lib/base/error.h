@@ -91,6 +91,9 @@ struct error {
 int error_set(struct error *err, enum error_kind kind, const char *ecode,
 	      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* Make it an error of this kind and code, with the text that it has; -1. */
+int error_as(struct error *err, enum error_kind kind, const char *ecode);
+
 /* Put "<prefix>: " before the text of *err and return -1. */
 int error_wrap(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/cluster.h"
-#include "lib/base/array.h"
 
 #include <ctype.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/base/str.h"

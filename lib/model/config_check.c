@@ -3,11 +3,11 @@
  * text (config_fields.def): a letter for each type, with what it is made of
  * behind it, so that the check of a form is a small reader of that text. */
 #include "lib/model/config_check.h"
-#include "lib/base/array.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/params.h"
 #include "lib/model/params_table.h"

@@ -10,12 +10,12 @@
  * Each operator evaluated is a step, and so is each of a regular expression
  * (filter_regex.h); the steps of a filter are limited. */
 #include "lib/model/filter.h"
-#include "lib/base/array.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/filter_regex.h"
 

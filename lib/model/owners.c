@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/owners.h"
-#include "lib/base/array.h"
 
 #include <grp.h>
 #include <pwd.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/disk.h"
 #include "lib/base/str.h"
 

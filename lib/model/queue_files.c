@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/queue_files.h"
-#include "lib/base/array.h"
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 
 bool queue_file_job_id(const char *name, uint64_t *ret_id)

@@ -3,7 +3,6 @@
  * lose the names and addresses that the table has found elsewhere.  So the
  * tree is walked twice, as a name may be used before the object that has it. */
 #include "lib/model/sanitize.h"
-#include "lib/base/array.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -11,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/secret_files.h"
-#include "lib/base/array.h"
 
 #include <string.h>
+
+#include "lib/base/array.h"
 
 static const struct secret_file files[] = {
 	{PATH_SERVER_PEM, 0400, "server.pem", false, false},

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the ssconf files say of a configuration.  No I/O: ssconf_files.c. */
 #include "lib/model/ssconf.h"
-#include "lib/base/array.h"
 
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "lib/model/params.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/model/ssh_keys.h"
-#include "lib/base/array.h"
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 
 #define BLANKS " \t\r\n"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/store/overlay.h"
-#include "lib/base/array.h"
 
 #include <string.h>
+
+#include "lib/base/array.h"
 
 #define FILE_MODE 0640
 #define FOLDER_MODE 0750

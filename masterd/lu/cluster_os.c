@@ -137,8 +137,7 @@ static WAITS int ask_master(struct lu *lu, const char *procedure,
 
 	if (answer != NULL)
 		return 0;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_INVAL;
+	error_as(err, ERR_PREREQ, ECODE_INVAL);
 	return error_wrap(err, "Parameters of OS '%s'", os);
 }
 

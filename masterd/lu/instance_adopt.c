@@ -238,8 +238,7 @@ int adopt_find(struct lu *lu, struct inst_spec *s, const char *node,
 		return -1;
 	found = ask(lu, s, node, &devices, err);
 	if (found == NULL) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_ENVIRON;
+		error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 		return error_wrap(err,
 				  "Cannot look for what is to be adopted on "
 				  "node %s",

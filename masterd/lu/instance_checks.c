@@ -56,8 +56,7 @@ bool inst_silent(struct lu *lu, const char *node_uuid, const char *what,
 {
 	if (err->kind != ERR_RPC)
 		return false;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_ENVIRON;
+	error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 	error_wrap(err,
 		   "Node %s does not answer, so that %s can not be checked",
 		   lu_node_name(lu, node_uuid), what);
@@ -133,11 +132,8 @@ int inst_check_stopped(struct lu *lu, const json_t *inst, const char *why,
 			"is down");
 		return 0;
 	}
-	if (inst_is_running(lu, inst, NULL, &running, err) < 0) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_ENVIRON;
-		return -1;
-	}
+	if (inst_is_running(lu, inst, NULL, &running, err) < 0)
+		return error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 	if (!running)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
@@ -179,8 +175,7 @@ int inst_bridges_refused(struct lu *lu, const char *node_uuid,
 {
 	if (inst_silent(lu, node_uuid, "its bridges", err))
 		return -1;
-	err->kind = ERR_PREREQ;
-	err->ecode = ECODE_ENVIRON;
+	error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 	return error_wrap(err, "Error checking bridges on node '%s'",
 			  lu_node_name(lu, node_uuid));
 }

@@ -132,11 +132,8 @@ static int check_name(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
 				 "Instance '%s' is already in the cluster",
 				 name);
-	if (reserve_name(lu->m->reserve, lu->job_id, name, err) < 0) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_EXISTS;
-		return -1;
-	}
+	if (reserve_name(lu->m->reserve, lu->job_id, name, err) < 0)
+		return error_as(err, ERR_PREREQ, ECODE_EXISTS);
 	return 0;
 }
 

@@ -58,8 +58,7 @@ static int fall_back(struct lu *lu, struct error *err)
 	struct move *m = move_of(lu);
 
 	if (!op->allow_failover) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_STATE;
+		error_as(err, ERR_PREREQ, ECODE_STATE);
 		return error_wrap(err, "Can't migrate, please use failover");
 	}
 	if (strcmp(json_str(m->inst, "admin_state", ""), "up") == 0)

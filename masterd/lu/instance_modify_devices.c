@@ -190,8 +190,7 @@ WAITS int modify_check_hotplug(struct lu *lu, struct error *err)
 	if (m->hotplug || lu->run->killed)
 		return m->hotplug ? 0 : -1;
 	if (op->hotplug) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_STATE;
+		error_as(err, ERR_PREREQ, ECODE_STATE);
 		return error_wrap(err, "Hotplug is not possible");
 	}
 	lu_warn(lu, "%s", err->text);

@@ -140,10 +140,8 @@ static int take_mac(struct lu *lu, json_t *nic, struct error *err)
 
 static int not_unique(size_t i, struct error *err)
 {
-	if (err->kind != ERR_PREREQ) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_NOTUNIQUE;
-	}
+	if (err->kind != ERR_PREREQ)
+		error_as(err, ERR_PREREQ, ECODE_NOTUNIQUE);
 	return error_wrap(err, "NIC %zu", i);
 }
 

@@ -147,11 +147,8 @@ static int startup_check(struct lu *lu, struct error *err)
 	if (inst_check_bridges(lu, json_get(p->inst, "nics"),
 			       inst_primary(p->inst), err) < 0)
 		return -1;
-	if (inst_is_running(lu, p->inst, NULL, &running, err) < 0) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_ENVIRON;
-		return -1;
-	}
+	if (inst_is_running(lu, p->inst, NULL, &running, err) < 0)
+		return error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 	if (running)
 		return 0;
 	return check_memory(lu, err);

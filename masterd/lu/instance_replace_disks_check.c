@@ -131,9 +131,7 @@ static WAITS int find_faulty(struct lu *lu, const char *node, bool *ret_faulty,
 	if (all == NULL) {
 		error_wrap(err, "Failed to get disk status from node %s",
 			   lu_node_name(lu, node));
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_ENVIRON;
-		return -1;
+		return error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 	}
 	for (size_t i = 0; i < r->n; i++) {
 		ret_faulty[i] = json_int(json_array_get(all, i), "ldisk_status",

@@ -85,8 +85,7 @@ int node_check_version(struct lu *lu, const json_t *node, struct error *err)
 		noderpc_call(lu->m->rpc, node, "version", json_array(), err);
 
 	if (version == NULL) {
-		err->kind = ERR_PREREQ;
-		err->ecode = ECODE_ENVIRON;
+		error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 		return error_wrap(err,
 				  "Can't get version information from "
 				  "node %s",

@@ -70,3 +70,14 @@ Test(error, texts_are_valid_utf8_wherever_they_are_cut)
 		  "b\xc3");
 	cr_assert_str_eq(err.text, "a???b?");
 }
+
+Test(error, the_same_text_can_be_of_another_kind)
+{
+	struct error err;
+
+	error_set(&err, ERR_RPC, NULL, "no answer");
+	cr_expect_eq(error_as(&err, ERR_PREREQ, ECODE_ENVIRON), -1);
+	cr_expect_eq(err.kind, ERR_PREREQ);
+	cr_expect(error_is(&err, ECODE_ENVIRON));
+	cr_expect_str_eq(err.text, "no answer");
+}
