@@ -20,10 +20,6 @@
 /* When the daemon ends it waits so long for clients to read. */
 #define STOP_WRITE_S 10
 
-/* Freeing the values of longer messages takes long enough to be done beside the
- * loop. */
-#define FREE_INLINE_MAX (256u * 1024)
-
 /* --- sending --- */
 
 static void sent(struct luxi_conn *conn)
@@ -146,9 +142,7 @@ static void free_beside(void *arg)
 	auto_free struct leftover *l = arg;
 
 	task_leave(); /* nobody else has the message any more */
-	mem_json_slow(true);
 	json_decref(l->message);
-	mem_json_slow(false);
 	task_enter();
 	luxi_user_gone(l->server);
 }
@@ -157,7 +151,7 @@ static void drop_message(struct luxi_request *r)
 {
 	struct leftover *l;
 
-	if (r->len <= FREE_INLINE_MAX) {
+	if (r->len <= JSON_INLINE_MAX) {
 		json_decref(r->message);
 		return;
 	}

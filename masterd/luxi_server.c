@@ -21,8 +21,6 @@
 #include "masterd/luxi_conn.h"
 
 #define BACKLOG 512
-/* Longer messages are parsed beside the loop. */
-#define PARSE_INLINE_MAX (256u * 1024)
 
 /* While a call runs, this much of the next ones is taken in. */
 #define READ_AHEAD_MAX (1024u * 1024)
@@ -104,10 +102,8 @@ static void parse_and_handle(struct luxi_request *r, bool beside)
 
 	if (beside)
 		task_leave(); /* the text is ours alone */
-	mem_json_slow(beside);
 	r->message = json_parse_within(r->text, r->len, LUXI_PARSED_MAX, &err);
 	free(steal(&r->text));
-	mem_json_slow(false);
 	if (beside)
 		task_enter();
 	if (r->message == NULL)
@@ -157,7 +153,7 @@ static void begin_request(struct luxi_conn *conn, size_t len)
 	conn->scanned = 0;
 	if (conn->in.len == 0 && conn->in.cap > KEEP_BUFFER_MAX)
 		buf_done(&conn->in);
-	if (len > PARSE_INLINE_MAX)
+	if (len > JSON_INLINE_MAX)
 		task_spawn("luxi-parse", parse_task, r);
 	else
 		parse_and_handle(r, false);

@@ -179,7 +179,7 @@ static WAITS json_t *parse_args(const struct answer_request *r,
 
 	if (r->len == 0)
 		return json_array();
-	if (r->len <= NODED_PARSE_INLINE_MAX)
+	if (r->len <= JSON_INLINE_MAX)
 		return json_parse_within(r->body, r->len, NODED_PARSED_MAX,
 					 err);
 	task_leave(); /* the body is ours alone */

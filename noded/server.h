@@ -12,8 +12,6 @@ struct noded;
 /* Its values in memory: what a master sends is few and long, or some hundred
  * disks. */
 #define NODED_PARSED_MAX (64u * 1024 * 1024)
-/* A longer one is parsed beside the loop. */
-#define NODED_PARSE_INLINE_MAX (256u * 1024)
 /* A master keeps one connection and reconnects, a few candidates may call. */
 #define NODED_CONNECTIONS_MAX 256
 #define NODED_CONNECTIONS_PER_IP_MAX 128

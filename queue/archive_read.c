@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Archived jobs in their files: archive/<id / 10000>/job-<id>. */
+#include "lib/json/json.h"
 #include "queue/queue_private.h"
 
 static WAITS struct job *parse(const char *text, size_t len, const char *name,
@@ -7,7 +8,7 @@ static WAITS struct job *parse(const char *text, size_t len, const char *name,
 {
 	struct job *j;
 
-	if (len <= QUEUE_INLINE_MAX)
+	if (len <= JSON_INLINE_MAX)
 		return load_text(text, len, name, id, err);
 	task_leave(); /* the text is ours alone */
 	j = load_text(text, len, name, id, err);

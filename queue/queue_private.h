@@ -226,9 +226,6 @@ WAITS json_t *work_answer(struct work *w, unsigned wait_s);
 
 /* --- load.c --- */
 
-/* Longer texts are parsed beside the loop: 4 MiB take 40 ms. */
-#define QUEUE_INLINE_MAX (256u * 1024)
-
 /* Larger job files no submit could have made. */
 #define JOB_FILE_MAX (256 * 1024 * 1024)
 

@@ -114,7 +114,7 @@ static WAITS json_t *stored_input(const struct job *j, size_t i,
 	auto_free char *copy = NULL;
 	auto_json json_t *input = NULL;
 
-	if (len <= QUEUE_INLINE_MAX)
+	if (len <= JSON_INLINE_MAX)
 		return json_parse(text, len, err);
 	/* Its draft may take the job's place meanwhile. */
 	copy = xmemdup(text, len + 1);

@@ -7,8 +7,8 @@
 #include <time.h>
 
 /* A million values take a quarter of a second longer. */
-#define SLOW_VALUES 1000
-#define SLOW_PAUSE_NS 100000
+#define PAUSE_VALUES 1000
+#define PAUSE_NS 100000
 
 static void *checked(void *p)
 {
@@ -19,13 +19,14 @@ static void *checked(void *p)
 	return p;
 }
 
-static _Thread_local bool slow;
-static _Thread_local unsigned n_slow;
+/* Of this thread: whether it pauses, and the values since it does. */
+static _Thread_local bool pauses;
+static _Thread_local unsigned n_values;
 
 static void maybe_pause(void)
 {
-	if (slow && ++n_slow % SLOW_VALUES == 0)
-		nanosleep(&(struct timespec){.tv_nsec = SLOW_PAUSE_NS}, NULL);
+	if (pauses && ++n_values % PAUSE_VALUES == 0)
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
 static void *json_alloc(size_t size)
@@ -40,9 +41,9 @@ static void json_free(void *p)
 	free(p);
 }
 
-void mem_json_slow(bool on)
+void mem_json_pauses(bool on)
 {
-	slow = on;
+	pauses = on;
 }
 
 void mem_init(void)

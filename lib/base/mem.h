@@ -45,15 +45,15 @@ char *xprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvprintf(const char *fmt, va_list ap)
 	__attribute__((format(printf, 1, 0)));
 
+/* Whether this thread pauses after each thousand JSON values that it makes or
+ * frees, as a thread beside the loop should (task_leave() sees to it): all
+ * threads share one heap, and one that never pauses keeps the loop from it. */
+void mem_json_pauses(bool on);
+
 static inline void mem_free_p(void *p)
 {
 	free(*(void **)p);
 }
-
-/* Whether this thread makes and frees values with pauses, as it should beside
- * the loop when they are very many: all threads share one heap, and one that
- * never pauses keeps the others from it. */
-void mem_json_slow(bool on);
 
 static inline void mem_json_p(json_t **p)
 {

@@ -467,6 +467,7 @@ void task_leave(void)
 	if (sched.simulated)
 		return;
 	self->outside = true;
+	mem_json_pauses(true);
 	uv_sem_post(&sched.back);
 }
 
@@ -479,6 +480,7 @@ void task_enter(void)
 			sched.came_in();
 		return;
 	}
+	mem_json_pauses(false);
 	uv_mutex_lock(&sched.mutex);
 	list_append(&sched.returning, &t->link);
 	uv_mutex_unlock(&sched.mutex);
