@@ -154,4 +154,5 @@ def main():
         add(sys.argv[2], 10)
 
 
-main()
+if __name__ == "__main__":
+    main()
