@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "iallocators/evacuate.h"
 #include "iallocators/explain.h"
 #include "iallocators/groups.h"
 #include "iallocators/hformat.h"

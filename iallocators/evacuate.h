@@ -7,8 +7,6 @@
 #include "iallocators/place.h"
 #include "lib/base/str.h"
 
-enum evac_mode { EVAC_PRIMARY, EVAC_SECONDARY, EVAC_ALL };
-
 enum evac_step_kind { STEP_FAILOVER, STEP_FAILOVER_TO, STEP_REPLACE };
 
 struct evac_step {

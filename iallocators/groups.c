@@ -56,21 +56,6 @@ static bool group_is_dedicated(const struct place *p, int group, bool all)
 					       : all;
 }
 
-int groups_find(const struct cluster *c, const char *name)
-{
-	int found = NO_INDEX;
-
-	for (int g = 0; g < c->n_groups; g++) {
-		if (strcmp(c->groups[g].name, name) != 0 &&
-		    strcmp(c->groups[g].uuid, name) != 0)
-			continue;
-		if (found != NO_INDEX)
-			return NO_INDEX;
-		found = g;
-	}
-	return found;
-}
-
 /* "<article> G is not connected ..." */
 static void not_connected(const struct place *p, int group, const char *article,
 			  struct buf *out)
@@ -283,7 +268,7 @@ int groups_best(struct place *p, const struct group_choice *choice,
 enum placed groups_place_named(struct place *p, const char *name,
 			       struct solution *ret, struct buf *ret_info)
 {
-	int group = groups_find(p->c, name);
+	int group = cluster_find_group(p->c, name);
 	struct nodeset scope;
 	struct place within = *p;
 	struct error err;

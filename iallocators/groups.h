@@ -27,10 +27,6 @@ enum placed groups_place_any(struct place *p, const struct group_choice *choice,
 enum placed groups_place_named(struct place *p, const char *name,
 			       struct solution *ret, struct buf *ret_info);
 
-/* The group with that name or UUID, or NO_INDEX when there is not exactly
- * one. */
-int groups_find(const struct cluster *c, const char *name);
-
 /* The best group for inst; NO_INDEX and the reasons in *ret_info. */
 int groups_best(struct place *p, const struct group_choice *choice,
 		struct buf *ret_info);

@@ -68,9 +68,9 @@ static int find(const struct hail_options *o, struct cluster *c,
 	if (answer(c, request, place, o->protocol1 ? "nodes" : "result",
 		   &out->answer, err) < 0)
 		return -1;
-	if (o->explain == HAIL_EXPLAIN_TEXT)
+	if (o->explain == EXPLAIN_TEXT)
 		explain_text(place->explain, &out->explanation);
-	if (o->explain != HAIL_EXPLAIN_JSON)
+	if (o->explain != EXPLAIN_JSON)
 		return 0;
 	explain_json(place->explain, &explanation);
 	answer_add(&out->answer, "explanation", explanation.data);
@@ -86,7 +86,7 @@ static int reply(const struct hail_options *o, struct cluster *c,
 							  : EXPLAIN_LIMIT};
 	int rc;
 
-	if (o->explain != HAIL_EXPLAIN_NOT)
+	if (o->explain != EXPLAIN_NOT)
 		place.explain = &e;
 	if (show(o, c, "Initial cluster", "pre-ialloc", "before iallocator run",
 		 err) < 0)

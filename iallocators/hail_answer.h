@@ -9,13 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "iallocators/place_options.h"
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 
 struct tool_options;
-
-/* Why nodes were taken or refused: as text, or in the answer (explain.h). */
-enum hail_explain { HAIL_EXPLAIN_NOT, HAIL_EXPLAIN_TEXT, HAIL_EXPLAIN_JSON };
 
 /* Zeroed is what the program does when it is told nothing. */
 struct hail_options {
@@ -30,7 +28,7 @@ struct hail_options {
 	int max_node_failures;
 	bool protocol1; /* read and answer as version 1 of the protocol has it
 			 */
-	enum hail_explain explain;
+	enum explain_format explain;
 	int explain_limit;   /* 0: as many as usual */
 	bool has_kvm_memory; /* what a node with KVM needs itself, in MiB: */
 	int64_t kvm_memory;  /* 0: as reported */

@@ -34,6 +34,21 @@ const char *const alloc_policy_names[ALLOC_POLICY_COUNT] = {
 	[ALLOC_UNALLOCABLE] = "unallocable",
 };
 
+int cluster_find_group(const struct cluster *c, const char *name)
+{
+	int found = NO_INDEX;
+
+	for (int g = 0; g < c->n_groups; g++) {
+		if (strcmp(c->groups[g].name, name) != 0 &&
+		    strcmp(c->groups[g].uuid, name) != 0)
+			continue;
+		if (found != NO_INDEX)
+			return NO_INDEX;
+		found = g;
+	}
+	return found;
+}
+
 int cluster_find_template(const char *name)
 {
 	for (int i = 0; i < TEMPLATE_COUNT; i++)

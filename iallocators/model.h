@@ -49,6 +49,8 @@ struct template_info {
 
 extern const struct template_info templates[TEMPLATE_COUNT];
 
+enum evac_mode { EVAC_PRIMARY, EVAC_SECONDARY, EVAC_ALL };
+
 /* The state of an instance as the text files name it. */
 #define RUN_STATUSES(X)                                                        \
 	X(RUNNING, "running")                                                  \
@@ -304,6 +306,9 @@ void cluster_check(const struct cluster *c, struct buf *ret_warning);
 struct nodeset cluster_all_nodes(struct cluster *c);
 struct nodeset cluster_group_nodes(struct cluster *c, int group);
 
+/* The group with that name or UUID, or NO_INDEX when there is not exactly
+ * one. */
+int cluster_find_group(const struct cluster *c, const char *name);
 /* The index of a name, or NO_INDEX. */
 int cluster_find_template(const char *name);
 

@@ -6,27 +6,12 @@
 
 #include "iallocators/change.h"
 #include "iallocators/model.h"
+#include "iallocators/place_options.h"
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 
 struct explain;
 struct promises;
-
-struct place_options {
-	bool ignore_soft_errors;
-	bool capacity_checks; /* the state afterwards must be redundant */
-	bool accept_existing_errors; /* of offline nodes */
-	/* Each group with exclusive storage by its lost allocations, also when
-	 * other groups have none. */
-	bool dedicated_per_group;
-	bool has_restriction; /* only to these nodes */
-	const char **restriction;
-	size_t n_restriction;
-	/* How many nodes each group must be able to lose; negative: as its
-	 * policy says. */
-	int max_node_failures;
-	struct explain *explain; /* or NULL */
-};
 
 /* How good a place in a cluster of exclusive storage is: how many instances of
  * each standard size the cluster can take less afterwards, then how much disk

@@ -8,7 +8,7 @@
 #define IALLOCATORS_REDUNDANCY_H
 
 #include "iallocators/model.h"
-#include "iallocators/place.h"
+#include "iallocators/place_options.h"
 #include "iallocators/rooms.h"
 
 struct redundancy {

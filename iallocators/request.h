@@ -3,7 +3,6 @@
 #ifndef IALLOCATORS_REQUEST_H
 #define IALLOCATORS_REQUEST_H
 
-#include "iallocators/evacuate.h"
 #include "iallocators/jtext.h"
 #include "iallocators/model.h"
 

@@ -12,7 +12,7 @@
 #ifndef IALLOCATORS_STANDING_H
 #define IALLOCATORS_STANDING_H
 
-#include "iallocators/place.h"
+#include "iallocators/place_options.h"
 #include "iallocators/rooms.h"
 
 struct stand;

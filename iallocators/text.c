@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iallocators/groups.h"
 #include "iallocators/hformat.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
@@ -421,7 +420,7 @@ static int read_policy_line(struct cluster *c, const char *line,
 	    text_double(spindle, row.columns[5], &p.spindle_ratio, err) < 0)
 		return -1;
 	if (*owner != '\0') {
-		int g = groups_find(c, owner);
+		int g = cluster_find_group(c, owner);
 
 		target = g != NO_INDEX ? &c->groups[g].policy : NULL;
 	}

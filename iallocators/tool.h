@@ -4,9 +4,9 @@
 #define IALLOCATORS_TOOL_H
 
 #include "iallocators/dynu.h"
-#include "iallocators/hail_answer.h"
 #include "iallocators/model.h"
 #include "iallocators/mond.h"
+#include "iallocators/place_options.h"
 #include "iallocators/score.h"
 #include "lib/base/error.h"
 #include "lib/base/str.h"
@@ -52,7 +52,7 @@ struct tool_options {
 	bool has_restriction;
 	struct strv restriction;
 	bool dedicated_per_group, protocol1;
-	enum hail_explain explain;
+	enum explain_format explain;
 	int64_t explain_limit; /* 0: as many as usual */
 	const char *argument;  /* the file with the request */
 	bool has_node_tags;

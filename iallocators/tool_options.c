@@ -134,8 +134,8 @@ static int store_word(enum option_kind kind, void *place, const char *value,
 		if (kind == KIND_FORMAT)
 			*(bool *)place = n == 1;
 		else
-			*(enum hail_explain *)place =
-				n == 1 ? HAIL_EXPLAIN_JSON : HAIL_EXPLAIN_TEXT;
+			*(enum explain_format *)place =
+				n == 1 ? EXPLAIN_JSON : EXPLAIN_TEXT;
 		return 0;
 	case KIND_PROTOCOL:
 		if (!read_word(value, versions, 2, &n))

@@ -35,7 +35,7 @@ enum option_kind {
 	KIND_YES,      /* bool, from "yes" or "no"; without a value "yes" */
 	KIND_PRIORITY, /* int */
 	KIND_FORMAT,   /* bool, whether JSON: "text" or "json" */
-	KIND_EXPLAIN,  /* enum hail_explain; without a value "text" */
+	KIND_EXPLAIN,  /* enum explain_format; without a value "text" */
 	KIND_PROTOCOL, /* bool, whether 1: "1" or "2" */
 	KIND_TEMPLATE, /* const char *, a disk template */
 	KIND_MORE,     /* int, one more */

@@ -245,6 +245,18 @@ const json_t *config_find(const struct config *c, enum config_kind kind,
 	return search.n == 1 ? search.found : NULL;
 }
 
+const json_t *config_find_reserved(const struct config *c, const char *name,
+				   uint64_t job)
+{
+	const json_t *inst = config_find(c, CONFIG_INSTANCE, name);
+
+	if (inst != NULL && str_eq(json_str(inst, "name", NULL), name) &&
+	    json_bool(inst, "forthcoming", false) &&
+	    json_int(inst, "reserved_by_job", 0) == (int64_t)job)
+		return inst;
+	return NULL;
+}
+
 const json_t *config_expect(const struct config *c, enum config_kind kind,
 			    const char *name, struct error *err)
 {

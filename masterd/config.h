@@ -89,6 +89,10 @@ const json_t *config_get(const struct config *c, enum config_kind kind,
  * A UUID is found too. */
 const json_t *config_find(const struct config *c, enum config_kind kind,
 			  const char *name);
+/* The forthcoming instance of this name that was put there for this job
+ * (masterd/lu/instance_booking.h); NULL. */
+const json_t *config_find_reserved(const struct config *c, const char *name,
+				   uint64_t job);
 /* As config_find, but ERR_PREREQ/ECODE_NOENT "Node 'x' not known" instead of
  * NULL. */
 const json_t *config_expect(const struct config *c, enum config_kind kind,

@@ -74,7 +74,7 @@ static bool read_options(const json_t *params, struct hail_options *o)
 			o->no_capacity_checks = true;
 		else if (strcmp(key, "explain") == 0 &&
 			 str_eq(json_string_value(value), "json"))
-			o->explain = HAIL_EXPLAIN_JSON;
+			o->explain = EXPLAIN_JSON;
 		else
 			return false;
 	}

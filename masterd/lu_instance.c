@@ -9,7 +9,7 @@
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "lib/model/params.h"
-#include "masterd/lu/network.h"
+#include "masterd/lu_net.h"
 
 const char *inst_name(const json_t *inst)
 {

@@ -6,7 +6,6 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "masterd/config.h"
-#include "masterd/lu/instance_booking.h"
 #include "masterd/master.h"
 #include "queue/queue.h"
 
@@ -177,8 +176,8 @@ static const json_t *reserved_for(struct master *m, const struct job *j,
 	    strncmp(op->summary, CREATE_SUMMARY, strlen(CREATE_SUMMARY)) != 0)
 		return NULL;
 	input = json_parse(op->input, strlen(op->input), &err);
-	return booking_find(m->config, json_str(input, "instance_name", ""),
-			    j->id);
+	return config_find_reserved(
+		m->config, json_str(input, "instance_name", ""), j->id);
 }
 
 void recover_unstarted(struct master *m, const struct job *j)

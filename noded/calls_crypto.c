@@ -8,7 +8,6 @@
 #include "noded/calls.h"
 #include "noded/noded.h"
 #include "noded/renewal.h"
-#include "noded/server.h"
 
 /* The digest of our client certificate, which is made when it is missing or a
  * new one is asked for. */
@@ -99,7 +98,7 @@ static int renewal_step(struct call *c, const char *step, struct error *err)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Call %s: \"%s\" is no step of a renewal",
 				 c->procedure, step);
-	return rc < 0 ? -1 : server_reload(c->n, err);
+	return rc < 0 ? -1 : noded_reload(c->n, err);
 }
 
 /* Arguments: "look", "stage", "switch" or "finish"; to stage: the text of the

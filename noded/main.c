@@ -118,7 +118,7 @@ static void reload(struct daemon *d)
 	struct noded *n = d->arg;
 	struct error err;
 
-	if (server_reload(n, &err) < 0)
+	if (noded_reload(n, &err) < 0)
 		log_error("keeping the old certificate: %s", err.text);
 }
 

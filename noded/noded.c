@@ -7,6 +7,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
+#include "lib/event/https_server.h"
 #include "lib/model/ssconf.h"
 
 #include "gantry-config.h"
@@ -90,4 +91,11 @@ void noded_done(struct noded *n)
 	candidate_done(&n->candidate);
 	peers_done(&n->peers);
 	free(n->address);
+}
+
+int noded_reload(struct noded *n, struct error *err)
+{
+	if (n->server == NULL)
+		return 0;
+	return https_server_reload(n->server, paths_trusted(n->paths), err);
 }

@@ -39,6 +39,9 @@ struct noded {
 void noded_init(struct noded *n, struct paths *paths);
 void noded_done(struct noded *n);
 
+/* Read the certificates again; does nothing before the server listens. */
+int noded_reload(struct noded *n, struct error *err);
+
 /* Where one of our programs is: beside ours, in the build's bin folder, or
  * installed; to be freed, NULL and err. */
 char *noded_find_program(const char *name, struct error *err);

@@ -62,13 +62,6 @@ int server_start(struct noded *n, struct error *err)
 	return n->server != NULL ? 0 : -1;
 }
 
-int server_reload(struct noded *n, struct error *err)
-{
-	if (n->server == NULL)
-		return 0;
-	return https_server_reload(n->server, paths_trusted(n->paths), err);
-}
-
 void server_stop(struct noded *n)
 {
 	metad_close(&n->metad);

@@ -20,8 +20,6 @@ struct noded;
 
 /* Listen at n->address and n->port. */
 int server_start(struct noded *n, struct error *err);
-/* Read the certificates again. */
-int server_reload(struct noded *n, struct error *err);
 /* No more requests; what runs goes on to its end. */
 void server_stop(struct noded *n);
 

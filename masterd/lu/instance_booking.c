@@ -75,18 +75,6 @@ int booking_put(struct lu *lu, const struct op_instance_create *op,
 	return 0;
 }
 
-const json_t *booking_find(const struct config *c, const char *name,
-			   uint64_t job)
-{
-	const json_t *inst = config_find(c, CONFIG_INSTANCE, name);
-
-	if (inst != NULL && str_eq(json_str(inst, "name", NULL), name) &&
-	    json_bool(inst, "forthcoming", false) &&
-	    json_int(inst, "reserved_by_job", 0) == (int64_t)job)
-		return inst;
-	return NULL;
-}
-
 /* Whether it has the disks that are asked for now. */
 static bool same_disks(const struct config *c, const json_t *inst,
 		       const struct inst_spec *s)

@@ -26,10 +26,6 @@ int booking_put(struct lu *lu, const struct op_instance_create *op,
 		const struct inst_spec *s, const char *uuid,
 		const struct inst_nodes *nodes, struct error *err);
 
-/* The one of this name that was put there for this job; NULL. */
-const json_t *booking_find(const struct config *c, const char *name,
-			   uint64_t job);
-
 /* The forthcoming instance of this name that no job has taken, with as much as
  * is asked for now; NULL with ERR_PREREQ. */
 const json_t *booking_planned(const struct config *c, const struct inst_spec *s,

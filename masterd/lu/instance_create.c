@@ -52,7 +52,7 @@ static WAITS int create_arguments(struct lu *lu, struct error *err)
 				 "Invalid instance name '%s'", c->name);
 	if (inst_resolve(lu, c->name, &whole, &c->ip, err) < 0)
 		return -1;
-	if (booking_find(lu->m->config, c->name, lu->job_id) == NULL)
+	if (config_find_reserved(lu->m->config, c->name, lu->job_id) == NULL)
 		c->name = lu_keep_str(lu, spec_lowered(whole));
 	return 0;
 }
@@ -102,7 +102,8 @@ static int create_expand(struct lu *lu, struct error *err)
 	    (c->imports && import_expand(lu, op, err) < 0))
 		return -1;
 	lu_want_new(lu, LOCK_INSTANCE, name);
-	c->booked = booking_find(lu->m->config, name, lu->job_id) != NULL;
+	c->booked =
+		config_find_reserved(lu->m->config, name, lu->job_id) != NULL;
 	if (c->booked || c->commits)
 		return 0; /* the room is ours already */
 	if (c->iallocator != NULL) {
@@ -280,7 +281,8 @@ static int take_name(struct lu *lu, struct error *err)
 	struct config *config = lu->m->config;
 	const json_t *inst =
 		c->commits ? booking_planned(config, &c->spec, err)
-			   : booking_find(config, c->spec.name, lu->job_id);
+			   : config_find_reserved(config, c->spec.name,
+						  lu->job_id);
 
 	if (inst != NULL)
 		take_over(lu, inst);

@@ -469,9 +469,9 @@ static WAITS int hand_over(struct lu *lu, const json_t *names,
 		const json_t *row = json_array_get(ids, k), *inst;
 		json_t *edited;
 
-		inst = booking_find(c,
-				    json_string_value(json_array_get(names, k)),
-				    lu->job_id);
+		inst = config_find_reserved(
+			c, json_string_value(json_array_get(names, k)),
+			lu->job_id);
 		if (inst == NULL || !json_is_true(json_array_get(row, 0)))
 			continue;
 		edited = config_edit(inst);
@@ -501,7 +501,7 @@ static json_t *last_job(struct lu *lu, const json_t *names)
 		const char *name =
 			json_string_value(json_array_get(names, (size_t)k));
 		const json_t *inst =
-			booking_find(lu->m->config, name, lu->job_id);
+			config_find_reserved(lu->m->config, name, lu->job_id);
 
 		json_array_append_new(depends, json_make("[I, []]", k - n));
 		json_array_append_new(instances,
@@ -577,8 +577,8 @@ static WAITS void multi_undo(struct lu *lu)
 	bool changed = false;
 
 	for (size_t i = 0; i < m->n; i++) {
-		const json_t *inst =
-			booking_find(c, m->ops[i].instance_name, lu->job_id);
+		const json_t *inst = config_find_reserved(
+			c, m->ops[i].instance_name, lu->job_id);
 
 		if (inst == NULL)
 			continue;

@@ -8,8 +8,8 @@
 #include "lib/json/json.h"
 #include "lib/model/ippool.h"
 #include "masterd/lu.h"
-#include "masterd/lu/network.h"
 #include "masterd/lu/tags.h"
+#include "masterd/lu_net.h"
 
 struct network_lu {
 	struct lu lu;
@@ -35,43 +35,6 @@ static void master_nodes(struct lu *lu, struct strv *ret_pre,
 
 	strv_add(ret_pre, master);
 	strv_add(ret_post, master);
-}
-
-const json_t *network_find(struct lu *lu, const char *name, struct error *err)
-{
-	return lu_keep(lu,
-		       config_expect(lu->m->config, CONFIG_NETWORK, name, err));
-}
-
-void network_env(const json_t *network, const char *prefix, json_t *env)
-{
-	static const struct {
-		const char *variable, *key;
-	} table[] = {
-		{"NETWORK_NAME", "name"},
-		{"NETWORK_SUBNET", "network"},
-		{"NETWORK_GATEWAY", "gateway"},
-		{"NETWORK_SUBNET6", "network6"},
-		{"NETWORK_GATEWAY6", "gateway6"},
-		{"NETWORK_MAC_PREFIX", "mac_prefix"},
-		{"NETWORK_UUID", "uuid"},
-	};
-	auto_strv struct strv tags = {0};
-	auto_free char *text = NULL, *tags_name = NULL;
-
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		const char *value = json_str(network, table[i].key, NULL);
-		auto_free char *name =
-			xprintf("%s%s", prefix, table[i].variable);
-
-		if (value != NULL)
-			json_set_str(env, name, value);
-	}
-	json_to_strv(json_get(network, "tags"), &tags);
-	text = strv_join(&tags, " ");
-	tags_name = xprintf("%sNETWORK_TAGS", prefix);
-	if (tags.n > 0 || *prefix != '\0')
-		json_set_str(env, tags_name, text);
 }
 
 static void changed_env(struct lu *lu, json_t *env)

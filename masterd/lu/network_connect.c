@@ -6,7 +6,7 @@
 #include "lib/model/ippool.h"
 #include "lib/model/params.h"
 #include "masterd/lu.h"
-#include "masterd/lu/network.h"
+#include "masterd/lu_net.h"
 
 struct connection {
 	struct lu lu;

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	const struct hail_options o = {
 		.protocol1 = size % 2 == 1,
-		.explain = (enum hail_explain)(size / 2 % 3),
+		.explain = (enum explain_format)(size / 2 % 3),
 		.explain_limit = 2,
 		.has_max_node_failures = size / 6 % 2 == 1,
 		.max_node_failures = (int)(size / 12 % 4),

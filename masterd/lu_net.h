@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the logical units of networks share. */
-#ifndef MASTERD_LU_NETWORK_H
-#define MASTERD_LU_NETWORK_H
+#ifndef MASTERD_LU_NET_H
+#define MASTERD_LU_NET_H
 
 #include "masterd/lu.h"
 
