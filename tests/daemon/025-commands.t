@@ -198,11 +198,13 @@ like "$out" "connect to node 'node1.example.com'" "which node is the master"
 socket=$(root node1)/var/run/ganeti/socket/ganeti-query
 chmod 0 "$socket"
 if [ "$(id -u)" = 0 ]; then
-    # Also the folders on the way must be open to somebody else.
+    # The folders on the way must be open to somebody else, and the program:
+    # a build folder may be its owner's alone.
     chmod 755 "$VC" "$(root node1)"
+    cp -L "$BIN/gnt-node" "$VC/gnt-node"
     fails "without permission" setpriv --reuid=65534 --regid=65534 \
         --clear-groups env GANETI_ROOTDIR="$(root node1)" \
-        GANETI_HOSTNAME=node1.example.com "$BIN/gnt-node" list
+        GANETI_HOSTNAME=node1.example.com "$VC/gnt-node" list
 else
     fails "without permission" m gnt-node list
 fi
