@@ -14,7 +14,6 @@
 #include "iallocators/outlook.h"
 #include "iallocators/score.h"
 #include "iallocators/survival.h"
-#include "iallocators/tool.h"
 #include "lib/base/mem.h"
 
 struct candidate {
@@ -337,6 +336,6 @@ void balance_describe(const struct cluster *c, const struct balance_step *s,
 
 	buf_adds(out, forms[s->move][0]);
 	if (forms[s->move][1] != NULL)
-		buf_addf(out, "%.*s%s", tool_alias_len(c, name), name,
+		buf_addf(out, "%.*s%s", cluster_alias_len(c, name), name,
 			 forms[s->move][1]);
 }

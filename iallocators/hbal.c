@@ -163,7 +163,7 @@ static int widest(const struct cluster *c, bool instances)
 	int width = 0, n = instances ? c->n_instances : c->n_nodes;
 
 	for (int i = 0; i < n; i++) {
-		int len = tool_alias_len(c, instances ? c->instances[i].name
+		int len = cluster_alias_len(c, instances ? c->instances[i].name
 						      : c->nodes[i].name);
 
 		width = len > width ? len : width;
@@ -177,9 +177,9 @@ static void add_pair(const struct cluster *c, int primary, int secondary,
 	const char *p = c->nodes[primary].name;
 	const char *s = secondary == NO_INDEX ? "" : c->nodes[secondary].name;
 
-	buf_addf(out, "%.*s", tool_alias_len(c, p), p);
+	buf_addf(out, "%.*s", cluster_alias_len(c, p), p);
 	if (secondary != NO_INDEX)
-		buf_addf(out, ":%.*s", tool_alias_len(c, s), s);
+		buf_addf(out, ":%.*s", cluster_alias_len(c, s), s);
 }
 
 static void print_step(const struct cluster *c, int number,
@@ -197,7 +197,7 @@ static void print_step(const struct cluster *c, int number,
 	if (with_cost)
 		buf_addf(&cost, " c=%.0f", s->cost);
 	printf("  %3d. %-*.*s %-*s => %-*s %12s a=%s%s\n", number,
-	       widest(c, true), tool_alias_len(c, name), name, pair, old.data,
+	       widest(c, true), cluster_alias_len(c, name), name, pair, old.data,
 	       pair, new.data, score.data, moves.data,
 	       with_cost ? cost.data : "");
 }

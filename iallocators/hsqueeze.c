@@ -208,7 +208,7 @@ static void add_for_each(const struct cluster *c, const struct nodeset *nodes,
 		const char *name = c->nodes[nodes->items[i]].name;
 
 		buf_addf(out, "%s  gnt-node %s %.*s%s\n", indent, before,
-			 tool_alias_len(c, name), name, after);
+			 cluster_alias_len(c, name), name, after);
 	}
 }
 

@@ -35,10 +35,10 @@ static void add_command(const struct cluster *c, const struct balance_step *s,
 
 	buf_addf(out, "%s  gnt-instance %s", style->indent, verb);
 	if (target != NO_INDEX)
-		buf_addf(out, " -n %.*s", tool_alias_len(c, node), node);
+		buf_addf(out, " -n %.*s", cluster_alias_len(c, node), node);
 	buf_addf(out, " %.*s\n",
 		 style->full_names ? (int)strlen(inst->name)
-				   : tool_alias_len(c, inst->name),
+				   : cluster_alias_len(c, inst->name),
 		 inst->name);
 }
 

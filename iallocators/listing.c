@@ -29,7 +29,7 @@ static void show_status(const struct cluster *c, const struct node *n,
 static void show_alias(const struct cluster *c, const struct node *n,
 		       struct buf *out)
 {
-	buf_add(out, n->name, (size_t)tool_alias_len(c, n->name));
+	buf_add(out, n->name, (size_t)cluster_alias_len(c, n->name));
 }
 
 static void show_fqdn(const struct cluster *c, const struct node *n,

@@ -34,6 +34,11 @@ const char *const alloc_policy_names[ALLOC_POLICY_COUNT] = {
 	[ALLOC_UNALLOCABLE] = "unallocable",
 };
 
+int cluster_alias_len(const struct cluster *c, const char *name)
+{
+	return (int)(strlen(name) - c->suffix_len);
+}
+
 int cluster_find_group(const struct cluster *c, const char *name)
 {
 	int found = NO_INDEX;

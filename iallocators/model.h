@@ -306,6 +306,8 @@ void cluster_check(const struct cluster *c, struct buf *ret_warning);
 struct nodeset cluster_all_nodes(struct cluster *c);
 struct nodeset cluster_group_nodes(struct cluster *c, int group);
 
+/* The name without the suffix that all names share. */
+int cluster_alias_len(const struct cluster *c, const char *name);
 /* The group with that name or UUID, or NO_INDEX when there is not exactly
  * one. */
 int cluster_find_group(const struct cluster *c, const char *name);

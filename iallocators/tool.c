@@ -41,11 +41,6 @@ void tool_error(const char *text)
 	fprintf(stderr, "Error: %s\n", text);
 }
 
-int tool_alias_len(const struct cluster *c, const char *name)
-{
-	return (int)(strlen(name) - c->suffix_len);
-}
-
 void tool_grid(struct buf *out, const char *prefix, const struct grid *grid,
 	       const bool *left)
 {

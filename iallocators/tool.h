@@ -94,9 +94,6 @@ int tool_load(struct cluster *c, const struct tool_options *o,
 int tool_finish(struct cluster *c, const struct tool_options *o,
 		struct error *err);
 
-/* The name without the suffix that all names share. */
-int tool_alias_len(const struct cluster *c, const char *name);
-
 /* Add a table of all metrics of the statistics. */
 void tool_metrics(struct buf *out, const struct stats *stats);
 
