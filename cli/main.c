@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/completion.h"
-#include "cli/tools.h"
+#include "cli/frame/tools.h"
+#include "cli/pages/completion.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Puts the parts of a master together; the same for the daemon and the
  * simulation. */
-#include "masterd/master.h"
+#include "masterd/core/master.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
-#include "lib/model/paths.h"
-#include "lib/model/term.h"
-#include "masterd/config.h"
-#include "masterd/distribute.h"
-#include "masterd/job_filters.h"
-#include "masterd/job_views.h"
-#include "masterd/leftovers.h"
-#include "masterd/lu.h"
-#include "masterd/recover.h"
-#include "masterd/reserve.h"
-#include "queue/locks.h"
+#include "lib/model/files/paths.h"
+#include "lib/model/files/term.h"
+#include "masterd/config/config.h"
+#include "masterd/config/reserve.h"
+#include "masterd/failover/leftovers.h"
+#include "masterd/failover/recover.h"
+#include "masterd/jobs/job_filters.h"
+#include "masterd/jobs/job_views.h"
+#include "masterd/lu/frame/lu.h"
+#include "masterd/replicate/distribute.h"
+#include "queue/locks/locks.h"
 #include "queue/queue.h"
 
 #define MAX_RUNNING_JOBS 20

@@ -11,10 +11,10 @@
 #include "lib/event/daemon.h"
 #include "lib/event/task.h"
 #include "lib/event/tls.h"
-#include "lib/model/owners.h"
-#include "lib/model/ssconf.h"
-#include "noded/noded.h"
-#include "noded/server.h"
+#include "lib/model/config/ssconf.h"
+#include "lib/model/files/owners.h"
+#include "noded/access/server.h"
+#include "noded/core/noded.h"
 
 static const char usage[] =
 	"Usage: gantry-noded [options]\n"

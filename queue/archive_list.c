@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which jobs are in the archive. */
-#include "lib/model/queue_files.h"
+#include "lib/model/files/queue_files.h"
 #include "queue/queue_private.h"
 
 static int by_value(const void *a, const void *b)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/log.h"
-#include "queue/chain_check.h"
+#include "queue/history/chain_check.h"
 #include "queue/queue_private.h"
 
 struct entries {

@@ -13,8 +13,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/event/timer.h"
+#include "queue/history/history_row.h"
 #include "queue/history_private.h"
-#include "queue/history_row.h"
 
 /* Live jobs are put when nothing changed for this long, or when the oldest
  * change is that old. */

@@ -14,7 +14,7 @@
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
-#include "queue/job.h"
+#include "queue/jobs/job.h"
 
 struct history;
 struct queue;

@@ -6,7 +6,7 @@
 
 #include "lib/event/timer.h"
 #include "queue/history.h"
-#include "queue/history_db.h"
+#include "queue/history/history_db.h"
 #include "queue/queue_private.h"
 
 /* Jobs in one transaction. */

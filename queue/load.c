@@ -13,7 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
-#include "lib/model/queue_files.h"
+#include "lib/model/files/queue_files.h"
 #include "queue/queue_private.h"
 
 #define VERSION_TEXT "1\n"

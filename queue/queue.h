@@ -18,7 +18,7 @@
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 #include "lib/event/task.h"
-#include "queue/job.h"
+#include "queue/jobs/job.h"
 
 struct queue;
 struct queue_run; /* one opcode being run, see below */
@@ -269,8 +269,8 @@ uint64_t queue_last_id(const struct queue *q);
 /* --- for hooks->run_op, in the job's task --- */
 
 /* What is behind the functions below. The queue's own records in the job's
- * file; who only tries an opcode without running it (masterd/job_plan.h) has
- * another one, and makes the struct queue_run itself. */
+ * file; who only tries an opcode without running it (masterd/jobs/job_plan.h)
+ * has another one, and makes the struct queue_run itself. */
 struct queue_runner {
 	int (*started)(struct queue_run *run, struct error *err);
 	WAITS int (*safe)(struct queue_run *run, struct error *err);

@@ -14,9 +14,9 @@
 
 #include "lib/base/table.h"
 #include "lib/store/store.h"
-#include "queue/chain.h"
 #include "queue/history.h"
-#include "queue/job_index.h"
+#include "queue/history/chain.h"
+#include "queue/jobs/job_index.h"
 #include "queue/queue.h"
 
 /* Archived jobs lie in folders of this many ids, as Ganeti's. */

@@ -12,8 +12,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "queue/jobs/secrets.h"
 #include "queue/queue_private.h"
-#include "queue/secrets.h"
 
 static struct running *running_of(struct queue_run *run)
 {

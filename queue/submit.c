@@ -8,9 +8,9 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
-#include "lib/model/queue_files.h"
+#include "lib/model/files/queue_files.h"
+#include "queue/jobs/secrets.h"
 #include "queue/queue_private.h"
-#include "queue/secrets.h"
 
 /* Checking a job costs some 20 us, and so does letting it into the queue: let
  * others run after this many. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What one may ask of the history: the verdict on the chain, in words, and to
  * make the index anew. */
-#include "queue/chain_check.h"
+#include "queue/history/chain_check.h"
 #include "queue/queue_private.h"
 
 static char *good(const struct chain_verdict *v)

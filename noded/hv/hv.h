@@ -17,7 +17,7 @@
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 #include "lib/event/task.h"
-#include "lib/model/paths.h"
+#include "lib/model/files/paths.h"
 
 /* A disk that was assembled here for an instance to be started. */
 struct hv_disk {

@@ -24,7 +24,7 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "noded/impexp/impexp.h"
-#include "noded/script.h"
+#include "noded/scripts/script.h"
 
 #define SPEC_MAX (4 * 1024 * 1024)
 #define ASKED_MAX_S 600

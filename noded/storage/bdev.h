@@ -14,7 +14,7 @@
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
-#include "lib/model/paths.h"
+#include "lib/model/files/paths.h"
 
 #define MIB (1024 * 1024)
 

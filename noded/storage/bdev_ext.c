@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Disks of external storage: logical_id [provider, volume], parameters of their
- * own.  All is done by the provider's scripts (noded/extstorage.h); this says
- * which one, when, with which variables.  As a provider attaches a volume that
- * is attached already, looking for a disk attaches it. */
+ * own.  All is done by the provider's scripts (noded/scripts/extstorage.h);
+ * this says which one, when, with which variables.  As a provider attaches a
+ * volume that is attached already, looking for a disk attaches it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
-#include "noded/extstorage.h"
+#include "noded/scripts/extstorage.h"
 #include "noded/storage/bdev.h"
 
 /* What Ganeti lets through to storages. */

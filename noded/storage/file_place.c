@@ -10,7 +10,7 @@
 #include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
-#include "lib/model/ssconf.h"
+#include "lib/model/config/ssconf.h"
 
 #define LIST_MAX (64 * 1024)
 

@@ -10,7 +10,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/str.h"
-#include "lib/model/paths.h"
+#include "lib/model/files/paths.h"
 
 /* A name in an open folder. */
 struct file_place {

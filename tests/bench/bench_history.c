@@ -11,7 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
-#include "queue/history_db.h"
+#include "queue/history/history_db.h"
 
 #define BATCH 1000
 #define ROWS 200

@@ -5,7 +5,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/mem.h"
-#include "queue/locks.h"
+#include "queue/locks/locks.h"
 
 #define ROUNDS 20000
 

@@ -153,7 +153,7 @@ for tool in $tools; do
     done
     is "$missing" "" "each command of gnt-$tool has an example that holds"
 done
-is "$shown" "$(grep -c '^EXAMPLE(' "$(dirname "$0")/../../cli/examples.def")" \
+is "$shown" "$(grep -c '^EXAMPLE(' "$(dirname "$0")/../../cli/frame/examples.def")" \
     "and no example is of something else"
 like "$(gnt manual gnt-node | grep -A 4 '^Example: Ask the nodes')" \
     'gnt.-node health node1 node2' "the manual has them, too"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iallocators/hail_answer.h"
+#include "iallocators/allocate/hail_answer.h"
 #include "lib/base/mem.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

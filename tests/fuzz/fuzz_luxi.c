@@ -15,8 +15,8 @@
 #include "lib/base/log.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "masterd/luxi_calls.h"
-#include "masterd/luxi_server.h"
+#include "masterd/luxi/luxi_calls.h"
+#include "masterd/luxi/luxi_server.h"
 
 /* Without an answer after so many turns of the loop something hangs. */
 #define TURNS_MAX 100000

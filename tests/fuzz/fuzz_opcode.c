@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
-#include "lib/model/opcode.h"
+#include "lib/model/opcode/opcode.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

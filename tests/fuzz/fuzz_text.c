@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iallocators/save.h"
-#include "iallocators/text.h"
+#include "iallocators/input/text.h"
+#include "iallocators/options/save.h"
 #include "lib/base/mem.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

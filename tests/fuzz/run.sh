@@ -10,7 +10,7 @@ seconds=${2:-60}
 # The words of the opcodes.
 sed -n -e 's/^OPCODE([a-z_]*, *"\(OP_[A-Z_]*\)".*/"\\"\1\\""/p' \
     -e 's/^PARAM([a-z_]*, *[a-z]*, *\([a-z_]*\),.*/"\\"\1\\""/p' \
-    "$here/../../lib/model/opcodes.def" | sort -u >"$build/opcode.dict"
+    "$here/../../lib/model/opcode/opcodes.def" | sort -u >"$build/opcode.dict"
 sed -n 's/^LUXI(\([A-Za-z]*\),.*/"\\"\1\\""/p' \
     "$here/../../lib/model/luxi.def" >"$build/luxi.dict"
 # The words of requests; the files have few.

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/mem.h"
-#include "queue/locks.h"
+#include "queue/locks/locks.h"
 
 #define WANTS_MAX 6
 

@@ -12,7 +12,7 @@
 #include <uv.h>
 
 #include "lib/base/str.h"
-#include "masterd/luxi_server.h"
+#include "masterd/luxi/luxi_server.h"
 
 static inline int sock_connect(const char *path)
 {

@@ -10,8 +10,8 @@
 
 #include "lib/event/proc.h"
 #include "lib/event/tls.h"
-#include "noded/answer.h"
-#include "noded/noded.h"
+#include "noded/access/answer.h"
+#include "noded/core/noded.h"
 #include "tests/lib/root.h"
 
 struct test_node {

@@ -11,9 +11,9 @@
 #include "lib/event/timer.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
-#include "masterd/config.h"
-#include "masterd/distribute.h"
-#include "masterd/master.h"
+#include "masterd/config/config.h"
+#include "masterd/core/master.h"
+#include "masterd/replicate/distribute.h"
 #include "tests/lib/root.h"
 
 #define NODE2 "cf9913a1-8ecd-4d8a-b04b-114fb57a49b5"

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iallocators/change.h"
-#include "iallocators/move.h"
-#include "iallocators/rooms.h"
-#include "iallocators/score.h"
-#include "iallocators/text.h"
+#include "iallocators/input/text.h"
+#include "iallocators/model/change.h"
+#include "iallocators/model/move.h"
+#include "iallocators/model/score.h"
+#include "iallocators/nplus1/rooms.h"
 #include "lib/base/mem.h"
 
 #define PLACED_NODES 7

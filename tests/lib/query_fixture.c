@@ -6,9 +6,9 @@
 
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
-#include "lib/model/paths.h"
-#include "masterd/noderpc.h"
-#include "queue/job.h"
+#include "lib/model/files/paths.h"
+#include "masterd/rpc/noderpc.h"
+#include "queue/jobs/job.h"
 #include "queue/queue.h"
 #include "tests/lib/compat.h"
 

@@ -7,10 +7,10 @@
 #include <jansson.h>
 
 #include "lib/base/str.h"
-#include "masterd/config.h"
-#include "masterd/master.h"
-#include "masterd/query.h"
-#include "queue/locks.h"
+#include "masterd/config/config.h"
+#include "masterd/core/master.h"
+#include "masterd/query/query.h"
+#include "queue/locks/locks.h"
 
 struct query_fixture {
 	struct master m;

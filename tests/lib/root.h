@@ -11,7 +11,7 @@
 #include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/event/task.h"
-#include "lib/model/paths.h"
+#include "lib/model/files/paths.h"
 #include "tests/lib/compat.h"
 
 struct test_root {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What instances have booked, summed anew from the objects (not by
- * masterd/resources, which is what is tested). */
+ * masterd/resources/resources, which is what is tested). */
 #include <string.h>
 
 #include "lib/json/json.h"
-#include "lib/model/params.h"
-#include "masterd/config.h"
-#include "masterd/reserve.h"
-#include "masterd/resources.h"
+#include "lib/model/params/params.h"
+#include "masterd/config/config.h"
+#include "masterd/config/reserve.h"
+#include "masterd/resources/resources.h"
 #include "tests/sim/schedules.h"
 
 #define META_MIB 128

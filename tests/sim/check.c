@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "lib/json/json.h"
-#include "masterd/config.h"
-#include "queue/locks.h"
+#include "masterd/config/config.h"
+#include "queue/locks/locks.h"
 #include "queue/queue.h"
 #include "tests/sim/sim.h"
 

@@ -6,7 +6,7 @@
 
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "masterd/master.h"
+#include "masterd/core/master.h"
 #include "queue/queue.h"
 #include "tests/sim/sim.h"
 

@@ -6,7 +6,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 #include "queue/queue.h"
 
 /* In the simulation an hour is a matter of milliseconds. */

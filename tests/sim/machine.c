@@ -5,7 +5,7 @@
 
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "lib/model/ssconf.h"
+#include "lib/model/config/ssconf.h"
 #include "tests/sim/sim.h"
 
 /* Small, so that its halves are turned in a random life. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Instances with mirrored disks, which nodes without DRBD cannot make. */
 #include "lib/json/json.h"
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 #include "tests/sim/sim.h"
 
 #define SIZE_MIB 64

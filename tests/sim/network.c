@@ -12,8 +12,8 @@
 #include "lib/base/random.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "noded/answer.h"
-#include "noded/calls.h"
+#include "noded/access/answer.h"
+#include "noded/calls/calls.h"
 #include "tests/sim/sim.h"
 
 #define CONNECT_FAILS_MS 5000

@@ -7,7 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 #include "queue/queue.h"
 #include "tests/sim/life.h"
 #include "tests/sim/ops.h"

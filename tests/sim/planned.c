@@ -6,8 +6,8 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
-#include "masterd/job_plan.h"
+#include "masterd/config/config.h"
+#include "masterd/jobs/job_plan.h"
 #include "queue/queue.h"
 
 #define MINUTE_MS (60 * 1000)

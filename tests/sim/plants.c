@@ -3,8 +3,8 @@
  * the product replaced (the linker's --wrap; see tests/meson.build) by what is
  * here.  The simulation must catch every one. */
 #include "lib/store/journal.h"
-#include "masterd/distribute_private.h"
-#include "noded/candidate.h"
+#include "masterd/replicate/distribute_private.h"
+#include "noded/replica/candidate.h"
 
 /* The journal is written, but never synced. */
 int __wrap_journal_sync(struct journal *j, struct error *err);

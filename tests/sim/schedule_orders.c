@@ -3,7 +3,7 @@
  * than there is, so that they get in each other's way. */
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/schedules.h"
 

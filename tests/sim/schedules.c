@@ -12,7 +12,7 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "masterd/config_private.h"
+#include "masterd/config/config_private.h"
 #include "queue/queue.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/schedules.h"

@@ -13,7 +13,7 @@
 #include "lib/base/random.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "lib/model/cluster.h"
+#include "lib/model/config/cluster.h"
 
 #define START_OF_TIME_US ((int64_t)1700000000 * 1000000)
 #define HOUR_MS (3600 * 1000)

@@ -19,8 +19,8 @@
 #include "lib/base/str.h"
 #include "lib/base/table.h"
 #include "lib/event/timer.h"
-#include "masterd/master.h"
-#include "noded/noded.h"
+#include "masterd/core/master.h"
+#include "noded/core/noded.h"
 #include "tests/lib/fake_disk.h"
 
 #define SIM_NODES_MAX 32

@@ -5,7 +5,7 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "lib/model/ssh_keys.h"
+#include "lib/model/files/ssh_keys.h"
 #include "tests/sim/sim.h"
 
 static char *key_id(unsigned key)

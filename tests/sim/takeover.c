@@ -8,9 +8,9 @@
 #include "lib/base/log.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "lib/model/ssconf.h"
-#include "masterd/config.h"
-#include "masterd/takeover.h"
+#include "lib/model/config/ssconf.h"
+#include "masterd/config/config.h"
+#include "masterd/failover/takeover.h"
 #include "tests/sim/sim.h"
 
 /* A node daemon waits so long for a master daemon to start or to end. */

@@ -6,7 +6,7 @@
 
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 #include "queue/queue.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/sim.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 

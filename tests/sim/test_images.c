@@ -5,7 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"

@@ -3,8 +3,8 @@
  * free; what it had begun is removed or said. */
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
-#include "queue/job_facts.h"
+#include "masterd/config/config.h"
+#include "queue/jobs/job_facts.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"

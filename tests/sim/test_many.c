@@ -6,9 +6,9 @@
 #include "lib/base/random.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "lib/model/ssconf.h"
-#include "masterd/config.h"
-#include "masterd/distribute.h"
+#include "lib/model/config/ssconf.h"
+#include "masterd/config/config.h"
+#include "masterd/replicate/distribute.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/sim.h"
 

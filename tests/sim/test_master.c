@@ -5,8 +5,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
-#include "masterd/luxi_calls.h"
+#include "masterd/config/config.h"
+#include "masterd/luxi/luxi_calls.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "lib/json/json.h"
-#include "lib/model/state.h"
-#include "masterd/config.h"
+#include "lib/model/config/state.h"
+#include "masterd/config/config.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"

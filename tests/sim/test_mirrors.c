@@ -6,7 +6,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/planned.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "lib/json/json.h"
-#include "masterd/config.h"
-#include "masterd/resources.h"
+#include "masterd/config/config.h"
+#include "masterd/resources/resources.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"

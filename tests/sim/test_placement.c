@@ -2,9 +2,9 @@
 /* What is reserved, for whom, and that nothing of it stays. */
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
-#include "masterd/resources.h"
-#include "queue/locks.h"
+#include "masterd/config/config.h"
+#include "masterd/resources/resources.h"
+#include "queue/locks/locks.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "lib/json/json.h"
-#include "lib/model/ssconf.h"
-#include "masterd/config.h"
+#include "lib/model/config/ssconf.h"
+#include "masterd/config/config.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 

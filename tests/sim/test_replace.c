@@ -6,8 +6,8 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
-#include "queue/job.h"
+#include "masterd/config/config.h"
+#include "queue/jobs/job.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"

@@ -2,8 +2,8 @@
 /* SSH keys in a simulated cluster: whom the nodes let in when roles change, a
  * node fails, or the master dies in the middle of a renewal. */
 #include "lib/json/json.h"
-#include "lib/model/paths.h"
-#include "masterd/config.h"
+#include "lib/model/files/paths.h"
+#include "masterd/config/config.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"

@@ -5,7 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "masterd/lu_stop.h"
+#include "masterd/lu/parts/lu_stop.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"

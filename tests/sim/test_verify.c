@@ -7,9 +7,9 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "lib/model/params.h"
-#include "masterd/config.h"
-#include "queue/job.h"
+#include "lib/model/params/params.h"
+#include "masterd/config/config.h"
+#include "queue/jobs/job.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/base/array.h"
-#include "lib/model/ssconf.h"
+#include "lib/model/config/ssconf.h"
 #include "noded/storage/bdev.h"
 #include "noded/storage/file_place.h"
 #include "tests/lib/node.h"

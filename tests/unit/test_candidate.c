@@ -4,7 +4,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "noded/candidate.h"
+#include "noded/replica/candidate.h"
 #include "tests/lib/compat.h"
 #include "tests/lib/fake_disk.h"
 #include "tests/lib/root.h"

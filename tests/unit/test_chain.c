@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "queue/chain.h"
+#include "queue/history/chain.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "lib/json/json.h"
-#include "queue/chain_check.h"
-#include "queue/job.h"
+#include "queue/history/chain_check.h"
+#include "queue/jobs/job.h"
 
 #define N 6
 

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/cli_opts.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/cli_opts.h"
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
 
-#include "cli/cli_suggest.h"
+#include "cli/frame/cli_suggest.h"
 #include "lib/base/array.h"
 
 Test(cli_suggest, the_nearest_name_is_found)

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cli_table.h"
-#include "cli/cli_text.h"
+#include "cli/frame/cli_table.h"
+#include "cli/frame/cli_text.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"

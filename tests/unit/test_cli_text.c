@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "cli/cli_text.h"
+#include "cli/frame/cli_text.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "cli/cli_yaml.h"
+#include "cli/frame/cli_yaml.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"

@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "lib/model/cluster.h"
-#include "lib/model/ssconf.h"
+#include "lib/model/config/cluster.h"
+#include "lib/model/config/ssconf.h"
 #include "tests/lib/compat.h"
 
 static const char *const fake[] = {"fake", NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/base/array.h"
-#include "lib/model/config_check.h"
+#include "lib/model/config/config_check.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "lib/model/ssconf.h"
+#include "lib/model/config/ssconf.h"
 #include "tests/lib/compat.h"
 
 static struct error err;

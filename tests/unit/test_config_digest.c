@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/base/array.h"
-#include "lib/model/config_digest.h"
+#include "lib/model/config/config_digest.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

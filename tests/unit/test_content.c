@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lib/model/content.h"
+#include "lib/model/files/content.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

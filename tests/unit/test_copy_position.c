@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/base/array.h"
-#include "lib/model/copy_position.h"
+#include "lib/model/files/copy_position.h"
 
 #include <criterion/criterion.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What moves cost, and what balancing makes of it. */
-#include "iallocators/cost.h"
+#include "iallocators/balance/cost.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "iallocators/change.h"
-#include "iallocators/text.h"
+#include "iallocators/input/text.h"
+#include "iallocators/model/change.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 

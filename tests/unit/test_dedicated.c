@@ -5,9 +5,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "iallocators/groups.h"
-#include "iallocators/place.h"
-#include "iallocators/text.h"
+#include "iallocators/input/text.h"
+#include "iallocators/place/groups.h"
+#include "iallocators/place/place.h"
 #include "lib/base/mem.h"
 
 #define QUARTER 1000

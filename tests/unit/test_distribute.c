@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who gets which files when, and that a dead node costs nobody but itself. */
-#include "lib/model/ssconf.h"
+#include "lib/model/config/ssconf.h"
 #include "tests/lib/peers.h"
 
 TestSuite(distribute, .init = peers_setup, .fini = peers_teardown,

@@ -7,7 +7,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
-#include "noded/exports.h"
+#include "noded/scripts/exports.h"
 
 static struct paths *paths;
 static char root[] = "/tmp/exports.XXXXXX";

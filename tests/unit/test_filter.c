@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/array.h"
-#include "lib/model/filter.h"
+#include "lib/model/filter/filter.h"
 #include "tests/lib/compat.h"
 
 static json_t *parse(const char *text)

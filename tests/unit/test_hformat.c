@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "iallocators/hformat.h"
+#include "iallocators/model/hformat.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

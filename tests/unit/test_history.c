@@ -10,9 +10,9 @@
 #include "lib/base/fs.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "lib/model/filter.h"
-#include "queue/history_db.h"
-#include "queue/history_row.h"
+#include "lib/model/filter/filter.h"
+#include "queue/history/history_db.h"
+#include "queue/history/history_row.h"
 
 #define N_JOBS 60
 #define N_FILTERS 1500

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "lib/json/json.h"
-#include "noded/hv/hv_kvm.h"
+#include "noded/hv/kvm/hv_kvm.h"
 
 static struct error err;
 

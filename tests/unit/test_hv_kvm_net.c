@@ -10,9 +10,9 @@
 #include "lib/base/str.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
-#include "noded/hv/hv_kvm.h"
-#include "noded/hv/hv_kvm_net.h"
-#include "noded/hv/hv_kvm_tap.h"
+#include "noded/hv/kvm/hv_kvm.h"
+#include "noded/hv/kvm/hv_kvm_net.h"
+#include "noded/hv/kvm/hv_kvm_tap.h"
 #include "tests/lib/netns.h"
 
 static struct error err;

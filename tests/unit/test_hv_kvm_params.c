@@ -7,8 +7,8 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "lib/model/params.h"
-#include "noded/hv/hv_kvm.h"
+#include "lib/model/params/params.h"
+#include "noded/hv/kvm/hv_kvm.h"
 
 /* Where the effect is seen. */
 enum where {

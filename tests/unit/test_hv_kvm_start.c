@@ -7,7 +7,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "noded/hv/hv_kvm.h"
+#include "noded/hv/kvm/hv_kvm.h"
 #include "tests/lib/netns.h"
 
 #define QEMU "/usr/bin/qemu-system-x86_64"

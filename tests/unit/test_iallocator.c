@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The allocator framework on a recorded configuration, with scripted nodes
  * that answer at once. */
-#include "masterd/iallocator.h"
+#include "masterd/allocator/iallocator.h"
 
 #include <string.h>
 #include <sys/wait.h>
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "masterd/config.h"
-#include "masterd/iallocator_private.h"
-#include "masterd/master.h"
-#include "masterd/noderpc.h"
+#include "masterd/allocator/iallocator_private.h"
+#include "masterd/config/config.h"
+#include "masterd/core/master.h"
+#include "masterd/rpc/noderpc.h"
 #include "tests/lib/root.h"
 
 #define BIG (512 * 1024)

@@ -3,7 +3,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "lib/model/ippool.h"
+#include "lib/model/config/ippool.h"
 
 static struct error err;
 

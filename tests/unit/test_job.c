@@ -6,7 +6,7 @@
 #include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
-#include "queue/job.h"
+#include "queue/jobs/job.h"
 #include "tests/lib/compat.h"
 
 #define JOBS "tests/compat/jobs"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "masterd/job_filters.h"
+#include "masterd/jobs/job_filters.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "masterd/job_views.h"
+#include "masterd/jobs/job_views.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

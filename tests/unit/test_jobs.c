@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Steps as opcodes, as sets of jobs, and as a script; execution without a
  * master. */
-#include "iallocators/jobs.h"
+#include "iallocators/tools/jobs.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "iallocators/execute.h"
-#include "iallocators/text.h"
+#include "iallocators/input/text.h"
+#include "iallocators/tools/execute.h"
 #include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "iallocators/jtext.h"
+#include "iallocators/input/jtext.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

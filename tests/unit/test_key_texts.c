@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "cli/key_texts.h"
-#include "lib/model/params.h"
+#include "cli/values/key_texts.h"
+#include "lib/model/params/params.h"
 
 static const char *const own[] = {"be", "nic", "nd", NULL};
 

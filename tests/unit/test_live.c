@@ -3,9 +3,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "iallocators/live_answers.h"
-#include "iallocators/save.h"
-#include "iallocators/text.h"
+#include "iallocators/input/live_answers.h"
+#include "iallocators/input/text.h"
+#include "iallocators/options/save.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 

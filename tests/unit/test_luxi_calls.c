@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A whole master, whose nodes do not answer, behind its real socket. */
-#include "masterd/luxi_calls.h"
+#include "masterd/luxi/luxi_calls.h"
 
 #include <signal.h>
 
 #include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "masterd/master.h"
+#include "masterd/core/master.h"
 #include "tests/lib/luxi_sock.h"
 #include "tests/lib/root.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "masterd/luxi_server.h"
+#include "masterd/luxi/luxi_server.h"
 
 #include <signal.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "lib/base/array.h"
 #include "lib/event/https_server.h"
 #include "lib/json/json.h"
-#include "noded/metad.h"
+#include "noded/metad/metad.h"
 #include "tests/lib/node.h"
 
 #define TREE "/ganeti/latest/"

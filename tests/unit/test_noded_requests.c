@@ -2,7 +2,7 @@
 /* What is no call, what a call may not do, and what calls leave on the node. */
 #include "lib/base/array.h"
 #include "lib/event/tls.h"
-#include "noded/calls.h"
+#include "noded/calls/calls.h"
 #include "tests/lib/node.h"
 
 static struct test_node node;

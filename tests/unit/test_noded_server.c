@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 
 #include "lib/event/https_client.h"
-#include "lib/model/ssconf.h"
-#include "noded/server.h"
+#include "lib/model/config/ssconf.h"
+#include "noded/access/server.h"
 #include "tests/lib/https_wait.h"
 #include "tests/lib/node.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The call ssh_keys: what it does to root's .ssh below the node's root. */
 #include "lib/base/array.h"
-#include "lib/model/ssh_keys.h"
+#include "lib/model/files/ssh_keys.h"
 #include "tests/lib/node.h"
 
 static struct test_node node;

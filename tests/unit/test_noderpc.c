@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "masterd/noderpc.h"
+#include "masterd/rpc/noderpc.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
-#include "lib/model/opcode.h"
+#include "lib/model/opcode/opcode.h"
 #include "tests/lib/compat.h"
 
 static json_t *parse(const char *text)

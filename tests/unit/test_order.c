@@ -6,7 +6,7 @@
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
-#include "noded/order.h"
+#include "noded/replica/order.h"
 
 static struct order order;
 static struct buf trace;

@@ -3,7 +3,7 @@
 
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
-#include "lib/model/os_image.h"
+#include "lib/model/opcode/os_image.h"
 
 Test(os_image, images_are_paths_or_urls)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/base/array.h"
-#include "noded/osdef.h"
-#include "noded/script.h"
+#include "noded/scripts/osdef.h"
+#include "noded/scripts/script.h"
 #include "tests/lib/node.h"
 
 #define OS "/srv/ganeti/os/deb/"

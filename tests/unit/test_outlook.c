@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bounds of moves: no gain is more than the bound allows, and the steps of
  * balance_run() are the best of all moves. */
-#include "iallocators/outlook.h"
+#include "iallocators/balance/outlook.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "iallocators/change.h"
-#include "iallocators/cost.h"
-#include "iallocators/move.h"
-#include "iallocators/text.h"
+#include "iallocators/balance/cost.h"
+#include "iallocators/input/text.h"
+#include "iallocators/model/change.h"
+#include "iallocators/model/move.h"
 #include "lib/base/mem.h"
 
 #define NODES 7

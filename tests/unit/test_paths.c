@@ -4,7 +4,7 @@
 
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
-#include "lib/model/paths.h"
+#include "lib/model/files/paths.h"
 
 static void set_env(const char *root, const char *hostname)
 {

@@ -3,9 +3,9 @@
  * balances it, on random groups. */
 #include <criterion/criterion.h>
 
-#include "iallocators/balance.h"
-#include "iallocators/capacity.h"
-#include "iallocators/text.h"
+#include "iallocators/balance/balance.h"
+#include "iallocators/capacity/capacity.h"
+#include "iallocators/input/text.h"
 #include "lib/base/mem.h"
 
 #define NODES 6

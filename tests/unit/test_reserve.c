@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "masterd/reserve.h"
+#include "masterd/config/reserve.h"
 
 #include "lib/base/random.h"
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 #include "tests/lib/root.h"
 
 #define LINK "bridged/br0"

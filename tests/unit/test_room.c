@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
 
-#include "lib/model/room.h"
+#include "lib/model/config/room.h"
 
 #define N 3
 

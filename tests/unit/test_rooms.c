@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Slots tell, where they tell anything, what emptying a node would. */
-#include "iallocators/rooms.h"
+#include "iallocators/nplus1/rooms.h"
 
 #include "tests/lib/placed.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
-#include "lib/model/sanitize.h"
+#include "lib/model/config/sanitize.h"
 #include "tests/lib/compat.h"
 
 static json_t *parse(const char *text)

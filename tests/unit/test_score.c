@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The model under changes: what is put on nodes and taken off again. */
-#include "iallocators/score.h"
+#include "iallocators/model/score.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
-#include "iallocators/change.h"
-#include "iallocators/contest.h"
-#include "iallocators/move.h"
+#include "iallocators/model/change.h"
+#include "iallocators/model/contest.h"
+#include "iallocators/model/move.h"
 #include "lib/base/mem.h"
 
 #define NODES 4

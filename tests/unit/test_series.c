@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Instances of one size one after the other: each goes where trying all places
  * would put it. */
-#include "iallocators/series.h"
+#include "iallocators/place/series.h"
 
-#include "iallocators/promises.h"
+#include "iallocators/place/promises.h"
 #include "tests/lib/placed.h"
 
 #define ROUNDS 40

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "masterd/slices.h"
+#include "masterd/core/slices.h"
 
 #include <criterion/criterion.h>
 

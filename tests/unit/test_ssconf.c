@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "lib/model/ssconf.h"
+#include "lib/model/config/ssconf.h"
 #include "tests/lib/compat.h"
 
 #define STATE "state/node1/var-lib-ganeti/"

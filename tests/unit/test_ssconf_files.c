@@ -5,7 +5,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
-#include "lib/model/ssconf.h"
+#include "lib/model/config/ssconf.h"
 
 static char root[64];
 static struct paths *paths;

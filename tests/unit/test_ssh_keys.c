@@ -4,7 +4,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "lib/model/ssh_keys.h"
+#include "lib/model/files/ssh_keys.h"
 
 #define A "ssh-rsa AAAA1111"
 #define B "ecdsa-sha2-nistp256 BBBB2222="

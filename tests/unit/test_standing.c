@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is kept about redundancy while instances come and go gives the answers
  * of emptying each node. */
-#include "iallocators/standing.h"
+#include "iallocators/nplus1/standing.h"
 
-#include "iallocators/redundancy.h"
+#include "iallocators/nplus1/redundancy.h"
 #include "lib/base/array.h"
 #include "tests/lib/placed.h"
 

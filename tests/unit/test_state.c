@@ -4,7 +4,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "lib/model/state.h"
+#include "lib/model/config/state.h"
 
 static json_t *parse(const char *text)
 {

@@ -3,10 +3,10 @@
  * with it, on random groups. */
 #include <criterion/criterion.h>
 
-#include "iallocators/survival.h"
-#include "iallocators/text.h"
+#include "iallocators/input/text.h"
+#include "iallocators/model/survival.h"
 #include "lib/base/mem.h"
-#include "lib/model/survive.h"
+#include "lib/model/config/survive.h"
 
 #define NODES 6
 #define MOST 20

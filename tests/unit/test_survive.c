@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/mem.h"
-#include "lib/model/survive.h"
+#include "lib/model/config/survive.h"
 
 #define NODES_MAX 120
 #define INSTANCES_MAX 1200

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Becoming master among three scripted nodes; we are node1. */
-#include "masterd/takeover.h"
+#include "masterd/failover/takeover.h"
 
 #include <string.h>
 
 #include "lib/json/json.h"
-#include "lib/model/term.h"
+#include "lib/model/files/term.h"
 #include "lib/store/store.h"
-#include "masterd/config.h"
+#include "masterd/config/config.h"
 #include "tests/lib/root.h"
 
 #define N 3

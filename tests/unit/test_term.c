@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "lib/base/array.h"
-#include "lib/model/term.h"
+#include "lib/model/files/term.h"
 #include "tests/lib/fake_disk.h"
 
 static struct fake_disk disk;

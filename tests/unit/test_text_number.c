@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "iallocators/text.h"
+#include "iallocators/input/text.h"
 #include "lib/base/array.h"
 
 Test(text_number, whole_numbers_as_haskell_reads_them)

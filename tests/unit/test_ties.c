@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The scores of many states at once are, to the last bit, those of each. */
-#include "iallocators/ties.h"
+#include "iallocators/place/ties.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/base/array.h"
-#include "lib/model/uid_pool.h"
+#include "lib/model/config/uid_pool.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "masterd/vote.h"
+#include "masterd/failover/vote.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

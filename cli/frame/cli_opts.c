@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of options.def, and those with a choice of values. */
+#include "cli/frame/cli_opts.h"
+
+#include "lib/model/opcode/opcode_checks.h"
+
+#define OPTION(symbol, name_, letter_, type_, repeat_, arg_, help_)            \
+	const struct cli_option OPT_##symbol = {                               \
+		.name = name_,                                                 \
+		.letter = letter_,                                             \
+		.type = CLI_##type_,                                           \
+		.repeat = repeat_,                                             \
+		.arg = arg_,                                                   \
+		.help = help_,                                                 \
+	};
+#include "cli/frame/options.def"
+#undef OPTION
+
+static const char *const priorities[] = {"low", "normal", "high", NULL};
+static const char *const reboot_types[] = {"hard", "soft", "full", NULL};
+static const char *const migration_modes[] = {"live", "non-live", NULL};
+static const char *const formats[] = {"table", "json", "yaml", "csv", NULL};
+static const char *const units[] = {"h", "m", "g", "t", NULL};
+static const char *const storage_types[] = {"file",	  "lvm-pv",  "lvm-vg",
+					    "sharedfile", "gluster", NULL};
+
+static const char *const allocator_modes[] = {"allocate",
+					      "allocate-secondary",
+					      "multi-allocate",
+					      "change-group",
+					      "node-evacuate",
+					      "relocate",
+					      NULL};
+static const char *const allocator_directions[] = {"in", "out", NULL};
+static const char *const evac_modes[] = {"primary-only", "secondary-only",
+					 "all", NULL};
+
+static const char *const disk_templates[] = {
+	"blockdev", "diskless", "drbd",	      "ext", "file",
+	"gluster",  "plain",	"sharedfile", "rbd", NULL};
+
+const struct cli_option OPT_YES_DO_IT = {
+	.name = "yes-do-it",
+	.alias = "ya-rly",
+	.type = CLI_FLAG,
+	.help = "Say that this is really meant",
+};
+
+const struct cli_option OPT_DISK_TEMPLATE = {
+	.name = "disk-template",
+	.letter = 't',
+	.type = CLI_CHOICE,
+	.choices = disk_templates,
+	.arg = "TEMPLATE",
+	.help = "Where disks are kept: blockdev, diskless, drbd, ext, file, "
+		"gluster, plain, rbd or sharedfile",
+};
+
+const struct cli_option OPT_ALLOC_MODE = {
+	.name = "mode",
+	.letter = 'm',
+	.type = CLI_CHOICE,
+	.choices = allocator_modes,
+	.arg = "MODE",
+	.help = "What is asked: allocate, multi-allocate, allocate-secondary, "
+		"relocate (if not given), change-group or node-evacuate",
+};
+
+const struct cli_option OPT_ALLOC_DIRECTION = {
+	.name = "dir",
+	.type = CLI_CHOICE,
+	.choices = allocator_directions,
+	.arg = "in|out",
+	.help = "Show what the allocator is told (in) or what it answers (out)",
+};
+
+const struct cli_option OPT_EVAC_MODE = {
+	.name = "evac-mode",
+	.type = CLI_CHOICE,
+	.choices = evac_modes,
+	.arg = "primary-only|secondary-only|all",
+	.help = "Which instances leave, with node-evacuate",
+};
+
+const struct cli_option OPT_PRIORITY = {
+	.name = "priority",
+	.type = CLI_CHOICE,
+	.choices = priorities,
+	.arg = "low|normal|high",
+	.help = "The priority of the job",
+};
+
+static const char *const key_types[] = {"rsa", "ecdsa", "dsa", NULL};
+
+const struct cli_option OPT_SSH_KEY_TYPE = {
+	.name = "ssh-key-type",
+	.type = CLI_CHOICE,
+	.choices = key_types,
+	.arg = "rsa|ecdsa|dsa",
+	.help = "The kind of SSH keys",
+};
+
+const struct cli_option OPT_REBOOT_TYPE = {
+	.name = "type",
+	.letter = 't',
+	.type = CLI_CHOICE,
+	.choices = reboot_types,
+	.arg = "hard|soft|full",
+	.help = "How to reboot",
+};
+
+static const char *const file_drivers[] = {"blktap", "blktap2", "loop", NULL};
+
+const struct cli_option OPT_FILE_DRIVER = {
+	.name = "file-driver",
+	.type = CLI_CHOICE,
+	.choices = file_drivers,
+	.arg = "blktap|blktap2|loop",
+	.help = "The driver of file based disks",
+};
+
+const struct cli_option OPT_IGNORE_ERRORS = {
+	.name = "ignore-errors",
+	.letter = 'I',
+	.type = CLI_CHOICE,
+	.repeat = true,
+	.choices = op_verify_errors,
+	.arg = "CODE",
+	.help = "Take this problem as a warning",
+};
+
+const struct cli_option OPT_MIGRATION_MODE = {
+	.name = "migration-mode",
+	.type = CLI_CHOICE,
+	.choices = migration_modes,
+	.arg = "live|non-live",
+	.help = "How to migrate",
+};
+
+const struct cli_option OPT_STORAGE_TYPE = {
+	.name = "storage-type",
+	.letter = 't',
+	.type = CLI_CHOICE,
+	.choices = storage_types,
+	.arg = "TYPE",
+	.help = "file, lvm-pv, lvm-vg, sharedfile or gluster",
+};
+
+const struct cli_option OPT_FORMAT = {
+	.name = "format",
+	.type = CLI_CHOICE,
+	.choices = formats,
+	.arg = "table|json|yaml|csv",
+	.help = "How to show the result; for people or for programs",
+};
+
+const struct cli_option OPT_UNITS = {
+	.name = "units",
+	.type = CLI_CHOICE,
+	.choices = units,
+	.arg = "h|m|g|t",
+	.help = "Unit of sizes: human readable, MiB, GiB or TiB",
+};
+
+const struct cli_option OPT_DEBUG = {
+	.name = "debug",
+	.letter = 'd',
+	.type = CLI_FLAG,
+	.help = "Let the job log more",
+};
+
+const struct cli_option OPT_REASON = {
+	.name = "reason",
+	.type = CLI_STRING,
+	.arg = "TEXT",
+	.help = "Why, for the job's records",
+};
+
+const struct cli_option OPT_HELP = {
+	.name = "help",
+	.letter = 'h',
+	.type = CLI_FLAG,
+	.help = "Show this text",
+};
+
+const struct cli_option *const cli_common_options[] = {&OPT_DEBUG, &OPT_REASON,
+						       &OPT_HELP, NULL};

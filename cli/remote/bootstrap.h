@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is done without a running master: make a cluster, prepare a node for
+ * it, start and stop daemons. */
+#ifndef CLI_REMOTE_BOOTSTRAP_H
+#define CLI_REMOTE_BOOTSTRAP_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "lib/base/error.h"
+#include "lib/model/config/cluster.h"
+#include "lib/model/files/paths.h"
+
+enum bootstrap_daemon { DAEMON_NODED, DAEMON_MASTERD };
+
+/* How long a daemon may take to start or to stop: a master waits a minute for
+ * votes. */
+#define BOOTSTRAP_DAEMON_S 90
+
+/* Make the folders of a node below p. */
+int bootstrap_folders(const struct paths *p, struct error *err);
+
+/* Make a new cluster whose first node is this one: keys, config.data, ssconf,
+ * daemons, first job.  candidate_cert of init is set here.  ERR_PREREQ when
+ * this node is already in a cluster. */
+int bootstrap_init(const struct paths *p, const struct cluster_init *init,
+		   struct error *err);
+
+/* The name in the certificates of every cluster, as in Ganeti's. */
+#define BOOTSTRAP_CERT_NAME "ganeti.example.com"
+
+/* Write a new random secret to the file, as text. */
+int bootstrap_write_secret(const char *file, mode_t mode, struct error *err);
+
+/* The secrets and ssconf files that every node of the cluster has, from one of
+ * them: {"files": {name: content}, "ssconf": {name: content}}, to be freed.
+ * They go over SSH, into no log and no argument list. */
+json_t *bootstrap_secrets(const struct paths *from, struct error *err);
+
+/* Write them on a node, and make it a client certificate of its own.
+ * ERR_REQUEST when these are none. */
+int bootstrap_take_secrets(const struct paths *to, const json_t *secrets,
+			   struct error *err);
+
+/* Whether the node has the cluster certificate of these secrets. */
+bool bootstrap_has_certificate(const struct paths *to, const json_t *secrets);
+
+/* Whether the node has the certificate of another cluster than these secrets
+ * are of: another one, and not the same cluster's of before. */
+bool bootstrap_is_foreign(const struct paths *to, const json_t *secrets);
+
+/* Both, for virtual clusters, whose nodes are on one machine. */
+int bootstrap_join_local(const struct paths *from, const struct paths *to,
+			 struct error *err);
+
+/* Start a daemon; when it is ready (or said why not) the process ends.  The pid
+ * to wait for, -1 with err.  bind: address for noded in a virtual cluster, NULL
+ * from ssconf; elsewhere it listens everywhere. */
+int bootstrap_launch(const struct paths *p, enum bootstrap_daemon which,
+		     const char *bind);
+
+/* The same, waiting until it is ready. */
+int bootstrap_start(const struct paths *p, enum bootstrap_daemon which,
+		    const char *bind, struct error *err);
+
+/* End a daemon by the pid file it holds, with SIGTERM or (kill) SIGKILL, and
+ * wait until it is gone.  Not running is no error. */
+int bootstrap_stop(const struct paths *p, enum bootstrap_daemon which,
+		   bool kill, struct error *err);
+
+/* The same for one that ends by itself, until it is gone: 0, 1 when it serves
+ * (by address, for noded), -1 with err when it does neither for
+ * BOOTSTRAP_DAEMON_S.  Says on stdout that it waits. */
+int bootstrap_await_end(const struct paths *p, enum bootstrap_daemon which,
+			const char *address, struct error *err);
+
+/* The pid of the running daemon, 0 if it does not run. */
+int bootstrap_pid(const struct paths *p, enum bootstrap_daemon which);
+
+/* Remove this node's part of a cluster: configuration, queue, keys, ssconf.
+ * The daemons must be down. */
+int bootstrap_forget(const struct paths *p, struct error *err);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/remote/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gantry-config.h"
+#include "lib/base/fs.h"
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+
+extern char **environ;
+
+/* The folder of the running binary, to be freed; NULL if that is not known. */
+static char *own_folder(void)
+{
+	char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (n <= 0)
+		return NULL;
+	exe[n] = '\0';
+	return xstrndup(exe, (size_t)(strrchr(exe, '/') - exe));
+}
+
+char *run_find(const char *program)
+{
+	/* In a build, and installed wherever that was moved to. */
+	static const char *const beside[] = {"../bin", ".",
+					     "../lib/ganeti/iallocators"};
+	auto_free char *own = own_folder();
+	auto_strv struct strv candidates = {0};
+
+	for (size_t i = 0; own != NULL && i < 3; i++)
+		strv_addf(&candidates, "%s/%s/%s", own, beside[i], program);
+	strv_addf(&candidates, "%s/%s", GANTRY_BINDIR, program);
+	strv_addf(&candidates, "%s/%s", GANTRY_IALLOCATOR_DIR, program);
+	for (size_t i = 0; i < candidates.n; i++)
+		if (fs_is_executable(candidates.items[i]))
+			return xstrdup(candidates.items[i]);
+	return xstrdup(program);
+}
+
+/* Is "K=..." of the environment given anew in env? */
+static bool overridden(const char *variable, const char *const *env)
+{
+	size_t n = strcspn(variable, "=") + 1;
+
+	for (size_t i = 0; env != NULL && env[i] != NULL; i++)
+		if (strncmp(env[i], variable, n) == 0)
+			return true;
+	return false;
+}
+
+static pid_t start(const char *const *argv, const char *const *env,
+		   const posix_spawn_file_actions_t *files, struct error *err)
+{
+	auto_strv struct strv all = {0};
+	pid_t pid;
+	int rc;
+
+	for (size_t i = 0; environ[i] != NULL; i++)
+		if (!overridden(environ[i], env))
+			strv_add(&all, environ[i]);
+	for (size_t i = 0; env != NULL && env[i] != NULL; i++)
+		strv_add(&all, env[i]);
+	rc = posix_spawnp(&pid, argv[0], files, NULL, (char *const *)argv,
+			  all.items);
+	if (rc != 0)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "Cannot run %s: %s", argv[0], strerror(rc));
+	return pid;
+}
+
+pid_t run_start(const char *const *argv, const char *const *env,
+		struct error *err)
+{
+	return start(argv, env, NULL, err);
+}
+
+/* All of it is read, so that the program can go on; what is too much is left
+ * out. */
+static char *read_all(int fd)
+{
+	struct buf text = {0};
+	char chunk[8192];
+	ssize_t n;
+
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno != EINTR)
+			break;
+		if (n > 0 && text.len < RUN_OUTPUT_MAX)
+			buf_add(&text, chunk, (size_t)n);
+	}
+	return text.data == NULL ? xstrdup("") : text.data;
+}
+
+int run_output(const char *const *argv, const char *const *env,
+	       char **ret_output, struct error *err)
+{
+	posix_spawn_file_actions_t files;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "Cannot make a pipe: %s", strerror(errno));
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null",
+					 O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
+	pid = start(argv, env, &files, err);
+	posix_spawn_file_actions_destroy(&files);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return -1;
+	}
+	*ret_output = read_all(ends[0]);
+	close(ends[0]);
+	return run_wait(pid);
+}
+
+/* A file in memory, at its beginning; -1 with err. */
+static int memory_file(const char *data, size_t len, struct error *err)
+{
+	int fd = memfd_create("stdin", MFD_CLOEXEC);
+	size_t done = 0;
+
+	while (fd >= 0 && done < len) {
+		ssize_t n = pwrite(fd, data + done, len - done, (off_t)done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			break;
+	}
+	if (fd >= 0 && done == len)
+		return fd;
+	error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+		  "Cannot keep a program's input in memory: %s",
+		  strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+pid_t run_start_with_input(const char *const *argv, const char *input,
+			   size_t len, struct error *err)
+{
+	auto_close int fd = memory_file(input, len, err);
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
+	rc = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv,
+			  environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (rc != 0)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "Cannot run %s: %s", argv[0], strerror(rc));
+	return pid;
+}
+
+int run_wait(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 127;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The commands of gnt-vcluster. */
+#include "cli/vcluster/vcluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/frame/cli_list.h"
+#include "cli/frame/cli_opts.h"
+#include "cli/frame/tools.h"
+#include "cli/remote/bootstrap.h"
+#include "cli/remote/run.h"
+#include "gantry-config.h"
+#include "lib/base/clock.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+#define NODES_DEFAULT 3
+
+/* --- options --- */
+
+static const struct cli_option opt_nodes = {
+	.name = "nodes",
+	.type = CLI_INT,
+	.arg = "N",
+	.help = "The number of nodes (3)",
+};
+
+static const char *const hypervisors[] = {"fake", "kvm", NULL};
+
+static const struct cli_option opt_hypervisor = {
+	.name = "hypervisor",
+	.type = CLI_CHOICE,
+	.choices = hypervisors,
+	.arg = "fake|kvm",
+	.help = "The hypervisor of its instances (fake)",
+};
+
+static const struct cli_option opt_base_ip = {
+	.name = "base-ip",
+	.type = CLI_STRING,
+	.arg = "IP",
+	.help = "The loopback address behind which those of the nodes lie; by "
+		"itself a block that is free",
+};
+
+static const struct cli_option opt_ssh = {
+	.name = "ssh",
+	.type = CLI_FLAG,
+	.help = "Give the nodes SSH keys, in /root/.ssh below their folders",
+};
+
+static int read_options(const struct cli *cli, struct vcluster_options *ret,
+			struct error *err)
+{
+	int64_t n = cli_given(cli, &opt_nodes) ? cli_count(cli, &opt_nodes)
+					       : NODES_DEFAULT;
+
+	if (n < 1 || n > VCLUSTER_NODES_MAX)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "--nodes takes a number from 1 to %d, not "
+				 "%jd",
+				 VCLUSTER_NODES_MAX, (intmax_t)n);
+	*ret = (struct vcluster_options){
+		.dir = cli->args[0],
+		.n_nodes = (size_t)n,
+		.hypervisor = cli_given(cli, &opt_hypervisor)
+				      ? cli_text(cli, &opt_hypervisor)
+				      : "fake",
+		.base_ip = cli_text(cli, &opt_base_ip),
+		.ssh = cli_given(cli, &opt_ssh),
+	};
+	return 0;
+}
+
+/* --- commands --- */
+
+/* The folder of our programs, to be freed. */
+static char *own_folder(void)
+{
+	auto_free char *program = run_find("gantry-noded");
+	char *slash = strrchr(program, '/');
+	auto_free char *folder =
+		slash == NULL ? xstrdup(GANTRY_BINDIR)
+			      : xstrndup(program, (size_t)(slash - program));
+	char *real = realpath(folder, NULL);
+
+	return real == NULL ? steal(&folder) : real;
+}
+
+static int create(struct cli *cli, struct error *err)
+{
+	int64_t begin = clock_mono_us();
+	struct vcluster_options o;
+
+	if (read_options(cli, &o, err) < 0 || vcluster_create(&o, err) < 0)
+		return -1;
+	printf("Virtual cluster of %zu node%s is ready in %s (%.1f s)\n",
+	       o.n_nodes, o.n_nodes == 1 ? "" : "s", o.dir,
+	       (double)(clock_mono_us() - begin) / 1e6);
+	printf("Use it with: eval \"$(gnt-vcluster env %s node1)\"\n", o.dir);
+	return CLI_OK;
+}
+
+static void vcluster_free_p(struct vcluster **v)
+{
+	vcluster_free(*v);
+}
+
+#define auto_vcluster __attribute__((cleanup(vcluster_free_p), unused))
+
+/* The one of the first argument. */
+static struct vcluster *load(const struct cli *cli, struct error *err)
+{
+	return vcluster_load(cli->args[0], err);
+}
+
+/* The node of the second argument. */
+static const struct vcluster_node *
+find_node(struct vcluster *v, const struct cli *cli, struct error *err)
+{
+	return v == NULL ? NULL : vcluster_node(v, cli->args[1], err);
+}
+
+/* Print s so that a shell reads it as one word. */
+static void print_quoted(const char *s)
+{
+	putchar('\'');
+	for (; *s != '\0'; s++)
+		if (*s == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*s);
+	putchar('\'');
+}
+
+static int env(struct cli *cli, struct error *err)
+{
+	auto_vcluster struct vcluster *v = load(cli, err);
+	const struct vcluster_node *node = find_node(v, cli, err);
+	auto_free char *folder = own_folder();
+
+	if (node == NULL)
+		return -1;
+	printf("export GANETI_ROOTDIR=");
+	print_quoted(node->paths->root);
+	printf("\nexport GANETI_HOSTNAME=");
+	print_quoted(node->name);
+	printf("\nexport PATH=");
+	print_quoted(folder);
+	printf(":\"$PATH\"\n");
+	return CLI_OK;
+}
+
+static int exec(struct cli *cli, struct error *err)
+{
+	auto_vcluster struct vcluster *v = load(cli, err);
+	const struct vcluster_node *node = find_node(v, cli, err);
+	auto_free char *folder = own_folder();
+	const char *old = getenv("PATH");
+	auto_free char *search =
+		xprintf("%s:%s", folder, old == NULL ? "/usr/bin:/bin" : old);
+
+	auto_free char **argv =
+		xcalloc((size_t)cli->n_args, sizeof(*argv)); /* ends in NULL */
+
+	if (node == NULL)
+		return -1;
+	memcpy(argv, cli->args + 2, (size_t)(cli->n_args - 2) * sizeof(*argv));
+	setenv("GANETI_ROOTDIR", node->paths->root, 1);
+	setenv("GANETI_HOSTNAME", node->name, 1);
+	setenv("PATH", search, 1);
+	execvp(argv[0], argv);
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot run %s: %m",
+			 cli->args[2]);
+}
+
+static void list_data(const struct cli *cli, const struct vcluster *v,
+		      const struct vcluster_node *master)
+{
+	auto_json json_t *nodes = json_array();
+	auto_json json_t *all = NULL;
+
+	for (size_t i = 0; i < v->n; i++)
+		json_array_append_new(nodes,
+				      json_make("{s:s, s:s, s:s, s:b}", "name",
+						v->nodes[i].name, "root",
+						v->nodes[i].paths->root, "ip",
+						v->nodes[i].ip, "master",
+						&v->nodes[i] == master));
+	all = json_make("{s:O}", "nodes", nodes);
+	cli_print_data(cli,
+		       str_eq(cli_text(cli, &OPT_FORMAT), "csv") ? nodes : all);
+}
+
+static int list(struct cli *cli, struct error *err)
+{
+	auto_vcluster struct vcluster *v = load(cli, err);
+	const struct vcluster_node *master;
+
+	if (v == NULL)
+		return -1;
+	master = vcluster_master(v);
+	if (cli_wants_data(cli)) {
+		list_data(cli, v, master);
+		return CLI_OK;
+	}
+	printf("%-24s %-15s %-6s %-7s %-7s %s\n", "Node", "IP", "Master",
+	       "masterd", "noded", "Root");
+	for (size_t i = 0; i < v->n; i++) {
+		const struct vcluster_node *n = &v->nodes[i];
+
+		printf("%-24s %-15s %-6s %-7s %-7s %s\n", n->name, n->ip,
+		       n == master ? "Y" : "N",
+		       bootstrap_pid(n->paths, DAEMON_MASTERD) ? "up" : "-",
+		       bootstrap_pid(n->paths, DAEMON_NODED) ? "up" : "-",
+		       n->paths->root);
+	}
+	return CLI_OK;
+}
+
+static int start(struct cli *cli, struct error *err)
+{
+	auto_vcluster struct vcluster *v = load(cli, err);
+
+	return v == NULL
+		       ? -1
+		       : vcluster_start(v, cli->args + 1, cli->n_args - 1, err);
+}
+
+static int stop_or_kill(struct cli *cli, bool kills, struct error *err)
+{
+	auto_vcluster struct vcluster *v = load(cli, err);
+
+	return v == NULL ? -1
+			 : vcluster_stop(v, cli->args + 1, cli->n_args - 1,
+					 kills, err);
+}
+
+static int stop(struct cli *cli, struct error *err)
+{
+	return stop_or_kill(cli, false, err);
+}
+
+static int kill_daemons(struct cli *cli, struct error *err)
+{
+	return stop_or_kill(cli, true, err);
+}
+
+static int destroy(struct cli *cli, struct error *err)
+{
+	auto_vcluster struct vcluster *v = load(cli, err);
+
+	return v == NULL ? -1 : vcluster_destroy(v, err);
+}
+
+/* --- the table --- */
+
+static const struct cli_command create_command = {
+	.name = "create",
+	.args = "<dir>",
+	.help = "Make a cluster of nodes, each a folder below <dir> with "
+		"daemons of its own on a loopback address, and start it",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip, &opt_ssh},
+	.run = create,
+};
+
+static const struct cli_command env_command = {
+	.name = "env",
+	.args = "<dir> <node>",
+	.help = "Print the lines that make commands work on the node: eval "
+		"\"$(gnt-vcluster env <dir> node1)\"",
+	.min_args = 2,
+	.max_args = 2,
+	.run = env,
+};
+
+static const struct cli_command exec_command = {
+	.name = "exec",
+	.args = "<dir> <node> -- <command>...",
+	.help = "Run the command with the environment of the node",
+	.min_args = 3,
+	.max_args = -1,
+	.run = exec,
+};
+
+static const struct cli_command list_command = {
+	.name = "list",
+	.args = "<dir>",
+	.help = "Show the nodes",
+	.min_args = 1,
+	.max_args = 1,
+	.options = {OPTS_INFO},
+	.run = list,
+};
+
+static const struct cli_command start_command = {
+	.name = "start",
+	.args = "<dir> [<node> [masterd|noded]]",
+	.help = "Start the daemons of all nodes, or of one. The master daemon "
+		"is started where the master is.",
+	.min_args = 1,
+	.max_args = 3,
+	.run = start,
+};
+
+static const struct cli_command stop_command = {
+	.name = "stop",
+	.args = "<dir> [<node> [masterd|noded]]",
+	.help = "End the daemons of all nodes, or of one",
+	.min_args = 1,
+	.max_args = 3,
+	.run = stop,
+};
+
+static const struct cli_command kill_command = {
+	.name = "kill",
+	.args = "<dir> [<node> [masterd|noded]]",
+	.help = "End daemons at once, with SIGKILL",
+	.min_args = 1,
+	.max_args = 3,
+	.run = kill_daemons,
+};
+
+static const struct cli_command destroy_command = {
+	.name = "destroy",
+	.args = "<dir>",
+	.help = "End everything and remove the folder",
+	.min_args = 1,
+	.max_args = 1,
+	.run = destroy,
+};
+
+static const struct cli_command *const commands[] = {
+	&create_command, &destroy_command, &env_command,
+	&exec_command,	 &kill_command,	   &list_command,
+	&start_command,	 &stop_command,	   NULL};
+
+const struct cli_tool tool_vcluster = {
+	.name = "gnt-vcluster",
+	.help = "Clusters of several nodes on this machine",
+	.commands = commands,
+	.local = true,
+};

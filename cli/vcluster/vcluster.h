@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-vcluster: clusters of several nodes on one machine, for tests and for
+ * trying things out.  Each node is a root folder DIR/<name> with daemons of its
+ * own on a loopback address of its own; the environment variables
+ * GANETI_ROOTDIR and GANETI_HOSTNAME choose the node for every command.
+ *
+ * DIR/vcluster.json says what there is; all roots share the folder
+ * DIR/shared-file-storage. */
+#ifndef CLI_VCLUSTER_VCLUSTER_H
+#define CLI_VCLUSTER_VCLUSTER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/model/files/paths.h"
+
+#define VCLUSTER_NODES_MAX 250
+
+struct vcluster_node {
+	char *name; /* "node1.example.com" */
+	char *ip;
+	struct paths *paths;
+};
+
+struct vcluster {
+	char *dir; /* absolute */
+	char *hypervisor;
+	struct vcluster_node *nodes;
+	size_t n;
+};
+
+struct vcluster_options {
+	const char *dir;
+	size_t n_nodes;
+	const char *hypervisor; /* "fake" or "kvm" */
+	const char *base_ip;	/* NULL: choose a free block */
+	bool ssh;		/* nodes get SSH keys, below their roots */
+};
+
+/* --- vcluster_state.c --- */
+
+/* Names, roots and addresses for a new cluster; nothing is made yet. */
+struct vcluster *vcluster_plan(const struct vcluster_options *o,
+			       struct error *err);
+int vcluster_save(const struct vcluster *v, struct error *err);
+struct vcluster *vcluster_load(const char *dir, struct error *err);
+void vcluster_free(struct vcluster *v);
+
+/* By full name, or what stands before the first dot. */
+struct vcluster_node *vcluster_node(struct vcluster *v, const char *name,
+				    struct error *err);
+/* The node that is master now: most nodes' ssconf files name it, and as many
+ * name two after a failover without a vote: the one whose daemon runs.  The
+ * first node if that is not known. */
+struct vcluster_node *vcluster_master(struct vcluster *v);
+
+/* --- vcluster_daemons.c --- */
+
+/* The words are [NODE [masterd|noded]]: all nodes without one.  Node daemons
+ * start before the master daemon, which only the master gets unless it is
+ * named. */
+int vcluster_start(struct vcluster *v, char *const *words, int n,
+		   struct error *err);
+int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
+		  struct error *err);
+
+/* --- vcluster_create.c --- */
+
+/* Make the folders of all nodes, the cluster on the first, and add the
+ * others; on failure everything is taken down again. */
+int vcluster_create(const struct vcluster_options *o, struct error *err);
+
+/* Stop all daemons and guests of all nodes, remove what create made. */
+int vcluster_destroy(struct vcluster *v, struct error *err);
+
+#endif

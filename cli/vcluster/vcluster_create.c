@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Making and taking down a virtual cluster. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/remote/bootstrap.h"
+#include "cli/remote/run.h"
+#include "cli/vcluster/vcluster.h"
+#include "lib/base/array.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/str.h"
+#include "lib/client/luxi.h"
+#include "lib/json/json.h"
+#include "lib/model/opcode/opcode.h"
+
+/* The kernel gives back the memory of a big guest meanwhile. */
+#define GUEST_END_US 5000000
+#define WAIT_S 60 /* for the job that adds a node, and for guests to end */
+#define POLL_NS (5 * 1000 * 1000)
+#define SHARED_DIR "/srv/ganeti/shared-file-storage"
+
+/* --- a node's folders --- */
+
+static const char noop_ok[] = "#!/bin/sh\n"
+			      "# The operating system that installs nothing.\n"
+			      "exit 0\n";
+/* Its data are the bytes of the disk. */
+static const char noop_export[] = "#!/bin/sh\n"
+				  "exec cat \"$EXPORT_DEVICE\"\n";
+static const char noop_import[] =
+	"#!/bin/sh\n"
+	"exec dd of=\"$IMPORT_DEVICE\" bs=1M conv=notrunc status=none\n";
+
+static const struct {
+	const char *name, *content;
+	mode_t mode;
+} noop_files[] = {
+	{"ganeti_api_version", "20\n", 0644},
+	{"create", noop_ok, 0755},
+	{"import", noop_import, 0755},
+	{"export", noop_export, 0755},
+	{"rename", noop_ok, 0755},
+	{"verify", noop_ok, 0755},
+	{"parameters.list", "", 0644},
+	{"variants.list", "", 0644},
+};
+
+static int write_noop(const struct paths *p, struct error *err)
+{
+	auto_free char *folder = paths_local(p, "/usr/share/ganeti/os/noop");
+
+	if (fs_mkdirs(folder, 0755, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(noop_files); i++) {
+		auto_free char *file =
+			xprintf("%s/%s", folder, noop_files[i].name);
+		const char *content = noop_files[i].content;
+
+		if (fs_write_atomic(file, content, strlen(content),
+				    noop_files[i].mode, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int link_to(const char *target, const char *name, struct error *err)
+{
+	if (symlink(target, name) < 0)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "Cannot make the link %s: %s", name,
+				 strerror(errno));
+	return 0;
+}
+
+/* Our allocators, found where a package would put them. */
+static int link_allocators(const struct paths *p, struct error *err)
+{
+	static const char *const names[] = {"hail", "dumb"};
+	auto_free char *folder = paths_local(p, "/usr/lib/ganeti/iallocators");
+
+	if (fs_mkdirs(folder, 0755, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *target = run_find(names[i]);
+		auto_free char *name = xprintf("%s/%s", folder, names[i]);
+
+		if (link_to(target, name, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int make_folders(const struct paths *p, struct error *err)
+{
+	static const char *const folders[] = {
+		"/srv/ganeti/os",
+		"/srv/ganeti/file-storage",
+		"/usr/local/lib/ganeti/iallocators",
+		"/usr/share/ganeti/os",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		auto_free char *folder = paths_local(p, folders[i]);
+
+		if (fs_mkdirs(folder, 0755, err) < 0)
+			return -1;
+	}
+	return bootstrap_folders(p, err);
+}
+
+static int write_storage_paths(const struct paths *p, struct error *err)
+{
+	static const char text[] =
+		"# Folders that instance disks may lie in, one a line.\n"
+		"/srv/ganeti/file-storage\n" SHARED_DIR "\n";
+
+	return fs_write_atomic(path(p, PATH_FILE_STORAGE_PATHS), text,
+			       sizeof(text) - 1, 0644, err);
+}
+
+static int prepare_node(const struct vcluster *v,
+			const struct vcluster_node *node, struct error *err)
+{
+	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
+	auto_free char *name = paths_local(node->paths, SHARED_DIR);
+
+	if (make_folders(node->paths, err) < 0 ||
+	    write_storage_paths(node->paths, err) < 0 ||
+	    write_noop(node->paths, err) < 0 ||
+	    link_allocators(node->paths, err) < 0)
+		return -1;
+	return link_to(shared, name, err);
+}
+
+static int prepare(const struct vcluster *v, struct error *err)
+{
+	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
+
+	if (fs_mkdirs(shared, 0755, err) < 0)
+		return -1;
+	for (size_t i = 0; i < v->n; i++)
+		if (prepare_node(v, &v->nodes[i], err) < 0)
+			return error_wrap(err, "Node %s", v->nodes[i].name);
+	return 0;
+}
+
+/* --- the cluster on the first node --- */
+
+static const char *qemu_path(void)
+{
+	static const char *const found[] = {"/usr/bin/qemu-system-x86_64",
+					    "/usr/bin/kvm"};
+
+	return fs_is_executable(found[0]) ? found[0] : found[1];
+}
+
+/* Small instances are what test clusters are for; Ganeti's own lower bound of
+ * 1 GiB disks would be in the way. */
+static json_t *policy(void)
+{
+	static const char text[] =
+		"{\"minmax\": [{\"min\": {\"memory-size\": 1, \"disk-size\": 1,"
+		" \"disk-count\": 0, \"cpu-count\": 1, \"nic-count\": 0,"
+		" \"spindle-use\": 0}, \"max\": {\"memory-size\": 1048576,"
+		" \"disk-size\": 1048576, \"disk-count\": 16, \"cpu-count\":"
+		" 64, \"nic-count\": 8, \"spindle-use\": 64}}],"
+		" \"vcpu-ratio\": 1024.0, \"spindle-ratio\": 1024.0,"
+		" \"std\": {\"memory-size\": 128,"
+		" \"disk-size\": 64, \"disk-count\": 1, \"cpu-count\": 1,"
+		" \"nic-count\": 1, \"spindle-use\": 1}}";
+	struct error err;
+
+	return json_parse(text, sizeof(text) - 1, &err);
+}
+
+static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
+{
+	const struct vcluster_node *first = &v->nodes[0];
+	const char *const hypervisors[] = {v->hypervisor, NULL};
+	const char *const templates[] = {"sharedfile", "file", "diskless",
+					 NULL};
+	bool kvm = strcmp(v->hypervisor, "kvm") == 0;
+	auto_json json_t *hv =
+		kvm ? json_make("{s:{s:s, s:s, s:b}}", "kvm", "kvm_path",
+				qemu_path(), "kernel_path", "",
+				"serial_console", 1)
+		    : NULL;
+	auto_json json_t *be =
+		json_make("{s:i, s:i}", "minmem", 128, "maxmem", 128);
+	auto_json json_t *nic =
+		json_make("{s:s, s:s}", "mode", "bridged", "link", "br0");
+	auto_json json_t *ipolicy = policy();
+	struct cluster_init init = {
+		.cluster_name = "cluster.example.com",
+		.master_name = first->name,
+		.primary_ip = first->ip,
+		.master_ip = first->ip,
+		.master_netdev = "lo",
+		.hypervisors = hypervisors,
+		.disk_templates = templates,
+		.shared_file_storage_dir = SHARED_DIR,
+		.default_iallocator = "hail",
+		.hvparams = hv,
+		.beparams = be,
+		.nicparams = nic,
+		.ipolicy = ipolicy,
+		.modify_ssh_setup = ssh,
+		.ssh_key_type = ssh ? "ecdsa" : NULL, /* quickly made */
+		.ssh_key_bits = ssh ? 256 : 0,
+	};
+
+	return bootstrap_init(first->paths, &init, err);
+}
+
+/* --- the other nodes --- */
+
+/* All daemons start side by side. */
+static int start_others(const struct vcluster *v, struct error *err)
+{
+	int pids[VCLUSTER_NODES_MAX];
+	int rc = 0;
+
+	for (size_t i = 1; i < v->n; i++)
+		pids[i] = bootstrap_launch(v->nodes[i].paths, DAEMON_NODED,
+					   v->nodes[i].ip);
+	for (size_t i = 1; i < v->n; i++)
+		if (pids[i] < 0 || run_wait(pids[i]) != 0)
+			rc = error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				       "The node daemon of %s did not start, "
+				       "see %s",
+				       v->nodes[i].name,
+				       path(v->nodes[i].paths, PATH_NODED_LOG));
+	return rc;
+}
+
+static json_t *add_node_jobs(const struct vcluster *v)
+{
+	json_t *jobs = json_array();
+
+	for (size_t i = 1; i < v->n; i++) {
+		json_t *op = op_new(&op_class_node_add);
+
+		json_set_str(op, "node_name", v->nodes[i].name);
+		json_set_str(op, "primary_ip", v->nodes[i].ip);
+		json_array_append_new(jobs, json_make("[o]", op));
+	}
+	return jobs;
+}
+
+static int job_outcome(struct luxi *luxi, json_int_t id, struct error *err)
+{
+	auto_json json_t *rows = luxi_call(
+		luxi, "QueryJobs",
+		json_make("[[I], [s, s]]", id, "status", "opresult"), err);
+	const json_t *row = json_array_get(rows, 0);
+	const char *status = json_string_value(json_array_get(row, 0));
+
+	if (rows == NULL)
+		return -1;
+	if (str_eq(status, "success"))
+		return 0;
+	luxi_error_unpack(json_array_get(json_array_get(row, 1), 0), err);
+	return error_wrap(err, "Job %jd ended as %s", (intmax_t)id,
+			  status == NULL ? "?" : status);
+}
+
+static bool is_final(const char *status)
+{
+	return str_eq(status, "success") || str_eq(status, "error") ||
+	       str_eq(status, "canceled");
+}
+
+static int wait_job(struct luxi *luxi, json_int_t id, struct error *err)
+{
+	int64_t deadline = clock_mono_us() + WAIT_S * (int64_t)1000000;
+	auto_json json_t *seen = json_null();
+
+	while (clock_mono_us() < deadline) {
+		auto_json json_t *change = luxi_call(
+			luxi, "WaitForJobChange",
+			json_make("[I, [s], O, n, i]", id, "status", seen, 10),
+			err);
+
+		if (change == NULL)
+			return -1;
+		if (!json_is_array(change))
+			continue;
+		json_decref(seen);
+		seen = json_incref(json_array_get(change, 0));
+		if (is_final(json_string_value(json_array_get(seen, 0))))
+			return job_outcome(luxi, id, err);
+	}
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+			 "Job %jd did not end within %d s", (intmax_t)id,
+			 WAIT_S);
+}
+
+static int wait_jobs(struct luxi *luxi, const json_t *ids, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(ids); i++) {
+		const json_t *row = json_array_get(ids, i);
+		json_int_t id = json_integer_value(json_array_get(row, 1));
+
+		if (!json_is_true(json_array_get(row, 0)))
+			return error_set(
+				err, ERR_SYSTEM, ECODE_ENVIRON,
+				"A node could not be added: %s",
+				json_string_value(json_array_get(row, 1)));
+		if (wait_job(luxi, id, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int add_others(const struct vcluster *v, struct error *err)
+{
+	struct luxi *luxi =
+		luxi_connect(path(v->nodes[0].paths, PATH_QUERY_SOCKET), err);
+	auto_json json_t *ids = NULL;
+	int rc;
+
+	if (luxi == NULL)
+		return -1;
+	ids = luxi_call(luxi, "SubmitManyJobs",
+			json_make("[o]", add_node_jobs(v)), err);
+	rc = ids == NULL ? -1 : wait_jobs(luxi, ids, err);
+	luxi_close(luxi);
+	return rc;
+}
+
+static int join_others(const struct vcluster *v, struct error *err)
+{
+	if (v->n == 1)
+		return 0;
+	for (size_t i = 1; i < v->n; i++)
+		if (bootstrap_join_local(v->nodes[0].paths, v->nodes[i].paths,
+					 err) < 0)
+			return error_wrap(err, "Node %s", v->nodes[i].name);
+	if (start_others(v, err) < 0)
+		return -1;
+	return add_others(v, err);
+}
+
+static int bring_up(const struct vcluster *v, bool ssh, struct error *err)
+{
+	if (prepare(v, err) < 0 || vcluster_save(v, err) < 0 ||
+	    init_cluster(v, ssh, err) < 0)
+		return -1;
+	return join_others(v, err);
+}
+
+/* Is there nothing yet that we could destroy later? */
+static int check_fresh(const struct vcluster *v, struct error *err)
+{
+	auto_strv struct strv names = {0};
+
+	if (!fs_exists(v->dir))
+		return fs_mkdirs(v->dir, 0755, err);
+	if (fs_list(v->dir, &names, err) < 0)
+		return -1;
+	if (names.n == 0)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_EXISTS,
+			 "The folder %s is not empty (it has %s); choose "
+			 "another, or destroy the cluster in it",
+			 v->dir, names.items[0]);
+}
+
+int vcluster_create(const struct vcluster_options *o, struct error *err)
+{
+	struct vcluster *v = vcluster_plan(o, err);
+	struct error ignored;
+	int rc;
+
+	if (v == NULL)
+		return -1;
+	rc = check_fresh(v, err);
+	if (rc == 0) {
+		rc = bring_up(v, o->ssh, err);
+		if (rc < 0)
+			vcluster_destroy(v, &ignored);
+	}
+	vcluster_free(v);
+	return rc;
+}
+
+/* --- the end --- */
+
+/* Does the process belong to the root (its command line names it)? */
+static bool is_guest_of(pid_t pid, const char *root)
+{
+	auto_free char *file = xprintf("/proc/%d/cmdline", (int)pid);
+	struct error err;
+	size_t len = 0;
+	auto_free char *text = fs_read(file, 1024 * 1024, &len, &err);
+
+	return text != NULL && memmem(text, len, root, strlen(root)) != NULL;
+}
+
+/* End the guests whose pid files the node daemon wrote. */
+static void end_guests(const struct vcluster_node *node)
+{
+	auto_free char *folder =
+		xprintf("%s/pid", path(node->paths, PATH_KVM_HYPERVISOR_DIR));
+	auto_strv struct strv names = {0};
+	struct error err;
+
+	if (!fs_is_dir(folder) || fs_list(folder, &names, &err) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
+		auto_free char *text = fs_read(file, 100, NULL, &err);
+		int64_t pid = 0;
+		int64_t deadline = clock_mono_us() + GUEST_END_US;
+
+		if (text == NULL)
+			continue;
+		text[strcspn(text, "\n")] = '\0';
+		if (!str_to_int64(text, &pid) || pid <= 1 ||
+		    !is_guest_of((pid_t)pid, node->paths->root))
+			continue;
+		kill((pid_t)pid, SIGKILL);
+		while (is_guest_of((pid_t)pid, node->paths->root) &&
+		       clock_mono_us() < deadline)
+			nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+	}
+}
+
+static int stop_all(struct vcluster *v, struct error *err)
+{
+	int rc = vcluster_stop(v, NULL, 0, true, err);
+
+	for (size_t i = 0; i < v->n; i++)
+		end_guests(&v->nodes[i]);
+	return rc;
+}
+
+int vcluster_destroy(struct vcluster *v, struct error *err)
+{
+	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
+	auto_free char *state = xprintf("%s/vcluster.json", v->dir);
+
+	if (stop_all(v, err) < 0)
+		return -1;
+	for (size_t i = 0; i < v->n; i++)
+		if (fs_remove_tree(v->nodes[i].paths->root, err) < 0)
+			return -1;
+	if (fs_remove_tree(shared, err) < 0 || fs_remove(state, err) < 0)
+		return -1;
+	/* Somebody else's files in it keep the folder. */
+	if (rmdir(v->dir) < 0 && errno != ENOTEMPTY && errno != EEXIST)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "Cannot remove %s: %s", v->dir,
+				 strerror(errno));
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gnt-vcluster start, stop and kill: the daemons of one node, or of all. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/remote/bootstrap.h"
+#include "cli/vcluster/vcluster.h"
+#include "lib/base/str.h"
+#include "lib/model/config/ssconf.h"
+
+/* What the words behind DIR name. */
+struct choice {
+	struct vcluster_node *node; /* NULL: all */
+	bool masterd, noded;
+	bool named; /* the daemon was */
+};
+
+static int choose(struct vcluster *v, char *const *words, int n,
+		  struct choice *ret, struct error *err)
+{
+	const char *daemon = n > 1 ? words[1] : NULL;
+
+	*ret = (struct choice){.named = daemon != NULL};
+	ret->masterd = daemon == NULL || strcmp(daemon, "masterd") == 0;
+	ret->noded = daemon == NULL || strcmp(daemon, "noded") == 0;
+	if (!ret->masterd && !ret->noded)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The daemons are masterd and noded, not '%s'",
+				 daemon);
+	if (n == 0)
+		return 0;
+	ret->node = vcluster_node(v, words[0], err);
+	return ret->node == NULL ? -1 : 0;
+}
+
+static bool is_chosen(const struct choice *c, const struct vcluster_node *node)
+{
+	return c->node == NULL || c->node == node;
+}
+
+static int start_noded(const struct vcluster_node *node, struct error *err)
+{
+	int rc = bootstrap_await_end(node->paths, DAEMON_NODED, node->ip, err);
+
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	return bootstrap_start(node->paths, DAEMON_NODED, node->ip, err);
+}
+
+static int start_masterd(const struct vcluster_node *node, struct error *err)
+{
+	int rc = bootstrap_await_end(node->paths, DAEMON_MASTERD, NULL, err);
+
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	return bootstrap_start(node->paths, DAEMON_MASTERD, NULL, err);
+}
+
+/* Somebody who starts a former master may expect one. */
+static void tell_former(const struct vcluster_node *node,
+			const struct vcluster_node *master)
+{
+	auto_free char *name = ssconf_read(node->paths, "master_node");
+
+	if (str_eq(name, node->name) && node != master)
+		printf("%s is no longer the master, that is %s: only its node "
+		       "daemon is started\n",
+		       node->name, master->name);
+}
+
+int vcluster_start(struct vcluster *v, char *const *words, int n,
+		   struct error *err)
+{
+	struct vcluster_node *master = vcluster_master(v);
+	struct choice c;
+
+	if (choose(v, words, n, &c, err) < 0)
+		return -1;
+	/* The master daemon wants the votes of the nodes. */
+	for (size_t i = 0; c.noded && i < v->n; i++) {
+		if (!is_chosen(&c, &v->nodes[i]))
+			continue;
+		if (!c.named)
+			tell_former(&v->nodes[i], master);
+		if (start_noded(&v->nodes[i], err) < 0)
+			return -1;
+	}
+	/* Without being named, only the master gets its daemon. */
+	if (c.named)
+		master = c.node;
+	return c.masterd && is_chosen(&c, master) ? start_masterd(master, err)
+						  : 0;
+}
+
+int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
+		  struct error *err)
+{
+	struct choice c;
+	int rc = 0;
+
+	if (choose(v, words, n, &c, err) < 0)
+		return -1;
+	/* Masters first, so that none calls nodes that are going. */
+	for (size_t i = 0; c.masterd && i < v->n; i++)
+		if (is_chosen(&c, &v->nodes[i]) &&
+		    bootstrap_stop(v->nodes[i].paths, DAEMON_MASTERD, with_kill,
+				   err) < 0)
+			rc = -1;
+	for (size_t i = 0; c.noded && i < v->n; i++)
+		if (is_chosen(&c, &v->nodes[i]) &&
+		    bootstrap_stop(v->nodes[i].paths, DAEMON_NODED, with_kill,
+				   err) < 0)
+			rc = -1;
+	return rc;
+}

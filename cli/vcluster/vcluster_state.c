@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which nodes a virtual cluster has, and where: planned, saved, loaded. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli/vcluster/vcluster.h"
+#include "lib/base/fs.h"
+#include "lib/base/random.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/config/ssconf.h"
+
+#define STATE_MAX (1024 * 1024)
+#define BLOCK_TRIES 200
+
+/* sun_path with its NUL is 108 bytes. */
+#define SOCKET_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
+
+/* --- addresses --- */
+
+static void ip_text(uint32_t ip, char ret[INET_ADDRSTRLEN])
+{
+	struct in_addr address = {.s_addr = htonl(ip)};
+
+	inet_ntop(AF_INET, &address, ret, INET_ADDRSTRLEN);
+}
+
+/* Can a node daemon listen there? */
+static bool ip_free(uint32_t ip)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)paths_noded_port()),
+		.sin_addr.s_addr = htonl(ip),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+	bool can;
+
+	if (fd < 0)
+		return false;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	can = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+	      listen(fd, 1) == 0;
+	close(fd);
+	return can;
+}
+
+static bool block_free(uint32_t base, size_t n)
+{
+	for (size_t i = 1; i <= n; i++)
+		if (!ip_free(base + (uint32_t)i))
+			return false;
+	return true;
+}
+
+/* A random block: two clusters made at the same time hardly meet, and the bind
+ * of the second one's daemon would tell. */
+static int find_block(size_t n, uint32_t *ret_base, struct error *err)
+{
+	for (int i = 0; i < BLOCK_TRIES; i++) {
+		uint32_t base = 127u << 24 |
+				(uint32_t)(1 + random_below(250)) << 16 |
+				(uint32_t)random_below(256) << 8;
+
+		if (!block_free(base, n))
+			continue;
+		*ret_base = base;
+		return 0;
+	}
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+			 "No free block of %zu addresses found in 127.0.0.0/8",
+			 n);
+}
+
+static int read_base(const char *text, size_t n, uint32_t *ret_base,
+		     struct error *err)
+{
+	struct in_addr address;
+
+	if (inet_pton(AF_INET, text, &address) != 1 ||
+	    ntohl(address.s_addr) >> 24 != 127)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "'%s' is no address in 127.0.0.0/8", text);
+	*ret_base = ntohl(address.s_addr);
+	if (!block_free(*ret_base, n))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "An address of the %zu after %s is in use; "
+				 "give another --base-ip, or none",
+				 n, text);
+	return 0;
+}
+
+/* --- plan --- */
+
+static char *absolute(const char *dir)
+{
+	auto_free char *cwd = *dir == '/' ? NULL : getcwd(NULL, 0);
+	char *all = cwd == NULL ? xstrdup(dir) : xprintf("%s/%s", cwd, dir);
+	size_t n = strlen(all);
+
+	while (n > 1 && all[n - 1] == '/')
+		all[--n] = '\0';
+	return all;
+}
+
+static void set_node(struct vcluster *v, size_t i, const char *name,
+		     const char *ip)
+{
+	struct vcluster_node *node = &v->nodes[i];
+	auto_free char *root = xprintf("%s/%s", v->dir, name);
+
+	node->name = xstrdup(name);
+	node->ip = xstrdup(ip);
+	node->paths = paths_create(root, name);
+}
+
+static struct vcluster *vcluster_new(const char *dir, const char *hypervisor,
+				     size_t n)
+{
+	struct vcluster *v = xalloc(sizeof(*v));
+
+	v->dir = absolute(dir);
+	v->hypervisor = xstrdup(hypervisor);
+	v->n = n;
+	v->nodes = xcalloc(n, sizeof(*v->nodes));
+	return v;
+}
+
+static int check_socket_path(const struct vcluster *v, struct error *err)
+{
+	/* The last node has the longest name. */
+	const char *longest =
+		path(v->nodes[v->n - 1].paths, PATH_MASTER_SOCKET);
+
+	if (strlen(longest) <= SOCKET_PATH_MAX)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The path of a socket would have %zu bytes, more than "
+			 "the %zu that the system allows: %s; choose a shorter "
+			 "folder",
+			 strlen(longest), SOCKET_PATH_MAX, longest);
+}
+
+struct vcluster *vcluster_plan(const struct vcluster_options *o,
+			       struct error *err)
+{
+	struct vcluster *v = vcluster_new(o->dir, o->hypervisor, o->n_nodes);
+	uint32_t base = 0;
+	int rc = o->base_ip == NULL ? find_block(v->n, &base, err)
+				    : read_base(o->base_ip, v->n, &base, err);
+
+	for (size_t i = 0; rc == 0 && i < v->n; i++) {
+		auto_free char *name = xprintf("node%zu.example.com", i + 1);
+		char ip[INET_ADDRSTRLEN];
+
+		ip_text(base + (uint32_t)i + 1, ip);
+		set_node(v, i, name, ip);
+	}
+	if (rc == 0)
+		rc = check_socket_path(v, err);
+	if (rc < 0) {
+		vcluster_free(v);
+		return NULL;
+	}
+	return v;
+}
+
+/* --- the state file --- */
+
+static char *state_file(const char *dir)
+{
+	return xprintf("%s/vcluster.json", dir);
+}
+
+int vcluster_save(const struct vcluster *v, struct error *err)
+{
+	auto_free char *file = state_file(v->dir);
+	auto_free char *text = NULL;
+	auto_json json_t *nodes = json_array();
+	auto_json json_t *state = NULL;
+
+	for (size_t i = 0; i < v->n; i++)
+		json_array_append_new(nodes, json_make("{s:s, s:s}", "name",
+						       v->nodes[i].name, "ip",
+						       v->nodes[i].ip));
+	state = json_make("{s:s, s:O}", "hypervisor", v->hypervisor, "nodes",
+			  nodes);
+	text = json_text(state);
+	return fs_write_atomic(file, text, strlen(text), 0644, err);
+}
+
+/* What is named here is ended and removed later, so nobody else may have
+ * written it. */
+static int check_owner(const char *dir, const char *file, struct error *err)
+{
+	struct stat st;
+
+	if (lstat(file, &st) < 0)
+		return error_set(err, ERR_PREREQ, ECODE_NOENT,
+				 "There is no virtual cluster in %s (no "
+				 "vcluster.json)",
+				 dir);
+	if (S_ISREG(st.st_mode) && st.st_uid == geteuid())
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "%s is not a file of yours; be the user who made the "
+			 "virtual cluster",
+			 file);
+}
+
+static int check_nodes(const char *file, const json_t *nodes, struct error *err)
+{
+	size_t n = json_array_size(nodes), i = 0;
+	struct in_addr address;
+
+	while (i < n &&
+	       str_valid_hostname(
+		       json_str(json_array_get(nodes, i), "name", "")) &&
+	       inet_pton(AF_INET, json_str(json_array_get(nodes, i), "ip", ""),
+			 &address) == 1)
+		i++;
+	if (n > 0 && n <= VCLUSTER_NODES_MAX && i == n)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "%s is damaged: its nodes are not 1 to %d names with "
+			 "IP addresses",
+			 file, VCLUSTER_NODES_MAX);
+}
+
+struct vcluster *vcluster_load(const char *dir, struct error *err)
+{
+	auto_free char *all = absolute(dir);
+	auto_free char *file = state_file(all);
+	auto_json json_t *state = NULL;
+	const json_t *nodes;
+	struct vcluster *v;
+
+	if (check_owner(dir, file, err) < 0)
+		return NULL;
+	state = json_read_file(file, STATE_MAX, err);
+	if (state == NULL)
+		return NULL;
+	nodes = json_get(state, "nodes");
+	if (check_nodes(file, nodes, err) < 0)
+		return NULL;
+	v = vcluster_new(all, json_str(state, "hypervisor", "fake"),
+			 json_array_size(nodes));
+	for (size_t i = 0; i < v->n; i++)
+		set_node(v, i, json_str(json_array_get(nodes, i), "name", ""),
+			 json_str(json_array_get(nodes, i), "ip", ""));
+	return v;
+}
+
+void vcluster_free(struct vcluster *v)
+{
+	if (v == NULL)
+		return;
+	for (size_t i = 0; i < v->n; i++) {
+		free(v->nodes[i].name);
+		free(v->nodes[i].ip);
+		paths_destroy(v->nodes[i].paths);
+	}
+	free(v->nodes);
+	free(v->dir);
+	free(v->hypervisor);
+	free(v);
+}
+
+struct vcluster_node *vcluster_node(struct vcluster *v, const char *name,
+				    struct error *err)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < v->n; i++) {
+		const char *own = v->nodes[i].name;
+
+		if (strcmp(own, name) == 0 ||
+		    (strncmp(own, name, n) == 0 && own[n] == '.'))
+			return &v->nodes[i];
+	}
+	error_set(err, ERR_PREREQ, ECODE_NOENT,
+		  "The virtual cluster in %s has no node '%s'", v->dir, name);
+	return NULL;
+}
+
+/* How many nodes' files say that it is the master. */
+static size_t count_naming(const struct vcluster *v, const char *master)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		auto_free char *name =
+			ssconf_read(v->nodes[i].paths, "master_node");
+
+		n += name != NULL && strcmp(name, master) == 0;
+	}
+	return n;
+}
+
+struct vcluster_node *vcluster_master(struct vcluster *v)
+{
+	struct vcluster_node *found = v->n == 0 ? NULL : &v->nodes[0];
+	size_t most = 0;
+
+	/* A former master that was away still names itself. */
+	for (size_t i = 0; i < v->n; i++) {
+		const struct vcluster_node *node = &v->nodes[i];
+		auto_free char *own = ssconf_read(node->paths, "master_node");
+		size_t n;
+
+		if (own == NULL || strcmp(own, node->name) != 0)
+			continue;
+		n = 2 * count_naming(v, node->name) +
+		    (fs_read_pid(path(node->paths, PATH_MASTERD_PID)) > 0);
+		if (n <= most)
+			continue;
+		most = n;
+		found = &v->nodes[i];
+	}
+	return found;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "iallocators/allocate/hail_answer.h"
+
+#include <stdio.h>
+
+#include "iallocators/allocate/answer.h"
+#include "iallocators/input/protocol1.h"
+#include "iallocators/model/tags.h"
+#include "iallocators/options/listing.h"
+#include "iallocators/options/save.h"
+#include "iallocators/options/tool.h"
+#include "iallocators/place/explain.h"
+
+#define AS_THE_POLICY_SAYS (-1)
+
+void hail_output_done(struct hail_output *out)
+{
+	buf_done(&out->answer);
+	buf_done(&out->warnings);
+	buf_done(&out->explanation);
+}
+
+static struct place_options place_options(const struct hail_options *o,
+					  const struct request *r)
+{
+	struct place_options place = {
+		.capacity_checks = !o->no_capacity_checks,
+		.ignore_soft_errors = o->ignore_soft_errors,
+		.dedicated_per_group = o->dedicated_per_group,
+		.has_restriction = o->has_restriction,
+		.restriction = o->restriction,
+		.n_restriction = o->n_restriction,
+		.max_node_failures = o->has_max_node_failures
+					     ? o->max_node_failures
+					     : AS_THE_POLICY_SAYS,
+	};
+
+	if (r->has_restriction && !o->has_restriction) {
+		place.has_restriction = true;
+		place.restriction = r->restriction;
+		place.n_restriction = r->n_restriction;
+	}
+	return place;
+}
+
+/* Show and save the cluster, as the options ask. */
+static int show(const struct hail_options *o, struct cluster *c,
+		const char *title, const char *suffix, const char *when,
+		struct error *err)
+{
+	struct nodeset all;
+
+	if (o->tool == NULL)
+		return 0;
+	all = cluster_all_nodes(c);
+	if (o->tool->print_nodes)
+		listing_print_nodes(c, &all, o->tool->node_fields, title);
+	return save_state(c, o->tool, suffix, when, err);
+}
+
+static int find(const struct hail_options *o, struct cluster *c,
+		const struct request *request,
+		const struct place_options *place, struct hail_output *out,
+		struct error *err)
+{
+	auto_buf struct buf explanation = {0};
+
+	if (answer(c, request, place, o->protocol1 ? "nodes" : "result",
+		   &out->answer, err) < 0)
+		return -1;
+	if (o->explain == EXPLAIN_TEXT)
+		explain_text(place->explain, &out->explanation);
+	if (o->explain != EXPLAIN_JSON)
+		return 0;
+	explain_json(place->explain, &explanation);
+	answer_add(&out->answer, "explanation", explanation.data);
+	return 0;
+}
+
+static int reply(const struct hail_options *o, struct cluster *c,
+		 const struct request *request, struct hail_output *out,
+		 struct error *err)
+{
+	struct place_options place = place_options(o, request);
+	struct explain e = {.limit = o->explain_limit > 0 ? o->explain_limit
+							  : EXPLAIN_LIMIT};
+	int rc;
+
+	if (o->explain != EXPLAIN_NOT)
+		place.explain = &e;
+	if (show(o, c, "Initial cluster", "pre-ialloc", "before iallocator run",
+		 err) < 0)
+		return -1;
+	rc = find(o, c, request, &place, out, err);
+	explain_done(&e);
+	if (rc < 0)
+		return -1;
+	return show(o, c, "Final cluster", "post-ialloc",
+		    "after iallocator run", err);
+}
+
+/* The question about another cluster; what tags of new instances mean is up to
+ * the tags of the cluster in the request. */
+static int ask_other(struct cluster *other, const struct cluster *c,
+		     const struct load_options *load, const struct jval *top,
+		     struct request *ret, struct error *err)
+{
+	const char **tags = other->tags;
+	size_t n_tags = other->n_tags;
+	int rc;
+
+	other->tags = c->tags;
+	other->n_tags = c->n_tags;
+	tags_read(other, load);
+	rc = request_ask(other, top, load, ret, err);
+	other->tags = tags;
+	other->n_tags = n_tags;
+	tags_read(other, load);
+	return rc;
+}
+
+/* The same question about the cluster that options name. */
+static int answer_elsewhere(const struct hail_options *o,
+			    const struct cluster *c,
+			    const struct load_options *load,
+			    const struct jval *top, struct hail_output *out,
+			    struct error *err)
+{
+	struct cluster other = {0};
+	struct request request = {0};
+	auto_buf struct buf text = {0};
+	int rc;
+
+	/* The warnings about this input are printed before those about the
+	 * other one. */
+	if (out->warnings.len > 0)
+		fputs(out->warnings.data, stderr);
+	out->warnings.len = 0;
+	rc = tool_load(&other, o->tool, &text, err);
+	if (rc == 0)
+		rc = ask_other(&other, c, load, top, &request, err);
+	if (rc == 0)
+		rc = reply(o, &other, &request, out, err);
+	cluster_done(&other);
+	return rc;
+}
+
+static bool is_elsewhere(const struct hail_options *o)
+{
+	return o->tool != NULL &&
+	       (o->tool->text_file != NULL || o->tool->simulate.n > 0);
+}
+
+/* All that follows from what the request says, and from its nodes' reports. */
+static int finish(struct cluster *c, const struct hail_options *o,
+		  const struct load_options *load, struct error *err)
+{
+	if (o->tool != NULL && o->tool->mond)
+		return tool_finish(c, o->tool, err);
+	cluster_finish(c, load);
+	return 0;
+}
+
+static int answer_in(struct cluster *c, char *text, size_t len,
+		     const struct hail_options *o, struct hail_output *out,
+		     struct error *err)
+{
+	const struct load_options load = {.max_cpu_ratio = -1};
+	struct request request = {0};
+	const struct jval *top =
+		jtext_parse(&c->arena, len > 0 ? text : NULL, len, err);
+
+	if (top == NULL)
+		return error_wrap(err, "Parsing input IAllocator message");
+	if (o->protocol1)
+		top = protocol1_request(&c->arena, top, err);
+	if (top == NULL)
+		return -1;
+	if (request_load(c, top,
+			 o->has_kvm_memory ? o->kvm_memory : KVM_NODE_MEMORY,
+			 err) < 0 ||
+	    finish(c, o, &load, err) < 0 ||
+	    request_ask(c, top, &load, &request, err) < 0)
+		return -1;
+	cluster_check(c, &out->warnings);
+	if (is_elsewhere(o))
+		return answer_elsewhere(o, c, &load, top, out, err);
+	return reply(o, c, &request, out, err);
+}
+
+int hail_answer(char *text, size_t len, const struct hail_options *o,
+		struct hail_output *out, struct error *err)
+{
+	struct cluster c = {0};
+	int rc = answer_in(&c, text, len, o, out, err);
+
+	cluster_done(&c);
+	return rc;
+}

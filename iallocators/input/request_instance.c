@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Instances of a request, those that exist and those to be. */
+#include <string.h>
+
+#include "iallocators/input/field.h"
+#include "iallocators/input/request.h"
+#include "lib/base/array.h"
+#include "lib/base/mem.h"
+
+static int not_an_object(struct error *err)
+{
+	return error_set(err, ERR_REQUEST, NULL, "not an object");
+}
+
+static int read_disk(struct cluster *c, const char *what, const struct jval *v,
+		     struct disk *ret, struct error *err)
+{
+	struct field f = {&c->arena, v, what};
+
+	ret->spindles = SPINDLES_UNKNOWN;
+	if (field_int(&f, "size", &ret->size, err) < 0)
+		return -1;
+	if (field_present(&f, "spindles") &&
+	    field_int(&f, "spindles", &ret->spindles, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* Each element must be an object before any is looked at. */
+static int check_objects(const struct jval *list, struct error *err)
+{
+	const struct jval *v;
+
+	jtext_each(v, list) if (v->kind != JT_OBJECT) return not_an_object(err);
+	return 0;
+}
+
+static int read_disks(struct cluster *c, const struct field *f,
+		      struct instance *ret, struct error *err)
+{
+	const struct jval *list, *v;
+
+	if (field_array(f, "disks", &list, err) < 0 ||
+	    check_objects(list, err) < 0)
+		return -1;
+	ret->disks = arena_calloc(&c->arena, list->n, sizeof(*ret->disks));
+	jtext_each(v, list) if (read_disk(c, f->what, v,
+					  &ret->disks[ret->n_disks++],
+					  err) < 0) return -1;
+	return 0;
+}
+
+static int read_nic(struct cluster *c, const struct jval *v,
+		    struct instance *inst, struct error *err)
+{
+	static const char *const keys[] = {"mac",  "ip",     "mode",
+					   "link", "bridge", "network"};
+	struct field f = {&c->arena, v, NULL};
+	const char *values[ARRAY_SIZE(keys)] = {NULL};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (!field_present(&f, keys[i]))
+			continue;
+		if (field_string(&f, keys[i], &values[i], err) < 0)
+			return -1;
+		if (i == 2 && strcmp(values[i], "bridged") != 0 &&
+		    strcmp(values[i], "routed") != 0 &&
+		    strcmp(values[i], "openvswitch") != 0)
+			return error_set(err, ERR_REQUEST, NULL,
+					 "invalid NIC mode in instance %s",
+					 inst->name);
+	}
+	if (values[5] != NULL)
+		inst->networks[inst->n_networks++] = values[5];
+	return 0;
+}
+
+static int read_nics(struct cluster *c, const struct field *f,
+		     struct instance *ret, struct error *err)
+{
+	const struct jval *list, *v;
+
+	if (field_array(f, "nics", &list, err) < 0 ||
+	    check_objects(list, err) < 0)
+		return -1;
+	ret->networks =
+		arena_calloc(&c->arena, list->n, sizeof(*ret->networks));
+	jtext_each(v, list) if (read_nic(c, v, ret, err) < 0) return -1;
+	return 0;
+}
+
+/* What is wanted of it; anything strange means that it runs. */
+static enum run_status read_status(const struct jval *object)
+{
+	const struct jval *v = jtext_get(object, "admin_state");
+
+	if (v == NULL || v->kind != JT_STRING)
+		return RUN_RUNNING;
+	if (strcmp(v->str, "down") == 0)
+		return RUN_ADMIN_DOWN;
+	return strcmp(v->str, "offline") == 0 ? RUN_ADMIN_OFFLINE : RUN_RUNNING;
+}
+
+/* What our master tells besides, for max-node-failures. */
+static int read_extra(const struct field *inst, struct instance *ret,
+		      struct error *err)
+{
+	struct field f = {inst->arena, NULL, inst->what};
+	int64_t min = ret->memory;
+	bool moves = true;
+
+	if (!field_present(inst, "beparams_extra"))
+		return 0;
+	if (field_object(inst, "beparams_extra", &f.object, err) < 0)
+		return -1;
+	if (field_present(&f, "minmem") &&
+	    field_int(&f, "minmem", &min, err) < 0)
+		return -1;
+	if (field_present(&f, "auto_balance") &&
+	    field_bool(&f, "auto_balance", &moves, err) < 0)
+		return -1;
+	ret->spare_memory = ret->memory - min;
+	ret->stays = !moves;
+	return 0;
+}
+
+int request_instance(struct cluster *c, const char *name,
+		     const struct jval *object, struct instance *ret,
+		     struct error *err)
+{
+	auto_free char *what = xprintf("invalid data for instance '%s'", name);
+	struct field f = {&c->arena, object, what};
+	const struct jval *forthcoming = jtext_get(object, "forthcoming");
+	const char *names[TEMPLATE_COUNT];
+	int t;
+
+	for (int i = 0; i < TEMPLATE_COUNT; i++)
+		names[i] = templates[i].name;
+	ret->name = name;
+	ret->primary = ret->secondary = NO_INDEX;
+	ret->auto_balance = true;
+	ret->status = read_status(object);
+	ret->forthcoming = forthcoming != NULL &&
+			   forthcoming->kind == JT_BOOL && forthcoming->flag;
+	if (field_int(&f, "disk_space_total", &ret->disk, err) < 0 ||
+	    read_disks(c, &f, ret, err) < 0 ||
+	    field_int(&f, "memory", &ret->memory, err) < 0 ||
+	    field_int(&f, "vcpus", &ret->vcpus, err) < 0 ||
+	    field_strings(&f, "tags", &ret->tags, &ret->n_tags, err) < 0 ||
+	    field_enum(&f, "disk_template", "DiskTemplate", names,
+		       TEMPLATE_COUNT, &t, err) < 0 ||
+	    field_int(&f, "spindle_use", &ret->spindle_use, err) < 0)
+		return -1;
+	ret->template = (enum template)t;
+	if (read_extra(&f, ret, err) < 0)
+		return -1;
+	return read_nics(c, &f, ret, err);
+}
+
+static int find_node(const struct table *names, const struct jval *v,
+		     const char *instance, int *ret, struct error *err)
+{
+	const int *found;
+
+	if (v->kind != JT_STRING)
+		return error_set(err, ERR_REQUEST, NULL, "Wrong JSON type");
+	found = table_get(names, v->str);
+	if (found == NULL)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Unknown node '%s' for instance %s", v->str,
+				 instance);
+	*ret = *found;
+	return 0;
+}
+
+static int read_existing(struct cluster *c, const struct table *names,
+			 const struct jval *v, struct instance *ret,
+			 struct error *err)
+{
+	struct field f = {&c->arena, v, NULL};
+	const struct jval *nodes;
+
+	if (v->kind != JT_OBJECT)
+		return not_an_object(err);
+	if (request_instance(c, v->key, v, ret, err) < 0 ||
+	    field_list(&f, "nodes", &nodes, err) < 0)
+		return -1;
+	if (nodes->n == 0)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "empty node list for instance %s", v->key);
+	if (find_node(names, nodes->first, v->key, &ret->primary, err) < 0)
+		return -1;
+	if (nodes->n == 1)
+		return 0;
+	return find_node(names, nodes->first->next, v->key, &ret->secondary,
+			 err);
+}
+
+int request_instances(struct cluster *c, const struct jval *instances,
+		      struct error *err)
+{
+	struct table names = {0};
+	int *indices =
+		arena_calloc(&c->arena, (size_t)c->n_nodes, sizeof(*indices));
+	const struct jval *v;
+	int rc = 0;
+
+	for (int i = 0; i < c->n_nodes; i++) {
+		indices[i] = i;
+		table_put(&names, c->nodes[i].name, &indices[i]);
+	}
+	jtext_each(v, instances)
+	{
+		rc = read_existing(c, &names, v,
+				   &c->instances[c->n_instances++], err);
+		if (rc < 0)
+			break;
+	}
+	table_done(&names, NULL);
+	return rc;
+}

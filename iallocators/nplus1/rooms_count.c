@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Slots as they are now: every node is looked at. */
+#include <stdlib.h>
+
+#include "iallocators/model/change.h"
+#include "iallocators/model/move.h"
+#include "iallocators/nplus1/rooms.h"
+#include "iallocators/nplus1/rooms_private.h"
+#include "lib/base/mem.h"
+
+/* More slots than any node is asked for. */
+#define SLOTS_MAX (1 << 30)
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int64_t rooms_drbd_load(const struct cluster *c, const struct node *x, int s)
+{
+	int64_t load = 0;
+
+	for (int i = 0; i < x->primaries.n; i++) {
+		const struct instance *inst =
+			&c->instances[x->primaries.items[i]];
+
+		if (inst->template == TEMPLATE_DRBD && inst->secondary == s &&
+		    inst_uses_memory(inst))
+			load += inst->memory;
+	}
+	return load;
+}
+
+int64_t rooms_fit(int64_t free, int64_t size)
+{
+	int64_t n;
+
+	if (free <= 1)
+		return 0;
+	if (size <= 0)
+		return SLOTS_MAX;
+	/* Sizes are in MiB and fit; this is asked millions of times, and a
+	 * division of 64 bits takes some processors three times as long. */
+	if (free <= UINT32_MAX && size <= UINT32_MAX)
+		n = (uint32_t)(free - 1) / (uint32_t)size;
+	else
+		n = (free - 1) / size;
+	return smaller(n, SLOTS_MAX);
+}
+
+int64_t rooms_slots_at(const struct cluster *c, const struct node *x, int z,
+		       const struct need *need)
+{
+	const struct node *n = &c->nodes[z];
+	int x_index = (int)(x - c->nodes);
+	int64_t mem, usable = n->s.usable_mem;
+
+	if (z == x_index || n->exclusive_storage ||
+	    usable <= need->most_memory ||
+	    (need->disks && n->s.free_disk <= need->most_disk))
+		return 0;
+	if (need->shared && !move_migration_allowed(c, x_index, z))
+		return 0;
+	mem = rooms_fit(usable, need->most_memory);
+	if (mem > 0 && n->secondaries.n > 0 && !need->drbd_left)
+		mem = rooms_fit(usable - rooms_drbd_load(c, x, z),
+				need->most_memory);
+	if (!need->disks)
+		return mem;
+	return smaller(mem, rooms_fit(n->s.free_disk, need->most_disk));
+}
+
+int64_t rooms_note_most(int64_t *most, int count, int64_t n)
+{
+	for (int k = 0; k < count; k++)
+		if (n > most[k]) {
+			int64_t less = most[k];
+
+			most[k] = n;
+			n = less;
+		}
+	return n;
+}
+
+bool rooms_count(const struct cluster *c, const struct nodeset *nodes,
+		 const struct node *x, const struct need *need, int without)
+{
+	int64_t most[ROOMS_CHANGED] = {0}, sum = 0;
+
+	for (int i = 0; i < nodes->n && sum < need->n; i++) {
+		int64_t n;
+
+		if (c->nodes[nodes->items[i]].group != x->group)
+			continue;
+		n = rooms_slots_at(c, x, nodes->items[i], need);
+		sum += rooms_note_most(most, without, n);
+	}
+	return sum >= need->n;
+}
+
+bool rooms_migrates(const struct instance *inst)
+{
+	return templates[inst->template].mirror == MIRROR_EXTERNAL &&
+	       inst->template != TEMPLATE_BLOCK;
+}
+
+struct by_memory {
+	int64_t memory;
+	int position, index;
+};
+
+/* The biggest first; of equal ones the earlier. */
+static int compare_memory(const void *a, const void *b)
+{
+	const struct by_memory *x = a, *y = b;
+
+	if (x->memory != y->memory)
+		return x->memory < y->memory ? 1 : -1;
+	return (x->position > y->position) - (x->position < y->position);
+}
+
+int rooms_leaving(const struct cluster *c, const int *primaries, int n,
+		  int *ret)
+{
+	struct by_memory *local = xcalloc((size_t)n + 1, sizeof(*local));
+	int n_local = 0, n_ret = 0;
+
+	for (int i = n - 1; i >= 0; i--) {
+		const struct instance *inst = &c->instances[primaries[i]];
+
+		if (rooms_migrates(inst))
+			ret[n_ret++] = primaries[i];
+		else if (inst->template != TEMPLATE_DRBD)
+			local[n_local++] = (struct by_memory){
+				inst->memory, n - i, primaries[i]};
+	}
+	qsort(local, (size_t)n_local, sizeof(*local), compare_memory);
+	for (int i = 0; i < n_local; i++)
+		ret[n_ret++] = local[i].index;
+	free(local);
+	return n_ret;
+}
+
+static int64_t shares(int64_t taken, int64_t size)
+{
+	return size > 0 ? (taken + size - 1) / size : taken > 0 ? SLOTS_MAX : 0;
+}
+
+/* So many slots for b are gone at most once a has been put on some node. */
+static int64_t slots_lost(const struct room_item *a, const struct room_item *b)
+{
+	int64_t mem = shares(a->memory, b->memory);
+	int64_t disk = a->disks && b->disks ? shares(a->disk, b->disk) : 0;
+
+	return mem > disk ? mem : disk;
+}
+
+/* Whether what has room for a has room for b. */
+static bool covers(const struct room_item *a, const struct room_item *b)
+{
+	return a->memory >= b->memory &&
+	       (!b->disks || (a->disks && a->disk >= b->disk));
+}
+
+int64_t rooms_all_lost(const struct room_item *items, int at, int64_t peak)
+{
+	int64_t lost = (items[at].count - 1) * smaller(1, peak);
+
+	for (int i = 0; i < at; i++)
+		lost += items[i].count *
+			smaller(slots_lost(&items[i], &items[at]), peak);
+	return lost;
+}
+
+/* So many are at least as big, with no more choice where to go. */
+static int64_t count_as_big(const struct cluster *c,
+			    const struct room_item *items, int n,
+			    const struct room_item *it)
+{
+	int64_t as_big = 0;
+
+	for (int i = 0; i < n; i++)
+		if (covers(&items[i], it) &&
+		    (!c->has_migration || items[i].shared == it->shared))
+			as_big += items[i].count;
+	return as_big;
+}
+
+enum rooms_verdict rooms_judge_item(const struct cluster *c,
+				    const struct leavers *l, int at,
+				    const struct room_slots *slots)
+{
+	const struct room_item *it = &l->items[at];
+
+	/* A slot for nothing is where something is free: not quite exact. */
+	if (!slots->exclusive && it->memory > 0 &&
+	    (!it->disks || it->disk > 0) &&
+	    slots->all < count_as_big(c, l->items, l->n_items, it))
+		return ROOMS_TOO_FEW;
+	return slots->all > rooms_all_lost(l->items, at, slots->peak)
+		       ? ROOMS_ENOUGH
+		       : ROOMS_UNCLEAR;
+}
+
+struct need rooms_need_of(const struct room_item *it)
+{
+	return (struct need){.most_memory = it->memory,
+			     .most_disk = it->disk,
+			     .disks = it->disks,
+			     .shared = it->shared};
+}
+
+/* Look at all nodes. */
+static struct room_slots count_all(const struct cluster *c,
+				   const struct nodeset *nodes,
+				   const struct node *x,
+				   const struct room_item *it, bool drbd_left)
+{
+	struct room_slots ret = {.all = 0};
+	struct need need = rooms_need_of(it);
+
+	need.drbd_left = drbd_left;
+	for (int i = 0; i < nodes->n; i++) {
+		const struct node *z = &c->nodes[nodes->items[i]];
+		int64_t here;
+
+		if (z->group != x->group)
+			continue;
+		ret.exclusive = ret.exclusive || z->exclusive_storage;
+		here = rooms_slots_at(c, x, nodes->items[i], &need);
+		ret.all += here;
+		ret.peak = here > ret.peak ? here : ret.peak;
+	}
+	return ret;
+}
+
+static bool same_item(const struct room_item *a, const struct room_item *b)
+{
+	return a->memory == b->memory && a->disk == b->disk &&
+	       a->disks == b->disks && a->shared == b->shared;
+}
+
+/* Whether it is one for which slots mean something: of a sane size, and where
+ * it is created again it has to keep to the policy. */
+static bool is_plain_case(const struct cluster *c, const struct node *x,
+			  const struct instance *inst)
+{
+	if (inst->memory < 0 || inst->disk < 0)
+		return false;
+	return rooms_migrates(inst) ||
+	       (!x->exclusive_storage &&
+		policy_check(&c->groups[x->group], false, inst) == FAIL_NONE);
+}
+
+/* The sizes of what leaves x; how many, or -1 if slots mean nothing for one. */
+static int list_items(const struct cluster *c, const struct node *x,
+		      const int *leaving, int n, struct room_item *ret)
+{
+	int n_ret = 0;
+
+	for (int i = 0; i < n; i++) {
+		const struct instance *inst = &c->instances[leaving[i]];
+		struct room_item item = {
+			.memory = inst_uses_memory(inst) ? inst->memory : 0,
+			.disk = inst_is_local(inst) ? inst->disk : 0,
+			.disks = inst_is_local(inst),
+			.shared = rooms_migrates(inst),
+			.count = 1,
+		};
+
+		if (!is_plain_case(c, x, inst))
+			return -1;
+		if (n_ret > 0 && same_item(&ret[n_ret - 1], &item))
+			ret[n_ret - 1].count++;
+		else
+			ret[n_ret++] = item;
+	}
+	return n_ret;
+}
+
+struct leavers rooms_leavers(const struct cluster *c, const struct node *x)
+{
+	size_t n = (size_t)x->primaries.n + 1;
+	struct leavers l = {.instances = xcalloc(n, sizeof(*l.instances)),
+			    .items = xcalloc(n, sizeof(*l.items))};
+
+	l.n = rooms_leaving(c, x->primaries.items, x->primaries.n, l.instances);
+	l.n_items = list_items(c, x, l.instances, l.n, l.items);
+	return l;
+}
+
+void rooms_leavers_done(struct leavers *l)
+{
+	free(l->instances);
+	free(l->items);
+	*l = (struct leavers){.n = 0};
+}
+
+void rooms_leavers_next(struct leavers *l)
+{
+	l->instances++;
+	l->n--;
+	if (l->n_items > 0 && --l->items->count == 0) {
+		l->items++;
+		l->n_items--;
+	}
+}
+
+enum rooms_verdict rooms_judge(const struct cluster *c,
+			       const struct nodeset *nodes,
+			       const struct node *x, const struct leavers *l,
+			       bool drbd_left)
+{
+	enum rooms_verdict ret = ROOMS_ENOUGH;
+
+	if (l->n_items < 0)
+		return ROOMS_UNCLEAR;
+	for (int i = 0; i < l->n_items && ret != ROOMS_TOO_FEW; i++) {
+		struct room_slots slots =
+			count_all(c, nodes, x, &l->items[i], drbd_left);
+		enum rooms_verdict v = rooms_judge_item(c, l, i, &slots);
+
+		if (v != ROOMS_ENOUGH)
+			ret = v;
+	}
+	return ret;
+}

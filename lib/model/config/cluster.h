@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The configuration of a new cluster (Ganeti 3.0, config.data): what
+ * `gnt-cluster init` writes into config.data.  Pure: checks what it is given
+ * and composes the document; files, keys and addresses are the caller's. */
+#ifndef MODEL_CONFIG_CLUSTER_H
+#define MODEL_CONFIG_CLUSTER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+
+/* Zeroed and with the four names and addresses it is a valid request: NULL and
+ * 0 stand for Ganeti's defaults, given in brackets.  All is borrowed. */
+struct cluster_init {
+	const char *cluster_name;  /* required, a host name */
+	const char *master_name;   /* required, of the first node */
+	const char *primary_ip;	   /* required, of the first node */
+	const char *secondary_ip;  /* [primary_ip] */
+	const char *master_ip;	   /* required, of the cluster */
+	const char *master_netdev; /* [xen-br0] */
+	int master_netmask;	   /* prefix length [32, or 128 for IPv6] */
+	int primary_ip_family;	   /* [AF_IPV4] */
+
+	const char *mac_prefix;		  /* [aa:00:00] */
+	const char *volume_group_name;	  /* NULL: no LVM */
+	const char *drbd_usermode_helper; /* NULL: no DRBD */
+	const char *const *hypervisors; /* NULL ends, first is default [kvm] */
+	/* NULL ends, first is default [plain with a volume group, else file] */
+	const char *const *disk_templates;
+	const char *file_storage_dir;	     /* [/srv/ganeti/file-storage] */
+	const char *shared_file_storage_dir; /* [/srv/ganeti/shared-file-...] */
+	const char *gluster_storage_dir;     /* [/var/run/ganeti/gluster] */
+
+	const char *default_iallocator;		 /* [hail] */
+	const json_t *default_iallocator_params; /* object */
+	const char *candidate_cert; /* SHA-1 digest of the node's client.pem;
+				     * NULL: none yet */
+	const char *rsahostkeypub, *dsahostkeypub; /* base64, for known_hosts */
+	const char *ssh_key_type;		   /* [rsa] */
+	int ssh_key_bits;			   /* [2048] */
+
+	/* What differs from the defaults, as opcodes give it; NULL: nothing. */
+	const json_t *hvparams;	  /* {hypervisor: {...}} */
+	const json_t *beparams;	  /* {...}, "memory" sets both bounds */
+	const json_t *nicparams;  /* {...} */
+	const json_t *ndparams;	  /* {...} */
+	const json_t *diskparams; /* {template: {...}} */
+	/* Members of the instance policy; without "disk-templates" those that
+	 * are enabled are allowed.  The default demands disks of 1 GiB: a test
+	 * cluster gives its own "minmax" (and "std"). */
+	const json_t *ipolicy;
+	const json_t *hv_state;		 /* {hypervisor: {...}} */
+	const json_t *disk_state;	 /* {storage: {name: {...}}} */
+	const json_t *reserved_lvs;	 /* list of regular expressions */
+	const json_t *uid_pool;		 /* [[first, last], ...] */
+	const json_t *compression_tools; /* [gzip gzip-fast gzip-slow] */
+
+	int candidate_pool_size; /* [10] */
+	int max_running_jobs;	 /* [20] */
+	int max_tracked_jobs;	 /* [25] */
+	const char *install_image, *zeroing_image;
+	const char *instance_communication_network;
+	bool use_external_mip_script, modify_etc_hosts, modify_ssh_setup;
+	bool maintain_node_health, prealloc_wipe_disks, enabled_user_shutdown;
+};
+
+/* The whole document, to be freed: cluster, the node group "default" and the
+ * first node, which is master; serial 1, new UUIDs, times of now.  NULL with
+ * ERR_PREREQ (or ERR_TYPE) where the request cannot be. */
+json_t *cluster_new_config(const struct cluster_init *init, struct error *err);
+
+#endif

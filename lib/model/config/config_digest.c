@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/model/config/config_digest.h"
+
+#include <assert.h>
+#include <gnutls/crypto.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/str.h"
+#include "lib/model/config/config_check.h"
+
+#define FILE_MAX 200
+#define FILE_MODE 0640
+#define HEX_SIZE 65
+
+struct note {
+	int64_t serial; /* -1: there is no note */
+	int64_t written_ns;
+	char digest[HEX_SIZE];
+};
+
+static void hash(const char *text, size_t len, char ret[HEX_SIZE])
+{
+	unsigned char bytes[32];
+	int rc = gnutls_hash_fast(GNUTLS_DIG_SHA256, text, len, bytes);
+
+	assert(rc == 0);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(&ret[2 * i], 3, "%02x", bytes[i]);
+}
+
+static int64_t written_ns(struct disk *disk, const struct paths *paths)
+{
+	if (disk->written_ns == NULL)
+		return 0;
+	return disk->written_ns(disk, path(paths, PATH_CONFIG_DATA));
+}
+
+/* --- the serial number in a text --- */
+
+#define SERIAL_KEY "\"serial_no\""
+
+/* Behind the string that begins at `at`. */
+static const char *skip_string(const char *at, const char *end)
+{
+	for (at++; at < end && *at != '"'; at++)
+		if (*at == '\\')
+			at++;
+	return at < end ? at + 1 : end;
+}
+
+/* The number behind a member's name, -1: it is something else.  Texts end with
+ * a NUL that is not counted. */
+static int64_t member_number(const char *at)
+{
+	uint64_t value;
+
+	at += strspn(at, " \t\r\n");
+	if (*at++ != ':')
+		return -1;
+	at += strspn(at, " \t\r\n");
+	if (!str_to_number(at, CONFIG_NUMBER_MAX, &value, &at))
+		return -1;
+	return (int64_t)value;
+}
+
+int64_t config_text_serial(const char *text, size_t len)
+{
+	const char *at = text, *end = text + len;
+	size_t depth = 0;
+	int64_t serial = -1;
+
+	while (at < end && serial < 0) {
+		const char *begin = at;
+
+		if (*at == '{' || *at == '[')
+			depth++;
+		if ((*at == '}' || *at == ']') && depth > 0)
+			depth--;
+		if (*at != '"') {
+			at++;
+			continue;
+		}
+		at = skip_string(at, end);
+		if (depth == 1 && (size_t)(at - begin) == strlen(SERIAL_KEY) &&
+		    memcmp(begin, SERIAL_KEY, strlen(SERIAL_KEY)) == 0)
+			serial = member_number(at);
+	}
+	return serial;
+}
+
+/* --- the note --- */
+
+int config_digest_note(struct disk *disk, const struct paths *paths,
+		       const char *text, size_t len, struct error *err)
+{
+	int64_t serial = config_text_serial(text, len);
+	auto_free char *line = NULL;
+	char digest[HEX_SIZE];
+
+	hash(text, len, digest);
+	line = xprintf("%" PRId64 " %" PRId64 " %s\n", serial < 0 ? 0 : serial,
+		       written_ns(disk, paths), digest);
+	return disk->write_atomic(disk, path(paths, PATH_CONFIG_DIGEST), line,
+				  strlen(line), FILE_MODE, err);
+}
+
+/* A note that says nothing counts as none. */
+static struct note read_note(struct disk *disk, const struct paths *paths)
+{
+	const char *file = path(paths, PATH_CONFIG_DIGEST), *rest;
+	struct note n = {.serial = -1};
+	auto_free char *text = NULL;
+	struct error ignored;
+	uint64_t serial, written;
+	size_t len;
+
+	if (!disk->exists(disk, file))
+		return n;
+	text = disk->read(disk, file, FILE_MAX, &len, &ignored);
+	if (text == NULL ||
+	    !str_to_number(text, CONFIG_NUMBER_MAX, &serial, &rest) ||
+	    *rest != ' ' ||
+	    !str_to_number(rest + 1, INT64_MAX, &written, &rest) ||
+	    *rest != ' ' || strlen(rest + 1) != HEX_SIZE)
+		return n;
+	n.serial = (int64_t)serial;
+	n.written_ns = (int64_t)written;
+	memcpy(n.digest, rest + 1, HEX_SIZE - 1);
+	return n;
+}
+
+enum config_origin config_digest_judge(struct disk *disk,
+				       const struct paths *paths,
+				       const char *text, size_t len,
+				       int64_t *ret_serial)
+{
+	struct note n = read_note(disk, paths);
+	char digest[HEX_SIZE];
+
+	*ret_serial = n.serial;
+	if (n.serial < 0)
+		return CONFIG_UNKNOWN;
+	hash(text, len, digest);
+	if (strcmp(digest, n.digest) == 0)
+		return CONFIG_WHOLE;
+	/* A crash may have come before the note of what we wrote ourselves; the
+	 * clock of files is too coarse to be asked first. */
+	if (config_text_serial(text, len) > n.serial)
+		return CONFIG_NEWER;
+	if (n.written_ns != 0 && written_ns(disk, paths) == n.written_ns)
+		return CONFIG_DAMAGED;
+	return CONFIG_EDITED;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A note beside config.data, in a file of ours: digest, serial number and time
+ * of what this node wrote there last.  It tells a file that is whole from one
+ * that is not what was written, and that from one that somebody else wrote
+ * since: Ganeti, or a person with an editor (doc/design/config.md). */
+#ifndef MODEL_CONFIG_CONFIG_DIGEST_H
+#define MODEL_CONFIG_CONFIG_DIGEST_H
+
+#include <stdint.h>
+
+#include "lib/base/disk.h"
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/model/files/paths.h"
+
+enum config_origin {
+	CONFIG_UNKNOWN, /* there is no note */
+	CONFIG_WHOLE,	/* just as it was written */
+	CONFIG_NEWER,	/* somebody has written a later serial since */
+	CONFIG_EDITED,	/* somebody has written another text under a serial
+			 * that was used before: by hand, or an old copy */
+	CONFIG_DAMAGED, /* nobody has written it, and it is another text */
+};
+
+/* Note that config.data now has this text; to be called when it is written and
+ * has its times.  Durable when it returns 0.  Blocks. */
+int config_digest_note(struct disk *disk, const struct paths *paths,
+		       const char *text, size_t len, struct error *err);
+
+/* What config.data with this text is.  *ret_serial is the serial number of the
+ * note, -1 when there is none.  Blocks. */
+enum config_origin config_digest_judge(struct disk *disk,
+				       const struct paths *paths,
+				       const char *text, size_t len,
+				       int64_t *ret_serial);
+
+/* The serial number in a text, also one that is no JSON any more: -1 when it
+ * is not found.  Much faster than parsing. */
+int64_t config_text_serial(const char *text, size_t len);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/model/files/queue_files.h"
+
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/str.h"
+
+bool queue_file_job_id(const char *name, uint64_t *ret_id)
+{
+	return str_starts(name, "job-") && name[4] != '0' &&
+	       str_to_number(name + 4, JOB_ID_MAX, ret_id, NULL);
+}
+
+bool queue_file_is_job(const char *name)
+{
+	uint64_t id;
+
+	return queue_file_job_id(name, &id);
+}
+
+bool queue_file_is_bad_job(const char *name)
+{
+	return str_starts(name, "job-") && str_all_digits(name + 4) &&
+	       !queue_file_is_job(name);
+}
+
+bool queue_serial_read(const char *text, uint64_t *ret_id)
+{
+	const char *rest;
+	uint64_t id;
+
+	if (!str_to_number(text, JOB_ID_MAX, &id, &rest) ||
+	    (*rest != '\0' && strcmp(rest, "\n") != 0))
+		return false;
+	*ret_id = id;
+	return true;
+}
+
+bool queue_file_is_known(const char *name)
+{
+	static const char *const others[] = {"serial", "drain", "version",
+					     "position", "archive-head"};
+	const char *slash;
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strcmp(name, others[i]) == 0)
+			return true;
+	if (!str_starts(name, "archive/"))
+		return queue_file_is_job(name);
+	name += strlen("archive/");
+	slash = name + strspn(name, "0123456789");
+	return slash > name && *slash == '/' && queue_file_is_job(slash + 1);
+}

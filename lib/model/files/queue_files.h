@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The names of the files of the job queue, below its folder; what nodes send
+ * each other is checked against them. */
+#ifndef MODEL_FILES_QUEUE_FILES_H
+#define MODEL_FILES_QUEUE_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* No job has a higher id: what has more digits than that is no number that a
+ * queue counted up to, and readers of JSON hold all up to it exactly. */
+#define JOB_ID_MAX UINT64_C(999999999999999)
+
+/* "job-17" */
+bool queue_file_is_job(const char *name);
+bool queue_file_job_id(const char *name, uint64_t *ret_id);
+/* "job-" and digits, but not the name of a job. */
+bool queue_file_is_bad_job(const char *name);
+/* What the file "serial" says, false when that is no id. */
+bool queue_serial_read(const char *text, uint64_t *ret_id);
+
+/* A job, "archive/0/job-17", or one of the small files ("serial", "drain", ...)
+ * that candidates have, too. */
+bool queue_file_is_known(const char *name);
+
+#endif

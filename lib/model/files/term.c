@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/model/files/term.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+#define FILE_MAX 4096
+#define FILE_MODE 0640
+
+void term_done(struct term *t)
+{
+	free(t->master);
+	*t = (struct term){0};
+}
+
+static int bad_file(const char *file, struct error *err)
+{
+	return error_set(err, ERR_CONFIG, ECODE_ENVIRON,
+			 "%s is damaged: it must say which master this node "
+			 "obeys; remove it only when no former master can come "
+			 "back",
+			 file);
+}
+
+int term_load(struct disk *disk, const struct paths *paths, struct term *ret,
+	      struct error *err)
+{
+	const char *file = path(paths, PATH_MASTER_TERM);
+	auto_free char *text = NULL;
+	auto_json json_t *value = NULL;
+	int64_t number;
+	size_t len;
+
+	*ret = (struct term){.master = xstrdup("")};
+	if (!disk->exists(disk, file))
+		return 0;
+	text = disk->read(disk, file, FILE_MAX, &len, err);
+	if (text == NULL)
+		return -1;
+	value = json_parse(text, len, err);
+	number = json_int(value, "term", -1);
+	if (value == NULL || number < 0 || (uint64_t)number > TERM_MAX)
+		return bad_file(file, err);
+	ret->number = (uint64_t)number;
+	free(ret->master);
+	ret->master = xstrdup(json_str(value, "master", ""));
+	return 0;
+}
+
+int term_save(struct disk *disk, const struct paths *paths,
+	      const struct term *t, struct error *err)
+{
+	auto_json json_t *value =
+		json_make("{s:I, s:s}", "term", (json_int_t)t->number, "master",
+			  t->master);
+	auto_free char *text = json_text(value);
+
+	return disk->write_atomic(disk, path(paths, PATH_MASTER_TERM), text,
+				  strlen(text), FILE_MODE, err);
+}
+
+int config_term_load(struct disk *disk, const struct paths *paths,
+		     struct config_term *ret, struct error *err)
+{
+	const char *file = path(paths, PATH_CONFIG_TERM);
+	auto_free char *text = NULL;
+	uint64_t term, serial;
+	const char *rest;
+	size_t len;
+
+	*ret = (struct config_term){0};
+	if (!disk->exists(disk, file))
+		return 0;
+	text = disk->read(disk, file, FILE_MAX, &len, err);
+	if (text == NULL)
+		return -1;
+	/* What cannot be read says nothing: the configuration counts as old. */
+	if (str_to_number(text, TERM_MAX, &term, &rest) && *rest == ' ' &&
+	    str_to_number(rest + 1, INT64_MAX, &serial, &rest))
+		*ret = (struct config_term){.term = term,
+					    .serial = (int64_t)serial};
+	return 0;
+}
+
+int config_term_save(struct disk *disk, const struct paths *paths,
+		     const struct config_term *t, struct error *err)
+{
+	auto_free char *text =
+		xprintf("%" PRIu64 " %" PRId64 "\n", t->term, t->serial);
+
+	return disk->write_atomic(disk, path(paths, PATH_CONFIG_TERM), text,
+				  strlen(text), FILE_MODE, err);
+}
+
+uint64_t config_term_of(const struct config_term *t, int64_t serial)
+{
+	return serial >= t->serial ? t->term : 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Two small files of a node: which master it obeys, and under which term its
+ * configuration was written (doc/design/failover.md). */
+#ifndef MODEL_FILES_TERM_H
+#define MODEL_FILES_TERM_H
+
+#include <stdint.h>
+
+#include "lib/base/disk.h"
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/model/files/paths.h"
+
+/* No higher one was ever reached by counting; what a file or a node says beyond
+ * it is damage. */
+#define TERM_MAX UINT64_C(999999999999999)
+
+/* A promise: no caller with a lower term is served. */
+struct term {
+	uint64_t number; /* 0: none was ever given */
+	char *master;	 /* whom it was given; "" when not known; owned */
+};
+
+void term_done(struct term *t);
+#define auto_term __attribute__((cleanup(term_done)))
+
+/* Read the promise; a node without one has {0, ""}.  -1 with err when the file
+ * cannot be read or used. */
+int term_load(struct disk *disk, const struct paths *paths, struct term *ret,
+	      struct error *err);
+/* Durable when it returns 0. Blocks. */
+int term_save(struct disk *disk, const struct paths *paths,
+	      const struct term *t, struct error *err);
+
+/* The configuration from this serial on was written under this term. */
+struct config_term {
+	uint64_t term;
+	int64_t serial;
+};
+
+/* {0, 0} when there is none. */
+int config_term_load(struct disk *disk, const struct paths *paths,
+		     struct config_term *ret, struct error *err);
+int config_term_save(struct disk *disk, const struct paths *paths,
+		     const struct config_term *t, struct error *err);
+
+/* The term of a config.data with this serial: 0 when it is not known. */
+uint64_t config_term_of(const struct config_term *t, int64_t serial);
+
+#endif

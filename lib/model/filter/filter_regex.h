@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Regular expressions of filters: PCRE, as in Ganeti, with limits on what they
+ * may cost.  For filter.c alone. */
+#ifndef MODEL_FILTER_FILTER_REGEX_H
+#define MODEL_FILTER_FILTER_REGEX_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+
+/* Longer patterns are no honest ones. */
+#define REGEX_MAX 4096
+
+/* All patterns of a filter, compiled: a thousand long ones. */
+#define REGEX_CODE_MAX (4u * 1024 * 1024)
+
+/* A match that needs more steps is given up (a step takes 20 to 50 ns); names
+ * and states need some hundred. */
+#define REGEX_STEPS 20000
+
+struct regex;	/* one pattern */
+struct regexes; /* what those of a filter share */
+
+struct regexes *regexes_create(void);
+void regexes_destroy(struct regexes *r);
+
+/* NULL with ERR_REQUEST: too long, begins with a verb such as (*NO_START_OPT),
+ * cannot be compiled, or too many. */
+struct regex *regex_compile(struct regexes *r, const json_t *pattern,
+			    struct error *err);
+void regex_free(struct regex *x);
+
+/* Whether it matches a part of the text: 1, 0, -1 when that takes more than
+ * `most` (or REGEX_STEPS) steps.  Adds the steps to *steps. */
+int regex_match(const struct regexes *r, const struct regex *x,
+		const json_t *text, uint64_t most, uint64_t *steps);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opcodes: struct op_<name> for each, and their form as JSON.
+ *
+ * lib/model/opcode/opcodes.def has every opcode of Ganeti 3.0.2 (and those
+ * parameters that 3.1 added), with the parameters' types and defaults.
+ * Parameters all opcodes have (dry_run, debug_level, priority, depends,
+ * comment, reason) are in struct op_common.
+ */
+#ifndef MODEL_OPCODE_OPCODE_H
+#define MODEL_OPCODE_OPCODE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+
+/* Types of fields; a field that was null or left out without default has the
+ * first value. */
+typedef const char *op_string; /* NULL */
+typedef bool op_flag;	       /* false; has always a default */
+typedef int op_tri;	       /* -1; a boolean that may be unset: -1, 0, 1 */
+typedef int64_t op_number;     /* OP_UNSET; an integer */
+typedef double op_real;	       /* NaN */
+typedef const json_t *op_json; /* NULL; anything else: list, dict, any */
+
+#define OP_UNSET INT64_MIN
+
+/* What the lines of opcodes.def mean.  Here each opcode becomes a struct.
+ *
+ * OPCODE(name, id, summary) begins struct op_<name>.
+ *   id       as on the wire, "OP_INSTANCE_CREATE"
+ *   summary  the parameter that a job's summary shows, as text, or NULL
+ * PARAM(op, type, name, need, check, default) is one parameter of it.
+ *   type     one of the types above, without "op_"
+ *   name     as on the wire; only "static", a word of C, is static_
+ *   need     REQUIRED; or OPTIONAL: when it is null or left out it gets the
+ *            default; or ADDED: Ganeti 3.0 does not know it (3.1 does, or it
+ *            is ours).  What is ADDED is accepted but never filled in, so that
+ *            job files look as those of 3.0.
+ *   check    a name from opcode_checks.h: ANY, NONEMPTY, DISK_TEMPLATE ...
+ *   default  JSON text: "null", "false", "120", "[]"
+ * OPCODE_END ends it. */
+#define OPCODE(name, id, summary) struct op_##name {
+#define PARAM(op, type, name, need, check, def) op_##type name;
+#define OPCODE_END                                                             \
+	}                                                                      \
+	;
+#include "lib/model/opcode/opcodes.def"
+#undef OPCODE
+#undef PARAM
+#undef OPCODE_END
+
+struct op_common {
+	bool dry_run;
+	int64_t debug_level, priority; /* 0 when null */
+	const json_t *depends;	       /* NULL or [[id, [states]], ...] */
+	const char *comment;
+	const json_t *reason;	/* [[source, text, ns], ...] */
+	int64_t lock_timeout_s; /* 0: wait for locks as long as it takes */
+};
+
+struct op_class {
+	const char *id;		   /* "OP_INSTANCE_CREATE" */
+	size_t size;		   /* of struct op_<name> */
+	const char *summary_field; /* NULL, or the one shown in the summary */
+	const struct op_param *params;
+};
+
+#define OPCODE(name, id, summary) extern const struct op_class op_class_##name;
+#define PARAM(op, type, name, need, check, def)
+#define OPCODE_END
+#include "lib/model/opcode/opcodes.def"
+#undef OPCODE
+#undef PARAM
+#undef OPCODE_END
+
+/* The class with that OP_ID, or NULL. */
+const struct op_class *op_class_find(const char *id);
+
+/* Check an opcode from outside and return its complete form: every parameter
+ * present (defaults filled in), in the table's order, OP_ID last; unknown
+ * parameters, wrong types and values are ERR_PREREQ/ECODE_INVAL naming the
+ * opcode and the parameter, an unknown OP_ID is ERR_OPCODE.  To be freed. */
+json_t *op_check(const json_t *value, struct error *err);
+
+/* Fill *op (struct op_<name>, class->size bytes) from a complete form, which
+ * has to outlive it. */
+void op_parse(const struct op_class *class, const json_t *value, void *op);
+void op_parse_common(const json_t *value, struct op_common *ret);
+
+/* For clients: an opcode with defaults everywhere; set what is not default
+ * with the json_set functions and send it.  To be freed. */
+json_t *op_new(const struct op_class *class);
+
+/* Whether it has this parameter, besides those that all opcodes have. */
+bool op_has_param(const struct op_class *class, const char *name);
+
+/* "INSTANCE_CREATE(web1.example.com)", "TEST_DELAY(1.0e-2)"; to be freed. */
+char *op_summary(const json_t *value);
+
+/* Each class, for tables over all of them; NULL ends. */
+const struct op_class *const *op_classes(void);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The tables of params.def: for the params_*.c files, and for those who make
+ * tables of their own from them (the fields of queries). */
+#ifndef MODEL_PARAMS_PARAMS_TABLE_H
+#define MODEL_PARAMS_PARAMS_TABLE_H
+
+#include <jansson.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+
+enum param_type {
+	PARAM_BOOL,
+	PARAM_INT,
+	PARAM_SIZE, /* MiB, accepts units */
+	PARAM_FLOAT,
+	PARAM_STRING,
+	PARAM_MAYBE, /* a string or null */
+};
+
+enum param_check {
+	CHECK_ANY,
+	CHECK_IN,	   /* one of arg's words */
+	CHECK_IN_OR_EMPTY, /* the same, or nothing */
+	CHECK_LIST_OF,	   /* some of them, each once, with ":" between */
+	CHECK_INT_IN,	   /* a number of arg's words */
+	CHECK_RANGE,	   /* arg: "lowest highest" */
+	CHECK_POSITIVE,	   /* a real above 0 */
+	CHECK_PATH,	   /* absolute */
+	CHECK_PATH_OR_EMPTY,
+	CHECK_PATH_OR_URL, /* the same, or http(s):, ftp: ... */
+	CHECK_LETTERS,	   /* some of arg's letters */
+	CHECK_CPUMASK,	   /* "" or "all" or "0-2,5" */
+	CHECK_CPUMASKS,	   /* one for each vCPU, with ":" between */
+	CHECK_VLAN,	   /* "", "5", ".5", ":5:6", ".5:6" */
+	CHECK_BARRIERS,	   /* "n", or some of b, f, d */
+};
+
+struct param {
+	const char *name; /* NULL ends a table */
+	enum param_type type;
+	const char *preset; /* the default, as text */
+	enum param_check check;
+	const char *arg;
+};
+
+enum param_family { FAMILY_HV, FAMILY_DISK, FAMILY_OWN };
+
+/* The table of a hypervisor, a template, or of "be", "nic", "nd"; NULL. */
+const struct param *params_table(enum param_family family, const char *name);
+const struct param *params_table_find(const struct param *table,
+				      const char *name);
+
+/* The default of one, to be freed. */
+json_t *params_table_preset(const struct param *param);
+/* {name: default} of a table. */
+json_t *params_table_defaults(const struct param *table);
+
+/* The value in the form it is stored in, to be freed: spellings from outside
+ * are turned ("true", "12", "1g").  NULL with ERR_TYPE for one of another type,
+ * ERR_PREREQ for one that the parameter cannot have. */
+json_t *params_value(const struct param *param, const json_t *value,
+		     struct error *err);
+
+/* Whether the value is one that the parameter can have (its type fits). */
+int params_check_value(const struct param *param, const json_t *value,
+		       struct error *err);
+
+/* As Ganeti's configuration has it: whole numbers without a fraction. */
+json_t *params_number(double number);
+
+#endif

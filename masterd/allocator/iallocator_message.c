@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What an allocator is told of the cluster, from the configuration: what the
+ * nodes have and how much of it is booked.
+ *
+ * Where a node's resources are not recorded, it is asked first, together with
+ * all others of that kind (iallocator_nodes.c); after that nothing waits, so
+ * the message is one consistent view. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/allocator/iallocator.h"
+#include "masterd/allocator/iallocator_private.h"
+#include "masterd/config/config.h"
+#include "masterd/core/master.h"
+#include "masterd/resources/resources.h"
+
+#define PROTOCOL 2
+
+/* --- groups and instances --- */
+
+/* What Ganeti's allocators do not know stands apart: they refuse it. */
+static void set_extra(json_t *entry, const struct master *m,
+		      const json_t *group)
+{
+	auto_json json_t *policy =
+		params_fill_ipolicy(config_cluster(m->config), group);
+	json_t *extra = params_ipolicy_extra(policy);
+
+	if (json_object_size(extra) > 0)
+		json_object_set(entry, "ipolicy_extra", extra);
+	json_decref(extra);
+}
+
+static json_t *groups_part(struct master *m)
+{
+	const json_t *cluster = config_cluster(m->config);
+	json_t *part = json_object(), *group;
+	const char *uuid;
+
+	json_object_foreach ((json_t *)config_all(m->config, CONFIG_GROUP),
+			     uuid, group) {
+		json_t *networks = json_array(), *netparams;
+		const char *network;
+
+		json_object_foreach (json_object_get(group, "networks"),
+				     network, netparams)
+			json_array_append_new(networks, json_string(network));
+		json_object_set_new(
+			part, uuid,
+			json_make("{s:s, s:s, s:o, s:o, s:o}", "name",
+				  json_str(group, "name", ""), "alloc_policy",
+				  json_str(group, "alloc_policy", "preferred"),
+				  "networks", networks, "ipolicy",
+				  params_ipolicy_known(
+					  params_fill_ipolicy(cluster, group)),
+				  "tags", iallocator_list(group, "tags")));
+		set_extra(json_object_get(part, uuid), m, group);
+	}
+	return part;
+}
+
+static json_t *nics_entry(struct master *m, const json_t *inst)
+{
+	const json_t *cluster = config_cluster(m->config);
+	json_t *list = json_array(), *nic;
+	size_t i;
+
+	json_array_foreach (json_object_get(inst, "nics"), i, nic) {
+		auto_json json_t *filled =
+			params_fill_nic(cluster, json_get(nic, "nicparams"));
+		const char *mode = json_str(filled, "mode", "");
+		json_t *entry = json_object();
+
+		json_set_str(entry, "mac", json_str(nic, "mac", ""));
+		json_set_str(entry, "ip", json_str(nic, "ip", NULL));
+		json_set_str(entry, "mode", mode);
+		json_set_str(entry, "link", json_str(filled, "link", ""));
+		if (str_eq(mode, "bridged"))
+			json_set_str(entry, "bridge",
+				     json_str(filled, "link", ""));
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
+static json_t *disks_entry(const json_t *disks)
+{
+	json_t *list = json_array(), *disk;
+	size_t i;
+
+	json_array_foreach ((json_t *)disks, i, disk) {
+		json_t *entry =
+			json_make("{s:s, s:I, s:s}", "dev_type",
+				  json_str(disk, "dev_type", ""), "size",
+				  (json_int_t)json_int(disk, "size", 0), "mode",
+				  json_str(disk, "mode", "rw"));
+		json_t *spindles = json_object_get(disk, "spindles");
+
+		json_object_set_new(entry, "spindles",
+				    spindles == NULL ? json_null()
+						     : json_incref(spindles));
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
+static json_t *node_names(struct master *m, const json_t *inst)
+{
+	auto_strv struct strv secondaries = {0};
+	json_t *list = json_array();
+
+	json_array_append_new(
+		list,
+		json_string(config_name(m->config, CONFIG_NODE,
+					json_str(inst, "primary_node", ""))));
+	config_instance_secondaries(m->config, inst, &secondaries);
+	for (size_t i = 0; i < secondaries.n; i++)
+		json_array_append_new(
+			list, json_string(config_name(m->config, CONFIG_NODE,
+						      secondaries.items[i])));
+	return list;
+}
+
+static json_t *instance_entry(struct master *m, const json_t *inst, bool extra)
+{
+	auto_json json_t *be = params_fill_be(config_cluster(m->config),
+					      json_get(inst, "beparams"));
+	auto_json json_t *disks = config_instance_disks(m->config, inst);
+	const char *template = config_instance_template(m->config, inst);
+	json_t *entry = json_object();
+
+	if (extra)
+		iallocator_set_extra(entry, json_int(be, "maxmem", 0),
+				     json_int(be, "minmem", 0),
+				     !json_bool(be, "auto_balance", true));
+	json_object_set_new(entry, "tags", iallocator_list(inst, "tags"));
+	json_set_str(entry, "admin_state", json_str(inst, "admin_state", ""));
+	json_set_int(entry, "vcpus", json_int(be, "vcpus", 0));
+	json_set_int(entry, "memory", json_int(be, "maxmem", 0));
+	json_set_int(entry, "spindle_use", json_int(be, "spindle_use", 0));
+	json_set_str(entry, "os", json_str(inst, "os", ""));
+	json_object_set_new(entry, "nodes", node_names(m, inst));
+	json_object_set_new(entry, "nics", nics_entry(m, inst));
+	json_object_set_new(entry, "disks", disks_entry(disks));
+	json_set_str(entry, "disk_template", template);
+	json_set_bool(entry, "disks_active",
+		      json_bool(inst, "disks_active", false));
+	json_set_str(entry, "hypervisor", json_str(inst, "hypervisor", ""));
+	json_set_int(entry, "disk_space_total",
+		     resources_disk_sum(disks, template));
+	return entry;
+}
+
+void iallocator_set_extra(json_t *entry, int64_t maxmem, int64_t minmem,
+			  bool stays)
+{
+	if ((minmem == 0 || minmem == maxmem) && !stays)
+		return;
+	json_object_set_new(
+		entry, "beparams_extra",
+		json_make("{s:I, s:b}", "minmem",
+			  (json_int_t)(minmem == 0 ? maxmem : minmem),
+			  "auto_balance", !stays));
+}
+
+bool iallocator_promises_failures(const struct master *m)
+{
+	const json_t *cluster = config_cluster(m->config);
+	json_t *group;
+	const char *uuid;
+
+	json_object_foreach ((json_t *)config_all(m->config, CONFIG_GROUP),
+			     uuid, group) {
+		auto_json json_t *policy = params_fill_ipolicy(cluster, group);
+
+		if (params_max_node_failures(policy) > 0)
+			return true;
+	}
+	return false;
+}
+
+static json_t *instances_part(struct master *m)
+{
+	json_t *part = json_object(), *inst;
+	bool extra = iallocator_promises_failures(m);
+	const char *uuid;
+
+	json_object_foreach ((json_t *)config_all(m->config, CONFIG_INSTANCE),
+			     uuid, inst)
+		json_object_set_new(part, json_str(inst, "name", uuid),
+				    instance_entry(m, inst, extra));
+	return part;
+}
+
+static const char *hypervisor_of(const struct master *m, const json_t *request)
+{
+	const json_t *cluster = config_cluster(m->config);
+	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	const char *first = json_string_value(json_array_get(enabled, 0));
+
+	return json_str(request, "hypervisor", first == NULL ? "" : first);
+}
+
+json_t *iallocator_message(struct master *m, json_t *request STEALS,
+			   const struct iallocator_how *how)
+{
+	auto_json json_t *own = request;
+	const json_t *cluster;
+	json_t *message = json_object();
+	/* Waits; the rest does not. */
+	json_t *nodes = iallocator_nodes(m, hypervisor_of(m, own), how);
+
+	cluster = config_cluster(m->config);
+	json_set_int(message, "version", PROTOCOL);
+	json_set_str(message, "cluster_name",
+		     json_str(cluster, "cluster_name", ""));
+	json_object_set_new(message, "cluster_tags",
+			    iallocator_list(cluster, "tags"));
+	json_object_set_new(message, "enabled_hypervisors",
+			    iallocator_list(cluster, "enabled_hypervisors"));
+	json_object_set_new(
+		message, "ipolicy",
+		params_ipolicy_known(params_fill_ipolicy(cluster, NULL)));
+	json_object_set_new(message, "nodegroups", groups_part(m));
+	json_object_set_new(message, "nodes", nodes);
+	json_object_set_new(message, "instances", instances_part(m));
+	json_object_set(message, "request", own);
+	return message;
+}

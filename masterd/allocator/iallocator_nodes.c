@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What an allocator is told of the nodes.
+ *
+ * Numbers come from the state of record; the node is only asked for a sign of
+ * life, and not even that if it gave one a moment ago.  One whose resources are
+ * not recorded (or that counts spindles, which are not) is asked for its
+ * numbers.  A node that does not answer is shown as offline: it gets nothing,
+ * and the others can still be used. */
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/log.h"
+#include "lib/base/table.h"
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/allocator/iallocator_private.h"
+#include "masterd/config/config.h"
+#include "masterd/core/master.h"
+#include "masterd/resources/resources.h"
+#include "masterd/resources/running.h"
+#include "masterd/rpc/noderpc.h"
+
+/* What is known of one node. */
+struct node_data {
+	bool recorded;	    /* it lives, and the record says the rest */
+	const json_t *info; /* node_info: [boot id, storage, hypervisors] */
+	const json_t *instances; /* all_instances_info: {name: {...}} */
+};
+
+struct gather {
+	struct master *m;
+	char *hypervisor, *template; /* copies: they outlive the waits */
+	int64_t heard_since_us;
+	int64_t shared;		   /* booked of storage that all share */
+	struct node_result *signs; /* of nodes with a record */
+	size_t n_signs;
+	struct node_result *info, *instances; /* of those without */
+	size_t n;
+	struct table by_uuid; /* of struct node_data */
+};
+
+/* --- asking the nodes --- */
+
+static json_t *filled_nd(const struct master *m, const json_t *node)
+{
+	const json_t *group = config_get(m->config, CONFIG_GROUP,
+					 json_str(node, "group", ""));
+
+	return params_fill_nd(config_cluster(m->config), group, node);
+}
+
+/* Does the record have all that this request asks of the node? */
+static bool is_recorded(const struct gather *g, const json_t *node)
+{
+	return resources_recorded(g->m->config, json_str(node, "uuid", ""),
+				  g->hypervisor, g->template) &&
+	       !resources_exclusive(g->m->config, node);
+}
+
+static json_t *info_args(const struct gather *g, const json_t *node)
+{
+	const json_t *cluster = config_cluster(g->m->config);
+	json_t *hvparams = params_fill_hv(cluster, g->hypervisor, NULL, NULL);
+
+	return json_make(
+		"[o, [[s, o]]]",
+		resources_units(cluster, g->template,
+				resources_exclusive(g->m->config, node)),
+		g->hypervisor, hvparams == NULL ? json_object() : hvparams);
+}
+
+static bool is_live(const json_t *node)
+{
+	return !json_bool(node, "offline", false) &&
+	       json_bool(node, "vm_capable", true);
+}
+
+static void gather_done(struct gather *g)
+{
+	table_done(&g->by_uuid, free);
+	node_results_free(g->signs, g->n_signs);
+	node_results_free(g->info, g->n);
+	node_results_free(g->instances, g->n);
+	free(g->hypervisor);
+	free(g->template);
+}
+
+static void add_data(struct gather *g, const json_t *node,
+		     const struct error *err, const struct node_data *data)
+{
+	struct node_data *copy;
+
+	if (err != NULL) {
+		log_warning("The allocator is told that node %s is offline: %s",
+			    json_str(node, "name", ""), err->text);
+		return;
+	}
+	copy = xalloc(sizeof(*copy));
+	*copy = *data;
+	free(table_put(&g->by_uuid, json_str(node, "uuid", ""), copy));
+}
+
+static void choose_sign(struct gather *g, json_t *node)
+{
+	if (noderpc_heard_since(g->m->rpc, node, g->heard_since_us))
+		add_data(g, node, NULL, &(struct node_data){.recorded = true});
+	else
+		g->signs[g->n_signs++].node = json_incref(node);
+}
+
+static void choose_calls(struct gather *g)
+{
+	auto_strv struct strv uuids = {0};
+
+	config_sorted(g->m->config, CONFIG_NODE, &uuids);
+	g->signs = node_results_new(uuids.n);
+	g->info = node_results_new(uuids.n);
+	g->instances = node_results_new(uuids.n);
+	for (size_t i = 0; i < uuids.n; i++) {
+		json_t *node = (json_t *)config_get(g->m->config, CONFIG_NODE,
+						    uuids.items[i]);
+
+		if (!is_live(node))
+			continue;
+		if (is_recorded(g, node)) {
+			choose_sign(g, node);
+			continue;
+		}
+		g->info[g->n].args = info_args(g, node);
+		g->info[g->n].node = json_incref(node);
+		g->instances[g->n++].node = json_incref(node);
+	}
+}
+
+/* Ask all online nodes that run instances. */
+static WAITS void gather(struct gather *g)
+{
+	choose_calls(g);
+	noderpc_look_many(g->m->rpc, g->signs, g->n_signs, "version",
+			  json_array());
+	noderpc_look_many(g->m->rpc, g->info, g->n, "node_info", NULL);
+	running_look(g->m->rpc, g->m->config, g->instances, g->n);
+	for (size_t i = 0; i < g->n_signs; i++)
+		add_data(g, g->signs[i].node, g->signs[i].err,
+			 &(struct node_data){.recorded = true});
+	for (size_t i = 0; i < g->n; i++)
+		add_data(g, g->info[i].node,
+			 g->info[i].err != NULL ? g->info[i].err
+						: g->instances[i].err,
+			 &(struct node_data){.info = g->info[i].payload,
+					     .instances =
+						     g->instances[i].payload});
+}
+
+/* --- nodes --- */
+
+/* What the primary instances of a node are given: all, and those that are
+ * up.  Returns what the latter may still take of the node's free memory. */
+static int64_t add_sums(struct master *m, const char *uuid,
+			const struct node_data *data, json_t *ret)
+{
+	const json_t *cluster = config_cluster(m->config);
+	int64_t all = 0, up = 0, missing = 0;
+	auto_strv struct strv primaries = {0};
+
+	config_node_primaries(m->config, uuid, &primaries);
+	for (size_t i = 0; i < primaries.n; i++) {
+		const json_t *inst = config_get(m->config, CONFIG_INSTANCE,
+						primaries.items[i]);
+		auto_json json_t *be =
+			params_fill_be(cluster, json_get(inst, "beparams"));
+		int64_t memory = json_int(be, "maxmem", 0);
+		int64_t used = json_int(
+			json_get(data->instances, json_str(inst, "name", "")),
+			"memory", 0);
+
+		all += memory;
+		if (!str_eq(json_str(inst, "admin_state", ""), "up"))
+			continue;
+		up += memory;
+		if (used < memory)
+			missing += memory - used;
+	}
+	json_set_int(ret, "i_pri_memory", all);
+	json_set_int(ret, "i_pri_up_memory", up);
+	return missing;
+}
+
+/* The storage unit of spindles (lvm-pv), or the one of space. */
+static const json_t *find_unit(const json_t *units, bool spindles)
+{
+	size_t i;
+	json_t *unit;
+
+	json_array_foreach ((json_t *)units, i, unit)
+		if (str_eq(json_str(unit, "type", ""), "lvm-pv") == spindles)
+			return unit;
+	return NULL;
+}
+
+static void add_live(struct master *m, const char *uuid,
+		     const struct node_data *data, json_t *ret)
+{
+	const json_t *units = json_array_get(data->info, 1);
+	const json_t *hv = json_array_get(json_array_get(data->info, 2), 0);
+	const json_t *disk = find_unit(units, false);
+	const json_t *spindles = find_unit(units, true);
+	int64_t missing;
+
+	json_set_int(ret, "total_memory", json_int(hv, "memory_total", 0));
+	json_set_int(ret, "reserved_memory", json_int(hv, "memory_dom0", 0));
+	json_set_int(ret, "total_disk", json_int(disk, "storage_size", 0));
+	json_set_int(ret, "free_disk", json_int(disk, "storage_free", 0));
+	json_set_int(ret, "total_spindles",
+		     json_int(spindles, "storage_size", 0));
+	json_set_int(ret, "free_spindles",
+		     json_int(spindles, "storage_free", 0));
+	json_set_int(ret, "total_cpus", json_int(hv, "cpu_total", 0));
+	json_set_int(ret, "reserved_cpus", json_int(hv, "cpu_dom0", 0));
+	missing = add_sums(m, uuid, data, ret);
+	json_set_int(ret, "free_memory",
+		     json_int(hv, "memory_free", 0) - missing);
+}
+
+static int64_t not_negative(int64_t n)
+{
+	return n > 0 ? n : 0;
+}
+
+static void add_recorded(struct gather *g, const char *uuid,
+			 const struct node_data *data, json_t *ret)
+{
+	const struct config *c = g->m->config;
+	struct node_memory m;
+	struct node_disk d;
+
+	resources_memory(c, uuid, g->hypervisor, &m);
+	resources_disk_of(c, uuid, g->template, g->shared, &d);
+	json_set_int(ret, "total_memory", m.total);
+	json_set_int(ret, "reserved_memory", m.node);
+	json_set_bool(ret, "booked", true);
+	if (m.hv > 0)
+		json_set_int(ret, "hypervisor_memory", m.hv);
+	json_set_int(ret, "total_disk", d.total);
+	json_set_int(ret, "free_disk", not_negative(resources_disk_free(&d)));
+	json_set_int(ret, "total_spindles", 0);
+	json_set_int(ret, "free_spindles", 0);
+	json_set_int(ret, "total_cpus", m.cpu_total);
+	json_set_int(ret, "reserved_cpus", m.cpu_node);
+	json_set_int(ret, "free_memory",
+		     not_negative(resources_mem_promise(&m)));
+	add_sums(g->m, uuid, data, ret);
+}
+
+json_t *iallocator_list(const json_t *object, const char *key)
+{
+	const json_t *value = json_get(object, key);
+
+	return value == NULL ? json_array() : json_incref((json_t *)value);
+}
+
+static json_t *node_entry(struct gather *g, const json_t *node)
+{
+	static const char *const flags[] = {"drained", "master_candidate",
+					    "master_capable", "vm_capable"};
+	const char *uuid = json_str(node, "uuid", "");
+	const struct node_data *data = table_get(&g->by_uuid, uuid);
+	json_t *entry = json_object();
+
+	if (data != NULL && data->recorded)
+		add_recorded(g, uuid, data, entry);
+	else if (data != NULL)
+		add_live(g->m, uuid, data, entry);
+	json_object_set_new(entry, "tags", iallocator_list(node, "tags"));
+	json_set_str(entry, "primary_ip", json_str(node, "primary_ip", ""));
+	json_set_str(entry, "secondary_ip", json_str(node, "secondary_ip", ""));
+	json_set_bool(entry, "offline",
+		      json_bool(node, "offline", false) ||
+			      (is_live(node) && data == NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		json_set_bool(entry, flags[i],
+			      json_bool(node, flags[i], false));
+	json_set_str(entry, "group", json_str(node, "group", ""));
+	json_object_set_new(entry, "ndparams", filled_nd(g->m, node));
+	return entry;
+}
+
+json_t *iallocator_nodes(struct master *m, const char *hypervisor,
+			 const struct iallocator_how *how)
+{
+	__attribute__((cleanup(gather_done))) struct gather g = {
+		.m = m,
+		.hypervisor = xstrdup(hypervisor),
+		.template = how->disk_template == NULL
+				    ? NULL
+				    : xstrdup(how->disk_template),
+		.heard_since_us = how->heard_since_us,
+	};
+	json_t *part = json_object(), *node;
+	const char *uuid;
+
+	gather(&g);
+	g.shared = resources_shared(m->config, g.template);
+	json_object_foreach ((json_t *)config_all(m->config, CONFIG_NODE), uuid,
+			     node)
+		json_object_set_new(part, json_str(node, "name", uuid),
+				    node_entry(&g, node));
+	return part;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The configuration in memory: loading, reading, changing.  What is derived
+ * from it is in config_index.c, how it gets to the disk in config_write.c,
+ * what is wrong with it in config_validate.c. */
+#include "masterd/config/config.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "lib/model/config/config_check.h"
+#include "lib/model/config/config_digest.h"
+#include "masterd/config/config_private.h"
+
+const struct config_kind_info config_kinds[CONFIG_KIND_COUNT] = {
+	[CONFIG_NODE] = {"nodes", "Node", true, true},
+	[CONFIG_GROUP] = {"nodegroups", "Node group", true, false},
+	[CONFIG_INSTANCE] = {"instances", "Instance", true, true},
+	[CONFIG_DISK] = {"disks", "Disk", false, false},
+	[CONFIG_NETWORK] = {"networks", "Network", true, false},
+	[CONFIG_FILTER] = {"filters", "Filter rule", false, false},
+};
+
+int config_kind_by_container(const char *container)
+{
+	for (int kind = 0; kind < CONFIG_KIND_COUNT; kind++)
+		if (strcmp(config_kinds[kind].container, container) == 0)
+			return kind;
+	return -1;
+}
+
+static struct config *
+config_create(struct disk *disk, const struct paths *paths, json_t *top STEALS)
+{
+	struct config *c = xalloc(sizeof(*c));
+
+	c->disk = disk;
+	c->paths = paths;
+	c->top = top;
+	c->ssconf_dirty = true;
+	cond_init(&c->written);
+	config_index_init(&c->index);
+	for (int kind = 0; kind < CONFIG_KIND_COUNT; kind++) {
+		const char *uuid;
+		json_t *object;
+
+		c->objects[kind] =
+			json_object_get(top, config_kinds[kind].container);
+		json_object_foreach (c->objects[kind], uuid, object)
+			config_index_enter(c, (enum config_kind)kind, object);
+	}
+	return c;
+}
+
+/* What we wrote ourselves is what a master ran on: faults that it has are told
+ * (config_verify()) and do not keep the cluster down. */
+static int check_whole(const json_t *top, enum config_origin origin,
+		       struct error *err)
+{
+	if (origin == CONFIG_WHOLE)
+		return 0;
+	if (config_check(top, err) < 0)
+		return -1;
+	if (origin != CONFIG_DAMAGED)
+		return 0;
+	return error_set(err, ERR_CONFIG, NULL,
+			 "it is not what was written there under its serial "
+			 "number, and nobody has written it since (a fault of "
+			 "the disk?)");
+}
+
+/* The parsed and checked document, to be freed. */
+static json_t *read_text(const char *text, size_t len,
+			 enum config_origin origin, struct error *err)
+{
+	auto_json json_t *top = json_parse(text, len, err);
+
+	if (top == NULL || check_whole(top, origin, err) < 0 ||
+	    config_validate(top, err) < 0)
+		return NULL;
+	return steal(&top);
+}
+
+int config_check_text(const char *text, size_t len, struct error *err)
+{
+	auto_json json_t *top = read_text(text, len, CONFIG_UNKNOWN, err);
+
+	return top == NULL ? -1 : 0;
+}
+
+struct config *config_load(struct disk *disk, const struct paths *paths,
+			   struct error *err)
+{
+	const char *file = path(paths, PATH_CONFIG_DATA);
+	size_t len = 0;
+	auto_free char *text =
+		disk->read(disk, file, CONFIG_BYTES_MAX, &len, err);
+	enum config_origin origin;
+	json_t *top;
+	int64_t noted;
+	struct config *c;
+
+	if (text == NULL) {
+		err->kind = ERR_CONFIG;
+		error_wrap(err, "Cannot read the configuration");
+		return NULL;
+	}
+	origin = config_digest_judge(disk, paths, text, len, &noted);
+	top = read_text(text, len, origin, err);
+	if (top == NULL) {
+		if (err->kind != ERR_CONFIG_VERSION)
+			err->kind = ERR_CONFIG;
+		error_wrap(err, "Cannot use the configuration %s", file);
+		return NULL;
+	}
+	c = config_create(disk, paths, top);
+	c->edited = origin == CONFIG_EDITED;
+	return c;
+}
+
+struct config *config_copy(const struct config *c, config_committed_fn *fn,
+			   void *arg)
+{
+	struct config *copy = config_create(NULL, c->paths, config_document(c));
+
+	copy->ssconf_dirty = false;
+	copy->committed = fn;
+	copy->committed_arg = arg;
+	config_booked_copy(copy, c);
+	return copy;
+}
+
+bool config_take_ssconf(struct config *c)
+{
+	bool dirty = c->ssconf_dirty;
+
+	c->ssconf_dirty = false;
+	return dirty;
+}
+
+void config_free(struct config *c)
+{
+	if (c == NULL)
+		return;
+	config_booked_done(c);
+	config_undo_done(c);
+	config_index_done(&c->index);
+	for (int kind = 0; kind < CONFIG_KIND_COUNT; kind++)
+		table_done(&c->texts[kind], free);
+	free(c->cluster_text);
+	json_decref(c->ssconf);
+	json_decref(c->top);
+	free(c);
+}
+
+void config_set_distribute(struct config *c, config_distribute_fn *fn,
+			   void *arg)
+{
+	c->distribute = fn;
+	c->distribute_arg = arg;
+}
+
+void config_set_term(struct config *c, uint64_t term)
+{
+	c->term = term;
+}
+
+void config_set_fatal(struct config *c,
+		      void (*fatal)(void *arg, const struct error *err),
+		      void *arg)
+{
+	c->fatal = fatal;
+	c->fatal_arg = arg;
+}
+
+void config_set_lost(struct config *c, void (*lost)(void *arg), void *arg)
+{
+	c->lost = lost;
+	c->lost_arg = arg;
+}
+
+bool config_is_full(const struct config *c)
+{
+	return c->full;
+}
+
+const json_t *config_cluster(const struct config *c)
+{
+	return json_object_get(c->top, "cluster");
+}
+
+int64_t config_serial(const struct config *c)
+{
+	return json_int(c->top, "serial_no", 0);
+}
+
+json_t *config_document(const struct config *c)
+{
+	json_t *document = json_copy(c->top);
+
+	/* The containers change in place, so the document needs its own. */
+	for (int kind = 0; kind < CONFIG_KIND_COUNT; kind++)
+		json_object_set_new(document, config_kinds[kind].container,
+				    json_copy(c->objects[kind]));
+	return document;
+}
+
+const json_t *config_get(const struct config *c, enum config_kind kind,
+			 const char *uuid)
+{
+	return uuid == NULL ? NULL : json_object_get(c->objects[kind], uuid);
+}
+
+struct prefix_search {
+	const char *name;
+	size_t len;
+	const json_t *found;
+	size_t n;
+};
+
+static void match_prefix(const char *key, void *value, void *arg)
+{
+	struct prefix_search *search = arg;
+
+	if (strncmp(key, search->name, search->len) != 0 ||
+	    key[search->len] != '.')
+		return;
+	search->found = value;
+	search->n++;
+}
+
+const json_t *config_find(const struct config *c, enum config_kind kind,
+			  const char *name)
+{
+	struct prefix_search search = {.name = name, .len = strlen(name)};
+	const json_t *object = table_get(&c->index.names[kind], name);
+
+	if (object == NULL)
+		object = config_get(c, kind, name);
+	if (object != NULL || !config_kinds[kind].short_names ||
+	    search.len == 0)
+		return object;
+	table_each(&c->index.names[kind], match_prefix, &search);
+	return search.n == 1 ? search.found : NULL;
+}
+
+const json_t *config_find_reserved(const struct config *c, const char *name,
+				   uint64_t job)
+{
+	const json_t *inst = config_find(c, CONFIG_INSTANCE, name);
+
+	if (inst != NULL && str_eq(json_str(inst, "name", NULL), name) &&
+	    json_bool(inst, "forthcoming", false) &&
+	    json_int(inst, "reserved_by_job", 0) == (int64_t)job)
+		return inst;
+	return NULL;
+}
+
+const json_t *config_expect(const struct config *c, enum config_kind kind,
+			    const char *name, struct error *err)
+{
+	const json_t *object = name == NULL ? NULL : config_find(c, kind, name);
+
+	if (object == NULL)
+		error_set(err, ERR_PREREQ, ECODE_NOENT, "%s '%.200s' not known",
+			  config_kinds[kind].title, name == NULL ? "" : name);
+	return object;
+}
+
+const json_t *config_all(const struct config *c, enum config_kind kind)
+{
+	return c->objects[kind];
+}
+
+const char *config_name(const struct config *c, enum config_kind kind,
+			const char *uuid)
+{
+	return json_str(config_get(c, kind, uuid), "name", uuid);
+}
+
+const json_t *config_master(const struct config *c)
+{
+	return config_get(c, CONFIG_NODE,
+			  json_str(config_cluster(c), "master_node", NULL));
+}
+
+bool config_is_master(const struct config *c, const char *node_uuid)
+{
+	return str_eq(json_str(config_cluster(c), "master_node", NULL),
+		      node_uuid);
+}
+
+json_t *config_edit(const json_t *object)
+{
+	return json_copy((json_t *)object);
+}
+
+/* The steps of a creation count as one, for clients only see the instance that
+ * was made; that it was started is the second. */
+static bool is_step_of_creation(const json_t *object, const json_t *before)
+{
+	return json_get(before, "reserved_by_job") != NULL &&
+	       (json_get(object, "reserved_by_job") != NULL ||
+		strcmp(json_str(object, "admin_state", ""), "up") != 0);
+}
+
+/* Changes what every object has: the serial number goes up from that of the
+ * version before, the modification time is now. */
+static void stamp(json_t *object, const json_t *before, double now)
+{
+	int64_t serial = json_int(before, "serial_no", 0);
+
+	json_set_int(object, "serial_no",
+		     is_step_of_creation(object, before) ? serial : serial + 1);
+	if (before == NULL && json_get(object, "ctime") == NULL)
+		json_object_set_new(object, "ctime", json_real(now));
+	json_object_set_new(object, "mtime", json_real(now));
+}
+
+void config_raise_serial(struct config *c)
+{
+	stamp(c->top, c->top, clock_seconds());
+	c->edited = false;
+}
+
+static void changed(struct config *c, double now)
+{
+	bool *flag = task_mark();
+
+	stamp(c->top, c->top, now);
+	c->changes++;
+	if (flag != NULL)
+		*flag = true;
+}
+
+void config_note_changes(bool *flag)
+{
+	task_set_mark(flag);
+}
+
+/* An object that somebody else holds must not change under his hands. */
+static json_t *own_object(json_t *object STEALS)
+{
+	json_t *copy;
+
+	if (object->refcount == 1)
+		return object;
+	copy = json_copy(object);
+	json_decref(object);
+	return copy;
+}
+
+/* Instances come into the ssconf files by their names only. */
+static bool in_ssconf(enum config_kind kind, const json_t *before,
+		      const json_t *object)
+{
+	switch (kind) {
+	case CONFIG_INSTANCE:
+		return before == NULL || !str_eq(json_str(before, "name", ""),
+						 json_str(object, "name", ""));
+	case CONFIG_DISK:
+	case CONFIG_FILTER:
+		return false;
+	default:
+		return true;
+	}
+}
+
+const json_t *config_put(struct config *c, enum config_kind kind,
+			 json_t *object STEALS)
+{
+	json_t *fresh = own_object(object);
+	const char *uuid = json_str(fresh, "uuid", NULL);
+	auto_json json_t *before =
+		json_incref((json_t *)config_get(c, kind, uuid));
+	double now = clock_seconds();
+
+	assert(uuid != NULL);
+	config_undo_object(c, kind, uuid, before);
+	if (in_ssconf(kind, before, fresh))
+		c->ssconf_dirty = true;
+	if (kind != CONFIG_FILTER) /* Ganeti's have no such members */
+		stamp(fresh, before, now);
+	if (before != NULL)
+		config_index_leave(c, kind, before);
+	config_text_forget(c, kind, uuid);
+	json_object_set_new(c->objects[kind], uuid, fresh);
+	config_index_enter(c, kind, fresh);
+	if (kind == CONFIG_INSTANCE)
+		config_networks_follow(c, before, fresh);
+	changed(c, now);
+	return fresh;
+}
+
+void config_remove(struct config *c, enum config_kind kind, const char *uuid)
+{
+	auto_json json_t *before =
+		json_incref(json_object_get(c->objects[kind], uuid));
+
+	if (before == NULL)
+		return;
+	uuid = json_str(before, "uuid", uuid); /* theirs may be in the index */
+	config_undo_object(c, kind, uuid, before);
+	if (kind != CONFIG_DISK && kind != CONFIG_FILTER)
+		c->ssconf_dirty = true;
+	config_index_leave(c, kind, before);
+	config_text_forget(c, kind, uuid);
+	json_object_del(c->objects[kind], uuid);
+	if (kind == CONFIG_INSTANCE)
+		config_networks_follow(c, before, NULL);
+	if (kind == CONFIG_DISK)
+		config_index_disk_changed(c, uuid);
+	changed(c, clock_seconds());
+}
+
+void config_put_cluster(struct config *c, json_t *cluster STEALS)
+{
+	json_t *fresh = own_object(cluster);
+	double now = clock_seconds();
+
+	config_undo_cluster(c);
+	stamp(fresh, config_cluster(c), now);
+	json_object_set_new(c->top, "cluster", fresh);
+	free(steal(&c->cluster_text));
+	c->ssconf_dirty = true;
+	changed(c, now);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The configuration: config.data in memory, the one truth of the cluster.
+ *
+ * Objects are JSON documents that never change: a change puts a new one in the
+ * place of the old, which lives on for whoever holds a reference
+ * (json_incref).  Borrowed pointers are good until the next wait.  A change is
+ * in memory at once; config_commit() returns when it is safe: config.data is on
+ * disk and the candidates have it.  Many changes share one write.
+ */
+#ifndef MASTERD_CONFIG_CONFIG_H
+#define MASTERD_CONFIG_CONFIG_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/disk.h"
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+#include "lib/event/task.h"
+#include "lib/model/files/paths.h"
+
+/* The containers of config.data; objects in them are found by UUID. */
+enum config_kind {
+	CONFIG_NODE,
+	CONFIG_GROUP,
+	CONFIG_INSTANCE,
+	CONFIG_DISK,
+	CONFIG_NETWORK,
+	CONFIG_FILTER,
+	CONFIG_KIND_COUNT
+};
+
+struct config;
+
+/* Called in a task of the configuration's own after each durable write: bring
+ * config.data's text to the candidates, and to all nodes the ssconf values that
+ * changed (NULL if none did; the first time and for config_redistribute() all);
+ * serial is that of the text.  Returns when it is safe, or -1 with err when it
+ * never will be: then no change is acknowledged any more. */
+typedef WAITS int config_distribute_fn(void *arg, const char *text, size_t len,
+				       const json_t *ssconf, int64_t serial,
+				       struct error *err);
+
+/* Read config.data; NULL with ERR_CONFIG when there is none or it is damaged
+ * (doc/design/config.md): the sentence names the place. fatal() is called when
+ * a write fails: the daemon must go down. */
+struct config *config_load(struct disk *disk, const struct paths *paths,
+			   struct error *err);
+/* Whether a text is a configuration that config_load() would take. */
+int config_check_text(const char *text, size_t len, struct error *err);
+void config_free(struct config *c);
+void config_set_distribute(struct config *c, config_distribute_fn *fn,
+			   void *arg);
+/* The term under which this master writes (doc/design/failover.md). */
+void config_set_term(struct config *c, uint64_t term);
+void config_set_fatal(struct config *c,
+		      void (*fatal)(void *arg, const struct error *err),
+		      void *arg);
+
+/* lost() is called each time that changes were taken back because the disk is
+ * full; it must not wait. */
+void config_set_lost(struct config *c, void (*lost)(void *arg), void *arg);
+/* Whether the last write found no room. */
+bool config_is_full(const struct config *c);
+
+/* A copy in memory that is never written: instead committed() is called.  The
+ * objects are shared, so it costs some time and little memory. */
+typedef void config_committed_fn(void *arg);
+struct config *config_copy(const struct config *c, config_committed_fn *fn,
+			   void *arg);
+/* Whether something has changed since the last time that ssconf shows; forgets
+ * it.  Of a copy. */
+bool config_take_ssconf(struct config *c);
+
+/* --- reading --- */
+
+const json_t *config_cluster(const struct config *c);
+int64_t config_serial(const struct config *c);
+/* The whole document, assembled; to be freed.  References, no copies. */
+json_t *config_document(const struct config *c);
+
+/* By UUID; NULL if unknown. */
+const json_t *config_get(const struct config *c, enum config_kind kind,
+			 const char *uuid);
+/* By name (nodes, groups, instances, networks): exact, or for nodes and
+ * instances a prefix up to a dot that fits only one ("node1"); NULL otherwise.
+ * A UUID is found too. */
+const json_t *config_find(const struct config *c, enum config_kind kind,
+			  const char *name);
+/* The forthcoming instance of this name that was put there for this job
+ * (masterd/lu/spec/instance_booking.h); NULL. */
+const json_t *config_find_reserved(const struct config *c, const char *name,
+				   uint64_t job);
+/* As config_find, but ERR_PREREQ/ECODE_NOENT "Node 'x' not known" instead of
+ * NULL. */
+const json_t *config_expect(const struct config *c, enum config_kind kind,
+			    const char *name, struct error *err);
+
+/* All objects of a kind {uuid: object}, for json_object_foreach. */
+const json_t *config_all(const struct config *c, enum config_kind kind);
+/* UUIDs in nice order of the objects' names. */
+void config_sorted(const struct config *c, enum config_kind kind,
+		   struct strv *ret_uuids);
+
+/* The objects themselves in that order, a list to be freed. */
+json_t *config_sorted_objects(const struct config *c, enum config_kind kind);
+
+/* The name of the object, or the UUID itself if it is not there. */
+const char *config_name(const struct config *c, enum config_kind kind,
+			const char *uuid);
+
+/* --- derived --- */
+
+const json_t *config_master(const struct config *c); /* its node object */
+bool config_is_master(const struct config *c, const char *node_uuid);
+/* UUIDs of instances that have the node as primary / as secondary. */
+void config_node_primaries(const struct config *c, const char *node_uuid,
+			   struct strv *ret);
+void config_node_secondaries(const struct config *c, const char *node_uuid,
+			     struct strv *ret);
+void config_group_nodes(const struct config *c, const char *group_uuid,
+			struct strv *ret);
+/* Secondary nodes of an instance (from its DRBD disks; mostly none). */
+void config_instance_secondaries(const struct config *c, const json_t *instance,
+				 struct strv *ret);
+/* Where else than on the primary node a disk is (DRBD; mostly nowhere). */
+void config_disk_secondaries(const json_t *disk, const char *primary,
+			     struct strv *ret);
+/* The UUID of the instance that has the disk, NULL for a detached one. */
+const char *config_disk_owner(const struct config *c, const char *disk_uuid);
+/* The template of its disks, "diskless" without. */
+const char *config_instance_template(const struct config *c,
+				     const json_t *instance);
+/* Its disk objects, a new array; to be freed. */
+json_t *config_instance_disks(const struct config *c, const json_t *instance);
+/* How many nodes are candidates, could be, and should be (pool size bound by
+ * those that can). */
+void config_candidate_stats(const struct config *c, size_t *ret_now,
+			    size_t *ret_max, size_t *ret_should);
+
+/* Add a sentence for each reference that leads nowhere and each rule that an
+ * object breaks, for gnt-cluster verify. */
+void config_verify(const struct config *c, struct strv *ret_problems);
+
+/* --- changing: in memory at once, to be followed by config_commit --- */
+
+/* Insert or replace an object (by its "uuid"); sets serial_no, mtime (and ctime
+ * of a new one) where the kind has them.  Returns the stored object, borrowed.
+ */
+const json_t *config_put(struct config *c, enum config_kind kind,
+			 json_t *object STEALS);
+void config_remove(struct config *c, enum config_kind kind, const char *uuid);
+void config_put_cluster(struct config *c, json_t *cluster STEALS);
+
+/* Room on a node that a job has taken for an instance which comes there: it
+ * counts as booked until the instance is there (masterd/resources/resources.h).
+ * Only in memory, so a crash leaves none; the job's end gives it back. */
+enum {
+	BOOK_MEMORY = 1,  /* memory and CPUs */
+	BOOK_DISKS = 2,	  /* its disks */
+	BOOK_COPY = 4,	  /* its disks once more, where they are already */
+	BOOK_RUNTIME = 8, /* memory while it runs: `runtime` */
+};
+struct config_booking {
+	uint64_t job;
+	char *instance, *node; /* UUIDs */
+	unsigned what;
+	int64_t runtime; /* MiB that it is about to have there; 0: unknown */
+};
+void config_book(struct config *c, uint64_t job, const char *instance,
+		 const char *node, unsigned what);
+/* BOOK_RUNTIME, of so many MiB; and the same amount for whichever jobs have
+ * that of the instance there. */
+void config_book_runtime(struct config *c, uint64_t job, const char *instance,
+			 const char *node, int64_t mib);
+void config_rebook_runtime(struct config *c, const char *instance,
+			   const char *node, int64_t mib);
+void config_unbook(struct config *c, uint64_t job, const char *instance,
+		   const char *node, unsigned what);
+/* All of the job. */
+void config_unbook_job(struct config *c, uint64_t job);
+const struct config_booking *config_bookings(const struct config *c,
+					     size_t *ret_n);
+
+/* Make a copy to change and put: shallow, members are shared (replace them,
+ * do not change them). */
+json_t *config_edit(const json_t *object);
+
+/* Note in *flag whatever the running task changes from now on; NULL: no more.
+ * The flag must live until then. */
+void config_note_changes(bool *flag);
+
+/* Wait until everything changed so far is safe. */
+WAITS int config_commit(struct config *c, struct error *err);
+
+/* Write and distribute all of it again, also what did not change
+ * (gnt-cluster redist-conf). */
+WAITS int config_redistribute(struct config *c, struct error *err);
+
+#endif

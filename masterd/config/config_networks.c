@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The addresses that instances have in networks: the networks' reservations
+ * follow the instances, whoever changes them. */
+#include "lib/json/json.h"
+#include "lib/model/config/ippool.h"
+#include "masterd/config/config_private.h"
+
+static void change(struct config *c, const json_t *nic, bool take)
+{
+	const char *ip = json_str(nic, "ip", NULL);
+	const char *uuid = json_str(nic, "network", NULL);
+	const json_t *network =
+		uuid == NULL ? NULL : config_get(c, CONFIG_NETWORK, uuid);
+	struct error ignored;
+	json_t *changed;
+	int rc;
+
+	if (network == NULL || ip == NULL)
+		return;
+	changed = config_edit(network);
+	rc = take ? ippool_take(changed, ip, false, &ignored)
+		  : ippool_give(changed, ip, false, &ignored);
+	if (rc == 0)
+		config_put(c, CONFIG_NETWORK, changed);
+	else /* it is kept for all or another's: nothing to note */
+		json_decref(changed);
+}
+
+static bool has_address(const json_t *nics, const json_t *like)
+{
+	const json_t *nic;
+	size_t i;
+
+	json_array_foreach (nics, i, nic)
+		if (str_eq(json_str(nic, "ip", NULL),
+			   json_str(like, "ip", NULL)) &&
+		    str_eq(json_str(nic, "network", NULL),
+			   json_str(like, "network", NULL)))
+			return true;
+	return false;
+}
+
+void config_networks_follow(struct config *c, const json_t *before,
+			    const json_t *after)
+{
+	auto_json json_t *old = json_incref((json_t *)json_get(before, "nics"));
+	auto_json json_t *new = json_incref((json_t *)json_get(after, "nics"));
+	const json_t *nic;
+	size_t i;
+
+	if (old == new)
+		return;
+	json_array_foreach (old, i, nic)
+		if (!has_address(new, nic))
+			change(c, nic, false);
+	json_array_foreach (new, i, nic)
+		if (!has_address(old, nic))
+			change(c, nic, true);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The inside of the configuration, for config*.c alone. */
+#ifndef MASTERD_CONFIG_CONFIG_PRIVATE_H
+#define MASTERD_CONFIG_CONFIG_PRIVATE_H
+
+#include "lib/base/table.h"
+#include "masterd/config/config.h"
+
+#define CONFIG_BYTES_MAX (256u * 1024 * 1024)
+#define CONFIG_FILE_MODE 0640
+
+/* What is derived from the objects and kept up to date with each change.
+ * Sets are JSON objects whose keys are the members. */
+struct config_index {
+	struct table names[CONFIG_KIND_COUNT]; /* name -> object */
+	json_t *primaries;		       /* {node: {instance: true}} */
+	json_t *secondaries;		       /* {node: {instance: true}} */
+	json_t *members;		       /* {group: {node: true}} */
+	json_t *disk_owner;		       /* {disk: instance} */
+	json_t *instance_mirrors; /* {instance: [secondary node]} */
+};
+
+struct config {
+	struct disk *disk;
+	const struct paths *paths;
+
+	json_t *top; /* the document; all containers exist */
+	json_t *objects[CONFIG_KIND_COUNT];    /* borrowed from top */
+	struct table texts[CONFIG_KIND_COUNT]; /* uuid -> JSON text */
+	char *cluster_text;
+	struct config_index index;
+
+	/* The writer: config_write.c. */
+	uint64_t changes, durable; /* counts of changes */
+	bool writing, failed;
+	bool edited;	   /* under a serial number that others have as well */
+	bool ssconf_dirty; /* something changed that ssconf shows */
+	bool redistribute;
+	uint64_t term; /* of the master; 0: none */
+	bool term_noted;
+	json_t *ssconf; /* as last given to distribute; NULL: never */
+	struct error failure;
+	struct cond written;
+
+	/* Changes that are not durable, to be taken back when the disk is
+	 * full, and the tasks whose changes were: config_undo.c. */
+	struct config_undo *undo;
+	size_t n_undo, cap_undo;
+	uint64_t *losers;
+	size_t n_losers;
+	struct error loss;
+	void (*lost)(void *arg);
+	void *lost_arg;
+	bool full; /* the last write found no room */
+
+	struct config_booking *booked;
+	size_t n_booked;
+
+	config_distribute_fn *distribute;
+	void *distribute_arg;
+	void (*fatal)(void *arg, const struct error *err);
+	void *fatal_arg;
+
+	config_committed_fn *committed; /* of a copy that is never written */
+	void *committed_arg;
+};
+
+/* The name of the container, of one object in a sentence, and whether objects
+ * of the kind have names and may be called by the part before a dot. */
+struct config_kind_info {
+	const char *container;
+	const char *title;
+	bool named;
+	bool short_names;
+};
+extern const struct config_kind_info config_kinds[CONFIG_KIND_COUNT];
+
+/* The kind with that container, or -1. */
+int config_kind_by_container(const char *container);
+
+void config_index_init(struct config_index *x);
+void config_index_done(struct config_index *x);
+/* The object came to the document or left it; call leave before a
+ * replacement enters. */
+void config_index_enter(struct config *c, enum config_kind kind,
+			const json_t *object);
+void config_index_leave(struct config *c, enum config_kind kind,
+			const json_t *object);
+/* A disk came, changed, or is gone. */
+void config_index_disk_changed(struct config *c, const char *disk);
+
+/* Whether the parsed document can be used at all: version, types, UUIDs and
+ * names.  Adds containers that are missing. */
+int config_validate(json_t *top, struct error *err);
+
+/* The next number, so that copies with this one count as older. */
+void config_raise_serial(struct config *c);
+
+/* Note that the object's text is out of date. */
+void config_text_forget(struct config *c, enum config_kind kind,
+			const char *uuid);
+/* The whole file, to be freed. */
+char *config_text(struct config *c, size_t *ret_len);
+
+/* --- config_undo.c --- */
+
+/* Before a change: what there was (before may be NULL), so that it can be taken
+ * back.  The last is a change of nothing, which only has to be written. */
+void config_undo_object(struct config *c, enum config_kind kind,
+			const char *uuid, const json_t *before);
+void config_undo_cluster(struct config *c);
+void config_undo_nothing(struct config *c);
+/* All changes up to this one are durable. */
+void config_undo_forget(struct config *c, uint64_t durable);
+/* Take back all that is not durable. */
+void config_undo_all(struct config *c, const struct error *why);
+/* Whether something that the running task has changed was taken back; then err
+ * says why, once. */
+bool config_undo_was_mine(struct config *c, struct error *err);
+void config_undo_done(struct config *c);
+
+/* --- config_booked.c --- */
+
+void config_booked_copy(struct config *copy, const struct config *c);
+void config_booked_done(struct config *c);
+
+/* --- config_networks.c --- */
+
+/* An instance has changed (before or after may be NULL): the addresses of its
+ * NICs are taken in their networks, or given back. */
+void config_networks_follow(struct config *c, const json_t *before,
+			    const json_t *after);
+
+#endif

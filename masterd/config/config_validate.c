@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whether a configuration can be used, and what is wrong in one that can.
+ *
+ * config_validate() refuses what the rest of the code could not live with: a
+ * foreign version, members of a wrong type, objects that cannot be told
+ * apart.  References that lead nowhere are no reason to stay down; they are
+ * what config_verify() is for. */
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/table.h"
+#include "lib/json/json.h"
+#include "lib/model/config/config_check.h"
+#include "masterd/config/config_private.h"
+
+#define VERSION_3_0 3000000
+#define VERSION_3_1 3010000
+
+static int check_version(const json_t *top, struct error *err)
+{
+	int64_t version = json_int(top, "version", 0);
+
+	if (version == VERSION_3_0 || version == VERSION_3_1)
+		return 0;
+	return error_set(err, ERR_CONFIG_VERSION, NULL,
+			 "its version is %jd, but only %d and %d can be read; "
+			 "convert it with Ganeti's cfgupgrade first",
+			 (intmax_t)version, VERSION_3_0, VERSION_3_1);
+}
+
+static int bad(struct error *err, const char *container, const char *uuid,
+	       const char *what)
+{
+	return error_set(err, ERR_CONFIG, NULL, "%s: object '%s': %s",
+			 container, uuid, what);
+}
+
+/* Members that are used without asking, where they are there. */
+static const struct member {
+	enum config_kind kind;
+	const char *name;
+	json_type type;
+	bool required;
+} members[] = {
+	{CONFIG_NODE, "primary_ip", JSON_STRING, true},
+	{CONFIG_NODE, "group", JSON_STRING, true},
+	{CONFIG_INSTANCE, "primary_node", JSON_STRING, false},
+	{CONFIG_INSTANCE, "disks", JSON_ARRAY, true},
+	{CONFIG_INSTANCE, "nics", JSON_ARRAY, true},
+	{CONFIG_INSTANCE, "hypervisor", JSON_STRING, false},
+	{CONFIG_DISK, "dev_type", JSON_STRING, true},
+	{CONFIG_DISK, "logical_id", JSON_ARRAY, false},
+};
+
+static int check_members(enum config_kind kind, const char *uuid,
+			 const json_t *object, struct error *err)
+{
+	const char *container = config_kinds[kind].container;
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		const struct member *m = &members[i];
+		const json_t *value = json_get(object, m->name);
+
+		if (m->kind != kind || (value == NULL && !m->required))
+			continue;
+		if (value == NULL || json_typeof(value) != m->type)
+			return error_set(err, ERR_CONFIG, NULL,
+					 "%s: object '%s': '%s' is missing or "
+					 "of a wrong type",
+					 container, uuid, m->name);
+	}
+	return 0;
+}
+
+static int check_object(enum config_kind kind, const char *uuid,
+			const json_t *object, struct table *names,
+			struct error *err)
+{
+	const char *container = config_kinds[kind].container;
+	const char *name = json_str(object, "name", NULL);
+
+	if (!json_is_object(object))
+		return bad(err, container, uuid, "not an object");
+	if (!str_eq(json_str(object, "uuid", NULL), uuid))
+		return bad(err, container, uuid,
+			   "its own UUID is missing or another one");
+	if (check_members(kind, uuid, object, err) < 0)
+		return -1;
+	if (!config_kinds[kind].named)
+		return 0;
+	if (name == NULL || *name == '\0')
+		return bad(err, container, uuid, "it has no name");
+	if (table_put(names, name, (void *)object) != NULL)
+		return error_set(err, ERR_CONFIG, NULL,
+				 "%s: the name '%s' is there twice", container,
+				 name);
+	return 0;
+}
+
+static int check_container(json_t *top, enum config_kind kind,
+			   struct error *err)
+{
+	const char *container = config_kinds[kind].container;
+	json_t *objects = json_object_get(top, container);
+	struct table names = {0};
+	const char *uuid;
+	json_t *object;
+	int rc = 0;
+
+	if (objects == NULL || json_is_null(objects)) {
+		json_object_set_new(top, container, json_object());
+		return 0;
+	}
+	if (!json_is_object(objects))
+		return error_set(err, ERR_CONFIG, NULL, "'%s' is not an object",
+				 container);
+	json_object_foreach (objects, uuid, object) {
+		rc = check_object(kind, uuid, object, &names, err);
+		if (rc < 0)
+			break;
+	}
+	table_done(&names, NULL);
+	return rc;
+}
+
+int config_validate(json_t *top, struct error *err)
+{
+	const json_t *cluster = json_get(top, "cluster");
+
+	if (!json_is_object(top))
+		return error_set(err, ERR_CONFIG, NULL, "not an object");
+	if (check_version(top, err) < 0)
+		return -1;
+	if (!json_is_object(cluster))
+		return error_set(err, ERR_CONFIG, NULL,
+				 "'cluster' is missing or not an object");
+	for (int kind = 0; kind < CONFIG_KIND_COUNT; kind++)
+		if (check_container(top, (enum config_kind)kind, err) < 0)
+			return -1;
+	if (json_object_get(json_get(top, "nodes"),
+			    json_str(cluster, "master_node", "")) == NULL)
+		return error_set(err, ERR_CONFIG, NULL,
+				 "the master node '%s' is not among the nodes",
+				 json_str(cluster, "master_node", ""));
+	return 0;
+}
+
+/* --- config_verify --- */
+
+static void verify_node(const struct config *c, const json_t *node,
+			struct strv *ret)
+{
+	const char *name = json_str(node, "name", "");
+	const char *group = json_str(node, "group", "");
+	int roles = json_bool(node, "master_candidate", false) +
+		    json_bool(node, "offline", false) +
+		    json_bool(node, "drained", false);
+
+	if (config_get(c, CONFIG_GROUP, group) == NULL)
+		strv_addf(ret, "node %s belongs to unknown group %s", name,
+			  group);
+	if (roles > 1)
+		strv_addf(ret,
+			  "node %s is more than one of candidate, drained and "
+			  "offline",
+			  name);
+}
+
+static void verify_instance(const struct config *c, const json_t *instance,
+			    struct strv *ret)
+{
+	const char *name = json_str(instance, "name", "");
+	const char *primary = json_str(instance, "primary_node", NULL);
+	size_t i;
+	json_t *disk;
+
+	if (primary != NULL && config_get(c, CONFIG_NODE, primary) == NULL)
+		strv_addf(ret, "instance %s has unknown primary node %s", name,
+			  primary);
+	json_array_foreach (json_object_get(instance, "disks"), i, disk)
+		if (config_get(c, CONFIG_DISK, json_string_value(disk)) == NULL)
+			strv_addf(ret, "instance %s has unknown disk %s", name,
+				  json_is_string(disk) ? json_string_value(disk)
+						       : "(no UUID)");
+}
+
+static void verify_macs(const struct config *c, struct strv *ret)
+{
+	struct table seen = {0};
+	const char *uuid;
+	json_t *instance, *nic;
+	size_t i;
+
+	json_object_foreach (c->objects[CONFIG_INSTANCE], uuid, instance) {
+		json_array_foreach (json_object_get(instance, "nics"), i, nic) {
+			const char *mac = json_str(nic, "mac", NULL);
+
+			if (mac != NULL &&
+			    table_put(&seen, mac, instance) != NULL)
+				strv_addf(ret, "MAC address %s is used twice",
+					  mac);
+		}
+	}
+	table_done(&seen, NULL);
+}
+
+/* As many faults of types are named. */
+#define FAULTS_MAX 20
+
+static void verify_types(const struct config *c, struct strv *ret)
+{
+	auto_json json_t *document = config_document(c);
+	auto_strv struct strv faults = {0};
+
+	config_check_all(document, FAULTS_MAX, &faults);
+	for (size_t i = 0; i < faults.n; i++)
+		strv_addf(ret, "config.data %s", faults.items[i]);
+}
+
+void config_verify(const struct config *c, struct strv *ret_problems)
+{
+	const char *uuid;
+	json_t *object;
+
+	if (c->edited)
+		strv_addf(ret_problems,
+			  "config.data was changed by hand (or is an old copy) "
+			  "under the serial number %jd, which was used before; "
+			  "it is taken as it is, under the next number",
+			  (intmax_t)config_serial(c));
+	verify_types(c, ret_problems);
+	json_object_foreach (c->objects[CONFIG_NODE], uuid, object)
+		verify_node(c, object, ret_problems);
+	json_object_foreach (c->objects[CONFIG_INSTANCE], uuid, object)
+		verify_instance(c, object, ret_problems);
+	json_object_foreach (c->objects[CONFIG_DISK], uuid, object)
+		/* A detached one has lost its place. */
+		if (config_disk_owner(c, uuid) == NULL &&
+		    *json_str(object, "iv_name", "?") != '\0')
+			strv_addf(ret_problems,
+				  "disk %s belongs to no instance", uuid);
+	verify_macs(c, ret_problems);
+	if (!json_bool(config_master(c), "master_candidate", false))
+		strv_addf(ret_problems,
+			  "master node %s is not a master candidate",
+			  json_str(config_master(c), "name", ""));
+}

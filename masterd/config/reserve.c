@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reservations: one table of what is taken, keyed by kind and value.  What the
+ * configuration has is looked up there when asked; nothing is kept twice. */
+#include "masterd/config/reserve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/list.h"
+#include "lib/base/random.h"
+#include "lib/base/table.h"
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/config/config.h"
+
+#define MAC_TRIES 1000
+#define PORT_FIRST 11000
+#define PORT_LAST 14999
+
+struct reservation {
+	struct list link;
+	uint64_t job;
+	char *key; /* "mac aa:00:..." */
+};
+
+struct reserve {
+	struct config *config;
+	struct table taken; /* key -> struct reservation */
+	struct list all;
+};
+
+struct reserve *reserve_create(struct config *config)
+{
+	struct reserve *r = xalloc(sizeof(*r));
+
+	r->config = config;
+	list_init(&r->all);
+	return r;
+}
+
+static void drop(struct reserve *r, struct reservation *entry)
+{
+	table_remove(&r->taken, entry->key);
+	list_remove(&entry->link);
+	free(entry->key);
+	free(entry);
+}
+
+void reserve_destroy(struct reserve *r)
+{
+	if (r == NULL)
+		return;
+	while (!list_empty(&r->all))
+		drop(r, list_first(&r->all, struct reservation, link));
+	table_done(&r->taken, NULL);
+	free(r);
+}
+
+void reserve_release(struct reserve *r, uint64_t job)
+{
+	struct reservation *entry, *next;
+
+	list_each_safe (entry, next, &r->all, link)
+		if (entry->job == job)
+			drop(r, entry);
+}
+
+/* Is a NIC of the configuration using this value?  link NULL: on any. */
+static bool nic_has(const struct reserve *r, const char *member,
+		    const char *value, const char *link)
+{
+	const char *uuid;
+	json_t *instance, *nic;
+	size_t i;
+
+	json_object_foreach ((json_t *)config_all(r->config, CONFIG_INSTANCE),
+			     uuid, instance)
+		json_array_foreach (json_object_get(instance, "nics"), i, nic) {
+			auto_free char *other = NULL;
+
+			if (!str_eq(json_str(nic, member, NULL), value))
+				continue;
+			if (link == NULL)
+				return true;
+			other = reserve_link(config_cluster(r->config), nic);
+			if (strcmp(other, link) == 0)
+				return true;
+		}
+	return false;
+}
+
+char *reserve_link(const json_t *cluster, const json_t *nic)
+{
+	const char *network = json_str(nic, "network", NULL);
+	auto_json json_t *params = NULL;
+
+	if (network != NULL)
+		return xstrdup(network);
+	params = params_fill_nic(cluster, json_get(nic, "nicparams"));
+	return xprintf("%s/%s", json_str(params, "mode", ""),
+		       json_str(params, "link", ""));
+}
+
+static bool node_has_ip(const struct reserve *r, const char *ip)
+{
+	const char *uuid;
+	json_t *node;
+
+	json_object_foreach ((json_t *)config_all(r->config, CONFIG_NODE), uuid,
+			     node)
+		if (str_eq(json_str(node, "primary_ip", NULL), ip) ||
+		    str_eq(json_str(node, "secondary_ip", NULL), ip))
+			return true;
+	return false;
+}
+
+/* key is taken over. */
+static bool take_key(struct reserve *r, uint64_t job, char *key STEALS)
+{
+	struct reservation *entry;
+
+	if (table_get(&r->taken, key) != NULL) {
+		free(key);
+		return false;
+	}
+	entry = xalloc(sizeof(*entry));
+	entry->job = job;
+	entry->key = key;
+	table_put(&r->taken, key, entry);
+	list_append(&r->all, &entry->link);
+	return true;
+}
+
+static bool take(struct reserve *r, uint64_t job, const char *kind,
+		 const char *value)
+{
+	return take_key(r, job, xprintf("%s %s", kind, value));
+}
+
+struct reserve *reserve_copy(const struct reserve *r, struct config *config)
+{
+	struct reserve *copy = reserve_create(config);
+	const struct reservation *entry;
+
+	list_each (entry, &r->all, link)
+		take_key(copy, entry->job, xstrdup(entry->key));
+	return copy;
+}
+
+static bool mac_is_free(const struct reserve *r, const char *mac)
+{
+	auto_free char *key = xprintf("mac %s", mac);
+
+	return table_get(&r->taken, key) == NULL &&
+	       !nic_has(r, "mac", mac, NULL);
+}
+
+char *reserve_mac_generate(struct reserve *r, uint64_t job, const char *prefix,
+			   struct error *err)
+{
+	if (prefix == NULL)
+		prefix = json_str(config_cluster(r->config), "mac_prefix",
+				  "aa:00:00");
+	for (int i = 0; i < MAC_TRIES; i++) {
+		unsigned tail = (unsigned)random_below(1 << 24);
+		auto_free char *mac =
+			xprintf("%s:%02x:%02x:%02x", prefix, tail >> 16,
+				tail >> 8 & 0xff, tail & 0xff);
+
+		if (!mac_is_free(r, mac))
+			continue;
+		take(r, job, "mac", mac);
+		return steal(&mac);
+	}
+	error_set(err, ERR_RESERVATION, NULL,
+		  "Cannot find an unused MAC address with prefix %s", prefix);
+	return NULL;
+}
+
+int reserve_mac(struct reserve *r, uint64_t job, const char *mac,
+		struct error *err)
+{
+	if (nic_has(r, "mac", mac, NULL) || !take(r, job, "mac", mac))
+		return error_set(err, ERR_RESERVATION, NULL,
+				 "MAC address %s is already in use", mac);
+	return 0;
+}
+
+int reserve_name(struct reserve *r, uint64_t job, const char *instance_name,
+		 struct error *err)
+{
+	const json_t *other =
+		config_find(r->config, CONFIG_INSTANCE, instance_name);
+
+	if (str_eq(json_str(other, "name", NULL), instance_name))
+		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
+				 "Instance '%s' is already in the cluster",
+				 instance_name);
+	if (!take(r, job, "name", instance_name))
+		return error_set(err, ERR_RESERVATION, NULL,
+				 "Instance '%s' is just being created by "
+				 "another job",
+				 instance_name);
+	return 0;
+}
+
+int reserve_ip(struct reserve *r, uint64_t job, const char *ip,
+	       const char *link, struct error *err)
+{
+	auto_free char *place = xprintf("%s on %s", ip, link);
+
+	if (str_eq(json_str(config_cluster(r->config), "master_ip", NULL), ip))
+		return error_set(err, ERR_RESERVATION, NULL,
+				 "IP address %s is the cluster's", ip);
+	if (node_has_ip(r, ip))
+		return error_set(err, ERR_RESERVATION, NULL,
+				 "IP address %s is a node's", ip);
+	if (nic_has(r, "ip", ip, link) || !take(r, job, "ip", place))
+		return error_set(err, ERR_RESERVATION, NULL,
+				 "IP address %s is already in use", ip);
+	return 0;
+}
+
+/* --- ports --- */
+
+/* Note the ports of the configuration in a set of flags from PORT_FIRST on. */
+static void mark(bool *used, int64_t port)
+{
+	if (port >= PORT_FIRST && port <= PORT_LAST)
+		used[port - PORT_FIRST] = true;
+}
+
+static void mark_used_ports(const struct reserve *r, bool *used)
+{
+	const char *uuid;
+	json_t *object;
+
+	json_object_foreach ((json_t *)config_all(r->config, CONFIG_INSTANCE),
+			     uuid, object)
+		mark(used, json_int(object, "network_port", 0));
+	json_object_foreach ((json_t *)config_all(r->config, CONFIG_DISK), uuid,
+			     object)
+		if (str_eq(json_str(object, "dev_type", NULL), "drbd"))
+			mark(used, json_integer_value(json_array_get(
+					   json_get(object, "logical_id"), 2)));
+}
+
+/* Ganeti finds free ports by two members of the cluster: keep them true. */
+static void note_port(struct reserve *r, int port)
+{
+	const json_t *cluster = config_cluster(r->config);
+	const json_t *pool = json_get(cluster, "tcpudp_port_pool");
+	bool above = json_int(cluster, "highest_used_port", 0) < port;
+	json_t *edited, *rest = json_array();
+	size_t i;
+	json_t *item;
+
+	json_array_foreach ((json_t *)pool, i, item)
+		if (json_integer_value(item) != port)
+			json_array_append(rest, item);
+	if (!above && json_array_size(rest) == json_array_size(pool)) {
+		json_decref(rest);
+		return;
+	}
+	edited = config_edit(cluster);
+	json_object_set_new(edited, "tcpudp_port_pool", rest);
+	if (above)
+		json_set_int(edited, "highest_used_port", port);
+	config_put_cluster(r->config, edited);
+}
+
+int reserve_port(struct reserve *r, uint64_t job, struct error *err)
+{
+	bool used[PORT_LAST - PORT_FIRST + 1] = {false};
+
+	mark_used_ports(r, used);
+	for (int port = PORT_FIRST; port <= PORT_LAST; port++) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "%d", port);
+		if (used[port - PORT_FIRST] || !take(r, job, "port", text))
+			continue;
+		note_port(r, port);
+		return port;
+	}
+	error_set(err, ERR_RESERVATION, NULL,
+		  "All ports from %d to %d are in use", PORT_FIRST, PORT_LAST);
+	return 0;
+}
+
+/* Of a mirror's logical id: [node, node, port, minor, minor, secret]. */
+static bool disk_has_minor(const json_t *disk, const char *node, int64_t minor)
+{
+	const json_t *id = json_get(disk, "logical_id");
+
+	if (!str_eq(json_str(disk, "dev_type", NULL), "drbd"))
+		return false;
+	for (size_t i = 0; i < 2; i++)
+		if (str_eq(json_string_value(json_array_get(id, i)), node) &&
+		    json_integer_value(json_array_get(id, 3 + i)) == minor)
+			return true;
+	return false;
+}
+
+static bool minor_in_use(const struct reserve *r, const char *node,
+			 int64_t minor)
+{
+	const char *uuid;
+	json_t *disk;
+
+	json_object_foreach ((json_t *)config_all(r->config, CONFIG_DISK), uuid,
+			     disk)
+		if (disk_has_minor(disk, node, minor))
+			return true;
+	return false;
+}
+
+int64_t reserve_minor(struct reserve *r, uint64_t job, const char *node_uuid)
+{
+	for (int64_t minor = 0;; minor++) {
+		auto_free char *key = xprintf("%s %" PRId64, node_uuid, minor);
+
+		if (!minor_in_use(r, node_uuid, minor) &&
+		    take(r, job, "minor", key))
+			return minor;
+	}
+}

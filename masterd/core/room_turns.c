@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/core/room_turns.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+
+void room_turns_init(struct room_turns *t)
+{
+	*t = (struct room_turns){.jobs = json_object()};
+	cond_init(&t->freed);
+}
+
+void room_turns_done(struct room_turns *t)
+{
+	strv_done(&t->busy);
+	json_decref(t->jobs);
+}
+
+bool room_turns_take(struct room_turns *t, const char *node)
+{
+	while (strv_has(&t->busy, node) && !task_interrupted())
+		cond_wait(&t->freed);
+	if (task_interrupted())
+		return false;
+	strv_add(&t->busy, node);
+	return true;
+}
+
+void room_turns_give(struct room_turns *t, const char *node)
+{
+	struct strv left = {0};
+
+	for (size_t i = 0; i < t->busy.n; i++)
+		if (strcmp(t->busy.items[i], node) != 0)
+			strv_add(&left, t->busy.items[i]);
+	strv_done(&t->busy);
+	t->busy = left;
+	cond_signal(&t->freed);
+}
+
+uint64_t room_turns_job(const struct room_turns *t, const char *node)
+{
+	return (uint64_t)json_int(t->jobs, node, 0);
+}
+
+void room_turns_note_job(struct room_turns *t, const char *node, uint64_t job)
+{
+	json_set_int(t->jobs, node, (int64_t)job);
+}

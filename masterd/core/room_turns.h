@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Jobs change the memory of a node's running instances one after the other:
+ * what one has looked at, the next must not change meanwhile. */
+#ifndef MASTERD_CORE_ROOM_TURNS_H
+#define MASTERD_CORE_ROOM_TURNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+#include "lib/event/task.h"
+
+struct room_turns {
+	struct strv busy; /* UUIDs of nodes */
+	struct cond freed;
+	json_t *jobs; /* {node's UUID: the last job that lets them grow} */
+};
+
+void room_turns_init(struct room_turns *t);
+void room_turns_done(struct room_turns *t);
+
+/* Wait for the node; false when the task was interrupted. */
+WAITS bool room_turns_take(struct room_turns *t, const char *node);
+void room_turns_give(struct room_turns *t, const char *node);
+
+/* The job noted for the node, 0 for none. */
+uint64_t room_turns_job(const struct room_turns *t, const char *node);
+void room_turns_note_job(struct room_turns *t, const char *node, uint64_t job);
+
+#endif

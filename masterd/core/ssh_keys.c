@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/core/ssh_keys.h"
+
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "lib/model/files/paths.h"
+#include "lib/model/files/ssh_keys.h"
+#include "masterd/config/config.h"
+#include "masterd/core/master.h"
+#include "masterd/rpc/noderpc.h"
+
+#define FILE_MAX (4u * 1024 * 1024)
+#define REPAIR "gnt-cluster redist-conf does it again"
+
+void ssh_keys_init(struct ssh_keys_turn *t)
+{
+	*t = (struct ssh_keys_turn){0};
+	cond_init(&t->freed);
+}
+
+bool ssh_keys_managed(const struct master *m)
+{
+	return json_bool(config_cluster(m->config), "modify_ssh_setup", false);
+}
+
+static WAITS char *read_file(struct master *m, enum path_id id)
+{
+	const char *file = path(m->paths, id);
+	struct disk *disk = m->disk;
+	struct error ignored;
+	char *text;
+
+	task_leave();
+	text = disk->read(disk, file, FILE_MAX, NULL, &ignored);
+	task_enter();
+	return text != NULL ? text : xstrdup("");
+}
+
+json_t *ssh_keys_public(struct master *m)
+{
+	auto_free char *text = read_file(m, PATH_SSH_PUB_KEYS);
+
+	return ssh_keys_read_public(text);
+}
+
+/* --- what there is --- */
+
+/* All that is known in the course of one round. */
+struct round {
+	struct master *m;
+	struct strv *problems;
+	struct node_result *nodes; /* those that are not offline */
+	size_t n;
+	json_t *before; /* ganeti_pub_keys */
+	char *hosts_before;
+	json_t *keys;	      /* ganeti_pub_keys as it will be */
+	json_t *hosts;	      /* {name: [identity]} */
+	struct strv names;    /* of all nodes */
+	struct strv let_in;   /* lines */
+	struct strv shut_out; /* identities */
+	bool complete;	      /* the key of each candidate is known */
+};
+
+static void round_done(struct round *r)
+{
+	node_results_free(r->nodes, r->n);
+	json_decref(r->before);
+	json_decref(r->keys);
+	json_decref(r->hosts);
+	free(r->hosts_before);
+	strv_done(&r->names);
+	strv_done(&r->let_in);
+	strv_done(&r->shut_out);
+}
+
+static bool is_capable(const json_t *node)
+{
+	return json_bool(node, "master_capable", true);
+}
+
+static const char *uuid_of(const json_t *node)
+{
+	return json_str(node, "uuid", "");
+}
+
+static const char *name_of(const json_t *node)
+{
+	return json_str(node, "name", "");
+}
+
+static void choose_nodes(struct round *r)
+{
+	const struct config *c = r->m->config;
+	auto_strv struct strv uuids = {0};
+
+	config_sorted(c, CONFIG_NODE, &uuids);
+	r->nodes = node_results_new(uuids.n);
+	for (size_t i = 0; i < uuids.n; i++) {
+		const json_t *node = config_get(c, CONFIG_NODE, uuids.items[i]);
+
+		strv_add(&r->names, name_of(node));
+		if (!json_bool(node, "offline", false))
+			r->nodes[r->n++].node = json_incref((json_t *)node);
+	}
+}
+
+/* Each says which keys it has; one that may become master is made one. */
+static WAITS void ask(struct round *r)
+{
+	const json_t *cluster = config_cluster(r->m->config);
+
+	for (size_t i = 0; i < r->n; i++)
+		r->nodes[i].args = json_make(
+			"[s, {s:s, s:I}]",
+			is_capable(r->nodes[i].node) ? "make" : "look", "type",
+			json_str(cluster, "ssh_key_type", "rsa"), "bits",
+			(json_int_t)json_int(cluster, "ssh_key_bits", 0));
+	noderpc_call_many(r->m->rpc, r->nodes, r->n, "ssh_keys", json_array());
+	for (size_t i = 0; i < r->n; i++)
+		if (r->nodes[i].err != NULL)
+			strv_addf(r->problems,
+				  "SSH keys of node %s cannot be looked at: %s "
+				  "(" REPAIR ")",
+				  name_of(r->nodes[i].node),
+				  r->nodes[i].err->text);
+}
+
+static const json_t *answer_of(const struct round *r, const char *uuid)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(uuid_of(r->nodes[i].node), uuid) == 0)
+			return r->nodes[i].payload;
+	return NULL;
+}
+
+/* --- what shall be --- */
+
+static void add_line(json_t *lines, const char *line, const char *name)
+{
+	auto_free char *id =
+		line == NULL ? NULL : ssh_keys_id(line, strlen(line));
+	auto_free char *own = id == NULL ? NULL : ssh_keys_line(id, name);
+
+	if (own != NULL && !json_array_has_str(lines, own))
+		json_array_append_new(lines, json_string(own));
+}
+
+/* The lines of one node: as it says, and of one that does not answer what it
+ * had. */
+static json_t *lines_of(const struct round *r, const json_t *node)
+{
+	const json_t *answer = answer_of(r, uuid_of(node));
+	const json_t *list = answer != NULL
+				     ? json_get(answer, "keys")
+				     : json_get(r->before, uuid_of(node));
+	json_t *lines = json_array();
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		add_line(lines, json_string_value(json_array_get(list, i)),
+			 name_of(node));
+	add_line(lines, json_str(answer, "staged", NULL), name_of(node));
+	return lines;
+}
+
+static void add_node(struct round *r, const json_t *node)
+{
+	const json_t *answer = answer_of(r, uuid_of(node));
+	json_t *lines;
+
+	if (answer != NULL)
+		json_object_set(r->hosts, name_of(node),
+				json_object_get(answer, "host_keys"));
+	if (!is_capable(node))
+		return;
+	lines = lines_of(r, node);
+	json_object_set_new(r->keys, uuid_of(node), lines);
+	if (!json_bool(node, "master_candidate", false))
+		return;
+	r->complete = r->complete && json_array_size(lines) > 0;
+	json_to_strv(lines, &r->let_in);
+}
+
+static bool is_let_in(const struct round *r, const char *id)
+{
+	size_t len = strlen(id);
+
+	for (size_t i = 0; i < r->let_in.n; i++)
+		if (strncmp(r->let_in.items[i], id, len) == 0 &&
+		    r->let_in.items[i][len] == ' ')
+			return true;
+	return false;
+}
+
+/* Keys that are or were the cluster's, and of no candidate. */
+static void shut_out(struct round *r, const json_t *keys)
+{
+	const char *uuid;
+	json_t *lines;
+
+	json_object_foreach ((json_t *)keys, uuid, lines)
+		for (size_t i = 0; i < json_array_size(lines); i++) {
+			const char *line =
+				json_string_value(json_array_get(lines, i));
+			auto_free char *id = ssh_keys_id(line, strlen(line));
+
+			if (id != NULL && !is_let_in(r, id))
+				strv_add_unique(&r->shut_out, id);
+		}
+}
+
+/* A machine that was copied has the key of another: who loses it shuts out both
+ * or none. */
+static void warn_of_shared(struct round *r)
+{
+	auto_strv struct strv seen = {0};
+	const char *uuid;
+	json_t *lines;
+
+	json_object_foreach (r->keys, uuid, lines)
+		for (size_t i = 0; i < json_array_size(lines); i++) {
+			const char *line =
+				json_string_value(json_array_get(lines, i));
+			auto_free char *id = ssh_keys_id(line, strlen(line));
+
+			if (strv_has(&seen, id))
+				strv_addf(r->problems,
+					  "Node %s has the same SSH key as "
+					  "another node (gnt-cluster "
+					  "renew-crypto --new-ssh-keys gives "
+					  "each its own)",
+					  config_name(r->m->config, CONFIG_NODE,
+						      uuid));
+			strv_add_unique(&seen, id);
+		}
+}
+
+static void decide(struct round *r)
+{
+	const struct config *c = r->m->config;
+	auto_strv struct strv uuids = {0};
+
+	r->keys = json_object();
+	r->hosts = json_object();
+	r->complete = true;
+	config_sorted(c, CONFIG_NODE, &uuids);
+	for (size_t i = 0; i < uuids.n; i++)
+		add_node(r, config_get(c, CONFIG_NODE, uuids.items[i]));
+	shut_out(r, r->before);
+	shut_out(r, r->keys);
+	warn_of_shared(r);
+}
+
+/* --- bringing it about --- */
+
+static json_t *gift(const struct round *r, bool capable)
+{
+	auto_free char *hosts = ssh_keys_known_hosts(
+		r->hosts_before,
+		json_str(config_cluster(r->m->config), "cluster_name", ""),
+		r->hosts, &r->names);
+
+	return json_make("[s, {s:o, s:o, s:b, s:O?, s:s}]", "give",
+			 "authorized", json_from_strv(&r->let_in), "withdrawn",
+			 json_from_strv(&r->shut_out), "complete",
+			 (int)r->complete, "public", capable ? r->keys : NULL,
+			 "known_hosts", hosts);
+}
+
+/* Those that did not answer are left out: they would not now. */
+static WAITS void give(struct round *r)
+{
+	struct node_result *to = node_results_new(r->n);
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->nodes[i].payload == NULL)
+			continue;
+		to[n].node = json_incref(r->nodes[i].node);
+		to[n].args = gift(r, is_capable(to[n].node));
+		n++;
+	}
+	noderpc_call_many(r->m->rpc, to, n, "ssh_keys", json_array());
+	for (size_t i = 0; i < n; i++)
+		if (to[i].err != NULL)
+			strv_addf(r->problems,
+				  "SSH keys cannot be given to node %s: %s "
+				  "(" REPAIR ")",
+				  name_of(to[i].node), to[i].err->text);
+	node_results_free(to, n);
+}
+
+static WAITS void run_round(struct master *m, struct strv *ret_problems)
+{
+	struct round r = {.m = m, .problems = ret_problems};
+
+	r.before = ssh_keys_public(m);
+	r.hosts_before = read_file(m, PATH_KNOWN_HOSTS);
+	choose_nodes(&r);
+	ask(&r);
+	decide(&r);
+	give(&r);
+	round_done(&r);
+}
+
+void ssh_keys_sync(struct master *m, struct strv *ret_problems)
+{
+	struct ssh_keys_turn *t = &m->ssh_keys;
+
+	if (m->plans || !ssh_keys_managed(m))
+		return;
+	while (t->busy && !task_interrupted())
+		cond_wait(&t->freed);
+	if (task_interrupted()) {
+		strv_add(ret_problems,
+			 "SSH keys were not given to the nodes (" REPAIR ")");
+		return;
+	}
+	t->busy = true;
+	run_round(m, ret_problems);
+	t->busy = false;
+	cond_signal(&t->freed);
+}
+
+/* --- at start --- */
+
+void ssh_keys_begin(struct master *m)
+{
+	auto_strv struct strv problems = {0};
+
+	if (m->stopping)
+		return;
+	m->ssh_keys.first = task_self();
+	ssh_keys_sync(m, &problems);
+	m->ssh_keys.first = NULL;
+	cond_signal(&m->ssh_keys.freed);
+	for (size_t i = 0; i < problems.n && !m->stopping; i++)
+		log_warning("%s", problems.items[i]);
+}
+
+void ssh_keys_end(struct master *m)
+{
+	if (m->ssh_keys.first != NULL)
+		task_interrupt(m->ssh_keys.first);
+	while (m->ssh_keys.first != NULL)
+		cond_wait(&m->ssh_keys.freed);
+}

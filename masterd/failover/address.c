@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/failover/address.h"
+
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "masterd/config/config.h"
+#include "masterd/rpc/noderpc.h"
+
+/* A site's own script may do it. */
+#define TURN_UP_MS 30000u
+
+#define FAMILY_IPV4 2
+#define FAMILY_IPV6 10
+
+json_t *address_args(const json_t *cluster)
+{
+	const char *ip = json_str(cluster, "master_ip", "");
+
+	return json_make("[{s:s, s:s, s:I, s:i}, b]", "ip", ip, "netdev",
+			 json_str(cluster, "master_netdev", ""), "netmask",
+			 (json_int_t)json_int(cluster, "master_netmask", 32),
+			 "ip_family",
+			 strchr(ip, ':') == NULL ? FAMILY_IPV4 : FAMILY_IPV6,
+			 json_bool(cluster, "use_external_mip_script", false));
+}
+
+static void turn_up(void *arg)
+{
+	struct master *m = arg;
+	auto_json json_t *node =
+		json_incref((json_t *)config_master(m->config));
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	done = noderpc_call_for(m->rpc, node, "node_activate_master_ip",
+				address_args(config_cluster(m->config)),
+				TURN_UP_MS, &err);
+	if (done == NULL)
+		log_warning("The master's address is not up: %s, ignoring",
+			    err.text);
+}
+
+void address_turn_up(struct master *m)
+{
+	task_spawn("address", turn_up, m);
+}

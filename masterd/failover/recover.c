@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/failover/recover.h"
+
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "masterd/config/config.h"
+#include "masterd/core/master.h"
+#include "queue/queue.h"
+
+#define CREATE_SUMMARY "INSTANCE_CREATE("
+
+int recover_remove(struct master *m, const char *name, uint64_t *ret_id,
+		   struct error *err)
+{
+	auto_json json_t *ops =
+		json_make("[{s:s, s:s, s:b, s:i, s:[[s, s, i]]}]", "OP_ID",
+			  "OP_INSTANCE_REMOVE", "instance_name", name,
+			  "ignore_failures", 1, "shutdown_timeout", 0, "reason",
+			  "gnt:master", "its creation was cut off", 0);
+
+	return queue_submit(m->queue, ops, true, ret_id, err);
+}
+
+static json_t *startup(const char *name, const json_t *reason)
+{
+	return json_make("{s:s, s:s, s:O}", "OP_ID", "OP_INSTANCE_STARTUP",
+			 "instance_name", name, "reason", reason);
+}
+
+int recover_helper(struct master *m, const json_t *inst, const char *disk_uuid,
+		   uint64_t *ret_id, struct error *err)
+{
+	const char *name = json_str(inst, "name", "");
+	const char *state = json_str(inst, "admin_state", "");
+	auto_json json_t *reason = json_make("[[s, s, i]]", "gnt:master",
+					     "a helper machine was cut off", 0);
+	auto_json json_t *ops =
+		json_make("[{s:s, s:s, s:i, s:b, s:b, s:O}, "
+			  "{s:s, s:s, s:[[s, s, {}]], s:O}]",
+			  "OP_ID", "OP_INSTANCE_SHUTDOWN", "instance_name",
+			  name, "timeout", 0, "no_remember", 1, "force",
+			  strcmp(state, "offline") == 0, "reason", reason,
+			  "OP_ID", "OP_INSTANCE_SET_PARAMS", "instance_name",
+			  name, "disks", "remove", disk_uuid, "reason", reason);
+
+	if (strcmp(state, "up") == 0)
+		json_array_append_new(ops, startup(name, reason));
+	return queue_submit(m->queue, ops, true, ret_id, err);
+}
+
+int recover_startup(struct master *m, const char *name, uint64_t *ret_id,
+		    struct error *err)
+{
+	auto_json json_t *reason =
+		json_make("[[s, s, i]]", "gnt:master", "a job was killed", 0);
+	auto_json json_t *ops = json_make("[o]", startup(name, reason));
+
+	return queue_submit(m->queue, ops, true, ret_id, err);
+}
+
+static WAITS int remove_one(struct master *m, const char *name)
+{
+	struct error err;
+	uint64_t id;
+
+	if (recover_remove(m, name, &id, &err) < 0) {
+		log_error("Cannot remove instance %s, whose creation was cut "
+			  "off: %s",
+			  name, err.text);
+		return -1;
+	}
+	log_warning("The creation of instance %s was cut off; job %ju "
+		    "removes what is left of it",
+		    name, (uintmax_t)id);
+	return 0;
+}
+
+/* Whether the job that will make it has not begun. */
+static bool still_to_come(struct master *m, const json_t *inst)
+{
+	return json_bool(inst, "forthcoming", false) &&
+	       queue_lives(m->queue,
+			   (uint64_t)json_int(inst, "reserved_by_job", 0));
+}
+
+static WAITS int remove_helper(struct master *m, const json_t *disk)
+{
+	auto_free char *uuid = xstrdup(json_str(disk, "uuid", ""));
+	const char *owner = config_disk_owner(m->config, uuid);
+	auto_json json_t *inst = json_incref((json_t *)config_get(
+		m->config, CONFIG_INSTANCE, owner == NULL ? "" : owner));
+	const char *name = json_str(inst, "name", "");
+	struct error err;
+	uint64_t id;
+
+	if (inst == NULL || json_get(inst, "reserved_by_job") != NULL)
+		return 0; /* it goes with the instance */
+	if (recover_helper(m, inst, uuid, &id, &err) < 0) {
+		log_error("Cannot remove the temporary disk of instance %s: %s",
+			  name, err.text);
+		return -1;
+	}
+	log_warning("Work on the disks of instance %s was cut off; job "
+		    "%ju removes its temporary disk",
+		    name, (uintmax_t)id);
+	return 0;
+}
+
+int recover_one(struct master *m, enum config_kind kind, const json_t *object)
+{
+	auto_free char *name = NULL;
+
+	if (kind == CONFIG_DISK)
+		return remove_helper(m, object);
+	name = xstrdup(json_str(object, "name", ""));
+	return remove_one(m, name);
+}
+
+static WAITS void recover_helpers(struct master *m)
+{
+	auto_json json_t *disks = json_array();
+	const char *uuid;
+	json_t *disk;
+
+	json_object_foreach ((json_t *)config_all(m->config, CONFIG_DISK), uuid,
+			     disk)
+		if (json_get(disk, "reserved_by_job") != NULL)
+			json_array_append(disks, disk);
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		remove_helper(m, json_array_get(disks, i));
+}
+
+void recover_reservations(struct master *m)
+{
+	auto_strv struct strv names = {0};
+	const char *uuid;
+	json_t *inst;
+
+	json_object_foreach ((json_t *)config_all(m->config, CONFIG_INSTANCE),
+			     uuid, inst)
+		if (json_get(inst, "reserved_by_job") != NULL &&
+		    !still_to_come(m, inst))
+			strv_add(&names, json_str(inst, "name", ""));
+	recover_helpers(m);
+	for (size_t i = 0; i < names.n; i++)
+		remove_one(m, names.items[i]);
+}
+
+/* --- jobs that never began --- */
+
+struct unstarted {
+	struct master *m;
+	char *name;
+};
+
+static void remove_task(void *arg)
+{
+	auto_free struct unstarted *u = arg;
+	auto_free char *name = u->name;
+
+	if (!u->m->stopping)
+		remove_one(u->m, name);
+}
+
+/* The instance that was reserved for an opcode, if it is one that creates. */
+static const json_t *reserved_for(struct master *m, const struct job *j,
+				  const struct job_op *op)
+{
+	auto_json json_t *input = NULL;
+	struct error err;
+
+	/* Nearly all opcodes are others: do not parse them. */
+	if (op->exec_us != 0 || op->summary == NULL ||
+	    strncmp(op->summary, CREATE_SUMMARY, strlen(CREATE_SUMMARY)) != 0)
+		return NULL;
+	input = json_parse(op->input, strlen(op->input), &err);
+	return config_find_reserved(
+		m->config, json_str(input, "instance_name", ""), j->id);
+}
+
+void recover_unstarted(struct master *m, const struct job *j)
+{
+	for (size_t i = 0; i < j->n_ops && !m->stopping; i++) {
+		const json_t *inst = reserved_for(m, j, &j->ops[i]);
+		struct unstarted *u;
+
+		if (inst == NULL)
+			continue;
+		u = xalloc(sizeof(*u));
+		u->m = m;
+		u->name = xstrdup(json_str(inst, "name", ""));
+		task_spawn("recover", remove_task, u);
+	}
+}

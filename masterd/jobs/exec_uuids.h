@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The UUIDs of what an opcode names. */
+#ifndef MASTERD_JOBS_EXEC_UUIDS_H
+#define MASTERD_JOBS_EXEC_UUIDS_H
+
+#include "masterd/lu/frame/lu.h"
+
+/* The members of its opcode that name by UUID what others name by name, and
+ * that nobody gave: {member: UUID or [UUID]}, to be freed. */
+json_t *exec_uuids(struct lu *lu);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Hooks: build the environment, have the node daemons run the scripts, and
+ * judge what they answer.  The nodes know which scripts there are; the master
+ * asks all nodes of the phase at once. */
+#include "masterd/jobs/hooks.h"
+
+#include <string.h>
+
+#include "lib/base/fs.h"
+#include "lib/json/json.h"
+#include "lib/model/files/paths.h"
+#include "masterd/lu/frame/lu.h"
+
+/* Status of a script in a node's answer. */
+#define HOOK_FAILED 1
+
+static const char *const phase_names[] = {
+	[HOOKS_PRE] = "pre", [HOOKS_POST] = "post"};
+
+static void add_prefixed(json_t *env, const char *prefix, const json_t *values)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)values, key, value) {
+		auto_free char *name = xprintf("GANETI_%s%s", prefix, key);
+
+		json_object_set(env, name, value);
+	}
+}
+
+/* What all hooks are told. */
+static json_t *common_environment(struct lu *lu, const char *hook_path,
+				  enum hooks_phase phase)
+{
+	struct config *c = lu->m->config;
+	json_t *env = json_make(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "PATH",
+		"/sbin:/bin:/usr/sbin:/usr/bin", "GANETI_HOOKS_VERSION", "2",
+		"GANETI_HOOKS_PHASE", phase_names[phase], "GANETI_HOOKS_PATH",
+		hook_path, "GANETI_OP_CODE", lu->class->op->id,
+		"GANETI_DATA_DIR", "/var/lib/ganeti", "GANETI_CLUSTER",
+		json_str(config_cluster(c), "cluster_name", ""),
+		"GANETI_MASTER", json_str(config_master(c), "name", ""));
+
+	if (lu->class->object_type != NULL)
+		json_set_str(env, "GANETI_OBJECT_TYPE", lu->class->object_type);
+	return env;
+}
+
+static json_t *environment(struct lu *lu, enum hooks_phase phase)
+{
+	auto_json json_t *own = json_object();
+	json_t *env = common_environment(lu, lu->class->hook_path, phase);
+
+	if (lu->class->hook_env != NULL)
+		lu->class->hook_env(lu, own);
+	if (phase == HOOKS_PRE) {
+		json_decref(lu->env_before);
+		lu->env_before = json_incref(own);
+	} else {
+		add_prefixed(env, "POST_", own);
+	}
+	add_prefixed(env, "", lu->env_before);
+	return env;
+}
+
+/* The nodes to ask that still exist, each with a reference of its own. */
+static struct node_result *targets(struct lu *lu, enum hooks_phase phase,
+				   size_t *ret_n)
+{
+	auto_strv struct strv pre = {0}, post = {0}, seen = {0};
+	const struct strv *uuids = phase == HOOKS_PRE ? &pre : &post;
+	struct node_result *results;
+
+	lu->class->hook_nodes(lu, &pre, &post);
+	results = node_results_new(uuids->n);
+	*ret_n = 0;
+	for (size_t i = 0; i < uuids->n; i++) {
+		const json_t *node =
+			config_get(lu->m->config, CONFIG_NODE, uuids->items[i]);
+
+		if (node == NULL || strv_has(&seen, uuids->items[i]))
+			continue;
+		strv_add(&seen, uuids->items[i]);
+		results[(*ret_n)++].node = json_incref((json_t *)node);
+	}
+	return results;
+}
+
+/* Add [node, script, output] for each failed script of one node's answer. */
+static void collect_failed(const struct node_result *r, json_t *failed)
+{
+	for (size_t i = 0; i < json_array_size(r->payload); i++) {
+		const json_t *row = json_array_get(r->payload, i);
+
+		if (json_integer_value(json_array_get(row, 1)) != HOOK_FAILED)
+			continue;
+		json_array_append_new(failed,
+				      json_make("[s, O, O]",
+						json_str(r->node, "name", ""),
+						json_array_get(row, 0),
+						json_array_get(row, 2)));
+	}
+}
+
+static void warn_unreachable(struct lu *lu, const struct node_result *r)
+{
+	if (r->payload == NULL && !r->offline)
+		lu_warn(lu, "Communication failure to node %s: %s",
+			json_str(r->node, "name", ""), r->err->text);
+}
+
+static void warn_failed(struct lu *lu, const json_t *failed)
+{
+	for (size_t i = 0; i < json_array_size(failed); i++) {
+		const json_t *row = json_array_get(failed, i);
+		const char *output = json_string_value(json_array_get(row, 2));
+
+		lu_warn(lu, "On %s script %s failed, output: %s",
+			json_string_value(json_array_get(row, 0)),
+			json_string_value(json_array_get(row, 1)),
+			output == NULL || *output == '\0' ? "(no output)"
+							  : output);
+	}
+}
+
+/* Ask all nodes; the failed scripts as a list, results to be freed. */
+static WAITS json_t *ask(struct lu *lu, enum hooks_phase phase,
+			 struct node_result **ret_results, size_t *ret_n)
+{
+	json_t *failed = json_array();
+
+	*ret_results = targets(lu, phase, ret_n);
+	noderpc_call_many(lu->m->rpc, *ret_results, *ret_n, "hooks_runner",
+			  json_make("[s, s, o]", lu->class->hook_path,
+				    phase_names[phase],
+				    environment(lu, phase)));
+	for (size_t i = 0; i < *ret_n; i++) {
+		warn_unreachable(lu, &(*ret_results)[i]);
+		collect_failed(&(*ret_results)[i], failed);
+	}
+	return failed;
+}
+
+/* The failed scripts with at most max bytes of the output of each. */
+static json_t *shortened(const json_t *failed, size_t max)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < json_array_size(failed); i++) {
+		const json_t *row = json_array_get(failed, i);
+		const char *output = json_string_value(json_array_get(row, 2));
+		size_t len = output == NULL ? 0 : strnlen(output, max);
+
+		while (len == max && len > 0 && (output[len] & 0xc0) == 0x80)
+			len--; /* not within a character */
+		json_array_append_new(
+			list, json_make("[O, O, s%]", json_array_get(row, 0),
+					json_array_get(row, 1),
+					output == NULL ? "" : output, len));
+	}
+	return list;
+}
+
+/* The list as JSON that fits an error; *ret_cut when it is not all of it.
+ * Clients take the list apart, so it must be whole as JSON. */
+static char *fitting_text(const json_t *failed, bool *ret_cut)
+{
+	auto_json json_t *list = json_incref((json_t *)failed);
+	size_t max = ERROR_TEXT_MAX;
+
+	for (*ret_cut = false;; *ret_cut = true) {
+		char *text = json_text(list);
+
+		if (strlen(text) < ERROR_TEXT_MAX)
+			return text;
+		free(text);
+		if (max > 0) {
+			max /= 2;
+			json_decref(list);
+			list = shortened(failed, max);
+		} else {
+			json_array_remove(list, json_array_size(list) - 1);
+		}
+	}
+}
+
+int hooks_run(struct lu *lu, enum hooks_phase phase, struct error *err)
+{
+	auto_json json_t *failed = NULL;
+	struct node_result *results;
+	auto_free char *text = NULL;
+	size_t n;
+	bool cut;
+
+	if (lu->class->hook_path == NULL)
+		return 0;
+	failed = ask(lu, phase, &results, &n);
+	node_results_free(results, n);
+	if (json_array_size(failed) == 0)
+		return 0;
+	text = fitting_text(failed, &cut);
+	if (cut) /* the whole of it is in the job's log at least */
+		warn_failed(lu, failed);
+	return error_set(err, ERR_HOOKS_ABORT, NULL, "%s", text);
+}
+
+void hooks_run_post(struct lu *lu, json_t **result)
+{
+	auto_json json_t *failed = NULL;
+	struct node_result *results;
+	size_t n;
+
+	if (lu->class->hook_path == NULL)
+		return;
+	failed = ask(lu, HOOKS_POST, &results, &n);
+	if (lu->class->hooks_done != NULL)
+		lu->class->hooks_done(lu, results, n, result);
+	else
+		warn_failed(lu, failed);
+	node_results_free(results, n);
+}
+
+/* --- config-update --- */
+
+#define CONFIG_UPDATE "config-update"
+
+/* They run on this machine: where there are none, nobody has to be asked. */
+static bool has_config_update(const struct master *m)
+{
+	auto_free char *folder = xprintf("%s/" CONFIG_UPDATE "-post.d",
+					 path(m->paths, PATH_HOOKS_DIR));
+
+	return fs_is_dir(folder);
+}
+
+void hooks_run_config_update(struct lu *lu)
+{
+	auto_json json_t *failed = json_array();
+	struct node_result *result;
+	json_t *env;
+
+	if (!has_config_update(lu->m))
+		return;
+	env = common_environment(lu, CONFIG_UPDATE, HOOKS_POST);
+	add_prefixed(env, "", lu->env_before);
+	result = node_results_new(1);
+	result->node = json_incref((json_t *)config_master(lu->m->config));
+	noderpc_call_many(lu->m->rpc, result, 1, "hooks_runner",
+			  json_make("[s, s, o]", CONFIG_UPDATE,
+				    phase_names[HOOKS_POST], env));
+	collect_failed(result, failed);
+	warn_unreachable(lu, result);
+	warn_failed(lu, failed);
+	node_results_free(result, 1);
+}

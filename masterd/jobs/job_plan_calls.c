@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Node calls in a plan.  Those that look are made; all others are recorded and
+ * answered as by a node where all goes well.  What later calls would see of
+ * them is made up as well, as far as logical units ask for it. */
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/json/json.h"
+#include "masterd/jobs/job_plan_private.h"
+
+/* Calls that change nothing, neither on the node nor anywhere else. */
+static const char *const looking[] = {
+	"all_instances_info",
+	"bdev_sizes",
+	"blockdev_find",
+	"blockdev_getdimensions",
+	"blockdev_getmirrorstatus",
+	"blockdev_getmirrorstatus_multi",
+	"bridges_exist",
+	"drbd_helper",
+	"export_info",
+	"export_list",
+	"extstorage_diagnose",
+	"get_file_info",
+	"get_watcher_pause",
+	"hotplug_supported",
+	"hypervisor_validate_params",
+	"iallocator_runner",
+	"instance_console_info",
+	"instance_get_migration_status",
+	"instance_info",
+	"instance_list",
+	"instance_migratable",
+	"lv_list",
+	"master_node_name",
+	"migration_info",
+	"node_has_ip_address",
+	"node_info",
+	"node_verify",
+	"node_verify_light",
+	"node_volumes",
+	"os_diagnose",
+	"os_supports",
+	"os_validate",
+	"storage_list",
+	"version",
+	"vg_list",
+};
+
+/* Calls that change something, where null is no answer that could be used;
+ * NULL: none can be made up.  Those that are not here get null. */
+static const struct answer {
+	const char *procedure;
+	const char *payload;
+} answers[] = {
+	{"blockdev_assemble", "[\"(planned)\", \"(planned)\", null]"},
+	{"drbd_needs_activation", "[]"},
+	{"drbd_wait_sync", "[true, 100.0]"},
+	{"hooks_runner", "[]"},
+	{"blockdev_snapshot", NULL},
+	{"export_start", NULL},
+	{"impexp_status", NULL},
+	{"import_start", NULL},
+	{"restricted_command", NULL},
+	{"run_oob", NULL},
+	{"x509_cert_create", NULL},
+};
+
+/* Disks that a plan has changed are whole, as far as it can know. */
+#define DISK_STATUS                                                            \
+	"{\"dev_path\": \"(planned)\", \"major\": 0, \"minor\": 0, "           \
+	"\"sync_percent\": null, \"estimated_time\": null, "                   \
+	"\"is_degraded\": false, \"ldisk_status\": 1}"
+
+static bool is_one_of(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(name, list[i]) == 0)
+			return true;
+	return false;
+}
+
+/* node_crypto_tokens: each token is only read. */
+static bool only_gets(const json_t *tokens)
+{
+	size_t i;
+	json_t *token;
+
+	json_array_foreach ((json_t *)tokens, i, token)
+		if (!str_eq(json_string_value(json_array_get(token, 1)), "get"))
+			return false;
+	return true;
+}
+
+static bool looks(const char *procedure, const json_t *args)
+{
+	if (strcmp(procedure, "node_crypto_tokens") == 0)
+		return only_gets(json_array_get(args, 0));
+	return is_one_of(procedure, looking, ARRAY_SIZE(looking));
+}
+
+/* --- what has changed --- */
+
+static char *running_key(const struct noderpc_call *call, const json_t *args)
+{
+	const json_t *instance = json_array_get(args, 0);
+	const char *name = json_is_string(instance)
+				   ? json_string_value(instance)
+				   : json_str(instance, "name", "");
+
+	return xprintf("%s %s", call->node_name, name);
+}
+
+static void set_running(struct job_plan *p, const struct noderpc_call *call,
+			const json_t *args, bool running)
+{
+	auto_free char *key = running_key(call, args);
+
+	json_set_bool(p->running, key, running);
+}
+
+static bool flag(const json_t *args, size_t i)
+{
+	return json_is_true(json_array_get(args, i));
+}
+
+static void note_effect(struct job_plan *p, const struct noderpc_call *call,
+			const json_t *args)
+{
+	const char *what = call->procedure;
+
+	if (strcmp(what, "instance_start") == 0)
+		set_running(p, call, args, true);
+	else if (strcmp(what, "instance_shutdown") == 0)
+		set_running(p, call, args, false);
+	else if (strcmp(what, "instance_finalize_migration_src") == 0)
+		set_running(p, call, args, !flag(args, 1));
+	else if (strcmp(what, "instance_finalize_migration_dst") == 0)
+		set_running(p, call, args, flag(args, 2));
+	else if (strncmp(what, "blockdev_", strlen("blockdev_")) == 0 ||
+		 strncmp(what, "drbd_", strlen("drbd_")) == 0)
+		p->disks_changed = true;
+}
+
+/* --- answers --- */
+
+static void reply(const struct noderpc_call *call, bool ok, const char *payload)
+{
+	auto_free char *text =
+		xprintf("[%s, %s]", ok ? "true" : "false", payload);
+
+	call->on_reply(call->arg, text, strlen(text), NULL);
+}
+
+/* The state of each disk that is asked for. */
+static char *mirrors(const json_t *disks)
+{
+	struct buf b = {0};
+
+	buf_addc(&b, '[');
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		buf_addf(&b, "%s%s", i > 0 ? ", " : "", DISK_STATUS);
+	buf_addc(&b, ']');
+	return buf_steal(&b);
+}
+
+/* What a node would answer who is asked for what a recorded call has changed;
+ * NULL: ask it. */
+static char *changed_answer(const struct job_plan *p,
+			    const struct noderpc_call *call, const json_t *args)
+{
+	const char *what = call->procedure;
+	auto_free char *key = running_key(call, args);
+	const json_t *running = json_get(p->running, key);
+
+	if (strcmp(what, "instance_get_migration_status") == 0)
+		return xstrdup("{\"status\": \"completed\"}");
+	if (strcmp(what, "instance_info") == 0 && running != NULL)
+		return xstrdup(json_is_true(running)
+				       ? "{\"state\": \"running\"}"
+				       : "{}");
+	if (!p->disks_changed)
+		return NULL;
+	if (strcmp(what, "blockdev_find") == 0)
+		return xstrdup(DISK_STATUS);
+	if (strcmp(what, "blockdev_getmirrorstatus") == 0)
+		return mirrors(json_array_get(args, 0));
+	return NULL;
+}
+
+static void look(struct job_plan *p, const struct noderpc_call *call,
+		 const json_t *args)
+{
+	auto_free char *made_up = changed_answer(p, call, args);
+
+	if (made_up == NULL) {
+		plan_note_call(p, call, args, true);
+		noderpc_pass(p->real->rpc, call); /* frees the body */
+		return;
+	}
+	reply(call, true, made_up);
+	free(call->body);
+}
+
+static const struct answer *find_answer(const char *procedure)
+{
+	static const struct answer nothing = {"", "null"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++)
+		if (strcmp(answers[i].procedure, procedure) == 0)
+			return &answers[i];
+	return &nothing;
+}
+
+static void record(struct job_plan *p, const struct noderpc_call *call,
+		   const json_t *args)
+{
+	const struct answer *answer = find_answer(call->procedure);
+
+	plan_note_call(p, call, args, false);
+	note_effect(p, call, args);
+	if (answer->payload == NULL && p->unknown == NULL)
+		p->unknown = xprintf("%s on node %s", call->procedure,
+				     call->node_name);
+	if (answer->payload == NULL)
+		reply(call, false, "\"a plan cannot know its answer\"");
+	else
+		reply(call, true, answer->payload);
+	free(call->body);
+}
+
+void plan_send(void *arg, const struct noderpc_call *call)
+{
+	struct job_plan *p = arg;
+	struct error ignored;
+	auto_json json_t *args = json_parse(call->body, call->len, &ignored);
+
+	if (looks(call->procedure, args))
+		look(p, call, args);
+	else
+		record(p, call, args);
+}

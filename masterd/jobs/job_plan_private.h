@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The inside of planning, for job_plan*.c alone. */
+#ifndef MASTERD_JOBS_JOB_PLAN_PRIVATE_H
+#define MASTERD_JOBS_JOB_PLAN_PRIVATE_H
+
+#include "masterd/core/master.h"
+#include "masterd/rpc/noderpc.h"
+
+struct job_plan {
+	struct master own; /* whose LUs run: its configuration is a copy */
+	struct master *real;
+	json_t *todo; /* jobs: [[id of the one that submits it, ops], ...] */
+	uint64_t next_id; /* of the next job that is noted */
+	json_t *steps;	  /* of the opcode that is planned */
+	json_t *document; /* the configuration as it was at the last step */
+
+	/* What recorded calls have changed, as far as others ask for it. */
+	json_t *running; /* {"node instance": whether it runs} */
+	bool disks_changed;
+	/* The call whose answer cannot be made up; nothing is recorded from
+	 * there on.  NULL: none. */
+	char *unknown;
+};
+
+/* --- job_plan_calls.c --- */
+
+/* As noderpc_transport.send; arg is the plan.  Calls that only look go to the
+ * nodes, all others get an answer as if they had succeeded. */
+void plan_send(void *arg, const struct noderpc_call *call);
+
+/* --- job_plan_steps.c: what is recorded --- */
+
+/* Calls to several nodes, one directly after the other, are one step. */
+void plan_note_call(struct job_plan *p, const struct noderpc_call *call,
+		    const json_t *args, bool looks);
+void plan_note_text(struct job_plan *p, const char *text);
+/* Jobs that would be submitted, by their ids. */
+void plan_note_jobs(struct job_plan *p, json_t *ids STEALS);
+/* What has changed in the configuration since the last time; a step also when
+ * nothing has if it is written all the same. */
+void plan_note_changes(struct job_plan *p, bool written);
+
+#endif

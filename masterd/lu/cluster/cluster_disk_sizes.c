@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_CLUSTER_REPAIR_DISK_SIZES: the sizes of disks as their nodes see them go
+ * into the configuration.  The disks themselves stay as they are. */
+#include "lib/json/json.h"
+#include "masterd/lu/frame/lu.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+#define MIB (1024 * 1024)
+
+struct sizes {
+	struct lu lu;
+	struct strv instances; /* UUIDs, in nice order of the names */
+	json_t *changed;       /* [[instance, index, "size", MiB], ...] */
+};
+
+static struct sizes *sizes_of(struct lu *lu)
+{
+	return container_of(lu, struct sizes, lu);
+}
+
+static int find_instances(struct lu *lu, struct error *err)
+{
+	const struct op_cluster_repair_disk_sizes *op = lu->op;
+	struct sizes *z = sizes_of(lu);
+
+	strv_done(&z->instances);
+	z->instances = (struct strv){0};
+	if (json_array_size(op->instances) == 0)
+		config_sorted(lu->m->config, CONFIG_INSTANCE, &z->instances);
+	for (size_t i = 0; i < json_array_size(op->instances); i++) {
+		const json_t *inst = lu_instance(
+			lu, json_string_value(json_array_get(op->instances, i)),
+			err);
+
+		if (inst == NULL)
+			return -1;
+		strv_add_unique(&z->instances, json_str(inst, "uuid", ""));
+	}
+	return 0;
+}
+
+static int sizes_expand(struct lu *lu, struct error *err)
+{
+	struct sizes *z = sizes_of(lu);
+
+	if (find_instances(lu, err) < 0)
+		return -1;
+	for (size_t i = 0; i < z->instances.n; i++) {
+		const json_t *inst = config_get(lu->m->config, CONFIG_INSTANCE,
+						z->instances.items[i]);
+
+		/* Nothing to repair; its lock would be refused. */
+		if (json_bool(inst, "forthcoming", false))
+			continue;
+		lu_want(lu, LOCK_INSTANCE, inst_name(inst), true);
+		lu_want(lu, LOCK_NODE_RES, inst_primary(inst), false);
+	}
+	return 0;
+}
+
+/* The volume below a mirror is at least as large. */
+static void fit_children(json_t *disk, int64_t size)
+{
+	const json_t *children = json_get(disk, "children");
+	json_t *first;
+
+	if (!str_eq(json_str(disk, "dev_type", ""), "drbd") ||
+	    json_int(json_array_get(children, 0), "size", size) >= size)
+		return;
+	first = config_edit(json_array_get(children, 0));
+	json_set_int(first, "size", size);
+	json_object_set_new(disk, "children", json_copy((json_t *)children));
+	json_array_set_new(json_object_get(disk, "children"), 0, first);
+}
+
+/* What the node says of disk i: [bytes, spindles], or null. */
+static void compare(struct lu *lu, const json_t *inst, size_t i,
+		    const json_t *disk, const json_t *answer)
+{
+	int64_t recorded = json_int(disk, "size", 0), size;
+	json_t *changed;
+
+	if (!json_is_integer(json_array_get(answer, 0))) {
+		lu_warn(lu,
+			"Disk %zu of instance %s did not return size "
+			"information, ignoring",
+			i, inst_name(inst));
+		return;
+	}
+	size = json_integer_value(json_array_get(answer, 0)) / MIB;
+	if (size == recorded)
+		return;
+	lu_info(lu,
+		"Disk %zu of instance %s has mismatched size, correcting: "
+		"recorded %jd, actual %jd",
+		i, inst_name(inst), (intmax_t)recorded, (intmax_t)size);
+	changed = config_edit(disk);
+	json_set_int(changed, "size", size);
+	fit_children(changed, size);
+	config_put(lu->m->config, CONFIG_DISK, changed);
+	json_array_append_new(sizes_of(lu)->changed,
+			      json_make("[s, i, s, I]", inst_name(inst), (int)i,
+					"size", (json_int_t)size));
+}
+
+/* A node that does not answer leaves its instances as they are. */
+static WAITS void repair(struct lu *lu, const json_t *inst)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	auto_json json_t *answer = NULL;
+	const char *node = inst_primary(inst);
+	struct error err;
+
+	if (json_array_size(disks) == 0)
+		return;
+	answer = lu_call(lu, node, "blockdev_getdimensions",
+			 json_make("[o]", inst_rpc_disks(lu, inst)), &err);
+	if (json_array_size(answer) != json_array_size(disks)) {
+		lu_warn(lu,
+			"Node %s did not tell the sizes of the disks of "
+			"instance %s, ignoring%s%s",
+			lu_node_name(lu, node), inst_name(inst),
+			answer == NULL ? ": " : "",
+			answer == NULL ? err.text : "");
+		return;
+	}
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		compare(lu, inst, i, json_array_get(disks, i),
+			json_array_get(answer, i));
+}
+
+static WAITS json_t *sizes_exec(struct lu *lu, struct error *err)
+{
+	struct sizes *z = sizes_of(lu);
+
+	z->changed = json_array();
+	for (size_t i = 0; i < z->instances.n; i++) {
+		const json_t *inst = config_get(lu->m->config, CONFIG_INSTANCE,
+						z->instances.items[i]);
+
+		if (inst != NULL && lu_has(lu, LOCK_INSTANCE, inst_name(inst)))
+			repair(lu, lu_keep(lu, inst));
+	}
+	if (json_array_size(z->changed) > 0 &&
+	    config_commit(lu->m->config, err) < 0)
+		return NULL;
+	return json_incref(z->changed);
+}
+
+static void sizes_done(struct lu *lu)
+{
+	strv_done(&sizes_of(lu)->instances);
+	json_decref(sizes_of(lu)->changed);
+}
+
+const struct lu_class lu_cluster_repair_disk_sizes = {
+	.op = &op_class_cluster_repair_disk_sizes,
+	.size = sizeof(struct sizes),
+	.expand = sizes_expand,
+	.exec = sizes_exec,
+	.done = sizes_done,
+};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/cluster/cluster_files.h"
+
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "lib/model/files/content.h"
+
+#define SECRET_MAX (1024 * 1024)
+
+static void add_online(struct lu *lu, struct strv *ret)
+{
+	auto_strv struct strv all = {0};
+
+	config_sorted(lu->m->config, CONFIG_NODE, &all);
+	for (size_t i = 0; i < all.n; i++)
+		if (!json_bool(config_get(lu->m->config, CONFIG_NODE,
+					  all.items[i]),
+			       "offline", false))
+			strv_add(ret, all.items[i]);
+}
+
+size_t cluster_files_give(struct lu *lu, enum path_id id, mode_t mode,
+			  const char *text, size_t len)
+{
+	const char *file = paths_plain(id);
+	auto_strv struct strv uuids = {0};
+	struct node_result *results;
+	double now = clock_seconds();
+	size_t n, failed = 0;
+
+	add_online(lu, &uuids);
+	results = lu_call_nodes(lu, &uuids, "upload_file_single",
+				json_make("[s, o, i, s, s, f, f]", file,
+					  content_pack(text, len), (int)mode,
+					  "root", "root", now, now),
+				&n);
+	for (size_t i = 0; i < n; i++) {
+		if (results[i].err == NULL)
+			continue;
+		failed++;
+		lu_warn(lu, "Copy of file %s to node %s failed: %s", file,
+			json_str(results[i].node, "name", ""),
+			results[i].err->text);
+	}
+	node_results_free(results, n);
+	return failed;
+}
+
+char *cluster_files_read(struct lu *lu, const char *file, size_t *ret_len,
+			 struct error *err)
+{
+	struct disk *disk = lu->m->disk;
+	char *text;
+
+	task_leave();
+	text = disk->read(disk, file, SECRET_MAX, ret_len, err);
+	task_enter();
+	return text;
+}
+
+void cluster_files_free(char *text, size_t len)
+{
+	if (text != NULL)
+		explicit_bzero(text, len);
+	free(text);
+}
+
+size_t cluster_files_give_shared(struct lu *lu)
+{
+	size_t n, failed = 0;
+	const struct secret_file *all = secret_files(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *file = path(lu->m->paths, all[i].id);
+		struct error err;
+		size_t len;
+		char *text;
+
+		if ((!all[i].shared && all[i].id != PATH_KNOWN_HOSTS) ||
+		    !lu->m->disk->exists(lu->m->disk, file))
+			continue;
+		text = cluster_files_read(lu, file, &len, &err);
+		if (text == NULL) {
+			lu_warn(lu, "%s", err.text);
+			failed++;
+			continue;
+		}
+		failed += cluster_files_give(lu, all[i].id, all[i].mode, text,
+					     len);
+		cluster_files_free(text, len);
+	}
+	return failed;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_CLUSTER_SET_PARAMS by subject: each puts its part of the opcode into the
+ * new cluster object.  ERR_PREREQ or ERR_TYPE name what is wrong. */
+#ifndef MASTERD_LU_CLUSTER_CLUSTER_PARAMS_H
+#define MASTERD_LU_CLUSTER_CLUSTER_PARAMS_H
+
+#include "masterd/lu/frame/lu.h"
+
+/* os_hvp, osparams, osparams_private_cluster, hidden_os, blacklisted_os; an OS
+ * need not exist. */
+int cluster_set_os(const struct op_cluster_set_params *op, json_t *cluster,
+		   struct error *err);
+/* Ask all nodes whether they have the hypervisors that are new and whether
+ * these take what is given for the cluster, and the master node whether the
+ * OSes that have changed take their parameters, and its hypervisors those of
+ * OSes. */
+WAITS int cluster_check_os(struct lu *lu, const json_t *cluster,
+			   struct error *err);
+
+/* A cluster does not begin with hypervisors that its first node does not
+ * have. */
+WAITS int cluster_check_first(struct lu *lu, struct error *err);
+
+/* master_netmask, the images, the compression tools; cluster as it is now. */
+int cluster_check_values(const struct op_cluster_set_params *op,
+			 const json_t *cluster, struct error *err);
+
+/* The folders of file storage; cluster as it is going to be. */
+int cluster_check_folders(const struct op_cluster_set_params *op,
+			  const json_t *cluster, struct error *err);
+
+/* In lower case. */
+int cluster_set_mac_prefix(const struct op_cluster_set_params *op,
+			   json_t *cluster, struct error *err);
+
+/* uid_pool, add_uids, remove_uids. */
+int cluster_set_uids(const struct op_cluster_set_params *op, json_t *cluster,
+		     struct error *err);
+/* enabled_data_collectors, data_collector_interval (microseconds). */
+int cluster_set_collectors(const struct op_cluster_set_params *op,
+			   json_t *cluster, struct error *err);
+
+/* The master's address, before the configuration has another device or netmask
+ * for it: off the old device, which *ret_down tells (with force it does not
+ * matter whether it works), or to the other netmask, as far as that works. */
+WAITS int cluster_address_leave(struct lu *lu, bool *ret_down,
+				struct error *err);
+/* Where it is down, up on the device of the configuration; a failure is a
+ * warning. */
+WAITS void cluster_address_return(struct lu *lu, bool *is_down);
+
+#endif

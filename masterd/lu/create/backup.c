@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_BACKUP_PREPARE and OP_BACKUP_REMOVE: what comes before an export, and
+ * forgetting one. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/spec/instance_spec.h"
+
+/* --- prepare --- */
+
+static int prepare_expand(struct lu *lu, struct error *err)
+{
+	const struct op_backup_prepare *op = lu->op;
+	const json_t *inst = lu_instance(lu, op->instance_name, err);
+
+	if (inst == NULL)
+		return -1;
+	lu_want(lu, LOCK_INSTANCE, inst_name(inst), true);
+	return 0;
+}
+
+static int prepare_check(struct lu *lu, struct error *err)
+{
+	const struct op_backup_prepare *op = lu->op;
+	const json_t *inst = lu_instance(lu, op->instance_name, err);
+
+	if (inst == NULL ||
+	    inst_check_node(lu, inst_primary(inst), false, err) < 0)
+		return -1;
+	if (strcmp(op->mode, "remote") == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Exports to other clusters are not available "
+				 "in this version");
+	return 0;
+}
+
+/* An export within the cluster needs nothing. */
+static json_t *prepare_exec(struct lu *lu, struct error *err)
+{
+	(void)lu, (void)err;
+	return json_null();
+}
+
+const struct lu_class lu_backup_prepare = {
+	.op = &op_class_backup_prepare,
+	.size = sizeof(struct lu),
+	.expand = prepare_expand,
+	.check = prepare_check,
+	.exec = prepare_exec,
+};
+
+/* --- remove --- */
+
+static int remove_expand(struct lu *lu, struct error *err)
+{
+	(void)err;
+	lu_want_all(lu, LOCK_NODE, false);
+	return 0;
+}
+
+/* The name in full, also of an instance that is no more. */
+static const char *full_name(struct lu *lu, bool *ret_known)
+{
+	const struct op_backup_remove *op = lu->op;
+	const json_t *inst =
+		config_find(lu->m->config, CONFIG_INSTANCE, op->instance_name);
+
+	*ret_known = inst != NULL;
+	return lu_keep_str(lu, inst != NULL ? xstrdup(inst_name(inst))
+					    : spec_lowered(op->instance_name));
+}
+
+static WAITS void remove_there(struct lu *lu, const json_t *node,
+			       const char *name)
+{
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	done = lu_call(lu, json_str(node, "uuid", ""), "export_remove",
+		       json_make("[s]", name), &err);
+	if (done == NULL)
+		lu_warn(lu,
+			"Could not remove export for instance %s on node %s: "
+			"%s",
+			name, json_str(node, "name", ""), err.text);
+}
+
+static json_t *remove_exec(struct lu *lu, struct error *err)
+{
+	auto_strv struct strv uuids = {0};
+	struct node_result *results;
+	size_t n;
+	bool known, found = false;
+	const char *name = full_name(lu, &known);
+
+	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
+	results = lu_call_nodes(lu, &uuids, "export_list", json_array(), &n);
+	for (size_t i = 0; i < n; i++) {
+		if (results[i].payload == NULL) {
+			lu_warn(lu, "Failed to query node %s (continuing): %s",
+				json_str(results[i].node, "name", ""),
+				results[i].failure != NULL
+					? results[i].failure
+					: results[i].err->text);
+		} else if (json_array_has_str(results[i].payload, name)) {
+			found = true;
+			remove_there(lu, results[i].node, name);
+		}
+	}
+	node_results_free(results, n);
+	if (known || found)
+		return json_null();
+	error_set(err, ERR_PREREQ, ECODE_NOENT,
+		  "Export '%s' not known (the export of an instance that was "
+		  "removed needs its full name)",
+		  name);
+	return NULL;
+}
+
+const struct lu_class lu_backup_remove = {
+	.op = &op_class_backup_remove,
+	.size = sizeof(struct lu),
+	.expand = remove_expand,
+	.exec = remove_exec,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of a creation share. */
+#ifndef MASTERD_LU_CREATE_INSTANCE_CREATE_PRIVATE_H
+#define MASTERD_LU_CREATE_INSTANCE_CREATE_PRIVATE_H
+
+#include "masterd/lu/create/instance_import.h"
+#include "masterd/lu/create/instance_install.h"
+#include "masterd/lu/spec/instance_place.h"
+
+struct create {
+	struct lu lu;
+	struct inst_spec spec;
+	const char *iallocator; /* NULL: the node is given */
+	struct inst_nodes nodes;
+	const char *name, *ip; /* as they are resolved; ip: NULL if not */
+	bool booked;	       /* by the bulk creation that submitted us */
+	bool commits;	       /* what was forthcoming becomes real */
+	bool recorded;	       /* it is in the configuration, forthcoming */
+	bool has_disks;
+	bool finished;
+	struct inst_install install;
+	bool imports; /* the mode is import: */
+	struct inst_import import;
+	char uuid[37];
+};
+
+struct create *create_of(struct lu *lu);
+/* What is asked for; of an import, once the export has been read, with what it
+ * says. */
+const struct op_instance_create *create_op(struct lu *lu);
+/* The result: the primary, and the other half of its mirrors; to be freed. */
+json_t *create_node_names(struct lu *lu);
+
+/* --- instance_create_exec.c --- */
+
+WAITS json_t *create_exec(struct lu *lu, struct error *err);
+/* Take everything back: disks on the node, objects in the configuration. */
+WAITS void create_undo(struct lu *lu);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A new instance from an export: OP_INSTANCE_CREATE with mode "import". */
+#ifndef MASTERD_LU_CREATE_INSTANCE_IMPORT_H
+#define MASTERD_LU_CREATE_INSTANCE_IMPORT_H
+
+#include "masterd/lu/frame/lu.h"
+
+struct inst_import {
+	char *node;	/* UUID of the node that has the export */
+	char *path;	/* its folder there */
+	char *old_name; /* of the instance that was exported */
+	json_t *images; /* a path each disk, or null */
+	json_t *kept;	/* what op's values are in */
+
+	/* The opcode, with what it leaves out taken from the export. */
+	struct op_instance_create op;
+};
+
+void import_done(struct inst_import *im);
+
+/* The node of the source, if it is given. */
+int import_expand(struct lu *lu, const struct op_instance_create *op,
+		  struct error *err);
+
+/* Find the export, read its description, and complete the opcode; ERR_PREREQ.
+ */
+WAITS int import_read(struct lu *lu, const struct op_instance_create *op,
+		      struct inst_import *im, struct error *err);
+
+/* Variables for hooks. */
+void import_env(struct lu *lu, const struct inst_import *im, json_t *ret_env);
+
+/* Bring the data of the disks to the new instance, by the import script of its
+ * OS, and run the script that renames it.  -1 and err: a disk is missing. */
+WAITS int import_disks(struct lu *lu, const struct inst_import *im,
+		       const json_t *inst, struct error *err);
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The disks of an instance on its nodes: made, started, stopped, removed. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/resources/resources.h"
+
+char *inst_file_dir(struct lu *lu, const char *name, const char *template,
+		    const char *sub_dir)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	const char *key = strcmp(template, "sharedfile") == 0
+				  ? "shared_file_storage_dir"
+				  : "file_storage_dir";
+	const char *base = json_str(cluster, key, "");
+
+	if (sub_dir == NULL || *sub_dir == '\0')
+		return xprintf("%s/%s", base, name);
+	return xprintf("%s/%s/%s", base, sub_dir, name);
+}
+
+/* The folder of a file based disk, to be freed; NULL for others. */
+static char *folder_of(const json_t *disk)
+{
+	const char *path = json_string_value(
+		json_array_get(json_get(disk, "logical_id"), 1));
+	const char *slash = path == NULL ? NULL : strrchr(path, '/');
+
+	if (!params_template_is_file(json_str(disk, "dev_type", "")) ||
+	    slash == NULL)
+		return NULL;
+	return xstrndup(path, (size_t)(slash - path));
+}
+
+static WAITS int make_folder(struct lu *lu, const char *node,
+			     const json_t *disks, struct error *err)
+{
+	auto_free char *folder = folder_of(json_array_get(disks, 0));
+	auto_json json_t *made = NULL;
+
+	if (folder == NULL)
+		return 0;
+	made = lu_call(lu, node, "file_storage_dir_create",
+		       json_make("[s]", folder), err);
+	return made == NULL ? -1 : 0;
+}
+
+/* Do it on the node; where every node sees the storage and this one cannot be
+ * reached, on any other. */
+static WAITS int remove_call(struct lu *lu, const char *node,
+			     const char *procedure, const json_t *args,
+			     bool shared, struct error *err)
+{
+	auto_strv struct strv nodes = {0};
+
+	strv_add(&nodes, node);
+	if (shared)
+		config_sorted(lu->m->config, CONFIG_NODE, &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		auto_json json_t *done =
+			lu_call(lu, nodes.items[i], procedure,
+				json_incref((json_t *)args), err);
+
+		if (done != NULL)
+			return 0;
+		if (err->kind != ERR_RPC && err->kind != ERR_PREREQ)
+			return -1; /* it was reached, and refused */
+	}
+	return -1;
+}
+
+static bool is_shared(const json_t *disks)
+{
+	return params_template_is_ext_mirrored(
+		json_str(json_array_get(disks, 0), "dev_type", ""));
+}
+
+/* One disk, with its index, from this node, and from the other one where it is
+ * mirrored. */
+static WAITS int remove_device(struct lu *lu, const char *node,
+			       const json_t *disk, size_t i)
+{
+	bool shared =
+		params_template_is_ext_mirrored(json_str(disk, "dev_type", ""));
+	auto_json json_t *args = json_make("[O]", disk);
+	auto_strv struct strv nodes = {0};
+	struct error err;
+	int rc = 0;
+
+	strv_add(&nodes, node);
+	config_disk_secondaries(disk, node, &nodes);
+	for (size_t k = 0; k < nodes.n; k++) {
+		if (remove_call(lu, nodes.items[k], "blockdev_remove", args,
+				shared, &err) == 0)
+			continue;
+		lu_warn(lu, "Could not remove disk %zu, ignoring: %s", i,
+			err.text);
+		rc = -1;
+	}
+	return rc;
+}
+
+static WAITS int remove_devices(struct lu *lu, const char *node,
+				const json_t *disks, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (remove_device(lu, node, json_array_get(disks, i), i) < 0)
+			rc = -1;
+	return rc;
+}
+
+static WAITS int remove_some(struct lu *lu, const char *node,
+			     const json_t *disks, size_t n)
+{
+	auto_free char *folder = folder_of(json_array_get(disks, 0));
+	auto_json json_t *args = NULL;
+	struct error err;
+	int rc = remove_devices(lu, node, disks, n);
+
+	if (folder == NULL)
+		return rc;
+	args = json_make("[s]", folder);
+	if (remove_call(lu, node, "file_storage_dir_remove", args,
+			is_shared(disks), &err) == 0)
+		return rc;
+	lu_warn(lu, "Could not remove folder %s, ignoring: %s", folder,
+		err.text);
+	return -1;
+}
+
+char *inst_disk_size_text(int64_t mib)
+{
+	if (mib < 1024)
+		return xprintf("%jdM", (intmax_t)mib);
+	if (mib < 1024 * 1024)
+		return xprintf("%.1fG", (double)mib / 1024);
+	return xprintf("%.1fT", (double)mib / (1024 * 1024));
+}
+
+void inst_say_disk(struct lu *lu, const json_t *disk, size_t i)
+{
+	auto_free char *size = inst_disk_size_text(json_int(disk, "size", 0));
+
+	if (!str_eq(json_str(disk, "dev_type", ""), "drbd"))
+		lu_feedback(lu, "* disk %zu, size %s", i, size);
+}
+
+void inst_say_disks(struct lu *lu, const json_t *inst)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		inst_say_disk(lu, json_array_get(disks, i), i);
+}
+
+static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
+			    const json_t *disk, size_t index, struct error *err)
+{
+	auto_free char *info = xprintf("originstname+%s", inst_name(inst));
+	bool primary = strcmp(node, inst_primary(inst)) == 0;
+	bool exclusive = resources_exclusive(
+		lu->m->config, config_get(lu->m->config, CONFIG_NODE, node));
+	auto_json json_t *made =
+		lu_call(lu, node, "blockdev_create",
+			json_make("[O, I, s, b, s, b]", disk,
+				  (json_int_t)json_int(disk, "size", 0),
+				  inst_name(inst), primary, info, exclusive),
+			err);
+
+	if (made != NULL)
+		return 0;
+	return error_wrap(err,
+			  "Can't create disk %zu of instance %s on node %s",
+			  index, inst_name(inst), lu_node_name(lu, node));
+}
+
+/* What it is made of comes first. */
+static WAITS int create_on(struct lu *lu, const json_t *inst, const char *node,
+			   const json_t *disk, size_t index, bool *ret_began,
+			   struct error *err)
+{
+	const json_t *children = json_get(disk, "children");
+
+	for (size_t i = 0; i < json_array_size(children); i++) {
+		if (create_one(lu, inst, node, json_array_get(children, i),
+			       index, err) < 0)
+			return -1;
+		*ret_began = true;
+	}
+	return create_one(lu, inst, node, disk, index, err);
+}
+
+/* On this node, and on the other one where it is mirrored; *ret_began when a
+ * part of it is there after a failure. */
+static WAITS int create_device(struct lu *lu, const json_t *inst,
+			       const char *node, const json_t *disk,
+			       size_t index, bool *ret_began, struct error *err)
+{
+	auto_strv struct strv nodes = {0};
+
+	*ret_began = false;
+	strv_add(&nodes, node);
+	config_disk_secondaries(disk, node, &nodes);
+	for (size_t i = 0; i < nodes.n; i++)
+		if (create_on(lu, inst, nodes.items[i], disk, index, ret_began,
+			      err) < 0)
+			return -1;
+	return 0;
+}
+
+/* fresh: the names are new, so what has them is our own, also where no answer
+ * came, and of a mirror that is half made.  A node that answered has left
+ * nothing, and what was in the way is somebody's data. */
+static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
+			    bool fresh, struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	size_t n = json_array_size(disks);
+
+	if (n == 0)
+		return 0;
+	if (make_folder(lu, node, disks, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *disk = json_array_get(disks, i);
+		bool began, unsure;
+
+		if (create_device(lu, inst, node, disk, i, &began, err) == 0)
+			continue;
+		unsure = fresh &&
+			 (err->kind == ERR_RPC ||
+			  json_array_size(json_get(disk, "children")) > 0);
+		if (!lu->run->killed)
+			remove_some(lu, node, disks, unsure ? i + 1 : i);
+		return -1;
+	}
+	return 0;
+}
+
+int inst_create_disks(struct lu *lu, const json_t *inst, struct error *err)
+{
+	auto_free char *node = xstrdup(inst_primary(inst));
+
+	return create_all(lu, inst, node, true, err);
+}
+
+int inst_copy_disks_on(struct lu *lu, const json_t *inst, const char *node_uuid,
+		       struct error *err)
+{
+	auto_free char *node = xstrdup(node_uuid);
+
+	return create_all(lu, inst, node, false, err);
+}
+
+/* What is there already stays: it is somebody's data. */
+int inst_recreate_disks(struct lu *lu, const json_t *inst, const bool *wanted,
+			struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_json json_t *made = json_array();
+	auto_free char *node = xstrdup(inst_primary(inst));
+
+	if (make_folder(lu, node, disks, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		json_t *disk = json_array_get(disks, i);
+		bool began;
+
+		if (!wanted[i])
+			continue;
+		if (create_device(lu, inst, node, disk, i, &began, err) < 0) {
+			if (!lu->run->killed)
+				remove_devices(lu, node, made,
+					       json_array_size(made));
+			return -1;
+		}
+		json_array_append(made, disk);
+	}
+	return 0;
+}
+
+int inst_create_disk(struct lu *lu, const json_t *inst, const json_t *disk,
+		     size_t i, struct error *err)
+{
+	auto_json json_t *one = inst_rpc_disk(lu, inst, disk);
+	auto_json json_t *disks = json_make("[O]", one);
+	auto_free char *node = xstrdup(inst_primary(inst));
+	bool began;
+
+	if (make_folder(lu, node, disks, err) < 0)
+		return -1;
+	if (create_device(lu, inst, node, one, i, &began, err) == 0)
+		return 0;
+	if (began && !lu->run->killed)
+		remove_device(lu, node, one, i);
+	return -1;
+}
+
+int inst_remove_disk(struct lu *lu, const json_t *inst, const json_t *disk,
+		     size_t i)
+{
+	auto_json json_t *device = inst_rpc_disk(lu, inst, disk);
+	auto_free char *node = xstrdup(inst_primary(inst));
+
+	return remove_device(lu, node, device, i);
+}
+
+int inst_remove_disks_on(struct lu *lu, const json_t *disks,
+			 const char *node_uuid)
+{
+	return remove_some(lu, node_uuid, disks, json_array_size(disks));
+}
+
+int inst_remove_disks(struct lu *lu, const json_t *inst)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_free char *node = xstrdup(inst_primary(inst));
+
+	if (json_array_size(disks) == 0)
+		return 0;
+	return remove_some(lu, node, disks, json_array_size(disks));
+}
+
+static WAITS int assemble(struct lu *lu, const json_t *inst, const char *node,
+			  bool primary, const json_t *disk, size_t i,
+			  struct error *err)
+{
+	auto_json json_t *owner = inst_rpc(lu, inst, NULL, NULL);
+	auto_json json_t *device = lu_call(
+		lu, node, "blockdev_assemble",
+		json_make("[O, O, b, I]", disk, owner, primary, (json_int_t)i),
+		err);
+
+	if (device != NULL)
+		return 0;
+	return error_wrap(err, "Can't start disk %zu of instance %s on node %s",
+			  i, inst_name(inst), lu_node_name(lu, node));
+}
+
+static bool is_offline(struct lu *lu, const char *node)
+{
+	return json_bool(config_get(lu->m->config, CONFIG_NODE, node),
+			 "offline", false);
+}
+
+/* Both halves of a mirror come up as secondaries first, so that they are
+ * connected when one becomes the primary.  Where the instance comes to another
+ * node the old one may be dead, known or not. */
+static WAITS int connect_mirror(struct lu *lu, const json_t *inst,
+				const char *node, bool moves,
+				const json_t *disk, size_t i, struct error *err)
+{
+	auto_strv struct strv nodes = {0};
+
+	config_disk_secondaries(disk, node, &nodes);
+	if (nodes.n == 0)
+		return 0;
+	strv_add(&nodes, node);
+	for (size_t k = 0; k < nodes.n; k++) {
+		const char *at = nodes.items[k];
+		bool other = strcmp(at, node) != 0;
+
+		if (assemble(lu, inst, at, false, disk, i, err) == 0)
+			continue;
+		if (!other || (!moves && !is_offline(lu, at)) ||
+		    lu->run->killed)
+			return -1;
+		lu_warn(lu, "%s, ignoring", err->text);
+	}
+	return 0;
+}
+
+int inst_start_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
+		     struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_free char *node =
+		xstrdup(node_uuid == NULL ? inst_primary(inst) : node_uuid);
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (connect_mirror(lu, inst, node, node_uuid != NULL,
+				   json_array_get(disks, i), i, err) < 0)
+			return -1;
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (assemble(lu, inst, node, true, json_array_get(disks, i), i,
+			     err) < 0)
+			return -1;
+	return 0;
+}
+
+static WAITS int stop_one(struct lu *lu, const char *node, const json_t *disk,
+			  size_t i, struct error *err)
+{
+	auto_json json_t *done = lu_call(lu, node, "blockdev_shutdown",
+					 json_make("[O]", disk), err);
+
+	if (done != NULL)
+		return 0;
+	lu_warn(lu, "Could not shutdown block device %zu on node %s: %s", i,
+		lu_node_name(lu, node), err->text);
+	return -1;
+}
+
+int inst_stop_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
+		    bool ignore_failures, struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_free char *node =
+		xstrdup(node_uuid == NULL ? inst_primary(inst) : node_uuid);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+		auto_strv struct strv nodes = {0};
+
+		strv_add(&nodes, node);
+		if (node_uuid == NULL)
+			config_disk_secondaries(disk, node, &nodes);
+		for (size_t k = 0; k < nodes.n; k++) {
+			if (stop_one(lu, nodes.items[k], disk, i, err) == 0)
+				continue;
+			if (lu->run->killed ||
+			    (!ignore_failures &&
+			     !is_offline(lu, nodes.items[k])))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+int inst_make_folder(struct lu *lu, const json_t *inst, const json_t *disk,
+		     struct error *err)
+{
+	auto_json json_t *disks = json_make("[O]", disk);
+	auto_free char *node = xstrdup(inst_primary(inst));
+
+	return make_folder(lu, node, disks, err);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Mirrored disks until both halves have the same data. */
+#include "lib/json/json.h"
+#include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+/* How often a node may fail to say how far its mirrors are, and how often they
+ * may end degraded, before it is taken for the truth. */
+#define SYNC_TRIES 10
+#define SYNC_RETRY_MS 6000
+#define SYNC_POLL_MAX_MS 60000
+#define SYNC_POLL_MIN_MS 1000
+
+json_t *inst_mirror_status(struct lu *lu, const char *node, const json_t *disks,
+			   struct error *err)
+{
+	auto_json json_t *all = lu_call(lu, node, "blockdev_getmirrorstatus",
+					json_make("[O]", disks), err);
+
+	if (all == NULL)
+		return NULL;
+	if (json_array_size(all) == json_array_size(disks))
+		return steal(&all);
+	error_set(err, ERR_EXEC, NULL,
+		  "Node %s does not tell the state of each disk",
+		  lu_node_name(lu, node));
+	return NULL;
+}
+
+struct sync {
+	bool done, degraded;
+	int64_t seconds; /* the longest estimate, 0 for none */
+};
+
+static struct sync sync_state(const json_t *statuses)
+{
+	struct sync s = {.done = true};
+
+	for (size_t i = 0; i < json_array_size(statuses); i++) {
+		const json_t *one = json_array_get(statuses, i);
+		const json_t *percent = json_get(one, "sync_percent");
+		int64_t left = json_int(one, "estimated_time", 0);
+
+		if (json_is_number(percent))
+			s.done = false;
+		else
+			s.degraded |= json_bool(one, "is_degraded", false);
+		if (left > s.seconds)
+			s.seconds = left;
+	}
+	return s;
+}
+
+static unsigned poll_ms(const struct sync *s)
+{
+	if (s->seconds >= SYNC_POLL_MAX_MS / 1000)
+		return SYNC_POLL_MAX_MS;
+	return s->seconds <= 0 ? SYNC_POLL_MIN_MS : (unsigned)s->seconds * 1000;
+}
+
+static void say_progress(struct lu *lu, const json_t *disks,
+			 const json_t *statuses)
+{
+	for (size_t i = 0; i < json_array_size(statuses); i++) {
+		const json_t *one = json_array_get(statuses, i);
+		const json_t *percent = json_get(one, "sync_percent");
+		int64_t left = json_int(one, "estimated_time", -1);
+		auto_free char *estimate =
+			left < 0 ? xstrdup("no time estimate")
+				 : xprintf("%jds remaining (estimated)",
+					   (intmax_t)left);
+
+		if (json_is_number(percent))
+			lu_info(lu, "- device %s: %5.2f%% done, %s",
+				json_str(json_array_get(disks, i), "iv_name",
+					 "?"),
+				json_number_value(percent), estimate);
+	}
+}
+
+static json_t *mirrors_of(struct lu *lu, const json_t *inst)
+{
+	auto_json json_t *all = inst_rpc_disks(lu, inst);
+	json_t *mirrors = json_array(), *disk;
+	size_t i;
+
+	json_array_foreach (all, i, disk)
+		if (str_eq(json_str(disk, "dev_type", NULL), "drbd"))
+			json_array_append(mirrors, disk);
+	return mirrors;
+}
+
+static int still_degraded(const json_t *inst, struct error *err)
+{
+	return error_set(err, ERR_EXEC, NULL,
+			 "Disks of instance %s are still degraded after their "
+			 "sync",
+			 inst_name(inst));
+}
+
+/* Without a bound for the mirrors' own progress, of which a slow network may
+ * need days; whoever does not want that kills the job. */
+static WAITS int follow(struct lu *lu, const json_t *inst, const json_t *disks,
+			bool once, bool *ret_done, struct error *err)
+{
+	int failures = 0, degraded = 0;
+
+	for (;;) {
+		auto_json json_t *all =
+			inst_mirror_status(lu, inst_primary(inst), disks, err);
+		struct sync s = sync_state(all);
+		bool ends = all != NULL && (s.done || once);
+
+		*ret_done = s.done;
+		if (lu->run->killed)
+			return lu_check_killed(lu, err);
+		if (all == NULL && ++failures >= SYNC_TRIES)
+			return error_wrap(err, "Can't follow the sync of the "
+					       "disks");
+		if (ends && !s.degraded)
+			return 0;
+		if (ends && ++degraded >= SYNC_TRIES)
+			return still_degraded(inst, err);
+		say_progress(lu, disks, all);
+		task_sleep(all == NULL ? SYNC_RETRY_MS : poll_ms(&s));
+	}
+}
+
+int inst_wait_sync(struct lu *lu, const json_t *inst, const json_t *disks,
+		   bool once, struct error *err)
+{
+	auto_json json_t *mirrors = disks == NULL
+					    ? mirrors_of(lu, inst)
+					    : json_incref((json_t *)disks);
+
+	bool done = true;
+
+	if (!once)
+		lu_info(lu, "Waiting for instance %s to sync disks",
+			inst_name(inst));
+	if (json_array_size(mirrors) > 0 &&
+	    follow(lu, inst, mirrors, once, &done, err) < 0)
+		return -1;
+	if (done)
+		lu_info(lu, "Instance %s's disks are in sync", inst_name(inst));
+	return 0;
+}
+
+void inst_pause_mirror(struct lu *lu, const char *node, const json_t *disk,
+		       bool pause)
+{
+	const char *procedure = "blockdev_pause_resume_sync";
+	auto_json json_t *args = json_make("[[O], b]", disk, pause);
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	if (json_array_size(json_get(disk, "children")) == 0)
+		return;
+	if (lu->run->killed) {
+		aftermath_call(lu->m, node, procedure, steal(&args));
+		return;
+	}
+	done = lu_call(lu, node, procedure, steal(&args), &err);
+	if (done == NULL)
+		lu_warn(lu,
+			"Failed to %s disk synchronization on node '%s': %s",
+			pause ? "pause" : "resume", lu_node_name(lu, node),
+			err.text);
+}

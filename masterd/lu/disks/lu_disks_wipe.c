@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* New space has what somebody else wrote there, unless it is wiped before an
+ * instance sees it (prealloc_wipe_disks of the cluster). */
+#include "lib/json/json.h"
+#include "masterd/lu/frame/progress.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+/* A call wipes a tenth of the disk, and no more than this. */
+#define CHUNK_MAX_MIB 1024
+
+static int64_t chunk_of(int64_t size)
+{
+	int64_t chunk = size / 10 < CHUNK_MAX_MIB ? size / 10 : CHUNK_MAX_MIB;
+
+	return chunk > 0 ? chunk : 1;
+}
+
+static WAITS int wipe_range(struct lu *lu, const char *node, const json_t *disk,
+			    size_t i, int64_t from, struct error *err)
+{
+	int64_t size = json_int(disk, "size", 0), chunk = chunk_of(size);
+	struct progress progress;
+
+	progress_begin(&progress, "wiping");
+	for (int64_t at = from; at < size; at += chunk) {
+		int64_t n = size - at < chunk ? size - at : chunk;
+		auto_json json_t *done =
+			lu_call(lu, node, "blockdev_wipe",
+				json_make("[O, I, I]", disk, (json_int_t)at,
+					  (json_int_t)n),
+				err);
+
+		if (done == NULL)
+			return error_wrap(err,
+					  "Could not wipe disk %zu at offset "
+					  "%jd for size %jd",
+					  i, (intmax_t)at, (intmax_t)n);
+		progress_tell(&progress, lu,
+			      (double)(at + n - from) / (double)(size - from));
+	}
+	return 0;
+}
+
+bool inst_wipes(struct lu *lu)
+{
+	return json_bool(config_cluster(lu->m->config), "prealloc_wipe_disks",
+			 false);
+}
+
+int inst_wipe_disk(struct lu *lu, const json_t *inst, const json_t *disk,
+		   size_t i, int64_t from_mib, struct error *err)
+{
+	auto_free char *node = xstrdup(inst_primary(inst));
+	auto_json json_t *carried = inst_rpc_disk(lu, inst, disk);
+	int rc;
+
+	if (!inst_wipes(lu))
+		return 0;
+	if (from_mib == 0)
+		lu_info(lu, "* Wiping disk %zu", i);
+	else
+		lu_info(lu, "* Wiping disk %zu (from %jdM to %jdM)", i,
+			(intmax_t)from_mib,
+			(intmax_t)json_int(disk, "size", 0));
+	inst_pause_mirror(lu, node, carried, true);
+	rc = wipe_range(lu, node, carried, i, from_mib, err);
+	inst_pause_mirror(lu, node, carried, false);
+	return rc;
+}
+
+int inst_wipe_disks(struct lu *lu, const json_t *inst, struct error *err)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+
+	if (!inst_wipes(lu))
+		return 0;
+	lu_feedback(lu, "* wiping instance disks...");
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (inst_wipe_disk(lu, inst, json_array_get(disks, i), i, 0,
+				   err) < 0)
+			return -1;
+	return 0;
+}

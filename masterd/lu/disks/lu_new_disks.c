@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The objects of new disks.  What they are called on their nodes depends on the
+ * template: a file, a logical volume, an image, a device that is there already,
+ * or a mirror of two volumes on each of two nodes. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/config/reserve.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/resources/resources.h"
+
+#define DRBD_META_MIB 128
+#define DRBD_SECRET_BYTES 20
+
+/* A name that nothing has; to be freed. */
+static char *fresh_name(const char *ending, size_t i)
+{
+	char uuid[37];
+
+	uuid_new(uuid);
+	return xprintf("%s%s.disk%zu", uuid, ending, i);
+}
+
+/* --- logical ids: [driver or volume group, name] --- */
+
+/* The group that is asked for, or the cluster's. */
+static const char *data_group(struct lu *lu, const json_t *wanted)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+
+	return json_str(wanted, "vg",
+			json_str(cluster, "volume_group_name", ""));
+}
+
+static json_t *id_of_file(struct lu *lu, const struct new_disk *new,
+			  const json_t *wanted, size_t i)
+{
+	auto_free char *ending = xprintf(".%s", new->template);
+	auto_free char *name = fresh_name(ending, i);
+
+	(void)lu;
+	(void)wanted;
+	return json_make("[s, o]", new->driver == NULL ? "loop" : new->driver,
+			 json_sprintf("%s/%s", new->folder, name));
+}
+
+static json_t *id_of_gluster(struct lu *lu, const struct new_disk *new,
+			     const json_t *wanted, size_t i)
+{
+	(void)lu;
+	(void)wanted;
+	return json_make("[s, o]", new->driver == NULL ? "loop" : new->driver,
+			 json_sprintf("ganeti/%s.%zu", new->instance, i));
+}
+
+static json_t *id_of_volume(struct lu *lu, const struct new_disk *new,
+			    const json_t *wanted, size_t i)
+{
+	auto_free char *name = fresh_name("", i);
+
+	(void)new;
+	return json_make("[s, s]", data_group(lu, wanted), name);
+}
+
+static json_t *id_of_device(struct lu *lu, const struct new_disk *new,
+			    const json_t *wanted, size_t i)
+{
+	(void)lu;
+	(void)new;
+	(void)i;
+	return json_make("[s, s]", "manual", json_str(wanted, "adopt", ""));
+}
+
+static json_t *id_of_rbd(struct lu *lu, const struct new_disk *new,
+			 const json_t *wanted, size_t i)
+{
+	auto_free char *name = fresh_name(".rbd", i);
+
+	(void)lu;
+	(void)new;
+	(void)wanted;
+	return json_make("[s, s]", "rbd", name);
+}
+
+static json_t *id_of_ext(struct lu *lu, const struct new_disk *new,
+			 const json_t *wanted, size_t i)
+{
+	auto_free char *name = fresh_name(".ext", i);
+
+	(void)lu;
+	(void)new;
+	return json_make("[s, s]", json_str(wanted, "provider", ""), name);
+}
+
+static const struct {
+	const char *template;
+	json_t *(*id)(struct lu *lu, const struct new_disk *new,
+		      const json_t *wanted, size_t i);
+	bool on_primary; /* one node has it; else all see it */
+} kinds[] = {
+	{"file", id_of_file, true},	   {"sharedfile", id_of_file, false},
+	{"gluster", id_of_gluster, false}, {"plain", id_of_volume, true},
+	{"blockdev", id_of_device, false}, {"rbd", id_of_rbd, false},
+	{"ext", id_of_ext, false},
+};
+
+/* --- mirrors --- */
+
+static json_t *volume(const struct new_disk *new, const char *group,
+		      const char *name, int64_t mib)
+{
+	char uuid[37];
+
+	uuid_new(uuid);
+	return json_make("{s:s, s:[s, s], s:[], s:[s, s], s:I, s:{}, s:s, s:s, "
+			 "s:s}",
+			 "dev_type", "plain", "logical_id", group, name,
+			 "children", "nodes", new->primary, new->secondary,
+			 "size", (json_int_t)mib, "params", "mode", "rw",
+			 "iv_name", "", "uuid", uuid);
+}
+
+/* Where metadata goes: the group that is asked for, or that of the parameters
+ * of the primary's node group. */
+static char *meta_group(struct lu *lu, const struct new_disk *new,
+			const json_t *wanted)
+{
+	struct config *c = lu->m->config;
+	const json_t *node = config_get(c, CONFIG_NODE, new->primary);
+	const json_t *group =
+		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+	auto_json json_t *params =
+		params_fill_disk(config_cluster(c), group, "drbd");
+
+	return xstrdup(
+		json_str(wanted, "metavg", json_str(params, "metavg", "")));
+}
+
+/* [data, metadata] */
+static json_t *volumes(struct lu *lu, const struct new_disk *new,
+		       const json_t *wanted, size_t i)
+{
+	auto_free char *data = NULL, *meta = NULL;
+	auto_free char *group = meta_group(lu, new, wanted);
+	char uuid[37];
+
+	uuid_new(uuid);
+	data = xprintf("%s.disk%zu_data", uuid, i);
+	meta = xprintf("%s.disk%zu_meta", uuid, i);
+	return json_make("[o, o]",
+			 volume(new, data_group(lu, wanted), data,
+				json_int(wanted, "size", 0)),
+			 volume(new, group, meta, DRBD_META_MIB));
+}
+
+static char *new_secret(void)
+{
+	unsigned char bytes[DRBD_SECRET_BYTES];
+	char text[2 * DRBD_SECRET_BYTES + 1];
+
+	random_bytes(bytes, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(&text[2 * i], 3, "%02x", bytes[i]);
+	return xstrdup(text);
+}
+
+static int make_mirror(struct lu *lu, const struct new_disk *new,
+		       const json_t *wanted, size_t i, json_t *disk,
+		       struct error *err)
+{
+	struct reserve *r = lu->m->reserve;
+	int port = reserve_port(r, lu->job_id, err);
+	auto_free char *secret = new_secret();
+	int64_t minor_a, minor_b;
+
+	if (port == 0)
+		return -1;
+	minor_a = reserve_minor(r, lu->job_id, new->primary);
+	minor_b = reserve_minor(r, lu->job_id, new->secondary);
+	json_object_set_new(disk, "logical_id",
+			    json_make("[s, s, i, I, I, s]", new->primary,
+				      new->secondary, port, (json_int_t)minor_a,
+				      (json_int_t)minor_b, secret));
+	json_object_set_new(disk, "children", volumes(lu, new, wanted, i));
+	json_object_set_new(disk, "nodes",
+			    json_make("[s, s]", new->primary, new->secondary));
+	return 0;
+}
+
+/* --- all --- */
+
+static void make_simple(struct lu *lu, const struct new_disk *new,
+			const json_t *wanted, size_t i, json_t *disk)
+{
+	size_t k = 0;
+
+	while (strcmp(kinds[k].template, new->template) != 0) {
+		k++;
+		assert(k < ARRAY_SIZE(kinds));
+	}
+	json_object_set_new(disk, "logical_id",
+			    kinds[k].id(lu, new, wanted, i));
+	json_object_set_new(disk, "nodes",
+			    kinds[k].on_primary ? json_make("[s]", new->primary)
+						: json_array());
+}
+
+/* Parameters that are the disk's own: the way of access, and of external
+ * storage whatever its provider may know. */
+static json_t *own_params(const struct new_disk *new, const json_t *wanted)
+{
+	static const char *const common[] = {"size",   "mode",	"name",	   "vg",
+					     "metavg", "adopt", "spindles"};
+	bool ext = strcmp(new->template, "ext") == 0;
+	json_t *params = json_copy((json_t *)wanted);
+
+	for (size_t k = 0; k < ARRAY_SIZE(common); k++)
+		json_object_del(params, common[k]);
+	if (!ext)
+		json_object_del(params, "provider");
+	return params;
+}
+
+static void keep(const json_t *wanted, const char *key, json_t *disk)
+{
+	if (json_get(wanted, key) != NULL)
+		json_object_set(disk, key, json_object_get(wanted, key));
+}
+
+int inst_check_spindles(const json_t *wanted, bool exclusive, bool required,
+			struct error *err)
+{
+	bool given = json_get(wanted, "spindles") != NULL;
+
+	if (given && !exclusive)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Spindles in instance disks cannot be "
+				 "specified when exclusive storage is not "
+				 "active");
+	if (!given && exclusive && required)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "You must specify spindles in instance disks "
+				 "when exclusive storage is active");
+	return 0;
+}
+
+bool inst_exclusive(struct lu *lu, const json_t *inst)
+{
+	const struct config *c = lu->m->config;
+	auto_strv struct strv nodes = {0};
+
+	config_instance_secondaries(c, inst, &nodes);
+	strv_add(&nodes, inst_primary(inst));
+	for (size_t i = 0; i < nodes.n; i++)
+		if (resources_exclusive(
+			    c, config_get(c, CONFIG_NODE, nodes.items[i])))
+			return true;
+	return false;
+}
+
+json_t *inst_new_disk(struct lu *lu, const struct new_disk *new,
+		      const json_t *wanted, size_t i, struct error *err)
+{
+	auto_free char *iv_name = xprintf("disk/%zu", i);
+	auto_json json_t *disk = NULL;
+	char uuid[37];
+
+	uuid_new(uuid);
+	disk = json_make("{s:[], s:s, s:[], s:[], s:s, s:I, s:s, s:s}",
+			 "logical_id", "dev_type", new->template, "children",
+			 "nodes", "iv_name", iv_name, "size",
+			 (json_int_t)json_int(wanted, "size", 0), "mode",
+			 json_str(wanted, "mode", "rw"), "uuid", uuid);
+	keep(wanted, "name", disk);
+	keep(wanted, "spindles", disk);
+	json_object_set_new(disk, "params", own_params(new, wanted));
+	if (new->secondary == NULL)
+		make_simple(lu, new, wanted, i, disk);
+	else if (make_mirror(lu, new, wanted, i, disk, err) < 0)
+		return NULL;
+	return steal(&disk);
+}

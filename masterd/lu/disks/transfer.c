@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/disks/transfer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/frame/progress.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+#define CONNECT_TIMEOUT_S 60
+/* Until the process on the node listens. */
+#define LISTEN_TIMEOUT_US 20000000
+/* Short transfers are noticed soon, long ones are not asked for often. */
+#define POLL_MIN_MS 50
+#define POLL_MAX_MS 1000
+#define MAGIC_BYTES 20
+
+/* One of the two processes. */
+struct side {
+	const char *node, *verb; /* "receiving" */
+	char *name;		 /* NULL: it was not started */
+	bool connected, finished;
+	json_t *status;
+};
+
+struct run {
+	struct lu *lu;
+	const struct transfer *t;
+	struct side import, export;
+	struct progress progress;
+	char magic[2 * MAGIC_BYTES + 1];
+};
+
+json_t *transfer_raw(const json_t *disk)
+{
+	return json_make("[s, [O]]", "raw", disk);
+}
+
+json_t *transfer_script(const json_t *disk, size_t index)
+{
+	return json_make("[s, [O, I]]", "script", disk, (json_int_t)index);
+}
+
+json_t *transfer_file(const char *path)
+{
+	return json_make("[s, [s]]", "file", path);
+}
+
+int transfer_check_tool(struct lu *lu, const char *compress, struct error *err)
+{
+	const json_t *tools =
+		json_get(config_cluster(lu->m->config), "compression_tools");
+
+	if (strcmp(compress, "none") == 0 ||
+	    json_array_has_str(tools, compress))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Compression tool not allowed, tools allowed are "
+			 "those of the cluster (compression_tools), not '%s'",
+			 compress);
+}
+
+static json_t *options(const struct run *r)
+{
+	return json_make("{s:s, s:s, s:i}", "compress", r->t->compress, "magic",
+			 r->magic, "connect_timeout", CONNECT_TIMEOUT_S);
+}
+
+/* "disk0" */
+static json_t *component(const struct run *r)
+{
+	return json_sprintf("disk%zu", r->t->index);
+}
+
+/* Ask how far one side is.  -1 when it failed. */
+static WAITS int look(struct run *r, struct side *s, struct error *err)
+{
+	auto_json json_t *answer = lu_call(r->lu, s->node, "impexp_status",
+					   json_make("[[s]]", s->name), err);
+	const json_t *status = json_array_get(answer, 0);
+	int64_t exit_status;
+
+	if (answer == NULL)
+		return -1;
+	json_decref(s->status);
+	s->status = json_incref((json_t *)status);
+	exit_status = json_int(status, "exit_status", -1);
+	s->connected = json_bool(status, "connected", false);
+	s->finished = exit_status == 0;
+	if (exit_status <= 0)
+		return 0;
+	return error_set(err, ERR_EXEC, NULL,
+			 "disk/%zu failed %s data on %s: %s", r->t->index,
+			 s->verb, lu_node_name(r->lu, s->node),
+			 json_str(status, "error_message", "unknown error"));
+}
+
+/* What the programs of a side said, when it failed. */
+static void tell_output(struct run *r, const struct side *s)
+{
+	const json_t *lines = json_get(s->status, "recent_output");
+
+	if (json_int(s->status, "exit_status", 0) <= 0)
+		return;
+	for (size_t i = 0; i < json_array_size(lines); i++)
+		lu_feedback(r->lu, "%s: %s", lu_node_name(r->lu, s->node),
+			    json_string_value(json_array_get(lines, i)));
+}
+
+static WAITS int start_import(struct run *r, struct error *err)
+{
+	auto_json json_t *name =
+		lu_call(r->lu, r->import.node, "import_start",
+			json_make("[o, O, o, O]", options(r), r->t->inst,
+				  component(r), r->t->to),
+			err);
+
+	if (!json_is_string(name))
+		return error_wrap(err, "Failed to start import on %s",
+				  lu_node_name(r->lu, r->import.node));
+	r->import.name = xstrdup(json_string_value(name));
+	return 0;
+}
+
+/* The port on which the importing side listens, or -1. */
+static WAITS int64_t wait_listening(struct run *r, struct error *err)
+{
+	int64_t deadline_us = clock_mono_us() + LISTEN_TIMEOUT_US;
+	unsigned pause_ms = POLL_MIN_MS;
+
+	for (;;) {
+		int64_t port;
+
+		if (look(r, &r->import, err) < 0)
+			return -1;
+		port = json_int(r->import.status, "listen_port", 0);
+		if (port > 0)
+			return port;
+		if (clock_mono_us() > deadline_us)
+			return error_set(err, ERR_EXEC, NULL,
+					 "disk/%zu: the import on %s does not "
+					 "listen",
+					 r->t->index,
+					 lu_node_name(r->lu, r->import.node));
+		task_sleep(pause_ms);
+		if (lu_check_killed(r->lu, err) < 0)
+			return -1;
+		pause_ms =
+			pause_ms * 2 > POLL_MAX_MS ? POLL_MAX_MS : pause_ms * 2;
+	}
+}
+
+static WAITS int start_export(struct run *r, int64_t port, struct error *err)
+{
+	const json_t *target =
+		config_get(r->lu->m->config, CONFIG_NODE, r->import.node);
+	auto_json json_t *name = lu_call(
+		r->lu, r->export.node, "export_start",
+		json_make("[o, s, I, O, o, O]", options(r),
+			  json_str(target, "primary_ip", ""), (json_int_t)port,
+			  r->t->inst, component(r), r->t->from),
+		err);
+
+	if (!json_is_string(name))
+		return error_wrap(err, "Failed to start export on %s",
+				  lu_node_name(r->lu, r->export.node));
+	r->export.name = xstrdup(json_string_value(name));
+	return 0;
+}
+
+static void tell_progress(struct run *r)
+{
+	double percent = json_num(r->export.status, "progress_percent", 0);
+
+	if (r->export.connected && percent > 0)
+		progress_tell(&r->progress, r->lu, percent / 100);
+}
+
+/* One side, once more; says when it is through. */
+static WAITS int follow(struct run *r, struct side *s, struct error *err)
+{
+	if (s->finished)
+		return 0;
+	if (look(r, s, err) < 0)
+		return -1;
+	if (s->finished)
+		lu_feedback(r->lu, "disk/%zu finished %s data", r->t->index,
+			    s->verb);
+	return 0;
+}
+
+static WAITS int wait_end(struct run *r, struct error *err)
+{
+	unsigned pause_ms = POLL_MIN_MS;
+
+	while (!r->import.finished || !r->export.finished) {
+		struct error other;
+
+		task_sleep(pause_ms);
+		if (lu_check_killed(r->lu, err) < 0)
+			return -1;
+		pause_ms =
+			pause_ms * 2 > POLL_MAX_MS ? POLL_MAX_MS : pause_ms * 2;
+		if (follow(r, &r->import, err) < 0) {
+			look(r, &r->export, &other); /* for its output */
+			return -1;
+		}
+		if (follow(r, &r->export, err) < 0) {
+			look(r, &r->import, &other);
+			return -1;
+		}
+		tell_progress(r);
+	}
+	return 0;
+}
+
+static WAITS int bring(struct run *r, struct error *err)
+{
+	int64_t port;
+
+	if (start_import(r, err) < 0)
+		return -1;
+	port = wait_listening(r, err);
+	if (port < 0)
+		return -1;
+	lu_feedback(r->lu, "disk/%zu is now listening, starting export",
+		    r->t->index);
+	if (start_export(r, port, err) < 0)
+		return -1;
+	progress_begin(&r->progress, "disk transfer");
+	return wait_end(r, err);
+}
+
+static WAITS void clean_side(struct run *r, struct side *s)
+{
+	auto_json json_t *args = NULL, *done = NULL;
+	struct error err;
+
+	if (s->name == NULL)
+		return;
+	args = json_make("[s]", s->name);
+	if (r->lu->run->killed) {
+		aftermath_call(r->lu->m, s->node, "impexp_cleanup",
+			       steal(&args));
+	} else {
+		done = lu_call(r->lu, s->node, "impexp_cleanup", steal(&args),
+			       &err);
+		if (done == NULL)
+			lu_warn(r->lu, "Cannot clean up after disk/%zu: %s",
+				r->t->index, err.text);
+	}
+	free(s->name);
+	json_decref(s->status);
+}
+
+static void make_magic(char *ret)
+{
+	unsigned char random[MAGIC_BYTES];
+
+	random_bytes(random, sizeof(random));
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(ret + 2 * i, 3, "%02x", random[i]);
+}
+
+int transfer_run(struct lu *lu, const struct transfer *t, struct error *err)
+{
+	struct run r = {
+		.lu = lu,
+		.t = t,
+		.import = {.node = t->target, .verb = "receiving"},
+		.export = {.node = t->source, .verb = "sending"},
+	};
+	int rc;
+
+	make_magic(r.magic);
+	lu_feedback(lu, "Exporting disk/%zu from %s to %s", t->index,
+		    lu_node_name(lu, t->source), lu_node_name(lu, t->target));
+	rc = bring(&r, err);
+	if (rc < 0 && !lu->run->killed) {
+		tell_output(&r, &r.import);
+		tell_output(&r, &r.export);
+	}
+	clean_side(&r, &r.import);
+	clean_side(&r, &r.export);
+	return rc;
+}

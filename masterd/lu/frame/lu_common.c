@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What LUs may call: wants, kept objects, the job's log, node calls by UUID,
+ * jobs submitted by jobs. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/lu/frame/lu_private.h"
+
+/* --- wants --- */
+
+void lu_locks_clear(struct lu_locks *locks)
+{
+	for (size_t i = 0; i < locks->n; i++)
+		free((char *)locks->wants[i].name);
+	locks->n = 0;
+	locks->at_least = 0;
+}
+
+static struct lock_want *find_want(struct lu_locks *locks,
+				   enum lock_level level, const char *name)
+{
+	for (size_t i = 0; i < locks->n; i++)
+		if (locks->wants[i].level == level &&
+		    str_eq(locks->wants[i].name, name))
+			return &locks->wants[i];
+	return NULL;
+}
+
+static struct lock_want *want(struct lu *lu, enum lock_level level,
+			      const char *name, bool exclusive)
+{
+	struct lu_locks *locks = lu->locks;
+	struct lock_want *old = find_want(locks, level, name);
+
+	if (old != NULL) {
+		old->exclusive = old->exclusive || exclusive;
+		return old;
+	}
+	if (locks->n == locks->cap) {
+		locks->cap = locks->cap == 0 ? 8 : locks->cap * 2;
+		locks->wants = xrealloc(locks->wants,
+					locks->cap * sizeof(*locks->wants));
+	}
+	locks->wants[locks->n++] = (struct lock_want){
+		.level = level,
+		.name = name == NULL ? NULL : xstrdup(name),
+		.exclusive = exclusive,
+	};
+	return &locks->wants[locks->n - 1];
+}
+
+/* Who has an instance alone has its disks, too, unless they stay as they are.
+ */
+static bool takes_disks(const struct lu *lu, enum lock_level level,
+			bool exclusive)
+{
+	return level == LOCK_INSTANCE && exclusive && !lu->class->spares_disks;
+}
+
+void lu_want(struct lu *lu, enum lock_level level, const char *name,
+	     bool exclusive)
+{
+	assert(name != NULL);
+	want(lu, level, name, exclusive);
+	if (takes_disks(lu, level, exclusive))
+		want(lu, LOCK_INSTANCE_DISKS, name, true);
+}
+
+void lu_want_new(struct lu *lu, enum lock_level level, const char *name)
+{
+	assert(name != NULL);
+	want(lu, level, name, true)->creates = true;
+	if (takes_disks(lu, level, true))
+		want(lu, LOCK_INSTANCE_DISKS, name, true)->creates = true;
+}
+
+void lu_want_free(struct lu *lu, enum lock_level level, const char *name,
+		  bool exclusive, unsigned group)
+{
+	assert(name != NULL && group > 0);
+	want(lu, level, name, exclusive)->group = group;
+}
+
+void lu_want_at_least(struct lu *lu, unsigned n_groups)
+{
+	lu->locks->at_least = n_groups;
+}
+
+bool lu_has(const struct lu *lu, enum lock_level level, const char *name)
+{
+	for (size_t i = 0; i < lu->locks->n; i++)
+		if (lu->locks->wants[i].level == level &&
+		    str_eq(lu->locks->wants[i].name, name))
+			return locks_has(&lu->locks->request, i);
+	return false;
+}
+
+void lu_want_all(struct lu *lu, enum lock_level level, bool exclusive)
+{
+	want(lu, level, NULL, exclusive);
+}
+
+static void release_want(struct lu *lu, size_t i)
+{
+	if (lu->locks->released[i])
+		return;
+	lu->locks->released[i] = true;
+	locks_release_one(lu->m->locks, &lu->locks->request, i);
+}
+
+void lu_release(struct lu *lu, enum lock_level level)
+{
+	static const struct strv none;
+
+	lu_release_but(lu, level, &none);
+}
+
+void lu_release_but(struct lu *lu, enum lock_level level,
+		    const struct strv *names)
+{
+	for (size_t i = 0; i < lu->locks->n; i++) {
+		const struct lock_want *w = &lu->locks->wants[i];
+
+		if (w->level == level &&
+		    (w->name == NULL || !strv_has(names, w->name)))
+			release_want(lu, i);
+	}
+}
+
+/* --- objects --- */
+
+const json_t *lu_keep(struct lu *lu, const json_t *object)
+{
+	struct lu_keep *keep = lu->keep;
+
+	keep->objects = xrealloc(keep->objects,
+				 (keep->n_objects + 1) * sizeof(json_t *));
+	keep->objects[keep->n_objects++] = json_incref((json_t *)object);
+	return object;
+}
+
+const char *lu_keep_str(struct lu *lu, char *s STEALS)
+{
+	strv_add(&lu->keep->strings, s);
+	free(s);
+	return lu->keep->strings.items[lu->keep->strings.n - 1];
+}
+
+static const json_t *expect(struct lu *lu, enum config_kind kind,
+			    const char *name, struct error *err)
+{
+	const json_t *object = config_expect(lu->m->config, kind, name, err);
+
+	return object == NULL ? NULL : lu_keep(lu, object);
+}
+
+const json_t *lu_instance(struct lu *lu, const char *name, struct error *err)
+{
+	return expect(lu, CONFIG_INSTANCE, name, err);
+}
+
+const json_t *lu_node(struct lu *lu, const char *name, struct error *err)
+{
+	return expect(lu, CONFIG_NODE, name, err);
+}
+
+const json_t *lu_group(struct lu *lu, const char *name, struct error *err)
+{
+	return expect(lu, CONFIG_GROUP, name, err);
+}
+
+/* --- the job's log --- */
+
+static void say(struct lu *lu, const char *before, const char *fmt, va_list ap)
+{
+	auto_free char *text = NULL;
+	struct buf line = {0};
+
+	text = xvprintf(fmt, ap);
+	buf_adds(&line, before);
+	buf_adds(&line, text);
+	queue_run_log(lu->run, "message",
+		      json_stringn_nocheck(line.data, line.len));
+	buf_done(&line);
+}
+
+void lu_feedback(struct lu *lu, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(lu, "", fmt, ap);
+	va_end(ap);
+}
+
+void lu_info(struct lu *lu, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(lu, " - INFO: ", fmt, ap);
+	va_end(ap);
+}
+
+void lu_warn(struct lu *lu, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(lu, " - WARNING: ", fmt, ap);
+	va_end(ap);
+}
+
+/* --- calls and jobs --- */
+
+json_t *lu_reason(struct lu *lu)
+{
+	return lu->common.reason == NULL
+		       ? json_array()
+		       : json_incref((json_t *)lu->common.reason);
+}
+
+int lu_want_nodes(struct lu *lu, const json_t *names, bool exclusive,
+		  struct strv *ret, struct error *err)
+{
+	strv_done(ret);
+	*ret = (struct strv){0};
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const json_t *node = lu_node(
+			lu, json_string_value(json_array_get(names, i)), err);
+
+		if (node == NULL)
+			return -1;
+		strv_add_unique(ret, json_str(node, "uuid", ""));
+		lu_want(lu, LOCK_NODE, json_str(node, "uuid", ""), exclusive);
+	}
+	if (json_array_size(names) == 0) {
+		config_sorted(lu->m->config, CONFIG_NODE, ret);
+		lu_want_all(lu, LOCK_NODE, exclusive);
+	}
+	return 0;
+}
+
+struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
+				  const char *procedure, json_t *args STEALS,
+				  size_t *ret_n)
+{
+	struct node_result *results = node_results_new(uuids->n);
+	size_t n = 0;
+
+	for (size_t i = 0; i < uuids->n; i++) {
+		const json_t *node =
+			config_get(lu->m->config, CONFIG_NODE, uuids->items[i]);
+
+		if (node != NULL)
+			results[n++].node = json_incref((json_t *)node);
+	}
+	noderpc_call_many(lu->m->rpc, results, n, procedure, args);
+	*ret_n = n;
+	return results;
+}
+
+json_t *lu_call_for(struct lu *lu, const char *node_uuid, const char *procedure,
+		    json_t *args STEALS, unsigned timeout_ms, struct error *err)
+{
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
+	auto_json json_t *kept = json_incref((json_t *)node);
+
+	if (node == NULL) {
+		json_decref(args);
+		error_set(err, ERR_EXEC, NULL,
+			  "Node %s is not in the configuration any more",
+			  node_uuid);
+		return NULL;
+	}
+	return noderpc_call_for(lu->m->rpc, kept, procedure, args, timeout_ms,
+				err);
+}
+
+json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
+		json_t *args STEALS, struct error *err)
+{
+	return lu_call_for(lu, node_uuid, procedure, args,
+			   noderpc_timeout_ms(procedure), err);
+}
+
+int lu_not_valid(struct error *err)
+{
+	err->ecode = err->kind == ERR_RPC ? ECODE_ENVIRON : ECODE_INVAL;
+	err->kind = ERR_PREREQ;
+	return -1;
+}
+
+bool lu_plans(const struct lu *lu)
+{
+	return lu->m->plans;
+}
+
+int lu_check_killed(const struct lu *lu, struct error *err)
+{
+	return lu->run->killed
+		       ? error_set(err, ERR_CANCELED, NULL, "Job was killed")
+		       : 0;
+}
+
+/* Jobs of a job carry on its reason and say who submitted them. */
+static void inherit(struct lu *lu, json_t *op)
+{
+	if (json_get(op, "comment") == NULL) {
+		auto_free char *comment =
+			xprintf("Submitted by %s", lu->class->op->id);
+
+		json_set_str(op, "comment", comment);
+	}
+	if (json_get(op, "reason") == NULL && lu->common.reason != NULL)
+		json_object_set(op, "reason", (json_t *)lu->common.reason);
+	if (json_get(op, "priority") == NULL)
+		json_set_int(op, "priority", lu->common.priority);
+	if (json_get(op, "debug_level") == NULL)
+		json_set_int(op, "debug_level", lu->common.debug_level);
+}
+
+json_t *lu_submit_jobs(struct lu *lu, const json_t *jobs STEALS,
+		       json_t *other STEALS, struct error *err)
+{
+	auto_json json_t *own = (json_t *)jobs;
+	auto_json json_t *result = other == NULL ? json_object() : other;
+	json_t *ids;
+
+	for (size_t i = 0; i < json_array_size(own); i++) {
+		const json_t *ops = json_array_get(own, i);
+
+		for (size_t j = 0; j < json_array_size(ops); j++)
+			inherit(lu, json_array_get(ops, j));
+	}
+	ids = json_array_size(own) == 0 ? json_array()
+					: queue_run_submit(lu->run, own, err);
+	if (ids == NULL)
+		return NULL;
+	json_object_set_new(result, "jobs", ids);
+	return steal(&result);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What exec.c and lu_common.c share: the locks and the kept objects of a
+ * running LU.  LUs themselves use lu.h only. */
+#ifndef MASTERD_LU_FRAME_LU_PRIVATE_H
+#define MASTERD_LU_FRAME_LU_PRIVATE_H
+
+#include "masterd/lu/frame/lu.h"
+
+struct lu_locks {
+	struct lock_want *wants; /* names are owned */
+	size_t n, cap;
+	unsigned at_least;
+	bool *released; /* by lu_release(); n flags once granted */
+	/* What the exclusive wants were when granted; to tell those who wait
+	 * for it if it is gone in the end.  n objects or NULLs. */
+	json_t **objects;
+	struct lock_request request;
+	struct cond changed;
+	struct lock_request more; /* of lu_lock_more() */
+	struct lock_want more_want;
+	bool canceled;
+	char *gone; /* what was removed while we waited for it */
+};
+
+struct lu_keep {
+	json_t **objects;
+	size_t n_objects;
+	struct strv strings;
+};
+
+void lu_locks_clear(struct lu_locks *locks);
+
+#endif

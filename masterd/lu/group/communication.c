@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/group/communication.h"
+
+#include "lib/base/array.h"
+#include "lib/json/json.h"
+#include "lib/model/constants.h"
+
+/* Addresses that no router passes on, as clouds have them for this. */
+#define SUBNET4 "169.254.0.0/16"
+#define SUBNET6 "fe80::/10"
+#define MODE "routed"
+#define LINK "communication_rt"
+
+static const json_t *find(struct lu *lu, const char *name)
+{
+	return *name == '\0' ? NULL
+			     : config_find(lu->m->config, CONFIG_NETWORK, name);
+}
+
+void communication_warn(struct lu *lu, const char *name)
+{
+	static const struct {
+		const char *key, *what, *usual;
+	} table[] = {
+		{"network", "IPv4 network", SUBNET4},
+		{"network6", "IPv6 network", SUBNET6},
+		{"mac_prefix", "MAC prefix", COMMUNICATION_MAC_PREFIX},
+	};
+	const json_t *network = name == NULL ? NULL : find(lu, name);
+
+	if (network == NULL)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		const char *value = json_str(network, table[i].key, "None");
+
+		if (!str_eq(value, table[i].usual))
+			lu_warn(lu,
+				"Network '%s' has the %s %s, others may reach "
+				"it; instance communication usually has %s",
+				name, table[i].what, value, table[i].usual);
+	}
+}
+
+void communication_say(struct lu *lu, const char *before, const char *name)
+{
+	if (*before != '\0' && !str_eq(before, name))
+		lu_feedback(lu,
+			    "Previous instance communication network '%s' "
+			    "should be removed manually.",
+			    before);
+	if (*name == '\0')
+		lu_feedback(lu, "Disabling instance communication network, "
+				"only new instances will be affected.");
+	else
+		lu_feedback(lu,
+			    "Changing instance communication network to '%s', "
+			    "only new instances will be affected.",
+			    name);
+}
+
+/* No instance gets the address at which its node answers. */
+static json_t *add_op(const char *name)
+{
+	return json_make("{s:s, s:s, s:s, s:s, s:s, s:[s]}", "OP_ID",
+			 "OP_NETWORK_ADD", "network_name", name, "network",
+			 SUBNET4, "network6", SUBNET6, "mac_prefix",
+			 COMMUNICATION_MAC_PREFIX, "add_reserved_ips",
+			 METADATA_ADDRESS);
+}
+
+static json_t *connect_op(const char *name, const char *group_uuid)
+{
+	return json_make("{s:s, s:s, s:s, s:s, s:s}", "OP_ID",
+			 "OP_NETWORK_CONNECT", "network_name", name,
+			 "group_name", group_uuid, "network_mode", MODE,
+			 "network_link", LINK);
+}
+
+static WAITS json_t *submit(struct lu *lu, json_t *ops STEALS,
+			    struct error *err)
+{
+	if (json_array_size(ops) > 0)
+		return lu_submit_jobs(lu, json_make("[o]", ops), NULL, err);
+	json_decref(ops);
+	return json_null();
+}
+
+json_t *communication_everywhere(struct lu *lu, const char *name,
+				 struct error *err)
+{
+	const json_t *network = find(lu, name);
+	const char *network_uuid = json_str(network, "uuid", "");
+	json_t *ops = json_array();
+	const char *uuid;
+	json_t *group;
+
+	if (*name == '\0')
+		return submit(lu, ops, err);
+	if (network == NULL)
+		json_array_append_new(ops, add_op(name));
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_GROUP),
+			     uuid, group)
+		if (json_get(json_get(group, "networks"), network_uuid) == NULL)
+			json_array_append_new(ops, connect_op(name, uuid));
+	return submit(lu, ops, err);
+}
+
+json_t *communication_in_group(struct lu *lu, const char *group_uuid,
+			       struct error *err)
+{
+	const char *name = json_str(config_cluster(lu->m->config),
+				    "instance_communication_network", "");
+	json_t *ops = json_array();
+
+	if (find(lu, name) != NULL)
+		json_array_append_new(ops, connect_op(name, group_uuid));
+	return submit(lu, ops, err);
+}

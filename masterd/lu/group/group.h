@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Instances and the policy of their group. */
+#ifndef MASTERD_LU_GROUP_GROUP_H
+#define MASTERD_LU_GROUP_GROUP_H
+
+#include "masterd/lu/frame/lu.h"
+
+/* Add the names of the group's instances (by their primary nodes) that keep
+ * its policy as it was and break the one that `after` has when the cluster
+ * object is `cluster`; sorted. */
+void group_new_violations(struct lu *lu, const json_t *cluster,
+			  const json_t *before, const json_t *after,
+			  struct strv *ret_names);
+
+/* Say so in the job's log, if there are any. */
+void group_warn_violations(struct lu *lu, const struct strv *names);
+
+/* Add a sentence for each rule of the (filled) policy that the instance breaks
+ * when its disk `index` (none: SIZE_MAX) has this size in MiB. */
+void group_violations_with_disk(struct lu *lu, const json_t *inst,
+				const json_t *policy, size_t index,
+				int64_t size, struct strv *ret_sentences);
+
+#endif

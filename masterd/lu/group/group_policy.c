@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/group/group.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+void group_violations_with_disk(struct lu *lu, const json_t *inst,
+				const json_t *policy, size_t index,
+				int64_t size, struct strv *ret)
+{
+	auto_json json_t *be = inst_filled_be(lu, inst);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	size_t n = json_array_size(disks);
+	auto_free int64_t *sizes = xcalloc(n + 1, sizeof(*sizes));
+	struct params_spec spec = {
+		.memory = json_int(be, "maxmem", 0),
+		.vcpus = json_int(be, "vcpus", 0),
+		.disk_count = (int64_t)n,
+		.nic_count = (int64_t)json_array_size(json_get(inst, "nics")),
+		.spindle_use = json_int(be, "spindle_use", 1),
+		.disk_sizes = sizes,
+		.n_disk_sizes = n,
+		.disk_template = config_instance_template(lu->m->config, inst),
+	};
+
+	for (size_t i = 0; i < n; i++)
+		sizes[i] = i == index ? size
+				      : json_int(json_array_get(disks, i),
+						 "size", 0);
+	params_ipolicy_violations(policy, &spec, ret);
+}
+
+static bool breaks(struct lu *lu, const json_t *inst, const json_t *policy)
+{
+	auto_strv struct strv sentences = {0};
+
+	group_violations_with_disk(lu, inst, policy, SIZE_MAX, 0, &sentences);
+	return sentences.n > 0;
+}
+
+void group_new_violations(struct lu *lu, const json_t *cluster,
+			  const json_t *before, const json_t *after,
+			  struct strv *ret_names)
+{
+	auto_json json_t *old_policy =
+		params_fill_ipolicy(config_cluster(lu->m->config), before);
+	auto_json json_t *new_policy = params_fill_ipolicy(cluster, after);
+	auto_strv struct strv nodes = {0}, instances = {0};
+
+	config_group_nodes(lu->m->config, json_str(after, "uuid", ""), &nodes);
+	for (size_t i = 0; i < nodes.n; i++)
+		config_node_primaries(lu->m->config, nodes.items[i],
+				      &instances);
+	for (size_t i = 0; i < instances.n; i++) {
+		const json_t *inst = config_get(lu->m->config, CONFIG_INSTANCE,
+						instances.items[i]);
+
+		if (!breaks(lu, inst, old_policy) &&
+		    breaks(lu, inst, new_policy))
+			strv_add(ret_names, inst_name(inst));
+	}
+	strv_sort(ret_names);
+}
+
+void group_warn_violations(struct lu *lu, const struct strv *names)
+{
+	auto_free char *text = strv_join(names, ", ");
+
+	if (names->n > 0)
+		lu_warn(lu,
+			"After the ipolicy change the following instances "
+			"violate them: %s",
+			text);
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Networks: add, change, rename, remove. */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "lib/model/config/ippool.h"
+#include "masterd/lu/frame/lu.h"
+#include "masterd/lu/parts/lu_net.h"
+#include "masterd/lu/parts/tags.h"
+
+struct network_lu {
+	struct lu lu;
+	const json_t *network; /* as it was; NULL for a new one */
+	json_t *changed;
+	char uuid[37];
+};
+
+static struct network_lu *network_of(struct lu *lu)
+{
+	return container_of(lu, struct network_lu, lu);
+}
+
+static void network_done(struct lu *lu)
+{
+	json_decref(network_of(lu)->changed);
+}
+
+static void master_nodes(struct lu *lu, struct strv *ret_pre,
+			 struct strv *ret_post)
+{
+	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+
+	strv_add(ret_pre, master);
+	strv_add(ret_post, master);
+}
+
+static void changed_env(struct lu *lu, json_t *env)
+{
+	const struct network_lu *n = network_of(lu);
+
+	network_env(n->changed != NULL ? n->changed : n->network, "", env);
+}
+
+static int want_network(struct lu *lu, const char *name, struct error *err)
+{
+	struct network_lu *n = network_of(lu);
+
+	n->network = network_find(lu, name, err);
+	if (n->network == NULL)
+		return -1;
+	lu_want(lu, LOCK_NETWORK, json_str(n->network, "uuid", ""), true);
+	return 0;
+}
+
+static int check_name_is_free(struct lu *lu, const char *name,
+			      struct error *err)
+{
+	const json_t *other = config_find(lu->m->config, CONFIG_NETWORK, name);
+
+	if (other == NULL)
+		return 0;
+	return error_set(
+		err, ERR_PREREQ, ECODE_EXISTS,
+		"Desired network name '%s' already exists as a network "
+		"(UUID: %s)",
+		name, json_str(other, "uuid", ""));
+}
+
+static WAITS json_t *put_changed(struct lu *lu, struct error *err)
+{
+	config_put(lu->m->config, CONFIG_NETWORK,
+		   json_copy(network_of(lu)->changed));
+	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
+}
+
+/* --- values --- */
+
+static bool is_none(const char *value)
+{
+	return str_eq(value, "none");
+}
+
+static int set_mac_prefix(json_t *network, const char *prefix,
+			  struct error *err)
+{
+	auto_free char *lower = NULL;
+
+	if (prefix == NULL)
+		return 0;
+	if (is_none(prefix)) {
+		json_set_str(network, "mac_prefix", NULL);
+		return 0;
+	}
+	lower = str_lower(prefix);
+	if (!str_valid_mac_prefix(lower))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Invalid MAC address prefix '%s': three bytes "
+				 "like aa:00:00 are needed",
+				 prefix);
+	json_set_str(network, "mac_prefix", lower);
+	return 0;
+}
+
+#define BITS6 128
+
+static bool parse6(const char *network6, struct in6_addr *ret, int64_t *ret_len)
+{
+	auto_free char *base = xstrndup(network6, strcspn(network6, "/"));
+	size_t n = strlen(base);
+
+	return network6[n] == '/' && str_to_int64(network6 + n + 1, ret_len) &&
+	       *ret_len >= 0 && *ret_len <= BITS6 &&
+	       inet_pton(AF_INET6, base, ret) == 1;
+}
+
+static bool bit6(const struct in6_addr *address, int64_t i)
+{
+	return (address->s6_addr[i / 8] & (0x80 >> (i % 8))) != 0;
+}
+
+static bool has_host_bits6(const char *network6)
+{
+	struct in6_addr net;
+	int64_t len;
+
+	if (!parse6(network6, &net, &len))
+		return true;
+	for (int64_t i = len; i < BITS6; i++)
+		if (bit6(&net, i))
+			return true;
+	return false;
+}
+
+static bool is_in6(const char *network6, const char *address)
+{
+	struct in6_addr net, one;
+	int64_t len;
+
+	if (!parse6(network6, &net, &len) ||
+	    inet_pton(AF_INET6, address, &one) != 1)
+		return false;
+	for (int64_t i = 0; i < len; i++)
+		if (bit6(&net, i) != bit6(&one, i))
+			return false;
+	return true;
+}
+
+/* Routers often announce themselves with such an address. */
+static bool is_link_local6(const char *address)
+{
+	return is_in6("fe80::/10", address);
+}
+
+static int set_network6(json_t *network, const char *network6,
+			const char *gateway6, struct error *err)
+{
+	if (network6 != NULL)
+		json_set_str(network, "network6",
+			     is_none(network6) ? NULL : network6);
+	if (gateway6 != NULL)
+		json_set_str(network, "gateway6",
+			     is_none(gateway6) ? NULL : gateway6);
+	gateway6 = json_str(network, "gateway6", NULL);
+	network6 = json_str(network, "network6", NULL);
+	if (network6 == NULL)
+		return 0;
+	if (has_host_bits6(network6))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "%s has host bits set: not the address of a "
+				 "network",
+				 network6);
+	if (gateway6 == NULL || is_in6(network6, gateway6) ||
+	    is_link_local6(gateway6))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "IPv6 gateway %s is not in the IPv6 network (%s)",
+			 gateway6, network6);
+}
+
+/* The gateway's address is kept from instances. */
+static int set_gateway(json_t *network, const char *gateway, struct error *err)
+{
+	const char *before = json_str(network, "gateway", NULL);
+	struct error ignored;
+
+	if (gateway == NULL)
+		return 0;
+	if (before != NULL)
+		ippool_give(network, before, true, &ignored);
+	if (is_none(gateway)) {
+		json_set_str(network, "gateway", NULL);
+		return 0;
+	}
+	if (ippool_take(network, gateway, true, err) < 0)
+		return -1;
+	json_set_str(network, "gateway", gateway);
+	return 0;
+}
+
+/* --- add --- */
+
+static int add_expand(struct lu *lu, struct error *err)
+{
+	struct network_lu *n = network_of(lu);
+	const struct op_network_add *op = lu->op;
+
+	(void)err;
+	if (n->uuid[0] == '\0')
+		uuid_new(n->uuid);
+	lu_want(lu, LOCK_NETWORK, n->uuid, true);
+	if (op->conflicts_check)
+		lu_want_all(lu, LOCK_NODE, false);
+	return 0;
+}
+
+/* Addresses that somebody has already are kept from instances. */
+static void keep_from_all(struct lu *lu, json_t *network, const char *ip,
+			  const char *whose)
+{
+	struct error ignored;
+
+	if (ip != NULL && !ippool_is_taken(network, ip) &&
+	    ippool_take(network, ip, true, &ignored) == 0)
+		lu_info(lu, "Reserved IP address %s of %s", ip, whose);
+}
+
+static void keep_known(struct lu *lu, json_t *network)
+{
+	const char *uuid;
+	json_t *node;
+
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
+			     uuid, node) {
+		auto_free char *whose =
+			xprintf("node '%s'", json_str(node, "name", ""));
+
+		keep_from_all(lu, network, json_str(node, "primary_ip", NULL),
+			      whose);
+		keep_from_all(lu, network, json_str(node, "secondary_ip", NULL),
+			      whose);
+	}
+	keep_from_all(
+		lu, network,
+		json_str(config_cluster(lu->m->config), "master_ip", NULL),
+		"the cluster's master");
+}
+
+static int take_all(json_t *network, const json_t *ips, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(ips); i++)
+		if (ippool_take(network,
+				json_string_value(json_array_get(ips, i)), true,
+				err) < 0)
+			return -1;
+	return 0;
+}
+
+static int add_check(struct lu *lu, struct error *err)
+{
+	struct network_lu *n = network_of(lu);
+	const struct op_network_add *op = lu->op;
+
+	if (check_name_is_free(lu, op->network_name, err) < 0 ||
+	    tags_check(op->tags, err) < 0)
+		return -1;
+	n->changed = json_make("{s:s, s:s, s:s, s:O}", "uuid", n->uuid, "name",
+			       op->network_name, "network", op->network, "tags",
+			       op->tags);
+	if (ippool_begin(n->changed, err) < 0 ||
+	    set_gateway(n->changed, op->gateway, err) < 0 ||
+	    set_mac_prefix(n->changed, op->mac_prefix, err) < 0 ||
+	    set_network6(n->changed, op->network6, op->gateway6, err) < 0)
+		return -1;
+	if (op->conflicts_check)
+		keep_known(lu, n->changed);
+	return take_all(n->changed, op->add_reserved_ips, err);
+}
+
+static json_t *add_exec(struct lu *lu, struct error *err)
+{
+	const struct op_network_add *op = lu->op;
+
+	/* Another job may have added one since the check. */
+	if (check_name_is_free(lu, op->network_name, err) < 0)
+		return NULL;
+	return put_changed(lu, err);
+}
+
+const struct lu_class lu_network_add = {
+	.op = &op_class_network_add,
+	.size = sizeof(struct network_lu),
+	.hook_path = "network-add",
+	.object_type = "NETWORK",
+	.expand = add_expand,
+	.check = add_check,
+	.hook_env = changed_env,
+	.hook_nodes = master_nodes,
+	.exec = add_exec,
+	.done = network_done,
+};
+
+/* --- set params --- */
+
+static int modify_expand(struct lu *lu, struct error *err)
+{
+	const struct op_network_set_params *op = lu->op;
+
+	return want_network(lu, op->network_name, err);
+}
+
+/* As with Ganeti, an address that cannot be kept or given back is a warning,
+ * and the others count. */
+static void reserve_more(struct lu *lu, json_t *network, const json_t *ips)
+{
+	for (size_t i = 0; i < json_array_size(ips); i++) {
+		const char *ip = json_string_value(json_array_get(ips, i));
+		struct error why;
+
+		if (ippool_take(network, ip, true, &why) < 0)
+			lu_warn(lu, "Cannot reserve IP address %s: %s", ip,
+				why.text);
+	}
+}
+
+static void reserve_less(struct lu *lu, json_t *network, const json_t *ips)
+{
+	for (size_t i = 0; i < json_array_size(ips); i++) {
+		const char *ip = json_string_value(json_array_get(ips, i));
+		struct error why;
+
+		if (str_eq(ip, json_str(network, "gateway", NULL)))
+			lu_warn(lu,
+				"Cannot release IP address %s: it is the "
+				"gateway's",
+				ip);
+		else if (ippool_give(network, ip, true, &why) < 0)
+			lu_warn(lu, "Cannot release IP address %s: %s", ip,
+				why.text);
+	}
+}
+
+static int modify_check(struct lu *lu, struct error *err)
+{
+	struct network_lu *n = network_of(lu);
+	const struct op_network_set_params *op = lu->op;
+
+	n->changed = config_edit(n->network);
+	if (op->gateway != NULL &&
+	    str_eq(op->gateway, json_str(n->network, "gateway", NULL)))
+		lu_warn(lu, "Gateway is already %s", op->gateway);
+	if (set_gateway(n->changed, op->gateway, err) < 0 ||
+	    set_mac_prefix(n->changed, op->mac_prefix, err) < 0 ||
+	    set_network6(n->changed, op->network6, op->gateway6, err) < 0)
+		return -1;
+	reserve_more(lu, n->changed, op->add_reserved_ips);
+	reserve_less(lu, n->changed, op->remove_reserved_ips);
+	return 0;
+}
+
+/* Instances take and give back addresses without the network's lock: only what
+ * this job changes is put on top of what there is. */
+static json_t *modify_exec(struct lu *lu, struct error *err)
+{
+	struct network_lu *n = network_of(lu);
+	const json_t *now = config_get(lu->m->config, CONFIG_NETWORK,
+				       json_str(n->network, "uuid", ""));
+
+	if (now != n->network) {
+		json_decref(steal(&n->changed));
+		n->network = lu_keep(lu, now);
+		if (modify_check(lu, err) < 0)
+			return NULL;
+	}
+	return put_changed(lu, err);
+}
+
+const struct lu_class lu_network_set_params = {
+	.op = &op_class_network_set_params,
+	.size = sizeof(struct network_lu),
+	.hook_path = "network-modify",
+	.object_type = "NETWORK",
+	.expand = modify_expand,
+	.check = modify_check,
+	.hook_env = changed_env,
+	.hook_nodes = master_nodes,
+	.exec = modify_exec,
+	.done = network_done,
+};
+
+/* --- remove --- */
+
+static int remove_expand(struct lu *lu, struct error *err)
+{
+	const struct op_network_remove *op = lu->op;
+
+	lu_want_all(lu, LOCK_NODEGROUP, false);
+	return want_network(lu, op->network_name, err);
+}
+
+static int remove_check(struct lu *lu, struct error *err)
+{
+	const json_t *network = network_of(lu)->network;
+	auto_strv struct strv groups = {0};
+	auto_free char *text = NULL;
+	const char *uuid;
+	json_t *group;
+
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_GROUP),
+			     uuid, group)
+		if (json_get(json_get(group, "networks"),
+			     json_str(network, "uuid", "")) != NULL)
+			strv_add(&groups, json_str(group, "name", ""));
+	if (groups.n == 0)
+		return 0;
+	strv_sort(&groups);
+	text = strv_join(&groups, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Network '%s' is still connected to these groups: %s; "
+			 "disconnect it first",
+			 json_str(network, "name", ""), text);
+}
+
+static json_t *remove_exec(struct lu *lu, struct error *err)
+{
+	config_remove(lu->m->config, CONFIG_NETWORK,
+		      json_str(network_of(lu)->network, "uuid", ""));
+	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
+}
+
+const struct lu_class lu_network_remove = {
+	.op = &op_class_network_remove,
+	.size = sizeof(struct network_lu),
+	.hook_path = "network-remove",
+	.object_type = "NETWORK",
+	.expand = remove_expand,
+	.check = remove_check,
+	.hook_env = changed_env,
+	.hook_nodes = master_nodes,
+	.exec = remove_exec,
+	.done = network_done,
+};
+
+/* --- rename (3.1) --- */
+
+static int rename_expand(struct lu *lu, struct error *err)
+{
+	const struct op_network_rename *op = lu->op;
+
+	return want_network(lu, op->network_name, err);
+}
+
+static int rename_check(struct lu *lu, struct error *err)
+{
+	const struct op_network_rename *op = lu->op;
+
+	return check_name_is_free(lu, op->new_name, err);
+}
+
+static void rename_env(struct lu *lu, json_t *env)
+{
+	const struct op_network_rename *op = lu->op;
+
+	json_set_str(env, "OLD_NAME", op->network_name);
+	json_set_str(env, "NEW_NAME", op->new_name);
+}
+
+static json_t *rename_exec(struct lu *lu, struct error *err)
+{
+	const struct op_network_rename *op = lu->op;
+	json_t *changed;
+
+	if (check_name_is_free(lu, op->new_name, err) < 0)
+		return NULL;
+	changed = config_edit(
+		config_get(lu->m->config, CONFIG_NETWORK,
+			   json_str(network_of(lu)->network, "uuid", "")));
+	json_set_str(changed, "name", op->new_name);
+	config_put(lu->m->config, CONFIG_NETWORK, changed);
+	return config_commit(lu->m->config, err) < 0
+		       ? NULL
+		       : json_string(op->new_name);
+}
+
+const struct lu_class lu_network_rename = {
+	.op = &op_class_network_rename,
+	.size = sizeof(struct network_lu),
+	.hook_path = "network-rename",
+	.object_type = "NETWORK",
+	.expand = rename_expand,
+	.check = rename_check,
+	.hook_env = rename_env,
+	.hook_nodes = master_nodes,
+	.exec = rename_exec,
+	.done = network_done,
+};

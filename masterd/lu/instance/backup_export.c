@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_BACKUP_EXPORT: the data of an instance's disks, by the export script of
+ * its OS, into files on a node, with a description that an import reads.
+ *
+ * Storage that cannot make snapshots keeps the instance down meanwhile, which
+ * its owner has to allow (long_sleep).  Whatever goes wrong, an instance that
+ * ran runs again. */
+#include <math.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/files/paths.h"
+#include "masterd/failover/recover.h"
+#include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/lu_helper.h"
+#include "masterd/lu/disks/transfer.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/parts/lu_resources.h"
+#include "masterd/lu/parts/lu_room.h"
+#include "masterd/lu/parts/lu_stop.h"
+#include "masterd/lu/spec/instance_booking.h"
+
+struct export
+{
+	struct lu lu;
+	const json_t *inst;
+	const char *source, *target; /* UUIDs */
+	bool was_up;
+	bool stopped; /* it ran, and does no more */
+	bool zeroes;  /* its free space, before: */
+	struct helper helper;
+	bool dark;   /* the helper stopped its disks */
+	bool active; /* we started its disks */
+	bool began;  /* there may be files on the target */
+};
+
+static struct export *export_of(struct lu *lu)
+{
+	return container_of(lu, struct export, lu);
+}
+
+static int refuse_remote(const struct op_backup_export *op, struct error *err)
+{
+	if (strcmp(op->mode, "remote") == 0 || !json_is_string(op->target_node))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Exports to other clusters are not available "
+				 "in this version");
+	return 0;
+}
+
+static int export_expand(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	const json_t *node;
+
+	if (refuse_remote(op, err) < 0)
+		return -1;
+	e->inst = lu_instance(lu, op->instance_name, err);
+	if (e->inst == NULL)
+		return -1;
+	node = lu_node(lu, json_string_value(op->target_node), err);
+	if (node == NULL)
+		return -1;
+	e->source = inst_primary(e->inst);
+	e->target = json_str(node, "uuid", "");
+	lu_want(lu, LOCK_INSTANCE, inst_name(e->inst), true);
+	lu_want(lu, LOCK_NODE, e->source, false);
+	lu_want(lu, LOCK_NODE, e->target, false);
+	if (op->zero_free_space)
+		lu_want(lu, LOCK_NODE_RES, e->source, true);
+	return 0;
+}
+
+/* --- check --- */
+
+static int check_options(const struct op_backup_export *op, struct error *err)
+{
+	if (op->zero_free_space && !op->shutdown)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Unless the instance is shut down, zeroing "
+				 "cannot be used");
+	if (!op->zero_free_space && (op->zeroing_timeout_fixed != OP_UNSET ||
+				     !isnan(op->zeroing_timeout_per_mib)))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Zeroing timeout options can only be used "
+				 "with --zero-free-space");
+	if (op->long_sleep && !op->shutdown)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The long sleep option only makes sense when "
+				 "the instance may be shut down");
+	return 0;
+}
+
+/* What runs has to be down while its disks are copied, for none of our storage
+ * makes snapshots; that is said before anything is done. */
+static int check_sleep(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	const struct export *e = export_of(lu);
+	bool has_disks = json_array_size(json_get(e->inst, "disks")) > 0;
+
+	if (op->remove_instance && e->was_up && !op->shutdown)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Can not remove instance without shutting it "
+				 "down before");
+	if (op->remove_instance || !e->was_up || !has_disks)
+		return 0;
+	if (!op->shutdown)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Not all disks could be snapshotted, and you "
+				 "requested a live export; aborting");
+	if (!op->long_sleep)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Not all disks could be snapshotted, and you "
+				 "did not allow the instance to remain "
+				 "offline for a longer time through the "
+				 "--long-sleep option; aborting");
+	return 0;
+}
+
+static int64_t sum_sizes(const json_t *disks)
+{
+	int64_t mib = 0;
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		mib += json_int(json_array_get(disks, i), "size", 0);
+	return mib;
+}
+
+/* The image is there, and room for it.  Nobody else places on the node
+ * meanwhile; afterwards the disk is made or not. */
+static WAITS int check_zeroing(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, e->inst);
+	const char *type = json_str(json_array_get(disks, 0), "dev_type", "");
+	bool mirrored = strcmp(type, "drbd") == 0;
+
+	if (!op->zero_free_space)
+		return 0;
+	if (helper_set_zeroing_limits(&e->helper, op->zeroing_timeout_fixed,
+				      op->zeroing_timeout_per_mib,
+				      sum_sizes(disks), err) < 0)
+		return -1;
+	e->zeroes = json_array_size(disks) > 0;
+	if (!e->zeroes)
+		lu_info(lu, "Instance %s has no disks, nothing to zero",
+			inst_name(e->inst));
+	else if (helper_check(lu, e->source,
+			      json_str(e->inst, "hypervisor", ""), HELPER_ZERO,
+			      &e->helper, err) < 0 ||
+		 lu_check_space(lu, e->source, mirrored ? "plain" : type,
+				e->helper.size_mib, err) < 0)
+		return -1;
+	lu_release(lu, LOCK_NODE_RES);
+	return 0;
+}
+
+/* Said before anything is stopped. */
+static WAITS int check_script(struct lu *lu, struct error *err)
+{
+	const struct export *e = export_of(lu);
+	const char *os = json_str(e->inst, "os", "");
+
+	if (*os == '\0' || json_array_size(json_get(e->inst, "disks")) == 0)
+		return 0;
+	return inst_check_os_supports(lu, e->source, os, NULL, "export", true,
+				      err);
+}
+
+static int export_check(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+
+	e->was_up = strcmp(json_str(e->inst, "admin_state", ""), "up") == 0;
+	if (check_options(op, err) < 0 ||
+	    inst_check_node(lu, e->source, false, err) < 0 ||
+	    transfer_check_tool(lu, op->compress, err) < 0)
+		return -1;
+	if (json_bool(config_get(lu->m->config, CONFIG_NODE, e->target),
+		      "drained", false))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Can't use drained node: %s",
+				 lu_node_name(lu, e->target));
+	if (inst_check_node(lu, e->target, false, err) < 0)
+		return -1;
+	if (check_script(lu, err) < 0 || check_sleep(lu, err) < 0)
+		return -1;
+	return check_zeroing(lu, err);
+}
+
+/* --- hooks --- */
+
+static void export_env(struct lu *lu, json_t *env)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	auto_free char *timeout =
+		xprintf("%jd", (intmax_t)op->shutdown_timeout);
+
+	inst_hook_env(lu, e->inst, env);
+	json_set_str(env, "EXPORT_MODE", op->mode);
+	json_set_str(env, "EXPORT_NODE", lu_node_name(lu, e->target));
+	json_set_str(env, "EXPORT_DO_SHUTDOWN",
+		     op->shutdown ? "True" : "False");
+	json_set_str(env, "SHUTDOWN_TIMEOUT", timeout);
+	json_set_str(env, "REMOVE_INSTANCE",
+		     op->remove_instance ? "True" : "False");
+}
+
+static void export_nodes(struct lu *lu, struct strv *ret_pre,
+			 struct strv *ret_post)
+{
+	struct export *e = export_of(lu);
+	struct strv *both[] = {ret_pre, ret_post};
+
+	for (size_t i = 0; i < 2; i++) {
+		strv_add_unique(both[i], json_str(config_master(lu->m->config),
+						  "uuid", ""));
+		strv_add_unique(both[i], e->source);
+		strv_add_unique(both[i], e->target);
+	}
+}
+
+/* --- exec --- */
+
+static WAITS int shut_down(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	const struct stop how = {e->inst, e->source, op->shutdown_timeout,
+				 "--shutdown-timeout"};
+
+	if (!op->shutdown)
+		return 0;
+	lu_feedback(lu, "Shutting down instance %s", inst_name(e->inst));
+	if (inst_stop(lu, &how, err) < 0)
+		return error_wrap(
+			err, "Could not shutdown instance %s on node %s",
+			inst_name(e->inst), lu_node_name(lu, e->source));
+	e->stopped = e->was_up;
+	return 0;
+}
+
+/* What the helper stopped. */
+static WAITS int light_up(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+
+	if (!e->dark)
+		return 0;
+	e->dark = false;
+	return json_bool(e->inst, "disks_active", false)
+		       ? inst_start_disks(lu, e->inst, NULL, err)
+		       : 0;
+}
+
+static WAITS int zero(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+	const char *uuid = json_str(e->inst, "uuid", "");
+	int rc;
+
+	if (!e->zeroes)
+		return 0;
+	lu_feedback(lu, "Zeroing the free space on the disks of instance %s",
+		    inst_name(e->inst));
+	e->dark = true;
+	rc = helper_run(lu, uuid, &e->helper, err);
+	/* As it is recorded now, without the disk of the helper. */
+	if (!helper_is_left(lu, uuid))
+		e->inst = lu_keep(
+			lu, config_get(lu->m->config, CONFIG_INSTANCE, uuid));
+	return rc == 0 ? light_up(lu, err)
+		       : error_wrap(err,
+				    "Could not zero the free space of instance "
+				    "%s on node %s",
+				    inst_name(e->inst),
+				    lu_node_name(lu, e->source));
+}
+
+static WAITS int activate(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+
+	if (json_bool(e->inst, "disks_active", false))
+		return 0;
+	lu_feedback(lu, "Activating disks for %s", inst_name(e->inst));
+	e->active = true;
+	return inst_start_disks(lu, e->inst, NULL, err);
+}
+
+static WAITS void deactivate(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+	struct error ignored;
+
+	if (!e->active)
+		return;
+	lu_feedback(lu, "Deactivating disks for %s", inst_name(e->inst));
+	inst_stop_disks(lu, e->inst, NULL, true, &ignored);
+	e->active = false;
+}
+
+/* "<instance>.new", where files are until all are there. */
+static json_t *unfinished(struct lu *lu)
+{
+	return json_sprintf("%s.new", inst_name(export_of(lu)->inst));
+}
+
+static WAITS void drop_unfinished(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+	auto_json json_t *args = json_make("[o]", unfinished(lu));
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	if (lu->run->killed) {
+		aftermath_call(lu->m, e->target, "export_remove", steal(&args));
+		return;
+	}
+	done = lu_call(lu, e->target, "export_remove", steal(&args), &err);
+	if (done == NULL)
+		lu_warn(lu, "Cannot remove the unfinished export: %s",
+			err.text);
+}
+
+static WAITS int bring_disk(struct lu *lu, const json_t *carried, size_t i,
+			    struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	const json_t *disk = json_array_get(json_get(carried, "disks_info"), i);
+	bool script = *json_str(carried, "os", "") != '\0';
+	auto_free char *path =
+		xprintf("%s/%s.new/%s", paths_plain(PATH_EXPORT_DIR),
+			inst_name(e->inst), json_str(disk, "uuid", ""));
+	auto_json json_t *from =
+		script ? transfer_script(disk, i) : transfer_raw(disk);
+	auto_json json_t *to = transfer_file(path);
+	struct transfer t = {
+		.index = i,
+		.inst = carried,
+		.source = e->source,
+		.target = e->target,
+		.from = from,
+		.to = to,
+		.compress = op->compress,
+	};
+
+	return transfer_run(lu, &t, err);
+}
+
+static WAITS int finalize(struct lu *lu, const json_t *carried,
+			  struct error *err)
+{
+	struct export *e = export_of(lu);
+	auto_json json_t *done = NULL;
+
+	lu_feedback(lu, "Finalizing export on %s", lu_node_name(lu, e->target));
+	done = lu_call(
+		lu, e->target, "finalize_export",
+		json_make("[O, O]", carried, json_get(carried, "disks_info")),
+		err);
+	if (done != NULL)
+		return 0;
+	return error_wrap(err,
+			  "Could not finalize export for instance %s on node "
+			  "%s",
+			  inst_name(e->inst), lu_node_name(lu, e->target));
+}
+
+static WAITS int bring_all(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+	auto_json json_t *carried = inst_rpc(lu, e->inst, NULL, NULL);
+	size_t n = json_array_size(json_get(carried, "disks_info"));
+
+	drop_unfinished(lu); /* of one that was cut off */
+	e->began = true;
+	for (size_t i = 0; i < n; i++)
+		if (bring_disk(lu, carried, i, err) < 0)
+			return error_wrap(err,
+					  "Export failed, errors in disk "
+					  "export: disk(s) %zu",
+					  i);
+	if (lu_check_killed(lu, err) < 0 || finalize(lu, carried, err) < 0)
+		return -1;
+	e->began = false;
+	return 0;
+}
+
+static WAITS int start(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+	const struct room_start how = {.node = e->source};
+	int rc;
+
+	if (!e->stopped)
+		return 0;
+	lu_feedback(lu, "Starting instance %s", inst_name(e->inst));
+	rc = lu_start_instance(lu, e->inst, &how, err);
+	e->stopped = false;
+	return rc == 0 ? 0
+		       : error_wrap(err, "Could not start instance %s",
+				    inst_name(e->inst));
+}
+
+static WAITS int remove_instance(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+
+	lu_feedback(lu, "Removing instance %s", inst_name(e->inst));
+	if (inst_remove_disks(lu, e->inst) < 0 && !op->ignore_remove_failures)
+		return error_set(err, ERR_EXEC, NULL,
+				 "Can't remove the disks of instance %s; see "
+				 "the warnings before",
+				 inst_name(e->inst));
+	e->stopped = false;
+	booking_drop(lu->m->config, e->inst);
+	return config_commit(lu->m->config, err);
+}
+
+/* One export of an instance is kept, the last. */
+static WAITS void remove_older(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+	auto_strv struct strv all = {0}, others = {0};
+	struct node_result *results;
+	size_t n;
+
+	config_sorted(lu->m->config, CONFIG_NODE, &all);
+	for (size_t i = 0; i < all.n; i++)
+		if (strcmp(all.items[i], e->target) != 0)
+			strv_add(&others, all.items[i]);
+	if (others.n == 0)
+		return;
+	lu_feedback(lu, "Removing old exports for instance %s",
+		    inst_name(e->inst));
+	results = lu_call_nodes(lu, &others, "export_list", json_array(), &n);
+	for (size_t i = 0; i < n; i++) {
+		auto_json json_t *done = NULL;
+		struct error err;
+
+		if (!json_array_has_str(results[i].payload, inst_name(e->inst)))
+			continue;
+		done = lu_call(lu, json_str(results[i].node, "uuid", ""),
+			       "export_remove",
+			       json_make("[s]", inst_name(e->inst)), &err);
+		if (done == NULL)
+			lu_warn(lu,
+				"Could not remove older export for instance "
+				"%s: %s",
+				inst_name(e->inst), err.text);
+	}
+	node_results_free(results, n);
+}
+
+static json_t *export_exec(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	size_t n = json_array_size(json_get(e->inst, "disks"));
+	json_t *disks;
+
+	if (shut_down(lu, err) < 0 || zero(lu, err) < 0 ||
+	    activate(lu, err) < 0 || bring_all(lu, err) < 0)
+		return NULL;
+	if (!op->remove_instance && start(lu, err) < 0)
+		return NULL;
+	deactivate(lu);
+	if (op->remove_instance && remove_instance(lu, err) < 0)
+		return NULL;
+	remove_older(lu);
+	disks = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(disks, json_true());
+	return json_make("[b, o]", 1, disks);
+}
+
+/* A killed job asks no node any more: another one starts what we stopped. */
+static WAITS void leave_start(struct lu *lu)
+{
+	const char *name = inst_name(export_of(lu)->inst);
+	struct error err;
+	uint64_t id;
+
+	if (recover_startup(lu->m, name, &id, &err) < 0)
+		lu_warn(lu,
+			"Instance %s stays down, start it with gnt-instance "
+			"startup: %s",
+			name, err.text);
+	else
+		lu_warn(lu, "The job was killed; job %ju starts instance %s",
+			(uintmax_t)id, name);
+}
+
+static WAITS void export_undo(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+	struct error err;
+
+	if (e->began)
+		drop_unfinished(lu);
+	if (e->zeroes && helper_is_left(lu, json_str(e->inst, "uuid", "")))
+		return; /* another job comes, also for the start */
+	if (lu->run->killed) {
+		if (e->stopped)
+			leave_start(lu);
+		return;
+	}
+	if (light_up(lu, &err) < 0 || start(lu, &err) < 0)
+		lu_warn(lu, "%s", err.text);
+	deactivate(lu);
+}
+
+const struct lu_class lu_backup_export = {
+	.op = &op_class_backup_export,
+	.size = sizeof(struct export),
+	.hook_path = "instance-export",
+	.object_type = "INSTANCE",
+	.expand = export_expand,
+	.check = export_check,
+	.hook_env = export_env,
+	.hook_nodes = export_nodes,
+	.exec = export_exec,
+	.undo = export_undo,
+};

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The disks of an instance: activated and deactivated without it, grown. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/group/group.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/parts/lu_resources.h"
+#include "masterd/resources/resources.h"
+
+struct disks {
+	struct lu lu;
+	const json_t *inst;
+	size_t n; /* disks */
+
+	/* grow */
+	const json_t *disk;
+	int64_t delta, target;
+};
+
+static struct disks *disks_of(struct lu *lu)
+{
+	return container_of(lu, struct disks, lu);
+}
+
+/* The instance and its nodes; the resources too when sizes change. */
+static int disks_expand(struct lu *lu, const char *name, bool sizes,
+			struct error *err)
+{
+	struct disks *d = disks_of(lu);
+	auto_strv struct strv nodes = {0};
+
+	d->inst = lu_instance(lu, name, err);
+	if (d->inst == NULL)
+		return -1;
+	d->n = json_array_size(json_get(d->inst, "disks"));
+	lu_want(lu, LOCK_INSTANCE, inst_name(d->inst), true);
+	strv_add(&nodes, inst_primary(d->inst));
+	config_instance_secondaries(lu->m->config, d->inst, &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		lu_want(lu, LOCK_NODE, nodes.items[i], false);
+		if (sizes)
+			lu_want(lu, LOCK_NODE_RES, nodes.items[i], true);
+	}
+	return 0;
+}
+
+static void disks_nodes(struct lu *lu, struct strv *ret_pre,
+			struct strv *ret_post)
+{
+	inst_hook_nodes(lu, disks_of(lu)->inst, ret_pre);
+	inst_hook_nodes(lu, disks_of(lu)->inst, ret_post);
+}
+
+/* --- activate --- */
+
+static int activate_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_activate_disks *op = lu->op;
+
+	return disks_expand(lu, op->instance_name, false, err);
+}
+
+static int activate_check(struct lu *lu, struct error *err)
+{
+	return inst_check_node(lu, inst_primary(disks_of(lu)->inst), false,
+			       err);
+}
+
+/* [[node, disk, device], ...] */
+static WAITS json_t *assemble(struct lu *lu, struct error *err)
+{
+	struct disks *d = disks_of(lu);
+	auto_json json_t *disks = inst_rpc_disks(lu, d->inst);
+	auto_json json_t *owner = inst_rpc(lu, d->inst, NULL, NULL);
+	auto_json json_t *result = json_array();
+	const char *node = inst_primary(d->inst);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+		auto_json json_t *device =
+			lu_call(lu, node, "blockdev_assemble",
+				json_make("[O, O, b, I]", disk, owner, 1,
+					  (json_int_t)i),
+				err);
+
+		if (device == NULL) {
+			error_wrap(err, "Cannot activate block devices");
+			return NULL;
+		}
+		json_array_append_new(
+			result, json_make("[s, s, O]", lu_node_name(lu, node),
+					  json_str(disk, "iv_name", ""),
+					  json_array_get(device, 0) != NULL
+						  ? json_array_get(device, 0)
+						  : device));
+	}
+	return steal(&result);
+}
+
+static json_t *activate_exec(struct lu *lu, struct error *err)
+{
+	const char *name = inst_name(disks_of(lu)->inst);
+	auto_json json_t *result = NULL;
+
+	/* Marked first: whoever finds them active shall know why. */
+	if (inst_mark(lu, name, NULL, 1, err) < 0)
+		return NULL;
+	result = assemble(lu, err);
+	if (result == NULL) {
+		struct error ignored;
+
+		inst_stop_disks(lu, disks_of(lu)->inst, NULL, true, &ignored);
+		inst_mark(lu, name, NULL, 0, &ignored);
+	}
+	return steal(&result);
+}
+
+const struct lu_class lu_instance_activate_disks = {
+	.op = &op_class_instance_activate_disks,
+	.size = sizeof(struct disks),
+	.expand = activate_expand,
+	.check = activate_check,
+	.exec = activate_exec,
+};
+
+/* --- deactivate --- */
+
+static int deactivate_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_deactivate_disks *op = lu->op;
+
+	return disks_expand(lu, op->instance_name, false, err);
+}
+
+static int deactivate_check(struct lu *lu, struct error *err)
+{
+	const struct op_instance_deactivate_disks *op = lu->op;
+
+	if (op->force)
+		return 0;
+	return inst_check_down(lu, disks_of(lu)->inst, "cannot shutdown disks",
+			       err);
+}
+
+static json_t *deactivate_exec(struct lu *lu, struct error *err)
+{
+	const struct op_instance_deactivate_disks *op = lu->op;
+	struct disks *d = disks_of(lu);
+
+	if (inst_stop_disks(lu, d->inst, NULL, op->force, err) < 0 ||
+	    inst_mark(lu, inst_name(d->inst), NULL, 0, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+const struct lu_class lu_instance_deactivate_disks = {
+	.op = &op_class_instance_deactivate_disks,
+	.size = sizeof(struct disks),
+	.expand = deactivate_expand,
+	.check = deactivate_check,
+	.exec = deactivate_exec,
+};
+
+/* --- grow --- */
+
+static int grow_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+
+	return disks_expand(lu, op->instance_name, true, err);
+}
+
+static int grow_find_disk(struct lu *lu, struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+	struct disks *d = disks_of(lu);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, d->inst);
+
+	if ((size_t)op->disk >= d->n)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Invalid disk index %jd: instance '%s' has "
+				 "%zu disks",
+				 (intmax_t)op->disk, inst_name(d->inst), d->n);
+	d->disk = lu_keep(lu, json_array_get(disks, (size_t)op->disk));
+	return 0;
+}
+
+static int grow_compute(struct lu *lu, struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+	struct disks *d = disks_of(lu);
+	int64_t size = json_int(d->disk, "size", 0);
+	auto_free char *is = inst_disk_size_text(size), *wanted = NULL;
+
+	d->target = op->absolute ? op->amount : size + op->amount;
+	d->delta = d->target - size;
+	if (d->delta >= 0)
+		return 0;
+	wanted = inst_disk_size_text(d->target);
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Requested size (%s) is smaller than current disk "
+			 "size (%s)",
+			 wanted, is);
+}
+
+static int grow_check_policy(struct lu *lu, struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+	struct disks *d = disks_of(lu);
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(d->inst));
+	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
+					 json_str(node, "group", ""));
+	auto_json json_t *policy =
+		params_fill_ipolicy(config_cluster(lu->m->config), group);
+	auto_strv struct strv sentences = {0};
+	auto_free char *text = NULL;
+
+	group_violations_with_disk(lu, d->inst, policy, (size_t)op->disk,
+				   d->target, &sentences);
+	if (sentences.n == 0)
+		return 0;
+	text = strv_join(&sentences, ", ");
+	if (op->ignore_ipolicy) {
+		lu_warn(lu, "%s", text);
+		return 0;
+	}
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Growing disk %jd violates the policy of group %s: %s",
+			 (intmax_t)op->disk, json_str(group, "name", ""), text);
+}
+
+static int grow_check(struct lu *lu, struct error *err)
+{
+	struct disks *d = disks_of(lu);
+
+	if (inst_check_node(lu, inst_primary(d->inst), false, err) < 0 ||
+	    grow_find_disk(lu, err) < 0 || grow_compute(lu, err) < 0 ||
+	    grow_check_policy(lu, err) < 0)
+		return -1;
+	return lu_check_space(lu, inst_primary(d->inst),
+			      json_str(d->disk, "dev_type", ""), d->delta, err);
+}
+
+static void grow_env(struct lu *lu, json_t *env)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+
+	inst_hook_env(lu, disks_of(lu)->inst, env);
+	json_object_set_new(env, "DISK", json_integer(op->disk));
+	json_object_set_new(env, "AMOUNT", json_integer(op->amount));
+	json_set_str(env, "ABSOLUTE", op->absolute ? "True" : "False");
+}
+
+static bool is_exclusive(const struct lu *lu, const char *node_uuid)
+{
+	return resources_exclusive(
+		lu->m->config,
+		config_get(lu->m->config, CONFIG_NODE, node_uuid));
+}
+
+/* First try it without doing it; then what holds the data, then what is on
+ * top. */
+static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
+			    struct error *err)
+{
+	struct disks *d = disks_of(lu);
+	auto_json json_t *disk = inst_rpc_disk(lu, d->inst, d->disk);
+	auto_strv struct strv nodes = {0};
+
+	strv_add(&nodes, inst_primary(d->inst));
+	if (backing)
+		config_disk_secondaries(disk, inst_primary(d->inst), &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		auto_json json_t *done = lu_call(
+			lu, nodes.items[i], "blockdev_grow",
+			json_make("[O, I, b, b, b]", disk, (json_int_t)d->delta,
+				  dry_run, backing,
+				  is_exclusive(lu, nodes.items[i])),
+			err);
+
+		if (done == NULL)
+			return error_wrap(err, "Disk grow request failed");
+	}
+	return 0;
+}
+
+static WAITS int grow_on_nodes(struct lu *lu, struct error *err)
+{
+	if (grow_round(lu, true, true, err) < 0 ||
+	    grow_round(lu, true, false, err) < 0 ||
+	    grow_round(lu, false, true, err) < 0)
+		return -1;
+	return grow_round(lu, false, false, err);
+}
+
+static json_t *grow_exec(struct lu *lu, struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+	struct disks *d = disks_of(lu);
+	bool was_active = json_bool(d->inst, "disks_active", false);
+	int64_t before = d->target - d->delta;
+	auto_free char *more = inst_disk_size_text(d->delta);
+	auto_free char *all = inst_disk_size_text(d->target);
+	struct error ignored;
+	json_t *changed;
+
+	if (inst_start_disks(lu, d->inst, NULL, err) < 0)
+		return NULL;
+	lu_feedback(lu, "Growing disk %jd of instance '%s' by %s to %s",
+		    (intmax_t)op->disk, inst_name(d->inst), more, all);
+	if (grow_on_nodes(lu, err) < 0)
+		return NULL;
+	changed = config_edit(d->disk);
+	json_set_int(changed, "size", d->target);
+	config_put(lu->m->config, CONFIG_DISK, changed);
+	if (config_commit(lu->m->config, err) < 0)
+		return NULL;
+	lu_release(lu, LOCK_NODE_RES);
+	d->disk = config_get(lu->m->config, CONFIG_DISK,
+			     json_str(d->disk, "uuid", ""));
+	if (inst_wipe_disk(lu, d->inst, lu_keep(lu, d->disk), (size_t)op->disk,
+			   before, err) < 0)
+		return NULL;
+	if (op->wait_for_sync &&
+	    inst_wait_sync(lu, d->inst, NULL, false, err) < 0)
+		return NULL;
+	if (!was_active && op->wait_for_sync)
+		inst_stop_disks(lu, d->inst, NULL, true, &ignored);
+	else if (!was_active)
+		lu_warn(lu, "Not shutting down the disk even if the instance "
+			    "is not supposed to be running because no wait "
+			    "for sync mode was requested");
+	return json_null();
+}
+
+const struct lu_class lu_instance_grow_disk = {
+	.op = &op_class_instance_grow_disk,
+	.size = sizeof(struct disks),
+	.hook_path = "disk-grow",
+	.object_type = "INSTANCE",
+	.expand = grow_expand,
+	.check = grow_check,
+	.hook_env = grow_env,
+	.hook_nodes = disks_nodes,
+	.exec = grow_exec,
+};

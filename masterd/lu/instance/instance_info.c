@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_QUERY_DATA: everything about instances, for gnt-instance info. */
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+static int query_data_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_query_data *op = lu->op;
+
+	if (op->static_ && !op->use_locking)
+		return 0;
+	if (json_array_size(op->instances) == 0)
+		lu_want_all(lu, LOCK_INSTANCE, false);
+	for (size_t i = 0; i < json_array_size(op->instances); i++) {
+		const json_t *inst = lu_instance(
+			lu, json_string_value(json_array_get(op->instances, i)),
+			err);
+
+		if (inst == NULL)
+			return -1;
+		lu_want(lu, LOCK_INSTANCE, inst_name(inst), false);
+	}
+	return 0;
+}
+
+static json_t *nic_row(struct lu *lu, const json_t *nic)
+{
+	auto_json json_t *params = params_fill_nic(
+		config_cluster(lu->m->config), json_get(nic, "nicparams"));
+	const char *network = json_str(nic, "network", NULL);
+	const json_t *details =
+		network == NULL
+			? NULL
+			: config_get(lu->m->config, CONFIG_NETWORK, network);
+
+	return json_make("[s?, s, s?, s, s, s, s, s?, O?]",
+			 json_str(nic, "name", NULL), json_str(nic, "uuid", ""),
+			 json_str(nic, "ip", NULL), json_str(nic, "mac", ""),
+			 json_str(params, "mode", ""),
+			 json_str(params, "link", ""),
+			 json_str(params, "vlan", ""), network, details);
+}
+
+/* [path, major, minor, sync %, time left, degraded, local status], null. */
+static WAITS json_t *disk_status(struct lu *lu, const json_t *inst,
+				 const json_t *disk, bool is_static)
+{
+	auto_json json_t *found = NULL;
+	struct error err;
+	static const char *const keys[] = {
+		"dev_path",	  "major",	 "minor",	"sync_percent",
+		"estimated_time", "is_degraded", "ldisk_status"};
+	json_t *row;
+
+	if (is_static)
+		return json_null();
+	found = lu_call(lu, inst_primary(inst), "blockdev_find",
+			json_make("[o]", inst_rpc_disk(lu, inst, disk)), &err);
+	if (!json_is_object(found))
+		return json_null();
+	row = json_array();
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		json_t *value = json_object_get(found, keys[i]);
+
+		json_array_append(row, value == NULL ? json_null() : value);
+	}
+	return row;
+}
+
+static WAITS json_t *disk_row(struct lu *lu, const json_t *inst,
+			      const json_t *disk, bool is_static)
+{
+	json_t *status = disk_status(lu, inst, disk, is_static);
+
+	return json_make(
+		"{s:s, s:s, s:O?, s:n, s:o, s:n, s:[], s:s, s:I, s:O?, s:s?, "
+		"s:s}",
+		"iv_name", json_str(disk, "iv_name", ""), "dev_type",
+		json_str(disk, "dev_type", ""), "logical_id",
+		json_get(disk, "logical_id"), "drbd_info", "pstatus", status,
+		"sstatus", "children", "mode", json_str(disk, "mode", "rw"),
+		"size", (json_int_t)json_int(disk, "size", 0), "spindles",
+		json_get(disk, "spindles"), "name",
+		json_str(disk, "name", NULL), "uuid",
+		json_str(disk, "uuid", ""));
+}
+
+/* NULL when it cannot be known.  What does not run is down, unless it is known
+ * who wanted that, and how far. */
+static WAITS const char *run_state(struct lu *lu, const json_t *inst,
+				   bool is_static)
+{
+	const char *wanted = json_str(inst, "admin_state", "");
+	struct error err;
+	bool running;
+
+	if (is_static || inst_is_running(lu, inst, NULL, &running, &err) < 0)
+		return NULL;
+	if (running)
+		return "up";
+	if (strcmp(wanted, "offline") == 0)
+		return wanted;
+	if (strcmp(wanted, "down") == 0 &&
+	    strcmp(json_str(inst, "admin_state_source", ""), "user") == 0)
+		return "user down";
+	return "down";
+}
+
+static void add_secondaries(struct lu *lu, const json_t *inst, json_t *row)
+{
+	auto_strv struct strv nodes = {0};
+	json_t *names = json_array(), *groups = json_array(),
+	       *group_names = json_array();
+
+	config_instance_secondaries(lu->m->config, inst, &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		const json_t *node =
+			config_get(lu->m->config, CONFIG_NODE, nodes.items[i]);
+		const char *group = json_str(node, "group", "");
+
+		json_array_append_new(names,
+				      json_string(json_str(node, "name", "")));
+		json_array_append_new(groups, json_string(group));
+		json_array_append_new(
+			group_names,
+			json_string(config_name(lu->m->config, CONFIG_GROUP,
+						group)));
+	}
+	json_object_set_new(row, "snodes", names);
+	json_object_set_new(row, "snodes_group_uuids", groups);
+	json_object_set_new(row, "snodes_group_names", group_names);
+}
+
+static WAITS void add_devices(struct lu *lu, const json_t *inst, json_t *row,
+			      bool is_static)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	const json_t *nics = json_get(inst, "nics");
+	json_t *nic_rows = json_array(), *disk_rows = json_array();
+
+	for (size_t i = 0; i < json_array_size(nics); i++)
+		json_array_append_new(nic_rows,
+				      nic_row(lu, json_array_get(nics, i)));
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		json_array_append_new(
+			disk_rows, disk_row(lu, inst, json_array_get(disks, i),
+					    is_static));
+	json_object_set_new(row, "nics", nic_rows);
+	json_set_str(row, "disk_template",
+		     config_instance_template(lu->m->config, inst));
+	json_object_set_new(row, "disks", disk_rows);
+}
+
+static json_t *without_globals(json_t *hv STEALS)
+{
+	static const char *const globals[] = {"migration_bandwidth",
+					      "migration_mode",
+					      "migration_port", "xen_cmd"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(globals); i++)
+		json_object_del(hv, globals[i]);
+	return hv;
+}
+
+static json_t *dict_or_empty(const json_t *inst, const char *key)
+{
+	const json_t *value = json_get(inst, key);
+
+	return value == NULL ? json_object() : json_incref((json_t *)value);
+}
+
+static void add_parameters(struct lu *lu, const json_t *inst, json_t *row)
+{
+	json_set_str(row, "hypervisor", json_str(inst, "hypervisor", ""));
+	json_object_set(row, "network_port",
+			json_object_get(inst, "network_port") == NULL
+				? json_null()
+				: json_object_get(inst, "network_port"));
+	json_object_set_new(row, "hv_instance",
+			    dict_or_empty(inst, "hvparams"));
+	json_object_set_new(row, "hv_actual",
+			    without_globals(inst_filled_hv(lu, inst)));
+	json_object_set_new(row, "be_instance",
+			    dict_or_empty(inst, "beparams"));
+	json_object_set_new(row, "be_actual", inst_filled_be(lu, inst));
+	json_object_set_new(row, "os_instance",
+			    dict_or_empty(inst, "osparams"));
+	json_object_set_new(row, "os_actual",
+			    params_fill_os(config_cluster(lu->m->config),
+					   json_str(inst, "os", ""),
+					   json_get(inst, "osparams")));
+	json_set_int(row, "serial_no", json_int(inst, "serial_no", 0));
+	json_object_set(row, "mtime", json_object_get(inst, "mtime"));
+	json_object_set(row, "ctime", json_object_get(inst, "ctime"));
+	json_set_str(row, "uuid", json_str(inst, "uuid", ""));
+}
+
+static WAITS json_t *row_of(struct lu *lu, const json_t *inst, bool is_static)
+{
+	const char *state = run_state(lu, inst, is_static);
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
+	const char *group = json_str(node, "group", "");
+	json_t *row = json_make(
+		"{s:s, s:s, s:s?, s:s, s:s, s:s}", "name", inst_name(inst),
+		"config_state", json_str(inst, "admin_state", ""), "run_state",
+		state, "pnode", json_str(node, "name", ""), "pnode_group_uuid",
+		group, "pnode_group_name",
+		config_name(lu->m->config, CONFIG_GROUP, group));
+
+	add_secondaries(lu, inst, row);
+	json_set_str(row, "os", json_str(inst, "os", ""));
+	add_devices(lu, inst, row, is_static);
+	add_parameters(lu, inst, row);
+	return row;
+}
+
+static json_t *query_data_exec(struct lu *lu, struct error *err)
+{
+	const struct op_instance_query_data *op = lu->op;
+	auto_strv struct strv names = {0};
+	auto_json json_t *result = json_object();
+
+	json_to_strv(op->instances, &names);
+	if (names.n == 0)
+		config_sorted(lu->m->config, CONFIG_INSTANCE, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		const json_t *inst = lu_instance(lu, names.items[i], err);
+
+		if (inst == NULL)
+			return NULL;
+		json_object_set_new(result, inst_name(inst),
+				    row_of(lu, inst, op->static_));
+	}
+	return steal(&result);
+}
+
+const struct lu_class lu_instance_query_data = {
+	.op = &op_class_instance_query_data,
+	.size = sizeof(struct lu),
+	.takes_forthcoming = true,
+	.expand = query_data_expand,
+	.exec = query_data_exec,
+};

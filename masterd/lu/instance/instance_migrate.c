@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_MIGRATE: another node becomes the primary while the instance
+ * runs on. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/lu/frame/progress.h"
+#include "masterd/lu/instance/move.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/parts/lu_room.h"
+
+/* Status polls of a transfer: every 100 ms first, then every second. */
+#define POLL_FIRST_MS 100
+#define POLL_MS 1000
+#define POLL_FAST_ROUNDS 10
+
+/* Of an instance that does not run, or that always fails over. */
+#define SHUTDOWN_TIMEOUT_S 120
+
+static struct move_wanted migrate_wanted(struct lu *lu)
+{
+	const struct op_instance_migrate *op = lu->op;
+
+	return (struct move_wanted){op->instance_name, op->target_node,
+				    op->iallocator};
+}
+
+static int migrate_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_migrate *op = lu->op;
+	struct move_wanted w = migrate_wanted(lu);
+
+	move_of(lu)->cleanup = op->cleanup;
+	return move_expand(lu, &w, err);
+}
+
+static int choose_mode(struct lu *lu, struct error *err)
+{
+	const struct op_instance_migrate *op = lu->op;
+	struct move *m = move_of(lu);
+	auto_json json_t *hv = inst_filled_hv(lu, m->inst);
+	const char *mode = op->mode != NULL
+				   ? op->mode
+				   : json_str(hv, "migration_mode", "live");
+
+	if (op->live >= 0 && op->mode != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Only one of the 'live' and 'mode' parameters "
+				 "are accepted");
+	m->live = op->live >= 0 ? op->live == 1 : strcmp(mode, "live") == 0;
+	return 0;
+}
+
+/* It does not run, or its node does not say so, as err has it. */
+static int fall_back(struct lu *lu, struct error *err)
+{
+	const struct op_instance_migrate *op = lu->op;
+	struct move *m = move_of(lu);
+
+	if (!op->allow_failover) {
+		error_as(err, ERR_PREREQ, ECODE_STATE);
+		return error_wrap(err, "Can't migrate, please use failover");
+	}
+	if (strcmp(json_str(m->inst, "admin_state", ""), "up") == 0)
+		lu_info(lu, "Can't migrate, instance offline, fallback to "
+			    "failover");
+	else
+		lu_info(lu, "Instance is marked down or offline, fallback "
+			    "allowed, switching to failover");
+	m->as_failover = true;
+	return 0;
+}
+
+/* Also one that is marked down may run, and would then be stopped for
+ * nothing. */
+static WAITS int check_running(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	auto_json json_t *be = inst_filled_be(lu, m->inst);
+	bool running = false;
+
+	if (m->cleanup)
+		return 0;
+	if (json_bool(be, "always_failover", false)) {
+		m->as_failover = true;
+		return 0;
+	}
+	if (inst_is_running(lu, m->inst, NULL, &running, err) == 0 && !running)
+		error_set(err, ERR_PREREQ, ECODE_STATE,
+			  "Instance %s is not running", inst_name(m->inst));
+	return running ? 0 : fall_back(lu, err);
+}
+
+static int migrate_check(struct lu *lu, struct error *err)
+{
+	if (choose_mode(lu, err) < 0 ||
+	    move_check_template(lu, "migrations", err) < 0 ||
+	    check_running(lu, err) < 0)
+		return -1;
+	return move_check(lu, err);
+}
+
+static void migrate_env(struct lu *lu, json_t *ret_env)
+{
+	const struct op_instance_migrate *op = lu->op;
+	struct move *m = move_of(lu);
+
+	move_env(lu, ret_env);
+	json_set_str(ret_env, "MIGRATE_LIVE",
+		     m->live && !m->as_failover ? "True" : "False");
+	json_set_str(ret_env, "MIGRATE_CLEANUP", m->cleanup ? "True" : "False");
+	json_set_str(ret_env, "ALLOW_RUNTIME_CHANGES",
+		     op->allow_runtime_changes ? "True" : "False");
+}
+
+/* Before it as after it, other than with a failover. */
+static void migrate_nodes(struct lu *lu, struct strv *ret_pre,
+			  struct strv *ret_post)
+{
+	move_nodes(lu, ret_pre, ret_post);
+	strv_add_unique(ret_pre, move_of(lu)->source);
+}
+
+static WAITS int finish_on(struct lu *lu, const char *node,
+			   const char *procedure, json_t *args STEALS,
+			   struct error *err)
+{
+	auto_json json_t *done = lu_call(lu, node, procedure, args, err);
+
+	return done == NULL ? -1 : 0;
+}
+
+static void tell_transfer(struct progress *p, struct lu *lu,
+			  const json_t *state)
+{
+	int64_t total = json_int(state, "total_ram", 0);
+	int64_t sent = json_int(state, "transferred_ram", 0);
+
+	/* Memory that changes is sent again, so it may be more than all. */
+	if (total > 0 && sent < total)
+		progress_tell(p, lu, (double)sent / (double)total);
+}
+
+/* Wait for the end of the transfer; -1 with err when it failed. */
+static WAITS int transfer(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	struct progress progress;
+
+	lu_feedback(lu, "* starting memory transfer");
+	progress_begin(&progress, "memory transfer");
+	for (unsigned round = 0;; round++) {
+		auto_json json_t *state = lu_call(
+			lu, m->source, "instance_get_migration_status",
+			json_make("[o]", inst_rpc(lu, m->inst, NULL, NULL)),
+			err);
+		const char *status = json_str(state, "status", "");
+
+		if (state == NULL)
+			return error_wrap(err, "Could not poll the migration");
+		if (strcmp(status, "completed") == 0)
+			break;
+		if (strcmp(status, "active") != 0)
+			return error_set(err, ERR_EXEC, NULL,
+					 "Could not migrate instance %s: the "
+					 "transfer ended as '%s'",
+					 inst_name(m->inst), status);
+		tell_transfer(&progress, lu, state);
+		task_sleep(round < POLL_FAST_ROUNDS ? POLL_FIRST_MS : POLL_MS);
+	}
+	lu_feedback(lu, "* memory transfer complete");
+	return 0;
+}
+
+/* Back to the source after a failure; what fails here is only said. */
+static WAITS void revert(struct lu *lu, const json_t *info)
+{
+	struct move *m = move_of(lu);
+	struct error err;
+
+	if (finish_on(lu, m->target, "instance_finalize_migration_dst",
+		      json_make("[o, O, b]", inst_rpc(lu, m->inst, NULL, NULL),
+				info, 0),
+		      &err) < 0)
+		lu_warn(lu, "Aborting the migration on the target failed: %s",
+			err.text);
+	if (finish_on(lu, m->source, "instance_finalize_migration_src",
+		      json_make("[o, b, b]", inst_rpc(lu, m->inst, NULL, NULL),
+				0, m->live),
+		      &err) < 0)
+		lu_warn(lu, "Aborting the migration on the source failed: %s",
+			err.text);
+	if (inst_stop_disks(lu, m->inst, m->target, true, &err) < 0)
+		lu_warn(lu, "%s", err.text);
+}
+
+static WAITS int send_memory(struct lu *lu, const json_t *info,
+			     struct error *err)
+{
+	struct move *m = move_of(lu);
+	auto_free char *address = xstrdup(
+		json_str(config_get(lu->m->config, CONFIG_NODE, m->target),
+			 "secondary_ip", ""));
+	auto_free char *cluster = xstrdup(
+		json_str(config_cluster(lu->m->config), "cluster_name", ""));
+
+	lu_feedback(lu, "* preparing %s to accept the instance",
+		    lu_node_name(lu, m->target));
+	if (finish_on(lu, m->target, "accept_instance",
+		      json_make("[o, O, s]", inst_rpc(lu, m->inst, NULL, NULL),
+				info, address),
+		      err) < 0)
+		return -1;
+	lu_feedback(lu, "* migrating instance to %s",
+		    lu_node_name(lu, m->target));
+	if (finish_on(lu, m->source, "instance_migrate",
+		      json_make("[s, o, s, b]", cluster,
+				inst_rpc(lu, m->inst, NULL, NULL), address,
+				m->live),
+		      err) < 0)
+		return -1;
+	return transfer(lu, err);
+}
+
+/* The target has it: the source lets go, the configuration says so first, so
+ * that a crash finds the instance where it runs. */
+static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	if (finish_on(lu, m->source, "instance_finalize_migration_src",
+		      json_make("[o, b, b]", inst_rpc(lu, m->inst, NULL, NULL),
+				1, m->live),
+		      err) < 0)
+		return error_wrap(err, "Finalizing the migration on the "
+				       "source failed");
+	if (move_set_primary(lu, err) < 0)
+		return -1;
+	if (finish_on(lu, m->target, "instance_finalize_migration_dst",
+		      json_make("[o, O, b]", inst_rpc(lu, m->inst, NULL, NULL),
+				info, 1),
+		      err) < 0)
+		return error_wrap(err, "Finalizing the migration on the "
+				       "target failed");
+	if (move_disks(lu, m->source, false, false, err) < 0 ||
+	    inst_stop_disks(lu, m->inst, m->source, true, err) < 0)
+		return -1;
+	return move_disks(lu, m->target, true, true, err);
+}
+
+static WAITS json_t *migration_info(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	return lu_call(lu, m->source, "migration_info",
+		       json_make("[o]", inst_rpc(lu, m->inst, NULL, NULL)),
+		       err);
+}
+
+static WAITS int migrate(struct lu *lu, struct error *err)
+{
+	const struct op_instance_migrate *op = lu->op;
+	struct move *m = move_of(lu);
+	auto_json json_t *info = NULL;
+
+	lu_feedback(lu, "Migrating instance %s", inst_name(m->inst));
+	if (lu_room_move(lu, m->inst, m->target, !op->allow_runtime_changes,
+			 err) < 0)
+		return -1;
+	lu_feedback(lu, "* checking disk consistency between source and "
+			"target");
+	info = migration_info(lu, err);
+	if (info == NULL)
+		return -1;
+	if (inst_start_disks(lu, m->inst, m->target, err) < 0)
+		return -1;
+	if (move_disks(lu, m->target, false, false, err) < 0 ||
+	    move_disks(lu, m->source, true, false, err) < 0 ||
+	    move_disks(lu, m->target, true, false, err) < 0 ||
+	    send_memory(lu, info, err) < 0) {
+		revert(lu, info);
+		lu_room_freed(lu, m->source);
+		lu_room_freed(lu, m->target);
+		return -1;
+	}
+	if (take_over(lu, info, err) < 0)
+		return -1;
+	lu_room_freed(lu, m->source);
+	lu_room_freed(lu, m->target); /* it may have come from less room */
+	lu_feedback(lu, "* done");
+	return 0;
+}
+
+static bool can_host(struct lu *lu, const char *node_uuid)
+{
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
+
+	return !json_bool(node, "offline", false) &&
+	       json_bool(node, "vm_capable", true);
+}
+
+/* After a broken migration: find out where it runs and record that. */
+static WAITS int clean_up(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	auto_strv struct strv nodes = {0};
+	const char *found = NULL;
+
+	lu_feedback(lu, "Migrating instance %s", inst_name(m->inst));
+	lu_feedback(lu, "* checking where the instance actually runs (if this "
+			"hangs, the hypervisor might be in a bad state)");
+	config_sorted(lu->m->config, CONFIG_NODE, &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		bool running = false;
+
+		if (!can_host(lu, nodes.items[i]))
+			continue;
+		/* Where nobody can look it may run as well. */
+		if (inst_is_running(lu, m->inst, nodes.items[i], &running,
+				    err) < 0)
+			return error_wrap(err,
+					  "Cannot see whether instance %s runs "
+					  "on node %s (mark a dead node "
+					  "offline)",
+					  inst_name(m->inst),
+					  lu_node_name(lu, nodes.items[i]));
+		if (running && found != NULL)
+			return error_set(err, ERR_EXEC, NULL,
+					 "Instance %s seems to run on two "
+					 "nodes: %s and %s; stop one of them",
+					 inst_name(m->inst),
+					 lu_node_name(lu, found),
+					 lu_node_name(lu, nodes.items[i]));
+		if (running)
+			found = nodes.items[i];
+	}
+	if (found == NULL)
+		return error_set(err, ERR_EXEC, NULL,
+				 "Instance %s runs on no node; start it with "
+				 "gnt-instance startup",
+				 inst_name(m->inst));
+	m->target = lu_keep_str(lu, xstrdup(found));
+	if (strcmp(found, m->source) != 0 && move_set_primary(lu, err) < 0)
+		return -1;
+	lu_feedback(lu, "* done");
+	return 0;
+}
+
+static json_t *migrate_exec(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	int rc;
+
+	if (m->cleanup)
+		rc = clean_up(lu, err);
+	else if (m->as_failover)
+		rc = move_by_failover(
+			lu, SHUTDOWN_TIMEOUT_S,
+			"gnt-instance failover --shutdown-timeout", false, err);
+	else
+		rc = migrate(lu, err);
+	return rc < 0 ? NULL : json_null();
+}
+
+const struct lu_class lu_instance_migrate = {
+	.op = &op_class_instance_migrate,
+	.size = sizeof(struct move),
+	.hook_path = "instance-migrate",
+	.object_type = "INSTANCE",
+	.expand = migrate_expand,
+	.check = migrate_check,
+	.hook_env = migrate_env,
+	.hook_nodes = migrate_nodes,
+	.exec = migrate_exec,
+};

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_MOVE: stop the instance, copy its disks to another node, start it
+ * there.  For storage that no other node sees (file, plain).
+ *
+ * Until the new primary is recorded the disks of the old one are the instance's
+ * and the new ones are taken back on failure; afterwards it is the other way
+ * round, and a failure to remove the old ones is only a warning. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/transfer.h"
+#include "masterd/lu/group/group.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/parts/lu_resources.h"
+#include "masterd/lu/parts/lu_room.h"
+#include "masterd/lu/parts/lu_stop.h"
+#include "masterd/resources/resources.h"
+
+struct inst_move {
+	struct lu lu;
+	const json_t *inst;
+	const char *source, *target; /* UUIDs */
+	json_t *disks;		     /* as node calls carry them */
+	bool has_disks;		     /* on the target, not yet the instance's */
+	bool stopped;		     /* it ran, and does no more */
+};
+
+static struct inst_move *move_of(struct lu *lu)
+{
+	return container_of(lu, struct inst_move, lu);
+}
+
+static int move_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_move *op = lu->op;
+	struct inst_move *m = move_of(lu);
+	const json_t *node;
+
+	m->inst = lu_instance(lu, op->instance_name, err);
+	node = m->inst != NULL ? lu_node(lu, op->target_node, err) : NULL;
+	if (node == NULL)
+		return -1;
+	m->source = inst_primary(m->inst);
+	m->target = json_str(node, "uuid", "");
+	lu_want(lu, LOCK_INSTANCE, inst_name(m->inst), true);
+	lu_want(lu, LOCK_NODE, m->source, false);
+	lu_want(lu, LOCK_NODE, m->target, false);
+	lu_want(lu, LOCK_NODE_RES, m->source, true);
+	lu_want(lu, LOCK_NODE_RES, m->target, true);
+	return 0;
+}
+
+/* --- check --- */
+
+static int check_disks(struct lu *lu, struct error *err)
+{
+	struct inst_move *m = move_of(lu);
+
+	m->disks = inst_rpc_disks(lu, m->inst);
+	for (size_t i = 0; i < json_array_size(m->disks); i++) {
+		const char *type =
+			json_str(json_array_get(m->disks, i), "dev_type", "");
+
+		if (strcmp(type, "file") != 0 && strcmp(type, "plain") != 0)
+			return error_set(err, ERR_PREREQ, ECODE_STATE,
+					 "Instance disk %zu is of the type "
+					 "'%s', which cannot be copied "
+					 "(use migrate or failover)",
+					 i, type);
+	}
+	return 0;
+}
+
+static int check_policy(struct lu *lu, struct error *err)
+{
+	const struct op_instance_move *op = lu->op;
+	struct inst_move *m = move_of(lu);
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->target);
+	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
+					 json_str(node, "group", ""));
+	auto_json json_t *policy =
+		params_fill_ipolicy(config_cluster(lu->m->config), group);
+	auto_strv struct strv sentences = {0};
+	auto_free char *text = NULL;
+
+	group_violations_with_disk(lu, m->inst, policy, SIZE_MAX, 0,
+				   &sentences);
+	if (sentences.n == 0)
+		return 0;
+	text = strv_join(&sentences, ", ");
+	if (op->ignore_ipolicy) {
+		lu_warn(lu, "%s", text);
+		return 0;
+	}
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Instance does not meet the policy of its target "
+			 "group %s: %s",
+			 json_str(group, "name", ""), text);
+}
+
+static bool is_up(const json_t *inst)
+{
+	return strcmp(json_str(inst, "admin_state", ""), "up") == 0;
+}
+
+static WAITS int check_room(struct lu *lu, struct error *err)
+{
+	struct inst_move *m = move_of(lu);
+	auto_json json_t *be = inst_filled_be(lu, m->inst);
+	auto_free char *why = xprintf("moving instance %s", inst_name(m->inst));
+	const char *template = config_instance_template(lu->m->config, m->inst);
+	struct memory_need need = {
+		.node = m->target,
+		.reason = why,
+		.hypervisor = json_str(m->inst, "hypervisor", ""),
+		.min = json_int(be, "minmem", 0),
+		.live = json_int(be, "maxmem", 0),
+	};
+
+	if (!is_up(m->inst)) {
+		lu_info(lu, "Not checking memory on the secondary node as "
+			    "instance will not be started");
+		need.live = 0;
+	}
+	if (strcmp(json_str(m->inst, "admin_state", ""), "offline") == 0)
+		need.min = 0; /* it books none */
+	if (lu_check_memory(lu, &need, err) < 0 ||
+	    lu_check_space(lu, m->target, template,
+			   resources_disk_sum(m->disks, template), err) < 0)
+		return -1;
+	/* The room is ours; copying takes long, and others need not wait. */
+	lu_book(lu, m->inst, m->target,
+		need.min > 0 ? BOOK_MEMORY | BOOK_DISKS : BOOK_DISKS);
+	lu_release(lu, LOCK_NODE_RES);
+	return 0;
+}
+
+static int move_check(struct lu *lu, struct error *err)
+{
+	const struct op_instance_move *op = lu->op;
+	struct inst_move *m = move_of(lu);
+
+	if (strcmp(m->source, m->target) == 0)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance %s is already on the node %s",
+				 inst_name(m->inst),
+				 lu_node_name(lu, m->target));
+	if (inst_check_node(lu, m->source, false, err) < 0 ||
+	    check_disks(lu, err) < 0 ||
+	    inst_check_node(lu, m->target, true, err) < 0 ||
+	    transfer_check_tool(lu, op->compress, err) < 0 ||
+	    check_policy(lu, err) < 0 ||
+	    inst_check_bridges(lu, json_get(m->inst, "nics"), m->target, err) <
+		    0)
+		return -1;
+	return check_room(lu, err);
+}
+
+/* --- hooks --- */
+
+static void move_hook_env(struct lu *lu, json_t *ret_env)
+{
+	const struct op_instance_move *op = lu->op;
+	struct inst_move *m = move_of(lu);
+	auto_free char *timeout =
+		xprintf("%jd", (intmax_t)op->shutdown_timeout);
+
+	inst_hook_env(lu, m->inst, ret_env);
+	json_set_str(ret_env, "TARGET_NODE", lu_node_name(lu, m->target));
+	json_set_str(ret_env, "SHUTDOWN_TIMEOUT", timeout);
+}
+
+static void move_hook_nodes(struct lu *lu, struct strv *ret_pre,
+			    struct strv *ret_post)
+{
+	struct inst_move *m = move_of(lu);
+	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+
+	strv_add_unique(ret_pre, master);
+	strv_add_unique(ret_pre, m->source);
+	strv_add_unique(ret_pre, m->target);
+	strv_add_unique(ret_post, master);
+	strv_add_unique(ret_post, m->source);
+	strv_add_unique(ret_post, m->target);
+}
+
+/* --- exec --- */
+
+static WAITS int shut_down(struct lu *lu, struct error *err)
+{
+	const struct op_instance_move *op = lu->op;
+	struct inst_move *m = move_of(lu);
+	const struct stop how = {m->inst, m->source, op->shutdown_timeout,
+				 "--shutdown-timeout"};
+	int rc;
+
+	lu_info(lu, "Shutting down instance %s on source node %s",
+		inst_name(m->inst), lu_node_name(lu, m->source));
+	rc = inst_stop(lu, &how, err);
+	m->stopped = rc == 0 && is_up(m->inst);
+	if (rc == 0)
+		return 0;
+	if (!op->ignore_consistency || lu->run->killed)
+		return error_wrap(
+			err, "Could not shutdown instance %s on node %s",
+			inst_name(m->inst), lu_node_name(lu, m->source));
+	lu_warn(lu,
+		"Could not shutdown instance %s on node %s, proceeding "
+		"anyway; please make sure node %s is down: %s",
+		inst_name(m->inst), lu_node_name(lu, m->source),
+		lu_node_name(lu, m->source), err->text);
+	return 0;
+}
+
+/* New disks on the target, and noted there: if this master dies the next one
+ * knows that they are a copy that was never finished. */
+static WAITS int make_disks(struct lu *lu, struct error *err)
+{
+	struct inst_move *m = move_of(lu);
+
+	inst_drop_copies(lu, m->inst);
+	if (inst_copy_disks_on(lu, m->inst, m->target, err) < 0)
+		return -1;
+	m->has_disks = true;
+	return inst_note_copy(lu, m->inst, m->target, err);
+}
+
+static WAITS int copy_disks(struct lu *lu, struct error *err)
+{
+	const struct op_instance_move *op = lu->op;
+	struct inst_move *m = move_of(lu);
+	auto_json json_t *carried = inst_rpc(lu, m->inst, NULL, NULL);
+
+	if (make_disks(lu, err) < 0)
+		return -1;
+	if (inst_start_disks(lu, m->inst, m->source, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(m->disks); i++) {
+		auto_json json_t *end =
+			transfer_raw(json_array_get(m->disks, i));
+		struct transfer t = {
+			.index = i,
+			.inst = carried,
+			.source = m->source,
+			.target = m->target,
+			.from = end,
+			.to = end,
+			.compress = op->compress,
+		};
+
+		if (transfer_run(lu, &t, err) < 0)
+			return error_wrap(err, "Errors during disk copy");
+	}
+	return 0;
+}
+
+/* The disks live on the node that is the primary from now on. */
+static WAITS int put_primary(struct lu *lu, struct error *err)
+{
+	struct inst_move *m = move_of(lu);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, m->inst);
+	json_t *changed = config_edit(lu_instance(lu, inst_name(m->inst), err));
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		json_t *disk = config_edit(json_array_get(disks, i));
+
+		json_object_set_new(disk, "nodes", json_make("[s]", m->target));
+		config_put(lu->m->config, CONFIG_DISK, disk);
+	}
+	json_set_str(changed, "primary_node", m->target);
+	m->inst = lu_keep(lu,
+			  config_put(lu->m->config, CONFIG_INSTANCE, changed));
+	return config_commit(lu->m->config, err);
+}
+
+static WAITS int start(struct lu *lu, const char *node, struct error *err)
+{
+	struct inst_move *m = move_of(lu);
+	const struct room_start how = {.node = node};
+
+	lu_info(lu, "Starting instance %s on node %s", inst_name(m->inst),
+		lu_node_name(lu, node));
+	if (inst_start_disks(lu, m->inst, node, err) < 0)
+		return -1;
+	if (lu_start_instance(lu, m->inst, &how, err) == 0)
+		return 0;
+	return error_wrap(err, "Could not start instance %s on node %s",
+			  inst_name(m->inst), lu_node_name(lu, node));
+}
+
+static json_t *move_exec(struct lu *lu, struct error *err)
+{
+	struct inst_move *m = move_of(lu);
+	struct error ignored;
+
+	if (shut_down(lu, err) < 0 || copy_disks(lu, err) < 0 ||
+	    lu_check_killed(lu, err) < 0)
+		return NULL;
+	inst_stop_disks(lu, m->inst, m->source, true, &ignored);
+	if (put_primary(lu, err) < 0)
+		return NULL;
+	m->has_disks = m->stopped = false;
+	lu_info(lu, "Removing the disks on the original node");
+	inst_remove_disks_on(lu, m->disks, m->source);
+	lu_room_freed(lu, m->source);
+	if (is_up(m->inst) && start(lu, m->target, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+/* The new disks go, and the instance runs again where it ran. */
+static WAITS void move_undo(struct lu *lu)
+{
+	struct inst_move *m = move_of(lu);
+	struct error err;
+
+	for (size_t i = 0;
+	     m->has_disks && lu->run->killed && i < json_array_size(m->disks);
+	     i++)
+		aftermath_call(lu->m, m->target, "blockdev_remove",
+			       json_make("[O]", json_array_get(m->disks, i)));
+	if (lu->run->killed)
+		return;
+	if (m->has_disks)
+		inst_drop_copies(lu, m->inst);
+	if (m->stopped && start(lu, m->source, &err) < 0)
+		lu_warn(lu, "%s", err.text);
+}
+
+static void move_done(struct lu *lu)
+{
+	json_decref(move_of(lu)->disks);
+}
+
+const struct lu_class lu_instance_move = {
+	.op = &op_class_instance_move,
+	.size = sizeof(struct inst_move),
+	.hook_path = "instance-move",
+	.object_type = "INSTANCE",
+	.expand = move_expand,
+	.check = move_check,
+	.hook_env = move_hook_env,
+	.hook_nodes = move_hook_nodes,
+	.exec = move_exec,
+	.undo = move_undo,
+	.done = move_done,
+};

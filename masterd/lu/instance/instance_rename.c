@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_RENAME: another name, in the configuration, for the folder of
+ * file based disks and for the guest (the OS definition's rename script).  One
+ * may give the name that it has: then the guest alone is told, again. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/config/reserve.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+struct rename {
+	struct lu lu;
+	const json_t *inst;
+	const char *new_name;	       /* as it is resolved */
+	char *old_folder, *new_folder; /* NULL: its disks have none */
+};
+
+static struct rename *rename_of(struct lu *lu)
+{
+	return container_of(lu, struct rename, lu);
+}
+
+static bool keeps_name(const struct rename *r)
+{
+	return strcmp(r->new_name, inst_name(r->inst)) == 0;
+}
+
+static WAITS int rename_arguments(struct lu *lu, struct error *err)
+{
+	const struct op_instance_rename *op = lu->op;
+	struct rename *r = rename_of(lu);
+	const char *ip;
+
+	r->new_name = op->new_name;
+	if (op->ip_check && !op->name_check)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "IP address check requires a name check");
+	if (!str_valid_hostname(op->new_name))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "'%s' is not a valid instance name",
+				 op->new_name);
+	if (!op->name_check)
+		return 0;
+	if (inst_resolve(lu, op->new_name, &r->new_name, &ip, err) < 0)
+		return -1;
+	return op->ip_check ? inst_check_ip(lu, r->new_name, ip, err) : 0;
+}
+
+static int rename_expand(struct lu *lu, struct error *err)
+{
+	const struct op_instance_rename *op = lu->op;
+	struct rename *r = rename_of(lu);
+
+	r->inst = lu_instance(lu, op->instance_name, err);
+	if (r->inst == NULL)
+		return -1;
+	lu_want(lu, LOCK_INSTANCE, inst_name(r->inst), true);
+	lu_want(lu, LOCK_INSTANCE, r->new_name, true);
+	lu_want(lu, LOCK_NODE, inst_primary(r->inst), false);
+	return 0;
+}
+
+static int check_name(struct lu *lu, struct error *err)
+{
+	struct rename *r = rename_of(lu);
+	const json_t *other;
+
+	if (keeps_name(r))
+		return 0;
+	other = config_find(lu->m->config, CONFIG_INSTANCE, r->new_name);
+	if (other != NULL &&
+	    !str_eq(json_str(other, "uuid", ""), json_str(r->inst, "uuid", "")))
+		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
+				 "Instance '%s' is already in the cluster",
+				 r->new_name);
+	return reserve_name(lu->m->reserve, lu->job_id, r->new_name, err);
+}
+
+/* The folder that the first disk is in; its parent stays. */
+static void find_folders(struct lu *lu)
+{
+	struct rename *r = rename_of(lu);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, r->inst);
+	const json_t *first = json_array_get(disks, 0);
+	const char *file = json_string_value(
+		json_array_get(json_get(first, "logical_id"), 1));
+	auto_free char *parent = NULL;
+	char *slash;
+
+	if (keeps_name(r) || file == NULL || strchr(file, '/') == NULL ||
+	    !params_template_is_file(json_str(first, "dev_type", "")))
+		return;
+	r->old_folder = xstrndup(file, (size_t)(strrchr(file, '/') - file));
+	parent = xstrdup(r->old_folder);
+	slash = strrchr(parent, '/');
+	if (slash == NULL || strcmp(slash + 1, inst_name(r->inst)) != 0) {
+		free(steal(&r->old_folder)); /* not named after it */
+		return;
+	}
+	*slash = '\0';
+	r->new_folder = xprintf("%s/%s", parent, r->new_name);
+}
+
+/* Whether its OS can tell it its new name.  Where a node has lost the whole
+ * definition, the rename stands with a warning. */
+static WAITS int check_script(struct lu *lu, struct error *err)
+{
+	const json_t *inst = rename_of(lu)->inst;
+	const char *os = json_str(inst, "os", "");
+
+	if (*os == '\0' || json_array_size(json_get(inst, "disks")) == 0)
+		return 0;
+	return inst_check_os_supports(lu, inst_primary(inst), os, NULL,
+				      "rename", false, err);
+}
+
+static int rename_check(struct lu *lu, struct error *err)
+{
+	struct rename *r = rename_of(lu);
+
+	if (inst_check_node(lu, inst_primary(r->inst), false, err) < 0 ||
+	    inst_check_down(lu, r->inst, "cannot rename", err) < 0 ||
+	    check_name(lu, err) < 0)
+		return -1;
+	find_folders(lu);
+	return check_script(lu, err);
+}
+
+static void rename_env(struct lu *lu, json_t *env)
+{
+	struct rename *r = rename_of(lu);
+
+	inst_hook_env(lu, r->inst, env);
+	json_set_str(env, "INSTANCE_NEW_NAME", r->new_name);
+}
+
+static void rename_nodes(struct lu *lu, struct strv *ret_pre,
+			 struct strv *ret_post)
+{
+	inst_hook_nodes(lu, rename_of(lu)->inst, ret_pre);
+	inst_hook_nodes(lu, rename_of(lu)->inst, ret_post);
+}
+
+static WAITS int move_folder(struct lu *lu, struct error *err)
+{
+	struct rename *r = rename_of(lu);
+	auto_json json_t *done = NULL;
+
+	if (r->new_folder == NULL)
+		return 0;
+	done = lu_call(lu, inst_primary(r->inst), "file_storage_dir_rename",
+		       json_make("[s, s]", r->old_folder, r->new_folder), err);
+	if (done != NULL)
+		return 0;
+	return error_wrap(err,
+			  "Could not rename folder '%s' to '%s' on node %s",
+			  r->old_folder, r->new_folder,
+			  lu_node_name(lu, inst_primary(r->inst)));
+}
+
+/* Disks are found in the new folder from now on. */
+static void move_disks(struct lu *lu)
+{
+	struct rename *r = rename_of(lu);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, r->inst);
+	const json_t *disk;
+	size_t i;
+
+	json_array_foreach (disks, i, disk) {
+		const json_t *id = json_get(disk, "logical_id");
+		const char *file = json_string_value(json_array_get(id, 1));
+		auto_free char *new_file = NULL;
+		json_t *changed;
+
+		if (r->new_folder == NULL || file == NULL)
+			return;
+		new_file = xprintf("%s%s", r->new_folder, strrchr(file, '/'));
+		changed = config_edit(disk);
+		json_object_set_new(
+			changed, "logical_id",
+			json_make("[O, s]", json_array_get(id, 0), new_file));
+		config_put(lu->m->config, CONFIG_DISK, changed);
+	}
+}
+
+static WAITS int record(struct lu *lu, struct error *err)
+{
+	struct rename *r = rename_of(lu);
+	json_t *changed = config_edit(r->inst);
+
+	json_set_str(changed, "name", r->new_name);
+	move_disks(lu);
+	config_put(lu->m->config, CONFIG_INSTANCE, changed);
+	return config_commit(lu->m->config, err);
+}
+
+/* The guest learns its name; when it cannot, the rename stands. */
+static WAITS void tell_guest(struct lu *lu, const json_t *inst)
+{
+	struct rename *r = rename_of(lu);
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	if (json_array_size(json_get(inst, "disks")) == 0 ||
+	    *json_str(inst, "os", "") == '\0')
+		return;
+	if (inst_start_disks(lu, inst, NULL, &err) == 0)
+		done = lu_call(lu, inst_primary(inst), "instance_run_rename",
+			       json_make("[o, s, I]",
+					 inst_rpc(lu, inst, NULL, NULL),
+					 inst_name(r->inst),
+					 (json_int_t)lu->common.debug_level),
+			       &err);
+	if (done == NULL)
+		lu_warn(lu,
+			"Could not run OS rename script for instance %s on "
+			"node %s (but the instance has been renamed): %s",
+			inst_name(inst), lu_node_name(lu, inst_primary(inst)),
+			err.text);
+	inst_stop_disks(lu, inst, NULL, true, &err);
+}
+
+static json_t *rename_exec(struct lu *lu, struct error *err)
+{
+	struct rename *r = rename_of(lu);
+	const json_t *inst;
+
+	if (move_folder(lu, err) < 0 || record(lu, err) < 0)
+		return NULL;
+	inst = lu_instance(lu, r->new_name, err);
+	if (inst == NULL)
+		return NULL;
+	tell_guest(lu, inst);
+	return json_string(r->new_name);
+}
+
+static void rename_done(struct lu *lu)
+{
+	free(rename_of(lu)->old_folder);
+	free(rename_of(lu)->new_folder);
+}
+
+const struct lu_class lu_instance_rename = {
+	.op = &op_class_instance_rename,
+	.size = sizeof(struct rename),
+	.hook_path = "instance-rename",
+	.object_type = "INSTANCE",
+	.arguments = rename_arguments,
+	.expand = rename_expand,
+	.check = rename_check,
+	.hook_env = rename_env,
+	.hook_nodes = rename_nodes,
+	.exec = rename_exec,
+	.done = rename_done,
+};

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/instance/move.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/parts/lu_allocator.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/parts/lu_resources.h"
+
+struct move *move_of(struct lu *lu)
+{
+	return container_of(lu, struct move, lu);
+}
+
+/* --- expand --- */
+
+static int choose(struct lu *lu, const struct move_wanted *w, struct error *err)
+{
+	struct move *m = move_of(lu);
+	const json_t *node;
+
+	m->target = m->iallocator = NULL;
+	if (w->target != NULL && w->iallocator != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Give either a target node or an iallocator, "
+				 "not both");
+	if (w->target != NULL) {
+		node = lu_node(lu, w->target, err);
+		if (node == NULL)
+			return -1;
+		m->target = json_str(node, "uuid", "");
+		return 0;
+	}
+	if (m->cleanup) {
+		m->target = m->source;
+		return 0;
+	}
+	m->iallocator = w->iallocator;
+	if (m->iallocator == NULL || strcmp(m->iallocator, ".") == 0)
+		m->iallocator = json_str(config_cluster(lu->m->config),
+					 "default_iallocator", "");
+	if (*m->iallocator == '\0')
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "No target node and no iallocator given (-n "
+				 "or -I), and the cluster has no default one");
+	m->iallocator = lu_keep_str(lu, xstrdup(m->iallocator));
+	return 0;
+}
+
+int move_expand(struct lu *lu, const struct move_wanted *w, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	m->inst = lu_instance(lu, w->instance, err);
+	if (m->inst == NULL)
+		return -1;
+	m->source = inst_primary(m->inst);
+	if (choose(lu, w, err) < 0)
+		return -1;
+	lu_want(lu, LOCK_INSTANCE, inst_name(m->inst), true);
+	/* A cleanup looks for it everywhere. */
+	if (m->target == NULL || m->cleanup) {
+		lu_want_all(lu, LOCK_NODE_RES, true);
+		lu_want_all(lu, LOCK_NODE, false);
+		return 0;
+	}
+	lu_want(lu, LOCK_NODE_RES, m->source, false);
+	lu_want(lu, LOCK_NODE_RES, m->target, true);
+	lu_want(lu, LOCK_NODE, m->source, false);
+	lu_want(lu, LOCK_NODE, m->target, false);
+	return 0;
+}
+
+/* --- check --- */
+
+static WAITS int run_iallocator(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	const char *template = config_instance_template(lu->m->config, m->inst);
+	auto_strv struct strv from = {0};
+	auto_json json_t *nodes = NULL;
+	const json_t *node;
+
+	strv_add(&from, lu_node_name(lu, m->source));
+	nodes = lu_allocator(lu, iallocator_relocate(lu->m, m->inst, &from),
+			     (struct iallocator_how){
+				     .name = m->iallocator,
+				     .disk_template = template,
+			     },
+			     err);
+	if (nodes == NULL)
+		return -1;
+	node = lu_node(lu, json_string_value(json_array_get(nodes, 0)), err);
+	if (node == NULL)
+		return -1;
+	m->target = json_str(node, "uuid", "");
+	lu_info(lu, "Selected nodes for instance %s via iallocator %s: %s",
+		inst_name(m->inst), m->iallocator, json_str(node, "name", ""));
+	return 0;
+}
+
+int move_check_template(struct lu *lu, const char *verb, struct error *err)
+{
+	struct move *m = move_of(lu);
+	const char *template = config_instance_template(lu->m->config, m->inst);
+
+	if (params_template_is_ext_mirrored(template))
+		return 0;
+	if (params_template_is_mirrored(template))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Disk template '%s' can't be moved by this "
+				 "version",
+				 template);
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Instance's disk layout '%s' does not allow %s",
+			 template, verb);
+}
+
+static int check_target(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	if (m->cleanup)
+		return 0;
+	if (strcmp(m->source, m->target) == 0)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Cannot migrate instance %s to its primary "
+				 "(%s)",
+				 inst_name(m->inst),
+				 lu_node_name(lu, m->source));
+	return inst_check_node(lu, m->target, true, err);
+}
+
+static WAITS int check_memory(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	auto_json json_t *be = inst_filled_be(lu, m->inst);
+	auto_free char *why = xprintf("failing over/migrating instance %s",
+				      inst_name(m->inst));
+	int64_t min = json_int(be, "minmem", 0);
+	struct memory_need need = {
+		.node = m->target,
+		.reason = why,
+		.hypervisor = json_str(m->inst, "hypervisor", ""),
+		.min = min, /* what is guaranteed wherever it goes */
+		.live = min,
+	};
+
+	if (m->cleanup)
+		return 0;
+	if (m->as_failover &&
+	    strcmp(json_str(m->inst, "admin_state", ""), "up") != 0) {
+		lu_info(lu, "Not checking memory on the secondary node as "
+			    "instance will not be started");
+		need.live = 0;
+	}
+	if (strcmp(json_str(m->inst, "admin_state", ""), "offline") == 0)
+		need.min = 0; /* it books none */
+	return lu_check_memory(lu, &need, err);
+}
+
+/* Have the room there, so that others may choose while the move takes its
+ * time. */
+static void book(struct lu *lu)
+{
+	struct move *m = move_of(lu);
+
+	if (!m->cleanup)
+		lu_book(lu, m->inst, m->target, BOOK_MEMORY);
+	lu_release(lu, LOCK_NODE_RES);
+}
+
+WAITS int move_check(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	if (m->target != NULL)
+		lu_unbook(lu, m->inst, m->target, BOOK_MEMORY);
+	else if (run_iallocator(lu, err) < 0)
+		return -1;
+	if (check_target(lu, err) < 0 || check_memory(lu, err) < 0 ||
+	    (!m->cleanup && inst_check_bridges(lu, json_get(m->inst, "nics"),
+					       m->target, err) < 0))
+		return -1;
+	book(lu);
+	return 0;
+}
+
+/* --- hooks --- */
+
+void move_env(struct lu *lu, json_t *ret_env)
+{
+	struct move *m = move_of(lu);
+
+	inst_hook_env(lu, m->inst, ret_env);
+	/* After the move both are the new one, as in Ganeti. */
+	json_set_str(ret_env, "OLD_PRIMARY",
+		     lu_node_name(lu, inst_primary(m->inst)));
+	json_set_str(ret_env, "NEW_PRIMARY", lu_node_name(lu, m->target));
+	json_set_str(ret_env, "OLD_SECONDARY", "");
+	json_set_str(ret_env, "NEW_SECONDARY", "");
+}
+
+void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post)
+{
+	struct move *m = move_of(lu);
+	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+
+	strv_add_unique(ret_pre, master);
+	strv_add_unique(ret_pre, m->target);
+	strv_add_unique(ret_post, master);
+	strv_add_unique(ret_post, m->target);
+	strv_add_unique(ret_post, m->source);
+}
+
+/* --- the steps that both share --- */
+
+WAITS int move_set_primary(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	const json_t *now = config_get(lu->m->config, CONFIG_INSTANCE,
+				       json_str(m->inst, "uuid", ""));
+	json_t *changed = config_edit(now);
+
+	json_set_str(changed, "primary_node", m->target);
+	m->inst = lu_keep(lu,
+			  config_put(lu->m->config, CONFIG_INSTANCE, changed));
+	return config_commit(lu->m->config, err);
+}
+
+/* A call about the instance's disks as a whole. */
+WAITS int move_disks(struct lu *lu, const char *node, bool open, bool exclusive,
+		     struct error *err)
+{
+	struct move *m = move_of(lu);
+	auto_json json_t *disks = inst_rpc_disks(lu, m->inst);
+	json_t *args = open ? json_make("[s, O, b]", inst_name(m->inst), disks,
+					exclusive)
+			    : json_make("[s, O]", inst_name(m->inst), disks);
+	auto_json json_t *done = NULL;
+
+	if (open)
+		lu_feedback(lu,
+			    "* opening instance disks on node %s in %s mode",
+			    lu_node_name(lu, node),
+			    exclusive ? "exclusive" : "shared");
+	else
+		lu_feedback(lu, "* closing instance disks on node %s",
+			    lu_node_name(lu, node));
+	done = lu_call(lu, node, open ? "blockdev_open" : "blockdev_close",
+		       args, err);
+	return done == NULL ? -1 : 0;
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/modify/instance_convert.h"
+
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/allocator/iallocator.h"
+#include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/transfer.h"
+#include "masterd/lu/modify/instance_convert_private.h"
+#include "masterd/lu/modify/instance_modify.h"
+#include "masterd/lu/parts/lu_allocator.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/parts/lu_resources.h"
+#include "masterd/lu/parts/plan.h"
+#include "masterd/resources/resources.h"
+
+/* --- check --- */
+
+static int check_pair(const char *old, const char *new, struct error *err)
+{
+	if (strcmp(old, "diskless") == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Conversion from the '%s' disk template is "
+				 "not supported",
+				 old);
+	if (strcmp(new, "diskless") == 0 || strcmp(new, "blockdev") == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Conversion to the '%s' disk template is not "
+				 "supported",
+				 new);
+	if (strcmp(old, new) == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Instance already has disk template %s", new);
+	return 0;
+}
+
+/* Enabled on the cluster, and allowed by the policy of the node's group. */
+static int check_allowed(struct lu *lu, const json_t *inst,
+			 const char *template, struct error *err)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
+	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
+					 json_str(node, "group", ""));
+	auto_json json_t *policy = params_fill_ipolicy(cluster, group);
+
+	if (!json_array_has_str(json_get(cluster, "enabled_disk_templates"),
+				template))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Disk template '%s' is not enabled on this "
+				 "cluster (gnt-cluster modify "
+				 "--enabled-disk-templates)",
+				 template);
+	if (json_array_has_str(json_get(policy, "disk-templates"), template))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Disk template '%s' is not allowed by the policy of "
+			 "group %s",
+			 template, json_str(group, "name", ""));
+}
+
+static bool is_mirrored(const char *template)
+{
+	return str_eq(template, "drbd");
+}
+
+static const json_t *cluster_of(struct lu *lu)
+{
+	return config_cluster(lu->m->config);
+}
+
+/* --- expand --- */
+
+/* What nobody has chosen yet may be any node of the primary's group. */
+static void want_group(struct lu *lu, const json_t *inst)
+{
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
+	auto_strv struct strv nodes = {0};
+
+	config_group_nodes(lu->m->config, json_str(node, "group", ""), &nodes);
+	for (size_t i = 0; i < nodes.n; i++)
+		lu_want(lu, LOCK_NODE_RES, nodes.items[i], true);
+}
+
+int convert_expand(struct lu *lu, const struct op_instance_set_params *op,
+		   const json_t *inst, struct error *err)
+{
+	const char *iallocator;
+	auto_strv struct strv secondaries = {0};
+	const json_t *node;
+
+	if (op->disk_template == NULL)
+		return 0;
+	config_instance_secondaries(lu->m->config, inst, &secondaries);
+	for (size_t i = 0; i < secondaries.n; i++)
+		lu_want(lu, LOCK_NODE_RES, secondaries.items[i], true);
+	if (!is_mirrored(op->disk_template))
+		return 0;
+	if (plan_choose(lu, op->remote_node, op->iallocator, &iallocator, err) <
+	    0)
+		return -1;
+	if (op->remote_node == NULL) {
+		want_group(lu, inst);
+		return 0;
+	}
+	node = lu_node(lu, op->remote_node, err);
+	if (node == NULL)
+		return -1;
+	lu_want(lu, LOCK_NODE_RES, json_str(node, "uuid", ""), true);
+	return 0;
+}
+
+/* --- check --- */
+
+static WAITS int check_remote(struct lu *lu, const json_t *inst,
+			      const char *node, const json_t *disks,
+			      struct error *err)
+{
+	if (strcmp(node, inst_primary(inst)) == 0)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Given new secondary node %s is the same as "
+				 "the primary node of the instance",
+				 lu_node_name(lu, node));
+	if (inst_check_node(lu, node, true, err) < 0)
+		return -1;
+	return lu_check_space(lu, node, "drbd",
+			      resources_disk_sum(disks, "drbd"), err);
+}
+
+static int check_ext(const struct op_instance_set_params *op, struct error *err)
+{
+	bool ext = strcmp(op->disk_template, "ext") == 0;
+
+	if (ext && json_str(op->ext_params, "provider", NULL) == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Missing required parameter 'provider' when "
+				 "converting to an ExtStorage disk template");
+	if (!ext && json_object_size(op->ext_params) > 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Parameters of an ExtStorage provider need "
+				 "the disk template ext");
+	return 0;
+}
+
+static int check_lvm(struct lu *lu, const char *template, struct error *err)
+{
+	bool lvm = strcmp(template, "plain") == 0 || is_mirrored(template);
+
+	if (!lvm || *json_str(cluster_of(lu), "volume_group_name", "") != '\0')
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Disk template conversions to lvm-based instances are "
+			 "not supported by the cluster");
+}
+
+static WAITS int check_room(struct lu *lu,
+			    const struct op_instance_set_params *op,
+			    const json_t *inst, struct error *err)
+{
+	const char *from = config_instance_template(lu->m->config, inst);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	/* These two take over the volumes that there are. */
+	bool in_place =
+		(is_mirrored(from) &&
+		 strcmp(op->disk_template, "plain") == 0) ||
+		(is_mirrored(op->disk_template) && strcmp(from, "plain") == 0);
+
+	if (!in_place &&
+	    lu_check_space(lu, inst_primary(inst), op->disk_template,
+			   resources_disk_sum(disks, op->disk_template),
+			   err) < 0)
+		return -1;
+	if (!is_mirrored(op->disk_template) || op->remote_node == NULL)
+		return 0;
+	return check_remote(
+		lu, inst,
+		json_str(lu_node(lu, op->remote_node, err), "uuid", ""), disks,
+		err);
+}
+
+WAITS int convert_check(struct lu *lu, const struct op_instance_set_params *op,
+			const json_t *inst, struct error *err)
+{
+	if (op->disk_template == NULL)
+		return 0;
+	if (json_array_size(op->disks) > 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk template conversion and other disk "
+				 "changes not supported at the same time");
+	if (!is_mirrored(op->disk_template) && op->remote_node != NULL)
+		lu_warn(lu, "Changing the disk template to a non-mirrored one, "
+			    "the secondary node will be ignored");
+	if (check_pair(config_instance_template(lu->m->config, inst),
+		       op->disk_template, err) < 0 ||
+	    check_allowed(lu, inst, op->disk_template, err) < 0 ||
+	    check_lvm(lu, op->disk_template, err) < 0 ||
+	    check_ext(op, err) < 0 ||
+	    inst_check_down(lu, inst, "cannot change disk template", err) < 0)
+		return -1;
+	return check_room(lu, op, inst, err);
+}
+
+/* --- exec --- */
+
+static WAITS int choose_secondary(struct lu *lu, struct conversion *c,
+				  struct error *err)
+{
+	const char *iallocator = plan_iallocator(lu, c->op->iallocator);
+	auto_json json_t *answer = NULL;
+	const json_t *node = NULL;
+
+	if (c->op->remote_node != NULL) {
+		node = lu_node(lu, c->op->remote_node, err);
+		c->secondary = json_str(node, "uuid", NULL);
+		return node == NULL ? -1 : 0;
+	}
+	lu_feedback(lu, "Using %s to choose new secondary", iallocator);
+	answer = lu_allocator(lu, iallocator_allocate_secondary(c->inst),
+			      (struct iallocator_how){.name = iallocator,
+						      .disk_template = "drbd"},
+			      err);
+	if (answer == NULL)
+		return error_wrap(err,
+				  "Can't find secondary node using "
+				  "iallocator %s",
+				  iallocator);
+	node = lu_node(lu,
+		       json_is_string(answer)
+			       ? json_string_value(answer)
+			       : json_string_value(json_array_get(answer, 0)),
+		       err);
+	if (node == NULL)
+		return -1;
+	c->secondary = json_str(node, "uuid", "");
+	lu_feedback(lu, "%s choose %s as new secondary", iallocator,
+		    json_str(node, "name", ""));
+	return check_remote(lu, c->inst, c->secondary, c->old, err);
+}
+
+/* What a new disk shall have of the old one, and of what was asked for. */
+static json_t *wanted_as(const json_t *old, const json_t *ext_params)
+{
+	static const char *const keys[] = {"size", "mode", "name"};
+	json_t *wanted = json_overlay(ext_params, NULL);
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (json_get(old, keys[i]) != NULL)
+			json_object_set(wanted, keys[i],
+					json_object_get(old, keys[i]));
+	/* A volume gets another name, never another group. */
+	if (str_eq(json_str(old, "dev_type", ""), "plain"))
+		json_object_set(wanted, "vg",
+				json_array_get(json_get(old, "logical_id"), 0));
+	return wanted;
+}
+
+static json_t *plan_disk(struct lu *lu, const struct conversion *c, size_t i,
+			 struct error *err)
+{
+	const json_t *old = json_array_get(c->old, i);
+	auto_free char *folder = inst_file_dir(lu, inst_name(c->inst), c->to,
+					       c->op->file_storage_dir);
+	auto_json json_t *wanted = wanted_as(old, c->op->ext_params);
+	const struct new_disk new = {
+		.template = c->to,
+		.folder = folder,
+		.driver = c->op->file_driver,
+		.instance = json_str(c->inst, "uuid", ""),
+		.primary = inst_primary(c->inst),
+		.secondary = c->secondary,
+	};
+
+	return is_mirrored(c->from) && strcmp(c->to, "plain") == 0
+		       ? convert_data_of(c, old)
+		       : inst_new_disk(lu, &new, wanted, i, err);
+}
+
+/* The disks there will be, as large as those there are. */
+static int plan_disks(struct lu *lu, struct conversion *c, struct error *err)
+{
+	c->disks = json_array();
+	for (size_t i = 0; i < json_array_size(c->old); i++) {
+		json_t *disk = plan_disk(lu, c, i, err);
+
+		if (disk == NULL)
+			return -1;
+		json_array_append_new(c->disks, disk);
+	}
+	return 0;
+}
+
+/* The first n of the new disks go again. */
+static WAITS void drop_new(struct lu *lu, const struct conversion *c, size_t n)
+{
+	const char *primary = inst_primary(c->inst);
+	auto_json json_t *made = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(
+			made, inst_rpc_disk(lu, c->inst,
+					    json_array_get(c->disks, i)));
+	for (size_t i = 0; i < n && lu->run->killed; i++) {
+		aftermath_call(lu->m, primary, "blockdev_remove",
+			       json_make("[O]", json_array_get(made, i)));
+		if (c->secondary != NULL)
+			aftermath_call(
+				lu->m, c->secondary, "blockdev_remove",
+				json_make("[O]", json_array_get(made, i)));
+	}
+	if (n > 0 && !lu->run->killed)
+		inst_remove_disks_on(lu, made, primary);
+}
+
+static WAITS int make_all(struct lu *lu, const struct conversion *c,
+			  struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(c->disks); i++)
+		if (inst_create_disk(lu, c->inst, json_array_get(c->disks, i),
+				     i, err) < 0) {
+			drop_new(lu, c, i);
+			return -1;
+		}
+	return 0;
+}
+
+static WAITS int copy_one(struct lu *lu, const struct conversion *c,
+			  const json_t *carried, size_t i, struct error *err)
+{
+	const json_t *old = json_array_get(c->old, i);
+	auto_json json_t *source = inst_rpc_disk(
+		lu, c->inst,
+		is_mirrored(c->from)
+			? json_array_get(json_get(old, "children"), 0)
+			: old);
+	auto_json json_t *target =
+		inst_rpc_disk(lu, c->inst, json_array_get(c->disks, i));
+	auto_json json_t *from = transfer_raw(source);
+	auto_json json_t *to = transfer_raw(target);
+	const char *node = json_str(carried, "primary_node", "");
+	struct transfer t = {
+		.index = i,
+		.inst = carried,
+		.source = node,
+		.target = node,
+		.from = from,
+		.to = to,
+		.compress = "none",
+	};
+
+	lu_feedback(lu, " - copying data from disk %zu (%s), size %jdM", i,
+		    json_str(old, "dev_type", ""),
+		    (intmax_t)json_int(old, "size", 0));
+	return transfer_run(lu, &t, err);
+}
+
+static WAITS int copy_all(struct lu *lu, const struct conversion *c,
+			  struct error *err)
+{
+	auto_json json_t *carried = inst_rpc(lu, c->inst, NULL, NULL);
+
+	for (size_t i = 0; i < json_array_size(c->disks); i++)
+		if (copy_one(lu, c, carried, i, err) < 0)
+			return error_wrap(err, "Error while converting the "
+					       "instance's template");
+	return lu_check_killed(lu, err);
+}
+
+WAITS int convert_record(struct lu *lu, const struct conversion *c,
+			 struct error *err)
+{
+	struct config *config = lu->m->config;
+	json_t *changed = config_edit(config_get(
+		config, CONFIG_INSTANCE, json_str(c->inst, "uuid", "")));
+	json_t *uuids = json_array();
+
+	for (size_t i = 0; i < json_array_size(c->old); i++)
+		config_remove(config, CONFIG_DISK,
+			      json_str(json_array_get(c->old, i), "uuid", ""));
+	for (size_t i = 0; i < json_array_size(c->disks); i++) {
+		const json_t *disk =
+			config_put(config, CONFIG_DISK,
+				   json_deep_copy(json_array_get(c->disks, i)));
+
+		json_array_append(uuids, json_object_get(disk, "uuid"));
+	}
+	json_object_set_new(changed, "disks", uuids);
+	config_put(config, CONFIG_INSTANCE, changed);
+	return config_commit(config, err);
+}
+
+WAITS int convert_wait(struct lu *lu, const struct conversion *c,
+		       struct error *err)
+{
+	auto_json json_t *carried = json_array();
+
+	for (size_t i = 0; i < json_array_size(c->disks); i++)
+		json_array_append_new(
+			carried, inst_rpc_disk(lu, c->inst,
+					       json_array_get(c->disks, i)));
+	return inst_wait_sync(lu, c->inst, carried, !c->op->wait_for_sync, err);
+}
+
+/* --- with a copy --- */
+
+static WAITS int convert_by_copy(struct lu *lu, const struct conversion *c,
+				 struct error *err)
+{
+	auto_json json_t *old_carried = inst_rpc_disks(lu, c->inst);
+
+	lu_feedback(lu, "Creating new empty disks of type '%s'...", c->to);
+	if (make_all(lu, c, err) < 0)
+		return -1;
+	lu_feedback(lu, "Populating the new empty disks of type '%s'...",
+		    c->to);
+	if (copy_all(lu, c, err) < 0) {
+		drop_new(lu, c, json_array_size(c->disks));
+		return -1;
+	}
+	if (convert_record(lu, c, err) < 0 ||
+	    (is_mirrored(c->to) && convert_wait(lu, c, err) < 0))
+		return -1;
+	lu_feedback(lu, "Removing old block devices...");
+	inst_remove_disks_on(lu, old_carried, inst_primary(c->inst));
+	return 0;
+}
+
+/* --- all ways --- */
+
+static WAITS int convert(struct lu *lu, struct conversion *c, struct error *err)
+{
+	lu_feedback(lu, "Converting disk template from '%s' to '%s'", c->from,
+		    c->to);
+	if ((is_mirrored(c->to) && choose_secondary(lu, c, err) < 0) ||
+	    plan_disks(lu, c, err) < 0)
+		return -1;
+	if (is_mirrored(c->to) && strcmp(c->from, "plain") == 0)
+		return convert_mirror_volumes(lu, c, err);
+	if (is_mirrored(c->from) && strcmp(c->to, "plain") == 0)
+		return convert_take_data(lu, c, err);
+	return convert_by_copy(lu, c, err);
+}
+
+WAITS int convert_disks(struct lu *lu, const struct op_instance_set_params *op,
+			const json_t *inst, json_t *rows, struct error *err)
+{
+	struct conversion c = {.op = op, .inst = inst, .to = op->disk_template};
+	int rc;
+
+	if (c.to == NULL)
+		return 0;
+	c.from = lu_keep_str(
+		lu, xstrdup(config_instance_template(lu->m->config, inst)));
+	c.old = config_instance_disks(lu->m->config, inst);
+	rc = convert(lu, &c, err);
+	json_decref(c.old);
+	json_decref(c.disks);
+	if (rc == 0)
+		modify_row(rows, json_string(c.to), "disk_template");
+	return rc;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Disks on volumes become mirrors, and mirrors disks on volumes: the volume
+ * with the data stays, under another name or alone. */
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/modify/instance_convert_private.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/resources/resources.h"
+
+/* --- devices that are made, and taken back --- */
+
+/* Make one on a node.  It is noted in `made`, [[node, disk], ...], before that:
+ * a call that failed may have made it. */
+static WAITS int make(struct lu *lu, const struct conversion *c,
+		      const char *node, const json_t *disk, json_t *made,
+		      struct error *err)
+{
+	auto_free char *info = xprintf("originstname+%s", inst_name(c->inst));
+	auto_json json_t *carried = inst_rpc_disk(lu, c->inst, disk);
+	bool exclusive = resources_exclusive(
+		lu->m->config, config_get(lu->m->config, CONFIG_NODE, node));
+	auto_json json_t *done = NULL;
+
+	json_array_append_new(made, json_make("[s, O]", node, carried));
+	done = lu_call(lu, node, "blockdev_create",
+		       json_make("[O, I, s, b, s, b]", carried,
+				 (json_int_t)json_int(disk, "size", 0),
+				 inst_name(c->inst),
+				 strcmp(node, inst_primary(c->inst)) == 0, info,
+				 exclusive),
+		       err);
+	if (done != NULL)
+		return 0;
+	return error_wrap(err,
+			  "Can't create a device for instance %s on node %s",
+			  inst_name(c->inst), lu_node_name(lu, node));
+}
+
+/* A mirror is only stopped: the volumes that were made for it are noted on
+ * their own. */
+static WAITS void unmake(struct lu *lu, const char *node, const json_t *disk)
+{
+	bool stops = strcmp(json_str(disk, "dev_type", ""), "drbd") == 0;
+	const char *procedure = stops ? "blockdev_shutdown" : "blockdev_remove";
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	if (lu->run->killed) {
+		aftermath_call(lu->m, node, procedure, json_make("[O]", disk));
+		return;
+	}
+	done = lu_call(lu, node, procedure, json_make("[O]", disk), &err);
+	if (done == NULL)
+		lu_warn(lu,
+			"Could not remove a device on node %s, ignoring: %s",
+			lu_node_name(lu, node), err.text);
+}
+
+/* The last first. */
+static WAITS void unmake_all(struct lu *lu, const json_t *made)
+{
+	for (size_t i = json_array_size(made); i > 0; i--) {
+		const json_t *one = json_array_get(made, i - 1);
+
+		unmake(lu, json_string_value(json_array_get(one, 0)),
+		       json_array_get(one, 1));
+	}
+}
+
+/* --- volumes become mirrors --- */
+
+static const json_t *part(const json_t *mirror, size_t i)
+{
+	return json_array_get(json_get(mirror, "children"), i);
+}
+
+/* The old volumes become the data of the mirrors, or (back) what they were. */
+static WAITS int rename_volumes(struct lu *lu, const struct conversion *c,
+				bool back, struct error *err)
+{
+	auto_json json_t *pairs = json_array(), *done = NULL;
+
+	for (size_t i = 0; i < json_array_size(c->old); i++) {
+		const json_t *old = json_array_get(c->old, i);
+		const json_t *data = part(json_array_get(c->disks, i), 0);
+		auto_json json_t *from =
+			inst_rpc_disk(lu, c->inst, back ? data : old);
+
+		json_array_append_new(
+			pairs,
+			json_make("[O, O]", from,
+				  json_get(back ? old : data, "logical_id")));
+	}
+	done = lu_call(lu, inst_primary(c->inst), "blockdev_rename",
+		       json_make("[O]", pairs), err);
+	return done == NULL ? -1 : 0;
+}
+
+/* What is missing of the volumes: metadata here, both there. */
+static WAITS int make_volumes(struct lu *lu, const struct conversion *c,
+			      json_t *made, struct error *err)
+{
+	const char *primary = inst_primary(c->inst);
+
+	lu_feedback(lu, "Creating additional volumes...");
+	for (size_t i = 0; i < json_array_size(c->disks); i++) {
+		const json_t *disk = json_array_get(c->disks, i);
+
+		if (make(lu, c, primary, part(disk, 1), made, err) < 0 ||
+		    make(lu, c, c->secondary, part(disk, 0), made, err) < 0 ||
+		    make(lu, c, c->secondary, part(disk, 1), made, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static WAITS int make_mirrors(struct lu *lu, const struct conversion *c,
+			      json_t *made, struct error *err)
+{
+	lu_feedback(lu, "Initializing DRBD devices...");
+	for (size_t i = 0; i < json_array_size(c->disks); i++) {
+		const json_t *disk = json_array_get(c->disks, i);
+
+		if (make(lu, c, inst_primary(c->inst), disk, made, err) < 0 ||
+		    make(lu, c, c->secondary, disk, made, err) < 0)
+			return -1;
+	}
+	return lu_check_killed(lu, err);
+}
+
+static WAITS void rename_back(struct lu *lu, const struct conversion *c)
+{
+	struct error err;
+
+	lu_feedback(lu, "Initializing of DRBD devices failed; renaming back "
+			"original volumes...");
+	if (rename_volumes(lu, c, true, &err) < 0)
+		lu_warn(lu, "Failed to rename volumes back: %s", err.text);
+}
+
+WAITS int convert_mirror_volumes(struct lu *lu, const struct conversion *c,
+				 struct error *err)
+{
+	auto_json json_t *made = json_array();
+	bool renamed = false;
+
+	if (make_volumes(lu, c, made, err) == 0) {
+		lu_feedback(lu, "Renaming original volumes...");
+		renamed = rename_volumes(lu, c, false, err) == 0;
+		if (renamed && make_mirrors(lu, c, made, err) == 0)
+			return convert_record(lu, c, err) < 0
+				       ? -1
+				       : convert_wait(lu, c, err);
+	}
+	unmake_all(lu, made);
+	if (renamed)
+		rename_back(lu, c);
+	return -1;
+}
+
+/* --- mirrors become volumes --- */
+
+json_t *convert_data_of(const struct conversion *c, const json_t *mirror)
+{
+	static const char *const members[] = {"size", "mode", "name",
+					      "iv_name"};
+	json_t *data = json_copy((json_t *)part(mirror, 0));
+	char uuid[37];
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		json_t *value = json_object_get(mirror, members[i]);
+
+		if (value != NULL)
+			json_object_set(data, members[i], value);
+	}
+	uuid_new(uuid);
+	if (json_get(data, "uuid") == NULL)
+		json_set_str(data, "uuid", uuid);
+	json_object_set_new(data, "nodes",
+			    json_make("[s]", inst_primary(c->inst)));
+	return data;
+}
+
+/* The old disks are in use no more: a failure is a warning. */
+static WAITS void remove_at(struct lu *lu, const struct conversion *c,
+			    const char *node, const json_t *disk)
+{
+	auto_json json_t *carried = inst_rpc_disk(lu, c->inst, disk);
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	done = lu_call(lu, node, "blockdev_remove", json_make("[O]", carried),
+		       &err);
+	if (done == NULL)
+		lu_warn(lu,
+			"Could not remove a volume on node %s, ignoring: %s",
+			lu_node_name(lu, node), err.text);
+}
+
+WAITS int convert_take_data(struct lu *lu, const struct conversion *c,
+			    struct error *err)
+{
+	auto_strv struct strv secondaries = {0};
+
+	config_instance_secondaries(lu->m->config, c->inst, &secondaries);
+	if (inst_stop_disks(lu, c->inst, NULL, false, err) < 0)
+		return error_wrap(err, "Cannot shutdown instance disks, unable "
+				       "to proceed with disk template "
+				       "conversion");
+	if (convert_record(lu, c, err) < 0)
+		return -1;
+	lu_feedback(lu, "Removing volumes on the secondary node...");
+	for (size_t i = 0; i < json_array_size(c->old); i++)
+		for (size_t k = 0; k < secondaries.n; k++)
+			remove_at(lu, c, secondaries.items[k],
+				  json_array_get(c->old, i));
+	lu_feedback(lu, "Removing unneeded volumes on the primary node...");
+	for (size_t i = 0; i < json_array_size(c->old); i++)
+		remove_at(lu, c, inst_primary(c->inst),
+			  part(json_array_get(c->old, i), 1));
+	return 0;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_SET_PARAMS: disks come and go.  New ones are made before the
+ * configuration knows them and removed again when it cannot; those that go
+ * leave a running instance first, then the configuration, then the node, so
+ * that none is named or used that is half gone. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/modify/instance_modify.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+/* --- exec: files --- */
+
+/* Give a disk's file another name, so as the objects say. */
+static WAITS int rename_file(struct lu *lu, const json_t *from,
+			     const json_t *to, struct error *err)
+{
+	const char *node = inst_primary(modify_of(lu)->inst);
+	auto_json json_t *carried =
+		inst_rpc_disk(lu, modify_of(lu)->inst, from);
+	auto_json json_t *done = NULL;
+	json_t *id = json_object_get(to, "logical_id");
+
+	if (json_equal(id, json_object_get(from, "logical_id")))
+		return 0;
+	done = lu_call(lu, node, "blockdev_rename",
+		       json_make("[[[O, O]]]", carried, id), err);
+	return done == NULL ? -1 : 0;
+}
+
+/* As it was before it was attached; borrowed. */
+static const json_t *recorded(struct lu *lu, const json_t *disk)
+{
+	return config_get(lu->m->config, CONFIG_DISK,
+			  json_str(disk, "uuid", ""));
+}
+
+static WAITS int bring_in(struct lu *lu, const json_t *disk, struct error *err)
+{
+	const json_t *inst = modify_of(lu)->inst;
+	auto_json json_t *from = json_copy((json_t *)recorded(lu, disk));
+
+	if (inst_make_folder(lu, inst, disk, err) < 0 ||
+	    rename_file(lu, from, disk, err) < 0)
+		return error_wrap(err, "Failed before attach");
+	return 0;
+}
+
+/* The first n of those that have come leave again. */
+static WAITS void take_back(struct lu *lu, size_t n)
+{
+	struct modify *m = modify_of(lu);
+	struct error err;
+
+	for (size_t i = 0; i < n; i++) {
+		const json_t *disk = json_array_get(m->disks, i);
+		auto_json json_t *before =
+			json_incref((json_t *)recorded(lu, disk));
+
+		if (before == NULL)
+			inst_remove_disk(lu, m->inst, disk, i);
+		else if (rename_file(lu, disk, before, &err) < 0)
+			lu_warn(lu, "Could not take disk %zu back: %s", i,
+				err.text);
+	}
+}
+
+static WAITS int bring_all(struct lu *lu, struct error *err)
+{
+	struct modify *m = modify_of(lu);
+
+	for (size_t i = 0; i < json_array_size(m->disks); i++) {
+		const json_t *disk = json_array_get(m->disks, i);
+		const json_t *before = recorded(lu, disk);
+		int rc = 0;
+
+		if (before == NULL) {
+			inst_say_disk(lu, disk, i);
+			rc = inst_create_disk(lu, m->inst, disk, i, err);
+			if (rc == 0)
+				rc = inst_wipe_disk(lu, m->inst, disk, i, 0,
+						    err);
+		} else {
+			rc = bring_in(lu, disk, err);
+		}
+		if (rc < 0) {
+			take_back(lu, before == NULL ? i + 1 : i);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* <folder>/<instance>/<file> becomes <folder>/<file>; others stay in place. */
+static json_t *detached(const json_t *disk)
+{
+	json_t *copy = config_edit(disk);
+	json_t *id = json_object_get(disk, "logical_id");
+	const char *file = json_string_value(json_array_get(id, 1));
+	auto_free char *folder = NULL, *path = NULL;
+
+	json_set_str(copy, "iv_name", "");
+	if (!params_template_is_file(json_str(disk, "dev_type", "")) ||
+	    file == NULL || strrchr(file, '/') == NULL)
+		return copy;
+	folder = xstrndup(file, (size_t)(strrchr(file, '/') - file));
+	if (strrchr(folder, '/') == NULL)
+		return copy;
+	*strrchr(folder, '/') = '\0';
+	path = xprintf("%s%s", folder, strrchr(file, '/'));
+	json_object_set_new(copy, "logical_id",
+			    json_make("[O, s]", json_array_get(id, 0), path));
+	return copy;
+}
+
+/* --- exec: a running instance --- */
+
+static WAITS json_t *assemble(struct lu *lu, const json_t *disk, size_t i,
+			      struct error *err)
+{
+	const json_t *inst = modify_of(lu)->inst;
+	auto_json json_t *carried =
+		inst_rpc_disk(lu, modify_of(lu)->inst, disk);
+
+	return lu_call(lu, inst_primary(inst), "blockdev_assemble",
+		       json_make("[O, o, b, I]", carried,
+				 inst_rpc(lu, inst, NULL, NULL), 1,
+				 (json_int_t)i),
+		       err);
+}
+
+static WAITS void plug(struct lu *lu, const json_t *disk, size_t i,
+		       json_t *rows)
+{
+	struct modify *m = modify_of(lu);
+	auto_json json_t *carried =
+		inst_rpc_disk(lu, modify_of(lu)->inst, disk);
+	auto_json json_t *extra = NULL, *device = NULL;
+	struct error err;
+	bool done;
+
+	device = assemble(lu, disk, i, &err);
+	if (device == NULL) {
+		lu_warn(lu, "Can't assemble newly created disk %zu: %s", i,
+			err.text);
+		modify_row(rows, json_string("assemble:failed"), "disk/%zu", i);
+		return;
+	}
+	if (!m->hotplug)
+		return;
+	extra = json_make("[O?, O?]", json_array_get(device, 1),
+			  json_array_get(device, 2));
+	done = modify_plug(lu, "hotadd", "disk", carried, extra, i);
+	modify_row(rows, json_string(modify_plugged(done)), "disk/%zu", i);
+}
+
+static WAITS void plug_new(struct lu *lu)
+{
+	struct modify *m = modify_of(lu);
+	bool active = m->hotplug || json_bool(m->inst, "disks_active", false);
+
+	for (size_t i = 0; active && i < json_array_size(m->disk_steps); i++) {
+		const json_t *step = json_array_get(m->disk_steps, i);
+
+		if (*json_str(step, "action", "") == 'a' &&
+		    recorded(lu, json_get(step, "device")) != NULL)
+			plug(lu, json_get(step, "device"),
+			     (size_t)json_int(step, "index", 0),
+			     json_object_get(step, "rows"));
+	}
+}
+
+static const json_t *step_of(const struct modify *m, const json_t *leaving)
+{
+	return json_array_get(m->disk_steps,
+			      (size_t)json_int(leaving, "step", 0));
+}
+
+/* A disk that the instance does not let go stays: what would be removed under
+ * it is its data. */
+static WAITS int unplug(struct lu *lu, const json_t *leaving, struct error *err)
+{
+	struct modify *m = modify_of(lu);
+	const json_t *step = step_of(m, leaving);
+	size_t i = (size_t)json_int(step, "index", 0);
+	auto_json json_t *carried = inst_rpc_disk(lu, modify_of(lu)->inst,
+						  json_get(leaving, "disk"));
+	auto_json json_t *stopped = NULL;
+
+	if (m->hotplug &&
+	    !modify_plug(lu, "hotremove", "disk", carried, NULL, i))
+		return error_set(err, ERR_EXEC, NULL,
+				 "Disk %zu is still in use by instance %s; it "
+				 "can be removed when the instance is down",
+				 i, inst_name(m->inst));
+	if (m->hotplug)
+		modify_row(json_object_get(step, "rows"),
+			   json_string(modify_plugged(true)), "disk/%zu", i);
+	stopped = lu_call(lu, inst_primary(m->inst), "blockdev_shutdown",
+			  json_make("[O]", carried), err);
+	return stopped == NULL ? -1 : 0;
+}
+
+/* The first n of those that leave are the instance's again. */
+static WAITS void call_back(struct lu *lu, size_t n)
+{
+	struct modify *m = modify_of(lu);
+	auto_json json_t *rows = json_array();
+	struct error err;
+
+	for (size_t k = 0; k < n; k++) {
+		const json_t *one = json_array_get(m->leaving, k);
+		const json_t *disk = json_get(one, "disk");
+		const json_t *after = json_get(one, "after");
+		size_t i = (size_t)json_int(step_of(m, one), "index", 0);
+
+		if (after != NULL && rename_file(lu, after, disk, &err) < 0)
+			lu_warn(lu, "Could not take disk %zu back: %s", i,
+				err.text);
+		if (m->hotplug)
+			plug(lu, disk, i, rows);
+	}
+}
+
+static WAITS int rename_out(struct lu *lu, json_t *leaving, struct error *err)
+{
+	const json_t *disk = json_get(leaving, "disk");
+	auto_json json_t *after = NULL;
+
+	if (!json_bool(leaving, "stays", false))
+		return 0;
+	after = detached(disk);
+	if (rename_file(lu, disk, after, err) < 0)
+		return error_wrap(err, "Failed before detach");
+	json_object_set(leaving, "after", after);
+	return 0;
+}
+
+static WAITS int let_go(struct lu *lu, struct error *err)
+{
+	struct modify *m = modify_of(lu);
+
+	for (size_t i = 0; i < json_array_size(m->leaving); i++) {
+		json_t *one = json_array_get(m->leaving, i);
+
+		if (unplug(lu, one, err) == 0 && rename_out(lu, one, err) == 0)
+			continue;
+		call_back(lu, i);
+		return -1;
+	}
+	return 0;
+}
+
+/* --- exec --- */
+
+/* The objects, numbered anew, and their list. */
+static void put_all(struct lu *lu, json_t *inst)
+{
+	struct modify *m = modify_of(lu);
+	json_t *uuids = json_array();
+
+	for (size_t i = 0; i < json_array_size(m->disks); i++) {
+		const json_t *disk = json_array_get(m->disks, i);
+		const char *uuid = json_str(disk, "uuid", "");
+		auto_free char *iv_name = xprintf("disk/%zu", i);
+		json_t *copy = config_edit(disk);
+
+		json_array_append_new(uuids, json_string(uuid));
+		json_set_str(copy, "iv_name", iv_name);
+		config_put(lu->m->config, CONFIG_DISK, copy);
+	}
+	json_object_set_new(inst, "disks", uuids);
+}
+
+static void put_leaving(struct lu *lu)
+{
+	struct modify *m = modify_of(lu);
+
+	for (size_t i = 0; i < json_array_size(m->leaving); i++) {
+		const json_t *one = json_array_get(m->leaving, i);
+		json_t *after = json_object_get(one, "after");
+
+		if (after != NULL)
+			config_put(lu->m->config, CONFIG_DISK,
+				   json_incref(after));
+		else
+			config_remove(
+				lu->m->config, CONFIG_DISK,
+				json_str(json_get(one, "disk"), "uuid", ""));
+	}
+}
+
+static WAITS void remove_storage(struct lu *lu)
+{
+	struct modify *m = modify_of(lu);
+
+	for (size_t i = 0; i < json_array_size(m->leaving); i++) {
+		const json_t *one = json_array_get(m->leaving, i);
+
+		if (!json_bool(one, "stays", false))
+			inst_remove_disk(lu, m->inst, json_get(one, "disk"), i);
+	}
+}
+
+static bool any_new(struct lu *lu)
+{
+	struct modify *m = modify_of(lu);
+
+	for (size_t i = 0; i < json_array_size(m->disks); i++)
+		if (recorded(lu, json_array_get(m->disks, i)) == NULL)
+			return true;
+	return false;
+}
+
+WAITS int modify_apply_disks(struct lu *lu, json_t *inst STEALS,
+			     struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	auto_json json_t *own = inst;
+	auto_json json_t *mirrors = json_array(); /* none are assembled yet */
+	bool made = any_new(lu);
+
+	if (bring_all(lu, err) < 0)
+		return -1;
+	if ((made && inst_wait_sync(lu, m->inst, mirrors, !op->wait_for_sync,
+				    err) < 0) ||
+	    let_go(lu, err) < 0) {
+		take_back(lu, json_array_size(m->disks));
+		return -1;
+	}
+	put_all(lu, own);
+	put_leaving(lu);
+	config_put(lu->m->config, CONFIG_INSTANCE, steal(&own));
+	if (config_commit(lu->m->config, err) < 0)
+		return -1;
+	remove_storage(lu);
+	plug_new(lu);
+	return 0;
+}

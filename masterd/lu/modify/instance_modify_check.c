@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_SET_PARAMS: whether the nodes and the policy go along with it. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/modify/instance_modify.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/parts/lu_resources.h"
+#include "masterd/lu/spec/instance_spec.h"
+#include "masterd/resources/capacity.h"
+#include "masterd/resources/resources.h"
+
+static bool is_offline(const json_t *inst)
+{
+	return str_eq(json_str(inst, "admin_state", ""), "offline");
+}
+
+static bool is_up(const json_t *inst)
+{
+	return str_eq(json_str(inst, "admin_state", ""), "up");
+}
+
+/* Whether it runs, as far as its node says. */
+static WAITS void look(struct lu *lu)
+{
+	struct modify *m = modify_of(lu);
+	struct error ignored;
+
+	m->running = false;
+	if (inst_is_running(lu, m->inst, NULL, &m->running, &ignored) < 0)
+		m->running = is_up(m->inst);
+}
+
+WAITS int modify_check_state(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+
+	if (op->offline >= 0 && is_up(m->inst))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance '%s' is marked to be up, can't "
+				 "change to offline without being down first",
+				 inst_name(m->inst));
+	if (op->offline < 0 && op->runtime_mem == OP_UNSET && op->pnode == NULL)
+		return 0;
+	look(lu);
+	if (op->offline >= 0 && m->running)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance %s is running, can't change to "
+				 "offline without being down first",
+				 inst_name(m->inst));
+	return 0;
+}
+
+/* --- memory, CPUs, space --- */
+
+static WAITS int check_runtime_memory(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	int64_t min = json_int(m->after_be, "minmem", 0);
+	int64_t max = json_int(m->after_be, "maxmem", 0);
+
+	if (op->runtime_mem == OP_UNSET)
+		return 0;
+	if (!m->running)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance %s is not running",
+				 inst_name(m->inst));
+	if (op->force || (op->runtime_mem >= min && op->runtime_mem <= max))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Instance %s must have memory between %jd and %jd MB "
+			 "of memory unless --force is given",
+			 inst_name(m->inst), (intmax_t)min, (intmax_t)max);
+}
+
+/* An instance that comes back books again what it had let go. */
+static int64_t booked(const struct modify *m, const char *key)
+{
+	return is_offline(m->inst) ? 0 : json_int(m->before_be, key, 0);
+}
+
+static int64_t wanted(const struct modify *m, const char *key)
+{
+	return is_offline(m->changed) ? 0 : json_int(m->after_be, key, 0);
+}
+
+/* What its secondary has to take over may grow. */
+static int check_reserve(struct lu *lu, const char *why, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	auto_strv struct strv secondaries = {0};
+
+	config_instance_secondaries(lu->m->config, m->inst, &secondaries);
+	if (op->ignore_ipolicy || secondaries.n == 0 ||
+	    !json_bool(m->after_be, "auto_balance", true))
+		return 0;
+	return lu_check_reserve(lu, secondaries.items[0], inst_primary(m->inst),
+				wanted(m, "minmem") - booked(m, "minmem"), why,
+				err);
+}
+
+static WAITS int check_memory(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	int64_t min = wanted(m, "minmem"), max = wanted(m, "maxmem");
+	bool more_min = min > booked(m, "minmem");
+	bool more_max = max > booked(m, "maxmem");
+	auto_free char *why =
+		xprintf("changing instance %s", inst_name(m->inst));
+	const struct memory_need need = {
+		.node = inst_primary(m->inst),
+		.reason = why,
+		.hypervisor = json_str(m->inst, "hypervisor", ""),
+		.min = more_min ? min : 0,
+		.booked_min = more_min ? booked(m, "minmem") : 0,
+		.max = more_max && !op->ignore_ipolicy ? max : 0,
+		.spare_reserve = !op->ignore_ipolicy,
+		.booked_max = booked(m, "maxmem"),
+		/* What runs has its memory, and needs the rest. */
+		.live = more_max && is_up(m->inst)
+				? max - json_int(m->before_be, "maxmem", 0)
+				: 0,
+	};
+
+	/* With --force a change may be too large to start, as in Ganeti; but
+	 * nobody forces memory out of others that were guaranteed it. */
+	if ((op->force && op->offline < 0) || (!more_min && !more_max))
+		return 0;
+	return lu_check_memory(lu, &need, err) < 0
+		       ? -1
+		       : check_reserve(lu, why, err);
+}
+
+/* Only what it takes in addition: all its CPUs when it comes back from being
+ * offline, which kept its disks. */
+static int check_ratios(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	auto_free char *why = xprintf("instance %s", inst_name(m->inst));
+
+	if (op->ignore_ipolicy)
+		return 0;
+	return lu_check_ratios(lu, inst_primary(m->inst), why,
+			       wanted(m, "vcpus") - booked(m, "vcpus"),
+			       json_int(m->after_be, "spindle_use", 1) -
+				       json_int(m->before_be, "spindle_use", 1),
+			       err);
+}
+
+static int check_capacity(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	auto_strv struct strv secondaries = {0};
+	bool more = wanted(m, "minmem") > booked(m, "minmem") ||
+		    wanted(m, "vcpus") > booked(m, "vcpus");
+
+	if (!more || op->ignore_ipolicy)
+		return 0;
+	config_instance_secondaries(lu->m->config, m->inst, &secondaries);
+	return capacity_check_new(
+		lu->m->config,
+		&(struct capacity_new){
+			.uuid = json_str(m->inst, "uuid", ""),
+			.name = inst_name(m->inst),
+			.template = config_instance_template(lu->m->config,
+							     m->inst),
+			.node = inst_primary(m->inst),
+			.secondary =
+				secondaries.n > 0 ? secondaries.items[0] : NULL,
+			.memory = wanted(m, "minmem"),
+			.vcpus = wanted(m, "vcpus"),
+			.moves = json_bool(m->after_be, "auto_balance", true)},
+		err);
+}
+
+static WAITS int check_space(struct lu *lu, struct error *err)
+{
+	struct modify *m = modify_of(lu);
+	auto_json json_t *before =
+		config_instance_disks(lu->m->config, m->inst);
+	auto_free char *template =
+		xstrdup(config_instance_template(lu->m->config, m->inst));
+
+	return lu_check_space(lu, inst_primary(m->inst), template,
+			      resources_disk_sum(m->disks, template) -
+				      resources_disk_sum(before, template),
+			      err);
+}
+
+/* What it is going to be: without disks diskless, whatever it was. */
+static const char *template_after(struct lu *lu, const struct modify *m)
+{
+	const json_t *first = json_array_get(m->disks, 0);
+
+	return first == NULL ? "diskless"
+			     : json_str(first, "dev_type",
+					config_instance_template(lu->m->config,
+								 m->inst));
+}
+
+static int check_policy(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	const struct inst_spec spec = {
+		.filled_be = m->after_be,
+		.disks = m->disks,
+		.nics = json_object_get(m->changed, "nics"),
+		.template = template_after(lu, m),
+	};
+
+	return op->ignore_ipolicy
+		       ? 0
+		       : spec_check_policy(lu, &spec, inst_primary(m->inst),
+					   err);
+}
+
+WAITS int modify_check_resources(struct lu *lu, struct error *err)
+{
+	if (check_runtime_memory(lu, err) < 0 || check_memory(lu, err) < 0 ||
+	    check_ratios(lu, err) < 0 || check_space(lu, err) < 0 ||
+	    check_policy(lu, err) < 0)
+		return -1;
+	return check_capacity(lu, err);
+}
+
+/* --- parameters --- */
+
+/* 0 also where the node can not be asked. */
+static WAITS int ask_node(struct lu *lu, const char *procedure,
+			  json_t *args STEALS, struct error *err)
+{
+	const char *primary = inst_primary(modify_of(lu)->inst);
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, primary);
+	auto_json json_t *own = args;
+	auto_json json_t *answer = NULL;
+
+	if (json_bool(node, "offline", false))
+		return 0;
+	answer = lu_call(lu, primary, procedure, steal(&own), err);
+	return answer != NULL ? 0 : -1;
+}
+
+static WAITS int check_os(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	const char *os = json_str(m->changed, "os", "");
+	const struct params_os own = {
+		.public = json_get(m->changed, "osparams"),
+		.private = json_get(m->changed, "osparams_private")};
+	auto_json json_t *params = NULL;
+
+	if (*os == '\0' || (op->os_name != NULL && op->force) ||
+	    (op->os_name == NULL && json_object_size(op->osparams) == 0 &&
+	     json_object_size(op->osparams_private) == 0))
+		return 0;
+	if (params_fill_os_all(config_cluster(lu->m->config), os, &own, &params,
+			       err) < 0)
+		return -1;
+	if (ask_node(lu, "os_validate",
+		     json_make("[b, s, [s], O, b]", 1, os, "parameters", params,
+			       op->force_variant),
+		     err) < 0)
+		return inst_os_refused(lu, inst_primary(m->inst), os, err);
+	return inst_check_os_supports(lu, inst_primary(m->inst), os,
+				      json_str(m->inst, "hypervisor", ""), NULL,
+				      true, err);
+}
+
+WAITS int modify_check_params(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+
+	if (json_object_size(op->hvparams) > 0 &&
+	    ask_node(lu, "hypervisor_validate_params",
+		     json_make("[s, O]", json_str(m->inst, "hypervisor", ""),
+			       m->after_hv),
+		     err) < 0) {
+		lu_not_valid(err);
+		return error_wrap(err,
+				  "Hypervisor parameter validation failed on "
+				  "node %s",
+				  lu_node_name(lu, inst_primary(m->inst)));
+	}
+	return check_os(lu, err);
+}
+
+WAITS int modify_check_primary(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+
+	if (m->new_primary == NULL ||
+	    strcmp(m->new_primary, inst_primary(m->inst)) == 0)
+		return 0;
+	if (m->running && !op->force)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance is still running on %s",
+				 lu_node_name(lu, inst_primary(m->inst)));
+	json_set_str(m->changed, "primary_node", m->new_primary);
+	return 0;
+}

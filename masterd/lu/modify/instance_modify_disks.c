@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_INSTANCE_SET_PARAMS: the disks there will be.  A detached disk stays in
+ * the configuration, without an instance and without iv_name. */
+#include <string.h>
+#include <strings.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/modify/instance_modify.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/spec/instance_spec.h"
+
+static bool is_recorded(struct lu *lu, const json_t *disk)
+{
+	return config_get(lu->m->config, CONFIG_DISK,
+			  json_str(disk, "uuid", "")) != NULL;
+}
+
+static const char *template_of(struct lu *lu)
+{
+	return config_instance_template(lu->m->config, modify_of(lu)->inst);
+}
+
+static void report_size(json_t *rows, const char *what, size_t i,
+			const json_t *disk)
+{
+	modify_row(rows,
+		   json_sprintf("%s:size=%jd,mode=%s", what,
+				(intmax_t)json_int(disk, "size", 0),
+				json_str(disk, "mode", "rw")),
+		   "disk/%zu", i);
+}
+
+/* --- one comes --- */
+
+/* A new disk of this template would look so. */
+static json_t *new_disk(struct lu *lu, const char *template,
+			const json_t *wanted, size_t i, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	const json_t *inst = modify_of(lu)->inst;
+	auto_free char *folder = inst_file_dir(lu, inst_name(inst), template,
+					       op->file_storage_dir);
+	auto_strv struct strv others = {0};
+	struct new_disk new = {.template = template,
+			       .folder = folder,
+			       .driver = op->file_driver,
+			       .instance = json_str(inst, "uuid", ""),
+			       .primary = inst_primary(inst)};
+
+	config_instance_secondaries(lu->m->config, inst, &others);
+	new.secondary = others.n > 0 ? others.items[0] : NULL;
+	return inst_new_disk(lu, &new, wanted, i, err);
+}
+
+/* Whoever waits for no sync needs somebody who does it later. */
+static int check_comes(struct lu *lu, const char *action, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+
+	if (json_array_size(m->disks) >= SPEC_DISKS_MAX)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance has too many disks (%d), cannot add "
+				 "more",
+				 SPEC_DISKS_MAX);
+	if (op->wait_for_sync || json_bool(m->inst, "disks_active", false))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Can't %s a disk to an instance with deactivated "
+			 "disks and --no-wait-for-sync given",
+			 action);
+}
+
+static int add_disk(struct lu *lu, size_t i, const json_t *given,
+		    struct error *err)
+{
+	struct modify *m = modify_of(lu);
+	const char *template = template_of(lu);
+	auto_json json_t *wanted = NULL, *disk = NULL;
+
+	if (strcmp(template, "diskless") == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Must specify disk type on diskless instance: "
+				 "disks can only be attached to it");
+	wanted = spec_disk(template, given, i, err);
+	if (wanted == NULL ||
+	    inst_check_spindles(wanted, inst_exclusive(lu, m->inst), true,
+				err) < 0 ||
+	    check_comes(lu, "add", err) < 0)
+		return -1;
+	disk = new_disk(lu, template, wanted, i, err);
+	if (disk == NULL)
+		return -1;
+	json_array_insert(m->disks, i, disk);
+	report_size(modify_step(m->disk_steps, "add", i, disk), "add", i, disk);
+	return 0;
+}
+
+/* The disk that {"uuid": ...} or {"name": ...} means; borrowed. */
+static const json_t *find_disk(struct lu *lu, const json_t *given,
+			       struct error *err)
+{
+	const char *uuid = json_str(given, "uuid", NULL);
+	const char *name = json_str(given, "name", NULL);
+	const char *key;
+	json_t *disk;
+
+	if (json_object_size(given) != 1 || (uuid == NULL && name == NULL)) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Only one argument is permitted in attach op, either "
+			  "name or uuid");
+		return NULL;
+	}
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_DISK),
+			     key, disk)
+		if (uuid != NULL ? strcmp(key, uuid) == 0
+				 : str_eq(json_str(disk, "name", NULL), name))
+			return disk;
+	error_set(err, ERR_PREREQ, ECODE_INVAL,
+		  "No disk was found with this %s: %s",
+		  uuid != NULL ? "UUID" : "name", uuid != NULL ? uuid : name);
+	return NULL;
+}
+
+/* A disk that no instance has, of the instance's kind, on its nodes. */
+static int check_attach(struct lu *lu, const json_t *disk, struct error *err)
+{
+	const json_t *inst = modify_of(lu)->inst;
+	const char *template = template_of(lu);
+	const char *type = json_str(disk, "dev_type", "");
+	const char *owner =
+		config_disk_owner(lu->m->config, json_str(disk, "uuid", ""));
+	const json_t *nodes = json_get(disk, "nodes");
+
+	if (owner != NULL)
+		return error_set(
+			err, ERR_PREREQ, ECODE_STATE,
+			"Disk %s is attached to instance %s",
+			json_str(disk, "uuid", ""),
+			config_name(lu->m->config, CONFIG_INSTANCE, owner));
+	if (strcmp(template, "diskless") != 0 && strcmp(template, type) != 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Instance has '%s' template while disk has "
+				 "'%s' template",
+				 template, type);
+	if (json_array_size(nodes) > 0 &&
+	    !json_array_has_str(nodes, inst_primary(inst)))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk %s is not on %s, the instance's primary "
+				 "node",
+				 json_str(disk, "uuid", ""),
+				 lu_node_name(lu, inst_primary(inst)));
+	return 0;
+}
+
+static int attach_disk(struct lu *lu, size_t i, const json_t *given,
+		       struct error *err)
+{
+	struct modify *m = modify_of(lu);
+	const json_t *disk = find_disk(lu, given, err);
+	auto_json json_t *own = NULL;
+
+	if (disk == NULL || check_comes(lu, "attach", err) < 0 ||
+	    check_attach(lu, disk, err) < 0)
+		return -1;
+	own = json_copy((json_t *)disk);
+	if (params_template_is_file(json_str(disk, "dev_type", ""))) {
+		auto_json json_t *here = new_disk(
+			lu, json_str(disk, "dev_type", ""), disk, i, err);
+
+		if (here == NULL)
+			return -1;
+		json_object_set(own, "logical_id",
+				json_object_get(here, "logical_id"));
+	}
+	json_array_insert(m->disks, i, own);
+	report_size(modify_step(m->disk_steps, "attach", i, own), "attach", i,
+		    own);
+	return 0;
+}
+
+/* --- one stays --- */
+
+static int change_disk(struct modify *m, size_t i, const json_t *given,
+		       struct error *err)
+{
+	json_t *disk = json_copy(json_array_get(m->disks, i));
+	json_t *rows = modify_step(m->disk_steps, "modify", i, disk);
+	const char *key;
+	json_t *value;
+
+	json_array_set_new(m->disks, i, disk);
+	json_object_foreach ((json_t *)given, key, value) {
+		const char *text = json_string_value(value);
+
+		if (strcmp(key, "size") == 0)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Disk size change not possible, use "
+					 "grow-disk");
+		if (strcmp(key, "mode") == 0 &&
+		    (str_eq(text, "rw") || str_eq(text, "ro")))
+			json_set_str(disk, "mode", text);
+		else if (strcmp(key, "name") == 0 &&
+			 (text == NULL || strcasecmp(text, "none") == 0))
+			json_object_del(disk, "name");
+		else if (strcmp(key, "name") == 0)
+			json_set_str(disk, "name", text);
+		else
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Disk %zu: '%s' can't be changed to "
+					 "this; only mode (rw or ro) and name "
+					 "can be changed",
+					 i, key);
+		value = json_object_get(disk, key);
+		modify_row(rows,
+			   value == NULL ? json_null() : json_incref(value),
+			   "disk.%s/%zu", key, i);
+	}
+	return 0;
+}
+
+/* --- one goes --- */
+
+/* A running instance lets go of a disk only by hotplug.  That of a helper
+ * machine goes although the instance is to run: it does so afterwards. */
+static WAITS int check_removal(struct lu *lu, const json_t *disk,
+			       struct error *err)
+{
+	static const char why[] = "can't remove volume from a running "
+				  "instance without using hotplug";
+	const struct modify *m = modify_of(lu);
+
+	if (m->hotplug)
+		return 0;
+	return json_get(disk, "reserved_by_job") != NULL
+		       ? inst_check_stopped(lu, m->inst, why, err)
+		       : inst_check_down(lu, m->inst, why, err);
+}
+
+static void take_out(struct lu *lu, const char *action, size_t i)
+{
+	struct modify *m = modify_of(lu);
+	const json_t *disk = json_array_get(m->disks, i);
+
+	modify_row(modify_step(m->disk_steps, action, i, disk),
+		   json_string(action), "disk/%zu", i);
+	if (is_recorded(lu, disk))
+		json_array_append_new(
+			m->leaving,
+			json_make("{s:O, s:I, s:b}", "disk", disk, "step",
+				  (json_int_t)json_array_size(m->disk_steps) -
+					  1,
+				  "stays", *action == 'd'));
+	json_array_remove(m->disks, i);
+}
+
+static WAITS int act(struct lu *lu, const json_t *change, struct error *err)
+{
+	struct modify *m = modify_of(lu);
+	const char *action = json_string_value(json_array_get(change, 0));
+	const json_t *given = json_array_get(change, 2);
+	size_t i;
+
+	if (modify_find(m->disks, "disk", action, json_array_get(change, 1), &i,
+			err) < 0)
+		return -1;
+	if (strcmp(action, "add") == 0)
+		return add_disk(lu, i, given, err);
+	if (strcmp(action, "attach") == 0)
+		return attach_disk(lu, i, given, err);
+	if (strcmp(action, "modify") == 0)
+		return change_disk(m, i, given, err);
+	if (check_removal(lu, json_array_get(m->disks, i), err) < 0)
+		return -1;
+	take_out(lu, action, i);
+	return 0;
+}
+
+WAITS int modify_disks(struct lu *lu, const json_t *actions, struct error *err)
+{
+	struct modify *m = modify_of(lu);
+	auto_json json_t *changes = modify_changes("disk", actions, err);
+
+	m->disks = config_instance_disks(lu->m->config, m->inst);
+	m->leaving = json_array();
+	m->disk_steps = json_array();
+	if (changes == NULL)
+		return -1;
+	for (size_t k = 0; k < json_array_size(changes); k++)
+		if (act(lu, json_array_get(changes, k), err) < 0)
+			return -1;
+	return modify_check_names("disk", m->disks, err);
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Nodes come and go.
+ *
+ * The daemon of a new node runs already and has the cluster's certificate: the
+ * command (or gnt-vcluster) saw to that.  Here it is asked who it is and put
+ * into the configuration, whose distribution makes it a member. */
+#include <netdb.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "lib/model/config/state.h"
+#include "lib/model/constants.h"
+#include "masterd/lu/frame/lu.h"
+#include "masterd/lu/node/node_pool.h"
+#include "masterd/lu/node/node_refresh.h"
+#include "masterd/lu/node/node_state.h"
+#include "masterd/lu/parts/cluster_ssh.h"
+
+#define ADDRESS_MAX 64
+
+static void all_nodes_but(struct lu *lu, const char *except, struct strv *ret)
+{
+	const char *uuid;
+	json_t *node;
+
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
+			     uuid, node)
+		if (!str_eq(uuid, except))
+			strv_add(ret, uuid);
+}
+
+/* --- add --- */
+
+struct node_add {
+	struct lu lu;
+	char uuid[37];
+	json_t *node; /* the object that will be */
+};
+
+static struct node_add *add_of(struct lu *lu)
+{
+	return container_of(lu, struct node_add, lu);
+}
+
+/* The node that has exactly this name already. */
+static const json_t *existing(struct lu *lu)
+{
+	const struct op_node_add *op = lu->op;
+	const json_t *node =
+		config_find(lu->m->config, CONFIG_NODE, op->node_name);
+
+	if (op->readd || str_eq(json_str(node, "name", NULL), op->node_name))
+		return node;
+	return NULL;
+}
+
+static int add_expand(struct lu *lu, struct error *err)
+{
+	struct node_add *a = add_of(lu);
+	const struct op_node_add *op = lu->op;
+	const json_t *old = existing(lu);
+
+	if (op->readd && old == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_NOENT,
+				 "Node %s is not in the configuration, so it "
+				 "can't be added again; add it without --readd",
+				 op->node_name);
+	if (!op->readd && old != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
+				 "Node %s is already in the configuration",
+				 op->node_name);
+	if (op->readd)
+		strcpy(a->uuid, json_str(old, "uuid", ""));
+	else if (a->uuid[0] == '\0')
+		uuid_new(a->uuid);
+	lu_want(lu, LOCK_NODE, a->uuid, true);
+	lu_want(lu, LOCK_NODE_RES, a->uuid, true);
+	return 0;
+}
+
+/* Ask the resolver; it may take its time. */
+static WAITS int resolve(struct lu *lu, const char *name, char *ret_address,
+			 struct error *err)
+{
+	bool ip6 = json_int(config_cluster(lu->m->config), "primary_ip_family",
+			    AF_IPV4) == AF_IPV6;
+	const struct addrinfo hints = {.ai_family = ip6 ? AF_INET6 : AF_INET,
+				       .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found = NULL;
+	int rc;
+
+	task_leave();
+	rc = getaddrinfo(name, NULL, &hints, &found);
+	if (rc == 0)
+		rc = getnameinfo(found->ai_addr, found->ai_addrlen, ret_address,
+				 ADDRESS_MAX, NULL, 0, NI_NUMERICHOST);
+	if (found != NULL)
+		freeaddrinfo(found);
+	task_enter();
+	if (rc == 0)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_RESOLVER,
+			 "The given name (%s) does not resolve: %s", name,
+			 gai_strerror(rc));
+}
+
+static const json_t *choose_group(struct lu *lu, struct error *err)
+{
+	const struct op_node_add *op = lu->op;
+	const json_t *all = config_all(lu->m->config, CONFIG_GROUP);
+
+	if (op->group != NULL)
+		return config_expect(lu->m->config, CONFIG_GROUP, op->group,
+				     err);
+	if (json_object_size(all) == 1)
+		return json_object_iter_value(json_object_iter((json_t *)all));
+	error_set(err, ERR_PREREQ, ECODE_INVAL,
+		  "There are %zu node groups; name the one that node %s shall "
+		  "be in",
+		  json_object_size(all), op->node_name);
+	return NULL;
+}
+
+/* The object of a node that is new. */
+static json_t *new_node(const struct node_add *a, const char *name,
+			const char *group)
+{
+	return json_make("{s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:b, s:b, s:{}, "
+			 "s:b, s:s, s:[]}",
+			 "name", name, "primary_ip", "", "secondary_ip", "",
+			 "master_candidate", 0, "offline", 0, "drained", 0,
+			 "group", group, "master_capable", 1, "vm_capable", 1,
+			 "ndparams", "powered", 1, "uuid", a->uuid, "tags");
+}
+
+/* A node that comes back is as it was, but online. */
+static json_t *old_node(struct lu *lu, struct error *err)
+{
+	const struct op_node_add *op = lu->op;
+	const json_t *old = existing(lu);
+	json_t *node;
+
+	if (op->group != NULL) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Cannot pass a node group when a node is being "
+			  "readded");
+		return NULL;
+	}
+	if (config_is_master(lu->m->config, json_str(old, "uuid", ""))) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Cannot readd the master node");
+		return NULL;
+	}
+	node = config_edit(old);
+	json_set_bool(node, "offline", false);
+	json_set_bool(node, "drained", false);
+	json_set_bool(node, "powered", true);
+	json_set_bool(node, "master_candidate", false);
+	return node;
+}
+
+static json_t *start_node(struct lu *lu, struct error *err)
+{
+	const struct op_node_add *op = lu->op;
+	const json_t *group;
+
+	if (op->readd)
+		return old_node(lu, err);
+	if (!str_valid_hostname(op->node_name)) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "'%.255s' is not a valid node name", op->node_name);
+		return NULL;
+	}
+	group = choose_group(lu, err);
+	if (group == NULL)
+		return NULL;
+	return new_node(add_of(lu), op->node_name, json_str(group, "uuid", ""));
+}
+
+static WAITS int set_addresses(struct lu *lu, struct error *err)
+{
+	struct node_add *a = add_of(lu);
+	const struct op_node_add *op = lu->op;
+	char resolved[ADDRESS_MAX];
+	const char *ip = op->primary_ip, *sip = op->secondary_ip;
+
+	if (ip == NULL && op->readd)
+		ip = json_str(a->node, "primary_ip", NULL);
+	if (ip == NULL) {
+		if (resolve(lu, op->node_name, resolved, err) < 0)
+			return -1;
+		ip = resolved;
+	}
+	if (sip == NULL)
+		sip = op->readd ? json_str(a->node, "secondary_ip", ip) : ip;
+	if (op->readd && (!str_eq(json_str(a->node, "primary_ip", ""), ip) ||
+			  !str_eq(json_str(a->node, "secondary_ip", ""), sip)))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Readded node doesn't have the same IP "
+				 "address configuration as before");
+	if (node_check_address(lu->m->config, a->uuid, ip, err) < 0 ||
+	    node_check_address(lu->m->config, a->uuid, sip, err) < 0 ||
+	    node_check_homing(lu->m->config, ip, sip, err) < 0)
+		return -1;
+	json_set_str(a->node, "primary_ip", ip);
+	json_set_str(a->node, "secondary_ip", sip);
+	return 0;
+}
+
+static int set_abilities(struct lu *lu, struct error *err)
+{
+	struct node_add *a = add_of(lu);
+	const struct op_node_add *op = lu->op;
+
+	if (op->master_capable >= 0)
+		json_set_bool(a->node, "master_capable", op->master_capable);
+	if (op->vm_capable >= 0)
+		json_set_bool(a->node, "vm_capable", op->vm_capable);
+	if (node_set_ndparams(a->node, op->ndparams, err) < 0 ||
+	    state_set_hv(a->node, op->hv_state, err) < 0 ||
+	    state_set_disk(a->node, op->disk_state, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* Its resources, if it can tell them; without them it is asked each time. */
+static WAITS void record(struct lu *lu, json_t *node)
+{
+	struct error err;
+	json_t *changes;
+
+	if (!json_bool(node, "vm_capable", true))
+		return;
+	changes = node_record(lu, node, &err);
+	if (changes == NULL)
+		lu_warn(lu,
+			"The resources of node %s are not recorded: %s "
+			"(gnt-node refresh-state does it later)",
+			json_str(node, "name", ""), err.text);
+	json_decref(changes);
+}
+
+static WAITS int add_check(struct lu *lu, struct error *err)
+{
+	struct node_add *a = add_of(lu);
+
+	a->node = start_node(lu, err);
+	if (a->node == NULL || set_addresses(lu, err) < 0 ||
+	    set_abilities(lu, err) < 0)
+		return -1;
+	if (node_check_version(lu, a->node, err) < 0)
+		return -1;
+	record(lu, a->node);
+	return 0;
+}
+
+static void add_hook_env(struct lu *lu, json_t *env)
+{
+	const struct op_node_add *op = lu->op;
+	const json_t *node = add_of(lu)->node;
+
+	json_set_str(env, "OP_TARGET", op->node_name);
+	json_set_str(env, "NODE_NAME", op->node_name);
+	json_set_str(env, "NODE_PIP", json_str(node, "primary_ip", ""));
+	json_set_str(env, "NODE_SIP", json_str(node, "secondary_ip", ""));
+	json_set_str(env, "MASTER_CAPABLE",
+		     json_bool(node, "master_capable", true) ? "True"
+							     : "False");
+	json_set_str(env, "VM_CAPABLE",
+		     json_bool(node, "vm_capable", true) ? "True" : "False");
+}
+
+static void add_hook_nodes(struct lu *lu, struct strv *ret_pre,
+			   struct strv *ret_post)
+{
+	all_nodes_but(lu, add_of(lu)->uuid, ret_pre);
+	all_nodes_but(lu, add_of(lu)->uuid, ret_post);
+	strv_add(ret_post, add_of(lu)->uuid);
+}
+
+/* Another job may have been quicker while the nodes were asked. */
+static int check_again(struct lu *lu, struct error *err)
+{
+	struct node_add *a = add_of(lu);
+	const struct op_node_add *op = lu->op;
+
+	if (!op->readd && existing(lu) != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
+				 "Node %s is already in the configuration",
+				 op->node_name);
+	return node_check_address(lu->m->config, a->uuid,
+				  json_str(a->node, "primary_ip", ""), err);
+}
+
+static WAITS json_t *add_exec(struct lu *lu, struct error *err)
+{
+	struct node_add *a = add_of(lu);
+	const struct op_node_add *op = lu->op;
+	auto_free char *digest = node_pool_digest(lu, a->node, err);
+	bool candidate;
+
+	if (digest == NULL || check_again(lu, err) < 0)
+		return NULL;
+	candidate = json_bool(a->node, "master_capable", true) &&
+		    node_pool_has_room(lu->m->config, a->uuid);
+	json_set_bool(a->node, "master_candidate", candidate);
+	if (op->readd)
+		lu_info(lu, "Readding a node, the offline/drained flags were "
+			    "reset");
+	if (candidate)
+		lu_info(lu, "Node will be a master candidate");
+	config_put(lu->m->config, CONFIG_NODE, json_copy(a->node));
+	node_pool_set_digest(lu, a->uuid, candidate ? digest : NULL);
+	if (config_commit(lu->m->config, err) < 0)
+		return NULL;
+	/* It may have been one before, and was not there to hear it. */
+	if (op->readd && !candidate)
+		node_pool_tell_demoted(lu, a->node);
+	cluster_ssh_sync(lu);
+	return json_null();
+}
+
+static void add_done(struct lu *lu)
+{
+	json_decref(add_of(lu)->node);
+}
+
+const struct lu_class lu_node_add = {
+	.op = &op_class_node_add,
+	.size = sizeof(struct node_add),
+	.hook_path = "node-add",
+	.object_type = "NODE",
+	.expand = add_expand,
+	.check = add_check,
+	.hook_env = add_hook_env,
+	.hook_nodes = add_hook_nodes,
+	.exec = add_exec,
+	.done = add_done,
+};
+
+/* --- remove --- */
+
+struct node_remove {
+	struct lu lu;
+	const json_t *node;
+};
+
+static const json_t *removed(struct lu *lu)
+{
+	return container_of(lu, struct node_remove, lu)->node;
+}
+
+static int remove_expand(struct lu *lu, struct error *err)
+{
+	struct node_remove *r = container_of(lu, struct node_remove, lu);
+	const struct op_node_remove *op = lu->op;
+
+	r->node = lu_node(lu, op->node_name, err);
+	if (r->node == NULL)
+		return -1;
+	lu_want(lu, LOCK_NODE, json_str(r->node, "uuid", ""), true);
+	lu_want(lu, LOCK_NODE_RES, json_str(r->node, "uuid", ""), true);
+	return 0;
+}
+
+static int check_unused(struct lu *lu, struct error *err)
+{
+	const char *uuid = json_str(removed(lu), "uuid", "");
+	auto_strv struct strv instances = {0};
+
+	config_node_primaries(lu->m->config, uuid, &instances);
+	config_node_secondaries(lu->m->config, uuid, &instances);
+	if (instances.n == 0)
+		return 0;
+	return error_set(
+		err, ERR_PREREQ, ECODE_INVAL,
+		"Instance %s is still on node %s (%zu in all); remove "
+		"it or move it away first (gnt-node evacuate)",
+		config_name(lu->m->config, CONFIG_INSTANCE, instances.items[0]),
+		json_str(removed(lu), "name", ""), instances.n);
+}
+
+static int remove_check(struct lu *lu, struct error *err)
+{
+	if (config_is_master(lu->m->config, json_str(removed(lu), "uuid", "")))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Node is the master node, failover to another "
+				 "node is required");
+	return check_unused(lu, err);
+}
+
+static void remove_hook_env(struct lu *lu, json_t *env)
+{
+	json_set_str(env, "OP_TARGET", json_str(removed(lu), "name", ""));
+	json_set_str(env, "NODE_NAME", json_str(removed(lu), "name", ""));
+}
+
+static void remove_hook_nodes(struct lu *lu, struct strv *ret_pre,
+			      struct strv *ret_post)
+{
+	const char *uuid = json_str(removed(lu), "uuid", "");
+
+	all_nodes_but(lu, uuid, ret_pre);
+	all_nodes_but(lu, uuid, ret_post);
+}
+
+/* It forgets the cluster and its daemon ends. */
+static WAITS void tell_to_leave(struct lu *lu)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	struct error err;
+	json_t *left;
+
+	left = noderpc_call(
+		lu->m->rpc, removed(lu), "node_leave_cluster",
+		json_make("[b]", json_bool(cluster, "modify_ssh_setup", false)),
+		&err);
+	if (left == NULL)
+		lu_warn(lu,
+			"Errors encountered on the remote node while "
+			"leaving the cluster: %s",
+			err.text);
+	json_decref(left);
+}
+
+static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
+{
+	const char *uuid = json_str(removed(lu), "uuid", "");
+
+	if (json_bool(removed(lu), "master_candidate", false))
+		node_pool_fill(lu, uuid);
+	if (check_unused(lu, err) < 0)
+		return NULL;
+	config_remove(lu->m->config, CONFIG_NODE, uuid);
+	node_pool_set_digest(lu, uuid, NULL);
+	if (config_commit(lu->m->config, err) < 0)
+		return NULL;
+	cluster_ssh_sync(lu);
+	tell_to_leave(lu);
+	return json_null();
+}
+
+const struct lu_class lu_node_remove = {
+	.op = &op_class_node_remove,
+	.size = sizeof(struct node_remove),
+	.hook_path = "node-remove",
+	.object_type = "NODE",
+	.expand = remove_expand,
+	.check = remove_check,
+	.hook_env = remove_hook_env,
+	.hook_nodes = remove_hook_nodes,
+	.exec = remove_exec,
+};

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Moving instances off a node, a job each: OP_NODE_EVACUATE by the plan of an
+ * allocator (or secondaries to a given node), OP_NODE_MIGRATE. */
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/allocator/iallocator.h"
+#include "masterd/lu/frame/lu.h"
+#include "masterd/lu/parts/plan.h"
+
+struct evacuate {
+	struct lu lu;
+	const json_t *node;
+	const char *iallocator; /* NULL: remote_node */
+	const char *remote;	/* name */
+	struct strv instances;	/* names, sorted */
+};
+
+static struct evacuate *evacuate_of(struct lu *lu)
+{
+	return container_of(lu, struct evacuate, lu);
+}
+
+static int choose_remote(struct lu *lu, struct error *err)
+{
+	struct evacuate *e = evacuate_of(lu);
+	const struct op_node_evacuate *op = lu->op;
+	const json_t *remote;
+
+	if (op->remote_node == NULL)
+		return 0;
+	remote = lu_node(lu, op->remote_node, err);
+	if (remote == NULL)
+		return -1;
+	e->remote = json_str(remote, "name", "");
+	if (remote == e->node)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Can't use evacuated node as a new secondary "
+				 "node");
+	if (!str_eq(op->mode, "secondary-only"))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Without the use of an iallocator only "
+				 "secondary instances can be evacuated");
+	return 0;
+}
+
+/* Names of the instances that the mode is about. */
+static void find_instances(struct lu *lu, const char *mode, struct strv *ret)
+{
+	struct config *c = lu->m->config;
+	const char *uuid = json_str(evacuate_of(lu)->node, "uuid", "");
+	auto_strv struct strv uuids = {0};
+
+	if (!str_eq(mode, "secondary-only"))
+		config_node_primaries(c, uuid, &uuids);
+	if (!str_eq(mode, "primary-only"))
+		config_node_secondaries(c, uuid, &uuids);
+	strv_done(ret);
+	*ret = (struct strv){0};
+	for (size_t i = 0; i < uuids.n; i++)
+		strv_add_unique(
+			ret, config_name(c, CONFIG_INSTANCE, uuids.items[i]));
+	strv_sort_nice(ret);
+}
+
+static int evacuate_expand(struct lu *lu, struct error *err)
+{
+	struct evacuate *e = evacuate_of(lu);
+	const struct op_node_evacuate *op = lu->op;
+	auto_strv struct strv nodes = {0};
+	const char *group;
+
+	e->node = lu_node(lu, op->node_name, err);
+	if (e->node == NULL ||
+	    plan_choose(lu, op->remote_node, op->iallocator, &e->iallocator,
+			err) < 0 ||
+	    choose_remote(lu, err) < 0)
+		return -1;
+	group = json_str(e->node, "group", "");
+	find_instances(lu, op->mode, &e->instances);
+	for (size_t i = 0; i < e->instances.n; i++)
+		lu_want(lu, LOCK_INSTANCE, e->instances.items[i], false);
+	lu_want(lu, LOCK_NODEGROUP, group, false);
+	config_group_nodes(lu->m->config, group, &nodes);
+	for (size_t i = 0; i < nodes.n; i++)
+		lu_want(lu, LOCK_NODE, nodes.items[i], false);
+	if (e->remote == NULL)
+		lu_want_all(lu, LOCK_NODE_RES, true); /* nobody else places */
+	else
+		lu_want(lu, LOCK_NODE,
+			json_str(config_find(lu->m->config, CONFIG_NODE,
+					     e->remote),
+				 "uuid", ""),
+			false);
+	return 0;
+}
+
+static int evacuate_check(struct lu *lu, struct error *err)
+{
+	struct evacuate *e = evacuate_of(lu);
+	auto_free char *names = strv_join(&e->instances, ", ");
+
+	(void)err;
+	if (e->instances.n == 0)
+		lu_info(lu, "No instances to evacuate from node '%s'",
+			json_str(e->node, "name", ""));
+	else
+		lu_info(lu, "Evacuating instances from node '%s': %s",
+			json_str(e->node, "name", ""), names);
+	return 0;
+}
+
+/* One job for each instance: a new secondary. */
+static json_t *replace_jobs(struct lu *lu)
+{
+	struct evacuate *e = evacuate_of(lu);
+	const struct op_node_evacuate *op = lu->op;
+	json_t *jobs = json_array();
+
+	for (size_t i = 0; i < e->instances.n; i++) {
+		json_t *new = op_new(&op_class_instance_replace_disks);
+
+		json_set_str(new, "instance_name", e->instances.items[i]);
+		json_set_str(new, "mode", "replace_new_secondary");
+		json_set_str(new, "remote_node", e->remote);
+		json_set_bool(new, "early_release", op->early_release);
+		json_object_del(new, "reason"); /* ours is inherited */
+		json_array_append_new(jobs, json_make("[o]", new));
+	}
+	return jobs;
+}
+
+static WAITS json_t *evacuate_exec(struct lu *lu, struct error *err)
+{
+	const struct op_node_evacuate *op = lu->op;
+	struct evacuate *e = evacuate_of(lu);
+	json_t *jobs;
+
+	if (e->instances.n == 0)
+		jobs = json_array();
+	else if (e->remote != NULL)
+		jobs = replace_jobs(lu);
+	else
+		jobs = plan_jobs(
+			lu,
+			&(struct plan_wish){e->iallocator,
+					    op->ignore_soft_errors == 1,
+					    op->early_release},
+			iallocator_node_evacuate(&e->instances, op->mode), err);
+	if (jobs == NULL)
+		return NULL;
+	/* A node that was named may be too small for all: each job looks. */
+	return e->remote == NULL ? plan_submit(lu, jobs, err)
+				 : lu_submit_jobs(lu, jobs, NULL, err);
+}
+
+static void evacuate_done(struct lu *lu)
+{
+	strv_done(&evacuate_of(lu)->instances);
+}
+
+const struct lu_class lu_node_evacuate = {
+	.op = &op_class_node_evacuate,
+	.size = sizeof(struct evacuate),
+	.expand = evacuate_expand,
+	.check = evacuate_check,
+	.exec = evacuate_exec,
+	.done = evacuate_done,
+};
+
+/* --- migrate --- */
+
+struct node_migrate {
+	struct lu lu;
+	const json_t *node;
+};
+
+static const json_t *migrated(struct lu *lu)
+{
+	return container_of(lu, struct node_migrate, lu)->node;
+}
+
+static int migrate_expand(struct lu *lu, struct error *err)
+{
+	struct node_migrate *m = container_of(lu, struct node_migrate, lu);
+	const struct op_node_migrate *op = lu->op;
+
+	m->node = lu_node(lu, op->node_name, err);
+	if (m->node == NULL)
+		return -1;
+	lu_want(lu, LOCK_NODE, json_str(m->node, "uuid", ""), false);
+	return 0;
+}
+
+static void migrate_hook_env(struct lu *lu, json_t *env)
+{
+	const struct op_node_migrate *op = lu->op;
+
+	json_set_str(env, "NODE_NAME", json_str(migrated(lu), "name", ""));
+	json_set_str(env, "ALLOW_RUNTIME_CHANGES",
+		     op->allow_runtime_changes ? "True" : "False");
+}
+
+static void migrate_hook_nodes(struct lu *lu, struct strv *ret_pre,
+			       struct strv *ret_post)
+{
+	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+
+	strv_add(ret_pre, master);
+	strv_add(ret_post, master);
+}
+
+static json_t *migrate_job(const struct op_node_migrate *op, const char *name)
+{
+	json_t *new = op_new(&op_class_instance_migrate);
+
+	json_set_str(new, "instance_name", name);
+	json_set_str(new, "mode", op->mode);
+	if (op->live >= 0)
+		json_set_bool(new, "live", op->live);
+	json_set_str(new, "target_node", op->target_node);
+	json_set_str(new, "iallocator", op->iallocator);
+	json_set_bool(new, "allow_runtime_changes", op->allow_runtime_changes);
+	json_set_bool(new, "ignore_ipolicy", op->ignore_ipolicy);
+	json_object_del(new, "reason"); /* ours is inherited */
+	return json_make("[o]", new);
+}
+
+static WAITS json_t *migrate_exec(struct lu *lu, struct error *err)
+{
+	auto_strv struct strv uuids = {0};
+	json_t *jobs = json_array();
+
+	config_node_primaries(lu->m->config, json_str(migrated(lu), "uuid", ""),
+			      &uuids);
+	for (size_t i = 0; i < uuids.n; i++)
+		json_array_append_new(
+			jobs, migrate_job(lu->op, config_name(lu->m->config,
+							      CONFIG_INSTANCE,
+							      uuids.items[i])));
+	return lu_submit_jobs(lu, jobs, NULL, err);
+}
+
+const struct lu_class lu_node_migrate = {
+	.op = &op_class_node_migrate,
+	.size = sizeof(struct node_migrate),
+	.hook_path = "node-migrate",
+	.object_type = "NODE",
+	.expand = migrate_expand,
+	.hook_env = migrate_hook_env,
+	.hook_nodes = migrate_hook_nodes,
+	.exec = migrate_exec,
+};

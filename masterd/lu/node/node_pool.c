@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/node/node_pool.h"
+
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+
+static bool could_be_candidate(const json_t *node)
+{
+	return json_bool(node, "master_capable", true) &&
+	       !json_bool(node, "offline", false) &&
+	       !json_bool(node, "drained", false);
+}
+
+struct node_pool node_pool_stats(const struct config *c, const char *except)
+{
+	size_t size =
+		(size_t)json_int(config_cluster(c), "candidate_pool_size", 1);
+	struct node_pool pool = {0};
+	const char *uuid;
+	json_t *node;
+
+	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, node) {
+		if (str_eq(uuid, except))
+			continue;
+		pool.now += json_bool(node, "master_candidate", false);
+		pool.should += could_be_candidate(node);
+	}
+	if (pool.should > size)
+		pool.should = size;
+	return pool;
+}
+
+bool node_pool_has_room(const struct config *c, const char *node_uuid)
+{
+	size_t size =
+		(size_t)json_int(config_cluster(c), "candidate_pool_size", 1);
+
+	return node_pool_stats(c, node_uuid).now < size;
+}
+
+char *node_pool_digest(struct lu *lu, const json_t *node, struct error *err)
+{
+	auto_json json_t *tokens =
+		noderpc_call(lu->m->rpc, node, "node_crypto_tokens",
+			     json_make("[[[s, s, {}]]]", "ssl", "get"), err);
+	const json_t *token = json_array_get(tokens, 0);
+	const char *digest = json_string_value(json_array_get(token, 1));
+
+	if (tokens == NULL)
+		return NULL;
+	if (digest != NULL && *digest != '\0')
+		return xstrdup(digest);
+	error_set(err, ERR_EXEC, NULL,
+		  "Node '%s' gave no digest of its client certificate",
+		  json_str(node, "name", ""));
+	return NULL;
+}
+
+void node_pool_set_digest(struct lu *lu, const char *node_uuid,
+			  const char *digest)
+{
+	const json_t *old = config_cluster(lu->m->config);
+	json_t *certs = json_overlay(json_get(old, "candidate_certs"), NULL);
+	json_t *cluster = config_edit(old);
+
+	if (digest != NULL)
+		json_set_str(certs, node_uuid, digest);
+	else
+		json_object_del(certs, node_uuid);
+	json_object_set_new(cluster, "candidate_certs", certs);
+	config_put_cluster(lu->m->config, cluster);
+}
+
+void node_pool_tell_demoted(struct lu *lu, const json_t *node)
+{
+	struct error err;
+	json_t *payload = noderpc_call(lu->m->rpc, node, "node_demote_from_mc",
+				       json_array(), &err);
+
+	if (payload == NULL)
+		lu_warn(lu, "Node failed to demote itself: %s", err.text);
+	json_decref(payload);
+}
+
+static bool is_promotable(const json_t *node)
+{
+	return node != NULL && could_be_candidate(node) &&
+	       !json_bool(node, "master_candidate", false);
+}
+
+/* True when it is a candidate now. */
+static WAITS bool promote(struct lu *lu, const char *uuid)
+{
+	const json_t *node =
+		lu_keep(lu, config_get(lu->m->config, CONFIG_NODE, uuid));
+	struct error err;
+	auto_free char *digest = node_pool_digest(lu, node, &err);
+	json_t *changed;
+
+	if (digest == NULL) {
+		lu_warn(lu, "Can't promote node %s to master candidate: %s",
+			json_str(node, "name", ""), err.text);
+		return false;
+	}
+	node = config_get(lu->m->config, CONFIG_NODE, uuid);
+	if (!is_promotable(node))
+		return false;
+	changed = config_edit(node);
+	json_set_bool(changed, "master_candidate", true);
+	config_put(lu->m->config, CONFIG_NODE, changed);
+	node_pool_set_digest(lu, uuid, digest);
+	return true;
+}
+
+static void add_promotable(struct lu *lu, const char *except, struct strv *ret)
+{
+	const char *uuid;
+	json_t *node;
+
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
+			     uuid, node)
+		if (!str_eq(uuid, except) && is_promotable(node))
+			strv_add(ret, uuid);
+}
+
+/* Take out one, any. */
+static char *draw(struct strv *v)
+{
+	size_t i = random_below(v->n);
+	char *drawn = v->items[i];
+
+	v->items[i] = v->items[--v->n];
+	v->items[v->n] = NULL;
+	return drawn;
+}
+
+void node_pool_fill(struct lu *lu, const char *except)
+{
+	auto_strv struct strv left = {0}, promoted = {0};
+	auto_free char *names = NULL;
+	struct node_pool pool = node_pool_stats(lu->m->config, except);
+
+	add_promotable(lu, except, &left);
+	while (pool.now < pool.should && left.n > 0) {
+		auto_free char *uuid = draw(&left);
+
+		if (config_get(lu->m->config, CONFIG_NODE, uuid) != NULL &&
+		    promote(lu, uuid))
+			strv_add(&promoted,
+				 config_name(lu->m->config, CONFIG_NODE, uuid));
+		pool = node_pool_stats(lu->m->config, except);
+	}
+	names = strv_join(&promoted, ", ");
+	if (promoted.n > 0)
+		lu_info(lu, "Promoted nodes to master candidate role: %s",
+			names);
+	if (pool.now > pool.should)
+		lu_info(lu,
+			"Note: more nodes are candidates (%zu) than desired "
+			"(%zu)",
+			pool.now, pool.should);
+}

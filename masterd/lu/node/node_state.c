@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/node/node_state.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/constants.h"
+#include "lib/model/params/params.h"
+
+int object_set_ndparams(json_t *object, const json_t *changes,
+			struct error *err)
+{
+	json_t *updated;
+
+	if (json_object_size(changes) == 0)
+		return 0;
+	if (params_update_nd(json_get(object, "ndparams"), changes, &updated,
+			     err) < 0)
+		return -1;
+	json_object_set_new(object, "ndparams", updated);
+	return 0;
+}
+
+int node_set_ndparams(json_t *node, const json_t *changes, struct error *err)
+{
+	if (json_object_get(changes, "exclusive_storage") != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Parameter exclusive_storage can't be set for "
+				 "a single node; set it for the cluster or the "
+				 "group");
+	return object_set_ndparams(node, changes, err);
+}
+
+int node_check_address(const struct config *c, const char *node_uuid,
+		       const char *address, struct error *err)
+{
+	int family = json_int(config_cluster(c), "primary_ip_family",
+			      AF_IPV4) == AF_IPV6
+			     ? AF_INET6
+			     : AF_INET;
+	unsigned char bytes[sizeof(struct in6_addr)];
+	const char *uuid;
+	json_t *node;
+
+	if (inet_pton(family, address, bytes) != 1)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "'%s' is not a valid IPv%d address", address,
+				 family == AF_INET ? 4 : 6);
+	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, node) {
+		if (str_eq(uuid, node_uuid) ||
+		    (!str_eq(json_str(node, "primary_ip", NULL), address) &&
+		     !str_eq(json_str(node, "secondary_ip", NULL), address)))
+			continue;
+		return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
+				 "New node ip address(es) conflict with "
+				 "existing node %s: %s",
+				 json_str(node, "name", ""), address);
+	}
+	return 0;
+}
+
+int node_check_homing(const struct config *c, const char *primary_ip,
+		      const char *secondary_ip, struct error *err)
+{
+	const json_t *master = config_master(c);
+	bool single = str_eq(json_str(master, "primary_ip", NULL),
+			     json_str(master, "secondary_ip", NULL));
+
+	if (single == str_eq(primary_ip, secondary_ip))
+		return 0;
+	if (single)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The master has no secondary ip but the node "
+				 "has one (%s)",
+				 secondary_ip);
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The master has a secondary ip but the node doesn't "
+			 "have one; give it with --secondary-ip");
+}
+
+int node_check_version(struct lu *lu, const json_t *node, struct error *err)
+{
+	auto_json json_t *version =
+		noderpc_call(lu->m->rpc, node, "version", json_array(), err);
+
+	if (version == NULL) {
+		error_as(err, ERR_PREREQ, ECODE_ENVIRON);
+		return error_wrap(err,
+				  "Can't get version information from "
+				  "node %s",
+				  json_str(node, "name", ""));
+	}
+	if (json_integer_value(version) == PROTOCOL_VERSION)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
+			 "Version mismatch: the master speaks protocol %d, "
+			 "node %s %jd",
+			 PROTOCOL_VERSION, json_str(node, "name", ""),
+			 (intmax_t)json_integer_value(version));
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/parts/lu_room.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/json/json.h"
+#include "lib/model/constants.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/parts/lu_net.h"
+
+const char *inst_name(const json_t *inst)
+{
+	return json_str(inst, "name", "");
+}
+
+const char *inst_primary(const json_t *inst)
+{
+	return json_str(inst, "primary_node", "");
+}
+
+const char *lu_node_name(struct lu *lu, const char *uuid)
+{
+	return config_name(lu->m->config, CONFIG_NODE, uuid);
+}
+
+json_t *inst_filled_be(struct lu *lu, const json_t *inst)
+{
+	return params_fill_be(config_cluster(lu->m->config),
+			      json_get(inst, "beparams"));
+}
+
+json_t *inst_filled_hv(struct lu *lu, const json_t *inst)
+{
+	return params_fill_hv(
+		config_cluster(lu->m->config), json_str(inst, "hypervisor", ""),
+		json_str(inst, "os", ""), json_get(inst, "hvparams"));
+}
+
+json_t *inst_rpc_nic(struct lu *lu, const json_t *nic)
+{
+	const char *uuid = json_str(nic, "network", NULL);
+	const json_t *network =
+		uuid == NULL ? NULL
+			     : config_get(lu->m->config, CONFIG_NETWORK, uuid);
+	json_t *copy = json_copy((json_t *)nic);
+
+	json_object_set_new(copy, "nicparams",
+			    params_fill_nic(config_cluster(lu->m->config),
+					    json_get(nic, "nicparams")));
+	if (network != NULL)
+		json_object_set(copy, "netinfo", (json_t *)network);
+	return copy;
+}
+
+static json_t *filled_nics(struct lu *lu, const json_t *inst)
+{
+	const json_t *nics = json_get(inst, "nics");
+	json_t *result = json_array();
+
+	for (size_t i = 0; i < json_array_size(nics); i++) {
+		json_array_append_new(
+			result, inst_rpc_nic(lu, json_array_get(nics, i)));
+	}
+	return result;
+}
+
+json_t *inst_rpc_disk(struct lu *lu, const json_t *inst, const json_t *disk)
+{
+	struct config *c = lu->m->config;
+	const json_t *node = config_get(c, CONFIG_NODE, inst_primary(inst));
+	const json_t *group =
+		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+	json_t *copy = params_device(config_cluster(c), group, disk);
+
+	json_object_del(copy, "reserved_by_job"); /* as in instances */
+	json_object_set_new(copy, "dynamic_params", json_object());
+	return copy;
+}
+
+json_t *inst_rpc_disks(struct lu *lu, const json_t *inst)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	json_t *result = json_array();
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		json_array_append_new(
+			result,
+			inst_rpc_disk(lu, inst, json_array_get(disks, i)));
+	return result;
+}
+
+json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
+		 const json_t *be)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	auto_json json_t *filled_hv = inst_filled_hv(lu, inst);
+	auto_json json_t *filled_be = inst_filled_be(lu, inst);
+	auto_strv struct strv secondaries = {0};
+	const char *os = json_str(inst, "os", "");
+	json_t *copy = json_copy((json_t *)inst);
+
+	/* Ganeti's node daemon refuses objects with members of ours. */
+	json_object_del(copy, "reserved_by_job");
+	config_instance_secondaries(lu->m->config, inst, &secondaries);
+	json_object_set_new(copy, "hvparams", json_overlay(filled_hv, hv));
+	json_object_set_new(copy, "beparams", json_overlay(filled_be, be));
+	json_object_set_new(
+		copy, "osparams",
+		params_fill_os(cluster, os, json_get(inst, "osparams")));
+	json_object_set_new(
+		copy, "osparams_private",
+		params_fill_os_private(cluster, os,
+				       json_get(inst, "osparams_private")));
+	json_object_set_new(copy, "nics", filled_nics(lu, inst));
+	json_object_set_new(copy, "secondary_nodes",
+			    json_from_strv(&secondaries));
+	json_object_set_new(copy, "disks_info", inst_rpc_disks(lu, inst));
+	return copy;
+}
+
+json_t *inst_rpc_os(struct lu *lu, const json_t *inst,
+		    const struct params_os *own)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	const char *os = json_str(inst, "os", "");
+	json_t *carried = inst_rpc(lu, inst, NULL, NULL);
+	auto_json json_t *public = params_fill_os(cluster, os, own->public);
+
+	json_object_set_new(carried, "osparams",
+			    json_overlay(public, own->secret));
+	json_object_set_new(carried, "osparams_private",
+			    params_fill_os_private(cluster, os, own->private));
+	return carried;
+}
+
+bool inst_communicates(const json_t *inst)
+{
+	const json_t *nic;
+	size_t i;
+
+	json_array_foreach (json_get(inst, "nics"), i, nic)
+		if (str_starts(json_str(nic, "name", ""),
+			       COMMUNICATION_NIC_PREFIX))
+			return true;
+	return false;
+}
+
+int inst_feed_metadata(struct lu *lu, const json_t *inst,
+		       const struct params_os *own, struct error *err)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	const char *os = json_str(inst, "os", "");
+	json_t *carried = inst_rpc(lu, inst, NULL, NULL);
+	auto_json json_t *done = NULL;
+
+	if (own != NULL) {
+		json_object_set_new(carried, "osparams",
+				    params_fill_os(cluster, os, own->public));
+		json_object_set_new(
+			carried, "osparams_private",
+			params_fill_os_private(cluster, os, own->private));
+		json_object_set(carried, "osparams_secret",
+				(json_t *)own->secret);
+	}
+	done = lu_call(lu, inst_primary(inst), "instance_metadata_modify",
+		       json_make("[o]", carried), err);
+	return done != NULL ? 0
+			    : error_wrap(err,
+					 "Could not update the metadata of "
+					 "instance %s on node %s",
+					 inst_name(inst),
+					 lu_node_name(lu, inst_primary(inst)));
+}
+
+/* --- hook variables --- */
+
+char *inst_env_text(const json_t *value)
+{
+	if (value == NULL || json_is_null(value))
+		return xstrdup("");
+	if (json_is_boolean(value))
+		return xstrdup(json_is_true(value) ? "True" : "False");
+	if (json_is_string(value))
+		return xstrdup(json_string_value(value));
+	return json_text(value);
+}
+
+static void env_set(json_t *env, const char *key, const char *value)
+{
+	json_set_str(env, key, value == NULL ? "" : value);
+}
+
+static void env_dict(json_t *env, const char *prefix, const json_t *dict)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)dict, key, value) {
+		auto_free char *name = xprintf("%s%s", prefix, key);
+		auto_free char *text = inst_env_text(value);
+
+		env_set(env, name, text);
+	}
+}
+
+static void env_nic(struct lu *lu, json_t *env, size_t i, const json_t *nic)
+{
+	static const char *const own[] = {"ip", "mac", "name", "uuid"};
+	static const char *const filled_keys[] = {"mode", "link", "vlan"};
+	auto_json json_t *filled = params_fill_nic(
+		config_cluster(lu->m->config), json_get(nic, "nicparams"));
+	auto_free char *bridge = xprintf("INSTANCE_NIC%zu_BRIDGE", i);
+	auto_free char *prefix = xprintf("INSTANCE_NIC%zu_", i);
+	const json_t *network = config_get(lu->m->config, CONFIG_NETWORK,
+					   json_str(nic, "network", ""));
+
+	for (size_t k = 0; k < 7; k++) {
+		const char *key = k < 4 ? own[k] : filled_keys[k - 4];
+		const char *value = json_str(k < 4 ? nic : filled, key, NULL);
+		auto_free char *name = xprintf("INSTANCE_NIC%zu_%s", i, key);
+
+		if (value == NULL && strcmp(key, "name") == 0)
+			continue;
+		for (char *p = name; *p != '\0'; p++)
+			*p = (char)toupper((unsigned char)*p);
+		env_set(env, name, value);
+	}
+	if (strcmp(json_str(filled, "mode", ""), "bridged") == 0)
+		env_set(env, bridge, json_str(filled, "link", ""));
+	if (network != NULL)
+		network_env(network, prefix, env);
+}
+
+static void env_disk(json_t *env, size_t i, const json_t *disk)
+{
+	const json_t *id = json_get(disk, "logical_id");
+	auto_free char *size =
+		xprintf("%jd", (intmax_t)json_int(disk, "size", 0));
+	const struct {
+		const char *key, *value;
+	} items[] = {
+		{"NAME", json_str(disk, "name", NULL)},
+		{"UUID", json_str(disk, "uuid", "")},
+		{"SIZE", size},
+		{"MODE", json_str(disk, "mode", "rw")},
+		{"DEV_TYPE", json_str(disk, "dev_type", "")},
+		{"DRIVER", json_string_value(json_array_get(id, 0))},
+		{"ID", json_string_value(json_array_get(id, 1))},
+	};
+
+	for (size_t k = 0; k < ARRAY_SIZE(items); k++) {
+		auto_free char *name =
+			xprintf("INSTANCE_DISK%zu_%s", i, items[k].key);
+
+		if (items[k].value != NULL)
+			env_set(env, name, items[k].value);
+	}
+}
+
+static void env_lists(struct lu *lu, const json_t *inst, json_t *env)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	const json_t *nics = json_get(inst, "nics");
+	auto_free char *n_nics = xprintf("%zu", json_array_size(nics));
+	auto_free char *n_disks = xprintf("%zu", json_array_size(disks));
+
+	for (size_t i = 0; i < json_array_size(nics); i++)
+		env_nic(lu, env, i, json_array_get(nics, i));
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		env_disk(env, i, json_array_get(disks, i));
+	env_set(env, "INSTANCE_NIC_COUNT", n_nics);
+	env_set(env, "INSTANCE_DISK_COUNT", n_disks);
+}
+
+static char *secondary_names(struct lu *lu, const json_t *inst)
+{
+	auto_strv struct strv uuids = {0}, names = {0};
+
+	config_instance_secondaries(lu->m->config, inst, &uuids);
+	for (size_t i = 0; i < uuids.n; i++)
+		strv_add(&names, lu_node_name(lu, uuids.items[i]));
+	return strv_join(&names, " ");
+}
+
+void inst_hook_env(struct lu *lu, const json_t *inst, json_t *ret_env)
+{
+	auto_json json_t *be = inst_filled_be(lu, inst);
+	auto_json json_t *hv = inst_filled_hv(lu, inst);
+	auto_free char *secondaries = secondary_names(lu, inst);
+	auto_free char *maxmem = inst_env_text(json_get(be, "maxmem"));
+	auto_free char *minmem = inst_env_text(json_get(be, "minmem"));
+	auto_free char *vcpus = inst_env_text(json_get(be, "vcpus"));
+	auto_strv struct strv tags = {0};
+	auto_free char *tag_text = NULL;
+
+	json_to_strv(json_get(inst, "tags"), &tags);
+	tag_text = strv_join(&tags, " ");
+	env_set(ret_env, "OP_TARGET", inst_name(inst));
+	env_set(ret_env, "INSTANCE_NAME", inst_name(inst));
+	env_set(ret_env, "INSTANCE_PRIMARY",
+		lu_node_name(lu, inst_primary(inst)));
+	env_set(ret_env, "INSTANCE_SECONDARIES", secondaries);
+	env_set(ret_env, "INSTANCE_OS_TYPE", json_str(inst, "os", ""));
+	env_set(ret_env, "INSTANCE_STATUS", json_str(inst, "admin_state", ""));
+	env_set(ret_env, "INSTANCE_MINMEM", minmem);
+	env_set(ret_env, "INSTANCE_MAXMEM", maxmem);
+	env_set(ret_env, "INSTANCE_MEMORY", maxmem);
+	env_set(ret_env, "INSTANCE_VCPUS", vcpus);
+	env_set(ret_env, "INSTANCE_DISK_TEMPLATE",
+		config_instance_template(lu->m->config, inst));
+	env_set(ret_env, "INSTANCE_HYPERVISOR",
+		json_str(inst, "hypervisor", ""));
+	env_set(ret_env, "INSTANCE_TAGS", tag_text);
+	env_lists(lu, inst, ret_env);
+	env_dict(ret_env, "INSTANCE_BE_", be);
+	env_dict(ret_env, "INSTANCE_HV_", hv);
+}
+
+void inst_hook_nodes(struct lu *lu, const json_t *inst, struct strv *ret)
+{
+	auto_strv struct strv secondaries = {0};
+
+	config_instance_secondaries(lu->m->config, inst, &secondaries);
+	strv_add_unique(ret,
+			json_str(config_master(lu->m->config), "uuid", ""));
+	strv_add_unique(ret, inst_primary(inst));
+	for (size_t i = 0; i < secondaries.n; i++)
+		strv_add_unique(ret, secondaries.items[i]);
+}
+
+/* --- locks and checks --- */
+
+int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
+		    struct error *err)
+{
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
+	const char *name = json_str(node, "name", node_uuid);
+
+	if (node == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_NOENT,
+				 "Node '%s' not known", node_uuid);
+	if (json_bool(node, "offline", false))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Can't use offline node: %s", name);
+	if (for_new && json_bool(node, "drained", false))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Can't use drained node: %s", name);
+	if (for_new && !json_bool(node, "vm_capable", true))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Can't use non-vm_capable node: %s", name);
+	return 0;
+}
+
+/* What a node says of one that its user has shut down from inside. */
+#define STATE_SHUTDOWN 1
+
+int inst_is_running(struct lu *lu, const json_t *inst, const char *node_uuid,
+		    bool *ret_running, struct error *err)
+{
+	const char *node = node_uuid == NULL ? inst_primary(inst) : node_uuid;
+	auto_json json_t *hv =
+		params_fill_hv(config_cluster(lu->m->config),
+			       json_str(inst, "hypervisor", ""), NULL, NULL);
+	auto_json json_t *info =
+		lu_call(lu, node, "instance_info",
+			json_make("[s, s, O]", inst_name(inst),
+				  json_str(inst, "hypervisor", ""), hv),
+			err);
+
+	if (info == NULL)
+		return -1;
+	*ret_running = json_object_size(info) > 0 &&
+		       json_int(info, "state", 0) != STATE_SHUTDOWN;
+	return 0;
+}
+
+int inst_mark(struct lu *lu, const char *name, const char *admin_state,
+	      int disks_active, struct error *err)
+{
+	const json_t *inst =
+		config_expect(lu->m->config, CONFIG_INSTANCE, name, err);
+	json_t *changed;
+
+	if (inst == NULL)
+		return -1;
+	changed = config_edit(inst);
+	if (admin_state != NULL) {
+		json_set_str(changed, "admin_state", admin_state);
+		json_set_str(changed, "admin_state_source", "admin");
+	}
+	if (disks_active >= 0)
+		json_set_bool(changed, "disks_active", disks_active > 0);
+	config_put(lu->m->config, CONFIG_INSTANCE, changed);
+	return config_commit(lu->m->config, err);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/parts/lu_room.h"
+
+#include "lib/json/json.h"
+#include "lib/model/config/state.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/parts/lu_resources.h"
+#include "masterd/lu/parts/lu_room_private.h"
+#include "masterd/resources/resources.h"
+
+/* In the node's turn. */
+static WAITS int64_t make_room(struct lu *lu, const struct room_want *w,
+			       struct error *err)
+{
+	auto_floor struct floor f = {
+		.lu = lu, .node = w->node, .self = w->inst};
+	auto_free int64_t *before = NULL;
+	auto_json json_t *rows = json_array();
+	int64_t room, missing;
+
+	if (floor_look(&f, err) < 0)
+		return -1;
+	if (f.runs_here && !w->restarts)
+		return w->most;
+	room = floor_room(&f);
+	if (room < w->most && w->keep)
+		return room_refuse(lu, w, w->most, room, err);
+	if (room < w->min) {
+		before = floor_sizes(&f);
+		missing = room_shrink(f.guests, f.n, w->min - room);
+		if (missing > 0)
+			return room_refuse(lu, w, w->min, w->min - missing,
+					   err);
+		if (floor_apply(&f, before, rows, true, err) < 0)
+			return -1;
+		room = w->min;
+	}
+	room = room < w->most ? room : w->most;
+	if (!lu->common.dry_run && !lu_plans(lu))
+		config_book_runtime(lu->m->config, lu->job_id,
+				    json_str(w->inst, "uuid", ""), w->node,
+				    room);
+	return room;
+}
+
+int64_t lu_room_make(struct lu *lu, const struct room_want *want,
+		     struct error *err)
+{
+	auto_free char *node = xstrdup(want->node);
+	int64_t got;
+
+	if (!room_is_tight(lu, node))
+		return want->most;
+	if (room_take_turn(lu, node, err) < 0)
+		return -1;
+	got = make_room(lu, want, err);
+	room_give_turn(lu, node);
+	return got;
+}
+
+/* --- starting --- */
+
+int lu_room_forget_choice(struct lu *lu, const json_t *inst, struct error *err)
+{
+	const char *uuid = json_str(inst, "uuid", "");
+	const json_t *cluster = config_cluster(lu->m->config);
+	json_t *changed;
+
+	if (state_own(cluster, uuid, 0) == 0)
+		return 0;
+	changed = config_edit(cluster);
+	state_forget_own(changed, uuid);
+	config_put_cluster(lu->m->config, changed);
+	return config_commit(lu->m->config, err);
+}
+
+/* It may have started with more than there is room for: the node knows what is
+ * free there at the moment, not what is promised. */
+static WAITS void limit(struct lu *lu, const json_t *inst, const char *node,
+			int64_t mib)
+{
+	auto_floor struct floor f = {.lu = lu, .node = node};
+	int64_t taken = floor_taken(&f, json_str(inst, "uuid", ""));
+	struct error err;
+
+	/* Somebody may have needed some of it since. */
+	if (taken > 0 && taken < mib)
+		mib = taken;
+	if (room_set_size(lu, inst, node, mib, &err) < 0)
+		lu_warn(lu,
+			"Could not set the memory of instance %s to %jd MiB, "
+			"node %s may run out of it: %s",
+			inst_name(inst), (intmax_t)mib, lu_node_name(lu, node),
+			err.text);
+	else
+		lu_info(lu, "Memory of instance %s: %jd MiB", inst_name(inst),
+			(intmax_t)mib);
+}
+
+int lu_start_instance(struct lu *lu, const json_t *inst,
+		      const struct room_start *start, struct error *err)
+{
+	auto_json json_t *filled = inst_filled_be(lu, inst);
+	auto_json json_t *be = json_overlay(filled, start->be);
+	auto_json json_t *done = NULL;
+	auto_free char *node = xstrdup(start->node);
+	struct room_want want = {
+		.node = node,
+		.inst = inst,
+		.min = json_int(be, "minmem", 0),
+		.most = json_int(be, "maxmem", 0),
+	};
+	int64_t got = lu_room_make(lu, &want, err);
+
+	if (got < 0)
+		return -1;
+	done = lu_call(lu, node, "instance_start",
+		       json_make("[o, b, o]",
+				 inst_rpc(lu, inst, start->hv, start->be),
+				 start->paused, lu_reason(lu)),
+		       err);
+	if (done == NULL)
+		return -1;
+	if (got < want.most)
+		limit(lu, inst, node, got);
+	return lu_room_forget_choice(lu, inst, err);
+}
+
+int64_t lu_room_restart(struct lu *lu, const json_t *inst, bool anew,
+			struct error *err)
+{
+	auto_json json_t *be = inst_filled_be(lu, inst);
+	const struct room_want want = {
+		.node = inst_primary(inst),
+		.inst = inst,
+		.min = json_int(be, "minmem", 0),
+		.most = json_int(be, "maxmem", 0),
+		.restarts = true,
+	};
+	int64_t got = anew ? lu_room_make(lu, &want, err) : 0;
+
+	return got == want.most ? 0 : got;
+}
+
+int lu_room_restarted(struct lu *lu, const json_t *inst, int64_t mib,
+		      struct error *err)
+{
+	if (mib > 0)
+		limit(lu, inst, inst_primary(inst), mib);
+	return lu_room_forget_choice(lu, inst, err);
+}
+
+/* --- moving --- */
+
+/* What it has where it runs; -1 with err. */
+static WAITS int64_t size_now(struct lu *lu, const json_t *inst,
+			      struct error *err)
+{
+	const char *hypervisor = json_str(inst, "hypervisor", "");
+	auto_json json_t *info =
+		lu_call(lu, inst_primary(inst), "instance_info",
+			json_make("[s, s, o]", inst_name(inst), hypervisor,
+				  inst_filled_hv(lu, inst)),
+			err);
+
+	return info == NULL ? -1 : json_int(info, "memory", 0);
+}
+
+/* Where nothing is recorded the node says what is free, as in Ganeti. */
+static WAITS int64_t live_room(struct lu *lu, const struct room_want *w,
+			       struct error *err)
+{
+	int64_t room = lu_live_memory(lu, w->node,
+				      json_str(w->inst, "hypervisor", ""), err);
+
+	if (room < 0 || room >= w->most)
+		return room < 0 ? -1 : w->most;
+	if (w->keep || room < w->min)
+		return room_refuse(lu, w, w->keep ? w->most : w->min, room,
+				   err);
+	return room;
+}
+
+int lu_room_move(struct lu *lu, const json_t *inst, const char *target,
+		 bool keep, struct error *err)
+{
+	auto_json json_t *be = inst_filled_be(lu, inst);
+	int64_t size = size_now(lu, inst, err);
+	int64_t min = json_int(be, "minmem", 0), got;
+	struct room_want want = {
+		.node = target,
+		.inst = inst,
+		.min = min < size ? min : size,
+		.most = size,
+		.keep = keep,
+	};
+	struct node_memory m;
+
+	if (size < 0)
+		return -1;
+	resources_memory(lu->m->config, target, NULL, &m);
+	got = m.recorded ? lu_room_make(lu, &want, err)
+			 : live_room(lu, &want, err);
+	if (got < 0 || got == size)
+		return got < 0 ? -1 : 0;
+	lu_feedback(lu, "* setting instance memory to %jd MiB", (intmax_t)got);
+	return room_set_size(lu, inst, inst_primary(inst), got, err);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/parts/lu_room_private.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/config/state.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/resources/resources.h"
+#include "masterd/resources/running.h"
+
+/* hypervisors report this for one that has been shut down by its user */
+#define STATE_SHUTDOWN 1
+
+void floor_done(struct floor *f)
+{
+	free(f->guests);
+	free(f->insts);
+}
+/* --- who may have how much --- */
+
+struct room_guest room_guest_of(struct lu *lu, const json_t *inst, int64_t size)
+{
+	auto_json json_t *be = inst_filled_be(lu, inst);
+	int64_t max = json_int(be, "maxmem", 0);
+	int64_t chosen = state_own(config_cluster(lu->m->config),
+				   json_str(inst, "uuid", ""), 0);
+
+	return (struct room_guest){
+		.size = size,
+		.min = json_int(be, "minmem", 0),
+		.most = chosen > 0 && chosen < max ? chosen : max,
+		.chosen = chosen > 0,
+	};
+}
+
+int64_t floor_taken(const struct floor *f, const char *uuid)
+{
+	size_t n;
+	const struct config_booking *b = config_bookings(f->lu->m->config, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (b[i].runtime > 0 && str_eq(b[i].node, f->node) &&
+		    str_eq(b[i].instance, uuid))
+			return b[i].runtime;
+	return 0;
+}
+
+/* Whether some job moves it to another node: there its size is agreed on. */
+static bool is_leaving(const struct floor *f, const char *uuid)
+{
+	size_t n;
+	const struct config_booking *b = config_bookings(f->lu->m->config, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if ((b[i].what & BOOK_MEMORY) != 0 &&
+		    !str_eq(b[i].node, f->node) && str_eq(b[i].instance, uuid))
+			return true;
+	return false;
+}
+
+static void add_running(struct floor *f, const char *name, const json_t *report)
+{
+	struct lu *lu = f->lu;
+	const json_t *inst = config_find(lu->m->config, CONFIG_INSTANCE, name);
+	const char *uuid = json_str(inst, "uuid", "");
+	int64_t size = json_int(report, "memory", 0);
+	int64_t taken = inst == NULL ? 0 : floor_taken(f, uuid);
+
+	if (json_int(report, "state", 0) == STATE_SHUTDOWN)
+		return;
+	if (inst != NULL && f->self != NULL &&
+	    str_eq(uuid, json_str(f->self, "uuid", ""))) {
+		f->runs_here = true;
+		return;
+	}
+	/* It has just started and is about to be made that small. */
+	if (taken > 0 && taken < size)
+		size = taken;
+	if (inst == NULL || strcmp(inst_primary(inst), f->node) != 0 ||
+	    is_leaving(f, uuid)) {
+		f->fixed += size;
+		return;
+	}
+	f->insts[f->n] = lu_keep(lu, inst);
+	f->guests[f->n++] = room_guest_of(lu, inst, size);
+}
+
+/* What is on its way here. */
+static void add_coming(struct floor *f, const json_t *running)
+{
+	size_t n;
+	const struct config_booking *b = config_bookings(f->lu->m->config, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *name = config_name(f->lu->m->config,
+					       CONFIG_INSTANCE, b[i].instance);
+
+		if (b[i].runtime > 0 && str_eq(b[i].node, f->node) &&
+		    !str_eq(b[i].instance, json_str(f->self, "uuid", "")) &&
+		    json_object_get(running, name) == NULL)
+			f->fixed += b[i].runtime;
+	}
+}
+
+/* What runs under a hypervisor that does not tell has all that it may have. */
+static void add_unseen(struct floor *f, const struct node_result *r)
+{
+	struct config *c = f->lu->m->config;
+	auto_strv struct strv uuids = {0};
+
+	config_node_primaries(c, f->node, &uuids);
+	for (size_t i = 0; r->blind != NULL && i < uuids.n; i++) {
+		const json_t *inst =
+			config_get(c, CONFIG_INSTANCE, uuids.items[i]);
+
+		if (str_eq(json_str(inst, "admin_state", ""), "up") &&
+		    !running_is_known(r, json_str(inst, "hypervisor", "")))
+			f->fixed += room_guest_of(f->lu, inst, 0).most;
+	}
+}
+
+WAITS int floor_look(struct floor *f, struct error *err)
+{
+	struct config *c = f->lu->m->config;
+	struct node_result *r = node_results_new(1);
+	struct node_memory m;
+	const char *name;
+	json_t *report;
+	int rc = 0;
+
+	r->node = json_incref((json_t *)config_get(c, CONFIG_NODE, f->node));
+	running_look(f->lu->m->rpc, c, r, 1);
+	if (r->payload == NULL) {
+		*err = *r->err;
+		rc = error_wrap(err, "Cannot see what runs on node %s",
+				lu_node_name(f->lu, f->node));
+	} else {
+		size_t n = json_object_size(r->payload);
+
+		resources_memory(c, f->node, NULL, &m);
+		f->capacity = resources_mem_capacity(&m);
+		f->guests = xcalloc(n + 1, sizeof(*f->guests));
+		f->insts = xcalloc(n + 1, sizeof(*f->insts));
+		json_object_foreach (r->payload, name, report)
+			add_running(f, name, report);
+		add_coming(f, r->payload);
+		add_unseen(f, r);
+	}
+	node_results_free(r, 1);
+	return rc;
+}
+
+int64_t floor_room(const struct floor *f)
+{
+	int64_t room = f->capacity - f->fixed;
+
+	for (size_t i = 0; i < f->n; i++)
+		room -= f->guests[i].size;
+	return room;
+}
+
+/* --- changes --- */
+
+WAITS int room_set_size(struct lu *lu, const json_t *inst, const char *node,
+			int64_t mib, struct error *err)
+{
+	auto_json json_t *done =
+		lu_call(lu, node, "instance_balloon_memory",
+			json_make("[o, I]", inst_rpc(lu, inst, NULL, NULL),
+				  (json_int_t)mib),
+			err);
+
+	return done == NULL ? -1 : 0;
+}
+
+/* Those of another job that are about to get their size get this one. */
+static void retake(struct floor *f, const char *uuid, int64_t mib)
+{
+	if (floor_taken(f, uuid) > mib)
+		config_rebook_runtime(f->lu->m->config, uuid, f->node, mib);
+}
+
+WAITS int floor_apply(struct floor *f, const int64_t *before, json_t *rows,
+		      bool needed, struct error *err)
+{
+	struct lu *lu = f->lu;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const json_t *inst = f->insts[i];
+		int64_t size = f->guests[i].size;
+
+		if (size == before[i])
+			continue;
+		if (!lu_plans(lu))
+			retake(f, json_str(inst, "uuid", ""), size);
+		if (room_set_size(lu, inst, f->node, size, err) < 0) {
+			error_wrap(err,
+				   "Could not change the memory of "
+				   "instance %s on node %s",
+				   inst_name(inst), lu_node_name(lu, f->node));
+			if (needed)
+				return -1;
+			lu_warn(lu, "%s", err->text);
+			continue;
+		}
+		lu_info(lu, "Memory of instance %s: %jd MiB, was %jd MiB",
+			inst_name(inst), (intmax_t)size, (intmax_t)before[i]);
+		json_array_append_new(rows,
+				      json_make("[s, I, I]", inst_name(inst),
+						(json_int_t)before[i],
+						(json_int_t)size));
+	}
+	return 0;
+}
+
+int64_t *floor_sizes(const struct floor *f)
+{
+	int64_t *sizes = xcalloc(f->n + 1, sizeof(*sizes));
+
+	for (size_t i = 0; i < f->n; i++)
+		sizes[i] = f->guests[i].size;
+	return sizes;
+}
+
+int room_refuse(struct lu *lu, const struct room_want *w, int64_t needed,
+		int64_t room, struct error *err)
+{
+	error_set(err, ERR_PREREQ, ECODE_NORES,
+		  "Not enough free memory to fit instance %s on node %s (have "
+		  "%jd MiB, need %jd MiB)",
+		  inst_name(w->inst), lu_node_name(lu, w->node),
+		  (intmax_t)(room > 0 ? room : 0), (intmax_t)needed);
+	return w->keep ? error_wrap(err, "Memory ballooning not allowed") : -1;
+}
+
+bool room_is_tight(struct lu *lu, const char *node)
+{
+	struct node_memory m;
+
+	resources_memory(lu->m->config, node, NULL, &m);
+	return m.recorded && resources_mem_free(&m) < 0;
+}
+
+WAITS int room_take_turn(struct lu *lu, const char *node, struct error *err)
+{
+	if (lu_plans(lu) || room_turns_take(&lu->m->rooms, node))
+		return 0;
+	return error_set(err, ERR_CANCELED, NULL, "Job was killed");
+}
+
+void room_give_turn(struct lu *lu, const char *node)
+{
+	if (!lu_plans(lu))
+		room_turns_give(&lu->m->rooms, node);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Plans that move instances, made by allocators: from their answer to the jobs
+ * of evacuations and of changes of the group. */
+#ifndef MASTERD_LU_PARTS_PLAN_H
+#define MASTERD_LU_PARTS_PLAN_H
+
+#include "masterd/lu/frame/lu.h"
+
+/* The allocator given, or the cluster's for NULL and "."; NULL without one.
+ * Lives as long as the LU. */
+const char *plan_iallocator(struct lu *lu, const char *given);
+/* The node (*ret_iallocator is NULL then) or the allocator, the cluster's where
+ * neither is given; ERR_PREREQ for both, or none at all. */
+int plan_choose(struct lu *lu, const char *node, const char *iallocator,
+		const char **ret_iallocator, struct error *err);
+
+struct plan_wish {
+	const char *iallocator;
+	bool ignore_soft_errors;
+	bool early_release; /* of the jobs that replace disks */
+};
+
+/* Ask with the request, say what will be moved: the jobs, to be freed.  All or
+ * nothing: an instance that cannot move fails the plan.  NULL with err. */
+WAITS json_t *plan_jobs(struct lu *lu, const struct plan_wish *wish,
+			json_t *request STEALS, struct error *err);
+
+/* As lu_submit_jobs(), and take the room that the jobs will need in their
+ * names: whoever plans next counts it, and the resources of the nodes are given
+ * back. */
+WAITS json_t *plan_submit(struct lu *lu, json_t *jobs STEALS,
+			  struct error *err);
+
+#endif

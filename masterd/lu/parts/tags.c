@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tags on the cluster, groups, nodes, instances and networks. */
+#include <ctype.h>
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/json/json.h"
+#include "lib/model/filter/filter.h"
+#include "masterd/lu/frame/lu.h"
+#include "masterd/lu/parts/tags.h"
+
+/* The limits of Ganeti 3.0.2. */
+#define TAG_LENGTH_MAX 128
+#define TAGS_PER_OBJECT_MAX 4096
+
+static const struct tag_kind {
+	const char *name;
+	enum lock_level level;
+	enum config_kind kind;
+} tag_kinds[] = {
+	{"node", LOCK_NODE, CONFIG_NODE},
+	{"nodegroup", LOCK_NODEGROUP, CONFIG_GROUP},
+	{"instance", LOCK_INSTANCE, CONFIG_INSTANCE},
+	{"network", LOCK_NETWORK, CONFIG_NETWORK},
+};
+
+/* NULL for the cluster. */
+static const struct tag_kind *find_kind(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tag_kinds); i++)
+		if (strcmp(tag_kinds[i].name, name) == 0)
+			return &tag_kinds[i];
+	return NULL;
+}
+
+/* The tagged object as it is now; NULL with err. */
+static const json_t *target(struct lu *lu, const char *kind, const char *name,
+			    struct error *err)
+{
+	const struct tag_kind *k = find_kind(kind);
+
+	if (k == NULL)
+		return config_cluster(lu->m->config);
+	if (name == NULL) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Tags of a %s need its name", kind);
+		return NULL;
+	}
+	return config_expect(lu->m->config, k->kind, name, err);
+}
+
+static int want_target(struct lu *lu, const char *kind, const char *name,
+		       bool exclusive, struct error *err)
+{
+	const struct tag_kind *k = find_kind(kind);
+	const json_t *object = target(lu, kind, name, err);
+
+	if (object == NULL)
+		return -1;
+	if (k != NULL)
+		lu_want(lu, k->level,
+			json_str(object,
+				 k->level == LOCK_INSTANCE ? "name" : "uuid",
+				 ""),
+			exclusive);
+	return 0;
+}
+
+static int check_tag(const char *tag, struct error *err)
+{
+	size_t n = strlen(tag);
+
+	if (n == 0 || n > TAG_LENGTH_MAX)
+		return error_set(err, ERR_TAG, NULL,
+				 "A tag has 1 to %d characters, '%s' has %zu",
+				 TAG_LENGTH_MAX, tag, n);
+	for (const char *p = tag; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) &&
+		    strchr("_.+*/:@-", *p) == NULL)
+			return error_set(err, ERR_TAG, NULL,
+					 "Tag '%s' contains invalid characters",
+					 tag);
+	return 0;
+}
+
+int tags_check(const json_t *tags, struct error *err)
+{
+	if (json_array_size(tags) > TAGS_PER_OBJECT_MAX)
+		return error_set(err, ERR_TAG, NULL,
+				 "At most %d tags fit on one object, not %zu",
+				 TAGS_PER_OBJECT_MAX, json_array_size(tags));
+	for (size_t i = 0; i < json_array_size(tags); i++)
+		if (check_tag(json_string_value(json_array_get(tags, i)), err) <
+		    0)
+			return -1;
+	return 0;
+}
+
+/* Put the object with these tags in the place of the old one. */
+static WAITS json_t *store_tags(struct lu *lu, const char *kind,
+				const json_t *object, json_t *tags STEALS,
+				struct error *err)
+{
+	const struct tag_kind *k = find_kind(kind);
+	json_t *changed = config_edit(object);
+
+	json_object_set_new(changed, "tags", tags);
+	if (k == NULL)
+		config_put_cluster(lu->m->config, changed);
+	else
+		config_put(lu->m->config, k->kind, changed);
+	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
+}
+
+/* --- get --- */
+
+static int tags_get_expand(struct lu *lu, struct error *err)
+{
+	const struct op_tags_get *op = lu->op;
+
+	if (!op->use_locking)
+		return 0;
+	return want_target(lu, op->kind, op->name, false, err);
+}
+
+static json_t *tags_get_exec(struct lu *lu, struct error *err)
+{
+	const struct op_tags_get *op = lu->op;
+	const json_t *object = target(lu, op->kind, op->name, err);
+	const json_t *tags = json_get(object, "tags");
+
+	if (object == NULL)
+		return NULL;
+	return tags == NULL ? json_array() : json_copy((json_t *)tags);
+}
+
+const struct lu_class lu_tags_get = {
+	.op = &op_class_tags_get,
+	.size = sizeof(struct lu),
+	.expand = tags_get_expand,
+	.exec = tags_get_exec,
+};
+
+/* --- set --- */
+
+static int tags_set_expand(struct lu *lu, struct error *err)
+{
+	const struct op_tags_set *op = lu->op;
+
+	return want_target(lu, op->kind, op->name, true, err);
+}
+
+static int tags_set_check(struct lu *lu, struct error *err)
+{
+	const struct op_tags_set *op = lu->op;
+
+	return tags_check(op->tags, err);
+}
+
+static json_t *tags_set_exec(struct lu *lu, struct error *err)
+{
+	const struct op_tags_set *op = lu->op;
+	const json_t *object = target(lu, op->kind, op->name, err);
+	auto_strv struct strv tags = {0};
+
+	if (object == NULL)
+		return NULL;
+	json_to_strv(json_get(object, "tags"), &tags);
+	for (size_t i = 0; i < json_array_size(op->tags); i++)
+		strv_add_unique(&tags,
+				json_string_value(json_array_get(op->tags, i)));
+	if (tags.n > TAGS_PER_OBJECT_MAX) {
+		error_set(err, ERR_TAG, NULL,
+			  "At most %d tags fit on one object, this would be "
+			  "%zu",
+			  TAGS_PER_OBJECT_MAX, tags.n);
+		return NULL;
+	}
+	strv_sort(&tags);
+	return store_tags(lu, op->kind, object, json_from_strv(&tags), err);
+}
+
+const struct lu_class lu_tags_set = {
+	.op = &op_class_tags_set,
+	.spares_disks = true,
+	.size = sizeof(struct lu),
+	.expand = tags_set_expand,
+	.check = tags_set_check,
+	.exec = tags_set_exec,
+};
+
+/* --- del --- */
+
+static int tags_del_expand(struct lu *lu, struct error *err)
+{
+	const struct op_tags_del *op = lu->op;
+
+	return want_target(lu, op->kind, op->name, true, err);
+}
+
+static int tags_del_check(struct lu *lu, struct error *err)
+{
+	const struct op_tags_del *op = lu->op;
+	const json_t *object = target(lu, op->kind, op->name, err);
+	auto_strv struct strv missing = {0};
+	auto_free char *names = NULL;
+
+	if (object == NULL || tags_check(op->tags, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(op->tags); i++) {
+		const char *tag =
+			json_string_value(json_array_get(op->tags, i));
+
+		if (!json_array_has_str(json_get(object, "tags"), tag))
+			strv_add(&missing, tag);
+	}
+	if (missing.n == 0)
+		return 0;
+	names = strv_join(&missing, "','");
+	return error_set(err, ERR_PREREQ, ECODE_NOENT, "Tag(s) '%s' not found",
+			 names);
+}
+
+static json_t *tags_del_exec(struct lu *lu, struct error *err)
+{
+	const struct op_tags_del *op = lu->op;
+	const json_t *object = target(lu, op->kind, op->name, err);
+	const json_t *old = json_get(object, "tags");
+	json_t *left;
+
+	if (object == NULL)
+		return NULL;
+	left = json_array();
+	for (size_t i = 0; i < json_array_size(old); i++) {
+		json_t *tag = json_array_get(old, i);
+
+		if (!json_array_has_str(op->tags, json_string_value(tag)))
+			json_array_append(left, tag);
+	}
+	return store_tags(lu, op->kind, object, left, err);
+}
+
+const struct lu_class lu_tags_del = {
+	.op = &op_class_tags_del,
+	.spares_disks = true,
+	.size = sizeof(struct lu),
+	.expand = tags_del_expand,
+	.check = tags_del_check,
+	.exec = tags_del_exec,
+};
+
+/* --- search --- */
+
+/* A field of filters that stands for the tag itself. */
+#define TAG_FIELD "tag"
+
+struct search {
+	struct filter *pattern;
+	json_t *found; /* [[path, tag], ...] */
+	struct error *err;
+};
+
+static bool only_tag(void *arg, const char *field, enum filter_kind *ret_kind)
+{
+	(void)arg;
+	*ret_kind = FILTER_OTHER;
+	return strcmp(field, TAG_FIELD) == 0;
+}
+
+static const json_t *the_tag(void *arg, const char *field)
+{
+	(void)field;
+	return arg;
+}
+
+/* Patterns are Perl's, as those of queries: one engine with limits. */
+static struct filter *compile_pattern(const char *pattern, struct error *err)
+{
+	auto_json json_t *filter =
+		json_make("[s, s, s]", "=~", TAG_FIELD, pattern);
+	struct error why;
+	struct filter *f = filter_compile(filter, only_tag, NULL, &why);
+
+	if (f == NULL)
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Invalid search pattern '%.200s': %s", pattern,
+			  why.text);
+	return f;
+}
+
+/* Add [path, tag] for each tag of the object that matches. */
+static int search_one(struct search *s, const char *path, const json_t *object)
+{
+	const json_t *tag;
+	size_t i;
+
+	json_array_foreach (json_get(object, "tags"), i, tag) {
+		int rc = filter_match(s->pattern, the_tag, (void *)tag, s->err);
+
+		if (rc < 0)
+			return -1;
+		if (rc > 0)
+			json_array_append_new(s->found,
+					      json_make("[s, O]", path, tag));
+	}
+	return 0;
+}
+
+static int search_kind(struct lu *lu, struct search *s, const char *folder,
+		       enum config_kind kind)
+{
+	auto_strv struct strv uuids = {0};
+
+	config_sorted(lu->m->config, kind, &uuids);
+	for (size_t i = 0; i < uuids.n; i++) {
+		const json_t *object =
+			config_get(lu->m->config, kind, uuids.items[i]);
+		auto_free char *path =
+			xprintf("/%s/%s", folder, json_str(object, "name", ""));
+
+		if (search_one(s, path, object) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int search_all(struct lu *lu, struct search *s)
+{
+	if (search_one(s, "/cluster", config_cluster(lu->m->config)) < 0 ||
+	    search_kind(lu, s, "instances", CONFIG_INSTANCE) < 0 ||
+	    search_kind(lu, s, "nodes", CONFIG_NODE) < 0 ||
+	    search_kind(lu, s, "nodegroup", CONFIG_GROUP) < 0)
+		return -1;
+	return search_kind(lu, s, "network", CONFIG_NETWORK);
+}
+
+static json_t *tags_search_exec(struct lu *lu, struct error *err)
+{
+	const struct op_tags_search *op = lu->op;
+	struct search s = {.err = err};
+	int rc;
+
+	s.pattern = compile_pattern(op->pattern, err);
+	if (s.pattern == NULL)
+		return NULL;
+	s.found = json_array();
+	rc = search_all(lu, &s);
+	filter_free(s.pattern);
+	if (rc == 0)
+		return s.found;
+	json_decref(s.found);
+	return NULL;
+}
+
+const struct lu_class lu_tags_search = {
+	.op = &op_class_tags_search,
+	.size = sizeof(struct lu),
+	.exec = tags_search_exec,
+};

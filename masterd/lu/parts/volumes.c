@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/parts/volumes.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+json_t *volumes_member(json_t *object, const char *key, json_t *preset)
+{
+	json_t *value = json_object_get(object, key);
+
+	if (value != NULL) {
+		json_decref(preset);
+		return value;
+	}
+	json_object_set_new(object, key, preset);
+	return preset;
+}
+
+static void add(json_t *ret, const char *node, const json_t *disk,
+		const json_t *inst)
+{
+	const json_t *id = json_get(disk, "logical_id");
+	auto_free char *name =
+		xprintf("%s/%s", json_string_value(json_array_get(id, 0)) ?: "",
+			json_string_value(json_array_get(id, 1)) ?: "");
+
+	if (node != NULL)
+		json_set_str(volumes_member(ret, node, json_object()), name,
+			     inst_name(inst));
+}
+
+void volumes_add(json_t *ret, const json_t *inst, const json_t *disk)
+{
+	const json_t *id = json_get(disk, "logical_id");
+	const json_t *children = json_get(disk, "children");
+	const char *type = json_str(disk, "dev_type", "");
+
+	if (strcmp(type, "plain") == 0)
+		add(ret, inst_primary(inst), disk, inst);
+	if (strcmp(type, "drbd") != 0)
+		return;
+	for (size_t n = 0; n < 2; n++)
+		for (size_t i = 0; i < json_array_size(children); i++)
+			add(ret, json_string_value(json_array_get(id, n)),
+			    json_array_get(children, i), inst);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Another node becomes the secondary: it gets volumes, the primary lets the old
+ * one go and connects to the new one, which it fills while the instance runs.
+ *
+ * The configuration changes between letting go and connecting: at that moment
+ * the old secondary gets no more data and the new one has nothing to lose. */
+#include "lib/json/json.h"
+#include "masterd/config/reserve.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/replace/instance_replace_disks.h"
+
+/* The parts of a logical id. */
+enum { NODE_A, PORT = 2, MINOR_A, MINOR_B, SECRET };
+
+static const json_t *part(const json_t *disk, size_t i)
+{
+	return json_array_get(json_get(disk, "logical_id"), i);
+}
+
+/* The disk between the primary and the new node; a port only where it is to
+ * connect. */
+static json_t *moved_disk(struct lu *lu, const json_t *disk, int64_t minor,
+			  bool with_port)
+{
+	struct replace *r = replace_of(lu);
+	bool first = str_eq(json_string_value(part(disk, NODE_A)), r->primary);
+	json_t *copy = inst_rpc_disk(lu, r->inst, disk);
+
+	json_object_set_new(
+		copy, "logical_id",
+		json_make("[s, s, o, O, I, O]", r->primary, r->new_node,
+			  with_port ? json_incref((json_t *)part(disk, PORT))
+				    : json_null(),
+			  part(disk, first ? MINOR_A : MINOR_B),
+			  (json_int_t)minor, part(disk, SECRET)));
+	json_object_set_new(copy, "nodes",
+			    json_make("[s, s]", r->primary, r->new_node));
+	return copy;
+}
+
+static void take_minors(struct lu *lu, size_t n)
+{
+	struct replace *r = replace_of(lu);
+
+	r->minors = xcalloc(n + 1, sizeof(*r->minors));
+	for (size_t i = 0; i < n; i++)
+		r->minors[i] =
+			reserve_minor(lu->m->reserve, lu->job_id, r->new_node);
+}
+
+/* The disks as they will be: [{...}, ...] */
+static json_t *moved_disks(struct lu *lu, const json_t *disks, bool with_port)
+{
+	const int64_t *minors = replace_of(lu)->minors;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		json_array_append_new(list,
+				      moved_disk(lu, json_array_get(disks, i),
+						 minors[i], with_port));
+	return list;
+}
+
+static WAITS int allocate(struct lu *lu, const json_t *disks, struct error *err)
+{
+	struct replace *r = replace_of(lu);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+		const json_t *children = json_get(disk, "children");
+
+		lu_info(lu, "Adding new local storage on %s for %s",
+			lu_node_name(lu, r->new_node),
+			json_str(disk, "iv_name", "?"));
+		for (size_t k = 0; k < json_array_size(children); k++)
+			if (replace_create(lu, r->new_node,
+					   json_array_get(children, k),
+					   err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+/* Devices on the new node, alone for now. */
+static WAITS int activate_new(struct lu *lu, const json_t *disks,
+			      struct error *err)
+{
+	struct replace *r = replace_of(lu);
+	auto_json json_t *alone = moved_disks(lu, disks, false);
+
+	for (size_t i = 0; i < json_array_size(alone); i++) {
+		const json_t *disk = json_array_get(alone, i);
+
+		lu_info(lu, "activating a new drbd on %s for %s",
+			lu_node_name(lu, r->new_node),
+			json_str(disk, "iv_name", "?"));
+		if (replace_create(lu, r->new_node, disk, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The old one may be dead: a warning. */
+static WAITS void stop_old(struct lu *lu, const json_t *disks)
+{
+	struct replace *r = replace_of(lu);
+	struct error err;
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+		const char *name = json_str(disk, "iv_name", "?");
+
+		lu_info(lu, "Shutting down drbd for %s on old node", name);
+		if (replace_call(lu, r->secondary, "blockdev_shutdown",
+				 json_make("[O]", disk), &err) < 0)
+			lu_warn(lu,
+				"Failed to shutdown drbd for %s on node %s, "
+				"clean it up by hand as soon as possible: %s",
+				name, lu_node_name(lu, r->secondary), err.text);
+	}
+}
+
+/* Put members of one version of the disks into the configuration. */
+static WAITS int record(struct lu *lu, const json_t *disks, struct error *err)
+{
+	struct config *c = lu->m->config;
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+		const json_t *now =
+			config_get(c, CONFIG_DISK, json_str(disk, "uuid", ""));
+		json_t *changed = config_edit(now);
+
+		json_object_set(changed, "logical_id",
+				(json_t *)json_get(disk, "logical_id"));
+		json_object_set(changed, "nodes",
+				(json_t *)json_get(disk, "nodes"));
+		config_put(c, CONFIG_DISK, changed);
+	}
+	return config_commit(c, err);
+}
+
+static WAITS int attach(struct lu *lu, const char *node, const json_t *disks,
+			struct error *err)
+{
+	if (replace_call(lu, node, "drbd_attach_net",
+			 json_make("[O, b]", disks, 0), err) == 0)
+		return 0;
+	return error_wrap(err, "Can't attach drbd disks on node %s",
+			  lu_node_name(lu, node));
+}
+
+static WAITS int connect_new(struct lu *lu, const json_t *disks,
+			     struct error *err)
+{
+	struct replace *r = replace_of(lu);
+	auto_json json_t *moved = moved_disks(lu, disks, true);
+
+	lu_info(lu, "Detaching primary drbds from the network (=> "
+		    "standalone)");
+	if (replace_call(lu, r->primary, "drbd_disconnect_net",
+			 json_make("[O]", disks), err) < 0)
+		return error_wrap(err, "Can't detach the disks from the "
+				       "network on the primary node");
+	lu_info(lu, "Updating instance configuration");
+	r->recorded = true;
+	if (record(lu, moved, err) < 0)
+		return -1;
+	lu_info(lu, "Attaching primary drbds to new secondary (standalone => "
+		    "connected)");
+	if (attach(lu, r->primary, moved, err) < 0 ||
+	    attach(lu, r->new_node, moved, err) < 0)
+		return -1;
+	/* From here on the new one has data: there is no way back. */
+	r->moved = true;
+	json_decref(r->before);
+	r->before = NULL;
+	json_array_clear(r->created);
+	return 0;
+}
+
+/* The volumes of the old secondary. */
+static WAITS void remove_old(struct lu *lu, const json_t *disks)
+{
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		replace_remove(lu, replace_of(lu)->secondary,
+			       json_get(json_array_get(disks, i), "children"));
+}
+
+static WAITS int prepare(struct lu *lu, const json_t *disks, struct error *err)
+{
+	struct replace *r = replace_of(lu);
+
+	replace_step(lu, 1, "Check device existence");
+	if (replace_find(lu, r->primary, err) < 0)
+		return -1;
+	replace_step(lu, 2, "Check peer consistency");
+	if (replace_check_data(lu, r->primary, err) < 0)
+		return -1;
+	replace_step(lu, 3, "Allocate new storage");
+	if (allocate(lu, disks, err) < 0)
+		return -1;
+	replace_step(lu, 4, "Changing drbd configuration");
+	return activate_new(lu, disks, err);
+}
+
+WAITS int replace_secondary(struct lu *lu, struct error *err)
+{
+	const struct op_instance_replace_disks *op = lu->op;
+	auto_json json_t *disks = replace_disks(lu);
+
+	take_minors(lu, json_array_size(disks));
+	if (prepare(lu, disks, err) < 0)
+		return -1;
+	replace_of(lu)->before = json_incref(disks);
+	stop_old(lu, disks);
+	if (connect_new(lu, disks, err) < 0)
+		return -1;
+	if (op->early_release) {
+		replace_step(lu, 5, "Removing old storage");
+		remove_old(lu, disks);
+	}
+	replace_step(lu, op->early_release ? 6 : 5, "Sync devices");
+	if (replace_sync(lu, err) < 0)
+		return -1;
+	if (!op->early_release) {
+		replace_step(lu, 6, "Removing old storage");
+		remove_old(lu, disks);
+	}
+	return 0;
+}
+
+static void warn_not_mirrored(struct lu *lu, const struct error *err)
+{
+	lu_warn(lu,
+		"The disks are not mirrored now: %s; gnt-instance "
+		"activate-disks connects them",
+		err->text);
+}
+
+/* The old secondary was stopped, and the primary let it go, perhaps for some of
+ * the disks only. */
+WAITS void replace_secondary_undo(struct lu *lu)
+{
+	struct replace *r = replace_of(lu);
+	struct error err;
+
+	if (r->before == NULL)
+		return;
+	lu_info(lu, "Node %s is the secondary again",
+		lu_node_name(lu, r->secondary));
+	if (r->recorded && record(lu, r->before, &err) < 0)
+		lu_warn(lu, "%s", err.text);
+	if (replace_assemble(lu, r->secondary, &err) < 0)
+		warn_not_mirrored(lu, &err);
+	if (attach(lu, r->primary, r->before, &err) < 0)
+		warn_not_mirrored(lu, &err);
+}

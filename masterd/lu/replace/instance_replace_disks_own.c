@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Disks get other storage on the node that they are on: new volumes are made,
+ * take the names of the old ones, and the mirror fills them from its peer.  The
+ * configuration does not change. */
+#include "lib/base/clock.h"
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/replace/instance_replace_disks.h"
+
+/* The volume under another name, in the same group. */
+static json_t *renamed(const json_t *volume, const char *name)
+{
+	json_t *copy = json_copy((json_t *)volume);
+	const json_t *id = json_get(volume, "logical_id");
+
+	json_object_set_new(copy, "logical_id",
+			    json_make("[O, s]", json_array_get(id, 0), name));
+	json_object_set_new(copy, "dynamic_params", json_object());
+	return copy;
+}
+
+static const char *volume_name(const json_t *volume)
+{
+	return json_string_value(
+		json_array_get(json_get(volume, "logical_id"), 1));
+}
+
+/* The children of a disk with new names: fresh ones, or those that old ones get
+ * while they wait for their end. */
+static json_t *fresh_volumes(const json_t *children)
+{
+	static const char *const kinds[] = {"data", "meta"};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < json_array_size(children); i++) {
+		auto_free char *name = NULL;
+		char uuid[37];
+
+		uuid_new(uuid);
+		name = xprintf("%s.disk_%s", uuid, kinds[i == 0 ? 0 : 1]);
+		json_array_append_new(
+			list, renamed(json_array_get(children, i), name));
+	}
+	return list;
+}
+
+static json_t *retired_volumes(const json_t *children)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < json_array_size(children); i++) {
+		const json_t *child = json_array_get(children, i);
+		auto_free char *name =
+			xprintf("%s_replaced-%.0f", volume_name(child),
+				clock_seconds());
+
+		json_array_append_new(list, renamed(child, name));
+	}
+	return list;
+}
+
+/* From the names of one list to those of the other. */
+static WAITS int rename_all(struct lu *lu, const json_t *from, const json_t *to,
+			    struct error *err)
+{
+	json_t *pairs = json_array();
+
+	for (size_t i = 0; i < json_array_size(from); i++)
+		json_array_append_new(
+			pairs, json_make("[O, O]", json_array_get(from, i),
+					 json_get(json_array_get(to, i),
+						  "logical_id")));
+	return replace_call(lu, replace_of(lu)->target, "blockdev_rename",
+			    json_make("[o]", pairs), err);
+}
+
+static WAITS int attach(struct lu *lu, const json_t *disk,
+			const json_t *children, struct error *err)
+{
+	return replace_call(lu, replace_of(lu)->target, "blockdev_addchildren",
+			    json_make("[O, O]", disk, children), err);
+}
+
+/* What one disk's change has to do with. */
+struct swap {
+	const json_t *disk, *children;
+	json_t *fresh, *retired;
+};
+
+/* How far it came before it failed. */
+enum { ATTACHED, DETACHED, RETIRED, RENAMED };
+
+static WAITS int swap_steps(struct lu *lu, const struct swap *s, int *at,
+			    struct error *err)
+{
+	*at = ATTACHED;
+	if (replace_call(lu, replace_of(lu)->target, "blockdev_removechildren",
+			 json_make("[O, O]", s->disk, s->children), err) < 0)
+		return error_wrap(err, "Can't detach the old storage");
+	*at = DETACHED;
+	lu_info(lu, "Renaming the old volumes on the target node");
+	if (rename_all(lu, s->children, s->retired, err) < 0)
+		return error_wrap(err, "Can't rename the old volumes");
+	*at = RETIRED;
+	lu_info(lu, "Renaming the new volumes on the target node");
+	if (rename_all(lu, s->fresh, s->children, err) < 0)
+		return error_wrap(err, "Can't rename the new volumes");
+	*at = RENAMED;
+	lu_info(lu, "Adding new mirror component on %s",
+		lu_node_name(lu, replace_of(lu)->target));
+	if (attach(lu, s->disk, s->children, err) < 0)
+		return error_wrap(err, "Can't attach the new storage");
+	return 0;
+}
+
+/* The old storage is what the disk has again. */
+static WAITS void swap_back(struct lu *lu, const struct swap *s, int at)
+{
+	struct error err;
+
+	if ((at >= RENAMED &&
+	     rename_all(lu, s->children, s->fresh, &err) < 0) ||
+	    (at >= RETIRED &&
+	     rename_all(lu, s->retired, s->children, &err) < 0) ||
+	    (at >= DETACHED && attach(lu, s->disk, s->children, &err) < 0))
+		lu_warn(lu,
+			"%s has no storage on node %s now, its mirror goes on "
+			"alone; replace it again when the cause is gone: %s",
+			json_str(s->disk, "iv_name", "?"),
+			lu_node_name(lu, replace_of(lu)->target), err.text);
+}
+
+static void forget(json_t *list, const json_t *items)
+{
+	for (size_t i = 0; i < json_array_size(items); i++)
+		for (size_t k = json_array_size(list); k-- > 0;)
+			if (json_array_get(list, k) == json_array_get(items, i))
+				json_array_remove(list, k);
+}
+
+/* One disk; what its storage was goes to *retired. */
+static WAITS int swap(struct lu *lu, const json_t *disk, json_t *fresh,
+		      json_t *ret_retired, struct error *err)
+{
+	const char *name = json_str(disk, "iv_name", "?");
+	const json_t *children = json_get(disk, "children");
+	auto_json json_t *retired = retired_volumes(children);
+	struct swap s = {disk, children, fresh, retired};
+	int at;
+
+	lu_info(lu, "Detaching %s drbd from local storage", name);
+	if (swap_steps(lu, &s, &at, err) < 0) {
+		swap_back(lu, &s, at);
+		return error_wrap(err, "Can't replace the storage of %s on %s",
+				  name,
+				  lu_node_name(lu, replace_of(lu)->target));
+	}
+	forget(replace_of(lu)->created, fresh);
+	json_array_extend(ret_retired, retired);
+	return 0;
+}
+
+/* New volumes for each disk: [[data, meta], ...] */
+static WAITS json_t *allocate(struct lu *lu, const json_t *disks,
+			      struct error *err)
+{
+	auto_json json_t *all = json_array();
+	struct replace *r = replace_of(lu);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+		json_t *fresh = fresh_volumes(json_get(disk, "children"));
+
+		json_array_append_new(all, fresh);
+		lu_info(lu, "Creating new local storage on %s for %s",
+			lu_node_name(lu, r->target),
+			json_str(disk, "iv_name", "?"));
+		for (size_t k = 0; k < json_array_size(fresh); k++)
+			if (replace_create(lu, r->target,
+					   json_array_get(fresh, k), err) < 0)
+				return NULL;
+	}
+	return steal(&all);
+}
+
+static WAITS int change(struct lu *lu, const json_t *disks, const json_t *fresh,
+			json_t *ret_retired, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		if (swap(lu, json_array_get(disks, i), json_array_get(fresh, i),
+			 ret_retired, err) == 0)
+			continue;
+		for (size_t k = 0; k < json_array_size(ret_retired); k++)
+			lu_warn(lu, "The old volume %s stays on node %s",
+				volume_name(json_array_get(ret_retired, k)),
+				lu_node_name(lu, replace_of(lu)->target));
+		return -1;
+	}
+	return 0;
+}
+
+/* The last steps: the old storage goes before the sync where nothing but the
+ * mirror shall be waited for, else behind it. */
+static WAITS int finish(struct lu *lu, const json_t *retired, struct error *err)
+{
+	const struct op_instance_replace_disks *op = lu->op;
+	struct replace *r = replace_of(lu);
+
+	if (op->early_release) {
+		replace_step(lu, 5, "Removing old storage");
+		replace_remove(lu, r->target, retired);
+	}
+	replace_step(lu, op->early_release ? 6 : 5, "Sync devices");
+	if (replace_sync(lu, err) < 0)
+		return -1;
+	if (!op->early_release) {
+		replace_step(lu, 6, "Removing old storage");
+		replace_remove(lu, r->target, retired);
+	}
+	return 0;
+}
+
+WAITS int replace_on_node(struct lu *lu, struct error *err)
+{
+	struct replace *r = replace_of(lu);
+	auto_json json_t *disks = replace_disks(lu);
+	auto_json json_t *fresh = NULL, *retired = json_array();
+
+	replace_step(lu, 1, "Check device existence");
+	if (replace_find(lu, r->primary, err) < 0 ||
+	    replace_find(lu, r->secondary, err) < 0)
+		return -1;
+	replace_step(lu, 2, "Check peer consistency");
+	if (replace_check_data(lu, r->other, err) < 0)
+		return -1;
+	replace_step(lu, 3, "Allocate new storage");
+	fresh = allocate(lu, disks, err);
+	if (fresh == NULL)
+		return -1;
+	replace_step(lu, 4, "Changing drbd configuration");
+	if (change(lu, disks, fresh, retired, err) < 0)
+		return -1;
+	return finish(lu, retired, err);
+}

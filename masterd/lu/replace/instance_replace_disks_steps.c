@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/json/json.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/replace/instance_replace_disks.h"
+
+#define STEPS 6
+
+/* Of a mirror's local storage, in a node's answer. */
+#define LDISK_OKAY 1
+
+struct replace *replace_of(struct lu *lu)
+{
+	return container_of(lu, struct replace, lu);
+}
+
+void replace_step(struct lu *lu, int number, const char *what)
+{
+	lu_feedback(lu, "STEP %d/%d %s", number, STEPS, what);
+}
+
+json_t *replace_disks(struct lu *lu)
+{
+	struct replace *r = replace_of(lu);
+	auto_json json_t *all = inst_rpc_disks(lu, r->inst);
+	json_t *wanted = json_array(), *disk;
+	size_t i;
+
+	json_array_foreach (all, i, disk)
+		if (i < r->n && r->wanted[i])
+			json_array_append(wanted, disk);
+	return wanted;
+}
+
+WAITS int replace_call(struct lu *lu, const char *node, const char *procedure,
+		       json_t *args STEALS, struct error *err)
+{
+	auto_json json_t *done = lu_call(lu, node, procedure, args, err);
+
+	return done == NULL ? -1 : 0;
+}
+
+static WAITS int find_one(struct lu *lu, const char *node, const json_t *disk,
+			  struct error *err)
+{
+	const char *name = json_str(disk, "iv_name", "?");
+	auto_json json_t *found = NULL;
+
+	lu_info(lu, "Checking %s on %s", name, lu_node_name(lu, node));
+	found = lu_call(lu, node, "blockdev_find", json_make("[O]", disk), err);
+	if (found == NULL)
+		return error_wrap(err, "Can't find %s on node %s", name,
+				  lu_node_name(lu, node));
+	if (json_is_object(found))
+		return 0;
+	return error_set(err, ERR_EXEC, NULL,
+			 "Can't find %s on node %s: disk not found (gnt-"
+			 "instance activate-disks makes it usable)",
+			 name, lu_node_name(lu, node));
+}
+
+WAITS int replace_find(struct lu *lu, const char *node, struct error *err)
+{
+	auto_json json_t *disks = replace_disks(lu);
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (find_one(lu, node, json_array_get(disks, i), err) < 0)
+			return -1;
+	return 0;
+}
+
+WAITS int replace_check_data(struct lu *lu, const char *node, struct error *err)
+{
+	auto_json json_t *disks = replace_disks(lu);
+	auto_json json_t *all = inst_mirror_status(lu, node, disks, err);
+
+	if (all == NULL)
+		return -1;
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const char *name =
+			json_str(json_array_get(disks, i), "iv_name", "?");
+
+		lu_info(lu, "Checking %s consistency on node %s", name,
+			lu_node_name(lu, node));
+		if (json_int(json_array_get(all, i), "ldisk_status", 0) !=
+		    LDISK_OKAY)
+			return error_set(err, ERR_EXEC, NULL,
+					 "Node %s has degraded storage (%s), "
+					 "unsafe to replace disks for instance "
+					 "%s",
+					 lu_node_name(lu, node), name,
+					 inst_name(replace_of(lu)->inst));
+	}
+	return 0;
+}
+
+WAITS int replace_create(struct lu *lu, const char *node, const json_t *volume,
+			 struct error *err)
+{
+	struct replace *r = replace_of(lu);
+	auto_free char *info = xprintf("originstname+%s", inst_name(r->inst));
+
+	/* Noted first: a call that failed may have made it all the same. */
+	json_array_append(r->created, (json_t *)volume);
+	if (replace_call(lu, node, "blockdev_create",
+			 json_make("[O, I, s, b, s, b]", volume,
+				   (json_int_t)json_int(volume, "size", 0),
+				   inst_name(r->inst), node == r->primary, info,
+				   0),
+			 err) == 0)
+		return 0;
+	return error_wrap(err, "Can't create new storage on node %s",
+			  lu_node_name(lu, node));
+}
+
+WAITS void replace_remove(struct lu *lu, const char *node,
+			  const json_t *volumes)
+{
+	struct error err;
+	json_t *volume;
+	size_t i;
+
+	json_array_foreach ((json_t *)volumes, i, volume) {
+		auto_free char *id = json_text(json_get(volume, "logical_id"));
+
+		if (replace_call(lu, node, "blockdev_remove",
+				 json_make("[O]", volume), &err) < 0)
+			lu_warn(lu,
+				"Can't remove the unused volume %s on node "
+				"%s, remove it by hand: %s",
+				id, lu_node_name(lu, node), err.text);
+	}
+}
+
+/* The sync may take days, and what it does is safe whether the instance runs or
+ * not: so others may start and stop it meanwhile.  The lock of its disks stays
+ * with this job. */
+WAITS int replace_sync(struct lu *lu, struct error *err)
+{
+	auto_json json_t *disks = replace_disks(lu);
+
+	lu_release(lu, LOCK_INSTANCE);
+	return inst_wait_sync(lu, replace_of(lu)->inst, disks, false, err);
+}
+
+/* --- disks of an instance that is down --- */
+
+WAITS int replace_assemble(struct lu *lu, const char *node, struct error *err)
+{
+	struct replace *r = replace_of(lu);
+	auto_json json_t *disks = inst_rpc_disks(lu, r->inst);
+	auto_json json_t *owner = inst_rpc(lu, r->inst, NULL, NULL);
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (replace_call(lu, node, "blockdev_assemble",
+				 json_make("[O, O, b, I]",
+					   json_array_get(disks, i), owner,
+					   node == r->primary, (json_int_t)i),
+				 err) < 0)
+			return error_wrap(err,
+					  "Can't start disk %zu of instance %s "
+					  "on node %s",
+					  i, inst_name(r->inst),
+					  lu_node_name(lu, node));
+	return 0;
+}
+
+WAITS int replace_activate(struct lu *lu, struct error *err)
+{
+	struct replace *r = replace_of(lu);
+
+	if (json_bool(r->inst, "disks_active", false))
+		return 0;
+	r->activated = true;
+	/* One that is given up may be dead. */
+	if (replace_assemble(lu, r->secondary, err) < 0) {
+		if (r->new_node == NULL || lu->run->killed)
+			return -1;
+		lu_warn(lu, "%s, ignoring", err->text);
+	}
+	return replace_assemble(lu, r->primary, err);
+}
+
+/* The instance as it is now; NULL: it is gone. */
+static const json_t *current(struct lu *lu)
+{
+	return config_get(lu->m->config, CONFIG_INSTANCE,
+			  json_str(replace_of(lu)->inst, "uuid", ""));
+}
+
+static bool is_active(struct lu *lu)
+{
+	return json_bool(current(lu), "disks_active", false);
+}
+
+/* Whether its disks shall be in use no longer, by what the instance is now:
+ * somebody may have started or stopped it during the sync. */
+static bool shall_stop_disks(struct lu *lu)
+{
+	const struct replace *r = replace_of(lu);
+	const json_t *now = current(lu);
+	bool was_up = str_eq(json_str(r->inst, "admin_state", ""), "up");
+
+	if (now == NULL || str_eq(json_str(now, "admin_state", ""), "up"))
+		return false;
+	/* One that was down with active disks had them by somebody's wish. */
+	return r->activated || (was_up && is_active(lu));
+}
+
+/* The lock of the instance, which the sync has given up. */
+static WAITS int lock_again(struct lu *lu, struct error *err)
+{
+	const char *name = inst_name(replace_of(lu)->inst);
+
+	if (lu_has(lu, LOCK_INSTANCE, name))
+		return 0;
+	lu_release(lu, LOCK_NODE);
+	lu_release(lu, LOCK_NODEGROUP);
+	return lu_lock_more(lu, LOCK_INSTANCE, name, err);
+}
+
+WAITS void replace_deactivate(struct lu *lu)
+{
+	struct replace *r = replace_of(lu);
+	struct error err;
+
+	if (r->deactivated)
+		return;
+	r->deactivated = true;
+	if (lock_again(lu, &err) < 0) {
+		lu_warn(lu,
+			"%s; gnt-instance deactivate-disks stops the disks "
+			"of instance %s if it is down",
+			err.text, inst_name(r->inst));
+		return;
+	}
+	if (!shall_stop_disks(lu))
+		return;
+	inst_stop_disks(lu, r->inst, NULL, true, &err);
+	if (is_active(lu) &&
+	    inst_mark(lu, inst_name(r->inst), NULL, 0, &err) < 0)
+		lu_warn(lu, "%s", err.text);
+}

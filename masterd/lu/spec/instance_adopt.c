@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/spec/instance_adopt.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+/* Other devices are the host's own. */
+#define BLOCKDEV_ROOT "/dev/disk/"
+
+#define MIB (INT64_C(1024) * 1024)
+
+static bool is_volume(const struct inst_spec *s)
+{
+	return strcmp(s->template, "plain") == 0;
+}
+
+static bool is_file(const struct inst_spec *s)
+{
+	return params_template_is_file(s->template);
+}
+
+/* They get the names of the instance's disks. */
+static bool renames(const struct inst_spec *s)
+{
+	return is_volume(s) || is_file(s);
+}
+
+/* What it is, for the sentences. */
+static const char *word(const struct inst_spec *s)
+{
+	return is_volume(s) ? "logical volume"
+	       : is_file(s) ? "image file"
+			    : "block device";
+}
+
+/* "group/volume", or the path of a device or file; to be freed. */
+static char *device_of(struct lu *lu, const struct inst_spec *s, size_t i)
+{
+	const json_t *disk = json_array_get(s->disks, i);
+	const char *name = json_str(disk, "adopt", "");
+	const json_t *cluster = config_cluster(lu->m->config);
+
+	if (!is_volume(s))
+		return xstrdup(name);
+	return xprintf("%s/%s",
+		       json_str(disk, "vg",
+				json_str(cluster, "volume_group_name", "")),
+		       name);
+}
+
+/* Another spelling would hide whose it is.  Which folders may be reached the
+ * node decides. */
+static int check_files(const struct strv *files, struct error *err)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const char *path = files->items[i];
+
+		if (*path != '/' || strstr(path, "//") != NULL ||
+		    strstr(path, "/./") != NULL || strstr(path, "/../") != NULL)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "The path of an image file must be "
+					 "absolute and plain, not '%s'",
+					 path);
+	}
+	return 0;
+}
+
+static int check_paths(const struct inst_spec *s, const struct strv *devices,
+		       struct error *err)
+{
+	if (is_file(s))
+		return check_files(devices, err);
+	for (size_t i = 0; i < devices->n && !is_volume(s); i++)
+		if (strncmp(devices->items[i], BLOCKDEV_ROOT,
+			    strlen(BLOCKDEV_ROOT)) != 0 ||
+		    strstr(devices->items[i], "/../") != NULL)
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Device node %s lies outside %s and "
+					 "cannot be adopted",
+					 devices->items[i], BLOCKDEV_ROOT);
+	return 0;
+}
+
+/* A disk of another instance is made of it. */
+static bool is_file_used(const struct config *c, const char *path)
+{
+	const char *uuid;
+	json_t *disk;
+
+	json_object_foreach ((json_t *)config_all(c, CONFIG_DISK), uuid, disk)
+		if (params_template_is_file(json_str(disk, "dev_type", "")) &&
+		    str_eq(json_string_value(json_array_get(
+				   json_get(disk, "logical_id"), 1)),
+			   path))
+			return true;
+	return false;
+}
+
+static bool is_volume_used(const struct config *c, const char *volume)
+{
+	const char *uuid;
+	json_t *disk;
+
+	json_object_foreach ((json_t *)config_all(c, CONFIG_DISK), uuid, disk) {
+		const json_t *id = json_get(disk, "logical_id");
+		auto_free char *name = xprintf(
+			"%s/%s", json_string_value(json_array_get(id, 0)),
+			json_string_value(json_array_get(id, 1)));
+
+		if (str_eq(json_str(disk, "dev_type", NULL), "plain") &&
+		    strcmp(name, volume) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int list_devices(struct lu *lu, const struct inst_spec *s,
+			struct strv *ret, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(s->disks); i++) {
+		auto_free char *device = device_of(lu, s, i);
+
+		if (strv_has(ret, device))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Duplicate %s names given for "
+					 "adoption: %s",
+					 is_volume(s) ? "volume" : "disk",
+					 device);
+		if (is_file(s) && is_file_used(lu->m->config, device))
+			return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
+					 "Image file %s used by another "
+					 "instance",
+					 device);
+		if (is_volume(s) && is_volume_used(lu->m->config, device))
+			return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
+					 "LV named %s used by another instance",
+					 device);
+		strv_add(ret, device);
+	}
+	return check_paths(s, ret, err);
+}
+
+/* {path: size} of those that are there; to be freed. */
+static WAITS json_t *ask_files(struct lu *lu, const struct inst_spec *s,
+			       const char *node, const struct strv *files,
+			       struct error *err)
+{
+	auto_json json_t *disks = json_array(), *told = NULL;
+	json_t *sizes;
+
+	for (size_t i = 0; i < files->n; i++)
+		json_array_append_new(
+			disks,
+			json_make("{s:s, s:[s, s], s:{}, s:[], s:i, s:s, s:{}}",
+				  "dev_type", s->template, "logical_id", "loop",
+				  files->items[i], "params", "children", "size",
+				  0, "mode", "rw", "dynamic_params"));
+	told = lu_call(lu, node, "blockdev_getdimensions",
+		       json_make("[O]", disks), err);
+	if (told == NULL)
+		return NULL;
+	sizes = json_object();
+	for (size_t i = 0; i < files->n; i++) {
+		const json_t *bytes =
+			json_array_get(json_array_get(told, i), 0);
+
+		if (json_is_integer(bytes))
+			json_set_int(sizes, files->items[i],
+				     (json_integer_value(bytes) + MIB - 1) /
+					     MIB);
+	}
+	return sizes;
+}
+
+/* {name: [size, inactive, online]} of volumes, {path: size} of the others; to
+ * be freed. */
+static WAITS json_t *ask(struct lu *lu, const struct inst_spec *s,
+			 const char *node, const struct strv *devices,
+			 struct error *err)
+{
+	auto_json json_t *groups = NULL, *names = json_array();
+	const char *group;
+	json_t *size;
+
+	if (is_file(s))
+		return ask_files(lu, s, node, devices, err);
+	if (!is_volume(s))
+		return lu_call(lu, node, "bdev_sizes",
+			       json_make("[o]", json_from_strv(devices)), err);
+	groups = lu_call(lu, node, "vg_list", json_array(), err);
+	if (groups == NULL)
+		return NULL;
+	json_object_foreach (groups, group, size)
+		json_array_append_new(names, json_string(group));
+	return lu_call(lu, node, "lv_list", json_make("[O]", names), err);
+}
+
+/* MiB, which nodes tell as numbers or texts of them. */
+static int64_t size_of(const json_t *told)
+{
+	const json_t *size =
+		json_is_array(told) ? json_array_get(told, 0) : told;
+
+	if (json_is_string(size))
+		return (int64_t)strtod(json_string_value(size), NULL);
+	return (int64_t)json_number_value(size);
+}
+
+static int take_size(const struct inst_spec *s, size_t i, const char *device,
+		     const json_t *found, struct error *err)
+{
+	const json_t *told = json_get(found, device);
+
+	if (told == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL, "Missing %s: %s",
+				 word(s), device);
+	if (json_is_true(json_array_get(told, 2)))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Online logical volume found, cannot adopt: "
+				 "%s",
+				 device);
+	json_set_int(json_array_get(s->disks, i), "size", size_of(told));
+	return 0;
+}
+
+int adopt_find(struct lu *lu, struct inst_spec *s, const char *node,
+	       struct error *err)
+{
+	auto_strv struct strv devices = {0};
+	auto_json json_t *found = NULL;
+
+	if (!spec_adopts(s))
+		return 0;
+	if (list_devices(lu, s, &devices, err) < 0)
+		return -1;
+	found = ask(lu, s, node, &devices, err);
+	if (found == NULL) {
+		error_as(err, ERR_PREREQ, ECODE_ENVIRON);
+		return error_wrap(err,
+				  "Cannot look for what is to be adopted on "
+				  "node %s",
+				  lu_node_name(lu, node));
+	}
+	for (size_t i = 0; i < devices.n; i++)
+		if (take_size(s, i, devices.items[i], found, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* From the names that they had to those of the disks, or back. */
+static WAITS int rename_all(struct lu *lu, const struct inst_spec *s,
+			    const json_t *inst, bool back, struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_json json_t *pairs = json_array(), *done = NULL;
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		json_t *disk = json_array_get(disks, i);
+		const json_t *id = json_get(disk, "logical_id");
+		auto_json json_t *old = json_copy(disk);
+
+		json_object_set_new(
+			old, "logical_id",
+			json_make("[O, s]", json_array_get(id, 0),
+				  json_str(json_array_get(s->disks, i), "adopt",
+					   "")));
+		json_array_append_new(
+			pairs,
+			json_make("[O, O]", back ? disk : old,
+				  json_get(back ? old : disk, "logical_id")));
+	}
+	done = lu_call(lu, inst_primary(inst), "blockdev_rename",
+		       json_make("[O]", pairs), err);
+	return done == NULL ? -1 : 0;
+}
+
+/* The folder of the instance, which its files go to. */
+static WAITS int call_folder(struct lu *lu, const json_t *inst,
+			     const char *procedure, struct error *err)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	const json_t *id = json_get(json_array_get(disks, 0), "logical_id");
+	const char *path = json_string_value(json_array_get(id, 1));
+	auto_free char *folder = NULL;
+	auto_json json_t *done = NULL;
+
+	if (path == NULL || strrchr(path, '/') == NULL)
+		return 0;
+	folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	done = lu_call(lu, inst_primary(inst), procedure,
+		       json_make("[s]", folder), err);
+	return done == NULL ? -1 : 0;
+}
+
+int adopt_disks(struct lu *lu, const struct inst_spec *s, const json_t *inst,
+		struct error *err)
+{
+	if (is_file(s) &&
+	    call_folder(lu, inst, "file_storage_dir_create", err) < 0)
+		return -1;
+	if (!renames(s) || rename_all(lu, s, inst, false, err) == 0)
+		return 0;
+	return error_wrap(err, "Failed to rename adopted %s",
+			  is_volume(s) ? "volumes" : "files");
+}
+
+void adopt_undo(struct lu *lu, const struct inst_spec *s, const json_t *inst)
+{
+	struct error err;
+
+	if (renames(s) && rename_all(lu, s, inst, true, &err) < 0)
+		lu_warn(lu,
+			"%s that were to be adopted may have the names "
+			"of disks of %s, rename them by hand: %s",
+			is_volume(s) ? "Volumes" : "Files", inst_name(inst),
+			err.text);
+	if (is_file(s) &&
+	    call_folder(lu, inst, "file_storage_dir_remove", &err) < 0)
+		lu_warn(lu, "%s", err.text);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/lu/spec/instance_booking.h"
+
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+json_t *booking_object(const struct inst_spec *s, const char *uuid,
+		       const char *pnode, bool up)
+{
+	return json_make("{s:s, s:s, s:s, s:s, s:O, s:O, s:O, s:O, s:s, s:s, "
+			 "s:O, s:[], s:b, s:s, s:O}",
+			 "name", s->name, "primary_node", pnode, "os",
+			 s->os == NULL ? "" : s->os, "hypervisor",
+			 s->hypervisor, "hvparams", s->hvparams, "beparams",
+			 s->beparams, "osparams", s->osparams,
+			 "osparams_private", s->osparams_private, "admin_state",
+			 up ? "up" : "down", "admin_state_source", "admin",
+			 "nics", s->nics, "disks", "disks_active", 0, "uuid",
+			 uuid, "tags", s->tags);
+}
+
+/* The objects of its disks; to be freed, NULL with err. */
+static json_t *make_disks(struct lu *lu, const struct op_instance_create *op,
+			  const struct inst_spec *s, const char *uuid,
+			  const struct inst_nodes *nodes, struct error *err)
+{
+	auto_free char *folder =
+		inst_file_dir(lu, s->name, s->template, op->file_storage_dir);
+	const struct new_disk new = {.template = s->template,
+				     .folder = folder,
+				     .driver = op->file_driver,
+				     .instance = uuid,
+				     .primary = nodes->primary,
+				     .secondary = nodes->secondary};
+	auto_json json_t *disks = json_array();
+
+	for (size_t i = 0; i < json_array_size(s->disks); i++) {
+		json_t *disk = inst_new_disk(
+			lu, &new, json_array_get(s->disks, i), i, err);
+
+		if (disk == NULL)
+			return NULL;
+		json_array_append_new(disks, disk);
+	}
+	return steal(&disks);
+}
+
+int booking_put(struct lu *lu, const struct op_instance_create *op,
+		const struct inst_spec *s, const char *uuid,
+		const struct inst_nodes *nodes, struct error *err)
+{
+	auto_json json_t *disks = make_disks(lu, op, s, uuid, nodes, err);
+	json_t *inst, *uuids = json_array();
+
+	if (disks == NULL) {
+		json_decref(uuids);
+		return -1;
+	}
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		json_t *disk = json_array_get(disks, i);
+
+		json_array_append(uuids, json_object_get(disk, "uuid"));
+		config_put(lu->m->config, CONFIG_DISK, json_incref(disk));
+	}
+	inst = booking_object(s, uuid, nodes->primary, false);
+	json_object_set_new(inst, "disks", uuids);
+	json_set_bool(inst, "forthcoming", true);
+	json_set_int(inst, "reserved_by_job", (int64_t)lu->job_id);
+	if (s->port != 0)
+		json_set_int(inst, "network_port", s->port);
+	config_put(lu->m->config, CONFIG_INSTANCE, inst);
+	return 0;
+}
+
+/* Whether it has the disks that are asked for now. */
+static bool same_disks(const struct config *c, const json_t *inst,
+		       const struct inst_spec *s)
+{
+	auto_json json_t *disks = config_instance_disks(c, inst);
+	size_t n = json_array_size(disks);
+
+	if (n != json_array_size(s->disks) ||
+	    strcmp(config_instance_template(c, inst), s->template) != 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (json_int(json_array_get(disks, i), "size", 0) !=
+		    json_int(json_array_get(s->disks, i), "size", 0))
+			return false;
+	return true;
+}
+
+const json_t *booking_planned(const struct config *c, const struct inst_spec *s,
+			      struct error *err)
+{
+	const json_t *inst = config_find(c, CONFIG_INSTANCE, s->name);
+	auto_json json_t *be = NULL;
+	const char *differs;
+
+	if (inst == NULL) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL, "Instance %s unknown",
+			  s->name);
+		return NULL;
+	}
+	if (!json_bool(inst, "forthcoming", false) ||
+	    json_get(inst, "reserved_by_job") != NULL) {
+		error_set(err, ERR_PREREQ, ECODE_STATE,
+			  "Instance %s (with uuid %s) not forthcoming but "
+			  "--commit was passed.",
+			  s->name, json_str(inst, "uuid", ""));
+		return NULL;
+	}
+	be = params_fill_be(config_cluster(c), json_get(inst, "beparams"));
+	differs = !json_equal(be, s->filled_be) ? "backend parameters"
+		  : !same_disks(c, inst, s)	? "disks"
+						: NULL;
+	if (differs == NULL)
+		return inst;
+	error_set(err, ERR_PREREQ, ECODE_INVAL,
+		  "Room for instance %s was taken with other %s; give the same "
+		  "ones, or remove the forthcoming instance and add it anew",
+		  s->name, differs);
+	return NULL;
+}
+
+void booking_claim(struct lu *lu, const struct inst_spec *s, const char *uuid)
+{
+	struct config *c = lu->m->config;
+	json_t *inst = config_edit(config_get(c, CONFIG_INSTANCE, uuid));
+
+	json_set_str(inst, "os", s->os == NULL ? "" : s->os);
+	json_set_str(inst, "hypervisor", s->hypervisor);
+	json_object_set(inst, "hvparams", s->hvparams);
+	json_object_set(inst, "beparams", s->beparams);
+	json_object_set(inst, "osparams", s->osparams);
+	json_object_set(inst, "osparams_private", s->osparams_private);
+	json_object_set(inst, "tags", s->tags);
+	if (s->port != 0)
+		json_set_int(inst, "network_port", s->port);
+	json_set_int(inst, "reserved_by_job", (int64_t)lu->job_id);
+	config_put(c, CONFIG_INSTANCE, inst);
+}
+
+void booking_keep(struct config *c, const json_t *inst)
+{
+	json_t *edited = config_edit(inst);
+
+	json_object_del(edited, "reserved_by_job");
+	json_set_bool(edited, "forthcoming", true);
+	json_set_bool(edited, "disks_active", false);
+	config_put(c, CONFIG_INSTANCE, edited);
+}
+
+void booking_drop(struct config *c, const json_t *inst)
+{
+	auto_json json_t *kept = json_incref((json_t *)inst);
+	const json_t *disks = json_get(kept, "disks");
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		config_remove(c, CONFIG_DISK,
+			      json_string_value(json_array_get(disks, i)));
+	config_remove(c, CONFIG_INSTANCE, json_str(kept, "uuid", ""));
+}

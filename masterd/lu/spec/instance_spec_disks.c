@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The disks of a new instance as they are asked for.  The rules for their
+ * parameters are those of ../shared/inventory/params.md. */
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/spec/instance_spec.h"
+
+#define DISK_SIZE_MAX_MIB (1024 * 1024 * 1024)
+
+/* MiB from a number or its text; -1 if it is neither. */
+static int64_t disk_size(const json_t *given)
+{
+	const char *text = json_str(given, "size", NULL);
+	int64_t size;
+
+	if (text == NULL)
+		return json_int(given, "size", -1);
+	return str_to_int64(text, &size) ? size : -1;
+}
+
+/* Which templates know a parameter; NULL ends. */
+static const struct {
+	const char *key, *templates[5], *why;
+} special[] = {
+	{"adopt",
+	 {"plain", "blockdev", "file", "sharedfile"},
+	 "only disks of the templates plain, blockdev, file and sharedfile can "
+	 "be adopted"},
+	{"access",
+	 {"rbd", "gluster", "ext"},
+	 "only the templates rbd, gluster "
+	 "and ext know ways of access"},
+	{"provider", {"ext"}, "only the template ext has providers"},
+};
+
+static bool knows(const char *const *templates, const char *template)
+{
+	for (; *templates != NULL; templates++)
+		if (strcmp(*templates, template) == 0)
+			return true;
+	return false;
+}
+
+/* What belongs to storage that this disk is not on: as in Ganeti refused where
+ * it would be a promise, and without effect (volume groups) where it only says
+ * a place. */
+static int check_keys(const char *template, const json_t *given, size_t i,
+		      struct error *err)
+{
+	static const char *const known[] = {
+		"size",	 "mode",   "name",     "vg",	   "metavg",
+		"adopt", "access", "provider", "spindles", NULL};
+
+	for (size_t k = 0; k < ARRAY_SIZE(special); k++)
+		if (json_get(given, special[k].key) != NULL &&
+		    !knows(special[k].templates, template))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Disk %zu: parameter '%s' is not "
+					 "available: %s",
+					 i, special[k].key, special[k].why);
+	if (strcmp(template, "ext") != 0)
+		return spec_check_keys("Disk", i, given, known, err);
+	if (json_str(given, "provider", NULL) == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk %zu: missing provider for template "
+				 "'ext'",
+				 i);
+	return 0;
+}
+
+static int check_size(const json_t *given, size_t i, struct error *err)
+{
+	bool adopted = json_get(given, "adopt") != NULL;
+	int64_t size = disk_size(given);
+
+	if (adopted) /* the device says it */
+		return 0;
+	if (json_get(given, "size") == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk %zu has no size", i);
+	if (size <= 0 || size > DISK_SIZE_MAX_MIB)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk %zu has an invalid size; it must be 1 "
+				 "to %d MiB",
+				 i, DISK_SIZE_MAX_MIB);
+	return 0;
+}
+
+/* A member that is one of two words, where it is given. */
+static int check_word(const json_t *given, const char *key, const char *what,
+		      const char *a, const char *b, size_t i, struct error *err)
+{
+	const char *text = json_str(given, key, a);
+
+	if (strcmp(text, a) == 0 || strcmp(text, b) == 0)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Disk %zu: invalid %s '%s', must be %s or %s", i, what,
+			 text, a, b);
+}
+
+json_t *spec_disk(const char *template, const json_t *given, size_t i,
+		  struct error *err)
+{
+	const char *name = json_str(given, "name", NULL);
+	json_t *disk;
+
+	if (check_keys(template, given, i, err) < 0 ||
+	    check_size(given, i, err) < 0 ||
+	    check_word(given, "mode", "access mode", "rw", "ro", i, err) < 0 ||
+	    check_word(given, "access", "way of access", "kernelspace",
+		       "userspace", i, err) < 0)
+		return NULL;
+	disk = json_copy((json_t *)given);
+	json_set_int(disk, "size",
+		     json_get(given, "adopt") != NULL ? 0 : disk_size(given));
+	json_set_str(disk, "mode", json_str(given, "mode", "rw"));
+	if (name == NULL || strcmp(name, "none") == 0)
+		json_object_del(disk, "name");
+	return disk;
+}
+
+/* --- all of them --- */
+
+static int check_number(const struct op_instance_create *op,
+			const struct inst_spec *s, struct error *err)
+{
+	bool diskless = strcmp(s->template, "diskless") == 0;
+	size_t n = json_array_size(op->disks);
+
+	if (diskless && n > 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "A diskless instance cannot have disks");
+	if (!diskless && n == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "No disks given; disk template %s needs at "
+				 "least one",
+				 s->template);
+	if (n > SPEC_DISKS_MAX)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "An instance has at most %d disks, not %zu",
+				 SPEC_DISKS_MAX, n);
+	return 0;
+}
+
+static int check_adoption(const struct op_instance_create *op,
+			  const struct inst_spec *s, struct error *err)
+{
+	size_t n = json_array_size(s->disks), adopted = 0;
+
+	for (size_t i = 0; i < n; i++)
+		adopted +=
+			json_get(json_array_get(s->disks, i), "adopt") != NULL;
+	if (adopted == 0 && strcmp(s->template, "blockdev") == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk template blockdev requires disk "
+				 "adoption, but no 'adopt' parameter given");
+	if (adopted == 0)
+		return 0;
+	if (adopted < n)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Either all disks are adopted or none is");
+	if (op->iallocator != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk adoption not allowed with an iallocator "
+				 "script");
+	if (strcmp(op->mode, "create") != 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk adoption not allowed for instance "
+				 "import");
+	return 0;
+}
+
+static int check_access(const struct inst_spec *s, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(s->disks); i++) {
+		const char *access = json_str(json_array_get(s->disks, i),
+					      "access", "kernelspace");
+
+		if (strcmp(access, "userspace") == 0 &&
+		    strcmp(s->hypervisor, "kvm") != 0)
+			return error_set(err, ERR_PREREQ, ECODE_STATE,
+					 "Selected hypervisor (%s) cannot be "
+					 "used with %s disk access param",
+					 s->hypervisor, access);
+	}
+	return 0;
+}
+
+bool spec_adopts(const struct inst_spec *s)
+{
+	return json_get(json_array_get(s->disks, 0), "adopt") != NULL;
+}
+
+int spec_read_disks(struct lu *lu, const struct op_instance_create *op,
+		    struct inst_spec *s, struct error *err)
+{
+	if (check_number(op, s, err) < 0)
+		return -1;
+	s->disks = json_array();
+	for (size_t i = 0; i < json_array_size(op->disks); i++) {
+		auto_json json_t *whole =
+			spec_std_disk(config_cluster(lu->m->config),
+				      json_array_get(op->disks, i));
+		json_t *disk = spec_disk(s->template, whole, i, err);
+
+		if (disk == NULL)
+			return -1;
+		json_array_append_new(s->disks, disk);
+	}
+	return check_adoption(op, s, err) < 0 ? -1 : check_access(s, err);
+}

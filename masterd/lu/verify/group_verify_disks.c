@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP_GROUP_VERIFY_DISKS: which instances of a group have volumes that are not
+ * active or not there.  The result is [{node UUID: error}, [instances to
+ * activate], {instance: [[node UUID, "vg/volume"], ...]}]; files have no such
+ * states, so only plain and mirrored disks are looked at. */
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/json/json.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/parts/volumes.h"
+
+/* In what lv_list says of a volume: [size, inactive, online]. */
+#define LV_ONLINE 2
+
+struct verify_disks {
+	struct lu lu;
+	struct strv nodes; /* UUIDs that have volumes in question */
+	json_t *volumes;   /* {node: {"vg/volume": instance's name}} */
+	json_t *mirrored;  /* {node: [instance's UUID, ...]} */
+	json_t *errors, *inactive, *missing;
+};
+
+static struct verify_disks *verify_of(struct lu *lu)
+{
+	return container_of(lu, struct verify_disks, lu);
+}
+
+static bool of_group(struct lu *lu, const json_t *inst, const char *group)
+{
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
+
+	return strcmp(json_str(node, "group", ""), group) == 0;
+}
+
+static int verify_expand(struct lu *lu, struct error *err)
+{
+	const struct op_group_verify_disks *op = lu->op;
+	const json_t *group = lu_group(lu, op->group_name, err);
+	auto_strv struct strv nodes = {0};
+	const char *uuid;
+	json_t *inst;
+
+	if (group == NULL)
+		return -1;
+	lu_want(lu, LOCK_NODEGROUP, json_str(group, "uuid", ""), false);
+	config_group_nodes(lu->m->config, json_str(group, "uuid", ""), &nodes);
+	for (size_t i = 0; i < nodes.n; i++)
+		lu_want(lu, LOCK_NODE, nodes.items[i], false);
+	json_object_foreach (
+		(json_t *)config_all(lu->m->config, CONFIG_INSTANCE), uuid,
+		inst)
+		if (of_group(lu, inst, json_str(group, "uuid", "")) &&
+		    !json_bool(inst, "forthcoming", false))
+			lu_want(lu, LOCK_INSTANCE, inst_name(inst), false);
+	return 0;
+}
+
+/* --- what there should be --- */
+
+static void add_mirrored(struct verify_disks *v, const json_t *inst,
+			 const json_t *disk)
+{
+	const json_t *id = json_get(disk, "logical_id");
+	const char *uuid = json_str(inst, "uuid", "");
+
+	if (strcmp(json_str(disk, "dev_type", ""), "drbd") != 0)
+		return;
+	for (size_t n = 0; n < 2; n++) {
+		const char *node = json_string_value(json_array_get(id, n));
+		json_t *list = volumes_member(v->mirrored, node, json_array());
+
+		if (!json_array_has_str(list, uuid))
+			json_array_append_new(list, json_string(uuid));
+	}
+}
+
+static void collect(struct lu *lu, const char *group)
+{
+	const char *uuid;
+	json_t *inst;
+
+	json_object_foreach (
+		(json_t *)config_all(lu->m->config, CONFIG_INSTANCE), uuid,
+		inst) {
+		auto_json json_t *disks = NULL;
+
+		if (!of_group(lu, inst, group) ||
+		    !json_bool(inst, "disks_active", false))
+			continue;
+		disks = config_instance_disks(lu->m->config, inst);
+		for (size_t i = 0; i < json_array_size(disks); i++) {
+			const json_t *disk = json_array_get(disks, i);
+
+			volumes_add(verify_of(lu)->volumes, inst, disk);
+			add_mirrored(verify_of(lu), inst, disk);
+		}
+	}
+	json_object_foreach (verify_of(lu)->volumes, uuid, inst)
+		strv_add(&verify_of(lu)->nodes, uuid);
+}
+
+/* --- what there is --- */
+
+static void note_inactive(struct verify_disks *v, const char *name)
+{
+	if (!json_array_has_str(v->inactive, name))
+		json_array_append_new(v->inactive, json_string(name));
+}
+
+static void compare(struct verify_disks *v, const struct node_result *r)
+{
+	const char *node = json_str(r->node, "uuid", ""), *volume;
+	json_t *name;
+
+	if (r->offline)
+		return;
+	if (r->payload == NULL) {
+		json_set_str(v->errors, node, r->err->text);
+		return;
+	}
+	json_object_foreach (json_object_get(v->volumes, node), volume, name) {
+		const json_t *row = json_object_get(r->payload, volume);
+		const char *instance = json_string_value(name);
+
+		if (row == NULL)
+			json_array_append_new(
+				volumes_member(v->missing, instance,
+					       json_array()),
+				json_make("[s, s]", node, volume));
+		else if (!json_is_true(json_array_get(row, LV_ONLINE)))
+			note_inactive(v, instance);
+	}
+}
+
+static WAITS void look_at_volumes(struct lu *lu)
+{
+	struct verify_disks *v = verify_of(lu);
+	struct node_result *results = node_results_new(v->nodes.n);
+
+	for (size_t i = 0; i < v->nodes.n; i++)
+		results[i].node = json_incref((json_t *)config_get(
+			lu->m->config, CONFIG_NODE, v->nodes.items[i]));
+	noderpc_call_many(lu->m->rpc, results, v->nodes.n, "lv_list",
+			  json_make("[[]]"));
+	for (size_t i = 0; i < v->nodes.n; i++)
+		compare(v, &results[i]);
+	node_results_free(results, v->nodes.n);
+}
+
+/* The node says which of an instance's mirrors it has to take up. */
+static WAITS void look_at_mirrors(struct lu *lu)
+{
+	struct verify_disks *v = verify_of(lu);
+	const char *node, *uuid;
+	json_t *list;
+
+	json_object_foreach (v->mirrored, node, list)
+		for (size_t i = 0; i < json_array_size(list); i++) {
+			const json_t *inst;
+			auto_json json_t *answer = NULL;
+			struct error err;
+
+			uuid = json_string_value(json_array_get(list, i));
+			inst = lu_keep(lu, config_get(lu->m->config,
+						      CONFIG_INSTANCE, uuid));
+			answer = lu_call(
+				lu, node, "drbd_needs_activation",
+				json_make("[o]", inst_rpc_disks(lu, inst)),
+				&err);
+			if (answer == NULL)
+				json_set_str(v->errors, node, err.text);
+			else if (json_array_size(answer) > 0)
+				note_inactive(v, inst_name(inst));
+		}
+}
+
+static WAITS json_t *verify_exec(struct lu *lu, struct error *err)
+{
+	const struct op_group_verify_disks *op = lu->op;
+	const json_t *group = lu_group(lu, op->group_name, err);
+	struct verify_disks *v = verify_of(lu);
+
+	if (group == NULL)
+		return NULL;
+	v->volumes = json_object();
+	v->mirrored = json_object();
+	v->errors = json_object();
+	v->inactive = json_array();
+	v->missing = json_object();
+	collect(lu, json_str(group, "uuid", ""));
+	if (v->nodes.n > 0)
+		look_at_volumes(lu);
+	look_at_mirrors(lu);
+	return json_make("[O, O, O]", v->errors, v->inactive, v->missing);
+}
+
+static void verify_done(struct lu *lu)
+{
+	struct verify_disks *v = verify_of(lu);
+	json_t *const owned[] = {v->volumes, v->mirrored, v->errors,
+				 v->inactive, v->missing};
+
+	strv_done(&v->nodes);
+	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
+		json_decref(owned[i]);
+}
+
+const struct lu_class lu_group_verify_disks = {
+	.op = &op_class_group_verify_disks,
+	.size = sizeof(struct verify_disks),
+	.expand = verify_expand,
+	.exec = verify_exec,
+	.done = verify_done,
+};

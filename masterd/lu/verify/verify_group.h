@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of OP_CLUSTER_VERIFY_GROUP share. */
+#ifndef MASTERD_LU_VERIFY_VERIFY_GROUP_H
+#define MASTERD_LU_VERIFY_VERIFY_GROUP_H
+
+#include "lib/base/table.h"
+#include "masterd/core/master.h"
+#include "masterd/lu/verify/cluster_verify.h"
+
+struct verify_group {
+	struct lu lu;
+	const json_t *group;
+	struct verify v;
+
+	/* While the job works lu.m is `frozen`, with the configuration as it
+	 * was before the nodes were asked: what has changed since cannot be
+	 * held against them.  Instances that have come since are in the
+	 * configuration of `live`: what nodes have of these is no orphan. */
+	struct master frozen;
+	struct master *live;
+	struct strv nodes;	/* UUIDs in nice order */
+	struct table instances; /* by UUID: those whose locks are held */
+
+	int64_t asked_s, answered_s; /* when the nodes were */
+	struct node_result *results; /* of node_verify, in the order of nodes */
+	size_t n;
+	struct disk_list *disk_lists; /* verify_instance.c's, n of them */
+	struct node_result *disk_results;
+
+	bool exclusive; /* a node of the group has exclusive storage */
+	json_t *should; /* {node: {"vg/volume": instance's name}} */
+	json_t *os;	/* the first node's, with its name */
+	const char *os_node;
+};
+
+/* The answer of a node of the group by UUID; NULL when it is in another. */
+const struct node_result *verify_find(const struct verify_group *g,
+				      const char *uuid);
+
+/* Whether disks of this template may be made. */
+bool verify_has_template(const struct lu *lu, const char *template);
+
+/* --- verify_question.c --- */
+
+/* The arguments of node_verify. */
+WAITS json_t *verify_question(struct verify_group *g);
+/* The same, for the files alone. */
+json_t *verify_file_question(struct verify_group *g);
+
+/* --- verify_files.c --- */
+
+/* Virtual paths of the files that are compared; to be freed. */
+json_t *verify_file_list(struct lu *lu);
+/* The group's nodes and, where it is in another one, the master. */
+WAITS void verify_files(struct verify_group *g);
+
+/* --- verify_node.c --- */
+
+/* What a node that answered said of itself. */
+void verify_node(struct verify_group *g, const struct node_result *r);
+/* Client certificates, of all nodes. */
+void verify_client_certs(struct verify_group *g);
+
+/* --- verify_os.c --- */
+
+void verify_os(struct verify_group *g, const struct node_result *r);
+
+/* --- verify_storage.c --- */
+
+/* Fill g->should. */
+void verify_collect_volumes(struct verify_group *g);
+/* LVM and DRBD of a node. */
+void verify_storage(struct verify_group *g, const struct node_result *r);
+/* What has to agree between nodes. */
+void verify_group_storage(struct verify_group *g);
+void verify_orphan_volumes(struct verify_group *g);
+/* Volumes of the instance that its nodes do not have. */
+void verify_missing_volumes(struct verify_group *g, const json_t *inst);
+
+/* --- verify_instance.c --- */
+
+/* Ask the nodes for the state of the disks that should be usable. */
+WAITS void verify_gather_disks(struct verify_group *g);
+void verify_disks_done(struct verify_group *g);
+void verify_instances(struct verify_group *g);
+/* What runs on the node and should not. */
+void verify_running(struct verify_group *g, const struct node_result *r);
+/* Could each secondary node take on what another one's loss brings it? */
+void verify_n1(struct verify_group *g);
+void verify_instance_notes(struct verify_group *g);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What each node of a group is asked. */
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+#include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/verify/verify_group.h"
+
+static void add_hvparams(json_t *list, const char *source, const char *hv,
+			 json_t *filled STEALS)
+{
+	json_array_append_new(list, json_make("[s, s, o]", source, hv, filled));
+}
+
+/* [[where they are from, hypervisor, parameters], ...] */
+static json_t *all_hvparams(struct lu *lu)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	json_t *list = json_array(), *inst;
+	const char *uuid;
+
+	for (size_t i = 0; i < json_array_size(enabled); i++) {
+		const char *hv = json_string_value(json_array_get(enabled, i));
+
+		add_hvparams(list, "cluster", hv,
+			     params_fill_hv(cluster, hv, NULL, NULL));
+	}
+	json_object_foreach (
+		(json_t *)config_all(lu->m->config, CONFIG_INSTANCE), uuid,
+		inst) {
+		auto_free char *source =
+			xprintf("instance %s", inst_name(inst));
+
+		if (json_object_size(json_get(inst, "hvparams")) > 0)
+			add_hvparams(list, source,
+				     json_str(inst, "hypervisor", ""),
+				     inst_filled_hv(lu, inst));
+	}
+	return list;
+}
+
+/* [[name, primary, secondary], ...] of the group's nodes that are online, and
+ * the candidates among all. */
+static void add_net_checks(struct verify_group *g, json_t *checks)
+{
+	struct config *c = g->lu.m->config;
+	json_t *addresses = json_array(), *names = json_array();
+	json_t *candidates = json_array();
+	const json_t *cluster = config_cluster(c);
+
+	for (size_t i = 0; i < g->n; i++) {
+		const json_t *node = g->results[i].node;
+		const char *name = json_str(node, "name", "");
+
+		if (json_bool(node, "offline", false))
+			continue;
+		json_array_append_new(names, json_string(name));
+		json_array_append_new(
+			addresses,
+			json_make("[s, s, s]", name,
+				  json_str(node, "primary_ip", ""),
+				  json_str(node, "secondary_ip", "")));
+		if (json_bool(node, "master_candidate", false))
+			json_array_append_new(candidates, json_string(name));
+	}
+	if (!ssh_keys_managed(g->lu.m)) /* then nobody has to log in */
+		json_array_clear(names);
+	json_object_set_new(checks, "nodelist",
+			    json_make("[o, {}, O]", names, candidates));
+	json_object_set_new(checks, "node-net-test",
+			    json_make("[o, O]", addresses, candidates));
+	json_object_set_new(
+		checks, "master-ip",
+		json_make("[s, s, o]", json_str(config_master(c), "name", ""),
+			  json_str(cluster, "master_ip", ""), candidates));
+}
+
+static void add_bridge(struct lu *lu, const json_t *nicparams, struct strv *ret)
+{
+	auto_json json_t *filled =
+		params_fill_nic(config_cluster(lu->m->config), nicparams);
+
+	if (str_eq(json_str(filled, "mode", ""), "bridged"))
+		strv_add_unique(ret, json_str(filled, "link", ""));
+}
+
+static void add_bridges(struct verify_group *g, json_t *checks)
+{
+	struct lu *lu = &g->lu;
+	auto_strv struct strv bridges = {0};
+
+	add_bridge(lu, NULL, &bridges);
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		auto_strv struct strv uuids = {0};
+
+		config_node_primaries(lu->m->config, g->nodes.items[i], &uuids);
+		for (size_t j = 0; j < uuids.n; j++) {
+			const json_t *nics = json_get(
+				config_get(lu->m->config, CONFIG_INSTANCE,
+					   uuids.items[j]),
+				"nics");
+
+			for (size_t k = 0; k < json_array_size(nics); k++)
+				add_bridge(lu,
+					   json_get(json_array_get(nics, k),
+						    "nicparams"),
+					   &bridges);
+		}
+	}
+	if (bridges.n > 0)
+		json_object_set_new(checks, "bridges",
+				    json_from_strv(&bridges));
+}
+
+/* All nodes', as the master is where the helpers run. */
+static void add_oob(struct lu *lu, json_t *checks)
+{
+	struct config *c = lu->m->config;
+	auto_strv struct strv helpers = {0};
+	const char *uuid;
+	json_t *node;
+
+	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, node) {
+		auto_json json_t *nd =
+			params_fill_nd(config_cluster(c),
+				       config_get(c, CONFIG_GROUP,
+						  json_str(node, "group", "")),
+				       node);
+		const char *helper = json_str(nd, "oob_program", "");
+
+		if (*helper != '\0')
+			strv_add_unique(&helpers, helper);
+	}
+	if (helpers.n > 0)
+		json_object_set_new(checks, "oob-paths",
+				    json_from_strv(&helpers));
+}
+
+static void add_storage(struct verify_group *g, json_t *checks)
+{
+	struct lu *lu = &g->lu;
+	const json_t *cluster = config_cluster(lu->m->config);
+	const char *vg = json_str(cluster, "volume_group_name", NULL);
+	const char *helper = json_str(cluster, "drbd_usermode_helper", "");
+	bool file = verify_has_template(lu, "file");
+	bool shared = verify_has_template(lu, "sharedfile");
+
+	if (vg != NULL) {
+		json_object_set_new(checks, "vglist", json_null());
+		json_set_str(checks, "lvlist", vg);
+		json_object_set_new(checks, "pvlist", json_make("[s]", vg));
+		if (g->exclusive)
+			json_set_bool(checks, "exclusive-pvs", true);
+	}
+	if (verify_has_template(lu, "drbd") && *helper != '\0') {
+		json_object_set_new(checks, "drbd-version", json_null());
+		json_object_set_new(checks, "drbd-list", json_null());
+		json_set_str(checks, "drbd-helper", helper);
+	}
+	if (file || shared)
+		json_set_str(
+			checks, "allowed-file-storage-paths",
+			json_str(config_master(lu->m->config), "name", ""));
+	if (file)
+		json_set_str(checks, "file-storage-path",
+			     json_str(cluster, "file_storage_dir", ""));
+	if (shared)
+		json_set_str(checks, "shared-file-storage-path",
+			     json_str(cluster, "shared_file_storage_dir", ""));
+	if (verify_has_template(lu, "gluster"))
+		json_set_str(checks, "gluster-storage-path",
+			     json_str(cluster, "gluster_storage_dir", ""));
+}
+
+static json_t *non_vm_nodes(struct lu *lu)
+{
+	json_t *names = json_array(), *node;
+	const char *uuid;
+
+	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
+			     uuid, node)
+		if (!json_bool(node, "vm_capable", true))
+			json_array_append(names, json_object_get(node, "name"));
+	return names;
+}
+
+static json_t *user_scripts(const json_t *cluster)
+{
+	return json_bool(cluster, "use_external_mip_script", false)
+		       ? json_make("[s]", "/etc/ganeti/scripts/master-ip-setup")
+		       : json_array();
+}
+
+static json_t *arguments(struct lu *lu, json_t *checks STEALS)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+
+	return json_make("[o, s, O]", checks,
+			 json_str(cluster, "cluster_name", ""),
+			 json_get(cluster, "hvparams"));
+}
+
+/* All nodes': [[uuid, name, candidate, capable, online], ...] */
+static json_t *ssh_nodes(struct lu *lu)
+{
+	auto_strv struct strv uuids = {0};
+	json_t *rows = json_array();
+
+	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
+	for (size_t i = 0; i < uuids.n; i++) {
+		const json_t *node =
+			config_get(lu->m->config, CONFIG_NODE, uuids.items[i]);
+
+		json_array_append_new(
+			rows,
+			json_make(
+				"[s, s, b, b, b]", uuids.items[i],
+				json_str(node, "name", ""),
+				(int)json_bool(node, "master_candidate", false),
+				(int)json_bool(node, "master_capable", true),
+				(int)!json_bool(node, "offline", false)));
+	}
+	return rows;
+}
+
+static WAITS void add_ssh(struct verify_group *g, json_t *checks)
+{
+	const struct op_cluster_verify_group *op = g->lu.op;
+	struct master *m = g->lu.m;
+
+	if (!ssh_keys_managed(m))
+		return;
+	json_object_set_new(checks, "ssh-setup",
+			    json_make("[o, s, o]", ssh_nodes(&g->lu),
+				      json_str(config_cluster(m->config),
+					       "ssh_key_type", "rsa"),
+				      ssh_keys_public(m)));
+	if (op->verify_clutter)
+		json_set_bool(checks, "ssh-clutter", true);
+}
+
+json_t *verify_question(struct verify_group *g)
+{
+	struct lu *lu = &g->lu;
+	const json_t *cluster = config_cluster(lu->m->config);
+	const json_t *hypervisors = json_get(cluster, "enabled_hypervisors");
+	json_t *checks = json_make(
+		"{s:o, s:O, s:o, s:O, s:O, s:n, s:n, s:n, s:n, s:n, s:n, s:o, "
+		"s:o}",
+		"filelist", verify_file_list(lu), "hypervisor", hypervisors,
+		"hvparms", all_hvparams(lu), "instancelist", hypervisors,
+		"hvinfo", json_array_get(hypervisors, 0), "version",
+		"nodesetup", "time", "oslist", "client-cert", "renewal",
+		"nonvmnodes", non_vm_nodes(lu), "user-scripts",
+		user_scripts(cluster));
+
+	add_net_checks(g, checks);
+	add_bridges(g, checks);
+	add_oob(lu, checks);
+	add_storage(g, checks);
+	add_ssh(g, checks);
+	return arguments(lu, checks);
+}
+
+json_t *verify_file_question(struct verify_group *g)
+{
+	return arguments(&g->lu, json_make("{s:o}", "filelist",
+					   verify_file_list(&g->lu)));
+}

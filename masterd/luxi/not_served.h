@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sockets of those daemons of Ganeti's that are none here (wconfd, metad): who
+ * asks there is refused at once.  Without them Ganeti's programs try to connect
+ * for minutes. */
+#ifndef MASTERD_LUXI_NOT_SERVED_H
+#define MASTERD_LUXI_NOT_SERVED_H
+
+#include "lib/base/error.h"
+#include "lib/model/files/paths.h"
+#include "masterd/luxi/luxi_server.h"
+
+/* Listen where nobody else does; to be ended by luxi_server_stop().  NULL with
+ * err. */
+struct luxi_server *not_served_create(const struct paths *p, struct error *err);
+
+#endif

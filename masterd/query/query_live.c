@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/query/query_live.h"
+
+#include <assert.h>
+
+#include "lib/base/table.h"
+#include "lib/json/json.h"
+#include "masterd/rpc/noderpc.h"
+
+struct query_live {
+	struct node_result *results;
+	size_t n, max;
+	struct table by_node;
+};
+
+struct query_live *query_live_new(size_t max)
+{
+	struct query_live *live = xalloc(sizeof(*live));
+
+	live->results = node_results_new(max);
+	live->max = max;
+	return live;
+}
+
+void query_live_free(struct query_live *live)
+{
+	if (live == NULL)
+		return;
+	table_done(&live->by_node, NULL);
+	node_results_free(live->results, live->max);
+	free(live);
+}
+
+void query_live_add(struct query_live *live, const json_t *node,
+		    json_t *args STEALS)
+{
+	struct node_result *result = &live->results[live->n];
+
+	assert(live->n < live->max);
+	live->n++;
+	result->node = json_incref((json_t *)node);
+	result->args = args;
+	table_put(&live->by_node, json_str(node, "uuid", ""), result);
+}
+
+void query_live_call(struct noderpc *rpc, struct query_live *live,
+		     const char *procedure)
+{
+	if (live->n > 0)
+		noderpc_look_many(rpc, live->results, live->n, procedure,
+				  json_array());
+}
+
+struct node_result *query_live_results(struct query_live *live, size_t *ret_n)
+{
+	*ret_n = live->n;
+	return live->results;
+}
+
+const struct node_result *query_live_find(const struct query_live *live,
+					  const char *node_uuid)
+{
+	return live == NULL ? NULL : table_get(&live->by_node, node_uuid);
+}
+
+const struct node_result *query_live_at(const struct query_live *live, size_t i)
+{
+	return live != NULL && i < live->n ? &live->results[i] : NULL;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queries of networks.  Addresses are numbered from the first of the subnet;
+ * a network's two reservation strings have one digit for each. */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/query/query_private.h"
+
+static const char *own_uuid(const struct query_row *row)
+{
+	return json_str(row->object, "uuid", "");
+}
+
+/* "X" for each address that is taken, "." for each free one. */
+static char *address_map(const struct query_row *row)
+{
+	const char *own = json_str(row->object, "reservations", "");
+	const char *ext = json_str(row->object, "ext_reservations", "");
+	size_t n_own = strlen(own), n_ext = strlen(ext);
+	size_t n = n_own > n_ext ? n_own : n_ext;
+	char *map = xalloc(n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		map[i] = (i < n_own && own[i] == '1') ||
+					 (i < n_ext && ext[i] == '1')
+				 ? 'X'
+				 : '.';
+	return map;
+}
+
+static struct query_cell get_map(const struct query *q, struct query_row *row,
+				 const struct query_field *field)
+{
+	auto_free char *map = address_map(row);
+
+	(void)q;
+	(void)field;
+	return query_text(map);
+}
+
+/* How many marks field->arg the map has. */
+static struct query_cell get_count(const struct query *q, struct query_row *row,
+				   const struct query_field *field)
+{
+	auto_free char *map = address_map(row);
+	json_int_t n = 0;
+
+	(void)q;
+	for (const char *c = map; *c != '\0'; c++)
+		n += *c == field->arg[0];
+	return query_value(json_integer(n));
+}
+
+static struct query_cell get_external(const struct query *q,
+				      struct query_row *row,
+				      const struct query_field *field)
+{
+	const char *ext = json_str(row->object, "ext_reservations", "");
+	const char *subnet = json_str(row->object, "network", "");
+	auto_free char *address = xstrndup(subnet, strcspn(subnet, "/"));
+	auto_strv struct strv list = {0};
+	auto_free char *text = NULL;
+	struct in_addr first;
+
+	(void)q;
+	(void)field;
+	if (inet_pton(AF_INET, address, &first) != 1)
+		return query_none(QUERY_UNAVAIL);
+	for (uint32_t i = 0; ext[i] != '\0'; i++) {
+		struct in_addr one = {.s_addr = htonl(ntohl(first.s_addr) + i)};
+		char dotted[INET_ADDRSTRLEN];
+
+		if (ext[i] == '1')
+			strv_add(&list, inet_ntop(AF_INET, &one, dotted,
+						  sizeof(dotted)));
+	}
+	text = strv_join(&list, ", ");
+	return query_text(text);
+}
+
+/* [[group, mode, link, vlan], ...] */
+static json_t *connections(const struct query *q, const struct query_row *row)
+{
+	auto_strv struct strv groups = {0};
+	json_t *list = json_array();
+
+	config_sorted(q->m->config, CONFIG_GROUP, &groups);
+	for (size_t i = 0; i < groups.n; i++) {
+		const json_t *group =
+			config_get(q->m->config, CONFIG_GROUP, groups.items[i]);
+		const json_t *nic =
+			json_get(json_get(group, "networks"), own_uuid(row));
+
+		if (nic != NULL)
+			json_array_append_new(
+				list, json_make("[s, s, s, s]",
+						json_str(group, "name", ""),
+						json_str(nic, "mode", ""),
+						json_str(nic, "link", ""),
+						json_str(nic, "vlan", "")));
+	}
+	return list;
+}
+
+static bool uses_network(const json_t *instance, const char *uuid)
+{
+	const json_t *nics = json_get(instance, "nics");
+
+	for (size_t i = 0; i < json_array_size(nics); i++)
+		if (str_eq(json_str(json_array_get(nics, i), "network", NULL),
+			   uuid))
+			return true;
+	return false;
+}
+
+static json_t *instances(const struct query *q, const struct query_row *row)
+{
+	auto_strv struct strv uuids = {0};
+	const char *uuid;
+	json_t *instance;
+
+	json_object_foreach (
+		(json_t *)config_all(q->m->config, CONFIG_INSTANCE), uuid,
+		instance)
+		if (uses_network(instance, own_uuid(row)))
+			strv_add(&uuids, uuid);
+	return query_names(q, CONFIG_INSTANCE, &uuids);
+}
+
+static struct query_cell get_list(const struct query *q, struct query_row *row,
+				  const struct query_field *field)
+{
+	return query_value(strcmp(field->arg, "groups") == 0
+				   ? connections(q, row)
+				   : instances(q, row));
+}
+
+static struct query_cell get_size(const struct query *q, struct query_row *row,
+				  const struct query_field *field)
+{
+	struct query_cell list = get_list(q, row, field);
+	json_int_t n = (json_int_t)json_array_size(list.value);
+
+	json_decref(list.value);
+	return query_value(json_integer(n));
+}
+
+/* clang-format off */
+static const struct query_field fields[] = {
+	{"name", "Network", KIND_TEXT, "Name of the network",
+	 query_get_member, "name"},
+	{"network", "Subnet", KIND_TEXT, "Its IPv4 subnet", query_get_member,
+	 "network"},
+	{"gateway", "Gateway", KIND_OTHER, "Its IPv4 gateway",
+	 query_get_member, "gateway"},
+	{"network6", "IPv6Subnet", KIND_OTHER, "Its IPv6 subnet",
+	 query_get_member, "network6"},
+	{"gateway6", "IPv6Gateway", KIND_OTHER, "Its IPv6 gateway",
+	 query_get_member, "gateway6"},
+	{"mac_prefix", "MacPrefix", KIND_OTHER,
+	 "Prefix of MAC addresses in it", query_get_member, "mac_prefix"},
+	{"free_count", "FreeCount", KIND_NUMBER, "Number of free addresses",
+	 get_count, "."},
+	{"reserved_count", "ReservedCount", KIND_NUMBER,
+	 "Number of addresses that are taken", get_count, "X"},
+	{"map", "Map", KIND_TEXT, "Its addresses: X taken, . free", get_map},
+	{"external_reservations", "ExternalReservations", KIND_TEXT,
+	 "Addresses that are never given to instances", get_external},
+	{"group_cnt", "NodeGroups", KIND_NUMBER,
+	 "Number of groups connected to it", get_size, "groups"},
+	{"group_list", "GroupList", KIND_OTHER,
+	 "Groups connected to it, with mode, link and VLAN", get_list,
+	 "groups"},
+	{"inst_cnt", "Instances", KIND_NUMBER,
+	 "Number of instances connected to it", get_size, "instances"},
+	{"inst_list", "InstanceList", KIND_OTHER,
+	 "Instances connected to it", get_list, "instances"},
+	QUERY_COMMON_FIELDS("network"),
+};
+/* clang-format on */
+
+const struct query_class query_class_network = {
+	.what = "network",
+	.title = "Network",
+	.name_field = "name",
+	QUERY_TABLE(fields),
+	.kind = CONFIG_NETWORK,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/replicate/spread.h"
+
+#include "lib/base/log.h"
+#include "lib/event/task.h"
+#include "lib/json/json.h"
+#include "masterd/config/config.h"
+#include "masterd/core/master.h"
+#include "masterd/rpc/noderpc.h"
+
+struct spread {
+	struct master *m;
+	const char *procedure; /* a literal */
+	json_t *args;
+	struct node_result *results;
+	size_t n;
+};
+
+static void add_candidates(struct spread *s)
+{
+	const struct config *c = s->m->config;
+	const json_t *nodes = config_all(c, CONFIG_NODE);
+	const char *uuid;
+	json_t *node;
+
+	s->results = node_results_new(json_object_size(nodes));
+	json_object_foreach ((json_t *)nodes, uuid, node)
+		if (json_bool(node, "master_candidate", false) &&
+		    !json_bool(node, "offline", false) &&
+		    !config_is_master(c, uuid))
+			s->results[s->n++].node = json_incref(node);
+}
+
+static void run(void *arg)
+{
+	struct spread *s = arg;
+
+	noderpc_call_many(s->m->rpc, s->results, s->n, s->procedure,
+			  steal(&s->args));
+	for (size_t i = 0; i < s->n; i++)
+		if (s->results[i].err != NULL)
+			log_warning("%s", s->results[i].err->text);
+	node_results_free(s->results, s->n);
+	free(s);
+}
+
+void spread_call(struct master *m, const char *procedure, json_t *args STEALS)
+{
+	struct spread *s = xalloc(sizeof(*s));
+
+	s->m = m;
+	s->procedure = procedure;
+	s->args = args;
+	add_candidates(s);
+	task_spawn(procedure, run, s);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tell the other master candidates something small without waiting for them. */
+#ifndef MASTERD_REPLICATE_SPREAD_H
+#define MASTERD_REPLICATE_SPREAD_H
+
+#include <jansson.h>
+
+#include "lib/base/mem.h"
+
+struct master;
+
+/* Call all other candidates that are not offline, in a task of its own;
+ * failures are logged. */
+void spread_call(struct master *m, const char *procedure, json_t *args STEALS);
+
+#endif

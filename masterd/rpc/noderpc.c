@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Node calls: builds the request, waits for the answers, turns what a node
+ * says into a payload or an error that names the node and the procedure. */
+#include "masterd/rpc/noderpc.h"
+
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/clock.h"
+#include "lib/base/table.h"
+#include "lib/json/json.h"
+
+/* A failure that took longer than this was a wait in vain: the node hangs or is
+ * cut off.  One that refuses the connection says so at once. */
+#define WAITED_US 2000000
+
+/* The node daemon's own limit (NODED_BODY_MAX) is a little higher.  It would
+ * not say how long the call was. */
+#define CALL_BYTES_MAX ((size_t)60 * 1024 * 1024)
+
+/* For procedures that are not in the table. */
+#define DEFAULT_TIMEOUT_MS 60000u
+
+struct noderpc {
+	struct noderpc_transport transport;
+	uint64_t term, n_calls;
+	bool is_fenced;
+	void (*fenced)(void *arg, const struct error *err);
+	void *fenced_arg;
+	struct table heard;    /* address -> struct heard */
+	struct list abandoned; /* struct noderpc_fanout */
+};
+
+/* How a node was last heard of. */
+struct heard {
+	int64_t answer_us; /* its last answer; 0: none, or a failure since */
+	int64_t silent_until_us; /* it let us wait: not looked at until then */
+};
+
+/* One call on its way. */
+struct sent {
+	struct noderpc_fanout *fanout;
+	struct node_result *result;
+};
+
+/* The calls of one noderpc_call_many.  When the caller gives up, the answers
+ * that still come find it in the list of the abandoned. */
+struct noderpc_fanout {
+	struct list link;
+	struct noderpc *rpc;
+	const char *procedure;
+	bool look, abandoned;
+	int64_t begin_us;
+	size_t left;
+	struct cond changed;
+	struct sent sent[];
+};
+
+struct noderpc *noderpc_create(const struct noderpc_transport *transport)
+{
+	struct noderpc *r = xalloc(sizeof(*r));
+
+	r->transport = *transport;
+	list_init(&r->abandoned);
+	/* Numbers go on where another one of the same term has ended. */
+	r->n_calls = (uint64_t)clock_wall_us();
+	return r;
+}
+
+static void fanout_free(struct noderpc_fanout *f)
+{
+	list_remove(&f->link);
+	free(f);
+}
+
+void noderpc_destroy(struct noderpc *r)
+{
+	if (r == NULL)
+		return;
+	while (!list_empty(&r->abandoned))
+		fanout_free(
+			list_first(&r->abandoned, struct noderpc_fanout, link));
+	table_done(&r->heard, free);
+	free(r);
+}
+
+static const char *address_of(const json_t *node)
+{
+	return json_str(node, "primary_ip", "");
+}
+
+static bool is_silent(const struct noderpc *r, const json_t *node)
+{
+	const struct heard *h = table_get(&r->heard, address_of(node));
+
+	return h != NULL && clock_mono_us() < h->silent_until_us;
+}
+
+bool noderpc_heard_since(const struct noderpc *r, const json_t *node,
+			 int64_t mono_us)
+{
+	const struct heard *h = table_get(&r->heard, address_of(node));
+
+	return h != NULL && h->answer_us > mono_us;
+}
+
+static struct heard *heard_of(struct noderpc *r, const char *address)
+{
+	struct heard *h = table_get(&r->heard, address);
+
+	if (h == NULL) {
+		h = xalloc(sizeof(*h));
+		table_put(&r->heard, address, h);
+	}
+	return h;
+}
+
+/* Note how the call ended: an answer, a failure, or a wait in vain. */
+static void note_outcome(const struct sent *sent, bool answered)
+{
+	struct heard *h =
+		heard_of(sent->fanout->rpc, address_of(sent->result->node));
+	int64_t now = clock_mono_us();
+
+	h->answer_us = answered ? now : 0;
+	if (answered)
+		h->silent_until_us = 0;
+	else if (now - sent->fanout->begin_us >= WAITED_US)
+		h->silent_until_us = now + (int64_t)NODERPC_SILENT_MS * 1000;
+}
+
+void noderpc_set_term(struct noderpc *r, uint64_t term)
+{
+	r->term = term;
+}
+
+void noderpc_set_fenced(struct noderpc *r,
+			void (*fenced)(void *arg, const struct error *err),
+			void *arg)
+{
+	r->fenced = fenced;
+	r->fenced_arg = arg;
+}
+
+bool noderpc_is_fenced(const struct noderpc *r)
+{
+	return r->is_fenced;
+}
+
+unsigned noderpc_timeout_ms(const char *procedure)
+{
+	static const struct {
+		const char *name;
+		unsigned timeout_s;
+	} table[] = {
+#define RPC(name, timeout_s, min, max) {#name, timeout_s},
+#include "lib/model/noderpcs.def"
+#undef RPC
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (strcmp(table[i].name, procedure) == 0)
+			return table[i].timeout_s * 1000;
+	return DEFAULT_TIMEOUT_MS;
+}
+
+/* Nodes that are marked offline are asked these all the same: who would know
+ * otherwise that they are back, could start them anew, or make them forget
+ * the cluster. */
+static bool is_for_offline(const char *procedure)
+{
+	static const char *const names[] = {
+		"version",	  "master_node_name", "master_state",
+		"master_promise", "node_powercycle",  "node_leave_cluster",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i], procedure) == 0)
+			return true;
+	return false;
+}
+
+static const char *node_name(const json_t *node)
+{
+	return json_str(node, "name", "?");
+}
+
+static void set_failed(const struct sent *sent, enum error_kind kind,
+		       const char *text)
+{
+	struct node_result *result = sent->result;
+
+	result->err = xalloc(sizeof(*result->err));
+	error_set(result->err, kind, NULL, "%s on node '%s': %s",
+		  sent->fanout->procedure, node_name(result->node), text);
+}
+
+static void set_unreachable(const struct sent *sent, const struct error *err)
+{
+	set_failed(sent, err->kind == ERR_EXEC ? ERR_EXEC : ERR_RPC, err->text);
+	sent->result->err->ecode = err->ecode;
+}
+
+static void set_fenced(const struct sent *sent)
+{
+	set_failed(sent, ERR_RPC, "there is another master by now");
+	sent->result->err->ecode = ECODE_FENCED;
+}
+
+/* A node obeys somebody else: whatever others answer, it counts no more. */
+static void note_fenced(const struct noderpc_fanout *f, const struct error *err)
+{
+	struct noderpc *r = f->rpc;
+	struct error why;
+
+	if (r->is_fenced)
+		return;
+	r->is_fenced = true;
+	error_set(&why, ERR_RPC, ECODE_FENCED,
+		  "Another master has taken over, as was learnt from %s: %s",
+		  f->procedure, err->text);
+	if (r->fenced != NULL)
+		r->fenced(r->fenced_arg, &why);
+}
+
+static void set_too_long(const struct sent *sent, size_t len)
+{
+	auto_free char *text = xprintf(
+		"the call is %zu MiB long, and node daemons take at most %zu",
+		len >> 20, CALL_BYTES_MAX >> 20);
+
+	set_failed(sent, ERR_EXEC, text);
+}
+
+/* The node itself says why; the error holds only the beginning of it. */
+static void set_refused(const struct sent *sent, const char *text)
+{
+	if (text != NULL)
+		sent->result->failure = xstrdup(text);
+	set_failed(sent, ERR_EXEC,
+		   text != NULL ? text : "it failed without saying why");
+}
+
+/* [true, payload] or [false, text]. */
+static void read_answer(const struct sent *sent, const char *text, size_t len)
+{
+	struct error err;
+	auto_json json_t *answer = json_parse(text, len, &err);
+	const json_t *ok = json_array_get(answer, 0);
+	json_t *payload = json_array_get(answer, 1);
+
+	if (answer == NULL)
+		return set_failed(sent, ERR_RPC, err.text);
+	if (json_array_size(answer) != 2 || !json_is_boolean(ok))
+		return set_failed(sent, ERR_RPC,
+				  "the answer is not [success, payload]");
+	if (json_is_true(ok))
+		sent->result->payload = json_incref(payload);
+	else
+		set_refused(sent, json_string_value(payload));
+}
+
+static void on_reply(void *arg, const char *text, size_t len,
+		     const struct error *err)
+{
+	const struct sent *sent = arg;
+	struct noderpc_fanout *fanout = sent->fanout;
+
+	fanout->left--;
+	if (text == NULL && error_is(err, ECODE_FENCED))
+		note_fenced(fanout, err);
+	if (fanout->abandoned) {
+		if (fanout->left == 0)
+			fanout_free(fanout);
+		return;
+	}
+	note_outcome(sent, text != NULL || err->kind == ERR_EXEC);
+	if (text == NULL)
+		set_unreachable(sent, err);
+	else if (fanout->rpc->is_fenced)
+		set_fenced(sent);
+	else
+		read_answer(sent, text, len);
+	cond_signal(&fanout->changed);
+}
+
+static void send_one(struct noderpc *r, struct sent *sent, const char *body,
+		     unsigned timeout_ms)
+{
+	const json_t *node = sent->result->node;
+
+	r->transport.send(r->transport.arg,
+			  &(struct noderpc_call){
+				  .node_name = node_name(node),
+				  .address = address_of(node),
+				  .procedure = sent->fanout->procedure,
+				  .body = xstrdup(body),
+				  .len = strlen(body),
+				  .timeout_ms = timeout_ms,
+				  .term = r->term,
+				  .number = ++r->n_calls,
+				  .on_reply = on_reply,
+				  .arg = sent,
+			  });
+}
+
+void noderpc_pass(struct noderpc *r, const struct noderpc_call *call)
+{
+	struct noderpc_call ours = *call;
+
+	ours.term = r->term;
+	ours.number = ++r->n_calls;
+	r->transport.send(r->transport.arg, &ours);
+}
+
+static void call_one(struct noderpc *r, struct sent *sent, const char *common,
+		     unsigned timeout_ms)
+{
+	struct node_result *result = sent->result;
+	auto_free char *own =
+		result->args == NULL ? NULL : json_text(result->args);
+	const char *body = own == NULL ? common : own;
+
+	if (task_interrupted()) {
+		set_failed(sent, ERR_CANCELED, "not asked, the job was killed");
+	} else if (json_bool(result->node, "offline", false) &&
+		   !is_for_offline(sent->fanout->procedure)) {
+		result->offline = true;
+		set_failed(sent, ERR_RPC, "Node is marked offline");
+	} else if (r->is_fenced) {
+		set_fenced(sent);
+	} else if (sent->fanout->look && is_silent(r, result->node)) {
+		set_failed(sent, ERR_RPC,
+			   "it did not answer a moment ago and is not asked "
+			   "again yet");
+	} else if (strlen(body) > CALL_BYTES_MAX) {
+		set_too_long(sent, strlen(body));
+	} else {
+		send_one(r, sent, body, timeout_ms);
+		return;
+	}
+	sent->fanout->left--;
+}
+
+/* Do not wait any more; the answers are for nobody. */
+static void abandon(struct noderpc_fanout *f, size_t n)
+{
+	f->abandoned = true;
+	list_append(&f->rpc->abandoned, &f->link);
+	for (size_t i = 0; i < n; i++) {
+		struct node_result *result = f->sent[i].result;
+
+		if (result->payload == NULL && result->err == NULL)
+			set_failed(&f->sent[i], ERR_CANCELED,
+				   "the job was killed while it waited; the "
+				   "node may go on with it");
+	}
+}
+
+static void fanout_done(struct noderpc_fanout **f)
+{
+	if (!(*f)->abandoned)
+		fanout_free(*f);
+}
+
+static struct noderpc_fanout *fanout_new(struct noderpc *r,
+					 struct node_result *results, size_t n,
+					 const char *procedure, bool look)
+{
+	struct noderpc_fanout *f = xalloc(sizeof(*f) + n * sizeof(f->sent[0]));
+
+	f->rpc = r;
+	f->procedure = procedure;
+	f->look = look;
+	f->begin_us = clock_mono_us();
+	f->left = n;
+	list_init(&f->link);
+	cond_init(&f->changed);
+	for (size_t i = 0; i < n; i++)
+		f->sent[i] = (struct sent){.fanout = f, .result = &results[i]};
+	return f;
+}
+
+/* common: the arguments as text of those without their own. */
+static WAITS void call_text(struct noderpc *r, struct node_result *results,
+			    size_t n, const char *procedure, const char *common,
+			    unsigned timeout_ms, bool look)
+{
+	__attribute__((cleanup(fanout_done))) struct noderpc_fanout *fanout =
+		fanout_new(r, results, n, procedure, look);
+
+	for (size_t i = 0; i < n; i++)
+		call_one(r, &fanout->sent[i], common, timeout_ms);
+	while (fanout->left > 0 && !task_interrupted())
+		cond_wait(&fanout->changed);
+	if (fanout->left > 0)
+		abandon(fanout, n);
+}
+
+static WAITS void call_all(struct noderpc *r, struct node_result *results,
+			   size_t n, const char *procedure, json_t *args STEALS,
+			   unsigned timeout_ms, bool look)
+{
+	auto_free char *common = args == NULL ? xstrdup("[]") : json_text(args);
+
+	json_decref(args);
+	call_text(r, results, n, procedure, common, timeout_ms, look);
+}
+
+WAITS void noderpc_call_many(struct noderpc *r, struct node_result *results,
+			     size_t n, const char *procedure,
+			     json_t *args STEALS)
+{
+	call_all(r, results, n, procedure, args, noderpc_timeout_ms(procedure),
+		 false);
+}
+
+WAITS void noderpc_look_many(struct noderpc *r, struct node_result *results,
+			     size_t n, const char *procedure,
+			     json_t *args STEALS)
+{
+	call_all(r, results, n, procedure, args, NODERPC_LOOK_MS, true);
+}
+
+WAITS void noderpc_call_many_for(struct noderpc *r, struct node_result *results,
+				 size_t n, const char *procedure,
+				 json_t *args STEALS, unsigned timeout_ms)
+{
+	call_all(r, results, n, procedure, args, timeout_ms, false);
+}
+
+WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
+			       const char *procedure, json_t *args STEALS,
+			       unsigned timeout_ms, struct error *err)
+{
+	auto_free char *text = args == NULL ? xstrdup("[]") : json_text(args);
+
+	json_decref(args);
+	return noderpc_call_text(r, node, procedure, text, timeout_ms, err);
+}
+
+WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
+				const char *procedure, const char *args,
+				unsigned timeout_ms, struct error *err)
+{
+	struct node_result result = {.node = json_incref((json_t *)node)};
+
+	call_text(r, &result, 1, procedure, args, timeout_ms, false);
+	json_decref(result.node);
+	if (result.err != NULL)
+		*err = *result.err;
+	free(result.err);
+	free(result.failure);
+	return result.payload;
+}
+
+WAITS json_t *noderpc_call(struct noderpc *r, const json_t *node,
+			   const char *procedure, json_t *args STEALS,
+			   struct error *err)
+{
+	return noderpc_call_for(r, node, procedure, args,
+				noderpc_timeout_ms(procedure), err);
+}
+
+WAITS void noderpc_ask_whose(struct noderpc *r, struct node_result *results,
+			     size_t n)
+{
+	noderpc_look_many(r, results, n, "version",
+			  json_make("[s]", "gantry?"));
+}
+
+WAITS bool noderpc_is_ganetis(struct noderpc *r, const json_t *node)
+{
+	struct node_result *result = node_results_new(1);
+	bool is;
+
+	result->node = json_incref((json_t *)node);
+	noderpc_ask_whose(r, result, 1);
+	is = json_is_integer(result->payload);
+	node_results_free(result, 1);
+	return is;
+}
+
+struct node_result *node_results_new(size_t n)
+{
+	return xcalloc(n == 0 ? 1 : n, sizeof(struct node_result));
+}
+
+void node_results_free(struct node_result *results, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		json_decref(results[i].node);
+		json_decref(results[i].args);
+		json_decref(results[i].payload);
+		free(results[i].err);
+		free(results[i].failure);
+		json_decref(results[i].blind);
+	}
+	free(results);
+}

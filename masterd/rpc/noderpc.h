@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls to the node daemons (doc/protocol/noderpc.md):
+ * one node or many at once, each with the procedure's own time limit.
+ *
+ * How the bytes travel is given at creation: HTTPS in the daemon, a scripted
+ * network in the simulation. */
+#ifndef MASTERD_RPC_NODERPC_H
+#define MASTERD_RPC_NODERPC_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
+
+/* One call on its way.  The transport calls on_reply from the loop exactly
+ * once: the whole answer ([ok, payload] as text), or NULL with err, whose ecode
+ * is ECODE_REFUSED when the host refuses the connection and ECODE_FENCED when
+ * the node knows a newer term; of the kind ERR_EXEC when the node is there but
+ * the call or its answer cannot be had (it is too long, say); any other failure
+ * is silence. */
+struct noderpc_call {
+	const char *node_name;
+	const char *address;
+	const char *procedure;
+	char *body; /* JSON list of arguments; the transport frees it */
+	size_t len;
+	unsigned timeout_ms;
+	uint64_t term;	 /* 0: none */
+	uint64_t number; /* of this call among all of this master */
+	void (*on_reply)(void *arg, const char *text, size_t len,
+			 const struct error *err);
+	void *arg;
+};
+
+struct noderpc_transport {
+	void *arg;
+	/* Everything in *call but body is borrowed until it returns. */
+	void (*send)(void *arg, const struct noderpc_call *call);
+};
+
+struct noderpc;
+
+struct noderpc *noderpc_create(const struct noderpc_transport *transport);
+void noderpc_destroy(struct noderpc *r);
+
+/* Send a call of another struct noderpc with this one's transport, term and
+ * count of calls; the answer goes to where the call says. */
+void noderpc_pass(struct noderpc *r, const struct noderpc_call *call);
+
+/* The term number sent with every call (doc/design/failover.md); 0: none. */
+void noderpc_set_term(struct noderpc *r, uint64_t term);
+
+/* fenced() is called once, from the loop, when a node says that it knows a
+ * newer term than ours.  From then on each call fails with ECODE_FENCED. */
+void noderpc_set_fenced(struct noderpc *r,
+			void (*fenced)(void *arg, const struct error *err),
+			void *arg);
+bool noderpc_is_fenced(const struct noderpc *r);
+
+/* Call a node (its configuration object).  The payload, to be freed (JSON null
+ * for none); NULL with err: what the node answered, or that the call or its
+ * answer is too long (ERR_EXEC), that it cannot be reached (ERR_RPC with the
+ * transport's ecode), or that it is marked offline (ERR_RPC without asking,
+ * unless the procedure is for offline nodes too).  The text names the node.
+ *
+ * In a task that was interrupted no node is asked, and waits end: ERR_CANCELED,
+ * in all calls here. */
+WAITS json_t *noderpc_call(struct noderpc *r, const json_t *node,
+			   const char *procedure, json_t *args STEALS,
+			   struct error *err);
+
+/* The same with another time limit. */
+WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
+			       const char *procedure, json_t *args STEALS,
+			       unsigned timeout_ms, struct error *err);
+
+/* The same with the list of arguments as JSON text, for those that many nodes
+ * get; text is copied at once. */
+WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
+				const char *procedure, const char *args,
+				unsigned timeout_ms, struct error *err);
+
+struct node_result {
+	json_t *node;	   /* set by the caller, a reference of its own */
+	json_t *args;	   /* NULL: the common ones */
+	json_t *payload;   /* NULL: failed, see err */
+	struct error *err; /* allocated only when failed */
+	char *failure; /* what the node said of it, whole; NULL if nothing */
+	json_t *blind; /* masterd/resources/running.h: hypervisors that cannot
+			  tell */
+	bool offline;
+};
+
+/* Call all nodes at the same time and wait for the last answer; common
+ * arguments for those without their own. */
+WAITS void noderpc_call_many(struct noderpc *r, struct node_result *results,
+			     size_t n, const char *procedure,
+			     json_t *args STEALS);
+
+/* The same with another time limit. */
+WAITS void noderpc_call_many_for(struct noderpc *r, struct node_result *results,
+				 size_t n, const char *procedure,
+				 json_t *args STEALS, unsigned timeout_ms);
+
+/* For looking at nodes (queries, the data for allocators): an answer must come
+ * within NODERPC_LOOK_MS, and a node that let somebody wait in vain is not
+ * asked again for NODERPC_SILENT_MS, unless it answered something since: a
+ * node that hangs costs one time limit, not one a command. */
+#define NODERPC_LOOK_MS 10000u
+#define NODERPC_SILENT_MS 10000
+WAITS void noderpc_look_many(struct noderpc *r, struct node_result *results,
+			     size_t n, const char *procedure,
+			     json_t *args STEALS);
+
+/* Whether the node has answered something after that moment (clock_mono_us())
+ * and no call to it has failed since: then it need not be asked whether it is
+ * there. */
+bool noderpc_heard_since(const struct noderpc *r, const json_t *node,
+			 int64_t mono_us);
+
+/* For callers of call_many: allocate for these nodes, free with everything. */
+struct node_result *node_results_new(size_t n);
+void node_results_free(struct node_result *results, size_t n);
+
+/* Ask whether Ganeti's own node daemon runs there: then the payload is an
+ * integer.  It is `version` with an argument, which ours refuses and Ganeti's
+ * passes over.  (To calls that only ours knows Ganeti's answers with a broken
+ * connection, as one does that is just being ended.)  One that let somebody
+ * wait is not asked. */
+WAITS void noderpc_ask_whose(struct noderpc *r, struct node_result *results,
+			     size_t n);
+WAITS bool noderpc_is_ganetis(struct noderpc *r, const json_t *node);
+
+/* The time limit of a procedure in ms, from noderpcs.def. */
+unsigned noderpc_timeout_ms(const char *procedure);
+
+#endif

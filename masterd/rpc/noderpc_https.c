@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "masterd/rpc/noderpc_https.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/base/fs.h"
+#include "lib/event/https_client.h"
+
+#define TERM_HEADER_MAX 64
+
+/* What a node may say that is no answer, in an error text. */
+#define STATUS_TEXT_MAX 200
+
+struct noderpc_https {
+	struct https_client *client;
+	int port;
+};
+
+/* The node obeys a master of a newer term. */
+#define STATUS_FENCED 412
+/* It does not take the call itself. */
+#define STATUS_BAD_REQUEST 400
+#define STATUS_TOO_LONG 413
+
+/* The part of a call that is needed for its answer. */
+struct pending {
+	void (*on_reply)(void *arg, const char *text, size_t len,
+			 const struct error *err);
+	void *arg;
+};
+
+/* Before the node certificates exist the cluster's own is shown. */
+static const char *our_certificate(const struct paths *paths)
+{
+	const char *own = path(paths, PATH_CLIENT_PEM);
+
+	return fs_exists(own) ? own : path(paths, PATH_SERVER_PEM);
+}
+
+static struct https_client *make_client(const struct paths *paths,
+					struct error *err)
+{
+	return https_client_create(our_certificate(paths), paths_trusted(paths),
+				   err);
+}
+
+struct noderpc_https *noderpc_https_create(const struct paths *paths,
+					   struct error *err)
+{
+	struct noderpc_https *h = xalloc(sizeof(*h));
+
+	h->port = paths_noded_port();
+	h->client = make_client(paths, err);
+	if (h->client != NULL)
+		return h;
+	free(h);
+	return NULL;
+}
+
+int noderpc_https_reload(struct noderpc_https *h, const struct paths *paths,
+			 struct error *err)
+{
+	struct https_client *fresh = make_client(paths, err);
+
+	if (fresh == NULL)
+		return -1;
+	https_client_retire(h->client);
+	h->client = fresh;
+	return 0;
+}
+
+void noderpc_https_destroy(struct noderpc_https *h)
+{
+	if (h == NULL)
+		return;
+	https_client_destroy(h->client);
+	free(h);
+}
+
+static void on_reply(void *arg, int status, const char *body, size_t len,
+		     const struct error *err)
+{
+	struct pending *pending = arg;
+	struct error bad;
+
+	if (status == 200) {
+		pending->on_reply(pending->arg, body, len, NULL);
+	} else if (status == 0) {
+		pending->on_reply(pending->arg, NULL, 0, err);
+	} else {
+		error_set(&bad,
+			  status == STATUS_BAD_REQUEST ||
+					  status == STATUS_TOO_LONG
+				  ? ERR_EXEC
+				  : ERR_RPC,
+			  status == STATUS_FENCED ? ECODE_FENCED : NULL,
+			  "HTTP status %d: %.*s", status, STATUS_TEXT_MAX,
+			  body == NULL ? "" : body);
+		pending->on_reply(pending->arg, NULL, 0, &bad);
+	}
+	free(pending);
+}
+
+static void https_send(void *arg, const struct noderpc_call *call)
+{
+	struct noderpc_https *h = arg;
+	struct pending *pending = xalloc(sizeof(*pending));
+	auto_free char *url_path = xprintf("/%s", call->procedure);
+	char term[TERM_HEADER_MAX];
+	const char *headers[] = {"Content-Type: application/json",
+				 call->term > 0 ? term : NULL, NULL};
+
+	snprintf(term, sizeof(term), "X-Gantry-Term: %ju %ju",
+		 (uintmax_t)call->term, (uintmax_t)call->number);
+	pending->on_reply = call->on_reply;
+	pending->arg = call->arg;
+	https_post(h->client,
+		   &(struct https_post){
+			   .address = call->address,
+			   .port = h->port,
+			   .path = url_path,
+			   .headers = headers,
+			   .timeout_ms = call->timeout_ms,
+		   },
+		   call->body, call->len, on_reply, pending);
+}
+
+struct noderpc_transport noderpc_https_transport(struct noderpc_https *h)
+{
+	return (struct noderpc_transport){.arg = h, .send = https_send};
+}

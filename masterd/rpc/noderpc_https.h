@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Node calls over HTTPS: POST https://<primary ip>:1811/<procedure>, the
+ * client certificate shows that we are a master candidate, the node has to show
+ * the cluster's certificate. */
+#ifndef MASTERD_RPC_NODERPC_HTTPS_H
+#define MASTERD_RPC_NODERPC_HTTPS_H
+
+#include "lib/base/error.h"
+#include "lib/model/files/paths.h"
+#include "masterd/rpc/noderpc.h"
+
+struct noderpc_https;
+
+/* Reads the certificates. */
+struct noderpc_https *noderpc_https_create(const struct paths *paths,
+					   struct error *err);
+/* Calls from now on show and trust the certificates that are there now; running
+ * ones go on as they are.  -1 with err: all is as it was. */
+int noderpc_https_reload(struct noderpc_https *h, const struct paths *paths,
+			 struct error *err);
+void noderpc_https_destroy(struct noderpc_https *h);
+
+struct noderpc_transport noderpc_https_transport(struct noderpc_https *h);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names and addresses outside of the cluster: what a name stands for, and
+ * whether somebody answers at an address. */
+#ifndef MASTERD_RPC_RESOLVE_H
+#define MASTERD_RPC_RESOLVE_H
+
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/event/task.h"
+
+struct resolved {
+	char *name; /* the canonical one */
+	char *ip;   /* its first address, as numbers */
+};
+
+/* What the system's resolver says of a name; family: AF_INET, AF_INET6 or
+ * AF_UNSPEC.  ERR_PREREQ/ECODE_RESOLVER when it has no address.  Free with
+ * resolved_done(). */
+WAITS int resolve_host(const char *name, int family, struct resolved *ret,
+		       struct error *err);
+void resolved_done(struct resolved *r);
+
+/* Whether a machine is at the address (numbers): it takes a connection to the
+ * port of node daemons, or refuses it, within RESOLVE_PING_MS.  In a virtual
+ * cluster every loopback address is there, and only a taken one counts. */
+#define RESOLVE_PING_MS 10000
+struct paths;
+WAITS bool resolve_answers(const struct paths *p, const char *ip);
+
+#define auto_resolved __attribute__((cleanup(resolved_done), unused))
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "noded/access/answer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+#include "lib/model/files/term.h"
+#include "noded/access/server.h"
+#include "noded/calls/calls.h"
+#include "noded/core/noded.h"
+
+/* Calls that take longer are worth a line in the log. */
+#define SLOW_CALL_US 1000000
+
+static char *refuse(int status, int *ret_status, const char *why,
+		    const char *detail)
+{
+	auto_free char *text = xprintf("%s%s", why, detail);
+	auto_json json_t *answer = json_make("[b, s]", 0, text);
+
+	*ret_status = status;
+	return json_text(answer);
+}
+
+/* Nobody has to hear of it: what the later call brought counts. */
+static char *superseded(int *ret_status)
+{
+	*ret_status = 200;
+	return xstrdup("[true,null]");
+}
+
+static void log_call(const struct call *c, int64_t start_us,
+		     const json_t *payload, const char *failure)
+{
+	int64_t us = clock_mono_us() - start_us;
+
+	if (payload == NULL)
+		log_info("%s failed after %" PRId64 " ms: %.400s", c->procedure,
+			 us / 1000, failure);
+	else if (us > SLOW_CALL_US)
+		log_info("%s took %" PRId64 " ms", c->procedure, us / 1000);
+	else
+		log_debug("%s: %" PRId64 " us", c->procedure, us);
+}
+
+static char *run(struct noded *n, const char *procedure, uint64_t term,
+		 const json_t *args)
+{
+	struct call c = {.n = n,
+			 .paths = n->paths,
+			 .procedure = procedure,
+			 .args = args,
+			 .term = term};
+	auto_json json_t *answer = NULL;
+	int64_t start_us = clock_mono_us();
+	struct error err;
+	json_t *payload;
+
+	payload = calls_run(&c, &err);
+	log_call(&c, start_us, payload,
+		 c.failure != NULL ? c.failure : err.text);
+	if (payload != NULL)
+		answer = json_make("[b, o]", 1, payload);
+	else
+		answer = json_make("[b, s]", 0,
+				   c.failure != NULL ? c.failure : err.text);
+	free(c.failure);
+	return json_text(answer);
+}
+
+/* These are how masters learn of terms; they have no say in them. */
+static bool is_above_terms(const char *procedure)
+{
+	return strcmp(procedure, "master_state") == 0 ||
+	       strcmp(procedure, "master_promise") == 0;
+}
+
+/* Who asks: "T N" in the header, N is the number of the call (0: it is not
+ * counted); all 0 for who has no term. */
+struct caller {
+	uint64_t term, number;
+};
+
+static char *read_caller(const char *procedure, const char *header,
+			 struct caller *ret, int *ret_status)
+{
+	auto_strv struct strv words = {0};
+	int64_t term, number = 0;
+
+	*ret = (struct caller){0};
+	if (header == NULL || is_above_terms(procedure))
+		return NULL;
+	str_split(&words, header, ' ');
+	if (words.n < 1 || words.n > 2 ||
+	    !str_to_int64(words.items[0], &term) || term < 1 ||
+	    (uint64_t)term > TERM_MAX ||
+	    (words.n == 2 &&
+	     (!str_to_int64(words.items[1], &number) || number < 0)))
+		return refuse(400, ret_status,
+			      "Bad request: not a term: ", header);
+	*ret = (struct caller){.term = (uint64_t)term,
+			       .number = (uint64_t)number};
+	return NULL;
+}
+
+/* The answer to a caller that is not to be served; NULL when it is. */
+static char *check_term(struct noded *n, const char *procedure,
+			const struct caller *caller, int *ret_status)
+{
+	struct error err;
+
+	switch (candidate_check(&n->candidate, caller->term, &err)) {
+	case CANDIDATE_STALE:
+		log_warning("refused %s: %s", procedure, err.text);
+		return refuse(412, ret_status, err.text, "");
+	case CANDIDATE_ERROR:
+		log_error("%s", err.text);
+		return refuse(200, ret_status, err.text, "");
+	case CANDIDATE_SERVE:
+		break;
+	}
+	return NULL;
+}
+
+/* A master daemon of this node writes these files itself.  One that is stopped
+ * or has not noticed yet that another master came would do so after us, and
+ * undo what is counted on: the new master has to wait until it has ended, which
+ * the new term, noted by now, makes it do.  (The queue has a lock for that.) */
+static char *check_owner(const struct noded *n, const char *procedure,
+			 enum order_stream stream, const struct caller *caller,
+			 int *ret_status)
+{
+	if (caller->term == 0 || !n->masterd_runs(n) ||
+	    (stream != ORDER_CONFIG && stream != ORDER_SSCONF))
+		return NULL;
+	return refuse(200, ret_status,
+		      "A master daemon runs on this node and writes these "
+		      "files itself: refused ",
+		      procedure);
+}
+
+/* The caller is served unless another master has come, before the call's turn
+ * or while it was being done: then it must not count on it. */
+static char *run_in_order(struct noded *n, const char *procedure,
+			  const struct caller *caller, const json_t *args,
+			  int *ret_status)
+{
+	enum order_stream stream = order_stream(procedure, args);
+	auto_free char *done = NULL;
+	struct error err;
+	char *refusal;
+
+	order_begin(&n->order, stream);
+	refusal = check_term(n, procedure, caller, ret_status);
+	if (refusal == NULL)
+		refusal = check_owner(n, procedure, stream, caller, ret_status);
+	if (refusal == NULL && order_check(&n->order, stream, caller->term,
+					   caller->number, &err) < 0)
+		refusal = stream == ORDER_PAUSE
+				  ? superseded(ret_status)
+				  : refuse(200, ret_status, err.text, "");
+	if (refusal == NULL) {
+		*ret_status = 200;
+		done = run(n, procedure, caller->term, args);
+		refusal = check_term(n, procedure, caller, ret_status);
+	}
+	order_end(&n->order, stream);
+	return refusal != NULL ? refusal : steal(&done);
+}
+
+static WAITS json_t *parse_args(const struct answer_request *r,
+				struct error *err)
+{
+	json_t *args;
+
+	if (r->len == 0)
+		return json_array();
+	if (r->len <= JSON_INLINE_MAX)
+		return json_parse_within(r->body, r->len, NODED_PARSED_MAX,
+					 err);
+	task_leave(); /* the body is ours alone */
+	args = json_parse_within(r->body, r->len, NODED_PARSED_MAX, err);
+	task_enter();
+	return args;
+}
+
+char *answer_http(struct noded *n, const struct answer_request *r,
+		  int *ret_status)
+{
+	const char *procedure = r->path[0] == '/' ? r->path + 1 : r->path;
+	auto_json json_t *args = NULL;
+	struct caller caller;
+	struct error err;
+	char *refusal;
+
+	if (strcmp(r->method, "POST") != 0 && strcmp(r->method, "PUT") != 0)
+		return refuse(400, ret_status,
+			      "Only the POST and PUT methods are supported",
+			      "");
+	if (!calls_known(procedure))
+		return refuse(404, ret_status, "Unknown procedure ", procedure);
+	refusal = read_caller(procedure, r->term, &caller, ret_status);
+	if (refusal != NULL)
+		return refusal;
+	args = parse_args(r, &err);
+	if (args == NULL)
+		return refuse(400, ret_status, "Bad request: ", err.text);
+	if (!json_is_array(args) && !json_is_object(args))
+		return refuse(400, ret_status,
+			      "Bad request: the body must be a list of "
+			      "arguments",
+			      "");
+	return run_in_order(n, procedure, &caller, args, ret_status);
+}

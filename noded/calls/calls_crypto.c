@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls about this node's certificates. */
+#include <string.h>
+
+#include "lib/base/fs.h"
+#include "lib/event/tls.h"
+#include "lib/json/json.h"
+#include "noded/calls/calls.h"
+#include "noded/core/noded.h"
+#include "noded/core/renewal.h"
+
+/* The digest of our client certificate, which is made when it is missing or a
+ * new one is asked for. */
+static json_t *ssl_token(const struct paths *p, bool make, struct error *err)
+{
+	const char *client = path(p, PATH_CLIENT_PEM);
+	char digest[TLS_DIGEST_MAX];
+
+	if ((make || !fs_exists(client)) &&
+	    tls_make_signed(client, path(p, PATH_SERVER_PEM), p->hostname,
+			    err) < 0)
+		return NULL;
+	if (tls_digest(client, digest, err) < 0)
+		return NULL;
+	return json_make("[s, s]", "ssl", digest);
+}
+
+/* Argument: a list of [type, "get" or "create", options]. */
+json_t *call_node_crypto_tokens(struct call *c, struct error *err)
+{
+	const json_t *requests = call_list(c, 0, err), *request;
+	auto_json json_t *result = json_array();
+	size_t i;
+
+	if (requests == NULL)
+		return NULL;
+	json_array_foreach ((json_t *)requests, i, request) {
+		const char *type =
+			json_string_value(json_array_get(request, 0));
+		const char *action =
+			json_string_value(json_array_get(request, 1));
+		json_t *token = NULL;
+
+		if (str_eq(type, "ssl") &&
+		    (str_eq(action, "get") || str_eq(action, "create")))
+			token = ssl_token(c->paths, str_eq(action, "create"),
+					  err);
+		else
+			error_set(err, ERR_REQUEST, NULL,
+				  "Unknown crypto token or action: \"%s\", "
+				  "\"%s\"",
+				  type != NULL ? type : "",
+				  action != NULL ? action : "");
+		if (token == NULL)
+			return NULL;
+		json_array_append_new(result, token);
+	}
+	return steal(&result);
+}
+
+/* --- renewal --- */
+
+static json_t *digest_of(const char *file)
+{
+	char digest[TLS_DIGEST_MAX];
+	struct error ignored;
+
+	if (!fs_exists(file) || tls_digest(file, digest, &ignored) < 0)
+		return json_null();
+	return json_string(digest);
+}
+
+/* Which certificates there are; "both": the old and the new are good. */
+static json_t *renewal_state(const struct paths *p)
+{
+	return json_make("{s:o, s:o, s:o, s:o, s:b}", "server",
+			 digest_of(path(p, PATH_SERVER_PEM)), "client",
+			 digest_of(path(p, PATH_CLIENT_PEM)), "new_server",
+			 digest_of(path(p, PATH_SERVER_PEM_NEW)), "new_client",
+			 digest_of(path(p, PATH_CLIENT_PEM_NEW)), "both",
+			 (int)fs_exists(path(p, PATH_TRUSTED_PEM)));
+}
+
+static int renewal_step(struct call *c, const char *step, struct error *err)
+{
+	const char *pem = json_string_value(json_array_get(c->args, 1));
+	int rc;
+
+	if (strcmp(step, "look") == 0)
+		return 0;
+	if (strcmp(step, "stage") == 0)
+		rc = renewal_stage(c->paths, pem, err);
+	else if (strcmp(step, "switch") == 0)
+		rc = renewal_switch(c->paths, err);
+	else if (strcmp(step, "finish") == 0)
+		rc = renewal_finish(c->paths, err);
+	else
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Call %s: \"%s\" is no step of a renewal",
+				 c->procedure, step);
+	return rc < 0 ? -1 : noded_reload(c->n, err);
+}
+
+/* Arguments: "look", "stage", "switch" or "finish"; to stage: the text of the
+ * new cluster certificate, null when that one stays. */
+json_t *call_crypto_renewal(struct call *c, struct error *err)
+{
+	const char *step = call_str(c, 0, err);
+
+	if (step == NULL || renewal_step(c, step, err) < 0)
+		return NULL;
+	return renewal_state(c->paths);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls that write files: the configuration and its companions, ssconf, the
+ * watcher's pause, /etc/hosts.  The master says
+ * what is in a file; which files it may write is decided here. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/array.h"
+#include "lib/base/fs.h"
+#include "lib/json/json.h"
+#include "lib/model/config/config_digest.h"
+#include "lib/model/config/ssconf.h"
+#include "lib/model/files/content.h"
+#include "lib/model/opcode/os_image.h"
+#include "noded/calls/calls.h"
+#include "noded/core/noded.h"
+#include "noded/instance/image.h"
+
+#define WATCHER_PAUSE_MAX 64
+#define HOSTS_MAX (1024 * 1024)
+
+/* Virtual paths that upload_file may write. */
+static const char *const uploads[] = {
+	"/var/lib/ganeti/config.data",
+	"/var/lib/ganeti/known_hosts",
+	"/var/lib/ganeti/rapi.pem",
+	"/var/lib/ganeti/rapi/users",
+	"/var/lib/ganeti/rapi_users",
+	"/var/lib/ganeti/hmac.key",
+	"/var/lib/ganeti/cluster-domain-secret",
+	"/var/lib/ganeti/spice.pem",
+	"/var/lib/ganeti/spice-ca.pem",
+	"/etc/hosts",
+	"/etc/ganeti/vnc-cluster-password",
+	"/etc/ganeti/kvm-vif-bridge",
+	"/etc/ganeti/scripts/master-ip-setup",
+	"/etc/xen/xend-config.sxp",
+	"/etc/xen/scripts/vif-bridge",
+};
+
+static bool may_upload(const char *virtual_path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(uploads); i++)
+		if (strcmp(uploads[i], virtual_path) == 0)
+			return true;
+	return false;
+}
+
+/* A file on its way to the disk. */
+struct upload {
+	const char *virtual_path;
+	const json_t *content;
+	int64_t mode;
+	const char *user, *group;
+	double atime, mtime; /* NaN: now */
+};
+
+/* Of files; the year 9999 is not far from it. */
+#define SECONDS_MAX 2.5e11
+
+static double time_or_nan(const json_t *value)
+{
+	double seconds = json_is_number(value) ? json_number_value(value) : NAN;
+
+	return fabs(seconds) <= SECONDS_MAX ? seconds : NAN;
+}
+
+/* Ganeti's users need not exist here: what cannot be given to them stays ours.
+ */
+static void set_owner(const char *file, const struct upload *u)
+{
+	struct passwd *pw = u->user != NULL ? getpwnam(u->user) : NULL;
+	struct group *gr = u->group != NULL ? getgrnam(u->group) : NULL;
+
+	if (geteuid() != 0 || (pw == NULL && gr == NULL))
+		return;
+	if (chown(file, pw != NULL ? pw->pw_uid : (uid_t)-1,
+		  gr != NULL ? gr->gr_gid : (gid_t)-1) < 0)
+		return;
+}
+
+static struct timespec to_timespec(double seconds)
+{
+	struct timespec ts = {.tv_nsec = UTIME_NOW};
+
+	if (isnan(seconds))
+		return ts;
+	ts.tv_sec = (time_t)floor(seconds);
+	ts.tv_nsec = (long)((seconds - floor(seconds)) * 1e9);
+	return ts;
+}
+
+/* Write a file and sync it, beside the loop. */
+static int write_file(const struct call *c, const char *file, const char *data,
+		      size_t len, mode_t mode, struct error *err)
+{
+	struct disk *disk = c->n->candidate.disk;
+	int rc;
+
+	task_leave(); /* all arguments are ours alone */
+	rc = disk->write_atomic(disk, file, data, len, mode, err);
+	task_enter();
+	return rc;
+}
+
+static int make_folder_of(const struct call *c, const char *file, mode_t mode,
+			  struct error *err)
+{
+	struct disk *disk = c->n->candidate.disk;
+	auto_free char *folder =
+		xstrndup(file, (size_t)(strrchr(file, '/') - file));
+
+	return disk->mkdirs(disk, folder, mode, err);
+}
+
+/* The file has its times by now, which are a part of the note. */
+static WAITS int note_digest(const struct call *c, const char *data, size_t len,
+			     struct error *err)
+{
+	int rc;
+
+	task_leave(); /* all arguments are ours alone, the paths never change */
+	rc = config_digest_note(c->n->candidate.disk, c->paths, data, len, err);
+	task_enter();
+	return rc;
+}
+
+static int do_upload(struct call *c, const struct upload *u, struct error *err)
+{
+	auto_free char *file = NULL, *data = NULL;
+	size_t len;
+
+	if (!may_upload(u->virtual_path))
+		return error_set(
+			err, ERR_REQUEST, NULL,
+			"Filename passed to upload_file not in allowed "
+			"upload targets: '%s'",
+			u->virtual_path);
+	if (u->mode < 0 || u->mode > 07777777)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Invalid mode %" PRId64 " for %s", u->mode,
+				 u->virtual_path);
+	data = content_read(u->content, &len, err);
+	if (data == NULL)
+		return -1;
+	file = paths_local(c->paths, u->virtual_path);
+	if (make_folder_of(c, file, 0755, err) < 0 ||
+	    write_file(c, file, data, len, (mode_t)u->mode & 07777, err) < 0)
+		return -1;
+	if (c->term > 0 &&
+	    strcmp(file, path(c->paths, PATH_CONFIG_DATA)) == 0 &&
+	    candidate_has_config(&c->n->candidate, data, len, c->term, err) < 0)
+		return -1;
+	set_owner(file, u);
+	utimensat(AT_FDCWD, file,
+		  (struct timespec[2]){to_timespec(u->atime),
+				       to_timespec(u->mtime)},
+		  0);
+	if (strcmp(file, path(c->paths, PATH_CONFIG_DATA)) == 0)
+		return note_digest(c, data, len, err);
+	return 0;
+}
+
+/* [path, content, mode, user, group, atime, mtime]; the last four may miss. */
+static json_t *upload_list(struct call *c, const json_t *list,
+			   struct error *err)
+{
+	struct upload u = {
+		.virtual_path = json_string_value(json_array_get(list, 0)),
+		.content = json_array_get(list, 1),
+		.mode = 0600,
+		.user = json_string_value(json_array_get(list, 3)),
+		.group = json_string_value(json_array_get(list, 4)),
+		.atime = time_or_nan(json_array_get(list, 5)),
+		.mtime = time_or_nan(json_array_get(list, 6)),
+	};
+	auto_free char *path_only = NULL;
+
+	if (json_is_integer(json_array_get(list, 2)))
+		u.mode = json_integer_value(json_array_get(list, 2));
+	if (u.virtual_path == NULL) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "Call %s: the file name must be a string",
+			  c->procedure);
+		return NULL;
+	}
+	/* Without the mark that Ganeti puts before virtual paths. */
+	path_only = paths_local(c->paths, u.virtual_path);
+	memmove(path_only, path_only + strlen(c->paths->root),
+		strlen(path_only + strlen(c->paths->root)) + 1);
+	u.virtual_path = path_only;
+	return do_upload(c, &u, err) < 0 ? NULL : json_null();
+}
+
+json_t *call_upload_file(struct call *c, struct error *err)
+{
+	const json_t *list = call_list(c, 0, err);
+
+	return list != NULL ? upload_list(c, list, err) : NULL;
+}
+
+json_t *call_upload_file_single(struct call *c, struct error *err)
+{
+	return upload_list(c, c->args, err);
+}
+
+json_t *call_write_ssconf_files(struct call *c, struct error *err)
+{
+	const json_t *values = call_object(c, 0, err);
+	int rc;
+
+	if (values == NULL)
+		return NULL;
+	task_leave(); /* the arguments are ours alone, the paths never change */
+	rc = ssconf_write(c->n->candidate.disk, c->paths, values, err);
+	task_enter();
+	return rc < 0 ? NULL : json_null();
+}
+
+json_t *call_set_watcher_pause(struct call *c, struct error *err)
+{
+	struct disk *disk = c->n->candidate.disk;
+	const char *file = path(c->paths, PATH_WATCHER_PAUSE);
+	const json_t *until = json_array_get(c->args, 0);
+	auto_free char *text = NULL;
+	int rc;
+
+	if (json_is_null(until)) {
+		rc = disk->remove(disk, file, err);
+	} else if (isnan(time_or_nan(until))) {
+		rc = error_set(err, ERR_REQUEST, NULL,
+			       "Invalid value for watcher pause: a time or "
+			       "null is needed");
+	} else {
+		text = xprintf("%.0f\n", json_number_value(until));
+		rc = write_file(c, file, text, strlen(text), 0644, err);
+	}
+	return rc < 0 ? NULL : json_null();
+}
+
+json_t *call_get_watcher_pause(struct call *c, struct error *err)
+{
+	const char *file = path(c->paths, PATH_WATCHER_PAUSE);
+	auto_free char *text = NULL;
+	char *end;
+	int64_t until;
+
+	if (!fs_exists(file))
+		return json_null();
+	text = fs_read(file, WATCHER_PAUSE_MAX, NULL, err);
+	if (text == NULL)
+		return NULL;
+	until = strtoll(text, &end, 10);
+	return end != text ? json_integer(until) : json_null();
+}
+
+/* --- /etc/hosts --- */
+
+/* Does this line map an address to the host? */
+static bool line_names(const char *line, const char *host)
+{
+	auto_free char *copy = xstrndup(line, strcspn(line, "#"));
+	char *rest = NULL;
+	bool first = true;
+
+	for (char *word = strtok_r(copy, " \t", &rest); word != NULL;
+	     word = strtok_r(NULL, " \t", &rest)) {
+		if (!first && strcmp(word, host) == 0)
+			return true;
+		first = false;
+	}
+	return false;
+}
+
+static char *edit_hosts(const char *text, const char *host, const char *ip)
+{
+	auto_strv struct strv lines = {0};
+	struct buf out = {0};
+
+	str_split(&lines, text, '\n');
+	for (size_t i = 0; i < lines.n; i++)
+		if (!line_names(lines.items[i], host) &&
+		    (i + 1 < lines.n || *lines.items[i] != '\0'))
+			buf_addf(&out, "%s\n", lines.items[i]);
+	if (ip != NULL)
+		buf_addf(&out, "%s\t%s %.*s\n", ip, host,
+			 (int)strcspn(host, "."), host);
+	return buf_steal(&out);
+}
+
+/* Arguments: "add" or "remove", host, address.  The machine's file is not a
+ * virtual node's to change. */
+json_t *call_etc_hosts_modify(struct call *c, struct error *err)
+{
+	const char *mode = call_str(c, 0, err);
+	const char *host = mode != NULL ? call_str(c, 1, err) : NULL;
+	const char *ip = json_string_value(json_array_get(c->args, 2));
+	bool add = str_eq(mode, "add");
+	auto_free char *text = NULL, *new_text = NULL;
+
+	if (host == NULL)
+		return NULL;
+	if (!str_valid_hostname(host) || (!add && !str_eq(mode, "remove")) ||
+	    (add && (ip == NULL || strpbrk(ip, " \t\r\n#") != NULL))) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "Call %s takes \"add\", host and address or "
+			  "\"remove\", host, null",
+			  c->procedure);
+		return NULL;
+	}
+	if (noded_is_virtual(c->n))
+		return json_true();
+	text = fs_read("/etc/hosts", HOSTS_MAX, NULL, err);
+	if (text == NULL)
+		return NULL;
+	new_text = edit_hosts(text, host, add ? ip : NULL);
+	if (write_file(c, "/etc/hosts", new_text, strlen(new_text), 0644, err) <
+	    0)
+		return NULL;
+	return json_true();
+}
+
+/* Of an image that a server has. */
+static WAITS json_t *url_info(const char *url, struct error *err)
+{
+	int64_t bytes = image_size(url, err);
+
+	return bytes < 0
+		       ? NULL
+		       : json_make("[b, {s:I}]", 1, "size", (json_int_t)bytes);
+}
+
+/* Argument: a path on this machine, or a URL.
+ * [whether it is there, {"size": bytes}] */
+json_t *call_get_file_info(struct call *c, struct error *err)
+{
+	const char *file = call_str(c, 0, err);
+	struct stat st;
+
+	if (file == NULL)
+		return NULL;
+	if (os_image_is_url(file))
+		return url_info(file, err);
+	if (stat(file, &st) < 0 || !S_ISREG(st.st_mode))
+		return json_make("[b, {}]", 0);
+	return json_make("[b, {s:I}]", 1, "size", (json_int_t)st.st_size);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls that bring disks from node to node: the two ends of a transfer.
+ *
+ * An end is [kind, arguments]: "file" [path], a file of an export; "raw"
+ * [disk]; "script" [disk, its index], the import or export script of the
+ * instance's OS. */
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/fs.h"
+#include "lib/json/json.h"
+#include "noded/calls/calls.h"
+#include "noded/core/noded.h"
+#include "noded/instance/transfer.h"
+#include "noded/scripts/exports.h"
+#include "noded/scripts/osdef.h"
+#include "noded/scripts/script.h"
+#include "noded/storage/bdev.h"
+
+#define FALLBACK_ADDRESS "127.0.0.1" /* of a daemon without one: tests */
+#define CONNECT_TIMEOUT_S 60
+
+/* --- the ends --- */
+
+static int file_end(struct call *c, const json_t *args, bool import,
+		    json_t *spec, struct error *err)
+{
+	const char *file = json_string_value(json_array_get(args, 0));
+	auto_free char *local =
+		exports_file(c->paths, file == NULL ? "" : file, import, err);
+
+	if (local == NULL)
+		return -1;
+	json_set_str(spec, "kind", "file");
+	json_set_str(spec, "path", local);
+	return 0;
+}
+
+/* Where the disk is here, to be freed. */
+static char *disk_path(struct call *c, const json_t *disk, struct error *err)
+{
+	const struct bdev_class *class = bdev_of(disk, err);
+	char *local = NULL;
+	int rc;
+
+	if (class == NULL)
+		return NULL;
+	rc = class->find(c->paths, disk, &local, err);
+	if (rc == 0)
+		error_set(err, ERR_BLOCKDEV, NULL,
+			  "%s of the instance is not on this node",
+			  json_str(disk, "iv_name", "The disk"));
+	return rc == 1 ? local : NULL;
+}
+
+static int raw_end(struct call *c, const json_t *args, json_t *spec,
+		   struct error *err)
+{
+	auto_free char *local = disk_path(c, json_array_get(args, 0), err);
+
+	if (local == NULL)
+		return -1;
+	json_set_str(spec, "kind", "raw");
+	json_set_str(spec, "path", local);
+	return 0;
+}
+
+static int script_end(struct call *c, const json_t *instance,
+		      const json_t *args, bool import, json_t *spec,
+		      struct error *err)
+{
+	const char *what = import ? "IMPORT" : "EXPORT";
+	int64_t index = json_integer_value(json_array_get(args, 1));
+	auto_free char *local = disk_path(c, json_array_get(args, 0), err);
+	auto_osdef struct osdef def = {0};
+	auto_strv struct strv env = {0};
+	auto_free char *program = NULL;
+
+	if (local == NULL ||
+	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0 ||
+	    osdef_check_script(&def, import ? OSDEF_IMPORT : OSDEF_EXPORT,
+			       err) < 0)
+		return -1;
+	if (osdef_copies_raw(&def))
+		return raw_end(c, args, spec, err);
+	osdef_instance_env(c->paths, &def, instance, 0, &env);
+	strv_addf(&env, "%s_DEVICE=%s", what, local);
+	strv_addf(&env, "%s_DISK_PATH=%s", what, local);
+	strv_addf(&env, "%s_INDEX=%jd", what, (intmax_t)index);
+	program = xprintf("%s/%s", def.folder, import ? "import" : "export");
+	json_set_str(spec, "kind", "script");
+	json_object_set_new(spec, "argv", json_make("[s]", program));
+	json_object_set_new(spec, "env", json_from_strv(&env));
+	json_set_str(spec, "cwd", def.folder);
+	return 0;
+}
+
+static int add_end(struct call *c, const json_t *instance, const json_t *end,
+		   bool import, json_t *spec, struct error *err)
+{
+	const char *kind = json_string_value(json_array_get(end, 0));
+	const json_t *args = json_array_get(end, 1);
+
+	if (str_eq(kind, "file"))
+		return file_end(c, args, import, spec, err);
+	if (str_eq(kind, "raw"))
+		return raw_end(c, args, spec, err);
+	if (str_eq(kind, "script"))
+		return script_end(c, instance, args, import, spec, err);
+	return error_set(err, ERR_REQUEST, NULL,
+			 "Unknown end of a transfer: \"%s\"",
+			 kind == NULL ? "" : kind);
+}
+
+/* --- options --- */
+
+static const struct tool {
+	const char *name, *program, *level;
+} tools[] = {
+	{"gzip", "gzip", NULL},
+	{"gzip-fast", "gzip", "-1"},
+	{"gzip-slow", "gzip", "-9"},
+};
+
+/* The program that compresses, or the other way round; others than gzip take
+ * its options, that is what such a program is for. */
+static int add_tool(const json_t *opts, bool import, json_t *spec,
+		    struct error *err)
+{
+	const char *name = json_str(opts, "compress", "none");
+	const char *program = name, *level = NULL;
+	json_t *argv;
+
+	if (strcmp(name, "none") == 0)
+		return 0;
+	if (!str_valid_filename(name))
+		return error_set(err, ERR_REQUEST, NULL,
+				 "\"%s\" is not a name of a program that "
+				 "compresses",
+				 name);
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
+		if (strcmp(tools[i].name, name) == 0) {
+			program = tools[i].program;
+			level = tools[i].level;
+		}
+	argv = json_make("[s, s]", program, import ? "-dc" : "-c");
+	if (level != NULL && !import)
+		json_array_append_new(argv, json_string(level));
+	json_object_set_new(spec, "tool", argv);
+	return 0;
+}
+
+static int add_options(const json_t *opts, bool import, json_t *spec,
+		       struct error *err)
+{
+	if (json_get(opts, "key_name") != NULL)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Transfers to other clusters, with keys of "
+				 "their own, are not available in this "
+				 "version");
+	if (json_get(opts, "magic") != NULL)
+		json_set_str(spec, "magic", json_str(opts, "magic", ""));
+	json_set_int(spec, "connect_timeout",
+		     json_int(opts, "connect_timeout", CONNECT_TIMEOUT_S));
+	return add_tool(opts, import, spec, err);
+}
+
+/* --- the calls --- */
+
+static json_t *start(struct call *c, const json_t *opts, const json_t *instance,
+		     const char *component, const json_t *end,
+		     json_t *spec STEALS, struct error *err)
+{
+	auto_json json_t *mine = spec;
+	bool import = json_get(mine, "port") == NULL;
+	auto_free char *name = NULL;
+
+	if (add_options(opts, import, mine, err) < 0 ||
+	    add_end(c, instance, end, import, mine, err) < 0)
+		return NULL;
+	name = transfer_start(c->n, import ? "import" : "export", component,
+			      steal(&mine), json_str(opts, "ca_pem", NULL),
+			      err);
+	return name != NULL ? json_string(name) : NULL;
+}
+
+/* Arguments: options, instance, component, end. */
+json_t *call_import_start(struct call *c, struct error *err)
+{
+	const json_t *opts = call_object(c, 0, err);
+	const json_t *instance = opts != NULL ? call_instance(c, 1, err) : NULL;
+	const char *component = instance != NULL ? call_str(c, 2, err) : NULL;
+	const json_t *end = component != NULL ? call_list(c, 3, err) : NULL;
+	const char *address = c->n->address;
+
+	if (end == NULL)
+		return NULL;
+	return start(c, opts, instance, component, end,
+		     json_make("{s:s}", "address",
+			       address == NULL ? FALLBACK_ADDRESS : address),
+		     err);
+}
+
+/* Arguments: options, host, port, instance, component, end. */
+json_t *call_export_start(struct call *c, struct error *err)
+{
+	const json_t *opts = call_object(c, 0, err);
+	const char *host = opts != NULL ? call_str(c, 1, err) : NULL;
+	const json_t *instance, *end;
+	const char *component;
+	int64_t port;
+
+	if (host == NULL || call_int(c, 2, &port, err) < 0)
+		return NULL;
+	instance = call_instance(c, 3, err);
+	component = instance != NULL ? call_str(c, 4, err) : NULL;
+	end = component != NULL ? call_list(c, 5, err) : NULL;
+	if (end == NULL)
+		return NULL;
+	return start(c, opts, instance, component, end,
+		     json_make("{s:s, s:I}", "address", host, "port",
+			       (json_int_t)port),
+		     err);
+}
+
+/* Argument: names. */
+json_t *call_impexp_status(struct call *c, struct error *err)
+{
+	const json_t *names = call_list(c, 0, err), *name;
+	json_t *result;
+	size_t i;
+
+	if (names == NULL)
+		return NULL;
+	result = json_array();
+	json_array_foreach ((json_t *)names, i, name) {
+		const char *text = json_string_value(name);
+
+		json_array_append_new(
+			result,
+			transfer_status(c->paths, text == NULL ? "" : text));
+	}
+	return result;
+}
+
+json_t *call_impexp_abort(struct call *c, struct error *err)
+{
+	const char *name = call_str(c, 0, err);
+
+	if (name == NULL || transfer_abort(c->paths, name, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+json_t *call_impexp_cleanup(struct call *c, struct error *err)
+{
+	const char *name = call_str(c, 0, err);
+
+	if (name == NULL || transfer_cleanup(c->paths, name, err) < 0)
+		return NULL;
+	return json_null();
+}

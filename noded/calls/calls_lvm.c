@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls about logical volumes and what they lie on, by LVM's own programs. */
+#include <string.h>
+
+#include "lib/event/proc.h"
+#include "lib/json/json.h"
+#include "noded/calls/calls.h"
+#include "noded/core/noded.h"
+
+#define LVM_TIMEOUT_MS 120000
+
+static const char *row_str(const json_t *row, const char *key)
+{
+	return json_str(row, key, "");
+}
+
+/* A volume of several pieces stands there once a piece; the piece's place is
+ * cut off its device: "/dev/sda1(0)". */
+static json_t *volume(const json_t *row)
+{
+	const char *devices = row_str(row, "devices");
+	auto_free char *device = xstrndup(devices, strcspn(devices, "("));
+	double size = 0;
+
+	str_to_double(row_str(row, "lv_size"), &size);
+	return json_make("{s:s, s:f, s:s, s:s}", "name",
+			 row_str(row, "lv_name"), "size", size, "dev", device,
+			 "vg", row_str(row, "vg_name"));
+}
+
+static json_t *run_lvs(struct error *err)
+{
+	static const char *const argv[] = {"lvs",
+					   "--reportformat",
+					   "json",
+					   "--units=m",
+					   "--nosuffix",
+					   "-o",
+					   "lv_name,lv_size,devices,vg_name",
+					   NULL};
+	struct proc_spec spec = {.argv = argv, .timeout_ms = LVM_TIMEOUT_MS};
+	auto_proc struct proc_result result = {0};
+	char how[PROC_HOW_MAX];
+
+	if (proc_run(&spec, &result, err) < 0)
+		return NULL;
+	if (proc_succeeded(&result))
+		return json_parse(result.out, result.out_len, err);
+	error_set(err, ERR_EXEC, NULL,
+		  "Failed to list logical volumes, lvs %s: %s",
+		  proc_how(&result, how), result.err);
+	return NULL;
+}
+
+json_t *call_node_volumes(struct call *c, struct error *err)
+{
+	auto_json json_t *report = run_lvs(err);
+	const json_t *rows =
+		json_get(json_array_get(json_get(report, "report"), 0), "lv");
+	json_t *result;
+
+	(void)c;
+	if (report == NULL)
+		return NULL;
+	result = json_array();
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		json_array_append_new(result, volume(json_array_get(rows, i)));
+	return result;
+}
+
+/* Volume groups and physical volumes are the machine's. */
+static int refuse_virtual(const struct call *c, struct error *err)
+{
+	if (!noded_is_virtual(c->n))
+		return 0;
+	return error_set(err, ERR_EXEC, ECODE_STATE,
+			 "A node of a virtual cluster does not change the "
+			 "machine's LVM");
+}
+
+/* A name that cannot be taken for an option. */
+static int check_name(const char *name, struct error *err)
+{
+	if (*name != '\0' && *name != '-')
+		return 0;
+	return error_set(err, ERR_REQUEST, NULL,
+			 "\"%s\" is not a name of a storage unit", name);
+}
+
+/* Arguments: type, its arguments, name, operation. */
+json_t *call_storage_execute(struct call *c, struct error *err)
+{
+	const char *type = call_str(c, 0, err);
+	const char *name = type != NULL ? call_str(c, 2, err) : NULL;
+	const char *what = name != NULL ? call_str(c, 3, err) : NULL;
+
+	if (what == NULL)
+		return NULL;
+	if (strcmp(type, "lvm-vg") != 0 ||
+	    strcmp(what, "fix-consistency") != 0) {
+		error_set(err, ERR_STORAGE, NULL,
+			  "Storage of type '%s' has no operation '%s'", type,
+			  what);
+		return NULL;
+	}
+	if (check_name(name, err) < 0 || refuse_virtual(c, err) < 0 ||
+	    proc_check((const char *const[]){"vgreduce", "--removemissing",
+					     name, NULL},
+		       LVM_TIMEOUT_MS, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+/* Arguments: type, its arguments, name, {"allocatable": bool}. */
+json_t *call_storage_modify(struct call *c, struct error *err)
+{
+	const char *type = call_str(c, 0, err);
+	const char *name = type != NULL ? call_str(c, 2, err) : NULL;
+	const json_t *changes = name != NULL ? call_object(c, 3, err) : NULL;
+	const json_t *allocatable = json_object_get(changes, "allocatable");
+	const char *value = json_is_true(allocatable) ? "y" : "n";
+
+	if (changes == NULL)
+		return NULL;
+	if (strcmp(type, "lvm-pv") != 0 || json_object_size(changes) != 1 ||
+	    !json_is_boolean(allocatable)) {
+		error_set(err, ERR_STORAGE, NULL,
+			  "Storage of type '%s' cannot be changed so", type);
+		return NULL;
+	}
+	if (check_name(name, err) < 0 || refuse_virtual(c, err) < 0 ||
+	    proc_check((const char *const[]){"pvchange", "--allocatable", value,
+					     name, NULL},
+		       LVM_TIMEOUT_MS, err) < 0)
+		return NULL;
+	return json_null();
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls about being the master: its name, its address, its daemon. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/event/proc.h"
+#include "lib/json/json.h"
+#include "lib/model/config/ssconf.h"
+#include "lib/model/files/content.h"
+#include "lib/model/files/term.h"
+#include "noded/calls/calls.h"
+#include "noded/core/host.h"
+#include "noded/core/noded.h"
+#include "noded/scripts/hooks.h"
+#include "noded/scripts/script.h"
+
+#define IP_TIMEOUT_MS 30000
+#define MASTER_IP_SCRIPT "/etc/ganeti/scripts/master-ip-setup"
+#define MASTERD "gantry-masterd"
+/* A little less than the call has.  A master waits a minute for votes, and
+ * reads a queue of 100,000 jobs. */
+#define MASTERD_START_TIMEOUT_MS 280000
+#define MASTERD_STOP_TIMEOUT_US 60000000
+#define MASTERD_POLL_MS 20
+
+json_t *call_master_node_name(struct call *c, struct error *err)
+{
+	auto_free char *name = ssconf_read(c->paths, "master_node");
+
+	if (name != NULL)
+		return json_string(name);
+	error_set(err, ERR_EXEC, ECODE_STATE,
+		  "This node does not belong to a cluster: it has no "
+		  "ssconf_master_node");
+	return NULL;
+}
+
+/* --- who is master (doc/design/failover.md) --- */
+
+#define CONFIG_MAX (256u * 1024 * 1024)
+
+json_t *call_master_state(struct call *c, struct error *err)
+{
+	struct candidate *cand = &c->n->candidate;
+	auto_free char *master =
+		ssconf_read_on(cand->disk, c->paths, "master_node");
+
+	return candidate_state(cand, master, c->n->masterd_runs(c->n), err);
+}
+
+json_t *call_master_promise(struct call *c, struct error *err)
+{
+	const char *master;
+	int64_t term;
+
+	if (call_int(c, 0, &term, err) < 0)
+		return NULL;
+	master = call_str(c, 1, err);
+	if (master == NULL)
+		return NULL;
+	if (term < 1 || (uint64_t)term > TERM_MAX ||
+	    !str_valid_hostname(master)) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "Call %s takes a term above 0 and a node's name",
+			  c->procedure);
+		return NULL;
+	}
+	if (candidate_promise(&c->n->candidate, (uint64_t)term, master, err) <
+	    0)
+		return NULL;
+	return call_master_state(c, err);
+}
+
+json_t *call_config_read(struct call *c, struct error *err)
+{
+	struct disk *disk = c->n->candidate.disk;
+	auto_free char *text = NULL;
+	json_t *content = NULL;
+	size_t len = 0;
+
+	task_leave(); /* the paths never change */
+	text = disk->read(disk, path(c->paths, PATH_CONFIG_DATA), CONFIG_MAX,
+			  &len, err);
+	if (text != NULL)
+		content = content_pack(text, len);
+	task_enter();
+	return content;
+}
+
+/* --- the master's address --- */
+
+struct master_ip {
+	const char *ip, *netdev;
+	int64_t netmask, family;
+};
+
+static int read_master_ip(const struct call *c, struct master_ip *ret,
+			  struct error *err)
+{
+	const json_t *params = call_object(c, 0, err);
+
+	if (params == NULL)
+		return -1;
+	ret->ip = json_str(params, "ip", "");
+	ret->netdev = json_str(params, "netdev", "");
+	ret->netmask = json_int(params, "netmask", 32);
+	ret->family = json_int(params, "ip_family", 2);
+	if (*ret->ip != '\0' && *ret->ip != '-' &&
+	    str_valid_filename(ret->netdev))
+		return 0;
+	return error_set(err, ERR_REQUEST, NULL,
+			 "Call %s needs the master's ip and netdev",
+			 c->procedure);
+}
+
+/* The site's own script: "start" or "stop" with the values in its environment.
+ */
+static int run_site_script(const struct call *c, const struct master_ip *m,
+			   const char *action, struct error *err)
+{
+	auto_free char *script = paths_local(c->paths, MASTER_IP_SCRIPT);
+	const char *const argv[] = {script, action, NULL};
+	auto_strv struct strv env = {0};
+	auto_proc struct proc_result result = {0};
+	auto_free char *output = NULL, *ending = NULL;
+	struct proc_spec spec;
+
+	script_env(&env, "PATH", SCRIPT_PATH);
+	script_env(&env, "MASTER_NETDEV", m->netdev);
+	script_env(&env, "MASTER_IP", m->ip);
+	strv_addf(&env, "MASTER_NETMASK=%" PRId64, m->netmask);
+	strv_addf(&env, "CLUSTER_IP_VERSION=%d", m->family == 10 ? 6 : 4);
+	spec = (struct proc_spec){
+		.argv = argv,
+		.env = (const char *const *)env.items,
+		.timeout_ms = IP_TIMEOUT_MS,
+		.merge_stderr = true,
+	};
+	if (proc_run(&spec, &result, err) < 0)
+		return -1;
+	if (proc_succeeded(&result))
+		return 0;
+	output = script_text(result.out, result.out_len, true);
+	ending = script_ending(&result);
+	return error_set(err, ERR_EXEC, NULL,
+			 "Master IP script failed (%s): %s", ending, output);
+}
+
+static int change_address(const struct master_ip *m, const char *action,
+			  int64_t netmask, struct error *err)
+{
+	auto_free char *address = xprintf("%s/%" PRId64, m->ip, netmask);
+	auto_free char *label = xprintf("%s:0", m->netdev);
+	const char *const argv[] = {"ip",    "address", action,
+				    address, "dev",	m->netdev,
+				    "label", label,	NULL};
+	const char *const argv6[] = {"ip",  "address", action, address,
+				     "dev", m->netdev, NULL};
+
+	return proc_check(m->family == 10 ? argv6 : argv, IP_TIMEOUT_MS, err);
+}
+
+/* --- hooks around it --- */
+
+/* The scripts of this node alone: they have the same names everywhere, but only
+ * the master runs them. */
+static json_t *hook_values(const struct call *c, const struct master_ip *m,
+			   const char *hpath, bool up, bool post)
+{
+	auto_free char *cluster = ssconf_read(c->paths, "cluster_name");
+	auto_free char *master = ssconf_read(c->paths, "master_node");
+	auto_free char *netmask = xprintf("%" PRId64, m->netmask);
+	const char *const own[][2] = {
+		{"MASTER_NETDEV", m->netdev},
+		{"MASTER_IP", m->ip},
+		{"MASTER_NETMASK", netmask},
+		{"CLUSTER_IP_VERSION", m->family == 10 ? "6" : "4"}};
+	json_t *values = json_make(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "GANETI_HOOKS_VERSION",
+		"2", "GANETI_HOOKS_PHASE", post ? "post" : "pre",
+		"GANETI_HOOKS_PATH", hpath, "GANETI_OP_CODE",
+		up ? "OP_CLUSTER_IP_TURNUP" : "OP_CLUSTER_IP_TURNDOWN",
+		"GANETI_DATA_DIR", "/var/lib/ganeti", "GANETI_CLUSTER",
+		cluster == NULL ? "" : cluster, "GANETI_MASTER",
+		master == NULL ? "" : master);
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		auto_free char *name = xprintf("GANETI_%s", own[i][0]);
+		auto_free char *after = xprintf("GANETI_POST_%s", own[i][0]);
+
+		json_set_str(values, name, own[i][1]);
+		if (post)
+			json_set_str(values, after, own[i][1]);
+	}
+	return values;
+}
+
+/* A script that fails before stops it; afterwards it is only noted. */
+static WAITS int address_hooks(const struct call *c, const struct master_ip *m,
+			       bool up, bool post, struct error *err)
+{
+	const char *hpath = up ? "master-ip-turnup" : "master-ip-turndown";
+	auto_json json_t *values = hook_values(c, m, hpath, up, post);
+	auto_json json_t *results =
+		hooks_run(c->paths, hpath, post ? "post" : "pre", values, err);
+
+	for (size_t i = 0; i < json_array_size(results); i++) {
+		const json_t *row = json_array_get(results, i);
+		const char *script = json_string_value(json_array_get(row, 0));
+		const char *output = json_string_value(json_array_get(row, 2));
+
+		if (json_integer_value(json_array_get(row, 1)) != HOOK_FAILED)
+			continue;
+		if (!post)
+			return error_set(err, ERR_EXEC, NULL,
+					 "Hook %s failed, output: %s", script,
+					 output);
+		log_warning("Hook %s failed, output: %s, ignoring", script,
+			    output);
+	}
+	return results == NULL ? -1 : 0;
+}
+
+/* --- up and down --- */
+
+static WAITS int set_address(struct call *c, const struct master_ip *m, bool up,
+			     struct error *err)
+{
+	if (noded_is_virtual(c->n))
+		return 0; /* not the machine's address to have */
+	if (call_flag(c, 1))
+		return run_site_script(c, m, up ? "start" : "stop", err);
+	if (host_has_address(c->n, m->ip) == up)
+		return 0;
+	return change_address(m, up ? "add" : "del", m->netmask, err);
+}
+
+static WAITS json_t *turn(struct call *c, bool up, struct error *err)
+{
+	struct master_ip m = {0};
+
+	if (read_master_ip(c, &m, err) < 0 ||
+	    address_hooks(c, &m, up, false, err) < 0 ||
+	    set_address(c, &m, up, err) < 0 ||
+	    address_hooks(c, &m, up, true, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+json_t *call_node_activate_master_ip(struct call *c, struct error *err)
+{
+	return turn(c, true, err);
+}
+
+json_t *call_node_deactivate_master_ip(struct call *c, struct error *err)
+{
+	return turn(c, false, err);
+}
+
+/* Arguments: old netmask, new netmask, ip, netdev. */
+json_t *call_node_change_master_netmask(struct call *c, struct error *err)
+{
+	struct master_ip m = {.family = 2};
+	int64_t old;
+
+	if (call_int(c, 0, &old, err) < 0 ||
+	    call_int(c, 1, &m.netmask, err) < 0)
+		return NULL;
+	m.ip = call_str(c, 2, err);
+	m.netdev = m.ip != NULL ? call_str(c, 3, err) : NULL;
+	if (m.netdev == NULL)
+		return NULL;
+	if (strchr(m.ip, ':') != NULL)
+		m.family = 10;
+	if (noded_is_virtual(c->n) || old == m.netmask)
+		return json_null();
+	if (!host_has_address(c->n, m.ip)) {
+		error_set(err, ERR_EXEC, ECODE_STATE,
+			  "The master IP address %s is not up on this node",
+			  m.ip);
+		return NULL;
+	}
+	if (change_address(&m, "add", m.netmask, err) < 0 ||
+	    change_address(&m, "del", old, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+/* --- the master daemon --- */
+
+/* It goes to the background by itself once it serves. */
+json_t *call_node_start_master_daemons(struct call *c, struct error *err)
+{
+	auto_free char *program = NULL;
+	const char *argv[] = {NULL, NULL, NULL, NULL};
+
+	if (fs_read_pid(path(c->paths, PATH_MASTERD_PID)) > 0)
+		return json_null();
+	program = noded_find_program(MASTERD, err);
+	if (program == NULL)
+		return NULL;
+	argv[0] = program;
+	if (call_flag(c, 0)) {
+		argv[1] = "--no-voting";
+		argv[2] = "--yes-do-it";
+	}
+	if (proc_check(argv, MASTERD_START_TIMEOUT_MS, err) < 0)
+		return NULL;
+	return json_null();
+}
+
+json_t *call_node_stop_master(struct call *c, struct error *err)
+{
+	const char *file = path(c->paths, PATH_MASTERD_PID);
+	int64_t deadline_us = clock_mono_us() + MASTERD_STOP_TIMEOUT_US;
+	pid_t pid = fs_read_pid(file);
+
+	if (pid > 0)
+		kill(pid, SIGTERM);
+	while (fs_read_pid(file) == pid && pid > 0) {
+		if (clock_mono_us() > deadline_us) {
+			error_set(err, ERR_EXEC, ECODE_STATE,
+				  "The master daemon (process %d) does not "
+				  "stop",
+				  (int)pid);
+			return NULL;
+		}
+		task_sleep(MASTERD_POLL_MS);
+	}
+	return json_null();
+}

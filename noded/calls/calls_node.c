@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls about the node itself. */
+#include <fts.h>
+#include <ifaddrs.h>
+#include <math.h>
+#include <netdb.h>
+#include <string.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "gantry-config.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/event/tls.h"
+#include "lib/json/json.h"
+#include "lib/model/config/ssconf.h"
+#include "lib/model/constants.h"
+#include "noded/calls/calls.h"
+#include "noded/core/host.h"
+#include "noded/core/noded.h"
+#include "noded/hv/hv.h"
+#include "noded/instance/ssh_keys.h"
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define BOOT_ID_MAX 64
+#define POWERCYCLE_DELAY_MS 5000
+#define DELAY_MAX_S 1e6
+#define MIB (1024.0 * 1024.0)
+
+json_t *call_version(struct call *c, struct error *err)
+{
+	(void)c, (void)err;
+	return json_integer(PROTOCOL_VERSION);
+}
+
+/* --- node_info --- */
+
+/* Space of the file system at a virtual path in MiB; false if there is none. */
+static bool file_space(const struct paths *p, const char *virtual_path,
+		       int64_t *ret_size, int64_t *ret_free)
+{
+	auto_free char *local = NULL;
+	struct statvfs st;
+	int rc;
+
+	if (!paths_is_normal(virtual_path))
+		return false;
+	local = paths_local(p, virtual_path);
+	task_leave(); /* a network file system may not answer for long */
+	rc = statvfs(local, &st);
+	task_enter();
+	if (rc < 0)
+		return false;
+	*ret_size = (int64_t)((double)st.f_blocks * (double)st.f_frsize / MIB);
+	*ret_free = (int64_t)((double)st.f_bavail * (double)st.f_frsize / MIB);
+	return true;
+}
+
+static bool is_file_storage(const char *type)
+{
+	return strcmp(type, "file") == 0 || strcmp(type, "sharedfile") == 0;
+}
+
+/* What a storage unit [type, name, parameters] holds; null where this node
+ * cannot tell.  Ganeti's master refuses an answer with more members. */
+static json_t *storage_info(const struct paths *p, const json_t *unit)
+{
+	const char *type = json_string_value(json_array_get(unit, 0));
+	const char *name = json_string_value(json_array_get(unit, 1));
+	json_t *info = json_object();
+	int64_t size, free_space;
+
+	json_set_str(info, "type", type);
+	json_set_str(info, "name", name);
+	if (type == NULL || name == NULL || !is_file_storage(type) ||
+	    !file_space(p, name, &size, &free_space)) {
+		json_set_str(info, "storage_size", NULL);
+		json_set_str(info, "storage_free", NULL);
+		return info;
+	}
+	json_set_int(info, "storage_size", size);
+	json_set_int(info, "storage_free", free_space);
+	return info;
+}
+
+/* Of a hypervisor [name, parameters].  A master of ours asks for the version of
+ * this program among the parameters, which Ganeti's node daemon passes over. */
+static json_t *hypervisor_info(const struct paths *p, const json_t *spec,
+			       struct error *err)
+{
+	const char *name = json_string_value(json_array_get(spec, 0));
+	const json_t *params = json_array_get(spec, 1);
+	const struct hv_class *hv = hv_find(name != NULL ? name : "", err);
+	json_t *info = hv == NULL ? NULL : hv->node_info(p, params, err);
+
+	if (info != NULL && json_bool(params, NODE_INFO_VERSION, false))
+		json_set_str(info, NODE_INFO_VERSION, GANTRY_VERSION);
+	return info;
+}
+
+json_t *call_node_info(struct call *c, struct error *err)
+{
+	const json_t *units = json_array_get(c->args, 0), *unit;
+	const json_t *specs = json_array_get(c->args, 1), *spec;
+	auto_json json_t *storage = json_array();
+	auto_json json_t *hypervisors = json_array();
+	auto_free char *boot_id = NULL;
+	size_t i;
+
+	boot_id = fs_read(BOOT_ID, BOOT_ID_MAX, NULL, err);
+	if (boot_id == NULL)
+		return NULL;
+	boot_id[strcspn(boot_id, "\n")] = '\0';
+	json_array_foreach ((json_t *)units, i, unit)
+		json_array_append_new(storage, storage_info(c->paths, unit));
+	json_array_foreach ((json_t *)specs, i, spec) {
+		json_t *info = hypervisor_info(c->paths, spec, err);
+
+		if (info == NULL)
+			return NULL;
+		json_array_append_new(hypervisors, info);
+	}
+	return json_make("[s, O, O]", boot_id, storage, hypervisors);
+}
+
+/* --- storage_list --- */
+
+/* What the files in a folder take, in MiB. */
+static int64_t used_space(const char *local)
+{
+	char *const roots[] = {(char *)local, NULL};
+	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	double bytes = 0;
+	FTSENT *entry;
+
+	if (fts == NULL)
+		return 0;
+	while ((entry = fts_read(fts)) != NULL)
+		if (entry->fts_info == FTS_F)
+			bytes += (double)entry->fts_statp->st_blocks * 512;
+	fts_close(fts);
+	return (int64_t)(bytes / MIB);
+}
+
+static json_t *storage_field(const char *field, const char *name, int64_t size,
+			     int64_t used, int64_t free_space)
+{
+	if (strcmp(field, "name") == 0)
+		return json_string(name);
+	if (strcmp(field, "size") == 0)
+		return json_integer(size);
+	if (strcmp(field, "used") == 0)
+		return json_integer(used);
+	if (strcmp(field, "free") == 0)
+		return json_integer(free_space);
+	return strcmp(field, "allocatable") == 0 ? json_true() : NULL;
+}
+
+static json_t *storage_row(const struct paths *p, const char *name,
+			   const json_t *fields, struct error *err)
+{
+	auto_free char *local = paths_local(p, name);
+	auto_json json_t *row = json_array();
+	int64_t size, free_space, used;
+	const json_t *field;
+	size_t i;
+
+	if (!file_space(p, name, &size, &free_space)) {
+		error_set(err, ERR_STORAGE, NULL,
+			  "There is no storage folder %s on this node", name);
+		return NULL;
+	}
+	task_leave();
+	used = used_space(local);
+	task_enter();
+	json_array_foreach ((json_t *)fields, i, field) {
+		const char *text = json_string_value(field);
+		json_t *value = storage_field(text != NULL ? text : "", name,
+					      size, used, free_space);
+
+		if (value == NULL) {
+			error_set(err, ERR_STORAGE, NULL,
+				  "Unknown field: \"%s\"",
+				  text != NULL ? text : "");
+			return NULL;
+		}
+		json_array_append_new(row, value);
+	}
+	return steal(&row);
+}
+
+/* Arguments: type, [folders], name of one of them or null, fields. */
+json_t *call_storage_list(struct call *c, struct error *err)
+{
+	const char *type = call_str(c, 0, err);
+	const json_t *fields = type != NULL ? call_list(c, 3, err) : NULL;
+	const json_t *folders = json_array_get(json_array_get(c->args, 1), 0);
+	const char *only = json_string_value(json_array_get(c->args, 2));
+	auto_json json_t *rows = json_array();
+	const json_t *folder;
+	size_t i;
+
+	if (fields == NULL)
+		return NULL;
+	if (!is_file_storage(type)) {
+		error_set(err, ERR_STORAGE, NULL,
+			  "Storage of type '%s' is not supported by this node "
+			  "daemon",
+			  type);
+		return NULL;
+	}
+	json_array_foreach ((json_t *)folders, i, folder) {
+		const char *name = json_string_value(folder);
+		json_t *row;
+
+		if (name == NULL || (only != NULL && strcmp(name, only) != 0))
+			continue;
+		row = storage_row(c->paths, name, fields, err);
+		if (row == NULL)
+			return NULL;
+		json_array_append_new(rows, row);
+	}
+	return steal(&rows);
+}
+
+/* --- network --- */
+
+json_t *call_bridges_exist(struct call *c, struct error *err)
+{
+	const json_t *bridges = call_list(c, 0, err);
+	auto_strv struct strv missing = {0};
+	auto_free char *text = NULL;
+
+	if (bridges == NULL)
+		return NULL;
+	host_missing_bridges(c->n, bridges, &missing);
+	if (missing.n == 0)
+		return json_null();
+	text = strv_join(&missing, ", ");
+	error_set(err, ERR_EXEC, NULL, "Missing bridges %s", text);
+	return NULL;
+}
+
+json_t *call_node_has_ip_address(struct call *c, struct error *err)
+{
+	const char *address = call_str(c, 0, err);
+
+	if (address == NULL)
+		return NULL;
+	return json_boolean(host_has_address(c->n, address));
+}
+
+/* --- the end of a role --- */
+
+json_t *call_node_demote_from_mc(struct call *c, struct error *err)
+{
+	auto_free char *master = ssconf_read(c->paths, "master_node");
+	const char *config = path(c->paths, PATH_CONFIG_DATA);
+
+	if (master != NULL && strcmp(master, c->paths->hostname) == 0) {
+		error_set(err, ERR_EXEC, ECODE_STATE,
+			  "ssconf says that %s is the master, it will not be "
+			  "demoted",
+			  master);
+		return NULL;
+	}
+	if (fs_read_pid(path(c->paths, PATH_MASTERD_PID)) > 0) {
+		error_set(err, ERR_EXEC, ECODE_STATE,
+			  "The master daemon runs here, this node will not be "
+			  "demoted");
+		return NULL;
+	}
+	return fs_remove(config, err) < 0 ? NULL : json_null();
+}
+
+/* Remove the files (not folders) in a folder. */
+static void remove_files(const char *folder)
+{
+	auto_strv struct strv names = {0};
+	struct error err;
+
+	if (fs_list(folder, &names, &err) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
+
+		if (!fs_is_dir(file) && fs_remove(file, &err) < 0)
+			log_warning("%s, ignoring", err.text);
+	}
+}
+
+/* The node knows nothing of its cluster afterwards and its daemon ends. */
+json_t *call_node_leave_cluster(struct call *c, struct error *err)
+{
+	auto_free char *rapi =
+		xprintf("%s/rapi", path(c->paths, PATH_DATA_DIR));
+	json_t *purged = call_jobqueue_purge(c, err);
+	struct error ignored;
+
+	if (purged == NULL)
+		return NULL;
+	json_decref(purged);
+	if (call_flag(c, 0) && ssh_keys_leave(c->paths, &ignored) < 0)
+		log_warning("%s, ignoring", ignored.text);
+	remove_files(path(c->paths, PATH_DATA_DIR));
+	remove_files(rapi);
+	if (c->n->quit != NULL)
+		c->n->quit(c->n);
+	return json_string("Shutdown scheduled");
+}
+
+/* --- odds and ends --- */
+
+/* The only one that Ganeti asks for is kvmd, which there is none of here. */
+json_t *call_node_ensure_daemon(struct call *c, struct error *err)
+{
+	const char *name = call_str(c, 0, err);
+
+	if (name == NULL)
+		return NULL;
+	if (strcmp(name, "ganeti-kvmd") != 0) {
+		error_set(err, ERR_REQUEST, NULL, "Unknown daemon \"%s\"",
+			  name);
+		return NULL;
+	}
+	return json_boolean(!call_flag(c, 1));
+}
+
+static void powercycle(void *arg)
+{
+	(void)arg;
+	task_sleep(POWERCYCLE_DELAY_MS);
+	sync();
+	if (reboot(RB_AUTOBOOT) < 0)
+		log_error("cannot reboot this node");
+}
+
+json_t *call_node_powercycle(struct call *c, struct error *err)
+{
+	if (noded_is_virtual(c->n)) {
+		error_set(err, ERR_EXEC, ECODE_STATE,
+			  "A node of a virtual cluster cannot be powercycled: "
+			  "it would be the whole machine");
+		return NULL;
+	}
+	log_warning("powercycle was asked for, rebooting in 5 seconds");
+	task_spawn("powercycle", powercycle, NULL);
+	return json_string("Reboot scheduled in 5 seconds");
+}
+
+json_t *call_test_delay(struct call *c, struct error *err)
+{
+	double duration;
+
+	if (call_num(c, 0, &duration, err) < 0)
+		return NULL;
+	if (!(duration >= 0 && duration <= DELAY_MAX_S)) {
+		error_set(err, ERR_REQUEST, NULL, "Invalid sleep duration");
+		return NULL;
+	}
+	task_sleep((unsigned)ceil(duration * 1000));
+	return json_null();
+}

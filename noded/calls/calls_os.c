@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls about OS definitions and the scripts that they bring. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "noded/calls/calls.h"
+#include "noded/core/noded.h"
+#include "noded/scripts/osdef.h"
+#include "noded/scripts/script.h"
+
+/* As the time limits of the calls, a little less. */
+#define OS_CREATE_TIMEOUT_MS (86000u * 1000)
+#define OS_RENAME_TIMEOUT_MS (3500u * 1000)
+#define OS_VERIFY_TIMEOUT_MS (280u * 1000)
+
+json_t *call_os_diagnose(struct call *c, struct error *err)
+{
+	(void)err;
+	return osdef_diagnose_all(c->paths);
+}
+
+/* Where the variables of a script go that are too long; to be freed. */
+static char *env_file(const struct paths *p)
+{
+	char uuid[37];
+
+	uuid_new(uuid);
+	return xprintf("%s/os-env-%s", path(p, PATH_RUN_DIR), uuid);
+}
+
+/* Run it with all its variables, those too long in a file. */
+static int run_with(const struct paths *p, struct proc_spec *spec,
+		    struct strv *env, struct proc_result *ret,
+		    struct error *err)
+{
+	auto_free char *file = env_file(p);
+	struct error ignored;
+	bool written;
+	int rc;
+
+	if (script_fit_env(env, file, &written, err) < 0)
+		return -1;
+	spec->env = (const char *const *)env->items;
+	rc = proc_run(spec, ret, err);
+	if (written)
+		fs_remove(file, &ignored);
+	return rc;
+}
+
+/* The definition's own opinion: "verify parameters". */
+static int run_verify(const struct paths *p, const struct osdef *def,
+		      const char *os, const json_t *checks,
+		      const json_t *params, struct error *err)
+{
+	auto_free char *script = xprintf("%s/verify", def->folder);
+	auto_strv struct strv argv = {0}, env = {0};
+	auto_proc struct proc_result result = {0};
+	auto_free char *ending = NULL, *output = NULL;
+	struct proc_spec spec;
+
+	strv_add(&argv, script);
+	json_to_strv(checks, &argv);
+	osdef_core_env(def, os, params, 0, &env);
+	spec = (struct proc_spec){
+		.argv = (const char *const *)argv.items,
+		.cwd = def->folder,
+		.timeout_ms = OS_VERIFY_TIMEOUT_MS,
+		.merge_stderr = true,
+	};
+	if (run_with(p, &spec, &env, &result, err) < 0)
+		return -1;
+	if (proc_succeeded(&result))
+		return 0;
+	ending = script_ending(&result);
+	output = script_text(result.out, result.out_len, true);
+	return error_set(err, ERR_EXEC, NULL,
+			 "OS validation script failed (%s), output: %s", ending,
+			 output);
+}
+
+/* Arguments: required, name, checks, params, force_variant. */
+json_t *call_os_validate(struct call *c, struct error *err)
+{
+	const char *os = call_str(c, 1, err);
+	const json_t *checks = os != NULL ? call_list(c, 2, err) : NULL;
+	const json_t *params = json_array_get(c->args, 3);
+	auto_osdef struct osdef def = {0};
+
+	if (checks == NULL)
+		return NULL;
+	if (osdef_find(c->paths, os, &def, err) < 0)
+		return call_flag(c, 0) ? NULL : json_false();
+	if (!call_flag(c, 4) && osdef_check_variant(&def, os, err) < 0)
+		return NULL;
+	if (def.api_version < 20) /* no parameters, nothing to ask */
+		return json_true();
+	if (json_array_has_str(checks, "parameters") &&
+	    osdef_check_params(&def, params, err) < 0)
+		return NULL;
+	if (run_verify(c->paths, &def, os, checks, params, err) < 0)
+		return NULL;
+	return json_true();
+}
+
+static int check_named_script(const struct osdef *def, const char *name,
+			      struct error *err)
+{
+	static const char *const names[OSDEF_OPTIONAL] = {
+		[OSDEF_IMPORT] = "import",
+		[OSDEF_EXPORT] = "export",
+		[OSDEF_RENAME] = "rename",
+	};
+
+	for (size_t i = 0; i < OSDEF_OPTIONAL; i++)
+		if (strcmp(names[i], name) == 0)
+			return osdef_check_script(def, i, err);
+	return error_set(err, ERR_REQUEST, NULL,
+			 "\"%s\" is no script that an OS may lack", name);
+}
+
+/* Arguments: required, name, hypervisor or null, script or null. */
+json_t *call_os_supports(struct call *c, struct error *err)
+{
+	const char *os = call_str(c, 1, err);
+	const char *hv = json_string_value(json_array_get(c->args, 2));
+	const char *script = json_string_value(json_array_get(c->args, 3));
+	auto_osdef struct osdef def = {0};
+
+	if (os == NULL)
+		return NULL;
+	if (osdef_find(c->paths, os, &def, err) < 0)
+		return call_flag(c, 0) ? NULL : json_false();
+	if (hv != NULL && osdef_check_hypervisor(&def, hv, err) < 0)
+		return NULL;
+	if (script != NULL && check_named_script(&def, script, err) < 0)
+		return NULL;
+	return json_true();
+}
+
+/* "<folder>/<kind>-<os>-<instance>-<time>.log"; to be freed. */
+static char *log_name(const struct paths *p, const char *kind, const char *os,
+		      const char *instance)
+{
+	time_t now = (time_t)(clock_wall_us() / 1000000);
+	char stamp[32];
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(stamp, sizeof(stamp), "%Y-%m-%d_%H_%M_%S", &tm);
+	return xprintf("%s/%s-%s-%s-%s.log", path(p, PATH_OS_LOG_DIR), kind, os,
+		       instance, stamp);
+}
+
+static json_t *log_failure(struct call *c, const char *script,
+			   const char *ending, const char *log_file)
+{
+	auto_free char *tail = script_log_tail(log_file);
+	auto_free char *file = paths_virtual(c->paths, log_file);
+
+	c->failure = xprintf("OS %s script failed (%s), last lines in the log "
+			     "file %s:\n%s",
+			     script, ending, file, tail);
+	return NULL;
+}
+
+/* Run a script of the instance's OS; env is consumed. */
+static json_t *run_script(struct call *c, const struct osdef *def,
+			  const json_t *instance, const char *script,
+			  const char *kind, struct strv *env,
+			  unsigned timeout_ms, struct error *err)
+{
+	auto_free char *program = xprintf("%s/%s", def->folder, script);
+	auto_free char *log_file =
+		log_name(c->paths, kind, json_str(instance, "os", ""),
+			 json_str(instance, "name", ""));
+	const char *const argv[] = {program, NULL};
+	auto_proc struct proc_result result = {0};
+	auto_free char *ending = NULL;
+	struct proc_spec spec = {
+		.argv = argv,
+		.cwd = def->folder,
+		.timeout_ms = timeout_ms,
+		.output_file = log_file,
+	};
+
+	if (fs_mkdirs(path(c->paths, PATH_OS_LOG_DIR), 0750, err) < 0 ||
+	    run_with(c->paths, &spec, env, &result, err) < 0)
+		return NULL;
+	if (proc_succeeded(&result))
+		return json_null();
+	ending = script_ending(&result);
+	return log_failure(c, script, ending, log_file);
+}
+
+/* Arguments: instance with osparams and disks, reinstall, debug. */
+json_t *call_instance_os_add(struct call *c, struct error *err)
+{
+	const json_t *instance = call_instance(c, 0, err);
+	int64_t debug = json_integer_value(json_array_get(c->args, 2));
+	auto_osdef struct osdef def = {0};
+	auto_strv struct strv env = {0};
+
+	if (instance == NULL ||
+	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0)
+		return NULL;
+	if (osdef_check_hypervisor(&def, json_str(instance, "hypervisor", ""),
+				   err) < 0)
+		return NULL;
+	if (!def.trusted) {
+		error_set(err, ERR_EXEC, NULL,
+			  "OS %s has only a create_untrusted script, which is "
+			  "not run on a node",
+			  def.name);
+		return NULL;
+	}
+	osdef_instance_env(c->paths, &def, instance, debug, &env);
+	if (call_flag(c, 1))
+		strv_add(&env, "INSTANCE_REINSTALL=1");
+	return run_script(c, &def, instance, "create", "add", &env,
+			  OS_CREATE_TIMEOUT_MS, err);
+}
+
+/* Arguments: instance with its new name, old name, debug. */
+json_t *call_instance_run_rename(struct call *c, struct error *err)
+{
+	const json_t *instance = call_instance(c, 0, err);
+	const char *old = instance != NULL ? call_str(c, 1, err) : NULL;
+	int64_t debug = json_integer_value(json_array_get(c->args, 2));
+	auto_osdef struct osdef def = {0};
+	auto_strv struct strv env = {0};
+
+	if (old == NULL ||
+	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0 ||
+	    osdef_check_script(&def, OSDEF_RENAME, err) < 0)
+		return NULL;
+	osdef_instance_env(c->paths, &def, instance, debug, &env);
+	script_env(&env, "OLD_INSTANCE_NAME", old);
+	return run_script(c, &def, instance, "rename", "rename", &env,
+			  OS_RENAME_TIMEOUT_MS, err);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls about this node's copy of the job queue: Ganeti's for single files, and
+ * ours for whole batches and for catching up (doc/design/failover.md). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/fs.h"
+#include "lib/json/json.h"
+#include "lib/model/files/content.h"
+#include "lib/model/files/queue_files.h"
+#include "noded/calls/calls.h"
+#include "noded/core/noded.h"
+
+/* The name below the queue's folder of a virtual path, to be freed; NULL and
+ * err for what is not in it. */
+static char *queue_name(const struct call *c, const char *virtual_path,
+			struct error *err)
+{
+	const char *folder = path(c->paths, PATH_QUEUE_DIR);
+	size_t len = strlen(folder);
+	auto_free char *file = paths_local(c->paths, virtual_path);
+
+	if (strncmp(file, folder, len) == 0 && file[len] == '/' &&
+	    queue_file_is_known(file + len + 1))
+		return xstrdup(file + len + 1);
+	error_set(err, ERR_REQUEST, NULL, "Not a file of the job queue: '%s'",
+		  virtual_path);
+	return NULL;
+}
+
+static void free_files(struct replica_file *files, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(files[i].name);
+		free(files[i].text);
+	}
+	free(files);
+}
+
+/* [file, content]; content null: remove. */
+static int read_file(const struct call *c, const char *name,
+		     const json_t *content, struct replica_file *ret,
+		     struct error *err)
+{
+	if (name == NULL || content == NULL)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Call %s takes a list of [file, content]",
+				 c->procedure);
+	ret->name = queue_name(c, name, err);
+	if (ret->name == NULL)
+		return -1;
+	if (json_is_null(content))
+		return 0;
+	ret->text = content_read(content, &ret->len, err);
+	return ret->text != NULL ? 0 : -1;
+}
+
+json_t *call_jobqueue_update(struct call *c, struct error *err)
+{
+	const char *name = call_str(c, 0, err);
+	const json_t *content = name != NULL ? call_list(c, 1, err) : NULL;
+	struct replica_file *file;
+	int rc;
+
+	if (content == NULL)
+		return NULL;
+	file = xalloc(sizeof(*file));
+	rc = read_file(c, name, content, file, err);
+	if (rc == 0)
+		rc = replica_update(c->n->candidate.queue, file, 1, err);
+	free_files(file, 1);
+	return rc < 0 ? NULL : json_null();
+}
+
+/* Not of Ganeti: [[file, content or null], ...] in one call. */
+json_t *call_jobqueue_update_many(struct call *c, struct error *err)
+{
+	const json_t *list = call_list(c, 0, err);
+	size_t n = json_array_size(list);
+	struct replica_file *files;
+	int rc = 0;
+
+	if (list == NULL)
+		return NULL;
+	files = xcalloc(n + 1, sizeof(*files));
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		const json_t *entry = json_array_get(list, i);
+
+		rc = read_file(c, json_string_value(json_array_get(entry, 0)),
+			       json_array_get(entry, 1), &files[i], err);
+	}
+	if (rc == 0)
+		rc = replica_update(c->n->candidate.queue, files, n, err);
+	free_files(files, n);
+	return rc < 0 ? NULL : json_null();
+}
+
+static WAITS int rename_one(struct call *c, const json_t *pair,
+			    struct error *err)
+{
+	const char *from = json_string_value(json_array_get(pair, 0));
+	const char *to = json_string_value(json_array_get(pair, 1));
+	auto_free char *old_name = NULL, *new_name = NULL;
+
+	if (from == NULL || to == NULL)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "Call %s takes a list of [old, new]",
+				 c->procedure);
+	old_name = queue_name(c, from, err);
+	new_name = old_name != NULL ? queue_name(c, to, err) : NULL;
+	if (new_name == NULL)
+		return -1;
+	return replica_move(c->n->candidate.queue, old_name, new_name, err);
+}
+
+json_t *call_jobqueue_rename(struct call *c, struct error *err)
+{
+	const json_t *pairs = call_list(c, 0, err), *pair;
+	auto_json json_t *result = json_array();
+	size_t i;
+
+	if (pairs == NULL)
+		return NULL;
+	json_array_foreach ((json_t *)pairs, i, pair) {
+		if (rename_one(c, pair, err) < 0)
+			return NULL;
+		json_array_append_new(result, json_null());
+	}
+	return steal(&result);
+}
+
+json_t *call_jobqueue_purge(struct call *c, struct error *err)
+{
+	const char *folder = path(c->paths, PATH_QUEUE_DIR);
+	auto_strv struct strv names = {0};
+
+	replica_finish(c->n->candidate.queue);
+	if (!fs_is_dir(folder))
+		return json_null();
+	if (fs_list(folder, &names, err) < 0)
+		return NULL;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
+
+		/* Who holds the lock must not lose it. */
+		if (strcmp(names.items[i], "lock") != 0 &&
+		    fs_remove_tree(file, err) < 0)
+			return NULL;
+	}
+	return json_null();
+}
+
+json_t *call_jobqueue_set_drain_flag(struct call *c, struct error *err)
+{
+	struct replica_file *file = xalloc(sizeof(*file));
+	int rc;
+
+	file->name = xstrdup("drain");
+	file->text = call_flag(c, 0) ? xstrdup("") : NULL;
+	rc = replica_update(c->n->candidate.queue, file, 1, err);
+	free_files(file, 1);
+	return rc < 0 ? NULL : json_null();
+}
+
+/* --- not of Ganeti: to catch up --- */
+
+json_t *call_jobqueue_list(struct call *c, struct error *err)
+{
+	const char *folder = call_str(c, 0, err);
+
+	return folder != NULL ? replica_list(c->n->candidate.queue, folder,
+					     call_flag(c, 1), err)
+			      : NULL;
+}
+
+json_t *call_jobqueue_read(struct call *c, struct error *err)
+{
+	const json_t *names = call_list(c, 0, err);
+
+	return names != NULL ? replica_read(c->n->candidate.queue, names, err)
+			     : NULL;
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* node_verify: many checks in one call.  The answer has a member for each check
+ * asked for that has something to say; unknown checks are left out, so that an
+ * older node serves a newer master. */
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/array.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/event/tls.h"
+#include "lib/json/json.h"
+#include "lib/model/config/ssconf.h"
+#include "lib/model/constants.h"
+#include "noded/calls/calls.h"
+#include "noded/calls/verify_ssh.h"
+#include "noded/core/host.h"
+#include "noded/core/noded.h"
+#include "noded/hv/hv.h"
+#include "noded/instance/instance.h"
+#include "noded/scripts/osdef.h"
+#include "noded/storage/file_place.h"
+
+/* Files that are compared; the configuration is the largest. */
+#define FILE_MAX (256u * 1024 * 1024)
+#define CONNECT_TIMEOUT_MS 3000
+#define SHA1_LEN 20
+
+/* One check: the value to put under its name, borrowed nothing; NULL: nothing
+ * to say.  `what` is the value in the request. */
+typedef json_t *check_fn(struct call *c, const json_t *what,
+			 const json_t *all_hvparams);
+
+static json_t *file_sha1(const char *file)
+{
+	unsigned char digest[SHA1_LEN];
+	char text[2 * SHA1_LEN + 1];
+	struct error err;
+	size_t len;
+	auto_free char *data = fs_read(file, FILE_MAX, &len, &err);
+
+	if (data == NULL ||
+	    gnutls_hash_fast(GNUTLS_DIG_SHA1, data, len, digest) < 0)
+		return NULL;
+	for (size_t i = 0; i < SHA1_LEN; i++)
+		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+	return json_string(text);
+}
+
+/* {path: sha1} of the files that are there. */
+static json_t *check_filelist(struct call *c, const json_t *what,
+			      const json_t *all_hvparams)
+{
+	json_t *result = json_object(), *value;
+	size_t i;
+
+	(void)all_hvparams;
+	json_array_foreach ((json_t *)what, i, value) {
+		const char *name = json_string_value(value);
+		auto_free char *file = NULL;
+		json_t *sum;
+
+		if (name == NULL)
+			continue;
+		file = paths_local(c->paths, name);
+		task_leave();
+		sum = file_sha1(file);
+		task_enter();
+		if (sum != NULL)
+			json_object_set_new(result, name, sum);
+	}
+	return result;
+}
+
+static void check_reachable(json_t *result, const json_t *node)
+{
+	static const char *const kinds[] = {"primary", "secondary"};
+	const char *name = json_string_value(json_array_get(node, 0));
+	auto_strv struct strv unreachable = {0};
+	auto_free char *networks = NULL, *text = NULL;
+
+	if (name == NULL)
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		const char *ip = json_string_value(json_array_get(node, i + 1));
+
+		if (ip != NULL &&
+		    !host_accepts(ip, paths_noded_port(), CONNECT_TIMEOUT_MS))
+			strv_add(&unreachable, kinds[i]);
+	}
+	if (unreachable.n == 0)
+		return;
+	networks = strv_join(&unreachable, ", ");
+	text = xprintf("cannot connect to its node daemon over its %s address",
+		       networks);
+	json_set_str(result, name, text);
+}
+
+/* [[[name, primary ip, secondary ip]...], ...] -> {name: problem} */
+static json_t *check_net(struct call *c, const json_t *what,
+			 const json_t *all_hvparams)
+{
+	auto_json json_t *nodes = json_deep_copy(json_array_get(what, 0));
+	json_t *result = json_object(), *node;
+	size_t i;
+
+	(void)c;
+	(void)all_hvparams;
+	task_leave(); /* nodes and result are ours alone */
+	json_array_foreach (nodes, i, node)
+		check_reachable(result, node);
+	task_enter();
+	return result;
+}
+
+/* {hypervisor: null or what is wrong} */
+static json_t *check_hypervisor(struct call *c, const json_t *what,
+				const json_t *all_hvparams)
+{
+	json_t *result = json_object(), *value;
+	size_t i;
+
+	json_array_foreach ((json_t *)what, i, value) {
+		const char *name = json_string_value(value);
+		const struct hv_class *hv;
+		struct error err;
+
+		if (name == NULL)
+			continue;
+		hv = hv_find(name, &err);
+		json_set_str(
+			result, name,
+			hv != NULL && hv->verify(c->paths,
+						 json_get(all_hvparams, name),
+						 &err) == 0
+				? NULL
+				: err.text);
+	}
+	return result;
+}
+
+/* [[source, hypervisor, parameters]...] -> those that do not fit, with why */
+static json_t *check_hvparms(struct call *c, const json_t *what,
+			     const json_t *all_hvparams)
+{
+	json_t *result = json_array(), *value;
+	size_t i;
+
+	(void)all_hvparams;
+	json_array_foreach ((json_t *)what, i, value) {
+		const json_t *source = json_array_get(value, 0);
+		const char *name = json_string_value(json_array_get(value, 1));
+		const struct hv_class *hv;
+		struct error err;
+
+		hv = hv_find(name != NULL ? name : "", &err);
+		if (source == NULL ||
+		    (hv != NULL &&
+		     hv->validate(c->paths, json_array_get(value, 2), &err) ==
+			     0))
+			continue;
+		json_array_append_new(
+			result, json_make("[O, s, s]", source,
+					  name != NULL ? name : "", err.text));
+	}
+	return result;
+}
+
+static json_t *check_instances(struct call *c, const json_t *what,
+			       const json_t *all_hvparams)
+{
+	auto_strv struct strv names = {0};
+	struct error err;
+
+	if (instance_list_all(c->paths, what, all_hvparams, &names, &err) < 0)
+		return json_string(err.text);
+	return json_from_strv(&names);
+}
+
+static json_t *check_hvinfo(struct call *c, const json_t *what,
+			    const json_t *all_hvparams)
+{
+	const char *name = json_string_value(what);
+	const struct hv_class *hv;
+	struct error err;
+
+	hv = hv_find(name != NULL ? name : "", &err);
+	return hv != NULL
+		       ? hv->node_info(c->paths,
+				       json_get(all_hvparams, hv->name), &err)
+		       : NULL;
+}
+
+static json_t *check_version(struct call *c, const json_t *what,
+			     const json_t *all_hvparams)
+{
+	(void)c, (void)what, (void)all_hvparams;
+	return json_make("[i, s]", PROTOCOL_VERSION, GANETI_RELEASE);
+}
+
+static json_t *check_time(struct call *c, const json_t *what,
+			  const json_t *all_hvparams)
+{
+	int64_t us = clock_wall_us();
+
+	(void)c, (void)what, (void)all_hvparams;
+	return json_make("[I, I]", (json_int_t)(us / 1000000),
+			 (json_int_t)(us % 1000000));
+}
+
+static json_t *check_oslist(struct call *c, const json_t *what,
+			    const json_t *all_hvparams)
+{
+	(void)what, (void)all_hvparams;
+	return osdef_diagnose_all(c->paths);
+}
+
+/* [master name, master ip, ...] -> does something listen at that ip? */
+static json_t *check_master_ip(struct call *c, const json_t *what,
+			       const json_t *all_hvparams)
+{
+	const char *ip = json_string_value(json_array_get(what, 1));
+	auto_free char *copy = NULL;
+	bool ok;
+
+	(void)all_hvparams;
+	if (noded_is_virtual(c->n) || ip == NULL) /* it is never turned up */
+		return json_true();
+	copy = xstrdup(ip);
+	task_leave();
+	ok = host_accepts(copy, paths_noded_port(), CONNECT_TIMEOUT_MS);
+	task_enter();
+	return json_boolean(ok);
+}
+
+/* What the machine lacks, a sentence each. */
+static json_t *check_setup(struct call *c, const json_t *what,
+			   const json_t *all_hvparams)
+{
+	json_t *result = json_array();
+
+	(void)what, (void)all_hvparams;
+	if (noded_is_virtual(c->n))
+		return result;
+	if (!fs_is_dir("/proc/sys") || !fs_exists("/proc/sysrq-trigger"))
+		json_array_append_new(
+			result, json_string("/proc is not mounted, or without "
+					    "sys and sysrq-trigger"));
+	return result;
+}
+
+/* Files that should be programs and are not. */
+static json_t *check_scripts(struct call *c, const json_t *what,
+			     const json_t *all_hvparams)
+{
+	json_t *result = json_array(), *value;
+	size_t i;
+
+	(void)all_hvparams;
+	json_array_foreach ((json_t *)what, i, value) {
+		auto_free char *file = NULL;
+
+		if (!json_is_string(value))
+			continue;
+		file = paths_local(c->paths, json_string_value(value));
+		if (!fs_is_executable(file))
+			json_array_append(result, value);
+	}
+	return result;
+}
+
+/* For each helper null, or what is wrong with it. */
+static json_t *check_oob(struct call *c, const json_t *what,
+			 const json_t *all_hvparams)
+{
+	json_t *result = json_array(), *value;
+	size_t i;
+
+	(void)all_hvparams;
+	json_array_foreach ((json_t *)what, i, value) {
+		const char *name = json_string_value(value);
+		auto_free char *file =
+			paths_local(c->paths, name != NULL ? name : "");
+		auto_free char *text = NULL;
+
+		if (fs_is_executable(file)) {
+			json_array_append_new(result, json_null());
+			continue;
+		}
+		text = xprintf("out of band helper %s is not an executable "
+			       "file",
+			       name != NULL ? name : "");
+		json_array_append_new(result, json_string(text));
+	}
+	return result;
+}
+
+static json_t *check_bridges(struct call *c, const json_t *what,
+			     const json_t *all_hvparams)
+{
+	auto_strv struct strv missing = {0};
+
+	(void)all_hvparams;
+	host_missing_bridges(c->n, what, &missing);
+	return json_from_strv(&missing);
+}
+
+/* [null, digest] or [how bad, what]. */
+static json_t *check_client_cert(struct call *c, const json_t *what,
+				 const json_t *all_hvparams)
+{
+	char digest[TLS_DIGEST_MAX];
+	struct error err;
+
+	(void)what, (void)all_hvparams;
+	if (tls_digest(path(c->paths, PATH_CLIENT_PEM), digest, &err) < 0)
+		return json_make("[s, s]", "ERROR", err.text);
+	return json_make("[n, s]", digest);
+}
+
+/* Ours alone: a renewal is not finished here, so old certificates are good. */
+static json_t *check_renewal(struct call *c, const json_t *what,
+			     const json_t *all_hvparams)
+{
+	(void)what, (void)all_hvparams;
+	return json_boolean(fs_exists(path(c->paths, PATH_TRUSTED_PEM)));
+}
+
+/* The one node whose list of allowed folders is looked at. */
+static json_t *check_allowed_paths(struct call *c, const json_t *what,
+				   const json_t *all_hvparams)
+{
+	const char *node = json_string_value(what);
+	auto_strv struct strv bad = {0};
+
+	(void)all_hvparams;
+	if (!str_eq(node, c->paths->hostname))
+		return NULL;
+	file_place_bad_folders(c->paths, &bad);
+	return json_from_strv(&bad);
+}
+
+/* A sentence when the folder cannot be used for disks. */
+static json_t *check_file_path(struct call *c, const json_t *what,
+			       const json_t *all_hvparams)
+{
+	const char *folder = json_string_value(what);
+	auto_free char *local = NULL, *text = NULL;
+	struct error err;
+	bool ok;
+
+	(void)all_hvparams;
+	if (folder == NULL || *folder == '\0')
+		return NULL;
+	if (file_place_check(c->paths, folder, &err) < 0)
+		return json_string(err.text);
+	local = paths_local(c->paths, folder);
+	task_leave(); /* it may be a network's */
+	ok = fs_is_dir(local) && access(local, R_OK | W_OK | X_OK) == 0;
+	task_enter();
+	if (ok)
+		return NULL;
+	text = xprintf("Path '%s' is not a folder that can be written, create "
+		       "it",
+		       folder);
+	return json_string(text);
+}
+
+/* Mounted by the site; the path is only looked at. */
+static json_t *check_gluster_path(struct call *c, const json_t *what,
+				  const json_t *all_hvparams)
+{
+	const char *folder = json_string_value(what);
+	auto_free char *local = paths_local(c->paths, folder ?: "");
+	auto_free char *text = NULL;
+
+	(void)all_hvparams;
+	if (folder == NULL || *folder == '\0' || fs_is_dir(local))
+		return NULL;
+	text = xprintf("Path '%s' is not a folder", folder);
+	return json_string(text);
+}
+
+static json_t *check_no_lvm(struct call *c, const json_t *what,
+			    const json_t *all_hvparams)
+{
+	(void)c, (void)what, (void)all_hvparams;
+	return json_string("LVM is not supported by this node daemon");
+}
+
+static json_t *check_no_drbd(struct call *c, const json_t *what,
+			     const json_t *all_hvparams)
+{
+	(void)c, (void)what, (void)all_hvparams;
+	return json_string("DRBD is not supported by this node daemon");
+}
+
+/* vm: only where instances may run. */
+static const struct check {
+	const char *name;
+	bool vm;
+	check_fn *run;
+} checks[] = {
+	{"hypervisor", true, check_hypervisor},
+	{"hvparms", true, check_hvparms},
+	{"filelist", false, check_filelist},
+	{"client-cert", false, check_client_cert},
+	{"renewal", false, check_renewal},
+	{"ssh-setup", false, verify_ssh_setup},
+	{"ssh-clutter", false, verify_ssh_clutter},
+	{"nodelist", false, verify_ssh_nodes},
+	{"node-net-test", false, check_net},
+	{"master-ip", false, check_master_ip},
+	{"user-scripts", false, check_scripts},
+	{"oob-paths", false, check_oob},
+	{"lvlist", true, check_no_lvm},
+	{"vglist", true, check_no_lvm},
+	{"pvlist", true, check_no_lvm},
+	{"drbd-version", true, check_no_drbd},
+	{"drbd-list", true, check_no_drbd},
+	{"drbd-helper", true, check_no_drbd},
+	{"instancelist", true, check_instances},
+	{"version", false, check_version},
+	{"hvinfo", true, check_hvinfo},
+	{"nodesetup", false, check_setup},
+	{"time", false, check_time},
+	{"oslist", true, check_oslist},
+	{"bridges", true, check_bridges},
+	{"allowed-file-storage-paths", false, check_allowed_paths},
+	{"file-storage-path", true, check_file_path},
+	{"shared-file-storage-path", true, check_file_path},
+	{"gluster-storage-path", true, check_gluster_path},
+};
+
+/* Arguments: {check: what}, cluster name, {hypervisor: parameters}. */
+json_t *call_node_verify(struct call *c, struct error *err)
+{
+	const json_t *asked = call_object(c, 0, err);
+	const json_t *hvparams = json_array_get(c->args, 2);
+	json_t *result;
+	bool vm;
+
+	if (asked == NULL)
+		return NULL;
+	result = json_object();
+	vm = !json_array_has_str(json_get(asked, "nonvmnodes"),
+				 c->paths->hostname);
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		const json_t *what = json_object_get(asked, checks[i].name);
+		json_t *value;
+
+		if (what == NULL || (checks[i].vm && !vm))
+			continue;
+		value = checks[i].run(c, what, hvparams);
+		if (value != NULL)
+			json_object_set_new(result, checks[i].name, value);
+	}
+	return result;
+}
+
+json_t *call_node_verify_light(struct call *c, struct error *err)
+{
+	return call_node_verify(c, err);
+}

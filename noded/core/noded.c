@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "noded/core/noded.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/fs.h"
+#include "lib/base/str.h"
+#include "lib/event/https_server.h"
+#include "lib/model/config/ssconf.h"
+
+#include "gantry-config.h"
+
+static int lock_queue(void *arg, struct error *err)
+{
+	const struct noded *n = arg;
+
+	return fs_lock(path(n->paths, PATH_QUEUE_LOCK), err);
+}
+
+static void unlock_queue(void *arg, int handle)
+{
+	(void)arg;
+	close(handle);
+}
+
+static bool masterd_runs(const struct noded *n)
+{
+	return fs_read_pid(path(n->paths, PATH_MASTERD_PID)) > 0;
+}
+
+static bool owner_runs(void *arg)
+{
+	const struct noded *n = arg;
+
+	return n->masterd_runs(n);
+}
+
+char *noded_listen_address(const struct paths *paths)
+{
+	auto_free char *family = NULL;
+
+	if (paths->root[0] != '\0')
+		return ssconf_node_ip(paths, paths->hostname);
+	family = ssconf_read(paths, "primary_ip_family");
+	return xstrdup(str_eq(family, "10") ? "::" : "0.0.0.0");
+}
+
+char *noded_find_program(const char *name, struct error *err)
+{
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	auto_strv struct strv folders = {0};
+
+	if (n > 0) {
+		self[n] = '\0';
+		*strrchr(self, '/') = '\0';
+		strv_add(&folders, self);
+		strv_addf(&folders, "%s/../bin", self);
+	}
+	strv_add(&folders, GANTRY_BINDIR);
+	for (size_t i = 0; i < folders.n; i++) {
+		char *file = xprintf("%s/%s", folders.items[i], name);
+
+		if (fs_is_executable(file))
+			return file;
+		free(file);
+	}
+	error_set(err, ERR_EXEC, ECODE_NOENT, "There is no %s on this node",
+		  name);
+	return NULL;
+}
+
+void noded_init(struct noded *n, struct paths *paths)
+{
+	*n = (struct noded){.paths = paths, .masterd_runs = masterd_runs};
+	order_init(&n->order);
+	metad_init(&n->metad, paths);
+	peers_init(&n->peers, paths);
+	candidate_init(&n->candidate, disk_real(), paths,
+		       (struct replica_config){.owner_runs = owner_runs,
+					       .lock = lock_queue,
+					       .unlock = unlock_queue,
+					       .arg = n});
+}
+
+void noded_done(struct noded *n)
+{
+	metad_close(&n->metad);
+	candidate_done(&n->candidate);
+	peers_done(&n->peers);
+	free(n->address);
+}
+
+int noded_reload(struct noded *n, struct error *err)
+{
+	if (n->server == NULL)
+		return 0;
+	return https_server_reload(n->server, paths_trusted(n->paths), err);
+}

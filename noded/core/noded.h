@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The node daemon: one a host.  It does what the master says to hypervisors,
+ * disks and files here and knows no cluster but what the ssconf files tell. */
+#ifndef NODED_CORE_NODED_H
+#define NODED_CORE_NODED_H
+
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/base/log_rate.h"
+#include "lib/model/files/paths.h"
+#include "noded/core/peers.h"
+#include "noded/metad/metad.h"
+#include "noded/replica/candidate.h"
+#include "noded/replica/order.h"
+
+struct https_server;
+
+struct noded {
+	struct paths *paths;
+	struct peers peers;
+	struct log_rate refused;
+	struct candidate candidate;
+	struct order order;
+	struct metad metad;
+	char *address; /* we listen there; NULL in tests */
+	int port;
+	struct https_server *server;
+
+	/* Whether the master daemon runs on this node. */
+	bool (*masterd_runs)(const struct noded *n);
+
+	/* End the daemon once the running answer is out; NULL in tests. */
+	void (*quit)(struct noded *n);
+	void *arg; /* quit's own */
+};
+
+/* n->paths are given and stay the caller's. */
+void noded_init(struct noded *n, struct paths *paths);
+void noded_done(struct noded *n);
+
+/* Read the certificates again; does nothing before the server listens. */
+int noded_reload(struct noded *n, struct error *err);
+
+/* Where one of our programs is: beside ours, in the build's bin folder, or
+ * installed; to be freed, NULL and err. */
+char *noded_find_program(const char *name, struct error *err);
+
+/* Where a node daemon listens that is told nothing: at all addresses, of the
+ * cluster's family, as secondary addresses and the master's are used, too; in a
+ * virtual cluster, where others are on the machine, at the node's primary one.
+ * To be freed; NULL where that is not known. */
+char *noded_listen_address(const struct paths *paths);
+
+/* Whether this node is one of a virtual cluster: several share the machine, so
+ * nothing outside of the root may be touched. */
+static inline bool noded_is_virtual(const struct noded *n)
+{
+	return n->paths->root[0] != '\0';
+}
+
+#endif

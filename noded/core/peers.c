@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "noded/core/peers.h"
+
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/base/mem.h"
+#include "lib/model/config/ssconf.h"
+
+#define CERTS_KEY "master_candidates_certs"
+
+void peers_init(struct peers *p, const struct paths *paths)
+{
+	*p = (struct peers){.paths = paths};
+}
+
+void peers_done(struct peers *p)
+{
+	strv_done(&p->digests);
+}
+
+/* Whether the file at path is another one than *seen; *seen is updated.  Each
+ * writer replaces the file as a whole, so the inode tells as well. */
+static bool has_changed(const char *path, struct stat *seen)
+{
+	struct stat now;
+	bool changed;
+
+	if (stat(path, &now) < 0)
+		memset(&now, 0, sizeof(now));
+	changed = now.st_ino != seen->st_ino || now.st_size != seen->st_size ||
+		  now.st_mtim.tv_sec != seen->st_mtim.tv_sec ||
+		  now.st_mtim.tv_nsec != seen->st_mtim.tv_nsec;
+	*seen = now;
+	return changed;
+}
+
+/* The lines are "<node uuid>=<digest>". */
+static void read_candidates(struct peers *p)
+{
+	auto_strv struct strv lines = {0};
+
+	strv_done(&p->digests);
+	ssconf_read_lines(p->paths, CERTS_KEY, &lines);
+	for (size_t i = 0; i < lines.n; i++) {
+		const char *mark = strchr(lines.items[i], '=');
+
+		if (mark != NULL && mark[1] != '\0')
+			strv_add(&p->digests, mark + 1);
+	}
+}
+
+static bool is_cluster_certificate(struct peers *p, const char *digest)
+{
+	const char *file = path(p->paths, PATH_SERVER_PEM);
+	struct error err;
+
+	if (has_changed(file, &p->server_stat) &&
+	    tls_digest(file, p->server_digest, &err) < 0) {
+		log_warning("%s", err.text);
+		p->server_digest[0] = '\0';
+		memset(&p->server_stat, 0, sizeof(p->server_stat));
+	}
+	return p->server_digest[0] != '\0' &&
+	       strcmp(p->server_digest, digest) == 0;
+}
+
+bool peers_allowed(struct peers *p, const char *digest)
+{
+	auto_free char *file = paths_ssconf(p->paths, CERTS_KEY);
+
+	if (digest == NULL)
+		return false;
+	if (has_changed(file, &p->certs_stat))
+		read_candidates(p);
+	if (p->digests.n > 0)
+		return strv_has(&p->digests, digest);
+	return is_cluster_certificate(p, digest);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* KVM: an instance is a QEMU process that outlives the daemon.  It is known by
+ * its pid file, and by its command line, so that a reused pid is never taken
+ * for it; everything else is asked over its monitor.  The class; its parts are
+ * in hv_kvm_*.c. */
+#include "noded/hv/kvm/hv_kvm.h"
+
+#include <string.h>
+
+#include "lib/base/fs.h"
+#include "lib/json/json.h"
+
+/* --- looking --- */
+
+static json_t *kvm_node_info(const struct paths *p, const json_t *hvparams,
+			     struct error *err)
+{
+	(void)p;
+	(void)hvparams;
+	return hv_linux_node_info(err);
+}
+
+static int kvm_verify(const struct paths *p, const json_t *hvparams,
+		      struct error *err)
+{
+	const char *program =
+		json_str(hvparams, "kvm_path", KVM_DEFAULT_PROGRAM);
+
+	if (!fs_is_executable(program))
+		return error_set(
+			err, ERR_HYPERVISOR, NULL,
+			"The KVM binary ('%s') does not exist (install "
+			"qemu-system-x86, or set kvm_path)",
+			program);
+	return kvm_make_folders(p, err);
+}
+
+static int kvm_validate(const struct paths *p, const json_t *hvparams,
+			struct error *err)
+{
+	if (kvm_verify(p, hvparams, err) < 0 ||
+	    kvm_check_params(hvparams, err) < 0)
+		return -1;
+	return kvm_check_node(p, hvparams, err);
+}
+
+static int kvm_list(const struct paths *p, const json_t *hvparams,
+		    struct strv *ret_names, struct error *err)
+{
+	auto_free char *folder =
+		xprintf("%s/pid", path(p, PATH_KVM_HYPERVISOR_DIR));
+	auto_strv struct strv names = {0};
+
+	(void)hvparams;
+	if (!fs_is_dir(folder))
+		return 0;
+	if (fs_list(folder, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++)
+		if (kvm_running_pid(p, names.items[i]) != 0)
+			strv_add(ret_names, names.items[i]);
+	kvm_list_shut_down(p, ret_names);
+	return 0;
+}
+
+static int kvm_info(const struct paths *p, const char *name,
+		    const json_t *hvparams, struct hv_info *ret,
+		    struct error *err)
+{
+	pid_t pid = kvm_running_pid(p, name);
+	auto_json json_t *notes = NULL;
+
+	(void)hvparams;
+	(void)err;
+	if (pid == 0) {
+		*ret = (struct hv_info){.state = HV_SHUTDOWN};
+		return kvm_user_has_shut_down(p, name) ? 1 : 0;
+	}
+	kvm_events_trim(p, name);
+	notes = kvm_read_notes(p, name);
+	*ret = (struct hv_info){
+		.memory = json_int(notes, "memory", 0),
+		.vcpus = json_int(notes, "vcpus", 0),
+		.time = kvm_cpu_seconds(pid),
+	};
+	return 1;
+}
+
+/* --- starting and stopping --- */
+
+static int kvm_stop(const struct paths *p, const json_t *instance, bool force,
+		    bool retry, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	bool acpi = json_bool(json_get(instance, "hvparams"), "acpi", true);
+
+	if (kvm_running_pid(p, name) == 0) {
+		kvm_cleanup(p, name);
+		return 0;
+	}
+	if (force || !acpi)
+		return kvm_end_process(p, name, err);
+	/* Again each time: a guest that still boots hears no button. */
+	(void)retry;
+	return kvm_order(p, name, "system_powerdown", NULL, err);
+}
+
+static int kvm_reboot(const struct paths *p, const json_t *instance,
+		      struct error *err)
+{
+	return kvm_order(p, json_str(instance, "name", ""), "system_reset",
+			 NULL, err);
+}
+
+const struct hv_class hv_kvm = {
+	.name = "kvm",
+	.node_info = kvm_node_info,
+	.verify = kvm_verify,
+	.validate = kvm_validate,
+	.list = kvm_list,
+	.info = kvm_info,
+	.start = kvm_start,
+	.stop = kvm_stop,
+	.cleanup = kvm_cleanup,
+	.reboot = kvm_reboot,
+	.balloon = kvm_balloon,
+	.hotplug_supported = kvm_hotplug_supported,
+	.hotplug = kvm_hotplug,
+	.console = kvm_console,
+	.migration_info = kvm_migration_info,
+	.accept = kvm_accept,
+	.migrate = kvm_migrate,
+	.finalize_dst = kvm_finalize_dst,
+	.finalize_src = kvm_finalize_src,
+	.migration_status = kvm_migration_status,
+};

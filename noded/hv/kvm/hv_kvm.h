@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* KVM: what the class (hv_kvm.c) and its parts (hv_kvm_*.c) share.
+ *
+ * Below the kvm-hypervisor folder a running instance has pid/<name>, written
+ * by QEMU, ctrl/<name>.qmp and ctrl/<name>.serial, sockets, and
+ * conf/<name>.runtime, our notes of what it was started with: size (MiB that
+ * its hardware has), memory (what the balloon leaves of it), vcpus, hvparams
+ * (those that the guest sees), nics, places, taps ({id of a NIC: its device on
+ * the host}), uid (of the pool, or 0), confined. */
+#ifndef NODED_HV_KVM_HV_KVM_H
+#define NODED_HV_KVM_HV_KVM_H
+
+#include <sys/types.h>
+
+#include "noded/hv/hv.h"
+#include "noded/hv/kvm/hv_kvm_tap.h"
+
+#define VNC_BASE_PORT 5900
+#define KVM_DEFAULT_PROGRAM "/usr/bin/kvm"
+
+/* What QEMU is started with, beside the instance and its disks. */
+struct kvm_start {
+	int64_t size;	/* MiB that the machine has */
+	int64_t memory; /* MiB of these that the guest may use at first */
+	bool paused;
+	const char *incoming; /* "tcp:address:port" to wait for a migration */
+	json_t *places; /* of its devices, see hv_kvm_devices.h; added to */
+	const struct kvm_taps *taps; /* NULL: closed networks */
+	const char *run_as;	     /* a user; NULL: ours */
+};
+
+/* --- the process and its files (hv_kvm_process.c) --- */
+
+/* kvm-hypervisor/<folder>/<name><suffix>; to be freed. */
+char *kvm_file(const struct paths *p, const char *folder, const char *name,
+	       const char *suffix);
+int kvm_make_folders(const struct paths *p, struct error *err);
+
+/* The pid if it runs and is that instance's, else 0. */
+pid_t kvm_running_pid(const struct paths *p, const char *name);
+double kvm_cpu_seconds(pid_t pid);
+
+/* Kill it and wait until it is gone. */
+WAITS int kvm_end_process(const struct paths *p, const char *name,
+			  struct error *err);
+
+/* Remove the files of an instance that does not run. */
+WAITS void kvm_cleanup(const struct paths *p, const char *name);
+
+/* Run a command of its monitor; the "return" value, to be freed. */
+WAITS json_t *kvm_monitor(const struct paths *p, const char *name,
+			  const char *command, json_t *arguments STEALS,
+			  struct error *err);
+/* The same for commands that return nothing. */
+WAITS int kvm_order(const struct paths *p, const char *name,
+		    const char *command, json_t *arguments STEALS,
+		    struct error *err);
+
+/* Several on one connection. */
+struct qmp_step;
+WAITS int kvm_orders(const struct paths *p, const char *name,
+		     const struct qmp_step *steps, size_t n, struct error *err);
+
+/* The notes of a running instance, to be freed (NULL: none, or unreadable). */
+json_t *kvm_read_notes(const struct paths *p, const char *name);
+int kvm_write_notes(const struct paths *p, const char *name,
+		    const json_t *notes, struct error *err);
+
+/* --- starting (hv_kvm_start.c) --- */
+
+/* Run QEMU until it has gone to the background, tell it what does not belong
+ * on a command line, and take notes. */
+WAITS int kvm_launch(const struct paths *p, const json_t *instance,
+		     const struct hv_disk *disks, size_t n_disks,
+		     const struct kvm_start *start, struct error *err);
+WAITS int kvm_start(const struct paths *p, const json_t *instance,
+		    const struct hv_disk *disks, size_t n_disks, bool paused,
+		    struct error *err);
+
+/* How much of its memory a running guest may use. */
+WAITS int kvm_balloon(const struct paths *p, const json_t *instance,
+		      int64_t memory, struct error *err);
+
+/* --- cpu_mask (hv_kvm_cpu.c) --- */
+
+/* Does it name CPUs that this node has? */
+int kvm_check_mask(const json_t *hv, struct error *err);
+/* Bind the threads of a process that runs. */
+WAITS int kvm_pin(const struct paths *p, const json_t *instance,
+		  struct error *err);
+
+/* --- under whose name, in which folder (hv_kvm_user.c) --- */
+
+struct kvm_user {
+	char *run_as; /* NULL: ours */
+	int64_t uid;  /* of the pool, else 0 */
+	int lock;     /* held while it starts, else -1 */
+};
+#define auto_user __attribute__((cleanup(kvm_user_done), unused))
+
+int kvm_user_take(const struct paths *p, const json_t *instance,
+		  struct kvm_user *ret, struct error *err);
+void kvm_user_done(struct kvm_user *user);
+/* Give a uid of the pool back (0: none), unless another has taken it over. */
+void kvm_user_release(const struct paths *p, const char *name, int64_t uid);
+
+/* An empty folder, if it is to see no other. */
+int kvm_make_chroot(const struct paths *p, const json_t *instance,
+		    struct error *err);
+void kvm_remove_chroot(const struct paths *p, const char *name);
+void kvm_add_confinement(const struct paths *p, struct strv *argv,
+			 const json_t *instance, const char *run_as);
+/* Such a process opens no files of the host any more: they are given to it
+ * (noted as "confined"). */
+bool kvm_is_confined(const json_t *hv);
+
+int kvm_check_user_params(const json_t *hv, struct error *err);
+int kvm_check_user_node(const struct paths *p, const json_t *hv,
+			struct error *err);
+
+/* --- user_shutdown (hv_kvm_events.c) --- */
+
+/* The files of the events, where they are wanted; *ret_fd (or -1) has to stay
+ * open until the process runs. */
+int kvm_events_open(const struct paths *p, const json_t *instance, int *ret_fd,
+		    struct error *err);
+void kvm_add_events(const struct paths *p, struct strv *argv,
+		    const json_t *instance, char *(*quoted)(const char *));
+/* Do these events, a line each, end with a shutdown from inside? */
+bool kvm_events_tell_user(const char *text);
+/* It does not run, and that is what the user wanted. */
+bool kvm_user_has_shut_down(const struct paths *p, const char *name);
+void kvm_list_shut_down(const struct paths *p, struct strv *ret_names);
+void kvm_events_trim(const struct paths *p, const char *name);
+
+/* --- soundhw (hv_kvm_sound.c) --- */
+
+int kvm_check_sound(const json_t *hv, struct error *err);
+void kvm_add_sound(struct strv *argv, const json_t *hv);
+
+/* --- the parameters (hv_kvm_check.c) --- */
+
+/* Do they fit each other, and can they be served at all? */
+int kvm_check_params(const json_t *hv, struct error *err);
+
+/* Is there on this node what they name? */
+int kvm_check_node(const struct paths *p, const json_t *hv, struct error *err);
+
+/* --- VNC or SPICE, graphics, mouse, keyboard (hv_kvm_display.c) --- */
+
+int kvm_add_display(const struct paths *p, struct strv *argv,
+		    const json_t *instance, const json_t *hv,
+		    struct error *err);
+
+/* Add what the monitor has to be told of passwords, {execute, arguments}; they
+ * are read from their files here. */
+int kvm_display_orders(const json_t *instance, const json_t *hv, json_t *orders,
+		       struct error *err);
+
+/* Where to look at it, as the class's console(). */
+json_t *kvm_console(const struct paths *p, const json_t *instance,
+		    const json_t *node, const json_t *hvparams,
+		    struct error *err);
+
+/* --- the command line (hv_kvm_args.c) --- */
+
+/* The whole command line for an instance, NULL-ended after the last item. */
+int kvm_args(const struct paths *p, const json_t *instance,
+	     const struct hv_disk *disks, size_t n_disks,
+	     const struct kvm_start *start, struct strv *ret_argv,
+	     struct error *err);
+
+/* --- devices that come and go (hv_kvm_hotplug.c), as in hv.h --- */
+
+WAITS int kvm_hotplug_supported(const struct paths *p, const json_t *instance,
+				struct error *err);
+WAITS int kvm_hotplug(const struct paths *p, const json_t *instance,
+		      const struct hv_plug *plug, struct error *err);
+
+/* --- migration (hv_kvm_migrate.c), as in hv.h --- */
+
+WAITS char *kvm_migration_info(const struct paths *p, const json_t *instance,
+			       struct error *err);
+WAITS int kvm_accept(const struct paths *p, const json_t *instance,
+		     const struct hv_disk *disks, size_t n_disks,
+		     const char *info, const char *target, struct error *err);
+WAITS int kvm_migrate(const struct paths *p, const char *cluster_name,
+		      const json_t *instance, const char *target, bool live,
+		      struct error *err);
+WAITS int kvm_finalize_dst(const struct paths *p, const json_t *instance,
+			   const char *info, bool success, struct error *err);
+WAITS int kvm_finalize_src(const struct paths *p, const json_t *instance,
+			   bool success, bool live, struct error *err);
+/* Where the target listens, to be freed. */
+char *kvm_migration_uri(const json_t *instance, const char *target);
+/* The arguments of migrate-set-parameters. */
+json_t *kvm_migration_limits(const json_t *hv);
+/* The arguments of migrate-set-capabilities; NULL: none are wanted. */
+json_t *kvm_capabilities(const json_t *hv);
+int kvm_check_capabilities(const json_t *hv, struct error *err);
+WAITS json_t *kvm_migration_status(const struct paths *p,
+				   const json_t *instance, struct error *err);
+
+#endif

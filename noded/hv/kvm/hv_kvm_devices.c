@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "noded/hv/kvm/hv_kvm_devices.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/array.h"
+#include "lib/base/fs.h"
+#include "lib/json/json.h"
+#include "lib/model/params/params.h"
+
+/* Slots of the first PCI bus; those below kvm_pci_reservations are QEMU's. */
+#define PCI_SLOTS 32
+#define PCI_RESERVED 12
+
+char *kvm_quoted(const char *value)
+{
+	struct buf b = {0};
+
+	for (; *value != '\0'; value++) {
+		if (*value == ',')
+			buf_addc(&b, ',');
+		buf_addc(&b, *value);
+	}
+	return buf_steal(&b);
+}
+
+char *kvm_option(const json_t *properties)
+{
+	struct buf b = {0};
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)properties, key, value) {
+		auto_free char *text = NULL;
+
+		if (json_is_boolean(value))
+			text = xstrdup(json_is_true(value) ? "on" : "off");
+		else if (json_is_string(value))
+			text = kvm_quoted(json_string_value(value));
+		else
+			text = json_text(value);
+		if (b.len == 0)
+			buf_adds(&b, text);
+		else
+			buf_addf(&b, ",%s=%s", key, text);
+	}
+	return buf_steal(&b);
+}
+
+/* All of the UUID would be too long for QEMU. */
+char *kvm_device_id(const char *kind, const json_t *device, size_t i)
+{
+	auto_free char *head = xstrdup(json_str(device, "uuid", ""));
+
+	for (int n = 0; n < 2; n++) {
+		char *dash = strrchr(head, '-');
+
+		if (dash == NULL)
+			return xprintf("%s%zu", kind, i);
+		*dash = '\0';
+	}
+	return xprintf("%s-%s", kind, head);
+}
+
+/* --- places --- */
+
+static bool is_taken(const json_t *places, int64_t number)
+{
+	const char *id;
+	json_t *value;
+
+	json_object_foreach ((json_t *)places, id, value)
+		if (json_integer_value(value) == number)
+			return true;
+	return false;
+}
+
+/* The place that the device has, or the first free one; -1 with err. */
+static int64_t take_place(json_t *places, const char *id, int64_t first,
+			  struct error *err)
+{
+	int64_t number = json_int(places, id, -1);
+
+	if (number >= 0)
+		return number;
+	for (number = first; number < PCI_SLOTS; number++)
+		if (!is_taken(places, number)) {
+			json_set_int(places, id, number);
+			return number;
+		}
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "There is no free slot for device %s (see "
+			 "kvm_pci_reservations)",
+			 id);
+}
+
+static int take_pci(json_t *device, const json_t *hv, json_t *places,
+		    struct error *err)
+{
+	int64_t slot = take_place(
+		places, json_str(device, "id", ""),
+		json_int(hv, "kvm_pci_reservations", PCI_RESERVED), err);
+	auto_free char *address = xprintf("0x%jx", (uintmax_t)slot);
+
+	if (slot < 0)
+		return -1;
+	json_set_str(device, "addr", address);
+	return 0;
+}
+
+static int take_scsi(json_t *device, json_t *places, struct error *err)
+{
+	int64_t target = take_place(places, json_str(device, "id", ""), 0, err);
+
+	if (target < 0)
+		return -1;
+	json_set_str(device, "bus", "scsi.0");
+	json_set_int(device, "scsi-id", target);
+	return 0;
+}
+
+/* --- disks --- */
+
+enum bus { BUS_PCI, BUS_SCSI, BUS_IDE };
+
+static const struct disk_type {
+	const char *type, *driver;
+	enum bus bus;
+} disk_types[] = {
+	{"paravirtual", "virtio-blk-pci", BUS_PCI},
+	{"ide", "ide-hd", BUS_IDE},
+	{"scsi", "scsi-hd", BUS_SCSI},
+	{"scsi-hd", "scsi-hd", BUS_SCSI},
+	{"scsi-block", "scsi-block", BUS_SCSI},
+	{"scsi-generic", "scsi-generic", BUS_SCSI},
+	{"scsi-cd", "scsi-cd", BUS_SCSI},
+};
+
+static const struct disk_type *type_named(const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(disk_types); i++)
+		if (strcmp(disk_types[i].type, type) == 0)
+			return &disk_types[i];
+	return NULL;
+}
+
+static const struct disk_type *disk_type(const json_t *hv)
+{
+	return type_named(json_str(hv, "disk_type", "paravirtual"));
+}
+
+/* As the disks where nothing is said; but a paravirtual one, which is before
+ * the disks in the eyes of a guest, only on demand. */
+static const struct disk_type *cdrom_type(const json_t *hv)
+{
+	const char *type = json_str(hv, "cdrom_disk_type", "");
+	const struct disk_type *disks = disk_type(hv);
+
+	if (*type != '\0')
+		return type_named(type);
+	return disks != NULL && disks->bus == BUS_SCSI ? disks
+						       : type_named("ide");
+}
+
+static bool has_cdrom(const json_t *hv)
+{
+	return *json_str(hv, "cdrom_image_path", "") != '\0' ||
+	       *json_str(hv, "cdrom2_image_path", "") != '\0';
+}
+
+bool kvm_is_scsi(const json_t *hv)
+{
+	const struct disk_type *type = disk_type(hv);
+	const struct disk_type *cdrom = has_cdrom(hv) ? cdrom_type(hv) : NULL;
+
+	return (type != NULL && type->bus == BUS_SCSI) ||
+	       (cdrom != NULL && cdrom->bus == BUS_SCSI);
+}
+
+static int check_type(const char *key, const char *value, struct error *err)
+{
+	if (type_named(value) != NULL)
+		return 0;
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "%s '%s' is not supported: QEMU's PCs have no such "
+			 "disks",
+			 key, value);
+}
+
+int kvm_check_disk_types(const json_t *hv, struct error *err)
+{
+	const char *cdrom = json_str(hv, "cdrom_disk_type", "");
+
+	if (check_type("disk_type", json_str(hv, "disk_type", "paravirtual"),
+		       err) < 0)
+		return -1;
+	return *cdrom == '\0' ? 0 : check_type("cdrom_disk_type", cdrom, err);
+}
+
+bool kvm_can_plug(const json_t *hv, const char *kind)
+{
+	const struct disk_type *type = disk_type(hv);
+
+	if (strcmp(kind, "nic") == 0)
+		return strcmp(json_str(hv, "nic_type", "paravirtual"),
+			      "paravirtual") == 0;
+	return type != NULL && type->bus != BUS_IDE;
+}
+
+json_t *kvm_disk_device(const json_t *hv, const char *id, json_t *places,
+			struct error *err)
+{
+	const struct disk_type *type = disk_type(hv);
+	auto_json json_t *device = NULL;
+	int rc = 0;
+
+	if (type == NULL) {
+		error_set(err, ERR_HYPERVISOR, NULL,
+			  "Disk type '%s' is not supported here",
+			  json_str(hv, "disk_type", ""));
+		return NULL;
+	}
+	device = json_make("{s:s, s:s, s:s}", "driver", type->driver, "drive",
+			   id, "id", id);
+	if (type->bus == BUS_PCI)
+		rc = take_pci(device, hv, places, err);
+	else if (type->bus == BUS_SCSI)
+		rc = take_scsi(device, places, err);
+	else
+		json_set_int(places, id, KVM_NO_PLACE);
+	return rc < 0 ? NULL : steal(&device);
+}
+
+json_t *kvm_cdrom_device(const json_t *hv, const char *id, int boot_place,
+			 json_t *places, struct error *err)
+{
+	static const char *const drivers[] = {[BUS_PCI] = "virtio-blk-pci",
+					      [BUS_SCSI] = "scsi-cd",
+					      [BUS_IDE] = "ide-cd"};
+	const struct disk_type *type = cdrom_type(hv);
+	auto_json json_t *device =
+		type == NULL
+			? NULL
+			: json_make("{s:s, s:s, s:s}", "driver",
+				    drivers[type->bus], "drive", id, "id", id);
+	int rc = 0;
+
+	if (device == NULL) {
+		check_type("cdrom_disk_type",
+			   json_str(hv, "cdrom_disk_type", ""), err);
+		return NULL;
+	}
+	if (type->bus == BUS_PCI)
+		rc = take_pci(device, hv, places, err);
+	else if (type->bus == BUS_SCSI)
+		rc = take_scsi(device, places, err);
+	if (boot_place > 0)
+		json_set_int(device, "bootindex", boot_place);
+	return rc < 0 ? NULL : steal(&device);
+}
+
+/* Two hosts must not have two opinions of a disk that both can see, or a
+ * migration would lose what one of them has not written yet.  Nodes of a
+ * virtual cluster are one host. */
+static const char *disk_cache(const struct paths *p, const json_t *hv,
+			      const json_t *disk)
+{
+	const char *type = json_str(disk, "dev_type", "");
+
+	if (strcmp(json_str(hv, "disk_aio", "threads"), "native") == 0)
+		return "none";
+	if (*p->root == '\0' && params_template_is_ext_mirrored(type) &&
+	    strcmp(type, "rbd") != 0)
+		return "none";
+	return json_str(hv, "disk_cache", "default");
+}
+
+static const char *disk_aio(const json_t *hv)
+{
+	const char *aio = json_str(hv, "disk_aio", "");
+
+	return *aio == '\0' ? "threads" : aio;
+}
+
+static bool is_read_only(const json_t *disk)
+{
+	return strcmp(json_str(disk, "mode", "rw"), "ro") == 0;
+}
+
+char *kvm_drive(const struct paths *p, const json_t *hv,
+		const struct hv_disk *disk, const char *id)
+{
+	const char *cache = disk_cache(p, hv, disk->disk);
+	const char *discard = json_str(hv, "disk_discard", "default");
+	auto_free char *file = kvm_quoted(disk->path);
+	struct buf drive = {0};
+
+	/* The format is said, never guessed from what a guest wrote. */
+	buf_addf(&drive, "file=%s,format=raw,if=none,id=%s,aio=%s", file, id,
+		 disk_aio(hv));
+	if (strcmp(cache, "default") != 0)
+		buf_addf(&drive, ",cache=%s", cache);
+	if (strcmp(discard, "default") != 0)
+		buf_addf(&drive, ",discard=%s", discard);
+	if (is_read_only(disk->disk))
+		buf_adds(&drive, ",readonly=on");
+	return buf_steal(&drive);
+}
+
+static bool is_device(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISBLK(st.st_mode);
+}
+
+json_t *kvm_blockdev(const struct paths *p, const json_t *hv,
+		     const struct hv_disk *disk, const char *id)
+{
+	bool direct = strcmp(disk_cache(p, hv, disk->disk), "none") == 0;
+	bool read_only = is_read_only(disk->disk);
+	const char *discard = json_str(hv, "disk_discard", "default");
+	json_t *node = json_make(
+		"{s:s, s:s, s:b, s:{s:b}, s:{s:s, s:s, s:s, s:b, s:{s:b}}}",
+		"driver", "raw", "node-name", id, "read-only", read_only,
+		"cache", "direct", direct, "file", "driver",
+		is_device(disk->path) ? "host_device" : "file", "filename",
+		disk->path, "aio", disk_aio(hv), "read-only", read_only,
+		"cache", "direct", direct);
+
+	if (strcmp(discard, "default") != 0) {
+		json_set_str(node, "discard", discard);
+		json_set_str(json_object_get(node, "file"), "discard", discard);
+	}
+	return node;
+}
+
+/* --- NICs --- */
+
+json_t *kvm_nic_device(const json_t *hv, const json_t *nic, const char *id,
+		       size_t n_queues, json_t *places, struct error *err)
+{
+	const char *type = json_str(hv, "nic_type", "paravirtual");
+	bool paravirtual = strcmp(type, "paravirtual") == 0;
+	auto_json json_t *device =
+		json_make("{s:s, s:s, s:s, s:s}", "driver",
+			  paravirtual ? "virtio-net-pci" : type, "netdev", id,
+			  "mac", json_str(nic, "mac", ""), "id", id);
+
+	if (strcmp(type, "ne2k_isa") == 0) {
+		json_set_int(places, id, KVM_NO_PLACE);
+		return steal(&device);
+	}
+	if (take_pci(device, hv, places, err) < 0)
+		return NULL;
+	if (n_queues > 1) {
+		json_set_str(device, "mq", "on");
+		/* Two of a queue, its configuration and control. */
+		json_set_int(device, "vectors", (int64_t)(2 * n_queues + 2));
+	}
+	/* The option ROM only delays the start. */
+	if (*json_str(hv, "kernel_path", "") != '\0')
+		json_set_str(device, "romfile", "");
+	return steal(&device);
+}
+
+json_t *kvm_netdev(const char *id, const char *fds, const char *vhost_fds)
+{
+	json_t *netdev;
+
+	if (fds == NULL)
+		return json_make("{s:s, s:s, s:b}", "type", "user", "id", id,
+				 "restrict", 1);
+	netdev = json_make("{s:s, s:s, s:s}", "type", "tap", "id", id, "fds",
+			   fds);
+	if (vhost_fds != NULL) {
+		json_set_bool(netdev, "vhost", true);
+		json_set_str(netdev, "vhostfds", vhost_fds);
+	}
+	return netdev;
+}

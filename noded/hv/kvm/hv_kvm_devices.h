@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* KVM: disks and NICs as QEMU knows them, the same whether they are there from
+ * the start (-drive, -netdev, -device) or come later (blockdev-add, netdev_add,
+ * device_add).
+ *
+ * A device's id is made from its UUID, as Ganeti's.  Its place on the bus is
+ * written down in `places`, {id: number}, so that it has the same one after a
+ * migration, whatever came and went before. */
+#ifndef NODED_HV_KVM_HV_KVM_DEVICES_H
+#define NODED_HV_KVM_HV_KVM_DEVICES_H
+
+#include "noded/hv/hv.h"
+
+/* The place of a device that is where QEMU puts it. */
+#define KVM_NO_PLACE (-1)
+
+/* kind: "disk" or "nic"; i: for one without UUID.  To be freed. */
+char *kvm_device_id(const char *kind, const json_t *device, size_t i);
+
+/* The properties of a device, its driver first, with a place from `places`,
+ * where it is noted; NULL and err when the type is not supported or the bus is
+ * full. */
+json_t *kvm_nic_device(const json_t *hv, const json_t *nic, const char *id,
+		       size_t n_queues, json_t *places, struct error *err);
+json_t *kvm_disk_device(const json_t *hv, const char *id, json_t *places,
+			struct error *err);
+
+/* What is behind a NIC: a netdev's properties, its type first.  fds: of the
+ * queues of a TAP device, numbers or names with ':' between, vhost_fds: theirs
+ * (NULL: none); without fds a network of its own behind the process (user mode,
+ * closed to the outside). */
+json_t *kvm_netdev(const char *id, const char *fds, const char *vhost_fds);
+
+/* What is behind a disk: as -drive has it, to be freed, and as blockdev-add. */
+char *kvm_drive(const struct paths *p, const json_t *hv,
+		const struct hv_disk *disk, const char *id);
+json_t *kvm_blockdev(const struct paths *p, const json_t *hv,
+		     const struct hv_disk *disk, const char *id);
+
+/* Properties as the value of an option: the first alone, then key=value, with
+ * commas doubled; to be freed. */
+char *kvm_option(const json_t *properties);
+/* A value with commas doubled; to be freed. */
+char *kvm_quoted(const char *value);
+
+/* May a device of this kind come and go while the machine runs? */
+bool kvm_can_plug(const json_t *hv, const char *kind);
+
+/* Disks or CD-ROMs of these types need a SCSI controller. */
+bool kvm_is_scsi(const json_t *hv);
+
+/* The properties of a CD-ROM, its driver first, as for disks. */
+json_t *kvm_cdrom_device(const json_t *hv, const char *id, int boot_place,
+			 json_t *places, struct error *err);
+
+/* Are disk_type and cdrom_disk_type known? */
+int kvm_check_disk_types(const json_t *hv, struct error *err);
+
+#endif

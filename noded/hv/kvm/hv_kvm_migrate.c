@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* KVM: moving a running machine to another node.  Over there a process with the
+ * same hardware waits for its memory and state. */
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "noded/hv/kvm/hv_kvm.h"
+#include "noded/hv/kvm/hv_kvm_devices.h"
+#include "noded/hv/kvm/hv_kvm_net.h"
+
+/* Of passes over memory that has changed, before postcopy. */
+#define POSTCOPY_ROUNDS 2
+
+char *kvm_migration_info(const struct paths *p, const json_t *instance,
+			 struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_json json_t *notes = kvm_read_notes(p, name);
+
+	if (notes == NULL || kvm_running_pid(p, name) == 0) {
+		error_set(err, ERR_HYPERVISOR, NULL,
+			  "Instance %s does not run here", name);
+		return NULL;
+	}
+	return json_text(notes);
+}
+
+char *kvm_migration_uri(const json_t *instance, const char *target)
+{
+	return xprintf("tcp:%s:%jd", target,
+		       (intmax_t)json_int(json_get(instance, "hvparams"),
+					  "migration_port", 8102));
+}
+
+/* The machine as it runs over there: its hardware is what it was started with,
+ * and what was plugged since. */
+static json_t *as_it_runs(const json_t *instance, const json_t *notes)
+{
+	json_t *copy = json_copy((json_t *)instance);
+	json_t *nics = json_object_get(notes, "nics");
+
+	json_object_set_new(copy, "hvparams",
+			    json_overlay(json_get(instance, "hvparams"),
+					 json_get(notes, "hvparams")));
+	if (nics != NULL)
+		json_object_set(copy, "nics", nics);
+	return copy;
+}
+
+/* Of the disks those that it knows (all, where nothing is noted), in their
+ * order; their number. */
+static size_t known_disks(const struct hv_disk *disks, size_t n,
+			  const json_t *places, struct hv_disk *ret)
+{
+	size_t n_known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *id = kvm_device_id("disk", disks[i].disk, i);
+
+		if (json_object_size(places) == 0 ||
+		    json_get(places, id) != NULL)
+			ret[n_known++] = disks[i];
+	}
+	return n_known;
+}
+
+int kvm_accept(const struct paths *p, const json_t *instance,
+	       const struct hv_disk *disks, size_t n_disks, const char *info,
+	       const char *target, struct error *err)
+{
+	auto_json json_t *notes = json_parse(info, strlen(info), err);
+	auto_free char *uri = kvm_migration_uri(instance, target);
+	auto_free struct hv_disk *known =
+		xcalloc(n_disks + 1, sizeof(struct hv_disk));
+	auto_json json_t *running = as_it_runs(instance, notes);
+	auto_json json_t *places =
+		json_overlay(json_get(notes, "places"), NULL);
+	struct kvm_start start = {
+		/* The same hardware as over there, not what fits here. */
+		.size = json_int(notes, "size", 0),
+		.memory = json_int(notes, "memory", 0),
+		.incoming = uri,
+		.places = places,
+	};
+
+	if (start.size <= 0 || start.memory <= 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Invalid migration information for instance "
+				 "%s",
+				 json_str(instance, "name", ""));
+	n_disks = known_disks(disks, n_disks, start.places, known);
+	return kvm_launch(p, running, known, n_disks, &start, err);
+}
+
+static void split_capabilities(const json_t *hv, struct strv *ret)
+{
+	const char *text = json_str(hv, "migration_caps", "");
+
+	if (*text != '\0')
+		str_split(ret, text, ':');
+}
+
+json_t *kvm_capabilities(const json_t *hv)
+{
+	auto_strv struct strv names = {0};
+	json_t *list = json_array();
+
+	split_capabilities(hv, &names);
+	for (size_t i = 0; i < names.n; i++)
+		json_array_append_new(list,
+				      json_make("{s:s, s:b}", "capability",
+						names.items[i], "state", 1));
+	if (names.n > 0)
+		return json_make("{s:o}", "capabilities", list);
+	json_decref(list);
+	return NULL;
+}
+
+int kvm_check_capabilities(const json_t *hv, struct error *err)
+{
+	auto_strv struct strv names = {0};
+
+	split_capabilities(hv, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		const char *name = names.items[i];
+
+		if (*name == '\0' ||
+		    name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789"
+				      "-")] != '\0')
+			return error_set(err, ERR_HYPERVISOR, NULL,
+					 "migration_caps: '%s' is no name of a "
+					 "capability",
+					 name);
+	}
+	return 0;
+}
+
+/* Memory that changes faster than it moves is fetched by the target when it
+ * runs there, where that is wanted. */
+static bool wants_postcopy(const json_t *hv, const json_t *ram)
+{
+	auto_strv struct strv names = {0};
+
+	split_capabilities(hv, &names);
+	return (strv_has(&names, "postcopy-ram") ||
+		strv_has(&names, "x-postcopy-ram")) &&
+	       json_int(ram, "dirty-sync-count", 0) >= POSTCOPY_ROUNDS;
+}
+
+json_t *kvm_migration_limits(const json_t *hv)
+{
+	json_int_t bandwidth = json_int(hv, "migration_bandwidth", 32);
+	json_int_t downtime = json_int(hv, "migration_downtime", 30);
+
+	return json_make("{s:I, s:I}", "max-bandwidth", bandwidth * 1024 * 1024,
+			 "downtime-limit", downtime);
+}
+
+int kvm_migrate(const struct paths *p, const char *cluster_name,
+		const json_t *instance, const char *target, bool live,
+		struct error *err)
+{
+	const json_t *hv = json_get(instance, "hvparams");
+	const char *name = json_str(instance, "name", "");
+	auto_free char *uri = kvm_migration_uri(instance, target);
+	json_t *capabilities = kvm_capabilities(hv);
+
+	(void)cluster_name;
+	if (capabilities != NULL &&
+	    kvm_order(p, name, "migrate-set-capabilities", capabilities, err) <
+		    0)
+		return -1;
+	if (!live && kvm_order(p, name, "stop", NULL, err) < 0)
+		return -1;
+	if (kvm_order(p, name, "migrate-set-parameters",
+		      kvm_migration_limits(hv), err) < 0)
+		return -1;
+	return kvm_order(p, name, "migrate", json_make("{s:s}", "uri", uri),
+			 err);
+}
+
+/* Routes lead here from now on. */
+static WAITS int connect_late(const struct paths *p, const json_t *instance,
+			      struct error *err)
+{
+	auto_json json_t *notes =
+		kvm_read_notes(p, json_str(instance, "name", ""));
+	const json_t *nics = json_get(notes, "nics");
+
+	for (size_t i = 0; i < json_array_size(nics); i++) {
+		const json_t *nic = json_array_get(nics, i);
+		auto_free char *id = kvm_device_id("nic", nic, i);
+		const struct kvm_nic late = {
+			.instance = instance,
+			.nic = nic,
+			.seq = i,
+			.tap = json_str(json_get(notes, "taps"), id, ""),
+		};
+
+		if (kvm_net_is_late(nic) && *late.tap != '\0' &&
+		    kvm_net_up(p, &late, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Its balloon came along, as full as it was; but only the order makes the size
+ * certain, whatever the source was doing to it at the end. */
+static WAITS void balloon_again(const struct paths *p, const json_t *instance)
+{
+	auto_json json_t *notes =
+		kvm_read_notes(p, json_str(instance, "name", ""));
+	int64_t memory = json_int(notes, "memory", 0);
+	struct error err;
+
+	if (memory < json_int(notes, "size", 0) &&
+	    kvm_balloon(p, instance, memory, &err) < 0)
+		log_warning("Instance %s has come with more memory than %jd "
+			    "MiB: %s",
+			    json_str(instance, "name", ""), (intmax_t)memory,
+			    err.text);
+}
+
+int kvm_finalize_dst(const struct paths *p, const json_t *instance,
+		     const char *info, bool success, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+
+	(void)info;
+	if (!success)
+		return kvm_end_process(p, name, err);
+	if (kvm_order(p, name, "cont", NULL, err) < 0)
+		return -1;
+	balloon_again(p, instance);
+	return connect_late(p, instance, err);
+}
+
+int kvm_finalize_src(const struct paths *p, const json_t *instance,
+		     bool success, bool live, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+
+	if (success)
+		return kvm_end_process(p, name, err);
+	if (kvm_order(p, name, "migrate_cancel", NULL, err) < 0)
+		return -1;
+	return live ? 0 : kvm_order(p, name, "cont", NULL, err);
+}
+
+json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
+			     struct error *err)
+{
+	auto_json json_t *state = kvm_monitor(p, json_str(instance, "name", ""),
+					      "query-migrate", NULL, err);
+	const char *status = json_str(state, "status", "none");
+	const json_t *ram = json_get(state, "ram");
+	static const struct {
+		const char *theirs, *ours;
+	} names[] = {
+		{"completed", "completed"}, {"failed", "failed"},
+		{"cancelled", "cancelled"}, {"cancelling", "cancelled"},
+		{"none", "failed"},
+	};
+	const char *ours = "active";
+
+	if (state == NULL)
+		return NULL;
+	if (strcmp(status, "active") == 0 &&
+	    wants_postcopy(json_get(instance, "hvparams"), ram) &&
+	    kvm_order(p, json_str(instance, "name", ""),
+		      "migrate-start-postcopy", NULL, err) < 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i].theirs, status) == 0)
+			ours = names[i].ours;
+	return json_make("{s:s, s:I, s:I}", "status", ours, "transferred_ram",
+			 (json_int_t)json_int(ram, "transferred", 0),
+			 "total_ram", (json_int_t)json_int(ram, "total", 0));
+}

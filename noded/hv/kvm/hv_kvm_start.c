@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* KVM: how an instance begins: its process, and our notes of what it was
+ * started with. */
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/array.h"
+#include "lib/event/proc.h"
+#include "lib/json/json.h"
+#include "noded/hv/kvm/hv_kvm.h"
+#include "noded/hv/kvm/hv_kvm_devices.h"
+#include "noded/hv/kvm/hv_kvm_net.h"
+
+#define START_TIMEOUT_MS 60000
+
+/* What the guest sees of the parameters must stay until it ends, also on the
+ * node that it migrates to. */
+static json_t *guest_params(const json_t *hvparams)
+{
+	static const char *const keys[] = {
+		"acpi",
+		"cdrom_disk_type",
+		"cpu_cores",
+		"cpu_sockets",
+		"cpu_threads",
+		"cpu_type",
+		"disk_aio",
+		"disk_cache",
+		"disk_type",
+		"kvm_pci_reservations",
+		"machine_version",
+		"nic_type",
+		"scsi_controller_type",
+		"serial_console",
+		"soundhw",
+		"spice_bind",
+		"spice_use_vdagent",
+		"usb_devices",
+		"usb_mouse",
+		"use_guest_agent",
+		"vga",
+		"virtio_net_queues",
+		"vnc_bind_address",
+		"vnet_hdr",
+	};
+	json_t *seen = json_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		json_t *value = json_object_get(hvparams, keys[i]);
+
+		if (value != NULL)
+			json_object_set(seen, keys[i], value);
+	}
+	return seen;
+}
+
+/* The devices of the NICs, {id: name}. */
+static json_t *tap_names(const json_t *nics, const struct kvm_taps *taps)
+{
+	json_t *names = json_object();
+
+	for (size_t i = 0; i < taps->n; i++) {
+		auto_free char *id =
+			kvm_device_id("nic", json_array_get(nics, i), i);
+
+		json_set_str(names, id, taps->items[i].name);
+	}
+	return names;
+}
+
+static int note_start(const struct paths *p, const json_t *instance,
+		      const struct kvm_start *start, int64_t uid,
+		      struct error *err)
+{
+	auto_json json_t *notes = json_make(
+		"{s:I, s:I, s:I, s:o, s:O}", "size", (json_int_t)start->size,
+		"memory", (json_int_t)start->memory, "vcpus",
+		(json_int_t)json_int(json_get(instance, "beparams"), "vcpus",
+				     1),
+		"hvparams", guest_params(json_get(instance, "hvparams")),
+		"places", start->places);
+	json_t *nics = json_object_get(instance, "nics");
+
+	json_set_int(notes, "uid", uid);
+	json_set_bool(notes, "confined",
+		      kvm_is_confined(json_get(instance, "hvparams")));
+	json_object_set_new(notes, "taps", tap_names(nics, start->taps));
+	json_object_set_new(notes, "nics",
+			    nics == NULL ? json_array() : json_incref(nics));
+	return kvm_write_notes(p, json_str(instance, "name", ""), notes, err);
+}
+
+/* Run QEMU until it has gone to the background. */
+static WAITS int run_program(const struct paths *p, const char *name,
+			     const struct strv *argv,
+			     const struct kvm_taps *taps, struct error *err)
+{
+	auto_proc struct proc_result result = {0};
+	size_t n_fds;
+	auto_free int *fds = kvm_taps_fds(taps, &n_fds);
+	const struct proc_spec spec = {
+		.argv = (const char *const *)argv->items,
+		.fds = fds,
+		.n_fds = n_fds,
+		.timeout_ms = START_TIMEOUT_MS,
+	};
+	char how[PROC_HOW_MAX];
+
+	if (proc_run(&spec, &result, err) < 0)
+		return -1;
+	if (result.status != 0)
+		return error_set(err, ERR_HYPERVISOR, NULL, "%s %s: %s",
+				 argv->items[0], proc_how(&result, how),
+				 result.err);
+	if (kvm_running_pid(p, name) == 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "its process ended at once");
+	return 0;
+}
+
+static WAITS int give_orders(const struct paths *p, const char *name,
+			     json_t *orders, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(orders); i++) {
+		json_t *order = json_array_get(orders, i);
+
+		if (kvm_order(p, name, json_str(order, "execute", ""),
+			      json_incref(json_object_get(order, "arguments")),
+			      err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void add_order(json_t *orders, const char *command,
+		      json_t *arguments STEALS)
+{
+	json_array_append_new(orders,
+			      json_make("{s:s, s:o}", "execute", command,
+					"arguments", arguments));
+}
+
+/* Both ends must be of one mind before the first byte comes. */
+static void migration_orders(const json_t *hv, const struct kvm_start *start,
+			     json_t *orders)
+{
+	json_t *capabilities = kvm_capabilities(hv);
+
+	if (start->incoming == NULL) {
+		json_decref(capabilities);
+		return;
+	}
+	if (capabilities != NULL)
+		add_order(orders, "migrate-set-capabilities", capabilities);
+	add_order(orders, "migrate-incoming",
+		  json_make("{s:s}", "uri", start->incoming));
+}
+
+/* Connect the NICs; of one that comes from another node the routes stay there
+ * until it is here. */
+static WAITS int connect_nics(const struct paths *p, const json_t *instance,
+			      const struct kvm_start *start, struct error *err)
+{
+	const json_t *nics = json_get(instance, "nics");
+
+	for (size_t i = 0; i < start->taps->n; i++) {
+		const struct kvm_nic nic = {
+			.instance = instance,
+			.nic = json_array_get(nics, i),
+			.seq = i,
+			.tap = start->taps->items[i].name,
+		};
+
+		if (start->incoming != NULL && kvm_net_is_late(nic.nic))
+			continue;
+		if (kvm_net_up(p, &nic, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static WAITS int run(const struct paths *p, const json_t *instance,
+		     const struct hv_disk *disks, size_t n_disks,
+		     const struct kvm_start *start, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	const json_t *hv = json_get(instance, "hvparams");
+	auto_json json_t *orders = json_array();
+	auto_strv struct strv argv = {0};
+	auto_user struct kvm_user user = {.lock = -1};
+	auto_close int events = -1;
+	struct kvm_start as = *start;
+
+	if (kvm_check_node(p, hv, err) < 0 ||
+	    kvm_user_take(p, instance, &user, err) < 0)
+		return -1;
+	as.run_as = user.run_as;
+	if (kvm_args(p, instance, disks, n_disks, &as, &argv, err) < 0 ||
+	    kvm_display_orders(instance, hv, orders, err) < 0)
+		return -1;
+	migration_orders(hv, start, orders);
+	/* Noted before it runs, so that whatever happens is undone. */
+	if (note_start(p, instance, start, user.uid, err) < 0 ||
+	    kvm_make_chroot(p, instance, err) < 0 ||
+	    kvm_events_open(p, instance, &events, err) < 0 ||
+	    connect_nics(p, instance, start, err) < 0 ||
+	    run_program(p, name, &argv, start->taps, err) < 0 ||
+	    kvm_pin(p, instance, err) < 0)
+		return -1;
+	return give_orders(p, name, orders, err);
+}
+
+int kvm_launch(const struct paths *p, const json_t *instance,
+	       const struct hv_disk *disks, size_t n_disks,
+	       const struct kvm_start *start, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_taps struct kvm_taps taps = {0};
+	struct kvm_start with_taps = *start;
+	struct error ignored;
+
+	with_taps.taps = &taps;
+	if (kvm_make_folders(p, err) < 0)
+		return -1;
+	kvm_cleanup(p, name); /* of a process that died */
+	if (kvm_taps_open(p, instance, &taps, err) == 0 &&
+	    run(p, instance, disks, n_disks, &with_taps, err) == 0)
+		return 0;
+	kvm_end_process(p, name, &ignored); /* half ready is not started */
+	return error_wrap(err, "Failed to start instance %s", name);
+}
+
+int kvm_balloon(const struct paths *p, const json_t *instance, int64_t memory,
+		struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_json json_t *notes = kvm_read_notes(p, name);
+	int64_t size = json_int(notes, "size", 0);
+
+	if (memory > size)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Instance %s was started with %jd MiB of "
+				 "memory, which is the most it can have until "
+				 "it is stopped and started",
+				 name, (intmax_t)size);
+	if (kvm_order(p, name, "balloon",
+		      json_make("{s:I}", "value",
+				(json_int_t)memory * 1024 * 1024),
+		      err) < 0)
+		return -1;
+	json_set_int(notes, "memory", memory);
+	return kvm_write_notes(p, name, notes, err);
+}
+
+/* The machine always has all that it may ever get, so that it can grow; what
+ * there is no room for, its balloon takes. */
+int kvm_start(const struct paths *p, const json_t *instance,
+	      const struct hv_disk *disks, size_t n_disks, bool paused,
+	      struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_json json_t *node = hv_linux_node_info(err);
+	auto_json json_t *places = json_object();
+	struct kvm_start start = {.paused = paused, .places = places};
+
+	if (node == NULL)
+		return -1;
+	if (kvm_running_pid(p, name) != 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Failed to start instance %s: already running",
+				 name);
+	start.size = hv_startup_memory(instance, INT64_MAX);
+	start.memory =
+		hv_startup_memory(instance, json_int(node, "memory_free", 0));
+	if (kvm_launch(p, instance, disks, n_disks, &start, err) < 0)
+		return -1;
+	return start.memory < start.size
+		       ? kvm_balloon(p, instance, start.memory, err)
+		       : 0;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "noded/instance/instance.h"
+
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "noded/hv/hv.h"
+#include "noded/storage/bdev.h"
+
+/* How often a shutdown looks and asks again. */
+#define POLL_FIRST_MS 20
+#define POLL_MAX_MS 1000
+#define ASK_AGAIN_US 5000000
+/* After the instance was ended by force. */
+#define FORCE_WAIT_US 10000000
+
+int instance_is_running(const struct paths *p, const json_t *instance,
+			struct error *err)
+{
+	const struct hv_class *hv = hv_of(instance, err);
+	struct hv_info info = {0};
+	int rc;
+
+	if (hv == NULL)
+		return -1;
+	rc = hv->info(p, json_str(instance, "name", ""),
+		      json_get(instance, "hvparams"), &info, err);
+	return rc == 1 && info.state == HV_SHUTDOWN ? 0 : rc;
+}
+
+int instance_need_running(const struct paths *p, const json_t *instance,
+			  struct error *err)
+{
+	int rc = instance_is_running(p, instance, err);
+
+	if (rc == 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Instance %s is not running",
+				 json_str(instance, "name", ""));
+	return rc < 0 ? -1 : 0;
+}
+
+void instance_disks_free(struct hv_disk *disks, size_t n)
+{
+	for (size_t i = 0; disks != NULL && i < n; i++)
+		free(disks[i].path);
+	free(disks);
+}
+
+static int look_up_disk(const struct paths *p, const char *instance,
+			size_t index, const json_t *disk, char **ret_link,
+			struct error *err)
+{
+	const struct bdev_class *class = bdev_of(disk, err);
+	auto_free char *file = NULL;
+	int rc;
+
+	if (class == NULL)
+		return -1;
+	rc = class->find(p, disk, &file, err);
+	if (rc < 0)
+		return -1;
+	if (rc == 0)
+		return error_set(err, ERR_BLOCKDEV, NULL,
+				 "Block device '%s' is not set up",
+				 json_str(disk, "iv_name", "?"));
+	if (bdev_link(p, instance, (int64_t)index, file, err) < 0)
+		return error_wrap(err, "Cannot create block device symlink");
+	*ret_link = bdev_link_path(p, instance, (int64_t)index);
+	return 0;
+}
+
+struct hv_disk *instance_disks(const struct paths *p, const json_t *instance,
+			       size_t *ret_n, struct error *err)
+{
+	const json_t *infos = json_get(instance, "disks_info"), *disk;
+	const char *name = json_str(instance, "name", "");
+	size_t n = json_array_size(infos), i;
+	struct hv_disk *disks = xcalloc(n + 1, sizeof(*disks));
+
+	json_array_foreach ((json_t *)infos, i, disk) {
+		disks[i].disk = disk;
+		if (look_up_disk(p, name, i, disk, &disks[i].path, err) < 0) {
+			instance_disks_free(disks, n);
+			return NULL;
+		}
+	}
+	*ret_n = n;
+	return disks;
+}
+
+int instance_start(const struct paths *p, const json_t *instance, bool paused,
+		   struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	int rc = instance_is_running(p, instance, err);
+	struct hv_disk *disks;
+	size_t n;
+
+	if (rc < 0)
+		return -1;
+	if (rc == 1) {
+		log_info("instance %s already running, not starting", name);
+		return 0;
+	}
+	disks = instance_disks(p, instance, &n, err);
+	if (disks == NULL)
+		return -1;
+	rc = hv_of(instance, err)->start(p, instance, disks, n, paused, err);
+	instance_disks_free(disks, n);
+	return rc;
+}
+
+/* Wait until it is gone; 1 if so, 0 when the time is over, -1. */
+static int wait_gone(const struct paths *p, const json_t *instance,
+		     int64_t deadline_us, struct error *err)
+{
+	unsigned ms = POLL_FIRST_MS;
+
+	for (;;) {
+		int rc = instance_is_running(p, instance, err);
+
+		if (rc <= 0)
+			return rc < 0 ? -1 : 1;
+		if (clock_mono_us() >= deadline_us)
+			return 0;
+		task_sleep(ms);
+		ms = ms * 2 < POLL_MAX_MS ? ms * 2 : POLL_MAX_MS;
+	}
+}
+
+/* Ask, and again from time to time, until the deadline.  As wait_gone(). */
+static int ask_until(const struct paths *p, const json_t *instance,
+		     int64_t deadline_us, struct error *err)
+{
+	const struct hv_class *hv = hv_of(instance, err);
+	bool retry = false;
+
+	for (;;) {
+		int64_t now = clock_mono_us();
+		int64_t next = now + ASK_AGAIN_US;
+		int rc = 0;
+
+		/* It may have ended by itself just now. */
+		if (hv->stop(p, instance, false, retry, err) < 0)
+			return instance_is_running(p, instance, err) == 0 ? 1
+									  : -1;
+		retry = true;
+		rc = wait_gone(p, instance,
+			       next < deadline_us ? next : deadline_us, err);
+		if (rc != 0 || clock_mono_us() >= deadline_us)
+			return rc;
+	}
+}
+
+static int force(const struct paths *p, const json_t *instance,
+		 struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	int rc;
+
+	log_warning("instance %s does not shut down, ending it by force", name);
+	if (hv_of(instance, err)->stop(p, instance, true, true, err) < 0 &&
+	    instance_is_running(p, instance, err) != 0)
+		return -1;
+	rc = wait_gone(p, instance, clock_mono_us() + FORCE_WAIT_US, err);
+	if (rc == 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Could not shutdown instance '%s' even by "
+				 "destroy",
+				 name);
+	return rc < 0 ? -1 : 0;
+}
+
+int instance_shutdown(const struct paths *p, const json_t *instance,
+		      int64_t timeout_s, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	int rc = instance_is_running(p, instance, err);
+
+	if (rc < 0)
+		return -1;
+	if (rc == 0) {
+		log_info("instance %s not running, doing nothing", name);
+	} else {
+		if (timeout_s < 0)
+			timeout_s = 0;
+		if (timeout_s > INSTANCE_SHUTDOWN_MAX_S)
+			timeout_s = INSTANCE_SHUTDOWN_MAX_S;
+		if (timeout_s > 0)
+			rc = ask_until(p, instance,
+				       clock_mono_us() + timeout_s * 1000000,
+				       err);
+		else
+			rc = 0;
+		if (rc == 0)
+			rc = force(p, instance, err);
+		if (rc < 0)
+			return error_wrap(err, "Failed to stop instance %s",
+					  name);
+	}
+	if (hv_of(instance, err)->cleanup != NULL)
+		hv_of(instance, err)->cleanup(p, name);
+	return 0;
+}
+
+int instance_list_all(const struct paths *p, const json_t *hypervisors,
+		      const json_t *hvparams, struct strv *ret_names,
+		      struct error *err)
+{
+	bool known = json_array_size(hypervisors) == 0;
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach ((json_t *)hypervisors, i, name) {
+		const char *hypervisor = json_string_value(name);
+		const struct hv_class *hv;
+
+		hv = hv_find(hypervisor != NULL ? hypervisor : "", err);
+		if (hv == NULL)
+			continue;
+		known = true;
+		if (hv->list(p, json_get(hvparams, hv->name), ret_names, err) <
+		    0)
+			return -1;
+	}
+	return known ? 0 : -1;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "noded/replica/order.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+#define CONFIG_FILE "/var/lib/ganeti/config.data"
+
+void order_init(struct order *o)
+{
+	*o = (struct order){0};
+	cond_init(&o->changed);
+}
+
+enum order_stream order_stream(const char *procedure, const json_t *args)
+{
+	const char *first = json_string_value(json_array_get(args, 0));
+
+	if (strcmp(procedure, "jobqueue_update_many") == 0)
+		return ORDER_QUEUE;
+	if (strcmp(procedure, "write_ssconf_files") == 0)
+		return ORDER_SSCONF;
+	if (strcmp(procedure, "ssh_keys") == 0)
+		return ORDER_SSH;
+	if (strcmp(procedure, "set_watcher_pause") == 0)
+		return ORDER_PAUSE;
+	if (strcmp(procedure, "master_promise") == 0)
+		return ORDER_ALL;
+	return strcmp(procedure, "upload_file_single") == 0 &&
+			       str_eq(first, CONFIG_FILE)
+		       ? ORDER_CONFIG
+		       : ORDER_NONE;
+}
+
+static bool covers(enum order_stream s, size_t stream)
+{
+	return (s == ORDER_ALL && stream < ORDER_SSH) || (size_t)s == stream;
+}
+
+static bool is_busy(const struct order *o, enum order_stream s)
+{
+	for (size_t i = 0; i < ORDER_STREAMS; i++)
+		if (covers(s, i) && o->streams[i].busy)
+			return true;
+	return false;
+}
+
+static void set_busy(struct order *o, enum order_stream s, bool busy)
+{
+	for (size_t i = 0; i < ORDER_STREAMS; i++)
+		if (covers(s, i))
+			o->streams[i].busy = busy;
+}
+
+void order_begin(struct order *o, enum order_stream s)
+{
+	while (is_busy(o, s))
+		cond_wait(&o->changed);
+	set_busy(o, s, true);
+}
+
+void order_end(struct order *o, enum order_stream s)
+{
+	set_busy(o, s, false);
+	cond_signal(&o->changed);
+}
+
+int order_check(struct order *o, enum order_stream s, uint64_t term,
+		uint64_t number, struct error *err)
+{
+	if (s >= ORDER_STREAMS || number == 0)
+		return 0;
+	if (o->streams[s].term == term && number <= o->streams[s].number)
+		return error_set(err, ERR_EXEC, ECODE_STATE,
+				 "The call comes too late: it is number "
+				 "%" PRIu64 " of term %" PRIu64
+				 ", and number %" PRIu64 " was here",
+				 number, term, o->streams[s].number);
+	o->streams[s].term = term;
+	o->streams[s].number = number;
+	return 0;
+}

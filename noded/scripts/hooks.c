@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "noded/scripts/hooks.h"
+
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/json/json.h"
+#include "noded/scripts/script.h"
+
+/* All hooks of one call together: a little less than the call's limit. */
+#define HOOKS_TIMEOUT_US INT64_C(840000000)
+/* Told of each hook, so that all of them fit an answer. */
+#define HOOK_OUTPUT_MAX (64 * 1024)
+
+/* Names as run-parts takes them: no backups of editors, no packages' leftovers.
+ */
+static bool valid_hook_name(const char *name)
+{
+	return *name != '\0' &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] ==
+		       '\0';
+}
+
+static json_t *hook_result(const char *script, enum hook_status status,
+			   const char *output)
+{
+	return json_make("[s, i, s]", script, (int)status, output);
+}
+
+static json_t *run_hook(const char *file, const char *script,
+			const struct strv *env, int64_t deadline_us)
+{
+	const char *const argv[] = {file, NULL};
+	int64_t left_us = deadline_us - clock_mono_us();
+	auto_proc struct proc_result result = {0};
+	struct proc_spec spec = {
+		.argv = argv,
+		.env = (const char *const *)env->items,
+		.cwd = "/",
+		.timeout_ms = left_us > 1000 ? (unsigned)(left_us / 1000) : 1,
+		.output_max = HOOK_OUTPUT_MAX,
+		.merge_stderr = true,
+	};
+	auto_free char *output = NULL, *ending = NULL;
+	struct error err;
+
+	if (proc_run(&spec, &result, &err) < 0)
+		return hook_result(script, HOOK_FAILED, err.text);
+	output = script_text(result.out, result.out_len, true);
+	if (proc_succeeded(&result))
+		return hook_result(script, HOOK_SUCCEEDED, output);
+	if (*output != '\0')
+		return hook_result(script, HOOK_FAILED, output);
+	ending = script_ending(&result); /* say at least something */
+	return hook_result(script, HOOK_FAILED, ending);
+}
+
+static void hook_env(const json_t *values, struct strv *env)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)values, name, value)
+		script_env_json(env, name, value);
+	if (json_object_get(values, "PATH") == NULL)
+		script_env(env, "PATH", SCRIPT_PATH);
+}
+
+json_t *hooks_run(const struct paths *p, const char *hpath, const char *phase,
+		  const json_t *values, struct error *err)
+{
+	int64_t deadline_us = clock_mono_us() + HOOKS_TIMEOUT_US;
+	auto_free char *subdir = NULL, *folder = NULL;
+	auto_strv struct strv names = {0}, env = {0};
+	json_t *results;
+
+	if (!valid_hook_name(hpath) ||
+	    (strcmp(phase, "pre") != 0 && strcmp(phase, "post") != 0)) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "Unknown hooks path or phase: \"%s\", \"%s\"", hpath,
+			  phase);
+		return NULL;
+	}
+	results = json_array();
+	subdir = xprintf("%s-%s.d", hpath, phase);
+	folder = xprintf("%s/%s", path(p, PATH_HOOKS_DIR), subdir);
+	if (!fs_is_dir(folder) || fs_list(folder, &names, err) < 0)
+		return results;
+	hook_env(values, &env);
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
+		auto_free char *name = script_text(
+			names.items[i], strlen(names.items[i]), false);
+		auto_free char *script = xprintf("%s/%s", subdir, name);
+
+		if (valid_hook_name(name) && fs_is_executable(file))
+			json_array_append_new(
+				results,
+				run_hook(file, script, &env, deadline_us));
+		else
+			json_array_append_new(
+				results, hook_result(script, HOOK_SKIPPED, ""));
+	}
+	return results;
+}

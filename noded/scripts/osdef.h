@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OS definitions: folders with the scripts that put a system on an instance's
+ * disks (Ganeti's OS interface, versions 10, 15 and 20). */
+#ifndef NODED_SCRIPTS_OSDEF_H
+#define NODED_SCRIPTS_OSDEF_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/base/str.h"
+#include "lib/model/files/paths.h"
+
+/* Scripts without which a definition is whole. */
+enum osdef_script { OSDEF_IMPORT, OSDEF_EXPORT, OSDEF_RENAME, OSDEF_OPTIONAL };
+
+struct osdef {
+	char *name;
+	char *folder;	/* local */
+	char *diagnose; /* what is wrong with it; empty: nothing */
+	struct strv variants;
+	json_t *parameters; /* [[name, description], ...] */
+	json_t *versions;   /* as the definition lists them */
+	int api_version;    /* the highest that we know too; 0: none */
+	bool trusted;	    /* it has a create script for the node itself */
+	bool lacks[OSDEF_OPTIONAL]; /* scripts that it need not have */
+	struct strv hypervisors;    /* those that it is for; none: all */
+};
+
+#define auto_osdef __attribute__((cleanup(osdef_done), unused))
+
+static inline bool osdef_valid(const struct osdef *os)
+{
+	return os->diagnose[0] == '\0';
+}
+
+/* Read the definition in a folder. *ret is always filled; what is wrong is in
+ * diagnose.  Free with osdef_done(). */
+void osdef_read(const char *folder, const char *name, struct osdef *ret);
+void osdef_done(struct osdef *os);
+
+/* The first definition in the search path for "name" or "name+variant".  -1
+ * when there is none, or it is invalid.  *ret is filled on success. */
+int osdef_find(const struct paths *p, const char *os, struct osdef *ret,
+	       struct error *err);
+
+/* All definitions in all folders of the search path, in its order, as the call
+ * os_diagnose answers:
+ * [[name, path, valid, diagnose, variants, parameters, versions, trusted]] */
+json_t *osdef_diagnose_all(const struct paths *p);
+
+/* The name without "+variant"; to be freed. */
+char *osdef_base_name(const char *os);
+/* Behind the "+", or NULL. */
+const char *osdef_variant(const char *os);
+
+/* Is the variant in `os` one of the definition's?  A definition with variants
+ * needs one, one without takes none. */
+int osdef_check_variant(const struct osdef *def, const char *os,
+			struct error *err);
+/* Are all names of the parameters known to the definition? */
+int osdef_check_params(const struct osdef *def, const json_t *params,
+		       struct error *err);
+
+/* Its disks are copied as they are: it has neither import nor export. */
+bool osdef_copies_raw(const struct osdef *def);
+/* ERR_PREREQ when the definition cannot do what the script is for.  One without
+ * import and export can do both, see above. */
+int osdef_check_script(const struct osdef *def, enum osdef_script script,
+		       struct error *err);
+/* ERR_PREREQ when it is not for this hypervisor. */
+int osdef_check_hypervisor(const struct osdef *def, const char *hypervisor,
+			   struct error *err);
+
+/* --- the environment of the scripts --- */
+
+/* What every script gets; params may be NULL. */
+void osdef_core_env(const struct osdef *def, const char *os,
+		    const json_t *params, int64_t debug, struct strv *env);
+
+/* What scripts for an instance get: core and instance, disks, NICs. */
+void osdef_instance_env(const struct paths *p, const struct osdef *def,
+			const json_t *instance, int64_t debug,
+			struct strv *env);
+
+#endif
