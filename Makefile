@@ -8,6 +8,7 @@
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
 #   make sim      random lives of a simulated cluster (SEEDS=1-1000000)
 #   make compat-page  run Ganeti's own commands and write doc/compat.md
+#   make coverage  which lines the tests run, by room
 #   make schedules  1,000 random schedules of jobs, the books checked (SEEDS=)
 #   make bench    measure (see tests/bench/README)
 #   make bench-htools  measure placement and planning
@@ -22,7 +23,7 @@ PACKAGES = gcc make meson ninja-build pkg-config ccache \
 	libuv1-dev libjansson-dev libmicrohttpd-dev libcurl4-gnutls-dev \
 	libgnutls28-dev libpcre2-dev libsqlite3-dev zlib1g-dev
 PACKAGES_TEST = clang openssh-server clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
-	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio
+	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr
 # Never needed by the product; tests that use it skip without it.
 PACKAGES_PEER = ganeti ganeti-os-noop
 
@@ -30,8 +31,8 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat fuzz kill-rounds sim schedules \
-	bench bench-htools compat-page install clean
+.PHONY: all deps deps-build demo test test-quick test-compat coverage fuzz kill-rounds sim \
+	schedules bench bench-htools compat-page install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -69,6 +70,18 @@ test-compat: deps
 	ninja -C build-sim
 	meson test -C build-sim --suite compat --print-errorlogs
 	@grep -o 'upstream cli: .*' build-sim/meson-logs/testlog.txt | tail -1
+
+# Lines that the tests run, by room; with real processes, as most of them do.
+COVERAGE_SUITES ?= unit sim daemon
+coverage: deps
+	test -f build-cov/build.ninja || CC=$(CC) meson setup build-cov \
+		-Db_coverage=true -Dunit_tests=enabled \
+		-Dc_args=-fprofile-update=atomic
+	ninja -C build-cov
+	find build-cov -name '*.gcda' -delete
+	meson test -C build-cov --no-rebuild \
+		$(addprefix --suite ,$(COVERAGE_SUITES))
+	tests/coverage.py build-cov
 
 # A minute for each fuzz target.
 FUZZ_SECONDS ?= 60

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Count what meson's logs say: each point of a TAP test, each other test as one.
 
-Prints what failed, with what its points had to say, and how many were skipped,
-then "N passed, N failed"; exit status 1 if anything failed or nothing ran."""
+Prints what failed, with what its points had to say, the tests that took longest,
+and how many points were skipped, then "N passed, N failed"; exit status 1 if
+anything failed or nothing ran."""
 import json
 import pathlib
 import re
@@ -11,6 +12,7 @@ import sys
 
 # Of each test that failed: so the end of a long run tells why.
 REASON_LINES = 30
+SLOWEST = 10
 POINT = re.compile(r"^(not )?ok\b[^#\n]*(#\s*(SKIP|TODO))?", re.I | re.M)
 
 
@@ -41,8 +43,17 @@ def reasons(test):
     return lines or (test.get("stderr") or "").splitlines()
 
 
+def show_slowest(times):
+    """times: (seconds, name) of each test."""
+    if times:
+        print("the slowest:", ", ".join(
+            f"{name} {seconds:.0f} s"
+            for seconds, name in sorted(times, reverse=True)[:SLOWEST]))
+
+
 def main():
     totals = [0, 0, 0]
+    times = []
     for log in sorted(pathlib.Path(sys.argv[1]).iterdir()):
         if log.suffix == ".failed":
             print("FAILED:", log.read_text().strip())
@@ -50,12 +61,15 @@ def main():
             continue
         for line in log.read_text().splitlines():
             test = json.loads(line)
+            times.append((test.get("duration", 0),
+                          f"{log.stem}: {test['name']}"))
             result = count(test)
             totals = [a + b for a, b in zip(totals, result)]
             if result[1]:
                 print(f"FAILED: {log.stem}: {test['name']} ({result[1]})")
                 for line in reasons(test)[:REASON_LINES]:
                     print("   ", line)
+    show_slowest(times)
     passed, failed, skipped = totals
     if skipped:
         print(f"({skipped} skipped)")
