@@ -6,9 +6,6 @@
 #include "iallocators/allocate/answer.h"
 #include "iallocators/input/protocol1.h"
 #include "iallocators/model/tags.h"
-#include "iallocators/options/listing.h"
-#include "iallocators/options/save.h"
-#include "iallocators/options/tool.h"
 #include "iallocators/place/explain.h"
 
 #define AS_THE_POLICY_SAYS (-1)
@@ -43,19 +40,14 @@ static struct place_options place_options(const struct hail_options *o,
 	return place;
 }
 
-/* Show and save the cluster, as the options ask. */
-static int show(const struct hail_options *o, struct cluster *c,
-		const char *title, const char *suffix, const char *when,
+static int show(const struct hail_options *o, struct cluster *c, bool after,
 		struct error *err)
 {
-	struct nodeset all;
+	const struct hail_caller *caller = o->caller;
 
-	if (o->tool == NULL)
-		return 0;
-	all = cluster_all_nodes(c);
-	if (o->tool->print_nodes)
-		listing_print_nodes(c, &all, o->tool->node_fields, title);
-	return save_state(c, o->tool, suffix, when, err);
+	return caller == NULL || caller->show == NULL
+		       ? 0
+		       : caller->show(caller->arg, c, after, err);
 }
 
 static int find(const struct hail_options *o, struct cluster *c,
@@ -88,15 +80,13 @@ static int reply(const struct hail_options *o, struct cluster *c,
 
 	if (o->explain != EXPLAIN_NOT)
 		place.explain = &e;
-	if (show(o, c, "Initial cluster", "pre-ialloc", "before iallocator run",
-		 err) < 0)
+	if (show(o, c, false, err) < 0)
 		return -1;
 	rc = find(o, c, request, &place, out, err);
 	explain_done(&e);
 	if (rc < 0)
 		return -1;
-	return show(o, c, "Final cluster", "post-ialloc",
-		    "after iallocator run", err);
+	return show(o, c, true, err);
 }
 
 /* The question about another cluster; what tags of new instances mean is up to
@@ -119,7 +109,7 @@ static int ask_other(struct cluster *other, const struct cluster *c,
 	return rc;
 }
 
-/* The same question about the cluster that options name. */
+/* The same question about the cluster that the caller reads. */
 static int answer_elsewhere(const struct hail_options *o,
 			    const struct cluster *c,
 			    const struct load_options *load,
@@ -128,7 +118,6 @@ static int answer_elsewhere(const struct hail_options *o,
 {
 	struct cluster other = {0};
 	struct request request = {0};
-	auto_buf struct buf text = {0};
 	int rc;
 
 	/* The warnings about this input are printed before those about the
@@ -136,7 +125,7 @@ static int answer_elsewhere(const struct hail_options *o,
 	if (out->warnings.len > 0)
 		fputs(out->warnings.data, stderr);
 	out->warnings.len = 0;
-	rc = tool_load(&other, o->tool, &text, err);
+	rc = o->caller->load(o->caller->arg, &other, err);
 	if (rc == 0)
 		rc = ask_other(&other, c, load, top, &request, err);
 	if (rc == 0)
@@ -145,18 +134,12 @@ static int answer_elsewhere(const struct hail_options *o,
 	return rc;
 }
 
-static bool is_elsewhere(const struct hail_options *o)
-{
-	return o->tool != NULL &&
-	       (o->tool->text_file != NULL || o->tool->simulate.n > 0);
-}
-
 /* All that follows from what the request says, and from its nodes' reports. */
 static int finish(struct cluster *c, const struct hail_options *o,
 		  const struct load_options *load, struct error *err)
 {
-	if (o->tool != NULL && o->tool->mond)
-		return tool_finish(c, o->tool, err);
+	if (o->caller != NULL && o->caller->finish != NULL)
+		return o->caller->finish(o->caller->arg, c, err);
 	cluster_finish(c, load);
 	return 0;
 }
@@ -183,7 +166,7 @@ static int answer_in(struct cluster *c, char *text, size_t len,
 	    request_ask(c, top, &load, &request, err) < 0)
 		return -1;
 	cluster_check(c, &out->warnings);
-	if (is_elsewhere(o))
+	if (o->caller != NULL && o->caller->load != NULL)
 		return answer_elsewhere(o, c, &load, top, out, err);
 	return reply(o, c, &request, out, err);
 }

@@ -13,7 +13,21 @@
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 
-struct tool_options;
+struct cluster;
+
+/* What a program does beside answering, where its options ask for it; each may
+ * be NULL.  0, or -1 with err. */
+struct hail_caller {
+	/* Read the cluster to use instead of the request's. */
+	int (*load)(void *arg, struct cluster *ret, struct error *err);
+	/* Compute what follows from the request's, in place of
+	 * cluster_finish(). */
+	int (*finish)(void *arg, struct cluster *c, struct error *err);
+	/* Show and save it before and after the answer. */
+	int (*show)(void *arg, struct cluster *c, bool after,
+		    struct error *err);
+	void *arg;
+};
 
 /* Zeroed is what the program does when it is told nothing. */
 struct hail_options {
@@ -32,9 +46,7 @@ struct hail_options {
 	int explain_limit;   /* 0: as many as usual */
 	bool has_kvm_memory; /* what a node with KVM needs itself, in MiB: */
 	int64_t kvm_memory;  /* 0: as reported */
-	/* The cluster to use instead of the request's, and what to show and
-	 * save of it; or NULL. */
-	const struct tool_options *tool;
+	const struct hail_caller *caller; /* or NULL */
 };
 
 /* The answer; what is strange about the data; the explanation as text. */

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "iallocators/input/jtext.h"
-#include "iallocators/input/live.h"
 #include "iallocators/input/request.h"
 #include "iallocators/input/simulate.h"
 #include "iallocators/input/text.h"
+#include "iallocators/live/live.h"
 #include "iallocators/model/hformat.h"
 #include "iallocators/options/tool_table.h"
 #include "lib/base/fs.h"

@@ -4,7 +4,7 @@
 #define IALLOCATORS_OPTIONS_TOOL_H
 
 #include "iallocators/input/dynu.h"
-#include "iallocators/input/mond.h"
+#include "iallocators/live/mond.h"
 #include "iallocators/model/model.h"
 #include "iallocators/model/place_options.h"
 #include "iallocators/model/score.h"

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "gantry-config.h"
-#include "iallocators/input/live.h"
+#include "iallocators/live/live.h"
 #include "iallocators/tools/jobs.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "iallocators/allocate/hail_answer.h"
+#include "iallocators/options/listing.h"
+#include "iallocators/options/save.h"
 #include "iallocators/options/tool.h"
 #include "lib/base/mem.h"
 
@@ -30,8 +32,41 @@ static struct hail_options options_of(const struct tool_options *o)
 		.explain = o->explain,
 		.explain_limit = (int)o->explain_limit,
 		.has_kvm_memory = true,
-		.kvm_memory = o->kvm_node_memory,
-		.tool = o};
+		.kvm_memory = o->kvm_node_memory};
+}
+
+/* What the options ask for beside the answer. */
+struct beside {
+	const struct tool_options *o;
+	struct buf text; /* of the cluster that is read; it points there */
+};
+
+static int load_other(void *arg, struct cluster *ret, struct error *err)
+{
+	struct beside *b = arg;
+
+	return tool_load(ret, b->o, &b->text, err);
+}
+
+static int finish_with_loads(void *arg, struct cluster *c, struct error *err)
+{
+	const struct beside *b = arg;
+
+	return tool_finish(c, b->o, err);
+}
+
+static int show(void *arg, struct cluster *c, bool after, struct error *err)
+{
+	const struct tool_options *o = ((struct beside *)arg)->o;
+	struct nodeset all = cluster_all_nodes(c);
+
+	if (o->print_nodes)
+		listing_print_nodes(c, &all, o->node_fields,
+				    after ? "Final cluster"
+					  : "Initial cluster");
+	return save_state(
+		c, o, after ? "post-ialloc" : "pre-ialloc",
+		after ? "after iallocator run" : "before iallocator run", err);
 }
 
 static int unreadable(const char *name, struct error *err)
@@ -76,10 +111,21 @@ static int run(const struct tool_options *o, struct buf *text,
 	       struct error *err)
 {
 	struct hail_options options = options_of(o);
+	struct beside beside = {.o = o};
+	bool elsewhere = o->text_file != NULL || o->simulate.n > 0;
+	const struct hail_caller caller = {
+		.load = elsewhere ? load_other : NULL,
+		.finish = o->mond ? finish_with_loads : NULL,
+		.show = show,
+		.arg = &beside,
+	};
 	__attribute__((cleanup(hail_output_done))) struct hail_output out = {
 		.answer = {0}};
-	int rc = hail_answer(text->data, text->len, &options, &out, err);
+	int rc;
 
+	options.caller = &caller;
+	rc = hail_answer(text->data, text->len, &options, &out, err);
+	buf_done(&beside.text);
 	if (out.warnings.len > 0)
 		fputs(out.warnings.data, stderr);
 	if (out.explanation.len > 0)

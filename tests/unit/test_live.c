@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "iallocators/input/live_answers.h"
 #include "iallocators/input/text.h"
+#include "iallocators/live/live_answers.h"
 #include "iallocators/options/save.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"

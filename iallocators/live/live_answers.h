@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a master tells about its cluster, whichever way it was asked: private
  * to live*.c. */
-#ifndef IALLOCATORS_INPUT_LIVE_ANSWERS_H
-#define IALLOCATORS_INPUT_LIVE_ANSWERS_H
+#ifndef IALLOCATORS_LIVE_LIVE_ANSWERS_H
+#define IALLOCATORS_LIVE_LIVE_ANSWERS_H
 
 #include <jansson.h>
 
-#include "iallocators/input/live.h"
+#include "iallocators/live/live.h"
 
 /* The status of a value, as LUXI queries have it: it is there, or not. */
 #define RS_NORMAL 0

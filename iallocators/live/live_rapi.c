@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "iallocators/input/live_answers.h"
+#include "iallocators/live/live_answers.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 

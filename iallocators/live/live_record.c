@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "iallocators/input/live_answers.h"
+#include "iallocators/live/live_answers.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The cluster as its master describes it over LUXI or RAPI, ours or Ganeti's.
  */
-#ifndef IALLOCATORS_INPUT_LIVE_H
-#define IALLOCATORS_INPUT_LIVE_H
+#ifndef IALLOCATORS_LIVE_LIVE_H
+#define IALLOCATORS_LIVE_LIVE_H
 
 #include "iallocators/model/model.h"
 #include "lib/base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "iallocators/input/mond.h"
+#include "iallocators/live/mond.h"
 
 #include <stdio.h>
 #include <string.h>

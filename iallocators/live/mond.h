@@ -2,8 +2,8 @@
 /* The CPU load that monitoring daemons report (option --mond): of each node, or
  * with Xen of each instance.  A node's load is divided among its instances by
  * their virtual CPUs. */
-#ifndef IALLOCATORS_INPUT_MOND_H
-#define IALLOCATORS_INPUT_MOND_H
+#ifndef IALLOCATORS_LIVE_MOND_H
+#define IALLOCATORS_LIVE_MOND_H
 
 #include "iallocators/model/model.h"
 #include "lib/base/error.h"

@@ -2,12 +2,12 @@
 /* The answers are put into the text format that files have, so that one reader
  * does for both; only what it cannot express is filled in afterwards: the
  * single disks of instances, and which node is the master. */
-#include "iallocators/input/live.h"
+#include "iallocators/live/live.h"
 
 #include <string.h>
 
-#include "iallocators/input/live_answers.h"
 #include "iallocators/input/text.h"
+#include "iallocators/live/live_answers.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
