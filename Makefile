@@ -72,10 +72,10 @@ test-compat: deps
 	@grep -o 'upstream cli: .*' build-sim/meson-logs/testlog.txt | tail -1
 
 # Lines that the tests run, by room; with real processes, as most of them do.
-COVERAGE_SUITES ?= unit sim daemon
+COVERAGE_SUITES ?= unit sim daemon compat
 coverage: deps
 	test -f build-cov/build.ninja || CC=$(CC) meson setup build-cov \
-		-Db_coverage=true -Dunit_tests=enabled \
+		-Db_coverage=true -Dunit_tests=enabled --buildtype=debug \
 		-Dc_args=-fprofile-update=atomic
 	ninja -C build-cov
 	find build-cov -name '*.gcda' -delete

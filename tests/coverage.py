@@ -18,14 +18,15 @@ WANTED = {"": 80, "lib/": 90, "queue/": 90, "masterd/config/": 90,
 
 def files(build):
     """(path, lines, covered) of each source of the product."""
-    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     text = subprocess.run(
-        ["gcovr", "--root", root, "--exclude", "tests/", "--exclude",
-         "build.*", "--gcov-ignore-parse-errors", "--csv", build],
+        ["gcovr", "--root", root, "--gcov-ignore-parse-errors", "--csv", "-",
+         os.path.abspath(build)],
         check=True, stdout=subprocess.PIPE, text=True).stdout
     for row in csv.DictReader(io.StringIO(text)):
-        yield (row["filename"], int(row["line_total"]),
-               int(row["line_covered"]))
+        if not row["filename"].startswith(("tests/", "build")):
+            yield (row["filename"], int(row["line_total"]),
+                   int(row["line_covered"]))
 
 
 def wanted(room):
