@@ -124,6 +124,7 @@ void queue_start(struct queue *q);
 WAITS void queue_stop(struct queue *q);
 void queue_close(struct queue *q); /* after queue_stop, or kill in the sim */
 
+/* So many jobs may run at the same time; those that run already go on. */
 void queue_set_max_running(struct queue *q, unsigned n);
 
 /* The answers of hooks.gate are others now: ask again for all jobs that have
@@ -262,6 +263,8 @@ uint64_t queue_archive_folder(uint64_t id);
 WAITS int queue_damaged(struct queue *q, struct strv *ret_names,
 			struct error *err);
 
+/* Whether new jobs are refused; setting it is durable on return.  The last id
+ * that was given to a job, 0 before the first. */
 bool queue_drained(const struct queue *q);
 WAITS int queue_set_drained(struct queue *q, bool drained, struct error *err);
 uint64_t queue_last_id(const struct queue *q);
@@ -310,6 +313,7 @@ WAITS int queue_run_safe(struct queue_run *run, struct error *err);
 void queue_run_log(struct queue_run *run, const char *type,
 		   json_t *message STEALS);
 
+/* The priority of the opcode that runs, as it is now. */
 int queue_run_priority(const struct queue_run *run);
 
 /* Record more of the opcode's members than it came with; run->input stays. */

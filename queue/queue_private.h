@@ -196,6 +196,8 @@ json_t *run_preceding_failed(void);
 
 /* --- watch.c --- */
 
+/* Tell those who watch the job that it has changed.  Each is told once, and has
+ * to watch again. */
 void watch_changed(struct job *j);
 
 /* --- archive_list.c --- */

@@ -36,6 +36,7 @@ struct evac_answer {
 	int n_moved, n_failed;
 };
 
+/* Add one instance to the answer, as moved or as failed; free the answer. */
 void evac_answer_moved(struct evac_answer *a, const struct cluster *c,
 		       const struct instance *inst, int group,
 		       const struct evac_steps *steps);

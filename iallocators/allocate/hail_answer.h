@@ -54,6 +54,7 @@ struct hail_output {
 	struct buf answer, warnings, explanation;
 };
 
+/* Free the texts, not the struct itself. */
 void hail_output_done(struct hail_output *out);
 
 /* Answer a request of protocol version 2; -1 with err for one that cannot be

@@ -30,6 +30,7 @@ struct outlook {
 	bool certain;		/* false: the bounds say nothing */
 };
 
+/* c, nodes and the options are kept, and must live longer. */
 void outlook_init(struct outlook *l, struct cluster *c,
 		  const struct nodeset *nodes, const struct balance_options *o);
 void outlook_done(struct outlook *l);

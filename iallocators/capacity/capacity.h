@@ -82,6 +82,7 @@ struct resources {
 	double score;
 };
 
+/* Sums over all nodes as they are, and their score. */
 void resources_sum(struct capacity *k, struct resources *ret);
 
 #endif

@@ -35,6 +35,7 @@ struct run_mark {
 	int n_instances;
 };
 
+/* Where the run is; go back there, taking back what was placed since. */
 struct run_mark run_mark(const struct run *r);
 void run_undo(struct run *r, struct run_mark mark);
 

@@ -12,6 +12,7 @@ struct dynu {
 	struct table loads; /* by name: UTIL_COUNT numbers */
 };
 
+/* Read the file; -1 with err when it cannot be read.  Free what it holds. */
 int dynu_read(const char *path, struct dynu *ret, struct error *err);
 void dynu_done(struct dynu *d);
 

@@ -39,6 +39,7 @@ int field_enum_value(const struct field *f, const struct jval *v,
 		     const char *type, const char *const *names, int n,
 		     int *ret, struct error *err);
 
+/* Whether there is such a member, of whatever kind. */
 bool field_present(const struct field *f, const char *key);
 
 /* Any member, an array: these have an error of their own. */

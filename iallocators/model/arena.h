@@ -22,6 +22,7 @@ void *arena_calloc(struct arena *a, size_t n, size_t size);
 /* A copy of the first len bytes of s and a NUL. */
 char *arena_strndup(struct arena *a, const char *s, size_t len);
 
+/* Free all objects at once. */
 void arena_done(struct arena *a);
 
 #endif

@@ -278,6 +278,7 @@ struct nodeset {
 	int group; /* all of this group, or NO_INDEX */
 };
 
+/* Free all that it holds, not the struct itself. */
 void cluster_done(struct cluster *c);
 
 /* Options that change how the cluster is seen. */

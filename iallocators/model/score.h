@@ -108,6 +108,7 @@ struct score_sheet {
 	int online;
 };
 
+/* c and nodes are kept, and must live longer. */
 void score_sheet_init(struct score_sheet *s, const struct cluster *c,
 		      const struct nodeset *nodes);
 void score_sheet_done(struct score_sheet *s);

@@ -81,6 +81,7 @@ struct rooms {
 	bool has_exclusive; /* some of the nodes */
 };
 
+/* c and nodes are kept, and must live longer. */
 void rooms_init(struct rooms *r, const struct cluster *c,
 		const struct nodeset *nodes);
 void rooms_done(struct rooms *r);

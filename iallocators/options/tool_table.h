@@ -73,6 +73,7 @@ extern const size_t tool_programs_n;
 /* The bit of a program; 0 for none. */
 unsigned tool_program(const char *name);
 
+/* Print the options of that program, for --help. */
 void tool_usage(FILE *f, const char *program);
 
 /* What shells need to complete options: "-t,--text-data file". */

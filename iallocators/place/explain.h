@@ -69,6 +69,7 @@ struct explain {
 #define EXPLAIN_LIMIT 20
 #define EXPLAIN_LIMIT_MAX 10000
 
+/* Free what was collected, not the struct itself. */
 void explain_done(struct explain *e);
 
 /* A new subject; inst must live as long as it is the present one. */

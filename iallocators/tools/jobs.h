@@ -18,6 +18,8 @@ struct jobs_style {
 /* For the screen, or for a script that -C FILE asks for. */
 struct jobs_style jobs_style(bool script);
 
+/* Add n steps to out as commands, grouped into sets of jobs that can run at the
+ * same time. */
 void jobs_add(const struct cluster *c, const struct balance_step *steps, int n,
 	      const struct jobs_style *style, struct buf *out);
 

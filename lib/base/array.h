@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Arrays whose length the compiler knows. */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 

@@ -22,6 +22,8 @@ void log_set_level(enum log_level level);
  * module sets it. */
 void log_set_context(const char *(*context)(void));
 
+/* Write a line to the log if its level is at least the one that is set; use the
+ * macros below. */
 void log_message(enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Fill n bytes with random data, fit for secrets; in the simulation from its
+ * seed. */
 void random_bytes(void *ret_data, size_t n);
 
 /* A number from 0 to limit - 1, each equally likely; limit > 0. */

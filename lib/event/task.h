@@ -30,6 +30,7 @@
 #define WAITS /* marks a function that gives control away */
 #define TASK_STACK (512 * 1024)
 
+/* The body of a task; arg is what task_spawn() was given. */
 typedef void task_fn(void *arg);
 
 /* Once per process, before anything else here; loop outlives the tasks. */
@@ -103,6 +104,7 @@ struct cond {
 	struct list waiters;
 };
 
+/* Nobody waits for it; there is nothing to free. */
 void cond_init(struct cond *c);
 
 /* Wait until c is signalled or the task is interrupted meanwhile.  What one

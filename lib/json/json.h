@@ -68,6 +68,7 @@ void json_set_bool(json_t *object, const char *key, bool value);
 json_t *json_from_strv(const struct strv *v);
 void json_to_strv(const json_t *array, struct strv *ret_v);
 
+/* Whether one of the items is that string. */
 bool json_array_has_str(const json_t *array, const char *s);
 
 /* A new object: base with all members of over put on top (one level; both may

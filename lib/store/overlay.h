@@ -24,6 +24,10 @@ struct overlay {
 	struct table names; /* -> struct overlay_entry */
 };
 
+/* Note that a file has this content, is gone, or has another name; what was
+ * noted for the name before is forgotten.  overlay_get(): what is noted for a
+ * name, borrowed until the next change; NULL when nothing is.  overlay_done():
+ * free all, not the struct itself. */
 void overlay_file(struct overlay *o, const char *name, char *text STEALS,
 		  size_t len);
 void overlay_gone(struct overlay *o, const char *name);

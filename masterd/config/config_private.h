@@ -121,6 +121,7 @@ void config_undo_done(struct config *c);
 
 /* --- config_booked.c --- */
 
+/* The bookings of c for another configuration; free those of c. */
 void config_booked_copy(struct config *copy, const struct config *c);
 void config_booked_done(struct config *c);
 

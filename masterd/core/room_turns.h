@@ -17,6 +17,7 @@ struct room_turns {
 	json_t *jobs; /* {node's UUID: the last job that lets them grow} */
 };
 
+/* Nobody has a turn; free what is kept. */
 void room_turns_init(struct room_turns *t);
 void room_turns_done(struct room_turns *t);
 

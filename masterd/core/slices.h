@@ -42,6 +42,7 @@ struct slice_work {
 	struct cond changed;
 };
 
+/* Nobody works in slices yet. */
 void slices_init(struct slices *s);
 
 /* The work of one request; slices may be NULL. */

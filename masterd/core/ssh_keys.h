@@ -27,6 +27,7 @@ struct ssh_keys_turn {
 	struct task *first; /* the one at start, if it runs */
 };
 
+/* Nobody has the turn. */
 void ssh_keys_init(struct ssh_keys_turn *t);
 
 /* Whether the cluster is set up to see to SSH. */

@@ -20,6 +20,7 @@ struct candidacy {
 	json_t **objects; /* the nodes themselves */
 };
 
+/* A line for the log, and for the user who asked for the take-over. */
 void takeover_say(const struct candidacy *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

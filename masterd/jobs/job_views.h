@@ -26,6 +26,7 @@
 struct job_views;
 struct job_view;
 
+/* Without any view; the caller ends it with job_views_destroy(). */
 struct job_views *job_views_create(void);
 void job_views_destroy(struct job_views *v);
 

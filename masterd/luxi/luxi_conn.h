@@ -63,6 +63,8 @@ struct luxi_conn {
 /* A line of the log about a client, once a minute for each. */
 void luxi_conn_log(struct luxi_conn *conn, const char *what);
 
+/* Close it and free what it holds; its running call learns that the client is
+ * gone.  May be repeated. */
 void luxi_conn_close(struct luxi_conn *conn);
 
 /* Begin the next call if none runs and its message is complete. */

@@ -108,6 +108,7 @@ void luxi_reject(struct luxi_request *r, const char *reason);
 void luxi_server_stop(struct luxi_server *s, void (*done)(void *arg),
 		      void *arg);
 
+/* How many clients are connected. */
 size_t luxi_server_connections(const struct luxi_server *s);
 
 #endif

@@ -78,6 +78,8 @@ WAITS json_t *query_old(struct master *m, const char *what, const json_t *names,
 bool query_old_needs_wait(struct master *m, const char *what,
 			  const json_t *names, const json_t *fields);
 
+/* The same as text, in pieces, as query_write() does it.  Whether it can be
+ * answered without a task. */
 WAITS int query_write_old(struct master *m, const char *what,
 			  const json_t *names, const json_t *fields,
 			  struct query_out *out, struct buf *text,

@@ -44,6 +44,7 @@ struct noderpc_transport {
 
 struct noderpc;
 
+/* The transport is copied; what its arg points to must live longer. */
 struct noderpc *noderpc_create(const struct noderpc_transport *transport);
 void noderpc_destroy(struct noderpc *r);
 

@@ -20,6 +20,7 @@ int noderpc_https_reload(struct noderpc_https *h, const struct paths *paths,
 			 struct error *err);
 void noderpc_https_destroy(struct noderpc_https *h);
 
+/* What noderpc_create() takes; h must live longer. */
 struct noderpc_transport noderpc_https_transport(struct noderpc_https *h);
 
 #endif

@@ -22,6 +22,7 @@ struct peers {
 	char server_digest[TLS_DIGEST_MAX];
 };
 
+/* paths are the caller's, and must live longer. */
 void peers_init(struct peers *p, const struct paths *paths);
 void peers_done(struct peers *p);
 

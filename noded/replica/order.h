@@ -37,6 +37,7 @@ struct order {
 	struct cond changed;
 };
 
+/* Nothing has been seen yet. */
 void order_init(struct order *o);
 
 /* To which stream a call belongs; ORDER_ALL: a promise. */

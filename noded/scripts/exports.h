@@ -30,6 +30,7 @@ char *exports_info(const struct paths *p, const char *folder,
 /* The names of all; to be freed. */
 json_t *exports_list(const struct paths *p, struct error *err);
 
+/* Remove an export with all its files; one that is not there is no error. */
 int exports_remove(const struct paths *p, const char *name, struct error *err);
 
 #endif

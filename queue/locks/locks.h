@@ -146,6 +146,7 @@ static inline bool locks_held(const struct lock_request *r)
 /* Whether want i of a granted request was taken and not given back. */
 bool locks_has(const struct lock_request *r, size_t i);
 
+/* As it stands in front of a lock's name: "instance", "node-res" and so on. */
 const char *lock_level_name(enum lock_level level);
 
 /* --- for queries --- */

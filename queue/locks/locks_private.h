@@ -58,10 +58,12 @@ struct locks {
 	uint64_t order;
 };
 
+/* Whether two requests can hold a lock in these modes at the same time. */
 bool modes_compatible(enum mode a, enum mode b);
 
 /* --- locks_queue.c --- */
 
+/* The lock of that name, NULL where nobody holds or wants it. */
 struct lock *lock_find(const struct locks *l, enum lock_level level,
 		       const char *name);
 
@@ -89,6 +91,8 @@ static inline bool request_has_queue(const struct lock_request *r, size_t i)
 
 /* --- locks.c: called by the queues --- */
 
+/* An entry of a request can be granted, or cannot any more: see whether the
+ * whole request can be. */
 void request_opened(struct locks *l, struct lock_entry *e);
 void request_closed(struct locks *l, struct lock_entry *e);
 

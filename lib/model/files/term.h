@@ -21,6 +21,7 @@ struct term {
 	char *master;	 /* whom it was given; "" when not known; owned */
 };
 
+/* Free what it holds, not the struct itself. */
 void term_done(struct term *t);
 #define auto_term __attribute__((cleanup(term_done)))
 

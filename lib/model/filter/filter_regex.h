@@ -23,6 +23,7 @@
 struct regex;	/* one pattern */
 struct regexes; /* what those of a filter share */
 
+/* What the patterns of one filter share. */
 struct regexes *regexes_create(void);
 void regexes_destroy(struct regexes *r);
 

@@ -77,6 +77,7 @@ OP_RULES(X)
 /* The problems that a cluster verification may name; NULL ends. */
 extern const char *const op_verify_errors[];
 
+/* Whether the value is one that the rule allows. */
 bool op_rule_ok(const struct op_rule *rule, const json_t *value);
 
 /* "one of 'a', 'b'" or "a list of ..."; to be freed. */

@@ -15,6 +15,7 @@
 /* The image among an instance's own parameters; NULL: none. */
 const char *os_image_of(const json_t *osparams);
 
+/* Whether it is fetched over the network, rather than read from a path. */
 bool os_image_is_url(const char *image);
 
 /* Without what a URL says of a user and a password; to be freed. */

@@ -16,6 +16,7 @@ struct inst_import {
 	struct op_instance_create op;
 };
 
+/* Free what it holds, not the struct itself. */
 void import_done(struct inst_import *im);
 
 /* The node of the source, if it is given. */

@@ -208,6 +208,7 @@ WAITS struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
 
 /* --- for exec.c and tests --- */
 
+/* The class that runs opcodes of this OP_ID; NULL when there is none. */
 const struct lu_class *lu_class_find(const char *op_id);
 
 /* As queue_hooks.run_op and check_op, arg is the master. */

@@ -28,6 +28,7 @@ struct lu_keep {
 	struct strv strings;
 };
 
+/* Name no locks; what was named is freed. */
 void lu_locks_clear(struct lu_locks *locks);
 
 #endif

@@ -24,6 +24,7 @@ struct move_wanted {
 	const char *instance, *target, *iallocator;
 };
 
+/* The move that this logical unit is part of. */
 struct move *move_of(struct lu *lu);
 
 /* Name the locks: of both nodes, or of all while the allocator chooses. */
@@ -37,6 +38,7 @@ int move_check_template(struct lu *lu, const char *verb, struct error *err);
  * instance. */
 WAITS int move_check(struct lu *lu, struct error *err);
 
+/* Hook variables, and the nodes whose hooks run before and after it. */
 void move_env(struct lu *lu, json_t *ret_env);
 void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post);
 

@@ -22,6 +22,7 @@ struct modify {
 	json_t *disks, *leaving;
 };
 
+/* The modification that this logical unit is part of. */
 struct modify *modify_of(struct lu *lu);
 
 /* Add a row to a result; value is taken. */

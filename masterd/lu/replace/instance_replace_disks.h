@@ -33,6 +33,7 @@ struct replace {
 	bool moved;	  /* the new node has data */
 };
 
+/* The replacement that this logical unit is part of. */
 struct replace *replace_of(struct lu *lu);
 
 /* --- choosing and checking (instance_replace_disks_check.c) --- */

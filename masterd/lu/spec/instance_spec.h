@@ -31,6 +31,7 @@ struct inst_nodes {
 	const char *primary, *secondary;
 };
 
+/* Free what it holds, not the struct itself. */
 void spec_done(struct inst_spec *s);
 
 /* The name as all names are kept: in small letters; lives as long as the LU. */

@@ -30,6 +30,7 @@ void verify_if(struct verify *v, bool is_bad, const char *code,
 	       const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/* A warning, when it is bad or simulated. */
 void verify_warn_if(struct verify *v, bool is_bad, const char *code,
 		    const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
@@ -38,6 +39,7 @@ void verify_warn_if(struct verify *v, bool is_bad, const char *code,
 void verify_hint(struct verify *v, const char *kind, const char *name,
 		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* "  - NOTICE: text". */
 void verify_note(struct verify *v, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -63,6 +63,8 @@ void verify_client_certs(struct verify_group *g);
 
 /* --- verify_os.c --- */
 
+/* Compare the OS definitions of a node with those of the first node that told
+ * any. */
 void verify_os(struct verify_group *g, const struct node_result *r);
 
 /* --- verify_storage.c --- */

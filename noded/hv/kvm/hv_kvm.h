@@ -135,6 +135,8 @@ void kvm_events_trim(const struct paths *p, const char *name);
 
 /* --- soundhw (hv_kvm_sound.c) --- */
 
+/* ERR_HYPERVISOR names a card that QEMU does not have; then the devices for
+ * those that are asked for. */
 int kvm_check_sound(const json_t *hv, struct error *err);
 void kvm_add_sound(struct strv *argv, const json_t *hv);
 
