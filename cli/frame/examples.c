@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The array is made of examples.def by the macro EXAMPLE.  A caller hands back
+ * the entry that it got last, and the search goes on behind that entry. */
 #include "cli/frame/examples.h"
 
 #include <string.h>

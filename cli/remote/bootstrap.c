@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A daemon is known by its pid file.  A new cluster is made in this order:
+ * folders, secrets, config.data and ssconf, the daemons, a first job.  If the
+ * configuration or a later step fails, bootstrap_forget() removes the cluster's
+ * files. */
 #include "cli/remote/bootstrap.h"
 
 #include <arpa/inet.h>

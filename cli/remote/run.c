@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Programs are started with posix_spawnp().  Their output comes through a pipe,
+ * which is read to its end.  Their input is a file in memory, so that the
+ * caller need not write to them while they run. */
 #include "cli/remote/run.h"
 
 #include <errno.h>

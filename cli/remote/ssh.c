@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each operation asks is_virtual() and then makes an argument list for ssh or
+ * scp, or does the same on this machine.  run.c runs the commands.  A session
+ * is not run here: its caller gets the argument list. */
 #include "cli/remote/ssh.h"
 
 #include <string.h>

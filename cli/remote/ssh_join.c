@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The cluster's ssh_config, where it exists, replaces ssh's own configuration
+ * and the login as root.  Status 255 is a failure of ssh itself; any other one
+ * but 0 is a failure of the command on the host. */
 #include "cli/remote/ssh_join.h"
 
 #include "cli/remote/run.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Texts about parameters are made of key_texts.def; those about --disk and
+ * --net stand here.  An entry for the parameter's own table goes before one for
+ * its whole family, wherever the two stand in the list. */
 #include "cli/values/key_texts.h"
 
 #include <string.h>

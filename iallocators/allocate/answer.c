@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* One function for each type of request fills a struct result with a text and
+ * JSON, and print() makes one object of it.  A request that finds no place is
+ * answered, too, with success false.  Only one that asks for DRBD on a single
+ * node ends in an error. */
 #include "iallocators/allocate/answer.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The order is: parse the text, read its cluster, complete that, read the
+ * question, answer.  If the caller has another cluster to load, the question is
+ * read again for that cluster and answered there. */
 #include "iallocators/allocate/hail_answer.h"
 
 #include <stdio.h>

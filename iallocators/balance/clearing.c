@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The method is greedy: a node joins the round if all that has to leave it
+ * finds a place; otherwise its moves are undone, and it waits for the next
+ * round.  All moves are made in the cluster itself and undone after each
+ * round. */
 #include "iallocators/balance/clearing.h"
 
 #include "iallocators/model/change.h"

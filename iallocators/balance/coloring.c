@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Greedy colouring: the most urgent vertex without a colour gets the smallest
+ * colour that none of its neighbours has.  The methods differ only in what
+ * urgency() counts. */
 #include "iallocators/balance/coloring.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each move is a sequence of migrations (F) and disk replacements (R), in the
+ * order of the letters of its name.  A target that is not a node is infinitely
+ * fast, so that the other node alone decides. */
 #include "iallocators/balance/cost.h"
 
 #include <math.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A row has what leaves with one move of one instance.  A table has what comes
+ * to each node with any instance of one class (class_key()).  Both are measured
+ * by a trial change, which is undone.  outlook_weigh() turns them into bounds,
+ * and the bound of a move is the sum of its row's and its target's. */
 #include "iallocators/balance/outlook.h"
 
 #include <math.h>

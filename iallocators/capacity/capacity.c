@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Instances are placed in blocks, and redundancy is checked only at the end of
+ * a block.  A block that breaks it is undone, or cut down to its first BLOCK
+ * instances.  When blocks fail, instances are placed one by one
+ * (capacity_run.c). */
 #include "iallocators/capacity/capacity.h"
 
 #include <string.h>

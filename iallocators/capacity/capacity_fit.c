@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* On one node, only open candidates are looked at again when the size shrinks:
+ * those that take the instance, and those that refuse it for the one reason in
+ * question (why).  The counts of all reasons are kept up to date with them. */
 #include "iallocators/capacity/capacity_fit.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* series.c names the place with the best score; redundancy and the loss of
+ * nodes are checked afterwards.  Where that gives no place for certain, all of
+ * them are tried with place_singles() or place_pairs().  tell() passes each
+ * change on to everything that is kept about nodes. */
 #include "iallocators/capacity/capacity_run.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* capacity_show() of capacity.h.  A group is bad if it was marked so before,
+ * has a node that fails N+1, or could not lose one of its nodes.  "Left" lists
+ * single nodes; "Right" lists each node with those of its group that can be its
+ * peer. */
 #include <string.h>
 
 #include "iallocators/capacity/capacity.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each function makes one part of the result; hspace_show.c puts the parts
+ * together. */
 #include "iallocators/capacity/hspace_json.h"
 
 #include <math.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each function gives one of three forms: a part of r->json if that is set,
+ * HTS_NAME=value lines if r->machine is, else text.  The JSON object is printed
+ * by space_show_end().  The instances that were added are those from k->first
+ * on. */
 #include "iallocators/capacity/hspace_show.h"
 
 #include <ctype.h>

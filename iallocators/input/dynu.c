@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Loads are kept by the names in the file, for the file is read without the
+ * cluster.  dynu_apply() then looks up each instance; a name that no instance
+ * has is no error. */
 #include "iallocators/input/dynu.h"
 
 #include <string.h>

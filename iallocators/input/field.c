@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Every reader finds the member, checks its kind and takes its value.  A
+ * missing member is reported together with the names that the object has.  A
+ * string may be given as an array of strings, which are joined. */
 #include "iallocators/input/field.h"
 
 #include <string.h>

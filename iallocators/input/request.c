@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Cluster and question are read apart, since the question may be about another
+ * cluster.  Names in the question become indices of that cluster.
+ * request_ask() also moves the instances to an array with room for the new
+ * ones. */
 #include "iallocators/input/request.h"
 
 #include <string.h>

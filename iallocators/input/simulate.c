@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each specification adds a group and its nodes, beginning with the last one.
+ * Names are made of numbers: group-01 has node-01-001 and so on.  The first
+ * node is the master. */
 #include "iallocators/input/simulate.h"
 
 #include <ctype.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The text is cut into sections and lines, each line into columns, and each
+ * section has its reader.  The order matters: nodes name groups, and instances
+ * name nodes.  The last columns of a line may be missing and have defaults
+ * (column()). */
 #include "iallocators/input/text.h"
 
 #include <stdlib.h>

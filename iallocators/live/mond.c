@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reports of both sources, the file and the daemons, become one JSON object by
+ * node.  Nothing is set unless each node has a usable report and, with Xen's
+ * collector, each instance has a load. */
 #include "iallocators/live/mond.h"
 
 #include <stdio.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A half has, for each metric, the changes of the sum and of the sum of
+ * squares.  var_change() makes a change of the variance of them.  A slope, one
+ * for falls and one for rises, then makes a change of the score: it is that of
+ * a chord of the square root, up to the extremes that were seen. */
 #include "iallocators/model/bound.h"
 
 #include <assert.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* estimate() replaces the values of the nodes that a change touches, and notes
+ * how far off the result can be.  compute() sums up all nodes.  It is used for
+ * each change that could be the best within these limits, and for all if some
+ * value is not finite. */
 #include "iallocators/model/contest.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A double first becomes its shortest decimal digits and an exponent: the least
+ * precision of %e that strtod() reads back as the same number.  Both forms of
+ * numbers are made of these digits. */
 #include "iallocators/model/hformat.h"
 
 #include <math.h>

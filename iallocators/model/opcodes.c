@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The JSON is written as text, so that its members stand in the order given
+ * here.  A move is a migration that allows a failover; for an instance that
+ * does not exist yet it is a failover. */
 #include "iallocators/model/opcodes.h"
 
 #include "iallocators/model/hformat.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Most kinds have a format in sentences[], with the amounts that are needed and
+ * available as its arguments.  Policies, tags and what must hold afterwards
+ * have functions of their own. */
 #include "iallocators/model/refusal.h"
 
 #include "iallocators/model/model.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* score_values() gives the values of one node, sum_up() the sums and variances
+ * over the online nodes, score_total() the weighted sum of the metrics.
+ * score_replace() updates sums instead, which rounds differently;
+ * score_tolerance() says by how much. */
 #include "iallocators/model/score.h"
 
 #include <float.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Mirrored instances: each node needs room for the largest loads that the loss
+ * of other nodes brings to it.  Shared storage: has_slots() counts places for
+ * the largest instance.  Enough of them is a certain yes; otherwise survive()
+ * decides. */
 #include "iallocators/model/survival.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A tag that matters becomes a number (intern()), and nodes and instances keep
+ * sorted lists of these numbers.  A tag matters if it begins with a prefix that
+ * a cluster tag names, or for exclusion also an option. */
 #include "iallocators/model/tags.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The sums that are kept.  A room has the slots of one size in one group; it is
+ * found by a hash, and made when it is first asked for.  rooms_changed()
+ * updates a node's slots in each room of its group.  rooms_count.c counts
+ * without kept sums. */
 #include "iallocators/nplus1/rooms.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Changes are only listed; settle() works them off at the next question.  It
+ * updates slots before claims, which are computed from them.  Whether a node
+ * can be emptied is told by its claims, else by its slots, else by
+ * simulation. */
 #include "iallocators/nplus1/standing.h"
 
 #include "iallocators/model/change.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* One function for each kind of line writes its columns in the order of text.h.
+ * A struct extent limits nodes and instances to one group; groups, tags and
+ * policies are always written in full. */
 #include "iallocators/options/save.h"
 
 #include <stdio.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* tool_main() is the frame of a program: parse the options, run it, print its
+ * error.  tool_load() reads the cluster from one source, adds loads, completes
+ * and checks it, and takes the nodes of -O as offline.  tool_options.c has the
+ * parser. */
 #include "iallocators/options/tool.h"
 
 #include <ctype.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A row says which programs have the option, the kind of its value and where in
+ * struct tool_options that goes (AT).  FLAG, VALUE and NUMBER_OF fill several
+ * columns at once.  Help and completion are made of the same rows. */
 #include "iallocators/options/tool_table.h"
 
 #include <string.h>

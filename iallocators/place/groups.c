@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* visit() tries one group, and policy_wins() compares it with the best so far:
+ * first by allocation policy, then by the solution.  An unallocable group is
+ * tried for its message only.  A group that is named is tried alone. */
 #include "iallocators/place/groups.h"
 
 #include <string.h>

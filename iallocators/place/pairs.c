@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* take_node() adds the instance to one node as the secondary of a primary that
+ * does not exist, and notes the differences.  pairs_score() takes the metrics
+ * in the order of the table and adds each to the scores of all secondaries. */
 #include "iallocators/place/pairs.h"
 
 #include <math.h>

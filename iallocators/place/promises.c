@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Redundancy is asked with the instance put in place for the time of the
+ * question: of `standing` if there is one, of all nodes anew if the instance
+ * keeps its record, else of `redundancy`.  Which node is at fault is only
+ * searched for where --explain wants it. */
 #include "iallocators/place/promises.h"
 
 #include "iallocators/place/explain.h"

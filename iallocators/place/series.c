@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What is known of each candidate; series_best.c and series_single.c search in
+ * it.  look_at() tells whether the instance may go there, look_closely() what
+ * it changes.  Both make the change and undo it.  Candidates whose values have
+ * the same hash are one class. */
 #include "iallocators/place/series.h"
 
 #include <string.h>

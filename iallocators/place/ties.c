@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* For each metric one pass over the nodes carries a running sum for each tie.
+ * Sums that become equal are merged, with a union-find over the ties.
+ * Deviations take one more pass for each different mean, for the squares. */
 #include "iallocators/place/ties.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A set is submitted with SubmitManyJobs, and its states are polled with
+ * QueryJobs.  Signals only set flags: that of a termination is looked at after
+ * each poll, that of an interrupt after each set. */
 #include "iallocators/tools/execute.h"
 
 #include <signal.h>

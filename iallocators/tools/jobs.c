@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Steps are in one set as long as no two of them touch the same node; divide()
+ * looks for the borders from the last step backwards.  add_commands() and
+ * jobs_opcodes() write the same steps in two forms and have to agree. */
 #include "iallocators/tools/jobs.h"
 
 #include <stdio.h>

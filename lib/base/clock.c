@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* One function can replace both clocks, so that under it wall time and
+ * monotonic time are the same. */
 #include "lib/base/clock.h"
 
 #include <stddef.h>

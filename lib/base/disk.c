@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The real disk.  Much is passed on to fs.h.  A lazy write is a rename without
+ * a sync; syncfs() makes all of them durable at once.  Files belong to the
+ * owner that the function of disk_real_set_owner() names, if there is one. */
 #include "lib/base/disk.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Text is formatted beside the error and copied into it, since the arguments
+ * may point into it.  Text that is too long is cut, and its last character
+ * repaired. */
 #include "lib/base/error.h"
 
 #include <stdarg.h>

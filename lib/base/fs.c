@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* System calls with errors as sentences.  Regular files alone are opened
+ * without following a link or waiting for a pipe.  A pid file is locked while
+ * its process lives, so fs_read_pid() tries the lock before it believes the
+ * number. */
 #include "lib/base/fs.h"
 
 #include <dirent.h>

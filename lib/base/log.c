@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The log is one for the process: a file descriptor, a least level, and a
+ * function that names the task.  The time of an entry comes from clock.h. */
 #include "lib/base/log.h"
 
 #include <errno.h>

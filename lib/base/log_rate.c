@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A fixed table of causes, each with the time until which it is silent.  A new
+ * cause takes a place that is free, or one whose time is over and of which no
+ * lines were left out.  If there is none, it takes the last place, which such
+ * causes share. */
 #include "lib/base/log_rate.h"
 
 #include <stdio.h>

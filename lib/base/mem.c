@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* All allocations go through checked(), which aborts the process; mem_init()
+ * makes jansson's do so, too.  The pauses between JSON values are counted by
+ * thread. */
 #include "lib/base/mem.h"
 
 #include <stdarg.h>

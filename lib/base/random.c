@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* All randomness comes from random_bytes(): of getrandom(), or of splitmix64
+ * after random_seed().  random_below() draws again where the remainder would
+ * make small numbers more likely. */
 #include "lib/base/random.h"
 
 #include <stdbool.h>

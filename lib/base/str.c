@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Buffers and lists double their capacity when they are full.  Formatted text
+ * is printed twice, first only to learn its length.  Number readers refuse
+ * leading white space, which the C library allows, and what follows a number
+ * unless the caller asks for it. */
 #include "lib/base/str.h"
 
 #include <ctype.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A hash table with chaining.  The number of slots is a power of two and
+ * doubles when there is an entry for each slot.  An entry keeps its hash, so
+ * growing does not read the keys.  The table never shrinks. */
 #include "lib/base/table.h"
 
 #include <stdint.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Certificates are made and read with GnuTLS.  A certificate and its key form a
+ * struct pair.  A new pair is signed by that of its CA; a CA signs its own.  A
+ * text read from a file is overwritten before it is freed, as it may hold a
+ * private key. */
 #include "lib/event/tls.h"
 
 #include <gnutls/abstract.h>

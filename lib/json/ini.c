@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads line by line.  A reader remembers the section and the last key, to
+ * which indented lines are appended.  Blank lines and those that begin with '#'
+ * or ';' are skipped.  A section that comes twice is continued. */
 #include "lib/json/ini.h"
 
 #include <ctype.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A parse has two steps: a scan of the text estimates nesting and memory, and
+ * only a text within the limits goes to jansson, which would recurse or
+ * allocate too much.  This file also has the access to members and the
+ * comparison of values. */
 #include "lib/json/json.h"
 
 #include <math.h>

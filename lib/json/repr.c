@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* One recursive walk over the value appends to a buffer.  Strings get Python's
+ * choice of quotes and escapes.  A real is written with the fewest digits that
+ * read back as the same number, with an exponent only where Python has one. */
 #include "lib/json/repr.h"
 
 #include <math.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* One entry for each name holds its newest state.  A move of a file whose text
+ * is in memory moves the text; otherwise it is noted under the new name.  The
+ * old name is marked as gone.  When entries are written again, a move whose
+ * source is missing counts as done. */
 #include "lib/store/overlay.h"
 
 #include <string.h>

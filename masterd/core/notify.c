@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The socket is in a new folder below /tmp.  Waiting is poll() beside the event
+ * loop (task_leave), in slices of at most a tenth of a second, so that a stop
+ * of the job is noticed soon. */
 #include "masterd/core/notify.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A lock for each node: its UUID is in the list `busy` while a job has it.  All
+ * waiting tasks share one condition, so each looks at the list again when it
+ * wakes up.  The numbers of jobs are only stored here for their users. */
 #include "masterd/core/room_turns.h"
 
 #include <string.h>

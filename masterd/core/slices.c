@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The turn is a single token (`taken`).  Work that has used up its slice gives
+ * the token back, queues up, and waits until it gets it; among those waiting,
+ * the one with the fewest steps is next.  Work in its first slice runs without
+ * the token. */
 #include "masterd/core/slices.h"
 
 #include "lib/base/list.h"

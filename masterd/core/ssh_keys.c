@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A round has three steps: ask each node for its keys, decide from the
+ * configuration which keys to authorize and which to withdraw, and give the
+ * result to the nodes that answered.  A node that did not answer counts with
+ * the keys it had before. */
 #include "masterd/core/ssh_keys.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The address family is taken from the form of the address, not from the
+ * cluster's parameters.  The call has a long timeout, as a script of the site
+ * may do the work; it runs in a task of its own, so that the master starts
+ * without it. */
 #include "masterd/failover/address.h"
 
 #include <string.h>

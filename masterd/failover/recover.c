@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Leftovers are found by the member reserved_by_job of instances and disks.
+ * Each is cleaned up by a new job in the queue, never directly.  The lists are
+ * made before the first job is submitted, because the configuration may change
+ * during a wait. */
 #include "masterd/failover/recover.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The order: ask all nodes for votes, in a failover stop the former master, get
+ * the promise for a new term, copy newer data from other nodes, and in a
+ * failover record the new master.  If this fails after the stop, the former
+ * master's daemon is started again. */
 #include "masterd/failover/takeover.h"
 
 #include <inttypes.h>

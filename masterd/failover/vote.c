@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Counting functions take a predicate that selects the nodes which count: all
+ * with a vote, or only master candidates.  A promise and a failover need a
+ * majority of both.  A node with a half replaced queue may be left out of the
+ * candidates heard. */
 #include "masterd/failover/vote.h"
 
 #include <inttypes.h>

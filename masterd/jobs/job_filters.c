@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Rules are compiled and sorted when they are loaded, not for each job.  A
+ * job's opcodes are parsed only if a rule looks at them, and a budget of steps
+ * limits the work.  A reload frees the old rules after the queue was told of
+ * the change. */
 #include "masterd/jobs/job_filters.h"
 
 #include <limits.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A fixed number of slots, each for one query.  The first request only notes
+ * the query; from the second on its pages are kept, sorted by number.  A page
+ * is valid while its state is unchanged.  A view that grows too large is no
+ * longer kept. */
 #include "masterd/jobs/job_views.h"
 
 #include <string.h>

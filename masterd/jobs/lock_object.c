@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Several lock levels stand for one kind of object: a node and its resources,
+ * an instance and its disks.  Locks are named by UUID; the text for people has
+ * the object's name, or the UUID where the object is unknown. */
 #include "masterd/jobs/lock_object.h"
 
 #include "lib/base/mem.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each pool of tasks has a fixed size, and calls that find it full are queued.
+ * A task that is done with its call takes the next one from the queue.
+ * luxi_place_take() may exceed the size; then tasks end without a new call
+ * until the number fits again. */
 #include "masterd/luxi/luxi_calls.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each path is tried with connect() first; we listen only where nobody accepts.
+ * Every request that arrives gets the same error as its answer. */
 #include "masterd/luxi/not_served.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* This file turns a group of the configuration into the numbers that survive()
+ * takes, with nodes and instances known by index, and its answer back into
+ * names.  Instances that are offline are left out.  An instance that is to
+ * change counts with its new numbers only. */
 #include "masterd/resources/capacity.h"
 
 #include <string.h>

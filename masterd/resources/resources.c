@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* All sums are computed anew at each call.  A node's bookings are those of its
+ * primary instances, for disks also of its secondary ones, and those of jobs
+ * (config_bookings()).  The table of storages says for each disk template where
+ * its space is recorded and whether all nodes share it. */
 #include "masterd/resources/resources.h"
 
 #include <string.h>

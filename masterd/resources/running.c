@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The first call asks each node about all hypervisors.  If there are several,
+ * nodes that refused it are asked about one hypervisor at a time, and the
+ * answers are merged.  A node has an error in the end only if no hypervisor
+ * answered. */
 #include "masterd/resources/running.h"
 
 #include "lib/base/log.h"

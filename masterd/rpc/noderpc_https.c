@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A reload makes a new HTTPS client and retires the old one, which finishes its
+ * calls.  HTTP statuses become kinds of errors: 400 and 413 say that the node
+ * refused this call (ERR_EXEC), all others become ERR_RPC, among these 412 for
+ * a master whose term is over. */
 #include "masterd/rpc/noderpc_https.h"
 
 #include <inttypes.h>

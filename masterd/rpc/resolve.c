@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The resolver and a connection attempt may block for long.  Both run between
+ * task_leave() and task_enter(), where other tasks go on, and use no data there
+ * that these could change. */
 #include "masterd/rpc/resolve.h"
 
 #include <assert.h>

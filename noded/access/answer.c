@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A request is checked in this order: method, procedure, term header,
+ * arguments.  Then it waits for its turn (noded/replica/order.h).  The term is
+ * checked before the call and after it, so a master that was replaced meanwhile
+ * is refused.  A call that fails is status 200 with [false, text]. */
 #include "noded/access/answer.h"
 
 #include <inttypes.h>

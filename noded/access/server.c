@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The HTTPS library handles the connections.  This file gives it certificates,
+ * limits and two callbacks: allowed() decides about a client by the digest of
+ * its certificate, and handle() answers a request.  Refusals are logged at a
+ * limited rate. */
 #include "noded/access/server.h"
 
 #include <string.h>

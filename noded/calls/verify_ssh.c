@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The keys of nodes are compared by their identity, which is type and key data
+ * without the comment.  ssh-setup compares the files of this node with what the
+ * master knows, ssh-clutter looks for owners of several keys, and nodelist runs
+ * ssh to other nodes. */
 #include "noded/calls/verify_ssh.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Bridges are looked up below /sys/class/net.  An address is compared as text
+ * with those of all interfaces; a virtual node compares it with its own lines
+ * in ssconf instead.  A port is tried with a connect() that does not block, and
+ * poll(). */
 #include "noded/core/host.h"
 
 #include <errno.h>

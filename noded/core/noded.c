@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* noded_init() puts the parts of the daemon together.  It gives the copy of the
+ * job queue two functions that decide who may use the queue: its file lock, and
+ * whether a master daemon runs on this node, which the PID file tells. */
 #include "noded/core/noded.h"
 
 #include <stdlib.h>

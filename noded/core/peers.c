@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A check calls stat() on the files that it needs, and reads one again only
+ * when its inode, size or time differ.  A certificate that could not be read
+ * counts as changed, so the next check tries it again. */
 #include "noded/core/peers.h"
 
 #include <string.h>

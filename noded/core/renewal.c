@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each step is a few operations on files that may be repeated after a crash:
+ * files are written as a whole, a switch is two renames, and what is missing
+ * counts as done.  While the cluster's certificate is replaced, a file with the
+ * old and the new one says whom to trust. */
 #include "noded/core/renewal.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of hypervisor classes, and what those share whose instances are
+ * processes of a Linux host.  Free memory is read from /proc/meminfo; buffers
+ * and the page cache count as free. */
 #include "noded/hv/hv.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The program gantry-impexp does the work and gets its specification as JSON.
+ * For an image this has the number of bytes that the disk can take, and the
+ * folders of the cluster's own data, which are closed to it.  With --size the
+ * program only tells the size of an image. */
 #include "noded/instance/image.h"
 
 #include <string.h>

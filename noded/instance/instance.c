@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A shutdown asks the instance, polls with growing pauses and asks again
+ * every few seconds until its time is over; then the instance is ended by
+ * force.  An instance that its user has shut down from inside does not count
+ * as running. */
 #include "noded/instance/instance.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A new pair is made under the name gantry_next and synced.  Then its private
+ * key is renamed into place, and its public key after it.  Functions that work
+ * on pairs call settle_all() first, which completes such a switch after a
+ * crash. */
 #include "noded/instance/ssh_keys.h"
 
 #include <errno.h>

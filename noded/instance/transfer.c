@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The state of a transfer is in files of its folder: its PID, status and log,
+ * and the time when somebody last asked for the status.  So a daemon that is
+ * started anew finds what runs.  transfer_start() also removes folders older
+ * than a day that have no process. */
 #include "noded/instance/transfer.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A promise is written to disk before it counts, and its term only grows: a
+ * call with a higher term raises it, a call with a lower one is refused.  A
+ * damaged configuration is reported as none, so that no master is chosen by
+ * it. */
 #include "noded/replica/candidate.h"
 
 #include <inttypes.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A stream has a flag that one call holds, and the term and number of the last
+ * call that it accepted.  A call waits until the flag is free; a promise takes
+ * the flags of queue, configuration and ssconf at once.  Calls of no stream
+ * never wait. */
 #include "noded/replica/order.h"
 
 #include <inttypes.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The first use opens the store, and uses at the same time share it; `users`
+ * counts them.  Closing waits until there are none and holds back new ones.
+ * Who only looks while another process has the queue reads that one's files
+ * (store_peek()). */
 #include "noded/replica/replica.h"
 
 #include <assert.h>

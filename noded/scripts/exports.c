@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* An export is made in "<instance>.new"; the description is written there last,
+ * and then the folder is renamed.  The description is an INI file with values
+ * as Python's str() prints them.  Paths from callers are checked part by part,
+ * and symbolic links are refused. */
 #include "noded/scripts/exports.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The first folder of the name in the search path is the provider.  If one of
+ * its scripts is missing the call fails, and the search does not go on.  A
+ * script is told all in its environment: VOL_* for the volume, EXTP_* for the
+ * parameters of the disk. */
 #include "noded/scripts/extstorage.h"
 
 #include <ctype.h>

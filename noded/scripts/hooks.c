@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* All hooks of a call share one time limit.  A hook that fails is a row of the
+ * result and does not stop those after it.  A file with another name than
+ * run-parts takes, or that is not executable, is a row as skipped. */
 #include "noded/scripts/hooks.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A definition is read step by step, and the first fault ends the reading and
+ * is kept in `diagnose`.  What is read depends on the highest API version that
+ * both sides know: variants from 15 on, parameters and the script verify from
+ * 20 on. */
 #include "noded/scripts/osdef.h"
 
 #include <ctype.h>

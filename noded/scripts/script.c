@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Helpers without state.  Values get Python's notation, which scripts written
+ * for Ganeti expect.  Output that is valid UTF-8 is kept as it is; otherwise
+ * each byte that belongs to no valid sequence becomes '?'.  Of a log only the
+ * end is read. */
 #include "noded/scripts/script.h"
 
 #include <ctype.h>

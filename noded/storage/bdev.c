@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of storage classes, and the links by which hypervisors find an
+ * instance's disks.  A link is replaced by renaming a new one over it.
+ * bdev_unlink_target() reads all links, since nothing else records which of
+ * them lead to a device. */
 #include "noded/storage/bdev.h"
 
 #include <errno.h>

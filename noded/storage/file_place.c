@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The longest allowed folder that holds the path is opened by its name.  From
+ * there each part is opened with openat() and O_NOFOLLOW, so a symbolic link
+ * cannot be put in between check and use.  Folders such as /etc are refused
+ * even if the list has them. */
 #include "noded/storage/file_place.h"
 
 #include <errno.h>

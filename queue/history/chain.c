@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* To seal a job, the link to the previous one is put before the closing brace
+ * of its text; the hash of the whole new text then becomes the head.  The
+ * member is handled as text, not as JSON: a reader looks for it in the last
+ * bytes of the file. */
 #include "queue/history/chain.h"
 
 #include <assert.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each field is collected from the stored input of all opcodes.  The table
+ * `naming` says which parameters name objects.  op_facts() keeps just what the
+ * collectors read, so they give the same answer for an opcode that was
+ * shortened by it. */
 #include "queue/jobs/job_facts.h"
 
 #include <string.h>

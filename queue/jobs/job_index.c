@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The pages are an array in order of their numbers, in which a binary search
+ * finds one.  A page is made for its first job and freed with its last.  A
+ * change gives the page a new state number, so a reader can tell pages that
+ * have not changed. */
 #include "queue/jobs/job_index.h"
 
 #include <assert.h>

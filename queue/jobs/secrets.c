@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Secret values (osparams_secret) are taken out of an opcode before it is
+ * stored; private ones (osparams_private) are stored and hidden from readers.
+ * A mark stands for each value.  A mark that is found without its secret when
+ * the opcode is to run fails the opcode. */
 #include "queue/jobs/secrets.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Works in two phases.  Everything that can be refused is checked first and
+ * kept in a draft: names, lists, parameters, policy, states.  Then the document
+ * is composed from the request and the draft, which cannot fail. */
 #include "lib/model/config/cluster.h"
 
 #include <ctype.h>

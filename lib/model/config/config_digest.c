@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The note is one line: serial number, modification time of config.data,
+ * SHA-256 of its text.  The digest is compared first, then the serial number,
+ * and the time last.  The serial number is found by a scan, because a damaged
+ * text may be no JSON. */
 #include "lib/model/config/config_digest.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* An address is handled by its index in the subnet, which is also its place in
+ * both strings.  A string that is too short counts as filled up with '0'.  Each
+ * change writes a new string into the network object. */
 #include "lib/model/config/ippool.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The numbers in force are built in layers: presets, cluster, group, node.  A
+ * measured number is put on top only where no level has a chosen one.  A change
+ * edits a copy of the member, which replaces the old one when all of it is
+ * valid. */
 #include "lib/model/config/state.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tries the sets of lost nodes recursively and keeps the worst.  For each set
+ * the lost instances are placed anew: mirrored ones first, as they have one
+ * possible node, then the others by best fit.  Where sets are too many, the
+ * nodes with least memory are never lost. */
 #include "lib/model/config/survive.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Ranges are compared as a whole: two that overlap may both be in the pool, and
+ * a part of a range cannot be removed.  A new range is inserted by its first,
+ * then its last user id. */
 #include "lib/model/config/uid_pool.h"
 
 #include <string.h>

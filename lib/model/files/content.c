@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Short texts are sent plain, all others compressed with zlib and encoded in
+ * base64.  Unpacking goes chunk by chunk, so that a small content that expands
+ * beyond CONTENT_MAX is refused before it fills the memory. */
 #include "lib/model/files/content.h"
 
 #include <gnutls/gnutls.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The file holds two or four numbers with a space between them.  Fewer than two
+ * count as an unknown position.  A position is passed on as [term, batch], or
+ * as null where it is not known. */
 #include "lib/model/files/copy_position.h"
 
 #include <inttypes.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each rule names a path, a user and a group.  The ids are looked up once, when
+ * the process starts; the disk then asks for the owner of each file by its
+ * path.  Nothing is set up without root or if any user or group is missing. */
 #include "lib/model/files/owners.h"
 
 #include <grp.h>

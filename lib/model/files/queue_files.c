@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A name is valid only in the form that the queue itself writes: no leading
+ * zeros, no id above JOB_ID_MAX, no folder but archive/<number>.  So a name
+ * that another node sends cannot lead out of the queue's folder. */
 #include "lib/model/files/queue_files.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* One table lists the files with their modes.  Its last two columns say whether
+ * a cluster may lack the file, and whether it is shared.  Only shared files are
+ * found by name, so a name that comes from outside selects no other file. */
 #include "lib/model/files/secret_files.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Works on the text of a file, line by line; a change makes a new text.  Keys
+ * are compared by identity, never by the whole line, so comments may differ.
+ * Lines without a readable key are kept in authorized_keys and dropped from the
+ * other files. */
 #include "lib/model/files/ssh_keys.h"
 
 #include <string.h>

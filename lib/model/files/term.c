@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The promise is a JSON object, the term of the configuration two numbers on a
+ * line.  They treat damage differently: a promise that cannot be read is an
+ * error, as it guards against two masters; a configuration's term then counts
+ * as unknown. */
 #include "lib/model/files/term.h"
 
 #include <inttypes.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Files are read on the master and sent to all nodes at once with the call
+ * upload_file_single, owned by root.  A failure on one node is a warning and
+ * counted; the others still get the file.  Buffers with secrets are overwritten
+ * when freed. */
 #include "masterd/lu/cluster/cluster_files.h"
 
 #include <string.h>

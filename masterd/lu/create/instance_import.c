@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* An import becomes a normal creation: the opcode is completed from the
+ * export's description.  What the user gave takes precedence, except for the
+ * OS.  Values made for the opcode are held in `kept` until the end.  The data
+ * of the disks comes last. */
 #include "masterd/lu/create/instance_import.h"
 
 #include <stdio.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* install_check() decides which way is taken and leaves the choice in struct
+ * inst_install; install_run() only follows it.  Where no script is to run
+ * (no_install, an image, adopted disks, no OS, no disks), it checks nothing and
+ * asks no node. */
 #include "masterd/lu/create/instance_install.h"
 
 #include "lib/json/json.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The task owns references to or copies of all it uses, as the job may be gone
+ * when it runs.  It does nothing when the master is stopping. */
 #include "masterd/lu/disks/aftermath.h"
 
 #include "lib/base/log.h"

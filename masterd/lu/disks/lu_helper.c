@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The order: record the temporary disk as the first, create it, write the
+ * image, start the instance, poll until it is down; then stop it, remove the
+ * disk, and take it off the record.  The record comes first so that a crash
+ * leaves a trace to clean up by. */
 #include "masterd/lu/disks/lu_helper.h"
 
 #include <math.h>

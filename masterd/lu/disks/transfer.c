@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The target starts an import, which listens on a port; then the source starts
+ * an export, which connects to it.  Both get the same random magic, by which
+ * the stream is recognized.  Both are polled, less and less often up to a
+ * second, until they end. */
 #include "masterd/lu/disks/transfer.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* An entry is written when the last one is old enough and the whole per cent
+ * has grown.  The time left assumes that the rest goes at the average speed
+ * since the beginning. */
 #include "masterd/lu/frame/progress.h"
 
 #include <stdio.h>

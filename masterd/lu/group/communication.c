@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Nothing is changed here directly: opcodes that add and connect the network
+ * are put into one job, in this order, and submitted.  The network has
+ * link-local addresses, and the address at which nodes answer is reserved in
+ * it. */
 #include "masterd/lu/group/communication.h"
 
 #include "lib/base/array.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What a changed instance policy means for the instances that exist.  Each is
+ * described as a spec and checked against both policies; those that fit the old
+ * one and break the new one are named.  One disk's size can be replaced, to
+ * check a planned change of it. */
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/group/group.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The source and target nodes are locked; all nodes are when an allocator
+ * chooses, or a migration is cleaned up.  Once the target is checked, memory
+ * there is booked for the instance (not by a cleanup) and the node resource
+ * locks are released, so that others need not wait. */
 #include "masterd/lu/instance/move.h"
 
 #include <string.h>

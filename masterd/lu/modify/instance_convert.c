@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* There are three ways: volumes become mirrors, mirrors become volumes (both
+ * keep the data volumes and are in another file), and all else by a copy.  A
+ * copy makes all new disks, copies, records them, and only then removes the old
+ * ones. */
 #include "masterd/lu/modify/instance_convert.h"
 
 #include <string.h>

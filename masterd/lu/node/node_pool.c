@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Nodes to promote are drawn at random from those that are capable, online and
+ * not drained.  A node is promoted only after it gave its certificate digest.
+ * That call waits, so the node is looked up in the configuration again
+ * afterwards. */
 #include "masterd/lu/node/node_pool.h"
 
 #include "lib/base/random.h"

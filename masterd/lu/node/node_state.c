@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* These functions set or check one thing and keep no state.  Those that take a
+ * configuration only read it; node_check_version() asks the node.  A node's own
+ * UUID is left out of the search for a duplicate address. */
 #include "masterd/lu/node/node_state.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A table relates storage types to disk templates; LVM types serve two
+ * templates each.  The cluster's enabled templates are tried in their order,
+ * and the first match counts.  Node calls take the place as a string for LVM,
+ * else as a list. */
 #include "masterd/lu/node/storage_types.h"
 
 #include "lib/base/array.h"

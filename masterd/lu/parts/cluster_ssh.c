@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A renewal has steps that all nodes finish before the next begins: stage new
+ * keys, authorize them, switch to them, record their type, finish, and withdraw
+ * the old keys.  Only a failure before the switch is undone; after it a
+ * repetition completes the work. */
 #include "masterd/lu/parts/cluster_ssh.h"
 
 #include <string.h>

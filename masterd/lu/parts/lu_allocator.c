@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Thin wrappers that add what belongs to a job: since when a node's answer
+ * proves that it is there, and a warning in the job's log with the output of an
+ * allocator.  Such an answer is at most five seconds old and not older than the
+ * LU. */
 #include "masterd/lu/parts/lu_allocator.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Objects for node calls and hooks are built as copies: parameters are filled
+ * from the defaults above them, and members that Ganeti's node daemon does not
+ * know are removed.  The recorded instance changes only in inst_mark(). */
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_room.h"
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a node's total is recorded, what is free is computed from the
+ * configuration and no node is called.  Otherwise the checks of memory and
+ * space call node_info, and those of the reserve and of CPUs pass.  Spindles
+ * are always computed from the configuration. */
 #include "masterd/lu/parts/lu_resources.h"
 
 #include "lib/json/json.h"

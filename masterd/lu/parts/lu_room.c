@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Room for one instance that starts, restarts or moves.  When less is free than
+ * it wants at most, it gets what is free.  Other instances shrink only when
+ * even its minimum does not fit, and only until that fits.  lu_room_floor.c
+ * reads and changes the sizes. */
 #include "masterd/lu/parts/lu_room.h"
 
 #include "lib/json/json.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The memory of one node at one moment: what running instances have, and what
+ * jobs have booked for instances that are to arrive.  Instances that may be
+ * resized are the guests; all others count as fixed.  floor_apply() carries out
+ * the sizes that somebody has chosen for the guests. */
 #include "masterd/lu/parts/lu_room_private.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* An allocator's answer is [moved, failed, jobs].  The jobs are submitted
+ * first, and then room is booked under their ids.  For that the opcodes of a
+ * job are followed in order, since each move changes the primary or secondary
+ * node that the next opcode begins with. */
 #include "masterd/lu/parts/plan.h"
 
 #include "lib/json/json.h"

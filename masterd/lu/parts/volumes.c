@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A plain disk is one volume on the primary node.  The logical_id of a DRBD
+ * disk begins with its two nodes, and each of its child volumes exists on both
+ * of them under the same name. */
 #include "masterd/lu/parts/volumes.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The checks before disks are replaced.  They also choose the disks and nodes:
+ * either the node whose storage is made anew (target) and its peer (other), or
+ * a new secondary node, which the user or an allocator names.  They end with
+ * booking the room, after which locks can be released. */
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/group/group.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The single steps that a replacement of disks consists of.  Most work on the
+ * chosen disks only; starting and stopping the disks of an instance that is
+ * down concerns all of them.  Waiting for the sync releases the instance's
+ * lock, so stopping takes it again and looks at the state anew. */
 #include "lib/json/json.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/replace/instance_replace_disks.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Three kinds of devices can be adopted: logical volumes, image files and block
+ * devices below /dev/disk.  Their names are checked against the configuration
+ * first, then the node is asked for their sizes.  Volumes and files are
+ * renamed, and renamed back if the creation fails. */
 #include "masterd/lu/spec/instance_adopt.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The checks are in two groups.  place_check_room() depends on other jobs: it
+ * looks at each node, then at memory, ratios and the whole group.
+ * place_check_host() (OS, hypervisor, bridges) does not, so it needs no lock of
+ * the nodes' resources. */
 #include "masterd/lu/spec/instance_place.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* spec_read() fills the specification part by part, in an order in which each
+ * part finds what it needs: the hypervisor's defaults depend on the OS, the
+ * check of an OS image on the disks.  Disks, NIC addresses and the policy have
+ * files of their own in this folder. */
 #include "masterd/lu/spec/instance_spec.h"
 
 #include <ctype.h>

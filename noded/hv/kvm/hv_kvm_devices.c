@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A device is a JSON object of QEMU's properties, with the driver or type as
+ * its first member, since kvm_option() prints that one without its key.  Its
+ * PCI slot or SCSI target is the one noted under its id, or else the first free
+ * number. */
 #include "noded/hv/kvm/hv_kvm_devices.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A NIC is connected by the site's script or by command lines of ip, bridge and
+ * ovs-vsctl.  kvm_net_commands() only makes the command lines; connect_nic()
+ * runs them, for a routed NIC after it has removed rules left by an earlier
+ * device of the name. */
 #include "noded/hv/kvm/hv_kvm_net.h"
 
 #include <fcntl.h>

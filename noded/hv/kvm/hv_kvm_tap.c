@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Each queue is one open file of /dev/net/tun.  The first one makes the
+ * device from the pattern "tap%d"; the others join it by the name that the
+ * kernel chose.  With vhost_net each queue has a descriptor of
+ * /dev/vhost-net as well. */
 #include "noded/hv/kvm/hv_kvm_tap.h"
 
 #include <errno.h>
