@@ -37,7 +37,7 @@ all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
 $(BUILD)/build.ninja:
-	CC=$(CC) meson setup $(BUILD) --prefix=$(PREFIX) \
+	CC="$(CC)" meson setup $(BUILD) --prefix=$(PREFIX) \
 		-Dunit_tests=disabled
 
 missing = $(shell dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $(1) \
@@ -66,7 +66,7 @@ test-quick:
 
 # Recorded runs of Ganeti's, and its own programs against our daemons.
 test-compat: deps
-	test -f build-sim/build.ninja || CC=$(CC) meson setup build-sim
+	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
 	ninja -C build-sim
 	meson test -C build-sim --suite compat --print-errorlogs
 	@grep -o 'upstream cli: .*' build-sim/meson-logs/testlog.txt | tail -1
@@ -74,7 +74,7 @@ test-compat: deps
 # Lines that the tests run, by room; with real processes, as most of them do.
 COVERAGE_SUITES ?= unit sim daemon compat
 coverage: deps
-	test -f build-cov/build.ninja || CC=$(CC) meson setup build-cov \
+	test -f build-cov/build.ninja || CC="$(CC)" meson setup build-cov \
 		-Db_coverage=true -Dunit_tests=enabled --buildtype=debug \
 		-Dc_args=-fprofile-update=atomic
 	ninja -C build-cov
@@ -101,14 +101,14 @@ kill-rounds: all
 # Random lives of a simulated cluster: a seed takes a tenth of a second.
 SEEDS ?= 1-1000000
 sim: deps
-	test -f build-sim/build.ninja || CC=$(CC) meson setup build-sim
+	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
 	ninja -C build-sim tests/sim_run
 	BUILD=build-sim tests/sim/run --seeds $(SEEDS)
 
 # Random schedules of adds, removals, evacuations and changes: two minutes.
 schedules: SEEDS = 1-1000
 schedules: deps
-	test -f build-sim/build.ninja || CC=$(CC) meson setup build-sim
+	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
 	ninja -C build-sim tests/sim_schedules
 	build-sim/tests/sim_schedules $(subst -, ,$(SEEDS))
 
