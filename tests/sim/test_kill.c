@@ -194,3 +194,45 @@ Test(kill, an_image_is_not_written_any_longer)
 	cr_assert_null(instance("web1"));
 	cr_assert_eq(s.files.n, 0);
 }
+
+static size_t count_of(const struct strv *calls, const char *procedure)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < calls->n; i++)
+		n += strncmp(calls->items[i], procedure, strlen(procedure)) ==
+		     0;
+	return n;
+}
+
+static json_t *op_export(const char *name)
+{
+	return json_make("{s:s, s:s, s:s, s:b}", "OP_ID", "OP_BACKUP_EXPORT",
+			 "instance_name", name, "target_node", NODE3,
+			 "long_sleep", 1);
+}
+
+/* Also when the job is killed before it knows what the node calls it. */
+Test(kill, a_transfer_is_ended_at_whatever_moment)
+{
+	auto_strv struct strv calls = {0};
+	unsigned killed = 0;
+
+	expect(op_add("web1", NODE2, true), "success");
+	s.max_delay_ms = 40;
+	s.calls = &calls;
+	for (int ms = 0; ms < 600; ms += 10) {
+		uint64_t id = sim_submit(&s, op_export("web1"), NULL);
+
+		sim_run(&s, ms, NULL, NULL);
+		if (strcmp(kill_job(id), "success") != 0)
+			killed++;
+		sim_run(&s, 60000, NULL, NULL);
+		cr_assert_eq(count_of(&calls, "import_start ") +
+				     count_of(&calls, "export_start "),
+			     count_of(&calls, "impexp_cleanup "), "%d ms", ms);
+	}
+	s.calls = NULL;
+	cr_assert_gt(killed, 5);
+	cr_assert_gt(count_of(&calls, "export_start "), 5);
+}

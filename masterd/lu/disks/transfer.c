@@ -117,17 +117,15 @@ static void tell_output(struct run *r, const struct side *s)
 
 static WAITS int start_import(struct run *r, struct error *err)
 {
-	auto_json json_t *name =
-		lu_call(r->lu, r->import.node, "import_start",
-			json_make("[o, O, o, O]", options(r), r->t->inst,
-				  component(r), r->t->to),
-			err);
+	struct side *s = &r->import;
 
-	if (!json_is_string(name))
-		return error_wrap(err, "Failed to start import on %s",
-				  lu_node_name(r->lu, r->import.node));
-	r->import.name = xstrdup(json_string_value(name));
-	return 0;
+	s->name = aftermath_start(r->lu, s->node, "import_start",
+				  json_make("[o, O, o, O]", options(r),
+					    r->t->inst, component(r), r->t->to),
+				  "impexp_cleanup", err);
+	return s->name == NULL ? error_wrap(err, "Failed to start import on %s",
+					    lu_node_name(r->lu, s->node))
+			       : 0;
 }
 
 /* The port on which the importing side listens, or -1. */
@@ -162,18 +160,17 @@ static WAITS int start_export(struct run *r, int64_t port, struct error *err)
 {
 	const json_t *target =
 		config_get(r->lu->m->config, CONFIG_NODE, r->import.node);
-	auto_json json_t *name = lu_call(
-		r->lu, r->export.node, "export_start",
-		json_make("[o, s, I, O, o, O]", options(r),
-			  json_str(target, "primary_ip", ""), (json_int_t)port,
-			  r->t->inst, component(r), r->t->from),
-		err);
+	struct side *s = &r->export;
 
-	if (!json_is_string(name))
-		return error_wrap(err, "Failed to start export on %s",
-				  lu_node_name(r->lu, r->export.node));
-	r->export.name = xstrdup(json_string_value(name));
-	return 0;
+	s->name = aftermath_start(r->lu, s->node, "export_start",
+				  json_make("[o, s, I, O, o, O]", options(r),
+					    json_str(target, "primary_ip", ""),
+					    (json_int_t)port, r->t->inst,
+					    component(r), r->t->from),
+				  "impexp_cleanup", err);
+	return s->name == NULL ? error_wrap(err, "Failed to start export on %s",
+					    lu_node_name(r->lu, s->node))
+			       : 0;
 }
 
 static void tell_progress(struct run *r)
