@@ -10,6 +10,9 @@
 #include "lib/model/files/term.h"
 #include "masterd/config/config.h"
 #include "masterd/config/reserve.h"
+#include "masterd/core/room_turns.h"
+#include "masterd/core/slices.h"
+#include "masterd/core/ssh_keys.h"
 #include "masterd/failover/leftovers.h"
 #include "masterd/failover/recover.h"
 #include "masterd/jobs/job_filters.h"
@@ -129,8 +132,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->slices = xalloc(sizeof(*m->slices));
 	slices_init(m->slices);
 	m->views = job_views_create();
-	ssh_keys_init(&m->ssh_keys);
-	room_turns_init(&m->rooms);
+	m->rooms = room_turns_create();
 	m->disk = disk;
 	m->paths = paths;
 	cond_init(&m->watch);
@@ -144,6 +146,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->rpc = noderpc_create(transport);
 	noderpc_set_term(m->rpc, m->role.term);
 	noderpc_set_fenced(m->rpc, on_fenced, m);
+	m->ssh_keys = ssh_keys_create(disk, paths, m->config, m->rpc);
 	m->reserve = reserve_create(m->config);
 	m->distribute = distribute_create(m);
 	config_set_term(m->config, m->role.term);
@@ -245,7 +248,7 @@ static void take_up(void *arg)
 	lift_drain(m);
 	m->announced = true;
 	cond_signal(&m->on_announced);
-	ssh_keys_begin(m);
+	ssh_keys_begin(m->ssh_keys);
 }
 
 void master_wait_announced(struct master *m)
@@ -270,7 +273,7 @@ WAITS void master_stop(struct master *m)
 	struct error err;
 
 	m->stopping = true;
-	ssh_keys_end(m);
+	ssh_keys_end(m->ssh_keys);
 	leftovers_end(m);
 	distribute_end(m->distribute);
 	queue_stop(m->queue);
@@ -287,11 +290,12 @@ void master_free(struct master *m)
 	if (m->queue != NULL)
 		queue_close(m->queue);
 	job_filters_destroy(m->filters);
-	room_turns_done(&m->rooms);
+	room_turns_destroy(m->rooms);
 	job_views_destroy(m->views);
 	free(m->slices);
 	distribute_free(m->distribute);
 	reserve_destroy(m->reserve);
+	ssh_keys_destroy(m->ssh_keys);
 	noderpc_destroy(m->rpc);
 	if (m->locks != NULL)
 		locks_destroy(m->locks);

@@ -13,9 +13,6 @@
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
-#include "masterd/core/room_turns.h"
-#include "masterd/core/slices.h"
-#include "masterd/core/ssh_keys.h"
 #include "masterd/rpc/noderpc.h"
 
 /* Exit statuses of a master that ends on its own: a write failed; another
@@ -50,8 +47,8 @@ struct master {
 	struct reserve *reserve;
 	struct iallocator_builtin hail;
 	struct distribute *distribute;
-	struct ssh_keys_turn ssh_keys;
-	struct room_turns rooms;
+	struct ssh_keys *ssh_keys;
+	struct room_turns *rooms;
 	struct slices *slices;	 /* of work for clients; NULL: none (tests) */
 	struct job_views *views; /* what clients asked of jobs; or NULL */
 

@@ -8,16 +8,28 @@
 
 #include "lib/json/json.h"
 
-void room_turns_init(struct room_turns *t)
+struct room_turns {
+	struct strv busy; /* UUIDs of nodes */
+	struct cond freed;
+	json_t *jobs; /* {node's UUID: the last job that lets them grow} */
+};
+
+struct room_turns *room_turns_create(void)
 {
+	struct room_turns *t = xalloc(sizeof(*t));
+
 	*t = (struct room_turns){.jobs = json_object()};
 	cond_init(&t->freed);
+	return t;
 }
 
-void room_turns_done(struct room_turns *t)
+void room_turns_destroy(struct room_turns *t)
 {
+	if (t == NULL)
+		return;
 	strv_done(&t->busy);
 	json_decref(t->jobs);
+	free(t);
 }
 
 bool room_turns_take(struct room_turns *t, const char *node)

@@ -7,19 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/mem.h"
-#include "lib/base/str.h"
 #include "lib/event/task.h"
 
-struct room_turns {
-	struct strv busy; /* UUIDs of nodes */
-	struct cond freed;
-	json_t *jobs; /* {node's UUID: the last job that lets them grow} */
-};
+struct room_turns;
 
-/* Nobody has a turn; free what is kept. */
-void room_turns_init(struct room_turns *t);
-void room_turns_done(struct room_turns *t);
+/* Nobody has a turn.  destroy: NULL is fine. */
+struct room_turns *room_turns_create(void);
+void room_turns_destroy(struct room_turns *t);
 
 /* Wait for the node; false when the task was interrupted. */
 WAITS bool room_turns_take(struct room_turns *t, const char *node);

@@ -12,27 +12,47 @@
 #include "lib/model/files/paths.h"
 #include "lib/model/files/ssh_keys.h"
 #include "masterd/config/config.h"
-#include "masterd/core/master.h"
 #include "masterd/rpc/noderpc.h"
 
 #define FILE_MAX (4u * 1024 * 1024)
 #define REPAIR "gnt-cluster redist-conf does it again"
 
-void ssh_keys_init(struct ssh_keys_turn *t)
+struct ssh_keys {
+	struct disk *disk;
+	const struct paths *paths;
+	struct config *config;
+	struct noderpc *rpc;
+	bool busy; /* a round is on its way: one at a time */
+	bool ended;
+	struct cond freed;
+	struct task *first; /* the round at start, while it runs */
+};
+
+struct ssh_keys *ssh_keys_create(struct disk *disk, const struct paths *paths,
+				 struct config *config, struct noderpc *rpc)
 {
-	*t = (struct ssh_keys_turn){0};
-	cond_init(&t->freed);
+	struct ssh_keys *k = xalloc(sizeof(*k));
+
+	*k = (struct ssh_keys){
+		.disk = disk, .paths = paths, .config = config, .rpc = rpc};
+	cond_init(&k->freed);
+	return k;
 }
 
-bool ssh_keys_managed(const struct master *m)
+void ssh_keys_destroy(struct ssh_keys *k)
 {
-	return json_bool(config_cluster(m->config), "modify_ssh_setup", false);
+	free(k);
 }
 
-static WAITS char *read_file(struct master *m, enum path_id id)
+bool ssh_keys_managed(const struct config *config)
 {
-	const char *file = path(m->paths, id);
-	struct disk *disk = m->disk;
+	return json_bool(config_cluster(config), "modify_ssh_setup", false);
+}
+
+static WAITS char *read_file(struct ssh_keys *k, enum path_id id)
+{
+	const char *file = path(k->paths, id);
+	struct disk *disk = k->disk;
 	struct error ignored;
 	char *text;
 
@@ -42,9 +62,9 @@ static WAITS char *read_file(struct master *m, enum path_id id)
 	return text != NULL ? text : xstrdup("");
 }
 
-json_t *ssh_keys_public(struct master *m)
+json_t *ssh_keys_public(struct ssh_keys *k)
 {
-	auto_free char *text = read_file(m, PATH_SSH_PUB_KEYS);
+	auto_free char *text = read_file(k, PATH_SSH_PUB_KEYS);
 
 	return ssh_keys_read_public(text);
 }
@@ -53,7 +73,7 @@ json_t *ssh_keys_public(struct master *m)
 
 /* All that is known in the course of one round. */
 struct round {
-	struct master *m;
+	struct ssh_keys *k;
 	struct strv *problems;
 	struct node_result *nodes; /* those that are not offline */
 	size_t n;
@@ -96,7 +116,7 @@ static const char *name_of(const json_t *node)
 
 static void choose_nodes(struct round *r)
 {
-	const struct config *c = r->m->config;
+	const struct config *c = r->k->config;
 	auto_strv struct strv uuids = {0};
 
 	config_sorted(c, CONFIG_NODE, &uuids);
@@ -113,7 +133,7 @@ static void choose_nodes(struct round *r)
 /* Each says which keys it has; one that may become master is made one. */
 static WAITS void ask(struct round *r)
 {
-	const json_t *cluster = config_cluster(r->m->config);
+	const json_t *cluster = config_cluster(r->k->config);
 
 	for (size_t i = 0; i < r->n; i++)
 		r->nodes[i].args = json_make(
@@ -121,7 +141,7 @@ static WAITS void ask(struct round *r)
 			is_capable(r->nodes[i].node) ? "make" : "look", "type",
 			json_str(cluster, "ssh_key_type", "rsa"), "bits",
 			(json_int_t)json_int(cluster, "ssh_key_bits", 0));
-	noderpc_call_many(r->m->rpc, r->nodes, r->n, "ssh_keys", json_array());
+	noderpc_call_many(r->k->rpc, r->nodes, r->n, "ssh_keys", json_array());
 	for (size_t i = 0; i < r->n; i++)
 		if (r->nodes[i].err != NULL)
 			strv_addf(r->problems,
@@ -234,7 +254,7 @@ static void warn_of_shared(struct round *r)
 					  "another node (gnt-cluster "
 					  "renew-crypto --new-ssh-keys gives "
 					  "each its own)",
-					  config_name(r->m->config, CONFIG_NODE,
+					  config_name(r->k->config, CONFIG_NODE,
 						      uuid));
 			strv_add_unique(&seen, id);
 		}
@@ -242,7 +262,7 @@ static void warn_of_shared(struct round *r)
 
 static void decide(struct round *r)
 {
-	const struct config *c = r->m->config;
+	const struct config *c = r->k->config;
 	auto_strv struct strv uuids = {0};
 
 	r->keys = json_object();
@@ -262,7 +282,7 @@ static json_t *gift(const struct round *r, bool capable)
 {
 	auto_free char *hosts = ssh_keys_known_hosts(
 		r->hosts_before,
-		json_str(config_cluster(r->m->config), "cluster_name", ""),
+		json_str(config_cluster(r->k->config), "cluster_name", ""),
 		r->hosts, &r->names);
 
 	return json_make("[s, {s:o, s:o, s:b, s:O?, s:s}]", "give",
@@ -285,7 +305,7 @@ static WAITS void give(struct round *r)
 		to[n].args = gift(r, is_capable(to[n].node));
 		n++;
 	}
-	noderpc_call_many(r->m->rpc, to, n, "ssh_keys", json_array());
+	noderpc_call_many(r->k->rpc, to, n, "ssh_keys", json_array());
 	for (size_t i = 0; i < n; i++)
 		if (to[i].err != NULL)
 			strv_addf(r->problems,
@@ -295,12 +315,12 @@ static WAITS void give(struct round *r)
 	node_results_free(to, n);
 }
 
-static WAITS void run_round(struct master *m, struct strv *ret_problems)
+static WAITS void run_round(struct ssh_keys *k, struct strv *ret_problems)
 {
-	struct round r = {.m = m, .problems = ret_problems};
+	struct round r = {.k = k, .problems = ret_problems};
 
-	r.before = ssh_keys_public(m);
-	r.hosts_before = read_file(m, PATH_KNOWN_HOSTS);
+	r.before = ssh_keys_public(k);
+	r.hosts_before = read_file(k, PATH_KNOWN_HOSTS);
 	choose_nodes(&r);
 	ask(&r);
 	decide(&r);
@@ -308,45 +328,44 @@ static WAITS void run_round(struct master *m, struct strv *ret_problems)
 	round_done(&r);
 }
 
-void ssh_keys_sync(struct master *m, struct strv *ret_problems)
+void ssh_keys_sync(struct ssh_keys *k, struct strv *ret_problems)
 {
-	struct ssh_keys_turn *t = &m->ssh_keys;
-
-	if (m->plans || !ssh_keys_managed(m))
+	if (!ssh_keys_managed(k->config))
 		return;
-	while (t->busy && !task_interrupted())
-		cond_wait(&t->freed);
+	while (k->busy && !task_interrupted())
+		cond_wait(&k->freed);
 	if (task_interrupted()) {
 		strv_add(ret_problems,
 			 "SSH keys were not given to the nodes (" REPAIR ")");
 		return;
 	}
-	t->busy = true;
-	run_round(m, ret_problems);
-	t->busy = false;
-	cond_signal(&t->freed);
+	k->busy = true;
+	run_round(k, ret_problems);
+	k->busy = false;
+	cond_signal(&k->freed);
 }
 
 /* --- at start --- */
 
-void ssh_keys_begin(struct master *m)
+void ssh_keys_begin(struct ssh_keys *k)
 {
 	auto_strv struct strv problems = {0};
 
-	if (m->stopping)
+	if (k->ended)
 		return;
-	m->ssh_keys.first = task_self();
-	ssh_keys_sync(m, &problems);
-	m->ssh_keys.first = NULL;
-	cond_signal(&m->ssh_keys.freed);
-	for (size_t i = 0; i < problems.n && !m->stopping; i++)
+	k->first = task_self();
+	ssh_keys_sync(k, &problems);
+	k->first = NULL;
+	cond_signal(&k->freed);
+	for (size_t i = 0; i < problems.n && !k->ended; i++)
 		log_warning("%s", problems.items[i]);
 }
 
-void ssh_keys_end(struct master *m)
+void ssh_keys_end(struct ssh_keys *k)
 {
-	if (m->ssh_keys.first != NULL)
-		task_interrupt(m->ssh_keys.first);
-	while (m->ssh_keys.first != NULL)
-		cond_wait(&m->ssh_keys.freed);
+	k->ended = true;
+	if (k->first != NULL)
+		task_interrupt(k->first);
+	while (k->first != NULL)
+		cond_wait(&k->freed);
 }

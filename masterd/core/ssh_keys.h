@@ -17,33 +17,32 @@
 #include "lib/base/str.h"
 #include "lib/event/task.h"
 
-struct master;
-struct task;
+struct config;
+struct disk;
+struct noderpc;
+struct paths;
+struct ssh_keys;
 
-/* One at a time. */
-struct ssh_keys_turn {
-	bool busy;
-	struct cond freed;
-	struct task *first; /* the one at start, if it runs */
-};
-
-/* Nobody has the turn. */
-void ssh_keys_init(struct ssh_keys_turn *t);
+/* All that is given lives longer than what is returned, which
+ * ssh_keys_destroy() frees (NULL is fine). */
+struct ssh_keys *ssh_keys_create(struct disk *disk, const struct paths *paths,
+				 struct config *config, struct noderpc *rpc);
+void ssh_keys_destroy(struct ssh_keys *k);
 
 /* Whether the cluster is set up to see to SSH. */
-bool ssh_keys_managed(const struct master *m);
+bool ssh_keys_managed(const struct config *config);
 
-/* Bring all nodes that are not offline up to date.  What failed is added to
- * *ret_problems, a sentence each.  Nothing where SSH is not ours, or only a
- * plan is made. */
-WAITS void ssh_keys_sync(struct master *m, struct strv *ret_problems);
+/* Bring all nodes that are not offline up to date, one caller after the other.
+ * What failed is added to *ret_problems, a sentence each.  Nothing where the
+ * cluster does not see to SSH. */
+WAITS void ssh_keys_sync(struct ssh_keys *k, struct strv *ret_problems);
 
 /* The same when the master begins, whatever the one before has left; problems
- * are logged.  end: it is given up, and waited for. */
-WAITS void ssh_keys_begin(struct master *m);
-WAITS void ssh_keys_end(struct master *m);
+ * are logged.  ssh_keys_end() gives it up and waits until it has ended. */
+WAITS void ssh_keys_begin(struct ssh_keys *k);
+WAITS void ssh_keys_end(struct ssh_keys *k);
 
 /* {uuid: [line]} as the master has them in ganeti_pub_keys, to be freed. */
-WAITS json_t *ssh_keys_public(struct master *m);
+WAITS json_t *ssh_keys_public(struct ssh_keys *k);
 
 #endif

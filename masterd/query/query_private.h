@@ -7,6 +7,7 @@
 #include "lib/model/filter/filter.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
+#include "masterd/core/slices.h"
 #include "masterd/query/query.h"
 
 enum query_status {

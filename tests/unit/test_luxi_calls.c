@@ -8,6 +8,7 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "masterd/core/master.h"
+#include "masterd/core/slices.h"
 #include "tests/lib/luxi_sock.h"
 #include "tests/lib/root.h"
 

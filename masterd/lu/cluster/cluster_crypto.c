@@ -14,6 +14,7 @@
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
+#include "masterd/core/ssh_keys.h"
 #include "masterd/lu/cluster/cluster_files.h"
 #include "masterd/lu/parts/cluster_ssh.h"
 #include "masterd/replicate/distribute.h"
@@ -374,7 +375,7 @@ static WAITS int renew_ssh(struct lu *lu, struct error *err)
 
 	if (!op->renew_ssh_keys)
 		return 0;
-	if (ssh_keys_managed(lu->m))
+	if (ssh_keys_managed(lu->m->config))
 		return cluster_ssh_check(lu, &type, &bits, err) < 0
 			       ? -1
 			       : cluster_ssh_renew(lu, type, bits, err);

@@ -9,6 +9,7 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
+#include "masterd/core/ssh_keys.h"
 #include "masterd/failover/address.h"
 #include "masterd/lu/cluster/cluster_files.h"
 #include "masterd/lu/parts/cluster_ssh.h"
@@ -103,7 +104,7 @@ static WAITS void give_known_hosts(struct lu *lu)
 {
 	auto_free char *text = known_hosts(config_cluster(lu->m->config));
 
-	if (ssh_keys_managed(lu->m))
+	if (ssh_keys_managed(lu->m->config))
 		cluster_ssh_sync(lu);
 	else if (text != NULL)
 		cluster_files_give(lu, PATH_KNOWN_HOSTS, KNOWN_HOSTS_MODE, text,

@@ -15,7 +15,9 @@ void cluster_ssh_sync(struct lu *lu)
 {
 	auto_strv struct strv problems = {0};
 
-	ssh_keys_sync(lu->m, &problems);
+	if (lu_plans(lu))
+		return;
+	ssh_keys_sync(lu->m->ssh_keys, &problems);
 	for (size_t i = 0; i < problems.n; i++)
 		lu_warn(lu, "%s", problems.items[i]);
 }
@@ -26,7 +28,7 @@ void cluster_ssh_leave(struct lu *lu, const json_t *node)
 	struct error err;
 	auto_json json_t *left = NULL;
 
-	if (!ssh_keys_managed(lu->m) || lu_plans(lu))
+	if (!ssh_keys_managed(lu->m->config) || lu_plans(lu))
 		return;
 	left = noderpc_call(lu->m->rpc, node, "ssh_keys",
 			    json_make("[s, {s:s}]", "leave", "type",
@@ -98,7 +100,8 @@ static WAITS int let_in(struct lu *lu, struct error *err)
 {
 	auto_strv struct strv problems = {0};
 
-	ssh_keys_sync(lu->m, &problems);
+	if (!lu_plans(lu))
+		ssh_keys_sync(lu->m->ssh_keys, &problems);
 	if (problems.n == 0)
 		return 0;
 	return error_set(err, ERR_EXEC, NULL, "%s", problems.items[0]);

@@ -3,6 +3,7 @@
  * jobs have booked for instances that are to arrive.  Instances that may be
  * resized are the guests; all others count as fixed.  floor_apply() carries out
  * the sizes that somebody has chosen for the guests. */
+#include "masterd/core/room_turns.h"
 #include "masterd/lu/parts/lu_room_private.h"
 
 #include <string.h>
@@ -248,7 +249,7 @@ bool room_is_tight(struct lu *lu, const char *node)
 
 WAITS int room_take_turn(struct lu *lu, const char *node, struct error *err)
 {
-	if (lu_plans(lu) || room_turns_take(&lu->m->rooms, node))
+	if (lu_plans(lu) || room_turns_take(lu->m->rooms, node))
 		return 0;
 	return error_set(err, ERR_CANCELED, NULL, "Job was killed");
 }
@@ -256,5 +257,5 @@ WAITS int room_take_turn(struct lu *lu, const char *node, struct error *err)
 void room_give_turn(struct lu *lu, const char *node)
 {
 	if (!lu_plans(lu))
-		room_turns_give(&lu->m->rooms, node);
+		room_turns_give(lu->m->rooms, node);
 }

@@ -3,6 +3,7 @@
  * come free. */
 #include "lib/json/json.h"
 #include "lib/model/config/state.h"
+#include "masterd/core/room_turns.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_room_private.h"
 #include "masterd/resources/resources.h"
@@ -72,7 +73,7 @@ static bool anybody_could_grow(struct lu *lu, const char *node)
 /* Whether a job that has not begun will see to it. */
 static bool is_planned(struct lu *lu, const char *node)
 {
-	uint64_t id = room_turns_job(&lu->m->rooms, node);
+	uint64_t id = room_turns_job(lu->m->rooms, node);
 	const struct job *j = id == 0 ? NULL : queue_job(lu->m->queue, id);
 
 	return j != NULL && queue_lives(lu->m->queue, id) &&
@@ -99,7 +100,7 @@ static WAITS void submit_growth(struct lu *lu, const char *node)
 	}
 	if (!lu_plans(lu))
 		room_turns_note_job(
-			&lu->m->rooms, node,
+			lu->m->rooms, node,
 			(uint64_t)json_integer_value(json_array_get(
 				json_array_get(json_get(result, "jobs"), 0),
 				1)));

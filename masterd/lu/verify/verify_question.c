@@ -2,6 +2,7 @@
 /* What each node of a group is asked. */
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
+#include "masterd/core/ssh_keys.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/verify/verify_group.h"
 
@@ -63,7 +64,7 @@ static void add_net_checks(struct verify_group *g, json_t *checks)
 		if (json_bool(node, "master_candidate", false))
 			json_array_append_new(candidates, json_string(name));
 	}
-	if (!ssh_keys_managed(g->lu.m)) /* then nobody has to log in */
+	if (!ssh_keys_managed(g->lu.m->config)) /* then nobody has to log in */
 		json_array_clear(names);
 	json_object_set_new(checks, "nodelist",
 			    json_make("[o, {}, O]", names, candidates));
@@ -228,13 +229,13 @@ static WAITS void add_ssh(struct verify_group *g, json_t *checks)
 	const struct op_cluster_verify_group *op = g->lu.op;
 	struct master *m = g->lu.m;
 
-	if (!ssh_keys_managed(m))
+	if (!ssh_keys_managed(m->config))
 		return;
 	json_object_set_new(checks, "ssh-setup",
 			    json_make("[o, s, o]", ssh_nodes(&g->lu),
 				      json_str(config_cluster(m->config),
 					       "ssh_key_type", "rsa"),
-				      ssh_keys_public(m)));
+				      ssh_keys_public(m->ssh_keys)));
 	if (op->verify_clutter)
 		json_set_bool(checks, "ssh-clutter", true);
 }
