@@ -312,7 +312,7 @@ static WAITS int begin(struct masterd *md, struct error *err)
 		return -1;
 	name_cut_off(md);
 	master_start(md->master);
-	address_turn_up(md->master);
+	address_turn_up(md->master->config, md->master->rpc);
 	if (md->takeover.failover)
 		master_wait_announced(md->master);
 	return 0;

@@ -80,7 +80,7 @@ static void ended(void *arg, const struct job *j)
 	struct master *m = arg;
 
 	config_unbook_job(m->config, j->id);
-	recover_unstarted(m, j);
+	recover_unstarted(m->recover, j);
 }
 
 static struct queue *open_queue(struct master *m, struct error *err)
@@ -136,7 +136,6 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->disk = disk;
 	m->paths = paths;
 	cond_init(&m->watch);
-	cond_init(&m->cleared);
 	m->config = config_load(disk, paths, err);
 	if (m->config == NULL) {
 		master_free(m);
@@ -152,13 +151,16 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	config_set_term(m->config, m->role.term);
 	config_set_distribute(m->config, distribute_config, m->distribute);
 	config_set_fatal(m->config, on_fatal, m);
-	config_set_lost(m->config, leftovers_begin, m);
 	m->filters = job_filters_create(config_all(m->config, CONFIG_FILTER));
 	m->queue = open_queue(m, err);
-	if (m->queue != NULL)
-		return m;
-	master_free(m);
-	return NULL;
+	if (m->queue == NULL) {
+		master_free(m);
+		return NULL;
+	}
+	m->recover = recover_create(m->config, m->queue);
+	m->leftovers = leftovers_create(m->config, m->queue, m->recover);
+	config_set_lost(m->config, leftovers_begin, m->leftovers);
+	return m;
 }
 
 WAITS int master_replicate(void *master, const char *const *names,
@@ -241,7 +243,7 @@ static void take_up(void *arg)
 	struct master *m = arg;
 	struct error err;
 
-	recover_reservations(m);
+	recover_reservations(m->recover);
 	queue_start(m->queue);
 	if (config_redistribute(m->config, &err) < 0)
 		log_error("%s", err.text); /* leftovers.c tries again */
@@ -274,7 +276,8 @@ WAITS void master_stop(struct master *m)
 
 	m->stopping = true;
 	ssh_keys_end(m->ssh_keys);
-	leftovers_end(m);
+	recover_end(m->recover);
+	leftovers_end(m->leftovers);
 	distribute_end(m->distribute);
 	queue_stop(m->queue);
 	if (config_commit(m->config, &err) < 0)
@@ -289,6 +292,8 @@ void master_free(struct master *m)
 		return;
 	if (m->queue != NULL)
 		queue_close(m->queue);
+	leftovers_destroy(m->leftovers);
+	recover_destroy(m->recover);
 	job_filters_destroy(m->filters);
 	room_turns_destroy(m->rooms);
 	job_views_destroy(m->views);

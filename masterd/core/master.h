@@ -47,6 +47,8 @@ struct master {
 	struct reserve *reserve;
 	struct iallocator_builtin hail;
 	struct distribute *distribute;
+	struct recover *recover;
+	struct leftovers *leftovers;
 	struct ssh_keys *ssh_keys;
 	struct room_turns *rooms;
 	struct slices *slices;	 /* of work for clients; NULL: none (tests) */
@@ -70,10 +72,6 @@ struct master {
 	struct cond on_paused;
 	bool announced; /* the nodes that answer know that it is the master */
 	struct cond on_announced;
-
-	/* Private: leftovers.c. */
-	bool lost, clearing;
-	struct cond cleared;
 
 	/* Private: the watch of this node's promise. */
 	bool watching, stopped;

@@ -30,23 +30,31 @@ json_t *address_args(const json_t *cluster)
 			 json_bool(cluster, "use_external_mip_script", false));
 }
 
+struct turn_up {
+	const struct config *config;
+	struct noderpc *rpc;
+};
+
 static void turn_up(void *arg)
 {
-	struct master *m = arg;
+	auto_free struct turn_up *t = arg;
 	auto_json json_t *node =
-		json_incref((json_t *)config_master(m->config));
+		json_incref((json_t *)config_master(t->config));
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	done = noderpc_call_for(m->rpc, node, "node_activate_master_ip",
-				address_args(config_cluster(m->config)),
+	done = noderpc_call_for(t->rpc, node, "node_activate_master_ip",
+				address_args(config_cluster(t->config)),
 				TURN_UP_MS, &err);
 	if (done == NULL)
 		log_warning("The master's address is not up: %s, ignoring",
 			    err.text);
 }
 
-void address_turn_up(struct master *m)
+void address_turn_up(const struct config *config, struct noderpc *rpc)
 {
-	task_spawn("address", turn_up, m);
+	struct turn_up *t = xalloc(sizeof(*t));
+
+	*t = (struct turn_up){.config = config, .rpc = rpc};
+	task_spawn("address", turn_up, t);
 }

@@ -6,13 +6,14 @@
 
 #include <jansson.h>
 
-#include "masterd/core/master.h"
+struct config;
+struct noderpc;
 
 /* The arguments of node_activate_master_ip and node_deactivate_master_ip. */
 json_t *address_args(const json_t *cluster);
 
 /* Turn it up here, in a task of its own.  A failure is logged: a master without
  * its address still serves those who know the node. */
-void address_turn_up(struct master *m);
+void address_turn_up(const struct config *config, struct noderpc *rpc);
 
 #endif

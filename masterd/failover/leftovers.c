@@ -9,12 +9,37 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
-#include "masterd/core/master.h"
 #include "masterd/failover/recover.h"
 #include "queue/queue.h"
 
 /* How often it is looked whether there is room, and whether jobs have ended. */
 #define LOOK_MS 1000
+
+struct leftovers {
+	struct config *config;
+	struct queue *queue;
+	struct recover *recover;
+	bool lost;     /* since the task has looked last */
+	bool clearing; /* the task runs */
+	bool ended;
+	struct cond cleared;
+};
+
+struct leftovers *leftovers_create(struct config *config, struct queue *queue,
+				   struct recover *recover)
+{
+	struct leftovers *l = xalloc(sizeof(*l));
+
+	*l = (struct leftovers){
+		.config = config, .queue = queue, .recover = recover};
+	cond_init(&l->cleared);
+	return l;
+}
+
+void leftovers_destroy(struct leftovers *l)
+{
+	free(l);
+}
 
 static bool is_marked(const json_t *object)
 {
@@ -27,18 +52,18 @@ static uint64_t job_of(const json_t *object)
 }
 
 /* Whether a job that began before the disk was full may leave something. */
-static bool lists(struct master *m, enum config_kind kind, uint64_t limit,
+static bool lists(struct leftovers *l, enum config_kind kind, uint64_t limit,
 		  struct strv *ret_dead)
 {
 	bool more = false;
 	const char *uuid;
 	json_t *object;
 
-	json_object_foreach ((json_t *)config_all(m->config, kind), uuid,
+	json_object_foreach ((json_t *)config_all(l->config, kind), uuid,
 			     object) {
 		if (!is_marked(object))
 			continue;
-		if (!queue_lives(m->queue, job_of(object)))
+		if (!queue_lives(l->queue, job_of(object)))
 			strv_add(ret_dead, uuid);
 		else if (job_of(object) <= limit)
 			more = true;
@@ -47,23 +72,24 @@ static bool lists(struct master *m, enum config_kind kind, uint64_t limit,
 }
 
 /* Clear up what is not in done yet, and note it there. */
-static WAITS void clear(struct master *m, enum config_kind kind,
+static WAITS void clear(struct leftovers *l, enum config_kind kind,
 			const struct strv *dead, struct strv *done)
 {
-	for (size_t i = 0; i < dead->n && !m->stopping; i++) {
+	for (size_t i = 0; i < dead->n && !l->ended; i++) {
 		auto_json json_t *object = json_incref(
-			(json_t *)config_get(m->config, kind, dead->items[i]));
+			(json_t *)config_get(l->config, kind, dead->items[i]));
 
 		if (object == NULL || !is_marked(object) ||
 		    strv_has(done, dead->items[i]))
 			continue;
-		if (recover_one(m, kind, object) == 0)
+		if (recover_one(l->recover, kind, object) == 0)
 			strv_add(done, dead->items[i]);
 	}
 }
 
 /* Whether there may be more later. */
-static WAITS bool clear_all(struct master *m, uint64_t limit, struct strv *done)
+static WAITS bool clear_all(struct leftovers *l, uint64_t limit,
+			    struct strv *done)
 {
 	static const enum config_kind kinds[] = {CONFIG_INSTANCE, CONFIG_DISK};
 	bool more = false;
@@ -71,8 +97,8 @@ static WAITS bool clear_all(struct master *m, uint64_t limit, struct strv *done)
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		auto_strv struct strv dead = {0};
 
-		more |= lists(m, kinds[i], limit, &dead);
-		clear(m, kinds[i], &dead, done);
+		more |= lists(l, kinds[i], limit, &dead);
+		clear(l, kinds[i], &dead, done);
 		for (size_t k = 0; k < dead.n; k++)
 			more |= !strv_has(done, dead.items[k]);
 	}
@@ -81,41 +107,42 @@ static WAITS bool clear_all(struct master *m, uint64_t limit, struct strv *done)
 
 static WAITS void task(void *arg)
 {
-	struct master *m = arg;
+	struct leftovers *l = arg;
 	auto_strv struct strv done = {0};
 	struct error ignored; /* the configuration says it in the log */
 	uint64_t limit = 0;
 	bool more = true;
 
-	while (more && !m->stopping) {
+	while (more && !l->ended) {
 		task_sleep(LOOK_MS);
-		if (m->stopping || (config_is_full(m->config) &&
-				    config_redistribute(m->config, &ignored)))
+		if (l->ended || (config_is_full(l->config) &&
+				 config_redistribute(l->config, &ignored)))
 			continue;
-		if (m->lost) { /* again, maybe by what cleared up */
-			m->lost = false;
-			limit = queue_last_id(m->queue);
+		if (l->lost) { /* again, maybe by what cleared up */
+			l->lost = false;
+			limit = queue_last_id(l->queue);
 			strv_done(&done);
 		}
-		more = clear_all(m, limit, &done) || m->lost;
+		more = clear_all(l, limit, &done) || l->lost;
 	}
-	m->clearing = false;
-	cond_signal(&m->cleared);
+	l->clearing = false;
+	cond_signal(&l->cleared);
 }
 
 void leftovers_begin(void *arg)
 {
-	struct master *m = arg;
+	struct leftovers *l = arg;
 
-	m->lost = true;
-	if (m->clearing || m->stopping)
+	l->lost = true;
+	if (l->clearing || l->ended)
 		return;
-	m->clearing = true;
-	task_spawn("leftovers", task, m);
+	l->clearing = true;
+	task_spawn("leftovers", task, l);
 }
 
-void leftovers_end(struct master *m)
+void leftovers_end(struct leftovers *l)
 {
-	while (m->clearing)
-		cond_wait(&m->cleared);
+	l->ended = true;
+	while (l->clearing)
+		cond_wait(&l->cleared);
 }

@@ -5,13 +5,23 @@
 
 #include "lib/event/task.h"
 
-struct master;
+struct config;
+struct leftovers;
+struct queue;
+struct recover;
+
+/* All that is given lives longer than what is returned, which
+ * leftovers_destroy() frees (NULL is fine). */
+struct leftovers *leftovers_create(struct config *config, struct queue *queue,
+				   struct recover *recover);
+void leftovers_destroy(struct leftovers *l);
 
 /* A change of the configuration was taken back for want of room: from now on it
  * is written again and again until there is room, and then what jobs that have
- * ended left behind is cleared up.  Does not wait; arg is the master. */
+ * ended left behind is cleared up.  Does not wait; arg is the struct
+ * leftovers. */
 void leftovers_begin(void *arg);
 /* Wait until that has ended; the master is stopping. */
-WAITS void leftovers_end(struct master *m);
+WAITS void leftovers_end(struct leftovers *l);
 
 #endif

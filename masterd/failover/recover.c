@@ -10,12 +10,35 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
-#include "masterd/core/master.h"
 #include "queue/queue.h"
 
 #define CREATE_SUMMARY "INSTANCE_CREATE("
 
-int recover_remove(struct master *m, const char *name, uint64_t *ret_id,
+struct recover {
+	struct config *config;
+	struct queue *queue;
+	bool ended;
+};
+
+struct recover *recover_create(struct config *config, struct queue *queue)
+{
+	struct recover *r = xalloc(sizeof(*r));
+
+	*r = (struct recover){.config = config, .queue = queue};
+	return r;
+}
+
+void recover_end(struct recover *r)
+{
+	r->ended = true;
+}
+
+void recover_destroy(struct recover *r)
+{
+	free(r);
+}
+
+int recover_remove(struct queue *q, const char *name, uint64_t *ret_id,
 		   struct error *err)
 {
 	auto_json json_t *ops =
@@ -24,7 +47,7 @@ int recover_remove(struct master *m, const char *name, uint64_t *ret_id,
 			  "ignore_failures", 1, "shutdown_timeout", 0, "reason",
 			  "gnt:master", "its creation was cut off", 0);
 
-	return queue_submit(m->queue, ops, true, ret_id, err);
+	return queue_submit(q, ops, true, ret_id, err);
 }
 
 static json_t *startup(const char *name, const json_t *reason)
@@ -33,7 +56,7 @@ static json_t *startup(const char *name, const json_t *reason)
 			 "instance_name", name, "reason", reason);
 }
 
-int recover_helper(struct master *m, const json_t *inst, const char *disk_uuid,
+int recover_helper(struct queue *q, const json_t *inst, const char *disk_uuid,
 		   uint64_t *ret_id, struct error *err)
 {
 	const char *name = json_str(inst, "name", "");
@@ -51,25 +74,25 @@ int recover_helper(struct master *m, const json_t *inst, const char *disk_uuid,
 
 	if (strcmp(state, "up") == 0)
 		json_array_append_new(ops, startup(name, reason));
-	return queue_submit(m->queue, ops, true, ret_id, err);
+	return queue_submit(q, ops, true, ret_id, err);
 }
 
-int recover_startup(struct master *m, const char *name, uint64_t *ret_id,
+int recover_startup(struct queue *q, const char *name, uint64_t *ret_id,
 		    struct error *err)
 {
 	auto_json json_t *reason =
 		json_make("[[s, s, i]]", "gnt:master", "a job was killed", 0);
 	auto_json json_t *ops = json_make("[o]", startup(name, reason));
 
-	return queue_submit(m->queue, ops, true, ret_id, err);
+	return queue_submit(q, ops, true, ret_id, err);
 }
 
-static WAITS int remove_one(struct master *m, const char *name)
+static WAITS int remove_one(struct recover *r, const char *name)
 {
 	struct error err;
 	uint64_t id;
 
-	if (recover_remove(m, name, &id, &err) < 0) {
+	if (recover_remove(r->queue, name, &id, &err) < 0) {
 		log_error("Cannot remove instance %s, whose creation was cut "
 			  "off: %s",
 			  name, err.text);
@@ -82,26 +105,26 @@ static WAITS int remove_one(struct master *m, const char *name)
 }
 
 /* Whether the job that will make it has not begun. */
-static bool still_to_come(struct master *m, const json_t *inst)
+static bool still_to_come(const struct recover *r, const json_t *inst)
 {
 	return json_bool(inst, "forthcoming", false) &&
-	       queue_lives(m->queue,
+	       queue_lives(r->queue,
 			   (uint64_t)json_int(inst, "reserved_by_job", 0));
 }
 
-static WAITS int remove_helper(struct master *m, const json_t *disk)
+static WAITS int remove_helper(struct recover *r, const json_t *disk)
 {
 	auto_free char *uuid = xstrdup(json_str(disk, "uuid", ""));
-	const char *owner = config_disk_owner(m->config, uuid);
+	const char *owner = config_disk_owner(r->config, uuid);
 	auto_json json_t *inst = json_incref((json_t *)config_get(
-		m->config, CONFIG_INSTANCE, owner == NULL ? "" : owner));
+		r->config, CONFIG_INSTANCE, owner == NULL ? "" : owner));
 	const char *name = json_str(inst, "name", "");
 	struct error err;
 	uint64_t id;
 
 	if (inst == NULL || json_get(inst, "reserved_by_job") != NULL)
 		return 0; /* it goes with the instance */
-	if (recover_helper(m, inst, uuid, &id, &err) < 0) {
+	if (recover_helper(r->queue, inst, uuid, &id, &err) < 0) {
 		log_error("Cannot remove the temporary disk of instance %s: %s",
 			  name, err.text);
 		return -1;
@@ -112,50 +135,50 @@ static WAITS int remove_helper(struct master *m, const json_t *disk)
 	return 0;
 }
 
-int recover_one(struct master *m, enum config_kind kind, const json_t *object)
+int recover_one(struct recover *r, enum config_kind kind, const json_t *object)
 {
 	auto_free char *name = NULL;
 
 	if (kind == CONFIG_DISK)
-		return remove_helper(m, object);
+		return remove_helper(r, object);
 	name = xstrdup(json_str(object, "name", ""));
-	return remove_one(m, name);
+	return remove_one(r, name);
 }
 
-static WAITS void recover_helpers(struct master *m)
+static WAITS void recover_helpers(struct recover *r)
 {
 	auto_json json_t *disks = json_array();
 	const char *uuid;
 	json_t *disk;
 
-	json_object_foreach ((json_t *)config_all(m->config, CONFIG_DISK), uuid,
+	json_object_foreach ((json_t *)config_all(r->config, CONFIG_DISK), uuid,
 			     disk)
 		if (json_get(disk, "reserved_by_job") != NULL)
 			json_array_append(disks, disk);
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		remove_helper(m, json_array_get(disks, i));
+		remove_helper(r, json_array_get(disks, i));
 }
 
-void recover_reservations(struct master *m)
+void recover_reservations(struct recover *r)
 {
 	auto_strv struct strv names = {0};
 	const char *uuid;
 	json_t *inst;
 
-	json_object_foreach ((json_t *)config_all(m->config, CONFIG_INSTANCE),
+	json_object_foreach ((json_t *)config_all(r->config, CONFIG_INSTANCE),
 			     uuid, inst)
 		if (json_get(inst, "reserved_by_job") != NULL &&
-		    !still_to_come(m, inst))
+		    !still_to_come(r, inst))
 			strv_add(&names, json_str(inst, "name", ""));
-	recover_helpers(m);
+	recover_helpers(r);
 	for (size_t i = 0; i < names.n; i++)
-		remove_one(m, names.items[i]);
+		remove_one(r, names.items[i]);
 }
 
 /* --- jobs that never began --- */
 
 struct unstarted {
-	struct master *m;
+	struct recover *recover;
 	char *name;
 };
 
@@ -164,12 +187,12 @@ static void remove_task(void *arg)
 	auto_free struct unstarted *u = arg;
 	auto_free char *name = u->name;
 
-	if (!u->m->stopping)
-		remove_one(u->m, name);
+	if (!u->recover->ended)
+		remove_one(u->recover, name);
 }
 
 /* The instance that was reserved for an opcode, if it is one that creates. */
-static const json_t *reserved_for(struct master *m, const struct job *j,
+static const json_t *reserved_for(const struct recover *r, const struct job *j,
 				  const struct job_op *op)
 {
 	auto_json json_t *input = NULL;
@@ -181,19 +204,19 @@ static const json_t *reserved_for(struct master *m, const struct job *j,
 		return NULL;
 	input = json_parse(op->input, strlen(op->input), &err);
 	return config_find_reserved(
-		m->config, json_str(input, "instance_name", ""), j->id);
+		r->config, json_str(input, "instance_name", ""), j->id);
 }
 
-void recover_unstarted(struct master *m, const struct job *j)
+void recover_unstarted(struct recover *r, const struct job *j)
 {
-	for (size_t i = 0; i < j->n_ops && !m->stopping; i++) {
-		const json_t *inst = reserved_for(m, j, &j->ops[i]);
+	for (size_t i = 0; i < j->n_ops && !r->ended; i++) {
+		const json_t *inst = reserved_for(r, j, &j->ops[i]);
 		struct unstarted *u;
 
 		if (inst == NULL)
 			continue;
 		u = xalloc(sizeof(*u));
-		u->m = m;
+		u->recover = r;
 		u->name = xstrdup(json_str(inst, "name", ""));
 		task_spawn("recover", remove_task, u);
 	}

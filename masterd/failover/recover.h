@@ -11,35 +11,44 @@
 #include "masterd/config/config.h"
 
 struct job;
-struct master;
+struct queue;
+struct recover;
+
+/* Both that are given live longer than what is returned, which
+ * recover_destroy() frees (NULL is fine). */
+struct recover *recover_create(struct config *config, struct queue *queue);
+void recover_destroy(struct recover *r);
+
+/* The master stops: nothing more is submitted for jobs that end. */
+void recover_end(struct recover *r);
 
 /* Instances whose creation was cut off (they still carry reserved_by_job) are
  * removed, each with a job, and so are temporary disks of others.  To be called
  * once, before jobs run: the jobs that made them have ended as errors, and
  * those that have not begun will find what was reserved for them. */
-WAITS void recover_reservations(struct master *m);
+WAITS void recover_reservations(struct recover *r);
 
 /* One of them, an instance or a disk, while jobs run.  -1: not now; the log has
  * it. */
-WAITS int recover_one(struct master *m, enum config_kind kind,
+WAITS int recover_one(struct recover *r, enum config_kind kind,
 		      const json_t *object);
 
 /* A job has ended: if a creation in it never began, what was reserved for it is
  * removed in the same way.  Does not wait. */
-void recover_unstarted(struct master *m, const struct job *j);
+void recover_unstarted(struct recover *r, const struct job *j);
 
 /* Submit the job that ends an instance's helper machine (lu_helper.h), removes
  * its temporary disk, and starts the instance if it is marked up. */
-WAITS int recover_helper(struct master *m, const json_t *inst,
+WAITS int recover_helper(struct queue *q, const json_t *inst,
 			 const char *disk_uuid, uint64_t *ret_id,
 			 struct error *err);
 
 /* Submit the job that starts an instance, which a killed one has stopped. */
-WAITS int recover_startup(struct master *m, const char *name, uint64_t *ret_id,
+WAITS int recover_startup(struct queue *q, const char *name, uint64_t *ret_id,
 			  struct error *err);
 
 /* Submit the job that removes what is left of such an instance. */
-WAITS int recover_remove(struct master *m, const char *name, uint64_t *ret_id,
+WAITS int recover_remove(struct queue *q, const char *name, uint64_t *ret_id,
 			 struct error *err);
 
 #endif

@@ -21,7 +21,7 @@ static WAITS void leave_to_other(struct lu *lu)
 	struct error err;
 	uint64_t id;
 
-	if (recover_remove(lu->m, c->spec.name, &id, &err) < 0)
+	if (recover_remove(lu->m->queue, c->spec.name, &id, &err) < 0)
 		lu_warn(lu,
 			"The instance is left half made, remove it with "
 			"gnt-instance remove --force --ignore-failures: %s",

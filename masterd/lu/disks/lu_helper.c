@@ -377,8 +377,8 @@ static WAITS void leave_to_other(struct lu *lu, const char *inst_uuid,
 
 	if (json_get(inst, "reserved_by_job") != NULL)
 		return; /* all of it is taken back */
-	if (recover_helper(lu->m, inst, json_str(disk, "uuid", ""), &id, &err) <
-	    0)
+	if (recover_helper(lu->m->queue, inst, json_str(disk, "uuid", ""), &id,
+			   &err) < 0)
 		lu_warn(lu,
 			"The temporary disk 0 of instance %s is left (%s); "
 			"shut the instance down and remove the disk with "

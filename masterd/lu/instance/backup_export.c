@@ -489,7 +489,7 @@ static WAITS void leave_start(struct lu *lu)
 	struct error err;
 	uint64_t id;
 
-	if (recover_startup(lu->m, name, &id, &err) < 0)
+	if (recover_startup(lu->m->queue, name, &id, &err) < 0)
 		lu_warn(lu,
 			"Instance %s stays down, start it with gnt-instance "
 			"startup: %s",
