@@ -26,6 +26,7 @@
 #include "masterd/luxi/luxi_calls.h"
 #include "masterd/luxi/luxi_server.h"
 #include "masterd/luxi/not_served.h"
+#include "masterd/master.h"
 #include "masterd/rpc/noderpc_https.h"
 #include "queue/jobs/job.h"
 #include "queue/queue.h"

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Puts the parts of a master together; the same for the daemon and the
  * simulation. */
-#include "masterd/core/master.h"
+#include "masterd/master.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "lib/model/files/paths.h"
-#include "lib/model/files/term.h"
 #include "masterd/config/config.h"
 #include "masterd/config/reserve.h"
+#include "masterd/core/master.h"
 #include "masterd/core/room_turns.h"
 #include "masterd/core/slices.h"
 #include "masterd/core/ssh_keys.h"
+#include "masterd/core/term_watch.h"
 #include "masterd/failover/leftovers.h"
 #include "masterd/failover/recover.h"
 #include "masterd/jobs/job_filters.h"
@@ -23,8 +24,6 @@
 #include "queue/queue.h"
 
 #define MAX_RUNNING_JOBS 20
-
-#define TERM_LOOK_MS 1000
 
 /* As many problems of the configuration are named in the log at start. */
 #define PROBLEMS_MAX 20
@@ -61,6 +60,15 @@ static struct queue_gate *gate(void *arg, const struct job *j)
 	return job_filters_gate(m->filters, j);
 }
 
+static WAITS int replicate(void *arg, const char *const *names,
+			   const char *const *contents, size_t n,
+			   struct error *err)
+{
+	struct master *m = arg;
+
+	return distribute_queue(m->distribute, names, contents, n, err);
+}
+
 static bool is_alone(void *arg)
 {
 	struct master *m = arg;
@@ -93,7 +101,7 @@ static struct queue *open_queue(struct master *m, struct error *err)
 		.hooks = {.arg = m,
 			  .check_op = exec_check_op,
 			  .run_op = exec_run_op,
-			  .replicate = master_replicate,
+			  .replicate = replicate,
 			  .alone = is_alone,
 			  .safe = is_safe,
 			  .gate = gate,
@@ -135,7 +143,6 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->rooms = room_turns_create();
 	m->disk = disk;
 	m->paths = paths;
-	cond_init(&m->watch);
 	m->config = config_load(disk, paths, err);
 	if (m->config == NULL) {
 		master_free(m);
@@ -161,64 +168,6 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->leftovers = leftovers_create(m->config, m->queue, m->recover);
 	config_set_lost(m->config, leftovers_begin, m->leftovers);
 	return m;
-}
-
-WAITS int master_replicate(void *master, const char *const *names,
-			   const char *const *contents, size_t n,
-			   struct error *err)
-{
-	struct master *m = master;
-
-	return distribute_queue(m->distribute, names, contents, n, err);
-}
-
-/* Whether the node daemon here has promised a newer term; then err says so. */
-static bool is_over(const struct master *m, struct error *err)
-{
-	auto_term struct term term = {0};
-	struct error ignored;
-
-	if (term_load(m->disk, m->paths, &term, &ignored) < 0 ||
-	    term.number <= m->role.term)
-		return false;
-	error_set(err, ERR_SYSTEM, ECODE_FENCED,
-		  "Another master has taken over (term %ju)",
-		  (uintmax_t)term.number);
-	return true;
-}
-
-/* A master that was stopped and goes on may call nobody for long, and still
- * answer with what was true once.  The node daemon here learns of a new master
- * as all do; what it has noted says that this one is none any more. */
-static void watch_term(void *arg)
-{
-	struct master *m = arg;
-	struct error err;
-
-	/* Also while it stops: it may wait for what another master prevents. */
-	while (!m->stopped && !is_over(m, &err))
-		cond_wait_until(&m->watch,
-				clock_mono_us() + TERM_LOOK_MS * INT64_C(1000));
-	m->watching = false;
-	cond_signal(&m->watch);
-	if (!m->stopped)
-		on_fenced(m, &err);
-}
-
-static void begin_watch(struct master *m)
-{
-	if (m->role.term == 0)
-		return;
-	m->watching = true;
-	task_spawn("watch term", watch_term, m);
-}
-
-static WAITS void end_watch(struct master *m)
-{
-	m->stopped = true;
-	cond_signal(&m->watch);
-	while (m->watching)
-		cond_wait(&m->watch);
 }
 
 /* Who takes over is there to be used: what a former master refused for (an
@@ -266,7 +215,9 @@ void master_start(struct master *m)
 {
 	name_problems(m->config);
 	distribute_start(m->distribute);
-	begin_watch(m);
+	if (m->role.term != 0)
+		m->watch = term_watch_begin(m->disk, m->paths, m->role.term,
+					    on_fenced, m);
 	task_spawn("start", take_up, m);
 }
 
@@ -283,7 +234,7 @@ WAITS void master_stop(struct master *m)
 	if (config_commit(m->config, &err) < 0)
 		log_error("%s", err.text);
 	distribute_stop(m->distribute);
-	end_watch(m);
+	term_watch_end(steal(&m->watch));
 }
 
 void master_free(struct master *m)

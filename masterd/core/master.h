@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The master: one pointer per part.  Passed to LUs and LUXI handlers only; the
- * parts below get what they need at creation. */
+/* The parts of a master, a pointer each: what LUs, queries and LUXI calls may
+ * use.  A part itself gets what it needs when masterd/master.c creates it, and
+ * not this; masterd/replicate alone takes the whole. */
 #ifndef MASTERD_CORE_MASTER_H
 #define MASTERD_CORE_MASTER_H
 
@@ -72,31 +73,7 @@ struct master {
 	struct cond on_paused;
 	bool announced; /* the nodes that answer know that it is the master */
 	struct cond on_announced;
-
-	/* Private: the watch of this node's promise. */
-	bool watching, stopped;
-	struct cond watch;
+	struct term_watch *watch; /* NULL: it has no term */
 };
-
-/* Build a master from its surroundings (real or simulated): load configuration
- * and queue.  Takes over paths; role may be NULL (no term).  Jobs run only
- * after master_start(). */
-struct master *master_create(struct disk *disk, struct paths *paths STEALS,
-			     const struct noderpc_transport *transport,
-			     const struct master_role *role, struct error *err);
-void master_start(struct master *m);
-
-/* Wait until the nodes that answer know who is master; not for long, since some
- * may not answer at all. */
-WAITS void master_wait_announced(struct master *m);
-
-/* Let running jobs end, write everything. */
-WAITS void master_stop(struct master *m);
-void master_free(struct master *m);
-
-/* The queue's replicate hook, arg is the master. */
-WAITS int master_replicate(void *master, const char *const *names,
-			   const char *const *contents, size_t n,
-			   struct error *err);
 
 #endif

@@ -13,6 +13,7 @@
 #include "lib/model/constants.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
+#include "masterd/master.h"
 #include "masterd/replicate/distribute.h"
 #include "tests/lib/root.h"
 

@@ -11,6 +11,7 @@
 #include "lib/model/config/ssconf.h"
 #include "masterd/config/config.h"
 #include "masterd/failover/takeover.h"
+#include "masterd/master.h"
 #include "tests/sim/sim.h"
 
 /* A node daemon waits so long for a master daemon to start or to end. */

@@ -9,6 +9,7 @@
 #include "lib/json/json.h"
 #include "masterd/core/master.h"
 #include "masterd/core/slices.h"
+#include "masterd/master.h"
 #include "tests/lib/luxi_sock.h"
 #include "tests/lib/root.h"
 

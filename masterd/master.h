@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A master from its begin to its end; the same for the daemon and the
+ * simulation. */
+#ifndef MASTERD_MASTER_H
+#define MASTERD_MASTER_H
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
+
+struct disk;
+struct master;
+struct master_role;
+struct noderpc_transport;
+struct paths;
+
+/* Build a master from its surroundings (real or simulated): load configuration
+ * and queue.  Takes over paths; role may be NULL (no term).  Jobs run only
+ * after master_start(). */
+struct master *master_create(struct disk *disk, struct paths *paths STEALS,
+			     const struct noderpc_transport *transport,
+			     const struct master_role *role, struct error *err);
+void master_start(struct master *m);
+
+/* Wait until the nodes that answer know who is master; not for long, since some
+ * may not answer at all. */
+WAITS void master_wait_announced(struct master *m);
+
+/* Let running jobs end, write everything. */
+WAITS void master_stop(struct master *m);
+void master_free(struct master *m);
+
+#endif
