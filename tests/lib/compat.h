@@ -6,7 +6,6 @@
 #define TESTS_LIB_COMPAT_H
 
 #include <criterion/criterion.h>
-#include <stdio.h>
 
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
@@ -25,18 +24,22 @@ static inline json_t *compat_read(const char *name)
 	return value;
 }
 
-/* A recorded file, parsed; NULL with a message when the records are not
- * there, and the test should return. */
+/* End the test as skipped when this is not among the records, or none are
+ * there. */
+static inline void compat_need(const char *path)
+{
+	if (!fs_exists(path))
+		cr_skip_test("%s is not there", path);
+}
+
+/* A recorded file, parsed; without it the test is skipped. */
 static inline json_t *compat_read_shared(const char *name)
 {
 	auto_free char *path = xprintf(COMPAT_SHARED "%s", name);
 	struct error err;
 	json_t *value;
 
-	if (!fs_exists(path)) {
-		fprintf(stderr, "skipped: %s is not there\n", path);
-		return NULL;
-	}
+	compat_need(path);
 	value = json_read_file(path, COMPAT_FILE_MAX, &err);
 	cr_assert_not_null(value, "%s", err.text);
 	return value;

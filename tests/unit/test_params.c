@@ -42,8 +42,7 @@ Test(params, defaults_are_those_of_the_recorded_cluster)
 	auto_json json_t *config =
 		compat_read_shared("state/node1/var-lib-ganeti/config.data");
 
-	if (config != NULL)
-		check_cluster(json_object_get(config, "cluster"));
+	check_cluster(json_object_get(config, "cluster"));
 }
 
 Test(params, all_six_hypervisors_and_nine_templates)
