@@ -2,6 +2,7 @@
 /* The options of options.def, and those with a choice of values. */
 #include "cli/frame/cli_opts.h"
 
+#include "lib/model/kinds/template.h"
 #include "lib/model/opcode/opcode_checks.h"
 
 #define OPTION(symbol, name_, letter_, type_, repeat_, arg_, help_)            \
@@ -21,9 +22,6 @@ static const char *const reboot_types[] = {"hard", "soft", "full", NULL};
 static const char *const migration_modes[] = {"live", "non-live", NULL};
 static const char *const formats[] = {"table", "json", "yaml", "csv", NULL};
 static const char *const units[] = {"h", "m", "g", "t", NULL};
-static const char *const storage_types[] = {"file",	  "lvm-pv",  "lvm-vg",
-					    "sharedfile", "gluster", NULL};
-
 static const char *const allocator_modes[] = {"allocate",
 					      "allocate-secondary",
 					      "multi-allocate",
@@ -35,9 +33,26 @@ static const char *const allocator_directions[] = {"in", "out", NULL};
 static const char *const evac_modes[] = {"primary-only", "secondary-only",
 					 "all", NULL};
 
-static const char *const disk_templates[] = {
-	"blockdev", "diskless", "drbd",	      "ext", "file",
-	"gluster",  "plain",	"sharedfile", "rbd", NULL};
+/* clang-format off */
+static const char template_help[] = "Where disks are kept, one of:"
+#define STORAGE(...)
+#define DISK_TEMPLATE(id, class, driver, number, name, ...) " " name
+#include "lib/model/kinds/templates.def"
+#undef STORAGE
+#undef DISK_TEMPLATE
+	;
+static const char storage_help[] = "The kind of storage, one of:"
+#define LISTED(name) " " name
+#define UNLISTED(name)
+#define STORAGE(id, name, listed, ...) listed(name)
+#define DISK_TEMPLATE(...)
+#include "lib/model/kinds/templates.def"
+#undef LISTED
+#undef UNLISTED
+#undef STORAGE
+#undef DISK_TEMPLATE
+	;
+/* clang-format on */
 
 const struct cli_option OPT_YES_DO_IT = {
 	.name = "yes-do-it",
@@ -50,10 +65,9 @@ const struct cli_option OPT_DISK_TEMPLATE = {
 	.name = "disk-template",
 	.letter = 't',
 	.type = CLI_CHOICE,
-	.choices = disk_templates,
+	.choices = template_names,
 	.arg = "TEMPLATE",
-	.help = "Where disks are kept: blockdev, diskless, drbd, ext, file, "
-		"gluster, plain, rbd or sharedfile",
+	.help = template_help,
 };
 
 const struct cli_option OPT_ALLOC_MODE = {
@@ -141,9 +155,9 @@ const struct cli_option OPT_STORAGE_TYPE = {
 	.name = "storage-type",
 	.letter = 't',
 	.type = CLI_CHOICE,
-	.choices = storage_types,
+	.choices = storage_listed_names,
 	.arg = "TYPE",
-	.help = "file, lvm-pv, lvm-vg, sharedfile or gluster",
+	.help = storage_help,
 };
 
 const struct cli_option OPT_FORMAT = {

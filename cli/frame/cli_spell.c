@@ -9,6 +9,7 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 
 /* How many CD-ROMs hypervisors know. */
 static const char *const cdroms[] = {"cdrom_image_path", "cdrom2_image_path"};
@@ -61,7 +62,7 @@ static bool has_images(const struct cli *cli)
 	const char *template = cli_text(cli, &OPT_DISK_TEMPLATE);
 
 	return cli_has(cli, &OPT_OS_SIZE) && template != NULL &&
-	       strcmp(template, "ext") != 0;
+	       !template_get(template)->provider;
 }
 
 /* The default bridge is what a NIC has that names none. */

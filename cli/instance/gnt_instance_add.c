@@ -10,6 +10,7 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
 /* More devices of one kind than any policy allows. */
@@ -93,7 +94,7 @@ static json_t *disks(const struct cli *cli, bool import, struct error *err)
 	json_t *disk;
 	size_t i;
 
-	if (str_eq(cli_text(cli, &OPT_DISK_TEMPLATE), "diskless")) {
+	if (template_get(cli_text(cli, &OPT_DISK_TEMPLATE))->no_disks) {
 		if (given == NULL && size == NULL)
 			return json_array();
 		error_set(err, ERR_PREREQ, ECODE_INVAL,

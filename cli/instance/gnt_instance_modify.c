@@ -10,6 +10,7 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
 /* --- devices --- */
@@ -215,7 +216,7 @@ static bool asks_for_nothing(const struct cli *cli)
 static const char *template_misfit(const struct cli *cli)
 {
 	const char *to = cli_text(cli, &OPT_DISK_TEMPLATE);
-	bool ext = str_eq(to, "ext");
+	bool ext = template_get(to)->provider;
 
 	if (cli_given(cli, &OPT_EXT_PARAMS) && !ext)
 		return "Specifying ExtStorage parameters requires converting "
@@ -225,7 +226,7 @@ static const char *template_misfit(const struct cli *cli)
 		       "'--ext-params' or '-e' option";
 	if ((cli_given(cli, &OPT_FILE_DRIVER) ||
 	     cli_given(cli, &OPT_FILE_DIR)) &&
-	    (to == NULL || !params_template_is_file(to)))
+	    (to == NULL || !template_is_file(to)))
 		return "Specifying file-based configuration arguments requires "
 		       "converting to a file-based disk template";
 	return NULL;

@@ -10,6 +10,7 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 
 #define FIELDS "node,type,name,size,used,free,allocatable"
 #define VOLUME_FIELDS "node,phys,vg,name,size,instance"
@@ -188,11 +189,8 @@ static json_t *unit_op(const struct cli *cli, const struct op_class *class)
 
 static int check_type(const char *type, struct error *err)
 {
-	static const char *const types[] = {"file", "gluster", "lvm-pv",
-					    "lvm-vg", "sharedfile"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (strcmp(types[i], type) == 0)
+	for (size_t i = 0; storage_listed_names[i] != NULL; i++)
+		if (strcmp(storage_listed_names[i], type) == 0)
 			return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "Unknown storage type: %s", type);

@@ -10,6 +10,8 @@
 #include "cli/values/key_texts.h"
 #include "lib/base/array.h"
 #include "lib/base/str.h"
+#include "lib/model/kinds/hypervisor.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
 /* Kinds "of-..." have the name of a table and a colon in front. */
@@ -104,8 +106,8 @@ static void print_table(const struct syntax *s)
 	for (size_t i = 0; i < names.n; i++)
 		printf(" %s=", names.items[i]);
 	printf("%s", s->end);
-	print_family(s, FAMILY_HV, "of-hv", params_hypervisors());
-	print_family(s, FAMILY_DISK, "of-template", params_disk_templates());
+	print_family(s, FAMILY_HV, "of-hv", hypervisor_names);
+	print_family(s, FAMILY_DISK, "of-template", template_names);
 	print_device(s, "disk", key_texts_disk, NULL);
 	print_device(s, "net", key_texts_nic, "nic");
 }

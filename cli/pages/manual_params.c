@@ -11,6 +11,8 @@
 #include "lib/base/array.h"
 #include "lib/base/roff.h"
 #include "lib/base/str.h"
+#include "lib/model/kinds/hypervisor.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "lib/model/params/params_table.h"
 
@@ -93,7 +95,7 @@ static bool has_option(const struct cli_tool *tool, const char *name)
 
 static void print_of_hypervisors(void)
 {
-	for (const char *const *h = params_hypervisors(); *h != NULL; h++) {
+	for (const char *const *h = hypervisor_names; *h != NULL; h++) {
 		printf(".SS Of the hypervisor ");
 		roff_text(*h);
 		printf("\n");
@@ -103,7 +105,7 @@ static void print_of_hypervisors(void)
 
 static void print_of_templates(void)
 {
-	for (const char *const *t = params_disk_templates(); *t != NULL; t++) {
+	for (const char *const *t = template_names; *t != NULL; t++) {
 		if (params_table(FAMILY_DISK, *t)->name == NULL)
 			continue;
 		printf(".SS Of disk parameters of ");

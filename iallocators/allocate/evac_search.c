@@ -466,7 +466,7 @@ static void search_external(struct search *s, enum evac_mode mode,
 		buf_addf(ret_reason,
 			 "Instances with disk template '%s' can't execute "
 			 "change secondary",
-			 templates[s->before.template].name);
+			 template_table[s->before.template].name);
 	else
 		one_node(s, STEP_FAILOVER_TO, ret_reason);
 }
@@ -474,7 +474,7 @@ static void search_external(struct search *s, enum evac_mode mode,
 static void search(struct search *s, enum evac_mode mode,
 		   struct buf *ret_reason)
 {
-	const struct template_info *t = &templates[s->before.template];
+	const struct template_info *t = &template_table[s->before.template];
 
 	if (t->mirror == MIRROR_NONE)
 		buf_addf(ret_reason, "Instances of type %s cannot be relocated",

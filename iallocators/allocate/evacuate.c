@@ -111,7 +111,7 @@ bool relocate(struct cluster *c, int index, int64_t required_nodes,
 	      int *ret, struct buf *ret_reason)
 {
 	struct instance inst = c->instances[index];
-	enum mirror mirror = templates[inst.template].mirror;
+	enum mirror mirror = template_table[inst.template].mirror;
 	bool internal = mirror == MIRROR_INTERNAL;
 	enum evac_mode mode = internal ? EVAC_SECONDARY : EVAC_PRIMARY;
 	auto_free bool *excluded = NULL;

@@ -49,7 +49,7 @@ static bool allowed(const struct outlook *l, const struct instance *inst,
 {
 	const struct balance_options *o = l->o;
 	const struct node *n = l->c->nodes;
-	bool shared = templates[inst->template].mirror == MIRROR_EXTERNAL;
+	bool shared = template_table[inst->template].mirror == MIRROR_EXTERNAL;
 
 	if (move == MOVE_FAILOVER_TO || shared)
 		return move == MOVE_FAILOVER_TO && shared &&
@@ -78,7 +78,7 @@ static bool may_move(const struct outlook *l, const struct instance *inst)
 		return false;
 	if (group != NO_INDEX && n[inst->primary].group != group)
 		return false;
-	if (templates[inst->template].mirror == MIRROR_INTERNAL &&
+	if (template_table[inst->template].mirror == MIRROR_INTERNAL &&
 	    inst->secondary == NO_INDEX)
 		return false;
 	return !l->o->evac_mode || n[inst->primary].offline ||

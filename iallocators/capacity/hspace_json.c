@@ -78,7 +78,7 @@ json_t *space_spec(const struct capacity *k, const struct instance *inst)
 			 (json_int_t)inst->disk, "vcpus",
 			 (json_int_t)inst->vcpus, "spindles",
 			 (json_int_t)inst->spindles, "nodes", k->required_nodes,
-			 "disk_template", templates[inst->template].name);
+			 "disk_template", template_table[inst->template].name);
 }
 
 json_t *space_usage(const struct resources *r)

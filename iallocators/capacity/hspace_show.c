@@ -171,7 +171,7 @@ void space_show_spec(const struct report *r, bool tiered,
 		     const struct instance *inst)
 {
 	const char *prefix = tiered ? "TSPEC_INI_" : "SPEC_";
-	const char *template = templates[r->template].name;
+	const char *template = template_table[r->template].name;
 
 	if (r->json != NULL) {
 		json_object_set_new(

@@ -7,8 +7,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/base/table.h"
-
-#define DRBD_META_MIB 128
+#include "lib/model/kinds/template.h"
 
 /* Version 1 knows no groups and no limits. */
 static const char groups_text[] =
@@ -108,13 +107,15 @@ static bool is_string(const struct jval *v, const char *text)
 static int64_t disk_space(const struct jval *instance)
 {
 	const struct jval *disks = jtext_get(instance, "disks"), *disk;
-	bool drbd = is_string(jtext_get(instance, "disk_template"), "drbd");
+	const struct jval *v = jtext_get(instance, "disk_template");
+	const char *template =
+		v != NULL && v->kind == JT_STRING ? v->str : NULL;
+	int64_t overhead = template_get(template)->overhead_mib;
 	int64_t sum = 0;
 
 	if (disks == NULL || disks->kind != JT_ARRAY)
 		return 0;
-	jtext_each(disk, disks) sum +=
-		number_of(disk, "size") + (drbd ? DRBD_META_MIB : 0);
+	jtext_each(disk, disks) sum += number_of(disk, "size") + overhead;
 	return sum;
 }
 

@@ -10,6 +10,7 @@
 #include "iallocators/input/field.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
+#include "lib/model/kinds/hypervisor.h"
 
 static const char in_message[] = "invalid iallocator message";
 static const char in_request[] = "invalid request dict";
@@ -268,13 +269,11 @@ static int read_question(struct cluster *c, const struct jval *request,
 	}
 }
 
-/* Whether the first enabled hypervisor is KVM, which does not tell what a node
- * itself needs. */
+/* Whether the first enabled hypervisor is one (KVM) that does not tell what a
+ * node itself needs. */
 static int read_hypervisors(struct cluster *c, const struct jval *top,
 			    bool *ret_kvm, struct error *err)
 {
-	static const char *const names[] = {"kvm",    "xen-pvm", "xen-hvm",
-					    "chroot", "lxc",	 "fake"};
 	struct field f = {&c->arena, top, in_message};
 	const struct jval *list, *v;
 	int which;
@@ -284,12 +283,13 @@ static int read_hypervisors(struct cluster *c, const struct jval *top,
 		return -1;
 	jtext_each(v, list)
 	{
-		if (field_enum_value(&f, v, "Hypervisor", names,
-				     ARRAY_SIZE(names), &which, err) < 0)
+		if (field_enum_value(&f, v, "Hypervisor", hypervisor_names,
+				     HYPERVISOR_COUNT, &which, err) < 0)
 			return error_wrap(err, "%s: key 'enabled_hypervisors'",
 					  in_message);
 		if (v == list->first)
-			*ret_kvm = which == 0;
+			*ret_kvm = !hypervisor_get(hypervisor_names[which])
+					    ->tells_node_memory;
 	}
 	return 0;
 }

@@ -123,7 +123,7 @@ static int read_templates(struct cluster *c, const struct jval *v,
 	if (v->kind != JT_ARRAY)
 		return kind_error("list", err);
 	for (int i = 0; i < TEMPLATE_COUNT; i++)
-		names[i] = templates[i].name;
+		names[i] = template_table[i].name;
 	jtext_each(item, v)
 	{
 		int t;

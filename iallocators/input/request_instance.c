@@ -135,7 +135,7 @@ int request_instance(struct cluster *c, const char *name,
 	int t;
 
 	for (int i = 0; i < TEMPLATE_COUNT; i++)
-		names[i] = templates[i].name;
+		names[i] = template_table[i].name;
 	ret->name = name;
 	ret->primary = ret->secondary = NO_INDEX;
 	ret->auto_balance = true;

@@ -12,6 +12,7 @@
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 #include "lib/model/files/paths.h"
+#include "lib/model/kinds/hypervisor.h"
 
 const char *const live_node_fields[] = {
 	"name",	      "mtotal",	    "mnode",
@@ -352,9 +353,11 @@ void live_answers_done(struct live_answers *a)
 	json_decref(a->guarantees);
 }
 
-static bool is_kvm(const json_t *info)
+/* What a node itself needs is not known by its hypervisor. */
+static bool lacks_node_memory(const json_t *info)
 {
-	return strcmp(json_str(info, "default_hypervisor", ""), "kvm") == 0;
+	return !hypervisor_get(json_str(info, "default_hypervisor", ""))
+			->tells_node_memory;
 }
 
 static int put_all(struct buf *b, const struct live_answers *a,
@@ -430,7 +433,7 @@ int live_take(struct cluster *c, const struct live_answers *a,
 {
 	auto_free char *kvm = NULL;
 
-	if (kvm_node_memory > 0 && is_kvm(a->info))
+	if (kvm_node_memory > 0 && lacks_node_memory(a->info))
 		kvm = xprintf("%jd", (intmax_t)kvm_node_memory);
 	if (put_all(ret_text, a, kvm, err) < 0 ||
 	    text_read(c, ret_text->data, err) < 0 ||

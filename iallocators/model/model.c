@@ -10,12 +10,6 @@
 #include "iallocators/model/tags.h"
 #include "lib/base/mem.h"
 
-const struct template_info templates[TEMPLATE_COUNT] = {
-#define X(id, name, mirror, movable) [TEMPLATE_##id] = {name, mirror, movable},
-	TEMPLATES(X)
-#undef X
-};
-
 const char *const run_status_names[RUN_STATUS_COUNT] = {
 #define X(id, name) [RUN_##id] = name,
 	RUN_STATUSES(X)
@@ -57,7 +51,7 @@ int cluster_find_group(const struct cluster *c, const char *name)
 int cluster_find_template(const char *name)
 {
 	for (int i = 0; i < TEMPLATE_COUNT; i++)
-		if (strcmp(templates[i].name, name) == 0)
+		if (strcmp(template_table[i].name, name) == 0)
 			return i;
 	return NO_INDEX;
 }
@@ -83,7 +77,7 @@ bool inst_counts_cpu(const struct instance *i)
 
 bool inst_is_local(const struct instance *i)
 {
-	return i->template == TEMPLATE_PLAIN || i->template == TEMPLATE_DRBD;
+	return template_table[i->template].storage == STORAGE_LVM_VG;
 }
 
 bool instance_runs(const struct instance *i)
@@ -207,9 +201,10 @@ static void finish_instance(struct cluster *c, int index,
 {
 	struct instance *inst = &c->instances[index];
 	struct node *p = &c->nodes[inst->primary];
+	const struct template_info *t = &template_table[inst->template];
 
 	cluster_finish_instance(c, inst, o);
-	inst->movable = templates[inst->template].movable && !p->silent;
+	inst->movable = t->mirror != MIRROR_NONE && !t->no_disks && !p->silent;
 	if (inst->secondary != NO_INDEX) {
 		struct node *s = &c->nodes[inst->secondary];
 

@@ -6,7 +6,8 @@
  * struct node_state and four small lists.  Every change (change.h) is journaled
  * so that a trial can be taken back exactly, to the last bit of each double.
  *
- * Memory and disk are in MiB everywhere.
+ * Memory and disk are in MiB everywhere.  Disk templates are those of
+ * lib/model/kinds/template.h.
  */
 #ifndef IALLOCATORS_MODEL_MODEL_H
 #define IALLOCATORS_MODEL_MODEL_H
@@ -19,35 +20,7 @@
 #include "iallocators/model/refusal.h"
 #include "lib/base/str.h"
 #include "lib/base/table.h"
-
-/* Ganeti's disk templates, with what the model has to know about them. */
-#define TEMPLATES(X)                                                           \
-	X(DISKLESS, "diskless", MIRROR_EXTERNAL, false)                        \
-	X(FILE, "file", MIRROR_NONE, false)                                    \
-	X(SHARED_FILE, "sharedfile", MIRROR_EXTERNAL, true)                    \
-	X(PLAIN, "plain", MIRROR_NONE, false)                                  \
-	X(BLOCK, "blockdev", MIRROR_EXTERNAL, true)                            \
-	X(DRBD, "drbd", MIRROR_INTERNAL, true)                                 \
-	X(RBD, "rbd", MIRROR_EXTERNAL, true)                                   \
-	X(EXT, "ext", MIRROR_EXTERNAL, true)                                   \
-	X(GLUSTER, "gluster", MIRROR_EXTERNAL, true)
-
-enum mirror { MIRROR_NONE, MIRROR_EXTERNAL, MIRROR_INTERNAL };
-
-enum template {
-#define X(id, name, mirror, movable) TEMPLATE_##id,
-	TEMPLATES(X)
-#undef X
-		TEMPLATE_COUNT
-};
-
-struct template_info {
-	const char *name;
-	enum mirror mirror;
-	bool movable; /* for hbal */
-};
-
-extern const struct template_info templates[TEMPLATE_COUNT];
+#include "lib/model/kinds/template.h"
 
 enum evac_mode { EVAC_PRIMARY, EVAC_SECONDARY, EVAC_ALL };
 

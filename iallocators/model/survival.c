@@ -51,7 +51,7 @@ enum { ANYWHERE = -2, NOWHERE = -1 };
 static int refuge(const struct survival *s, const struct instance *inst,
 		  int secondary)
 {
-	enum mirror mirror = templates[inst->template].mirror;
+	enum mirror mirror = template_table[inst->template].mirror;
 
 	if (inst->stays)
 		return NOWHERE;

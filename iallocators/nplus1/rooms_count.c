@@ -100,8 +100,8 @@ bool rooms_count(const struct cluster *c, const struct nodeset *nodes,
 
 bool rooms_migrates(const struct instance *inst)
 {
-	return templates[inst->template].mirror == MIRROR_EXTERNAL &&
-	       inst->template != TEMPLATE_BLOCK;
+	return template_table[inst->template].mirror == MIRROR_EXTERNAL &&
+	       inst->template != TEMPLATE_BLOCKDEV;
 }
 
 struct by_memory {

@@ -58,7 +58,7 @@ static void add_instance(struct buf *b, const struct cluster *c,
 		 run_status_names[i->status], i->auto_balance ? 'Y' : 'N',
 		 c->nodes[i->primary].name,
 		 i->secondary == NO_INDEX ? "" : c->nodes[i->secondary].name,
-		 templates[i->template].name);
+		 template_table[i->template].name);
 	add_list(b, i->tags, i->n_tags);
 	buf_addf(b, "|%jd|", (intmax_t)i->spindle_use);
 	if (i->spindles == SPINDLES_UNKNOWN)
@@ -89,7 +89,7 @@ static void add_policy(struct buf *b, const char *owner, const struct policy *p)
 	buf_addc(b, '|');
 	for (size_t i = 0; i < p->n_templates; i++)
 		buf_addf(b, "%s%s", i > 0 ? "," : "",
-			 templates[p->templates[i]].name);
+			 template_table[p->templates[i]].name);
 	buf_addc(b, '|');
 	hf_double(b, p->vcpu_ratio);
 	buf_addc(b, '|');

@@ -406,10 +406,6 @@ static void show_ispec(struct buf *b, const struct ispec *s)
 
 static void show_policy(struct buf *b, const struct policy *p)
 {
-	static const char *const names[TEMPLATE_COUNT] = {
-		"DTDiskless", "DTFile", "DTSharedFile", "DTPlain",  "DTBlock",
-		"DTDrbd8",    "DTRbd",	"DTExt",	"DTGluster"};
-
 	buf_adds(b, "IPolicy {iPolicyMinMaxISpecs = [");
 	for (size_t i = 0; i < p->n_intervals; i++) {
 		buf_addf(b, "%sMinMaxISpecs {minMaxISpecsMinSpec = ",
@@ -423,7 +419,8 @@ static void show_policy(struct buf *b, const struct policy *p)
 	show_ispec(b, &p->std);
 	buf_adds(b, ", iPolicyDiskTemplates = [");
 	for (size_t i = 0; i < p->n_templates; i++)
-		buf_addf(b, "%s%s", i > 0 ? "," : "", names[p->templates[i]]);
+		buf_addf(b, "%s%s", i > 0 ? "," : "",
+			 template_table[p->templates[i]].planners_name);
 	buf_adds(b, "], iPolicyVcpuRatio = ");
 	hf_double(b, p->vcpu_ratio);
 	buf_adds(b, ", iPolicySpindleRatio = ");

@@ -9,6 +9,7 @@
 #include "gantry-config.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
+#include "lib/model/kinds/template.h"
 
 #define AT(member) offsetof(struct tool_options, member)
 #define FLAG(member) KIND_NOTHING, 0, AT(member), NULL, NULL, NULL
@@ -115,9 +116,7 @@ const struct tool_option tool_table[] = {
 	 FLAG(no_capacity_checks),
 	 "do not ask that each node can be evacuated"},
 	{0, "disk-template", HSPACE,
-	 VALUE(TEMPLATE, disk_template, "TEMPLATE",
-	       "choices=diskless,file,sharedfile,plain,blockdev,drbd,rbd,ext,"
-	       "gluster"),
+	 VALUE(TEMPLATE, disk_template, "TEMPLATE", "choices="),
 	 "count instances of this disk template"},
 	{0, "spindle-use", HSPACE,
 	 NUMBER_OF(NATURAL, spindle_use, "SPINDLES", "float",
@@ -279,19 +278,30 @@ void tool_usage(FILE *f, const char *program)
 	}
 }
 
+char *tool_option_type(const struct tool_option *o)
+{
+	struct buf text = {0};
+
+	buf_adds(&text, o->type == NULL ? "none" : o->type);
+	for (int i = 0; o->kind == KIND_TEMPLATE && i < TEMPLATE_COUNT; i++)
+		buf_addf(&text, "%s%s", i == 0 ? "" : ",",
+			 template_table[i].name);
+	return buf_steal(&text);
+}
+
 void tool_completion(const char *program)
 {
 	unsigned bit = tool_program(program);
 
 	for (size_t i = 0; i < tool_table_n; i++) {
 		const struct tool_option *o = &tool_table[i];
+		auto_free char *type = tool_option_type(o);
 
 		if ((o->programs & bit) == 0)
 			continue;
 		if (o->letter != 0)
 			printf("-%c,", o->letter);
-		printf("--%s %s\n", o->name,
-		       o->type != NULL ? o->type : "none");
+		printf("--%s %s\n", o->name, type);
 	}
 	if (bit == HAIL)
 		printf("file 1 1\n");

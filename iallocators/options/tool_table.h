@@ -53,7 +53,7 @@ struct tool_option {
 	size_t value;	  /* where in struct tool_options it goes */
 	size_t given;	  /* a bool there that becomes true; 0: none */
 	const char *arg;  /* "FILE", "[FILE]" when it may be missing, or NULL */
-	const char *type; /* for completion; NULL: none */
+	const char *type; /* for completion; NULL: none; see below */
 	const char *label; /* of a number in messages; NULL: its name */
 	const char *help;
 };
@@ -75,6 +75,10 @@ unsigned tool_program(const char *name);
 
 /* Print the options of that program, for --help. */
 void tool_usage(FILE *f, const char *program);
+
+/* What kind of value completion is told that the option has: "file",
+ * "choices=yes,no", "none"; disk templates are filled in.  To be freed. */
+char *tool_option_type(const struct tool_option *o);
 
 /* What shells need to complete options: "-t,--text-data file". */
 void tool_completion(const char *program);

@@ -71,7 +71,7 @@ void explain_subject(struct explain *e, struct cluster *c,
 		.name = xstrdup(inst->name),
 		.wish = xprintf("%s, %jd MiB of memory, %jd MiB of disk, "
 				"%jd virtual CPUs, on %d node%s",
-				templates[inst->template].name,
+				template_table[inst->template].name,
 				(intmax_t)inst->memory, (intmax_t)inst->disk,
 				(intmax_t)inst->vcpus, required_nodes,
 				required_nodes == 1 ? "" : "s"),

@@ -35,11 +35,12 @@ static bool is_file(const struct tool_option *o)
 static char *choices(const struct tool_option *o)
 {
 	static const char prefix[] = "choices=";
+	auto_free char *type = tool_option_type(o);
 	char *list;
 
-	if (o->type == NULL || !str_starts(o->type, prefix))
+	if (!str_starts(type, prefix))
 		return NULL;
-	list = xstrdup(o->type + strlen(prefix));
+	list = xstrdup(type + strlen(prefix));
 	for (char *p = list; *p != '\0'; p++)
 		*p = *p == ',' ? ' ' : *p;
 	return list;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/allocator/iallocator_private.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
@@ -15,7 +16,7 @@
 
 int iallocator_required_nodes(const char *disk_template)
 {
-	return str_eq(disk_template, "drbd") ? 2 : 1;
+	return template_is_pair(disk_template) ? 2 : 1;
 }
 
 /* --- requests --- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/config_private.h"
 
@@ -59,18 +60,18 @@ static void set_list(const json_t *sets, const char *key, struct strv *ret)
 		strv_add(ret, member);
 }
 
-static bool is_drbd(const json_t *disk)
+static bool is_pair(const json_t *disk)
 {
-	return str_eq(json_str(disk, "dev_type", NULL), "drbd");
+	return template_is_pair(json_str(disk, "dev_type", NULL));
 }
 
-/* The nodes of a DRBD disk are the first two parts of its logical id. */
+/* The nodes of a disk in two nodes are the first parts of its logical id. */
 void config_disk_secondaries(const json_t *disk, const char *primary,
 			     struct strv *ret)
 {
 	const json_t *id = json_get(disk, "logical_id");
 
-	for (size_t i = 0; is_drbd(disk) && i < 2; i++) {
+	for (size_t i = 0; is_pair(disk) && i < 2; i++) {
 		const char *node = json_string_value(json_array_get(id, i));
 
 		if (node != NULL && !str_eq(node, primary))

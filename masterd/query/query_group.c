@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Queries of node groups. */
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/query/query_private.h"
 
@@ -92,7 +93,7 @@ static struct query_cell get_diskparams(const struct query *q,
 	json_t *all = json_object();
 
 	(void)field;
-	for (const char *const *t = params_disk_templates(); *t != NULL; t++)
+	for (const char *const *t = template_names; *t != NULL; t++)
 		json_object_set_new(all, *t,
 				    params_fill_disk(cluster, row->object, *t));
 	return query_value(all);

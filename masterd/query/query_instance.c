@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
 /* A DRBD disk has this much beside its data, in MiB. */
-#define DRBD_META_MIB 128
 
 static const json_t *cluster_of(const struct query *q)
 {
@@ -281,8 +281,8 @@ struct query_cell query_instance_disk_usage(const struct query *q,
 		const json_t *disk = json_array_get(disks, i);
 
 		usage += json_int(disk, "size", 0);
-		if (str_eq(json_str(disk, "dev_type", NULL), "drbd"))
-			usage += DRBD_META_MIB;
+		usage += template_get(json_str(disk, "dev_type", NULL))
+				 ->overhead_mib;
 	}
 	return query_value(json_integer(usage));
 }

@@ -5,6 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/hypervisor.h"
 #include "lib/model/params/params.h"
 #include "lib/model/params/params_table.h"
 #include "masterd/query/query_instance.h"
@@ -215,7 +216,7 @@ static const char *hv_title(const char *name)
 
 static enum query_kind hv_kind(const char *name)
 {
-	for (const char *const *h = params_hypervisors(); *h != NULL; h++) {
+	for (const char *const *h = hypervisor_names; *h != NULL; h++) {
 		const struct param *p =
 			params_table_find(params_table(FAMILY_HV, *h), name);
 

@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "lib/model/config/state.h"
 #include "lib/model/params/params.h"
+#include "lib/model/params/params_table.h"
 #include "masterd/lu/parts/lu_room.h"
 #include "masterd/query/query_instance.h"
 #include "masterd/query/query_live.h"
@@ -207,13 +208,15 @@ static bool user_shutdown_allowed(const struct query *q,
 {
 	const json_t *cluster = config_cluster(q->m->config);
 	const json_t *i = row->object;
+	const char *name = json_str(i, "hypervisor", "");
 	auto_json json_t *hv = NULL;
 
 	if (!json_bool(cluster, "enabled_user_shutdown", false))
 		return false;
-	if (!str_eq(json_str(i, "hypervisor", NULL), "kvm"))
+	if (params_table_find(params_table(FAMILY_HV, name), "user_shutdown") ==
+	    NULL)
 		return true;
-	hv = params_fill_hv(cluster, "kvm", json_str(i, "os", NULL),
+	hv = params_fill_hv(cluster, name, json_str(i, "os", NULL),
 			    json_get(i, "hvparams"));
 	return json_bool(hv, "user_shutdown", false);
 }

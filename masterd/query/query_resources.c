@@ -11,6 +11,7 @@
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "lib/model/config/state.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/query/query.h"
 #include "masterd/resources/resources.h"
@@ -57,7 +58,7 @@ static bool has_place(const struct places *p, const char *type,
 static void find_places(const struct config *c, struct places *ret)
 {
 	const json_t *cluster = config_cluster(c);
-	const char *const *all = params_disk_templates();
+	const char *const *all = template_names;
 	const json_t *enabled = json_get(cluster, "enabled_disk_templates");
 
 	for (size_t i = 0; i < json_array_size(enabled); i++) {

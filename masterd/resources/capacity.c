@@ -9,6 +9,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/survive.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/resources/resources.h"
 
@@ -50,8 +51,8 @@ static size_t refuge(const struct capacity *k, const char *template,
 		return SURVIVE_NOWHERE;
 	if (secondary != NULL)
 		return index_of(k, secondary);
-	return params_template_is_ext_mirrored(template) ? SURVIVE_ANYWHERE
-							 : SURVIVE_NOWHERE;
+	return template_is_everywhere(template) ? SURVIVE_ANYWHERE
+						: SURVIVE_NOWHERE;
 }
 
 static void add(struct capacity *k, const char *name,

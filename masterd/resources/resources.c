@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* All sums are computed anew at each call.  A node's bookings are those of its
  * primary instances, for disks also of its secondary ones, and those of jobs
- * (config_bookings()).  The table of storages says for each disk template where
- * its space is recorded and whether all nodes share it. */
+ * (config_bookings()).  The table of templates says where the space of each is
+ * recorded and whether all nodes share it. */
 #include "masterd/resources/resources.h"
 
 #include <string.h>
@@ -11,25 +11,8 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/config/state.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
-
-#define DRBD_META_MIB 128
-
-/* unit: what node_info is asked for.  Ganeti's node daemon fails the whole call
- * for other words than "file" and those of LVM; a folder of shared files is one
- * like any other to it. */
-static const struct storage {
-	const char *template, *type, *place, *unit;
-	bool shared;
-} storages[] = {
-	{"plain", "plain", "volume_group_name", "lvm-vg", false},
-	{"drbd", "plain", "volume_group_name", "lvm-vg", false},
-	{"file", "file", "file_storage_dir", "file", false},
-	{"sharedfile", "sharedfile", "shared_file_storage_dir", "file", true},
-	{"gluster", "gluster", "gluster_storage_dir", NULL, true},
-};
-
-#define N_STORAGES ARRAY_SIZE(storages)
 
 static const json_t *group_of(const struct config *c, const json_t *node)
 {
@@ -222,23 +205,23 @@ int64_t resources_mem_guarantee(const struct node_memory *m)
 
 /* --- disks --- */
 
-static const struct storage *find(const char *template)
+/* The storage below a template, NULL where its space is not recorded. */
+static const struct storage_info *find(const char *template)
 {
-	for (size_t i = 0; i < N_STORAGES; i++)
-		if (str_eq(template, storages[i].template))
-			return &storages[i];
-	return NULL;
+	const struct storage_info *s = template_storage(template_get(template));
+
+	return s->recorded_as == NULL ? NULL : s;
 }
 
 bool resources_storage(const json_t *cluster, const char *template,
 		       const char **ret_type, const char **ret_name)
 {
-	const struct storage *s = find(template);
+	const struct storage_info *s = find(template);
 	const char *name = s == NULL ? NULL : json_str(cluster, s->place, NULL);
 
 	if (name == NULL || *name == '\0')
 		return false;
-	*ret_type = s->type;
+	*ret_type = s->recorded_as;
 	*ret_name = name;
 	return true;
 }
@@ -248,42 +231,40 @@ const char *resources_template(const json_t *cluster)
 	const json_t *list = json_get(cluster, "enabled_disk_templates");
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const struct storage *s =
-			find(json_string_value(json_array_get(list, i)));
+		const char *name = json_string_value(json_array_get(list, i));
 
-		if (s != NULL)
-			return s->template;
+		if (find(name) != NULL)
+			return template_get(name)->name;
 	}
 	return NULL;
 }
 
 int64_t resources_disk_sum(const json_t *disks, const char *template)
 {
-	int64_t sum = 0;
+	int64_t overhead = template_get(template)->overhead_mib, sum = 0;
 	size_t i;
 	json_t *disk;
 
 	json_array_foreach ((json_t *)disks, i, disk)
-		sum += json_int(disk, "size", 0) +
-		       (str_eq(template, "drbd") ? DRBD_META_MIB : 0);
+		sum += json_int(disk, "size", 0) + overhead;
 	return sum;
 }
 
 /* What the disks of an instance take of the storage. */
 static int64_t disks_on(const struct config *c, const json_t *inst,
-			const struct storage *on)
+			const struct storage_info *on)
 {
 	const char *template = config_instance_template(c, inst);
-	const struct storage *s = find(template);
 	auto_json json_t *disks = NULL;
 
-	if (s == NULL || strcmp(s->type, on->type) != 0)
+	if (find(template) != on)
 		return 0;
 	disks = config_instance_disks(c, inst);
 	return resources_disk_sum(disks, template);
 }
 
-static int64_t booked_shared(const struct config *c, const struct storage *on)
+static int64_t booked_shared(const struct config *c,
+			     const struct storage_info *on)
 {
 	int64_t sum = 0;
 	const char *uuid;
@@ -296,7 +277,7 @@ static int64_t booked_shared(const struct config *c, const struct storage *on)
 }
 
 static int64_t disks_of_all(const struct config *c, const struct strv *uuids,
-			    const struct storage *on)
+			    const struct storage_info *on)
 {
 	int64_t sum = 0;
 
@@ -307,7 +288,7 @@ static int64_t disks_of_all(const struct config *c, const struct strv *uuids,
 }
 
 static int64_t booked_here(const struct config *c, const char *node_uuid,
-			   const struct storage *on)
+			   const struct storage_info *on)
 {
 	auto_strv struct strv instances = {0}, copies = {0};
 
@@ -320,9 +301,11 @@ static int64_t booked_here(const struct config *c, const char *node_uuid,
 
 int64_t resources_shared(const struct config *c, const char *template)
 {
-	const struct storage *s = find(template);
+	const struct storage_info *s = find(template);
 
-	return s == NULL || !s->shared ? 0 : booked_shared(c, s);
+	return s == NULL || !template_is_everywhere(template)
+		       ? 0
+		       : booked_shared(c, s);
 }
 
 /* The numbers recorded, zeroed where there is no such storage. */
@@ -342,7 +325,7 @@ void resources_disk_of(const struct config *c, const char *node_uuid,
 		       const char *template, int64_t shared,
 		       struct node_disk *ret)
 {
-	const struct storage *s = find(template);
+	const struct storage_info *s = find(template);
 	auto_json json_t *state = disk_state(c, node_uuid, template);
 
 	*ret = (struct node_disk){
@@ -352,7 +335,9 @@ void resources_disk_of(const struct config *c, const char *node_uuid,
 	};
 	ret->recorded = ret->total > 0;
 	if (s != NULL)
-		ret->used = s->shared ? shared : booked_here(c, node_uuid, s);
+		ret->used = template_is_everywhere(template)
+				    ? shared
+				    : booked_here(c, node_uuid, s);
 }
 
 void resources_disk(const struct config *c, const char *node_uuid,
@@ -382,16 +367,16 @@ int64_t resources_disk_free(const struct node_disk *d)
 json_t *resources_units(const json_t *cluster, const char *template,
 			bool exclusive)
 {
-	const struct storage *s = find(template);
+	const struct storage_info *s = find(template);
 	const char *type, *name;
 
 	if (!resources_storage(cluster, template, &type, &name) ||
 	    s->unit == NULL)
 		return json_array();
-	if (strcmp(type, "plain") != 0)
+	if (!template_is_on_volumes(template))
 		return json_make("[[s, s, []]]", s->unit, name);
 	return json_make("[[s, s, [b]], [s, s, [b]]]", s->unit, name, exclusive,
-			 "lvm-pv", name, exclusive);
+			 storage_table[STORAGE_LVM_PV].name, name, exclusive);
 }
 
 static bool has_unit(const json_t *units, const json_t *unit)
@@ -439,12 +424,14 @@ const char *resources_unit_type(const json_t *cluster, const json_t *unit)
 	const char *type = json_str(unit, "type", "");
 	const char *name = json_str(unit, "name", "");
 
-	for (size_t i = 0; i < N_STORAGES; i++) {
-		const struct storage *s = &storages[i];
+	for (size_t i = 0; i < TEMPLATE_COUNT; i++) {
+		const struct storage_info *s =
+			template_storage(&template_table[i]);
 
-		if (str_eq(s->unit, type) && is_enabled(cluster, s->template) &&
+		if (str_eq(s->unit, type) &&
+		    is_enabled(cluster, template_table[i].name) &&
 		    str_eq(json_str(cluster, s->place, ""), name))
-			return s->type;
+			return s->recorded_as;
 	}
 	return NULL;
 }

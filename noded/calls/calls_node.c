@@ -17,6 +17,7 @@
 #include "lib/json/json.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/constants.h"
+#include "lib/model/kinds/template.h"
 #include "noded/calls/calls.h"
 #include "noded/core/host.h"
 #include "noded/core/noded.h"
@@ -58,9 +59,12 @@ static bool file_space(const struct paths *p, const char *virtual_path,
 	return true;
 }
 
+/* A folder on a file system of this node. */
 static bool is_file_storage(const char *type)
 {
-	return strcmp(type, "file") == 0 || strcmp(type, "sharedfile") == 0;
+	const struct storage_info *s = storage_find(type);
+
+	return s != NULL && str_eq(s->unit, storage_table[STORAGE_FILE].name);
 }
 
 /* What a storage unit [type, name, parameters] holds; null where this node

@@ -11,10 +11,14 @@
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 
-/* To add a hypervisor, declare its class in hv.h and name it here. */
 static const struct hv_class *const classes[] = {
-	&hv_fake,
-	&hv_kvm,
+#define DRIVEN(class) &hv_##class,
+#define UNDRIVEN(class)
+#define HYPERVISOR(class, driver, ...) driver(class)
+#include "lib/model/kinds/hypervisors.def"
+#undef DRIVEN
+#undef UNDRIVEN
+#undef HYPERVISOR
 };
 
 #define N_CLASSES ARRAY_SIZE(classes)

@@ -129,7 +129,15 @@ struct hv_class {
 					  struct error *err);
 };
 
-extern const struct hv_class hv_fake, hv_kvm;
+/* One for each hypervisor that has a driver (lib/model/kinds/hypervisors.def).
+ */
+#define DRIVEN(class) extern const struct hv_class hv_##class;
+#define UNDRIVEN(class)
+#define HYPERVISOR(class, driver, ...) driver(class)
+#include "lib/model/kinds/hypervisors.def"
+#undef DRIVEN
+#undef UNDRIVEN
+#undef HYPERVISOR
 
 /* The class, or NULL and an error that says whether the name is wrong or the
  * hypervisor not supported here. */

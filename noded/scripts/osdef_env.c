@@ -7,6 +7,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "noded/scripts/osdef.h"
 #include "noded/scripts/script.h"
 
@@ -73,8 +74,7 @@ static void add_backend(struct strv *env, size_t index, const json_t *disk)
 	const json_t *id = json_get(disk, "logical_id");
 	const char *driver = json_string_value(json_array_get(id, 0));
 
-	if (strcmp(type, "file") == 0 || strcmp(type, "sharedfile") == 0 ||
-	    strcmp(type, "gluster") == 0)
+	if (template_is_file(type))
 		strv_addf(env, "DISK_%zu_BACKEND_TYPE=file:%s", index,
 			  driver != NULL ? driver : DEFAULT_FILE_DRIVER);
 	else

@@ -15,11 +15,16 @@
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 
-/* To add a storage type, declare its class in bdev.h and name it here. */
 static const struct bdev_class *const classes[] = {
-	&bdev_file,
-	&bdev_sharedfile,
-	&bdev_ext,
+#define STORAGE(...)
+#define DRIVEN(class) &bdev_##class,
+#define UNDRIVEN(class)
+#define DISK_TEMPLATE(id, class, driver, ...) driver(class)
+#include "lib/model/kinds/templates.def"
+#undef STORAGE
+#undef DRIVEN
+#undef UNDRIVEN
+#undef DISK_TEMPLATE
 };
 
 #define N_CLASSES ARRAY_SIZE(classes)

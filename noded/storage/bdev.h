@@ -63,7 +63,16 @@ struct bdev_class {
 			   struct error *err);
 };
 
-extern const struct bdev_class bdev_file, bdev_sharedfile, bdev_ext;
+/* One for each template that has a driver (lib/model/kinds/templates.def). */
+#define STORAGE(...)
+#define DRIVEN(class) extern const struct bdev_class bdev_##class;
+#define UNDRIVEN(class)
+#define DISK_TEMPLATE(id, class, driver, ...) driver(class)
+#include "lib/model/kinds/templates.def"
+#undef STORAGE
+#undef DRIVEN
+#undef UNDRIVEN
+#undef DISK_TEMPLATE
 
 /* The class of a disk by its dev_type. */
 const struct bdev_class *bdev_of(const json_t *disk, struct error *err);

@@ -15,6 +15,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/model/config/ssconf.h"
+#include "lib/model/kinds/template.h"
 
 #define LIST_MAX (64 * 1024)
 
@@ -59,12 +60,11 @@ static void read_list(const struct paths *p, struct strv *ret)
 
 static void allowed_folders(const struct paths *p, struct strv *ret)
 {
-	static const char *const keys[] = {"file_storage_dir",
-					   "shared_file_storage_dir"};
-
 	read_list(p, ret);
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		auto_free char *folder = ssconf_read(p, keys[i]);
+	for (size_t i = 0; i < STORAGE_COUNT; i++) {
+		const struct storage_info *s = &storage_table[i];
+		auto_free char *folder =
+			s->guarded ? ssconf_read(p, s->place) : NULL;
 
 		if (folder != NULL && paths_is_normal(folder))
 			strv_add_unique(ret, folder);

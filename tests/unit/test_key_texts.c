@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "cli/values/key_texts.h"
+#include "lib/model/kinds/hypervisor.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
 static const char *const own[] = {"be", "nic", "nd", NULL};
@@ -10,8 +12,8 @@ static const char *const own[] = {"be", "nic", "nd", NULL};
 static const char *const *names_of(enum param_family family)
 {
 	if (family == FAMILY_HV)
-		return params_hypervisors();
-	return family == FAMILY_DISK ? params_disk_templates() : own;
+		return hypervisor_names;
+	return family == FAMILY_DISK ? template_names : own;
 }
 
 static void check_table(enum param_family family, const char *name)

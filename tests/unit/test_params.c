@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "lib/base/array.h"
+#include "lib/model/kinds/hypervisor.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "lib/model/params/params_table.h"
 #include "tests/lib/compat.h"
 
 static json_t *parse(const char *text)
@@ -50,18 +53,21 @@ Test(params, all_six_hypervisors_and_nine_templates)
 	auto_json json_t *all = params_default_hvparams();
 	auto_strv struct strv names = {0};
 
-	cr_assert_eq(json_object_size(all), 6);
-	for (const char *const *h = params_hypervisors(); *h != NULL; h++)
+	cr_assert_eq(json_object_size(all), HYPERVISOR_COUNT);
+	for (const char *const *h = hypervisor_names; *h != NULL; h++)
 		cr_assert_not_null(json_object_get(all, *h), "%s", *h);
 	json_decref(all);
 	all = params_default_diskparams();
-	cr_assert_eq(json_object_size(all), 9);
-	for (const char *const *t = params_disk_templates(); *t != NULL; t++)
+	cr_assert_eq(json_object_size(all), TEMPLATE_COUNT);
+	for (const char *const *t = template_names; *t != NULL; t++)
 		cr_assert_not_null(json_object_get(all, *t), "%s", *t);
 	params_hv_names(&names);
-	cr_assert_eq(names.n, 86);
+	for (const char *const *h = hypervisor_names; *h != NULL; h++)
+		for (const struct param *p = params_table(FAMILY_HV, *h);
+		     p->name != NULL; p++)
+			cr_assert(strv_has(&names, p->name), "%s", p->name);
 	cr_assert_null(params_default_hv("nosuch"));
-	cr_assert_not(params_is_disk_template(NULL));
+	cr_assert_null(template_find(NULL));
 }
 
 Test(params, fill_puts_os_between_cluster_and_instance)

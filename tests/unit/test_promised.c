@@ -119,7 +119,7 @@ static int fill(enum template template)
 	capacity_fill(&k, &inst, -1);
 	n = c.n_instances - k.first;
 	cr_assert(survival_holds(&c, 0), "%d %s more", n,
-		  templates[template].name);
+		  template_table[template].name);
 	capacity_done(&k);
 	return n;
 }

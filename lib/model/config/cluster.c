@@ -14,6 +14,8 @@
 #include "lib/json/json.h"
 #include "lib/model/config/state.h"
 #include "lib/model/constants.h"
+#include "lib/model/kinds/hypervisor.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
 #define COLLECTOR_INTERVAL_US 5000000
@@ -122,6 +124,16 @@ static json_t *checked_list(const char *const *names, const char *what,
 	return steal(&list);
 }
 
+static bool is_hypervisor(const char *name)
+{
+	return hypervisor_find(name) != NULL;
+}
+
+static bool is_template(const char *name)
+{
+	return template_find(name) != NULL;
+}
+
 static int draft_lists(struct draft *d, struct error *err)
 {
 	static const char *const kvm[] = {"kvm", NULL};
@@ -134,11 +146,11 @@ static int draft_lists(struct draft *d, struct error *err)
 		templates = init->volume_group_name != NULL ? plain : file;
 	d->hypervisors =
 		checked_list(init->hypervisors ? init->hypervisors : kvm,
-			     "hypervisor", params_is_hypervisor, err);
+			     "hypervisor", is_hypervisor, err);
 	if (d->hypervisors == NULL)
 		return -1;
-	d->templates = checked_list(templates, "disk template",
-				    params_is_disk_template, err);
+	d->templates =
+		checked_list(templates, "disk template", is_template, err);
 	return d->templates == NULL ? -1 : 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/hypervisor.h"
 #include "lib/model/params/params.h"
 #include "lib/model/params/params_table.h"
 
@@ -321,7 +322,7 @@ static const struct param *any_hv_param(const char *table, const char *name)
 	const struct param *found = NULL;
 
 	(void)table;
-	for (const char *const *h = params_hypervisors(); *h != NULL; h++)
+	for (const char *const *h = hypervisor_names; *h != NULL; h++)
 		if (found == NULL)
 			found = hv_param(*h, name);
 	return found;

@@ -11,6 +11,7 @@
 #include "lib/json/json.h"
 #include "lib/model/config/uid_pool.h"
 #include "lib/model/constants.h"
+#include "lib/model/kinds/hypervisor.h"
 #include "lib/model/params/params.h"
 
 /* Everything the values are made of, in the orders they need. */
@@ -324,7 +325,7 @@ json_t *ssconf_values(const json_t *config)
 	strv_sort(&s.node_uuids);
 	strv_sort_nice(&s.node_names);
 	set_members(values, &s);
-	for (const char *const *h = params_hypervisors(); *h != NULL; h++) {
+	for (const char *const *h = hypervisor_names; *h != NULL; h++) {
 		auto_free char *key = xprintf("hvparams_%s", *h);
 
 		json_object_set_new(values, key, hvparams_lines(&s, *h));
@@ -399,5 +400,5 @@ bool ssconf_is_key(const char *key)
 		if (strcmp(keys[i], key) == 0)
 			return true;
 	return str_starts(key, "hvparams_") &&
-	       params_is_hypervisor(key + strlen("hvparams_"));
+	       hypervisor_find(key + strlen("hvparams_")) != NULL;
 }

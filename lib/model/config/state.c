@@ -10,6 +10,8 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/hypervisor.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
 #define KEY_HV "hv_state_static"
@@ -330,7 +332,7 @@ int state_set_hv(json_t *object, const json_t *changes, struct error *err)
 		json_t *state = json_overlay(json_get(all, hv), NULL);
 
 		json_object_set_new(all, hv, state);
-		if (!params_is_hypervisor(hv))
+		if (!hypervisor_find(hv))
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Unknown hypervisor '%.100s'", hv);
 		if (set_numbers(state, "Hypervisor state", own, hv_numbers,
@@ -344,11 +346,8 @@ int state_set_hv(json_t *object, const json_t *changes, struct error *err)
 /* Those whose space nodes report and disks are counted on. */
 static bool is_storage(const char *type)
 {
-	static const char *const types[] = {"plain", "file", "sharedfile",
-					    "gluster"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (strcmp(type, types[i]) == 0)
+	for (size_t i = 0; i < STORAGE_COUNT; i++)
+		if (str_eq(type, storage_table[i].recorded_as))
 			return true;
 	return false;
 }

@@ -8,6 +8,8 @@
 
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/hypervisor.h"
+#include "lib/model/kinds/template.h"
 
 #define DISKS_MAX 16
 #define ADDRESS_MAX 64
@@ -157,11 +159,6 @@ static bool is_word(const json_t *value, const char *const *words)
 	return false;
 }
 
-static const char *const hypervisors[] = {"chroot",  "fake",	"kvm", "lxc",
-					  "xen-hvm", "xen-pvm", NULL};
-static const char *const disk_templates[] = {
-	"blockdev", "diskless", "drbd", "ext",	      "file",
-	"gluster",  "plain",	"rbd",	"sharedfile", NULL};
 static const char *const os_changes[] = {"add", "attach", "detach", "remove",
 					 NULL};
 static const char *const changes[] = {"add",	"attach", "detach",
@@ -178,12 +175,12 @@ const char *const op_verify_errors[] = {
 
 static bool is_hypervisor(const json_t *value)
 {
-	return is_word(value, hypervisors);
+	return is_word(value, hypervisor_names);
 }
 
 static bool is_disk_template(const json_t *value)
 {
-	return is_word(value, disk_templates);
+	return is_word(value, template_names);
 }
 
 static bool is_skip_check(const json_t *value)
@@ -397,8 +394,9 @@ static bool is_reason(const json_t *value)
 
 /* clang-format off */
 const struct op_rule op_rule_ANY = {.expects = "a value"};
-const struct op_rule op_rule_HYPERVISOR = {.words = hypervisors};
-const struct op_rule op_rule_DISK_TEMPLATE = {.words = disk_templates};
+const struct op_rule op_rule_HYPERVISOR = {.words = hypervisor_names};
+const struct op_rule op_rule_DISK_TEMPLATE = {.words = template_names};
+const struct op_rule op_rule_STORAGE_TYPE = {.words = storage_names};
 RULE(NONEMPTY, is_nonempty, "a string that is not empty")
 RULE(NAME, is_name, "a name without control characters")
 RULE(LINE, is_line, "a string without control characters")
@@ -449,8 +447,6 @@ WORDS(OOB_COMMAND, "health", "power-cycle", "power-off", "power-on",
 WORDS(QUERY_RESOURCE, "cluster", "export", "extstorage", "filter", "group",
       "instance", "job", "lock", "network", "node", "os")
 WORDS(TAG_KIND, "cluster", "instance", "network", "node", "nodegroup")
-WORDS(STORAGE_TYPE, "blockdev", "diskless", "ext", "file", "gluster",
-      "lvm-pv", "lvm-vg", "rados", "sharedfile")
 WORDS(ALLOCATOR_DIRECTION, "in", "out")
 WORDS(ALLOCATOR_MODE, "allocate", "allocate-secondary", "change-group",
       "multi-allocate", "node-evacuate", "relocate")
@@ -483,8 +479,8 @@ char *op_rule_text(const struct op_rule *rule)
 	    rule == &op_rule_LIST_DISK_TEMPLATE) {
 		buf_adds(&text, " (");
 		add_words(&text, rule == &op_rule_LIST_HYPERVISOR
-					 ? hypervisors
-					 : disk_templates);
+					 ? hypervisor_names
+					 : template_names);
 		buf_addc(&text, ')');
 	}
 	return buf_steal(&text);

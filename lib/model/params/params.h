@@ -110,18 +110,6 @@ int params_check_hv_own(const json_t *hvparams, struct error *err);
 struct strv;
 void params_hv_names(struct strv *ret);
 
-/* Is the hypervisor one of the six, the template one of the nine? */
-bool params_is_hypervisor(const char *name);
-bool params_is_disk_template(const char *name);
-bool params_template_is_file(const char *name); /* file, sharedfile, gluster */
-bool params_template_is_mirrored(const char *name); /* drbd or external: can
-						     * fail over */
-bool params_template_is_ext_mirrored(const char *name);
-
-/* Names of all hypervisors / all templates, NULL ends. */
-const char *const *params_hypervisors(void);
-const char *const *params_disk_templates(void);
-
 /* Violations of the policy by one instance: its numbers against minmax, std
  * not used; adds sentences like Ganeti's to ret. Specs: memory, vcpus, disk
  * count, each disk's size (MiB), nic count, spindle use; template. */

@@ -5,6 +5,7 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "lib/model/params/params_table.h"
 
@@ -40,7 +41,7 @@ json_t *params_default_ipolicy(void)
 		json_set_int(max, specs[i].name, specs[i].max);
 		json_set_int(std, specs[i].name, specs[i].std);
 	}
-	for (const char *const *t = params_disk_templates(); *t != NULL; t++)
+	for (const char *const *t = template_names; *t != NULL; t++)
 		json_array_append_new(templates, json_string(*t));
 	return json_make("{s:[{s:o, s:o}], s:o, s:i, s:i, s:o}", "minmax",
 			 "min", min, "max", max, "std", std, "spindle-ratio",
@@ -217,7 +218,7 @@ static int check_templates(const json_t *list, struct error *err)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name = json_string_value(json_array_get(list, i));
 
-		if (!params_is_disk_template(name))
+		if (template_find(name) == NULL)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Instance policy: unknown disk "
 					 "template '%.100s'",

@@ -10,6 +10,7 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
 /* clang-format off */
@@ -39,31 +40,16 @@ static const struct table_row {
 
 #define N_TABLES ARRAY_SIZE(tables)
 
-static const char *const hypervisors[] = {"kvm",     "fake",	"lxc", "chroot",
-					  "xen-pvm", "xen-hvm", NULL};
-
-/* The rows have what Ganeti's constants say of a template. */
-static const struct template
-{
-	const char *name;
-	bool file, mirrored, ext_mirrored;
-}
-templates[] = {
-	{"blockdev", false, true, true},  {"diskless", false, true, true},
-	{"drbd", false, true, false},	  {"ext", false, true, true},
-	{"file", true, false, false},	  {"gluster", true, true, true},
-	{"plain", false, false, false},	  {"rbd", false, true, true},
-	{"sharedfile", true, true, true},
-};
-
-#define N_TEMPLATES ARRAY_SIZE(templates)
+/* Of a template without parameters. */
+static const struct param no_params[] = {{0}};
 
 const struct param *params_table(enum param_family family, const char *name)
 {
 	for (size_t i = 0; i < N_TABLES; i++)
 		if (tables[i].family == family && str_eq(tables[i].name, name))
 			return tables[i].params;
-	return NULL;
+	return family == FAMILY_DISK && template_find(name) != NULL ? no_params
+								    : NULL;
 }
 
 const struct param *params_table_find(const struct param *table,
@@ -121,26 +107,27 @@ json_t *params_default_hv(const char *hypervisor)
 	return table == NULL ? NULL : params_table_defaults(table);
 }
 
-static json_t *family_defaults(enum param_family family)
+json_t *params_default_hvparams(void)
 {
 	json_t *all = json_object();
 
 	for (size_t i = 0; i < N_TABLES; i++)
-		if (tables[i].family == family)
+		if (tables[i].family == FAMILY_HV)
 			json_object_set_new(
 				all, tables[i].name,
 				params_table_defaults(tables[i].params));
 	return all;
 }
 
-json_t *params_default_hvparams(void)
-{
-	return family_defaults(FAMILY_HV);
-}
-
 json_t *params_default_diskparams(void)
 {
-	return family_defaults(FAMILY_DISK);
+	json_t *all = json_object();
+
+	for (const char *const *t = template_names; *t != NULL; t++)
+		json_object_set_new(
+			all, *t,
+			params_table_defaults(params_table(FAMILY_DISK, *t)));
+	return all;
 }
 
 json_t *params_default_be(void)
@@ -202,57 +189,4 @@ void params_hv_names(struct strv *ret)
 			strv_add_unique(ret, p->name);
 	}
 	strv_sort(ret);
-}
-
-const char *const *params_hypervisors(void)
-{
-	return hypervisors;
-}
-
-bool params_is_hypervisor(const char *name)
-{
-	return params_table(FAMILY_HV, name) != NULL;
-}
-
-const char *const *params_disk_templates(void)
-{
-	static const char *names[N_TEMPLATES + 1];
-
-	for (size_t i = 0; i < N_TEMPLATES; i++)
-		names[i] = templates[i].name;
-	return names;
-}
-
-static const struct template *find_template(const char *name)
-{
-	for (size_t i = 0; i < N_TEMPLATES; i++)
-		if (str_eq(templates[i].name, name))
-			return &templates[i];
-	return NULL;
-}
-
-bool params_is_disk_template(const char *name)
-{
-	return find_template(name) != NULL;
-}
-
-bool params_template_is_file(const char *name)
-{
-	const struct template *t = find_template(name);
-
-	return t != NULL && t->file;
-}
-
-bool params_template_is_mirrored(const char *name)
-{
-	const struct template *t = find_template(name);
-
-	return t != NULL && t->mirrored;
-}
-
-bool params_template_is_ext_mirrored(const char *name)
-{
-	const struct template *t = find_template(name);
-
-	return t != NULL && t->ext_mirrored;
 }

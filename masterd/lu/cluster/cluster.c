@@ -5,6 +5,7 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/config/state.h"
+#include "lib/model/kinds/hypervisor.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/lu/cluster/cluster_files.h"
@@ -272,7 +273,7 @@ static int set_hvparams(const struct op_cluster_set_params *op, json_t *cluster,
 	json_object_foreach ((json_t *)op->hvparams, hv, changes) {
 		json_t *updated;
 
-		if (!params_is_hypervisor(hv))
+		if (!hypervisor_find(hv))
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Unknown hypervisor '%s'", hv);
 		if (params_update_hv(hv, json_get(all, hv), changes, &updated,

@@ -2,6 +2,7 @@
 /* OP_CLUSTER_REPAIR_DISK_SIZES: the sizes of disks as their nodes see them go
  * into the configuration.  The disks themselves stay as they are. */
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -64,7 +65,7 @@ static void fit_children(json_t *disk, int64_t size)
 	const json_t *children = json_get(disk, "children");
 	json_t *first;
 
-	if (!str_eq(json_str(disk, "dev_type", ""), "drbd") ||
+	if (!template_is_pair(json_str(disk, "dev_type", "")) ||
 	    json_int(json_array_get(children, 0), "size", size) >= size)
 		return;
 	first = config_edit(json_array_get(children, 0));

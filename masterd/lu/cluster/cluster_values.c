@@ -9,6 +9,7 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/config/uid_pool.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/cluster/cluster_params.h"
 
 int cluster_set_uids(const struct op_cluster_set_params *op, json_t *cluster,
@@ -135,31 +136,45 @@ int cluster_check_values(const struct op_cluster_set_params *op,
 	return check_tools(op->compression_tools, err);
 }
 
+/* An enabled template whose disks lie in the folder that this member of the
+ * cluster names; NULL: none. */
+static const char *enabled_on(const json_t *cluster, const char *key)
+{
+	const json_t *enabled = json_get(cluster, "enabled_disk_templates");
+
+	for (size_t i = 0; i < json_array_size(enabled); i++) {
+		const char *name =
+			json_string_value(json_array_get(enabled, i));
+
+		if (str_eq(template_storage(template_get(name))->place, key))
+			return name;
+	}
+	return NULL;
+}
+
 int cluster_check_folders(const struct op_cluster_set_params *op,
 			  const json_t *cluster, struct error *err)
 {
 	const struct {
-		const char *template, *key;
+		const char *key;
 		op_string given;
 	} rows[] = {
-		{"file", "file_storage_dir", op->file_storage_dir},
-		{"sharedfile", "shared_file_storage_dir",
-		 op->shared_file_storage_dir},
-		{"gluster", "gluster_storage_dir", op->gluster_storage_dir},
+		{"file_storage_dir", op->file_storage_dir},
+		{"shared_file_storage_dir", op->shared_file_storage_dir},
+		{"gluster_storage_dir", op->gluster_storage_dir},
 	};
-	const json_t *templates = json_get(cluster, "enabled_disk_templates");
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *folder = json_str(cluster, rows[i].key, "");
+		const char *template = enabled_on(cluster, rows[i].key);
 
 		if (rows[i].given == NULL && op->enabled_disk_templates == NULL)
 			continue;
-		if (*folder == '\0' &&
-		    json_array_has_str(templates, rows[i].template))
+		if (*folder == '\0' && template != NULL)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "The template '%s' is enabled: %s "
 					 "cannot be empty",
-					 rows[i].template, rows[i].key);
+					 template, rows[i].key);
 		if (*folder != '\0' && *folder != '/')
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "%s '%s' is no absolute path",

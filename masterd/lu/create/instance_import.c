@@ -12,6 +12,7 @@
 #include "lib/json/ini.h"
 #include "lib/json/json.h"
 #include "lib/model/files/paths.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/transfer.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -366,7 +367,7 @@ static int find_images(struct inst_import *im, const json_t *section,
 	im->images = json_array();
 	if (check_count(im, section, err) < 0)
 		return -1;
-	if (n == 0 && !str_eq(im->op.disk_template, "diskless"))
+	if (n == 0 && !template_get(im->op.disk_template)->no_disks)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No disk info specified and the export is "
 				 "missing the disk information");

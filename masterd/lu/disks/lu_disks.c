@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/resources/resources.h"
@@ -11,10 +12,8 @@ char *inst_file_dir(struct lu *lu, const char *name, const char *template,
 		    const char *sub_dir)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
-	const char *key = strcmp(template, "sharedfile") == 0
-				  ? "shared_file_storage_dir"
-				  : "file_storage_dir";
-	const char *base = json_str(cluster, key, "");
+	const char *key = template_storage(template_get(template))->place;
+	const char *base = key == NULL ? "" : json_str(cluster, key, "");
 
 	if (sub_dir == NULL || *sub_dir == '\0')
 		return xprintf("%s/%s", base, name);
@@ -28,8 +27,7 @@ static char *folder_of(const json_t *disk)
 		json_array_get(json_get(disk, "logical_id"), 1));
 	const char *slash = path == NULL ? NULL : strrchr(path, '/');
 
-	if (!params_template_is_file(json_str(disk, "dev_type", "")) ||
-	    slash == NULL)
+	if (!template_is_file(json_str(disk, "dev_type", "")) || slash == NULL)
 		return NULL;
 	return xstrndup(path, (size_t)(slash - path));
 }
@@ -73,7 +71,7 @@ static WAITS int remove_call(struct lu *lu, const char *node,
 
 static bool is_shared(const json_t *disks)
 {
-	return params_template_is_ext_mirrored(
+	return template_is_everywhere(
 		json_str(json_array_get(disks, 0), "dev_type", ""));
 }
 
@@ -82,8 +80,7 @@ static bool is_shared(const json_t *disks)
 static WAITS int remove_device(struct lu *lu, const char *node,
 			       const json_t *disk, size_t i)
 {
-	bool shared =
-		params_template_is_ext_mirrored(json_str(disk, "dev_type", ""));
+	bool shared = template_is_everywhere(json_str(disk, "dev_type", ""));
 	auto_json json_t *args = json_make("[O]", disk);
 	auto_strv struct strv nodes = {0};
 	struct error err;
@@ -145,7 +142,7 @@ void inst_say_disk(struct lu *lu, const json_t *disk, size_t i)
 {
 	auto_free char *size = inst_disk_size_text(json_int(disk, "size", 0));
 
-	if (!str_eq(json_str(disk, "dev_type", ""), "drbd"))
+	if (!template_is_pair(json_str(disk, "dev_type", "")))
 		lu_feedback(lu, "* disk %zu, size %s", i, size);
 }
 

@@ -4,6 +4,7 @@
  * may be on a file system of the network), so that only what was noted is
  * removed, and noted is only what was made. */
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 int inst_note_copy(struct lu *lu, const json_t *inst, const char *node_uuid,
@@ -25,7 +26,7 @@ int inst_note_copy(struct lu *lu, const json_t *inst, const char *node_uuid,
 
 static bool is_mirrored(const json_t *disk)
 {
-	return str_eq(json_str(disk, "dev_type", ""), "drbd");
+	return template_is_pair(json_str(disk, "dev_type", ""));
 }
 
 /* The other nodes on which there are copies. */

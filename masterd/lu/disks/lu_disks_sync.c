@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Mirrored disks until both halves have the same data. */
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -85,7 +86,7 @@ static json_t *mirrors_of(struct lu *lu, const json_t *inst)
 	size_t i;
 
 	json_array_foreach (all, i, disk)
-		if (str_eq(json_str(disk, "dev_type", NULL), "drbd"))
+		if (template_is_pair(json_str(disk, "dev_type", NULL)))
 			json_array_append(mirrors, disk);
 	return mirrors;
 }

@@ -10,6 +10,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/hypervisor.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/opcode/os_image.h"
 #include "masterd/failover/recover.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -146,7 +148,7 @@ int helper_check(struct lu *lu, const char *node_uuid, const char *hypervisor,
 	const char *image =
 		json_str(config_cluster(lu->m->config), use->key, "");
 
-	if (strcmp(hypervisor, "kvm") != 0 && strcmp(hypervisor, "fake") != 0)
+	if (!hypervisor_get(hypervisor)->helper_machines)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Cannot %s for hypervisor '%s'", use->what,
 				 hypervisor);
@@ -177,7 +179,7 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 	const json_t *first = json_array_get(disks, 0);
 	const json_t *id = json_get(first, "logical_id");
 	const char *type = json_str(first, "dev_type", "");
-	bool mirrored = strcmp(type, "drbd") == 0;
+	const struct template_info *t = template_get(type);
 	const char *place = json_string_value(json_array_get(id, 0));
 	const char *path = json_string_value(json_array_get(id, 1));
 	const char *slash = path == NULL ? NULL : strrchr(path, '/');
@@ -187,7 +189,7 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 	auto_json json_t *wanted = json_make(
 		"{s:I, s:s}", "size", (json_int_t)h->size_mib, "mode", "rw");
 	const struct new_disk new = {
-		.template = mirrored ? "plain" : type,
+		.template = template_of_data(t),
 		.folder = folder,
 		.driver = place,
 		.instance = json_str(inst, "uuid", ""),
@@ -195,9 +197,9 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 	};
 	json_t *disk;
 
-	if (!mirrored && strcmp(type, "plain") == 0)
+	if (t->named == NAMED_AS_VOLUME)
 		json_set_str(wanted, "vg", place);
-	if (strcmp(type, "ext") == 0)
+	if (t->provider)
 		json_set_str(wanted, "provider", place);
 	disk = inst_new_disk(lu, &new, wanted, json_array_size(disks), err);
 	if (disk != NULL)

@@ -9,12 +9,12 @@
 #include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/reserve.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/resources/resources.h"
 
-#define DRBD_META_MIB 128
 #define DRBD_SECRET_BYTES 20
 
 /* A name that nothing has; to be freed. */
@@ -49,8 +49,8 @@ static json_t *id_of_file(struct lu *lu, const struct new_disk *new,
 			 json_sprintf("%s/%s", new->folder, name));
 }
 
-static json_t *id_of_gluster(struct lu *lu, const struct new_disk *new,
-			     const json_t *wanted, size_t i)
+static json_t *id_of_instance(struct lu *lu, const struct new_disk *new,
+			      const json_t *wanted, size_t i)
 {
 	(void)lu;
 	(void)wanted;
@@ -76,37 +76,36 @@ static json_t *id_of_device(struct lu *lu, const struct new_disk *new,
 	return json_make("[s, s]", "manual", json_str(wanted, "adopt", ""));
 }
 
-static json_t *id_of_rbd(struct lu *lu, const struct new_disk *new,
-			 const json_t *wanted, size_t i)
+static json_t *id_of_image(struct lu *lu, const struct new_disk *new,
+			   const json_t *wanted, size_t i)
 {
-	auto_free char *name = fresh_name(".rbd", i);
+	auto_free char *ending = xprintf(".%s", new->template);
+	auto_free char *name = fresh_name(ending, i);
 
 	(void)lu;
-	(void)new;
 	(void)wanted;
-	return json_make("[s, s]", "rbd", name);
+	return json_make("[s, s]", new->template, name);
 }
 
-static json_t *id_of_ext(struct lu *lu, const struct new_disk *new,
-			 const json_t *wanted, size_t i)
+static json_t *id_by_provider(struct lu *lu, const struct new_disk *new,
+			      const json_t *wanted, size_t i)
 {
-	auto_free char *name = fresh_name(".ext", i);
+	auto_free char *ending = xprintf(".%s", new->template);
+	auto_free char *name = fresh_name(ending, i);
 
 	(void)lu;
-	(void)new;
 	return json_make("[s, s]", json_str(wanted, "provider", ""), name);
 }
 
-static const struct {
-	const char *template;
-	json_t *(*id)(struct lu *lu, const struct new_disk *new,
-		      const json_t *wanted, size_t i);
-	bool on_primary; /* one node has it; else all see it */
-} kinds[] = {
-	{"file", id_of_file, true},	   {"sharedfile", id_of_file, false},
-	{"gluster", id_of_gluster, false}, {"plain", id_of_volume, true},
-	{"blockdev", id_of_device, false}, {"rbd", id_of_rbd, false},
-	{"ext", id_of_ext, false},
+static json_t *(*const ids[NAMED_COUNT])(struct lu *lu,
+					 const struct new_disk *new,
+					 const json_t *wanted, size_t i) = {
+	[NAMED_AS_FILE] = id_of_file,
+	[NAMED_AS_INSTANCE] = id_of_instance,
+	[NAMED_AS_VOLUME] = id_of_volume,
+	[NAMED_AS_IMAGE] = id_of_image,
+	[NAMED_BY_PROVIDER] = id_by_provider,
+	[NAMED_BY_USER] = id_of_device,
 };
 
 /* --- mirrors --- */
@@ -119,10 +118,10 @@ static json_t *volume(const struct new_disk *new, const char *group,
 	uuid_new(uuid);
 	return json_make("{s:s, s:[s, s], s:[], s:[s, s], s:I, s:{}, s:s, s:s, "
 			 "s:s}",
-			 "dev_type", "plain", "logical_id", group, name,
-			 "children", "nodes", new->primary, new->secondary,
-			 "size", (json_int_t)mib, "params", "mode", "rw",
-			 "iv_name", "", "uuid", uuid);
+			 "dev_type", template_get(new->template)->below,
+			 "logical_id", group, name, "children", "nodes",
+			 new->primary, new->secondary, "size", (json_int_t)mib,
+			 "params", "mode", "rw", "iv_name", "", "uuid", uuid);
 }
 
 /* Where metadata goes: the group that is asked for, or that of the parameters
@@ -135,7 +134,7 @@ static char *meta_group(struct lu *lu, const struct new_disk *new,
 	const json_t *group =
 		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
 	auto_json json_t *params =
-		params_fill_disk(config_cluster(c), group, "drbd");
+		params_fill_disk(config_cluster(c), group, new->template);
 
 	return xstrdup(
 		json_str(wanted, "metavg", json_str(params, "metavg", "")));
@@ -155,7 +154,8 @@ static json_t *volumes(struct lu *lu, const struct new_disk *new,
 	return json_make("[o, o]",
 			 volume(new, data_group(lu, wanted), data,
 				json_int(wanted, "size", 0)),
-			 volume(new, group, meta, DRBD_META_MIB));
+			 volume(new, group, meta,
+				template_get(new->template)->overhead_mib));
 }
 
 static char *new_secret(void)
@@ -197,17 +197,15 @@ static int make_mirror(struct lu *lu, const struct new_disk *new,
 static void make_simple(struct lu *lu, const struct new_disk *new,
 			const json_t *wanted, size_t i, json_t *disk)
 {
-	size_t k = 0;
+	const struct template_info *t = template_get(new->template);
 
-	while (strcmp(kinds[k].template, new->template) != 0) {
-		k++;
-		assert(k < ARRAY_SIZE(kinds));
-	}
+	assert(ids[t->named] != NULL);
 	json_object_set_new(disk, "logical_id",
-			    kinds[k].id(lu, new, wanted, i));
+			    ids[t->named](lu, new, wanted, i));
 	json_object_set_new(disk, "nodes",
-			    kinds[k].on_primary ? json_make("[s]", new->primary)
-						: json_array());
+			    t->mirror == MIRROR_NONE
+				    ? json_make("[s]", new->primary)
+				    : json_array());
 }
 
 /* Parameters that are the disk's own: the way of access, and of external
@@ -216,12 +214,11 @@ static json_t *own_params(const struct new_disk *new, const json_t *wanted)
 {
 	static const char *const common[] = {"size",   "mode",	"name",	   "vg",
 					     "metavg", "adopt", "spindles"};
-	bool ext = strcmp(new->template, "ext") == 0;
 	json_t *params = json_copy((json_t *)wanted);
 
 	for (size_t k = 0; k < ARRAY_SIZE(common); k++)
 		json_object_del(params, common[k]);
-	if (!ext)
+	if (!template_get(new->template)->provider)
 		json_object_del(params, "provider");
 	return params;
 }

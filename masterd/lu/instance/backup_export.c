@@ -10,6 +10,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/files/paths.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/failover/recover.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/lu_helper.h"
@@ -136,7 +137,6 @@ static WAITS int check_zeroing(struct lu *lu, struct error *err)
 	struct export *e = export_of(lu);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, e->inst);
 	const char *type = json_str(json_array_get(disks, 0), "dev_type", "");
-	bool mirrored = strcmp(type, "drbd") == 0;
 
 	if (!op->zero_free_space)
 		return 0;
@@ -151,7 +151,8 @@ static WAITS int check_zeroing(struct lu *lu, struct error *err)
 	else if (helper_check(lu, e->source,
 			      json_str(e->inst, "hypervisor", ""), HELPER_ZERO,
 			      &e->helper, err) < 0 ||
-		 lu_check_space(lu, e->source, mirrored ? "plain" : type,
+		 lu_check_space(lu, e->source,
+				template_of_data(template_get(type)),
 				e->helper.size_mib, err) < 0)
 		return -1;
 	lu_release(lu, LOCK_NODE_RES);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/transfer.h"
@@ -63,7 +64,7 @@ static int check_disks(struct lu *lu, struct error *err)
 		const char *type =
 			json_str(json_array_get(m->disks, i), "dev_type", "");
 
-		if (strcmp(type, "file") != 0 && strcmp(type, "plain") != 0)
+		if (template_is_mirrored(type))
 			return error_set(err, ERR_PREREQ, ECODE_STATE,
 					 "Instance disk %zu is of the type "
 					 "'%s', which cannot be copied "

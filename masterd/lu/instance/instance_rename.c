@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/reserve.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -89,7 +90,7 @@ static void find_folders(struct lu *lu)
 	char *slash;
 
 	if (keeps_name(r) || file == NULL || strchr(file, '/') == NULL ||
-	    !params_template_is_file(json_str(first, "dev_type", "")))
+	    !template_is_file(json_str(first, "dev_type", "")))
 		return;
 	r->old_folder = xstrndup(file, (size_t)(strrchr(file, '/') - file));
 	parent = xstrdup(r->old_folder);

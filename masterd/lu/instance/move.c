@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_allocator.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -110,9 +111,9 @@ int move_check_template(struct lu *lu, const char *verb, struct error *err)
 	struct move *m = move_of(lu);
 	const char *template = config_instance_template(lu->m->config, m->inst);
 
-	if (params_template_is_ext_mirrored(template))
+	if (template_is_everywhere(template))
 		return 0;
-	if (params_template_is_mirrored(template))
+	if (template_is_mirrored(template))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Disk template '%s' can't be moved by this "
 				 "version",

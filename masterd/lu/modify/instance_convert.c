@@ -9,6 +9,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/lu/disks/aftermath.h"
@@ -25,12 +26,15 @@
 
 static int check_pair(const char *old, const char *new, struct error *err)
 {
-	if (strcmp(old, "diskless") == 0)
+	const struct template_info *from = template_get(old);
+	const struct template_info *to = template_get(new);
+
+	if (from->no_disks)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Conversion from the '%s' disk template is "
 				 "not supported",
 				 old);
-	if (strcmp(new, "diskless") == 0 || strcmp(new, "blockdev") == 0)
+	if (to->no_disks || to->adopts == ADOPTS_ALWAYS)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Conversion to the '%s' disk template is not "
 				 "supported",
@@ -69,7 +73,13 @@ static int check_allowed(struct lu *lu, const json_t *inst,
 
 static bool is_mirrored(const char *template)
 {
-	return str_eq(template, "drbd");
+	return template_is_pair(template);
+}
+
+/* Whether the disks of the first are made of disks of the other. */
+static bool is_made_of(const char *mirror, const char *volumes)
+{
+	return str_eq(template_get(mirror)->below, volumes);
 }
 
 static const json_t *cluster_of(struct lu *lu)
@@ -122,8 +132,8 @@ int convert_expand(struct lu *lu, const struct op_instance_set_params *op,
 /* --- check --- */
 
 static WAITS int check_remote(struct lu *lu, const json_t *inst,
-			      const char *node, const json_t *disks,
-			      struct error *err)
+			      const char *node, const char *template,
+			      const json_t *disks, struct error *err)
 {
 	if (strcmp(node, inst_primary(inst)) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
@@ -132,13 +142,13 @@ static WAITS int check_remote(struct lu *lu, const json_t *inst,
 				 lu_node_name(lu, node));
 	if (inst_check_node(lu, node, true, err) < 0)
 		return -1;
-	return lu_check_space(lu, node, "drbd",
-			      resources_disk_sum(disks, "drbd"), err);
+	return lu_check_space(lu, node, template,
+			      resources_disk_sum(disks, template), err);
 }
 
 static int check_ext(const struct op_instance_set_params *op, struct error *err)
 {
-	bool ext = strcmp(op->disk_template, "ext") == 0;
+	bool ext = template_get(op->disk_template)->provider;
 
 	if (ext && json_str(op->ext_params, "provider", NULL) == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -153,9 +163,8 @@ static int check_ext(const struct op_instance_set_params *op, struct error *err)
 
 static int check_lvm(struct lu *lu, const char *template, struct error *err)
 {
-	bool lvm = strcmp(template, "plain") == 0 || is_mirrored(template);
-
-	if (!lvm || *json_str(cluster_of(lu), "volume_group_name", "") != '\0')
+	if (!template_is_on_volumes(template) ||
+	    *json_str(cluster_of(lu), "volume_group_name", "") != '\0')
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Disk template conversions to lvm-based instances are "
@@ -169,10 +178,8 @@ static WAITS int check_room(struct lu *lu,
 	const char *from = config_instance_template(lu->m->config, inst);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 	/* These two take over the volumes that there are. */
-	bool in_place =
-		(is_mirrored(from) &&
-		 strcmp(op->disk_template, "plain") == 0) ||
-		(is_mirrored(op->disk_template) && strcmp(from, "plain") == 0);
+	bool in_place = is_made_of(from, op->disk_template) ||
+			is_made_of(op->disk_template, from);
 
 	if (!in_place &&
 	    lu_check_space(lu, inst_primary(inst), op->disk_template,
@@ -183,8 +190,8 @@ static WAITS int check_room(struct lu *lu,
 		return 0;
 	return check_remote(
 		lu, inst,
-		json_str(lu_node(lu, op->remote_node, err), "uuid", ""), disks,
-		err);
+		json_str(lu_node(lu, op->remote_node, err), "uuid", ""),
+		op->disk_template, disks, err);
 }
 
 WAITS int convert_check(struct lu *lu, const struct op_instance_set_params *op,
@@ -226,7 +233,7 @@ static WAITS int choose_secondary(struct lu *lu, struct conversion *c,
 	lu_feedback(lu, "Using %s to choose new secondary", iallocator);
 	answer = lu_allocator(lu, iallocator_allocate_secondary(c->inst),
 			      (struct iallocator_how){.name = iallocator,
-						      .disk_template = "drbd"},
+						      .disk_template = c->to},
 			      err);
 	if (answer == NULL)
 		return error_wrap(err,
@@ -243,7 +250,7 @@ static WAITS int choose_secondary(struct lu *lu, struct conversion *c,
 	c->secondary = json_str(node, "uuid", "");
 	lu_feedback(lu, "%s choose %s as new secondary", iallocator,
 		    json_str(node, "name", ""));
-	return check_remote(lu, c->inst, c->secondary, c->old, err);
+	return check_remote(lu, c->inst, c->secondary, c->to, c->old, err);
 }
 
 /* What a new disk shall have of the old one, and of what was asked for. */
@@ -257,7 +264,7 @@ static json_t *wanted_as(const json_t *old, const json_t *ext_params)
 			json_object_set(wanted, keys[i],
 					json_object_get(old, keys[i]));
 	/* A volume gets another name, never another group. */
-	if (str_eq(json_str(old, "dev_type", ""), "plain"))
+	if (template_is_volume(json_str(old, "dev_type", "")))
 		json_object_set(wanted, "vg",
 				json_array_get(json_get(old, "logical_id"), 0));
 	return wanted;
@@ -279,7 +286,7 @@ static json_t *plan_disk(struct lu *lu, const struct conversion *c, size_t i,
 		.secondary = c->secondary,
 	};
 
-	return is_mirrored(c->from) && strcmp(c->to, "plain") == 0
+	return is_made_of(c->from, c->to)
 		       ? convert_data_of(c, old)
 		       : inst_new_disk(lu, &new, wanted, i, err);
 }
@@ -442,9 +449,9 @@ static WAITS int convert(struct lu *lu, struct conversion *c, struct error *err)
 	if ((is_mirrored(c->to) && choose_secondary(lu, c, err) < 0) ||
 	    plan_disks(lu, c, err) < 0)
 		return -1;
-	if (is_mirrored(c->to) && strcmp(c->from, "plain") == 0)
+	if (is_made_of(c->to, c->from))
 		return convert_mirror_volumes(lu, c, err);
-	if (is_mirrored(c->from) && strcmp(c->to, "plain") == 0)
+	if (is_made_of(c->from, c->to))
 		return convert_take_data(lu, c, err);
 	return convert_by_copy(lu, c, err);
 }

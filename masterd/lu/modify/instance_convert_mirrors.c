@@ -6,6 +6,7 @@
 #include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/modify/instance_convert_private.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -44,7 +45,7 @@ static WAITS int make(struct lu *lu, const struct conversion *c,
  * their own. */
 static WAITS void unmake(struct lu *lu, const char *node, const json_t *disk)
 {
-	bool stops = strcmp(json_str(disk, "dev_type", ""), "drbd") == 0;
+	bool stops = template_is_pair(json_str(disk, "dev_type", ""));
 	const char *procedure = stops ? "blockdev_shutdown" : "blockdev_remove";
 	auto_json json_t *done = NULL;
 	struct error err;

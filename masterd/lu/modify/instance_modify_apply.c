@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/modify/instance_modify.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -101,8 +102,8 @@ static json_t *detached(const json_t *disk)
 	auto_free char *folder = NULL, *path = NULL;
 
 	json_set_str(copy, "iv_name", "");
-	if (!params_template_is_file(json_str(disk, "dev_type", "")) ||
-	    file == NULL || strrchr(file, '/') == NULL)
+	if (!template_is_file(json_str(disk, "dev_type", "")) || file == NULL ||
+	    strrchr(file, '/') == NULL)
 		return copy;
 	folder = xstrndup(file, (size_t)(strrchr(file, '/') - file));
 	if (strrchr(folder, '/') == NULL)

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/modify/instance_modify.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -79,7 +80,7 @@ static int add_disk(struct lu *lu, size_t i, const json_t *given,
 	const char *template = template_of(lu);
 	auto_json json_t *wanted = NULL, *disk = NULL;
 
-	if (strcmp(template, "diskless") == 0)
+	if (template_get(template)->no_disks)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Must specify disk type on diskless instance: "
 				 "disks can only be attached to it");
@@ -139,7 +140,7 @@ static int check_attach(struct lu *lu, const json_t *disk, struct error *err)
 			"Disk %s is attached to instance %s",
 			json_str(disk, "uuid", ""),
 			config_name(lu->m->config, CONFIG_INSTANCE, owner));
-	if (strcmp(template, "diskless") != 0 && strcmp(template, type) != 0)
+	if (!template_get(template)->no_disks && strcmp(template, type) != 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Instance has '%s' template while disk has "
 				 "'%s' template",
@@ -165,7 +166,7 @@ static int attach_disk(struct lu *lu, size_t i, const json_t *given,
 	    check_attach(lu, disk, err) < 0)
 		return -1;
 	own = json_copy((json_t *)disk);
-	if (params_template_is_file(json_str(disk, "dev_type", ""))) {
+	if (template_is_file(json_str(disk, "dev_type", ""))) {
 		auto_json json_t *here = new_disk(
 			lu, json_str(disk, "dev_type", ""), disk, i, err);
 

@@ -5,6 +5,7 @@
 #include "lib/base/array.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/frame/lu.h"
 
 struct volumes {
@@ -71,7 +72,7 @@ static void add_disk(struct table *owners, const json_t *disk,
 
 	for (size_t i = 0; i < json_array_size(children); i++)
 		add_disk(owners, json_array_get(children, i), nodes, inst);
-	if (strcmp(json_str(disk, "dev_type", ""), "plain") != 0)
+	if (!template_is_volume(json_str(disk, "dev_type", "")))
 		return;
 	for (size_t i = 0; i < nodes->n; i++) {
 		auto_free char *key = volume_key(

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 json_t *volumes_member(json_t *object, const char *key, json_t *preset)
@@ -40,9 +41,9 @@ void volumes_add(json_t *ret, const json_t *inst, const json_t *disk)
 	const json_t *children = json_get(disk, "children");
 	const char *type = json_str(disk, "dev_type", "");
 
-	if (strcmp(type, "plain") == 0)
+	if (template_is_volume(type))
 		add(ret, inst_primary(inst), disk, inst);
-	if (strcmp(type, "drbd") != 0)
+	if (!template_is_pair(type))
 		return;
 	for (size_t n = 0; n < 2; n++)
 		for (size_t i = 0; i < json_array_size(children); i++)

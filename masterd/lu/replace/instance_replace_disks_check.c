@@ -4,6 +4,7 @@
  * a new secondary node, which the user or an allocator names.  They end with
  * booking the room, after which locks can be released. */
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/group/group.h"
 #include "masterd/lu/parts/lu_allocator.h"
@@ -82,7 +83,7 @@ static int check_layout(struct lu *lu, struct error *err)
 				 "The instance has a strange layout, expected "
 				 "one secondary but found %zu",
 				 secondaries.n);
-	if (str_eq(template, "drbd"))
+	if (template_is_pair(template))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "Disks of instance %s can't be replaced: its template "
@@ -185,7 +186,8 @@ static WAITS int ask_allocator(struct lu *lu, struct error *err)
 	nodes = lu_allocator(lu, iallocator_relocate(lu->m, r->inst, &from),
 			     (struct iallocator_how){
 				     .name = r->iallocator,
-				     .disk_template = "drbd",
+				     .disk_template = config_instance_template(
+					     lu->m->config, r->inst),
 			     },
 			     err);
 	if (nodes == NULL)
@@ -227,22 +229,23 @@ static int check_room(struct lu *lu, struct error *err)
 {
 	const struct op_instance_replace_disks *op = lu->op;
 	struct replace *r = replace_of(lu);
+	const char *template = config_instance_template(lu->m->config, r->inst);
 	auto_json json_t *be = inst_filled_be(lu, r->inst);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, r->inst);
 	const struct capacity_new new = {
 		.uuid = json_str(r->inst, "uuid", ""),
 		.name = inst_name(r->inst),
-		.template = "drbd",
+		.template = template,
 		.node = r->primary,
 		.secondary = r->new_node,
 		.memory = json_int(be, "minmem", 0),
 		.vcpus = json_int(be, "vcpus", 0),
 		.moves = json_bool(be, "auto_balance", true),
 	};
-	int64_t space = resources_disk_sum(disks, "drbd");
+	int64_t space = resources_disk_sum(disks, template);
 	struct node_disk room;
 
-	resources_disk(lu->m->config, r->new_node, "drbd", &room);
+	resources_disk(lu->m->config, r->new_node, template, &room);
 	if (room.recorded && resources_disk_free(&room) < space)
 		return error_set(err, ERR_PREREQ, ECODE_NORES,
 				 "Not enough disk space on node %s: needed %jd "

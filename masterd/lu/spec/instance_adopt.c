@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -18,12 +19,12 @@
 
 static bool is_volume(const struct inst_spec *s)
 {
-	return strcmp(s->template, "plain") == 0;
+	return template_is_volume(s->template);
 }
 
 static bool is_file(const struct inst_spec *s)
 {
-	return params_template_is_file(s->template);
+	return template_is_file(s->template);
 }
 
 /* They get the names of the instance's disks. */
@@ -95,7 +96,7 @@ static bool is_file_used(const struct config *c, const char *path)
 	json_t *disk;
 
 	json_object_foreach ((json_t *)config_all(c, CONFIG_DISK), uuid, disk)
-		if (params_template_is_file(json_str(disk, "dev_type", "")) &&
+		if (template_is_file(json_str(disk, "dev_type", "")) &&
 		    str_eq(json_string_value(json_array_get(
 				   json_get(disk, "logical_id"), 1)),
 			   path))
@@ -114,7 +115,7 @@ static bool is_volume_used(const struct config *c, const char *volume)
 			"%s/%s", json_string_value(json_array_get(id, 0)),
 			json_string_value(json_array_get(id, 1)));
 
-		if (str_eq(json_str(disk, "dev_type", NULL), "plain") &&
+		if (template_is_volume(json_str(disk, "dev_type", NULL)) &&
 		    strcmp(name, volume) == 0)
 			return true;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -252,7 +253,7 @@ static int check_spindles(struct lu *lu, const struct inst_spec *s,
 	bool exclusive = resources_exclusive(
 		lu->m->config, config_get(lu->m->config, CONFIG_NODE, node));
 
-	if (exclusive && strcmp(s->template, "plain") != 0)
+	if (exclusive && !template_get(s->template)->exclusive)
 		return error_set(
 			err, ERR_PREREQ, ECODE_STATE,
 			"Disk template %s not supported with exclusive "

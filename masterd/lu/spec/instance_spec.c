@@ -12,6 +12,8 @@
 #include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/hypervisor.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/opcode/os_image.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
@@ -138,8 +140,7 @@ static int read_nics(struct lu *lu, const json_t *given, bool communicates,
 
 int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err)
 {
-	if (strcmp(s->hypervisor, "kvm") != 0 &&
-	    strcmp(s->hypervisor, "xen-hvm") != 0)
+	if (!hypervisor_get(s->hypervisor)->port)
 		return 0;
 	s->port = reserve_port(lu->m->reserve, lu->job_id, err);
 	return s->port == 0 ? -1 : 0;
@@ -153,11 +154,6 @@ static const char *keep_first(struct lu *lu, const json_t *list)
 	const char *first = json_string_value(json_array_get(list, 0));
 
 	return first == NULL ? NULL : lu_keep_str(lu, xstrdup(first));
-}
-
-static bool is_on_volumes(const char *template)
-{
-	return strcmp(template, "plain") == 0 || strcmp(template, "drbd") == 0;
 }
 
 static int read_template(struct lu *lu, const struct op_instance_create *op,
@@ -174,7 +170,7 @@ static int read_template(struct lu *lu, const struct op_instance_create *op,
 				 "cluster (gnt-cluster modify "
 				 "--enabled-disk-templates)",
 				 s->template == NULL ? "" : s->template);
-	if (is_on_volumes(s->template) &&
+	if (template_is_on_volumes(s->template) &&
 	    *json_str(config_cluster(lu->m->config), "volume_group_name", "") ==
 		    '\0')
 		return error_set(err, ERR_PREREQ, ECODE_STATE,

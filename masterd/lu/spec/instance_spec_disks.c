@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The disks of a new instance as they are asked for.  The rules for their
- * parameters are those of ../shared/inventory/params.md. */
+ * parameters are those of Ganeti; which template knows which of them says the
+ * table of templates. */
 #include <string.h>
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/hypervisor.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/spec/instance_spec.h"
 
@@ -21,27 +24,62 @@ static int64_t disk_size(const json_t *given)
 	return str_to_int64(text, &size) ? size : -1;
 }
 
-/* Which templates know a parameter; NULL ends. */
-static const struct {
-	const char *key, *templates[5], *why;
+static bool adopts(const struct template_info *t)
+{
+	return t->adopts != ADOPTS_NEVER;
+}
+
+static bool has_access(const struct template_info *t)
+{
+	return t->access;
+}
+
+static bool has_provider(const struct template_info *t)
+{
+	return t->provider;
+}
+
+/* Parameters that not all templates know, and the sentence that names those
+ * that do. */
+static const struct special {
+	const char *key;
+	bool (*known)(const struct template_info *t);
+	const char *before, *after;
 } special[] = {
-	{"adopt",
-	 {"plain", "blockdev", "file", "sharedfile"},
-	 "only disks of the templates plain, blockdev, file and sharedfile can "
-	 "be adopted"},
-	{"access",
-	 {"rbd", "gluster", "ext"},
-	 "only the templates rbd, gluster "
-	 "and ext know ways of access"},
-	{"provider", {"ext"}, "only the template ext has providers"},
+	{"adopt", adopts, "only disks of the templates ", " can be adopted"},
+	{"access", has_access, "only the templates ", " know ways of access"},
+	{"provider", has_provider, "only the template ", " has providers"},
 };
 
-static bool knows(const char *const *templates, const char *template)
+/* "ext, gluster and rbd"; to be freed. */
+static char *who_knows(const struct special *s)
 {
-	for (; *templates != NULL; templates++)
-		if (strcmp(*templates, template) == 0)
-			return true;
-	return false;
+	auto_strv struct strv names = {0};
+	struct buf text = {0};
+
+	for (const char *const *t = template_names; *t != NULL; t++)
+		if (s->known(template_get(*t)))
+			strv_add(&names, *t);
+	for (size_t i = 0; i < names.n; i++)
+		buf_addf(&text, "%s%s",
+			 i == 0		   ? ""
+			 : i + 1 < names.n ? ", "
+					   : " and ",
+			 names.items[i]);
+	return buf_steal(&text);
+}
+
+static int check_special(const struct special *s, const char *template,
+			 const json_t *given, size_t i, struct error *err)
+{
+	auto_free char *who = NULL;
+
+	if (json_get(given, s->key) == NULL || s->known(template_get(template)))
+		return 0;
+	who = who_knows(s);
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Disk %zu: parameter '%s' is not available: %s%s%s", i,
+			 s->key, s->before, who, s->after);
 }
 
 /* What belongs to storage that this disk is not on: as in Ganeti refused where
@@ -55,19 +93,15 @@ static int check_keys(const char *template, const json_t *given, size_t i,
 		"adopt", "access", "provider", "spindles", NULL};
 
 	for (size_t k = 0; k < ARRAY_SIZE(special); k++)
-		if (json_get(given, special[k].key) != NULL &&
-		    !knows(special[k].templates, template))
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Disk %zu: parameter '%s' is not "
-					 "available: %s",
-					 i, special[k].key, special[k].why);
-	if (strcmp(template, "ext") != 0)
+		if (check_special(&special[k], template, given, i, err) < 0)
+			return -1;
+	if (!template_get(template)->provider)
 		return spec_check_keys("Disk", i, given, known, err);
 	if (json_str(given, "provider", NULL) == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Disk %zu: missing provider for template "
-				 "'ext'",
-				 i);
+				 "'%s'",
+				 i, template);
 	return 0;
 }
 
@@ -128,7 +162,7 @@ json_t *spec_disk(const char *template, const json_t *given, size_t i,
 static int check_number(const struct op_instance_create *op,
 			const struct inst_spec *s, struct error *err)
 {
-	bool diskless = strcmp(s->template, "diskless") == 0;
+	bool diskless = template_get(s->template)->no_disks;
 	size_t n = json_array_size(op->disks);
 
 	if (diskless && n > 0)
@@ -154,10 +188,11 @@ static int check_adoption(const struct op_instance_create *op,
 	for (size_t i = 0; i < n; i++)
 		adopted +=
 			json_get(json_array_get(s->disks, i), "adopt") != NULL;
-	if (adopted == 0 && strcmp(s->template, "blockdev") == 0)
+	if (adopted == 0 && template_get(s->template)->adopts == ADOPTS_ALWAYS)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Disk template blockdev requires disk "
-				 "adoption, but no 'adopt' parameter given");
+				 "Disk template %s requires disk adoption, but "
+				 "no 'adopt' parameter given",
+				 s->template);
 	if (adopted == 0)
 		return 0;
 	if (adopted < n)
@@ -181,7 +216,7 @@ static int check_access(const struct inst_spec *s, struct error *err)
 					      "access", "kernelspace");
 
 		if (strcmp(access, "userspace") == 0 &&
-		    strcmp(s->hypervisor, "kvm") != 0)
+		    !hypervisor_get(s->hypervisor)->userspace_disks)
 			return error_set(err, ERR_PREREQ, ECODE_STATE,
 					 "Selected hypervisor (%s) cannot be "
 					 "used with %s disk access param",

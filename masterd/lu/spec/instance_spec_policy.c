@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* New instances and the policy: what it adds, and whether it allows them. */
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/spec/instance_spec.h"
 
@@ -91,7 +92,7 @@ void spec_complete(const struct master *m, json_t *op)
 				: std_devices(cluster, "nic-count"));
 	if (json_get(op, "disks") != NULL)
 		return;
-	if (imports || str_eq(template, "diskless"))
+	if (imports || template_get(template)->no_disks)
 		json_object_set_new(op, "disks", json_array());
 	else
 		json_object_set_new(

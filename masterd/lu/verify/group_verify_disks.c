@@ -7,6 +7,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/volumes.h"
 
@@ -65,7 +66,7 @@ static void add_mirrored(struct verify_disks *v, const json_t *inst,
 	const json_t *id = json_get(disk, "logical_id");
 	const char *uuid = json_str(inst, "uuid", "");
 
-	if (strcmp(json_str(disk, "dev_type", ""), "drbd") != 0)
+	if (!template_is_pair(json_str(disk, "dev_type", "")))
 		return;
 	for (size_t n = 0; n < 2; n++) {
 		const char *node = json_string_value(json_array_get(id, n));

@@ -6,6 +6,7 @@
 #include "lib/model/config/ssconf.h"
 #include "lib/model/files/paths.h"
 #include "lib/model/files/secret_files.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/verify/verify_group.h"
 
 #define RAPI_USERS "/var/lib/ganeti/rapi/users"
@@ -14,6 +15,16 @@
 static void add(json_t *list, const char *file)
 {
 	json_array_append_new(list, json_string(file));
+}
+
+/* Whether nodes look where folders of disks may be. */
+static bool has_guarded(const struct lu *lu)
+{
+	for (size_t i = 0; i < STORAGE_COUNT; i++)
+		if (storage_table[i].guarded &&
+		    verify_has_storage(lu, &storage_table[i]))
+			return true;
+	return false;
 }
 
 json_t *verify_file_list(struct lu *lu)
@@ -30,8 +41,7 @@ json_t *verify_file_list(struct lu *lu)
 		add(list, paths_plain(secrets[i].id));
 	add(list, paths_plain(PATH_CONFIG_DATA));
 	add(list, RAPI_USERS);
-	if (verify_has_template(lu, "file") ||
-	    verify_has_template(lu, "sharedfile"))
+	if (has_guarded(lu))
 		add(list, paths_plain(PATH_FILE_STORAGE_PATHS));
 	if (json_bool(cluster, "use_external_mip_script", false))
 		add(list, MIP_SCRIPT);

@@ -51,6 +51,18 @@ bool verify_has_template(const struct lu *lu, const char *template)
 				  template);
 }
 
+bool verify_has_storage(const struct lu *lu, const struct storage_info *s)
+{
+	const json_t *enabled = json_get(config_cluster(lu->m->config),
+					 "enabled_disk_templates");
+
+	for (size_t i = 0; i < json_array_size(enabled); i++)
+		if (template_storage(template_get(json_string_value(
+			    json_array_get(enabled, i)))) == s)
+			return true;
+	return false;
+}
+
 const struct node_result *verify_find(const struct verify_group *g,
 				      const char *uuid)
 {

@@ -4,6 +4,7 @@
 #define MASTERD_LU_VERIFY_VERIFY_GROUP_H
 
 #include "lib/base/table.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/core/master.h"
 #include "masterd/lu/verify/cluster_verify.h"
 
@@ -39,6 +40,8 @@ const struct node_result *verify_find(const struct verify_group *g,
 
 /* Whether disks of this template may be made. */
 bool verify_has_template(const struct lu *lu, const char *template);
+/* Whether disks of an enabled template lie on that storage. */
+bool verify_has_storage(const struct lu *lu, const struct storage_info *s);
 
 /* --- verify_question.c --- */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/group/group.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -110,7 +111,7 @@ static void check_exclusive(struct verify_group *g, const json_t *inst,
 		const json_t *disk = json_array_get(disks, i);
 		const char *type = json_str(disk, "dev_type", "");
 
-		verify_if(&g->v, strcmp(type, "plain") != 0,
+		verify_if(&g->v, !template_get(type)->exclusive,
 			  "EINSTANCEUNSUITABLENODE", inst_name(inst),
 			  "disk/%zu is of type %s, which nodes with exclusive "
 			  "storage do not support: %s",
@@ -503,7 +504,7 @@ void verify_n1(struct verify_group *g)
 static bool is_mirrored(const json_t *disks)
 {
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		if (!params_template_is_mirrored(
+		if (!template_is_mirrored(
 			    json_str(json_array_get(disks, i), "dev_type", "")))
 			return false;
 	return true;

@@ -6,6 +6,7 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/verify/verify_group.h"
 
 /* More than this apart and certificates and logs stop making sense. */
@@ -211,24 +212,23 @@ static void check_oob(struct verify_group *g, const struct node_result *r,
 static void check_file_paths(struct verify_group *g,
 			     const struct node_result *r, const char *name)
 {
-	static const char *const items[][3] = {
-		{"file", "file-storage-path", "ENODEFILESTORAGEPATHUNUSABLE"},
-		{"sharedfile", "shared-file-storage-path",
-		 "ENODESHAREDFILESTORAGEPATHUNUSABLE"},
-		{"gluster", "gluster-storage-path",
-		 "ENODEGLUSTERSTORAGEPATHUNUSABLE"},
-	};
 	auto_free char *forbidden = joined(
 		json_get(r->payload, "allowed-file-storage-paths"), ", ");
 
 	verify_if(&g->v, *forbidden != '\0', "ENODEFILESTORAGEPATHS", name,
 		  "Found forbidden file storage paths: %s", forbidden);
-	for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
-		const char *text = json_str(r->payload, items[i][1], NULL);
+	for (size_t i = 0; i < STORAGE_COUNT; i++) {
+		const struct storage_info *s = &storage_table[i];
+		const char *text =
+			s->verify == NULL
+				? NULL
+				: json_str(r->payload, s->verify, NULL);
 
-		verify_if(&g->v, text != NULL, items[i][2], name,
-			  "The configured %s storage path is unusable: %s",
-			  items[i][0], text == NULL ? "" : text);
+		if (text != NULL)
+			verify_error(&g->v, s->verify_code, name,
+				     "The configured %s storage path is "
+				     "unusable: %s",
+				     s->name, text);
 	}
 }
 

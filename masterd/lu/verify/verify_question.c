@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What each node of a group is asked. */
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/core/ssh_keys.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -137,14 +138,31 @@ static void add_oob(struct lu *lu, json_t *checks)
 				    json_from_strv(&helpers));
 }
 
+/* Whether the folders of disks are there and may be used. */
+static void add_folders(const struct lu *lu, json_t *checks)
+{
+	const json_t *cluster = config_cluster(lu->m->config);
+	const char *master = json_str(config_master(lu->m->config), "name", "");
+
+	for (size_t i = 0; i < STORAGE_COUNT; i++) {
+		const struct storage_info *s = &storage_table[i];
+
+		if (s->verify == NULL || !verify_has_storage(lu, s))
+			continue;
+		json_set_str(checks, s->verify,
+			     json_str(cluster, s->place, ""));
+		if (s->guarded)
+			json_set_str(checks, "allowed-file-storage-paths",
+				     master);
+	}
+}
+
 static void add_storage(struct verify_group *g, json_t *checks)
 {
 	struct lu *lu = &g->lu;
 	const json_t *cluster = config_cluster(lu->m->config);
 	const char *vg = json_str(cluster, "volume_group_name", NULL);
 	const char *helper = json_str(cluster, "drbd_usermode_helper", "");
-	bool file = verify_has_template(lu, "file");
-	bool shared = verify_has_template(lu, "sharedfile");
 
 	if (vg != NULL) {
 		json_object_set_new(checks, "vglist", json_null());
@@ -158,19 +176,7 @@ static void add_storage(struct verify_group *g, json_t *checks)
 		json_object_set_new(checks, "drbd-list", json_null());
 		json_set_str(checks, "drbd-helper", helper);
 	}
-	if (file || shared)
-		json_set_str(
-			checks, "allowed-file-storage-paths",
-			json_str(config_master(lu->m->config), "name", ""));
-	if (file)
-		json_set_str(checks, "file-storage-path",
-			     json_str(cluster, "file_storage_dir", ""));
-	if (shared)
-		json_set_str(checks, "shared-file-storage-path",
-			     json_str(cluster, "shared_file_storage_dir", ""));
-	if (verify_has_template(lu, "gluster"))
-		json_set_str(checks, "gluster-storage-path",
-			     json_str(cluster, "gluster_storage_dir", ""));
+	add_folders(lu, checks);
 }
 
 static json_t *non_vm_nodes(struct lu *lu)

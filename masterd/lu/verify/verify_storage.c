@@ -241,8 +241,7 @@ void verify_storage(struct verify_group *g, const struct node_result *r)
 	if (vg != NULL) {
 		check_vg(g, r, name, vg);
 		check_pvs(g, r, name);
-		if (verify_has_template(&g->lu, "plain") ||
-		    verify_has_template(&g->lu, "drbd"))
+		if (verify_has_storage(&g->lu, &storage_table[STORAGE_LVM_VG]))
 			check_lvs(g, r, name);
 	}
 	if (verify_has_template(&g->lu, "drbd") && *helper != '\0') {

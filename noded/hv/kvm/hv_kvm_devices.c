@@ -11,6 +11,7 @@
 #include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
 /* Slots of the first PCI bus; those below kvm_pci_reservations are QEMU's. */
@@ -274,8 +275,8 @@ static const char *disk_cache(const struct paths *p, const json_t *hv,
 
 	if (strcmp(json_str(hv, "disk_aio", "threads"), "native") == 0)
 		return "none";
-	if (*p->root == '\0' && params_template_is_ext_mirrored(type) &&
-	    strcmp(type, "rbd") != 0)
+	if (*p->root == '\0' && template_is_everywhere(type) &&
+	    !template_get(type)->cache_is_safe)
 		return "none";
 	return json_str(hv, "disk_cache", "default");
 }
