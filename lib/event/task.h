@@ -107,13 +107,16 @@ struct cond {
 /* Nobody waits for it; there is nothing to free. */
 void cond_init(struct cond *c);
 
-/* Wait until c is signalled or the task is interrupted meanwhile.  What one
- * waits for may have changed again by then: look, and wait in a loop that ends
- * on task_interrupted() where the wait may be for ever. */
+/* Wait until c is signalled or the task is interrupted meanwhile; a task that
+ * has been interrupted before waits all the same.  What one waits for may have
+ * changed again by then: look, and wait in a loop that ends on
+ * task_interrupted() where the wait may be for ever. */
 WAITS void cond_wait(struct cond *c);
 
-/* As cond_wait, at most until the deadline (clock_mono_us); false when it
- * passed. */
+/* As cond_wait, at most until the deadline (clock_mono_us).  False: the
+ * deadline passed, whether c was signalled as well or not.  True: it did not,
+ * so c was signalled or the task interrupted.  Either way look for what was
+ * waited for. */
 WAITS bool cond_wait_until(struct cond *c, int64_t deadline_us);
 
 /* Make all who wait for c runnable; they run in the order of their waits. */

@@ -17,10 +17,10 @@
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 
-/* Types of fields; a field that was null or left out without default has the
- * first value. */
+/* Types of fields.  The comment says what a field has whose parameter is null
+ * and has no other default; a flag always has one. */
 typedef const char *op_string; /* NULL */
-typedef bool op_flag;	       /* false; has always a default */
+typedef bool op_flag;	       /* false */
 typedef int op_tri;	       /* -1; a boolean that may be unset: -1, 0, 1 */
 typedef int64_t op_number;     /* OP_UNSET; an integer */
 typedef double op_real;	       /* NaN */
@@ -36,10 +36,15 @@ typedef const json_t *op_json; /* NULL; anything else: list, dict, any */
  * PARAM(op, type, name, need, check, default) is one parameter of it.
  *   type     one of the types above, without "op_"
  *   name     as on the wire; only "static", a word of C, is static_
- *   need     REQUIRED; or OPTIONAL: when it is null or left out it gets the
- *            default; or ADDED: Ganeti 3.0 does not know it (3.1 does, or it
- *            is ours).  What is ADDED is accepted but never filled in, so that
- *            job files look as those of 3.0.
+ *   need     REQUIRED: the opcode is refused without it.
+ *            OPTIONAL: it gets the default when it is null or left out.
+ *            ADDED: Ganeti 3.0 does not know it, but 3.1 does, or it is ours.
+ *            A parameter that you add is ADDED.  Ganeti 3.0 reads our job
+ *            files after a change back, and refuses opcodes with members that
+ *            it does not know.  So the default of such a parameter is never
+ *            written down: the opcode has it only where somebody gave it, and
+ *            op_parse() puts the default into the struct (of a string or a
+ *            structure always NULL).
  *   check    a name from opcode_checks.h: ANY, NONEMPTY, DISK_TEMPLATE ...
  *   default  JSON text: "null", "false", "120", "[]"
  * OPCODE_END ends it. */
@@ -81,9 +86,10 @@ struct op_class {
 const struct op_class *op_class_find(const char *id);
 
 /* Check an opcode from outside and return its complete form: every parameter
- * present (defaults filled in), in the table's order, OP_ID last; unknown
- * parameters, wrong types and values are ERR_PREREQ/ECODE_INVAL naming the
- * opcode and the parameter, an unknown OP_ID is ERR_OPCODE.  To be freed. */
+ * present in the table's order, OP_ID last.  What was left out has its default;
+ * only what is ADDED stays left out.  Unknown parameters, wrong types and
+ * values are ERR_PREREQ/ECODE_INVAL naming the opcode and the parameter, an
+ * unknown OP_ID is ERR_OPCODE.  To be freed. */
 json_t *op_check(const json_t *value, struct error *err);
 
 /* Fill *op (struct op_<name>, class->size bytes) from a complete form, which

@@ -25,17 +25,21 @@ json_t *inst_rpc_os(struct lu *lu, const json_t *inst,
 		    const struct params_os *own);
 /* Whether it has a NIC over which it can ask its node. */
 bool inst_communicates(const json_t *inst);
-/* Tell its primary what to answer then (noded/metad/metad.h); own as above,
- * NULL: what is recorded, and no secrets. */
+/* Tell its primary what to answer when the instance asks
+ * (noded/metad/metad.h).  own: OS parameters in place of the recorded ones,
+ * with the secret ones apart; NULL: those that are recorded, and no secret
+ * ones. */
 WAITS int inst_feed_metadata(struct lu *lu, const json_t *inst,
 			     const struct params_os *own, struct error *err);
-/* One of its disks as node calls carry it, with the parameters that the node
- * group of its primary has for the template; to be freed. */
+/* One of its disks as node calls carry it: with all parameters of its template
+ * that are in force in the node group of its primary, its own on top, and the
+ * same for the volumes that it is made of.  To be freed. */
 json_t *inst_rpc_disk(struct lu *lu, const json_t *inst, const json_t *disk);
 /* A NIC with all its parameters and its network ("netinfo"), to be freed. */
 json_t *inst_rpc_nic(struct lu *lu, const json_t *nic);
 /* Its disks in that form, a list; to be freed. */
 json_t *inst_rpc_disks(struct lu *lu, const json_t *inst);
+/* All its backend and hypervisor parameters, from every level; to be freed. */
 json_t *inst_filled_be(struct lu *lu, const json_t *inst);
 json_t *inst_filled_hv(struct lu *lu, const json_t *inst);
 
