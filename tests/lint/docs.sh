@@ -68,6 +68,13 @@ wrong=$(names doc/tour.md 2>/dev/null | grep -oE '^[a-z_0-9]+\(\)$' | tr -d '()'
 done)
 point "functions of the tour exist" "$wrong"
 
+wrong=$(sed -n 's/^LUXI(\([A-Za-z]*\),.*/\1/p' lib/model/luxi.def |
+    while read -r call; do
+        grep -qw "$call" doc/protocol/luxi.md ||
+            echo "$call of lib/model/luxi.def is not in doc/protocol/luxi.md"
+    done)
+point "each LUXI call is described" "$wrong"
+
 # A module may stand in the map by its own name or as one of a family.
 known=$(names "$map" 2>/dev/null | grep '/' | sed 's/\.[ch]$//')
 rooms=

@@ -70,18 +70,21 @@ Test(query, each_kind_has_ganetis_number_of_fields_and_ours_on_request)
 {
 	static const struct {
 		const char *what;
-		size_t n, n_own;
-	} rows[] = {{"node", 46, 7},  {"group", 25, 1},	  {"job", 16, 4},
-		    {"lock", 4, 0},   {"network", 19, 0}, {"instance", 292, 0},
-		    {"export", 2, 0}, {"filter", 6, 0}};
+		size_t n; /* in Ganeti 3.0.2 */
+	} rows[] = {{"node", 46},  {"group", 25},   {"job", 16},
+		    {"lock", 4},   {"network", 19}, {"instance", 292},
+		    {"export", 2}, {"filter", 6}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		cr_expect_eq(count_fields(rows[i].what, false), rows[i].n,
-			     "%s has %zu", rows[i].what,
-			     count_fields(rows[i].what, false));
-		cr_expect_eq(count_fields(rows[i].what, true),
-			     rows[i].n + rows[i].n_own, "%s has %zu",
-			     rows[i].what, count_fields(rows[i].what, true));
+		size_t n = count_fields(rows[i].what, false);
+
+		cr_expect_eq(n, rows[i].n,
+			     "Ganeti's clients are told of %zu fields of %s, "
+			     "which has %zu: a field of ours needs .own = true "
+			     "in its row",
+			     n, rows[i].what, rows[i].n);
+		cr_expect_geq(count_fields(rows[i].what, true), n, "%s",
+			      rows[i].what);
 	}
 }
 
