@@ -4,6 +4,7 @@
 
 #include "lib/model/config/cluster.h"
 #include "lib/model/config/ssconf.h"
+#include "lib/model/kinds/hypervisor.h"
 #include "tests/lib/compat.h"
 
 static const char *const fake[] = {"fake", NULL};
@@ -94,7 +95,8 @@ Test(cluster, references_fit)
 			 "AA:BB");
 	cr_assert_str_eq(json_str(node, "secondary_ip", ""), "127.0.0.1");
 	cr_assert_eq(json_int(config, "version", 0), 3000000);
-	cr_assert_eq(json_object_size(json_get(cluster, "hvparams")), 6);
+	cr_assert_eq(json_object_size(json_get(cluster, "hvparams")),
+		     HYPERVISOR_COUNT);
 }
 
 Test(cluster, ssconf_can_be_made_of_it)
