@@ -41,8 +41,7 @@ static char *resolve(const char *name, int family, struct error *err)
 }
 
 /* Words of a list option as C strings, borrowed. */
-static const char *const *words(const struct cli *cli,
-				const struct cli_option *option,
+static const char *const *words(const struct cli *cli, const struct opt *option,
 				const char *storage[WORDS_MAX + 1])
 {
 	const json_t *list = cli_value(cli, option), *word;
@@ -125,7 +124,7 @@ static int64_t ssh_bits(const struct cli *cli, struct error *err)
 		"--no-ssh-init");
 }
 
-static bool flag(const struct cli *cli, const struct cli_option *option)
+static bool flag(const struct cli *cli, const struct opt *option)
 {
 	return json_is_true(cli_value(cli, option));
 }

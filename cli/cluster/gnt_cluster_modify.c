@@ -16,7 +16,7 @@
 
 static const struct {
 	const char *param;
-	const struct cli_option *option;
+	const struct opt *option;
 	bool not_empty; /* an empty one asks for nothing */
 } plain[] = {
 	{"vg_name", &OPT_VG_NAME, false},
@@ -121,7 +121,7 @@ static int set_uids(const struct cli *cli, json_t *op, struct error *err)
 {
 	static const struct {
 		const char *param;
-		const struct cli_option *option;
+		const struct opt *option;
 	} pools[] = {{"uid_pool", &OPT_UID_POOL},
 		     {"add_uids", &OPT_ADD_UIDS},
 		     {"remove_uids", &OPT_REMOVE_UIDS}};

@@ -79,7 +79,7 @@ static int stage_text(const struct staging *s, const char *name,
 
 /* From a file of the user's. */
 static int stage_file(const struct staging *s, const char *name,
-		      const struct cli_option *option, struct error *err)
+		      const struct opt *option, struct error *err)
 {
 	size_t len;
 	char *text = fs_read(cli_text(s->cli, option), FILE_MAX, &len, err);
@@ -94,7 +94,7 @@ static int stage_file(const struct staging *s, const char *name,
 }
 
 static int stage_certificate(const struct staging *s, const char *name,
-			     const struct cli_option *option, bool with_key,
+			     const struct opt *option, bool with_key,
 			     struct error *err)
 {
 	if (tls_check(cli_text(s->cli, option), with_key, err) < 0)
@@ -140,7 +140,7 @@ static int stage_spice(const struct staging *s, struct error *err)
 }
 
 static int stage_random(const struct staging *s, const char *name,
-			const struct cli_option *option, struct error *err)
+			const struct opt *option, struct error *err)
 {
 	auto_free char *file = NULL;
 

@@ -384,7 +384,7 @@ static int info(struct cli *cli, struct error *err)
 
 /* {os: the option's value} as a parameter of the opcode, if it was given. */
 static void set_of_os(const struct cli *cli, json_t *op, const char *param,
-		      const struct cli_option *option)
+		      const struct opt *option)
 {
 	if (json_object_size(cli_value(cli, option)) > 0)
 		json_object_set_new(op, param,
@@ -393,7 +393,7 @@ static void set_of_os(const struct cli *cli, json_t *op, const char *param,
 }
 
 static void set_list(const struct cli *cli, json_t *op, const char *param,
-		     const struct cli_option *option)
+		     const struct opt *option)
 {
 	const json_t *value = cli_value(cli, option);
 

@@ -16,6 +16,7 @@
 #include "lib/base/mem.h"
 #include "lib/model/files/paths.h"
 #include "lib/model/opcode/opcode.h"
+#include "lib/options/opt.h"
 
 /* Exit codes, as Ganeti's. */
 enum {
@@ -25,31 +26,6 @@ enum {
 	CLI_NOT_MASTER = 11,
 	CLI_UNCONFIRMED = 13,  /* the user did not say yes */
 	CLI_UNKNOWN_FIELD = 14 /* a list was asked for a field that is not */
-};
-
-enum cli_type {
-	CLI_FLAG, /* no value; the JSON value counts how often */
-	CLI_STRING,
-	CLI_INT,
-	CLI_FLOAT,
-	CLI_MAYBE_FLOAT,  /* a number or "default" */
-	CLI_BOOL,	  /* yes or no */
-	CLI_UNIT,	  /* "1g": an integer in MiB */
-	CLI_KEYVAL,	  /* "a=1,no_b": an object */
-	CLI_IDENT_KEYVAL, /* "0:a=1": [ident, object] */
-	CLI_WORDS,	  /* "a,b": a list */
-	CLI_CHOICE,	  /* one of choices */
-};
-
-struct cli_option {
-	const char *name;  /* long form */
-	const char *alias; /* another long form, or NULL */
-	char letter;	   /* short form, or 0 */
-	enum cli_type type;
-	bool repeat;	 /* may be given several times: the value is a list */
-	const char *arg; /* what the help calls the value */
-	const char *const *choices; /* CLI_CHOICE; NULL ends */
-	const char *help;
 };
 
 #define CLI_OPTIONS_MAX 64
@@ -67,7 +43,7 @@ struct cli_command {
 	int max_args;	   /* -1: any number */
 	bool ends_options; /* its first argument ends the options: what follows
 			      is another command's */
-	const struct cli_option *options[CLI_OPTIONS_MAX]; /* NULL ends */
+	const struct opt *options[CLI_OPTIONS_MAX]; /* NULL ends */
 
 	/* The exit code, or -1 with *err, which is then printed. */
 	int (*run)(struct cli *cli, struct error *err);
@@ -114,13 +90,9 @@ int cli_main(const struct cli_tool *tool, int argc, char **argv);
  * ERR_REQUEST with the sentence for the user. */
 int cli_parse(struct cli *cli, int argc, char **argv, struct error *err);
 
-/* One value of an option from its text. To be freed. */
-json_t *cli_parse_value(const struct cli_option *option, const char *text,
+/* One value of an option from its text.  To be freed; NULL with err. */
+json_t *cli_parse_value(const struct opt *option, const char *text,
 			struct error *err);
-
-/* "a=1,b,no_c,-d": {"a": "1", "b": true, "c": false, "d": null}; a comma
- * behind a backslash does not separate. */
-json_t *cli_parse_keyval(const char *what, const char *text, struct error *err);
 
 /* Seconds from "90", "5m", "2h", "1d", "1w"; -1 with err. */
 int64_t cli_parse_seconds(const char *text, struct error *err);
@@ -128,13 +100,13 @@ int64_t cli_parse_seconds(const char *text, struct error *err);
 /* --- values of options --- */
 
 /* Borrowed; NULL when the option was not given. */
-const json_t *cli_value(const struct cli *cli, const struct cli_option *option);
-bool cli_given(const struct cli *cli, const struct cli_option *option);
-const char *cli_text(const struct cli *cli, const struct cli_option *option);
-int64_t cli_count(const struct cli *cli, const struct cli_option *option);
+const json_t *cli_value(const struct cli *cli, const struct opt *option);
+bool cli_given(const struct cli *cli, const struct opt *option);
+const char *cli_text(const struct cli *cli, const struct opt *option);
+int64_t cli_count(const struct cli *cli, const struct opt *option);
 
 /* Does the command know the option at all? */
-bool cli_has(const struct cli *cli, const struct cli_option *option);
+bool cli_has(const struct cli *cli, const struct opt *option);
 
 /* Words of the design documents in the options become those of 3.0.2
  * (cli_spell.c). */
@@ -172,8 +144,8 @@ void cli_log_command(struct cli *cli, int argc, char **argv);
 /* Ask on the terminal; false on any answer but y.  --force says yes in every
  * command that has it, and so does `yes` (NULL: no other option).  Without a
  * terminal the answer is no, and it is said what would have been asked. */
-bool cli_ask(const struct cli *cli, const struct cli_option *yes,
-	     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+bool cli_ask(const struct cli *cli, const struct opt *yes, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* From here on the answer to each question is yes, without asking. */
 void cli_answer_yes(void);

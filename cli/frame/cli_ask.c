@@ -31,7 +31,7 @@ static bool has_name(const struct cli *cli, const char *name)
 }
 
 /* A script sees by this why it got no further. */
-static void tell_unasked(const struct cli *cli, const struct cli_option *yes,
+static void tell_unasked(const struct cli *cli, const struct opt *yes,
 			 const char *question)
 {
 	fprintf(stderr,
@@ -59,8 +59,7 @@ static bool ask_at(int terminal, const char *question)
 	return n > 0 && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-bool cli_ask(const struct cli *cli, const struct cli_option *yes,
-	     const char *fmt, ...)
+bool cli_ask(const struct cli *cli, const struct opt *yes, const char *fmt, ...)
 {
 	auto_close int terminal = -1;
 	auto_free char *question = NULL;

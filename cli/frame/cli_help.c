@@ -60,12 +60,12 @@ void cli_help_tool(const struct cli_tool *tool)
 	putchar('\n');
 }
 
-static void print_option(const struct cli_option *o)
+static void print_option(const struct opt *o)
 {
 	auto_buf struct buf left = {0};
 
 	buf_addf(&left, "--%s", o->name);
-	if (o->type != CLI_FLAG)
+	if (o->kind != KIND_FLAG)
 		buf_addf(&left, "=%s", o->arg);
 	if (o->letter != 0)
 		buf_addf(&left, ", -%c", o->letter);

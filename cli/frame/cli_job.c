@@ -71,33 +71,33 @@ json_t *cli_op(const struct cli *cli, const struct op_class *class)
 }
 
 void cli_op_set(const struct cli *cli, json_t *op, const char *param,
-		const struct cli_option *option)
+		const struct opt *option)
 {
 	const json_t *value = cli_value(cli, option);
 
 	if (value == NULL)
 		return;
-	if (option->type == CLI_FLAG)
+	if (option->kind == KIND_FLAG)
 		json_set_bool(op, param, true);
 	else
 		json_object_set_new(op, param, json_deep_copy(value));
 }
 
 void cli_op_object(const struct cli *cli, json_t *op, const char *param,
-		   const struct cli_option *option)
+		   const struct opt *option)
 {
 	json_object_set_new(op, param, json_object());
 	cli_op_set(cli, op, param, option);
 }
 
 void cli_op_flag(const struct cli *cli, json_t *op, const char *param,
-		 const struct cli_option *option)
+		 const struct opt *option)
 {
 	json_set_bool(op, param, cli_given(cli, option));
 }
 
 void cli_op_unless(const struct cli *cli, json_t *op, const char *param,
-		   const struct cli_option *option)
+		   const struct opt *option)
 {
 	json_set_bool(op, param, !cli_given(cli, option));
 }

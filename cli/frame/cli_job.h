@@ -14,16 +14,16 @@ json_t *cli_user_reason(const struct cli *cli);
 
 /* The same for KEY=VALUE; an empty object without the option. */
 void cli_op_object(const struct cli *cli, json_t *op, const char *param,
-		   const struct cli_option *option);
+		   const struct opt *option);
 /* Set a parameter from an option, if that was given. */
 void cli_op_set(const struct cli *cli, json_t *op, const char *param,
-		const struct cli_option *option);
+		const struct opt *option);
 /* Set a flag: true when the option was given, else false. */
 void cli_op_flag(const struct cli *cli, json_t *op, const char *param,
-		 const struct cli_option *option);
+		 const struct opt *option);
 /* The reverse, for the --no-... options. */
 void cli_op_unless(const struct cli *cli, json_t *op, const char *param,
-		   const struct cli_option *option);
+		   const struct opt *option);
 
 /* Submit one opcode as a job, wait for its end and print its log on the way.
  * The opcode's result, to be freed; NULL with err when it failed. */

@@ -5,11 +5,11 @@
 #include "lib/model/kinds/template.h"
 #include "lib/model/opcode/opcode_checks.h"
 
-#define OPTION(symbol, name_, letter_, type_, repeat_, arg_, help_)            \
-	const struct cli_option OPT_##symbol = {                               \
+#define OPTION(symbol, name_, letter_, kind_, repeat_, arg_, help_)            \
+	const struct opt OPT_##symbol = {                                      \
 		.name = name_,                                                 \
 		.letter = letter_,                                             \
-		.type = CLI_##type_,                                           \
+		.kind = KIND_##kind_,                                          \
 		.repeat = repeat_,                                             \
 		.arg = arg_,                                                   \
 		.help = help_,                                                 \
@@ -54,51 +54,51 @@ static const char storage_help[] = "The kind of storage, one of:"
 	;
 /* clang-format on */
 
-const struct cli_option OPT_YES_DO_IT = {
+const struct opt OPT_YES_DO_IT = {
 	.name = "yes-do-it",
 	.alias = "ya-rly",
-	.type = CLI_FLAG,
+	.kind = KIND_FLAG,
 	.help = "Say that this is really meant",
 };
 
-const struct cli_option OPT_DISK_TEMPLATE = {
+const struct opt OPT_DISK_TEMPLATE = {
 	.name = "disk-template",
 	.letter = 't',
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = template_names,
 	.arg = "TEMPLATE",
 	.help = template_help,
 };
 
-const struct cli_option OPT_ALLOC_MODE = {
+const struct opt OPT_ALLOC_MODE = {
 	.name = "mode",
 	.letter = 'm',
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = allocator_modes,
 	.arg = "MODE",
 	.help = "What is asked: allocate, multi-allocate, allocate-secondary, "
 		"relocate (if not given), change-group or node-evacuate",
 };
 
-const struct cli_option OPT_ALLOC_DIRECTION = {
+const struct opt OPT_ALLOC_DIRECTION = {
 	.name = "dir",
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = allocator_directions,
 	.arg = "in|out",
 	.help = "Show what the allocator is told (in) or what it answers (out)",
 };
 
-const struct cli_option OPT_EVAC_MODE = {
+const struct opt OPT_EVAC_MODE = {
 	.name = "evac-mode",
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = evac_modes,
 	.arg = "primary-only|secondary-only|all",
 	.help = "Which instances leave, with node-evacuate",
 };
 
-const struct cli_option OPT_PRIORITY = {
+const struct opt OPT_PRIORITY = {
 	.name = "priority",
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = priorities,
 	.arg = "low|normal|high",
 	.help = "The priority of the job",
@@ -106,18 +106,18 @@ const struct cli_option OPT_PRIORITY = {
 
 static const char *const key_types[] = {"rsa", "ecdsa", "dsa", NULL};
 
-const struct cli_option OPT_SSH_KEY_TYPE = {
+const struct opt OPT_SSH_KEY_TYPE = {
 	.name = "ssh-key-type",
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = key_types,
 	.arg = "rsa|ecdsa|dsa",
 	.help = "The kind of SSH keys",
 };
 
-const struct cli_option OPT_REBOOT_TYPE = {
+const struct opt OPT_REBOOT_TYPE = {
 	.name = "type",
 	.letter = 't',
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = reboot_types,
 	.arg = "hard|soft|full",
 	.help = "How to reboot",
@@ -125,77 +125,77 @@ const struct cli_option OPT_REBOOT_TYPE = {
 
 static const char *const file_drivers[] = {"blktap", "blktap2", "loop", NULL};
 
-const struct cli_option OPT_FILE_DRIVER = {
+const struct opt OPT_FILE_DRIVER = {
 	.name = "file-driver",
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = file_drivers,
 	.arg = "blktap|blktap2|loop",
 	.help = "The driver of file based disks",
 };
 
-const struct cli_option OPT_IGNORE_ERRORS = {
+const struct opt OPT_IGNORE_ERRORS = {
 	.name = "ignore-errors",
 	.letter = 'I',
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.repeat = true,
 	.choices = op_verify_errors,
 	.arg = "CODE",
 	.help = "Take this problem as a warning",
 };
 
-const struct cli_option OPT_MIGRATION_MODE = {
+const struct opt OPT_MIGRATION_MODE = {
 	.name = "migration-mode",
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = migration_modes,
 	.arg = "live|non-live",
 	.help = "How to migrate",
 };
 
-const struct cli_option OPT_STORAGE_TYPE = {
+const struct opt OPT_STORAGE_TYPE = {
 	.name = "storage-type",
 	.letter = 't',
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = storage_listed_names,
 	.arg = "TYPE",
 	.help = storage_help,
 };
 
-const struct cli_option OPT_FORMAT = {
+const struct opt OPT_FORMAT = {
 	.name = "format",
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = formats,
 	.arg = "table|json|yaml|csv",
 	.help = "How to show the result; for people or for programs",
 };
 
-const struct cli_option OPT_UNITS = {
+const struct opt OPT_UNITS = {
 	.name = "units",
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = units,
 	.arg = "h|m|g|t",
 	.help = "Unit of sizes: human readable, MiB, GiB or TiB",
 };
 
-const struct cli_option OPT_DEBUG = {
+const struct opt OPT_DEBUG = {
 	.name = "debug",
 	.letter = 'd',
-	.type = CLI_FLAG,
+	.kind = KIND_FLAG,
 	.help = "Let the job log more",
 };
 
-const struct cli_option OPT_REASON = {
+const struct opt OPT_REASON = {
 	.name = "reason",
-	.type = CLI_STRING,
+	.kind = KIND_TEXT,
 	.arg = "TEXT",
 	.help = "Why, for the job's records",
 };
 
-const struct cli_option OPT_HELP = {
+const struct opt OPT_HELP = {
 	.name = "help",
 	.letter = 'h',
-	.type = CLI_FLAG,
+	.kind = KIND_FLAG,
 	.help = "Show this text",
 };
 
-const struct cli_option *const cli_common_options[] = {&OPT_DEBUG, &OPT_REASON,
-						       &OPT_HELP, NULL};
+const struct opt *const cli_common_options[] = {&OPT_DEBUG, &OPT_REASON,
+						&OPT_HELP, NULL};

@@ -5,19 +5,19 @@
 
 #include "cli/frame/cli.h"
 
-#define OPTION(symbol, name, letter, type, repeat, arg, help)                  \
-	extern const struct cli_option OPT_##symbol;
+#define OPTION(symbol, name, letter, kind, repeat, arg, help)                  \
+	extern const struct opt OPT_##symbol;
 #include "cli/frame/options.def"
 #undef OPTION
 
-extern const struct cli_option OPT_DEBUG, OPT_REASON, OPT_PRIORITY, OPT_HELP,
+extern const struct opt OPT_DEBUG, OPT_REASON, OPT_PRIORITY, OPT_HELP,
 	OPT_DISK_TEMPLATE, OPT_REBOOT_TYPE, OPT_SSH_KEY_TYPE,
 	OPT_MIGRATION_MODE, OPT_STORAGE_TYPE, OPT_UNITS, OPT_FORMAT,
 	OPT_ALLOC_MODE, OPT_ALLOC_DIRECTION, OPT_EVAC_MODE, OPT_FILE_DRIVER,
 	OPT_IGNORE_ERRORS, OPT_YES_DO_IT;
 
 /* Those that every command has. */
-extern const struct cli_option *const cli_common_options[];
+extern const struct opt *const cli_common_options[];
 
 /* For the tables: what comes together. */
 /* A command that submits a job; --format is for the plan. */

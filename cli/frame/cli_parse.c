@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Options: from words to JSON values, with getopt_long over the command's
- * table. */
+/* Options of the gnt-* tools: lib/options parses them, and their values are
+ * kept as JSON, under the name of the option.  Numbers are written as in
+ * Python, and errors have Ganeti's kinds. */
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,120 +14,6 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
-
-/* getopt_long gives back first_value + index of the option. */
-#define FIRST_VALUE 256
-
-/* --- single values --- */
-
-static bool parse_bool(const char *text, bool *ret)
-{
-	if (strcasecmp(text, "yes") == 0 || strcasecmp(text, "true") == 0)
-		*ret = true;
-	else if (strcasecmp(text, "no") == 0 || strcasecmp(text, "false") == 0)
-		*ret = false;
-	else
-		return false;
-	return true;
-}
-
-/* Split at commas that have no backslash before them; the backslash of an
- * escaped comma goes away. */
-static void split_escaped(struct strv *ret, const char *text)
-{
-	auto_buf struct buf part = {0};
-
-	for (const char *p = text; *p != '\0'; p++) {
-		if (p[0] == '\\' && p[1] == ',') {
-			buf_addc(&part, ',');
-			p++;
-		} else if (*p == ',') {
-			strv_add(ret, part.data == NULL ? "" : part.data);
-			buf_consume(&part, part.len);
-		} else {
-			buf_addc(&part, *p);
-		}
-	}
-	strv_add(ret, part.len == 0 ? "" : part.data);
-}
-
-static int add_keyval(json_t *object, const char *what, const char *text,
-		      struct error *err)
-{
-	const char *equals = strchr(text, '=');
-	auto_free char *key = NULL;
-	json_t *value;
-
-	if (equals != NULL) {
-		key = xstrndup(text, (size_t)(equals - text));
-		value = json_string(equals + 1);
-	} else if (str_starts(text, "no_")) {
-		key = xstrdup(text + 3);
-		value = json_false();
-	} else if (text[0] == '-') {
-		key = xstrdup(text + 1);
-		value = json_null();
-	} else {
-		key = xstrdup(text);
-		value = json_true();
-	}
-	if (*key == '\0' || json_object_get(object, key) != NULL) {
-		json_decref(value);
-		return error_set(err, ERR_PARAMETER, NULL,
-				 *key == '\0' ? "%s: a name is missing in '%s'"
-					      : "%s: '%s' is given twice",
-				 what, *key == '\0' ? text : key);
-	}
-	json_object_set_new(object, key, value);
-	return 0;
-}
-
-json_t *cli_parse_keyval(const char *what, const char *text, struct error *err)
-{
-	auto_json json_t *object = json_object();
-	auto_strv struct strv parts = {0};
-
-	if (*text == '\0')
-		return steal(&object);
-	split_escaped(&parts, text);
-	for (size_t i = 0; i < parts.n; i++)
-		if (add_keyval(object, what, parts.items[i], err) < 0)
-			return NULL;
-	return steal(&object);
-}
-
-/* "ident:a=1,b=2" is [ident, {...}]; "no_ident" [ident, false]; "-ident"
- * [ident, null]. */
-static json_t *parse_ident(const char *what, const char *text,
-			   struct error *err)
-{
-	const char *colon = strchr(text, ':');
-	auto_free char *ident =
-		colon == NULL ? xstrdup(text)
-			      : xstrndup(text, (size_t)(colon - text));
-	json_t *values;
-
-	if (str_starts(ident, "no_") || ident[0] == '-') {
-		if (colon != NULL && colon[1] != '\0') {
-			/* -1:add=... is a number, not a removal */
-			int64_t number;
-
-			if (!str_to_int64(ident, &number)) {
-				error_set(err, ERR_PARAMETER, NULL,
-					  "%s: cannot pass options when "
-					  "removing '%s'",
-					  what, ident);
-				return NULL;
-			}
-		} else if (ident[0] == '-') {
-			return json_make("[s, n]", ident + 1);
-		} else {
-			return json_make("[s, b]", ident + 3, 0);
-		}
-	}
-	values = cli_parse_keyval(what, colon == NULL ? "" : colon + 1, err);
-	return values == NULL ? NULL : json_make("[s, o]", ident, values);
-}
 
 int64_t cli_parse_seconds(const char *text, struct error *err)
 {
@@ -159,34 +45,18 @@ int64_t cli_parse_seconds(const char *text, struct error *err)
 	return value * factor;
 }
 
-static json_t *misfit(const struct cli_option *option, const char *text,
-		      const char *what, struct error *err)
-{
-	error_set(err, ERR_REQUEST, NULL, "option %s%s: invalid %s value: '%s'",
-		  "--", option->name, what, text);
-	return NULL;
-}
+/* --- what these tools have of their own --- */
 
-static json_t *parse_choice(const struct cli_option *option, const char *text,
-			    struct error *err)
+static int wrong_kind(const struct opt *o, const char *what, const char *text,
+		      struct error *err)
 {
-	auto_strv struct strv choices = {0};
-	auto_free char *joined = NULL;
-
-	for (size_t i = 0; option->choices[i] != NULL; i++) {
-		if (strcmp(option->choices[i], text) == 0)
-			return json_string(text);
-		strv_addf(&choices, "'%s'", option->choices[i]);
-	}
-	joined = strv_join(&choices, ", ");
-	error_set(err, ERR_REQUEST, NULL,
-		  "option --%s: invalid choice: '%s' (choose from %s)",
-		  option->name, text, joined);
-	return NULL;
+	return error_set(err, ERR_REQUEST, NULL,
+			 "option --%s: invalid %s value: '%s'", o->name, what,
+			 text);
 }
 
 /* 10, 0xa, 012 or 0b1010, with blanks around. */
-static bool parse_int(const char *text, int64_t *ret)
+static bool python_int(const char *text, int64_t *ret)
 {
 	size_t skip = strspn(text, " \t");
 	auto_free char *word = xstrdup(text + skip);
@@ -206,122 +76,104 @@ static bool parse_int(const char *text, int64_t *ret)
 	return *end == '\0' && errno == 0;
 }
 
-static json_t *parse_number(const struct cli_option *option, const char *text,
-			    struct error *err)
+static int read_int(const struct opt *o, const char *text, int64_t *ret,
+		    struct error *err)
 {
-	int64_t integer;
-	double real;
-	bool yes;
-
-	switch (option->type) {
-	case CLI_INT:
-		if (!parse_int(text, &integer))
-			return misfit(option, text, "integer", err);
-		return json_integer(integer);
-	case CLI_MAYBE_FLOAT:
-		if (strcmp(text, "default") == 0)
-			return json_string(text);
-		/* fall through */
-	case CLI_FLOAT:
-		if (!str_to_double(text, &real))
-			return misfit(option, text, "floating-point", err);
-		return json_real(real);
-	default:
-		if (parse_bool(text, &yes))
-			return json_boolean(yes);
-		/* To Ganeti it is no usage error. */
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "option --%s: '%s' is neither yes nor no",
-			  option->name, text);
-		return NULL;
-	}
+	return python_int(text, ret) ? 0 : wrong_kind(o, "integer", text, err);
 }
 
-json_t *cli_parse_value(const struct cli_option *option, const char *text,
-			struct error *err)
+static int read_float(const struct opt *o, const char *text, double *ret,
+		      struct error *err)
 {
-	auto_strv struct strv words = {0};
-	int64_t mib;
-
-	if (!str_valid_utf8(text, strlen(text)))
-		return misfit(option, "(bytes)", "UTF-8", err);
-	switch (option->type) {
-	case CLI_FLAG:
-	case CLI_STRING:
-		return json_string(text);
-	case CLI_UNIT:
-		if (params_parse_size(text, &mib, err) < 0) {
-			error_wrap(err, "option --%s", option->name);
-			err->kind = ERR_REQUEST;
-			return NULL;
-		}
-		return json_integer(mib);
-	case CLI_KEYVAL:
-		return cli_parse_keyval(option->name, text, err);
-	case CLI_IDENT_KEYVAL:
-		return parse_ident(option->name, text, err);
-	case CLI_WORDS:
-		if (*text != '\0')
-			str_split(&words, text, ',');
-		return json_from_strv(&words);
-	case CLI_CHOICE:
-		return parse_choice(option, text, err);
-	default:
-		return parse_number(option, text, err);
-	}
+	return str_to_double(text, ret)
+		       ? 0
+		       : wrong_kind(o, "floating-point", text, err);
 }
 
-/* --- the words of a command line --- */
+static int read_size(const struct opt *o, const char *text, int64_t *ret,
+		     struct error *err)
+{
+	if (params_parse_size(text, ret, err) == 0)
+		return 0;
+	error_wrap(err, "option --%s", o->name);
+	err->kind = ERR_REQUEST;
+	return -1;
+}
 
-struct parser {
-	const struct cli_option *table[2 * CLI_OPTIONS_MAX];
-	struct option longs[2 * CLI_OPTIONS_MAX + 1];
-	char shorts[4 * CLI_OPTIONS_MAX];
-	size_t n;
+static int misfit(const struct opt *o, const char *text, struct error *err)
+{
+	auto_strv struct strv choices = {0};
+	auto_free char *joined = NULL;
+
+	if (o->kind == KIND_BOOL) /* To Ganeti it is no usage error. */
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "option --%s: '%s' is neither yes nor no",
+				 o->name, text);
+	for (size_t i = 0; o->choices[i] != NULL; i++)
+		strv_addf(&choices, "'%s'", o->choices[i]);
+	joined = strv_join(&choices, ", ");
+	return error_set(err, ERR_REQUEST, NULL,
+			 "option --%s: invalid choice: '%s' (choose from %s)",
+			 o->name, text, joined);
+}
+
+static const struct opt_style style = {
+	.integer = read_int,
+	.real = read_float,
+	.size = read_size,
+	.misfit = misfit,
 };
 
-static void add_name(struct parser *p, const struct cli_option *o,
-		     const char *name)
-{
-	p->table[p->n] = o;
-	p->longs[p->n] = (struct option){
-		.name = name,
-		.has_arg =
-			o->type == CLI_FLAG ? no_argument : required_argument,
-		.val = FIRST_VALUE + (int)p->n,
-	};
-	p->n++;
-}
+/* --- values as JSON --- */
 
-static void add_option(struct parser *p, const struct cli_option *o)
+static json_t *to_json(const struct opt *o, const struct opt_value *v)
 {
-	size_t used = strlen(p->shorts);
-
-	add_name(p, o, o->name);
-	if (o->alias != NULL)
-		add_name(p, o, o->alias);
-	if (o->letter != 0) {
-		p->shorts[used++] = o->letter;
-		if (o->type != CLI_FLAG)
-			p->shorts[used++] = ':';
+	switch (o->kind) {
+	case KIND_INT:
+	case KIND_SIZE:
+		return json_integer(v->integer);
+	case KIND_MAYBE_FLOAT:
+		if (strcmp(v->text, "default") == 0)
+			return json_string(v->text);
+		/* fall through */
+	case KIND_FLOAT:
+		return json_real(v->real);
+	case KIND_BOOL:
+		return json_boolean(v->yes);
+	case KIND_WORDS:
+		return json_from_strv(&v->words);
+	case KIND_KEYVAL:
+	case KIND_IDENT_KEYVAL:
+		return json_incref(v->json);
+	default:
+		return json_string(v->text);
 	}
 }
 
-static const struct cli_option *by_letter(const struct parser *p, int letter)
+json_t *cli_parse_value(const struct opt *option, const char *text,
+			struct error *err)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->table[i]->letter == letter)
-			return p->table[i];
-	return NULL;
+	struct opt_value value;
+	json_t *json;
+
+	if (!str_valid_utf8(text, strlen(text))) {
+		wrong_kind(option, "UTF-8", "(bytes)", err);
+		return NULL;
+	}
+	if (opt_read(&style, option, text, &value, err) < 0)
+		return NULL;
+	json = to_json(option, &value);
+	opt_value_done(&value);
+	return json;
 }
 
-static int store(struct cli *cli, const struct cli_option *o, const char *text,
+static int store(struct cli *cli, const struct opt *o, const char *text,
 		 struct error *err)
 {
 	json_t *old = json_object_get(cli->values, o->name);
 	json_t *value;
 
-	if (o->type == CLI_FLAG) {
+	if (!opt_has_value(o)) {
 		json_set_int(cli->values, o->name,
 			     old == NULL ? 1 : json_integer_value(old) + 1);
 		return 0;
@@ -338,55 +190,47 @@ static int store(struct cli *cli, const struct cli_option *o, const char *text,
 	return json_array_append_new(old, value);
 }
 
-static int refuse(int c, const char *word, struct error *err)
+/* All options, and what is none. */
+static int parse_line(struct cli *cli, struct opt_line *line, struct error *err)
 {
-	if (c == ':')
-		return error_set(err, ERR_REQUEST, NULL,
-				 "%s option requires 1 argument", word);
-	if (optopt != 0 && optopt < FIRST_VALUE)
-		return error_set(err, ERR_REQUEST, NULL, "no such option: -%c",
-				 optopt);
-	return error_set(err, ERR_REQUEST, NULL, "no such option: %.*s",
-			 (int)strcspn(word, "="), word);
+	const struct opt *o;
+	const char *text;
+	int rc;
+
+	while ((rc = opt_next(line, &o, &text, err)) > 0)
+		if (store(cli, o, text, err) < 0)
+			return -1;
+	cli->args = line->args;
+	cli->n_args = line->n_args;
+	return rc;
 }
 
 int cli_parse(struct cli *cli, int argc, char **argv, struct error *err)
 {
-	struct parser p = {.shorts = ""};
-	const struct cli_option *o;
-	int c;
+	struct opt_line line;
+	int rc;
 
-	strcpy(p.shorts, cli->command->ends_options ? "+:" : ":");
+	opt_line_init(&line, &style, cli->command->ends_options, argc, argv);
 	for (size_t i = 0; cli->command->options[i] != NULL; i++)
-		add_option(&p, cli->command->options[i]);
+		opt_line_add(&line, cli->command->options[i]);
 	for (size_t i = 0; cli_common_options[i] != NULL; i++)
-		add_option(&p, cli_common_options[i]);
+		opt_line_add(&line, cli_common_options[i]);
 	cli->values = json_object();
-	opterr = 0;
-	optind = 0;
-	while ((c = getopt_long(argc, argv, p.shorts, p.longs, NULL)) != -1) {
-		if (c == '?' || c == ':')
-			return refuse(c, argv[optind - 1], err);
-		o = c >= FIRST_VALUE ? p.table[c - FIRST_VALUE]
-				     : by_letter(&p, c);
-		if (store(cli, o, optarg, err) < 0)
-			return -1;
-	}
-	cli->args = argv + optind;
-	cli->n_args = argc - optind;
-	for (int i = 0; i < cli->n_args; i++)
+	rc = parse_line(cli, &line, err);
+	opt_line_done(&line);
+	for (int i = 0; rc == 0 && i < cli->n_args; i++)
 		if (!str_valid_utf8(cli->args[i], strlen(cli->args[i])))
 			return error_set(err, ERR_REQUEST, NULL,
 					 "argument %d is no UTF-8 text", i + 1);
-	return 0;
+	return rc;
 }
 
-const json_t *cli_value(const struct cli *cli, const struct cli_option *option)
+const json_t *cli_value(const struct cli *cli, const struct opt *option)
 {
 	return json_object_get(cli->values, option->name);
 }
 
-bool cli_given(const struct cli *cli, const struct cli_option *option)
+bool cli_given(const struct cli *cli, const struct opt *option)
 {
 	return cli_value(cli, option) != NULL;
 }
@@ -400,17 +244,17 @@ json_t *cli_args(const struct cli *cli, int first)
 	return list;
 }
 
-const char *cli_text(const struct cli *cli, const struct cli_option *option)
+const char *cli_text(const struct cli *cli, const struct opt *option)
 {
 	return json_string_value(cli_value(cli, option));
 }
 
-int64_t cli_count(const struct cli *cli, const struct cli_option *option)
+int64_t cli_count(const struct cli *cli, const struct opt *option)
 {
 	return json_integer_value(cli_value(cli, option));
 }
 
-bool cli_has(const struct cli *cli, const struct cli_option *option)
+bool cli_has(const struct cli *cli, const struct opt *option)
 {
 	for (size_t i = 0; cli->command->options[i] != NULL; i++)
 		if (cli->command->options[i] == option)

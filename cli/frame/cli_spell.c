@@ -17,7 +17,7 @@ static const char *const cdroms[] = {"cdrom_image_path", "cdrom2_image_path"};
 #define N_CDROMS ARRAY_SIZE(cdroms)
 
 /* The value of an option, to be changed; made when it was not given. */
-static json_t *value_of(const struct cli *cli, const struct cli_option *option,
+static json_t *value_of(const struct cli *cli, const struct opt *option,
 			json_t *empty STEALS)
 {
 	auto_json json_t *mine = empty;
@@ -72,8 +72,7 @@ static void spell_nic(json_t *values)
 		json_object_del(values, "bridge");
 }
 
-static void spell_devices(const struct cli *cli,
-			  const struct cli_option *option,
+static void spell_devices(const struct cli *cli, const struct opt *option,
 			  void (*spell)(json_t *values))
 {
 	const json_t *all = cli_value(cli, option);
@@ -215,7 +214,7 @@ static int spell_hypervisor(struct cli *cli, const char *name,
 	return 0;
 }
 
-static void set_in(const struct cli *cli, const struct cli_option *option,
+static void set_in(const struct cli *cli, const struct opt *option,
 		   const char *key, const char *value)
 {
 	json_set_str(value_of(cli, option, json_object()), key, value);

@@ -96,7 +96,7 @@ extern const struct cli_command cluster_tags[], node_tags[], instance_tags[],
 /* Give parameters (all text) of an option the types that their defaults have;
  * "default" stays where allow_default.  ERR_TYPE for an unknown one, which
  * names the option and those that there are. */
-int tool_type_params(json_t *params, const struct cli_option *option,
+int tool_type_params(json_t *params, const struct opt *option,
 		     const json_t *defaults, bool allow_default,
 		     struct error *err);
 /* The same for back-end parameters (memory takes units), node parameters

@@ -22,7 +22,7 @@ static json_t *network_op(struct cli *cli, const struct op_class *class)
 /* What add and modify share. */
 static const struct {
 	const char *param;
-	const struct cli_option *option;
+	const struct opt *option;
 } plain[] = {
 	{"gateway", &OPT_GATEWAY},
 	{"network6", &OPT_NETWORK6},

@@ -198,7 +198,7 @@ static void set_plain(const struct cli *cli, json_t *op)
 {
 	static const struct {
 		const char *param;
-		const struct cli_option *option;
+		const struct opt *option;
 	} plain[] = {
 		{"disk_template", &OPT_DISK_TEMPLATE},
 		{"group_name", &OPT_GROUP},
@@ -212,7 +212,7 @@ static void set_plain(const struct cli *cli, json_t *op)
 	};
 	static const struct {
 		const char *param;
-		const struct cli_option *option;
+		const struct opt *option;
 	} flags[] = {
 		{"force_variant", &OPT_FORCE_VARIANT},
 		{"ignore_ipolicy", &OPT_IGNORE_IPOLICY},
@@ -223,7 +223,7 @@ static void set_plain(const struct cli *cli, json_t *op)
 	};
 	static const struct {
 		const char *param;
-		const struct cli_option *option;
+		const struct opt *option;
 	} unless[] = {
 		{"wait_for_sync", &OPT_NO_WAIT_FOR_SYNC},
 		{"name_check", &OPT_NO_NAME_CHECK},

@@ -144,7 +144,7 @@ static json_t *disk_numbers(const char *text, struct error *err)
 static const char *replace_mode(const struct cli *cli, struct error *err)
 {
 	const struct {
-		const struct cli_option *option;
+		const struct opt *option;
 		const char *mode;
 	} choices[] = {
 		{&OPT_ON_PRIMARY, "replace_on_primary"},

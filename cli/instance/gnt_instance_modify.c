@@ -166,7 +166,7 @@ static int type_disks(json_t *changes, struct error *err)
  * for. */
 static const struct param {
 	const char *param;
-	const struct cli_option *option;
+	const struct opt *option;
 	bool is_detail;
 } plain[] = {
 	{"disk_template", &OPT_DISK_TEMPLATE, false},

@@ -109,7 +109,7 @@ static int locks(struct cli *cli, struct error *err)
 
 /* --- submit-job --- */
 
-static int repeat_count(const struct cli *cli, const struct cli_option *o,
+static int repeat_count(const struct cli *cli, const struct opt *o,
 			int64_t *ret, struct error *err)
 {
 	*ret = cli_given(cli, o) ? cli_count(cli, o) : 1;

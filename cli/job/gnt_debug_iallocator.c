@@ -66,13 +66,13 @@ static json_t *nics(const char *text)
 	return list;
 }
 
-static const char *text_or(const struct cli *cli, const struct cli_option *o,
+static const char *text_or(const struct cli *cli, const struct opt *o,
 			   const char *fallback)
 {
 	return cli_given(cli, o) ? cli_text(cli, o) : fallback;
 }
 
-static int64_t count_or(const struct cli *cli, const struct cli_option *o,
+static int64_t count_or(const struct cli *cli, const struct opt *o,
 			int64_t fallback)
 {
 	return cli_given(cli, o) ? cli_count(cli, o) : fallback;

@@ -121,7 +121,7 @@ static json_t *chosen_status(const struct cli *cli)
 	static const char *const finished[] = {"success", "canceled", "error",
 					       NULL};
 	static const struct {
-		const struct cli_option *option;
+		const struct opt *option;
 		const char *const *statuses;
 	} choices[] = {
 		{&OPT_PENDING, pending}, {&OPT_QUEUED, queued},

@@ -13,7 +13,7 @@
 
 static const struct {
 	const char *param;
-	const struct cli_option *option;
+	const struct opt *option;
 } modifiable[] = {
 	{"master_candidate", &OPT_MC}, {"offline", &OPT_OFFLINE},
 	{"drained", &OPT_DRAINED},     {"master_capable", &OPT_CAPAB_MASTER},

@@ -42,7 +42,7 @@ static const char *argument_kind(const struct cli_command *c, size_t kind)
 	return of_live ? "live-job" : kinds[kind].kind;
 }
 
-static const char *value_kind(const struct cli_option *o)
+static const char *value_kind(const struct opt *o)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(value_kinds); i++)
 		if (str_eq(value_kinds[i].arg, o->arg))
@@ -71,7 +71,7 @@ static const char *short_name(const struct cli_tool *tool)
 }
 
 typedef void option_fn(const struct cli_tool *tool, const struct cli_command *c,
-		       const struct cli_option *o);
+		       const struct opt *o);
 
 static void each_option(const struct cli_tool *tool,
 			const struct cli_command *c, option_fn *fn)
@@ -111,8 +111,7 @@ static void print_commands(const struct cli_tool *const *tools)
 }
 
 static void print_option_word(const struct cli_tool *tool,
-			      const struct cli_command *c,
-			      const struct cli_option *o)
+			      const struct cli_command *c, const struct opt *o)
 {
 	(void)tool;
 	(void)c;
@@ -141,8 +140,7 @@ static void print_options(const struct cli_tool *tool,
 }
 
 static void print_value_case(const struct cli_tool *tool,
-			     const struct cli_command *c,
-			     const struct cli_option *o)
+			     const struct cli_command *c, const struct opt *o)
 {
 	const char *kind = value_kind(o), *keys = completion_key_kind(o);
 
@@ -171,10 +169,9 @@ static void print_value_case(const struct cli_tool *tool,
 
 /* Options with a value of which nothing is known. */
 static void print_free_case(const struct cli_tool *tool,
-			    const struct cli_command *c,
-			    const struct cli_option *o)
+			    const struct cli_command *c, const struct opt *o)
 {
-	if (o->type == CLI_FLAG || o->choices != NULL ||
+	if (o->kind == KIND_FLAG || o->choices != NULL ||
 	    value_kind(o) != NULL || completion_key_kind(o) != NULL)
 		return;
 	printf("    '%s %s --%s'", short_name(tool), c->name, o->name);
@@ -381,8 +378,7 @@ static void print_fish_begin(const struct cli_tool *tool,
 }
 
 static void print_fish_option(const struct cli_tool *tool,
-			      const struct cli_command *c,
-			      const struct cli_option *o)
+			      const struct cli_command *c, const struct opt *o)
 {
 	const char *kind = value_kind(o), *keys = completion_key_kind(o);
 
@@ -401,7 +397,7 @@ static void print_fish_option(const struct cli_tool *tool,
 		printf(" -xa '(_gnt_fields %s)'", short_name(tool));
 	} else if (kind != NULL) {
 		printf(" -xa '(_gnt_names %s %s)'", kind, short_name(tool));
-	} else if (o->type != CLI_FLAG) {
+	} else if (o->kind != KIND_FLAG) {
 		printf(" -x");
 	}
 	printf(" -d ");

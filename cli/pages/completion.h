@@ -22,7 +22,7 @@ void manual_params(const struct cli_tool *tool);
 
 /* For completion.c: the kind of keys that the value of an option has, or NULL,
  * and the functions of bash and zsh, or of fish, that know the keys. */
-const char *completion_key_kind(const struct cli_option *o);
+const char *completion_key_kind(const struct opt *o);
 void completion_keys_posix(void);
 void completion_keys_fish(void);
 

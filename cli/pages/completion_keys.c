@@ -31,11 +31,11 @@ static const struct {
 	{"net", true, "net"},
 };
 
-const char *completion_key_kind(const struct cli_option *o)
+const char *completion_key_kind(const struct opt *o)
 {
-	bool ident = o->type == CLI_IDENT_KEYVAL;
+	bool ident = o->kind == KIND_IDENT_KEYVAL;
 
-	if (!ident && o->type != CLI_KEYVAL)
+	if (!ident && o->kind != KIND_KEYVAL)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (kinds[i].ident == ident &&

@@ -10,12 +10,12 @@
 #include "lib/base/roff.h"
 #include "lib/base/str.h"
 
-static void print_option(const struct cli_option *o)
+static void print_option(const struct opt *o)
 {
 	printf(".TP\n\\fB\\-\\-");
 	roff_text(o->name);
 	printf("\\fR");
-	if (o->type != CLI_FLAG) {
+	if (o->kind != KIND_FLAG) {
 		printf("=\\fI");
 		roff_text(o->arg);
 		printf("\\fR");

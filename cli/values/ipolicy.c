@@ -100,7 +100,7 @@ static json_t *parse_bound(const char *text, const char *option,
 			      text, err);
 			return NULL;
 		}
-		spec = cli_parse_keyval(option, colon + 1, err);
+		spec = opt_keyval(option, colon + 1, err);
 		if (spec == NULL)
 			return NULL;
 		json_object_set_new(bound, key, spec);
@@ -205,7 +205,7 @@ int tool_set_ipolicy(const struct cli *cli, json_t *op, struct error *err)
 {
 	const struct {
 		const char *key;
-		const struct cli_option *option;
+		const struct opt *option;
 	} ratios[] = {{"vcpu-ratio", &OPT_VCPU_RATIO},
 		      {"spindle-ratio", &OPT_SPINDLE_RATIO},
 		      {"oversubscription-ratio", &OPT_OVERSUBSCRIPTION}};
@@ -229,7 +229,7 @@ int tool_set_ipolicy(const struct cli *cli, json_t *op, struct error *err)
 
 static const struct {
 	const char *name;
-	const struct cli_option *option;
+	const struct opt *option;
 } specs[] = {
 	{"memory-size", &OPT_SPECS_MEM},  {"cpu-count", &OPT_SPECS_CPU},
 	{"disk-count", &OPT_SPECS_DISKS}, {"disk-size", &OPT_SPECS_DISK},

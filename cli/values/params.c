@@ -85,7 +85,7 @@ static int unknown_kind(const char *kind, const char *name, const json_t *all,
 			 list == NULL ? "many others" : list);
 }
 
-static int unknown_parameter(const struct cli_option *option, const char *name,
+static int unknown_parameter(const struct opt *option, const char *name,
 			     const json_t *all, struct error *err)
 {
 	auto_buf struct buf text = {0};
@@ -108,7 +108,7 @@ static int unknown_parameter(const struct cli_option *option, const char *name,
 	return error_set(err, ERR_TYPE, NULL, "%s", text.data);
 }
 
-int tool_type_params(json_t *params, const struct cli_option *option,
+int tool_type_params(json_t *params, const struct opt *option,
 		     const json_t *defaults, bool allow_default,
 		     struct error *err)
 {

@@ -128,7 +128,7 @@ static int by_names(struct cli *cli, bool all, struct strv *ret,
 
 bool tool_by_names(const struct cli *cli)
 {
-	static const struct cli_option *const others[] = {
+	static const struct opt *const others[] = {
 		&OPT_SEL_NODE,	    &OPT_SEL_PRIMARY,  &OPT_SEL_SECONDARY,
 		&OPT_SEL_NODE_TAGS, &OPT_SEL_PRI_TAGS, &OPT_SEL_SEC_TAGS,
 		&OPT_SEL_TAGS,	    &OPT_SEL_ALL};

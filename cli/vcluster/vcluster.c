@@ -21,34 +21,34 @@
 
 /* --- options --- */
 
-static const struct cli_option opt_nodes = {
+static const struct opt opt_nodes = {
 	.name = "nodes",
-	.type = CLI_INT,
+	.kind = KIND_INT,
 	.arg = "N",
 	.help = "The number of nodes (3)",
 };
 
 static const char *const hypervisors[] = {"fake", "kvm", NULL};
 
-static const struct cli_option opt_hypervisor = {
+static const struct opt opt_hypervisor = {
 	.name = "hypervisor",
-	.type = CLI_CHOICE,
+	.kind = KIND_CHOICE,
 	.choices = hypervisors,
 	.arg = "fake|kvm",
 	.help = "The hypervisor of its instances (fake)",
 };
 
-static const struct cli_option opt_base_ip = {
+static const struct opt opt_base_ip = {
 	.name = "base-ip",
-	.type = CLI_STRING,
+	.kind = KIND_TEXT,
 	.arg = "IP",
 	.help = "The loopback address behind which those of the nodes lie; by "
 		"itself a block that is free",
 };
 
-static const struct cli_option opt_ssh = {
+static const struct opt opt_ssh = {
 	.name = "ssh",
-	.type = CLI_FLAG,
+	.kind = KIND_FLAG,
 	.help = "Give the nodes SSH keys, in /root/.ssh below their folders",
 };
 

@@ -11,14 +11,14 @@
 
 static struct error err;
 
-static char *parsed(const struct cli_option *option, const char *text)
+static char *parsed(const struct opt *option, const char *text)
 {
 	auto_json json_t *value = cli_parse_value(option, text, &err);
 
 	return value == NULL ? NULL : json_text(value);
 }
 
-static void expect(const struct cli_option *option, const char *text,
+static void expect(const struct opt *option, const char *text,
 		   const char *wanted)
 {
 	auto_free char *got = parsed(option, text);
@@ -27,7 +27,7 @@ static void expect(const struct cli_option *option, const char *text,
 		  got == NULL ? "an error" : got, wanted);
 }
 
-static void refuse(const struct cli_option *option, const char *text)
+static void refuse(const struct opt *option, const char *text)
 {
 	auto_free char *got = parsed(option, text);
 
