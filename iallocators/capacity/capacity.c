@@ -66,14 +66,15 @@ static bool some_group_left(const struct cluster *c, const bool *bad)
 }
 
 void capacity_init(struct capacity *ret, struct cluster *c,
-		   const struct tool_options *o, enum template template)
+		   const struct load_options *load, const struct hspace_opts *o,
+		   enum template template)
 {
 	bool *bad =
 		arena_calloc(&c->arena, (size_t)c->n_groups + 1, sizeof(*bad));
 
 	*ret = (struct capacity){
 		.c = c,
-		.load = &o->load,
+		.load = load,
 		.place = {.capacity_checks = !o->no_capacity_checks,
 			  .accept_existing_errors = o->accept_existing_errors},
 		.required_nodes = template == TEMPLATE_DRBD ? 2 : 1,

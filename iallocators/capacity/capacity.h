@@ -5,7 +5,7 @@
 #define IALLOCATORS_CAPACITY_CAPACITY_H
 
 #include "iallocators/model/model.h"
-#include "iallocators/options/tool.h"
+#include "iallocators/options/tool_programs.h"
 #include "iallocators/place/place.h"
 #include "iallocators/place/promises.h"
 
@@ -39,10 +39,11 @@ struct capacity {
 	int n_fails;
 };
 
-/* Look at the cluster, which has to outlive *ret; to be followed by
+/* Look at the cluster, which has to outlive *ret as load has; to be followed by
  * capacity_done(). */
 void capacity_init(struct capacity *ret, struct cluster *c,
-		   const struct tool_options *o, enum template template);
+		   const struct load_options *load, const struct hspace_opts *o,
+		   enum template template);
 void capacity_done(struct capacity *k);
 
 /* The redundancy of the present state, which is to be told all changes. */

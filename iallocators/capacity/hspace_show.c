@@ -10,7 +10,7 @@
 
 #include "iallocators/capacity/hspace_json.h"
 #include "iallocators/model/hformat.h"
-#include "iallocators/options/listing.h"
+#include "iallocators/options/tool.h"
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 

@@ -6,13 +6,13 @@
 #include <jansson.h>
 
 #include "iallocators/capacity/capacity.h"
-#include "iallocators/options/tool.h"
+#include "iallocators/options/tool_programs.h"
 
 /* What is printed about one way to fill the cluster. */
 struct report {
 	struct capacity *k;
-	const struct tool_options *o;
-	bool machine, exclusive;
+	const struct hspace_opts *o;
+	bool machine, exclusive, simulated;
 	json_t *json; /* with --format=json, else NULL: put all in there */
 	enum template template;
 	const struct resources *before;

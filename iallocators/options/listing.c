@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "iallocators/model/hformat.h"
+#include "iallocators/options/tool.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 
@@ -324,29 +325,30 @@ static void print(const struct buf *text)
 }
 
 void listing_print_nodes(struct cluster *c, const struct nodeset *nodes,
-			 const char *fields, const char *title)
+			 const struct nodes_opts *o, const char *title)
 {
 	auto_buf struct buf out = {0};
 
+	if (!o->wanted)
+		return;
 	buf_addf(&out, "\n%s status:\n", title);
-	listing_nodes(c, nodes, fields, &out);
+	listing_nodes(c, nodes, o->fields, &out);
 	buf_addc(&out, '\n');
 	print(&out);
 }
 
 void listing_print(struct cluster *c, const struct nodeset *nodes,
-		   const struct tool_options *o, const char *map_title,
+		   const struct listing_opts *o, const char *map_title,
 		   const char *status_title)
 {
-	if (o->print_instances) {
+	if (o->instances) {
 		auto_buf struct buf out = {0};
 
 		buf_addf(&out, "\n%s instance map:\n", map_title);
 		listing_instances(c, nodes, &out);
 		print(&out);
 	}
-	if (o->print_nodes)
-		listing_print_nodes(c, nodes, o->node_fields, status_title);
+	listing_print_nodes(c, nodes, &o->nodes, status_title);
 }
 
 bool listing_split(const struct cluster *c, FILE *title)

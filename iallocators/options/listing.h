@@ -3,11 +3,23 @@
 #ifndef IALLOCATORS_OPTIONS_LISTING_H
 #define IALLOCATORS_OPTIONS_LISTING_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "iallocators/model/model.h"
-#include "iallocators/options/tool.h"
 #include "lib/base/str.h"
+
+/* -p: a list of nodes, with these fields. */
+struct nodes_opts {
+	bool wanted;
+	const char *fields; /* or NULL: the usual ones */
+};
+
+/* -p and --print-instances. */
+struct listing_opts {
+	struct nodes_opts nodes;
+	bool instances;
+};
 
 /* Add a table of the nodes.  fields: names joined by commas; behind a "+" in
  * addition to the usual ones; "" or NULL for these alone. */
@@ -20,10 +32,12 @@ void listing_instances(const struct cluster *c, const struct nodeset *nodes,
 
 /* As the options ask, both tables or one or none: "WHAT status:". */
 void listing_print(struct cluster *c, const struct nodeset *nodes,
-		   const struct tool_options *o, const char *map_title,
+		   const struct listing_opts *o, const char *map_title,
 		   const char *status_title);
+
+/* The nodes alone, if they are wanted. */
 void listing_print_nodes(struct cluster *c, const struct nodeset *nodes,
-			 const char *fields, const char *title);
+			 const struct nodes_opts *o, const char *title);
 
 /* The instances with their halves in two groups: their names on standard error,
  * below a title on `title`.  Whether there are any. */

@@ -132,15 +132,15 @@ void save_text(const struct cluster *c, struct buf *out)
 }
 
 static int save(const struct cluster *c, const struct extent *e,
-		const struct tool_options *o, const char *suffix,
-		const char *when, struct error *err)
+		const char *prefix, const char *suffix, const char *when,
+		struct error *err)
 {
 	auto_buf struct buf text = {0};
 	auto_free char *path = NULL;
 
-	if (o->save == NULL)
+	if (prefix == NULL)
 		return 0;
-	path = xprintf("%s.%s", o->save, suffix);
+	path = xprintf("%s.%s", prefix, suffix);
 	add_all(c, e, &text);
 	if (fs_write_atomic(path, text.data, text.len, 0644, err) < 0)
 		return -1;
@@ -150,24 +150,24 @@ static int save(const struct cluster *c, const struct extent *e,
 	return 0;
 }
 
-int save_original(const struct cluster *c, const struct tool_options *o,
-		  const char *when, struct error *err)
+int save_original(const struct cluster *c, const char *prefix, const char *when,
+		  struct error *err)
 {
 	const struct extent e = {.group = NO_INDEX, .before_options = true};
 
-	return save(c, &e, o, "original", when, err);
+	return save(c, &e, prefix, "original", when, err);
 }
 
-int save_state(const struct cluster *c, const struct tool_options *o,
-	       const char *suffix, const char *when, struct error *err)
+int save_state(const struct cluster *c, const char *prefix, const char *suffix,
+	       const char *when, struct error *err)
 {
-	return save_group(c, NO_INDEX, o, suffix, when, err);
+	return save_group(c, NO_INDEX, prefix, suffix, when, err);
 }
 
-int save_group(const struct cluster *c, int group, const struct tool_options *o,
+int save_group(const struct cluster *c, int group, const char *prefix,
 	       const char *suffix, const char *when, struct error *err)
 {
 	const struct extent e = {.group = group};
 
-	return save(c, &e, o, suffix, when, err);
+	return save(c, &e, prefix, suffix, when, err);
 }

@@ -4,25 +4,24 @@
 #define IALLOCATORS_OPTIONS_SAVE_H
 
 #include "iallocators/model/model.h"
-#include "iallocators/options/tool.h"
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 
 /* Add the text of the cluster as it is now. */
 void save_text(const struct cluster *c, struct buf *out);
 
-/* With -S PREFIX: write it to PREFIX.suffix and tell that it is the state
- * `when`; without, nothing. */
-int save_state(const struct cluster *c, const struct tool_options *o,
-	       const char *suffix, const char *when, struct error *err);
+/* Write it to PREFIX.suffix (-S) and tell that it is the state `when`; with
+ * NULL for the prefix nothing. */
+int save_state(const struct cluster *c, const char *prefix, const char *suffix,
+	       const char *when, struct error *err);
 
 /* The same to PREFIX.original, with nodes online that only -O takes as
  * offline. */
-int save_original(const struct cluster *c, const struct tool_options *o,
-		  const char *when, struct error *err);
+int save_original(const struct cluster *c, const char *prefix, const char *when,
+		  struct error *err);
 
 /* The same with the nodes of one group, and the instances there. */
-int save_group(const struct cluster *c, int group, const struct tool_options *o,
+int save_group(const struct cluster *c, int group, const char *prefix,
 	       const char *suffix, const char *when, struct error *err);
 
 #endif

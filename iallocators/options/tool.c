@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tool_main() is the frame of a program: parse the options, run it, print its
  * error.  tool_load() reads the cluster from one source, adds loads, completes
- * and checks it, and takes the nodes of -O as offline.  tool_options.c has the
- * parser. */
+ * and checks it, and takes the nodes of -O as offline.  tool_options.c reads
+ * the command line. */
 #include "iallocators/options/tool.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,9 +18,10 @@
 #include "iallocators/input/text.h"
 #include "iallocators/live/live.h"
 #include "iallocators/model/hformat.h"
-#include "iallocators/options/tool_table.h"
+#include "iallocators/options/tool_private.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
+#include "lib/client/luxi.h"
 
 #define KEPT_MEMORY (16 << 20)
 
@@ -208,7 +209,7 @@ static void mark_named(const struct cluster *c, const struct strv *names,
 }
 
 /* Only those selected, and none of those excluded, may move. */
-static int restrict_moves(struct cluster *c, const struct tool_options *o,
+static int restrict_moves(const struct tool *t, struct cluster *c,
 			  struct error *err)
 {
 	auto_free bool *selected =
@@ -217,28 +218,27 @@ static int restrict_moves(struct cluster *c, const struct tool_options *o,
 		xcalloc((size_t)c->n_instances + 1, sizeof(bool));
 	auto_buf struct buf unknown = {0};
 
-	mark_named(c, &o->selected, selected, &unknown);
-	mark_named(c, &o->excluded, excluded, &unknown);
+	mark_named(c, &t->selected, selected, &unknown);
+	mark_named(c, &t->excluded, excluded, &unknown);
 	if (unknown.len > 0)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Unknown instance(s): [%s]", unknown.data);
 	for (int i = 0; i < c->n_instances; i++)
-		if (excluded[i] || (o->selected.n > 0 && !selected[i]))
+		if (excluded[i] || (t->selected.n > 0 && !selected[i]))
 			c->instances[i].movable = false;
 	return 0;
 }
 
-int tool_finish(struct cluster *c, const struct tool_options *o,
-		struct error *err)
+int tool_finish(const struct tool *t, struct cluster *c, struct error *err)
 {
-	bool loads = !o->load.ignore_dynamic;
+	bool loads = !t->load.ignore_dynamic;
 	struct mond_loads mond = {0};
 
 	if (loads)
-		dynu_apply(&o->dynu, c);
-	if (loads && o->mond && mond_read(c, &o->mond_options, &mond, err) < 0)
+		dynu_apply(&t->dynu, c);
+	if (loads && t->mond && mond_read(c, &t->mond_options, &mond, err) < 0)
 		return -1;
-	cluster_finish(c, &o->load);
+	cluster_finish(c, &t->load);
 	mond_set_nodes(c, &mond);
 	return 0;
 }
@@ -253,129 +253,128 @@ static char *read_file(const char *path, size_t *ret_len, struct error *err)
 	return text;
 }
 
-static int load_text(struct cluster *c, const struct tool_options *o,
-		     struct buf *ret_text, struct error *err)
+static int load_text(struct tool *t, struct cluster *c, struct error *err)
 {
-	ret_text->data = read_file(o->text_file, &ret_text->len, err);
-	if (ret_text->data == NULL)
+	t->text.data = read_file(t->text_file, &t->text.len, err);
+	if (t->text.data == NULL)
 		return -1;
 	/* A string would end there. */
-	for (size_t i = 0; i < ret_text->len; i++)
-		if (ret_text->data[i] == '\0')
-			ret_text->data[i] = ' ';
-	return text_read(c, ret_text->data, err);
+	for (size_t i = 0; i < t->text.len; i++)
+		if (t->text.data[i] == '\0')
+			t->text.data[i] = ' ';
+	return text_read(c, t->text.data, err);
 }
 
 /* The cluster of a request. */
-static int load_request(struct cluster *c, const struct tool_options *o,
-			struct buf *ret_text, const struct jval **ret_top,
-			struct error *err)
+static int load_request(struct tool *t, struct cluster *c,
+			const struct jval **ret_top, struct error *err)
 {
-	ret_text->data = read_file(o->request_file, &ret_text->len, err);
-	if (ret_text->data == NULL)
+	t->text.data = read_file(t->request_file, &t->text.len, err);
+	if (t->text.data == NULL)
 		return -1;
-	*ret_top = jtext_parse(&c->arena, ret_text->data, ret_text->len, err);
+	*ret_top = jtext_parse(&c->arena, t->text.data, t->text.len, err);
 	if (*ret_top == NULL)
 		return -1;
-	return request_load(c, *ret_top, o->kvm_node_memory, err);
+	return request_load(c, *ret_top, t->kvm_node_memory, err);
 }
 
-static int ask_luxi(struct cluster *c, const struct tool_options *o,
-		    struct buf *ret_text, struct error *err)
+static struct luxi *connect_luxi(const struct tool *t, struct error *err)
 {
-	auto_free char *path = live_socket(o->luxi_socket, err);
-	struct luxi *luxi = path != NULL ? luxi_connect(path, err) : NULL;
+	auto_free char *path = live_socket(t->luxi_socket, err);
+
+	return path != NULL ? luxi_connect(path, err) : NULL;
+}
+
+static int ask_luxi(struct tool *t, struct cluster *c, struct error *err)
+{
+	struct luxi *luxi = connect_luxi(t, err);
 	int rc = -1;
 
 	if (luxi != NULL)
-		rc = live_read(c, luxi, o->kvm_node_memory, ret_text, err);
+		rc = live_read(c, luxi, t->kvm_node_memory, &t->text, err);
 	luxi_close(luxi);
 	return rc;
 }
 
-static int ask_rapi(struct cluster *c, const struct tool_options *o,
-		    struct buf *ret_text, struct error *err)
+static int ask_rapi(struct tool *t, struct cluster *c, struct error *err)
 {
-	struct rapi *rapi = rapi_new(o->rapi_address);
-	int rc = live_read_rapi(c, rapi, o->kvm_node_memory, ret_text, err);
+	struct rapi *rapi = rapi_new(t->rapi_address);
+	int rc = live_read_rapi(c, rapi, t->kvm_node_memory, &t->text, err);
 
 	rapi_free(rapi);
 	return rc;
 }
 
-static bool use_rapi(const struct tool_options *o)
+static bool use_rapi(const struct tool *t)
 {
-	return o->rapi_address != NULL && o->rapi_address[0] != '\0';
+	return t->rapi_address != NULL && t->rapi_address[0] != '\0';
 }
 
 /* *ret_top: a request, when the cluster comes from one. */
-static int load(struct cluster *c, const struct tool_options *o,
-		struct buf *ret_text, const struct jval **ret_top,
+static int load(struct tool *t, struct cluster *c, const struct jval **ret_top,
 		struct error *err)
 {
-	if (o->simulate.n > 0)
-		return simulate_clusters(c, &o->simulate, err);
-	if (o->use_luxi)
-		return ask_luxi(c, o, ret_text, err);
-	if (use_rapi(o))
-		return ask_rapi(c, o, ret_text, err);
-	if (o->text_file != NULL)
-		return load_text(c, o, ret_text, err);
-	if (o->request_file != NULL)
-		return load_request(c, o, ret_text, ret_top, err);
+	if (t->simulate.n > 0)
+		return simulate_clusters(c, &t->simulate, err);
+	if (t->use_luxi)
+		return ask_luxi(t, c, err);
+	if (use_rapi(t))
+		return ask_rapi(t, c, err);
+	if (t->text_file != NULL)
+		return load_text(t, c, err);
+	if (t->request_file != NULL)
+		return load_request(t, c, ret_top, err);
 	return error_set(err, ERR_REQUEST, NULL,
 			 "No backend selected! Exiting.");
 }
 
 /* What else is said about the cluster has to be right, too: the question of a
  * request, though it does not matter, and the instances that options name. */
-static int check_rest(struct cluster *c, const struct tool_options *o,
+static int check_rest(const struct tool *t, struct cluster *c,
 		      const struct jval *top, struct error *err)
 {
 	struct request request = {0};
 
-	if (top != NULL && request_ask(c, top, &o->load, &request, err) < 0)
+	if (top != NULL && request_ask(c, top, &t->load, &request, err) < 0)
 		return -1;
-	return restrict_moves(c, o, err);
+	return restrict_moves(t, c, err);
 }
 
 /* In place of what the policies say. */
-static void set_failures(struct cluster *c, const struct tool_options *o)
+static void set_failures(const struct tool *t, struct cluster *c)
 {
-	for (int g = 0; g < c->n_groups && o->has_max_node_failures; g++)
+	for (int g = 0; g < c->n_groups && t->has_max_node_failures; g++)
 		c->groups[g].policy.max_node_failures =
-			(int)o->max_node_failures;
+			(int)t->max_node_failures;
 }
 
-int tool_read(struct cluster *c, const struct tool_options *o,
-	      struct buf *ret_text, struct error *err)
+int tool_read(struct tool *t, struct cluster *c, struct error *err)
 {
 	auto_buf struct buf warning = {0};
 	const struct jval *top = NULL;
 
-	if (o->use_luxi + use_rapi(o) + (o->text_file != NULL) > 1)
+	if (t->use_luxi + use_rapi(t) + (t->text_file != NULL) > 1)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Only one of the rapi, luxi, and data files "
 				 "options should be given.");
-	if (load(c, o, ret_text, &top, err) < 0)
+	if (load(t, c, &top, err) < 0)
 		return error_wrap(err, "failed to load data, aborting");
-	set_failures(c, o);
-	if (tool_finish(c, o, err) < 0)
+	set_failures(t, c);
+	if (tool_finish(t, c, err) < 0)
 		return -1;
-	if (check_rest(c, o, top, err) < 0)
+	if (check_rest(t, c, top, err) < 0)
 		return error_wrap(err, "failed to load data, aborting");
 	cluster_check(c, &warning);
-	if (o->verbose != 0 && warning.len > 0)
+	if (t->verbose != 0 && warning.len > 0)
 		fputs(warning.data, stderr);
 	return 0;
 }
 
-int tool_set_offline(struct cluster *c, const struct tool_options *o,
-		     struct error *err)
+int tool_set_offline(const struct tool *t, struct cluster *c, struct error *err)
 {
 	auto_free bool *marks = xcalloc((size_t)c->n_nodes + 1, sizeof(*marks));
 
-	if (find_offline(c, &o->offline, marks, err) < 0)
+	if (find_offline(c, &t->offline, marks, err) < 0)
 		return -1;
 	for (int i = 0; i < c->n_nodes; i++) {
 		c->nodes[i].told_offline = marks[i] && !c->nodes[i].offline;
@@ -384,12 +383,11 @@ int tool_set_offline(struct cluster *c, const struct tool_options *o,
 	return 0;
 }
 
-int tool_load(struct cluster *c, const struct tool_options *o,
-	      struct buf *ret_text, struct error *err)
+int tool_load(struct tool *t, struct cluster *c, struct error *err)
 {
-	if (tool_read(c, o, ret_text, err) < 0)
+	if (tool_read(t, c, err) < 0)
 		return -1;
-	return tool_set_offline(c, o, err);
+	return tool_set_offline(t, c, err);
 }
 
 /* A policy as Haskell shows records. */
@@ -428,39 +426,18 @@ static void show_policy(struct buf *b, const struct policy *p)
 	buf_addc(b, '}');
 }
 
-/* From which verbosity on a program prints tags, policy and suffix. */
-struct levels {
-	int tags, policy, suffix;
-};
-
-static struct levels levels_of(const struct tool_options *o)
+void tool_print_loaded(const struct tool *t, const struct cluster *c)
 {
-	static const struct levels of_hbal = {2, 2, 2},
-				   of_hinfo = {INT_MIN, 3, 3},
-				   of_others = {2, 3, 3};
-
-	switch (tool_program(o->program)) {
-	case HBAL:
-		return of_hbal;
-	case HINFO:
-		return of_hinfo;
-	default:
-		return of_others;
-	}
-}
-
-void tool_print_loaded(const struct cluster *c, const struct tool_options *o)
-{
-	struct levels levels = levels_of(o);
+	const struct tool_levels *levels = &t->program->levels;
 	auto_buf struct buf b = {0};
 
-	if (o->verbose >= levels.tags) {
+	if (t->verbose >= levels->tags) {
 		buf_adds(&b, "Loaded cluster tags: ");
 		for (size_t i = 0; i < c->n_tags; i++)
 			buf_addf(&b, "%s%s", i > 0 ? "," : "", c->tags[i]);
 		buf_addc(&b, '\n');
 	}
-	if (o->verbose >= levels.policy) {
+	if (t->verbose >= levels->policy) {
 		buf_adds(&b, "Loaded cluster ipolicy: ");
 		show_policy(&b, &c->policy);
 		buf_addc(&b, '\n');
@@ -469,36 +446,88 @@ void tool_print_loaded(const struct cluster *c, const struct tool_options *o)
 		fputs(b.data, stdout);
 }
 
-void tool_print_suffix(const struct cluster *c, const struct tool_options *o)
+void tool_print_suffix(const struct tool *t, const struct cluster *c)
 {
 	const char *name = c->n_nodes > 0 ? c->nodes[0].name : "";
 
-	if (o->verbose >= levels_of(o).suffix && c->suffix_len > 0)
+	if (t->verbose >= t->program->levels.suffix && c->suffix_len > 0)
 		printf("Note: Stripping common suffix of '%s' from names\n",
 		       name + strlen(name) - c->suffix_len);
 }
 
-int tool_main(const char *program, int argc, char **argv, tool_fn run)
+int tool_main(const struct tool_program *p, int argc, char **argv, tool_fn run)
 {
-	struct tool_options o;
 	struct cluster c = {0};
-	auto_buf struct buf text = {0};
 	struct error err;
+	struct tool *t;
 	int rc;
 
 	/* Tables of all nodes come and go at each step. */
 	mallopt(M_MMAP_THRESHOLD, KEPT_MEMORY);
 	mallopt(M_TRIM_THRESHOLD, KEPT_MEMORY);
-	rc = tool_parse(&o, program, argc, argv) - 1;
-
+	t = tool_parse(p, argc, argv, &rc);
+	if (t == NULL)
+		return rc;
+	rc = run(t, &c, &err);
 	if (rc < 0) {
-		rc = run(&c, &o, &text, &err);
-		if (rc < 0) {
-			tool_error(err.text);
-			rc = 1;
-		}
+		tool_error(err.text);
+		rc = 1;
 	}
 	cluster_done(&c);
-	tool_done(&o);
+	tool_free(t);
 	return rc;
+}
+
+/* --- what a program may know of it --- */
+
+const void *tool_options(const struct tool *t, const struct tool_program *p)
+{
+	assert(t->program == p);
+	return t->options;
+}
+
+const char *tool_argument(const struct tool *t)
+{
+	return t->argument;
+}
+
+bool tool_has_data(const struct tool *t)
+{
+	return t->text_file != NULL || tool_is_simulated(t);
+}
+
+bool tool_is_simulated(const struct tool *t)
+{
+	return t->simulate.n > 0;
+}
+
+bool tool_asks_mond(const struct tool *t)
+{
+	return t->mond;
+}
+
+bool tool_max_node_failures(const struct tool *t, int *ret)
+{
+	*ret = (int)t->max_node_failures;
+	return t->has_max_node_failures;
+}
+
+const struct load_options *tool_loads(const struct tool *t)
+{
+	return &t->load;
+}
+
+const char *tool_name(const struct tool *t)
+{
+	return t->program->name;
+}
+
+struct luxi *tool_luxi(const struct tool *t, struct error *err)
+{
+	if (t->use_luxi)
+		return connect_luxi(t, err);
+	error_set(err, ERR_PREREQ, NULL,
+		  "%s: Execution of commands possible only on LUXI",
+		  tool_name(t));
+	return NULL;
 }

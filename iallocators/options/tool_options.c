@@ -1,293 +1,219 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads command lines by the table of options (tool_table.h). */
-#include <getopt.h>
-#include <limits.h>
+/* Reads the command line of a program: lib/options parses it, and each value
+ * goes where a row of a table says.  The rows of the program are about its own
+ * struct, those of this file about struct tool. */
 #include <stdio.h>
 #include <string.h>
 
 #include "gantry-config.h"
-#include "iallocators/balance/cost.h"
 #include "iallocators/input/request.h"
 #include "iallocators/input/simulate.h"
 #include "iallocators/input/text.h"
-#include "iallocators/options/tool_table.h"
-#include "iallocators/place/explain.h"
+#include "iallocators/options/tool_help.h"
+#include "iallocators/options/tool_private.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 
-/* What getopt_long() gives for entry i of the table. */
-#define OPTION_BASE 256
+/* What tool.c keeps of the options, whichever program takes them. */
+static const struct tool_place kept[] = {
+	PUT(TEXT_DATA, struct tool, text_file),
+	PUT(MASTER, struct tool, rapi_address),
+	PUT_GIVEN(LUXI, struct tool, luxi_socket, use_luxi),
+	PUT(IALLOC_SRC, struct tool, request_file),
+	PUT(SIMULATE, struct tool, simulate),
+	PUT(OFFLINE, struct tool, offline),
+	PUT(STATIC_KVM_NODE_MEMORY, struct tool, kvm_node_memory),
+	PUT(DYNU_FILE, struct tool, dynu_file),
+	SET(IGNORE_DYNU, struct tool, load.ignore_dynamic),
+	PUT(MOND, struct tool, mond),
+	PUT(MOND_DATA, struct tool, mond_options.file),
+	SET(EXIT_ON_MISSING_MOND_DATA, struct tool, mond_options.all_or_fail),
+	SET(MOND_XEN, struct tool, mond_options.per_instance),
+	PUT(EXCLUSION_TAGS, struct tool, exclusion_tags),
+	PUT(MAX_CPU, struct tool, load.max_cpu_ratio),
+	PUT(MIN_DISK, struct tool, load.min_disk_ratio),
+	PUT(SELECT_INSTANCES, struct tool, selected),
+	PUT(EXCLUDE_INSTANCES, struct tool, excluded),
+	PUT_GIVEN(MAX_NODE_FAILURES, struct tool, max_node_failures,
+		  has_max_node_failures),
+	PUT(VERBOSE, struct tool, more),
+	PUT(QUIET, struct tool, less),
+};
 
-/* "low", "normal" or "high". */
-static bool read_priority(const char *text, int *ret)
+/* --- numbers as the reference reads them --- */
+
+static const char *label_of(const struct opt *o)
 {
-	static const struct {
-		const char *name;
-		int value;
-	} names[] = {{"low", 10}, {"normal", 0}, {"high", -10}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(names[i].name, text) == 0) {
-			*ret = names[i].value;
-			return true;
-		}
-	return false;
+	return o->label != NULL ? o->label : o->name;
 }
 
-static bool read_size(const char *text, double *ret)
+static int read_int(const struct opt *o, const char *text, int64_t *ret,
+		    struct error *err)
 {
-	struct error why; /* take() has words for it */
-	int64_t mib;
-
-	if (simulate_size("", text, &mib, &why) < 0)
-		return false;
-	*ret = (double)mib;
-	return true;
+	return text_int(label_of(o), text, ret, err);
 }
 
-static bool read_yes(const char *text, bool *ret)
+static int read_double(const struct opt *o, const char *text, double *ret,
+		       struct error *err)
 {
-	*ret = text == NULL || strcmp(text, "yes") == 0;
-	return *ret || strcmp(text, "no") == 0;
+	return text_double(label_of(o), text, ret, err);
 }
 
-/* One of several words, as its number. */
-static bool read_word(const char *text, const char *const *words, int n,
-		      int *ret)
-{
-	for (int i = 0; i < n; i++)
-		if (strcmp(words[i], text) == 0) {
-			*ret = i;
-			return true;
-		}
-	return false;
-}
-
-static int wrong(struct error *err, const char *before, const char *text,
-		 const char *after)
-{
-	return error_set(err, ERR_REQUEST, NULL, "%s '%s'%s", before, text,
-			 after);
-}
-
-static int store_template(const char **place, const char *value,
-			  struct error *err)
-{
-	if (cluster_find_template(value) == NO_INDEX)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "Invalid string value for type DiskTemplate: "
-				 "\"%s\"",
-				 value);
-	*place = value;
-	return 0;
-}
-
-/* A whole number between two others. */
-static int store_int(const struct tool_option *o, const char *value,
-		     int64_t min, int64_t max, int64_t *place,
+static int read_size(const struct opt *o, const char *text, int64_t *ret,
 		     struct error *err)
 {
-	const char *label = o->label != NULL ? o->label : o->name;
+	struct error why; /* the option has words for it */
 
-	if (text_int(label, value, place, err) < 0)
-		return -1;
-	if (*place >= min && *place <= max)
+	if (simulate_size("", text, ret, &why) == 0)
 		return 0;
-	return error_set(err, ERR_REQUEST, NULL,
-			 "Invalid value of the %s (expected %s %jd)", o->name,
-			 *place < min ? ">=" : "<=",
-			 (intmax_t)(*place < min ? min : max));
+	return error_set(err, ERR_REQUEST, NULL, "%s%s%s", o->before, text,
+			 o->after);
 }
 
-static int store_double(const struct tool_option *o, const char *value,
-			double *place, struct error *err)
+/* Without a misfit(): each option whose value may be none has words of its
+ * own. */
+static const struct opt_style style = {
+	.integer = read_int,
+	.real = read_double,
+	.size = read_size,
+	.tells_words = true,
+};
+
+/* --- where values go --- */
+
+static const struct tool_place *find_place(const struct tool_place *places,
+					   size_t n, const struct opt *o)
 {
-	const char *label = o->label != NULL ? o->label : o->name;
-
-	if (text_double(label, value, place, err) < 0)
-		return -1;
-	if (o->kind == KIND_NUMBER || !(*place <= 0))
-		return 0;
-	return error_set(err, ERR_REQUEST, NULL,
-			 "Invalid value of the %s ratio, expected >0", o->name);
-}
-
-/* Words that stand for something. */
-static int store_word(enum option_kind kind, void *place, const char *value,
-		      struct error *err)
-{
-	static const char *const forms[] = {"text", "json"}, *const versions[] =
-								     {"2", "1"};
-	int n = 0;
-
-	switch (kind) {
-	case KIND_YES:
-		if (read_yes(value, place))
-			return 0;
-		return wrong(err, "Invalid choice", value,
-			     ", pass one of 'yes' or 'no'");
-	case KIND_FORMAT:
-	case KIND_EXPLAIN:
-		if (value != NULL && !read_word(value, forms, 2, &n))
-			return wrong(err, "Invalid form", value,
-				     ", pass one of 'text' or 'json'");
-		if (kind == KIND_FORMAT)
-			*(bool *)place = n == 1;
-		else
-			*(enum explain_format *)place =
-				n == 1 ? EXPLAIN_JSON : EXPLAIN_TEXT;
-		return 0;
-	case KIND_PROTOCOL:
-		if (!read_word(value, versions, 2, &n))
-			return wrong(err, "Unknown version", value,
-				     ", pass one of '1' or '2'");
-		*(bool *)place = n == 1;
-		return 0;
-	default:
-		if (read_priority(value, place))
-			return 0;
-		return wrong(err, "Unknown priority", value, "");
-	}
-}
-
-/* Put a value in its place. */
-static int store(void *place, const struct tool_option *o, const char *value,
-		 struct error *err)
-{
-	switch (o->kind) {
-	case KIND_TEMPLATE:
-		return store_template(place, value, err);
-	case KIND_TEXT:
-		*(const char **)place = value;
-		return 0;
-	case KIND_COUNT:
-		return store_int(o, value, INT64_MIN, INT64_MAX, place, err);
-	case KIND_NATURAL:
-		return store_int(o, value, 0, INT_MAX, place, err);
-	case KIND_SMALL:
-		return store_int(o, value, 1, EXPLAIN_LIMIT_MAX, place, err);
-	case KIND_NUMBER:
-	case KIND_POSITIVE:
-		return store_double(o, value, place, err);
-	case KIND_SIZE:
-		if (read_size(value, place))
-			return 0;
-		return wrong(err, "Invalid size", value,
-			     ", pass one like 500g");
-	case KIND_LIST:
-		if (*value != '\0')
-			str_split(place, value, ',');
-		return 0;
-	case KIND_ADD:
-		strv_add(place, value);
-		return 0;
-	case KIND_MORE:
-		++*(int *)place;
-		return 0;
-	case KIND_LESS:
-		--*(int *)place;
-		return 0;
-	case KIND_NOTHING:
-		return 0;
-	default:
-		return store_word(o->kind, place, value, err);
-	}
-}
-
-/* 0, or 1 + the exit code. */
-static int take(struct tool_options *o, const struct tool_option *option,
-		const char *value)
-{
-	char *base = (char *)o;
-	struct error err;
-
-	if (option->given != 0)
-		*(bool *)(base + option->given) = true;
-	switch (option->kind) {
-	case KIND_HELP:
-		tool_usage(stdout, o->program);
-		return 1;
-	case KIND_VERSION:
-		printf("%s (gantry) " GANTRY_VERSION "\n", o->program);
-		return 1;
-	case KIND_COMPLETION:
-		tool_completion(o->program);
-		return 1;
-	default:
-		break;
-	}
-	/* The number stays as it is when only the option is given. */
-	if (value == NULL && option->kind == KIND_POSITIVE)
-		return 0;
-	if (store(base + option->value, option, value, &err) == 0)
-		return 0;
-	fprintf(stderr, "Error while parsing command line arguments:\n%s\n",
-		err.text);
-	return 2;
-}
-
-static int has_arg(const struct tool_option *o)
-{
-	if (o->arg == NULL)
-		return no_argument;
-	return o->arg[0] == '[' ? optional_argument : required_argument;
-}
-
-/* The program's part of the table, as getopt_long() wants it. */
-static struct option *long_options(unsigned program)
-{
-	struct option *list = xcalloc(tool_table_n + 1, sizeof(*list));
-	size_t n = 0;
-
-	for (size_t i = 0; i < tool_table_n; i++)
-		if ((tool_table[i].programs & program) != 0)
-			list[n++] = (struct option){tool_table[i].name,
-						    has_arg(&tool_table[i]),
-						    NULL, OPTION_BASE + (int)i};
-	return list;
-}
-
-static void add_letters(struct buf *b, unsigned program)
-{
-	for (size_t i = 0; i < tool_table_n; i++)
-		if (tool_table[i].letter != 0 &&
-		    (tool_table[i].programs & program) != 0)
-			buf_addf(b, "%c%.*s", tool_table[i].letter,
-				 has_arg(&tool_table[i]), "::");
-}
-
-static const struct tool_option *find(int found)
-{
-	if (found >= OPTION_BASE)
-		return &tool_table[found - OPTION_BASE];
-	for (size_t i = 0; i < tool_table_n; i++)
-		if (found == tool_table[i].letter)
-			return &tool_table[i];
+	for (size_t i = 0; i < n; i++)
+		if (places[i].opt == o &&
+		    (places[i].value != NOWHERE || places[i].given != NOWHERE))
+			return &places[i];
 	return NULL;
 }
 
+static void add_words(struct strv *to, const struct strv *words)
+{
+	for (size_t i = 0; i < words->n; i++)
+		strv_add(to, words->items[i]);
+}
+
+/* A value that was left out changes nothing, unless it is a text or has a
+ * number that is meant then. */
+static void put(void *place, const struct opt *o, const struct opt_value *v)
+{
+	switch (o->kind) {
+	case KIND_FLAG:
+		++*(int *)place;
+		break;
+	case KIND_TEXT:
+		if (o->repeat)
+			strv_add(place, v->text);
+		else
+			*(const char **)place = v->text;
+		break;
+	case KIND_INT:
+	case KIND_SIZE:
+		*(int64_t *)place = v->integer;
+		break;
+	case KIND_FLOAT:
+		if (v->text != NULL)
+			*(double *)place = v->real;
+		break;
+	case KIND_WORDS:
+		add_words(place, &v->words);
+		break;
+	default:
+		*(int *)place = (int)v->integer;
+		break;
+	}
+}
+
+/* Read and keep one value. */
+static int store(struct tool *t, const struct opt *o, const char *text,
+		 struct error *err)
+{
+	const struct tool_program *p = t->program;
+	const struct tool_place *place = find_place(p->places, p->n_places, o);
+	char *base = place != NULL ? t->options : (void *)t;
+	struct opt_value value;
+
+	if (place == NULL)
+		place = find_place(kept, ARRAY_SIZE(kept), o);
+	if (place == NULL)
+		return 0;
+	if (place->given != NOWHERE)
+		*(bool *)(base + place->given) = true;
+	if (place->value == NOWHERE)
+		return 0;
+	if (opt_read(&style, o, text, &value, err) < 0)
+		return -1;
+	put(base + place->value, o, &value);
+	opt_value_done(&value);
+	return 0;
+}
+
+/* Print what some options ask for; whether it is one of these. */
+static bool show(const struct tool_program *p, const struct opt *o)
+{
+	if (o == &TOOL_HELP)
+		tool_usage(stdout, p);
+	else if (o == &TOOL_VERSION)
+		printf("%s (gantry) " GANTRY_VERSION "\n", p->name);
+	else if (o == &TOOL_HELP_COMPLETION)
+		tool_completion(p);
+	else
+		return false;
+	return true;
+}
+
+/* --- the command line --- */
+
+/* 0, or 1 + the exit code. */
+static int take_options(struct tool *t, struct opt_line *line)
+{
+	const struct opt *o;
+	const char *text;
+	struct error err;
+	int rc;
+
+	while ((rc = opt_next(line, &o, &text, &err)) > 0) {
+		if (show(t->program, o))
+			return 1;
+		if (store(t, o, text, &err) == 0)
+			continue;
+		fprintf(stderr,
+			"Error while parsing command line arguments:\n%s\n",
+			err.text);
+		return 2;
+	}
+	if (rc == 0)
+		return 0;
+	tool_usage(stderr, t->program);
+	return 3;
+}
+
 /* Files are read before the cluster is asked for. */
-static int read_files(struct tool_options *o)
+static int read_files(struct tool *t)
 {
 	struct error err;
 
-	if (o->dynu_file == NULL ||
-	    dynu_read(o->dynu_file, &o->dynu, &err) == 0)
+	if (t->dynu_file == NULL ||
+	    dynu_read(t->dynu_file, &t->dynu, &err) == 0)
 		return 0;
 	tool_error(err.text);
 	return 2;
 }
 
 /* hail wants a file, the others nothing. */
-static int take_arguments(struct tool_options *o, int n, char **list)
+static int take_arguments(struct tool *t, int n, char **list)
 {
-	bool hail = tool_program(o->program) == HAIL;
+	bool file = t->program->takes_file;
 
-	if (n == hail) {
-		o->argument = hail ? list[0] : NULL;
+	if (n == file) {
+		t->argument = file ? list[0] : NULL;
 		return 0;
 	}
-	if (!hail)
+	if (!file)
 		tool_error("This program doesn't take any arguments.");
 	else
 		tool_error(n == 0 ? "This program needs an input file."
@@ -296,54 +222,72 @@ static int take_arguments(struct tool_options *o, int n, char **list)
 	return 2;
 }
 
-int tool_parse(struct tool_options *o, const char *program, int argc,
-	       char **argv)
+static int parse(struct tool *t, int argc, char **argv)
 {
-	auto_free struct option *options = long_options(tool_program(program));
-	auto_buf struct buf letters = {0};
-	int found, rc = 0;
+	const struct tool_program *p = t->program;
+	struct opt_line line;
+	int rc;
 
-	*o = (struct tool_options){.program = program,
-				   .verbose = 1,
-				   .max_length = -1,
-				   .spindle_use = -1,
-				   .kvm_node_memory = KVM_NODE_MEMORY,
-				   .min_score = 1e-9,
-				   .minimal_resources = 2,
-				   .target_resources = 2,
-				   .min_gain = 0.01,
-				   .min_gain_limit = 0.1,
-				   .move_cost = COST_PRICE,
-				   .load = {.max_cpu_ratio = -1}};
-	add_letters(&letters, tool_program(program));
-	while (rc == 0 && (found = getopt_long(argc, argv, letters.data,
-					       options, NULL)) != -1) {
-		const struct tool_option *option = find(found);
-
-		if (option != NULL) {
-			rc = take(o, option, optarg);
-		} else {
-			tool_usage(stderr, program);
-			rc = 3;
-		}
-	}
+	opt_line_init(&line, &style, false, argc, argv);
+	for (size_t i = 0; i < p->n_places; i++)
+		opt_line_add(&line, p->places[i].opt);
+	rc = take_options(t, &line);
 	if (rc == 0)
-		rc = take_arguments(o, argc - optind, argv + optind);
-	if (rc == 0)
-		rc = read_files(o);
-	o->load.exclusion_tags = (const char **)o->exclusion_tags.items;
-	o->load.n_exclusion_tags = o->exclusion_tags.n;
-	return rc;
+		rc = take_arguments(t, line.n_args, line.args);
+	opt_line_done(&line);
+	return rc != 0 ? rc : read_files(t);
 }
 
-void tool_done(struct tool_options *o)
+/* What follows from all options together. */
+static void complete(struct tool *t)
 {
-	strv_done(&o->offline);
-	strv_done(&o->selected);
-	strv_done(&o->excluded);
-	strv_done(&o->exclusion_tags);
-	strv_done(&o->node_tags);
-	strv_done(&o->restriction);
-	dynu_done(&o->dynu);
-	strv_done(&o->simulate);
+	int verbose = 1 + t->more - t->less;
+
+	t->verbose = verbose;
+	if (t->program->verbose != NOWHERE)
+		*(int *)((char *)t->options + t->program->verbose) = verbose;
+	t->load.exclusion_tags = (const char **)t->exclusion_tags.items;
+	t->load.n_exclusion_tags = t->exclusion_tags.n;
+}
+
+struct tool *tool_parse(const struct tool_program *p, int argc, char **argv,
+			int *ret_code)
+{
+	struct tool *t = xcalloc(1, sizeof(*t));
+	int rc;
+
+	*t = (struct tool){.program = p,
+			   .options = xalloc(p->size),
+			   .kvm_node_memory = KVM_NODE_MEMORY,
+			   .load = {.max_cpu_ratio = -1}};
+	memcpy(t->options, p->defaults, p->size);
+	rc = parse(t, argc, argv);
+	complete(t);
+	if (rc == 0)
+		return t;
+	*ret_code = rc - 1;
+	tool_free(t);
+	return NULL;
+}
+
+/* Free the lists that the rows name. */
+static void free_lists(char *base, const struct tool_place *places, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct opt *o = places[i].opt;
+
+		if (places[i].value != NOWHERE &&
+		    (o->kind == KIND_WORDS || o->repeat))
+			strv_done((struct strv *)(base + places[i].value));
+	}
+}
+
+void tool_free(struct tool *t)
+{
+	free_lists(t->options, t->program->places, t->program->n_places);
+	free_lists((char *)t, kept, ARRAY_SIZE(kept));
+	dynu_done(&t->dynu);
+	buf_done(&t->text);
+	free(t->options);
+	free(t);
 }

@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "gantry-config.h"
-#include "iallocators/live/live.h"
 #include "iallocators/tools/jobs.h"
 #include "lib/base/mem.h"
+#include "lib/client/luxi.h"
 #include "lib/json/json.h"
 
 /* Between two looks at jobs that run. */
@@ -37,24 +37,25 @@ static void catch_signals(void)
 }
 
 /* What each opcode says about its origin. */
-static json_t *reason(const struct tool_options *o)
+static json_t *reason(const char *program, const struct jobs_opts *o)
 {
 	auto_free char *called = xprintf("%s (gantry) version %s called",
-					 o->program, GANTRY_VERSION);
+					 program, GANTRY_VERSION);
 	struct timespec now;
 	int64_t ns;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (o->reason == NULL)
-		return json_make("[[s, s, I]]", o->program, called,
+		return json_make("[[s, s, I]]", program, called,
 				 (json_int_t)ns);
-	return json_make("[[s, s, I], [s, s, I]]", o->program, o->reason,
-			 (json_int_t)ns, o->program, called, (json_int_t)ns);
+	return json_make("[[s, s, I], [s, s, I]]", program, o->reason,
+			 (json_int_t)ns, program, called, (json_int_t)ns);
 }
 
 /* What all opcodes of a job say besides what they do. */
-static void sign(json_t *job, const char *comment, const struct tool_options *o)
+static void sign(json_t *job, const char *comment, const char *program,
+		 const struct jobs_opts *o)
 {
 	json_t *op;
 	size_t i;
@@ -63,7 +64,7 @@ static void sign(json_t *job, const char *comment, const struct tool_options *o)
 		json_object_set_new(op, "priority", json_integer(o->priority));
 		json_object_set_new(op, "depends", json_null());
 		json_object_set_new(op, "comment", json_string(comment));
-		json_object_set_new(op, "reason", reason(o));
+		json_object_set_new(op, "reason", reason(program, o));
 	}
 }
 
@@ -216,32 +217,24 @@ json_t *execute_moves(const struct cluster *c, const struct balance_step *steps,
 	return sets;
 }
 
-int execute_sets(json_t *sets, const char *doing, const struct tool_options *o,
-		 struct error *err)
+int execute_sets(json_t *sets, const char *doing, const struct tool *t,
+		 const struct jobs_opts *o, struct error *err)
 {
 	auto_json json_t *owned = sets;
 	auto_free char *comment =
 		xprintf("%s (gantry) version %s", doing, GANTRY_VERSION);
-	auto_free char *path = NULL;
-	struct luxi *luxi;
+	struct luxi *luxi = tool_luxi(t, err);
 	json_t *jobs, *job;
 	size_t i, k;
 	int rc;
 
-	if (!o->use_luxi)
-		return error_set(err, ERR_PREREQ, NULL,
-				 "%s: Execution of commands possible only on "
-				 "LUXI",
-				 o->program);
-	json_array_foreach (sets, i, jobs)
-		json_array_foreach (jobs, k, job)
-			sign(job, comment, o);
-	path = live_socket(o->luxi_socket, err);
-	luxi = path != NULL ? luxi_connect(path, err) : NULL;
 	if (luxi == NULL)
 		return -1;
+	json_array_foreach (sets, i, jobs)
+		json_array_foreach (jobs, k, job)
+			sign(job, comment, tool_name(t), o);
 	catch_signals();
-	rc = run_sets(luxi, owned, o->first_job_group, err);
+	rc = run_sets(luxi, owned, o->first_set, err);
 	luxi_close(luxi);
 	return rc;
 }

@@ -19,7 +19,7 @@ json_t *execute_moves(const struct cluster *c, const struct balance_step *steps,
  * ends it.  An interrupt lets the present set end, a termination ends the wait
  * at once; what runs, runs on.  The opcodes get a comment ("rebalancing via
  * hbal"), which tells the version, too. */
-int execute_sets(json_t *sets STEALS, const char *doing,
-		 const struct tool_options *o, struct error *err);
+int execute_sets(json_t *sets STEALS, const char *doing, const struct tool *t,
+		 const struct jobs_opts *o, struct error *err);
 
 #endif

@@ -17,55 +17,47 @@
 #define REQUEST_MAX (256 << 20)
 
 /* What the options mean for placement. */
-static struct hail_options options_of(const struct tool_options *o)
+static struct hail_options options_of(const struct tool *t)
 {
-	return (struct hail_options){
+	const struct hail_opts *o = tool_options(t, &hail_program);
+	struct hail_options ret = {
 		.ignore_soft_errors = o->ignore_soft_errors,
 		.no_capacity_checks = o->no_capacity_checks,
 		.dedicated_per_group = o->dedicated_per_group,
 		.has_restriction = o->has_restriction,
 		.restriction = (const char **)o->restriction.items,
 		.n_restriction = o->restriction.n,
-		.has_max_node_failures = o->has_max_node_failures,
-		.max_node_failures = (int)o->max_node_failures,
-		.protocol1 = o->protocol1,
-		.explain = o->explain,
+		.protocol1 = o->protocol == 1,
+		.explain = (enum explain_format)o->explain,
 		.explain_limit = (int)o->explain_limit,
 		.has_kvm_memory = true,
 		.kvm_memory = o->kvm_node_memory};
+
+	ret.has_max_node_failures =
+		tool_max_node_failures(t, &ret.max_node_failures);
+	return ret;
 }
 
-/* What the options ask for beside the answer. */
-struct beside {
-	const struct tool_options *o;
-	struct buf text; /* of the cluster that is read; it points there */
-};
-
+/* What the options ask for beside the answer; arg is the run. */
 static int load_other(void *arg, struct cluster *ret, struct error *err)
 {
-	struct beside *b = arg;
-
-	return tool_load(ret, b->o, &b->text, err);
+	return tool_load(arg, ret, err);
 }
 
 static int finish_with_loads(void *arg, struct cluster *c, struct error *err)
 {
-	const struct beside *b = arg;
-
-	return tool_finish(c, b->o, err);
+	return tool_finish(arg, c, err);
 }
 
 static int show(void *arg, struct cluster *c, bool after, struct error *err)
 {
-	const struct tool_options *o = ((struct beside *)arg)->o;
+	const struct hail_opts *o = tool_options(arg, &hail_program);
 	struct nodeset all = cluster_all_nodes(c);
 
-	if (o->print_nodes)
-		listing_print_nodes(c, &all, o->node_fields,
-				    after ? "Final cluster"
-					  : "Initial cluster");
+	listing_print_nodes(c, &all, &o->nodes,
+			    after ? "Final cluster" : "Initial cluster");
 	return save_state(
-		c, o, after ? "post-ialloc" : "pre-ialloc",
+		c, o->save, after ? "post-ialloc" : "pre-ialloc",
 		after ? "after iallocator run" : "before iallocator run", err);
 }
 
@@ -107,17 +99,14 @@ static int read_input(const char *name, struct buf *ret, struct error *err)
 	return rc;
 }
 
-static int run(const struct tool_options *o, struct buf *text,
-	       struct error *err)
+static int run(struct tool *t, struct buf *text, struct error *err)
 {
-	struct hail_options options = options_of(o);
-	struct beside beside = {.o = o};
-	bool elsewhere = o->text_file != NULL || o->simulate.n > 0;
+	struct hail_options options = options_of(t);
 	const struct hail_caller caller = {
-		.load = elsewhere ? load_other : NULL,
-		.finish = o->mond ? finish_with_loads : NULL,
+		.load = tool_has_data(t) ? load_other : NULL,
+		.finish = tool_asks_mond(t) ? finish_with_loads : NULL,
 		.show = show,
-		.arg = &beside,
+		.arg = t,
 	};
 	__attribute__((cleanup(hail_output_done))) struct hail_output out = {
 		.answer = {0}};
@@ -125,7 +114,6 @@ static int run(const struct tool_options *o, struct buf *text,
 
 	options.caller = &caller;
 	rc = hail_answer(text->data, text->len, &options, &out, err);
-	buf_done(&beside.text);
 	if (out.warnings.len > 0)
 		fputs(out.warnings.data, stderr);
 	if (out.explanation.len > 0)
@@ -139,20 +127,21 @@ static int run(const struct tool_options *o, struct buf *text,
 
 int main(int argc, char **argv)
 {
-	struct tool_options o;
 	auto_buf struct buf text = {0};
 	struct error err;
-	int rc = tool_parse(&o, "hail", argc, argv) - 1;
+	int rc;
+	struct tool *t = tool_parse(&hail_program, argc, argv, &rc);
 
-	if (rc < 0 && read_input(o.argument, &text, &err) < 0) {
+	if (t == NULL)
+		return rc;
+	if (read_input(tool_argument(t), &text, &err) < 0) {
 		fprintf(stderr, "hail: %s\n", err.text);
 		rc = 1;
-	}
-	if (rc < 0) {
-		rc = run(&o, &text, &err) < 0;
+	} else {
+		rc = run(t, &text, &err) < 0;
 		if (rc == 1)
 			tool_error(err.text);
 	}
-	tool_done(&o);
+	tool_free(t);
 	return rc;
 }

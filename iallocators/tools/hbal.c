@@ -44,7 +44,7 @@ static void print_score(const char *before, double score, const char *after)
 }
 
 /* The group to work on; NO_INDEX when it is not clear which. */
-static int select_group(const struct cluster *c, const struct tool_options *o)
+static int select_group(const struct cluster *c, const struct hbal_opts *o)
 {
 	int found = NO_INDEX;
 
@@ -128,7 +128,7 @@ static void print_statuses(const struct cluster *c, const struct nodeset *nodes)
 }
 
 static void print_group(const struct cluster *c, const struct nodeset *nodes,
-			int group, const struct tool_options *o)
+			int group, const struct hbal_opts *o)
 {
 	int bad_nodes, bad_instances, n = 0, violating;
 
@@ -150,7 +150,7 @@ static void print_group(const struct cluster *c, const struct nodeset *nodes,
 		printf("The cluster contains %d policy-violating nodes.\n"
 		       "Continuing, %s\n",
 		       violating,
-		       o->ignore_soft_errors
+		       o->moves.ignore_soft_errors
 			       ? "ignoring soft errors."
 			       : "but the set of moves might be too "
 				 "restricted; consider using the "
@@ -205,19 +205,19 @@ static void print_step(const struct cluster *c, int number,
 /* Into a file if -C names one. */
 static int put_commands(const struct cluster *c,
 			const struct balance_step *steps, int n,
-			const struct tool_options *o, struct error *err)
+			const struct hbal_opts *o, struct error *err)
 {
-	struct jobs_style style = jobs_style(o->commands != NULL);
+	struct jobs_style style = jobs_style(o->commands.file != NULL);
 	auto_buf struct buf commands = {0};
 
-	style.first_only = o->first_job_group;
+	style.first_only = o->jobs.first_set;
 	jobs_add(c, steps, n, &style, &commands);
-	if (o->commands != NULL)
-		return jobs_write(&commands, o->commands, err);
+	if (o->commands.file != NULL)
+		return jobs_write(&commands, o->commands.file, err);
 	printf("\n%s\n%s",
-	       o->first_job_group ? "First set of jobs:"
-				  : "Commands to run to reach the above "
-				    "solution:",
+	       o->jobs.first_set ? "First set of jobs:"
+				 : "Commands to run to reach the above "
+				   "solution:",
 	       commands.len > 0 ? commands.data : "");
 	return 0;
 }
@@ -260,7 +260,7 @@ static char *describe_free(const struct cluster *c, const struct nodeset *nodes)
 }
 
 static void print_result(const struct cluster *c, const struct nodeset *nodes,
-			 double before, int n, const struct tool_options *o)
+			 double before, int n, const struct hbal_opts *o)
 {
 	struct stats stats;
 
@@ -277,21 +277,15 @@ static void print_result(const struct cluster *c, const struct nodeset *nodes,
 		printf("Solution length=%d\n", n);
 }
 
-static struct balance_options options_of(const struct tool_options *o)
+static struct balance_options options_of(const struct hbal_opts *o)
 {
-	return (struct balance_options){
-		.evac_mode = o->evac_mode,
-		.no_disk_moves = o->no_disk_moves,
-		.no_instance_moves = o->no_instance_moves,
-		.restricted_migration = o->restricted_migration,
-		.ignore_soft_errors = o->ignore_soft_errors,
-		.max_steps = o->max_length,
-		.min_score = o->min_score,
-		.min_gain = o->min_gain,
-		.min_gain_limit = o->min_gain_limit,
-		.move_price = o->use_move_cost ? o->move_cost / COST_TIB : 0,
-		.limit_cost = o->limit_cost,
-		.max_cost = o->max_cost};
+	struct balance_options b = tool_balance_options(&o->moves);
+
+	b.restricted_migration = o->restricted_migration;
+	b.move_price = o->use_move_cost ? o->move_cost / COST_TIB : 0;
+	b.limit_cost = o->limit_cost;
+	b.max_cost = (double)o->max_cost;
+	return b;
 }
 
 /* What the moves copy, in MiB for nodes of speed 1. */
@@ -304,9 +298,10 @@ static void print_cost(const struct balance_step *steps, int n)
 	printf("Cost of the moves: %.0f MiB\n", cost);
 }
 
-static int balance(struct cluster *c, const struct nodeset *nodes,
-		   const struct tool_options *o, struct error *err)
+static int balance(const struct tool *t, struct cluster *c,
+		   const struct nodeset *nodes, struct error *err)
 {
+	const struct hbal_opts *o = tool_options(t, &hbal_program);
 	struct balance_options b = options_of(o);
 	bool with_cost = o->use_move_cost || o->limit_cost;
 	double bound = balance_bound(c, nodes);
@@ -317,49 +312,49 @@ static int balance(struct cluster *c, const struct nodeset *nodes,
 	double before;
 	int n;
 
-	listing_print(c, nodes, o, "Initial", "Initial cluster");
+	listing_print(c, nodes, &o->listing, "Initial", "Initial cluster");
 	score_stats(c, nodes, &stats);
 	before = score_total(&stats);
 	if (o->verbose > 2)
 		print_metrics("Initial coefficients: overall ", &stats);
 	else
 		print_score("Initial score: ", before, "\n");
-	if (before - bound < o->min_score) {
-		print_balanced(before, bound, o->min_score);
+	if (before - bound < o->moves.min_score) {
+		print_balanced(before, bound, o->moves.min_score);
 		return 0;
 	}
 	printf("Trying to minimize the CV...\n");
 	n = balance_run(c, nodes, &b, &steps);
 	for (int i = 0; i < n; i++)
 		print_step(c, i + 1, &steps[i], with_cost);
-	if (save_group(c, nodes->group, o, "balanced", "after balancing", err) <
-	    0)
+	if (save_group(c, nodes->group, o->save, "balanced", "after balancing",
+		       err) < 0)
 		return -1;
 	print_result(c, nodes, before, n, o);
 	if (with_cost)
 		print_cost(steps, n);
-	if (o->print_commands && put_commands(c, steps, n, o, err) < 0)
+	if (o->commands.wanted && put_commands(c, steps, n, o, err) < 0)
 		return -1;
-	listing_print(c, nodes, o, "Final", "Final cluster");
+	listing_print(c, nodes, &o->listing, "Final", "Final cluster");
 	free_after = describe_free(c, nodes);
 	if (o->verbose > 3)
 		printf("Original: %s\nFinal:    %s\n", free_before, free_after);
 	if (o->execute && n > 0)
 		return execute_sets(execute_moves(c, steps, n),
-				    "rebalancing via hbal", o, err);
+				    "rebalancing via hbal", t, &o->jobs, err);
 	return 0;
 }
 
-static int run(struct cluster *c, const struct tool_options *o,
-	       struct buf *text, struct error *err)
+static int run(struct tool *t, struct cluster *c, struct error *err)
 {
+	const struct hbal_opts *o = tool_options(t, &hbal_program);
 	struct nodeset nodes;
 	int group;
 
-	if (tool_read(c, o, text, err) < 0)
+	if (tool_read(t, c, err) < 0)
 		return -1;
-	tool_print_loaded(c, o);
-	if (tool_set_offline(c, o, err) < 0)
+	tool_print_loaded(t, c);
+	if (tool_set_offline(t, c, err) < 0)
 		return -1;
 	if (c->n_instances == 0) {
 		printf("Cluster is empty, exiting.\n");
@@ -367,19 +362,19 @@ static int run(struct cluster *c, const struct tool_options *o,
 	}
 	if (o->verbose > 1 && listing_split(c, stderr))
 		fputs("These instances will not be moved.\n", stderr);
-	if (save_original(c, o, "before balancing", err) < 0)
+	if (save_original(c, o->save, "before balancing", err) < 0)
 		return -1;
 	printf("Loaded %d nodes, %d instances\n", c->n_nodes, c->n_instances);
-	tool_print_suffix(c, o);
+	tool_print_suffix(t, c);
 	group = select_group(c, o);
 	if (group == NO_INDEX)
 		return error_set(err, ERR_PREREQ, NULL, "Aborting.");
 	nodes = cluster_group_nodes(c, group);
 	print_group(c, &nodes, group, o);
-	return balance(c, &nodes, o, err);
+	return balance(t, c, &nodes, err);
 }
 
 int main(int argc, char **argv)
 {
-	return tool_main("hbal", argc, argv, run);
+	return tool_main(&hbal_program, argc, argv, run);
 }

@@ -46,7 +46,7 @@ struct counts_of {
 };
 
 static void count_node(struct cluster *c, const struct nodeset *nodes, int node,
-		       const struct tool_options *o, struct counts_of *ret)
+		       const struct hcheck_opts *o, struct counts_of *ret)
 {
 	const struct node *n = &c->nodes[node];
 
@@ -62,7 +62,7 @@ static void count_node(struct cluster *c, const struct nodeset *nodes, int node,
 
 /* What Ganeti does not have is shown only where it was asked for. */
 static bool is_shown(const struct cluster *c, enum check check,
-		     const struct tool_options *o)
+		     const struct hcheck_opts *o)
 {
 	if (check == CHECK_GN1)
 		return !o->no_capacity_checks;
@@ -88,7 +88,7 @@ static bool all_empty(const struct cluster *c)
 
 static void print_checks(const struct cluster *c, const char *prefix,
 			 const char *machine, const struct counts_of *counts,
-			 const struct tool_options *o)
+			 const struct hcheck_opts *o)
 {
 	for (int i = 0; i < CHECK_COUNT; i++) {
 		if (!is_shown(c, (enum check)i, o))
@@ -104,7 +104,7 @@ static void print_checks(const struct cluster *c, const char *prefix,
 
 static void print_group(struct cluster *c, int g, const char *phase,
 			const struct counts_of *counts,
-			const struct tool_options *o, double score)
+			const struct hcheck_opts *o, double score)
 {
 	bool initial = strcmp(phase, "INIT") == 0;
 	auto_free char *machine = xprintf("HCHECK_%s_GROUP_%d", phase, g);
@@ -123,7 +123,7 @@ static void print_group(struct cluster *c, int g, const char *phase,
 
 static void print_cluster(const struct cluster *c, const char *phase,
 			  const struct counts_of *counts, bool unhealthy,
-			  const struct tool_options *o)
+			  const struct hcheck_opts *o)
 {
 	/* Without groups there are no sums, and the verdict stands first in
 	 * the list of their names. */
@@ -147,7 +147,7 @@ static void print_cluster(const struct cluster *c, const char *phase,
 
 /* Count all; the sums of the groups are returned. */
 static struct counts_of count_all(struct cluster *c,
-				  const struct tool_options *o,
+				  const struct hcheck_opts *o,
 				  struct counts_of *groups)
 {
 	struct counts_of total = {0};
@@ -176,7 +176,7 @@ static bool any(const struct counts_of *counts)
 static void print_phase(struct cluster *c, const char *phase,
 			const struct counts_of *groups,
 			const struct counts_of *total, bool unhealthy,
-			const struct tool_options *o)
+			const struct hcheck_opts *o)
 {
 	for (int g = 0; g < c->n_groups; g++) {
 		struct nodeset nodes = cluster_group_nodes(c, g);
@@ -188,30 +188,23 @@ static void print_phase(struct cluster *c, const char *phase,
 	print_cluster(c, phase, total, unhealthy, o);
 }
 
-static void simulate(struct cluster *c, const struct tool_options *o)
+static void simulate(struct cluster *c, const struct hcheck_opts *o)
 {
-	struct balance_options b = {.evac_mode = o->evac_mode,
-				    .no_disk_moves = o->no_disk_moves,
-				    .no_instance_moves = o->no_instance_moves,
-				    .ignore_soft_errors = o->ignore_soft_errors,
-				    .max_steps = o->max_length,
-				    .min_score = o->min_score,
-				    .min_gain = o->min_gain,
-				    .min_gain_limit = o->min_gain_limit};
+	struct balance_options b = tool_balance_options(&o->moves);
 
 	for (int g = 0; g < c->n_groups; g++) {
 		struct nodeset nodes = cluster_group_nodes(c, g);
 		struct balance_step *steps = NULL;
 
 		if (score_nodes(c, &nodes) >=
-		    balance_bound(c, &nodes) + o->min_score)
+		    balance_bound(c, &nodes) + o->moves.min_score)
 			balance_run(c, &nodes, &b, &steps);
 		free(steps);
 	}
 }
 
 static void print_verdict(const struct cluster *c, bool unhealthy,
-			  const struct tool_options *o)
+			  const struct hcheck_opts *o)
 {
 	if (!o->machine_readable && o->no_simulation) {
 		puts("Running in no-simulation mode.");
@@ -231,14 +224,14 @@ static void print_verdict(const struct cluster *c, bool unhealthy,
 	}
 }
 
-static int run(struct cluster *c, const struct tool_options *o,
-	       struct buf *text, struct error *err)
+static int run(struct tool *t, struct cluster *c, struct error *err)
 {
+	const struct hcheck_opts *o = tool_options(t, &hcheck_program);
 	auto_free struct counts_of *groups = NULL;
 	struct counts_of total;
 	bool unhealthy, shown = o->machine_readable || o->verbose > 0;
 
-	if (tool_load(c, o, text, err) < 0)
+	if (tool_load(t, c, err) < 0)
 		return -1;
 	groups = xcalloc((size_t)c->n_groups + 1, sizeof(*groups));
 	total = count_all(c, o, groups);
@@ -260,5 +253,5 @@ static int run(struct cluster *c, const struct tool_options *o,
 
 int main(int argc, char **argv)
 {
-	return tool_main("hcheck", argc, argv, run);
+	return tool_main(&hcheck_program, argc, argv, run);
 }

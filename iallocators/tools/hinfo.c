@@ -68,33 +68,33 @@ static const char *plural(int n)
 	return n == 1 ? "" : "s";
 }
 
-static int run(struct cluster *c, const struct tool_options *o,
-	       struct buf *text, struct error *err)
+static int run(struct tool *t, struct cluster *c, struct error *err)
 {
+	const struct hinfo_opts *o = tool_options(t, &hinfo_program);
 	struct nodeset all;
 
-	if (tool_read(c, o, text, err) < 0)
+	if (tool_read(t, c, err) < 0)
 		return -1;
-	tool_print_loaded(c, o);
-	if (tool_set_offline(c, o, err) < 0)
+	tool_print_loaded(t, c);
+	if (tool_set_offline(t, c, err) < 0)
 		return -1;
 	if (c->n_instances == 0 && o->verbose > 1)
 		printf("Cluster is empty.\n");
 	printf("Loaded %d node%s, %d instance%s, %d node group%s\n", c->n_nodes,
 	       plural(c->n_nodes), c->n_instances, plural(c->n_instances),
 	       c->n_groups, plural(c->n_groups));
-	tool_print_suffix(c, o);
+	tool_print_suffix(t, c);
 	if (!listing_split(c, stdout) && o->verbose > 1)
 		printf("No split instances found\n");
 	if (o->verbose > 1)
 		print_groups(c);
 	print_cluster(c);
 	all = cluster_all_nodes(c);
-	listing_print(c, &all, o, "Instances", "Cluster");
+	listing_print(c, &all, &o->listing, "Instances", "Cluster");
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	return tool_main("hinfo", argc, argv, run);
+	return tool_main(&hinfo_program, argc, argv, run);
 }

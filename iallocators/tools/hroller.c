@@ -32,7 +32,7 @@ static bool has_tag(const struct node *n, const struct strv *tags)
 }
 
 /* Which nodes are to be rebooted. */
-static bool *select_nodes(const struct cluster *c, const struct tool_options *o,
+static bool *select_nodes(const struct cluster *c, const struct hroller_opts *o,
 			  int group)
 {
 	bool *kept = xcalloc((size_t)c->n_nodes + 1, sizeof(*kept));
@@ -86,7 +86,7 @@ static void add_shared_secondaries(const struct cluster *c, const bool *kept,
 }
 
 static struct graph make_graph(const struct cluster *c, const bool *kept,
-			       const struct tool_options *o, struct edges *e)
+			       const struct hroller_opts *o, struct edges *e)
 {
 	size_t n = (size_t)c->n_nodes;
 	struct graph g = {.n = c->n_nodes,
@@ -171,7 +171,7 @@ static void add_colorings(struct buf *b, const struct graph *g,
 
 /* The colours that need the fewest rounds. */
 static int *best_coloring(const struct graph *g, const bool *kept,
-			  const struct tool_options *o, struct buf *ret_text)
+			  const struct hroller_opts *o, struct buf *ret_text)
 {
 	int *colors[COLORINGS], n[COLORINGS];
 	enum coloring best = COLOR_LF;
@@ -249,7 +249,7 @@ static void print_moves(const struct cluster *c, const struct round *r)
 }
 
 static void print_rounds(const struct cluster *c, const struct rounds *rounds,
-			 const struct tool_options *o)
+			 const struct hroller_opts *o)
 {
 	const char *separator = o->one_step_only ? "\n" : ",";
 
@@ -270,7 +270,7 @@ static void print_rounds(const struct cluster *c, const struct rounds *rounds,
 	}
 }
 
-static int check_master(const struct cluster *c, const struct tool_options *o,
+static int check_master(const struct cluster *c, const struct hroller_opts *o,
 			struct error *err)
 {
 	static const char text[] =
@@ -351,7 +351,7 @@ static int clear_fully(struct cluster *c, struct rounds *rounds,
 }
 
 static int make_rounds(struct cluster *c, const bool *kept,
-		       const struct tool_options *o, struct rounds *ret,
+		       const struct hroller_opts *o, struct rounds *ret,
 		       struct buf *ret_text, struct error *err)
 {
 	struct edges edges = {0};
@@ -375,17 +375,17 @@ static int make_rounds(struct cluster *c, const bool *kept,
 	return rc;
 }
 
-static int run(struct cluster *c, const struct tool_options *o,
-	       struct buf *text, struct error *err)
+static int run(struct tool *t, struct cluster *c, struct error *err)
 {
+	const struct hroller_opts *o = tool_options(t, &hroller_program);
 	auto_free bool *kept = NULL;
 	auto_buf struct buf colorings = {0};
 	struct rounds rounds = {0};
 	int group = NO_INDEX;
 
-	if (tool_read(c, o, text, err) < 0 || check_master(c, o, err) < 0 ||
-	    tool_set_offline(c, o, err) < 0 ||
-	    save_original(c, o, "before hroller run", err) < 0)
+	if (tool_read(t, c, err) < 0 || check_master(c, o, err) < 0 ||
+	    tool_set_offline(t, c, err) < 0 ||
+	    save_original(c, o->save, "before hroller run", err) < 0)
 		return -1;
 	if (o->group != NULL) {
 		group = find_group(c, o->group);
@@ -410,5 +410,5 @@ static int run(struct cluster *c, const struct tool_options *o,
 
 int main(int argc, char **argv)
 {
-	return tool_main("hroller", argc, argv, run);
+	return tool_main(&hroller_program, argc, argv, run);
 }

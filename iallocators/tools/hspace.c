@@ -36,7 +36,7 @@ static struct instance new_instance(const struct report *r,
 
 	inst.disks = arena_calloc(&c->arena, 1, sizeof(*inst.disks));
 	inst.disks[0] = (struct disk){spec->disk, spec->spindle_use};
-	cluster_finish_instance(c, &inst, &r->o->load);
+	cluster_finish_instance(c, &inst, r->k->load);
 	return inst;
 }
 
@@ -102,11 +102,10 @@ static int after_filling(struct report *r, bool tiered, struct error *err)
 	if (r->o->verbose > 1)
 		space_show_map(r, tiered ? "Tiered allocation map"
 					 : "Standard allocation map");
-	if (r->o->print_nodes)
-		listing_print_nodes(r->k->c, &r->k->all, r->o->node_fields,
-				    tiered ? "Tiered allocation"
-					   : "Standard allocation");
-	return save_state(r->k->c, r->o, tiered ? "tiered" : "standard",
+	listing_print_nodes(r->k->c, &r->k->all, &r->o->nodes,
+			    tiered ? "Tiered allocation"
+				   : "Standard allocation");
+	return save_state(r->k->c, r->o->save, tiered ? "tiered" : "standard",
 			  tiered ? "after tiered allocation"
 				 : "after standard allocation",
 			  err);
@@ -146,9 +145,8 @@ static void print_start(struct report *r)
 		fprintf(stderr,
 			"Note: Stripping common suffix of '%s' from names\n",
 			name + strlen(name) - c->suffix_len);
-	if (r->o->print_nodes)
-		listing_print_nodes(r->k->c, &r->k->all, r->o->node_fields,
-				    "Initial cluster");
+	listing_print_nodes(r->k->c, &r->k->all, &r->o->nodes,
+			    "Initial cluster");
 	if (r->o->verbose < 3)
 		return;
 	score_stats(c, &r->k->all, &stats);
@@ -157,7 +155,7 @@ static void print_start(struct report *r)
 	buf_addc(&b, '\n');
 	tool_metrics(&b, &stats);
 	if (r->o->verbose > 3)
-		capacity_show(r->k, r->o->simulate.n > 0 ? 1 : 0, &b);
+		capacity_show(r->k, r->simulated ? 1 : 0, &b);
 	fputs(b.data, stderr);
 }
 
@@ -169,19 +167,12 @@ static bool any_exclusive(const struct cluster *c)
 	return false;
 }
 
-static int find_template(const struct cluster *c, const struct tool_options *o,
-			 struct error *err)
+static int find_template(const struct cluster *c, const struct hspace_opts *o)
 {
 	int t = c->policy.n_templates > 0 ? (int)c->policy.templates[0]
 					  : TEMPLATE_PLAIN;
 
-	if (o->disk_template != NULL)
-		t = cluster_find_template(o->disk_template);
-	if (t == NO_INDEX)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "unknown disk template '%s'",
-				 o->disk_template);
-	return t;
+	return o->disk_template != NO_INDEX ? o->disk_template : t;
 }
 
 static int fill_cluster(struct report *r, const struct ispec *standard,
@@ -196,10 +187,12 @@ static int fill_cluster(struct report *r, const struct ispec *standard,
 	return run_standard(r, standard, err);
 }
 
-static int load_cluster(struct cluster *c, const struct tool_options *o,
-			struct buf *text, struct ispec *standard,
-			struct ispec *tiered, struct error *err)
+static int load_cluster(struct tool *t, struct cluster *c,
+			struct ispec *standard, struct ispec *tiered,
+			struct error *err)
 {
+	const struct hspace_opts *o = tool_options(t, &hspace_program);
+
 	if ((o->standard_alloc != NULL &&
 	     read_size(o->standard_alloc, "standard", standard, err) < 0) ||
 	    (o->tiered_alloc != NULL &&
@@ -209,29 +202,26 @@ static int load_cluster(struct cluster *c, const struct tool_options *o,
 			err->text);
 		return 1;
 	}
-	return tool_load(c, o, text, err);
+	return tool_load(t, c, err);
 }
 
-static int run(struct cluster *c, const struct tool_options *o,
-	       struct buf *text, struct error *err)
+static int run(struct tool *t, struct cluster *c, struct error *err)
 {
+	const struct hspace_opts *o = tool_options(t, &hspace_program);
 	struct ispec standard = {0}, tiered = {0};
 	struct capacity k;
 	struct resources before;
 	auto_json json_t *json = o->json ? json_object() : NULL;
 	struct report r = {.k = &k, .o = o, .json = json, .before = &before};
-	int rc = load_cluster(c, o, text, &standard, &tiered, err);
-	int template;
+	int rc = load_cluster(t, c, &standard, &tiered, err);
 
 	if (rc != 0)
 		return rc;
-	template = find_template(c, o, err);
-	if (template <0)
-		return -1;
-	r.template = (enum template) template;
+	r.template = (enum template)find_template(c, o);
+	r.simulated = tool_is_simulated(t);
 	r.machine = o->machine_readable;
 	r.exclusive = any_exclusive(c);
-	capacity_init(&k, c, o, r.template);
+	capacity_init(&k, c, tool_loads(t), o, r.template);
 	resources_sum(&k, &before);
 	rc = fill_cluster(&r, o->standard_alloc ? &standard : &c->policy.std,
 			  o->tiered_alloc != NULL ? &tiered : NULL, err);
@@ -241,5 +231,5 @@ static int run(struct cluster *c, const struct tool_options *o,
 
 int main(int argc, char **argv)
 {
-	return tool_main("hspace", argc, argv, run);
+	return tool_main(&hspace_program, argc, argv, run);
 }

@@ -245,7 +245,7 @@ static int put_commands(const struct cluster *c, bool online,
 
 static void print_nodes(const struct cluster *c, bool online,
 			const struct nodeset *nodes,
-			const struct tool_options *o)
+			const struct hsqueeze_opts *o)
 {
 	if (!o->no_headers)
 		puts(online	     ? "'Nodes to online'"
@@ -290,10 +290,11 @@ static json_t *power_set(const struct cluster *c, const struct nodeset *nodes,
 
 /* What print_commands() prints, as jobs: nodes are there before instances come,
  * and empty before they go. */
-static int execute(const struct cluster *c, bool online,
+static int execute(const struct tool *t, const struct cluster *c, bool online,
 		   const struct nodeset *nodes, const struct steps *steps,
-		   const struct tool_options *o, struct error *err)
+		   struct error *err)
 {
+	static const struct jobs_opts usual = {0};
 	auto_free char *doing =
 		xprintf("%s by %d nodes", online ? "expanding" : "condensing",
 			nodes->n);
@@ -306,19 +307,19 @@ static int execute(const struct cluster *c, bool online,
 				      tag_set(c->nodes[nodes->items[i]].name));
 	if (!online)
 		json_array_append_new(sets, power_set(c, nodes, false));
-	return execute_sets(sets, doing, o, err);
+	return execute_sets(sets, doing, t, &usual, err);
 }
 
-static int run(struct cluster *c, const struct tool_options *o,
-	       struct buf *text, struct error *err)
+static int run(struct tool *t, struct cluster *c, struct error *err)
 {
+	const struct hsqueeze_opts *o = tool_options(t, &hsqueeze_program);
 	struct nodeset offline, online, chosen;
 	struct steps steps = {0};
 	bool grow, enough = true;
 	int rc;
 
-	if (tool_load(c, o, text, err) < 0 ||
-	    save_original(c, o, "before hsqueeze run", err) < 0)
+	if (tool_load(t, c, err) < 0 ||
+	    save_original(c, o->save, "before hsqueeze run", err) < 0)
 		return -1;
 	offline = offline_candidates(c);
 	online = online_candidates(c);
@@ -333,7 +334,7 @@ static int run(struct cluster *c, const struct tool_options *o,
 	else
 		choose_offline(c, &offline, o->target_resources, &chosen,
 			       &steps);
-	if (save_state(c, o, "squeezed",
+	if (save_state(c, o->save, "squeezed",
 		       grow	      ? "after hsqueeze expansion"
 		       : chosen.n > 0 ? "after hsqueeze run"
 				      : "after hsqueeze doing nothing",
@@ -344,16 +345,16 @@ static int run(struct cluster *c, const struct tool_options *o,
 	print_nodes(c, grow, &chosen, o);
 	if (o->verbose > 1 && !enough)
 		printf("Onlining all nodes will not yield enough capacity\n");
-	rc = o->print_commands
-		     ? put_commands(c, grow, &chosen, &steps, o->commands, err)
-		     : 0;
+	rc = o->commands.wanted ? put_commands(c, grow, &chosen, &steps,
+					       o->commands.file, err)
+				: 0;
 	if (rc == 0 && o->execute && (chosen.n > 0 || (grow && steps.n > 0)))
-		rc = execute(c, grow, &chosen, &steps, o, err);
+		rc = execute(t, c, grow, &chosen, &steps, err);
 	free(steps.items);
 	return rc;
 }
 
 int main(int argc, char **argv)
 {
-	return tool_main("hsqueeze", argc, argv, run);
+	return tool_main(&hsqueeze_program, argc, argv, run);
 }

@@ -7,46 +7,38 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "iallocators/options/tool_table.h"
+#include "iallocators/options/tool_programs.h"
 #include "lib/base/mem.h"
 #include "lib/base/roff.h"
 #include "lib/base/str.h"
 
-/* "[FILE]": it may be left out. */
-static bool is_optional(const struct tool_option *o)
-{
-	return o->arg != NULL && o->arg[0] == '[';
-}
-
 /* The value's name, without brackets. */
-static char *value_name(const struct tool_option *o)
+static char *value_name(const struct opt *o)
 {
-	return xprintf("%.*s", (int)strcspn(o->arg + is_optional(o), "]"),
-		       o->arg + is_optional(o));
+	return xprintf("%.*s",
+		       (int)strcspn(o->arg + opt_may_lack_value(o), "]"),
+		       o->arg + opt_may_lack_value(o));
 }
 
-static bool is_file(const struct tool_option *o)
+static bool is_file(const struct opt *o)
 {
 	return o->arg != NULL && (strstr(o->arg, "FILE") != NULL ||
 				  strstr(o->arg, "SOCKET") != NULL);
 }
 
 /* The values there are, with blanks between; NULL when they are not known. */
-static char *choices(const struct tool_option *o)
+static char *choices(const struct opt *o)
 {
-	static const char prefix[] = "choices=";
-	auto_free char *type = tool_option_type(o);
-	char *list;
+	auto_buf struct buf list = {0};
 
-	if (!str_starts(type, prefix))
+	if (o->choices == NULL)
 		return NULL;
-	list = xstrdup(type + strlen(prefix));
-	for (char *p = list; *p != '\0'; p++)
-		*p = *p == ',' ? ' ' : *p;
-	return list;
+	for (size_t i = 0; o->choices[i] != NULL; i++)
+		buf_addf(&list, "%s%s", i > 0 ? " " : "", o->choices[i]);
+	return xstrdup(list.data);
 }
 
-static void print_option(const struct tool_option *o)
+static void print_option(const struct opt *o)
 {
 	auto_free char *value = o->arg == NULL ? NULL : value_name(o);
 
@@ -54,16 +46,17 @@ static void print_option(const struct tool_option *o)
 	if (o->letter != 0) {
 		printf("\\fB\\-%c\\fR", o->letter);
 		if (value != NULL)
-			printf("%s\\fI%s\\fR%s", is_optional(o) ? "[" : " ",
-			       value, is_optional(o) ? "]" : "");
+			printf("%s\\fI%s\\fR%s",
+			       opt_may_lack_value(o) ? "[" : " ", value,
+			       opt_may_lack_value(o) ? "]" : "");
 		printf(", ");
 	}
 	printf("\\fB\\-\\-");
 	roff_text(o->name);
 	printf("\\fR");
 	if (value != NULL)
-		printf("%s=\\fI%s\\fR%s", is_optional(o) ? "[" : "", value,
-		       is_optional(o) ? "]" : "");
+		printf("%s=\\fI%s\\fR%s", opt_may_lack_value(o) ? "[" : "",
+		       value, opt_may_lack_value(o) ? "]" : "");
 	printf("\n");
 	roff_sentence(o->help);
 }
@@ -73,32 +66,30 @@ static void print_manual(const struct tool_program *program)
 	roff_head(program->name, 1, program->help);
 	roff_bold(program->name);
 	printf(" [options...]%s\n.SH OPTIONS\n",
-	       program->bit == HAIL ? " \\fIfile\\fR" : "");
-	for (size_t i = 0; i < tool_table_n; i++)
-		if ((tool_table[i].programs & program->bit) != 0)
-			print_option(&tool_table[i]);
+	       program->takes_file ? " \\fIfile\\fR" : "");
+	for (size_t i = 0; i < program->n_places; i++)
+		print_option(program->places[i].opt);
 	printf(".SH EXIT STATUS\n"
 	       ".TP\n0\nIt is done.\n"
 	       ".TP\n1\nIt failed; the reason stands on stderr.  hcheck: the "
 	       "cluster needs balancing.\n"
 	       ".TP\n2\nThere is no such option.\n"
 	       ".SH SEE ALSO\n");
-	for (size_t i = 0; i < tool_programs_n; i++) {
-		roff_bold(tool_programs[i].name);
+	for (size_t i = 0; tool_programs[i] != NULL; i++) {
+		roff_bold(tool_programs[i]->name);
 		printf("(1),\n");
 	}
 	printf("\\fBgnt\\-debug\\fR(8)\n");
 }
 
-static void bash_value(const struct tool_program *program,
-		       const struct tool_option *o)
+static void bash_value(const struct tool_program *program, const struct opt *o)
 {
 	auto_free char *words = choices(o);
 
 	printf("    '%s --%s='", program->name, o->name);
-	if (!is_optional(o))
+	if (!opt_may_lack_value(o))
 		printf("|'%s --%s'", program->name, o->name);
-	if (!is_optional(o) && o->letter != 0)
+	if (!opt_may_lack_value(o) && o->letter != 0)
 		printf("|'%s -%c'", program->name, o->letter);
 	if (words != NULL)
 		printf(") words='%s' ;;\n", words);
@@ -129,30 +120,28 @@ static const char bash_tail[] =
 static void bash_options(const struct tool_program *program)
 {
 	printf("    '%s '*)\n        words='", program->name);
-	for (size_t i = 0; i < tool_table_n; i++)
-		if ((tool_table[i].programs & program->bit) != 0)
-			printf("--%s ", tool_table[i].name);
+	for (size_t i = 0; i < program->n_places; i++)
+		printf("--%s ", program->places[i].opt->name);
 	printf("'\n        %s ;;\n",
-	       program->bit == HAIL ? "case $cur in -*) ;; *) kind=-f ;; esac"
-				    : ":");
+	       program->takes_file ? "case $cur in -*) ;; *) kind=-f ;; esac"
+				   : ":");
 }
 
 static void print_bash(void)
 {
 	fputs(bash_head, stdout);
-	for (size_t p = 0; p < tool_programs_n; p++) {
-		const struct tool_program *program = &tool_programs[p];
+	for (size_t p = 0; tool_programs[p] != NULL; p++) {
+		const struct tool_program *program = tool_programs[p];
 
-		for (size_t i = 0; i < tool_table_n; i++)
-			if ((tool_table[i].programs & program->bit) != 0 &&
-			    tool_table[i].arg != NULL)
-				bash_value(program, &tool_table[i]);
+		for (size_t i = 0; i < program->n_places; i++)
+			if (opt_has_value(program->places[i].opt))
+				bash_value(program, program->places[i].opt);
 		bash_options(program);
 	}
 	fputs(bash_tail, stdout);
 	printf("complete -F _htools");
-	for (size_t p = 0; p < tool_programs_n; p++)
-		printf(" %s", tool_programs[p].name);
+	for (size_t p = 0; tool_programs[p] != NULL; p++)
+		printf(" %s", tool_programs[p]->name);
 	printf("\n");
 }
 
@@ -169,19 +158,19 @@ static void print_quoted(const char *text, const char *special)
 }
 
 /* "'--name=[help]:VALUE:action'" */
-static void zsh_option(const struct tool_option *o)
+static void zsh_option(const struct opt *o)
 {
 	auto_free char *words = choices(o);
 	auto_free char *value = o->arg == NULL ? NULL : value_name(o);
 
 	printf(" \\\n        '--%s%s[", o->name,
-	       value == NULL	? ""
-	       : is_optional(o) ? "=-"
-				: "=");
+	       value == NULL	       ? ""
+	       : opt_may_lack_value(o) ? "=-"
+				       : "=");
 	print_quoted(o->help, "[]\\");
 	printf("]");
 	if (value != NULL) {
-		printf("%s", is_optional(o) ? "::" : ":");
+		printf("%s", opt_may_lack_value(o) ? "::" : ":");
 		print_quoted(value, ":");
 		if (words != NULL)
 			printf(":(%s)", words);
@@ -194,31 +183,30 @@ static void zsh_option(const struct tool_option *o)
 static void print_zsh(void)
 {
 	printf("#compdef");
-	for (size_t p = 0; p < tool_programs_n; p++)
-		printf(" %s", tool_programs[p].name);
+	for (size_t p = 0; tool_programs[p] != NULL; p++)
+		printf(" %s", tool_programs[p]->name);
 	printf("\ncase ${words[1]:t} in\n");
-	for (size_t p = 0; p < tool_programs_n; p++) {
-		printf("%s)\n    _arguments", tool_programs[p].name);
-		for (size_t i = 0; i < tool_table_n; i++)
-			if ((tool_table[i].programs & tool_programs[p].bit) !=
-			    0)
-				zsh_option(&tool_table[i]);
-		printf("%s ;;\n", tool_programs[p].bit == HAIL
+	for (size_t p = 0; tool_programs[p] != NULL; p++) {
+		const struct tool_program *program = tool_programs[p];
+
+		printf("%s)\n    _arguments", program->name);
+		for (size_t i = 0; i < program->n_places; i++)
+			zsh_option(program->places[i].opt);
+		printf("%s ;;\n", program->takes_file
 					  ? " \\\n        '1:FILE:_files'"
 					  : "");
 	}
 	printf("esac\n");
 }
 
-static void fish_option(const struct tool_program *program,
-			const struct tool_option *o)
+static void fish_option(const struct tool_program *program, const struct opt *o)
 {
 	auto_free char *words = choices(o);
 
 	printf("complete -c %s -l %s", program->name, o->name);
 	if (o->letter != 0)
 		printf(" -s %c", o->letter);
-	if (o->arg != NULL && !is_optional(o))
+	if (o->arg != NULL && !opt_may_lack_value(o))
 		printf(" -r");
 	if (o->arg != NULL)
 		printf(is_file(o) ? " -F" : " -f");
@@ -232,13 +220,13 @@ static void fish_option(const struct tool_program *program,
 
 static void print_fish(void)
 {
-	for (size_t p = 0; p < tool_programs_n; p++) {
-		if (tool_programs[p].bit != HAIL)
-			printf("complete -c %s -f\n", tool_programs[p].name);
-		for (size_t i = 0; i < tool_table_n; i++)
-			if ((tool_table[i].programs & tool_programs[p].bit) !=
-			    0)
-				fish_option(&tool_programs[p], &tool_table[i]);
+	for (size_t p = 0; tool_programs[p] != NULL; p++) {
+		const struct tool_program *program = tool_programs[p];
+
+		if (!program->takes_file)
+			printf("complete -c %s -f\n", program->name);
+		for (size_t i = 0; i < program->n_places; i++)
+			fish_option(program, program->places[i].opt);
 	}
 }
 
@@ -257,12 +245,11 @@ static bool print_completion(const char *shell)
 
 static bool print_page(const char *name)
 {
-	for (size_t i = 0; i < tool_programs_n; i++)
-		if (strcmp(tool_programs[i].name, name) == 0) {
-			print_manual(&tool_programs[i]);
-			return true;
-		}
-	return false;
+	const struct tool_program *program = tool_find_program(name);
+
+	if (program != NULL)
+		print_manual(program);
+	return program != NULL;
 }
 
 int main(int argc, char **argv)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "iallocators/input/text.h"
+#include "iallocators/model/score.h"
 #include "iallocators/options/save.h"
 #include "lib/base/mem.h"
 

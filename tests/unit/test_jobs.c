@@ -193,21 +193,28 @@ Test(jobs, only_the_first_set_when_asked)
 	cr_assert_null(strstr(script, "jobset 2"));
 }
 
+/* Execute four steps as hbal does with this option, in vain. */
+static void execute_in_vain(const char *option, const char *why)
+{
+	static const struct jobs_opts usual = {0};
+	char *argv[] = {(char *)"hbal", (char *)option, NULL};
+	struct balance_step steps[4];
+	struct error err;
+	int code;
+	struct tool *t = tool_parse(&hbal_program, 2, argv, &code);
+
+	cr_assert_not_null(t);
+	four_steps(steps);
+	cr_assert_lt(execute_sets(execute_moves(&c, steps, 4), "trying", t,
+				  &usual, &err),
+		     0);
+	cr_assert_not_null(strstr(err.text, why), "%s", err.text);
+	tool_free(t);
+}
+
 Test(jobs, execution_needs_a_master)
 {
-	struct balance_step steps[4];
-	struct tool_options o = {.program = "hbal"};
-	struct error err;
-
-	four_steps(steps);
-	cr_assert_lt(
-		execute_sets(execute_moves(&c, steps, 4), "trying", &o, &err),
-		0);
-	cr_assert_not_null(strstr(err.text, "only on LUXI"));
-	o.use_luxi = true;
-	o.luxi_socket = "/nonexistent/socket";
-	cr_assert_lt(
-		execute_sets(execute_moves(&c, steps, 4), "trying", &o, &err),
-		0);
-	cr_assert_not_null(strstr(err.text, "/nonexistent/socket"));
+	execute_in_vain("-X", "hbal: Execution of commands possible only on "
+			      "LUXI");
+	execute_in_vain("-L/nonexistent/socket", "/nonexistent/socket");
 }

@@ -108,14 +108,14 @@ static struct instance new_one(enum template template)
 /* How many fit. */
 static int fill(enum template template)
 {
-	const struct tool_options o = {.no_capacity_checks = true,
-				       .load.max_cpu_ratio = -1};
+	const struct hspace_opts o = {.no_capacity_checks = true};
+	const struct load_options load = {.max_cpu_ratio = -1};
 	struct instance inst = new_one(template);
 	struct capacity k;
 	int n;
 
-	capacity_init(&k, &c, &o, template);
-	cluster_finish_instance(&c, &inst, &o.load);
+	capacity_init(&k, &c, &load, &o, template);
+	cluster_finish_instance(&c, &inst, &load);
 	capacity_fill(&k, &inst, -1);
 	n = c.n_instances - k.first;
 	cr_assert(survival_holds(&c, 0), "%d %s more", n,
@@ -171,15 +171,15 @@ Test(promised, as_many_fit_as_keep_max_node_failures)
 Test(promised, nothing_fits_where_it_is_broken_already)
 {
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
-		const struct tool_options o = {.no_capacity_checks = true,
-					       .load.max_cpu_ratio = -1};
+		const struct hspace_opts o = {.no_capacity_checks = true};
+		const struct load_options load = {.max_cpu_ratio = -1};
 		struct instance inst = new_one(TEMPLATE_RBD);
 		struct capacity k;
 
 		make(seed, 20, 4);
 		if (!survival_holds(&c, 0)) {
-			capacity_init(&k, &c, &o, TEMPLATE_RBD);
-			cluster_finish_instance(&c, &inst, &o.load);
+			capacity_init(&k, &c, &load, &o, TEMPLATE_RBD);
+			cluster_finish_instance(&c, &inst, &load);
 			capacity_fill(&k, &inst, -1);
 			cr_assert_eq(c.n_instances, k.first);
 			capacity_done(&k);
