@@ -3,18 +3,9 @@
 #ifndef IALLOCATORS_BALANCE_BALANCE_H
 #define IALLOCATORS_BALANCE_BALANCE_H
 
+#include "iallocators/balance/moves.h"
 #include "iallocators/model/model.h"
 #include "lib/base/str.h"
-
-enum balance_move {
-	MOVE_FAILOVER,
-	MOVE_FAILOVER_TO,
-	MOVE_R,	  /* replace the secondary */
-	MOVE_RF,  /* replace it and fail over to it */
-	MOVE_FRF, /* a new primary */
-	MOVE_FR,  /* fail over, replace the secondary */
-	BALANCE_MOVES
-};
 
 struct balance_step {
 	int instance;
@@ -23,18 +14,6 @@ struct balance_step {
 	int old_primary, old_secondary, new_primary, new_secondary;
 	double score; /* afterwards */
 	double cost;  /* as cost.h has it */
-};
-
-struct balance_options {
-	bool evac_mode; /* only what touches offline nodes */
-	bool no_disk_moves, no_instance_moves, restricted_migration;
-	bool ignore_soft_errors;
-	int64_t max_steps; /* negative: no limit */
-	double min_score;  /* above the bound */
-	double min_gain, min_gain_limit;
-	double move_price; /* so much a unit of cost takes from the gain */
-	bool limit_cost;   /* all steps together cost at most: */
-	double max_cost;
 };
 
 /* The score below which memory kept for N+1 lets no cluster come. */

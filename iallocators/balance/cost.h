@@ -15,7 +15,8 @@
 #ifndef IALLOCATORS_BALANCE_COST_H
 #define IALLOCATORS_BALANCE_COST_H
 
-#include "iallocators/balance/balance.h"
+#include "iallocators/balance/moves.h"
+#include "iallocators/model/model.h"
 
 /* The score a TiB may cost, unless the user says: copying 100 GiB between nodes
  * of one spindle is worth as much as --min-gain asks for at least. */

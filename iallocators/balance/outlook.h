@@ -11,7 +11,8 @@
 #ifndef IALLOCATORS_BALANCE_OUTLOOK_H
 #define IALLOCATORS_BALANCE_OUTLOOK_H
 
-#include "iallocators/balance/balance.h"
+#include "iallocators/balance/moves.h"
+#include "iallocators/model/model.h"
 #include "iallocators/model/bound.h"
 
 struct outlook_row;

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "iallocators/balance/balance.h"
 #include "iallocators/input/text.h"
 #include "iallocators/model/change.h"
 #include "lib/base/array.h"

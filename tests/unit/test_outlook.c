@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "iallocators/balance/balance.h"
 #include "iallocators/balance/cost.h"
 #include "iallocators/input/text.h"
 #include "iallocators/model/change.h"
