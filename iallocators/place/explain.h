@@ -9,7 +9,7 @@
 #ifndef IALLOCATORS_PLACE_EXPLAIN_H
 #define IALLOCATORS_PLACE_EXPLAIN_H
 
-#include "iallocators/place/place.h"
+#include "iallocators/place/solution.h"
 
 /* As what somebody was refused. */
 enum explain_role {

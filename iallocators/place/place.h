@@ -7,32 +7,10 @@
 #include "iallocators/model/change.h"
 #include "iallocators/model/model.h"
 #include "iallocators/model/place_options.h"
+#include "iallocators/place/solution.h"
 #include "lib/base/error.h"
-#include "lib/base/str.h"
 
-struct explain;
 struct promises;
-
-/* How good a place in a cluster of exclusive storage is: how many instances of
- * each standard size the cluster can take less afterwards, then how much disk
- * is left.  Smaller is better. */
-#define LOST_MAX 32
-struct lost {
-	int64_t counts[LOST_MAX];
-	int n;
-	int64_t free_disk;
-};
-
-struct solution {
-	bool found;
-	int primary, secondary; /* secondary may be NO_INDEX */
-	double score;
-	bool dedicated; /* `lost` counts, not score */
-	struct lost lost;
-	int64_t successes;
-	int64_t fails[FAIL_COUNT];
-	int64_t unsurvived; /* of FAIL_N1: max-node-failures would not hold */
-};
 
 /* An instance to place; inst is stored at c->instances[index]. */
 struct place {
@@ -78,21 +56,6 @@ void place_put(const struct place *p, int primary, int secondary);
 /* Put the instance where the solution says.  It cannot be taken back, and
  * nothing is checked: who made the solution has done that. */
 void place_apply(const struct place *p, const struct solution *s);
-
-/* Take this place if it is not worse than the solution so far. */
-void solution_offer(struct solution *s, int primary, int secondary,
-		    double score);
-
-/* Whether a is better than b, or equal (so that a, the later, wins). */
-bool solution_wins(const struct solution *a, const struct solution *b);
-
-/* "score: ..., successes ..." or "No valid allocation solutions, ..." */
-void solution_describe(const struct cluster *c, const struct solution *s,
-		       struct buf *out);
-
-/* Its nodes as a JSON list. */
-void solution_json(const struct cluster *c, const struct solution *s,
-		   struct buf *out);
 
 /* Why a node that is offline is that. */
 enum refusal_kind place_why_offline(const struct node *n);
