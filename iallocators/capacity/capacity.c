@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Instances are placed in blocks, and redundancy is checked only at the end of
- * a block.  A block that breaks it is undone, or cut down to its first BLOCK
- * instances.  When blocks fail, instances are placed one by one
- * (capacity_run.c). */
+/* What is known of a cluster that is to be filled: which groups are sound, which
+ * nodes may take instances, which have to stay redundant.  capacity_fill.c fills
+ * it. */
 #include "iallocators/capacity/capacity.h"
 
-#include <string.h>
-
-#include "iallocators/capacity/capacity_run.h"
-#include "iallocators/capacity/capacity_survival.h"
-#include "lib/base/mem.h"
-
-#define BLOCK 10 /* instances between two checks of redundancy */
-#define FIRST_BLOCK_MIN 20
 
 static bool in_bad_group(const struct cluster *c, const bool *bad, int node)
 {
@@ -87,6 +78,7 @@ void capacity_init(struct capacity *ret, struct cluster *c,
 	if (o->accept_existing_errors ||
 	    (o->independent_groups && some_group_left(c, bad)))
 		ret->blocked = false;
+	survivals_init(&ret->survivals, c);
 	list_nodes(ret, bad, o->independent_groups);
 }
 
@@ -145,7 +137,7 @@ struct standing *capacity_standing(struct capacity *k)
 void capacity_empty(struct capacity *k)
 {
 	forget_standing(k);
-	capacity_survival_forget(k);
+	survivals_forget(&k->survivals);
 	table_done(&k->tried, NULL);
 	k->tried = (struct table){0};
 	change_undo(k->c, k->mark);
@@ -155,117 +147,6 @@ void capacity_empty(struct capacity *k)
 void capacity_done(struct capacity *k)
 {
 	forget_standing(k);
-	capacity_survival_forget(k);
+	survivals_done(&k->survivals);
 	table_done(&k->tried, NULL);
-}
-
-/* So many, or as many as fit (all, if negative); how many are left to be
- * placed. */
-static int64_t place_some(struct run *r, int64_t limit)
-{
-	struct capacity *k = r->k;
-
-	for (; limit != 0 && run_place(r); limit -= limit > 0) {
-		auto_free char *name =
-			xprintf("new-%d", k->c->n_instances - 1 - k->first);
-
-		k->c->instances[k->c->n_instances - 1].name =
-			arena_strndup(&k->c->arena, name, strlen(name));
-	}
-	return limit;
-}
-
-/* So many will surely fit. */
-static int64_t first_block(const struct capacity *k,
-			   const struct instance *inst)
-{
-	int64_t mem = 0, n;
-
-	for (int i = 0; i < k->c->n_nodes; i++) {
-		const struct node_state *s = &k->c->nodes[i].s;
-
-		if (s->usable_mem > s->reserved_mem)
-			mem += s->usable_mem - s->reserved_mem;
-	}
-	n = inst->memory > 0 ? mem / inst->memory - k->c->n_nodes : 0;
-	return n > FIRST_BLOCK_MIN ? n : FIRST_BLOCK_MIN;
-}
-
-/* A block without looking at redundancy before its end; if that is bad, then
- * perhaps it is good after the first few, with which a smaller block would
- * begin.  How many it was to be: 0 if it was nothing, and nothing has
- * changed. */
-static int64_t place_block(struct run *r, int64_t size)
-{
-	struct standing *standing = capacity_standing(r->k);
-	struct run_mark begin = run_mark(r), few;
-
-	place_some(r, size < BLOCK ? size : BLOCK);
-	few = run_mark(r);
-	if (size > BLOCK)
-		place_some(r, size - BLOCK);
-	if (standing_holds(standing))
-		return size;
-	if (size > BLOCK) {
-		run_undo(r, few);
-		if (standing_holds(standing))
-			return BLOCK;
-	}
-	run_undo(r, begin);
-	return 0;
-}
-
-/* As long as that goes well; whether that is all. */
-static bool place_blocks(struct run *r, int64_t *limit)
-{
-	struct capacity *k = r->k;
-	bool large = true;
-
-	if (!k->place.capacity_checks ||
-	    standing_hopeless(capacity_standing(k)))
-		return false;
-	for (;;) {
-		int64_t size = large ? first_block(k, &r->inst) : BLOCK, done;
-		int before = k->c->n_instances;
-
-		size = *limit >= 0 && *limit < size ? *limit : size;
-		done = place_block(r, size);
-		if (done == 0)
-			return size == 0 &&
-			       standing_holds(capacity_standing(k));
-		large = large && done == size;
-		if (*limit >= 0)
-			*limit -= done;
-		if (*limit == 0 || k->c->n_instances == before)
-			return true;
-	}
-}
-
-/* Not inlined: tiers nest deeply, and their frames have to be small. */
-__attribute__((noinline)) static void
-fill(struct capacity *k, const struct instance *inst, int64_t limit)
-{
-	bool checks =
-		k->place.capacity_checks && inst->template != TEMPLATE_DRBD;
-	struct run r;
-
-	run_init(&r, k, inst);
-	if (!place_blocks(&r, &limit)) {
-		run_check(&r, checks);
-		limit = place_some(&r, limit);
-	}
-	if (limit == 0)
-		run_count(&r);
-	run_done(&r);
-}
-
-void capacity_fill(struct capacity *k, const struct instance *inst,
-		   int64_t limit)
-{
-	if (!k->blocked) {
-		fill(k, inst, limit);
-		return;
-	}
-	k->fails[0] = (struct fail_count){FAIL_N1, 1};
-	k->n_fails = 1;
 }

@@ -4,6 +4,7 @@
 #ifndef IALLOCATORS_CAPACITY_CAPACITY_H
 #define IALLOCATORS_CAPACITY_CAPACITY_H
 
+#include "iallocators/capacity/capacity_survival.h"
 #include "iallocators/model/model.h"
 #include "iallocators/options/tool_programs.h"
 #include "iallocators/place/place.h"
@@ -12,11 +13,6 @@
 struct fail_count {
 	enum fail why;
 	int64_t n;
-};
-
-struct group_survival {
-	bool known;
-	struct survival survival;
 };
 
 struct capacity {
@@ -33,7 +29,7 @@ struct capacity {
 	size_t mark;		   /* before it */
 	struct standing standing;  /* of the checked nodes, if */
 	bool has_standing;
-	struct group_survival *survivals; /* by group, or NULL */
+	struct survivals survivals; /* max-node-failures of the groups */
 	struct table tried; /* sizes that are too large, however shrunk */
 	struct fail_count fails[FAIL_COUNT]; /* of the last attempt */
 	int n_fails;

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "iallocators/capacity/capacity_survival.h"
 #include "iallocators/model/change.h"
 #include "lib/base/mem.h"
 
@@ -94,7 +93,7 @@ bool run_passes(struct run *r, int position)
 	int node = r->series.candidates->items[position];
 	bool stranded;
 
-	if (!capacity_survives(r->k, &r->inst, node, NO_INDEX)) {
+	if (!survivals_hold(&r->k->survivals, &r->inst, node, NO_INDEX)) {
 		r->series.refused[position] = true;
 		return false;
 	}
@@ -145,7 +144,7 @@ static bool try_singles(struct run *r, struct solution *ret)
 	place_singles(&r->p, &r->promises, &r->k->candidates, ret);
 	set_fails(r->k, ret);
 	return ret->found &&
-	       capacity_survives(r->k, &r->inst, ret->primary, NO_INDEX);
+	       survivals_hold(&r->k->survivals, &r->inst, ret->primary, NO_INDEX);
 }
 
 static bool find_single(struct run *r, struct solution *ret)
@@ -177,7 +176,7 @@ static void try_group(struct run *r, int group, struct solution *best)
 	struct nodeset nodes = {.group = group};
 	struct solution s = {0};
 
-	promises.survival = *capacity_survival(r->k, group);
+	promises.survival = *survivals_of_group(&r->k->survivals, group);
 
 	nodes.items = xcalloc((size_t)candidates->n + 1, sizeof(int));
 	for (int i = 0; i < candidates->n; i++)
@@ -222,7 +221,7 @@ static bool count_pairs(struct run *r)
 static bool find_pair(struct run *r, struct solution *ret)
 {
 	if (series_best(&r->series, ret) && ret->found &&
-	    capacity_survives(r->k, &r->inst, ret->primary, ret->secondary))
+	    survivals_hold(&r->k->survivals, &r->inst, ret->primary, ret->secondary))
 		return true;
 	return count_pairs(r) && try_pairs(r, ret);
 }
@@ -239,7 +238,7 @@ static void tell(struct run *r, int node)
 	if (node == NO_INDEX)
 		return;
 	series_changed(&r->series, node);
-	capacity_survival_changed(r->k, node);
+	survivals_changed(&r->k->survivals, node);
 	if (r->k->has_standing)
 		standing_changed(&r->k->standing, node);
 }
@@ -296,11 +295,11 @@ bool run_count(struct run *r)
 	r->p.index = r->k->c->n_instances;
 	if (!on_one_node(r))
 		return count_pairs(r) && ((!r->options.capacity_checks &&
-					   !capacity_promises_failures(r->k)) ||
+					   !survivals_promised(&r->k->survivals)) ||
 					  try_pairs(r, &s));
 	fits = fits_somewhere(r);
 	if (fits && r->options.capacity_checks &&
-	    !capacity_promises_failures(r->k))
+	    !survivals_promised(&r->k->survivals))
 		try_singles(r, &s);
 	else
 		count_singles(r);

@@ -3,59 +3,61 @@
  * change, so a whole cluster costs one look a placement. */
 #include "iallocators/capacity/capacity_survival.h"
 
-bool capacity_promises_failures(const struct capacity *k)
+void survivals_init(struct survivals *s, struct cluster *c)
 {
-	for (int g = 0; g < k->c->n_groups; g++)
-		if (k->c->groups[g].policy.max_node_failures > 0)
+	s->c = c;
+	s->groups = arena_calloc(&c->arena, (size_t)c->n_groups + 1,
+				 sizeof(*s->groups));
+}
+
+bool survivals_promised(const struct survivals *s)
+{
+	for (int g = 0; g < s->c->n_groups; g++)
+		if (s->c->groups[g].policy.max_node_failures > 0)
 			return true;
 	return false;
 }
 
-static struct group_survival *find(struct capacity *k, int group)
+static void forget(struct group_survival *g)
 {
-	if (k->survivals == NULL)
-		k->survivals =
-			arena_calloc(&k->c->arena, (size_t)k->c->n_groups + 1,
-				     sizeof(*k->survivals));
-	return &k->survivals[group];
+	if (g->known)
+		survival_done(&g->survival);
+	g->known = false;
 }
 
-static void forget(struct group_survival *s)
+const struct survival *survivals_of_group(struct survivals *s, int group)
 {
-	if (s->known)
-		survival_done(&s->survival);
-	s->known = false;
+	struct group_survival *g = &s->groups[group];
+
+	if (!g->known)
+		survival_init(&g->survival, s->c, group, -1);
+	g->known = true;
+	return &g->survival;
 }
 
-const struct survival *capacity_survival(struct capacity *k, int group)
+bool survivals_hold(struct survivals *s, const struct instance *inst,
+		    int primary, int secondary)
 {
-	struct group_survival *s = find(k, group);
-
-	if (!s->known)
-		survival_init(&s->survival, k->c, group, -1);
-	s->known = true;
-	return &s->survival;
-}
-
-bool capacity_survives(struct capacity *k, const struct instance *inst,
-		       int primary, int secondary)
-{
-	int group = k->c->nodes[primary].group;
+	int group = s->c->nodes[primary].group;
 	struct refusal ignored;
 
-	return k->c->groups[group].policy.max_node_failures == 0 ||
-	       survival_with(capacity_survival(k, group), inst, primary,
+	return s->c->groups[group].policy.max_node_failures == 0 ||
+	       survival_with(survivals_of_group(s, group), inst, primary,
 			     secondary, &ignored);
 }
 
-void capacity_survival_changed(struct capacity *k, int node)
+void survivals_changed(struct survivals *s, int node)
 {
-	if (k->survivals != NULL)
-		forget(&k->survivals[k->c->nodes[node].group]);
+	forget(&s->groups[s->c->nodes[node].group]);
 }
 
-void capacity_survival_forget(struct capacity *k)
+void survivals_forget(struct survivals *s)
 {
-	for (int g = 0; g < k->c->n_groups && k->survivals != NULL; g++)
-		forget(&k->survivals[g]);
+	for (int g = 0; g < s->c->n_groups; g++)
+		forget(&s->groups[g]);
+}
+
+void survivals_done(struct survivals *s)
+{
+	survivals_forget(s);
 }
