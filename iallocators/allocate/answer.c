@@ -103,7 +103,7 @@ static void add_failed(struct multi *m, const char *name, const char *reason)
 }
 
 /* Place one of them.  Unless the request says otherwise, only in a named group
- * is it no reason to give up when there is no room.  Dedicated placement leaves
+ * is it no reason to give up when nothing fits.  Dedicated placement leaves
  * out the group's name then. */
 static bool multi_one(struct cluster *c, const struct new_instance *new,
 		      const struct request *r, const struct place_options *o,

@@ -41,7 +41,7 @@ struct search {
 	bool survives;
 	struct outlook outlook;
 	struct candidates found;
-	int *room; /* for all nodes */
+	int *targets; /* of one row of moves */
 };
 
 double balance_bound(const struct cluster *c, const struct nodeset *nodes)
@@ -150,10 +150,10 @@ static void try_row(struct search *s, int index, enum balance_move move)
 {
 	double limit = s->found.best + s->slack - s->score -
 		       least_price(s, index, move);
-	int n = outlook_targets(&s->outlook, index, move, limit, s->room);
+	int n = outlook_targets(&s->outlook, index, move, limit, s->targets);
 
 	for (int i = 0; i < n; i++)
-		try_move(s, index, move, s->room[i]);
+		try_move(s, index, move, s->targets[i]);
 }
 
 /* Begin with what promises most, so that little of the rest need be tried. */
@@ -304,7 +304,8 @@ int balance_run(struct cluster *c, const struct nodeset *nodes,
 			   .nodes = nodes,
 			   .o = o,
 			   .score = score_nodes(c, nodes),
-			   .room = xcalloc((size_t)nodes->n + 1, sizeof(int))};
+			   .targets =
+				   xcalloc((size_t)nodes->n + 1, sizeof(int))};
 	struct balance_step *steps = NULL;
 	int n = 0;
 
@@ -319,7 +320,7 @@ int balance_run(struct cluster *c, const struct nodeset *nodes,
 	}
 	outlook_done(&s.outlook);
 	free(s.found.items);
-	free(s.room);
+	free(s.targets);
 	*ret_steps = steps;
 	return n;
 }

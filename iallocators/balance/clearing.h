@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Taking instances off nodes that go down together: hroller's rounds.  An
- * instance goes to the first node of its group that has room, by the checks
+ * instance goes to the first node of its group that takes it, by the checks
  * that always hold. */
 #ifndef IALLOCATORS_BALANCE_CLEARING_H
 #define IALLOCATORS_BALANCE_CLEARING_H
@@ -30,9 +30,9 @@ bool clearing_is_loose(const struct instance *inst);
 
 /* Divide n nodes into rounds, each taking as many of those left, in their
  * order, as can be cleared together.  Each round begins with the cluster as it
- * is, and leaves it so.  Rounds are added to *rounds, which has room for all
- * nodes of the cluster, and last as long as the cluster; -1 if some node cannot
- * even be cleared alone. */
+ * is, and leaves it so.  Rounds are added to *rounds, which holds as many as
+ * the cluster has nodes, and last as long as the cluster; -1 if some node
+ * cannot even be cleared alone. */
 int clearing_divide(struct cluster *c, const int *nodes, int n,
 		    enum clearing what, struct round *rounds, int *n_rounds,
 		    struct error *err);

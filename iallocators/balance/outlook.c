@@ -16,14 +16,15 @@
 /* No node has this primary. */
 #define STRANGER (-2)
 
-/* So many halves are kept; beyond, tables are computed at each step. */
-#define HALVES_MAX 1000000
+/* Tables keep their deltas up to so many; bigger ones are computed at each
+ * step. */
+#define DELTAS_MAX 1000000
 
 /* What leaves with one move of one instance. */
 struct outlook_row {
 	bool exists, forced;
 	int table;
-	struct half half;
+	struct bound_delta delta;
 	double bound;
 };
 
@@ -31,8 +32,8 @@ struct outlook_row {
 struct outlook_table {
 	int like; /* an instance of the kind */
 	bool secondary;
-	struct half *halves;   /* by position; NULL: too many to keep */
-	bool *strict, *forced; /* possible with, without all checks */
+	struct bound_delta *deltas; /* by position; NULL: too many to keep */
+	bool *strict, *forced;	    /* possible with, without all checks */
 	double *bounds;
 	double low_strict, low_forced;
 };
@@ -197,13 +198,13 @@ static void look_at_row(struct outlook *l, int index, enum balance_move move)
 		return;
 	row->forced = is_forced(l, inst, move);
 	row->exists = leave(l, index, move) == FAIL_NONE;
-	half_since(&row->half, l->c, l->nodes, mark);
+	bound_delta(&row->delta, l->c, l->nodes, mark);
 	change_undo(l->c, mark);
 }
 
 static void look_at_target(const struct outlook *l,
 			   const struct outlook_table *t, int i,
-			   struct half *ret)
+			   struct bound_delta *ret)
 {
 	struct instance inst = l->c->instances[t->like];
 	int node = l->nodes->items[i];
@@ -229,7 +230,7 @@ static void look_at_target(const struct outlook *l,
 	}
 	t->strict[i] = ok[1];
 	t->forced[i] = ok[1] || ok[0];
-	half_since(ret, l->c, l->nodes, mark);
+	bound_delta(ret, l->c, l->nodes, mark);
 	change_undo(l->c, mark);
 }
 
@@ -263,11 +264,11 @@ static void table_init(struct outlook *l, struct outlook_table *t, int like,
 				    .strict = xcalloc(n, sizeof(bool)),
 				    .forced = xcalloc(n, sizeof(bool)),
 				    .bounds = xcalloc(n, sizeof(double))};
-	if (n * (size_t)l->n_tables > HALVES_MAX)
+	if (n * (size_t)l->n_tables > DELTAS_MAX)
 		return;
-	t->halves = xcalloc(n, sizeof(*t->halves));
+	t->deltas = xcalloc(n, sizeof(*t->deltas));
 	for (int i = 0; i < l->nodes->n; i++)
-		look_at_target(l, t, i, &t->halves[i]);
+		look_at_target(l, t, i, &t->deltas[i]);
 }
 
 /* The number of the table for an instance. */
@@ -314,7 +315,7 @@ void outlook_init(struct outlook *l, struct cluster *c,
 void outlook_done(struct outlook *l)
 {
 	for (int i = 0; i < l->n_tables; i++) {
-		free(l->tables[i].halves);
+		free(l->tables[i].deltas);
 		free(l->tables[i].strict);
 		free(l->tables[i].forced);
 		free(l->tables[i].bounds);
@@ -325,42 +326,43 @@ void outlook_done(struct outlook *l)
 	table_done(&l->classes, NULL);
 }
 
-/* The half of a target, kept or computed into *room. */
-static const struct half *target_half(const struct outlook *l,
-				      const struct outlook_table *t, int i,
-				      struct half *room)
+/* The delta of a target, kept or computed into *buffer. */
+static const struct bound_delta *target_delta(const struct outlook *l,
+					      const struct outlook_table *t,
+					      int i, struct bound_delta *buffer)
 {
-	if (t->halves != NULL)
-		return &t->halves[i];
-	look_at_target(l, t, i, room);
-	return room;
+	if (t->deltas != NULL)
+		return &t->deltas[i];
+	look_at_target(l, t, i, buffer);
+	return buffer;
 }
 
-static void see_tables(struct outlook *l, struct extremes *e)
+static void see_tables(struct outlook *l, struct bound_extremes *e)
 {
 	for (int k = 0; k < l->n_tables; k++) {
 		const struct outlook_table *t = &l->tables[k];
 
 		for (int i = 0; i < l->nodes->n; i++) {
-			struct half room;
-			const struct half *half = target_half(l, t, i, &room);
+			struct bound_delta buffer;
+			const struct bound_delta *delta =
+				target_delta(l, t, i, &buffer);
 
 			if (!t->forced[i])
 				continue;
-			extremes_see(e, &l->slopes, half);
-			l->certain = l->certain && half->finite;
+			bound_see(e, &l->bound, delta);
+			l->certain = l->certain && delta->finite;
 		}
 	}
 }
 
-static void see_rows(struct outlook *l, struct extremes *e)
+static void see_rows(struct outlook *l, struct bound_extremes *e)
 {
 	int n = l->c->n_instances * BALANCE_MOVES;
 
 	for (int i = 0; i < n; i++)
 		if (l->rows[i].exists) {
-			extremes_see(e, &l->slopes, &l->rows[i].half);
-			l->certain = l->certain && l->rows[i].half.finite;
+			bound_see(e, &l->bound, &l->rows[i].delta);
+			l->certain = l->certain && l->rows[i].delta.finite;
 		}
 }
 
@@ -371,12 +373,13 @@ static void weigh_table(struct outlook *l, struct outlook_table *t)
 
 	t->low_strict = t->low_forced = HUGE_VAL;
 	for (int i = 0; i < l->nodes->n; i++) {
-		struct half room;
-		const struct half *half = target_half(l, t, i, &room);
+		struct bound_delta buffer;
+		const struct bound_delta *delta =
+			target_delta(l, t, i, &buffer);
 
 		if (!t->forced[i])
 			continue;
-		t->bounds[i] = slopes_bound(&l->slopes, half);
+		t->bounds[i] = bound_of(&l->bound, delta);
 		if (tags)
 			t->bounds[i] +=
 				pairs_of_tags(l, like, l->nodes->items[i]);
@@ -391,7 +394,7 @@ static void weigh_row(struct outlook *l, int index, enum balance_move move)
 	struct outlook_row *row = row_of(l, index, move);
 
 	if (row->exists)
-		row->bound = slopes_bound(&l->slopes, &row->half) -
+		row->bound = bound_of(&l->bound, &row->delta) -
 			     pairs_lost(l, &l->c->instances[index], move);
 }
 
@@ -409,16 +412,16 @@ static void count_tags(struct outlook *l)
 
 void outlook_weigh(struct outlook *l, const struct stats *stats)
 {
-	struct extremes rows = {0}, tables = {0};
+	struct bound_extremes rows = {0}, tables = {0};
 
 	l->certain = isfinite(score_total(stats));
 	count_tags(l);
-	slopes_begin(&l->slopes, stats);
+	bound_begin(&l->bound, stats);
 	see_rows(l, &rows);
 	see_tables(l, &tables);
 	if (l->certain)
-		slopes_end(&l->slopes, &rows, &tables, 0);
-	l->certain = l->certain && slopes_reserve_costs(&l->slopes);
+		bound_end(&l->bound, &rows, &tables, 0);
+	l->certain = l->certain && bound_reserve_costs(&l->bound);
 	for (int k = 0; k < l->n_tables && l->certain; k++)
 		weigh_table(l, &l->tables[k]);
 	for (int i = 0; i < l->c->n_instances && l->certain; i++)
@@ -501,9 +504,9 @@ void outlook_changed(struct outlook *l, const int *nodes, int n)
 		if (!is_in(nodes, n, l->nodes->items[i]))
 			continue;
 		for (int k = 0; k < l->n_tables; k++)
-			if (l->tables[k].halves != NULL)
+			if (l->tables[k].deltas != NULL)
 				look_at_target(l, &l->tables[k], i,
-					       &l->tables[k].halves[i]);
+					       &l->tables[k].deltas[i]);
 	}
 	for (int i = 0; i < c->n_instances; i++)
 		if (is_in(nodes, n, c->instances[i].primary) ||

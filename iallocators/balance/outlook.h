@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all moves of all instances promise, kept while moves are made.
+/* Lower bounds of what all moves of all instances add to the score, kept while
+ * moves are made.
  *
- * There are as many moves as instances times nodes, far too many to try all at
- * each step.  But what a move takes away depends on the instance only, and
- * what it adds on the target and the size of the instance only.  Both halves
- * are kept, and after a step only those are computed anew that have to do with
- * the nodes it changed.  Their sum is a lower bound of the score (bound.h), so
- * most moves need never be tried.
+ * There are as many moves as instances times nodes, far too many to try all of
+ * them at each step.  But a move has two parts: what it takes away depends only
+ * on the instance, and what it adds depends only on the target and on the size
+ * of the instance.  The deltas of both parts are kept.  After a step only those
+ * are computed anew that have to do with the nodes that it changed.  The bounds
+ * of both parts add up to a bound of the move (bound.h), so most moves need
+ * never be tried.
  */
 #ifndef IALLOCATORS_BALANCE_OUTLOOK_H
 #define IALLOCATORS_BALANCE_OUTLOOK_H
 
 #include "iallocators/balance/moves.h"
-#include "iallocators/model/model.h"
 #include "iallocators/model/bound.h"
+#include "iallocators/model/model.h"
 
 struct outlook_row;
 struct outlook_table;
@@ -26,7 +28,7 @@ struct outlook {
 	struct outlook_table *tables;
 	int n_tables, cap_tables;
 	struct table classes; /* what looks alike, to its tables */
-	struct slopes slopes;
+	struct bound bound;
 	struct counts tags_all; /* (location, exclusion tag), all nodes */
 	bool certain;		/* false: the bounds say nothing */
 };
@@ -45,7 +47,7 @@ double outlook_row_bound(const struct outlook *l, int instance,
 			 enum balance_move move);
 
 /* The targets, by their position among the nodes, whose bound is at most
- * limit, which is not above zero; *ret has room for all nodes.  For
+ * limit, which is not above zero; *ret holds as many as there are nodes.  For
  * MOVE_FAILOVER there is one. */
 int outlook_targets(const struct outlook *l, int instance,
 		    enum balance_move move, double limit, int *ret);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is known of a cluster that is to be filled: which groups are sound, which
- * nodes may take instances, which have to stay redundant.  capacity_fill.c fills
- * it. */
+/* What is known of a cluster that is to be filled: which groups are sound,
+ * which nodes may take instances, which have to stay redundant. capacity_fill.c
+ * fills it. */
 #include "iallocators/capacity/capacity.h"
-
 
 static bool in_bad_group(const struct cluster *c, const bool *bad, int node)
 {
@@ -13,7 +12,7 @@ static bool in_bad_group(const struct cluster *c, const bool *bad, int node)
 }
 
 /* Whether some node has not enough memory for its peers; mark the groups, and
- * those that could not stand the loss of a node. */
+ * those of which some node could not be emptied. */
 static bool mark_bad(struct capacity *k, bool independent, bool *bad)
 {
 	struct cluster *c = k->c;
@@ -119,24 +118,24 @@ void capacity_sort_fails(struct capacity *k)
 	}
 }
 
-static void forget_standing(struct capacity *k)
+static void forget_tracker(struct capacity *k)
 {
-	if (k->has_standing)
-		standing_done(&k->standing);
-	k->has_standing = false;
+	if (k->has_tracker)
+		tracker_done(&k->tracker);
+	k->has_tracker = false;
 }
 
-struct standing *capacity_standing(struct capacity *k)
+struct tracker *capacity_tracker(struct capacity *k)
 {
-	if (!k->has_standing)
-		standing_init(&k->standing, k->c, &k->checked, &k->place);
-	k->has_standing = true;
-	return &k->standing;
+	if (!k->has_tracker)
+		tracker_init(&k->tracker, k->c, &k->checked, &k->place);
+	k->has_tracker = true;
+	return &k->tracker;
 }
 
 void capacity_empty(struct capacity *k)
 {
-	forget_standing(k);
+	forget_tracker(k);
 	survivals_forget(&k->survivals);
 	table_done(&k->tried, NULL);
 	k->tried = (struct table){0};
@@ -146,7 +145,7 @@ void capacity_empty(struct capacity *k)
 
 void capacity_done(struct capacity *k)
 {
-	forget_standing(k);
+	forget_tracker(k);
 	survivals_done(&k->survivals);
 	table_done(&k->tried, NULL);
 }

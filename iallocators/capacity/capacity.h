@@ -27,8 +27,8 @@ struct capacity {
 	bool blocked;		   /* the cluster is not sound: nothing fits */
 	int first;		   /* index of the first new instance */
 	size_t mark;		   /* before it */
-	struct standing standing;  /* of the checked nodes, if */
-	bool has_standing;
+	struct tracker tracker;	   /* of the checked nodes, if */
+	bool has_tracker;
 	struct survivals survivals; /* max-node-failures of the groups */
 	struct table tried; /* sizes that are too large, however shrunk */
 	struct fail_count fails[FAIL_COUNT]; /* of the last attempt */
@@ -43,7 +43,7 @@ void capacity_init(struct capacity *ret, struct cluster *c,
 void capacity_done(struct capacity *k);
 
 /* The redundancy of the present state, which is to be told all changes. */
-struct standing *capacity_standing(struct capacity *k);
+struct tracker *capacity_tracker(struct capacity *k);
 
 /* Append which nodes and groups are not sound, and which nodes, or pairs of
  * nodes, may be tried, as hspace -v -v -v shows them.  Nodes are numbered from
@@ -53,8 +53,8 @@ void capacity_show(const struct capacity *k, int first, struct buf *b);
 /* Whether there is any node, or pair of nodes, to try. */
 int capacity_check(const struct capacity *k, struct error *err);
 
-/* Place as many as there is room for, at most limit (negative: no limit).  New
- * instances are those from k->first on; */
+/* Place as many as fit, at most limit (negative: no limit).  New instances are
+ * those from k->first on; */
 void capacity_fill(struct capacity *k, const struct instance *inst,
 		   int64_t limit);
 void capacity_fill_tiered(struct capacity *k, const struct instance *inst,

@@ -50,18 +50,18 @@ static int64_t first_block(const struct capacity *k,
  * changed. */
 static int64_t place_block(struct run *r, int64_t size)
 {
-	struct standing *standing = capacity_standing(r->k);
+	struct tracker *tracker = capacity_tracker(r->k);
 	struct run_mark begin = run_mark(r), few;
 
 	place_some(r, size < BLOCK ? size : BLOCK);
 	few = run_mark(r);
 	if (size > BLOCK)
 		place_some(r, size - BLOCK);
-	if (standing_holds(standing))
+	if (tracker_holds(tracker))
 		return size;
 	if (size > BLOCK) {
 		run_undo(r, few);
-		if (standing_holds(standing))
+		if (tracker_holds(tracker))
 			return BLOCK;
 	}
 	run_undo(r, begin);
@@ -74,8 +74,7 @@ static bool place_blocks(struct run *r, int64_t *limit)
 	struct capacity *k = r->k;
 	bool large = true;
 
-	if (!k->place.capacity_checks ||
-	    standing_hopeless(capacity_standing(k)))
+	if (!k->place.capacity_checks || tracker_hopeless(capacity_tracker(k)))
 		return false;
 	for (;;) {
 		int64_t size = large ? first_block(k, &r->inst) : BLOCK, done;
@@ -84,8 +83,7 @@ static bool place_blocks(struct run *r, int64_t *limit)
 		size = *limit >= 0 && *limit < size ? *limit : size;
 		done = place_block(r, size);
 		if (done == 0)
-			return size == 0 &&
-			       standing_holds(capacity_standing(k));
+			return size == 0 && tracker_holds(capacity_tracker(k));
 		large = large && done == size;
 		if (*limit >= 0)
 			*limit -= done;

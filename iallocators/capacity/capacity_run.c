@@ -10,7 +10,7 @@
 #include "iallocators/model/change.h"
 #include "lib/base/mem.h"
 
-#define ROOM_MIN 20 /* records */
+#define RECORDS_MIN 20
 
 static void set_fails(struct capacity *k, const struct solution *s)
 {
@@ -20,11 +20,11 @@ static void set_fails(struct capacity *k, const struct solution *s)
 			(struct fail_count){(enum fail)i, s->fails[i]};
 }
 
-/* Room for one more record, which will be inst. */
+/* Make space for one more record, which will be inst. */
 static void reserve(struct cluster *c, const struct instance *inst)
 {
 	if (c->n_instances >= c->cap_instances) {
-		int cap = c->n_instances * 2 + ROOM_MIN;
+		int cap = c->n_instances * 2 + RECORDS_MIN;
 		struct instance *bigger =
 			arena_calloc(&c->arena, (size_t)cap, sizeof(*bigger));
 
@@ -59,8 +59,8 @@ void run_check(struct run *r, bool checks)
 	r->options.capacity_checks = checks;
 	if (!checks)
 		return;
-	r->promises.standing = capacity_standing(r->k);
-	r->hopeless = standing_hopeless(r->promises.standing);
+	r->promises.tracker = capacity_tracker(r->k);
+	r->hopeless = tracker_hopeless(r->promises.tracker);
 }
 
 void run_resize(struct run *r, const struct instance *like)
@@ -83,9 +83,9 @@ void run_done(struct run *r)
 /* Whether that is certainly not so: it could not leave the node again. */
 static bool is_stranded(const struct run *r, int node)
 {
-	return r->hopeless || (r->inst.template != TEMPLATE_DRBD &&
-			       !standing_has_refuge(r->promises.standing, node,
-						    r->inst.memory));
+	return r->hopeless ||
+	       (r->inst.template != TEMPLATE_DRBD &&
+		!tracker_has_refuge(r->promises.tracker, node, r->inst.memory));
 }
 
 bool run_passes(struct run *r, int position)
@@ -104,7 +104,7 @@ bool run_passes(struct run *r, int position)
 	    promises_redundant(&r->promises, &r->p, node, NO_INDEX))
 		return true;
 	r->series.refused[position] = true;
-	if (!stranded && !r->promises.standing->for_good)
+	if (!stranded && !r->promises.tracker->for_good)
 		r->tentative[r->n_tentative++] = position;
 	return false;
 }
@@ -143,8 +143,8 @@ static bool try_singles(struct run *r, struct solution *ret)
 	*ret = (struct solution){0};
 	place_singles(&r->p, &r->promises, &r->k->candidates, ret);
 	set_fails(r->k, ret);
-	return ret->found &&
-	       survivals_hold(&r->k->survivals, &r->inst, ret->primary, NO_INDEX);
+	return ret->found && survivals_hold(&r->k->survivals, &r->inst,
+					    ret->primary, NO_INDEX);
 }
 
 static bool find_single(struct run *r, struct solution *ret)
@@ -221,7 +221,8 @@ static bool count_pairs(struct run *r)
 static bool find_pair(struct run *r, struct solution *ret)
 {
 	if (series_best(&r->series, ret) && ret->found &&
-	    survivals_hold(&r->k->survivals, &r->inst, ret->primary, ret->secondary))
+	    survivals_hold(&r->k->survivals, &r->inst, ret->primary,
+			   ret->secondary))
 		return true;
 	return count_pairs(r) && try_pairs(r, ret);
 }
@@ -239,8 +240,8 @@ static void tell(struct run *r, int node)
 		return;
 	series_changed(&r->series, node);
 	survivals_changed(&r->k->survivals, node);
-	if (r->k->has_standing)
-		standing_changed(&r->k->standing, node);
+	if (r->k->has_tracker)
+		tracker_changed(&r->k->tracker, node);
 }
 
 bool run_place(struct run *r)
@@ -294,9 +295,10 @@ bool run_count(struct run *r)
 	reserve(r->k->c, &r->inst);
 	r->p.index = r->k->c->n_instances;
 	if (!on_one_node(r))
-		return count_pairs(r) && ((!r->options.capacity_checks &&
-					   !survivals_promised(&r->k->survivals)) ||
-					  try_pairs(r, &s));
+		return count_pairs(r) &&
+		       ((!r->options.capacity_checks &&
+			 !survivals_promised(&r->k->survivals)) ||
+			try_pairs(r, &s));
 	fits = fits_somewhere(r);
 	if (fits && r->options.capacity_checks &&
 	    !survivals_promised(&r->k->survivals))

@@ -23,7 +23,7 @@
 /* All of these give an object or array to be freed. */
 json_t *space_cluster(const struct cluster *c, const struct resources *all);
 json_t *space_resources(const struct resources *r);
-/* An instance of that size, and on how many nodes each needs room. */
+/* An instance of that size, and how many nodes each needs. */
 json_t *space_spec(const struct capacity *k, const struct instance *inst);
 /* One of the three of "usage". */
 json_t *space_usage(const struct resources *r);

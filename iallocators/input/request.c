@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Cluster and question are read apart, since the question may be about another
  * cluster.  Names in the question become indices of that cluster.
- * request_ask() also moves the instances to an array with room for the new
+ * request_ask() also moves the instances to an array with space for the new
  * ones. */
 #include "iallocators/input/request.h"
 
@@ -337,13 +337,13 @@ int request_ask(struct cluster *c, const struct jval *top,
 		struct error *err)
 {
 	const struct jval *request = jtext_get(top, "request");
-	struct instance *room;
+	struct instance *bigger;
 
-	room = arena_calloc(&c->arena,
-			    (size_t)c->n_instances + new_instances(request),
-			    sizeof(*room));
+	bigger = arena_calloc(&c->arena,
+			      (size_t)c->n_instances + new_instances(request),
+			      sizeof(*bigger));
 	for (int i = 0; i < c->n_instances; i++)
-		room[i] = c->instances[i];
-	c->instances = room;
+		bigger[i] = c->instances[i];
+	c->instances = bigger;
 	return read_question(c, request, o, ret, err);
 }

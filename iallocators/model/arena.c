@@ -26,10 +26,10 @@ void *arena_alloc(struct arena *a, size_t size)
 	void *p;
 
 	if (c == NULL || c->size - c->used < need) {
-		size_t room = need > CHUNK_SIZE ? need : CHUNK_SIZE;
+		size_t capacity = need > CHUNK_SIZE ? need : CHUNK_SIZE;
 
-		c = xalloc(sizeof(*c) + room);
-		c->size = room;
+		c = xalloc(sizeof(*c) + capacity);
+		c->size = capacity;
 		c->before = a->last;
 		a->last = c;
 	}

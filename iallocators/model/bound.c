@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A half has, for each metric, the changes of the sum and of the sum of
- * squares.  var_change() makes a change of the variance of them.  A slope, one
- * for falls and one for rises, then makes a change of the score: it is that of
- * a chord of the square root, up to the extremes that were seen. */
+/* var_change() computes the change of a mean square from a delta.  Multiplied
+ * by the slope of a chord of the square root it is a change of the score. There
+ * is a chord for mean squares that fall and one for those that rise; each
+ * reaches to the extreme that was seen. */
 #include "iallocators/model/bound.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@
 #include "iallocators/model/change.h"
 #include "lib/base/array.h"
 
-/* More than roundings can ever make of a score. */
+/* More than a score can be off by roundings. */
 #define SLACK 1e-5
 
 const enum metric bound_metrics[BOUND_ROWS] = {
@@ -22,13 +22,13 @@ const enum metric bound_metrics[BOUND_ROWS] = {
 	METRIC_FREE_MEM_F, METRIC_FREE_DISK_F, METRIC_VCPU_F,
 	METRIC_SPINDLES_F,
 };
-/* Where memory for peers stands in it. */
+/* The row of the memory that is reserved for peers. */
 #define RESERVED_ROW 2
 
 static const enum metric sums[] = {METRIC_N1, METRIC_PRI_TAGS, METRIC_LOCATION,
 				   METRIC_RESERVED_TOTAL};
 
-static void add_node(struct half *h, const struct node *n,
+static void add_node(struct bound_delta *h, const struct node *n,
 		     const struct node_state *before)
 {
 	double old[METRIC_COUNT], new[METRIC_COUNT];
@@ -54,8 +54,8 @@ static void add_node(struct half *h, const struct node *n,
 			metrics[sums[i]].weight * (new[sums[i]] - old[sums[i]]);
 }
 
-void half_since(struct half *ret, const struct cluster *c,
-		const struct nodeset *scope, size_t mark)
+void bound_delta(struct bound_delta *ret, const struct cluster *c,
+		 const struct nodeset *scope, size_t mark)
 {
 	struct touched touched[CHANGE_TOUCHED_MAX];
 	int n = change_touched(c, mark, touched, CHANGE_TOUCHED_MAX);
@@ -71,7 +71,7 @@ void half_since(struct half *ret, const struct cluster *c,
 	ret->finite = ret->finite && isfinite(ret->linear);
 }
 
-void slopes_begin(struct slopes *s, const struct stats *stats)
+void bound_begin(struct bound *s, const struct stats *stats)
 {
 	memset(s, 0, sizeof(*s));
 	s->n = stats->n;
@@ -81,29 +81,31 @@ void slopes_begin(struct slopes *s, const struct stats *stats)
 	}
 }
 
-/* How the mean square changes, when it is taken for two halves apart: the
- * square of the sum of both is at most twice the sum of the squares. */
-static double var_change(const struct slopes *s, const struct half *h, int r)
+/* How the mean square changes at least by one of two parts.  The square of the
+ * sum of both changes is at most twice the sum of their squares, hence 2 * ds
+ * squared. */
+static double var_change(const struct bound *s, const struct bound_delta *h,
+			 int r)
 {
 	double ds = h->ds[r], nn = s->n * s->n;
 
 	return (s->n * h->dss[r] - 2 * s->sum[r] * ds - 2 * ds * ds) / nn;
 }
 
-void extremes_see(struct extremes *e, const struct slopes *s,
-		  const struct half *half)
+void bound_see(struct bound_extremes *e, const struct bound *s,
+	       const struct bound_delta *delta)
 {
 	for (int r = 0; r < BOUND_ROWS; r++) {
-		double change = var_change(s, half, r);
+		double change = var_change(s, delta, r);
 
 		e->low[r] = change < e->low[r] ? change : e->low[r];
 		e->high[r] = change > e->high[r] ? change : e->high[r];
 	}
-	e->low_linear = fmin(e->low_linear, half->linear);
+	e->low_linear = fmin(e->low_linear, delta->linear);
 }
 
-/* What all metrics together can gain at most. */
-static double most_gain(const struct slopes *s)
+/* How much all metrics together can lower the score at most. */
+static double most_gain(const struct bound *s)
 {
 	double gain = -s->low_linear;
 
@@ -114,15 +116,15 @@ static double most_gain(const struct slopes *s)
 	return gain;
 }
 
-/* The line from 0 to the root at x. */
+/* The slope of the chord of the root from var to var + x. */
 static double chord(double var, double x)
 {
 	return (sqrt(var + x) - sqrt(var)) / x;
 }
 
-/* A rise that costs more than everything else can gain does not matter, so a
- * line need only be right before that. */
-static void take_lines(struct slopes *s, int r, double gain)
+/* A rise that costs more than all metrics can gain rules a change out anyway,
+ * so the chord need not reach farther. */
+static void make_chords(struct bound *s, int r, double gain)
 {
 	double var = s->var[r], root = sqrt(var);
 	double weight = metrics[bound_metrics[r]].weight;
@@ -139,8 +141,8 @@ static void take_lines(struct slopes *s, int r, double gain)
 	s->rise[r] *= weight;
 }
 
-void slopes_end(struct slopes *s, const struct extremes *a,
-		const struct extremes *b, double most)
+void bound_end(struct bound *s, const struct bound_extremes *a,
+	       const struct bound_extremes *b, double most)
 {
 	double gain;
 
@@ -151,15 +153,15 @@ void slopes_end(struct slopes *s, const struct extremes *a,
 	s->low_linear = a->low_linear + b->low_linear;
 	gain = most_gain(s) + most;
 	for (int r = 0; r < BOUND_ROWS; r++)
-		take_lines(s, r, gain);
+		make_chords(s, r, gain);
 }
 
-double slopes_bound(const struct slopes *s, const struct half *half)
+double bound_of(const struct bound *s, const struct bound_delta *delta)
 {
-	double bound = half->linear;
+	double bound = delta->linear;
 
 	for (int r = 0; r < BOUND_ROWS; r++) {
-		double change = var_change(s, half, r);
+		double change = var_change(s, delta, r);
 
 		bound += (change < 0 ? s->fall[r] : s->rise[r]) * change;
 	}
@@ -167,7 +169,7 @@ double slopes_bound(const struct slopes *s, const struct half *half)
 }
 
 /* The derivative of the bound is smallest where nothing is kept yet. */
-bool slopes_reserve_costs(const struct slopes *s)
+bool bound_reserve_costs(const struct bound *s)
 {
 	double mean = s->sum[RESERVED_ROW] / s->n;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The names of what the model has, questions about an instance, sets of nodes,
- * and the end of a cluster.  finish.c computes what follows from the values that
- * were reported. */
+ * and the end of a cluster.  finish.c computes what follows from the values
+ * that were reported. */
 #include "iallocators/model/model.h"
 
 #include <string.h>

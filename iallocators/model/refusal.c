@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The names of the reasons, from their table.  refusal_text.c makes sentences of
- * them. */
+/* The names of the reasons, from their table.  refusal_text.c makes sentences
+ * of them. */
 #include "iallocators/model/refusal.h"
 
 const char *const refusal_names[REFUSAL_COUNT] = {

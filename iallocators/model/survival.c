@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Mirrored instances: each node needs room for the largest loads that the loss
+/* Mirrored instances: each node needs space for the largest loads that the loss
  * of other nodes brings to it.  Shared storage: has_slots() counts places for
  * the largest instance.  Enough of them is a certain yes; otherwise survive()
  * decides. */
@@ -23,7 +23,7 @@ struct load {
 };
 
 struct survival_node {
-	struct amount room; /* beside its own instances */
+	struct amount space; /* beside its own instances */
 	bool lost, closed;
 	struct amount base; /* what comes to it in any case */
 	bool has_base;
@@ -123,8 +123,8 @@ static void take_instance(struct survival *s, const struct instance *inst,
 
 	if (inst->status == RUN_ADMIN_OFFLINE)
 		return;
-	s->nodes[at].room.memory -= x.memory;
-	s->nodes[at].room.cpus -= x.cpus;
+	s->nodes[at].space.memory -= x.memory;
+	s->nodes[at].space.cpus -= x.cpus;
 	put_flat(s, inst, at, to);
 	if (to >= 0)
 		take_load(s, at, to, x);
@@ -139,13 +139,13 @@ static void take_node(struct survival *s, int at)
 	const struct node *n = &s->c->nodes[s->group->nodes[at]];
 	struct survival_node *to = &s->nodes[at];
 
-	to->room.memory = model_trunc(n->total_mem) - n->host_mem;
-	to->room.cpus = n->total_cpus * s->group->policy.vcpu_ratio -
-			(double)n->own_cpus;
+	to->space.memory = model_trunc(n->total_mem) - n->host_mem;
+	to->space.cpus = n->total_cpus * s->group->policy.vcpu_ratio -
+			 (double)n->own_cpus;
 	to->closed = n->drained || n->not_vm_capable;
 	to->lost = n->offline && !to->closed;
-	s->flat_nodes[at] = (struct survive_node){.memory = to->room.memory,
-						  .vcpus = to->room.cpus,
+	s->flat_nodes[at] = (struct survive_node){.memory = to->space.memory,
+						  .vcpus = to->space.cpus,
 						  .lost = to->lost,
 						  .closed = to->closed};
 }
@@ -224,46 +224,47 @@ static struct amount worst_load(const struct survival *s, int at,
 	return sum;
 }
 
-static struct amount room_with(const struct survival *s, int at,
-			       const struct extra *x)
+static struct amount space_with(const struct survival *s, int at,
+				const struct extra *x)
 {
-	struct amount room = s->nodes[at].room, own = {0, 0};
+	struct amount space = s->nodes[at].space, own = {0, 0};
 
 	if (x->inst != NULL && x->primary == at)
 		own = amount_of(x->inst);
-	return (struct amount){room.memory - own.memory, room.cpus - own.cpus};
+	return (struct amount){space.memory - own.memory,
+			       space.cpus - own.cpus};
 }
 
-/* Whether a node has room for all mirrored instances that may come to it. */
-static bool has_room(const struct survival *s, int at, const struct extra *x)
+/* Whether a node has space for all mirrored instances that may come to it. */
+static bool has_space(const struct survival *s, int at, const struct extra *x)
 {
 	const struct survival_node *n = &s->nodes[at];
-	struct amount room = room_with(s, at, x), load;
+	struct amount space = space_with(s, at, x), load;
 
 	if (n->lost || (n->n_loads == 0 && !n->has_base && x->to != at))
 		return true;
 	load = worst_load(s, at, x);
-	return !n->closed && load.memory <= room.memory &&
-	       load.cpus <= room.cpus;
+	return !n->closed && load.memory <= space.memory &&
+	       load.cpus <= space.cpus;
 }
 
 /* --- instances on shared storage --- */
 
-/* So many of the largest instance fit into the room that is left at worst. */
+/* So many of the largest instance fit into the space that is left at worst. */
 static int64_t slots(const struct survival *s, int at, const struct extra *x,
 		     int64_t memory, int64_t cpus)
 {
-	struct amount room = room_with(s, at, x), load = worst_load(s, at, x);
+	struct amount space = space_with(s, at, x), load = worst_load(s, at, x);
 	int64_t by_memory = INT64_MAX, by_cpus = INT64_MAX;
 
 	if (s->nodes[at].lost || s->nodes[at].closed)
 		return 0;
-	if (room.memory < load.memory || room.cpus < load.cpus)
+	if (space.memory < load.memory || space.cpus < load.cpus)
 		return 0;
 	if (memory > 0)
-		by_memory = (room.memory - load.memory) / memory;
+		by_memory = (space.memory - load.memory) / memory;
 	if (cpus > 0)
-		by_cpus = model_trunc((room.cpus - load.cpus) / (double)cpus);
+		by_cpus = model_trunc((space.cpus - load.cpus) / (double)cpus);
 	return by_memory < by_cpus ? by_memory : by_cpus;
 }
 
@@ -336,8 +337,8 @@ static bool ask(const struct survival *s, const struct extra *x,
 	return false;
 }
 
-static bool shared_find_room(const struct survival *s, const struct extra *x,
-			     struct refusal *ret_why)
+static bool shared_find_place(const struct survival *s, const struct extra *x,
+			      struct refusal *ret_why)
 {
 	if (s->n_anywhere == 0 && (x->inst == NULL || x->to != ANYWHERE))
 		return true;
@@ -356,7 +357,8 @@ static bool shared_find_room(const struct survival *s, const struct extra *x,
 
 /* --- the questions --- */
 
-static bool no_room(const struct survival *s, int at, struct refusal *ret_why)
+static bool lacks_space(const struct survival *s, int at,
+			struct refusal *ret_why)
 {
 	*ret_why = (struct refusal){.kind = REFUSAL_FAILURES,
 				    .node = s->group->nodes[at],
@@ -369,9 +371,9 @@ static bool holds_now(const struct survival *s, struct refusal *ret_why)
 	const struct extra none = {.primary = NOWHERE, .to = NOWHERE};
 
 	for (int i = 0; i < s->group->n_nodes; i++)
-		if (!has_room(s, i, &none))
-			return no_room(s, i, ret_why);
-	return shared_find_room(s, &none, ret_why);
+		if (!has_space(s, i, &none))
+			return lacks_space(s, i, ret_why);
+	return shared_find_place(s, &none, ret_why);
 }
 
 void survival_init(struct survival *s, const struct cluster *c, int group,
@@ -418,11 +420,11 @@ bool survival_with(const struct survival *s, const struct instance *inst,
 		return true;
 	x.primary = s->position[primary];
 	x.to = refuge(s, inst, secondary);
-	if (!has_room(s, x.primary, &x))
-		return no_room(s, x.primary, ret_why);
-	if (x.to >= 0 && !has_room(s, x.to, &x))
-		return no_room(s, x.to, ret_why);
-	return shared_find_room(s, &x, ret_why);
+	if (!has_space(s, x.primary, &x))
+		return lacks_space(s, x.primary, ret_why);
+	if (x.to >= 0 && !has_space(s, x.to, &x))
+		return lacks_space(s, x.to, ret_why);
+	return shared_find_place(s, &x, ret_why);
 }
 
 bool survival_holds(const struct cluster *c, int group)

@@ -5,7 +5,8 @@
  * The meaning is that of lib/model/config/survive.h.  What mirrored instances
  * need is known for each node beforehand (those of the worst nodes to lose fail
  * over to it), so most questions cost as much as a node has peers; only where
- * instances on shared storage may not find room survive() itself is asked. */
+ * instances on shared storage may not find a place, survive() itself is asked.
+ */
 #ifndef IALLOCATORS_MODEL_SURVIVAL_H
 #define IALLOCATORS_MODEL_SURVIVAL_H
 
@@ -25,7 +26,7 @@ struct survival {
 	int *position;			/* of a node there, or -1 */
 	int n_anywhere;			/* instances on shared storage */
 	int64_t most_memory, most_cpus; /* of one of these */
-	/* The same for survive(), with room for one more instance. */
+	/* The same for survive(), with space for one more instance. */
 	struct survive_node *flat_nodes;
 	struct survive_instance *flat;
 	size_t n_flat;

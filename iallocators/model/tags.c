@@ -82,7 +82,7 @@ static void set_sort(struct tagset *set, bool unique)
 	set->n = kept;
 }
 
-static void set_room(struct cluster *c, struct tagset *set, size_t n)
+static void set_reserve(struct cluster *c, struct tagset *set, size_t n)
 {
 	set->ids = arena_calloc(&c->arena, n, sizeof(*set->ids));
 	set->n = 0;
@@ -92,7 +92,7 @@ static void set_room(struct cluster *c, struct tagset *set, size_t n)
 static void collect(struct cluster *c, struct tagset *set, const char *kind,
 		    const char *separator, const char *const *tags, size_t n)
 {
-	set_room(c, set, n);
+	set_reserve(c, set, n);
 	for (size_t i = 0; i < n; i++)
 		if (has_prefix(c, kind, separator, tags[i]))
 			set->ids[set->n++] = intern(c, tags[i]);
@@ -120,7 +120,7 @@ static void collect_receives(struct cluster *c, struct node *n)
 {
 	struct tagset *set = &n->receives;
 
-	set_room(c, set, (size_t)n->migration.n + c->n_tags);
+	set_reserve(c, set, (size_t)n->migration.n + c->n_tags);
 	for (int i = 0; i < n->migration.n; i++)
 		set->ids[set->n++] = n->migration.ids[i];
 	for (size_t i = 0; i < c->n_tags; i++) {
@@ -165,7 +165,7 @@ void tags_of_instance(struct cluster *c, struct instance *inst,
 	if (inst->n_tags == 0)
 		return;
 	if (c->has_exclusion) {
-		set_room(c, set, inst->n_tags);
+		set_reserve(c, set, inst->n_tags);
 		for (size_t i = 0; i < inst->n_tags; i++)
 			if (has_prefix(c, EXCLUSION, "", inst->tags[i]) ||
 			    option_excludes(o, inst->tags[i]))

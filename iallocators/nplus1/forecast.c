@@ -31,7 +31,7 @@ static void add_need(const struct cluster *c, const struct node *x,
 	}
 	if (inst->memory < 0 || inst->disk < 0)
 		need->unclear = true;
-	if (rooms_migrates(inst)) {
+	if (slots_migrates(inst)) {
 		need->shared = true;
 		return;
 	}
@@ -54,7 +54,7 @@ static bool absorbs(const struct cluster *c, const struct node *x, int z,
 	if (need->shared && !move_migration_allowed(c, x_index, z))
 		return false;
 	if (n->s.usable_mem <= need->memory ||
-	    n->s.usable_mem - rooms_drbd_load(c, x, z) <= need->memory)
+	    n->s.usable_mem - slots_drbd_load(c, x, z) <= need->memory)
 		return false;
 	return !need->disks || n->s.free_disk > need->disk;
 }
@@ -89,7 +89,7 @@ static bool take_drbd(struct redundancy *r, int x)
 			continue;
 		if (!move_failover_possible(c, inst))
 			return false;
-		load = rooms_drbd_load(c, n, inst->secondary);
+		load = slots_drbd_load(c, n, inst->secondary);
 		if (load > r->most[inst->secondary])
 			r->most[inst->secondary] = load;
 		if (c->nodes[inst->secondary].s.usable_mem <= load)
@@ -140,10 +140,10 @@ static bool is_easy(struct redundancy *r, int x)
 	if (need->unclear)
 		return false;
 	if (r->changing == 0)
-		return rooms_enough_with(&r->rooms, n, need, NULL, 0) ||
-		       rooms_count(r->c, r->nodes, n, need, 0);
-	return rooms_enough(&r->rooms, n, need) ||
-	       rooms_count(r->c, r->nodes, n, need, r->changing);
+		return slots_enough_with(&r->slots, n, need, NULL, 0) ||
+		       slots_count(r->c, r->nodes, n, need, 0);
+	return slots_enough(&r->slots, n, need) ||
+	       slots_count(r->c, r->nodes, n, need, r->changing);
 }
 
 /* Put the node among the easy or the hard ones. */
@@ -199,7 +199,7 @@ static void init(struct redundancy *r, struct cluster *c,
 	r->needs = xcalloc(n, sizeof(*r->needs));
 	r->easy = xcalloc(n, sizeof(*r->easy));
 	r->hard = xcalloc((size_t)nodes->n + 1, sizeof(*r->hard));
-	rooms_init(&r->rooms, c, nodes);
+	slots_init(&r->slots, c, nodes);
 	for (int i = 0; i < c->n_nodes; i++)
 		r->most[i] = -1;
 }
@@ -209,12 +209,12 @@ static void init(struct redundancy *r, struct cluster *c,
 static bool empties(const struct redundancy *r, int x)
 {
 	const struct node *n = &r->c->nodes[x];
-	struct leavers leavers = rooms_leavers(r->c, n);
-	enum rooms_verdict v = rooms_judge(r->c, r->nodes, n, &leavers, false);
+	struct evacuees evacuees = slots_evacuees(r->c, n);
+	enum slots_verdict v = slots_judge(r->c, r->nodes, n, &evacuees, false);
 
-	rooms_leavers_done(&leavers);
-	if (v != ROOMS_UNCLEAR)
-		return v == ROOMS_ENOUGH;
+	slots_evacuees_done(&evacuees);
+	if (v != SLOTS_UNCLEAR)
+		return v == SLOTS_ENOUGH;
 	return redundancy_of_node(r->c, r->nodes, x);
 }
 
@@ -231,7 +231,7 @@ static void look(struct redundancy *r)
 void redundancy_init(struct redundancy *r, struct cluster *c,
 		     const struct nodeset *nodes, const struct place_options *o)
 {
-	init(r, c, nodes, o, ROOMS_CHANGED);
+	init(r, c, nodes, o, SLOTS_CHANGED);
 }
 
 void redundancy_look(struct redundancy *r)
@@ -264,7 +264,7 @@ void redundancy_done(struct redundancy *r)
 	free(r->needs);
 	free(r->easy);
 	free(r->hard);
-	rooms_done(&r->rooms);
+	slots_done(&r->slots);
 }
 
 /* Whether the node can be emptied as things are now, with the instance. */
@@ -275,8 +275,8 @@ static bool stays_safe(struct redundancy *r, int x, const struct need *need,
 	const int changed[] = {inst->primary, inst->secondary};
 
 	if (!need->unclear &&
-	    (rooms_enough_with(&r->rooms, n, need, changed, 2) ||
-	     rooms_count(r->c, r->nodes, n, need, 0)))
+	    (slots_enough_with(&r->slots, n, need, changed, 2) ||
+	     slots_count(r->c, r->nodes, n, need, 0)))
 		return true;
 	return empties(r, x);
 }
@@ -291,7 +291,7 @@ static bool new_moves(struct redundancy *r, const struct instance *inst)
 	if (inst->template == TEMPLATE_DRBD)
 		return move_failover_possible(c, inst) &&
 		       c->nodes[inst->secondary].s.usable_mem >
-			       rooms_drbd_load(c, p, inst->secondary);
+			       slots_drbd_load(c, p, inst->secondary);
 	need = need_of(c, p);
 	if (need.impossible)
 		return false;

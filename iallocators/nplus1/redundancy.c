@@ -8,7 +8,7 @@
 #include "iallocators/model/change.h"
 #include "iallocators/model/contest.h"
 #include "iallocators/model/move.h"
-#include "iallocators/nplus1/rooms.h"
+#include "iallocators/nplus1/slots.h"
 #include "lib/base/mem.h"
 
 /* To judge costs about as much as so many moves. */
@@ -59,7 +59,7 @@ static bool try_recreate(void *arg, int i)
 
 /* Whether there is memory and disk space for it, which is all that counts but
  * for the node's own rules. */
-static bool has_room(const struct node *n, const struct instance *inst)
+static bool has_space(const struct node *n, const struct instance *inst)
 {
 	if (inst_uses_memory(inst) && n->s.usable_mem <= inst->memory)
 		return false;
@@ -67,16 +67,16 @@ static bool has_room(const struct node *n, const struct instance *inst)
 }
 
 /* The nodes of the group that it could go to: mostly few, when it matters. */
-static struct nodeset roomy(const struct cluster *c,
-			    const struct nodeset *group,
-			    const struct instance *inst)
+static struct nodeset big_enough(const struct cluster *c,
+				 const struct nodeset *group,
+				 const struct instance *inst)
 {
 	struct nodeset ret = {
 		.items = xcalloc((size_t)group->n + 1, sizeof(int)),
 		.group = group->group};
 
 	for (int i = 0; i < group->n; i++)
-		if (has_room(&c->nodes[group->items[i]], inst))
+		if (has_space(&c->nodes[group->items[i]], inst))
 			ret.items[ret.n++] = group->items[i];
 	return ret;
 }
@@ -85,7 +85,7 @@ static struct nodeset roomy(const struct cluster *c,
 static bool leave(struct cluster *c, const struct nodeset *group,
 		  const struct nodeset *scope, int index, contest_fn try)
 {
-	struct nodeset targets = roomy(c, group, &c->instances[index]);
+	struct nodeset targets = big_enough(c, group, &c->instances[index]);
 	struct leaving l = {.c = c,
 			    .group = &targets,
 			    .index = index,
@@ -114,26 +114,26 @@ static struct nodeset mates(const struct cluster *c,
 }
 
 /* One after the other; as soon as it is clear how that will end, no more. */
-static enum rooms_verdict empty(struct cluster *c, const struct nodeset *nodes,
-				int node, struct leavers rest)
+static enum slots_verdict empty(struct cluster *c, const struct nodeset *nodes,
+				int node, struct evacuees rest)
 {
 	struct nodeset group = mates(c, nodes, node);
-	enum rooms_verdict v = ROOMS_UNCLEAR;
+	enum slots_verdict v = SLOTS_UNCLEAR;
 
-	for (int i = 0; v == ROOMS_UNCLEAR; i++) {
+	for (int i = 0; v == SLOTS_UNCLEAR; i++) {
 		bool shared;
 
 		if (rest.n == 0)
-			v = ROOMS_ENOUGH;
+			v = SLOTS_ENOUGH;
 		else if (i % JUDGE_EVERY == 0)
-			v = rooms_judge(c, nodes, &c->nodes[node], &rest, true);
-		if (v != ROOMS_UNCLEAR)
+			v = slots_judge(c, nodes, &c->nodes[node], &rest, true);
+		if (v != SLOTS_UNCLEAR)
 			break;
-		shared = rooms_migrates(&c->instances[*rest.instances]);
+		shared = slots_migrates(&c->instances[*rest.instances]);
 		if (!leave(c, &group, shared ? &group : nodes, *rest.instances,
 			   shared ? try_move : try_recreate))
-			v = ROOMS_TOO_FEW;
-		rooms_leavers_next(&rest);
+			v = SLOTS_TOO_FEW;
+		slots_evacuees_next(&rest);
 	}
 	free(group.items);
 	return v;
@@ -144,17 +144,17 @@ bool redundancy_of_node(struct cluster *c, const struct nodeset *nodes,
 {
 	const struct ilist *l = &c->nodes[node].primaries;
 	size_t mark = change_mark(c);
-	struct leavers leavers;
+	struct evacuees evacuees;
 	int *pri;
 	bool ok;
 
 	if (l->n == 0)
 		return true;
 	pri = xmemdup(l->items, (size_t)l->n * sizeof(*pri));
-	leavers = rooms_leavers(c, &c->nodes[node]);
+	evacuees = slots_evacuees(c, &c->nodes[node]);
 	ok = fail_over_drbd(c, pri, l->n) &&
-	     empty(c, nodes, node, leavers) == ROOMS_ENOUGH;
-	rooms_leavers_done(&leavers);
+	     empty(c, nodes, node, evacuees) == SLOTS_ENOUGH;
+	slots_evacuees_done(&evacuees);
 	free(pri);
 	change_undo(c, mark);
 	return ok;

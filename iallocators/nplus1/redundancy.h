@@ -9,7 +9,7 @@
 
 #include "iallocators/model/model.h"
 #include "iallocators/model/place_options.h"
-#include "iallocators/nplus1/rooms.h"
+#include "iallocators/nplus1/slots.h"
 
 struct redundancy {
 	struct cluster *c;
@@ -22,7 +22,7 @@ struct redundancy {
 	int64_t *most;	     /* by node: the most memory that one other node
 				would move here; -1: none would move any */
 	struct need *needs;  /* by node: of what leaves it */
-	struct rooms rooms;
+	struct slot_table slots;
 	bool *easy; /* by node: emptied whatever is added once */
 	int *hard;  /* the others; the last to fail first */
 	int n_hard;

@@ -15,7 +15,7 @@ struct group_choice {
 
 enum placed {
 	PLACED,
-	PLACED_NOT,	/* no room */
+	PLACED_NOT,	/* it fits nowhere */
 	PLACED_WRONGLY, /* it cannot even be tried */
 };
 

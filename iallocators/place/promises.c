@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Redundancy is asked with the instance put in place for the time of the
- * question: of `standing` if there is one, of all nodes anew if the instance
+ * question: of `tracker` if there is one, of all nodes anew if the instance
  * keeps its record, else of `redundancy`.  Which node is at fault is only
  * searched for where --explain wants it. */
 #include "iallocators/place/promises.h"
@@ -23,20 +23,20 @@ void promises_done(struct promises *promises)
 	survival_done(&promises->survival);
 }
 
-static bool stands(struct standing *standing, const struct place *p)
+static bool stays_redundant(struct tracker *tracker, const struct place *p)
 {
-	standing_tried(standing, p->inst->primary);
+	tracker_tried(tracker, p->inst->primary);
 	if (p->inst->secondary != NO_INDEX)
-		standing_tried(standing, p->inst->secondary);
-	return standing_holds(standing);
+		tracker_tried(tracker, p->inst->secondary);
+	return tracker_holds(tracker);
 }
 
 /* It has been taken off again. */
-static void stand_back(struct standing *standing, int primary, int secondary)
+static void tell_it_left(struct tracker *tracker, int primary, int secondary)
 {
-	standing_tried(standing, primary);
+	tracker_tried(tracker, primary);
 	if (secondary != NO_INDEX)
-		standing_tried(standing, secondary);
+		tracker_tried(tracker, secondary);
 }
 
 static bool redundant(struct promises *promises, const struct place *p,
@@ -47,18 +47,18 @@ static bool redundant(struct promises *promises, const struct place *p,
 
 	if (!p->options->capacity_checks)
 		return true;
-	if (!p->keeps_record && promises->standing == NULL)
+	if (!p->keeps_record && promises->tracker == NULL)
 		redundancy_look(&promises->redundancy);
 	place_put(p, primary, secondary);
-	if (promises->standing != NULL)
-		ok = stands(promises->standing, p);
+	if (promises->tracker != NULL)
+		ok = stays_redundant(promises->tracker, p);
 	else if (p->keeps_record)
 		ok = redundancy_holds(p->c, p->scope, p->options);
 	else
 		ok = redundancy_with(&promises->redundancy, p->inst);
 	change_undo(p->c, mark);
-	if (promises->standing != NULL)
-		stand_back(promises->standing, primary, secondary);
+	if (promises->tracker != NULL)
+		tell_it_left(promises->tracker, primary, secondary);
 	return ok;
 }
 

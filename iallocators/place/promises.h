@@ -7,12 +7,12 @@
 
 #include "iallocators/model/survival.h"
 #include "iallocators/nplus1/redundancy.h"
-#include "iallocators/nplus1/standing.h"
+#include "iallocators/nplus1/tracker.h"
 #include "iallocators/place/place.h"
 
 struct promises {
 	struct redundancy redundancy;
-	struct standing *standing; /* asked instead, unless NULL */
+	struct tracker *tracker; /* asked instead, unless NULL */
 	struct survival survival;
 };
 

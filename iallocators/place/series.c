@@ -86,12 +86,12 @@ static void look_closely(struct series *s, int i)
 	p->inst->location = 0;
 	place_add_primary(p, node);
 	hash = mix_values(hash, n);
-	half_since(&s->primary[i], p->c, p->scope, mark);
+	bound_delta(&s->primary[i], p->c, p->scope, mark);
 	change_undo(p->c, mark);
 	change_add_secondary(p->c, node, p->inst, p->index, STRANGER,
 			     CHANGE_STRICT);
 	hash = mix_values(hash, n);
-	half_since(&s->secondary[i], p->c, p->scope, mark);
+	bound_delta(&s->secondary[i], p->c, p->scope, mark);
 	change_undo(p->c, mark);
 	s->class[i] = class_of(s, i, hash);
 }

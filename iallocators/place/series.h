@@ -35,7 +35,7 @@ struct series {
 	bool has_exclusive;
 	bool *refused; /* by position: not in question, for another reason */
 	bool looked;   /* what follows is known */
-	struct half *primary, *secondary;
+	struct bound_delta *primary, *secondary;
 	double *bound_primary, *bound_secondary;
 	int *seen;
 	struct table alike; /* key of what it does, to class + 1 */

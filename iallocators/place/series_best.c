@@ -16,7 +16,7 @@
 /* A deviation that pairs change: its mean square before, less what roundings
  * may be, and twice the sum. */
 struct row {
-	int r; /* in halves */
+	int r; /* its row in deltas */
 	double least, sum, weight;
 };
 
@@ -35,24 +35,24 @@ struct hunt {
 static bool weigh(struct hunt *h)
 {
 	struct series *s = h->s;
-	struct extremes primary = {0}, secondary = {0};
-	struct slopes slopes;
+	struct bound_extremes primary = {0}, secondary = {0};
+	struct bound bound;
 	bool finite = isfinite(h->total);
 
-	slopes_begin(&slopes, &h->base);
+	bound_begin(&bound, &h->base);
 	for (int i = 0; i < s->candidates->n; i++) {
-		extremes_see(&primary, &slopes, &s->primary[i]);
-		extremes_see(&secondary, &slopes, &s->secondary[i]);
+		bound_see(&primary, &bound, &s->primary[i]);
+		bound_see(&secondary, &bound, &s->secondary[i]);
 		finite = finite && s->primary[i].finite &&
 			 s->secondary[i].finite;
 	}
 	if (!finite)
 		return false;
-	slopes_end(&slopes, &primary, &secondary, HUGE_VAL);
+	bound_end(&bound, &primary, &secondary, HUGE_VAL);
 	h->low_primary = h->low_secondary = HUGE_VAL;
 	for (int i = 0; i < s->candidates->n; i++) {
-		s->bound_primary[i] = slopes_bound(&slopes, &s->primary[i]);
-		s->bound_secondary[i] = slopes_bound(&slopes, &s->secondary[i]);
+		s->bound_primary[i] = bound_of(&bound, &s->primary[i]);
+		s->bound_secondary[i] = bound_of(&bound, &s->secondary[i]);
 		if (s->why_primary[i] == FAIL_NONE)
 			h->low_primary =
 				fmin(h->low_primary, s->bound_primary[i]);
@@ -60,7 +60,7 @@ static bool weigh(struct hunt *h)
 			h->low_secondary =
 				fmin(h->low_secondary, s->bound_secondary[i]);
 	}
-	return slopes_reserve_costs(&slopes);
+	return bound_reserve_costs(&bound);
 }
 
 /* Whether what adds so much may be as good as the best so far. */
@@ -81,11 +81,12 @@ static double constant_part(const struct stats *base)
 	return sum;
 }
 
-/* The largest change of a sum, and of squares, that a half makes. */
-static void widest(const struct half *half, int r, double *ds, double *dss)
+/* Note the largest change of a sum, and of squares, that a delta makes. */
+static void widest(const struct bound_delta *delta, int r, double *ds,
+		   double *dss)
 {
-	*ds = fmax(*ds, fabs(half->ds[r]));
-	*dss = fmax(*dss, fabs(half->dss[r]));
+	*ds = fmax(*ds, fabs(delta->ds[r]));
+	*dss = fmax(*dss, fabs(delta->dss[r]));
 }
 
 /* Get ready for may_win().  A mean square is off by the roundings of what it is
@@ -121,12 +122,14 @@ static void estimates_begin(struct hunt *h)
 	}
 }
 
-/* Whether strangers may be as good as the best so far: the halves of both add
- * up to what the pair does, but for tags that they have in common, which only
- * cost.  Much cheaper than its score. */
+/* Whether strangers may be as good as the best so far.  The deltas of both
+ * nodes add up to what the pair does, but for location tags that they have in
+ * common, which only raise the score.  That is much cheaper than the score
+ * itself. */
 static bool may_win(const struct hunt *h, int i, int j)
 {
-	const struct half *a = &h->s->primary[i], *b = &h->s->secondary[j];
+	const struct bound_delta *a = &h->s->primary[i],
+				 *b = &h->s->secondary[j];
 	double total = h->constant + a->linear + b->linear;
 	double n = h->base.n, nn = n * n;
 

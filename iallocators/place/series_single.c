@@ -22,7 +22,7 @@
 /* A candidate with the instance. */
 struct with {
 	double values[METRIC_COUNT];
-	struct half half;
+	struct bound_delta delta;
 	double estimate;
 };
 
@@ -57,7 +57,7 @@ static void look_at(struct series *s, int i)
 	place_add_primary(p, node);
 	score_values(n, &n->s, w->values);
 	see_values(l, w->values);
-	half_since(&w->half, p->c, p->scope, mark);
+	bound_delta(&w->delta, p->c, p->scope, mark);
 	change_undo(p->c, mark);
 }
 
@@ -134,15 +134,15 @@ static void rows_init(struct rows *rows, const struct stats *base)
 	}
 }
 
-static double estimate(struct rows *rows, const struct half *half)
+static double estimate(struct rows *rows, const struct bound_delta *delta)
 {
 	double n = rows->n, part[BOUND_ROWS];
-	double total = rows->linear + half->linear;
+	double total = rows->linear + delta->linear;
 
 	for (int r = 0; r < BOUND_ROWS; r++) {
 		double dv =
-			(n * half->dss[r] - 2 * rows->sum[r] * half->ds[r]) -
-			half->ds[r] * half->ds[r];
+			(n * delta->dss[r] - 2 * rows->sum[r] * delta->ds[r]) -
+			delta->ds[r] * delta->ds[r];
 		double var = rows->var[r] + dv / (n * n);
 
 		var = var > 0 ? var : 0;
@@ -193,9 +193,9 @@ static bool estimate_all(struct series *s, double *ret_best, double *ret_off)
 
 		if (!series_possible(s, i))
 			continue;
-		if (!w->half.finite)
+		if (!w->delta.finite)
 			return false;
-		w->estimate = estimate(&rows, &w->half);
+		w->estimate = estimate(&rows, &w->delta);
 		best = w->estimate < best ? w->estimate : best;
 	}
 	*ret_best = best;

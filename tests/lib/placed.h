@@ -12,7 +12,7 @@
 #include "iallocators/model/change.h"
 #include "iallocators/model/move.h"
 #include "iallocators/model/score.h"
-#include "iallocators/nplus1/rooms.h"
+#include "iallocators/nplus1/slots.h"
 #include "lib/base/mem.h"
 
 #define PLACED_NODES 7
@@ -60,7 +60,7 @@ static inline bool placed_go(struct cluster *c, int i, int node)
 {
 	struct instance inst = c->instances[i];
 
-	if (rooms_migrates(&inst))
+	if (slots_migrates(&inst))
 		return move_failover_to(c, &inst, i, node, true) == FAIL_NONE;
 	return policy_check(&c->groups[c->nodes[node].group],
 			    c->nodes[node].exclusive_storage,
@@ -75,7 +75,7 @@ static inline bool placed_leave(struct cluster *c, const struct nodeset *nodes,
 	struct nodeset mates = {.items = xcalloc((size_t)nodes->n, sizeof(int)),
 				.group = NO_INDEX};
 	const struct nodeset *scope =
-		rooms_migrates(&c->instances[i]) ? &mates : nodes;
+		slots_migrates(&c->instances[i]) ? &mates : nodes;
 	int from = c->instances[i].primary, best = NO_INDEX;
 	double lowest = 0;
 
@@ -117,7 +117,7 @@ static inline bool placed_empties(struct cluster *c,
 		ok = inst.template != TEMPLATE_DRBD ||
 		     move_failover(c, &inst, all[i], true) == FAIL_NONE;
 	}
-	n = rooms_leaving(c, all, n, leaving);
+	n = slots_list_evacuees(c, all, n, leaving);
 	for (int i = 0; i < n && ok; i++)
 		ok = placed_leave(c, nodes, leaving[i]);
 	free(all);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is kept about redundancy while instances come and go gives the answers
  * of emptying each node. */
-#include "iallocators/nplus1/standing.h"
+#include "iallocators/nplus1/tracker.h"
 
 #include "iallocators/nplus1/redundancy.h"
 #include "lib/base/array.h"
@@ -10,8 +10,8 @@
 #define ROUNDS 60
 #define STEPS 30
 
-/* These notice when claims are kept that more slots on a peer make void, and
- * when an attempt does not count as one. */
+/* These notice when thresholds are kept that more slots on a peer make void,
+ * and when an attempt does not count as one. */
 static const unsigned telling[] = {421, 4754};
 
 static const char *const mixed[] = {"drbd", "plain", "ext", "drbd"};
@@ -42,7 +42,7 @@ static int put_one(struct cluster *c)
 }
 
 /* One more, and off again; sometimes nobody asks meanwhile. */
-static void try_one(struct standing *s, struct cluster *c,
+static void try_one(struct tracker *s, struct cluster *c,
 		    const struct nodeset *all, const struct place_options *o,
 		    unsigned seed)
 {
@@ -52,20 +52,20 @@ static void try_one(struct standing *s, struct cluster *c,
 	if (node == NO_INDEX)
 		return;
 	c->n_instances++;
-	standing_tried(s, node);
+	tracker_tried(s, node);
 	if (rand() % 4)
-		cr_assert_eq(standing_holds(s), redundancy_holds(c, all, o),
+		cr_assert_eq(tracker_holds(s), redundancy_holds(c, all, o),
 			     "seed %u, an attempt on %d", seed, node);
 	change_undo(c, mark);
 	c->n_instances--;
-	standing_tried(s, node);
+	tracker_tried(s, node);
 }
 
 static void live(unsigned seed, const char *const *kinds, int n)
 {
 	struct cluster c;
 	struct nodeset all;
-	struct standing s;
+	struct tracker s;
 	struct place_options o = {.accept_existing_errors = seed % 2};
 	size_t marks[STEPS];
 	int nodes[STEPS], depth = 0;
@@ -76,36 +76,36 @@ static void live(unsigned seed, const char *const *kinds, int n)
 	bigger = arena_calloc(&c.arena, 18 + STEPS, sizeof(*bigger));
 	memcpy(bigger, c.instances, 18 * sizeof(*bigger));
 	c.instances = bigger;
-	standing_init(&s, &c, &all, &o);
+	tracker_init(&s, &c, &all, &o);
 	for (int step = 0; step < STEPS; step++) {
 		for (int i = rand() % 4; i > 0; i--)
 			try_one(&s, &c, &all, &o, seed);
 		if (depth > 0 && rand() % 3 == 0) {
 			change_undo(&c, marks[--depth]);
 			c.n_instances--;
-			standing_changed(&s, nodes[depth]);
+			tracker_changed(&s, nodes[depth]);
 		} else {
 			marks[depth] = change_mark(&c);
 			nodes[depth] = put_one(&c);
 			if (nodes[depth] == NO_INDEX)
 				continue;
-			standing_changed(&s, nodes[depth++]);
+			tracker_changed(&s, nodes[depth++]);
 			c.n_instances++;
 		}
 		if (rand() % 2)
-			cr_assert_eq(standing_holds(&s),
+			cr_assert_eq(tracker_holds(&s),
 				     redundancy_holds(&c, &all, &o),
 				     "seed %u, step %d", seed, step);
 		if (!o.accept_existing_errors)
-			cr_assert_eq(standing_holds(&s),
+			cr_assert_eq(tracker_holds(&s),
 				     placed_redundant(&c, &all),
 				     "seed %u, step %d", seed, step);
 	}
-	standing_done(&s);
+	tracker_done(&s);
 	cluster_done(&c);
 }
 
-Test(standing, is_as_good_as_emptying_each_node)
+Test(tracker, is_as_good_as_emptying_each_node)
 {
 	for (unsigned seed = 0; seed < ROUNDS; seed++)
 		live(seed, mixed, 4);
@@ -113,7 +113,7 @@ Test(standing, is_as_good_as_emptying_each_node)
 		live(telling[i], mixed, 4);
 }
 
-Test(standing, local_disks_alone)
+Test(tracker, local_disks_alone)
 {
 	for (unsigned seed = 0; seed < ROUNDS; seed++)
 		live(seed, local, 2);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Slots as they are now: every node is looked at. */
+/* Slots counted by a look at every node, and the verdict that follows from a
+ * count. */
 #include <stdlib.h>
 
 #include "iallocators/model/change.h"
 #include "iallocators/model/move.h"
-#include "iallocators/nplus1/rooms.h"
-#include "iallocators/nplus1/rooms_private.h"
+#include "iallocators/nplus1/slots.h"
+#include "iallocators/nplus1/slots_private.h"
 #include "lib/base/mem.h"
 
-/* More slots than any node is asked for. */
+/* More slots than anybody asks a node for. */
 #define SLOTS_MAX (1 << 30)
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -16,7 +17,7 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-int64_t rooms_drbd_load(const struct cluster *c, const struct node *x, int s)
+int64_t slots_drbd_load(const struct cluster *c, const struct node *x, int s)
 {
 	int64_t load = 0;
 
@@ -31,7 +32,7 @@ int64_t rooms_drbd_load(const struct cluster *c, const struct node *x, int s)
 	return load;
 }
 
-int64_t rooms_fit(int64_t free, int64_t size)
+int64_t slots_fit(int64_t free, int64_t size)
 {
 	int64_t n;
 
@@ -48,8 +49,8 @@ int64_t rooms_fit(int64_t free, int64_t size)
 	return smaller(n, SLOTS_MAX);
 }
 
-int64_t rooms_slots_at(const struct cluster *c, const struct node *x, int z,
-		       const struct need *need)
+int64_t slots_at(const struct cluster *c, const struct node *x, int z,
+		 const struct need *need)
 {
 	const struct node *n = &c->nodes[z];
 	int x_index = (int)(x - c->nodes);
@@ -61,16 +62,16 @@ int64_t rooms_slots_at(const struct cluster *c, const struct node *x, int z,
 		return 0;
 	if (need->shared && !move_migration_allowed(c, x_index, z))
 		return 0;
-	mem = rooms_fit(usable, need->most_memory);
+	mem = slots_fit(usable, need->most_memory);
 	if (mem > 0 && n->secondaries.n > 0 && !need->drbd_left)
-		mem = rooms_fit(usable - rooms_drbd_load(c, x, z),
+		mem = slots_fit(usable - slots_drbd_load(c, x, z),
 				need->most_memory);
 	if (!need->disks)
 		return mem;
-	return smaller(mem, rooms_fit(n->s.free_disk, need->most_disk));
+	return smaller(mem, slots_fit(n->s.free_disk, need->most_disk));
 }
 
-int64_t rooms_note_most(int64_t *most, int count, int64_t n)
+int64_t slots_note_most(int64_t *most, int count, int64_t n)
 {
 	for (int k = 0; k < count; k++)
 		if (n > most[k]) {
@@ -82,23 +83,23 @@ int64_t rooms_note_most(int64_t *most, int count, int64_t n)
 	return n;
 }
 
-bool rooms_count(const struct cluster *c, const struct nodeset *nodes,
+bool slots_count(const struct cluster *c, const struct nodeset *nodes,
 		 const struct node *x, const struct need *need, int without)
 {
-	int64_t most[ROOMS_CHANGED] = {0}, sum = 0;
+	int64_t most[SLOTS_CHANGED] = {0}, sum = 0;
 
 	for (int i = 0; i < nodes->n && sum < need->n; i++) {
 		int64_t n;
 
 		if (c->nodes[nodes->items[i]].group != x->group)
 			continue;
-		n = rooms_slots_at(c, x, nodes->items[i], need);
-		sum += rooms_note_most(most, without, n);
+		n = slots_at(c, x, nodes->items[i], need);
+		sum += slots_note_most(most, without, n);
 	}
 	return sum >= need->n;
 }
 
-bool rooms_migrates(const struct instance *inst)
+bool slots_migrates(const struct instance *inst)
 {
 	return template_table[inst->template].mirror == MIRROR_EXTERNAL &&
 	       inst->template != TEMPLATE_BLOCKDEV;
@@ -119,8 +120,8 @@ static int compare_memory(const void *a, const void *b)
 	return (x->position > y->position) - (x->position < y->position);
 }
 
-int rooms_leaving(const struct cluster *c, const int *primaries, int n,
-		  int *ret)
+int slots_list_evacuees(const struct cluster *c, const int *primaries, int n,
+			int *ret)
 {
 	struct by_memory *local = xcalloc((size_t)n + 1, sizeof(*local));
 	int n_local = 0, n_ret = 0;
@@ -128,7 +129,7 @@ int rooms_leaving(const struct cluster *c, const int *primaries, int n,
 	for (int i = n - 1; i >= 0; i--) {
 		const struct instance *inst = &c->instances[primaries[i]];
 
-		if (rooms_migrates(inst))
+		if (slots_migrates(inst))
 			ret[n_ret++] = primaries[i];
 		else if (inst->template != TEMPLATE_DRBD)
 			local[n_local++] = (struct by_memory){
@@ -146,8 +147,8 @@ static int64_t shares(int64_t taken, int64_t size)
 	return size > 0 ? (taken + size - 1) / size : taken > 0 ? SLOTS_MAX : 0;
 }
 
-/* So many slots for b are gone at most once a has been put on some node. */
-static int64_t slots_lost(const struct room_item *a, const struct room_item *b)
+/* How many slots for b are gone at most once a has been put on some node. */
+static int64_t slots_lost(const struct slot_item *a, const struct slot_item *b)
 {
 	int64_t mem = shares(a->memory, b->memory);
 	int64_t disk = a->disks && b->disks ? shares(a->disk, b->disk) : 0;
@@ -155,14 +156,14 @@ static int64_t slots_lost(const struct room_item *a, const struct room_item *b)
 	return mem > disk ? mem : disk;
 }
 
-/* Whether what has room for a has room for b. */
-static bool covers(const struct room_item *a, const struct room_item *b)
+/* Whether a slot for a is also one for b. */
+static bool covers(const struct slot_item *a, const struct slot_item *b)
 {
 	return a->memory >= b->memory &&
 	       (!b->disks || (a->disks && a->disk >= b->disk));
 }
 
-int64_t rooms_all_lost(const struct room_item *items, int at, int64_t peak)
+int64_t slots_all_lost(const struct slot_item *items, int at, int64_t peak)
 {
 	int64_t lost = (items[at].count - 1) * smaller(1, peak);
 
@@ -172,10 +173,10 @@ int64_t rooms_all_lost(const struct room_item *items, int at, int64_t peak)
 	return lost;
 }
 
-/* So many are at least as big, with no more choice where to go. */
+/* How many evacuees are at least as big, and have no more choice of nodes. */
 static int64_t count_as_big(const struct cluster *c,
-			    const struct room_item *items, int n,
-			    const struct room_item *it)
+			    const struct slot_item *items, int n,
+			    const struct slot_item *it)
 {
 	int64_t as_big = 0;
 
@@ -186,23 +187,24 @@ static int64_t count_as_big(const struct cluster *c,
 	return as_big;
 }
 
-enum rooms_verdict rooms_judge_item(const struct cluster *c,
-				    const struct leavers *l, int at,
-				    const struct room_slots *slots)
+enum slots_verdict slots_judge_item(const struct cluster *c,
+				    const struct evacuees *l, int at,
+				    const struct slot_count *slots)
 {
-	const struct room_item *it = &l->items[at];
+	const struct slot_item *it = &l->items[at];
 
-	/* A slot for nothing is where something is free: not quite exact. */
+	/* The slots for a size of 0 are not exact, so nothing is said of these.
+	 */
 	if (!slots->exclusive && it->memory > 0 &&
 	    (!it->disks || it->disk > 0) &&
 	    slots->all < count_as_big(c, l->items, l->n_items, it))
-		return ROOMS_TOO_FEW;
-	return slots->all > rooms_all_lost(l->items, at, slots->peak)
-		       ? ROOMS_ENOUGH
-		       : ROOMS_UNCLEAR;
+		return SLOTS_TOO_FEW;
+	return slots->all > slots_all_lost(l->items, at, slots->peak)
+		       ? SLOTS_ENOUGH
+		       : SLOTS_UNCLEAR;
 }
 
-struct need rooms_need_of(const struct room_item *it)
+struct need slots_need_of(const struct slot_item *it)
 {
 	return (struct need){.most_memory = it->memory,
 			     .most_disk = it->disk,
@@ -210,14 +212,14 @@ struct need rooms_need_of(const struct room_item *it)
 			     .shared = it->shared};
 }
 
-/* Look at all nodes. */
-static struct room_slots count_all(const struct cluster *c,
+/* Count the slots of all nodes but x for one size. */
+static struct slot_count count_all(const struct cluster *c,
 				   const struct nodeset *nodes,
 				   const struct node *x,
-				   const struct room_item *it, bool drbd_left)
+				   const struct slot_item *it, bool drbd_left)
 {
-	struct room_slots ret = {.all = 0};
-	struct need need = rooms_need_of(it);
+	struct slot_count ret = {.all = 0};
+	struct need need = slots_need_of(it);
 
 	need.drbd_left = drbd_left;
 	for (int i = 0; i < nodes->n; i++) {
@@ -227,44 +229,45 @@ static struct room_slots count_all(const struct cluster *c,
 		if (z->group != x->group)
 			continue;
 		ret.exclusive = ret.exclusive || z->exclusive_storage;
-		here = rooms_slots_at(c, x, nodes->items[i], &need);
+		here = slots_at(c, x, nodes->items[i], &need);
 		ret.all += here;
 		ret.peak = here > ret.peak ? here : ret.peak;
 	}
 	return ret;
 }
 
-static bool same_item(const struct room_item *a, const struct room_item *b)
+static bool same_item(const struct slot_item *a, const struct slot_item *b)
 {
 	return a->memory == b->memory && a->disk == b->disk &&
 	       a->disks == b->disks && a->shared == b->shared;
 }
 
-/* Whether it is one for which slots mean something: of a sane size, and where
- * it is created again it has to keep to the policy. */
+/* Whether counting slots says anything about the instance: its size is sane,
+ * and if it has to be created again the policy allows that. */
 static bool is_plain_case(const struct cluster *c, const struct node *x,
 			  const struct instance *inst)
 {
 	if (inst->memory < 0 || inst->disk < 0)
 		return false;
-	return rooms_migrates(inst) ||
+	return slots_migrates(inst) ||
 	       (!x->exclusive_storage &&
 		policy_check(&c->groups[x->group], false, inst) == FAIL_NONE);
 }
 
-/* The sizes of what leaves x; how many, or -1 if slots mean nothing for one. */
+/* List the sizes of the evacuees of x; how many, or -1 if counting slots says
+ * nothing about one. */
 static int list_items(const struct cluster *c, const struct node *x,
-		      const int *leaving, int n, struct room_item *ret)
+		      const int *leaving, int n, struct slot_item *ret)
 {
 	int n_ret = 0;
 
 	for (int i = 0; i < n; i++) {
 		const struct instance *inst = &c->instances[leaving[i]];
-		struct room_item item = {
+		struct slot_item item = {
 			.memory = inst_uses_memory(inst) ? inst->memory : 0,
 			.disk = inst_is_local(inst) ? inst->disk : 0,
 			.disks = inst_is_local(inst),
-			.shared = rooms_migrates(inst),
+			.shared = slots_migrates(inst),
 			.count = 1,
 		};
 
@@ -278,25 +281,26 @@ static int list_items(const struct cluster *c, const struct node *x,
 	return n_ret;
 }
 
-struct leavers rooms_leavers(const struct cluster *c, const struct node *x)
+struct evacuees slots_evacuees(const struct cluster *c, const struct node *x)
 {
 	size_t n = (size_t)x->primaries.n + 1;
-	struct leavers l = {.instances = xcalloc(n, sizeof(*l.instances)),
-			    .items = xcalloc(n, sizeof(*l.items))};
+	struct evacuees l = {.instances = xcalloc(n, sizeof(*l.instances)),
+			     .items = xcalloc(n, sizeof(*l.items))};
 
-	l.n = rooms_leaving(c, x->primaries.items, x->primaries.n, l.instances);
+	l.n = slots_list_evacuees(c, x->primaries.items, x->primaries.n,
+				  l.instances);
 	l.n_items = list_items(c, x, l.instances, l.n, l.items);
 	return l;
 }
 
-void rooms_leavers_done(struct leavers *l)
+void slots_evacuees_done(struct evacuees *l)
 {
 	free(l->instances);
 	free(l->items);
-	*l = (struct leavers){.n = 0};
+	*l = (struct evacuees){.n = 0};
 }
 
-void rooms_leavers_next(struct leavers *l)
+void slots_evacuees_next(struct evacuees *l)
 {
 	l->instances++;
 	l->n--;
@@ -306,21 +310,21 @@ void rooms_leavers_next(struct leavers *l)
 	}
 }
 
-enum rooms_verdict rooms_judge(const struct cluster *c,
+enum slots_verdict slots_judge(const struct cluster *c,
 			       const struct nodeset *nodes,
-			       const struct node *x, const struct leavers *l,
+			       const struct node *x, const struct evacuees *l,
 			       bool drbd_left)
 {
-	enum rooms_verdict ret = ROOMS_ENOUGH;
+	enum slots_verdict ret = SLOTS_ENOUGH;
 
 	if (l->n_items < 0)
-		return ROOMS_UNCLEAR;
-	for (int i = 0; i < l->n_items && ret != ROOMS_TOO_FEW; i++) {
-		struct room_slots slots =
+		return SLOTS_UNCLEAR;
+	for (int i = 0; i < l->n_items && ret != SLOTS_TOO_FEW; i++) {
+		struct slot_count slots =
 			count_all(c, nodes, x, &l->items[i], drbd_left);
-		enum rooms_verdict v = rooms_judge_item(c, l, i, &slots);
+		enum slots_verdict v = slots_judge_item(c, l, i, &slots);
 
-		if (v != ROOMS_ENOUGH)
+		if (v != SLOTS_ENOUGH)
 			ret = v;
 	}
 	return ret;
