@@ -80,18 +80,9 @@ void run_done(struct run *r)
 
 /* --- on one node --- */
 
-/* Whether that is certainly not so: it could not leave the node again. */
-static bool is_stranded(const struct run *r, int node)
-{
-	return r->hopeless ||
-	       (r->inst.template != TEMPLATE_DRBD &&
-		!tracker_has_refuge(r->promises.tracker, node, r->inst.memory));
-}
-
 bool run_passes(struct run *r, int position)
 {
 	int node = r->series.candidates->items[position];
-	bool stranded;
 
 	if (!survivals_hold(&r->k->survivals, &r->inst, node, NO_INDEX)) {
 		r->series.refused[position] = true;
@@ -99,12 +90,11 @@ bool run_passes(struct run *r, int position)
 	}
 	if (!r->options.capacity_checks)
 		return true;
-	stranded = is_stranded(r, node);
-	if (!stranded &&
+	if (!r->hopeless &&
 	    promises_redundant(&r->promises, &r->p, node, NO_INDEX))
 		return true;
 	r->series.refused[position] = true;
-	if (!stranded && !r->promises.tracker->for_good)
+	if (!r->hopeless && !r->promises.tracker->for_good)
 		r->tentative[r->n_tentative++] = position;
 	return false;
 }

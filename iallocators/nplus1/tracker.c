@@ -41,12 +41,6 @@ struct tracked {
 	bool knows_evacuees;
 };
 
-/* The most memory that is left, and the second. */
-struct most {
-	int64_t memory[2];
-	int node; /* with the first */
-};
-
 /* --- DRBD, which goes to the secondary --- */
 
 static void set_broken(struct tracker *s, bool *flag, bool broken)
@@ -263,7 +257,6 @@ static void settle(struct tracker *s)
 
 void tracker_changed(struct tracker *s, int node)
 {
-	s->knows_most = false;
 	s->tracked[node].is_tried = false;
 	if (s->tracked[node].is_changed)
 		return;
@@ -286,7 +279,6 @@ void tracker_init(struct tracker *s, struct cluster *c,
 	*s = (struct tracker){.c = c, .nodes = nodes, .rows_limit = ROWS_SPARE};
 	s->tracked = xcalloc(n, sizeof(*s->tracked));
 	s->order = xcalloc(n, sizeof(*s->order));
-	s->most = xcalloc((size_t)c->n_groups + 1, sizeof(*s->most));
 	s->changed = xcalloc(n, sizeof(*s->changed));
 	slots_init(&s->slots, c, nodes);
 	for (int i = 0; i < nodes->n; i++) {
@@ -309,7 +301,6 @@ void tracker_done(struct tracker *s)
 	}
 	free(s->tracked);
 	free(s->order);
-	free(s->most);
 	free(s->changed);
 	slots_done(&s->slots);
 	*s = (struct tracker){0};
@@ -379,33 +370,4 @@ bool tracker_holds(struct tracker *s)
 bool tracker_hopeless(struct tracker *s)
 {
 	return !tracker_holds(s) && s->for_good;
-}
-
-static void find_most(struct tracker *s)
-{
-	for (int g = 0; g < s->c->n_groups; g++)
-		s->most[g] = (struct most){.node = NO_INDEX};
-	for (int i = 0; i < s->nodes->n; i++) {
-		int node = s->nodes->items[i];
-		struct most *most = &s->most[s->c->nodes[node].group];
-		int64_t memory = s->c->nodes[node].s.usable_mem;
-
-		if (memory > most->memory[0]) {
-			most->memory[1] = most->memory[0];
-			most->memory[0] = memory;
-			most->node = node;
-		} else if (memory > most->memory[1]) {
-			most->memory[1] = memory;
-		}
-	}
-	s->knows_most = true;
-}
-
-bool tracker_has_refuge(struct tracker *s, int node, int64_t memory)
-{
-	const struct most *most = &s->most[s->c->nodes[node].group];
-
-	if (!s->knows_most)
-		find_most(s);
-	return most->memory[most->node == node] > memory;
 }

@@ -16,7 +16,6 @@
 #include "iallocators/nplus1/slots.h"
 
 struct tracked;
-struct most;
 
 struct tracker {
 	struct cluster *c;
@@ -28,9 +27,7 @@ struct tracker {
 	int n_order;
 	int *changed; /* nodes to be looked at again */
 	int n_changed;
-	int n_broken;	   /* nodes that DRBD instances cannot leave or enter */
-	struct most *most; /* by group: memory */
-	bool knows_most;
+	int n_broken;  /* nodes that DRBD instances cannot leave or enter */
 	bool for_good; /* the last "no" stays one whatever is added */
 	int n_looks;   /* close ones, since all thresholds were noted */
 };
@@ -50,8 +47,5 @@ bool tracker_holds(struct tracker *s);
 
 /* Whether some node cannot be emptied, and could not whatever is added. */
 bool tracker_hopeless(struct tracker *s);
-
-/* Whether some other node of its group has more memory than that. */
-bool tracker_has_refuge(struct tracker *s, int node, int64_t memory);
 
 #endif
