@@ -18,6 +18,7 @@ The clusters come from fixed seeds, with 10 instances a node or as many as fit. 
     shared  half DRBD, a quarter plain, a quarter RBD
     uneven  as shared; nodes of four sizes, instances of very many
     full    as uneven, with most of the memory in use
+    stuck   as full, all plain, with too little memory left to empty a node
     empty   nodes alike, no instances
     tags    as mixed, with locations of nodes and exclusion tags
     groups  as mixed, in four groups
@@ -38,9 +39,9 @@ OURS_MOST = 600  # CPU seconds
 MOST_TIMES = 20
 LEAST_LIMIT = 1  # CPU seconds
 
-SHARES = {"drbd": {"drbd": 1}, "mixed": {"drbd": 3, "plain": 1},
+SHARES = {"drbd": {"drbd": 1}, "plain": {"plain": 1}, "mixed": {"drbd": 3, "plain": 1},
           "shared": {"drbd": 2, "plain": 1, "rbd": 1}}
-KINDS = {"empty": "drbd", "drbd": "drbd", "mixed": "mixed", "shared": "shared",
+KINDS = {"empty": "drbd", "stuck": "plain", "drbd": "drbd", "mixed": "mixed", "shared": "shared",
          "uneven": "shared", "full": "shared", "tags": "mixed",
          "groups": "mixed", "parts": "drbd"}
 TEMPLATES = ["drbd", "plain", "rbd"]
@@ -50,7 +51,7 @@ TAGS = ["htools:iextags:service", "htools:nlocation:power"]
 
 
 def sizes(rng, kind):
-    if kind in ("uneven", "full"):
+    if kind in ("uneven", "full", "stuck"):
         return rng.randrange(512, 6144, 64), rng.randrange(4096, 40960, 256)
     return rng.choice((1024, 2048, 4096)), rng.choice((10240, 20480, 40960))
 
@@ -69,9 +70,9 @@ def instance(rng, kind, template):
 
 
 def node(rng, kind, i, group):
-    factor = rng.choice((1, 1, 2, 3)) if kind in ("uneven", "full") else 1
-    memory = 40960 * factor if kind == "full" else base.TOTAL_MEMORY * factor
-    spindles = 12 if kind == "parts" else 0
+    factor = rng.choice((1, 1, 2, 3)) if kind in ("uneven", "full", "stuck") else 1
+    memory = 40960 * factor if kind in ("full", "stuck") else base.TOTAL_MEMORY * factor
+    spindles = 40 if kind == "parts" else 0
     return {"group": group, "offline": False, "drained": False,
             "vm_capable": True,
             "tags": [f"power:{i % 8}"] if kind == "tags" else [],
@@ -85,7 +86,7 @@ def node(rng, kind, i, group):
                          "exclusive_storage": kind == "parts"}}
 
 
-def choose(rng, nodes, inst):
+def choose(rng, kind, nodes, inst):
     """Nodes of one group with memory for it."""
     drbd = inst["disk_template"] == "drbd"
     names = list(nodes)
@@ -98,7 +99,8 @@ def choose(rng, nodes, inst):
             if (second == first or
                     nodes[second]["group"] != nodes[first]["group"]):
                 continue
-        if nodes[first]["free_memory"] > inst["memory"] + KEPT_FREE:
+        kept = 0 if kind == "stuck" else KEPT_FREE
+        if nodes[first]["free_memory"] > inst["memory"] + kept:
             return peers
     return None
 
@@ -111,9 +113,9 @@ def cluster(kind, count):
              node(rng, kind, i, groups[i % len(groups)])
              for i in range(count)}
     instances = {}
-    for i in range({"full": 25, "empty": 0}.get(kind, 10) * count):
+    for i in range({"full": 25, "stuck": 25, "empty": 0}.get(kind, 10) * count):
         inst = instance(rng, kind, rng.choices(*zip(*shares.items()))[0])
-        where = choose(rng, nodes, inst)
+        where = choose(rng, kind, nodes, inst)
         if where is None:
             continue
         nodes[where[0]]["free_memory"] -= inst["memory"]
@@ -170,6 +172,8 @@ def request(data, what):
         return {"type": "node-evacuate", "instances": there,
                 "evac_mode": "all" if template == "drbd" else template}
     new = instance(random.Random(1), "drbd", template)
+    if next(iter(data["nodes"].values()))["total_spindles"]:
+        new["disks"][0]["spindles"] = 1
     new["required_nodes"] = 2 if template == "drbd" else 1
     if word == "allocate":
         return dict(new, type="allocate", name="new.example.com")
@@ -213,6 +217,7 @@ INPUTS = (
     ("mixed", 200, "hspace", "--disk-template=plain"),
     ("uneven", 12, "hspace", "--disk-template=plain"),
     ("full", 20, "hspace", "--disk-template=plain"),
+    ("stuck", 100, "hspace", "--disk-template=plain"),
     ("groups", 12, "hspace", "--disk-template=plain", SMALL),
     ("shared", 20, "hspace", "--disk-template=rbd", SMALL),
     ("shared", 100, "hspace", "--disk-template=rbd", SMALL),

@@ -171,4 +171,5 @@ def main():
                             [*options, "-t", text], limit)
 
 
-main()
+if __name__ == "__main__":
+    main()
