@@ -2,25 +2,8 @@
 /* Errors as Ganeti's clients and job files know them: ["Class", [args]]. */
 #include <string.h>
 
-#include "lib/base/str.h"
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
-
-/* Texts may come from programs, and may be cut within a character: what is no
- * UTF-8 becomes question marks. */
-static json_t *text_value(const char *text)
-{
-	size_t len = strlen(text);
-	auto_free char *clean = NULL;
-
-	if (str_valid_utf8(text, len))
-		return json_string(text);
-	clean = xstrdup(text);
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)clean[i] >= 0x80)
-			clean[i] = '?';
-	return json_string(clean);
-}
 
 /* HooksAbort carries [[node, script, output], ...]. */
 static json_t *hooks_value(const char *text)
@@ -28,7 +11,7 @@ static json_t *hooks_value(const char *text)
 	struct error ignored;
 	auto_json json_t *list = json_parse(text, strlen(text), &ignored);
 
-	return json_is_array(list) ? steal(&list) : text_value(text);
+	return json_is_array(list) ? steal(&list) : json_string(text);
 }
 
 json_t *luxi_error_pack(const struct error *err)
@@ -38,7 +21,7 @@ json_t *luxi_error_pack(const struct error *err)
 	if (err->kind == ERR_HOOKS_ABORT)
 		json_array_append_new(args, hooks_value(err->text));
 	else
-		json_array_append_new(args, text_value(err->text));
+		json_array_append_new(args, json_string(err->text));
 	if (err->kind == ERR_PREREQ && err->ecode != NULL)
 		json_array_append_new(args, json_string(err->ecode));
 	return json_make("[s, o]", error_kind_name(err->kind), args);

@@ -13,9 +13,11 @@
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
 
-/* In a script: close the connection, at once or when one more request came. */
+/* In a script: close the connection, at once, when one more request came, or
+ * when it began to come. */
 #define CLOSE ""
 #define CLOSE_LATE "\1"
+#define CLOSE_EARLY "\2"
 
 static char folder[32], sock[64];
 static const char *const *script; /* replies; NULL ends */
@@ -26,7 +28,8 @@ static sem_t closed; /* posted for each connection that ended */
 
 static bool closes(const char *reply)
 {
-	return *reply == *CLOSE || *reply == *CLOSE_LATE;
+	return *reply == *CLOSE || *reply == *CLOSE_LATE ||
+	       *reply == *CLOSE_EARLY;
 }
 
 static bool read_request(int fd)
@@ -41,6 +44,20 @@ static bool read_request(int fd)
 	return false;
 }
 
+/* Whether a whole request came to which there is a reply. */
+static bool takes_request(int fd, const char *reply)
+{
+	char byte;
+
+	if (*reply == *CLOSE)
+		return false;
+	if (*reply == *CLOSE_EARLY) {
+		cr_assert_eq(recv(fd, &byte, 1, 0), 1);
+		return false;
+	}
+	return read_request(fd) && *reply != *CLOSE_LATE;
+}
+
 static void *serve(void *arg)
 {
 	while (*script != NULL) {
@@ -49,8 +66,7 @@ static void *serve(void *arg)
 		while (*script != NULL) {
 			const char *reply = *script;
 
-			if (*reply == *CLOSE || !read_request(fd) ||
-			    *reply == *CLOSE_LATE)
+			if (!takes_request(fd, reply))
 				break;
 			script++;
 			send(fd, reply, strlen(reply), MSG_NOSIGNAL);
@@ -189,6 +205,44 @@ Test(luxi, answer_cut_short_is_an_error_and_not_repeated)
 	cr_assert_null(luxi_call(l, "A", json_array(), &err));
 	cr_assert_eq(err.kind, ERR_LUXI);
 	cr_assert_eq(strchr(seen.data, '\n'), seen.data + seen.len - 1);
+	luxi_close(l);
+	end();
+}
+
+Test(luxi, request_of_which_a_part_has_left_is_not_repeated)
+{
+	static const char *const replies[] = {CLOSE_EARLY, NULL};
+	const size_t len = 8 * 1024 * 1024; /* no socket keeps so much */
+	auto_free char *text = xalloc(len + 1);
+	struct error err = {0};
+	struct luxi *l;
+
+	memset(text, 'a', len);
+	begin(replies);
+	l = luxi_connect(sock, &err);
+	cr_assert_null(luxi_call(l, "A", json_make("[s]", text), &err));
+	cr_assert_eq(err.kind, ERR_LUXI);
+	cr_assert(str_starts(err.text, "Cannot send to the master daemon"),
+		  "%s", err.text);
+	luxi_close(l);
+	end();
+}
+
+Test(luxi, connection_that_breaks_is_no_answer)
+{
+	static const char *const replies[] = {
+		CLOSE_EARLY, "{\"success\":true,\"result\":2}\3", NULL};
+	struct error err = {0};
+	struct luxi *l;
+	auto_json json_t *second = NULL;
+
+	begin(replies);
+	l = luxi_connect(sock, &err);
+	cr_assert_null(luxi_call(l, "A", json_array(), &err));
+	cr_assert(str_starts(err.text, "No answer from the master daemon: "),
+		  "%s", err.text);
+	second = luxi_call(l, "B", json_array(), &err);
+	cr_assert_eq(json_integer_value(second), 2, "%s", err.text);
 	luxi_close(l);
 	end();
 }
