@@ -178,4 +178,49 @@ for tool in $tools; do
 done
 gnt manual gnt >"$VC/man"
 like "$(cat "$VC/man")" 'gnt.-node.fR\(8\)' "the page of gnt leads to the others"
+
+# The planners have pages and completions of their own.
+pages=$BIN/../iallocators/tool_pages
+planners="hail hbal hcheck hinfo hroller hspace hsqueeze"
+for tool in $planners; do
+    "$pages" manual "$tool" >"$VC/man"
+    missing=
+    for option in $($tool --help | grep -oE ' --[a-z0-9-]+' | sort -u); do
+        word=$(echo "$option" | sed 's/-/\\\\-/g')
+        grep -q "fB$word.fR" "$VC/man" || missing="$missing $option"
+    done
+    is "$missing" "" "the page of $tool has all options"
+    if command -v groff >/dev/null; then
+        is "$(groff -man -ww -Tutf8 "$VC/man" 2>&1 >/dev/null)" "" \
+            "groff finds no fault with it"
+    fi
+done
+for shell in bash zsh fish; do
+    "$pages" completion $shell >"$VC/h.$shell"
+done
+fails "no shell, no program" "$pages" completion tcsh
+fails "of that name" "$pages" manual hmm
+tab_h() { # WORD...: what bash offers for the last word
+    bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _htools
+        printf "%s\n" "${COMPREPLY[@]}"' "$VC/h.bash" "$@"
+}
+succeeds "bash takes their file" bash -n "$VC/h.bash"
+is "$(tab_h hbal --evac)" --evac-mode "bash completes an option of hbal"
+is "$(tab_h hail --evac)" "" "not one of another planner"
+is "$(tab_h hail --explain = j)" json "the value of an option"
+echo >"$VC/request"
+is "$(tab_h hail "$VC/req")" "$VC/request" "a file for hail"
+is "$(tab_h hbal "$VC/req")" "" "which hbal does not take"
+if command -v zsh >/dev/null; then
+    succeeds "zsh takes their file" zsh -n "$VC/h.zsh"
+    is "$(zsh -f -c '_arguments() { print -l -- $@; }; words=(hsqueeze); . "$0"' "$VC/h.zsh" |
+        sed 's/^.\(--[a-z0-9-]*\).*/\1/; s/\[.*//; s/=.*//' | sort)" \
+        "$(hsqueeze --help | grep -oE ' --[a-z0-9-]+' | tr -d ' ' | sort -u)" \
+        "and offers all options of hsqueeze"
+fi
+if command -v fish >/dev/null; then
+    succeeds "fish takes their file" fish -n "$VC/h.fish"
+    is "$(HOME=$VC fish -c '. $argv[1]; complete -C "hbal --evac"' "$VC/h.fish" | cut -f 1)" \
+        --evac-mode "and completes an option"
+fi
 tap_done
