@@ -205,6 +205,7 @@ void sim_machine_done(struct sim_node *n)
 	free(n->ssh_authorized);
 	json_decref(n->verify_says);
 	json_decref(n->disk_says);
+	json_decref(n->volumes);
 }
 
 void sim_power_cut(struct sim_node *n, uint64_t seed)

@@ -235,6 +235,13 @@ static json_t *do_mirror_status(struct sim_node *n, const json_t *args)
 	return good(all);
 }
 
+static json_t *do_volumes(struct sim_node *n, const json_t *args)
+{
+	(void)args;
+	return good(n->volumes == NULL ? json_array()
+				       : json_incref(n->volumes));
+}
+
 static json_t *do_crypto_tokens(struct sim_node *n, const json_t *args)
 {
 	(void)n;
@@ -420,6 +427,7 @@ static const struct {
 	{"blockdev_rename", do_disk_rename},
 	{"vg_list", do_vg_list},
 	{"lv_list", do_lv_list},
+	{"node_volumes", do_volumes},
 	{"file_storage_dir_rename", do_folder_rename},
 	{"blockdev_find", do_disk_find},
 	{"blockdev_getmirrorstatus", do_mirror_status},

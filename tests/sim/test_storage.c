@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Volumes and storage units of nodes, in a simulated cluster whose nodes know
+ * volumes and mirrors. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config/config.h"
+#include "queue/jobs/job.h"
+#include "queue/queue.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+#define NODE1 "node1.example.com"
+
+static void setup_storage(void)
+{
+	sim_init_big(&s, 3, 3, 1);
+}
+
+TestSuite(storage, .init = setup_storage, .fini = teardown, .timeout = 60);
+
+/* It succeeds; its result as JSON text, to be freed. */
+static char *result_of(json_t *op STEALS)
+{
+	uint64_t id = sim_submit(&s, op, NULL);
+	auto_json json_t *results = NULL;
+
+	cr_assert_neq(id, 0);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	results = job_field(queue_job(s.master->queue, id), "opresult");
+	return json_text(json_array_get(results, 0));
+}
+
+/* An instance with a mirror on the first two nodes, as if it had been made. */
+static void make_mirrored(void)
+{
+	expect(op_add("web1", NODE1, false), "success");
+	sim_make_mirrored(&s, "web1", &s.nodes[0], &s.nodes[1], 0, 1);
+	expect(op_named("OP_INSTANCE_ACTIVATE_DISKS", "web1"), "success");
+}
+
+/* --- volumes --- */
+
+static json_t *volume(const char *name, const char *device, double size)
+{
+	return json_make("{s:s, s:s, s:s, s:f}", "name", name, "vg", "xenvg",
+			 "dev", device, "size", size);
+}
+
+static json_t *op_volumes(const char *node)
+{
+	json_t *op = json_make("{s:s, s:[s, s, s, s, s]}", "OP_ID",
+			       "OP_NODE_QUERYVOLS", "output_fields", "node",
+			       "phys", "name", "size", "instance");
+
+	if (node != NULL)
+		json_object_set_new(op, "nodes", json_make("[s]", node));
+	return op;
+}
+
+Test(storage, volumes_come_by_device_with_the_instance_that_has_them)
+{
+	auto_free char *all = NULL;
+
+	make_mirrored();
+	s.nodes[0].volumes =
+		json_make("[o, o]", volume("root", "/dev/sdb", 100.75),
+			  volume("web10_data", "/dev/sda", 64));
+	s.nodes[1].volumes =
+		json_make("[o]", volume("web10_meta", "/dev/sda", 128));
+	/* A volume of that name on another node is somebody else's. */
+	s.nodes[2].volumes =
+		json_make("[o]", volume("web10_data", "/dev/sda", 64));
+	all = result_of(op_volumes(NULL));
+	cr_expect_str_eq(
+		all,
+		"[[\"" NODE1 "\",\"/dev/sda\",\"web10_data\",\"64\",\"web1\"],"
+		"[\"" NODE1 "\",\"/dev/sdb\",\"root\",\"100\",\"-\"],"
+		"[\"" NODE2 "\",\"/dev/sda\",\"web10_meta\",\"128\",\"web1\"],"
+		"[\"" NODE3 "\",\"/dev/sda\",\"web10_data\",\"64\",\"-\"]]");
+}
+
+Test(storage, volumes_of_nodes_that_are_asked_and_answer)
+{
+	auto_free char *one = NULL, *rest = NULL;
+	json_t *op = op_volumes(NULL);
+
+	for (size_t i = 0; i < 3; i++)
+		s.nodes[i].volumes =
+			json_make("[o]", volume("root", "/dev/sda", 1));
+	one = result_of(op_volumes(NODE2));
+	cr_expect_str_eq(one,
+			 "[[\"" NODE2 "\",\"/dev/sda\",\"root\",\"1\",\"-\"]]");
+	s.nodes[1].fail_on = "node_volumes";
+	rest = result_of(json_copy(op));
+	cr_expect_null(strstr(rest, NODE2), "%s", rest);
+	cr_expect_not_null(strstr(rest, NODE3), "%s", rest);
+	json_object_set_new(op, "output_fields", json_make("[s]", "moons"));
+	expect(op, "Unknown output fields selected: moons");
+}
+
+/* --- storage units --- */
+
+static json_t *op_unit(const char *op_id, const char *type)
+{
+	return json_make("{s:s, s:s, s:s, s:s}", "OP_ID", op_id, "node_name",
+			 NODE2, "storage_type", type, "name", "unit");
+}
+
+static json_t *op_repair(void)
+{
+	return op_unit("OP_REPAIR_NODE_STORAGE", "lvm-vg");
+}
+
+static bool was_called(const struct strv *calls, const char *call)
+{
+	return strv_has(calls, call);
+}
+
+Test(storage, a_repair_reaches_the_node)
+{
+	auto_strv struct strv calls = {0};
+
+	s.calls = &calls;
+	expect(op_repair(), "success");
+	s.calls = NULL;
+	cr_expect(was_called(&calls, "storage_execute " NODE2));
+	s.nodes[1].fail_on = "storage_execute";
+	expect(op_repair(), "Failed to repair storage unit 'unit' on " NODE2);
+}
+
+Test(storage, what_only_this_node_has_whole_is_not_repaired_away)
+{
+	json_t *op = op_repair();
+
+	make_mirrored();
+	expect(op_repair(), "success");
+	s.nodes[0].faulty_disks = true;
+	expect(op_repair(), "Instance 'web1' has faulty disks on node '" NODE1);
+	json_set_bool(op, "ignore_consistency", true);
+	expect(op, "success");
+	s.nodes[0].faulty_disks = false;
+	/* Who does not say is no better. */
+	s.nodes[0].fail_on = "blockdev_getmirrorstatus";
+	expect(op_repair(), "Instance 'web1' has faulty disks on node '" NODE1);
+	/* Nothing is lost of an instance that does not use its disks. */
+	s.nodes[0].fail_on = NULL;
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	s.nodes[0].faulty_disks = true;
+	expect(op_repair(), "success");
+}
+
+Test(storage, of_volumes_only_the_flag_changes_by_which_they_are_allotted)
+{
+	json_t *op = op_unit("OP_NODE_MODIFY_STORAGE", "lvm-pv");
+	json_t *other = json_copy(op);
+	auto_strv struct strv calls = {0};
+
+	json_object_set_new(op, "changes",
+			    json_make("{s:b}", "allocatable", 0));
+	s.calls = &calls;
+	expect(json_copy(op), "success");
+	s.calls = NULL;
+	cr_expect(was_called(&calls, "storage_modify " NODE2));
+	s.nodes[1].fail_on = "storage_modify";
+	expect(op, "Failed to modify storage unit 'unit' on " NODE2);
+	json_object_set_new(other, "changes", json_make("{s:i}", "size", 5));
+	expect(other, "can not be modified for storage units of type 'lvm-pv': "
+		      "size");
+}
