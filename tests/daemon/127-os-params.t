@@ -98,6 +98,25 @@ ids=$(m gnt-job list --no-headers -o id | tr '\n' ' ')
 # shellcheck disable=SC2086
 unlike "$(m gnt-job info $ids)" 'hush47|sesame47' "no job shows any"
 
+# --- what all nodes have ---
+of_param() { m gnt-os list --no-headers | grep '^param' | tr '\n' ' '; }
+is "$(of_param)" "param+big param+small " "an OS is listed by its variants"
+succeeds "what is known of it" m gnt-os info param param+big
+like "$out" 'mirror: a parameter' "are its parameters"
+like "$out" 'size: 9G' "what the cluster gives to a variant"
+like "$out" 'migration_mode: non-live' "and its hypervisor"
+there=$(root node2)/srv/ganeti/os/param
+printf 'huge\nbig\n' >"$there/variants.list"
+is "$(of_param)" "param+big " "a variant counts that all nodes have"
+mv "$there" "$VC/param"
+is "$(of_param)" "" "an OS as well"
+like "$(m gnt-os diagnose)" '^OS: param \[global status: partial valid\]' "which diagnose tells"
+mv "$VC/param" "$there"
+m gnt-node modify -f -O yes node2 >/dev/null 2>&1
+is "$(of_param)" "param+big param+small " "nodes that are offline are not asked"
+m gnt-node modify -f -O no node2 >/dev/null 2>&1
+printf 'small\nbig\n' >"$there/variants.list"
+
 # --- hidden and blacklisted ---
 succeeds "an OS is hidden" m gnt-os modify --hidden=yes param
 unlike "$(m gnt-os list)" param "from lists"
