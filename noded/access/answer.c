@@ -61,7 +61,7 @@ static char *run(struct noded *n, const char *procedure, uint64_t term,
 			 .term = term};
 	auto_json json_t *answer = NULL;
 	int64_t start_us = clock_mono_us();
-	struct error err;
+	struct error err = {0};
 	json_t *payload;
 
 	payload = calls_run(&c, &err);

@@ -67,7 +67,7 @@ json_t *call_all_instances_info(struct call *c, struct error *err)
 	json_array_foreach ((json_t *)names, i, name) {
 		const char *hypervisor = json_string_value(name);
 
-		if (hypervisor == NULL || hv_find(hypervisor, err) == NULL)
+		if (hv_find(hypervisor != NULL ? hypervisor : "", err) == NULL)
 			continue;
 		known = true;
 		if (add_infos(c, hypervisor, json_get(params, hypervisor),

@@ -528,6 +528,10 @@ Test(noded_requests, a_hypervisor_that_is_none_is_an_error)
 			json_make("[[], [[s, {}]]]", "nosuch"), "'nosuch'");
 	test_node_fails(&node, "instance_list", json_make("[[s]]", "nosuch"),
 			"'nosuch'");
+	test_node_fails(&node, "all_instances_info",
+			json_make("[[s, n]]", "nosuch"), "Hypervisor ''");
+	test_node_fails(&node, "all_instances_info", json_make("[[n]]"),
+			"Hypervisor ''");
 }
 
 /* --- an instance's life --- */
