@@ -283,8 +283,9 @@ static void job_canceled(const json_t *id, const json_t *results,
 	json_array_foreach (results, i, result)
 		if (json_is_array(result) && json_array_size(result) == 2) {
 			luxi_error_unpack(result, err);
-			error_wrap(err, "Job %s was canceled", text);
-			err->kind = ERR_REQUEST; /* the text is all */
+			/* Of a kind that is printed as its text alone. */
+			error_wrap_as(err, ERR_REQUEST, "Job %s was canceled",
+				      text);
 			return;
 		}
 	error_set(err, ERR_CANCELED, NULL, "Job was canceled");

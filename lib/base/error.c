@@ -47,15 +47,12 @@ int error_as(struct error *err, enum error_kind kind, const char *ecode)
 	return -1;
 }
 
-int error_wrap(struct error *err, const char *fmt, ...)
+static void put_in_front(struct error *err, const char *fmt, va_list ap)
 {
 	char text[ERROR_TEXT_MAX];
 	size_t n, left;
-	va_list ap;
 
-	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	n = strlen(text);
 	left = sizeof(text) - n;
 	if (left > 2) {
@@ -67,6 +64,26 @@ int error_wrap(struct error *err, const char *fmt, ...)
 	}
 	str_repair_utf8(text);
 	memcpy(err->text, text, strlen(text) + 1);
+}
+
+int error_wrap(struct error *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put_in_front(err, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int error_wrap_as(struct error *err, enum error_kind kind, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put_in_front(err, fmt, ap);
+	va_end(ap);
+	err->kind = kind;
 	return -1;
 }
 

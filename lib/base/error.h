@@ -98,6 +98,10 @@ int error_as(struct error *err, enum error_kind kind, const char *ecode);
 int error_wrap(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The same, and make it an error of this kind; its code stays. */
+int error_wrap_as(struct error *err, enum error_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Whether the error has this ecode. */
 bool error_is(const struct error *err, const char *ecode);
 

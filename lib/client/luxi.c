@@ -192,8 +192,8 @@ static json_t *read_reply(const struct buf *reply, struct error *err)
 	const json_t *success = json_object_get(message, "success");
 
 	if (message == NULL) {
-		err->kind = ERR_LUXI;
-		error_wrap(err, "Cannot read the master daemon's answer");
+		error_wrap_as(err, ERR_LUXI,
+			      "Cannot read the master daemon's answer");
 		return NULL;
 	}
 	if (!json_is_boolean(success) || result == NULL) {

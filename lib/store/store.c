@@ -408,8 +408,7 @@ static void commit_record(struct store *s, bool *last_failed)
 			store_end(s, &ship.err);
 		return;
 	}
-	error_wrap(&err, "Cannot write the job queue");
-	err.kind = ERR_QUEUE;
+	error_wrap_as(&err, ERR_QUEUE, "Cannot write the job queue");
 	if (written || (!refuse_some(&s->batch, &err) && *last_failed)) {
 		s->only_writes = !written;
 		store_set_failed(s, &err);

@@ -199,8 +199,8 @@ struct store *store_open(const struct store_config *config, struct error *err)
 
 	if (open_files(s, err) == 0 && read_position(s, err) == 0)
 		return s;
-	error_wrap(err, "Cannot open the job queue in %s", s->dir);
-	err->kind = ERR_QUEUE;
+	error_wrap_as(err, ERR_QUEUE, "Cannot open the job queue in %s",
+		      s->dir);
 	store_close(s);
 	return NULL;
 }

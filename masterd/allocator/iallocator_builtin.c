@@ -127,7 +127,6 @@ char *iallocator_run_builtin(char *message, const json_t *params,
 		log_warning("hail: %s", out.warnings.data);
 	if (rc == 0)
 		return buf_steal(&out.answer);
-	error_wrap(err, "Failure while running iallocator 'hail'");
-	err->kind = ERR_EXEC;
+	error_wrap_as(err, ERR_EXEC, "Failure while running iallocator 'hail'");
 	return NULL;
 }

@@ -102,16 +102,17 @@ struct config *config_load(struct disk *disk, const struct paths *paths,
 	struct config *c;
 
 	if (text == NULL) {
-		err->kind = ERR_CONFIG;
-		error_wrap(err, "Cannot read the configuration");
+		error_wrap_as(err, ERR_CONFIG, "Cannot read the configuration");
 		return NULL;
 	}
 	origin = config_digest_judge(disk, paths, text, len, &noted);
 	top = read_text(text, len, origin, err);
 	if (top == NULL) {
-		if (err->kind != ERR_CONFIG_VERSION)
-			err->kind = ERR_CONFIG;
-		error_wrap(err, "Cannot use the configuration %s", file);
+		error_wrap_as(err,
+			      err->kind == ERR_CONFIG_VERSION
+				      ? ERR_CONFIG_VERSION
+				      : ERR_CONFIG,
+			      "Cannot use the configuration %s", file);
 		return NULL;
 	}
 	c = config_create(disk, paths, top);

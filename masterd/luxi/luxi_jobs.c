@@ -21,7 +21,7 @@ static json_t *submit_failed(struct error *err)
 {
 	if (err->kind == ERR_OPCODE ||
 	    (err->kind == ERR_PREREQ && str_eq(err->ecode, ECODE_INVAL)))
-		err->kind = ERR_REQUEST;
+		error_as(err, ERR_REQUEST, err->ecode);
 	return NULL;
 }
 

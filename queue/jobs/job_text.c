@@ -181,8 +181,7 @@ struct job *job_from_text(const char *text, size_t len, struct error *err)
 	__attribute__((cleanup(free_job_p))) struct job *j = NULL;
 
 	if (root == NULL) {
-		error_wrap(err, "Not a valid job file");
-		err->kind = ERR_JOB_CORRUPT;
+		error_wrap_as(err, ERR_JOB_CORRUPT, "Not a valid job file");
 		return NULL;
 	}
 	if (!json_is_integer(id) || json_integer_value(id) <= 0) {

@@ -81,3 +81,15 @@ Test(error, the_same_text_can_be_of_another_kind)
 	cr_expect(error_is(&err, ECODE_ENVIRON));
 	cr_expect_str_eq(err.text, "no answer");
 }
+
+Test(error, who_wraps_it_can_give_it_another_kind_and_keep_its_code)
+{
+	struct error err;
+
+	error_set(&err, ERR_SYSTEM, ECODE_NOSPACE, "disk full");
+	cr_expect_eq(error_wrap_as(&err, ERR_QUEUE, "Cannot write %s", "job-1"),
+		     -1);
+	cr_expect_eq(err.kind, ERR_QUEUE);
+	cr_expect(error_is(&err, ECODE_NOSPACE));
+	cr_expect_str_eq(err.text, "Cannot write job-1: disk full");
+}

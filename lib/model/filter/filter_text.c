@@ -396,8 +396,8 @@ static json_t *checked(json_t *filter STEALS, const char *text,
 
 	if (compiled == NULL) {
 		json_decref(filter);
-		err->kind = ERR_FILTER;
-		error_wrap(err, "Failed to parse query filter '%.500s'", text);
+		error_wrap_as(err, ERR_FILTER,
+			      "Failed to parse query filter '%.500s'", text);
 		return NULL;
 	}
 	filter_free(compiled);

@@ -289,9 +289,8 @@ json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
 
 int lu_not_valid(struct error *err)
 {
-	err->ecode = err->kind == ERR_RPC ? ECODE_ENVIRON : ECODE_INVAL;
-	err->kind = ERR_PREREQ;
-	return -1;
+	return error_as(err, ERR_PREREQ,
+			err->kind == ERR_RPC ? ECODE_ENVIRON : ECODE_INVAL);
 }
 
 bool lu_plans(const struct lu *lu)
