@@ -99,28 +99,6 @@ static struct query_cell get_diskparams(const struct query *q,
 	return query_value(all);
 }
 
-static json_t *filled_nd(const struct query *q, struct query_row *row)
-{
-	if (row->cache == NULL)
-		row->cache = params_fill_nd(config_cluster(q->m->config),
-					    row->object, NULL);
-	return row->cache;
-}
-
-static struct query_cell get_nd(const struct query *q, struct query_row *row,
-				const struct query_field *field)
-{
-	return query_maybe(json_object_get(filled_nd(q, row), field->arg));
-}
-
-static struct query_cell get_ndparams(const struct query *q,
-				      struct query_row *row,
-				      const struct query_field *field)
-{
-	(void)field;
-	return query_value(json_copy(filled_nd(q, row)));
-}
-
 /* clang-format off */
 static const struct query_field fields[] = {
 	{"name", "Group", KIND_TEXT, "Name of the node group",
@@ -148,10 +126,10 @@ static const struct query_field fields[] = {
 	{"custom_diskparams", "CustomDiskParameters", KIND_OTHER,
 	 "Disk parameters of its own", query_get_dict, "diskparams"},
 	{"ndparams", "NDParams", KIND_OTHER, "Node parameters in force",
-	 get_ndparams},
+	 query_get_ndparams},
 	{"custom_ndparams", "CustomNDParams", KIND_OTHER,
 	 "Node parameters of its own", query_get_dict, "ndparams"},
-	QUERY_ND_FIELDS(get_nd),
+	QUERY_ND_FIELDS,
 	QUERY_COMMON_FIELDS("node group"),
 };
 /* clang-format on */

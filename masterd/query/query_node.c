@@ -62,35 +62,13 @@ static struct query_cell get_master(const struct query *q,
 	return query_value(json_boolean(is_master(q, row)));
 }
 
-static json_t *filled_nd(const struct query *q, struct query_row *row)
-{
-	if (row->cache == NULL)
-		row->cache = params_fill_nd(config_cluster(q->m->config),
-					    group_of(q, row), row->object);
-	return row->cache;
-}
-
-static struct query_cell get_nd(const struct query *q, struct query_row *row,
-				const struct query_field *field)
-{
-	return query_maybe(json_object_get(filled_nd(q, row), field->arg));
-}
-
-static struct query_cell get_ndparams(const struct query *q,
-				      struct query_row *row,
-				      const struct query_field *field)
-{
-	(void)field;
-	return query_value(json_copy(filled_nd(q, row)));
-}
-
 /* Only with a program for power control does the record mean anything. */
 static struct query_cell get_powered(const struct query *q,
 				     struct query_row *row,
 				     const struct query_field *field)
 {
 	(void)field;
-	if (*json_str(filled_nd(q, row), "oob_program", "") == '\0')
+	if (*json_str(query_filled_nd(q, row), "oob_program", "") == '\0')
 		return query_none(QUERY_UNAVAIL);
 	return query_value(json_boolean(flag(row, "powered", true)));
 }
@@ -266,7 +244,7 @@ static json_t *node_info_args(const struct query *q, struct query_row *row)
 	const char *hv = json_string_value(
 		json_array_get(json_get(cluster, "enabled_hypervisors"), 0));
 	bool exclusive =
-		json_bool(filled_nd(q, row), "exclusive_storage", false);
+		json_bool(query_filled_nd(q, row), "exclusive_storage", false);
 
 	json_t *units = resources_units(cluster, resources_template(cluster),
 					exclusive);
@@ -346,7 +324,7 @@ static const struct query_field fields[] = {
 	{"sinst_list", "SecInstances", KIND_OTHER,
 	 "Instances that have it as secondary", get_instances, "secondary"},
 	{"ndparams", "NodeParameters", KIND_OTHER,
-	 "Node parameters in force", get_ndparams},
+	 "Node parameters in force", query_get_ndparams},
 	{"custom_ndparams", "CustomNodeParameters", KIND_OTHER,
 	 "Node parameters of its own", query_get_dict, "ndparams"},
 	{"hv_state", "HypervisorState", KIND_OTHER,
@@ -370,7 +348,7 @@ static const struct query_field fields[] = {
 	{"disk_free", "RecDFree", KIND_UNIT,
 	 "Recorded space that no instance has booked", get_disk, NULL,
 	 DISK_FREE, .own = true},
-	QUERY_ND_FIELDS(get_nd),
+	QUERY_ND_FIELDS,
 	QUERY_COMMON_FIELDS("node"),
 	LIVE("bootid", "BootID", KIND_TEXT,
 	     "Changes with each start of the machine", get_bootid, NULL, 0),

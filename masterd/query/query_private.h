@@ -171,9 +171,8 @@ WAITS int query_row_matches(struct query *q, struct query_row *row,
 			    bool with_live, struct error *err);
 /* The row enters the answer; -1 with *q->err. */
 WAITS int query_emit(struct query *q, struct query_row *row);
-/* A row is done, of so many bytes: others may run, a piece may go out.  -1 with
- * *q->err: it is not worth to go on. */
-WAITS int query_count(struct query *q, size_t bytes);
+/* A piece of the answer may go out.  -1 with *q->err: it is not worth to go
+ * on. */
 WAITS int query_flush(struct query *q);
 
 /* Around calls of nodes, of which only so many go on at once. */
@@ -207,6 +206,12 @@ struct query_cell query_text(const char *text); /* NULL: QUERY_UNAVAIL */
  * same, [] where it is missing. */
 query_get_fn query_get_member, query_get_dict, query_get_list;
 
+/* The parameters of nodes in force for the row's node or group; they belong to
+ * the row, whose cache they are. */
+json_t *query_filled_nd(const struct query *q, struct query_row *row);
+/* Getters: the one of them that arg names; all. */
+query_get_fn query_get_nd, query_get_ndparams;
+
 /* clang-format off */
 /* The fields all objects of the configuration have. */
 #define QUERY_COMMON_FIELDS(what) \
@@ -221,25 +226,25 @@ query_get_fn query_get_member, query_get_dict, query_get_list;
 	{"tags", "Tags", KIND_OTHER, "Tags of the " what, \
 	 query_get_list, "tags"}
 
-/* The eight ndp/ fields; get finds the parameter's name in field->arg. */
-#define QUERY_ND_FIELDS(get) \
+/* The eight ndp/ fields of nodes and groups. */
+#define QUERY_ND_FIELDS \
 	{"ndp/oob_program", "OutOfBandProgram", KIND_OTHER, \
-	 "Helper program for power control", get, "oob_program"}, \
+	 "Helper program for power control", query_get_nd, "oob_program"}, \
 	{"ndp/spindle_count", "SpindleCount", KIND_NUMBER, \
-	 "Number of spindles", get, "spindle_count"}, \
+	 "Number of spindles", query_get_nd, "spindle_count"}, \
 	{"ndp/exclusive_storage", "ExclusiveStorage", KIND_BOOL, \
-	 "Whether a physical volume serves one instance only", get, \
+	 "Whether a physical volume serves one instance only", query_get_nd, \
 	 "exclusive_storage"}, \
 	{"ndp/ovs", "OpenvSwitch", KIND_BOOL, \
-	 "Whether Open vSwitch is used", get, "ovs"}, \
+	 "Whether Open vSwitch is used", query_get_nd, "ovs"}, \
 	{"ndp/ovs_name", "OpenvSwitchName", KIND_OTHER, \
-	 "Name of the Open vSwitch", get, "ovs_name"}, \
+	 "Name of the Open vSwitch", query_get_nd, "ovs_name"}, \
 	{"ndp/ovs_link", "OpenvSwitchLink", KIND_OTHER, \
-	 "Interface that joins the Open vSwitch", get, "ovs_link"}, \
+	 "Interface that joins the Open vSwitch", query_get_nd, "ovs_link"}, \
 	{"ndp/ssh_port", "ndp/ssh_port", KIND_NUMBER, \
-	 "Port of the SSH daemon", get, "ssh_port"}, \
+	 "Port of the SSH daemon", query_get_nd, "ssh_port"}, \
 	{"ndp/cpu_speed", "ndp/cpu_speed", KIND_FLOAT, \
-	 "Speed of a CPU, relative to others", get, "cpu_speed"}
+	 "Speed of a CPU, relative to others", query_get_nd, "cpu_speed"}
 /* clang-format on */
 
 /* Names of the objects with these UUIDs in nice order; to be freed. */

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "lib/json/json.h"
+#include "lib/model/params/params.h"
 #include "masterd/query/query_private.h"
 
 /* Pieces of an answer are about so long. */
@@ -62,6 +63,36 @@ struct query_cell query_get_list(const struct query *q, struct query_row *row,
 
 	(void)q;
 	return value == NULL ? query_value(json_array()) : query_maybe(value);
+}
+
+json_t *query_filled_nd(const struct query *q, struct query_row *row)
+{
+	const json_t *object = row->object;
+	bool is_group = q->class->kind == CONFIG_GROUP;
+	const json_t *group =
+		is_group ? object
+			 : config_get(q->m->config, CONFIG_GROUP,
+				      json_str(object, "group", NULL));
+
+	if (row->cache == NULL)
+		row->cache = params_fill_nd(config_cluster(q->m->config), group,
+					    is_group ? NULL : object);
+	return row->cache;
+}
+
+struct query_cell query_get_nd(const struct query *q, struct query_row *row,
+			       const struct query_field *field)
+{
+	return query_maybe(
+		json_object_get(query_filled_nd(q, row), field->arg));
+}
+
+struct query_cell query_get_ndparams(const struct query *q,
+				     struct query_row *row,
+				     const struct query_field *field)
+{
+	(void)field;
+	return query_value(json_copy(query_filled_nd(q, row)));
 }
 
 json_t *query_names(const struct query *q, enum config_kind kind,
@@ -317,7 +348,8 @@ int query_flush(struct query *q)
 	return error_set(q->err, ERR_SYSTEM, NULL, "The client has gone");
 }
 
-int query_count(struct query *q, size_t bytes)
+/* A row is done, of so many bytes: others may run, a piece may go out. */
+static WAITS int count(struct query *q, size_t bytes)
 {
 	uint64_t filter = filter_steps(q->filter);
 	uint64_t steps = 1 + q->wanted.n * FIELD_STEPS + bytes / STEP_BYTES +
@@ -347,7 +379,7 @@ int query_emit(struct query *q, struct query_row *row)
 	size_t before = q->text == NULL ? 0 : q->text->len;
 
 	emit(q, row);
-	return query_count(q, q->text == NULL ? 0 : q->text->len - before);
+	return count(q, q->text == NULL ? 0 : q->text->len - before);
 }
 
 static int take(struct query *q, struct query_row *row)
@@ -387,7 +419,7 @@ int query_add_row(struct query *q, const struct query_row *given)
 	json_decref(row.object);
 	if (rc < 0)
 		return -1;
-	return query_count(q, q->text == NULL ? 0 : q->text->len - before);
+	return count(q, q->text == NULL ? 0 : q->text->len - before);
 }
 
 static WAITS int add_named(struct query *q, enum config_kind kind,
