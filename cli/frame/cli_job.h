@@ -83,4 +83,10 @@ int cli_follow(struct cli *cli, const json_t *result, struct error *err);
 int cli_submit_and_follow(struct cli *cli, json_t *op STEALS,
 			  struct error *err);
 
+/* The same for an opcode that always submits others, and say how these went:
+ * the sentence `good`, or how many failed, and behind that `bad` ("during the
+ * evacuation"). */
+int cli_submit_and_tell(struct cli *cli, json_t *op STEALS, const char *good,
+			const char *bad, struct error *err);
+
 #endif

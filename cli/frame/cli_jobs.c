@@ -256,3 +256,23 @@ int cli_submit_and_follow(struct cli *cli, json_t *op, struct error *err)
 		return -1;
 	return failed == 0 ? CLI_OK : CLI_FAILURE;
 }
+
+int cli_submit_and_tell(struct cli *cli, json_t *op, const char *good,
+			const char *bad, struct error *err)
+{
+	auto_json json_t *result = NULL;
+	auto_free char *errors = NULL;
+	int code = cli_submit(cli, op, &result, err), failed;
+
+	if (code != CLI_OK || result == NULL)
+		return code;
+	failed = cli_follow(cli, result, err);
+	if (failed < 0)
+		return -1;
+	errors = cli_errors(failed);
+	if (failed == 0)
+		printf("%s\n", good);
+	else
+		printf("%s %s.\n", errors, bad);
+	return failed == 0 ? CLI_OK : CLI_FAILURE;
+}

@@ -160,10 +160,7 @@ static int info(struct cli *cli, struct error *err)
 
 static int evacuate(struct cli *cli, struct error *err)
 {
-	auto_free char *errors = NULL;
 	json_t *op = cli_op(cli, &op_class_group_evacuate);
-	auto_json json_t *result = NULL;
-	int code, failed;
 
 	json_set_str(op, "group_name", cli->args[0]);
 	cli_op_set(cli, op, "iallocator", &OPT_IALLOCATOR);
@@ -171,18 +168,9 @@ static int evacuate(struct cli *cli, struct error *err)
 	cli_op_flag(cli, op, "early_release", &OPT_EARLY_RELEASE);
 	cli_op_flag(cli, op, "sequential", &OPT_SEQUENTIAL);
 	cli_op_flag(cli, op, "force_failover", &OPT_FORCE_FAILOVER);
-	code = cli_submit(cli, op, &result, err);
-	if (code != CLI_OK || result == NULL)
-		return code;
-	failed = cli_follow(cli, result, err);
-	if (failed < 0)
-		return -1;
-	errors = cli_errors(failed);
-	if (failed == 0)
-		printf("All instances evacuated successfully.\n");
-	else
-		printf("%s during the evacuation.\n", errors);
-	return failed == 0 ? CLI_OK : CLI_FAILURE;
+	return cli_submit_and_tell(cli, op,
+				   "All instances evacuated successfully.",
+				   "during the evacuation", err);
 }
 
 /* --- the table --- */

@@ -114,29 +114,17 @@ static int move(struct cli *cli, struct error *err)
 
 static int change_group(struct cli *cli, struct error *err)
 {
-	auto_free char *errors = NULL;
 	json_t *op = cli_op(cli, &op_class_instance_change_group);
-	auto_json json_t *result = NULL;
-	int code, failed;
+	auto_free char *good = xprintf(
+		"Instance '%s' changed group successfully.", cli->args[0]);
+	auto_free char *bad =
+		xprintf("while changing group of instance '%s'", cli->args[0]);
 
 	json_set_str(op, "instance_name", cli->args[0]);
 	cli_op_set(cli, op, "iallocator", &OPT_IALLOCATOR);
 	cli_op_set(cli, op, "target_groups", &OPT_TO_GROUP);
 	cli_op_flag(cli, op, "early_release", &OPT_EARLY_RELEASE);
-	code = cli_submit(cli, op, &result, err);
-	if (code != CLI_OK || result == NULL)
-		return code;
-	failed = cli_follow(cli, result, err);
-	if (failed < 0)
-		return -1;
-	errors = cli_errors(failed);
-	if (failed == 0)
-		printf("Instance '%s' changed group successfully.\n",
-		       cli->args[0]);
-	else
-		printf("%s while changing group of instance '%s'.\n", errors,
-		       cli->args[0]);
-	return failed == 0 ? CLI_OK : CLI_FAILURE;
+	return cli_submit_and_tell(cli, op, good, bad, err);
 }
 
 const struct cli_command instance_failover = {

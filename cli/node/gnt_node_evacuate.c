@@ -67,23 +67,6 @@ static int affected(struct cli *cli, const char *mode, struct strv *ret,
 	return 0;
 }
 
-/* Follow the jobs that a logical unit submitted and say how it went. */
-static int follow(struct cli *cli, const json_t *result, const char *good,
-		  const char *bad, struct error *err)
-{
-	int failed = cli_follow(cli, result, err);
-	auto_free char *errors = NULL;
-
-	if (failed < 0)
-		return -1;
-	errors = cli_errors(failed);
-	if (failed == 0)
-		printf("%s\n", good);
-	else
-		printf("%s during the %s.\n", errors, bad);
-	return failed == 0 ? CLI_OK : CLI_FAILURE;
-}
-
 static int new_secondary_known(struct cli *cli, struct error *err)
 {
 	auto_json json_t *names =
@@ -96,9 +79,7 @@ static int evacuate(struct cli *cli, struct error *err)
 {
 	const char *mode = evacuation_mode(cli, err);
 	auto_strv struct strv names = {0};
-	auto_json json_t *result = NULL;
 	json_t *op;
-	int code;
 
 	if (mode == NULL || affected(cli, mode, &names, err) < 0)
 		return -1;
@@ -128,11 +109,9 @@ static int evacuate(struct cli *cli, struct error *err)
 		cli_op_set(cli, op, "iallocator", &OPT_IALLOCATOR);
 	cli_op_flag(cli, op, "early_release", &OPT_EARLY_RELEASE);
 	cli_op_flag(cli, op, "ignore_soft_errors", &OPT_IGNORE_SOFT);
-	code = cli_submit(cli, op, &result, err);
-	if (code != CLI_OK || result == NULL)
-		return code;
-	return follow(cli, result, "All instances evacuated successfully.",
-		      "evacuation", err);
+	return cli_submit_and_tell(cli, op,
+				   "All instances evacuated successfully.",
+				   "during the evacuation", err);
 }
 
 /* --- migrate, failover --- */
@@ -167,9 +146,7 @@ static bool confirmed(struct cli *cli, const char *verb,
 static int migrate(struct cli *cli, struct error *err)
 {
 	auto_strv struct strv names = {0};
-	auto_json json_t *result = NULL;
 	json_t *op;
-	int code;
 
 	if (cli_given(cli, &OPT_NON_LIVE) &&
 	    cli_given(cli, &OPT_MIGRATION_MODE))
@@ -192,11 +169,9 @@ static int migrate(struct cli *cli, struct error *err)
 	cli_op_unless(cli, op, "allow_runtime_changes",
 		      &OPT_NO_RUNTIME_CHANGES);
 	cli_op_flag(cli, op, "ignore_ipolicy", &OPT_IGNORE_IPOLICY);
-	code = cli_submit(cli, op, &result, err);
-	if (code != CLI_OK || result == NULL)
-		return code;
-	return follow(cli, result, "All instances migrated successfully.",
-		      "node migration", err);
+	return cli_submit_and_tell(cli, op,
+				   "All instances migrated successfully.",
+				   "during the node migration", err);
 }
 
 static int failover(struct cli *cli, struct error *err)
