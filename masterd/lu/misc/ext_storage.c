@@ -5,16 +5,16 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "masterd/lu/frame/lu.h"
+#include "masterd/lu/misc/diagnose.h"
 
 /* Places in a node's row [name, path, valid, reason, parameters]. */
 enum { ROW_NAME, ROW_PATH, ROW_VALID, ROW_WHY, ROW_PARAMETERS, ROW_N };
 
 /* {provider: {node's UUID: [[path, valid, reason, parameters], ...]}} */
-static void add_row(json_t *all, const json_t *row, const char *uuid)
+static void add_row(void *all, const json_t *row, const char *uuid)
 {
 	const char *name = json_string_value(json_array_get(row, ROW_NAME));
-	json_t *nodes, *rows, *rest;
+	json_t *nodes;
 
 	if (name == NULL || json_array_size(row) != ROW_N)
 		return;
@@ -23,47 +23,7 @@ static void add_row(json_t *all, const json_t *row, const char *uuid)
 		nodes = json_object();
 		json_object_set_new(all, name, nodes);
 	}
-	rows = json_object_get(nodes, uuid);
-	if (rows == NULL) {
-		rows = json_array();
-		json_object_set_new(nodes, uuid, rows);
-	}
-	rest = json_copy((json_t *)row);
-	json_array_remove(rest, ROW_NAME);
-	json_array_append_new(rows, rest);
-}
-
-static WAITS json_t *gather(struct lu *lu, struct strv *ret_nodes)
-{
-	auto_strv struct strv uuids = {0};
-	json_t *all = json_object();
-	struct node_result *results;
-	size_t n = 0;
-
-	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
-	results = node_results_new(uuids.n);
-	for (size_t i = 0; i < uuids.n; i++) {
-		const json_t *node =
-			config_get(lu->m->config, CONFIG_NODE, uuids.items[i]);
-
-		if (!json_bool(node, "offline", false) &&
-		    json_bool(node, "vm_capable", true))
-			results[n++].node = json_incref((json_t *)node);
-	}
-	noderpc_call_many(lu->m->rpc, results, n, "extstorage_diagnose",
-			  json_array());
-	for (size_t i = 0; i < n; i++) {
-		const json_t *payload = results[i].payload;
-		const char *uuid = json_str(results[i].node, "uuid", "");
-
-		if (payload == NULL)
-			continue;
-		strv_add(ret_nodes, uuid);
-		for (size_t k = 0; k < json_array_size(payload); k++)
-			add_row(all, json_array_get(payload, k), uuid);
-	}
-	node_results_free(results, uuids.n);
-	return all;
+	diagnose_add(nodes, row, uuid);
 }
 
 static bool is_valid(const json_t *nodes, const char *uuid)
@@ -184,11 +144,12 @@ static json_t *diagnose_exec(struct lu *lu, struct error *err)
 {
 	const struct op_ext_storage_diagnose *op = lu->op;
 	auto_strv struct strv answered = {0}, names = {0};
-	auto_json json_t *all = gather(lu, &answered);
+	auto_json json_t *all = json_object();
 	json_t *ret = json_array(), *nodes;
 	const char *name;
 
 	(void)err;
+	diagnose_nodes(lu, "extstorage_diagnose", add_row, all, &answered);
 	json_object_foreach (all, name, nodes)
 		if (json_array_size(op->names) == 0 ||
 		    json_array_has_str(op->names, name))

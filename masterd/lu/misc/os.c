@@ -5,7 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "masterd/lu/frame/lu.h"
+#include "masterd/lu/misc/diagnose.h"
 
 /* Places in a node's row [name, path, valid, reason, variants, parameters, api
  * versions, trusted]. */
@@ -61,30 +61,28 @@ static void intersect(json_t **common, const json_t *list, bool first)
 	*common = both;
 }
 
-static void add_row(struct table *all, struct strv *names, const json_t *row,
-		    const char *node_uuid)
+/* All definitions that the nodes have. */
+struct found {
+	struct table facts; /* by name: struct os_facts */
+	struct strv names;
+};
+
+static void add_row(void *all, const json_t *row, const char *node_uuid)
 {
+	struct found *found = all;
 	const char *name = json_string_value(json_array_get(row, ROW_NAME));
 	struct os_facts *f;
-	json_t *rows, *rest;
 
 	if (name == NULL || json_array_size(row) <= ROW_TRUSTED)
 		return;
-	f = table_get(all, name);
+	f = table_get(&found->facts, name);
 	if (f == NULL) {
 		f = xalloc(sizeof(*f));
 		f->node_status = json_object();
-		table_put(all, name, f);
-		strv_add(names, name);
+		table_put(&found->facts, name, f);
+		strv_add(&found->names, name);
 	}
-	rows = json_object_get(f->node_status, node_uuid);
-	if (rows == NULL) {
-		rows = json_array();
-		json_object_set_new(f->node_status, node_uuid, rows);
-	}
-	rest = json_copy((json_t *)row);
-	json_array_remove(rest, ROW_NAME);
-	json_array_append_new(rows, rest);
+	diagnose_add(f->node_status, row, node_uuid);
 }
 
 /* Judge by the first definition found on each node, as that one is used. */
@@ -219,37 +217,6 @@ static int os_diagnose_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static WAITS void gather(struct lu *lu, struct table *all, struct strv *names,
-			 struct strv *nodes)
-{
-	auto_strv struct strv uuids = {0};
-	struct node_result *results;
-	size_t n = 0;
-
-	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
-	results = node_results_new(uuids.n);
-	for (size_t i = 0; i < uuids.n; i++) {
-		const json_t *node =
-			config_get(lu->m->config, CONFIG_NODE, uuids.items[i]);
-
-		if (!json_bool(node, "offline", false) &&
-		    json_bool(node, "vm_capable", true))
-			results[n++].node = json_incref((json_t *)node);
-	}
-	noderpc_call_many(lu->m->rpc, results, n, "os_diagnose", json_array());
-	for (size_t i = 0; i < n; i++) {
-		const char *uuid = json_str(results[i].node, "uuid", "");
-
-		if (results[i].payload == NULL)
-			continue;
-		strv_add(nodes, uuid);
-		for (size_t j = 0; j < json_array_size(results[i].payload); j++)
-			add_row(all, names,
-				json_array_get(results[i].payload, j), uuid);
-	}
-	node_results_free(results, n);
-}
-
 /* Who does not ask whether an OS is hidden, blacklisted or valid wants those
  * that may be used. */
 static bool is_wanted(struct lu *lu, const char *name, const struct os_facts *f)
@@ -277,29 +244,31 @@ static bool is_wanted(struct lu *lu, const char *name, const struct os_facts *f)
 static json_t *os_diagnose_exec(struct lu *lu, struct error *err)
 {
 	const struct op_os_diagnose *op = lu->op;
-	auto_strv struct strv names = {0}, nodes = {0};
-	struct table all = {0};
+	auto_strv struct strv nodes = {0};
+	struct found all = {0};
 	json_t *result = json_array();
 
 	(void)err;
-	gather(lu, &all, &names, &nodes);
-	strv_sort_nice(&names);
-	for (size_t i = 0; i < names.n; i++) {
-		struct os_facts *f = table_get(&all, names.items[i]);
+	diagnose_nodes(lu, "os_diagnose", add_row, &all, &nodes);
+	strv_sort_nice(&all.names);
+	for (size_t i = 0; i < all.names.n; i++) {
+		const char *name = all.names.items[i];
+		struct os_facts *f = table_get(&all.facts, name);
 		json_t *row;
 
 		judge(f, &nodes);
-		if (!is_wanted(lu, names.items[i], f))
+		if (!is_wanted(lu, name, f))
 			continue;
 		row = json_array();
 		for (size_t j = 0; j < json_array_size(op->output_fields); j++)
 			json_array_append_new(
-				row, field(lu, names.items[i], f,
+				row, field(lu, name, f,
 					   json_string_value(json_array_get(
 						   op->output_fields, j))));
 		json_array_append_new(result, row);
 	}
-	table_done(&all, facts_free);
+	table_done(&all.facts, facts_free);
+	strv_done(&all.names);
 	return result;
 }
 
