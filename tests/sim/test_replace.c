@@ -394,6 +394,31 @@ Test(replace, others_wait_for_the_end_of_the_sync)
 		cr_expect_str_eq(sim_wait(&s, waiting[i]), "success");
 }
 
+/* A grown disk also takes long until both sides have it, and a look at the
+ * instance changes nothing of that. */
+Test(replace, who_only_looks_does_not_wait_for_a_grown_disk)
+{
+	json_t *op = op_named("OP_INSTANCE_GROW_DISK", INSTANCE);
+	json_t *look = json_make("{s:s, s:[s], s:b, s:b}", "OP_ID",
+				 "OP_INSTANCE_QUERY_DATA", "instances",
+				 INSTANCE, "static", 1, "use_locking", 1);
+	uint64_t grow, stop;
+
+	make_mirrored();
+	json_set_int(op, "disk", 0);
+	json_set_int(op, "amount", 8);
+	json_set_bool(op, "ignore_ipolicy", true);
+	s.nodes[0].syncing = true;
+	grow = sim_submit(&s, op, NULL);
+	expect(look, "success");
+	stop = sim_submit(&s, op_named("OP_INSTANCE_SHUTDOWN", INSTANCE), NULL);
+	sim_run(&s, 60000, NULL, NULL);
+	cr_expect_eq(job_status(queue_job(s.master->queue, grow)), JOB_RUNNING);
+	cr_expect_eq(job_status(queue_job(s.master->queue, stop)), JOB_WAITING);
+	end_sync(grow);
+	cr_expect_str_eq(sim_wait(&s, stop), "success");
+}
+
 Test(replace, a_kill_during_the_sync_leaves_the_disks_of_a_running_instance)
 {
 	uint64_t id;

@@ -151,6 +151,10 @@ void lu_release(struct lu *lu, enum lock_level level);
 void lu_release_but(struct lu *lu, enum lock_level level,
 		    const struct strv *names);
 
+/* Hold the locks of a level shared from now on: what the LU still does, others
+ * may look at meanwhile, but not change. */
+void lu_share(struct lu *lu, enum lock_level level);
+
 /* Take the lock of one more object exclusively, for a short while at the end of
  * the work; it is given back when the LU ends, and only one can be taken so.
  * All locks that are still held must come before it in the order of the levels.

@@ -130,6 +130,19 @@ void lu_release_but(struct lu *lu, enum lock_level level,
 	}
 }
 
+void lu_share(struct lu *lu, enum lock_level level)
+{
+	for (size_t i = 0; i < lu->locks->n; i++) {
+		struct lock_want *w = &lu->locks->wants[i];
+
+		if (w->level != level || !w->exclusive ||
+		    !locks_has(&lu->locks->request, i))
+			continue;
+		w->exclusive = false;
+		locks_downgrade(lu->m->locks, &lu->locks->request, i);
+	}
+}
+
 /* --- objects --- */
 
 const json_t *lu_keep(struct lu *lu, const json_t *object)

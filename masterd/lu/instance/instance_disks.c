@@ -319,6 +319,8 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;
 	lu_release(lu, LOCK_NODE_RES);
+	/* What is left takes long; the disks stay locked. */
+	lu_share(lu, LOCK_INSTANCE);
 	d->disk = config_get(lu->m->config, CONFIG_DISK,
 			     json_str(d->disk, "uuid", ""));
 	if (inst_wipe_disk(lu, d->inst, lu_keep(lu, d->disk), (size_t)op->disk,
