@@ -115,7 +115,6 @@ struct job *job_attach(struct queue *q, struct job *j);
 void job_destroy(struct job *j); /* with private */
 /* Keep what must not be stored of an opcode, until the job ends. */
 void job_keep_secrets(struct job *j, size_t op, json_t *secrets STEALS);
-void job_drop_secrets(struct job *j);
 /* The newest state, to be changed. */
 struct job *job_edit(struct job *j);
 /* Begin to save it; it becomes visible when durable. */

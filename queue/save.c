@@ -40,7 +40,7 @@ void job_keep_secrets(struct job *j, size_t op, json_t *secrets STEALS)
 	p->secrets[op] = secrets;
 }
 
-void job_drop_secrets(struct job *j)
+static void job_drop_secrets(struct job *j)
 {
 	struct job_private *p = j->private;
 

@@ -164,7 +164,6 @@ bool tool_by_names(const struct cli *cli);
 int tool_unknown(const char *kind, const char *name, struct error *err);
 /* -1 with err when one of these nodes, or the group, is not known. */
 int tool_nodes_known(struct cli *cli, const json_t *names, struct error *err);
-int tool_group_known(struct cli *cli, const char *name, struct error *err);
 /* QueryNodes, where a name that is not known is an error; no names: all. */
 json_t *tool_query_nodes(struct cli *cli, json_t *names STEALS,
 			 json_t *fields STEALS, struct error *err);

@@ -45,7 +45,7 @@ json_t *tool_query_nodes(struct cli *cli, json_t *names STEALS,
 	return steal(&rows);
 }
 
-int tool_group_known(struct cli *cli, const char *name, struct error *err)
+static int group_known(struct cli *cli, const char *name, struct error *err)
 {
 	auto_json json_t *rows =
 		cli_call(cli, "QueryGroups",
@@ -79,7 +79,7 @@ int tool_check_choice(struct cli *cli, const json_t *rows, const json_t *nodes,
 	size_t i;
 
 	if (group != NULL && json_array_size(rows) == 0 &&
-	    tool_group_known(cli, group, err) < 0)
+	    group_known(cli, group, err) < 0)
 		return -1;
 	json_array_foreach (nodes, i, name)
 		if (!is_named(rows, json_string_value(name)))

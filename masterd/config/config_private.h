@@ -99,8 +99,6 @@ void config_raise_serial(struct config *c);
 /* Note that the object's text is out of date. */
 void config_text_forget(struct config *c, enum config_kind kind,
 			const char *uuid);
-/* The whole file, to be freed. */
-char *config_text(struct config *c, size_t *ret_len);
 
 /* --- config_undo.c --- */
 

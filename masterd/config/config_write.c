@@ -73,7 +73,8 @@ static void add_member(struct config *c, struct buf *b, const char *key,
 	}
 }
 
-char *config_text(struct config *c, size_t *ret_len)
+/* The whole file, to be freed. */
+static char *config_text(struct config *c, size_t *ret_len)
 {
 	struct buf b = {0};
 	const char *key, *separator = "{";
@@ -223,7 +224,7 @@ static WAITS int bring_out(struct config *c, const struct round *r,
 
 static WAITS void write_round(struct config *c)
 {
-	__attribute__((cleanup(round_done))) struct round r;
+	__attribute__((cleanup(round_done))) struct round r = {0};
 	struct error err;
 
 	round_begin(c, &r);

@@ -17,7 +17,11 @@
 #include "masterd/failover/address.h"
 #include "masterd/failover/takeover_private.h"
 
-void takeover_say(const struct candidacy *c, const char *fmt, ...)
+/* A line for the log, and for the user who asked for the take-over. */
+static void say(const struct candidacy *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(const struct candidacy *c, const char *fmt, ...)
 {
 	char text[ERROR_TEXT_MAX];
 	va_list ap;
@@ -110,15 +114,13 @@ static WAITS int ask_for_start(struct candidacy *c, struct error *err)
 		if (outcome == VOTE_WON)
 			return 0;
 		if (c->t->no_voting) {
-			takeover_say(c, "Going on without a vote: %s",
-				     err->text);
+			say(c, "Going on without a vote: %s", err->text);
 			return 0;
 		}
 		if (outcome == VOTE_LOST || is_stopped(c))
 			return -1;
 		if (i == 0)
-			takeover_say(c, "Waiting for more nodes: %s",
-				     err->text);
+			say(c, "Waiting for more nodes: %s", err->text);
 		task_sleep(TAKEOVER_RETRY_MS);
 	}
 	return -1;
@@ -150,7 +152,7 @@ static WAITS int ask_for_failover(struct candidacy *c, struct error *err)
 	if (vote_for_failover(&c->vote, err) != VOTE_WON) {
 		if (!c->t->no_voting)
 			return -1;
-		takeover_say(c, "Going on without a quorum: %s", err->text);
+		say(c, "Going on without a quorum: %s", err->text);
 	}
 	return refuse_rival(c, err);
 }
@@ -186,7 +188,7 @@ static WAITS void tell_former(struct candidacy *c, uint64_t term,
 				timeout_ms, &err);
 	noderpc_destroy(rpc);
 	if (done == NULL)
-		takeover_say(c, "%s failed, going on: %s", what, err.text);
+		say(c, "%s failed, going on: %s", what, err.text);
 }
 
 /* What it does not do now it cannot do later: the promise fences it.  Both are
@@ -198,10 +200,10 @@ static WAITS void stop_former(struct candidacy *c)
 
 	if (node == NULL || !node->answered)
 		return;
-	takeover_say(c,
-		     "Stopping the master daemon on %s; jobs that run there "
-		     "have %u seconds to end",
-		     node->name, TAKEOVER_STOP_MS / 1000);
+	say(c,
+	    "Stopping the master daemon on %s; jobs that run there "
+	    "have %u seconds to end",
+	    node->name, TAKEOVER_STOP_MS / 1000);
 	c->has_stopped = true;
 	tell_former(c, node->term, "node_stop_master", json_array(),
 		    TAKEOVER_STOP_MS, "Stopping it");
@@ -217,7 +219,7 @@ static WAITS void start_former(struct candidacy *c)
 
 	if (!c->has_stopped || node == NULL)
 		return;
-	takeover_say(c, "Starting the master daemon on %s again", node->name);
+	say(c, "Starting the master daemon on %s again", node->name);
 	/* It votes itself: no term is too late for that. */
 	tell_former(c, 0, "node_start_master_daemons", json_make("[b]", 0),
 		    TAKEOVER_STOP_MS, "Starting it");
@@ -231,9 +233,8 @@ static WAITS int get_promise(struct candidacy *c, uint64_t *ret_term,
 	uint64_t term = vote_highest_term(&c->vote) + 1;
 
 	if (c->t->failover)
-		takeover_say(c,
-			     "Asking %zu nodes to follow %s (term %" PRIu64 ")",
-			     c->vote.n, self(c)->name, term);
+		say(c, "Asking %zu nodes to follow %s (term %" PRIu64 ")",
+		    c->vote.n, self(c)->name, term);
 	if (takeover_ask_promise(c, term, err) < 0)
 		return -1;
 	*ret_term = term;
@@ -241,7 +242,7 @@ static WAITS int get_promise(struct candidacy *c, uint64_t *ret_term,
 		return 0;
 	if (!c->t->no_voting || vote_highest_term(&c->vote) > term)
 		return -1;
-	takeover_say(c, "Going on without their promise: %s", err->text);
+	say(c, "Going on without their promise: %s", err->text);
 	return 0;
 }
 
@@ -277,12 +278,12 @@ static WAITS int renew_config(struct candidacy *c, struct error *err)
 		return 0;
 	text = vote_tell_config(&c->vote, newer);
 	if (c->t->no_voting) {
-		takeover_say(c, "Going on with older data: %s", text);
+		say(c, "Going on with older data: %s", text);
 		return 0;
 	}
 	if (!may_pull(c, &newer->config, &self(c)->config))
 		return refuse_to_be_older(steal(&text), newer, err);
-	takeover_say(c, "%s: taking it over", text);
+	say(c, "%s: taking it over", text);
 	if (takeover_pull_config(c, newer, err) == 0)
 		return 0;
 	return error_wrap(err, "%s, which can't be read", text);
@@ -301,7 +302,7 @@ static int check_whole(struct candidacy *c, struct error *err)
 		  self(c)->name);
 	if (!c->t->no_voting)
 		return -1;
-	takeover_say(c, "Going on with half of a queue: %s", err->text);
+	say(c, "Going on with half of a queue: %s", err->text);
 	return 0;
 }
 
@@ -314,12 +315,12 @@ static WAITS int renew_queue(struct candidacy *c, struct error *err)
 		return check_whole(c, err);
 	text = vote_tell_queue(&c->vote, newer);
 	if (c->t->no_voting) {
-		takeover_say(c, "Going on with older data: %s", text);
+		say(c, "Going on with older data: %s", text);
 		return 0;
 	}
 	if (!may_pull(c, &newer->queue, &self(c)->queue))
 		return refuse_to_be_older(steal(&text), newer, err);
-	takeover_say(c, "%s: taking it over", text);
+	say(c, "%s: taking it over", text);
 	if (takeover_pull_queue(c, newer, err) == 0)
 		return 0;
 	return error_wrap(err, "%s, which can't be read", text);

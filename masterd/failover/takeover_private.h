@@ -20,10 +20,6 @@ struct candidacy {
 	json_t **objects; /* the nodes themselves */
 };
 
-/* A line for the log, and for the user who asked for the take-over. */
-void takeover_say(const struct candidacy *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /* Make c->vote of the document's nodes, nobody has answered yet. */
 void takeover_list_nodes(struct candidacy *c);
 void takeover_forget(struct candidacy *c);

@@ -354,7 +354,8 @@ struct queue_gate *job_filters_gate(struct job_filters *f, const struct job *j)
 
 /* --- all rules --- */
 
-int job_filters_compare(const void *a, const void *b)
+/* The order in which rules are tried, for qsort() of json_t *. */
+static int compare(const void *a, const void *b)
 {
 	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
 	static const char *const keys[] = {"priority", "watermark"};
@@ -396,7 +397,7 @@ static struct rules rules_read(const json_t *all)
 
 	json_object_foreach ((json_t *)all, uuid, object)
 		sorted[n++] = object;
-	qsort(sorted, n, sizeof(json_t *), job_filters_compare);
+	qsort(sorted, n, sizeof(json_t *), compare);
 	for (size_t i = 0; i < n; i++)
 		add_rule(&rules, sorted[i]);
 	return rules;

@@ -35,7 +35,4 @@ json_t *job_filters_make(const char *uuid, int64_t watermark, int64_t priority,
 			 const json_t *predicates, const json_t *action,
 			 const json_t *reason, struct error *err);
 
-/* The order in which rules are tried, for qsort() of json_t *. */
-int job_filters_compare(const void *a, const void *b);
-
 #endif

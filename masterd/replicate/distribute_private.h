@@ -145,9 +145,6 @@ const char *peer_name(const struct peer *p);
 
 /* --- distribute_safe.c --- */
 
-/* The candidates of a set, this node included. */
-size_t count_candidates(const struct distribute *d, enum candidate_set set);
-
 /* Wait until this number is safe in the lane of all peers: 0, or -1 when it
  * never will be. */
 WAITS int safe_wait(struct distribute *d,

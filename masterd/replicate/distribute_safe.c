@@ -15,7 +15,9 @@ static bool counts(const struct peer *p)
 	return !p->gone && !p->ganetis;
 }
 
-size_t count_candidates(const struct distribute *d, enum candidate_set set)
+/* The candidates of a set, this node included. */
+static size_t count_candidates(const struct distribute *d,
+			       enum candidate_set set)
 {
 	const struct peer *p;
 	size_t n = 1;

@@ -20,8 +20,9 @@
 /* After the instance was ended by force. */
 #define FORCE_WAIT_US 10000000
 
-int instance_is_running(const struct paths *p, const json_t *instance,
-			struct error *err)
+/* 1 if it runs, 0, -1. */
+static WAITS int instance_is_running(const struct paths *p,
+				     const json_t *instance, struct error *err)
 {
 	const struct hv_class *hv = hv_of(instance, err);
 	struct hv_info info = {0};

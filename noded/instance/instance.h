@@ -18,9 +18,6 @@ struct strv;
 /* Longest time that a shutdown waits before it forces the end. */
 #define INSTANCE_SHUTDOWN_MAX_S 86400
 
-/* 1 if it runs, 0, -1. */
-WAITS int instance_is_running(const struct paths *p, const json_t *instance,
-			      struct error *err);
 WAITS int instance_need_running(const struct paths *p, const json_t *instance,
 				struct error *err);
 

@@ -195,7 +195,8 @@ void osdef_done(struct osdef *os)
 	*os = (struct osdef){0};
 }
 
-char *osdef_base_name(const char *os)
+/* The name without "+variant"; to be freed. */
+static char *base_name(const char *os)
 {
 	return xstrndup(os, strcspn(os, "+"));
 }
@@ -210,7 +211,7 @@ const char *osdef_variant(const char *os)
 int osdef_find(const struct paths *p, const char *os, struct osdef *ret,
 	       struct error *err)
 {
-	auto_free char *name = osdef_base_name(os);
+	auto_free char *name = base_name(os);
 	auto_strv struct strv folders = {0};
 
 	if (!str_valid_filename(name) || !str_valid_filename(os))

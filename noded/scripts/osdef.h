@@ -49,9 +49,7 @@ int osdef_find(const struct paths *p, const char *os, struct osdef *ret,
  * [[name, path, valid, diagnose, variants, parameters, versions, trusted]] */
 json_t *osdef_diagnose_all(const struct paths *p);
 
-/* The name without "+variant"; to be freed. */
-char *osdef_base_name(const char *os);
-/* Behind the "+", or NULL. */
+/* The variant of an OS: what stands behind the "+" of its name, or NULL. */
 const char *osdef_variant(const char *os);
 
 /* Is the variant in `os` one of the definition's?  A definition with variants

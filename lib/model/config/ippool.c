@@ -58,7 +58,8 @@ bool ippool_index(const struct ippool *p, const char *ip, size_t *ret)
 	return true;
 }
 
-char *ippool_address(const struct ippool *p, size_t index)
+/* The address of a number, to be freed. */
+static char *ippool_address(const struct ippool *p, size_t index)
 {
 	struct in_addr a = {.s_addr = htonl(p->first + (uint32_t)index)};
 	char text[INET_ADDRSTRLEN];

@@ -29,8 +29,6 @@ int ippool_parse(const char *subnet, struct ippool *ret, struct error *err);
 
 /* The number of an address in it; false when it is outside or none. */
 bool ippool_index(const struct ippool *p, const char *ip, size_t *ret);
-/* The address of a number, to be freed. */
-char *ippool_address(const struct ippool *p, size_t index);
 
 /* --- on a network object that is being edited --- */
 

@@ -15,7 +15,7 @@ bool queue_file_job_id(const char *name, uint64_t *ret_id)
 	       str_to_number(name + 4, JOB_ID_MAX, ret_id, NULL);
 }
 
-bool queue_file_is_job(const char *name)
+static bool is_job(const char *name)
 {
 	uint64_t id;
 
@@ -25,7 +25,7 @@ bool queue_file_is_job(const char *name)
 bool queue_file_is_bad_job(const char *name)
 {
 	return str_starts(name, "job-") && str_all_digits(name + 4) &&
-	       !queue_file_is_job(name);
+	       !is_job(name);
 }
 
 bool queue_serial_read(const char *text, uint64_t *ret_id)
@@ -50,8 +50,8 @@ bool queue_file_is_known(const char *name)
 		if (strcmp(name, others[i]) == 0)
 			return true;
 	if (!str_starts(name, "archive/"))
-		return queue_file_is_job(name);
+		return is_job(name);
 	name += strlen("archive/");
 	slash = name + strspn(name, "0123456789");
-	return slash > name && *slash == '/' && queue_file_is_job(slash + 1);
+	return slash > name && *slash == '/' && is_job(slash + 1);
 }

@@ -11,8 +11,7 @@
  * queue counted up to, and readers of JSON hold all up to it exactly. */
 #define JOB_ID_MAX UINT64_C(999999999999999)
 
-/* "job-17" */
-bool queue_file_is_job(const char *name);
+/* Whether it is the name of a job's file ("job-17"), and the id of the job. */
 bool queue_file_job_id(const char *name, uint64_t *ret_id);
 /* "job-" and digits, but not the name of a job. */
 bool queue_file_is_bad_job(const char *name);

@@ -90,7 +90,8 @@ json_t *params_table_preset(const struct param *param)
 	return NULL;
 }
 
-json_t *params_table_defaults(const struct param *table)
+/* {name: default} of a table. */
+static json_t *params_table_defaults(const struct param *table)
 {
 	json_t *values = json_object();
 

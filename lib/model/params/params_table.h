@@ -53,18 +53,12 @@ const struct param *params_table_find(const struct param *table,
 
 /* The default of one, to be freed. */
 json_t *params_table_preset(const struct param *param);
-/* {name: default} of a table. */
-json_t *params_table_defaults(const struct param *table);
 
 /* The value in the form it is stored in, to be freed: spellings from outside
  * are turned ("true", "12", "1g").  NULL with ERR_TYPE for one of another type,
  * ERR_PREREQ for one that the parameter cannot have. */
 json_t *params_value(const struct param *param, const json_t *value,
 		     struct error *err);
-
-/* Whether the value is one that the parameter can have (its type fits). */
-int params_check_value(const struct param *param, const json_t *value,
-		       struct error *err);
 
 /* As Ganeti's configuration has it: whole numbers without a fraction. */
 json_t *params_number(double number);

@@ -160,22 +160,6 @@ static json_t *string_value(const struct param *param, const json_t *value,
 	return misfit(param, value, "string", err);
 }
 
-json_t *params_value(const struct param *param, const json_t *value,
-		     struct error *err)
-{
-	static json_t *(*const convert[])(const struct param *, const json_t *,
-					  struct error *) = {
-		[PARAM_BOOL] = bool_value,     [PARAM_INT] = int_value,
-		[PARAM_SIZE] = size_value,     [PARAM_FLOAT] = float_value,
-		[PARAM_STRING] = string_value, [PARAM_MAYBE] = string_value,
-	};
-	auto_json json_t *result = convert[param->type](param, value, err);
-
-	if (result == NULL || params_check_value(param, result, err) < 0)
-		return NULL;
-	return steal(&result);
-}
-
 /* --- checks --- */
 
 static bool is_word_of(const char *words, const char *text)
@@ -362,7 +346,8 @@ static char *wanted(const struct param *param)
 			       : "");
 }
 
-int params_check_value(const struct param *param, const json_t *value,
+/* Whether the value is one that the parameter can have (its type fits). */
+static int check_value(const struct param *param, const json_t *value,
 		       struct error *err)
 {
 	auto_free char *text = NULL, *want = NULL;
@@ -377,4 +362,20 @@ int params_check_value(const struct param *param, const json_t *value,
 			 "Parameter '%s' cannot have the value %.200s: it must "
 			 "be %s",
 			 param->name, text, want);
+}
+
+json_t *params_value(const struct param *param, const json_t *value,
+		     struct error *err)
+{
+	static json_t *(*const convert[])(const struct param *, const json_t *,
+					  struct error *) = {
+		[PARAM_BOOL] = bool_value,     [PARAM_INT] = int_value,
+		[PARAM_SIZE] = size_value,     [PARAM_FLOAT] = float_value,
+		[PARAM_STRING] = string_value, [PARAM_MAYBE] = string_value,
+	};
+	auto_json json_t *result = convert[param->type](param, value, err);
+
+	if (result == NULL || check_value(param, result, err) < 0)
+		return NULL;
+	return steal(&result);
 }

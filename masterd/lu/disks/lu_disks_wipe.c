@@ -41,7 +41,7 @@ static WAITS int wipe_range(struct lu *lu, const char *node, const json_t *disk,
 	return 0;
 }
 
-bool inst_wipes(struct lu *lu)
+static bool inst_wipes(struct lu *lu)
 {
 	return json_bool(config_cluster(lu->m->config), "prealloc_wipe_disks",
 			 false);

@@ -180,9 +180,8 @@ WAITS int inst_stop_disks(struct lu *lu, const json_t *inst,
 /* The folder of a file based disk on the primary; nothing for others. */
 WAITS int inst_make_folder(struct lu *lu, const json_t *inst,
 			   const json_t *disk, struct error *err);
-/* Whether the cluster wants new space wiped; and then, wipe that of a disk on
- * the primary, from an offset on (else nothing happens). */
-bool inst_wipes(struct lu *lu);
+/* Where the cluster wants new space wiped, wipe that of a disk on the primary,
+ * from an offset on; elsewhere nothing happens. */
 WAITS int inst_wipe_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 			 size_t i, int64_t from_mib, struct error *err);
 /* The same with all of its disks, from their beginning. */
