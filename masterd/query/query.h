@@ -75,8 +75,6 @@ json_t *query_fields(const char *what, const json_t *fields, bool own,
  * unknown names and unknown fields are ERR_PREREQ. */
 WAITS json_t *query_old(struct master *m, const char *what, const json_t *names,
 			const json_t *fields, struct error *err);
-bool query_old_needs_wait(struct master *m, const char *what,
-			  const json_t *names, const json_t *fields);
 
 /* The same as text, in pieces, as query_write() does it.  Whether it can be
  * answered without a task. */

@@ -91,19 +91,6 @@ json_t *query_old(struct master *m, const char *what, const json_t *names,
 	return result == NULL ? NULL : plain_values(json_get(result, "data"));
 }
 
-bool query_old_needs_wait(struct master *m, const char *what,
-			  const json_t *names, const json_t *fields)
-{
-	struct error ignored;
-	const struct query_class *class = query_find_class(what, &ignored);
-	auto_json json_t *qfilter = NULL;
-
-	if (class == NULL || check_old(class, names, fields, &ignored) < 0)
-		return false;
-	qfilter = old_filter(what, names, class->name_field);
-	return query_needs_wait(m, what, fields, qfilter);
-}
-
 /* Many names are made into a filter beside the loop: nobody else has them. */
 static WAITS json_t *filter_for(const char *what, const json_t *names,
 				const char *field)

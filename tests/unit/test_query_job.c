@@ -140,22 +140,23 @@ Test(query_job, words_are_no_ids)
 	cr_assert_not_null(strstr(err.text, "'x'"));
 }
 
-static bool waits(const char *names, const char *fields)
+static bool waits(const char *qfilter, const char *fields)
 {
-	auto_json json_t *ids = fixture_parse(names);
+	auto_json json_t *filter = fixture_parse(qfilter);
 	auto_json json_t *wanted = fixture_parse(fields);
 
-	return query_old_needs_wait(&f.m, "job", ids, wanted);
+	return query_needs_wait(&f.m, "job", wanted, filter);
 }
 
 /* Job queries are the most frequent ones: live jobs cost no task. */
 Test(query_job, only_archived_jobs_wait)
 {
-	cr_assert_not(waits("[10,3000]", "[\"status\"]"));
-	cr_assert_not(waits("[]", "[\"status\"]"));
-	cr_assert_not(waits("[999999]", "[\"status\"]"));
-	cr_assert(waits("[2391]", "[\"status\"]"));
-	cr_assert(waits("[]", "[\"archived\"]"));
+	cr_assert_not(waits("[\"|\",[\"==\",\"id\",10],[\"==\",\"id\",3000]]",
+			    "[\"status\"]"));
+	cr_assert_not(waits("null", "[\"status\"]"));
+	cr_assert_not(waits("[\"|\",[\"==\",\"id\",999999]]", "[\"status\"]"));
+	cr_assert(waits("[\"|\",[\"==\",\"id\",2391]]", "[\"status\"]"));
+	cr_assert(waits("null", "[\"archived\"]"));
 }
 
 /* With an index the files are read for what only they have. */
