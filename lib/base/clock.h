@@ -9,11 +9,12 @@
 /* Microseconds since 1970. */
 int64_t clock_wall_us(void);
 
-/* Microseconds since some fixed moment; never jumps. */
+/* Microseconds since some fixed moment; never jumps, so deadlines are kept in
+ * it. */
 int64_t clock_mono_us(void);
 
-/* Let fn answer both questions from now on (its zero is 1970); NULL: the real
- * clocks again.  For the simulation and tests. */
+/* From now on both clocks return what fn returns (microseconds since 1970);
+ * NULL: the real clocks again.  For the simulation and tests. */
 void clock_replace(int64_t (*fn)(void));
 
 /* Seconds since 1970 as Ganeti writes them into objects (ctime, mtime). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The real disk.  Much is passed on to fs.h.  A lazy write is a rename without
- * a sync; syncfs() makes all of them durable at once.  Files belong to the
- * owner that the function of disk_real_set_owner() names, if there is one. */
+/* The real disk.  Most functions call those of fs.h.  A lazy write is a rename
+ * without a sync; syncfs() makes all of them durable at once.  New files get
+ * the owner that the function given to disk_real_set_owner() names, if there is
+ * one. */
 #include "lib/base/disk.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static int fail(struct error *err, const char *what, const char *path)
 
 static disk_owner_fn *owner_of;
 
-/* NULL: it stays this process's. */
+/* NULL: a new file belongs to this process's user */
 static const struct fs_owner *owner(const char *path, struct fs_owner *space)
 {
 	return owner_of != NULL && owner_of(path, space) ? space : NULL;
@@ -116,8 +117,8 @@ static int pwrite_all(int fd, const char *data, size_t len, off_t offset)
 	return 0;
 }
 
-/* What a write that was interrupted left there, or somebody put there, is not
- * written to. */
+/* Make a new file.  A file that an interrupted write left under this name, or
+ * that somebody put there, is removed first and never written to. */
 static int create(const char *path, mode_t mode)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;

@@ -55,19 +55,22 @@ struct disk {
 	int (*lock)(struct disk *d, const char *path, struct error *err);
 	void (*unlock)(struct disk *d, int handle);
 
-	/* When the file was last written, in nanoseconds of whatever; 0: there
-	 * is none.  NULL: nobody knows. */
+	/* When the file was last written, in nanoseconds of the disk's own
+	 * clock (only good for comparison); 0: there is no such file.  NULL:
+	 * this disk keeps no times. */
 	int64_t (*written_ns)(struct disk *d, const char *path);
 
-	/* How large a journal fits here; 0: as large as its owner likes. */
+	/* How large a journal may be on this disk, in bytes; 0: as large as its
+	 * owner likes. */
 	size_t journal_size;
 };
 
 /* The kernel's file systems; one static object, nothing to free. */
 struct disk *disk_real(void);
 
-/* To whom files and folders belong that the real disk makes from now on: false
- * from fn, to this process.  Before there is a second thread. */
+/* The owner of files and folders that the real disk makes from now on.  fn
+ * returns false where a path has no owner of its own: the file then belongs to
+ * this process.  Call it before there is a second thread. */
 typedef bool disk_owner_fn(const char *path, struct fs_owner *ret);
 void disk_real_set_owner(disk_owner_fn *fn);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text is formatted beside the error and copied into it, since the arguments
- * may point into it.  Text that is too long is cut, and its last character
- * repaired. */
+/* The text is formatted into a buffer of its own and then copied into the
+ * error, since the arguments may point into the old text.  A text that is too
+ * long is cut; a character that was cut in the middle is repaired. */
 #include "lib/base/error.h"
 
 #include <stdarg.h>

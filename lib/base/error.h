@@ -74,16 +74,16 @@ struct error {
 #define ECODE_FAULT "internal_error"
 #define ECODE_ENVIRON "environment_error"
 
-/* Between our own modules alone.  ERR_RPC: the host answers but its daemon does
- * not run. */
+/* The codes below are ours: modules use them among each other, no client sees
+ * them.  ERR_RPC: the host answers but its daemon does not run. */
 #define ECODE_REFUSED "connection_refused"
-/* ERR_SYSTEM: what stands there is a pipe, a link, a folder..., no file. */
+/* ERR_SYSTEM: the path is a pipe, a link, a folder or a device, no regular
+ * file. */
 #define ECODE_NOFILE "no_regular_file"
-/* ERR_SYSTEM: a file could not be written for want of room, and is what it was
- * before. */
+/* ERR_SYSTEM: there was no space for a file; the file is as it was before. */
 #define ECODE_NOSPACE "no_space"
-/* Another node is the master: ERR_RPC, a node has promised it a newer term;
- * else this one must not go on or begin as master. */
+/* Another node is the master.  With ERR_RPC: a node has promised the other one
+ * a newer term.  Otherwise: this node must not begin or continue as master. */
 #define ECODE_FENCED "fenced"
 
 /* Fill *err and return -1, so that callers can write `return error_set(...)`.
@@ -91,7 +91,7 @@ struct error {
 int error_set(struct error *err, enum error_kind kind, const char *ecode,
 	      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Make it an error of this kind and code, with the text that it has; -1. */
+/* Give an error another kind and code and keep its text; returns -1. */
 int error_as(struct error *err, enum error_kind kind, const char *ecode);
 
 /* Put "<prefix>: " before the text of *err and return -1. */

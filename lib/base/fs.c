@@ -36,7 +36,8 @@ static int not_a_file(const char *path, struct error *err)
 
 int fs_open_file(const char *path, int flags, mode_t mode, struct error *err)
 {
-	/* Opening a pipe waits for its other end, but for this. */
+	/* Without O_NONBLOCK the open of a pipe would wait for somebody to
+	 * write to it. */
 	auto_close int fd =
 		open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
 	struct stat st;
@@ -56,7 +57,7 @@ int fs_open_file(const char *path, int flags, mode_t mode, struct error *err)
 	});
 }
 
-/* All that is behind fd, which stays open. */
+/* Read from fd up to its end; fd stays open. */
 static char *read_all(int fd, const char *path, size_t max, size_t *ret_len,
 		      struct error *err)
 {
@@ -159,7 +160,7 @@ int fs_write_atomic_as(const char *path, const void *data, size_t len,
 	if (sync_folder_of(path) == 0)
 		return 0;
 	fail(err, "sync the folder of", path);
-	err->ecode = ECODE_ENVIRON; /* it may be the new one */
+	err->ecode = ECODE_ENVIRON; /* the new content may be there already */
 	return -1;
 }
 
@@ -186,7 +187,7 @@ int fs_mkdirs(const char *path, mode_t mode, struct error *err)
 	return 0;
 }
 
-/* The folder that path is in; at the top it stays. */
+/* The folder that contains path; of "/" it is "/" itself. */
 static void go_up(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -280,8 +281,9 @@ int fs_remove(const char *path, struct error *err)
 	return 0;
 }
 
-/* The device of a file says nothing: on an overlay files and folders differ,
- * which fts, other than nftw, knows. */
+/* A mount below path is not found by comparing the device numbers of files: on
+ * an overlay files and folders have different ones.  fts knows this; nftw does
+ * not. */
 int fs_remove_tree(const char *path, struct error *err)
 {
 	char *const roots[] = {(char *)path, NULL};
@@ -293,7 +295,7 @@ int fs_remove_tree(const char *path, struct error *err)
 		return fail(err, "read", path);
 	while (rc == 0 && (entry = fts_read(fts)) != NULL) {
 		if (entry->fts_info == FTS_D)
-			continue; /* it comes again when it is empty */
+			continue; /* shown again after its contents */
 		if (remove(entry->fts_path) < 0 && errno != ENOENT)
 			rc = fail(err, "remove", entry->fts_path);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files.  Everything here blocks: on the loop only for small things at start.
- * What belongs to the queue and the configuration goes through disk.h. */
+/* Files.  Everything here blocks, so the loop may use it only for small things
+ * at start.  What belongs to the queue and the configuration goes through
+ * disk.h. */
 #ifndef BASE_FS_H
 #define BASE_FS_H
 
@@ -15,8 +16,8 @@
  * when it has more than max bytes. */
 char *fs_read(const char *path, size_t max, size_t *ret_len, struct error *err);
 
-/* The same of a regular file alone: a pipe, which nobody may ever write to, or
- * a link, which leads anywhere, is ECODE_NOFILE. */
+/* The same of a regular file alone.  A pipe (nobody may ever write to it) or a
+ * link (it may lead anywhere) is the error ECODE_NOFILE. */
 char *fs_read_file(const char *path, size_t max, size_t *ret_len,
 		   struct error *err);
 
@@ -28,8 +29,8 @@ int fs_open_file(const char *path, int flags, mode_t mode, struct error *err);
 int fs_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
 		    struct error *err);
 
-/* The same; the file belongs to the owner from its first moment (NULL: to this
- * process). */
+/* The same; the file belongs to this owner from its first moment (NULL: to the
+ * user of this process). */
 struct fs_owner {
 	uid_t uid;
 	gid_t gid;
@@ -41,11 +42,12 @@ int fs_write_atomic_as(const char *path, const void *data, size_t len,
 /* Make the folder and those above it that are missing, each with mode. */
 int fs_mkdirs(const char *path, mode_t mode, struct error *err);
 
-/* Where the file system is mounted that path is or would be in, to be freed. */
+/* The mount point of the file system that path is in, or would be in if it
+ * existed; to be freed. */
 char *fs_mount_point(const char *path);
 
-/* 0 when files can be made in the folder, which is there; else the sentence
- * names what is in the way, a file system that can only be read above all. */
+/* 0 when files can be made in the folder, which has to exist; else the error
+ * says why not, for example that the file system is read-only. */
 int fs_check_writable(const char *folder, struct error *err);
 
 bool fs_exists(const char *path);

@@ -23,14 +23,14 @@ struct list {
 	     &pos->member != (head);                                           \
 	     pos = container_of(pos->member.next, typeof(*pos), member))
 
-/* The same where the body may remove pos. */
+/* The same where the body may remove pos from the list. */
 #define list_each_safe(pos, tmp, head, member)                                 \
 	for (pos = container_of((head)->next, typeof(*pos), member),           \
 	    tmp = container_of(pos->member.next, typeof(*pos), member);        \
 	     &pos->member != (head); pos = tmp,                                \
 	    tmp = container_of(pos->member.next, typeof(*pos), member))
 
-/* The first object of a list that is not empty. */
+/* The first object of a list; the list must not be empty. */
 #define list_first(head, type, member) container_of((head)->next, type, member)
 
 static inline void list_init(struct list *l)

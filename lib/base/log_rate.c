@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A fixed table of causes, each with the time until which it is silent.  A new
- * cause takes a place that is free, or one whose time is over and of which no
- * lines were left out.  If there is none, it takes the last place, which such
- * causes share. */
+/* A fixed table of causes; each entry says until when its cause is silent.  A
+ * new cause takes an entry that is free, or one whose silence is over and which
+ * has left out no line.  When there is no such entry it uses the last one,
+ * which all causes without an entry of their own share. */
 #include "lib/base/log_rate.h"
 
 #include <stdio.h>
@@ -10,7 +10,8 @@
 
 #include "lib/base/clock.h"
 
-/* Its place, or a free one, or that of all others. */
+/* The entry of this cause; else a free one; else the last one, which the
+ * remaining causes share. */
 static struct log_rate_cause *place_of(struct log_rate *r, const char *name,
 				       int64_t now)
 {
@@ -33,7 +34,8 @@ static struct log_rate_cause *place_of(struct log_rate *r, const char *name,
 	return free_one;
 }
 
-/* Places whose last lines were left out long ago serve again. */
+/* An entry is free again when its silence ended long ago, even if it has left
+ * out lines. */
 static void forget_old(struct log_rate *r, int64_t now)
 {
 	for (size_t i = 0; i < LOG_RATE_CAUSES; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All allocations go through checked(), which aborts the process; mem_init()
- * makes jansson's do so, too.  The pauses between JSON values are counted by
- * thread. */
+/* All allocations go through checked(), which aborts the process when memory
+ * has run out; mem_init() makes jansson use the same functions.  Each thread
+ * counts its JSON values for itself, to know when to pause. */
 #include "lib/base/mem.h"
 
 #include <stdarg.h>
@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A million values take a quarter of a second longer. */
+/* The cost of the pauses: a million values take a quarter of a second
+ * longer. */
 #define PAUSE_VALUES 1000
 #define PAUSE_NS 100000
 
@@ -22,7 +23,8 @@ static void *checked(void *p)
 	return p;
 }
 
-/* Of this thread: whether it pauses, and the values since it does. */
+/* Of this thread: whether it pauses, and how many values it has made or freed
+ * since its last pause. */
 static _Thread_local bool pauses;
 static _Thread_local unsigned n_values;
 

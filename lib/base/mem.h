@@ -29,8 +29,8 @@
 		stolen_;                                                       \
 	})
 
-/* First thing in main(): jansson shall use the functions below, so that it
- * never returns NULL for want of memory. */
+/* Call this first in main(): from then on jansson uses the functions below, and
+ * so never returns NULL for want of memory. */
 void mem_init(void);
 
 /* These end the process when memory runs out, and so never return NULL.
@@ -46,8 +46,9 @@ char *xvprintf(const char *fmt, va_list ap)
 	__attribute__((format(printf, 1, 0)));
 
 /* Whether this thread pauses after each thousand JSON values that it makes or
- * frees, as a thread beside the loop should (task_leave() sees to it): all
- * threads share one heap, and one that never pauses keeps the loop from it. */
+ * frees.  All threads share one heap, and a thread that works beside the loop
+ * without pauses would keep the loop from that heap.  task_leave() turns the
+ * pauses on. */
 void mem_json_pauses(bool on);
 
 static inline void mem_free_p(void *p)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All randomness comes from random_bytes(): of getrandom(), or of splitmix64
- * after random_seed().  random_below() draws again where the remainder would
- * make small numbers more likely. */
+/* All randomness comes from random_bytes(): from getrandom(), or after
+ * random_seed() from splitmix64.  random_below() draws again when a number lies
+ * in the incomplete last part of the range, which would make small results more
+ * likely. */
 #include "lib/base/random.h"
 
 #include <stdbool.h>
@@ -40,7 +41,7 @@ void random_bytes(void *ret_data, size_t n)
 		if (seeded)
 			word = next_seeded();
 		else if (getrandom(&word, sizeof(word), 0) != sizeof(word))
-			abort(); /* 8 bytes never fail on a running system */
+			abort(); /* cannot happen for 8 bytes */
 		memcpy(p, &word, k);
 		p += k;
 		n -= k;

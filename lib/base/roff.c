@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes roff with stdio.  A backslash and a hyphen become escapes, and a dot
- * or apostrophe at the beginning of a text gets \& in front, so that roff does
- * not take the line for a request.  Only the beginning is checked, so a text
- * must be one line. */
+/* Writes roff with stdio.  A backslash and a hyphen become escapes.  A dot or
+ * apostrophe at the beginning of a text gets \& in front, so that roff does not
+ * take the line for a request.  Only the beginning of the text is checked, so a
+ * text must be one line. */
 #include "lib/base/roff.h"
 
 #include <stdio.h>

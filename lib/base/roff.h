@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text for manual pages: roff gives a meaning to some signs. */
+/* Text for manual pages: some characters have a meaning to roff and must be
+ * escaped. */
 #ifndef BASE_ROFF_H
 #define BASE_ROFF_H
 
-/* Print the text to standard output so that it stays what it is. */
+/* Print one line of text to standard output, escaped. */
 void roff_text(const char *text);
 void roff_bold(const char *text);
 
-/* As a sentence; help texts end without a full stop. */
+/* The same with a full stop at the end, which help texts do not have. */
 void roff_sentence(const char *text);
 
-/* Lines as they stand. */
+/* Several lines, each escaped, with their line breaks. */
 void roff_lines(const char *text);
 
 /* The head of a page of a section, up to the synopsis. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Buffers and lists double their capacity when they are full.  Formatted text
- * is printed twice, first only to learn its length.  Number readers refuse
- * leading white space, which the C library allows, and what follows a number
- * unless the caller asks for it. */
+ * is printed twice; the first time only measures it.  The readers of numbers
+ * refuse leading white space, which the C library accepts, and also anything
+ * behind the number unless the caller asks for the rest. */
 #include "lib/base/str.h"
 
 #include <ctype.h>
@@ -208,7 +208,8 @@ bool str_eq(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
-/* Compare two runs of digits by value and move both pointers behind them. */
+/* Compare two runs of digits by value and move both pointers behind their
+ * run. */
 static int cmp_digits(const char **a, const char **b)
 {
 	size_t n, m;
@@ -247,7 +248,7 @@ int str_nice_cmp(const char *a, const char *b)
 	}
 	if (*p != *q)
 		return (unsigned char)*p < (unsigned char)*q ? -1 : 1;
-	return strcmp(a, b); /* same value, other zeros */
+	return strcmp(a, b); /* the names differ only in leading zeros */
 }
 
 bool str_to_int64(const char *s, int64_t *ret_value)

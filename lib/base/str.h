@@ -45,7 +45,7 @@ bool strv_has(const struct strv *v, const char *s);
 /* Add s unless it is there. */
 void strv_add_unique(struct strv *v, const char *s);
 void strv_sort(struct strv *v);	     /* byte order */
-void strv_sort_nice(struct strv *v); /* str_nice_cmp */
+void strv_sort_nice(struct strv *v); /* by str_nice_cmp() */
 char *strv_join(const struct strv *v, const char *separator);
 void strv_done(struct strv *v);
 
@@ -54,17 +54,18 @@ void str_split(struct strv *ret_parts, const char *s, char separator);
 
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
-bool str_eq(const char *a, const char *b); /* NULL equals NULL only */
+bool str_eq(const char *a, const char *b); /* NULL equals only NULL */
 bool str_empty(const char *s);		   /* NULL, or "" */
 
-/* Order in which numbers inside names count as numbers: node2 < node10. */
+/* Natural order: digits inside names are compared as numbers, so node2 <
+ * node10. */
 int str_nice_cmp(const char *a, const char *b);
 
 /* The whole of s as a number; false when it is not one or does not fit. */
 bool str_to_int64(const char *s, int64_t *ret_value);
-/* The digits that s begins with, as a number of at most max; false when there
- * are none or it is larger.  *ret_rest is what follows them; where ret_rest is
- * NULL, nothing may. */
+/* The number at the beginning of s, at most max; false when s does not begin
+ * with a digit or the number is larger.  *ret_rest points behind the digits; if
+ * ret_rest is NULL, nothing may follow them. */
 bool str_to_number(const char *s, uint64_t max, uint64_t *ret_value,
 		   const char **ret_rest);
 bool str_to_double(const char *s, double *ret_value);
@@ -83,10 +84,10 @@ bool str_valid_line(const char *s);
 /* Whether s is valid UTF-8 of n bytes without NUL. */
 bool str_valid_utf8(const char *s, size_t n);
 
-/* Put a '?' in place of each byte that makes s no valid UTF-8. */
+/* Replace each byte that is not part of valid UTF-8 by '?'. */
 void str_repair_utf8(char *s);
 
-/* One digit at least, and nothing else. */
+/* Whether s has at least one digit and nothing else. */
 bool str_all_digits(const char *s);
 
 /* ASCII letters in lower case; to be freed. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A map from strings to pointers; it copies the keys, owns no values. */
+/* A map from strings to pointers.  It copies the keys; the values belong to the
+ * caller. */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 

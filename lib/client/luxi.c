@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The blocking LUXI client: one JSON text each way, ended by one ETX byte.
  *
- * A call that failed on the connection closes it, so that a late answer is
- * never taken for the answer to the next request; the next call connects anew.
- * So does a refusal in plain text: after it the master closes, which a next
- * request on this connection might miss.
- * Requests that have left are never repeated: they may have been carried out.
- */
+ * When a call fails because of the connection, the connection is closed, so
+ * that a late answer is never taken for the answer to the next request; the
+ * next call connects anew.  It is also closed after a refusal in plain text:
+ * the master hangs up after one, and a request on this connection could get
+ * lost.  A request of which a byte has left is never repeated: the master may
+ * have carried it out. */
 #include "lib/client/luxi.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@
 
 struct luxi {
 	char *path;
-	int fd; /* -1: closed after trouble */
+	int fd; /* the socket; -1: closed after an error */
 };
 
 static void disconnect(struct luxi *l)
@@ -89,7 +89,8 @@ void luxi_close(struct luxi *l)
 	free(l);
 }
 
-/* Between two calls there is nothing to read but the peer's goodbye. */
+/* Between two calls the master sends nothing; what can be read is the end of
+ * the connection. */
 static bool is_usable(const struct luxi *l)
 {
 	char byte;
@@ -106,7 +107,7 @@ static const char *io_reason(void)
 	return strerror(errno);
 }
 
-/* *ret_sent tells whether any byte has left. */
+/* *ret_sent says whether any byte has left. */
 static int send_all(struct luxi *l, const char *data, size_t len,
 		    bool *ret_sent, struct error *err)
 {
@@ -141,13 +142,13 @@ static int send_request(struct luxi *l, const struct buf *request,
 		return 0;
 	if (sent)
 		return -1;
-	disconnect(l); /* closed since we looked: nothing has left, once more */
+	disconnect(l); /* idle for too long, nothing has left: once more */
 	if (connect_socket(l, err) < 0)
 		return -1;
 	return send_all(l, request->data, request->len, &sent, err);
 }
 
-/* Read up to the end mark, which is left out. */
+/* Read an answer up to its end mark, which is dropped. */
 static int receive_reply(struct luxi *l, struct buf *reply, struct error *err)
 {
 	const int64_t end = clock_mono_us() + CALL_MAX_US;
@@ -218,7 +219,8 @@ json_t *luxi_call(struct luxi *l, const char *method, json_t *args STEALS,
 	auto_buf struct buf out = {0}, reply = {0};
 	json_t *result = NULL;
 
-	/* JSON text has control characters only escaped: no end mark inside. */
+	/* JSON escapes control characters, so the text cannot contain an end
+	 * mark. */
 	buf_adds(&out, text);
 	buf_addc(&out, LUXI_END);
 	if (send_request(l, &out, err) == 0 &&

@@ -23,7 +23,8 @@ void luxi_close(struct luxi *l);
 json_t *luxi_call(struct luxi *l, const char *method, json_t *args STEALS,
 		  struct error *err);
 
-/* As ["Class", [args]] travels (also "result" of a failed opcode). */
+/* An error in the form in which it travels, ["Class", [args]]; the "result" of
+ * a failed opcode has the same form.  To be freed. */
 json_t *luxi_error_pack(const struct error *err);
 void luxi_error_unpack(const json_t *value, struct error *ret_err);
 

@@ -12,7 +12,7 @@
 #define CONNECT_TIMEOUT_S 30L
 /* A RAPI server waits for the master, which waits for nodes. */
 #define TIMEOUT_S 180L
-/* Of 1,000 nodes and 10,000 instances it is 15 MB. */
+/* For 1,000 nodes and 10,000 instances an answer has 15 MB. */
 #define REPLY_MAX ((size_t)256 << 20)
 
 struct rapi {
@@ -76,7 +76,7 @@ void rapi_free(struct rapi *r)
 	free(r);
 }
 
-/* The URL without a password. */
+/* The URL for messages, without its password. */
 static char *shown(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -89,7 +89,7 @@ static char *shown(const char *url)
 	return xprintf("%.*s%s", (int)(host - url), url, at + 1);
 }
 
-/* Fetch into r->reply. */
+/* Do a GET and put the answer into r->reply. */
 static int perform(struct rapi *r, const char *url, struct error *err)
 {
 	CURLcode rc;

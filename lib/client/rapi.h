@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading from a RAPI server, blocking: for programs without a loop.
  *
- * As Ganeti's own planners do, it believes any certificate: a cluster's is
- * signed by nobody, and the one who asks is elsewhere.  So whoever sits between
- * can lie about the cluster and read the password of a URL that has one.
- */
+ * It accepts any certificate, as Ganeti's own planners do: no authority signs a
+ * cluster's certificate, and the program may run outside of the cluster.  So
+ * somebody between the two can lie about the cluster and read the password of a
+ * URL that has one. */
 #ifndef CLIENT_RAPI_H
 #define CLIENT_RAPI_H
 
@@ -16,12 +16,13 @@
 
 struct rapi;
 
-/* A host stands for https://HOST:5080; what has a colon is a URL already
- * (http or https, may hold USER:PASSWORD@).  Nothing is asked yet. */
+/* address: HOST, which means https://HOST:5080, or a whole URL (http or https,
+ * it may contain USER:PASSWORD@); whatever contains a colon is taken for a URL.
+ * Does not connect yet. */
 struct rapi *rapi_new(const char *address);
 void rapi_free(struct rapi *r);
 
-/* From now on a request takes at most so long. */
+/* The time limit of each request from now on, in seconds. */
 void rapi_limit(struct rapi *r, long seconds);
 
 /* GET one resource ("/2/info"): its JSON, to be freed; NULL with ERR_EXEC when

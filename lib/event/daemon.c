@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A daemon goes to the background before the loop and any thread exist.  The
- * process it was started from waits on a pipe for one of: a byte READY; a byte
- * FAILURE, the exit status and the text of an error; or its early end.  Before
- * it there may be lines that begin with PROGRESS. */
+ * process that was called waits on a pipe for one of three things: the byte
+ * READY; the byte FAILURE with the exit status and the text of an error; or the
+ * end of the pipe, when the daemon has died.  Lines that begin with PROGRESS
+ * may come before. */
 #include "lib/event/daemon.h"
 
 #include <errno.h>
@@ -26,7 +27,8 @@
 #define PROGRESS '\2'
 #define FAILURE '\3'
 
-/* How often to try for a pid file that somebody removes under our hands. */
+/* How often to try again when somebody removes the pid file between our open
+ * and our lock. */
 #define PID_TRIES 10
 
 static void write_out(int fd, const char *text, size_t len)
@@ -35,7 +37,7 @@ static void write_out(int fd, const char *text, size_t len)
 		ssize_t n = write(fd, text, len);
 
 		if (n < 0 && errno != EINTR)
-			return; /* nobody listens */
+			return; /* no process waits for us */
 		if (n > 0) {
 			text += n;
 			len -= (size_t)n;
@@ -43,7 +45,7 @@ static void write_out(int fd, const char *text, size_t len)
 	}
 }
 
-/* Why it does not start, and with which status it ends. */
+/* Why the daemon does not start, and the exit status that goes with it. */
 static void write_failure(struct daemon *d, int status, const struct error *err)
 {
 	const char head[] = {FAILURE, (char)status};
@@ -52,12 +54,13 @@ static void write_failure(struct daemon *d, int status, const struct error *err)
 	write_out(d->ready_fd, err->text, strlen(err->text));
 }
 
-/* Tell whoever started us: err, or that all is well. */
+/* Tell the process that waits for our start: err, or that we are ready. */
 static void report(struct daemon *d, int status, const struct error *err)
 {
 	static const char ready = READY;
 
-	/* Before that the log goes where the caller prints the same. */
+	/* Before the log is redirected it goes to stderr, where the caller
+	 * prints the same error. */
 	if (err != NULL && (d->foreground || d->redirected))
 		log_error("Cannot start: %s", err->text);
 	if (d->ready_fd < 0)
@@ -70,8 +73,8 @@ static void report(struct daemon *d, int status, const struct error *err)
 	d->ready_fd = -1;
 }
 
-/* Print the whole lines of progress at the beginning of text; how much of it
- * they were. */
+/* Print the whole lines of progress that text begins with; returns their
+ * length. */
 static size_t print_progress(const struct daemon *d, const char *text,
 			     size_t len)
 {
@@ -89,7 +92,8 @@ static size_t print_progress(const struct daemon *d, const char *text,
 	return done;
 }
 
-/* In the process that was called: the exit status. */
+/* In the process that was called: wait for the daemon's start; returns the exit
+ * status. */
 static int wait_ready(struct daemon *d, int fd)
 {
 	char text[2 * ERROR_TEXT_MAX + 2];
@@ -126,12 +130,13 @@ void daemon_progress(struct daemon *d, const char *text)
 
 	for (char *c = line; c[1] != '\0'; c++)
 		if (*c == '\n')
-			*c = ' '; /* a line is a line */
+			*c = ' '; /* a break would end the line */
 	if (d->ready_fd >= 0)
 		write_out(d->ready_fd, line, strlen(line));
 }
 
-/* True in the daemon; in the caller's process false, with its exit status. */
+/* Returns true in the daemon, and false in the process that was called, with
+ * its exit status. */
 static bool go_background(struct daemon *d, int *ret_status)
 {
 	int fds[2];
@@ -158,8 +163,8 @@ static bool go_background(struct daemon *d, int *ret_status)
 	return true;
 }
 
-/* Standard streams: nothing may keep the terminal or a caller's pipe open.
- * What libraries say on stderr is kept in the log. */
+/* Redirect the standard streams, so that the daemon holds no terminal and no
+ * pipe of its caller open.  What libraries print on stderr goes to the log. */
 static int redirect(struct daemon *d, struct error *err)
 {
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -194,7 +199,8 @@ static int take_pid_file(struct daemon *d, struct error *err)
 			return error_wrap(err, "Cannot hold the pid file");
 		if (still_there(d->pid_fd, d->pid_file))
 			return 0;
-		/* An ending daemon removed it between our open and lock. */
+		/* A daemon that was just ending removed the file between our
+		 * open and our lock. */
 		close(d->pid_fd);
 		d->pid_fd = -1;
 	}
@@ -207,15 +213,17 @@ static void set_limits(void)
 	struct rlimit files;
 
 	umask(027);
-	/* What our caller left open is not for the programs we run; a guest
-	 * would hold it for years.  Old kernels cannot do this. */
+	/* Programs that we run must not inherit what our caller left open; a
+	 * guest would hold it for years.  Old kernels lack this call, and then
+	 * they do. */
 	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	signal(SIGPIPE, SIG_IGN);
-	/* Tasks are threads that run one at a time: no heap for each. */
+	/* Tasks are threads, but only one runs at a time: one heap is enough
+	 * for all. */
 	mallopt(M_ARENA_MAX, 1);
-	/* What is freed is joined with its neighbours at once.  Put off, as is
-	 * the default, the first long text after a million small frees waits
-	 * for tens of milliseconds until all of them are joined. */
+	/* Join freed memory with its neighbours at once.  By default the C
+	 * library puts that off, and the first long text after a million small
+	 * frees waits tens of milliseconds for it. */
 	mallopt(M_MXFAST, 0);
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return;
@@ -236,7 +244,7 @@ static int prepare(struct daemon *d, struct error *err)
 	return take_pid_file(d, err);
 }
 
-/* Stop what belongs to running, then let the program do so. */
+/* Stop listening to signals, then let the program stop its parts. */
 static void begin_stop(struct daemon *d)
 {
 	if (d->stopping)
@@ -268,7 +276,8 @@ void daemon_ready(struct daemon *d, const struct error *err)
 	log_info("%s is ready", d->name);
 }
 
-/* What the loop has to do as soon as it can: start, or end. */
+/* Runs in the next round of the loop: the start, or the end that daemon_quit()
+ * asked for. */
 static void on_soon(uv_idle_t *idle)
 {
 	struct daemon *d = idle->data;
@@ -356,8 +365,8 @@ static void on_too_long(uv_timer_t *timer)
 	*too_long = true;
 }
 
-/* Let the tasks end and the handles close, but not for ever.  `own` handles
- * are the tasks' own. */
+/* Let the tasks end and the handles close, within the time limit.  `own`
+ * handles belong to the task module and do not count. */
 static void finish(struct daemon *d, size_t own)
 {
 	bool too_long = false;
@@ -395,7 +404,7 @@ static void run(struct daemon *d)
 	uv_idle_start(&d->soon, on_soon);
 	while (!d->stopping)
 		uv_run(&d->loop, UV_RUN_ONCE);
-	/* What a start that failed left open is left to the kernel. */
+	/* After a failed start the kernel closes what is still open. */
 	if (d->failed)
 		return;
 	finish(d, own);
@@ -421,7 +430,7 @@ int daemon_main(struct daemon *d)
 	log_info("%s ended with status %d", d->name, d->status);
 	unlink(d->pid_file);
 	close(d->pid_fd);
-	/* Ended before it was ready, by a signal. */
+	/* a signal ended it before it was ready */
 	if (d->ready_fd >= 0)
 		close(d->ready_fd);
 	return d->status;

@@ -18,14 +18,14 @@ struct daemon {
 	bool foreground;
 	bool debug;
 
-	/* Called on the loop once it runs: start listening.  -1: the daemon
-	 * ends at once with status 1 and says why; with background start the
-	 * parent prints it and exits 1, so whoever started us knows.  stop() is
-	 * then not called. */
+	/* Called on the loop once it runs: start listening.  On -1 the daemon
+	 * ends with status 1 and says why; a process that waits for a start in
+	 * the background prints the error and exits with 1.  stop() is then not
+	 * called. */
 	int (*start)(struct daemon *d, struct error *err);
 
-	/* start() only begins; the parent waits until daemon_ready() is
-	 * called.  start() may set it as well. */
+	/* start() only begins the start; the process that waits for it goes on
+	 * when daemon_ready() is called.  start() may set this. */
 	bool ready_later;
 
 	/* SIGTERM or SIGINT: stop listening, finish tasks; when the last
@@ -34,8 +34,8 @@ struct daemon {
 	/* SIGHUP; may be NULL. */
 	void (*reload)(struct daemon *d);
 
-	/* How long tasks and handles have to end after stop(); what is left
-	 * then is cut off.  0: DAEMON_STOP_MS. */
+	/* How long tasks and handles have to end after stop(), in ms; the rest
+	 * is cut off.  0: DAEMON_STOP_MS. */
 	unsigned stop_ms;
 
 	void *arg;
@@ -50,30 +50,30 @@ struct daemon {
 	bool redirected, started, failed, quitting, stopping;
 };
 
-/* Run the daemon to its end; returns main's exit status.  In background mode
- * this returns in the caller's process too: 0 only after start() succeeded.
- * Call it before any thread or loop exists; tasks_init() and tasks_close() are
- * done here.  Paths are absolute. */
+/* Run the daemon to its end; returns the exit status for main().  In background
+ * mode it also returns in the process that was called, with 0 only after
+ * start() has succeeded.  Call it before any thread or loop exists; it calls
+ * tasks_init() and tasks_close() itself.  Paths are absolute. */
 int daemon_main(struct daemon *d);
 
-/* With ready_later: it is ready, or (err) it cannot start and ends with
- * status 1, as whoever started it does. */
+/* With ready_later: the daemon is ready (err is NULL), or it cannot start: then
+ * it and the process that waits for it end with status 1. */
 void daemon_ready(struct daemon *d, const struct error *err);
-/* It cannot start and ends with another status. */
+/* As daemon_ready() with an error, but with another exit status. */
 void daemon_fail(struct daemon *d, int status, const struct error *err);
 
-/* Between start() and daemon_ready(): a line for whoever waits for the start.
- */
+/* Between start() and daemon_ready(): print a line in the process that waits
+ * for the start. */
 void daemon_progress(struct daemon *d, const char *text);
 
-/* End the process here and now: the log and whoever waits for the start (which
- * ends with the same status) are told why, the pid file is removed, and nothing
- * else is done; what any thread does is cut off.  For when each further write
- * could do harm. */
+/* End the process here and now.  Before, err goes to the log and to the process
+ * that waits for the start (it ends with the same status), and the pid file is
+ * removed.  Nothing else is done; other threads are cut off.  For errors after
+ * which any further write could do harm. */
 _Noreturn void daemon_abort(struct daemon *d, int status,
 			    const struct error *err);
 
-/* Ask it to end with this exit status, as SIGTERM would. */
+/* Ask the daemon to end with this exit status, as SIGTERM would with 0. */
 void daemon_quit(struct daemon *d, int status);
 
 #endif

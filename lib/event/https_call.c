@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The requests of an HTTPS server: whether the body of one is read, the task
- * that handles it, the answer.
+/* The requests of an HTTPS server: whether a body is read at all, the task that
+ * handles the request, the answer.
  *
- * A request is read into a call, then its connection is suspended while a task
+ * A request is read into a call; then its connection is suspended while a task
  * runs the handler.  MHD is only called from the loop, never from a task. */
 #include <assert.h>
 #include <gnutls/gnutls.h>
@@ -28,7 +28,7 @@ struct https_call {
 	struct MHD_Connection *connection;
 	enum stage stage;
 	struct buf body;
-	size_t dropped; /* bytes over the limit */
+	size_t dropped; /* the body went on after the limit */
 	char *method, *path;
 	int file; /* of the reply, with has_file */
 	bool has_file;
@@ -102,7 +102,7 @@ static bool takes(const struct https_server *s, const char *method)
 	       (s->config.reads && strcmp(method, "GET") == 0);
 }
 
-/* Why not to read this request's body: a status, or 0. */
+/* Why the body of this request is not read: an HTTP status; 0: it is read. */
 static int refusal(struct https_server *s, const struct https_peer *peer,
 		   const char *method, const char *version,
 		   const char **ret_why)
@@ -170,8 +170,8 @@ static enum MHD_Result begin_call(struct https_instance *i,
 	return MHD_YES;
 }
 
-/* MHD takes no reply before the end of a body whose length it was not told, so
- * read on for as much again; then hang up. */
+/* While a body of unknown length is being sent MHD takes no reply.  So read and
+ * drop as much again, in case the body ends; then hang up. */
 static enum MHD_Result take_body(struct https_call *call, const char *data,
 				 size_t len)
 {
@@ -185,7 +185,7 @@ static enum MHD_Result take_body(struct https_call *call, const char *data,
 	return call->dropped <= max ? MHD_YES : MHD_NO;
 }
 
-/* Running it. */
+/* --- running the handler --- */
 
 static void handled(struct https_call *call)
 {
@@ -207,7 +207,8 @@ static void run_call(void *arg)
 	start_waiting(s);
 }
 
-/* The task is named after the path, if that may stand in a log. */
+/* The task is named after the path, unless the path holds characters that must
+ * not get into a log. */
 static const char *name_of(const struct https_call *call)
 {
 	const char *name = call->path + (call->path[0] == '/');

@@ -2,14 +2,14 @@
 /* libcurl's multi interface on the loop.  A request stands in one of two lists:
  * `waiting`, or `running` once curl has it.
  *
- * While its connection is made a running request holds one of HTTPS_HANDSHAKES
- * slots: hundreds of handshakes at once would let all of them time out.  The
- * slot is free again when the request is sent, and after SLOT_MS in any case,
- * so that dead nodes hold nobody up: then it waits for the network and costs
- * nothing.
+ * A running request holds one of HTTPS_HANDSHAKES slots while its connection is
+ * being made: hundreds of handshakes at the same time would all run into their
+ * time limit.  The slot is free again when the request has been sent, or after
+ * SLOT_MS: a node that is dead then waits for the network only, and holds up
+ * nobody.
  *
- * What curl forbids in its callbacks (it is not reentrant) and what it wants
- * "in 0 ms" runs from an idle handle. */
+ * Some work must not be done in curl's callbacks (curl is not reentrant), and
+ * some curl wants done "in 0 ms"; an idle handle does both. */
 #include "lib/event/https_client.h"
 
 #include <assert.h>
@@ -28,9 +28,10 @@
 
 #define SLOT_MS 250
 #define CONNECT_TIMEOUT_MS 5000
-/* Calls may take a day; a host that has lost its power meanwhile says nothing.
- * It is asked after SILENCE_S, then every PROBE_S, and given up after LOST_S,
- * as one is that does not confirm what was sent. */
+/* A call may take a day, and a host that loses its power meanwhile sends
+ * nothing.  So TCP probes a silent host after SILENCE_S and then every PROBE_S.
+ * A host is given up after LOST_S, and so is one that does not confirm what was
+ * sent. */
 #define SILENCE_S 30L
 #define PROBE_S 10L
 #define LOST_S 120
@@ -51,10 +52,10 @@ struct https_client {
 	bool curl_due; /* curl wants to be called from the idle handle */
 	struct list waiting, running;
 	unsigned setting_up;
-	bool retired; /* it goes when it has nothing more to do */
+	bool retired; /* freed when its last request ends */
 	CURL *handles[HANDLES_KEPT];
 	size_t n_handles;
-	int to_close; /* uv handles, when destroyed */
+	int to_close; /* libuv handles that are still open after destroy */
 };
 
 struct request {
@@ -103,7 +104,7 @@ static void on_slot(struct timer *t)
 	slot_release(container_of(t, struct request, slot));
 }
 
-/* curl is connected and about to send the request. */
+/* curl calls this when it is connected and about to send the request. */
 static int on_connected(void *arg, char *ip, char *local_ip, int port,
 			int local_port)
 {
@@ -139,7 +140,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	return size * n;
 }
 
-/* What is the same for every request of this client. */
+/* The options that are the same for all requests of this client. */
 static CURL *new_handle(const struct https_client *c)
 {
 	CURL *easy = curl_easy_init();
@@ -155,7 +156,7 @@ static CURL *new_handle(const struct https_client *c)
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION,
 			 (long)CURL_SSLVERSION_TLSv1_2);
 	curl_easy_setopt(easy, CURLOPT_CAINFO, c->ca_file);
-	/* Or curl trusts all public authorities, too. */
+	/* Without this curl would also trust all public authorities. */
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -202,7 +203,7 @@ static void start(struct request *r)
 		abort(); /* out of memory */
 }
 
-/* Take r from curl; its connection is kept if it is in order. */
+/* Take r out of curl; its connection is kept for others if it is in order. */
 static void detach(struct request *r)
 {
 	struct https_client *c = r->client;
@@ -282,8 +283,8 @@ static void start_waiting(struct https_client *c)
 	}
 }
 
-/* Why there was no answer: a daemon that does not run is another matter than
- * a host that does not answer. */
+/* The reason why there was no answer.  A host that refuses the connection runs,
+ * but its daemon does not; a host that does not answer may be down. */
 static const char *why_failed(struct request *r, CURLcode code)
 {
 	long number = 0;
@@ -499,7 +500,7 @@ void https_client_destroy(struct https_client *c)
 {
 	if (c == NULL)
 		return;
-	c->retired = false; /* it goes now */
+	c->retired = false; /* freed here, not by run() */
 	end_all(&c->running);
 	end_all(&c->waiting);
 	while (c->n_handles > 0)
@@ -518,7 +519,8 @@ void https_client_retire(struct https_client *c)
 
 static struct curl_slist *add_headers(const char *const *headers)
 {
-	/* Expect: 100-continue would cost a round trip. */
+	/* Without this curl would send "Expect: 100-continue" and wait a round
+	 * trip. */
 	struct curl_slist *list = curl_slist_append(NULL, "Expect:");
 
 	list = curl_slist_append(list, "Content-Type: application/json");
@@ -556,6 +558,7 @@ void https_post(struct https_client *c, const struct https_post *post,
 	timer_start(&r->deadline,
 		    clock_mono_us() + (int64_t)post->timeout_ms * 1000);
 	list_append(&c->waiting, &r->link);
-	/* Not here: it would be called back, or we are called, by curl. */
+	/* Not started here: our caller may be a callback of curl's, which must
+	 * not call curl, and on_reply must not run before we return. */
 	wake(c);
 }

@@ -16,19 +16,21 @@
 
 struct https_client;
 
-/* The files are PEM; client.pem's key and certificate for cert_file, server.pem
- * for ca_file: the peer must show that very certificate (the name in it is not
- * looked at, nodes are called by address); of several certificates in ca_file
- * any one.  cert_file may be NULL. */
+/* The files are PEM.  cert_file has this node's certificate and key
+ * (client.pem); NULL: show none.  ca_file has the certificate that the peer
+ * must show, exactly that one (server.pem); with several in the file any of
+ * them will do.  The name in the certificate does not matter, as nodes are
+ * called by address.  NULL with err. */
 struct https_client *https_client_create(const char *cert_file,
 					 const char *ca_file,
 					 struct error *err);
 
-/* Running requests end with an error first.  Not from on_reply. */
+/* End all running requests with an error, then free the client.  Not to be
+ * called from on_reply. */
 void https_client_destroy(struct https_client *c);
 
-/* The same once the requests that it has now have ended by themselves; it gets
- * no more.  Its connections are not kept for others. */
+/* As https_client_destroy(), but let the present requests end by themselves
+ * first.  The caller starts no further ones. */
 void https_client_retire(struct https_client *c);
 
 struct https_post {
@@ -40,12 +42,11 @@ struct https_post {
 	unsigned connect_timeout_ms; /* 0: HTTPS default of 5 s */
 };
 
-/* Start a POST; a connection whose host does not answer at all ends after two
- * minutes, however long the request may take.  on_reply is called from the loop
- * exactly once: status and the body (borrowed, NUL-terminated), or status 0 and
- * err (ECODE_REFUSED when the connection was refused, the kind ERR_EXEC when
- * the answer was longer than HTTPS_REPLY_MAX, else ERR_RPC).  Everything in
- * *post is copied. */
+/* Start a POST; *post is copied.  on_reply is called exactly once, from the
+ * loop: with the status and the body (borrowed, NUL-terminated), or with status
+ * 0 and err: ECODE_REFUSED when the connection was refused, kind ERR_EXEC when
+ * the answer was longer than HTTPS_REPLY_MAX, else ERR_RPC.  A host that stops
+ * answering is given up after two minutes, even if timeout_ms is longer. */
 void https_post(struct https_client *c, const struct https_post *post,
 		char *body STEALS, size_t len,
 		void (*on_reply)(void *arg, int status, const char *body,

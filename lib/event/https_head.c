@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether the head of a request (its first line and its headers) means the same
- * to everybody who reads it.
+/* Checks whether the head of a request (its first line and its headers) means
+ * the same to every program that reads it.
  *
  * libmicrohttpd 0.9 also takes lines that end in a bare LF, folded lines, and
- * NULs, which end its strings.  It does not say so, but its strings lie in the
- * memory that the request was read into, and each line end became NULs: two for
- * CR LF, one for LF.  So in a head as it should be each string begins exactly
- * where the one before it says, and in another one it does not.  From version 1
- * on it refuses all that by itself, and its memory looks otherwise. */
+ * NULs, which end its strings.  It does not report them.  But its strings lie
+ * in the memory into which it read the request, and it has replaced each line
+ * end by NULs: two for CR LF, one for LF.  So in a proper head each string
+ * begins exactly where the one before implies, and otherwise it does not.  From
+ * version 1 on libmicrohttpd refuses all of that by itself, and its memory
+ * looks different. */
 #include <string.h>
 #include <strings.h>
 
@@ -22,13 +23,14 @@
 struct scan {
 	const char *next; /* where the next header has to begin */
 	unsigned lengths, encodings, hosts;
-	bool odd;     /* something is not as it should be, */
-	bool unclear; /* or about the length of the body */
+	bool odd;     /* a header is not in its place, or malformed */
+	bool unclear; /* the headers disagree about the length of the body */
 	bool chunked;
 	uint64_t length;
 };
 
-/* "Content-Length : 3" means no length to us and 3 to somebody else. */
+/* The name of a header must be a token: we would not see a length in
+ * "Content-Length : 3", and another reader would. */
 static bool is_name(const char *s)
 {
 	for (const char *p = s; *p != '\0'; p++)
@@ -55,7 +57,7 @@ static void note_length(struct scan *s, const char *value)
 			    : UINT64_MAX;
 }
 
-/* A colon and blanks are between name and value. */
+/* Between name and value there are a colon and blanks. */
 static void follow(struct scan *s, const char *name, const char *value)
 {
 	const char *p = name + strlen(name) + 1;
@@ -104,10 +106,10 @@ void *https_on_uri(void *arg, const char *uri,
 		uri = "";
 	peer->uri_end = uri + strlen(uri);
 	peer->uri_odd = strstr(uri, "%00") != NULL || !is_value(uri);
-	return NULL; /* there is no call yet */
+	return NULL; /* the first line: the call does not exist yet */
 }
 
-/* Where the body begins. */
+/* The byte after the blank line that ends the headers. */
 static const char *end_of_head(const struct https_peer *peer,
 			       const char *method)
 {
@@ -130,7 +132,7 @@ struct https_head https_head_read(const struct https_peer *peer,
 	}
 	MHD_get_connection_values(peer->connection, MHD_HEADER_KIND, on_header,
 				  &s);
-	/* The line behind the headers is empty. */
+	/* An empty line ends the headers. */
 	if (strings_in_place && s.next + 2 != end_of_head(peer, method))
 		s.odd = true;
 	if (s.odd || s.hosts > 1)

@@ -20,12 +20,13 @@ struct https_server {
 	struct list instances;
 	struct list waiting; /* calls whose turn has not come */
 	unsigned running;    /* calls in their handler */
-	unsigned busy;	     /* read, and not yet answered to the end */
+	unsigned busy;	     /* calls read and not yet answered completely */
 	uint64_t accepted;
-	/* Connections, where certificates are asked for: those that have shown
-	 * one, and those that have not, each in the order of their coming. */
+	/* Connections to a server that asks for certificates: those that have
+	 * shown one (known), and those that have not (strangers); each list in
+	 * the order of arrival. */
 	struct list known, strangers;
-	unsigned sent_away; /* strangers, not told of yet */
+	unsigned sent_away; /* strangers not yet mentioned in the log */
 	int64_t told_us;
 	bool closing;
 	struct timer linger;
@@ -41,7 +42,7 @@ struct https_instance {
 	uv_poll_t poll;
 	uv_timer_t timer;
 	uv_idle_t idle;
-	struct list handled; /* calls to be resumed */
+	struct list handled; /* calls whose handler is done, to be resumed */
 	bool retired;
 	int to_close;
 };
@@ -54,42 +55,43 @@ struct https_peer {
 	struct list link; /* in server.known or .strangers, or in none */
 	struct MHD_Connection *connection;
 	struct https_instance *instance;
-	struct timer limit; /* for what it has to send next */
+	struct timer limit; /* for its next request */
 	bool checked, verified;
 	char ip[64];
 	char digest[TLS_DIGEST_MAX];
-	const char *uri_end; /* of the request being read, as it came, */
-	bool uri_odd;	     /* with what must not be in it */
+	const char *uri_end; /* end of the target, as sent */
+	bool uri_odd;	     /* the target is malformed */
 };
 
 struct https_peer *https_peer_of(struct MHD_Connection *connection);
-/* Make sure that it is known who it is. */
+/* Find out which certificate the peer has shown, if we do not know yet. */
 void https_peer_look(struct https_peer *peer);
-/* It is hung up after so long, unless its timer `limit` is stopped. */
+/* Hang up after so many ms, unless the timer `limit` is stopped before. */
 void https_peer_limit(struct https_peer *peer, unsigned ms);
 
-/* What the head of a request says of the rest. */
+/* What the head of a request says about the request. */
 struct https_head {
-	const char *fault; /* why it is not taken, a literal; NULL */
+	const char *fault; /* why it is refused, a literal; or NULL */
 	bool chunked;
-	uint64_t length; /* of the body, 0 when it is not said */
+	uint64_t length; /* the length of the body; 0 if the head has none */
 };
 
-/* method and version as MHD hands them to https_on_access(). */
+/* method and version: as MHD gives them to https_on_access(). */
 struct https_head https_head_read(const struct https_peer *peer,
 				  const char *method, const char *version);
 
-/* MHD's callbacks; arg is the instance.  The first line of a request: */
+/* Callbacks of MHD; arg is the instance.  The first line of a request has been
+ * read: */
 void *https_on_uri(void *arg, const char *uri,
 		   struct MHD_Connection *connection);
 
-/* A new and a closed connection: */
+/* A connection was made or closed: */
 void https_on_connection(void *arg, struct MHD_Connection *connection,
 			 void **context,
 			 enum MHD_ConnectionNotificationCode code);
 
-/* The headers of a request have come, each piece of its body, its end, and
- * after the connection was resumed. */
+/* Called with the headers of a request, with each piece of its body, at its
+ * end, and once more after the connection was resumed. */
 enum MHD_Result https_on_access(void *arg, struct MHD_Connection *connection,
 				const char *path, const char *method,
 				const char *version, const char *data,
@@ -102,7 +104,8 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 /* Let the connections go on whose calls are handled. */
 void https_resume_handled(struct https_instance *i);
 
-/* Answer those whose turn has not come: the server ends. */
+/* Answer the calls whose turn has not come with an error, since the server
+ * ends. */
 void https_refuse_waiting(struct https_server *s);
 
 #endif

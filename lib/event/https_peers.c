@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who is on the other end of a connection.
+/* Who is at the other end of a connection.
  *
- * Where certificates are asked for, a connection is a stranger until it has
- * shown one that is ours (when its handshake ends).  Strangers have places of
- * their own: when these are taken, a new one takes the place of the oldest of
- * the address that has most of them.  So those who know nobody here cannot keep
- * anybody out, whatever they do and however many they are. */
+ * On a server that asks for certificates, a connection is a stranger until its
+ * handshake ends with a certificate of this cluster.  Strangers have places of
+ * their own.  When all of these are taken, a new stranger takes the place of
+ * the oldest stranger of the address that has most of them.  So strangers,
+ * however many, cannot keep out those who have a certificate. */
 #include <assert.h>
 #include <gnutls/gnutls.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "lib/base/str.h"
 #include "lib/event/https_internal.h"
 
-/* How often the log is told of strangers that had to go. */
+/* The log mentions cut-off strangers at most this often. */
 #define TELL_US (60 * INT64_C(1000000))
 
 struct https_peer *https_peer_of(struct MHD_Connection *connection)
@@ -33,7 +33,7 @@ static bool asks_for_certificates(const struct https_server *s)
 	return s->config.ca_file != NULL;
 }
 
-/* MHD sees the end of the connection and closes it. */
+/* Shut the socket down; MHD sees the end of the connection and closes it. */
 static void hang_up(struct https_peer *peer)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
@@ -67,8 +67,8 @@ static size_t count(const struct list *peers, const char *ip)
 	return n;
 }
 
-/* The oldest of the address that has most; they are in the order in which they
- * came. */
+/* The oldest stranger of the address that has most of them; the list is in the
+ * order of arrival. */
 static struct https_peer *whose_turn(const struct https_server *s)
 {
 	struct https_peer *p, *found = NULL;
@@ -113,7 +113,8 @@ static void make_room(struct https_server *s)
 	hang_up(peer);
 }
 
-/* It has shown a certificate; too many of those go as well. */
+/* The peer has shown a certificate.  The number of such connections is limited,
+ * too: beyond it this one is closed. */
 static void make_known(struct https_peer *peer)
 {
 	struct https_server *s = peer->instance->server;
@@ -135,7 +136,7 @@ static bool verify(gnutls_session_t session, char digest[TLS_DIGEST_MAX])
 	const gnutls_datum_t *chain;
 	unsigned status = 0, n = 0;
 
-	/* Without a certificate this fails, too. */
+	/* gnutls also returns an error when there is no certificate */
 	if (gnutls_certificate_verify_peers2(session, &status) < 0 ||
 	    status != 0)
 		return false;
@@ -156,7 +157,8 @@ static void check(struct https_peer *peer, gnutls_session_t session)
 		make_known(peer);
 }
 
-/* Its own message, which follows the proof that the certificate is its. */
+/* The finished message comes after the proof that the peer has the
+ * certificate's key. */
 static int on_finished(gnutls_session_t session, unsigned type, unsigned when,
 		       unsigned incoming, const gnutls_datum_t *message)
 {
@@ -192,7 +194,8 @@ static void watch_handshake(struct https_peer *peer)
 
 	if (session == NULL)
 		return;
-	/* There is no cache of sessions whose pointer this would be. */
+	/* MHD would keep a pointer to this in its session cache; we have no
+	 * such cache. */
 	gnutls_db_set_ptr(session, peer);
 	gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED,
 					   GNUTLS_HOOK_POST, on_finished);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libmicrohttpd without threads: its epoll descriptor is watched by the loop.
- * Reading the certificates again starts a second MHD daemon on the same
+/* libmicrohttpd without threads: the loop watches its epoll descriptor.  To
+ * read the certificates again, a second MHD daemon is started on the same
  * listening socket; the first one lives until its connections have ended.
  *
  * Two traps: MHD_resume_connection() does not wake the epoll descriptor, so
- * that MHD_run() has to be called then; and a timeout of 0 from MHD means an
- * idle handle, as a uv timer of 0 ms would be armed again for ever. */
+ * MHD_run() has to be called after it; and when MHD asks for a timeout of 0, an
+ * idle handle must be used, as a uv timer of 0 ms would be armed again for
+ * ever. */
 #include "lib/event/https_server.h"
 
 #include <assert.h>
@@ -24,10 +25,10 @@
 #include "lib/event/https_internal.h"
 #include "lib/event/tls.h"
 
-/* Places beside the known and the strangers: for those that were hung up and
+/* Connections beyond the known and the strangers: those that were shut down and
  * that MHD has not closed yet. */
 #define LEAVING_MAX 64
-/* How long the last replies may take when the server ends. */
+/* When the server ends, replies may take so long. */
 #define LINGER_MS 2000
 #define PEM_MAX (1024 * 1024)
 
@@ -117,7 +118,8 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 
 	if (cert != NULL)
 		flags |= MHD_USE_TLS;
-	/* https_peers.c counts them where there are certificates. */
+	/* With certificates https_peers.c counts the connections; MHD must
+	 * not. */
 	if (ca != NULL) {
 		max = c->connections_max + HTTPS_STRANGERS_MAX + LEAVING_MAX;
 		max_per_ip = 0;
@@ -221,7 +223,7 @@ static void on_closed(uv_handle_t *handle)
 	server_free(s);
 }
 
-/* No call of it is suspended any more. */
+/* By now no call of this instance is suspended. */
 static void instance_close(struct https_instance *i)
 {
 	if (i->to_close > 0)
@@ -233,7 +235,7 @@ static void instance_close(struct https_instance *i)
 	MHD_stop_daemon(i->mhd);
 }
 
-/* It accepts no connection from now on. */
+/* From now on this instance accepts no connections. */
 static void instance_retire(struct https_instance *i)
 {
 	i->retired = true;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Children are libuv processes in a session, and so a group, of their own.
- * Their output comes through plain pipes: libuv's own ones are sockets, which a
- * script cannot open again as /dev/stderr.  Input comes from a file in memory,
- * so nothing has to be written while the program runs.
+/* Programs are libuv processes, each in a session, and so a process group, of
+ * its own.  Their output comes through plain pipes: libuv would use sockets,
+ * which a script cannot open again as /dev/stderr.  Their input comes from a
+ * file in memory, so that nothing has to be written while they run.
  *
- * Nobody waits for ever: a grandchild that keeps the pipes open is given
- * DRAIN_MS after the program's end, a killed program KILL_MS to go. */
+ * Waits are bounded: a grandchild that keeps the pipes open is waited for
+ * DRAIN_MS after the program's end, a program that was killed KILL_MS. */
 #include "lib/event/proc.h"
 
 #include <errno.h>
@@ -25,12 +25,12 @@
 #define DRAIN_MS 500
 #define KILL_MS 5000
 
-/* The process handle: it lives until the program has ended and been reaped,
- * also when nobody waits for it any more. */
+/* The process handle.  It lives until the program has ended and been reaped,
+ * even if nobody waits for the program any more. */
 struct child {
 	uv_process_t process;
 	struct list link;
-	struct run *run; /* NULL: nobody waits */
+	struct run *run; /* the proc_run() that waits; NULL: none */
 };
 
 struct stream {
@@ -61,7 +61,7 @@ static struct {
 	struct list children;
 	struct cond room;
 	unsigned starting;
-	char chunk[65536]; /* what was just read, of whichever program */
+	char chunk[65536]; /* for reading, shared by all */
 } procs = {
 	.children = LIST_INIT(procs.children),
 	.room = {LIST_INIT(procs.room.waiters)},
@@ -177,15 +177,16 @@ static void on_exit_(uv_process_t *process, int64_t status, int signal)
 	cond_signal(&r->changed);
 }
 
-/* The time limit, then the limit of the killed program, or of those who hold
- * its pipes. */
+/* One timer in three phases: the time limit of the program; then the limit for
+ * a killed program to go; then that for others that hold its pipes. */
 static void on_timer(struct timer *t)
 {
 	struct run *r = container_of(t, struct run, timer);
 
 	if (!r->exited && !r->killed) {
 		r->timed_out = r->killed = true;
-		/* Not reaped yet, so the number is still its own. */
+		/* The program is not reaped yet, so its pid cannot belong to
+		 * another process. */
 		kill(-r->pid, SIGKILL);
 		timer_start(&r->timer, clock_mono_us() + KILL_MS * 1000);
 		return;
@@ -196,7 +197,8 @@ static void on_timer(struct timer *t)
 	cond_signal(&r->changed);
 }
 
-/* What the program has open, in the order of the numbers; to be freed. */
+/* The descriptors that this process has open, in ascending order; to be
+ * freed. */
 static uv_stdio_container_t *inherited(const struct proc_spec *spec,
 				       const struct ends *e)
 {
@@ -210,7 +212,8 @@ static uv_stdio_container_t *inherited(const struct proc_spec *spec,
 	return stdio;
 }
 
-/* How many bytes they have; finds the largest. */
+/* The total length of the strings in bytes; *largest becomes that of the
+ * longest. */
 static size_t measure(const char *const *strings, const char **ret_largest)
 {
 	size_t total = 0;
@@ -223,7 +226,8 @@ static size_t measure(const char *const *strings, const char **ret_largest)
 	return total;
 }
 
-/* One string may have 128 KiB, all together about 2 MiB. */
+/* Limits of the kernel: one string may have 128 KiB, all together about 2
+ * MiB. */
 static int set_too_large(struct error *err, const struct proc_spec *spec)
 {
 	const char *largest = "";
@@ -323,7 +327,7 @@ static void on_read(uv_stream_t *handle, ssize_t n, const uv_buf_t *data)
 		s->run->truncated = true;
 }
 
-/* Takes *fd, -1 is none. */
+/* Takes ownership of *fd; -1: there is none. */
 static void stream_open(struct run *r, struct stream *s, int *fd)
 {
 	s->run = r;
@@ -340,8 +344,8 @@ static void stream_open(struct run *r, struct stream *s, int *fd)
 	uv_read_start((uv_stream_t *)&s->pipe, on_alloc, on_read);
 }
 
-/* Start the program when it is its turn; then let the loop see to others
- * before the turn is given back. */
+/* Start the program when its turn comes; then give the loop a round before the
+ * turn passes on. */
 static int start(struct run *r, struct ends *e, struct error *err)
 {
 	int rc;
@@ -373,7 +377,8 @@ static void wait_end(struct run *r)
 	timer_stop(&r->timer);
 	if (r->child == NULL)
 		return;
-	/* Not even SIGKILL ended it; it is reaped whenever it goes. */
+	/* Not even SIGKILL ended it.  Its handle stays until it is reaped,
+	 * whenever that is. */
 	uv_unref((uv_handle_t *)&r->child->process);
 	r->child->run = NULL;
 	r->status = -1;

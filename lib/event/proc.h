@@ -2,9 +2,10 @@
 /* Run a program and wait for it: argv arrays only, never a shell.
  *
  * Each program gets a process group of its own; at the time limit the whole
- * group is killed.  Output is capped; what is over the cap is read and dropped
- * and marked.  At most PROC_MAX programs start at once, others wait, because
- * uv_spawn holds the loop until the exec. */
+ * group is killed.  Output is kept up to a limit; the rest is read and dropped,
+ * and the result says so.  At most PROC_MAX programs are being started at the
+ * same time, because uv_spawn() holds the loop until the exec; further starts
+ * wait. */
 #ifndef EVENT_PROC_H
 #define EVENT_PROC_H
 
@@ -25,14 +26,15 @@ struct proc_spec {
 	const char *cwd;	 /* NULL: ours */
 	const char *input;	 /* to stdin; NULL: /dev/null */
 	size_t input_len;
-	const int *fds; /* more for the program, which has them as 3, 4... */
-	size_t n_fds;	/* more than PROC_FDS_MAX are an error */
-	unsigned timeout_ms;	 /* 0: none */
-	size_t output_max;	 /* of each stream; 0: PROC_OUTPUT_MAX */
-	bool merge_stderr;	 /* both streams into out, as they come */
+	const int *fds;	     /* further descriptors; the program's 3, 4... */
+	size_t n_fds;	     /* more than PROC_FDS_MAX are an error */
+	unsigned timeout_ms; /* 0: none */
+	size_t output_max;   /* of each stream; 0: PROC_OUTPUT_MAX */
+	bool merge_stderr;   /* both streams into out, as they come */
 	const char *output_file; /* append both there instead (mode 0600) */
-	bool detached; /* survives us and its output goes to /dev/null or
-			* output_file; proc_run then returns at once */
+	bool detached; /* Goes on when we end.  Its output goes to /dev/null or
+			* output_file, and proc_run() returns as soon as it is
+			* started. */
 };
 
 struct proc_result {
@@ -55,7 +57,7 @@ WAITS int proc_run(const struct proc_spec *spec, struct proc_result *ret,
 		   struct error *err);
 void proc_result_done(struct proc_result *r);
 
-/* Whether it exited with 0, and in time. */
+/* Whether it exited with 0, within its time limit. */
 bool proc_succeeded(const struct proc_result *r);
 
 /* How it ended, for messages: "exited with exit code 3", "was ended by signal
@@ -67,8 +69,8 @@ const char *proc_how(const struct proc_result *r, char ret_text[PROC_HOW_MAX]);
 WAITS int proc_check(const char *const *argv, unsigned timeout_ms,
 		     struct error *err);
 
-/* No longer look after detached programs that still run, so that the loop can
- * be closed. */
+/* Forget detached programs that still run, so that the loop can be closed.
+ * They go on. */
 void proc_forget_all(void);
 
 #endif

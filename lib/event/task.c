@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tasks are threads that hand one token of control around with semaphores.
- * Ended tasks keep their thread in a pool, because starting a thread costs
- * more than most jobs. */
+/* Tasks are threads that pass the control around with semaphores: at any time
+ * one thread has it.  A task that has ended leaves its thread in a pool,
+ * because starting a thread costs more than most jobs. */
 #include "lib/event/task.h"
 
 #include <assert.h>
@@ -14,8 +14,7 @@
 #include "lib/base/mem.h"
 #include "lib/event/timer.h"
 
-/* Idle threads kept for reuse: as many as jobs run at once by default, twice.
- */
+/* Idle threads kept for reuse: twice as many as jobs run at once by default. */
 #define POOL_MAX 40
 
 struct task {
@@ -31,14 +30,14 @@ struct task {
 	bool queued;  /* in ready, or about to run in this round */
 	bool outside; /* between task_leave() and task_enter() */
 	bool done;    /* fn returned */
-	bool killed;  /* leave at once */
+	bool killed;  /* tasks_kill(): leave at the next chance */
 	bool interrupted;
 	bool quit;   /* in the pool: end the thread */
-	bool frozen; /* its owner is: when queued, in standing */
+	bool frozen; /* by its owner; it goes into `standing` */
 	char name[32];
 };
 
-/* The mutex guards `returning` alone; all else belongs to whoever has
+/* The mutex guards `returning` alone; everything else belongs to whoever has
  * control. */
 static struct {
 	uv_idle_t idle; /* active while `ready` is not empty */
@@ -54,7 +53,7 @@ static struct {
 	void *loop_owner; /* owner tag while the loop itself runs */
 	bool simulated;
 	struct list standing;  /* frozen, else ready */
-	void (*came_in)(void); /* simulated: the end of task_enter() */
+	void (*came_in)(void); /* in the simulation, see task.h */
 } sched;
 
 static _Thread_local struct task *self;
@@ -109,8 +108,8 @@ static void run(struct task *t)
 		task_ended(t);
 }
 
-/* Run what is ready now; what becomes ready meanwhile waits for the next
- * round, so that a busy task cannot starve I/O. */
+/* Run the tasks that are ready now.  A task that becomes ready meanwhile runs
+ * in the next round, so that busy tasks cannot keep the loop from its I/O. */
 static void on_idle(uv_idle_t *idle)
 {
 	struct list round;
@@ -146,11 +145,12 @@ static void leave_if_killed(void)
 {
 	if (!self->killed)
 		return;
-	/* Cleanup attributes run, which may log and free but not wait. */
+	/* End this thread.  Its cleanup attributes run; they may log and free
+	 * but not wait. */
 	pthread_exit(NULL);
 }
 
-/* Give control to the loop until it is our turn again. */
+/* Give control to the loop until this task is resumed. */
 static void park(void)
 {
 	assert(!self->killed);
@@ -286,7 +286,8 @@ static struct task *task_new(void)
 	int rc;
 
 	if (!list_empty(&sched.pool)) {
-		/* The last one's stack is the warmest. */
+		/* Take the thread that was pooled last, as its stack is still
+		 * in the cache. */
 		t = container_of(sched.pool.prev, struct task, link);
 		list_remove(&t->link);
 		sched.n_pool--;
@@ -413,7 +414,8 @@ void cond_init(struct cond *c)
 
 void cond_wait(struct cond *c)
 {
-	/* The attribute serves tasks_kill(), which unwinds from park(). */
+	/* The cleanup attribute is for tasks_kill(), which unwinds the stack
+	 * from park(). */
 	__attribute__((cleanup(waiter_remove))) struct waiter w = {
 		.task = self};
 

@@ -67,35 +67,36 @@ const char *task_name(void);
 /* Rename the running task (it shows in the log and in gdb). */
 void task_set_name(const char *name);
 
-/* A pointer of the running task's own, for what is noted far below of who did
- * it; NULL on the loop and until it is set. */
+/* A pointer that belongs to the running task, so that code far below can note
+ * who did something.  NULL on the loop, and until it is set. */
 void *task_mark(void);
 void task_set_mark(void *mark);
 
-/* Of the running task: no other one ever has the same; 0 on the loop. */
+/* The number of the running task, which no other task ever has; 0 on the
+ * loop. */
 uint64_t task_number(void);
 
-/* Ask a task to give up what it waits for: its wait returns, and whoever waits
- * for something that may never come looks at task_interrupted() then.  It
- * stays so until the task ends. */
+/* Ask a task to give up waiting: its present wait returns, and so does each
+ * later one.  Code that waits for something that may never come has to check
+ * task_interrupted() after the wait. */
 struct task;
 struct task *task_self(void); /* NULL on the loop */
 void task_interrupt(struct task *t);
 bool task_interrupted(void);
 
-/* The owner tag of what runs now (a task, or what the loop calls); the
- * simulation has one a master. */
+/* The owner tag of what runs now (a task, or what the loop calls).  The
+ * simulation has one owner for each simulated master. */
 void *task_owner(void);
 void task_set_owner(void *owner);
 
-/* Simulation only: end all tasks of owner as kill -9 would.  Each is resumed
- * once and leaves through pthread_exit(), so that cleanup attributes run but
- * nothing else; it must not be called from one of them. */
+/* Simulation only: end all tasks of owner, as kill -9 would.  Each is resumed
+ * once and leaves through pthread_exit(), so only its cleanup attributes run.
+ * Must not be called from a task of this owner. */
 void tasks_kill(void *owner);
 
-/* Simulation only: no task of owner runs until it is thawed, as SIGSTOP and
- * SIGCONT would; one that calls it for itself stops at its next wait.  None may
- * be spawned for the owner meanwhile; see timers_freeze() too. */
+/* Simulation only: no task of owner runs until tasks_thaw(), as between SIGSTOP
+ * and SIGCONT.  A task that freezes its own owner stops at its next wait.  No
+ * task may be spawned for the owner meanwhile.  See also timers_freeze(). */
 void tasks_freeze(void *owner);
 void tasks_thaw(void *owner);
 
@@ -104,7 +105,7 @@ struct cond {
 	struct list waiters;
 };
 
-/* Nobody waits for it; there is nothing to free. */
+/* Prepare a condition for which nobody waits; it needs no clean-up. */
 void cond_init(struct cond *c);
 
 /* Wait until c is signalled or the task is interrupted meanwhile; a task that
@@ -122,14 +123,14 @@ WAITS bool cond_wait_until(struct cond *c, int64_t deadline_us);
 /* Make all who wait for c runnable; they run in the order of their waits. */
 void cond_signal(struct cond *c);
 
-/* Ends early when the task is interrupted. */
+/* Wait for so long, or until the task is interrupted. */
 WAITS void task_sleep(unsigned ms);
 
-/* Let everybody else who is ready run once. */
+/* Let every task that is ready now run once before this one goes on. */
 WAITS void task_yield(void);
 
-/* Between these two the task runs beside the loop, for calls that block
- * (fsync, sqlite, libssh2).  It must not touch anything shared meanwhile. */
+/* Between these two the task runs beside the loop, for calls that block (fsync,
+ * sqlite, libssh2).  Meanwhile it must not touch anything that others use. */
 void task_leave(void);
 WAITS void task_enter(void);
 

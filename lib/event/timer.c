@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A binary heap of timers over one uv timer.  A deadline that has passed runs
- * from an idle handle: libuv never leaves a timer of 0 ms that is armed again
- * in its own callback. */
+/* A binary heap of timers over one uv timer.  When a deadline has passed
+ * already, an idle handle is used: libuv would never leave a timer of 0 ms that
+ * its own callback arms again. */
 #include "lib/event/timer.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
 
-/* A deadline so far away stands still: timers_freeze() has moved it there. */
+/* timers_freeze() adds this to a deadline, which then never comes. */
 #define FROZEN_US (INT64_C(1) << 60)
 
 static struct {
@@ -68,8 +68,8 @@ static void arm(void);
 
 static void fire_due(void)
 {
-	/* What a callback starts now waits for the next round, so that no
-	 * chain of timers can keep I/O from running. */
+	/* Timers that a callback starts now fire in the next round at the
+	 * earliest, so that no chain of timers can keep I/O from running. */
 	uint64_t limit = timers.started;
 
 	while (timers.n > 0 && timers.heap[0]->order <= limit &&
@@ -168,7 +168,8 @@ void timers_set_simulated(bool simulated)
 
 void timers_kill(void *owner)
 {
-	/* Backwards and again: stopping one moves another into its place. */
+	/* From the end of the heap, and again from the end after each hit:
+	 * stopping a timer moves another one into its place. */
 	for (size_t i = timers.n; i-- > 0;)
 		if (i < timers.n && timers.heap[i]->owner == owner) {
 			timer_stop(timers.heap[i]);
@@ -176,8 +177,8 @@ void timers_kill(void *owner)
 		}
 }
 
-/* Move the deadlines of all timers of owner on one side of FROZEN_US to the
- * other, in the order in which they were started. */
+/* Move the deadlines of all timers of owner by FROZEN_US, up or down, in the
+ * order in which the timers were started. */
 static void move_deadlines(void *owner, bool frozen, int64_t by)
 {
 	struct timer **found = xcalloc(timers.n + 1, sizeof(*found));

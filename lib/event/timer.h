@@ -14,7 +14,7 @@ struct timer {
 
 	/* Private to timer.c. */
 	int64_t deadline_us;
-	uint64_t order; /* of equal deadlines the first started fires first */
+	uint64_t order; /* of equal deadlines the first fires first */
 	size_t slot;	/* 1 + its place in the heap; 0: not running */
 	void *owner;	/* task_owner() when started, set again when it fires */
 };
@@ -28,20 +28,21 @@ static inline bool timer_running(const struct timer *t)
 	return t->slot != 0;
 }
 
-/* Called by tasks_init() and tasks_close(). */
+/* Called by tasks_init() and tasks_close() only. */
 struct uv_loop_s;
 void timers_init(struct uv_loop_s *loop);
 void timers_close(void);
 
-/* Simulation: from now on the deadlines are of a virtual clock, which
- * clock_replace() has been given; nothing fires by itself. */
+/* Simulation: from now on deadlines belong to the virtual clock that
+ * clock_replace() was given; timers fire only by timers_fire_one(). */
 void timers_set_simulated(bool simulated);
 /* Stop all timers that were started for owner (see task_owner()). */
 void timers_kill(void *owner);
-/* Those of owner do not fire until it is thawed; then the late ones do. */
+/* The timers of owner do not fire until they are thawed; then those whose
+ * deadline has passed do. */
 void timers_freeze(void *owner);
 void timers_thaw(void *owner);
-/* The earliest deadline, or -1. */
+/* The earliest deadline; -1: there is no timer. */
 int64_t timers_next(void);
 /* Fire one timer whose deadline is <= now (clock_mono_us); false if none. */
 bool timers_fire_one(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Certificates are made and read with GnuTLS.  A certificate and its key form a
- * struct pair.  A new pair is signed by that of its CA; a CA signs its own.  A
- * text read from a file is overwritten before it is freed, as it may hold a
- * private key. */
+/* Makes and reads certificates with GnuTLS.  struct pair is a certificate with
+ * its key.  A new pair is signed by the pair of its CA; a CA signs itself.  A
+ * text that was read from a file is overwritten before it is freed, as it may
+ * contain a private key. */
 #include "lib/event/tls.h"
 
 #include <gnutls/abstract.h>
@@ -20,7 +20,8 @@
 #include "lib/base/str.h"
 
 #define VALID_S (5 * 365 * 86400)
-/* The clocks of nodes differ a little. */
+/* Certificates are valid from so long ago, as the clocks of nodes differ a
+ * little. */
 #define SKEW_S 3600
 #define SERIAL_BYTES 16
 #define PEM_MAX (1024 * 1024)
@@ -62,7 +63,7 @@ static int describe(struct pair *p, const struct pair *ca, const char *cn)
 	int rc = 0;
 
 	random_bytes(serial, sizeof(serial));
-	serial[0] = (serial[0] & 0x3f) | 0x40; /* positive, not shorter */
+	serial[0] = (serial[0] & 0x3f) | 0x40; /* positive, no leading zeros */
 	if (ca == p)
 		usage |= GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN;
 #define STEP(call) rc = rc < 0 ? rc : (call)
@@ -81,8 +82,9 @@ static int describe(struct pair *p, const struct pair *ca, const char *cn)
 	STEP(gnutls_x509_crt_get_key_id(p->crt, GNUTLS_KEYID_USE_SHA1, id,
 					&id_len));
 	STEP(gnutls_x509_crt_set_subject_key_id(p->crt, id, id_len));
-	/* The issuer's name for its key, which others compute differently; one
-	 * without a name is found by its subject. */
+	/* Which key has signed it: the issuer's key identifier, since others
+	 * compute a different one from the key itself.  If the issuer has no
+	 * identifier, readers find it by its name. */
 	id_len = sizeof(id);
 	if (gnutls_x509_crt_get_subject_key_id(ca->crt, id, &id_len, NULL) == 0)
 		STEP(gnutls_x509_crt_set_authority_key_id(p->crt, id, id_len));
@@ -305,7 +307,7 @@ void tls_digest_der(const void *der, size_t len,
 	unsigned char sha[20];
 
 	if (gnutls_hash_fast(GNUTLS_DIG_SHA1, der, len, sha) < 0)
-		abort(); /* GnuTLS without SHA-1 */
+		abort(); /* there is a GnuTLS without SHA-1 */
 	for (size_t i = 0; i < sizeof(sha); i++)
 		snprintf(ret_digest + 3 * i, 4, "%02X%s", sha[i],
 			 i + 1 < sizeof(sha) ? ":" : "");
@@ -344,7 +346,7 @@ static int public_key(gnutls_x509_crt_t crt, gnutls_datum_t *ret_der)
 	return rc;
 }
 
-/* Append "sha256//<base64>" of its public key. */
+/* Append "sha256//<base64>" of the certificate's public key. */
 static int add_pin(struct buf *b, gnutls_x509_crt_t crt)
 {
 	unsigned char sha[32];

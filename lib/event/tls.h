@@ -20,7 +20,7 @@
  * five years, common name cn. */
 int tls_make_ca(const char *path, const char *cn, struct error *err);
 
-/* The text of such a file instead, to be wiped and freed; NULL and err. */
+/* The text of such a file; to be wiped and freed.  NULL with err. */
 char *tls_ca_text(const char *cn, struct error *err);
 
 /* Write a new certificate and key to path (0400), signed by the one in
@@ -36,17 +36,16 @@ int tls_digest(const char *path, char ret_digest[TLS_DIGEST_MAX],
 void tls_digest_der(const void *der, size_t len,
 		    char ret_digest[TLS_DIGEST_MAX]);
 
-/* Whether the file has a certificate, and the private key to it. */
+/* 0 if the file has a certificate and, if asked for, its private key. */
 int tls_check(const char *path, bool with_key, struct error *err);
 
-/* When the file's first certificate begins and ceases to be valid, in seconds
- * since 1970. */
+/* The validity of the file's first certificate, in seconds since 1970. */
 int tls_validity(const char *path, int64_t *ret_from, int64_t *ret_to,
 		 struct error *err);
 
-/* Whether the file's first certificate is in force by this machine's clock; the
- * sentence says whether the clock or the certificate is to be looked at.  0
- * where there is no such file. */
+/* 0 if the file's first certificate is valid by this machine's clock, or if
+ * there is no such file.  Otherwise the error says whether to check the clock
+ * or the certificate. */
 int tls_check_clock(const char *path, struct error *err);
 
 /* Write the first certificate of each of these files to path, without the
@@ -59,7 +58,7 @@ int tls_write_certs(const char *path, const char *const *from, size_t n,
 #define TLS_PINS_MAX 8
 char *tls_pins(const char *path, struct error *err);
 
-/* What we offer and accept: TLS 1.2 and 1.3. */
+/* What we offer and accept, as GnuTLS's priority string: TLS 1.2 and 1.3. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 #endif

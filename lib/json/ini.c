@@ -13,10 +13,10 @@
 struct reader {
 	json_t *all;
 	json_t *section; /* borrowed from all */
-	char *key;	 /* the last one, for values of many lines */
+	char *key;	 /* to which indented lines are appended */
 };
 
-/* Without white space at both ends, which ends the string there. */
+/* Returns s without white space at both ends; s is changed. */
 static char *trim(char *s)
 {
 	char *end = s + strlen(s);

@@ -9,9 +9,9 @@
 
 #include "lib/base/error.h"
 
-/* Keys in small letters; "%%" is '%'; a line that begins with white space goes
- * on with the value before it.  NULL and ERR_CONFIG with the number of the line
- * that is none.  To be freed. */
+/* Keys become lower case; "%%" stands for '%'; a line that begins with white
+ * space continues the value before it.  To be freed.  NULL with ERR_CONFIG and
+ * the number of the line that cannot be read. */
 json_t *ini_parse(const char *text, struct error *err);
 
 /* The other way round; to be freed. */

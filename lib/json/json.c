@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A parse has two steps: a scan of the text estimates nesting and memory, and
- * only a text within the limits goes to jansson, which would recurse or
- * allocate too much.  This file also has the access to members and the
- * comparison of values. */
+/* A text is parsed in two steps.  A scan estimates how deep it nests and how
+ * much memory its values take; only a text within the limits goes to jansson,
+ * which would otherwise recurse too deeply or allocate too much.  This file
+ * also has the access to members and the comparison of values. */
 #include "lib/json/json.h"
 
 #include <math.h>
@@ -12,14 +12,14 @@
 
 #include "lib/base/fs.h"
 
-/* What the parser takes for a list or an object, and for another value; a
- * little more than jansson 2.14 does on 64 bits. */
+/* Bytes that the parser takes for a list or an object, and for any other value;
+ * a little more than jansson 2.14 needs on 64 bits. */
 #define CONTAINER_BYTES 256
 #define VALUE_BYTES 96
 
-/* A scan in one pass, so that the parser, which recurses and keeps a value of
- * three bytes in hundreds, only sees what it can stand: whether brackets nest
- * at most JSON_DEPTH_MAX deep, and about how much memory the values take. */
+/* One pass over a text before it is parsed: whether its brackets nest at most
+ * JSON_DEPTH_MAX deep, and about how much memory its values will take.  The
+ * parser recurses, and a value of three bytes takes it hundreds. */
 static bool scan(const char *text, size_t len, size_t *ret_bytes)
 {
 	size_t depth = 0, containers = 0, values = 1;

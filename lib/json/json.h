@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON on top of jansson: reading with limits, access that does not surprise,
- * the two forms of writing. */
+/* JSON on top of jansson: reading with limits, access to members with
+ * fallbacks, writing compact or with sorted keys. */
 #ifndef JSON_JSON_H
 #define JSON_JSON_H
 
@@ -26,25 +26,26 @@
  * and uses memory in proportion to len, at most about JSON_BYTES_MAX. */
 json_t *json_parse(const char *text, size_t len, struct error *err);
 
-/* The same for text from outside: the values may take about bytes_max bytes of
- * memory, not JSON_BYTES_MAX. */
+/* The same with another limit: the values may take about bytes_max bytes of
+ * memory in place of JSON_BYTES_MAX. */
 json_t *json_parse_within(const char *text, size_t len, size_t bytes_max,
 			  struct error *err);
 
 /* Compact, keys in the order of insertion, UTF-8 as is.  To be freed. */
 char *json_text(const json_t *value);
 
-/* The same at the end of b. */
+/* Append the same to b. */
 void json_write(struct buf *b, const json_t *value);
 
-/* The same with sorted keys, for comparison and hashes. */
+/* As json_text(), with sorted keys, for comparison and hashes. */
 char *json_text_sorted(const json_t *value);
 
-/* Whether the text of a value has more than about max bytes; costs no more than
- * a look at that much of it. */
+/* Whether the text of value has more than about max bytes.  It looks at no more
+ * of the value than that. */
 bool json_is_longer(const json_t *value, size_t max);
 
-/* json_pack for formats of our own: a misfit is a bug and aborts. */
+/* json_pack() for formats that are literals of ours: a format that does not fit
+ * its arguments is a bug and aborts. */
 json_t *json_make(const char *fmt, ...);
 
 /* Member access that never fails: the fallback stands for a missing member and
@@ -63,19 +64,19 @@ void json_set_str(json_t *object, const char *key, const char *value);
 void json_set_int(json_t *object, const char *key, int64_t value);
 void json_set_bool(json_t *object, const char *key, bool value);
 
-/* An array of the strings, and back (members that are no strings are left
- * out). */
+/* An array with the strings of v, to be freed; and the reverse, which leaves
+ * out members that are no strings. */
 json_t *json_from_strv(const struct strv *v);
 void json_to_strv(const json_t *array, struct strv *ret_v);
 
 /* Whether one of the items is that string. */
 bool json_array_has_str(const json_t *array, const char *s);
 
-/* A new object: base with all members of over put on top (one level; both may
- * be NULL). */
+/* A new object, to be freed: the members of base, replaced or joined by those
+ * of over (one level deep; both may be NULL). */
 json_t *json_overlay(const json_t *base, const json_t *over);
 
-/* Equal in value where 1 equals 1.0, as Python compares. */
+/* Whether the values are equal; 1 equals 1.0, as in Python. */
 bool json_same(const json_t *a, const json_t *b);
 
 /* Read and parse a file of at most max bytes. */

@@ -11,7 +11,7 @@
 
 #include "lib/base/str.h"
 
-/* More digits than a double has. */
+/* More digits than a double needs. */
 #define DIGITS_MAX 17
 
 static void add_string(struct buf *out, const char *s)
@@ -37,7 +37,7 @@ static void add_string(struct buf *out, const char *s)
 	buf_addc(out, quote);
 }
 
-/* The fewest digits that mean the number. */
+/* The fewest digits that read back as the same number. */
 static void add_real(struct buf *out, double value)
 {
 	char text[40];

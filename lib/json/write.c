@@ -12,7 +12,7 @@ static void write_value(struct buf *b, const json_t *value, bool sorted);
 
 /* --- numbers --- */
 
-/* As many digits every double keeps, and as many as none needs more than. */
+/* So many digits a double always keeps, and so many are always enough. */
 #define DIGITS_SURE 15
 #define DIGITS_MAX 17
 
@@ -40,7 +40,7 @@ static void write_real(struct buf *b, double value)
 	exponent = strchr(text, 'e');
 	if (exponent == NULL) {
 		buf_adds(b, text);
-		if (strchr(text, '.') == NULL) /* it is not an integer */
+		if (strchr(text, '.') == NULL) /* keep it a real */
 			buf_adds(b, ".0");
 		return;
 	}
@@ -182,7 +182,7 @@ static char *to_text(const json_t *value, bool sorted)
 		return NULL;
 	write_value(&b, value, sorted);
 	len = b.len;
-	return xrealloc(buf_steal(&b), len + 1); /* many are kept for long */
+	return xrealloc(buf_steal(&b), len + 1); /* without spare room */
 }
 
 void json_write(struct buf *b, const json_t *value)
@@ -202,7 +202,7 @@ char *json_text_sorted(const json_t *value)
 
 /* --- length --- */
 
-/* What a number, a bracket or a comma is counted as. */
+/* The estimated length of a number, a bracket or a comma. */
 #define ATOM_BYTES 8
 
 static void measure(const json_t *value, size_t *left)

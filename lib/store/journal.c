@@ -26,7 +26,8 @@ struct entry_header {
 	uint64_t content_len;
 };
 
-/* Of records: more were never written, and the next one has a number, too. */
+/* Records start with a number; no count reaches this one, so there is always a
+ * next number. */
 #define NUMBER_MAX UINT64_C(999999999999999999)
 
 /* FNV-1a. */
@@ -103,15 +104,15 @@ void journal_end(struct journal *j, struct buf *record)
 
 /* --- reading --- */
 
-/* One half as it was found. */
+/* One half of the file as it was found at start. */
 struct half {
 	const char *data;
 	size_t size;
 	size_t end;	      /* where the valid records end */
-	uint64_t first, last; /* their numbers, 0: none */
+	uint64_t first, last; /* record numbers; 0: none */
 };
 
-/* The record at data, NULL unless it is whole. */
+/* The record at this offset; NULL unless it is complete and undamaged. */
 static const struct header *record_at(const struct half *half, size_t at,
 				      size_t *ret_len)
 {
@@ -129,8 +130,8 @@ static const struct header *record_at(const struct half *half, size_t at,
 	return h;
 }
 
-/* Whether a whole record newer than the last one of the half stands behind a
- * damaged one. */
+/* Whether a complete record that is newer than the last valid one of this half
+ * stands behind a damaged one. */
 static bool lost_records(const struct half *half)
 {
 	size_t len;
@@ -165,7 +166,7 @@ static void scan(struct half *half)
 
 typedef void replay_fn(const struct journal_entry *e, void *arg);
 
-/* Take one entry apart; the length it takes, or 0 when it is not valid. */
+/* Read one entry; returns how many bytes it takes, 0 when it is not valid. */
 static size_t entry_read(const char *data, size_t left, struct journal_entry *e)
 {
 	struct entry_header h;
@@ -245,10 +246,11 @@ static void replay_halves(const struct half *older, const struct half *newer,
 	each_entry(newer, cut, fn, arg);
 }
 
-/* What was read may be in memory only: whoever wrote it was killed before its
- * sync, or the sync failed, after which another one may succeed without having
- * written anything.  So what has not reached its files (beside the note that
- * says so) is written once more before anybody builds on it. */
+/* What was read may be in the page cache only: the process that wrote it was
+ * killed before its sync, or its sync failed, after which a further sync may
+ * succeed without having written anything.  So a half with records whose
+ * changes may not be in their files yet is written once more before anything is
+ * built on them. */
 static int make_durable(struct journal *j, const struct half *halves,
 			struct error *err)
 {
@@ -277,8 +279,8 @@ static void cut_in_halves(struct half halves[2], const char *data, size_t size)
 	}
 }
 
-/* A journal that has records keeps its size: a candidate makes a smaller one
- * than a master, and either may find the other's. */
+/* A journal that has records keeps its size: the journal of a candidate is
+ * smaller than a master's, and the node may have been the other one before. */
 static bool keeps_size(const char *data, size_t len)
 {
 	struct half halves[2];
@@ -289,7 +291,7 @@ static bool keeps_size(const char *data, size_t len)
 	return halves[0].last > 0 || halves[1].last > 0;
 }
 
-/* The whole file, made or lengthened when need be. */
+/* Read the whole file; make or lengthen it where needed. */
 static char *open_file(struct journal *j, const char *path, size_t size,
 		       size_t *ret_size, struct error *err)
 {

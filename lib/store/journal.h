@@ -26,10 +26,10 @@
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 
-/* Making a file costs ten times what a record does (0.2 ms on ext4), so a half
- * should hold a burst of some 20,000 jobs: their files then follow when there
- * is time, and once a job instead of once a change.  A multiple of twice the
- * alignment. */
+/* Making a file costs ten times as much as writing a record (0.2 ms on ext4).
+ * So a half should hold a burst of some 20,000 jobs: their files are then
+ * written later, and once a job instead of once a change.  Must be a multiple
+ * of twice the alignment. */
 #define JOURNAL_SIZE (64 * 1024 * 1024)
 
 /* No journal is larger. */
@@ -51,7 +51,7 @@ struct journal_entry {
 	const char *name; /* relative to the queue's folder */
 	const char *content;
 	size_t len;
-	uint64_t number; /* CUT */
+	uint64_t number; /* CUT only */
 };
 
 struct journal {
@@ -64,17 +64,18 @@ struct journal {
 	uint64_t last_in[2]; /* last number in each half, 0: none */
 };
 
-/* Open (or make, of this size) the journal and call replay() for each entry
- * that may not have reached its file, in order.  Strings are void after the
- * call.  One that is there keeps its size. */
+/* Open the journal (make one of this size if there is none; an existing one
+ * keeps its size) and call replay() for each entry whose change may not have
+ * reached its file, in order.  The strings are valid only during the call.
+ * Blocks. */
 int journal_open(struct journal *j, struct disk *disk, const char *path,
 		 size_t size,
 		 void (*replay)(const struct journal_entry *e, void *arg),
 		 void *arg, struct error *err);
 void journal_close(struct journal *j);
 
-/* Only replay a journal that somebody else may be writing; nothing is made or
- * changed.  A missing one is empty. */
+/* As journal_open(), but only replay, of a journal that another process may be
+ * writing: nothing is made or changed.  A missing journal is empty.  Blocks. */
 int journal_peek(struct disk *disk, const char *path,
 		 void (*replay)(const struct journal_entry *e, void *arg),
 		 void *arg, struct error *err);
@@ -84,17 +85,20 @@ void journal_begin(struct buf *record);
 void journal_add(struct buf *record, const struct journal_entry *e);
 void journal_end(struct journal *j, struct buf *record);
 
-/* The largest record, from begin to end. */
+/* The largest record that fits into a half, with all that begin and end add, in
+ * bytes. */
 size_t journal_record_max(const struct journal *j);
 /* Whether the record fits into the current half. */
 bool journal_fits(const struct journal *j, const struct buf *record);
-/* Begin to fill the other half, whose records are not needed any more. */
+/* Go on with the other half; its records must not be needed any more. */
 void journal_turn(struct journal *j);
 /* Whether the current half is so full that the other one should be freed. */
 bool journal_half_used(const struct journal *j);
 
-/* Block: write the record, make it durable.  After a failed write this record
- * or another may be tried; after a failed sync nothing is known any more. */
+/* Both block: write the record behind the last one; make what was written
+ * durable.  After a failed write this record or another one may be tried; after
+ * a failed sync the state of the file is unknown, and the journal must not be
+ * used any more. */
 int journal_write(struct journal *j, const struct buf *record,
 		  struct error *err);
 int journal_sync(struct journal *j, struct error *err);

@@ -53,7 +53,7 @@ void overlay_move(struct overlay *o, const char *from, const char *to)
 	struct overlay_entry *e = table_get(&o->names, from);
 
 	if (e != NULL && e->kind == OVERLAY_GONE)
-		return; /* moved before: a replay */
+		return; /* its file was moved before: happens in a replay */
 	if (e != NULL) {
 		table_remove(&o->names, from);
 		entry_free(table_put(&o->names, to, e));
@@ -68,7 +68,7 @@ void overlay_done(struct overlay *o)
 	table_done(&o->names, entry_free);
 }
 
-/* What was to be moved has not reached its file: take its content along. */
+/* The content that a MOVE refers to is not in a file yet, so it moves along. */
 static void resolve_move(const char *name, void *value, void *arg)
 {
 	struct overlay_entry *e = value;
@@ -108,7 +108,7 @@ struct writing {
 	struct disk *disk;
 	const char *dir;
 	struct error *err;
-	char *folder; /* the last one made */
+	char *folder; /* the folder that was made last */
 	enum overlay_kind kind;
 	bool failed;
 };
@@ -132,7 +132,7 @@ static int move_file(struct writing *w, const char *from_name, const char *to)
 	auto_free char *from = xprintf("%s/%s", w->dir, from_name);
 
 	if (!w->disk->exists(w->disk, from))
-		return 0; /* done before a crash */
+		return 0; /* the move was done before a crash */
 	return w->disk->rename(w->disk, from, to, w->err);
 }
 
@@ -163,7 +163,8 @@ static void write_one(const char *name, void *value, void *arg)
 int overlay_write(const struct overlay *o, struct disk *disk, const char *dir,
 		  struct error *err)
 {
-	/* A name that was moved away counts as gone: moves come first. */
+	/* The old name of a moved file is noted as gone.  Moves must be made
+	 * before removals. */
 	static const enum overlay_kind order[] = {OVERLAY_MOVED, OVERLAY_FILE,
 						  OVERLAY_GONE};
 	struct writing w = {.disk = disk, .dir = dir, .err = err};

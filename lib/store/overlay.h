@@ -36,11 +36,12 @@ const struct overlay_entry *overlay_get(const struct overlay *o,
 					const char *name);
 void overlay_done(struct overlay *o);
 
-/* Put what `older` (which becomes empty) still has below the entries of o. */
+/* Put what `older` notes below the entries of o, which win; `older` becomes
+ * empty. */
 void overlay_merge(struct overlay *o, struct overlay *older);
 
-/* Block: make all changes in the files below dir; not synced.  Stops at the
- * first failure; may be repeated. */
+/* Make all changes in the files below dir, without a sync.  Stops at the first
+ * failure; may be repeated.  Blocks. */
 int overlay_write(const struct overlay *o, struct disk *disk, const char *dir,
 		  struct error *err);
 

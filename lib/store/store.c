@@ -64,7 +64,7 @@ static size_t count_for_record(const struct store *s)
 	return n;
 }
 
-/* Whether others than this node get something of the next n operations. */
+/* Whether any of the next n operations is for the other candidates. */
 static void note_shared(struct store *s, struct store_op *op, void *arg)
 {
 	(void)s;
@@ -81,8 +81,8 @@ static struct store_position next_position(const struct store *s)
 				       now->term == term ? now->number + 1 : 1};
 }
 
-/* The entry goes last, so that a copy that was cut off in the middle of the
- * record is no newer than what it has. */
+/* The position is the last entry of a record.  So a copy that was interrupted
+ * in the middle of a record does not claim to have it. */
 static void add_position(struct store *s, struct store_record *r)
 {
 	struct store_position next = next_position(s);
@@ -183,7 +183,8 @@ struct store_position store_position(const struct store *s)
 	return s->position;
 }
 
-/* Answer those that may fail; false if there were none. */
+/* Finish with an error the changes that may fail (may_fail); false if there
+ * were none. */
 static bool refuse_some(struct list *changes, const struct error *err)
 {
 	struct store_change *c, *tmp;
@@ -197,9 +198,9 @@ static bool refuse_some(struct list *changes, const struct error *err)
 	return any;
 }
 
-/* Wait until the record has a place in the journal; false when it has to be
- * built anew.  While the journal is full and the files cannot be written, what
- * may fail does, and the rest waits. */
+/* Wait until the record fits into the journal; false when the record has to be
+ * built anew.  While the journal is full and the files cannot be written,
+ * changes that may fail are refused and the others wait. */
 static bool make_room(struct store *s, const struct buf *record)
 {
 	const struct journal *j = &s->journal;
@@ -273,7 +274,8 @@ static WAITS int replicate(struct store *s, const struct store_record *record,
 	return s->config.replicate(s->config.arg, names, contents, r.n, err);
 }
 
-/* A record on its way to others while it is synced here. */
+/* A record that is being sent to the other candidates while it is synced
+ * here. */
 struct shipping {
 	struct store *store;
 	const struct store_record *record;
@@ -308,7 +310,7 @@ static void ship_begin(struct shipping *ship)
 	task_spawn("queue ship", ship_task, ship);
 }
 
-/* Wait until enough others have it. */
+/* Wait until the other candidates have it, as replicate() defines. */
 static WAITS int ship_end(struct shipping *ship)
 {
 	if (!ship->begun)
@@ -329,8 +331,8 @@ static void record_is_durable(struct store *s, struct store_record *record)
 	store_finish_written(s, record->n);
 }
 
-/* An operation that fits into no record goes into its file at once, together
- * with all before it. */
+/* An operation that fits into no record is written into its file at once,
+ * together with all operations before it. */
 static void commit_large(struct store *s, struct store_record *record)
 {
 	struct store_change *c =
@@ -357,14 +359,16 @@ static void commit_large(struct store *s, struct store_record *record)
 	cond_signal(&s->changed);
 	if (s->failed)
 		return;
-	/* The journal may hold older states of the file. */
+	/* The journal may hold older states of this file, which must not be
+	 * replayed. */
 	store_change_add(c, JOURNAL_CUT, "")->number = s->covered;
 	c->n_written++;
 }
 
-/* Durable here; what others get goes on its way as soon as it is written, as a
- * write that fails is refused and must be known nowhere.  *ret_written: a sync
- * has failed. */
+/* Make the record durable on this node.  The sending to others begins only
+ * after the write has succeeded: a record whose write fails is refused, so
+ * nobody else may know it.  *ret_written is set once the record may be in the
+ * file; if the function then fails, a sync has failed. */
 static WAITS int journal_record(struct store *s, struct shipping *ship,
 				bool *ret_written, struct error *err)
 {
@@ -415,7 +419,7 @@ static void commit_record(struct store *s, bool *last_failed)
 	}
 	*last_failed = true;
 	if (ship.begun)
-		ship_end(&ship); /* it uses what is on this stack */
+		ship_end(&ship); /* it uses this stack */
 }
 
 static void commit_task(void *arg)
