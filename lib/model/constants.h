@@ -11,14 +11,15 @@
 #define OS_API_VERSION 20
 #define EXPORT_VERSION 0
 
-/* A flag among the parameters of a hypervisor in the call node_info, and the
- * member of the answer that holds the node daemon's version then.  Not
- * Ganeti's: its master takes no member that it does not know, so it must be
- * asked for. */
+/* A flag among the hypervisor parameters of the call node_info.  It asks the
+ * node daemon for its version, which is then the member of this name in the
+ * answer.  Only our node daemons know it; Ganeti's master accepts no member in
+ * the answer that it does not know, so the version is sent only on request. */
 #define NODE_INFO_VERSION "gantry_version"
 
-/* While certificates are renewed, the digest that a candidate's will have
- * stands beside the one that it has, under its UUID with this at the end. */
+/* While certificates are renewed, the configuration has two digests for a
+ * candidate: the present one under its UUID, the next one under its UUID with
+ * this suffix. */
 #define CERT_NEW_SUFFIX "-new"
 
 #define AF_IPV4 2 /* primary_ip_family, as Linux numbers them */
@@ -28,7 +29,8 @@
 #define FIRST_DRBD_PORT 11000
 #define LAST_DRBD_PORT 14999
 
-/* Instances talk to their node over a NIC of this kind, at this address. */
+/* For instance communication: the link of the NIC over which an instance talks
+ * to its node, and the address of the node there. */
 #define COMMUNICATION_NIC_PREFIX "ganeti:communication:"
 #define COMMUNICATION_MAC_PREFIX "52:54:00"
 #define METADATA_ADDRESS "169.254.169.254"

@@ -154,12 +154,13 @@ static int draft_lists(struct draft *d, struct error *err)
 	return d->templates == NULL ? -1 : 0;
 }
 
-/* --- parameters --- */
+/* --- parameters, policy, states --- */
 
 typedef int update_fn(const char *name, const json_t *base,
 		      const json_t *changes, json_t **ret, struct error *err);
 
-/* all: {name: {...}}, changed in place by {name: {...}}. */
+/* Change the sets of parameters in all, {name: {...}}, by those in changes, of
+ * the same form. */
 static int update_all(json_t *all, const json_t *changes, update_fn *update,
 		      struct error *err)
 {
@@ -185,7 +186,8 @@ static int check_diskparams(const struct draft *d, struct error *err)
 	return params_check_disk(cluster, NULL, err);
 }
 
-/* Mirrors keep their metadata where volumes are, unless it is said. */
+/* Unless the request says otherwise, DRBD's metadata volumes lie in the
+ * cluster's volume group. */
 static void preset_metavg(json_t *diskparams, const char *group)
 {
 	if (group != NULL)
@@ -234,7 +236,8 @@ static int draft_states(struct draft *d, struct error *err)
 	return state_set_disk(d->states, d->init->disk_state, err);
 }
 
-/* What is recorded of each enabled hypervisor, with all five numbers. */
+/* The recorded resources of each enabled hypervisor, always with all five
+ * numbers. */
 static json_t *hv_state(const struct draft *d)
 {
 	json_t *states = json_object();
@@ -306,7 +309,7 @@ static void set_storage(json_t *c, const struct draft *d)
 {
 	const struct cluster_init *init = d->init;
 
-	/* Left out when not set, as Ganeti does. */
+	/* Members that are left out when they are not set, as Ganeti does. */
 	if (init->volume_group_name != NULL)
 		json_set_str(c, "volume_group_name", init->volume_group_name);
 	json_object_set_new(c, "reserved_lvs",

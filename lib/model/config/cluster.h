@@ -11,8 +11,9 @@
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 
-/* Zeroed and with the four names and addresses it is a valid request: NULL and
- * 0 stand for Ganeti's defaults, given in brackets.  All is borrowed. */
+/* Zeroed, with only the four required names and addresses filled in, it is a
+ * valid request: NULL and 0 mean Ganeti's defaults, which stand in brackets.
+ * All pointers are borrowed. */
 struct cluster_init {
 	const char *cluster_name;  /* required, a host name */
 	const char *master_name;   /* required, of the first node */
@@ -66,9 +67,9 @@ struct cluster_init {
 	bool maintain_node_health, prealloc_wipe_disks, enabled_user_shutdown;
 };
 
-/* The whole document, to be freed: cluster, the node group "default" and the
- * first node, which is master; serial 1, new UUIDs, times of now.  NULL with
- * ERR_PREREQ (or ERR_TYPE) where the request cannot be. */
+/* The whole document, to be freed: the cluster, the node group "default" and
+ * the first node, which is the master; serial number 1, new UUIDs, times of
+ * now.  NULL with ERR_PREREQ (or ERR_TYPE) when the request is not valid. */
 json_t *cluster_new_config(const struct cluster_init *init, struct error *err);
 
 #endif

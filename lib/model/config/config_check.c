@@ -14,7 +14,7 @@
 #include "lib/model/params/params_table.h"
 
 #define PORT_MAX 65535
-/* Seconds; the year 30000 is near. */
+/* A time in seconds; about the year 33658. */
 #define TIME_MAX 1e12
 /* A value in a sentence. */
 #define SHOWN_MAX 60
@@ -41,7 +41,8 @@ static void check(struct walk *w, const char *form, const json_t *value);
 
 /* --- the path --- */
 
-/* Go down to a member; how long the path was. */
+/* Append a member's name to the path; returns the length that the path had, to
+ * go back. */
 static size_t enter(struct walk *w, const char *key)
 {
 	size_t before = w->path.len;
@@ -80,7 +81,8 @@ static bool is_full(const struct walk *w)
 
 /* --- faults --- */
 
-/* What stands there, but no secret: texts and what is in lists may be one. */
+/* The value that stands there, for a message.  Texts and the members of lists
+ * are not shown, as they may be secrets. */
 static char *shown(const json_t *value)
 {
 	if (json_is_object(value))
@@ -134,7 +136,7 @@ static char *take_name(const char **form)
 	return name;
 }
 
-/* What is behind the form: '?', or what closes the one around it. */
+/* What ends a form: '?', or the closing bracket of the form around it. */
 static const char *form_end(const char *form)
 {
 	const char *end;
@@ -216,7 +218,7 @@ static const json_t *find(const struct walk *w, const char *container,
 	return json_object_get(json_object_get(w->top, container), uuid);
 }
 
-/* container: in which the keys must be; NULL: they may be any. */
+/* container: the member whose keys these must be; NULL: any keys. */
 static void check_map(struct walk *w, const char *container, const char *form,
 		      const json_t *value)
 {
@@ -239,7 +241,7 @@ static void check_map(struct walk *w, const char *container, const char *form,
 	}
 }
 
-/* An empty text is none, as null is. */
+/* An empty text counts as null. */
 static void check_reference(struct walk *w, const char *container,
 			    bool may_miss, const json_t *value)
 {
@@ -279,7 +281,7 @@ static void check_object(struct walk *w, const char *object,
 
 /* --- parameters --- */
 
-/* In old configurations a text may be null, which counts as none. */
+/* In old configurations a text may be null, which counts as not set. */
 static void check_param(struct walk *w, const struct param *p,
 			const json_t *value)
 {
@@ -335,7 +337,8 @@ static const struct param *disk_param(const char *template, const char *name)
 	return table == NULL ? NULL : params_table_find(table, name);
 }
 
-/* Parameters that nobody knows may be anything but more structure. */
+/* Parameters that the table does not know may be any value but a list or an
+ * object. */
 static void check_params(struct walk *w, find_param_fn *fn, const char *table,
 			 const json_t *value)
 {
@@ -425,7 +428,7 @@ static void check(struct walk *w, const char *form, const json_t *value)
 	}
 }
 
-/* The first of them is everybody's default. */
+/* The first of the enabled ones is the default for all instances. */
 static void check_hypervisors(struct walk *w)
 {
 	const json_t *list = json_object_get(json_object_get(w->top, "cluster"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether a configuration is what its objects must be: each member of the type
- * that config_fields.def has for it, and UUIDs that lead somewhere.  Damage
- * that is still JSON is found by it, wherever the text comes from. */
+/* Checks whether a configuration is valid: each member has the type that
+ * config_fields.def gives it, and each UUID leads to an object.  So damage is
+ * found that is still JSON, whatever has caused it. */
 #ifndef MODEL_CONFIG_CONFIG_CHECK_H
 #define MODEL_CONFIG_CONFIG_CHECK_H
 
@@ -12,7 +12,8 @@
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 
-/* Highest serial number: nobody counted so far, and there is a next one. */
+/* The highest valid serial number: no count reaches it, so there is always a
+ * next one. */
 #define CONFIG_NUMBER_MAX INT64_C(999999999999999)
 
 /* Add a sentence for each fault, at most max: "/instances/UUID/nics/0/mac: a

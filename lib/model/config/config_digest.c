@@ -45,7 +45,7 @@ static int64_t written_ns(struct disk *disk, const struct paths *paths)
 
 #define SERIAL_KEY "\"serial_no\""
 
-/* Behind the string that begins at `at`. */
+/* The position behind the string that begins at `at`. */
 static const char *skip_string(const char *at, const char *end)
 {
 	for (at++; at < end && *at != '"'; at++)
@@ -54,8 +54,8 @@ static const char *skip_string(const char *at, const char *end)
 	return at < end ? at + 1 : end;
 }
 
-/* The number behind a member's name, -1: it is something else.  Texts end with
- * a NUL that is not counted. */
+/* The number behind a member's name; -1 when something else stands there.
+ * Texts end with a NUL that is not counted. */
 static int64_t member_number(const char *at)
 {
 	uint64_t value;
@@ -110,7 +110,7 @@ int config_digest_note(struct disk *disk, const struct paths *paths,
 				  strlen(line), FILE_MODE, err);
 }
 
-/* A note that says nothing counts as none. */
+/* A note that cannot be read counts as missing. */
 static struct note read_note(struct disk *disk, const struct paths *paths)
 {
 	const char *file = path(paths, PATH_CONFIG_DIGEST), *rest;
@@ -149,8 +149,9 @@ enum config_origin config_digest_judge(struct disk *disk,
 	hash(text, len, digest);
 	if (strcmp(digest, n.digest) == 0)
 		return CONFIG_WHOLE;
-	/* A crash may have come before the note of what we wrote ourselves; the
-	 * clock of files is too coarse to be asked first. */
+	/* A crash may have come before we noted what we wrote ourselves: then
+	 * the serial number is higher.  The time is asked last, as the clock of
+	 * files is too coarse to be trusted alone. */
 	if (config_text_serial(text, len) > n.serial)
 		return CONFIG_NEWER;
 	if (n.written_ns != 0 && written_ns(disk, paths) == n.written_ns)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A note beside config.data, in a file of ours: digest, serial number and time
- * of what this node wrote there last.  It tells a file that is whole from one
- * that is not what was written, and that from one that somebody else wrote
- * since: Ganeti, or a person with an editor (doc/design/config.md). */
+ * of what this node wrote there last.  By it the daemon distinguishes three
+ * cases: the file is what this node wrote; the file is damaged; somebody else
+ * has written it since, such as Ganeti or a person with an editor
+ * (doc/design/config.md). */
 #ifndef MODEL_CONFIG_CONFIG_DIGEST_H
 #define MODEL_CONFIG_CONFIG_DIGEST_H
 
@@ -18,8 +19,9 @@ enum config_origin {
 	CONFIG_WHOLE,	/* just as it was written */
 	CONFIG_NEWER,	/* somebody has written a later serial since */
 	CONFIG_EDITED,	/* somebody has written another text under a serial
-			 * that was used before: by hand, or an old copy */
-	CONFIG_DAMAGED, /* nobody has written it, and it is another text */
+			 * number that was used before: with an editor, or an
+			 * old copy */
+	CONFIG_DAMAGED, /* damaged: another text, and nobody has written it */
 };
 
 /* Note that config.data now has this text; to be called when it is written and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shrinking and growing are one function, spread(), with another sign and
- * another measure of what each guest can contribute.  Shares are rounded down;
- * a second pass takes the rest from the first guests that have some. */
+/* Shrinking and growing are one function, spread(): only the sign and the
+ * measure of what each guest can contribute differ.  Shares are rounded down; a
+ * second pass takes the rest from the first guests that have some left. */
 #include "lib/model/config/room.h"
 
 /* How much of a change a guest can take part in. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How instances of a node share its memory while they run: who gives some up
- * when one more comes, and who gets some back when there is more.  Numbers
- * only, MiB. */
+/* Memory between the instances of a node while they run: which of them give
+ * some up when another one starts, and which get some back when memory becomes
+ * free.  Numbers only, in MiB. */
 #ifndef MODEL_CONFIG_ROOM_H
 #define MODEL_CONFIG_ROOM_H
 
@@ -10,19 +10,19 @@
 #include <stdint.h>
 
 struct room_guest {
-	int64_t size; /* what it has, changed by these functions */
-	int64_t min;  /* it never goes below, except by itself */
-	int64_t most; /* it never grows above */
-	bool chosen;  /* somebody chose its size: it shrinks last */
+	int64_t size; /* its present memory, changed by these functions */
+	int64_t min;  /* the functions never shrink it below this */
+	int64_t most; /* the functions never let it grow beyond this */
+	bool chosen;  /* an admin has chosen its size: it shrinks last */
 };
 
-/* Take `missing` from those that have more than their min, each in proportion
- * to what it has above; from chosen ones only what the others cannot give.
- * Returns what is missing still. */
+/* Take `missing` MiB from the guests that have more than their min, each in
+ * proportion to what it has above its min.  Guests with a chosen size give only
+ * what the others cannot.  Returns how much is still missing. */
 int64_t room_shrink(struct room_guest *guests, size_t n, int64_t missing);
 
-/* Give `room` to those that have less than their most, each in proportion to
- * what it lacks.  Returns what is left. */
+/* Give `room` MiB to the guests that have less than their most, each in
+ * proportion to what it lacks.  Returns what is left over. */
 int64_t room_grow(struct room_guest *guests, size_t n, int64_t room);
 
 #endif

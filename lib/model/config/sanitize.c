@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Each value whose path is in the table gets what its row says; all other texts
- * lose the names and addresses that the table has found elsewhere.  So the
- * tree is walked twice, as a name may be used before the object that has it. */
+/* Each value whose path is in the table is replaced as its row says.  In all
+ * other texts the names and addresses that the table has found are replaced.
+ * So the tree is walked twice, since a name may be used before the object that
+ * has it. */
 #include "lib/model/config/sanitize.h"
 
 #include <arpa/inet.h>
@@ -17,8 +18,8 @@
 
 #define HIDDEN "hidden"
 #define DOMAIN "example.com"
-/* Where addresses outside of the cluster's networks go: 198.18.0.0/15, which
- * is for measurements and is nobody's. */
+/* Addresses outside of the cluster's networks become addresses of
+ * 198.18.0.0/15, which is reserved for measurements and belongs to nobody. */
 #define OTHER_IPV4 0xc6120000u
 
 struct network {
@@ -32,7 +33,7 @@ struct work {
 	size_t n_networks;
 };
 
-/* --- what a value becomes; NULL: it stays --- */
+/* --- the new value of a value; NULL: it stays as it is --- */
 
 static char *nothing(struct work *w, const char *kind, const char *old)
 {
@@ -88,7 +89,7 @@ static char *rename_word(struct work *w, const char *kind, const char *old)
 	return remember(w, kind, old, xprintf("%s%zu", kind, next(w, kind)));
 }
 
-/* The allocators' own tags are about the cluster, not about anybody. */
+/* The allocators' own tags say something about the cluster and name nobody. */
 static char *rename_tag(struct work *w, const char *kind, const char *old)
 {
 	return str_starts(old, "htools:") ? NULL : rename_word(w, kind, old);
@@ -175,7 +176,7 @@ static bool read_network(const char *text, struct network *ret)
 	return true;
 }
 
-/* Each gets one of 10.0.0.0/8 of its size. */
+/* Each subnet gets a part of 10.0.0.0/8 that is as large. */
 static void find_networks(struct work *w, const json_t *config)
 {
 	const json_t *all = json_get(config, "networks");
@@ -197,8 +198,8 @@ static void find_networks(struct work *w, const json_t *config)
 
 /* --- in texts --- */
 
-/* A name with a dot or an address can be nothing else; others are ours only
- * where `names` says that one may stand. */
+/* A text with a dot in it that equals a name, or an address, is replaced
+ * anywhere; other names only where `names` says that a name may stand. */
 static const char *replacement(const struct work *w, const char *word,
 			       bool names)
 {
@@ -312,8 +313,8 @@ static const struct rule *find_rule(const struct work *w, const char *path)
 	return NULL;
 }
 
-/* A member that nobody would call so who meant something else; one that names
- * a file is none. */
+/* A member that nobody would call "password" for any other reason; a member
+ * that names a file is not one. */
 static bool is_secret(const char *path)
 {
 	static const char *const words[] = {"password", "passwd", "passphrase",

@@ -14,7 +14,7 @@
 #include "lib/model/kinds/hypervisor.h"
 #include "lib/model/params/params.h"
 
-/* Everything the values are made of, in the orders they need. */
+/* All that the values are made of, in the orders that they need. */
 struct source {
 	const json_t *config, *cluster, *nodes;
 	struct strv node_uuids; /* byte order */
@@ -87,7 +87,8 @@ static json_t *list_lines(const struct source *s, const char *key, bool sorted)
 	return json_from_strv(&list);
 }
 
-/* Names of the nodes in nice order for which offline is as asked; -1: all. */
+/* The names, in nice order, of the nodes that are offline (1) or not (0); -1:
+ * of all nodes. */
 static json_t *node_lines(const struct source *s, int offline)
 {
 	json_t *lines = json_array();
@@ -147,7 +148,7 @@ static json_t *ssh_port_lines(const struct source *s)
 	return lines;
 }
 
-/* A member of each candidate, in the order of the nodes' UUIDs. */
+/* One member of each candidate, in the order of the nodes' UUIDs. */
 static json_t *candidate_lines(const struct source *s, const char *key)
 {
 	json_t *lines = json_array();
@@ -286,7 +287,7 @@ static void set_others(json_t *values, const struct source *s)
 	json_object_set_new(values, "uid_pool", uid_pool_lines(s));
 }
 
-/* A configuration that was not made by us may have names with line ends. */
+/* A configuration that Gantry did not make may have names with line breaks. */
 static void keep_to_lines(json_t *values)
 {
 	const char *key;

@@ -13,10 +13,10 @@
 #include "lib/base/str.h"
 #include "lib/model/files/paths.h"
 
-/* What is read of a file: more than a node call brings. */
+/* At most so much of a file is read, in bytes; no node call brings more. */
 #define SSCONF_READ_MAX (64 * 1024 * 1024)
-/* A node daemon of Ganeti's refuses files that are longer, and with one of them
- * all of the call. */
+/* Ganeti's node daemon refuses a file that is longer, and with it the whole
+ * call. */
 #define SSCONF_GANETI_MAX (128 * 1024)
 
 /* All ssconf values of a configuration (the whole document as in config.data):
@@ -31,7 +31,7 @@ char *ssconf_text(const json_t *value);
  * freed; the names of these are added to ret_left_out. */
 json_t *ssconf_for_ganeti(const json_t *values, struct strv *ret_left_out);
 
-/* Is it one of the 34? */
+/* Whether key is one of the 34. */
 bool ssconf_is_key(const char *key);
 
 /* Read one value on this node, without the newline, to be freed; NULL when it

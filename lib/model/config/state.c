@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The numbers in force are built in layers: presets, cluster, group, node.  A
- * measured number is put on top only where no level has a chosen one.  A change
- * edits a copy of the member, which replaces the old one when all of it is
- * valid. */
+ * measured number goes on top only where no level has a chosen one.  A change
+ * edits a copy of the member, which replaces the old one when all of the change
+ * is valid. */
 #include "lib/model/config/state.h"
 
 #include <string.h>
@@ -17,7 +17,8 @@
 #define KEY_HV "hv_state_static"
 #define KEY_DISK "disk_state_static"
 
-/* Takes an entry away, so that the one of the group or cluster counts. */
+/* This value removes an entry, so that the one of the group or cluster is in
+ * force. */
 #define VALUE_DEFAULT "default"
 
 static const struct number {
@@ -41,11 +42,11 @@ static json_t *presets(const struct number *numbers)
 	return filled;
 }
 
-/* A measured number stands beside the chosen ones, under its name with this. */
+/* A measured number stands beside the chosen ones; its name has this suffix. */
 #define MEASURED "_measured"
 
-/* Numbers of ours that Ganeti's format has no place for, among those of the
- * cluster's hypervisors: no hypervisor has this name. */
+/* Numbers of ours for which Ganeti's format has no place.  They stand among the
+ * hypervisors of the cluster, under a name that no hypervisor has. */
 #define KEY_OWN "gantry"
 
 static void put_over(json_t *filled, const json_t *own)
@@ -58,7 +59,7 @@ static void put_over(json_t *filled, const json_t *own)
 			json_object_set(filled, number, value);
 }
 
-/* Of one level: the hypervisor's numbers, or (key2) those of a storage. */
+/* The numbers of one level for a hypervisor, or (with key2) for a storage. */
 static const json_t *own_numbers(const json_t *level, const char *member,
 				 const char *key, const char *key2)
 {
@@ -67,7 +68,7 @@ static const json_t *own_numbers(const json_t *level, const char *member,
 	return key2 == NULL ? own : json_get(own, key2);
 }
 
-/* Levels in the order in which they go before each other. */
+/* The levels, those that win first. */
 static bool is_chosen(const json_t *const levels[3], const char *member,
 		      const char *key, const char *key2, const char *number)
 {
@@ -216,8 +217,8 @@ json_t *state_fill_disk_all(const json_t *cluster, const json_t *group,
 
 /* --- what was measured --- */
 
-/* The member as an object that may be changed: objects of the configuration
- * share theirs. */
+/* The member as an object that may be changed, since objects of the
+ * configuration share theirs with older versions. */
 static json_t *own_member(json_t *object, const char *key)
 {
 	json_t *copy = json_overlay(json_get(object, key), NULL);
@@ -300,7 +301,7 @@ static int set_number(json_t *state, const char *what, const char *key,
 	return 0;
 }
 
-/* Numbers by name, on top of what there was. */
+/* Numbers by name: those that there were, changed by the new ones. */
 static int set_numbers(json_t *state, const char *what, const json_t *changes,
 		       const struct number *known, struct error *err)
 {
@@ -343,7 +344,7 @@ int state_set_hv(json_t *object, const json_t *changes, struct error *err)
 	return 0;
 }
 
-/* Those whose space nodes report and disks are counted on. */
+/* The storages whose space nodes report and on which disks are counted. */
 static bool is_storage(const char *type)
 {
 	for (size_t i = 0; i < STORAGE_COUNT; i++)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The state of record: what a node has, as the configuration knows it.
+/* Recorded resources (Ganeti's "state of record"): what a node has, as the
+ * configuration knows it.
  *
- * hv_state: {hypervisor: {mem_total, mem_node, mem_hv, cpu_total, cpu_node}},
- * disk_state: {storage: {name: {disk_total, disk_reserved, disk_overhead}}},
- * sizes in MiB.  Both stand, with "_static" behind, in cluster, groups and
- * nodes; the node's own numbers go before its group's, those before the
- * cluster's.  What was only measured of a node stands beside these as
- * "mem_node_measured" and counts where nobody chose a number on any level:
- * Ganeti's programs take any numbers here, and no other member that they do not
- * know.  Without a total nothing is recorded, and the nodes
- * themselves are asked (doc/design/resources.md). */
+ * hv_state is {hypervisor: {mem_total, mem_node, mem_hv, cpu_total, cpu_node}},
+ * disk_state {storage: {name: {disk_total, disk_reserved, disk_overhead}}},
+ * sizes in MiB.  Both are members, with "_static" at the end of the name, of
+ * the cluster, of groups and of nodes.  A node's numbers win over those of its
+ * group, and these over the cluster's.  A number that was only measured on a
+ * node stands beside these as "mem_node_measured", and counts where no level
+ * has a chosen one: Ganeti's programs accept any numbers here, but no other
+ * member that they do not know.  Where there is no total, nothing is recorded,
+ * and the node itself is asked (doc/design/resources.md). */
 #ifndef MODEL_CONFIG_STATE_H
 #define MODEL_CONFIG_STATE_H
 
@@ -28,15 +29,15 @@ json_t *state_fill_disk(const json_t *cluster, const json_t *group,
 			const json_t *node, const char *storage,
 			const char *name);
 
-/* The same of all hypervisors that anybody recorded something for, and of all
- * storages; to be freed. */
+/* The same for all hypervisors and all storages for which any level has
+ * recorded something; to be freed. */
 json_t *state_fill_hv_all(const json_t *cluster, const json_t *group,
 			  const json_t *node);
 json_t *state_fill_disk_all(const json_t *cluster, const json_t *group,
 			    const json_t *node);
 
-/* Whether somebody chose the number, on any level.  A cluster has all of them
- * from its beginning: there 0 means that nobody did. */
+/* Whether somebody chose this number, on any level.  The cluster has all
+ * numbers from the beginning, and 0 there means that nobody chose one. */
 bool state_hv_is_chosen(const json_t *cluster, const json_t *group,
 			const json_t *node, const char *hypervisor,
 			const char *number);
@@ -44,7 +45,7 @@ bool state_disk_is_chosen(const json_t *cluster, const json_t *group,
 			  const json_t *node, const char *storage,
 			  const char *name, const char *number);
 
-/* What was measured of a number before; NULL: nothing.  Borrowed. */
+/* The number that was measured last; NULL: none was.  Borrowed. */
 const json_t *state_hv_measured(const json_t *node, const char *hypervisor,
 				const char *number);
 const json_t *state_disk_measured(const json_t *node, const char *storage,
@@ -55,16 +56,17 @@ void state_measure_hv(json_t *node, const char *hypervisor, const char *number,
 void state_measure_disk(json_t *node, const char *storage, const char *name,
 			const char *number, int64_t value);
 
-/* Numbers of ours that the configuration has no other place for, kept in the
- * cluster's hv_state_static for the reason above: one by its name (missing
- * where it is not there), and changes of a cluster that is being edited. */
+/* Numbers of ours for which the configuration has no other place; they are kept
+ * in the cluster's hv_state_static.  Read one by its name (missing: the answer
+ * when it is not there), and change one in a cluster that is being edited. */
 int64_t state_own(const json_t *cluster, const char *key, int64_t missing);
 void state_set_own(json_t *cluster, const char *key, int64_t value);
 void state_forget_own(json_t *cluster, const char *key);
 
-/* Put changed numbers into an object that is being edited (cluster, group or
- * node); changes NULL or empty: nothing.  The number may be text, "default"
- * takes it away, also what was measured.  ERR_PREREQ names what is wrong. */
+/* Change the numbers of an object that is being edited (cluster, group or
+ * node).  changes NULL or empty: nothing changes.  A number may be given as
+ * text; "default" removes it, and also what was measured.  ERR_PREREQ names the
+ * wrong one. */
 int state_set_hv(json_t *object, const json_t *changes, struct error *err);
 int state_set_disk(json_t *object, const json_t *changes, struct error *err);
 

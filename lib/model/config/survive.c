@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tries the sets of lost nodes recursively and keeps the worst.  For each set
- * the lost instances are placed anew: mirrored ones first, as they have one
- * possible node, then the others by best fit.  Where sets are too many, the
- * nodes with least memory are never lost. */
+/* Tries the sets of lost nodes recursively and remembers the worst one.  For
+ * each set the instances of the lost nodes are placed anew: first the mirrored
+ * ones, as each has only one possible node, then the others by best fit.  When
+ * there are too many sets, the nodes with the least memory are never lost. */
 #include "lib/model/config/survive.h"
 
 #include <stdlib.h>
@@ -18,8 +18,8 @@ struct room {
 /* One search; the arrays are as long as the group's. */
 struct search {
 	const struct survive_group *g;
-	struct room *before; /* of each node with all its own instances */
-	struct room *room;   /* the same with those that came */
+	struct room *before; /* of each node: the memory of its own instances */
+	struct room *room;   /* the same, plus the instances placed on it */
 	size_t *order;	     /* instances, largest first */
 	size_t *candidates;  /* nodes to lose */
 	size_t n_candidates;
@@ -40,7 +40,8 @@ static bool fits(const struct search *s, size_t node,
 	       s->room[node].vcpus >= (double)inst->vcpus;
 }
 
-/* The node where least memory is left over; n_nodes if none. */
+/* The node that keeps the least memory if it takes the instance; n_nodes if
+ * none can take it. */
 static size_t best_fit(const struct search *s,
 		       const struct survive_instance *inst)
 {
@@ -61,7 +62,7 @@ static void put(struct search *s, size_t node,
 	s->room[node].vcpus -= (double)inst->vcpus;
 }
 
-/* True if it finds a place or has no claim to one. */
+/* True if the instance finds a node, or does not need one. */
 static bool restart(struct search *s, const struct survive_instance *inst,
 		    bool mirrored)
 {
@@ -82,7 +83,8 @@ static bool restart(struct search *s, const struct survive_instance *inst,
 	return true;
 }
 
-/* Those with one possible place first, then those that can choose. */
+/* First the instances that have one possible node, then those that can
+ * choose. */
 static size_t count_homeless(struct search *s)
 {
 	size_t n = 0;
@@ -114,7 +116,7 @@ static void try_set(struct search *s)
 	memcpy(worst->homeless, s->homeless, s->g->n_instances);
 }
 
-/* All sets of at most `left` more of the candidates from `from` on. */
+/* Try all sets of at most `left` more of the candidates from `from` on. */
 static void try_sets(struct search *s, size_t from, size_t left)
 {
 	try_set(s);
@@ -144,7 +146,8 @@ static int larger_first(const void *a, const void *b, void *arg)
 	return *(const size_t *)a < *(const size_t *)b ? -1 : 1;
 }
 
-/* A lost node takes its memory away, free or not; the larger, the worse. */
+/* A lost node takes all its memory with it, used or free; so the larger a node,
+ * the worse its loss. */
 static int more_memory_first(const void *a, const void *b, void *arg)
 {
 	const struct survive_node *all = arg;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Can a node group lose some of its nodes, and every instance that can be
+/* Can a node group lose some of its nodes, so that each instance that can be
  * started elsewhere still finds a place?
  *
- * Numbers in flat arrays, no names: for the master, which checks placements,
- * and for allocators, which choose them.  Instances whose storage all nodes
- * see go to any node, mirrored ones to their secondary; those with storage on
- * one node only, and mirrored ones that lose both, are not counted: no spare
- * capacity could bring them back.  Places are sought largest instance first,
- * best fit: what this finds exists, now and then it misses one. */
+ * Works on numbers in flat arrays, without names: for the master, which checks
+ * placements, and for allocators, which choose them.  Instances on storage that
+ * all nodes see can go to any node, mirrored ones to their secondary.
+ * Instances whose storage is lost (it is on one node only, or both nodes of the
+ * mirror are lost) do not count, since no spare capacity can bring them back.
+ * The largest instances are placed first, each by best fit: a placement that
+ * this finds is valid, but sometimes it misses one that exists. */
 #ifndef MODEL_CONFIG_SURVIVE_H
 #define MODEL_CONFIG_SURVIVE_H
 
@@ -15,21 +16,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Instances without a secondary: any node, or none. */
+/* The secondary of instances that have none: any node will do, or none can. */
 #define SURVIVE_ANYWHERE (SIZE_MAX - 1)
 #define SURVIVE_NOWHERE SIZE_MAX
 
 #define SURVIVE_LOSSES_MAX 16
 
-/* Sets of lost nodes that are tried.  Where there are more (two of 91 nodes,
- * three of 30), those of the nodes that carry and offer most. */
+/* At most so many sets of lost nodes are tried.  When there are more (two of 91
+ * nodes, three of 30), only the nodes with the most instances and memory are
+ * lost. */
 #define SURVIVE_SETS_MAX 4096
 
 struct survive_node {
 	int64_t memory; /* MiB for instances, guaranteed */
 	double vcpus;	/* virtual CPUs that the policy's ratio allows */
-	bool lost;	/* already: its instances need a place in any case */
-	bool closed;	/* takes no instance of others */
+	bool lost;	/* already: its instances need a place anyway */
+	bool closed;	/* it takes no instances of other nodes */
 };
 
 struct survive_instance {

@@ -88,7 +88,7 @@ int uid_pool_check(const json_t *pool, struct error *err)
 	return 0;
 }
 
-/* Where the range stands, -1: nowhere. */
+/* The index of the range in the pool; -1: it is not there. */
 static int find(const json_t *pool, const json_t *range)
 {
 	for (size_t i = 0; i < json_array_size(pool); i++)

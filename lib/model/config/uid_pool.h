@@ -9,19 +9,20 @@
 
 #include "lib/base/error.h"
 
-/* "1000-1009,2000": a list of ranges, to be freed; an empty text is an empty
- * pool.  NULL when it is none. */
+/* From text such as "1000-1009,2000": a list of ranges, to be freed; an empty
+ * text is an empty pool.  NULL with err when the text is not valid. */
 json_t *uid_pool_parse(const char *text, struct error *err);
 
 /* Each range as it is written: "1000-1009", "2000". */
 struct strv;
 void uid_pool_texts(const json_t *pool, struct strv *ret);
 
-/* Are these ranges of user ids? */
+/* 0 if these are valid ranges of user ids. */
 int uid_pool_check(const json_t *pool, struct error *err);
 
-/* Put ranges (NULL: none) into the pool, or take them out; they are added once
- * and removed as they were added. */
+/* Add ranges to the pool, or remove them (NULL: none).  A range that overlaps
+ * one in the pool cannot be added; only a whole range of the pool can be
+ * removed. */
 int uid_pool_add(json_t *pool, const json_t *ranges, struct error *err);
 int uid_pool_remove(json_t *pool, const json_t *ranges, struct error *err);
 

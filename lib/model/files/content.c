@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Short texts are sent plain, all others compressed with zlib and encoded in
- * base64.  Unpacking goes chunk by chunk, so that a small content that expands
- * beyond CONTENT_MAX is refused before it fills the memory. */
+/* Short texts are sent plain; all others are compressed with zlib and encoded
+ * in base64.  Unpacking goes chunk by chunk, so that a small content that
+ * expands beyond CONTENT_MAX is refused before it fills the memory. */
 #include "lib/model/files/content.h"
 
 #include <gnutls/gnutls.h>
@@ -16,12 +16,12 @@
 #define ENCODING_PLAIN 0
 #define ENCODING_ZLIB_BASE64 1
 #define CHUNK (64 * 1024)
-/* Shorter ones stay readable. */
+/* Texts that are shorter stay plain. */
 #define PACKED_MIN 512
 
 /* --- packing --- */
 
-/* The fastest level: configurations shrink to a tenth already. */
+/* The fastest level: it makes configurations ten times smaller already. */
 static unsigned char *deflate_all(const char *text, size_t len, uLongf *ret_len)
 {
 	unsigned char *packed;

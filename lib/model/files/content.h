@@ -9,7 +9,7 @@
 
 #include "lib/base/error.h"
 
-/* Unpacked; larger than any configuration that there is. */
+/* The largest unpacked content, in bytes; no configuration is larger. */
 #define CONTENT_MAX (256u * 1024 * 1024)
 
 /* As it travels, to be freed: packed where that is worth it, which also saves

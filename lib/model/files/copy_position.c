@@ -10,10 +10,12 @@
 #include "lib/json/json.h"
 #include "lib/model/files/term.h"
 
-/* Nobody counted so far; it fits into JSON, and there are numbers behind it. */
+/* The highest valid number: no count reaches it, JSON can hold it, and there is
+ * always a next one. */
 #define NUMBER_MAX TERM_MAX
 
-/* How many of at most n numbers with a space between them there are. */
+/* Read at most n numbers with a space between them; returns how many there
+ * are. */
 static size_t read_numbers(const char *text, uint64_t *numbers, size_t n)
 {
 	size_t i = 0;

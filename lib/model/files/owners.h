@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* To whom files belong: as Debian's Ganeti has it, on master and candidates
- * alike, where its users are there. */
+/* The owners of files: the same as on Debian's Ganeti, on the master and on
+ * candidates, if the machine has Ganeti's users. */
 #ifndef MODEL_FILES_OWNERS_H
 #define MODEL_FILES_OWNERS_H
 
 #include "lib/model/files/paths.h"
 
-/* From now on the real disk gives configuration and queue of these paths to
- * Ganeti's users, if we may and they are there.  At start; paths must live. */
+/* From now on the real disk gives the configuration and the queue below these
+ * paths to Ganeti's users, if this process may do so and the users exist.  Call
+ * it at start; paths must stay valid. */
 void owners_begin(const struct paths *paths);
 
 #endif

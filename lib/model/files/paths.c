@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where things are on a node: the fixed layout of paths.def with the node's
- * root in front.  It builds strings and reads the environment; it does not
- * look at the file system. */
+/* Where things are on a node: the fixed layout of paths.def, with the node's
+ * root in front.  This module only builds strings and reads the environment; it
+ * does not look at the file system. */
 #include "lib/model/files/paths.h"
 
 #include <netdb.h>
@@ -20,8 +20,8 @@
 #define NODED_PORT 1811
 #define HOSTNAME_MAX 256
 
-/* How Ganeti marks paths whose root was taken off, so that nobody opens them
- * by accident. */
+/* Ganeti's mark for a path whose root was taken off, so that nobody opens it by
+ * accident. */
 #define EXTSTORAGE_SEARCH_PATH                                                 \
 	"/srv/ganeti/extstorage:/usr/local/lib/ganeti/extstorage:"             \
 	"/usr/lib/ganeti/extstorage:/usr/share/ganeti/extstorage"

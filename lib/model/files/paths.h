@@ -40,8 +40,9 @@ static inline const char *path(const struct paths *p, enum path_id id)
 	return p->items[id];
 }
 
-/* The certificates that the daemons of the cluster may show: the cluster's own,
- * and while it is renewed the old and the new one; borrowed. */
+/* The file with the certificates that the cluster's daemons may show: the
+ * cluster's own one, and during its renewal both the old and the new one.
+ * Borrowed. */
 const char *paths_trusted(const struct paths *p);
 
 /* path() without any root, as it travels; a literal. */
@@ -61,7 +62,7 @@ char *paths_ssconf(const struct paths *p, const char *key);
  * configure time), in the order of search. */
 void paths_os_search(const struct paths *p, struct strv *ret);
 void paths_iallocator_search(const struct paths *p, struct strv *ret);
-/* The same for providers of external storage, where Debian has them. */
+/* The same for providers of external storage: the folders that Debian uses. */
 void paths_extstorage_search(const struct paths *p, struct strv *ret);
 
 /* Normalised absolute path without "..", "." and empty parts? */
@@ -70,8 +71,8 @@ bool paths_is_normal(const char *path);
 /* Is p the folder itself or below it (both normal)? */
 bool paths_is_below(const char *path, const char *folder);
 
-/* The address and port noded listens on: the node's primary IP from ssconf
- * is the caller's business; the port is 1811 unless GANETI_NODED_PORT. */
+/* The port of the node daemons: 1811, or GANETI_NODED_PORT.  (The address is
+ * the node's primary IP, which the caller has to find.) */
 int paths_noded_port(void);
 
 #endif

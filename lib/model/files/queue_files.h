@@ -7,19 +7,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* No job has a higher id: what has more digits than that is no number that a
- * queue counted up to, and readers of JSON hold all up to it exactly. */
+/* The highest job id.  A queue never counts up to it, so a longer number is
+ * damage; and all readers of JSON hold the ids up to it exactly. */
 #define JOB_ID_MAX UINT64_C(999999999999999)
 
 /* Whether it is the name of a job's file ("job-17"), and the id of the job. */
 bool queue_file_job_id(const char *name, uint64_t *ret_id);
-/* "job-" and digits, but not the name of a job. */
+/* "job-" and digits, but not a valid name of a job. */
 bool queue_file_is_bad_job(const char *name);
-/* What the file "serial" says, false when that is no id. */
+/* Read the text of the file "serial"; false when it is not a valid id. */
 bool queue_serial_read(const char *text, uint64_t *ret_id);
 
-/* A job, "archive/0/job-17", or one of the small files ("serial", "drain", ...)
- * that candidates have, too. */
+/* Whether it is a job, "archive/0/job-17", or one of the small files ("serial",
+ * "drain", ...) that candidates have, too. */
 bool queue_file_is_known(const char *name);
 
 #endif

@@ -15,8 +15,8 @@ struct secret_file {
 	mode_t mode;
 	const char *name; /* without its folder */
 	bool optional;	  /* not every cluster has it */
-	/* gnt-cluster renew-crypto gives a new one to all nodes, and
-	 * redist-conf gives what there is (and known_hosts). */
+	/* shared: gnt-cluster renew-crypto gives all nodes a new one, and
+	 * redist-conf (known_hosts as well) the present one. */
 	bool shared;
 };
 

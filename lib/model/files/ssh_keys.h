@@ -24,15 +24,16 @@
 /* "rsa", "dsa", "ecdsa", "ed25519", the last with NULL behind it. */
 extern const char *const ssh_keys_types[];
 
-/* Which of these a key of that identity is; NULL: none. */
+/* The type of a key with that identity; NULL: none of these types. */
 const char *ssh_keys_type_of(const char *id);
 
-/* Check the type and the number of bits; 0 becomes what Ganeti takes.
- * ERR_PREREQ names what is possible. */
+/* Check the type and the number of bits; bits of 0 become Ganeti's default.
+ * ERR_PREREQ says what is possible. */
 int ssh_keys_check_size(const char *type, int64_t *bits, struct error *err);
 
-/* The identity of the key in a line (of len bytes, with or without its end), to
- * be freed; NULL when it holds no key, or one with options in front. */
+/* The identity of the key in a line (of len bytes, with or without its line
+ * end), to be freed; NULL when the line has no key, or options before the
+ * key. */
 char *ssh_keys_id(const char *line, size_t len);
 
 /* Whether the comment of the line ends with our mark. */
@@ -41,11 +42,12 @@ bool ssh_keys_marked(const char *line, size_t len);
 /* The line that stands for the key of a node, to be freed. */
 char *ssh_keys_line(const char *id, const char *node_name);
 
-/* Which lines of authorized_keys are the cluster's. */
+/* What to change about the cluster's lines in authorized_keys. */
 struct ssh_keys_change {
-	const struct strv *authorized; /* lines that shall be there */
-	const struct strv *withdrawn;  /* identities that shall not */
-	/* Marked lines of other keys are forgotten ones, and go away. */
+	const struct strv *authorized; /* lines that have to be there */
+	const struct strv *withdrawn;  /* identities that must not be there */
+	/* Also remove marked lines with other keys: nobody removed them in
+	 * time. */
 	bool complete;
 };
 
@@ -54,15 +56,15 @@ struct ssh_keys_change {
 char *ssh_keys_authorize(const char *text,
 			 const struct ssh_keys_change *change);
 
-/* ganeti_pub_keys, "<node uuid> <line>": {uuid: [line, ...]}; what cannot be
- * read is left out.  And back, to be freed. */
+/* Read ganeti_pub_keys, lines of "<node uuid> <line>", as {uuid: [line, ...]};
+ * lines that cannot be read are left out.  And write it.  To be freed. */
 json_t *ssh_keys_read_public(const char *text);
 char *ssh_keys_public_text(const json_t *keys);
 
 /* known_hosts with the keys of all nodes under the cluster's name, to be freed.
- * hosts: {node name: [identity, ...]} of those that have told theirs; of the
- * other nodes in `names` the lines in `old` stay, as do those that belong to
- * no node in particular: Ganeti's, which all nodes share. */
+ * hosts is {node name: [identity, ...]} of the nodes that have told their keys.
+ * For the other nodes in `names` the lines in `old` stay, and so do lines of no
+ * particular node, such as Ganeti's, whose nodes share one key. */
 char *ssh_keys_known_hosts(const char *old, const char *cluster_name,
 			   const json_t *hosts, const struct strv *names);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The promise is a JSON object, the term of the configuration two numbers on a
- * line.  They treat damage differently: a promise that cannot be read is an
- * error, as it guards against two masters; a configuration's term then counts
- * as unknown. */
+/* The promise is a JSON object; the term of the configuration is a line with
+ * two numbers.  Damage is treated differently: a promise that cannot be read is
+ * an error, since it guards against two masters; a term of the configuration
+ * that cannot be read counts as unknown. */
 #include "lib/model/files/term.h"
 
 #include <inttypes.h>
@@ -83,7 +83,8 @@ int config_term_load(struct disk *disk, const struct paths *paths,
 	text = disk->read(disk, file, FILE_MAX, &len, err);
 	if (text == NULL)
 		return -1;
-	/* What cannot be read says nothing: the configuration counts as old. */
+	/* A file that cannot be read counts as missing: the configuration then
+	 * counts as old. */
 	if (str_to_number(text, TERM_MAX, &term, &rest) && *rest == ' ' &&
 	    str_to_number(rest + 1, INT64_MAX, &serial, &rest))
 		*ret = (struct config_term){.term = term,

@@ -11,14 +11,14 @@
 #include "lib/base/mem.h"
 #include "lib/model/files/paths.h"
 
-/* No higher one was ever reached by counting; what a file or a node says beyond
- * it is damage. */
+/* The highest valid term.  No count reaches it, so a higher one in a file or
+ * from a node is damage. */
 #define TERM_MAX UINT64_C(999999999999999)
 
-/* A promise: no caller with a lower term is served. */
+/* A promise of this node: it serves no caller with a lower term. */
 struct term {
-	uint64_t number; /* 0: none was ever given */
-	char *master;	 /* whom it was given; "" when not known; owned */
+	uint64_t number; /* 0: this node has promised nothing yet */
+	char *master;	 /* to which master; "" if unknown; owned */
 };
 
 /* Free what it holds, not the struct itself. */
@@ -33,7 +33,8 @@ int term_load(struct disk *disk, const struct paths *paths, struct term *ret,
 int term_save(struct disk *disk, const struct paths *paths,
 	      const struct term *t, struct error *err);
 
-/* The configuration from this serial on was written under this term. */
+/* The term under which the configuration was written, from this serial number
+ * on. */
 struct config_term {
 	uint64_t term;
 	int64_t serial;
@@ -45,7 +46,7 @@ int config_term_load(struct disk *disk, const struct paths *paths,
 int config_term_save(struct disk *disk, const struct paths *paths,
 		     const struct config_term *t, struct error *err);
 
-/* The term of a config.data with this serial: 0 when it is not known. */
+/* The term of a config.data with this serial number; 0: unknown. */
 uint64_t config_term_of(const struct config_term *t, int64_t serial);
 
 #endif

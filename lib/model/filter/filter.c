@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Compile and evaluate the query language.
  *
- * Evaluation knows three values: true, false, and unknown, which stands for a
- * field whose data may still come.  A row passes unless it is false; so a
- * filter may run before live data is there and drops only rows that no data
- * could save. When no more data comes, what is asked of a field without is
- * true.
+ * Evaluation knows three values: true, false, and unknown; the last stands for
+ * a field whose data may still come.  A row passes unless it is false; so a
+ * filter can run before live data is there and drops only rows that no data
+ * could save.  Once no more data comes, a comparison with a field without data
+ * is true.
  *
- * Each operator evaluated is a step, and so is each of a regular expression
- * (filter_regex.h); the steps of a filter are limited. */
+ * Each operator that is evaluated counts as a step, and so does each step of a
+ * regular expression (filter_regex.h); the number of steps is limited. */
 #include "lib/model/filter/filter.h"
 
 #include <assert.h>
@@ -19,10 +19,10 @@
 #include "lib/json/json.h"
 #include "lib/model/filter/filter_regex.h"
 
-/* More than any kind of object has. */
+/* More than the number of fields of any kind of object. */
 #define FIELDS_MAX 1000
 
-/* Two for each of as many names as there may be jobs. */
+/* Two operators for each of as many names as there may be jobs. */
 #define OPERATORS_MAX 250000
 
 enum tri { NO, YES, UNKNOWN };
@@ -58,7 +58,7 @@ struct evaluation {
 	const json_t *(*get)(void *arg, const char *field);
 	void *arg;
 	struct error *err;
-	bool later; /* what has no data may still get it */
+	bool later; /* fields without data may still get it */
 	bool failed;
 };
 
@@ -233,7 +233,7 @@ static enum tri eval_not(const struct node *n, struct evaluation *e)
 static enum tri misfit(const struct node *n, struct evaluation *e,
 		       const char *what)
 {
-	/* Ganeti finds no words of its own for what is no list. */
+	/* Not a list: Ganeti has no message of its own for this case. */
 	error_set(e->err,
 		  strcmp(n->op->name, "=[]") == 0 ? ERR_SYSTEM : ERR_PARAMETER,
 		  NULL,
@@ -290,7 +290,7 @@ static enum tri compare(const struct node *n, struct evaluation *e,
 			      : "its values cannot be compared with a number");
 }
 
-/* The whole name, or its beginning up to a dot. */
+/* Whether the text is the name, or its beginning up to a dot. */
 static bool same_host(const char *have, const char *asked)
 {
 	size_t len = strlen(asked);
@@ -427,7 +427,7 @@ static int compile_node(struct compiler *c, const json_t *value, struct node *n,
 	return n->op->compile(c, value, n, err);
 }
 
-/* As many operators as a list on the command line has names. */
+/* A list on the command line may have as many names, each an operator. */
 #define SMALL_MAX 64
 
 static bool is_small(const json_t *value, size_t *left)
@@ -565,7 +565,7 @@ static bool add_name(const json_t *value, const char *field, struct strv *names)
 	else if (json_is_integer(asked) && strcmp(field, "id") == 0)
 		strv_addf(names, "%lld", (long long)json_integer_value(asked));
 	else
-		return false; /* a number is nobody's name */
+		return false; /* a number is not a name */
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PCRE2 counts only backtracking, and has no way to ask for the number.  So
- * patterns are compiled with a callout in front of each item, which counts
- * every step of a match and can end it. */
+/* PCRE2's own limit counts only backtracking, and the count cannot be read.  So
+ * patterns are compiled with a callout before each item, which counts every
+ * step of a match and can end it. */
 #include "lib/model/filter/filter_regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -18,7 +18,7 @@ struct regexes {
 	size_t code; /* bytes */
 };
 
-/* The work of one match. */
+/* What one match has used. */
 struct steps {
 	uint64_t done, most;
 };

@@ -10,18 +10,19 @@
 
 #include "lib/base/error.h"
 
-/* Longer patterns are no honest ones. */
+/* The longest pattern, in bytes; nobody needs a longer one. */
 #define REGEX_MAX 4096
 
-/* All patterns of a filter, compiled: a thousand long ones. */
+/* All compiled patterns of a filter together, in bytes: about a thousand long
+ * ones. */
 #define REGEX_CODE_MAX (4u * 1024 * 1024)
 
-/* A match that needs more steps is given up (a step takes 20 to 50 ns); names
- * and states need some hundred. */
+/* A match with more steps is given up.  A step takes 20 to 50 ns; matching a
+ * name or a state takes some hundred. */
 #define REGEX_STEPS 20000
 
 struct regex;	/* one pattern */
-struct regexes; /* what those of a filter share */
+struct regexes; /* what the patterns of a filter share */
 
 /* What the patterns of one filter share. */
 struct regexes *regexes_create(void);
@@ -33,8 +34,9 @@ struct regex *regex_compile(struct regexes *r, const json_t *pattern,
 			    struct error *err);
 void regex_free(struct regex *x);
 
-/* Whether it matches a part of the text: 1, 0, -1 when that takes more than
- * `most` (or REGEX_STEPS) steps.  Adds the steps to *steps. */
+/* Whether the pattern matches a part of the text: 1, 0, or -1 when that takes
+ * more than `most` (at most REGEX_STEPS) steps.  The steps are added to
+ * *steps. */
 int regex_match(const struct regexes *r, const struct regex *x,
 		const json_t *text, uint64_t most, uint64_t *steps);
 

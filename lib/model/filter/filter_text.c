@@ -87,8 +87,8 @@ static char *take_field(struct parser *p)
 
 /* --- values --- */
 
-/* The text between quotes as it stands: a backslash keeps the next character
- * from ending it, and so does a second quote, and both stay. */
+/* The text between quotes, unchanged.  A backslash or a second quote keeps the
+ * next character from ending the text; both stay in it. */
 static json_t *take_string(struct parser *p)
 {
 	char quote = *p->at;
@@ -143,9 +143,9 @@ static void add_escaped(struct buf *ret, char c)
 	buf_addc(ret, special == NULL ? c : to[special - from]);
 }
 
-/* The pattern up to the delimiter.  A backslash is taken away, also before what
- * is no delimiter, as in Ganeti: for the one of a class of characters it takes
- * two. */
+/* The pattern up to the delimiter.  A backslash is removed, even before a
+ * character that is no delimiter, as in Ganeti; so a class such as \\d has to
+ * be written with two. */
 static bool take_pattern(struct parser *p, char delimiter, struct buf *ret)
 {
 	while (*p->at != delimiter) {
@@ -186,8 +186,8 @@ static json_t *take_regex(struct parser *p)
 	return json_sprintf("(?%s)%s", flags.data, text);
 }
 
-/* A regular expression for a name with * and ?, which stop at dots; the rest
- * of a full host name may follow. */
+/* The regular expression for a name with * and ?, which do not match dots; the
+ * rest of a full host name may follow. */
 static char *glob_regex(const char *glob)
 {
 	struct buf b = {0};
@@ -294,7 +294,7 @@ static json_t *parse_test(struct parser *p)
 
 /* --- combinations --- */
 
-/* Whether an operand begins here, so that the "not" before it is none. */
+/* Whether an operand begins here, so that the "not" before it belongs to it. */
 static bool operand_follows(struct parser *p)
 {
 	skip_space(p);
@@ -311,7 +311,7 @@ static bool at_word(struct parser *p, const char *word)
 	return is;
 }
 
-/* The operator; the word may also be a field that stands alone. */
+/* The operator; a word may also be a field that stands alone. */
 static bool take_not(struct parser *p)
 {
 	const char *start = p->at;
@@ -351,7 +351,7 @@ static json_t *parse_not(struct parser *p)
 	return filter;
 }
 
-/* Operands joined by a word; one alone is itself. */
+/* Operands joined by this word; a single operand stays as it is. */
 static json_t *parse_joined(struct parser *p, const char *word, const char *op,
 			    json_t *(*parse)(struct parser *p))
 {
@@ -378,7 +378,7 @@ static json_t *parse_or(struct parser *p)
 	return parse_joined(p, "or", "|", parse_and);
 }
 
-/* Which fields there are, the master knows. */
+/* Only the master knows which fields exist. */
 static bool any_field(void *arg, const char *field, enum filter_kind *ret_kind)
 {
 	(void)arg;
@@ -387,8 +387,8 @@ static bool any_field(void *arg, const char *field, enum filter_kind *ret_kind)
 	return true;
 }
 
-/* A wrong regular expression is found here: the master would not know of which
- * text it was a part. */
+/* Invalid regular expressions are reported here, since the master could not
+ * tell from which text they came. */
 static json_t *checked(json_t *filter STEALS, const char *text,
 		       struct error *err)
 {

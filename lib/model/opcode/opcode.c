@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opcodes: the table of opcodes.def, and what walks it.  Here are the checks
- * of form; whether the objects exist is the logical unit's business. */
+/* The table of opcodes.def, and the functions that walk it.  The checks here
+ * are of form only; whether the objects exist is for the logical unit to
+ * check. */
 #include "lib/model/opcode/opcode.h"
 
 #include <assert.h>
@@ -75,7 +76,7 @@ static const struct op_class *const classes[] = {
 #undef OPCODE
 	NULL};
 
-/* Every opcode has these, after its own. */
+/* The parameters of every opcode; they stand after its own ones. */
 static const struct op_param common_params[] = {
 	{"dry_run", TYPE_tri, OPTIONAL, &op_rule_ANY, "null", 0},
 	{"debug_level", TYPE_number, OPTIONAL, &op_rule_NONNEG, "null", 0},
@@ -84,7 +85,7 @@ static const struct op_param common_params[] = {
 	{"comment", TYPE_string, OPTIONAL, &op_rule_ANY, "null", 0},
 	{"reason", TYPE_json, OPTIONAL, &op_rule_REASON, "[]", 0},
 	{"lock_timeout", TYPE_number, ADDED, &op_rule_NONNEG, "0",
-	 0}, /* ours */
+	 0}, /* not Ganeti's */
 	{NULL},
 };
 
@@ -121,8 +122,8 @@ static bool is_whole(double value)
 	return fabs(value) < 9e15 && trunc(value) == value;
 }
 
-/* The value in the form in which jobs have it, where 60.0 is 60; NULL when it
- * is of another type. */
+/* The value in the form in which jobs store it (60.0 becomes 60); NULL when it
+ * has the wrong type. */
 static json_t *convert(enum param_type type, const json_t *value)
 {
 	switch (type) {
@@ -149,7 +150,7 @@ static json_t *convert(enum param_type type, const json_t *value)
 	return NULL;
 }
 
-/* Structures are not shown: they may hold secrets. */
+/* Lists and objects are not shown in messages, as they may hold secrets. */
 static char *shown_value(const json_t *value)
 {
 	auto_free char *text = NULL;
@@ -166,8 +167,9 @@ static char *shown_value(const json_t *value)
 		       strlen(text));
 }
 
-/* The first word that a list of names should not have, to be freed; NULL where
- * it is no such list.  What other lists hold may be a secret. */
+/* The first word that this list of names must not have, to be freed; NULL where
+ * it is not such a list.  Members of other lists are not shown, as they may be
+ * secrets. */
 static char *misfit_of(const struct op_rule *rule, const json_t *list)
 {
 	const bool of_names = rule == &op_rule_LIST_HYPERVISOR ||
@@ -359,7 +361,8 @@ void op_parse(const struct op_class *class, const json_t *value, void *op)
 		const json_t *own = json_object_get(value, p->name);
 		auto_json json_t *def = NULL;
 
-		/* Left out: added by 3.1, and never a structure. */
+		/* A parameter that was left out: added by 3.1, and never a list
+		 * or an object. */
 		if (own == NULL && p->type != TYPE_json &&
 		    p->type != TYPE_string)
 			own = def = default_value(p);
@@ -382,8 +385,8 @@ void op_parse_common(const json_t *value, struct op_common *ret)
 
 /* --- the summary --- */
 
-/* As Haskell shows a Double: the fewest digits that mean it, d.d from 0.1 up to
- * 10^7, else d.de<exponent>. */
+/* A number as Haskell shows a Double: with the fewest digits that read back as
+ * the same number, d.d from 0.1 up to 10^7, else d.de<exponent>. */
 static char *double_text(double value)
 {
 	char digits[40];

@@ -97,17 +97,17 @@ json_t *op_check(const json_t *value, struct error *err);
 void op_parse(const struct op_class *class, const json_t *value, void *op);
 void op_parse_common(const json_t *value, struct op_common *ret);
 
-/* For clients: an opcode with defaults everywhere; set what is not default
- * with the json_set functions and send it.  To be freed. */
+/* For clients: an opcode with the default of each parameter; set others with
+ * the json_set functions before sending it.  To be freed. */
 json_t *op_new(const struct op_class *class);
 
-/* Whether it has this parameter, besides those that all opcodes have. */
+/* Whether it has this parameter; those that all opcodes have do not count. */
 bool op_has_param(const struct op_class *class, const char *name);
 
 /* "INSTANCE_CREATE(web1.example.com)", "TEST_DELAY(1.0e-2)"; to be freed. */
 char *op_summary(const json_t *value);
 
-/* Each class, for tables over all of them; NULL ends. */
+/* The classes of all opcodes; NULL ends the array. */
 const struct op_class *const *op_classes(void);
 
 #endif

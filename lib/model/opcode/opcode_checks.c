@@ -76,7 +76,8 @@ static bool is_nonempty(const json_t *value)
 	return json_is_string(value) && json_string_length(value) > 0;
 }
 
-/* These come into lines of files, ssconf's among them. */
+/* These texts get into lines of files, such as ssconf's, so they must not
+ * contain a line break. */
 static bool is_line(const json_t *value)
 {
 	return json_is_string(value) &&
@@ -318,8 +319,8 @@ static bool is_list_recreate(const json_t *value)
 	return list_of(value, is_recreate);
 }
 
-/* [action, index or name, {parameters}], or as it was before 2.7
- * [action or index, {parameters}]. */
+/* [action, index or name, {parameters}]; the form before Ganeti 2.7 was [action
+ * or index, {parameters}]. */
 static bool is_change(const json_t *value)
 {
 	const json_t *first = json_array_get(value, 0);
@@ -348,8 +349,8 @@ static bool is_priority(const json_t *value)
 	return json_is_integer(value) && (n == -10 || n == 0 || n == 10);
 }
 
-/* A job's number (also as text), or a negative one that counts back from the
- * job itself within the same submission. */
+/* A job's id (as a number or text), or a negative number that counts back from
+ * this job among the jobs of the same submission. */
 static bool is_job(const json_t *value)
 {
 	int64_t n;

@@ -7,8 +7,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* A list of words, or a predicate (neither: any value of the type), and how to
- * say what is expected. */
+/* How a value is checked: by a list of words, or by a predicate (neither: any
+ * value of the type is good); and a text that says what is expected. */
 struct op_rule {
 	const char *const *words;
 	bool (*ok)(const json_t *value);

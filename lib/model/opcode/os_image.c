@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Checks only the form of an image: it begins with '/' or with a known URL
  * scheme.  Whether it exists is for its node to find out.  User and password of
- * a URL are what stands between "://" and the last '@' before the path. */
+ * a URL stand between "://" and the last '@' before the path. */
 #include "lib/model/opcode/os_image.h"
 
 #include <string.h>

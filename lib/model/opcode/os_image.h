@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The OS parameter os-image: what is put on an instance's first disk when it is
- * installed, a path on its node or a URL. */
+/* The OS parameter os-image: what is written onto an instance's first disk when
+ * it is installed, a path on its node or a URL. */
 #ifndef MODEL_OPCODE_OS_IMAGE_H
 #define MODEL_OPCODE_OS_IMAGE_H
 
@@ -9,27 +9,27 @@
 
 #include "lib/base/error.h"
 
-/* The schemes of URLs, as libcurl has them. */
+/* The schemes of URLs that are accepted, in libcurl's names. */
 #define OS_IMAGE_SCHEMES "http,https,ftp,ftps"
 
-/* The image among an instance's own parameters; NULL: none. */
+/* The image among the instance's own OS parameters, borrowed; NULL: none. */
 const char *os_image_of(const json_t *osparams);
 
-/* Whether it is fetched over the network, rather than read from a path. */
+/* Whether the image is fetched from a URL; otherwise it is a path. */
 bool os_image_is_url(const char *image);
 
-/* Without what a URL says of a user and a password; to be freed. */
+/* The image for messages: a URL without user and password; to be freed. */
 char *os_image_shown(const char *image);
 
 /* ERR_PREREQ when it is neither an absolute path nor a URL. */
 int os_image_check(const char *image, struct error *err);
 
-/* The image among parameters that are given: *ret is NULL without one; it is
- * checked. */
+/* The image among OS parameters, checked: *ret is borrowed, NULL when there is
+ * none. */
 int os_image_read(const json_t *osparams, const char **ret, struct error *err);
 
-/* The name of the transfer that puts an image onto the disk (impexp_status and
- * impexp_cleanup know it); to be freed. */
+/* The name of the transfer that writes the image onto the disk, as the node
+ * calls impexp_status and impexp_cleanup know it; to be freed. */
 char *os_image_transfer(const char *disk_uuid);
 
 #endif

@@ -29,27 +29,27 @@ json_t *params_fill_nd(const json_t *cluster, const json_t *group,
 		       const json_t *node);
 json_t *params_fill_disk(const json_t *cluster, const json_t *group,
 			 const char *template);
-/* A disk of the configuration as its node gets it: with the parameters of each
- * device, from those that its template has in the cluster and the group; what
- * the disk has itself counts more. */
+/* A disk of the configuration as the node daemon gets it, with the parameters
+ * of each device.  They come from the template's parameters in the cluster and
+ * the group; those of the disk itself win. */
 json_t *params_device(const json_t *cluster, const json_t *group,
 		      const json_t *disk);
 json_t *params_fill_ipolicy(const json_t *cluster, const json_t *group);
 /* The public parameters of an OS ("name" or "name+variant"): those of the name,
- * of the variant, and custom ones. */
+ * below those of the variant, below custom. */
 json_t *params_fill_os(const json_t *cluster, const char *os,
 		       const json_t *custom);
-/* The same of the private ones, which are stored but shown to nobody. */
+/* The same for private parameters, which are stored but never shown. */
 json_t *params_fill_os_private(const json_t *cluster, const char *os,
 			       const json_t *custom);
 
-/* An object's own OS parameters in three classes, each may be NULL.  Secret
- * ones are never stored, so no level above has any. */
+/* The OS parameters of an object in three classes; each may be NULL.  Secret
+ * ones are never stored, so only the object itself can have them. */
 struct params_os {
 	const json_t *public, *private, *secret;
 };
-/* All that is in force for these, in one object; ERR_PREREQ when a name is in
- * more than one class, as nobody could say which counts. */
+/* All OS parameters in force, in one object.  ERR_PREREQ when a name is in more
+ * than one class, since it would be unclear which one wins. */
 int params_fill_os_all(const json_t *cluster, const char *os,
 		       const struct params_os *own, json_t **ret,
 		       struct error *err);
@@ -68,33 +68,34 @@ int params_update_nd(const json_t *base, const json_t *changes, json_t **ret,
 		     struct error *err);
 int params_update_disk(const char *template, const json_t *base,
 		       const json_t *changes, json_t **ret, struct error *err);
-/* Whether what is in force of the disk templates goes together, in a group or
- * (NULL) the cluster alone; ERR_PREREQ. */
+/* Whether the disk parameters in force fit together, for a group, or with NULL
+ * for the cluster alone; ERR_PREREQ. */
 int params_check_disk(const json_t *cluster, const json_t *group,
 		      struct error *err);
-/* OS parameters have any names and values; "default" and null remove one.
- * Either may be NULL. */
+/* OS parameters have any names and values; "default" and null remove an entry.
+ * Either argument may be NULL. */
 json_t *params_update_os(const json_t *base, const json_t *changes);
-/* A standard value of the policy that somebody chose (it is not the one that
- * every new cluster has), 0 otherwise. */
+/* The standard size of the policy if somebody chose it; 0 if it is the one that
+ * every new cluster has. */
 int64_t params_std_spec(const json_t *ipolicy, const char *name);
 
-/* Values that Ganeti's policy does not have, of a filled one: what the sum of
- * maxmem on a node may be of its memory for instances [1.0]; how many nodes of
- * a group may be lost at once before an instance finds no place [0: not
- * looked at]. */
-/* Ganeti's programs refuse a policy with members that they do not know: a
- * filled one without those values (takes it), and those alone (may be {}). */
+/* Values of a filled policy that Ganeti's does not have: how large the sum of
+ * maxmem on a node may be, as a factor of the node's memory for instances
+ * [1.0]; and how many nodes of a group may be lost at once so that every
+ * instance finds a place [0: not checked]. */
+/* Ganeti's programs refuse a policy with members that they do not know.  So: a
+ * filled policy without our own values (takes it), and our own values alone
+ * (may be {}). */
 json_t *params_ipolicy_known(json_t *ipolicy STEALS);
 json_t *params_ipolicy_extra(const json_t *ipolicy);
 double params_memory_ratio(const json_t *ipolicy);
 int64_t params_max_node_failures(const json_t *ipolicy);
 int params_check_ipolicy(const json_t *ipolicy, bool is_cluster,
 			 struct error *err);
-/* A policy with the members of another in place of its own; those standard
- * sizes that the other leaves out stay.  A new reference. */
+/* A policy whose members are replaced by those of another; standard sizes that
+ * the other leaves out stay.  A new reference. */
 json_t *params_overlay_ipolicy(const json_t *base, const json_t *changes);
-/* A policy allows no template that the cluster has not enabled. */
+/* Check that the policy allows no template that the cluster has not enabled. */
 int params_check_ipolicy_enabled(const json_t *ipolicy, const json_t *enabled,
 				 struct error *err);
 
@@ -102,9 +103,10 @@ int params_check_ipolicy_enabled(const json_t *ipolicy, const json_t *enabled,
  * multiple of 4; ERR_TYPE. */
 int params_parse_size(const char *text, int64_t *ret_mib, struct error *err);
 
-/* Hypervisor parameters of the whole cluster, not to be set on instances. */
+/* Whether it is a hypervisor parameter of the whole cluster, which instances
+ * must not set. */
 bool params_hv_is_global(const char *name);
-/* ERR_PREREQ when parameters of an instance have such ones. */
+/* ERR_PREREQ when an instance's parameters contain such a one. */
 int params_check_hv_own(const json_t *hvparams, struct error *err);
 /* The names of all parameters of all hypervisors, sorted. */
 struct strv;

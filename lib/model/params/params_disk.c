@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parameters of disk templates as devices know them.  A template has one
- * set for all that a disk of it is made of; each device below gets its share,
- * under the name that node daemons know.  Names of Ganeti 3.0.2. */
+/* The parameters of disk templates in the form that devices have.  A template
+ * has one set of parameters for everything that a disk of it consists of; each
+ * device gets its share of them, under the names that node daemons know.  Names
+ * of Ganeti 3.0.2. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -10,7 +11,8 @@
 #include "lib/model/params/params.h"
 #include "lib/model/params/params_table.h"
 
-/* A mirror's parameters and its own; its volumes have theirs below. */
+/* The parameters of a mirror: their names on the device and in the template.
+ * Those of its volumes follow below. */
 static const struct {
 	const char *device, *template;
 } mirror_names[] = {
@@ -31,8 +33,8 @@ static const struct {
 
 static const char *const mirror_stripes[] = {"data-stripes", "meta-stripes"};
 
-/* All values of a template that are in force, also those that the
- * configuration leaves out; NULL if there is no such template. */
+/* All values in force of a template, also those that the configuration leaves
+ * out; NULL if there is no such template. */
 static json_t *in_force(const json_t *cluster, const json_t *group,
 			const char *template)
 {
@@ -49,7 +51,7 @@ static json_t *in_force(const json_t *cluster, const json_t *group,
 	return filled;
 }
 
-/* What the device has itself counts more. */
+/* The device's own parameters win. */
 static void annotate(json_t *device, const json_t *params)
 {
 	json_object_set_new(device, "params",

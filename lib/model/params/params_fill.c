@@ -84,7 +84,7 @@ json_t *params_fill_ipolicy(const json_t *cluster, const json_t *group)
 	auto_json json_t *kept = json_incref((json_t *)std);
 
 	put_over(filled, json_object_get(group, "ipolicy"));
-	if (kept != NULL) /* a cluster's only */
+	if (kept != NULL) /* parameters of a whole cluster */
 		json_object_set(filled, "std", kept);
 	return filled;
 }
@@ -113,7 +113,8 @@ json_t *params_fill_os_private(const json_t *cluster, const char *os,
 	return fill_os(cluster, "osparams_private_cluster", os, custom);
 }
 
-/* Add the members of more to all; the names that are there already to twice. */
+/* Add the members of more to all; names that are there already also go into
+ * twice. */
 static void add_class(json_t *all, const json_t *more, struct strv *twice)
 {
 	const char *name;

@@ -9,15 +9,15 @@
 #include "lib/model/params/params.h"
 #include "lib/model/params/params_table.h"
 
-/* More bounds than anybody writes; each costs a comparison an instance. */
+/* More bounds than a policy needs; each costs one comparison per instance. */
 #define MINMAX_LIMIT 64
 
-/* Those that Ganeti does not have: they stand in a policy only when somebody
- * set them, so that others find the policy that they know. */
+/* Members that Ganeti's policies do not have.  They are in a policy only when
+ * somebody set them, so that Ganeti's programs can read all other policies. */
 #define KEY_MEMORY "oversubscription-ratio"
 #define KEY_FAILURES "max-node-failures"
 
-/* More nodes than this nobody plans to lose at once. */
+/* Nobody plans to lose more nodes than this at once. */
 #define FAILURES_LIMIT 16
 
 static const struct spec {
@@ -123,7 +123,8 @@ static bool is_spec(const char *name)
 	return false;
 }
 
-/* All six values, whole and not negative, and no others. */
+/* All six values have to be there, as whole numbers that are not negative, and
+ * no others. */
 static int check_ispec(const json_t *ispec, const char *what, struct error *err)
 {
 	const char *name;
@@ -196,7 +197,7 @@ static bool within(const json_t *ispec, const json_t *bound)
 			   &ignored) == 0;
 }
 
-/* The standard must lie within one of the bounds. */
+/* The standard size must lie within one of the bounds. */
 static int check_std(const json_t *std, const json_t *minmax, struct error *err)
 {
 	if (check_ispec(std, "std", err) < 0)
@@ -344,7 +345,8 @@ static void add_violations(const json_t *bound, const struct params_spec *spec,
 		add_if_outside(bound, "disk-size", qualifier,
 			       spec->disk_sizes[i], ret);
 	}
-	/* A diskless instance has none by its nature. */
+	/* A diskless instance has no disks by definition, so the minimum does
+	 * not count. */
 	if (!str_eq(spec->disk_template, "diskless"))
 		add_if_outside(bound, "disk-count", "", spec->disk_count, ret);
 }

@@ -61,7 +61,7 @@ const struct param *params_table_find(const struct param *table,
 	return NULL;
 }
 
-/* Beyond this a double does not hold every whole number. */
+/* Above this a double does not represent every whole number. */
 #define WHOLE_MAX 9e15
 
 json_t *params_number(double number)
@@ -71,7 +71,7 @@ json_t *params_number(double number)
 	return json_real(number);
 }
 
-/* A preset is text of ours. */
+/* a default from params.def, which is valid */
 json_t *params_table_preset(const struct param *param)
 {
 	switch (param->type) {

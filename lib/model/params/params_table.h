@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of params.def: for the params_*.c files, and for those who make
+/* The tables of params.def: for the params_*.c files, and for modules that make
  * tables of their own from them (the fields of queries). */
 #ifndef MODEL_PARAMS_PARAMS_TABLE_H
 #define MODEL_PARAMS_PARAMS_TABLE_H
@@ -21,7 +21,7 @@ enum param_type {
 enum param_check {
 	CHECK_ANY,
 	CHECK_IN,	   /* one of arg's words */
-	CHECK_IN_OR_EMPTY, /* the same, or nothing */
+	CHECK_IN_OR_EMPTY, /* the same, or "" */
 	CHECK_LIST_OF,	   /* some of them, each once, with ":" between */
 	CHECK_INT_IN,	   /* a number of arg's words */
 	CHECK_RANGE,	   /* arg: "lowest highest" */
@@ -54,9 +54,9 @@ const struct param *params_table_find(const struct param *table,
 /* The default of one, to be freed. */
 json_t *params_table_preset(const struct param *param);
 
-/* The value in the form it is stored in, to be freed: spellings from outside
- * are turned ("true", "12", "1g").  NULL with ERR_TYPE for one of another type,
- * ERR_PREREQ for one that the parameter cannot have. */
+/* The value in the form in which it is stored, to be freed: other accepted
+ * spellings are converted ("true", "12", "1g").  NULL with ERR_TYPE when the
+ * type is wrong, with ERR_PREREQ when the parameter cannot have this value. */
 json_t *params_value(const struct param *param, const json_t *value,
 		     struct error *err);
 

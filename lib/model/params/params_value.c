@@ -155,7 +155,7 @@ static json_t *string_value(const struct param *param, const json_t *value,
 		return json_string(json_string_value(value));
 	if (json_is_null(value) && param->type == PARAM_MAYBE)
 		return json_null();
-	if (json_is_false(value)) /* -H initrd_path= arrives as false */
+	if (json_is_false(value)) /* `-H initrd_path=` arrives as false */
 		return json_string("");
 	return misfit(param, value, "string", err);
 }
