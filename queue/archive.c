@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Jobs that have ended leave the queue for the archive, each as an entry of the
- * chain (chain.h). */
+/* Jobs that have ended leave the queue for the archive; each becomes an entry
+ * of the chain of hashes (chain.h). */
 #include <assert.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
 #include "queue/queue_private.h"
 
-/* No sweep takes longer, whatever a client allows. */
+/* A sweep is ended after this time, whatever a client asks for. */
 #define AUTO_ARCHIVE_MAX_S 3600
 
-/* Jobs are archived in groups of this size, smaller ones where they are big. */
+/* So many jobs are archived in one change of the store; fewer when they are
+ * big. */
 #define ARCHIVE_GROUP 500
 #define ARCHIVE_GROUP_BYTES (4 * 1024 * 1024)
 
-/* One group on its way: the next one waits, since its first entry has the hash
- * of the last of this one. */
+/* The jobs of one change.  Only one group is archived at a time, since the
+ * first entry of the next one needs the hash of the last entry of this one. */
 struct archiving {
 	struct queue *queue;
 	struct chain_link head; /* when it is durable */
@@ -28,7 +29,7 @@ static void forget(struct queue *q, struct job *j)
 	job_index_remove(&q->jobs, j->id);
 	j->archived = true;
 	history_archived(q->history, j);
-	/* Who watches looks again and finds it gone. */
+	/* Tell those who watch the job; when they look again it is gone. */
 	watch_changed(j);
 	job_destroy(j);
 }
@@ -55,7 +56,7 @@ static void on_archived(struct store_change *c, const struct error *err)
 		cond_signal(&q->idle);
 }
 
-/* Waits until no other group is on its way. */
+/* Wait until no other group is being archived. */
 static WAITS struct store_change *begin_archiving(struct queue *q)
 {
 	struct store_change *c = store_change_new();
@@ -72,7 +73,7 @@ static WAITS struct store_change *begin_archiving(struct queue *q)
 	return c;
 }
 
-/* Nothing was found to be archived. */
+/* No job was found that could be archived. */
 static void end_archiving(struct queue *q, struct store_change *c STEALS)
 {
 	free(c->arg);
@@ -88,9 +89,9 @@ static bool can_be_archived(const struct job *j)
 	       job_is_final(j);
 }
 
-/* A crash may come between any two of these operations: until the file is
- * moved the job is live, and load.c takes the head back by what the file says
- * of its predecessor. */
+/* A crash may come between any two of these operations.  Until its file is
+ * moved the job is still live; then load.c sets the head of the chain back to
+ * the predecessor that the job's file names. */
 static void archive_add(struct store_change *c, struct job *j)
 {
 	auto_free char *from = queue_job_name(j->id);
@@ -137,7 +138,7 @@ static bool old_enough(const struct job *j, int64_t age_s, int64_t now_us)
 	return age_s < 0 || end / 1000000 < now_us / 1000000 - age_s;
 }
 
-/* Jobs above `after` that have not been looked at. */
+/* Collect jobs with ids above `after`, which this sweep has not looked at. */
 static size_t count_after(struct queue *q, uint64_t after)
 {
 	size_t n = 0;
@@ -153,8 +154,8 @@ static bool is_full(const struct archiving *a)
 	return a->n == ARCHIVE_GROUP || a->bytes >= ARCHIVE_GROUP_BYTES;
 }
 
-/* Archive the next group after *at, which moves on.  1: there may be more,
- * 0: no. */
+/* Archive the next group, with ids above *at, which moves on.  1: there may be
+ * more jobs, 0: there are none. */
 static int archive_group(struct queue *q, int64_t age_s, uint64_t *at,
 			 size_t *archived, struct error *err)
 {

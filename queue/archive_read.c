@@ -10,7 +10,7 @@ static WAITS struct job *parse(const char *text, size_t len, const char *name,
 
 	if (len <= JSON_INLINE_MAX)
 		return load_text(text, len, name, id, err);
-	task_leave(); /* the text is ours alone */
+	task_leave(); /* only this task uses the text */
 	j = load_text(text, len, name, id, err);
 	task_enter();
 	return j;
@@ -29,7 +29,7 @@ struct job *queue_archived(struct queue *q, uint64_t id, struct error *err)
 	return j;
 }
 
-/* 1: fn wants no more. */
+/* Returns 1 when fn wants no more jobs. */
 static int each_in_folder(struct queue *q, uint64_t folder,
 			  bool (*fn)(struct job *j STEALS, void *arg),
 			  void *arg, struct error *err)
@@ -41,7 +41,7 @@ static int each_in_folder(struct queue *q, uint64_t folder,
 	if (ids == NULL)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		struct error ignored; /* a damaged file hides no other */
+		struct error ignored; /* a damaged file is skipped */
 		struct job *j = queue_archived(q, ids[i], &ignored);
 
 		if (j != NULL && !fn(j, arg))

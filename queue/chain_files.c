@@ -13,7 +13,7 @@ struct entries {
 	size_t n, cap;
 };
 
-/* One that cannot be read has lost its place in the chain. */
+/* A job whose file cannot be read has no place in the chain any more. */
 static void add_entry(struct queue *q, struct entries *all, uint64_t id)
 {
 	auto_free char *name = queue_archive_name(id);
@@ -60,7 +60,7 @@ static WAITS int collect(struct queue *q, struct entries *all, uint64_t *done,
 
 /* --- at start --- */
 
-/* The highest number in the archive. */
+/* The highest job id in the archive. */
 static void head_from_files(struct queue *q)
 {
 	struct entries all = {0};
@@ -77,7 +77,7 @@ static void head_from_files(struct queue *q)
 	free(all.items);
 }
 
-/* Does the job archived with the highest id have a place in a chain? */
+/* Whether the archived job with the highest id has a place in a chain. */
 static bool has_chain(struct queue *q)
 {
 	struct entries one = {0};
@@ -105,7 +105,7 @@ static void save_head(struct queue *q)
 			     chain_head_text(&q->chain));
 }
 
-/* A crash came between the head and the move of its file. */
+/* A crash came after the head was written and before the file was moved. */
 static void take_back(struct queue *q)
 {
 	struct job *j = job_index_get(&q->jobs, q->chain.id);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What one does to jobs that exist: cancel, change the priority; and the drain
- * flag.  Archiving is in archive.c. */
+/* Operations on existing jobs: cancel, change of priority; and the drain flag.
+ * Archiving is in archive.c. */
 #include <assert.h>
 
 #include "lib/base/clock.h"
 #include "queue/queue_private.h"
 
-/* How long a cancel waits for a job to let go of its wait for locks. */
+/* How long a cancel waits for a job to give up its wait for locks. */
 #define CANCEL_WAIT_US 10000000
 
-/* Answers as Ganeti's luxid gives them. */
+/* The texts of answers, as Ganeti's luxid has them. */
 #define TOO_LATE "Job no longer waiting, can't cancel (informed it anyway)"
 #define KILLED "The job is ended at once, whatever it does"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gates: rules about which queued jobs may start, of those above and of the
- * jobs themselves (rate_limits.c).  A job that would start but for a gate waits
- * in that gate's own heap, so that those behind a closed gate cost nothing;
- * each job that leaves lets the next one try again.  A job with several gates
- * that is let try by one and held by another gives its turn on. */
+/* Gates: rules that say which queued jobs may start, both of the admin (from
+ * above) and of the jobs themselves (rate_limits.c).  A job that could start
+ * but for a gate waits in a heap of that gate, so that jobs behind a closed
+ * gate cost nothing.  When a job leaves the gate, the next one in its heap
+ * tries again.  A job may have several gates: when one lets it try and another
+ * one holds it, the next job of the first gate tries in its place. */
 #include "queue/queue_private.h"
 
-/* The answer of a rule may take a millisecond a job: let others run after this
- * many. */
+/* A rule may take a millisecond per job: let others run after this many. */
 #define YIELD_EVERY 10
 
 static struct queue_gate *ask(struct queue *q, struct job *j)
@@ -85,7 +85,8 @@ static struct queue_gate *find_closed(const struct job_private *p)
 	return NULL;
 }
 
-/* Let the next one that each open gate of j's holds try again. */
+/* At each open gate that j has to pass, let the next job in the heap try
+ * again. */
 static void wake_next(struct queue *q, struct job *j)
 {
 	for (size_t i = 0; i < n_gates(j->private); i++) {

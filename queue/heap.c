@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A heap of jobs by priority and id; each job knows its place. */
+/* A heap of jobs in the order of priority and id; each job knows its index in
+ * it. */
 #include <assert.h>
 
 #include "queue/queue_private.h"

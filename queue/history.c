@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The task "history" is there while there is something to do.  What it has to
- * do it takes in this order: open the database, compare the archive with it,
- * put jobs that were archived, put live jobs that changed (these when nothing
- * has changed for a while, since a job changes several times in its life).
+/* The task "history" exists while there is something to do.  In this order it:
+ * opens the database, compares the archive with it, stores jobs that were
+ * archived, and stores live jobs that changed.  The last waits until nothing
+ * has changed for a while, since a job changes several times in its life.
  *
- * Reading queries have connections of their own and see what is committed; so
- * a query first waits until the jobs archived before it are in. */
+ * Queries have connections of their own, for reading, and see only committed
+ * data; so a query first waits until the jobs that were archived before it are
+ * stored. */
 #include "queue/history.h"
 
 #include <string.h>
@@ -16,21 +17,22 @@
 #include "queue/history/history_row.h"
 #include "queue/history_private.h"
 
-/* Live jobs are put when nothing changed for this long, or when the oldest
- * change is that old. */
+/* Live jobs are stored when nothing has changed for this long, or when the
+ * oldest change is that old. */
 #define IDLE_US 2000000
 #define LAG_US 30000000
-/* After an error it is tried again. */
+/* How long to wait after an error. */
 #define RETRY_US 60000000
-/* Archived jobs that wait to be put: from here on archiving waits, and beyond
- * the double they are forgotten and found in the archive again. */
+/* When so many archived jobs wait to be stored, archiving waits; beyond twice
+ * as many they are dropped from memory, and a comparison finds them in the
+ * archive. */
 #define BACKLOG 2000
 #define KEEP_UP_US 5000000
-/* A query waits so long for a history that is being compared or put. */
+/* A query waits so long for a history that is comparing or storing. */
 #define READY_US 5000000
-/* Rows of an answer at a time. */
+/* A query reads so many rows at a time. */
 #define ROWS 200
-/* After so many live jobs others have their turn. */
+/* After collecting so many live jobs, let others run. */
 #define MARK_SLICE 500
 
 static void work_task(void *arg);
@@ -95,9 +97,9 @@ struct work *history_work(struct history *h)
 	return &h->work;
 }
 
-/* --- what is to be put --- */
+/* --- what has to be stored --- */
 
-/* When live jobs are due. */
+/* When the changed live jobs have to be stored. */
 static void plan(struct history *h)
 {
 	int64_t now = clock_mono_us(), at = now + IDLE_US;
@@ -155,7 +157,7 @@ void history_keep_up(struct history *h)
 		;
 }
 
-/* --- the task: putting --- */
+/* --- the task: storing --- */
 
 int history_write(struct history_db *db, struct job *const *jobs, size_t n,
 		  const uint64_t *removed, size_t n_removed, struct error *err)
@@ -178,7 +180,7 @@ WAITS int history_put(struct history *h, struct job **jobs, size_t n,
 {
 	int rc;
 
-	task_leave(); /* the database and these jobs are ours alone */
+	task_leave(); /* only this task uses the database and these jobs */
 	rc = history_write(h->db, jobs, n, NULL, 0, err);
 	for (size_t i = 0; i < n; i++)
 		job_free(jobs[i]);
@@ -200,7 +202,7 @@ static WAITS int put_archived(struct history *h, struct error *err)
 		jobs[n++] = p->job;
 		free(p);
 	}
-	/* They count until they are in. */
+	/* They count as waiting until they are stored. */
 	if (history_put(h, jobs, n, err) < 0) {
 		h->forgot = true;
 		return -1;
@@ -254,7 +256,8 @@ static WAITS void mark_all_changed(struct history *h)
 	}
 }
 
-/* Live ones of a former life may have changed: they come again. */
+/* Live jobs of an earlier run of the daemon may have changed: remove them; they
+ * are stored again. */
 static WAITS int forget_live(struct history *h, struct error *err)
 {
 	int rc;
@@ -306,7 +309,7 @@ static WAITS void close_db(struct history *h)
 	struct history_db *db = steal(&h->db);
 
 	h->state = HISTORY_CLOSED;
-	task_leave(); /* nobody else has it */
+	task_leave(); /* no other task has it yet */
 	history_db_close(db);
 	task_enter();
 	drop_archived(h);
@@ -318,8 +321,8 @@ static WAITS int open_db(struct history *h, struct error *err)
 	struct history_db *db = NULL;
 
 	h->remake = false;
-	/* From now on what is archived is noted, and what was before is
-	 * found. */
+	/* From now on newly archived jobs are noted; the comparison finds the
+	 * earlier ones. */
 	h->state = HISTORY_COMPARING;
 	task_leave(); /* the path does not change */
 	if (!remake || history_db_remove(h->path, err) == 0)
@@ -331,7 +334,7 @@ static WAITS int open_db(struct history *h, struct error *err)
 	return db == NULL ? -1 : 0;
 }
 
-/* A damaged one is made anew at once, but not for ever. */
+/* A damaged database is made anew at once, but not again and again. */
 static WAITS void went_wrong(struct history *h, const struct error *err)
 {
 	bool again = !h->complained;
@@ -356,7 +359,7 @@ static WAITS void went_wrong(struct history *h, const struct error *err)
 	cond_signal(&h->progress);
 }
 
-/* 1: there may be more to do, 0: no, -1 with err. */
+/* One step: 1: there may be more to do, 0: there is not, -1 with err. */
 static WAITS int work_step(struct history *h, struct error *err)
 {
 	if (h->remake && h->state != HISTORY_CLOSED)
@@ -425,7 +428,7 @@ void history_reindex(struct history *h)
 
 /* --- queries --- */
 
-/* Everything that was archived before is in. */
+/* Wait until all jobs that were archived before are stored. */
 static WAITS bool settled(struct history *h)
 {
 	int64_t deadline = clock_mono_us() + READY_US;
@@ -446,7 +449,7 @@ struct reading {
 	int n;
 };
 
-/* Beside the loop; frees nothing that jobs still are. */
+/* Runs beside the loop, so it must free nothing that a job in memory shares. */
 static int read_some(struct reading *r, struct history *h,
 		     const json_t *qfilter, struct error *err)
 {
@@ -466,7 +469,7 @@ static void reading_done(struct reading *r)
 	history_db_close(r->db);
 }
 
-/* false when fn wants no more. */
+/* Returns false when fn wants no more jobs. */
 static WAITS bool hand_over(struct reading *r,
 			    bool (*fn)(const struct job *j, void *arg),
 			    void *arg)
@@ -489,7 +492,7 @@ int history_each(struct history *h, const json_t *qfilter,
 	if (h == NULL || !settled(h))
 		return 0;
 	for (;;) {
-		task_leave(); /* the connection is ours alone */
+		task_leave(); /* no other task uses this connection */
 		read_some(&r, h, qfilter, &err);
 		task_enter();
 		if (r.n == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The history and the archive, folder by folder. */
+/* Compare the history with the archive, folder by folder. */
 #include <stdlib.h>
 
 #include "queue/history_private.h"
@@ -27,7 +27,7 @@ static bool has(const uint64_t *ids, size_t n, uint64_t id)
 	return bsearch(&id, ids, n, sizeof(*ids), by_value) != NULL;
 }
 
-/* Files that the history does not know. */
+/* Jobs in files that the history does not know. */
 static WAITS int add_missing(struct history *h, const struct folder *f,
 			     struct error *err)
 {
@@ -36,7 +36,7 @@ static WAITS int add_missing(struct history *h, const struct folder *f,
 	int rc = 0;
 
 	for (size_t i = 0; i < f->n_there && rc == 0 && !h->stopping; i++) {
-		struct error ignored; /* as when files are read */
+		struct error ignored; /* a damaged file is skipped */
 		struct job *j = NULL;
 
 		if (!has(f->have, f->n_have, f->there[i]))
@@ -56,7 +56,7 @@ static WAITS int add_missing(struct history *h, const struct folder *f,
 	return rc;
 }
 
-/* Jobs whose files are gone. */
+/* Jobs that the history knows and whose files are gone. */
 static WAITS int remove_gone(struct history *h, const struct folder *f,
 			     struct error *err)
 {
@@ -93,8 +93,8 @@ static WAITS int compare_folder(struct history *h, uint64_t number,
 	return add_missing(h, &f, err);
 }
 
-/* The first folder from *number on that the archive or the history has: 1, 0
- * when there is none, -1. */
+/* The first folder from *number on that the archive or the history has.  1, 0
+ * when there is none, -1 with err. */
 static WAITS int next_folder(struct history *h, const uint64_t *folders,
 			     size_t n, uint64_t *number, struct error *err)
 {

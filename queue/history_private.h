@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What putting jobs into the history and comparing it with the archive share.
- */
+/* What the files that store jobs in the history and that compare it with the
+ * archive share. */
 #ifndef QUEUE_HISTORY_PRIVATE_H
 #define QUEUE_HISTORY_PRIVATE_H
 
@@ -9,7 +9,7 @@
 #include "queue/history/history_db.h"
 #include "queue/queue_private.h"
 
-/* Jobs in one transaction. */
+/* Jobs that are stored in one transaction. */
 #define HISTORY_BATCH 200
 
 enum history_state { HISTORY_CLOSED, HISTORY_COMPARING, HISTORY_READY };
@@ -25,11 +25,11 @@ struct history {
 	struct history_db *db;
 	enum history_state state;
 	bool working, stopping, remake;
-	bool complained; /* the log knows of the error */
+	bool complained; /* the present error has been logged */
 	struct list archived;
 	size_t n_archived;
-	bool forgot;	   /* some of these were dropped: compare again */
-	uint64_t *changed; /* ids of live jobs */
+	bool forgot;	   /* some waiting jobs were dropped: compare again */
+	uint64_t *changed; /* ids of changed live jobs */
 	size_t n_changed, cap_changed;
 	int64_t changed_since_us;
 	bool changed_due;
@@ -38,19 +38,20 @@ struct history {
 	struct work work;
 };
 
-/* Put jobs, remove ids, in one transaction; beside the loop. */
+/* Store jobs and remove ids in one transaction.  Blocks: to be called beside
+ * the loop. */
 int history_write(struct history_db *db, struct job *const *jobs, size_t n,
 		  const uint64_t *removed, size_t n_removed, struct error *err);
-/* Put these, which are freed. */
+/* Store these jobs, which are freed. */
 WAITS int history_put(struct history *h, struct job **jobs, size_t n,
 		      struct error *err);
-/* Put what was archived meanwhile. */
+/* Store the jobs that were archived meanwhile. */
 WAITS int history_put_waiting(struct history *h, struct error *err);
 
 /* --- history_compare.c --- */
 
-/* Of each folder of the archive the history then has what is there, no more
- * (unless h says that it stops or begins anew). */
+/* Bring the history in line with each folder of the archive.  Returns early
+ * when h says that it stops or begins anew. */
 WAITS int history_compare_archive(struct history *h, struct error *err);
 
 #endif

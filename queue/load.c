@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* At start: all job files into memory, and what a master that ended in the
- * middle has left behind brought to an end.
+/* At start: read all job files into memory, and end the jobs that were running
+ * when the last master ended.
  *
- * How a job has ended may be seen when others have it, too, as always: if this
- * master dies before that, the next one may have seen more of the job than its
- * beginning.  So these ends are drafts until the queue is started. */
+ * Those ends are drafts until the queue is started: an end becomes visible only
+ * when the other candidates have it, too, like any state.  Otherwise, if this
+ * master died now, the next one could hold a newer state of the job than the
+ * one that was shown. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@
 
 #define VERSION_TEXT "1\n"
 
-/* So many jobs nobody has and removes from the archive, too: a month with forty
+/* A larger gap between the serial number and the highest job that exists is
+ * logged: so many jobs that were all removed again would be a month with forty
  * of them a second. */
 #define SERIAL_JUMP 100000000
 
@@ -60,7 +62,7 @@ static json_t *interrupted(void)
 			 "outcome is unknown");
 }
 
-/* false when the opcode has ended, and so has the job. */
+/* Returns false when the opcode, and so the job, has ended. */
 static bool recover_op(struct job_op *op, int64_t now)
 {
 	switch (op->status) {
@@ -79,7 +81,7 @@ static bool recover_op(struct job_op *op, int64_t now)
 	}
 }
 
-/* Whether j was changed. */
+/* Returns whether j was changed. */
 static bool recover(struct job *j)
 {
 	auto_json json_t *rest = run_preceding_failed();
@@ -118,7 +120,7 @@ static void set_aside(struct queue *q, const char *name)
 		log_error("%s, ignoring", err.text);
 }
 
-/* It counts for nothing: the ids would go on behind it. */
+/* The id is ignored: otherwise the next ids would continue after it. */
 static void refuse_name(struct queue *q, const char *name)
 {
 	log_error("%s/%s is the file of no job, it is now %s.corrupt: ids have "
@@ -157,7 +159,8 @@ static void load_one(struct queue *q, uint64_t id)
 	save_at_start(q, j);
 }
 
-/* Parents have smaller ids, so their end is known here. */
+/* The jobs that this one depends on have smaller ids, so their ends are known
+ * here. */
 static void depend_one(struct queue *q, struct job *j)
 {
 	enum job_state state;
@@ -191,7 +194,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What a write was about to replace a file with when the machine died. */
+/* The temporary file of a write that a crash interrupted. */
 static void remove_stray(struct queue *q, const char *name)
 {
 	auto_free char *path = xprintf("%s/%s", q->dir, name);
@@ -268,8 +271,8 @@ static uint64_t last_archived(struct queue *q)
 	return 0;
 }
 
-/* The highest id that was ever given, by the file that says so; 0: it says
- * nothing. */
+/* The highest id that was ever given, according to the file "serial"; 0:
+ * unknown. */
 static uint64_t stored_serial(struct queue *q)
 {
 	auto_free char *text = NULL;
@@ -288,8 +291,8 @@ static uint64_t stored_serial(struct queue *q)
 	return 0;
 }
 
-/* A serial that is too low gives ids twice; one that is too high is named, and
- * ids go on behind it. */
+/* A serial number that is too low would give ids twice, so the highest id found
+ * wins; one that is too high is logged, and ids continue after it. */
 static void reconcile_serial(struct queue *q, uint64_t stored)
 {
 	uint64_t archived = last_archived(q);

@@ -13,7 +13,7 @@ static void on_fatal(void *arg, const struct error *err)
 {
 	struct queue *q = arg;
 
-	q->stopping = true; /* start nothing more */
+	q->stopping = true; /* queue_stop() was called: start no further job */
 	q->config.hooks.fatal(q->config.hooks.arg, err);
 }
 
@@ -124,7 +124,7 @@ void queue_close(struct queue *q)
 	}
 	job_index_done(&q->jobs);
 	heap_done(&q->ready);
-	table_done(&q->rate_limits, NULL); /* each goes with its last job */
+	table_done(&q->rate_limits, NULL); /* with its last job */
 	free(q->verifying.text);
 	if (q->lock >= 0)
 		q->config.disk->unlock(q->config.disk, q->lock);

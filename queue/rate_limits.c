@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Jobs that ask to be few at a time: each reason "rate-limit:N:LABEL" of a
- * job's opcodes puts it into the bucket of that name, of whose jobs at most N
- * run at once.  A bucket is a gate (gate.c), made for its first job and gone
- * with its last.  N and LABEL both name it; anything that is not written
- * exactly so is a reason like any other. */
+/* Jobs that ask for a limit themselves: each reason "rate-limit:N:LABEL" of a
+ * job's opcodes puts the job into the bucket of that name, and of the jobs in a
+ * bucket at most N run at once.  A bucket is a gate (gate.c), made for its
+ * first job and freed with its last.  N is a part of the name.  A reason that
+ * is not written exactly so has no effect. */
 #include <limits.h>
 #include <string.h>
 
@@ -13,8 +13,8 @@
 #define PREFIX "rate-limit:"
 
 struct rate_limit {
-	struct queue_gate gate; /* its name is ours, to be freed */
-	size_t n_jobs;		/* that are in this bucket */
+	struct queue_gate gate; /* owns the gate's name */
+	size_t n_jobs;		/* how many jobs are in this bucket */
 };
 
 struct queue_gate *rate_limit_gate(struct rate_limit *l)
@@ -22,8 +22,7 @@ struct queue_gate *rate_limit_gate(struct rate_limit *l)
 	return &l->gate;
 }
 
-/* The N of a reason, which no job asks for more than UINT_MAX of; 0: it is
- * none of ours. */
+/* The N of a reason, capped at UINT_MAX; 0: the reason is not a rate limit. */
 static unsigned limit_of(const char *reason)
 {
 	const char *end = reason + strlen(PREFIX);
@@ -83,7 +82,8 @@ void rate_limits_join(struct queue *q, struct job *j)
 		struct error err;
 		size_t i;
 
-		/* Nearly all jobs ask for none: do not parse them. */
+		/* Nearly all jobs have no such reason, so do not parse their
+		 * opcodes. */
 		if (strstr(text, "\"" PREFIX) == NULL)
 			continue;
 		input = json_parse(text, strlen(text), &err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One job in its task: opcode after opcode.
  *
- * That an opcode runs is durable before it does anything (its checks, which
- * only look, need not wait for that); that it waits for
- * locks need not be, since after a crash both mean queued.  The last save is
- * not waited for: the job gives its place back when that is durable. */
+ * Before an opcode does anything, its state "running" is durable; its checks,
+ * which only look, need not wait for that.  The state "waiting" for locks need
+ * not be durable, since after a crash both mean queued.  The task does not wait
+ * for the last save: the job gives its place back when that save is durable. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ json_t *run_preceding_failed(void)
 			 "Preceding opcode failed");
 }
 
-/* Start and exec times of one opcode are in order even if the clock was set
+/* The start and exec times of an opcode are in order even if the clock was set
  * back. */
 static int64_t now_after(int64_t earlier_us)
 {
@@ -57,8 +57,8 @@ static void cancel_from(struct job *draft, size_t i, int64_t now)
 	job_end_rest(draft, i, JOB_CANCELED, result, now);
 }
 
-/* It ends as if its process had died, which is how clients know it; at what it
- * was goes into the log. */
+/* A job that was killed ends as if its process had died, as clients of Ganeti
+ * know it; its log says what it was doing. */
 static void kill_from(struct job *draft, size_t i, const struct error *err,
 		      int64_t now)
 {
@@ -72,7 +72,7 @@ static void kill_from(struct job *draft, size_t i, const struct error *err,
 	job_end_rest(draft, i, JOB_ERROR, result, now);
 }
 
-/* Opcode i did not succeed. */
+/* Opcode i has failed or was canceled. */
 static void fail_op(struct running *r, size_t i, const struct error *err)
 {
 	struct job *draft = r->job->private->draft;
@@ -104,8 +104,8 @@ static void succeed_op(struct running *r, size_t i, json_t *result STEALS)
 	job_op_end(op, JOB_SUCCESS, result, now);
 }
 
-/* The input of opcode i as it is stored, without its secrets.  Only the job's
- * own task changes it. */
+/* The input of opcode i as stored, without secrets.  Only the job's own task
+ * changes it. */
 static WAITS json_t *stored_input(const struct job *j, size_t i,
 				  struct error *err)
 {
@@ -116,7 +116,7 @@ static WAITS json_t *stored_input(const struct job *j, size_t i,
 
 	if (len <= JSON_INLINE_MAX)
 		return json_parse(text, len, err);
-	/* Its draft may take the job's place meanwhile. */
+	/* A copy: a save may replace the job's state meanwhile. */
 	copy = xmemdup(text, len + 1);
 	task_leave();
 	input = json_parse(copy, len, err);
@@ -137,7 +137,7 @@ static WAITS json_t *full_input(const struct job *j, size_t i,
 	return steal(&input);
 }
 
-/* false when the job has ended. */
+/* Returns false when the job has ended. */
 static bool run_one(struct queue *q, struct running *r, size_t i)
 {
 	const struct queue_hooks *hooks = &q->config.hooks;
@@ -175,7 +175,7 @@ static void job_task(void *arg)
 	r->task = task_self();
 	for (size_t i = 0; i < j->n_ops; i++) {
 		if (job_newest(j)->ops[i].status == JOB_SUCCESS)
-			continue; /* before a restart */
+			continue; /* it was done before a restart */
 		if (!run_one(q, r, i))
 			break;
 		if (i + 1 < j->n_ops)
@@ -229,7 +229,7 @@ static void note_log(struct queue_run *run, const char *type,
 	job_log(job_edit(r->job), run->op_index, type, message,
 		clock_wall_us());
 	if (r->job->private->n_saving > 0)
-		r->log_waits = true; /* they go together, after that save */
+		r->log_waits = true; /* with the next save */
 	else
 		job_save_log(r->job);
 }
@@ -239,13 +239,14 @@ static int own_priority(const struct queue_run *run)
 	return job_newest(run->job)->ops[run->op_index].priority;
 }
 
-/* The input of the opcode that runs, without its secrets; its members may be
- * replaced, not changed.  Most have none, and are not parsed once more. */
+/* The input of the running opcode, without secrets; its members may be
+ * replaced, but must not be changed.  Most opcodes have no secrets; their input
+ * is not parsed a second time. */
 static WAITS json_t *input_without_secrets(struct queue_run *run)
 {
 	struct job *j = running_of(run)->job;
 	json_t **secrets = j->private->secrets;
-	struct error ignored; /* it could be parsed when the opcode began */
+	struct error ignored; /* it was parsed when the opcode began */
 
 	if (secrets == NULL || secrets[run->op_index] == NULL)
 		return json_copy((json_t *)run->input);

@@ -83,7 +83,8 @@ static void copy_waiting(struct job *j, size_t op)
 	j->ops[op].start_us = draft->ops[op].start_us;
 }
 
-/* What has become visible may be older than that an opcode waits. */
+/* What has become visible may be older than the state that an opcode waits for
+ * its locks. */
 static void keep_waiting(struct job *j)
 {
 	const struct running *r = j->private->running;
@@ -100,7 +101,7 @@ void job_show_waiting(struct job *j, size_t op)
 	watch_changed(j);
 }
 
-/* A job that has ended for good gives its place to the next. */
+/* A job that has durably ended gives its place to the next one. */
 static void job_ended(struct queue *q, struct job *j)
 {
 	const struct queue_hooks *hooks = &q->config.hooks;

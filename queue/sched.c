@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which job may start: the first of those that wait for nothing but a place;
- * and at each job the list of those that wait for its end.  Nothing here looks
- * at all jobs. */
+/* Which job may start: the most urgent of those that only wait for a place.
+ * Each job has a list of the jobs that wait for its end.  Nothing here looks at
+ * all jobs. */
 #include <assert.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "lib/json/json.h"
 #include "queue/queue_private.h"
 
-/* Telling a child costs some 30 us: let others run after this many. */
+/* Telling a dependent job takes some 30 us: let others run after so many. */
 #define YIELD_EVERY 100
 
 /* --- starting --- */
@@ -72,8 +72,8 @@ void job_end_unstarted(struct job *j, enum job_state to, const char *why)
 	draft->end_us = now;
 }
 
-/* Whether a parent that ended so lets its child run; else -1 with err, and the
- * state that the child gets. */
+/* 0 if a parent that ended in this state lets the child run; else -1 with err,
+ * and the state that the child gets. */
 static int check_end(uint64_t id, enum job_state status, unsigned wanted,
 		     enum job_state *ret_state, struct error *err)
 {
@@ -90,7 +90,7 @@ static void add_child(struct job *parent, uint64_t id, unsigned wanted)
 {
 	struct job_private *p = parent->private;
 
-	/* Grows by doubling: at sizes that are powers of two. */
+	/* The array grows when its length is a power of two, by doubling. */
 	if ((p->n_children & (p->n_children - 1)) == 0)
 		p->children =
 			xrealloc(p->children,
@@ -160,7 +160,8 @@ int sched_depend(struct queue *q, struct job *j, enum job_state *ret_state,
 		const json_t *depend;
 		size_t i;
 
-		/* Nearly all jobs depend on nothing: do not parse them. */
+		/* Nearly all jobs depend on nothing: do not parse their
+		 * opcodes. */
 		if (strstr(j->ops[op].input, "\"depends\":[") == NULL)
 			continue;
 		input = json_parse(j->ops[op].input, strlen(j->ops[op].input),
@@ -217,7 +218,7 @@ static void parent_ended(struct queue *q, uint64_t parent,
 		heap_add(&q->ready, j);
 }
 
-/* The children of a job that has ended. */
+/* Tell the jobs that depend on one that has ended. */
 struct orphans {
 	struct queue *queue;
 	uint64_t parent;
@@ -266,6 +267,6 @@ void sched_ended(struct queue *q, struct job *j)
 		tell_orphans(&o, false);
 		return;
 	}
-	q->n_saving++; /* the queue does not stop before that is done */
+	q->n_saving++; /* queue_stop() waits for this */
 	task_spawn("queue-orphans", orphans_task, xmemdup(&o, sizeof(o)));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* New jobs.  Those of one call become durable in one change, with the serial.
- * Until then they are in the index but unborn, so that jobs that depend on
- * each other or on one that ends meanwhile are told in any case. */
+/* New jobs.  The jobs of one call become durable in one change, together with
+ * the serial number.  Until then they are in the index but unborn: nobody sees
+ * them, but a dependency on them, or on a job that ends meanwhile, is not
+ * lost. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +13,11 @@
 #include "queue/jobs/secrets.h"
 #include "queue/queue_private.h"
 
-/* Checking a job costs some 20 us, and so does letting it into the queue: let
- * others run after this many. */
+/* Checking a job takes some 20 us, and so does letting it into the queue: let
+ * others run after so many. */
 #define YIELD_EVERY 100
 
-/* A job is made, and shown, in a moment. */
+/* A job with more opcodes could not be made and shown quickly. */
 #define JOB_OPS_MAX 1000
 
 /* The jobs of one call. */
@@ -24,13 +25,14 @@ struct submission {
 	struct queue *queue;
 	struct job **jobs; /* NULL: refused */
 	size_t n;
-	size_t n_good; /* that are not NULL */
-	char **texts;  /* of their files, until these are handed over */
+	size_t n_good; /* how many are not NULL */
+	char **texts;  /* their files, not handed over yet */
 };
 
 /* --- the input of an opcode --- */
 
-/* Make a relative id absolute; ids: of the jobs before this one. */
+/* Turn a relative job id into an absolute one; ids has those of the jobs before
+ * this one in the submission. */
 static int resolve(const json_t *id, const uint64_t *ids, size_t n,
 		   uint64_t last_id, uint64_t *ret_id, struct error *err)
 {
@@ -117,8 +119,8 @@ static void extend_reason(json_t *op, uint64_t id, size_t index,
 
 /* --- one job --- */
 
-/* What went wrong with a job. */
-enum refusal { REFUSED_JOB, REFUSED_OPCODE /* one cannot be read */ };
+/* What is wrong with a job. */
+enum refusal { REFUSED_JOB, REFUSED_OPCODE /* an opcode cannot be read */ };
 
 static int make_op(struct queue *q, struct job *j, size_t i, const json_t *op,
 		   const uint64_t *ids, size_t n_ids, enum refusal *ret_why,
@@ -133,7 +135,7 @@ static int make_op(struct queue *q, struct job *j, size_t i, const json_t *op,
 		*ret_why = REFUSED_OPCODE;
 		return -1;
 	}
-	own = json_deep_copy(checked); /* it may share parts with op */
+	own = json_deep_copy(checked); /* the result may share parts with op */
 	if (resolve_depends(own, ids, n_ids, q->last_id, err) < 0)
 		return -1;
 	extend_reason(own, j->id, i, j->received_us);
@@ -178,7 +180,8 @@ static int check_room(struct queue *q, const json_t *ops, struct error *err)
 	return 0;
 }
 
-/* Make the job that ops describes, unborn; ids of those before it. */
+/* Make the job that ops describes, unborn; ids has those of the jobs before
+ * it. */
 static struct job *make_job(struct queue *q, const json_t *ops,
 			    const uint64_t *ids, size_t n_ids,
 			    enum refusal *ret_why, struct error *err)
@@ -205,7 +208,7 @@ static struct job *make_job(struct queue *q, const json_t *ops,
 	return j;
 }
 
-/* --- all of a call --- */
+/* --- all jobs of a call --- */
 
 static void submission_over(struct submission *s)
 {
@@ -218,7 +221,7 @@ static void submission_over(struct submission *s)
 	free(s);
 }
 
-/* Let those of many jobs in that are next. */
+/* Let the next jobs of a large submission into the queue. */
 static void births(void *arg)
 {
 	struct submission *s = arg;
@@ -250,7 +253,7 @@ static void let_in(struct submission *s)
 	sched_kick(q);
 }
 
-/* Runs also when the submitting task is gone. */
+/* Also runs when the submitting task has been killed. */
 static void on_stored(struct store_change *c, const struct error *err)
 {
 	struct submission *s = c->arg;
@@ -285,8 +288,8 @@ static void submission_add(struct submission *s, struct job *j)
 	s->jobs[s->n++] = j;
 }
 
-/* The change, with the serial of this moment in front, which must be handed
- * over before anybody waits. */
+/* Returns the change with the present serial number in it; it has to be handed
+ * over to the store before the next wait. */
 static struct store_change *submission_change(struct submission *s STEALS)
 {
 	struct store_change *c = store_change_new();
@@ -313,7 +316,8 @@ static int check_open(struct queue *q, bool ignore_drain, struct error *err)
 {
 	const struct queue_hooks *hooks = &q->config.hooks;
 
-	/* Running jobs may still submit others, for the next start. */
+	/* A queue that is stopping still takes the jobs of running jobs, for
+	 * the next start. */
 	if (q->stopping && q->n_running == 0)
 		return error_set(err, ERR_QUEUE, NULL,
 				 "The job queue is shutting down");
@@ -324,7 +328,7 @@ static int check_open(struct queue *q, bool ignore_drain, struct error *err)
 	return store_full(q->store, err) ? -1 : 0;
 }
 
-/* One that was not handed over. */
+/* Undo a submission that was not handed over. */
 static void submission_free_p(struct submission **p)
 {
 	struct submission *s = *p;
@@ -372,8 +376,8 @@ static json_t *refused(const struct error *err)
 	return json_make("[b, s]", 0, copy.text);
 }
 
-/* Fills the submission and the answer.  -1 with err when all are refused for
- * an opcode of one. */
+/* Fill the submission and the answer.  -1 with err when all jobs are refused
+ * because an opcode of one cannot be read. */
 static int make_all(struct submission *s, const json_t *jobs, bool readable,
 		    uint64_t *ids, json_t *answer, struct error *err)
 {

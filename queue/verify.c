@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What one may ask of the history: the verdict on the chain, in words, and to
- * make the index anew. */
+/* What can be asked of the history: the verdict on its chain of hashes, in
+ * words, and building its index anew. */
 #include "queue/history/chain_check.h"
 #include "queue/queue_private.h"
 
@@ -15,7 +15,7 @@ static char *good(const struct chain_verdict *v)
 		       v->n_linked, v->n_before);
 }
 
-/* Who says so. */
+/* The job, or archive-head, whose link shows the fault. */
 static char *witness(const struct chain_verdict *v)
 {
 	if (v->witness == 0)

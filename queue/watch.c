@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who waits for changes of a job: a list at the job, so that a change costs
- * only those who wait for this one.  Who asks again and again for all jobs sees
- * by the state of the page that it lies in. */
+/* Who waits for changes of a job: each job has a list, so that a change costs
+ * only those who wait for this job.  Clients that ask again and again about all
+ * jobs look at the state numbers of the pages instead. */
 #include "queue/queue_private.h"
 
 void queue_watch(struct queue *q, struct queue_watch *w)
@@ -25,7 +25,7 @@ void watch_changed(struct job *j)
 	struct list told;
 
 	job_index_changed(&j->private->queue->jobs, j->id);
-	/* Who watches anew is told the next time. */
+	/* A callback may watch again; it is told at the next change. */
 	list_move_all(&told, &j->private->watches);
 	while (!list_empty(&told)) {
 		struct queue_watch *w =

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Why a job does not run yet.  Costs a look at all live jobs: for people who
- * ask. */
+/* Why a job does not run yet.  It looks at all live jobs, since only people ask
+ * for it. */
 #include <string.h>
 
 #include "lib/json/json.h"
 #include "queue/queue_private.h"
 
-/* The first live job among those that j depends on; 0: none. */
+/* The first live job on which j depends; 0: none. */
 static uint64_t find_parent(struct queue *q, const struct job *j)
 {
 	for (size_t op = 0; op < j->n_ops; op++) {
@@ -29,7 +29,8 @@ static uint64_t find_parent(struct queue *q, const struct job *j)
 	return 0;
 }
 
-/* The job that has its place (behind this gate, unless NULL) for longest. */
+/* The job that has occupied a place for longest (a place of this gate, unless
+ * NULL). */
 static uint64_t find_oldest(struct queue *q, const struct queue_gate *gate)
 {
 	const struct job *oldest = NULL, *j;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Work that takes longer than a client waits: one begins it, and asks again how
- * far it is. */
+/* Work that takes longer than a client waits: a client begins it, and asks
+ * again later how far it is. */
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "queue/queue_private.h"

@@ -16,7 +16,7 @@
 #define MEMBER ", \"livelock\": \"archive-chain "
 #define FIRST "1 - -"
 
-/* Longer ones nobody wrote. */
+/* A longer member was not written by us. */
 #define MEMBER_MAX 300
 
 void chain_hash(const void *data, size_t len, char ret[CHAIN_HEX])
@@ -29,7 +29,7 @@ void chain_hash(const void *data, size_t len, char ret[CHAIN_HEX])
 		snprintf(&ret[2 * i], 3, "%02x", hash[i]);
 }
 
-/* The end of the file of the job behind *head. */
+/* A job file ends with this, the link to the job behind *head. */
 static char *member_text(const struct chain_link *head)
 {
 	if (head->number == 0)
@@ -85,7 +85,8 @@ static bool read_place(const char *text, uint64_t *ret_number,
 	return true;
 }
 
-/* The last MEMBER of a text, without its quote and brace, or NULL. */
+/* The value of MEMBER if it is the last member of the text, without the closing
+ * quote and brace; else NULL. */
 static char *find_member(const char *text, size_t len)
 {
 	size_t tail = len < MEMBER_MAX ? len : MEMBER_MAX;

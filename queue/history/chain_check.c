@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The chain is followed from its newest entry back, because each link says
- * what the one before must be.  Where that is not so, what the altered entry
- * says itself is no longer proof: the walk then goes on at the next lower
- * number, and the oldest fault that was found is the answer. */
+/* The chain is followed from its newest entry back, since each link says which
+ * number and hash the entry before has to have.  Where an entry does not match
+ * its link it was altered, and its own link proves nothing any more: the walk
+ * then goes on at the next lower number.  The oldest fault that was found is
+ * the answer. */
 #include "queue/history/chain_check.h"
 
 #include <stdlib.h>
@@ -10,12 +11,12 @@
 
 struct walk {
 	const struct chain_entry *entries; /* in order of number */
-	size_t n;			   /* those not looked at */
+	size_t n;			   /* not yet looked at */
 	struct chain_verdict *verdict;
-	/* What has to come now; id 0: that is not known. */
+	/* What the next entry has to be; id 0: only its number is known. */
 	struct chain_link expected;
-	uint64_t witness; /* who says so */
-	bool trusted;	  /* and was found good itself */
+	uint64_t witness; /* the job whose link says so */
+	bool trusted;	  /* whether that job itself matched its link */
 };
 
 static int by_number(const void *a, const void *b)
@@ -38,8 +39,8 @@ static void fault(struct walk *w, int kind, uint64_t id, uint64_t number)
 	v->unsure = false;
 }
 
-/* The entry with the expected number, or NULL.  Where its id is known, others
- * with that number were added. */
+/* The entry with the expected number, or NULL.  If the expected id is known,
+ * other entries with this number were added by somebody. */
 static const struct chain_entry *take(struct walk *w)
 {
 	const struct chain_entry *found = NULL;
@@ -55,7 +56,7 @@ static const struct chain_entry *take(struct walk *w)
 	return found;
 }
 
-/* Is e what the link to it says? */
+/* Whether the entry is what the link to it says. */
 static void look_at(struct walk *w, const struct chain_entry *e)
 {
 	bool same = e->id == w->expected.id &&
@@ -73,7 +74,7 @@ static void look_at(struct walk *w, const struct chain_entry *e)
 	w->expected.number = e->number - 1;
 }
 
-/* Nothing has the expected number: go on below it. */
+/* No entry has the expected number: continue with the next lower one. */
 static void step_over(struct walk *w)
 {
 	uint64_t next = w->n == 0 ? 0 : w->entries[w->n - 1].number;
@@ -96,7 +97,8 @@ static void follow(struct walk *w)
 	}
 }
 
-/* Those above the newest entry that there is. */
+/* Drop the entries that are newer than the head.  Those that are also above
+ * `newest` were added by somebody. */
 static void drop_newer(struct walk *w, const struct chain_link *head,
 		       uint64_t newest)
 {
@@ -106,8 +108,8 @@ static void drop_newer(struct walk *w, const struct chain_link *head,
 			      w->entries[w->n - 1].number);
 }
 
-/* A file that is there, but has lost its place in the chain, is no missing
- * one. */
+/* A file that is there but has lost its place in the chain was altered, it is
+ * not missing. */
 static void find_missing(struct chain_verdict *v,
 			 const struct chain_entry *entries, size_t n)
 {

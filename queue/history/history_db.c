@@ -20,7 +20,7 @@
 #include "queue/history/history_db_private.h"
 #include "queue/history/history_row.h"
 
-/* Another program may look into it for a moment. */
+/* How long to wait while another program uses the database. */
 #define BUSY_MS 2000
 
 #define TEXT_OF(n) TEXT_OF_(n)
@@ -128,7 +128,7 @@ static int connect(struct history_db *db, const char *path, int flags,
 	return 0;
 }
 
-/* The file itself, so that it has the mode of the job files. */
+/* Make the file first, so that it gets the mode of the job files. */
 static int make_file(const char *path, struct error *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
@@ -341,7 +341,7 @@ static int put_row(struct history_db *db, const struct job *j,
 	return step(db, s, err);
 }
 
-/* The words of a job never change. */
+/* The words of a job never change, so they are stored once. */
 int history_db_put(struct history_db *db, const struct job *j,
 		   struct error *err)
 {

@@ -13,27 +13,29 @@
 #include "lib/base/mem.h"
 #include "queue/jobs/job.h"
 
-/* Of the tables, and of what is in them: another one is made anew. */
+/* The version of the tables and their content; a database with another one is
+ * made anew. */
 #define HISTORY_SCHEMA 1
 
 struct history_db;
 
-/* Make it if it is missing (mode 0640).  NULL with err; *ret_damaged when there
- * is one that cannot be used and may be removed. */
+/* Open the database for writing; make it if it is missing (mode 0640).  NULL
+ * with err; *ret_damaged: it exists, cannot be used and may be removed. */
 struct history_db *history_db_open(const char *path, bool *ret_damaged,
 				   struct error *err);
 /* For reading only; there must be one. */
 struct history_db *history_db_open_reader(const char *path, struct error *err);
 void history_db_close(struct history_db *db);
 
-/* Remove it with all that belongs to it.  No connection of ours is open but
- * those of readers. */
+/* Remove the database with its auxiliary files.  Only connections for reading
+ * may be open. */
 int history_db_remove(const char *path, struct error *err);
 
-/* After a failed call: is it damaged (else the disk is full, or so)? */
+/* After a failed call: whether the database is damaged; otherwise the disk may
+ * be full, for example. */
 bool history_db_damaged(const struct history_db *db);
 
-/* Changes are visible together. */
+/* Changes between begin and commit become visible together. */
 int history_db_begin(struct history_db *db, struct error *err);
 int history_db_commit(struct history_db *db, struct error *err);
 void history_db_rollback(struct history_db *db);
@@ -43,7 +45,7 @@ int history_db_put(struct history_db *db, const struct job *j,
 		   struct error *err);
 int history_db_remove_job(struct history_db *db, uint64_t id,
 			  struct error *err);
-/* Remove the live ones. */
+/* Remove the live jobs. */
 int history_db_remove_live(struct history_db *db, struct error *err);
 
 /* Sorted ids of the archived jobs from `from` to below `to`, to be freed. */
@@ -54,13 +56,14 @@ uint64_t *history_db_archived(struct history_db *db, uint64_t from, uint64_t to,
 int history_db_next_archived(struct history_db *db, uint64_t from,
 			     uint64_t *ret_id, struct error *err);
 
-/* The archived jobs that a filter may let pass, in order of id.  0 or -1. */
+/* Find the archived jobs that a filter may let pass, in order of id.  0 or
+ * -1. */
 struct history_cursor;
 struct history_cursor *history_db_find(struct history_db *db,
 				       const json_t *qfilter,
 				       struct error *err);
-/* The next at most n jobs (brief ones, to be freed) in jobs; how many there
- * were, 0 at the end, -1 with err. */
+/* Read the next jobs, at most n, into jobs (brief ones, to be freed).  Returns
+ * how many, 0 at the end, -1 with err. */
 int history_cursor_next(struct history_cursor *c, struct job **jobs, size_t n,
 			struct error *err);
 void history_cursor_close(struct history_cursor *c);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* holds(f): where it is false, f is false for the job and makes no error.
- * fails(f): where it is false, f is true for the job and makes no error.
- * NULL is a condition that leaves nobody out, which is always right; so what is
- * not understood is left to the filter itself.
+/* Two functions make a condition from a filter f.  holds(f): where the
+ * condition is false, f is false for the job and its evaluation is no error.
+ * fails(f): where the condition is false, f is true for the job and its
+ * evaluation is no error.  NULL is the condition that excludes no job; it is
+ * always correct, so it is used for everything that is not understood, and the
+ * filter itself decides.
  *
- * An evaluation that is an error (a list compared with a number) must stay one:
- * after an operand that may be an error, the others of an "and" leave nobody
- * out, since the filter would not have come to them. */
+ * An evaluation that is an error (a list compared with a number) must stay one.
+ * So after an operand that may be an error, the other operands of an "and" must
+ * exclude nobody: the filter would not have evaluated them. */
 #include "queue/history/history_filter.h"
 
 #include <math.h>
@@ -37,8 +39,8 @@ static const struct column {
 };
 
 struct translation {
-	bool find; /* else check */
-	bool weak; /* no index finds those that fit */
+	bool find; /* for an index; else for a check */
+	bool weak; /* no index finds what matches */
 };
 
 static char *holds(struct translation *t, const json_t *f);
@@ -65,13 +67,13 @@ static struct column column_of(const json_t *f)
 	return (struct column){.field = field, .type = LIST};
 }
 
-/* A plus keeps SQLite from using an index. */
+/* The unary plus keeps SQLite from using an index. */
 static char *name_of(const struct translation *t, const struct column *c)
 {
 	return xprintf("%sjob.%s", t->find ? "" : "+", c->name);
 }
 
-/* --- fields with few values: the filter itself tells for each --- */
+/* --- fields with few values: evaluate the filter for each value --- */
 
 static const json_t *only_value(void *arg, const char *field)
 {
@@ -87,7 +89,7 @@ static bool any_field(void *arg, const char *field, enum filter_kind *ret_kind)
 	return true;
 }
 
-/* What f says of a value: 1, 0, -1 error. */
+/* What f gives for a value: 1, 0, or -1 for an error. */
 static int says(const json_t *f, json_t *value STEALS)
 {
 	auto_json json_t *own = value;
@@ -122,7 +124,7 @@ static bool choice_may_fail(const json_t *f, const struct column *c)
 	return false;
 }
 
-/* The values of which f says yes (1) or no (0). */
+/* The values for which f gives yes (1) or no (0). */
 static char *choices(struct translation *t, const json_t *f,
 		     const struct column *c, int answer)
 {
@@ -166,7 +168,7 @@ static char *compare_number(struct translation *t, const struct column *c,
 	return xprintf("%s %s %.17g", name, op, value);
 }
 
-/* A time in the filter is a number of seconds, and rounded; so the bounds are a
+/* A time in the filter is a rounded number of seconds; so the bounds are a
  * little wider.  A job without that time (0) passes every filter. */
 static char *compare_time(struct translation *t, const struct column *c,
 			  const char *op, double seconds)
@@ -237,7 +239,7 @@ static bool leaf_may_fail(const json_t *f)
 
 	if (c.type == CHOICE)
 		return choice_may_fail(f, &c);
-	if (c.type == LIST) /* what is asked of lists of other things fails */
+	if (c.type == LIST) /* other lists: an error */
 		return !is_op(f, "=[]") || history_kind_of(c.field) == 0 ||
 		       !json_is_string(json_array_get(f, 2));
 	if (is_op(f, "?"))
@@ -263,7 +265,7 @@ static char *leaf(struct translation *t, const json_t *f, bool negated)
 
 typedef char *translate_fn(struct translation *t, const json_t *f);
 
-/* NULL as soon as one leaves nobody out. */
+/* NULL as soon as one operand excludes nobody. */
 static char *any_of(struct translation *t, const json_t *f, translate_fn *fn)
 {
 	auto_buf struct buf sql = {0};
@@ -278,7 +280,7 @@ static char *any_of(struct translation *t, const json_t *f, translate_fn *fn)
 	return sql.len == 0 ? xstrdup(NOBODY) : buf_steal(&sql);
 }
 
-/* Those that leave somebody out, up to the first that may be an error. */
+/* The operands that exclude somebody, up to the first that may be an error. */
 static char *all_of(struct translation *t, const json_t *f, translate_fn *fn)
 {
 	auto_buf struct buf sql = {0};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a filter of queries to conditions in SQL, for the tables of
- * history_db.c.
+/* Conditions in SQL for a filter of queries, for the tables of history_db.c.
  *
- * A condition is weaker than the filter or equal to it: the filter is false,
- * and its evaluation has no error, for each job that a condition leaves out.
- * So the filter on the rows that are left gives what it gives on all. */
+ * A condition is weaker than the filter or equal to it: for each job that it
+ * excludes, the filter is false and its evaluation is no error.  So the filter
+ * gives the same result on the remaining rows as on all rows. */
 #ifndef QUEUE_HISTORY_HISTORY_FILTER_H
 #define QUEUE_HISTORY_HISTORY_FILTER_H
 
@@ -12,14 +11,14 @@
 
 #include "lib/base/str.h"
 
-/* All of them must hold.  The same conditions twice: once to be the one by
- * which an index finds the jobs ("" where none can), once to be looked at for a
- * job that was found. */
+/* Conditions that all must hold, each in two forms: one with which an index
+ * finds the jobs ("" where no index can), and one that checks a job that was
+ * found otherwise. */
 struct history_conditions {
 	struct strv find, check;
 };
 
-/* The filter is one that filter_compile() took. */
+/* qfilter is a filter that filter_compile() has accepted. */
 void history_conditions(const json_t *qfilter, struct history_conditions *ret);
 void history_conditions_done(struct history_conditions *c);
 

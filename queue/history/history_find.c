@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Find the jobs that a filter may let pass.  The conditions are tried: one that
- * few jobs fulfil finds them by an index, and the others are looked at for
- * these; without such a one all jobs are gone through in order of id. */
+/* Finds the jobs that a filter may let pass.  First it is estimated how many
+ * jobs fulfil each condition.  If few jobs fulfil one of them, an index finds
+ * these, and the other conditions are checked on them; otherwise all jobs are
+ * read in order of id. */
 #include <string.h>
 
 #include "queue/history/history_db_private.h"
 #include "queue/history/history_filter.h"
 #include "queue/history/history_row.h"
 
-/* Few: so many are found and sorted in a few milliseconds. */
+/* So many are found and sorted in a few milliseconds. */
 #define FEW 50000
 
 #define COLUMNS "SELECT id, received, start, end, brief FROM job "
@@ -16,9 +17,9 @@
 struct history_cursor {
 	struct history_db *db;
 	sqlite3_stmt *rows;
-	uint64_t *ids; /* NULL: rows goes through all */
+	uint64_t *ids; /* the few jobs; NULL: rows reads all jobs */
 	size_t n, at;
-	bool ended; /* one more step would begin anew */
+	bool ended; /* rows has ended; a further step would begin again */
 };
 
 static int prepare(struct history_db *db, const char *sql, sqlite3_stmt **ret,
@@ -29,7 +30,8 @@ static int prepare(struct history_db *db, const char *sql, sqlite3_stmt **ret,
 	return history_db_failed(db, err);
 }
 
-/* How many fulfil it, at most FEW; FEW also when that cannot be told. */
+/* How many jobs fulfil the condition, at most FEW; FEW also when that is
+ * unknown. */
 static size_t count(struct history_db *db, const char *condition)
 {
 	auto_free char *sql =
@@ -45,7 +47,8 @@ static size_t count(struct history_db *db, const char *condition)
 	return (size_t)sqlite3_column_int64(s, 0);
 }
 
-/* The condition that leaves the fewest; n when none leaves few. */
+/* The index of the condition that the fewest jobs fulfil; n when none is
+ * fulfilled by few. */
 static size_t best_of(struct history_db *db, const struct history_conditions *c)
 {
 	size_t best = c->find.n, least = FEW;
@@ -104,7 +107,8 @@ static int go_through_all(struct history_cursor *c, const char *condition,
 {
 	auto_free char *sql = xprintf(COLUMNS "%s ORDER BY id", condition);
 
-	/* One that is too big for SQLite is left to the filter. */
+	/* A condition that is too big for SQLite is dropped; the filter
+	 * decides. */
 	if (prepare(c->db, sql, &c->rows, err) == 0)
 		return 0;
 	return prepare(c->db, COLUMNS "WHERE archived = 1 ORDER BY id",

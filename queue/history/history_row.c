@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The text of a job is a JSON list with one list for each opcode: status,
  * priority, three times, summary and facts (op_facts()).  A job that is read
- * back has the facts as its opcodes' input, which is all that job_field() needs
- * for the words to search by. */
+ * back has the facts as its opcodes' input; job_field() needs no more to find
+ * the words for searching. */
 #include "queue/history/history_row.h"
 
 #include <string.h>

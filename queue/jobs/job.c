@@ -31,7 +31,7 @@ static const bool allowed[N_STATES][N_STATES] = {
 			 [JOB_CANCELED] = true,
 			 [JOB_ERROR] = true},
 	[JOB_CANCELING] = {[JOB_CANCELED] = true,
-			   [JOB_SUCCESS] = true, /* nobody heard the call */
+			   [JOB_SUCCESS] = true, /* ended before noticing */
 			   [JOB_ERROR] = true},
 	[JOB_RUNNING] = {[JOB_CANCELING] = true,
 			 [JOB_CANCELED] = true,
@@ -62,7 +62,7 @@ bool job_state_is_final(enum job_state s)
 
 /* --- making and copying --- */
 
-/* What is kept as text; NULL is null. */
+/* Values are kept as text; NULL stands for null. */
 static json_t *stored(const char *text)
 {
 	struct error err;
@@ -233,7 +233,8 @@ void job_op_end(struct job_op *op, enum job_state to, json_t *result STEALS,
 	op->end_us = now_us;
 }
 
-/* What a hook said is a list [[node, script, output], ...] in the result. */
+/* The error of a failed hook is a list [[node, script, output], ...] in the
+ * result. */
 static json_t *hooks_list(const struct error *err)
 {
 	struct error ignored;
@@ -253,7 +254,8 @@ json_t *job_error_result(const struct error *err)
 
 	if (list != NULL)
 		return json_make("[s, [o]]", class, list);
-	/* It may quote a program's output, or be cut within a character. */
+	/* The text may quote a program's output, or be cut within a
+	 * character. */
 	if (!str_valid_utf8(text, strlen(text)))
 		for (char *c = text; *c != '\0'; c++)
 			if ((unsigned char)*c >= 0x80)
@@ -310,13 +312,13 @@ static json_t *log_list(const struct buf *log)
 	return stored(text);
 }
 
-/* One column of the opcodes. */
+/* One value of each opcode, as a list. */
 struct op_field {
 	const char *name;
 	json_t *(*value)(const struct job_op *op);
 };
 
-/* Parameters that clients see even when they are null, as Ganeti's. */
+/* Parameters that clients see even when they are null, as in Ganeti. */
 static bool is_shown_unset(const char *name)
 {
 	return strcmp(name, "depends") == 0 || strcmp(name, "comment") == 0;

@@ -35,7 +35,7 @@ bool job_state_is_final(enum job_state s); /* canceled, success, error */
 
 struct job_op {
 	char *input;   /* JSON text of the opcode, with all parameters */
-	char *result;  /* JSON text; NULL is null */
+	char *result;  /* JSON text; NULL means null */
 	char *summary; /* "INSTANCE_CREATE(web1)" */
 	enum job_state status;
 	int priority;
@@ -48,7 +48,7 @@ struct job {
 	struct job_op *ops;
 	size_t n_ops;
 	int64_t received_us, start_us, end_us;
-	uint64_t log_serial; /* of the newest log entry of all its opcodes */
+	uint64_t log_serial; /* of the newest entry of all logs */
 	bool archived;
 
 	/* Private to queue/. */
@@ -59,20 +59,21 @@ struct job {
  * complete form; summary may be NULL, then op_summary() makes it. */
 void job_op_init(struct job_op *op, const json_t *input, const char *summary);
 
-/* Replace its input by this one, without secrets, in its complete form. */
+/* Replace its input by this one, complete and without secrets. */
 void job_op_set_input(struct job_op *op, const json_t *input);
-/* One more entry of its reason trail. */
+/* Append an entry to the opcode's reason trail. */
 void job_op_reason(struct job_op *op, const char *source, const char *text,
 		   int64_t now_us);
 
-/* The source of entries about jobs that ended before their time. */
+/* The source of the entries that say why a job was ended early. */
 #define JOB_DEATH_SOURCE "gnt:daemon:luxid:deathdetection"
 
 /* A job of n_ops zeroed opcodes. */
 struct job *job_new(uint64_t id, size_t n_ops);
 void job_free(struct job *j); /* private is the owner's */
 
-/* A copy of all but private, and its way back: let j be as `from`. */
+/* A copy of everything but private; and its reverse: give j the content of
+ * `from`. */
 struct job *job_copy(const struct job *j);
 void job_assign(struct job *j, struct job *from STEALS);
 
@@ -81,7 +82,8 @@ void job_assign(struct job *j, struct job *from STEALS);
  * queued. */
 enum job_state job_status(const struct job *j);
 bool job_is_final(const struct job *j);
-/* The most urgent (lowest) of the opcodes that are not final; 0 if all are. */
+/* The most urgent (lowest) priority of the opcodes that are not final; 0 if all
+ * are. */
 int job_priority(const struct job *j);
 
 /* Change the state of an opcode.  A change that makes no sense is a bug of the
@@ -92,9 +94,9 @@ void job_op_move(struct job_op *op, enum job_state to);
 void job_op_end(struct job_op *op, enum job_state to, json_t *result STEALS,
 		int64_t now_us);
 
-/* The result of a failed opcode: [class, [text]], a failed prerequisite's with
- * its kind as [class, [text, ecode]], of failed hooks [class, [list]] with the
- * list that the error's text is. */
+/* The result of a failed opcode, to be freed: [class, [text]]; for a failed
+ * prerequisite [class, [text, ecode]]; for failed hooks [class, [list]], where
+ * the text of the error is the list. */
 json_t *job_error_result(const struct error *err);
 
 /* End all opcodes from `first` on that are not final; only those that have
@@ -112,10 +114,10 @@ char *job_to_text(const struct job *j);
 /* From a file's text; NULL with ERR_JOB_CORRUPT. */
 struct job *job_from_text(const char *text, size_t len, struct error *err);
 
-/* Values of the old-style query fields (id status priority ops opresult
+/* The value of a field of old-style queries (id status priority ops opresult
  * opstatus oplog opstart opexec opend oppriority summary received_ts start_ts
- * end_ts archived) and those of job_facts.h (opid objects user reason); NULL
- * for an unknown field. */
+ * end_ts archived) or of a field of job_facts.h (opid objects user reason), to
+ * be freed; NULL for an unknown field. */
 json_t *job_field(const struct job *j, const char *field);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Each field is collected from the stored input of all opcodes.  The table
- * `naming` says which parameters name objects.  op_facts() keeps just what the
- * collectors read, so they give the same answer for an opcode that was
- * shortened by it. */
+ * `naming` says which parameters name objects.  op_facts() shortens an opcode
+ * to what the collectors read, so that they give the same answer for the
+ * shortened one. */
 #include "queue/jobs/job_facts.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 
-/* Entries of the reason trail that say no more than the job's number. */
+/* Entries of the reason trail that only name the job. */
 #define SOURCE_OPCODE "gnt:opcode:"
 
 /* Parameters that name objects, one or a list. */

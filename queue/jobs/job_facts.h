@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a job's opcodes are about: fields of jobs beyond Ganeti's, which the
- * history can be searched for. */
+/* What a job's opcodes are about: fields of jobs that Ganeti does not have, by
+ * which the history can be searched. */
 #ifndef QUEUE_JOBS_JOB_FACTS_H
 #define QUEUE_JOBS_JOB_FACTS_H
 
@@ -8,16 +8,17 @@
 
 #include "queue/jobs/job.h"
 
-/* Lists of strings, none twice, to be freed: the kinds of the opcodes; the
- * instances, nodes, groups and networks that they name; who asked (sources of
- * the reason trail) and why (its texts), without what the queue adds itself. */
+/* Lists of strings without duplicates, to be freed: the kinds of the opcodes;
+ * the instances, nodes, groups and networks that they name; who submitted them
+ * (the sources in the reason trail) and why (its texts).  Entries that the
+ * queue adds itself are left out. */
 json_t *job_opids(const struct job *j);
 json_t *job_objects(const struct job *j);
 json_t *job_users(const struct job *j);
 json_t *job_reasons(const struct job *j);
 
-/* An opcode without all that these do not read.  NULL where input is no
- * opcode.  To be freed. */
+/* The opcode reduced to what these functions read, to be freed.  NULL when
+ * input is not an opcode. */
 json_t *op_facts(const char *input);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The live jobs by id and in order of id.  Ids are added in growing order and
- * removed in any; pages of neighbouring ids make a job cost about a pointer
- * and its removal no more than the list of pages. */
+ * removed in any order.  Neighbouring ids share a page, so a job costs about a
+ * pointer, and its removal costs no more than a search in the list of pages. */
 #ifndef QUEUE_JOBS_JOB_INDEX_H
 #define QUEUE_JOBS_JOB_INDEX_H
 
@@ -32,10 +32,10 @@ void job_index_remove(struct job_index *x, uint64_t id);
 struct job *job_index_get(const struct job_index *x, uint64_t id);
 /* The first job with an id above `after`, or NULL. */
 struct job *job_index_next(const struct job_index *x, uint64_t after);
-/* What can be seen of the job has changed; nothing if it is not there.  Adding
- * and removing count as well. */
+/* Note that the visible state of the job has changed; does nothing if it is not
+ * in the index.  Adding and removing a job count as changes, too. */
 void job_index_changed(struct job_index *x, uint64_t id);
-/* The first page whose number is not below the given one, or NULL. */
+/* The first page with this number or a higher one, or NULL. */
 const struct job_index_page *job_index_page_from(const struct job_index *x,
 						 uint64_t number);
 void job_index_done(struct job_index *x);

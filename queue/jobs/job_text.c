@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Jobs in their files: one JSON object a job, as Ganeti's.  What is stored as
- * text in memory goes out as it is; a file from outside is checked. */
+/* Jobs in their files: one JSON object per job, as Ganeti's.  Values that
+ * memory holds as text are written unchanged; files are checked when they are
+ * read. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,9 +19,9 @@ static void add_time(struct buf *b, const char *key, int64_t us)
 			 (intmax_t)(us % 1000000));
 }
 
-/* Ganeti cannot read a job whose log has types that it does not know: in files
- * our own ones are messages.  The mark cannot be a part of a text, where quotes
- * have a backslash. */
+/* Ganeti cannot read a job with types of log entries that it does not know; so
+ * in files our own types become "message".  The text looked for cannot be part
+ * of a message, where quotes have a backslash before them. */
 static void add_log(struct buf *b, const struct buf *log)
 {
 	static const char ours[] = "],\"progress\",";
@@ -77,10 +78,11 @@ char *job_to_text(const struct job *j)
 
 /* --- reading --- */
 
-/* Higher ones no job counted up to; the next one must fit, too. */
+/* The highest valid id: no queue counts up to it, and its successor still
+ * fits. */
 #define LOG_SERIAL_MAX INT64_C(999999999999999)
 
-/* Those that Ganeti has. */
+/* The types of log entries that Ganeti has. */
 #define PRIORITY_MIN (-20)
 #define PRIORITY_MAX 19
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Secret values (osparams_secret) are taken out of an opcode before it is
- * stored; private ones (osparams_private) are stored and hidden from readers.
- * A mark stands for each value.  A mark that is found without its secret when
- * the opcode is to run fails the opcode. */
+ * stored; private ones (osparams_private) are stored, but hidden from readers.
+ * A mark takes the place of each value.  When an opcode is about to run and has
+ * a mark without its secret, it fails. */
 #include "queue/jobs/secrets.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void mark_all(json_t *values)
 		json_object_set_new(values, key, json_string(MARK));
 }
 
-/* The opcodes within one that creates many instances. */
+/* The opcodes inside an opcode that creates many instances. */
 static json_t *nested(const json_t *op)
 {
 	return json_object_get(op, NESTED);

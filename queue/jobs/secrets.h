@@ -10,15 +10,16 @@
 
 #include "lib/base/error.h"
 
-/* Take the secrets out of an opcode: an object of them, NULL if it has none. */
+/* Take the secrets out of an opcode, which is changed: an object with them, to
+ * be freed; NULL if it has none. */
 json_t *secrets_take(json_t *op);
 
-/* Put them back into the input for running it.  ERR_EXEC when it once had some
- * that are lost (secrets NULL). */
+/* Put the secrets back into the input of an opcode that is about to run.
+ * ERR_EXEC when it had secrets that are lost (secrets is NULL). */
 int secrets_give(json_t *input, const json_t *secrets, struct error *err);
 
-/* Private parameters are stored, as the configuration has them anyway, but
- * nobody who asks for a job sees them: put the mark in their place. */
+/* Replace private parameters by the mark, for everybody who asks for a job.
+ * They are stored nevertheless, as the configuration has them anyway. */
 void secrets_hide(json_t *input);
 
 #endif

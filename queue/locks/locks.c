@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests: an entry in the queue of each lock that is wanted, counted while
- * they are closed, held together.
+/* Requests.  A request has an entry in the queue of each lock that it wants; it
+ * counts how many of its entries are closed, and when none is it holds them
+ * all.
  *
- * Why there is no deadlock: all queues have the same order, so the first of
- * all waiting requests has only granted ones before it, and these end.  One
- * who holds locks and asks for more stands before all who hold nothing, and so
- * waits only for others who hold; since each of these takes locks only in
- * ascending order, the one with the highest of them can go on. */
+ * Why there is no deadlock: all queues have the same order, so the first of all
+ * waiting requests has only granted ones before it, and these end.  A request
+ * of a job that already holds locks stands before all requests of jobs that
+ * hold none, and so waits only for jobs that hold locks, too.  Each of these
+ * takes further locks only in ascending order, so the one that holds the
+ * highest lock can always go on. */
 #include "queue/locks/locks.h"
 
 #include <assert.h>
@@ -14,7 +16,8 @@
 
 #include "queue/locks/locks_private.h"
 
-/* More than any two priorities are apart. */
+/* A distance between ranks that is larger than that between any two
+ * priorities. */
 #define RANK_OF_HOLDERS (-1000)
 
 const char *lock_level_name(enum lock_level level)
@@ -36,7 +39,7 @@ int request_rank(const struct lock_request *r)
 
 /* --- open and closed --- */
 
-/* Put r among those that can go on, or take it away from them. */
+/* Add r to the requests that can go on, or remove it. */
 static void judge(struct locks *l, struct lock_request *r)
 {
 	bool ready =
@@ -72,7 +75,8 @@ void request_closed(struct locks *l, struct lock_entry *e)
 
 /* --- sets --- */
 
-/* The mode in which a set has to be held for all its wants. */
+/* The mode in which a level's set has to be held for all wants of the
+ * request. */
 static enum mode set_mode(const struct lock_entry *e)
 {
 	if (e->n_for[X] > 0)
@@ -98,13 +102,13 @@ static struct lock_entry *find_set(struct lock_request *r,
 	return NULL;
 }
 
-/* Less is asked of the set that e belongs to. */
+/* The want of e no longer needs its level's set. */
 static void set_forget(struct lock_entry *e)
 {
 	find_set(e->r, e->level)->n_for[mode_in_set(e)]--;
 }
 
-/* Hold the sets as weakly as what is left of the wants allows. */
+/* Hold the levels' sets only as strongly as the remaining wants need. */
 static void weaken_sets(struct locks *l, struct lock_request *r)
 {
 	for (size_t i = r->n_wants; i < r->n_entries; i++) {
@@ -175,7 +179,7 @@ static void begin(struct locks *l, struct lock_request *r)
 
 /* --- granting --- */
 
-/* Leave out the groups that are not free. */
+/* Leave out the groups that are not free now. */
 static void leave_groups(struct locks *l, struct lock_request *r)
 {
 	for (size_t i = 0; i < r->n_wants; i++) {
@@ -205,8 +209,8 @@ static void hold(struct locks *l, struct lock_request *r)
 	weaken_sets(l, r);
 }
 
-/* The entry of r's stage is open: hold it and go to the next.  Returns whether
- * there is none. */
+/* The entry of the present stage of r is open: hold it and go to the next one.
+ * Returns whether that was the last. */
 static bool last_stage(struct locks *l, struct lock_request *r)
 {
 	if (r->stage < r->n_stages)
@@ -230,8 +234,8 @@ static void go_on(struct locks *l, struct lock_request *r)
 		r->granted(r);
 }
 
-/* Let all go on that are ready.  Whoever becomes ready meanwhile is called by
- * the outermost of these loops. */
+/* Grant all requests that are ready.  A request that becomes ready meanwhile is
+ * handled by the outermost of these loops, so that the stack stays flat. */
 static void call_ready(struct locks *l)
 {
 	if (l->calling)
@@ -252,8 +256,9 @@ static void enqueue_all(struct locks *l, struct lock_request *r)
 			entry_enqueue(l, &r->entries[i]);
 }
 
-/* Count what will have to be open.  One more than there is, so that r is not
- * ready before its last entry stands in its queue. */
+/* Count the entries that have to be open before r is granted.  Begin with one
+ * too many, so that r is not granted before its last entry stands in its
+ * queue. */
 static void count_closed(struct lock_request *r)
 {
 	r->n_closed = 1;
@@ -280,7 +285,7 @@ void locks_request(struct locks *l, struct lock_request *r)
 	enqueue_all(l, r);
 	r->n_closed--;
 	judge(l, r);
-	if (!list_empty(&r->ready)) /* also from within somebody's granted() */
+	if (!list_empty(&r->ready)) /* called within a granted() */
 		go_on(l, r);
 	call_ready(l);
 }
@@ -289,7 +294,7 @@ static void withdraw(struct locks *l, struct lock_request *r)
 {
 	struct lock_entry *entries = r->entries;
 
-	/* Not even for a moment may r become ready again. */
+	/* r must not count as ready while it is being taken apart. */
 	r->n_closed += r->n_entries + 1;
 	list_remove(&r->ready);
 	for (size_t i = 0; i < r->n_entries; i++)
@@ -348,7 +353,7 @@ void locks_set_priority(struct locks *l, struct lock_request *r, int priority)
 {
 	if (!r->active || r->held || r->priority == priority)
 		return;
-	r->n_closed++; /* not ready meanwhile */
+	r->n_closed++; /* keeps r from counting as ready meanwhile */
 	for (size_t i = 0; i < r->n_entries; i++) {
 		struct lock_entry *e = &r->entries[i];
 
@@ -391,7 +396,8 @@ int locks_request_more(struct locks *l, struct lock_request *r,
 
 /* --- removal --- */
 
-/* Leave out the group of a want; -1 when too few are left. */
+/* Leave out the group of this want.  -1 when fewer groups are left than the
+ * request needs. */
 static int leave_group(struct locks *l, struct lock_request *r, unsigned group)
 {
 	r->n_groups_left--;
@@ -407,7 +413,7 @@ static int leave_group(struct locks *l, struct lock_request *r, unsigned group)
 	return r->n_groups_left < r->at_least ? -1 : 0;
 }
 
-/* The next that waits for this lock and has to be told. */
+/* The next waiting request that has to be told of the removal of this lock. */
 static struct lock_entry *next_told(const struct locks *l,
 				    enum lock_level level, const char *name)
 {

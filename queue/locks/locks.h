@@ -37,9 +37,10 @@
 #include "lib/base/str.h"
 #include "lib/base/table.h"
 
-/* In their order; names as gnt-debug locks shows them.  "instance-disks" is
- * taken together with an instance by all that may change where its data is; so
- * that long work on the disks alone lets starts and stops through. */
+/* In the order in which locks are taken; the names are those that gnt-debug
+ * locks shows.  "instance-disks" is taken together with "instance" by
+ * everything that may change where an instance's data is; so long work on the
+ * disks alone does not hold up starts and stops. */
 #define LOCK_LEVELS(X)                                                         \
 	X(CLUSTER, "cluster")                                                  \
 	X(NODE_RES, "node-res")                                                \
@@ -62,9 +63,9 @@ enum lock_level {
 
 struct lock_want {
 	enum lock_level level;
-	const char *name; /* object's UUID or instance's name; NULL: all */
+	const char *name; /* an object's UUID or name; NULL: all */
 	bool exclusive;
-	bool creates;	/* no object yet: its removal by others is no news */
+	bool creates;	/* does not exist yet: removal is no news */
 	unsigned group; /* 0: must have it; else see at_least */
 };
 
@@ -72,15 +73,16 @@ struct lock_request {
 	/* Set by the owner, kept alive until locks_release(). */
 	const struct lock_want *wants; /* no two of the same lock */
 	size_t n_wants;
-	/* Wants of the same group (numbers from 1 on, without gaps) are taken
-	 * together or left.  The request waits until so many groups are free,
-	 * and takes all that are free then: ask with locks_has(). */
+	/* Wants with the same group number (from 1 on, without gaps) are taken
+	 * together or not at all.  The request waits until at least so many
+	 * groups are free, and takes all groups that are free then; locks_has()
+	 * says which. */
 	unsigned at_least;
 	int priority;	/* -20 (first) to 19 */
 	uint64_t owner; /* job id, shown by queries */
 	void (*granted)(struct lock_request *r);
-	/* The object of the want, as people know it, was removed while the
-	 * request waited for it.  The request is over, as after
+	/* The object of this want was removed while the request waited for it;
+	 * name as people know it.  The request has ended, as after
 	 * locks_release(). */
 	void (*removed)(struct lock_request *r, const struct lock_want *want,
 			const char *known_as);
@@ -92,7 +94,7 @@ struct lock_request {
 	size_t n_entries, n_closed;
 	struct lock_group *groups;
 	unsigned n_groups, n_groups_open, n_groups_left;
-	size_t *stages; /* of one who asks for more: entries in their order */
+	size_t *stages; /* for more locks: entries in order */
 	size_t n_stages, stage;
 	uint64_t order;
 	struct list all;
@@ -105,21 +107,23 @@ struct locks;
 struct locks *locks_create(void);
 void locks_destroy(struct locks *l); /* no request may be active */
 
-/* Ask for r->wants.  granted() is called before this returns if nothing stands
- * in the way, else from the call that clears it.  granted() may itself call
- * into this module; whom that lets go on is told after it has returned, so that
- * a long chain of releases needs no deep stack. */
+/* Ask for r->wants.  If nothing stands in the way, granted() is called before
+ * this returns; otherwise it is called by whichever later call clears the way.
+ * granted() may itself call functions of this module; requests that become
+ * ready by that are told after it has returned, so that a long chain of
+ * releases needs no deep stack. */
 void locks_request(struct locks *l, struct lock_request *r);
 
-/* The same for one who holds others: the granted requests in held[].  -1, and
- * nothing is asked for, when a want does not come after all that is held, by
- * level and then by name ("all" comes last), or is held already.  The wants are
- * taken one after the other in that order, before all who hold nothing. */
+/* The same for the holder of other locks: held[] are its granted requests.  The
+ * wants must come after everything that it holds, by level and then by name
+ * ("all" comes last), and must not be held already; otherwise -1, and nothing
+ * is asked for.  The wants are taken one after the other in that order, before
+ * all requests of those who hold nothing. */
 int locks_request_more(struct locks *l, struct lock_request *r,
 		       const struct lock_request *const held[], size_t n_held,
 		       struct error *err);
 
-/* Give up r, whether it is granted or still waits; idempotent. */
+/* Give up r, whether it is granted or waits; may be called again. */
 void locks_release(struct locks *l, struct lock_request *r);
 
 /* Give back a part of a granted request: the want at index i. */
@@ -128,13 +132,13 @@ void locks_release_one(struct locks *l, struct lock_request *r, size_t i);
 /* Make the granted exclusive want i shared. */
 void locks_downgrade(struct locks *l, struct lock_request *r, size_t i);
 
-/* Move a waiting request in all queues, behind those that wait with the same
- * priority; no effect on a granted one. */
+/* Change the priority of a waiting request: in all queues it goes behind those
+ * that wait with the new priority.  No effect on a granted one. */
 void locks_set_priority(struct locks *l, struct lock_request *r, int priority);
 
-/* The object is gone, and who calls has its lock still: requests that wait for
- * it end with removed(), except those that mean to create it and those that
- * can do without. */
+/* The object was removed by the caller, who still holds its lock.  Requests
+ * that wait for it end with removed(), except those that are about to create it
+ * and those that can do without it. */
 void locks_remove(struct locks *l, enum lock_level level, const char *name,
 		  const char *known_as);
 
@@ -151,11 +155,12 @@ const char *lock_level_name(enum lock_level level);
 
 /* --- for queries --- */
 
-/* Describe all locks in use, sorted by name: calls fn for each with its name
- * ("node/<uuid>", "node/[lockset]"), mode (NULL, "shared", "exclusive"), the
- * owners' ids and the waiting ("shared"/"exclusive", id) in order.  A level's
- * set is described while somebody wants all of the level; who has or wants one
- * of its members then counts as an owner or waits there as well. */
+/* Call fn for each lock in use, sorted by name, with its name ("node/<uuid>",
+ * "node/[lockset]"), its mode (NULL, "shared", "exclusive"), the ids of the
+ * owners, and of those who wait (with "shared"/"exclusive") in their order.  A
+ * level's set is described while somebody wants all of the level; then those
+ * who have or want one of its members are shown as its owners and waiters,
+ * too. */
 struct lock_info {
 	char *name;
 	const char *mode;
@@ -171,18 +176,18 @@ void locks_describe(const struct locks *l,
 		    void (*fn)(const struct lock_info *info, void *arg),
 		    void *arg);
 
-/* The request of this owner that waits, or NULL. */
+/* The waiting request of this owner, or NULL. */
 const struct lock_request *locks_waiting(const struct locks *l, uint64_t owner);
 
-/* What a waiting request waits for first: a lock that others hold, if there is
- * one, else one that others wait for before it. */
+/* What a waiting request waits for first: preferably a lock that others hold,
+ * otherwise one for which others wait before it. */
 struct lock_block {
 	enum lock_level level;
 	const char *name; /* NULL: all of the level */
 	bool exclusive;	  /* how it is wanted */
 	const struct lock_request *by;
 	bool by_exclusive, by_holds;
-	size_t n_before; /* so many wait for that lock before it */
+	size_t n_before; /* how many wait for that lock before it */
 };
 void locks_blocked(const struct lock_request *r, struct lock_block *ret);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What queries see of the locks.  Cost as much as there is to see, since nobody
- * waits for them. */
+/* What queries see of the locks.  The cost grows with the number of locks and
+ * waiters; that is fine, since no job waits for it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +112,8 @@ const struct lock_request *locks_waiting(const struct locks *l, uint64_t owner)
 	return NULL;
 }
 
-/* The first in the list that e cannot be granted beside, up to e itself. */
+/* The first entry in the list, before e itself, whose mode does not go together
+ * with that of e. */
 static struct lock_entry *first_against(const struct list *entries,
 					const struct lock_entry *e)
 {
@@ -140,14 +141,14 @@ static size_t count_before(const struct lock_entry *e)
 	return n;
 }
 
-/* Who stands in the way of e, which is closed. */
+/* The entry that e, which is closed, waits for. */
 static void describe_block(const struct lock_entry *e, struct lock_block *ret)
 {
 	const struct lock_entry *by = first_against(&e->lock->held, e);
 
 	if (by == NULL)
 		by = first_against(&e->lock->waiting, e);
-	if (by == NULL) /* whom it would suit, but not before its turn */
+	if (by == NULL) /* the modes fit, but it is not e's turn */
 		by = e->lock->first_closed;
 	*ret = (struct lock_block){
 		.level = e->level,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The order of locks, to which those keep who take more while they hold some:
- * by level, then by name.  Each of them waits only for what comes after all
- * that it has, so they never wait for each other in a circle. */
+/* The order of locks: by level, then by name.  Jobs that ask for more locks
+ * while they hold some keep to it.  So each of them waits only for locks that
+ * come after all that it holds, and no circle of waiting jobs can arise. */
 #include <string.h>
 
 #include "queue/locks/locks_private.h"
 
-/* Whether b may be taken by one who has a. */
+/* Whether somebody who holds a may ask for b. */
 static bool in_order(const struct lock_want *a, const struct lock_want *b)
 {
 	if (a->level != b->level)
@@ -38,7 +38,7 @@ int request_check_order(const struct lock_request *held,
 	return 0;
 }
 
-/* By level, the set first, then by name. */
+/* By level; inside a level the set comes first, then by name. */
 static bool entry_before(const struct lock_entry *a, const struct lock_entry *b)
 {
 	if (a->level != b->level)

@@ -8,11 +8,11 @@
 #include "lib/base/mem.h"
 #include "queue/locks/locks.h"
 
-/* The usual modes of hierarchical locks: IS and IX on a level's set are for
- * one who has a member, S and X for one who has all of it, SIX for both. */
+/* The usual modes of hierarchical locks.  On a level's set a request has IS or
+ * IX if it wants members of it, S or X if it wants all of it, SIX for both. */
 enum mode { IS, IX, S, SIX, X, N_MODES };
 
-/* The last entry of those that wait with one rank. */
+/* The last of the waiting entries with this rank. */
 struct mark {
 	int rank;
 	struct lock_entry *last;
@@ -29,23 +29,24 @@ struct lock {
 	bool is_set;
 };
 
-/* A request has an entry for each want, then one for each level's set that it
- * touches.  A want for all of a level stands only in the set's queue. */
+/* A request has an entry for each want, and behind these one for each level's
+ * set that it needs.  A want for all of a level is an entry in the queue of the
+ * set only. */
 struct lock_entry {
 	struct list link;
-	struct lock *lock; /* in whose queue it stands, or NULL */
+	struct lock *lock; /* in whose queue it stands; NULL: in none */
 	struct lock_request *r;
 	enum lock_level level;
 	const char *name; /* NULL: the level's set */
 	enum mode mode;
-	bool stands; /* as a want: not given back, not left out */
+	bool stands; /* of wants: still wanted; false: given back or left out */
 	bool open, held, moving;
 	unsigned group;
 
-	size_t n_for[N_MODES]; /* sets: how many wants ask for which mode */
+	size_t n_for[N_MODES]; /* of sets: how many wants need each mode */
 };
 
-/* Wants that are taken together or left. */
+/* Wants that are taken together or not at all. */
 struct lock_group {
 	size_t n_closed;
 };
@@ -58,32 +59,34 @@ struct locks {
 	uint64_t order;
 };
 
-/* Whether two requests can hold a lock in these modes at the same time. */
+/* Whether two requests can hold a lock at the same time in these modes. */
 bool modes_compatible(enum mode a, enum mode b);
 
 /* --- locks_queue.c --- */
 
-/* The lock of that name, NULL where nobody holds or wants it. */
+/* The lock with that name; NULL when nobody holds or wants it. */
 struct lock *lock_find(const struct locks *l, enum lock_level level,
 		       const char *name);
 
-/* Stand in the queue of the lock, which is made if need be; and leave it. */
+/* Put the entry into the queue of its lock, which is made if need be; and
+ * remove it. */
 void entry_enqueue(struct locks *l, struct lock_entry *e);
 void entry_dequeue(struct locks *l, struct lock_entry *e);
-/* From waiting to held: from now on nobody gets before it. */
+/* The entry is granted; from now on no other can get before it in the queue. */
 void entry_hold(struct lock_entry *e);
-/* Hold e in a weaker mode. */
+/* Hold the entry in a weaker mode. */
 void entry_weaken(struct locks *l, struct lock_entry *e, enum mode mode);
 
 /* --- locks_order.c --- */
 
-/* Whether one who has what `held` has may ask for r as well; ERR_LOCK. */
+/* 0 if the holder of `held` may ask for r as well; -1 with ERR_LOCK. */
 int request_check_order(const struct lock_request *held,
 			const struct lock_request *r, struct error *err);
-/* Fill r->stages: its entries in their order. */
+/* Fill r->stages with its entries in the order of locks. */
 void request_sort_stages(struct lock_request *r);
 
-/* Whether entry i has a queue: "all" stands in that of the set only. */
+/* Whether entry i has a queue of its own: a want for all of a level has not, as
+ * the entry of the set stands in that queue. */
 static inline bool request_has_queue(const struct lock_request *r, size_t i)
 {
 	return i >= r->n_wants || r->entries[i].name != NULL;
@@ -91,13 +94,13 @@ static inline bool request_has_queue(const struct lock_request *r, size_t i)
 
 /* --- locks.c: called by the queues --- */
 
-/* An entry of a request can be granted, or cannot any more: see whether the
- * whole request can be. */
+/* The entry was opened or closed: see whether its request can be granted
+ * now. */
 void request_opened(struct locks *l, struct lock_entry *e);
 void request_closed(struct locks *l, struct lock_entry *e);
 
-/* The place among the waiting: first those who hold something already, then by
- * priority; then by arrival. */
+/* The rank of a waiting request: those of jobs that hold something come first,
+ * then the order is by priority.  Equal ranks are in the order of arrival. */
 int request_rank(const struct lock_request *r);
 
 #endif

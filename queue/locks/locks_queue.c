@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The queue of a lock: first the entries of granted requests, then the waiting
- * ones by rank and arrival.  The open entries are a prefix of it, so a lock
- * knows how many are open in each mode, and where the first closed one stands;
- * both change by steps that are paid for by the entries opened or closed.
+ * ones by rank and arrival.  The open entries are always the first ones of the
+ * queue, so a lock knows how many are open in each mode, and which is the first
+ * closed one.  Both are updated in steps, as many as entries are opened or
+ * closed.
  *
  * The waiting part has a mark for each rank in use (its last entry), so that a
- * place is found without walking past those who wait. */
+ * place is found without walking past all that wait. */
 #include <assert.h>
 #include <string.h>
 
@@ -92,7 +93,7 @@ static struct lock_entry *prev_waiting(struct lock *lock, struct lock_entry *e)
 	return container_of(at, struct lock_entry, link);
 }
 
-/* Put e behind all that wait with its rank. */
+/* Insert e behind all waiting entries with its rank. */
 static void waiting_insert(struct lock_entry *e)
 {
 	struct lock *lock = e->lock;
@@ -165,7 +166,7 @@ static void entry_close(struct locks *l, struct lock_entry *e)
 	request_closed(l, e);
 }
 
-/* Open what has become able to. */
+/* Open the entries that can be open now. */
 static void advance(struct locks *l, struct lock *lock)
 {
 	struct lock_entry *e;
@@ -176,7 +177,8 @@ static void advance(struct locks *l, struct lock *lock)
 	}
 }
 
-/* Close the open ones that stand behind e, which has just been inserted. */
+/* Close the open entries behind e, which was just inserted, where they do not
+ * go together with it. */
 static void close_behind(struct locks *l, struct lock_entry *e)
 {
 	struct lock *lock = e->lock;
@@ -203,7 +205,7 @@ void entry_enqueue(struct locks *l, struct lock_entry *e)
 	waiting_insert(e);
 	if (behind_closed)
 		return;
-	if (fits(lock, e->mode)) { /* whoever is open behind it stays so */
+	if (fits(lock, e->mode)) { /* open entries behind stay open */
 		entry_open(l, e);
 		return;
 	}
