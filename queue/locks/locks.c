@@ -285,7 +285,7 @@ void locks_request(struct locks *l, struct lock_request *r)
 	enqueue_all(l, r);
 	r->n_closed--;
 	judge(l, r);
-	if (!list_empty(&r->ready)) /* called within a granted() */
+	if (!list_empty(&r->ready)) /* at once, even in a granted() */
 		go_on(l, r);
 	call_ready(l);
 }

@@ -131,4 +131,5 @@ def main():
     print(f"1..{len(points)}")
 
 
-main()
+if __name__ == "__main__":
+    main()
