@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The configuration in memory: loading, reading, changing.  What is derived
- * from it is in config_index.c, how it gets to the disk in config_write.c,
- * what is wrong with it in config_validate.c. */
+/* The configuration in memory: loading, reading, changing.  Derived data is in
+ * config_index.c, writing to the disk in config_write.c, checks in
+ * config_validate.c. */
 #include "masterd/config/config.h"
 
 #include <assert.h>
@@ -53,8 +53,8 @@ config_create(struct disk *disk, const struct paths *paths, json_t *top STEALS)
 	return c;
 }
 
-/* What we wrote ourselves is what a master ran on: faults that it has are told
- * (config_verify()) and do not keep the cluster down. */
+/* A master has been running with what this node wrote itself: its faults are
+ * reported (config_verify()), and do not keep the cluster down. */
 static int check_whole(const json_t *top, enum config_origin origin,
 		       struct error *err)
 {
@@ -200,7 +200,8 @@ json_t *config_document(const struct config *c)
 {
 	json_t *document = json_copy(c->top);
 
-	/* The containers change in place, so the document needs its own. */
+	/* The containers are changed in place, so the document must not share
+	 * them. */
 	for (int kind = 0; kind < CONFIG_KIND_COUNT; kind++)
 		json_object_set_new(document, config_kinds[kind].container,
 				    json_copy(c->objects[kind]));
@@ -297,8 +298,8 @@ json_t *config_edit(const json_t *object)
 	return json_copy((json_t *)object);
 }
 
-/* The steps of a creation count as one, for clients only see the instance that
- * was made; that it was started is the second. */
+/* The steps of a creation count as one change of the object, since clients only
+ * see the finished instance; its first start is the second. */
 static bool is_step_of_creation(const json_t *object, const json_t *before)
 {
 	return json_get(before, "reserved_by_job") != NULL &&
@@ -306,8 +307,8 @@ static bool is_step_of_creation(const json_t *object, const json_t *before)
 		strcmp(json_str(object, "admin_state", ""), "up") != 0);
 }
 
-/* Changes what every object has: the serial number goes up from that of the
- * version before, the modification time is now. */
+/* Members that every object has: the serial number becomes that of the version
+ * before plus one, the modification time is now. */
 static void stamp(json_t *object, const json_t *before, double now)
 {
 	int64_t serial = json_int(before, "serial_no", 0);
@@ -340,7 +341,7 @@ void config_note_changes(bool *flag)
 	task_set_mark(flag);
 }
 
-/* An object that somebody else holds must not change under his hands. */
+/* An object that somebody else refers to must not change, so change a copy. */
 static json_t *own_object(json_t *object STEALS)
 {
 	json_t *copy;
@@ -352,7 +353,7 @@ static json_t *own_object(json_t *object STEALS)
 	return copy;
 }
 
-/* Instances come into the ssconf files by their names only. */
+/* Of instances only the names are in ssconf files. */
 static bool in_ssconf(enum config_kind kind, const json_t *before,
 		      const json_t *object)
 {
@@ -401,7 +402,8 @@ void config_remove(struct config *c, enum config_kind kind, const char *uuid)
 
 	if (before == NULL)
 		return;
-	uuid = json_str(before, "uuid", uuid); /* theirs may be in the index */
+	uuid = json_str(before, "uuid", uuid); /* the given one may go with the
+						* index */
 	config_undo_object(c, kind, uuid, before);
 	if (kind != CONFIG_DISK && kind != CONFIG_FILTER)
 		c->ssconf_dirty = true;

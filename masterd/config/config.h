@@ -34,11 +34,12 @@ enum config_kind {
 
 struct config;
 
-/* Called in a task of the configuration's own after each durable write: bring
- * config.data's text to the candidates, and to all nodes the ssconf values that
- * changed (NULL if none did; the first time and for config_redistribute() all);
- * serial is that of the text.  Returns when it is safe, or -1 with err when it
- * never will be: then no change is acknowledged any more. */
+/* Called in the configuration's own task after each write: bring the text of
+ * config.data to the candidates, and the ssconf values that changed to all
+ * nodes (NULL if none did; all of them the first time and for
+ * config_redistribute()).  serial is the serial number in the text.  Returns 0
+ * when the change is safe, -1 with err when it never can be: then no further
+ * change is acknowledged. */
 typedef WAITS int config_distribute_fn(void *arg, const char *text, size_t len,
 				       const json_t *ssconf, int64_t serial,
 				       struct error *err);
@@ -59,19 +60,20 @@ void config_set_fatal(struct config *c,
 		      void (*fatal)(void *arg, const struct error *err),
 		      void *arg);
 
-/* lost() is called each time that changes were taken back because the disk is
- * full; it must not wait. */
+/* lost() is called each time that changes were undone because the disk is full;
+ * it must not wait. */
 void config_set_lost(struct config *c, void (*lost)(void *arg), void *arg);
-/* Whether the last write found no room. */
+/* Whether the last write failed because the disk is full. */
 bool config_is_full(const struct config *c);
 
-/* A copy in memory that is never written: instead committed() is called.  The
- * objects are shared, so it costs some time and little memory. */
+/* A copy in memory that is never written; committed() is called in place of a
+ * write.  The copy shares the objects, so it costs some time and little
+ * memory. */
 typedef void config_committed_fn(void *arg);
 struct config *config_copy(const struct config *c, config_committed_fn *fn,
 			   void *arg);
-/* Whether something has changed since the last time that ssconf shows; forgets
- * it.  Of a copy. */
+/* Of a copy: whether anything that is in ssconf files has changed since the
+ * last call of this function. */
 bool config_take_ssconf(struct config *c);
 
 /* --- reading --- */
@@ -89,7 +91,7 @@ const json_t *config_get(const struct config *c, enum config_kind kind,
  * A UUID is found too. */
 const json_t *config_find(const struct config *c, enum config_kind kind,
 			  const char *name);
-/* The forthcoming instance of this name that was put there for this job
+/* The forthcoming instance of this name that was booked for this job
  * (masterd/lu/spec/instance_booking.h); NULL. */
 const json_t *config_find_reserved(const struct config *c, const char *name,
 				   uint64_t job);
@@ -125,7 +127,7 @@ void config_group_nodes(const struct config *c, const char *group_uuid,
 /* Secondary nodes of an instance (from its DRBD disks; mostly none). */
 void config_instance_secondaries(const struct config *c, const json_t *instance,
 				 struct strv *ret);
-/* Where else than on the primary node a disk is (DRBD; mostly nowhere). */
+/* The other nodes that have the disk (DRBD; otherwise none). */
 void config_disk_secondaries(const json_t *disk, const char *primary,
 			     struct strv *ret);
 /* The UUID of the instance that has the disk, NULL for a detached one. */
@@ -154,32 +156,33 @@ const json_t *config_put(struct config *c, enum config_kind kind,
 void config_remove(struct config *c, enum config_kind kind, const char *uuid);
 void config_put_cluster(struct config *c, json_t *cluster STEALS);
 
-/* Room on a node that a job has taken for an instance which comes there: it
- * counts as booked until the instance is there (masterd/resources/resources.h).
- * Only in memory, so a crash leaves none; the job's end gives it back. */
+/* Resources of a node that a job has booked for an instance which will come
+ * there; they count as booked until the instance is there
+ * (masterd/resources/resources.h).  Only in memory, so none is left after a
+ * crash; the end of the job gives them back. */
 enum {
 	BOOK_MEMORY = 1,  /* memory and CPUs */
 	BOOK_DISKS = 2,	  /* its disks */
-	BOOK_COPY = 4,	  /* its disks once more, where they are already */
-	BOOK_RUNTIME = 8, /* memory while it runs: `runtime` */
+	BOOK_COPY = 4,	  /* its disks again, where they already are */
+	BOOK_RUNTIME = 8, /* memory it will run with: `runtime` */
 };
 struct config_booking {
 	uint64_t job;
 	char *instance, *node; /* UUIDs */
 	unsigned what;
-	int64_t runtime; /* MiB that it is about to have there; 0: unknown */
+	int64_t runtime; /* MiB that it is about to get there; 0: unknown */
 };
 void config_book(struct config *c, uint64_t job, const char *instance,
 		 const char *node, unsigned what);
-/* BOOK_RUNTIME, of so many MiB; and the same amount for whichever jobs have
- * that of the instance there. */
+/* Book BOOK_RUNTIME, so many MiB; and read how much any jobs have booked of it
+ * for the instance there. */
 void config_book_runtime(struct config *c, uint64_t job, const char *instance,
 			 const char *node, int64_t mib);
 void config_rebook_runtime(struct config *c, const char *instance,
 			   const char *node, int64_t mib);
 void config_unbook(struct config *c, uint64_t job, const char *instance,
 		   const char *node, unsigned what);
-/* All of the job. */
+/* Give back all bookings of the job. */
 void config_unbook_job(struct config *c, uint64_t job);
 const struct config_booking *config_bookings(const struct config *c,
 					     size_t *ret_n);
@@ -188,14 +191,14 @@ const struct config_booking *config_bookings(const struct config *c,
  * do not change them). */
 json_t *config_edit(const json_t *object);
 
-/* Note in *flag whatever the running task changes from now on; NULL: no more.
- * The flag must live until then. */
+/* From now on set *flag when the running task changes something; NULL: stop
+ * that.  The flag must live until then. */
 void config_note_changes(bool *flag);
 
 /* Wait until everything changed so far is safe. */
 WAITS int config_commit(struct config *c, struct error *err);
 
-/* Write and distribute all of it again, also what did not change
+/* Write everything again, also what has not changed, and bring it to all nodes
  * (gnt-cluster redist-conf). */
 WAITS int config_redistribute(struct config *c, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Room that jobs have taken for instances which are not there yet. */
+/* Resources that jobs have booked for instances which are not there yet. */
 #include "masterd/config/config_private.h"
 
 #include "lib/base/str.h"

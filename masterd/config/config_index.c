@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is derived from the objects of the configuration.  Names, instances of
- * a node and nodes of a group are kept in tables that follow each change, so
- * that no question walks over all objects. */
+/* Data derived from the objects of the configuration.  Names, instances of a
+ * node and nodes of a group are in tables that are updated with each change, so
+ * that no question has to walk over all objects. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -118,8 +118,8 @@ static void mirrors_enter(struct config *c, const json_t *instance)
 	json_object_set_new(x->instance_mirrors, uuid, json_from_strv(&nodes));
 }
 
-/* A disk came, went or changed: what its instance's secondaries are may have
- * changed with it. */
+/* A disk came, went or changed: the secondaries of its instance may be others
+ * now. */
 void config_index_disk_changed(struct config *c, const char *disk)
 {
 	const char *uuid = json_str(c->index.disk_owner, disk, NULL);

@@ -22,7 +22,7 @@ static void change(struct config *c, const json_t *nic, bool take)
 		  : ippool_give(changed, ip, false, &ignored);
 	if (rc == 0)
 		config_put(c, CONFIG_NETWORK, changed);
-	else /* it is kept for all or another's: nothing to note */
+	else /* kept from all, or another has it: nothing to note */
 		json_decref(changed);
 }
 

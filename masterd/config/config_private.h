@@ -33,17 +33,17 @@ struct config {
 	/* The writer: config_write.c. */
 	uint64_t changes, durable; /* counts of changes */
 	bool writing, failed;
-	bool edited;	   /* under a serial number that others have as well */
-	bool ssconf_dirty; /* something changed that ssconf shows */
+	bool edited;	   /* its serial number is another copy's too */
+	bool ssconf_dirty; /* something changed that is in ssconf files */
 	bool redistribute;
 	uint64_t term; /* of the master; 0: none */
 	bool term_noted;
-	json_t *ssconf; /* as last given to distribute; NULL: never */
+	json_t *ssconf; /* as distribute got them last, or NULL */
 	struct error failure;
 	struct cond written;
 
-	/* Changes that are not durable, to be taken back when the disk is
-	 * full, and the tasks whose changes were: config_undo.c. */
+	/* The changes that are not durable, to be undone when the disk is full,
+	 * and the tasks that made undone changes: config_undo.c. */
 	struct config_undo *undo;
 	size_t n_undo, cap_undo;
 	uint64_t *losers;
@@ -51,7 +51,7 @@ struct config {
 	struct error loss;
 	void (*lost)(void *arg);
 	void *lost_arg;
-	bool full; /* the last write found no room */
+	bool full; /* the disk was full at the last write */
 
 	struct config_booking *booked;
 	size_t n_booked;
@@ -65,8 +65,8 @@ struct config {
 	void *committed_arg;
 };
 
-/* The name of the container, of one object in a sentence, and whether objects
- * of the kind have names and may be called by the part before a dot. */
+/* Of a kind: the name of its container, its name in a sentence, whether its
+ * objects have names, and whether the part of a name before a dot is enough. */
 struct config_kind_info {
 	const char *container;
 	const char *title;
@@ -80,8 +80,8 @@ int config_kind_by_container(const char *container);
 
 void config_index_init(struct config_index *x);
 void config_index_done(struct config_index *x);
-/* The object came to the document or left it; call leave before a
- * replacement enters. */
+/* The object was added to the document, or is about to be removed; when one is
+ * replaced call leave first. */
 void config_index_enter(struct config *c, enum config_kind kind,
 			const json_t *object);
 void config_index_leave(struct config *c, enum config_kind kind,
@@ -93,7 +93,8 @@ void config_index_disk_changed(struct config *c, const char *disk);
  * names.  Adds containers that are missing. */
 int config_validate(json_t *top, struct error *err);
 
-/* The next number, so that copies with this one count as older. */
+/* Take the next serial number, so that copies with the present one count as
+ * older. */
 void config_raise_serial(struct config *c);
 
 /* Note that the object's text is out of date. */
@@ -102,18 +103,18 @@ void config_text_forget(struct config *c, enum config_kind kind,
 
 /* --- config_undo.c --- */
 
-/* Before a change: what there was (before may be NULL), so that it can be taken
- * back.  The last is a change of nothing, which only has to be written. */
+/* Note the version before a change (NULL: there was none), so that it can be
+ * undone.  The last one notes a change that only has to be written. */
 void config_undo_object(struct config *c, enum config_kind kind,
 			const char *uuid, const json_t *before);
 void config_undo_cluster(struct config *c);
 void config_undo_nothing(struct config *c);
-/* All changes up to this one are durable. */
+/* All changes up to this number are durable. */
 void config_undo_forget(struct config *c, uint64_t durable);
-/* Take back all that is not durable. */
+/* Undo all changes that are not durable. */
 void config_undo_all(struct config *c, const struct error *why);
-/* Whether something that the running task has changed was taken back; then err
- * says why, once. */
+/* Whether a change of the running task was undone; then err says why.  It is
+ * reported once. */
 bool config_undo_was_mine(struct config *c, struct error *err);
 void config_undo_done(struct config *c);
 
@@ -125,8 +126,8 @@ void config_booked_done(struct config *c);
 
 /* --- config_networks.c --- */
 
-/* An instance has changed (before or after may be NULL): the addresses of its
- * NICs are taken in their networks, or given back. */
+/* An instance has changed (before or after may be NULL): reserve the addresses
+ * of its NICs in their networks, or give them back. */
 void config_networks_follow(struct config *c, const json_t *before,
 			    const json_t *after);
 

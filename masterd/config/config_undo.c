@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Changes that found no room on the disk are taken back: the memory is then
- * what the file is, and whoever made one of them is told when he commits.  One
- * round fails as a whole, with all that was changed since it began, as that
- * may build on it. */
+/* When the disk is full, changes are undone: the memory is then what the file
+ * is, and each task that made one of them gets an error when it commits.  All
+ * changes since the last durable write are undone together, as later ones may
+ * build on earlier ones. */
 #include <string.h>
 
 #include "lib/event/task.h"
@@ -16,8 +16,8 @@ struct config_undo {
 	int kind;
 	char *uuid;	 /* NULL for the cluster */
 	json_t *before;	 /* NULL: it was not there */
-	json_t *top;	 /* its members that each change touches */
-	uint64_t change; /* number of the change */
+	json_t *top;	 /* members of the cluster that every change touches */
+	uint64_t change; /* the number of the change */
 	uint64_t task;
 };
 
@@ -84,7 +84,7 @@ void config_undo_done(struct config *c)
 	free(c->losers);
 }
 
-/* --- taking back --- */
+/* --- undo --- */
 
 static void put_back_object(struct config *c, const struct config_undo *e)
 {
@@ -139,7 +139,7 @@ void config_undo_all(struct config *c, const struct error *why)
 	config_undo_forget(c, UINT64_MAX);
 	c->loss = *why;
 	c->durable = c->changes;
-	/* What was to go out did not. */
+	/* The ssconf values for the nodes did not change after all. */
 	json_decref(c->ssconf);
 	c->ssconf = NULL;
 	c->ssconf_dirty = true;

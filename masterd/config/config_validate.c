@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether a configuration can be used, and what is wrong in one that can.
+/* Whether a configuration can be used, and which faults one has that can be
+ * used.
  *
- * config_validate() refuses what the rest of the code could not live with: a
- * foreign version, members of a wrong type, objects that cannot be told
- * apart.  References that lead nowhere are no reason to stay down; they are
- * what config_verify() is for. */
+ * config_validate() refuses what the rest of the code could not work with:
+ * another version, members of a wrong type, objects without distinct UUIDs and
+ * names.  References that lead nowhere are no reason not to start;
+ * config_verify() reports them. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -35,7 +36,8 @@ static int bad(struct error *err, const char *container, const char *uuid,
 			 container, uuid, what);
 }
 
-/* Members that are used without asking, where they are there. */
+/* Members that the code reads without a check of the type; they may be
+ * missing. */
 static const struct member {
 	enum config_kind kind;
 	const char *name;
@@ -204,7 +206,7 @@ static void verify_macs(const struct config *c, struct strv *ret)
 	table_done(&seen, NULL);
 }
 
-/* As many faults of types are named. */
+/* At most so many faults of types are reported. */
 #define FAULTS_MAX 20
 
 static void verify_types(const struct config *c, struct strv *ret)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How the configuration gets safe.  Each object's text is kept, so that a
- * change costs the text of what it changed; the file is put together from the
- * pieces.  One task writes as long as there is something to write; all changes
- * made while it is busy share its next round. */
+/* How the configuration becomes safe.  The text of each object is kept, so that
+ * a change costs only the text of what it changed; the file is put together
+ * from these pieces.  One task writes as long as there is something to write,
+ * and all changes made during a write share the next one. */
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
@@ -90,7 +90,7 @@ static char *config_text(struct config *c, size_t *ret_len)
 	return buf_steal(&b);
 }
 
-/* The members of now that old does not have like that; NULL: none. */
+/* The members of `now` that differ from those of `old`; NULL: none. */
 static json_t *difference(const json_t *old, const json_t *now)
 {
 	json_t *changed = json_object(), *value;
@@ -105,7 +105,7 @@ static json_t *difference(const json_t *old, const json_t *now)
 	return NULL;
 }
 
-/* The ssconf values that the nodes do not have yet; NULL: they have all. */
+/* The ssconf values that the nodes do not have yet; NULL: none. */
 static json_t *changed_ssconf(struct config *c, bool all)
 {
 	auto_json json_t *document = NULL;
@@ -122,12 +122,12 @@ static json_t *changed_ssconf(struct config *c, bool all)
 	return changed;
 }
 
-/* A configuration in the middle of being written. */
+/* One write of the configuration. */
 struct round {
 	uint64_t changes;
 	char *text;
 	size_t len;
-	json_t *ssconf; /* NULL: not to be brought out */
+	json_t *ssconf; /* NULL: nothing to bring to the nodes */
 	int64_t serial;
 };
 
@@ -145,8 +145,8 @@ static void round_begin(struct config *c, struct round *r)
 	c->redistribute = false;
 }
 
-/* The first one of a term says so beside it; a copy without that counts as
- * older. */
+/* The first write of a term also notes the term beside the file; a copy without
+ * this note counts as older. */
 static int note_term(struct config *c, const struct round *r, struct error *err)
 {
 	struct config_term t = {.term = c->term, .serial = r->serial};
@@ -159,7 +159,8 @@ static int note_term(struct config *c, const struct round *r, struct error *err)
 	return 0;
 }
 
-/* Without room for it the file counts as newer than the note. */
+/* If the disk is too full for the note, the file just counts as newer than
+ * it. */
 static int note_digest(struct config *c, const struct round *r,
 		       struct error *err)
 {
@@ -174,7 +175,7 @@ static WAITS int write_file(struct config *c, const struct round *r,
 	const char *file = path(c->paths, PATH_CONFIG_DATA);
 	int rc;
 
-	task_leave(); /* the round is ours alone, the rest never changes */
+	task_leave(); /* only this task uses r; the rest is constant */
 	rc = c->disk->write_atomic(c->disk, file, r->text, r->len,
 				   CONFIG_FILE_MODE, err);
 	if (rc == 0)
@@ -185,7 +186,7 @@ static WAITS int write_file(struct config *c, const struct round *r,
 	return rc < 0 ? error_wrap(err, "Cannot write the configuration") : 0;
 }
 
-/* Which file system it is, and what becomes of the change. */
+/* Report which file system is full, and that the change was undone. */
 static void tell_full(struct config *c, struct error *err)
 {
 	const char *file = path(c->paths, PATH_CONFIG_DATA);
@@ -229,7 +230,7 @@ static WAITS void write_round(struct config *c)
 
 	round_begin(c, &r);
 	if (write_file(c, &r, &err) < 0) {
-		/* Nobody was told of anything yet. */
+		/* Nobody else has got any of it yet. */
 		if (error_is(&err, ECODE_NOSPACE)) {
 			tell_full(c, &err);
 			config_undo_all(c, &err);

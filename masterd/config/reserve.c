@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reservations: one table of what is taken, keyed by kind and value.  What the
- * configuration has is looked up there when asked; nothing is kept twice. */
+/* Reservations: one table of what jobs have taken, keyed by kind and value.
+ * What the configuration has is looked up there, so nothing is kept twice. */
 #include "masterd/config/reserve.h"
 
 #include <inttypes.h>
@@ -66,7 +66,8 @@ void reserve_release(struct reserve *r, uint64_t job)
 			drop(r, entry);
 }
 
-/* Is a NIC of the configuration using this value?  link NULL: on any. */
+/* Whether a NIC in the configuration uses this value; link NULL: on any
+ * link. */
 static bool nic_has(const struct reserve *r, const char *member,
 		    const char *value, const char *link)
 {
@@ -115,7 +116,7 @@ static bool node_has_ip(const struct reserve *r, const char *ip)
 	return false;
 }
 
-/* key is taken over. */
+/* Takes ownership of key. */
 static bool take_key(struct reserve *r, uint64_t job, char *key STEALS)
 {
 	struct reservation *entry;
@@ -246,7 +247,8 @@ static void mark_used_ports(const struct reserve *r, bool *used)
 					   json_get(object, "logical_id"), 2)));
 }
 
-/* Ganeti finds free ports by two members of the cluster: keep them true. */
+/* Ganeti finds free ports by two members of the cluster object: keep them up to
+ * date. */
 static void note_port(struct reserve *r, int port)
 {
 	const json_t *cluster = config_cluster(r->config);
@@ -289,7 +291,8 @@ int reserve_port(struct reserve *r, uint64_t job, struct error *err)
 	return 0;
 }
 
-/* Of a mirror's logical id: [node, node, port, minor, minor, secret]. */
+/* The minor of this node in the logical id of a mirror: [node, node, port,
+ * minor, minor, secret]. */
 static bool disk_has_minor(const json_t *disk, const char *node, int64_t minor)
 {
 	const json_t *id = json_get(disk, "logical_id");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What running jobs have taken but not yet put into the configuration: MAC
- * addresses, IP addresses, instance names, ports, minors.  Each belongs to a
- * job and goes when it ends. */
+/* What running jobs have reserved and not yet put into the configuration: MAC
+ * addresses, IP addresses, instance names, ports, minors.  A reservation
+ * belongs to a job and ends with it. */
 #ifndef MASTERD_CONFIG_RESERVE_H
 #define MASTERD_CONFIG_RESERVE_H
 
@@ -19,28 +19,29 @@ struct reserve *reserve_create(struct config *config);
 struct reserve *reserve_copy(const struct reserve *r, struct config *config);
 void reserve_destroy(struct reserve *r);
 
-/* A new MAC with the cluster's (or the network's, if not NULL) prefix that
- * nobody has; to be freed. */
+/* Reserve a new MAC address that nobody has, with the prefix of the cluster (or
+ * this one, of a network, if not NULL); to be freed. */
 char *reserve_mac_generate(struct reserve *r, uint64_t job, const char *prefix,
 			   struct error *err);
-/* Take this one: ERR_RESERVATION if somebody has it. */
+/* Reserve this address: ERR_RESERVATION if somebody has it. */
 int reserve_mac(struct reserve *r, uint64_t job, const char *mac,
 		struct error *err);
 int reserve_name(struct reserve *r, uint64_t job, const char *instance_name,
 		 struct error *err);
-/* An IP address of a NIC on this link; neither another NIC there, nor a node
- * nor the cluster has it. */
+/* Reserve an IP address for a NIC on this link: no other NIC on it, no node and
+ * not the cluster may have it. */
 int reserve_ip(struct reserve *r, uint64_t job, const char *ip,
 	       const char *link, struct error *err);
-/* What tells the links of NICs apart: the network, or mode and link; to be
- * freed. */
+/* The key by which links of NICs are distinguished: the network, or mode and
+ * link; to be freed. */
 char *reserve_link(const json_t *cluster, const json_t *nic);
-/* A TCP port 11000..14999 for VNC or DRBD; 0 with err when all are taken. */
+/* Reserve a TCP port 11000..14999 for VNC or DRBD; 0 with err when none is
+ * free. */
 int reserve_port(struct reserve *r, uint64_t job, struct error *err);
-/* The lowest DRBD minor that nobody has on the node. */
+/* Reserve the lowest DRBD minor that nobody has on the node. */
 int64_t reserve_minor(struct reserve *r, uint64_t job, const char *node_uuid);
 
-/* Forget what the job has. */
+/* End all reservations of the job. */
 void reserve_release(struct reserve *r, uint64_t job);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Each pool of tasks has a fixed size, and calls that find it full are queued.
- * A task that is done with its call takes the next one from the queue.
- * luxi_place_take() may exceed the size; then tasks end without a new call
- * until the number fits again. */
+/* From a message to its method, and the tasks in which methods run.  Each pool
+ * has a fixed number of tasks; calls that find all of them busy are queued, and
+ * a task that has answered its call takes the next one.  luxi_place_take() may
+ * exceed the number; then tasks end without taking another call until the
+ * number fits again. */
 #include "masterd/luxi/luxi_calls.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@
 #include "lib/json/json.h"
 #include "masterd/core/master.h"
 
-/* Tasks for calls that wait, and the calls that wait for a task. */
+/* A number of tasks for calls that wait, and the calls that wait for one of
+ * them. */
 struct pool {
 	const char *name;
 	size_t running, max;
@@ -35,7 +37,7 @@ static const struct method {
 #undef LUXI
 };
 
-/* A call in a pool. */
+/* A call in a pool: it has a task, or waits for one. */
 struct luxi_place {
 	struct list link;
 	struct luxi_calls *calls;
@@ -145,7 +147,7 @@ static struct luxi_place *next_waiting(struct pool *pool)
 	return call;
 }
 
-/* One task serves its own call and then those that waited for a place. */
+/* One task serves its own call and then those that wait for a task. */
 static void pool_task(void *arg)
 {
 	struct luxi_place *call = arg;

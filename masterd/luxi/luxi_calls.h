@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LUXI calls: from a message to the function that answers it.
  *
- * A call that cannot wait is answered at once, in the callback that read it.
- * One that waits, or may take long, runs in a task; calls that look and calls
- * that change the queue have a number of places for tasks each, so that slow
- * nodes hold up no submit.
- * WaitForJobChange, of which thousands may sleep, has neither (luxi_wait.c).
- */
+ * A call that cannot wait is answered at once, in the callback that read it.  A
+ * call that waits, or may take long, runs in a task.  Calls that only look and
+ * calls that change the queue have separate sets of tasks, so that slow nodes
+ * hold up no submission.  WaitForJobChange, of which thousands may wait, needs
+ * no task (luxi_wait.c). */
 #ifndef MASTERD_LUXI_LUXI_CALLS_H
 #define MASTERD_LUXI_LUXI_CALLS_H
 
@@ -23,25 +22,25 @@ struct master;
 #define LUXI_QUERY_TASKS 256
 #define LUXI_CHANGE_TASKS 128
 
-/* The place of a call that runs in a task. */
+/* The place of a call in its set of tasks. */
 struct luxi_place;
 
-/* What to do for a method; start is set, or run, or serve, or the last two:
+/* What to do for a method.  Set are start; or run; or serve; or serve and run,
  * then run is for calls that do not wait. */
 struct luxi_method {
-	/* The result, to be freed; NULL with err.  ERR_REQUEST is for
-	 * arguments that cannot be understood: as Ganeti, we close the
-	 * connection after that. */
+	/* Returns the result, to be freed; NULL with err.  ERR_REQUEST means
+	 * that the arguments cannot be understood: the connection is then
+	 * closed, as Ganeti does. */
 	json_t *(*run)(struct master *m, const json_t *args, struct error *err);
 	/* Whether run may wait; NULL: never. */
 	bool (*waits)(struct master *m, const json_t *args);
 	bool changes; /* which of the two sets of tasks */
 
-	/* Answers r, in a task, before it returns. */
+	/* Runs in a task, and answers r before it returns. */
 	WAITS void (*serve)(struct master *m, struct luxi_request *r,
 			    const json_t *args, struct luxi_place *place);
 
-	/* Answers r some time. */
+	/* Starts the call; r is answered some time later. */
 	void (*start)(struct master *m, struct luxi_request *r,
 		      const json_t *args);
 };
@@ -63,19 +62,20 @@ void luxi_fail(struct luxi_request *r, const struct error *err);
 
 /* --- for the handlers --- */
 
-/* Let another call have the place during a wait for the client, and take it
- * again: there may be more calls than places then. */
+/* Give the place to another call while waiting for the client, and take it
+ * back: there may then be more calls than places for a while. */
 void luxi_place_leave(struct luxi_place *p);
 void luxi_place_take(struct luxi_place *p);
 
-/* As luxi_fail(); an error of the arguments gets the name of the call. */
+/* As luxi_fail(); the name of the call is put in front of an error about its
+ * arguments. */
 void luxi_fail_call(struct luxi_place *p, struct luxi_request *r,
 		    struct error *err);
 
 /* A job's id, which may also be a string of digits. */
 int luxi_job_id(const json_t *value, uint64_t *ret_id, struct error *err);
 
-/* ->waits of calls that always do. */
+/* A function for `waits`: the call may always wait. */
 bool luxi_always(struct master *m, const json_t *args);
 
 #endif

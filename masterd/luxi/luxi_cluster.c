@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LUXI calls about the cluster that change something beside the queue. */
+/* LUXI calls that change something of the cluster, other than the queue. */
 #include <math.h>
 #include <string.h>
 
@@ -15,10 +15,11 @@
 
 #define WATCHER_PAUSE_MODE 0644
 
-/* Nobody means a time beyond the year 9999. */
+/* A later time is refused: the year 9999. */
 #define SECONDS_MAX 2.5e11
 
-/* The watcher of each candidate reads the file. */
+/* The watcher's pause is in a file, which the watcher of each candidate
+ * reads. */
 static WAITS int write_pause(struct master *m, const json_t *until,
 			     struct error *err)
 {
@@ -28,7 +29,7 @@ static WAITS int write_pause(struct master *m, const json_t *until,
 
 	if (!json_is_null(until))
 		text = xprintf("%.0f\n", json_number_value(until));
-	task_leave(); /* text is ours alone, disk and paths never change */
+	task_leave(); /* nobody else uses text; the rest is constant */
 	rc = text == NULL
 		     ? m->disk->remove(m->disk, file, err)
 		     : m->disk->write_atomic(m->disk, file, text, strlen(text),
@@ -37,8 +38,8 @@ static WAITS int write_pause(struct master *m, const json_t *until,
 	return rc;
 }
 
-/* Here and on the other candidates, in the same order: the calls get their
- * numbers in the order of the writes. */
+/* Write the file here and on the other candidates in the same order: the calls
+ * get their numbers in the order in which the file was written. */
 static WAITS int set_pause(struct master *m, json_t *until, struct error *err)
 {
 	int rc;
@@ -77,7 +78,7 @@ const struct luxi_method luxi_SetWatcherPause = {
 
 /* --- job filters --- */
 
-/* Make the change safe, then let it act. */
+/* Make the change durable, then let the queue know it. */
 static WAITS int filters_changed(struct master *m, struct error *err)
 {
 	if (config_commit(m->config, err) < 0)
@@ -87,7 +88,7 @@ static WAITS int filters_changed(struct master *m, struct error *err)
 	return 0;
 }
 
-/* The UUID of an argument, or a new one for null. */
+/* The UUID that the argument has; a new one for null. */
 static int read_uuid(const json_t *value, char ret_uuid[37], struct error *err)
 {
 	const char *given = json_string_value(value);

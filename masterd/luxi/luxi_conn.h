@@ -25,15 +25,15 @@ struct luxi_server {
 	void *arg;
 	struct listener *listeners;
 	size_t n_listeners;
-	/* Listeners and connections not yet closed, calls not yet answered:
-	 * one whose client is gone still has us. */
+	/* Listeners and connections that are not closed, and calls that are not
+	 * answered: a call outlives its connection when the client goes. */
 	size_t users;
 	struct list conns;
 	size_t n_conns;
 	size_t input;	     /* bytes of messages that are not yet answered */
-	size_t output;	     /* bytes of answers that are not yet sent */
+	size_t output;	     /* bytes of answers not read yet */
 	size_t output_max;   /* LUXI_OUTPUT_MAX */
-	struct list writers; /* connections that send, the longest first */
+	struct list writers; /* with an unread answer, the longest first */
 	int64_t message_us;
 	struct log_rate rate;
 	bool stopping;
@@ -47,40 +47,42 @@ struct luxi_conn {
 	struct luxi_server *server;
 	struct list link;
 	struct buf in;
-	size_t scanned; /* bytes of in that are known to hold no ETX */
+	size_t scanned; /* how many bytes of `in` contain no ETX */
 	struct luxi_request *request;
 	uv_write_t write;
-	char *out; /* being written; NULL: nothing */
+	char *out; /* the text being sent; NULL: none */
 	size_t out_len;
 	struct list writing; /* in server.writers */
 	struct timer write_limit;
-	struct timer read_limit; /* for the rest of a message */
-	bool paused;		 /* does not read: enough is there for later */
-	bool discards; /* reads on for the end of a message that is too long */
+	struct timer read_limit; /* until a message is complete */
+	bool paused;		 /* enough was read for later calls */
+	bool discards;		 /* drops the rest of a message too long */
 	bool eof, close_after_write, closing;
 };
 
-/* A line of the log about a client, once a minute for each. */
+/* Write a line about a client to the log, at most one a minute for each
+ * client. */
 void luxi_conn_log(struct luxi_conn *conn, const char *what);
 
-/* Close it and free what it holds; its running call learns that the client is
- * gone.  May be repeated. */
+/* Close it and free what it holds; its running call is told that the client is
+ * gone.  May be called again. */
 void luxi_conn_close(struct luxi_conn *conn);
 
-/* Begin the next call if none runs and its message is complete. */
+/* Begin the next call if none is running and its message is complete. */
 void luxi_conn_next(struct luxi_conn *conn);
 
-/* The connection gets no call any more; what its client still sends of a
- * message that is too long is thrown away meanwhile. */
+/* Answer with the reason in plain text and take no further call; what the
+ * client still sends of a message that is too long is dropped meanwhile. */
 void luxi_conn_reject(struct luxi_conn *conn, const char *reason);
 
-/* Nothing is sent any more: of a connection that closes. */
+/* Stop sending: for a connection that closes. */
 void luxi_output_drop(struct luxi_conn *conn);
 
-/* From now on it has so long for what is sent as there is. */
+/* Start the time limit within which the client has to read what there is. */
 void luxi_output_hurry(struct luxi_conn *conn);
 
-/* One user of the server less; the last one ends it. */
+/* A connection, listener or call of the server has ended; after the last one
+ * the server is freed. */
 void luxi_user_gone(struct luxi_server *s);
 
 #endif

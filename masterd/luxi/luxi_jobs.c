@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LUXI calls that change the job queue.  They answer when what they did is
+/* LUXI calls that change the job queue.  They answer when the change is
  * durable, so each runs in a task. */
 #include <inttypes.h>
 
@@ -15,8 +15,8 @@ static int check_drained(struct master *m, struct error *err)
 		       : 0;
 }
 
-/* Opcodes that nobody can understand are part of the message, as Ganeti sees
- * it, not of the job. */
+/* Opcodes that nobody can understand make the whole message wrong, as in
+ * Ganeti, not the job. */
 static json_t *submit_failed(struct error *err)
 {
 	if (err->kind == ERR_OPCODE ||
@@ -79,7 +79,8 @@ static json_t *submit_many(struct master *m, const json_t *args,
 	return result == NULL ? submit_failed(err) : result;
 }
 
-/* [bool, text]; a job that is not there is an answer, not an error. */
+/* Answers [bool, text]; a job that does not exist is such an answer, not an
+ * error. */
 static json_t *outcome(int rc, uint64_t id, bool ok, char *text STEALS,
 		       struct error *err)
 {
@@ -148,7 +149,7 @@ static json_t *archive_job(struct master *m, const json_t *args,
 	return json_boolean(ok);
 }
 
-/* As microseconds it still fits a number. */
+/* The largest time in seconds that still fits an integer as microseconds. */
 #define SECONDS_MAX 1e12
 
 static int64_t whole_seconds(const json_t *value)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers of the LUXI server: whole ones, and those in pieces.
+/* Answers of the LUXI server, whole or in pieces.
  *
- * A connection sends one text at a time.  The next piece of an answer is taken
- * when the client has read the one before, so that a client that does not read
- * costs two pieces.  All of them together may not cost more than output_max:
- * beyond that the client is closed that has not read for longest. */
+ * A connection sends one text at a time.  The next piece of an answer is made
+ * when the client has read the one before, so a client that does not read costs
+ * two pieces.  All unread texts together may take output_max bytes; beyond that
+ * the client that has not read for the longest time is closed. */
 #include <poll.h>
 #include <string.h>
 
@@ -13,8 +13,9 @@
 #include "lib/json/json.h"
 #include "masterd/luxi/luxi_conn.h"
 
-/* A client that has been told that its message is too long may send the rest
- * of it for so long: closed earlier, it might never see the answer. */
+/* A client that was told that its message is too long may go on sending it for
+ * so long: if the connection were closed at once, the client might never see
+ * the answer. */
 #define DISCARD_S 10
 
 /* When the daemon ends it waits so long for clients to read. */
@@ -32,7 +33,7 @@ static void sent(struct luxi_conn *conn)
 
 void luxi_output_drop(struct luxi_conn *conn)
 {
-	sent(conn); /* the text itself is libuv's until the end of the write */
+	sent(conn); /* libuv uses the text until it is written */
 }
 
 static void on_written(uv_write_t *write, int status)
@@ -63,7 +64,8 @@ static void on_write_limit(struct timer *t)
 	luxi_conn_close(conn);
 }
 
-/* Make room by closing those who have not read for longest. */
+/* Free memory by closing the clients that have not read for the longest
+ * time. */
 static void limit_output(struct luxi_server *s)
 {
 	while (s->output > s->output_max) {
@@ -124,7 +126,7 @@ void luxi_conn_reject(struct luxi_conn *conn, const char *reason)
 		xprintf("Failed to parse request: %.2000s", reason);
 	auto_json json_t *value = json_string(text);
 
-	if (value == NULL) /* the reason was cut inside of a character */
+	if (value == NULL) /* the reason may have been cut inside a character */
 		value = json_string("Failed to parse request");
 	conn->close_after_write = true;
 	send_result(conn, false, value);
@@ -162,7 +164,7 @@ static void drop_message(struct luxi_request *r)
 	task_spawn("luxi-free", free_beside, l);
 }
 
-/* The request is over: its connection, if it is still there. */
+/* End the request; returns its connection, NULL if that is closed. */
 static struct luxi_conn *request_end(struct luxi_request *r)
 {
 	struct luxi_server *s = r->server;

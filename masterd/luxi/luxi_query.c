@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LUXI calls that only look.  Queries about a few names that are known here are
- * answered in the callback; all others in a task, in slices and pieces, so that
- * no client holds up the others. */
+/* LUXI calls that only look.  A query about a few names that are known here is
+ * answered in the callback.  All other queries run in a task and work in
+ * slices; their answers go out in pieces.  So no client holds up the others. */
 #include "lib/base/array.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
@@ -55,7 +55,7 @@ struct answer {
 	struct luxi_place *place;
 };
 
-/* Who waits for a slow client leaves its place to others. */
+/* While waiting for a slow client, give the place to another call. */
 static WAITS int answer_piece(struct query_out *out, struct buf *text)
 {
 	struct answer *a = container_of(out, struct answer, out);
@@ -77,7 +77,7 @@ static bool answer_gone(struct query_out *out)
 
 #define SUCCESS "{\"success\":true,\"result\":"
 
-/* What write() has put into text, or why it could not. */
+/* Send what write() has put into text, or the error. */
 static WAITS void answer_end(struct answer *a, int rc, struct buf *text,
 			     struct error *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sockets and framing of LUXI.  A connection is in one of three states: it
- * reads, a call of it runs (still reading, to learn of the client's end, but
- * no further call is begun), or an answer goes out.
+ * reads a message; its call runs (it still reads, to notice when the client
+ * goes, but begins no further call); or an answer is being sent.
  *
  * container_of() on a uv_stream_t works because a uv_pipe_t begins with the
- * stream's members. */
+ * members of the stream. */
 #include "masterd/luxi/luxi_server.h"
 
 #include <stdio.h>
@@ -22,10 +22,10 @@
 
 #define BACKLOG 512
 
-/* While a call runs, this much of the next ones is taken in. */
+/* While a call runs, at most so much of the next ones is read. */
 #define READ_AHEAD_MAX (1024u * 1024)
 
-/* A reading buffer that grew beyond this is given back after its message. */
+/* A buffer that grew beyond this is freed after its message. */
 #define KEEP_BUFFER_MAX 65536
 
 static void conn_read(struct luxi_conn *conn);
@@ -101,7 +101,7 @@ static void parse_and_handle(struct luxi_request *r, bool beside)
 	struct error err;
 
 	if (beside)
-		task_leave(); /* the text is ours alone */
+		task_leave(); /* only this task uses the text */
 	r->message = json_parse_within(r->text, r->len, LUXI_PARSED_MAX, &err);
 	free(steal(&r->text));
 	if (beside)
@@ -117,14 +117,14 @@ static void parse_task(void *arg)
 	parse_and_handle(arg, true);
 }
 
-/* The first len bytes of what was read, which may have NULs inside, without
- * the ETX behind them.  A long message is not copied. */
+/* Take the first len bytes of what was read, and drop the ETX behind them; they
+ * may contain NULs.  A long message is not copied. */
 static char *take_message(struct luxi_conn *conn, size_t len)
 {
 	struct buf rest = {0};
 	char *text;
 
-	conn->server->input--; /* the ETX; the rest counts until answered */
+	conn->server->input--; /* the ETX */
 	if (len <= KEEP_BUFFER_MAX) {
 		text = xmemdup(conn->in.data, len + 1);
 		buf_consume(&conn->in, len + 1);
@@ -167,7 +167,7 @@ static void on_read_limit(struct timer *t)
 	luxi_conn_close(conn);
 }
 
-/* Nothing or a part of a message is there. */
+/* No complete message is there: limit the time until there is. */
 static void await_rest(struct luxi_conn *conn)
 {
 	if (conn->paused)
@@ -180,7 +180,7 @@ static void await_rest(struct luxi_conn *conn)
 		    clock_mono_us() + conn->server->message_us);
 }
 
-/* Begin the next call if none runs and its message is complete. */
+/* Begin the next call if none is running and its message is complete. */
 void luxi_conn_next(struct luxi_conn *conn)
 {
 	const char *etx;
@@ -212,7 +212,7 @@ static void refuse_long(struct luxi_conn *conn, const char *reason)
 	luxi_conn_reject(conn, reason);
 }
 
-/* More of a message that has been refused. */
+/* Read on in a message that was refused, up to its end. */
 static void discard(struct luxi_conn *conn, const char *data, size_t len)
 {
 	if (memchr(data, LUXI_ETX, len) == NULL)
@@ -223,7 +223,7 @@ static void discard(struct luxi_conn *conn, const char *data, size_t len)
 		luxi_conn_close(conn);
 }
 
-/* What came is in conn->in: may there be more? */
+/* After reading into conn->in: decide whether to read more. */
 static void limit_input(struct luxi_conn *conn)
 {
 	if (conn->request != NULL || conn->out != NULL) {
@@ -249,8 +249,8 @@ static void on_eof(struct luxi_conn *conn)
 		luxi_conn_next(conn);
 }
 
-/* What comes while an answer is due is taken in as well, within the limits:
- * only so the client's end is seen. */
+/* While an answer is due, reading goes on within limits: it is the only way to
+ * notice that the client has gone. */
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *data)
 {
 	struct luxi_conn *conn =
@@ -271,7 +271,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *data)
 	}
 }
 
-/* One buffer for all: on_read() copies before anybody else reads. */
+/* All connections share one buffer, as on_read() copies its content before
+ * anything else is read. */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 {
 	struct luxi_conn *conn =

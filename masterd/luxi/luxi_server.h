@@ -2,19 +2,18 @@
 /* The LUXI sockets: JSON messages ended by ETX, any number on a connection,
  * answered one after the other.
  *
- * Limits: messages of LUXI_MESSAGE_MAX bytes (LUXI_PARSED_MAX in memory),
- * LUXI_INPUT_MAX bytes of messages of all connections together (until they are
- * answered), LUXI_CONNECTIONS_MAX connections, LUXI_READ_S seconds from a
- * message's first byte to its end.  A connection is read on only when its last
- * answer has gone out, so a client that does not read costs one answer, and
- * LUXI_WRITE_S seconds later nothing any more. Answers that may be long are
- * made in pieces, of which two are in memory at most.  All that waits to be
- * read takes at most LUXI_OUTPUT_MAX bytes; beyond that the client is closed
- * that has not read for longest. What is no message at all is answered and the
- * connection closed.
+ * Limits: a message has at most LUXI_MESSAGE_MAX bytes, and LUXI_PARSED_MAX
+ * when it is parsed.  All messages that are not answered yet have at most
+ * LUXI_INPUT_MAX bytes.  There are at most LUXI_CONNECTIONS_MAX connections.  A
+ * message must be complete LUXI_READ_S seconds after its first byte.  A
+ * connection is read again only when its last answer has been sent, so a client
+ * that does not read costs one answer, and after LUXI_WRITE_S seconds it is
+ * closed.  Answers that may be long are made in pieces, at most two of which
+ * are in memory.  All unread answers take at most LUXI_OUTPUT_MAX bytes; beyond
+ * that the client that has not read for the longest time is closed.  Something
+ * that is not a message is answered, and the connection closed.
  *
- * What a call means is given from above, so that this module knows framing
- * only. */
+ * The meaning of calls is given from above; this module knows framing only. */
 #ifndef MASTERD_LUXI_LUXI_SERVER_H
 #define MASTERD_LUXI_LUXI_SERVER_H
 
@@ -34,7 +33,8 @@
 #define LUXI_PARSED_MAX (256u * 1024 * 1024)
 #define LUXI_INPUT_MAX (256u * 1024 * 1024)
 #define LUXI_OUTPUT_MAX (128u * 1024 * 1024)
-/* Longer texts are sent as a piece: as much as a socket takes at once. */
+/* A longer text is sent in pieces of this size, about as much as a socket takes
+ * at once. */
 #define LUXI_PIECE (256u * 1024)
 #define LUXI_CONNECTIONS_MAX 16384
 #define LUXI_READ_S 60
@@ -44,19 +44,19 @@
 struct luxi_server;
 struct luxi_conn;
 
-/* One call on its way, from `handle` to luxi_answer(). */
+/* A call that is not answered yet, from `handle` to luxi_answer(). */
 struct luxi_request {
 	json_t *message; /* as received, parsed */
 
-	/* May be set by the handler: called when the client has closed its
-	 * side, so that nobody waits for long for nobody. */
+	/* The handler may set this: it is called when the client has closed its
+	 * side, so that the call can end early. */
 	void (*hurry)(struct luxi_request *r);
-	void *arg; /* the handler's own */
+	void *arg; /* for the handler */
 
 	/* Private. */
 	struct luxi_server *server;
-	struct luxi_conn *conn; /* NULL: gone */
-	char *text;		/* not yet parsed */
+	struct luxi_conn *conn; /* NULL: it is closed */
+	char *text;		/* the message before it is parsed */
 	size_t len;
 	struct cond written; /* a piece of the answer */
 };
@@ -64,8 +64,8 @@ struct luxi_request {
 struct luxi_server_config {
 	const char *const *sockets; /* paths, ended by NULL */
 
-	/* Called on the loop or in a task (for big messages) with each
-	 * message; luxi_answer() has to follow, now or later. */
+	/* Called with each message, on the loop or (for long messages) in a
+	 * task; luxi_answer() has to follow, now or later. */
 	void (*handle)(void *arg, struct luxi_request *r);
 	void *arg;
 
@@ -73,8 +73,8 @@ struct luxi_server_config {
 	size_t output_max;   /* 0: LUXI_OUTPUT_MAX */
 };
 
-/* Listen on the sockets; a socket file that is in the way is replaced, the
- * caller has made sure that its owner is gone. */
+/* Listen on the sockets; NULL with err.  A socket file that is in the way is
+ * replaced; the caller has made sure that the process which made it is gone. */
 struct luxi_server *luxi_server_create(const struct luxi_server_config *config,
 				       struct error *err);
 
@@ -83,28 +83,28 @@ struct luxi_server *luxi_server_create(const struct luxi_server_config *config,
 void luxi_answer(struct luxi_request *r, json_t *result STEALS,
 		 const struct error *err);
 
-/* Answer in pieces, instead: any number of pieces of text, then the end, which
- * frees r.  Each waits until the client has taken the one before, and leaves
- * text empty.  -1: the client is gone (r is there still). */
+/* Answer in pieces instead: any number of pieces of text, then the end, which
+ * frees r.  Each call waits until the client has read the text before, and
+ * empties text.  -1: the client is gone (r is not freed). */
 WAITS int luxi_answer_piece(struct luxi_request *r, struct buf *text);
 WAITS void luxi_answer_end(struct luxi_request *r, struct buf *text);
-/* An answer of which pieces were sent cannot be ended: close the connection, so
- * that the client knows; r is freed. */
+/* An answer cannot be completed after pieces of it were sent: close the
+ * connection, so that the client notices; r is freed. */
 void luxi_answer_cut(struct luxi_request *r);
 
-/* Whether a piece has not yet been taken. */
+/* Whether a piece has not been sent completely. */
 bool luxi_sending(const struct luxi_request *r);
 
-/* Whether nobody would read an answer any more.  A client that has only closed
- * its sending side is there still. */
+/* Whether nobody would read an answer.  A client that has only closed its
+ * sending side still reads. */
 bool luxi_client_gone(struct luxi_request *r);
 
 /* Answer that the message cannot be understood, and close the connection. */
 void luxi_reject(struct luxi_request *r, const char *reason);
 
-/* Stop listening and reading; connections close when their calls are answered.
- * done() is called when all is closed, each call, also of a client that is
- * gone, is answered, and s is freed. */
+/* Stop listening and reading.  A connection is closed when its calls are
+ * answered; calls of clients that are gone are waited for, too.  Then s is
+ * freed, and done() is called from the loop. */
 void luxi_server_stop(struct luxi_server *s, void (*done)(void *arg),
 		      void *arg);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* WaitForJobChange: a waiting client is a watch of the queue and a timer, no
- * task.  It gets an answer when the fields it asked for differ from those it
- * knows, when there is a newer log entry, when the job is over, when its time
- * is over (then with what it knows already), or when it closes its side. */
+/* WaitForJobChange: a waiting client is a watch of the queue and a timer, not a
+ * task.  It is answered when a field that it asked for has another value than
+ * the one it knows, when there is a newer log entry, when the job has ended,
+ * when its time is over (with the values it knows already), or when it closes
+ * its side. */
 #include "lib/base/clock.h"
 #include "lib/event/timer.h"
 #include "lib/json/json.h"
@@ -13,7 +14,7 @@
 /* Ganeti's clients expect an answer within this time. */
 #define WAIT_MAX_S 89.0
 
-/* A job has half as many. */
+/* More fields than a client has use for; a job has half as many. */
 #define WAIT_FIELDS_MAX 50
 
 struct wait {
@@ -21,11 +22,11 @@ struct wait {
 	struct timer timer;
 	struct queue *queue;
 	struct luxi_request *request;
-	const json_t *fields, *known; /* inside of the request */
+	const json_t *fields, *known; /* points into the request */
 	int64_t known_serial;	      /* -1: none */
 };
 
-/* What is no field of jobs is null; what is asked for twice is made once. */
+/* An unknown field is null; a field that was asked for twice is made once. */
 static json_t *field_values(const struct job *job, const json_t *fields)
 {
 	json_t *values = json_array();
@@ -73,7 +74,8 @@ static void wait_free(struct wait *w)
 	free(w);
 }
 
-/* Answer if there is something to say, or in any case; whether it did. */
+/* Answer if something has changed, or in any case; returns whether it has
+ * answered. */
 static bool try_answer(struct wait *w, bool in_any_case)
 {
 	const struct job *job = queue_job(w->queue, w->watch.id);

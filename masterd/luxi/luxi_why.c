@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* QueryJobWhy: the chain of jobs that a job waits for.  Each step names a job,
- * why it does not go on, and the job that the next step is about; the last one
- * runs, is over, or waits for nothing that another job would have to do. */
+ * the reason why it does not go on, and the job that the next step is about.
+ * The last job of the chain runs, has ended, or waits for something that no job
+ * can do. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@
 #include "queue/locks/locks.h"
 #include "queue/queue.h"
 
-/* Chains end by themselves: who waits waits for earlier ones.  Still, answer
- * nobody with a book. */
+/* A chain ends by itself, as a job waits only for earlier ones; this only
+ * limits the length of the answer. */
 #define STEPS_MAX 1000
 
 static const char *mode(bool exclusive)
@@ -30,7 +31,7 @@ static double seconds_since(int64_t earlier_us, int64_t now_us)
 		       : (double)(now_us - earlier_us) / 1e6;
 }
 
-/* The opcode that the job is at. */
+/* The opcode that the job is running, or has to run next. */
 static const struct job_op *current_op(const struct job *j)
 {
 	for (size_t i = 0; i < j->n_ops; i++)
@@ -48,7 +49,8 @@ static json_t *step_new(const struct job *j, const char *why)
 			 op->summary, "why", why);
 }
 
-/* The job's request for locks and who stands in its way; the id of that job. */
+/* Which lock the job waits for and which job is in its way; returns the id of
+ * that job. */
 static uint64_t add_lock(struct master *m, const struct lock_request *r,
 			 json_t *step)
 {
@@ -77,14 +79,14 @@ static json_t *lock_step(struct master *m, const struct job *j,
 	const struct lock_request *r = locks_waiting(m->locks, j->id);
 	json_t *step;
 
-	if (r == NULL) /* it has them and begins just now */
+	if (r == NULL) /* it has its locks and is just about to run */
 		return step_new(j, "starts");
 	step = step_new(j, "lock");
 	*ret_next = add_lock(m, r, step);
 	return step;
 }
 
-/* With the error of the first opcode that has one. */
+/* A final job, with the error of the first opcode that failed. */
 static json_t *ended_step(const struct job *j)
 {
 	json_t *step = step_new(j, "ended");
@@ -106,7 +108,7 @@ static json_t *ended_step(const struct job *j)
 	return step;
 }
 
-/* A job that waits for nobody. */
+/* A job that does not wait for another one. */
 static json_t *last_step(const struct job *j)
 {
 	json_t *step;

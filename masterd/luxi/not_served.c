@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Each path is tried with connect() first; we listen only where nobody accepts.
- * Every request that arrives gets the same error as its answer. */
+/* Sockets of daemons that we do not have.  connect() is tried on each path
+ * first; we listen only where no process accepts.  Every request gets the same
+ * error as its answer. */
 #include "masterd/luxi/not_served.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static void refuse(void *arg, struct luxi_request *r)
 	luxi_answer(r, NULL, &err);
 }
 
-/* Ganeti's metad may run beside a node daemon of Ganeti's. */
+/* Ganeti's metad may run beside Ganeti's node daemon. */
 static bool is_served(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -29,7 +30,7 @@ static bool is_served(const char *path)
 	int fd;
 
 	if (strlen(path) >= sizeof(address.sun_path))
-		return false; /* luxi_server_create() says so */
+		return false; /* luxi_server_create() will report the error */
 	memcpy(address.sun_path, path, strlen(path) + 1);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)

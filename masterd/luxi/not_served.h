@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sockets of those daemons of Ganeti's that are none here (wconfd, metad): who
- * asks there is refused at once.  Without them Ganeti's programs try to connect
- * for minutes. */
+/* Sockets of those daemons of Ganeti's that Gantry does not have (wconfd,
+ * metad): a request there is refused at once.  Without the sockets Ganeti's
+ * programs would try to connect for minutes. */
 #ifndef MASTERD_LUXI_NOT_SERVED_H
 #define MASTERD_LUXI_NOT_SERVED_H
 

@@ -25,14 +25,15 @@ static const char *const kind_names[] = {
 	[KIND_TIMESTAMP] = "timestamp", [KIND_OTHER] = "other",
 };
 
-/* All rows of a query together; some seconds of a processor. */
+/* The most steps for all rows of a query together; some seconds of a
+ * processor. */
 #define FILTER_STEPS_MAX 100000000
 
-/* A filter that may take more of one row than some slices have runs beside the
- * loop: a few regular expressions do not. */
+/* A filter that may need more steps for one row than this runs beside the loop.
+ * A few regular expressions stay below it. */
 #define HEAVY_STEPS 100000
 
-/* A query for so many names is answered at once. */
+/* A query for at most so many names is answered at once. */
 #define SHORT_NAMES 16
 #define SHORT_FIELDS 64
 
@@ -172,7 +173,7 @@ static bool needs_live(const struct query *q)
 	return false;
 }
 
-/* A field that comes again has the place of the first. */
+/* A field that was asked for twice is at the place of its first column. */
 static void find_fields(struct query *q)
 {
 	struct table first = {0};
@@ -194,7 +195,7 @@ static void find_fields(struct query *q)
 	table_done(&first, NULL);
 }
 
-/* Names gets the names of a filter that is only a list. */
+/* *names gets the names if the filter is only a list of names. */
 static int compile(struct query *q, const json_t *qfilter, struct strv *names,
 		   struct error *err)
 {
@@ -209,8 +210,8 @@ static int compile(struct query *q, const json_t *qfilter, struct strv *names,
 	return 0;
 }
 
-/* What is not small is compiled beside the loop: the fields of the class are
- * made, and nobody else has the document. */
+/* A filter that is not small is compiled beside the loop: the fields of the
+ * class exist by now, and nobody else uses the document. */
 static WAITS int compile_filter(struct query *q, const json_t *qfilter,
 				struct strv *names, struct error *err)
 {
@@ -275,12 +276,12 @@ static WAITS void query_done(struct query *q)
 		free_parts(q);
 		return;
 	}
-	task_leave(); /* all of it is ours alone */
+	task_leave(); /* nobody else uses any of it */
 	free_parts(q);
 	task_enter();
 }
 
-/* The rows that were kept, now with what the nodes say. */
+/* The rows that were kept, now evaluated with the answers of the nodes. */
 static WAITS int emit_live(struct query *q, struct error *err)
 {
 	for (size_t i = 0; i < q->n_rows; i++) {
@@ -311,7 +312,7 @@ void query_asked(struct query *q)
 	slices_asked(q->m->slices);
 }
 
-/* The rows, into q->data or as text. */
+/* Make the rows, in q->data or as text. */
 static WAITS int run(struct query *q, const struct strv *names,
 		     struct error *err)
 {

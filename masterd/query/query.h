@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queries: what exists, with which values (doc/protocol/luxi.md).
+/* Queries: which objects exist, and with which values (doc/protocol/luxi.md).
  *
  * A kind of object ("node", "instance", "group", "network", "job", "lock",
  * "filter", "export") has a table of fields in query_<kind>.c.  Most fields are
- * known from the configuration or the queue; live ones ask the nodes.  A filter
- * is evaluated before the nodes are asked, so that only those rows cost calls
- * that can still be in the result, and again after it.
+ * known from the configuration or the queue; live fields need an answer of the
+ * nodes.  A filter is evaluated twice: before the nodes are asked, so that only
+ * nodes of rows that can still be in the result are asked, and after it.
  *
  * Functions marked WAITS wait only where the matching _needs_wait function says
- * so; else they may be called from the loop. */
+ * so; otherwise they may be called from the loop. */
 #ifndef MASTERD_QUERY_QUERY_H
 #define MASTERD_QUERY_QUERY_H
 
@@ -22,13 +22,14 @@
 
 struct master;
 
-/* As many as there may be jobs; more are no honest question. */
+/* As many names as there may be jobs; nobody needs more. */
 #define QUERY_NAMES_MAX 100000
 
-/* More than any kind has, and what is asked for twice is still cheap. */
+/* More than the number of fields of any kind; it still costs little if each is
+ * asked for twice. */
 #define QUERY_FIELDS_MAX 1000
 
-/* So many queries ask nodes at once. */
+/* At most so many queries ask nodes at the same time. */
 #define QUERY_ASKS_MAX 32
 
 /* LUXI's Query: {"fields": [{name, title, kind, doc}], "data": [[[status,
@@ -41,19 +42,19 @@ WAITS json_t *query_run(struct master *m, const char *what,
 bool query_needs_wait(struct master *m, const char *what, const json_t *fields,
 		      const json_t *qfilter);
 
-/* Where a long answer goes, piece by piece. */
+/* The receiver of a long answer, piece by piece. */
 struct query_out {
-	/* The next piece, which leaves text empty; -1: nobody reads it. */
+	/* Send the next piece and empty text; -1: nobody reads it. */
 	WAITS int (*piece)(struct query_out *out, struct buf *text);
-	/* Whether nobody would. */
+	/* Whether nobody would read it. */
 	bool (*gone)(struct query_out *out);
-	bool sent; /* a piece; too late for an error */
+	bool sent; /* a piece was sent, so it is too late for an error */
 };
 
-/* The same as text at the end of `text`: pieces of it go to out when they are
- * long, what is left is there at the end.  In a task, in slices (slices.h):
- * rows may be of different moments.  -1 with err: what is in text, and was
- * sent, is worth nothing. */
+/* The same, appended to text.  When text becomes long, pieces of it go to out;
+ * the rest is in text at the end.  Call it in a task; it works in slices
+ * (slices.h), so rows may be of different moments.  -1 with err: the text so
+ * far is useless. */
 WAITS int query_write(struct master *m, const char *what, const json_t *fields,
 		      const json_t *qfilter, struct query_out *out,
 		      struct buf *text, struct error *err);
@@ -63,8 +64,8 @@ WAITS int query_write(struct master *m, const char *what, const json_t *fields,
 bool query_is_short(struct master *m, const char *what, const json_t *fields,
 		    const json_t *qfilter);
 
-/* LUXI's QueryFields: {"fields": [...]}; fields NULL or JSON null: all, in nice
- * order, with those that are not Ganeti's if own. */
+/* LUXI's QueryFields: {"fields": [...]}, to be freed.  fields NULL or JSON
+ * null: all in nice order; own: with those that Ganeti does not have. */
 json_t *query_fields(const char *what, const json_t *fields, bool own,
 		     struct error *err);
 

@@ -93,7 +93,7 @@ static void copy_members(json_t *info, const json_t *cluster)
 	}
 }
 
-/* Ours: told where somebody has chosen it. */
+/* A value that Ganeti does not have: shown if somebody has set it. */
 static void add_growth(const json_t *cluster, json_t *info)
 {
 	int64_t growth = state_own(cluster, "memory_growth", -1);
@@ -145,7 +145,7 @@ json_t *query_cluster_info(struct master *m)
 	return info;
 }
 
-/* Until when the watcher does nothing, as seconds since 1970; null. */
+/* Until when the watcher pauses, in seconds since 1970; null: it does not. */
 static json_t *watcher_pause(struct master *m)
 {
 	const char *file = path(m->paths, PATH_WATCHER_PAUSE);

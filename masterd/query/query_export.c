@@ -4,7 +4,7 @@
 #include "masterd/query/query_private.h"
 #include "masterd/rpc/noderpc.h"
 
-/* A node that did not say what it has is a row without an export. */
+/* A node that did not answer is a row without an export. */
 static struct query_cell get_export(const struct query *q,
 				    struct query_row *row,
 				    const struct query_field *field)
@@ -24,7 +24,7 @@ static const struct query_field fields[] = {
 	 "export"},
 };
 
-/* So many names are compared in a step. */
+/* So many comparisons of names count as one step. */
 #define NAMES_A_STEP 50
 
 static WAITS int find_nodes(struct query *q, const struct strv *names,

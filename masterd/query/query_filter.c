@@ -18,7 +18,7 @@ static const struct query_field filter_fields_[] = {
 	 query_get_list, "reason_trail"},
 };
 
-/* By UUID; one that is not there is no error. */
+/* Find the rules by UUID; an unknown one is not an error. */
 static int rule_rows(struct query *q, const struct strv *names,
 		     struct error *err)
 {

@@ -165,7 +165,7 @@ static json_t *list_nics(const struct query *q, const struct query_row *row)
 	return list;
 }
 
-/* What several fields of a row need is made once. */
+/* Values that several fields of a row need are computed once. */
 static const json_t *
 cached(const struct query *q, struct query_row *row, const char *key,
        json_t *(*make)(const struct query *q, const struct query_row *row))

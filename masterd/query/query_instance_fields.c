@@ -191,7 +191,7 @@ static const struct query_field plain[] = {
 
 #define N_PLAIN ARRAY_SIZE(plain)
 
-/* Parameters whose column is not simply called hv/<name>. */
+/* Parameters whose field is not called hv/<name>. */
 static const char *hv_title(const char *name)
 {
 	static const char *const titles[][2] = {
@@ -243,7 +243,7 @@ static struct query_field hv_field(const char *param)
 	};
 }
 
-/* Made when first asked for, constant for ever after. */
+/* Made when it is first asked for; it does not change after that. */
 const struct query_field *query_instance_fields(size_t *ret_n)
 {
 	static struct query_field *all;

@@ -20,7 +20,8 @@ struct instance_live {
 				   * -> its report */
 };
 
-/* hypervisors report 0 for one that runs, 1 for one that has shut down. */
+/* The numbers with which hypervisors report an instance that runs, and one that
+ * has shut down. */
 #define STATE_SHUTDOWN 1
 
 /* --- asking --- */
@@ -282,7 +283,8 @@ struct query_cell query_instance_running(const struct query *q,
 	bool wrong;
 
 	(void)field;
-	/* The other fields say that the node is offline, as with Ganeti. */
+	/* Only this field differs: the other ones say that the node is offline,
+	 * as in Ganeti. */
 	if (node_status(q, row, live->info) != QUERY_OK)
 		return query_none(QUERY_NODATA);
 	return query_value(json_boolean(runs(report_of(q, row, &wrong))));

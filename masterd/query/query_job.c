@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queries of jobs: live ones from memory, archived ones from the index of the
- * history or their files when they are asked for by id or with the field
- * "archived".
+/* Queries of jobs.  Live jobs come from memory.  Archived ones, when asked for
+ * by id or with the field "archived", come from the index of the history or
+ * from their files.
  *
- * The queue goes on while an answer is made: between two rows jobs may change,
- * and a row is what its job is when the row is made. */
+ * The queue goes on while an answer is made: jobs may change between two rows,
+ * and each row is what its job was when the row was made. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ static struct query_cell get_id(const struct query *q, struct query_row *row,
 	return query_value(json_integer((json_int_t)row->id));
 }
 
-/* A time that is not yet is not meaningful; neither is anything of a job that
- * does not exist. */
+/* A time that has not come, and any field of a job that does not exist, has the
+ * status "not meaningful". */
 static struct query_cell get_job(const struct query *q, struct query_row *row,
 				 const struct query_field *field)
 {
@@ -80,7 +80,7 @@ static const struct query_field fields[] = {
 };
 /* clang-format on */
 
-/* The text of more than this takes too long to be made on the loop. */
+/* A job with more text takes too long for the loop. */
 #define BIG_JOB (64u * 1024)
 
 static bool is_big(const struct job *job)
@@ -96,7 +96,8 @@ static bool is_big(const struct job *job)
 	return bytes > BIG_JOB;
 }
 
-/* A live job (or none).  It is copied if work on it may take long. */
+/* A row for a live job (or for none).  The job is copied if the work on it may
+ * take long. */
 static WAITS int add_job(struct query *q, const struct job *job, uint64_t id)
 {
 	struct query_row row = {.data = job, .id = id};
@@ -113,7 +114,7 @@ static WAITS int add_job(struct query *q, const struct job *job, uint64_t id)
 	return rc;
 }
 
-/* One that is ours alone. */
+/* A row for a job that only this query has; it is freed. */
 static WAITS int add_own_job(struct query *q, const struct job *job,
 			     uint64_t id)
 {
@@ -137,14 +138,14 @@ static bool take_id(const char *name, uint64_t *ret_id)
 	return true;
 }
 
-/* Whether it is known without a look at the disk. */
+/* Whether the job is known without reading the disk. */
 static bool is_at_hand(const struct query *q, uint64_t id)
 {
 	return id == 0 || id > queue_last_id(q->m->queue) ||
 	       queue_job(q->m->queue, id) != NULL;
 }
 
-/* And not much. */
+/* Whether the job is known, and the work on it is short. */
 static bool is_quick(const struct query *q, uint64_t id)
 {
 	const struct job *job = queue_job(q->m->queue, id);
@@ -179,7 +180,7 @@ static WAITS int add_by_id(struct query *q, const char *name, struct error *err)
 /* In order of their ids, live and archived ones together. */
 struct job_rows {
 	struct query *q;
-	uint64_t last; /* that was looked at */
+	uint64_t last; /* the job that was looked at last */
 	int rc;
 };
 
@@ -190,7 +191,7 @@ static WAITS bool on_job(const struct job *j, struct job_rows *rows)
 	return rows->rc == 0;
 }
 
-/* The live jobs that come next, up to the one before id. */
+/* Rows for the next live jobs, up to the one before id. */
 static WAITS bool live_below(struct job_rows *rows, uint64_t id)
 {
 	const struct job *j = queue_next(rows->q->m->queue, rows->last);
@@ -200,7 +201,7 @@ static WAITS bool live_below(struct job_rows *rows, uint64_t id)
 	return rows->rc == 0;
 }
 
-/* One that was live when we came by may be archived meanwhile. */
+/* A row for a job that was live when we found it; it may be archived by now. */
 static WAITS bool in_turn(const struct job *j, struct job_rows *rows)
 {
 	if (j->id <= rows->last)
@@ -222,7 +223,7 @@ static bool on_archived(struct job *j STEALS, void *arg)
 
 /* --- archived jobs: by the index, or else from their files --- */
 
-/* What the index does not have. */
+/* The files of archived jobs, when the index cannot answer. */
 static const char *const in_files[] = {"ops", "opresult", "oplog"};
 
 static bool wants_file(const struct query *q)
@@ -269,7 +270,8 @@ static WAITS int archived_jobs(struct job_rows *rows, struct error *err)
 	if (queue_each_indexed(q->m->queue, filter_document(q->filter),
 			       on_indexed, rows) != 0)
 		return 0;
-	/* It may have begun: go on where it has come to. */
+	/* The index may have failed in the middle: continue with the files
+	 * behind the last job. */
 	return queue_each_archived(q->m->queue, on_archived, rows, err);
 }
 
@@ -287,7 +289,7 @@ static WAITS int all_jobs(struct query *q, struct error *err)
 	return rows.rc;
 }
 
-/* Longer lists are sorted out beside the loop. */
+/* Longer lists of ids are sorted beside the loop. */
 #define MANY_NAMES 1000
 
 static void each_once(const struct strv *names, struct strv *ret)
@@ -308,7 +310,7 @@ static WAITS int job_rows(struct query *q, const struct strv *names,
 	if (names == NULL)
 		return all_jobs(q, err);
 	if (task_self() != NULL && names->n > MANY_NAMES) {
-		task_leave(); /* both lists are ours alone */
+		task_leave(); /* nobody else uses the two lists */
 		each_once(names, &ids);
 		task_enter();
 	} else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queries of all live jobs whose rows are kept (job_views.h): only the pages
- * that have changed since somebody asked the same are made anew. */
+/* Queries of all live jobs whose rows are kept (job_views.h): only pages that
+ * have changed since the last client with the same query are made anew. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -8,7 +8,7 @@
 #include "masterd/query/query_private.h"
 #include "queue/queue.h"
 
-/* Steps for taking over a page as it is. */
+/* How many steps it costs to take over a page as it is. */
 #define KEPT_STEPS 2
 
 /* Longer queries are not remembered. */
@@ -20,7 +20,7 @@ bool query_jobs_keep(const struct query *q)
 	       filter_is_small(filter_document(q->filter));
 }
 
-/* What the rows depend on. */
+/* The values that the kept rows depend on. */
 static char *key_of(const struct query *q)
 {
 	const json_t *filter = filter_document(q->filter);
@@ -34,7 +34,7 @@ static char *key_of(const struct query *q)
 	return buf_steal(&key);
 }
 
-/* The rows of a page as they are now, in *rows, made by add(). */
+/* *rows: the present rows of a page; add() makes those that are not kept. */
 static WAITS int make_page(struct query *q, uint64_t number, struct buf *rows,
 			   query_add_job_fn *add)
 {
@@ -85,7 +85,8 @@ static WAITS int put_page(struct query *q, struct job_view *view,
 	}
 	if (make_page(q, page->number, &rows, add) < 0)
 		return -1;
-	/* Others may have run: is it what it was? */
+	/* Other tasks may have run since: is the page still in the same
+	 * state? */
 	if (view != NULL && queue_page_from(q->m->queue, page->number, &now) &&
 	    now.number == page->number && now.state == page->state)
 		job_view_keep(view, page, &rows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The results are one array, so that one call can ask all nodes.  A table by
- * the node's UUID points into it.  The array has its full size from the
- * beginning, because these pointers must stay valid. */
+/* The results are one array, so that one call can ask all nodes.  A table finds
+ * them by the UUID of the node.  The array has its full size from the
+ * beginning, because the table points into it. */
 #include "masterd/query/query_live.h"
 
 #include <assert.h>

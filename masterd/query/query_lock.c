@@ -76,7 +76,7 @@ static const struct query_field fields[] = {
 	 get_pending},
 };
 
-/* Copies: locks change while the answer is made. */
+/* Copies, since the locks change while the answer is made. */
 struct lock_rows {
 	struct table names; /* empty: all */
 	struct lock_info *all;
@@ -114,7 +114,7 @@ static void rows_done(struct lock_rows *rows)
 	table_done(&rows->names, NULL);
 }
 
-/* A name without a lock is none that anybody wants: no error. */
+/* A name that is no lock in use is not an error: nobody holds or wants it. */
 static WAITS int lock_rows(struct query *q, const struct strv *names,
 			   struct error *err)
 {

@@ -12,7 +12,8 @@ static const char *own_uuid(const struct query_row *row)
 	return json_str(row->object, "uuid", "");
 }
 
-/* "X" for each address that is taken, "." for each free one. */
+/* The map of a network: "X" for each address that is taken, "." for each free
+ * one. */
 static char *address_map(const struct query_row *row)
 {
 	const char *own = json_str(row->object, "reservations", "");
@@ -39,7 +40,7 @@ static struct query_cell get_map(const struct query *q, struct query_row *row,
 	return query_text(map);
 }
 
-/* How many marks field->arg the map has. */
+/* How often the map contains the character field->arg. */
 static struct query_cell get_count(const struct query *q, struct query_row *row,
 				   const struct query_field *field)
 {

@@ -103,9 +103,9 @@ static struct query_cell get_instances(const struct query *q,
 	return query_value(query_names(q, CONFIG_INSTANCE, &uuids));
 }
 
-/* --- from the state of record --- */
+/* --- recorded resources --- */
 
-/* Every hypervisor that something is recorded of. */
+/* All hypervisors for which something is recorded. */
 static struct query_cell get_hv_state(const struct query *q,
 				      struct query_row *row,
 				      const struct query_field *field)
@@ -235,7 +235,8 @@ static struct query_cell get_storage(const struct query *q,
 		field->arg));
 }
 
-/* Asked of nodes only by those who want it: it is our own. */
+/* The version of the node daemon, which is only asked for on request, as
+ * Ganeti's does not have it. */
 #define VERSION_FIELD "program_version"
 
 static json_t *node_info_args(const struct query *q, struct query_row *row)

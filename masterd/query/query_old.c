@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The old calls, one a kind of object: a query whose rows have bare values. */
+/* The calls from before Query, one for each kind of object: queries whose rows
+ * have bare values. */
 #include <string.h>
 
 #include "lib/json/json.h"
 #include "masterd/query/query_private.h"
 
-/* Lists that are made into a filter in a moment. */
+/* A list with at most so many names is made into a filter without leaving the
+ * loop. */
 #define SHORT_LIST 64
 
 /* ["|", ["==", field, name], ...] */

@@ -44,28 +44,28 @@ typedef struct query_cell query_get_fn(const struct query *q,
 				       struct query_row *row,
 				       const struct query_field *field);
 
-/* Sorted by nothing in particular; a name that comes twice counts once. */
+/* Names in no particular order; a name that comes twice counts once. */
 struct query_field {
 	const char *name, *title;
 	enum query_kind kind;
 	const char *doc;
 	query_get_fn *get;
-	const char *arg; /* of get: a member, a parameter ... */
+	const char *arg; /* for get: a member, a parameter ... */
 	int index;	 /* of get: which disk or NIC */
-	bool live;	 /* only after collect() */
+	bool live;	 /* known only after collect() */
 	enum filter_kind filter_kind;
-	bool own; /* not Ganeti's */
+	bool own; /* Ganeti does not have it */
 };
 
 struct query_row {
 	json_t *object;	  /* of the configuration, a reference of its own */
-	const void *data; /* job or lock; NULL: an unknown job.  Good only until
-			   * query_add_row() returns */
+	const void *data; /* A job or lock; NULL: a job that does not exist.
+			   * Valid only until query_add_row() returns. */
 	uint64_t id;	  /* of a job */
-	/* Data is a copy that lives until query_add_row() has returned, and
-	 * getters look at nothing else: the row may be made beside the loop. */
+	/* data is a copy that lives until query_add_row() has returned, and the
+	 * getters use nothing else; so the row may be made beside the loop. */
 	bool own;
-	json_t *cache; /* what getters keep for the next field; or NULL */
+	json_t *cache; /* what getters keep for further fields */
 };
 
 #define QUERY_TABLE(table) .fields = (table), .n_fields = ARRAY_SIZE(table)
@@ -77,13 +77,13 @@ struct query_class {
 
 	const struct query_field *fields;
 	size_t n_fields;
-	/* Instead of fields, where they are not known before the start. */
+	/* In place of fields: for fields that are not known at compile time. */
 	const struct query_field *(*make_fields)(size_t *ret_n);
 
 	/* Objects of the configuration, where there is no rows(). */
 	enum config_kind kind;
-	/* Call query_add_row() for each object; for those in names only (not
-	 * empty, in this order), if it is not NULL. */
+	/* Call query_add_row() for each object; if names is not NULL (then it
+	 * is not empty), for these only, in this order. */
 	WAITS int (*rows)(struct query *q, const struct strv *names,
 			  struct error *err);
 	/* Whether rows() would wait; NULL: never. */
@@ -94,7 +94,7 @@ struct query_class {
 	void (*live_done)(struct query *q);
 };
 
-/* Where the text of a cell is in the row that is made. */
+/* Where the text of a cell is, in the text of the row. */
 struct query_span {
 	size_t same; /* the first column with this field */
 	size_t begin, len;
@@ -104,14 +104,14 @@ struct query {
 	struct master *m;
 	const struct query_class *class;
 	struct strv wanted;
-	const struct query_field **fields; /* wanted.n; NULL: unknown */
-	json_t **last; /* wanted.n packed cells of the row before */
+	const struct query_field **fields; /* NULL: unknown */
+	json_t **last; /* the packed cells of the row before, wanted.n */
 	struct filter *filter;
-	bool names_only; /* the rows are those asked for: nothing to filter */
+	bool names_only; /* all rows pass: those that were asked for */
 	bool all_rows;	 /* no names were given */
 	bool asks_nodes;
 
-	/* Kept until live data is there. */
+	/* Rows that are kept until the nodes have answered. */
 	struct query_row *rows;
 	size_t n_rows, cap_rows;
 
@@ -126,11 +126,11 @@ struct query {
 	bool row_before;	  /* the next row needs a comma */
 	bool holds_back;	  /* text is not for out, now */
 
-	/* What it costs. */
+	/* What the query has cost so far. */
 	struct slice_work work;
-	bool heavy; /* the filter is too much for a slice */
+	bool heavy; /* the filter may take longer than a slice */
 	uint64_t filter_steps;
-	int64_t cpu_us;	   /* of this thread, at the begin */
+	int64_t cpu_us;	   /* CPU time of this thread when the query began */
 	struct error *err; /* where query_add_row() tells why it failed */
 };
 
@@ -138,14 +138,15 @@ extern const struct query_class query_class_node, query_class_instance,
 	query_class_group, query_class_network, query_class_job,
 	query_class_lock, query_class_filter, query_class_export;
 
-/* The row enters the result or waits for live data, if the filter lets it; it
- * is copied, its object gets a reference.  -1 with *q->err. */
+/* Add the row to the result, or keep it until the nodes have answered, if the
+ * filter lets it pass.  row is copied, its object gets a reference.  -1 with
+ * *q->err. */
 WAITS int query_add_row(struct query *q, const struct query_row *row);
 
-/* Does the filter let the row pass?  1, 0, or -1 with *q->err. */
+/* Whether the filter lets the row pass: 1, 0, or -1 with *q->err. */
 WAITS int query_row_passes(struct query *q, const struct query_row *row);
 
-/* rows() of the kinds that stand in the configuration. */
+/* A function for rows(): the objects of a kind in the configuration. */
 WAITS int query_config_rows(struct query *q, enum config_kind kind,
 			    const struct strv *names, struct error *err);
 
@@ -175,12 +176,12 @@ WAITS int query_emit(struct query *q, struct query_row *row);
  * on. */
 WAITS int query_flush(struct query *q);
 
-/* Around calls of nodes, of which only so many go on at once. */
+/* Begin and end of asking nodes; only so many queries do so at a time. */
 WAITS void query_ask(struct query *q);
 void query_asked(struct query *q);
 
-/* All live jobs by what is kept of them, if this is a query for that; add()
- * makes the row of a job. */
+/* If this is a query for all live jobs: answer it with kept rows; add() makes
+ * the row of a job. */
 typedef WAITS int query_add_job_fn(struct query *q, const struct job *job,
 				   uint64_t id);
 bool query_jobs_keep(const struct query *q);

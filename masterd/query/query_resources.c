@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* QueryResources: what the cluster, its groups and nodes have, what is booked
- * of it and which policy holds, all of it as it is in force, in one answer.
+/* QueryResources: the resources of the cluster, its groups and its nodes, what
+ * is booked of them, and the policies in force, in one answer.
  *
- * From the configuration alone, no node is asked
- * (masterd/resources/resources.h).  Big clusters are looked at in slices, so
- * that nobody waits for it; each node's numbers are consistent, and of one
+ * All of it comes from the configuration; no node is asked
+ * (masterd/resources/resources.h).  The query works in slices, so that a large
+ * cluster holds up nobody; the numbers of one node are consistent and of one
  * moment. */
 #include <string.h>
 
@@ -16,19 +16,19 @@
 #include "masterd/query/query.h"
 #include "masterd/resources/resources.h"
 
-/* Nodes between two looks at what else there is to do: a node with a hundred
- * instances takes some 0.2 ms. */
+/* So many nodes are looked at before others may run: a node with a hundred
+ * instances takes 0.2 ms. */
 #define SLICE 50
 
-/* A storage of the cluster's, with what all nodes have booked of it where they
- * share it. */
+/* A storage of the cluster; if all nodes share it, with what they have booked
+ * of it. */
 struct place {
-	const char *template; /* the first one whose disks lie there */
+	const char *template; /* the first template whose disks are there */
 	char *type, *name;
 	int64_t shared;
 };
 
-/* One for each template at most. */
+/* There is at most one for each template. */
 #define PLACES_MAX 16
 
 struct places {
@@ -167,8 +167,8 @@ static json_t *node_part(const struct config *c, const json_t *node,
 	return part;
 }
 
-/* The policy in force, of a group or (NULL) of the cluster; what Ganeti's does
- * not have stands apart, as everywhere. */
+/* The policy in force, of a group or (NULL) of the cluster; values that
+ * Ganeti's policy does not have are a member of their own, as everywhere. */
 static void set_policy(json_t *part, const struct config *c,
 		       const json_t *group)
 {
@@ -182,7 +182,7 @@ static void set_policy(json_t *part, const struct config *c,
 	json_object_set_new(part, "ipolicy_extra", extra);
 }
 
-/* What nodes have without a word of their own. */
+/* The numbers of nodes that are shown unchanged. */
 static void set_state(json_t *part, const struct config *c, const json_t *group)
 {
 	const json_t *cluster = config_cluster(c);

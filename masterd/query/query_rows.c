@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rows of a query: which pass the filter, what they have, and how they get
- * into the answer.
+/* The rows of a query: which of them pass the filter, which values they have,
+ * and how they get into the answer.
  *
  * Each row costs steps (slices.h); between two rows others may run, and pieces
- * of a long answer go out.  A row whose filter, or whose job, is too much for a
- * slice is worked on beside the loop: with values of its own that nobody
- * changes meanwhile. */
+ * of a long answer are sent.  A row whose filter or job takes longer than a
+ * slice is worked on beside the loop, with values of its own that nobody else
+ * changes. */
 #include <string.h>
 #include <time.h>
 
@@ -13,16 +13,16 @@
 #include "lib/model/params/params.h"
 #include "masterd/query/query_private.h"
 
-/* Pieces of an answer are about so long. */
+/* A piece of an answer is about so long, in bytes. */
 #define PIECE (64u * 1024)
 
-/* Steps of a row: so many for each field, so many bytes of text and so many
- * steps of the filter in one. */
+/* The steps of a row: so many for each field, one for so many bytes of text,
+ * and one for so many steps of the filter. */
 #define FIELD_STEPS 2
 #define STEP_BYTES 512
 #define STEP_FILTER_STEPS 10
 
-/* A query with a filter may use so much time of a processor. */
+/* The most CPU time of a query with a filter. */
 #define QUERY_CPU_S 20
 
 /* --- cells --- */
@@ -109,13 +109,13 @@ json_t *query_names(const struct query *q, enum config_kind kind,
 
 /* --- the filter --- */
 
-/* What the filter asks of one row: the value of each field that it reads,
- * taken when it is first asked for. */
+/* The values that the filter reads of one row; each is fetched when it is first
+ * needed. */
 struct lookup {
 	const struct query *q;
 	struct query_row *row;
 	bool with_live;
-	bool complete; /* all is there: nothing may be looked at any more */
+	bool complete; /* all is there: read nothing else any more */
 	json_t **values;
 	bool *taken;
 };
@@ -152,7 +152,7 @@ static int evaluate(const struct query *q, struct lookup *l, struct error *err)
 		       : filter_match(q->filter, filter_value, l, err);
 }
 
-/* Take all values here, then evaluate beside the loop. */
+/* Fetch all values here, then evaluate the filter beside the loop. */
 static WAITS int evaluate_beside(struct query *q, struct lookup *l,
 				 struct error *err)
 {
@@ -162,7 +162,7 @@ static WAITS int evaluate_beside(struct query *q, struct lookup *l,
 		take_value(l, i);
 	l->complete = true;
 	slice_rest(&q->work);
-	task_leave(); /* the values and the filter are ours alone */
+	task_leave(); /* nobody else uses the values and the filter */
 	rc = evaluate(q, l, err);
 	task_enter();
 	return rc;
@@ -207,8 +207,8 @@ static bool same_cell(const json_t *packed, int status, const json_t *value)
 	       json_equal(value, other);
 }
 
-/* Rows have mostly the same as the one before them, so they share it: making
- * and freeing cells is most of what a long list costs. */
+/* Most rows have cells equal to those of the row before them, so they share
+ * them: making and freeing cells is most of the cost of a long list. */
 static json_t *pack(json_t **last, struct query_cell cell)
 {
 	auto_json json_t *value = cell.value == NULL ? json_null() : cell.value;
@@ -321,7 +321,7 @@ void query_clock_start(struct query *q)
 	q->cpu_us = cpu_us();
 }
 
-/* At the end of a slice: is it worth to go on? */
+/* At the end of a slice: is the answer still wanted, and within its limits? */
 static int check_going(struct query *q)
 {
 	if (q->out != NULL && q->out->gone(q->out))
@@ -393,7 +393,7 @@ static int take(struct query *q, struct query_row *row)
 	return rc;
 }
 
-/* What is the row's own needs nobody's leave. */
+/* A row with data of its own can be worked on beside the loop. */
 static WAITS int take_beside(struct query *q, struct query_row *row)
 {
 	int rc;
@@ -412,7 +412,7 @@ int query_add_row(struct query *q, const struct query_row *given)
 	int rc;
 
 	row.cache = NULL;
-	json_incref(row.object); /* others may change it while we wait */
+	json_incref(row.object); /* it may be replaced in a wait */
 	rc = row.own && task_self() != NULL ? take_beside(q, &row)
 					    : take(q, &row);
 	json_decref(row.cache);
