@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gantry-masterd: options, start and end.  It runs on the master node only:
- * two masters of one cluster are worse than none.  So before anything else it
- * asks the other nodes (takeover.h), in the start or to take the role over. */
+/* gantry-masterd: options, start and end.  It runs on the master node only; two
+ * masters of one cluster would destroy it.  So before anything else it asks the
+ * other nodes (takeover.h), whether it just starts or takes the role over. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@
 
 struct masterd {
 	struct daemon daemon;
-	struct paths *paths; /* the master's once it is there */
+	struct paths *paths; /* owned by the master once that exists */
 	struct noderpc_https *https;
 	struct master *master;
 	struct luxi_calls *calls;
@@ -83,7 +83,7 @@ static const struct option options[] = {
 
 /* --- who may start --- */
 
-/* -1 when this node may run the master, else the exit status. */
+/* -1 when this node may run the master daemon, else the exit status. */
 static int check_role(const struct paths *p, bool failover)
 {
 	auto_free char *master = ssconf_read(p, "master_node");
@@ -130,8 +130,8 @@ static int check_ganeti(const struct paths *p, const char *name,
 			 name, (intmax_t)pid);
 }
 
-/* Opening the queue takes its lock too, which Ganeti's luxid holds: the look at
- * its daemons comes first for the sake of a better sentence. */
+/* Opening the queue locks it, too, and Ganeti's luxid holds that lock.  Look
+ * for its daemons first, only because the error is clearer. */
 static int check_alone(const struct paths *p, struct error *err)
 {
 	if (check_ganeti(p, "ganeti-luxid", err) < 0)
@@ -155,8 +155,8 @@ static int make_folders(const struct paths *p, struct error *err)
 	return 0;
 }
 
-/* What nobody finds in what fails later: certificates that begin tomorrow look
- * like nodes that do not answer. */
+/* Check the certificates' dates first: otherwise one that is not valid yet
+ * looks as if the nodes did not answer. */
 static int check_clock(const struct paths *p, struct error *err)
 {
 	static const enum path_id files[] = {PATH_SERVER_PEM, PATH_CLIENT_PEM};
@@ -253,7 +253,7 @@ static int serve(struct masterd *md, struct error *err)
 	return md->not_served == NULL ? -1 : 0;
 }
 
-/* As many jobs are named after a failover. */
+/* After a failover so many jobs are named. */
 #define CUT_OFF_NAMES 20
 
 struct cut_off {
@@ -366,7 +366,8 @@ static void end_master(void *arg)
 	stop_serving(md);
 	if (md->master != NULL)
 		master_stop(md->master);
-	/* Its connections are handles of the loop; nobody calls any more. */
+	/* Connections are handles of the loop, and no call uses them any
+	 * more. */
 	noderpc_https_destroy(steal(&md->https));
 }
 
@@ -374,14 +375,13 @@ static void stop(struct daemon *d)
 {
 	struct masterd *md = d->arg;
 
-	/* What comes from now on is no longer answered; what is being done
-	 * is. */
+	/* Requests from now on are not answered; running ones are completed. */
 	md->stopping = true;
 	stop_serving(md);
 	task_spawn("stop", end_master, md);
 }
 
-/* Without a terminal nobody can be asked. */
+/* Without a terminal there is nobody to ask. */
 static bool may_skip_vote(const struct masterd *md)
 {
 	char answer[16];
@@ -444,7 +444,8 @@ static int parse(int argc, char **argv, struct masterd *md)
 
 static int run(struct masterd *md)
 {
-	/* Paths of its own: the master may free the others before the end. */
+	/* A copy of its own, as the master may free the paths before the
+	 * end. */
 	auto_free char *pid_file = xstrdup(path(md->paths, PATH_MASTERD_PID));
 	auto_free char *log_file = xstrdup(path(md->paths, PATH_MASTERD_LOG));
 	struct error err;

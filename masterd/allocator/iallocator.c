@@ -42,8 +42,8 @@ static json_t *typed_disks(const json_t *disks, const char *template)
 	return list;
 }
 
-/* What is asked of NICs stands in nicparams, as with Ganeti; old programs look
- * for it beside the address. */
+/* As in Ganeti, mode and link of a NIC are in nicparams; old programs look for
+ * them beside the address. */
 static json_t *request_nics(const json_t *nics)
 {
 	static const char *const keys[] = {"mode", "link", "vlan"};
@@ -152,7 +152,7 @@ json_t *iallocator_change_group(const struct strv *instance_names,
 
 /* --- running --- */
 
-/* Options of the program: the cluster's, and those of this run. */
+/* The options for the program: those of the cluster, and those of this run. */
 static json_t *options(const struct master *m, const struct iallocator_how *how)
 {
 	json_t *params = json_overlay(json_get(config_cluster(m->config),

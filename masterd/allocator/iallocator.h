@@ -19,7 +19,7 @@ struct iallocator_instance {
 	const char *name, *os, *disk_template, *hypervisor;
 	const char *group_name; /* NULL: any */
 	int64_t memory, vcpus, spindle_use;
-	int64_t minmem;	     /* what of the memory is guaranteed; 0: all */
+	int64_t minmem;	     /* guaranteed part of the memory; 0: all */
 	bool stays;	     /* it is not moved when its node is lost */
 	const json_t *disks; /* [{size, mode, ...}] */
 	const json_t *nics;  /* [{mac, ip, mode, link}] */
@@ -30,7 +30,7 @@ struct iallocator_instance {
 /* How many nodes the template needs: 2 for drbd, 1 otherwise. */
 int iallocator_required_nodes(const char *disk_template);
 
-/* The request members of each type; to be freed. */
+/* The members of a request of each type; to be freed. */
 json_t *iallocator_allocate(struct master *m,
 			    const struct iallocator_instance *inst);
 json_t *iallocator_multi_allocate(json_t *instances STEALS);
@@ -42,18 +42,18 @@ json_t *iallocator_node_evacuate(const struct strv *instance_names,
 json_t *iallocator_change_group(const struct strv *instance_names,
 				const struct strv *group_uuids);
 
-/* unknown_entity when there is no allocator of this name on the master node, in
- * folders that are there. */
+/* 0 if an allocator of this name can be run on the master node.  Otherwise an
+ * error with ECODE_NOENT; but none where its folders do not exist. */
 int iallocator_expect(struct master *m, const char *name, struct error *err);
 
 /* How to run an allocator. */
 struct iallocator_how {
 	const char *name;
-	const char *disk_template; /* whose space counts */
+	const char *disk_template; /* the disk space of which is described */
 	bool ignore_soft_errors;
-	bool explain; /* the answer has an explanation; only our hail can */
-	/* Nodes that answered something after this moment (clock_mono_us())
-	 * are not asked for a sign of life again. */
+	bool explain; /* ask for an explanation, which only our hail can give */
+	/* Nodes that have answered any call after this moment (clock_mono_us())
+	 * are not asked whether they are alive. */
 	int64_t heard_since_us;
 };
 

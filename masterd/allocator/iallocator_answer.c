@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Is an allocator's answer one that we can act upon?  Allocators are programs
- * of the site: nothing in their output is trusted. */
+/* Checks whether an allocator's answer can be carried out.  Allocators are
+ * programs of the site, so nothing in their output is trusted. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -34,7 +34,7 @@ static int bad_name(const struct answer *a, struct error *err, const char *what,
 			 a->name, json_str(a->request, "type", ""), what, text);
 }
 
-/* The node with exactly this name, or NULL. */
+/* The node with exactly this name; NULL: there is none. */
 static const json_t *find_node(const struct answer *a, const json_t *name)
 {
 	const char *text = json_string_value(name);
@@ -84,7 +84,7 @@ static int check_allocate(const struct answer *a, const json_t *result,
 			   err);
 }
 
-/* A secondary has to stay in the group. */
+/* A new secondary has to be in the same group. */
 static int check_relocate(const struct answer *a, const json_t *result,
 			  struct error *err)
 {
@@ -154,7 +154,7 @@ static int check_multi(const struct answer *a, const json_t *result,
 	json_array_foreach ((json_t *)placed, i, item)
 		if (check_placed(a, item, err) < 0)
 			return -1;
-	/* A name, or hail's [name, why]. */
+	/* The name of an instance, or hail's [name, reason]. */
 	json_array_foreach ((json_t *)failed, i, item) {
 		const json_t *name =
 			json_is_array(item) ? json_array_get(item, 0) : item;
@@ -293,7 +293,7 @@ json_t *iallocator_check_answer(const struct config *c, const char *name,
 
 	if (answer == NULL)
 		return NULL;
-	if (result == NULL) /* its name in version 1 */
+	if (result == NULL) /* what "result" was called in version 1 */
 		result = json_object_get(answer, "nodes");
 	if (result == NULL) {
 		auto_free char *what =

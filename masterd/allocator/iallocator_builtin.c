@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Our own hail, in this process: the same code as the program, without writing,
- * starting and reading.  Only where the search path leads to our program; a
- * site's own hail is run as any other allocator. */
+/* Runs our own hail in this process: the same code as the program, without
+ * starting it and without passing texts through files.  Only where the search
+ * path leads to our program; a site's own hail is run like any other
+ * allocator. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,10 +15,10 @@
 
 #define PROGRAM_MAX (64 * 1024 * 1024)
 
-/* Only our program says this of itself. */
+/* A text that only our own program contains. */
 static const char mark[] = "hail (gantry) ";
 
-/* The first of the name in the search path, to be freed. */
+/* The first executable with this name in the search path, to be freed. */
 static char *find_program(const struct master *m, const char *name)
 {
 	auto_strv struct strv folders = {0};
@@ -43,7 +44,7 @@ static bool has_mark(const char *file)
 	return data != NULL && memmem(data, len, mark, strlen(mark)) != NULL;
 }
 
-/* Looked at once for each file that is there. */
+/* Whether this file is our program; it is read only when it has changed. */
 static bool is_ours(struct iallocator_builtin *b, const char *file)
 {
 	struct stat st;
@@ -61,7 +62,7 @@ static bool is_ours(struct iallocator_builtin *b, const char *file)
 	return b->ours;
 }
 
-/* Options that are only the program's make it be run. */
+/* Read the options; false when there are some that only the program knows. */
 static bool read_options(const json_t *params, struct hail_options *o)
 {
 	const char *key;
@@ -120,7 +121,7 @@ char *iallocator_run_builtin(char *message, const json_t *params,
 	int rc;
 
 	read_options(params, &o);
-	task_leave(); /* the message is ours alone */
+	task_leave(); /* nobody else uses the message */
 	rc = hail_answer(message, strlen(message), &o, &out, err);
 	task_enter();
 	if (out.warnings.len > 0)

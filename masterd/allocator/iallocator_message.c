@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an allocator is told of the cluster, from the configuration: what the
- * nodes have and how much of it is booked.
+/* The message for an allocator: the cluster as the configuration has it, with
+ * the resources of nodes and how much of them is booked.
  *
- * Where a node's resources are not recorded, it is asked first, together with
- * all others of that kind (iallocator_nodes.c); after that nothing waits, so
- * the message is one consistent view. */
+ * Nodes whose resources are not recorded are asked first, all at once
+ * (iallocator_nodes.c).  After that nothing waits, so the message is one
+ * consistent view. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -19,7 +19,8 @@
 
 /* --- groups and instances --- */
 
-/* What Ganeti's allocators do not know stands apart: they refuse it. */
+/* Values that Ganeti's allocators do not know are in a member of their own, as
+ * they would refuse them elsewhere. */
 static void set_extra(json_t *entry, const struct master *m,
 		      const json_t *group)
 {
@@ -208,7 +209,7 @@ json_t *iallocator_message(struct master *m, json_t *request STEALS,
 	auto_json json_t *own = request;
 	const json_t *cluster;
 	json_t *message = json_object();
-	/* Waits; the rest does not. */
+	/* This waits; the rest does not. */
 	json_t *nodes = iallocator_nodes(m, hypervisor_of(m, own), how);
 
 	cluster = config_cluster(m->config);

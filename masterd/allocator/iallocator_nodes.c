@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an allocator is told of the nodes.
+/* The nodes in the message for an allocator.
  *
- * Numbers come from the state of record; the node is only asked for a sign of
- * life, and not even that if it gave one a moment ago.  One whose resources are
- * not recorded (or that counts spindles, which are not) is asked for its
- * numbers.  A node that does not answer is shown as offline: it gets nothing,
- * and the others can still be used. */
+ * Their resources come from the configuration where they are recorded; such a
+ * node is only asked whether it is alive, and not even that if it has just
+ * answered something.  A node whose resources are not recorded is asked for
+ * them; so is one that counts spindles, which are never recorded.  A node that
+ * does not answer is shown as offline: it gets no instance, and the other nodes
+ * can be used. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -22,16 +23,16 @@
 
 /* What is known of one node. */
 struct node_data {
-	bool recorded;	    /* it lives, and the record says the rest */
+	bool recorded;	    /* alive; its resources are recorded */
 	const json_t *info; /* node_info: [boot id, storage, hypervisors] */
 	const json_t *instances; /* all_instances_info: {name: {...}} */
 };
 
 struct gather {
 	struct master *m;
-	char *hypervisor, *template; /* copies: they outlive the waits */
+	char *hypervisor, *template; /* copies, as the call waits */
 	int64_t heard_since_us;
-	int64_t shared;		   /* booked of storage that all share */
+	int64_t shared;		   /* booked, of storage that all share */
 	struct node_result *signs; /* of nodes with a record */
 	size_t n_signs;
 	struct node_result *info, *instances; /* of those without */
@@ -49,7 +50,7 @@ static json_t *filled_nd(const struct master *m, const json_t *node)
 	return params_fill_nd(config_cluster(m->config), group, node);
 }
 
-/* Does the record have all that this request asks of the node? */
+/* Whether all that this request needs of the node is recorded. */
 static bool is_recorded(const struct gather *g, const json_t *node)
 {
 	return resources_recorded(g->m->config, json_str(node, "uuid", ""),
@@ -154,8 +155,9 @@ static WAITS void gather(struct gather *g)
 
 /* --- nodes --- */
 
-/* What the primary instances of a node are given: all, and those that are
- * up.  Returns what the latter may still take of the node's free memory. */
+/* Put into the entry the memory of the node's primary instances: of all, and of
+ * those that are up.  Returns how much more the latter may take of the memory
+ * that is free now. */
 static int64_t add_sums(struct master *m, const char *uuid,
 			const struct node_data *data, json_t *ret)
 {
@@ -186,7 +188,8 @@ static int64_t add_sums(struct master *m, const char *uuid,
 	return missing;
 }
 
-/* The storage unit of spindles (lvm-pv), or the one of space. */
+/* The storage unit that counts spindles (lvm-pv), or the one that counts
+ * space. */
 static const json_t *find_unit(const json_t *units, bool spindles)
 {
 	size_t i;

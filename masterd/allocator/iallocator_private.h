@@ -10,23 +10,23 @@
 
 struct config;
 
-/* {name: what the allocator is told of the node}, to be freed.  After it
- * returns the caller must not wait before the message is made. */
+/* The nodes of the message, {name: {...}}, to be freed.  After this call the
+ * caller must not wait until the message is complete. */
 WAITS json_t *iallocator_nodes(struct master *m, const char *hypervisor,
 			       const struct iallocator_how *how);
 
-/* Whether some group's policy has max-node-failures; a request without it is as
- * Ganeti's. */
+/* Whether the policy of any group has max-node-failures; if not, the message is
+ * as Ganeti's. */
 bool iallocator_promises_failures(const struct master *m);
-/* What it has to know of an instance besides, where it makes a difference. */
+/* Add the members that only our hail reads, where they make a difference. */
 void iallocator_set_extra(json_t *entry, int64_t maxmem, int64_t minmem,
 			  bool stays);
 
 /* The member, [] where it is missing; to be freed. */
 json_t *iallocator_list(const json_t *object, const char *key);
 
-/* Check an allocator's answer (its whole output) to a request; the "result",
- * to be freed, or NULL with err as iallocator_run has it. */
+/* Check an allocator's whole output, the answer to this request.  Returns the
+ * "result", to be freed; NULL with err as iallocator_run() has it. */
 json_t *iallocator_check_answer(const struct config *c, const char *name,
 				const json_t *request, const char *text,
 				struct error *err);
@@ -37,8 +37,8 @@ json_t *iallocator_check_answer(const struct config *c, const char *name,
  * run as a program. */
 bool iallocator_is_builtin(struct master *m, const char *name,
 			   const json_t *params);
-/* Its output, to be freed; ERR_EXEC as if the program had failed.  The message
- * is changed on the way. */
+/* Run our own hail; its output, to be freed, or NULL with ERR_EXEC as if a
+ * program had failed.  The message is changed. */
 WAITS char *iallocator_run_builtin(char *message, const json_t *params,
 				   struct error *err);
 

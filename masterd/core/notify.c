@@ -18,7 +18,7 @@
 #include "lib/base/str.h"
 
 #define FOLDER_FORM "/tmp/gantry-notify.XXXXXX"
-#define SLICE_MS 100 /* how late a stop may be seen */
+#define SLICE_MS 100 /* a stop is seen so late at most */
 
 int notify_open(struct notify *n, struct error *err)
 {
@@ -63,7 +63,8 @@ void notify_close(struct notify *n)
 	*n = (struct notify){.socket = -1};
 }
 
-/* Something to read (or the end), before the deadline and a stop. */
+/* Wait until there is something to read (or the end); false at the deadline or
+ * when the job is stopped. */
 static WAITS bool wait_for(int fd, int64_t deadline_us, const bool *stop)
 {
 	struct pollfd wanted = {.fd = fd, .events = POLLIN};

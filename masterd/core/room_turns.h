@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Jobs change the memory of a node's running instances one after the other:
- * what one has looked at, the next must not change meanwhile. */
+/* Turns at the memory of a node's running instances: only one job at a time
+ * changes it, so that what a job has seen stays true until it is done. */
 #ifndef MASTERD_CORE_ROOM_TURNS_H
 #define MASTERD_CORE_ROOM_TURNS_H
 
@@ -15,7 +15,7 @@ struct room_turns;
 struct room_turns *room_turns_create(void);
 void room_turns_destroy(struct room_turns *t);
 
-/* Wait for the node; false when the task was interrupted. */
+/* Wait for the turn at this node; false when the task was interrupted. */
 WAITS bool room_turns_take(struct room_turns *t, const char *node);
 void room_turns_give(struct room_turns *t, const char *node);
 

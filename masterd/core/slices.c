@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The turn is a single token (`taken`).  Work that has used up its slice gives
- * the token back, queues up, and waits until it gets it; among those waiting,
- * the one with the fewest steps is next.  Work in its first slice runs without
- * the token. */
+/* The turn is a token (`taken`) that one work has.  Work that has used up a
+ * slice gives the token back and waits until it gets it again; of those that
+ * wait, the one with the fewest steps is next.  Work in its first slice needs
+ * no token. */
 #include "masterd/core/slices.h"
 
 #include "lib/base/list.h"
@@ -47,7 +47,7 @@ static struct slice_work *least(struct slices *s)
 	return best;
 }
 
-/* Give the turn, if nobody has it, to the one that has done least. */
+/* If nobody has the turn, give it to the waiting work with the fewest steps. */
 static void pass_on(struct slices *s)
 {
 	struct slice_work *next = s->taken ? NULL : least(s);

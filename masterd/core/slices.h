@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Long work for clients, in slices, so that it holds up nobody for long.
+/* Long work for clients is done in slices, so that it holds up nobody.
  *
- * Who computes counts steps, each of about half a microsecond.  After
- * SLICE_STEPS of them it lets the loop and all other tasks run; and of all who
- * have used up a slice only one goes on at a time, the one that has done least
- * so far.  So a small request is answered at once however many large ones there
- * are.
+ * The code that computes counts steps; a step takes about half a microsecond.
+ * After SLICE_STEPS of them it lets the loop and all other tasks run.  Of all
+ * works that have used up a slice only one goes on at a time, the one with the
+ * fewest steps so far.  So a small request is answered at once, even among many
+ * large ones.
  *
- * What is counted are steps, not time, so that tests can tell. */
+ * Steps are counted in place of time, so that tests give the same result each
+ * time. */
 #ifndef MASTERD_CORE_SLICES_H
 #define MASTERD_CORE_SLICES_H
 
@@ -16,14 +17,14 @@
 
 #include "lib/event/task.h"
 
-/* About a millisecond. */
+/* A slice takes about a millisecond. */
 #define SLICE_STEPS 2000
 
-/* Of a master; zeroed is not good, see slices_init(). */
+/* The state of all work of a master; zeroed is not valid, see slices_init(). */
 struct slices {
 	struct list waiting; /* struct slice_work */
 	bool taken;
-	uint64_t longest; /* slice so far, in steps; for tests */
+	uint64_t longest; /* longest slice, in steps; for tests */
 	uint64_t ended;	  /* slices that were used up; the same */
 	uint64_t steps;	  /* of all work; the same */
 
@@ -48,17 +49,16 @@ void slices_init(struct slices *s);
 /* The work of one request; slices may be NULL. */
 void slice_begin(struct slice_work *w, struct slices *slices);
 
-/* So many steps are done: when that makes a slice, wait for the next one.  On
- * the loop (outside of tasks) it only counts.  Returns whether it waited. */
+/* Count so many steps.  When they complete a slice, wait for the next one;
+ * outside of tasks (on the loop) never.  Returns whether it has waited. */
 WAITS bool slice_steps(struct slice_work *w, uint64_t n);
 
-/* Before and after nodes are asked, which at most `max` do at once; s may be
- * NULL. */
+/* Begin and end of asking nodes, which at most `max` works do at a time; s may
+ * be NULL. */
 WAITS void slices_ask(struct slices *s, unsigned max);
 void slices_asked(struct slices *s);
 
-/* Let others have the turn: before a wait for something else, and at the end.
- */
+/* Give up the turn: before a wait for something else, and at the end. */
 void slice_rest(struct slice_work *w);
 
 #endif

@@ -71,20 +71,20 @@ json_t *ssh_keys_public(struct ssh_keys *k)
 
 /* --- what there is --- */
 
-/* All that is known in the course of one round. */
+/* The state of one round. */
 struct round {
 	struct ssh_keys *k;
 	struct strv *problems;
-	struct node_result *nodes; /* those that are not offline */
+	struct node_result *nodes; /* the nodes that are not offline */
 	size_t n;
 	json_t *before; /* ganeti_pub_keys */
 	char *hosts_before;
-	json_t *keys;	      /* ganeti_pub_keys as it will be */
+	json_t *keys;	      /* the new ganeti_pub_keys */
 	json_t *hosts;	      /* {name: [identity]} */
 	struct strv names;    /* of all nodes */
 	struct strv let_in;   /* lines */
 	struct strv shut_out; /* identities */
-	bool complete;	      /* the key of each candidate is known */
+	bool complete;	      /* every candidate's key is known */
 };
 
 static void round_done(struct round *r)
@@ -130,7 +130,8 @@ static void choose_nodes(struct round *r)
 	}
 }
 
-/* Each says which keys it has; one that may become master is made one. */
+/* Ask each node for its keys; a node that may become master makes one if it has
+ * none. */
 static WAITS void ask(struct round *r)
 {
 	const json_t *cluster = config_cluster(r->k->config);
@@ -159,7 +160,7 @@ static const json_t *answer_of(const struct round *r, const char *uuid)
 	return NULL;
 }
 
-/* --- what shall be --- */
+/* --- what to authorize --- */
 
 static void add_line(json_t *lines, const char *line, const char *name)
 {
@@ -171,8 +172,8 @@ static void add_line(json_t *lines, const char *line, const char *name)
 		json_array_append_new(lines, json_string(own));
 }
 
-/* The lines of one node: as it says, and of one that does not answer what it
- * had. */
+/* The lines of a node's keys: those it has just told, or, if it did not answer,
+ * those it had before. */
 static json_t *lines_of(const struct round *r, const json_t *node)
 {
 	const json_t *answer = answer_of(r, uuid_of(node));
@@ -217,7 +218,7 @@ static bool is_let_in(const struct round *r, const char *id)
 	return false;
 }
 
-/* Keys that are or were the cluster's, and of no candidate. */
+/* Keys that are or were the cluster's and belong to no candidate. */
 static void shut_out(struct round *r, const json_t *keys)
 {
 	const char *uuid;
@@ -234,8 +235,8 @@ static void shut_out(struct round *r, const json_t *keys)
 		}
 }
 
-/* A machine that was copied has the key of another: who loses it shuts out both
- * or none. */
+/* A copied machine has the same key as another node; withdrawing the key would
+ * shut out both. */
 static void warn_of_shared(struct round *r)
 {
 	auto_strv struct strv seen = {0};
@@ -276,7 +277,7 @@ static void decide(struct round *r)
 	warn_of_shared(r);
 }
 
-/* --- bringing it about --- */
+/* --- giving the result to the nodes --- */
 
 static json_t *gift(const struct round *r, bool capable)
 {
@@ -292,7 +293,7 @@ static json_t *gift(const struct round *r, bool capable)
 			 "known_hosts", hosts);
 }
 
-/* Those that did not answer are left out: they would not now. */
+/* Nodes that did not answer are left out: they would not answer now. */
 static WAITS void give(struct round *r)
 {
 	struct node_result *to = node_results_new(r->n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who the candidates are is said by the ssconf files, as the configuration
- * cannot say it.  A copy that is older than what this node had would lose what
- * was acknowledged: it is taken only by somebody who says so (--no-voting). */
+/* The ssconf files say who the candidates are, as the configuration is damaged.
+ * A copy that is older than what this node had would lose acknowledged changes;
+ * it is taken only if the administrator says so (--no-voting). */
 #include "masterd/failover/config_rescue.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@
 #define CONFIG_MODE 0640
 #define CONFIG_BYTES_MAX (256u * 1024 * 1024)
 
-/* A large one takes its time. */
+/* A large configuration takes its time. */
 #define SEND_MS 60000u
 
 struct copy {
@@ -35,10 +35,10 @@ struct rescue {
 	const struct takeover *t;
 	struct noderpc *rpc;
 	struct node_result *results;
-	size_t n;		   /* candidates but this node */
+	size_t n;		   /* the other candidates */
 	struct vote_position had;  /* what this node had, {0, 0}: unknown */
 	const struct error *fault; /* of our own */
-	struct buf told;	   /* what the candidates have, for people */
+	struct buf told;	   /* for the error: what they have */
 };
 
 static void say(const struct rescue *r, const char *fmt, ...)
@@ -64,8 +64,8 @@ static const char *config_file(const struct rescue *r)
 
 /* --- what this node had --- */
 
-/* What is left of the damaged text says a serial, or what was noted when it was
- * written. */
+/* The serial number is in the damaged text, or in the note from when the file
+ * was written. */
 static void find_had(struct rescue *r)
 {
 	struct disk *disk = r->t->disk;
@@ -193,7 +193,7 @@ static WAITS int replace(const struct rescue *r, const struct copy *copy,
 				   .serial = (int64_t)copy->position.number};
 	int rc;
 
-	task_leave(); /* all of it is ours alone, the paths never change */
+	task_leave(); /* only this task uses any of it */
 	rc = put_aside(r, err);
 	if (rc == 0)
 		rc = disk->write_atomic(disk, config_file(r), text, len,
@@ -206,7 +206,7 @@ static WAITS int replace(const struct rescue *r, const struct copy *copy,
 	return rc;
 }
 
-/* A copy that can be used, to be freed; NULL: none, which is told. */
+/* A copy that can be used, to be freed; NULL: there is none, err says why. */
 static WAITS char *get_text(struct rescue *r, const struct copy *copy,
 			    size_t *ret_len)
 {

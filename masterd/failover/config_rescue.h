@@ -7,10 +7,10 @@
 #include "lib/event/task.h"
 #include "masterd/failover/takeover.h"
 
-/* In a task.  0: config.data can be read, as it was or as a candidate has it;
- * then what was damaged is in config.data.damaged.  -1 with err: it is damaged,
- * and no copy is as new; the sentence says where the fault is, what the
- * candidates have, and how to choose one. */
+/* Call it in a task.  0: config.data can be read, either as it was, or as a
+ * candidate has it; then the damaged text is in config.data.damaged.  -1 with
+ * err: it is damaged, and no copy is as new; the error says where the fault is,
+ * what the candidates have, and how to choose one. */
 WAITS int config_rescue(const struct takeover *t, struct error *err);
 
 #endif

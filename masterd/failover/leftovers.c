@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A job that fails takes back what it recorded, which needs room as well.
- * Without it the record stays, with the mark of a job that has ended
- * (reserved_by_job), as a crash would leave it; so it is cleared up as after
- * one, but while jobs run: what belongs to a job that lives is left alone. */
+/* A job that fails removes what it has recorded, but a full disk may prevent
+ * that.  Then the record stays, with the mark of a job that has ended
+ * (reserved_by_job), as after a crash.  It is cleaned up as after a crash, but
+ * while jobs run: what belongs to a job that has not ended is left alone. */
 #include "masterd/failover/leftovers.h"
 
 #include "lib/base/array.h"
@@ -12,7 +12,8 @@
 #include "masterd/failover/recover.h"
 #include "queue/queue.h"
 
-/* How often it is looked whether there is room, and whether jobs have ended. */
+/* How often to check whether the disk has space again, and whether jobs have
+ * ended. */
 #define LOOK_MS 1000
 
 struct leftovers {
@@ -51,7 +52,8 @@ static uint64_t job_of(const json_t *object)
 	return (uint64_t)json_int(object, "reserved_by_job", 0);
 }
 
-/* Whether a job that began before the disk was full may leave something. */
+/* Whether some job that began before the disk was full has not ended, and so
+ * may still leave something. */
 static bool lists(struct leftovers *l, enum config_kind kind, uint64_t limit,
 		  struct strv *ret_dead)
 {
@@ -71,7 +73,7 @@ static bool lists(struct leftovers *l, enum config_kind kind, uint64_t limit,
 	return more;
 }
 
-/* Clear up what is not in done yet, and note it there. */
+/* Clean up what is not in `done` yet, and add it there. */
 static WAITS void clear(struct leftovers *l, enum config_kind kind,
 			const struct strv *dead, struct strv *done)
 {
@@ -87,7 +89,7 @@ static WAITS void clear(struct leftovers *l, enum config_kind kind,
 	}
 }
 
-/* Whether there may be more later. */
+/* Whether something may still have to be cleaned up later. */
 static WAITS bool clear_all(struct leftovers *l, uint64_t limit,
 			    struct strv *done)
 {
@@ -109,7 +111,7 @@ static WAITS void task(void *arg)
 {
 	struct leftovers *l = arg;
 	auto_strv struct strv done = {0};
-	struct error ignored; /* the configuration says it in the log */
+	struct error ignored; /* it is in the log already */
 	uint64_t limit = 0;
 	bool more = true;
 
@@ -118,7 +120,7 @@ static WAITS void task(void *arg)
 		if (l->ended || (config_is_full(l->config) &&
 				 config_redistribute(l->config, &ignored)))
 			continue;
-		if (l->lost) { /* again, maybe by what cleared up */
+		if (l->lost) { /* full again */
 			l->lost = false;
 			limit = queue_last_id(l->queue);
 			strv_done(&done);

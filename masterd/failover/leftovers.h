@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What jobs could not take back while the disk was full. */
+/* What jobs have left behind because the disk was full. */
 #ifndef MASTERD_FAILOVER_LEFTOVERS_H
 #define MASTERD_FAILOVER_LEFTOVERS_H
 
@@ -21,7 +21,7 @@ void leftovers_destroy(struct leftovers *l);
  * ended left behind is cleared up.  Does not wait; arg is the struct
  * leftovers. */
 void leftovers_begin(void *arg);
-/* Wait until that has ended; the master is stopping. */
+/* The master is stopping: end this, and wait for its end. */
 WAITS void leftovers_end(struct leftovers *l);
 
 #endif

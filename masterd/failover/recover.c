@@ -104,7 +104,7 @@ static WAITS int remove_one(struct recover *r, const char *name)
 	return 0;
 }
 
-/* Whether the job that will make it has not begun. */
+/* Whether the job for which it is reserved has not begun yet. */
 static bool still_to_come(const struct recover *r, const json_t *inst)
 {
 	return json_bool(inst, "forthcoming", false) &&
@@ -123,7 +123,7 @@ static WAITS int remove_helper(struct recover *r, const json_t *disk)
 	uint64_t id;
 
 	if (inst == NULL || json_get(inst, "reserved_by_job") != NULL)
-		return 0; /* it goes with the instance */
+		return 0; /* the instance's removal removes it, too */
 	if (recover_helper(r->queue, inst, uuid, &id, &err) < 0) {
 		log_error("Cannot remove the temporary disk of instance %s: %s",
 			  name, err.text);
@@ -191,14 +191,14 @@ static void remove_task(void *arg)
 		remove_one(u->recover, name);
 }
 
-/* The instance that was reserved for an opcode, if it is one that creates. */
+/* The instance that was reserved for this opcode, if the opcode creates one. */
 static const json_t *reserved_for(const struct recover *r, const struct job *j,
 				  const struct job_op *op)
 {
 	auto_json json_t *input = NULL;
 	struct error err;
 
-	/* Nearly all opcodes are others: do not parse them. */
+	/* Nearly all opcodes create nothing, so do not parse them. */
 	if (op->exec_us != 0 || op->summary == NULL ||
 	    strncmp(op->summary, CREATE_SUMMARY, strlen(CREATE_SUMMARY)) != 0)
 		return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a master that died left unfinished. */
+/* Cleans up what a master that died left unfinished. */
 #ifndef MASTERD_FAILOVER_RECOVER_H
 #define MASTERD_FAILOVER_RECOVER_H
 
@@ -22,10 +22,10 @@ void recover_destroy(struct recover *r);
 /* The master stops: nothing more is submitted for jobs that end. */
 void recover_end(struct recover *r);
 
-/* Instances whose creation was cut off (they still carry reserved_by_job) are
- * removed, each with a job, and so are temporary disks of others.  To be called
- * once, before jobs run: the jobs that made them have ended as errors, and
- * those that have not begun will find what was reserved for them. */
+/* Submit a job for each instance whose creation was interrupted (it still has
+ * reserved_by_job), to remove it, and for each temporary disk of other
+ * instances.  Call it once, before jobs run: the jobs that made them have ended
+ * as errors; jobs that have not begun will find what was reserved for them. */
 WAITS void recover_reservations(struct recover *r);
 
 /* One of them, an instance or a disk, while jobs run.  -1: not now; the log has

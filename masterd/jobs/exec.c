@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Run one opcode: expand, lock, check, hooks, exec.
  *
- * All locks are asked for at once.  While the request waits the configuration
- * may change, so after each wait the LU names its wants anew; if they are
- * others the locks go back and are asked for again.  That ends: each round
- * needs somebody else's change in between, and EXPAND_ROUNDS bounds it. */
+ * All locks are requested at once.  While the request waits the configuration
+ * may change; so after the wait the LU names its wants again.  If they differ,
+ * the locks are given back and requested anew.  This ends, as each round needs
+ * another job's change in between; EXPAND_ROUNDS limits it in any case. */
 #include <assert.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static int expand(struct lu *lu, struct error *err)
 	return lu->class->expand == NULL ? 0 : lu->class->expand(lu, err);
 }
 
-/* The opcode's own limit is over. */
+/* The opcode has a time limit for locks, which is over. */
 static int too_late(struct lu *lu, struct error *err)
 {
 	auto_free char *lock = NULL;
@@ -75,7 +75,8 @@ static int too_late(struct lu *lu, struct error *err)
 			 (uintmax_t)block.by->owner);
 }
 
-/* Wait for a change; false when the opcode waits no longer. */
+/* Wait for a change of the request; false when the opcode's time limit is
+ * over. */
 static WAITS bool wait_for_locks(struct lu *lu, int64_t deadline_us)
 {
 	struct cond *changed = &lu->locks->changed;
@@ -167,8 +168,8 @@ static void lu_locks_done(struct lu_locks *locks)
 	free(locks->released);
 }
 
-/* Name the wants again, after a wait.  1: they are still those, 0: others,
- * which are then in lu->locks, and no lock is held. */
+/* Name the wants again after a wait.  1: they are the same; 0: they are others,
+ * which are now in lu->locks, and no lock is held. */
 static int expand_again(struct lu *lu, struct error *err)
 {
 	__attribute__((cleanup(lu_locks_done))) struct lu_locks old = {0};
@@ -177,24 +178,25 @@ static int expand_again(struct lu *lu, struct error *err)
 	locks_swap(&old, lu->locks);
 	rc = expand(lu, err);
 	if (rc < 0 || !same_wants(&old, lu->locks)) {
-		/* The request points to the old wants: it goes first. */
+		/* Release first: the request points to the old wants. */
 		locks_release(lu->m->locks, &lu->locks->request);
 		return rc;
 	}
-	/* Equal wants: keep the ones that the request points to. */
+	/* The wants are equal: keep the old ones, as the request points to
+	 * them. */
 	locks_swap(&old, lu->locks);
 	return 1;
 }
 
-/* Whether the opcode is about one instance; others, about a node, a group or
- * all, pass over what is only planned, themselves. */
+/* Whether the opcode is about one instance.  Opcodes about a node, a group or
+ * everything skip forthcoming instances by themselves. */
 static bool is_of_one_instance(const struct lu *lu)
 {
 	return op_has_param(lu->class->op, "instance_name");
 }
 
-/* The creation that an instance waits for has not begun yet; one that runs
- * holds the lock. */
+/* Refuse an instance that is forthcoming: the job that creates it has not begun
+ * yet (a job that creates it now would hold the lock). */
 static int refuse_forthcoming(struct lu *lu, struct error *err)
 {
 	for (size_t i = 0; i < lu->locks->n; i++) {
@@ -218,7 +220,8 @@ static int refuse_forthcoming(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Note the objects that are locked exclusively: they may be removed. */
+/* Keep the objects that are locked exclusively, to see at the end whether they
+ * were removed. */
 static void note_objects(struct lu *lu)
 {
 	struct lu_locks *locks = lu->locks;
@@ -235,7 +238,7 @@ static void note_objects(struct lu *lu)
 	}
 }
 
-/* Whoever waits for what is gone now need not wait longer. */
+/* Tell the requests that wait for a removed object. */
 static void tell_removed(struct lu *lu)
 {
 	struct lu_locks *locks = lu->locks;
@@ -379,8 +382,8 @@ static struct lu *lu_new(struct master *m, struct queue_run *run,
 	return lu;
 }
 
-/* A node that cannot be reached fails the check or the execution as any other
- * reason does; the class of its own is for us alone. */
+/* An error about a node that cannot be reached gets the class of any other
+ * failure of check or exec: ERR_RPC is for our own modules only. */
 static void unreachable(struct error *err, enum error_kind kind,
 			const char *ecode)
 {
@@ -396,14 +399,15 @@ static json_t *dry_run(struct lu *lu)
 					  : steal(&lu->dry_run_result);
 }
 
-/* Everything from the held locks on. */
+/* Everything that is done while the locks are held. */
 static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 {
 	auto_json json_t *result = NULL;
 
 	if (queue_run_started(lu->run, err) < 0)
 		return NULL;
-	/* It only looks, and books what undo or a restart takes back. */
+	/* check only looks at things, and books what undo or a restart can give
+	 * back. */
 	if (lu->class->check != NULL && lu->class->check(lu, err) < 0) {
 		unreachable(err, ERR_PREREQ, ECODE_ENVIRON);
 		return NULL;
@@ -421,7 +425,8 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 		return NULL;
 	}
 	hooks_run_post(lu, &result);
-	/* It may have gone on although nodes were not asked any more. */
+	/* exec may have succeeded although a kill made its last node calls
+	 * fail. */
 	return lu_check_killed(lu, err) < 0 ? NULL : steal(&result);
 }
 

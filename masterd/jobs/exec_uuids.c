@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an opcode names by name is recorded with it by UUID as well, when its
- * locks are held: in the members that Ganeti has for that, "instance_uuid"
- * beside "instance_name" and so on.  Nobody here reads them; clients do. */
+/* When its locks are held, the objects that an opcode names are recorded with
+ * it by UUID as well, in the members that Ganeti has for that ("instance_uuid"
+ * beside "instance_name" and so on).  Only clients read them. */
 #include "masterd/jobs/exec_uuids.h"
 
 #include <string.h>

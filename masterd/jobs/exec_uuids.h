@@ -5,8 +5,9 @@
 
 #include "masterd/lu/frame/lu.h"
 
-/* The members of its opcode that name by UUID what others name by name, and
- * that nobody gave: {member: UUID or [UUID]}, to be freed. */
+/* The members of the LU's opcode that give by UUID what other members give by
+ * name, as far as the client has left them out: {member: UUID or [UUID]}, to be
+ * freed. */
 json_t *exec_uuids(struct lu *lu);
 
 #endif

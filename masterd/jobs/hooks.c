@@ -29,7 +29,7 @@ static void add_prefixed(json_t *env, const char *prefix, const json_t *values)
 	}
 }
 
-/* What all hooks are told. */
+/* The variables of all hooks. */
 static json_t *common_environment(struct lu *lu, const char *hook_path,
 				  enum hooks_phase phase)
 {
@@ -65,7 +65,7 @@ static json_t *environment(struct lu *lu, enum hooks_phase phase)
 	return env;
 }
 
-/* The nodes to ask that still exist, each with a reference of its own. */
+/* The nodes of the phase that still exist, each with a reference. */
 static struct node_result *targets(struct lu *lu, enum hooks_phase phase,
 				   size_t *ret_n)
 {
@@ -154,7 +154,7 @@ static json_t *shortened(const json_t *failed, size_t max)
 		size_t len = output == NULL ? 0 : strnlen(output, max);
 
 		while (len == max && len > 0 && (output[len] & 0xc0) == 0x80)
-			len--; /* not within a character */
+			len--; /* do not cut a character */
 		json_array_append_new(
 			list, json_make("[O, O, s%]", json_array_get(row, 0),
 					json_array_get(row, 1),
@@ -163,8 +163,8 @@ static json_t *shortened(const json_t *failed, size_t max)
 	return list;
 }
 
-/* The list as JSON that fits an error; *ret_cut when it is not all of it.
- * Clients take the list apart, so it must be whole as JSON. */
+/* The list as JSON, short enough for an error; *ret_cut when outputs were cut.
+ * Clients parse the list, so it must be complete JSON. */
 static char *fitting_text(const json_t *failed, bool *ret_cut)
 {
 	auto_json json_t *list = json_incref((json_t *)failed);
@@ -201,7 +201,7 @@ int hooks_run(struct lu *lu, enum hooks_phase phase, struct error *err)
 	if (json_array_size(failed) == 0)
 		return 0;
 	text = fitting_text(failed, &cut);
-	if (cut) /* the whole of it is in the job's log at least */
+	if (cut) /* the job's log has all of it */
 		warn_failed(lu, failed);
 	return error_set(err, ERR_HOOKS_ABORT, NULL, "%s", text);
 }
@@ -226,7 +226,8 @@ void hooks_run_post(struct lu *lu, json_t **result)
 
 #define CONFIG_UPDATE "config-update"
 
-/* They run on this machine: where there are none, nobody has to be asked. */
+/* These hooks run on this machine: if it has none, do not call the node
+ * daemon. */
 static bool has_config_update(const struct master *m)
 {
 	auto_free char *folder = xprintf("%s/" CONFIG_UPDATE "-post.d",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hooks: the scripts a site puts beside opcodes (Ganeti 3.0, hooks version 2).
- */
+/* Hooks: scripts that a site runs before and after opcodes (Ganeti 3.0, hooks
+ * version 2). */
 #ifndef MASTERD_JOBS_HOOKS_H
 #define MASTERD_JOBS_HOOKS_H
 
@@ -23,9 +23,10 @@ WAITS int hooks_run(struct lu *lu, enum hooks_phase phase, struct error *err);
  * look at the answers (cluster verify). */
 WAITS void hooks_run_post(struct lu *lu, json_t **result);
 
-/* The hooks of the path "config-update", on the master alone, after an opcode
- * that changed the configuration, whether it has hooks of its own or not.  They
- * see what the hooks before it saw; failures are warnings in the log. */
+/* Run the hooks of the path "config-update", on the master only, after an
+ * opcode that changed the configuration, even if it has no hooks of its own.
+ * They get the environment of the hooks before; failures are warnings in the
+ * log. */
 WAITS void hooks_run_config_update(struct lu *lu);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rules are compiled and sorted when they are loaded, not for each job.  A
- * job's opcodes are parsed only if a rule looks at them, and a budget of steps
- * limits the work.  A reload frees the old rules after the queue was told of
- * the change. */
+ * job's opcodes are parsed only if a rule looks at them, and a number of steps
+ * limits the work.  A reload frees the old rules once the queue knows of the
+ * change. */
 #include "masterd/jobs/job_filters.h"
 
 #include <limits.h>
@@ -18,11 +18,12 @@
 
 #define RATE_LIMIT_MAX 1000000
 
-/* All rules together may take so many steps (lib/model/filter/filter.h) to find
- * the one for a job: about a millisecond. */
+/* All rules together may take so many steps (lib/model/filter/filter.h) for one
+ * job: about a millisecond. */
 #define STEPS_MAX 20000
 
-/* A rule is in the configuration, and is asked for each job. */
+/* The longest rule, in bytes: it is in the configuration, and is evaluated for
+ * each job. */
 #define RULE_BYTES_MAX (64u * 1024)
 
 enum predicate_kind { PREDICATE_JOBID, PREDICATE_OPCODE, PREDICATE_REASON };
@@ -64,7 +65,7 @@ struct job_filters {
 
 /* --- reading a rule --- */
 
-/* Which fields an expression of the kind may name. */
+/* The fields that expressions of this kind can use. */
 static bool is_field(void *arg, const char *field, enum filter_kind *ret_kind)
 {
 	*ret_kind = FILTER_OTHER;
@@ -78,7 +79,7 @@ static bool is_field(void *arg, const char *field, enum filter_kind *ret_kind)
 	case PREDICATE_OPCODE:
 		break;
 	}
-	return true; /* each opcode has its own */
+	return true; /* one for each opcode */
 }
 
 /* A copy of an expression with a number in the place of "watermark", and with
@@ -182,8 +183,8 @@ static void rule_done(struct rule *r)
 	queue_gate_done(&r->gate);
 }
 
-/* What is said of a job that the rule rejects, with the reason that was given
- * when it was made; to be freed. */
+/* The error of a job that the rule rejects, with the reason given when the rule
+ * was made; to be freed. */
 static char *why_of(const json_t *object, const char *uuid)
 {
 	const json_t *trail = json_get(object, "reason_trail"), *step;
@@ -225,7 +226,7 @@ static int rule_read(struct rule *r, const json_t *object, struct error *err)
 
 /* --- does a rule apply to a job? --- */
 
-/* A job with its opcodes taken apart when the first rule looks at them. */
+/* A job; its opcodes are parsed when the first rule looks at them. */
 struct candidate {
 	const struct job *job;
 	json_t *id;
@@ -249,7 +250,7 @@ static const json_t *opcodes(struct candidate *c)
 	return c->ops;
 }
 
-/* What an opcode does not have is null, which is equal to nothing. */
+/* A member that the opcode does not have is null, which equals nothing. */
 static const json_t *member(void *arg, const char *field)
 {
 	const json_t *value = json_object_get(arg, field);
@@ -275,8 +276,8 @@ static const json_t *id_of(void *arg, const char *field)
 	return ((const struct candidate *)arg)->id;
 }
 
-/* Values that cannot be compared do not match, nor does what takes too much
- * work. */
+/* Values that cannot be compared do not match, and neither does an evaluation
+ * that takes too many steps. */
 static bool matches(const struct predicate *p,
 		    const json_t *(*get)(void *arg, const char *field),
 		    const void *arg)
@@ -445,7 +446,7 @@ void job_filters_reload(struct job_filters *f, const json_t *rules,
 
 /* --- a new rule --- */
 
-/* What has come through this daemon says so, as in Ganeti's trails. */
+/* This daemon adds itself to the reason trail of a rule, as Ganeti does. */
 static json_t *extended_trail(const json_t *reason)
 {
 	json_t *trail =

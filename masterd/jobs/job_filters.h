@@ -17,15 +17,15 @@ struct job_filters;
 struct queue;
 struct queue_gate;
 
-/* rules: {uuid: rule}, as in the configuration.  Those that cannot be
- * understood are named in the log and left out. */
+/* rules: {uuid: rule}, as in the configuration.  Rules that cannot be
+ * understood are logged and left out. */
 struct job_filters *job_filters_create(const json_t *rules);
-void job_filters_destroy(struct job_filters *f); /* after the queue */
+void job_filters_destroy(struct job_filters *f); /* when the queue is gone */
 
 /* As queue_hooks.gate. */
 struct queue_gate *job_filters_gate(struct job_filters *f, const struct job *j);
 
-/* The rules have changed: let them act. */
+/* Load changed rules and make the queue use them. */
 void job_filters_reload(struct job_filters *f, const json_t *rules,
 			struct queue *q);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Plans of jobs.  A second struct master is put together whose configuration,
- * reservations and locks are copies, whose node calls go to job_plan_calls.c
- * and whose jobs' logs and children go to here; in it the opcodes run as in the
- * real one.  So a plan knows what the logical units know, and nothing of them
- * is written twice. */
+/* Plans of jobs.  A second struct master is made: its configuration,
+ * reservations and locks are copies, its node calls go to job_plan_calls.c, and
+ * the log entries and jobs that its opcodes make come here.  In it the opcodes
+ * run as in the real master.  So a plan uses the logical units themselves, and
+ * nothing is written twice. */
 #include "masterd/jobs/job_plan.h"
 
 #include "lib/base/table.h"
@@ -15,7 +15,7 @@
 #include "masterd/lu/frame/lu_private.h"
 #include "queue/jobs/secrets.h"
 
-/* A plan is for people; more jobs are named only. */
+/* A plan is for people to read; further jobs are only named. */
 #define JOBS_MAX 1000
 
 /* One opcode that is planned. */
@@ -90,14 +90,14 @@ static json_t *lock_entry(const struct job_plan *p, const struct lock_want *w)
 	return lock;
 }
 
-/* A want beside the locks that are held now. */
+/* A want of a planned opcode, to be compared with the locks held now. */
 struct holders {
 	const struct lock_want *want;
-	char *name, *level; /* as locks_describe() has it; all of a level */
+	char *name, *level; /* in locks_describe()'s form; its level's set */
 	json_t *jobs;
 };
 
-/* Whoever has it in a mode that the want would wait for. */
+/* Note the jobs that hold the lock in a mode for which the want would wait. */
 static void add_holders(const struct lock_info *info, void *arg)
 {
 	const struct holders *h = arg;
@@ -112,7 +112,7 @@ static void add_holders(const struct lock_info *info, void *arg)
 			h->jobs, json_integer((json_int_t)info->owners[i]));
 }
 
-/* The ids of the jobs that hold it now, so that one would wait for them. */
+/* The ids of the jobs that hold the locks, and for which one would wait. */
 static void note_holders(const struct job_plan *p, const struct lock_want *w,
 			 json_t *lock)
 {
@@ -183,7 +183,7 @@ static int no_priority(const struct queue_run *run)
 	return 0;
 }
 
-/* Note jobs for later; their ids. */
+/* Note jobs that would be submitted, to be planned later; returns their ids. */
 static json_t *add_jobs(struct job_plan *p, const json_t *jobs, uint64_t by)
 {
 	json_t *ids = json_array(), *ops;
@@ -230,7 +230,7 @@ static const struct queue_runner runner = {
 
 /* --- opcodes and jobs --- */
 
-/* The opcode as anybody may see it. */
+/* The opcode without values that must not be shown. */
 static json_t *public_form(const json_t *op)
 {
 	json_t *copy = json_deep_copy(op);
@@ -269,7 +269,8 @@ static WAITS bool plan_op(struct job_plan *p, struct job *j, size_t i,
 	return result != NULL;
 }
 
-/* Each opcode as submit would take it; -1 with err when it would not. */
+/* Check each opcode as a submission would; -1 with err when it would be
+ * refused. */
 static int check_ops(struct job_plan *p, const json_t *ops, json_t *checked,
 		     json_t *entries, struct job *j, struct error *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Plans of jobs: which locks, node calls, hooks and changes they would be,
- * without any of them (doc/design/plan.md).  The logical units themselves run,
- * on a copy of the configuration; nodes are only looked at. */
+/* Plans of jobs: which locks, node calls, hooks and changes jobs would need,
+ * without making any of them (doc/design/plan.md).  The logical units
+ * themselves run on a copy of the configuration; nodes are only asked, never
+ * changed. */
 #ifndef MASTERD_JOBS_JOB_PLAN_H
 #define MASTERD_JOBS_JOB_PLAN_H
 

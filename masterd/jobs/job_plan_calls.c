@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Node calls in a plan.  Those that look are made; all others are recorded and
- * answered as by a node where all goes well.  What later calls would see of
- * them is made up as well, as far as logical units ask for it. */
+/* Node calls in a plan.  Calls that only look at a node are made.  All others
+ * are recorded, and answered as by a node where everything succeeds.  What
+ * later calls would see of their effect is made up as well, as far as logical
+ * units ask for it. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -47,8 +48,9 @@ static const char *const looking[] = {
 	"vg_list",
 };
 
-/* Calls that change something, where null is no answer that could be used;
- * NULL: none can be made up.  Those that are not here get null. */
+/* Calls that change something and whose answer must not be null, with a made-up
+ * answer (NULL: it cannot be made up).  All other calls that change something
+ * are answered with null. */
 static const struct answer {
 	const char *procedure;
 	const char *payload;
@@ -66,7 +68,7 @@ static const struct answer {
 	{"x509_cert_create", NULL},
 };
 
-/* Disks that a plan has changed are whole, as far as it can know. */
+/* Disks that the plan has changed are taken for healthy. */
 #define DISK_STATUS                                                            \
 	"{\"dev_path\": \"(planned)\", \"major\": 0, \"minor\": 0, "           \
 	"\"sync_percent\": null, \"estimated_time\": null, "                   \
@@ -152,7 +154,7 @@ static void reply(const struct noderpc_call *call, bool ok, const char *payload)
 	call->on_reply(call->arg, text, strlen(text), NULL);
 }
 
-/* The state of each disk that is asked for. */
+/* The state of each disk in the arguments. */
 static char *mirrors(const json_t *disks)
 {
 	struct buf b = {0};
@@ -164,8 +166,8 @@ static char *mirrors(const json_t *disks)
 	return buf_steal(&b);
 }
 
-/* What a node would answer who is asked for what a recorded call has changed;
- * NULL: ask it. */
+/* The answer of a node about something that a recorded call has changed; NULL:
+ * nothing was changed, ask the node. */
 static char *changed_answer(const struct job_plan *p,
 			    const struct noderpc_call *call, const json_t *args)
 {

@@ -7,18 +7,19 @@
 #include "masterd/rpc/noderpc.h"
 
 struct job_plan {
-	struct master own; /* whose LUs run: its configuration is a copy */
+	struct master own; /* the master of the plan: a copy */
 	struct master *real;
 	json_t *todo; /* jobs: [[id of the one that submits it, ops], ...] */
 	uint64_t next_id; /* of the next job that is noted */
 	json_t *steps;	  /* of the opcode that is planned */
 	json_t *document; /* the configuration as it was at the last step */
 
-	/* What recorded calls have changed, as far as others ask for it. */
+	/* What recorded calls have changed, as far as later calls ask for
+	 * it. */
 	json_t *running; /* {"node instance": whether it runs} */
 	bool disks_changed;
-	/* The call whose answer cannot be made up; nothing is recorded from
-	 * there on.  NULL: none. */
+	/* The call whose answer could not be made up; nothing after it is
+	 * recorded. NULL: there was none. */
 	char *unknown;
 };
 
@@ -30,14 +31,14 @@ void plan_send(void *arg, const struct noderpc_call *call);
 
 /* --- job_plan_steps.c: what is recorded --- */
 
-/* Calls to several nodes, one directly after the other, are one step. */
+/* The same call to several nodes, one directly after the other, is one step. */
 void plan_note_call(struct job_plan *p, const struct noderpc_call *call,
 		    const json_t *args, bool looks);
 void plan_note_text(struct job_plan *p, const char *text);
 /* Jobs that would be submitted, by their ids. */
 void plan_note_jobs(struct job_plan *p, json_t *ids STEALS);
-/* What has changed in the configuration since the last time; a step also when
- * nothing has if it is written all the same. */
+/* Record what has changed in the configuration since the last time; with
+ * `written` there is a step even if nothing has changed. */
 void plan_note_changes(struct job_plan *p, bool written);
 
 #endif

@@ -7,7 +7,7 @@
 #include "masterd/config/config.h"
 #include "masterd/jobs/job_plan_private.h"
 
-/* Whether the steps are still what would happen. */
+/* Whether steps are still recorded: none is after a call without an answer. */
 static bool is_known(const struct job_plan *p)
 {
 	return p->steps != NULL && p->unknown == NULL;
@@ -38,7 +38,7 @@ static void add_call(struct job_plan *p, json_t *step STEALS, const char *node)
 }
 
 /* What a call is about, as far as its arguments have names: disks, an instance;
- * else its first argument if that is a text (a path). */
+ * otherwise its first argument if it is a text (a path). */
 static json_t *subjects(const json_t *args)
 {
 	const json_t *first = json_array_get(args, 0);
@@ -119,7 +119,7 @@ static const char *object_name(const json_t *object)
 	return name != NULL ? name : json_str(object, "uuid", "");
 }
 
-/* Members that only say that something has changed. */
+/* Members that only count changes. */
 static bool is_stamp(const char *member)
 {
 	return strcmp(member, "serial_no") == 0 || strcmp(member, "mtime") == 0;
@@ -132,7 +132,8 @@ static bool same_member(const json_t *a, const json_t *b, const char *member)
 	return x == y || (x != NULL && y != NULL && json_equal(x, y));
 }
 
-/* The names of the members in which they differ; their values may be secret. */
+/* The names of the members in which two versions differ; the values may be
+ * secret. */
 static json_t *changed_members(const json_t *before, const json_t *after)
 {
 	json_t *list = json_array(), *value;
@@ -158,7 +159,7 @@ static void add_change(json_t *changes, const char *how, const char *word,
 	json_array_append_new(changes, change);
 }
 
-/* An object that was not replaced is the same one in both. */
+/* An unchanged object is the same pointer in both. */
 static void compare(const char *word, const json_t *before, const json_t *after,
 		    json_t *changes)
 {

@@ -60,7 +60,7 @@ void job_views_destroy(struct job_views *v)
 
 /* --- which query --- */
 
-/* Give back what nobody has asked for a while. */
+/* Free views for which nobody has asked for a while. */
 static void drop_old(struct job_views *v, int64_t now)
 {
 	for (size_t i = 0; i < JOB_VIEWS_MAX; i++)
@@ -77,7 +77,8 @@ static struct job_view *find(struct job_views *v, const char *key)
 	return NULL;
 }
 
-/* In a free place, or that of the one that was asked longest ago. */
+/* Note a query in a free slot, or in the slot whose query was asked longest
+ * ago. */
 static void note(struct job_views *v, const char *key, int64_t now)
 {
 	struct job_view *place = NULL;
@@ -119,7 +120,7 @@ void job_view_done(struct job_view *view)
 
 /* --- pages --- */
 
-/* The place of the first page whose number is not below. */
+/* The index of the first page whose number is not lower. */
 static size_t place_of(const struct job_view *view, uint64_t number)
 {
 	size_t low = 0, high = view->n;

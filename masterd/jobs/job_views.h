@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What clients ask of all jobs again and again, kept as text.
+/* Answers to queries about all jobs that clients repeat, kept as text.
  *
- * A view is a query of jobs: fields and filter.  Its rows are kept page by page
- * as they go out; what has not changed since (queue_page_from) is not made
- * again, whoever asks.  A query is kept from the second time on that it is
- * asked. */
+ * A view is a query of jobs: fields and filter.  The rows are kept page by
+ * page, in the form in which they are sent; a page that has not changed
+ * (queue_page_from()) is not made again, for any client.  The rows of a query
+ * are kept from the second time on that it is asked. */
 #ifndef MASTERD_JOBS_JOB_VIEWS_H
 #define MASTERD_JOBS_JOB_VIEWS_H
 
@@ -15,18 +15,18 @@
 #include "lib/base/str.h"
 #include "queue/queue.h"
 
-/* So many queries are known, and so much text of each is kept: the states of
+/* How many queries are known, and how much text is kept of each: the states of
  * 100,000 jobs take 2 MiB. */
 #define JOB_VIEWS_MAX 8
 #define JOB_VIEW_BYTES_MAX (4u * 1024 * 1024)
 
-/* One that was asked longer ago does not count as asked again. */
+/* A query that was asked longer ago does not count as repeated. */
 #define JOB_VIEW_S 60
 
 struct job_views;
 struct job_view;
 
-/* Without any view; the caller ends it with job_views_destroy(). */
+/* A new, empty set; to be freed with job_views_destroy(). */
 struct job_views *job_views_create(void);
 void job_views_destroy(struct job_views *v);
 
@@ -39,7 +39,7 @@ void job_view_done(struct job_view *view);
  */
 const struct buf *job_view_page(const struct job_view *view,
 				const struct queue_page *page);
-/* There are no jobs in the pages from this number to before that one. */
+/* Note that the pages from this number to before that one have no jobs. */
 void job_view_skip(struct job_view *view, uint64_t from, uint64_t to);
 void job_view_keep(struct job_view *view, const struct queue_page *page,
 		   const struct buf *rows);

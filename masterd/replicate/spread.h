@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tell the other master candidates something small without waiting for them. */
+/* Make a small call to the other master candidates without waiting for them. */
 #ifndef MASTERD_REPLICATE_SPREAD_H
 #define MASTERD_REPLICATE_SPREAD_H
 

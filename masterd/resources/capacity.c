@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* This file turns a group of the configuration into the numbers that survive()
- * takes, with nodes and instances known by index, and its answer back into
- * names.  Instances that are offline are left out.  An instance that is to
- * change counts with its new numbers only. */
+/* Turns a group of the configuration into the numbers that survive() takes,
+ * with nodes and instances known by their index, and its answer back into
+ * names.  Instances that are offline are left out.  An instance that is about
+ * to change counts with its new numbers only. */
 #include "masterd/resources/capacity.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "lib/model/params/params.h"
 #include "masterd/resources/resources.h"
 
-/* Names in a sentence; more help nobody. */
+/* So many names are in a message; more would not help anybody. */
 #define NAMES_MAX 10
 
 struct capacity {
@@ -43,7 +43,7 @@ static size_t index_of(const struct capacity *k, const char *uuid)
 	return SURVIVE_NOWHERE;
 }
 
-/* Where an instance could be started again. */
+/* Where an instance could be started if its node is lost. */
 static size_t refuge(const struct capacity *k, const char *template,
 		     const char *secondary, bool moves)
 {

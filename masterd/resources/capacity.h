@@ -18,9 +18,9 @@ struct capacity_new {
 	bool moves; /* auto_balance: it is moved when its node is lost */
 };
 
-/* ERR_PREREQ/ECODE_NORES naming the nodes and instances when the group of
- * new->node could not lose as many nodes as its policy demands.  No node is
- * asked, nothing waits: right before the change it decides about it. */
+/* ERR_PREREQ/ECODE_NORES, with names of nodes and instances, when the group of
+ * new->node could not lose as many nodes as its policy demands.  Neither asks
+ * nodes nor waits: call it right before the change. */
 int capacity_check_new(const struct config *c, const struct capacity_new *new,
 		       struct error *err);
 

@@ -34,8 +34,8 @@ bool resources_exclusive(const struct config *c, const json_t *node)
 
 /* --- memory and CPUs --- */
 
-/* Add the instances for which jobs have taken `what` on the node; those that
- * are there already are in ret. */
+/* Add to ret the instances for which jobs have booked `what` on the node,
+ * unless they are in it already. */
 static void add_booked(const struct config *c, const char *node_uuid,
 		       unsigned what, struct strv *ret)
 {
@@ -70,7 +70,7 @@ static void book_memory(const struct config *c, const char *node_uuid,
 	}
 }
 
-/* What it takes along when it fails over. */
+/* The memory that an instance needs where it fails over to. */
 static int64_t failover_memory(const struct config *c, const json_t *inst)
 {
 	auto_json json_t *be = NULL;
@@ -250,7 +250,7 @@ int64_t resources_disk_sum(const json_t *disks, const char *template)
 	return sum;
 }
 
-/* What the disks of an instance take of the storage. */
+/* How much of the storage the disks of an instance take. */
 static int64_t disks_on(const struct config *c, const json_t *inst,
 			const struct storage_info *on)
 {
@@ -308,7 +308,7 @@ int64_t resources_shared(const struct config *c, const char *template)
 		       : booked_shared(c, s);
 }
 
-/* The numbers recorded, zeroed where there is no such storage. */
+/* The recorded numbers; zeroed where there is no such storage. */
 static json_t *disk_state(const struct config *c, const char *node_uuid,
 			  const char *template)
 {

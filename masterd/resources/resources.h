@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What nodes have and what instances have booked of it, from the configuration
+/* What nodes have, and what instances have booked of it, from the configuration
  * alone: no node is asked.
  *
- * An instance books the memory, CPUs and disks of its nodes from the moment it
- * is recorded, whether it runs or not; one that is offline books its disks
- * only.  So do jobs that bring it to another node (config_book()).  A node
- * without a recorded total (lib/model/config/state.h) has no free value that
- * could be computed. */
+ * An instance books memory, CPUs and disk space of its nodes from the moment it
+ * is recorded, whether it runs or not; an instance that is offline books only
+ * its disks.  Jobs that bring an instance to another node book, too
+ * (config_book()).  For a node without a recorded total
+ * (lib/model/config/state.h) no free amount can be computed. */
 #ifndef MASTERD_RESOURCES_RESOURCES_H
 #define MASTERD_RESOURCES_RESOURCES_H
 
 #include "masterd/config/config.h"
 
 struct node_memory {
-	bool recorded; /* else only what is booked is known */
+	bool recorded; /* else only `booked` is known */
 	int64_t total, node, hv;
 	int64_t cpu_total, cpu_node;
 	int64_t min, max; /* booked: sums over its primary instances */
-	/* minmem of the instances that come here when the peer node is lost
-	 * whose loss brings most; 0 without mirrored disks. */
+	/* For mirrored instances: the sum of minmem of those that come here
+	 * when a peer node is lost, for the peer where it is largest; otherwise
+	 * 0. */
 	int64_t reserved;
 	int64_t vcpus;
 	double ratio; /* the policy's oversubscription ratio */
 };
 
-/* Of the hypervisor (NULL: the cluster's first). */
+/* The memory for one hypervisor (NULL: the cluster's first). */
 void resources_memory(const struct config *c, const char *node_uuid,
 		      const char *hypervisor, struct node_memory *ret);
 
@@ -32,21 +33,23 @@ void resources_memory(const struct config *c, const char *node_uuid,
  * (exclusive_storage). */
 bool resources_exclusive(const struct config *c, const json_t *node);
 
-/* Whether a total is recorded for the hypervisor, and for the storage behind
- * the template (or there is none to record): all that one asks of the node.
- * Cheap, nothing is summed. */
+/* Whether totals are recorded for the hypervisor, and for the storage of the
+ * template (or it has no storage to record): then the node need not be asked.
+ * Cheap, as it sums nothing. */
 bool resources_recorded(const struct config *c, const char *node_uuid,
 			const char *hypervisor, const char *template);
 
-/* minmem of the instances that come to a node when the other one is lost: those
- * whose disks both have, unless they stay where they are (auto_balance). */
+/* The sum of minmem of the instances that come to a node when the other one is
+ * lost: those whose disks are on both, unless they are not to be moved
+ * (auto_balance). */
 int64_t resources_failover_memory(const struct config *c, const char *node_uuid,
 				  const char *lost_uuid);
 
-/* For instances at all; not booked, by what each is given at most (may be
- * negative where that is more than there is); what may still be promised
- * according to the ratio.  What is not guaranteed to instances here, and what
- * of that is not reserved for those of peers, either: room for new ones. */
+/* In MiB: the memory for instances; what of it is not booked, each instance
+ * counting with its maximum (may be negative where they may be given more than
+ * there is); what may still be booked by the policy's ratio; what is not
+ * guaranteed to instances here; and what of that is not reserved for a peer's
+ * instances: the memory for new ones. */
 int64_t resources_mem_capacity(const struct node_memory *m);
 int64_t resources_mem_free(const struct node_memory *m);
 int64_t resources_mem_promise(const struct node_memory *m);
@@ -67,8 +70,8 @@ struct node_disk {
  * all instances. */
 void resources_disk(const struct config *c, const char *node_uuid,
 		    const char *template, struct node_disk *ret);
-/* The same for many nodes: what is booked of storage that all share is summed
- * once, with shared from resources_shared(). */
+/* The same for many nodes: the sum for storage that all nodes share is passed
+ * in `shared`, so that it is computed only once, by resources_shared(). */
 int64_t resources_shared(const struct config *c, const char *template);
 void resources_disk_of(const struct config *c, const char *node_uuid,
 		       const char *template, int64_t shared,
@@ -93,8 +96,8 @@ json_t *resources_units(const json_t *cluster, const char *template,
 			bool exclusive);
 /* One for each storage that the enabled templates have; to be freed. */
 json_t *resources_all_units(const json_t *cluster);
-/* Under which type a unit of node_info's answer is recorded, which is also a
- * template on it; NULL: it is not. */
+/* The type under which a unit of node_info's answer is recorded, which is also
+ * the name of a template on it; NULL: it is not recorded. */
 const char *resources_unit_type(const json_t *cluster, const json_t *unit);
 
 #endif

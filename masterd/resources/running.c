@@ -35,13 +35,13 @@ json_t *running_args(const struct config *c)
 	return args_of(c, enabled(c));
 }
 
-/* The node is there and said no. */
+/* The node has answered with an error. */
 static bool was_refused(const struct node_result *result)
 {
 	return result->err != NULL && result->err->kind == ERR_EXEC;
 }
 
-/* Put one hypervisor's answer to those that there are. */
+/* Add one hypervisor's instances to those found so far. */
 static void merge(struct node_result *result, const char *hv,
 		  const struct node_result *one)
 {
@@ -81,7 +81,7 @@ static WAITS void look_one(struct noderpc *rpc, const struct config *c,
 	node_results_free(one, n);
 }
 
-/* One that can tell of any hypervisor has answered. */
+/* A node counts as answered if any of its hypervisors has. */
 static void settle(struct node_result *result)
 {
 	if (result->payload == NULL || result->err == NULL)

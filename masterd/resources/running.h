@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What runs on nodes: one all_instances_info call to each.
+/* Which instances run on nodes: one call all_instances_info to each.
  *
- * A node daemon fails that call as a whole when one of the hypervisors does,
- * for instance one that was enabled but is not installed there.  Then the
- * node is asked about each hypervisor alone, so that those that work are
- * known. */
+ * A node daemon fails that call as a whole when one of the hypervisors fails,
+ * for instance because it is enabled but not installed there.  Then the node is
+ * asked about each hypervisor alone, so that the working ones are known. */
 #ifndef MASTERD_RESOURCES_RUNNING_H
 #define MASTERD_RESOURCES_RUNNING_H
 
@@ -15,8 +14,8 @@
  * freed. */
 json_t *running_args(const struct config *c);
 
-/* Ask these nodes.  A payload is {instance: {memory, ...}}; what is missing in
- * it under a hypervisor of result->blind is not known. */
+/* Ask these nodes.  A payload is {instance: {memory, ...}}.  result->blind has
+ * the hypervisors of a node about which nothing is known. */
 WAITS void running_look(struct noderpc *rpc, const struct config *c,
 			struct node_result *results, size_t n);
 

@@ -10,12 +10,12 @@
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 
-/* A failure that took longer than this was a wait in vain: the node hangs or is
- * cut off.  One that refuses the connection says so at once. */
+/* When a call fails after a longer time than this, the node hangs or is cut
+ * off.  A node that refuses the connection does so at once. */
 #define WAITED_US 2000000
 
-/* The node daemon's own limit (NODED_BODY_MAX) is a little higher.  It would
- * not say how long the call was. */
+/* A little less than the node daemon's own limit (NODED_BODY_MAX), whose error
+ * does not say how long the call was. */
 #define CALL_BYTES_MAX ((size_t)60 * 1024 * 1024)
 
 /* For procedures that are not in the table. */
@@ -33,8 +33,8 @@ struct noderpc {
 
 /* How a node was last heard of. */
 struct heard {
-	int64_t answer_us; /* its last answer; 0: none, or a failure since */
-	int64_t silent_until_us; /* it let us wait: not looked at until then */
+	int64_t answer_us;	 /* its last answer; 0: it has failed since */
+	int64_t silent_until_us; /* it did not answer: not asked until then */
 };
 
 /* One call on its way. */
@@ -62,7 +62,8 @@ struct noderpc *noderpc_create(const struct noderpc_transport *transport)
 
 	r->transport = *transport;
 	list_init(&r->abandoned);
-	/* Numbers go on where another one of the same term has ended. */
+	/* Begin with the present time, so that the numbers are higher than
+	 * those of an earlier object of the same term. */
 	r->n_calls = (uint64_t)clock_wall_us();
 	return r;
 }
@@ -164,9 +165,8 @@ unsigned noderpc_timeout_ms(const char *procedure)
 	return DEFAULT_TIMEOUT_MS;
 }
 
-/* Nodes that are marked offline are asked these all the same: who would know
- * otherwise that they are back, could start them anew, or make them forget
- * the cluster. */
+/* Calls that are made even to nodes that are marked offline: they find out
+ * whether such a node is back, start it anew, or make it forget the cluster. */
 static bool is_for_offline(const char *procedure)
 {
 	static const char *const names[] = {
@@ -207,7 +207,8 @@ static void set_fenced(const struct sent *sent)
 	sent->result->err->ecode = ECODE_FENCED;
 }
 
-/* A node obeys somebody else: whatever others answer, it counts no more. */
+/* A node obeys another master: the answers of the others do not count any
+ * more. */
 static void note_fenced(const struct noderpc_fanout *f, const struct error *err)
 {
 	struct noderpc *r = f->rpc;
@@ -232,7 +233,8 @@ static void set_too_long(const struct sent *sent, size_t len)
 	set_failed(sent, ERR_EXEC, text);
 }
 
-/* The node itself says why; the error holds only the beginning of it. */
+/* The node's own error: `failure` has all of it, the error only its
+ * beginning. */
 static void set_refused(const struct sent *sent, const char *text)
 {
 	if (text != NULL)
@@ -342,7 +344,7 @@ static void call_one(struct noderpc *r, struct sent *sent, const char *common,
 	sent->fanout->left--;
 }
 
-/* Do not wait any more; the answers are for nobody. */
+/* Stop waiting; answers that still come are dropped. */
 static void abandon(struct noderpc_fanout *f, size_t n)
 {
 	f->abandoned = true;
@@ -381,7 +383,7 @@ static struct noderpc_fanout *fanout_new(struct noderpc *r,
 	return f;
 }
 
-/* common: the arguments as text of those without their own. */
+/* common: the arguments of all nodes that have none of their own, as text. */
 static WAITS void call_text(struct noderpc *r, struct node_result *results,
 			    size_t n, const char *procedure, const char *common,
 			    unsigned timeout_ms, bool look)

@@ -16,12 +16,12 @@
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
 
-/* One call on its way.  The transport calls on_reply from the loop exactly
- * once: the whole answer ([ok, payload] as text), or NULL with err, whose ecode
- * is ECODE_REFUSED when the host refuses the connection and ECODE_FENCED when
- * the node knows a newer term; of the kind ERR_EXEC when the node is there but
- * the call or its answer cannot be had (it is too long, say); any other failure
- * is silence. */
+/* A call to be sent.  The transport calls on_reply exactly once, from the loop:
+ * with the whole answer ([ok, payload] as text), or with NULL and err.  The
+ * ecode of err is ECODE_REFUSED when the host refuses the connection,
+ * ECODE_FENCED when the node knows a newer term.  Its kind is ERR_EXEC when the
+ * node answers but the call or the answer is not possible (too long, for
+ * example); any other error means that the node did not answer. */
 struct noderpc_call {
 	const char *node_name;
 	const char *address;
@@ -30,7 +30,7 @@ struct noderpc_call {
 	size_t len;
 	unsigned timeout_ms;
 	uint64_t term;	 /* 0: none */
-	uint64_t number; /* of this call among all of this master */
+	uint64_t number; /* counts all calls of this master */
 	void (*on_reply)(void *arg, const char *text, size_t len,
 			 const struct error *err);
 	void *arg;
@@ -38,7 +38,7 @@ struct noderpc_call {
 
 struct noderpc_transport {
 	void *arg;
-	/* Everything in *call but body is borrowed until it returns. */
+	/* Everything in *call but body is borrowed until send() returns. */
 	void (*send)(void *arg, const struct noderpc_call *call);
 };
 
@@ -49,7 +49,7 @@ struct noderpc *noderpc_create(const struct noderpc_transport *transport);
 void noderpc_destroy(struct noderpc *r);
 
 /* Send a call of another struct noderpc with this one's transport, term and
- * count of calls; the answer goes to where the call says. */
+ * numbers; the answer goes to the call's own on_reply. */
 void noderpc_pass(struct noderpc *r, const struct noderpc_call *call);
 
 /* The term number sent with every call (doc/design/failover.md); 0: none. */
@@ -79,8 +79,8 @@ WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
 			       const char *procedure, json_t *args STEALS,
 			       unsigned timeout_ms, struct error *err);
 
-/* The same with the list of arguments as JSON text, for those that many nodes
- * get; text is copied at once. */
+/* The same with the list of arguments as JSON text, for calls that go to many
+ * nodes; the text is copied at once. */
 WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
 				const char *procedure, const char *args,
 				unsigned timeout_ms, struct error *err);
@@ -90,7 +90,7 @@ struct node_result {
 	json_t *args;	   /* NULL: the common ones */
 	json_t *payload;   /* NULL: failed, see err */
 	struct error *err; /* allocated only when failed */
-	char *failure; /* what the node said of it, whole; NULL if nothing */
+	char *failure;	   /* its whole message; NULL if none */
 	json_t *blind; /* masterd/resources/running.h: hypervisors that cannot
 			  tell */
 	bool offline;
@@ -107,19 +107,19 @@ WAITS void noderpc_call_many_for(struct noderpc *r, struct node_result *results,
 				 size_t n, const char *procedure,
 				 json_t *args STEALS, unsigned timeout_ms);
 
-/* For looking at nodes (queries, the data for allocators): an answer must come
- * within NODERPC_LOOK_MS, and a node that let somebody wait in vain is not
- * asked again for NODERPC_SILENT_MS, unless it answered something since: a
- * node that hangs costs one time limit, not one a command. */
+/* For calls that only look at nodes (queries, data for allocators).  An answer
+ * must come within NODERPC_LOOK_MS.  A node that did not answer in time is not
+ * asked again for NODERPC_SILENT_MS, unless it has answered something since.
+ * So a node that hangs delays one command, not each. */
 #define NODERPC_LOOK_MS 10000u
 #define NODERPC_SILENT_MS 10000
 WAITS void noderpc_look_many(struct noderpc *r, struct node_result *results,
 			     size_t n, const char *procedure,
 			     json_t *args STEALS);
 
-/* Whether the node has answered something after that moment (clock_mono_us())
- * and no call to it has failed since: then it need not be asked whether it is
- * there. */
+/* Whether the node has answered any call after that moment (clock_mono_us()),
+ * and no call to it has failed since.  Then it is alive and need not be
+ * asked. */
 bool noderpc_heard_since(const struct noderpc *r, const json_t *node,
 			 int64_t mono_us);
 
@@ -127,11 +127,11 @@ bool noderpc_heard_since(const struct noderpc *r, const json_t *node,
 struct node_result *node_results_new(size_t n);
 void node_results_free(struct node_result *results, size_t n);
 
-/* Ask whether Ganeti's own node daemon runs there: then the payload is an
- * integer.  It is `version` with an argument, which ours refuses and Ganeti's
- * passes over.  (To calls that only ours knows Ganeti's answers with a broken
- * connection, as one does that is just being ended.)  One that let somebody
- * wait is not asked. */
+/* Ask whether Ganeti's own node daemon runs there; then the payload is an
+ * integer.  It is the call `version` with an argument: our node daemon refuses
+ * that, Ganeti's ignores it.  (A call that only ours knows would not tell:
+ * Ganeti's answers it by closing the connection, as does a daemon that is just
+ * ending.) A node that recently did not answer is not asked. */
 WAITS void noderpc_ask_whose(struct noderpc *r, struct node_result *results,
 			     size_t n);
 WAITS bool noderpc_is_ganetis(struct noderpc *r, const json_t *node);

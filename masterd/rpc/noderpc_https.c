@@ -13,7 +13,7 @@
 
 #define TERM_HEADER_MAX 64
 
-/* What a node may say that is no answer, in an error text. */
+/* How much of a text that is not an answer gets into an error. */
 #define STATUS_TEXT_MAX 200
 
 struct noderpc_https {
@@ -21,20 +21,20 @@ struct noderpc_https {
 	int port;
 };
 
-/* The node obeys a master of a newer term. */
+/* The node obeys a master with a newer term. */
 #define STATUS_FENCED 412
-/* It does not take the call itself. */
+/* The node refuses this call. */
 #define STATUS_BAD_REQUEST 400
 #define STATUS_TOO_LONG 413
 
-/* The part of a call that is needed for its answer. */
+/* What is needed of a call when its answer comes. */
 struct pending {
 	void (*on_reply)(void *arg, const char *text, size_t len,
 			 const struct error *err);
 	void *arg;
 };
 
-/* Before the node certificates exist the cluster's own is shown. */
+/* Until the node has a certificate of its own, show the cluster's. */
 static const char *our_certificate(const struct paths *paths)
 {
 	const char *own = path(paths, PATH_CLIENT_PEM);

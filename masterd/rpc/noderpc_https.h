@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Node calls over HTTPS: POST https://<primary ip>:1811/<procedure>, the
- * client certificate shows that we are a master candidate, the node has to show
+/* Node calls over HTTPS: POST https://<primary ip>:1811/<procedure>.  Our
+ * client certificate shows that we are a master candidate; the node has to show
  * the cluster's certificate. */
 #ifndef MASTERD_RPC_NODERPC_HTTPS_H
 #define MASTERD_RPC_NODERPC_HTTPS_H
@@ -14,8 +14,8 @@ struct noderpc_https;
 /* Reads the certificates. */
 struct noderpc_https *noderpc_https_create(const struct paths *paths,
 					   struct error *err);
-/* Calls from now on show and trust the certificates that are there now; running
- * ones go on as they are.  -1 with err: all is as it was. */
+/* Read the certificates again, for calls from now on; running calls are not
+ * affected.  -1 with err: nothing has changed. */
 int noderpc_https_reload(struct noderpc_https *h, const struct paths *paths,
 			 struct error *err);
 void noderpc_https_destroy(struct noderpc_https *h);

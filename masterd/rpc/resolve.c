@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The resolver and a connection attempt may block for long.  Both run between
- * task_leave() and task_enter(), where other tasks go on, and use no data there
- * that these could change. */
+/* The resolver and the attempt to connect may block for long.  So both run
+ * between task_leave() and task_enter(), while other tasks go on, and use no
+ * data that those could change. */
 #include "masterd/rpc/resolve.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names and addresses outside of the cluster: what a name stands for, and
- * whether somebody answers at an address. */
+/* Hosts outside of the cluster: the address of a name, and whether a machine
+ * answers at an address. */
 #ifndef MASTERD_RPC_RESOLVE_H
 #define MASTERD_RPC_RESOLVE_H
 
@@ -21,9 +21,10 @@ WAITS int resolve_host(const char *name, int family, struct resolved *ret,
 		       struct error *err);
 void resolved_done(struct resolved *r);
 
-/* Whether a machine is at the address (numbers): it takes a connection to the
- * port of node daemons, or refuses it, within RESOLVE_PING_MS.  In a virtual
- * cluster every loopback address is there, and only a taken one counts. */
+/* Whether a machine is at the address (numeric): within RESOLVE_PING_MS it
+ * accepts or refuses a connection to the port of node daemons.  In a virtual
+ * cluster all loopback addresses refuse one, so there only an accepted
+ * connection counts. */
 #define RESOLVE_PING_MS 10000
 struct paths;
 WAITS bool resolve_answers(const struct paths *p, const char *ip);
