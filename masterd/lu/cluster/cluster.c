@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The cluster as a whole: after its making, before its end, its parameters. */
+/* The cluster as a whole: the end of its creation, its destruction, its
+ * parameters. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -45,7 +46,8 @@ static void master_both(struct lu *lu, struct strv *ret_pre,
 	strv_add(ret_post, master_uuid(lu));
 }
 
-/* --- post init: for its hooks, the first node is recorded and gets keys --- */
+/* --- post init: the hooks of a new cluster; its first node is recorded and
+ * gets SSH keys --- */
 
 static json_t *post_init_exec(struct lu *lu, struct error *err)
 {
@@ -78,7 +80,7 @@ const struct lu_class lu_cluster_post_init = {
 	.exec = post_init_exec,
 };
 
-/* --- destroy: the client takes the master down afterwards --- */
+/* --- destroy: the client then stops the daemons --- */
 
 static int destroy_check(struct lu *lu, struct error *err)
 {
@@ -180,7 +182,7 @@ static int set_params_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Members that are set as they come. */
+/* Members that are stored as they are given. */
 static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 {
 	const struct {
@@ -246,14 +248,14 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 					(json_t *)lists[i].value);
 }
 
-/* An empty name takes the thing away. */
+/* An empty name removes the member. */
 static void set_none(json_t *cluster, const char *key)
 {
 	if (str_eq(json_str(cluster, key, NULL), ""))
 		json_set_str(cluster, key, NULL);
 }
 
-/* What was reset to its default has the built-in one, as on a new cluster. */
+/* A member that was reset gets the default that a new cluster has. */
 static void complete(json_t *values, json_t *presets STEALS)
 {
 	json_object_update_missing(values, presets);
@@ -316,8 +318,8 @@ static int set_ndparams(const struct op_cluster_set_params *op, json_t *cluster,
 	return 0;
 }
 
-/* A group may have one half of what goes together, and the cluster the other.
- */
+/* Values that must fit together may be partly the group's and partly the
+ * cluster's. */
 static int check_diskparams(struct lu *lu, const json_t *cluster,
 			    struct error *err)
 {
@@ -360,7 +362,7 @@ static int set_diskparams(struct lu *lu, const struct op_cluster_set_params *op,
 	return check_diskparams(lu, cluster, err);
 }
 
-/* "default": what new clusters have, or nothing. */
+/* "default" means the value of new clusters, or none. */
 static void reset_defaults(json_t *ipolicy, const json_t *enabled)
 {
 	auto_json json_t *presets = params_default_ipolicy();
@@ -396,7 +398,7 @@ static int set_ipolicy(const struct op_cluster_set_params *op, json_t *cluster,
 	return params_check_ipolicy(updated, true, err);
 }
 
-/* A template that is disabled is allowed no more. */
+/* A template that is disabled is removed from the policy's allowed ones. */
 static int check_allowed(const struct op_cluster_set_params *op,
 			 const json_t *cluster, struct error *err)
 {
@@ -408,7 +410,7 @@ static int check_allowed(const struct op_cluster_set_params *op,
 		json_get(cluster, "enabled_disk_templates"), err);
 }
 
-/* What a change does not do by itself is told. */
+/* Hints about what this change does not do by itself. */
 static void warn_of_effects(struct lu *lu)
 {
 	const struct op_cluster_set_params *op = lu->op;
@@ -546,7 +548,8 @@ static json_t *set_params_exec(struct lu *lu, struct error *err)
 
 	if (cluster_address_leave(lu, &s->address_down, err) < 0)
 		return NULL;
-	/* That and the hooks took time: other jobs may have changed it. */
+	/* Build it again: during the calls and hooks other jobs may have
+	 * changed the cluster. */
 	if (set_params_build(lu, err) < 0)
 		return NULL;
 	if (network != NULL)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_CLUSTER_RENEW_CRYPTO: new certificates and secrets for all nodes while
- * they go on working (doc/design/renewal.md).
+/* OP_CLUSTER_RENEW_CRYPTO: new certificates and secrets for all nodes, while
+ * the nodes go on working (doc/design/renewal.md).
  *
- * Certificates change in steps, each made by all nodes before the next: stage,
- * tell all nodes the new digests, switch, tell them to forget the old ones.
- * What fails before the switch is taken back; after it the cluster lives with
- * both until a later renewal can complete this one.  The other secrets are
- * files that gnt-cluster has put into the renewal folder of this node; SSH keys
- * are in cluster_ssh.c. */
+ * Certificates change in steps; all nodes finish a step before the next begins:
+ * stage the new ones, tell all nodes the new digests, switch, forget the old
+ * ones. A failure before the switch is undone; after it the cluster accepts
+ * both until a later renewal completes this one.  The other secrets are files
+ * that gnt-cluster has put into the renewal folder of this node; SSH keys are
+ * in cluster_ssh.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,13 +19,13 @@
 #include "masterd/lu/parts/cluster_ssh.h"
 #include "masterd/replicate/distribute.h"
 
-/* As the certificates of a new cluster. */
+/* The lifetime of a new cluster's certificates. */
 #define COMMON_NAME "ganeti.example.com"
 
 struct renewal {
 	struct lu lu;
 	struct strv uuids;	   /* the nodes that are not offline */
-	struct node_result *nodes; /* what they said of the last step */
+	struct node_result *nodes; /* their answers to the last step */
 	size_t n_nodes;
 };
 
@@ -135,13 +135,13 @@ static WAITS int renew_check(struct lu *lu, struct error *err)
 
 /* --- steps --- */
 
-/* All nodes at once; how many failed. */
+/* Make this call to all nodes at once; returns how many failed. */
 static WAITS size_t step(struct lu *lu, const char *what, const char *pem)
 {
 	struct renewal *r = renewal_of(lu);
 	size_t failed = 0;
 
-	/* A job that is killed while it waits frees what there is. */
+	/* A job that is killed while it waits leaves through here, too. */
 	node_results_free(steal(&r->nodes), r->n_nodes);
 	r->n_nodes = 0;
 	r->nodes = lu_call_nodes(lu, &r->uuids, "crypto_renewal",
@@ -167,8 +167,8 @@ static const char *said(const struct node_result *r, const char *key)
 	return json_str(r->payload, key, NULL);
 }
 
-/* Which client certificates are let in: those that the nodes have, and with
- * `both` those that they will have.  Returns when the nodes know it. */
+/* Tell the nodes which client certificates to accept: the present ones, and
+ * with `both` also the next ones.  Returns when all nodes know. */
 static WAITS int let_in(struct lu *lu, bool both, struct error *err)
 {
 	struct renewal *r = renewal_of(lu);
@@ -204,7 +204,7 @@ static WAITS int let_in(struct lu *lu, bool both, struct error *err)
 					  : others.items[0]);
 }
 
-/* Our own calls show and trust what there is now. */
+/* From now on our own calls show and trust the present files. */
 static int reload(struct lu *lu, struct error *err)
 {
 	if (lu_plans(lu) || lu->m->renewed == NULL)
@@ -212,10 +212,10 @@ static int reload(struct lu *lu, struct error *err)
 	return lu->m->renewed(lu->m, err);
 }
 
-/* --- what an earlier renewal has left --- */
+/* --- what an unfinished renewal has left --- */
 
-/* The cluster certificate that some nodes have switched to and others have
- * not; NULL: all have the same. */
+/* The cluster certificate to which an earlier renewal has switched only some
+ * nodes; NULL: all have the same. */
 static const char *half_way(const struct renewal *r)
 {
 	const char *target = NULL;
@@ -233,7 +233,7 @@ static const char *half_way(const struct renewal *r)
 	return differ ? target : NULL;
 }
 
-/* Every node has it already, or has it staged. */
+/* Every node has it, or has it staged. */
 static int can_complete(const struct renewal *r, const char *target,
 			struct error *err)
 {
@@ -267,7 +267,7 @@ static WAITS int stage(struct lu *lu, bool cluster, struct error *err)
 			     err);
 }
 
-/* The certificates of before are the good ones. */
+/* Undo: the old certificates stay. */
 static WAITS void take_back(struct lu *lu)
 {
 	struct error err;
@@ -278,7 +278,7 @@ static WAITS void take_back(struct lu *lu)
 			    "certificates; the next renewal does it");
 }
 
-/* Up to here nothing has been lost, and everybody trusts both. */
+/* Until here nothing is lost, and everybody accepts both. */
 static WAITS int prepare(struct lu *lu, bool cluster, struct error *err)
 {
 	if (stage(lu, cluster, err) == 0 && reload(lu, err) == 0 &&

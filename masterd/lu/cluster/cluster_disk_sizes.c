@@ -50,7 +50,8 @@ static int sizes_expand(struct lu *lu, struct error *err)
 		const json_t *inst = config_get(lu->m->config, CONFIG_INSTANCE,
 						z->instances.items[i]);
 
-		/* Nothing to repair; its lock would be refused. */
+		/* Diskless instances have nothing to repair; their lock would
+		 * be refused. */
 		if (json_bool(inst, "forthcoming", false))
 			continue;
 		lu_want(lu, LOCK_INSTANCE, inst_name(inst), true);
@@ -59,7 +60,7 @@ static int sizes_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The volume below a mirror is at least as large. */
+/* The data volume of a mirror must be at least as large. */
 static void fit_children(json_t *disk, int64_t size)
 {
 	const json_t *children = json_get(disk, "children");

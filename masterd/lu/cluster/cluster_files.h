@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files beside the configuration go to the nodes. */
+/* Copies of files beside the configuration for all nodes. */
 #ifndef MASTERD_LU_CLUSTER_CLUSTER_FILES_H
 #define MASTERD_LU_CLUSTER_CLUSTER_FILES_H
 
 #include "lib/model/files/secret_files.h"
 #include "masterd/lu/frame/lu.h"
 
-/* Give a file to all nodes that are not offline, the master among them; which
- * of them did not take it is said in the job's log.  The number of those. */
+/* Send a file to all nodes that are not offline, the master included; the job's
+ * log names the nodes that did not take it.  Returns how many those are. */
 WAITS size_t cluster_files_give(struct lu *lu, enum path_id id, mode_t mode,
 				const char *text, size_t len);
 
-/* Give what the master has of the shared ones.  The number of failures. */
+/* Send the shared files that the master has.  Returns the number of
+ * failures. */
 WAITS size_t cluster_files_give_shared(struct lu *lu);
 
-/* The content of one of the master's files, to be wiped and freed with
- * cluster_files_free(). */
+/* The content of one of the master's files; cluster_files_free() wipes and
+ * frees it.  NULL with err. */
 WAITS char *cluster_files_read(struct lu *lu, const char *file, size_t *ret_len,
 			       struct error *err);
 void cluster_files_free(char *text, size_t len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_CLUSTER_SET_PARAMS: what the cluster keeps of each OS. */
+/* OP_CLUSTER_SET_PARAMS: what the cluster records about each OS. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -8,13 +8,13 @@
 #include "masterd/lu/cluster/cluster_params.h"
 #include "masterd/lu/parts/lu_instance.h"
 
-/* A copy of a member that has an object for each OS. */
+/* A copy of a member that has an entry for each OS. */
 static json_t *by_os(const json_t *cluster, const char *key)
 {
 	return json_overlay(json_get(cluster, key), NULL);
 }
 
-/* Put value where it has members, else take the entry away. */
+/* Set the entry if value has members, else remove it. */
 static void set_or_drop(json_t *object, const char *key, json_t *value STEALS)
 {
 	if (json_object_size(value) > 0) {
@@ -141,8 +141,8 @@ static WAITS int ask_master(struct lu *lu, const char *procedure,
 	return error_wrap(err, "Parameters of OS '%s'", os);
 }
 
-/* ERR_PREREQ names the first node that says no, or nothing; not those that are
- * marked offline. */
+/* ERR_PREREQ names the first node that refuses, or does not answer; nodes that
+ * are marked offline are not asked. */
 static WAITS int ask_nodes(struct lu *lu, const struct strv *uuids,
 			   const char *hv, json_t *values STEALS,
 			   struct error *err)
@@ -179,8 +179,8 @@ static void changed_oses(const struct op_cluster_set_params *op,
 			strv_add_unique(ret, os);
 }
 
-/* A name without variant is asked about in any case: all its variants get the
- * parameters. */
+/* An OS without a variant is checked even if only its variants exist, as they
+ * all inherit its parameters. */
 static WAITS int check_scripts(struct lu *lu, const json_t *cluster,
 			       struct error *err)
 {
@@ -225,7 +225,7 @@ static WAITS int check_hvp(struct lu *lu, const json_t *cluster,
 	return 0;
 }
 
-/* Is it new, or has it other parameters? */
+/* Is the hypervisor new, or does it get other parameters? */
 static bool hv_changes(struct lu *lu, const char *hv)
 {
 	const struct op_cluster_set_params *op = lu->op;
@@ -248,9 +248,9 @@ static void nodes_with_instances(const struct config *c, struct strv *ret)
 			strv_add(ret, all.items[i]);
 }
 
-/* All nodes say whether they have the hypervisors that are new and can do with
- * what changes for the others: one that a node lacks would fail there in each
- * look at what runs. */
+/* All nodes have to have the new hypervisors and accept the changed parameters
+ * of the others: on a node that lacks one, each listing of running instances
+ * would fail. */
 static WAITS int check_hypervisors(struct lu *lu, const json_t *cluster,
 				   struct error *err)
 {

@@ -10,15 +10,13 @@
  * need not exist. */
 int cluster_set_os(const struct op_cluster_set_params *op, json_t *cluster,
 		   struct error *err);
-/* Ask all nodes whether they have the hypervisors that are new and whether
- * these take what is given for the cluster, and the master node whether the
- * OSes that have changed take their parameters, and its hypervisors those of
- * OSes. */
+/* Ask all nodes whether they have the hypervisors that are enabled now and
+ * accept their parameters.  Ask the master's node whether the OSes that change
+ * accept their parameters, and its hypervisors those for OSes. */
 WAITS int cluster_check_os(struct lu *lu, const json_t *cluster,
 			   struct error *err);
 
-/* A cluster does not begin with hypervisors that its first node does not
- * have. */
+/* For a new cluster: its first node has the enabled hypervisors. */
 WAITS int cluster_check_first(struct lu *lu, struct error *err);
 
 /* master_netmask, the images, the compression tools; cluster as it is now. */
@@ -40,12 +38,12 @@ int cluster_set_uids(const struct op_cluster_set_params *op, json_t *cluster,
 int cluster_set_collectors(const struct op_cluster_set_params *op,
 			   json_t *cluster, struct error *err);
 
-/* The master's address, before the configuration has another device or netmask
- * for it: off the old device, which *ret_down tells (with force it does not
- * matter whether it works), or to the other netmask, as far as that works. */
+/* Before the configuration gets another device or netmask for the master's
+ * address: turn the address off on the old device (*ret_down is set; with force
+ * a failure is ignored), or change its netmask, as far as that works. */
 WAITS int cluster_address_leave(struct lu *lu, bool *ret_down,
 				struct error *err);
-/* Where it is down, up on the device of the configuration; a failure is a
+/* If it is down, turn it up on the device of the configuration; a failure is a
  * warning. */
 WAITS void cluster_address_return(struct lu *lu, bool *is_down);
 

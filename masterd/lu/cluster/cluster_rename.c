@@ -99,7 +99,7 @@ static char *known_hosts(const json_t *cluster)
 	return text.data;
 }
 
-/* A failure is a warning, as the keys stay. */
+/* A failure is a warning: the keys themselves do not change. */
 static WAITS void give_known_hosts(struct lu *lu)
 {
 	auto_free char *text = known_hosts(config_cluster(lu->m->config));

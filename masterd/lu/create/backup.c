@@ -59,7 +59,7 @@ static int remove_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The name in full, also of an instance that is no more. */
+/* The full name; the instance may not exist any more. */
 static const char *full_name(struct lu *lu, bool *ret_known)
 {
 	const struct op_backup_remove *op = lu->op;

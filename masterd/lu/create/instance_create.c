@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_CREATE: place, reserve, make disks, install, start.
  *
- * The resources of nodes are locked only from reading the state to recording
- * the reservation (masterd/lu/spec/instance_booking.h), which is what check
- * does at its end.  Everything slow comes after, under the instance's own lock:
- * the questions to the node, hooks, disks, installation.  A failure takes the
- * reservation back. */
+ * The resources of nodes are locked only while the state of the nodes is read
+ * and the instance is booked (masterd/lu/spec/instance_booking.h), which is the
+ * last part of check.  Everything slow comes after that, under the lock of the
+ * instance alone: questions to the node, hooks, disks, installation.  A failure
+ * removes the booking. */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ const struct op_instance_create *create_op(struct lu *lu)
 
 /* --- expand --- */
 
-/* What a bulk creation has booked keeps its name. */
+/* An instance booked by a bulk creation already has its final name. */
 static WAITS int create_arguments(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
@@ -151,7 +151,8 @@ static json_t *placement_request(struct lu *lu, struct error *err)
 	return request;
 }
 
-/* "FailMem" alone does not say that it is the policy that forbids it. */
+/* An allocator's "FailMem" does not tell that the policy forbids the instance,
+ * so say it. */
 static void tell_policy(struct lu *lu, struct error *err)
 {
 	auto_free char *text = NULL;
@@ -185,7 +186,7 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 		tell_policy(lu, err);
 		if (op->opportunistic_locking &&
 		    str_eq(err->ecode, ECODE_NORES))
-			err->ecode = ECODE_TEMP_NORES; /* others were busy */
+			err->ecode = ECODE_TEMP_NORES; /* busy nodes */
 		return -1;
 	}
 	if (place_chosen_nodes(lu, c->iallocator, c->spec.template, nodes,
@@ -198,8 +199,8 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Choose a node, and have its room: recorded, unless this is a dry run, so
- * that others may choose while we do what takes time. */
+/* Choose a node and book the resources; except in a dry run the booking is
+ * recorded, so that other jobs can choose while this one goes on. */
 static WAITS int book(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
@@ -234,8 +235,8 @@ static const char *booked_secondary(struct lu *lu, const json_t *inst)
 	return others.n == 0 ? NULL : lu_keep_str(lu, xstrdup(others.items[0]));
 }
 
-/* Go on with what was recorded before: by a bulk creation for us, or as a
- * forthcoming instance. */
+/* Continue with an instance that is booked already: by a bulk creation for this
+ * job, or as a forthcoming one. */
 static void take_over(struct lu *lu, const json_t *inst)
 {
 	struct create *c = create_of(lu);
@@ -250,7 +251,7 @@ static void take_over(struct lu *lu, const json_t *inst)
 	c->recorded = c->booked;
 }
 
-/* Ask where it would go and why; nothing more comes of it. */
+/* --explain: ask the allocator and return its reasons; nothing is created. */
 static WAITS int explain(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
@@ -274,7 +275,7 @@ json_t *create_node_names(struct lu *lu)
 	return names;
 }
 
-/* The name is new, or that of what is there for us. */
+/* The name must be free, or belong to what is booked for this job. */
 static int take_name(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
@@ -341,7 +342,7 @@ static int create_check(struct lu *lu, struct error *err)
 
 /* --- hooks --- */
 
-/* Hooks of a creation know the sizes of disks, not yet where they are. */
+/* The hooks of a creation get the sizes of disks, but not where they are. */
 static void hide_storage(size_t n_disks, json_t *env)
 {
 	static const char *const keys[] = {"DEV_TYPE", "DRIVER", "ID"};

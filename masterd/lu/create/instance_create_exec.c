@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A creation's slow part, under the instance's own lock: disks, installation,
- * the first start; and how it is taken back. */
+/* The slow part of a creation, under the instance's lock: disks, installation,
+ * first start; and the undo. */
 #include "lib/json/json.h"
 #include "masterd/failover/recover.h"
 #include "masterd/lu/create/instance_create_private.h"
@@ -14,7 +14,8 @@ static const json_t *current(struct lu *lu)
 	return config_get(lu->m->config, CONFIG_INSTANCE, create_of(lu)->uuid);
 }
 
-/* A killed job asks no node any more: another one takes back what it made. */
+/* A killed job makes no node calls any more, so another job removes what it has
+ * made. */
 static WAITS void leave_to_other(struct lu *lu)
 {
 	struct create *c = create_of(lu);
@@ -55,8 +56,8 @@ WAITS void create_undo(struct lu *lu)
 	config_commit(lu->m->config, &ignored);
 }
 
-/* A master that comes after us removes what has a mark, and with it data that
- * was there before: so the mark goes first. */
+/* Remove the job's mark before adopting disks: after a crash the next master
+ * removes instances with a mark, and with them data that existed before. */
 static WAITS int adopt(struct lu *lu, const json_t *inst, struct error *err)
 {
 	json_t *edited = config_edit(current(lu));
@@ -86,7 +87,8 @@ static WAITS int make_disks(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* From forthcoming to real; it stays marked until its system is installed. */
+/* The instance is no longer forthcoming; the job's mark stays until its system
+ * is installed. */
 static WAITS int put_real(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
@@ -109,7 +111,7 @@ static WAITS int wait_sync(struct lu *lu, const json_t *inst, struct error *err)
 		return -1;
 	if (mirrored && !waits)
 		lu_feedback(lu, "* checking mirrors status");
-	/* Twice, as in Ganeti: before and after the instance counts as made. */
+	/* Called twice, as in Ganeti: before and after the installation. */
 	if (waits && inst_wait_sync(lu, inst, NULL, false, err) < 0)
 		return -1;
 	return waits || mirrored ? inst_wait_sync(lu, inst, NULL, !waits, err)
@@ -128,8 +130,8 @@ static WAITS int put_image(struct lu *lu, const json_t *inst, struct error *err)
 		       : inst_image_disk(lu, inst, image, err);
 }
 
-/* An image comes in place of the scripts, and also where nothing is to be
- * installed, as upstream. */
+/* An image takes the place of the scripts; it is written even with no_install,
+ * as in Ganeti. */
 static WAITS int install(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = create_op(lu);
@@ -153,7 +155,7 @@ static WAITS int install(struct lu *lu, struct error *err)
 	return install_run(lu, &c->install, &c->spec, inst, err);
 }
 
-/* All is made: the mark goes, and the instance is up or down. */
+/* The instance is complete: remove the mark, and record whether it is up. */
 static WAITS int finish(struct lu *lu, bool up, struct error *err)
 {
 	json_t *inst = config_edit(current(lu));
@@ -199,7 +201,7 @@ static WAITS int create_steps(struct lu *lu, bool starts, struct error *err)
 	return finish(lu, starts, err);
 }
 
-/* The room is taken, and that is all. */
+/* --forthcoming: only book the resources. */
 static WAITS json_t *stay_forthcoming(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
@@ -226,8 +228,8 @@ json_t *create_exec(struct lu *lu, struct error *err)
 		return stay_forthcoming(lu, err);
 	if (create_steps(lu, starts, err) < 0)
 		return NULL;
-	/* From here on the instance exists; a failed start leaves it there
-	 * for the admin to look at, as upstream does. */
+	/* From here on the instance exists.  A failed start leaves it for the
+	 * admin to look at, as in Ganeti. */
 	c->finished = true;
 	if (starts && start(lu, err) < 0)
 		return NULL;

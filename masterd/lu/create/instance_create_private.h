@@ -12,9 +12,9 @@ struct create {
 	struct inst_spec spec;
 	const char *iallocator; /* NULL: the node is given */
 	struct inst_nodes nodes;
-	const char *name, *ip; /* as they are resolved; ip: NULL if not */
+	const char *name, *ip; /* as resolved; ip: NULL: it has none */
 	bool booked;	       /* by the bulk creation that submitted us */
-	bool commits;	       /* what was forthcoming becomes real */
+	bool commits;	       /* --commit: a forthcoming one becomes real */
 	bool recorded;	       /* it is in the configuration, forthcoming */
 	bool has_disks;
 	bool finished;
@@ -25,16 +25,17 @@ struct create {
 };
 
 struct create *create_of(struct lu *lu);
-/* What is asked for; of an import, once the export has been read, with what it
- * says. */
+/* The opcode; for an import, once the export has been read, completed with its
+ * values. */
 const struct op_instance_create *create_op(struct lu *lu);
-/* The result: the primary, and the other half of its mirrors; to be freed. */
+/* The result: the names of the primary and of the secondary of mirrored disks;
+ * to be freed. */
 json_t *create_node_names(struct lu *lu);
 
 /* --- instance_create_exec.c --- */
 
 WAITS json_t *create_exec(struct lu *lu, struct error *err);
-/* Take everything back: disks on the node, objects in the configuration. */
+/* Undo everything: disks on the nodes, objects in the configuration. */
 WAITS void create_undo(struct lu *lu);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An import becomes a normal creation: the opcode is completed from the
- * export's description.  What the user gave takes precedence, except for the
- * OS.  Values made for the opcode are held in `kept` until the end.  The data
- * of the disks comes last. */
+ * export's description.  Values of the user win, except for the OS.  Values
+ * made for the opcode are held in `kept` until the end.  The data of the disks
+ * is copied last. */
 #include "masterd/lu/create/instance_import.h"
 
 #include <stdio.h>
@@ -122,7 +122,7 @@ static WAITS json_t *describe(struct lu *lu, const struct inst_import *im,
 
 /* --- completing the opcode --- */
 
-/* A value that says something; Python's None is none. */
+/* The value; NULL where it is missing or Python's None. */
 static const char *said(const json_t *section, const char *key)
 {
 	const char *value = json_str(section, key, NULL);
@@ -160,7 +160,8 @@ static json_t *exported_disks(const json_t *section)
 	return disks;
 }
 
-/* In a network mode and link come from its group. */
+/* In a network, mode and link come from the network's connection to the
+ * group. */
 static json_t *exported_nic(const json_t *section, size_t i)
 {
 	static const char *const own[] = {"mac", "ip", "name", "network"};
@@ -194,7 +195,8 @@ static json_t *exported_nics(const json_t *section)
 	return nics;
 }
 
-/* Of the same name, so with the same addresses where none was asked for. */
+/* The instance keeps its name, and so its addresses unless others were
+ * given. */
 static json_t *given_nics(const struct inst_import *im, const json_t *given,
 			  const char *name, const json_t *section)
 {
@@ -212,7 +214,7 @@ static json_t *given_nics(const struct inst_import *im, const json_t *given,
 	return nics;
 }
 
-/* What the user says counts more. */
+/* Values of the user win. */
 static json_t *overlaid(const json_t *sections, const char *name,
 			const json_t *given)
 {
@@ -239,7 +241,7 @@ static json_t *overlaid_be(const json_t *sections, const json_t *given)
 	return all;
 }
 
-/* The parameters that are as they would be without them need not be kept. */
+/* Do not store parameters that equal the defaults. */
 static void drop_defaults(json_t *params, const json_t *defaults)
 {
 	const char *key;
@@ -342,7 +344,8 @@ static void complete(struct lu *lu, const struct op_instance_create *op,
 		identify_defaults(lu, im);
 }
 
-/* What has no disk to go to would be lost without a word. */
+/* Refuse exported disks for which the new instance has none: their data would
+ * be lost silently. */
 static int check_count(const struct inst_import *im, const json_t *section,
 		       struct error *err)
 {
@@ -437,13 +440,13 @@ static WAITS int bring_one(struct lu *lu, const struct inst_import *im,
 	};
 
 	if (image == NULL)
-		return 0; /* it was not exported */
+		return 0; /* this disk was not exported */
 	t.from = from = transfer_file(image);
 	t.to = to = script ? transfer_script(disk, i) : transfer_raw(disk);
 	return transfer_run(lu, &t, err);
 }
 
-/* The new name inside of the instance; it can be set later as well. */
+/* Tell the guest its new name; if this fails it can be done later. */
 static WAITS void run_rename(struct lu *lu, const struct inst_import *im,
 			     const json_t *carried)
 {

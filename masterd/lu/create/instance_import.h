@@ -10,16 +10,16 @@ struct inst_import {
 	char *path;	/* its folder there */
 	char *old_name; /* of the instance that was exported */
 	json_t *images; /* a path each disk, or null */
-	json_t *kept;	/* what op's values are in */
+	json_t *kept;	/* owns the values that op refers to */
 
-	/* The opcode, with what it leaves out taken from the export. */
+	/* the opcode, completed from the export */
 	struct op_instance_create op;
 };
 
 /* Free what it holds, not the struct itself. */
 void import_done(struct inst_import *im);
 
-/* The node of the source, if it is given. */
+/* Want the lock of the source node, if the opcode names it. */
 int import_expand(struct lu *lu, const struct op_instance_create *op,
 		  struct error *err);
 
@@ -31,8 +31,9 @@ WAITS int import_read(struct lu *lu, const struct op_instance_create *op,
 /* Variables for hooks. */
 void import_env(struct lu *lu, const struct inst_import *im, json_t *ret_env);
 
-/* Bring the data of the disks to the new instance, by the import script of its
- * OS, and run the script that renames it.  -1 and err: a disk is missing. */
+/* Write the exported data to the disks of the new instance, with the import
+ * script of its OS; then run the script that renames it.  -1 with err: a disk
+ * is missing. */
 WAITS int import_disks(struct lu *lu, const struct inst_import *im,
 		       const json_t *inst, struct error *err);
 

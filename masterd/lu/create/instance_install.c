@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* install_check() decides which way is taken and leaves the choice in struct
- * inst_install; install_run() only follows it.  Where no script is to run
- * (no_install, an image, adopted disks, no OS, no disks), it checks nothing and
- * asks no node. */
+/* install_check() decides how to install and notes it in struct inst_install;
+ * install_run() follows that.  Where no script is to run (no_install, an image,
+ * adopted disks, no OS, no disks), nothing is checked and no node is asked. */
 #include "masterd/lu/create/instance_install.h"
 
 #include "lib/json/json.h"
@@ -41,7 +40,7 @@ static WAITS int run_on_node(struct lu *lu, const json_t *inst,
 	return done != NULL ? 0 : -1;
 }
 
-/* The helper asks its node for the script and the parameters. */
+/* The helper machine gets script and parameters from its node. */
 static WAITS int run_in_helper(struct lu *lu, const struct helper *h,
 			       const json_t *inst, const struct params_os *own,
 			       struct error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A new instance's system, by the script of its OS definition: on its node, or
- * where nobody trusts the script in a machine of its own. */
+/* Installing a new instance by the script of its OS definition: on its node,
+ * or, if nobody trusts the script, in a virtual machine of its own (a
+ * helper). */
 #ifndef MASTERD_LU_CREATE_INSTANCE_INSTALL_H
 #define MASTERD_LU_CREATE_INSTANCE_INSTALL_H
 
@@ -12,13 +13,14 @@ struct inst_install {
 	struct helper helper;
 };
 
-/* Ask the primary which way it goes; ERR_PREREQ when it can go no way. */
+/* Ask the primary node which of the two ways is possible; ERR_PREREQ if none
+ * is. */
 WAITS int install_check(struct lu *lu, const struct op_instance_create *op,
 			const struct inst_spec *s, const char *primary,
 			struct inst_install *ret, struct error *err);
 
-/* Do it with the instance as it is recorded, which has disks.  They may be
- * active or not afterwards.  After a failure undo removes what is recorded. */
+/* Install the recorded instance, which has disks.  Afterwards they may be
+ * active or not.  After a failure the caller's undo removes them. */
 WAITS int install_run(struct lu *lu, const struct inst_install *in,
 		      const struct inst_spec *s, const json_t *inst,
 		      struct error *err);

@@ -2,10 +2,10 @@
 /* OP_INSTANCE_MULTI_ALLOC: place many instances with one run of the allocator,
  * then create each with a job of its own.
  *
- * The places are reserved (masterd/lu/spec/instance_booking.h) while the
- * resources of the nodes are locked, so nobody else takes them; first in the
- * name of our own job, then of those that create.  These wait for the end of
- * ours: if we fail they fail, and what is reserved goes. */
+ * The places are booked (masterd/lu/spec/instance_booking.h) while the
+ * resources of the nodes are locked, so nobody else takes them: first for this
+ * job, then for the jobs that create the instances.  These wait for the end of
+ * this job; if it fails they fail, and the bookings are removed. */
 #include <ctype.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static void set_lower(json_t *op, const char *key)
 	json_set_str(op, key, name);
 }
 
-/* Which of them it is about. */
+/* The name of instance i, for messages. */
 static int in_definition(const json_t *given, size_t i, struct error *err)
 {
 	const char *name = json_str(given, "instance_name", NULL);
@@ -131,7 +131,7 @@ static int choose(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Of all, the one that needs most nodes. */
+/* The template of the instances that needs the most nodes. */
 static const char *widest_template(const struct multi *m)
 {
 	const char *widest = m->ops[0].disk_template;
@@ -240,7 +240,7 @@ static json_t *request(struct lu *lu, const char **ret_template,
 	return iallocator_multi_allocate(steal(&instances));
 }
 
-/* What of it the policies forbid; to be freed, NULL: nothing. */
+/* Which policies forbid an instance of the request; to be freed, NULL: none. */
 static char *forbidden(struct lu *lu, const char *name)
 {
 	const struct multi *m = multi_of(lu);
@@ -279,7 +279,7 @@ static void note_failed(struct lu *lu, const json_t *failed)
 	}
 }
 
-/* Ask where they would go and why; nothing more comes of it. */
+/* --explain: ask the allocator and return its reasons; nothing is created. */
 static WAITS int explain(struct lu *lu, struct error *err)
 {
 	const char *template = "diskless";
@@ -361,8 +361,8 @@ static int multi_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The job that creates instance i on its nodes.  It waits for our end, when the
- * place is reserved in its name. */
+/* The opcodes of the job that creates instance i on its nodes.  It waits for
+ * the end of this job, which has booked the place. */
 static json_t *job_for(struct lu *lu, size_t i, const json_t *nodes)
 {
 	json_t *op = json_copy(json_array_get(multi_of(lu)->complete, i));
@@ -374,7 +374,7 @@ static json_t *job_for(struct lu *lu, size_t i, const json_t *nodes)
 	json_object_set_new(op, "depends",
 			    json_make("[[I, [s]]]", (json_int_t)lu->job_id,
 				      job_state_name(JOB_SUCCESS)));
-	json_object_del(op, "reason"); /* ours is inherited */
+	json_object_del(op, "reason"); /* this job's priority is inherited */
 	return json_make("[o]", op);
 }
 
@@ -390,7 +390,7 @@ static int choose_nodes(struct lu *lu, const struct op_instance_create *op,
 				  err);
 }
 
-/* With the addresses that the allocator was told. */
+/* With the same addresses that the allocator was told. */
 static int read_spec(struct lu *lu, size_t i, struct inst_spec *ret,
 		     struct error *err)
 {
@@ -408,7 +408,7 @@ static int read_spec(struct lu *lu, size_t i, struct inst_spec *ret,
 	return 0;
 }
 
-/* Reserve the place of instance i, for now in the name of our own job. */
+/* Book the place of instance i, at first for this job. */
 static WAITS int book(struct lu *lu, size_t i, const json_t *nodes,
 		      struct error *err)
 {
@@ -435,8 +435,8 @@ static WAITS int book(struct lu *lu, size_t i, const json_t *nodes,
 	return rc;
 }
 
-/* All that was placed.  What cannot be booked fails in its own job, which says
- * why, unless all or nothing is wanted. */
+/* Book all placed instances.  One that cannot be booked fails in its own job,
+ * with the reason, unless all or none are wanted. */
 static WAITS int book_all(struct lu *lu, struct error *err)
 {
 	const struct op_instance_multi_alloc *op = lu->op;
@@ -459,7 +459,7 @@ static WAITS int book_all(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* From now on the places are those of the jobs. */
+/* Hand the bookings over to the jobs. */
 static WAITS int hand_over(struct lu *lu, const json_t *names,
 			   const json_t *ids, struct error *err)
 {
@@ -491,7 +491,8 @@ static bool is_undone(struct lu *lu)
 	return op->atomic && !op->keep_others;
 }
 
-/* The job that looks after the others; they are submitted with it, before. */
+/* The job that watches over the others when all or none are wanted; it is
+ * submitted in the same call, before them. */
 static json_t *last_job(struct lu *lu, const json_t *names)
 {
 	json_t *instances = json_array(), *depends = json_array();
@@ -513,7 +514,7 @@ static json_t *last_job(struct lu *lu, const json_t *names)
 			 "depends", depends);
 }
 
-/* Its id stands apart: `jobs` has one for each name. */
+/* Its id is a member of its own: `jobs` has one for each name. */
 static void take_last(json_t *result)
 {
 	json_t *ids = json_object_get(result, "jobs");
@@ -568,7 +569,7 @@ static WAITS json_t *multi_exec(struct lu *lu, struct error *err)
 	return steal(&result);
 }
 
-/* What is still in our own name. */
+/* Remove bookings that are still this job's. */
 static WAITS void multi_undo(struct lu *lu)
 {
 	struct multi *m = multi_of(lu);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_MULTI_FINISH: the last job of a creation of all or none.
  *
- * It depends on the jobs that create, whatever comes of them.  When one has not
- * succeeded the instances of the others are removed, by a job each.  It is in
- * the queue before the first of them begins, so a new master does it as well.
- * Instances are known by their UUIDs: one that somebody made by the same name
- * meanwhile stays. */
+ * It depends on the jobs that create, whatever their outcome.  If one of them
+ * did not succeed, the instances of the others are removed, with a job each.
+ * It is queued before the first of them begins, so a new master runs it as
+ * well. Instances are known by their UUIDs: one that somebody has created with
+ * the same name meanwhile stays. */
 #include "lib/json/json.h"
 #include "masterd/lu/frame/lu.h"
 #include "queue/queue.h"
 
-/* Whether the job has succeeded; one that nobody knows has not. */
+/* Whether the job has succeeded; a job that is unknown has not. */
 static WAITS bool succeeded(struct lu *lu, uint64_t id)
 {
 	const struct job *j = queue_job(lu->m->queue, id);
@@ -45,7 +45,7 @@ static WAITS json_t *find_failed(struct lu *lu)
 	return failed;
 }
 
-/* Nobody has used it yet: there is nothing to wait for. */
+/* Nobody has used the instance yet: no time for a shutdown is needed. */
 static json_t *removal(const char *name, const char *uuid)
 {
 	return json_make("[{s:s, s:s, s:s, s:i, s:b}]", "OP_ID",
@@ -54,7 +54,7 @@ static json_t *removal(const char *name, const char *uuid)
 			 "ignore_failures", true);
 }
 
-/* Those that are there, and the jobs that remove them. */
+/* The jobs that remove the instances which exist. */
 static json_t *removals(struct lu *lu, json_t *ret_names)
 {
 	const struct op_instance_multi_finish *op = lu->op;

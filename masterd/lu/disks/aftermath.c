@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The task owns references to or copies of all it uses, as the job may be gone
- * when it runs.  It does nothing when the master is stopping. */
+/* Node calls after the job has been killed.  The task owns all that it uses, or
+ * copies of it, as the job may be gone when it runs.  It does nothing when the
+ * master is stopping. */
 #include "masterd/lu/disks/aftermath.h"
 
 #include "lib/base/log.h"
@@ -52,7 +53,8 @@ void aftermath_call(struct master *m, const char *node_uuid,
 	task_spawn("aftermath", run, a);
 }
 
-/* Of the job's task until it is forsaken or done, then of the other one. */
+/* Belongs to the job's task until the job is killed or the call is done; then
+ * to the other task. */
 struct start {
 	struct master *m;
 	json_t *node;
@@ -106,7 +108,7 @@ static struct start *start_new(struct master *m, const json_t *node,
 	return s;
 }
 
-/* The name from a call that is done. */
+/* The name from the answer to the call. */
 static char *name_of(const struct start *s, struct error *err)
 {
 	if (json_is_string(s->name))
@@ -127,7 +129,7 @@ WAITS char *aftermath_start(struct lu *lu, const char *node_uuid,
 	struct start *s;
 	char *name;
 
-	/* Such a call says itself why it is not made. */
+	/* The call itself reports an error of this kind. */
 	if (node == NULL || task_interrupted()) {
 		json_decref(lu_call(lu, node_uuid, start, args, err));
 		return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Node calls that take back what a killed job began: the job itself makes none
- * any more. */
+/* Node calls that end or undo what a killed job has begun; the job itself makes
+ * no calls any more. */
 #ifndef MASTERD_LU_DISKS_AFTERMATH_H
 #define MASTERD_LU_DISKS_AFTERMATH_H
 
@@ -13,15 +13,14 @@
 struct lu;
 struct master;
 
-/* Call the node in a task of its own; a failure is told in the master's log.
- */
+/* Make this call in a task of its own; a failure is logged. */
 void aftermath_call(struct master *m, const char *node_uuid,
 		    const char *procedure, json_t *args STEALS);
 
-/* Start something on a node that goes on there under a name: the name, which
- * the node gives and the caller frees; NULL and the reason when there is none.
- * When the job is killed before the name is known, it is waited for behind the
- * job, and `end` is called with it: [name]. */
+/* Start something on a node that continues there under a name which the node
+ * chooses.  Returns the name, to be freed; NULL with err if it was not started.
+ * If the job is killed before the name is known, a task waits for it in place
+ * of the job, and calls `end` with [name]. */
 WAITS char *aftermath_start(struct lu *lu, const char *node_uuid,
 			    const char *start, json_t *args STEALS,
 			    const char *end, struct error *err);

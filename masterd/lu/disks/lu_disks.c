@@ -20,7 +20,7 @@ char *inst_file_dir(struct lu *lu, const char *name, const char *template,
 	return xprintf("%s/%s/%s", base, sub_dir, name);
 }
 
-/* The folder of a file based disk, to be freed; NULL for others. */
+/* The folder of a file-based disk, to be freed; NULL for other disks. */
 static char *folder_of(const json_t *disk)
 {
 	const char *path = json_string_value(
@@ -45,8 +45,8 @@ static WAITS int make_folder(struct lu *lu, const char *node,
 	return made == NULL ? -1 : 0;
 }
 
-/* Do it on the node; where every node sees the storage and this one cannot be
- * reached, on any other. */
+/* Make the call to the node.  If it cannot be reached, and the storage is
+ * shared by all nodes, make it to another one. */
 static WAITS int remove_call(struct lu *lu, const char *node,
 			     const char *procedure, const json_t *args,
 			     bool shared, struct error *err)
@@ -64,7 +64,7 @@ static WAITS int remove_call(struct lu *lu, const char *node,
 		if (done != NULL)
 			return 0;
 		if (err->kind != ERR_RPC && err->kind != ERR_PREREQ)
-			return -1; /* it was reached, and refused */
+			return -1; /* the node answered with a refusal */
 	}
 	return -1;
 }
@@ -75,8 +75,7 @@ static bool is_shared(const json_t *disks)
 		json_str(json_array_get(disks, 0), "dev_type", ""));
 }
 
-/* One disk, with its index, from this node, and from the other one where it is
- * mirrored. */
+/* Remove one disk from this node, and from the secondary if it is mirrored. */
 static WAITS int remove_device(struct lu *lu, const char *node,
 			       const json_t *disk, size_t i)
 {
@@ -175,7 +174,7 @@ static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
 			  index, inst_name(inst), lu_node_name(lu, node));
 }
 
-/* What it is made of comes first. */
+/* Create the devices below a disk first. */
 static WAITS int create_on(struct lu *lu, const json_t *inst, const char *node,
 			   const json_t *disk, size_t index, bool *ret_began,
 			   struct error *err)
@@ -191,8 +190,8 @@ static WAITS int create_on(struct lu *lu, const json_t *inst, const char *node,
 	return create_one(lu, inst, node, disk, index, err);
 }
 
-/* On this node, and on the other one where it is mirrored; *ret_began when a
- * part of it is there after a failure. */
+/* Create it on this node, and on the secondary if it is mirrored.  After a
+ * failure *ret_began says whether a part of it may exist. */
 static WAITS int create_device(struct lu *lu, const json_t *inst,
 			       const char *node, const json_t *disk,
 			       size_t index, bool *ret_began, struct error *err)
@@ -209,9 +208,10 @@ static WAITS int create_device(struct lu *lu, const json_t *inst,
 	return 0;
 }
 
-/* fresh: the names are new, so what has them is our own, also where no answer
- * came, and of a mirror that is half made.  A node that answered has left
- * nothing, and what was in the way is somebody's data. */
+/* fresh: the names are new.  Then a device with one of these names was made by
+ * this call, even if the node did not answer or a mirror is only half made, and
+ * can be removed.  When a node has answered with an error it has left nothing;
+ * a device that was in the way holds somebody's data. */
 static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
 			    bool fresh, struct error *err)
 {
@@ -253,7 +253,7 @@ int inst_copy_disks_on(struct lu *lu, const json_t *inst, const char *node_uuid,
 	return create_all(lu, inst, node, false, err);
 }
 
-/* What is there already stays: it is somebody's data. */
+/* A device that exists already is left alone: it holds somebody's data. */
 int inst_recreate_disks(struct lu *lu, const json_t *inst, const bool *wanted,
 			struct error *err)
 {
@@ -344,9 +344,9 @@ static bool is_offline(struct lu *lu, const char *node)
 			 "offline", false);
 }
 
-/* Both halves of a mirror come up as secondaries first, so that they are
- * connected when one becomes the primary.  Where the instance comes to another
- * node the old one may be dead, known or not. */
+/* Both sides of a mirror are started as secondaries first, so that they are
+ * connected before one becomes the primary.  When the instance moves to another
+ * node, the old one may be dead, whether or not that is recorded. */
 static WAITS int connect_mirror(struct lu *lu, const json_t *inst,
 				const char *node, bool moves,
 				const json_t *disk, size_t i, struct error *err)

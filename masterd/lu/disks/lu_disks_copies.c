@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies of an instance's disks on nodes that are not its own: those of a move
- * on its way, or of one whose master died.  Their names are no proof (a folder
- * may be on a file system of the network), so that only what was noted is
- * removed, and noted is only what was made. */
+/* Copies of an instance's disks on nodes that are not its own: made by a move
+ * that is under way, or whose master has died.  A name proves nothing, as a
+ * folder may be on a network file system.  So each copy that was made is noted,
+ * and only what is noted is removed. */
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -29,7 +29,7 @@ static bool is_mirrored(const json_t *disk)
 	return template_is_pair(json_str(disk, "dev_type", ""));
 }
 
-/* The other nodes on which there are copies. */
+/* The other nodes that have copies. */
 static void find_nodes(const json_t *inst, const json_t *disks,
 		       struct strv *ret)
 {
@@ -48,7 +48,7 @@ static void find_nodes(const json_t *inst, const json_t *disks,
 	}
 }
 
-/* Those of the disks that have a copy on the node, as node calls carry them. */
+/* The disks that have a copy on the node, in the form of node calls. */
 static json_t *copies_on(struct lu *lu, const json_t *inst, const json_t *disks,
 			 const char *node)
 {

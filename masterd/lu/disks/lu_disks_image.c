@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An OS image goes onto the first disk of an instance.
+/* Writes an OS image to the first disk of an instance.
  *
- * One node call does it, however long that takes.  It waits in a task of its
- * own, while the job asks now and then how far it is. */
+ * One node call does it, however long that takes.  A task of its own waits for
+ * the call, while the job asks from time to time how far it is. */
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "lib/model/opcode/os_image.h"
@@ -11,10 +11,10 @@
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/rpc/noderpc.h"
 
-/* Longer than the hour that a node call of this name has in Ganeti. */
+/* The time limit of the call, longer than Ganeti's hour. */
 #define TIMEOUT_MS (86400u * 1000)
 
-/* The call on its way: of the task that waits for it, and of the job. */
+/* The call; used by the task that waits for it, and by the job. */
 struct dump {
 	int owners;
 	struct noderpc *rpc;
@@ -65,7 +65,7 @@ static struct dump *dump_start(struct lu *lu, const char *node,
 	return d;
 }
 
-/* A node that does not say is asked again later. */
+/* If the node does not answer this time, it is asked again later. */
 static WAITS void look(struct lu *lu, const struct dump *d, const char *name,
 		       struct progress *progress)
 {
@@ -80,8 +80,8 @@ static WAITS void look(struct lu *lu, const struct dump *d, const char *name,
 		progress_tell(progress, lu, percent / 100);
 }
 
-/* What may go on there though we do not wait any more, would write onto a disk
- * that is somebody else's by then. */
+/* Tell the node to stop: otherwise the transfer could go on and write to a disk
+ * that belongs to another instance by then. */
 static WAITS void take_back(struct lu *lu, const char *node, const char *name,
 			    const struct error *err)
 {
@@ -91,7 +91,7 @@ static WAITS void take_back(struct lu *lu, const char *node, const char *name,
 	if (lu->run->killed)
 		aftermath_call(lu->m, node, "impexp_cleanup",
 			       json_make("[s]", name));
-	else if (err->kind == ERR_RPC) /* else it is the node that ended it */
+	else if (err->kind == ERR_RPC) /* if not, the node has ended it */
 		done = lu_call(lu, node, "impexp_cleanup",
 			       json_make("[s]", name), &ignored);
 }

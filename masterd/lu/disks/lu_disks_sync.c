@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Mirrored disks until both halves have the same data. */
+/* Waits until both sides of mirrored disks have the same data. */
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/parts/lu_instance.h"
 
-/* How often a node may fail to say how far its mirrors are, and how often they
- * may end degraded, before it is taken for the truth. */
+/* How often in a row a node may fail to report on its mirrors, and how often
+ * they may be degraded after the sync, before that is taken as the result. */
 #define SYNC_TRIES 10
 #define SYNC_RETRY_MS 6000
 #define SYNC_POLL_MAX_MS 60000
@@ -99,8 +99,8 @@ static int still_degraded(const json_t *inst, struct error *err)
 			 inst_name(inst));
 }
 
-/* Without a bound for the mirrors' own progress, of which a slow network may
- * need days; whoever does not want that kills the job. */
+/* There is no time limit: over a slow network mirrors may take days.  A user
+ * who does not want to wait kills the job. */
 static WAITS int follow(struct lu *lu, const json_t *inst, const json_t *disks,
 			bool once, bool *ret_done, struct error *err)
 {

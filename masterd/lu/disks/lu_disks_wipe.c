@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* New space has what somebody else wrote there, unless it is wiped before an
- * instance sees it (prealloc_wipe_disks of the cluster). */
+/* New disk space contains what somebody else wrote there; the cluster can
+ * demand that it is wiped before an instance sees it (prealloc_wipe_disks). */
 #include "lib/json/json.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/parts/lu_instance.h"
 
-/* A call wipes a tenth of the disk, and no more than this. */
+/* One call wipes a tenth of the disk, at most this many MiB. */
 #define CHUNK_MAX_MIB 1024
 
 static int64_t chunk_of(int64_t size)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The order: record the temporary disk as the first, create it, write the
+/* The order: record the temporary disk as the first one, create it, write the
  * image, start the instance, poll until it is down; then stop it, remove the
- * disk, and take it off the record.  The record comes first so that a crash
- * leaves a trace to clean up by. */
+ * disk, and remove it from the configuration.  The record comes first so that
+ * after a crash it shows what to clean up. */
 #include "masterd/lu/disks/lu_helper.h"
 
 #include <math.h>
@@ -19,17 +19,17 @@
 
 #define POLL_MS 2000
 #define MIB (INT64_C(1024) * 1024)
-/* What a server may say of its image: a PiB. */
+/* The largest image size that is believed of a server: a PiB. */
 #define SIZE_MAX_MIB (INT64_C(1024) * 1024 * 1024)
 
-/* In seconds; longer than the last is not waited in any case. */
+/* Pauses between polls, in seconds; the last one is repeated. */
 #define STARTUP_S 300
 #define SHUTDOWN_S 7200
 #define ZEROING_S 300
 #define ZEROING_PER_MIB_S 0.05
 #define LIMIT_MAX_S (30 * 86400)
 
-/* What is said of each kind of work, and the image for it. */
+/* The texts for each kind of work, and its image. */
 static const struct use {
 	const char *key, *option, *name, *what, *for_whom, *more_time,
 		*slow_start;
@@ -47,7 +47,7 @@ static const struct use {
 			 ""},
 };
 
-/* --- may it be? --- */
+/* --- is it possible? --- */
 
 /* Rows of os_diagnose: name, ..., at the eighth place whether it is trusted. */
 #define OS_NAME 0
@@ -171,7 +171,8 @@ static const json_t *now(struct lu *lu, const char *uuid)
 	return lu_keep(lu, config_get(lu->m->config, CONFIG_INSTANCE, uuid));
 }
 
-/* Beside the first of its disks; of mirrors only a volume on the primary. */
+/* Where the other disks are; for mirrored disks, a single volume on the
+ * primary. */
 static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 			      const struct helper *h, struct error *err)
 {
@@ -207,7 +208,8 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 	return disk;
 }
 
-/* Put the list of the instance's disks, with this one in front or not. */
+/* Store the instance's list of disks, with the temporary one in front or
+ * without it. */
 static WAITS int record(struct lu *lu, const char *inst_uuid,
 			const json_t *disk, bool there, struct error *err)
 {
@@ -233,7 +235,7 @@ static WAITS int record(struct lu *lu, const char *inst_uuid,
 
 /* --- its life --- */
 
-/* From its own disk, whatever the instance is started from otherwise. */
+/* Boot from its own disk, whatever the instance boots from otherwise. */
 static WAITS int start(struct lu *lu, const json_t *inst, unsigned limit_ms,
 		       struct error *err)
 {
@@ -257,8 +259,8 @@ static WAITS int start(struct lu *lu, const json_t *inst, unsigned limit_ms,
 				    inst_name(inst));
 }
 
-/* The call is not cut short: one that came up behind our back would have the
- * disks of the instance. */
+/* The call's time limit is not shortened: an instance that came up after we
+ * gave up would use disks that we take for free. */
 static WAITS int come_up(struct lu *lu, const json_t *inst,
 			 const struct helper *h, struct error *err)
 {
@@ -279,7 +281,7 @@ static WAITS int come_up(struct lu *lu, const json_t *inst,
 			 uses[h->work].slow_start);
 }
 
-/* Zeros are nothing but room that is saved: an export goes on without. */
+/* Zeroing only saves space: an export continues without it. */
 static int ran_out(struct lu *lu, const json_t *inst, const struct helper *h,
 		   struct error *err)
 {
@@ -301,7 +303,8 @@ static int ran_out(struct lu *lu, const json_t *inst, const struct helper *h,
 	return 0;
 }
 
-/* A node that does not answer now may do so later: the machine works on. */
+/* A node that does not answer now may answer later; the machine continues to
+ * work. */
 static WAITS int wait_for_end(struct lu *lu, const json_t *inst,
 			      const struct helper *h, struct error *err)
 {
@@ -340,7 +343,7 @@ static WAITS int work(struct lu *lu, const json_t *inst, const json_t *disk,
 	return wait_for_end(lu, inst, h, err);
 }
 
-/* Also for one that has ended: its node forgets what it was told. */
+/* Also if the machine has ended by itself: its node has to forget about it. */
 static WAITS int stop(struct lu *lu, const json_t *inst, struct error *err)
 {
 	auto_json json_t *done =
@@ -368,7 +371,7 @@ static WAITS int put_away(struct lu *lu, const char *inst_uuid,
 	return record(lu, inst_uuid, disk, false, err);
 }
 
-/* why: NULL in a killed job, which asks no node any more. */
+/* why: NULL for a killed job, which makes no node calls any more. */
 static WAITS void leave_to_other(struct lu *lu, const char *inst_uuid,
 				 const json_t *disk, const struct error *why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The objects of new disks.  What they are called on their nodes depends on the
- * template: a file, a logical volume, an image, a device that is there already,
- * or a mirror of two volumes on each of two nodes. */
+/* The objects of new disks.  The names on their nodes depend on the template: a
+ * file, a logical volume, an image, a device that exists already, or a mirror
+ * of two volumes on each of two nodes. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 #define DRBD_SECRET_BYTES 20
 
-/* A name that nothing has; to be freed. */
+/* A name that does not exist yet; to be freed. */
 static char *fresh_name(const char *ending, size_t i)
 {
 	char uuid[37];
@@ -28,7 +28,7 @@ static char *fresh_name(const char *ending, size_t i)
 
 /* --- logical ids: [driver or volume group, name] --- */
 
-/* The group that is asked for, or the cluster's. */
+/* The volume group that was asked for, or the cluster's. */
 static const char *data_group(struct lu *lu, const json_t *wanted)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
@@ -124,8 +124,8 @@ static json_t *volume(const struct new_disk *new, const char *group,
 			 "params", "mode", "rw", "iv_name", "", "uuid", uuid);
 }
 
-/* Where metadata goes: the group that is asked for, or that of the parameters
- * of the primary's node group. */
+/* The volume group for metadata: the one that was asked for, or the one in the
+ * parameters of the primary's node group. */
 static char *meta_group(struct lu *lu, const struct new_disk *new,
 			const json_t *wanted)
 {
@@ -208,8 +208,8 @@ static void make_simple(struct lu *lu, const struct new_disk *new,
 				    : json_array());
 }
 
-/* Parameters that are the disk's own: the way of access, and of external
- * storage whatever its provider may know. */
+/* Parameters that a disk has itself: the way of access, and for external
+ * storage any that its provider knows. */
 static json_t *own_params(const struct new_disk *new, const json_t *wanted)
 {
 	static const char *const common[] = {"size",   "mode",	"name",	   "vg",

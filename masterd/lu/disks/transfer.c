@@ -18,7 +18,8 @@
 #define CONNECT_TIMEOUT_S 60
 /* Until the process on the node listens. */
 #define LISTEN_TIMEOUT_US 20000000
-/* Short transfers are noticed soon, long ones are not asked for often. */
+/* Pauses between polls: short first, so that a short transfer is noticed at
+ * once, then longer. */
 #define POLL_MIN_MS 50
 #define POLL_MAX_MS 1000
 #define MAGIC_BYTES 20

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A disk's bytes from one node to another: the node daemons' import and export
- * (noded/calls/calls_impexp.c), started, followed in the job's log, cleaned up.
- */
+/* Copies the content of a disk from one node to another with the node daemons'
+ * import and export (noded/calls/calls_impexp.c): starts both sides, follows
+ * them in the job's log, cleans up. */
 #ifndef MASTERD_LU_DISKS_TRANSFER_H
 #define MASTERD_LU_DISKS_TRANSFER_H
 
@@ -16,15 +16,16 @@ struct transfer {
 	const char *compress;	     /* "none", or a tool of the cluster */
 };
 
-/* The strings must survive waits.  On failure what is left on the nodes is
- * taken back, also when the job was killed. */
+/* The strings in t must survive waits.  On failure, and when the job is killed,
+ * both sides are ended and cleaned up. */
 WAITS int transfer_run(struct lu *lu, const struct transfer *t,
 		       struct error *err);
 
 /* ERR_PREREQ unless the cluster allows the tool. */
 int transfer_check_tool(struct lu *lu, const char *compress, struct error *err);
 
-/* One end each; to be freed.  disk: as node calls carry it. */
+/* One side of a transfer each; to be freed.  disk: in the form of node
+ * calls. */
 json_t *transfer_raw(const json_t *disk);
 json_t *transfer_script(const json_t *disk, size_t index);
 json_t *transfer_file(const char *path);

@@ -2,14 +2,13 @@
 /* Logical units: what an opcode does.
  *
  * An LU is a struct that begins with struct lu, and a struct lu_class with its
- * functions.  exec.c runs it: expand (name the locks), get all locks at once
- * (and expand anew if the configuration changed meanwhile and the wants are
- * others), check (prerequisites; nothing is changed yet), pre hooks, exec,
- * post hooks, locks back.
+ * functions.  exec.c runs it in this order: expand (name the locks); get all
+ * locks at once (if the configuration has changed meanwhile, expand again, and
+ * if the wants differ now, get the locks anew); check (prerequisites; nothing
+ * is changed yet); pre hooks; exec; post hooks; give the locks back.
  *
  * To write one: a file in masterd/lu/ with a struct lu_class lu_<name>, and a
- * line in masterd/lu/frame/lu_list.def.
- */
+ * line in masterd/lu/frame/lu_list.def. */
 #ifndef MASTERD_LU_FRAME_LU_H
 #define MASTERD_LU_FRAME_LU_H
 
@@ -38,15 +37,16 @@ struct lu {
 	uint64_t job_id;
 	int64_t began_us; /* clock_mono_us() */
 
-	/* What a dry run answers, set by check (JSON null when NULL). */
+	/* The result of a dry run, set by check (NULL: JSON null). */
 	json_t *dry_run_result;
-	/* Set by check when that was all: the result, without hooks. */
+	/* Set by check if nothing is left to do: the result; there are no hooks
+	 * then. */
 	json_t *answer;
 
 	/* Private to exec.c and hooks.c. */
 	struct lu_locks *locks;
 	struct lu_keep *keep;
-	json_t *env_before; /* of hook_env() before exec; that may read it */
+	json_t *env_before; /* of hook_env() before exec, for exec */
 };
 
 struct lu_class {
@@ -58,20 +58,20 @@ struct lu_class {
 	const char *object_type;
 
 	bool exclusive_bgl;
-	/* What it does to the instances that it locks leaves their disks where
-	 * they are, so it may run while these are replaced (LOCK_INSTANCE_DISKS
-	 * is not wanted by itself). */
+	/* The LU leaves the disks of the instances that it locks where they
+	 * are.  So it may run while disks are being replaced:
+	 * LOCK_INSTANCE_DISKS is not wanted automatically. */
 	bool spares_disks;
-	/* It handles instances that are only planned (forthcoming); others are
-	 * refused the lock of one. */
+	/* The LU can handle forthcoming instances; other LUs get an error when
+	 * they lock one. */
 	bool takes_forthcoming;
 
-	/* When an opcode is submitted: fill in what it leaves to the cluster as
-	 * it is at that time, so that the job says what it will do.  No waits.
-	 * NULL: nothing. */
+	/* Called when an opcode is submitted: fill in values that the opcode
+	 * leaves to the present state of the cluster, so that the job shows
+	 * what it will do.  Must not wait.  NULL: nothing. */
 	void (*complete)(const struct master *m, json_t *op);
 
-	/* Before any lock, once: what can only be found out by waiting, such as
+	/* Called once, before any lock: find out what takes waiting, such as
 	 * the addresses of names.  NULL: nothing. */
 	WAITS int (*arguments)(struct lu *lu, struct error *err);
 
@@ -79,8 +79,8 @@ struct lu_class {
 	 * after a wait for locks.  No waits, no changes.  NULL: none. */
 	int (*expand)(struct lu *lu, struct error *err);
 
-	/* Prerequisites, with the locks held: changes nothing but what undo
-	 * takes back, and nothing at all in a dry run.  NULL: none. */
+	/* Check prerequisites, with the locks held.  May change only what undo
+	 * can remove, and nothing in a dry run.  NULL: none. */
 	WAITS int (*check)(struct lu *lu, struct error *err);
 
 	/* Variables for hooks, keys without the GANETI_ prefix;
@@ -91,7 +91,8 @@ struct lu_class {
 	void (*hook_nodes)(struct lu *lu, struct strv *ret_pre,
 			   struct strv *ret_post);
 
-	/* Do it.  The result (JSON null for none), NULL with err. */
+	/* Do the work.  Returns the result, to be freed (JSON null for none);
+	 * NULL with err. */
 	WAITS json_t *(*exec)(struct lu *lu, struct error *err);
 
 	/* After the post hooks of all nodes answered: may look at the payloads
@@ -100,11 +101,12 @@ struct lu_class {
 	void (*hooks_done)(struct lu *lu, const struct node_result *results,
 			   size_t n, json_t **result);
 
-	/* Take back what check or exec recorded.  Called when check, the pre
-	 * hooks or exec failed, or the job was killed; NULL: nothing. */
+	/* Undo what check or exec has recorded.  Called when check, the pre
+	 * hooks or exec have failed, and when the job was killed.  NULL:
+	 * nothing. */
 	WAITS void (*undo)(struct lu *lu);
 
-	/* Free what the struct owns; called always. NULL: nothing. */
+	/* Free what the struct owns; always called.  NULL: nothing. */
 	void (*done)(struct lu *lu);
 };
 
@@ -115,24 +117,26 @@ struct lu_class {
 void lu_want(struct lu *lu, enum lock_level level, const char *name,
 	     bool exclusive);
 void lu_want_all(struct lu *lu, enum lock_level level, bool exclusive);
-/* The lock of an object that will be made: that one of this name is removed
- * while we wait is no failure. */
+/* Want the lock of an object that will be created: if another object of this
+ * name is removed while we wait, that is no error. */
 void lu_want_new(struct lu *lu, enum lock_level level, const char *name);
-/* Want what is free of these, at least so many groups; wants of one group
- * (numbers from 1 on) come together.  lu_has() tells which came. */
+/* Want a lock only if it is free: the request waits until at least so many
+ * groups are free; wants with the same group number (from 1 on) are taken
+ * together.  lu_has() tells which were taken. */
 void lu_want_free(struct lu *lu, enum lock_level level, const char *name,
 		  bool exclusive, unsigned group);
 void lu_want_at_least(struct lu *lu, unsigned n_groups);
 
-/* The object by name (as config_expect), kept alive until the LU ends, so that
- * it survives waits.  It does not follow later changes: ask again for that. */
+/* The object by name (as config_expect()), kept alive until the LU ends, so
+ * that it survives waits.  It does not show later changes; ask again for
+ * those. */
 const json_t *lu_instance(struct lu *lu, const char *name, struct error *err);
 const json_t *lu_node(struct lu *lu, const char *name, struct error *err);
 const json_t *lu_group(struct lu *lu, const char *name, struct error *err);
 /* Keep any object alive until the LU ends. */
 const json_t *lu_keep(struct lu *lu, const json_t *object);
-/* The UUIDs of these nodes in *ret, which is emptied first, and a want of the
- * lock of each; all nodes, in nice order, when names is empty. */
+/* Put the UUIDs of these nodes into *ret, which is emptied first, and want the
+ * lock of each.  No names: all nodes, in nice order. */
 int lu_want_nodes(struct lu *lu, const json_t *names, bool exclusive,
 		  struct strv *ret, struct error *err);
 /* A string that lives as long as the LU. */
@@ -140,14 +144,14 @@ const char *lu_keep_str(struct lu *lu, char *s STEALS);
 
 /* --- for check and exec --- */
 
-/* Whether the wanted lock is held now (not left out, not released); name NULL:
- * the one of all, which does not count for the single ones. */
+/* Whether the lock is held now (it was taken and not released).  name NULL: the
+ * lock of the whole level, which does not count for single objects. */
 bool lu_has(const struct lu *lu, enum lock_level level, const char *name);
 
-/* Give back before the end what is not needed any more (all of a level). */
+/* Release all locks of a level before the LU ends. */
 void lu_release(struct lu *lu, enum lock_level level);
-/* Give back the locks of a level except those of these names; one of all of the
- * level goes back as a whole. */
+/* Release the locks of a level except those of these names; a lock of the whole
+ * level is released. */
 void lu_release_but(struct lu *lu, enum lock_level level,
 		    const struct strv *names);
 
@@ -171,19 +175,19 @@ void lu_info(struct lu *lu, const char *fmt, ...)
 void lu_warn(struct lu *lu, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* -1 when the job was killed.  Node calls fail from then on; who goes on in
- * spite of failures asks before it changes anything that it could not take
- * back. */
+/* -1 when the job was killed.  From then on node calls fail.  An LU that
+ * continues after failures has to call this before it changes anything that it
+ * could not undo. */
 int lu_check_killed(const struct lu *lu, struct error *err);
 
-/* Whether only a plan is made (job_plan.h): no time passes, and nothing may
- * change but the configuration.  Few need to ask: node calls, logs and jobs
- * know by themselves. */
+/* Whether only a plan is made (job_plan.h): no time passes, and nothing but the
+ * configuration may change.  Few LUs need to ask, as node calls, logs and jobs
+ * take care of it. */
 bool lu_plans(const struct lu *lu);
 
-/* Submit jobs from an LU; the result to return: {"jobs": [[true, id], ...]}
- * with the other members of `other` (may be NULL). jobs: list of lists of
- * opcodes. */
+/* Submit jobs from an LU; jobs is a list of lists of opcodes.  Returns the LU's
+ * result, to be freed: {"jobs": [[true, id], ...]} with the members of `other`
+ * (may be NULL). */
 WAITS json_t *lu_submit_jobs(struct lu *lu, const json_t *jobs STEALS,
 			     json_t *other STEALS, struct error *err);
 
@@ -200,11 +204,12 @@ WAITS json_t *lu_call_for(struct lu *lu, const char *node_uuid,
 			  const char *procedure, json_t *args STEALS,
 			  unsigned timeout_ms, struct error *err);
 
-/* For a check that asks a node, when that failed: what was asked for is wrong,
- * or there was no answer, and the environment is.  -1. */
+/* For a check whose question to a node has failed; turns err into an error of
+ * the arguments (the node has answered) or of the environment (it has not).
+ * Returns -1. */
 int lu_not_valid(struct error *err);
 
-/* Call those of these nodes that there are, all at the same time; to be freed
+/* Call those of these nodes that exist, all at the same time; free the results
  * with node_results_free(results, n). */
 WAITS struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
 					const char *procedure,
@@ -215,7 +220,7 @@ WAITS struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
 /* The class that runs opcodes of this OP_ID; NULL when there is none. */
 const struct lu_class *lu_class_find(const char *op_id);
 
-/* As queue_hooks.run_op and check_op, arg is the master. */
+/* The functions for queue_hooks.run_op and check_op; arg is the master. */
 WAITS json_t *exec_run_op(void *master, struct queue_run *run,
 			  struct error *err);
 json_t *exec_check_op(void *master, const json_t *op, char **ret_summary,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What LUs may call: wants, kept objects, the job's log, node calls by UUID,
- * jobs submitted by jobs. */
+/* Functions for LUs: wants, kept objects, the job's log, node calls by UUID,
+ * submitting jobs. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,8 +52,8 @@ static struct lock_want *want(struct lu *lu, enum lock_level level,
 	return &locks->wants[locks->n - 1];
 }
 
-/* Who has an instance alone has its disks, too, unless they stay as they are.
- */
+/* A job with the exclusive lock of an instance gets that of its disks, too,
+ * unless its LU leaves them alone. */
 static bool takes_disks(const struct lu *lu, enum lock_level level,
 			bool exclusive)
 {
@@ -318,7 +318,8 @@ int lu_check_killed(const struct lu *lu, struct error *err)
 		       : 0;
 }
 
-/* Jobs of a job carry on its reason and say who submitted them. */
+/* A submitted job gets the reason trail of this one, and an entry that names
+ * it. */
 static void inherit(struct lu *lu, json_t *op)
 {
 	if (json_get(op, "comment") == NULL) {

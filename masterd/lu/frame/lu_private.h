@@ -11,15 +11,16 @@ struct lu_locks {
 	size_t n, cap;
 	unsigned at_least;
 	bool *released; /* by lu_release(); n flags once granted */
-	/* What the exclusive wants were when granted; to tell those who wait
-	 * for it if it is gone in the end.  n objects or NULLs. */
+	/* The objects of the exclusive wants when these were granted, n objects
+	 * or NULLs: if one is gone at the end, those who wait for its lock are
+	 * told. */
 	json_t **objects;
 	struct lock_request request;
 	struct cond changed;
 	struct lock_request more; /* of lu_lock_more() */
 	struct lock_want more_want;
 	bool canceled;
-	char *gone; /* what was removed while we waited for it */
+	char *gone; /* what was removed while we waited */
 };
 
 struct lu_keep {
@@ -28,7 +29,7 @@ struct lu_keep {
 	struct strv strings;
 };
 
-/* Name no locks; what was named is freed. */
+/* Forget all wants, and free them. */
 void lu_locks_clear(struct lu_locks *locks);
 
 #endif

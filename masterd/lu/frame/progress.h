@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How far a long step of an opcode is, with the time left: entries of the type
- * "progress" in the job's log.  A terminal draws one over the other, all else
- * shows them as any entry; the text is all there is in them. */
+ * "progress" in the job's log.  A terminal shows only the last one; other
+ * output shows each as an entry.  The entry has no more than the text. */
 #ifndef MASTERD_LU_FRAME_PROGRESS_H
 #define MASTERD_LU_FRAME_PROGRESS_H
 
@@ -9,9 +9,9 @@
 
 struct lu;
 
-/* Short steps say nothing, long ones as often as this, */
+/* Steps that end before this get no entry, longer ones an entry this often, */
 #define PROGRESS_EVERY_US 2000000
-/* and each whole per cent once, so that no log gets more than 100. */
+/* and at most one for each per cent, so that a log gets at most 100. */
 
 struct progress {
 	/* Private. */
@@ -23,7 +23,8 @@ struct progress {
 /* what: "memory transfer"; a literal. */
 void progress_begin(struct progress *p, const char *what);
 
-/* done: from 0 to 1.  The time left comes from the speed so far. */
+/* done: from 0 to 1.  The time left is computed from the average speed so
+ * far. */
 void progress_tell(struct progress *p, struct lu *lu, double done);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Nothing is changed here directly: opcodes that add and connect the network
- * are put into one job, in this order, and submitted.  The network has
- * link-local addresses, and the address at which nodes answer is reserved in
- * it. */
+/* Nothing is changed here directly: the opcodes that add and connect the
+ * network are submitted as one job, in this order.  The network has link-local
+ * addresses; the address at which nodes answer is reserved in it. */
 #include "masterd/lu/group/communication.h"
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 
-/* Addresses that no router passes on, as clouds have them for this. */
+/* Link-local addresses, which no router forwards; clouds use them for the same
+ * purpose. */
 #define SUBNET4 "169.254.0.0/16"
 #define SUBNET6 "fe80::/10"
 #define MODE "routed"
@@ -62,7 +62,7 @@ void communication_say(struct lu *lu, const char *before, const char *name)
 			    name);
 }
 
-/* No instance gets the address at which its node answers. */
+/* No instance must get the address at which nodes answer. */
 static json_t *add_op(const char *name)
 {
 	return json_make("{s:s, s:s, s:s, s:s, s:s, s:[s]}", "OP_ID",

@@ -6,19 +6,19 @@
 
 #include "masterd/lu/frame/lu.h"
 
-/* Where a network of that name is there already: warn of what is unusual for
- * this purpose.  The empty name and NULL stand for none. */
+/* If a network of that name exists: warn of properties that are unusual for
+ * this purpose.  name "" or NULL: no network. */
 void communication_warn(struct lu *lu, const char *name);
 
-/* Say what the parameter changes from and to, in the job's log. */
+/* Say in the job's log how the parameter changes. */
 void communication_say(struct lu *lu, const char *before, const char *name);
 
-/* Submit the job that makes the network, where it is missing, and connects it
- * to the groups that lack it: the result to return, JSON null where there is
+/* Submit a job that makes the network, if it does not exist, and connects it to
+ * the groups that lack it.  Returns the LU's result; JSON null if there is
  * nothing to do. */
 WAITS json_t *communication_everywhere(struct lu *lu, const char *name,
 				       struct error *err);
-/* The same for the cluster's network and one group, which is new. */
+/* The same for the cluster's network and one new group. */
 WAITS json_t *communication_in_group(struct lu *lu, const char *group_uuid,
 				     struct error *err);
 

@@ -43,7 +43,7 @@ static void master_nodes(struct lu *lu, struct strv *ret_pre,
 	strv_add(ret_post, master_uuid(lu));
 }
 
-/* Want the group of this name for oneself. */
+/* Want the exclusive lock of the group. */
 static int want_group(struct lu *lu, const char *name, struct error *err)
 {
 	struct group_lu *g = group_of(lu);
@@ -99,8 +99,8 @@ static int set_diskparams(const json_t *cluster, json_t *group,
 	return params_check_disk(cluster, group, err);
 }
 
-/* A group's policy has what differs from the cluster's; "default" takes a
- * value back. */
+/* A group's policy has only what differs from the cluster's; "default" removes
+ * a value. */
 static int set_ipolicy(json_t *group, const json_t *changes, struct error *err)
 {
 	json_t *policy =
@@ -191,7 +191,7 @@ static json_t *add_exec(struct lu *lu, struct error *err)
 {
 	const struct op_group_add *op = lu->op;
 
-	/* Another job may have added one since the check. */
+	/* Check again: another job may have added a group of this name. */
 	if (check_name_is_free(lu, op->group_name, NAME_TAKEN, err) < 0)
 		return NULL;
 	config_put(lu->m->config, CONFIG_GROUP,
@@ -223,7 +223,7 @@ static int modify_expand(struct lu *lu, struct error *err)
 	return want_group(lu, op->group_name, err);
 }
 
-/* Instances that the new policy makes violators: a warning. */
+/* Warn of instances that the new policy makes violators. */
 static void warn_violations(struct lu *lu)
 {
 	struct group_lu *g = group_of(lu);
@@ -346,7 +346,7 @@ static void remove_env(struct lu *lu, json_t *env)
 
 static json_t *remove_exec(struct lu *lu, struct error *err)
 {
-	if (check_removable(lu, err) < 0) /* two jobs, two last groups */
+	if (check_removable(lu, err) < 0) /* by another job */
 		return NULL;
 	config_remove(lu->m->config, CONFIG_GROUP,
 		      json_str(group_of(lu)->group, "uuid", ""));

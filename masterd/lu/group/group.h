@@ -5,14 +5,14 @@
 
 #include "masterd/lu/frame/lu.h"
 
-/* Add the names of the group's instances (by their primary nodes) that keep
- * its policy as it was and break the one that `after` has when the cluster
- * object is `cluster`; sorted. */
+/* Add the names, sorted, of the group's instances (by their primary nodes) that
+ * obey its present policy and will violate that of `after`, with `cluster` as
+ * the cluster object. */
 void group_new_violations(struct lu *lu, const json_t *cluster,
 			  const json_t *before, const json_t *after,
 			  struct strv *ret_names);
 
-/* Say so in the job's log, if there are any. */
+/* Warn of them in the job's log, if there are any. */
 void group_warn_violations(struct lu *lu, const struct strv *names);
 
 /* Add a sentence for each rule of the (filled) policy that the instance breaks

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_GROUP_ASSIGN_NODES: nodes go to another group.  An instance that mirrors
- * its disks is split when its nodes are in different groups: not without
+/* OP_GROUP_ASSIGN_NODES: move nodes to another group.  An instance with
+ * mirrored disks is split when its nodes are in different groups, which takes
  * force. */
 #include "lib/json/json.h"
 #include "masterd/lu/frame/lu.h"
@@ -41,7 +41,7 @@ static int assign_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The group that a node has, or will have. */
+/* The group that the node has now, or will have. */
 static const char *group_of_node(const struct assign *a, const char *uuid,
 				 bool after)
 {
@@ -123,7 +123,8 @@ static json_t *assign_exec(struct lu *lu, struct error *err)
 		json_set_str(changed, "group", target);
 		config_put(config, CONFIG_NODE, changed);
 	}
-	/* Members are no part of them, but clients go by serial numbers. */
+	/* The members are not part of the group objects, but their serial
+	 * numbers have to change for clients. */
 	for (size_t i = 0; i < groups.n; i++)
 		config_put(config, CONFIG_GROUP,
 			   config_edit(config_get(config, CONFIG_GROUP,

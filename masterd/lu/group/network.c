@@ -216,7 +216,7 @@ static int add_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Addresses that somebody has already are kept from instances. */
+/* Addresses that are in use already are reserved as external ones. */
 static void keep_from_all(struct lu *lu, json_t *network, const char *ip,
 			  const char *whose)
 {
@@ -283,7 +283,7 @@ static json_t *add_exec(struct lu *lu, struct error *err)
 {
 	const struct op_network_add *op = lu->op;
 
-	/* Another job may have added one since the check. */
+	/* Check again: another job may have added a network of this name. */
 	if (check_name_is_free(lu, op->network_name, err) < 0)
 		return NULL;
 	return put_changed(lu, err);
@@ -311,8 +311,8 @@ static int modify_expand(struct lu *lu, struct error *err)
 	return want_network(lu, op->network_name, err);
 }
 
-/* As with Ganeti, an address that cannot be kept or given back is a warning,
- * and the others count. */
+/* As in Ganeti, an address that cannot be reserved or freed is only a
+ * warning. */
 static void reserve_more(struct lu *lu, json_t *network, const json_t *ips)
 {
 	for (size_t i = 0; i < json_array_size(ips); i++) {
@@ -360,8 +360,8 @@ static int modify_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Instances take and give back addresses without the network's lock: only what
- * this job changes is put on top of what there is. */
+/* Instances take and free addresses without the network's lock.  So apply only
+ * this job's changes to the present object. */
 static json_t *modify_exec(struct lu *lu, struct error *err)
 {
 	struct network_lu *n = network_of(lu);

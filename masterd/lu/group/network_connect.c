@@ -68,7 +68,7 @@ static void want_instances(struct lu *lu)
 
 typedef bool nic_conflicts(const struct connection *c, const json_t *nic);
 
-/* "web1: nic0/192.0.2.7, ..." of the group's NICs that conflict. */
+/* The group's NICs that conflict, as "web1: nic0/192.0.2.7, ...". */
 static char *find_conflicts(struct lu *lu, nic_conflicts *conflicts)
 {
 	struct connection *c = connection_of(lu);
@@ -132,7 +132,7 @@ static void connection_nodes(struct lu *lu, struct strv *ret_pre,
 	config_group_nodes(lu->m->config, uuid, ret_post);
 }
 
-/* Put the group with this connection, or without any when NULL. */
+/* Store the group with this connection; NULL: without one. */
 static WAITS json_t *put_connection(struct lu *lu, json_t *nicparams,
 				    struct error *err)
 {
@@ -174,7 +174,7 @@ static int connect_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Addresses of the network that were given to NICs outside of it. */
+/* The addresses of the network that NICs outside of it have. */
 static bool has_stray_address(const struct connection *c, const json_t *nic)
 {
 	const char *ip = json_str(nic, "ip", NULL);

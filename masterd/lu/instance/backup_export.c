@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_BACKUP_EXPORT: the data of an instance's disks, by the export script of
- * its OS, into files on a node, with a description that an import reads.
+/* OP_BACKUP_EXPORT: write the data of an instance's disks, by the export script
+ * of its OS, into files on a node, with a description for the import.
  *
- * Storage that cannot make snapshots keeps the instance down meanwhile, which
- * its owner has to allow (long_sleep).  Whatever goes wrong, an instance that
- * ran runs again. */
+ * Storage that cannot make snapshots keeps the instance down during the export,
+ * which its owner has to allow (long_sleep).  After any failure an instance
+ * that ran is started again. */
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ struct export
 	const json_t *inst;
 	const char *source, *target; /* UUIDs */
 	bool was_up;
-	bool stopped; /* it ran, and does no more */
+	bool stopped; /* we have stopped it */
 	bool zeroes;  /* its free space, before: */
 	struct helper helper;
 	bool dark;   /* the helper stopped its disks */
@@ -93,8 +93,8 @@ static int check_options(const struct op_backup_export *op, struct error *err)
 	return 0;
 }
 
-/* What runs has to be down while its disks are copied, for none of our storage
- * makes snapshots; that is said before anything is done. */
+/* A running instance has to be stopped while its disks are copied, since none
+ * of our storage makes snapshots; refuse before anything is done. */
 static int check_sleep(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
@@ -129,8 +129,8 @@ static int64_t sum_sizes(const json_t *disks)
 	return mib;
 }
 
-/* The image is there, and room for it.  Nobody else places on the node
- * meanwhile; afterwards the disk is made or not. */
+/* The image exists, and there is space for it.  Nobody else places on the node
+ * meanwhile; after this the disk is made or the space is not needed. */
 static WAITS int check_zeroing(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
@@ -159,7 +159,7 @@ static WAITS int check_zeroing(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Said before anything is stopped. */
+/* Warnings that are given before anything is stopped. */
 static WAITS int check_script(struct lu *lu, struct error *err)
 {
 	const struct export *e = export_of(lu);
@@ -246,7 +246,7 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* What the helper stopped. */
+/* Start again what the helper has stopped. */
 static WAITS int light_up(struct lu *lu, struct error *err)
 {
 	struct export *e = export_of(lu);
@@ -271,7 +271,7 @@ static WAITS int zero(struct lu *lu, struct error *err)
 		    inst_name(e->inst));
 	e->dark = true;
 	rc = helper_run(lu, uuid, &e->helper, err);
-	/* As it is recorded now, without the disk of the helper. */
+	/* The recorded instance, without the helper's disk. */
 	if (!helper_is_left(lu, uuid))
 		e->inst = lu_keep(
 			lu, config_get(lu->m->config, CONFIG_INSTANCE, uuid));
@@ -306,7 +306,8 @@ static WAITS void deactivate(struct lu *lu)
 	e->active = false;
 }
 
-/* "<instance>.new", where files are until all are there. */
+/* The folder "<instance>.new", in which the files are until all of them
+ * exist. */
 static json_t *unfinished(struct lu *lu)
 {
 	return json_sprintf("%s.new", inst_name(export_of(lu)->inst));
@@ -380,7 +381,7 @@ static WAITS int bring_all(struct lu *lu, struct error *err)
 	auto_json json_t *carried = inst_rpc(lu, e->inst, NULL, NULL);
 	size_t n = json_array_size(json_get(carried, "disks_info"));
 
-	drop_unfinished(lu); /* of one that was cut off */
+	drop_unfinished(lu); /* left by an interrupted export */
 	e->began = true;
 	for (size_t i = 0; i < n; i++)
 		if (bring_disk(lu, carried, i, err) < 0)
@@ -426,7 +427,7 @@ static WAITS int remove_instance(struct lu *lu, struct error *err)
 	return config_commit(lu->m->config, err);
 }
 
-/* One export of an instance is kept, the last. */
+/* Only the last export of an instance is kept. */
 static WAITS void remove_older(struct lu *lu)
 {
 	struct export *e = export_of(lu);
@@ -483,7 +484,8 @@ static json_t *export_exec(struct lu *lu, struct error *err)
 	return json_make("[b, o]", 1, disks);
 }
 
-/* A killed job asks no node any more: another one starts what we stopped. */
+/* A killed job makes no node calls, so another job starts what this one has
+ * stopped. */
 static WAITS void leave_start(struct lu *lu)
 {
 	const char *name = inst_name(export_of(lu)->inst);
@@ -508,7 +510,7 @@ static WAITS void export_undo(struct lu *lu)
 	if (e->began)
 		drop_unfinished(lu);
 	if (e->zeroes && helper_is_left(lu, json_str(e->inst, "uuid", "")))
-		return; /* another job comes, also for the start */
+		return; /* that other job starts it, too */
 	if (lu->run->killed) {
 		if (e->stopped)
 			leave_start(lu);

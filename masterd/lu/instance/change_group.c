@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* To another node group by the plan of an allocator: OP_INSTANCE_CHANGE_GROUP
- * one instance, OP_GROUP_EVACUATE all that have a node in a group. */
+/* Moves to another node group by the plan of an allocator:
+ * OP_INSTANCE_CHANGE_GROUP one instance, OP_GROUP_EVACUATE all instances with a
+ * node in a group. */
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/allocator/iallocator.h"
@@ -42,7 +43,7 @@ static int choose_allocator(struct lu *lu, const char *given, struct error *err)
 			 "nor as a cluster-wide default");
 }
 
-/* Whether an instance could get a place there at all. */
+/* Whether an instance could be placed in that group at all. */
 static bool has_room(struct lu *lu, const char *group)
 {
 	auto_strv struct strv nodes = {0};
@@ -60,7 +61,7 @@ static bool has_room(struct lu *lu, const char *group)
 	return false;
 }
 
-/* The groups given, or all that are not left. */
+/* The target groups that were given, or all but those that are left. */
 static int find_targets(struct lu *lu, struct error *err)
 {
 	struct change *c = change_of(lu);
@@ -93,7 +94,8 @@ static void want_groups(struct lu *lu, const struct strv *groups)
 		config_group_nodes(lu->m->config, groups->items[i], &nodes);
 		for (size_t k = 0; k < nodes.n; k++) {
 			lu_want(lu, LOCK_NODE, nodes.items[k], false);
-			/* Nobody else places there. */
+			/* Lock the resources, so that nobody else places
+			 * there. */
 			lu_want(lu, LOCK_NODE_RES, nodes.items[k], true);
 		}
 	}
@@ -142,7 +144,7 @@ static void target_env(struct lu *lu, json_t *ret_env)
 	json_set_str(ret_env, "TARGET_GROUPS", groups);
 }
 
-/* The jobs, while nobody else places. */
+/* Get the plan's jobs while nobody else places. */
 static WAITS json_t *make_plan(struct lu *lu, bool early_release,
 			       struct error *err)
 {
@@ -328,7 +330,7 @@ static void group_hook_nodes(struct lu *lu, struct strv *ret_pre,
 	add_members(lu, ret_post);
 }
 
-/* The failover that does what the migration would have done. */
+/* A failover in place of a migration that is not possible. */
 static json_t *failover_for(const json_t *migration)
 {
 	static const char *const same[] = {"instance_name", "target_node",
@@ -339,7 +341,7 @@ static json_t *failover_for(const json_t *migration)
 		if (json_get(migration, same[i]) != NULL)
 			json_object_set(op, same[i],
 					(json_t *)json_get(migration, same[i]));
-	json_object_del(op, "reason"); /* ours is inherited */
+	json_object_del(op, "reason"); /* this job's priority is inherited */
 	return op;
 }
 
@@ -356,7 +358,7 @@ static void insist_on_failovers(struct lu *lu, json_t *jobs)
 				json_array_set_new(job, k, failover_for(op));
 }
 
-/* Each job waits for the one before it, however that ends. */
+/* Each job waits for the end of the one before it, whatever its outcome. */
 static void put_in_a_row(struct lu *lu, json_t *jobs)
 {
 	size_t i, k;

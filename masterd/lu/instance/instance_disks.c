@@ -104,7 +104,8 @@ static json_t *activate_exec(struct lu *lu, struct error *err)
 	const char *name = inst_name(disks_of(lu)->inst);
 	auto_json json_t *result = NULL;
 
-	/* Marked first: whoever finds them active shall know why. */
+	/* Record it first, so that an observer of active disks knows why they
+	 * are active. */
 	if (inst_mark(lu, name, NULL, 1, err) < 0)
 		return NULL;
 	result = assemble(lu, err);
@@ -261,8 +262,8 @@ static bool is_exclusive(const struct lu *lu, const char *node_uuid)
 		config_get(lu->m->config, CONFIG_NODE, node_uuid));
 }
 
-/* First try it without doing it; then what holds the data, then what is on
- * top. */
+/* First a dry run; then grow the devices that hold the data, then those above
+ * them. */
 static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
 			    struct error *err)
 {

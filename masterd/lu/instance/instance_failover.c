@@ -58,7 +58,7 @@ static WAITS int start_target(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Before anything is stopped: where there is no room nothing happens. */
+/* Check before anything is stopped that the target has enough memory. */
 static WAITS int make_room(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);

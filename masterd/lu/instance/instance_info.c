@@ -89,8 +89,8 @@ static WAITS json_t *disk_row(struct lu *lu, const json_t *inst,
 		json_str(disk, "uuid", ""));
 }
 
-/* NULL when it cannot be known.  What does not run is down, unless it is known
- * who wanted that, and how far. */
+/* The run state; NULL: unknown.  An instance that does not run is "down",
+ * unless it is known that its user has shut it down. */
 static WAITS const char *run_state(struct lu *lu, const json_t *inst,
 				   bool is_static)
 {

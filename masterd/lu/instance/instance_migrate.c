@@ -14,7 +14,8 @@
 #define POLL_MS 1000
 #define POLL_FAST_ROUNDS 10
 
-/* Of an instance that does not run, or that always fails over. */
+/* Fail over in place of migrating: the instance does not run, or is set to do
+ * so always. */
 #define SHUTDOWN_TIMEOUT_S 120
 
 static struct move_wanted migrate_wanted(struct lu *lu)
@@ -51,7 +52,7 @@ static int choose_mode(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* It does not run, or its node does not say so, as err has it. */
+/* It does not run, or its node does not answer; err says which. */
 static int fall_back(struct lu *lu, struct error *err)
 {
 	const struct op_instance_migrate *op = lu->op;
@@ -71,8 +72,8 @@ static int fall_back(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Also one that is marked down may run, and would then be stopped for
- * nothing. */
+/* An instance marked down may nevertheless run, and would then be stopped
+ * without need. */
 static WAITS int check_running(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
@@ -113,7 +114,8 @@ static void migrate_env(struct lu *lu, json_t *ret_env)
 		     op->allow_runtime_changes ? "True" : "False");
 }
 
-/* Before it as after it, other than with a failover. */
+/* The hooks get the instance's state before and after, unlike with a
+ * failover. */
 static void migrate_nodes(struct lu *lu, struct strv *ret_pre,
 			  struct strv *ret_post)
 {
@@ -136,7 +138,8 @@ static void tell_transfer(struct progress *p, struct lu *lu,
 	int64_t total = json_int(state, "total_ram", 0);
 	int64_t sent = json_int(state, "transferred_ram", 0);
 
-	/* Memory that changes is sent again, so it may be more than all. */
+	/* Memory that changes is sent again, so more than all of it may be
+	 * sent. */
 	if (total > 0 && sent < total)
 		progress_tell(p, lu, (double)sent / (double)total);
 }
@@ -172,7 +175,7 @@ static WAITS int transfer(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Back to the source after a failure; what fails here is only said. */
+/* Return to the source after a failure; further failures are only warnings. */
 static WAITS void revert(struct lu *lu, const json_t *info)
 {
 	struct move *m = move_of(lu);
@@ -222,8 +225,8 @@ static WAITS int send_memory(struct lu *lu, const json_t *info,
 	return transfer(lu, err);
 }
 
-/* The target has it: the source lets go, the configuration says so first, so
- * that a crash finds the instance where it runs. */
+/* The target has taken over.  Record that before the source is cleaned up, so
+ * that after a crash the instance is found where it runs. */
 static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 {
 	struct move *m = move_of(lu);
@@ -286,7 +289,7 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	if (take_over(lu, info, err) < 0)
 		return -1;
 	lu_room_freed(lu, m->source);
-	lu_room_freed(lu, m->target); /* it may have come from less room */
+	lu_room_freed(lu, m->target); /* it may have been shrunk */
 	lu_feedback(lu, "* done");
 	return 0;
 }
@@ -299,7 +302,8 @@ static bool can_host(struct lu *lu, const char *node_uuid)
 	       json_bool(node, "vm_capable", true);
 }
 
-/* After a broken migration: find out where it runs and record that. */
+/* Cleanup after a broken migration: find out where the instance runs, and
+ * record that. */
 static WAITS int clean_up(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);

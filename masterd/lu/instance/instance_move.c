@@ -2,9 +2,9 @@
 /* OP_INSTANCE_MOVE: stop the instance, copy its disks to another node, start it
  * there.  For storage that no other node sees (file, plain).
  *
- * Until the new primary is recorded the disks of the old one are the instance's
- * and the new ones are taken back on failure; afterwards it is the other way
- * round, and a failure to remove the old ones is only a warning. */
+ * Until the new primary is recorded, the old disks are the instance's, and a
+ * failure removes the new ones.  Afterwards the new disks are the instance's; a
+ * failure to remove the old ones is only a warning. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -25,7 +25,7 @@ struct inst_move {
 	const char *source, *target; /* UUIDs */
 	json_t *disks;		     /* as node calls carry them */
 	bool has_disks;		     /* on the target, not yet the instance's */
-	bool stopped;		     /* it ran, and does no more */
+	bool stopped;		     /* we have stopped it */
 };
 
 static struct inst_move *move_of(struct lu *lu)
@@ -131,7 +131,8 @@ static WAITS int check_room(struct lu *lu, struct error *err)
 	    lu_check_space(lu, m->target, template,
 			   resources_disk_sum(m->disks, template), err) < 0)
 		return -1;
-	/* The room is ours; copying takes long, and others need not wait. */
+	/* The resources are booked, so release the locks: copying takes
+	 * long. */
 	lu_book(lu, m->inst, m->target,
 		need.min > 0 ? BOOK_MEMORY | BOOK_DISKS : BOOK_DISKS);
 	lu_release(lu, LOCK_NODE_RES);
@@ -215,8 +216,8 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* New disks on the target, and noted there: if this master dies the next one
- * knows that they are a copy that was never finished. */
+/* Make new disks on the target and note them: if this master dies, the next one
+ * knows that they are an unfinished copy. */
 static WAITS int make_disks(struct lu *lu, struct error *err)
 {
 	struct inst_move *m = move_of(lu);
@@ -257,7 +258,7 @@ static WAITS int copy_disks(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The disks live on the node that is the primary from now on. */
+/* The disks belong to the new primary from now on. */
 static WAITS int put_primary(struct lu *lu, struct error *err)
 {
 	struct inst_move *m = move_of(lu);
@@ -311,7 +312,7 @@ static json_t *move_exec(struct lu *lu, struct error *err)
 	return json_null();
 }
 
-/* The new disks go, and the instance runs again where it ran. */
+/* Undo: remove the new disks, and start the instance where it ran. */
 static WAITS void move_undo(struct lu *lu)
 {
 	struct inst_move *m = move_of(lu);

@@ -13,7 +13,7 @@ struct power {
 	struct lu lu;
 	const json_t *inst;
 	bool node_offline;
-	json_t *hv, *be; /* of this start only, checked */
+	json_t *hv, *be; /* parameters of this start only, checked */
 };
 
 static struct power *power_of(struct lu *lu)
@@ -21,7 +21,7 @@ static struct power *power_of(struct lu *lu)
 	return container_of(lu, struct power, lu);
 }
 
-/* Lock the instance.  Not the resources of its node: what it books it has
+/* Lock the instance, but not the resources of its node: its resources are
  * booked all the time, so a start need not wait while somebody places. */
 static int power_expand(struct lu *lu, const char *name, struct error *err)
 {
@@ -36,8 +36,8 @@ static int power_expand(struct lu *lu, const char *name, struct error *err)
 	return 0;
 }
 
-/* Stop the disks, but for those that a job replaces meanwhile: it does that
- * itself when they are in sync. */
+/* Stop the disks, except those that a job replaces at the moment: that job
+ * stops them when they are in sync. */
 static WAITS int stop_disks(struct lu *lu, struct error *err)
 {
 	struct power *p = power_of(lu);
@@ -81,7 +81,7 @@ static void power_nodes(struct lu *lu, struct strv *ret_pre,
 	inst_hook_nodes(lu, power_of(lu)->inst, ret_post);
 }
 
-/* Hooks see the state of the moment: before and after. */
+/* The hooks get the present state, before and after. */
 static void power_env(struct lu *lu, json_t *ret_env)
 {
 	const json_t *inst = power_of(lu)->inst;
@@ -252,7 +252,8 @@ static json_t *shutdown_exec(struct lu *lu, struct error *err)
 	struct power *p = power_of(lu);
 	const struct stop how = {p->inst, inst_primary(p->inst), op->timeout,
 				 "--timeout"};
-	/* By force also one that is marked offline, which it stays. */
+	/* With force also an instance that is marked offline; it stays
+	 * offline. */
 	bool online =
 		strcmp(json_str(p->inst, "admin_state", ""), "offline") != 0;
 
@@ -332,7 +333,8 @@ static struct stop reboot_stop(struct lu *lu)
 			     "--shutdown-timeout"};
 }
 
-/* From inside it keeps its memory; else it begins anew with what there is. */
+/* A reboot from inside keeps the memory; otherwise the instance starts with
+ * what is free. */
 static WAITS int reboot_running(struct lu *lu, struct error *err)
 {
 	const struct op_instance_reboot *op = lu->op;
@@ -355,7 +357,7 @@ static WAITS int reboot_running(struct lu *lu, struct error *err)
 	return anew ? lu_room_restarted(lu, p->inst, most, err) : 0;
 }
 
-/* Off and on again, also when it does not run. */
+/* Stop it, if it runs, and start it. */
 static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 {
 	struct power *p = power_of(lu);

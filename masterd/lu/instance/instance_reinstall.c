@@ -38,8 +38,8 @@ static int reinstall_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Its own parameters with those of this installation on top; secret ones there
- * are only of this installation.  Does not outlive the LU. */
+/* Its own OS parameters with those of this installation on top; secret ones
+ * exist only for this installation.  Valid as long as the LU. */
 static struct params_os own_params(struct lu *lu)
 {
 	const struct op_instance_reinstall *op = lu->op;

@@ -35,7 +35,7 @@ static void remove_env(struct lu *lu, json_t *ret_env)
 	auto_free char *timeout =
 		xprintf("%jd", (intmax_t)op->shutdown_timeout);
 
-	/* Its disks are gone with it: what was told before counts. */
+	/* Report the policy's violations as they were while it existed. */
 	if (lu->env_before != NULL)
 		json_object_update(ret_env, lu->env_before);
 	else
@@ -95,7 +95,7 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 {
 	const json_t *inst = remove_of(lu)->inst;
 
-	/* A reservation that never became an instance runs nowhere. */
+	/* A booked instance that was never created runs nowhere. */
 	if (!json_bool(inst, "forthcoming", false) && stop(lu, err) < 0)
 		return NULL;
 	if (remove_disks(lu, err) < 0 || forget(lu, err) < 0 ||

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_INSTANCE_RENAME: another name, in the configuration, for the folder of
- * file based disks and for the guest (the OS definition's rename script).  One
- * may give the name that it has: then the guest alone is told, again. */
+/* OP_INSTANCE_RENAME: a new name, in the configuration, for the folder of
+ * file-based disks, and for the guest (by the rename script of the OS
+ * definition).  With the name that it has already, only the guest is told
+ * again. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -78,7 +79,7 @@ static int check_name(struct lu *lu, struct error *err)
 	return reserve_name(lu->m->reserve, lu->job_id, r->new_name, err);
 }
 
-/* The folder that the first disk is in; its parent stays. */
+/* The folder of the first disk; only its last part is renamed. */
 static void find_folders(struct lu *lu)
 {
 	struct rename *r = rename_of(lu);
@@ -103,8 +104,8 @@ static void find_folders(struct lu *lu)
 	r->new_folder = xprintf("%s/%s", parent, r->new_name);
 }
 
-/* Whether its OS can tell it its new name.  Where a node has lost the whole
- * definition, the rename stands with a warning. */
+/* Whether its OS has a rename script.  If a node has lost the whole definition,
+ * the rename is done, with a warning. */
 static WAITS int check_script(struct lu *lu, struct error *err)
 {
 	const json_t *inst = rename_of(lu)->inst;
@@ -196,7 +197,7 @@ static WAITS int record(struct lu *lu, struct error *err)
 	return config_commit(lu->m->config, err);
 }
 
-/* The guest learns its name; when it cannot, the rename stands. */
+/* Tell the guest; a failure does not undo the rename. */
 static WAITS void tell_guest(struct lu *lu, const json_t *inst)
 {
 	struct rename *r = rename_of(lu);

@@ -65,7 +65,7 @@ int move_expand(struct lu *lu, const struct move_wanted *w, struct error *err)
 	if (choose(lu, w, err) < 0)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(m->inst), true);
-	/* A cleanup looks for it everywhere. */
+	/* A cleanup looks for the instance on all nodes. */
 	if (m->target == NULL || m->cleanup) {
 		lu_want_all(lu, LOCK_NODE_RES, true);
 		lu_want_all(lu, LOCK_NODE, false);
@@ -149,7 +149,7 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 		.node = m->target,
 		.reason = why,
 		.hypervisor = json_str(m->inst, "hypervisor", ""),
-		.min = min, /* what is guaranteed wherever it goes */
+		.min = min, /* what it is guaranteed on any node */
 		.live = min,
 	};
 
@@ -166,8 +166,8 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 	return lu_check_memory(lu, &need, err);
 }
 
-/* Have the room there, so that others may choose while the move takes its
- * time. */
+/* Book resources on the target, so that other jobs can choose while the move
+ * takes its time. */
 static void book(struct lu *lu)
 {
 	struct move *m = move_of(lu);
@@ -200,7 +200,7 @@ void move_env(struct lu *lu, json_t *ret_env)
 	struct move *m = move_of(lu);
 
 	inst_hook_env(lu, m->inst, ret_env);
-	/* After the move both are the new one, as in Ganeti. */
+	/* After the move Ganeti passes the new primary in both variables. */
 	json_set_str(ret_env, "OLD_PRIMARY",
 		     lu_node_name(lu, inst_primary(m->inst)));
 	json_set_str(ret_env, "NEW_PRIMARY", lu_node_name(lu, m->target));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What migration and failover share: the choice of the target, its checks, the
+/* What migration and failover share: choosing the target, its checks, and the
  * steps that change the primary.
  *
- * Both choose the target alike: instances on storage that every node sees go to
- * the node given or to the allocator's; others are refused here. */
+ * Instances on storage that every node sees move to the node that was given or
+ * that the allocator chooses; others are refused here. */
 #ifndef MASTERD_LU_INSTANCE_MOVE_H
 #define MASTERD_LU_INSTANCE_MOVE_H
 
@@ -14,8 +14,8 @@ struct move {
 	const json_t *inst;
 	const char *source, *target; /* UUIDs; both outlive the waits */
 	const char *iallocator;
-	bool cleanup;	  /* after a broken migration */
-	bool as_failover; /* also a migration may turn into one */
+	bool cleanup;	  /* clean up after a broken migration */
+	bool as_failover; /* it is a failover; a migration may become one */
 	bool live;
 };
 
@@ -30,11 +30,11 @@ struct move *move_of(struct lu *lu);
 /* Name the locks: of both nodes, or of all while the allocator chooses. */
 int move_expand(struct lu *lu, const struct move_wanted *w, struct error *err);
 
-/* Can its disks be used on another node?  The verb is for the sentence
+/* Whether its disks can be used on another node; verb is for the message
  * ("failovers"). */
 int move_check_template(struct lu *lu, const char *verb, struct error *err);
 
-/* Choose the target if it is not given, and see that it can take the
+/* Choose the target if it is not given, and check that it can take the
  * instance. */
 WAITS int move_check(struct lu *lu, struct error *err);
 
@@ -42,15 +42,15 @@ WAITS int move_check(struct lu *lu, struct error *err);
 void move_env(struct lu *lu, json_t *ret_env);
 void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post);
 
-/* The target is the primary from now on; committed. */
+/* Record the target as the primary; committed. */
 WAITS int move_set_primary(struct lu *lu, struct error *err);
 
 /* Close the instance's disks on a node, or open them. */
 WAITS int move_disks(struct lu *lu, const char *node, bool open, bool exclusive,
 		     struct error *err);
 
-/* Stop it on the source and start it on the target if it is to be up.  A
- * migration of what does not run turns into this. */
+/* Stop it on the source, and start it on the target if it should be up.  A
+ * migration of an instance that does not run calls this. */
 WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 			   const char *option, bool ignore_consistency,
 			   struct error *err);

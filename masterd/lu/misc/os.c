@@ -85,7 +85,7 @@ static void add_row(void *all, const json_t *row, const char *node_uuid)
 	diagnose_add(f->node_status, row, node_uuid);
 }
 
-/* Judge by the first definition found on each node, as that one is used. */
+/* Only the first definition found on a node counts, as that one is used. */
 static void judge(struct os_facts *f, const struct strv *nodes)
 {
 	f->valid = f->trusted = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_QUERY, OP_QUERY_FIELDS and OP_CLUSTER_CONFIG_QUERY: queries as jobs, with
- * the answers of the LUXI calls of these names.  With use_locking nothing of
- * the kind that is asked for changes meanwhile. */
+ * the answers of the LUXI calls of these names.  With use_locking the objects
+ * of the kind are locked during the query. */
 #include "masterd/query/query.h"
 
 #include <string.h>

@@ -106,8 +106,8 @@ static WAITS int delay_there(struct lu *lu, struct error *err)
 	return rc;
 }
 
-/* As long as that, or until somebody connects to the socket that the log names,
- * and closes the connection.  1 when it was ended so, -1 with err. */
+/* Wait for the delay, or until a client connects to the socket that the log
+ * names and closes the connection.  1: a client has ended it, -1 with err. */
 static WAITS int delay_until_told(struct lu *lu, double seconds,
 				  struct error *err)
 {
@@ -178,7 +178,7 @@ const struct lu_class lu_test_delay = {
 
 /* --- secret parameters --- */
 
-/* Their names; the values are nobody's business, not even a test's. */
+/* Only the names; the values are secret, even in a test. */
 static WAITS json_t *test_os_params_exec(struct lu *lu, struct error *err)
 {
 	const struct op_test_os_params *op = lu->op;

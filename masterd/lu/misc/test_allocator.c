@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_TEST_ALLOCATOR: what an allocator would be told (direction in), or what it
- * answers (out).  Nothing comes of the answer, and nobody checks it; with
- * `explain` our own hail says why. */
+/* OP_TEST_ALLOCATOR: the message for an allocator (direction in), or its answer
+ * (out).  The answer is not checked and has no effect; with `explain` our own
+ * hail gives its reasons. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -12,7 +12,7 @@
 struct test_allocator {
 	struct lu lu;
 	const char *allocator; /* NULL: direction in */
-	const char *template;  /* whose storage is looked at; or NULL */
+	const char *template;  /* the storage to describe; or NULL */
 	json_t *request;
 };
 
@@ -118,7 +118,7 @@ static json_t *many_requests(struct lu *lu)
 	return iallocator_multi_allocate(list);
 }
 
-/* More than any policy would take, and what fits into a message. */
+/* More than any policy allows, and small enough for a message. */
 #define COUNT_MAX 10000
 
 static int check_new(struct lu *lu, struct error *err)

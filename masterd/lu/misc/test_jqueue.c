@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_TEST_JQUEUE: stops at moments of a job's life until the client has looked
- * at it.  Each stop is an entry [socket's path, moment, number] in the job's
- * log; the client connects there and closes when it has seen enough. */
+/* OP_TEST_JQUEUE: stops at certain moments of a job's life until a client has
+ * looked at it.  Each stop is an entry [socket's path, moment, number] in the
+ * job's log; the client connects to the socket, and closes the connection when
+ * it has seen enough. */
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "masterd/core/notify.h"
@@ -9,7 +10,7 @@
 
 #define LOG_JQUEUE_TEST "jqueue-test"
 #define MESSAGE_PREFIX "TESTMSG="
-/* As Ganeti's: shorter than a client waits for changes. */
+/* The limit of a stop, as Ganeti's: shorter than clients wait for changes. */
 #define CONNECT_US (20 * (int64_t)1000000)
 #define CONFIRM_US (60 * (int64_t)1000000)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* There are three ways: volumes become mirrors, mirrors become volumes (both
- * keep the data volumes and are in another file), and all else by a copy.  A
- * copy makes all new disks, copies, records them, and only then removes the old
- * ones. */
+/* Converting disks, in one of three ways: volumes become mirrors, mirrors
+ * become volumes (both keep the data volumes and are in another file), and
+ * everything else by a copy.  A copy makes all new disks, copies the data,
+ * records the new disks, and only then removes the old ones. */
 #include "masterd/lu/modify/instance_convert.h"
 
 #include <string.h>
@@ -45,7 +45,8 @@ static int check_pair(const char *old, const char *new, struct error *err)
 	return 0;
 }
 
-/* Enabled on the cluster, and allowed by the policy of the node's group. */
+/* The template has to be enabled on the cluster, and allowed by the policy of
+ * the node's group. */
 static int check_allowed(struct lu *lu, const json_t *inst,
 			 const char *template, struct error *err)
 {
@@ -89,7 +90,7 @@ static const json_t *cluster_of(struct lu *lu)
 
 /* --- expand --- */
 
-/* What nobody has chosen yet may be any node of the primary's group. */
+/* A secondary that is not chosen yet may be any node of the primary's group. */
 static void want_group(struct lu *lu, const json_t *inst)
 {
 	const json_t *node =
@@ -253,7 +254,7 @@ static WAITS int choose_secondary(struct lu *lu, struct conversion *c,
 	return check_remote(lu, c->inst, c->secondary, c->to, c->old, err);
 }
 
-/* What a new disk shall have of the old one, and of what was asked for. */
+/* The properties of a new disk: those of the old one, and those asked for. */
 static json_t *wanted_as(const json_t *old, const json_t *ext_params)
 {
 	static const char *const keys[] = {"size", "mode", "name"};
@@ -291,7 +292,7 @@ static json_t *plan_disk(struct lu *lu, const struct conversion *c, size_t i,
 		       : inst_new_disk(lu, &new, wanted, i, err);
 }
 
-/* The disks there will be, as large as those there are. */
+/* The new disks, as large as the old ones. */
 static int plan_disks(struct lu *lu, struct conversion *c, struct error *err)
 {
 	c->disks = json_array();
@@ -305,7 +306,7 @@ static int plan_disks(struct lu *lu, struct conversion *c, struct error *err)
 	return 0;
 }
 
-/* The first n of the new disks go again. */
+/* Undo: remove the first n new disks. */
 static WAITS void drop_new(struct lu *lu, const struct conversion *c, size_t n)
 {
 	const char *primary = inst_primary(c->inst);

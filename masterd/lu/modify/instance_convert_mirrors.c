@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Disks on volumes become mirrors, and mirrors disks on volumes: the volume
- * with the data stays, under another name or alone. */
+/* Disks on volumes become mirrors, and mirrors become disks on volumes: the
+ * volume with the data stays, as a part of a mirror or alone. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -14,8 +14,8 @@
 
 /* --- devices that are made, and taken back --- */
 
-/* Make one on a node.  It is noted in `made`, [[node, disk], ...], before that:
- * a call that failed may have made it. */
+/* Make a device on a node.  It is noted in `made`, [[node, disk], ...], before
+ * the call, since a call that failed may have made it. */
 static WAITS int make(struct lu *lu, const struct conversion *c,
 		      const char *node, const json_t *disk, json_t *made,
 		      struct error *err)
@@ -41,8 +41,8 @@ static WAITS int make(struct lu *lu, const struct conversion *c,
 			  inst_name(c->inst), lu_node_name(lu, node));
 }
 
-/* A mirror is only stopped: the volumes that were made for it are noted on
- * their own. */
+/* A mirror is only stopped: the volumes that were made for it are noted
+ * themselves. */
 static WAITS void unmake(struct lu *lu, const char *node, const json_t *disk)
 {
 	bool stops = template_is_pair(json_str(disk, "dev_type", ""));
@@ -61,7 +61,7 @@ static WAITS void unmake(struct lu *lu, const char *node, const json_t *disk)
 			lu_node_name(lu, node), err.text);
 }
 
-/* The last first. */
+/* Undo: remove the devices that were made, the last one first. */
 static WAITS void unmake_all(struct lu *lu, const json_t *made)
 {
 	for (size_t i = json_array_size(made); i > 0; i--) {
@@ -79,7 +79,8 @@ static const json_t *part(const json_t *mirror, size_t i)
 	return json_array_get(json_get(mirror, "children"), i);
 }
 
-/* The old volumes become the data of the mirrors, or (back) what they were. */
+/* The old volumes become the data volumes of the mirrors, or (back) plain
+ * disks. */
 static WAITS int rename_volumes(struct lu *lu, const struct conversion *c,
 				bool back, struct error *err)
 {
@@ -101,7 +102,7 @@ static WAITS int rename_volumes(struct lu *lu, const struct conversion *c,
 	return done == NULL ? -1 : 0;
 }
 
-/* What is missing of the volumes: metadata here, both there. */
+/* Make the missing volumes: metadata on the primary, both on the secondary. */
 static WAITS int make_volumes(struct lu *lu, const struct conversion *c,
 			      json_t *made, struct error *err)
 {
@@ -186,7 +187,8 @@ json_t *convert_data_of(const struct conversion *c, const json_t *mirror)
 	return data;
 }
 
-/* The old disks are in use no more: a failure is a warning. */
+/* Remove what is left of the old disks, which are not used any more: a failure
+ * is a warning. */
 static WAITS void remove_at(struct lu *lu, const struct conversion *c,
 			    const char *node, const json_t *disk)
 {

@@ -10,13 +10,13 @@ struct conversion {
 	const json_t *inst;
 	const char *from, *to; /* templates */
 	const char *secondary; /* UUID, of new mirrors; else NULL */
-	json_t *old, *disks;   /* objects: there are, there will be */
+	json_t *old, *disks;   /* the objects of the old and of the new disks */
 };
 
-/* From here on the new disks are the instance's. */
+/* Record the new disks as the instance's. */
 WAITS int convert_record(struct lu *lu, const struct conversion *c,
 			 struct error *err);
-/* Wait until the new mirrors are in sync, as far as that was asked for. */
+/* Wait for the sync of the new mirrors, as far as the opcode asks for that. */
 WAITS int convert_wait(struct lu *lu, const struct conversion *c,
 		       struct error *err);
 
@@ -25,7 +25,8 @@ WAITS int convert_wait(struct lu *lu, const struct conversion *c,
 /* The data of a mirror, as a disk on its own; to be freed. */
 json_t *convert_data_of(const struct conversion *c, const json_t *mirror);
 
-/* Volumes become mirrors, mirrors volumes; no data is copied on this node. */
+/* Make mirrors of volumes, and volumes of mirrors; on the primary no data is
+ * copied. */
 WAITS int convert_mirror_volumes(struct lu *lu, const struct conversion *c,
 				 struct error *err);
 WAITS int convert_take_data(struct lu *lu, const struct conversion *c,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_SET_PARAMS: parameters, devices and state of an instance.
  *
- * The check builds the instance as it will be and asks whether that can be
- * (instance_modify_check.c, _nics.c, _disks.c); exec does what nodes have to
- * do and puts it into the configuration.  The result lists what has changed,
- * [[what, value], ...], in Ganeti's order and words. */
+ * check builds the instance as it will be and decides whether that is possible
+ * (instance_modify_check.c, _nics.c, _disks.c); exec makes the node calls and
+ * records the new instance.  The result lists what has changed, [[what, value],
+ * ...], in Ganeti's order and words. */
 #include "masterd/lu/modify/instance_modify.h"
 
 #include <stdarg.h>
@@ -116,7 +116,7 @@ static int set_hypervisor(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* A list of CPUs for each vCPU, or one for all. */
+/* A CPU mask: one list of CPUs for each vCPU, or one for all. */
 static int check_cpu_mask(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -191,8 +191,8 @@ static WAITS int modify_check(struct lu *lu, struct error *err)
 
 /* --- hooks --- */
 
-/* Memory, CPUs and NICs are told as they will be, already before the change;
- * all else as it is at the moment. */
+/* Even before the change the hooks get the new memory, CPUs and NICs;
+ * everything else as it is at the moment. */
 static bool is_planned(const char *key)
 {
 	static const char *const keys[] = {"INSTANCE_MEMORY", "INSTANCE_MINMEM",
@@ -270,7 +270,7 @@ static void report_params(json_t *rows, const char *prefix, const json_t *given)
 		modify_row(rows, json_incref(value), "%s/%s", prefix, key);
 }
 
-/* The values are seen by nobody; the words are Ganeti's. */
+/* The result has the words of Ganeti, and never the values. */
 static void report_private(json_t *rows, const json_t *given)
 {
 	const char *key;
@@ -299,8 +299,8 @@ static void report(struct lu *lu, json_t *rows)
 			   "admin_state");
 }
 
-/* A size that somebody asks for stays until it begins anew; all that it may
- * have is no choice. */
+/* A runtime size that somebody asks for stays until the instance starts anew;
+ * asking for the maximum means no choice. */
 static void choose_size(struct lu *lu, const json_t *inst)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -318,8 +318,8 @@ static void choose_size(struct lu *lu, const json_t *inst)
 	config_put_cluster(lu->m->config, cluster);
 }
 
-/* Members that this opcode changes, on the object as it is now: hooks and
- * nodes took their time. */
+/* Change only the members that the opcode is about, on the present object:
+ * hooks and node calls took time. */
 static json_t *current(struct lu *lu)
 {
 	static const char *const members[] = {
@@ -340,7 +340,8 @@ static json_t *current(struct lu *lu)
 	return inst;
 }
 
-/* What runs may ask again at any time; what is down is told at its start. */
+/* A running instance may ask for its metadata at any time; one that is down
+ * gets it at its start. */
 static WAITS void feed_metadata(struct lu *lu)
 {
 	const json_t *before = modify_of(lu)->inst;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_INSTANCE_SET_PARAMS: disks come and go.  New ones are made before the
- * configuration knows them and removed again when it cannot; those that go
- * leave a running instance first, then the configuration, then the node, so
- * that none is named or used that is half gone. */
+/* OP_INSTANCE_SET_PARAMS: disks are added and removed.  A new disk is made
+ * before it is recorded, and removed again if that fails.  A disk that leaves
+ * is first unplugged from a running instance, then removed from the
+ * configuration, then from the node; so no half-removed disk is recorded or in
+ * use. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -13,7 +14,7 @@
 
 /* --- exec: files --- */
 
-/* Give a disk's file another name, so as the objects say. */
+/* Rename a disk's file as its objects say. */
 static WAITS int rename_file(struct lu *lu, const json_t *from,
 			     const json_t *to, struct error *err)
 {
@@ -30,7 +31,7 @@ static WAITS int rename_file(struct lu *lu, const json_t *from,
 	return done == NULL ? -1 : 0;
 }
 
-/* As it was before it was attached; borrowed. */
+/* The disk as it was before it was attached; borrowed. */
 static const json_t *recorded(struct lu *lu, const json_t *disk)
 {
 	return config_get(lu->m->config, CONFIG_DISK,
@@ -48,7 +49,7 @@ static WAITS int bring_in(struct lu *lu, const json_t *disk, struct error *err)
 	return 0;
 }
 
-/* The first n of those that have come leave again. */
+/* Undo: remove the first n disks that were added. */
 static WAITS void take_back(struct lu *lu, size_t n)
 {
 	struct modify *m = modify_of(lu);
@@ -178,8 +179,8 @@ static const json_t *step_of(const struct modify *m, const json_t *leaving)
 			      (size_t)json_int(leaving, "step", 0));
 }
 
-/* A disk that the instance does not let go stays: what would be removed under
- * it is its data. */
+/* A disk that the instance does not release stays: removing it would destroy
+ * data in use. */
 static WAITS int unplug(struct lu *lu, const json_t *leaving, struct error *err)
 {
 	struct modify *m = modify_of(lu);
@@ -203,7 +204,7 @@ static WAITS int unplug(struct lu *lu, const json_t *leaving, struct error *err)
 	return stopped == NULL ? -1 : 0;
 }
 
-/* The first n of those that leave are the instance's again. */
+/* Undo: the first n of the disks that leave belong to the instance again. */
 static WAITS void call_back(struct lu *lu, size_t n)
 {
 	struct modify *m = modify_of(lu);
@@ -255,7 +256,7 @@ static WAITS int let_go(struct lu *lu, struct error *err)
 
 /* --- exec --- */
 
-/* The objects, numbered anew, and their list. */
+/* Record the disks, with new indices, and their list. */
 static void put_all(struct lu *lu, json_t *inst)
 {
 	struct modify *m = modify_of(lu);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_INSTANCE_SET_PARAMS: whether the nodes and the policy go along with it. */
+/* OP_INSTANCE_SET_PARAMS: whether nodes and policy allow the change. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -21,7 +21,7 @@ static bool is_up(const json_t *inst)
 	return str_eq(json_str(inst, "admin_state", ""), "up");
 }
 
-/* Whether it runs, as far as its node says. */
+/* Whether it runs, if its node answers. */
 static WAITS void look(struct lu *lu)
 {
 	struct modify *m = modify_of(lu);
@@ -76,7 +76,7 @@ static WAITS int check_runtime_memory(struct lu *lu, struct error *err)
 			 inst_name(m->inst), (intmax_t)min, (intmax_t)max);
 }
 
-/* An instance that comes back books again what it had let go. */
+/* An instance that was offline books its resources again when it comes back. */
 static int64_t booked(const struct modify *m, const char *key)
 {
 	return is_offline(m->inst) ? 0 : json_int(m->before_be, key, 0);
@@ -87,7 +87,7 @@ static int64_t wanted(const struct modify *m, const char *key)
 	return is_offline(m->changed) ? 0 : json_int(m->after_be, key, 0);
 }
 
-/* What its secondary has to take over may grow. */
+/* With more minmem its secondary has to be able to take over more. */
 static int check_reserve(struct lu *lu, const char *why, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -121,14 +121,16 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 		.max = more_max && !op->ignore_ipolicy ? max : 0,
 		.spare_reserve = !op->ignore_ipolicy,
 		.booked_max = booked(m, "maxmem"),
-		/* What runs has its memory, and needs the rest. */
+		/* A running instance has its memory, and needs only the
+		 * difference. */
 		.live = more_max && is_up(m->inst)
 				? max - json_int(m->before_be, "maxmem", 0)
 				: 0,
 	};
 
-	/* With --force a change may be too large to start, as in Ganeti; but
-	 * nobody forces memory out of others that were guaranteed it. */
+	/* With --force the new size may be too large for a start, as in Ganeti;
+	 * but memory that is guaranteed to other instances cannot be taken by
+	 * force. */
 	if ((op->force && op->offline < 0) || (!more_min && !more_max))
 		return 0;
 	return lu_check_memory(lu, &need, err) < 0
@@ -136,8 +138,8 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 		       : check_reserve(lu, why, err);
 }
 
-/* Only what it takes in addition: all its CPUs when it comes back from being
- * offline, which kept its disks. */
+/* Only additional resources: CPUs count fully for an instance that comes back
+ * from being offline, which has given them up; its disks were kept. */
 static int check_ratios(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -194,7 +196,7 @@ static WAITS int check_space(struct lu *lu, struct error *err)
 			      err);
 }
 
-/* What it is going to be: without disks diskless, whatever it was. */
+/* The template it will have: without disks it is diskless. */
 static const char *template_after(struct lu *lu, const struct modify *m)
 {
 	const json_t *first = json_array_get(m->disks, 0);
@@ -233,7 +235,7 @@ WAITS int modify_check_resources(struct lu *lu, struct error *err)
 
 /* --- parameters --- */
 
-/* 0 also where the node can not be asked. */
+/* Returns 0 also when the node cannot be asked. */
 static WAITS int ask_node(struct lu *lu, const char *procedure,
 			  json_t *args STEALS, struct error *err)
 {

@@ -11,7 +11,7 @@
 
 /* --- what was asked for --- */
 
-/* [action or index, {}], as it was before 2.7. */
+/* [action or index, {}] is the form before Ganeti 2.7. */
 static json_t *old_change(const json_t *one)
 {
 	json_t *first = json_array_get(one, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_INSTANCE_SET_PARAMS: the disks there will be.  A detached disk stays in
+/* OP_INSTANCE_SET_PARAMS: the disks as they will be.  A detached disk stays in
  * the configuration, without an instance and without iv_name. */
 #include <string.h>
 #include <strings.h>
@@ -32,9 +32,9 @@ static void report_size(json_t *rows, const char *what, size_t i,
 		   "disk/%zu", i);
 }
 
-/* --- one comes --- */
+/* --- a disk is added --- */
 
-/* A new disk of this template would look so. */
+/* The form of a new disk of this template. */
 static json_t *new_disk(struct lu *lu, const char *template,
 			const json_t *wanted, size_t i, struct error *err)
 {
@@ -54,7 +54,7 @@ static json_t *new_disk(struct lu *lu, const char *template,
 	return inst_new_disk(lu, &new, wanted, i, err);
 }
 
-/* Whoever waits for no sync needs somebody who does it later. */
+/* Without a wait for the sync, warn that somebody has to do it later. */
 static int check_comes(struct lu *lu, const char *action, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
@@ -124,7 +124,8 @@ static const json_t *find_disk(struct lu *lu, const json_t *given,
 	return NULL;
 }
 
-/* A disk that no instance has, of the instance's kind, on its nodes. */
+/* Check that the disk belongs to no instance, and fits this one's template and
+ * nodes. */
 static int check_attach(struct lu *lu, const json_t *disk, struct error *err)
 {
 	const json_t *inst = modify_of(lu)->inst;
@@ -181,7 +182,7 @@ static int attach_disk(struct lu *lu, size_t i, const json_t *given,
 	return 0;
 }
 
-/* --- one stays --- */
+/* --- a disk is changed --- */
 
 static int change_disk(struct modify *m, size_t i, const json_t *given,
 		       struct error *err)
@@ -221,10 +222,11 @@ static int change_disk(struct modify *m, size_t i, const json_t *given,
 	return 0;
 }
 
-/* --- one goes --- */
+/* --- a disk is removed --- */
 
-/* A running instance lets go of a disk only by hotplug.  That of a helper
- * machine goes although the instance is to run: it does so afterwards. */
+/* A disk of a running instance can be removed only by hotplug.  A helper
+ * machine's disk is removed although the instance is marked up: it is started
+ * afterwards. */
 static WAITS int check_removal(struct lu *lu, const json_t *disk,
 			       struct error *err)
 {

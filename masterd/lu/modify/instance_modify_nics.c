@@ -122,8 +122,8 @@ static bool same(const json_t *a, const json_t *b, const char *key)
 	return str_eq(json_str(a, key, NULL), json_str(b, key, NULL));
 }
 
-/* MACs of a network may have a prefix of their own: a NIC that comes to another
- * prefix gets another address, unless one was asked for. */
+/* A network may have a prefix for MACs: a NIC that comes to a network with
+ * another prefix gets a new MAC, unless one was given. */
 static void renew_mac(struct lu *lu, const json_t *old, const json_t *given,
 		      json_t *nic)
 {
@@ -176,7 +176,7 @@ static int add_nic(struct lu *lu, json_t *nics, size_t i, const json_t *given,
 	return 0;
 }
 
-/* The old NIC as an opcode would give it, the changes on top. */
+/* The old NIC in the form of an opcode, overlaid with the changes. */
 static json_t *merged(const json_t *old, const json_t *given)
 {
 	auto_json json_t *base = json_overlay(json_get(old, "nicparams"), NULL);

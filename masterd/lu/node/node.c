@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Nodes come and go.
+/* Nodes are added and removed.
  *
- * The daemon of a new node runs already and has the cluster's certificate: the
- * command (or gnt-vcluster) saw to that.  Here it is asked who it is and put
- * into the configuration, whose distribution makes it a member. */
+ * The daemon of a new node already runs and has the cluster's certificate: the
+ * command (or gnt-vcluster) has seen to that.  The LU asks it who it is and
+ * records it; distributing the configuration makes it a member. */
 #include <netdb.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -135,7 +135,7 @@ static json_t *new_node(const struct node_add *a, const char *name,
 			 "ndparams", "powered", 1, "uuid", a->uuid, "tags");
 }
 
-/* A node that comes back is as it was, but online. */
+/* A node that is added again keeps its values, but is online. */
 static json_t *old_node(struct lu *lu, struct error *err)
 {
 	const struct op_node_add *op = lu->op;
@@ -225,7 +225,7 @@ static int set_abilities(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Its resources, if it can tell them; without them it is asked each time. */
+/* Record its resources if it reports them; otherwise it is asked each time. */
 static WAITS void record(struct lu *lu, json_t *node)
 {
 	struct error err;
@@ -315,7 +315,8 @@ static WAITS json_t *add_exec(struct lu *lu, struct error *err)
 	node_pool_set_digest(lu, a->uuid, candidate ? digest : NULL);
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;
-	/* It may have been one before, and was not there to hear it. */
+	/* It may have been a candidate before, and missed the end of that
+	 * role. */
 	if (op->readd && !candidate)
 		node_pool_tell_demoted(lu, a->node);
 	cluster_ssh_sync(lu);
@@ -406,7 +407,7 @@ static void remove_hook_nodes(struct lu *lu, struct strv *ret_pre,
 	all_nodes_but(lu, uuid, ret_post);
 }
 
-/* It forgets the cluster and its daemon ends. */
+/* Tell the node to forget the cluster; its daemon then ends. */
 static WAITS void tell_to_leave(struct lu *lu)
 {
 	const json_t *cluster = config_cluster(lu->m->config);

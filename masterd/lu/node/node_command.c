@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_RESTRICTED_COMMAND: a program that the site has put on its nodes for this
- * runs on some of them. */
+/* OP_RESTRICTED_COMMAND: run a program that the site has installed for this
+ * purpose on some nodes. */
 #include "lib/json/json.h"
 #include "masterd/lu/frame/lu.h"
 
@@ -18,7 +18,7 @@ static int command_expand(struct lu *lu, struct error *err)
 {
 	const struct op_restricted_command *op = lu->op;
 
-	/* None is not all: nothing may run where nobody asked for it. */
+	/* An empty list does not mean all nodes here. */
 	if (json_array_size(op->nodes) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Restricted commands need the names of nodes");

@@ -44,7 +44,7 @@ static int choose_remote(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Names of the instances that the mode is about. */
+/* The names of the instances on the node that the mode concerns. */
 static void find_instances(struct lu *lu, const char *mode, struct strv *ret)
 {
 	struct config *c = lu->m->config;
@@ -149,7 +149,8 @@ static WAITS json_t *evacuate_exec(struct lu *lu, struct error *err)
 			iallocator_node_evacuate(&e->instances, op->mode), err);
 	if (jobs == NULL)
 		return NULL;
-	/* A node that was named may be too small for all: each job looks. */
+	/* A node that was named may be too small for all of them: each job
+	 * checks that. */
 	return e->remote == NULL ? plan_submit(lu, jobs, err)
 				 : lu_submit_jobs(lu, jobs, NULL, err);
 }

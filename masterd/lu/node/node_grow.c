@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_NODE_GROW_INSTANCES: instances that run on the node get memory that has
- * come free, up to their maxmem or the size that somebody chose.  The result
+ * become free, up to their maxmem or the size that somebody chose.  The result
  * lists what has changed, [[instance, from, to], ...], in MiB. */
 #include "lib/json/json.h"
 #include "masterd/lu/frame/lu.h"

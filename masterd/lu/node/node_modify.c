@@ -2,9 +2,9 @@
 /* OP_NODE_SET_PARAMS: the roles of a node and its parameters.
  *
  * A node is a master candidate, drained, offline or none of these.  Setting one
- * flag ends the other role; unsetting a flag that is not set is ignored with a
- * note.  A node that comes back from drained or offline becomes a candidate by
- * itself where the pool has room. */
+ * flag ends the other role; unsetting a flag that is not set is ignored, with a
+ * note.  A node that is no longer drained or offline becomes a candidate
+ * automatically if the pool needs one. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -29,9 +29,9 @@ static const enum role flag_roles[] = {ROLE_CANDIDATE, ROLE_DRAINED,
 struct node_modify {
 	struct lu lu;
 	const json_t *node; /* as it was */
-	json_t *changed;    /* its new form, without the role */
+	json_t *changed;    /* as it will be, but for the role */
 	op_tri flags[N_FLAGS];
-	enum role role; /* the new one */
+	enum role role; /* the role it will have */
 };
 
 static struct node_modify *modify_of(struct lu *lu)
@@ -135,7 +135,8 @@ static int check_capable(struct lu *lu, struct error *err)
 			 node_name(n));
 }
 
-/* The role must not leave the pool short while others could take it over. */
+/* A candidate must not leave the role if the pool becomes too small while other
+ * nodes could take it. */
 static int check_pool(struct lu *lu, struct error *err)
 {
 	struct node_modify *n = modify_of(lu);
@@ -184,7 +185,7 @@ static int check_power(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The flags that really change; then the role that results. */
+/* Find the flags that really change, and from them the new role. */
 static void compute_role(struct lu *lu)
 {
 	struct node_modify *n = modify_of(lu);
@@ -268,12 +269,12 @@ static int set_parameters(struct lu *lu, struct error *err)
 	return state_set_disk(n->changed, op->disk_state, err);
 }
 
-/* --- a node with instances is not given up by mistake --- */
+/* --- a node with running instances is not set offline by mistake --- */
 
 /* As many instances are named in an error. */
 #define IN_USE_NAMES 10
 
-/* One that answers and cannot tell may run anything. */
+/* A node that answers but cannot tell what runs may run anything. */
 static bool may_run(const struct node_result *answer, const json_t *inst)
 {
 	if (answer->payload == NULL)
@@ -282,8 +283,8 @@ static bool may_run(const struct node_result *answer, const json_t *inst)
 	       !running_is_known(answer, json_str(inst, "hypervisor", ""));
 }
 
-/* Its primary instances that may run there, by what the node says; none when it
- * does not answer. */
+/* Its primary instances that may be running, according to the node; none when
+ * it does not answer. */
 static WAITS void find_running(struct lu *lu, struct strv *ret)
 {
 	const char *uuid = node_uuid(modify_of(lu));
@@ -322,9 +323,9 @@ static char *some_names(const struct strv *names)
 	return xprintf("%s and %zu more", text, names->n - IN_USE_NAMES);
 }
 
-/* The master no longer looks at a node that is offline: what runs there would
- * run unseen, and could be started a second time elsewhere.  A node that does
- * not answer is what the flag is for. */
+/* The master does not look at offline nodes: instances there would go on
+ * unnoticed, and could be started a second time elsewhere.  If the node does
+ * not answer, it may be set offline: that is what the flag is for. */
 static WAITS int check_unused(struct lu *lu, struct error *err)
 {
 	const struct op_node_set_params *op = lu->op;
@@ -347,7 +348,7 @@ static WAITS int check_unused(struct lu *lu, struct error *err)
 			 node_name(n), names);
 }
 
-/* A node that was offline has to answer before it is taken back. */
+/* A node that was offline must answer before it is set online. */
 static WAITS int check_alive(struct lu *lu, struct error *err)
 {
 	struct node_modify *n = modify_of(lu);
@@ -476,12 +477,13 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 	auto_free char *digest = NULL;
 
 	if (is && !was) {
-		/* n->node may say that it is offline still */
+		/* n->node may have the old offline flag */
 		digest = node_pool_digest(lu, n->changed, err);
 		if (digest == NULL)
 			return NULL;
 	}
-	/* Its lock is ours, but a pool that was short may have promoted it. */
+	/* We have its lock, but another job may have promoted it to fill the
+	 * pool. */
 	if (config_get(lu->m->config, CONFIG_NODE, node_uuid(n)) != n->node) {
 		error_set(err, ERR_EXEC, NULL,
 			  "Node %s was changed by another job meanwhile; try "

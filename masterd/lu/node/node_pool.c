@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Nodes to promote are drawn at random from those that are capable, online and
- * not drained.  A node is promoted only after it gave its certificate digest.
- * That call waits, so the node is looked up in the configuration again
- * afterwards. */
+/* Nodes to promote are chosen at random from those that are capable, online and
+ * not drained.  A node is promoted only after it has reported the digest of its
+ * certificate.  That call waits, so the node is looked up again afterwards. */
 #include "masterd/lu/node/node_pool.h"
 
 #include "lib/base/random.h"
@@ -92,7 +91,7 @@ static bool is_promotable(const json_t *node)
 	       !json_bool(node, "master_candidate", false);
 }
 
-/* True when it is a candidate now. */
+/* Promote the node; true if it is a candidate now. */
 static WAITS bool promote(struct lu *lu, const char *uuid)
 {
 	const json_t *node =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The pool of master candidates, for LUs that add, change or remove nodes.
  *
- * A candidate's client certificate opens the node daemons, so the digest comes
- * and goes with the role. */
+ * Node daemons accept a candidate's client certificate, so its digest is
+ * recorded and removed together with the role. */
 #ifndef MASTERD_LU_NODE_NODE_POOL_H
 #define MASTERD_LU_NODE_NODE_POOL_H
 
@@ -13,26 +13,26 @@ struct node_pool {
 	size_t should; /* are wanted: the pool's size, or all that can */
 };
 
-/* As if the node `except` (may be NULL) did not exist. */
+/* Counted as if the node `except` (may be NULL) did not exist. */
 struct node_pool node_pool_stats(const struct config *c, const char *except);
 
-/* Has the pool room for a node (that is not counted itself)? */
+/* Whether the pool needs one more candidate, not counting this node. */
 bool node_pool_has_room(const struct config *c, const char *node_uuid);
 
 /* Ask a node for the digest of its client certificate; to be freed. */
 WAITS char *node_pool_digest(struct lu *lu, const json_t *node,
 			     struct error *err);
 
-/* Put the node's digest into the cluster's list, or take it off with NULL. */
+/* Record the digest of the node's certificate; NULL: remove it. */
 void node_pool_set_digest(struct lu *lu, const char *node_uuid,
 			  const char *digest);
 
-/* A node that was a candidate drops its copy of the configuration; that it does
- * not is a warning. */
+/* Tell a node that is no candidate any more to delete its copy of the
+ * configuration; a failure is a warning. */
 WAITS void node_pool_tell_demoted(struct lu *lu, const json_t *node);
 
-/* Promote nodes other than `except` until the pool is full; those that do not
- * answer are left with a warning.  Not committed. */
+/* Promote nodes other than `except` until the pool is full; a node that does
+ * not answer is skipped with a warning.  Does not commit. */
 WAITS void node_pool_fill(struct lu *lu, const char *except);
 
 #endif

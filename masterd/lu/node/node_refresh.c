@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_NODE_REFRESH_STATE: the state of record of nodes is what they report now.
+/* OP_NODE_REFRESH_STATE: record the resources of nodes as they report them now.
  *
- * The totals are facts.  What the node itself needs can only be estimated from
- * outside: memory that is neither free nor an instance's, space that is neither
- * free nor an instance's.  Such a number is recorded once, and then stays what
- * it is until somebody sets it or takes it away ("default"): it must not
- * follow the load of the moment. */
+ * The totals are facts.  What the node needs itself can only be estimated from
+ * outside: memory, or disk space, that is neither free nor an instance's.  Such
+ * an estimate is recorded once and then stays until somebody sets it or removes
+ * it ("default"), as it must not follow the load of the moment. */
 #include "masterd/lu/node/node_refresh.h"
 
 #include "lib/base/array.h"
@@ -68,7 +67,7 @@ static int64_t not_negative(int64_t n)
 	return n > 0 ? n : 0;
 }
 
-/* Once, unless somebody chose the number anyway. */
+/* An estimate is recorded once, unless somebody has chosen the number. */
 static void measure_hypervisor(struct record *r, const char *hv, int64_t needs)
 {
 	const json_t *cluster = config_cluster(r->config);
@@ -128,7 +127,7 @@ static void record_storage(struct record *r, const json_t *unit)
 	if (total <= 0 || type == NULL)
 		return;
 	where = xprintf("%s %s", type, name);
-	/* The type is a template's name, too. */
+	/* The type of the storage is also the name of a template. */
 	resources_disk(r->config, json_str(r->node, "uuid", ""), type, &d);
 	note(r, where, "disk_total",
 	     json_get(json_get(json_get(r->node, "disk_state_static"), type),
@@ -141,8 +140,8 @@ static void record_storage(struct record *r, const json_t *unit)
 			total - d.used - json_int(unit, "storage_free", total));
 }
 
-/* The answers to node_info (about these hypervisors) and all_instances_info
- * into the node. */
+/* Put the answers of node_info (about these hypervisors) and all_instances_info
+ * into the node object. */
 static json_t *record_answers(struct lu *lu, json_t *node,
 			      const json_t *hypervisors, const json_t *info,
 			      const json_t *running)
@@ -184,7 +183,7 @@ static void question_done(struct question *q)
 	node_results_free(q->running, q->n);
 }
 
-/* Ask n nodes at once. */
+/* Ask n nodes at the same time. */
 static WAITS void ask(struct lu *lu, json_t *const *nodes, size_t n,
 		      struct question *q)
 {
@@ -205,7 +204,7 @@ static WAITS void ask(struct lu *lu, json_t *const *nodes, size_t n,
 			  running_args(lu->m->config));
 }
 
-/* The changes, or NULL with err. */
+/* The changes of this node, to be freed; NULL with err. */
 static json_t *record_result(struct lu *lu, const struct question *q, size_t i,
 			     json_t *node, struct error *err)
 {
@@ -279,8 +278,8 @@ static bool can_tell(struct lu *lu, const json_t *node)
 	return false;
 }
 
-/* Only these members are ours: others may change an object that we have
- * let go while its node was asked. */
+/* Store only these members: other jobs may have changed the object while its
+ * node was asked. */
 static void put_record(struct lu *lu, const char *uuid, const json_t *asked)
 {
 	static const char *const members[] = {"hv_state_static",
@@ -315,7 +314,7 @@ static bool refresh_node(struct lu *lu, const struct question *q, size_t i,
 	return true;
 }
 
-/* Those that can be asked, copies to edit. */
+/* Copies of the nodes that can be asked, for editing. */
 static size_t choose_nodes(struct lu *lu, json_t **ret)
 {
 	struct refresh *r = refresh_of(lu);

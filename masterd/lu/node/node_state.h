@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parameters of nodes that adding and changing them, groups and the cluster
- * have in common. */
+/* Parameters that adding and changing nodes, groups and the cluster have in
+ * common. */
 #ifndef MASTERD_LU_NODE_NODE_STATE_H
 #define MASTERD_LU_NODE_NODE_STATE_H
 
 #include "masterd/lu/frame/lu.h"
 
-/* Put changed ndparams into an object that is being edited (a node's refuses
- * those that are for groups only); NULL or empty: nothing. */
+/* Put changed ndparams into an object that is being edited (a node's must not
+ * have those that are for groups only); NULL or empty: nothing changes. */
 int object_set_ndparams(json_t *object, const json_t *changes,
 			struct error *err);
 int node_set_ndparams(json_t *node, const json_t *changes, struct error *err);
 
-/* An address of the cluster's family, that no other node has. */
+/* ERR_PREREQ unless it is an address of the cluster's family that no other node
+ * has. */
 int node_check_address(const struct config *c, const char *node_uuid,
 		       const char *address, struct error *err);
 
-/* A second network is for all nodes or for none: the master's way counts. */
+/* Either all nodes have a second network or none: ERR_PREREQ when the node
+ * differs from the master. */
 int node_check_homing(const struct config *c, const char *primary_ip,
 		      const char *secondary_ip, struct error *err);
 

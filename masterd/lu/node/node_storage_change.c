@@ -90,8 +90,8 @@ static int repair_expand(struct lu *lu, struct error *err)
 	return want_node(lu, op->node_name, err);
 }
 
-/* Are the instance's disks whole on another node?  What is lost here is lost
- * for good otherwise. */
+/* Are the instance's disks good on another node, too?  Otherwise the repair
+ * would destroy the only copy. */
 static WAITS int check_other(struct lu *lu, const json_t *inst,
 			     const char *other, struct error *err)
 {

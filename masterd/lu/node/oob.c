@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_OOB_COMMAND: the health and the power of nodes, out of band: the master's
- * node daemon runs the helper that a node's oob_program names.
+ * node daemon runs the program that a node's oob_program names.
  *
- * The result is [[0, name], [status, data]] for each node, with the numbers
- * that queries have: 0 data, 2 none came, 3 the node has no helper. */
+ * The result has [[0, name], [status, data]] for each node, with the status
+ * numbers of queries: 0 data, 2 no data, 3 the node has no such program. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -25,7 +25,7 @@ static struct oob *oob_of(struct lu *lu)
 
 /* --- which nodes --- */
 
-/* Commands that would take the master away from under us. */
+/* Commands that would switch off the master itself. */
 static bool spares_master(const struct op_oob_command *op)
 {
 	return strcmp(op->command, "power-off") == 0 ||
@@ -70,7 +70,7 @@ static int oob_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The helper of a node, to be freed; empty: none. */
+/* A node's program, to be freed; "": none. */
 static char *helper_of(struct lu *lu, const json_t *node)
 {
 	auto_json json_t *params =
@@ -128,7 +128,7 @@ static int oob_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* --- what helpers say --- */
+/* --- output of the programs --- */
 
 static bool known_status(const char *status)
 {
@@ -180,7 +180,8 @@ static int check_data(const char *command, const json_t *data,
 				   command);
 }
 
-/* Run the helper; its output as a value, NULL and err. */
+/* Run the program; returns its output as a value, to be freed, NULL with
+ * err. */
 static WAITS json_t *run_helper(struct lu *lu, const char *helper,
 				const char *name, struct error *err)
 {
@@ -221,7 +222,7 @@ static void tell_health(struct lu *lu, const char *name, const json_t *data)
 	}
 }
 
-/* The power that was switched is the recorded one. */
+/* Record whether the node is powered now. */
 static WAITS int record_power(struct lu *lu, const char *uuid,
 			      struct error *err)
 {
@@ -237,7 +238,7 @@ static WAITS int record_power(struct lu *lu, const char *uuid,
 	return config_commit(lu->m->config, err);
 }
 
-/* [status, data] of one node; NULL and err when the record fails. */
+/* [status, data] for one node; NULL with err when recording fails. */
 static WAITS json_t *handle(struct lu *lu, const json_t *node,
 			    struct error *err)
 {
@@ -279,7 +280,8 @@ static json_t *oob_exec(struct lu *lu, struct error *err)
 		json_array_append_new(
 			ret, json_make("[[i, O], o]", STATUS_NORMAL,
 				       json_object_get(node, "name"), outcome));
-		/* All at once might be more than the fuse takes. */
+		/* Pause between nodes: switching all on at once may blow the
+		 * fuse. */
 		if (strcmp(op->command, "power-on") == 0 && i + 1 < o->nodes.n)
 			task_sleep((unsigned)(op->power_delay * 1000));
 	}

@@ -10,7 +10,7 @@
 const char *storage_used_type(struct lu *lu, const char *type,
 			      struct error *err);
 
-/* What node calls about it want to know; to be freed. */
+/* The arguments for node calls about it; to be freed. */
 json_t *storage_args(struct lu *lu, const char *type);
 
 #endif

@@ -56,7 +56,7 @@ int cluster_ssh_check(struct lu *lu, const char **type, int64_t *bits,
 	return ssh_keys_check_size(*type, bits, err);
 }
 
-/* The nodes that have keys: those that may become master, and are there. */
+/* The nodes that have keys: those that may become master and are online. */
 static void add_nodes(struct lu *lu, struct strv *ret)
 {
 	auto_strv struct strv all = {0};
@@ -72,7 +72,7 @@ static void add_nodes(struct lu *lu, struct strv *ret)
 	}
 }
 
-/* All of them at once; -1 with the first that failed. */
+/* Make the call to all of them at once; -1 with the first failure. */
 static WAITS int step(struct lu *lu, const char *what, const char *type,
 		      int64_t bits, struct error *err)
 {
@@ -95,7 +95,8 @@ static WAITS int step(struct lu *lu, const char *what, const char *type,
 	return rc;
 }
 
-/* All nodes let in what all nodes have; -1 with the first that does not. */
+/* Make all nodes accept the keys that all nodes have; -1 with the first
+ * failure. */
 static WAITS int let_in(struct lu *lu, struct error *err)
 {
 	auto_strv struct strv problems = {0};
@@ -107,7 +108,7 @@ static WAITS int let_in(struct lu *lu, struct error *err)
 	return error_set(err, ERR_EXEC, NULL, "%s", problems.items[0]);
 }
 
-/* The next keys are forgotten; nobody uses them yet. */
+/* Undo: the next keys are removed; nobody uses them yet. */
 static WAITS void take_back(struct lu *lu)
 {
 	const json_t *cluster = config_cluster(lu->m->config);

@@ -5,20 +5,22 @@
 
 #include "masterd/lu/frame/lu.h"
 
-/* The nodes let in whom the configuration says; what failed is a warning in the
- * job's log, as verify names it and the next time puts it right. */
+/* Make the nodes accept the SSH keys that follow from the configuration.  A
+ * failure is a warning in the job's log: verify reports it too, and the next
+ * round repairs it. */
 WAITS void cluster_ssh_sync(struct lu *lu);
 
-/* A node forgets the cluster's keys. */
+/* Tell a node to remove the cluster's keys. */
 WAITS void cluster_ssh_leave(struct lu *lu, const json_t *node);
 
-/* What a renewal is asked for: type (NULL: as before), bits (OP_UNSET: as
- * before, or what the new type has).  ERR_PREREQ when such keys cannot be. */
+/* Check the request for a renewal: type (NULL: the present one), bits
+ * (OP_UNSET: the present number, or the default of a new type); both are filled
+ * in.  ERR_PREREQ when such keys are not possible. */
 int cluster_ssh_check(struct lu *lu, const char **type, int64_t *bits,
 		      struct error *err);
 
-/* New keys for all nodes that are not offline.  An old key is let in until each
- * node has its new one and is let in with it. */
+/* Give all nodes that are not offline new keys.  An old key is accepted until
+ * each node has its new one and all nodes accept that. */
 WAITS int cluster_ssh_renew(struct lu *lu, const char *type, int64_t bits,
 			    struct error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Thin wrappers that add what belongs to a job: since when a node's answer
- * proves that it is there, and a warning in the job's log with the output of an
- * allocator.  Such an answer is at most five seconds old and not older than the
- * LU. */
+/* Thin wrappers that add what belongs to a job: how recent the answer of a node
+ * has to be, so that the node need not be asked again whether it is alive; and
+ * a warning in the job's log with the output of an allocator.  An answer is
+ * recent if it is at most five seconds old and not older than the LU. */
 #include "masterd/lu/parts/lu_allocator.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 
-/* A job may have waited for long; by then its nodes are asked again. */
+/* A job may have waited for a long time; then nodes are asked again. */
 #define SIGN_US (5 * INT64_C(1000000))
 
 static int64_t heard_since(const struct lu *lu)

@@ -6,9 +6,9 @@
 #include "masterd/allocator/iallocator.h"
 #include "masterd/lu/frame/lu.h"
 
-/* As iallocator_run().  A node that answered anything since the LU began, and
- * not long ago, is not asked again whether it is there; what a failed program
- * said goes into the job's log.  how->heard_since_us is set here. */
+/* As iallocator_run().  A node that has answered anything since the LU began,
+ * and recently, is not asked whether it is alive.  The output of a failed
+ * program goes into the job's log.  Sets how->heard_since_us. */
 WAITS json_t *lu_allocator(struct lu *lu, json_t *request STEALS,
 			   struct iallocator_how how, struct error *err);
 
@@ -16,8 +16,8 @@ WAITS json_t *lu_allocator(struct lu *lu, json_t *request STEALS,
 WAITS char *lu_allocator_ask(struct lu *lu, const json_t *request,
 			     struct iallocator_how how, struct error *err);
 
-/* What our hail says of each node; to be freed.  ERR_PREREQ when the allocator
- * explains nothing. */
+/* The explanation of our hail; to be freed.  ERR_PREREQ when the allocator does
+ * not explain. */
 WAITS json_t *lu_allocator_explain(struct lu *lu, const json_t *request,
 				   const char *name, const char *template,
 				   struct error *err);

@@ -105,7 +105,7 @@ json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
 	const char *os = json_str(inst, "os", "");
 	json_t *copy = json_copy((json_t *)inst);
 
-	/* Ganeti's node daemon refuses objects with members of ours. */
+	/* Ganeti's node daemon refuses objects that contain members of ours. */
 	json_object_del(copy, "reserved_by_job");
 	config_instance_secondaries(lu->m->config, inst, &secondaries);
 	json_object_set_new(copy, "hvparams", json_overlay(filled_hv, hv));
@@ -357,7 +357,8 @@ int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 	return 0;
 }
 
-/* What a node says of one that its user has shut down from inside. */
+/* The state in which a node reports an instance that its user has shut down
+ * from inside. */
 #define STATE_SHUTDOWN 1
 
 int inst_is_running(struct lu *lu, const json_t *inst, const char *node_uuid,

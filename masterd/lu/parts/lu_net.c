@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A network as other logical units meet it: by its name, and in hooks. */
+/* Networks in other logical units: found by name, and as variables of hooks. */
 #include "masterd/lu/parts/lu_net.h"
 
 #include "lib/base/array.h"

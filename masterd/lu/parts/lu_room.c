@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Room for one instance that starts, restarts or moves.  When less is free than
- * it wants at most, it gets what is free.  Other instances shrink only when
- * even its minimum does not fit, and only until that fits.  lu_room_floor.c
- * reads and changes the sizes. */
+/* Memory for one instance that starts, restarts or moves.  When less is free
+ * than its maximum, it gets what is free.  Other instances shrink only when
+ * even its minimum is not free, and only until it is.  lu_room_floor.c reads
+ * and changes the sizes. */
 #include "masterd/lu/parts/lu_room.h"
 
 #include "lib/json/json.h"
@@ -12,7 +12,7 @@
 #include "masterd/lu/parts/lu_room_private.h"
 #include "masterd/resources/resources.h"
 
-/* In the node's turn. */
+/* To be called in the job's turn at the node. */
 static WAITS int64_t make_room(struct lu *lu, const struct room_want *w,
 			       struct error *err)
 {
@@ -78,8 +78,8 @@ int lu_room_forget_choice(struct lu *lu, const json_t *inst, struct error *err)
 	return config_commit(lu->m->config, err);
 }
 
-/* It may have started with more than there is room for: the node knows what is
- * free there at the moment, not what is promised. */
+/* It may have started with more than it may have: the node only knows what is
+ * free at the moment, not what is guaranteed to others. */
 static WAITS void limit(struct lu *lu, const json_t *inst, const char *node,
 			int64_t mib)
 {
@@ -87,7 +87,7 @@ static WAITS void limit(struct lu *lu, const json_t *inst, const char *node,
 	int64_t taken = floor_taken(&f, json_str(inst, "uuid", ""));
 	struct error err;
 
-	/* Somebody may have needed some of it since. */
+	/* Another job may have needed some of the memory since. */
 	if (taken > 0 && taken < mib)
 		mib = taken;
 	if (room_set_size(lu, inst, node, mib, &err) < 0)
@@ -156,7 +156,7 @@ int lu_room_restarted(struct lu *lu, const json_t *inst, int64_t mib,
 
 /* --- moving --- */
 
-/* What it has where it runs; -1 with err. */
+/* Its memory where it runs; -1 with err. */
 static WAITS int64_t size_now(struct lu *lu, const json_t *inst,
 			      struct error *err)
 {

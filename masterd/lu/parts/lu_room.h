@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory for instances while they run (doc/design/resources.md): one that
- * starts or arrives finds room, for which others shrink towards their minmem;
- * what comes free lets others grow towards their maxmem.
+/* Memory for instances while they run (doc/design/resources.md).  One that
+ * starts or arrives gets memory, for which others shrink towards their minmem;
+ * memory that becomes free lets others grow towards their maxmem.
  *
- * Only on nodes whose memory is recorded, and only where maxmem of all does not
- * fit anyway: else nobody is asked and nothing changes.  Instances that shrink
- * or grow are not locked, since a start must not wait for the long jobs of
- * others; jobs take turns on a node instead, and room for what has not come yet
- * stays theirs until they end (config_book_runtime()). */
+ * This happens only on nodes whose memory is recorded, and only when the maxmem
+ * of all does not fit at once; otherwise no node is asked and nothing changes.
+ * Instances that shrink or grow are not locked, since a start must not wait for
+ * long jobs on other instances.  Instead jobs take turns at a node, and memory
+ * for an instance that has not come yet stays booked until the job ends
+ * (config_book_runtime()). */
 #ifndef MASTERD_LU_PARTS_LU_ROOM_H
 #define MASTERD_LU_PARTS_LU_ROOM_H
 
 #include "masterd/lu/frame/lu.h"
 
-/* A size in MiB that somebody chose while an instance runs is a number of ours
- * (lib/model/config/state.h) under the instance's UUID. */
+/* A size in MiB that somebody chose for a running instance is stored as a
+ * number of ours (lib/model/config/state.h) under the instance's UUID. */
 
 struct room_want {
 	const char *node;   /* UUID */
-	const json_t *inst; /* what it has there already is its own */
+	const json_t *inst; /* it runs there already */
 	int64_t min, most;  /* MiB */
-	bool keep;	    /* no memory may be changed: all or nothing */
-	bool restarts;	    /* it runs there and begins anew */
+	bool keep;	    /* nothing may be shrunk: all of most or an error */
+	bool restarts;	    /* it runs there and restarts */
 };
 
-/* Make room for it on the node and take it for the job.  The MiB that it may
- * have there, from min to most; -1 with ERR_PREREQ/ECODE_NORES. */
+/* Free memory for it on the node and book it for the job.  Returns how many MiB
+ * it gets, from min to most; -1 with ERR_PREREQ/ECODE_NORES. */
 WAITS int64_t lu_room_make(struct lu *lu, const struct room_want *want,
 			   struct error *err);
 
-/* Start an instance on the node with what there is room for; hv and be are
- * parameters of this start only and may be NULL. */
+/* Start an instance on the node with as much memory as it can get; hv and be
+ * are parameters of this start only and may be NULL. */
 struct room_start {
 	const char *node;
 	const json_t *hv, *be;
@@ -39,32 +40,32 @@ struct room_start {
 WAITS int lu_start_instance(struct lu *lu, const json_t *inst,
 			    const struct room_start *start, struct error *err);
 
-/* Before an instance that runs moves to the target: room for it there, and only
- * as much of it as fits.  With `keep` no memory may be changed for it. */
+/* Before a running instance moves to the target: free memory there, and shrink
+ * it to what it can get.  With `keep` no sizes may be changed. */
 WAITS int lu_room_move(struct lu *lu, const json_t *inst, const char *target,
 		       bool keep, struct error *err);
 
-/* Before an instance that runs begins anew by itself, and after it has: what
- * it may have then (0: that is not to change), or -1. */
+/* Before a running instance restarts by itself, and afterwards: returns what it
+ * gets (0: its size does not change), or -1. */
 WAITS int64_t lu_room_restart(struct lu *lu, const json_t *inst, bool anew,
 			      struct error *err);
 WAITS int lu_room_restarted(struct lu *lu, const json_t *inst, int64_t mib,
 			    struct error *err);
 
-/* It runs on the node and is to have so much: more only where there is room,
- * unless by force. */
+/* Change the memory of a running instance to so many MiB; more only if there is
+ * free memory, unless forced. */
 WAITS int lu_room_resize(struct lu *lu, const json_t *inst, int64_t mib,
 			 bool force, struct error *err);
 
-/* After an instance has begun anew its size is nobody's choice. */
+/* An instance that has started anew has no chosen size any more. */
 WAITS int lu_room_forget_choice(struct lu *lu, const json_t *inst,
 				struct error *err);
 
-/* Memory has come free on the node: a job lets others grow, where there are
- * some and the cluster wants it. */
+/* Memory has become free on the node: submit a job that lets others grow, if
+ * any can and the cluster wants it. */
 WAITS void lu_room_freed(struct lu *lu, const char *node_uuid);
 
-/* Let them grow; [[name, from, to], ...] or NULL with err. */
+/* Let them grow; [[name, from, to], ...], to be freed, or NULL with err. */
 WAITS json_t *lu_room_grow(struct lu *lu, const char *node_uuid,
 			   struct error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The memory of one node at one moment: what running instances have, and what
  * jobs have booked for instances that are to arrive.  Instances that may be
- * resized are the guests; all others count as fixed.  floor_apply() carries out
- * the sizes that somebody has chosen for the guests. */
+ * resized are called guests; all others count as fixed.  floor_apply() carries
+ * out the sizes that were computed for the guests. */
 #include "masterd/core/room_turns.h"
 #include "masterd/lu/parts/lu_room_private.h"
 
@@ -14,7 +14,7 @@
 #include "masterd/resources/resources.h"
 #include "masterd/resources/running.h"
 
-/* hypervisors report this for one that has been shut down by its user */
+/* this is reported for one that its user has shut down */
 #define STATE_SHUTDOWN 1
 
 void floor_done(struct floor *f)
@@ -51,7 +51,8 @@ int64_t floor_taken(const struct floor *f, const char *uuid)
 	return 0;
 }
 
-/* Whether some job moves it to another node: there its size is agreed on. */
+/* Whether some job is moving it to another node: its size is agreed on
+ * there. */
 static bool is_leaving(const struct floor *f, const char *uuid)
 {
 	size_t n;
@@ -79,7 +80,7 @@ static void add_running(struct floor *f, const char *name, const json_t *report)
 		f->runs_here = true;
 		return;
 	}
-	/* It has just started and is about to be made that small. */
+	/* It has just started and will be shrunk to this size. */
 	if (taken > 0 && taken < size)
 		size = taken;
 	if (inst == NULL || strcmp(inst_primary(inst), f->node) != 0 ||
@@ -91,7 +92,7 @@ static void add_running(struct floor *f, const char *name, const json_t *report)
 	f->guests[f->n++] = room_guest_of(lu, inst, size);
 }
 
-/* What is on its way here. */
+/* Instances that are on their way here. */
 static void add_coming(struct floor *f, const json_t *running)
 {
 	size_t n;
@@ -108,7 +109,8 @@ static void add_coming(struct floor *f, const json_t *running)
 	}
 }
 
-/* What runs under a hypervisor that does not tell has all that it may have. */
+/* An instance under a hypervisor that does not report memory counts with its
+ * maximum. */
 static void add_unseen(struct floor *f, const struct node_result *r)
 {
 	struct config *c = f->lu->m->config;
@@ -179,7 +181,7 @@ WAITS int room_set_size(struct lu *lu, const json_t *inst, const char *node,
 	return done == NULL ? -1 : 0;
 }
 
-/* Those of another job that are about to get their size get this one. */
+/* Guests that another job is about to resize get this size, too. */
 static void retake(struct floor *f, const char *uuid, int64_t mib)
 {
 	if (floor_taken(f, uuid) > mib)

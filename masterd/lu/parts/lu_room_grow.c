@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sizes that change without an instance that comes: by hand, and as memory has
- * come free. */
+/* Changes of running instances' sizes without a new instance: on request, and
+ * when memory has become free. */
 #include "lib/json/json.h"
 #include "lib/model/config/state.h"
 #include "masterd/core/room_turns.h"
@@ -9,7 +9,7 @@
 #include "masterd/resources/resources.h"
 #include "queue/queue.h"
 
-/* Behind all that somebody waits for. */
+/* The lowest priority: nobody waits for this job. */
 #define GROW_PRIORITY 10
 
 /* --- by hand --- */
@@ -70,7 +70,7 @@ static bool anybody_could_grow(struct lu *lu, const char *node)
 	return false;
 }
 
-/* Whether a job that has not begun will see to it. */
+/* Whether a job that has not begun yet will do it. */
 static bool is_planned(struct lu *lu, const char *node)
 {
 	uint64_t id = room_turns_job(lu->m->rooms, node);
@@ -92,8 +92,7 @@ static WAITS void submit_growth(struct lu *lu, const char *node)
 					  GROW_PRIORITY),
 				NULL, &err);
 	if (result == NULL) {
-		/* A queue that is drained takes no jobs; nobody waits for
-		 * this one. */
+		/* A drained queue takes no jobs; this one can be left out. */
 		lu_info(lu, "No job lets instances on node %s grow: %s",
 			lu_node_name(lu, node), err.text);
 		return;

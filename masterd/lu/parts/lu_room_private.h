@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files behind lu_room.h share: a node, who runs on it with how much
- * memory, and changes of that. */
+/* What the files behind lu_room.h share: a node, the instances that run on it
+ * with their memory, and changes of these. */
 #ifndef MASTERD_LU_PARTS_LU_ROOM_PRIVATE_H
 #define MASTERD_LU_PARTS_LU_ROOM_PRIVATE_H
 
@@ -10,32 +10,32 @@
 struct floor {
 	struct lu *lu;
 	const char *node;
-	const json_t *self; /* does not count; NULL: none */
+	const json_t *self; /* an instance that does not count; or NULL */
 	int64_t capacity, fixed;
 	struct room_guest *guests;
-	const json_t **insts; /* of the guests, kept by the LU */
+	const json_t **insts; /* the objects of the guests, kept by the LU */
 	size_t n;
-	bool runs_here; /* self */
+	bool runs_here; /* whether `self` runs here */
 };
 void floor_done(struct floor *f);
 #define auto_floor __attribute__((cleanup(floor_done), unused))
 
-/* Fill in what runs there and is on its way there; lu, node and self are set.
- * -1 with err when the node does not answer. */
+/* Find out what runs there and what is on its way; lu, node and self are set by
+ * the caller.  -1 with err when the node does not answer. */
 WAITS int floor_look(struct floor *f, struct error *err);
-/* Memory that nobody has; negative where they have too much. */
+/* The free memory; negative when the guests have too much. */
 int64_t floor_room(const struct floor *f);
 /* The guests' sizes, to be freed. */
 int64_t *floor_sizes(const struct floor *f);
-/* Bring about the guests' sizes where they differ from those before; rows get
- * [name, from, to].  A failure is an error where the room is needed, else only
- * said. */
+/* Make the guests' sizes real where they differ from `before`; rows get [name,
+ * from, to].  A failure is an error if the memory is needed, otherwise a
+ * warning. */
 WAITS int floor_apply(struct floor *f, const int64_t *before, json_t *rows,
 		      bool needed, struct error *err);
-/* What a job has taken on the node for an instance; 0: nothing. */
+/* How much some job has booked on the node for an instance; 0: nothing. */
 int64_t floor_taken(const struct floor *f, const char *uuid);
 
-/* How much an instance of that size may have. */
+/* The limits for an instance of that size. */
 struct room_guest room_guest_of(struct lu *lu, const json_t *inst,
 				int64_t size);
 
@@ -45,11 +45,12 @@ WAITS int room_set_size(struct lu *lu, const json_t *inst, const char *node,
 int room_refuse(struct lu *lu, const struct room_want *w, int64_t needed,
 		int64_t room, struct error *err);
 
-/* Whether there is something to share: all that maxmem promises does not fit
- * at once. */
+/* Whether the maxmem of all instances does not fit at once, so that sizes
+ * matter. */
 bool room_is_tight(struct lu *lu, const char *node);
 
-/* Only one job at a time looks at a node and changes sizes there. */
+/* Wait for the job's turn at the node: only one at a time looks at sizes there
+ * and changes them. */
 WAITS int room_take_turn(struct lu *lu, const char *node, struct error *err);
 void room_give_turn(struct lu *lu, const char *node);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The job waits in the call to the node.  Beside it a task of its own looks at
- * the clock, and goes when the call has ended. */
+/* The job waits for the node call that stops the instance.  A task of its own
+ * watches the clock meanwhile, and ends with the call. */
 #include "masterd/lu/parts/lu_stop.h"
 
 #include "lib/base/clock.h"
@@ -9,10 +9,11 @@
 
 /* Node daemons give a guest no more than a day. */
 #define LIMIT_MAX_S 86400
-/* What ending it by force, and a slow node, may take on top. */
+/* Additional time for ending it by force, and for a slow node. */
 #define FORCE_S 120
 
-/* Of the job, which waits for the call, and of the task that tells. */
+/* Shared by the job, which waits for the call, and the task that writes the
+ * log. */
 struct teller {
 	int owners;
 	struct lu *lu;	 /* not touched once ended is set */
@@ -67,7 +68,7 @@ static void tell(void *arg)
 	}
 }
 
-/* NULL where no time passes. */
+/* NULL in a plan, where no time passes. */
 static struct teller *teller_start(struct lu *lu, const struct stop *how)
 {
 	struct teller *t;
@@ -89,7 +90,7 @@ static void teller_end(struct teller *t)
 	cond_signal(&t->changed);
 }
 
-/* A guest that is given more time than the call has, gets it. */
+/* If the guest gets more time than the call has, the call gets that time. */
 static unsigned call_ms(const char *procedure, int64_t limit_s)
 {
 	unsigned usual_ms = noderpc_timeout_ms(procedure);

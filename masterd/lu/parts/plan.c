@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An allocator's answer is [moved, failed, jobs].  The jobs are submitted
- * first, and then room is booked under their ids.  For that the opcodes of a
- * job are followed in order, since each move changes the primary or secondary
- * node that the next opcode begins with. */
+ * first; then resources are booked under their ids.  For that the opcodes of
+ * each job are followed in order, since each move changes the primary or
+ * secondary node with which the next opcode begins. */
 #include "masterd/lu/parts/plan.h"
 
 #include "lib/json/json.h"
@@ -129,7 +129,7 @@ WAITS json_t *plan_jobs(struct lu *lu, const struct plan_wish *wish,
 	return jobs;
 }
 
-/* --- the room that the jobs will need --- */
+/* --- the resources that the jobs will need --- */
 
 /* Where an instance of the plan is after the opcodes so far. */
 struct route {
@@ -158,7 +158,7 @@ static void follow_move(struct lu *lu, struct route *r, const json_t *op,
 	if (target == NULL)
 		target = r->secondary;
 	if (target == NULL)
-		return; /* it chooses for itself */
+		return; /* it chooses its node itself */
 	config_book(lu->m->config, job, json_str(r->inst, "uuid", ""), target,
 		    BOOK_MEMORY);
 	if (str_eq(target, r->secondary))
@@ -201,8 +201,8 @@ static void book_job(struct lu *lu, const json_t *ops, uint64_t job)
 			follow_move(lu, &r, op, job);
 }
 
-/* [success, id] of a submitted job that has not ended yet; 0: it never will
- * run. */
+/* The id in [success, id] if the job is live; 0: it will never run, or has
+ * ended. */
 static uint64_t still_to_come(const struct lu *lu, const json_t *row)
 {
 	uint64_t id = (uint64_t)json_integer_value(json_array_get(row, 1));

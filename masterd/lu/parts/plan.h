@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Plans that move instances, made by allocators: from their answer to the jobs
- * of evacuations and of changes of the group. */
+/* From an allocator's answer about moves to the jobs of evacuations and of
+ * changes of the group. */
 #ifndef MASTERD_LU_PARTS_PLAN_H
 #define MASTERD_LU_PARTS_PLAN_H
 
@@ -20,14 +20,15 @@ struct plan_wish {
 	bool early_release; /* of the jobs that replace disks */
 };
 
-/* Ask with the request, say what will be moved: the jobs, to be freed.  All or
- * nothing: an instance that cannot move fails the plan.  NULL with err. */
+/* Ask the allocator and say in the job's log what will be moved; returns the
+ * jobs, to be freed.  All or nothing: if one instance cannot be moved the plan
+ * fails. NULL with err. */
 WAITS json_t *plan_jobs(struct lu *lu, const struct plan_wish *wish,
 			json_t *request STEALS, struct error *err);
 
-/* As lu_submit_jobs(), and take the room that the jobs will need in their
- * names: whoever plans next counts it, and the resources of the nodes are given
- * back. */
+/* As lu_submit_jobs(); the resources that the jobs will need are booked for
+ * them, so that the next planner counts them, and the locks of the nodes'
+ * resources are released. */
 WAITS json_t *plan_submit(struct lu *lu, json_t *jobs STEALS,
 			  struct error *err);
 

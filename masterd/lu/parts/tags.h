@@ -7,8 +7,7 @@
 
 #include "lib/base/error.h"
 
-/* ERR_TAG unless each is one that an object can have, and there are not too
- * many. */
+/* ERR_TAG unless each is a valid tag, and there are not too many. */
 int tags_check(const json_t *tags, struct error *err);
 
 #endif

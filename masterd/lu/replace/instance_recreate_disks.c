@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OP_INSTANCE_RECREATE_DISKS: disks that were lost are made anew, empty, on the
- * nodes of the instance or on others.  What is there already stays: it is
- * somebody's data. */
+/* OP_INSTANCE_RECREATE_DISKS: lost disks are made anew, empty, on the nodes of
+ * the instance or on others.  A device that exists already is left alone, as it
+ * holds somebody's data. */
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -204,7 +204,8 @@ static int check_nodes(struct lu *lu, struct error *err)
 		       : inst_check_node(lu, inst_primary(r->inst), false, err);
 }
 
-/* Where the old primary is lost nobody knows whether it runs. */
+/* If the old primary does not answer, nobody knows whether the instance
+ * runs. */
 static WAITS int check_down(struct lu *lu, struct error *err)
 {
 	struct recreate *r = recreate_of(lu);
@@ -218,7 +219,7 @@ static WAITS int check_down(struct lu *lu, struct error *err)
 					 err);
 }
 
-/* As if it were new, in its group. */
+/* Placed like a new instance, in its group. */
 static json_t *request(struct lu *lu)
 {
 	const json_t *inst = recreate_of(lu)->inst;
@@ -358,7 +359,7 @@ static json_t *changed_disk(struct lu *lu, const json_t *disk, size_t i)
 	if (str_eq(json_str(disk, "dev_type", ""), "drbd"))
 		json_object_set_new(changed, "logical_id",
 				    moved_id(lu, json_get(disk, "logical_id")));
-	/* Storage that all nodes see is on none of them. */
+	/* Storage that all nodes see belongs to none of them. */
 	if (json_array_size(json_get(disk, "nodes")) > 0)
 		json_object_set_new(changed, "nodes",
 				    json_from_strv(&r->nodes));
@@ -397,7 +398,7 @@ static WAITS int wipe(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Nothing was made: the disks are what they were. */
+/* Undo: nothing was made, so record the disks as they were. */
 static WAITS void record_back(struct lu *lu, const json_t *inst,
 			      const json_t *disks)
 {

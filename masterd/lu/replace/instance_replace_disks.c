@@ -15,8 +15,8 @@ static int want_nodes(struct lu *lu, const struct strv *nodes)
 	return 0;
 }
 
-/* The nodes of the instance, and those that may become its secondary: the one
- * given, or while an allocator chooses all of their groups. */
+/* Want the nodes of the instance, and those that may become its secondary: the
+ * one given, or, while an allocator chooses, all nodes of its groups. */
 static int find_nodes(struct lu *lu, struct strv *ret, struct error *err)
 {
 	const struct op_instance_replace_disks *op = lu->op;
@@ -145,7 +145,8 @@ static WAITS void replace_undo(struct lu *lu)
 	struct replace *r = replace_of(lu);
 
 	replace_secondary_undo(lu);
-	/* Devices stand behind the volumes below them, and go first. */
+	/* In the list, devices come after the volumes below them; so remove
+	 * them first. */
 	for (size_t i = json_array_size(r->created); i-- > 0;) {
 		auto_json json_t *one =
 			json_make("[O]", json_array_get(r->created, i));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of OP_INSTANCE_REPLACE_DISKS share.
  *
- * Disks that mirror each other over the network (DRBD) get new storage, either
- * on one of their two nodes or by another node in the place of the secondary.
- * Everything that the work needs to know of the mirrors stands in the disks'
- * logical ids: [node, node, port, minor, minor, secret], and in their children,
- * the volumes for data and metadata that have the same names on both nodes. */
+ * Disks that are mirrored over the network (DRBD) get new storage, either on
+ * one of their two nodes, or on another node that takes the place of the
+ * secondary. The disks' logical ids, [node, node, port, minor, minor, secret],
+ * and their children, the volumes for data and metadata with the same names on
+ * both nodes, have all that is needed to know of the mirrors. */
 #ifndef MASTERD_LU_REPLACE_INSTANCE_REPLACE_DISKS_H
 #define MASTERD_LU_REPLACE_INSTANCE_REPLACE_DISKS_H
 
@@ -14,23 +14,23 @@
 struct replace {
 	struct lu lu;
 	const json_t *inst;
-	/* UUIDs of nodes: as it is; whose storage is replaced and the mirror of
-	 * that; who becomes the secondary (NULL: nobody). */
+	/* UUIDs of nodes: the primary; the node whose storage is replaced, and
+	 * its peer; the new secondary (NULL: none). */
 	const char *primary, *secondary;
 	const char *target, *other;
 	const char *new_node;
-	const char *iallocator; /* that chooses the new node; or NULL */
+	const char *iallocator; /* to choose the new node; or NULL */
 	bool *wanted;		/* a flag for each of the n disks */
 	size_t n;
 	int64_t *minors; /* on the new node, of each wanted disk */
 
-	/* What undo needs, once there is something to undo. */
-	json_t *created;  /* volumes made so far and not yet in use */
-	json_t *before;	  /* the disks, once the old secondary was stopped */
-	bool recorded;	  /* the configuration says what they shall be */
-	bool activated;	  /* only for the while */
-	bool deactivated; /* that is over */
-	bool moved;	  /* the new node has data */
+	/* What undo needs after a part of the work. */
+	json_t *created;  /* volumes that were made and are not in use yet */
+	json_t *before;	  /* the disks, once the secondary is stopped */
+	bool recorded;	  /* the new disks are recorded */
+	bool activated;	  /* the disks were activated only for this opcode */
+	bool deactivated; /* and deactivated again */
+	bool moved;	  /* data has been written to the new node */
 };
 
 /* The replacement that this logical unit is part of. */
@@ -41,46 +41,46 @@ struct replace *replace_of(struct lu *lu);
 /* ERR_PREREQ unless mode, disks, node and allocator fit together; resolves the
  * allocator's name. */
 int replace_check_arguments(struct lu *lu, struct error *err);
-/* All that is to be known before the work: which nodes, which disks. */
+/* Find the nodes and disks, and check them. */
 WAITS int replace_check(struct lu *lu, struct error *err);
 
-/* --- the work --- */
+/* --- execution --- */
 
-/* Other storage on the same node (instance_replace_disks_own.c); another
- * secondary (instance_replace_disks_new.c). */
+/* Replace the storage on the same node (instance_replace_disks_own.c); replace
+ * the secondary (instance_replace_disks_new.c). */
 WAITS int replace_on_node(struct lu *lu, struct error *err);
 WAITS int replace_secondary(struct lu *lu, struct error *err);
-/* The old secondary is in the configuration again, and connected as far as it
- * can be. */
+/* Undo: the old secondary is recorded again, and connected as far as
+ * possible. */
 WAITS void replace_secondary_undo(struct lu *lu);
 
 /* --- steps of both (instance_replace_disks_steps.c) --- */
 
-/* "STEP 2/6 ..." */
+/* Write "STEP 2/6 ..." to the job's log. */
 void replace_step(struct lu *lu, int number, const char *what);
-/* The wanted disks as node calls carry them, with "index"; to be freed. */
+/* The wanted disks in the form of node calls, with "index"; to be freed. */
 json_t *replace_disks(struct lu *lu);
-/* A call whose answer does not matter beyond its success. */
+/* A call of which only success or failure matters. */
 WAITS int replace_call(struct lu *lu, const char *node, const char *procedure,
 		       json_t *args STEALS, struct error *err);
-/* All disks of the instance run on the node, as they are configured. */
+/* Start all disks of the instance on the node, as they are recorded. */
 WAITS int replace_assemble(struct lu *lu, const char *node, struct error *err);
-/* The disks run on the node. */
+/* -1 with err unless the disks run on the node. */
 WAITS int replace_find(struct lu *lu, const char *node, struct error *err);
-/* The data on the node is good; the mirror may be broken. */
+/* -1 with err unless the data on the node is good; the mirror may be broken. */
 WAITS int replace_check_data(struct lu *lu, const char *node,
 			     struct error *err);
-/* Make a volume on the node; undo removes it while it is in r->created. */
+/* Make a volume on the node; undo removes it as long as it is in r->created. */
 WAITS int replace_create(struct lu *lu, const char *node, const json_t *volume,
 			 struct error *err);
 /* Remove volumes [{...}, ...]; failures are warnings. */
 WAITS void replace_remove(struct lu *lu, const char *node,
 			  const json_t *volumes);
-/* Wait until the mirrors are in sync; without the lock of the instance. */
+/* Wait until the mirrors are in sync, without the instance's lock. */
 WAITS int replace_sync(struct lu *lu, struct error *err);
 
-/* Disks of an instance that is down are used for the while; afterwards they are
- * stopped unless the instance was started meanwhile. */
+/* Activate the disks of an instance that is down, for this opcode; deactivate
+ * them afterwards, unless the instance was started meanwhile. */
 WAITS int replace_activate(struct lu *lu, struct error *err);
 WAITS void replace_deactivate(struct lu *lu);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Three kinds of devices can be adopted: logical volumes, image files and block
- * devices below /dev/disk.  Their names are checked against the configuration
- * first, then the node is asked for their sizes.  Volumes and files are
+ * devices below /dev/disk.  Their names are first checked against the
+ * configuration; then the node is asked for their sizes.  Volumes and files are
  * renamed, and renamed back if the creation fails. */
 #include "masterd/lu/spec/instance_adopt.h"
 
@@ -12,7 +12,7 @@
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_instance.h"
 
-/* Other devices are the host's own. */
+/* Other block devices belong to the host. */
 #define BLOCKDEV_ROOT "/dev/disk/"
 
 #define MIB (INT64_C(1024) * 1024)
@@ -27,13 +27,13 @@ static bool is_file(const struct inst_spec *s)
 	return template_is_file(s->template);
 }
 
-/* They get the names of the instance's disks. */
+/* Volumes and files are renamed to the names of new disks. */
 static bool renames(const struct inst_spec *s)
 {
 	return is_volume(s) || is_file(s);
 }
 
-/* What it is, for the sentences. */
+/* The word for it in messages. */
 static const char *word(const struct inst_spec *s)
 {
 	return is_volume(s) ? "logical volume"
@@ -56,8 +56,8 @@ static char *device_of(struct lu *lu, const struct inst_spec *s, size_t i)
 		       name);
 }
 
-/* Another spelling would hide whose it is.  Which folders may be reached the
- * node decides. */
+/* With another spelling of the path its user would not be found.  The node
+ * decides which folders are allowed. */
 static int check_files(const struct strv *files, struct error *err)
 {
 	for (size_t i = 0; i < files->n; i++) {
@@ -89,7 +89,7 @@ static int check_paths(const struct inst_spec *s, const struct strv *devices,
 	return 0;
 }
 
-/* A disk of another instance is made of it. */
+/* Whether a disk of another instance uses it. */
 static bool is_file_used(const struct config *c, const char *path)
 {
 	const char *uuid;
@@ -148,7 +148,7 @@ static int list_devices(struct lu *lu, const struct inst_spec *s,
 	return check_paths(s, ret, err);
 }
 
-/* {path: size} of those that are there; to be freed. */
+/* {path: size} of the files that exist; to be freed. */
 static WAITS json_t *ask_files(struct lu *lu, const struct inst_spec *s,
 			       const char *node, const struct strv *files,
 			       struct error *err)
@@ -203,7 +203,7 @@ static WAITS json_t *ask(struct lu *lu, const struct inst_spec *s,
 	return lu_call(lu, node, "lv_list", json_make("[O]", names), err);
 }
 
-/* MiB, which nodes tell as numbers or texts of them. */
+/* The size in MiB, which nodes report as a number or as text. */
 static int64_t size_of(const json_t *told)
 {
 	const json_t *size =
@@ -255,7 +255,7 @@ int adopt_find(struct lu *lu, struct inst_spec *s, const char *node,
 	return 0;
 }
 
-/* From the names that they had to those of the disks, or back. */
+/* Rename them to the names of new disks, or back. */
 static WAITS int rename_all(struct lu *lu, const struct inst_spec *s,
 			    const json_t *inst, bool back, struct error *err)
 {

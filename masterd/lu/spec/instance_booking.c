@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A planned instance is an ordinary object with the member "forthcoming", and
- * with "reserved_by_job" while a job owns it.  It can be taken over only with
- * the backend parameters and disks that it was planned with, as its room was
- * counted with these. */
+/* A booked instance is an ordinary object with the member "forthcoming", and
+ * with "reserved_by_job" while a job owns it.  It can be made real only with
+ * the backend parameters and disks with which it was booked, as its resources
+ * were counted with these. */
 #include "masterd/lu/spec/instance_booking.h"
 
 #include <string.h>

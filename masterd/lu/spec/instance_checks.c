@@ -66,7 +66,7 @@ bool inst_silent(struct lu *lu, const char *node_uuid, const char *what,
 int inst_os_refused(struct lu *lu, const char *node_uuid, const char *os,
 		    struct error *err)
 {
-	/* Both kinds of node daemons say it in these words. */
+	/* Our node daemon and Ganeti's use these words. */
 	bool missing = strstr(err->text, "not found in search path") != NULL;
 	auto_free char *what = xprintf("OS '%s'", os);
 
@@ -99,8 +99,8 @@ int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 	return inst_os_refused(lu, node_uuid, os, err);
 }
 
-/* For Ganeti's node daemon, which does not know the call, definitions have all
- * scripts and are for all hypervisors. */
+/* Ganeti's node daemon does not know the call: then all scripts and hypervisors
+ * are taken as supported. */
 int inst_check_os_supports(struct lu *lu, const char *node_uuid, const char *os,
 			   const char *hypervisor, const char *script,
 			   bool required, struct error *err)
@@ -152,7 +152,7 @@ int inst_check_down(struct lu *lu, const json_t *inst, const char *why,
 			 inst_name(inst), state, why);
 }
 
-/* Where the bridged ones of these NICs want to be, each once; to be freed. */
+/* The bridges of the bridged NICs, each once; to be freed. */
 static json_t *bridges_of(struct lu *lu, const json_t *nics)
 {
 	json_t *bridges = json_array();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The NICs of an instance: what was asked for, and the addresses they get. */
+/* The NICs of an instance: from the opcode to the stored form, and their
+ * addresses. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
@@ -161,7 +162,7 @@ static int take_ip(struct lu *lu, const json_t *nic, const char *ip,
 	return reserve_ip(lu->m->reserve, lu->job_id, ip, link, err);
 }
 
-/* What the network is in the group of the node. */
+/* The network's connection to the group of the node. */
 static const json_t *network_link(struct lu *lu, const json_t *network,
 				  const char *pnode, struct error *err)
 {
@@ -181,7 +182,7 @@ static const json_t *network_link(struct lu *lu, const json_t *network,
 	return link;
 }
 
-/* A free address that no other job is taking either. */
+/* A free address, that no other job has reserved. */
 static int take_any(struct lu *lu, json_t *nic, const json_t *network,
 		    struct error *err)
 {
@@ -241,7 +242,8 @@ int spec_nic_link(struct lu *lu, json_t *nic, const char *pnode,
 	return 0;
 }
 
-/* An address of a network that the node's group has is for its NICs. */
+/* An address of a network that is connected to the node's group must be used
+ * with that network. */
 static int check_no_network_has(struct lu *lu, const char *ip,
 				const char *pnode, struct error *err)
 {

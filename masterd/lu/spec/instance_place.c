@@ -185,7 +185,7 @@ static WAITS int check_memory(struct lu *lu,
 		err);
 }
 
-/* The secondary takes it over when the primary is lost. */
+/* The secondary has to be able to take over when the primary is lost. */
 static int check_reserve(struct lu *lu, const struct op_instance_create *op,
 			 const struct inst_spec *s,
 			 const struct inst_nodes *nodes, struct error *err)
@@ -199,7 +199,7 @@ static int check_reserve(struct lu *lu, const struct op_instance_create *op,
 				json_int(s->filled_be, "minmem", 0), why, err);
 }
 
-/* A full file system is said before anything is made. */
+/* Report a full file system before anything is made. */
 static WAITS int check_space(struct lu *lu, const struct inst_spec *s,
 			     const char *pnode, struct error *err)
 {
@@ -236,7 +236,7 @@ int place_check_capacity(struct lu *lu, const struct op_instance_create *op,
 	};
 	struct node_disk disk;
 
-	/* Of storage that nodes share, jobs on other nodes take as well. */
+	/* Storage that nodes share is also booked by jobs on other nodes. */
 	resources_disk(lu->m->config, nodes->primary, s->template, &disk);
 	if (disk.recorded && check_space(lu, s, nodes->primary, err) < 0)
 		return -1;
@@ -245,8 +245,8 @@ int place_check_capacity(struct lu *lu, const struct op_instance_create *op,
 		       : capacity_check_new(lu->m->config, &new, err);
 }
 
-/* Disks have spindles of their own only as volumes of one node; spindles are
- * given there, and only there. */
+/* Disks have spindles of their own only as volumes of one node; only there, and
+ * always there, they are specified. */
 static int check_spindles(struct lu *lu, const struct inst_spec *s,
 			  const char *node, struct error *err)
 {

@@ -59,7 +59,7 @@ static int unknown_key(const char *what, size_t i, const char *key,
 			 what, i, key, list);
 }
 
-/* Nothing that was asked for is left out silently. */
+/* An unknown parameter is an error, not ignored. */
 int spec_check_keys(const char *what, size_t i, const json_t *given,
 		    const char *const *known, struct error *err)
 {
@@ -77,7 +77,7 @@ int spec_check_keys(const char *what, size_t i, const json_t *given,
 	return 0;
 }
 
-/* A NIC as given; "auto" is the address that the instance's name stands for. */
+/* A NIC as given; "auto" stands for the address of the instance's name. */
 static json_t *with_ip(const json_t *given, const char *ip, struct error *err)
 {
 	json_t *copy = json_copy((json_t *)given);
@@ -148,7 +148,8 @@ int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err)
 
 /* --- the rest --- */
 
-/* The first of a list of the cluster, which may change during waits. */
+/* The first entry of one of the cluster's lists, kept, as that may change
+ * during waits. */
 static const char *keep_first(struct lu *lu, const json_t *list)
 {
 	const char *first = json_string_value(json_array_get(list, 0));
@@ -330,7 +331,7 @@ static void drop_same(json_t *own, json_t *defaults STEALS)
 	json_decref(defaults);
 }
 
-/* What is as the cluster has it shall follow the cluster from now on. */
+/* Values that equal the cluster's are not stored, so that they follow it. */
 static void drop_defaults(const json_t *cluster, struct inst_spec *s)
 {
 	drop_same(s->hvparams,
@@ -367,8 +368,8 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	return 0;
 }
 
-/* As it is recorded.  What it will be beside that is for old programs, and not
- * known of one in a network: it depends on the group. */
+/* A NIC in the form of a request: as stored; mode and link beside it are for
+ * old programs, and unknown in a network, as they depend on the group. */
 static json_t *requested_nic(struct lu *lu, const json_t *nic)
 {
 	auto_json json_t *params = params_fill_nic(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A new instance as an OP_INSTANCE_CREATE describes it: checked, defaults
- * applied, not yet placed.  Used by create and multi-alloc. */
+/* A new instance as an OP_INSTANCE_CREATE describes it: checked, with defaults,
+ * not placed yet.  For create and multi-alloc. */
 #ifndef MASTERD_LU_SPEC_INSTANCE_SPEC_H
 #define MASTERD_LU_SPEC_INSTANCE_SPEC_H
 
@@ -11,7 +11,7 @@
 #define SPEC_DISKS_MAX 16
 
 struct inst_spec {
-	/* The first two are what names stand for, NULL: as given, unknown. */
+	/* The first two are the resolver's; NULL: as given, unknown. */
 	const char *name, *ip;
 	const char *os, *hypervisor, *template, *group_name;
 	json_t *beparams, *filled_be; /* custom; complete */
@@ -26,7 +26,7 @@ struct inst_spec {
 	json_t *tags;  /* each once */
 };
 
-/* Where it goes, UUIDs; the other node is that of mirrors (NULL: none). */
+/* Its nodes, UUIDs; secondary: for mirrored disks (else NULL). */
 struct inst_nodes {
 	const char *primary, *secondary;
 };
@@ -34,7 +34,8 @@ struct inst_nodes {
 /* Free what it holds, not the struct itself. */
 void spec_done(struct inst_spec *s);
 
-/* The name as all names are kept: in small letters; lives as long as the LU. */
+/* The name in lower case, in which all names are stored; valid as long as the
+ * LU. */
 const char *spec_name(struct lu *lu, const struct op_instance_create *op);
 
 /* Fill *s from the opcode (its strings must outlive *s).  ERR_PREREQ names what
@@ -50,7 +51,7 @@ json_t *spec_nic(struct lu *lu, const json_t *given, size_t i,
  * is adopted) and mode, checked; to be freed, NULL with err. */
 json_t *spec_disk(const char *template, const json_t *given, size_t i,
 		  struct error *err);
-/* Its disks are devices that are there already. */
+/* Whether its disks are devices that exist already. */
 bool spec_adopts(const struct inst_spec *s);
 
 /* Give the NIC its MAC: generated, or the asked one; ERR_PREREQ if that is
@@ -72,11 +73,12 @@ int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
 int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
 		     bool conflicts_check, struct error *err);
 
-/* The NIC's mode and link as its network has them in the group of the node. */
+/* Set the NIC's mode and link from its network's connection to the node's
+ * group. */
 int spec_nic_link(struct lu *lu, json_t *nic, const char *pnode,
 		  struct error *err);
 
-/* A NIC whose link is the routing needs an address, of its own or from a
+/* Whether the NIC is routed and has no address, of its own or from a
  * network. */
 bool spec_nic_lacks_ip(struct lu *lu, const json_t *nic);
 
@@ -85,7 +87,7 @@ bool spec_nic_lacks_ip(struct lu *lu, const json_t *nic);
 char *spec_communication_nic(const char *instance);
 json_t *spec_communication_params(struct lu *lu, const char *name);
 
-/* ERR_PREREQ when a NIC is given a network, and mode or link besides. */
+/* ERR_PREREQ when a NIC has a network and also a mode or link. */
 int spec_check_nic_network(const json_t *given, size_t i, struct error *err);
 
 /* --- for the files of the specification --- */
@@ -94,8 +96,8 @@ int spec_check_nic_network(const json_t *given, size_t i, struct error *err);
 
 /* A copy in lower case. */
 char *spec_lowered(const char *text);
-/* ERR_PREREQ when number i of these has a parameter that is not known (NULL
- * ends). */
+/* ERR_PREREQ when number i of these has an unknown parameter (the list of known
+ * ones ends with NULL). */
 int spec_check_keys(const char *what, size_t i, const json_t *given,
 		    const char *const *known, struct error *err);
 
@@ -105,27 +107,27 @@ int spec_read_disks(struct lu *lu, const struct op_instance_create *op,
 /* Give it a port for its console if its hypervisor shows one. */
 int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err);
 
-/* Put the standard sizes of the cluster's policy where nothing was asked for,
- * into the instance's own back-end parameters (as far as somebody set them: the
- * cluster has defaults of these, too), and into a disk as given (to be freed).
- */
+/* Fill in the standard sizes of the cluster's policy where nothing is given: in
+ * the instance's own backend parameters (only sizes that somebody has set, as
+ * the cluster has defaults, too), and in a disk as given (the result to be
+ * freed). */
 void spec_std_backend(const json_t *cluster, json_t *beparams);
 json_t *spec_std_disk(const json_t *cluster, const json_t *given);
-/* Give a submitted OP_INSTANCE_CREATE that says nothing of disks or NICs as
- * many as the cluster's standard instance has; an import those of the export,
- * and a forthcoming instance that is made real the disks that it has. */
+/* Complete a submitted OP_INSTANCE_CREATE that has no disks or NICs: as many as
+ * the cluster's standard instance has; for an import those of the export; for a
+ * forthcoming instance that is made real the disks that it has. */
 void spec_complete(const struct master *m, json_t *op);
 
 /* ERR_PREREQ when the policy of the node's group forbids it. */
 int spec_check_policy(struct lu *lu, const struct inst_spec *s,
 		      const char *node_uuid, struct error *err);
 
-/* Which groups' policies forbid it, in a sentence, of the group that it is for
- * or of all; to be freed, NULL: none. */
+/* A sentence with the groups whose policies forbid it, its own group or all; to
+ * be freed, NULL: none. */
 char *spec_forbidden(struct lu *lu, const struct inst_spec *s);
 
-/* The allocator request's members for it, with the MACs that it is going to
- * have; to be freed.  NULL when these are not to be had. */
+/* Its part of an allocator's request, with the MACs that it will have; to be
+ * freed.  NULL when these cannot be reserved. */
 json_t *spec_request(struct lu *lu, struct inst_spec *s, struct error *err);
 
 #endif

@@ -82,9 +82,8 @@ static int check_special(const struct special *s, const char *template,
 			 s->key, s->before, who, s->after);
 }
 
-/* What belongs to storage that this disk is not on: as in Ganeti refused where
- * it would be a promise, and without effect (volume groups) where it only says
- * a place. */
+/* Parameters of other storage: as in Ganeti they are refused if they would
+ * promise something, and ignored (volume groups) if they only name a place. */
 static int check_keys(const char *template, const json_t *given, size_t i,
 		      struct error *err)
 {

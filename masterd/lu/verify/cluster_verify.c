@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-cluster verify: one job for the configuration and one for each group.
- * What the jobs check is in verify_config.c and verify_group.c; here is how
- * they are started, and how both report. */
+/* gnt-cluster verify: one job for the configuration and one for each group. The
+ * checks are in verify_config.c and verify_group.c; here the jobs are
+ * submitted, and their reports written. */
 #include "masterd/lu/verify/cluster_verify.h"
 
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static const char *kind_of(const char *code)
 	return "cluster";
 }
 
-/* Programs read both forms, so they are Ganeti's to the last blank. */
+/* Programs parse both forms, so they equal Ganeti's exactly. */
 struct finding {
 	bool error;
 	const char *code, *kind, *name;

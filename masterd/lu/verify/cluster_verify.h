@@ -8,9 +8,9 @@
 struct verify {
 	struct lu *lu;
 	bool error_codes;
-	bool simulate; /* every check finds something */
+	bool simulate; /* simulate errors: every check reports one */
 	const json_t *ignore_errors;
-	bool bad; /* an error that is not ignored was found */
+	bool bad; /* there was an error that is not ignored */
 };
 
 /* "  - ERROR: node node2: text" into the job's log (the form with the code if
@@ -45,7 +45,7 @@ void verify_note(struct verify *v, const char *fmt, ...)
 
 /* --- verify_resources.c --- */
 
-/* Could the group lose the nodes that its policy lets it lose? */
+/* Check whether the group can lose as many nodes as its policy demands. */
 void verify_capacity(struct verify *v, const json_t *group);
 
 /* Compare what is recorded of these nodes (UUIDs) with what they report. */

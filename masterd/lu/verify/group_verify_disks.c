@@ -150,7 +150,7 @@ static WAITS void look_at_volumes(struct lu *lu)
 	node_results_free(results, v->nodes.n);
 }
 
-/* The node says which of an instance's mirrors it has to take up. */
+/* Tell the node which of an instance's mirrors it has to reconnect. */
 static WAITS void look_at_mirrors(struct lu *lu)
 {
 	struct verify_disks *v = verify_of(lu);

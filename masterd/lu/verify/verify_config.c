@@ -187,7 +187,8 @@ static void add_dangling(const struct config *c, const json_t *node,
 	strv_addf(ret, "%s (%s)", json_str(node, "name", ""), list);
 }
 
-/* No group's job would ever look at these. */
+/* Instances that belong to no group, so that no group's job would check
+ * them. */
 static void check_dangling(struct verify *v)
 {
 	const struct config *c = v->lu->m->config;
@@ -229,7 +230,7 @@ static void check_ganetis(struct verify *v)
 			    names);
 }
 
-/* Who should keep a copy of the cluster's state and does not. */
+/* Nodes that should keep a copy of the cluster's state and fail to take it. */
 static void check_copies(struct verify *v)
 {
 	auto_strv struct strv candidates = {0}, others = {0};

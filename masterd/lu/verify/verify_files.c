@@ -73,7 +73,7 @@ static bool belongs(const json_t *node, const char *file)
 	       json_bool(node, "master_candidate", false);
 }
 
-/* One file on all nodes that said what they have. */
+/* One file, on all nodes that reported. */
 struct found {
 	struct strv missing;	/* names of nodes */
 	struct strv unexpected; /* of those that should not have it */
@@ -189,7 +189,7 @@ static void check_answers(struct verify_group *g)
 	}
 }
 
-/* The master of another group has what all should have. */
+/* If the master is in another group, compare with its files, too. */
 static WAITS void compare_with_master(struct verify_group *g)
 {
 	struct lu *lu = &g->lu;

@@ -74,7 +74,8 @@ const struct node_result *verify_find(const struct verify_group *g,
 
 /* --- asking --- */
 
-/* One node of the group with it is enough to look at all as if they had it. */
+/* If one node of the group has exclusive storage, all are checked as if they
+ * had it. */
 static bool has_exclusive(struct lu *lu, const struct verify_group *g)
 {
 	for (size_t i = 0; i < g->n; i++) {

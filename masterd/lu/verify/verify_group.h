@@ -14,9 +14,10 @@ struct verify_group {
 	struct verify v;
 
 	/* While the job works lu.m is `frozen`, with the configuration as it
-	 * was before the nodes were asked: what has changed since cannot be
-	 * held against them.  Instances that have come since are in the
-	 * configuration of `live`: what nodes have of these is no orphan. */
+	 * was before the nodes were asked: later changes must not look like
+	 * faults.  `live` is the real master: its configuration has instances
+	 * that were added since, and what nodes have of these is not reported
+	 * as unknown. */
 	struct master frozen;
 	struct master *live;
 	struct strv nodes;	/* UUIDs in nice order */
@@ -38,7 +39,7 @@ struct verify_group {
 const struct node_result *verify_find(const struct verify_group *g,
 				      const char *uuid);
 
-/* Whether disks of this template may be made. */
+/* Whether the template is enabled. */
 bool verify_has_template(const struct lu *lu, const char *template);
 /* Whether disks of an enabled template lie on that storage. */
 bool verify_has_storage(const struct lu *lu, const struct storage_info *s);
@@ -66,8 +67,8 @@ void verify_client_certs(struct verify_group *g);
 
 /* --- verify_os.c --- */
 
-/* Compare the OS definitions of a node with those of the first node that told
- * any. */
+/* Compare the OS definitions of a node with those of the first node that has
+ * reported any. */
 void verify_os(struct verify_group *g, const struct node_result *r);
 
 /* --- verify_storage.c --- */
@@ -88,9 +89,9 @@ void verify_missing_volumes(struct verify_group *g, const json_t *inst);
 WAITS void verify_gather_disks(struct verify_group *g);
 void verify_disks_done(struct verify_group *g);
 void verify_instances(struct verify_group *g);
-/* What runs on the node and should not. */
+/* Report instances that run on the node and should not. */
 void verify_running(struct verify_group *g, const struct node_result *r);
-/* Could each secondary node take on what another one's loss brings it? */
+/* Check whether each node can take over the instances of any lost peer. */
 void verify_n1(struct verify_group *g);
 void verify_instance_notes(struct verify_group *g);
 

@@ -261,7 +261,7 @@ static void add_disks(struct verify_group *g, const json_t *inst,
 	}
 }
 
-/* Those of its instances that should be usable. */
+/* The disks of its instances that should be usable. */
 static void collect_disks(struct verify_group *g, const char *node_uuid,
 			  struct disk_list *ret)
 {
@@ -431,7 +431,7 @@ void verify_instances(struct verify_group *g)
 			const json_t *inst =
 				config_get(c, CONFIG_INSTANCE, uuids.items[k]);
 
-			/* What came here meanwhile was not there when we
+			/* An instance that was added after the nodes were
 			 * asked. */
 			if (table_get(&g->instances, uuids.items[k]) == NULL ||
 			    json_bool(inst, "forthcoming", false))
@@ -449,7 +449,7 @@ void verify_instances(struct verify_group *g)
 
 /* --- N+1 --- */
 
-/* Memory for instances that fail over to the node; false: nobody knows. */
+/* The memory for instances that fail over to the node; false: unknown. */
 static bool room_for_failovers(struct verify_group *g,
 			       const struct node_result *r, int64_t *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a node says of itself, but for its files, systems and storage. */
+/* What a node reports of itself, except files, OS definitions and storage. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -9,7 +9,7 @@
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/verify/verify_group.h"
 
-/* More than this apart and certificates and logs stop making sense. */
+/* With a larger difference certificates and logs become unreliable. */
 #define TIME_SKEW_MAX_S 150
 
 #define REBUILD                                                                \
@@ -53,8 +53,8 @@ static void check_time(struct verify_group *g, const struct node_result *r,
 {
 	const json_t *time = json_get(r->payload, "time");
 	int64_t theirs = json_integer_value(json_array_get(time, 0));
-	/* It answered at some time in between; another node may have taken
-	 * long. */
+	/* The node has read its clock at some time between our call and its
+	 * answer. */
 	int64_t before = g->asked_s - theirs;
 	int64_t after = theirs - g->answered_s;
 	int64_t skew = before > after ? before : after;
@@ -192,7 +192,7 @@ static void check_scripts(struct verify_group *g, const struct node_result *r,
 			  list);
 }
 
-/* Helpers run on the master, which may be another node tomorrow. */
+/* The programs run on the master, and any candidate may become that. */
 static void check_oob(struct verify_group *g, const struct node_result *r,
 		      const char *name)
 {
@@ -272,7 +272,7 @@ void verify_node(struct verify_group *g, const struct node_result *r)
 
 /* --- client certificates --- */
 
-/* While certificates are renewed there are two of each candidate. */
+/* While certificates are renewed a candidate has two. */
 static bool is_let_in(const json_t *certs, const char *uuid, const char *digest)
 {
 	auto_free char *next = xprintf("%s" CERT_NEW_SUFFIX, uuid);
@@ -330,7 +330,7 @@ static void check_other(struct verify_group *g, const json_t *certs,
 }
 
 /* A renewal has ended before this node forgot the old certificates.  While the
- * list still has both, it is told of the cluster. */
+ * cluster's list still has both, that is reported for the cluster instead. */
 static void check_forgotten(struct verify_group *g, const json_t *certs,
 			    const struct node_result *r)
 {

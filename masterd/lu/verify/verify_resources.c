@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Does the state of record agree with the nodes?  Drift is a warning: the
- * record is what counts until somebody refreshes it. */
+/* Do the recorded resources agree with what the nodes report?  A difference is
+ * a warning: the record counts until somebody refreshes it. */
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/verify/cluster_verify.h"
 #include "masterd/resources/capacity.h"
 #include "masterd/resources/resources.h"
 
-/* Totals of memory and disk differ by rounding, and a little more from one
- * kernel to the next: so many per cent are no drift. */
+/* Totals of memory and disk differ by rounding, and a little between kernels: a
+ * difference of so many per cent is ignored. */
 #define TOTAL_SLACK 1
-/* Space that is missing while the record has it as free, in per cent of the
- * total: file systems have other users, a little. */
+/* A difference of free space, in per cent of the total, is ignored up to this,
+ * as file systems have other users. */
 #define FREE_SLACK 10
 
 static const char *first_hypervisor(const struct lu *lu)
@@ -127,7 +127,7 @@ WAITS void verify_resources(struct verify *v, const struct strv *nodes)
 	for (size_t i = 0; i < n; i++) {
 		const json_t *info = results[i].payload;
 
-		/* That it does not answer was said before. */
+		/* It was already reported that the node does not answer. */
 		if (info == NULL)
 			continue;
 		verify_memory(v, results[i].node,

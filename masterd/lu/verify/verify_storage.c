@@ -106,7 +106,7 @@ static void check_pvs(struct verify_group *g, const struct node_result *r,
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *pv = json_str(json_array_get(list, i), "name", "");
 
-		/* lvcreate would take what follows as a range. */
+		/* lvcreate would take the rest of such a name for a range. */
 		verify_if(&g->v, strchr(pv, ':') != NULL, "ENODELVM", name,
 			  "Invalid character ':' in PV '%s'", pv);
 	}
