@@ -39,14 +39,16 @@ static const struct option options[] = {
 	{"debug", no_argument, NULL, 'd'},
 	{"version", no_argument, NULL, 'V'},
 	{"help", no_argument, NULL, 'h'},
-	/* What NODED_ARGS of a host may have, made for Ganeti's. */
+	/* Options that NODED_ARGS of a host may have, made for Ganeti's daemon;
+	 * they are ignored. */
 	{"no-mlock", no_argument, NULL, 'n'},
 	{"max-clients", required_argument, NULL, 'n'},
 	{NULL, 0, NULL, 0},
 };
 
-/* The node's client certificate is made when it is missing: it needs only what
- * is here, and the master asks for its digest when the node is added. */
+/* Make the node's client certificate if it does not exist: that needs nothing
+ * but what is here, and the master asks for its digest when the node is
+ * added. */
 static int need_client_cert(const struct paths *p, struct error *err)
 {
 	const char *client = path(p, PATH_CLIENT_PEM);
@@ -57,7 +59,7 @@ static int need_client_cert(const struct paths *p, struct error *err)
 			       err);
 }
 
-/* The clock may be set while we run, so that is no reason not to. */
+/* Only a warning, as the clock may be set while we run. */
 static void tell_clock(struct daemon *d, const struct paths *p)
 {
 	static const enum path_id files[] = {PATH_SERVER_PEM, PATH_CLIENT_PEM};
@@ -70,7 +72,7 @@ static void tell_clock(struct daemon *d, const struct paths *p)
 		}
 }
 
-/* On the master's node the queue is the master daemon's. */
+/* On the master's node the queue belongs to the master daemon. */
 static void tidy(void *arg)
 {
 	struct noded *n = arg;
@@ -235,7 +237,7 @@ int main(int argc, char **argv)
 		n.arg = &d;
 		status = daemon_main(&d);
 		if (d.stopping && tasks_count() > 0)
-			return status; /* who did not end may still look at n */
+			return status; /* unended tasks use n */
 	}
 	noded_done(&n);
 	paths_destroy(paths);

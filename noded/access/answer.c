@@ -17,7 +17,7 @@
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
 
-/* Calls that take longer are worth a line in the log. */
+/* Calls that take longer than this are logged. */
 #define SLOW_CALL_US 1000000
 
 static char *refuse(int status, int *ret_status, const char *why,
@@ -30,7 +30,8 @@ static char *refuse(int status, int *ret_status, const char *why,
 	return json_text(answer);
 }
 
-/* Nobody has to hear of it: what the later call brought counts. */
+/* The caller has given this call up and sent a later one, whose result
+ * counts. */
 static char *superseded(int *ret_status)
 {
 	*ret_status = 200;
@@ -76,15 +77,16 @@ static char *run(struct noded *n, const char *procedure, uint64_t term,
 	return json_text(answer);
 }
 
-/* These are how masters learn of terms; they have no say in them. */
+/* Calls by which masters learn of terms; they are served whatever the caller's
+ * term. */
 static bool is_above_terms(const char *procedure)
 {
 	return strcmp(procedure, "master_state") == 0 ||
 	       strcmp(procedure, "master_promise") == 0;
 }
 
-/* Who asks: "T N" in the header, N is the number of the call (0: it is not
- * counted); all 0 for who has no term. */
+/* The caller by its header "T N": its term, and the number of the call (0: the
+ * call is not counted).  All 0 for a caller without a term. */
 struct caller {
 	uint64_t term, number;
 };
@@ -111,7 +113,7 @@ static char *read_caller(const char *procedure, const char *header,
 	return NULL;
 }
 
-/* The answer to a caller that is not to be served; NULL when it is. */
+/* The answer to a caller that must not be served; NULL: it is served. */
 static char *check_term(struct noded *n, const char *procedure,
 			const struct caller *caller, int *ret_status)
 {
@@ -130,10 +132,11 @@ static char *check_term(struct noded *n, const char *procedure,
 	return NULL;
 }
 
-/* A master daemon of this node writes these files itself.  One that is stopped
- * or has not noticed yet that another master came would do so after us, and
- * undo what is counted on: the new master has to wait until it has ended, which
- * the new term, noted by now, makes it do.  (The queue has a lock for that.) */
+/* A master daemon on this node writes these files itself.  One that is stopped,
+ * or has not noticed that another master took over, could do so after us and
+ * overwrite what the new master counts on.  So the new master has to wait until
+ * that daemon has ended; the new term, which this node has noted by now, makes
+ * it end.  (The queue has a lock for this purpose.) */
 static char *check_owner(const struct noded *n, const char *procedure,
 			 enum order_stream stream, const struct caller *caller,
 			 int *ret_status)
@@ -147,8 +150,8 @@ static char *check_owner(const struct noded *n, const char *procedure,
 		      procedure);
 }
 
-/* The caller is served unless another master has come, before the call's turn
- * or while it was being done: then it must not count on it. */
+/* Run the call in its turn.  If another master has come before that or
+ * meanwhile, the caller gets a refusal: it must not count on the result. */
 static char *run_in_order(struct noded *n, const char *procedure,
 			  const struct caller *caller, const json_t *args,
 			  int *ret_status)
@@ -186,7 +189,7 @@ static WAITS json_t *parse_args(const struct answer_request *r,
 	if (r->len <= JSON_INLINE_MAX)
 		return json_parse_within(r->body, r->len, NODED_PARSED_MAX,
 					 err);
-	task_leave(); /* the body is ours alone */
+	task_leave(); /* nobody else uses the body */
 	args = json_parse_within(r->body, r->len, NODED_PARSED_MAX, err);
 	task_enter();
 	return args;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two tables decide about a call.  noderpcs.def lists all procedures of Ganeti
- * and their numbers of arguments; NODED_CALLS lists the functions for those
- * that are served here.  A procedure in the first table alone is answered as
- * not supported. */
+/* Two tables describe the calls: noderpcs.def lists all procedures of Ganeti
+ * with their numbers of arguments, NODED_CALLS the functions of those that this
+ * daemon serves.  A procedure that is only in the first one is answered as not
+ * supported. */
 #include "noded/calls/calls.h"
 
 #include <string.h>

@@ -15,16 +15,17 @@
 struct noded;
 struct paths;
 
-/* One call on its way. */
+/* A call while it is served. */
 struct call {
 	struct noded *n;
 	const struct paths *paths;
 	const char *procedure;
 	const json_t *args; /* list; an object for instance_console_info */
-	uint64_t term;	    /* the caller's; 0: it has none */
+	uint64_t term;	    /* of the caller; 0: it has none */
 
-	/* Set by a call that fails with more to say than an error holds, such
-	 * as a program's whole output: sent in place of the error's text. */
+	/* A failed call that has more to say than fits an error, such as a
+	 * program's whole output, sets this; it is sent in place of the error's
+	 * text.  To be freed. */
 	char *failure;
 };
 
@@ -143,29 +144,30 @@ struct call {
 	X(node_start_master_daemons)                                           \
 	X(node_stop_master)
 
-/* Each gives the payload (JSON null for none), or NULL and *err.  In a task. */
+/* Each returns the payload, to be freed (JSON null for none), or NULL with err.
+ * Runs in a task. */
 #define X(name) WAITS json_t *call_##name(struct call *c, struct error *err);
 NODED_CALLS(X)
 #undef X
 
-/* Is it a procedure of Ganeti's node daemon, served here or not? */
+/* Whether it is a procedure of Ganeti's node daemon, served here or not. */
 bool calls_known(const char *procedure);
 
-/* Run c->procedure, which is known, after a look at the number of arguments. */
+/* Check the number of arguments and run c->procedure, which must be known. */
 WAITS json_t *calls_run(struct call *c, struct error *err);
 
-/* The i-th argument if it is of that kind, borrowed; otherwise NULL and an
- * error that names the call and the place. */
+/* The i-th argument, borrowed, if it is of that kind; otherwise NULL (-1) with
+ * an error that names the call and the argument. */
 const char *call_str(const struct call *c, size_t i, struct error *err);
 const json_t *call_object(const struct call *c, size_t i, struct error *err);
 const json_t *call_list(const struct call *c, size_t i, struct error *err);
 int call_int(const struct call *c, size_t i, int64_t *ret, struct error *err);
 int call_num(const struct call *c, size_t i, double *ret, struct error *err);
-/* False also when it is missing or no boolean. */
+/* False also when it is missing or not a boolean. */
 bool call_flag(const struct call *c, size_t i);
 
-/* The i-th argument as an instance object: its name is one that may be part of
- * a file name. */
+/* The i-th argument as an instance object, whose name is valid as part of a
+ * file name.  NULL with err. */
 const json_t *call_instance(const struct call *c, size_t i, struct error *err);
 
 #endif

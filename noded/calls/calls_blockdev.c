@@ -25,7 +25,7 @@ static json_t *null_or_error(int rc)
 	return rc < 0 ? NULL : json_null();
 }
 
-/* Whose it is, where the storage has a place for that. */
+/* Store the owner's name with the disk, if its storage can do that. */
 static int keep_info(struct call *c, const struct bdev_class *class,
 		     const json_t *disk, const json_t *info, struct error *err)
 {
@@ -66,7 +66,7 @@ json_t *call_blockdev_remove(struct call *c, struct error *err)
 	return null_or_error(class->remove(c->paths, disk, err));
 }
 
-/* The name in an argument that is an instance object or its name alone. */
+/* The instance's name from an argument that is an instance object or a name. */
 static const char *call_instance_name(const struct call *c, size_t i,
 				      struct error *err)
 {
@@ -190,8 +190,8 @@ json_t *call_blockdev_close(struct call *c, struct error *err)
 	return each_disk(c, close_one, err);
 }
 
-/* Ganeti's BlockDevStatus; JSON null when the disk is not there, NULL and err
- * when nobody can say. */
+/* Ganeti's BlockDevStatus; JSON null when the disk does not exist, NULL with
+ * err when that cannot be found out. */
 static json_t *disk_status(const struct paths *p, const json_t *disk,
 			   struct error *err)
 {
@@ -216,7 +216,7 @@ json_t *call_blockdev_find(struct call *c, struct error *err)
 	return disk != NULL ? disk_status(c->paths, disk, err) : NULL;
 }
 
-/* The same where a disk has to be there. */
+/* The same; a disk that does not exist is an error. */
 static json_t *need_status(const struct paths *p, const json_t *disk,
 			   struct error *err)
 {
@@ -249,8 +249,8 @@ json_t *call_blockdev_getmirrorstatus(struct call *c, struct error *err)
 	return steal(&result);
 }
 
-/* Several nodes may be asked at once, each with a list of its own; what one
- * node gets is the list. */
+/* The master may send this call to several nodes, each with a list of its own;
+ * what arrives here is only this node's list. */
 json_t *call_blockdev_getmirrorstatus_multi(struct call *c, struct error *err)
 {
 	const json_t *disks = call_list(c, 0, err), *disk;
@@ -381,8 +381,8 @@ json_t *call_blockdev_wipe(struct call *c, struct error *err)
 	return null_or_error(class->wipe(c->paths, disk, offset, size, err));
 }
 
-/* As many bytes as an image may have: those of the instance's disk, even where
- * its storage took more; -1. */
+/* How many bytes an image may have: the size of the instance's disk, even if
+ * its storage has allocated more; -1 with err. */
 static WAITS int64_t image_room(struct call *c, const struct bdev_class *class,
 				const json_t *disk, int64_t size_mib,
 				struct error *err)

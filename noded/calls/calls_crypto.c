@@ -9,8 +9,8 @@
 #include "noded/core/noded.h"
 #include "noded/core/renewal.h"
 
-/* The digest of our client certificate, which is made when it is missing or a
- * new one is asked for. */
+/* The digest of our client certificate, which is made if it does not exist or
+ * if the caller asks for a new one. */
 static json_t *ssl_token(const struct paths *p, bool make, struct error *err)
 {
 	const char *client = path(p, PATH_CLIENT_PEM);
@@ -70,7 +70,8 @@ static json_t *digest_of(const char *file)
 	return json_string(digest);
 }
 
-/* Which certificates there are; "both": the old and the new are good. */
+/* The digests of the present and the next certificates; "both": peers may show
+ * either. */
 static json_t *renewal_state(const struct paths *p)
 {
 	return json_make("{s:o, s:o, s:o, s:o, s:b}", "server",
@@ -101,8 +102,8 @@ static int renewal_step(struct call *c, const char *step, struct error *err)
 	return rc < 0 ? -1 : noded_reload(c->n, err);
 }
 
-/* Arguments: "look", "stage", "switch" or "finish"; to stage: the text of the
- * new cluster certificate, null when that one stays. */
+/* Arguments: "look", "stage", "switch" or "finish"; for stage also the text of
+ * the new cluster certificate, null if that does not change. */
 json_t *call_crypto_renewal(struct call *c, struct error *err)
 {
 	const char *step = call_str(c, 0, err);

@@ -4,8 +4,8 @@
 #include "noded/calls/calls.h"
 #include "noded/scripts/exports.h"
 
-/* Arguments: instance, its disks as they were brought, or false for each that
- * was not. */
+/* Arguments: instance; its disks as they were exported, false for each that was
+ * not. */
 json_t *call_finalize_export(struct call *c, struct error *err)
 {
 	const json_t *instance = call_instance(c, 0, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls that write files: the configuration and its companions, ssconf, the
- * watcher's pause, /etc/hosts.  The master says
- * what is in a file; which files it may write is decided here. */
+/* Calls that write files: the configuration and files beside it, ssconf, the
+ * watcher's pause, /etc/hosts.  The master gives the content; which files may
+ * be written is decided here. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -54,7 +54,7 @@ static bool may_upload(const char *virtual_path)
 	return false;
 }
 
-/* A file on its way to the disk. */
+/* A file to be written. */
 struct upload {
 	const char *virtual_path;
 	const json_t *content;
@@ -73,8 +73,7 @@ static double time_or_nan(const json_t *value)
 	return fabs(seconds) <= SECONDS_MAX ? seconds : NAN;
 }
 
-/* Ganeti's users need not exist here: what cannot be given to them stays ours.
- */
+/* Ganeti's users may not exist here; then the file belongs to us. */
 static void set_owner(const char *file, const struct upload *u)
 {
 	struct passwd *pw = u->user != NULL ? getpwnam(u->user) : NULL;
@@ -121,7 +120,7 @@ static int make_folder_of(const struct call *c, const char *file, mode_t mode,
 	return disk->mkdirs(disk, folder, mode, err);
 }
 
-/* The file has its times by now, which are a part of the note. */
+/* The file has its final times now; they are a part of the note. */
 static WAITS int note_digest(const struct call *c, const char *data, size_t len,
 			     struct error *err)
 {
@@ -169,7 +168,8 @@ static int do_upload(struct call *c, const struct upload *u, struct error *err)
 	return 0;
 }
 
-/* [path, content, mode, user, group, atime, mtime]; the last four may miss. */
+/* [path, content, mode, user, group, atime, mtime]; the last four may be
+ * missing. */
 static json_t *upload_list(struct call *c, const json_t *list,
 			   struct error *err)
 {
@@ -192,7 +192,7 @@ static json_t *upload_list(struct call *c, const json_t *list,
 			  c->procedure);
 		return NULL;
 	}
-	/* Without the mark that Ganeti puts before virtual paths. */
+	/* The path without the mark that Ganeti puts before virtual paths. */
 	path_only = paths_local(c->paths, u.virtual_path);
 	memmove(path_only, path_only + strlen(c->paths->root),
 		strlen(path_only + strlen(c->paths->root)) + 1);
@@ -264,7 +264,7 @@ json_t *call_get_watcher_pause(struct call *c, struct error *err)
 
 /* --- /etc/hosts --- */
 
-/* Does this line map an address to the host? */
+/* Whether this line of /etc/hosts has the host's name. */
 static bool line_names(const char *line, const char *host)
 {
 	auto_free char *copy = xstrndup(line, strcspn(line, "#"));
@@ -296,8 +296,8 @@ static char *edit_hosts(const char *text, const char *host, const char *ip)
 	return buf_steal(&out);
 }
 
-/* Arguments: "add" or "remove", host, address.  The machine's file is not a
- * virtual node's to change. */
+/* Arguments: "add" or "remove", host, address.  A virtual node must not change
+ * the machine's file. */
 json_t *call_etc_hosts_modify(struct call *c, struct error *err)
 {
 	const char *mode = call_str(c, 0, err);
@@ -328,7 +328,7 @@ json_t *call_etc_hosts_modify(struct call *c, struct error *err)
 	return json_true();
 }
 
-/* Of an image that a server has. */
+/* About an image on a server. */
 static WAITS json_t *url_info(const char *url, struct error *err)
 {
 	int64_t bytes = image_size(url, err);
@@ -338,8 +338,8 @@ static WAITS json_t *url_info(const char *url, struct error *err)
 		       : json_make("[b, {s:I}]", 1, "size", (json_int_t)bytes);
 }
 
-/* Argument: a path on this machine, or a URL.
- * [whether it is there, {"size": bytes}] */
+/* Argument: a path on this machine, or a URL.  The answer is [whether it
+ * exists, {"size": bytes}]. */
 json_t *call_get_file_info(struct call *c, struct error *err)
 {
 	const char *file = call_str(c, 0, err);

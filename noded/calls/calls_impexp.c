@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls that bring disks from node to node: the two ends of a transfer.
+/* Calls that copy disks from node to node; each node runs one side of the
+ * transfer.
  *
- * An end is [kind, arguments]: "file" [path], a file of an export; "raw"
- * [disk]; "script" [disk, its index], the import or export script of the
- * instance's OS. */
+ * An end, where the data comes from or goes to, is [kind, arguments]: "file"
+ * [path], a file of an export; "raw" [disk]; "script" [disk, its index], the
+ * import or export script of the instance's OS. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -17,7 +18,7 @@
 #include "noded/scripts/script.h"
 #include "noded/storage/bdev.h"
 
-#define FALLBACK_ADDRESS "127.0.0.1" /* of a daemon without one: tests */
+#define FALLBACK_ADDRESS "127.0.0.1" /* for tests, whose daemon has none */
 #define CONNECT_TIMEOUT_S 60
 
 /* --- the ends --- */
@@ -36,7 +37,7 @@ static int file_end(struct call *c, const json_t *args, bool import,
 	return 0;
 }
 
-/* Where the disk is here, to be freed. */
+/* The path of the disk on this node, to be freed. */
 static char *disk_path(struct call *c, const json_t *disk, struct error *err)
 {
 	const struct bdev_class *class = bdev_of(disk, err);
@@ -122,8 +123,8 @@ static const struct tool {
 	{"gzip-slow", "gzip", "-9"},
 };
 
-/* The program that compresses, or the other way round; others than gzip take
- * its options, that is what such a program is for. */
+/* The command to compress or decompress; programs other than gzip have to take
+ * gzip's options. */
 static int add_tool(const json_t *opts, bool import, json_t *spec,
 		    struct error *err)
 {

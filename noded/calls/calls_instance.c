@@ -13,7 +13,7 @@
 #include "noded/instance/instance.h"
 #include "noded/storage/bdev.h"
 
-/* More is a mistake, and in bytes it fits a number. */
+/* A larger size is a mistake; this one still fits in bytes. */
 #define MEMORY_MIB_MAX (INT64_C(1) << 40)
 
 static json_t *info_object(const struct hv_info *info)
@@ -28,7 +28,7 @@ static json_t *info_object(const struct hv_info *info)
 			 (json_int_t)info->state, "time", time);
 }
 
-/* Add what runs under one hypervisor to *ret. */
+/* Add the instances that run under one hypervisor to *ret. */
 static int add_infos(struct call *c, const char *hypervisor,
 		     const json_t *hvparams, json_t *ret, struct error *err)
 {
@@ -51,9 +51,9 @@ static int add_infos(struct call *c, const char *hypervisor,
 	return 0;
 }
 
-/* Hypervisors that this daemon does not know run nothing here; without them
- * the others' instances can be told.  None at all is an error, and so is one
- * that fails: nobody may take what runs under it for stopped. */
+/* A hypervisor that this daemon does not know runs nothing here and is skipped,
+ * so that the others' instances can be listed.  If none is known, or one fails,
+ * the call fails: otherwise its instances would be taken for stopped. */
 json_t *call_all_instances_info(struct call *c, struct error *err)
 {
 	const json_t *names = call_list(c, 0, err), *name;
@@ -119,7 +119,7 @@ json_t *call_instance_start(struct call *c, struct error *err)
 
 	if (instance == NULL)
 		return NULL;
-	metad_start(&c->n->metad, instance); /* it may ask at once */
+	metad_start(&c->n->metad, instance); /* the guest may ask at once */
 	if (instance_start(c->paths, instance, call_flag(c, 1), err) < 0) {
 		metad_forget(&c->n->metad, json_str(instance, "name", ""));
 		return NULL;
@@ -258,8 +258,8 @@ static int plug_action(const struct call *c, enum hv_plug_action *ret,
 					"Invalid hotplug action '%s'", name);
 }
 
-/* The path that the guest's disk is at: what this node knows of the disk, never
- * what the call says. */
+/* The path of the disk as this node knows it; the path in the call is not
+ * trusted. */
 static int plug_path(struct call *c, const json_t *disk, char **ret,
 		     struct error *err)
 {
@@ -320,7 +320,7 @@ static json_t *console_of(struct call *c, const char *name, const json_t *query,
 	return console;
 }
 
-/* The body is an object, or a list with this one object. */
+/* The argument is an object, or a list with this one object. */
 json_t *call_instance_console_info(struct call *c, struct error *err)
 {
 	const json_t *queries =

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls about logical volumes and what they lie on, by LVM's own programs. */
+/* Calls about logical volumes, volume groups and physical volumes, by LVM's own
+ * programs. */
 #include <string.h>
 
 #include "lib/event/proc.h"
@@ -14,8 +15,8 @@ static const char *row_str(const json_t *row, const char *key)
 	return json_str(row, key, "");
 }
 
-/* A volume of several pieces stands there once a piece; the piece's place is
- * cut off its device: "/dev/sda1(0)". */
+/* A volume of several pieces has a line for each; the position is cut off the
+ * device's name: "/dev/sda1(0)". */
 static json_t *volume(const json_t *row)
 {
 	const char *devices = row_str(row, "devices");
@@ -68,7 +69,7 @@ json_t *call_node_volumes(struct call *c, struct error *err)
 	return result;
 }
 
-/* Volume groups and physical volumes are the machine's. */
+/* In a virtual cluster volume groups and physical volumes are the machine's. */
 static int refuse_virtual(const struct call *c, struct error *err)
 {
 	if (!noded_is_virtual(c->n))
@@ -78,7 +79,7 @@ static int refuse_virtual(const struct call *c, struct error *err)
 			 "machine's LVM");
 }
 
-/* A name that cannot be taken for an option. */
+/* A valid name, which LVM cannot take for an option. */
 static int check_name(const char *name, struct error *err)
 {
 	if (*name != '\0' && *name != '-')

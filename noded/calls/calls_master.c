@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls about being the master: its name, its address, its daemon. */
+/* Calls about the master: who it is, its address, its daemon. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -22,8 +22,8 @@
 #define IP_TIMEOUT_MS 30000
 #define MASTER_IP_SCRIPT "/etc/ganeti/scripts/master-ip-setup"
 #define MASTERD "gantry-masterd"
-/* A little less than the call has.  A master waits a minute for votes, and
- * reads a queue of 100,000 jobs. */
+/* The limit for its start, a little less than the call's.  A master waits up to
+ * a minute for votes, and reads a queue of 100,000 jobs. */
 #define MASTERD_START_TIMEOUT_MS 280000
 #define MASTERD_STOP_TIMEOUT_US 60000000
 #define MASTERD_POLL_MS 20
@@ -118,8 +118,8 @@ static int read_master_ip(const struct call *c, struct master_ip *ret,
 			 c->procedure);
 }
 
-/* The site's own script: "start" or "stop" with the values in its environment.
- */
+/* Run the site's own script: "start" or "stop", with the values in its
+ * environment. */
 static int run_site_script(const struct call *c, const struct master_ip *m,
 			   const char *action, struct error *err)
 {
@@ -167,8 +167,7 @@ static int change_address(const struct master_ip *m, const char *action,
 
 /* --- hooks around it --- */
 
-/* The scripts of this node alone: they have the same names everywhere, but only
- * the master runs them. */
+/* Run the hooks of this node; only the master's node runs them. */
 static json_t *hook_values(const struct call *c, const struct master_ip *m,
 			   const char *hpath, bool up, bool post)
 {
@@ -200,7 +199,8 @@ static json_t *hook_values(const struct call *c, const struct master_ip *m,
 	return values;
 }
 
-/* A script that fails before stops it; afterwards it is only noted. */
+/* A pre hook that fails stops the operation; a post hook that fails is only
+ * noted. */
 static WAITS int address_hooks(const struct call *c, const struct master_ip *m,
 			       bool up, bool post, struct error *err)
 {
@@ -232,7 +232,7 @@ static WAITS int set_address(struct call *c, const struct master_ip *m, bool up,
 			     struct error *err)
 {
 	if (noded_is_virtual(c->n))
-		return 0; /* not the machine's address to have */
+		return 0; /* in a virtual cluster it is no interface's */
 	if (call_flag(c, 1))
 		return run_site_script(c, m, up ? "start" : "stop", err);
 	if (host_has_address(c->n, m->ip) == up)
@@ -293,7 +293,7 @@ json_t *call_node_change_master_netmask(struct call *c, struct error *err)
 
 /* --- the master daemon --- */
 
-/* It goes to the background by itself once it serves. */
+/* The master daemon goes to the background by itself when it is ready. */
 json_t *call_node_start_master_daemons(struct call *c, struct error *err)
 {
 	auto_free char *program = NULL;

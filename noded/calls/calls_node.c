@@ -49,7 +49,7 @@ static bool file_space(const struct paths *p, const char *virtual_path,
 	if (!paths_is_normal(virtual_path))
 		return false;
 	local = paths_local(p, virtual_path);
-	task_leave(); /* a network file system may not answer for long */
+	task_leave(); /* a network file system may block for long */
 	rc = statvfs(local, &st);
 	task_enter();
 	if (rc < 0)
@@ -67,8 +67,8 @@ static bool is_file_storage(const char *type)
 	return s != NULL && str_eq(s->unit, storage_table[STORAGE_FILE].name);
 }
 
-/* What a storage unit [type, name, parameters] holds; null where this node
- * cannot tell.  Ganeti's master refuses an answer with more members. */
+/* Data of a storage unit [type, name, parameters]; null where this node cannot
+ * find out.  Ganeti's master refuses answers with further members. */
 static json_t *storage_info(const struct paths *p, const json_t *unit)
 {
 	const char *type = json_string_value(json_array_get(unit, 0));
@@ -89,8 +89,8 @@ static json_t *storage_info(const struct paths *p, const json_t *unit)
 	return info;
 }
 
-/* Of a hypervisor [name, parameters].  A master of ours asks for the version of
- * this program among the parameters, which Ganeti's node daemon passes over. */
+/* Data of a hypervisor [name, parameters].  Our master can ask for the version
+ * of this program by a parameter, which Ganeti's node daemon ignores. */
 static json_t *hypervisor_info(const struct paths *p, const json_t *spec,
 			       struct error *err)
 {
@@ -131,7 +131,7 @@ json_t *call_node_info(struct call *c, struct error *err)
 
 /* --- storage_list --- */
 
-/* What the files in a folder take, in MiB. */
+/* The space taken by the files in a folder, in MiB. */
 static int64_t used_space(const char *local)
 {
 	char *const roots[] = {(char *)local, NULL};
@@ -279,7 +279,7 @@ json_t *call_node_demote_from_mc(struct call *c, struct error *err)
 	return fs_remove(config, err) < 0 ? NULL : json_null();
 }
 
-/* Remove the files (not folders) in a folder. */
+/* Remove the files in a folder, not its folders. */
 static void remove_files(const char *folder)
 {
 	auto_strv struct strv names = {0};
@@ -295,7 +295,7 @@ static void remove_files(const char *folder)
 	}
 }
 
-/* The node knows nothing of its cluster afterwards and its daemon ends. */
+/* The node forgets its cluster, and its daemon ends. */
 json_t *call_node_leave_cluster(struct call *c, struct error *err)
 {
 	auto_free char *rapi =
@@ -317,7 +317,7 @@ json_t *call_node_leave_cluster(struct call *c, struct error *err)
 
 /* --- odds and ends --- */
 
-/* The only one that Ganeti asks for is kvmd, which there is none of here. */
+/* Ganeti only asks for kvmd, a daemon that does not exist here. */
 json_t *call_node_ensure_daemon(struct call *c, struct error *err)
 {
 	const char *name = call_str(c, 0, err);

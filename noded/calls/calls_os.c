@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls about OS definitions and the scripts that they bring. */
+/* Calls about OS definitions and their scripts. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +14,7 @@
 #include "noded/scripts/osdef.h"
 #include "noded/scripts/script.h"
 
-/* As the time limits of the calls, a little less. */
+/* A little less than the calls' own time limits. */
 #define OS_CREATE_TIMEOUT_MS (86000u * 1000)
 #define OS_RENAME_TIMEOUT_MS (3500u * 1000)
 #define OS_VERIFY_TIMEOUT_MS (280u * 1000)
@@ -25,7 +25,7 @@ json_t *call_os_diagnose(struct call *c, struct error *err)
 	return osdef_diagnose_all(c->paths);
 }
 
-/* Where the variables of a script go that are too long; to be freed. */
+/* The file for variables of a script that are too long; to be freed. */
 static char *env_file(const struct paths *p)
 {
 	char uuid[37];
@@ -34,7 +34,7 @@ static char *env_file(const struct paths *p)
 	return xprintf("%s/os-env-%s", path(p, PATH_RUN_DIR), uuid);
 }
 
-/* Run it with all its variables, those too long in a file. */
+/* Run the script with all its variables, in a file if they are too long. */
 static int run_with(const struct paths *p, struct proc_spec *spec,
 		    struct strv *env, struct proc_result *ret,
 		    struct error *err)
@@ -53,7 +53,7 @@ static int run_with(const struct paths *p, struct proc_spec *spec,
 	return rc;
 }
 
-/* The definition's own opinion: "verify parameters". */
+/* Run the script "verify" of the definition to check the parameters. */
 static int run_verify(const struct paths *p, const struct osdef *def,
 		      const char *os, const json_t *checks,
 		      const json_t *params, struct error *err)
@@ -98,7 +98,7 @@ json_t *call_os_validate(struct call *c, struct error *err)
 		return call_flag(c, 0) ? NULL : json_false();
 	if (!call_flag(c, 4) && osdef_check_variant(&def, os, err) < 0)
 		return NULL;
-	if (def.api_version < 20) /* no parameters, nothing to ask */
+	if (def.api_version < 20) /* nothing to check */
 		return json_true();
 	if (json_array_has_str(checks, "parameters") &&
 	    osdef_check_params(&def, params, err) < 0)

@@ -11,8 +11,8 @@
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
 
-/* The name below the queue's folder of a virtual path, to be freed; NULL and
- * err for what is not in it. */
+/* From a virtual path to the name below the queue's folder, to be freed; NULL
+ * with err when it is not in the queue. */
 static char *queue_name(const struct call *c, const char *virtual_path,
 			struct error *err)
 {
@@ -37,7 +37,7 @@ static void free_files(struct replica_file *files, size_t n)
 	free(files);
 }
 
-/* [file, content]; content null: remove. */
+/* Argument: [file, content]; content null: remove. */
 static int read_file(const struct call *c, const char *name,
 		     const json_t *content, struct replica_file *ret,
 		     struct error *err)
@@ -142,7 +142,8 @@ json_t *call_jobqueue_purge(struct call *c, struct error *err)
 	for (size_t i = 0; i < names.n; i++) {
 		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
 
-		/* Who holds the lock must not lose it. */
+		/* The lock file must stay, or its holder would lose the
+		 * lock. */
 		if (strcmp(names.items[i], "lock") != 0 &&
 		    fs_remove_tree(file, err) < 0)
 			return NULL;

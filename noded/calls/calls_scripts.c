@@ -13,13 +13,13 @@
 #include "noded/scripts/hooks.h"
 #include "noded/scripts/script.h"
 
-/* An allocator that thinks longer hangs. */
+/* An allocator that takes longer than this is ended. */
 #define IALLOCATOR_TIMEOUT_S 300
 #define IALLOCATOR_TIMEOUT_ENV "GANTRY_IALLOCATOR_TIMEOUT_S"
-/* An evacuation of 10,000 instances is an answer of 10 MB; as a text it has to
- * fit an answer of ours, where each quote takes two bytes. */
+/* The longest output: an evacuation of 10,000 instances has an answer of 10 MB.
+ * It has to fit into our answer, where each quote takes two bytes. */
 #define IALLOCATOR_OUTPUT_MAX (24 * 1024 * 1024)
-/* Of one that failed; it stands in the job's log. */
+/* The longest output of a failed one, which goes into the job's log. */
 #define IALLOCATOR_SHOWN_MAX ((size_t)64 * 1024)
 
 /* Arguments: hooks path ("instance-add"), phase, environment. */
@@ -61,8 +61,8 @@ static char *find_iallocator(const struct paths *p, const char *name,
 	return NULL;
 }
 
-/* Write the request into a file of its own that only we may read; its name, to
- * be freed. */
+/* Write the request into a new file that only we may read; its name, to be
+ * freed. NULL with err. */
 static char *write_request(const struct paths *p, const char *text,
 			   struct error *err)
 {
@@ -113,7 +113,7 @@ static unsigned iallocator_timeout_ms(void)
 	return (unsigned)s * 1000;
 }
 
-/* What it said, as far as people are told of it. */
+/* Its output, shortened for the job's log. */
 static char *shown_output(const struct proc_result *r)
 {
 	size_t n = r->out_len < IALLOCATOR_SHOWN_MAX ? r->out_len

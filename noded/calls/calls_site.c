@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls that run or look at what the site has put on its nodes: restricted
- * commands, helpers that power other nodes, providers of external storage. */
+/* Calls about programs that the site has put on its nodes: restricted commands,
+ * programs that switch other nodes on and off, providers of external
+ * storage. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,15 +15,15 @@
 #include "noded/scripts/extstorage.h"
 #include "noded/scripts/script.h"
 
-/* As the call's own limit, a little less. */
+/* A little less than the call's own time limit. */
 #define COMMAND_TIMEOUT_MS (3500u * 1000)
 #define OOB_TIMEOUT_MAX_S 890
-/* Nobody else may write to what we run. */
+/* Only root may be able to write to programs that we run. */
 #define MODE_MAX 0755
 
 /* --- restricted commands --- */
 
-/* Does it belong to us (root) alone? */
+/* Whether it belongs to root, and nobody else can change it. */
 static bool is_ours(const char *file, bool folder)
 {
 	struct stat st;
@@ -41,7 +42,8 @@ static bool plain_name(const char *name)
 		       '\0';
 }
 
-/* The program of a command, to be freed; NULL, and the reason in the log. */
+/* The program of a command, to be freed; NULL, and the reason in the log
+ * only. */
 static char *find_command(const struct paths *p, const char *name)
 {
 	const char *folder = path(p, PATH_RESTRICTED_COMMANDS_DIR);
@@ -62,7 +64,8 @@ static char *find_command(const struct paths *p, const char *name)
 	return NULL;
 }
 
-/* Nothing says why, so that nobody learns which commands there are. */
+/* The error gives no reason, so that nobody can find out which commands
+ * exist. */
 json_t *call_restricted_command(struct call *c, struct error *err)
 {
 	const char *name = call_str(c, 0, err);

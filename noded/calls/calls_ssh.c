@@ -38,7 +38,7 @@ static int own_step(struct call *c, const char *step, const char *type,
 
 /* --- give --- */
 
-/* Lines that are a key each, and nothing else. */
+/* A list of lines, each of which is a key. */
 static int read_lines(const json_t *list, struct strv *ret, struct error *err)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -101,7 +101,7 @@ static int give(struct call *c, const json_t *what, struct error *err)
 	if (read_lines(json_get(what, "authorized"), &authorized, err) < 0 ||
 	    read_lines(json_get(what, "withdrawn"), &withdrawn, err) < 0)
 		return -1;
-	task_leave(); /* the arguments are ours alone */
+	task_leave(); /* nobody else uses the arguments */
 	rc = ssh_keys_let_in(c->paths, &change, err) < 0 ||
 			     write_public(c->paths, json_get(what, "public"),
 					  err) < 0 ||

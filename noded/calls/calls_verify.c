@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* node_verify: many checks in one call.  The answer has a member for each check
- * asked for that has something to say; unknown checks are left out, so that an
- * older node serves a newer master. */
+ * in the request that has found something; unknown checks are ignored, so that
+ * an older node can serve a newer master. */
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 #include <string.h>
@@ -23,13 +23,13 @@
 #include "noded/scripts/osdef.h"
 #include "noded/storage/file_place.h"
 
-/* Files that are compared; the configuration is the largest. */
+/* The largest file that is compared: the configuration. */
 #define FILE_MAX (256u * 1024 * 1024)
 #define CONNECT_TIMEOUT_MS 3000
 #define SHA1_LEN 20
 
-/* One check: the value to put under its name, borrowed nothing; NULL: nothing
- * to say.  `what` is the value in the request. */
+/* A check: returns the value for its member of the answer, to be freed; NULL:
+ * none.  `what` is the value in the request. */
 typedef json_t *check_fn(struct call *c, const json_t *what,
 			 const json_t *all_hvparams);
 
@@ -141,7 +141,8 @@ static json_t *check_hypervisor(struct call *c, const json_t *what,
 	return result;
 }
 
-/* [[source, hypervisor, parameters]...] -> those that do not fit, with why */
+/* [[source, hypervisor, parameters]...] -> those that are not valid, with the
+ * reason */
 static json_t *check_hvparms(struct call *c, const json_t *what,
 			     const json_t *all_hvparams)
 {
@@ -217,7 +218,7 @@ static json_t *check_oslist(struct call *c, const json_t *what,
 	return osdef_diagnose_all(c->paths);
 }
 
-/* [master name, master ip, ...] -> does something listen at that ip? */
+/* [master name, master ip, ...] -> whether something listens at that ip */
 static json_t *check_master_ip(struct call *c, const json_t *what,
 			       const json_t *all_hvparams)
 {
@@ -226,7 +227,7 @@ static json_t *check_master_ip(struct call *c, const json_t *what,
 	bool ok;
 
 	(void)all_hvparams;
-	if (noded_is_virtual(c->n) || ip == NULL) /* it is never turned up */
+	if (noded_is_virtual(c->n) || ip == NULL) /* it is never up */
 		return json_true();
 	copy = xstrdup(ip);
 	task_leave();
@@ -235,7 +236,7 @@ static json_t *check_master_ip(struct call *c, const json_t *what,
 	return json_boolean(ok);
 }
 
-/* What the machine lacks, a sentence each. */
+/* Sentences about what the machine lacks. */
 static json_t *check_setup(struct call *c, const json_t *what,
 			   const json_t *all_hvparams)
 {
@@ -251,7 +252,7 @@ static json_t *check_setup(struct call *c, const json_t *what,
 	return result;
 }
 
-/* Files that should be programs and are not. */
+/* The files that should be programs and are not. */
 static json_t *check_scripts(struct call *c, const json_t *what,
 			     const json_t *all_hvparams)
 {
@@ -271,7 +272,7 @@ static json_t *check_scripts(struct call *c, const json_t *what,
 	return result;
 }
 
-/* For each helper null, or what is wrong with it. */
+/* For each program null, or what is wrong with it. */
 static json_t *check_oob(struct call *c, const json_t *what,
 			 const json_t *all_hvparams)
 {
@@ -307,7 +308,7 @@ static json_t *check_bridges(struct call *c, const json_t *what,
 	return json_from_strv(&missing);
 }
 
-/* [null, digest] or [how bad, what]. */
+/* [null, digest], or [severity, error]. */
 static json_t *check_client_cert(struct call *c, const json_t *what,
 				 const json_t *all_hvparams)
 {
@@ -320,7 +321,8 @@ static json_t *check_client_cert(struct call *c, const json_t *what,
 	return json_make("[n, s]", digest);
 }
 
-/* Ours alone: a renewal is not finished here, so old certificates are good. */
+/* Not Ganeti's: whether a renewal is not finished here, so that old
+ * certificates are still accepted. */
 static json_t *check_renewal(struct call *c, const json_t *what,
 			     const json_t *all_hvparams)
 {
@@ -328,7 +330,7 @@ static json_t *check_renewal(struct call *c, const json_t *what,
 	return json_boolean(fs_exists(path(c->paths, PATH_TRUSTED_PEM)));
 }
 
-/* The one node whose list of allowed folders is looked at. */
+/* The list of allowed folders is checked on one node only. */
 static json_t *check_allowed_paths(struct call *c, const json_t *what,
 				   const json_t *all_hvparams)
 {
@@ -342,7 +344,7 @@ static json_t *check_allowed_paths(struct call *c, const json_t *what,
 	return json_from_strv(&bad);
 }
 
-/* A sentence when the folder cannot be used for disks. */
+/* Why the folder cannot be used for disks; NULL: it can. */
 static json_t *check_file_path(struct call *c, const json_t *what,
 			       const json_t *all_hvparams)
 {
@@ -368,7 +370,7 @@ static json_t *check_file_path(struct call *c, const json_t *what,
 	return json_string(text);
 }
 
-/* Mounted by the site; the path is only looked at. */
+/* The site mounts it; only the path is checked. */
 static json_t *check_gluster_path(struct call *c, const json_t *what,
 				  const json_t *all_hvparams)
 {
@@ -397,7 +399,7 @@ static json_t *check_no_drbd(struct call *c, const json_t *what,
 	return json_string("DRBD is not supported by this node daemon");
 }
 
-/* vm: only where instances may run. */
+/* vm: only on nodes that may run instances. */
 static const struct check {
 	const char *name;
 	bool vm;

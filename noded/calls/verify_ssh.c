@@ -19,14 +19,14 @@
 #define LOGIN_TIMEOUT_MS 20000
 #define BLANKS " \t\r\n"
 
-/* What is looked at, and what was found. */
+/* The data of a check, and what it has found. */
 struct look {
 	const struct paths *p;
 	const char *type;
 	const json_t *nodes;
 	const json_t *keys;	/* {uuid: [line]} */
 	struct strv authorized; /* identities of plain keys */
-	struct strv marked;	/* those of them with our mark */
+	struct strv marked;	/* the marked ones of these */
 	json_t *found;
 };
 
@@ -58,7 +58,7 @@ static bool row_flag(const json_t *row, size_t i)
 	return json_is_true(json_array_get(row, i));
 }
 
-/* Our own row; NULL: we are not among them. */
+/* The row of this node; NULL: there is none. */
 static const json_t *own_row(const struct look *l)
 {
 	for (size_t i = 0; i < json_array_size(l->nodes); i++) {
@@ -107,7 +107,7 @@ static void add_ids(const json_t *lines, struct strv *ret)
 	}
 }
 
-/* Candidates may log in, and nobody else by a key of the cluster's. */
+/* All candidates' keys are accepted, and no other key of the cluster. */
 static void check_authorized(struct look *l)
 {
 	auto_strv struct strv expected = {0};
@@ -143,7 +143,7 @@ static void check_authorized(struct look *l)
 			     l->marked.items[i]);
 }
 
-/* This node's own pair is the one that the others know. */
+/* This node's key pair is the one that the master knows. */
 static void check_own(struct look *l, const json_t *row)
 {
 	struct error err;
@@ -176,7 +176,7 @@ static void check_own(struct look *l, const json_t *row)
 			"renew-crypto --new-ssh-keys completes it)");
 }
 
-/* ganeti_pub_keys is where it shall be, and as the master has it. */
+/* ganeti_pub_keys exists where it should, with the master's content. */
 static void check_public(struct look *l, const json_t *row,
 			 const json_t *from_master)
 {
@@ -299,7 +299,7 @@ static void add_option(struct strv *argv, const char *name, const char *value)
 	strv_addf(argv, "%s=%s", name, value);
 }
 
-/* Where its SSH daemon listens, if not where all do. */
+/* The address of a node's SSH daemon, if it is not the usual one. */
 static void add_port(const struct paths *p, const char *node, struct strv *argv)
 {
 	auto_strv struct strv ports = {0};
@@ -315,7 +315,7 @@ static void add_port(const struct paths *p, const char *node, struct strv *argv)
 	}
 }
 
-/* Log in as the cluster's commands would. */
+/* Try to log in as the cluster's commands do. */
 static void login_argv(const struct paths *p, const char *cluster,
 		       const char *node, struct strv *argv)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bridges are looked up below /sys/class/net.  An address is compared as text
- * with those of all interfaces; a virtual node compares it with its own lines
- * in ssconf instead.  A port is tried with a connect() that does not block, and
+ * with the addresses of all interfaces, on a virtual node with its own lines in
+ * ssconf instead.  A port is tried with a connect() that does not block, and
  * poll(). */
 #include "noded/core/host.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Questions about the machine's network.  Nodes of a virtual cluster share the
- * machine: what would need it for themselves is answered as if they had it. */
+ * machine; each gets answers as if it had the machine for itself. */
 #ifndef NODED_CORE_HOST_H
 #define NODED_CORE_HOST_H
 
@@ -12,16 +12,16 @@
 
 struct noded;
 
-/* Add those of the list of bridges that are not here. */
+/* Add to the result those bridges of the list that do not exist. */
 void host_missing_bridges(const struct noded *n, const json_t *bridges,
 			  struct strv *ret_missing);
 
-/* Is it one of our addresses? A virtual node has those that ssconf says, and
- * the one it listens at. */
+/* Whether it is one of our addresses.  A virtual node has those that ssconf
+ * gives it, and the one at which it listens. */
 bool host_has_address(const struct noded *n, const char *address);
 
-/* Does something accept connections there?  Waits at most timeout_ms; not on
- * the loop. */
+/* Whether something accepts connections there.  Blocks for at most timeout_ms;
+ * not to be called on the loop. */
 bool host_accepts(const char *address, int port, unsigned timeout_ms);
 
 #endif

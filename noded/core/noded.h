@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The node daemon: one a host.  It does what the master says to hypervisors,
- * disks and files here and knows no cluster but what the ssconf files tell. */
+/* The state of the node daemon.  There is one on each host; it does what the
+ * master says to hypervisors, disks and files, and knows of the cluster only
+ * what the ssconf files say. */
 #ifndef NODED_CORE_NODED_H
 #define NODED_CORE_NODED_H
 
@@ -35,21 +36,21 @@ struct noded {
 	void *arg; /* quit's own */
 };
 
-/* n->paths are given and stay the caller's. */
+/* n->paths is set by the caller, who keeps it. */
 void noded_init(struct noded *n, struct paths *paths);
 void noded_done(struct noded *n);
 
 /* Read the certificates again; does nothing before the server listens. */
 int noded_reload(struct noded *n, struct error *err);
 
-/* Where one of our programs is: beside ours, in the build's bin folder, or
- * installed; to be freed, NULL and err. */
+/* The path of one of our programs: beside this one, in the build's bin folder,
+ * or installed; to be freed, NULL with err. */
 char *noded_find_program(const char *name, struct error *err);
 
-/* Where a node daemon listens that is told nothing: at all addresses, of the
- * cluster's family, as secondary addresses and the master's are used, too; in a
- * virtual cluster, where others are on the machine, at the node's primary one.
- * To be freed; NULL where that is not known. */
+/* The address at which a node daemon listens by default, to be freed.  It is
+ * the "any" address of the cluster's family, since secondary addresses and the
+ * master's are used, too; in a virtual cluster, where nodes share the machine,
+ * it is the node's primary address.  NULL where that is not known. */
 char *noded_listen_address(const struct paths *paths);
 
 /* Whether this node is one of a virtual cluster: several share the machine, so

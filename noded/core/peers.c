@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A check calls stat() on the files that it needs, and reads one again only
- * when its inode, size or time differ.  A certificate that could not be read
- * counts as changed, so the next check tries it again. */
+/* A check calls stat() on its files, and reads a file again only when its
+ * inode, size or time has changed.  A certificate that could not be read counts
+ * as changed, so the next check tries again. */
 #include "noded/core/peers.h"
 
 #include <string.h>
@@ -22,8 +22,8 @@ void peers_done(struct peers *p)
 	strv_done(&p->digests);
 }
 
-/* Whether the file at path is another one than *seen; *seen is updated.  Each
- * writer replaces the file as a whole, so the inode tells as well. */
+/* Whether the file has changed since *seen, which is updated.  Files are always
+ * replaced as a whole, so a new inode also shows a change. */
 static bool has_changed(const char *path, struct stat *seen)
 {
 	struct stat now;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who may call the node daemon: the master candidates, by the digest of their
- * client certificates in ssconf_master_candidates_certs.  While that file is
- * empty or missing (a node that waits to be added), only the holder of the
- * cluster certificate itself.  Files are read again when they changed. */
+/* Decides who may call the node daemon: the master candidates, known by the
+ * digests of their client certificates in ssconf_master_candidates_certs.
+ * While that file is empty or missing (on a node that waits to be added), only
+ * a caller that has the cluster certificate itself.  Files are read again when
+ * they have changed. */
 #ifndef NODED_CORE_PEERS_H
 #define NODED_CORE_PEERS_H
 
@@ -22,7 +23,7 @@ struct peers {
 	char server_digest[TLS_DIGEST_MAX];
 };
 
-/* paths are the caller's, and must live longer. */
+/* paths belongs to the caller, and must live longer. */
 void peers_init(struct peers *p, const struct paths *paths);
 void peers_done(struct peers *p);
 

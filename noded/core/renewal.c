@@ -12,7 +12,8 @@
 #include "lib/base/fs.h"
 #include "lib/event/tls.h"
 
-/* Of certificates alone: no secret, but nobody else needs it. */
+/* The mode of a file with certificates only: not secret, but nobody else needs
+ * it. */
 #define TRUSTED_MODE 0400
 
 static int move(const char *from, const char *to, struct error *err)
@@ -24,7 +25,7 @@ static int move(const char *from, const char *to, struct error *err)
 			 strerror(errno));
 }
 
-/* From now on both are good. */
+/* From now on both are accepted. */
 static int trust_both(const struct paths *p, struct error *err)
 {
 	const char *const files[] = {path(p, PATH_SERVER_PEM),

@@ -71,7 +71,7 @@ json_t *hv_linux_node_info(struct error *err)
 			     meminfo_mib(text, "Cached"));
 	json_set_int(info, "cpu_total", cpus);
 	json_set_int(info, "cpu_dom0", cpus);
-	/* Nobody reads more than that there is one of each. */
+	/* Clients only read that there is one of each. */
 	json_set_int(info, "cpu_nodes", 1);
 	json_set_int(info, "cpu_sockets", 1);
 	return info;

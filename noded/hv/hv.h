@@ -19,17 +19,17 @@
 #include "lib/event/task.h"
 #include "lib/model/files/paths.h"
 
-/* A disk that was assembled here for an instance to be started. */
+/* A disk that has been assembled on this node for an instance. */
 struct hv_disk {
 	const json_t *disk; /* its object */
-	char *path;	    /* of the file or device, root in front */
+	char *path;	    /* of the file or device, with the root */
 };
 
 /* Ganeti's numbers.  An instance that its user has shut down from inside is
  * known until it is cleaned up. */
 enum hv_instance_state { HV_RUNNING, HV_SHUTDOWN };
 
-/* What a hypervisor knows of an instance that runs, or has been shut down. */
+/* Data of an instance that runs, or that its user has shut down. */
 struct hv_info {
 	int64_t memory; /* MiB */
 	int64_t vcpus;
@@ -37,29 +37,32 @@ struct hv_info {
 	double time;   /* CPU seconds */
 };
 
-/* A device that comes or goes while an instance runs. */
+/* A device that is plugged or unplugged while an instance runs. */
 enum hv_plug_action { PLUG_ADD, PLUG_REMOVE, PLUG_MODIFY };
 struct hv_plug {
 	enum hv_plug_action action;
 	bool is_disk;	      /* else a NIC */
 	const json_t *device; /* its object */
 	const char *path;     /* of a disk that is added, else NULL */
-	size_t seq;	      /* its place in the instance */
+	size_t seq;	      /* its index in the instance */
 };
 
 struct hv_class {
 	const char *name;
 
-	/* The members of node_info: memory_total, memory_free, memory_dom0,
-	 * cpu_total, cpu_nodes, cpu_sockets, cpu_dom0 and what is its own. */
+	/* An object, to be freed, with memory_total, memory_free, memory_dom0,
+	 * cpu_total, cpu_nodes, cpu_sockets, cpu_dom0 and members of its own;
+	 * NULL with err. */
 	WAITS json_t *(*node_info)(const struct paths *p,
 				   const json_t *hvparams, struct error *err);
 
-	/* Is it usable here?  -1 says why not (node_verify). */
+	/* 0 if the hypervisor can be used on this node; -1 with err says why
+	 * not (node_verify). */
 	WAITS int (*verify)(const struct paths *p, const json_t *hvparams,
 			    struct error *err);
 
-	/* Are these parameters fine on this node (files are there...)? */
+	/* 0 if these parameters are possible on this node (files exist, ...);
+	 * -1 with err. */
 	WAITS int (*validate)(const struct paths *p, const json_t *hvparams,
 			      struct error *err);
 
@@ -67,8 +70,8 @@ struct hv_class {
 	WAITS int (*list)(const struct paths *p, const json_t *hvparams,
 			  struct strv *ret_names, struct error *err);
 
-	/* 1 and *ret if it runs or was shut down by its user, 0 if not, -1 on
-	 * errors. */
+	/* 1 and *ret if it runs or was shut down by its user; 0 if not; -1 with
+	 * err. */
 	WAITS int (*info)(const struct paths *p, const char *name,
 			  const json_t *hvparams, struct hv_info *ret,
 			  struct error *err);
@@ -77,12 +80,13 @@ struct hv_class {
 			   const struct hv_disk *disks, size_t n_disks,
 			   bool paused, struct error *err);
 
-	/* Ask a running instance to end, or end it when force; returns at
-	 * once, the caller looks with info().  retry: it was asked before. */
+	/* Ask a running instance to end, or with force end it.  Returns at
+	 * once; the caller polls info().  retry: it was asked before. */
 	WAITS int (*stop)(const struct paths *p, const json_t *instance,
 			  bool force, bool retry, struct error *err);
 
-	/* Remove what is left of an instance that does not run; NULL: none. */
+	/* Remove files of an instance that does not run; NULL: there are
+	 * none. */
 	WAITS void (*cleanup)(const struct paths *p, const char *name);
 
 	/* Reboot from inside (soft). */
@@ -92,22 +96,22 @@ struct hv_class {
 	WAITS int (*balloon)(const struct paths *p, const json_t *instance,
 			     int64_t memory, struct error *err);
 
-	/* May devices come and go while this instance runs?  -1 says why not.
-	 * NULL members: never. */
+	/* 0 if devices can be plugged while this instance runs; -1 with err
+	 * says why not.  NULL members: never. */
 	WAITS int (*hotplug_supported)(const struct paths *p,
 				       const json_t *instance,
 				       struct error *err);
 	WAITS int (*hotplug)(const struct paths *p, const json_t *instance,
 			     const struct hv_plug *plug, struct error *err);
 
-	/* Where and how to see the console: the members of Ganeti's
-	 * InstanceConsole besides "instance". */
+	/* How to reach the console: the members of Ganeti's InstanceConsole
+	 * except "instance"; to be freed. */
 	WAITS json_t *(*console)(const struct paths *p, const json_t *instance,
 				 const json_t *node, const json_t *hvparams,
 				 struct error *err);
 
-	/* Migration; NULL members: it cannot migrate.  The info of the source
-	 * is a text that the target gets in accept and finalize_dst. */
+	/* Migration; NULL members: not supported.  migration_info() of the
+	 * source is a text that the target gets in accept and finalize_dst. */
 	WAITS char *(*migration_info)(const struct paths *p,
 				      const json_t *instance,
 				      struct error *err);
@@ -149,8 +153,8 @@ const struct hv_class *hv_of(const json_t *instance, struct error *err);
 /* node_info of a Linux host, for classes whose instances are processes. */
 json_t *hv_linux_node_info(struct error *err);
 
-/* The memory an instance starts with: all it may have, less if the node has
- * not that much, but never below its minimum. */
+/* The memory an instance starts with, in MiB: its maximum, less if the node has
+ * less free, but never below its minimum. */
 int64_t hv_startup_memory(const json_t *instance, int64_t free_memory);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fake hypervisor: a running instance is a file in the fake-hypervisor
- * folder with its id (always 0), memory and number of CPUs, a line each, as
- * Ganeti's has them; below them a line for each device that it has, "nic UUID"
- * or "disk UUID".  Everything else about instances works as with a real
- * one, so clusters for tests need no virtual machines.
+ * folder with its id (always 0), memory and number of CPUs, a line each, as in
+ * Ganeti; then a line for each of its devices, "nic UUID" or "disk UUID".
+ * Everything else about instances works as with a real hypervisor, so test
+ * clusters need no virtual machines.
  *
- * Migration moves the file: the target makes its own when told that the
- * migration succeeded, the source removes its. */
+ * Migration moves the file: the target makes a new one when it is told that the
+ * migration succeeded, and the source removes its own. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,8 +48,9 @@ static int read_state(const char *file, struct hv_info *ret,
 	return 0;
 }
 
-/* The new state is written beside the folder and moved in: whoever lists the
- * folder sees whole files of instances only.  A run folder needs no fsync. */
+/* The new state is written beside the folder and renamed into it, so that a
+ * listing of the folder finds only complete files.  In the run folder an fsync
+ * is not needed. */
 static int write_state(const struct paths *p, const char *name,
 		       const struct hv_info *info, const struct strv *devices,
 		       struct error *err)
@@ -105,8 +106,8 @@ static int fake_list(const struct paths *p, const json_t *hvparams,
 	return 0;
 }
 
-/* What the instances here were given; files that cannot be read do not count
- * (one may end meanwhile). */
+/* The sum of the instances' memory; a file that cannot be read does not count
+ * (the instance may just have ended). */
 static int64_t used_memory(const struct paths *p)
 {
 	auto_strv struct strv names = {0};
@@ -131,7 +132,7 @@ static json_t *fake_node_info(const struct paths *p, const json_t *hvparams,
 	(void)hvparams;
 	if (info == NULL)
 		return NULL;
-	/* The files take no memory; count what they stand for. */
+	/* The files take no memory, so count the memory that they represent. */
 	free_memory = json_int(info, "memory_free", 0) - used_memory(p);
 	json_set_int(info, "memory_free", free_memory > 0 ? free_memory : 0);
 	return info;
@@ -175,7 +176,7 @@ static void add_devices(struct strv *ret, const char *kind, const json_t *list)
 	}
 }
 
-/* memory 0: what there is room for. */
+/* memory 0: as much as is free. */
 static int mark_up(const struct paths *p, const json_t *instance,
 		   int64_t memory, struct error *err)
 {
@@ -237,7 +238,7 @@ static int fake_reboot(const struct paths *p, const json_t *instance,
 		       struct error *err)
 {
 	(void)p, (void)instance, (void)err;
-	return 0; /* nothing inside that could notice */
+	return 0; /* there is no guest to notice it */
 }
 
 /* The state of one that runs. */
@@ -347,7 +348,7 @@ static int fake_finalize_dst(const struct paths *p, const json_t *instance,
 
 	int64_t memory = 0;
 
-	/* The size that it left with; Ganeti's nodes do not tell. */
+	/* Its size on the source; Ganeti's nodes do not tell. */
 	if (!str_to_int64(info, &memory))
 		memory = 0;
 	if (success)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gantry-impexp: brings one disk from one node to another, a process of its own
- * for each end (Ganeti's import/export daemon).
+/* gantry-impexp: copies one disk between two nodes, with a process on each of
+ * them (Ganeti's import/export daemon).
  *
- * The one that imports listens, the one that exports connects; both show the
- * certificate that the other one expects, and nothing else gets in.  First on
- * the stream is "M=<magic>", so that a connection meets its own disk.  Behind
- * it come the bytes of the disk, perhaps through a program that compresses.
+ * The importing process listens, the exporting one connects.  Both show
+ * certificates, and each accepts only the one that it expects.  The stream
+ * begins with "M=<magic>", by which a connection is known to belong to this
+ * disk.  Then the bytes of the disk follow, possibly compressed by a program.
  *
- * Or an image comes in place of another node's disk: a file of this node, or a
- * URL (impexp_image.c).
+ * Instead of another node's disk there may be an image: a file of this node, or
+ * a URL (impexp_image.c).
  *
- * A supervisor (main.c) starts up to three children in a row, joined by pipes:
- * the end (impexp_end.c) that reads or writes the disk, a program that
- * compresses, and the network (impexp_net.c) or the image.  What they tell it
- * goes through memory that all share. */
+ * A supervisor (main.c) starts up to three children, joined by pipes: the end
+ * (impexp_end.c), which reads or writes the disk; a program that compresses;
+ * and the network (impexp_net.c) or the image.  They report through shared
+ * memory. */
 #ifndef NODED_IMPEXP_H
 #define NODED_IMPEXP_H
 
@@ -37,7 +37,7 @@
 
 enum impexp_child { IMPEXP_END, IMPEXP_TOOL, IMPEXP_NET, IMPEXP_N };
 
-/* Where the disk's bytes are. */
+/* The kind of end. */
 enum impexp_kind {
 	IMPEXP_RAW,    /* a device or a disk's file, which is there */
 	IMPEXP_FILE,   /* a file of an export; importing makes it */
@@ -58,7 +58,7 @@ struct impexp_spec {
 	const char *schemes;	    /* of URLs, as libcurl has them */
 	const json_t *closed;	    /* folders from which no image comes */
 	const char *instance_disks; /* links to disks that are in use */
-	int64_t limit;		    /* bytes that the disk takes; 0: all */
+	int64_t limit;		    /* the size of the disk; 0: no limit */
 	int connect_timeout_s;
 	const json_t *tool; /* argv, or NULL */
 	enum impexp_kind kind;
@@ -68,7 +68,7 @@ struct impexp_spec {
 	const char *cwd;
 };
 
-/* What the children tell. */
+/* What the children report. */
 struct impexp_shared {
 	_Atomic int port;
 	_Atomic bool connected;
@@ -80,8 +80,7 @@ struct impexp_shared {
 int impexp_spec_read(const json_t *object, struct impexp_spec *ret,
 		     struct error *err);
 
-/* Move bytes between fd and the disk until there are no more; count into
- * s->bytes. */
+/* Copy all bytes between fd and the disk; counts them in s->bytes. */
 int impexp_end_run(const struct impexp_spec *spec, int fd,
 		   struct impexp_shared *s, struct error *err);
 
@@ -90,12 +89,13 @@ int impexp_net_run(const struct impexp_spec *spec, int fd, bool count,
 		   struct impexp_shared *s, struct error *err);
 
 /* The same from an image into fd.  A file must be readable for everybody, a
- * device free: who may have a disk made may not read what is this node's. */
+ * device must not be in use: a user who may only have a disk made must not be
+ * able to read this node's own data. */
 int impexp_image_run(const struct impexp_spec *spec, int fd,
 		     struct impexp_shared *s, struct error *err);
 
-/* How many bytes the URL's image has, as its server says without sending them;
- * -1.  This process is nobody from then on. */
+/* The size of the URL's image, as its server says without sending it; -1.  This
+ * process then runs as nobody. */
 int64_t impexp_image_size(const struct impexp_spec *spec, struct error *err);
 
 /* All of it, or -1; as read() and write() but for short counts. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end with the disk: a device, a file.  Zeros are not written into files
- * but left out of them, so that a sparse disk stays one. */
+/* The end that reads or writes the disk, a device or a file.  Zeros are left
+ * out of files, so that a sparse disk stays sparse. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "noded/impexp/impexp.h"
 
 #define EXPORT_MODE 0600
-/* What is written is sent to the disk in such pieces, so that no flood of it at
- * the end holds up the node's other disks. */
+/* Written data is flushed in pieces of this size, so that a large flush at the
+ * end does not hold up the node's other disks. */
 #define PIECE ((off_t)16 * 1024 * 1024)
 
 static int fail(struct error *err, const char *path, const char *what)
@@ -38,7 +38,7 @@ int impexp_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-/* A chunk as full as it gets, for a pipe gives less at once; 0 at the end. */
+/* Fill a chunk, as a pipe gives less at once; 0 at the end. */
 static ssize_t read_chunk(int fd, char *data)
 {
 	size_t have = 0;
@@ -80,7 +80,7 @@ static bool all_zero(const char *data, size_t n)
 	return n == 0 || (data[0] == 0 && memcmp(data, data + 1, n - 1) == 0);
 }
 
-/* Zeros from offset on, without taking room where that can be. */
+/* Write zeros from offset on, without allocating space if possible. */
 static int put_zeros(int disk, const char *zeros, size_t n, off_t offset)
 {
 	if (fallocate(disk, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
@@ -99,8 +99,8 @@ static int put(const char *path, int disk, bool sparse, const char *data,
 	return rc < 0 ? fail(err, path, "write") : 0;
 }
 
-/* n bytes have come on top of `before`: begin to write out a piece that is full
- * now, and wait for the one before it. */
+/* After n more bytes: start to flush a piece that is complete now, and wait for
+ * the one before it. */
 static void write_out(int disk, off_t before, size_t n)
 {
 	off_t piece = before / PIECE * PIECE;
@@ -115,7 +115,7 @@ static void write_out(int disk, off_t before, size_t n)
 					SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
-/* limit: a disk must not grow by what comes; -1: none. */
+/* limit: a disk must not grow beyond it; -1: none. */
 static int run_in(const char *path, int disk, bool sparse, off_t limit, int fd,
 		  struct impexp_shared *s, struct error *err)
 {
@@ -157,7 +157,7 @@ static int open_end(const struct impexp_spec *spec, struct error *err)
 	return fd < 0 ? fail(err, spec->path, "open") : fd;
 }
 
-/* How much the disk takes; -1: any number of bytes. */
+/* The size of the disk; -1: no limit. */
 static off_t room_of(const struct impexp_spec *spec, int disk)
 {
 	off_t size;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end with an image: a file or a device of this node, or what a URL gives.
+/* The end that reads an image: a file or a device of this node, or a URL.
  *
- * Who may only have a disk made must not get to read what the node keeps for
- * itself.  So this process is nobody while it reads a file or talks to a
- * server: the kernel says what everybody may read.  A block device is opened
- * before that, but only one that neither the host nor an instance uses. */
+ * A user who may only have a disk made must not be able to read this node's own
+ * data.  So the process runs as nobody while it reads a file or talks to a
+ * server, and the kernel decides what it may read.  A block device is opened
+ * before that, but only if neither the host nor an instance uses it. */
 #include <curl/curl.h>
 #include <dirent.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static int become_nobody(struct error *err)
 {
 	if (drop_privileges(err) < 0)
 		return -1;
-	/* Forgotten by the kernel with a change of the user. */
+	/* The kernel drops this setting when the user changes. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	return 0;
 }
@@ -168,7 +168,7 @@ static int too_big(const struct impexp_spec *spec, int64_t size,
 			 spec->image, (intmax_t)size, (intmax_t)spec->limit);
 }
 
-/* The end with the disk has ended. */
+/* The process that writes the disk has ended. */
 static int lost(int number, struct error *err)
 {
 	return error_set(err, ERR_SYSTEM, NULL, "Cannot pass on the image: %s",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end with the network: TLS by both sides' certificates.
+/* The network end: TLS, in which both sides show certificates.
  *
- * Blocking, in a process of its own.  Who connects and is not the one that is
- * expected is sent away, and the wait for the right one goes on until its time
- * is over.  The data ends with TLS's own goodbye: a connection that breaks is
- * no end. */
+ * It blocks, in a process of its own.  A peer that is not the expected one is
+ * sent away, and the wait for the right one continues until the time is over.
+ * The data ends with TLS's closing message; a connection that just breaks is an
+ * error. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/gnutls.h>
@@ -24,7 +24,7 @@
 #include "lib/event/tls.h"
 #include "noded/impexp/impexp.h"
 
-/* Of handshake, magic and goodbye: each read. */
+/* The time limit for each read of handshake, magic and closing message. */
 #define TALK_TIMEOUT_S 10
 /* A peer that is gone is noticed after these. */
 #define KEEP_IDLE_S 60
@@ -217,7 +217,7 @@ static int send_all(struct net *net, const char *data, size_t len,
 	return 0;
 }
 
-/* What has come, at most len; 0 after the goodbye, -1 and err. */
+/* Read at most len bytes; 0 after the closing message, -1 with err. */
 static ssize_t receive(struct net *net, char *data, size_t len,
 		       struct error *err)
 {
@@ -307,7 +307,7 @@ static int accept_peer(struct net *net, struct impexp_shared *s,
 		net->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (net->fd >= 0 && greet(net, err) == 0)
 			return 0;
-		drop(net); /* not the one: wait on */
+		drop(net); /* another peer: wait on */
 	}
 }
 
@@ -341,10 +341,11 @@ static int connect_peer(struct net *net, int64_t deadline_us, struct error *err)
 
 /* --- the stream --- */
 
-/* Tell the peer that this was all, and wait until it hangs up, which it does
- * when it has read it.  Whatever it sends until then has to be read, such as
- * TLS's tickets, whether it says goodbye (socat does not) or not: who closes a
- * connection with something unread resets it, and what was sent is lost. */
+/* Send the closing message and wait until the peer hangs up, which it does when
+ * it has read everything.  Whatever it sends until then has to be read (TLS
+ * tickets, for example), even if it sends no closing message (socat does not):
+ * closing a connection with unread data resets it, and what we have sent would
+ * be lost. */
 static void say_goodbye(struct net *net)
 {
 	int64_t deadline_us = clock_mono_us() + SEND_TIMEOUT_MS * INT64_C(1000);

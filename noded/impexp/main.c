@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gantry-impexp FOLDER: one end of one transfer (noded/impexp/impexp.h).
- * gantry-impexp --size: only say how big the image of a URL is.
+/* gantry-impexp FOLDER: one side of a transfer (noded/impexp/impexp.h).
+ * gantry-impexp --size: only prints the size of a URL's image.
  *
- * The node daemon starts it, with what to do on standard input.  It keeps
- * FOLDER/status up to date and ends with the transfer, when SIGTERM comes, or
- * when for ASKED_MAX_S nobody asked how far it is: then nobody is left who
- * would use what it brings. */
+ * The node daemon starts it with a description on standard input.  It keeps
+ * FOLDER/status up to date.  It ends with the transfer, on SIGTERM, or when
+ * nobody has asked for the status for ASKED_MAX_S: then nobody is left who
+ * needs the transfer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -40,11 +40,11 @@ struct transfer {
 	struct impexp_shared *shared;
 	const char *folder;
 	pid_t pid[IMPEXP_N]; /* 0: none, or ended */
-	pid_t parent;	     /* the node daemon, unless it let us go */
-	int size_fd;	     /* an exporting script says there how much */
+	pid_t parent;	     /* the node daemon, unless we are detached */
+	int size_fd;	     /* an export script writes the size there */
 	int64_t begin_us, told_us;
 	double ctime;
-	int failed;	  /* the first child that did, or -1 */
+	int failed;	  /* the first child that failed, or -1 */
 	bool consequence; /* of another's failure, which comes yet */
 	char error[1024];
 };
@@ -103,7 +103,7 @@ static void add_progress(const struct transfer *t, json_t *status)
 				    json_real((total - mib) / speed));
 }
 
-/* exit_status < 0: it goes on. */
+/* exit_status < 0: it still runs. */
 static void tell(struct transfer *t, int exit_status)
 {
 	json_t *output = last_lines(t);
@@ -137,7 +137,7 @@ static void say_why(struct transfer *t, enum impexp_child which,
 		 text);
 }
 
-/* In a child: become the program; both ends may be -1 for /dev/null. */
+/* In a child: run the program; -1 for either descriptor means /dev/null. */
 static void run_program(struct transfer *t, enum impexp_child which,
 			const json_t *argv, const json_t *env, const char *cwd,
 			int in, int out)
@@ -145,7 +145,7 @@ static void run_program(struct transfer *t, enum impexp_child which,
 	auto_strv struct strv args = {0}, vars = {0};
 	auto_free char *log = file_in(t, IMPEXP_LOG);
 	auto_free char *env_file = file_in(t, "environment"), *text = NULL;
-	bool fitted; /* its file goes with the folder */
+	bool fitted; /* its log is removed with the folder */
 	struct error err;
 	int null_fd = open("/dev/null", O_RDWR);
 	int log_fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -181,7 +181,7 @@ static void run_child(struct transfer *t, enum impexp_child which, int in,
 	sigset_t none;
 	int rc = -1;
 
-	/* A group of its own, so that what it starts ends with it. */
+	/* A process group of its own, so that its own children end with it. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&none);
@@ -220,11 +220,11 @@ static int make_pipe(int ret[2])
 {
 	if (pipe2(ret, O_CLOEXEC) < 0)
 		return -1;
-	fcntl(ret[0], F_SETPIPE_SZ, PIPE_BYTES); /* less is slower only */
+	fcntl(ret[0], F_SETPIPE_SZ, PIPE_BYTES); /* less is only slower */
 	return 0;
 }
 
-/* One after the other, each reading what the one before it writes. */
+/* Start the children in a row; each reads the output of the one before. */
 static int start_row(struct transfer *t)
 {
 	enum impexp_child out_row[] = {IMPEXP_END, IMPEXP_TOOL, IMPEXP_NET};
@@ -259,7 +259,7 @@ static void end_children(struct transfer *t)
 			kill(t->pid[i], SIGKILL); /* no group yet */
 }
 
-/* It failed because its neighbour went away. */
+/* It failed because its neighbour has ended. */
 static bool lost_neighbour(const struct transfer *t, enum impexp_child which,
 			   int status)
 {
@@ -267,7 +267,7 @@ static bool lost_neighbour(const struct transfer *t, enum impexp_child which,
 	       strstr(t->shared->why[which], strerror(EPIPE)) != NULL;
 }
 
-/* What to say of a child that failed: its own words, or how it ended. */
+/* The error of a child that failed: its own message, or how it ended. */
 static void note_failure(struct transfer *t, enum impexp_child which,
 			 int status)
 {
@@ -278,7 +278,7 @@ static void note_failure(struct transfer *t, enum impexp_child which,
 	};
 
 	if (t->failed >= 0 && !t->consequence)
-		return; /* what failed later failed because of it */
+		return; /* a later failure is a consequence */
 	t->failed = (int)which;
 	t->consequence = lost_neighbour(t, which, status);
 	if (*t->shared->why[which] != '\0')
@@ -296,7 +296,7 @@ static void note_failure(struct transfer *t, enum impexp_child which,
 		end_children(t);
 }
 
-/* How many still run. */
+/* How many children still run. */
 static size_t reap(struct transfer *t)
 {
 	size_t running = 0;
@@ -319,7 +319,7 @@ static size_t reap(struct transfer *t)
 
 /* --- the whole --- */
 
-/* The number of bytes that a script expects, which it may write at once. */
+/* Read the size that an export script expects; it may come at once. */
 static void read_size(struct transfer *t)
 {
 	char text[SIZE_TEXT_MAX] = "";
@@ -437,7 +437,8 @@ static json_t *read_input(struct error *err)
 	return json_parse(text.data == NULL ? "" : text.data, text.len, err);
 }
 
-/* The number on standard output, or the reason on standard error. */
+/* Print the size on standard output, or the reason of a failure on standard
+ * error. */
 static int tell_size(void)
 {
 	struct error err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The program gantry-impexp does the work and gets its specification as JSON.
- * For an image this has the number of bytes that the disk can take, and the
- * folders of the cluster's own data, which are closed to it.  With --size the
- * program only tells the size of an image. */
+/* The program gantry-impexp does the work; it gets its specification as JSON.
+ * For an image that includes the size of the disk, and the folders with the
+ * cluster's own data, which it must not read.  With --size the program only
+ * reports the size of an image. */
 #include "noded/instance/image.h"
 
 #include <string.h>
@@ -13,13 +13,13 @@
 #include "lib/model/opcode/os_image.h"
 #include "noded/instance/transfer.h"
 
-/* A little less than the master waits. */
+/* A little less than the time limit of the master's call. */
 #define TIMEOUT_MS (86000u * 1000)
-/* To ask a server how big an image is. */
+/* The time limit for asking a server for the size of an image. */
 #define SIZE_TIMEOUT_MS 90000u
 #define PROGRAM "gantry-impexp"
 
-/* Where the cluster's keys and data are. */
+/* Folders with keys and data of the cluster. */
 static const enum path_id closed[] = {PATH_DATA_DIR, PATH_RUN_DIR, PATH_LOG_DIR,
 				      PATH_ETC_DIR};
 
@@ -32,7 +32,8 @@ static json_t *closed_folders(const struct paths *p)
 	return list;
 }
 
-/* NULL and err when the disk has no UUID; to be freed. */
+/* The name of the transfer, to be freed; NULL with err when the disk has no
+ * UUID. */
 static char *name_of(const json_t *disk, struct error *err)
 {
 	const char *uuid = json_str(disk, "uuid", "");
@@ -69,7 +70,7 @@ int image_end(const struct paths *p, const json_t *disk, struct error *err)
 	return transfer_exists(p, name) ? transfer_cleanup(p, name, err) : 0;
 }
 
-/* What the program said of its failure, on one line. */
+/* The program's error message, on one line. */
 static int size_failed(struct proc_result *result, struct error *err)
 {
 	char how[PROC_HOW_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OS images, put onto disks by a process of their own: a transfer
- * (noded/instance/transfer.h) with a file or a URL of this node on the other
- * side.  Its name, which the master can make as well, is that of the disk. */
+/* OS images are written to disks by a process of their own: a transfer
+ * (noded/instance/transfer.h) that reads a file of this node or a URL.  Its
+ * name comes from the disk, so that the master can compute it, too. */
 #ifndef NODED_INSTANCE_IMAGE_H
 #define NODED_INSTANCE_IMAGE_H
 
@@ -12,17 +12,17 @@
 #include "lib/event/task.h"
 #include "noded/core/noded.h"
 
-/* Put the image onto the disk, whose device or file is at `path` here and has
- * room for that many bytes; nothing is written behind them, and nothing at all
- * where it can be known before that the image is bigger. */
+/* Write the image to the disk, whose device or file is at `path` and has that
+ * many bytes.  Nothing is written beyond them, and nothing at all if the image
+ * is known to be bigger. */
 WAITS int image_put(const struct noded *n, const json_t *disk, const char *path,
 		    const char *image, int64_t bytes, struct error *err);
 
-/* End what puts an image onto the disk, if something does. */
+/* End the transfer of an image to this disk, if there is one. */
 WAITS int image_end(const struct paths *p, const json_t *disk,
 		    struct error *err);
 
-/* How many bytes the image of a URL has, as its server says; -1. */
+/* The size of a URL's image, as its server says; -1 with err. */
 WAITS int64_t image_size(const char *url, struct error *err);
 
 #endif

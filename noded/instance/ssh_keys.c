@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A new pair is made under the name gantry_next and synced.  Then its private
- * key is renamed into place, and its public key after it.  Functions that work
- * on pairs call settle_all() first, which completes such a switch after a
- * crash. */
+/* Manages key pairs.  A new pair is made under the name gantry_next and synced.
+ * To switch, its private key is renamed into place, then its public key.
+ * Functions that work on pairs call settle_all() first, which completes a
+ * switch that a crash has interrupted. */
 #include "noded/instance/ssh_keys.h"
 
 #include <errno.h>
@@ -159,7 +159,7 @@ static int settle(const struct paths *p, const char *name, struct error *err)
 	return move(from, to, err);
 }
 
-/* What a switch has left that a crash cut off. */
+/* Complete a switch that a crash has interrupted, for all types. */
 static int settle_all(const struct paths *p, struct error *err)
 {
 	auto_free char *file = file_of(p, STAGED, ".pub");
@@ -251,7 +251,7 @@ int ssh_keys_stage(const struct paths *p, const char *type, int64_t bits,
 	return generate(p, type, bits, err);
 }
 
-/* Give the pair in use, which is not ours, another name. */
+/* Rename the pair in use, which the cluster has not made. */
 static int put_aside(const struct paths *p, const char *name, struct error *err)
 {
 	auto_free char *suffix =
@@ -262,7 +262,7 @@ static int put_aside(const struct paths *p, const char *name, struct error *err)
 	auto_free char *old_private = file_of(p, old_name, "");
 	auto_free char *old_public = file_of(p, old_name, ".pub");
 
-	/* The private one stays in use until it is replaced. */
+	/* The private key stays in use until it is replaced. */
 	if (link(private, old_private) < 0 && errno != EEXIST)
 		return failed(err, "keep", private);
 	return fs_exists(public) ? move(public, old_public, err) : 0;
@@ -284,8 +284,8 @@ int ssh_keys_switch(const struct paths *p, struct error *err)
 	public = file_of(p, name, ".pub");
 	if (fs_exists(to) && !is_ours(p, name) && put_aside(p, name, err) < 0)
 		return -1;
-	/* Without a public part ssh takes the private one, old or new; with a
-	 * wrong one it could not log in. */
+	/* Without a public key ssh uses the private one, old or new; with a
+	 * wrong public key it could not log in. */
 	if (fs_remove(public, err) < 0 || move(from, to, err) < 0 ||
 	    settle(p, name, err) < 0)
 		return -1;
@@ -341,7 +341,7 @@ bool ssh_keys_private_is_safe(const struct paths *p, const char *type)
 	       info.st_uid == geteuid() && (info.st_mode & 077) == 0;
 }
 
-/* --- who is let in --- */
+/* --- accepted keys --- */
 
 char *ssh_keys_authorized(const struct paths *p, struct error *err)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Root's SSH keys on this node, and whom it lets in (doc/design/ssh.md).
+/* Root's SSH keys on this node, and the keys that it accepts
+ * (doc/design/ssh.md).
  *
- * A pair of keys is id_<type> and id_<type>.pub in root's .ssh; one that the
+ * A pair of keys is id_<type> and id_<type>.pub in root's .ssh; a pair that the
  * cluster has made has SSH_KEYS_MARK in its comment.  While keys are renewed
- * the next pair lies beside it.  Each function may be repeated: all state is
- * in files, and what a crash cut off is completed by the next one. */
+ * the next pair is beside it.  Each function may be repeated: all state is in
+ * files, and the next call completes what a crash has interrupted. */
 #ifndef NODED_INSTANCE_SSH_KEYS_H
 #define NODED_INSTANCE_SSH_KEYS_H
 
@@ -16,13 +17,14 @@
 #include "lib/model/files/paths.h"
 #include "lib/model/files/ssh_keys.h"
 
-/* {"keys": [line], "staged": line or null, "host_keys": [identity]}: public
- * parts of the pairs that this node may log in with (that of the type, and all
- * that the cluster has made), of the next one, and of the machine. */
+/* {"keys": [line], "staged": line or null, "host_keys": [identity]}, to be
+ * freed: the public keys with which this node may log in (the pair of the type,
+ * and all that the cluster has made), that of the next pair, and the
+ * machine's. */
 json_t *ssh_keys_state(const struct paths *p, const char *type,
 		       struct error *err);
 
-/* See to it that there is a pair of that type; one that is there stays. */
+/* Make a pair of that type unless there is one. */
 WAITS int ssh_keys_make(const struct paths *p, const char *type, int64_t bits,
 			struct error *err);
 
@@ -35,7 +37,7 @@ WAITS int ssh_keys_stage(const struct paths *p, const char *type, int64_t bits,
  * cluster has not made is kept under another name. */
 int ssh_keys_switch(const struct paths *p, struct error *err);
 
-/* Remove the next pair, and those of other types that the cluster has made. */
+/* Remove the next pair, and pairs of other types that the cluster has made. */
 int ssh_keys_finish(const struct paths *p, const char *type, struct error *err);
 
 /* Change authorized_keys.  A file or folder that is a symbolic link is left
@@ -43,14 +45,14 @@ int ssh_keys_finish(const struct paths *p, const char *type, struct error *err);
 int ssh_keys_let_in(const struct paths *p, const struct ssh_keys_change *change,
 		    struct error *err);
 
-/* What authorized_keys has now ("" without the file), to be freed. */
+/* The content of authorized_keys ("" without the file), to be freed. */
 char *ssh_keys_authorized(const struct paths *p, struct error *err);
 
 /* Whether the private key of that type may be read by root alone. */
 bool ssh_keys_private_is_safe(const struct paths *p, const char *type);
 
-/* The node leaves its cluster: what the cluster has made goes away, and nobody
- * of it may log in any more. */
+/* The node leaves its cluster: remove what the cluster has made, and accept no
+ * key of the cluster any more. */
 int ssh_keys_leave(const struct paths *p, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The state of a transfer is in files of its folder: its PID, status and log,
- * and the time when somebody last asked for the status.  So a daemon that is
- * started anew finds what runs.  transfer_start() also removes folders older
- * than a day that have no process. */
+ * and when somebody last asked for the status.  So a restarted daemon finds
+ * running transfers.  transfer_start() also removes folders older than a day
+ * without a process. */
 #include "noded/instance/transfer.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define STATUS_MAX (256 * 1024)
 #define END_TIMEOUT_US 5000000
 #define END_POLL_MS 20
-/* What nobody cleaned up goes after a day. */
+/* A folder that nobody has removed for a day is removed. */
 #define STALE_US (INT64_C(24) * 3600 * 1000000)
 
 static char *file_of(const struct paths *p, const char *name, const char *file)
@@ -49,7 +49,7 @@ static int check_name(const char *name, struct error *err)
 
 /* --- start --- */
 
-/* Those of masters that died. */
+/* Remove folders that masters have left when they died. */
 static void remove_stale(const struct paths *p)
 {
 	const char *folder = path(p, PATH_IMPORT_EXPORT_DIR);
@@ -93,7 +93,7 @@ static char *make_folder(const struct paths *p, const char *prefix,
 	return NULL;
 }
 
-/* Whose certificate is whose. */
+/* Set our own certificate and the one expected of the peer. */
 static int add_certificates(const struct noded *n, json_t *spec,
 			    const char *folder, const char *peer_pem,
 			    struct error *err)
@@ -111,7 +111,7 @@ static int add_certificates(const struct noded *n, json_t *spec,
 	return fs_write_atomic(peer, peer_pem, strlen(peer_pem), 0400, err);
 }
 
-/* timeout_ms: how long it may take; 0: it goes on without us. */
+/* timeout_ms: its time limit; 0: it is detached and goes on without us. */
 static WAITS int run(const char *folder, const json_t *spec,
 		     unsigned timeout_ms, struct error *err)
 {
@@ -168,7 +168,7 @@ char *transfer_start(const struct noded *n, const char *prefix,
 
 /* --- looking and ending --- */
 
-/* It ended without a word: it was killed. */
+/* Its process has ended without a status: it was killed. */
 static json_t *lost_status(json_t *status STEALS)
 {
 	json_set_int(status, "exit_status", 1);
@@ -188,7 +188,7 @@ json_t *transfer_status(const struct paths *p, const char *name)
 
 	if (!str_valid_filename(name))
 		return json_null();
-	runs = process_of(p, name) > 0; /* before its last word is read */
+	runs = process_of(p, name) > 0; /* before its status is read */
 	fd = open(asked, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd >= 0) {
 		futimens(fd, NULL);
@@ -202,7 +202,7 @@ json_t *transfer_status(const struct paths *p, const char *name)
 	return status;
 }
 
-/* How one ended that has ended. */
+/* How a transfer has ended. */
 static int outcome(const struct paths *p, const char *name, struct error *err)
 {
 	auto_json json_t *status = transfer_status(p, name);
@@ -214,7 +214,7 @@ static int outcome(const struct paths *p, const char *name, struct error *err)
 				  "The transfer was ended from outside"));
 }
 
-/* The folder of a name that is always the same. */
+/* The folder of a transfer whose name is known in advance. */
 static int claim_folder(const struct paths *p, const char *name,
 			const char *folder, struct error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who is known, and when it listens.  The answers are in metad_answer.c. */
+/* Which instances are known, and when the service listens.  The answers are in
+ * metad_answer.c. */
 #include "noded/metad/metad.h"
 
 #include <string.h>
@@ -11,14 +12,14 @@
 #include "lib/model/constants.h"
 #include "noded/metad/metad_private.h"
 
-/* Guests are slow at most, and have nothing long to say. */
+/* Guests may be slow, but have nothing long to send. */
 #define BODY_MAX ((size_t)64 * 1024)
 #define CONNECTIONS_MAX 256
 #define CONNECTIONS_PER_IP_MAX 4
 #define REQUESTS_MAX 16
 #define REQUEST_MS 10000
 
-/* How addresses look in a virtual cluster. */
+/* The form of addresses in a virtual cluster. */
 #define REAL_PREFIX "169.254."
 #define VIRTUAL_PREFIX "127.254."
 
@@ -73,7 +74,7 @@ struct metad_instance *metad_at(struct metad *m, const char *peer_ip)
 	return NULL;
 }
 
-/* The address of its NIC for this, or NULL. */
+/* The address of its metadata NIC, or NULL. */
 static const char *address_of(const json_t *instance)
 {
 	const json_t *nic;
@@ -142,7 +143,7 @@ static void take_out(struct metad_instance *i)
 		instance_free(i);
 }
 
-/* Its address was somebody's who is gone without a word. */
+/* Another instance had this address and has gone without notice. */
 static int put(struct metad *m, const json_t *instance, json_t *secret STEALS,
 	       struct error *err)
 {

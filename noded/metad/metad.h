@@ -38,21 +38,21 @@ struct metad {
 };
 
 void metad_init(struct metad *m, const struct paths *p);
-/* Listen at this node's address, as soon as there is somebody to answer to. */
+/* Listen at this node's address as soon as an instance is known. */
 void metad_listen_at(struct metad *m, const char *node_address);
-/* Stop listening, forget all. */
+/* Stop listening, and forget all instances. */
 void metad_close(struct metad *m);
 
-/* Answer this instance (as node calls carry it) from now on, or no more where
- * it has no such NIC.  Its secrets are those in osparams_secret. */
+/* Answer this instance (in the form of node calls) from now on, or stop if it
+ * has no metadata NIC.  osparams_secret has its secrets. */
 int metad_know(struct metad *m, const json_t *instance, struct error *err);
-/* The same for one that is about to run here: it keeps the secrets that it had.
- * It can run without answers as well, so a failure is only logged. */
+/* The same for an instance that is about to be started here: secrets that are
+ * known are kept.  A failure is only logged, as it can run without answers. */
 void metad_start(struct metad *m, const json_t *instance);
-/* Nothing happens when it is not known. */
+/* Forget this instance, if it is known. */
 void metad_forget(struct metad *m, const char *name);
 
-/* What one request gets. */
+/* The answer to one request. */
 struct metad_answer {
 	int status;
 	const char *type;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an instance gets for its request, of its own only: all others are told
- * that there is nothing.  A package is a file that an OS parameter names; it is
- * sent if everybody on the node may read it, for whoever sets the parameter
- * could otherwise ask for any file of root's. */
+/* Answers the requests of instances.  Each gets only its own data; anything
+ * else does not exist for it.  A package is a file that an OS parameter names;
+ * it is sent only if everybody on the node may read it, since otherwise whoever
+ * sets the parameter could read any file of root's. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,8 +33,8 @@ static void say_nothing(struct metad_answer *ret)
 
 /* --- files --- */
 
-/* Below our root, the part before the last "/" of a normal path.  The folder,
- * or -1 where not everybody may enter each of them; links are not followed. */
+/* Open the folder of a normal path, below our root.  -1 if one of the folders
+ * is not accessible to everybody; links are not followed. */
 static int open_folder(const char *root, const char *file)
 {
 	auto_strv struct strv names = {0};
@@ -59,7 +59,7 @@ static int open_folder(const char *root, const char *file)
 	return fd;
 }
 
-/* A file that everybody may read; -1. */
+/* Open a file that everybody may read; -1. */
 static int open_public(const struct paths *p, const char *file)
 {
 	auto_close int folder = -1;
@@ -153,7 +153,7 @@ static void say_script(struct metad *m, const struct metad_instance *i,
 	say_file(open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret);
 }
 
-/* The other two are there because Ganeti has them; they mean nothing. */
+/* The other two exist because Ganeti has them; they have no effect. */
 static void say_empty(struct metad *m, const struct metad_instance *i,
 		      const char *name, struct metad_answer *ret)
 {

@@ -12,7 +12,7 @@ struct metad_instance {
 	json_t *secret; /* {name: value}; NULL: none, or no more */
 };
 
-/* Who has this address, as the server sees it; NULL: nobody. */
+/* The instance with this address, as the server sees it; NULL: none. */
 struct metad_instance *metad_at(struct metad *m, const char *peer_ip);
 
 #endif

@@ -36,8 +36,8 @@ static int bad_path(const struct paths *p, const char *virtual_path,
 			 virtual_path, all);
 }
 
-/* The parts of a virtual path below the folder of exports, each a plain name
- * and none a link. */
+/* Check a virtual path below the folder of exports: each part is a plain name,
+ * and none is a link. */
 static int split_path(const struct paths *p, const char *virtual_path,
 		      struct strv *ret, struct error *err)
 {
@@ -147,7 +147,7 @@ static void put_nics(json_t *section, const json_t *instance)
 	json_set_str(section, "nic_count", count);
 }
 
-/* A disk that could not be brought is no object. */
+/* A disk that was not exported is not an object. */
 static void put_disks(json_t *section, const json_t *disks)
 {
 	size_t n = 0;
@@ -198,7 +198,7 @@ static json_t *instance_section(const json_t *instance, const json_t *disks)
 	return section;
 }
 
-/* Parameters; those of the whole cluster's migrations are no instance's. */
+/* Parameters, without those for migrations, which are the whole cluster's. */
 static json_t *params_section(const json_t *params)
 {
 	json_t *section = json_object(), *value;
@@ -279,7 +279,7 @@ char *exports_info(const struct paths *p, const char *folder, struct error *err)
 	return NULL;
 }
 
-/* Is it one that is still made, or was left half made? */
+/* Whether it is being made, or was left incomplete. */
 static bool is_unfinished(const struct paths *p, const char *name)
 {
 	auto_free char *config =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exports of instances that this node keeps: a folder each below
- * /var/lib/ganeti/export, named like the instance, with config.ini and a file a
- * disk; "<instance>.new" while it is made.  The same as Ganeti's. */
+/* Exports of instances that this node keeps.  Each is a folder below
+ * /var/lib/ganeti/export, named like the instance, with config.ini and a file
+ * for each disk; "<instance>.new" while it is made.  The same as Ganeti's. */
 #ifndef NODED_SCRIPTS_EXPORTS_H
 #define NODED_SCRIPTS_EXPORTS_H
 
@@ -12,9 +12,9 @@
 #include "lib/base/mem.h"
 #include "lib/model/files/paths.h"
 
-/* The local path of a file of an export (virtual_path), to be freed; NULL and
+/* The local path of a file of an export (virtual_path), to be freed; NULL with
  * err unless it is below the folder of exports, without a link on the way.
- * make: the folder is made, and a file that is there goes. */
+ * make: the folder is made, and an existing file removed. */
 char *exports_file(const struct paths *p, const char *virtual_path, bool make,
 		   struct error *err);
 

@@ -17,15 +17,16 @@
 
 #define PARAMETERS_FILE "parameters.list"
 #define FILE_BYTES_MAX (256 * 1024)
-/* A little less than the longest call of the master's. */
+/* A little less than the longest of the master's time limits. */
 #define SCRIPT_TIMEOUT_MS (3500u * 1000)
 #define SCRIPT_OUTPUT_MAX (64 * 1024)
 
-/* What a provider must have; some of the others are asked for by use. */
+/* The scripts that a provider must have; some of the others only when they are
+ * used. */
 static const char *const scripts[] = {"create", "attach",  "detach", "remove",
 				      "grow",	"setinfo", "verify"};
 
-/* What is wrong with the folder, to be freed; empty: nothing. */
+/* What is wrong with the folder, to be freed; "": nothing. */
 static char *find_fault(const char *folder)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
@@ -123,7 +124,7 @@ json_t *extstorage_diagnose_all(const struct paths *p)
 
 /* --- running its scripts --- */
 
-/* The folder of a provider that is whole, to be freed; NULL with err. */
+/* The folder of a valid provider, to be freed; NULL with err. */
 static char *find_provider(const struct paths *p, const char *name,
 			   struct error *err)
 {
@@ -211,7 +212,7 @@ static int run_script(const char *folder, const char *script,
 		.cwd = folder,
 		.timeout_ms = SCRIPT_TIMEOUT_MS,
 		.output_max = SCRIPT_OUTPUT_MAX,
-		/* What attach says on its standard error is no path. */
+		/* attach's standard error is not part of the path. */
 		.merge_stderr = ret_output == NULL,
 	};
 

@@ -15,8 +15,8 @@
  * freed. */
 json_t *extstorage_diagnose_all(const struct paths *p);
 
-/* What scripts are told besides the volume and the parameters of the disk; 0
- * and NULL are not. */
+/* Further values for scripts, besides the volume and the parameters of the
+ * disk; 0 and NULL are left out. */
 struct ext_values {
 	int64_t size_mib, new_size_mib;
 	const char *metadata;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All hooks of a call share one time limit.  A hook that fails is a row of the
- * result and does not stop those after it.  A file with another name than
- * run-parts takes, or that is not executable, is a row as skipped. */
+/* All hooks of a call share one time limit.  A failed hook is a row of the
+ * result and does not stop the next ones.  A file that is not executable, or
+ * whose name run-parts would refuse, is a row with the status "skipped". */
 #include "noded/scripts/hooks.h"
 
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "lib/json/json.h"
 #include "noded/scripts/script.h"
 
-/* All hooks of one call together: a little less than the call's limit. */
+/* The time limit of all hooks: a little less than the call's. */
 #define HOOKS_TIMEOUT_US INT64_C(840000000)
-/* Told of each hook, so that all of them fit an answer. */
+/* So much output of each hook is returned; all of them fit into an answer. */
 #define HOOK_OUTPUT_MAX (64 * 1024)
 
 /* Names as run-parts takes them: no backups of editors, no packages' leftovers.
@@ -56,7 +56,7 @@ static json_t *run_hook(const char *file, const char *script,
 		return hook_result(script, HOOK_SUCCEEDED, output);
 	if (*output != '\0')
 		return hook_result(script, HOOK_FAILED, output);
-	ending = script_ending(&result); /* say at least something */
+	ending = script_ending(&result); /* there should be some text */
 	return hook_result(script, HOOK_FAILED, ending);
 }
 

@@ -28,8 +28,8 @@ static void set_diagnose(struct osdef *os, char *text STEALS)
 	os->diagnose = text;
 }
 
-/* The lines of a file of the definition without those empty; comments (#...)
- * too when asked.  False when it cannot be read. */
+/* The lines of a file of the definition that are not empty; comments (#...) too
+ * when asked.  False when it cannot be read. */
 static bool read_lines(const struct osdef *os, const char *name, bool comments,
 		       struct strv *ret)
 {
@@ -109,7 +109,7 @@ static const char *const optional[OSDEF_OPTIONAL] = {
 	[OSDEF_RENAME] = "rename",
 };
 
-/* One that is there has to be one. */
+/* A script that exists must be executable. */
 static bool check_optional(struct osdef *os)
 {
 	for (size_t i = 0; i < OSDEF_OPTIONAL; i++) {

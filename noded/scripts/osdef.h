@@ -11,20 +11,20 @@
 #include "lib/base/str.h"
 #include "lib/model/files/paths.h"
 
-/* Scripts without which a definition is whole. */
+/* Scripts that a definition need not have. */
 enum osdef_script { OSDEF_IMPORT, OSDEF_EXPORT, OSDEF_RENAME, OSDEF_OPTIONAL };
 
 struct osdef {
 	char *name;
 	char *folder;	/* local */
-	char *diagnose; /* what is wrong with it; empty: nothing */
+	char *diagnose; /* what is wrong; "": nothing */
 	struct strv variants;
 	json_t *parameters; /* [[name, description], ...] */
 	json_t *versions;   /* as the definition lists them */
 	int api_version;    /* the highest that we know too; 0: none */
 	bool trusted;	    /* it has a create script for the node itself */
-	bool lacks[OSDEF_OPTIONAL]; /* scripts that it need not have */
-	struct strv hypervisors;    /* those that it is for; none: all */
+	bool lacks[OSDEF_OPTIONAL]; /* its optional scripts */
+	struct strv hypervisors;    /* hypervisors it supports; none: all */
 };
 
 #define auto_osdef __attribute__((cleanup(osdef_done), unused))
@@ -52,31 +52,33 @@ json_t *osdef_diagnose_all(const struct paths *p);
 /* The variant of an OS: what stands behind the "+" of its name, or NULL. */
 const char *osdef_variant(const char *os);
 
-/* Is the variant in `os` one of the definition's?  A definition with variants
- * needs one, one without takes none. */
+/* -1 with err unless the variant in `os` is one of the definition's.  A
+ * definition with variants needs one; one without takes none. */
 int osdef_check_variant(const struct osdef *def, const char *os,
 			struct error *err);
-/* Are all names of the parameters known to the definition? */
+/* -1 with err unless the definition knows all names of the parameters. */
 int osdef_check_params(const struct osdef *def, const json_t *params,
 		       struct error *err);
 
-/* Its disks are copied as they are: it has neither import nor export. */
+/* Whether its disks are copied as they are, since it has neither import nor
+ * export. */
 bool osdef_copies_raw(const struct osdef *def);
-/* ERR_PREREQ when the definition cannot do what the script is for.  One without
- * import and export can do both, see above. */
+/* ERR_PREREQ when the definition does not have this script.  A definition
+ * without both import and export can do either, see above. */
 int osdef_check_script(const struct osdef *def, enum osdef_script script,
 		       struct error *err);
-/* ERR_PREREQ when it is not for this hypervisor. */
+/* ERR_PREREQ when it does not support this hypervisor. */
 int osdef_check_hypervisor(const struct osdef *def, const char *hypervisor,
 			   struct error *err);
 
 /* --- the environment of the scripts --- */
 
-/* What every script gets; params may be NULL. */
+/* The variables of every script; params may be NULL. */
 void osdef_core_env(const struct osdef *def, const char *os,
 		    const json_t *params, int64_t debug, struct strv *env);
 
-/* What scripts for an instance get: core and instance, disks, NICs. */
+/* The variables of scripts for an instance: the former, and instance, disks,
+ * NICs. */
 void osdef_instance_env(const struct paths *p, const struct osdef *def,
 			const json_t *instance, int64_t debug,
 			struct strv *env);

@@ -81,8 +81,8 @@ static void add_backend(struct strv *env, size_t index, const json_t *disk)
 		strv_addf(env, "DISK_%zu_BACKEND_TYPE=block", index);
 }
 
-/* Where the scripts find a file-based disk; others have a device, which only
- * the storage knows. */
+/* The variable for a file-based disk's path; other disks have a device, whose
+ * path only the storage knows. */
 static void add_path(const struct paths *p, struct strv *env, size_t index,
 		     const json_t *disk)
 {
@@ -156,7 +156,7 @@ static void add_nics(struct strv *env, const json_t *instance)
 	}
 }
 
-/* All parameters of the OS: each class over the one before. */
+/* All OS parameters: each class overrides the one before. */
 static json_t *os_params(const json_t *instance)
 {
 	auto_json json_t *params =

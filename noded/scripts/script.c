@@ -16,7 +16,7 @@
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
 
-/* Of a log's end: these many bytes are read, these many lines are told. */
+/* Of a log so many bytes at its end are read, and so many lines returned. */
 #define TAIL_BYTES 8192
 #define TAIL_LINES 20
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the programs of others (OS scripts, hooks, allocators) have in common:
+/* Common needs of running programs of the site (OS scripts, hooks, allocators):
  * a clean environment, output that may be anything, a sentence on how they
  * ended. */
 #ifndef NODED_SCRIPTS_SCRIPT_H
@@ -19,16 +19,16 @@
 void script_env(struct strv *env, const char *name, const char *value);
 void script_env_json(struct strv *env, const char *name, const json_t *value);
 
-/* What a script of an instance is told of a NIC's network, but for its tags:
- * prefix ("NIC_0_") and NETWORK_NAME, _UUID, _SUBNET, ...; what is not set is
- * left out.  network: "netinfo" of a NIC, as in node calls. */
+/* Add the variables about a NIC's network, except its tags: prefix ("NIC_0_")
+ * and NETWORK_NAME, _UUID, _SUBNET, ...; values that are not set are left out.
+ * network: "netinfo" of a NIC, in the form of node calls. */
 void script_env_network(struct strv *env, const char *prefix,
 			const json_t *network);
 
-/* Programs start only with variables up to a size.  Where these are longer, all
- * go into the file (of mode 0600, lines name='value' as a shell reads them),
- * env loses those that do not fit and gets OS_ENV_FILE with its name; the
- * caller removes it.  Untouched and false where all is well. */
+/* The kernel limits the size of variables.  If they are too long, all are
+ * written to the file (mode 0600, lines name='value' for a shell), env loses
+ * those that do not fit, and gets OS_ENV_FILE with the file's name; true, and
+ * the caller removes the file.  Otherwise false, and env does not change. */
 #define SCRIPT_ENV_FILE "OS_ENV_FILE"
 int script_fit_env(struct strv *env, const char *file, bool *ret_written,
 		   struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An environment that is too big to start a program with: a kernel refuses it
- * whole, for one long value.  What does not fit is in a file instead, beside
- * all the rest, in words that a shell reads. */
+/* An environment that is too large to start a program with: the kernel would
+ * refuse all of it because of one long value.  A file gets all variables, in a
+ * form that a shell reads, and the environment only those that fit. */
 #include <string.h>
 
 #include "lib/base/fs.h"
@@ -28,7 +28,7 @@ static void add_line(struct buf *file, const char *variable)
 	buf_adds(file, "'\n");
 }
 
-/* A shell takes no such name in an assignment. */
+/* A shell does not accept such a name in an assignment. */
 static bool is_shell_name(const char *variable)
 {
 	return strcspn(variable, "-.") > strcspn(variable, "=");

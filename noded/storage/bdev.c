@@ -69,7 +69,8 @@ int bdev_link(const struct paths *p, const char *instance, int64_t index,
 		return 0;
 	if (fs_mkdirs(path(p, PATH_INSTANCE_DISKS_DIR), 0755, err) < 0)
 		return -1;
-	/* Made beside the folder and moved, so that a link is never missing. */
+	/* Made beside the folder and renamed into it, so that a link is never
+	 * missing. */
 	fresh = xprintf("%s.new", path(p, PATH_INSTANCE_DISKS_DIR));
 	unlink(fresh);
 	if (symlink(target, fresh) < 0 || rename(fresh, link) < 0)

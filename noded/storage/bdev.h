@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Disks of instances: one class a storage type (bdev_<type>.c).
+/* Disks of instances: one class for each storage type (bdev_<type>.c).
  *
  * `disk` is the object of the configuration.  All functions run in the task of
- * a call and may wait.  But for create they are idempotent: a repeated call is
- * no error.  Paths given back are local (root in front). */
+ * a call and may wait.  Except for create they are idempotent: repeating a call
+ * is no error.  Returned paths are local (with the root in front). */
 #ifndef NODED_STORAGE_BDEV_H
 #define NODED_STORAGE_BDEV_H
 
@@ -21,7 +21,7 @@
 struct bdev_class {
 	const char *dev_type; /* in the configuration: "file", "plain"... */
 
-	/* Fails when it is there already: somebody's data. */
+	/* Make the disk.  Fails when it exists: it is somebody's data. */
 	WAITS int (*create)(const struct paths *p, const json_t *disk,
 			    int64_t size_mib, struct error *err);
 	WAITS int (*remove)(const struct paths *p, const json_t *disk,
@@ -42,21 +42,21 @@ struct bdev_class {
 	WAITS int64_t (*size)(const struct paths *p, const json_t *disk,
 			      struct error *err);
 
-	/* The rest may be NULL where the type has nothing to do. */
+	/* The following may be NULL where the type has nothing to do. */
 	WAITS int (*grow)(const struct paths *p, const json_t *disk,
 			  int64_t amount_mib, bool dry_run, bool backing_store,
 			  struct error *err);
 	WAITS int (*rename)(const struct paths *p, const json_t *disk,
 			    const json_t *new_id, struct error *err);
-	/* Zeros from offset on. */
+	/* Write zeros from offset on. */
 	WAITS int (*wipe)(const struct paths *p, const json_t *disk,
 			  int64_t offset_mib, int64_t size_mib,
 			  struct error *err);
-	/* A text to keep with the disk: whose it is. */
+	/* Store a text with the disk: its owner. */
 	WAITS int (*setinfo)(const struct paths *p, const json_t *disk,
 			     const char *text, struct error *err);
-	/* An instance begins to use the disk here (alone, if exclusive), or
-	 * uses it no more. */
+	/* An instance begins to use the disk on this node (exclusively or not),
+	 * or ends it. */
 	WAITS int (*open)(const struct paths *p, const json_t *disk,
 			  bool exclusive, struct error *err);
 	WAITS int (*close)(const struct paths *p, const json_t *disk,
@@ -79,8 +79,8 @@ const struct bdev_class *bdev_of(const json_t *disk, struct error *err);
 
 /* --- folders of file-based disks (bdev_file.c); paths are virtual --- */
 
-/* Both are no error where it is done already; a folder with files in it is not
- * removed. */
+/* Making a folder that exists, and removing one that does not, is no error; a
+ * folder that contains files is not removed. */
 WAITS int bdev_file_make_folder(const struct paths *p, const char *folder,
 				struct error *err);
 WAITS int bdev_file_remove_folder(const struct paths *p, const char *folder,
@@ -99,7 +99,7 @@ int bdev_unlink(const struct paths *p, const char *instance, int64_t index,
 		struct error *err);
 /* Remove all links to this device. */
 void bdev_unlink_target(const struct paths *p, const char *target);
-/* The place of a disk in its instance, from "disk/<n>"; fallback without it. */
+/* The index of a disk in its instance, from "disk/<n>"; fallback without it. */
 int64_t bdev_index(const json_t *disk, int64_t fallback);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Disks of external storage: logical_id [provider, volume], parameters of their
- * own.  All is done by the provider's scripts (noded/scripts/extstorage.h);
- * this says which one, when, with which variables.  As a provider attaches a
- * volume that is attached already, looking for a disk attaches it. */
+ * own.  The provider's scripts (noded/scripts/extstorage.h) do the work; this
+ * file decides which script is run when, and with which variables.  Attaching a
+ * volume again is harmless, so looking for a disk attaches it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "noded/scripts/extstorage.h"
 #include "noded/storage/bdev.h"
 
-/* What Ganeti lets through to storages. */
+/* The characters that Ganeti allows. */
 #define INFO_CHARACTERS                                                        \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_+."
 #define INFO_MAX 128
@@ -54,13 +54,13 @@ static bool is_device(const char *file)
 {
 	struct stat st;
 
-	/* Files are for providers that need no kernel. */
+	/* A provider that needs no kernel device may return a file. */
 	return *file == '/' && stat(file, &st) == 0 &&
 	       (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode));
 }
 
-/* The first line that attach prints is the path; those after it are URIs for
- * hypervisors that bring their own access, which ours do not. */
+/* The first line of attach's output is the path; further lines are URIs for
+ * hypervisors that access the storage themselves, which ours do not. */
 static char *ext_assemble(const struct paths *p, const json_t *disk,
 			  struct error *err)
 {

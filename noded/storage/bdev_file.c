@@ -19,7 +19,7 @@
 
 #define DISK_MODE 0600
 #define FOLDER_MODE 0750
-/* Beyond this nothing is meant seriously, and sums cannot overflow. */
+/* Larger sizes are mistakes; and sums cannot overflow. */
 #define SIZE_MIB_MAX (INT64_C(1) << 40)
 #define WIPE_CHUNK (1024 * 1024)
 
@@ -52,7 +52,7 @@ static int find_place(const struct paths *p, const json_t *disk,
 	return file_place_open(p, *ret_path, ret, err);
 }
 
-/* Is there something that we may use as a disk? */
+/* 0 if there is a file that can be used as a disk; -1 with err. */
 static int stat_disk(const struct file_place *place, const char *virtual_path,
 		     struct stat *ret, struct error *err)
 {
@@ -236,7 +236,7 @@ static int rename_now(const struct paths *p, const json_t *disk,
 	return fail(err, old_file, "rename");
 }
 
-/* For file systems that cannot punch holes. */
+/* Write zeros, on file systems that cannot punch holes. */
 static int write_zeros(int fd, int64_t offset, int64_t len)
 {
 	auto_free char *zeros = xalloc(WIPE_CHUNK);
@@ -284,7 +284,7 @@ static int wipe_now(const struct paths *p, const json_t *disk,
 /* --- the class: all of the above beside the loop, for the file system may be
  * one of the network and not answer for long --- */
 
-/* Outside of a task there is nobody to hold up. */
+/* Outside of a task nobody is held up. */
 static bool go_beside(void)
 {
 	if (task_name() == NULL)

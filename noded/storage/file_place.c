@@ -19,8 +19,8 @@
 
 #define LIST_MAX (64 * 1024)
 
-/* Nobody keeps disks of instances there; a list that says so is a mistake or
- * worse. */
+/* No disks of instances belong there; a list that has them is a mistake or an
+ * attack. */
 static const char *const harmful[] = {
 	"/",	    "/bin",  "/boot", "/dev",
 	"/etc",	    "/home", "/lib",  "/lib32",
@@ -48,7 +48,7 @@ static void read_list(const struct paths *p, struct strv *ret)
 	auto_strv struct strv lines = {0};
 
 	if (text == NULL)
-		return; /* there need not be one */
+		return; /* the file is optional */
 	str_split(&lines, text, '\n');
 	for (size_t i = 0; i < lines.n; i++) {
 		auto_free char *folder = paths_virtual(p, lines.items[i]);
@@ -132,8 +132,8 @@ static int fail(struct error *err, const char *virtual_path)
 				 : strerror(errno));
 }
 
-/* Open one folder more; with a mode it is made when missing.  1, 0 if it is
- * not there, -1. */
+/* Open the next folder; with a mode it is made if it does not exist.  1, 0 if
+ * it does not exist, -1 with err. */
 static int step(int *fd, const char *name, mode_t mode)
 {
 	int next;
@@ -149,7 +149,8 @@ static int step(int *fd, const char *name, mode_t mode)
 	return 1;
 }
 
-/* Walk from base to virtual_path but for the last `keep` names. */
+/* Open the folders from base down to virtual_path, except for the last `keep`
+ * names. */
 static int walk(const struct paths *p, const char *base,
 		const char *virtual_path, size_t keep, mode_t mode,
 		struct strv *ret_rest, int *ret_fd, struct error *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where file-based disks may lie: below the folders listed in
+/* Where file-based disks may be: below the folders listed in
  * /etc/ganeti/file-storage-paths and the cluster's file_storage_dir and
- * shared_file_storage_dir.  Those themselves may be symbolic links or mounts;
- * below them no symbolic link is followed. */
+ * shared_file_storage_dir.  These folders themselves may be symbolic links or
+ * mounts; below them no symbolic link is followed. */
 #ifndef NODED_STORAGE_FILE_PLACE_H
 #define NODED_STORAGE_FILE_PLACE_H
 
@@ -12,9 +12,9 @@
 #include "lib/base/str.h"
 #include "lib/model/files/paths.h"
 
-/* A name in an open folder. */
+/* A file's name in an open folder. */
 struct file_place {
-	int folder_fd; /* -1: the folder is not there */
+	int folder_fd; /* -1: the folder does not exist */
 	char *name;
 };
 
@@ -24,18 +24,18 @@ struct file_place {
 	}
 #define auto_place __attribute__((cleanup(file_place_done), unused))
 
-/* Find the virtual path, which must be below an allowed folder; that its own
- * folder is missing is no error.  ERR_FILE_PATH says what is wrong. */
+/* Find the virtual path, which must be below an allowed folder; it is no error
+ * if its own folder does not exist.  ERR_FILE_PATH says what is wrong. */
 int file_place_open(const struct paths *p, const char *virtual_path,
 		    struct file_place *ret, struct error *err);
 void file_place_done(struct file_place *place);
 
-/* Make the folder at the virtual path and those above it that are missing, as
- * far as they are below the allowed one. */
+/* Make the folder at the virtual path, and missing ones above it, below the
+ * allowed one. */
 int file_place_make(const struct paths *p, const char *virtual_path,
 		    mode_t mode, struct error *err);
 
-/* Is this folder allowed, being one of the list or below one? */
+/* 0 if this folder is allowed: one of the list, or below one; -1 with err. */
 int file_place_check(const struct paths *p, const char *virtual_path,
 		     struct error *err);
 

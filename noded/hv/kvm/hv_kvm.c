@@ -100,7 +100,8 @@ static int kvm_stop(const struct paths *p, const json_t *instance, bool force,
 	}
 	if (force || !acpi)
 		return kvm_end_process(p, name, err);
-	/* Again each time: a guest that still boots hears no button. */
+	/* Ask again each time: a guest that is still booting does not notice
+	 * the button. */
 	(void)retry;
 	return kvm_order(p, name, "system_powerdown", NULL, err);
 }

@@ -21,12 +21,12 @@
 /* What QEMU is started with, beside the instance and its disks. */
 struct kvm_start {
 	int64_t size;	/* MiB that the machine has */
-	int64_t memory; /* MiB of these that the guest may use at first */
+	int64_t memory; /* of these, MiB that the guest gets first */
 	bool paused;
 	const char *incoming; /* "tcp:address:port" to wait for a migration */
 	json_t *places; /* of its devices, see hv_kvm_devices.h; added to */
 	const struct kvm_taps *taps; /* NULL: closed networks */
-	const char *run_as;	     /* a user; NULL: ours */
+	const char *run_as;	     /* the user; NULL: the daemon's */
 };
 
 /* --- the process and its files (hv_kvm_process.c) --- */
@@ -36,7 +36,7 @@ char *kvm_file(const struct paths *p, const char *folder, const char *name,
 	       const char *suffix);
 int kvm_make_folders(const struct paths *p, struct error *err);
 
-/* The pid if it runs and is that instance's, else 0. */
+/* The pid if the process runs and is this instance's, else 0. */
 pid_t kvm_running_pid(const struct paths *p, const char *name);
 double kvm_cpu_seconds(pid_t pid);
 
@@ -61,15 +61,16 @@ struct qmp_step;
 WAITS int kvm_orders(const struct paths *p, const char *name,
 		     const struct qmp_step *steps, size_t n, struct error *err);
 
-/* The notes of a running instance, to be freed (NULL: none, or unreadable). */
+/* The notes of a running instance, to be freed (NULL: there are none, or they
+ * cannot be read). */
 json_t *kvm_read_notes(const struct paths *p, const char *name);
 int kvm_write_notes(const struct paths *p, const char *name,
 		    const json_t *notes, struct error *err);
 
 /* --- starting (hv_kvm_start.c) --- */
 
-/* Run QEMU until it has gone to the background, tell it what does not belong
- * on a command line, and take notes. */
+/* Start QEMU and wait until it is in the background; tell it by its monitor
+ * what must not be on a command line; write the notes. */
 WAITS int kvm_launch(const struct paths *p, const json_t *instance,
 		     const struct hv_disk *disks, size_t n_disks,
 		     const struct kvm_start *start, struct error *err);
@@ -77,15 +78,15 @@ WAITS int kvm_start(const struct paths *p, const json_t *instance,
 		    const struct hv_disk *disks, size_t n_disks, bool paused,
 		    struct error *err);
 
-/* How much of its memory a running guest may use. */
+/* Set how much of its memory a running guest may use. */
 WAITS int kvm_balloon(const struct paths *p, const json_t *instance,
 		      int64_t memory, struct error *err);
 
 /* --- cpu_mask (hv_kvm_cpu.c) --- */
 
-/* Does it name CPUs that this node has? */
+/* -1 with err if it names CPUs that this node does not have. */
 int kvm_check_mask(const json_t *hv, struct error *err);
-/* Bind the threads of a process that runs. */
+/* Bind the threads of a running process to the CPUs. */
 WAITS int kvm_pin(const struct paths *p, const json_t *instance,
 		  struct error *err);
 
@@ -104,13 +105,13 @@ void kvm_user_done(struct kvm_user *user);
 /* Give a uid of the pool back (0: none), unless another has taken it over. */
 void kvm_user_release(const struct paths *p, const char *name, int64_t uid);
 
-/* An empty folder, if it is to see no other. */
+/* Make an empty root folder, if the process is to have one. */
 int kvm_make_chroot(const struct paths *p, const json_t *instance,
 		    struct error *err);
 void kvm_remove_chroot(const struct paths *p, const char *name);
 void kvm_add_confinement(const struct paths *p, struct strv *argv,
 			 const json_t *instance, const char *run_as);
-/* Such a process opens no files of the host any more: they are given to it
+/* A confined process cannot open files of the host; it is given descriptors
  * (noted as "confined"). */
 bool kvm_is_confined(const json_t *hv);
 
@@ -120,15 +121,15 @@ int kvm_check_user_node(const struct paths *p, const json_t *hv,
 
 /* --- user_shutdown (hv_kvm_events.c) --- */
 
-/* The files of the events, where they are wanted; *ret_fd (or -1) has to stay
+/* Open the files for events, if they are wanted; *ret_fd (or -1) has to stay
  * open until the process runs. */
 int kvm_events_open(const struct paths *p, const json_t *instance, int *ret_fd,
 		    struct error *err);
 void kvm_add_events(const struct paths *p, struct strv *argv,
 		    const json_t *instance, char *(*quoted)(const char *));
-/* Do these events, a line each, end with a shutdown from inside? */
+/* Whether these events, a line each, end with a shutdown from inside. */
 bool kvm_events_tell_user(const char *text);
-/* It does not run, and that is what the user wanted. */
+/* Whether it does not run because its user has shut it down. */
 bool kvm_user_has_shut_down(const struct paths *p, const char *name);
 void kvm_list_shut_down(const struct paths *p, struct strv *ret_names);
 void kvm_events_trim(const struct paths *p, const char *name);
@@ -142,10 +143,10 @@ void kvm_add_sound(struct strv *argv, const json_t *hv);
 
 /* --- the parameters (hv_kvm_check.c) --- */
 
-/* Do they fit each other, and can they be served at all? */
+/* -1 with err when they contradict each other, or are not supported. */
 int kvm_check_params(const json_t *hv, struct error *err);
 
-/* Is there on this node what they name? */
+/* -1 with err when they name something that this node does not have. */
 int kvm_check_node(const struct paths *p, const json_t *hv, struct error *err);
 
 /* --- VNC or SPICE, graphics, mouse, keyboard (hv_kvm_display.c) --- */
@@ -154,8 +155,8 @@ int kvm_add_display(const struct paths *p, struct strv *argv,
 		    const json_t *instance, const json_t *hv,
 		    struct error *err);
 
-/* Add what the monitor has to be told of passwords, {execute, arguments}; they
- * are read from their files here. */
+/* Add the commands that set passwords, {execute, arguments}; the passwords are
+ * read from their files here. */
 int kvm_display_orders(const json_t *instance, const json_t *hv, json_t *orders,
 		       struct error *err);
 

@@ -21,8 +21,9 @@ static void add(struct strv *argv, const char *option, const char *value)
 		strv_add(argv, value);
 }
 
-/* Hardware acceleration that works: the device answers, and the CPU has the
- * instructions (some container hosts offer a device that boots nothing). */
+/* Whether hardware acceleration works: the device answers, and the CPU has the
+ * instructions (some container hosts offer a device with which nothing
+ * boots). */
 static bool kvm_works(void)
 {
 	auto_close int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
@@ -43,7 +44,8 @@ static void add_machine(struct strv *argv, const json_t *hv)
 			   (strcmp(flag, "disabled") != 0 && kvm_works());
 
 	add(argv, "-machine", *machine == '\0' ? "pc" : machine);
-	/* A small translation buffer: guests of test clusters are many. */
+	/* A small translation buffer, as there are many guests in test
+	 * clusters. */
 	add(argv, "-accel", accelerated ? "kvm" : "tcg,tb-size=32");
 	if (!json_bool(hv, "acpi", true))
 		add(argv, "-no-acpi", NULL);
@@ -82,8 +84,8 @@ static void add_device(struct strv *argv, const json_t *device)
 	add(argv, "-device", text);
 }
 
-/* Its place among what is booted from, which may be several with ':' between;
- * 0: none. */
+/* Its position in the boot order, which may list several with ':' between; 0:
+ * none. */
 static int boot_place(const json_t *hv, const char *what)
 {
 	auto_strv struct strv order = {0};
@@ -342,7 +344,8 @@ int kvm_args(const struct paths *p, const json_t *instance,
 			return -1;
 	if (add_nics(ret_argv, hv, json_get(instance, "nics"), start, err) < 0)
 		return -1;
-	/* After what may be plugged: places stay what they were. */
+	/* After the devices that can be plugged, so that their slots do not
+	 * change. */
 	if (add_media(ret_argv, hv, start->places, err) < 0)
 		return -1;
 	kvm_add_sound(ret_argv, hv);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KVM: parameters that do not fit each other, and what they name that is not
- * on this node.  What cannot be served is refused by name, never passed over:
- * some of it protects the instance, or the node from it. */
+/* KVM: checks parameters that contradict each other, or name something that
+ * this node does not have.  A parameter that is not supported is refused by
+ * name, never ignored: some of them protect the instance, or the node from
+ * it. */
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "noded/hv/kvm/hv_kvm.h"
 #include "noded/hv/kvm/hv_kvm_devices.h"
 
-/* Has it a value that asks for something? */
+/* Whether the parameter has a value that asks for something. */
 static bool asks(const json_t *hv, const char *name)
 {
 	const json_t *value = json_get(hv, name);
@@ -22,7 +23,7 @@ static bool asks(const json_t *hv, const char *name)
 	return json_is_true(value) || json_integer_value(value) != 0;
 }
 
-/* Those that mean nothing without another. */
+/* Parameters that have no meaning without another one. */
 static const struct {
 	const char *name, *needs;
 } needs[] = {

@@ -87,7 +87,7 @@ static int pin_thread(pid_t thread, const char *list, struct error *err)
 			 (int)thread, list, strerror(errno));
 }
 
-/* Threads that come later have what their makers have. */
+/* New threads inherit the CPUs of the thread that makes them. */
 static int pin_all(pid_t pid, const char *list, struct error *err)
 {
 	auto_free char *folder = xprintf("/proc/%d/task", (int)pid);

@@ -53,7 +53,7 @@ char *kvm_option(const json_t *properties)
 	return buf_steal(&b);
 }
 
-/* All of the UUID would be too long for QEMU. */
+/* The whole UUID would be too long for QEMU. */
 char *kvm_device_id(const char *kind, const json_t *device, size_t i)
 {
 	auto_free char *head = xstrdup(json_str(device, "uuid", ""));
@@ -81,7 +81,7 @@ static bool is_taken(const json_t *places, int64_t number)
 	return false;
 }
 
-/* The place that the device has, or the first free one; -1 with err. */
+/* The slot that is noted for the device, or the first free one; -1 with err. */
 static int64_t take_place(json_t *places, const char *id, int64_t first,
 			  struct error *err)
 {
@@ -155,8 +155,8 @@ static const struct disk_type *disk_type(const json_t *hv)
 	return type_named(json_str(hv, "disk_type", "paravirtual"));
 }
 
-/* As the disks where nothing is said; but a paravirtual one, which is before
- * the disks in the eyes of a guest, only on demand. */
+/* The type of the disks by default; but paravirtual, which the guest finds
+ * before its disks, only on demand. */
 static const struct disk_type *cdrom_type(const json_t *hv)
 {
 	const char *type = json_str(hv, "cdrom_disk_type", "");
@@ -265,9 +265,9 @@ json_t *kvm_cdrom_device(const json_t *hv, const char *id, int boot_place,
 	return rc < 0 ? NULL : steal(&device);
 }
 
-/* Two hosts must not have two opinions of a disk that both can see, or a
- * migration would lose what one of them has not written yet.  Nodes of a
- * virtual cluster are one host. */
+/* If both hosts of a migration cached a disk that both can see, data that one
+ * of them has not written yet would be lost.  Nodes of a virtual cluster are
+ * one host. */
 static const char *disk_cache(const struct paths *p, const json_t *hv,
 			      const json_t *disk)
 {
@@ -301,7 +301,8 @@ char *kvm_drive(const struct paths *p, const json_t *hv,
 	auto_free char *file = kvm_quoted(disk->path);
 	struct buf drive = {0};
 
-	/* The format is said, never guessed from what a guest wrote. */
+	/* The format is given, never guessed from data that a guest has
+	 * written. */
 	buf_addf(&drive, "file=%s,format=raw,if=none,id=%s,aio=%s", file, id,
 		 disk_aio(hv));
 	if (strcmp(cache, "default") != 0)
@@ -361,7 +362,8 @@ json_t *kvm_nic_device(const json_t *hv, const json_t *nic, const char *id,
 		return NULL;
 	if (n_queues > 1) {
 		json_set_str(device, "mq", "on");
-		/* Two of a queue, its configuration and control. */
+		/* Two interrupts for each queue, one for the configuration, one
+		 * for the control queue. */
 		json_set_int(device, "vectors", (int64_t)(2 * n_queues + 2));
 	}
 	/* The option ROM only delays the start. */

@@ -11,7 +11,7 @@
 
 #include "noded/hv/hv.h"
 
-/* The place of a device that is where QEMU puts it. */
+/* The slot number for a device whose slot QEMU chooses. */
 #define KVM_NO_PLACE (-1)
 
 /* kind: "disk" or "nic"; i: for one without UUID.  To be freed. */
@@ -25,13 +25,13 @@ json_t *kvm_nic_device(const json_t *hv, const json_t *nic, const char *id,
 json_t *kvm_disk_device(const json_t *hv, const char *id, json_t *places,
 			struct error *err);
 
-/* What is behind a NIC: a netdev's properties, its type first.  fds: of the
- * queues of a TAP device, numbers or names with ':' between, vhost_fds: theirs
- * (NULL: none); without fds a network of its own behind the process (user mode,
- * closed to the outside). */
+/* The netdev of a NIC: its properties, the type first; to be freed.  fds: the
+ * queues of a TAP device, numbers or names with ':' between; vhost_fds: their
+ * vhost descriptors (NULL: none).  Without fds it is a network inside the
+ * process (user mode, closed to the outside). */
 json_t *kvm_netdev(const char *id, const char *fds, const char *vhost_fds);
 
-/* What is behind a disk: as -drive has it, to be freed, and as blockdev-add. */
+/* The drive of a disk, for -drive and for blockdev-add; to be freed. */
 char *kvm_drive(const struct paths *p, const json_t *hv,
 		const struct hv_disk *disk, const char *id);
 json_t *kvm_blockdev(const struct paths *p, const json_t *hv,
@@ -43,7 +43,7 @@ char *kvm_option(const json_t *properties);
 /* A value with commas doubled; to be freed. */
 char *kvm_quoted(const char *value);
 
-/* May a device of this kind come and go while the machine runs? */
+/* Whether such a device can be plugged while the machine runs. */
 bool kvm_can_plug(const json_t *hv, const char *kind);
 
 /* Disks or CD-ROMs of these types need a SCSI controller. */
@@ -53,7 +53,7 @@ bool kvm_is_scsi(const json_t *hv);
 json_t *kvm_cdrom_device(const json_t *hv, const char *id, int boot_place,
 			 json_t *places, struct error *err);
 
-/* Are disk_type and cdrom_disk_type known? */
+/* -1 with err unless disk_type and cdrom_disk_type are known. */
 int kvm_check_disk_types(const json_t *hv, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KVM: what somebody sees and touches: VNC or SPICE, the graphics card, mouse
- * and keyboard, the serial console.  A password never stands on the command
- * line, where all can read it: the monitor is told. */
+/* KVM: the display (VNC or SPICE), the graphics card, mouse and keyboard, the
+ * serial console.  Passwords are set by the monitor, as every user of the host
+ * can read a command line. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -100,7 +100,8 @@ static char *vnc_address(const json_t *instance, const char *bind,
 		       quoted, (intmax_t)(port - VNC_BASE_PORT));
 }
 
-/* Without certificates the connection is secret, but with whom is not known. */
+/* Without certificates the connection is encrypted, but the server is not
+ * verified. */
 static char *vnc_credentials(const json_t *hv)
 {
 	auto_free char *folder = kvm_quoted(json_str(hv, "vnc_x509_path", ""));
@@ -113,7 +114,7 @@ static char *vnc_credentials(const json_t *hv)
 		       folder, verify ? "on" : "off");
 }
 
-/* With a password that is not set yet nobody gets in (kvm_display_orders). */
+/* Until the password is set (kvm_display_orders) nobody can connect. */
 static int add_vnc(struct strv *argv, const json_t *instance, const json_t *hv,
 		   struct error *err)
 {
@@ -224,8 +225,7 @@ static int add_spice(const struct paths *p, struct strv *argv,
 		return -1;
 	buf_addf(&spice, "addr=%s", address);
 	add_spice_port(p, &spice, instance, hv);
-	/* With tickets nobody gets in before one is set
-	 * (kvm_display_orders). */
+	/* Until a ticket is set (kvm_display_orders) nobody can connect. */
 	if (*json_str(hv, "spice_password_file", "") == '\0')
 		buf_adds(&spice, ",disable-ticketing=on");
 	if (version == 4 || version == 6)
@@ -251,7 +251,7 @@ static void add_mouse(struct strv *argv, const char *mouse, bool has_vnc)
 	if (*mouse == '\0' && !has_vnc)
 		return;
 	strv_add(argv, "-usb");
-	/* The pointer that is where VNC says. */
+	/* A tablet: the pointer is exactly where the VNC client has it. */
 	add(argv, "-device",
 	    strcmp(mouse, "mouse") == 0 ? "usb-mouse" : "usb-tablet");
 }

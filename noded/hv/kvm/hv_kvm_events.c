@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KVM: user_shutdown: whether it was the user inside who shut an instance down.
+/* KVM: user_shutdown: finds out whether its user has shut an instance down from
+ * inside.
  *
- * QEMU itself writes it down: a second monitor whose input is a pipe and whose
- * output is a file, ctrl/<name>.events.in and .out.  The pipe holds the one
- * command that a monitor waits for before it tells of events.  So nobody has
- * to listen at the right moment, and it is known after a restart of the
- * daemon.  The file does not grow beyond EVENTS_MAX: what is older is punched
- * out. */
+ * QEMU itself records it: it has a second monitor, whose input is a pipe and
+ * whose output is a file, ctrl/<name>.events.in and .out.  The pipe contains
+ * the one command that a monitor needs before it reports events.  So nobody has
+ * to listen at the right moment, and the record survives a restart of the
+ * daemon.  The file does not grow beyond EVENTS_MAX: older blocks are freed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static char *events_file(const struct paths *p, const char *name, bool out)
 	return kvm_file(p, "ctrl", name, out ? ".events.out" : ".events.in");
 }
 
-/* A pipe that holds the command as long as somebody has it open. */
+/* A pipe that contains the command as long as somebody has it open. */
 static int open_pipe(const char *file)
 {
 	int fd;
@@ -78,7 +78,7 @@ void kvm_add_events(const struct paths *p, struct strv *argv,
 	strv_add(argv, "chardev=events,mode=control");
 }
 
-/* The end of the file, without the part of a line that it begins with. */
+/* The end of the file, from the first complete line on. */
 static char *read_tail(const char *file)
 {
 	auto_close int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -94,7 +94,8 @@ static char *read_tail(const char *file)
 	return steal(&text);
 }
 
-/* We ask by the button; a guest that panics was not shut down. */
+/* Our own shutdown uses the power button, which counts as the host's; a guest
+ * that panics was not shut down. */
 bool kvm_events_tell_user(const char *text)
 {
 	auto_strv struct strv lines = {0};
@@ -136,7 +137,7 @@ void kvm_events_trim(const struct paths *p, const char *name)
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < EVENTS_TAIL ||
 	    st.st_blocks * 512 < EVENTS_MAX)
 		return;
-	/* Where the system cannot, it is only larger. */
+	/* If the file system cannot do this, the file is only larger. */
 	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
 		      st.st_size - EVENTS_TAIL) < 0)
 		return;

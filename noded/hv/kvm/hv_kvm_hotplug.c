@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KVM: devices that come and go while the machine runs.  QEMU answers a removal
- * at once and does it when the guest lets the device go, so that we look until
- * it is gone.  What is there after that is noted, for the migration. */
+/* KVM: plugging devices while the machine runs.  QEMU answers a removal at once
+ * and completes it when the guest releases the device, so we poll until it is
+ * gone. The devices after a change are noted, for the migration. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define GONE_WAIT_MS 100
 #define GONE_WAITS 100 /* ten seconds for the guest to let it go */
 
-/* One plug on its way. */
+/* The data of one plug or unplug. */
 struct plugging {
 	const struct paths *p;
 	const json_t *instance;
@@ -52,7 +52,8 @@ static WAITS int is_there(const struct plugging *g, struct error *err)
 
 /* --- adding --- */
 
-/* Give QEMU these descriptors; their names with ':' between, to be freed. */
+/* Pass these descriptors to QEMU; returns their names with ':' between, to be
+ * freed. */
 static WAITS char *give_fds(const struct plugging *g, const char *kind,
 			    const int *fds, size_t n, struct error *err)
 {
@@ -112,8 +113,8 @@ static WAITS int add_netdev(const struct plugging *g, struct error *err)
 	return rc;
 }
 
-/* A process that can open nothing is given the file: the set of descriptors
- * has the number of the disk's first UUID part. */
+/* A confined process is given the open file: the set of descriptors gets a
+ * number from the first part of the disk's UUID. */
 static WAITS int add_open_disk(const struct plugging *g, struct error *err)
 {
 	const struct hv_disk disk = {.disk = g->plug->device,
@@ -235,7 +236,7 @@ static WAITS int take_out(const struct plugging *g, struct error *err)
 		return -1;
 	if (wait_gone(g, err) < 0)
 		return -1;
-	/* What -drive made is gone with its device. */
+	/* A drive from the command line is removed with its device. */
 	remove_backend(g, &ignored);
 	if (!g->plug->is_disk)
 		disconnect(g);
@@ -327,6 +328,6 @@ int kvm_hotplug(const struct paths *p, const json_t *instance,
 				 "devices; start it again to use hotplug",
 				 name);
 	if (plug->is_disk && plug->action == PLUG_MODIFY)
-		return 0; /* nothing of a disk can change while it is there */
+		return 0; /* a plugged disk cannot be changed */
 	return act(&g, err) < 0 ? -1 : take_note(&g, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KVM: moving a running machine to another node.  Over there a process with the
- * same hardware waits for its memory and state. */
+/* KVM: moving a running machine to another node, where a process with the same
+ * hardware waits for its memory and state. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -10,7 +10,7 @@
 #include "noded/hv/kvm/hv_kvm_devices.h"
 #include "noded/hv/kvm/hv_kvm_net.h"
 
-/* Of passes over memory that has changed, before postcopy. */
+/* The number of passes over changed memory before postcopy begins. */
 #define POSTCOPY_ROUNDS 2
 
 char *kvm_migration_info(const struct paths *p, const json_t *instance,
@@ -34,8 +34,8 @@ char *kvm_migration_uri(const json_t *instance, const char *target)
 					  "migration_port", 8102));
 }
 
-/* The machine as it runs over there: its hardware is what it was started with,
- * and what was plugged since. */
+/* The machine as it runs on the source: with the hardware of its start, and
+ * what was plugged since. */
 static json_t *as_it_runs(const json_t *instance, const json_t *notes)
 {
 	json_t *copy = json_copy((json_t *)instance);
@@ -49,8 +49,8 @@ static json_t *as_it_runs(const json_t *instance, const json_t *notes)
 	return copy;
 }
 
-/* Of the disks those that it knows (all, where nothing is noted), in their
- * order; their number. */
+/* Keep the disks that it knows, in their order (all, where nothing is noted);
+ * returns their number. */
 static size_t known_disks(const struct hv_disk *disks, size_t n,
 			  const json_t *places, struct hv_disk *ret)
 {
@@ -78,7 +78,8 @@ int kvm_accept(const struct paths *p, const json_t *instance,
 	auto_json json_t *places =
 		json_overlay(json_get(notes, "places"), NULL);
 	struct kvm_start start = {
-		/* The same hardware as over there, not what fits here. */
+		/* The same hardware as on the source, even if this node would
+		 * choose another. */
 		.size = json_int(notes, "size", 0),
 		.memory = json_int(notes, "memory", 0),
 		.incoming = uri,
@@ -137,8 +138,8 @@ int kvm_check_capabilities(const json_t *hv, struct error *err)
 	return 0;
 }
 
-/* Memory that changes faster than it moves is fetched by the target when it
- * runs there, where that is wanted. */
+/* With postcopy the machine continues on the target, which fetches memory that
+ * changed too fast to be copied. */
 static bool wants_postcopy(const json_t *hv, const json_t *ram)
 {
 	auto_strv struct strv names = {0};
@@ -181,7 +182,7 @@ int kvm_migrate(const struct paths *p, const char *cluster_name,
 			 err);
 }
 
-/* Routes lead here from now on. */
+/* From now on routes lead to this node. */
 static WAITS int connect_late(const struct paths *p, const json_t *instance,
 			      struct error *err)
 {
@@ -206,8 +207,8 @@ static WAITS int connect_late(const struct paths *p, const json_t *instance,
 	return 0;
 }
 
-/* Its balloon came along, as full as it was; but only the order makes the size
- * certain, whatever the source was doing to it at the end. */
+/* The balloon has moved with its size; set it again, as the source may have
+ * been changing it at the end. */
 static WAITS void balloon_again(const struct paths *p, const json_t *instance)
 {
 	auto_json json_t *notes =

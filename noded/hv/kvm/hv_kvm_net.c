@@ -25,7 +25,7 @@
 #define COMMAND_TIMEOUT_MS 30000
 #define SCRIPT_TIMEOUT_MS 60000
 #define VLANS_MAX 64
-/* Rules of former devices of the name. */
+/* Rules that an earlier device with this name has left. */
 #define STALE_RULES_MAX 16
 
 static const char *nic_param(const struct kvm_nic *n, const char *key)
@@ -117,7 +117,7 @@ static WAITS int run_script(const char *script, const struct kvm_nic *n,
 
 /* --- our own commands --- */
 
-/* A word that a program cannot take for an option or for two. */
+/* A word that no program takes for an option, or for two words. */
 static bool is_plain(const char *word)
 {
 	return *word != '\0' && *word != '-' &&
@@ -143,7 +143,7 @@ static void command(json_t *commands, const char *fmt, ...)
 	json_array_append_new(commands, json_from_strv(&words));
 }
 
-/* "5" and ".5" are untagged, what stands behind colons is tagged. */
+/* "5" and ".5" are untagged VLANs; those after colons are tagged. */
 struct vlans {
 	char *untagged; /* NULL: none */
 	struct strv tagged;
@@ -172,7 +172,8 @@ static struct vlans read_vlans(const char *vlan)
 	return v;
 }
 
-/* Ports of the bridge that are no instances': the way to other nodes. */
+/* The ports of the bridge that do not belong to instances: they lead to other
+ * nodes. */
 static void uplinks(const char *bridge, struct strv *ret)
 {
 	auto_free char *folder = xprintf("/sys/class/net/%s/brif", bridge);
@@ -199,7 +200,8 @@ static void bridge_vlan(json_t *commands, const struct kvm_nic *n,
 			ports.items[i], vlan);
 }
 
-/* A bridge takes the lowest address of its ports: ours must not be it. */
+/* A bridge takes the lowest address of its ports, so ours must not be the
+ * lowest. */
 static void bridged(json_t *commands, const struct kvm_nic *n, const char *mac,
 		    int mtu)
 {
@@ -220,7 +222,8 @@ static void bridged(json_t *commands, const struct kvm_nic *n, const char *mac,
 		bridge_vlan(commands, n, v.tagged.items[i], true);
 }
 
-/* One transaction: a port of a device of the same name may have been left. */
+/* One transaction, which also removes a port that an earlier device of this
+ * name may have left. */
 static void switched(json_t *commands, const struct kvm_nic *n)
 {
 	__attribute__((cleanup(vlans_done))) struct vlans v =
@@ -241,8 +244,8 @@ static void switched(json_t *commands, const struct kvm_nic *n)
 		port.len > 0 ? port.data : "");
 }
 
-/* What comes out of the device looks into the link's table, and the address is
- * reached through the device. */
+/* Packets from the device use the link's routing table; the address is routed
+ * to the device. */
 static void routed(json_t *commands, const struct kvm_nic *n, const char *ip)
 {
 	const char *table = nic_param(n, "link");
@@ -267,7 +270,8 @@ static bool is_communication(const json_t *nic)
 	       str_starts(json_str(nic, "name", ""), COMMUNICATION_NIC_PREFIX);
 }
 
-/* The node's address is at the other end, and nothing lies behind it. */
+/* The node's address is the other end of the link; nothing is routed beyond
+ * it. */
 static void communicates(json_t *commands, const struct kvm_nic *n,
 			 const char *ip)
 {
@@ -321,7 +325,7 @@ static WAITS int run_command(const json_t *words, struct error *err)
 
 /* --- the host --- */
 
-/* The network's own words of a device: its address, its MTU. */
+/* The device's own settings: its address, its MTU. */
 static int ask_device(const char *device, unsigned long what,
 		      struct ifreq *request)
 {
@@ -361,7 +365,7 @@ static void set_kernel(const char *family, const char *device, const char *key)
 		log_warning("cannot set %s", file);
 }
 
-/* The host answers for the addresses behind it, and passes packets on. */
+/* The host answers ARP for the addresses behind it, and forwards packets. */
 static void answer_for_others(const char *tap)
 {
 	set_kernel("ipv4", tap, "proxy_arp");
@@ -385,7 +389,7 @@ static WAITS void remove_rules(const char *tap)
 			break;
 }
 
-/* A bridge that has no VLANs would pass over them. */
+/* A bridge without VLAN support would ignore them. */
 static int check_filtering(const struct kvm_nic *n, struct error *err)
 {
 	const char *link = nic_param(n, "link");

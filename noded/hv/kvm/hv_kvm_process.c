@@ -122,7 +122,7 @@ void kvm_cleanup(const struct paths *p, const char *name)
 		auto_free char *file =
 			kvm_file(p, files[i][0], name, files[i][1]);
 
-		fs_remove(file, &err); /* what stays is written over */
+		fs_remove(file, &err); /* a file that stays is overwritten */
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KVM: how an instance begins: its process, and our notes of what it was
+/* KVM: starting an instance: its process, and our notes about what it was
  * started with. */
 #include <string.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 
 #define START_TIMEOUT_MS 60000
 
-/* What the guest sees of the parameters must stay until it ends, also on the
- * node that it migrates to. */
+/* Parameters that the guest can see must stay the same until it ends, also
+ * after a migration. */
 static json_t *guest_params(const json_t *hvparams)
 {
 	static const char *const keys[] = {
@@ -140,7 +140,7 @@ static void add_order(json_t *orders, const char *command,
 					"arguments", arguments));
 }
 
-/* Both ends must be of one mind before the first byte comes. */
+/* Source and target need the same settings before the first byte is sent. */
 static void migration_orders(const json_t *hv, const struct kvm_start *start,
 			     json_t *orders)
 {
@@ -156,8 +156,8 @@ static void migration_orders(const json_t *hv, const struct kvm_start *start,
 		  json_make("{s:s}", "uri", start->incoming));
 }
 
-/* Connect the NICs; of one that comes from another node the routes stay there
- * until it is here. */
+/* Connect the NICs; for an instance that migrates here, routes stay on the
+ * source until it has arrived. */
 static WAITS int connect_nics(const struct paths *p, const json_t *instance,
 			      const struct kvm_start *start, struct error *err)
 {
@@ -199,7 +199,7 @@ static WAITS int run(const struct paths *p, const json_t *instance,
 	    kvm_display_orders(instance, hv, orders, err) < 0)
 		return -1;
 	migration_orders(hv, start, orders);
-	/* Noted before it runs, so that whatever happens is undone. */
+	/* Written before it runs, so that everything can be undone. */
 	if (note_start(p, instance, start, user.uid, err) < 0 ||
 	    kvm_make_chroot(p, instance, err) < 0 ||
 	    kvm_events_open(p, instance, &events, err) < 0 ||
@@ -252,8 +252,8 @@ int kvm_balloon(const struct paths *p, const json_t *instance, int64_t memory,
 	return kvm_write_notes(p, name, notes, err);
 }
 
-/* The machine always has all that it may ever get, so that it can grow; what
- * there is no room for, its balloon takes. */
+/* The machine always gets the memory that it may ever have, so that it can
+ * grow; the balloon takes what is not free now. */
 int kvm_start(const struct paths *p, const json_t *instance,
 	      const struct hv_disk *disks, size_t n_disks, bool paused,
 	      struct error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KVM: TAP devices, the host's end of a NIC.  A device lives as long as
- * somebody has it open: we until QEMU has its queues, then QEMU alone. */
+/* KVM: TAP devices, the host's side of NICs.  A device lives as long as
+ * somebody has it open: this daemon until QEMU has its queues, then QEMU
+ * alone. */
 #ifndef NODED_HV_KVM_HV_KVM_TAP_H
 #define NODED_HV_KVM_HV_KVM_TAP_H
 
@@ -22,8 +23,8 @@ struct kvm_tap {
 	int vhost[KVM_QUEUES_MAX];
 };
 
-/* Those of all NICs of an instance, in their order; none in a virtual cluster,
- * whose NICs are closed networks of the process. */
+/* The devices of all NICs of an instance, in their order; none in a virtual
+ * cluster, where NICs are networks inside the process. */
 struct kvm_taps {
 	struct kvm_tap *items;
 	size_t n;
@@ -37,7 +38,7 @@ size_t kvm_queues(const json_t *hv);
 /* Whether packets are to go past QEMU, through the kernel alone. */
 bool kvm_wants_vhost(const json_t *hv);
 
-/* Make a device as the parameters want it; the kernel gives the name. */
+/* Make a device for these parameters; the kernel chooses its name. */
 int kvm_tap_open(const json_t *hv, struct kvm_tap *ret, struct error *err);
 void kvm_tap_close(struct kvm_tap *tap);
 

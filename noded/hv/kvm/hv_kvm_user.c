@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KVM: under whose name a process runs, and in which folder: security_model,
+/* KVM: the user and the root folder of a process: security_model,
  * security_domain, use_chroot.
  *
- * A uid of the cluster's pool belongs to the instance that uid/<uid> below the
- * kvm-hypervisor folder names.  While it starts we hold a lock on the file, so
- * that one whose process is not there yet is not taken for dead. */
+ * A uid of the cluster's pool belongs to the instance that is named in the file
+ * uid/<uid> below the kvm-hypervisor folder.  During the start we hold a lock
+ * on the file; otherwise an instance whose process does not exist yet would be
+ * taken for dead. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -45,7 +46,8 @@ static char *uid_file(const struct paths *p, int64_t uid)
 	return kvm_file(p, "uid", number, "");
 }
 
-/* Whether the instance that the open file names is dead, and its lock ours. */
+/* Whether the instance that is named in the open file is dead; then we have its
+ * lock. */
 static bool is_free(const struct paths *p, int fd)
 {
 	char name[256] = "";
@@ -148,7 +150,7 @@ int kvm_make_chroot(const struct paths *p, const json_t *instance,
 			 folder, strerror(errno));
 }
 
-/* What a process has left there somebody may want to see. */
+/* A process may have left files that somebody wants to see. */
 void kvm_remove_chroot(const struct paths *p, const char *name)
 {
 	auto_free char *folder = kvm_file(p, "chroot", name, "");

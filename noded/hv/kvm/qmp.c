@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Blocking I/O beside the loop: a command is a short exchange on a local
- * socket, and a thread is there anyway. */
+ * socket, and the task is a thread anyway. */
 #include "noded/hv/kvm/qmp.h"
 
 #include <errno.h>

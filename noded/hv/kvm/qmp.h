@@ -20,8 +20,9 @@
 WAITS json_t *qmp_command(const char *socket_path, const char *command,
 			  json_t *arguments STEALS, struct error *err);
 
-/* One of several commands on the same connection, which is what keeps a
- * descriptor that was given with one for the next. */
+/* One of several commands on the same connection: a descriptor that is sent
+ * with one command belongs to the connection, and the next command can use
+ * it. */
 struct qmp_step {
 	const char *command;
 	const json_t *arguments; /* or NULL */
