@@ -45,8 +45,8 @@ static int master_ping(struct cli *cli, struct error *err)
 	return info == NULL ? CLI_FAILURE : CLI_OK;
 }
 
-/* With --yes-do-it also while the queue is drained; the opcode is bare then, as
- * Ganeti's. */
+/* With --yes-do-it the command also works while the queue is drained; the
+ * opcode is then without defaults, as Ganeti's. */
 static int redist_drained(struct cli *cli, struct error *err)
 {
 	json_t *op = op_new(&op_class_cluster_redist_conf);

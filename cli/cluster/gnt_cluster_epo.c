@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-cluster epo: power off nodes, or all of them, in an emergency: first
- * their instances in order, then the machines by their out-of-band helpers; and
- * back on again.  Whether a node is there again is asked of the master. */
+/* gnt-cluster epo: in an emergency, stop the instances of nodes in order, then
+ * switch the nodes off by their out-of-band programs; and switch all on again.
+ * Whether a node is up is asked of the master. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -27,8 +27,8 @@ enum { COL_NAME, COL_MASTER, COL_PRIMARY, COL_SECONDARY, COL_POWERED, COL_OFF };
 struct epo {
 	struct cli *cli;
 	bool on;
-	json_t *all;	   /* names of the nodes that were meant */
-	json_t *nodes;	   /* of those that have a helper and need it */
+	json_t *all;	   /* names of the nodes to be switched */
+	json_t *nodes;	   /* of those that have to be switched */
 	json_t *instances; /* {name: {node: true}} */
 };
 
@@ -39,7 +39,7 @@ static void epo_done(struct epo *e)
 	json_decref(e->instances);
 }
 
-/* --- who is meant --- */
+/* --- which nodes --- */
 
 static json_t *arguments(const struct cli *cli)
 {
@@ -66,7 +66,7 @@ static json_t *meant(struct cli *cli, struct error *err)
 	return steal(&names);
 }
 
-/* The master's instances are noted without it: it is there. */
+/* The master's node is not waited for: it is up. */
 static void note_instances(struct epo *e, const json_t *row)
 {
 	const char *node = json_string_value(json_array_get(row, COL_NAME));
@@ -150,7 +150,7 @@ static int look(struct epo *e, struct error *err)
 
 /* --- power and instances --- */
 
-/* How many nodes did not do it; -1 with err. */
+/* Returns how many nodes have failed; -1 with err. */
 static int set_power(struct epo *e, struct error *err)
 {
 	json_t *op = cli_op(e->cli, &op_class_oob_command);
@@ -245,7 +245,8 @@ static int power_off(struct epo *e, struct error *err)
 
 /* --- on --- */
 
-/* Nodes that answer the master; those marked offline are not waited for. */
+/* Wait until the nodes answer the master; those marked offline are not waited
+ * for. */
 static int find_up(struct epo *e, json_t *ret_up, size_t *ret_down,
 		   struct error *err)
 {
@@ -285,7 +286,7 @@ static bool all_up(const json_t *nodes, const json_t *up)
 	return true;
 }
 
-/* Start those whose nodes are there; they are forgotten then. */
+/* Start the instances whose nodes are up, and remove them from the list. */
 static int start_instances(struct epo *e, const json_t *up, struct error *err)
 {
 	auto_jobs struct cli_jobs jobs = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-cluster master-failover: this node becomes the master.  The master daemon
- * does it (doc/design/failover.md) and says on stderr what it does; here are
- * the question and what can be said without it. */
+ * does the work (doc/design/failover.md) and reports on stderr; this file has
+ * the question to the user, and the checks that need no daemon. */
 #include <stdio.h>
 
 #include "cli/frame/cli_opts.h"
@@ -29,14 +29,14 @@ static int take_over(const struct cli *cli, struct error *err)
 
 	if (cli_given(cli, &OPT_NO_VOTING)) {
 		argv[n++] = "--no-voting";
-		argv[n++] = "--yes-do-it"; /* the question was ours */
+		argv[n++] = "--yes-do-it"; /* we have asked already */
 	}
 	if (cli_given(cli, &OPT_IGNORE_OFFLINE_NODES))
 		argv[n++] = "--ignore-offline-nodes";
 	pid = run_start(argv, NULL, err);
 	if (pid < 0)
 		return -1;
-	/* Its sentences were for the user. */
+	/* The daemon has told the user already. */
 	return run_wait(pid) == 0 ? CLI_OK : CLI_FAILURE;
 }
 

@@ -18,7 +18,8 @@
 
 #define WORDS_MAX 16
 
-/* The address of a name in a family (AF_...), to be freed; NULL with err. */
+/* The address that the resolver has for a name in a family (AF_...), to be
+ * freed; NULL with err. */
 static char *resolve(const char *name, int family, struct error *err)
 {
 	const struct addrinfo hints = {.ai_family = family,
@@ -88,7 +89,7 @@ static json_t *beparams(const struct cli *cli, struct error *err)
 	return steal(&params);
 }
 
-/* The family that nodes talk with; 0 with err. */
+/* The address family of the nodes' addresses; 0 with err. */
 static int family_of(const struct cli *cli, struct error *err)
 {
 	const char *version = cli_text(cli, &OPT_IP_VERSION);
@@ -103,8 +104,8 @@ static int family_of(const struct cli *cli, struct error *err)
 	return 0;
 }
 
-/* The size of SSH keys that is asked for; -1 with err when there are none such,
- * or no program that makes them. */
+/* The size of SSH keys to make; -1 with err when it is not possible, or the
+ * program that makes keys is missing. */
 static int64_t ssh_bits(const struct cli *cli, struct error *err)
 {
 	static const char *const argv[] = {"ssh-keygen", "-?", NULL};
@@ -200,8 +201,8 @@ static int init(struct cli *cli, struct error *err)
 	return bootstrap_init(p, &request, err) < 0 ? -1 : CLI_OK;
 }
 
-/* The master refuses while there are instances or other nodes; after its yes
- * the daemons end and the files go away. */
+/* The master refuses while there are instances or other nodes.  If it agrees,
+ * stop the daemons and remove the files. */
 static int destroy(struct cli *cli, struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);

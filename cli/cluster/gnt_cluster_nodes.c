@@ -88,7 +88,7 @@ static json_t *online_nodes(struct cli *cli, struct error *err)
 	return NULL;
 }
 
-/* What all the connections have in common; values keeps the strings. */
+/* The values for all connections; `values` keeps the strings. */
 static int open_ssh(struct cli *cli, struct ssh *ret, json_t **ret_info,
 		    struct error *err)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-cluster renew-crypto.
  *
- * What is given in files or made here is put into a folder of this node, the
- * master, from where the job takes it to all nodes: so no secret is part of the
- * job.  New certificates of the cluster and its nodes are made by the job. */
+ * Files that the user gives, and secrets that are made here, are put into a
+ * folder of this node, the master; the job reads them there and brings them to
+ * all nodes, so no secret is part of the job.  New certificates are made by the
+ * job. */
 #include <stdio.h>
 #include <string.h>
 
@@ -55,7 +56,7 @@ static int check_options(const struct cli *cli, struct error *err)
 
 /* --- the files --- */
 
-/* One of the files that all nodes share on its way to them. */
+/* A file that all nodes share, before it is distributed. */
 struct staging {
 	const struct cli *cli;
 	const struct paths *paths;
@@ -77,7 +78,7 @@ static int stage_text(const struct staging *s, const char *name,
 			       err);
 }
 
-/* From a file of the user's. */
+/* Read a file that the user has given. */
 static int stage_file(const struct staging *s, const char *name,
 		      const struct opt *option, struct error *err)
 {
@@ -115,7 +116,7 @@ static int stage_rapi(const struct staging *s, struct error *err)
 	return tls_make_ca(file, BOOTSTRAP_CERT_NAME, err);
 }
 
-/* One that has signed itself is its own authority. */
+/* A self-signed certificate is its own authority. */
 static int new_spice(const struct staging *s, struct error *err)
 {
 	auto_free char *file = staged_path(s, "spice.pem");
@@ -206,7 +207,8 @@ static int renew_crypto(struct cli *cli, struct error *err)
 
 	if (p == NULL || check_options(cli, err) < 0)
 		return -1;
-	/* Is this the master?  Secrets are put down on no other node. */
+	/* -1 with err unless this is the master's node: secrets must not be
+	 * written anywhere else. */
 	info = cli_call(cli, "QueryClusterInfo", json_array(), err);
 	if (info == NULL)
 		return -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-cluster sanitize-config: this node's configuration, to be shown to
- * others.  It needs no master, for one asks for it when something is wrong. */
+/* gnt-cluster sanitize-config: this node's configuration in a form that can be
+ * shown to others.  It needs no master, since it is used when something is
+ * wrong. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 /* As the master daemon reads it. */
 #define CONFIG_BYTES_MAX ((size_t)256 * 1024 * 1024)
 
-/* What this machine has or allows is no fault of ours. */
+/* Limits of this machine are not an error of ours. */
 static int of_machine(struct error *err)
 {
 	return error_as(err, ERR_PREREQ, ECODE_ENVIRON);

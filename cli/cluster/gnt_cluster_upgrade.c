@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-cluster upgrade: the parts of an upgrade that a cluster can do itself.
  *
- * The programs are the packages' business, node by node.  Before that this
- * command looks whether the nodes are well, closes the queue and waits until no
- * job is left, since one version may not understand the jobs of another; it
- * checks the configuration and says what is to be done.  After that --resume
- * looks whether all nodes have the new version and opens the queue again.  A
- * file on the master remembers which version is meant. */
+ * The packages bring new programs, node by node.  Before that, this command
+ * checks that the nodes are well, drains the queue and waits until no job is
+ * left, since one version may not understand another's jobs; it checks the
+ * configuration and says what to do.  After that, --resume checks that all
+ * nodes have the new version and opens the queue again.  A file on the master
+ * remembers the new version. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,16 +20,17 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
-/* Jobs that take longer than this are not waited for: an installation or the
- * sync of a big disk may well last an hour. */
+/* Jobs that take longer are not waited for; an installation, or the sync of a
+ * big disk, may well take an hour. */
 #define EMPTY_LIMIT_S 7200
 
-/* One look at the jobs that are left, unless the first of them changes. */
+/* How long to wait between two looks at the remaining jobs, unless the first of
+ * them changes. */
 #define LOOK_S 10
 
 #define INTENT_MAX 1000
 
-/* "3.1" or "3.1.0" with whatever stands behind a "~". */
+/* "3.1" or "3.1.0"; what follows a "~" is ignored. */
 static bool is_version(const char *text)
 {
 	size_t parts = 0;
@@ -49,8 +50,8 @@ static bool is_version(const char *text)
 	return parts == 2 || parts == 3;
 }
 
-/* Whether a program of this version is of the one that is meant: "0.2" means
- * every 0.2.x. */
+/* Whether a program's version belongs to the new one: "0.2" stands for every
+ * 0.2.x. */
 static bool is_of(const char *version, const char *meant)
 {
 	size_t n = strlen(meant);
@@ -59,9 +60,10 @@ static bool is_of(const char *version, const char *meant)
 	       (version[n] == '\0' || version[n] == '.' || version[n] == '~');
 }
 
-/* --- what is meant --- */
+/* --- the new version --- */
 
-/* The version of the upgrade that was begun; NULL: none was.  To be freed. */
+/* The new version of an upgrade that was begun; NULL: none was.  To be
+ * freed. */
 static char *read_intent(const struct paths *p)
 {
 	auto_free char *text = NULL;
@@ -114,8 +116,8 @@ static json_t *ask_versions(struct cli *cli, struct error *err)
 	return list;
 }
 
-/* Says which version each node has; how many have another one than that which
- * is meant, or none that could be asked. */
+/* Print each node's version; returns how many have another than the new one, or
+ * could not be asked. */
 static size_t show_versions(const json_t *versions, const char *meant)
 {
 	const json_t *row;
@@ -148,7 +150,7 @@ static char *own_version(struct cli *cli, struct error *err)
 	return xstrndup(digit, strcspn(digit, " )"));
 }
 
-/* With the queue empty, as it waits for everybody's locks. */
+/* Only with an empty queue, as the job waits for locks that others have. */
 static int check_configuration(struct cli *cli, struct error *err)
 {
 	auto_json json_t *id = NULL, *results = NULL;

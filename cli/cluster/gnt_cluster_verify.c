@@ -26,8 +26,8 @@ static json_t *verify_op(const struct cli *cli)
 	return op;
 }
 
-/* A job that ends well may still say that something is wrong: its result is
- * false then. */
+/* A job may end with success and still report faults: its result is false
+ * then. */
 static int verify_jobs(struct cli *cli, const json_t *result, struct error *err)
 {
 	auto_jobs struct cli_jobs jobs = {.want_true = true};
@@ -100,7 +100,7 @@ static void print_missing(const char *instance, const json_t *volumes,
 		printf("\t%s\n", lines.items[i]);
 }
 
-/* What one group's job found: [{node: error}, [instance...], {instance:
+/* The result of a group's job: [{node: error}, [instance...], {instance:
  * [[node, volume], ...]}]. */
 static int repair(struct cli *cli, const json_t *found, struct error *err)
 {

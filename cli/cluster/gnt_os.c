@@ -143,7 +143,7 @@ static int64_t highest(const json_t *versions)
 	return max;
 }
 
-/* The first place is the one that counts. */
+/* Only the first definition counts. */
 static void print_used(const char *node, const json_t *place)
 {
 	const json_t *versions = json_array_get(place, AT_VERSIONS);
@@ -283,7 +283,7 @@ static void print_definition(const json_t *row)
 	printf("\n");
 }
 
-/* What the rows have of it in the column, {} where none does. */
+/* The entry of this OS in the column of the rows; {} if there is none. */
 static json_t *kept_of(const json_t *rows, size_t column, const char *os)
 {
 	const json_t *row;
@@ -298,8 +298,8 @@ static json_t *kept_of(const json_t *rows, size_t column, const char *os)
 	return json_object();
 }
 
-/* A name that is no definition's: a variant, or nothing that is known.  Whether
- * the cluster keeps something of it. */
+/* For a name that is not a definition's (a variant, or unknown): whether the
+ * cluster has recorded anything for it. */
 static bool print_kept(const json_t *rows, const char *os)
 {
 	auto_json json_t *hvp = kept_of(rows, 7, os);

@@ -123,8 +123,8 @@ static int info(struct cli *cli, struct error *err)
 
 /* --- diagnose --- */
 
-/* What the first provider of this name on a node is like; [path, valid,
- * reason, parameters]. */
+/* The state of the first provider of this name on a node; [path, valid, reason,
+ * parameters]. */
 static void print_node(const char *node, const json_t *first)
 {
 	const json_t *parameters = json_array_get(first, 3);
@@ -144,7 +144,7 @@ static void print_node(const char *node, const json_t *first)
 	       names.len > 0 ? names.data : "");
 }
 
-/* Nodes where it is valid stand before the others. */
+/* Nodes on which it is valid come first. */
 static void print_nodes(const json_t *status, bool valid)
 {
 	auto_strv struct strv nodes = {0};

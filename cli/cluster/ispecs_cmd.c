@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* show-ispecs-cmd of gnt-cluster and gnt-group: the command that would make it
- * again, as far as sizes of instances go. */
+/* show-ispecs-cmd of gnt-cluster and gnt-group: prints the command that would
+ * create the cluster or group with its present instance specs. */
 #include <stdio.h>
 
 #include "cli/frame/cli_job.h"

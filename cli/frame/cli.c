@@ -25,8 +25,8 @@ static const struct cli_command *find_command(const struct cli_tool *tool,
 	return NULL;
 }
 
-/* A mistyped name is told from one that means nothing: for that the commands
- * are shown. */
+/* Suggest a name that is similar to the unknown one; if there is none, list the
+ * commands. */
 static int unknown_command(const struct cli_tool *tool, const char *word)
 {
 	auto_strv struct strv names = {0};
@@ -77,8 +77,7 @@ static int check_args(const struct cli *cli, struct error *err)
 
 static int usage_error(const struct cli *cli, const struct error *err)
 {
-	/* What the library says of a bad value of a parameter is said as for
-	 * an opcode. */
+	/* Report a bad value of a parameter in the words for an opcode. */
 	if (err->kind != ERR_REQUEST)
 		return cli_error(cli, err);
 	fprintf(stderr, "Usage\n=====\n  %s %s %s\n\n%s: error: %s\n",
@@ -87,8 +86,8 @@ static int usage_error(const struct cli *cli, const struct error *err)
 	return CLI_USAGE;
 }
 
-/* The words behind the command's name; for list with those of the variable
- * GNT_<TOOL>_LIST before them. */
+/* The words after the command's name; for list, those of the variable
+ * GNT_<TOOL>_LIST come first. */
 static void command_words(const struct cli *cli, int argc, char **argv,
 			  struct strv *ret)
 {

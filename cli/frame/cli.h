@@ -22,10 +22,10 @@
 enum {
 	CLI_OK = 0,
 	CLI_FAILURE = 1,
-	CLI_USAGE = 2, /* also: unreadable configuration */
+	CLI_USAGE = 2, /* also when the configuration cannot be read */
 	CLI_NOT_MASTER = 11,
 	CLI_UNCONFIRMED = 13,  /* the user did not say yes */
-	CLI_UNKNOWN_FIELD = 14 /* a list was asked for a field that is not */
+	CLI_UNKNOWN_FIELD = 14 /* a list with an unknown field */
 };
 
 #define CLI_OPTIONS_MAX 64
@@ -55,8 +55,8 @@ struct cli_tool {
 	const char *name; /* "gnt-instance" */
 	const char *help;
 	const struct cli_command *const *commands; /* NULL ends */
-	/* It is not about the cluster that this node is in: no log of its
-	 * commands, and errors are not in Ganeti's words. */
+	/* The tool is not about this node's cluster: its commands are not
+	 * logged, and errors are not in Ganeti's words. */
 	bool local;
 };
 
@@ -66,17 +66,17 @@ struct cli {
 	const struct cli_tool *tool;
 	const struct cli_command *command;
 	const char *name; /* of the command as it was typed */
-	char **args;	  /* what is no option */
+	char **args;	  /* arguments that are not options */
 	int n_args;
 	json_t *values; /* option name -> value */
 
 	/* Made when first asked for. */
 	struct paths *paths;
 	struct luxi *luxi;
-	bool not_master; /* nobody listened: the master is another node */
+	bool not_master; /* not connected: the master is another node */
 
-	/* --plan: the plan was shown, and the command ended there by an error
-	 * that is none; the exit code. */
+	/* --plan: the plan was shown; the command then ends with an err that is
+	 * not printed, and with this exit code. */
 	bool planned;
 	int plan_code;
 };
@@ -108,19 +108,19 @@ int64_t cli_count(const struct cli *cli, const struct opt *option);
 /* Does the command know the option at all? */
 bool cli_has(const struct cli *cli, const struct opt *option);
 
-/* Words of the design documents in the options become those of 3.0.2
- * (cli_spell.c). */
+/* Translate option values in the words of the design documents into those of
+ * 3.0.2 (cli_spell.c). */
 int cli_spell(struct cli *cli, struct error *err);
 
 /* --- help (cli_help.c) --- */
 
-/* What the help calls the arguments; "" for none. */
+/* The arguments in the help text; "" for none. */
 const char *cli_args_text(const struct cli_command *command);
 void cli_help_tool(const struct cli_tool *tool);
 void cli_help_command(const struct cli_tool *tool,
 		      const struct cli_command *command);
 
-/* What is no option, from number `first` on, as a list; to be freed. */
+/* The arguments from number `first` on, as a list; to be freed. */
 json_t *cli_args(const struct cli *cli, int first);
 
 /* --- talking to the master (cli_client.c) --- */
@@ -131,12 +131,12 @@ json_t *cli_call(struct cli *cli, const char *method, json_t *args STEALS,
 /* This node's paths; NULL with err. */
 const struct paths *cli_paths(struct cli *cli, struct error *err);
 
-/* Print an error in Ganeti's words on stderr; the exit code for it. */
+/* Print an error in Ganeti's words on stderr; returns the exit code for it. */
 int cli_error(const struct cli *cli, const struct error *err);
 /* The same text; to be freed. */
 char *cli_error_text(const struct error *err);
 
-/* Append the command line to the log of commands, if that can be written. */
+/* Append the command line to the log of commands; a failure is ignored. */
 void cli_log_command(struct cli *cli, int argc, char **argv);
 
 /* --- questions (cli_ask.c) --- */
@@ -147,7 +147,7 @@ void cli_log_command(struct cli *cli, int argc, char **argv);
 bool cli_ask(const struct cli *cli, const struct opt *yes, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* From here on the answer to each question is yes, without asking. */
+/* From now on the answer to each question is yes, without asking. */
 void cli_answer_yes(void);
 
 #endif

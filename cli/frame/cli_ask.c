@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Questions on the terminal, and who has answered them before they are asked.
- * Nobody is asked through standard input: that may be another program's. */
+/* Questions on the terminal, and the options that answer them in advance.
+ * Standard input is not used: it may belong to another program. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

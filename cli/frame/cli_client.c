@@ -23,7 +23,8 @@ const struct paths *cli_paths(struct cli *cli, struct error *err)
 
 /* --- the connection --- */
 
-/* Nobody listens: is this the wrong node, or does the daemon not run? */
+/* Nothing listens on the socket: find out whether this is the wrong node, or
+ * the daemon does not run. */
 static int explain_no_master(struct cli *cli, struct error *err)
 {
 	const char *socket = path(cli->paths, PATH_QUERY_SOCKET);
@@ -156,7 +157,7 @@ int cli_error(const struct cli *cli, const struct error *err)
 				 : cli_error_text(err);
 	size_t len = strlen(text);
 
-	/* One line end, also where the error says nothing or ends with one. */
+	/* Exactly one line end, even if the text is empty or has one. */
 	while (len > 0 && text[len - 1] == '\n')
 		len--;
 	fflush(stdout);
@@ -168,7 +169,7 @@ int cli_error(const struct cli *cli, const struct error *err)
 
 /* --- the log of commands --- */
 
-/* Options whose values nobody shall read in a log. */
+/* Options whose values must not get into a log. */
 static bool is_secret(const char *word)
 {
 	return str_starts(word, "--os-parameters-p") ||
@@ -210,5 +211,5 @@ void cli_log_command(struct cli *cli, int argc, char **argv)
 			line.data[i] = ' ';
 	buf_adds(&line, "'\n");
 	if (write(fd, line.data, line.len) < 0)
-		return; /* a log that cannot be written stops no command */
+		return; /* the command goes on without a log */
 }

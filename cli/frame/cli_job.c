@@ -153,7 +153,7 @@ static bool is_final(const char *status)
 	       str_eq(status, "canceled");
 }
 
-/* A job that stands still says nothing by itself. */
+/* A job that waits produces no output, so say that it waits. */
 static void note_waiting(const json_t *id, const char *status,
 			 const char **said)
 {
@@ -172,10 +172,10 @@ static void note_waiting(const json_t *id, const char *status,
 	}
 }
 
-/* What on_interrupt() says of the job that is followed. */
+/* The text that on_interrupt() prints about the job. */
 static char interrupt_note[160];
 
-/* The job goes on without us: say so. */
+/* Ctrl-C does not end the job: say so. */
 static void on_interrupt(int signal)
 {
 	ssize_t ignored =
@@ -272,7 +272,8 @@ static int job_failure(const json_t *statuses, const json_t *results,
 			 "reason");
 }
 
-/* Why, where the queue says it: a filter's rule, a job that it depends on. */
+/* The reason, if the queue gives one: a filter's rule, a job that it depends
+ * on. */
 static void job_canceled(const json_t *id, const json_t *results,
 			 struct error *err)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Jobs: submit one or many, follow their logs, tell how they ended. */
+/* Jobs: submit one or many, follow their logs, report how they ended. */
 #ifndef CLI_FRAME_CLI_JOB_H
 #define CLI_FRAME_CLI_JOB_H
 
 #include "cli/frame/cli.h"
 
-/* An opcode with defaults, and what the common options say: dry run, debug
- * level, priority, reason. */
+/* An opcode with defaults and the values of common options: dry run, debug
+ * level, priority, reason.  To be freed. */
 json_t *cli_op(const struct cli *cli, const struct op_class *class);
 
-/* A trail with what --reason says, or an empty one. */
+/* A reason trail with the text of --reason, or an empty one; to be freed. */
 json_t *cli_user_reason(const struct cli *cli);
 
-/* The same for KEY=VALUE; an empty object without the option. */
+/* Set a parameter to the object of a KEY=VALUE option; an empty object without
+ * the option. */
 void cli_op_object(const struct cli *cli, json_t *op, const char *param,
 		   const struct opt *option);
 /* Set a parameter from an option, if that was given. */
@@ -29,13 +30,13 @@ void cli_op_unless(const struct cli *cli, json_t *op, const char *param,
  * The opcode's result, to be freed; NULL with err when it failed. */
 json_t *cli_run_op(struct cli *cli, json_t *op STEALS, struct error *err);
 
-/* The same for a command whose whole work it is: with --submit only say the
- * id.  The exit code or -1; *ret_result (may be NULL) is set unless
- * submitted. */
+/* The same for a command that does nothing else: with --submit it only prints
+ * the id.  The exit code or -1; *ret_result (may be NULL) is set unless
+ * --submit was given. */
 int cli_submit(struct cli *cli, json_t *op STEALS, json_t **ret_result,
 	       struct error *err);
 
-/* Submit a list of opcodes as one job; its id. */
+/* Submit a list of opcodes as one job; its id, to be freed, NULL with err. */
 json_t *cli_submit_job(struct cli *cli, json_t *ops STEALS, struct error *err);
 
 /* Wait for a job; each line of its log goes to stdout.  The result of its
@@ -50,7 +51,7 @@ struct cli_jobs {
 	json_t *jobs; /* [[id, name], ...] */
 	struct strv *names;
 	bool quiet;	/* do not list the ids before waiting */
-	bool want_true; /* a job whose first result is false is unwell */
+	bool want_true; /* a job with the first result false has failed */
 	bool keep_results;
 	json_t *results; /* of each job, if kept: its list */
 	int unwell;
@@ -63,10 +64,10 @@ void cli_jobs_add_list(struct cli_jobs *jobs, const char *name,
 		       json_t *ops STEALS);
 /* Submit what was added and is not submitted yet. */
 int cli_jobs_submit(struct cli *cli, struct cli_jobs *jobs, struct error *err);
-/* Jobs that somebody submitted already: [[true, id] or [false, text], ...]. */
+/* Add jobs that were submitted already: [[true, id] or [false, text], ...]. */
 int cli_jobs_adopt(struct cli_jobs *jobs, const json_t *submitted);
-/* Submit what was added, and with --submit print the ids, else wait for all.
- * -1 only when talking to the master failed. */
+/* Submit the jobs that were added; with --submit print the ids, else wait for
+ * all.  -1 only when talking to the master failed. */
 int cli_jobs_run(struct cli *cli, struct cli_jobs *jobs, struct error *err);
 /* Wait for all. */
 int cli_jobs_wait(struct cli *cli, struct cli_jobs *jobs, struct error *err);
@@ -74,8 +75,8 @@ void cli_jobs_done(struct cli_jobs *jobs);
 
 #define auto_jobs __attribute__((cleanup(cli_jobs_done), unused))
 
-/* The {"jobs": [...]} of a logical unit that submitted others: wait for them
- * all.  The number that failed, or -1. */
+/* Wait for all jobs in the {"jobs": [...]} of a logical unit.  Returns how many
+ * have failed, or -1. */
 int cli_follow(struct cli *cli, const json_t *result, struct error *err);
 
 /* cli_submit(), and follow the jobs that it submitted, if there are any.  The

@@ -100,8 +100,8 @@ static void print_submitted(const struct cli_jobs *jobs)
 	printf("Submitted jobs %s\n", joined);
 }
 
-/* Take out the job to follow next: the first that does not wait, else the
- * first. */
+/* Take out the job to be followed next: the first that does not wait for its
+ * turn, else the first. */
 static json_t *choose(struct cli *cli, struct cli_jobs *jobs, struct error *err)
 {
 	json_t *ids = json_array(), *job, *chosen;
@@ -140,8 +140,8 @@ static void note_result(struct cli_jobs *jobs, json_t *results)
 	json_array_append(jobs->results, results);
 }
 
-/* " for web1", or of a job that another one submitted " (the summary of its
- * first opcode)", which names what it is about; to be freed. */
+/* " for web1"; for a job that another one has submitted " (the summary of its
+ * first opcode)"; to be freed. */
 static char *about(struct cli *cli, const json_t *job)
 {
 	const char *name = json_string_value(json_array_get(job, 1));

@@ -122,7 +122,7 @@ json_t *cli_number_filter(const struct cli *cli, const char *field,
 	return steal(&filter);
 }
 
-/* The arguments are names, and no filter. */
+/* Whether the arguments are names, not a filter. */
 static bool are_names(const struct cli *cli)
 {
 	return cli->n_args > 0 && !cli_given(cli, &OPT_FILTER) &&
@@ -166,7 +166,7 @@ static void print_rows_data(const struct cli *cli, const json_t *fields,
 	print_data(cli, list, &columns);
 }
 
-/* Say on stderr which fields there are not; the exit code. */
+/* Print the unknown fields on stderr; returns the exit code. */
 static int tell_unknown(const json_t *fields)
 {
 	auto_strv struct strv unknown = {0};

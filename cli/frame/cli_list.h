@@ -9,14 +9,14 @@
 struct cli_list {
 	const char *what;	/* "instance", as the query calls it */
 	const char *fields;	/* shown without -o, with commas between */
-	const char *name_field; /* what arguments are compared with */
+	const char *name_field; /* the field that names are compared with */
 	bool numeric;		/* arguments are numbers: the ids of jobs */
 	const char *always;	/* a field that is shown whatever is chosen */
 	const struct cli_format *formats;
 
-	/* Where the master passes over names that are not known: what the
-	 * arguments named are these rows, so say which is none.  0, or -1 with
-	 * err; called when the table has been printed. */
+	/* For kinds of which the master ignores unknown names: rows are those
+	 * found for the arguments; report a name that has no row.  0, or -1
+	 * with err; called after the table was printed. */
 	int (*check_rows)(struct cli *cli, const json_t *rows,
 			  struct error *err);
 };
@@ -25,7 +25,7 @@ struct cli_list {
  * NULL) let through. */
 int cli_list(struct cli *cli, const struct cli_list *list,
 	     json_t *filter STEALS, struct error *err);
-/* The run() of commands that do nothing else; what is in cli->command->list. */
+/* For `run` of commands that only print a list: it is in cli->command->list. */
 int cli_run_list(struct cli *cli, struct error *err);
 int cli_run_list_fields(struct cli *cli, struct error *err);
 
@@ -36,7 +36,7 @@ json_t *cli_number_filter(const struct cli *cli, const char *field,
 /* The style that the options ask for. */
 void cli_table_style(const struct cli *cli, struct cli_table_style *ret);
 
-/* Whether --format asks for something that programs read. */
+/* Whether --format asks for a format for programs. */
 bool cli_wants_data(const struct cli *cli);
 /* Print a value in that format: a list of objects, of words, or an object. */
 void cli_print_data(const struct cli *cli, const json_t *value);
@@ -49,8 +49,8 @@ void cli_print_info(const json_t *value);
 /* A copy with sorted keys, at every depth; to be freed. */
 json_t *cli_sorted(const json_t *value);
 
-/* Set key to what is shown of a parameter: its value, or "default (value)"
- * where custom does not have it. */
+/* Set key to the text for a parameter: its value, or "default (value)" if
+ * custom does not have it. */
 void cli_info_params(json_t *object, const char *key, const json_t *custom,
 		     const json_t *actual);
 

@@ -19,7 +19,7 @@ static void line(const char *verb, const char *text)
 	printf("  %-7s %s\n", verb, text);
 }
 
-/* Parameters of which everybody has others, or nobody cares. */
+/* Parameters that differ in every opcode, or interest nobody. */
 static bool is_noise(const char *param)
 {
 	static const char *const noise[] = {"OP_ID", "reason", "debug_level"};
@@ -30,7 +30,7 @@ static bool is_noise(const char *param)
 	return false;
 }
 
-/* Says as much as if it were not there. */
+/* Whether the value means the same as leaving the parameter out. */
 static bool is_nothing(const json_t *value)
 {
 	return json_is_null(value) || json_is_false(value) ||
@@ -249,7 +249,7 @@ static void show(const json_t *plan)
 		printf("And %jd more jobs.\n", (intmax_t)left);
 }
 
-/* Say the errors as jobs that fail do; the exit code. */
+/* Print the errors of jobs that would fail; returns the exit code. */
 static int tell_errors(const struct cli *cli, const json_t *plan)
 {
 	const json_t *job, *op;

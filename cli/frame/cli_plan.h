@@ -6,8 +6,8 @@
 #include "cli/frame/cli.h"
 
 /* Show the plan of these jobs (a list of lists of opcodes) instead of
- * submitting them.  Always -1: with it the command is over.  cli.c knows by
- * cli->planned that err is none. */
+ * submitting them.  Always returns -1, which ends the command; cli->planned
+ * tells cli.c that err is not to be printed. */
 int cli_plan(struct cli *cli, json_t *jobs STEALS, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the design documents call things, in the words of 3.0.2: --defaults and
+/* Translates words of the design documents into those of 3.0.2: --defaults and
  * --hypervisor-defaults of the cluster, modes r and w of disks, bridge=auto of
- * NICs, CD-ROMs as devices.  Options are turned before a command looks at them,
- * so that no command knows of it. */
+ * NICs, CD-ROMs as devices.  It is done before the command looks at its
+ * options, so that no command has to know these words. */
 #include <string.h>
 
 #include "cli/frame/cli_opts.h"
@@ -11,7 +11,7 @@
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
 
-/* How many CD-ROMs hypervisors know. */
+/* The number of CD-ROMs that hypervisors support. */
 static const char *const cdroms[] = {"cdrom_image_path", "cdrom2_image_path"};
 
 #define N_CDROMS ARRAY_SIZE(cdroms)
@@ -45,8 +45,8 @@ static void spell_disk(json_t *values)
 		json_set_str(values, "mode", access != NULL ? access : mode);
 }
 
-/* The image file of a new disk; to external storage the word is a parameter of
- * the provider's. */
+/* The image file of a new disk.  For external storage the word is a parameter
+ * of the provider's. */
 static void spell_image(json_t *values)
 {
 	json_t *path = json_object_get(values, "path");
@@ -65,7 +65,7 @@ static bool has_images(const struct cli *cli)
 	       !template_get(template)->provider;
 }
 
-/* The default bridge is what a NIC has that names none. */
+/* A NIC that names no bridge gets the default one. */
 static void spell_nic(json_t *values)
 {
 	if (str_eq(json_str(values, "bridge", NULL), "auto"))
@@ -102,7 +102,8 @@ static int spell_cdrom_key(json_t *params, struct error *err)
 	return 0;
 }
 
-/* {...}, [name, {...}] or [[name, {...}], ...]: whatever the command has. */
+/* The form depends on the command: {...}, [name, {...}] or [[name, {...}],
+ * ...]. */
 static int spell_hv(json_t *value, struct error *err)
 {
 	json_t *item;
@@ -173,7 +174,8 @@ static void spell_hv_defaults(const struct cli *cli)
 				  (json_t *)given);
 }
 
-/* Those that the cluster has, or is to have; to be freed, NULL with err. */
+/* The hypervisors that the cluster has, or will have; to be freed, NULL with
+ * err. */
 static json_t *enabled(struct cli *cli, struct error *err)
 {
 	const json_t *given = cli_value(cli, &OPT_ENABLED_HV);
@@ -247,8 +249,8 @@ static int spell_defaults(struct cli *cli, struct error *err)
 	return 0;
 }
 
-/* Options of different commands have the same name; those that a command does
- * not know it was not given. */
+/* Options of different commands may have the same name; one that the command
+ * does not have was not given. */
 int cli_spell(struct cli *cli, struct error *err)
 {
 	if (cli_has(cli, &OPT_DISK))

@@ -8,7 +8,7 @@
 
 #include "lib/base/str.h"
 
-/* What a cell that is no plain value gets instead: to be freed. */
+/* Makes the text of a cell that is not a plain value; to be freed. */
 typedef char *(*cli_format_fn)(const json_t *value);
 
 struct cli_format {
@@ -34,7 +34,7 @@ void cli_table(struct buf *out, const struct cli_table_style *style,
 /* The same as a list of objects; cells without data are null. */
 json_t *cli_table_json(const json_t *fields, const json_t *rows);
 
-/* Names of fields that the master did not know. */
+/* Add the names of fields that the master did not know. */
 void cli_table_unknown(const json_t *fields, struct strv *ret);
 
 #endif

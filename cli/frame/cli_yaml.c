@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* YAML and CSV.  Plain words of YAML are few on purpose: a letter or slash
- * first, no word that some version takes for a truth value, and no sign with a
- * meaning.  All else stands in double quotes. */
+/* YAML and CSV.  Few words are written plain: they begin with a letter or
+ * slash, no version of YAML reads them as a truth value, and they contain no
+ * character with a meaning.  Everything else is in double quotes. */
 #include "cli/frame/cli_yaml.h"
 
 #include <ctype.h>
@@ -132,7 +132,7 @@ static bool is_block(const json_t *value)
 	return json_array_size(value) > 0 || json_object_size(value) > 0;
 }
 
-/* What stands behind "key:": on the same line, or as a block below. */
+/* A value after "key:": on the same line, or as a block below. */
 static void add_behind_key(struct buf *out, const json_t *value, int level)
 {
 	buf_addc(out, is_block(value) ? '\n' : ' ');
@@ -141,7 +141,7 @@ static void add_behind_key(struct buf *out, const json_t *value, int level)
 	add_node(out, value, level);
 }
 
-/* The first line of a block begins where the cursor stands. */
+/* The first line of a block is written at the present position. */
 static void add_node(struct buf *out, const json_t *value, int level)
 {
 	const char *key;

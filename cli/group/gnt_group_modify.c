@@ -17,7 +17,7 @@ static json_t *group_op(struct cli *cli, const struct op_class *class)
 	return op;
 }
 
-/* What add and modify share. */
+/* Parameters that add and modify have in common. */
 static int set_params(struct cli *cli, json_t *op, struct error *err)
 {
 	cli_op_set(cli, op, "alloc_policy", &OPT_ALLOC_POLICY);

@@ -19,7 +19,7 @@ static json_t *network_op(struct cli *cli, const struct op_class *class)
 	return op;
 }
 
-/* What add and modify share. */
+/* Parameters that add and modify have in common. */
 static const struct {
 	const char *param;
 	const struct opt *option;
@@ -127,7 +127,8 @@ static int for_groups(struct cli *cli, const json_t *template,
 	return CLI_OK;
 }
 
-/* How NICs are connected: as asked for, for the rest as the cluster has it. */
+/* Mode and link for the NICs: those that were given, otherwise the
+ * cluster's. */
 static json_t *nic_params(struct cli *cli, struct error *err)
 {
 	auto_json json_t *info =

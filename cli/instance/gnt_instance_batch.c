@@ -54,7 +54,7 @@ static int type_disks(const char *name, json_t *op, struct error *err)
 	return 0;
 }
 
-/* What Ganeti 2.6 called them. */
+/* The names in Ganeti 2.6. */
 static const char *parameter(const char *key)
 {
 	static const struct {
@@ -112,8 +112,8 @@ static json_t *list_of(const json_t *by_name)
 	return list;
 }
 
-/* One definition as an opcode: what it does not name has defaults, what the
- * opcode does not know is refused. */
+/* One definition as an opcode: parameters that it leaves out get defaults, and
+ * parameters that the opcode does not have are refused. */
 static json_t *batch_op(const json_t *entry, size_t index, struct error *err)
 {
 	auto_json json_t *op = op_new(&op_class_instance_create);
@@ -202,7 +202,7 @@ static json_t *make_op(const struct cli *cli, struct error *err)
 	return op;
 }
 
-/* All or none: what the last job had to take back; its log says which. */
+/* All or none: the last job may have removed instances; its log says which. */
 static int follow_undo(struct cli *cli, const json_t *id, struct error *err)
 {
 	auto_json json_t *results = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-instance console: how to get at it, from the node that knows the
- * hypervisor, or right into it. */
+/* gnt-instance console: opens the console of an instance, or shows how to reach
+ * it; the node with the hypervisor knows how. */
 #include <stdio.h>
 
 #include "cli/frame/cli_opts.h"

@@ -162,8 +162,8 @@ static int type_disks(json_t *changes, struct error *err)
 
 /* --- the opcode --- */
 
-/* What an option becomes; details say more about a change that another asks
- * for. */
+/* The parameter for an option; details belong to a change that another option
+ * asks for. */
 static const struct param {
 	const char *param;
 	const struct opt *option;
@@ -188,7 +188,7 @@ static const struct param objects[] = {
 	{"ext_params", &OPT_EXT_PARAMS, true},
 };
 
-/* An empty text, no parameters and a size of zero do not. */
+/* Empty texts, empty objects and a size of zero ask for no change. */
 static bool asks(const struct cli *cli, const struct param *param)
 {
 	const json_t *value = cli_value(cli, param->option);
@@ -212,7 +212,7 @@ static bool asks_for_nothing(const struct cli *cli)
 	       !cli_given(cli, &OPT_ONLINE_INST);
 }
 
-/* What belongs to another disk template, NULL if all fits. */
+/* An option that does not fit the disk template; NULL if all fit. */
 static const char *template_misfit(const struct cli *cli)
 {
 	const char *to = cli_text(cli, &OPT_DISK_TEMPLATE);

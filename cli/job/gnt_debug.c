@@ -120,8 +120,8 @@ static int repeat_count(const struct cli *cli, const struct opt *o,
 			 REPEAT_MAX);
 }
 
-/* An opcode of a file with what the options say; the master fills in what it
- * leaves out. */
+/* An opcode from a file, with the common options; the master fills in what is
+ * left out. */
 static json_t *file_op(const struct cli *cli, const struct op_class *class,
 		       const json_t *given)
 {
@@ -171,7 +171,7 @@ static json_t *job_from_file(struct cli *cli, const char *file, int64_t times,
 	return steal(&job);
 }
 
-/* How many there are, and when what was done (--timing-stats). */
+/* Print numbers and times (--timing-stats). */
 struct timing {
 	bool shown;
 	size_t n_ops, n_jobs;
@@ -213,7 +213,7 @@ static json_t *load_files(struct cli *cli, int64_t ops, struct error *err)
 	return steal(&files);
 }
 
-/* Queue each of them so often; with --each each is submitted by itself. */
+/* Submit each job so often; with --each one call for each. */
 static int submit_files(struct cli *cli, struct cli_jobs *jobs, json_t *files,
 			int64_t repeat, struct timing *t, struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-debug test-jobqueue: jobs that stop at moments of their life, so that
- * what the queue says of them can be compared with what is true then. */
+/* gnt-debug test-jobqueue: jobs that stop at certain moments of their life, so
+ * that what the queue shows can be compared with their real state. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

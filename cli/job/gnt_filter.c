@@ -12,7 +12,7 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
-/* Of a row of QueryFilters: whether it is the rule of this UUID. */
+/* Whether a row of QueryFilters is the rule with this UUID. */
 static bool has_rule(const json_t *rows, const char *uuid)
 {
 	const json_t *row;

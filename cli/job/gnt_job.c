@@ -46,8 +46,8 @@ static const struct cli_format formats[] = {
 	{NULL, NULL},
 };
 
-/* In a row of a job that is not there nothing but the id is available; so may
- * it be where little is shown of one that has not begun. */
+/* In the row of a job that does not exist only the id is available.  The same
+ * may be true of a job that has not begun, if few fields are shown. */
 static bool is_doubtful(const json_t *row)
 {
 	const json_t *cell;
@@ -278,7 +278,7 @@ static int change_priority(struct cli *cli, struct error *err)
 	return each_job(cli, priority_one, err);
 }
 
-/* The master only says that it did not. */
+/* The master only says that it has not done it. */
 static int tell_unarchived(struct cli *cli, json_int_t id, struct error *err)
 {
 	auto_json json_t *rows = cli_call(

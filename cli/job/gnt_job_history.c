@@ -8,7 +8,7 @@
 #include "cli/job/gnt_job.h"
 #include "lib/json/json.h"
 
-/* So long the master lets one call wait. */
+/* How long the master lets one call wait. */
 #define WAIT_S 10
 
 static void show_progress(const json_t *answer)

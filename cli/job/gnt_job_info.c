@@ -41,7 +41,7 @@ static double seconds(const json_t *stamp)
 	       (double)json_integer_value(json_array_get(stamp, 1)) / 1e6;
 }
 
-/* Times stand in one column: fill is what the shorter keys lack. */
+/* Times are aligned: fill is the number of blanks for shorter keys. */
 static json_t *filled(int fill, const char *text)
 {
 	auto_free char *all = xprintf("%*s%s", fill, "", text);
@@ -148,7 +148,7 @@ static json_t *op_view(const json_t *row, size_t i)
 	return view;
 }
 
-/* What stands for a job that is not (any more) in the queue. */
+/* What is printed for a job that is not in the queue. */
 static json_t *missing_view(const json_t *row)
 {
 	auto_free char *id = cli_str(field(row, F_ID));

@@ -74,7 +74,7 @@ static int resolve(const char *name, char ret_address[ADDRESS_MAX],
 			 gai_strerror(rc));
 }
 
-/* What the new node's own parameters say, or its group's; -1 with err. */
+/* Parameters of the new node itself, or of its group; -1 with err. */
 static int64_t ssh_port(struct cli *cli, const json_t *known, struct error *err)
 {
 	const json_t *own = cli_value(cli, &OPT_NDPARAMS);
@@ -100,7 +100,7 @@ static int64_t ssh_port(struct cli *cli, const json_t *known, struct error *err)
 	return port > 0 ? port : SSH_PORT;
 }
 
-/* What join reads; to be freed. */
+/* The input for join; to be freed. */
 static char *join_message(const struct paths *p, const char *address,
 			  struct error *err)
 {
@@ -112,8 +112,9 @@ static char *join_message(const struct paths *p, const char *address,
 	return json_text(secrets);
 }
 
-/* In a virtual cluster without SSH: a node that was off while the cluster's
- * certificate was renewed lies beside us, and gets it at once. */
+/* In a virtual cluster without SSH: a node that was down while the cluster's
+ * certificate was renewed gets the new one at once, as its folder is beside
+ * ours. */
 static int prepare_beside(const struct paths *p, const char *name,
 			  const char *address, struct error *err)
 {
@@ -142,7 +143,7 @@ static int prepare_beside(const struct paths *p, const char *name,
 	return rc;
 }
 
-/* Give the host what it needs; known: it was a node already. */
+/* Give the host its secrets; known: it was a node already. */
 static int prepare(struct cli *cli, const json_t *known, struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);

@@ -163,7 +163,7 @@ static int confirm(const struct cli *cli, const char *word)
 	return cli_ask(cli, NULL, "Power %s the nodes %s?", word, list);
 }
 
-/* What is switched off is marked offline first. */
+/* A node is marked offline before it is switched off. */
 static void mark_offline(const struct cli *cli, json_t *ops)
 {
 	for (int i = 1; i < cli->n_args; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Completions for shells.  bash and zsh share tables, written as functions with
- * a case each; names of objects are asked from the master when they are
- * wanted, with a command of ours that fails silently. */
+ * a case for each command.  Names of objects are asked of the master by one of
+ * our commands, which fails silently. */
 #include "cli/pages/completion.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static const char *value_kind(const struct opt *o)
 	return NULL;
 }
 
-/* Is this kind of object an argument of the command? */
+/* Whether an argument of the command is an object of this kind. */
 static bool takes(const struct cli_command *c, size_t kind)
 {
 	return c->max_args != 0 &&
@@ -341,8 +341,8 @@ static const char zsh_function[] =
 	"    fi\n"
 	"}\n\n";
 
-/* A file in $fpath is run to complete; one that is sourced only tells that it
- * is there. */
+/* zsh runs a file in $fpath to complete; a file that is sourced only registers
+ * the function. */
 static void print_zsh(const struct cli_tool *const *tools)
 {
 	printf("#compdef");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What shells and readers get from the tables of commands and options:
- * completions (completion.c) and manual pages (manual.c). */
+/* Output made from the tables of commands and options: completions for shells
+ * (completion.c) and manual pages (manual.c). */
 #ifndef CLI_PAGES_COMPLETION_H
 #define CLI_PAGES_COMPLETION_H
 

@@ -30,7 +30,7 @@
 #include "lib/model/opcode/opcode.h"
 
 #define POLL_NS (5 * 1000 * 1000)
-/* A wait that is longer is told of. */
+/* A longer wait is reported to the user. */
 #define TELL_US 500000
 #define SECRET_BYTES 20
 #define FILE_MAX (1024 * 1024)
@@ -151,7 +151,8 @@ int bootstrap_stop(const struct paths *p, enum bootstrap_daemon which,
 	return 0;
 }
 
-/* Whether somebody listens: a daemon that ends stops that first. */
+/* Whether the daemon still listens; a daemon that ends stops listening
+ * first. */
 static bool listens(int family, const void *address, socklen_t len)
 {
 	auto_close int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -245,7 +246,8 @@ static int add_file(json_t *object, const char *name, const char *file,
 	return 0;
 }
 
-/* The new node has to know whom to let in: the candidates' certificates. */
+/* The new node needs the candidates' certificate digests to know whom to
+ * accept. */
 static int add_ssconf(const struct paths *from, json_t *ssconf,
 		      struct error *err)
 {
@@ -304,7 +306,7 @@ static int take_ssconf(const struct paths *to, const json_t *ssconf,
 	return 0;
 }
 
-/* What a renewal of certificates has left that this node was not there for. */
+/* Remove what a renewal of certificates has left while this node was away. */
 static int forget_renewal(const struct paths *p, struct error *err)
 {
 	static const enum path_id left[] = {
@@ -371,7 +373,7 @@ bool bootstrap_is_foreign(const struct paths *to, const json_t *secrets)
 	if (!fs_exists(path(to, PATH_SERVER_PEM)) ||
 	    bootstrap_has_certificate(to, secrets))
 		return false;
-	/* It may have been off while the certificate was renewed. */
+	/* The node may have been down while the certificate was renewed. */
 	return name == NULL ||
 	       !is_line(json_str(ssconf, "ssconf_cluster_name", ""), name);
 }
@@ -398,7 +400,7 @@ static int write_config(const struct paths *p, const json_t *config,
 	return ssconf_write(disk_real(), p, values, err);
 }
 
-/* Its hooks may fail, which is no failure of the init: wait only. */
+/* Wait for the job, but ignore a failure: its hooks may fail. */
 static void wait_first_job(struct luxi *luxi, const json_t *id)
 {
 	int64_t deadline = clock_mono_us() + FIRST_JOB_S * (int64_t)1000000;
@@ -422,7 +424,8 @@ static void wait_first_job(struct luxi *luxi, const json_t *id)
 	}
 }
 
-/* What it had to say, such as that there are no SSH keys. */
+/* Print the job's log, which may say, for example, that there are no SSH
+ * keys. */
 static void tell_first_job(struct luxi *luxi, const json_t *id)
 {
 	struct error ignored;
@@ -441,7 +444,7 @@ static void tell_first_job(struct luxi *luxi, const json_t *id)
 	}
 }
 
-/* It finds out whether the node has what the cluster shall have. */
+/* The job checks whether the node has what the cluster needs. */
 static int first_job_result(struct luxi *luxi, const json_t *id,
 			    struct error *err)
 {
@@ -518,7 +521,7 @@ int bootstrap_init(const struct paths *p, const struct cluster_init *init,
 	config = cluster_new_config(&own, err);
 	if (config == NULL || write_config(p, config, err) < 0 ||
 	    start_daemons(p, init->primary_ip, err) < 0) {
-		/* Half a cluster would stand in the way of the next try. */
+		/* An incomplete cluster would prevent the next try. */
 		bootstrap_forget(p, &ignored);
 		return -1;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is done without a running master: make a cluster, prepare a node for
- * it, start and stop daemons. */
+/* Operations without a running master: make a cluster, prepare a node for it,
+ * start and stop daemons. */
 #ifndef CLI_REMOTE_BOOTSTRAP_H
 #define CLI_REMOTE_BOOTSTRAP_H
 
@@ -34,29 +34,31 @@ int bootstrap_init(const struct paths *p, const struct cluster_init *init,
 int bootstrap_write_secret(const char *file, mode_t mode, struct error *err);
 
 /* The secrets and ssconf files that every node of the cluster has, from one of
- * them: {"files": {name: content}, "ssconf": {name: content}}, to be freed.
- * They go over SSH, into no log and no argument list. */
+ * its nodes: {"files": {name: content}, "ssconf": {name: content}}, to be
+ * freed. They are sent over SSH, and must get into no log and no argument
+ * list. */
 json_t *bootstrap_secrets(const struct paths *from, struct error *err);
 
-/* Write them on a node, and make it a client certificate of its own.
- * ERR_REQUEST when these are none. */
+/* Write these on a node, and make its own client certificate.  ERR_REQUEST when
+ * secrets is not valid. */
 int bootstrap_take_secrets(const struct paths *to, const json_t *secrets,
 			   struct error *err);
 
 /* Whether the node has the cluster certificate of these secrets. */
 bool bootstrap_has_certificate(const struct paths *to, const json_t *secrets);
 
-/* Whether the node has the certificate of another cluster than these secrets
- * are of: another one, and not the same cluster's of before. */
+/* Whether the node has a certificate that belongs to another cluster, not to an
+ * earlier state of this one. */
 bool bootstrap_is_foreign(const struct paths *to, const json_t *secrets);
 
-/* Both, for virtual clusters, whose nodes are on one machine. */
+/* Reads from one node and writes on the other, for virtual clusters, whose
+ * nodes are on one machine. */
 int bootstrap_join_local(const struct paths *from, const struct paths *to,
 			 struct error *err);
 
-/* Start a daemon; when it is ready (or said why not) the process ends.  The pid
- * to wait for, -1 with err.  bind: address for noded in a virtual cluster, NULL
- * from ssconf; elsewhere it listens everywhere. */
+/* Start a daemon in the background; returns the pid of a process that ends when
+ * the daemon is ready or has failed, -1 with err.  bind: the address of noded
+ * in a virtual cluster, NULL: from ssconf; otherwise it listens everywhere. */
 int bootstrap_launch(const struct paths *p, enum bootstrap_daemon which,
 		     const char *bind);
 
@@ -69,9 +71,9 @@ int bootstrap_start(const struct paths *p, enum bootstrap_daemon which,
 int bootstrap_stop(const struct paths *p, enum bootstrap_daemon which,
 		   bool kill, struct error *err);
 
-/* The same for one that ends by itself, until it is gone: 0, 1 when it serves
- * (by address, for noded), -1 with err when it does neither for
- * BOOTSTRAP_DAEMON_S.  Says on stdout that it waits. */
+/* Wait for a daemon that ends by itself: 0 when it is gone, 1 when it serves
+ * (by its address, for noded), -1 with err when neither happens within
+ * BOOTSTRAP_DAEMON_S.  Prints on stdout that it waits. */
 int bootstrap_await_end(const struct paths *p, enum bootstrap_daemon which,
 			const char *address, struct error *err);
 

@@ -33,7 +33,8 @@ static char *own_folder(void)
 
 char *run_find(const char *program)
 {
-	/* In a build, and installed wherever that was moved to. */
+	/* Relative to this binary: works in a build, and in an installation
+	 * that was moved. */
 	static const char *const beside[] = {"../bin", ".",
 					     "../lib/ganeti/iallocators"};
 	auto_free char *own = own_folder();
@@ -49,7 +50,7 @@ char *run_find(const char *program)
 	return xstrdup(program);
 }
 
-/* Is "K=..." of the environment given anew in env? */
+/* Whether env replaces this variable of our environment. */
 static bool overridden(const char *variable, const char *const *env)
 {
 	size_t n = strcspn(variable, "=") + 1;
@@ -86,8 +87,8 @@ pid_t run_start(const char *const *argv, const char *const *env,
 	return start(argv, env, NULL, err);
 }
 
-/* All of it is read, so that the program can go on; what is too much is left
- * out. */
+/* Read all output, so that the program is not blocked; what is beyond the limit
+ * is dropped. */
 static char *read_all(int fd)
 {
 	struct buf text = {0};

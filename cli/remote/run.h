@@ -8,9 +8,9 @@
 
 #include "lib/base/error.h"
 
-/* Where one of our own programs is: beside the running binary, as in a build or
- * an installation, or where it was installed.  To be freed; the name itself
- * when it is nowhere. */
+/* The path of one of our programs: beside the running binary, as in a build or
+ * an installation, or where it was installed.  To be freed; just the name if it
+ * is in neither place. */
 char *run_find(const char *program);
 
 /* Start argv with these variables set ("K=V", NULL ends; may be NULL) on top of
@@ -30,7 +30,7 @@ int run_output(const char *const *argv, const char *const *env,
 pid_t run_start_with_input(const char *const *argv, const char *input,
 			   size_t len, struct error *err);
 
-/* Wait for it: its exit status, 128 + the signal that ended it. */
+/* Wait for a process: its exit status, or 128 + the signal that ended it. */
 int run_wait(pid_t pid);
 
 #endif

@@ -42,7 +42,7 @@ static void add_options(const struct ssh *s, const struct ssh_node *node,
 		strv_add(argv, "-6");
 }
 
-/* Our folder with the node's name in place of ours; to be freed. */
+/* Our root folder with the node's name in place of ours; to be freed. */
 static char *root_of(const struct ssh *s, const struct ssh_node *node)
 {
 	const char *own = s->paths->root;
@@ -51,8 +51,8 @@ static char *root_of(const struct ssh *s, const struct ssh_node *node)
 		       node->name);
 }
 
-/* What reaches the node is a line for a shell there, as with ssh; so it goes to
- * one here, in the node's environment. */
+/* Over ssh a shell on the node gets a line.  So a local shell gets it here, in
+ * the node's environment. */
 static void local_command(const struct ssh *s, const struct ssh_node *node,
 			  const char *command, struct strv *argv,
 			  struct strv *env)

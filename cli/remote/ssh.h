@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Commands on other nodes and files to them, by the programs ssh and scp with
- * Ganeti's options: host keys are the cluster's, under its name.  In a virtual
- * cluster all nodes are on this machine, each below a folder beside ours: there
- * a command runs in the node's environment, and a file is copied. */
+/* Commands on other nodes, and copies of files to them, by the programs ssh and
+ * scp with Ganeti's options: host keys are the cluster's, under its name.  In a
+ * virtual cluster all nodes are on this machine, each with a folder beside
+ * ours; there commands run in the node's environment, and files are copied. */
 #ifndef CLI_REMOTE_SSH_H
 #define CLI_REMOTE_SSH_H
 

@@ -17,8 +17,8 @@ struct ssh_join {
 	bool check_key; /* of the host, against those known */
 };
 
-/* Is there SSH between the nodes of this cluster?  Those of a virtual one are
- * on one machine: there is only with an /etc/ganeti/ssh_config. */
+/* Whether the nodes of this cluster use SSH.  Those of a virtual cluster are on
+ * one machine and use it only if there is an /etc/ganeti/ssh_config. */
 bool ssh_join_is_used(const struct paths *p);
 
 /* Run command, a literal, with this input; what it prints goes to our own

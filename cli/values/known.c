@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names that are not known, where the master passes over them: they are typing
- * errors, and are said in the words in which it says all others. */
+/* Unknown names in cases where the master ignores them: they are typing errors,
+ * and are reported in the master's usual words. */
 #include <string.h>
 
 #include "cli/frame/tools.h"
@@ -38,7 +38,7 @@ json_t *tool_query_nodes(struct cli *cli, json_t *names STEALS,
 	auto_json json_t *rows = cli_call(
 		cli, "QueryNodes", json_make("[O, o, b]", own, fields, 0), err);
 
-	/* Fewer rows than names are no error where a name is given twice. */
+	/* Fewer rows than names are no error: a name may be given twice. */
 	if (rows == NULL || (json_array_size(rows) < json_array_size(own) &&
 			     tool_nodes_known(cli, own, err) < 0))
 		return NULL;

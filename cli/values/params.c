@@ -16,7 +16,7 @@
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
 
-/* More names than one reads in an error. */
+/* More names than a reader wants in an error. */
 #define CHOICES_MAX 80
 
 static int misfit(const char *key, const char *text, const char *what,
@@ -62,7 +62,7 @@ static json_t *typed(const char *key, const json_t *value, const json_t *preset,
 	return json_string(text);
 }
 
-/* What there is, while that is few enough to be read. */
+/* The known names, if they are few enough to read. */
 static char *choices(const json_t *all)
 {
 	auto_strv struct strv names = {0};

@@ -51,9 +51,9 @@ void vcluster_free(struct vcluster *v);
 /* By full name, or what stands before the first dot. */
 struct vcluster_node *vcluster_node(struct vcluster *v, const char *name,
 				    struct error *err);
-/* The node that is master now: most nodes' ssconf files name it, and as many
- * name two after a failover without a vote: the one whose daemon runs.  The
- * first node if that is not known. */
+/* The present master: the node that most nodes' ssconf files name.  After a
+ * failover without a vote two may be named equally often; then it is the one
+ * whose daemon runs.  The first node if that is not known. */
 struct vcluster_node *vcluster_master(struct vcluster *v);
 
 /* --- vcluster_daemons.c --- */
@@ -68,11 +68,12 @@ int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
 
 /* --- vcluster_create.c --- */
 
-/* Make the folders of all nodes, the cluster on the first, and add the
- * others; on failure everything is taken down again. */
+/* Make the folders of all nodes and the cluster on the first one, and add the
+ * others; on failure everything is removed. */
 int vcluster_create(const struct vcluster_options *o, struct error *err);
 
-/* Stop all daemons and guests of all nodes, remove what create made. */
+/* Stop all daemons and guests of all nodes, and remove everything that create
+ * has made. */
 int vcluster_destroy(struct vcluster *v, struct error *err);
 
 #endif

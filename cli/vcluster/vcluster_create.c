@@ -19,7 +19,7 @@
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
 
-/* The kernel gives back the memory of a big guest meanwhile. */
+/* The time in which the kernel frees the memory of a big guest. */
 #define GUEST_END_US 5000000
 #define WAIT_S 60 /* for the job that adds a node, and for guests to end */
 #define POLL_NS (5 * 1000 * 1000)
@@ -30,7 +30,7 @@
 static const char noop_ok[] = "#!/bin/sh\n"
 			      "# The operating system that installs nothing.\n"
 			      "exit 0\n";
-/* Its data are the bytes of the disk. */
+/* The provider's volumes are files. */
 static const char noop_export[] = "#!/bin/sh\n"
 				  "exec cat \"$EXPORT_DEVICE\"\n";
 static const char noop_import[] =
@@ -78,7 +78,7 @@ static int link_to(const char *target, const char *name, struct error *err)
 	return 0;
 }
 
-/* Our allocators, found where a package would put them. */
+/* Links to our allocators, where a package would install them. */
 static int link_allocators(const struct paths *p, struct error *err)
 {
 	static const char *const names[] = {"hail", "dumb"};
@@ -160,8 +160,8 @@ static const char *qemu_path(void)
 	return fs_is_executable(found[0]) ? found[0] : found[1];
 }
 
-/* Small instances are what test clusters are for; Ganeti's own lower bound of
- * 1 GiB disks would be in the way. */
+/* Test clusters have small instances; Ganeti's lower bound of 1 GiB for disks
+ * would be in the way. */
 static json_t *policy(void)
 {
 	static const char text[] =
@@ -355,7 +355,7 @@ static int bring_up(const struct vcluster *v, bool ssh, struct error *err)
 	return join_others(v, err);
 }
 
-/* Is there nothing yet that we could destroy later? */
+/* Check that the folder has nothing that destroy would remove later. */
 static int check_fresh(const struct vcluster *v, struct error *err)
 {
 	auto_strv struct strv names = {0};
@@ -392,7 +392,7 @@ int vcluster_create(const struct vcluster_options *o, struct error *err)
 
 /* --- the end --- */
 
-/* Does the process belong to the root (its command line names it)? */
+/* Whether the process belongs to this root (its command line names it). */
 static bool is_guest_of(pid_t pid, const char *root)
 {
 	auto_free char *file = xprintf("/proc/%d/cmdline", (int)pid);
@@ -453,7 +453,7 @@ int vcluster_destroy(struct vcluster *v, struct error *err)
 			return -1;
 	if (fs_remove_tree(shared, err) < 0 || fs_remove(state, err) < 0)
 		return -1;
-	/* Somebody else's files in it keep the folder. */
+	/* The folder stays if it contains other files. */
 	if (rmdir(v->dir) < 0 && errno != ENOTEMPTY && errno != EEXIST)
 		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
 				 "Cannot remove %s: %s", v->dir,

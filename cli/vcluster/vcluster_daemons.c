@@ -8,7 +8,7 @@
 #include "lib/base/str.h"
 #include "lib/model/config/ssconf.h"
 
-/* What the words behind DIR name. */
+/* The nodes and daemons that the words after DIR name. */
 struct choice {
 	struct vcluster_node *node; /* NULL: all */
 	bool masterd, noded;
@@ -56,7 +56,7 @@ static int start_masterd(const struct vcluster_node *node, struct error *err)
 	return bootstrap_start(node->paths, DAEMON_MASTERD, NULL, err);
 }
 
-/* Somebody who starts a former master may expect one. */
+/* The user may expect to start a master that is a former one: say so. */
 static void tell_former(const struct vcluster_node *node,
 			const struct vcluster_node *master)
 {
@@ -100,7 +100,8 @@ int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
 
 	if (choose(v, words, n, &c, err) < 0)
 		return -1;
-	/* Masters first, so that none calls nodes that are going. */
+	/* Stop master daemons first, so that none calls nodes that are
+	 * ending. */
 	for (size_t i = 0; c.masterd && i < v->n; i++)
 		if (is_chosen(&c, &v->nodes[i]) &&
 		    bootstrap_stop(v->nodes[i].paths, DAEMON_MASTERD, with_kill,

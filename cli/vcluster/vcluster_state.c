@@ -59,8 +59,9 @@ static bool block_free(uint32_t base, size_t n)
 	return true;
 }
 
-/* A random block: two clusters made at the same time hardly meet, and the bind
- * of the second one's daemon would tell. */
+/* A random block of addresses, so that two clusters that are made at the same
+ * time hardly collide; and if they do, the daemon of the second one cannot
+ * bind. */
 static int find_block(size_t n, uint32_t *ret_base, struct error *err)
 {
 	for (int i = 0; i < BLOCK_TRIES; i++) {
@@ -195,8 +196,8 @@ int vcluster_save(const struct vcluster *v, struct error *err)
 	return fs_write_atomic(file, text, strlen(text), 0644, err);
 }
 
-/* What is named here is ended and removed later, so nobody else may have
- * written it. */
+/* Daemons and folders named in this file are ended and removed later, so nobody
+ * else may be able to write it. */
 static int check_owner(const char *dir, const char *file, struct error *err)
 {
 	struct stat st;

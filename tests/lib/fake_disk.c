@@ -65,7 +65,7 @@ bool fake_disk_dead(const struct fake_disk *d)
 	return d->die_at != 0 && d->n_ops >= d->die_at;
 }
 
-/* Count a changing operation; -1 if it is to fail. */
+/* Count an operation that changes something; -1 if it has to fail. */
 static int count(struct fake_disk *d, const char *what, const char *path,
 		 bool needs_space, struct error *err)
 {
@@ -155,7 +155,7 @@ static void settle_all(struct fake_disk *d)
 	}
 }
 
-/* What no crash can undo any more needs no place in the list. */
+/* Changes that no crash can undo any more are removed from the list. */
 static void settle_solid(struct fake_disk *d)
 {
 	while (!list_empty(&d->pending)) {
@@ -452,8 +452,8 @@ static int fake_log_sync(struct disk *disk, int handle, struct error *err)
 	if (count(d, "sync", "the log", false, err) < 0)
 		return -1;
 	if (d->fail_syncs) {
-		/* As the kernel does: what could not be written counts as
-		 * written from now on. */
+		/* Like the kernel: after a failed sync, writes that failed
+		 * count as written. */
 		writes_free(log);
 		return fail(err, "sync", "the log", EIO);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A master whose nodes are scripted: each answers in its manner, and what
- * they are asked is traced. */
+/* A master whose nodes are scripted: each answers in its own manner, and a
+ * trace has the calls that they get. */
 #ifndef TESTS_LIB_PEERS_H
 #define TESTS_LIB_PEERS_H
 
@@ -155,7 +155,7 @@ static inline bool peers_serves(const struct answer *a)
 		strcmp(a->procedure, "write_ssconf_files") != 0);
 }
 
-/* It says no itself. */
+/* Whether the node answers with a refusal. */
 static inline bool peers_says_no(const struct answer *a)
 {
 	enum manner how = peers.manner[a->node];
@@ -274,7 +274,7 @@ static inline void peers_do_stop(void *arg)
 	master_stop(peers.master);
 }
 
-/* Until nothing moves any more but by the clock. */
+/* Run until nothing happens any more unless the clock moves. */
 static inline void peers_settle(void)
 {
 	while (uv_backend_timeout(uv_default_loop()) == 0)

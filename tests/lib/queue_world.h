@@ -232,7 +232,7 @@ static inline void world_stop(void)
 		cr_assert(world_step(), "a task is left");
 }
 
-/* As kill -9, and the power goes with it. */
+/* As kill -9, followed by a power cut. */
 static inline void world_crash(uint64_t seed)
 {
 	tasks_kill(&world);
@@ -367,7 +367,7 @@ static inline void world_do_many(void *arg)
 	cr_assert_not_null(m->answer, "%s", err.text);
 }
 
-/* What is told of each; to be freed. */
+/* The answer about each job; to be freed. */
 static inline json_t *world_submit_many(json_t *jobs STEALS)
 {
 	struct world_many m = {.jobs = jobs};
@@ -399,7 +399,7 @@ static inline bool world_archive(uint64_t id)
 	return a.ok;
 }
 
-/* --- what has become of it --- */
+/* --- outcomes --- */
 
 static inline void world_expect_trace(const char *expected)
 {

@@ -82,7 +82,7 @@ static void fill_disk(struct life *l)
 	d->fail_log = d->full && random_below(2) == 0;
 }
 
-/* Some operations from now on the power fails in the middle of them. */
+/* The power fails in the middle of one of the next operations. */
 static void die_soon(struct life *l)
 {
 	struct sim_node *n = any_node(l);
@@ -164,7 +164,7 @@ void fault_random(struct life *l)
 
 /* --- and back --- */
 
-/* The power of a machine whose disk has stopped fails altogether. */
+/* A machine whose disk has stopped gets a power cut. */
 static void end_dying(struct life *l, struct sim_node *n)
 {
 	if (n->disk.die_at == 0 || !fake_disk_dead(&n->disk))

@@ -58,7 +58,7 @@ static bool ended(const struct job *j, void *arg)
 	return job_is_final(j) || !(*(bool *)arg = false);
 }
 
-/* Nobody else is about to become master. */
+/* No other node is becoming master. */
 static bool is_settled(const struct life *l)
 {
 	for (size_t i = 0; i < l->s.n_nodes; i++) {
@@ -120,8 +120,8 @@ static void check_copies(struct life *l, struct strv *ret)
 	}
 }
 
-/* With faults the nodes may differ from the configuration: that is what
- * gnt-cluster verify is for. */
+/* After faults the nodes may differ from the configuration; gnt-cluster verify
+ * is there for that. */
 static void check_cluster(struct life *l, struct strv *ret)
 {
 	auto_strv struct strv problems = {0};
@@ -157,8 +157,8 @@ static void ask_all(struct life *l)
 			order_random(l, &l->s.nodes[i]);
 }
 
-/* Run until everything has ended and is everywhere, or will never be; false:
- * it does not even get quiet. */
+/* Run until all jobs have ended and all copies are complete, or can never be;
+ * false: the cluster does not come to rest. */
 static bool settle(struct life *l, struct strv *ret_copies)
 {
 	int quiet_s = 0;
@@ -199,7 +199,7 @@ struct life *life_run(uint64_t seed, int steps, bool take_overs,
 {
 	struct life *l = xalloc(sizeof(*l));
 
-	/* Odd and even numbers differ in what a majority is. */
+	/* Odd and even numbers of nodes have different majorities. */
 	sim_init_idle(&l->s, 3 + seed % 3, seed);
 	l->s.max_delay_ms = 50;
 	l->take_overs = take_overs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A random life of a cluster: jobs from clients, and everything that can go
- * wrong, all from one seed.  At the end all is healed, and what was promised to
- * the clients is looked for. */
+/* A random life of a cluster: jobs from clients, and all kinds of faults, from
+ * one seed.  At the end the faults are repaired, and it is checked that
+ * everything that clients were promised is there. */
 #ifndef TESTS_SIM_LIFE_H
 #define TESTS_SIM_LIFE_H
 
@@ -44,12 +44,12 @@ void order_random(struct life *l, struct sim_node *n);
 /* Look at all orders through the masters there are. */
 void orders_observe(struct life *l);
 bool orders_all_final(const struct life *l);
-/* At the end: what is lost, doubled or different. */
+/* At the end: report what is lost, doubled or different. */
 void orders_check(struct life *l, struct strv *ret_problems);
 
 /* --- faults.c --- */
 
-/* Something goes wrong, or gets well again. */
+/* A random fault, or the repair of one. */
 void fault_random(struct life *l);
 /* Start what has been down for long enough. */
 void faults_tick(struct life *l);

@@ -92,7 +92,7 @@ void sim_kill(struct sim_proc *p)
 	sim_forget_held(p);
 	if (n->queue_lock == p)
 		n->queue_lock = NULL;
-	/* What it had in memory is lost; here: leaked. */
+	/* A killed process loses its memory; here that is leaked. */
 	if (p != &n->masterd)
 		return;
 	if (n->sim->master == n->master)

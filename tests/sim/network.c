@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The network: a call becomes a letter to the node, perhaps two, and the answer
- * one back.  Letters are lost, late, and cut off; they outlive who sent them,
- * but not the daemon that they were sent to, with which their connection ends.
- * What comes to a process that is paused waits for it. */
+/* The network.  A call becomes a letter to the node, perhaps two, and the
+ * answer becomes a letter back.  Letters may be lost, late, or cut off.  They
+ * survive the end of the process that sent them, but not the end of the daemon
+ * to which they were sent, as its connections end.  Letters to a paused process
+ * wait for it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #define CONNECT_FAILS_MS 5000
 #define LATE_MS 180000
 #define REPEAT_MS 30000
-/* So long after something was lost the connection is given up. */
+/* After a loss the connection is given up after this time. */
 #define BREAKS_MS 120000
 
 #define HTTP_OK 200
@@ -41,7 +42,7 @@ struct exchange {
 	void *arg;
 };
 
-/* Something on its way for an exchange: the call, or what came of it. */
+/* A letter of an exchange: the call, or its answer. */
 struct letter {
 	struct timer timer;
 	struct list held; /* in sim_proc.held */
@@ -135,7 +136,7 @@ static void send_letter(struct letter *l, void (*arrived)(struct timer *t),
 {
 	void *owner = task_owner();
 
-	/* What is on the way belongs to nobody. */
+	/* A letter belongs to no process. */
 	task_set_owner(NULL);
 	l->timer.fired = arrived;
 	timer_start(&l->timer, clock_mono_us() + delay_us);
@@ -172,7 +173,7 @@ static void fail_exchange(struct exchange *x, const char *ecode,
 	send_letter(l, on_answer, delay_us);
 }
 
-/* What it was about never arrives: the connection ends. */
+/* The letter is lost: the connection ends. */
 static void lose_letter(struct letter *l)
 {
 	if (!l->x->over)
@@ -238,7 +239,7 @@ static bool is_real(const char *procedure)
 	return str_starts(procedure, "jobqueue_");
 }
 
-/* Who was served under a newer term must not serve under an older one. */
+/* A node that has served a newer term must not serve an older one. */
 static void note_term(struct sim_node *n, const struct exchange *x)
 {
 	if (x->term == 0 || str_starts(x->procedure, "master_"))

@@ -68,7 +68,7 @@ static json_t *do_disk_create(struct sim_node *n, const json_t *args)
 	return good(json_incref((json_t *)json_get(disk, "logical_id")));
 }
 
-/* With what it is made of. */
+/* Remove a disk with the devices below it. */
 static void remove_storage(struct sim_node *n, const json_t *disk)
 {
 	auto_free char *file = storage_of(n, disk);
@@ -210,7 +210,7 @@ static json_t *do_folder_rename(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
-/* Mirrors are well, but for those that are told to be broken here. */
+/* Mirrors are healthy, except those that a test has broken. */
 static json_t *mirror_status(const struct sim_node *n)
 {
 	return json_make("{s:s, s:b, s:i, s:o, s:n}", "dev_path", "/dev/x",
@@ -385,7 +385,7 @@ static json_t *do_true(struct sim_node *n, const json_t *args)
 	return good(json_true());
 }
 
-/* The transfer of a disk is through as soon as it has begun. */
+/* A transfer of a disk is complete as soon as it has begun. */
 static json_t *do_transfer(struct sim_node *n, const json_t *args)
 {
 	(void)n;
@@ -393,7 +393,7 @@ static json_t *do_transfer(struct sim_node *n, const json_t *args)
 	return good(json_string("transfer"));
 }
 
-/* All else that goes on, such as images, is half through. */
+/* Other transfers, such as images, are half complete. */
 static json_t *do_impexp_status(struct sim_node *n, const json_t *args)
 {
 	const char *name =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What clients order and what they were told. */
+/* What clients have ordered, and what they were told. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +107,8 @@ static bool is_same(const struct job_order *o, const struct job *j)
 	return json_number_value(json_get(input, "duration")) == o->duration;
 }
 
-/* A client may be told by a master that has lost its role, as an answer that
- * makes a change safe takes its time; but only of what all later ones have. */
+/* A master that has lost its role may still tell a client something, as its
+ * answer may take time; but only facts that all later masters know. */
 static void see_lost(struct life *l, const struct job_order *o,
 		     const struct sim_node *n)
 {

@@ -35,7 +35,8 @@ static bool is_done(struct sim *s, void *arg)
 	return ((struct request *)arg)->done;
 }
 
-/* What must be as before: the configuration in memory, the last job's id. */
+/* Values that a plan must not change: the configuration in memory, the last
+ * job's id. */
 static char *state(struct sim *s)
 {
 	auto_json json_t *document = config_document(s->master->config);
@@ -65,7 +66,7 @@ json_t *sim_plan(struct sim *s, const json_t *op)
 
 /* --- the real calls --- */
 
-/* What the master does all the time, or only looks. */
+/* Calls that the master makes all the time, or that only look. */
 static bool is_beside(const char *procedure)
 {
 	static const char *const beside[] = {

@@ -18,11 +18,11 @@ json_t *schedule_order(const struct config *c, size_t *ret_kind);
 /* Its name; NULL: there is none of this number. */
 const char *schedule_kind_name(size_t kind);
 
-/* Nothing is promised that is not there, nothing is booked twice: adds a
- * sentence for each violation.  Holds at any time, whatever runs. */
+/* Adds a sentence for each resource that is promised and does not exist, or is
+ * booked twice.  Valid at any time, whatever runs. */
 void books_check(const struct config *c, struct strv *ret_problems);
-/* Nothing is planned any more, no address is reserved for nobody: when no job
- * runs. */
+/* Adds a sentence for each forthcoming instance and each address that is
+ * reserved for nobody.  Valid when no job runs. */
 void books_check_quiet(const struct config *c, struct strv *ret_problems);
 
 #endif

@@ -106,7 +106,7 @@ static json_t *document(struct sim *s, size_t n_candidates, bool volumes)
 	return doc;
 }
 
-/* What came back from beside the loop took a while. */
+/* Work beside the loop takes some virtual time. */
 static WAITS void disk_takes_time(void)
 {
 	const struct sim_proc *p = task_owner();

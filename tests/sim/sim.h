@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The simulation: a whole cluster in this process, on virtual time.  Masters
- * (real configuration, queue, locks, logical units, replication), the real part
- * of the node daemon that keeps a candidate's copies, and scripted nodes for
- * what hypervisors and storage do; a disk in memory for each node that forgets
- * what was not synced; a network that delays, loses, repeats and cuts.
- * Everything random comes from one seed, so a run can be repeated.
+/* The simulation: a whole cluster in this process, on virtual time.  Real are
+ * the masters (configuration, queue, locks, logical units, replication) and the
+ * part of the node daemon that keeps a candidate's copies.  Scripted are the
+ * nodes' hypervisors and storage.  Each node has a disk in memory that loses
+ * what was not synced; the network delays, loses, repeats and cuts off
+ * messages.  All randomness comes from one seed, so a run can be repeated.
  *
  * A node has two processes, the master daemon and the node daemon.  Each can be
- * killed and stopped alone; a power cut ends both and harms the disk. */
+ * killed and paused alone; a power cut ends both and damages the disk. */
 #ifndef TESTS_SIM_SIM_H
 #define TESTS_SIM_SIM_H
 
@@ -27,8 +27,8 @@
 
 struct sim_node;
 
-/* A process: what kill -9 ends and SIGSTOP stops.  Its address is the owner of
- * its tasks and timers. */
+/* A process, the unit of kill -9 and SIGSTOP.  Its address is the owner of its
+ * tasks and timers. */
 struct sim_proc {
 	struct sim_node *node;
 	uint64_t life; /* counts starts */
@@ -64,8 +64,8 @@ struct sim_node {
 	const char *fail_on; /* procedure that answers with an error; of
 			      * crypto_renewal and ssh_keys the name of the
 			      * step */
-	bool silent;	     /* whoever asks waits in vain */
-	bool hook_fails;     /* its hooks say no */
+	bool silent;	     /* it never answers */
+	bool hook_fails;     /* its hooks fail */
 	bool untrusted;	     /* its OS noop has only create_untrusted, */
 	bool guests_end;     /* machines end by themselves, once looked at */
 	bool faulty_disks;   /* its side of mirrors is broken */
@@ -157,15 +157,15 @@ void sim_reap(struct sim *s);
 
 /* --- the master daemon (takeover.c) --- */
 
-/* Let it start on this node: as the one it is by its ssconf files, or by a
- * failover.  It takes its time, and may be refused. */
+/* Start a master daemon on this node: because its ssconf files name it, or by a
+ * failover.  That takes time, and may be refused. */
 void sim_take_over(struct sim_node *n, bool failover);
 /* Whether its ssconf files name it as the master. */
 bool sim_is_home(struct sim_node *n);
 /* The same, and wait until it serves. */
 void sim_await_master(struct sim_node *n);
 
-/* Let it end in order; it does so in the course of time. */
+/* Ask it to end in order, which takes some time. */
 void sim_stop_master(struct sim_node *n);
 
 /* Node calls that start and stop it, and their answer as text, to be freed. */
@@ -182,7 +182,7 @@ void sim_restart(struct sim *s);
 struct noderpc_transport sim_transport(struct sim_node *n);
 /* Give a resumed process what came meanwhile. */
 void sim_deliver_held(struct sim_proc *p);
-/* Nobody waits any more for what was on the way to it. */
+/* Drop the letters that a process has not received. */
 void sim_forget_held(struct sim_proc *p);
 void sim_trace(struct sim *s, const void *data, size_t len);
 
@@ -202,7 +202,7 @@ struct sim_submission {
 /* *sub must stay until it is over.  The master there must run. */
 void sim_submission_begin(struct sim_submission *sub, struct sim_node *n,
 			  json_t *op STEALS);
-/* It has an answer, or will never have one. */
+/* Whether it has an answer, or can never get one. */
 bool sim_submission_over(const struct sim_submission *sub);
 
 /* Submit one opcode as a job: the id, 0 with *ret_error (to be freed). */

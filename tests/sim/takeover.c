@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The life of a master daemon, as in masterd/main.c: it takes the role over
- * (takeover.h), serves, and ends.  And what a node daemon does with it. */
+ * (takeover.h), serves, and ends.  Also what a node daemon does to start and
+ * stop it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ static bool is_stopping(void *arg)
 	return n->masterd.stopping;
 }
 
-/* It ends here and now: nothing of it runs any more. */
+/* It ends at once: nothing of it runs any more. */
 static void on_end(struct master *m, int status, const struct error *err)
 {
 	struct sim_node *n = m->arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Other nodes become candidates: what is acknowledged meanwhile is known to
- * whoever may become master, by the old candidates or by the new ones. */
+/* Other nodes become candidates: whoever may become master knows what was
+ * acknowledged meanwhile, from the old candidates or from the new ones. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -97,7 +97,7 @@ Test(candidates, all_at_once_need_the_old_ones)
 	cut(0x66);
 	commit(30 * MINUTE_MS);
 	cr_assert_not(committed, "the old ones do not know of it");
-	/* They do as they must: who does not know of it rules on. */
+	/* The isolated master continues, as nobody has told it otherwise. */
 	cr_assert(fail_over(1, 5 * MINUTE_MS));
 	cut(0);
 	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A master that dies while it makes copies of its queue anew: what they had
- * before says whether the others may go on without it. */
+/* A master dies while it makes its candidates' copies of the queue anew.  What
+ * the copies had before decides whether the other nodes may go on without that
+ * master. */
 #include <criterion/criterion.h>
 #include <string.h>
 

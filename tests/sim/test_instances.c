@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is refused, what is taken back and what must not be lost with
- * instances, in a simulated cluster. */
+/* Instances in a simulated cluster: requests that are refused, changes that are
+ * undone, data that must not be lost. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -152,7 +152,7 @@ Test(instances, a_forthcoming_one_has_its_place_until_it_is_made)
 	cr_assert(json_bool(instance("web1"), "forthcoming", false));
 	cr_assert_eq(s.files.n, 0);
 	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "is forthcoming");
-	/* Only what is about itself has to wait for it. */
+	/* Only jobs about the instance itself have to wait for it. */
 	expect(json_make("{s:s, s:s, s:s, s:[s]}", "OP_ID", "OP_TAGS_SET",
 			 "kind", "instance", "name", "web1", "tags", "x"),
 	       "success");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-job cancel --kill: whatever a job does, it ends at once and its locks are
- * free; what it had begun is removed or said. */
+/* gnt-job cancel --kill: whatever a job does, it ends at once and releases its
+ * locks; what it had begun is removed, or the job's log names it. */
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"

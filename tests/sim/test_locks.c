@@ -45,7 +45,7 @@ Test(sim_locks, who_waits_for_a_removed_node_fails_at_once)
 	cr_assert_str_eq(sim_wait(&s, busy), "success");
 }
 
-/* Who does not want to wait for ever is told by whom it was held up. */
+/* A job with a time limit is told who held it up. */
 Test(sim_locks, who_has_waited_long_enough_gives_up)
 {
 	uint64_t busy = sim_submit(&s, op_delay(LONG_S, NODE2), NULL);
@@ -55,7 +55,7 @@ Test(sim_locks, who_has_waited_long_enough_gives_up)
 	json_set_int(op, "lock_timeout", 5);
 	expect(op, "within 5 s: node/node2.example.com is held by job ");
 	cr_assert_lt(clock_mono_us() - begin, LONG_S * 1000000L / 2);
-	/* In time it is no matter. */
+	/* Locks that come in time make no difference. */
 	cr_assert_str_eq(sim_wait(&s, busy), "success");
 	op = op_delay(1, NODE2);
 	json_set_int(op, "lock_timeout", 5);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who gets how much memory of nodes, in a simulated cluster: what is
- * guaranteed, what is reserved for instances that fail over, who shrinks when
- * one more comes, who grows when one goes. */
+/* How much memory of a node each instance gets, in a simulated cluster: what is
+ * guaranteed, what is reserved for instances that fail over, which of them
+ * shrink when one more starts, and which grow when one ends. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What jobs tell whoever waits for them, in their logs and errors. */
+/* What jobs tell their users, in their logs and errors. */
 #include <criterion/criterion.h>
 #include <string.h>
 
