@@ -76,9 +76,9 @@ void task_set_mark(void *mark);
  * loop. */
 uint64_t task_number(void);
 
-/* Ask a task to give up waiting: its present wait returns, and so does each
- * later one.  Code that waits for something that may never come has to check
- * task_interrupted() after the wait. */
+/* Ask a task to give up what it waits for: its present wait returns.  A loop
+ * that waits for something that may never come has to end on
+ * task_interrupted(), which stays true until the task ends. */
 struct task;
 struct task *task_self(void); /* NULL on the loop */
 void task_interrupt(struct task *t);

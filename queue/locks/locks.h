@@ -63,7 +63,7 @@ enum lock_level {
 
 struct lock_want {
 	enum lock_level level;
-	const char *name; /* an object's UUID or name; NULL: all */
+	const char *name; /* UUID, or instance's name; NULL: all */
 	bool exclusive;
 	bool creates;	/* does not exist yet: removal is no news */
 	unsigned group; /* 0: must have it; else see at_least */
@@ -82,7 +82,7 @@ struct lock_request {
 	uint64_t owner; /* job id, shown by queries */
 	void (*granted)(struct lock_request *r);
 	/* The object of this want was removed while the request waited for it;
-	 * name as people know it.  The request has ended, as after
+	 * known_as: its name.  The request has ended, as after
 	 * locks_release(). */
 	void (*removed)(struct lock_request *r, const struct lock_want *want,
 			const char *known_as);

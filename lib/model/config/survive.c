@@ -18,8 +18,8 @@ struct room {
 /* One search; the arrays are as long as the group's. */
 struct search {
 	const struct survive_group *g;
-	struct room *before; /* of each node: the memory of its own instances */
-	struct room *room;   /* the same, plus the instances placed on it */
+	struct room *before; /* free on each node beside its own instances */
+	struct room *room;   /* the same, less the instances placed on it */
 	size_t *order;	     /* instances, largest first */
 	size_t *candidates;  /* nodes to lose */
 	size_t n_candidates;
