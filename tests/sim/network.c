@@ -28,6 +28,7 @@
 
 /* A call as its sender knows it. */
 struct exchange {
+	struct list all; /* in sim.exchanges */
 	unsigned refs;
 	uint64_t number; /* of all in the simulation */
 	uint64_t term, call;
@@ -45,6 +46,7 @@ struct exchange {
 /* A letter of an exchange: the call, or its answer. */
 struct letter {
 	struct timer timer;
+	struct list all;  /* in sim.letters */
 	struct list held; /* in sim_proc.held */
 	struct exchange *x;
 	bool is_call;
@@ -56,6 +58,7 @@ static void exchange_unref(struct exchange *x)
 {
 	if (--x->refs > 0)
 		return;
+	list_remove(&x->all);
 	free(x->procedure);
 	free(x->body);
 	free(x);
@@ -77,12 +80,14 @@ static struct letter *letter_new(struct exchange *x)
 	l->x = x;
 	x->refs++;
 	list_init(&l->held);
+	list_append(&x->from->sim->letters, &l->all);
 	return l;
 }
 
 static void letter_free(struct letter *l)
 {
 	list_remove(&l->held);
+	list_remove(&l->all);
 	exchange_unref(l->x);
 	free(l->text);
 	free(l);
@@ -436,6 +441,7 @@ static struct exchange *exchange_new(struct sim_node *from,
 		.arg = call->arg,
 		.timeout.fired = on_timeout,
 	};
+	list_append(&from->sim->exchanges, &x->all);
 	return x;
 }
 
@@ -484,4 +490,24 @@ static void send_call(void *arg, const struct noderpc_call *call)
 struct noderpc_transport sim_transport(struct sim_node *n)
 {
 	return (struct noderpc_transport){.arg = n, .send = send_call};
+}
+
+void sim_network_init(struct sim *s)
+{
+	list_init(&s->letters);
+	list_init(&s->exchanges);
+}
+
+void sim_network_done(struct sim *s)
+{
+	struct exchange *x, *next;
+
+	while (!list_empty(&s->letters)) {
+		struct letter *l = list_first(&s->letters, struct letter, all);
+
+		timer_stop(&l->timer);
+		letter_free(l);
+	}
+	list_each_safe (x, next, &s->exchanges, all)
+		stop_timeout(x);
 }

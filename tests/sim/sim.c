@@ -153,6 +153,7 @@ static void init(struct sim *s, size_t n_nodes, size_t n_candidates,
 	auto_free char *text = NULL;
 
 	*s = (struct sim){.n_nodes = n_nodes, .max_delay_ms = 5};
+	sim_network_init(s);
 	start_time(seed);
 	for (size_t i = 0; i < n_nodes; i++) {
 		struct sim_node *n = &s->nodes[i];
@@ -208,6 +209,7 @@ void sim_done(struct sim *s)
 	}
 	for (size_t i = 0; i < s->n_nodes; i++)
 		sim_machine_done(&s->nodes[i]);
+	sim_network_done(s);
 	table_done(&s->files, NULL);
 	strv_done(&s->violations);
 	end_time();

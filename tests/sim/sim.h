@@ -100,6 +100,7 @@ struct sim {
 	struct strv violations;	      /* what must never happen, and did */
 	void (*watch)(struct sim *s); /* NULL, or called after each step */
 	struct strv *calls; /* add node calls, "procedure node"; or NULL */
+	struct list exchanges, letters; /* what is on its way (network.c) */
 
 	/* Faults of the network, in per mille of the calls. */
 	unsigned lose_reply; /* executed, the answer never comes */
@@ -177,6 +178,10 @@ void sim_crash(struct sim *s, uint64_t seed);
 void sim_restart(struct sim *s);
 
 /* --- the network (network.c) --- */
+
+void sim_network_init(struct sim *s);
+/* What is still on its way is forgotten. */
+void sim_network_done(struct sim *s);
 
 /* How node calls of this node's master travel. */
 struct noderpc_transport sim_transport(struct sim_node *n);

@@ -303,11 +303,13 @@ Test(helper, a_reinstallation_has_time_limits_as_well)
 
 Test(helper, a_plan_does_not_wait_for_it)
 {
+	auto_json json_t *op = add("sharedfile");
+
 	set("install_image", IMAGE);
 	s.nodes[1].guests_end = false;
-	json_decref(sim_plan(&s, add("sharedfile")));
+	json_decref(sim_plan(&s, op));
 	s.nodes[1].guests_end = true;
-	sim_expect_as_planned(&s, add("sharedfile"));
+	sim_expect_as_planned(&s, steal(&op));
 }
 
 Test(helper, a_failing_reinstallation_leaves_its_disk_alone)
