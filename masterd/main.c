@@ -469,7 +469,9 @@ static int run(struct masterd *md)
 
 int main(int argc, char **argv)
 {
-	struct masterd md = {
+	/* Static as a start that failed leaves its loop open: what hangs at it
+	 * is no leak until the process is gone. */
+	static struct masterd md = {
 		.daemon = {.name = "ganeti-masterd",
 			   .start = start,
 			   .stop = stop,

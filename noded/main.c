@@ -204,12 +204,15 @@ static int parse(int argc, char **argv, struct daemon *d, struct noded *n,
 
 int main(int argc, char **argv)
 {
-	struct daemon d = {.name = "ganeti-noded",
-			   .start = start,
-			   .stop = stop,
-			   .reload = reload};
+	/* Static as a start that failed leaves its loop open, and tasks that
+	 * did not end in time look at both: what hangs at them is no leak until
+	 * the process is gone. */
+	static struct daemon d = {.name = "ganeti-noded",
+				  .start = start,
+				  .stop = stop,
+				  .reload = reload};
+	static struct noded n;
 	struct paths *paths;
-	struct noded n = {0};
 	struct error err;
 	const char *bind = NULL;
 	int status;
