@@ -7,8 +7,9 @@ VC=
 
 cluster_end() {
     if [ -n "$VC" ]; then
-        # A daemon that is killed does not say which lines it ran.
-        [ -z "${COVERAGE-}" ] ||
+        # A daemon that is killed, as below, says neither which lines it ran
+        # (make coverage) nor what it lost (leaks.sh).
+        [ -z "${COVERAGE-}${LEAK_REPORTS-}" ] ||
             timeout 60 "$BIN/gnt-vcluster" stop "$VC" >/dev/null 2>&1
         "$BIN/gnt-vcluster" destroy "$VC" >/dev/null 2>&1 || true
         rm -rf "$VC"
