@@ -3,28 +3,9 @@
 # node under our master, and ours as a node under Ganeti's.  Each node is a host
 # of its own (tests/lib/hosts.sh), with the paths and ports of a real one.
 . "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/ganeti.sh"
 . "$(dirname "$0")/../lib/hosts.sh"
-[ -x /usr/sbin/ganeti-noded ] && [ -d /usr/share/ganeti/os/noop ] &&
-    command -v socat >/dev/null ||
-    skip_all "the packages ganeti and ganeti-os-noop are not installed"
 hosts_start 4
-
-policy=min:disk-size=1,cpu-count=1,disk-count=0,memory-size=1,nic-count=0,spindle-use=1
-policy=$policy/max:disk-size=4096,cpu-count=8,disk-count=8,memory-size=4096,nic-count=8,spindle-use=8
-options="--no-etc-hosts --no-ssh-init --master-netdev=eth0
-    --enabled-hypervisors=fake --enabled-disk-templates=diskless,file,sharedfile
-    --file-storage-dir=/var/storage/file --nic-parameters=link=br0
-    --shared-file-storage-dir=/var/storage/shared
-    --ipolicy-bounds-specs $policy"
-quick="--no-name-check --no-ip-check -o noop"
-
-# prepare HOST: what the package's installation leaves to the admin
-prepare() {
-    on "$1" sh -c '
-        printf "/var/storage/%s\n" file shared >/etc/ganeti/file-storage-paths
-        echo NODED_ARGS=--no-mlock >/etc/default/ganeti
-        /usr/lib/ganeti/ensure-dirs'
-}
 
 # A provider of external storage that notes what it is told.
 provide() { # HOST
@@ -109,7 +90,7 @@ succeeds "Debian's node is added" \
 is "$(ours gnt-node list --no-headers -o name,role,dtotal,mtotal node2 |
     grep -c '?')" 0 "and shows its space and memory"
 is "$(on node2 sh -c 'cmp /var/lib/ganeti/config.data - && echo same' \
-    <"$HOSTS/node1/data/config.data")" same "as a candidate it has the configuration"
+    <"$(root node1)/var/lib/ganeti/config.data")" same "as a candidate it has the configuration"
 succeeds "it gets the cluster's files" ours gnt-cluster redist-conf
 # More than the 128 KiB that Debian's node daemon writes of an ssconf value.
 long=$(printf '%0110d' 0)
@@ -117,8 +98,8 @@ many=$(seq -f "a$long-%06g" 1 1200)
 succeeds "more tags than it writes" ours gnt-cluster add-tags $many
 succeeds "and the cluster goes on" ours gnt-cluster add-tags one-more
 is "$(on node2 sh -c 'cmp /var/lib/ganeti/config.data - && echo same' \
-    <"$HOSTS/node1/data/config.data")" same "it has the configuration"
-like "$(cat "$HOSTS"/node1/var/log/ganeti/master-daemon.log)" \
+    <"$(root node1)/var/lib/ganeti/config.data")" same "it has the configuration"
+like "$(cat "$(root node1)"/var/log/ganeti/master-daemon.log)" \
     "takes no ssconf value of 131072 bytes.*cluster_tags" "the log says what it lacks"
 like "$(errors ours)" "ssconf_cluster_tags found with 2 different checksums" \
     "and so does verify"
@@ -126,7 +107,7 @@ succeeds "fewer tags" ours gnt-cluster remove-tags $many
 is "$(errors ours)" "" "verify is content"
 like "$(ours gnt-cluster verify 2>&1)" \
     "NOTICE.*Ganeti's node daemon.*node2.example.com" "and names who has no vote"
-like "$(cat "$HOSTS"/node1/var/log/ganeti/master-daemon.log)" \
+like "$(cat "$(root node1)"/var/log/ganeti/master-daemon.log)" \
     "node2.example.com runs Ganeti's node daemon.*Start gantry-noded there" \
     "the log says what to do"
 succeeds "an OS is found on both" ours gnt-os list
@@ -236,7 +217,7 @@ succeeds "the other as well" theirs gnt-instance remove -f i6
 job=$(theirs gnt-job list --no-headers -o id | tail -1 | tr -d ' ')
 same_job() {
     on node4 cat "/var/lib/ganeti/queue/job-$job" |
-        cmp -s - "$HOSTS/node3/data/queue/job-$job"
+        cmp -s - "$(root node3)/var/lib/ganeti/queue/job-$job"
 }
 until_true 60 same_job
 is $? 0 "our node keeps Ganeti's queue"

@@ -1,68 +1,65 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Hosts for one test, as namespaces of this machine: each has a name, a network
-# address, and its own /etc, /var and /run, so that daemons and commands
-# run in them as on a machine of their own, without GANETI_ROOTDIR.  Source it
-# after tap.sh.  Everything is gone when the test ends, however it ends: all
-# processes are in one PID namespace, whose first one is ended.
+# Hosts for one test, as namespaces of this machine.  Each has a name, a network
+# address, and its own /etc, /root, /run, /srv, /usr and /var, so that daemons and
+# commands run in it as on a machine of their own, without GANETI_ROOTDIR.
+# Source it after tap.sh.
 #
-# /var/storage/shared is the same folder on all of them.
+# The test is run once more, in a PID, a network and a mount namespace that the
+# hosts are in as well.  So it sees the processes of the hosts by their numbers,
+# their files below $HOSTS/NAME, and reaches their addresses.  When it ends,
+# however it ends, the kernel ends all processes in there, and nothing reaches the
+# network or the files of this machine.
 #
-# Nothing of it reaches the network of the machine.  Instead of SSH there is a
-# program that runs the command in the other host.
+# The folders are those of this machine, with changes that only the host has
+# (overlays).  /var/storage/shared is the same on all hosts.  Instead of SSH there
+# is a program that runs the command in the other host.
 
 : "${BIN:?BIN must name the folder of the programs}"
-HOSTS=
-hosts_unshare=
-hosts_init= # the first process in there, by its number out here
 HOSTS_WAIT_S=60
+HOSTS_MAX=9 # as many addresses as 192.0.2.1? has, but for the cluster's
 
-hosts_end() {
-    if [ -n "$hosts_unshare" ]; then
-        [ -z "$hosts_init" ] || kill -9 "$hosts_init" 2>/dev/null
-        kill "$hosts_unshare" 2>/dev/null # takes what it started along
-        wait "$hosts_unshare" 2>/dev/null
-    fi
-    [ -z "$HOSTS" ] || rm -rf "$HOSTS"
+# Run the test again in namespaces of its own, and remove what it leaves.
+hosts_run_inside() { # TEST ARGUMENT...
+    [ "$(id -u)" = 0 ] || skip_all "hosts of its own need root"
+    hosts_spaces="--net --mount --pid --fork --mount-proc --kill-child"
+    hosts_why=$(unshare $hosts_spaces true 2>&1) ||
+        skip_all "hosts cannot be had: $hosts_why"
+    HOSTS=$(mktemp -d /tmp/hosts.XXXXXX)
+    hosts_unshare=
+    trap '[ -z "$hosts_unshare" ] || kill "$hosts_unshare" 2>/dev/null
+        wait; rm -rf "$HOSTS"' EXIT
+    trap 'exit 1' INT TERM HUP
+    chmod 755 "$HOSTS"
+    # The first process in there has to reap those whose parents have ended.
+    HOSTS=$HOSTS unshare $hosts_spaces sh -c '"$@"; exit $?' init sh "$@" \
+        </dev/null &
+    hosts_unshare=$!
+    wait "$hosts_unshare"
+    exit $?
 }
-trap hosts_end EXIT
-trap 'exit 1' INT TERM HUP
+[ -n "${HOSTS-}" ] || hosts_run_inside "$0" "$@"
+hosts_own=$HOSTS/.machine # what is no host's
 
-# All are there, or they cannot be had.
-hosts_are_settled() { # NUMBER
-    [ "$(ls "$HOSTS"/*/pid 2>/dev/null | wc -l)" = "$1" ] ||
-        ! kill -0 "$hosts_unshare"
-}
-
-# Runs in the new namespaces, as root of them: what each host is.
+# Runs in the new namespaces of a host, as root: what the host is.
 write_host() {
-    cat >"$HOSTS/host" <<'END'
+    cat >"$hosts_own/host" <<'END'
 #!/bin/sh
-# host DIR NUMBER: be that host until the end
+# host TOP NUMBER: be that host until the end
 set -e
-dir=$1/node$2
-mkdir -p "$dir"
-for part in etc var; do
-    mkdir "$dir/$part" "$dir/.$part"
-    mount -t overlay overlay \
-        -o "lowerdir=/$part,upperdir=$dir/$part,workdir=$dir/.$part" "/$part"
+name=node$2.example.com
+dir=$1/$name
+for part in etc root run srv usr var; do
+    mount --rbind "$dir/$part" "/$part"
 done
-mount -t tmpfs tmpfs /run
-mkdir -p /run/lock "$dir/data" "$dir/home" /var/storage/file \
-    /var/storage/shared
-mount --bind "$1/shared" /var/storage/shared
-mount --bind "$dir/data" /var/lib/ganeti
-mount --bind "$dir/home" /root
 mount -t sysfs sysfs /sys
-mount --bind "$1/ssh" /usr/bin/ssh
-cp "$1/hosts" /etc/hosts
-rm -f /etc/default/ganeti
-hostname "node$2.example.com"
+hostname "$name"
 ip link set lo up
-ip link add br0 type bridge
-echo $$ >"$dir/pid.new"
-until ip address add "192.0.2.1$2/24" dev eth0 2>/dev/null; do
-    sleep 0.02
+for bridge in br0 br1 br5 br7 br9; do
+    ip link add $bridge type bridge
 done
+ip link add eth0 type veth peer name "port$2" netns 1
+nsenter -t 1 -n ip link set "port$2" master switch up
+ip address add "192.0.2.1$2/24" dev eth0
 ip link set eth0 up
 # Something has to listen where the SSH daemon would.
 python3 -c '
@@ -73,11 +70,12 @@ while True:
 until [ -n "$(ss -Hltn 'sport = 22')" ]; do
     sleep 0.02
 done
-mv "$dir/pid.new" "$dir/pid"
+echo $$ >"$1/.machine/new$2"
+mv "$1/.machine/new$2" "$1/.machine/pid-node$2"
 exec sleep infinity
 END
     # Skip the options, run the rest in a shell of the host.
-    cat >"$HOSTS/ssh" <<END
+    cat >"$hosts_own/ssh" <<END
 #!/bin/sh
 while [ \$# -gt 0 ]; do
     case \$1 in
@@ -88,70 +86,143 @@ while [ \$# -gt 0 ]; do
     esac
 done
 name=\${1#*@}
+case \$name in 192.0.2.1?) name=node\${name#192.0.2.1} ;; esac
 shift
-exec "$HOSTS/on" "\${name%%.*}" sh -c "\$*"
+exec "$hosts_own/on" "\${name%%.*}" sh -c "\$*"
 END
-    cat >"$HOSTS/on" <<END
+    # scp OPTION... FILE HOST:PATH, with the mode of the file.
+    cat >"$hosts_own/scp" <<END
+#!/bin/sh
+while [ \$# -gt 2 ]; do shift; done
+name=\${2%%:*}
+name=\${name#*@}
+case \$name in 192.0.2.1?) name=node\${name#192.0.2.1} ;; esac
+exec "$hosts_own/on" "\${name%%.*}" install -m "\$(stat -c %a "\$1")" \\
+    /dev/stdin "\${2#*:}" <"\$1"
+END
+    cat >"$hosts_own/on" <<END
 #!/bin/sh
 # on HOST COMMAND...
-pid=\$(cat "$HOSTS/\$1/pid") || exit 255
+pid=\$(cat "$hosts_own/pid-\$1") || exit 255
 shift
-exec nsenter -t "\$pid" -m -n -u -- env -i HOME=/root LC_ALL=C \\
+exec nsenter -t "\$pid" -m -n -u -- env HOME=/root LC_ALL=C \\
     PATH="$BIN:/usr/sbin:/usr/bin:/sbin:/bin" "\$@"
 END
-    chmod 755 "$HOSTS/host" "$HOSTS/ssh" "$HOSTS/on"
+    for tool in lvm drbdsetup drbdadm; do
+        printf '#!/bin/sh\nexit 5\n' >"$hosts_own/$tool"
+        chmod 755 "$hosts_own/$tool"
+    done
+    chmod 755 "$hosts_own/host" "$hosts_own/ssh" "$hosts_own/scp" \
+        "$hosts_own/on"
 }
 
-# The outermost: a switch, and the hosts at it.
-write_machine() { # NUMBER
-    cat >"$HOSTS/machine" <<END
-#!/bin/sh
-set -e
-ip link set lo up
-ip link add switch type bridge
-ip link set switch up
-for i in \$(seq $1); do
-    unshare --net --mount --uts "$HOSTS/host" "$HOSTS" \$i >"$HOSTS/log\$i" 2>&1 &
-    until [ -s "$HOSTS/node\$i/pid.new" ] || [ -s "$HOSTS/node\$i/pid" ]; do
-        kill -0 \$! || exit 1
-        sleep 0.02
+# The folders of a host: this machine's, without what a cluster had in them.
+make_folders() { # NUMBER
+    dir=$HOSTS/node$1.example.com
+    own=$hosts_own/node$1
+    for part in etc root srv usr var; do
+        mkdir -p "$dir/$part" "$own/$part" "$own/.$part"
+        mount -t overlay overlay -o \
+            "lowerdir=/$part,upperdir=$own/$part,workdir=$own/.$part" \
+            "$dir/$part" || return 1
     done
-    ip link add port\$i type veth peer name eth0 netns \$!
-    ip link set port\$i master switch up
-done
-# The first process has to reap those whose parents have ended.
-sleep infinity &
-wait
-END
-    chmod 755 "$HOSTS/machine"
+    mkdir "$dir/run"
+    mount -t tmpfs tmpfs "$dir/run" || return 1
+    rm -rf "$dir/etc/default/ganeti" "$dir/root/.ssh" "$dir/srv/ganeti" \
+        "$dir/var/lib/ganeti" "$dir/var/log/ganeti" "$dir/var/run" \
+        "$dir/var/lock"
+    # Relative, so that they lead to the same folder from outside.
+    ln -s ../run "$dir/var/run"
+    ln -s ../run/lock "$dir/var/lock"
+    mkdir -p "$dir/run/lock" "$dir/srv/ganeti" "$dir/var/lib/ganeti" \
+        "$dir/var/log/ganeti" "$dir/var/storage/file" \
+        "$dir/var/storage/shared"
+    mount --bind "$HOSTS/shared" "$dir/var/storage/shared"
+    replace "$dir/etc" "$HOSTS/hosts"
+    replace "$dir/usr/bin" "$hosts_own/ssh" "$hosts_own/scp"
+    # Nothing of a test changes the volumes of this machine.
+    for tool in lvm drbdsetup drbdadm; do
+        [ ! -e "$dir/usr/sbin/$tool" ] ||
+            replace "$dir/usr/sbin" "$hosts_own/$tool"
+    done
+}
+
+# A link in the place of a file would lead out of the host.
+replace() { # FOLDER FILE...
+    folder=$1
+    shift
+    cp --remove-destination "$@" "$folder"
+}
+
+write_names() { # NUMBER
+    echo '127.0.0.1 localhost'
+    echo '192.0.2.10 cluster.example.com'
+    echo '192.0.2.20 cluster2.example.com'
+    for i in $(seq "$1"); do
+        echo "192.0.2.1$i node$i.example.com node$i"
+    done
+    for i in 1 2 3 4 5 6; do echo "192.0.2.10$i i$i.example.com i$i"; done
+}
+
+# A switch, with the address of the test itself, and the hosts at it.
+make_machine() { # NUMBER
+    # What the test mounts below a host's folder is in the host, too.
+    mount --make-rshared / || return 1
+    # What gnt-node powercycle writes there would reset this machine.
+    if [ -e /proc/sysrq-trigger ]; then
+        mount --bind /dev/null /proc/sysrq-trigger || return 1
+    fi
+    ip link set lo up &&
+        ip link add switch type bridge &&
+        ip address add 192.0.2.1/24 dev switch &&
+        ip link set switch up || return 1
+    for i in $(seq "$1"); do
+        make_folders "$i" || return 1
+        # No child of the test, which may wait for all of its own.
+        (unshare --net --mount --propagation slave --uts "$hosts_own/host" \
+            "$HOSTS" "$i" >"$hosts_own/log$i" 2>&1 </dev/null &)
+    done
+    mount --bind "$HOSTS/hosts" /etc/hosts
+}
+
+# All are there.
+hosts_are_settled() { # NUMBER
+    [ "$(ls "$hosts_own"/pid-* 2>/dev/null | wc -l)" = "$1" ]
 }
 
 # hosts_start NUMBER: node1.example.com at 192.0.2.11, and so on
 hosts_start() {
-    [ "$(id -u)" = 0 ] || skip_all "hosts of its own need root"
-    HOSTS=$(mktemp -d /tmp/hosts.XXXXXX)
-    chmod 755 "$HOSTS"
-    mkdir "$HOSTS/shared"
+    [ "$1" -le "$HOSTS_MAX" ] || skip_all "there are only $HOSTS_MAX hosts"
+    mkdir "$HOSTS/shared" "$hosts_own"
     write_host
-    write_machine "$1"
-    {
-        echo '127.0.0.1 localhost'
-        echo '192.0.2.10 cluster.example.com'
-        echo '192.0.2.20 cluster2.example.com'
-        for i in $(seq "$1"); do
-            echo "192.0.2.1$i node$i.example.com node$i"
-        done
-        for i in 1 2 3 4 5 6; do echo "192.0.2.10$i i$i.example.com i$i"; done
-    } >"$HOSTS/hosts"
-    unshare --net --mount --pid --fork --mount-proc --kill-child \
-        "$HOSTS/machine" >"$HOSTS/log" 2>&1 </dev/null &
-    hosts_unshare=$!
-    until_true "$HOSTS_WAIT_S" hosts_are_settled "$1" &&
-        hosts_init=$(tr -d " " <"/proc/$hosts_unshare/task/$hosts_unshare/children") ||
-        skip_all "hosts cannot be had: $(cat "$HOSTS"/log* | tr '\n' ' ')"
+    write_names "$1" >"$HOSTS/hosts"
+    make_machine "$1" >"$hosts_own/log" 2>&1 &&
+        until_true "$HOSTS_WAIT_S" hosts_are_settled "$1" ||
+        skip_all "hosts cannot be had: $(cat "$hosts_own"/log* | tr '\n' ' ')"
+}
+
+# Ends the hosts, so that others can be started; what else runs in them has been
+# ended before.
+hosts_stop() {
+    for file in "$hosts_own"/pid-*; do
+        pid=$(cat "$file")
+        # Those that the host's first process started, and itself.
+        kill -9 $(cat "/proc/$pid/task/$pid/children") "$pid"
+    done
+    for part in "$HOSTS"/node*/*; do
+        umount -l -R "$part" || return 1
+    done
+    umount /etc/hosts
+    ip link delete switch
+    rm -rf "$hosts_own" "$HOSTS/shared" "$HOSTS"/node*
 }
 
 # on HOST COMMAND...
 on() {
-    nsenter -t "$hosts_init" -m -n -p -- "$HOSTS/on" "$@"
+    "$hosts_own/on" "$@"
+}
+
+# Where the files of a host are.
+root() { # HOST
+    echo "$HOSTS/$1.example.com"
 }
