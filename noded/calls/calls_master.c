@@ -228,6 +228,17 @@ static WAITS int address_hooks(const struct call *c, const struct master_ip *m,
 
 /* --- up and down --- */
 
+/* The address is up also when nobody was told: neighbours ask after a while. */
+static WAITS void announce(const struct master_ip *m)
+{
+	struct error err;
+
+	if (host_announce(m->ip, m->netdev, &err) < 0)
+		log_warning("%s; neighbours may look for the master's address "
+			    "at another host for some minutes",
+			    err.text);
+}
+
 static WAITS int set_address(struct call *c, const struct master_ip *m, bool up,
 			     struct error *err)
 {
@@ -237,7 +248,11 @@ static WAITS int set_address(struct call *c, const struct master_ip *m, bool up,
 		return run_site_script(c, m, up ? "start" : "stop", err);
 	if (host_has_address(c->n, m->ip) == up)
 		return 0;
-	return change_address(m, up ? "add" : "del", m->netmask, err);
+	if (change_address(m, up ? "add" : "del", m->netmask, err) < 0)
+		return -1;
+	if (up)
+		announce(m);
+	return 0;
 }
 
 static WAITS json_t *turn(struct call *c, bool up, struct error *err)

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "lib/base/error.h"
 #include "lib/base/str.h"
 #include "lib/event/task.h"
 
@@ -23,5 +24,11 @@ bool host_has_address(const struct noded *n, const char *address);
 /* Whether something accepts connections there.  Blocks for at most timeout_ms;
  * not to be called on the loop. */
 bool host_accepts(const char *address, int port, unsigned timeout_ms);
+
+/* Tell the neighbours on the device that the IPv4 address is here now, after it
+ * came from another host.  Nothing is sent for another family, and on a device
+ * without ARP.  Takes a fraction of a second. */
+WAITS int host_announce(const char *address, const char *netdev,
+			struct error *err);
 
 #endif
