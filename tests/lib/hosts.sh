@@ -210,7 +210,7 @@ hosts_stop() {
         kill -9 $(cat "/proc/$pid/task/$pid/children") "$pid"
     done
     for part in "$HOSTS"/node*/*; do
-        umount -l -R "$part" || return 1
+        ! mountpoint -q "$part" || umount -l -R "$part" || return 1
     done
     umount /etc/hosts
     ip link delete switch
