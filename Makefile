@@ -4,6 +4,7 @@
 #   make demo     install what is missing, build, show a cluster at work
 #   make test     the same set-up, then all tests
 #   make test-compat  only those against Ganeti's own programs
+#   make test-hosts   tests of the daemons with nodes that are hosts of their own
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
 #   make sim      random lives of a simulated cluster (SEEDS=1-1000000)
@@ -31,7 +32,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat coverage fuzz kill-rounds sim \
+.PHONY: all deps deps-build demo test test-quick test-compat test-hosts coverage fuzz kill-rounds sim \
 	schedules bench bench-htools compat-page install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -70,6 +71,14 @@ test-compat: deps
 	ninja -C build-sim
 	meson test -C build-sim --suite compat --print-errorlogs
 	@grep -o 'upstream cli: .*' build-sim/meson-logs/testlog.txt | tail -1
+
+# Tests of the daemons where each node has a network address, an /etc, a /var and
+# so on of its own, by namespaces: needs root.
+test-hosts: deps
+	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
+	ninja -C build-sim
+	ON_HOSTS=1 meson test -C build-sim --suite daemon --no-suite hosts \
+		--print-errorlogs
 
 # Lines that the tests run, by room; with real processes, as most of them do.
 COVERAGE_SUITES ?= unit sim daemon compat

@@ -2,6 +2,7 @@
 # gnt-vcluster: make, look at, stop, start and remove clusters.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+vcluster_only "it is gnt-vcluster that is tested"
 
 cluster_start --nodes 3
 list=$("$BIN/gnt-vcluster" list "$VC" --format=json)

@@ -112,7 +112,7 @@ succeeds "all is well" m gnt-cluster verify
 
 # What verify says of instances and OS definitions.
 add web3 -t sharedfile -s 4m -n node2 >/dev/null 2>&1
-disk=$(readlink -f "$(root node2)/var/run/ganeti/instance-disks/web3:0")
+disk=$(echo "$VC"/shared-file-storage/web3/*.disk0)
 mv "$disk" "$VC/away"
 mkdir "$(root node2)/srv/ganeti/os/odd" "$(root node1)/srv/ganeti/os/both" \
     "$(root node2)/srv/ganeti/os/both"

@@ -109,7 +109,7 @@ print(json.loads(s.recv(65536).split(b"\3")[0])["result"])
 succeeds "commands still work" m gnt-node list
 
 # Secrets stay secret: their files, and every log and job file.
-is "$(find "$VC"/*.com -name '*.pem' -perm /007 | wc -l)" 0 \
+is "$(find "$VC"/*.com/var/lib/ganeti -name '*.pem' -perm /007 | wc -l)" 0 \
     "no key can be read by others"
 secret=$(cat "$certs/cluster-domain-secret")
 is "$(grep -rlF "$secret" "$VC"/*/var/log "$VC"/*/var/lib/ganeti/queue | wc -l)" \

@@ -83,7 +83,7 @@ succeeds "a disk, too" m gnt-instance modify --hotplug \
     --disk add:size=2m,name=data vm1
 like "$out" 'hotplug:done' "as reported"
 is "$(devices disk)" 2 "QEMU has it"
-like "$(qmp query-block)" "$VC/.*disk1" "with its file"
+like "$(qmp query-block)" "/shared-file-storage/vm1/.*disk1" "with its file"
 succeeds "the first NIC goes" m gnt-instance modify --hotplug --net 0:remove vm1
 like "$out" 'hotplug:done' "as reported"
 is "$(devices nic)" "$nics" "QEMU has the other"
@@ -179,12 +179,13 @@ fails "a file that is not there is refused" \
 like "$out" "vnc_password_file.*/nonexistent/password" "by name"
 m gnt-instance modify -H "vnc_password_file=$guest/password" vm1 >/dev/null
 succeeds "VNC with a password starts" restart
-is "$(python3 "$guest/vnc.py" "$port")" "[2]" "and asks for it"
+where=$(m gnt-instance list --no-headers -o pnode vm1)
+is "$(on "$where" python3 "$guest/vnc.py" "$port")" "[2]" "and asks for it"
 is "$(tr '\0' ' ' <"/proc/$(cat "$run/pid/vm1")/cmdline" | grep -c s3cret)" 0 \
     "which nobody reads on its command line"
 m gnt-instance modify -H "vnc_tls=true,vnc_x509_path=$guest/x509" vm1 >/dev/null
 succeeds "VNC with certificates starts" restart
-is "$(python3 "$guest/vnc.py" "$port")" "[19]" "and wants TLS"
+is "$(on "$where" python3 "$guest/vnc.py" "$port")" "[19]" "and wants TLS"
 spice_ca=$(root node2)/var/lib/ganeti/spice-ca.pem
 m gnt-instance modify -H vnc_bind_address=default,vnc_tls=default vm1 >/dev/null
 if [ ! -e "$spice_ca" ]; then
@@ -199,7 +200,7 @@ succeeds "SPICE with certificates is taken" m gnt-instance modify \
 succeeds "starts" restart
 like "$(qmp query-spice)" "\"auth\": \"spice\".*\"tls-port\": $port" \
     "with TLS and a password"
-like "$(openssl s_client -connect "127.0.0.1:$port" </dev/null 2>&1)" \
+like "$(on "$where" openssl s_client -connect "127.0.0.1:$port" </dev/null 2>&1)" \
     'CN = server' "shows the certificate"
 m gnt-instance modify \
     -H spice_bind=default,spice_use_tls=default,spice_password_file=default vm1 \

@@ -81,7 +81,7 @@ like "$(create localhost '"name_check": true')" '^\["success"' \
     "a name that resolves is taken"
 is "$(call QueryInstances '[[], ["name"], false]')" '[["localhost"]]' \
     "by the name that it is resolved to"
-like "$(create i2 '"name_check": true')" 'resolver_error' \
+like "$(create nowhere '"name_check": true')" 'resolver_error' \
     "one that does not is refused"
 pip=$(m gnt-node list --no-headers -o pip node1)
 like "$(create "$pip" '"name_check": true, "ip_check": true')" \

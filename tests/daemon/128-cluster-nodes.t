@@ -5,7 +5,8 @@
 cluster_start --nodes 3
 m gnt-node modify -O yes node3 >/dev/null
 
-succeeds "a command runs on all nodes" m gnt-cluster command echo 'at $GANETI_HOSTNAME'
+succeeds "a command runs on all nodes" m gnt-cluster command echo \
+    'at ${GANETI_HOSTNAME:-$(hostname)}'
 is "$out" "Note: skipping offline node(s): node3.example.com
 ------------------------------------------------
 node: node2.example.com
@@ -24,7 +25,7 @@ node2.example.com: -n
 node2.example.com: -M
 return code = 0" "lines have the node's name"
 succeeds "what fails" m gnt-cluster command --failure-only \
-    'test $GANETI_HOSTNAME = node1.example.com || { echo no >&2; exit 3; }'
+    'test ${GANETI_HOSTNAME:-$(hostname)} = node1.example.com || { echo no >&2; exit 3; }'
 like "$out" "^node: node2.example.com" "is named"
 like "$out" "^no" "with what it said"
 like "$out" "return code = 3" "and how it ended"
@@ -37,7 +38,8 @@ like "$out" "group 'nosuch' not known" "has none"
 file=$(root node1)/etc/ganeti/site.conf
 echo "a site's file" >"$file"
 chmod 640 "$file"
-succeeds "copyfile" m gnt-cluster copyfile -n node2.example.com "$file"
+succeeds "copyfile" m gnt-cluster copyfile -n node2.example.com \
+    "$(path_on node1 /etc/ganeti/site.conf)"
 is "$(cat "$(root node2)/etc/ganeti/site.conf")" "a site's file" \
     "puts it to the same place"
 is "$(stat -c %a "$(root node2)/etc/ganeti/site.conf")" 640 "with its mode"

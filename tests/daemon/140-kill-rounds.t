@@ -5,6 +5,7 @@
 # moments.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+vcluster_only "it starts the daemons itself, with a root"
 rounds=${KILL_ROUNDS:-200}
 seed=${KILL_SEED:-$(date +%s)}
 here=$(cd "$(dirname "$0")" && pwd)

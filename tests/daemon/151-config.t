@@ -120,7 +120,7 @@ pid=$(cat "$(root node1)/var/run/ganeti/ganeti-masterd.pid")
 dd if=/dev/zero of="$data/filler" bs=64k 2>/dev/null
 dd if=/dev/zero of="$data/filler2" bs=1 2>/dev/null
 fails "a change that finds no room fails" m gnt-cluster add-tags second
-like "$out" "The file system $data is full: .*config.data cannot be written" \
+like "$out" "The file system .*/var/lib/ganeti is full: .*config.data cannot be written" \
     "the sentence names the file system"
 succeeds "the daemon goes on" alive "$pid"
 is "$(m gnt-cluster list-tags)" first "without the change"
@@ -135,9 +135,9 @@ stop
 vc stop "$VC" node1 noded
 if mount -o remount,ro "$data"; then
     fails "nothing starts where nothing can be written" start
-    like "$out" "The file system $data can only be read" "masterd says so"
+    like "$out" "The file system .*/var/lib/ganeti can only be read" "masterd says so"
     fails "nor does the node daemon" vc start "$VC" node1 noded
-    like "$out" "The file system $data can only be read" "which says the same"
+    like "$out" "The file system .*/var/lib/ganeti can only be read" "which says the same"
     mount -o remount,rw "$data"
 fi
 succeeds "when it can be written they start" vc start "$VC" node1

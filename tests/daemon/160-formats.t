@@ -78,8 +78,12 @@ each "node list-storage" gnt-node list-storage -o node,type,name,size
 each "job why" gnt-job why "$job"
 each "cluster queue info" gnt-cluster queue info
 each "cluster watcher info" gnt-cluster watcher info
-like "$(m gnt-vcluster list "$VC" --format=yaml)" "^nodes:$" "vcluster list as YAML"
-like "$(m gnt-vcluster list "$VC" --format=csv)" "^node1.example.com,.*,true$" "and as CSV"
+if is_virtual; then
+    like "$(m gnt-vcluster list "$VC" --format=yaml)" "^nodes:$" \
+        "vcluster list as YAML"
+    like "$(m gnt-vcluster list "$VC" --format=csv)" \
+        "^node1.example.com,.*,true$" "and as CSV"
+fi
 each "instance list-tags" gnt-instance list-tags web1
 each "debug locks" gnt-debug locks
 each "a list without rows" gnt-instance list -F 'os == "nosuch"'

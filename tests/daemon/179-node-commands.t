@@ -88,10 +88,14 @@ fails "LVM that no template uses" m gnt-node repair-storage node2 lvm-vg xenvg
 like "$out" "not used by any enabled disk template" "is no storage here"
 m gnt-cluster modify --enabled-disk-templates=sharedfile,file,diskless,plain \
     --vg-name=xenvg >/dev/null 2>&1
-fails "LVM" m gnt-node repair-storage node2 lvm-vg xenvg
-like "$out" "does not change the machine's LVM" "is the machine's, says the node daemon"
-fails "also the physical volumes" m gnt-node modify-storage --allocatable=no node2 lvm-pv /dev/x
-like "$out" "does not change the machine's LVM" "are"
+if is_virtual; then
+    fails "LVM" m gnt-node repair-storage node2 lvm-vg xenvg
+    like "$out" "does not change the machine's LVM" \
+        "is the machine's, says the node daemon"
+    fails "also the physical volumes" \
+        m gnt-node modify-storage --allocatable=no node2 lvm-pv /dev/x
+    like "$out" "does not change the machine's LVM" "are"
+fi
 is "$(m gnt-node list-drbd node2)" "Node Minor Instance Disk Role PeerNode" \
     "no DRBD is in use"
 

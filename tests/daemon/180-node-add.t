@@ -3,6 +3,7 @@
 # the host, with keys of this test alone.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+vcluster_only "its host is an SSH daemon of its own"
 [ -x /usr/sbin/sshd ] && command -v ssh >/dev/null ||
     skip_all "openssh-server is not installed"
 

@@ -5,6 +5,7 @@
 # them is in 184.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+vcluster_only "hosts have no SSH"
 command -v ssh-keygen >/dev/null || skip_all "openssh-client is not installed"
 real=$(cksum "${HOME:-/root}"/.ssh/* 2>/dev/null)
 cluster_start --nodes 3 --ssh

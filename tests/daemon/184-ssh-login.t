@@ -4,6 +4,7 @@
 # an SSH daemon on its loopback address, run by this test.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+vcluster_only "hosts have no SSH"
 [ -x /usr/sbin/sshd ] && command -v ssh >/dev/null ||
     skip_all "openssh-server is not installed"
 daemons=

@@ -72,9 +72,10 @@ refused "$images" "neither a file nor a block device" "a folder"
 refused /dev/zero "neither a file nor a block device" "a device of characters"
 refused "$images/big" "has 4194305 bytes, more than the 4194304" \
     "one that is too big"
-refused "$(root node2)/var/lib/ganeti/server.pem" "cluster's own files" \
+pem=$(path_on node2 /var/lib/ganeti/server.pem)
+refused "$pem" "cluster's own files" \
     "the node daemon's key"
-ln -s "$(root node2)/var/lib/ganeti/server.pem" "$images/link"
+ln -s "$pem" "$images/link"
 refused "$images/link" "cluster's own files" "a link to it"
 refused rel "must be an absolute path or a URL" "neither path nor URL"
 refused file:///etc/passwd "must be an absolute path or a URL" "another scheme"

@@ -5,6 +5,7 @@
 # and shuts itself down.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+vcluster_only "instances come from loopback addresses"
 cluster_start --nodes 2
 
 for node in node1 node2; do

@@ -4,6 +4,7 @@
 # installs what its node tells it, and zeroes what is free in a file system.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+vcluster_only "instances come from loopback addresses"
 PATH=$PATH:/usr/sbin:/sbin
 [ -x /usr/bin/qemu-system-x86_64 ] || skip_all "QEMU is not installed"
 command -v mke2fs >/dev/null || skip_all "e2fsprogs is not installed"

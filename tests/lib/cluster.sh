@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A virtual cluster for one test: source it after tap.sh.  BIN is the folder of
 # our programs.  Everything is gone when the test ends, however it ends.
+#
+# With ON_HOSTS set the nodes are hosts of their own (cluster_hosts.sh).  What a
+# test asks of virtual nodes alone stands behind is_virtual; a test that cannot
+# run on hosts at all says so with vcluster_only.
 
 : "${BIN:?BIN must name the folder of the programs}"
 VC=
+
+# Whether the nodes are folders of this machine.
+is_virtual() {
+    [ -z "${ON_HOSTS-}" ]
+}
+
+vcluster_only() { # REASON
+    is_virtual || skip_all "not on hosts: $1"
+}
 
 cluster_end() {
     if [ -n "$VC" ]; then
@@ -46,6 +59,16 @@ root() { # NODE
     echo "$VC/$1.example.com"
 }
 
+# path_on NODE PATH: what a command on the node calls it; a virtual node has the
+# whole path, a host its own
+path_on() {
+    if is_virtual; then
+        echo "$(root "$1")$2"
+    else
+        echo "$2"
+    fi
+}
+
 # add NAME OPTION...: an instance without name lookups
 add() {
     name=$1
@@ -58,3 +81,5 @@ alive() {
     state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null)
     [ -n "$state" ] && [ "$state" != Z ] && [ "$state" != X ]
 }
+
+is_virtual || . "$(dirname "$0")/../lib/cluster_hosts.sh"

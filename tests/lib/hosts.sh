@@ -25,8 +25,8 @@ hosts_run_inside() { # TEST ARGUMENT...
     hosts_why=$(unshare $hosts_spaces true 2>&1) ||
         skip_all "hosts cannot be had: $hosts_why"
     HOSTS=$(mktemp -d /tmp/hosts.XXXXXX)
-    hosts_unshare=
-    trap '[ -z "$hosts_unshare" ] || kill "$hosts_unshare" 2>/dev/null
+    hosts_unshare= # takes all in there along; it heeds no other signal
+    trap '[ -z "$hosts_unshare" ] || kill -9 "$hosts_unshare" 2>/dev/null
         wait; rm -rf "$HOSTS"' EXIT
     trap 'exit 1' INT TERM HUP
     chmod 755 "$HOSTS"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""http_server.py FOLDER: serve it on a free port of this machine, which is
+"""http_server.py FOLDER ADDRESS: serve it on a free port of the address, which is
 printed.  /to/X sends to X, /unsized/X says no size, /cut/X ends early, /slow
 sends a little and waits."""
 import http.server, os, sys, time
@@ -37,7 +37,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 os.chdir(sys.argv[1])
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server = http.server.ThreadingHTTPServer((sys.argv[2], 0), Handler)
 server.daemon_threads = True
 print(server.server_address[1], flush=True)
 server.serve_forever()
