@@ -219,16 +219,14 @@ static void check_file_paths(struct verify_group *g,
 		  "Found forbidden file storage paths: %s", forbidden);
 	for (size_t i = 0; i < STORAGE_COUNT; i++) {
 		const struct storage_info *s = &storage_table[i];
-		const char *text =
-			s->verify == NULL
-				? NULL
-				: json_str(r->payload, s->verify, NULL);
+		const char *text;
 
-		if (text != NULL)
-			verify_error(&g->v, s->verify_code, name,
-				     "The configured %s storage path is "
-				     "unusable: %s",
-				     s->name, text);
+		if (s->verify == NULL)
+			continue;
+		text = json_str(r->payload, s->verify, NULL);
+		verify_if(&g->v, text != NULL, s->verify_code, name,
+			  "The configured %s storage path is unusable: %s",
+			  s->name, text == NULL ? "" : text);
 	}
 }
 
