@@ -84,7 +84,7 @@ static bool recover_op(struct job_op *op, int64_t now)
 /* Returns whether j was changed. */
 static bool recover(struct job *j)
 {
-	auto_json json_t *rest = run_preceding_failed();
+	auto_json json_t *rest = queue_run_preceding_failed();
 	int64_t now = clock_wall_us();
 	bool changed = false;
 
@@ -283,7 +283,7 @@ static uint64_t stored_serial(struct queue *q)
 	if (!store_exists(q->store, "serial"))
 		return 0;
 	text = store_read(q->store, "serial", 100, &len, &err);
-	if (text != NULL && queue_serial_read(text, &value))
+	if (text != NULL && queue_file_read_serial(text, &value))
 		return value;
 	log_warning("%s/serial is damaged (%s): the highest id of all jobs "
 		    "is taken instead",

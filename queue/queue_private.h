@@ -191,11 +191,11 @@ void job_end_unstarted(struct job *j, enum job_state to, const char *why);
 
 /* --- run.c --- */
 
-void run_start(struct queue *q, struct job *j);
-void run_free(struct running *r); /* NULL: nothing happens */
+void queue_run_start(struct queue *q, struct job *j);
+void queue_run_free(struct running *r); /* NULL: nothing happens */
 /* A save of j has become visible. */
-void run_saved(struct job *j);
-json_t *run_preceding_failed(void);
+void queue_run_saved(struct job *j);
+json_t *queue_run_preceding_failed(void);
 
 /* --- watch.c --- */
 

@@ -20,7 +20,7 @@ static struct running *running_of(struct queue_run *run)
 	return container_of(run, struct running, run);
 }
 
-json_t *run_preceding_failed(void)
+json_t *queue_run_preceding_failed(void)
 {
 	return json_make("[s, [s]]", error_kind_name(ERR_EXEC),
 			 "Preceding opcode failed");
@@ -78,7 +78,7 @@ static void fail_op(struct running *r, size_t i, const struct error *err)
 	struct job *draft = r->job->private->draft;
 	struct job_op *op = &draft->ops[i];
 	int64_t now = now_after(op->start_us);
-	auto_json json_t *rest = run_preceding_failed();
+	auto_json json_t *rest = queue_run_preceding_failed();
 
 	if (r->run.killed) {
 		kill_from(draft, i, err, now);
@@ -185,11 +185,11 @@ static void job_task(void *arg)
 	assert(job_is_final(draft));
 	draft->end_us = now_after(draft->start_us);
 	j->private->running = NULL;
-	run_free(r);
+	queue_run_free(r);
 	job_save(j);
 }
 
-void run_free(struct running *r)
+void queue_run_free(struct running *r)
 {
 	if (r == NULL)
 		return;
@@ -277,7 +277,7 @@ static const struct queue_runner own_runner = {
 	.submit = submit_more,
 };
 
-void run_start(struct queue *q, struct job *j)
+void queue_run_start(struct queue *q, struct job *j)
 {
 	struct running *r = xalloc(sizeof(*r));
 	char name[32];
@@ -291,7 +291,7 @@ void run_start(struct queue *q, struct job *j)
 	task_spawn(name, job_task, r);
 }
 
-void run_saved(struct job *j)
+void queue_run_saved(struct job *j)
 {
 	struct running *r = j->private->running;
 

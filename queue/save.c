@@ -59,7 +59,7 @@ void job_destroy(struct job *j)
 	while (!list_empty(&p->watches))
 		list_remove(p->watches.next);
 	job_free(p->draft);
-	run_free(p->running);
+	queue_run_free(p->running);
 	free(p->children);
 	free(p);
 	job_free(j);
@@ -146,7 +146,7 @@ static void on_saved(struct store_change *c, const struct error *err)
 	if (err == NULL) {
 		if (!was_final && job_is_final(j))
 			job_ended(q, j);
-		run_saved(j);
+		queue_run_saved(j);
 		history_changed(q->history, j);
 		watch_changed(j);
 	}

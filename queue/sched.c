@@ -25,7 +25,7 @@ void sched_kick(struct queue *q)
 			continue;
 		j->private->has_slot = true;
 		q->n_running++;
-		run_start(q, j);
+		queue_run_start(q, j);
 	}
 }
 

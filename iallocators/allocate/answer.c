@@ -170,8 +170,9 @@ static void answer_relocate(struct cluster *c, const struct request *r,
 {
 	int node;
 
-	ret->success = relocate(c, r->instances[0], r->required_nodes, r->nodes,
-				r->n_nodes, o, &node, &ret->info);
+	ret->success =
+		evacuate_relocate(c, r->instances[0], r->required_nodes,
+				  r->nodes, r->n_nodes, o, &node, &ret->info);
 	if (!ret->success)
 		return;
 	buf_adds(&ret->info, "success");

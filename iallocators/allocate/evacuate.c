@@ -106,9 +106,10 @@ static bool wrong_nodes(const struct instance *inst, bool internal,
 	return true;
 }
 
-bool relocate(struct cluster *c, int index, int64_t required_nodes,
-	      const int *from, int n_from, const struct place_options *o,
-	      int *ret, struct buf *ret_reason)
+bool evacuate_relocate(struct cluster *c, int index, int64_t required_nodes,
+		       const int *from, int n_from,
+		       const struct place_options *o, int *ret,
+		       struct buf *ret_reason)
 {
 	struct instance inst = c->instances[index];
 	enum mirror mirror = template_table[inst.template].mirror;

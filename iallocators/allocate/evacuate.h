@@ -50,9 +50,10 @@ void evacuate(struct cluster *c, const int *instances, int n,
 	      struct evac_answer *ret);
 
 /* relocate: one node of an instance is to be replaced; *ret is the new one. */
-bool relocate(struct cluster *c, int index, int64_t required_nodes,
-	      const int *from, int n_from, const struct place_options *o,
-	      int *ret, struct buf *ret_reason);
+bool evacuate_relocate(struct cluster *c, int index, int64_t required_nodes,
+		       const int *from, int n_from,
+		       const struct place_options *o, int *ret,
+		       struct buf *ret_reason);
 
 /* change-group: into the target groups (none: any), out of the present
  * ones. */

@@ -80,6 +80,6 @@ struct resources {
 };
 
 /* Sums over all nodes as they are, and their score. */
-void resources_sum(struct capacity *k, struct resources *ret);
+void capacity_resources_sum(struct capacity *k, struct resources *ret);
 
 #endif

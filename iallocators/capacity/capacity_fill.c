@@ -18,7 +18,7 @@ static int64_t place_some(struct run *r, int64_t limit)
 {
 	struct capacity *k = r->k;
 
-	for (; limit != 0 && run_place(r); limit -= limit > 0) {
+	for (; limit != 0 && capacity_run_place(r); limit -= limit > 0) {
 		auto_free char *name =
 			xprintf("new-%d", k->c->n_instances - 1 - k->first);
 
@@ -51,20 +51,20 @@ static int64_t first_block(const struct capacity *k,
 static int64_t place_block(struct run *r, int64_t size)
 {
 	struct tracker *tracker = capacity_tracker(r->k);
-	struct run_mark begin = run_mark(r), few;
+	struct capacity_run_mark begin = capacity_run_mark(r), few;
 
 	place_some(r, size < BLOCK ? size : BLOCK);
-	few = run_mark(r);
+	few = capacity_run_mark(r);
 	if (size > BLOCK)
 		place_some(r, size - BLOCK);
 	if (tracker_holds(tracker))
 		return size;
 	if (size > BLOCK) {
-		run_undo(r, few);
+		capacity_run_undo(r, few);
 		if (tracker_holds(tracker))
 			return BLOCK;
 	}
-	run_undo(r, begin);
+	capacity_run_undo(r, begin);
 	return 0;
 }
 
@@ -100,14 +100,14 @@ fill(struct capacity *k, const struct instance *inst, int64_t limit)
 		k->place.capacity_checks && inst->template != TEMPLATE_DRBD;
 	struct run r;
 
-	run_init(&r, k, inst);
+	capacity_run_init(&r, k, inst);
 	if (!place_blocks(&r, &limit)) {
-		run_check(&r, checks);
+		capacity_run_check(&r, checks);
 		limit = place_some(&r, limit);
 	}
 	if (limit == 0)
-		run_count(&r);
-	run_done(&r);
+		capacity_run_count(&r);
+	capacity_run_done(&r);
 }
 
 void capacity_fill(struct capacity *k, const struct instance *inst,

@@ -32,15 +32,15 @@ void fit_init(struct fit *f, struct capacity *k, const struct instance *inst,
 	      enum fail why)
 {
 	*f = (struct fit){.why = why};
-	run_init(&f->run, k, inst);
-	run_check(&f->run, k->place.capacity_checks);
+	capacity_run_init(&f->run, k, inst);
+	capacity_run_check(&f->run, k->place.capacity_checks);
 	f->open = xcalloc((size_t)k->candidates.n + 1, sizeof(*f->open));
 	count_all(f);
 }
 
 void fit_done(struct fit *f)
 {
-	run_done(&f->run);
+	capacity_run_done(&f->run);
 	free(f->open);
 }
 
@@ -49,10 +49,10 @@ bool fit_now(struct fit *f)
 	struct capacity *k = f->run.k;
 
 	if (!on_one_node(f))
-		return run_count(&f->run);
+		return capacity_run_count(&f->run);
 	for (int i = 0; i < f->n_open; i++)
 		if (f->run.series.why_primary[f->open[i]] == FAIL_NONE &&
-		    run_passes(&f->run, f->open[i]))
+		    capacity_run_passes(&f->run, f->open[i]))
 			return true;
 	k->n_fails = 0;
 	for (int i = 1; i < FAIL_COUNT; i++)
@@ -67,7 +67,7 @@ void fit_shrink(struct fit *f, const struct instance *smaller)
 {
 	struct series *s = &f->run.series;
 
-	run_resize(&f->run, smaller);
+	capacity_run_resize(&f->run, smaller);
 	for (int i = 0; i < f->n_open; i++)
 		f->counts[s->why_primary[f->open[i]]]--;
 	if (!on_one_node(f) || !series_shrunk(s, f->open, f->n_open)) {

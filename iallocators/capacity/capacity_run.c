@@ -37,7 +37,8 @@ static void reserve(struct cluster *c, const struct instance *inst)
 	c->instances[c->n_instances] = *inst;
 }
 
-void run_init(struct run *r, struct capacity *k, const struct instance *like)
+void capacity_run_init(struct run *r, struct capacity *k,
+		       const struct instance *like)
 {
 	struct cluster *c = k->c;
 
@@ -54,7 +55,7 @@ void run_init(struct run *r, struct capacity *k, const struct instance *like)
 	r->tentative = xcalloc((size_t)k->candidates.n + 1, sizeof(int));
 }
 
-void run_check(struct run *r, bool checks)
+void capacity_run_check(struct run *r, bool checks)
 {
 	r->options.capacity_checks = checks;
 	if (!checks)
@@ -63,7 +64,7 @@ void run_check(struct run *r, bool checks)
 	r->hopeless = tracker_hopeless(r->promises.tracker);
 }
 
-void run_resize(struct run *r, const struct instance *like)
+void capacity_run_resize(struct run *r, const struct instance *like)
 {
 	r->inst = *like;
 	reserve(r->k->c, like);
@@ -72,7 +73,7 @@ void run_resize(struct run *r, const struct instance *like)
 	r->n_tentative = 0;
 }
 
-void run_done(struct run *r)
+void capacity_run_done(struct run *r)
 {
 	series_done(&r->series);
 	free(r->tentative);
@@ -80,7 +81,7 @@ void run_done(struct run *r)
 
 /* --- on one node --- */
 
-bool run_passes(struct run *r, int position)
+bool capacity_run_passes(struct run *r, int position)
 {
 	int node = r->series.candidates->items[position];
 
@@ -111,7 +112,8 @@ static bool fits_somewhere(struct run *r)
 	int n = r->k->candidates.n;
 
 	for (int k = 0, i = r->cursor; k < n; k++, i = i + 1 < n ? i + 1 : 0) {
-		if (series_possible(&r->series, i) && run_passes(r, i)) {
+		if (series_possible(&r->series, i) &&
+		    capacity_run_passes(r, i)) {
 			r->cursor = i;
 			return true;
 		}
@@ -144,7 +146,7 @@ static bool find_single(struct run *r, struct solution *ret)
 
 		if (!series_best_single(&r->series, &node))
 			return try_singles(r, ret);
-		if (run_passes(r, r->series.position[node])) {
+		if (capacity_run_passes(r, r->series.position[node])) {
 			*ret = (struct solution){.found = true,
 						 .primary = node,
 						 .secondary = NO_INDEX};
@@ -234,7 +236,7 @@ static void tell(struct run *r, int node)
 		tracker_changed(&r->k->tracker, node);
 }
 
-bool run_place(struct run *r)
+bool capacity_run_place(struct run *r)
 {
 	struct cluster *c = r->k->c;
 	struct solution s;
@@ -253,12 +255,13 @@ bool run_place(struct run *r)
 	return true;
 }
 
-struct run_mark run_mark(const struct run *r)
+struct capacity_run_mark capacity_run_mark(const struct run *r)
 {
-	return (struct run_mark){change_mark(r->k->c), r->k->c->n_instances};
+	return (struct capacity_run_mark){change_mark(r->k->c),
+					  r->k->c->n_instances};
 }
 
-void run_undo(struct run *r, struct run_mark mark)
+void capacity_run_undo(struct run *r, struct capacity_run_mark mark)
 {
 	struct cluster *c = r->k->c;
 	int after = c->n_instances, n = after - mark.n_instances;
@@ -277,7 +280,7 @@ void run_undo(struct run *r, struct run_mark mark)
 		tell(r, nodes[i]);
 }
 
-bool run_count(struct run *r)
+bool capacity_run_count(struct run *r)
 {
 	struct solution s;
 	bool fits;

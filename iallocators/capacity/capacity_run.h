@@ -20,34 +20,35 @@ struct run {
 };
 
 /* For instances like this, anywhere; */
-void run_init(struct run *r, struct capacity *k, const struct instance *like);
-void run_done(struct run *r);
+void capacity_run_init(struct run *r, struct capacity *k,
+		       const struct instance *like);
+void capacity_run_done(struct run *r);
 /* with checks, each must leave all redundant. */
-void run_check(struct run *r, bool checks);
+void capacity_run_check(struct run *r, bool checks);
 
 /* Place one more; false if it does not fit, with the reasons counted in the
  * capacity. */
-bool run_place(struct run *r);
+bool capacity_run_place(struct run *r);
 
 /* A point to return to. */
-struct run_mark {
+struct capacity_run_mark {
 	size_t change;
 	int n_instances;
 };
 
 /* Where the run is; go back there, taking back what was placed since. */
-struct run_mark run_mark(const struct run *r);
-void run_undo(struct run *r, struct run_mark mark);
+struct capacity_run_mark capacity_run_mark(const struct run *r);
+void capacity_run_undo(struct run *r, struct capacity_run_mark mark);
 
 /* Count the reasons against some places, as if one more were to be placed;
  * whether it would fit. */
-bool run_count(struct run *r);
+bool capacity_run_count(struct run *r);
 
 /* On one node: whether all is redundant with the instance on a candidate; one
  * that is refused is not in question any more. */
-bool run_passes(struct run *r, int position);
+bool capacity_run_passes(struct run *r, int position);
 
 /* Go on with another size, of which nothing has been placed yet. */
-void run_resize(struct run *r, const struct instance *like);
+void capacity_run_resize(struct run *r, const struct instance *like);
 
 #endif

@@ -42,7 +42,7 @@ static void add_node(struct resources *r, const struct node *n, double *cpus)
 		r->max_node_disk = disk;
 }
 
-void resources_sum(struct capacity *k, struct resources *ret)
+void capacity_resources_sum(struct capacity *k, struct resources *ret)
 {
 	double cpus = 0;
 

@@ -76,7 +76,7 @@ static void give_back(struct cluster *c, const struct instance *inst,
 			continue;
 		if (i == 0 && inst->status != RUN_ADMIN_OFFLINE)
 			n->free_mem += inst->memory;
-		if (inst_is_local(inst))
+		if (instance_is_local(inst))
 			n->s.free_disk += inst->disk;
 	}
 }

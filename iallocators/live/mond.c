@@ -122,7 +122,7 @@ static double cpus_of_node(const struct cluster *c, int node)
 	for (int i = 0; i < c->n_instances; i++) {
 		const struct instance *inst = &c->instances[i];
 
-		if (inst->primary == node && inst_counts_cpu(inst) &&
+		if (inst->primary == node && instance_counts_cpu(inst) &&
 		    !inst->forthcoming)
 			cpus += inst->vcpus;
 	}

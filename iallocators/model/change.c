@@ -211,7 +211,7 @@ static int64_t spindles_left(const struct node *n, int64_t now,
 static void shift_storage(const struct node *n, struct node_state *s,
 			  const struct instance *inst, int sign)
 {
-	bool local = inst_is_local(inst);
+	bool local = instance_is_local(inst);
 	bool shares_spindles = local && !n->exclusive_storage;
 
 	if (!inst->forthcoming) {
@@ -249,15 +249,15 @@ static void shift_primary(const struct node *n, struct node_state *s,
 {
 	shift_storage(n, s, inst, sign);
 	s->free_mem_f += sign * inst->memory;
-	if (inst_counts_cpu(inst))
+	if (instance_counts_cpu(inst))
 		s->used_cpus_f -= sign * inst->vcpus;
 	if (inst->forthcoming)
 		return;
-	if (inst_uses_memory(inst))
+	if (instance_uses_memory(inst))
 		s->inst_mem -= sign * inst->memory;
 	s->usable_mem = usable_mem(n, s);
 	s->fails_n1 = s->usable_mem <= s->reserved_mem;
-	if (inst_counts_cpu(inst))
+	if (instance_counts_cpu(inst))
 		s->used_cpus -= sign * inst->vcpus;
 	for (int i = 0; i < UTIL_COUNT; i++)
 		s->load[i] -= sign * inst->util[i];
@@ -395,7 +395,7 @@ static enum fail check_primary_f(struct cluster *c, const struct node *n,
 	if (s->free_mem_f <= 0)
 		return refuse_f(c, n, FAIL_MEM, REFUSAL_MEMORY, inst->memory,
 				n->s.free_mem_f);
-	if (inst_is_local(inst))
+	if (instance_is_local(inst))
 		why = check_disk_f(c, n, s, inst);
 	if (why == FAIL_NONE && over_cpu(n, inst, s->used_cpus_f))
 		why = refuse_f(c, n, FAIL_CPU, REFUSAL_CPU, s->used_cpus_f,
@@ -424,7 +424,7 @@ static enum fail check_primary(struct cluster *c, const struct node *n,
 	if (s->usable_mem <= 0)
 		return refuse(c, n, FAIL_MEM, REFUSAL_MEMORY, inst->memory,
 			      n->s.usable_mem);
-	if (inst_is_local(inst))
+	if (instance_is_local(inst))
 		why = check_disk(c, n, s, inst, flags);
 	if (why != FAIL_NONE || !strict)
 		return why;
@@ -460,7 +460,7 @@ enum fail change_add_primary(struct cluster *c, int node,
 
 static int64_t need_of(const struct instance *inst)
 {
-	return inst_uses_secondary_memory(inst) ? inst->memory : 0;
+	return instance_uses_secondary_memory(inst) ? inst->memory : 0;
 }
 
 static enum fail check_secondary_f(struct cluster *c, const struct node *n,

@@ -46,7 +46,7 @@ void cluster_finish_instance(struct cluster *c, struct instance *inst,
 /* Spindles and disk space are promised to instances to come. */
 static void promise_storage(struct node *n, const struct instance *inst)
 {
-	if (inst_is_local(inst))
+	if (instance_is_local(inst))
 		n->s.free_disk_f -= inst->disk;
 	if (!n->exclusive_storage)
 		n->s.free_spindles_f = 0;
@@ -58,7 +58,7 @@ static void promise_storage(struct node *n, const struct instance *inst)
 
 static void load_spindle_use(struct node *n, const struct instance *inst)
 {
-	if (!inst_is_local(inst) || n->exclusive_storage)
+	if (!instance_is_local(inst) || n->exclusive_storage)
 		return;
 	n->s.inst_spindles_f += (double)inst->spindle_use;
 	if (!inst->forthcoming)
@@ -82,9 +82,9 @@ static void load_primary(struct node *n, const struct instance *inst, int index)
 {
 	load_spindle_use(n, inst);
 	load_tags(n, inst);
-	if (inst_counts_cpu(inst))
+	if (instance_counts_cpu(inst))
 		n->s.used_cpus_f += inst->vcpus;
-	if (!inst_uses_memory(inst))
+	if (!instance_uses_memory(inst))
 		n->s.free_mem_f -= inst->memory;
 	if (inst->forthcoming) {
 		promise_storage(n, inst);
@@ -92,9 +92,9 @@ static void load_primary(struct node *n, const struct instance *inst, int index)
 	}
 	list_append_item(&n->primaries, index);
 	n->s.n_primaries++;
-	if (inst_uses_memory(inst))
+	if (instance_uses_memory(inst))
 		n->s.inst_mem += inst->memory;
-	if (inst_counts_cpu(inst))
+	if (instance_counts_cpu(inst))
 		n->s.used_cpus += inst->vcpus;
 	for (int i = 0; i < UTIL_COUNT; i++)
 		n->s.load[i] += inst->util[i];
@@ -113,7 +113,7 @@ static void load_secondary(struct node *n, const struct instance *inst,
 	list_append_item(&n->secondaries, index);
 	n->s.n_secondaries++;
 	n->s.load[UTIL_DISK] += inst->util[UTIL_DISK];
-	if (inst_uses_secondary_memory(inst))
+	if (instance_uses_secondary_memory(inst))
 		counts_add(&n->peers, inst->primary, inst->memory);
 }
 

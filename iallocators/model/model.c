@@ -54,7 +54,7 @@ int cluster_find_template(const char *name)
 	return NO_INDEX;
 }
 
-bool inst_uses_memory(const struct instance *i)
+bool instance_uses_memory(const struct instance *i)
 {
 	if (i->forthcoming || i->status == RUN_ADMIN_OFFLINE)
 		return false;
@@ -63,17 +63,17 @@ bool inst_uses_memory(const struct instance *i)
 		i->status != RUN_USER_DOWN);
 }
 
-bool inst_uses_secondary_memory(const struct instance *i)
+bool instance_uses_secondary_memory(const struct instance *i)
 {
 	return i->status != RUN_ADMIN_OFFLINE && i->auto_balance;
 }
 
-bool inst_counts_cpu(const struct instance *i)
+bool instance_counts_cpu(const struct instance *i)
 {
 	return i->status != RUN_ADMIN_OFFLINE;
 }
 
-bool inst_is_local(const struct instance *i)
+bool instance_is_local(const struct instance *i)
 {
 	return template_table[i->template].storage == STORAGE_LVM_VG;
 }

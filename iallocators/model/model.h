@@ -288,10 +288,10 @@ int cluster_find_group(const struct cluster *c, const char *name);
 /* The index of a name, or NO_INDEX. */
 int cluster_find_template(const char *name);
 
-bool inst_uses_memory(const struct instance *i);
-bool inst_uses_secondary_memory(const struct instance *i);
-bool inst_counts_cpu(const struct instance *i);
-bool inst_is_local(const struct instance *i); /* its disks are the node's */
+bool instance_uses_memory(const struct instance *i);
+bool instance_uses_secondary_memory(const struct instance *i);
+bool instance_counts_cpu(const struct instance *i);
+bool instance_is_local(const struct instance *i); /* its disks are the node's */
 bool instance_runs(const struct instance *i);
 
 /* How many elements two sets share. */

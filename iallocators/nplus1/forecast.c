@@ -18,12 +18,12 @@ static void add_need(const struct cluster *c, const struct node *x,
 		     const struct instance *inst, struct need *need)
 {
 	need->n++;
-	if (inst_uses_memory(inst)) {
+	if (instance_uses_memory(inst)) {
 		need->memory += inst->memory;
 		if (inst->memory > need->most_memory)
 			need->most_memory = inst->memory;
 	}
-	if (inst_is_local(inst)) {
+	if (instance_is_local(inst)) {
 		need->disks = true;
 		need->disk += inst->disk;
 		if (inst->disk > need->most_disk)

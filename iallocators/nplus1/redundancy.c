@@ -61,9 +61,9 @@ static bool try_recreate(void *arg, int i)
  * for the node's own rules. */
 static bool has_space(const struct node *n, const struct instance *inst)
 {
-	if (inst_uses_memory(inst) && n->s.usable_mem <= inst->memory)
+	if (instance_uses_memory(inst) && n->s.usable_mem <= inst->memory)
 		return false;
-	return !inst_is_local(inst) || n->s.free_disk > inst->disk;
+	return !instance_is_local(inst) || n->s.free_disk > inst->disk;
 }
 
 /* The nodes of the group that it could go to: mostly few, when it matters. */

@@ -26,7 +26,7 @@ int64_t slots_drbd_load(const struct cluster *c, const struct node *x, int s)
 			&c->instances[x->primaries.items[i]];
 
 		if (inst->template == TEMPLATE_DRBD && inst->secondary == s &&
-		    inst_uses_memory(inst))
+		    instance_uses_memory(inst))
 			load += inst->memory;
 	}
 	return load;
@@ -264,9 +264,9 @@ static int list_items(const struct cluster *c, const struct node *x,
 	for (int i = 0; i < n; i++) {
 		const struct instance *inst = &c->instances[leaving[i]];
 		struct slot_item item = {
-			.memory = inst_uses_memory(inst) ? inst->memory : 0,
-			.disk = inst_is_local(inst) ? inst->disk : 0,
-			.disks = inst_is_local(inst),
+			.memory = instance_uses_memory(inst) ? inst->memory : 0,
+			.disk = instance_is_local(inst) ? inst->disk : 0,
+			.disks = instance_is_local(inst),
 			.shared = slots_migrates(inst),
 			.count = 1,
 		};

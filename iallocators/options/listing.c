@@ -180,7 +180,7 @@ static void show_peermap(const struct cluster *c, const struct node *n,
 
 		if (!inst->forthcoming)
 			n_peers = add_peer(list, n_peers, inst->primary,
-					   inst_uses_secondary_memory(inst)
+					   instance_uses_secondary_memory(inst)
 						   ? inst->memory
 						   : 0);
 	}

@@ -98,7 +98,7 @@ static void fill_tiers(struct report *r, const struct ispec *given)
 static int after_filling(struct report *r, bool tiered, struct error *err)
 {
 	capacity_sort_fails(r->k);
-	resources_sum(r->k, &r->after);
+	capacity_resources_sum(r->k, &r->after);
 	if (r->o->verbose > 1)
 		space_show_map(r, tiered ? "Tiered allocation map"
 					 : "Standard allocation map");
@@ -222,7 +222,7 @@ static int run(struct tool *t, struct cluster *c, struct error *err)
 	r.machine = o->machine_readable;
 	r.exclusive = any_exclusive(c);
 	capacity_init(&k, c, tool_loads(t), o, r.template);
-	resources_sum(&k, &before);
+	capacity_resources_sum(&k, &before);
 	rc = fill_cluster(&r, o->standard_alloc ? &standard : &c->policy.std,
 			  o->tiered_alloc != NULL ? &tiered : NULL, err);
 	capacity_done(&k);

@@ -84,7 +84,7 @@ static bool can_go(const struct cluster *c, int node)
 	if (n->offline || n->master || n->secondaries.n > 0)
 		return false;
 	for (int i = 0; i < n->primaries.n; i++)
-		if (inst_is_local(&c->instances[n->primaries.items[i]]))
+		if (instance_is_local(&c->instances[n->primaries.items[i]]))
 			return false;
 	return true;
 }

@@ -153,7 +153,7 @@ static int note_term(struct config *c, const struct round *r, struct error *err)
 
 	if (c->term == 0 || c->term_noted)
 		return 0;
-	if (config_term_save(c->disk, c->paths, &t, err) < 0)
+	if (term_save_config(c->disk, c->paths, &t, err) < 0)
 		return -1;
 	c->term_noted = true;
 	return 0;

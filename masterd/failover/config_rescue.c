@@ -75,15 +75,15 @@ static void find_had(struct rescue *r)
 	auto_free char *text = disk->read(disk, config_file(r),
 					  CONFIG_BYTES_MAX, &len, &ignored);
 	const char *known = text != NULL ? text : "";
-	int64_t noted, serial = config_text_serial(known, len);
+	int64_t noted, serial = config_digest_text_serial(known, len);
 
 	config_digest_judge(disk, r->t->paths, known, len, &noted);
 	if (noted > serial)
 		serial = noted;
 	if (serial < 0 ||
-	    config_term_load(disk, r->t->paths, &term, &ignored) < 0)
+	    term_load_config(disk, r->t->paths, &term, &ignored) < 0)
 		return;
-	r->had = (struct vote_position){.term = config_term_of(&term, serial),
+	r->had = (struct vote_position){.term = term_of_config(&term, serial),
 					.number = (uint64_t)serial};
 }
 
@@ -199,7 +199,7 @@ static WAITS int replace(const struct rescue *r, const struct copy *copy,
 		rc = disk->write_atomic(disk, config_file(r), text, len,
 					CONFIG_MODE, err);
 	if (rc == 0)
-		rc = config_term_save(disk, r->t->paths, &term, err);
+		rc = term_save_config(disk, r->t->paths, &term, err);
 	if (rc == 0)
 		rc = config_digest_note(disk, r->t->paths, text, len, err);
 	task_enter();

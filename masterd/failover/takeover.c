@@ -414,10 +414,10 @@ static int read_own_config(struct candidacy *c, struct error *err)
 		return -1;
 	c->document = config_document(config);
 	c->own_serial = config_serial(config);
-	rc = config_term_load(c->t->disk, c->t->paths, &term, err);
+	rc = term_load_config(c->t->disk, c->t->paths, &term, err);
 	if (rc == 0)
 		c->position = (struct vote_position){
-			.term = config_term_of(&term, c->own_serial),
+			.term = term_of_config(&term, c->own_serial),
 			.number = (uint64_t)c->own_serial};
 	config_free(config);
 	return rc;

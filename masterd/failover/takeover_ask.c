@@ -85,7 +85,7 @@ static uint64_t highest_id(struct store *s)
 
 	serial = store_read(s, "serial", SMALL_FILE_MAX, &len, &ignored);
 	if (serial != NULL)
-		queue_serial_read(serial, &highest);
+		queue_file_read_serial(serial, &highest);
 	if (store_list(s, "", &names, &ignored) < 0)
 		return highest;
 	for (size_t i = 0; i < names.n; i++)
@@ -125,7 +125,7 @@ static WAITS json_t *own_state(struct candidacy *c, struct error *err)
 	uint64_t job_id = 0;
 
 	if (term_load(t->disk, t->paths, &promise, err) < 0 ||
-	    config_term_load(t->disk, t->paths, &config_term, err) < 0)
+	    term_load_config(t->disk, t->paths, &config_term, err) < 0)
 		return NULL;
 	if (own_queue(t, &queue, &job_id, err) < 0)
 		return NULL;
@@ -134,7 +134,7 @@ static WAITS json_t *own_state(struct candidacy *c, struct error *err)
 			 "node", t->paths->hostname, "master", master, "term",
 			 (json_int_t)promise.number, "promised", promise.master,
 			 "running", 1, "config",
-			 (json_int_t)config_term_of(&config_term, serial),
+			 (json_int_t)term_of_config(&config_term, serial),
 			 (json_int_t)serial, "queue", copy_position_now(&queue),
 			 "queue_had", copy_position_had(&queue), "job_id",
 			 (json_int_t)job_id);

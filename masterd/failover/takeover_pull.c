@@ -87,7 +87,7 @@ int takeover_pull_config(struct candidacy *c, const struct vote_node *from,
 	rc = t->disk->write_atomic(t->disk, path(t->paths, PATH_CONFIG_DATA),
 				   text, len, CONFIG_MODE, err);
 	if (rc == 0)
-		rc = config_term_save(t->disk, t->paths, &term, err);
+		rc = term_save_config(t->disk, t->paths, &term, err);
 	if (rc == 0)
 		rc = config_digest_note(t->disk, t->paths, text, len, err);
 	task_enter();

@@ -34,13 +34,13 @@ static struct planned *planned_of(const struct queue_run *run)
 
 static void on_committed(void *arg)
 {
-	plan_note_changes(arg, true);
+	job_plan_note_changes(arg, true);
 }
 
 static void plan_init(struct job_plan *p, struct master *m)
 {
 	const struct noderpc_transport transport = {.arg = p,
-						    .send = plan_send};
+						    .send = job_plan_send};
 	struct config *config = config_copy(m->config, on_committed, p);
 
 	p->real = m;
@@ -172,8 +172,8 @@ static void on_log(struct queue_run *run, const char *type,
 		   json_t *message STEALS)
 {
 	if (str_eq(type, "message") && json_is_string(message))
-		plan_note_text(planned_of(run)->plan,
-			       json_string_value(message));
+		job_plan_note_text(planned_of(run)->plan,
+				   json_string_value(message));
 	json_decref(message);
 }
 
@@ -209,7 +209,7 @@ static json_t *on_submit(struct queue_run *run, const json_t *jobs,
 	(void)err;
 	json_array_foreach (ids, i, id)
 		json_array_append_new(answer, json_make("[b, O]", 1, id));
-	plan_note_jobs(p, steal(&ids));
+	job_plan_note_jobs(p, steal(&ids));
 	return answer;
 }
 
@@ -259,7 +259,7 @@ static WAITS bool plan_op(struct job_plan *p, struct job *j, size_t i,
 	json_object_set_new(entry, "locks", json_array());
 	json_object_set_new(entry, "steps", p->steps);
 	result = exec_run_op(&p->own, &r.run, &err);
-	plan_note_changes(p, false);
+	job_plan_note_changes(p, false);
 	p->steps = NULL;
 	if (p->unknown != NULL)
 		json_set_str(entry, "unknown", p->unknown);

@@ -196,7 +196,7 @@ static void look(struct job_plan *p, const struct noderpc_call *call,
 	auto_free char *made_up = changed_answer(p, call, args);
 
 	if (made_up == NULL) {
-		plan_note_call(p, call, args, true);
+		job_plan_note_call(p, call, args, true);
 		noderpc_pass(p->real->rpc, call); /* frees the body */
 		return;
 	}
@@ -219,7 +219,7 @@ static void record(struct job_plan *p, const struct noderpc_call *call,
 {
 	const struct answer *answer = find_answer(call->procedure);
 
-	plan_note_call(p, call, args, false);
+	job_plan_note_call(p, call, args, false);
 	note_effect(p, call, args);
 	if (answer->payload == NULL && p->unknown == NULL)
 		p->unknown = xprintf("%s on node %s", call->procedure,
@@ -231,7 +231,7 @@ static void record(struct job_plan *p, const struct noderpc_call *call,
 	free(call->body);
 }
 
-void plan_send(void *arg, const struct noderpc_call *call)
+void job_plan_send(void *arg, const struct noderpc_call *call)
 {
 	struct job_plan *p = arg;
 	struct error ignored;

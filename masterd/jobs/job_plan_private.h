@@ -27,18 +27,18 @@ struct job_plan {
 
 /* As noderpc_transport.send; arg is the plan.  Calls that only look go to the
  * nodes, all others get an answer as if they had succeeded. */
-void plan_send(void *arg, const struct noderpc_call *call);
+void job_plan_send(void *arg, const struct noderpc_call *call);
 
 /* --- job_plan_steps.c: what is recorded --- */
 
 /* The same call to several nodes, one directly after the other, is one step. */
-void plan_note_call(struct job_plan *p, const struct noderpc_call *call,
-		    const json_t *args, bool looks);
-void plan_note_text(struct job_plan *p, const char *text);
+void job_plan_note_call(struct job_plan *p, const struct noderpc_call *call,
+			const json_t *args, bool looks);
+void job_plan_note_text(struct job_plan *p, const char *text);
 /* Jobs that would be submitted, by their ids. */
-void plan_note_jobs(struct job_plan *p, json_t *ids STEALS);
+void job_plan_note_jobs(struct job_plan *p, json_t *ids STEALS);
 /* Record what has changed in the configuration since the last time; with
  * `written` there is a step even if nothing has changed. */
-void plan_note_changes(struct job_plan *p, bool written);
+void job_plan_note_changes(struct job_plan *p, bool written);
 
 #endif

@@ -65,8 +65,8 @@ static json_t *hooks_step(const json_t *args)
 			 json_array_get(args, 1));
 }
 
-void plan_note_call(struct job_plan *p, const struct noderpc_call *call,
-		    const json_t *args, bool looks)
+void job_plan_note_call(struct job_plan *p, const struct noderpc_call *call,
+			const json_t *args, bool looks)
 {
 	json_t *step;
 
@@ -80,14 +80,14 @@ void plan_note_call(struct job_plan *p, const struct noderpc_call *call,
 	add_call(p, step, call->node_name);
 }
 
-void plan_note_text(struct job_plan *p, const char *text)
+void job_plan_note_text(struct job_plan *p, const char *text)
 {
 	if (is_known(p))
 		json_array_append_new(p->steps, json_make("{s:s, s:s}", "do",
 							  "say", "text", text));
 }
 
-void plan_note_jobs(struct job_plan *p, json_t *ids STEALS)
+void job_plan_note_jobs(struct job_plan *p, json_t *ids STEALS)
 {
 	if (is_known(p))
 		json_array_append_new(
@@ -217,7 +217,7 @@ static json_t *candidates(const struct config *c)
 	return list;
 }
 
-void plan_note_changes(struct job_plan *p, bool written)
+void job_plan_note_changes(struct job_plan *p, bool written)
 {
 	struct config *c = p->own.config;
 	auto_json json_t *after = config_document(c);

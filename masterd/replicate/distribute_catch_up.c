@@ -275,7 +275,7 @@ static WAITS int finish(struct catch_up *c)
 	return 0;
 }
 
-WAITS int queue_catch_up(struct lane *l, struct error *err)
+WAITS int distribute_catch_up(struct lane *l, struct error *err)
 {
 	__attribute__((cleanup(catch_up_done))) struct catch_up c = {
 		.lane = l, .queue = l->peer->d->m->queue, .err = err};

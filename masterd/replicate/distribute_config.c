@@ -208,7 +208,7 @@ WAITS int distribute_config(void *arg, const char *text, size_t len,
 	distribute_refresh(d);
 	/* Whoever has the new configuration asks the new candidates alone: they
 	 * must have what was acknowledged before. */
-	if (distribute_changes(d) && queue_wait_safe(d, err) < 0)
+	if (distribute_changes(d) && distribute_queue_wait_safe(d, err) < 0)
 		return -1;
 	if (!distribute_alone(d))
 		new_config(d, text, len);

@@ -159,12 +159,12 @@ extern const struct lane_class lane_files, lane_queue;
 void batches_drop(struct peer *p);
 char *batch_entry(const char *name, const char *content);
 /* Wait until enough candidates have the queue as it is. */
-WAITS int queue_wait_safe(struct distribute *d, struct error *err);
+WAITS int distribute_queue_wait_safe(struct distribute *d, struct error *err);
 
 /* --- distribute_catch_up.c --- */
 
 /* Bring what differs between the peer's copy of the queue and ours, then its
  * position. */
-WAITS int queue_catch_up(struct lane *l, struct error *err);
+WAITS int distribute_catch_up(struct lane *l, struct error *err);
 
 #endif

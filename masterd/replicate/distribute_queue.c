@@ -124,7 +124,7 @@ static WAITS int queue_work(struct lane *l, struct error *err)
 	/* The newest is perhaps not safe yet, and so not in our files. */
 	if (p->d->batch != NULL)
 		add_batch(p, p->d->batch);
-	if (queue_catch_up(l, err) == 0)
+	if (distribute_catch_up(l, err) == 0)
 		return 0;
 	if (!error_is(err, ECODE_REFUSED) && !error_is(err, ECODE_FENCED))
 		check_whose(p, err);
@@ -150,7 +150,7 @@ static const struct lane *queue_of(const struct peer *p)
 	return &p->queue;
 }
 
-WAITS int queue_wait_safe(struct distribute *d, struct error *err)
+WAITS int distribute_queue_wait_safe(struct distribute *d, struct error *err)
 {
 	return d->m->queue == NULL ? 0
 				   : safe_wait(d, queue_of, d->n_batches, err);

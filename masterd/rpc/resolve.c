@@ -19,7 +19,7 @@
 
 #define ADDRESS_TEXT_MAX 64
 
-void resolved_done(struct resolved *r)
+void resolve_done(struct resolved *r)
 {
 	free(r->name);
 	free(r->ip);

@@ -16,10 +16,10 @@ struct resolved {
 
 /* What the system's resolver says of a name; family: AF_INET, AF_INET6 or
  * AF_UNSPEC.  ERR_PREREQ/ECODE_RESOLVER when it has no address.  Free with
- * resolved_done(). */
+ * resolve_done(). */
 WAITS int resolve_host(const char *name, int family, struct resolved *ret,
 		       struct error *err);
-void resolved_done(struct resolved *r);
+void resolve_done(struct resolved *r);
 
 /* Whether a machine is at the address (numeric): within RESOLVE_PING_MS it
  * accepts or refuses a connection to the port of node daemons.  In a virtual
@@ -29,6 +29,6 @@ void resolved_done(struct resolved *r);
 struct paths;
 WAITS bool resolve_answers(const struct paths *p, const char *ip);
 
-#define auto_resolved __attribute__((cleanup(resolved_done), unused))
+#define auto_resolved __attribute__((cleanup(resolve_done), unused))
 
 #endif

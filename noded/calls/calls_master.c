@@ -206,8 +206,8 @@ static WAITS int address_hooks(const struct call *c, const struct master_ip *m,
 {
 	const char *hpath = up ? "master-ip-turnup" : "master-ip-turndown";
 	auto_json json_t *values = hook_values(c, m, hpath, up, post);
-	auto_json json_t *results =
-		hooks_run(c->paths, hpath, post ? "post" : "pre", values, err);
+	auto_json json_t *results = hooks_run_scripts(
+		c->paths, hpath, post ? "post" : "pre", values, err);
 
 	for (size_t i = 0; i < json_array_size(results); i++) {
 		const json_t *row = json_array_get(results, i);

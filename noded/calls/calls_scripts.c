@@ -29,8 +29,9 @@ json_t *call_hooks_runner(struct call *c, struct error *err)
 	const char *phase = hpath != NULL ? call_str(c, 1, err) : NULL;
 	const json_t *values = phase != NULL ? call_object(c, 2, err) : NULL;
 
-	return values == NULL ? NULL
-			      : hooks_run(c->paths, hpath, phase, values, err);
+	return values == NULL
+		       ? NULL
+		       : hooks_run_scripts(c->paths, hpath, phase, values, err);
 }
 
 /* The program's file in the search path, to be freed; NULL and err. */

@@ -112,16 +112,16 @@ int candidate_has_config(struct candidate *c, const char *text, size_t len,
 {
 	struct config_term t;
 
-	if (config_term_load(c->disk, c->paths, &t, err) < 0)
+	if (term_load_config(c->disk, c->paths, &t, err) < 0)
 		return -1;
 	if (t.term == term)
 		return 0; /* later serials of the same term need no note */
-	t = (struct config_term){.term = term,
-				 .serial = config_text_serial(text, len)};
+	t = (struct config_term){
+		.term = term, .serial = config_digest_text_serial(text, len)};
 	if (t.serial < 0)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "The configuration has no serial number");
-	return config_term_save(c->disk, c->paths, &t, err);
+	return term_save_config(c->disk, c->paths, &t, err);
 }
 
 /* A copy that is damaged is none: nobody shall become master with it, or take
@@ -156,7 +156,7 @@ static WAITS json_t *config_position(struct candidate *c)
 	int rc;
 
 	if (!c->disk->exists(c->disk, file) ||
-	    config_term_load(c->disk, c->paths, &t, &err) < 0)
+	    term_load_config(c->disk, c->paths, &t, &err) < 0)
 		return json_null();
 	task_leave(); /* all of it is ours alone, the paths never change */
 	text = c->disk->read(c->disk, file, CONFIG_MAX, &len, &err);
@@ -166,7 +166,7 @@ static WAITS json_t *config_position(struct candidate *c)
 		log_error("%s: %s", file, err.text);
 		return json_null();
 	}
-	return json_make("[I, I]", (json_int_t)config_term_of(&t, serial),
+	return json_make("[I, I]", (json_int_t)term_of_config(&t, serial),
 			 (json_int_t)serial);
 }
 

@@ -456,7 +456,7 @@ static WAITS uint64_t highest_id(const struct look *l)
 	uint64_t highest = 0, id;
 
 	if (serial != NULL)
-		queue_serial_read(serial, &highest);
+		queue_file_read_serial(serial, &highest);
 	if (look_list(l, "", &names, &ignored) < 0)
 		return highest;
 	for (size_t i = 0; i < names.n; i++)

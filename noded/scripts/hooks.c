@@ -71,8 +71,9 @@ static void hook_env(const json_t *values, struct strv *env)
 		script_env(env, "PATH", SCRIPT_PATH);
 }
 
-json_t *hooks_run(const struct paths *p, const char *hpath, const char *phase,
-		  const json_t *values, struct error *err)
+json_t *hooks_run_scripts(const struct paths *p, const char *hpath,
+			  const char *phase, const json_t *values,
+			  struct error *err)
 {
 	int64_t deadline_us = clock_mono_us() + HOOKS_TIMEOUT_US;
 	auto_free char *subdir = NULL, *folder = NULL;

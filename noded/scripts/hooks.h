@@ -15,8 +15,8 @@ enum hook_status { HOOK_SKIPPED, HOOK_FAILED, HOOK_SUCCEEDED };
 /* Run those of a path and a phase ("pre" or "post") one after the other, with
  * the environment of an object.  [[script, status, output], ...], to be freed;
  * NULL with err when path or phase are none. */
-WAITS json_t *hooks_run(const struct paths *p, const char *hpath,
-			const char *phase, const json_t *values,
-			struct error *err);
+WAITS json_t *hooks_run_scripts(const struct paths *p, const char *hpath,
+				const char *phase, const json_t *values,
+				struct error *err);
 
 #endif

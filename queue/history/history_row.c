@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The text of a job is a JSON list with one list for each opcode: status,
- * priority, three times, summary and facts (op_facts()).  A job that is read
- * back has the facts as its opcodes' input; job_field() needs no more to find
- * the words for searching. */
+ * priority, three times, summary and facts (job_facts_of_op()).  A job that is
+ * read back has the facts as its opcodes' input; job_field() needs no more to
+ * find the words for searching. */
 #include "queue/history/history_row.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ struct job *history_excerpt(const struct job *j)
 
 static json_t *brief_op(const struct job_op *op)
 {
-	json_t *facts = op_facts(op->input);
+	json_t *facts = job_facts_of_op(op->input);
 
 	return json_make("[i, i, I, I, I, s, o]", (int)op->status, op->priority,
 			 (json_int_t)op->start_us, (json_int_t)op->exec_us,

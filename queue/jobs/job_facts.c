@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Each field is collected from the stored input of all opcodes.  The table
- * `naming` says which parameters name objects.  op_facts() shortens an opcode
- * to what the collectors read, so that they give the same answer for the
+ * `naming` says which parameters name objects.  job_facts_of_op() shortens an
+ * opcode to what the collectors read, so that they give the same answer for the
  * shortened one. */
 #include "queue/jobs/job_facts.h"
 
@@ -153,7 +153,7 @@ static void keep_trail(const json_t *op, json_t *facts)
 	json_object_set_new(facts, "reason", kept);
 }
 
-json_t *op_facts(const char *input)
+json_t *job_facts_of_op(const char *input)
 {
 	struct error ignored;
 	auto_json json_t *op = json_parse(input, strlen(input), &ignored);

@@ -19,6 +19,6 @@ json_t *job_reasons(const struct job *j);
 
 /* The opcode reduced to what these functions read, to be freed.  NULL when
  * input is not an opcode. */
-json_t *op_facts(const char *input);
+json_t *job_facts_of_op(const char *input);
 
 #endif

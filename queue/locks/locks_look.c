@@ -122,7 +122,7 @@ static struct lock_entry *first_against(const struct list *entries,
 	list_each (other, entries, link) {
 		if (other == e)
 			return NULL;
-		if (!modes_compatible(e->mode, other->mode))
+		if (!lock_modes_compatible(e->mode, other->mode))
 			return other;
 	}
 	return NULL;

@@ -60,7 +60,7 @@ struct locks {
 };
 
 /* Whether two requests can hold a lock at the same time in these modes. */
-bool modes_compatible(enum mode a, enum mode b);
+bool lock_modes_compatible(enum mode a, enum mode b);
 
 /* --- locks_queue.c --- */
 

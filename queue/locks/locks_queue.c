@@ -12,7 +12,7 @@
 
 #include "queue/locks/locks_private.h"
 
-bool modes_compatible(enum mode a, enum mode b)
+bool lock_modes_compatible(enum mode a, enum mode b)
 {
 	static const bool table[N_MODES][N_MODES] = {
 		[IS] = {[IS] = true, [IX] = true, [S] = true, [SIX] = true},
@@ -145,7 +145,8 @@ static void waiting_remove(struct lock_entry *e)
 static bool fits(const struct lock *lock, enum mode mode)
 {
 	for (int other = 0; other < N_MODES; other++)
-		if (lock->n_open[other] > 0 && !modes_compatible(mode, other))
+		if (lock->n_open[other] > 0 &&
+		    !lock_modes_compatible(mode, other))
 			return false;
 	return true;
 }

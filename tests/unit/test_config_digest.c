@@ -76,8 +76,8 @@ Test(config_digest, the_serial_is_that_of_the_whole)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		cr_expect_eq(config_text_serial(cases[i].text,
-						strlen(cases[i].text)),
+		cr_expect_eq(config_digest_text_serial(cases[i].text,
+						       strlen(cases[i].text)),
 			     cases[i].serial, "%s", cases[i].text);
 }
 

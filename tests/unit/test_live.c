@@ -274,7 +274,7 @@ Test(live, an_instance_that_is_down_keeps_its_memory)
 	record();
 	set(answers.instances, 0, 4, json_string("ADMIN_down"));
 	cr_assert_eq(take(0, &err), 0, "%s", err.text);
-	cr_assert(inst_uses_memory(&c.instances[0]));
+	cr_assert(instance_uses_memory(&c.instances[0]));
 	cr_assert_eq(c.nodes[0].s.inst_mem, 128);
 	cr_assert_eq(c.nodes[0].s.free_mem_f, 640);
 }

@@ -69,7 +69,7 @@ static int64_t member_number(const char *at)
 	return (int64_t)value;
 }
 
-int64_t config_text_serial(const char *text, size_t len)
+int64_t config_digest_text_serial(const char *text, size_t len)
 {
 	const char *at = text, *end = text + len;
 	size_t depth = 0;
@@ -99,7 +99,7 @@ int64_t config_text_serial(const char *text, size_t len)
 int config_digest_note(struct disk *disk, const struct paths *paths,
 		       const char *text, size_t len, struct error *err)
 {
-	int64_t serial = config_text_serial(text, len);
+	int64_t serial = config_digest_text_serial(text, len);
 	auto_free char *line = NULL;
 	char digest[HEX_SIZE];
 
@@ -152,7 +152,7 @@ enum config_origin config_digest_judge(struct disk *disk,
 	/* A crash may have come before we noted what we wrote ourselves: then
 	 * the serial number is higher.  The time is asked last, as the clock of
 	 * files is too coarse to be trusted alone. */
-	if (config_text_serial(text, len) > n.serial)
+	if (config_digest_text_serial(text, len) > n.serial)
 		return CONFIG_NEWER;
 	if (n.written_ns != 0 && written_ns(disk, paths) == n.written_ns)
 		return CONFIG_DAMAGED;

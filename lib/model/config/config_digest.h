@@ -38,6 +38,6 @@ enum config_origin config_digest_judge(struct disk *disk,
 
 /* The serial number in a text, also one that is no JSON any more: -1 when it
  * is not found.  Much faster than parsing. */
-int64_t config_text_serial(const char *text, size_t len);
+int64_t config_digest_text_serial(const char *text, size_t len);
 
 #endif

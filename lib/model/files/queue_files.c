@@ -28,7 +28,7 @@ bool queue_file_is_bad_job(const char *name)
 	       !is_job(name);
 }
 
-bool queue_serial_read(const char *text, uint64_t *ret_id)
+bool queue_file_read_serial(const char *text, uint64_t *ret_id)
 {
 	const char *rest;
 	uint64_t id;

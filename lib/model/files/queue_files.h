@@ -16,7 +16,7 @@ bool queue_file_job_id(const char *name, uint64_t *ret_id);
 /* "job-" and digits, but not a valid name of a job. */
 bool queue_file_is_bad_job(const char *name);
 /* Read the text of the file "serial"; false when it is not a valid id. */
-bool queue_serial_read(const char *text, uint64_t *ret_id);
+bool queue_file_read_serial(const char *text, uint64_t *ret_id);
 
 /* Whether it is a job, "archive/0/job-17", or one of the small files ("serial",
  * "drain", ...) that candidates have, too. */

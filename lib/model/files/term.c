@@ -68,7 +68,7 @@ int term_save(struct disk *disk, const struct paths *paths,
 				  strlen(text), FILE_MODE, err);
 }
 
-int config_term_load(struct disk *disk, const struct paths *paths,
+int term_load_config(struct disk *disk, const struct paths *paths,
 		     struct config_term *ret, struct error *err)
 {
 	const char *file = path(paths, PATH_CONFIG_TERM);
@@ -92,7 +92,7 @@ int config_term_load(struct disk *disk, const struct paths *paths,
 	return 0;
 }
 
-int config_term_save(struct disk *disk, const struct paths *paths,
+int term_save_config(struct disk *disk, const struct paths *paths,
 		     const struct config_term *t, struct error *err)
 {
 	auto_free char *text =
@@ -102,7 +102,7 @@ int config_term_save(struct disk *disk, const struct paths *paths,
 				  strlen(text), FILE_MODE, err);
 }
 
-uint64_t config_term_of(const struct config_term *t, int64_t serial)
+uint64_t term_of_config(const struct config_term *t, int64_t serial)
 {
 	return serial >= t->serial ? t->term : 0;
 }

@@ -41,12 +41,12 @@ struct config_term {
 };
 
 /* {0, 0} when there is none. */
-int config_term_load(struct disk *disk, const struct paths *paths,
+int term_load_config(struct disk *disk, const struct paths *paths,
 		     struct config_term *ret, struct error *err);
-int config_term_save(struct disk *disk, const struct paths *paths,
+int term_save_config(struct disk *disk, const struct paths *paths,
 		     const struct config_term *t, struct error *err);
 
 /* The term of a config.data with this serial number; 0: unknown. */
-uint64_t config_term_of(const struct config_term *t, int64_t serial);
+uint64_t term_of_config(const struct config_term *t, int64_t serial);
 
 #endif

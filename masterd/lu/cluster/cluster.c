@@ -74,7 +74,7 @@ const struct lu_class lu_cluster_post_init = {
 	.hook_path = "cluster-init",
 	.object_type = "CLUSTER",
 	.exclusive_bgl = true,
-	.check = cluster_check_first,
+	.check = cluster_os_check_first,
 	.hook_env = cluster_env,
 	.hook_nodes = master_after,
 	.exec = post_init_exec,
@@ -312,7 +312,7 @@ static int set_ndparams(const struct op_cluster_set_params *op, json_t *cluster,
 {
 	if (json_object_size(op->ndparams) == 0)
 		return 0;
-	if (object_set_ndparams(cluster, op->ndparams, err) < 0)
+	if (node_state_set_ndparams(cluster, op->ndparams, err) < 0)
 		return -1;
 	complete(json_object_get(cluster, "ndparams"), params_default_nd());
 	return 0;
@@ -478,7 +478,7 @@ static int check_values(const struct op_cluster_set_params *op,
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "The list of enabled disk templates must "
 				 "contain at least one");
-	return cluster_check_values(op, cluster, err);
+	return cluster_values_check(op, cluster, err);
 }
 
 /* Build the new cluster object from the one there is now. */
@@ -497,11 +497,11 @@ static int set_params_build(struct lu *lu, struct error *err)
 	set_plain(op, cluster);
 	set_none(cluster, "volume_group_name");
 	set_none(cluster, "drbd_usermode_helper");
-	if (cluster_check_folders(op, cluster, err) < 0 ||
-	    cluster_set_mac_prefix(op, cluster, err) < 0 ||
-	    cluster_set_os(op, cluster, err) < 0 ||
-	    cluster_set_uids(op, cluster, err) < 0 ||
-	    cluster_set_collectors(op, cluster, err) < 0 ||
+	if (cluster_values_check_folders(op, cluster, err) < 0 ||
+	    cluster_values_set_mac_prefix(op, cluster, err) < 0 ||
+	    cluster_os_set(op, cluster, err) < 0 ||
+	    cluster_values_set_uids(op, cluster, err) < 0 ||
+	    cluster_values_set_collectors(op, cluster, err) < 0 ||
 	    set_hvparams(op, cluster, err) < 0 ||
 	    set_default(cluster, "beparams", op->beparams, params_default_be,
 			params_update_be, err) < 0 ||
@@ -527,7 +527,7 @@ static WAITS int set_params_check(struct lu *lu, struct error *err)
 	warn_of_effects(lu);
 	communication_warn(lu, op->instance_communication_network);
 	cluster = json_incref(set_params_of(lu)->cluster);
-	return cluster_check_os(lu, cluster, err);
+	return cluster_os_check(lu, cluster, err);
 }
 
 static void set_params_env(struct lu *lu, json_t *ret_env)

@@ -113,7 +113,7 @@ static void set_os_list(json_t *cluster, const char *key, const json_t *changes)
 	json_object_set(cluster, key, list);
 }
 
-int cluster_set_os(const struct op_cluster_set_params *op, json_t *cluster,
+int cluster_os_set(const struct op_cluster_set_params *op, json_t *cluster,
 		   struct error *err)
 {
 	if (set_os_hvp(op, cluster, err) < 0)
@@ -284,7 +284,7 @@ static void say_idle(struct lu *lu, const char *key, const json_t *changes)
 	}
 }
 
-int cluster_check_os(struct lu *lu, const json_t *cluster, struct error *err)
+int cluster_os_check(struct lu *lu, const json_t *cluster, struct error *err)
 {
 	const struct op_cluster_set_params *op = lu->op;
 
@@ -296,7 +296,7 @@ int cluster_check_os(struct lu *lu, const json_t *cluster, struct error *err)
 	return check_hvp(lu, cluster, err);
 }
 
-int cluster_check_first(struct lu *lu, struct error *err)
+int cluster_os_check_first(struct lu *lu, struct error *err)
 {
 	auto_json json_t *enabled = json_copy((json_t *)json_get(
 		config_cluster(lu->m->config), "enabled_hypervisors"));

@@ -8,35 +8,35 @@
 
 /* os_hvp, osparams, osparams_private_cluster, hidden_os, blacklisted_os; an OS
  * need not exist. */
-int cluster_set_os(const struct op_cluster_set_params *op, json_t *cluster,
+int cluster_os_set(const struct op_cluster_set_params *op, json_t *cluster,
 		   struct error *err);
 /* Ask all nodes whether they have the hypervisors that are enabled now and
  * accept their parameters.  Ask the master's node whether the OSes that change
  * accept their parameters, and its hypervisors those for OSes. */
-WAITS int cluster_check_os(struct lu *lu, const json_t *cluster,
+WAITS int cluster_os_check(struct lu *lu, const json_t *cluster,
 			   struct error *err);
 
 /* For a new cluster: its first node has the enabled hypervisors. */
-WAITS int cluster_check_first(struct lu *lu, struct error *err);
+WAITS int cluster_os_check_first(struct lu *lu, struct error *err);
 
 /* master_netmask, the images, the compression tools; cluster as it is now. */
-int cluster_check_values(const struct op_cluster_set_params *op,
+int cluster_values_check(const struct op_cluster_set_params *op,
 			 const json_t *cluster, struct error *err);
 
 /* The folders of file storage; cluster as it is going to be. */
-int cluster_check_folders(const struct op_cluster_set_params *op,
-			  const json_t *cluster, struct error *err);
+int cluster_values_check_folders(const struct op_cluster_set_params *op,
+				 const json_t *cluster, struct error *err);
 
 /* In lower case. */
-int cluster_set_mac_prefix(const struct op_cluster_set_params *op,
-			   json_t *cluster, struct error *err);
+int cluster_values_set_mac_prefix(const struct op_cluster_set_params *op,
+				  json_t *cluster, struct error *err);
 
 /* uid_pool, add_uids, remove_uids. */
-int cluster_set_uids(const struct op_cluster_set_params *op, json_t *cluster,
-		     struct error *err);
+int cluster_values_set_uids(const struct op_cluster_set_params *op,
+			    json_t *cluster, struct error *err);
 /* enabled_data_collectors, data_collector_interval (microseconds). */
-int cluster_set_collectors(const struct op_cluster_set_params *op,
-			   json_t *cluster, struct error *err);
+int cluster_values_set_collectors(const struct op_cluster_set_params *op,
+				  json_t *cluster, struct error *err);
 
 /* Before the configuration gets another device or netmask for the master's
  * address: turn the address off on the old device (*ret_down is set; with force

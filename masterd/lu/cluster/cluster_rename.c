@@ -161,7 +161,7 @@ static WAITS void rename_undo(struct lu *lu)
 
 static void rename_done(struct lu *lu)
 {
-	resolved_done(&renaming_of(lu)->found);
+	resolve_done(&renaming_of(lu)->found);
 }
 
 const struct lu_class lu_cluster_rename = {

@@ -12,8 +12,8 @@
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/cluster/cluster_params.h"
 
-int cluster_set_uids(const struct op_cluster_set_params *op, json_t *cluster,
-		     struct error *err)
+int cluster_values_set_uids(const struct op_cluster_set_params *op,
+			    json_t *cluster, struct error *err)
 {
 	const json_t *pool = op->uid_pool != NULL
 				     ? op->uid_pool
@@ -55,8 +55,8 @@ static int set_collectors(json_t *all, const char *member, const json_t *values,
 	return 0;
 }
 
-int cluster_set_collectors(const struct op_cluster_set_params *op,
-			   json_t *cluster, struct error *err)
+int cluster_values_set_collectors(const struct op_cluster_set_params *op,
+				  json_t *cluster, struct error *err)
 {
 	auto_json json_t *all =
 		json_deep_copy(json_get(cluster, "data_collectors"));
@@ -81,8 +81,8 @@ static int check_image(const char *what, const char *image, struct error *err)
 			 "%s image must be an absolute path or a URL", what);
 }
 
-int cluster_set_mac_prefix(const struct op_cluster_set_params *op,
-			   json_t *cluster, struct error *err)
+int cluster_values_set_mac_prefix(const struct op_cluster_set_params *op,
+				  json_t *cluster, struct error *err)
 {
 	auto_free char *lower = NULL;
 
@@ -116,7 +116,7 @@ static int check_tools(const json_t *tools, struct error *err)
 	return 0;
 }
 
-int cluster_check_values(const struct op_cluster_set_params *op,
+int cluster_values_check(const struct op_cluster_set_params *op,
 			 const json_t *cluster, struct error *err)
 {
 	int bits = json_int(cluster, "primary_ip_family", AF_INET) == AF_INET6
@@ -152,8 +152,8 @@ static const char *enabled_on(const json_t *cluster, const char *key)
 	return NULL;
 }
 
-int cluster_check_folders(const struct op_cluster_set_params *op,
-			  const json_t *cluster, struct error *err)
+int cluster_values_check_folders(const struct op_cluster_set_params *op,
+				 const json_t *cluster, struct error *err)
 {
 	const struct {
 		const char *key;

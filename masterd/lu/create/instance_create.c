@@ -110,11 +110,11 @@ static int create_expand(struct lu *lu, struct error *err)
 		if (op->explain)
 			lu_want_all(lu, LOCK_NODE_RES, false);
 		else
-			place_want_nodes(lu, op->opportunistic_locking,
-					 op->disk_template);
+			instance_place_want_nodes(lu, op->opportunistic_locking,
+						  op->disk_template);
 		return 0;
 	}
-	if (place_named_nodes(lu, op, &c->nodes, err) < 0)
+	if (instance_place_named_nodes(lu, op, &c->nodes, err) < 0)
 		return -1;
 	lu_want(lu, LOCK_NODE_RES, c->nodes.primary, true);
 	if (c->nodes.secondary != NULL)
@@ -145,7 +145,7 @@ static json_t *placement_request(struct lu *lu, struct error *err)
 
 	if (request != NULL && op->opportunistic_locking)
 		json_object_set_new(request, "restrict-to-nodes",
-				    place_nodes(lu));
+				    instance_place_nodes(lu));
 	if (request != NULL && op->ignore_ipolicy)
 		json_set_bool(request, "ignore_ipolicy", true);
 	return request;
@@ -189,8 +189,8 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 			err->ecode = ECODE_TEMP_NORES; /* busy nodes */
 		return -1;
 	}
-	if (place_chosen_nodes(lu, c->iallocator, c->spec.template, nodes,
-			       &c->nodes, err) < 0)
+	if (instance_place_chosen_nodes(lu, c->iallocator, c->spec.template,
+					nodes, &c->nodes, err) < 0)
 		return -1;
 	json_to_strv(nodes, &names);
 	text = strv_join(&names, ", ");
@@ -211,13 +211,14 @@ static WAITS int book(struct lu *lu, struct error *err)
 	if (adopt_find(lu, &c->spec, c->nodes.primary, err) < 0 ||
 	    spec_reserve_addresses(lu, create_op(lu), &c->spec,
 				   c->nodes.primary, err) < 0 ||
-	    place_check_room(lu, create_op(lu), &c->spec, &c->nodes, err) < 0)
+	    instance_place_check_room(lu, create_op(lu), &c->spec, &c->nodes,
+				      err) < 0)
 		return -1;
 	if (lu->common.dry_run)
 		return 0;
 	if (spec_reserve_port(lu, &c->spec, err) < 0 ||
-	    place_check_capacity(lu, create_op(lu), &c->spec, &c->nodes, err) <
-		    0 ||
+	    instance_place_check_capacity(lu, create_op(lu), &c->spec,
+					  &c->nodes, err) < 0 ||
 	    booking_put(lu, create_op(lu), &c->spec, c->uuid, &c->nodes, err) <
 		    0)
 		return -1;
@@ -328,7 +329,7 @@ static int create_check(struct lu *lu, struct error *err)
 	if (c->commits ? claim(lu, err) < 0 : !c->booked && book(lu, err) < 0)
 		return -1;
 	lu->dry_run_result = create_node_names(lu);
-	if (place_check_host(lu, op, &c->spec, &c->nodes, err) < 0)
+	if (instance_place_check_host(lu, op, &c->spec, &c->nodes, err) < 0)
 		return -1;
 	if (c->imports && c->spec.os != NULL &&
 	    inst_check_os_supports(lu, c->nodes.primary, c->spec.os, NULL,

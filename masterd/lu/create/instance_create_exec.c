@@ -4,6 +4,7 @@
 #include "lib/json/json.h"
 #include "masterd/failover/recover.h"
 #include "masterd/lu/create/instance_create_private.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_room.h"
 #include "masterd/lu/spec/instance_adopt.h"
@@ -48,7 +49,7 @@ WAITS void create_undo(struct lu *lu)
 	if (spec_adopts(&c->spec))
 		adopt_undo(lu, &c->spec, inst);
 	else if (c->has_disks)
-		inst_remove_disks(lu, inst);
+		disks_remove(lu, inst);
 	if (c->commits)
 		booking_keep(lu->m->config, inst);
 	else
@@ -74,13 +75,13 @@ static WAITS int make_disks(struct lu *lu, struct error *err)
 	struct create *c = create_of(lu);
 	const json_t *inst = lu_keep(lu, current(lu));
 
-	inst_say_disks(lu, inst);
+	disks_say(lu, inst);
 	if (spec_adopts(&c->spec)) {
 		if (adopt(lu, inst, err) < 0)
 			return -1;
 	} else {
 		lu_feedback(lu, "* creating instance disks...");
-		if (inst_create_disks(lu, inst, err) < 0)
+		if (disks_create(lu, inst, err) < 0)
 			return -1;
 	}
 	c->has_disks = json_array_size(c->spec.disks) > 0;
@@ -107,14 +108,14 @@ static WAITS int wait_sync(struct lu *lu, const json_t *inst, struct error *err)
 	bool waits = create_op(lu)->wait_for_sync;
 	bool mirrored = create_of(lu)->nodes.secondary != NULL;
 
-	if (mirrored && inst_start_disks(lu, inst, NULL, err) < 0)
+	if (mirrored && disks_start(lu, inst, NULL, err) < 0)
 		return -1;
 	if (mirrored && !waits)
 		lu_feedback(lu, "* checking mirrors status");
 	/* Called twice, as in Ganeti: before and after the installation. */
-	if (waits && inst_wait_sync(lu, inst, NULL, false, err) < 0)
+	if (waits && disks_wait_sync(lu, inst, NULL, false, err) < 0)
 		return -1;
-	return waits || mirrored ? inst_wait_sync(lu, inst, NULL, !waits, err)
+	return waits || mirrored ? disks_wait_sync(lu, inst, NULL, !waits, err)
 				 : 0;
 }
 
@@ -125,9 +126,9 @@ static WAITS int put_image(struct lu *lu, const json_t *inst, struct error *err)
 	if (image == NULL)
 		return 0;
 	lu_feedback(lu, "* imaging instance disks...");
-	return inst_start_disks(lu, inst, NULL, err) < 0
+	return disks_start(lu, inst, NULL, err) < 0
 		       ? -1
-		       : inst_image_disk(lu, inst, image, err);
+		       : disks_image(lu, inst, image, err);
 }
 
 /* An image takes the place of the scripts; it is written even with no_install,
@@ -140,13 +141,13 @@ static WAITS int install(struct lu *lu, struct error *err)
 
 	if (!c->has_disks)
 		return 0;
-	if ((!spec_adopts(&c->spec) && inst_wipe_disks(lu, inst, err) < 0) ||
+	if ((!spec_adopts(&c->spec) && disks_wipe(lu, inst, err) < 0) ||
 	    put_image(lu, inst, err) < 0 || wait_sync(lu, inst, err) < 0)
 		return -1;
 	if (spec_adopts(&c->spec))
 		return 0;
 	if (c->imports)
-		return inst_start_disks(lu, inst, NULL, err) < 0
+		return disks_start(lu, inst, NULL, err) < 0
 			       ? -1
 			       : import_disks(lu, &c->import, inst, err);
 	if (op->no_install == 1 || c->spec.os == NULL ||
@@ -174,7 +175,7 @@ static WAITS int start(struct lu *lu, struct error *err)
 	const struct room_start how = {.node = c->nodes.primary};
 
 	lu_feedback(lu, "* starting instance...");
-	if (inst_start_disks(lu, inst, NULL, err) < 0)
+	if (disks_start(lu, inst, NULL, err) < 0)
 		return -1;
 	return lu_start_instance(lu, inst, &how, err) < 0
 		       ? error_wrap(err, "Could not start instance")
@@ -185,9 +186,8 @@ static WAITS int stop_disks(struct lu *lu, struct error *err)
 {
 	const json_t *inst = lu_keep(lu, current(lu));
 
-	return create_of(lu)->has_disks
-		       ? inst_stop_disks(lu, inst, NULL, true, err)
-		       : 0;
+	return create_of(lu)->has_disks ? disks_stop(lu, inst, NULL, true, err)
+					: 0;
 }
 
 static WAITS int create_steps(struct lu *lu, bool starts, struct error *err)

@@ -6,6 +6,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 int install_check(struct lu *lu, const struct op_instance_create *op,
@@ -30,7 +31,7 @@ static WAITS int run_on_node(struct lu *lu, const json_t *inst,
 {
 	auto_json json_t *done = NULL;
 
-	if (inst_start_disks(lu, inst, NULL, err) < 0)
+	if (disks_start(lu, inst, NULL, err) < 0)
 		return -1;
 	lu_feedback(lu, "* running the instance OS create scripts...");
 	done = lu_call(lu, inst_primary(inst), "instance_os_add",

@@ -157,14 +157,14 @@ static int multi_expand(struct lu *lu, struct error *err)
 		return 0;
 	}
 	if (m->iallocator != NULL) {
-		place_want_nodes(lu, op->opportunistic_locking,
-				 widest_template(m));
+		instance_place_want_nodes(lu, op->opportunistic_locking,
+					  widest_template(m));
 		return 0;
 	}
 	for (size_t i = 0; i < m->n; i++) {
 		struct inst_nodes nodes;
 
-		if (place_named_nodes(lu, &m->ops[i], &nodes, err) < 0)
+		if (instance_place_named_nodes(lu, &m->ops[i], &nodes, err) < 0)
 			return -1;
 		lu_want(lu, LOCK_NODE_RES, nodes.primary, true);
 		if (nodes.secondary != NULL)
@@ -207,7 +207,8 @@ static int add_request(struct lu *lu, size_t i, struct inst_spec *spec,
 	if (one == NULL)
 		return -1;
 	if (op->opportunistic_locking)
-		json_object_set_new(one, "restrict-to-nodes", place_nodes(lu));
+		json_object_set_new(one, "restrict-to-nodes",
+				    instance_place_nodes(lu));
 	if (multi_of(lu)->ops[i].ignore_ipolicy)
 		json_set_bool(one, "ignore_ipolicy", true);
 	json_array_append_new(list, one);
@@ -385,9 +386,9 @@ static int choose_nodes(struct lu *lu, const struct op_instance_create *op,
 	const char *iallocator = multi_of(lu)->iallocator;
 
 	if (iallocator == NULL)
-		return place_named_nodes(lu, op, ret, err);
-	return place_chosen_nodes(lu, iallocator, spec->template, names, ret,
-				  err);
+		return instance_place_named_nodes(lu, op, ret, err);
+	return instance_place_chosen_nodes(lu, iallocator, spec->template,
+					   names, ret, err);
 }
 
 /* With the same addresses that the allocator was told. */
@@ -424,7 +425,7 @@ static WAITS int book(struct lu *lu, size_t i, const json_t *nodes,
 	if (rc == 0)
 		rc = adopt_find(lu, &spec, at.primary, err);
 	if (rc == 0)
-		rc = place_check_room(lu, op, &spec, &at, err);
+		rc = instance_place_check_room(lu, op, &spec, &at, err);
 	if (rc == 0)
 		rc = spec_reserve_addresses(lu, op, &spec, at.primary, err);
 	if (rc == 0)

@@ -5,11 +5,12 @@
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/resources/resources.h"
 
-char *inst_file_dir(struct lu *lu, const char *name, const char *template,
-		    const char *sub_dir)
+char *disks_file_dir(struct lu *lu, const char *name, const char *template,
+		     const char *sub_dir)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
 	const char *key = template_storage(template_get(template))->place;
@@ -128,7 +129,7 @@ static WAITS int remove_some(struct lu *lu, const char *node,
 	return -1;
 }
 
-char *inst_disk_size_text(int64_t mib)
+char *disks_size_text(int64_t mib)
 {
 	if (mib < 1024)
 		return xprintf("%jdM", (intmax_t)mib);
@@ -137,20 +138,20 @@ char *inst_disk_size_text(int64_t mib)
 	return xprintf("%.1fT", (double)mib / (1024 * 1024));
 }
 
-void inst_say_disk(struct lu *lu, const json_t *disk, size_t i)
+void disks_say_one(struct lu *lu, const json_t *disk, size_t i)
 {
-	auto_free char *size = inst_disk_size_text(json_int(disk, "size", 0));
+	auto_free char *size = disks_size_text(json_int(disk, "size", 0));
 
 	if (!template_is_pair(json_str(disk, "dev_type", "")))
 		lu_feedback(lu, "* disk %zu, size %s", i, size);
 }
 
-void inst_say_disks(struct lu *lu, const json_t *inst)
+void disks_say(struct lu *lu, const json_t *inst)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		inst_say_disk(lu, json_array_get(disks, i), i);
+		disks_say_one(lu, json_array_get(disks, i), i);
 }
 
 static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
@@ -238,15 +239,15 @@ static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
 	return 0;
 }
 
-int inst_create_disks(struct lu *lu, const json_t *inst, struct error *err)
+int disks_create(struct lu *lu, const json_t *inst, struct error *err)
 {
 	auto_free char *node = xstrdup(inst_primary(inst));
 
 	return create_all(lu, inst, node, true, err);
 }
 
-int inst_copy_disks_on(struct lu *lu, const json_t *inst, const char *node_uuid,
-		       struct error *err)
+int disks_copy_on(struct lu *lu, const json_t *inst, const char *node_uuid,
+		  struct error *err)
 {
 	auto_free char *node = xstrdup(node_uuid);
 
@@ -254,8 +255,8 @@ int inst_copy_disks_on(struct lu *lu, const json_t *inst, const char *node_uuid,
 }
 
 /* A device that exists already is left alone: it holds somebody's data. */
-int inst_recreate_disks(struct lu *lu, const json_t *inst, const bool *wanted,
-			struct error *err)
+int disks_recreate(struct lu *lu, const json_t *inst, const bool *wanted,
+		   struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	auto_json json_t *made = json_array();
@@ -280,7 +281,7 @@ int inst_recreate_disks(struct lu *lu, const json_t *inst, const bool *wanted,
 	return 0;
 }
 
-int inst_create_disk(struct lu *lu, const json_t *inst, const json_t *disk,
+int disks_create_one(struct lu *lu, const json_t *inst, const json_t *disk,
 		     size_t i, struct error *err)
 {
 	auto_json json_t *one = inst_rpc_disk(lu, inst, disk);
@@ -297,7 +298,7 @@ int inst_create_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 	return -1;
 }
 
-int inst_remove_disk(struct lu *lu, const json_t *inst, const json_t *disk,
+int disks_remove_one(struct lu *lu, const json_t *inst, const json_t *disk,
 		     size_t i)
 {
 	auto_json json_t *device = inst_rpc_disk(lu, inst, disk);
@@ -306,13 +307,12 @@ int inst_remove_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 	return remove_device(lu, node, device, i);
 }
 
-int inst_remove_disks_on(struct lu *lu, const json_t *disks,
-			 const char *node_uuid)
+int disks_remove_on(struct lu *lu, const json_t *disks, const char *node_uuid)
 {
 	return remove_some(lu, node_uuid, disks, json_array_size(disks));
 }
 
-int inst_remove_disks(struct lu *lu, const json_t *inst)
+int disks_remove(struct lu *lu, const json_t *inst)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	auto_free char *node = xstrdup(inst_primary(inst));
@@ -371,8 +371,8 @@ static WAITS int connect_mirror(struct lu *lu, const json_t *inst,
 	return 0;
 }
 
-int inst_start_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
-		     struct error *err)
+int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
+		struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	auto_free char *node =
@@ -402,8 +402,8 @@ static WAITS int stop_one(struct lu *lu, const char *node, const json_t *disk,
 	return -1;
 }
 
-int inst_stop_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
-		    bool ignore_failures, struct error *err)
+int disks_stop(struct lu *lu, const json_t *inst, const char *node_uuid,
+	       bool ignore_failures, struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	auto_free char *node =
@@ -428,8 +428,8 @@ int inst_stop_disks(struct lu *lu, const json_t *inst, const char *node_uuid,
 	return 0;
 }
 
-int inst_make_folder(struct lu *lu, const json_t *inst, const json_t *disk,
-		     struct error *err)
+int disks_make_folder(struct lu *lu, const json_t *inst, const json_t *disk,
+		      struct error *err)
 {
 	auto_json json_t *disks = json_make("[O]", disk);
 	auto_free char *node = xstrdup(inst_primary(inst));

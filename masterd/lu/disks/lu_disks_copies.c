@@ -5,10 +5,11 @@
  * and only what is noted is removed. */
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 
-int inst_note_copy(struct lu *lu, const json_t *inst, const char *node_uuid,
-		   struct error *err)
+int disks_note_copy(struct lu *lu, const json_t *inst, const char *node_uuid,
+		    struct error *err)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 
@@ -84,7 +85,7 @@ static void forget_node(struct lu *lu, const json_t *copies, const char *node)
 	}
 }
 
-void inst_drop_copies(struct lu *lu, const json_t *inst)
+void disks_drop_copies(struct lu *lu, const json_t *inst)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 	auto_strv struct strv nodes = {0};
@@ -99,7 +100,7 @@ void inst_drop_copies(struct lu *lu, const json_t *inst)
 			"Removing an unfinished copy of the disks on node "
 			"%s",
 			lu_node_name(lu, nodes.items[i]));
-		if (inst_remove_disks_on(lu, copies, nodes.items[i]) == 0)
+		if (disks_remove_on(lu, copies, nodes.items[i]) == 0)
 			forget_node(lu, copies, nodes.items[i]);
 	}
 	if (nodes.n > 0 && config_commit(lu->m->config, &err) < 0)

@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "lib/model/opcode/os_image.h"
 #include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/rpc/noderpc.h"
@@ -130,8 +131,8 @@ static WAITS int dump(struct lu *lu, const char *node, const json_t *disk,
 	return rc;
 }
 
-int inst_image_disk(struct lu *lu, const json_t *inst, const char *image,
-		    struct error *err)
+int disks_image(struct lu *lu, const json_t *inst, const char *image,
+		struct error *err)
 {
 	auto_json json_t *kept = json_incref((json_t *)inst);
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
@@ -145,9 +146,9 @@ int inst_image_disk(struct lu *lu, const json_t *inst, const char *image,
 				 inst_name(inst));
 	lu_info(lu, "Imaging disk '0' for instance '%s' on node '%s'",
 		inst_name(inst), lu_node_name(lu, node));
-	inst_pause_mirror(lu, node, disk, true);
+	disks_pause_mirror(lu, node, disk, true);
 	rc = dump(lu, node, disk, image, err);
-	inst_pause_mirror(lu, node, disk, false);
+	disks_pause_mirror(lu, node, disk, false);
 	if (rc == 0)
 		return 0;
 	return error_wrap(err,

@@ -3,6 +3,7 @@
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 /* How often in a row a node may fail to report on its mirrors, and how often
@@ -12,8 +13,8 @@
 #define SYNC_POLL_MAX_MS 60000
 #define SYNC_POLL_MIN_MS 1000
 
-json_t *inst_mirror_status(struct lu *lu, const char *node, const json_t *disks,
-			   struct error *err)
+json_t *disks_mirror_status(struct lu *lu, const char *node,
+			    const json_t *disks, struct error *err)
 {
 	auto_json json_t *all = lu_call(lu, node, "blockdev_getmirrorstatus",
 					json_make("[O]", disks), err);
@@ -108,7 +109,7 @@ static WAITS int follow(struct lu *lu, const json_t *inst, const json_t *disks,
 
 	for (;;) {
 		auto_json json_t *all =
-			inst_mirror_status(lu, inst_primary(inst), disks, err);
+			disks_mirror_status(lu, inst_primary(inst), disks, err);
 		struct sync s = sync_state(all);
 		bool ends = all != NULL && (s.done || once);
 
@@ -127,8 +128,8 @@ static WAITS int follow(struct lu *lu, const json_t *inst, const json_t *disks,
 	}
 }
 
-int inst_wait_sync(struct lu *lu, const json_t *inst, const json_t *disks,
-		   bool once, struct error *err)
+int disks_wait_sync(struct lu *lu, const json_t *inst, const json_t *disks,
+		    bool once, struct error *err)
 {
 	auto_json json_t *mirrors = disks == NULL
 					    ? mirrors_of(lu, inst)
@@ -147,8 +148,8 @@ int inst_wait_sync(struct lu *lu, const json_t *inst, const json_t *disks,
 	return 0;
 }
 
-void inst_pause_mirror(struct lu *lu, const char *node, const json_t *disk,
-		       bool pause)
+void disks_pause_mirror(struct lu *lu, const char *node, const json_t *disk,
+			bool pause)
 {
 	const char *procedure = "blockdev_pause_resume_sync";
 	auto_json json_t *args = json_make("[[O], b]", disk, pause);

@@ -2,6 +2,7 @@
 /* New disk space contains what somebody else wrote there; the cluster can
  * demand that it is wiped before an instance sees it (prealloc_wipe_disks). */
 #include "lib/json/json.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -47,7 +48,7 @@ static bool inst_wipes(struct lu *lu)
 			 false);
 }
 
-int inst_wipe_disk(struct lu *lu, const json_t *inst, const json_t *disk,
+int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
 		   size_t i, int64_t from_mib, struct error *err)
 {
 	auto_free char *node = xstrdup(inst_primary(inst));
@@ -62,13 +63,13 @@ int inst_wipe_disk(struct lu *lu, const json_t *inst, const json_t *disk,
 		lu_info(lu, "* Wiping disk %zu (from %jdM to %jdM)", i,
 			(intmax_t)from_mib,
 			(intmax_t)json_int(disk, "size", 0));
-	inst_pause_mirror(lu, node, carried, true);
+	disks_pause_mirror(lu, node, carried, true);
 	rc = wipe_range(lu, node, carried, i, from_mib, err);
-	inst_pause_mirror(lu, node, carried, false);
+	disks_pause_mirror(lu, node, carried, false);
 	return rc;
 }
 
-int inst_wipe_disks(struct lu *lu, const json_t *inst, struct error *err)
+int disks_wipe(struct lu *lu, const json_t *inst, struct error *err)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 
@@ -76,7 +77,7 @@ int inst_wipe_disks(struct lu *lu, const json_t *inst, struct error *err)
 		return 0;
 	lu_feedback(lu, "* wiping instance disks...");
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		if (inst_wipe_disk(lu, inst, json_array_get(disks, i), i, 0,
+		if (disks_wipe_one(lu, inst, json_array_get(disks, i), i, 0,
 				   err) < 0)
 			return -1;
 	return 0;

@@ -14,6 +14,7 @@
 #include "lib/model/kinds/template.h"
 #include "lib/model/opcode/os_image.h"
 #include "masterd/failover/recover.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/rpc/noderpc.h"
 
@@ -202,7 +203,7 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 		json_set_str(wanted, "vg", place);
 	if (t->provider)
 		json_set_str(wanted, "provider", place);
-	disk = inst_new_disk(lu, &new, wanted, json_array_size(disks), err);
+	disk = disks_new(lu, &new, wanted, json_array_size(disks), err);
 	if (disk != NULL)
 		json_set_int(disk, "reserved_by_job", (int64_t)lu->job_id);
 	return disk;
@@ -329,9 +330,9 @@ static WAITS int wait_for_end(struct lu *lu, const json_t *inst,
 static WAITS int work(struct lu *lu, const json_t *inst, const json_t *disk,
 		      const struct helper *h, struct error *err)
 {
-	if (inst_create_disk(lu, inst, disk, 0, err) < 0 ||
-	    inst_start_disks(lu, inst, NULL, err) < 0 ||
-	    inst_image_disk(lu, inst, h->image, err) < 0)
+	if (disks_create_one(lu, inst, disk, 0, err) < 0 ||
+	    disks_start(lu, inst, NULL, err) < 0 ||
+	    disks_image(lu, inst, h->image, err) < 0)
 		return -1;
 	lu_feedback(lu, "* starting the helper machine...");
 	if (come_up(lu, inst, h, err) < 0)
@@ -363,9 +364,9 @@ static WAITS int put_away(struct lu *lu, const char *inst_uuid,
 	const json_t *inst = now(lu, inst_uuid);
 
 	if (stop(lu, inst, err) < 0 ||
-	    inst_stop_disks(lu, inst, NULL, true, err) < 0)
+	    disks_stop(lu, inst, NULL, true, err) < 0)
 		return -1;
-	inst_remove_disk(lu, inst, disk, 0);
+	disks_remove_one(lu, inst, disk, 0);
 	if (lu_check_killed(lu, err) < 0)
 		return -1;
 	return record(lu, inst_uuid, disk, false, err);
@@ -414,7 +415,7 @@ int helper_run(struct lu *lu, const char *inst_uuid, const struct helper *h,
 	int rc;
 
 	disk = temporary_disk(lu, inst, h, err);
-	if (disk == NULL || inst_stop_disks(lu, inst, NULL, true, err) < 0 ||
+	if (disk == NULL || disks_stop(lu, inst, NULL, true, err) < 0 ||
 	    record(lu, inst_uuid, disk, true, err) < 0)
 		return -1;
 	rc = work(lu, now(lu, inst_uuid), disk, h, err);

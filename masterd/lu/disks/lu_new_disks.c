@@ -12,6 +12,7 @@
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/reserve.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/resources/resources.h"
 
@@ -229,8 +230,8 @@ static void keep(const json_t *wanted, const char *key, json_t *disk)
 		json_object_set(disk, key, json_object_get(wanted, key));
 }
 
-int inst_check_spindles(const json_t *wanted, bool exclusive, bool required,
-			struct error *err)
+int disks_check_spindles(const json_t *wanted, bool exclusive, bool required,
+			 struct error *err)
 {
 	bool given = json_get(wanted, "spindles") != NULL;
 
@@ -246,7 +247,7 @@ int inst_check_spindles(const json_t *wanted, bool exclusive, bool required,
 	return 0;
 }
 
-bool inst_exclusive(struct lu *lu, const json_t *inst)
+bool disks_exclusive(struct lu *lu, const json_t *inst)
 {
 	const struct config *c = lu->m->config;
 	auto_strv struct strv nodes = {0};
@@ -260,8 +261,8 @@ bool inst_exclusive(struct lu *lu, const json_t *inst)
 	return false;
 }
 
-json_t *inst_new_disk(struct lu *lu, const struct new_disk *new,
-		      const json_t *wanted, size_t i, struct error *err)
+json_t *disks_new(struct lu *lu, const struct new_disk *new,
+		  const json_t *wanted, size_t i, struct error *err)
 {
 	auto_free char *iv_name = xprintf("disk/%zu", i);
 	auto_json json_t *disk = NULL;

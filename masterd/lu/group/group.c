@@ -136,7 +136,7 @@ static int set_params(struct lu *lu, json_t *group,
 		     json_get(group, "ipolicy"),
 		     json_get(cluster, "enabled_disk_templates"), err) < 0))
 		return -1;
-	if (object_set_ndparams(group, p->ndparams, err) < 0 ||
+	if (node_state_set_ndparams(group, p->ndparams, err) < 0 ||
 	    state_set_hv(group, p->hv_state, err) < 0)
 		return -1;
 	return state_set_disk(group, p->disk_state, err);

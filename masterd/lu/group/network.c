@@ -41,14 +41,14 @@ static void changed_env(struct lu *lu, json_t *env)
 {
 	const struct network_lu *n = network_of(lu);
 
-	network_env(n->changed != NULL ? n->changed : n->network, "", env);
+	lu_net_env(n->changed != NULL ? n->changed : n->network, "", env);
 }
 
 static int want_network(struct lu *lu, const char *name, struct error *err)
 {
 	struct network_lu *n = network_of(lu);
 
-	n->network = network_find(lu, name, err);
+	n->network = lu_net_find(lu, name, err);
 	if (n->network == NULL)
 		return -1;
 	lu_want(lu, LOCK_NETWORK, json_str(n->network, "uuid", ""), true);

@@ -40,7 +40,7 @@ static int find_both(struct lu *lu, const char *network, const char *group,
 {
 	struct connection *c = connection_of(lu);
 
-	c->network = network_find(lu, network, err);
+	c->network = lu_net_find(lu, network, err);
 	if (c->network == NULL)
 		return -1;
 	c->group = lu_group(lu, group, err);
@@ -113,7 +113,7 @@ static void connection_env(struct lu *lu, json_t *env)
 {
 	const struct connection *c = connection_of(lu);
 
-	network_env(c->network, "", env);
+	lu_net_env(c->network, "", env);
 	json_set_str(env, "GROUP_NAME", json_str(c->group, "name", ""));
 	json_set_str(env, "GROUP_NETWORK_MODE",
 		     json_str(c->nicparams, "mode", ""));

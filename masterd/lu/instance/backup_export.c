@@ -13,6 +13,7 @@
 #include "lib/model/kinds/template.h"
 #include "masterd/failover/recover.h"
 #include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/lu_helper.h"
 #include "masterd/lu/disks/transfer.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -255,7 +256,7 @@ static WAITS int light_up(struct lu *lu, struct error *err)
 		return 0;
 	e->dark = false;
 	return json_bool(e->inst, "disks_active", false)
-		       ? inst_start_disks(lu, e->inst, NULL, err)
+		       ? disks_start(lu, e->inst, NULL, err)
 		       : 0;
 }
 
@@ -291,7 +292,7 @@ static WAITS int activate(struct lu *lu, struct error *err)
 		return 0;
 	lu_feedback(lu, "Activating disks for %s", inst_name(e->inst));
 	e->active = true;
-	return inst_start_disks(lu, e->inst, NULL, err);
+	return disks_start(lu, e->inst, NULL, err);
 }
 
 static WAITS void deactivate(struct lu *lu)
@@ -302,7 +303,7 @@ static WAITS void deactivate(struct lu *lu)
 	if (!e->active)
 		return;
 	lu_feedback(lu, "Deactivating disks for %s", inst_name(e->inst));
-	inst_stop_disks(lu, e->inst, NULL, true, &ignored);
+	disks_stop(lu, e->inst, NULL, true, &ignored);
 	e->active = false;
 }
 
@@ -417,7 +418,7 @@ static WAITS int remove_instance(struct lu *lu, struct error *err)
 	struct export *e = export_of(lu);
 
 	lu_feedback(lu, "Removing instance %s", inst_name(e->inst));
-	if (inst_remove_disks(lu, e->inst) < 0 && !op->ignore_remove_failures)
+	if (disks_remove(lu, e->inst) < 0 && !op->ignore_remove_failures)
 		return error_set(err, ERR_EXEC, NULL,
 				 "Can't remove the disks of instance %s; see "
 				 "the warnings before",

@@ -4,6 +4,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/group/group.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
@@ -112,7 +113,7 @@ static json_t *activate_exec(struct lu *lu, struct error *err)
 	if (result == NULL) {
 		struct error ignored;
 
-		inst_stop_disks(lu, disks_of(lu)->inst, NULL, true, &ignored);
+		disks_stop(lu, disks_of(lu)->inst, NULL, true, &ignored);
 		inst_mark(lu, name, NULL, 0, &ignored);
 	}
 	return steal(&result);
@@ -150,7 +151,7 @@ static json_t *deactivate_exec(struct lu *lu, struct error *err)
 	const struct op_instance_deactivate_disks *op = lu->op;
 	struct disks *d = disks_of(lu);
 
-	if (inst_stop_disks(lu, d->inst, NULL, op->force, err) < 0 ||
+	if (disks_stop(lu, d->inst, NULL, op->force, err) < 0 ||
 	    inst_mark(lu, inst_name(d->inst), NULL, 0, err) < 0)
 		return NULL;
 	return json_null();
@@ -193,13 +194,13 @@ static int grow_compute(struct lu *lu, struct error *err)
 	const struct op_instance_grow_disk *op = lu->op;
 	struct disks *d = disks_of(lu);
 	int64_t size = json_int(d->disk, "size", 0);
-	auto_free char *is = inst_disk_size_text(size), *wanted = NULL;
+	auto_free char *is = disks_size_text(size), *wanted = NULL;
 
 	d->target = op->absolute ? op->amount : size + op->amount;
 	d->delta = d->target - size;
 	if (d->delta >= 0)
 		return 0;
-	wanted = inst_disk_size_text(d->target);
+	wanted = disks_size_text(d->target);
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Requested size (%s) is smaller than current disk "
 			 "size (%s)",
@@ -303,12 +304,12 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 	struct disks *d = disks_of(lu);
 	bool was_active = json_bool(d->inst, "disks_active", false);
 	int64_t before = d->target - d->delta;
-	auto_free char *more = inst_disk_size_text(d->delta);
-	auto_free char *all = inst_disk_size_text(d->target);
+	auto_free char *more = disks_size_text(d->delta);
+	auto_free char *all = disks_size_text(d->target);
 	struct error ignored;
 	json_t *changed;
 
-	if (inst_start_disks(lu, d->inst, NULL, err) < 0)
+	if (disks_start(lu, d->inst, NULL, err) < 0)
 		return NULL;
 	lu_feedback(lu, "Growing disk %jd of instance '%s' by %s to %s",
 		    (intmax_t)op->disk, inst_name(d->inst), more, all);
@@ -324,14 +325,14 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 	lu_share(lu, LOCK_INSTANCE);
 	d->disk = config_get(lu->m->config, CONFIG_DISK,
 			     json_str(d->disk, "uuid", ""));
-	if (inst_wipe_disk(lu, d->inst, lu_keep(lu, d->disk), (size_t)op->disk,
+	if (disks_wipe_one(lu, d->inst, lu_keep(lu, d->disk), (size_t)op->disk,
 			   before, err) < 0)
 		return NULL;
 	if (op->wait_for_sync &&
-	    inst_wait_sync(lu, d->inst, NULL, false, err) < 0)
+	    disks_wait_sync(lu, d->inst, NULL, false, err) < 0)
 		return NULL;
 	if (!was_active && op->wait_for_sync)
-		inst_stop_disks(lu, d->inst, NULL, true, &ignored);
+		disks_stop(lu, d->inst, NULL, true, &ignored);
 	else if (!was_active)
 		lu_warn(lu, "Not shutting down the disk even if the instance "
 			    "is not supposed to be running because no wait "

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/instance/move.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_room.h"
@@ -37,7 +38,7 @@ static WAITS int stop_source(struct lu *lu, int64_t timeout, const char *option,
 		lu_warn(lu, "Could not close the disks, ignoring: %s",
 			err->text);
 	lu_feedback(lu, "* deactivating the instance's disks on source node");
-	return inst_stop_disks(lu, m->inst, m->source, true, err);
+	return disks_stop(lu, m->inst, m->source, true, err);
 }
 
 static WAITS int start_target(struct lu *lu, struct error *err)
@@ -47,7 +48,7 @@ static WAITS int start_target(struct lu *lu, struct error *err)
 
 	lu_feedback(lu, "* activating the instance's disks on target node %s",
 		    lu_node_name(lu, m->target));
-	if (inst_start_disks(lu, m->inst, m->target, err) < 0)
+	if (disks_start(lu, m->inst, m->target, err) < 0)
 		return -1;
 	lu_feedback(lu, "* starting the instance on the target node %s",
 		    lu_node_name(lu, m->target));

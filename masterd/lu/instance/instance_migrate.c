@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/instance/move.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -193,7 +194,7 @@ static WAITS void revert(struct lu *lu, const json_t *info)
 		      &err) < 0)
 		lu_warn(lu, "Aborting the migration on the source failed: %s",
 			err.text);
-	if (inst_stop_disks(lu, m->inst, m->target, true, &err) < 0)
+	if (disks_stop(lu, m->inst, m->target, true, &err) < 0)
 		lu_warn(lu, "%s", err.text);
 }
 
@@ -246,7 +247,7 @@ static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 		return error_wrap(err, "Finalizing the migration on the "
 				       "target failed");
 	if (move_disks(lu, m->source, false, false, err) < 0 ||
-	    inst_stop_disks(lu, m->inst, m->source, true, err) < 0)
+	    disks_stop(lu, m->inst, m->source, true, err) < 0)
 		return -1;
 	return move_disks(lu, m->target, true, true, err);
 }
@@ -275,7 +276,7 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	info = migration_info(lu, err);
 	if (info == NULL)
 		return -1;
-	if (inst_start_disks(lu, m->inst, m->target, err) < 0)
+	if (disks_start(lu, m->inst, m->target, err) < 0)
 		return -1;
 	if (move_disks(lu, m->target, false, false, err) < 0 ||
 	    move_disks(lu, m->source, true, false, err) < 0 ||

@@ -11,6 +11,7 @@
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/transfer.h"
 #include "masterd/lu/group/group.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -222,11 +223,11 @@ static WAITS int make_disks(struct lu *lu, struct error *err)
 {
 	struct inst_move *m = move_of(lu);
 
-	inst_drop_copies(lu, m->inst);
-	if (inst_copy_disks_on(lu, m->inst, m->target, err) < 0)
+	disks_drop_copies(lu, m->inst);
+	if (disks_copy_on(lu, m->inst, m->target, err) < 0)
 		return -1;
 	m->has_disks = true;
-	return inst_note_copy(lu, m->inst, m->target, err);
+	return disks_note_copy(lu, m->inst, m->target, err);
 }
 
 static WAITS int copy_disks(struct lu *lu, struct error *err)
@@ -237,7 +238,7 @@ static WAITS int copy_disks(struct lu *lu, struct error *err)
 
 	if (make_disks(lu, err) < 0)
 		return -1;
-	if (inst_start_disks(lu, m->inst, m->source, err) < 0)
+	if (disks_start(lu, m->inst, m->source, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(m->disks); i++) {
 		auto_json json_t *end =
@@ -284,7 +285,7 @@ static WAITS int start(struct lu *lu, const char *node, struct error *err)
 
 	lu_info(lu, "Starting instance %s on node %s", inst_name(m->inst),
 		lu_node_name(lu, node));
-	if (inst_start_disks(lu, m->inst, node, err) < 0)
+	if (disks_start(lu, m->inst, node, err) < 0)
 		return -1;
 	if (lu_start_instance(lu, m->inst, &how, err) == 0)
 		return 0;
@@ -300,12 +301,12 @@ static json_t *move_exec(struct lu *lu, struct error *err)
 	if (shut_down(lu, err) < 0 || copy_disks(lu, err) < 0 ||
 	    lu_check_killed(lu, err) < 0)
 		return NULL;
-	inst_stop_disks(lu, m->inst, m->source, true, &ignored);
+	disks_stop(lu, m->inst, m->source, true, &ignored);
 	if (put_primary(lu, err) < 0)
 		return NULL;
 	m->has_disks = m->stopped = false;
 	lu_info(lu, "Removing the disks on the original node");
-	inst_remove_disks_on(lu, m->disks, m->source);
+	disks_remove_on(lu, m->disks, m->source);
 	lu_room_freed(lu, m->source);
 	if (is_up(m->inst) && start(lu, m->target, err) < 0)
 		return NULL;
@@ -326,7 +327,7 @@ static WAITS void move_undo(struct lu *lu)
 	if (lu->run->killed)
 		return;
 	if (m->has_disks)
-		inst_drop_copies(lu, m->inst);
+		disks_drop_copies(lu, m->inst);
 	if (m->stopped && start(lu, m->source, &err) < 0)
 		lu_warn(lu, "%s", err.text);
 }

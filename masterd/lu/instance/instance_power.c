@@ -4,6 +4,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
 #include "masterd/lu/parts/lu_room.h"
@@ -43,7 +44,7 @@ static WAITS int stop_disks(struct lu *lu, struct error *err)
 	struct power *p = power_of(lu);
 
 	if (lu_has(lu, LOCK_INSTANCE_DISKS, inst_name(p->inst)))
-		return inst_stop_disks(lu, p->inst, NULL, true, err);
+		return disks_stop(lu, p->inst, NULL, true, err);
 	lu_info(lu,
 		"The disks of instance %s stay active until the job that "
 		"replaces them has ended",
@@ -181,7 +182,7 @@ static json_t *startup_exec(struct lu *lu, struct error *err)
 		lu_info(lu, "Primary node offline, marked instance as started");
 		return json_null();
 	}
-	if (inst_start_disks(lu, p->inst, NULL, err) < 0)
+	if (disks_start(lu, p->inst, NULL, err) < 0)
 		return NULL;
 	if (lu_start_instance(lu, p->inst, &start, err) < 0) {
 		stop_disks(lu, &ignored);
@@ -374,7 +375,7 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 		lu_info(lu, "Instance %s was already stopped, starting now",
 			inst_name(p->inst));
 	}
-	if (inst_start_disks(lu, p->inst, NULL, err) < 0)
+	if (disks_start(lu, p->inst, NULL, err) < 0)
 		return -1;
 	return lu_start_instance(lu, p->inst, &start, err) < 0
 		       ? error_wrap(err, "Could not start instance for full "

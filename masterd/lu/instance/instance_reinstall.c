@@ -6,6 +6,7 @@
 #include "lib/json/json.h"
 #include "lib/model/opcode/os_image.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/lu_helper.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -165,7 +166,7 @@ static WAITS int install(struct lu *lu, struct error *err)
 {
 	struct reinstall *r = reinstall_of(lu);
 
-	if (r->image != NULL && inst_image_disk(lu, r->inst, r->image, err) < 0)
+	if (r->image != NULL && disks_image(lu, r->inst, r->image, err) < 0)
 		return -1;
 	return *r->os != '\0' ? run_scripts(lu, err) : 0;
 }
@@ -187,11 +188,10 @@ static json_t *reinstall_exec(struct lu *lu, struct error *err)
 
 		lu_feedback(lu, "Using OS image '%s'", shown);
 	}
-	if (change_os(lu, err) < 0 ||
-	    inst_start_disks(lu, r->inst, NULL, err) < 0)
+	if (change_os(lu, err) < 0 || disks_start(lu, r->inst, NULL, err) < 0)
 		return NULL;
 	rc = install(lu, err);
-	inst_stop_disks(lu, r->inst, NULL, true, &ignored);
+	disks_stop(lu, r->inst, NULL, true, &ignored);
 	return rc < 0 ? NULL : json_null();
 }
 

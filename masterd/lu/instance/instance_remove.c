@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_REMOVE: stop it, remove its disks, forget it. */
 #include "lib/json/json.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_room.h"
 #include "masterd/lu/parts/lu_stop.h"
@@ -78,8 +79,8 @@ static WAITS int stop(struct lu *lu, struct error *err)
 
 static WAITS int remove_disks(struct lu *lu, struct error *err)
 {
-	inst_drop_copies(lu, remove_of(lu)->inst);
-	if (inst_remove_disks(lu, remove_of(lu)->inst) == 0)
+	disks_drop_copies(lu, remove_of(lu)->inst);
+	if (disks_remove(lu, remove_of(lu)->inst) == 0)
 		return 0;
 	error_set(err, ERR_EXEC, NULL, "see the warnings before");
 	return fail_or_warn(lu, "remove the disks", err);

@@ -9,6 +9,7 @@
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/reserve.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 struct rename {
@@ -207,7 +208,7 @@ static WAITS void tell_guest(struct lu *lu, const json_t *inst)
 	if (json_array_size(json_get(inst, "disks")) == 0 ||
 	    *json_str(inst, "os", "") == '\0')
 		return;
-	if (inst_start_disks(lu, inst, NULL, &err) == 0)
+	if (disks_start(lu, inst, NULL, &err) == 0)
 		done = lu_call(lu, inst_primary(inst), "instance_run_rename",
 			       json_make("[o, s, I]",
 					 inst_rpc(lu, inst, NULL, NULL),
@@ -220,7 +221,7 @@ static WAITS void tell_guest(struct lu *lu, const json_t *inst)
 			"node %s (but the instance has been renamed): %s",
 			inst_name(inst), lu_node_name(lu, inst_primary(inst)),
 			err.text);
-	inst_stop_disks(lu, inst, NULL, true, &err);
+	disks_stop(lu, inst, NULL, true, &err);
 }
 
 static json_t *rename_exec(struct lu *lu, struct error *err)

@@ -13,6 +13,7 @@
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/transfer.h"
 #include "masterd/lu/modify/instance_convert_private.h"
 #include "masterd/lu/modify/instance_modify.h"
@@ -275,8 +276,8 @@ static json_t *plan_disk(struct lu *lu, const struct conversion *c, size_t i,
 			 struct error *err)
 {
 	const json_t *old = json_array_get(c->old, i);
-	auto_free char *folder = inst_file_dir(lu, inst_name(c->inst), c->to,
-					       c->op->file_storage_dir);
+	auto_free char *folder = disks_file_dir(lu, inst_name(c->inst), c->to,
+						c->op->file_storage_dir);
 	auto_json json_t *wanted = wanted_as(old, c->op->ext_params);
 	const struct new_disk new = {
 		.template = c->to,
@@ -287,9 +288,8 @@ static json_t *plan_disk(struct lu *lu, const struct conversion *c, size_t i,
 		.secondary = c->secondary,
 	};
 
-	return is_made_of(c->from, c->to)
-		       ? convert_data_of(c, old)
-		       : inst_new_disk(lu, &new, wanted, i, err);
+	return is_made_of(c->from, c->to) ? convert_data_of(c, old)
+					  : disks_new(lu, &new, wanted, i, err);
 }
 
 /* The new disks, as large as the old ones. */
@@ -325,14 +325,14 @@ static WAITS void drop_new(struct lu *lu, const struct conversion *c, size_t n)
 				json_make("[O]", json_array_get(made, i)));
 	}
 	if (n > 0 && !lu->run->killed)
-		inst_remove_disks_on(lu, made, primary);
+		disks_remove_on(lu, made, primary);
 }
 
 static WAITS int make_all(struct lu *lu, const struct conversion *c,
 			  struct error *err)
 {
 	for (size_t i = 0; i < json_array_size(c->disks); i++)
-		if (inst_create_disk(lu, c->inst, json_array_get(c->disks, i),
+		if (disks_create_one(lu, c->inst, json_array_get(c->disks, i),
 				     i, err) < 0) {
 			drop_new(lu, c, i);
 			return -1;
@@ -414,7 +414,8 @@ WAITS int convert_wait(struct lu *lu, const struct conversion *c,
 		json_array_append_new(
 			carried, inst_rpc_disk(lu, c->inst,
 					       json_array_get(c->disks, i)));
-	return inst_wait_sync(lu, c->inst, carried, !c->op->wait_for_sync, err);
+	return disks_wait_sync(lu, c->inst, carried, !c->op->wait_for_sync,
+			       err);
 }
 
 /* --- with a copy --- */
@@ -437,7 +438,7 @@ static WAITS int convert_by_copy(struct lu *lu, const struct conversion *c,
 	    (is_mirrored(c->to) && convert_wait(lu, c, err) < 0))
 		return -1;
 	lu_feedback(lu, "Removing old block devices...");
-	inst_remove_disks_on(lu, old_carried, inst_primary(c->inst));
+	disks_remove_on(lu, old_carried, inst_primary(c->inst));
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/modify/instance_convert_private.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/resources/resources.h"
@@ -210,7 +211,7 @@ WAITS int convert_take_data(struct lu *lu, const struct conversion *c,
 	auto_strv struct strv secondaries = {0};
 
 	config_instance_secondaries(lu->m->config, c->inst, &secondaries);
-	if (inst_stop_disks(lu, c->inst, NULL, false, err) < 0)
+	if (disks_stop(lu, c->inst, NULL, false, err) < 0)
 		return error_wrap(err, "Cannot shutdown instance disks, unable "
 				       "to proceed with disk template "
 				       "conversion");

@@ -9,6 +9,7 @@
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/modify/instance_modify.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -43,7 +44,7 @@ static WAITS int bring_in(struct lu *lu, const json_t *disk, struct error *err)
 	const json_t *inst = modify_of(lu)->inst;
 	auto_json json_t *from = json_copy((json_t *)recorded(lu, disk));
 
-	if (inst_make_folder(lu, inst, disk, err) < 0 ||
+	if (disks_make_folder(lu, inst, disk, err) < 0 ||
 	    rename_file(lu, from, disk, err) < 0)
 		return error_wrap(err, "Failed before attach");
 	return 0;
@@ -61,7 +62,7 @@ static WAITS void take_back(struct lu *lu, size_t n)
 			json_incref((json_t *)recorded(lu, disk));
 
 		if (before == NULL)
-			inst_remove_disk(lu, m->inst, disk, i);
+			disks_remove_one(lu, m->inst, disk, i);
 		else if (rename_file(lu, disk, before, &err) < 0)
 			lu_warn(lu, "Could not take disk %zu back: %s", i,
 				err.text);
@@ -78,10 +79,10 @@ static WAITS int bring_all(struct lu *lu, struct error *err)
 		int rc = 0;
 
 		if (before == NULL) {
-			inst_say_disk(lu, disk, i);
-			rc = inst_create_disk(lu, m->inst, disk, i, err);
+			disks_say_one(lu, disk, i);
+			rc = disks_create_one(lu, m->inst, disk, i, err);
 			if (rc == 0)
-				rc = inst_wipe_disk(lu, m->inst, disk, i, 0,
+				rc = disks_wipe_one(lu, m->inst, disk, i, 0,
 						    err);
 		} else {
 			rc = bring_in(lu, disk, err);
@@ -301,7 +302,7 @@ static WAITS void remove_storage(struct lu *lu)
 		const json_t *one = json_array_get(m->leaving, i);
 
 		if (!json_bool(one, "stays", false))
-			inst_remove_disk(lu, m->inst, json_get(one, "disk"), i);
+			disks_remove_one(lu, m->inst, json_get(one, "disk"), i);
 	}
 }
 
@@ -326,8 +327,8 @@ WAITS int modify_apply_disks(struct lu *lu, json_t *inst STEALS,
 
 	if (bring_all(lu, err) < 0)
 		return -1;
-	if ((made && inst_wait_sync(lu, m->inst, mirrors, !op->wait_for_sync,
-				    err) < 0) ||
+	if ((made && disks_wait_sync(lu, m->inst, mirrors, !op->wait_for_sync,
+				     err) < 0) ||
 	    let_go(lu, err) < 0) {
 		take_back(lu, json_array_size(m->disks));
 		return -1;

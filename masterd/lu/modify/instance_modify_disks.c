@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/modify/instance_modify.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/spec/instance_spec.h"
@@ -40,8 +41,8 @@ static json_t *new_disk(struct lu *lu, const char *template,
 {
 	const struct op_instance_set_params *op = lu->op;
 	const json_t *inst = modify_of(lu)->inst;
-	auto_free char *folder = inst_file_dir(lu, inst_name(inst), template,
-					       op->file_storage_dir);
+	auto_free char *folder = disks_file_dir(lu, inst_name(inst), template,
+						op->file_storage_dir);
 	auto_strv struct strv others = {0};
 	struct new_disk new = {.template = template,
 			       .folder = folder,
@@ -51,7 +52,7 @@ static json_t *new_disk(struct lu *lu, const char *template,
 
 	config_instance_secondaries(lu->m->config, inst, &others);
 	new.secondary = others.n > 0 ? others.items[0] : NULL;
-	return inst_new_disk(lu, &new, wanted, i, err);
+	return disks_new(lu, &new, wanted, i, err);
 }
 
 /* Without a wait for the sync, warn that somebody has to do it later. */
@@ -86,8 +87,8 @@ static int add_disk(struct lu *lu, size_t i, const json_t *given,
 				 "disks can only be attached to it");
 	wanted = spec_disk(template, given, i, err);
 	if (wanted == NULL ||
-	    inst_check_spindles(wanted, inst_exclusive(lu, m->inst), true,
-				err) < 0 ||
+	    disks_check_spindles(wanted, disks_exclusive(lu, m->inst), true,
+				 err) < 0 ||
 	    check_comes(lu, "add", err) < 0)
 		return -1;
 	disk = new_disk(lu, template, wanted, i, err);

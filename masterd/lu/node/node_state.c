@@ -11,8 +11,8 @@
 #include "lib/model/constants.h"
 #include "lib/model/params/params.h"
 
-int object_set_ndparams(json_t *object, const json_t *changes,
-			struct error *err)
+int node_state_set_ndparams(json_t *object, const json_t *changes,
+			    struct error *err)
 {
 	json_t *updated;
 
@@ -32,7 +32,7 @@ int node_set_ndparams(json_t *node, const json_t *changes, struct error *err)
 				 "Parameter exclusive_storage can't be set for "
 				 "a single node; set it for the cluster or the "
 				 "group");
-	return object_set_ndparams(node, changes, err);
+	return node_state_set_ndparams(node, changes, err);
 }
 
 int node_check_address(const struct config *c, const char *node_uuid,

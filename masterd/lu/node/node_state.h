@@ -8,8 +8,8 @@
 
 /* Put changed ndparams into an object that is being edited (a node's must not
  * have those that are for groups only); NULL or empty: nothing changes. */
-int object_set_ndparams(json_t *object, const json_t *changes,
-			struct error *err);
+int node_state_set_ndparams(json_t *object, const json_t *changes,
+			    struct error *err);
 int node_set_ndparams(json_t *node, const json_t *changes, struct error *err);
 
 /* ERR_PREREQ unless it is an address of the cluster's family that no other node

@@ -42,7 +42,7 @@ static int storage_check(struct lu *lu, struct error *err)
 	struct query_storage *q = storage_of(lu);
 	const struct op_node_query_storage *op = lu->op;
 
-	q->type = storage_used_type(lu, op->storage_type, err);
+	q->type = storage_type_used(lu, op->storage_type, err);
 	if (q->type == NULL)
 		return -1;
 	strv_add(&q->fields, "name"); /* rows are sorted by it */
@@ -118,8 +118,9 @@ static json_t *call_args(struct lu *lu)
 	struct query_storage *q = storage_of(lu);
 	const struct op_node_query_storage *op = lu->op;
 
-	return json_make("[s, o, s?, o]", q->type, storage_args(lu, q->type),
-			 op->name, json_from_strv(&q->fields));
+	return json_make("[s, o, s?, o]", q->type,
+			 storage_type_args(lu, q->type), op->name,
+			 json_from_strv(&q->fields));
 }
 
 static WAITS json_t *storage_exec(struct lu *lu, struct error *err)

@@ -44,7 +44,7 @@ static int modify_check(struct lu *lu, struct error *err)
 {
 	const struct op_node_modify_storage *op = lu->op;
 
-	return storage_used_type(lu, op->storage_type, err) == NULL ? -1 : 0;
+	return storage_type_used(lu, op->storage_type, err) == NULL ? -1 : 0;
 }
 
 static json_t *modify_exec(struct lu *lu, struct error *err)
@@ -57,8 +57,8 @@ static json_t *modify_exec(struct lu *lu, struct error *err)
 		return NULL;
 	done = lu_call(lu, json_str(node, "uuid", ""), "storage_modify",
 		       json_make("[s, o, s?, O]", op->storage_type,
-				 storage_args(lu, op->storage_type), op->name,
-				 op->changes),
+				 storage_type_args(lu, op->storage_type),
+				 op->name, op->changes),
 		       err);
 	if (done != NULL)
 		return json_null();
@@ -139,7 +139,7 @@ static int repair_check(struct lu *lu, struct error *err)
 	auto_strv struct strv uuids = {0};
 
 	if (node == NULL ||
-	    storage_used_type(lu, op->storage_type, err) == NULL)
+	    storage_type_used(lu, op->storage_type, err) == NULL)
 		return -1;
 	config_sorted(lu->m->config, CONFIG_INSTANCE, &uuids);
 	for (size_t i = 0; i < uuids.n; i++) {
@@ -168,7 +168,7 @@ static json_t *repair_exec(struct lu *lu, struct error *err)
 		    json_str(node, "name", ""));
 	done = lu_call(lu, json_str(node, "uuid", ""), "storage_execute",
 		       json_make("[s, o, s, s]", op->storage_type,
-				 storage_args(lu, op->storage_type), name,
+				 storage_type_args(lu, op->storage_type), name,
 				 "fix-consistency"),
 		       err);
 	if (done != NULL)

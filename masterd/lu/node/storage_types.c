@@ -37,7 +37,7 @@ static const struct storage_info *find_storage(const json_t *cluster,
 	return NULL;
 }
 
-const char *storage_used_type(struct lu *lu, const char *type,
+const char *storage_type_used(struct lu *lu, const char *type,
 			      struct error *err)
 {
 	const struct storage_info *found =
@@ -52,7 +52,7 @@ const char *storage_used_type(struct lu *lu, const char *type,
 	return NULL;
 }
 
-json_t *storage_args(struct lu *lu, const char *type)
+json_t *storage_type_args(struct lu *lu, const char *type)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
 	const struct storage_info *s = find_storage(cluster, type);

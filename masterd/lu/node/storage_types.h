@@ -7,10 +7,10 @@
 
 /* The type itself, a literal, if an enabled disk template uses it; type NULL:
  * that of the first template that has one.  NULL with ERR_PREREQ. */
-const char *storage_used_type(struct lu *lu, const char *type,
+const char *storage_type_used(struct lu *lu, const char *type,
 			      struct error *err);
 
 /* The arguments for node calls about it; to be freed. */
-json_t *storage_args(struct lu *lu, const char *type);
+json_t *storage_type_args(struct lu *lu, const char *type);
 
 #endif

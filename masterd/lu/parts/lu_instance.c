@@ -234,7 +234,7 @@ static void env_nic(struct lu *lu, json_t *env, size_t i, const json_t *nic)
 	if (strcmp(json_str(filled, "mode", ""), "bridged") == 0)
 		env_set(env, bridge, json_str(filled, "link", ""));
 	if (network != NULL)
-		network_env(network, prefix, env);
+		lu_net_env(network, prefix, env);
 }
 
 static void env_disk(json_t *env, size_t i, const json_t *disk)

@@ -5,13 +5,13 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 
-const json_t *network_find(struct lu *lu, const char *name, struct error *err)
+const json_t *lu_net_find(struct lu *lu, const char *name, struct error *err)
 {
 	return lu_keep(lu,
 		       config_expect(lu->m->config, CONFIG_NETWORK, name, err));
 }
 
-void network_env(const json_t *network, const char *prefix, json_t *env)
+void lu_net_env(const json_t *network, const char *prefix, json_t *env)
 {
 	static const struct {
 		const char *variable, *key;

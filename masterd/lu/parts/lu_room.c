@@ -28,13 +28,13 @@ static WAITS int64_t make_room(struct lu *lu, const struct room_want *w,
 		return w->most;
 	room = floor_room(&f);
 	if (room < w->most && w->keep)
-		return room_refuse(lu, w, w->most, room, err);
+		return lu_room_refuse(lu, w, w->most, room, err);
 	if (room < w->min) {
 		before = floor_sizes(&f);
 		missing = room_shrink(f.guests, f.n, w->min - room);
 		if (missing > 0)
-			return room_refuse(lu, w, w->min, w->min - missing,
-					   err);
+			return lu_room_refuse(lu, w, w->min, w->min - missing,
+					      err);
 		if (floor_apply(&f, before, rows, true, err) < 0)
 			return -1;
 		room = w->min;
@@ -53,12 +53,12 @@ int64_t lu_room_make(struct lu *lu, const struct room_want *want,
 	auto_free char *node = xstrdup(want->node);
 	int64_t got;
 
-	if (!room_is_tight(lu, node))
+	if (!lu_room_is_tight(lu, node))
 		return want->most;
-	if (room_take_turn(lu, node, err) < 0)
+	if (lu_room_take_turn(lu, node, err) < 0)
 		return -1;
 	got = make_room(lu, want, err);
-	room_give_turn(lu, node);
+	lu_room_give_turn(lu, node);
 	return got;
 }
 
@@ -90,7 +90,7 @@ static WAITS void limit(struct lu *lu, const json_t *inst, const char *node,
 	/* Another job may have needed some of the memory since. */
 	if (taken > 0 && taken < mib)
 		mib = taken;
-	if (room_set_size(lu, inst, node, mib, &err) < 0)
+	if (lu_room_set_size(lu, inst, node, mib, &err) < 0)
 		lu_warn(lu,
 			"Could not set the memory of instance %s to %jd MiB, "
 			"node %s may run out of it: %s",
@@ -180,8 +180,8 @@ static WAITS int64_t live_room(struct lu *lu, const struct room_want *w,
 	if (room < 0 || room >= w->most)
 		return room < 0 ? -1 : w->most;
 	if (w->keep || room < w->min)
-		return room_refuse(lu, w, w->keep ? w->most : w->min, room,
-				   err);
+		return lu_room_refuse(lu, w, w->keep ? w->most : w->min, room,
+				      err);
 	return room;
 }
 
@@ -208,5 +208,5 @@ int lu_room_move(struct lu *lu, const json_t *inst, const char *target,
 	if (got < 0 || got == size)
 		return got < 0 ? -1 : 0;
 	lu_feedback(lu, "* setting instance memory to %jd MiB", (intmax_t)got);
-	return room_set_size(lu, inst, inst_primary(inst), got, err);
+	return lu_room_set_size(lu, inst, inst_primary(inst), got, err);
 }

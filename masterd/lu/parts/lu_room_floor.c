@@ -24,7 +24,8 @@ void floor_done(struct floor *f)
 }
 /* --- who may have how much --- */
 
-struct room_guest room_guest_of(struct lu *lu, const json_t *inst, int64_t size)
+struct room_guest lu_room_guest_of(struct lu *lu, const json_t *inst,
+				   int64_t size)
 {
 	auto_json json_t *be = inst_filled_be(lu, inst);
 	int64_t max = json_int(be, "maxmem", 0);
@@ -89,7 +90,7 @@ static void add_running(struct floor *f, const char *name, const json_t *report)
 		return;
 	}
 	f->insts[f->n] = lu_keep(lu, inst);
-	f->guests[f->n++] = room_guest_of(lu, inst, size);
+	f->guests[f->n++] = lu_room_guest_of(lu, inst, size);
 }
 
 /* Instances that are on their way here. */
@@ -123,7 +124,7 @@ static void add_unseen(struct floor *f, const struct node_result *r)
 
 		if (str_eq(json_str(inst, "admin_state", ""), "up") &&
 		    !running_is_known(r, json_str(inst, "hypervisor", "")))
-			f->fixed += room_guest_of(f->lu, inst, 0).most;
+			f->fixed += lu_room_guest_of(f->lu, inst, 0).most;
 	}
 }
 
@@ -169,8 +170,8 @@ int64_t floor_room(const struct floor *f)
 
 /* --- changes --- */
 
-WAITS int room_set_size(struct lu *lu, const json_t *inst, const char *node,
-			int64_t mib, struct error *err)
+WAITS int lu_room_set_size(struct lu *lu, const json_t *inst, const char *node,
+			   int64_t mib, struct error *err)
 {
 	auto_json json_t *done =
 		lu_call(lu, node, "instance_balloon_memory",
@@ -201,7 +202,7 @@ WAITS int floor_apply(struct floor *f, const int64_t *before, json_t *rows,
 			continue;
 		if (!lu_plans(lu))
 			retake(f, json_str(inst, "uuid", ""), size);
-		if (room_set_size(lu, inst, f->node, size, err) < 0) {
+		if (lu_room_set_size(lu, inst, f->node, size, err) < 0) {
 			error_wrap(err,
 				   "Could not change the memory of "
 				   "instance %s on node %s",
@@ -230,8 +231,8 @@ int64_t *floor_sizes(const struct floor *f)
 	return sizes;
 }
 
-int room_refuse(struct lu *lu, const struct room_want *w, int64_t needed,
-		int64_t room, struct error *err)
+int lu_room_refuse(struct lu *lu, const struct room_want *w, int64_t needed,
+		   int64_t room, struct error *err)
 {
 	error_set(err, ERR_PREREQ, ECODE_NORES,
 		  "Not enough free memory to fit instance %s on node %s (have "
@@ -241,7 +242,7 @@ int room_refuse(struct lu *lu, const struct room_want *w, int64_t needed,
 	return w->keep ? error_wrap(err, "Memory ballooning not allowed") : -1;
 }
 
-bool room_is_tight(struct lu *lu, const char *node)
+bool lu_room_is_tight(struct lu *lu, const char *node)
 {
 	struct node_memory m;
 
@@ -249,14 +250,14 @@ bool room_is_tight(struct lu *lu, const char *node)
 	return m.recorded && resources_mem_free(&m) < 0;
 }
 
-WAITS int room_take_turn(struct lu *lu, const char *node, struct error *err)
+WAITS int lu_room_take_turn(struct lu *lu, const char *node, struct error *err)
 {
 	if (lu_plans(lu) || room_turns_take(lu->m->rooms, node))
 		return 0;
 	return error_set(err, ERR_CANCELED, NULL, "Job was killed");
 }
 
-void room_give_turn(struct lu *lu, const char *node)
+void lu_room_give_turn(struct lu *lu, const char *node)
 {
 	if (!lu_plans(lu))
 		room_turns_give(lu->m->rooms, node);

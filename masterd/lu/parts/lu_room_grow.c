@@ -21,13 +21,13 @@ static WAITS int resize(struct lu *lu, const json_t *inst, int64_t mib,
 	auto_floor struct floor f = {.lu = lu, .node = node, .self = inst};
 	const struct room_want w = {.node = node, .inst = inst};
 
-	if (!force && room_is_tight(lu, node)) {
+	if (!force && lu_room_is_tight(lu, node)) {
 		if (floor_look(&f, err) < 0)
 			return -1;
 		if (floor_room(&f) < mib)
-			return room_refuse(lu, &w, mib, floor_room(&f), err);
+			return lu_room_refuse(lu, &w, mib, floor_room(&f), err);
 	}
-	return room_set_size(lu, inst, node, mib, err);
+	return lu_room_set_size(lu, inst, node, mib, err);
 }
 
 int lu_room_resize(struct lu *lu, const json_t *inst, int64_t mib, bool force,
@@ -36,10 +36,10 @@ int lu_room_resize(struct lu *lu, const json_t *inst, int64_t mib, bool force,
 	auto_free char *node = xstrdup(inst_primary(inst));
 	int rc;
 
-	if (room_take_turn(lu, node, err) < 0)
+	if (lu_room_take_turn(lu, node, err) < 0)
 		return -1;
 	rc = resize(lu, inst, mib, force, err);
-	room_give_turn(lu, node);
+	lu_room_give_turn(lu, node);
 	return rc;
 }
 
@@ -61,7 +61,7 @@ static bool anybody_could_grow(struct lu *lu, const char *node)
 	for (size_t i = 0; i < uuids.n; i++) {
 		const json_t *inst =
 			config_get(c, CONFIG_INSTANCE, uuids.items[i]);
-		struct room_guest g = room_guest_of(lu, inst, 0);
+		struct room_guest g = lu_room_guest_of(lu, inst, 0);
 
 		if (str_eq(json_str(inst, "admin_state", ""), "up") &&
 		    g.min < g.most)
@@ -137,9 +137,9 @@ json_t *lu_room_grow(struct lu *lu, const char *node_uuid, struct error *err)
 {
 	json_t *rows;
 
-	if (room_take_turn(lu, node_uuid, err) < 0)
+	if (lu_room_take_turn(lu, node_uuid, err) < 0)
 		return NULL;
 	rows = grow(lu, node_uuid, err);
-	room_give_turn(lu, node_uuid);
+	lu_room_give_turn(lu, node_uuid);
 	return rows;
 }

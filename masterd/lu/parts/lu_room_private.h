@@ -36,22 +36,22 @@ WAITS int floor_apply(struct floor *f, const int64_t *before, json_t *rows,
 int64_t floor_taken(const struct floor *f, const char *uuid);
 
 /* The limits for an instance of that size. */
-struct room_guest room_guest_of(struct lu *lu, const json_t *inst,
-				int64_t size);
+struct room_guest lu_room_guest_of(struct lu *lu, const json_t *inst,
+				   int64_t size);
 
-WAITS int room_set_size(struct lu *lu, const json_t *inst, const char *node,
-			int64_t mib, struct error *err);
+WAITS int lu_room_set_size(struct lu *lu, const json_t *inst, const char *node,
+			   int64_t mib, struct error *err);
 /* ERR_PREREQ/ECODE_NORES; -1. */
-int room_refuse(struct lu *lu, const struct room_want *w, int64_t needed,
-		int64_t room, struct error *err);
+int lu_room_refuse(struct lu *lu, const struct room_want *w, int64_t needed,
+		   int64_t room, struct error *err);
 
 /* Whether the maxmem of all instances does not fit at once, so that sizes
  * matter. */
-bool room_is_tight(struct lu *lu, const char *node);
+bool lu_room_is_tight(struct lu *lu, const char *node);
 
 /* Wait for the job's turn at the node: only one at a time looks at sizes there
  * and changes them. */
-WAITS int room_take_turn(struct lu *lu, const char *node, struct error *err);
-void room_give_turn(struct lu *lu, const char *node);
+WAITS int lu_room_take_turn(struct lu *lu, const char *node, struct error *err);
+void lu_room_give_turn(struct lu *lu, const char *node);
 
 #endif

@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/config/reserve.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_allocator.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/plan.h"
@@ -288,7 +289,7 @@ static WAITS int ask_allocator(struct lu *lu, struct error *err)
 static int check_spindles(struct lu *lu, struct error *err)
 {
 	struct recreate *r = recreate_of(lu);
-	bool exclusive = r->nodes.n == 0 && inst_exclusive(lu, r->inst);
+	bool exclusive = r->nodes.n == 0 && disks_exclusive(lu, r->inst);
 
 	for (size_t i = 0; i < r->nodes.n; i++)
 		exclusive |= resources_exclusive(
@@ -296,7 +297,7 @@ static int check_spindles(struct lu *lu, struct error *err)
 						  r->nodes.items[i]));
 	for (size_t i = 0; i < r->n; i++)
 		if (r->changes[i] != NULL &&
-		    inst_check_spindles(r->changes[i], exclusive, false, err) <
+		    disks_check_spindles(r->changes[i], exclusive, false, err) <
 			    0)
 			return -1;
 	return 0;
@@ -392,7 +393,7 @@ static WAITS int wipe(struct lu *lu, struct error *err)
 
 	for (size_t i = 0; i < r->n; i++)
 		if (r->wanted[i] &&
-		    inst_wipe_disk(lu, r->inst, json_array_get(disks, i), i, 0,
+		    disks_wipe_one(lu, r->inst, json_array_get(disks, i), i, 0,
 				   err) < 0)
 			return -1;
 	return 0;
@@ -423,7 +424,7 @@ static json_t *recreate_exec(struct lu *lu, struct error *err)
 	r->inst = lu_instance(lu, inst_name(before), err);
 	if (r->inst == NULL)
 		return NULL;
-	if (inst_recreate_disks(lu, r->inst, r->wanted, err) < 0) {
+	if (disks_recreate(lu, r->inst, r->wanted, err) < 0) {
 		record_back(lu, before, disks);
 		return NULL;
 	}

@@ -4,6 +4,7 @@
  * down concerns all of them.  Waiting for the sync releases the instance's
  * lock, so stopping takes it again and looks at the state anew. */
 #include "lib/json/json.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/replace/instance_replace_disks.h"
 
@@ -75,7 +76,7 @@ WAITS int replace_find(struct lu *lu, const char *node, struct error *err)
 WAITS int replace_check_data(struct lu *lu, const char *node, struct error *err)
 {
 	auto_json json_t *disks = replace_disks(lu);
-	auto_json json_t *all = inst_mirror_status(lu, node, disks, err);
+	auto_json json_t *all = disks_mirror_status(lu, node, disks, err);
 
 	if (all == NULL)
 		return -1;
@@ -143,7 +144,7 @@ WAITS int replace_sync(struct lu *lu, struct error *err)
 	auto_json json_t *disks = replace_disks(lu);
 
 	lu_release(lu, LOCK_INSTANCE);
-	return inst_wait_sync(lu, replace_of(lu)->inst, disks, false, err);
+	return disks_wait_sync(lu, replace_of(lu)->inst, disks, false, err);
 }
 
 /* --- disks of an instance that is down --- */
@@ -239,7 +240,7 @@ WAITS void replace_deactivate(struct lu *lu)
 	}
 	if (!shall_stop_disks(lu))
 		return;
-	inst_stop_disks(lu, r->inst, NULL, true, &err);
+	disks_stop(lu, r->inst, NULL, true, &err);
 	if (is_active(lu) &&
 	    inst_mark(lu, inst_name(r->inst), NULL, 0, &err) < 0)
 		lu_warn(lu, "%s", err.text);

@@ -9,6 +9,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 json_t *booking_object(const struct inst_spec *s, const char *uuid,
@@ -32,7 +33,7 @@ static json_t *make_disks(struct lu *lu, const struct op_instance_create *op,
 			  const struct inst_nodes *nodes, struct error *err)
 {
 	auto_free char *folder =
-		inst_file_dir(lu, s->name, s->template, op->file_storage_dir);
+		disks_file_dir(lu, s->name, s->template, op->file_storage_dir);
 	const struct new_disk new = {.template = s->template,
 				     .folder = folder,
 				     .driver = op->file_driver,
@@ -42,8 +43,8 @@ static json_t *make_disks(struct lu *lu, const struct op_instance_create *op,
 	auto_json json_t *disks = json_array();
 
 	for (size_t i = 0; i < json_array_size(s->disks); i++) {
-		json_t *disk = inst_new_disk(
-			lu, &new, json_array_get(s->disks, i), i, err);
+		json_t *disk = disks_new(lu, &new, json_array_get(s->disks, i),
+					 i, err);
 
 		if (disk == NULL)
 			return NULL;

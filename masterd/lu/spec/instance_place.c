@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The checks are in two groups.  place_check_room() depends on other jobs: it
- * looks at each node, then at memory, ratios and the whole group.
- * place_check_host() (OS, hypervisor, bridges) does not, so it needs no lock of
- * the nodes' resources. */
+/* The checks are in two groups.  instance_place_check_room() depends on other
+ * jobs: it looks at each node, then at memory, ratios and the whole group.
+ * instance_place_check_host() (OS, hypervisor, bridges) does not, so it needs
+ * no lock of the nodes' resources. */
 #include "masterd/lu/spec/instance_place.h"
 
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
 #include "masterd/resources/capacity.h"
@@ -18,7 +19,8 @@
 
 /* --- locks --- */
 
-void place_want_nodes(struct lu *lu, bool opportunistic, const char *template)
+void instance_place_want_nodes(struct lu *lu, bool opportunistic,
+			       const char *template)
 {
 	const char *uuid;
 	unsigned group = 0;
@@ -34,7 +36,7 @@ void place_want_nodes(struct lu *lu, bool opportunistic, const char *template)
 	lu_want_at_least(lu, (unsigned)iallocator_required_nodes(template));
 }
 
-json_t *place_nodes(struct lu *lu)
+json_t *instance_place_nodes(struct lu *lu)
 {
 	json_t *names = json_array(), *node;
 	const char *uuid;
@@ -78,8 +80,9 @@ static int named_secondary(struct lu *lu, const struct op_instance_create *op,
 			 "The secondary node cannot be the primary node");
 }
 
-int place_named_nodes(struct lu *lu, const struct op_instance_create *op,
-		      struct inst_nodes *ret, struct error *err)
+int instance_place_named_nodes(struct lu *lu,
+			       const struct op_instance_create *op,
+			       struct inst_nodes *ret, struct error *err)
 {
 	const json_t *node = lu_node(lu, op->pnode, err);
 	const json_t *enabled = json_get(config_cluster(lu->m->config),
@@ -116,9 +119,9 @@ static const char *chosen(struct lu *lu, const char *iallocator,
 	return NULL;
 }
 
-int place_chosen_nodes(struct lu *lu, const char *iallocator,
-		       const char *template, const json_t *names,
-		       struct inst_nodes *ret, struct error *err)
+int instance_place_chosen_nodes(struct lu *lu, const char *iallocator,
+				const char *template, const json_t *names,
+				struct inst_nodes *ret, struct error *err)
 {
 	*ret = (struct inst_nodes){0};
 	ret->primary = chosen(lu, iallocator,
@@ -220,9 +223,11 @@ static int check_ratios(struct lu *lu, const struct op_instance_create *op,
 			       json_int(s->filled_be, "spindle_use", 1), err);
 }
 
-int place_check_capacity(struct lu *lu, const struct op_instance_create *op,
-			 const struct inst_spec *s,
-			 const struct inst_nodes *nodes, struct error *err)
+int instance_place_check_capacity(struct lu *lu,
+				  const struct op_instance_create *op,
+				  const struct inst_spec *s,
+				  const struct inst_nodes *nodes,
+				  struct error *err)
 {
 	const struct capacity_new new = {
 		.uuid = "",
@@ -260,8 +265,8 @@ static int check_spindles(struct lu *lu, const struct inst_spec *s,
 			"storage",
 			s->template);
 	for (size_t i = 0; i < json_array_size(s->disks); i++)
-		if (inst_check_spindles(json_array_get(s->disks, i), exclusive,
-					true, err) < 0)
+		if (disks_check_spindles(json_array_get(s->disks, i), exclusive,
+					 true, err) < 0)
 			return -1;
 	return 0;
 }
@@ -275,9 +280,10 @@ static WAITS int check_node(struct lu *lu, const struct inst_spec *s,
 	return check_space(lu, s, node, err);
 }
 
-int place_check_room(struct lu *lu, const struct op_instance_create *op,
-		     const struct inst_spec *s, const struct inst_nodes *nodes,
-		     struct error *err)
+int instance_place_check_room(struct lu *lu,
+			      const struct op_instance_create *op,
+			      const struct inst_spec *s,
+			      const struct inst_nodes *nodes, struct error *err)
 {
 	const char *primary = nodes->primary;
 
@@ -291,7 +297,7 @@ int place_check_room(struct lu *lu, const struct op_instance_create *op,
 	    check_reserve(lu, op, s, nodes, err) < 0 ||
 	    check_ratios(lu, op, s, primary, err) < 0)
 		return -1;
-	return place_check_capacity(lu, op, s, nodes, err);
+	return instance_place_check_capacity(lu, op, s, nodes, err);
 }
 
 static WAITS int check_host(struct lu *lu, const struct op_instance_create *op,
@@ -303,9 +309,10 @@ static WAITS int check_host(struct lu *lu, const struct op_instance_create *op,
 		       : check_hypervisor(lu, s, node, err);
 }
 
-int place_check_host(struct lu *lu, const struct op_instance_create *op,
-		     const struct inst_spec *s, const struct inst_nodes *nodes,
-		     struct error *err)
+int instance_place_check_host(struct lu *lu,
+			      const struct op_instance_create *op,
+			      const struct inst_spec *s,
+			      const struct inst_nodes *nodes, struct error *err)
 {
 	if (check_host(lu, op, s, nodes->primary, err) < 0 ||
 	    (nodes->secondary != NULL &&

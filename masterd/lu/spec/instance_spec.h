@@ -47,7 +47,7 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
  * NULL with err. */
 json_t *spec_nic(struct lu *lu, const json_t *given, size_t i,
 		 struct error *err);
-/* One disk as given, for inst_new_disk(): what was given, with size (0 where it
+/* One disk as given, for disks_new(): what was given, with size (0 where it
  * is adopted) and mode, checked; to be freed, NULL with err. */
 json_t *spec_disk(const char *template, const json_t *given, size_t i,
 		  struct error *err);

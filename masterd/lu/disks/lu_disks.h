@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The disks of an instance: made, removed, started and stopped, copied
+ * (lu_disks.c, lu_disks_copies.c), the objects of new ones (lu_new_disks.c),
+ * images and zeros on them (lu_disks_image.c, lu_disks_wipe.c), and mirrors
+ * until both halves agree (lu_disks_sync.c). */
+#ifndef MASTERD_LU_DISKS_LU_DISKS_H
+#define MASTERD_LU_DISKS_LU_DISKS_H
+
+#include "masterd/lu/frame/lu.h"
+
+/* ERR_PREREQ when the wanted disk has spindles and storage is not exclusive, or
+ * (required) it has none and storage is exclusive. */
+int disks_check_spindles(const json_t *wanted, bool exclusive, bool required,
+			 struct error *err);
+/* Whether the storage of one of its nodes is exclusive. */
+bool disks_exclusive(struct lu *lu, const json_t *inst);
+
+/* The object of a new disk with this index, from what spec_disk() has read; to
+ * be freed.  Ports, minors and secrets of mirrors are reserved for the job;
+ * NULL with err when there are none left. */
+struct new_disk {
+	const char *template;
+	const char *folder;    /* of files */
+	const char *driver;    /* NULL: loop */
+	const char *instance;  /* UUID */
+	const char *primary;   /* UUID */
+	const char *secondary; /* UUID, of mirrors; else NULL */
+};
+json_t *disks_new(struct lu *lu, const struct new_disk *new,
+		  const json_t *wanted, size_t i, struct error *err);
+
+/* Make the device of one disk on the primary; remove one: a failure is a
+ * warning and -1. */
+WAITS int disks_create_one(struct lu *lu, const json_t *inst,
+			   const json_t *disk, size_t i, struct error *err);
+WAITS int disks_remove_one(struct lu *lu, const json_t *inst,
+			   const json_t *disk, size_t i);
+
+/* "512M", "1.5G"; to be freed. */
+char *disks_size_text(int64_t mib);
+
+/* Say in the job's log which disks will be made (as Ganeti, nothing for
+ * mirrors). */
+void disks_say_one(struct lu *lu, const json_t *disk, size_t i);
+void disks_say(struct lu *lu, const json_t *inst);
+/* Make the devices of all its disks on the primary; after a failure those made
+ * are removed. */
+WAITS int disks_create(struct lu *lu, const json_t *inst, struct error *err);
+/* The same on another node, for a copy; devices there with the same names are
+ * left alone. */
+WAITS int disks_copy_on(struct lu *lu, const json_t *inst,
+			const char *node_uuid, struct error *err);
+/* Make the wanted disks anew; one that exists already is an error and is left
+ * alone. */
+WAITS int disks_recreate(struct lu *lu, const json_t *inst, const bool *wanted,
+			 struct error *err);
+/* Remove them everywhere; failures are warnings, -1 if there were any. */
+WAITS int disks_remove(struct lu *lu, const json_t *inst);
+/* The same for these disks, in the form of node calls, on one node. */
+WAITS int disks_remove_on(struct lu *lu, const json_t *disks,
+			  const char *node_uuid);
+/* Note in the disks' "nodes" that a copy of them is on another node and not in
+ * use; and remove a copy there, as far as the node answers.  Both commit.  What
+ * could not be removed is a warning and stays noted. */
+WAITS int disks_note_copy(struct lu *lu, const json_t *inst,
+			  const char *node_uuid, struct error *err);
+WAITS void disks_drop_copies(struct lu *lu, const json_t *inst);
+/* Activate its disks on the node (NULL: its primary), mirrors on both nodes;
+ * deactivate them on the node, or everywhere when NULL. */
+WAITS int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
+		      struct error *err);
+WAITS int disks_stop(struct lu *lu, const json_t *inst, const char *node_uuid,
+		     bool ignore_failures, struct error *err);
+/* Make the folder of a file-based disk on the primary; does nothing for
+ * others. */
+WAITS int disks_make_folder(struct lu *lu, const json_t *inst,
+			    const json_t *disk, struct error *err);
+/* Where the cluster wants new space wiped, wipe that of a disk on the primary,
+ * from an offset on; elsewhere nothing happens. */
+WAITS int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
+			 size_t i, int64_t from_mib, struct error *err);
+/* The same for all of its disks, completely. */
+WAITS int disks_wipe(struct lu *lu, const json_t *inst, struct error *err);
+/* Write an OS image to its first disk, which is active on the primary; the
+ * job's log tells the progress.  If the job is killed or the node does not
+ * answer, the node is told to stop writing. */
+WAITS int disks_image(struct lu *lu, const json_t *inst, const char *image,
+		      struct error *err);
+/* Pause the sync of a mirror while a lot is written to it, or resume it; does
+ * nothing for other disks (one disk, in the form of node calls).  A failure
+ * only costs time: a warning. */
+WAITS void disks_pause_mirror(struct lu *lu, const char *node,
+			      const json_t *disk, bool pause);
+/* Wait until its mirrors are in sync, with the progress in the job's log (these
+ * disks, in the form of node calls; NULL: all its disks); `once` only looks
+ * once. ERR_EXEC when they are degraded and stay so. */
+WAITS int disks_wait_sync(struct lu *lu, const json_t *inst,
+			  const json_t *disks, bool once, struct error *err);
+/* The status of each mirror on a node; to be freed. */
+WAITS json_t *disks_mirror_status(struct lu *lu, const char *node,
+				  const json_t *disks, struct error *err);
+/* The folder of its file-based disks: below base, with the instance's name. */
+char *disks_file_dir(struct lu *lu, const char *name, const char *template,
+		     const char *sub_dir);
+
+#endif
