@@ -9,8 +9,8 @@
 #include "lib/model/files/paths.h"
 #include "masterd/config/config.h"
 #include "masterd/config/reserve.h"
+#include "masterd/core/balloon_turns.h"
 #include "masterd/core/master.h"
-#include "masterd/core/room_turns.h"
 #include "masterd/core/slices.h"
 #include "masterd/core/ssh_keys.h"
 #include "masterd/core/term_watch.h"
@@ -140,7 +140,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->slices = xalloc(sizeof(*m->slices));
 	slices_init(m->slices);
 	m->views = job_views_create();
-	m->rooms = room_turns_create();
+	m->turns = balloon_turns_create();
 	m->disk = disk;
 	m->paths = paths;
 	m->config = config_load(disk, paths, err);
@@ -246,7 +246,7 @@ void master_free(struct master *m)
 	leftovers_destroy(m->leftovers);
 	recover_destroy(m->recover);
 	job_filters_destroy(m->filters);
-	room_turns_destroy(m->rooms);
+	balloon_turns_destroy(m->turns);
 	job_views_destroy(m->views);
 	free(m->slices);
 	distribute_free(m->distribute);

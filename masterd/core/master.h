@@ -51,7 +51,7 @@ struct master {
 	struct recover *recover;
 	struct leftovers *leftovers;
 	struct ssh_keys *ssh_keys;
-	struct room_turns *rooms;
+	struct balloon_turns *turns;
 	struct slices *slices;	 /* of work for clients; NULL: none (tests) */
 	struct job_views *views; /* what clients asked of jobs; or NULL */
 

@@ -8,7 +8,7 @@
 #include "lib/model/config/state.h"
 #include "lib/model/params/params.h"
 #include "lib/model/params/params_table.h"
-#include "masterd/lu/parts/lu_room.h"
+#include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/query/query_instance.h"
 #include "masterd/query/query_live.h"
 #include "masterd/resources/running.h"

@@ -10,7 +10,7 @@
 
 #include "lib/base/mem.h"
 
-struct room {
+struct space {
 	int64_t memory;
 	double vcpus;
 };
@@ -18,10 +18,10 @@ struct room {
 /* One search; the arrays are as long as the group's. */
 struct search {
 	const struct survive_group *g;
-	struct room *before; /* free on each node beside its own instances */
-	struct room *room;   /* the same, less the instances placed on it */
-	size_t *order;	     /* instances, largest first */
-	size_t *candidates;  /* nodes to lose */
+	struct space *before; /* free on each node beside its own instances */
+	struct space *left;   /* the same, less the instances placed on it */
+	size_t *order;	      /* instances, largest first */
+	size_t *candidates;   /* nodes to lose */
 	size_t n_candidates;
 	bool *lost;	/* node */
 	bool *homeless; /* instance */
@@ -36,8 +36,8 @@ static bool fits(const struct search *s, size_t node,
 		 const struct survive_instance *inst)
 {
 	return !s->lost[node] && !s->g->nodes[node].closed &&
-	       s->room[node].memory >= inst->memory &&
-	       s->room[node].vcpus >= (double)inst->vcpus;
+	       s->left[node].memory >= inst->memory &&
+	       s->left[node].vcpus >= (double)inst->vcpus;
 }
 
 /* The node that keeps the least memory if it takes the instance; n_nodes if
@@ -50,7 +50,7 @@ static size_t best_fit(const struct search *s,
 	for (size_t i = 0; i < s->g->n_nodes; i++)
 		if (fits(s, i, inst) &&
 		    (best == s->g->n_nodes ||
-		     s->room[i].memory < s->room[best].memory))
+		     s->left[i].memory < s->left[best].memory))
 			best = i;
 	return best;
 }
@@ -58,8 +58,8 @@ static size_t best_fit(const struct search *s,
 static void put(struct search *s, size_t node,
 		const struct survive_instance *inst)
 {
-	s->room[node].memory -= inst->memory;
-	s->room[node].vcpus -= (double)inst->vcpus;
+	s->left[node].memory -= inst->memory;
+	s->left[node].vcpus -= (double)inst->vcpus;
 }
 
 /* True if the instance finds a node, or does not need one. */
@@ -89,7 +89,7 @@ static size_t count_homeless(struct search *s)
 {
 	size_t n = 0;
 
-	memcpy(s->room, s->before, s->g->n_nodes * sizeof(*s->room));
+	memcpy(s->left, s->before, s->g->n_nodes * sizeof(*s->left));
 	memset(s->homeless, 0, s->g->n_instances);
 	for (int mirrored = 1; mirrored >= 0; mirrored--)
 		for (size_t i = 0; i < s->g->n_instances; i++) {
@@ -179,7 +179,7 @@ static void prepare(struct search *s, size_t failures)
 
 	for (size_t i = 0; i < g->n_nodes; i++) {
 		s->before[i] =
-			(struct room){g->nodes[i].memory, g->nodes[i].vcpus};
+			(struct space){g->nodes[i].memory, g->nodes[i].vcpus};
 		s->lost[i] = g->nodes[i].lost;
 		if (!s->lost[i])
 			s->candidates[s->n_candidates++] = i;
@@ -203,8 +203,8 @@ bool survive(const struct survive_group *group, size_t failures,
 	     struct survive_loss *ret)
 {
 	size_t n = group->n_nodes + 1, m = group->n_instances + 1;
-	auto_free struct room *before = xcalloc(n, sizeof(*before));
-	auto_free struct room *room = xcalloc(n, sizeof(*room));
+	auto_free struct space *before = xcalloc(n, sizeof(*before));
+	auto_free struct space *left = xcalloc(n, sizeof(*left));
 	auto_free size_t *order = xcalloc(m, sizeof(*order));
 	auto_free size_t *candidates = xcalloc(n, sizeof(*candidates));
 	auto_free bool *lost = xcalloc(n, sizeof(*lost));
@@ -212,7 +212,7 @@ bool survive(const struct survive_group *group, size_t failures,
 	struct search s = {
 		.g = group,
 		.before = before,
-		.room = room,
+		.left = left,
 		.order = order,
 		.candidates = candidates,
 		.lost = lost,

@@ -5,8 +5,8 @@
 #include "masterd/failover/recover.h"
 #include "masterd/lu/create/instance_create_private.h"
 #include "masterd/lu/disks/lu_disks.h"
+#include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
-#include "masterd/lu/parts/lu_room.h"
 #include "masterd/lu/spec/instance_adopt.h"
 #include "masterd/lu/spec/instance_booking.h"
 
@@ -172,7 +172,7 @@ static WAITS int start(struct lu *lu, struct error *err)
 {
 	struct create *c = create_of(lu);
 	const json_t *inst = lu_keep(lu, current(lu));
-	const struct room_start how = {.node = c->nodes.primary};
+	const struct balloon_start how = {.node = c->nodes.primary};
 
 	lu_feedback(lu, "* starting instance...");
 	if (disks_start(lu, inst, NULL, err) < 0)

@@ -16,9 +16,9 @@
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/lu_helper.h"
 #include "masterd/lu/disks/transfer.h"
+#include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
-#include "masterd/lu/parts/lu_room.h"
 #include "masterd/lu/parts/lu_stop.h"
 #include "masterd/lu/spec/instance_booking.h"
 
@@ -399,7 +399,7 @@ static WAITS int bring_all(struct lu *lu, struct error *err)
 static WAITS int start(struct lu *lu, struct error *err)
 {
 	struct export *e = export_of(lu);
-	const struct room_start how = {.node = e->source};
+	const struct balloon_start how = {.node = e->source};
 	int rc;
 
 	if (!e->stopped)

@@ -5,8 +5,8 @@
 #include "lib/json/json.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/instance/move.h"
+#include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
-#include "masterd/lu/parts/lu_room.h"
 #include "masterd/lu/parts/lu_stop.h"
 
 static WAITS int stop_source(struct lu *lu, int64_t timeout, const char *option,
@@ -44,7 +44,7 @@ static WAITS int stop_source(struct lu *lu, int64_t timeout, const char *option,
 static WAITS int start_target(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
-	const struct room_start how = {.node = m->target};
+	const struct balloon_start how = {.node = m->target};
 
 	lu_feedback(lu, "* activating the instance's disks on target node %s",
 		    lu_node_name(lu, m->target));
@@ -64,14 +64,14 @@ static WAITS int make_room(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 	auto_json json_t *be = inst_filled_be(lu, m->inst);
-	const struct room_want want = {
+	const struct balloon_want want = {
 		.node = m->target,
 		.inst = m->inst,
 		.min = json_int(be, "minmem", 0),
 		.most = json_int(be, "maxmem", 0),
 	};
 
-	return lu_room_make(lu, &want, err) < 0 ? -1 : 0;
+	return lu_balloon_make(lu, &want, err) < 0 ? -1 : 0;
 }
 
 WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
@@ -92,7 +92,7 @@ WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 		    0 ||
 	    move_set_primary(lu, err) < 0)
 		return -1;
-	lu_room_freed(lu, m->source);
+	lu_balloon_freed(lu, m->source);
 	return up ? start_target(lu, err) : 0;
 }
 

@@ -7,8 +7,8 @@
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/instance/move.h"
+#include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
-#include "masterd/lu/parts/lu_room.h"
 
 /* Status polls of a transfer: every 100 ms first, then every second. */
 #define POLL_FIRST_MS 100
@@ -268,8 +268,8 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	auto_json json_t *info = NULL;
 
 	lu_feedback(lu, "Migrating instance %s", inst_name(m->inst));
-	if (lu_room_move(lu, m->inst, m->target, !op->allow_runtime_changes,
-			 err) < 0)
+	if (lu_balloon_move(lu, m->inst, m->target, !op->allow_runtime_changes,
+			    err) < 0)
 		return -1;
 	lu_feedback(lu, "* checking disk consistency between source and "
 			"target");
@@ -283,14 +283,14 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	    move_disks(lu, m->target, true, false, err) < 0 ||
 	    send_memory(lu, info, err) < 0) {
 		revert(lu, info);
-		lu_room_freed(lu, m->source);
-		lu_room_freed(lu, m->target);
+		lu_balloon_freed(lu, m->source);
+		lu_balloon_freed(lu, m->target);
 		return -1;
 	}
 	if (take_over(lu, info, err) < 0)
 		return -1;
-	lu_room_freed(lu, m->source);
-	lu_room_freed(lu, m->target); /* it may have been shrunk */
+	lu_balloon_freed(lu, m->source);
+	lu_balloon_freed(lu, m->target); /* it may have been shrunk */
 	lu_feedback(lu, "* done");
 	return 0;
 }

@@ -14,9 +14,9 @@
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/transfer.h"
 #include "masterd/lu/group/group.h"
+#include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
-#include "masterd/lu/parts/lu_room.h"
 #include "masterd/lu/parts/lu_stop.h"
 #include "masterd/resources/resources.h"
 
@@ -281,7 +281,7 @@ static WAITS int put_primary(struct lu *lu, struct error *err)
 static WAITS int start(struct lu *lu, const char *node, struct error *err)
 {
 	struct inst_move *m = move_of(lu);
-	const struct room_start how = {.node = node};
+	const struct balloon_start how = {.node = node};
 
 	lu_info(lu, "Starting instance %s on node %s", inst_name(m->inst),
 		lu_node_name(lu, node));
@@ -307,7 +307,7 @@ static json_t *move_exec(struct lu *lu, struct error *err)
 	m->has_disks = m->stopped = false;
 	lu_info(lu, "Removing the disks on the original node");
 	disks_remove_on(lu, m->disks, m->source);
-	lu_room_freed(lu, m->source);
+	lu_balloon_freed(lu, m->source);
 	if (is_up(m->inst) && start(lu, m->target, err) < 0)
 		return NULL;
 	return json_null();

@@ -5,9 +5,9 @@
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
+#include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
-#include "masterd/lu/parts/lu_room.h"
 #include "masterd/lu/parts/lu_stop.h"
 
 struct power {
@@ -167,7 +167,7 @@ static json_t *startup_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_startup *op = lu->op;
 	struct power *p = power_of(lu);
-	const struct room_start start = {
+	const struct balloon_start start = {
 		.node = inst_primary(p->inst),
 		.hv = p->hv,
 		.be = p->be,
@@ -275,7 +275,7 @@ static json_t *shutdown_exec(struct lu *lu, struct error *err)
 	if (lu_has(lu, LOCK_INSTANCE_DISKS, inst_name(p->inst)) &&
 	    inst_mark(lu, inst_name(p->inst), NULL, 0, err) < 0)
 		return NULL;
-	lu_room_freed(lu, inst_primary(p->inst));
+	lu_balloon_freed(lu, inst_primary(p->inst));
 	return json_null();
 }
 
@@ -342,7 +342,7 @@ static WAITS int reboot_running(struct lu *lu, struct error *err)
 	struct power *p = power_of(lu);
 	bool anew = strcmp(op->reboot_type, "hard") == 0;
 	const struct stop how = reboot_stop(lu);
-	int64_t most = lu_room_restart(lu, p->inst, anew, err);
+	int64_t most = lu_balloon_restart(lu, p->inst, anew, err);
 	auto_json json_t *done = NULL;
 
 	if (most < 0)
@@ -355,7 +355,7 @@ static WAITS int reboot_running(struct lu *lu, struct error *err)
 		err);
 	if (done == NULL)
 		return error_wrap(err, "Could not reboot instance");
-	return anew ? lu_room_restarted(lu, p->inst, most, err) : 0;
+	return anew ? lu_balloon_restarted(lu, p->inst, most, err) : 0;
 }
 
 /* Stop it, if it runs, and start it. */
@@ -363,7 +363,7 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 {
 	struct power *p = power_of(lu);
 	const struct stop how = reboot_stop(lu);
-	const struct room_start start = {.node = inst_primary(p->inst)};
+	const struct balloon_start start = {.node = inst_primary(p->inst)};
 
 	if (running) {
 		if (inst_stop(lu, &how, err) < 0)

@@ -2,8 +2,8 @@
 /* OP_INSTANCE_REMOVE: stop it, remove its disks, forget it. */
 #include "lib/json/json.h"
 #include "masterd/lu/disks/lu_disks.h"
+#include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
-#include "masterd/lu/parts/lu_room.h"
 #include "masterd/lu/parts/lu_stop.h"
 #include "masterd/lu/spec/instance_booking.h"
 
@@ -100,9 +100,9 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 	if (!json_bool(inst, "forthcoming", false) && stop(lu, err) < 0)
 		return NULL;
 	if (remove_disks(lu, err) < 0 || forget(lu, err) < 0 ||
-	    lu_room_forget_choice(lu, inst, err) < 0)
+	    lu_balloon_forget_choice(lu, inst, err) < 0)
 		return NULL;
-	lu_room_freed(lu, inst_primary(inst));
+	lu_balloon_freed(lu, inst_primary(inst));
 	return json_null();
 }
 

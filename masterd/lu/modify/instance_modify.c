@@ -16,8 +16,8 @@
 #include "lib/model/config/state.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/modify/instance_convert.h"
+#include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
-#include "masterd/lu/parts/lu_room.h"
 
 struct modify *modify_of(struct lu *lu)
 {
@@ -255,7 +255,7 @@ static WAITS int balloon(struct lu *lu, json_t *rows, struct error *err)
 
 	if (op->runtime_mem == OP_UNSET)
 		return 0;
-	if (lu_room_resize(lu, m->inst, op->runtime_mem, op->force, err) < 0)
+	if (lu_balloon_resize(lu, m->inst, op->runtime_mem, op->force, err) < 0)
 		return error_wrap(err, "Cannot modify instance runtime memory");
 	modify_row(rows, json_integer(op->runtime_mem), "runtime_memory");
 	return 0;
@@ -376,7 +376,7 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 	modify_plug_nics(lu);
 	feed_metadata(lu);
 	if (op->runtime_mem != OP_UNSET || json_object_size(op->beparams) > 0)
-		lu_room_freed(lu, inst_primary(m->inst));
+		lu_balloon_freed(lu, inst_primary(m->inst));
 	report(lu, rows);
 	return steal(&rows);
 }

@@ -4,7 +4,7 @@
  * lists what has changed, [[instance, from, to], ...], in MiB. */
 #include "lib/json/json.h"
 #include "masterd/lu/frame/lu.h"
-#include "masterd/lu/parts/lu_room.h"
+#include "masterd/lu/parts/lu_balloon.h"
 
 struct node_grow {
 	struct lu lu;
@@ -30,8 +30,8 @@ static int grow_expand(struct lu *lu, struct error *err)
 
 static json_t *grow_exec(struct lu *lu, struct error *err)
 {
-	if (lu_room_may_grow(lu))
-		return lu_room_grow(lu, grow_of(lu)->uuid, err);
+	if (lu_balloon_may_grow(lu))
+		return lu_balloon_grow(lu, grow_of(lu)->uuid, err);
 	lu_info(lu, "Instances do not grow by themselves in this cluster "
 		    "(gnt-cluster modify --memory-growth)");
 	return json_array();

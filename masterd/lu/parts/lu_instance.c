@@ -3,7 +3,7 @@
  * from the defaults above them, and members that Ganeti's node daemon does not
  * know are removed.  The recorded instance changes only in inst_mark(). */
 #include "masterd/lu/parts/lu_instance.h"
-#include "masterd/lu/parts/lu_room.h"
+#include "masterd/lu/parts/lu_balloon.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,28 +2,28 @@
 /* A lock for each node: its UUID is in the list `busy` while a job has it.  All
  * waiting tasks share one condition, so each looks at the list again when it
  * wakes up.  The numbers of jobs are only stored here for their users. */
-#include "masterd/core/room_turns.h"
+#include "masterd/core/balloon_turns.h"
 
 #include <string.h>
 
 #include "lib/json/json.h"
 
-struct room_turns {
+struct balloon_turns {
 	struct strv busy; /* UUIDs of nodes */
 	struct cond freed;
 	json_t *jobs; /* {node's UUID: the last job that lets them grow} */
 };
 
-struct room_turns *room_turns_create(void)
+struct balloon_turns *balloon_turns_create(void)
 {
-	struct room_turns *t = xalloc(sizeof(*t));
+	struct balloon_turns *t = xalloc(sizeof(*t));
 
-	*t = (struct room_turns){.jobs = json_object()};
+	*t = (struct balloon_turns){.jobs = json_object()};
 	cond_init(&t->freed);
 	return t;
 }
 
-void room_turns_destroy(struct room_turns *t)
+void balloon_turns_destroy(struct balloon_turns *t)
 {
 	if (t == NULL)
 		return;
@@ -32,7 +32,7 @@ void room_turns_destroy(struct room_turns *t)
 	free(t);
 }
 
-bool room_turns_take(struct room_turns *t, const char *node)
+bool balloon_turns_take(struct balloon_turns *t, const char *node)
 {
 	while (strv_has(&t->busy, node) && !task_interrupted())
 		cond_wait(&t->freed);
@@ -42,7 +42,7 @@ bool room_turns_take(struct room_turns *t, const char *node)
 	return true;
 }
 
-void room_turns_give(struct room_turns *t, const char *node)
+void balloon_turns_give(struct balloon_turns *t, const char *node)
 {
 	struct strv left = {0};
 
@@ -54,12 +54,13 @@ void room_turns_give(struct room_turns *t, const char *node)
 	cond_signal(&t->freed);
 }
 
-uint64_t room_turns_job(const struct room_turns *t, const char *node)
+uint64_t balloon_turns_job(const struct balloon_turns *t, const char *node)
 {
 	return (uint64_t)json_int(t->jobs, node, 0);
 }
 
-void room_turns_note_job(struct room_turns *t, const char *node, uint64_t job)
+void balloon_turns_note_job(struct balloon_turns *t, const char *node,
+			    uint64_t job)
 {
 	json_set_int(t->jobs, node, (int64_t)job);
 }

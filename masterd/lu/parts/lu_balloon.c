@@ -1,70 +1,71 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory for one instance that starts, restarts or moves.  When less is free
  * than its maximum, it gets what is free.  Other instances shrink only when
- * even its minimum is not free, and only until it is.  lu_room_floor.c reads
+ * even its minimum is not free, and only until it is.  lu_balloon_floor.c reads
  * and changes the sizes. */
-#include "masterd/lu/parts/lu_room.h"
+#include "masterd/lu/parts/lu_balloon.h"
 
 #include "lib/json/json.h"
 #include "lib/model/config/state.h"
+#include "masterd/lu/parts/lu_balloon_private.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
-#include "masterd/lu/parts/lu_room_private.h"
 #include "masterd/resources/resources.h"
 
 /* To be called in the job's turn at the node. */
-static WAITS int64_t make_room(struct lu *lu, const struct room_want *w,
+static WAITS int64_t make_room(struct lu *lu, const struct balloon_want *w,
 			       struct error *err)
 {
 	auto_floor struct floor f = {
 		.lu = lu, .node = w->node, .self = w->inst};
 	auto_free int64_t *before = NULL;
 	auto_json json_t *rows = json_array();
-	int64_t room, missing;
+	int64_t mib, missing;
 
 	if (floor_look(&f, err) < 0)
 		return -1;
 	if (f.runs_here && !w->restarts)
 		return w->most;
-	room = floor_room(&f);
-	if (room < w->most && w->keep)
-		return lu_room_refuse(lu, w, w->most, room, err);
-	if (room < w->min) {
+	mib = floor_free(&f);
+	if (mib < w->most && w->keep)
+		return lu_balloon_refuse(lu, w, w->most, mib, err);
+	if (mib < w->min) {
 		before = floor_sizes(&f);
-		missing = room_shrink(f.guests, f.n, w->min - room);
+		missing = balloon_shrink(f.guests, f.n, w->min - mib);
 		if (missing > 0)
-			return lu_room_refuse(lu, w, w->min, w->min - missing,
-					      err);
+			return lu_balloon_refuse(lu, w, w->min,
+						 w->min - missing, err);
 		if (floor_apply(&f, before, rows, true, err) < 0)
 			return -1;
-		room = w->min;
+		mib = w->min;
 	}
-	room = room < w->most ? room : w->most;
+	mib = mib < w->most ? mib : w->most;
 	if (!lu->common.dry_run && !lu_plans(lu))
 		config_book_runtime(lu->m->config, lu->job_id,
 				    json_str(w->inst, "uuid", ""), w->node,
-				    room);
-	return room;
+				    mib);
+	return mib;
 }
 
-int64_t lu_room_make(struct lu *lu, const struct room_want *want,
-		     struct error *err)
+int64_t lu_balloon_make(struct lu *lu, const struct balloon_want *want,
+			struct error *err)
 {
 	auto_free char *node = xstrdup(want->node);
 	int64_t got;
 
-	if (!lu_room_is_tight(lu, node))
+	if (!lu_balloon_is_tight(lu, node))
 		return want->most;
-	if (lu_room_take_turn(lu, node, err) < 0)
+	if (lu_balloon_take_turn(lu, node, err) < 0)
 		return -1;
 	got = make_room(lu, want, err);
-	lu_room_give_turn(lu, node);
+	lu_balloon_give_turn(lu, node);
 	return got;
 }
 
 /* --- starting --- */
 
-int lu_room_forget_choice(struct lu *lu, const json_t *inst, struct error *err)
+int lu_balloon_forget_choice(struct lu *lu, const json_t *inst,
+			     struct error *err)
 {
 	const char *uuid = json_str(inst, "uuid", "");
 	const json_t *cluster = config_cluster(lu->m->config);
@@ -90,7 +91,7 @@ static WAITS void limit(struct lu *lu, const json_t *inst, const char *node,
 	/* Another job may have needed some of the memory since. */
 	if (taken > 0 && taken < mib)
 		mib = taken;
-	if (lu_room_set_size(lu, inst, node, mib, &err) < 0)
+	if (lu_balloon_set_size(lu, inst, node, mib, &err) < 0)
 		lu_warn(lu,
 			"Could not set the memory of instance %s to %jd MiB, "
 			"node %s may run out of it: %s",
@@ -102,19 +103,19 @@ static WAITS void limit(struct lu *lu, const json_t *inst, const char *node,
 }
 
 int lu_start_instance(struct lu *lu, const json_t *inst,
-		      const struct room_start *start, struct error *err)
+		      const struct balloon_start *start, struct error *err)
 {
 	auto_json json_t *filled = inst_filled_be(lu, inst);
 	auto_json json_t *be = json_overlay(filled, start->be);
 	auto_json json_t *done = NULL;
 	auto_free char *node = xstrdup(start->node);
-	struct room_want want = {
+	struct balloon_want want = {
 		.node = node,
 		.inst = inst,
 		.min = json_int(be, "minmem", 0),
 		.most = json_int(be, "maxmem", 0),
 	};
-	int64_t got = lu_room_make(lu, &want, err);
+	int64_t got = lu_balloon_make(lu, &want, err);
 
 	if (got < 0)
 		return -1;
@@ -127,31 +128,31 @@ int lu_start_instance(struct lu *lu, const json_t *inst,
 		return -1;
 	if (got < want.most)
 		limit(lu, inst, node, got);
-	return lu_room_forget_choice(lu, inst, err);
+	return lu_balloon_forget_choice(lu, inst, err);
 }
 
-int64_t lu_room_restart(struct lu *lu, const json_t *inst, bool anew,
-			struct error *err)
+int64_t lu_balloon_restart(struct lu *lu, const json_t *inst, bool anew,
+			   struct error *err)
 {
 	auto_json json_t *be = inst_filled_be(lu, inst);
-	const struct room_want want = {
+	const struct balloon_want want = {
 		.node = inst_primary(inst),
 		.inst = inst,
 		.min = json_int(be, "minmem", 0),
 		.most = json_int(be, "maxmem", 0),
 		.restarts = true,
 	};
-	int64_t got = anew ? lu_room_make(lu, &want, err) : 0;
+	int64_t got = anew ? lu_balloon_make(lu, &want, err) : 0;
 
 	return got == want.most ? 0 : got;
 }
 
-int lu_room_restarted(struct lu *lu, const json_t *inst, int64_t mib,
-		      struct error *err)
+int lu_balloon_restarted(struct lu *lu, const json_t *inst, int64_t mib,
+			 struct error *err)
 {
 	if (mib > 0)
 		limit(lu, inst, inst_primary(inst), mib);
-	return lu_room_forget_choice(lu, inst, err);
+	return lu_balloon_forget_choice(lu, inst, err);
 }
 
 /* --- moving --- */
@@ -171,27 +172,27 @@ static WAITS int64_t size_now(struct lu *lu, const json_t *inst,
 }
 
 /* Where nothing is recorded the node says what is free, as in Ganeti. */
-static WAITS int64_t live_room(struct lu *lu, const struct room_want *w,
+static WAITS int64_t live_room(struct lu *lu, const struct balloon_want *w,
 			       struct error *err)
 {
-	int64_t room = lu_live_memory(lu, w->node,
-				      json_str(w->inst, "hypervisor", ""), err);
+	int64_t mib = lu_live_memory(lu, w->node,
+				     json_str(w->inst, "hypervisor", ""), err);
 
-	if (room < 0 || room >= w->most)
-		return room < 0 ? -1 : w->most;
-	if (w->keep || room < w->min)
-		return lu_room_refuse(lu, w, w->keep ? w->most : w->min, room,
-				      err);
-	return room;
+	if (mib < 0 || mib >= w->most)
+		return mib < 0 ? -1 : w->most;
+	if (w->keep || mib < w->min)
+		return lu_balloon_refuse(lu, w, w->keep ? w->most : w->min, mib,
+					 err);
+	return mib;
 }
 
-int lu_room_move(struct lu *lu, const json_t *inst, const char *target,
-		 bool keep, struct error *err)
+int lu_balloon_move(struct lu *lu, const json_t *inst, const char *target,
+		    bool keep, struct error *err)
 {
 	auto_json json_t *be = inst_filled_be(lu, inst);
 	int64_t size = size_now(lu, inst, err);
 	int64_t min = json_int(be, "minmem", 0), got;
-	struct room_want want = {
+	struct balloon_want want = {
 		.node = target,
 		.inst = inst,
 		.min = min < size ? min : size,
@@ -203,10 +204,10 @@ int lu_room_move(struct lu *lu, const json_t *inst, const char *target,
 	if (size < 0)
 		return -1;
 	resources_memory(lu->m->config, target, NULL, &m);
-	got = m.recorded ? lu_room_make(lu, &want, err)
+	got = m.recorded ? lu_balloon_make(lu, &want, err)
 			 : live_room(lu, &want, err);
 	if (got < 0 || got == size)
 		return got < 0 ? -1 : 0;
 	lu_feedback(lu, "* setting instance memory to %jd MiB", (intmax_t)got);
-	return lu_room_set_size(lu, inst, inst_primary(inst), got, err);
+	return lu_balloon_set_size(lu, inst, inst_primary(inst), got, err);
 }

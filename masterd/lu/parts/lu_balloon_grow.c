@@ -3,9 +3,9 @@
  * when memory has become free. */
 #include "lib/json/json.h"
 #include "lib/model/config/state.h"
-#include "masterd/core/room_turns.h"
+#include "masterd/core/balloon_turns.h"
+#include "masterd/lu/parts/lu_balloon_private.h"
 #include "masterd/lu/parts/lu_instance.h"
-#include "masterd/lu/parts/lu_room_private.h"
 #include "masterd/resources/resources.h"
 #include "queue/queue.h"
 
@@ -19,33 +19,34 @@ static WAITS int resize(struct lu *lu, const json_t *inst, int64_t mib,
 {
 	const char *node = inst_primary(inst);
 	auto_floor struct floor f = {.lu = lu, .node = node, .self = inst};
-	const struct room_want w = {.node = node, .inst = inst};
+	const struct balloon_want w = {.node = node, .inst = inst};
 
-	if (!force && lu_room_is_tight(lu, node)) {
+	if (!force && lu_balloon_is_tight(lu, node)) {
 		if (floor_look(&f, err) < 0)
 			return -1;
-		if (floor_room(&f) < mib)
-			return lu_room_refuse(lu, &w, mib, floor_room(&f), err);
+		if (floor_free(&f) < mib)
+			return lu_balloon_refuse(lu, &w, mib, floor_free(&f),
+						 err);
 	}
-	return lu_room_set_size(lu, inst, node, mib, err);
+	return lu_balloon_set_size(lu, inst, node, mib, err);
 }
 
-int lu_room_resize(struct lu *lu, const json_t *inst, int64_t mib, bool force,
-		   struct error *err)
+int lu_balloon_resize(struct lu *lu, const json_t *inst, int64_t mib,
+		      bool force, struct error *err)
 {
 	auto_free char *node = xstrdup(inst_primary(inst));
 	int rc;
 
-	if (lu_room_take_turn(lu, node, err) < 0)
+	if (lu_balloon_take_turn(lu, node, err) < 0)
 		return -1;
 	rc = resize(lu, inst, mib, force, err);
-	lu_room_give_turn(lu, node);
+	lu_balloon_give_turn(lu, node);
 	return rc;
 }
 
 /* --- growing --- */
 
-bool lu_room_may_grow(const struct lu *lu)
+bool lu_balloon_may_grow(const struct lu *lu)
 {
 	return state_own(config_cluster(lu->m->config), "memory_growth", 1) !=
 	       0;
@@ -61,7 +62,7 @@ static bool anybody_could_grow(struct lu *lu, const char *node)
 	for (size_t i = 0; i < uuids.n; i++) {
 		const json_t *inst =
 			config_get(c, CONFIG_INSTANCE, uuids.items[i]);
-		struct room_guest g = lu_room_guest_of(lu, inst, 0);
+		struct balloon_guest g = lu_balloon_guest_of(lu, inst, 0);
 
 		if (str_eq(json_str(inst, "admin_state", ""), "up") &&
 		    g.min < g.most)
@@ -73,7 +74,7 @@ static bool anybody_could_grow(struct lu *lu, const char *node)
 /* Whether a job that has not begun yet will do it. */
 static bool is_planned(struct lu *lu, const char *node)
 {
-	uint64_t id = room_turns_job(lu->m->rooms, node);
+	uint64_t id = balloon_turns_job(lu->m->turns, node);
 	const struct job *j = id == 0 ? NULL : queue_job(lu->m->queue, id);
 
 	return j != NULL && queue_lives(lu->m->queue, id) &&
@@ -98,21 +99,21 @@ static WAITS void submit_growth(struct lu *lu, const char *node)
 		return;
 	}
 	if (!lu_plans(lu))
-		room_turns_note_job(
-			lu->m->rooms, node,
+		balloon_turns_note_job(
+			lu->m->turns, node,
 			(uint64_t)json_integer_value(json_array_get(
 				json_array_get(json_get(result, "jobs"), 0),
 				1)));
 }
 
-void lu_room_freed(struct lu *lu, const char *node_uuid)
+void lu_balloon_freed(struct lu *lu, const char *node_uuid)
 {
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
 	auto_free char *uuid = xstrdup(node_uuid);
 	struct node_memory m;
 
 	if (node == NULL || json_bool(node, "offline", false) ||
-	    lu->run->killed || lu->common.dry_run || !lu_room_may_grow(lu))
+	    lu->run->killed || lu->common.dry_run || !lu_balloon_may_grow(lu))
 		return;
 	resources_memory(lu->m->config, uuid, NULL, &m);
 	if (m.recorded && anybody_could_grow(lu, uuid) && !is_planned(lu, uuid))
@@ -128,18 +129,18 @@ static WAITS json_t *grow(struct lu *lu, const char *node, struct error *err)
 	if (floor_look(&f, err) < 0)
 		return NULL;
 	before = floor_sizes(&f);
-	room_grow(f.guests, f.n, floor_room(&f));
+	balloon_grow(f.guests, f.n, floor_free(&f));
 	floor_apply(&f, before, rows, false, err);
 	return steal(&rows);
 }
 
-json_t *lu_room_grow(struct lu *lu, const char *node_uuid, struct error *err)
+json_t *lu_balloon_grow(struct lu *lu, const char *node_uuid, struct error *err)
 {
 	json_t *rows;
 
-	if (lu_room_take_turn(lu, node_uuid, err) < 0)
+	if (lu_balloon_take_turn(lu, node_uuid, err) < 0)
 		return NULL;
 	rows = grow(lu, node_uuid, err);
-	lu_room_give_turn(lu, node_uuid);
+	lu_balloon_give_turn(lu, node_uuid);
 	return rows;
 }

@@ -3,8 +3,8 @@
  * jobs have booked for instances that are to arrive.  Instances that may be
  * resized are called guests; all others count as fixed.  floor_apply() carries
  * out the sizes that were computed for the guests. */
-#include "masterd/core/room_turns.h"
-#include "masterd/lu/parts/lu_room_private.h"
+#include "masterd/core/balloon_turns.h"
+#include "masterd/lu/parts/lu_balloon_private.h"
 
 #include <string.h>
 
@@ -24,15 +24,15 @@ void floor_done(struct floor *f)
 }
 /* --- who may have how much --- */
 
-struct room_guest lu_room_guest_of(struct lu *lu, const json_t *inst,
-				   int64_t size)
+struct balloon_guest lu_balloon_guest_of(struct lu *lu, const json_t *inst,
+					 int64_t size)
 {
 	auto_json json_t *be = inst_filled_be(lu, inst);
 	int64_t max = json_int(be, "maxmem", 0);
 	int64_t chosen = state_own(config_cluster(lu->m->config),
 				   json_str(inst, "uuid", ""), 0);
 
-	return (struct room_guest){
+	return (struct balloon_guest){
 		.size = size,
 		.min = json_int(be, "minmem", 0),
 		.most = chosen > 0 && chosen < max ? chosen : max,
@@ -90,7 +90,7 @@ static void add_running(struct floor *f, const char *name, const json_t *report)
 		return;
 	}
 	f->insts[f->n] = lu_keep(lu, inst);
-	f->guests[f->n++] = lu_room_guest_of(lu, inst, size);
+	f->guests[f->n++] = lu_balloon_guest_of(lu, inst, size);
 }
 
 /* Instances that are on their way here. */
@@ -124,7 +124,7 @@ static void add_unseen(struct floor *f, const struct node_result *r)
 
 		if (str_eq(json_str(inst, "admin_state", ""), "up") &&
 		    !running_is_known(r, json_str(inst, "hypervisor", "")))
-			f->fixed += lu_room_guest_of(f->lu, inst, 0).most;
+			f->fixed += lu_balloon_guest_of(f->lu, inst, 0).most;
 	}
 }
 
@@ -159,19 +159,19 @@ WAITS int floor_look(struct floor *f, struct error *err)
 	return rc;
 }
 
-int64_t floor_room(const struct floor *f)
+int64_t floor_free(const struct floor *f)
 {
-	int64_t room = f->capacity - f->fixed;
+	int64_t mib = f->capacity - f->fixed;
 
 	for (size_t i = 0; i < f->n; i++)
-		room -= f->guests[i].size;
-	return room;
+		mib -= f->guests[i].size;
+	return mib;
 }
 
 /* --- changes --- */
 
-WAITS int lu_room_set_size(struct lu *lu, const json_t *inst, const char *node,
-			   int64_t mib, struct error *err)
+WAITS int lu_balloon_set_size(struct lu *lu, const json_t *inst,
+			      const char *node, int64_t mib, struct error *err)
 {
 	auto_json json_t *done =
 		lu_call(lu, node, "instance_balloon_memory",
@@ -202,7 +202,7 @@ WAITS int floor_apply(struct floor *f, const int64_t *before, json_t *rows,
 			continue;
 		if (!lu_plans(lu))
 			retake(f, json_str(inst, "uuid", ""), size);
-		if (lu_room_set_size(lu, inst, f->node, size, err) < 0) {
+		if (lu_balloon_set_size(lu, inst, f->node, size, err) < 0) {
 			error_wrap(err,
 				   "Could not change the memory of "
 				   "instance %s on node %s",
@@ -231,18 +231,18 @@ int64_t *floor_sizes(const struct floor *f)
 	return sizes;
 }
 
-int lu_room_refuse(struct lu *lu, const struct room_want *w, int64_t needed,
-		   int64_t room, struct error *err)
+int lu_balloon_refuse(struct lu *lu, const struct balloon_want *w,
+		      int64_t needed, int64_t mib, struct error *err)
 {
 	error_set(err, ERR_PREREQ, ECODE_NORES,
 		  "Not enough free memory to fit instance %s on node %s (have "
 		  "%jd MiB, need %jd MiB)",
 		  inst_name(w->inst), lu_node_name(lu, w->node),
-		  (intmax_t)(room > 0 ? room : 0), (intmax_t)needed);
+		  (intmax_t)(mib > 0 ? mib : 0), (intmax_t)needed);
 	return w->keep ? error_wrap(err, "Memory ballooning not allowed") : -1;
 }
 
-bool lu_room_is_tight(struct lu *lu, const char *node)
+bool lu_balloon_is_tight(struct lu *lu, const char *node)
 {
 	struct node_memory m;
 
@@ -250,15 +250,16 @@ bool lu_room_is_tight(struct lu *lu, const char *node)
 	return m.recorded && resources_mem_free(&m) < 0;
 }
 
-WAITS int lu_room_take_turn(struct lu *lu, const char *node, struct error *err)
+WAITS int lu_balloon_take_turn(struct lu *lu, const char *node,
+			       struct error *err)
 {
-	if (lu_plans(lu) || room_turns_take(lu->m->rooms, node))
+	if (lu_plans(lu) || balloon_turns_take(lu->m->turns, node))
 		return 0;
 	return error_set(err, ERR_CANCELED, NULL, "Job was killed");
 }
 
-void lu_room_give_turn(struct lu *lu, const char *node)
+void lu_balloon_give_turn(struct lu *lu, const char *node)
 {
 	if (!lu_plans(lu))
-		room_turns_give(lu->m->rooms, node);
+		balloon_turns_give(lu->m->turns, node);
 }
