@@ -61,23 +61,14 @@ static const char usage[] =
 	"      --version     print the version\n"
 	"  -h, --help        print this\n";
 
-enum {
-	OPT_NO_VOTING = 256,
-	OPT_YES_DO_IT,
-	OPT_FAILOVER,
-	OPT_IGNORE_OFFLINE,
-	OPT_VERSION
-};
+enum { OPT_NO_VOTING = 256, OPT_YES_DO_IT, OPT_FAILOVER, OPT_IGNORE_OFFLINE };
 
 static const struct option options[] = {
-	{"foreground", no_argument, NULL, 'f'},
-	{"debug", no_argument, NULL, 'd'},
+	DAEMON_OPTIONS,
 	{"failover", no_argument, NULL, OPT_FAILOVER},
 	{"ignore-offline-nodes", no_argument, NULL, OPT_IGNORE_OFFLINE},
 	{"no-voting", no_argument, NULL, OPT_NO_VOTING},
 	{"yes-do-it", no_argument, NULL, OPT_YES_DO_IT},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -404,16 +395,11 @@ static bool may_skip_vote(const struct masterd *md)
 static int parse(int argc, char **argv, struct masterd *md)
 {
 	struct daemon *d = &md->daemon;
-	int c;
+	int c, status;
 
-	while ((c = getopt_long(argc, argv, "fdh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, DAEMON_LETTERS, options, NULL)) !=
+	       -1) {
 		switch (c) {
-		case 'f':
-			d->foreground = true;
-			break;
-		case 'd':
-			d->debug = true;
-			break;
 		case OPT_NO_VOTING:
 			md->takeover.no_voting = true;
 			break;
@@ -426,14 +412,11 @@ static int parse(int argc, char **argv, struct masterd *md)
 		case OPT_IGNORE_OFFLINE:
 			md->takeover.ignore_offline = true;
 			break;
-		case OPT_VERSION:
-			puts("gantry-masterd " GANTRY_VERSION);
-			return 0;
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
 		default:
-			return 1;
+			status = daemon_option(
+				d, c, "gantry-masterd " GANTRY_VERSION, usage);
+			if (status >= 0)
+				return status;
 		}
 	}
 	if (optind == argc)

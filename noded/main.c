@@ -35,10 +35,7 @@ static const char usage[] =
 static const struct option options[] = {
 	{"bind", required_argument, NULL, 'b'},
 	{"port", required_argument, NULL, 'p'},
-	{"foreground", no_argument, NULL, 'f'},
-	{"debug", no_argument, NULL, 'd'},
-	{"version", no_argument, NULL, 'V'},
-	{"help", no_argument, NULL, 'h'},
+	DAEMON_OPTIONS,
 	/* Options that NODED_ARGS of a host may have, made for Ganeti's daemon;
 	 * they are ignored. */
 	{"no-mlock", no_argument, NULL, 'n'},
@@ -163,9 +160,10 @@ static int parse(int argc, char **argv, struct daemon *d, struct noded *n,
 		 const char **ret_bind)
 {
 	int64_t port;
-	int c;
+	int c, status;
 
-	while ((c = getopt_long(argc, argv, "b:p:fdh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "b:p:" DAEMON_LETTERS, options,
+				NULL)) != -1) {
 		switch (c) {
 		case 'b':
 			*ret_bind = optarg;
@@ -178,22 +176,13 @@ static int parse(int argc, char **argv, struct daemon *d, struct noded *n,
 			}
 			n->port = (int)port;
 			break;
-		case 'f':
-			d->foreground = true;
-			break;
-		case 'd':
-			d->debug = true;
-			break;
 		case 'n':
 			break;
-		case 'V':
-			puts("gantry-noded " GANTRY_VERSION);
-			return 0;
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
 		default:
-			return 1;
+			status = daemon_option(
+				d, c, "gantry-noded " GANTRY_VERSION, usage);
+			if (status >= 0)
+				return status;
 		}
 	}
 	if (optind == argc)

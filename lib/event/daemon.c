@@ -410,6 +410,27 @@ static void run(struct daemon *d)
 	finish(d, own);
 }
 
+int daemon_option(struct daemon *d, int letter, const char *program,
+		  const char *usage)
+{
+	switch (letter) {
+	case 'f':
+		d->foreground = true;
+		return -1;
+	case 'd':
+		d->debug = true;
+		return -1;
+	case DAEMON_VERSION:
+		puts(program);
+		return 0;
+	case 'h':
+		fputs(usage, stdout);
+		return 0;
+	default:
+		return 1;
+	}
+}
+
 int daemon_main(struct daemon *d)
 {
 	struct error err;

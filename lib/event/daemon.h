@@ -4,6 +4,7 @@
 #ifndef EVENT_DAEMON_H
 #define EVENT_DAEMON_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <uv.h>
 
@@ -49,6 +50,24 @@ struct daemon {
 	int status;
 	bool redirected, started, failed, quitting, stopping;
 };
+
+/* The options of every daemon, for getopt_long(): letters, and the rows of the
+ * table. */
+#define DAEMON_LETTERS "fdh"
+#define DAEMON_VERSION 'V'
+/* clang-format off */
+#define DAEMON_OPTIONS                                  \
+	{"foreground", no_argument, NULL, 'f'},         \
+	{"debug", no_argument, NULL, 'd'},              \
+	{"version", no_argument, NULL, DAEMON_VERSION}, \
+	{"help", no_argument, NULL, 'h'}
+/* clang-format on */
+
+/* What getopt_long() returned for one of them: it is noted in d, or shown.
+ * program: its name with its version; usage: its whole help.  Returns the
+ * status with which to exit, or -1 to go on; 1 when it is none of them. */
+int daemon_option(struct daemon *d, int letter, const char *program,
+		  const char *usage);
 
 /* Run the daemon to its end; returns the exit status for main().  In background
  * mode it also returns in the process that was called, with 0 only after
