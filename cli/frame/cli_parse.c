@@ -95,9 +95,7 @@ static int read_size(const struct opt *o, const char *text, int64_t *ret,
 {
 	if (params_parse_size(text, ret, err) == 0)
 		return 0;
-	error_wrap(err, "option --%s", o->name);
-	err->kind = ERR_REQUEST;
-	return -1;
+	return error_wrap_as(err, ERR_REQUEST, "option --%s", o->name);
 }
 
 static int misfit(const struct opt *o, const char *text, struct error *err)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # TAP for shell tests: source it, call ok/is/like/succeeds/fails, end with
 # tap_done.  Nothing here sleeps for luck: until() polls a condition, bounded.
+#
+# It prints what meson reads, and nothing else is needed for that.  The
+# libraries that there are (bats, sharness, shunit2) bring a runner of their own,
+# which would stand between meson and the points, or a language of their own.
 
 tap_n=0
 
