@@ -5,23 +5,15 @@ how many prototypes in headers have a contract.  Prints TAP.
 
 A contract is a comment directly above the prototype, or above the group of
 prototypes that it belongs to (no blank line between), or behind it."""
-import os
 import re
 import sys
 
-TOPS = ("lib", "queue", "masterd", "noded", "cli", "rapi", "iallocators")
+sys.dont_write_bytecode = True
+import tree  # noqa: E402
+
 PROTOTYPE = re.compile(r"^[A-Za-z_][^;{}#]*\([^;{}]*\)[^;{}]*;", re.M)
 # So many of a hundred have one; whoever writes more may raise it.
 LEAST = 98
-
-
-def sources(ending):
-    for top in TOPS:
-        for folder, folders, names in os.walk(top):
-            folders.sort()
-            for name in sorted(names):
-                if name.endswith(ending):
-                    yield os.path.join(folder, name)
 
 
 def read(path):
@@ -51,19 +43,17 @@ def count(path):
 
 
 def main():
-    os.chdir(sys.argv[1] if len(sys.argv) > 1 else
-             os.path.join(os.path.dirname(__file__), "..", ".."))
-    wrong = [path for path in sources((".c", ".h")) if not opens(path)]
-    print(f"{'not ok' if wrong else 'ok'} 1 - each file says what it is for")
-    for path in wrong:
-        print("#", path)
-    counts = [count(path) for path in sources(".h")]
+    tree.enter()
+    counts = [count(path) for path in tree.files(".h")]
     all_of, good = (sum(c[i] for c in counts) for i in (0, 1))
-    enough = good * 100 >= LEAST * all_of
-    print(f"{'ok' if enough else 'not ok'} 2 - prototypes have contracts")
-    print(f"# {good} of {all_of}, {100 * good / all_of:.1f} %; "
-          f"at least {LEAST} %")
-    print("1..2")
+    share = f"{good} of {all_of}, {100 * good / all_of:.1f} %; at least {LEAST} %"
+    tree.report([
+        ("each file says what it is for",
+         [path for path in tree.files((".c", ".h")) if not opens(path)]),
+        ("prototypes have contracts",
+         [] if good * 100 >= LEAST * all_of else [share]),
+    ])
+    print("#", share)
 
 
 main()

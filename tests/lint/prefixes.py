@@ -11,7 +11,9 @@ import os
 import re
 import sys
 
-TOPS = ("lib", "queue", "masterd", "noded", "cli", "rapi", "iallocators")
+sys.dont_write_bytecode = True
+import tree  # noqa: E402
+
 
 # Rooms whose names are shorter than those of their files: what several files of
 # the room begin with, and the structs that a file is about.
@@ -72,15 +74,6 @@ WORDS = re.compile(r"\b(?:WAITS|_Noreturn|STEALS)\b|__attribute__\(\(.*?\)\)(?=[
                    re.S)
 
 
-def files(ending):
-    for top in TOPS:
-        for folder, folders, names in os.walk(top):
-            folders.sort()
-            for name in sorted(names):
-                if name.endswith(ending):
-                    yield os.path.join(folder, name)
-
-
 def read_code(path):
     """Without comments, macros, texts, and what stands in braces."""
     with open(path, encoding="utf-8") as file:
@@ -111,7 +104,7 @@ def belongs(function, prefix):
 
 
 def check_prefixes(definitions):
-    for header in files(".h"):
+    for header in tree.files(".h"):
         prefixes = [own_name(header)]
         prefixes += SHORT.get(os.path.dirname(header), "").split()
         known = THEMSELVES.get(header, "").split()
@@ -144,15 +137,14 @@ def check_short(used):
 
 
 def main():
-    os.chdir(sys.argv[1] if len(sys.argv) > 1 else
-             os.path.join(os.path.dirname(__file__), "..", ".."))
+    tree.enter()
     definitions, used = collections.defaultdict(list), {}
-    for path in files(".c"):
+    for path in tree.files(".c"):
         for function in functions(path):
             if path not in definitions[function]:
                 definitions[function].append(path)
     used = collections.defaultdict(set)
-    for path in files(".h"):
+    for path in tree.files(".h"):
         used[os.path.dirname(path)].update(functions(path))
     points = [
         ("public functions begin with the name of their file or room",
@@ -161,11 +153,7 @@ def main():
          list(check_definitions(definitions))),
         ("a short name belongs to one room", list(check_short(used))),
     ]
-    for number, (name, wrong) in enumerate(points, 1):
-        print(f"{'not ok' if wrong else 'ok'} {number} - {name}")
-        for line in wrong:
-            print("#", line)
-    print(f"1..{len(points)}")
+    tree.report(points)
 
 
 main()

@@ -11,6 +11,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
+import tree  # noqa: E402
 import rooms as rooms_lint  # noqa: E402
 
 TOUR = "doc/tour.md"
@@ -70,8 +71,7 @@ def check_list(table, steps):
 
 
 def main():
-    os.chdir(sys.argv[1] if len(sys.argv) > 1 else
-             os.path.join(os.path.dirname(__file__), "..", ".."))
+    tree.enter()
     text, table = read(TOUR), rooms_lint.read_table()
     names = NAME.findall(text)
     points = [
@@ -82,11 +82,7 @@ def main():
          [wrong for steps in lists(text) for wrong in check_list(table, steps)]),
         ("the tour has walks", [] if len(names) > 50 else ["too few functions"]),
     ]
-    for number, (name, wrong) in enumerate(points, 1):
-        print(f"{'not ok' if wrong else 'ok'} {number} - {name}")
-        for line in wrong:
-            print("#", line)
-    print(f"1..{len(points)}")
+    tree.report(points)
 
 
 main()
