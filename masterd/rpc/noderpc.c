@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
+#include "lib/model/rpc/rpc.h"
 
 /* When a call fails after a longer time than this, the node hangs or is cut
  * off.  A node that refuses the connection does so at once. */
@@ -150,19 +151,9 @@ bool noderpc_is_fenced(const struct noderpc *r)
 
 unsigned noderpc_timeout_ms(const char *procedure)
 {
-	static const struct {
-		const char *name;
-		unsigned timeout_s;
-	} table[] = {
-#define RPC(name, timeout_s, min, max) {#name, timeout_s},
-#include "lib/model/noderpcs.def"
-#undef RPC
-	};
+	const struct rpc_procedure *rpc = rpc_find(procedure);
 
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		if (strcmp(table[i].name, procedure) == 0)
-			return table[i].timeout_s * 1000;
-	return DEFAULT_TIMEOUT_MS;
+	return rpc == NULL ? DEFAULT_TIMEOUT_MS : rpc->timeout_ms;
 }
 
 /* Calls that are made even to nodes that are marked offline: they find out

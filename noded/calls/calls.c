@@ -10,15 +10,7 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
-
-static const struct rpc {
-	const char *name;
-	size_t min, max;
-} rpcs[] = {
-#define RPC(name, timeout_s, n_min, n_max) {#name, n_min, n_max},
-#include "lib/model/noderpcs.def"
-#undef RPC
-};
+#include "lib/model/rpc/rpc.h"
 
 static const struct served {
 	const char *name;
@@ -29,33 +21,25 @@ static const struct served {
 #undef X
 };
 
-static const struct rpc *find_rpc(const char *procedure)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(rpcs); i++)
-		if (strcmp(rpcs[i].name, procedure) == 0)
-			return &rpcs[i];
-	return NULL;
-}
-
 bool calls_known(const char *procedure)
 {
-	return find_rpc(procedure) != NULL;
+	return rpc_find(procedure) != NULL;
 }
 
 static int check_arity(const struct call *c, struct error *err)
 {
-	const struct rpc *rpc = find_rpc(c->procedure);
+	const struct rpc_procedure *rpc = rpc_find(c->procedure);
 	size_t n = json_is_array(c->args) ? json_array_size(c->args) : 1;
 
-	if (n < rpc->min)
+	if (n < rpc->needed)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Call %s needs %zu arguments, %zu given",
-				 c->procedure, rpc->min, n);
-	if (n > rpc->max)
+				 c->procedure, rpc->needed, n);
+	if (n > rpc->n_args)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Call %s takes at most %zu arguments, "
 				 "%zu given",
-				 c->procedure, rpc->max, n);
+				 c->procedure, rpc->n_args, n);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The calls that this node daemon serves: one function each, by subject in
- * calls_*.c.  All of Ganeti's are in lib/model/noderpcs.def. */
+ * calls_*.c.  All of Ganeti's are in lib/model/rpc/noderpcs.def. */
 #ifndef NODED_CALLS_CALLS_H
 #define NODED_CALLS_CALLS_H
 
