@@ -140,6 +140,11 @@ const json_t *json_get(const json_t *object, const char *key)
 	return json_is_null(value) ? NULL : value;
 }
 
+json_t *json_ref(const json_t *value)
+{
+	return json_incref((json_t *)value);
+}
+
 void json_set_str(json_t *object, const char *key, const char *value)
 {
 	json_object_set_new(object, key,

@@ -59,6 +59,10 @@ bool json_bool(const json_t *object, const char *key, bool fallback);
 /* Borrowed; NULL when missing or null. */
 const json_t *json_get(const json_t *object, const char *key);
 
+/* A reference of its own, for functions that are given values away; NULL is
+ * NULL.  Who gets it may not change the value. */
+json_t *json_ref(const json_t *value);
+
 /* Set a member to a string; NULL becomes null. */
 void json_set_str(json_t *object, const char *key, const char *value);
 void json_set_int(json_t *object, const char *key, int64_t value);

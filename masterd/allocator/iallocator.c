@@ -187,8 +187,9 @@ static WAITS char *run_program(struct master *m, const char *name,
 	result = node_results_new(1);
 
 	result->node = json_incref((json_t *)config_master(m->config));
-	noderpc_call_many(m->rpc, result, 1, "iallocator_runner",
-			  json_make("[s, s, O]", name, message, params));
+	noderpc_call_many(
+		m->rpc, result, 1,
+		rpc_iallocator_runner(name, message, json_ref(params)));
 	if (result->err != NULL) {
 		*err = *result->err;
 		give_output(ret_output, result->failure);

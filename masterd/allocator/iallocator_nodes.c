@@ -58,16 +58,17 @@ static bool is_recorded(const struct gather *g, const json_t *node)
 	       !resources_exclusive(g->m->config, node);
 }
 
-static json_t *info_args(const struct gather *g, const json_t *node)
+static struct rpc_request info_request(const struct gather *g,
+				       const json_t *node)
 {
 	const json_t *cluster = config_cluster(g->m->config);
 	json_t *hvparams = params_fill_hv(cluster, g->hypervisor, NULL, NULL);
 
-	return json_make(
-		"[o, [[s, o]]]",
+	return rpc_node_info(
 		resources_units(cluster, g->template,
 				resources_exclusive(g->m->config, node)),
-		g->hypervisor, hvparams == NULL ? json_object() : hvparams);
+		json_make("[[s, o]]", g->hypervisor,
+			  hvparams == NULL ? json_object() : hvparams));
 }
 
 static bool is_live(const json_t *node)
@@ -127,7 +128,7 @@ static void choose_calls(struct gather *g)
 			choose_sign(g, node);
 			continue;
 		}
-		g->info[g->n].args = info_args(g, node);
+		g->info[g->n].own = info_request(g, node);
 		g->info[g->n].node = json_incref(node);
 		g->instances[g->n++].node = json_incref(node);
 	}
@@ -137,9 +138,8 @@ static void choose_calls(struct gather *g)
 static WAITS void gather(struct gather *g)
 {
 	choose_calls(g);
-	noderpc_look_many(g->m->rpc, g->signs, g->n_signs, "version",
-			  json_array());
-	noderpc_look_many(g->m->rpc, g->info, g->n, "node_info", NULL);
+	noderpc_look_many(g->m->rpc, g->signs, g->n_signs, rpc_version());
+	noderpc_look_each(g->m->rpc, g->info, g->n);
 	running_look(g->m->rpc, g->m->config, g->instances, g->n);
 	for (size_t i = 0; i < g->n_signs; i++)
 		add_data(g, g->signs[i].node, g->signs[i].err,

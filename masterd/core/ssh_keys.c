@@ -137,12 +137,14 @@ static WAITS void ask(struct round *r)
 	const json_t *cluster = config_cluster(r->k->config);
 
 	for (size_t i = 0; i < r->n; i++)
-		r->nodes[i].args = json_make(
-			"[s, {s:s, s:I}]",
-			is_capable(r->nodes[i].node) ? "make" : "look", "type",
-			json_str(cluster, "ssh_key_type", "rsa"), "bits",
-			(json_int_t)json_int(cluster, "ssh_key_bits", 0));
-	noderpc_call_many(r->k->rpc, r->nodes, r->n, "ssh_keys", json_array());
+		r->nodes[i].own = rpc_ssh_keys(
+			is_capable(r->nodes[i].node) ? "make" : "look",
+			json_make("{s:s, s:I}", "type",
+				  json_str(cluster, "ssh_key_type", "rsa"),
+				  "bits",
+				  (json_int_t)json_int(cluster, "ssh_key_bits",
+						       0)));
+	noderpc_call_each(r->k->rpc, r->nodes, r->n);
 	for (size_t i = 0; i < r->n; i++)
 		if (r->nodes[i].err != NULL)
 			strv_addf(r->problems,
@@ -279,18 +281,20 @@ static void decide(struct round *r)
 
 /* --- giving the result to the nodes --- */
 
-static json_t *gift(const struct round *r, bool capable)
+static struct rpc_request gift(const struct round *r, bool capable)
 {
 	auto_free char *hosts = ssh_keys_known_hosts(
 		r->hosts_before,
 		json_str(config_cluster(r->k->config), "cluster_name", ""),
 		r->hosts, &r->names);
 
-	return json_make("[s, {s:o, s:o, s:b, s:O?, s:s}]", "give",
-			 "authorized", json_from_strv(&r->let_in), "withdrawn",
-			 json_from_strv(&r->shut_out), "complete",
-			 (int)r->complete, "public", capable ? r->keys : NULL,
-			 "known_hosts", hosts);
+	return rpc_ssh_keys("give",
+			    json_make("{s:o, s:o, s:b, s:O?, s:s}",
+				      "authorized", json_from_strv(&r->let_in),
+				      "withdrawn", json_from_strv(&r->shut_out),
+				      "complete", (int)r->complete, "public",
+				      capable ? r->keys : NULL, "known_hosts",
+				      hosts));
 }
 
 /* Nodes that did not answer are left out: they would not answer now. */
@@ -303,10 +307,10 @@ static WAITS void give(struct round *r)
 		if (r->nodes[i].payload == NULL)
 			continue;
 		to[n].node = json_incref(r->nodes[i].node);
-		to[n].args = gift(r, is_capable(to[n].node));
+		to[n].own = gift(r, is_capable(to[n].node));
 		n++;
 	}
-	noderpc_call_many(r->k->rpc, to, n, "ssh_keys", json_array());
+	noderpc_call_each(r->k->rpc, to, n);
 	for (size_t i = 0; i < n; i++)
 		if (to[i].err != NULL)
 			strv_addf(r->problems,

@@ -18,16 +18,32 @@
 #define FAMILY_IPV4 2
 #define FAMILY_IPV6 10
 
-json_t *address_args(const json_t *cluster)
+static json_t *parameters(const json_t *cluster)
 {
 	const char *ip = json_str(cluster, "master_ip", "");
 
-	return json_make("[{s:s, s:s, s:I, s:i}, b]", "ip", ip, "netdev",
+	return json_make("{s:s, s:s, s:I, s:i}", "ip", ip, "netdev",
 			 json_str(cluster, "master_netdev", ""), "netmask",
 			 (json_int_t)json_int(cluster, "master_netmask", 32),
 			 "ip_family",
-			 strchr(ip, ':') == NULL ? FAMILY_IPV4 : FAMILY_IPV6,
-			 json_bool(cluster, "use_external_mip_script", false));
+			 strchr(ip, ':') == NULL ? FAMILY_IPV4 : FAMILY_IPV6);
+}
+
+static bool has_own_script(const json_t *cluster)
+{
+	return json_bool(cluster, "use_external_mip_script", false);
+}
+
+struct rpc_request address_up(const json_t *cluster)
+{
+	return rpc_node_activate_master_ip(parameters(cluster),
+					   has_own_script(cluster));
+}
+
+struct rpc_request address_down(const json_t *cluster)
+{
+	return rpc_node_deactivate_master_ip(parameters(cluster),
+					     has_own_script(cluster));
 }
 
 struct turn_up {
@@ -43,9 +59,10 @@ static void turn_up(void *arg)
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	done = noderpc_call_for(t->rpc, node, "node_activate_master_ip",
-				address_args(config_cluster(t->config)),
-				TURN_UP_MS, &err);
+	done = noderpc_call(
+		t->rpc, node,
+		rpc_within(address_up(config_cluster(t->config)), TURN_UP_MS),
+		&err);
 	if (done == NULL)
 		log_warning("The master's address is not up: %s, ignoring",
 			    err.text);

@@ -6,11 +6,14 @@
 
 #include <jansson.h>
 
+#include "lib/model/rpc/rpc.h"
+
 struct config;
 struct noderpc;
 
-/* The arguments of node_activate_master_ip and node_deactivate_master_ip. */
-json_t *address_args(const json_t *cluster);
+/* The calls that turn the address up and down on a node. */
+struct rpc_request address_up(const json_t *cluster);
+struct rpc_request address_down(const json_t *cluster);
 
 /* Turn it up on this node, in a task of its own.  A failure is logged: a master
  * without its address still serves clients that know the node. */

@@ -105,8 +105,8 @@ static WAITS void ask(struct rescue *r)
 				"{s:s, s:s, s:s}", "name", names.items[i],
 				"uuid", names.items[i], "primary_ip", ip);
 	}
-	noderpc_call_many_for(r->rpc, r->results, r->n, "master_state",
-			      json_array(), TAKEOVER_ASK_MS);
+	noderpc_call_many(r->rpc, r->results, r->n,
+			  rpc_within(rpc_master_state(), TAKEOVER_ASK_MS));
 }
 
 static bool is_newer(const struct vote_position *a,
@@ -212,8 +212,8 @@ static WAITS char *get_text(struct rescue *r, const struct copy *copy,
 {
 	struct error err;
 	auto_json json_t *content =
-		noderpc_call_for(r->rpc, node_named(r, copy->node),
-				 "config_read", json_array(), SEND_MS, &err);
+		noderpc_call(r->rpc, node_named(r, copy->node),
+			     rpc_within(rpc_config_read(), SEND_MS), &err);
 	auto_free char *text = NULL;
 
 	if (content == NULL) {

@@ -175,8 +175,7 @@ static const struct vote_node *former_master(const struct candidacy *c)
 /* term: the newest that the node may know for this to be done; 0: any.  With
  * calls of its own, as c->rpc has no term to be refused for. */
 static WAITS void tell_former(struct candidacy *c, uint64_t term,
-			      const char *procedure, json_t *args STEALS,
-			      unsigned timeout_ms, const char *what)
+			      struct rpc_request request, const char *what)
 {
 	const struct vote_node *node = former_master(c);
 	struct noderpc *rpc = noderpc_create(&c->t->transport);
@@ -184,8 +183,7 @@ static WAITS void tell_former(struct candidacy *c, uint64_t term,
 	struct error err;
 
 	noderpc_set_term(rpc, term);
-	done = noderpc_call_for(rpc, takeover_object(c, node), procedure, args,
-				timeout_ms, &err);
+	done = noderpc_call(rpc, takeover_object(c, node), request, &err);
 	noderpc_destroy(rpc);
 	if (done == NULL)
 		say(c, "%s failed, going on: %s", what, err.text);
@@ -205,11 +203,13 @@ static WAITS void stop_former(struct candidacy *c)
 	    "have %u seconds to end",
 	    node->name, TAKEOVER_STOP_MS / 1000);
 	c->has_stopped = true;
-	tell_former(c, node->term, "node_stop_master", json_array(),
-		    TAKEOVER_STOP_MS, "Stopping it");
-	tell_former(c, node->term, "node_deactivate_master_ip",
-		    address_args(json_get(c->document, "cluster")),
-		    TAKEOVER_ASK_MS, "Taking its address down");
+	tell_former(c, node->term,
+		    rpc_within(rpc_node_stop_master(), TAKEOVER_STOP_MS),
+		    "Stopping it");
+	tell_former(c, node->term,
+		    rpc_within(address_down(json_get(c->document, "cluster")),
+			       TAKEOVER_ASK_MS),
+		    "Taking its address down");
 }
 
 /* We did not become master: better the former one than none. */
@@ -221,8 +221,10 @@ static WAITS void start_former(struct candidacy *c)
 		return;
 	say(c, "Starting the master daemon on %s again", node->name);
 	/* It votes itself: no term is too late for that. */
-	tell_former(c, 0, "node_start_master_daemons", json_make("[b]", 0),
-		    TAKEOVER_STOP_MS, "Starting it");
+	tell_former(c, 0,
+		    rpc_within(rpc_node_start_master_daemons(false),
+			       TAKEOVER_STOP_MS),
+		    "Starting it");
 }
 
 /* --- the promise --- */

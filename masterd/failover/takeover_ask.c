@@ -185,8 +185,9 @@ static WAITS int call_nodes(struct candidacy *c, const bool *wanted,
 	for (size_t i = 0; i < n; i++)
 		if (wanted[i])
 			results[k++].node = json_incref(c->objects[i]);
-	noderpc_call_many_for(c->rpc, results, k, procedure, args,
-			      TAKEOVER_ASK_MS);
+	noderpc_call_many(
+		c->rpc, results, k,
+		rpc_within(rpc_unchecked(procedure, args), TAKEOVER_ASK_MS));
 	k = 0;
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct node_result *r = &results[k];

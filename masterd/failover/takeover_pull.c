@@ -28,8 +28,9 @@ static WAITS json_t *ask(struct candidacy *c, const struct vote_node *from,
 			 const char *procedure, json_t *args STEALS,
 			 struct error *err)
 {
-	return noderpc_call_for(c->rpc, takeover_object(c, from), procedure,
-				args, PULL_MS, err);
+	return noderpc_call(c->rpc, takeover_object(c, from),
+			    rpc_within(rpc_unchecked(procedure, args), PULL_MS),
+			    err);
 }
 
 /* --- the configuration --- */

@@ -132,10 +132,10 @@ static WAITS json_t *ask(struct lu *lu, enum hooks_phase phase,
 	json_t *failed = json_array();
 
 	*ret_results = targets(lu, phase, ret_n);
-	noderpc_call_many(lu->m->rpc, *ret_results, *ret_n, "hooks_runner",
-			  json_make("[s, s, o]", lu->class->hook_path,
-				    phase_names[phase],
-				    environment(lu, phase)));
+	noderpc_call_many(lu->m->rpc, *ret_results, *ret_n,
+			  rpc_hooks_runner(lu->class->hook_path,
+					   phase_names[phase],
+					   environment(lu, phase)));
 	for (size_t i = 0; i < *ret_n; i++) {
 		warn_unreachable(lu, &(*ret_results)[i]);
 		collect_failed(&(*ret_results)[i], failed);
@@ -248,9 +248,9 @@ void hooks_run_config_update(struct lu *lu)
 	add_prefixed(env, "", lu->env_before);
 	result = node_results_new(1);
 	result->node = json_incref((json_t *)config_master(lu->m->config));
-	noderpc_call_many(lu->m->rpc, result, 1, "hooks_runner",
-			  json_make("[s, s, o]", CONFIG_UPDATE,
-				    phase_names[HOOKS_POST], env));
+	noderpc_call_many(
+		lu->m->rpc, result, 1,
+		rpc_hooks_runner(CONFIG_UPDATE, phase_names[HOOKS_POST], env));
 	collect_failed(result, failed);
 	warn_unreachable(lu, result);
 	warn_failed(lu, failed);

@@ -51,7 +51,7 @@ static WAITS int set_pause(struct master *m, json_t *until, struct error *err)
 	m->pausing = false;
 	cond_signal(&m->on_paused);
 	if (rc == 0)
-		spread_call(m, "set_watcher_pause", json_make("[O]", until));
+		spread_call(m, rpc_set_watcher_pause(json_ref(until)));
 	return rc;
 }
 

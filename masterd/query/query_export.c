@@ -82,8 +82,7 @@ static int export_rows(struct query *q, const struct strv *names,
 		results[i].node = json_incref((json_t *)config_get(
 			q->m->config, CONFIG_NODE, uuids.items[i]));
 	query_ask(q);
-	noderpc_look_many(q->m->rpc, results, uuids.n, "export_list",
-			  json_array());
+	noderpc_look_many(q->m->rpc, results, uuids.n, rpc_export_list(NULL));
 	query_asked(q);
 	for (size_t i = 0; i < uuids.n && rc == 0; i++)
 		rc = add_rows(q, &results[i]);

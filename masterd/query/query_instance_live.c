@@ -45,7 +45,7 @@ static void ask_info(const struct query *q, struct query_live *live,
 	const json_t *node = config_get(q->m->config, CONFIG_NODE, uuid);
 
 	if (can_be_asked(node) && query_live_find(live, uuid) == NULL)
-		query_live_add(live, node, NULL);
+		query_live_add(live, node, (struct rpc_request){0});
 }
 
 /* All nodes when all instances are asked for; else those where the instances
@@ -106,9 +106,12 @@ static struct query_live *plan_consoles(const struct query *q)
 		if (!can_be_asked(node))
 			continue;
 		if (query_live_find(live, uuid) == NULL)
-			query_live_add(live, node, json_object());
+			/* Its body is an object, no list of arguments. */
+			query_live_add(live, node,
+				       rpc_unchecked("instance_console_info",
+						     json_object()));
 		result = query_live_find(live, uuid);
-		json_object_set_new(result->args,
+		json_object_set_new(result->own.args,
 				    json_str(q->rows[i].object, "name", ""),
 				    console_request(q, &q->rows[i]));
 	}
@@ -148,8 +151,7 @@ void query_instance_collect(struct query *q)
 	asked = query_live_results(live->info, &n);
 	running_look(q->m->rpc, q->m->config, asked, n);
 	if (live->consoles != NULL)
-		query_live_call(q->m->rpc, live->consoles,
-				"instance_console_info");
+		query_live_call(q->m->rpc, live->consoles);
 	for (size_t i = 0; (result = query_live_at(live->info, i)) != NULL; i++)
 		find_strangers(q, live, result);
 }

@@ -35,23 +35,21 @@ void query_live_free(struct query_live *live)
 }
 
 void query_live_add(struct query_live *live, const json_t *node,
-		    json_t *args STEALS)
+		    struct rpc_request request)
 {
 	struct node_result *result = &live->results[live->n];
 
 	assert(live->n < live->max);
 	live->n++;
-	result->node = json_incref((json_t *)node);
-	result->args = args;
+	result->node = json_ref(node);
+	result->own = request;
 	table_put(&live->by_node, json_str(node, "uuid", ""), result);
 }
 
-void query_live_call(struct noderpc *rpc, struct query_live *live,
-		     const char *procedure)
+void query_live_call(struct noderpc *rpc, struct query_live *live)
 {
 	if (live->n > 0)
-		noderpc_look_many(rpc, live->results, live->n, procedure,
-				  json_array());
+		noderpc_look_each(rpc, live->results, live->n);
 }
 
 struct node_result *query_live_results(struct query_live *live, size_t *ret_n)

@@ -8,6 +8,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
+#include "lib/model/rpc/rpc.h"
 
 struct noderpc;
 struct node_result;
@@ -17,13 +18,13 @@ struct query_live;
 struct query_live *query_live_new(size_t max);
 void query_live_free(struct query_live *live);
 
-/* Ask this node as well; args NULL: the common ones. */
+/* Ask this node, too; the arguments are given away.  A zeroed request is for
+ * callers that ask in their own way. */
 void query_live_add(struct query_live *live, const json_t *node,
-		    json_t *args STEALS);
+		    struct rpc_request request);
 
 /* Ask all of them at the same time. */
-WAITS void query_live_call(struct noderpc *rpc, struct query_live *live,
-			   const char *procedure);
+WAITS void query_live_call(struct noderpc *rpc, struct query_live *live);
 
 /* All results, for callers that ask in their own way; borrowed. */
 struct node_result *query_live_results(struct query_live *live, size_t *ret_n);

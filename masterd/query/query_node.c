@@ -239,7 +239,8 @@ static struct query_cell get_storage(const struct query *q,
  * Ganeti's does not have it. */
 #define VERSION_FIELD "program_version"
 
-static json_t *node_info_args(const struct query *q, struct query_row *row)
+static struct rpc_request node_info_request(const struct query *q,
+					    struct query_row *row)
 {
 	const json_t *cluster = config_cluster(q->m->config);
 	const char *hv = json_string_value(
@@ -252,11 +253,11 @@ static json_t *node_info_args(const struct query *q, struct query_row *row)
 	json_t *params;
 
 	if (hv == NULL)
-		return json_make("[o, []]", units);
+		return rpc_node_info(units, json_array());
 	params = params_fill_hv(cluster, hv, NULL, NULL);
 	if (strv_has(&q->wanted, VERSION_FIELD))
 		json_set_bool(params, NODE_INFO_VERSION, true);
-	return json_make("[o, [[s, o]]]", units, hv, params);
+	return rpc_node_info(units, json_make("[[s, o]]", hv, params));
 }
 
 static void collect(struct query *q)
@@ -268,9 +269,9 @@ static void collect(struct query *q)
 
 		if (!flag(row, "offline", false))
 			query_live_add(live, row->object,
-				       node_info_args(q, row));
+				       node_info_request(q, row));
 	}
-	query_live_call(q->m->rpc, live, "node_info");
+	query_live_call(q->m->rpc, live);
 	q->live = live;
 }
 

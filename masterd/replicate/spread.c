@@ -13,8 +13,7 @@
 
 struct spread {
 	struct master *m;
-	const char *procedure; /* a literal */
-	json_t *args;
+	struct rpc_request request;
 	struct node_result *results;
 	size_t n;
 };
@@ -38,8 +37,7 @@ static void run(void *arg)
 {
 	struct spread *s = arg;
 
-	noderpc_call_many(s->m->rpc, s->results, s->n, s->procedure,
-			  steal(&s->args));
+	noderpc_call_many(s->m->rpc, s->results, s->n, s->request);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->results[i].err != NULL)
 			log_warning("%s", s->results[i].err->text);
@@ -47,13 +45,12 @@ static void run(void *arg)
 	free(s);
 }
 
-void spread_call(struct master *m, const char *procedure, json_t *args STEALS)
+void spread_call(struct master *m, struct rpc_request request)
 {
 	struct spread *s = xalloc(sizeof(*s));
 
 	s->m = m;
-	s->procedure = procedure;
-	s->args = args;
+	s->request = request;
 	add_candidates(s);
-	task_spawn(procedure, run, s);
+	task_spawn(request.procedure->name, run, s);
 }

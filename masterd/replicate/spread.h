@@ -3,14 +3,12 @@
 #ifndef MASTERD_REPLICATE_SPREAD_H
 #define MASTERD_REPLICATE_SPREAD_H
 
-#include <jansson.h>
-
-#include "lib/base/mem.h"
+#include "lib/model/rpc/rpc.h"
 
 struct master;
 
 /* Call all other candidates that are not offline, in a task of its own;
  * failures are logged. */
-void spread_call(struct master *m, const char *procedure, json_t *args STEALS);
+void spread_call(struct master *m, struct rpc_request request);
 
 #endif

@@ -9,7 +9,8 @@
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
 
-static json_t *args_of(const struct config *c, const json_t *hypervisors)
+static struct rpc_request request_of(const struct config *c,
+				     const json_t *hypervisors)
 {
 	json_t *params = json_object();
 
@@ -22,7 +23,7 @@ static json_t *args_of(const struct config *c, const json_t *hypervisors)
 		json_object_set_new(params, hv,
 				    filled == NULL ? json_object() : filled);
 	}
-	return json_make("[O, o]", hypervisors, params);
+	return rpc_all_instances_info(json_ref(hypervisors), params);
 }
 
 static const json_t *enabled(const struct config *c)
@@ -30,9 +31,9 @@ static const json_t *enabled(const struct config *c)
 	return json_get(config_cluster(c), "enabled_hypervisors");
 }
 
-json_t *running_args(const struct config *c)
+struct rpc_request running_request(const struct config *c)
 {
-	return args_of(c, enabled(c));
+	return request_of(c, enabled(c));
 }
 
 /* The node has answered with an error. */
@@ -74,8 +75,7 @@ static WAITS void look_one(struct noderpc *rpc, const struct config *c,
 		from[asked++] = i;
 	}
 	if (asked > 0)
-		noderpc_look_many(rpc, one, asked, "all_instances_info",
-				  args_of(c, list));
+		noderpc_look_many(rpc, one, asked, request_of(c, list));
 	for (size_t i = 0; i < asked; i++)
 		merge(&results[from[i]], hv, &one[i]);
 	node_results_free(one, n);
@@ -95,8 +95,7 @@ WAITS void running_look(struct noderpc *rpc, const struct config *c,
 {
 	auto_json json_t *hypervisors = json_copy((json_t *)enabled(c));
 
-	noderpc_look_many(rpc, results, n, "all_instances_info",
-			  args_of(c, hypervisors));
+	noderpc_look_many(rpc, results, n, request_of(c, hypervisors));
 	for (size_t i = 0; json_array_size(hypervisors) > 1 &&
 			   i < json_array_size(hypervisors);
 	     i++)

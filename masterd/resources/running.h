@@ -10,9 +10,8 @@
 #include "masterd/config/config.h"
 #include "masterd/rpc/noderpc.h"
 
-/* The arguments of all_instances_info about all enabled hypervisors, to be
- * freed. */
-json_t *running_args(const struct config *c);
+/* The call all_instances_info about all enabled hypervisors. */
+struct rpc_request running_request(const struct config *c);
 
 /* Ask these nodes.  A payload is {instance: {memory, ...}}.  result->blind has
  * the hypervisors of a node about which nothing is known. */

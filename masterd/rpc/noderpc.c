@@ -9,7 +9,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
-#include "lib/model/rpc/rpc.h"
 
 /* When a call fails after a longer time than this, the node hangs or is cut
  * off.  A node that refuses the connection does so at once. */
@@ -18,9 +17,6 @@
 /* A little less than the node daemon's own limit (NODED_BODY_MAX), whose error
  * does not say how long the call was. */
 #define CALL_BYTES_MAX ((size_t)60 * 1024 * 1024)
-
-/* For procedures that are not in the table. */
-#define DEFAULT_TIMEOUT_MS 60000u
 
 struct noderpc {
 	struct noderpc_transport transport;
@@ -49,7 +45,7 @@ struct sent {
 struct noderpc_fanout {
 	struct list link;
 	struct noderpc *rpc;
-	const char *procedure;
+	const struct rpc_procedure *procedure; /* of those without their own */
 	bool look, abandoned;
 	int64_t begin_us;
 	size_t left;
@@ -149,24 +145,28 @@ bool noderpc_is_fenced(const struct noderpc *r)
 	return r->is_fenced;
 }
 
-unsigned noderpc_timeout_ms(const char *procedure)
+static const struct rpc_procedure *procedure_of(const struct sent *sent)
 {
-	const struct rpc_procedure *rpc = rpc_find(procedure);
+	const struct rpc_procedure *own = sent->result->own.procedure;
 
-	return rpc == NULL ? DEFAULT_TIMEOUT_MS : rpc->timeout_ms;
+	return own != NULL ? own : sent->fanout->procedure;
 }
 
 /* Calls that are made even to nodes that are marked offline: they find out
  * whether such a node is back, start it anew, or make it forget the cluster. */
-static bool is_for_offline(const char *procedure)
+static bool is_for_offline(const struct rpc_procedure *procedure)
 {
-	static const char *const names[] = {
-		"version",	  "master_node_name", "master_state",
-		"master_promise", "node_powercycle",  "node_leave_cluster",
+	static const struct rpc_procedure *const those[] = {
+		&rpc_procedure_version,
+		&rpc_procedure_master_node_name,
+		&rpc_procedure_master_state,
+		&rpc_procedure_master_promise,
+		&rpc_procedure_node_powercycle,
+		&rpc_procedure_node_leave_cluster,
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(names[i], procedure) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(those); i++)
+		if (those[i] == procedure)
 			return true;
 	return false;
 }
@@ -183,7 +183,7 @@ static void set_failed(const struct sent *sent, enum error_kind kind,
 
 	result->err = xalloc(sizeof(*result->err));
 	error_set(result->err, kind, NULL, "%s on node '%s': %s",
-		  sent->fanout->procedure, node_name(result->node), text);
+		  procedure_of(sent)->name, node_name(result->node), text);
 }
 
 static void set_unreachable(const struct sent *sent, const struct error *err)
@@ -200,9 +200,9 @@ static void set_fenced(const struct sent *sent)
 
 /* A node obeys another master: the answers of the others do not count any
  * more. */
-static void note_fenced(const struct noderpc_fanout *f, const struct error *err)
+static void note_fenced(const struct sent *sent, const struct error *err)
 {
-	struct noderpc *r = f->rpc;
+	struct noderpc *r = sent->fanout->rpc;
 	struct error why;
 
 	if (r->is_fenced)
@@ -210,7 +210,7 @@ static void note_fenced(const struct noderpc_fanout *f, const struct error *err)
 	r->is_fenced = true;
 	error_set(&why, ERR_RPC, ECODE_FENCED,
 		  "Another master has taken over, as was learnt from %s: %s",
-		  f->procedure, err->text);
+		  procedure_of(sent)->name, err->text);
 	if (r->fenced != NULL)
 		r->fenced(r->fenced_arg, &why);
 }
@@ -234,6 +234,19 @@ static void set_refused(const struct sent *sent, const char *text)
 		   text != NULL ? text : "it failed without saying why");
 }
 
+static void take_payload(const struct sent *sent, json_t *payload)
+{
+	const char *kind;
+
+	if (rpc_is_of_kind(procedure_of(sent)->answer, payload, &kind)) {
+		sent->result->payload = json_incref(payload);
+	} else {
+		auto_free char *text = xprintf("the answer is not %s", kind);
+
+		set_failed(sent, ERR_RPC, text);
+	}
+}
+
 /* [true, payload] or [false, text]. */
 static void read_answer(const struct sent *sent, const char *text, size_t len)
 {
@@ -248,7 +261,7 @@ static void read_answer(const struct sent *sent, const char *text, size_t len)
 		return set_failed(sent, ERR_RPC,
 				  "the answer is not [success, payload]");
 	if (json_is_true(ok))
-		sent->result->payload = json_incref(payload);
+		take_payload(sent, payload);
 	else
 		set_refused(sent, json_string_value(payload));
 }
@@ -261,7 +274,7 @@ static void on_reply(void *arg, const char *text, size_t len,
 
 	fanout->left--;
 	if (text == NULL && error_is(err, ECODE_FENCED))
-		note_fenced(fanout, err);
+		note_fenced(sent, err);
 	if (fanout->abandoned) {
 		if (fanout->left == 0)
 			fanout_free(fanout);
@@ -286,7 +299,7 @@ static void send_one(struct noderpc *r, struct sent *sent, const char *body,
 			  &(struct noderpc_call){
 				  .node_name = node_name(node),
 				  .address = address_of(node),
-				  .procedure = sent->fanout->procedure,
+				  .procedure = procedure_of(sent)->name,
 				  .body = xstrdup(body),
 				  .len = strlen(body),
 				  .timeout_ms = timeout_ms,
@@ -310,14 +323,15 @@ static void call_one(struct noderpc *r, struct sent *sent, const char *common,
 		     unsigned timeout_ms)
 {
 	struct node_result *result = sent->result;
-	auto_free char *own =
-		result->args == NULL ? NULL : json_text(result->args);
+	auto_free char *own = result->own.procedure == NULL
+				      ? NULL
+				      : json_text(result->own.args);
 	const char *body = own == NULL ? common : own;
 
 	if (task_interrupted()) {
 		set_failed(sent, ERR_CANCELED, "not asked, the job was killed");
 	} else if (json_bool(result->node, "offline", false) &&
-		   !is_for_offline(sent->fanout->procedure)) {
+		   !is_for_offline(procedure_of(sent))) {
 		result->offline = true;
 		set_failed(sent, ERR_RPC, "Node is marked offline");
 	} else if (r->is_fenced) {
@@ -358,7 +372,8 @@ static void fanout_done(struct noderpc_fanout **f)
 
 static struct noderpc_fanout *fanout_new(struct noderpc *r,
 					 struct node_result *results, size_t n,
-					 const char *procedure, bool look)
+					 const struct rpc_procedure *procedure,
+					 bool look)
 {
 	struct noderpc_fanout *f = xalloc(sizeof(*f) + n * sizeof(f->sent[0]));
 
@@ -374,16 +389,16 @@ static struct noderpc_fanout *fanout_new(struct noderpc *r,
 	return f;
 }
 
-/* common: the arguments of all nodes that have none of their own, as text. */
+/* args: of all nodes that have no request of their own, as text. */
 static WAITS void call_text(struct noderpc *r, struct node_result *results,
-			    size_t n, const char *procedure, const char *common,
-			    unsigned timeout_ms, bool look)
+			    size_t n, const struct rpc_procedure *procedure,
+			    const char *args, unsigned timeout_ms, bool look)
 {
 	__attribute__((cleanup(fanout_done))) struct noderpc_fanout *fanout =
 		fanout_new(r, results, n, procedure, look);
 
 	for (size_t i = 0; i < n; i++)
-		call_one(r, &fanout->sent[i], common, timeout_ms);
+		call_one(r, &fanout->sent[i], args, timeout_ms);
 	while (fanout->left > 0 && !task_interrupted())
 		cond_wait(&fanout->changed);
 	if (fanout->left > 0)
@@ -391,52 +406,47 @@ static WAITS void call_text(struct noderpc *r, struct node_result *results,
 }
 
 static WAITS void call_all(struct noderpc *r, struct node_result *results,
-			   size_t n, const char *procedure, json_t *args STEALS,
-			   unsigned timeout_ms, bool look)
+			   size_t n, struct rpc_request common, bool look)
 {
-	auto_free char *common = args == NULL ? xstrdup("[]") : json_text(args);
+	auto_free char *args = json_text(common.args);
 
-	json_decref(args);
-	call_text(r, results, n, procedure, common, timeout_ms, look);
+	json_decref(common.args);
+	call_text(r, results, n, common.procedure, args, common.timeout_ms,
+		  look);
 }
 
 WAITS void noderpc_call_many(struct noderpc *r, struct node_result *results,
-			     size_t n, const char *procedure,
-			     json_t *args STEALS)
+			     size_t n, struct rpc_request common)
 {
-	call_all(r, results, n, procedure, args, noderpc_timeout_ms(procedure),
-		 false);
+	call_all(r, results, n, common, false);
+}
+
+WAITS void noderpc_call_each(struct noderpc *r, struct node_result *results,
+			     size_t n)
+{
+	if (n > 0)
+		call_text(r, results, n, NULL, NULL, results[0].own.timeout_ms,
+			  false);
 }
 
 WAITS void noderpc_look_many(struct noderpc *r, struct node_result *results,
-			     size_t n, const char *procedure,
-			     json_t *args STEALS)
+			     size_t n, struct rpc_request common)
 {
-	call_all(r, results, n, procedure, args, NODERPC_LOOK_MS, true);
+	call_all(r, results, n, rpc_within(common, NODERPC_LOOK_MS), true);
 }
 
-WAITS void noderpc_call_many_for(struct noderpc *r, struct node_result *results,
-				 size_t n, const char *procedure,
-				 json_t *args STEALS, unsigned timeout_ms)
+WAITS void noderpc_look_each(struct noderpc *r, struct node_result *results,
+			     size_t n)
 {
-	call_all(r, results, n, procedure, args, timeout_ms, false);
+	call_text(r, results, n, NULL, NULL, NODERPC_LOOK_MS, true);
 }
 
-WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
-			       const char *procedure, json_t *args STEALS,
-			       unsigned timeout_ms, struct error *err)
+static WAITS json_t *call_node(struct noderpc *r, const json_t *node,
+			       const struct rpc_procedure *procedure,
+			       const char *args, unsigned timeout_ms,
+			       struct error *err)
 {
-	auto_free char *text = args == NULL ? xstrdup("[]") : json_text(args);
-
-	json_decref(args);
-	return noderpc_call_text(r, node, procedure, text, timeout_ms, err);
-}
-
-WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
-				const char *procedure, const char *args,
-				unsigned timeout_ms, struct error *err)
-{
-	struct node_result result = {.node = json_incref((json_t *)node)};
+	struct node_result result = {.node = json_ref(node)};
 
 	call_text(r, &result, 1, procedure, args, timeout_ms, false);
 	json_decref(result.node);
@@ -448,18 +458,28 @@ WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
 }
 
 WAITS json_t *noderpc_call(struct noderpc *r, const json_t *node,
-			   const char *procedure, json_t *args STEALS,
-			   struct error *err)
+			   struct rpc_request request, struct error *err)
 {
-	return noderpc_call_for(r, node, procedure, args,
-				noderpc_timeout_ms(procedure), err);
+	auto_free char *args = json_text(request.args);
+
+	json_decref(request.args);
+	return call_node(r, node, request.procedure, args, request.timeout_ms,
+			 err);
+}
+
+WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
+				const char *procedure, const char *args,
+				unsigned timeout_ms, struct error *err)
+{
+	return call_node(r, node, rpc_find(procedure), args, timeout_ms, err);
 }
 
 WAITS void noderpc_ask_whose(struct noderpc *r, struct node_result *results,
 			     size_t n)
 {
-	noderpc_look_many(r, results, n, "version",
-			  json_make("[s]", "gantry?"));
+	noderpc_look_many(
+		r, results, n,
+		rpc_unchecked("version", json_make("[s]", "gantry?")));
 }
 
 WAITS bool noderpc_is_ganetis(struct noderpc *r, const json_t *node)
@@ -467,7 +487,7 @@ WAITS bool noderpc_is_ganetis(struct noderpc *r, const json_t *node)
 	struct node_result *result = node_results_new(1);
 	bool is;
 
-	result->node = json_incref((json_t *)node);
+	result->node = json_ref(node);
 	noderpc_ask_whose(r, result, 1);
 	is = json_is_integer(result->payload);
 	node_results_free(result, 1);
@@ -483,7 +503,7 @@ void node_results_free(struct node_result *results, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		json_decref(results[i].node);
-		json_decref(results[i].args);
+		json_decref(results[i].own.args);
 		json_decref(results[i].payload);
 		free(results[i].err);
 		free(results[i].failure);

@@ -15,6 +15,7 @@
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
+#include "lib/model/rpc/rpc.h"
 
 /* A call to be sent.  The transport calls on_reply exactly once, from the loop:
  * with the whole answer ([ok, payload] as text), or with NULL and err.  The
@@ -63,49 +64,43 @@ void noderpc_set_fenced(struct noderpc *r,
 bool noderpc_is_fenced(const struct noderpc *r);
 
 /* Call a node (its configuration object).  The payload, to be freed (JSON null
- * for none); NULL with err: what the node answered, or that the call or its
- * answer is too long (ERR_EXEC), that it cannot be reached (ERR_RPC with the
- * transport's ecode), or that it is marked offline (ERR_RPC without asking,
- * unless the procedure is for offline nodes too).  The text names the node.
+ * for none); NULL with err: what the node answered, that the call or its answer
+ * is too long (ERR_EXEC) or the answer is not of the kind that the table of
+ * calls says (ERR_RPC), that it cannot be reached (ERR_RPC with the transport's
+ * ecode), or that it is marked offline (ERR_RPC without asking, unless the
+ * procedure is for offline nodes too).  The text names the node.
  *
- * In a task that was interrupted no node is asked, and waits end: ERR_CANCELED,
- * in all calls here. */
+ * The arguments of a request are given away, in all calls here.  In a task that
+ * was interrupted no node is asked, and waits end: ERR_CANCELED. */
 WAITS json_t *noderpc_call(struct noderpc *r, const json_t *node,
-			   const char *procedure, json_t *args STEALS,
-			   struct error *err);
-
-/* The same with another time limit. */
-WAITS json_t *noderpc_call_for(struct noderpc *r, const json_t *node,
-			       const char *procedure, json_t *args STEALS,
-			       unsigned timeout_ms, struct error *err);
+			   struct rpc_request request, struct error *err);
 
 /* The same with the list of arguments as JSON text, for calls that go to many
- * nodes; the text is copied at once. */
+ * nodes; the text is copied at once.  The procedure must be known. */
 WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
 				const char *procedure, const char *args,
 				unsigned timeout_ms, struct error *err);
 
 struct node_result {
-	json_t *node;	   /* set by the caller, a reference of its own */
-	json_t *args;	   /* NULL: the common ones */
-	json_t *payload;   /* NULL: failed, see err */
-	struct error *err; /* allocated only when failed */
-	char *failure;	   /* its whole message; NULL if none */
+	json_t *node;		/* set by the caller, a reference of its own */
+	struct rpc_request own; /* zeroed: the common one */
+	json_t *payload;	/* NULL: failed, see err */
+	struct error *err;	/* allocated only when failed */
+	char *failure;		/* its whole message; NULL if none */
 	json_t *blind; /* masterd/resources/running.h: hypervisors that cannot
 			  tell */
 	bool offline;
 };
 
-/* Call all nodes at the same time and wait for the last answer; common
- * arguments for those without their own. */
+/* Call all nodes at the same time and wait for the last answer; those without a
+ * request of their own get the common one, which has the time limit of all. */
 WAITS void noderpc_call_many(struct noderpc *r, struct node_result *results,
-			     size_t n, const char *procedure,
-			     json_t *args STEALS);
+			     size_t n, struct rpc_request common);
 
-/* The same with another time limit. */
-WAITS void noderpc_call_many_for(struct noderpc *r, struct node_result *results,
-				 size_t n, const char *procedure,
-				 json_t *args STEALS, unsigned timeout_ms);
+/* The same where each result has a request of its own, all of the same time
+ * limit. */
+WAITS void noderpc_call_each(struct noderpc *r, struct node_result *results,
+			     size_t n);
 
 /* For calls that only look at nodes (queries, data for allocators).  An answer
  * must come within NODERPC_LOOK_MS.  A node that did not answer in time is not
@@ -114,8 +109,11 @@ WAITS void noderpc_call_many_for(struct noderpc *r, struct node_result *results,
 #define NODERPC_LOOK_MS 10000u
 #define NODERPC_SILENT_MS 10000
 WAITS void noderpc_look_many(struct noderpc *r, struct node_result *results,
-			     size_t n, const char *procedure,
-			     json_t *args STEALS);
+			     size_t n, struct rpc_request common);
+
+/* The same where each result has a request of its own. */
+WAITS void noderpc_look_each(struct noderpc *r, struct node_result *results,
+			     size_t n);
 
 /* Whether the node has answered any call after that moment (clock_mono_us()),
  * and no call to it has failed since.  Then it is alive and need not be
@@ -135,8 +133,5 @@ void node_results_free(struct node_result *results, size_t n);
 WAITS void noderpc_ask_whose(struct noderpc *r, struct node_result *results,
 			     size_t n);
 WAITS bool noderpc_is_ganetis(struct noderpc *r, const json_t *node);
-
-/* The time limit of a procedure in ms, from noderpcs.def. */
-unsigned noderpc_timeout_ms(const char *procedure);
 
 #endif

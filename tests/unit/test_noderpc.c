@@ -31,13 +31,17 @@ static void answer(struct waiting *w)
 	const char *text = NULL;
 
 	if (strcmp(w->address, "192.0.2.1") == 0 && !fails)
-		text = "[true, 42]";
+		text = strcmp(w->call.procedure, "version") == 0
+			       ? "[true, 42]"
+			       : "[true, [42]]";
 	else if (strcmp(w->address, "192.0.2.2") == 0)
 		text = "[false, \"disk is gone\"]";
 	else if (strcmp(w->address, "192.0.2.3") == 0)
 		text = "<html>";
 	else if (strcmp(w->address, "192.0.2.4") == 0)
 		text = "[1, 2, 3]";
+	else if (strcmp(w->address, "192.0.2.7") == 0)
+		text = "[true, \"text\"]";
 	else if (strcmp(w->address, "192.0.2.6") == 0)
 		error_set(&e, ERR_RPC, ECODE_FENCED, "term 8 of node9");
 	else
@@ -107,8 +111,9 @@ static void call_one(void *arg)
 	struct one *one = arg;
 	auto_json json_t *n = node(one->node, one->offline);
 
-	one->payload = noderpc_call(rpc, n, one->procedure,
-				    json_make("[s]", "a"), &err);
+	one->payload = noderpc_call(
+		rpc, n, rpc_unchecked(one->procedure, json_make("[s]", "a")),
+		&err);
 }
 
 static void call_big(void *arg)
@@ -119,8 +124,7 @@ static void call_big(void *arg)
 
 	(void)arg;
 	memset(big, 'x', len);
-	cr_expect_null(
-		noderpc_call(rpc, n, "version", json_make("[s]", big), &err));
+	cr_expect_null(noderpc_call(rpc, n, rpc_restricted_command(big), &err));
 }
 
 /* It is not the node's fault. */
@@ -130,8 +134,8 @@ Test(noderpc, a_call_that_is_too_long_is_not_sent)
 	test_run_tasks();
 	cr_assert_eq(err.kind, ERR_EXEC);
 	cr_assert_str_eq(err.text,
-			 "version on node 'node1': the call is 61 MiB long, "
-			 "and node daemons take at most 60");
+			 "restricted_command on node 'node1': the call is "
+			 "61 MiB long, and node daemons take at most 60");
 	cr_assert_eq(trace.len, 0);
 }
 
@@ -144,12 +148,26 @@ static json_t *call(int i, bool offline, const char *procedure)
 	return one.payload;
 }
 
+/* [n], as a node answers here. */
+static json_int_t number(const json_t *payload)
+{
+	return json_integer_value(json_array_get(payload, 0));
+}
+
 Test(noderpc, gives_the_payload)
 {
 	auto_json json_t *payload = call(1, false, "node_info");
 
-	cr_assert_eq(json_integer_value(payload), 42);
+	cr_assert_eq(number(payload), 42);
 	cr_assert_str_eq(trace.data, "node1 node_info [\"a\"] 60000; ");
+}
+
+Test(noderpc, an_answer_of_another_kind_is_a_failure)
+{
+	cr_assert_null(call(7, false, "node_info"));
+	cr_assert_eq(err.kind, ERR_RPC);
+	cr_assert_str_eq(err.text, "node_info on node 'node7': the answer is "
+				   "not a list");
 }
 
 Test(noderpc, a_failure_names_node_and_procedure)
@@ -203,7 +221,8 @@ Test(noderpc, a_newer_term_ends_all_calls)
 /* The answers of a call to many come in any order; here the last first. */
 static void call_both(void *arg)
 {
-	noderpc_call_many(rpc, arg, 2, "node_info", json_array());
+	noderpc_call_many(rpc, arg, 2,
+			  rpc_unchecked("node_info", json_array()));
 }
 
 Test(noderpc, an_answer_after_the_newer_term_does_not_count)
@@ -234,17 +253,12 @@ Test(noderpc, offline_nodes_are_not_asked)
 	}
 }
 
-Test(noderpc, knows_time_limits)
-{
-	cr_assert_eq(noderpc_timeout_ms("instance_start"), 900000);
-	cr_assert_eq(noderpc_timeout_ms("no_such_call"), 60000);
-}
-
 static void call_many(void *arg)
 {
 	struct node_result *results = arg;
 
-	noderpc_call_many(rpc, results, 4, "node_info", json_make("[i]", 1));
+	noderpc_call_many(rpc, results, 4,
+			  rpc_unchecked("node_info", json_make("[i]", 1)));
 }
 
 Test(noderpc, many_at_once)
@@ -255,13 +269,13 @@ Test(noderpc, many_at_once)
 	results[1].node = node(2, false);
 	results[2].node = node(1, true);
 	results[3].node = node(5, false);
-	results[3].args = json_make("[i]", 2);
+	results[3].own = rpc_unchecked("node_info", json_make("[i]", 2));
 	task_spawn("call", call_many, results);
 	test_run_tasks();
 	cr_assert_str_eq(trace.data, "node1 node_info [1] 60000; "
 				     "node2 node_info [1] 60000; "
 				     "node5 node_info [2] 60000; ");
-	cr_assert_eq(json_integer_value(results[0].payload), 42);
+	cr_assert_eq(number(results[0].payload), 42);
 	cr_assert_null(results[1].payload);
 	cr_assert_eq(results[1].err->kind, ERR_EXEC);
 	cr_assert_not(results[1].offline);
@@ -284,7 +298,8 @@ static void look(void *arg)
 	static char text[ERROR_TEXT_MAX];
 
 	results[0].node = node(9, false);
-	noderpc_look_many(rpc, results, 1, "node_info", json_array());
+	noderpc_look_many(rpc, results, 1,
+			  rpc_unchecked("node_info", json_array()));
 	memcpy(text, results[0].err->text, sizeof(text));
 	*ret_text = text;
 	node_results_free(results, 1);
@@ -344,8 +359,8 @@ static void call_and_be_interrupted(void *arg)
 	auto_json json_t *n = node(1, false);
 
 	i->task = task_self();
-	i->payload = noderpc_call(rpc, n, "version", NULL, &i->err);
-	i->second = noderpc_call(rpc, n, "version", NULL, &i->second_err);
+	i->payload = noderpc_call(rpc, n, rpc_version(), &i->err);
+	i->second = noderpc_call(rpc, n, rpc_version(), &i->second_err);
 }
 
 static void interrupt(void *arg)

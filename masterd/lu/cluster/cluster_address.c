@@ -7,20 +7,18 @@
 #include "masterd/lu/cluster/cluster_params.h"
 #include "masterd/lu/frame/lu.h"
 
-static WAITS json_t *turn(struct lu *lu, const char *procedure,
+static WAITS json_t *turn(struct lu *lu, struct rpc_request request,
 			  struct error *err)
 {
 	const char *node = json_str(config_master(lu->m->config), "uuid", "");
-	auto_json json_t *done =
-		lu_call(lu, node, procedure,
-			address_args(config_cluster(lu->m->config)), err);
+	auto_json json_t *done = lu_call(lu, node, request, err);
 
 	return done == NULL ? NULL : json_null();
 }
 
 static WAITS json_t *activate_exec(struct lu *lu, struct error *err)
 {
-	json_t *done = turn(lu, "node_activate_master_ip", err);
+	json_t *done = turn(lu, address_up(config_cluster(lu->m->config)), err);
 
 	if (done == NULL)
 		error_wrap(err, "Could not activate the master IP");
@@ -29,7 +27,8 @@ static WAITS json_t *activate_exec(struct lu *lu, struct error *err)
 
 static WAITS json_t *deactivate_exec(struct lu *lu, struct error *err)
 {
-	json_t *done = turn(lu, "node_deactivate_master_ip", err);
+	json_t *done =
+		turn(lu, address_down(config_cluster(lu->m->config)), err);
 
 	if (done == NULL)
 		error_wrap(err, "Could not deactivate the master IP");
@@ -61,7 +60,7 @@ static WAITS int leave_device(struct lu *lu, const char *netdev, bool *ret_down,
 	json_t *done;
 
 	lu_info(lu, "Shutting down master ip on the current netdev (%s)", old);
-	done = turn(lu, "node_deactivate_master_ip", err);
+	done = turn(lu, address_down(config_cluster(lu->m->config)), err);
 	if (done == NULL && !op->force)
 		return error_wrap(err, "Could not disable the master ip");
 	if (done == NULL)
@@ -82,13 +81,11 @@ static WAITS void change_netmask(struct lu *lu, op_number netmask)
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	done = lu_call(lu, node, "node_change_master_netmask",
-		       json_make("[I, I, s, s]",
-				 (json_int_t)json_int(cluster, "master_netmask",
-						      netmask),
-				 (json_int_t)netmask,
-				 json_str(cluster, "master_ip", ""),
-				 json_str(cluster, "master_netdev", "")),
+	done = lu_call(lu, node,
+		       rpc_node_change_master_netmask(
+			       json_int(cluster, "master_netmask", netmask),
+			       netmask, json_str(cluster, "master_ip", ""),
+			       json_str(cluster, "master_netdev", "")),
 		       &err);
 	if (done == NULL)
 		lu_warn(lu, "Could not change the master IP netmask: %s",
@@ -121,7 +118,7 @@ void cluster_address_return(struct lu *lu, bool *is_down)
 	*is_down = false;
 	lu_info(lu, "Starting the master ip on the new master netdev (%s)",
 		json_str(config_cluster(lu->m->config), "master_netdev", ""));
-	done = turn(lu, "node_activate_master_ip", &err);
+	done = turn(lu, address_up(config_cluster(lu->m->config)), &err);
 	if (done == NULL)
 		lu_warn(lu,
 			"Could not re-enable the master ip on the master, "

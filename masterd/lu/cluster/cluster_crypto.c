@@ -87,7 +87,7 @@ static WAITS int check_reachable(struct lu *lu, struct error *err)
 	struct renewal *r = renewal_of(lu);
 	size_t n;
 	struct node_result *results =
-		lu_call_nodes(lu, &r->uuids, "version", json_array(), &n);
+		lu_call_nodes(lu, &r->uuids, rpc_version(), &n);
 	int rc = 0;
 
 	for (size_t i = 0; i < n && rc == 0; i++)
@@ -144,8 +144,8 @@ static WAITS size_t step(struct lu *lu, const char *what, const char *pem)
 	/* A job that is killed while it waits leaves through here, too. */
 	node_results_free(steal(&r->nodes), r->n_nodes);
 	r->n_nodes = 0;
-	r->nodes = lu_call_nodes(lu, &r->uuids, "crypto_renewal",
-				 json_make("[s, s?]", what, pem), &r->n_nodes);
+	r->nodes = lu_call_nodes(lu, &r->uuids, rpc_crypto_renewal(what, pem),
+				 &r->n_nodes);
 	for (size_t i = 0; i < r->n_nodes; i++)
 		failed += r->nodes[i].err != NULL;
 	return failed;

@@ -115,8 +115,9 @@ static WAITS void repair(struct lu *lu, const json_t *inst)
 
 	if (json_array_size(disks) == 0)
 		return;
-	answer = lu_call(lu, node, "blockdev_getdimensions",
-			 json_make("[o]", inst_rpc_disks(lu, inst)), &err);
+	answer = lu_call(lu, node,
+			 rpc_blockdev_getdimensions(inst_rpc_disks(lu, inst)),
+			 &err);
 	if (json_array_size(answer) != json_array_size(disks)) {
 		lu_warn(lu,
 			"Node %s did not tell the sizes of the disks of "

@@ -35,11 +35,11 @@ size_t cluster_files_give(struct lu *lu, enum path_id id, mode_t mode,
 	size_t n, failed = 0;
 
 	add_online(lu, &uuids);
-	results = lu_call_nodes(lu, &uuids, "upload_file_single",
-				json_make("[s, o, i, s, s, f, f]", file,
-					  content_pack(text, len), (int)mode,
-					  "root", "root", now, now),
-				&n);
+	results = lu_call_nodes(
+		lu, &uuids,
+		rpc_upload_file_single(file, content_pack(text, len), mode,
+				       "root", "root", now, now),
+		&n);
 	for (size_t i = 0; i < n; i++) {
 		if (results[i].err == NULL)
 			continue;

@@ -128,12 +128,11 @@ int cluster_os_set(const struct op_cluster_set_params *op, json_t *cluster,
 
 /* --- what the nodes say --- */
 
-static WAITS int ask_master(struct lu *lu, const char *procedure,
-			    json_t *args STEALS, const char *os,
-			    struct error *err)
+static WAITS int ask_master(struct lu *lu, struct rpc_request request,
+			    const char *os, struct error *err)
 {
 	const char *master = json_str(config_master(lu->m->config), "uuid", "");
-	auto_json json_t *answer = lu_call(lu, master, procedure, args, err);
+	auto_json json_t *answer = lu_call(lu, master, request, err);
 
 	if (answer != NULL)
 		return 0;
@@ -148,9 +147,8 @@ static WAITS int ask_nodes(struct lu *lu, const struct strv *uuids,
 			   struct error *err)
 {
 	size_t n;
-	struct node_result *r =
-		lu_call_nodes(lu, uuids, "hypervisor_validate_params",
-			      json_make("[s, o]", hv, values), &n);
+	struct node_result *r = lu_call_nodes(
+		lu, uuids, rpc_hypervisor_validate_params(hv, values), &n);
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < n; i++) {
@@ -193,10 +191,11 @@ static WAITS int check_scripts(struct lu *lu, const json_t *cluster,
 
 		if (params_fill_os_all(cluster, os, &(struct params_os){NULL},
 				       &all, err) < 0 ||
-		    ask_master(lu, "os_validate",
-			       json_make("[b, s, [s], o, b]", 0, os,
-					 "parameters", steal(&all),
-					 strchr(os, '+') == NULL),
+		    ask_master(lu,
+			       rpc_os_validate(false, os,
+					       json_make("[s]", "parameters"),
+					       steal(&all),
+					       strchr(os, '+') == NULL),
 			       os, err) < 0)
 			return -1;
 	}
@@ -215,10 +214,10 @@ static WAITS int check_hvp(struct lu *lu, const json_t *cluster,
 		json_object_foreach (hvps, hv, hvp) {
 			if (!json_array_has_str(enabled, hv))
 				continue;
-			if (ask_master(lu, "hypervisor_validate_params",
-				       json_make("[s, o]", hv,
-						 params_fill_hv(cluster, hv, os,
-								NULL)),
+			if (ask_master(lu,
+				       rpc_hypervisor_validate_params(
+					       hv, params_fill_hv(cluster, hv,
+								  os, NULL)),
 				       os, err) < 0)
 				return -1;
 		}
@@ -305,10 +304,10 @@ int cluster_os_check_first(struct lu *lu, struct error *err)
 		const char *hv = json_string_value(json_array_get(enabled, i));
 		auto_json json_t *fine = lu_call(
 			lu, json_str(config_master(lu->m->config), "uuid", ""),
-			"hypervisor_validate_params",
-			json_make("[s, o]", hv,
-				  params_fill_hv(config_cluster(lu->m->config),
-						 hv, NULL, NULL)),
+			rpc_hypervisor_validate_params(
+				hv,
+				params_fill_hv(config_cluster(lu->m->config),
+					       hv, NULL, NULL)),
 			err);
 
 		if (fine != NULL)

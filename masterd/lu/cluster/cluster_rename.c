@@ -111,11 +111,10 @@ static WAITS void give_known_hosts(struct lu *lu)
 				   strlen(text));
 }
 
-static WAITS int turn(struct lu *lu, const char *procedure, struct error *err)
+static WAITS int turn(struct lu *lu, struct rpc_request request,
+		      struct error *err)
 {
-	auto_json json_t *done =
-		lu_call(lu, master_uuid(lu), procedure,
-			address_args(config_cluster(lu->m->config)), err);
+	auto_json json_t *done = lu_call(lu, master_uuid(lu), request, err);
 
 	return done == NULL ? -1 : 0;
 }
@@ -125,7 +124,7 @@ static WAITS void turn_on(struct lu *lu)
 	struct error err;
 
 	renaming_of(lu)->is_down = false;
-	if (turn(lu, "node_activate_master_ip", &err) < 0)
+	if (turn(lu, address_up(config_cluster(lu->m->config)), &err) < 0)
 		lu_warn(lu,
 			"Could not turn the master's address up again (gnt-"
 			"cluster activate-master-ip does it): %s",
@@ -137,7 +136,7 @@ static WAITS json_t *rename_exec(struct lu *lu, struct error *err)
 	struct cluster_renaming *r = renaming_of(lu);
 	json_t *cluster;
 
-	if (turn(lu, "node_deactivate_master_ip", err) < 0) {
+	if (turn(lu, address_down(config_cluster(lu->m->config)), err) < 0) {
 		error_wrap(err, "Could not disable the master role");
 		return NULL;
 	}

@@ -77,8 +77,8 @@ static WAITS void remove_there(struct lu *lu, const json_t *node,
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	done = lu_call(lu, json_str(node, "uuid", ""), "export_remove",
-		       json_make("[s]", name), &err);
+	done = lu_call(lu, json_str(node, "uuid", ""), rpc_export_remove(name),
+		       &err);
 	if (done == NULL)
 		lu_warn(lu,
 			"Could not remove export for instance %s on node %s: "
@@ -95,7 +95,7 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 	const char *name = full_name(lu, &known);
 
 	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
-	results = lu_call_nodes(lu, &uuids, "export_list", json_array(), &n);
+	results = lu_call_nodes(lu, &uuids, rpc_export_list(NULL), &n);
 	for (size_t i = 0; i < n; i++) {
 		if (results[i].payload == NULL) {
 			lu_warn(lu, "Failed to query node %s (continuing): %s",

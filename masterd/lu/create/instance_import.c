@@ -60,7 +60,7 @@ static WAITS char *search(struct lu *lu, const char *name, struct error *err)
 	size_t n;
 
 	config_sorted(lu->m->config, CONFIG_NODE, &uuids);
-	results = lu_call_nodes(lu, &uuids, "export_list", json_array(), &n);
+	results = lu_call_nodes(lu, &uuids, rpc_export_list(NULL), &n);
 	for (size_t i = 0; i < n && found == NULL; i++)
 		if (json_array_has_str(results[i].payload, name))
 			found = xstrdup(json_str(results[i].node, "uuid", ""));
@@ -98,8 +98,8 @@ static WAITS int find(struct lu *lu, const struct op_instance_create *op,
 static WAITS json_t *describe(struct lu *lu, const struct inst_import *im,
 			      struct error *err)
 {
-	auto_json json_t *text = lu_call(lu, im->node, "export_info",
-					 json_make("[s]", im->path), err);
+	auto_json json_t *text =
+		lu_call(lu, im->node, rpc_export_info(im->path), err);
 	json_t *sections = NULL;
 
 	if (json_is_string(text))
@@ -458,9 +458,9 @@ static WAITS void run_rename(struct lu *lu, const struct inst_import *im,
 		return;
 	lu_feedback(lu, "Running rename script for %s",
 		    json_str(carried, "name", ""));
-	done = lu_call(lu, node, "instance_run_rename",
-		       json_make("[O, s, I]", carried, im->old_name,
-				 (json_int_t)lu->common.debug_level),
+	done = lu_call(lu, node,
+		       rpc_instance_run_rename(json_ref(carried), im->old_name,
+					       lu->common.debug_level),
 		       &err);
 	if (done == NULL)
 		lu_warn(lu, "Failed to run rename script for %s on node %s: %s",

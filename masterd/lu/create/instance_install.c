@@ -34,9 +34,9 @@ static WAITS int run_on_node(struct lu *lu, const json_t *inst,
 	if (disks_start(lu, inst, NULL, err) < 0)
 		return -1;
 	lu_feedback(lu, "* running the instance OS create scripts...");
-	done = lu_call(lu, inst_primary(inst), "instance_os_add",
-		       json_make("[o, b, I]", inst_rpc_os(lu, inst, own), 0,
-				 (json_int_t)lu->common.debug_level),
+	done = lu_call(lu, inst_primary(inst),
+		       rpc_instance_os_add(inst_rpc_os(lu, inst, own), false,
+					   lu->common.debug_level),
 		       err);
 	return done != NULL ? 0 : -1;
 }

@@ -14,42 +14,39 @@
 struct aftermath {
 	struct master *m;
 	json_t *node;
-	char *procedure;
-	json_t *args;
+	struct rpc_request request;
 };
 
 static void run(void *arg)
 {
 	auto_free struct aftermath *a = arg;
 	auto_json json_t *node = a->node;
-	auto_json json_t *args = a->args;
-	auto_free char *procedure = a->procedure;
+	auto_json json_t *args = a->request.args;
 	auto_json json_t *done = NULL;
 	struct error err;
 
 	if (a->m->stopping)
 		return;
-	done = noderpc_call(a->m->rpc, node, procedure, steal(&args), &err);
+	args = NULL;
+	done = noderpc_call(a->m->rpc, node, a->request, &err);
 	if (done == NULL)
 		log_warning("What a killed job left cannot be taken back: %s",
 			    err.text);
 }
 
 void aftermath_call(struct master *m, const char *node_uuid,
-		    const char *procedure, json_t *args STEALS)
+		    struct rpc_request request)
 {
 	const json_t *node = config_get(m->config, CONFIG_NODE, node_uuid);
 	struct aftermath *a;
 
 	if (node == NULL) {
-		json_decref(args);
+		json_decref(request.args);
 		return;
 	}
 	a = xalloc(sizeof(*a));
-	*a = (struct aftermath){.m = m,
-				.node = json_incref((json_t *)node),
-				.procedure = xstrdup(procedure),
-				.args = args};
+	*a = (struct aftermath){
+		.m = m, .node = json_ref(node), .request = request};
 	task_spawn("aftermath", run, a);
 }
 
@@ -58,8 +55,8 @@ void aftermath_call(struct master *m, const char *node_uuid,
 struct start {
 	struct master *m;
 	json_t *node;
-	char *procedure, *end;
-	json_t *args;
+	struct rpc_request request;
+	struct rpc_request (*end)(const char *name);
 	struct cond changed;
 	bool forsaken, done;
 	json_t *name; /* NULL: err says why */
@@ -69,10 +66,8 @@ struct start {
 static void start_free(struct start *s)
 {
 	json_decref(s->node);
-	json_decref(s->args);
+	json_decref(s->request.args);
 	json_decref(s->name);
-	free(s->procedure);
-	free(s->end);
 	free(s);
 }
 
@@ -80,30 +75,29 @@ static void start_task(void *arg)
 {
 	struct start *s = arg;
 
-	s->name = noderpc_call(s->m->rpc, s->node, s->procedure,
-			       steal(&s->args), &s->err);
+	struct rpc_request request = s->request;
+
+	s->request.args = NULL;
+	s->name = noderpc_call(s->m->rpc, s->node, request, &s->err);
 	s->done = true;
 	if (!s->forsaken) {
 		cond_signal(&s->changed);
 		return;
 	}
 	if (json_is_string(s->name) && !s->m->stopping)
-		aftermath_call(s->m, json_str(s->node, "uuid", ""), s->end,
-			       json_make("[O]", s->name));
+		aftermath_call(s->m, json_str(s->node, "uuid", ""),
+			       s->end(json_string_value(s->name)));
 	start_free(s);
 }
 
 static struct start *start_new(struct master *m, const json_t *node,
-			       const char *procedure, json_t *args STEALS,
-			       const char *end)
+			       struct rpc_request request,
+			       struct rpc_request (*end)(const char *name))
 {
 	struct start *s = xalloc(sizeof(*s));
 
-	*s = (struct start){.m = m,
-			    .node = json_incref((json_t *)node),
-			    .procedure = xstrdup(procedure),
-			    .end = xstrdup(end),
-			    .args = args};
+	*s = (struct start){
+		.m = m, .node = json_ref(node), .request = request, .end = end};
 	cond_init(&s->changed);
 	return s;
 }
@@ -117,13 +111,14 @@ static char *name_of(const struct start *s, struct error *err)
 		*err = s->err;
 	else
 		error_set(err, ERR_RPC, NULL, "%s answered without a name",
-			  s->procedure);
+			  s->request.procedure->name);
 	return NULL;
 }
 
 WAITS char *aftermath_start(struct lu *lu, const char *node_uuid,
-			    const char *start, json_t *args STEALS,
-			    const char *end, struct error *err)
+			    struct rpc_request start,
+			    struct rpc_request (*end)(const char *name),
+			    struct error *err)
 {
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
 	struct start *s;
@@ -131,10 +126,10 @@ WAITS char *aftermath_start(struct lu *lu, const char *node_uuid,
 
 	/* The call itself reports an error of this kind. */
 	if (node == NULL || task_interrupted()) {
-		json_decref(lu_call(lu, node_uuid, start, args, err));
+		json_decref(lu_call(lu, node_uuid, start, err));
 		return NULL;
 	}
-	s = start_new(lu->m, node, start, args, end);
+	s = start_new(lu->m, node, start, end);
 	task_spawn("start", start_task, s);
 	while (!s->done && !task_interrupted())
 		cond_wait(&s->changed);

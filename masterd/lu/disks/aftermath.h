@@ -9,20 +9,23 @@
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
+#include "lib/model/rpc/rpc.h"
 
 struct lu;
 struct master;
 
-/* Make this call in a task of its own; a failure is logged. */
+/* Make this call, whose arguments are given away, in a task of its own; a
+ * failure is logged. */
 void aftermath_call(struct master *m, const char *node_uuid,
-		    const char *procedure, json_t *args STEALS);
+		    struct rpc_request request);
 
 /* Start something on a node that continues there under a name which the node
  * chooses.  Returns the name, to be freed; NULL with err if it was not started.
  * If the job is killed before the name is known, a task waits for it in place
- * of the job, and calls `end` with [name]. */
+ * of the job, and makes the call end(name). */
 WAITS char *aftermath_start(struct lu *lu, const char *node_uuid,
-			    const char *start, json_t *args STEALS,
-			    const char *end, struct error *err);
+			    struct rpc_request start,
+			    struct rpc_request (*end)(const char *name),
+			    struct error *err);
 
 #endif

@@ -41,27 +41,27 @@ static WAITS int make_folder(struct lu *lu, const char *node,
 
 	if (folder == NULL)
 		return 0;
-	made = lu_call(lu, node, "file_storage_dir_create",
-		       json_make("[s]", folder), err);
+	made = lu_call(lu, node, rpc_file_storage_dir_create(folder), err);
 	return made == NULL ? -1 : 0;
 }
 
 /* Make the call to the node.  If it cannot be reached, and the storage is
  * shared by all nodes, make it to another one. */
 static WAITS int remove_call(struct lu *lu, const char *node,
-			     const char *procedure, const json_t *args,
-			     bool shared, struct error *err)
+			     struct rpc_request request, bool shared,
+			     struct error *err)
 {
+	auto_json json_t *args = request.args;
 	auto_strv struct strv nodes = {0};
 
 	strv_add(&nodes, node);
 	if (shared)
 		config_sorted(lu->m->config, CONFIG_NODE, &nodes);
 	for (size_t i = 0; i < nodes.n; i++) {
-		auto_json json_t *done =
-			lu_call(lu, nodes.items[i], procedure,
-				json_incref((json_t *)args), err);
+		auto_json json_t *done = NULL;
 
+		json_incref(args);
+		done = lu_call(lu, nodes.items[i], request, err);
 		if (done != NULL)
 			return 0;
 		if (err->kind != ERR_RPC && err->kind != ERR_PREREQ)
@@ -81,7 +81,6 @@ static WAITS int remove_device(struct lu *lu, const char *node,
 			       const json_t *disk, size_t i)
 {
 	bool shared = template_is_everywhere(json_str(disk, "dev_type", ""));
-	auto_json json_t *args = json_make("[O]", disk);
 	auto_strv struct strv nodes = {0};
 	struct error err;
 	int rc = 0;
@@ -89,8 +88,9 @@ static WAITS int remove_device(struct lu *lu, const char *node,
 	strv_add(&nodes, node);
 	config_disk_secondaries(disk, node, &nodes);
 	for (size_t k = 0; k < nodes.n; k++) {
-		if (remove_call(lu, nodes.items[k], "blockdev_remove", args,
-				shared, &err) == 0)
+		if (remove_call(lu, nodes.items[k],
+				rpc_blockdev_remove(json_ref(disk)), shared,
+				&err) == 0)
 			continue;
 		lu_warn(lu, "Could not remove disk %zu, ignoring: %s", i,
 			err.text);
@@ -114,14 +114,12 @@ static WAITS int remove_some(struct lu *lu, const char *node,
 			     const json_t *disks, size_t n)
 {
 	auto_free char *folder = folder_of(json_array_get(disks, 0));
-	auto_json json_t *args = NULL;
 	struct error err;
 	int rc = remove_devices(lu, node, disks, n);
 
 	if (folder == NULL)
 		return rc;
-	args = json_make("[s]", folder);
-	if (remove_call(lu, node, "file_storage_dir_remove", args,
+	if (remove_call(lu, node, rpc_file_storage_dir_remove(folder),
 			is_shared(disks), &err) == 0)
 		return rc;
 	lu_warn(lu, "Could not remove folder %s, ignoring: %s", folder,
@@ -161,12 +159,11 @@ static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
 	bool primary = strcmp(node, inst_primary(inst)) == 0;
 	bool exclusive = resources_exclusive(
 		lu->m->config, config_get(lu->m->config, CONFIG_NODE, node));
-	auto_json json_t *made =
-		lu_call(lu, node, "blockdev_create",
-			json_make("[O, I, s, b, s, b]", disk,
-				  (json_int_t)json_int(disk, "size", 0),
-				  inst_name(inst), primary, info, exclusive),
-			err);
+	auto_json json_t *made = lu_call(
+		lu, node,
+		rpc_blockdev_create(json_ref(disk), json_int(disk, "size", 0),
+				    inst_name(inst), primary, info, exclusive),
+		err);
 
 	if (made != NULL)
 		return 0;
@@ -327,10 +324,11 @@ static WAITS int assemble(struct lu *lu, const json_t *inst, const char *node,
 			  struct error *err)
 {
 	auto_json json_t *owner = inst_rpc(lu, inst, NULL, NULL);
-	auto_json json_t *device = lu_call(
-		lu, node, "blockdev_assemble",
-		json_make("[O, O, b, I]", disk, owner, primary, (json_int_t)i),
-		err);
+	auto_json json_t *device =
+		lu_call(lu, node,
+			rpc_blockdev_assemble(json_ref(disk), json_ref(owner),
+					      primary, i),
+			err);
 
 	if (device != NULL)
 		return 0;
@@ -392,8 +390,8 @@ int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
 static WAITS int stop_one(struct lu *lu, const char *node, const json_t *disk,
 			  size_t i, struct error *err)
 {
-	auto_json json_t *done = lu_call(lu, node, "blockdev_shutdown",
-					 json_make("[O]", disk), err);
+	auto_json json_t *done =
+		lu_call(lu, node, rpc_blockdev_shutdown(json_ref(disk)), err);
 
 	if (done != NULL)
 		return 0;

@@ -19,7 +19,8 @@
 struct dump {
 	int owners;
 	struct noderpc *rpc;
-	json_t *node, *args;
+	json_t *node;
+	struct rpc_request request;
 	struct cond changed;
 	bool ended;
 	json_t *done;
@@ -33,7 +34,7 @@ static void dump_leave(struct dump **at)
 	if (--d->owners > 0)
 		return;
 	json_decref(d->node);
-	json_decref(d->args);
+	json_decref(d->request.args);
 	json_decref(d->done);
 	free(d);
 }
@@ -43,14 +44,17 @@ static void wait_for_call(void *arg)
 {
 	auto_dump struct dump *d = arg;
 
-	d->done = noderpc_call_for(d->rpc, d->node, "blockdev_image",
-				   steal(&d->args), TIMEOUT_MS, &d->err);
+	struct rpc_request request = d->request;
+
+	d->request.args = NULL;
+	d->done = noderpc_call(d->rpc, d->node, rpc_within(request, TIMEOUT_MS),
+			       &d->err);
 	d->ended = true;
 	cond_signal(&d->changed);
 }
 
 static struct dump *dump_start(struct lu *lu, const char *node,
-			       json_t *args STEALS)
+			       struct rpc_request request)
 {
 	struct dump *d = xalloc(sizeof(*d));
 
@@ -59,7 +63,7 @@ static struct dump *dump_start(struct lu *lu, const char *node,
 		.rpc = lu->m->rpc,
 		.node = json_incref(
 			(json_t *)config_get(lu->m->config, CONFIG_NODE, node)),
-		.args = args,
+		.request = request,
 	};
 	cond_init(&d->changed);
 	task_spawn("image", wait_for_call, d);
@@ -71,9 +75,11 @@ static WAITS void look(struct lu *lu, const struct dump *d, const char *name,
 		       struct progress *progress)
 {
 	struct error ignored;
-	auto_json json_t *all = noderpc_call_for(
-		lu->m->rpc, d->node, "impexp_status", json_make("[[s]]", name),
-		NODERPC_LOOK_MS, &ignored);
+	auto_json json_t *all = noderpc_call(
+		lu->m->rpc, d->node,
+		rpc_within(rpc_impexp_status(json_make("[s]", name)),
+			   NODERPC_LOOK_MS),
+		&ignored);
 	double percent =
 		json_num(json_array_get(all, 0), "progress_percent", 0);
 
@@ -90,11 +96,9 @@ static WAITS void take_back(struct lu *lu, const char *node, const char *name,
 	struct error ignored;
 
 	if (lu->run->killed)
-		aftermath_call(lu->m, node, "impexp_cleanup",
-			       json_make("[s]", name));
+		aftermath_call(lu->m, node, rpc_impexp_cleanup(name));
 	else if (err->kind == ERR_RPC) /* if not, the node has ended it */
-		done = lu_call(lu, node, "impexp_cleanup",
-			       json_make("[s]", name), &ignored);
+		done = lu_call(lu, node, rpc_impexp_cleanup(name), &ignored);
 }
 
 static WAITS int follow(struct lu *lu, struct dump *d, const char *name,
@@ -122,8 +126,8 @@ static WAITS int dump(struct lu *lu, const char *node, const json_t *disk,
 	auto_free char *name = os_image_transfer(json_str(disk, "uuid", ""));
 	auto_dump struct dump *d =
 		dump_start(lu, node,
-			   json_make("[O, s, I]", disk, image,
-				     (json_int_t)json_int(disk, "size", 0)));
+			   rpc_blockdev_image(json_ref(disk), image,
+					      json_int(disk, "size", 0)));
 	int rc = follow(lu, d, name, err);
 
 	if (rc < 0)

@@ -16,8 +16,8 @@
 json_t *disks_mirror_status(struct lu *lu, const char *node,
 			    const json_t *disks, struct error *err)
 {
-	auto_json json_t *all = lu_call(lu, node, "blockdev_getmirrorstatus",
-					json_make("[O]", disks), err);
+	auto_json json_t *all = lu_call(
+		lu, node, rpc_blockdev_getmirrorstatus(json_ref(disks)), err);
 
 	if (all == NULL)
 		return NULL;
@@ -151,18 +151,18 @@ int disks_wait_sync(struct lu *lu, const json_t *inst, const json_t *disks,
 void disks_pause_mirror(struct lu *lu, const char *node, const json_t *disk,
 			bool pause)
 {
-	const char *procedure = "blockdev_pause_resume_sync";
-	auto_json json_t *args = json_make("[[O], b]", disk, pause);
+	struct rpc_request request;
 	auto_json json_t *done = NULL;
 	struct error err;
 
 	if (json_array_size(json_get(disk, "children")) == 0)
 		return;
+	request = rpc_blockdev_pause_resume_sync(json_make("[O]", disk), pause);
 	if (lu->run->killed) {
-		aftermath_call(lu->m, node, procedure, steal(&args));
+		aftermath_call(lu->m, node, request);
 		return;
 	}
-	done = lu_call(lu, node, procedure, steal(&args), &err);
+	done = lu_call(lu, node, request, &err);
 	if (done == NULL)
 		lu_warn(lu,
 			"Failed to %s disk synchronization on node '%s': %s",

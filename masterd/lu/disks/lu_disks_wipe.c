@@ -26,10 +26,8 @@ static WAITS int wipe_range(struct lu *lu, const char *node, const json_t *disk,
 	for (int64_t at = from; at < size; at += chunk) {
 		int64_t n = size - at < chunk ? size - at : chunk;
 		auto_json json_t *done =
-			lu_call(lu, node, "blockdev_wipe",
-				json_make("[O, I, I]", disk, (json_int_t)at,
-					  (json_int_t)n),
-				err);
+			lu_call(lu, node,
+				rpc_blockdev_wipe(json_ref(disk), at, n), err);
 
 		if (done == NULL)
 			return error_wrap(err,

@@ -57,8 +57,7 @@ static const struct use {
 int helper_is_needed(struct lu *lu, const char *node_uuid, const char *os,
 		     bool *ret, struct error *err)
 {
-	auto_json json_t *rows =
-		lu_call(lu, node_uuid, "os_diagnose", json_array(), err);
+	auto_json json_t *rows = lu_call(lu, node_uuid, rpc_os_diagnose(), err);
 	auto_free char *name = xstrndup(os, strcspn(os, "+"));
 	json_t *row;
 	size_t i;
@@ -119,8 +118,8 @@ static WAITS int find_size(struct lu *lu, const char *node, struct helper *h,
 			   struct error *err)
 {
 	auto_free char *shown = os_image_shown(h->image);
-	auto_json json_t *answer = lu_call(lu, node, "get_file_info",
-					   json_make("[s]", h->image), err);
+	auto_json json_t *answer =
+		lu_call(lu, node, rpc_get_file_info(h->image), err);
 	int64_t bytes = json_int(json_array_get(answer, 1), "size", 0);
 
 	if (answer == NULL) {
@@ -246,11 +245,12 @@ static WAITS int start(struct lu *lu, const json_t *inst, unsigned limit_ms,
 				"kernel_path", "", "initrd_path", "",
 				"cdrom_image_path", "")
 		    : json_object();
-	auto_json json_t *done =
-		lu_call_for(lu, inst_primary(inst), "instance_start",
-			    json_make("[o, b, o]", inst_rpc(lu, inst, hv, NULL),
-				      0, lu_reason(lu)),
-			    limit_ms, err);
+	auto_json json_t *done = lu_call(
+		lu, inst_primary(inst),
+		rpc_within(rpc_instance_start(inst_rpc(lu, inst, hv, NULL),
+					      false, lu_reason(lu)),
+			   limit_ms),
+		err);
 
 	return done != NULL
 		       ? 0
@@ -265,7 +265,7 @@ static WAITS int start(struct lu *lu, const json_t *inst, unsigned limit_ms,
 static WAITS int come_up(struct lu *lu, const json_t *inst,
 			 const struct helper *h, struct error *err)
 {
-	unsigned limit_ms = noderpc_timeout_ms("instance_start");
+	unsigned limit_ms = rpc_procedure_instance_start.timeout_ms;
 	int64_t limit_us = h->startup_s * 1000000;
 	int64_t begin_us = clock_mono_us();
 
@@ -348,9 +348,9 @@ static WAITS int work(struct lu *lu, const json_t *inst, const json_t *disk,
 static WAITS int stop(struct lu *lu, const json_t *inst, struct error *err)
 {
 	auto_json json_t *done =
-		lu_call(lu, inst_primary(inst), "instance_shutdown",
-			json_make("[o, i, o]", inst_rpc(lu, inst, NULL, NULL),
-				  0, lu_reason(lu)),
+		lu_call(lu, inst_primary(inst),
+			rpc_instance_shutdown(inst_rpc(lu, inst, NULL, NULL), 0,
+					      lu_reason(lu)),
 			err);
 
 	return done != NULL ? 0

@@ -76,16 +76,17 @@ static json_t *options(const struct run *r)
 }
 
 /* "disk0" */
-static json_t *component(const struct run *r)
+static char *component(const struct run *r)
 {
-	return json_sprintf("disk%zu", r->t->index);
+	return xprintf("disk%zu", r->t->index);
 }
 
 /* Ask how far one side is.  -1 when it failed. */
 static WAITS int look(struct run *r, struct side *s, struct error *err)
 {
-	auto_json json_t *answer = lu_call(r->lu, s->node, "impexp_status",
-					   json_make("[[s]]", s->name), err);
+	auto_json json_t *answer =
+		lu_call(r->lu, s->node,
+			rpc_impexp_status(json_make("[s]", s->name)), err);
 	const json_t *status = json_array_get(answer, 0);
 	int64_t exit_status;
 
@@ -118,12 +119,14 @@ static void tell_output(struct run *r, const struct side *s)
 
 static WAITS int start_import(struct run *r, struct error *err)
 {
+	auto_free char *part = component(r);
 	struct side *s = &r->import;
 
-	s->name = aftermath_start(r->lu, s->node, "import_start",
-				  json_make("[o, O, o, O]", options(r),
-					    r->t->inst, component(r), r->t->to),
-				  "impexp_cleanup", err);
+	s->name = aftermath_start(r->lu, s->node,
+				  rpc_import_start(options(r),
+						   json_ref(r->t->inst), part,
+						   json_ref(r->t->to)),
+				  rpc_impexp_cleanup, err);
 	return s->name == NULL ? error_wrap(err, "Failed to start import on %s",
 					    lu_node_name(r->lu, s->node))
 			       : 0;
@@ -161,14 +164,15 @@ static WAITS int start_export(struct run *r, int64_t port, struct error *err)
 {
 	const json_t *target =
 		config_get(r->lu->m->config, CONFIG_NODE, r->import.node);
+	auto_free char *part = component(r);
 	struct side *s = &r->export;
 
-	s->name = aftermath_start(r->lu, s->node, "export_start",
-				  json_make("[o, s, I, O, o, O]", options(r),
-					    json_str(target, "primary_ip", ""),
-					    (json_int_t)port, r->t->inst,
-					    component(r), r->t->from),
-				  "impexp_cleanup", err);
+	s->name = aftermath_start(
+		r->lu, s->node,
+		rpc_export_start(options(r), json_str(target, "primary_ip", ""),
+				 port, json_ref(r->t->inst), part,
+				 json_ref(r->t->from)),
+		rpc_impexp_cleanup, err);
 	return s->name == NULL ? error_wrap(err, "Failed to start export on %s",
 					    lu_node_name(r->lu, s->node))
 			       : 0;
@@ -239,17 +243,15 @@ static WAITS int bring(struct run *r, struct error *err)
 
 static WAITS void clean_side(struct run *r, struct side *s)
 {
-	auto_json json_t *args = NULL, *done = NULL;
+	auto_json json_t *done = NULL;
 	struct error err;
 
 	if (s->name == NULL)
 		return;
-	args = json_make("[s]", s->name);
 	if (r->lu->run->killed) {
-		aftermath_call(r->lu->m, s->node, "impexp_cleanup",
-			       steal(&args));
+		aftermath_call(r->lu->m, s->node, rpc_impexp_cleanup(s->name));
 	} else {
-		done = lu_call(r->lu, s->node, "impexp_cleanup", steal(&args),
+		done = lu_call(r->lu, s->node, rpc_impexp_cleanup(s->name),
 			       &err);
 		if (done == NULL)
 			lu_warn(r->lu, "Cannot clean up after disk/%zu: %s",

@@ -194,15 +194,9 @@ WAITS json_t *lu_submit_jobs(struct lu *lu, const json_t *jobs STEALS,
 /* The reason trail for node calls that take it; to be freed. */
 json_t *lu_reason(struct lu *lu);
 
-/* Call one node by UUID. */
+/* Call one node by UUID; as noderpc_call(). */
 WAITS json_t *lu_call(struct lu *lu, const char *node_uuid,
-		      const char *procedure, json_t *args STEALS,
-		      struct error *err);
-
-/* The same with another time limit. */
-WAITS json_t *lu_call_for(struct lu *lu, const char *node_uuid,
-			  const char *procedure, json_t *args STEALS,
-			  unsigned timeout_ms, struct error *err);
+		      struct rpc_request request, struct error *err);
 
 /* For a check whose question to a node has failed; turns err into an error of
  * the arguments (the node has answered) or of the environment (it has not).
@@ -212,8 +206,8 @@ int lu_not_valid(struct error *err);
 /* Call those of these nodes that exist, all at the same time; free the results
  * with node_results_free(results, n). */
 WAITS struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
-					const char *procedure,
-					json_t *args STEALS, size_t *ret_n);
+					struct rpc_request request,
+					size_t *ret_n);
 
 /* --- for exec.c and tests --- */
 

@@ -258,8 +258,7 @@ int lu_want_nodes(struct lu *lu, const json_t *names, bool exclusive,
 }
 
 struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
-				  const char *procedure, json_t *args STEALS,
-				  size_t *ret_n)
+				  struct rpc_request request, size_t *ret_n)
 {
 	struct node_result *results = node_results_new(uuids->n);
 	size_t n = 0;
@@ -271,33 +270,25 @@ struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
 		if (node != NULL)
 			results[n++].node = json_incref((json_t *)node);
 	}
-	noderpc_call_many(lu->m->rpc, results, n, procedure, args);
+	noderpc_call_many(lu->m->rpc, results, n, request);
 	*ret_n = n;
 	return results;
 }
 
-json_t *lu_call_for(struct lu *lu, const char *node_uuid, const char *procedure,
-		    json_t *args STEALS, unsigned timeout_ms, struct error *err)
+json_t *lu_call(struct lu *lu, const char *node_uuid,
+		struct rpc_request request, struct error *err)
 {
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
-	auto_json json_t *kept = json_incref((json_t *)node);
+	auto_json json_t *kept = json_ref(node);
 
 	if (node == NULL) {
-		json_decref(args);
+		json_decref(request.args);
 		error_set(err, ERR_EXEC, NULL,
 			  "Node %s is not in the configuration any more",
 			  node_uuid);
 		return NULL;
 	}
-	return noderpc_call_for(lu->m->rpc, kept, procedure, args, timeout_ms,
-				err);
-}
-
-json_t *lu_call(struct lu *lu, const char *node_uuid, const char *procedure,
-		json_t *args STEALS, struct error *err)
-{
-	return lu_call_for(lu, node_uuid, procedure, args,
-			   noderpc_timeout_ms(procedure), err);
+	return noderpc_call(lu->m->rpc, kept, request, err);
 }
 
 int lu_not_valid(struct error *err)

@@ -309,23 +309,23 @@ static WAITS void deactivate(struct lu *lu)
 
 /* The folder "<instance>.new", in which the files are until all of them
  * exist. */
-static json_t *unfinished(struct lu *lu)
+static char *unfinished(struct lu *lu)
 {
-	return json_sprintf("%s.new", inst_name(export_of(lu)->inst));
+	return xprintf("%s.new", inst_name(export_of(lu)->inst));
 }
 
 static WAITS void drop_unfinished(struct lu *lu)
 {
 	struct export *e = export_of(lu);
-	auto_json json_t *args = json_make("[o]", unfinished(lu));
+	auto_free char *folder = unfinished(lu);
 	auto_json json_t *done = NULL;
 	struct error err;
 
 	if (lu->run->killed) {
-		aftermath_call(lu->m, e->target, "export_remove", steal(&args));
+		aftermath_call(lu->m, e->target, rpc_export_remove(folder));
 		return;
 	}
-	done = lu_call(lu, e->target, "export_remove", steal(&args), &err);
+	done = lu_call(lu, e->target, rpc_export_remove(folder), &err);
 	if (done == NULL)
 		lu_warn(lu, "Cannot remove the unfinished export: %s",
 			err.text);
@@ -365,8 +365,9 @@ static WAITS int finalize(struct lu *lu, const json_t *carried,
 
 	lu_feedback(lu, "Finalizing export on %s", lu_node_name(lu, e->target));
 	done = lu_call(
-		lu, e->target, "finalize_export",
-		json_make("[O, O]", carried, json_get(carried, "disks_info")),
+		lu, e->target,
+		rpc_finalize_export(json_ref(carried),
+				    json_ref(json_get(carried, "disks_info"))),
 		err);
 	if (done != NULL)
 		return 0;
@@ -444,7 +445,7 @@ static WAITS void remove_older(struct lu *lu)
 		return;
 	lu_feedback(lu, "Removing old exports for instance %s",
 		    inst_name(e->inst));
-	results = lu_call_nodes(lu, &others, "export_list", json_array(), &n);
+	results = lu_call_nodes(lu, &others, rpc_export_list(NULL), &n);
 	for (size_t i = 0; i < n; i++) {
 		auto_json json_t *done = NULL;
 		struct error err;
@@ -452,8 +453,7 @@ static WAITS void remove_older(struct lu *lu)
 		if (!json_array_has_str(results[i].payload, inst_name(e->inst)))
 			continue;
 		done = lu_call(lu, json_str(results[i].node, "uuid", ""),
-			       "export_remove",
-			       json_make("[s]", inst_name(e->inst)), &err);
+			       rpc_export_remove(inst_name(e->inst)), &err);
 		if (done == NULL)
 			lu_warn(lu,
 				"Could not remove older export for instance "

@@ -81,9 +81,9 @@ static WAITS json_t *assemble(struct lu *lu, struct error *err)
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
 		auto_json json_t *device =
-			lu_call(lu, node, "blockdev_assemble",
-				json_make("[O, O, b, I]", disk, owner, 1,
-					  (json_int_t)i),
+			lu_call(lu, node,
+				rpc_blockdev_assemble(json_ref(disk),
+						      json_ref(owner), true, i),
 				err);
 
 		if (device == NULL) {
@@ -277,10 +277,10 @@ static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
 		config_disk_secondaries(disk, inst_primary(d->inst), &nodes);
 	for (size_t i = 0; i < nodes.n; i++) {
 		auto_json json_t *done = lu_call(
-			lu, nodes.items[i], "blockdev_grow",
-			json_make("[O, I, b, b, b]", disk, (json_int_t)d->delta,
-				  dry_run, backing,
-				  is_exclusive(lu, nodes.items[i])),
+			lu, nodes.items[i],
+			rpc_blockdev_grow(json_ref(disk), d->delta, dry_run,
+					  backing,
+					  is_exclusive(lu, nodes.items[i])),
 			err);
 
 		if (done == NULL)

@@ -58,8 +58,8 @@ static WAITS json_t *disk_status(struct lu *lu, const json_t *inst,
 
 	if (is_static)
 		return json_null();
-	found = lu_call(lu, inst_primary(inst), "blockdev_find",
-			json_make("[o]", inst_rpc_disk(lu, inst, disk)), &err);
+	found = lu_call(lu, inst_primary(inst),
+			rpc_blockdev_find(inst_rpc_disk(lu, inst, disk)), &err);
 	if (!json_is_object(found))
 		return json_null();
 	row = json_array();

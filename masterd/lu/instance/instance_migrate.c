@@ -125,10 +125,9 @@ static void migrate_nodes(struct lu *lu, struct strv *ret_pre,
 }
 
 static WAITS int finish_on(struct lu *lu, const char *node,
-			   const char *procedure, json_t *args STEALS,
-			   struct error *err)
+			   struct rpc_request request, struct error *err)
 {
-	auto_json json_t *done = lu_call(lu, node, procedure, args, err);
+	auto_json json_t *done = lu_call(lu, node, request, err);
 
 	return done == NULL ? -1 : 0;
 }
@@ -154,10 +153,11 @@ static WAITS int transfer(struct lu *lu, struct error *err)
 	lu_feedback(lu, "* starting memory transfer");
 	progress_begin(&progress, "memory transfer");
 	for (unsigned round = 0;; round++) {
-		auto_json json_t *state = lu_call(
-			lu, m->source, "instance_get_migration_status",
-			json_make("[o]", inst_rpc(lu, m->inst, NULL, NULL)),
-			err);
+		auto_json json_t *state =
+			lu_call(lu, m->source,
+				rpc_instance_get_migration_status(
+					inst_rpc(lu, m->inst, NULL, NULL)),
+				err);
 		const char *status = json_str(state, "status", "");
 
 		if (state == NULL)
@@ -182,16 +182,18 @@ static WAITS void revert(struct lu *lu, const json_t *info)
 	struct move *m = move_of(lu);
 	struct error err;
 
-	if (finish_on(lu, m->target, "instance_finalize_migration_dst",
-		      json_make("[o, O, b]", inst_rpc(lu, m->inst, NULL, NULL),
-				info, 0),
+	if (finish_on(lu, m->target,
+		      rpc_instance_finalize_migration_dst(
+			      inst_rpc(lu, m->inst, NULL, NULL),
+			      json_string_value(info), false),
 		      &err) < 0)
 		lu_warn(lu, "Aborting the migration on the target failed: %s",
 			err.text);
-	if (finish_on(lu, m->source, "instance_finalize_migration_src",
-		      json_make("[o, b, b]", inst_rpc(lu, m->inst, NULL, NULL),
-				0, m->live),
-		      &err) < 0)
+	if (finish_on(
+		    lu, m->source,
+		    rpc_instance_finalize_migration_src(
+			    inst_rpc(lu, m->inst, NULL, NULL), false, m->live),
+		    &err) < 0)
 		lu_warn(lu, "Aborting the migration on the source failed: %s",
 			err.text);
 	if (disks_stop(lu, m->inst, m->target, true, &err) < 0)
@@ -210,17 +212,17 @@ static WAITS int send_memory(struct lu *lu, const json_t *info,
 
 	lu_feedback(lu, "* preparing %s to accept the instance",
 		    lu_node_name(lu, m->target));
-	if (finish_on(lu, m->target, "accept_instance",
-		      json_make("[o, O, s]", inst_rpc(lu, m->inst, NULL, NULL),
-				info, address),
+	if (finish_on(lu, m->target,
+		      rpc_accept_instance(inst_rpc(lu, m->inst, NULL, NULL),
+					  json_string_value(info), address),
 		      err) < 0)
 		return -1;
 	lu_feedback(lu, "* migrating instance to %s",
 		    lu_node_name(lu, m->target));
-	if (finish_on(lu, m->source, "instance_migrate",
-		      json_make("[s, o, s, b]", cluster,
-				inst_rpc(lu, m->inst, NULL, NULL), address,
-				m->live),
+	if (finish_on(lu, m->source,
+		      rpc_instance_migrate(cluster,
+					   inst_rpc(lu, m->inst, NULL, NULL),
+					   address, m->live),
 		      err) < 0)
 		return -1;
 	return transfer(lu, err);
@@ -232,17 +234,18 @@ static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 {
 	struct move *m = move_of(lu);
 
-	if (finish_on(lu, m->source, "instance_finalize_migration_src",
-		      json_make("[o, b, b]", inst_rpc(lu, m->inst, NULL, NULL),
-				1, m->live),
+	if (finish_on(lu, m->source,
+		      rpc_instance_finalize_migration_src(
+			      inst_rpc(lu, m->inst, NULL, NULL), true, m->live),
 		      err) < 0)
 		return error_wrap(err, "Finalizing the migration on the "
 				       "source failed");
 	if (move_set_primary(lu, err) < 0)
 		return -1;
-	if (finish_on(lu, m->target, "instance_finalize_migration_dst",
-		      json_make("[o, O, b]", inst_rpc(lu, m->inst, NULL, NULL),
-				info, 1),
+	if (finish_on(lu, m->target,
+		      rpc_instance_finalize_migration_dst(
+			      inst_rpc(lu, m->inst, NULL, NULL),
+			      json_string_value(info), true),
 		      err) < 0)
 		return error_wrap(err, "Finalizing the migration on the "
 				       "target failed");
@@ -256,8 +259,8 @@ static WAITS json_t *migration_info(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 
-	return lu_call(lu, m->source, "migration_info",
-		       json_make("[o]", inst_rpc(lu, m->inst, NULL, NULL)),
+	return lu_call(lu, m->source,
+		       rpc_migration_info(inst_rpc(lu, m->inst, NULL, NULL)),
 		       err);
 }
 

@@ -322,8 +322,9 @@ static WAITS void move_undo(struct lu *lu)
 	for (size_t i = 0;
 	     m->has_disks && lu->run->killed && i < json_array_size(m->disks);
 	     i++)
-		aftermath_call(lu->m, m->target, "blockdev_remove",
-			       json_make("[O]", json_array_get(m->disks, i)));
+		aftermath_call(lu->m, m->target,
+			       rpc_blockdev_remove(
+				       json_ref(json_array_get(m->disks, i))));
 	if (lu->run->killed)
 		return;
 	if (m->has_disks)

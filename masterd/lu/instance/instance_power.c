@@ -348,10 +348,10 @@ static WAITS int reboot_running(struct lu *lu, struct error *err)
 	if (most < 0)
 		return -1;
 	done = inst_stop_by(
-		lu, &how, "instance_reboot",
-		json_make("[o, s, I, o]", inst_rpc(lu, p->inst, NULL, NULL),
-			  op->reboot_type, (json_int_t)op->shutdown_timeout,
-			  lu_reason(lu)),
+		lu, &how,
+		rpc_instance_reboot(inst_rpc(lu, p->inst, NULL, NULL),
+				    op->reboot_type, op->shutdown_timeout,
+				    lu_reason(lu)),
 		err);
 	if (done == NULL)
 		return error_wrap(err, "Could not reboot instance");

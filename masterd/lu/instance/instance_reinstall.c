@@ -151,9 +151,9 @@ static WAITS int run_scripts(struct lu *lu, struct error *err)
 	lu_info(lu, "Running instance OS create scripts...");
 	if (r->untrusted)
 		return run_in_helper(lu, &own, err);
-	done = lu_call(lu, inst_primary(r->inst), "instance_os_add",
-		       json_make("[o, b, I]", inst_rpc_os(lu, r->inst, &own), 1,
-				 (json_int_t)lu->common.debug_level),
+	done = lu_call(lu, inst_primary(r->inst),
+		       rpc_instance_os_add(inst_rpc_os(lu, r->inst, &own), true,
+					   lu->common.debug_level),
 		       err);
 	if (done != NULL)
 		return 0;

@@ -152,8 +152,9 @@ static WAITS int move_folder(struct lu *lu, struct error *err)
 
 	if (r->new_folder == NULL)
 		return 0;
-	done = lu_call(lu, inst_primary(r->inst), "file_storage_dir_rename",
-		       json_make("[s, s]", r->old_folder, r->new_folder), err);
+	done = lu_call(
+		lu, inst_primary(r->inst),
+		rpc_file_storage_dir_rename(r->old_folder, r->new_folder), err);
 	if (done != NULL)
 		return 0;
 	return error_wrap(err,
@@ -209,12 +210,12 @@ static WAITS void tell_guest(struct lu *lu, const json_t *inst)
 	    *json_str(inst, "os", "") == '\0')
 		return;
 	if (disks_start(lu, inst, NULL, &err) == 0)
-		done = lu_call(lu, inst_primary(inst), "instance_run_rename",
-			       json_make("[o, s, I]",
-					 inst_rpc(lu, inst, NULL, NULL),
-					 inst_name(r->inst),
-					 (json_int_t)lu->common.debug_level),
-			       &err);
+		done = lu_call(
+			lu, inst_primary(inst),
+			rpc_instance_run_rename(inst_rpc(lu, inst, NULL, NULL),
+						inst_name(r->inst),
+						lu->common.debug_level),
+			&err);
 	if (done == NULL)
 		lu_warn(lu,
 			"Could not run OS rename script for instance %s on "

@@ -240,10 +240,10 @@ WAITS int move_disks(struct lu *lu, const char *node, bool open, bool exclusive,
 		     struct error *err)
 {
 	struct move *m = move_of(lu);
-	auto_json json_t *disks = inst_rpc_disks(lu, m->inst);
-	json_t *args = open ? json_make("[s, O, b]", inst_name(m->inst), disks,
-					exclusive)
-			    : json_make("[s, O]", inst_name(m->inst), disks);
+	json_t *disks = inst_rpc_disks(lu, m->inst);
+	struct rpc_request request =
+		open ? rpc_blockdev_open(inst_name(m->inst), disks, exclusive)
+		     : rpc_blockdev_close(inst_name(m->inst), disks);
 	auto_json json_t *done = NULL;
 
 	if (open)
@@ -254,7 +254,6 @@ WAITS int move_disks(struct lu *lu, const char *node, bool open, bool exclusive,
 	else
 		lu_feedback(lu, "* closing instance disks on node %s",
 			    lu_node_name(lu, node));
-	done = lu_call(lu, node, open ? "blockdev_open" : "blockdev_close",
-		       args, err);
+	done = lu_call(lu, node, request, err);
 	return done == NULL ? -1 : 0;
 }

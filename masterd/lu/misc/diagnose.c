@@ -24,7 +24,7 @@ static struct node_result *vm_nodes(struct lu *lu, size_t *ret_n)
 	return results;
 }
 
-void diagnose_nodes(struct lu *lu, const char *procedure,
+void diagnose_nodes(struct lu *lu, struct rpc_request request,
 		    void (*add)(void *all, const json_t *row,
 				const char *node_uuid),
 		    void *all, struct strv *ret_nodes)
@@ -32,7 +32,7 @@ void diagnose_nodes(struct lu *lu, const char *procedure,
 	size_t n;
 	struct node_result *results = vm_nodes(lu, &n);
 
-	noderpc_call_many(lu->m->rpc, results, n, procedure, json_array());
+	noderpc_call_many(lu->m->rpc, results, n, request);
 	for (size_t i = 0; i < n; i++) {
 		const json_t *rows = results[i].payload;
 		const char *uuid = json_str(results[i].node, "uuid", "");

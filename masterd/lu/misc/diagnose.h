@@ -11,7 +11,7 @@
 /* Ask all nodes that may have instances, and are not offline, with a call that
  * answers rows, and hand each row to add(all, row, UUID of the node), node
  * after node in nice order.  *ret_nodes: the UUIDs of those that answered. */
-WAITS void diagnose_nodes(struct lu *lu, const char *procedure,
+WAITS void diagnose_nodes(struct lu *lu, struct rpc_request request,
 			  void (*add)(void *all, const json_t *row,
 				      const char *node_uuid),
 			  void *all, struct strv *ret_nodes);

@@ -149,7 +149,7 @@ static json_t *diagnose_exec(struct lu *lu, struct error *err)
 	const char *name;
 
 	(void)err;
-	diagnose_nodes(lu, "extstorage_diagnose", add_row, all, &answered);
+	diagnose_nodes(lu, rpc_extstorage_diagnose(), add_row, all, &answered);
 	json_object_foreach (all, name, nodes)
 		if (json_array_size(op->names) == 0 ||
 		    json_array_has_str(op->names, name))

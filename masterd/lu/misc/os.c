@@ -249,7 +249,7 @@ static json_t *os_diagnose_exec(struct lu *lu, struct error *err)
 	json_t *result = json_array();
 
 	(void)err;
-	diagnose_nodes(lu, "os_diagnose", add_row, &all, &nodes);
+	diagnose_nodes(lu, rpc_os_diagnose(), add_row, &all, &nodes);
 	strv_sort_nice(&all.names);
 	for (size_t i = 0; i < all.names.n; i++) {
 		const char *name = all.names.items[i];

@@ -95,8 +95,8 @@ static WAITS int delay_there(struct lu *lu, struct error *err)
 	for (size_t i = 0; i < t->nodes.n; i++)
 		results[i].node = json_incref((json_t *)config_get(
 			lu->m->config, CONFIG_NODE, t->nodes.items[i]));
-	noderpc_call_many(lu->m->rpc, results, t->nodes.n, "test_delay",
-			  json_make("[f]", op->duration));
+	noderpc_call_many(lu->m->rpc, results, t->nodes.n,
+			  rpc_test_delay(op->duration));
 	for (size_t i = 0; i < t->nodes.n && rc == 0; i++)
 		if (results[i].payload == NULL) {
 			*err = *results[i].err;

@@ -317,12 +317,13 @@ static WAITS void drop_new(struct lu *lu, const struct conversion *c, size_t n)
 			made, inst_rpc_disk(lu, c->inst,
 					    json_array_get(c->disks, i)));
 	for (size_t i = 0; i < n && lu->run->killed; i++) {
-		aftermath_call(lu->m, primary, "blockdev_remove",
-			       json_make("[O]", json_array_get(made, i)));
+		aftermath_call(
+			lu->m, primary,
+			rpc_blockdev_remove(json_ref(json_array_get(made, i))));
 		if (c->secondary != NULL)
-			aftermath_call(
-				lu->m, c->secondary, "blockdev_remove",
-				json_make("[O]", json_array_get(made, i)));
+			aftermath_call(lu->m, c->secondary,
+				       rpc_blockdev_remove(json_ref(
+					       json_array_get(made, i))));
 	}
 	if (n > 0 && !lu->run->killed)
 		disks_remove_on(lu, made, primary);

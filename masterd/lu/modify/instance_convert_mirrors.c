@@ -28,12 +28,12 @@ static WAITS int make(struct lu *lu, const struct conversion *c,
 	auto_json json_t *done = NULL;
 
 	json_array_append_new(made, json_make("[s, O]", node, carried));
-	done = lu_call(lu, node, "blockdev_create",
-		       json_make("[O, I, s, b, s, b]", carried,
-				 (json_int_t)json_int(disk, "size", 0),
-				 inst_name(c->inst),
-				 strcmp(node, inst_primary(c->inst)) == 0, info,
-				 exclusive),
+	done = lu_call(lu, node,
+		       rpc_blockdev_create(
+			       json_ref(carried), json_int(disk, "size", 0),
+			       inst_name(c->inst),
+			       strcmp(node, inst_primary(c->inst)) == 0, info,
+			       exclusive),
 		       err);
 	if (done != NULL)
 		return 0;
@@ -47,15 +47,17 @@ static WAITS int make(struct lu *lu, const struct conversion *c,
 static WAITS void unmake(struct lu *lu, const char *node, const json_t *disk)
 {
 	bool stops = template_is_pair(json_str(disk, "dev_type", ""));
-	const char *procedure = stops ? "blockdev_shutdown" : "blockdev_remove";
+	struct rpc_request request =
+		stops ? rpc_blockdev_shutdown(json_ref(disk))
+		      : rpc_blockdev_remove(json_ref(disk));
 	auto_json json_t *done = NULL;
 	struct error err;
 
 	if (lu->run->killed) {
-		aftermath_call(lu->m, node, procedure, json_make("[O]", disk));
+		aftermath_call(lu->m, node, request);
 		return;
 	}
-	done = lu_call(lu, node, procedure, json_make("[O]", disk), &err);
+	done = lu_call(lu, node, request, &err);
 	if (done == NULL)
 		lu_warn(lu,
 			"Could not remove a device on node %s, ignoring: %s",
@@ -98,8 +100,8 @@ static WAITS int rename_volumes(struct lu *lu, const struct conversion *c,
 			json_make("[O, O]", from,
 				  json_get(back ? old : data, "logical_id")));
 	}
-	done = lu_call(lu, inst_primary(c->inst), "blockdev_rename",
-		       json_make("[O]", pairs), err);
+	done = lu_call(lu, inst_primary(c->inst),
+		       rpc_blockdev_rename(json_ref(pairs)), err);
 	return done == NULL ? -1 : 0;
 }
 
@@ -197,8 +199,7 @@ static WAITS void remove_at(struct lu *lu, const struct conversion *c,
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	done = lu_call(lu, node, "blockdev_remove", json_make("[O]", carried),
-		       &err);
+	done = lu_call(lu, node, rpc_blockdev_remove(json_ref(carried)), &err);
 	if (done == NULL)
 		lu_warn(lu,
 			"Could not remove a volume on node %s, ignoring: %s",

@@ -27,8 +27,9 @@ static WAITS int rename_file(struct lu *lu, const json_t *from,
 
 	if (json_equal(id, json_object_get(from, "logical_id")))
 		return 0;
-	done = lu_call(lu, node, "blockdev_rename",
-		       json_make("[[[O, O]]]", carried, id), err);
+	done = lu_call(lu, node,
+		       rpc_blockdev_rename(json_make("[[O, O]]", carried, id)),
+		       err);
 	return done == NULL ? -1 : 0;
 }
 
@@ -126,10 +127,10 @@ static WAITS json_t *assemble(struct lu *lu, const json_t *disk, size_t i,
 	auto_json json_t *carried =
 		inst_rpc_disk(lu, modify_of(lu)->inst, disk);
 
-	return lu_call(lu, inst_primary(inst), "blockdev_assemble",
-		       json_make("[O, o, b, I]", carried,
-				 inst_rpc(lu, inst, NULL, NULL), 1,
-				 (json_int_t)i),
+	return lu_call(lu, inst_primary(inst),
+		       rpc_blockdev_assemble(json_ref(carried),
+					     inst_rpc(lu, inst, NULL, NULL),
+					     true, i),
 		       err);
 }
 
@@ -200,8 +201,8 @@ static WAITS int unplug(struct lu *lu, const json_t *leaving, struct error *err)
 	if (m->hotplug)
 		modify_row(json_object_get(step, "rows"),
 			   json_string(modify_plugged(true)), "disk/%zu", i);
-	stopped = lu_call(lu, inst_primary(m->inst), "blockdev_shutdown",
-			  json_make("[O]", carried), err);
+	stopped = lu_call(lu, inst_primary(m->inst),
+			  rpc_blockdev_shutdown(json_ref(carried)), err);
 	return stopped == NULL ? -1 : 0;
 }
 

@@ -236,17 +236,18 @@ WAITS int modify_check_resources(struct lu *lu, struct error *err)
 /* --- parameters --- */
 
 /* Returns 0 also when the node cannot be asked. */
-static WAITS int ask_node(struct lu *lu, const char *procedure,
-			  json_t *args STEALS, struct error *err)
+static WAITS int ask_node(struct lu *lu, struct rpc_request request,
+			  struct error *err)
 {
 	const char *primary = inst_primary(modify_of(lu)->inst);
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, primary);
-	auto_json json_t *own = args;
 	auto_json json_t *answer = NULL;
 
-	if (json_bool(node, "offline", false))
+	if (json_bool(node, "offline", false)) {
+		json_decref(request.args);
 		return 0;
-	answer = lu_call(lu, primary, procedure, steal(&own), err);
+	}
+	answer = lu_call(lu, primary, request, err);
 	return answer != NULL ? 0 : -1;
 }
 
@@ -267,9 +268,9 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 	if (params_fill_os_all(config_cluster(lu->m->config), os, &own, &params,
 			       err) < 0)
 		return -1;
-	if (ask_node(lu, "os_validate",
-		     json_make("[b, s, [s], O, b]", 1, os, "parameters", params,
-			       op->force_variant),
+	if (ask_node(lu,
+		     rpc_os_validate(true, os, json_make("[s]", "parameters"),
+				     json_ref(params), op->force_variant),
 		     err) < 0)
 		return inst_os_refused(lu, inst_primary(m->inst), os, err);
 	return inst_check_os_supports(lu, inst_primary(m->inst), os,
@@ -283,9 +284,10 @@ WAITS int modify_check_params(struct lu *lu, struct error *err)
 	struct modify *m = modify_of(lu);
 
 	if (json_object_size(op->hvparams) > 0 &&
-	    ask_node(lu, "hypervisor_validate_params",
-		     json_make("[s, O]", json_str(m->inst, "hypervisor", ""),
-			       m->after_hv),
+	    ask_node(lu,
+		     rpc_hypervisor_validate_params(
+			     json_str(m->inst, "hypervisor", ""),
+			     json_ref(m->after_hv)),
 		     err) < 0) {
 		lu_not_valid(err);
 		return error_wrap(err,

@@ -183,9 +183,9 @@ WAITS int modify_check_hotplug(struct lu *lu, struct error *err)
 
 	if (!op->hotplug && !op->hotplug_if_possible)
 		return 0;
-	supported = lu_call(lu, inst_primary(m->inst), "hotplug_supported",
-			    json_make("[o]", inst_rpc(lu, m->inst, NULL, NULL)),
-			    err);
+	supported = lu_call(
+		lu, inst_primary(m->inst),
+		rpc_hotplug_supported(inst_rpc(lu, m->inst, NULL, NULL)), err);
 	m->hotplug = supported != NULL;
 	if (m->hotplug || lu->run->killed)
 		return m->hotplug ? 0 : -1;
@@ -208,10 +208,10 @@ WAITS bool modify_plug(struct lu *lu, const char *action, const char *kind,
 	struct error err;
 
 	lu_info(lu, "Trying to hotplug device...");
-	done = lu_call(lu, inst_primary(inst), "hotplug_device",
-		       json_make("[o, s, s, o, O?, I]",
-				 inst_rpc(lu, inst, NULL, NULL), action, kind,
-				 sent, extra, (json_int_t)index),
+	done = lu_call(lu, inst_primary(inst),
+		       rpc_hotplug_device(inst_rpc(lu, inst, NULL, NULL),
+					  action, kind, sent, json_ref(extra),
+					  index),
 		       &err);
 	if (done == NULL)
 		lu_warn(lu, "Could not hotplug device: %s", err.text);

@@ -297,8 +297,10 @@ static WAITS int check_bridge(struct lu *lu, const json_t *nic,
 
 	if (strcmp(json_str(params, "mode", ""), "bridged") != 0)
 		return 0;
-	there = lu_call(lu, node, "bridges_exist",
-			json_make("[[s]]", json_str(params, "link", "")), err);
+	there = lu_call(lu, node,
+			rpc_bridges_exist(
+				json_make("[s]", json_str(params, "link", ""))),
+			err);
 	if (there != NULL)
 		return 0;
 	inst_bridges_refused(lu, node, err);

@@ -414,10 +414,10 @@ static WAITS void tell_to_leave(struct lu *lu)
 	struct error err;
 	json_t *left;
 
-	left = noderpc_call(
-		lu->m->rpc, removed(lu), "node_leave_cluster",
-		json_make("[b]", json_bool(cluster, "modify_ssh_setup", false)),
-		&err);
+	left = noderpc_call(lu->m->rpc, removed(lu),
+			    rpc_node_leave_cluster(json_bool(
+				    cluster, "modify_ssh_setup", false)),
+			    &err);
 	if (left == NULL)
 		lu_warn(lu,
 			"Errors encountered on the remote node while "

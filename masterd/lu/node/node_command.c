@@ -43,8 +43,8 @@ static json_t *command_exec(struct lu *lu, struct error *err)
 	const struct op_restricted_command *op = lu->op;
 	size_t n;
 	struct node_result *results =
-		lu_call_nodes(lu, &command_of(lu)->nodes, "restricted_command",
-			      json_make("[s]", op->command), &n);
+		lu_call_nodes(lu, &command_of(lu)->nodes,
+			      rpc_restricted_command(op->command), &n);
 	json_t *ret = json_array();
 
 	(void)err;

@@ -43,9 +43,10 @@ bool node_pool_has_room(const struct config *c, const char *node_uuid)
 
 char *node_pool_digest(struct lu *lu, const json_t *node, struct error *err)
 {
-	auto_json json_t *tokens =
-		noderpc_call(lu->m->rpc, node, "node_crypto_tokens",
-			     json_make("[[[s, s, {}]]]", "ssl", "get"), err);
+	auto_json json_t *tokens = noderpc_call(
+		lu->m->rpc, node,
+		rpc_node_crypto_tokens(json_make("[[s, s, {}]]", "ssl", "get")),
+		err);
 	const json_t *token = json_array_get(tokens, 0);
 	const char *digest = json_string_value(json_array_get(token, 1));
 
@@ -77,8 +78,8 @@ void node_pool_set_digest(struct lu *lu, const char *node_uuid,
 void node_pool_tell_demoted(struct lu *lu, const json_t *node)
 {
 	struct error err;
-	json_t *payload = noderpc_call(lu->m->rpc, node, "node_demote_from_mc",
-				       json_array(), &err);
+	json_t *payload =
+		noderpc_call(lu->m->rpc, node, rpc_node_demote_from_mc(), &err);
 
 	if (payload == NULL)
 		lu_warn(lu, "Node failed to demote itself: %s", err.text);

@@ -36,12 +36,12 @@ static WAITS json_t *powercycle_exec(struct lu *lu, struct error *err)
 	const json_t *cluster = config_cluster(lu->m->config);
 	const char *hypervisor = json_string_value(
 		json_array_get(json_get(cluster, "enabled_hypervisors"), 0));
-	json_t *done = lu_call(
-		lu, json_str(powercycle_of(lu)->node, "uuid", ""),
-		"node_powercycle",
-		json_make("[s, o]", hypervisor,
-			  params_fill_hv(cluster, hypervisor, NULL, NULL)),
-		err);
+	json_t *done =
+		lu_call(lu, json_str(powercycle_of(lu)->node, "uuid", ""),
+			rpc_node_powercycle(hypervisor,
+					    params_fill_hv(cluster, hypervisor,
+							   NULL, NULL)),
+			err);
 
 	if (done == NULL)
 		error_wrap(err, "Failed to schedule the reboot");

@@ -197,11 +197,11 @@ static WAITS void ask(struct lu *lu, json_t *const *nodes, size_t n,
 		q->info[i].node = json_incref(nodes[i]);
 		q->running[i].node = json_incref(nodes[i]);
 	}
-	noderpc_look_many(lu->m->rpc, q->info, n, "node_info",
-			  json_make("[o, O]", resources_all_units(cluster),
-				    q->hypervisors));
-	noderpc_look_many(lu->m->rpc, q->running, n, "all_instances_info",
-			  running_args(lu->m->config));
+	noderpc_look_many(lu->m->rpc, q->info, n,
+			  rpc_node_info(resources_all_units(cluster),
+					json_ref(q->hypervisors)));
+	noderpc_look_many(lu->m->rpc, q->running, n,
+			  running_request(lu->m->config));
 }
 
 /* The changes of this node, to be freed; NULL with err. */

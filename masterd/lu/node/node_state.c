@@ -85,7 +85,7 @@ int node_check_homing(const struct config *c, const char *primary_ip,
 int node_check_version(struct lu *lu, const json_t *node, struct error *err)
 {
 	auto_json json_t *version =
-		noderpc_call(lu->m->rpc, node, "version", json_array(), err);
+		noderpc_call(lu->m->rpc, node, rpc_version(), err);
 
 	if (version == NULL) {
 		error_as(err, ERR_PREREQ, ECODE_ENVIRON);

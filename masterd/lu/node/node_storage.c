@@ -113,21 +113,20 @@ static void add_rows(struct lu *lu, const struct node_result *r, json_t *ret)
 	free(rows);
 }
 
-static json_t *call_args(struct lu *lu)
+static struct rpc_request list_request(struct lu *lu)
 {
 	struct query_storage *q = storage_of(lu);
 	const struct op_node_query_storage *op = lu->op;
 
-	return json_make("[s, o, s?, o]", q->type,
-			 storage_type_args(lu, q->type), op->name,
-			 json_from_strv(&q->fields));
+	return rpc_storage_list(q->type, storage_type_args(lu, q->type),
+				op->name, json_from_strv(&q->fields));
 }
 
 static WAITS json_t *storage_exec(struct lu *lu, struct error *err)
 {
 	size_t n;
-	struct node_result *results = lu_call_nodes(
-		lu, &storage_of(lu)->nodes, "storage_list", call_args(lu), &n);
+	struct node_result *results =
+		lu_call_nodes(lu, &storage_of(lu)->nodes, list_request(lu), &n);
 	json_t *ret = json_array();
 
 	(void)err;

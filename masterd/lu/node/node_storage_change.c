@@ -55,11 +55,12 @@ static json_t *modify_exec(struct lu *lu, struct error *err)
 
 	if (node == NULL)
 		return NULL;
-	done = lu_call(lu, json_str(node, "uuid", ""), "storage_modify",
-		       json_make("[s, o, s?, O]", op->storage_type,
-				 storage_type_args(lu, op->storage_type),
-				 op->name, op->changes),
-		       err);
+	done = lu_call(
+		lu, json_str(node, "uuid", ""),
+		rpc_storage_modify(op->storage_type,
+				   storage_type_args(lu, op->storage_type),
+				   op->name, json_ref(op->changes)),
+		err);
 	if (done != NULL)
 		return json_null();
 	error_wrap(err, "Failed to modify storage unit '%s' on %s",
@@ -96,9 +97,9 @@ static WAITS int check_other(struct lu *lu, const json_t *inst,
 			     const char *other, struct error *err)
 {
 	const struct op_repair_node_storage *op = lu->op;
-	auto_json json_t *status =
-		lu_call(lu, other, "blockdev_getmirrorstatus",
-			json_make("[o]", inst_rpc_disks(lu, inst)), err);
+	auto_json json_t *status = lu_call(
+		lu, other,
+		rpc_blockdev_getmirrorstatus(inst_rpc_disks(lu, inst)), err);
 	bool faulty = status == NULL;
 
 	for (size_t i = 0; i < json_array_size(status); i++)
@@ -166,11 +167,12 @@ static json_t *repair_exec(struct lu *lu, struct error *err)
 		return NULL;
 	lu_feedback(lu, "Repairing storage unit '%s' on %s ...", name,
 		    json_str(node, "name", ""));
-	done = lu_call(lu, json_str(node, "uuid", ""), "storage_execute",
-		       json_make("[s, o, s, s]", op->storage_type,
-				 storage_type_args(lu, op->storage_type), name,
-				 "fix-consistency"),
-		       err);
+	done = lu_call(
+		lu, json_str(node, "uuid", ""),
+		rpc_storage_execute(op->storage_type,
+				    storage_type_args(lu, op->storage_type),
+				    name, "fix-consistency"),
+		err);
 	if (done != NULL)
 		return json_null();
 	error_wrap(err, "Failed to repair storage unit '%s' on %s", name,

@@ -157,8 +157,8 @@ static void add_rows(struct lu *lu, const struct node_result *r,
 static json_t *volumes_exec(struct lu *lu, struct error *err)
 {
 	size_t n;
-	struct node_result *results = lu_call_nodes(
-		lu, &volumes_of(lu)->nodes, "node_volumes", json_array(), &n);
+	struct node_result *results = lu_call_nodes(lu, &volumes_of(lu)->nodes,
+						    rpc_node_volumes(), &n);
 	struct table owners = {0};
 	json_t *ret = json_array();
 

@@ -186,11 +186,9 @@ static WAITS json_t *run_helper(struct lu *lu, const char *helper,
 				const char *name, struct error *err)
 {
 	const struct op_oob_command *op = lu->op;
-	auto_json json_t *answer =
-		lu_call(lu, master_uuid(lu), "run_oob",
-			json_make("[s, s, s, I]", helper, op->command, name,
-				  (json_int_t)op->timeout),
-			err);
+	auto_json json_t *answer = lu_call(
+		lu, master_uuid(lu),
+		rpc_run_oob(helper, op->command, name, op->timeout), err);
 	const char *text = json_string_value(answer);
 	auto_json json_t *data = NULL;
 

@@ -30,10 +30,13 @@ void cluster_ssh_leave(struct lu *lu, const json_t *node)
 
 	if (!ssh_keys_managed(lu->m->config) || lu_plans(lu))
 		return;
-	left = noderpc_call(lu->m->rpc, node, "ssh_keys",
-			    json_make("[s, {s:s}]", "leave", "type",
-				      json_str(cluster, "ssh_key_type", "rsa")),
-			    &err);
+	left = noderpc_call(
+		lu->m->rpc, node,
+		rpc_ssh_keys(
+			"leave",
+			json_make("{s:s}", "type",
+				  json_str(cluster, "ssh_key_type", "rsa"))),
+		&err);
 	if (left == NULL)
 		lu_warn(lu, "Node %s keeps SSH keys of the cluster: %s",
 			json_str(node, "name", ""), err.text);
@@ -82,10 +85,11 @@ static WAITS int step(struct lu *lu, const char *what, const char *type,
 	int rc = 0;
 
 	add_nodes(lu, &uuids);
-	results = lu_call_nodes(lu, &uuids, "ssh_keys",
-				json_make("[s, {s:s, s:I}]", what, "type", type,
-					  "bits", (json_int_t)bits),
-				&n);
+	results = lu_call_nodes(
+		lu, &uuids,
+		rpc_ssh_keys(what, json_make("{s:s, s:I}", "type", type, "bits",
+					     (json_int_t)bits)),
+		&n);
 	for (size_t i = 0; i < n && rc == 0; i++)
 		if (results[i].err != NULL)
 			rc = error_set(err, ERR_EXEC, NULL, "node %s: %s",

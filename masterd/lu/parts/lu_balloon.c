@@ -119,11 +119,11 @@ int lu_start_instance(struct lu *lu, const json_t *inst,
 
 	if (got < 0)
 		return -1;
-	done = lu_call(lu, node, "instance_start",
-		       json_make("[o, b, o]",
-				 inst_rpc(lu, inst, start->hv, start->be),
-				 start->paused, lu_reason(lu)),
-		       err);
+	done = lu_call(
+		lu, node,
+		rpc_instance_start(inst_rpc(lu, inst, start->hv, start->be),
+				   start->paused, lu_reason(lu)),
+		err);
 	if (done == NULL)
 		return -1;
 	if (got < want.most)
@@ -163,9 +163,9 @@ static WAITS int64_t size_now(struct lu *lu, const json_t *inst,
 {
 	const char *hypervisor = json_str(inst, "hypervisor", "");
 	auto_json json_t *info =
-		lu_call(lu, inst_primary(inst), "instance_info",
-			json_make("[s, s, o]", inst_name(inst), hypervisor,
-				  inst_filled_hv(lu, inst)),
+		lu_call(lu, inst_primary(inst),
+			rpc_instance_info(inst_name(inst), hypervisor,
+					  inst_filled_hv(lu, inst)),
 			err);
 
 	return info == NULL ? -1 : json_int(info, "memory", 0);

@@ -174,9 +174,9 @@ WAITS int lu_balloon_set_size(struct lu *lu, const json_t *inst,
 			      const char *node, int64_t mib, struct error *err)
 {
 	auto_json json_t *done =
-		lu_call(lu, node, "instance_balloon_memory",
-			json_make("[o, I]", inst_rpc(lu, inst, NULL, NULL),
-				  (json_int_t)mib),
+		lu_call(lu, node,
+			rpc_instance_balloon_memory(
+				inst_rpc(lu, inst, NULL, NULL), mib),
 			err);
 
 	return done == NULL ? -1 : 0;

@@ -168,8 +168,8 @@ int inst_feed_metadata(struct lu *lu, const json_t *inst,
 		json_object_set(carried, "osparams_secret",
 				(json_t *)own->secret);
 	}
-	done = lu_call(lu, inst_primary(inst), "instance_metadata_modify",
-		       json_make("[o]", carried), err);
+	done = lu_call(lu, inst_primary(inst),
+		       rpc_instance_metadata_modify(carried), err);
 	return done != NULL ? 0
 			    : error_wrap(err,
 					 "Could not update the metadata of "
@@ -369,9 +369,10 @@ int inst_is_running(struct lu *lu, const json_t *inst, const char *node_uuid,
 		params_fill_hv(config_cluster(lu->m->config),
 			       json_str(inst, "hypervisor", ""), NULL, NULL);
 	auto_json json_t *info =
-		lu_call(lu, node, "instance_info",
-			json_make("[s, s, O]", inst_name(inst),
-				  json_str(inst, "hypervisor", ""), hv),
+		lu_call(lu, node,
+			rpc_instance_info(inst_name(inst),
+					  json_str(inst, "hypervisor", ""),
+					  json_ref(hv)),
 			err);
 
 	if (info == NULL)

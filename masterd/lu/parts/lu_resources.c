@@ -46,8 +46,10 @@ WAITS int64_t lu_live_memory(struct lu *lu, const char *node_uuid,
 					      hypervisor, NULL, NULL);
 	auto_free char *name = xstrdup(lu_node_name(lu, node_uuid));
 	auto_json json_t *info =
-		lu_call(lu, node_uuid, "node_info",
-			json_make("[[], [[s, O]]]", hypervisor, hv), err);
+		lu_call(lu, node_uuid,
+			rpc_node_info(json_array(),
+				      json_make("[[s, O]]", hypervisor, hv)),
+			err);
 	int64_t available;
 
 	if (info == NULL) {
@@ -200,12 +202,12 @@ void lu_unbook(struct lu *lu, const json_t *inst, const char *node_uuid,
 static WAITS int64_t live_space(struct lu *lu, const char *node_uuid,
 				const char *template, struct error *err)
 {
-	auto_json json_t *info =
-		lu_call(lu, node_uuid, "node_info",
-			json_make("[o, []]",
-				  resources_units(config_cluster(lu->m->config),
-						  template, false)),
-			err);
+	auto_json json_t *info = lu_call(
+		lu, node_uuid,
+		rpc_node_info(resources_units(config_cluster(lu->m->config),
+					      template, false),
+			      json_array()),
+		err);
 
 	if (info == NULL)
 		return -1;

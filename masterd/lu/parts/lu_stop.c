@@ -91,9 +91,8 @@ static void teller_end(struct teller *t)
 }
 
 /* If the guest gets more time than the call has, the call gets that time. */
-static unsigned call_ms(const char *procedure, int64_t limit_s)
+static unsigned call_ms(unsigned usual_ms, int64_t limit_s)
 {
-	unsigned usual_ms = noderpc_timeout_ms(procedure);
 	int64_t most_s = limit_s < LIMIT_MAX_S ? limit_s : LIMIT_MAX_S;
 	int64_t need_ms = (most_s + FORCE_S) * 1000;
 
@@ -101,12 +100,13 @@ static unsigned call_ms(const char *procedure, int64_t limit_s)
 }
 
 json_t *inst_stop_by(struct lu *lu, const struct stop *how,
-		     const char *procedure, json_t *args STEALS,
-		     struct error *err)
+		     struct rpc_request request, struct error *err)
 {
 	auto_teller struct teller *t = teller_start(lu, how);
-	json_t *done = lu_call_for(lu, how->node, procedure, args,
-				   call_ms(procedure, how->limit_s), err);
+	json_t *done = lu_call(
+		lu, how->node,
+		rpc_within(request, call_ms(request.timeout_ms, how->limit_s)),
+		err);
 
 	teller_end(t);
 	return done;
@@ -115,9 +115,9 @@ json_t *inst_stop_by(struct lu *lu, const struct stop *how,
 int inst_stop(struct lu *lu, const struct stop *how, struct error *err)
 {
 	auto_json json_t *done = inst_stop_by(
-		lu, how, "instance_shutdown",
-		json_make("[o, I, o]", inst_rpc(lu, how->inst, NULL, NULL),
-			  (json_int_t)how->limit_s, lu_reason(lu)),
+		lu, how,
+		rpc_instance_shutdown(inst_rpc(lu, how->inst, NULL, NULL),
+				      how->limit_s, lu_reason(lu)),
 		err);
 
 	return done == NULL ? -1 : 0;

@@ -26,7 +26,6 @@ WAITS int inst_stop(struct lu *lu, const struct stop *how, struct error *err);
 /* The same for another call that stops the instance as a part of its work; as
  * lu_call(). */
 WAITS json_t *inst_stop_by(struct lu *lu, const struct stop *how,
-			   const char *procedure, json_t *args STEALS,
-			   struct error *err);
+			   struct rpc_request request, struct error *err);
 
 #endif

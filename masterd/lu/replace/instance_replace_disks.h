@@ -61,8 +61,8 @@ void replace_step(struct lu *lu, int number, const char *what);
 /* The wanted disks in the form of node calls, with "index"; to be freed. */
 json_t *replace_disks(struct lu *lu);
 /* A call of which only success or failure matters. */
-WAITS int replace_call(struct lu *lu, const char *node, const char *procedure,
-		       json_t *args STEALS, struct error *err);
+WAITS int replace_call(struct lu *lu, const char *node,
+		       struct rpc_request request, struct error *err);
 /* Start all disks of the instance on the node, as they are recorded. */
 WAITS int replace_assemble(struct lu *lu, const char *node, struct error *err);
 /* -1 with err unless the disks run on the node. */

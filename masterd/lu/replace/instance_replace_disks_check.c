@@ -131,8 +131,8 @@ static WAITS int find_faulty(struct lu *lu, const char *node, bool *ret_faulty,
 
 	if (json_bool(at, "offline", false))
 		return 0; /* what its disks are nobody knows */
-	all = lu_call(lu, node, "blockdev_getmirrorstatus",
-		      json_make("[O]", disks), err);
+	all = lu_call(lu, node, rpc_blockdev_getmirrorstatus(json_ref(disks)),
+		      err);
 	if (all == NULL) {
 		error_wrap(err, "Failed to get disk status from node %s",
 			   lu_node_name(lu, node));

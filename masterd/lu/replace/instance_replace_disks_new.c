@@ -111,8 +111,9 @@ static WAITS void stop_old(struct lu *lu, const json_t *disks)
 		const char *name = json_str(disk, "iv_name", "?");
 
 		lu_info(lu, "Shutting down drbd for %s on old node", name);
-		if (replace_call(lu, r->secondary, "blockdev_shutdown",
-				 json_make("[O]", disk), &err) < 0)
+		if (replace_call(lu, r->secondary,
+				 rpc_blockdev_shutdown(json_ref(disk)),
+				 &err) < 0)
 			lu_warn(lu,
 				"Failed to shutdown drbd for %s on node %s, "
 				"clean it up by hand as soon as possible: %s",
@@ -143,8 +144,8 @@ static WAITS int record(struct lu *lu, const json_t *disks, struct error *err)
 static WAITS int attach(struct lu *lu, const char *node, const json_t *disks,
 			struct error *err)
 {
-	if (replace_call(lu, node, "drbd_attach_net",
-			 json_make("[O, b]", disks, 0), err) == 0)
+	if (replace_call(lu, node, rpc_drbd_attach_net(json_ref(disks), false),
+			 err) == 0)
 		return 0;
 	return error_wrap(err, "Can't attach drbd disks on node %s",
 			  lu_node_name(lu, node));
@@ -158,8 +159,8 @@ static WAITS int connect_new(struct lu *lu, const json_t *disks,
 
 	lu_info(lu, "Detaching primary drbds from the network (=> "
 		    "standalone)");
-	if (replace_call(lu, r->primary, "drbd_disconnect_net",
-			 json_make("[O]", disks), err) < 0)
+	if (replace_call(lu, r->primary,
+			 rpc_drbd_disconnect_net(json_ref(disks)), err) < 0)
 		return error_wrap(err, "Can't detach the disks from the "
 				       "network on the primary node");
 	lu_info(lu, "Updating instance configuration");

@@ -71,15 +71,17 @@ static WAITS int rename_all(struct lu *lu, const json_t *from, const json_t *to,
 			pairs, json_make("[O, O]", json_array_get(from, i),
 					 json_get(json_array_get(to, i),
 						  "logical_id")));
-	return replace_call(lu, replace_of(lu)->target, "blockdev_rename",
-			    json_make("[o]", pairs), err);
+	return replace_call(lu, replace_of(lu)->target,
+			    rpc_blockdev_rename(pairs), err);
 }
 
 static WAITS int attach(struct lu *lu, const json_t *disk,
 			const json_t *children, struct error *err)
 {
-	return replace_call(lu, replace_of(lu)->target, "blockdev_addchildren",
-			    json_make("[O, O]", disk, children), err);
+	return replace_call(
+		lu, replace_of(lu)->target,
+		rpc_blockdev_addchildren(json_ref(disk), json_ref(children)),
+		err);
 }
 
 /* What one disk's change has to do with. */
@@ -95,8 +97,10 @@ static WAITS int swap_steps(struct lu *lu, const struct swap *s, int *at,
 			    struct error *err)
 {
 	*at = ATTACHED;
-	if (replace_call(lu, replace_of(lu)->target, "blockdev_removechildren",
-			 json_make("[O, O]", s->disk, s->children), err) < 0)
+	if (replace_call(lu, replace_of(lu)->target,
+			 rpc_blockdev_removechildren(json_ref(s->disk),
+						     json_ref(s->children)),
+			 err) < 0)
 		return error_wrap(err, "Can't detach the old storage");
 	*at = DETACHED;
 	lu_info(lu, "Renaming the old volumes on the target node");

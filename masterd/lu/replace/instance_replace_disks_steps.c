@@ -36,10 +36,10 @@ json_t *replace_disks(struct lu *lu)
 	return wanted;
 }
 
-WAITS int replace_call(struct lu *lu, const char *node, const char *procedure,
-		       json_t *args STEALS, struct error *err)
+WAITS int replace_call(struct lu *lu, const char *node,
+		       struct rpc_request request, struct error *err)
 {
-	auto_json json_t *done = lu_call(lu, node, procedure, args, err);
+	auto_json json_t *done = lu_call(lu, node, request, err);
 
 	return done == NULL ? -1 : 0;
 }
@@ -51,7 +51,7 @@ static WAITS int find_one(struct lu *lu, const char *node, const json_t *disk,
 	auto_json json_t *found = NULL;
 
 	lu_info(lu, "Checking %s on %s", name, lu_node_name(lu, node));
-	found = lu_call(lu, node, "blockdev_find", json_make("[O]", disk), err);
+	found = lu_call(lu, node, rpc_blockdev_find(json_ref(disk)), err);
 	if (found == NULL)
 		return error_wrap(err, "Can't find %s on node %s", name,
 				  lu_node_name(lu, node));
@@ -106,11 +106,11 @@ WAITS int replace_create(struct lu *lu, const char *node, const json_t *volume,
 
 	/* Noted first: a call that failed may have made it all the same. */
 	json_array_append(r->created, (json_t *)volume);
-	if (replace_call(lu, node, "blockdev_create",
-			 json_make("[O, I, s, b, s, b]", volume,
-				   (json_int_t)json_int(volume, "size", 0),
-				   inst_name(r->inst), node == r->primary, info,
-				   0),
+	if (replace_call(lu, node,
+			 rpc_blockdev_create(json_ref(volume),
+					     json_int(volume, "size", 0),
+					     inst_name(r->inst),
+					     node == r->primary, info, false),
 			 err) == 0)
 		return 0;
 	return error_wrap(err, "Can't create new storage on node %s",
@@ -127,8 +127,9 @@ WAITS void replace_remove(struct lu *lu, const char *node,
 	json_array_foreach ((json_t *)volumes, i, volume) {
 		auto_free char *id = json_text(json_get(volume, "logical_id"));
 
-		if (replace_call(lu, node, "blockdev_remove",
-				 json_make("[O]", volume), &err) < 0)
+		if (replace_call(lu, node,
+				 rpc_blockdev_remove(json_ref(volume)),
+				 &err) < 0)
 			lu_warn(lu,
 				"Can't remove the unused volume %s on node "
 				"%s, remove it by hand: %s",
@@ -156,10 +157,11 @@ WAITS int replace_assemble(struct lu *lu, const char *node, struct error *err)
 	auto_json json_t *owner = inst_rpc(lu, r->inst, NULL, NULL);
 
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		if (replace_call(lu, node, "blockdev_assemble",
-				 json_make("[O, O, b, I]",
-					   json_array_get(disks, i), owner,
-					   node == r->primary, (json_int_t)i),
+		if (replace_call(lu, node,
+				 rpc_blockdev_assemble(
+					 json_ref(json_array_get(disks, i)),
+					 json_ref(owner), node == r->primary,
+					 i),
 				 err) < 0)
 			return error_wrap(err,
 					  "Can't start disk %zu of instance %s "

@@ -163,8 +163,8 @@ static WAITS json_t *ask_files(struct lu *lu, const struct inst_spec *s,
 				  "dev_type", s->template, "logical_id", "loop",
 				  files->items[i], "params", "children", "size",
 				  0, "mode", "rw", "dynamic_params"));
-	told = lu_call(lu, node, "blockdev_getdimensions",
-		       json_make("[O]", disks), err);
+	told = lu_call(lu, node, rpc_blockdev_getdimensions(json_ref(disks)),
+		       err);
 	if (told == NULL)
 		return NULL;
 	sizes = json_object();
@@ -193,14 +193,14 @@ static WAITS json_t *ask(struct lu *lu, const struct inst_spec *s,
 	if (is_file(s))
 		return ask_files(lu, s, node, devices, err);
 	if (!is_volume(s))
-		return lu_call(lu, node, "bdev_sizes",
-			       json_make("[o]", json_from_strv(devices)), err);
-	groups = lu_call(lu, node, "vg_list", json_array(), err);
+		return lu_call(lu, node,
+			       rpc_bdev_sizes(json_from_strv(devices)), err);
+	groups = lu_call(lu, node, rpc_vg_list(), err);
 	if (groups == NULL)
 		return NULL;
 	json_object_foreach (groups, group, size)
 		json_array_append_new(names, json_string(group));
-	return lu_call(lu, node, "lv_list", json_make("[O]", names), err);
+	return lu_call(lu, node, rpc_lv_list(json_ref(names)), err);
 }
 
 /* The size in MiB, which nodes report as a number or as text. */
@@ -277,14 +277,15 @@ static WAITS int rename_all(struct lu *lu, const struct inst_spec *s,
 			json_make("[O, O]", back ? disk : old,
 				  json_get(back ? old : disk, "logical_id")));
 	}
-	done = lu_call(lu, inst_primary(inst), "blockdev_rename",
-		       json_make("[O]", pairs), err);
+	done = lu_call(lu, inst_primary(inst),
+		       rpc_blockdev_rename(json_ref(pairs)), err);
 	return done == NULL ? -1 : 0;
 }
 
-/* The folder of the instance, which its files go to. */
+/* A call about the folder of the instance, which its files go to. */
 static WAITS int call_folder(struct lu *lu, const json_t *inst,
-			     const char *procedure, struct error *err)
+			     struct rpc_request (*call)(const char *folder),
+			     struct error *err)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 	const json_t *id = json_get(json_array_get(disks, 0), "logical_id");
@@ -295,8 +296,7 @@ static WAITS int call_folder(struct lu *lu, const json_t *inst,
 	if (path == NULL || strrchr(path, '/') == NULL)
 		return 0;
 	folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
-	done = lu_call(lu, inst_primary(inst), procedure,
-		       json_make("[s]", folder), err);
+	done = lu_call(lu, inst_primary(inst), call(folder), err);
 	return done == NULL ? -1 : 0;
 }
 
@@ -304,7 +304,7 @@ int adopt_disks(struct lu *lu, const struct inst_spec *s, const json_t *inst,
 		struct error *err)
 {
 	if (is_file(s) &&
-	    call_folder(lu, inst, "file_storage_dir_create", err) < 0)
+	    call_folder(lu, inst, rpc_file_storage_dir_create, err) < 0)
 		return -1;
 	if (!renames(s) || rename_all(lu, s, inst, false, err) == 0)
 		return 0;
@@ -323,6 +323,6 @@ void adopt_undo(struct lu *lu, const struct inst_spec *s, const json_t *inst)
 			is_volume(s) ? "Volumes" : "Files", inst_name(inst),
 			err.text);
 	if (is_file(s) &&
-	    call_folder(lu, inst, "file_storage_dir_remove", &err) < 0)
+	    call_folder(lu, inst, rpc_file_storage_dir_remove, &err) < 0)
 		lu_warn(lu, "%s", err.text);
 }

@@ -90,9 +90,10 @@ int inst_check_os(struct lu *lu, const char *node_uuid, const char *os,
 
 	if (params_fill_os_all(cluster, os, own, &params, err) < 0)
 		return -1;
-	answer = lu_call(lu, node_uuid, "os_validate",
-			 json_make("[b, s, [s], O, b]", 1, os, "parameters",
-				   params, force_variant),
+	answer = lu_call(lu, node_uuid,
+			 rpc_os_validate(true, os,
+					 json_make("[s]", "parameters"),
+					 json_ref(params), force_variant),
 			 err);
 	if (answer != NULL)
 		return 0;
@@ -105,10 +106,9 @@ int inst_check_os_supports(struct lu *lu, const char *node_uuid, const char *os,
 			   const char *hypervisor, const char *script,
 			   bool required, struct error *err)
 {
-	auto_json json_t *answer = lu_call(
-		lu, node_uuid, "os_supports",
-		json_make("[b, s, s?, s?]", required, os, hypervisor, script),
-		err);
+	auto_json json_t *answer =
+		lu_call(lu, node_uuid,
+			rpc_os_supports(required, os, hypervisor, script), err);
 
 	if (answer != NULL ||
 	    (err->kind == ERR_RPC &&
@@ -188,7 +188,7 @@ int inst_check_bridges(struct lu *lu, const json_t *nics, const char *node_uuid,
 
 	if (json_array_size(bridges) == 0)
 		return 0;
-	answer = lu_call(lu, node_uuid, "bridges_exist",
-			 json_make("[O]", bridges), err);
+	answer = lu_call(lu, node_uuid, rpc_bridges_exist(json_ref(bridges)),
+			 err);
 	return answer != NULL ? 0 : inst_bridges_refused(lu, node_uuid, err);
 }

@@ -155,8 +155,10 @@ static WAITS int check_hypervisor(struct lu *lu, const struct inst_spec *s,
 				  const char *pnode, struct error *err)
 {
 	auto_json json_t *answer =
-		lu_call(lu, pnode, "hypervisor_validate_params",
-			json_make("[s, O]", s->hypervisor, s->filled_hv), err);
+		lu_call(lu, pnode,
+			rpc_hypervisor_validate_params(s->hypervisor,
+						       json_ref(s->filled_hv)),
+			err);
 
 	if (answer != NULL)
 		return 0;

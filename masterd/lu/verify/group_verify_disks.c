@@ -143,8 +143,8 @@ static WAITS void look_at_volumes(struct lu *lu)
 	for (size_t i = 0; i < v->nodes.n; i++)
 		results[i].node = json_incref((json_t *)config_get(
 			lu->m->config, CONFIG_NODE, v->nodes.items[i]));
-	noderpc_call_many(lu->m->rpc, results, v->nodes.n, "lv_list",
-			  json_make("[[]]"));
+	noderpc_call_many(lu->m->rpc, results, v->nodes.n,
+			  rpc_lv_list(json_array()));
 	for (size_t i = 0; i < v->nodes.n; i++)
 		compare(v, &results[i]);
 	node_results_free(results, v->nodes.n);
@@ -166,10 +166,10 @@ static WAITS void look_at_mirrors(struct lu *lu)
 			uuid = json_string_value(json_array_get(list, i));
 			inst = lu_keep(lu, config_get(lu->m->config,
 						      CONFIG_INSTANCE, uuid));
-			answer = lu_call(
-				lu, node, "drbd_needs_activation",
-				json_make("[o]", inst_rpc_disks(lu, inst)),
-				&err);
+			answer = lu_call(lu, node,
+					 rpc_drbd_needs_activation(
+						 inst_rpc_disks(lu, inst)),
+					 &err);
 			if (answer == NULL)
 				json_set_str(v->errors, node, err.text);
 			else if (json_array_size(answer) > 0)

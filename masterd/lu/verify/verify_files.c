@@ -202,9 +202,8 @@ static WAITS void compare_with_master(struct verify_group *g)
 		all[i].payload = json_incref(g->results[i].payload);
 	}
 	all[g->n].node = json_incref((json_t *)master);
-	all[g->n].payload =
-		noderpc_call(lu->m->rpc, all[g->n].node, "node_verify",
-			     verify_file_question(g), &err);
+	all[g->n].payload = noderpc_call(lu->m->rpc, all[g->n].node,
+					 verify_file_question(g), &err);
 	compare(g, all, g->n + 1);
 	node_results_free(all, g->n + 1);
 }

@@ -107,8 +107,7 @@ static WAITS void gather(struct lu *lu)
 		    g->n);
 	g->exclusive = has_exclusive(lu, g);
 	g->asked_s = clock_wall_us() / 1000000;
-	noderpc_call_many(lu->m->rpc, g->results, g->n, "node_verify",
-			  verify_question(g));
+	noderpc_call_many(lu->m->rpc, g->results, g->n, verify_question(g));
 	g->answered_s = clock_wall_us() / 1000000;
 	verify_collect_volumes(g);
 	if (g->n < json_object_size(config_all(lu->m->config, CONFIG_NODE)))

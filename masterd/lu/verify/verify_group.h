@@ -47,9 +47,9 @@ bool verify_has_storage(const struct lu *lu, const struct storage_info *s);
 /* --- verify_question.c --- */
 
 /* The arguments of node_verify. */
-WAITS json_t *verify_question(struct verify_group *g);
+WAITS struct rpc_request verify_question(struct verify_group *g);
 /* The same, for the files alone. */
-json_t *verify_file_question(struct verify_group *g);
+struct rpc_request verify_file_question(struct verify_group *g);
 
 /* --- verify_files.c --- */
 

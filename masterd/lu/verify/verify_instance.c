@@ -341,12 +341,12 @@ void verify_gather_disks(struct verify_group *g)
 		if (l->names.n == 0 || r->payload == NULL)
 			continue;
 		asked[n].node = json_incref(r->node);
-		asked[n].args = json_make("[O]", l->disks);
+		asked[n].own =
+			rpc_blockdev_getmirrorstatus_multi(json_ref(l->disks));
 		l->asked = &asked[n++];
 	}
 	g->disk_results = asked;
-	noderpc_call_many(g->lu.m->rpc, asked, n,
-			  "blockdev_getmirrorstatus_multi", json_array());
+	noderpc_call_each(g->lu.m->rpc, asked, n);
 }
 
 void verify_disks_done(struct verify_group *g)

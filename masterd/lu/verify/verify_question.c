@@ -198,13 +198,12 @@ static json_t *user_scripts(const json_t *cluster)
 		       : json_array();
 }
 
-static json_t *arguments(struct lu *lu, json_t *checks STEALS)
+static struct rpc_request request(struct lu *lu, json_t *checks STEALS)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
 
-	return json_make("[o, s, O]", checks,
-			 json_str(cluster, "cluster_name", ""),
-			 json_get(cluster, "hvparams"));
+	return rpc_node_verify(checks, json_str(cluster, "cluster_name", ""),
+			       json_ref(json_get(cluster, "hvparams")));
 }
 
 /* All nodes': [[uuid, name, candidate, capable, online], ...] */
@@ -246,7 +245,7 @@ static WAITS void add_ssh(struct verify_group *g, json_t *checks)
 		json_set_bool(checks, "ssh-clutter", true);
 }
 
-json_t *verify_question(struct verify_group *g)
+struct rpc_request verify_question(struct verify_group *g)
 {
 	struct lu *lu = &g->lu;
 	const json_t *cluster = config_cluster(lu->m->config);
@@ -266,11 +265,11 @@ json_t *verify_question(struct verify_group *g)
 	add_oob(lu, checks);
 	add_storage(g, checks);
 	add_ssh(g, checks);
-	return arguments(lu, checks);
+	return request(lu, checks);
 }
 
-json_t *verify_file_question(struct verify_group *g)
+struct rpc_request verify_file_question(struct verify_group *g)
 {
-	return arguments(&g->lu, json_make("{s:o}", "filelist",
-					   verify_file_list(&g->lu)));
+	return request(&g->lu, json_make("{s:o}", "filelist",
+					 verify_file_list(&g->lu)));
 }

@@ -120,10 +120,11 @@ WAITS void verify_resources(struct verify *v, const struct strv *nodes)
 	}
 	if (n > 0)
 		lu_feedback(lu, "* Verifying recorded resources");
-	noderpc_look_many(lu->m->rpc, results, n, "node_info",
-			  json_make("[o, [[s, o]]]",
-				    resources_all_units(cluster), hv,
-				    params_fill_hv(cluster, hv, NULL, NULL)));
+	noderpc_look_many(lu->m->rpc, results, n,
+			  rpc_node_info(resources_all_units(cluster),
+					json_make("[[s, o]]", hv,
+						  params_fill_hv(cluster, hv,
+								 NULL, NULL))));
 	for (size_t i = 0; i < n; i++) {
 		const json_t *info = results[i].payload;
 
