@@ -249,7 +249,7 @@ static WAITS void mark_all_changed(struct history *h)
 	for (size_t n = 1; j != NULL && !h->stopping; n++) {
 		uint64_t id = j->id;
 
-		history_changed(h, (struct job *)j);
+		history_changed(h, mem_unconst(j));
 		if (n % MARK_SLICE == 0)
 			task_yield();
 		j = queue_next(h->queue, id);

@@ -87,8 +87,7 @@ void rate_limits_join(struct queue *q, struct job *j)
 		if (strstr(text, "\"" PREFIX) == NULL)
 			continue;
 		input = json_parse(text, strlen(text), &err);
-		json_array_foreach ((json_t *)json_get(input, "reason"), i,
-				    entry) {
+		json_array_foreach (json_get(input, "reason"), i, entry) {
 			const char *reason =
 				json_string_value(json_array_get(entry, 1));
 
@@ -101,7 +100,7 @@ void rate_limits_join(struct queue *q, struct job *j)
 static void rate_limit_free(struct rate_limit *l)
 {
 	queue_gate_done(&l->gate);
-	free((char *)l->gate.name);
+	free(mem_unconst(l->gate.name));
 	free(l);
 }
 

@@ -249,7 +249,7 @@ static WAITS json_t *input_without_secrets(struct queue_run *run)
 	struct error ignored; /* it was parsed when the opcode began */
 
 	if (secrets == NULL || secrets[run->op_index] == NULL)
-		return json_copy((json_t *)run->input);
+		return json_copy(json_unconst(run->input));
 	return stored_input(job_newest(j), run->op_index, &ignored);
 }
 
@@ -258,7 +258,7 @@ static WAITS void note_members(struct queue_run *run, const json_t *members)
 	struct job *j = running_of(run)->job;
 	auto_json json_t *input = input_without_secrets(run);
 
-	json_object_update(input, (json_t *)members);
+	json_object_update(input, json_unconst(members));
 	job_op_set_input(&job_edit(j)->ops[run->op_index], input);
 }
 

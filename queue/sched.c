@@ -142,7 +142,7 @@ static unsigned wanted_states(const json_t *names)
 	unsigned wanted = 0;
 	size_t i;
 
-	json_array_foreach ((json_t *)names, i, name) {
+	json_array_foreach (names, i, name) {
 		enum job_state s;
 
 		if (json_is_string(name) &&
@@ -168,8 +168,7 @@ int sched_depend(struct queue *q, struct job *j, enum job_state *ret_state,
 				   err);
 		if (input == NULL)
 			return -1;
-		json_array_foreach ((json_t *)json_get(input, "depends"), i,
-				    depend) {
+		json_array_foreach (json_get(input, "depends"), i, depend) {
 			json_int_t id =
 				json_integer_value(json_array_get(depend, 0));
 			unsigned wanted =

@@ -16,8 +16,7 @@ static uint64_t find_parent(struct queue *q, const struct job *j)
 		const json_t *depend;
 		size_t i;
 
-		json_array_foreach ((json_t *)json_get(input, "depends"), i,
-				    depend) {
+		json_array_foreach (json_get(input, "depends"), i, depend) {
 			uint64_t id = (uint64_t)json_integer_value(
 				json_array_get(depend, 0));
 			const struct job *parent = job_index_get(&q->jobs, id);

@@ -280,7 +280,7 @@ static bool all_up(const json_t *nodes, const json_t *up)
 	const char *node;
 	json_t *value;
 
-	json_object_foreach ((json_t *)nodes, node, value)
+	json_object_foreach (json_unconst(nodes), node, value)
 		if (json_get(up, node) == NULL)
 			return false;
 	return true;

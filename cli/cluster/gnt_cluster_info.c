@@ -104,8 +104,9 @@ static json_t *policy_view(const json_t *policy)
 		   "");
 	for (size_t k = 0; k < ARRAY_SIZE(numbers); k++)
 		if (json_get(policy, numbers[k]) != NULL)
-			json_object_set(view, numbers[k],
-					(json_t *)json_get(policy, numbers[k]));
+			json_object_set(
+				view, numbers[k],
+				json_unconst(json_get(policy, numbers[k])));
 	return view;
 }
 

@@ -156,11 +156,12 @@ static int set_collectors(const struct cli *cli, json_t *op, struct error *err)
 
 	json_object_set_new(op, "enabled_data_collectors", active);
 	json_object_set_new(op, "data_collector_interval", intervals);
-	json_object_foreach ((json_t *)cli_value(cli, &OPT_COLLECTORS), name,
-			     value)
+	json_object_foreach (json_unconst(cli_value(cli, &OPT_COLLECTORS)),
+			     name, value)
 		json_set_bool(active, name, is_yes(value));
-	json_object_foreach ((json_t *)cli_value(cli, &OPT_COLLECTOR_INTERVAL),
-			     name, value) {
+	json_object_foreach (
+		json_unconst(cli_value(cli, &OPT_COLLECTOR_INTERVAL)), name,
+		value) {
 		const char *text = json_string_value(value);
 
 		if (text == NULL || !str_to_double(text, &seconds) ||

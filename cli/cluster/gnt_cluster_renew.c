@@ -177,7 +177,7 @@ static json_t *renew_op(const struct cli *cli, const json_t *files)
 	cli_op_flag(cli, op, "verbose", &OPT_VERBOSE);
 	cli_op_set(cli, op, "ssh_key_type", &OPT_SSH_KEY_TYPE);
 	cli_op_set(cli, op, "ssh_key_bits", &OPT_SSH_KEY_BITS);
-	json_object_set(op, "files", (json_t *)files);
+	json_object_set(op, "files", json_unconst(files));
 	return op;
 }
 

@@ -123,7 +123,7 @@ static int repair(struct cli *cli, const json_t *found, struct error *err)
 	json_array_foreach (json_array_get(found, 1), i, name)
 		if (json_get(lost, json_string_value(name)) == NULL)
 			problems |= activate(cli, json_string_value(name), err);
-	json_object_foreach ((json_t *)lost, key, value)
+	json_object_foreach (json_unconst(lost), key, value)
 		print_missing(key, value, json_array_get(found, 0));
 	if (json_object_size(lost) > 0) {
 		printf("You need to replace or recreate disks for all the "

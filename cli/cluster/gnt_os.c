@@ -203,7 +203,7 @@ static bool print_os(const json_t *row)
 	const char *node;
 	json_t *places;
 
-	json_object_foreach ((json_t *)status, node, places)
+	json_object_foreach (json_unconst(status), node, places)
 		strv_add(node_is_well(places) ? &good : &bad, node);
 	strv_sort_nice(&good);
 	strv_sort_nice(&bad);

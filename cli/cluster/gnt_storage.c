@@ -27,7 +27,7 @@ static void sorted_keys(const json_t *object, struct strv *ret)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)object, key, value)
+	json_object_foreach (json_unconst(object), key, value)
 		strv_add(ret, key);
 	strv_sort_nice(ret);
 }
@@ -45,7 +45,7 @@ static void print_data(const struct cli *cli, const json_t *rows,
 	json_array_foreach (rows, i, row)
 		if (names == NULL || names->n == 0 ||
 		    strv_has(names, json_string_value(json_array_get(row, 0))))
-			json_array_append(chosen, (json_t *)row);
+			json_array_append(chosen, json_unconst(row));
 	objects = cli_objects(chosen, fields, 3);
 	cli_print_data(cli, objects);
 }

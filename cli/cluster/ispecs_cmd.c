@@ -18,7 +18,7 @@ static void add_spec(struct buf *out, const json_t *spec)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)spec, name, value) {
+	json_object_foreach (json_unconst(spec), name, value) {
 		auto_free char *number = cli_str(value);
 
 		strv_addf(&parts, "%s=%s", name, number);

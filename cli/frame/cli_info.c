@@ -35,7 +35,7 @@ static void print_object(const json_t *object, int level, bool behind_key)
 	json_t *member;
 	size_t i = 0;
 
-	json_object_foreach ((json_t *)object, key, member) {
+	json_object_foreach (json_unconst(object), key, member) {
 		begin_item(i++, level, behind_key);
 		printf("%s: ", key);
 		print_value(member, level + 1, true);
@@ -70,7 +70,7 @@ json_t *cli_sorted(const json_t *value)
 	if (!json_is_object(value))
 		return json_deep_copy(value);
 	result = json_object();
-	json_object_foreach ((json_t *)value, key, member)
+	json_object_foreach (json_unconst(value), key, member)
 		strv_add(&keys, key);
 	strv_sort(&keys);
 	for (size_t i = 0; i < keys.n; i++)
@@ -108,7 +108,7 @@ void cli_info_params(json_t *object, const char *key, const json_t *custom,
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)actual, name, value)
+	json_object_foreach (json_unconst(actual), name, value)
 		strv_add_unique(&names, name);
 	strv_sort(&names);
 	for (size_t i = 0; i < names.n; i++) {

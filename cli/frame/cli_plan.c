@@ -54,7 +54,7 @@ static void show_opcode(const json_t *op)
 	const char *param;
 	json_t *value;
 
-	json_object_foreach ((json_t *)op, param, value) {
+	json_object_foreach (json_unconst(op), param, value) {
 		auto_free char *text = NULL, *pair = NULL;
 
 		if (is_noise(param) ||

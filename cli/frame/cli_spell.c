@@ -171,7 +171,7 @@ static void spell_hv_defaults(const struct cli *cli)
 
 	if (given != NULL)
 		json_array_extend(value_of(cli, &OPT_HVLIST, json_array()),
-				  (json_t *)given);
+				  json_unconst(given));
 }
 
 /* The hypervisors that the cluster has, or will have; to be freed, NULL with
@@ -228,7 +228,7 @@ static int spell_defaults(struct cli *cli, struct error *err)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)given, key, value) {
+	json_object_foreach (json_unconst(given), key, value) {
 		const char *text = json_string_value(value);
 
 		if (str_empty(text))

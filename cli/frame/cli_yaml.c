@@ -160,7 +160,7 @@ static void add_node(struct buf *out, const json_t *value, int level)
 		add_node(out, member, level + 1);
 	}
 	i = 0;
-	json_object_foreach ((json_t *)value, key, member) {
+	json_object_foreach (json_unconst(value), key, member) {
 		if (i++ > 0)
 			buf_addf(out, "%*s", level * INDENT, "");
 		add_word(out, key);
@@ -244,7 +244,7 @@ static json_t *pairs(const json_t *object)
 	json_t *list = json_array(), *value;
 	const char *key;
 
-	json_object_foreach ((json_t *)object, key, value)
+	json_object_foreach (json_unconst(object), key, value)
 		json_array_append_new(list, json_make("{s: s, s: O}", "key",
 						      key, "value", value));
 	return list;
@@ -261,7 +261,7 @@ void cli_csv(struct buf *out, const json_t *value, const struct strv *columns,
 	if (json_is_object(value))
 		rows = pairs(value);
 	else if (json_is_array(value))
-		rows = json_incref((json_t *)value);
+		rows = json_ref(value);
 	else
 		rows = json_make("[O]", value);
 	if (columns == NULL) {

@@ -23,7 +23,7 @@ static char *format_params(const json_t *value)
 	const char *key;
 	json_t *one;
 
-	json_object_foreach ((json_t *)value, key, one) {
+	json_object_foreach (json_unconst(value), key, one) {
 		auto_free char *text = cli_str(one);
 
 		strv_addf(&parts, "%s=%s", key, text);
@@ -102,12 +102,14 @@ static json_t *policy_view(const json_t *custom, const json_t *actual)
 	json_set_str(view, "allowed disk templates", own ? templates : shown);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (json_get(actual, keys[i]) != NULL)
-			json_object_set(numbers, keys[i],
-					(json_t *)json_get(actual, keys[i]));
+			json_object_set(
+				numbers, keys[i],
+				json_unconst(json_get(actual, keys[i])));
 	for (size_t i = 0; i < ARRAY_SIZE(extra); i++)
 		if (json_get(custom, extra[i]) != NULL)
-			json_object_set(numbers, extra[i],
-					(json_t *)json_get(custom, extra[i]));
+			json_object_set(
+				numbers, extra[i],
+				json_unconst(json_get(custom, extra[i])));
 	cli_info_params(ratios, "all", custom, numbers);
 	json_object_update(view, json_object_get(ratios, "all"));
 	return view;

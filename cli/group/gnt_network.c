@@ -21,7 +21,7 @@ static char *format_groups(const json_t *value)
 
 	json_array_foreach (value, i, group) {
 		auto_free char *name = cli_str(json_array_get(group, 0));
-		auto_json json_t *rest = json_copy((json_t *)group);
+		auto_json json_t *rest = json_copy(json_unconst(group));
 		auto_free char *params = NULL;
 
 		json_array_remove(rest, 0);

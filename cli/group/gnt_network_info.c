@@ -111,7 +111,7 @@ static int print_instances(struct cli *cli, const json_t *names,
 		return 0;
 	}
 	printf("  used by %zu instances:\n", json_array_size(names));
-	json_array_foreach ((json_t *)names, i, name) {
+	json_array_foreach (names, i, name) {
 		auto_json json_t *rows =
 			cli_call(cli, "QueryInstances",
 				 json_make("[[O], [s, s], b]", name, "nic.ips",

@@ -113,7 +113,7 @@ static int for_groups(struct cli *cli, const json_t *template,
 	if (groups == NULL)
 		return -1;
 	json_array_foreach (groups, i, row) {
-		json_t *op = json_copy((json_t *)template);
+		json_t *op = json_copy(json_unconst(template));
 
 		json_object_set(op, "group_name", json_array_get(row, 0));
 		json_array_append_new(jobs, json_make("[o]", op));

@@ -22,7 +22,7 @@ static json_t *node_filter(const struct cli *cli)
 	if (nodes == NULL)
 		return NULL;
 	filter = json_make("[s]", "|");
-	json_array_foreach ((json_t *)nodes, i, node)
+	json_array_foreach (nodes, i, node)
 		json_array_append_new(
 			filter, json_make("[s, s, O]", "==", "node", node));
 	return filter;

@@ -126,7 +126,7 @@ static int check_nic(const json_t *nic, struct error *err)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)nic, key, value) {
+	json_object_foreach (json_unconst(nic), key, value) {
 		size_t k = 0;
 
 		while (k < ARRAY_SIZE(known) && strcmp(known[k], key) != 0)

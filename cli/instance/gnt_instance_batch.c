@@ -77,7 +77,7 @@ static json_t *disk_sizes(const json_t *sizes)
 	json_t *disks = json_array(), *size;
 	size_t i;
 
-	json_array_foreach ((json_t *)sizes, i, size)
+	json_array_foreach (sizes, i, size)
 		json_array_append_new(disks, json_make("{s:O}", "size", size));
 	return disks;
 }
@@ -88,7 +88,7 @@ static json_t *named_by_key(const char *name, const json_t *given)
 	const char *key;
 
 	json_set_str(entry, "instance_name", name);
-	json_object_foreach ((json_t *)given, key, value) {
+	json_object_foreach (json_unconst(given), key, value) {
 		if (strcmp(key, "disk_size") == 0)
 			json_object_set_new(entry, "disks", disk_sizes(value));
 		else
@@ -103,7 +103,7 @@ static json_t *list_of(const json_t *by_name)
 	json_t *list = json_array(), *given;
 	const char *name;
 
-	json_object_foreach ((json_t *)by_name, name, given)
+	json_object_foreach (json_unconst(by_name), name, given)
 		json_array_append_new(
 			list, json_is_object(given)
 				      ? named_by_key(name, given)
@@ -132,7 +132,7 @@ static json_t *batch_op(const json_t *entry, size_t index, struct error *err)
 	json_object_set_new(op, "reason", json_array());
 	json_object_set_new(op, "priority", json_integer(0));
 	json_set_str(op, "mode", "create");
-	json_object_foreach ((json_t *)entry, key, value) {
+	json_object_foreach (json_unconst(entry), key, value) {
 		if (json_object_get(op, key) == NULL) {
 			bad(err, name, "unknown parameter", key);
 			return NULL;

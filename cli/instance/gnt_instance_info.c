@@ -110,7 +110,7 @@ static json_t *nic_view(const json_t *nic, size_t index)
 		set_text(view, fields[i].title,
 			 cli_str(json_array_get(nic, fields[i].at)));
 	if (network != NULL)
-		json_object_set(view, "network", (json_t *)network);
+		json_object_set(view, "network", json_unconst(network));
 	return view;
 }
 
@@ -163,11 +163,11 @@ static void add_state(json_t *view, const json_t *inst)
 static void add_beparams(json_t *view, const json_t *inst)
 {
 	auto_json json_t *actual =
-		json_copy((json_t *)json_get(inst, "be_actual"));
+		json_copy(json_unconst(json_get(inst, "be_actual")));
 	const json_t *maxmem = json_get(actual, "maxmem");
 
 	if (maxmem != NULL)
-		json_object_set(actual, "memory", (json_t *)maxmem);
+		json_object_set(actual, "memory", json_unconst(maxmem));
 	cli_info_params(view, "Back-end parameters",
 			json_get(inst, "be_instance"), actual);
 }

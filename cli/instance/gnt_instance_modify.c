@@ -79,7 +79,7 @@ static json_t *device_change(const json_t *pair, struct error *err)
 	const char *ident = json_string_value(json_array_get(pair, 0));
 	const json_t *given = json_array_get(pair, 1);
 	auto_json json_t *values = json_is_object(given)
-					   ? json_copy((json_t *)given)
+					   ? json_copy(json_unconst(given))
 					   : json_object();
 	bool last = is_action(ident);
 	const char *action = ident;

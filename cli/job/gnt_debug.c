@@ -126,7 +126,7 @@ static json_t *file_op(const struct cli *cli, const struct op_class *class,
 		       const json_t *given)
 {
 	auto_json json_t *common = cli_op(cli, class);
-	json_t *op = json_copy((json_t *)given), *trail = json_array();
+	json_t *op = json_copy(json_unconst(given)), *trail = json_array();
 
 	json_object_set(op, "dry_run", json_object_get(common, "dry_run"));
 	json_object_set(op, "debug_level",
@@ -134,7 +134,7 @@ static json_t *file_op(const struct cli *cli, const struct op_class *class,
 	if (cli_given(cli, &OPT_PRIORITY))
 		json_object_set(op, "priority",
 				json_object_get(common, "priority"));
-	json_array_extend(trail, (json_t *)json_get(given, "reason"));
+	json_array_extend(trail, json_unconst(json_get(given, "reason")));
 	json_array_extend(trail, json_object_get(common, "reason"));
 	json_object_set_new(op, "reason", trail);
 	return op;

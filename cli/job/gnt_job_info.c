@@ -89,9 +89,9 @@ static json_t *sorted(const json_t *value)
 		return result;
 	}
 	if (!json_is_object(value))
-		return json_incref((json_t *)value);
+		return json_ref(value);
 	result = json_object();
-	json_object_foreach ((json_t *)value, key, member)
+	json_object_foreach (json_unconst(value), key, member)
 		strv_add(&keys, key);
 	strv_sort(&keys);
 	for (i = 0; i < keys.n; i++)
@@ -129,7 +129,8 @@ static json_t *op_view(const json_t *row, size_t i)
 	auto_free char *text = NULL;
 
 	json_set_str(view, "Opcode", json_str(op, "OP_ID", "?"));
-	json_object_set(view, "Status", (json_t *)op_field(row, F_OPSTATUS, i));
+	json_object_set(view, "Status",
+			json_unconst(op_field(row, F_OPSTATUS, i)));
 	json_object_set_new(view, "Processing start",
 			    stamp_text(0, op_field(row, F_OPSTART, i)));
 	json_object_set_new(view, "Execution start",
@@ -165,7 +166,7 @@ static json_t *job_view(const json_t *row)
 	auto_free char *id = cli_str(field(row, F_ID)), *total = NULL;
 
 	json_set_str(view, "Job ID", id);
-	json_object_set(view, "Status", (json_t *)field(row, F_STATUS));
+	json_object_set(view, "Status", json_unconst(field(row, F_STATUS)));
 	json_object_set_new(view, "Received", moment(8, received, NULL));
 	json_object_set_new(view, "Processing start",
 			    moment(0, start, received));

@@ -149,7 +149,7 @@ static const json_t *owner_of(const json_t *config, const char *disk)
 	const char *uuid;
 	json_t *inst;
 
-	json_object_foreach ((json_t *)all, uuid, inst)
+	json_object_foreach (json_unconst(all), uuid, inst)
 		if (json_array_has_str(json_get(inst, "disks"), disk))
 			return inst;
 	return NULL;
@@ -192,7 +192,8 @@ static const char *find_node(const json_t *config, const char *name,
 	json_t *node;
 	size_t n = strlen(name);
 
-	json_object_foreach ((json_t *)json_get(config, "nodes"), uuid, node) {
+	json_object_foreach (json_unconst(json_get(config, "nodes")), uuid,
+			     node) {
 		const char *full = json_str(node, "name", "");
 
 		if (strncmp(full, name, n) == 0 &&
@@ -246,7 +247,8 @@ static int list_drbd(struct cli *cli, struct error *err)
 
 	if (node == NULL)
 		return -1;
-	json_object_foreach ((json_t *)json_get(config, "disks"), uuid, disk)
+	json_object_foreach (json_unconst(json_get(config, "disks")), uuid,
+			     disk)
 		if (strcmp(json_str(disk, "dev_type", ""), "drbd") == 0)
 			add_minor(config, disk, node, rows);
 	print_minors(cli, rows);

@@ -291,7 +291,7 @@ static int take_ssconf(const struct paths *to, const json_t *ssconf,
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)ssconf, name, value) {
+	json_object_foreach (json_unconst(ssconf), name, value) {
 		const char *text = json_string_value(value);
 		auto_free char *file =
 			xprintf("%s/%s", path(to, PATH_DATA_DIR), name);

@@ -73,7 +73,7 @@ static pid_t start(const char *const *argv, const char *const *env,
 			strv_add(&all, environ[i]);
 	for (size_t i = 0; env != NULL && env[i] != NULL; i++)
 		strv_add(&all, env[i]);
-	rc = posix_spawnp(&pid, argv[0], files, NULL, (char *const *)argv,
+	rc = posix_spawnp(&pid, argv[0], files, NULL, mem_unconst(argv),
 			  all.items);
 	if (rc != 0)
 		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
@@ -167,7 +167,7 @@ pid_t run_start_with_input(const char *const *argv, const char *input,
 		return -1;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
-	rc = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv,
+	rc = posix_spawnp(&pid, argv[0], &actions, NULL, mem_unconst(argv),
 			  environ);
 	posix_spawn_file_actions_destroy(&actions);
 	if (rc != 0)

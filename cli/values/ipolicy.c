@@ -198,7 +198,7 @@ static void set_templates(const struct cli *cli, json_t *ipolicy)
 	if (json_array_size(list) == 1 && str_eq(first, VALUE_DEFAULT))
 		json_set_str(ipolicy, "disk-templates", first);
 	else
-		json_object_set(ipolicy, "disk-templates", (json_t *)list);
+		json_object_set(ipolicy, "disk-templates", json_unconst(list));
 }
 
 int tool_set_ipolicy(const struct cli *cli, json_t *op, struct error *err)
@@ -221,7 +221,7 @@ int tool_set_ipolicy(const struct cli *cli, json_t *op, struct error *err)
 		if (cli_given(cli, ratios[i].option))
 			json_object_set(
 				ipolicy, ratios[i].key,
-				(json_t *)cli_value(cli, ratios[i].option));
+				json_unconst(cli_value(cli, ratios[i].option)));
 	return 0;
 }
 
@@ -246,7 +246,7 @@ static int split_spec(const struct cli *cli, size_t i, json_t *bound,
 	const char *which;
 	json_t *value;
 
-	json_object_foreach ((json_t *)given, which, value) {
+	json_object_foreach (json_unconst(given), which, value) {
 		auto_json json_t *one =
 			json_make("{s:O}", specs[i].name, value);
 		json_t *target = strcmp(which, "std") == 0

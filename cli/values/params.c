@@ -69,7 +69,7 @@ static char *choices(const json_t *all)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)all, key, value)
+	json_object_foreach (json_unconst(all), key, value)
 		strv_add(&names, key);
 	strv_sort(&names);
 	return names.n > CHOICES_MAX ? NULL : strv_join(&names, ", ");
@@ -94,7 +94,7 @@ static int unknown_parameter(const struct opt *option, const char *name,
 	const char *key, *nearest;
 	json_t *value;
 
-	json_object_foreach ((json_t *)all, key, value)
+	json_object_foreach (json_unconst(all), key, value)
 		strv_add(&names, key);
 	nearest = cli_nearest(name, &names);
 	buf_addf(&text, "Unknown parameter '%s' of --%s", name, option->name);

@@ -117,5 +117,5 @@ void change_group(struct cluster *c, const int *instances, int n,
 		else
 			evac_answer_failed(ret, &inst, reason.data);
 	}
-	free((void *)choice.groups);
+	free(mem_unconst(choice.groups));
 }

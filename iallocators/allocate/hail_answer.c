@@ -98,7 +98,7 @@ static int ask_other(struct cluster *other, const struct cluster *c,
 		     const struct load_options *load, const struct jval *top,
 		     struct request *ret, struct error *err)
 {
-	const char **tags = other->tags;
+	const char *const *tags = other->tags;
 	size_t n_tags = other->n_tags;
 	int rc;
 

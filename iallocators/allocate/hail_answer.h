@@ -36,7 +36,7 @@ struct hail_options {
 	/* Exclusive storage counts in each group for itself. */
 	bool dedicated_per_group;
 	bool has_restriction; /* only these nodes for new instances */
-	const char **restriction;
+	const char *const *restriction;
 	size_t n_restriction;
 	bool has_max_node_failures; /* in place of what the policies say */
 	int max_node_failures;

@@ -307,6 +307,7 @@ int request_load(struct cluster *c, const struct jval *top,
 {
 	struct field f = {&c->arena, top, in_message};
 	const struct jval *request, *groups, *nodes, *instances;
+	const char **tags;
 	bool kvm;
 
 	if (top->kind != JT_OBJECT)
@@ -323,9 +324,10 @@ int request_load(struct cluster *c, const struct jval *top,
 	c->instances =
 		arena_calloc(&c->arena, instances->n, sizeof(*c->instances));
 	if (request_instances(c, instances, err) < 0 ||
-	    field_strings(&f, "cluster_tags", &c->tags, &c->n_tags, err) < 0 ||
+	    field_strings(&f, "cluster_tags", &tags, &c->n_tags, err) < 0 ||
 	    read_hypervisors(c, top, &kvm, err) < 0)
 		return -1;
+	c->tags = tags;
 	for (int i = 0; i < c->n_nodes && kvm; i++)
 		if (static_kvm_node_memory > 0)
 			c->nodes[i].own_mem = static_kvm_node_memory;

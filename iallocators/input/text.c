@@ -516,7 +516,7 @@ int text_read(struct cluster *c, char *text, struct error *err)
 			return -1;
 	if (read_nodes(c, &s[1], err) < 0 || read_instances(c, &s[2], err) < 0)
 		return -1;
-	c->tags = (const char **)s[3].lines;
+	c->tags = (const char *const *)s[3].lines;
 	c->n_tags = (size_t)s[3].n;
 	for (int i = 0; i < s[4].n; i++)
 		if (read_policy_line(c, s[4].lines[i], err) < 0)

@@ -110,9 +110,8 @@ static bool is_real(const char *field)
 static json_t *make_cell(const json_t *object, const char *field)
 {
 	const json_t *found = member(object, field);
-	json_t *value = found == NULL || json_is_null(found)
-				? absent(field)
-				: json_incref((json_t *)found);
+	json_t *value = found == NULL || json_is_null(found) ? absent(field)
+							     : json_ref(found);
 	double number = json_real_value(value);
 
 	if (value == NULL)

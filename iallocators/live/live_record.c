@@ -123,7 +123,7 @@ bool live_promises_failures(const json_t *resources)
 	const char *name;
 	json_t *group;
 
-	json_object_foreach ((json_t *)json_get(resources, "groups"), name,
+	json_object_foreach (json_unconst(json_get(resources, "groups")), name,
 			     group)
 		if (failures_of(group) > 0)
 			return true;

@@ -227,7 +227,7 @@ struct cluster {
 	struct instance *instances;
 	int n_instances;
 	int cap_instances;
-	const char **tags;
+	const char *const *tags;
 	size_t n_tags;
 	struct policy policy; /* of the cluster; of text files only */
 	struct table symbols;
@@ -256,7 +256,7 @@ void cluster_done(struct cluster *c);
 
 /* Options that change how the cluster is seen. */
 struct load_options {
-	const char **exclusion_tags; /* --exclusion-tags */
+	const char *const *exclusion_tags; /* --exclusion-tags */
 	size_t n_exclusion_tags;
 	bool ignore_dynamic; /* no utilisation */
 	double min_disk_ratio;

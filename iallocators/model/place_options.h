@@ -19,7 +19,7 @@ struct place_options {
 	 * other groups have none. */
 	bool dedicated_per_group;
 	bool has_restriction; /* only to these nodes */
-	const char **restriction;
+	const char *const *restriction;
 	size_t n_restriction;
 	/* How many nodes each group must be able to lose; negative: as its
 	 * policy says. */

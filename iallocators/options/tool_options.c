@@ -246,7 +246,7 @@ static void complete(struct tool *t)
 	t->verbose = verbose;
 	if (t->program->verbose != NOWHERE)
 		*(int *)((char *)t->options + t->program->verbose) = verbose;
-	t->load.exclusion_tags = (const char **)t->exclusion_tags.items;
+	t->load.exclusion_tags = (const char *const *)t->exclusion_tags.items;
 	t->load.n_exclusion_tags = t->exclusion_tags.n;
 }
 

@@ -25,7 +25,7 @@ static struct hail_options options_of(const struct tool *t)
 		.no_capacity_checks = o->no_capacity_checks,
 		.dedicated_per_group = o->dedicated_per_group,
 		.has_restriction = o->has_restriction,
-		.restriction = (const char **)o->restriction.items,
+		.restriction = (const char *const *)o->restriction.items,
 		.n_restriction = o->restriction.n,
 		.protocol1 = o->protocol == 1,
 		.explain = (enum explain_format)o->explain,

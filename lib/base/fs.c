@@ -286,7 +286,7 @@ int fs_remove(const char *path, struct error *err)
  * not. */
 int fs_remove_tree(const char *path, struct error *err)
 {
-	char *const roots[] = {(char *)path, NULL};
+	char *const roots[] = {mem_unconst(path), NULL};
 	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
 	FTSENT *entry;
 	int rc = 0;

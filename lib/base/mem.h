@@ -13,6 +13,7 @@
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -44,6 +45,15 @@ char *xstrndup(const char *s, size_t n);
 char *xprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvprintf(const char *fmt, va_list ap)
 	__attribute__((format(printf, 1, 0)));
+
+/* The same pointer without const, for functions that ask for a pointer to what
+ * may change and do not change it: argv of exec, iovec, the arg of a callback.
+ * Also for free(), where the only pointer to a value of ours is const.  Never
+ * to change what somebody else has given as const. */
+static inline void *mem_unconst(const void *p)
+{
+	return (void *)(uintptr_t)p;
+}
 
 /* Whether this thread pauses after each thousand JSON values that it makes or
  * frees.  All threads share one heap, and a thread that works beside the loop

@@ -103,12 +103,12 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 	const struct https_server_config *c = &i->server->config;
 	const struct MHD_OptionItem end = {MHD_OPTION_END, 0, NULL};
 	struct MHD_OptionItem tls[] = {
-		{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)cert},
-		{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)cert},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, mem_unconst(cert)},
+		{MHD_OPTION_HTTPS_MEM_CERT, 0, mem_unconst(cert)},
 		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES},
 		ca == NULL ? end
 			   : (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST,
-						     0, (void *)ca},
+						     0, mem_unconst(ca)},
 		end,
 	};
 	unsigned max = c->connections_max;
@@ -201,9 +201,9 @@ static void server_free(struct https_server *s)
 
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
-	free((char *)c->address);
-	free((char *)c->cert_file);
-	free((char *)c->ca_file);
+	free(mem_unconst(c->address));
+	free(mem_unconst(c->cert_file));
+	free(mem_unconst(c->ca_file));
 	free(s);
 }
 
@@ -322,13 +322,13 @@ uint64_t https_server_accepted(const struct https_server *s)
 int https_server_reload(struct https_server *s, const char *ca_file,
 			struct error *err)
 {
-	char *old = (char *)s->config.ca_file;
+	char *old = mem_unconst(s->config.ca_file);
 	struct https_instance *fresh;
 
 	s->config.ca_file = ca_file == NULL ? NULL : xstrdup(ca_file);
 	fresh = instance_create(s, err);
 	if (fresh == NULL) {
-		free((char *)s->config.ca_file);
+		free(mem_unconst(s->config.ca_file));
 		s->config.ca_file = old;
 		return -1;
 	}

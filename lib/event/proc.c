@@ -248,8 +248,8 @@ static int spawn(struct run *r, const struct ends *e, struct error *err)
 	auto_free uv_stdio_container_t *stdio = NULL;
 	uv_process_options_t options = {
 		.file = spec->argv[0],
-		.args = (char **)spec->argv,
-		.env = (char **)spec->env,
+		.args = mem_unconst(spec->argv),
+		.env = mem_unconst(spec->env),
 		.cwd = spec->cwd,
 		.flags = UV_PROCESS_DETACHED, /* a session of its own */
 		.stdio_count = (int)(3 + spec->n_fds),

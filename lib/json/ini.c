@@ -9,6 +9,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
+#include "lib/json/json.h"
 
 struct reader {
 	json_t *all;
@@ -128,7 +129,7 @@ char *ini_text(const json_t *sections)
 	const char *name, *key;
 	json_t *section, *value;
 
-	json_object_foreach ((json_t *)sections, name, section) {
+	json_object_foreach (json_unconst(sections), name, section) {
 		buf_addf(&b, "[%s]\n", name);
 		json_object_foreach (section, key, value) {
 			auto_free char *escaped =

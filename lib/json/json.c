@@ -142,7 +142,7 @@ const json_t *json_get(const json_t *object, const char *key)
 
 json_t *json_ref(const json_t *value)
 {
-	return json_incref((json_t *)value);
+	return json_incref(json_unconst(value));
 }
 
 void json_set_str(json_t *object, const char *key, const char *value)
@@ -197,9 +197,9 @@ json_t *json_overlay(const json_t *base, const json_t *over)
 	json_t *result = json_object();
 
 	if (base != NULL)
-		json_object_update(result, (json_t *)base);
+		json_object_update(result, json_unconst(base));
 	if (over != NULL)
-		json_object_update(result, (json_t *)over);
+		json_object_update(result, json_unconst(over));
 	return result;
 }
 
@@ -210,7 +210,7 @@ static bool same_object(const json_t *a, const json_t *b)
 
 	if (json_object_size(a) != json_object_size(b))
 		return false;
-	json_object_foreach ((json_t *)a, key, value) {
+	json_object_foreach (json_unconst(a), key, value) {
 		const json_t *other = json_object_get(b, key);
 
 		if (other == NULL || !json_same(value, other))

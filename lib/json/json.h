@@ -48,6 +48,16 @@ bool json_is_longer(const json_t *value, size_t max);
  * its arguments is a bug and aborts. */
 json_t *json_make(const char *fmt, ...);
 
+/* The same value without const, for functions of jansson that ask for a value
+ * that may change and do not change it: json_object_foreach, json_copy, the
+ * source of json_object_update.  Also to take one more reference: json_incref,
+ * json_object_set, json_array_append; nobody may change the value after that.
+ * json_array_foreach, json_object_get and json_deep_copy do without. */
+static inline json_t *json_unconst(const json_t *value)
+{
+	return mem_unconst(value);
+}
+
 /* Member access that never fails: the fallback stands for a missing member and
  * one of another kind.  Numbers: an integer is accepted where a real is asked,
  * and a real without fraction where an integer is asked. */

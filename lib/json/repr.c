@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/str.h"
+#include "lib/json/json.h"
 
 /* More digits than a double needs. */
 #define DIGITS_MAX 17
@@ -85,7 +86,7 @@ static void add_repr(struct buf *out, const json_t *value)
 	case JSON_OBJECT:
 		buf_addc(out, '{');
 		i = 0;
-		json_object_foreach ((json_t *)value, key, member) {
+		json_object_foreach (json_unconst(value), key, member) {
 			buf_adds(out, i++ > 0 ? ", " : "");
 			add_string(out, key);
 			buf_adds(out, ": ");

@@ -120,7 +120,7 @@ static void write_members_sorted(struct buf *b, const json_t *object)
 	json_t *value;
 	size_t n = 0;
 
-	json_object_foreach ((json_t *)object, key, value)
+	json_object_foreach (json_unconst(object), key, value)
 		keys[n++] = key;
 	qsort(keys, n, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < n; i++)
@@ -137,7 +137,7 @@ static void write_object(struct buf *b, const json_t *object, bool sorted)
 	if (sorted)
 		write_members_sorted(b, object);
 	else
-		json_object_foreach ((json_t *)object, key, value)
+		json_object_foreach (json_unconst(object), key, value)
 			write_member(b, key, value, false);
 	buf_addc(b, '}');
 }
@@ -214,12 +214,12 @@ static void measure(const json_t *value, size_t *left)
 	if (json_is_string(value))
 		own += json_string_length(value);
 	*left = own > *left ? 0 : *left - own;
-	json_array_foreach ((json_t *)value, i, part) {
+	json_array_foreach (value, i, part) {
 		if (*left == 0)
 			return;
 		measure(part, left);
 	}
-	json_object_foreach ((json_t *)value, key, part) {
+	json_object_foreach (json_unconst(value), key, part) {
 		size_t len = strlen(key);
 
 		*left = len > *left ? 0 : *left - len;

@@ -32,7 +32,7 @@ static json_t *typed_disks(const json_t *disks, const char *template)
 	json_t *list = json_array(), *disk;
 	size_t i;
 
-	json_array_foreach ((json_t *)disks, i, disk) {
+	json_array_foreach (disks, i, disk) {
 		json_t *own = json_copy(disk);
 
 		if (json_object_get(own, "dev_type") == NULL)
@@ -51,8 +51,8 @@ static json_t *request_nics(const json_t *nics)
 	const json_t *nic;
 	size_t i;
 
-	json_array_foreach ((json_t *)nics, i, nic) {
-		json_t *entry = json_copy((json_t *)nic);
+	json_array_foreach (nics, i, nic) {
+		json_t *entry = json_copy(json_unconst(nic));
 		json_t *params = json_object();
 
 		for (size_t k = 0; k < 3; k++)
@@ -69,7 +69,7 @@ static json_t *request_nics(const json_t *nics)
 
 static json_t *list_or_empty(const json_t *list)
 {
-	return list == NULL ? json_array() : json_incref((json_t *)list);
+	return list == NULL ? json_array() : json_ref(list);
 }
 
 json_t *iallocator_allocate(struct master *m,
@@ -95,7 +95,7 @@ json_t *iallocator_allocate(struct master *m,
 	json_set_str(r, "hypervisor", inst->hypervisor);
 	if (inst->node_whitelist != NULL)
 		json_object_set(r, "restrict-to-nodes",
-				(json_t *)inst->node_whitelist);
+				json_unconst(inst->node_whitelist));
 	if (iallocator_promises_failures(m))
 		iallocator_set_extra(r, inst->memory, inst->minmem,
 				     inst->stays);
@@ -186,7 +186,7 @@ static WAITS char *run_program(struct master *m, const char *name,
 		return iallocator_run_builtin(message, params, err);
 	result = node_results_new(1);
 
-	result->node = json_incref((json_t *)config_master(m->config));
+	result->node = json_ref(config_master(m->config));
 	noderpc_call_many(
 		m->rpc, result, 1,
 		rpc_iallocator_runner(name, message, json_ref(params)));
@@ -211,7 +211,7 @@ char *iallocator_ask(struct master *m, const json_t *request,
 		     struct error *err)
 {
 	auto_json json_t *message =
-		iallocator_message(m, json_incref((json_t *)request), how);
+		iallocator_message(m, json_ref(request), how);
 	auto_json json_t *params = options(m, how);
 	auto_free char *text = json_text(message);
 

@@ -151,11 +151,11 @@ static int check_multi(const struct answer *a, const json_t *result,
 	if (json_array_size(result) != 2 || !json_is_array(placed) ||
 	    !json_is_array(failed))
 		return bad(a, err, "not [[placed], [failed]]");
-	json_array_foreach ((json_t *)placed, i, item)
+	json_array_foreach (placed, i, item)
 		if (check_placed(a, item, err) < 0)
 			return -1;
 	/* The name of an instance, or hail's [name, reason]. */
-	json_array_foreach ((json_t *)failed, i, item) {
+	json_array_foreach (failed, i, item) {
 		const json_t *name =
 			json_is_array(item) ? json_array_get(item, 0) : item;
 
@@ -199,7 +199,7 @@ static int check_job(const struct answer *a, const json_t *ops,
 
 	if (!json_is_array(ops))
 		return bad(a, err, "a job is not a list of opcodes");
-	json_array_foreach ((json_t *)ops, i, op) {
+	json_array_foreach (ops, i, op) {
 		const char *id = json_str(op, "OP_ID", "");
 		size_t k = 0;
 
@@ -230,7 +230,7 @@ static int check_moves(const struct answer *a, const json_t *result,
 		if (!json_is_array(list))
 			return bad(a, err,
 				   "not [[moved], [not moved], [jobs]]");
-		json_array_foreach ((json_t *)list, i, item)
+		json_array_foreach (list, i, item)
 			if (checks[part](a, item, err) < 0)
 				return -1;
 	}

@@ -68,7 +68,7 @@ static bool read_options(const json_t *params, struct hail_options *o)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)params, key, value) {
+	json_object_foreach (json_unconst(params), key, value) {
 		if (strcmp(key, "ignore-soft-errors") == 0)
 			o->ignore_soft_errors = true;
 		else if (strcmp(key, "no-capacity-checks") == 0)

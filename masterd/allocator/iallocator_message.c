@@ -39,7 +39,7 @@ static json_t *groups_part(struct master *m)
 	json_t *part = json_object(), *group;
 	const char *uuid;
 
-	json_object_foreach ((json_t *)config_all(m->config, CONFIG_GROUP),
+	json_object_foreach (json_unconst(config_all(m->config, CONFIG_GROUP)),
 			     uuid, group) {
 		json_t *networks = json_array(), *netparams;
 		const char *network;
@@ -90,7 +90,7 @@ static json_t *disks_entry(const json_t *disks)
 	json_t *list = json_array(), *disk;
 	size_t i;
 
-	json_array_foreach ((json_t *)disks, i, disk) {
+	json_array_foreach (disks, i, disk) {
 		json_t *entry =
 			json_make("{s:s, s:I, s:s}", "dev_type",
 				  json_str(disk, "dev_type", ""), "size",
@@ -171,7 +171,7 @@ bool iallocator_promises_failures(const struct master *m)
 	json_t *group;
 	const char *uuid;
 
-	json_object_foreach ((json_t *)config_all(m->config, CONFIG_GROUP),
+	json_object_foreach (json_unconst(config_all(m->config, CONFIG_GROUP)),
 			     uuid, group) {
 		auto_json json_t *policy = params_fill_ipolicy(cluster, group);
 
@@ -187,8 +187,9 @@ static json_t *instances_part(struct master *m)
 	bool extra = iallocator_promises_failures(m);
 	const char *uuid;
 
-	json_object_foreach ((json_t *)config_all(m->config, CONFIG_INSTANCE),
-			     uuid, inst)
+	json_object_foreach (
+		json_unconst(config_all(m->config, CONFIG_INSTANCE)), uuid,
+		inst)
 		json_object_set_new(part, json_str(inst, "name", uuid),
 				    instance_entry(m, inst, extra));
 	return part;

@@ -119,8 +119,8 @@ static void choose_calls(struct gather *g)
 	g->info = node_results_new(uuids.n);
 	g->instances = node_results_new(uuids.n);
 	for (size_t i = 0; i < uuids.n; i++) {
-		json_t *node = (json_t *)config_get(g->m->config, CONFIG_NODE,
-						    uuids.items[i]);
+		json_t *node = json_unconst(
+			config_get(g->m->config, CONFIG_NODE, uuids.items[i]));
 
 		if (!is_live(node))
 			continue;
@@ -195,7 +195,7 @@ static const json_t *find_unit(const json_t *units, bool spindles)
 	size_t i;
 	json_t *unit;
 
-	json_array_foreach ((json_t *)units, i, unit)
+	json_array_foreach (units, i, unit)
 		if (str_eq(json_str(unit, "type", ""), "lvm-pv") == spindles)
 			return unit;
 	return NULL;
@@ -259,7 +259,7 @@ json_t *iallocator_list(const json_t *object, const char *key)
 {
 	const json_t *value = json_get(object, key);
 
-	return value == NULL ? json_array() : json_incref((json_t *)value);
+	return value == NULL ? json_array() : json_ref(value);
 }
 
 static json_t *node_entry(struct gather *g, const json_t *node)
@@ -304,8 +304,8 @@ json_t *iallocator_nodes(struct master *m, const char *hypervisor,
 
 	gather(&g);
 	g.shared = resources_shared(m->config, g.template);
-	json_object_foreach ((json_t *)config_all(m->config, CONFIG_NODE), uuid,
-			     node)
+	json_object_foreach (json_unconst(config_all(m->config, CONFIG_NODE)),
+			     uuid, node)
 		json_object_set_new(part, json_str(node, "name", uuid),
 				    node_entry(&g, node));
 	return part;

@@ -295,7 +295,7 @@ bool config_is_master(const struct config *c, const char *node_uuid)
 
 json_t *config_edit(const json_t *object)
 {
-	return json_copy((json_t *)object);
+	return json_copy(json_unconst(object));
 }
 
 /* The steps of a creation count as one change of the object, since clients only
@@ -374,8 +374,7 @@ const json_t *config_put(struct config *c, enum config_kind kind,
 {
 	json_t *fresh = own_object(object);
 	const char *uuid = json_str(fresh, "uuid", NULL);
-	auto_json json_t *before =
-		json_incref((json_t *)config_get(c, kind, uuid));
+	auto_json json_t *before = json_ref(config_get(c, kind, uuid));
 	double now = clock_seconds();
 
 	assert(uuid != NULL);

@@ -169,7 +169,7 @@ void config_index_enter(struct config *c, enum config_kind kind,
 	const char *name = json_str(object, "name", NULL);
 
 	if (config_kinds[kind].named && name != NULL)
-		table_put(&c->index.names[kind], name, (void *)object);
+		table_put(&c->index.names[kind], name, mem_unconst(object));
 	if (kind == CONFIG_NODE && json_str(object, "group", NULL) != NULL)
 		set_add(c->index.members, json_str(object, "group", NULL),
 			json_str(object, "uuid", ""));
@@ -238,7 +238,7 @@ json_t *config_instance_disks(const struct config *c, const json_t *instance)
 			config_get(c, CONFIG_DISK, json_string_value(uuid));
 
 		if (disk != NULL)
-			json_array_append(result, (json_t *)disk);
+			json_array_append(result, json_unconst(disk));
 	}
 	return result;
 }
@@ -252,7 +252,8 @@ void config_candidate_stats(const struct config *c, size_t *ret_now,
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, node) {
+	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
+			     node) {
 		if (json_bool(node, "master_candidate", false))
 			now++;
 		if (json_bool(node, "master_capable", true) &&

@@ -43,8 +43,8 @@ static bool has_address(const json_t *nics, const json_t *like)
 void config_networks_follow(struct config *c, const json_t *before,
 			    const json_t *after)
 {
-	auto_json json_t *old = json_incref((json_t *)json_get(before, "nics"));
-	auto_json json_t *new = json_incref((json_t *)json_get(after, "nics"));
+	auto_json json_t *old = json_ref(json_get(before, "nics"));
+	auto_json json_t *new = json_ref(json_get(after, "nics"));
 	const json_t *nic;
 	size_t i;
 

@@ -40,7 +40,7 @@ static void note(struct config *c, int kind, const char *uuid,
 	c->undo[c->n_undo++] = (struct config_undo){
 		.kind = kind,
 		.uuid = uuid == NULL ? NULL : xstrdup(uuid),
-		.before = json_incref((json_t *)before),
+		.before = json_ref(before),
 		.top = json_make("{s:O?, s:O?}", "serial_no",
 				 json_object_get(c->top, "serial_no"), "mtime",
 				 json_object_get(c->top, "mtime")),

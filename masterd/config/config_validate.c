@@ -92,7 +92,7 @@ static int check_object(enum config_kind kind, const char *uuid,
 		return 0;
 	if (name == NULL || *name == '\0')
 		return bad(err, container, uuid, "it has no name");
-	if (table_put(names, name, (void *)object) != NULL)
+	if (table_put(names, name, mem_unconst(object)) != NULL)
 		return error_set(err, ERR_CONFIG, NULL,
 				 "%s: the name '%s' is there twice", container,
 				 name);

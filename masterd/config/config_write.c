@@ -96,7 +96,7 @@ static json_t *difference(const json_t *old, const json_t *now)
 	json_t *changed = json_object(), *value;
 	const char *key;
 
-	json_object_foreach ((json_t *)now, key, value)
+	json_object_foreach (json_unconst(now), key, value)
 		if (!json_equal(value, json_get(old, key)))
 			json_object_set(changed, key, value);
 	if (json_object_size(changed) > 0)

@@ -75,8 +75,9 @@ static bool nic_has(const struct reserve *r, const char *member,
 	json_t *instance, *nic;
 	size_t i;
 
-	json_object_foreach ((json_t *)config_all(r->config, CONFIG_INSTANCE),
-			     uuid, instance)
+	json_object_foreach (
+		json_unconst(config_all(r->config, CONFIG_INSTANCE)), uuid,
+		instance)
 		json_array_foreach (json_object_get(instance, "nics"), i, nic) {
 			auto_free char *other = NULL;
 
@@ -108,8 +109,8 @@ static bool node_has_ip(const struct reserve *r, const char *ip)
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)config_all(r->config, CONFIG_NODE), uuid,
-			     node)
+	json_object_foreach (json_unconst(config_all(r->config, CONFIG_NODE)),
+			     uuid, node)
 		if (str_eq(json_str(node, "primary_ip", NULL), ip) ||
 		    str_eq(json_str(node, "secondary_ip", NULL), ip))
 			return true;
@@ -237,11 +238,12 @@ static void mark_used_ports(const struct reserve *r, bool *used)
 	const char *uuid;
 	json_t *object;
 
-	json_object_foreach ((json_t *)config_all(r->config, CONFIG_INSTANCE),
-			     uuid, object)
+	json_object_foreach (
+		json_unconst(config_all(r->config, CONFIG_INSTANCE)), uuid,
+		object)
 		mark(used, json_int(object, "network_port", 0));
-	json_object_foreach ((json_t *)config_all(r->config, CONFIG_DISK), uuid,
-			     object)
+	json_object_foreach (json_unconst(config_all(r->config, CONFIG_DISK)),
+			     uuid, object)
 		if (str_eq(json_str(object, "dev_type", NULL), "drbd"))
 			mark(used, json_integer_value(json_array_get(
 					   json_get(object, "logical_id"), 2)));
@@ -258,7 +260,7 @@ static void note_port(struct reserve *r, int port)
 	size_t i;
 	json_t *item;
 
-	json_array_foreach ((json_t *)pool, i, item)
+	json_array_foreach (pool, i, item)
 		if (json_integer_value(item) != port)
 			json_array_append(rest, item);
 	if (!above && json_array_size(rest) == json_array_size(pool)) {
@@ -312,8 +314,8 @@ static bool minor_in_use(const struct reserve *r, const char *node,
 	const char *uuid;
 	json_t *disk;
 
-	json_object_foreach ((json_t *)config_all(r->config, CONFIG_DISK), uuid,
-			     disk)
+	json_object_foreach (json_unconst(config_all(r->config, CONFIG_DISK)),
+			     uuid, disk)
 		if (disk_has_minor(disk, node, minor))
 			return true;
 	return false;

@@ -126,7 +126,7 @@ static void choose_nodes(struct round *r)
 
 		strv_add(&r->names, name_of(node));
 		if (!json_bool(node, "offline", false))
-			r->nodes[r->n++].node = json_incref((json_t *)node);
+			r->nodes[r->n++].node = json_ref(node);
 	}
 }
 
@@ -226,7 +226,7 @@ static void shut_out(struct round *r, const json_t *keys)
 	const char *uuid;
 	json_t *lines;
 
-	json_object_foreach ((json_t *)keys, uuid, lines)
+	json_object_foreach (json_unconst(keys), uuid, lines)
 		for (size_t i = 0; i < json_array_size(lines); i++) {
 			const char *line =
 				json_string_value(json_array_get(lines, i));

@@ -54,8 +54,7 @@ struct turn_up {
 static void turn_up(void *arg)
 {
 	auto_free struct turn_up *t = arg;
-	auto_json json_t *node =
-		json_incref((json_t *)config_master(t->config));
+	auto_json json_t *node = json_ref(config_master(t->config));
 	auto_json json_t *done = NULL;
 	struct error err;
 

@@ -61,7 +61,7 @@ static bool lists(struct leftovers *l, enum config_kind kind, uint64_t limit,
 	const char *uuid;
 	json_t *object;
 
-	json_object_foreach ((json_t *)config_all(l->config, kind), uuid,
+	json_object_foreach (json_unconst(config_all(l->config, kind)), uuid,
 			     object) {
 		if (!is_marked(object))
 			continue;
@@ -78,8 +78,8 @@ static WAITS void clear(struct leftovers *l, enum config_kind kind,
 			const struct strv *dead, struct strv *done)
 {
 	for (size_t i = 0; i < dead->n && !l->ended; i++) {
-		auto_json json_t *object = json_incref(
-			(json_t *)config_get(l->config, kind, dead->items[i]));
+		auto_json json_t *object =
+			json_ref(config_get(l->config, kind, dead->items[i]));
 
 		if (object == NULL || !is_marked(object) ||
 		    strv_has(done, dead->items[i]))

@@ -116,7 +116,7 @@ static WAITS int remove_helper(struct recover *r, const json_t *disk)
 {
 	auto_free char *uuid = xstrdup(json_str(disk, "uuid", ""));
 	const char *owner = config_disk_owner(r->config, uuid);
-	auto_json json_t *inst = json_incref((json_t *)config_get(
+	auto_json json_t *inst = json_ref(config_get(
 		r->config, CONFIG_INSTANCE, owner == NULL ? "" : owner));
 	const char *name = json_str(inst, "name", "");
 	struct error err;
@@ -151,8 +151,8 @@ static WAITS void recover_helpers(struct recover *r)
 	const char *uuid;
 	json_t *disk;
 
-	json_object_foreach ((json_t *)config_all(r->config, CONFIG_DISK), uuid,
-			     disk)
+	json_object_foreach (json_unconst(config_all(r->config, CONFIG_DISK)),
+			     uuid, disk)
 		if (json_get(disk, "reserved_by_job") != NULL)
 			json_array_append(disks, disk);
 	for (size_t i = 0; i < json_array_size(disks); i++)
@@ -165,8 +165,9 @@ void recover_reservations(struct recover *r)
 	const char *uuid;
 	json_t *inst;
 
-	json_object_foreach ((json_t *)config_all(r->config, CONFIG_INSTANCE),
-			     uuid, inst)
+	json_object_foreach (
+		json_unconst(config_all(r->config, CONFIG_INSTANCE)), uuid,
+		inst)
 		if (json_get(inst, "reserved_by_job") != NULL &&
 		    !still_to_come(r, inst))
 			strv_add(&names, json_str(inst, "name", ""));

@@ -23,11 +23,11 @@ static void sorted_uuids(const json_t *nodes, struct strv *ret)
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)nodes, uuid, node)
+	json_object_foreach (json_unconst(nodes), uuid, node)
 		strv_add(&names, json_str(node, "name", ""));
 	strv_sort_nice(&names);
 	for (size_t i = 0; i < names.n; i++)
-		json_object_foreach ((json_t *)nodes, uuid, node)
+		json_object_foreach (json_unconst(nodes), uuid, node)
 			if (str_eq(json_str(node, "name", ""), names.items[i]))
 				strv_add(ret, uuid);
 }
@@ -49,7 +49,7 @@ void takeover_list_nodes(struct candidacy *c)
 		const json_t *node = json_get(nodes, uuids.items[i]);
 		bool offline = json_bool(node, "offline", false);
 
-		c->objects[i] = json_incref((json_t *)node);
+		c->objects[i] = json_ref(node);
 		c->vote.nodes[i] = (struct vote_node){
 			.name = json_str(node, "name", ""),
 			.offline = offline,

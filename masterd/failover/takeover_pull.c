@@ -178,7 +178,7 @@ static WAITS int write_files(struct local *l, const json_t *files,
 	json_t *text;
 
 	change->may_fail = true;
-	json_object_foreach ((json_t *)files, name, text)
+	json_object_foreach (json_unconst(files), name, text)
 		if (json_is_string(text) && queue_file_is_known(name))
 			store_change_write(change, name,
 					   xstrdup(json_string_value(text)));
@@ -252,7 +252,7 @@ static WAITS int pull_folder(struct candidacy *c, const struct vote_node *from,
 	const char *name;
 	json_t *hash;
 
-	json_object_foreach ((json_t *)theirs, name, hash)
+	json_object_foreach (json_unconst(theirs), name, hash)
 		if (json_is_string(hash) && queue_file_is_known(name) &&
 		    strcmp(name, STORE_POSITION) != 0 &&
 		    differs(l, name, json_string_value(hash)))
@@ -286,7 +286,7 @@ static WAITS int pull_archive(struct candidacy *c, const struct vote_node *from,
 	const char *folder;
 	json_t *size;
 
-	json_object_foreach ((json_t *)sizes, folder, size) {
+	json_object_foreach (json_unconst(sizes), folder, size) {
 		auto_json json_t *theirs = NULL;
 
 		if (!is_archive_folder(folder) || is_same_size(l, folder, size))

@@ -232,9 +232,9 @@ static void note_objects(struct lu *lu)
 		int kind = lock_object_kind(w->level);
 
 		if (w->name != NULL && w->exclusive && !w->creates && kind >= 0)
-			locks->objects[i] = json_incref((json_t *)config_find(
-				lu->m->config, (enum config_kind)kind,
-				w->name));
+			locks->objects[i] = json_ref(
+				config_find(lu->m->config,
+					    (enum config_kind)kind, w->name));
 	}
 }
 
@@ -347,7 +347,7 @@ static void lu_free(struct lu **p)
 	json_decref(lu->env_before);
 	free(lu->locks);
 	free(lu->keep);
-	free((void *)lu->op);
+	free(mem_unconst(lu->op));
 	free(lu);
 }
 

@@ -63,7 +63,7 @@ static void fill_list(struct lu *lu, const char *member, json_t *ret)
 	if (base == NULL)
 		return;
 	names = named(lu->run->input, base, "s", "_names");
-	json_array_foreach ((json_t *)names, i, name) {
+	json_array_foreach (names, i, name) {
 		json_t *uuid = uuid_of(lu, base, name);
 
 		if (uuid != NULL)
@@ -83,7 +83,7 @@ json_t *exec_uuids(struct lu *lu)
 	json_t *found = json_object(), *value;
 	const char *member;
 
-	json_object_foreach ((json_t *)lu->run->input, member, value) {
+	json_object_foreach (json_unconst(lu->run->input), member, value) {
 		if (!json_is_null(value))
 			continue;
 		fill_one(lu, member, found);

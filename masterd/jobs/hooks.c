@@ -22,7 +22,7 @@ static void add_prefixed(json_t *env, const char *prefix, const json_t *values)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)values, key, value) {
+	json_object_foreach (json_unconst(values), key, value) {
 		auto_free char *name = xprintf("GANETI_%s%s", prefix, key);
 
 		json_object_set(env, name, value);
@@ -83,7 +83,7 @@ static struct node_result *targets(struct lu *lu, enum hooks_phase phase,
 		if (node == NULL || strv_has(&seen, uuids->items[i]))
 			continue;
 		strv_add(&seen, uuids->items[i]);
-		results[(*ret_n)++].node = json_incref((json_t *)node);
+		results[(*ret_n)++].node = json_ref(node);
 	}
 	return results;
 }
@@ -167,7 +167,7 @@ static json_t *shortened(const json_t *failed, size_t max)
  * Clients parse the list, so it must be complete JSON. */
 static char *fitting_text(const json_t *failed, bool *ret_cut)
 {
-	auto_json json_t *list = json_incref((json_t *)failed);
+	auto_json json_t *list = json_ref(failed);
 	size_t max = ERROR_TEXT_MAX;
 
 	for (*ret_cut = false;; *ret_cut = true) {
@@ -247,7 +247,7 @@ void hooks_run_config_update(struct lu *lu)
 	env = common_environment(lu, CONFIG_UPDATE, HOOKS_POST);
 	add_prefixed(env, "", lu->env_before);
 	result = node_results_new(1);
-	result->node = json_incref((json_t *)config_master(lu->m->config));
+	result->node = json_ref(config_master(lu->m->config));
 	noderpc_call_many(
 		lu->m->rpc, result, 1,
 		rpc_hooks_runner(CONFIG_UPDATE, phase_names[HOOKS_POST], env));

@@ -90,7 +90,7 @@ static json_t *resolved(const json_t *value, const json_t *watermark)
 	json_t *list;
 
 	if (!json_is_array(value))
-		return json_incref((json_t *)value);
+		return json_ref(value);
 	list = json_array();
 	json_array_append_new(
 		list, op != NULL && strcmp(op, "=") == 0
@@ -102,7 +102,7 @@ static json_t *resolved(const json_t *value, const json_t *watermark)
 
 		if (watermark != NULL && i > 1 && text != NULL &&
 		    strcmp(text, "watermark") == 0)
-			json_array_append(list, (json_t *)watermark);
+			json_array_append(list, json_unconst(watermark));
 		else
 			json_array_append_new(list, resolved(part, watermark));
 	}
@@ -284,7 +284,7 @@ static bool matches(const struct predicate *p,
 {
 	struct error err;
 
-	return filter_may_match(p->filter, get, (void *)arg, &err) == 1;
+	return filter_may_match(p->filter, get, mem_unconst(arg), &err) == 1;
 }
 
 static bool trail_holds(const struct predicate *p, const json_t *op)
@@ -396,7 +396,7 @@ static struct rules rules_read(const json_t *all)
 	const char *uuid;
 	json_t *object;
 
-	json_object_foreach ((json_t *)all, uuid, object)
+	json_object_foreach (json_unconst(all), uuid, object)
 		sorted[n++] = object;
 	qsort(sorted, n, sizeof(json_t *), compare);
 	for (size_t i = 0; i < n; i++)

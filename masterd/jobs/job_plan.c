@@ -27,7 +27,7 @@ struct planned {
 
 static struct planned *planned_of(const struct queue_run *run)
 {
-	return container_of(run, struct planned, run);
+	return container_of(mem_unconst(run), struct planned, run);
 }
 
 /* --- the master that only plans --- */
@@ -189,7 +189,7 @@ static json_t *add_jobs(struct job_plan *p, const json_t *jobs, uint64_t by)
 	json_t *ids = json_array(), *ops;
 	size_t i;
 
-	json_array_foreach ((json_t *)jobs, i, ops) {
+	json_array_foreach (jobs, i, ops) {
 		json_array_append_new(p->todo,
 				      json_make("[I, O]", (json_int_t)by, ops));
 		json_array_append_new(ids,
@@ -334,7 +334,7 @@ static int check_jobs(const json_t *jobs, struct error *err)
 	if (!json_is_array(jobs))
 		return error_set(err, ERR_REQUEST, NULL,
 				 "the argument is a list of jobs");
-	json_array_foreach ((json_t *)jobs, i, ops)
+	json_array_foreach (jobs, i, ops)
 		if (json_array_size(ops) == 0)
 			return error_set(err, ERR_REQUEST, NULL,
 					 "a job is a list of at least one "

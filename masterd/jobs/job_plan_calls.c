@@ -86,7 +86,7 @@ static bool only_gets(const json_t *tokens)
 	size_t i;
 	json_t *token;
 
-	json_array_foreach ((json_t *)tokens, i, token)
+	json_array_foreach (tokens, i, token)
 		if (!str_eq(json_string_value(json_array_get(token, 1)), "get"))
 			return false;
 	return true;

@@ -45,7 +45,7 @@ static json_t *subjects(const json_t *args)
 	json_t *list = json_array(), *arg;
 	size_t i;
 
-	json_array_foreach ((json_t *)args, i, arg) {
+	json_array_foreach (args, i, arg) {
 		const char *name = json_get(arg, "dev_type") != NULL
 					   ? json_str(arg, "iv_name", NULL)
 					   : json_str(arg, "name", NULL);
@@ -54,7 +54,7 @@ static json_t *subjects(const json_t *args)
 			json_array_append_new(list, json_string(name));
 	}
 	if (json_array_size(list) == 0 && json_is_string(first))
-		json_array_append(list, (json_t *)first);
+		json_array_append(list, json_unconst(first));
 	return list;
 }
 
@@ -139,10 +139,10 @@ static json_t *changed_members(const json_t *before, const json_t *after)
 	json_t *list = json_array(), *value;
 	const char *member;
 
-	json_object_foreach ((json_t *)after, member, value)
+	json_object_foreach (json_unconst(after), member, value)
 		if (!is_stamp(member) && !same_member(before, after, member))
 			json_array_append_new(list, json_string(member));
-	json_object_foreach ((json_t *)before, member, value)
+	json_object_foreach (json_unconst(before), member, value)
 		if (json_object_get(after, member) == NULL)
 			json_array_append_new(list, json_string(member));
 	return list;
@@ -166,7 +166,7 @@ static void compare(const char *word, const json_t *before, const json_t *after,
 	const char *uuid;
 	json_t *object;
 
-	json_object_foreach ((json_t *)after, uuid, object) {
+	json_object_foreach (json_unconst(after), uuid, object) {
 		const json_t *old = json_object_get(before, uuid);
 
 		if (old == NULL)
@@ -175,7 +175,7 @@ static void compare(const char *word, const json_t *before, const json_t *after,
 			add_change(changes, "modify", word, object,
 				   changed_members(old, object));
 	}
-	json_object_foreach ((json_t *)before, uuid, object)
+	json_object_foreach (json_unconst(before), uuid, object)
 		if (json_object_get(after, uuid) == NULL)
 			add_change(changes, "remove", word, object, NULL);
 }

@@ -67,7 +67,7 @@ static json_t *submit_many(struct master *m, const json_t *args,
 			  "the argument is a list of jobs");
 		return NULL;
 	}
-	json_array_foreach ((json_t *)jobs, i, ops)
+	json_array_foreach (jobs, i, ops)
 		if (!json_is_array(ops)) {
 			error_set(err, ERR_REQUEST, NULL,
 				  "a job is a list of opcodes");

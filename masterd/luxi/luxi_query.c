@@ -21,7 +21,7 @@ static int check_strings(const json_t *list, bool may_be_null, const char *what,
 	if (!json_is_array(list))
 		return error_set(err, ERR_REQUEST, NULL, "%s: not a list",
 				 what);
-	json_array_foreach ((json_t *)list, i, item)
+	json_array_foreach (list, i, item)
 		if (!json_is_string(item))
 			return error_set(err, ERR_REQUEST, NULL,
 					 "%s: not a list of strings", what);
@@ -34,7 +34,7 @@ static int check_ids(const json_t *list, struct error *err)
 	json_t *item;
 	uint64_t id;
 
-	json_array_foreach ((json_t *)list, i, item)
+	json_array_foreach (list, i, item)
 		if (luxi_job_id(item, &id, err) < 0)
 			return -1;
 	return 0;
@@ -339,7 +339,7 @@ static json_t *query_tags(struct master *m, const json_t *args,
 
 	if (object == NULL)
 		return NULL;
-	return json_is_array(tags) ? json_incref((json_t *)tags) : json_array();
+	return json_is_array(tags) ? json_ref(tags) : json_array();
 }
 
 const struct luxi_method luxi_QueryTags = {.run = query_tags};

@@ -34,7 +34,7 @@ static json_t *field_values(const struct job *job, const json_t *fields)
 	size_t i;
 	json_t *field;
 
-	json_array_foreach ((json_t *)fields, i, field) {
+	json_array_foreach (fields, i, field) {
 		const char *name = json_string_value(field);
 		json_t *value = json_object_get(known, name);
 
@@ -146,7 +146,7 @@ static int read_args(struct wait *w, const json_t *args, double *ret_timeout_s,
 		return error_set(err, ERR_REQUEST, NULL,
 				 "WaitForJobChange looks at at most %d fields",
 				 WAIT_FIELDS_MAX);
-	json_array_foreach ((json_t *)w->fields, i, field)
+	json_array_foreach (w->fields, i, field)
 		if (!json_is_string(field))
 			return error_set(
 				err, ERR_REQUEST, NULL,

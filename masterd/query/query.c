@@ -199,7 +199,8 @@ static void find_fields(struct query *q)
 static int compile(struct query *q, const json_t *qfilter, struct strv *names,
 		   struct error *err)
 {
-	q->filter = filter_compile(qfilter, known_field, (void *)q->class, err);
+	q->filter = filter_compile(qfilter, known_field, mem_unconst(q->class),
+				   err);
 	if (q->filter == NULL)
 		return -1;
 	filter_names(qfilter, q->class->name_field, names);

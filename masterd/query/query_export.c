@@ -54,7 +54,7 @@ static int add_row(struct query *q, const struct node_result *r,
 					     "offline", r->offline);
 
 	if (name != NULL)
-		json_object_set(object, "export", (json_t *)name);
+		json_object_set(object, "export", json_unconst(name));
 	return query_add_row(q, &(struct query_row){.object = object});
 }
 
@@ -79,8 +79,8 @@ static int export_rows(struct query *q, const struct strv *names,
 		return -1;
 	results = node_results_new(uuids.n);
 	for (size_t i = 0; i < uuids.n; i++)
-		results[i].node = json_incref((json_t *)config_get(
-			q->m->config, CONFIG_NODE, uuids.items[i]));
+		results[i].node = json_ref(
+			config_get(q->m->config, CONFIG_NODE, uuids.items[i]));
 	query_ask(q);
 	noderpc_look_many(q->m->rpc, results, uuids.n, rpc_export_list(NULL));
 	query_asked(q);

@@ -25,11 +25,11 @@ static int rule_rows(struct query *q, const struct strv *names,
 	const json_t *rules = config_all(q->m->config, CONFIG_FILTER);
 	auto_strv struct strv uuids = {0};
 	const char *uuid;
-	auto_json json_t *kept = json_copy((json_t *)rules);
+	auto_json json_t *kept = json_copy(json_unconst(rules));
 	json_t *rule;
 
 	(void)err;
-	json_object_foreach ((json_t *)rules, uuid, rule)
+	json_object_foreach (json_unconst(rules), uuid, rule)
 		strv_add(&uuids, uuid);
 	strv_sort(&uuids);
 	for (size_t i = 0; i < uuids.n; i++) {

@@ -139,7 +139,7 @@ static json_t *nic_values(const struct query *q, const json_t *nic)
 	auto_json json_t *filled =
 		params_fill_nic(cluster_of(q), json_get(nic, "nicparams"));
 	const char *network = json_str(nic, "network", NULL);
-	json_t *values = json_copy((json_t *)nic);
+	json_t *values = json_copy(json_unconst(nic));
 
 	json_object_update(values, filled);
 	if (str_eq(json_str(filled, "mode", NULL), "bridged"))

@@ -58,7 +58,7 @@ static struct query_live *plan_info(const struct query *q)
 	json_t *node;
 
 	if (q->all_rows) {
-		json_object_foreach ((json_t *)nodes, uuid, node)
+		json_object_foreach (json_unconst(nodes), uuid, node)
 			ask_info(q, live, uuid);
 		return live;
 	}

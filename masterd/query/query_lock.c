@@ -107,8 +107,8 @@ static void rows_done(struct lock_rows *rows)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		free(rows->all[i].name);
-		free((void *)rows->all[i].owners);
-		free((void *)rows->all[i].pending);
+		free(mem_unconst(rows->all[i].owners));
+		free(mem_unconst(rows->all[i].pending));
 	}
 	free(rows->all);
 	table_done(&rows->names, NULL);

@@ -122,7 +122,7 @@ static json_t *instances(const struct query *q, const struct query_row *row)
 	json_t *instance;
 
 	json_object_foreach (
-		(json_t *)config_all(q->m->config, CONFIG_INSTANCE), uuid,
+		json_unconst(config_all(q->m->config, CONFIG_INSTANCE)), uuid,
 		instance)
 		if (uses_network(instance, own_uuid(row)))
 			strv_add(&uuids, uuid);

@@ -191,7 +191,7 @@ static struct query_cell cell_from(const json_t *value)
 {
 	if (value == NULL || json_is_null(value))
 		return query_none(QUERY_NODATA);
-	return query_value(json_incref((json_t *)value));
+	return query_value(json_ref(value));
 }
 
 static struct query_cell get_bootid(const struct query *q,

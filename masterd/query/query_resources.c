@@ -209,7 +209,8 @@ static json_t *groups_part(const struct config *c)
 	json_t *part = json_object(), *group;
 	const char *uuid;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_GROUP), uuid, group)
+	json_object_foreach (json_unconst(config_all(c, CONFIG_GROUP)), uuid,
+			     group)
 		json_object_set_new(part, json_str(group, "name", uuid),
 				    group_part(c, group));
 	return part;

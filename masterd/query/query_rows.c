@@ -31,7 +31,7 @@ struct query_cell query_maybe(const json_t *value)
 {
 	if (value == NULL || json_is_null(value))
 		return query_none(QUERY_UNAVAIL);
-	return query_value(json_incref((json_t *)value));
+	return query_value(json_ref(value));
 }
 
 struct query_cell query_text(const char *text)
@@ -429,8 +429,8 @@ static WAITS int add_named(struct query *q, enum config_kind kind,
 
 	if (object == NULL)
 		return -1;
-	return query_add_row(q,
-			     &(struct query_row){.object = (json_t *)object});
+	return query_add_row(
+		q, &(struct query_row){.object = json_unconst(object)});
 }
 
 int query_config_rows(struct query *q, enum config_kind kind,

@@ -165,7 +165,8 @@ void distribute_refresh(struct distribute *d)
 		if (!p->candidate)
 			send_off(p);
 	}
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, node)
+	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
+			     node)
 		if (is_peer(d, node))
 			take_in(d, uuid, node);
 	distribute_wake(d);

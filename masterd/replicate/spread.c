@@ -26,7 +26,7 @@ static void add_candidates(struct spread *s)
 	json_t *node;
 
 	s->results = node_results_new(json_object_size(nodes));
-	json_object_foreach ((json_t *)nodes, uuid, node)
+	json_object_foreach (json_unconst(nodes), uuid, node)
 		if (json_bool(node, "master_candidate", false) &&
 		    !json_bool(node, "offline", false) &&
 		    !config_is_master(c, uuid))

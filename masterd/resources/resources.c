@@ -245,7 +245,7 @@ int64_t resources_disk_sum(const json_t *disks, const char *template)
 	size_t i;
 	json_t *disk;
 
-	json_array_foreach ((json_t *)disks, i, disk)
+	json_array_foreach (disks, i, disk)
 		sum += json_int(disk, "size", 0) + overhead;
 	return sum;
 }
@@ -270,7 +270,7 @@ static int64_t booked_shared(const struct config *c,
 	const char *uuid;
 	json_t *inst;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
+	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
 			     inst)
 		sum += disks_on(c, inst, on);
 	return sum;
@@ -384,7 +384,7 @@ static bool has_unit(const json_t *units, const json_t *unit)
 	size_t i;
 	json_t *other;
 
-	json_array_foreach ((json_t *)units, i, other)
+	json_array_foreach (units, i, other)
 		if (json_equal(other, unit))
 			return true;
 	return false;

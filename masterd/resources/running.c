@@ -93,7 +93,7 @@ static void settle(struct node_result *result)
 WAITS void running_look(struct noderpc *rpc, const struct config *c,
 			struct node_result *results, size_t n)
 {
-	auto_json json_t *hypervisors = json_copy((json_t *)enabled(c));
+	auto_json json_t *hypervisors = json_copy(json_unconst(enabled(c)));
 
 	noderpc_look_many(rpc, results, n, request_of(c, hypervisors));
 	for (size_t i = 0; json_array_size(hypervisors) > 1 &&

@@ -146,7 +146,7 @@ static json_t *each_disk(struct call *c,
 	disks = call_list(c, 1, err);
 	if (disks == NULL)
 		return NULL;
-	json_array_foreach ((json_t *)disks, i, disk)
+	json_array_foreach (disks, i, disk)
 		if (one(c, instance, bdev_index(disk, (int64_t)i), disk, err) <
 		    0)
 			return NULL;
@@ -239,7 +239,7 @@ json_t *call_blockdev_getmirrorstatus(struct call *c, struct error *err)
 
 	if (disks == NULL)
 		return NULL;
-	json_array_foreach ((json_t *)disks, i, disk) {
+	json_array_foreach (disks, i, disk) {
 		json_t *status = need_status(c->paths, disk, err);
 
 		if (status == NULL)
@@ -260,7 +260,7 @@ json_t *call_blockdev_getmirrorstatus_multi(struct call *c, struct error *err)
 	if (disks == NULL)
 		return NULL;
 	result = json_array();
-	json_array_foreach ((json_t *)disks, i, disk) {
+	json_array_foreach (disks, i, disk) {
 		struct error bad;
 		json_t *status = need_status(c->paths, disk, &bad);
 
@@ -281,7 +281,7 @@ json_t *call_blockdev_getdimensions(struct call *c, struct error *err)
 	if (disks == NULL)
 		return NULL;
 	result = json_array();
-	json_array_foreach ((json_t *)disks, i, disk) {
+	json_array_foreach (disks, i, disk) {
 		const struct bdev_class *class = bdev_of(disk, err);
 		int64_t bytes =
 			class != NULL ? class->size(c->paths, disk, err) : -1;
@@ -344,7 +344,7 @@ json_t *call_blockdev_rename(struct call *c, struct error *err)
 
 	if (pairs == NULL)
 		return NULL;
-	json_array_foreach ((json_t *)pairs, i, pair) {
+	json_array_foreach (pairs, i, pair) {
 		const json_t *disk = json_array_get(pair, 0);
 		const json_t *new_id = json_array_get(pair, 1);
 		const struct bdev_class *class = bdev_of(disk, err);

@@ -34,7 +34,7 @@ json_t *call_node_crypto_tokens(struct call *c, struct error *err)
 
 	if (requests == NULL)
 		return NULL;
-	json_array_foreach ((json_t *)requests, i, request) {
+	json_array_foreach (requests, i, request) {
 		const char *type =
 			json_string_value(json_array_get(request, 0));
 		const char *action =

@@ -234,7 +234,7 @@ json_t *call_impexp_status(struct call *c, struct error *err)
 	if (names == NULL)
 		return NULL;
 	result = json_array();
-	json_array_foreach ((json_t *)names, i, name) {
+	json_array_foreach (names, i, name) {
 		const char *text = json_string_value(name);
 
 		json_array_append_new(

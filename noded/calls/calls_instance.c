@@ -64,7 +64,7 @@ json_t *call_all_instances_info(struct call *c, struct error *err)
 
 	if (names == NULL)
 		return NULL;
-	json_array_foreach ((json_t *)names, i, name) {
+	json_array_foreach (names, i, name) {
 		const char *hypervisor = json_string_value(name);
 
 		if (hv_find(hypervisor != NULL ? hypervisor : "", err) == NULL)
@@ -331,7 +331,7 @@ json_t *call_instance_console_info(struct call *c, struct error *err)
 
 	if (queries == NULL)
 		return NULL;
-	json_object_foreach ((json_t *)queries, name, query) {
+	json_object_foreach (json_unconst(queries), name, query) {
 		json_t *console = console_of(c, name, query, err);
 
 		if (console == NULL)

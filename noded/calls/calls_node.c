@@ -117,9 +117,9 @@ json_t *call_node_info(struct call *c, struct error *err)
 	if (boot_id == NULL)
 		return NULL;
 	boot_id[strcspn(boot_id, "\n")] = '\0';
-	json_array_foreach ((json_t *)units, i, unit)
+	json_array_foreach (units, i, unit)
 		json_array_append_new(storage, storage_info(c->paths, unit));
-	json_array_foreach ((json_t *)specs, i, spec) {
+	json_array_foreach (specs, i, spec) {
 		json_t *info = hypervisor_info(c->paths, spec, err);
 
 		if (info == NULL)
@@ -134,7 +134,7 @@ json_t *call_node_info(struct call *c, struct error *err)
 /* The space taken by the files in a folder, in MiB. */
 static int64_t used_space(const char *local)
 {
-	char *const roots[] = {(char *)local, NULL};
+	char *const roots[] = {mem_unconst(local), NULL};
 	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
 	double bytes = 0;
 	FTSENT *entry;
@@ -179,7 +179,7 @@ static json_t *storage_row(const struct paths *p, const char *name,
 	task_leave();
 	used = used_space(local);
 	task_enter();
-	json_array_foreach ((json_t *)fields, i, field) {
+	json_array_foreach (fields, i, field) {
 		const char *text = json_string_value(field);
 		json_t *value = storage_field(text != NULL ? text : "", name,
 					      size, used, free_space);
@@ -215,7 +215,7 @@ json_t *call_storage_list(struct call *c, struct error *err)
 			  type);
 		return NULL;
 	}
-	json_array_foreach ((json_t *)folders, i, folder) {
+	json_array_foreach (folders, i, folder) {
 		const char *name = json_string_value(folder);
 		json_t *row;
 

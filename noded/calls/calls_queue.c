@@ -121,7 +121,7 @@ json_t *call_jobqueue_rename(struct call *c, struct error *err)
 
 	if (pairs == NULL)
 		return NULL;
-	json_array_foreach ((json_t *)pairs, i, pair) {
+	json_array_foreach (pairs, i, pair) {
 		if (rename_one(c, pair, err) < 0)
 			return NULL;
 		json_array_append_new(result, json_null());

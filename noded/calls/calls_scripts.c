@@ -91,7 +91,7 @@ static void add_options(const json_t *params, struct strv *argv)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)params, key, value) {
+	json_object_foreach (json_unconst(params), key, value) {
 		const char *text = json_string_value(value);
 		auto_free char *other = NULL;
 

@@ -68,7 +68,7 @@ static int write_public(const struct paths *p, const json_t *keys,
 
 	if (keys == NULL)
 		return fs_remove(file, err);
-	json_object_foreach ((json_t *)keys, uuid, lines) {
+	json_object_foreach (json_unconst(keys), uuid, lines) {
 		if (!str_valid_hostname(uuid))
 			return error_set(err, ERR_REQUEST, NULL,
 					 "Call ssh_keys: '%.50s' is no UUID",

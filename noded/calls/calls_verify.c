@@ -57,7 +57,7 @@ static json_t *check_filelist(struct call *c, const json_t *what,
 	size_t i;
 
 	(void)all_hvparams;
-	json_array_foreach ((json_t *)what, i, value) {
+	json_array_foreach (what, i, value) {
 		const char *name = json_string_value(value);
 		auto_free char *file = NULL;
 		json_t *sum;
@@ -122,7 +122,7 @@ static json_t *check_hypervisor(struct call *c, const json_t *what,
 	json_t *result = json_object(), *value;
 	size_t i;
 
-	json_array_foreach ((json_t *)what, i, value) {
+	json_array_foreach (what, i, value) {
 		const char *name = json_string_value(value);
 		const struct hv_class *hv;
 		struct error err;
@@ -150,7 +150,7 @@ static json_t *check_hvparms(struct call *c, const json_t *what,
 	size_t i;
 
 	(void)all_hvparams;
-	json_array_foreach ((json_t *)what, i, value) {
+	json_array_foreach (what, i, value) {
 		const json_t *source = json_array_get(value, 0);
 		const char *name = json_string_value(json_array_get(value, 1));
 		const struct hv_class *hv;
@@ -260,7 +260,7 @@ static json_t *check_scripts(struct call *c, const json_t *what,
 	size_t i;
 
 	(void)all_hvparams;
-	json_array_foreach ((json_t *)what, i, value) {
+	json_array_foreach (what, i, value) {
 		auto_free char *file = NULL;
 
 		if (!json_is_string(value))
@@ -280,7 +280,7 @@ static json_t *check_oob(struct call *c, const json_t *what,
 	size_t i;
 
 	(void)all_hvparams;
-	json_array_foreach ((json_t *)what, i, value) {
+	json_array_foreach (what, i, value) {
 		const char *name = json_string_value(value);
 		auto_free char *file =
 			paths_local(c->paths, name != NULL ? name : "");

@@ -202,7 +202,7 @@ static void check_public(struct look *l, const json_t *row,
 		return;
 	}
 	mine = ssh_keys_read_public(text);
-	if (from_master != NULL && !json_equal(mine, (json_t *)from_master))
+	if (from_master != NULL && !json_equal(mine, json_unconst(from_master)))
 		tell(l, "%s is not what the master has",
 		     paths_plain(PATH_SSH_PUB_KEYS));
 }

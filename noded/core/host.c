@@ -27,7 +27,7 @@ void host_missing_bridges(const struct noded *n, const json_t *bridges,
 
 	if (noded_is_virtual(n))
 		return;
-	json_array_foreach ((json_t *)bridges, i, value) {
+	json_array_foreach (bridges, i, value) {
 		const char *name = json_string_value(value);
 		auto_free char *folder = NULL;
 

@@ -71,7 +71,7 @@ static bool is_closed(const struct impexp_spec *spec, const char *path)
 	size_t i;
 	json_t *folder;
 
-	json_array_foreach ((json_t *)spec->closed, i, folder) {
+	json_array_foreach (spec->closed, i, folder) {
 		auto_free char *real =
 			realpath(json_string_value(folder), NULL);
 

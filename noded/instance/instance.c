@@ -85,7 +85,7 @@ struct hv_disk *instance_disks(const struct paths *p, const json_t *instance,
 	size_t n = json_array_size(infos), i;
 	struct hv_disk *disks = xcalloc(n + 1, sizeof(*disks));
 
-	json_array_foreach ((json_t *)infos, i, disk) {
+	json_array_foreach (infos, i, disk) {
 		disks[i].disk = disk;
 		if (look_up_disk(p, name, i, disk, &disks[i].path, err) < 0) {
 			instance_disks_free(disks, n);
@@ -219,7 +219,7 @@ int instance_list_all(const struct paths *p, const json_t *hypervisors,
 	const json_t *name;
 	size_t i;
 
-	json_array_foreach ((json_t *)hypervisors, i, name) {
+	json_array_foreach (hypervisors, i, name) {
 		const char *hypervisor = json_string_value(name);
 		const struct hv_class *hv;
 

@@ -161,7 +161,7 @@ static int put(struct metad *m, const json_t *instance, json_t *secret STEALS,
 	i = xalloc(sizeof(*i));
 	i->name = xstrdup(name);
 	i->ip = xstrdup(ip);
-	i->object = json_copy((json_t *)instance);
+	i->object = json_copy(json_unconst(instance));
 	json_object_del(i->object, "osparams_secret");
 	i->secret = secret;
 	list_append(&m->instances, &i->link);
@@ -170,8 +170,7 @@ static int put(struct metad *m, const json_t *instance, json_t *secret STEALS,
 
 int metad_know(struct metad *m, const json_t *instance, struct error *err)
 {
-	return put(m, instance,
-		   json_incref((json_t *)json_get(instance, "osparams_secret")),
+	return put(m, instance, json_ref(json_get(instance, "osparams_secret")),
 		   err);
 }
 

@@ -114,7 +114,7 @@ static void add(json_t *all, const json_t *params, const char *visibility)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)params, name, value)
+	json_object_foreach (json_unconst(params), name, value)
 		json_object_set_new(all, name,
 				    json_make("[O, s]", value, visibility));
 }

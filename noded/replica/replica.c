@@ -421,7 +421,7 @@ json_t *replica_read(struct replica *r, const json_t *names, struct error *err)
 	const json_t *item;
 	struct look l;
 
-	json_array_foreach ((json_t *)names, i, item) {
+	json_array_foreach (names, i, item) {
 		const char *name = json_string_value(item);
 
 		if (name != NULL && queue_file_is_known(name))
@@ -432,7 +432,7 @@ json_t *replica_read(struct replica *r, const json_t *names, struct error *err)
 		return NULL;
 	}
 	l = look_begin(r);
-	json_array_foreach ((json_t *)names, i, item) {
+	json_array_foreach (names, i, item) {
 		const char *name = json_string_value(item);
 		auto_free char *text = look_read(&l, name, &len);
 

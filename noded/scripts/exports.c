@@ -99,7 +99,7 @@ static void put(json_t *section, const char *key, const json_t *value)
 	auto_free char *text = NULL;
 
 	if (json_is_string(value)) {
-		json_object_set(section, key, (json_t *)value);
+		json_object_set(section, key, json_unconst(value));
 		return;
 	}
 	text = value == NULL ? xstrdup("None") : json_repr(value);
@@ -204,7 +204,7 @@ static json_t *params_section(const json_t *params)
 	json_t *section = json_object(), *value;
 	const char *name;
 
-	json_object_foreach ((json_t *)params, name, value)
+	json_object_foreach (json_unconst(params), name, value)
 		if (!params_hv_is_global(name))
 			put(section, name, value);
 	return section;
@@ -215,7 +215,7 @@ static json_t *describe(const json_t *instance, const json_t *disks)
 	json_t *be = json_object(), *value;
 	const char *name;
 
-	json_object_foreach ((json_t *)json_get(instance, "beparams"), name,
+	json_object_foreach (json_unconst(json_get(instance, "beparams")), name,
 			     value)
 		put(be, name, value);
 	return json_make(

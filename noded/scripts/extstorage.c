@@ -173,7 +173,7 @@ static void add_parameters(struct strv *env, const json_t *disk)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)params, name, value) {
+	json_object_foreach (json_unconst(params), name, value) {
 		auto_free char *key = xprintf("EXTP_%s", name);
 
 		for (char *c = key; *c != '\0'; c++)

@@ -65,7 +65,7 @@ static void hook_env(const json_t *values, struct strv *env)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)values, name, value)
+	json_object_foreach (json_unconst(values), name, value)
 		script_env_json(env, name, value);
 	if (json_object_get(values, "PATH") == NULL)
 		script_env(env, "PATH", SCRIPT_PATH);

@@ -358,7 +358,7 @@ int osdef_check_params(const struct osdef *def, const json_t *params,
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)params, name, value)
+	json_object_foreach (json_unconst(params), name, value)
 		if (!has_parameter(def, name))
 			strv_add(&unknown, name);
 	if (unknown.n == 0)

@@ -19,7 +19,7 @@ static void add_params(struct strv *env, const char *prefix,
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)params, name, value) {
+	json_object_foreach (json_unconst(params), name, value) {
 		auto_free char *key = xprintf("%s%s", prefix, name);
 
 		script_env_json(env, key, value);
@@ -31,7 +31,7 @@ static void add_os_params(struct strv *env, const json_t *params)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)params, name, value) {
+	json_object_foreach (json_unconst(params), name, value) {
 		auto_free char *key = xprintf("OSP_%s", name);
 
 		for (char *p = key; *p != '\0'; p++)
@@ -105,7 +105,7 @@ static void add_disks(const struct paths *p, struct strv *env,
 	size_t i;
 
 	strv_addf(env, "DISK_COUNT=%zu", json_array_size(disks));
-	json_array_foreach ((json_t *)disks, i, disk) {
+	json_array_foreach (disks, i, disk) {
 		add_path(p, env, i, disk);
 		add_item(env, "DISK", i, "ACCESS", json_get(disk, "mode"));
 		add_item(env, "DISK", i, "UUID", json_get(disk, "uuid"));
@@ -139,7 +139,7 @@ static void add_nics(struct strv *env, const json_t *instance)
 	size_t i;
 
 	strv_addf(env, "NIC_COUNT=%zu", json_array_size(nics));
-	json_array_foreach ((json_t *)nics, i, nic) {
+	json_array_foreach (nics, i, nic) {
 		const json_t *params = json_get(nic, "nicparams");
 		const json_t *link = json_get(params, "link");
 

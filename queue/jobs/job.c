@@ -273,7 +273,7 @@ void job_end_rest(struct job *j, size_t first, enum job_state to,
 		bool begun = op->start_us != 0 || to == JOB_CANCELED;
 
 		if (!job_state_is_final(op->status))
-			job_op_end(op, to, json_incref((json_t *)result),
+			job_op_end(op, to, json_ref(result),
 				   begun ? now_us : 0);
 	}
 }

@@ -44,7 +44,7 @@ static void collect_objects(const json_t *op, struct strv *found)
 		size_t k;
 
 		add_text(found, value);
-		json_array_foreach ((json_t *)value, k, item)
+		json_array_foreach (value, k, item)
 			add_text(found, item);
 	}
 }
@@ -55,7 +55,7 @@ static void collect_trail(const json_t *op, size_t column, struct strv *found)
 	const json_t *trail = json_get(op, "reason"), *entry;
 	size_t i;
 
-	json_array_foreach ((json_t *)trail, i, entry) {
+	json_array_foreach (trail, i, entry) {
 		const char *source =
 			json_string_value(json_array_get(entry, 0));
 
@@ -116,9 +116,9 @@ static json_t *texts_of(const json_t *list)
 	const json_t *item;
 	size_t i;
 
-	json_array_foreach ((json_t *)list, i, item)
+	json_array_foreach (list, i, item)
 		if (json_is_string(item))
-			json_array_append(texts, (json_t *)item);
+			json_array_append(texts, json_unconst(item));
 	return texts;
 }
 
@@ -140,7 +140,7 @@ static void keep_trail(const json_t *op, json_t *facts)
 	json_t *kept = json_array();
 	size_t i;
 
-	json_array_foreach ((json_t *)trail, i, entry) {
+	json_array_foreach (trail, i, entry) {
 		const char *source =
 			json_string_value(json_array_get(entry, 0));
 

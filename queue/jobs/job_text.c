@@ -119,7 +119,7 @@ static int read_log(struct job *j, struct job_op *op, const json_t *list,
 
 	if (list != NULL && !json_is_array(list))
 		return corrupt(err, "log");
-	json_array_foreach ((json_t *)list, i, entry) {
+	json_array_foreach (list, i, entry) {
 		const json_t *serial = json_array_get(entry, 0);
 		auto_free char *text = NULL;
 

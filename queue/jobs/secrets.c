@@ -102,7 +102,7 @@ static bool has_mark(const json_t *values)
 	const char *key;
 	const json_t *value;
 
-	json_object_foreach ((json_t *)values, key, value)
+	json_object_foreach (json_unconst(values), key, value)
 		if (json_is_string(value) &&
 		    strcmp(json_string_value(value), MARK) == 0)
 			return true;

@@ -39,7 +39,7 @@ static void handle(void *arg, struct luxi_request *r)
 	else if (luxi_job_id(json_array_get(args, 0), &id, &err) < 0)
 		luxi_fail(r, &err);
 	else
-		luxi_answer(r, json_incref((json_t *)args), NULL);
+		luxi_answer(r, json_ref(args), NULL);
 }
 
 static void clean_up(void)

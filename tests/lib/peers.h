@@ -79,7 +79,7 @@ static inline void peers_update(int node, const json_t *list)
 	json_t *entry;
 	size_t i;
 
-	json_array_foreach ((json_t *)list, i, entry) {
+	json_array_foreach (list, i, entry) {
 		const char *name =
 			peers_base(json_string_value(json_array_get(entry, 0)));
 		const json_t *content = json_array_get(entry, 1);

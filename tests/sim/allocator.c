@@ -15,7 +15,7 @@ static json_t *evacuation(const json_t *message, const json_t *names,
 	json_t *jobs = json_array(), *name;
 	size_t i;
 
-	json_array_foreach ((json_t *)names, i, name) {
+	json_array_foreach (names, i, name) {
 		const json_t *inst = json_get(json_get(message, "instances"),
 					      json_string_value(name));
 		const char *own = json_string_value(
@@ -80,7 +80,7 @@ static bool has_networks(const json_t *message, const json_t *node)
 	const json_t *nic;
 	size_t i;
 
-	json_array_foreach ((json_t *)nics, i, nic) {
+	json_array_foreach (nics, i, nic) {
 		const char *network = json_str(nic, "network", NULL);
 
 		if (network != NULL &&
@@ -131,8 +131,9 @@ json_t *sim_iallocator(struct sim_node *n, const json_t *args)
 	json_t *node;
 
 	json_decref(n->asked);
-	n->asked = json_incref((json_t *)request);
-	json_object_foreach ((json_t *)json_get(message, "nodes"), name, node)
+	n->asked = json_ref(request);
+	json_object_foreach (json_unconst(json_get(message, "nodes")), name,
+			     node)
 		if (!json_bool(node, "offline", false) &&
 		    !json_bool(node, "drained", false) &&
 		    !str_eq(name, not_this) && has_networks(message, node) &&

@@ -125,9 +125,9 @@ static void book_instance(struct books *b, const json_t *inst)
 	once(b, "name", json_str(inst, "name", ""));
 	once_number(b, "port", json_get(inst, "network_port"));
 	book_memory(b, node, inst);
-	json_array_foreach ((json_t *)json_get(inst, "nics"), i, item)
+	json_array_foreach (json_get(inst, "nics"), i, item)
 		book_nic(b, item);
-	json_array_foreach ((json_t *)json_get(inst, "disks"), i, item) {
+	json_array_foreach (json_get(inst, "disks"), i, item) {
 		const char *uuid = json_string_value(item);
 		const json_t *disk = config_get(b->c, CONFIG_DISK, uuid);
 
@@ -187,10 +187,11 @@ void books_check(const struct config *c, struct strv *ret_problems)
 	const char *uuid;
 	json_t *object;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
+	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
 			     object)
 		book_instance(&b, object);
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, object)
+	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
+			     object)
 		check_node(&b, uuid);
 	table_done(&b.seen, NULL);
 	json_decref(b.sums);
@@ -215,9 +216,9 @@ static size_t n_addresses(const struct config *c, const char *network)
 	const json_t *nic;
 	size_t n = 0, i;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
+	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
 			     inst)
-		json_array_foreach ((json_t *)json_get(inst, "nics"), i, nic)
+		json_array_foreach (json_get(inst, "nics"), i, nic)
 			n += str_eq(json_str(nic, "network", NULL), network) &&
 			     json_get(nic, "ip") != NULL;
 	return n;
@@ -229,12 +230,12 @@ void books_check_quiet(const struct config *c, struct strv *ret_problems)
 	json_t *object;
 
 	books_check(c, ret_problems);
-	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
+	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
 			     object)
 		if (json_get(object, "reserved_by_job") != NULL)
 			strv_addf(ret_problems, "%s is planned still",
 				  json_str(object, "name", ""));
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NETWORK), uuid,
+	json_object_foreach (json_unconst(config_all(c, CONFIG_NETWORK)), uuid,
 			     object)
 		if (n_reserved(object) != n_addresses(c, uuid))
 			strv_addf(ret_problems,

@@ -110,7 +110,7 @@ static void known_files(struct sim *s, struct table *ret)
 	json_t *disk;
 
 	json_object_foreach (
-		(json_t *)config_all(s->master->config, CONFIG_DISK), uuid,
+		json_unconst(config_all(s->master->config, CONFIG_DISK)), uuid,
 		disk)
 		known_disk(s, disk, ret);
 }
@@ -140,8 +140,8 @@ void sim_check(struct sim *s, struct strv *ret_problems)
 	locks_describe(s->master->locks, lock_problem, &c);
 	queue_each(s->master->queue, job_problem, &c);
 	json_object_foreach (
-		(json_t *)config_all(s->master->config, CONFIG_INSTANCE), uuid,
-		inst)
+		json_unconst(config_all(s->master->config, CONFIG_INSTANCE)),
+		uuid, inst)
 		check_instance(s, inst, ret_problems);
 	for (size_t i = 0; i < s->n_nodes; i++)
 		table_each(&s->nodes[i].running, unknown_running, &c);

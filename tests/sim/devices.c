@@ -32,8 +32,8 @@ void sim_check_devices(const json_t *value)
 	size_t i;
 
 	assert(name == NULL || json_get(json_get(value, "params"), name));
-	json_object_foreach ((json_t *)value, key, item)
+	json_object_foreach (json_unconst(value), key, item)
 		sim_check_devices(item);
-	json_array_foreach ((json_t *)value, i, item)
+	json_array_foreach (value, i, item)
 		sim_check_devices(item);
 }

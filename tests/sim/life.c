@@ -83,11 +83,11 @@ static bool is_quiet(struct life *l)
 static void check_copy(struct life *l, const struct sim_node *n,
 		       const char *file, const char *what, struct strv *ret)
 {
-	struct sim_node *m = l->s.master->arg;
+	struct sim_node *m = l->s.master->arg, *other = mem_unconst(n);
 	auto_free char *theirs = xprintf("%s%s", n->paths->root, file);
 	auto_free char *ours = xprintf("%s%s", m->paths->root, file);
 	const char *a = fake_disk_text(&m->disk, ours);
-	const char *b = fake_disk_text(&((struct sim_node *)n)->disk, theirs);
+	const char *b = fake_disk_text(&other->disk, theirs);
 
 	if (!str_eq(a, b))
 		strv_addf(ret, "%s has another %s than the master %s", n->name,

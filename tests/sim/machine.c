@@ -143,7 +143,8 @@ void sim_reap(struct sim *s)
 
 static bool master_runs(const struct noded *noded)
 {
-	return container_of(noded, struct sim_node, noded)->masterd.alive;
+	return container_of(mem_unconst(noded), struct sim_node, noded)
+		->masterd.alive;
 }
 
 /* As noded/main.c does. */

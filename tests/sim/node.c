@@ -65,7 +65,7 @@ static json_t *do_disk_create(struct sim_node *n, const json_t *args)
 		return bad("a mirror of nothing");
 	if (file != NULL)
 		table_put(&n->sim->files, file, n);
-	return good(json_incref((json_t *)json_get(disk, "logical_id")));
+	return good(json_ref(json_get(disk, "logical_id")));
 }
 
 /* Remove a disk with the devices below it. */

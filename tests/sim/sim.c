@@ -90,9 +90,10 @@ static json_t *document(struct sim *s, size_t n_candidates, bool volumes)
 		fprintf(stderr, "cluster_new_config: %s\n", err.text);
 		abort();
 	}
-	json_object_foreach ((json_t *)json_get(doc, "nodegroups"), key, value)
+	json_object_foreach (json_unconst(json_get(doc, "nodegroups")), key,
+			     value)
 		group = key;
-	json_object_foreach ((json_t *)json_get(doc, "nodes"), key, value)
+	json_object_foreach (json_unconst(json_get(doc, "nodes")), key, value)
 		s->nodes[0].uuid = xstrdup(key);
 	for (size_t i = 1; i < s->n_nodes; i++) {
 		char uuid[37];

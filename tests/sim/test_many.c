@@ -102,7 +102,7 @@ static void expect_quorum(void)
 
 static size_t instances_known_on(const struct sim_node *n)
 {
-	auto_free char *text = ssconf_read_on((struct disk *)&n->disk.disk,
+	auto_free char *text = ssconf_read_on(mem_unconst(&n->disk.disk),
 					      n->paths, "instance_list");
 	auto_strv struct strv lines = {0};
 

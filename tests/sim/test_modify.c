@@ -407,7 +407,7 @@ static void race_for_space(void)
 	cr_assert_eq(json_object_size(all), 1);
 	expect(op_named("OP_INSTANCE_REMOVE",
 			json_str(json_object_iter_value(
-					 json_object_iter((json_t *)all)),
+					 json_object_iter(json_unconst(all))),
 				 "name", "")),
 	       "success");
 }

@@ -43,8 +43,8 @@ static bool is_let_in(unsigned client)
 	json_t *digest;
 
 	json_object_foreach (
-		(json_t *)json_get(config_cluster(s.master->config),
-				   "candidate_certs"),
+		json_unconst(json_get(config_cluster(s.master->config),
+				      "candidate_certs")),
 		uuid, digest)
 		if (strcmp(json_string_value(digest), text) == 0)
 			return true;

@@ -201,7 +201,7 @@ Test(replace, a_failure_leaves_the_old_secondary)
 
 	make_mirrored();
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
-		auto_json json_t *before = json_incref((json_t *)id_of(1));
+		auto_json json_t *before = json_ref(id_of(1));
 
 		s.nodes[faults[i].node].fail_on = faults[i].call;
 		expect(op_replace("replace_new_secondary", NODE3),

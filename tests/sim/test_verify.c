@@ -61,7 +61,7 @@ static void with_storage(void)
 {
 	const json_t *policy =
 		json_get(config_cluster(s.master->config), "ipolicy");
-	json_t *wide = json_copy((json_t *)policy);
+	json_t *wide = json_copy(json_unconst(policy));
 
 	json_object_set_new(wide, "disk-templates",
 			    parse("[\"plain\", \"drbd\", \"sharedfile\"]"));

@@ -100,7 +100,7 @@ static int run(task_fn *fn, struct step *s)
 static void write_task(void *arg)
 {
 	struct step *s = arg;
-	struct replica_file f = {.name = (char *)s->name};
+	struct replica_file f = {.name = mem_unconst(s->name)};
 
 	if (s->text != NULL) {
 		f.text = xstrdup(s->text);

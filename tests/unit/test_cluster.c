@@ -39,7 +39,7 @@ static void check_keys(const json_t *ours, const json_t *theirs,
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)theirs, key, value) {
+	json_object_foreach (json_unconst(theirs), key, value) {
 		const json_t *mine = json_object_get(ours, key);
 
 		cr_assert_not_null(mine, "%s is missing", key);
@@ -50,7 +50,7 @@ static void check_keys(const json_t *ours, const json_t *theirs,
 				   json_is_boolean(value)),
 			  "%s", key);
 	}
-	json_object_foreach ((json_t *)ours, key, value)
+	json_object_foreach (json_unconst(ours), key, value)
 		cr_assert(json_object_get(theirs, key) != NULL ||
 				  strstr(more, key) != NULL,
 			  "%s is too much", key);
@@ -68,7 +68,7 @@ Test(cluster, document_has_the_keys_of_a_real_one)
 	auto_json json_t *real = compat_read("config.data");
 	auto_json json_t *config = make(&init);
 	auto_json json_t *group =
-		json_copy((json_t *)first(real, "nodegroups"));
+		json_copy(json_unconst(first(real, "nodegroups")));
 
 	check_keys(config, real, "");
 	check_keys(json_object_get(config, "cluster"),

@@ -171,7 +171,7 @@ Test(config, real_ganetis_file_survives)
 Test(config, a_change_raises_serial_numbers)
 {
 	auto_json json_t *kept =
-		json_incref((json_t *)config_get(config, CONFIG_NODE, NODE1));
+		json_ref(config_get(config, CONFIG_NODE, NODE1));
 	int64_t top = config_serial(config);
 	int64_t own = json_int(kept, "serial_no", 0);
 	json_t *node = edit(CONFIG_NODE, NODE1);

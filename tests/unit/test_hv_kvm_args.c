@@ -20,7 +20,7 @@ static char *line_of(const char *hvparams, const char *disk_path)
 			  "name", "web1", "hvparams", hv, "beparams", "vcpus",
 			  2, "nics", "mac", "aa:00:00:00:00:01", "nicparams",
 			  "mode", "bridged", "link", "br0");
-	const struct hv_disk disks[] = {{NULL, (char *)disk_path}};
+	const struct hv_disk disks[] = {{NULL, mem_unconst(disk_path)}};
 	auto_json json_t *places = json_object();
 	const struct kvm_start start = {.size = 128, .places = places};
 	auto_strv struct strv argv = {0};

@@ -130,7 +130,7 @@ static void assert_same_keys(const json_t *ours, const json_t *theirs,
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)theirs, key, value) {
+	json_object_foreach (json_unconst(theirs), key, value) {
 		const json_t *own = json_object_get(ours, key);
 
 		cr_expect_not_null(own, "%s: %s is missing", what, key);
@@ -139,7 +139,7 @@ static void assert_same_keys(const json_t *ours, const json_t *theirs,
 				   json_is_boolean(value)),
 			  "%s: %s", what, key);
 	}
-	json_object_foreach ((json_t *)ours, key, value)
+	json_object_foreach (json_unconst(ours), key, value)
 		cr_expect_not_null(json_object_get(theirs, key),
 				   "%s: %s is too much", what, key);
 }

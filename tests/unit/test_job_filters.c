@@ -156,7 +156,7 @@ static struct job_filters *filters(const json_t *rules)
 	json_t *rule;
 	size_t i;
 
-	json_array_foreach ((json_t *)rules, i, rule)
+	json_array_foreach (rules, i, rule)
 		json_object_set(all, json_str(rule, "uuid", ""), rule);
 	return job_filters_create(all);
 }

@@ -197,7 +197,7 @@ Test(jobs, only_the_first_set_when_asked)
 static void execute_in_vain(const char *option, const char *why)
 {
 	static const struct jobs_opts usual = {0};
-	char *argv[] = {(char *)"hbal", (char *)option, NULL};
+	char *argv[] = {(char *)"hbal", mem_unconst(option), NULL};
 	struct balance_step steps[4];
 	struct error err;
 	int code;

@@ -62,9 +62,9 @@ static void make_disks(const json_t *value)
 	if (id != NULL)
 		test_node_write(&node, json_string_value(json_array_get(id, 1)),
 				"", 0600);
-	json_array_foreach ((json_t *)value, i, member)
+	json_array_foreach (value, i, member)
 		make_disks(member);
-	json_object_foreach ((json_t *)value, key, member)
+	json_object_foreach (json_unconst(value), key, member)
 		make_disks(member);
 }
 
@@ -86,16 +86,16 @@ static void make_instances(const char *call, const json_t *request,
 	const char *name;
 	size_t i;
 
-	json_array_foreach ((json_t *)list, i, value)
+	json_array_foreach (list, i, value)
 		make_running(json_string_value(value));
 	if (strcmp(call, "all_instances_info") == 0)
-		json_object_foreach ((json_t *)payload, name, value)
+		json_object_foreach (json_unconst(payload), name, value)
 			make_running(name);
 	if (strcmp(call, "instance_info") == 0 && json_object_size(payload) > 0)
 		make_running(json_string_value(json_array_get(request, 0)));
 	for (size_t k = 0; k < ARRAY_SIZE(one); k++)
 		if (strcmp(call, one[k]) == 0)
-			json_array_foreach ((json_t *)request, i, value)
+			json_array_foreach (request, i, value)
 				if (json_is_object(value))
 					make_running(
 						json_str(value, "name", ""));
@@ -145,11 +145,11 @@ static bool same_form(const json_t *ours, const json_t *theirs)
 		return json_is_boolean(ours);
 	if (json_typeof(theirs) != json_typeof(ours))
 		return false;
-	json_array_foreach ((json_t *)theirs, i, value)
+	json_array_foreach (theirs, i, value)
 		if (i < json_array_size(ours) &&
 		    !same_form(json_array_get(ours, i), value))
 			return false;
-	json_object_foreach ((json_t *)theirs, key, value)
+	json_object_foreach (json_unconst(theirs), key, value)
 		if (json_object_get(ours, key) == NULL ||
 		    !same_form(json_object_get(ours, key), value))
 			return false;

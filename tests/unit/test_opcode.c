@@ -346,7 +346,7 @@ static char *keys_of(const json_t *object)
 	const char *key;
 	json_t *item;
 
-	json_object_foreach ((json_t *)object, key, item)
+	json_object_foreach (json_unconst(object), key, item)
 		buf_addf(&text, "%s ", key);
 	return buf_steal(&text);
 }
@@ -356,7 +356,7 @@ static char *keys_of(const json_t *object)
 static void check_recorded(const char *name, const json_t *input)
 {
 	struct error err = {0};
-	auto_json json_t *theirs = json_copy((json_t *)input);
+	auto_json json_t *theirs = json_copy(json_unconst(input));
 	auto_json json_t *ours = op_check(input, &err);
 	auto_free char *our_keys = NULL, *their_keys = keys_of(input);
 	const char *key;

@@ -77,7 +77,7 @@ static char *said(bool first_ends, const char *const *list)
 
 	argv[n++] = (char *)"program";
 	while (list[n - 1] != NULL) {
-		argv[n] = (char *)list[n - 1];
+		argv[n] = mem_unconst(list[n - 1]);
 		n++;
 	}
 	argv[n] = NULL;

@@ -93,7 +93,7 @@ Test(order, one_after_the_other_and_a_promise_alone)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(uses); i++)
-		task_spawn(uses[i].name, use, (void *)&uses[i]);
+		task_spawn(uses[i].name, use, mem_unconst(&uses[i]));
 	while (tasks_count() > 0)
 		uv_run(uv_default_loop(), UV_RUN_ONCE);
 	cr_assert(strstr(trace.data, "a) ") < strstr(trace.data, "b( "));

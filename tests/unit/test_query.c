@@ -333,7 +333,7 @@ Test(query, cluster_info_has_the_members_that_ganeti_sends)
 			 "response"),
 		"result");
 	cr_assert_eq(json_object_size(theirs), 55);
-	json_object_foreach ((json_t *)theirs, key, value)
+	json_object_foreach (json_unconst(theirs), key, value)
 		cr_assert_not_null(json_object_get(info, key), "%s", key);
 }
 

@@ -9,6 +9,7 @@
 #include "iallocators/model/place_options.h"
 #include "iallocators/options/tool.h"
 #include "lib/base/array.h"
+#include "lib/base/mem.h"
 
 #define WORDS_MAX 16
 
@@ -18,12 +19,12 @@ static int code;
 static struct tool *parse(const struct tool_program *p,
 			  const char *const *words)
 {
-	char *argv[WORDS_MAX + 2] = {(char *)p->name};
+	char *argv[WORDS_MAX + 2] = {mem_unconst(p->name)};
 	int n = 1;
 
 	for (; words[n - 1] != NULL; n++) {
 		cr_assert_leq(n, WORDS_MAX);
-		argv[n] = (char *)words[n - 1];
+		argv[n] = mem_unconst(words[n - 1]);
 	}
 	code = -1;
 	return tool_parse(p, n, argv, &code);

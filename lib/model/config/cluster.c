@@ -167,7 +167,7 @@ static int update_all(json_t *all, const json_t *changes, update_fn *update,
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)changes, name, value) {
+	json_object_foreach (json_unconst(changes), name, value) {
 		json_t *updated = NULL;
 
 		if (update(name, json_object_get(all, name), value, &updated,

@@ -202,7 +202,7 @@ static void check_list(struct walk *w, const char *form, const json_t *value)
 		fault(w, "a list", value);
 		return;
 	}
-	json_array_foreach ((json_t *)value, i, item) {
+	json_array_foreach (value, i, item) {
 		size_t before = enter_item(w, i);
 
 		check(w, form, item);
@@ -229,7 +229,7 @@ static void check_map(struct walk *w, const char *container, const char *form,
 		fault(w, "an object", value);
 		return;
 	}
-	json_object_foreach ((json_t *)value, key, item) {
+	json_object_foreach (json_unconst(value), key, item) {
 		size_t before = enter(w, key);
 
 		if (container != NULL && find(w, container, key) == NULL)
@@ -349,7 +349,7 @@ static void check_params(struct walk *w, find_param_fn *fn, const char *table,
 		fault(w, "an object", value);
 		return;
 	}
-	json_object_foreach ((json_t *)value, name, item) {
+	json_object_foreach (json_unconst(value), name, item) {
 		const struct param *p = fn(table, name);
 		size_t before = enter(w, name);
 
@@ -372,7 +372,7 @@ static void check_param_tables(struct walk *w, find_param_fn *fn,
 		fault(w, "an object", value);
 		return;
 	}
-	json_object_foreach ((json_t *)value, table, item) {
+	json_object_foreach (json_unconst(value), table, item) {
 		size_t before = enter(w, table);
 
 		check_params(w, fn, table, item);

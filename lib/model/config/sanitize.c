@@ -184,7 +184,7 @@ static void find_networks(struct work *w, const json_t *config)
 	json_t *network;
 
 	w->networks = xcalloc(json_object_size(all) + 1, sizeof(*w->networks));
-	json_object_foreach ((json_t *)all, uuid, network) {
+	json_object_foreach (json_unconst(all), uuid, network) {
 		struct network *n = &w->networks[w->n_networks];
 
 		if (!read_network(json_str(network, "network", NULL), n))
@@ -361,14 +361,14 @@ static json_t *walk(struct work *w, const char *path, const json_t *value)
 	if (rule != NULL && rule->make == hide && !json_is_null(value))
 		return json_string(HIDDEN); /* whatever it is */
 	if (!json_is_object(value) && !json_is_array(value))
-		return json_incref((json_t *)value);
+		return json_ref(value);
 	copy = json_is_object(value) ? json_object() : json_array();
-	json_object_foreach ((json_t *)value, key, item) {
+	json_object_foreach (json_unconst(value), key, item) {
 		auto_free char *below = xprintf("%s/%s", path, key);
 
 		json_object_set_new(copy, key, walk(w, below, item));
 	}
-	json_array_foreach ((json_t *)value, i, item) {
+	json_array_foreach (value, i, item) {
 		auto_free char *below = xprintf("%s/%zu", path, i);
 
 		json_array_append_new(copy, walk(w, below, item));

@@ -26,7 +26,7 @@ static const json_t *node_by_name(const struct source *s, const char *name)
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)s->nodes, uuid, node)
+	json_object_foreach (json_unconst(s->nodes), uuid, node)
 		if (str_eq(json_str(node, "name", NULL), name))
 			return node;
 	return NULL;
@@ -170,7 +170,7 @@ static json_t *cert_lines(const struct source *s)
 	const char *uuid;
 	json_t *digest;
 
-	json_object_foreach ((json_t *)certs, uuid, digest)
+	json_object_foreach (json_unconst(certs), uuid, digest)
 		strv_addf(&lines, "%s=%s", uuid, json_string_value(digest));
 	strv_sort(&lines);
 	return json_from_strv(&lines);
@@ -319,7 +319,7 @@ json_t *ssconf_values(const json_t *config)
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)s.nodes, uuid, node) {
+	json_object_foreach (json_unconst(s.nodes), uuid, node) {
 		strv_add(&s.node_uuids, uuid);
 		strv_add(&s.node_names, json_str(node, "name", ""));
 	}
@@ -354,7 +354,7 @@ json_t *ssconf_for_ganeti(const json_t *values, struct strv *ret_left_out)
 	json_t *result = json_object(), *value;
 	const char *key;
 
-	json_object_foreach ((json_t *)values, key, value) {
+	json_object_foreach (json_unconst(values), key, value) {
 		auto_free char *text = ssconf_text(value);
 
 		/* A newline is added. */

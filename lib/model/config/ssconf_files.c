@@ -76,7 +76,7 @@ int ssconf_write(struct disk *d, const struct paths *p, const json_t *values,
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)values, key, value) {
+	json_object_foreach (json_unconst(values), key, value) {
 		auto_free char *text = file_text(key, value, err);
 
 		if (text == NULL)

@@ -54,7 +54,7 @@ static void put_over(json_t *filled, const json_t *own)
 	const char *number;
 	json_t *value;
 
-	json_object_foreach ((json_t *)own, number, value)
+	json_object_foreach (json_unconst(own), number, value)
 		if (!str_ends(number, MEASURED))
 			json_object_set(filled, number, value);
 }
@@ -100,7 +100,8 @@ static void put_measured(json_t *filled, const json_t *const levels[3],
 
 		if (value != NULL &&
 		    !is_chosen(levels, member, key, key2, numbers->name))
-			json_object_set(filled, numbers->name, (json_t *)value);
+			json_object_set(filled, numbers->name,
+					json_unconst(value));
 	}
 }
 
@@ -170,8 +171,8 @@ json_t *state_fill_hv_all(const json_t *cluster, const json_t *group,
 	const char *hv;
 
 	for (size_t i = 0; i < 3; i++)
-		json_object_foreach ((json_t *)json_get(levels[i], KEY_HV), hv,
-				     own)
+		json_object_foreach (json_unconst(json_get(levels[i], KEY_HV)),
+				     hv, own)
 			if (json_object_get(all, hv) == NULL &&
 			    strcmp(hv, KEY_OWN) != 0)
 				json_object_set_new(all, hv,
@@ -187,7 +188,7 @@ static void add_names(json_t *all, const json_t *level)
 	const char *storage, *name;
 	json_t *names, *own;
 
-	json_object_foreach ((json_t *)json_get(level, KEY_DISK), storage,
+	json_object_foreach (json_unconst(json_get(level, KEY_DISK)), storage,
 			     names) {
 		if (json_object_get(all, storage) == NULL)
 			json_object_set_new(all, storage, json_object());
@@ -311,7 +312,7 @@ static int set_numbers(json_t *state, const char *what, const json_t *changes,
 	if (!json_is_object(changes))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "%s needs a dictionary of numbers", what);
-	json_object_foreach ((json_t *)changes, key, value) {
+	json_object_foreach (json_unconst(changes), key, value) {
 		if (!is_known(known, key))
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "%s has no value '%.100s'", what, key);
@@ -329,7 +330,7 @@ int state_set_hv(json_t *object, const json_t *changes, struct error *err)
 
 	if (json_object_size(changes) == 0)
 		return 0;
-	json_object_foreach ((json_t *)changes, hv, own) {
+	json_object_foreach (json_unconst(changes), hv, own) {
 		json_t *state = json_overlay(json_get(all, hv), NULL);
 
 		json_object_set_new(all, hv, state);
@@ -361,7 +362,7 @@ int state_set_disk(json_t *object, const json_t *changes, struct error *err)
 
 	if (json_object_size(changes) == 0)
 		return 0;
-	json_object_foreach ((json_t *)changes, storage, units) {
+	json_object_foreach (json_unconst(changes), storage, units) {
 		json_t *mine = json_overlay(json_get(all, storage), NULL);
 
 		json_object_set_new(all, storage, mine);

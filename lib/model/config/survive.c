@@ -192,9 +192,9 @@ static void prepare(struct search *s, size_t failures)
 		s->before[inst->node].vcpus -= (double)inst->vcpus;
 	}
 	qsort_r(s->order, g->n_instances, sizeof(*s->order), larger_first,
-		(void *)g->instances);
+		mem_unconst(g->instances));
 	qsort_r(s->candidates, s->n_candidates, sizeof(*s->candidates),
-		more_memory_first, (void *)g->nodes);
+		more_memory_first, mem_unconst(g->nodes));
 	while (count_sets(s->n_candidates, failures) > SURVIVE_SETS_MAX)
 		s->n_candidates--;
 }

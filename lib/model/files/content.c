@@ -84,7 +84,7 @@ static int inflate_all(z_stream *z, struct buf *ret, struct error *err)
 
 static char *unpack(const char *text, size_t *ret_len, struct error *err)
 {
-	gnutls_datum_t in = {(unsigned char *)text, (unsigned)strlen(text)};
+	gnutls_datum_t in = {mem_unconst(text), (unsigned)strlen(text)};
 	gnutls_datum_t packed;
 	auto_buf struct buf out = {0};
 	z_stream z = {0};

@@ -200,7 +200,7 @@ char *ssh_keys_public_text(const json_t *keys)
 	json_t *lines, *line;
 	size_t i;
 
-	json_object_foreach ((json_t *)keys, uuid, lines)
+	json_object_foreach (json_unconst(keys), uuid, lines)
 		json_array_foreach (lines, i, line)
 			buf_addf(&out, "%s %s\n", uuid,
 				 json_string_value(line));
@@ -251,7 +251,7 @@ char *ssh_keys_known_hosts(const char *old, const char *cluster_name,
 		else if (strv_has(names, node) && !json_get(hosts, node))
 			buf_addf(&out, "%s %s %s\n", cluster_name, key, node);
 	}
-	json_object_foreach ((json_t *)hosts, name, ids)
+	json_object_foreach (json_unconst(hosts), name, ids)
 		json_array_foreach (ids, i, id)
 			buf_addf(&out, "%s %s %s\n", cluster_name,
 				 json_string_value(id), name);

@@ -465,7 +465,7 @@ struct filter *filter_compile(const json_t *value,
 	f->passes_all = value == NULL || json_is_null(value);
 	if (f->passes_all)
 		return f;
-	f->document = json_incref((json_t *)value);
+	f->document = json_ref(value);
 	f->regexes = regexes_create();
 	if (compile_node(&c, value, &f->root, err) < 0) {
 		filter_free(f);

@@ -128,24 +128,20 @@ static json_t *convert(enum param_type type, const json_t *value)
 {
 	switch (type) {
 	case TYPE_string:
-		return json_is_string(value) ? json_incref((json_t *)value)
-					     : NULL;
+		return json_is_string(value) ? json_ref(value) : NULL;
 	case TYPE_flag:
 	case TYPE_tri:
-		return json_is_boolean(value) ? json_incref((json_t *)value)
-					      : NULL;
+		return json_is_boolean(value) ? json_ref(value) : NULL;
 	case TYPE_number:
 		if (json_is_real(value) && is_whole(json_real_value(value)))
 			return json_integer((json_int_t)json_real_value(value));
-		return json_is_integer(value) ? json_incref((json_t *)value)
-					      : NULL;
+		return json_is_integer(value) ? json_ref(value) : NULL;
 	case TYPE_real:
 		if (json_is_real(value) && is_whole(json_real_value(value)))
 			return json_integer((json_int_t)json_real_value(value));
-		return json_is_number(value) ? json_incref((json_t *)value)
-					     : NULL;
+		return json_is_number(value) ? json_ref(value) : NULL;
 	case TYPE_json:
-		return json_incref((json_t *)value);
+		return json_ref(value);
 	}
 	return NULL;
 }
@@ -271,7 +267,7 @@ static json_t *refuse_unknown(const char *id, const json_t *value,
 	const char *key;
 	json_t *item;
 
-	json_object_foreach ((json_t *)value, key, item) {
+	json_object_foreach (json_unconst(value), key, item) {
 		if (json_object_get(known, key) != NULL)
 			continue;
 		error_set(err, ERR_PREREQ, ECODE_INVAL,

@@ -25,7 +25,7 @@ static bool list_of(const json_t *value, check_fn *ok)
 
 	if (!json_is_array(value))
 		return false;
-	json_array_foreach ((json_t *)value, i, item)
+	json_array_foreach (value, i, item)
 		if (!ok(item))
 			return false;
 	return true;
@@ -38,7 +38,7 @@ static bool dict_of(const json_t *value, check_fn *ok)
 
 	if (!json_is_object(value))
 		return false;
-	json_object_foreach ((json_t *)value, key, item)
+	json_object_foreach (json_unconst(value), key, item)
 		if (!ok(item))
 			return false;
 	return true;
@@ -268,7 +268,7 @@ static bool is_disk_params(const json_t *value)
 
 	if (!is_dict_of_dict(value))
 		return false;
-	json_object_foreach ((json_t *)value, key, item) {
+	json_object_foreach (json_unconst(value), key, item) {
 		auto_json json_t *name = json_string(key);
 
 		if (!is_disk_template(name))

@@ -93,7 +93,7 @@ json_t *params_device(const json_t *cluster, const json_t *group,
 	const char *template = json_str(disk, "dev_type", "");
 	auto_json json_t *filled = in_force(cluster, group, template);
 	auto_json json_t *params = NULL;
-	json_t *device = json_copy((json_t *)disk);
+	json_t *device = json_copy(json_unconst(disk));
 
 	if (filled == NULL)
 		return device;

@@ -11,7 +11,7 @@
 static json_t *put_over(json_t *base STEALS, const json_t *over)
 {
 	if (json_is_object(over))
-		json_object_update(base, (json_t *)over);
+		json_object_update(base, json_unconst(over));
 	return base;
 }
 
@@ -25,7 +25,7 @@ json_t *params_fill_hv(const json_t *cluster, const char *hypervisor,
 		       const char *os, const json_t *custom)
 {
 	const json_t *base = member2(cluster, "hvparams", hypervisor);
-	json_t *filled = json_is_object(base) ? json_copy((json_t *)base)
+	json_t *filled = json_is_object(base) ? json_copy(json_unconst(base))
 					      : params_default_hv(hypervisor);
 
 	if (filled == NULL)
@@ -39,8 +39,8 @@ json_t *params_fill_hv(const json_t *cluster, const char *hypervisor,
 static json_t *fill(const json_t *base, json_t *(*presets)(void),
 		    const json_t *custom)
 {
-	json_t *filled =
-		json_is_object(base) ? json_copy((json_t *)base) : presets();
+	json_t *filled = json_is_object(base) ? json_copy(json_unconst(base))
+					      : presets();
 
 	return put_over(filled, custom);
 }
@@ -81,7 +81,7 @@ json_t *params_fill_ipolicy(const json_t *cluster, const json_t *group)
 	json_t *filled = fill(json_object_get(cluster, "ipolicy"),
 			      params_default_ipolicy, NULL);
 	const json_t *std = json_object_get(filled, "std");
-	auto_json json_t *kept = json_incref((json_t *)std);
+	auto_json json_t *kept = json_ref(std);
 
 	put_over(filled, json_object_get(group, "ipolicy"));
 	if (kept != NULL) /* parameters of a whole cluster */
@@ -120,7 +120,7 @@ static void add_class(json_t *all, const json_t *more, struct strv *twice)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)more, name, value) {
+	json_object_foreach (json_unconst(more), name, value) {
 		if (json_object_get(all, name) != NULL)
 			strv_add_unique(twice, name);
 		json_object_set(all, name, value);

@@ -134,7 +134,7 @@ static int check_ispec(const json_t *ispec, const char *what, struct error *err)
 		return error_set(err, ERR_TYPE, NULL,
 				 "Instance policy: %s values are missing",
 				 what);
-	json_object_foreach ((json_t *)ispec, name, value)
+	json_object_foreach (json_unconst(ispec), name, value)
 		if (!is_spec(name))
 			return error_set(err, ERR_TYPE, NULL,
 					 "Unknown parameter '%.100s'", name);
@@ -286,7 +286,7 @@ int params_check_ipolicy(const json_t *ipolicy, bool is_cluster,
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Instance policy: '%s' is missing",
 					 keys[i]);
-	json_object_foreach ((json_t *)ipolicy, key, value)
+	json_object_foreach (json_unconst(ipolicy), key, value)
 		if (check_member(ipolicy, key, value, is_cluster, err) < 0)
 			return -1;
 	return 0;

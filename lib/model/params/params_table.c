@@ -165,7 +165,7 @@ int params_check_hv_own(const json_t *hvparams, struct error *err)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)hvparams, name, value)
+	json_object_foreach (json_unconst(hvparams), name, value)
 		if (params_hv_is_global(name))
 			strv_add(&globals, name);
 	if (globals.n == 0)

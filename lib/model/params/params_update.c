@@ -42,7 +42,7 @@ static int update(const struct param *table, const json_t *base,
 		return error_set(err, ERR_TYPE, NULL,
 				 "Parameters must be given as an object of "
 				 "names and values");
-	json_object_foreach ((json_t *)changes, key, value)
+	json_object_foreach (json_unconst(changes), key, value)
 		if (update_one(table, key, value, result, err) < 0)
 			return -1;
 	*ret = steal(&result);
@@ -69,8 +69,8 @@ static json_t *without_alias(const json_t *changes)
 	json_t *plain;
 
 	if (memory == NULL)
-		return json_incref((json_t *)changes);
-	plain = json_copy((json_t *)changes);
+		return json_ref(changes);
+	plain = json_copy(json_unconst(changes));
 	json_object_set(plain, "maxmem", memory);
 	json_object_set(plain, "minmem", memory);
 	json_object_del(plain, "memory");
@@ -140,7 +140,7 @@ json_t *params_update_os(const json_t *base, const json_t *changes)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)changes, name, value)
+	json_object_foreach (json_unconst(changes), name, value)
 		if (json_is_null(value) ||
 		    str_eq(json_string_value(value), VALUE_DEFAULT))
 			json_object_del(result, name);

@@ -245,7 +245,7 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (lists[i].value != NULL)
 			json_object_set(cluster, lists[i].key,
-					(json_t *)lists[i].value);
+					json_unconst(lists[i].value));
 }
 
 /* An empty name removes the member. */
@@ -266,13 +266,13 @@ static int set_hvparams(const struct op_cluster_set_params *op, json_t *cluster,
 			struct error *err)
 {
 	auto_json json_t *all =
-		json_copy((json_t *)json_get(cluster, "hvparams"));
+		json_copy(json_unconst(json_get(cluster, "hvparams")));
 	const char *hv;
 	json_t *changes;
 
 	if (op->hvparams == NULL)
 		return 0;
-	json_object_foreach ((json_t *)op->hvparams, hv, changes) {
+	json_object_foreach (json_unconst(op->hvparams), hv, changes) {
 		json_t *updated;
 
 		if (!hypervisor_find(hv))
@@ -341,14 +341,14 @@ static int set_diskparams(struct lu *lu, const struct op_cluster_set_params *op,
 			  json_t *cluster, struct error *err)
 {
 	auto_json json_t *all =
-		json_copy((json_t *)json_get(cluster, "diskparams"));
+		json_copy(json_unconst(json_get(cluster, "diskparams")));
 	auto_json json_t *presets = params_default_diskparams();
 	const char *template;
 	json_t *changes;
 
 	if (op->diskparams == NULL)
 		return 0;
-	json_object_foreach ((json_t *)op->diskparams, template, changes) {
+	json_object_foreach (json_unconst(op->diskparams), template, changes) {
 		json_t *updated;
 
 		if (params_update_disk(template, json_get(all, template),
@@ -370,7 +370,7 @@ static void reset_defaults(json_t *ipolicy, const json_t *enabled)
 	json_t *value;
 	void *tmp;
 
-	json_object_set(presets, "disk-templates", (json_t *)enabled);
+	json_object_set(presets, "disk-templates", json_unconst(enabled));
 	json_object_foreach_safe(ipolicy, tmp, key, value)
 	{
 		json_t *preset = json_object_get(presets, key);
@@ -425,8 +425,9 @@ static void warn_of_effects(struct lu *lu)
 			    "secondary node with replace-disks");
 	if (json_object_size(op->ipolicy) == 0)
 		return;
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_GROUP),
-			     uuid, group)
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_GROUP)), uuid,
+		group)
 		group_new_violations(lu, set_params_of(lu)->cluster, group,
 				     group, &names);
 	group_warn_violations(lu, &names);
@@ -445,7 +446,7 @@ static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
 	    op->enabled_hypervisors == NULL)
 		return 0;
 	json_object_foreach (
-		(json_t *)config_all(lu->m->config, CONFIG_INSTANCE), uuid,
+		json_unconst(config_all(lu->m->config, CONFIG_INSTANCE)), uuid,
 		inst) {
 		const char *template =
 			config_instance_template(lu->m->config, inst);

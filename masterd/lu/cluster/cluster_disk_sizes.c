@@ -71,7 +71,8 @@ static void fit_children(json_t *disk, int64_t size)
 		return;
 	first = config_edit(json_array_get(children, 0));
 	json_set_int(first, "size", size);
-	json_object_set_new(disk, "children", json_copy((json_t *)children));
+	json_object_set_new(disk, "children",
+			    json_copy(json_unconst(children)));
 	json_array_set_new(json_object_get(disk, "children"), 0, first);
 }
 

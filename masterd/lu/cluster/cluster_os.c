@@ -33,7 +33,7 @@ static int set_hvp(const char *os, json_t *hvps, const json_t *changes,
 	const char *hv;
 	json_t *change;
 
-	json_object_foreach ((json_t *)changes, hv, change) {
+	json_object_foreach (json_unconst(changes), hv, change) {
 		json_t *updated;
 
 		if (json_is_null(change)) {
@@ -55,7 +55,7 @@ static int set_os_hvp(const struct op_cluster_set_params *op, json_t *cluster,
 	const char *os;
 	json_t *changes;
 
-	json_object_foreach ((json_t *)op->os_hvp, os, changes) {
+	json_object_foreach (json_unconst(op->os_hvp), os, changes) {
 		auto_json json_t *hvps = by_os(all, os);
 
 		if (set_hvp(os, hvps, changes, err) < 0)
@@ -75,7 +75,7 @@ static void set_osparams(json_t *cluster, const char *key,
 	const char *os;
 	json_t *change;
 
-	json_object_foreach ((json_t *)changes, os, change)
+	json_object_foreach (json_unconst(changes), os, change)
 		set_or_drop(all, os,
 			    params_update_os(json_object_get(all, os), change));
 	json_object_set(cluster, key, all);
@@ -98,7 +98,8 @@ static void drop(json_t *list, const char *text)
 /* changes: [["add", name], ["remove", name]...]. */
 static void set_os_list(json_t *cluster, const char *key, const json_t *changes)
 {
-	auto_json json_t *list = json_copy((json_t *)json_get(cluster, key));
+	auto_json json_t *list =
+		json_copy(json_unconst(json_get(cluster, key)));
 
 	if (list == NULL)
 		list = json_array();
@@ -173,7 +174,7 @@ static void changed_oses(const struct op_cluster_set_params *op,
 	json_t *value;
 
 	for (size_t i = 0; i < ARRAY_SIZE(both); i++)
-		json_object_foreach ((json_t *)both[i], os, value)
+		json_object_foreach (json_unconst(both[i]), os, value)
 			strv_add_unique(ret, os);
 }
 
@@ -210,7 +211,7 @@ static WAITS int check_hvp(struct lu *lu, const json_t *cluster,
 	const char *os, *hv;
 	json_t *hvps, *hvp;
 
-	json_object_foreach ((json_t *)op->os_hvp, os, hvps)
+	json_object_foreach (json_unconst(op->os_hvp), os, hvps)
 		json_object_foreach (hvps, hv, hvp) {
 			if (!json_array_has_str(enabled, hv))
 				continue;
@@ -297,8 +298,8 @@ int cluster_os_check(struct lu *lu, const json_t *cluster, struct error *err)
 
 int cluster_os_check_first(struct lu *lu, struct error *err)
 {
-	auto_json json_t *enabled = json_copy((json_t *)json_get(
-		config_cluster(lu->m->config), "enabled_hypervisors"));
+	auto_json json_t *enabled = json_copy(json_unconst(json_get(
+		config_cluster(lu->m->config), "enabled_hypervisors")));
 
 	for (size_t i = 0; i < json_array_size(enabled); i++) {
 		const char *hv = json_string_value(json_array_get(enabled, i));

@@ -38,7 +38,7 @@ static int set_collectors(json_t *all, const char *member, const json_t *values,
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)values, name, value) {
+	json_object_foreach (json_unconst(values), name, value) {
 		json_t *collector = json_object_get(all, name);
 
 		if (collector == NULL)

@@ -370,7 +370,7 @@ static void create_hook_env(struct lu *lu, json_t *ret_env)
 	auto_json json_t *inst =
 		recorded == NULL ? booking_object(&c->spec, c->uuid,
 						  c->nodes.primary, op->start)
-				 : json_incref((json_t *)recorded);
+				 : json_ref(recorded);
 
 	inst_hook_env(lu, inst, ret_env);
 	hide_storage(json_array_size(c->spec.disks), ret_env);

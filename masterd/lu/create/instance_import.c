@@ -223,7 +223,7 @@ static json_t *overlaid(const json_t *sections, const char *name,
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)section, key, value)
+	json_object_foreach (json_unconst(section), key, value)
 		if (said(section, key) != NULL)
 			json_object_set(exported, key, value);
 	return json_overlay(exported, given);
@@ -274,10 +274,10 @@ static void identify_defaults(struct lu *lu, struct inst_import *im)
 	json_t *one;
 	size_t i;
 
-	drop_defaults((json_t *)im->op.hvparams, hv);
-	drop_defaults((json_t *)im->op.beparams, be);
-	drop_defaults((json_t *)im->op.osparams, os);
-	json_array_foreach ((json_t *)im->op.nics, i, one)
+	drop_defaults(json_unconst(im->op.hvparams), hv);
+	drop_defaults(json_unconst(im->op.beparams), be);
+	drop_defaults(json_unconst(im->op.osparams), os);
+	json_array_foreach (im->op.nics, i, one)
 		drop_defaults(one, nic);
 	im->op.identify_defaults = false; /* done */
 }

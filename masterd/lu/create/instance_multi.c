@@ -404,7 +404,7 @@ static int read_spec(struct lu *lu, size_t i, struct inst_spec *ret,
 	if (nics == NULL)
 		return 0;
 	json_decref(ret->nics);
-	ret->nics = json_incref((json_t *)nics);
+	ret->nics = json_ref(nics);
 	ret->has_macs = true;
 	return 0;
 }

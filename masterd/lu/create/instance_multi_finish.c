@@ -61,7 +61,7 @@ static json_t *removals(struct lu *lu, json_t *ret_names)
 	json_t *jobs = json_array(), *pair;
 	size_t i;
 
-	json_array_foreach ((json_t *)op->instances, i, pair) {
+	json_array_foreach (op->instances, i, pair) {
 		const char *uuid = json_string_value(json_array_get(pair, 1));
 		const json_t *inst =
 			uuid == NULL ? NULL

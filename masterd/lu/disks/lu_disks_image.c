@@ -61,8 +61,7 @@ static struct dump *dump_start(struct lu *lu, const char *node,
 	*d = (struct dump){
 		.owners = 2,
 		.rpc = lu->m->rpc,
-		.node = json_incref(
-			(json_t *)config_get(lu->m->config, CONFIG_NODE, node)),
+		.node = json_ref(config_get(lu->m->config, CONFIG_NODE, node)),
 		.request = request,
 	};
 	cond_init(&d->changed);
@@ -138,7 +137,7 @@ static WAITS int dump(struct lu *lu, const char *node, const json_t *disk,
 int disks_image(struct lu *lu, const json_t *inst, const char *image,
 		struct error *err)
 {
-	auto_json json_t *kept = json_incref((json_t *)inst);
+	auto_json json_t *kept = json_ref(inst);
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	const json_t *disk = json_array_get(disks, 0);
 	const char *node = inst_primary(inst);

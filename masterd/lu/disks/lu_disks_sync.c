@@ -131,9 +131,8 @@ static WAITS int follow(struct lu *lu, const json_t *inst, const json_t *disks,
 int disks_wait_sync(struct lu *lu, const json_t *inst, const json_t *disks,
 		    bool once, struct error *err)
 {
-	auto_json json_t *mirrors = disks == NULL
-					    ? mirrors_of(lu, inst)
-					    : json_incref((json_t *)disks);
+	auto_json json_t *mirrors =
+		disks == NULL ? mirrors_of(lu, inst) : json_ref(disks);
 
 	bool done = true;
 

@@ -226,7 +226,7 @@ static WAITS int record(struct lu *lu, const char *inst_uuid,
 			json_array_append(list, one);
 	json_object_set_new(inst, "disks", list);
 	if (there)
-		config_put(c, CONFIG_DISK, json_copy((json_t *)disk));
+		config_put(c, CONFIG_DISK, json_copy(json_unconst(disk)));
 	config_put(c, CONFIG_INSTANCE, inst);
 	if (!there)
 		config_remove(c, CONFIG_DISK, uuid);

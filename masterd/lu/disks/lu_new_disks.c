@@ -215,7 +215,7 @@ static json_t *own_params(const struct new_disk *new, const json_t *wanted)
 {
 	static const char *const common[] = {"size",   "mode",	"name",	   "vg",
 					     "metavg", "adopt", "spindles"};
-	json_t *params = json_copy((json_t *)wanted);
+	json_t *params = json_copy(json_unconst(wanted));
 
 	for (size_t k = 0; k < ARRAY_SIZE(common); k++)
 		json_object_del(params, common[k]);

@@ -93,7 +93,7 @@ static WAITS int look(struct run *r, struct side *s, struct error *err)
 	if (answer == NULL)
 		return -1;
 	json_decref(s->status);
-	s->status = json_incref((json_t *)status);
+	s->status = json_ref(status);
 	exit_status = json_int(status, "exit_status", -1);
 	s->connected = json_bool(status, "connected", false);
 	s->finished = exit_status == 0;

@@ -188,7 +188,7 @@ bool lu_plans(const struct lu *lu);
 /* Submit jobs from an LU; jobs is a list of lists of opcodes.  Returns the LU's
  * result, to be freed: {"jobs": [[true, id], ...]} with the members of `other`
  * (may be NULL). */
-WAITS json_t *lu_submit_jobs(struct lu *lu, const json_t *jobs STEALS,
+WAITS json_t *lu_submit_jobs(struct lu *lu, json_t *jobs STEALS,
 			     json_t *other STEALS, struct error *err);
 
 /* The reason trail for node calls that take it; to be freed. */

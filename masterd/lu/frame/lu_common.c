@@ -14,7 +14,7 @@
 void lu_locks_clear(struct lu_locks *locks)
 {
 	for (size_t i = 0; i < locks->n; i++)
-		free((char *)locks->wants[i].name);
+		free(mem_unconst(locks->wants[i].name));
 	locks->n = 0;
 	locks->at_least = 0;
 }
@@ -151,7 +151,7 @@ const json_t *lu_keep(struct lu *lu, const json_t *object)
 
 	keep->objects = xrealloc(keep->objects,
 				 (keep->n_objects + 1) * sizeof(json_t *));
-	keep->objects[keep->n_objects++] = json_incref((json_t *)object);
+	keep->objects[keep->n_objects++] = json_ref(object);
 	return object;
 }
 
@@ -231,9 +231,8 @@ void lu_warn(struct lu *lu, const char *fmt, ...)
 
 json_t *lu_reason(struct lu *lu)
 {
-	return lu->common.reason == NULL
-		       ? json_array()
-		       : json_incref((json_t *)lu->common.reason);
+	return lu->common.reason == NULL ? json_array()
+					 : json_ref(lu->common.reason);
 }
 
 int lu_want_nodes(struct lu *lu, const json_t *names, bool exclusive,
@@ -268,7 +267,7 @@ struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
 			config_get(lu->m->config, CONFIG_NODE, uuids->items[i]);
 
 		if (node != NULL)
-			results[n++].node = json_incref((json_t *)node);
+			results[n++].node = json_ref(node);
 	}
 	noderpc_call_many(lu->m->rpc, results, n, request);
 	*ret_n = n;
@@ -320,17 +319,17 @@ static void inherit(struct lu *lu, json_t *op)
 		json_set_str(op, "comment", comment);
 	}
 	if (json_get(op, "reason") == NULL && lu->common.reason != NULL)
-		json_object_set(op, "reason", (json_t *)lu->common.reason);
+		json_object_set(op, "reason", json_unconst(lu->common.reason));
 	if (json_get(op, "priority") == NULL)
 		json_set_int(op, "priority", lu->common.priority);
 	if (json_get(op, "debug_level") == NULL)
 		json_set_int(op, "debug_level", lu->common.debug_level);
 }
 
-json_t *lu_submit_jobs(struct lu *lu, const json_t *jobs STEALS,
-		       json_t *other STEALS, struct error *err)
+json_t *lu_submit_jobs(struct lu *lu, json_t *jobs STEALS, json_t *other STEALS,
+		       struct error *err)
 {
-	auto_json json_t *own = (json_t *)jobs;
+	auto_json json_t *own = jobs;
 	auto_json json_t *result = other == NULL ? json_object() : other;
 	json_t *ids;
 

@@ -102,8 +102,9 @@ json_t *communication_everywhere(struct lu *lu, const char *name,
 		return submit(lu, ops, err);
 	if (network == NULL)
 		json_array_append_new(ops, add_op(name));
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_GROUP),
-			     uuid, group)
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_GROUP)), uuid,
+		group)
 		if (json_get(json_get(group, "networks"), network_uuid) == NULL)
 			json_array_append_new(ops, connect_op(name, uuid));
 	return submit(lu, ops, err);

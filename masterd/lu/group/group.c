@@ -83,11 +83,11 @@ static int set_diskparams(const json_t *cluster, json_t *group,
 			  const json_t *changes, struct error *err)
 {
 	auto_json json_t *all =
-		json_copy((json_t *)json_get(group, "diskparams"));
+		json_copy(json_unconst(json_get(group, "diskparams")));
 	const char *template;
 	json_t *one;
 
-	json_object_foreach ((json_t *)changes, template, one) {
+	json_object_foreach (json_unconst(changes), template, one) {
 		json_t *updated;
 
 		if (params_update_disk(template, json_object_get(all, template),
@@ -108,7 +108,7 @@ static int set_ipolicy(json_t *group, const json_t *changes, struct error *err)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)changes, key, value)
+	json_object_foreach (json_unconst(changes), key, value)
 		if (str_eq(json_string_value(value), "default"))
 			json_object_del(policy, key);
 	json_object_set_new(group, "ipolicy", policy);

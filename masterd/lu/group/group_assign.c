@@ -75,7 +75,7 @@ static int assign_check(struct lu *lu, struct error *err)
 	json_t *inst;
 
 	json_object_foreach (
-		(json_t *)config_all(lu->m->config, CONFIG_INSTANCE), uuid,
+		json_unconst(config_all(lu->m->config, CONFIG_INSTANCE)), uuid,
 		inst) {
 		bool before = is_split(a, inst, false);
 

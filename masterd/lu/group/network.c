@@ -232,8 +232,9 @@ static void keep_known(struct lu *lu, json_t *network)
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
-			     uuid, node) {
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
+		node) {
 		auto_free char *whose =
 			xprintf("node '%s'", json_str(node, "name", ""));
 
@@ -408,8 +409,9 @@ static int remove_check(struct lu *lu, struct error *err)
 	const char *uuid;
 	json_t *group;
 
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_GROUP),
-			     uuid, group)
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_GROUP)), uuid,
+		group)
 		if (json_get(json_get(group, "networks"),
 			     json_str(network, "uuid", "")) != NULL)
 			strv_add(&groups, json_str(group, "name", ""));

@@ -142,7 +142,7 @@ static WAITS json_t *put_connection(struct lu *lu, json_t *nicparams,
 	json_t *changed = config_edit(group);
 	json_t *networks = json_object();
 
-	json_object_update(networks, (json_t *)json_get(group, "networks"));
+	json_object_update(networks, json_unconst(json_get(group, "networks")));
 	if (nicparams != NULL)
 		json_object_set(networks, network_uuid(c), nicparams);
 	else
@@ -260,8 +260,8 @@ static int disconnect_check(struct lu *lu, struct error *err)
 	const struct op_network_disconnect *op = lu->op;
 	struct connection *c = connection_of(lu);
 
-	c->nicparams = json_incref((json_t *)json_get(
-		json_get(c->group, "networks"), network_uuid(c)));
+	c->nicparams = json_ref(
+		json_get(json_get(c->group, "networks"), network_uuid(c)));
 	c->nothing_to_do = !is_connected(c);
 	if (c->nothing_to_do) {
 		lu_warn(lu, "Network '%s' is not mapped to group '%s'",

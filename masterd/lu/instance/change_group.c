@@ -339,8 +339,9 @@ static json_t *failover_for(const json_t *migration)
 
 	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
 		if (json_get(migration, same[i]) != NULL)
-			json_object_set(op, same[i],
-					(json_t *)json_get(migration, same[i]));
+			json_object_set(
+				op, same[i],
+				json_unconst(json_get(migration, same[i])));
 	json_object_del(op, "reason"); /* this job's priority is inherited */
 	return op;
 }

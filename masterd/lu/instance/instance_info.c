@@ -170,7 +170,7 @@ static json_t *dict_or_empty(const json_t *inst, const char *key)
 {
 	const json_t *value = json_get(inst, key);
 
-	return value == NULL ? json_object() : json_incref((json_t *)value);
+	return value == NULL ? json_object() : json_ref(value);
 }
 
 static void add_parameters(struct lu *lu, const json_t *inst, json_t *row)

@@ -19,7 +19,7 @@ static struct node_result *vm_nodes(struct lu *lu, size_t *ret_n)
 
 		if (!json_bool(node, "offline", false) &&
 		    json_bool(node, "vm_capable", true))
-			results[(*ret_n)++].node = json_incref((json_t *)node);
+			results[(*ret_n)++].node = json_ref(node);
 	}
 	return results;
 }
@@ -49,7 +49,7 @@ void diagnose_nodes(struct lu *lu, struct rpc_request request,
 void diagnose_add(json_t *by_node, const json_t *row, const char *node_uuid)
 {
 	json_t *rows = json_object_get(by_node, node_uuid);
-	json_t *rest = json_copy((json_t *)row);
+	json_t *rest = json_copy(json_unconst(row));
 
 	if (rows == NULL) {
 		rows = json_array();

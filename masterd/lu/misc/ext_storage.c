@@ -40,8 +40,9 @@ static json_t *group_status(struct lu *lu, const json_t *nodes,
 	json_t *status = json_object(), *group;
 	const char *uuid;
 
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_GROUP),
-			     uuid, group) {
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_GROUP)), uuid,
+		group) {
 		bool valid = true;
 
 		for (size_t i = 0; i < answered->n; i++) {

@@ -93,7 +93,7 @@ static WAITS int delay_there(struct lu *lu, struct error *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < t->nodes.n; i++)
-		results[i].node = json_incref((json_t *)config_get(
+		results[i].node = json_ref(config_get(
 			lu->m->config, CONFIG_NODE, t->nodes.items[i]));
 	noderpc_call_many(lu->m->rpc, results, t->nodes.n,
 			  rpc_test_delay(op->duration));
@@ -192,7 +192,7 @@ static WAITS json_t *test_os_params_exec(struct lu *lu, struct error *err)
 			  "Opcode needs secret parameters");
 		return NULL;
 	}
-	json_object_foreach ((json_t *)op->osparams_secret, name, value)
+	json_object_foreach (json_unconst(op->osparams_secret), name, value)
 		strv_add(&names, name);
 	strv_sort(&names);
 	text = strv_join(&names, ", ");

@@ -67,7 +67,7 @@ static int check_disks(const json_t *disks, struct error *err)
 	size_t i;
 	json_t *disk;
 
-	json_array_foreach ((json_t *)disks, i, disk) {
+	json_array_foreach (disks, i, disk) {
 		const char *mode = json_str(disk, "mode", "");
 
 		if (!json_is_integer(json_object_get(disk, "size")) ||
@@ -178,7 +178,7 @@ static int find_instances(struct lu *lu, struct strv *ret, struct error *err)
 
 	if (json_array_size(op->instances) == 0)
 		return invalid(err, "Missing instances", "");
-	json_array_foreach ((json_t *)op->instances, i, name) {
+	json_array_foreach (op->instances, i, name) {
 		const json_t *inst =
 			lu_instance(lu, json_string_value(name), err);
 
@@ -195,7 +195,7 @@ static int find_groups(struct lu *lu, struct strv *ret, struct error *err)
 	size_t i;
 	json_t *name;
 
-	json_array_foreach ((json_t *)op->target_groups, i, name) {
+	json_array_foreach (op->target_groups, i, name) {
 		const json_t *group =
 			lu_group(lu, json_string_value(name), err);
 

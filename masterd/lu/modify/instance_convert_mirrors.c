@@ -173,7 +173,7 @@ json_t *convert_data_of(const struct conversion *c, const json_t *mirror)
 {
 	static const char *const members[] = {"size", "mode", "name",
 					      "iv_name"};
-	json_t *data = json_copy((json_t *)part(mirror, 0));
+	json_t *data = json_copy(json_unconst(part(mirror, 0)));
 	char uuid[37];
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {

@@ -266,7 +266,7 @@ static void report_params(json_t *rows, const char *prefix, const json_t *given)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)given, key, value)
+	json_object_foreach (json_unconst(given), key, value)
 		modify_row(rows, json_incref(value), "%s/%s", prefix, key);
 }
 
@@ -276,7 +276,7 @@ static void report_private(json_t *rows, const json_t *given)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)given, key, value) {
+	json_object_foreach (json_unconst(given), key, value) {
 		auto_free char *shown = xprintf("Private(?, descr='%s')", key);
 
 		modify_row(rows, json_string(shown), "os_private/%s", key);

@@ -43,7 +43,7 @@ static const json_t *recorded(struct lu *lu, const json_t *disk)
 static WAITS int bring_in(struct lu *lu, const json_t *disk, struct error *err)
 {
 	const json_t *inst = modify_of(lu)->inst;
-	auto_json json_t *from = json_copy((json_t *)recorded(lu, disk));
+	auto_json json_t *from = json_copy(json_unconst(recorded(lu, disk)));
 
 	if (disks_make_folder(lu, inst, disk, err) < 0 ||
 	    rename_file(lu, from, disk, err) < 0)
@@ -59,8 +59,7 @@ static WAITS void take_back(struct lu *lu, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const json_t *disk = json_array_get(m->disks, i);
-		auto_json json_t *before =
-			json_incref((json_t *)recorded(lu, disk));
+		auto_json json_t *before = json_ref(recorded(lu, disk));
 
 		if (before == NULL)
 			disks_remove_one(lu, m->inst, disk, i);

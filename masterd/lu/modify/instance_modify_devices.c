@@ -83,7 +83,7 @@ static int64_t index_of(const json_t *list, const char *text)
 
 	if (str_to_int64(text, &number))
 		return number;
-	json_array_foreach ((json_t *)list, i, device)
+	json_array_foreach (list, i, device)
 		if (str_eq(json_str(device, "uuid", NULL), text) ||
 		    str_eq(json_str(device, "name", NULL), text))
 			return (int64_t)i;
@@ -203,7 +203,7 @@ WAITS bool modify_plug(struct lu *lu, const char *action, const char *kind,
 {
 	const json_t *inst = modify_of(lu)->inst;
 	json_t *sent = str_eq(kind, "nic") ? inst_rpc_nic(lu, device)
-					   : json_incref((json_t *)device);
+					   : json_ref(device);
 	auto_json json_t *done = NULL;
 	struct error err;
 

@@ -114,8 +114,8 @@ static const json_t *find_disk(struct lu *lu, const json_t *given,
 			  "name or uuid");
 		return NULL;
 	}
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_DISK),
-			     key, disk)
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_DISK)), key, disk)
 		if (uuid != NULL ? strcmp(key, uuid) == 0
 				 : str_eq(json_str(disk, "name", NULL), name))
 			return disk;
@@ -167,7 +167,7 @@ static int attach_disk(struct lu *lu, size_t i, const json_t *given,
 	if (disk == NULL || check_comes(lu, "attach", err) < 0 ||
 	    check_attach(lu, disk, err) < 0)
 		return -1;
-	own = json_copy((json_t *)disk);
+	own = json_copy(json_unconst(disk));
 	if (template_is_file(json_str(disk, "dev_type", ""))) {
 		auto_json json_t *here = new_disk(
 			lu, json_str(disk, "dev_type", ""), disk, i, err);
@@ -194,7 +194,7 @@ static int change_disk(struct modify *m, size_t i, const json_t *given,
 	json_t *value;
 
 	json_array_set_new(m->disks, i, disk);
-	json_object_foreach ((json_t *)given, key, value) {
+	json_object_foreach (json_unconst(given), key, value) {
 		const char *text = json_string_value(value);
 
 		if (strcmp(key, "size") == 0)

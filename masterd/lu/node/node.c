@@ -25,8 +25,9 @@ static void all_nodes_but(struct lu *lu, const char *except, struct strv *ret)
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
-			     uuid, node)
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
+		node)
 		if (!str_eq(uuid, except))
 			strv_add(ret, uuid);
 }
@@ -115,7 +116,8 @@ static const json_t *choose_group(struct lu *lu, struct error *err)
 		return config_expect(lu->m->config, CONFIG_GROUP, op->group,
 				     err);
 	if (json_object_size(all) == 1)
-		return json_object_iter_value(json_object_iter((json_t *)all));
+		return json_object_iter_value(
+			json_object_iter(json_unconst(all)));
 	error_set(err, ERR_PREREQ, ECODE_INVAL,
 		  "There are %zu node groups; name the one that node %s shall "
 		  "be in",

@@ -296,7 +296,7 @@ static WAITS void find_running(struct lu *lu, struct strv *ret)
 	if (primaries.n == 0)
 		return;
 	answer = node_results_new(1);
-	answer->node = json_incref((json_t *)config_get(c, CONFIG_NODE, uuid));
+	answer->node = json_ref(config_get(c, CONFIG_NODE, uuid));
 	running_look(lu->m->rpc, c, answer, 1);
 	for (size_t i = 0; i < primaries.n; i++) {
 		const json_t *inst =

@@ -22,7 +22,8 @@ struct node_pool node_pool_stats(const struct config *c, const char *except)
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, node) {
+	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
+			     node) {
 		if (str_eq(uuid, except))
 			continue;
 		pool.now += json_bool(node, "master_candidate", false);
@@ -121,8 +122,9 @@ static void add_promotable(struct lu *lu, const char *except, struct strv *ret)
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
-			     uuid, node)
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
+		node)
 		if (!str_eq(uuid, except) && is_promotable(node))
 			strv_add(ret, uuid);
 }

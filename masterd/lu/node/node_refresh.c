@@ -43,7 +43,7 @@ static void note(struct record *r, const char *where, const char *number,
 		 const json_t *state, int64_t new)
 {
 	auto_free char *what = xprintf("%s %s", where, number);
-	json_t *old = (json_t *)json_get(state, number);
+	json_t *old = json_unconst(json_get(state, number));
 
 	if (old != NULL && json_integer_value(old) == new)
 		return;
@@ -57,7 +57,7 @@ static int64_t used_memory(const json_t *instances)
 	const char *name;
 	json_t *one;
 
-	json_object_foreach ((json_t *)instances, name, one)
+	json_object_foreach (json_unconst(instances), name, one)
 		sum += json_int(one, "memory", 0);
 	return sum;
 }
@@ -97,7 +97,7 @@ static void record_hypervisor(struct record *r, const char *hv,
 			      const json_t *info, int64_t used)
 {
 	const json_t *all = json_get(r->node, "hv_state_static");
-	auto_json json_t *before = json_incref((json_t *)json_get(all, hv));
+	auto_json json_t *before = json_ref(json_get(all, hv));
 	int64_t total = json_int(info, "memory_total", 0);
 	auto_json json_t *changes = NULL;
 	struct error ignored;

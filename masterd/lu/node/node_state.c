@@ -50,7 +50,8 @@ int node_check_address(const struct config *c, const char *node_uuid,
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "'%s' is not a valid IPv%d address", address,
 				 family == AF_INET ? 4 : 6);
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, node) {
+	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
+			     node) {
 		if (str_eq(uuid, node_uuid) ||
 		    (!str_eq(json_str(node, "primary_ip", NULL), address) &&
 		     !str_eq(json_str(node, "secondary_ip", NULL), address)))

@@ -30,7 +30,7 @@ static int modify_expand(struct lu *lu, struct error *err)
 				 "Storage units of type '%s' can not be "
 				 "modified",
 				 op->storage_type);
-	json_object_foreach ((json_t *)op->changes, key, value)
+	json_object_foreach (json_unconst(op->changes), key, value)
 		if (strcmp(key, "allocatable") != 0)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "The following fields can not be "

@@ -80,7 +80,7 @@ static void add_disk(struct table *owners, const json_t *disk,
 			json_string_value(json_array_get(id, 0)) ?: "",
 			json_string_value(json_array_get(id, 1)) ?: "");
 
-		table_put(owners, key, (void *)json_str(inst, "name", ""));
+		table_put(owners, key, mem_unconst(json_str(inst, "name", "")));
 	}
 }
 
@@ -89,7 +89,7 @@ static void find_owners(const struct config *c, struct table *owners)
 	const char *uuid;
 	json_t *inst;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
+	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
 			     inst) {
 		auto_json json_t *disks = config_instance_disks(c, inst);
 		auto_strv struct strv nodes = {0};

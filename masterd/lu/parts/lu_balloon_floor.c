@@ -137,7 +137,7 @@ WAITS int floor_look(struct floor *f, struct error *err)
 	json_t *report;
 	int rc = 0;
 
-	r->node = json_incref((json_t *)config_get(c, CONFIG_NODE, f->node));
+	r->node = json_ref(config_get(c, CONFIG_NODE, f->node));
 	running_look(f->lu->m->rpc, c, r, 1);
 	if (r->payload == NULL) {
 		*err = *r->err;

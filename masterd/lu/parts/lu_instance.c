@@ -48,13 +48,13 @@ json_t *inst_rpc_nic(struct lu *lu, const json_t *nic)
 	const json_t *network =
 		uuid == NULL ? NULL
 			     : config_get(lu->m->config, CONFIG_NETWORK, uuid);
-	json_t *copy = json_copy((json_t *)nic);
+	json_t *copy = json_copy(json_unconst(nic));
 
 	json_object_set_new(copy, "nicparams",
 			    params_fill_nic(config_cluster(lu->m->config),
 					    json_get(nic, "nicparams")));
 	if (network != NULL)
-		json_object_set(copy, "netinfo", (json_t *)network);
+		json_object_set(copy, "netinfo", json_unconst(network));
 	return copy;
 }
 
@@ -103,7 +103,7 @@ json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
 	auto_json json_t *filled_be = inst_filled_be(lu, inst);
 	auto_strv struct strv secondaries = {0};
 	const char *os = json_str(inst, "os", "");
-	json_t *copy = json_copy((json_t *)inst);
+	json_t *copy = json_copy(json_unconst(inst));
 
 	/* Ganeti's node daemon refuses objects that contain members of ours. */
 	json_object_del(copy, "reserved_by_job");
@@ -166,7 +166,7 @@ int inst_feed_metadata(struct lu *lu, const json_t *inst,
 			carried, "osparams_private",
 			params_fill_os_private(cluster, os, own->private));
 		json_object_set(carried, "osparams_secret",
-				(json_t *)own->secret);
+				json_unconst(own->secret));
 	}
 	done = lu_call(lu, inst_primary(inst),
 		       rpc_instance_metadata_modify(carried), err);
@@ -201,7 +201,7 @@ static void env_dict(json_t *env, const char *prefix, const json_t *dict)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)dict, key, value) {
+	json_object_foreach (json_unconst(dict), key, value) {
 		auto_free char *name = xprintf("%s%s", prefix, key);
 		auto_free char *text = inst_env_text(value);
 

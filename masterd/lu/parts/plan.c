@@ -42,7 +42,7 @@ static char *moves_text(const json_t *moved)
 	size_t i;
 	json_t *row;
 
-	json_array_foreach ((json_t *)moved, i, row) {
+	json_array_foreach (moved, i, row) {
 		const char *name = json_string_value(json_array_get(row, 0));
 		auto_strv struct strv nodes = {0};
 		auto_free char *to = NULL;
@@ -64,7 +64,7 @@ static char *failures_text(const json_t *failed)
 	size_t i;
 	json_t *row;
 
-	json_array_foreach ((json_t *)failed, i, row) {
+	json_array_foreach (failed, i, row) {
 		const char *why = json_string_value(json_array_get(row, 1));
 
 		strv_addf(&all, "%s (%s)",
@@ -80,7 +80,7 @@ static void set_early_release(const json_t *jobs, bool early)
 	size_t i, k;
 	json_t *job, *op;
 
-	json_array_foreach ((json_t *)jobs, i, job)
+	json_array_foreach (jobs, i, job)
 		json_array_foreach (job, k, op)
 			if (str_eq(json_str(op, "OP_ID", ""),
 				   "OP_INSTANCE_REPLACE_DISKS"))
@@ -193,7 +193,7 @@ static void book_job(struct lu *lu, const json_t *ops, uint64_t job)
 		return;
 	config_instance_secondaries(lu->m->config, inst, &secondaries);
 	r.secondary = secondaries.n == 0 ? NULL : secondaries.items[0];
-	json_array_foreach ((json_t *)ops, i, op)
+	json_array_foreach (ops, i, op)
 		if (str_eq(json_str(op, "OP_ID", ""),
 			   "OP_INSTANCE_REPLACE_DISKS"))
 			follow_replacement(lu, &r, op, job);

@@ -131,7 +131,7 @@ static json_t *tags_get_exec(struct lu *lu, struct error *err)
 
 	if (object == NULL)
 		return NULL;
-	return tags == NULL ? json_array() : json_copy((json_t *)tags);
+	return tags == NULL ? json_array() : json_copy(json_unconst(tags));
 }
 
 const struct lu_class lu_tags_get = {
@@ -295,7 +295,8 @@ static int search_one(struct search *s, const char *path, const json_t *object)
 	size_t i;
 
 	json_array_foreach (json_get(object, "tags"), i, tag) {
-		int rc = filter_match(s->pattern, the_tag, (void *)tag, s->err);
+		int rc = filter_match(s->pattern, the_tag, mem_unconst(tag),
+				      s->err);
 
 		if (rc < 0)
 			return -1;

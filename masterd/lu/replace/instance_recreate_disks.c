@@ -113,7 +113,7 @@ static int check_changes(json_int_t index, const json_t *given,
 	const char *key, *mode = json_str(given, "mode", "rw");
 	json_t *value;
 
-	json_object_foreach ((json_t *)given, key, value) {
+	json_object_foreach (json_unconst(given), key, value) {
 		size_t k = 0;
 
 		while (k < 3 && strcmp(known[k], key) != 0)
@@ -354,7 +354,7 @@ static json_t *changed_disk(struct lu *lu, const json_t *disk, size_t i)
 	struct recreate *r = recreate_of(lu);
 	json_t *changed = config_edit(disk);
 
-	json_object_update(changed, (json_t *)r->changes[i]);
+	json_object_update(changed, json_unconst(r->changes[i]));
 	if (r->nodes.n == 0)
 		return changed;
 	if (str_eq(json_str(disk, "dev_type", ""), "drbd"))

@@ -29,8 +29,7 @@ static json_t *moved_disk(struct lu *lu, const json_t *disk, int64_t minor,
 	json_object_set_new(
 		copy, "logical_id",
 		json_make("[s, s, o, O, I, O]", r->primary, r->new_node,
-			  with_port ? json_incref((json_t *)part(disk, PORT))
-				    : json_null(),
+			  with_port ? json_ref(part(disk, PORT)) : json_null(),
 			  part(disk, first ? MINOR_A : MINOR_B),
 			  (json_int_t)minor, part(disk, SECRET)));
 	json_object_set_new(copy, "nodes",
@@ -133,9 +132,9 @@ static WAITS int record(struct lu *lu, const json_t *disks, struct error *err)
 		json_t *changed = config_edit(now);
 
 		json_object_set(changed, "logical_id",
-				(json_t *)json_get(disk, "logical_id"));
+				json_unconst(json_get(disk, "logical_id")));
 		json_object_set(changed, "nodes",
-				(json_t *)json_get(disk, "nodes"));
+				json_unconst(json_get(disk, "nodes")));
 		config_put(c, CONFIG_DISK, changed);
 	}
 	return config_commit(c, err);

@@ -11,7 +11,7 @@
 /* The volume under another name, in the same group. */
 static json_t *renamed(const json_t *volume, const char *name)
 {
-	json_t *copy = json_copy((json_t *)volume);
+	json_t *copy = json_copy(json_unconst(volume));
 	const json_t *id = json_get(volume, "logical_id");
 
 	json_object_set_new(copy, "logical_id",

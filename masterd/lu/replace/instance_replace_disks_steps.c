@@ -105,7 +105,7 @@ WAITS int replace_create(struct lu *lu, const char *node, const json_t *volume,
 	auto_free char *info = xprintf("originstname+%s", inst_name(r->inst));
 
 	/* Noted first: a call that failed may have made it all the same. */
-	json_array_append(r->created, (json_t *)volume);
+	json_array_append(r->created, json_unconst(volume));
 	if (replace_call(lu, node,
 			 rpc_blockdev_create(json_ref(volume),
 					     json_int(volume, "size", 0),
@@ -124,7 +124,7 @@ WAITS void replace_remove(struct lu *lu, const char *node,
 	json_t *volume;
 	size_t i;
 
-	json_array_foreach ((json_t *)volumes, i, volume) {
+	json_array_foreach (volumes, i, volume) {
 		auto_free char *id = json_text(json_get(volume, "logical_id"));
 
 		if (replace_call(lu, node,

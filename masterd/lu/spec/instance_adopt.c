@@ -95,7 +95,8 @@ static bool is_file_used(const struct config *c, const char *path)
 	const char *uuid;
 	json_t *disk;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_DISK), uuid, disk)
+	json_object_foreach (json_unconst(config_all(c, CONFIG_DISK)), uuid,
+			     disk)
 		if (template_is_file(json_str(disk, "dev_type", "")) &&
 		    str_eq(json_string_value(json_array_get(
 				   json_get(disk, "logical_id"), 1)),
@@ -109,7 +110,8 @@ static bool is_volume_used(const struct config *c, const char *volume)
 	const char *uuid;
 	json_t *disk;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_DISK), uuid, disk) {
+	json_object_foreach (json_unconst(config_all(c, CONFIG_DISK)), uuid,
+			     disk) {
 		const json_t *id = json_get(disk, "logical_id");
 		auto_free char *name = xprintf(
 			"%s/%s", json_string_value(json_array_get(id, 0)),

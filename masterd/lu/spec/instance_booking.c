@@ -160,7 +160,7 @@ void booking_keep(struct config *c, const json_t *inst)
 
 void booking_drop(struct config *c, const json_t *inst)
 {
-	auto_json json_t *kept = json_incref((json_t *)inst);
+	auto_json json_t *kept = json_ref(inst);
 	const json_t *disks = json_get(kept, "disks");
 
 	for (size_t i = 0; i < json_array_size(disks); i++)

@@ -52,7 +52,7 @@ static int nic_params(const json_t *given, json_t **ret, struct error *err)
 		const json_t *value = json_get(given, keys[i]);
 
 		if (value != NULL)
-			json_object_set(changes, keys[i], (json_t *)value);
+			json_object_set(changes, keys[i], json_unconst(value));
 	}
 	if (bridge != NULL && json_get(given, "link") == NULL)
 		json_set_str(changes, "link", bridge); /* the 2.0 name */
@@ -238,7 +238,7 @@ int spec_nic_link(struct lu *lu, json_t *nic, const char *pnode,
 
 	if (link == NULL)
 		return -1;
-	json_object_set_new(nic, "nicparams", json_copy((json_t *)link));
+	json_object_set_new(nic, "nicparams", json_copy(json_unconst(link)));
 	return 0;
 }
 
@@ -254,7 +254,7 @@ static int check_no_network_has(struct lu *lu, const char *ip,
 	const char *uuid;
 	json_t *link;
 
-	json_object_foreach ((json_t *)json_get(group, "networks"), uuid,
+	json_object_foreach (json_unconst(json_get(group, "networks")), uuid,
 			     link) {
 		const json_t *network = config_get(c, CONFIG_NETWORK, uuid);
 

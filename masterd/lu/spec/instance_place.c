@@ -30,8 +30,9 @@ void instance_place_want_nodes(struct lu *lu, bool opportunistic,
 		lu_want_all(lu, LOCK_NODE_RES, true);
 		return;
 	}
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
-			     uuid, node)
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
+		node)
 		lu_want_free(lu, LOCK_NODE_RES, uuid, true, ++group);
 	lu_want_at_least(lu, (unsigned)iallocator_required_nodes(template));
 }
@@ -41,8 +42,9 @@ json_t *instance_place_nodes(struct lu *lu)
 	json_t *names = json_array(), *node;
 	const char *uuid;
 
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
-			     uuid, node)
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
+		node)
 		if (lu_has(lu, LOCK_NODE_RES, uuid))
 			json_array_append(names, json_object_get(node, "name"));
 	return names;

@@ -66,7 +66,7 @@ int spec_check_keys(const char *what, size_t i, const json_t *given,
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)given, key, value) {
+	json_object_foreach (json_unconst(given), key, value) {
 		size_t k = 0;
 
 		while (known[k] != NULL && strcmp(known[k], key) != 0)
@@ -80,7 +80,7 @@ int spec_check_keys(const char *what, size_t i, const json_t *given,
 /* A NIC as given; "auto" stands for the address of the instance's name. */
 static json_t *with_ip(const json_t *given, const char *ip, struct error *err)
 {
-	json_t *copy = json_copy((json_t *)given);
+	json_t *copy = json_copy(json_unconst(given));
 
 	if (strcasecmp(json_str(given, "ip", ""), "auto") != 0)
 		return copy;
@@ -113,7 +113,7 @@ static json_t *read_nic(struct lu *lu, const json_t *given, const char *ip,
 static int read_nics(struct lu *lu, const json_t *given, bool communicates,
 		     struct inst_spec *s, struct error *err)
 {
-	auto_json json_t *all = json_copy((json_t *)given);
+	auto_json json_t *all = json_copy(json_unconst(given));
 	size_t n;
 
 	if (communicates) {
@@ -376,7 +376,7 @@ static json_t *requested_nic(struct lu *lu, const json_t *nic)
 		config_cluster(lu->m->config), json_get(nic, "nicparams"));
 	const char *mode = json_str(params, "mode", "");
 	const char *link = json_str(params, "link", "");
-	json_t *row = json_copy((json_t *)nic);
+	json_t *row = json_copy(json_unconst(nic));
 
 	if (json_get(nic, "network") != NULL)
 		return row;
@@ -396,8 +396,8 @@ static json_t *requested_disks(struct lu *lu, const json_t *disks)
 	const json_t *disk;
 	size_t i;
 
-	json_array_foreach ((json_t *)disks, i, disk) {
-		json_t *row = json_copy((json_t *)disk);
+	json_array_foreach (disks, i, disk) {
+		json_t *row = json_copy(json_unconst(disk));
 
 		if (json_get(row, "vg") == NULL)
 			json_set_str(row, "vg", vg);

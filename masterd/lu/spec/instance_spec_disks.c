@@ -147,7 +147,7 @@ json_t *spec_disk(const char *template, const json_t *given, size_t i,
 	    check_word(given, "access", "way of access", "kernelspace",
 		       "userspace", i, err) < 0)
 		return NULL;
-	disk = json_copy((json_t *)given);
+	disk = json_copy(json_unconst(given));
 	json_set_int(disk, "size",
 		     json_get(given, "adopt") != NULL ? 0 : disk_size(given));
 	json_set_str(disk, "mode", json_str(given, "mode", "rw"));

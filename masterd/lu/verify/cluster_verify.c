@@ -152,7 +152,7 @@ static json_t *group_job(const struct op_cluster_verify *op,
 	json_object_set_new(job, "skip_checks",
 			    op->skip_checks == NULL
 				    ? json_array()
-				    : json_copy((json_t *)op->skip_checks));
+				    : json_copy(json_unconst(op->skip_checks)));
 	json_set_bool(job, "verify_clutter", op->verify_clutter);
 	if (depends_on != 0)
 		json_object_set_new(

@@ -50,7 +50,7 @@ static int verify_expand(struct lu *lu, struct error *err)
 	for (size_t i = 0; i < nodes.n; i++)
 		lu_want(lu, LOCK_NODE, nodes.items[i], false);
 	json_object_foreach (
-		(json_t *)config_all(lu->m->config, CONFIG_INSTANCE), uuid,
+		json_unconst(config_all(lu->m->config, CONFIG_INSTANCE)), uuid,
 		inst)
 		if (of_group(lu, inst, json_str(group, "uuid", "")) &&
 		    !json_bool(inst, "forthcoming", false))
@@ -83,7 +83,7 @@ static void collect(struct lu *lu, const char *group)
 	json_t *inst;
 
 	json_object_foreach (
-		(json_t *)config_all(lu->m->config, CONFIG_INSTANCE), uuid,
+		json_unconst(config_all(lu->m->config, CONFIG_INSTANCE)), uuid,
 		inst) {
 		auto_json json_t *disks = NULL;
 
@@ -141,7 +141,7 @@ static WAITS void look_at_volumes(struct lu *lu)
 	struct node_result *results = node_results_new(v->nodes.n);
 
 	for (size_t i = 0; i < v->nodes.n; i++)
-		results[i].node = json_incref((json_t *)config_get(
+		results[i].node = json_ref(config_get(
 			lu->m->config, CONFIG_NODE, v->nodes.items[i]));
 	noderpc_call_many(lu->m->rpc, results, v->nodes.n,
 			  rpc_lv_list(json_array()));

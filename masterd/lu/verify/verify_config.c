@@ -100,7 +100,7 @@ static void check_renewal(struct verify *v)
 	const char *uuid;
 	json_t *digest;
 
-	json_object_foreach ((json_t *)certs, uuid, digest)
+	json_object_foreach (json_unconst(certs), uuid, digest)
 		if (str_ends(uuid, CERT_NEW_SUFFIX)) {
 			verify_error(v, "ECLUSTERCERT", NULL,
 				     "a renewal of certificates is not "
@@ -130,7 +130,8 @@ static void check_os_hv(struct verify *v)
 	const char *os, *hv;
 	json_t *of_os, *own;
 
-	json_object_foreach ((json_t *)json_get(cluster, "os_hvp"), os, of_os)
+	json_object_foreach (json_unconst(json_get(cluster, "os_hvp")), os,
+			     of_os)
 		json_object_foreach (of_os, hv, own) {
 			auto_json json_t *filled =
 				params_fill_hv(cluster, hv, os, NULL);
@@ -155,8 +156,8 @@ static void check_hvparams(struct verify *v)
 	}
 	check_os_hv(v);
 	json_object_foreach (
-		(json_t *)config_all(v->lu->m->config, CONFIG_INSTANCE), uuid,
-		inst) {
+		json_unconst(config_all(v->lu->m->config, CONFIG_INSTANCE)),
+		uuid, inst) {
 		auto_json json_t *filled = inst_filled_hv(v->lu, inst);
 		auto_free char *source =
 			xprintf("instance %s", inst_name(inst));
@@ -197,10 +198,11 @@ static void check_dangling(struct verify *v)
 	const char *uuid;
 	json_t *object;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, object)
+	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
+			     object)
 		if (is_dangling(c, object))
 			add_dangling(c, object, &nodes);
-	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
+	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
 			     object)
 		if (config_get(c, CONFIG_NODE, inst_primary(object)) == NULL)
 			strv_add(&instances, inst_name(object));

@@ -124,7 +124,7 @@ static char *variants(const json_t *sums)
 	const char *sum;
 	json_t *names;
 
-	json_object_foreach ((json_t *)sums, sum, names) {
+	json_object_foreach (json_unconst(sums), sum, names) {
 		auto_strv struct strv nodes = {0};
 		auto_free char *list = NULL;
 
@@ -201,7 +201,7 @@ static WAITS void compare_with_master(struct verify_group *g)
 		all[i].node = json_incref(g->results[i].node);
 		all[i].payload = json_incref(g->results[i].payload);
 	}
-	all[g->n].node = json_incref((json_t *)master);
+	all[g->n].node = json_ref(master);
 	all[g->n].payload = noderpc_call(lu->m->rpc, all[g->n].node,
 					 verify_file_question(g), &err);
 	compare(g, all, g->n + 1);

@@ -100,7 +100,7 @@ static WAITS void gather(struct lu *lu)
 						g->nodes.items[i]);
 
 		if (node != NULL)
-			g->results[g->n++].node = json_incref((json_t *)node);
+			g->results[g->n++].node = json_ref(node);
 	}
 	lu_feedback(lu, "* Gathering data (%zu nodes)", g->n);
 	lu_feedback(lu, "* Gathering information about nodes (%zu nodes)",

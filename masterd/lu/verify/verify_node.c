@@ -90,8 +90,8 @@ static void check_hypervisors(struct verify_group *g,
 	const char *hv;
 	json_t *text;
 
-	json_object_foreach ((json_t *)json_get(r->payload, "hypervisor"), hv,
-			     text)
+	json_object_foreach (json_unconst(json_get(r->payload, "hypervisor")),
+			     hv, text)
 		verify_if(&g->v, json_is_string(text), "ENODEHV", name,
 			  "hypervisor %s verify failure: '%s'", hv,
 			  json_is_string(text) ? json_string_value(text) : "");
@@ -132,7 +132,7 @@ static void check_peers(struct verify_group *g, const char *code,
 
 	verify_if(&g->v, !json_is_object(peers), code, name,
 		  "the node did not try %s communication", how);
-	json_object_foreach ((json_t *)peers, peer, text)
+	json_object_foreach (json_unconst(peers), peer, text)
 		verify_error(&g->v, code, name,
 			     "%s communication with node '%s': %s", how, peer,
 			     json_is_string(text) ? json_string_value(text)
@@ -284,7 +284,7 @@ static bool is_others(const json_t *certs, const char *digest)
 	const char *uuid;
 	json_t *value;
 
-	json_object_foreach ((json_t *)certs, uuid, value)
+	json_object_foreach (json_unconst(certs), uuid, value)
 		if (str_eq(json_string_value(value), digest))
 			return true;
 	return false;
@@ -337,7 +337,7 @@ static void check_forgotten(struct verify_group *g, const json_t *certs,
 
 	if (!json_bool(r->payload, "renewal", false) && !g->v.simulate)
 		return;
-	json_object_foreach ((json_t *)certs, uuid, digest)
+	json_object_foreach (json_unconst(certs), uuid, digest)
 		if (str_ends(uuid, CERT_NEW_SUFFIX))
 			return;
 	verify_error(&g->v, "ECLUSTERCERT", NULL,

@@ -135,7 +135,7 @@ void verify_os(struct verify_group *g, const struct node_result *r)
 	if (!is_list(list))
 		return;
 	if (g->os == NULL) {
-		g->os = json_incref((json_t *)list);
+		g->os = json_ref(list);
 		g->os_node = name;
 	}
 	for (size_t i = 0; i < json_array_size(list); i++) {

@@ -28,7 +28,7 @@ static json_t *all_hvparams(struct lu *lu)
 			     params_fill_hv(cluster, hv, NULL, NULL));
 	}
 	json_object_foreach (
-		(json_t *)config_all(lu->m->config, CONFIG_INSTANCE), uuid,
+		json_unconst(config_all(lu->m->config, CONFIG_INSTANCE)), uuid,
 		inst) {
 		auto_free char *source =
 			xprintf("instance %s", inst_name(inst));
@@ -122,7 +122,8 @@ static void add_oob(struct lu *lu, json_t *checks)
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_NODE), uuid, node) {
+	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
+			     node) {
 		auto_json json_t *nd =
 			params_fill_nd(config_cluster(c),
 				       config_get(c, CONFIG_GROUP,
@@ -184,8 +185,9 @@ static json_t *non_vm_nodes(struct lu *lu)
 	json_t *names = json_array(), *node;
 	const char *uuid;
 
-	json_object_foreach ((json_t *)config_all(lu->m->config, CONFIG_NODE),
-			     uuid, node)
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
+		node)
 		if (!json_bool(node, "vm_capable", true))
 			json_array_append(names, json_object_get(node, "name"));
 	return names;

@@ -116,7 +116,7 @@ WAITS void verify_resources(struct verify *v, const struct strv *nodes)
 			config_get(lu->m->config, CONFIG_NODE, nodes->items[i]);
 
 		if (is_recorded(lu, node))
-			results[n++].node = json_incref((json_t *)node);
+			results[n++].node = json_ref(node);
 	}
 	if (n > 0)
 		lu_feedback(lu, "* Verifying recorded resources");

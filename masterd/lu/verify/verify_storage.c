@@ -219,8 +219,8 @@ static void check_minors(struct verify_group *g, const struct node_result *r,
 		return;
 	for (int i = 0; i < 2; i++)
 		json_object_foreach (
-			(json_t *)config_all(both[i], CONFIG_INSTANCE), uuid,
-			inst)
+			json_unconst(config_all(both[i], CONFIG_INSTANCE)),
+			uuid, inst)
 			check_instance_minors(g, r, both[i], inst, allocated);
 	for (size_t i = 0; i < json_array_size(used); i++) {
 		int64_t minor = json_integer_value(json_array_get(used, i));
@@ -316,7 +316,7 @@ static void collect_volumes(struct verify_group *g, const struct config *c)
 	const char *uuid;
 	json_t *inst;
 
-	json_object_foreach ((json_t *)config_all(c, CONFIG_INSTANCE), uuid,
+	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
 			     inst) {
 		auto_json json_t *disks = config_instance_disks(c, inst);
 
@@ -369,7 +369,7 @@ void verify_orphan_volumes(struct verify_group *g)
 		const json_t *known =
 			json_get(g->should, json_str(r->node, "uuid", ""));
 
-		json_object_foreach ((json_t *)volumes_of(r), volume, row)
+		json_object_foreach (json_unconst(volumes_of(r)), volume, row)
 			if (strncmp(volume, vg, strlen(vg)) == 0 &&
 			    volume[strlen(vg)] == '/' &&
 			    json_get(known, volume) == NULL &&

@@ -36,7 +36,7 @@ char *kvm_option(const json_t *properties)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)properties, key, value) {
+	json_object_foreach (json_unconst(properties), key, value) {
 		auto_free char *text = NULL;
 
 		if (json_is_boolean(value))
@@ -75,7 +75,7 @@ static bool is_taken(const json_t *places, int64_t number)
 	const char *id;
 	json_t *value;
 
-	json_object_foreach ((json_t *)places, id, value)
+	json_object_foreach (json_unconst(places), id, value)
 		if (json_integer_value(value) == number)
 			return true;
 	return false;

@@ -118,7 +118,7 @@ static WAITS int add_netdev(const struct plugging *g, struct error *err)
 static WAITS int add_open_disk(const struct plugging *g, struct error *err)
 {
 	const struct hv_disk disk = {.disk = g->plug->device,
-				     .path = (char *)g->plug->path};
+				     .path = mem_unconst(g->plug->path)};
 	int64_t set =
 		(int64_t)strtoul(json_str(disk.disk, "uuid", "1"), NULL, 16) &
 		INT32_MAX;
@@ -143,7 +143,7 @@ static WAITS int add_open_disk(const struct plugging *g, struct error *err)
 static WAITS int add_backend(const struct plugging *g, struct error *err)
 {
 	const struct hv_disk disk = {.disk = g->plug->device,
-				     .path = (char *)g->plug->path};
+				     .path = mem_unconst(g->plug->path)};
 
 	if (!g->plug->is_disk)
 		return add_netdev(g, err);
@@ -259,7 +259,7 @@ static void note_nic(const struct plugging *g)
 	else
 		i = g->plug->seq < end ? g->plug->seq : end;
 	if (g->plug->action != PLUG_REMOVE)
-		json_array_insert(nics, i, (json_t *)g->plug->device);
+		json_array_insert(nics, i, json_unconst(g->plug->device));
 }
 
 static int take_note(const struct plugging *g, struct error *err)

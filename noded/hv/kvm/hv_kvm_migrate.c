@@ -38,7 +38,7 @@ char *kvm_migration_uri(const json_t *instance, const char *target)
  * what was plugged since. */
 static json_t *as_it_runs(const json_t *instance, const json_t *notes)
 {
-	json_t *copy = json_copy((json_t *)instance);
+	json_t *copy = json_copy(json_unconst(instance));
 	json_t *nics = json_object_get(notes, "nics");
 
 	json_object_set_new(copy, "hvparams",

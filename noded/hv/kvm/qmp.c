@@ -82,7 +82,7 @@ static json_t *read_message(struct qmp *q)
 static int send_line(const struct qmp *q, const char *text, int fd)
 {
 	char space[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec parts[] = {{(char *)text, strlen(text)},
+	struct iovec parts[] = {{mem_unconst(text), strlen(text)},
 				{(char *)"\n", 1}};
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 	struct cmsghdr *control;
@@ -112,7 +112,7 @@ static json_t *exchange(struct qmp *q, const char *command,
 	json_t *message;
 
 	if (arguments != NULL)
-		json_object_set(request, "arguments", (json_t *)arguments);
+		json_object_set(request, "arguments", json_unconst(arguments));
 	text = json_text(request);
 	if (send_line(q, text, fd) < 0) {
 		error_set(err, ERR_HYPERVISOR, NULL, "Monitor command %s: %s",
