@@ -15,6 +15,7 @@
 #include "lib/event/daemon.h"
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/files/owners.h"
 #include "lib/model/files/paths.h"
@@ -216,7 +217,7 @@ static int make_master(struct masterd *md, const struct master_role *role,
 	md->master->end = end;
 	md->master->renewed = renewed;
 	md->master->arg = md;
-	name = json_str(config_master(md->master->config), "name", "");
+	name = node_name(config_master(md->master->config));
 	if (strcmp(name, md->master->paths->hostname) == 0)
 		return 0;
 	return error_set(err, ERR_CONFIG, ECODE_FENCED,

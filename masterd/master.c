@@ -6,6 +6,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/files/paths.h"
 #include "masterd/config/config.h"
 #include "masterd/config/reserve.h"
@@ -108,8 +109,8 @@ static struct queue *open_queue(struct master *m, struct error *err)
 			  .ended = ended,
 			  .fatal = on_fatal},
 		.term = m->role.term,
-		.max_running = (unsigned)json_int(cluster, "max_running_jobs",
-						  MAX_RUNNING_JOBS),
+		.max_running = (unsigned)cluster_max_running_jobs_or(
+			cluster, MAX_RUNNING_JOBS),
 	};
 
 	return queue_open(&config, err);

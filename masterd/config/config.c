@@ -11,6 +11,7 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_check.h"
 #include "lib/model/config/config_digest.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config_private.h"
 
 const struct config_kind_info config_kinds[CONFIG_KIND_COUNT] = {
@@ -188,12 +189,12 @@ bool config_is_full(const struct config *c)
 
 const json_t *config_cluster(const struct config *c)
 {
-	return json_object_get(c->top, "cluster");
+	return document_cluster(c->top);
 }
 
 int64_t config_serial(const struct config *c)
 {
-	return json_int(c->top, "serial_no", 0);
+	return document_serial_no(c->top);
 }
 
 json_t *config_document(const struct config *c)
@@ -252,9 +253,9 @@ const json_t *config_find_reserved(const struct config *c, const char *name,
 {
 	const json_t *inst = config_find(c, CONFIG_INSTANCE, name);
 
-	if (inst != NULL && str_eq(json_str(inst, "name", NULL), name) &&
-	    json_bool(inst, "forthcoming", false) &&
-	    json_int(inst, "reserved_by_job", 0) == (int64_t)job)
+	if (inst != NULL && str_eq(inst_name_or(inst, NULL), name) &&
+	    inst_forthcoming(inst) &&
+	    inst_reserved_by_job(inst) == (int64_t)job)
 		return inst;
 	return NULL;
 }
@@ -278,18 +279,18 @@ const json_t *config_all(const struct config *c, enum config_kind kind)
 const char *config_name(const struct config *c, enum config_kind kind,
 			const char *uuid)
 {
-	return json_str(config_get(c, kind, uuid), "name", uuid);
+	return object_name_or(config_get(c, kind, uuid), uuid);
 }
 
 const json_t *config_master(const struct config *c)
 {
 	return config_get(c, CONFIG_NODE,
-			  json_str(config_cluster(c), "master_node", NULL));
+			  cluster_master_node_or(config_cluster(c), NULL));
 }
 
 bool config_is_master(const struct config *c, const char *node_uuid)
 {
-	return str_eq(json_str(config_cluster(c), "master_node", NULL),
+	return str_eq(cluster_master_node_or(config_cluster(c), NULL),
 		      node_uuid);
 }
 
@@ -302,22 +303,23 @@ json_t *config_edit(const json_t *object)
  * see the finished instance; its first start is the second. */
 static bool is_step_of_creation(const json_t *object, const json_t *before)
 {
-	return json_get(before, "reserved_by_job") != NULL &&
-	       (json_get(object, "reserved_by_job") != NULL ||
-		strcmp(json_str(object, "admin_state", ""), "up") != 0);
+	return inst_has_reserved_by_job(before) &&
+	       (inst_has_reserved_by_job(object) ||
+		strcmp(inst_admin_state(object), "up") != 0);
 }
 
 /* Members that every object has: the serial number becomes that of the version
  * before plus one, the modification time is now. */
 static void stamp(json_t *object, const json_t *before, double now)
 {
-	int64_t serial = json_int(before, "serial_no", 0);
+	int64_t serial = object_serial_no(before);
 
-	json_set_int(object, "serial_no",
-		     is_step_of_creation(object, before) ? serial : serial + 1);
-	if (before == NULL && json_get(object, "ctime") == NULL)
-		json_object_set_new(object, "ctime", json_real(now));
-	json_object_set_new(object, "mtime", json_real(now));
+	object_set_serial_no(object, is_step_of_creation(object, before)
+					     ? serial
+					     : serial + 1);
+	if (before == NULL && !object_has_ctime(object))
+		object_set_ctime(object, now);
+	object_set_mtime(object, now);
 }
 
 void config_raise_serial(struct config *c)
@@ -359,8 +361,8 @@ static bool in_ssconf(enum config_kind kind, const json_t *before,
 {
 	switch (kind) {
 	case CONFIG_INSTANCE:
-		return before == NULL || !str_eq(json_str(before, "name", ""),
-						 json_str(object, "name", ""));
+		return before == NULL ||
+		       !str_eq(object_name(before), object_name(object));
 	case CONFIG_DISK:
 	case CONFIG_FILTER:
 		return false;
@@ -373,7 +375,7 @@ const json_t *config_put(struct config *c, enum config_kind kind,
 			 json_t *object STEALS)
 {
 	json_t *fresh = own_object(object);
-	const char *uuid = json_str(fresh, "uuid", NULL);
+	const char *uuid = object_uuid_or(fresh, NULL);
 	auto_json json_t *before = json_ref(config_get(c, kind, uuid));
 	double now = clock_seconds();
 
@@ -401,8 +403,8 @@ void config_remove(struct config *c, enum config_kind kind, const char *uuid)
 
 	if (before == NULL)
 		return;
-	uuid = json_str(before, "uuid", uuid); /* the given one may go with the
-						* index */
+	uuid = object_uuid_or(before, uuid); /* the given one may go with the
+					      * index */
 	config_undo_object(c, kind, uuid, before);
 	if (kind != CONFIG_DISK && kind != CONFIG_FILTER)
 		c->ssconf_dirty = true;
@@ -423,7 +425,7 @@ void config_put_cluster(struct config *c, json_t *cluster STEALS)
 
 	config_undo_cluster(c);
 	stamp(fresh, config_cluster(c), now);
-	json_object_set_new(c->top, "cluster", fresh);
+	document_set_cluster(c->top, fresh);
 	free(steal(&c->cluster_text));
 	c->ssconf_dirty = true;
 	changed(c, now);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/config_private.h"
@@ -62,14 +63,14 @@ static void set_list(const json_t *sets, const char *key, struct strv *ret)
 
 static bool is_pair(const json_t *disk)
 {
-	return template_is_pair(json_str(disk, "dev_type", NULL));
+	return template_is_pair(disk_dev_type_or(disk, NULL));
 }
 
 /* The nodes of a disk in two nodes are the first parts of its logical id. */
 void config_disk_secondaries(const json_t *disk, const char *primary,
 			     struct strv *ret)
 {
-	const json_t *id = json_get(disk, "logical_id");
+	const json_t *id = disk_logical_id(disk);
 
 	for (size_t i = 0; is_pair(disk) && i < 2; i++) {
 		const char *node = json_string_value(json_array_get(id, i));
@@ -82,11 +83,11 @@ void config_disk_secondaries(const json_t *disk, const char *primary,
 void config_instance_secondaries(const struct config *c, const json_t *instance,
 				 struct strv *ret)
 {
-	const char *primary = json_str(instance, "primary_node", NULL);
+	const char *primary = inst_primary_node_or(instance, NULL);
 	size_t i;
 	json_t *uuid;
 
-	json_array_foreach (json_object_get(instance, "disks"), i, uuid)
+	json_array_foreach (inst_disks(instance), i, uuid)
 		config_disk_secondaries(
 			config_get(c, CONFIG_DISK, json_string_value(uuid)),
 			primary, ret);
@@ -107,7 +108,7 @@ static void mirrors_leave(struct config *c, const char *instance)
 static void mirrors_enter(struct config *c, const json_t *instance)
 {
 	struct config_index *x = &c->index;
-	const char *uuid = json_str(instance, "uuid", "");
+	const char *uuid = inst_uuid(instance);
 	auto_strv struct strv nodes = {0};
 
 	config_instance_secondaries(c, instance, &nodes);
@@ -133,14 +134,14 @@ void config_index_disk_changed(struct config *c, const char *disk)
 
 static void instance_enter(struct config *c, const json_t *instance)
 {
-	const char *uuid = json_str(instance, "uuid", "");
-	const char *primary = json_str(instance, "primary_node", NULL);
+	const char *uuid = inst_uuid(instance);
+	const char *primary = inst_primary_node_or(instance, NULL);
 	size_t i;
 	json_t *disk;
 
 	if (primary != NULL)
 		set_add(c->index.primaries, primary, uuid);
-	json_array_foreach (json_object_get(instance, "disks"), i, disk)
+	json_array_foreach (inst_disks(instance), i, disk)
 		if (json_is_string(disk))
 			json_set_str(c->index.disk_owner,
 				     json_string_value(disk), uuid);
@@ -149,14 +150,14 @@ static void instance_enter(struct config *c, const json_t *instance)
 
 static void instance_leave(struct config *c, const json_t *instance)
 {
-	const char *uuid = json_str(instance, "uuid", "");
-	const char *primary = json_str(instance, "primary_node", NULL);
+	const char *uuid = inst_uuid(instance);
+	const char *primary = inst_primary_node_or(instance, NULL);
 	size_t i;
 	json_t *disk;
 
 	if (primary != NULL)
 		set_del(c->index.primaries, primary, uuid);
-	json_array_foreach (json_object_get(instance, "disks"), i, disk)
+	json_array_foreach (inst_disks(instance), i, disk)
 		if (json_is_string(disk))
 			json_object_del(c->index.disk_owner,
 					json_string_value(disk));
@@ -166,30 +167,30 @@ static void instance_leave(struct config *c, const json_t *instance)
 void config_index_enter(struct config *c, enum config_kind kind,
 			const json_t *object)
 {
-	const char *name = json_str(object, "name", NULL);
+	const char *name = object_name_or(object, NULL);
 
 	if (config_kinds[kind].named && name != NULL)
 		table_put(&c->index.names[kind], name, mem_unconst(object));
-	if (kind == CONFIG_NODE && json_str(object, "group", NULL) != NULL)
-		set_add(c->index.members, json_str(object, "group", NULL),
-			json_str(object, "uuid", ""));
+	if (kind == CONFIG_NODE && node_group_or(object, NULL) != NULL)
+		set_add(c->index.members, node_group_or(object, NULL),
+			object_uuid(object));
 	if (kind == CONFIG_INSTANCE)
 		instance_enter(c, object);
 	if (kind == CONFIG_DISK)
-		config_index_disk_changed(c, json_str(object, "uuid", ""));
+		config_index_disk_changed(c, object_uuid(object));
 }
 
 void config_index_leave(struct config *c, enum config_kind kind,
 			const json_t *object)
 {
-	const char *name = json_str(object, "name", NULL);
+	const char *name = object_name_or(object, NULL);
 
 	if (config_kinds[kind].named && name != NULL &&
 	    table_get(&c->index.names[kind], name) == object)
 		table_remove(&c->index.names[kind], name);
-	if (kind == CONFIG_NODE && json_str(object, "group", NULL) != NULL)
-		set_del(c->index.members, json_str(object, "group", NULL),
-			json_str(object, "uuid", ""));
+	if (kind == CONFIG_NODE && node_group_or(object, NULL) != NULL)
+		set_del(c->index.members, node_group_or(object, NULL),
+			object_uuid(object));
 	if (kind == CONFIG_INSTANCE)
 		instance_leave(c, object);
 }
@@ -220,11 +221,11 @@ const char *config_disk_owner(const struct config *c, const char *disk_uuid)
 const char *config_instance_template(const struct config *c,
 				     const json_t *instance)
 {
-	const json_t *disks = json_get(instance, "disks");
+	const json_t *disks = inst_disks(instance);
 	const json_t *disk = config_get(
 		c, CONFIG_DISK, json_string_value(json_array_get(disks, 0)));
 
-	return json_str(disk, "dev_type", "diskless");
+	return disk_dev_type_or(disk, "diskless");
 }
 
 json_t *config_instance_disks(const struct config *c, const json_t *instance)
@@ -233,7 +234,7 @@ json_t *config_instance_disks(const struct config *c, const json_t *instance)
 	size_t i;
 	json_t *uuid;
 
-	json_array_foreach (json_object_get(instance, "disks"), i, uuid) {
+	json_array_foreach (inst_disks(instance), i, uuid) {
 		const json_t *disk =
 			config_get(c, CONFIG_DISK, json_string_value(uuid));
 
@@ -246,19 +247,17 @@ json_t *config_instance_disks(const struct config *c, const json_t *instance)
 void config_candidate_stats(const struct config *c, size_t *ret_now,
 			    size_t *ret_max, size_t *ret_should)
 {
-	size_t pool =
-		(size_t)json_int(config_cluster(c), "candidate_pool_size", 1);
+	size_t pool = (size_t)cluster_candidate_pool_size(config_cluster(c));
 	size_t now = 0, max = 0;
 	const char *uuid;
 	json_t *node;
 
 	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
 			     node) {
-		if (json_bool(node, "master_candidate", false))
+		if (node_master_candidate(node))
 			now++;
-		if (json_bool(node, "master_capable", true) &&
-		    !json_bool(node, "offline", false) &&
-		    !json_bool(node, "drained", false))
+		if (node_master_capable(node) && !node_offline(node) &&
+		    !node_drained(node))
 			max++;
 	}
 	*ret_now = now;
@@ -291,7 +290,7 @@ static struct sort_key *sorted_keys(const struct config *c,
 
 	json_object_foreach (c->objects[kind], uuid, object)
 		keys[i++] = (struct sort_key){
-			.name = json_str(object, "name", uuid),
+			.name = object_name_or(object, uuid),
 			.uuid = uuid,
 			.object = object,
 		};

@@ -2,13 +2,14 @@
 /* The addresses that instances have in networks: the networks' reservations
  * follow the instances, whoever changes them. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/ippool.h"
 #include "masterd/config/config_private.h"
 
 static void change(struct config *c, const json_t *nic, bool take)
 {
-	const char *ip = json_str(nic, "ip", NULL);
-	const char *uuid = json_str(nic, "network", NULL);
+	const char *ip = nic_ip(nic);
+	const char *uuid = nic_network(nic);
 	const json_t *network =
 		uuid == NULL ? NULL : config_get(c, CONFIG_NETWORK, uuid);
 	struct error ignored;
@@ -32,10 +33,8 @@ static bool has_address(const json_t *nics, const json_t *like)
 	size_t i;
 
 	json_array_foreach (nics, i, nic)
-		if (str_eq(json_str(nic, "ip", NULL),
-			   json_str(like, "ip", NULL)) &&
-		    str_eq(json_str(nic, "network", NULL),
-			   json_str(like, "network", NULL)))
+		if (str_eq(nic_ip(nic), nic_ip(like)) &&
+		    str_eq(nic_network(nic), nic_network(like)))
 			return true;
 	return false;
 }
@@ -43,8 +42,8 @@ static bool has_address(const json_t *nics, const json_t *like)
 void config_networks_follow(struct config *c, const json_t *before,
 			    const json_t *after)
 {
-	auto_json json_t *old = json_ref(json_get(before, "nics"));
-	auto_json json_t *new = json_ref(json_get(after, "nics"));
+	auto_json json_t *old = json_ref(inst_nics(before));
+	auto_json json_t *new = json_ref(inst_nics(after));
 	const json_t *nic;
 	size_t i;
 

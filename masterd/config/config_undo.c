@@ -7,6 +7,7 @@
 
 #include "lib/event/task.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config_private.h"
 
 /* Instead of a kind. */
@@ -42,8 +43,8 @@ static void note(struct config *c, int kind, const char *uuid,
 		.uuid = uuid == NULL ? NULL : xstrdup(uuid),
 		.before = json_ref(before),
 		.top = json_make("{s:O?, s:O?}", "serial_no",
-				 json_object_get(c->top, "serial_no"), "mtime",
-				 json_object_get(c->top, "mtime")),
+				 document_serial_no_value(c->top), "mtime",
+				 document_mtime_value(c->top)),
 		.change = c->changes + 1,
 		.task = task_number(),
 	};
@@ -116,7 +117,7 @@ static void put_back(struct config *c, const struct config_undo *e)
 	if (e->kind >= 0)
 		put_back_object(c, e);
 	if (e->kind == UNDO_CLUSTER) {
-		json_object_set(c->top, "cluster", e->before);
+		document_set_cluster(c->top, json_ref(e->before));
 		free(steal(&c->cluster_text));
 	}
 }

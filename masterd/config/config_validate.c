@@ -12,6 +12,7 @@
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_check.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config_private.h"
 
 #define VERSION_3_0 3000000
@@ -19,7 +20,7 @@
 
 static int check_version(const json_t *top, struct error *err)
 {
-	int64_t version = json_int(top, "version", 0);
+	int64_t version = document_version(top);
 
 	if (version == VERSION_3_0 || version == VERSION_3_1)
 		return 0;
@@ -79,11 +80,11 @@ static int check_object(enum config_kind kind, const char *uuid,
 			struct error *err)
 {
 	const char *container = config_kinds[kind].container;
-	const char *name = json_str(object, "name", NULL);
+	const char *name = object_name_or(object, NULL);
 
 	if (!json_is_object(object))
 		return bad(err, container, uuid, "not an object");
-	if (!str_eq(json_str(object, "uuid", NULL), uuid))
+	if (!str_eq(object_uuid_or(object, NULL), uuid))
 		return bad(err, container, uuid,
 			   "its own UUID is missing or another one");
 	if (check_members(kind, uuid, object, err) < 0)
@@ -127,7 +128,7 @@ static int check_container(json_t *top, enum config_kind kind,
 
 int config_validate(json_t *top, struct error *err)
 {
-	const json_t *cluster = json_get(top, "cluster");
+	const json_t *cluster = document_cluster(top);
 
 	if (!json_is_object(top))
 		return error_set(err, ERR_CONFIG, NULL, "not an object");
@@ -139,11 +140,11 @@ int config_validate(json_t *top, struct error *err)
 	for (int kind = 0; kind < CONFIG_KIND_COUNT; kind++)
 		if (check_container(top, (enum config_kind)kind, err) < 0)
 			return -1;
-	if (json_object_get(json_get(top, "nodes"),
-			    json_str(cluster, "master_node", "")) == NULL)
+	if (json_object_get(document_nodes(top),
+			    cluster_master_node(cluster)) == NULL)
 		return error_set(err, ERR_CONFIG, NULL,
 				 "the master node '%s' is not among the nodes",
-				 json_str(cluster, "master_node", ""));
+				 cluster_master_node(cluster));
 	return 0;
 }
 
@@ -152,11 +153,10 @@ int config_validate(json_t *top, struct error *err)
 static void verify_node(const struct config *c, const json_t *node,
 			struct strv *ret)
 {
-	const char *name = json_str(node, "name", "");
-	const char *group = json_str(node, "group", "");
-	int roles = json_bool(node, "master_candidate", false) +
-		    json_bool(node, "offline", false) +
-		    json_bool(node, "drained", false);
+	const char *name = node_name(node);
+	const char *group = node_group(node);
+	int roles = node_master_candidate(node) + node_offline(node) +
+		    node_drained(node);
 
 	if (config_get(c, CONFIG_GROUP, group) == NULL)
 		strv_addf(ret, "node %s belongs to unknown group %s", name,
@@ -171,15 +171,15 @@ static void verify_node(const struct config *c, const json_t *node,
 static void verify_instance(const struct config *c, const json_t *instance,
 			    struct strv *ret)
 {
-	const char *name = json_str(instance, "name", "");
-	const char *primary = json_str(instance, "primary_node", NULL);
+	const char *name = inst_name(instance);
+	const char *primary = inst_primary_node_or(instance, NULL);
 	size_t i;
 	json_t *disk;
 
 	if (primary != NULL && config_get(c, CONFIG_NODE, primary) == NULL)
 		strv_addf(ret, "instance %s has unknown primary node %s", name,
 			  primary);
-	json_array_foreach (json_object_get(instance, "disks"), i, disk)
+	json_array_foreach (inst_disks(instance), i, disk)
 		if (config_get(c, CONFIG_DISK, json_string_value(disk)) == NULL)
 			strv_addf(ret, "instance %s has unknown disk %s", name,
 				  json_is_string(disk) ? json_string_value(disk)
@@ -194,8 +194,8 @@ static void verify_macs(const struct config *c, struct strv *ret)
 	size_t i;
 
 	json_object_foreach (c->objects[CONFIG_INSTANCE], uuid, instance) {
-		json_array_foreach (json_object_get(instance, "nics"), i, nic) {
-			const char *mac = json_str(nic, "mac", NULL);
+		json_array_foreach (inst_nics(instance), i, nic) {
+			const char *mac = nic_mac_or(nic, NULL);
 
 			if (mac != NULL &&
 			    table_put(&seen, mac, instance) != NULL)
@@ -238,12 +238,12 @@ void config_verify(const struct config *c, struct strv *ret_problems)
 	json_object_foreach (c->objects[CONFIG_DISK], uuid, object)
 		/* A detached one has lost its place. */
 		if (config_disk_owner(c, uuid) == NULL &&
-		    *json_str(object, "iv_name", "?") != '\0')
+		    *disk_iv_name(object) != '\0')
 			strv_addf(ret_problems,
 				  "disk %s belongs to no instance", uuid);
 	verify_macs(c, ret_problems);
-	if (!json_bool(config_master(c), "master_candidate", false))
+	if (!node_master_candidate(config_master(c)))
 		strv_addf(ret_problems,
 			  "master node %s is not a master candidate",
-			  json_str(config_master(c), "name", ""));
+			  node_name(config_master(c)));
 }

@@ -11,6 +11,7 @@
 #include "lib/base/random.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/config.h"
 
@@ -78,7 +79,7 @@ static bool nic_has(const struct reserve *r, const char *member,
 	json_object_foreach (
 		json_unconst(config_all(r->config, CONFIG_INSTANCE)), uuid,
 		instance)
-		json_array_foreach (json_object_get(instance, "nics"), i, nic) {
+		json_array_foreach (inst_nics(instance), i, nic) {
 			auto_free char *other = NULL;
 
 			if (!str_eq(json_str(nic, member, NULL), value))
@@ -94,14 +95,13 @@ static bool nic_has(const struct reserve *r, const char *member,
 
 char *reserve_link(const json_t *cluster, const json_t *nic)
 {
-	const char *network = json_str(nic, "network", NULL);
+	const char *network = nic_network(nic);
 	auto_json json_t *params = NULL;
 
 	if (network != NULL)
 		return xstrdup(network);
-	params = params_fill_nic(cluster, json_get(nic, "nicparams"));
-	return xprintf("%s/%s", json_str(params, "mode", ""),
-		       json_str(params, "link", ""));
+	params = params_fill_nic(cluster, nic_nicparams(nic));
+	return xprintf("%s/%s", nicparams_mode(params), nicparams_link(params));
 }
 
 static bool node_has_ip(const struct reserve *r, const char *ip)
@@ -111,8 +111,8 @@ static bool node_has_ip(const struct reserve *r, const char *ip)
 
 	json_object_foreach (json_unconst(config_all(r->config, CONFIG_NODE)),
 			     uuid, node)
-		if (str_eq(json_str(node, "primary_ip", NULL), ip) ||
-		    str_eq(json_str(node, "secondary_ip", NULL), ip))
+		if (str_eq(node_primary_ip_or(node, NULL), ip) ||
+		    str_eq(node_secondary_ip_or(node, NULL), ip))
 			return true;
 	return false;
 }
@@ -162,8 +162,7 @@ char *reserve_mac_generate(struct reserve *r, uint64_t job, const char *prefix,
 			   struct error *err)
 {
 	if (prefix == NULL)
-		prefix = json_str(config_cluster(r->config), "mac_prefix",
-				  "aa:00:00");
+		prefix = cluster_mac_prefix(config_cluster(r->config));
 	for (int i = 0; i < MAC_TRIES; i++) {
 		unsigned tail = (unsigned)random_below(1 << 24);
 		auto_free char *mac =
@@ -195,7 +194,7 @@ int reserve_name(struct reserve *r, uint64_t job, const char *instance_name,
 	const json_t *other =
 		config_find(r->config, CONFIG_INSTANCE, instance_name);
 
-	if (str_eq(json_str(other, "name", NULL), instance_name))
+	if (str_eq(object_name_or(other, NULL), instance_name))
 		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
 				 "Instance '%s' is already in the cluster",
 				 instance_name);
@@ -212,7 +211,7 @@ int reserve_ip(struct reserve *r, uint64_t job, const char *ip,
 {
 	auto_free char *place = xprintf("%s on %s", ip, link);
 
-	if (str_eq(json_str(config_cluster(r->config), "master_ip", NULL), ip))
+	if (str_eq(cluster_master_ip_or(config_cluster(r->config), NULL), ip))
 		return error_set(err, ERR_RESERVATION, NULL,
 				 "IP address %s is the cluster's", ip);
 	if (node_has_ip(r, ip))
@@ -241,12 +240,12 @@ static void mark_used_ports(const struct reserve *r, bool *used)
 	json_object_foreach (
 		json_unconst(config_all(r->config, CONFIG_INSTANCE)), uuid,
 		object)
-		mark(used, json_int(object, "network_port", 0));
+		mark(used, inst_network_port(object));
 	json_object_foreach (json_unconst(config_all(r->config, CONFIG_DISK)),
 			     uuid, object)
-		if (str_eq(json_str(object, "dev_type", NULL), "drbd"))
+		if (str_eq(disk_dev_type_or(object, NULL), "drbd"))
 			mark(used, json_integer_value(json_array_get(
-					   json_get(object, "logical_id"), 2)));
+					   disk_logical_id(object), 2)));
 }
 
 /* Ganeti finds free ports by two members of the cluster object: keep them up to
@@ -254,8 +253,8 @@ static void mark_used_ports(const struct reserve *r, bool *used)
 static void note_port(struct reserve *r, int port)
 {
 	const json_t *cluster = config_cluster(r->config);
-	const json_t *pool = json_get(cluster, "tcpudp_port_pool");
-	bool above = json_int(cluster, "highest_used_port", 0) < port;
+	const json_t *pool = cluster_tcpudp_port_pool(cluster);
+	bool above = cluster_highest_used_port(cluster) < port;
 	json_t *edited, *rest = json_array();
 	size_t i;
 	json_t *item;
@@ -268,9 +267,9 @@ static void note_port(struct reserve *r, int port)
 		return;
 	}
 	edited = config_edit(cluster);
-	json_object_set_new(edited, "tcpudp_port_pool", rest);
+	cluster_set_tcpudp_port_pool(edited, rest);
 	if (above)
-		json_set_int(edited, "highest_used_port", port);
+		cluster_set_highest_used_port(edited, port);
 	config_put_cluster(r->config, edited);
 }
 
@@ -297,9 +296,9 @@ int reserve_port(struct reserve *r, uint64_t job, struct error *err)
  * minor, minor, secret]. */
 static bool disk_has_minor(const json_t *disk, const char *node, int64_t minor)
 {
-	const json_t *id = json_get(disk, "logical_id");
+	const json_t *id = disk_logical_id(disk);
 
-	if (!str_eq(json_str(disk, "dev_type", NULL), "drbd"))
+	if (!str_eq(disk_dev_type_or(disk, NULL), "drbd"))
 		return false;
 	for (size_t i = 0; i < 2; i++)
 		if (str_eq(json_string_value(json_array_get(id, i)), node) &&

@@ -9,6 +9,7 @@
 
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/files/paths.h"
 #include "lib/model/files/ssh_keys.h"
 #include "masterd/config/config.h"
@@ -46,7 +47,7 @@ void ssh_keys_destroy(struct ssh_keys *k)
 
 bool ssh_keys_managed(const struct config *config)
 {
-	return json_bool(config_cluster(config), "modify_ssh_setup", false);
+	return cluster_modify_ssh_setup(config_cluster(config));
 }
 
 static WAITS char *read_file(struct ssh_keys *k, enum path_id id)
@@ -101,17 +102,17 @@ static void round_done(struct round *r)
 
 static bool is_capable(const json_t *node)
 {
-	return json_bool(node, "master_capable", true);
+	return node_master_capable(node);
 }
 
 static const char *uuid_of(const json_t *node)
 {
-	return json_str(node, "uuid", "");
+	return node_uuid(node);
 }
 
 static const char *name_of(const json_t *node)
 {
-	return json_str(node, "name", "");
+	return node_name(node);
 }
 
 static void choose_nodes(struct round *r)
@@ -125,7 +126,7 @@ static void choose_nodes(struct round *r)
 		const json_t *node = config_get(c, CONFIG_NODE, uuids.items[i]);
 
 		strv_add(&r->names, name_of(node));
-		if (!json_bool(node, "offline", false))
+		if (!node_offline(node))
 			r->nodes[r->n++].node = json_ref(node);
 	}
 }
@@ -140,10 +141,8 @@ static WAITS void ask(struct round *r)
 		r->nodes[i].own = rpc_ssh_keys(
 			is_capable(r->nodes[i].node) ? "make" : "look",
 			json_make("{s:s, s:I}", "type",
-				  json_str(cluster, "ssh_key_type", "rsa"),
-				  "bits",
-				  (json_int_t)json_int(cluster, "ssh_key_bits",
-						       0)));
+				  cluster_ssh_key_type(cluster), "bits",
+				  (json_int_t)cluster_ssh_key_bits(cluster)));
 	noderpc_call_each(r->k->rpc, r->nodes, r->n);
 	for (size_t i = 0; i < r->n; i++)
 		if (r->nodes[i].err != NULL)
@@ -203,7 +202,7 @@ static void add_node(struct round *r, const json_t *node)
 		return;
 	lines = lines_of(r, node);
 	json_object_set_new(r->keys, uuid_of(node), lines);
-	if (!json_bool(node, "master_candidate", false))
+	if (!node_master_candidate(node))
 		return;
 	r->complete = r->complete && json_array_size(lines) > 0;
 	json_to_strv(lines, &r->let_in);
@@ -284,8 +283,7 @@ static void decide(struct round *r)
 static struct rpc_request gift(const struct round *r, bool capable)
 {
 	auto_free char *hosts = ssh_keys_known_hosts(
-		r->hosts_before,
-		json_str(config_cluster(r->k->config), "cluster_name", ""),
+		r->hosts_before, cluster_name(config_cluster(r->k->config)),
 		r->hosts, &r->names);
 
 	return rpc_ssh_keys("give",

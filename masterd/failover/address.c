@@ -9,6 +9,7 @@
 
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/rpc/noderpc.h"
 
@@ -20,18 +21,18 @@
 
 static json_t *parameters(const json_t *cluster)
 {
-	const char *ip = json_str(cluster, "master_ip", "");
+	const char *ip = cluster_master_ip(cluster);
 
 	return json_make("{s:s, s:s, s:I, s:i}", "ip", ip, "netdev",
-			 json_str(cluster, "master_netdev", ""), "netmask",
-			 (json_int_t)json_int(cluster, "master_netmask", 32),
+			 cluster_master_netdev(cluster), "netmask",
+			 (json_int_t)cluster_master_netmask(cluster),
 			 "ip_family",
 			 strchr(ip, ':') == NULL ? FAMILY_IPV4 : FAMILY_IPV6);
 }
 
 static bool has_own_script(const json_t *cluster)
 {
-	return json_bool(cluster, "use_external_mip_script", false);
+	return cluster_use_external_mip_script(cluster);
 }
 
 struct rpc_request address_up(const json_t *cluster)

@@ -13,6 +13,7 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_digest.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/files/content.h"
 #include "lib/model/files/term.h"
@@ -139,7 +140,7 @@ static size_t list_copies(struct rescue *r, struct copy *copies)
 		struct vote_node state = {0};
 		struct error err;
 
-		copies[n].node = json_str(result->node, "name", "");
+		copies[n].node = node_name(result->node);
 		if (result->payload == NULL) {
 			tell(r, copies[n].node, "does not answer");
 		} else if (vote_read(&state, result->payload, &err) < 0 ||
@@ -148,7 +149,7 @@ static size_t list_copies(struct rescue *r, struct copy *copies)
 			tell(r, copies[n].node, "has none that is whole");
 		} else {
 			copies[n++].position = state.config;
-			tell(r, json_str(result->node, "name", ""),
+			tell(r, node_name(result->node),
 			     "has serial %" PRIu64 " of term %" PRIu64,
 			     state.config.number, state.config.term);
 		}
@@ -168,7 +169,7 @@ static int by_age(const void *a, const void *b)
 static const json_t *node_named(const struct rescue *r, const char *name)
 {
 	for (size_t i = 0; i < r->n; i++)
-		if (str_eq(json_str(r->results[i].node, "name", ""), name))
+		if (str_eq(node_name(r->results[i].node), name))
 			return r->results[i].node;
 	return NULL;
 }

@@ -8,6 +8,7 @@
 #include "lib/base/array.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/failover/recover.h"
 #include "queue/queue.h"
@@ -44,12 +45,12 @@ void leftovers_destroy(struct leftovers *l)
 
 static bool is_marked(const json_t *object)
 {
-	return json_get(object, "reserved_by_job") != NULL;
+	return inst_has_reserved_by_job(object);
 }
 
 static uint64_t job_of(const json_t *object)
 {
-	return (uint64_t)json_int(object, "reserved_by_job", 0);
+	return (uint64_t)inst_reserved_by_job(object);
 }
 
 /* Whether some job that began before the disk was full has not ended, and so

@@ -9,6 +9,7 @@
 
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "queue/queue.h"
 
@@ -59,8 +60,8 @@ static json_t *startup(const char *name, const json_t *reason)
 int recover_helper(struct queue *q, const json_t *inst, const char *disk_uuid,
 		   uint64_t *ret_id, struct error *err)
 {
-	const char *name = json_str(inst, "name", "");
-	const char *state = json_str(inst, "admin_state", "");
+	const char *name = inst_name(inst);
+	const char *state = inst_admin_state(inst);
 	auto_json json_t *reason = json_make("[[s, s, i]]", "gnt:master",
 					     "a helper machine was cut off", 0);
 	auto_json json_t *ops =
@@ -107,22 +108,21 @@ static WAITS int remove_one(struct recover *r, const char *name)
 /* Whether the job for which it is reserved has not begun yet. */
 static bool still_to_come(const struct recover *r, const json_t *inst)
 {
-	return json_bool(inst, "forthcoming", false) &&
-	       queue_lives(r->queue,
-			   (uint64_t)json_int(inst, "reserved_by_job", 0));
+	return inst_forthcoming(inst) &&
+	       queue_lives(r->queue, (uint64_t)inst_reserved_by_job(inst));
 }
 
 static WAITS int remove_helper(struct recover *r, const json_t *disk)
 {
-	auto_free char *uuid = xstrdup(json_str(disk, "uuid", ""));
+	auto_free char *uuid = xstrdup(disk_uuid(disk));
 	const char *owner = config_disk_owner(r->config, uuid);
 	auto_json json_t *inst = json_ref(config_get(
 		r->config, CONFIG_INSTANCE, owner == NULL ? "" : owner));
-	const char *name = json_str(inst, "name", "");
+	const char *name = inst_name(inst);
 	struct error err;
 	uint64_t id;
 
-	if (inst == NULL || json_get(inst, "reserved_by_job") != NULL)
+	if (inst == NULL || inst_has_reserved_by_job(inst))
 		return 0; /* the instance's removal removes it, too */
 	if (recover_helper(r->queue, inst, uuid, &id, &err) < 0) {
 		log_error("Cannot remove the temporary disk of instance %s: %s",
@@ -141,7 +141,7 @@ int recover_one(struct recover *r, enum config_kind kind, const json_t *object)
 
 	if (kind == CONFIG_DISK)
 		return remove_helper(r, object);
-	name = xstrdup(json_str(object, "name", ""));
+	name = xstrdup(object_name(object));
 	return remove_one(r, name);
 }
 
@@ -153,7 +153,7 @@ static WAITS void recover_helpers(struct recover *r)
 
 	json_object_foreach (json_unconst(config_all(r->config, CONFIG_DISK)),
 			     uuid, disk)
-		if (json_get(disk, "reserved_by_job") != NULL)
+		if (disk_has_reserved_by_job(disk))
 			json_array_append(disks, disk);
 	for (size_t i = 0; i < json_array_size(disks); i++)
 		remove_helper(r, json_array_get(disks, i));
@@ -168,9 +168,8 @@ void recover_reservations(struct recover *r)
 	json_object_foreach (
 		json_unconst(config_all(r->config, CONFIG_INSTANCE)), uuid,
 		inst)
-		if (json_get(inst, "reserved_by_job") != NULL &&
-		    !still_to_come(r, inst))
-			strv_add(&names, json_str(inst, "name", ""));
+		if (inst_has_reserved_by_job(inst) && !still_to_come(r, inst))
+			strv_add(&names, inst_name(inst));
 	recover_helpers(r);
 	for (size_t i = 0; i < names.n; i++)
 		remove_one(r, names.items[i]);
@@ -218,7 +217,7 @@ void recover_unstarted(struct recover *r, const struct job *j)
 			continue;
 		u = xalloc(sizeof(*u));
 		u->recover = r;
-		u->name = xstrdup(json_str(inst, "name", ""));
+		u->name = xstrdup(inst_name(inst));
 		task_spawn("recover", remove_task, u);
 	}
 }

@@ -13,6 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/files/term.h"
 #include "masterd/failover/address.h"
 #include "masterd/failover/takeover_private.h"
@@ -161,10 +162,9 @@ static WAITS int ask_for_failover(struct candidacy *c, struct error *err)
 
 static const struct vote_node *former_master(const struct candidacy *c)
 {
-	const char *uuid =
-		json_str(json_get(c->document, "cluster"), "master_node", "");
-	const char *name = json_str(
-		json_get(json_get(c->document, "nodes"), uuid), "name", "");
+	const char *uuid = cluster_master_node(document_cluster(c->document));
+	const char *name =
+		node_name(json_get(document_nodes(c->document), uuid));
 
 	for (size_t i = 0; i < c->vote.n; i++)
 		if (str_eq(c->vote.nodes[i].name, name) && i != c->vote.self)
@@ -207,7 +207,7 @@ static WAITS void stop_former(struct candidacy *c)
 		    rpc_within(rpc_node_stop_master(), TAKEOVER_STOP_MS),
 		    "Stopping it");
 	tell_former(c, node->term,
-		    rpc_within(address_down(json_get(c->document, "cluster")),
+		    rpc_within(address_down(document_cluster(c->document)),
 			       TAKEOVER_ASK_MS),
 		    "Taking its address down");
 }
@@ -364,7 +364,7 @@ static WAITS int write_role(struct candidacy *c, uint64_t term,
 			  c->t->paths->hostname);
 	} else {
 		cluster = config_edit(config_cluster(config));
-		json_set_str(cluster, "master_node", json_str(own, "uuid", ""));
+		cluster_set_master_node(cluster, object_uuid(own));
 		config_put_cluster(config, cluster);
 		rc = config_commit(config, err);
 	}

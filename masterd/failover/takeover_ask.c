@@ -7,6 +7,7 @@
 #include "lib/base/log.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/files/copy_position.h"
 #include "lib/model/files/queue_files.h"
@@ -24,17 +25,17 @@ static void sorted_uuids(const json_t *nodes, struct strv *ret)
 	json_t *node;
 
 	json_object_foreach (json_unconst(nodes), uuid, node)
-		strv_add(&names, json_str(node, "name", ""));
+		strv_add(&names, node_name(node));
 	strv_sort_nice(&names);
 	for (size_t i = 0; i < names.n; i++)
 		json_object_foreach (json_unconst(nodes), uuid, node)
-			if (str_eq(json_str(node, "name", ""), names.items[i]))
+			if (str_eq(node_name(node), names.items[i]))
 				strv_add(ret, uuid);
 }
 
 void takeover_list_nodes(struct candidacy *c)
 {
-	const json_t *nodes = json_get(c->document, "nodes");
+	const json_t *nodes = document_nodes(c->document);
 	auto_strv struct strv uuids = {0};
 	size_t n;
 
@@ -47,14 +48,13 @@ void takeover_list_nodes(struct candidacy *c)
 	c->objects = xcalloc(n + 1, sizeof(json_t *));
 	for (size_t i = 0; i < n; i++) {
 		const json_t *node = json_get(nodes, uuids.items[i]);
-		bool offline = json_bool(node, "offline", false);
+		bool offline = node_offline(node);
 
 		c->objects[i] = json_ref(node);
 		c->vote.nodes[i] = (struct vote_node){
-			.name = json_str(node, "name", ""),
+			.name = node_name(node),
 			.offline = offline,
-			.candidate = !offline &&
-				     json_bool(node, "master_candidate", false),
+			.candidate = !offline && node_master_candidate(node),
 		};
 		if (strcmp(c->vote.nodes[i].name, c->t->paths->hostname) == 0)
 			c->vote.self = i;

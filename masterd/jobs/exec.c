@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/reserve.h"
 #include "masterd/jobs/exec_uuids.h"
 #include "masterd/jobs/hooks.h"
@@ -206,13 +207,13 @@ static int refuse_forthcoming(struct lu *lu, struct error *err)
 		if (w->level != LOCK_INSTANCE || w->name == NULL || w->creates)
 			continue;
 		inst = config_find(lu->m->config, CONFIG_INSTANCE, w->name);
-		if (json_bool(inst, "forthcoming", false))
+		if (inst_forthcoming(inst))
 			return error_set(
 				err, ERR_PREREQ, ECODE_STATE,
 				"Instance %s is forthcoming, which is not "
 				"supported for this operation: %s",
 				w->name,
-				json_get(inst, "reserved_by_job") == NULL
+				!inst_has_reserved_by_job(inst)
 					? "gnt-instance add --commit makes it "
 					  "real"
 					: "a job is about to create it");
@@ -250,9 +251,9 @@ static void tell_removed(struct lu *lu)
 		if (object != NULL &&
 		    config_get(lu->m->config,
 			       (enum config_kind)lock_object_kind(w->level),
-			       json_str(object, "uuid", "")) == NULL)
+			       object_uuid(object)) == NULL)
 			locks_remove(lu->m->locks, w->level, w->name,
-				     json_str(object, "name", w->name));
+				     object_name_or(object, w->name));
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 
 /* "pnode" of "pnode_uuid"; NULL: no such member.  To be freed. */
@@ -26,8 +27,7 @@ static json_t *uuid_of(struct lu *lu, const char *base, const json_t *name)
 						     json_string_value(name))
 				       : NULL;
 
-	return object == NULL ? NULL
-			      : json_string(json_str(object, "uuid", ""));
+	return object == NULL ? NULL : json_string(object_uuid(object));
 }
 
 /* The value of the first of two members that is not null. */
@@ -72,8 +72,7 @@ static void fill_list(struct lu *lu, const char *member, json_t *ret)
 	if (json_bool(lu->run->input, "on_master", false))
 		json_array_append_new(
 			uuids,
-			json_string(json_str(config_master(lu->m->config),
-					     "uuid", "")));
+			json_string(node_uuid(config_master(lu->m->config))));
 	if (json_array_size(uuids) > 0)
 		json_object_set(ret, member, uuids);
 }

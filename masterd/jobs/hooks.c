@@ -8,6 +8,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/files/paths.h"
 #include "masterd/lu/frame/lu.h"
 
@@ -40,8 +41,8 @@ static json_t *common_environment(struct lu *lu, const char *hook_path,
 		"GANETI_HOOKS_PHASE", phase_names[phase], "GANETI_HOOKS_PATH",
 		hook_path, "GANETI_OP_CODE", lu->class->op->id,
 		"GANETI_DATA_DIR", "/var/lib/ganeti", "GANETI_CLUSTER",
-		json_str(config_cluster(c), "cluster_name", ""),
-		"GANETI_MASTER", json_str(config_master(c), "name", ""));
+		cluster_name(config_cluster(c)), "GANETI_MASTER",
+		node_name(config_master(c)));
 
 	if (lu->class->object_type != NULL)
 		json_set_str(env, "GANETI_OBJECT_TYPE", lu->class->object_type);
@@ -97,8 +98,7 @@ static void collect_failed(const struct node_result *r, json_t *failed)
 		if (json_integer_value(json_array_get(row, 1)) != HOOK_FAILED)
 			continue;
 		json_array_append_new(failed,
-				      json_make("[s, O, O]",
-						json_str(r->node, "name", ""),
+				      json_make("[s, O, O]", node_name(r->node),
 						json_array_get(row, 0),
 						json_array_get(row, 2)));
 	}
@@ -108,7 +108,7 @@ static void warn_unreachable(struct lu *lu, const struct node_result *r)
 {
 	if (r->payload == NULL && !r->offline)
 		lu_warn(lu, "Communication failure to node %s: %s",
-			json_str(r->node, "name", ""), r->err->text);
+			node_name(r->node), r->err->text);
 }
 
 static void warn_failed(struct lu *lu, const json_t *failed)

@@ -13,6 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/filter/filter.h"
 #include "queue/queue.h"
 
@@ -187,7 +188,7 @@ static void rule_done(struct rule *r)
  * was made; to be freed. */
 static char *why_of(const json_t *object, const char *uuid)
 {
-	const json_t *trail = json_get(object, "reason_trail"), *step;
+	const json_t *trail = job_filter_reason_trail(object), *step;
 	size_t i;
 
 	json_array_foreach (trail, i, step) {
@@ -203,13 +204,13 @@ static char *why_of(const json_t *object, const char *uuid)
 
 static int rule_read(struct rule *r, const json_t *object, struct error *err)
 {
-	const json_t *predicates = json_get(object, "predicates");
-	const json_t *watermark = json_get(object, "watermark");
+	const json_t *predicates = job_filter_predicates(object);
+	const json_t *watermark = job_filter_watermark_value(object);
 	size_t n = json_array_size(predicates);
 
-	if (read_action(r, json_get(object, "action"), err) < 0)
+	if (read_action(r, job_filter_action(object), err) < 0)
 		return -1;
-	r->uuid = xstrdup(json_str(object, "uuid", ""));
+	r->uuid = xstrdup(job_filter_uuid(object));
 	r->gate.name = r->uuid;
 	r->why = why_of(object, r->uuid);
 	r->gate.why = r->why;
@@ -368,7 +369,7 @@ static int compare(const void *a, const void *b)
 		if (p != q)
 			return p < q ? -1 : 1;
 	}
-	return strcmp(json_str(x, "uuid", ""), json_str(y, "uuid", ""));
+	return strcmp(job_filter_uuid(x), job_filter_uuid(y));
 }
 
 /* Rules that only say CONTINUE have no effect and are left out. */
@@ -379,7 +380,7 @@ static void add_rule(struct rules *rules, const json_t *object)
 
 	if (rule_read(r, object, &err) < 0)
 		log_error("Job filter %s is left out: %s",
-			  json_str(object, "uuid", "?"), err.text);
+			  job_filter_uuid_or(object, "?"), err.text);
 	else if (r->action != ACTION_CONTINUE) {
 		rules->n++;
 		return;

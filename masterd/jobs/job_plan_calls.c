@@ -7,6 +7,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/jobs/job_plan_private.h"
 
 /* Calls that change nothing, neither on the node nor anywhere else. */
@@ -106,7 +107,7 @@ static char *running_key(const struct noderpc_call *call, const json_t *args)
 	const json_t *instance = json_array_get(args, 0);
 	const char *name = json_is_string(instance)
 				   ? json_string_value(instance)
-				   : json_str(instance, "name", "");
+				   : inst_name(instance);
 
 	return xprintf("%s %s", call->node_name, name);
 }

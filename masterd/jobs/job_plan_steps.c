@@ -4,6 +4,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/jobs/job_plan_private.h"
 
@@ -110,13 +111,13 @@ static const struct {
 	{CONFIG_FILTER, "filters", "filter"},
 };
 
-static const char *object_name(const json_t *object)
+static const char *shown_name(const json_t *object)
 {
-	const char *name = json_str(object, "name", NULL);
+	const char *name = object_name_or(object, NULL);
 
 	if (name == NULL)
-		name = json_str(object, "iv_name", NULL);
-	return name != NULL ? name : json_str(object, "uuid", "");
+		name = disk_iv_name_or(object, NULL);
+	return name != NULL ? name : object_uuid(object);
 }
 
 /* Members that only count changes. */
@@ -152,7 +153,7 @@ static void add_change(json_t *changes, const char *how, const char *word,
 		       const json_t *object, json_t *members STEALS)
 {
 	json_t *change = json_make("{s:s, s:s, s:s}", "change", how, "kind",
-				   word, "name", object_name(object));
+				   word, "name", shown_name(object));
 
 	if (members != NULL)
 		json_object_set_new(change, "members", members);
@@ -182,8 +183,8 @@ static void compare(const char *word, const json_t *before, const json_t *after,
 
 static json_t *all_changes(const json_t *before, const json_t *after)
 {
-	const json_t *old = json_get(before, "cluster");
-	const json_t *new = json_get(after, "cluster");
+	const json_t *old = document_cluster(before);
+	const json_t *new = document_cluster(after);
 	json_t *changes = json_array();
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -193,9 +194,8 @@ static json_t *all_changes(const json_t *before, const json_t *after)
 		json_array_append_new(
 			changes,
 			json_make("{s:s, s:s, s:s, s:o}", "change", "modify",
-				  "kind", "cluster", "name",
-				  json_str(new, "cluster_name", ""), "members",
-				  changed_members(old, new)));
+				  "kind", "cluster", "name", cluster_name(new),
+				  "members", changed_members(old, new)));
 	return changes;
 }
 
@@ -209,10 +209,10 @@ static json_t *candidates(const struct config *c)
 	for (size_t i = 0; i < uuids.n; i++) {
 		const json_t *node = config_get(c, CONFIG_NODE, uuids.items[i]);
 
-		if (json_bool(node, "master_candidate", false) &&
-		    !json_bool(node, "offline", false) &&
+		if (node_master_candidate(node) && !node_offline(node) &&
 		    !config_is_master(c, uuids.items[i]))
-			json_array_append(list, json_object_get(node, "name"));
+			json_array_append_new(list,
+					      json_string(node_name(node)));
 	}
 	return list;
 }

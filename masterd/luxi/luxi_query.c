@@ -5,6 +5,7 @@
 #include "lib/base/array.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
 #include "masterd/luxi/luxi_calls.h"
@@ -335,7 +336,7 @@ static json_t *query_tags(struct master *m, const json_t *args,
 	const json_t *object =
 		tagged_object(m, arg_str(args, 0),
 			      json_string_value(json_array_get(args, 1)), err);
-	const json_t *tags = json_get(object, "tags");
+	const json_t *tags = object_tags(object);
 
 	if (object == NULL)
 		return NULL;

@@ -6,6 +6,7 @@
 #include "gantry-config.h"
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/constants.h"
 #include "lib/model/files/paths.h"
@@ -31,8 +32,8 @@ static json_t *collectors(const json_t *cluster, const char *member)
 	const char *name;
 	json_t *collector;
 
-	json_object_foreach (json_object_get(cluster, "data_collectors"), name,
-			     collector)
+	json_object_foreach (json_unconst(cluster_data_collectors(cluster)),
+			     name, collector)
 		json_object_set(result, name,
 				json_object_get(collector, member));
 	return result;
@@ -118,7 +119,7 @@ static void split_policy(json_t *info)
 json_t *query_cluster_info(struct master *m)
 {
 	const json_t *cluster = config_cluster(m->config);
-	const json_t *hypervisors = json_get(cluster, "enabled_hypervisors");
+	const json_t *hypervisors = cluster_enabled_hypervisors(cluster);
 	json_t *info = json_make(
 		"{s:s, s:i, s:i, s:i, s:i, s:s, s:o, s:s, s:s}",
 		"software_version", GANETI_RELEASE, "protocol_version",
@@ -126,16 +127,14 @@ json_t *query_cluster_info(struct master *m)
 		"os_api_version", OS_API_VERSION, "export_version",
 		EXPORT_VERSION, "vcs_version",
 		"(gantry) version " GANTRY_VERSION, "architecture",
-		architecture(), "name", json_str(cluster, "cluster_name", ""),
-		"master", json_str(config_master(m->config), "name", ""));
+		architecture(), "name", cluster_name(cluster), "master",
+		node_name(config_master(m->config)));
 
 	json_set_str(info, "default_hypervisor",
 		     json_string_value(json_array_get(hypervisors, 0)));
 	copy_members(info, cluster);
 	json_set_int(info, "primary_ip_version",
-		     json_int(cluster, "primary_ip_family", AF_IPV4) == AF_IPV4
-			     ? 4
-			     : 6);
+		     cluster_primary_ip_family(cluster) == AF_IPV4 ? 4 : 6);
 	json_object_set_new(info, "enabled_data_collectors",
 			    collectors(cluster, "active"));
 	json_object_set_new(info, "data_collector_interval",
@@ -171,8 +170,7 @@ static json_t *config_value(struct master *m, const char *name)
 	const json_t *cluster = config_cluster(m->config);
 
 	if (strcmp(name, "master_node") == 0)
-		return json_string(
-			json_str(config_master(m->config), "name", ""));
+		return json_string(node_name(config_master(m->config)));
 	if (strcmp(name, "drain_flag") == 0)
 		return json_boolean(queue_drained(m->queue));
 	if (strcmp(name, "watcher_pause") == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Queries of the exports that nodes keep: the nodes are asked for the rows. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/query/query_private.h"
 #include "masterd/rpc/noderpc.h"
 
@@ -10,7 +11,7 @@ static struct query_cell get_export(const struct query *q,
 				    const struct query_field *field)
 {
 	(void)q;
-	if (json_bool(row->object, "offline", false))
+	if (node_offline(row->object))
 		return query_none(QUERY_OFFLINE);
 	if (json_get(row->object, field->name) == NULL)
 		return query_none(QUERY_NODATA);
@@ -40,7 +41,7 @@ static WAITS int find_nodes(struct query *q, const struct strv *names,
 
 		if (node == NULL)
 			return -1;
-		strv_add_unique(ret_uuids, json_str(node, "uuid", ""));
+		strv_add_unique(ret_uuids, node_uuid(node));
 		slice_steps(&q->work, 1 + ret_uuids->n / NAMES_A_STEP);
 	}
 	return 0;
@@ -49,9 +50,9 @@ static WAITS int find_nodes(struct query *q, const struct strv *names,
 static int add_row(struct query *q, const struct node_result *r,
 		   const json_t *name)
 {
-	auto_json json_t *object = json_make("{s:O, s:b}", "node",
-					     json_object_get(r->node, "name"),
-					     "offline", r->offline);
+	auto_json json_t *object =
+		json_make("{s:O, s:b}", "node", node_name_value(r->node),
+			  "offline", r->offline);
 
 	if (name != NULL)
 		json_object_set(object, "export", json_unconst(name));

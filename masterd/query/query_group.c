@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Queries of node groups. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/query/query_private.h"
@@ -8,8 +9,7 @@
 static void list_nodes(const struct query *q, const struct query_row *row,
 		       struct strv *ret)
 {
-	config_group_nodes(q->m->config, json_str(row->object, "uuid", ""),
-			   ret);
+	config_group_nodes(q->m->config, group_uuid(row->object), ret);
 }
 
 static void list_instances(const struct query *q, const struct query_row *row,

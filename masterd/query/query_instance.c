@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
@@ -24,7 +25,7 @@ struct query_cell query_instance_admin_up(const struct query *q,
 	(void)q;
 	(void)field;
 	return query_value(json_boolean(
-		str_eq(json_str(row->object, "admin_state", NULL), "up")));
+		str_eq(inst_admin_state_or(row->object, NULL), "up")));
 }
 
 struct query_cell query_instance_forthcoming(const struct query *q,
@@ -33,8 +34,7 @@ struct query_cell query_instance_forthcoming(const struct query *q,
 {
 	(void)q;
 	(void)field;
-	return query_value(
-		json_boolean(json_bool(row->object, "forthcoming", false)));
+	return query_value(json_boolean(inst_forthcoming(row->object)));
 }
 
 struct query_cell query_instance_template(const struct query *q,
@@ -51,7 +51,7 @@ struct query_cell query_instance_port(const struct query *q,
 {
 	(void)q;
 	(void)field;
-	return query_maybe(json_object_get(row->object, "network_port"));
+	return query_maybe(inst_network_port_value(row->object));
 }
 
 const json_t *query_node_group(const struct query *q, const char *node_uuid)
@@ -59,25 +59,28 @@ const json_t *query_node_group(const struct query *q, const char *node_uuid)
 	const json_t *node = config_get(q->m->config, CONFIG_NODE, node_uuid);
 
 	return config_get(q->m->config, CONFIG_GROUP,
-			  json_str(node, "group", NULL));
+			  node_group_or(node, NULL));
 }
 
 /* arg: "name", "group" or "group.uuid" of the node; NULL if there is none. */
-static json_t *of_node(const struct query *q, const char *uuid, const char *arg)
+static const json_t *of_node(const struct query *q, const char *uuid,
+			     const char *arg)
 {
+	const json_t *group = query_node_group(q, uuid);
+
 	if (strcmp(arg, "name") == 0)
-		return json_object_get(
-			config_get(q->m->config, CONFIG_NODE, uuid), "name");
-	return json_object_get(query_node_group(q, uuid),
-			       strcmp(arg, "group") == 0 ? "name" : "uuid");
+		return node_name_value(
+			config_get(q->m->config, CONFIG_NODE, uuid));
+	return strcmp(arg, "group") == 0 ? group_name_value(group)
+					 : group_uuid_value(group);
 }
 
 struct query_cell query_instance_node(const struct query *q,
 				      struct query_row *row,
 				      const struct query_field *field)
 {
-	return query_maybe(of_node(
-		q, json_str(row->object, "primary_node", NULL), field->arg));
+	return query_maybe(of_node(q, inst_primary_node_or(row->object, NULL),
+				   field->arg));
 }
 
 struct query_cell query_instance_secondaries(const struct query *q,
@@ -89,10 +92,10 @@ struct query_cell query_instance_secondaries(const struct query *q,
 
 	config_instance_secondaries(q->m->config, row->object, &uuids);
 	for (size_t i = 0; i < uuids.n; i++) {
-		json_t *text = of_node(q, uuids.items[i], field->arg);
+		const json_t *text = of_node(q, uuids.items[i], field->arg);
 
 		if (text != NULL)
-			json_array_append(list, text);
+			json_array_append(list, json_unconst(text));
 	}
 	return query_value(list);
 }
@@ -103,9 +106,8 @@ struct query_cell query_instance_secondaries(const struct query *q,
 static json_t *fill_hv(const struct query *q, const struct query_row *row)
 {
 	const json_t *i = row->object;
-	json_t *filled = params_fill_hv(
-		cluster_of(q), json_str(i, "hypervisor", ""),
-		json_str(i, "os", NULL), json_get(i, "hvparams"));
+	json_t *filled = params_fill_hv(cluster_of(q), inst_hypervisor(i),
+					inst_os_or(i, NULL), inst_hvparams(i));
 	const char *name;
 	json_t *value;
 	void *next;
@@ -118,13 +120,13 @@ static json_t *fill_hv(const struct query *q, const struct query_row *row)
 
 static json_t *fill_be(const struct query *q, const struct query_row *row)
 {
-	return params_fill_be(cluster_of(q), json_get(row->object, "beparams"));
+	return params_fill_be(cluster_of(q), inst_beparams(row->object));
 }
 
 static json_t *fill_os(const struct query *q, const struct query_row *row)
 {
-	return params_fill_os(cluster_of(q), json_str(row->object, "os", ""),
-			      json_get(row->object, "osparams"));
+	return params_fill_os(cluster_of(q), inst_os(row->object),
+			      inst_osparams(row->object));
 }
 
 static json_t *list_disks(const struct query *q, const struct query_row *row)
@@ -137,26 +139,27 @@ static json_t *list_disks(const struct query *q, const struct query_row *row)
 static json_t *nic_values(const struct query *q, const json_t *nic)
 {
 	auto_json json_t *filled =
-		params_fill_nic(cluster_of(q), json_get(nic, "nicparams"));
-	const char *network = json_str(nic, "network", NULL);
+		params_fill_nic(cluster_of(q), nic_nicparams(nic));
+	const char *network = nic_network(nic);
 	json_t *values = json_copy(json_unconst(nic));
 
 	json_object_update(values, filled);
-	if (str_eq(json_str(filled, "mode", NULL), "bridged"))
-		json_set_str(values, "bridge", json_str(filled, "link", NULL));
-	if (!str_eq(json_str(filled, "mode", NULL), "openvswitch"))
+	if (str_eq(nicparams_mode(filled), "bridged"))
+		json_set_str(values, "bridge", nicparams_link(filled));
+	if (!str_eq(nicparams_mode(filled), "openvswitch"))
 		json_object_del(values, "vlan");
 	if (network != NULL)
-		json_set_str(values, "network.name",
-			     json_str(config_get(q->m->config, CONFIG_NETWORK,
-						 network),
-				      "name", NULL));
+		json_set_str(
+			values, "network.name",
+			network_name_or(config_get(q->m->config, CONFIG_NETWORK,
+						   network),
+					NULL));
 	return values;
 }
 
 static json_t *list_nics(const struct query *q, const struct query_row *row)
 {
-	const json_t *nics = json_get(row->object, "nics");
+	const json_t *nics = inst_nics(row->object);
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < json_array_size(nics); i++)
@@ -221,14 +224,13 @@ struct query_cell query_instance_custom_nics(const struct query *q,
 					     struct query_row *row,
 					     const struct query_field *field)
 {
-	const json_t *nics = json_get(row->object, "nics");
+	const json_t *nics = inst_nics(row->object);
 	json_t *list = json_array();
 
 	(void)q;
 	(void)field;
 	for (size_t i = 0; i < json_array_size(nics); i++) {
-		const json_t *own =
-			json_get(json_array_get(nics, i), "nicparams");
+		const json_t *own = nic_nicparams(json_array_get(nics, i));
 
 		json_array_append_new(list, json_overlay(own, NULL));
 	}
@@ -266,7 +268,7 @@ struct query_cell query_instance_disk_count(const struct query *q,
 	(void)q;
 	(void)field;
 	return query_value(json_integer(
-		(json_int_t)json_array_size(json_get(row->object, "disks"))));
+		(json_int_t)json_array_size(inst_disks(row->object))));
 }
 
 struct query_cell query_instance_disk_usage(const struct query *q,
@@ -280,8 +282,8 @@ struct query_cell query_instance_disk_usage(const struct query *q,
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
 
-		usage += json_int(disk, "size", 0);
-		usage += template_get(json_str(disk, "dev_type", NULL))
+		usage += disk_size_mib(disk);
+		usage += template_get(disk_dev_type_or(disk, NULL))
 				 ->overhead_mib;
 	}
 	return query_value(json_integer(usage));
@@ -308,7 +310,7 @@ struct query_cell query_instance_nic_count(const struct query *q,
 	(void)q;
 	(void)field;
 	return query_value(json_integer(
-		(json_int_t)json_array_size(json_get(row->object, "nics"))));
+		(json_int_t)json_array_size(inst_nics(row->object))));
 }
 
 struct query_cell query_instance_nics(const struct query *q,

@@ -5,6 +5,7 @@
 
 #include "lib/base/table.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/params/params.h"
 #include "lib/model/params/params_table.h"
@@ -30,13 +31,12 @@ static const json_t *primary_of(const struct query *q,
 				const struct query_row *row)
 {
 	return config_get(q->m->config, CONFIG_NODE,
-			  json_str(row->object, "primary_node", NULL));
+			  inst_primary_node_or(row->object, NULL));
 }
 
 static bool can_be_asked(const json_t *node)
 {
-	return node != NULL && !json_bool(node, "offline", false) &&
-	       json_bool(node, "vm_capable", true);
+	return node != NULL && !node_offline(node) && node_vm_capable(node);
 }
 
 static void ask_info(const struct query *q, struct query_live *live,
@@ -66,7 +66,7 @@ static struct query_live *plan_info(const struct query *q)
 		const json_t *instance = q->rows[i].object;
 		auto_strv struct strv secondaries = {0};
 
-		ask_info(q, live, json_str(instance, "primary_node", ""));
+		ask_info(q, live, inst_primary_node(instance));
 		config_instance_secondaries(q->m->config, instance,
 					    &secondaries);
 		for (size_t j = 0; j < secondaries.n; j++)
@@ -81,15 +81,13 @@ static json_t *console_request(const struct query *q,
 	const json_t *i = row->object;
 	const json_t *cluster = config_cluster(q->m->config);
 	const json_t *node = primary_of(q, row);
-	const json_t *group = query_node_group(q, json_str(node, "uuid", NULL));
+	const json_t *group = query_node_group(q, node_uuid_or(node, NULL));
 
 	return json_make("{s:O, s:O, s:O?, s:o, s:o}", "instance", i, "node",
 			 node, "group", group, "hvParams",
-			 params_fill_hv(cluster, json_str(i, "hypervisor", ""),
-					json_str(i, "os", NULL),
-					json_get(i, "hvparams")),
-			 "beParams",
-			 params_fill_be(cluster, json_get(i, "beparams")));
+			 params_fill_hv(cluster, inst_hypervisor(i),
+					inst_os_or(i, NULL), inst_hvparams(i)),
+			 "beParams", params_fill_be(cluster, inst_beparams(i)));
 }
 
 /* Each primary node is asked for all of its instances. */
@@ -100,7 +98,7 @@ static struct query_live *plan_consoles(const struct query *q)
 
 	for (size_t i = 0; i < q->n_rows; i++) {
 		const json_t *node = primary_of(q, &q->rows[i]);
-		const char *uuid = json_str(node, "uuid", "");
+		const char *uuid = node_uuid(node);
 		const struct node_result *result;
 
 		if (!can_be_asked(node))
@@ -112,7 +110,7 @@ static struct query_live *plan_consoles(const struct query *q)
 						     json_object()));
 		result = query_live_find(live, uuid);
 		json_object_set_new(result->own.args,
-				    json_str(q->rows[i].object, "name", ""),
+				    inst_name(q->rows[i].object),
 				    console_request(q, &q->rows[i]));
 	}
 	return live;
@@ -122,7 +120,7 @@ static struct query_live *plan_consoles(const struct query *q)
 static void find_strangers(const struct query *q, struct instance_live *live,
 			   const struct node_result *result)
 {
-	const char *uuid = json_str(result->node, "uuid", "");
+	const char *uuid = node_uuid(result->node);
 	const char *name;
 	json_t *report;
 
@@ -131,7 +129,7 @@ static void find_strangers(const struct query *q, struct instance_live *live,
 			config_find(q->m->config, CONFIG_INSTANCE, name);
 
 		if (instance != NULL &&
-		    !str_eq(json_str(instance, "primary_node", NULL), uuid) &&
+		    !str_eq(inst_primary_node_or(instance, NULL), uuid) &&
 		    json_int(report, "state", 0) != STATE_SHUTDOWN)
 			table_put(&live->wrong_nodes, name, report);
 	}
@@ -175,13 +173,12 @@ static enum query_status node_status(const struct query *q,
 {
 	const json_t *node = primary_of(q, row);
 	const struct node_result *result =
-		query_live_find(live, json_str(node, "uuid", ""));
+		query_live_find(live, node_uuid(node));
 
-	if (json_bool(node, "offline", false))
+	if (node_offline(node))
 		return QUERY_OFFLINE;
 	return result != NULL && running_is_known(result,
-						  json_str(row->object,
-							   "hypervisor", ""))
+						  inst_hypervisor(row->object))
 		       ? QUERY_OK
 		       : QUERY_NODATA;
 }
@@ -191,9 +188,9 @@ static const json_t *report_of(const struct query *q,
 			       const struct query_row *row, bool *ret_wrong)
 {
 	struct instance_live *live = q->live;
-	const char *name = json_str(row->object, "name", "");
-	const struct node_result *result = query_live_find(
-		live->info, json_str(row->object, "primary_node", ""));
+	const char *name = inst_name(row->object);
+	const struct node_result *result =
+		query_live_find(live->info, inst_primary_node(row->object));
 	const json_t *report = NULL;
 
 	*ret_wrong = false;
@@ -211,16 +208,16 @@ static bool user_shutdown_allowed(const struct query *q,
 {
 	const json_t *cluster = config_cluster(q->m->config);
 	const json_t *i = row->object;
-	const char *name = json_str(i, "hypervisor", "");
+	const char *name = inst_hypervisor(i);
 	auto_json json_t *hv = NULL;
 
-	if (!json_bool(cluster, "enabled_user_shutdown", false))
+	if (!cluster_enabled_user_shutdown(cluster))
 		return false;
 	if (params_table_find(params_table(FAMILY_HV, name), "user_shutdown") ==
 	    NULL)
 		return true;
-	hv = params_fill_hv(cluster, name, json_str(i, "os", NULL),
-			    json_get(i, "hvparams"));
+	hv = params_fill_hv(cluster, name, inst_os_or(i, NULL),
+			    inst_hvparams(i));
 	return json_bool(hv, "user_shutdown", false);
 }
 
@@ -229,7 +226,7 @@ static const char *status_not_running(const struct query *q,
 				      const json_t *report)
 {
 	const json_t *i = row->object;
-	const char *admin = json_str(i, "admin_state", "down");
+	const char *admin = inst_admin_state_or(i, "down");
 
 	if (strcmp(admin, "offline") == 0)
 		return "ADMIN_offline";
@@ -237,9 +234,8 @@ static const char *status_not_running(const struct query *q,
 		return report != NULL && user_shutdown_allowed(q, row)
 			       ? "USER_down"
 			       : "ERROR_down";
-	if (str_eq(json_str(i, "admin_state_source", NULL), "user") &&
-	    json_bool(config_cluster(q->m->config), "enabled_user_shutdown",
-		      false))
+	if (str_eq(inst_admin_state_source_or(i, NULL), "user") &&
+	    cluster_enabled_user_shutdown(config_cluster(q->m->config)))
 		return "USER_down";
 	return "ADMIN_down";
 }
@@ -264,7 +260,7 @@ static const char *status_of(const struct query *q, const struct query_row *row)
 		return "ERROR_wrongnode";
 	if (!runs(report))
 		return status_not_running(q, row, report);
-	return str_eq(json_str(row->object, "admin_state", NULL), "up")
+	return str_eq(inst_admin_state_or(row->object, NULL), "up")
 		       ? "running"
 		       : "ERROR_up";
 }
@@ -312,12 +308,12 @@ struct query_cell query_instance_console(const struct query *q,
 {
 	const struct instance_live *live = q->live;
 	enum query_status node = node_status(q, row, live->consoles);
-	const struct node_result *result = query_live_find(
-		live->consoles, json_str(row->object, "primary_node", ""));
+	const struct node_result *result =
+		query_live_find(live->consoles, inst_primary_node(row->object));
 
 	(void)field;
 	if (node != QUERY_OK)
 		return query_none(node);
-	return query_maybe(json_object_get(result->payload,
-					   json_str(row->object, "name", "")));
+	return query_maybe(
+		json_object_get(result->payload, inst_name(row->object)));
 }

@@ -8,6 +8,7 @@
 
 #include "lib/base/table.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/rpc/noderpc.h"
 
 struct query_live {
@@ -43,7 +44,7 @@ void query_live_add(struct query_live *live, const json_t *node,
 	live->n++;
 	result->node = json_ref(node);
 	result->own = request;
-	table_put(&live->by_node, json_str(node, "uuid", ""), result);
+	table_put(&live->by_node, node_uuid(node), result);
 }
 
 void query_live_call(struct noderpc *rpc, struct query_live *live)

@@ -5,19 +5,20 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/query/query_private.h"
 
 static const char *own_uuid(const struct query_row *row)
 {
-	return json_str(row->object, "uuid", "");
+	return network_uuid(row->object);
 }
 
 /* The map of a network: "X" for each address that is taken, "." for each free
  * one. */
 static char *address_map(const struct query_row *row)
 {
-	const char *own = json_str(row->object, "reservations", "");
-	const char *ext = json_str(row->object, "ext_reservations", "");
+	const char *own = network_reservations_or(row->object, "");
+	const char *ext = network_ext_reservations_or(row->object, "");
 	size_t n_own = strlen(own), n_ext = strlen(ext);
 	size_t n = n_own > n_ext ? n_own : n_ext;
 	char *map = xalloc(n + 1);
@@ -57,8 +58,8 @@ static struct query_cell get_external(const struct query *q,
 				      struct query_row *row,
 				      const struct query_field *field)
 {
-	const char *ext = json_str(row->object, "ext_reservations", "");
-	const char *subnet = json_str(row->object, "network", "");
+	const char *ext = network_ext_reservations_or(row->object, "");
+	const char *subnet = network_network(row->object);
 	auto_free char *address = xstrndup(subnet, strcspn(subnet, "/"));
 	auto_strv struct strv list = {0};
 	auto_free char *text = NULL;
@@ -91,26 +92,25 @@ static json_t *connections(const struct query *q, const struct query_row *row)
 		const json_t *group =
 			config_get(q->m->config, CONFIG_GROUP, groups.items[i]);
 		const json_t *nic =
-			json_get(json_get(group, "networks"), own_uuid(row));
+			json_get(group_networks(group), own_uuid(row));
 
 		if (nic != NULL)
-			json_array_append_new(
-				list, json_make("[s, s, s, s]",
-						json_str(group, "name", ""),
-						json_str(nic, "mode", ""),
-						json_str(nic, "link", ""),
-						json_str(nic, "vlan", "")));
+			json_array_append_new(list,
+					      json_make("[s, s, s, s]",
+							group_name(group),
+							nicparams_mode(nic),
+							nicparams_link(nic),
+							nicparams_vlan(nic)));
 	}
 	return list;
 }
 
 static bool uses_network(const json_t *instance, const char *uuid)
 {
-	const json_t *nics = json_get(instance, "nics");
+	const json_t *nics = inst_nics(instance);
 
 	for (size_t i = 0; i < json_array_size(nics); i++)
-		if (str_eq(json_str(json_array_get(nics, i), "network", NULL),
-			   uuid))
+		if (str_eq(nic_network(json_array_get(nics, i)), uuid))
 			return true;
 	return false;
 }

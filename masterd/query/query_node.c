@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/constants.h"
 #include "lib/model/params/params.h"
@@ -12,7 +13,7 @@
 
 static const char *uuid_of(const struct query_row *row)
 {
-	return json_str(row->object, "uuid", "");
+	return node_uuid(row->object);
 }
 
 static bool flag(const struct query_row *row, const char *key, bool fallback)
@@ -24,7 +25,7 @@ static const json_t *group_of(const struct query *q,
 			      const struct query_row *row)
 {
 	return config_get(q->m->config, CONFIG_GROUP,
-			  json_str(row->object, "group", NULL));
+			  node_group_or(row->object, NULL));
 }
 
 static bool is_master(const struct query *q, const struct query_row *row)
@@ -38,7 +39,7 @@ static struct query_cell get_group(const struct query *q, struct query_row *row,
 				   const struct query_field *field)
 {
 	(void)field;
-	return query_text(json_str(group_of(q, row), "name", NULL));
+	return query_text(group_name_or(group_of(q, row), NULL));
 }
 
 static struct query_cell get_role(const struct query *q, struct query_row *row,
@@ -68,7 +69,7 @@ static struct query_cell get_powered(const struct query *q,
 				     const struct query_field *field)
 {
 	(void)field;
-	if (*json_str(query_filled_nd(q, row), "oob_program", "") == '\0')
+	if (*nd_oob_program(query_filled_nd(q, row)) == '\0')
 		return query_none(QUERY_UNAVAIL);
 	return query_value(json_boolean(flag(row, "powered", true)));
 }
@@ -244,9 +245,8 @@ static struct rpc_request node_info_request(const struct query *q,
 {
 	const json_t *cluster = config_cluster(q->m->config);
 	const char *hv = json_string_value(
-		json_array_get(json_get(cluster, "enabled_hypervisors"), 0));
-	bool exclusive =
-		json_bool(query_filled_nd(q, row), "exclusive_storage", false);
+		json_array_get(cluster_enabled_hypervisors(cluster), 0));
+	bool exclusive = nd_exclusive_storage(query_filled_nd(q, row));
 
 	json_t *units = resources_units(cluster, resources_template(cluster),
 					exclusive);

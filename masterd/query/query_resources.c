@@ -10,6 +10,7 @@
 
 #include "lib/event/task.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
@@ -59,7 +60,7 @@ static void find_places(const struct config *c, struct places *ret)
 {
 	const json_t *cluster = config_cluster(c);
 	const char *const *all = template_names;
-	const json_t *enabled = json_get(cluster, "enabled_disk_templates");
+	const json_t *enabled = cluster_enabled_disk_templates(cluster);
 
 	for (size_t i = 0; i < json_array_size(enabled); i++) {
 		const char *type, *name, *const *t = all;
@@ -137,10 +138,10 @@ static json_t *storage_part(const struct config *c, const char *uuid,
 static json_t *node_part(const struct config *c, const json_t *node,
 			 const struct places *places)
 {
-	const char *uuid = json_str(node, "uuid", "");
+	const char *uuid = node_uuid(node);
 	auto_json json_t *nd = params_fill_nd(
 		config_cluster(c),
-		config_get(c, CONFIG_GROUP, json_str(node, "group", "")), node);
+		config_get(c, CONFIG_GROUP, node_group(node)), node);
 	json_t *part, *storage = json_array();
 	struct node_memory m;
 
@@ -149,19 +150,16 @@ static json_t *node_part(const struct config *c, const json_t *node,
 		json_array_append_new(storage,
 				      storage_part(c, uuid, &places->items[i]));
 	part = json_make("{s:s, s:s, s:b, s:b, s:b, s:b}", "uuid", uuid,
-			 "group", json_str(node, "group", ""), "offline",
-			 json_bool(node, "offline", false), "drained",
-			 json_bool(node, "drained", false), "vm_capable",
-			 json_bool(node, "vm_capable", true),
-			 "exclusive_storage",
-			 json_bool(nd, "exclusive_storage", false));
+			 "group", node_group(node), "offline",
+			 node_offline(node), "drained", node_drained(node),
+			 "vm_capable", node_vm_capable(node),
+			 "exclusive_storage", nd_exclusive_storage(nd));
 	json_object_set_new(part, "memory", memory_part(&m));
 	json_object_set_new(part, "cpus", cpus_part(&m));
 	json_object_set_new(
 		part, "spindles",
 		json_make("{s:I, s:I}", "total",
-			  (json_int_t)json_int(nd, "spindle_count", 1),
-			  "booked",
+			  (json_int_t)nd_spindle_count(nd), "booked",
 			  (json_int_t)resources_spindle_use(c, uuid)));
 	json_object_set_new(part, "storage", storage);
 	return part;
@@ -195,9 +193,8 @@ static void set_state(json_t *part, const struct config *c, const json_t *group)
 
 static json_t *group_part(const struct config *c, const json_t *group)
 {
-	json_t *part = json_make("{s:s, s:s}", "uuid",
-				 json_str(group, "uuid", ""), "alloc_policy",
-				 json_str(group, "alloc_policy", "preferred"));
+	json_t *part = json_make("{s:s, s:s}", "uuid", group_uuid(group),
+				 "alloc_policy", group_alloc_policy(group));
 
 	set_policy(part, c, group);
 	set_state(part, c, group);
@@ -211,15 +208,14 @@ static json_t *groups_part(const struct config *c)
 
 	json_object_foreach (json_unconst(config_all(c, CONFIG_GROUP)), uuid,
 			     group)
-		json_object_set_new(part, json_str(group, "name", uuid),
+		json_object_set_new(part, group_name_or(group, uuid),
 				    group_part(c, group));
 	return part;
 }
 
 static json_t *cluster_part(const struct config *c)
 {
-	const json_t *enabled =
-		json_get(config_cluster(c), "enabled_hypervisors");
+	const json_t *enabled = cluster_enabled_hypervisors(config_cluster(c));
 	json_t *part = json_object();
 
 	json_set_str(part, "hypervisor",
@@ -244,7 +240,7 @@ json_t *query_resources(const struct config *c)
 			task_yield();
 		node = config_get(c, CONFIG_NODE, uuids.items[i]);
 		if (node != NULL)
-			json_object_set_new(nodes, json_str(node, "name", ""),
+			json_object_set_new(nodes, node_name(node),
 					    node_part(c, node, &places));
 	}
 	return json_make("{s:o, s:o, s:o}", "cluster", cluster_part(c),

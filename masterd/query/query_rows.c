@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/query/query_private.h"
 
@@ -69,10 +70,10 @@ json_t *query_filled_nd(const struct query *q, struct query_row *row)
 {
 	const json_t *object = row->object;
 	bool is_group = q->class->kind == CONFIG_GROUP;
-	const json_t *group =
-		is_group ? object
-			 : config_get(q->m->config, CONFIG_GROUP,
-				      json_str(object, "group", NULL));
+	const json_t *group = is_group
+				      ? object
+				      : config_get(q->m->config, CONFIG_GROUP,
+						   node_group_or(object, NULL));
 
 	if (row->cache == NULL)
 		row->cache = params_fill_nd(config_cluster(q->m->config), group,

@@ -2,6 +2,7 @@
 /* The peers: who they are, and their coming and going. */
 #include "masterd/replicate/distribute.h"
 
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
 #include "masterd/replicate/distribute_private.h"
@@ -82,8 +83,8 @@ static struct peer *find_peer(const struct distribute *d, const char *uuid)
 
 static bool is_peer(const struct distribute *d, const json_t *node)
 {
-	return node != NULL && !json_bool(node, "offline", false) &&
-	       !config_is_master(d->m->config, json_str(node, "uuid", NULL));
+	return node != NULL && !node_offline(node) &&
+	       !config_is_master(d->m->config, node_uuid_or(node, NULL));
 }
 
 static struct peer *peer_new(struct distribute *d, const char *uuid)
@@ -126,7 +127,7 @@ static void take_in(struct distribute *d, const char *uuid, json_t *node)
 
 	if (p == NULL)
 		p = peer_new(d, uuid);
-	set_now(p, json_bool(node, "master_candidate", false));
+	set_now(p, node_master_candidate(node));
 	p->gone = false;
 	json_decref(p->node);
 	p->node = json_incref(node);
@@ -199,7 +200,7 @@ void distribute_settle(struct distribute *d, int64_t serial)
 
 const char *peer_name(const struct peer *p)
 {
-	return json_str(p->node, "name", "?");
+	return node_name_or(p->node, "?");
 }
 
 /* --- start and end --- */

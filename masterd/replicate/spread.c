@@ -7,6 +7,7 @@
 #include "lib/base/log.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
 #include "masterd/rpc/noderpc.h"
@@ -27,8 +28,7 @@ static void add_candidates(struct spread *s)
 
 	s->results = node_results_new(json_object_size(nodes));
 	json_object_foreach (json_unconst(nodes), uuid, node)
-		if (json_bool(node, "master_candidate", false) &&
-		    !json_bool(node, "offline", false) &&
+		if (node_master_candidate(node) && !node_offline(node) &&
 		    !config_is_master(c, uuid))
 			s->results[s->n++].node = json_incref(node);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/survive.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
@@ -69,55 +70,51 @@ static void add(struct capacity *k, const char *name,
 
 static void add_instance(struct capacity *k, const json_t *inst, size_t node)
 {
-	auto_json json_t *be = params_fill_be(config_cluster(k->config),
-					      json_get(inst, "beparams"));
+	auto_json json_t *be =
+		params_fill_be(config_cluster(k->config), inst_beparams(inst));
 	auto_strv struct strv secondaries = {0};
 
-	if (str_eq(json_str(inst, "admin_state", ""), "offline") ||
-	    (k->new != NULL &&str_eq(k->new->uuid, json_str(inst, "uuid", ""))))
+	if (str_eq(inst_admin_state(inst), "offline") ||
+	    (k->new != NULL &&str_eq(k->new->uuid, inst_uuid(inst))))
 		return;
 	config_instance_secondaries(k->config, inst, &secondaries);
-	add(k, json_str(inst, "name", ""),
+	add(k, inst_name(inst),
 	    (struct survive_instance){
-		    .memory = json_int(be, "minmem", 0),
-		    .vcpus = json_int(be, "vcpus", 0),
+		    .memory = be_minmem(be),
+		    .vcpus = be_vcpus(be),
 		    .node = node,
 		    .secondary = refuge(
 			    k, config_instance_template(k->config, inst),
 			    secondaries.n > 0 ? secondaries.items[0] : NULL,
-			    json_bool(be, "auto_balance", true))});
+			    be_auto_balance(be))});
 }
 
 static int add_node(struct capacity *k, size_t i, struct error *err)
 {
 	const char *uuid = k->uuids.items[i];
 	const json_t *node = config_get(k->config, CONFIG_NODE, uuid);
-	double ratio = json_num(k->policy, "vcpu-ratio", 1.0);
+	double ratio = ipolicy_vcpu_ratio_or(k->policy, 1.0);
 	struct node_memory m;
 
 	resources_memory(k->config, uuid, NULL, &m);
 	k->nodes[i] = (struct survive_node){
 		.memory = resources_mem_capacity(&m),
 		.vcpus = (double)m.cpu_total * ratio - (double)m.cpu_node,
-		.lost = json_bool(node, "offline", false),
-		.closed = json_bool(node, "drained", false) ||
-			  !json_bool(node, "vm_capable", true),
+		.lost = node_offline(node),
+		.closed = node_drained(node) || !node_vm_capable(node),
 	};
-	if (m.recorded || k->nodes[i].lost ||
-	    !json_bool(node, "vm_capable", true))
+	if (m.recorded || k->nodes[i].lost || !node_vm_capable(node))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "The policy of group %s lets it survive node failures "
 			 "(max-node-failures), but the resources of node %s "
 			 "are not recorded; gnt-node refresh-state does it",
-			 json_str(k->group, "name", ""),
-			 json_str(node, "name", ""));
+			 group_name(k->group), node_name(node));
 }
 
 static int gather(struct capacity *k, struct error *err)
 {
-	config_group_nodes(k->config, json_str(k->group, "uuid", ""),
-			   &k->uuids);
+	config_group_nodes(k->config, group_uuid(k->group), &k->uuids);
 	k->nodes = xcalloc(k->uuids.n + 1, sizeof(*k->nodes));
 	for (size_t i = 0; i < k->uuids.n; i++)
 		if (add_node(k, i, err) < 0)
@@ -178,7 +175,7 @@ static int explain(const struct capacity *k, int64_t failures,
 			 "group %s would not survive %jd node failures "
 			 "(max-node-failures): without %s there is no place "
 			 "(memory or CPUs) for %s",
-			 json_str(k->group, "name", ""), (intmax_t)failures,
+			 group_name(k->group), (intmax_t)failures,
 			 loss->n_nodes == 0 ? "its offline nodes" : lost,
 			 homeless);
 }
@@ -216,10 +213,10 @@ int capacity_check_new(const struct config *c, const struct capacity_new *new,
 {
 	const json_t *node = config_get(c, CONFIG_NODE, new->node);
 
-	if (check(c, config_get(c, CONFIG_GROUP, json_str(node, "group", "")),
-		  new, err) < 0)
+	if (check(c, config_get(c, CONFIG_GROUP, node_group(node)), new, err) <
+	    0)
 		return error_wrap(err, "With instance %s on node %s", new->name,
-				  json_str(node, "name", ""));
+				  node_name(node));
 	return 0;
 }
 

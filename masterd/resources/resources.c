@@ -10,18 +10,19 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 
 static const json_t *group_of(const struct config *c, const json_t *node)
 {
-	return config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+	return config_get(c, CONFIG_GROUP, node_group(node));
 }
 
 static bool is_offline(const json_t *inst)
 {
-	return str_eq(json_str(inst, "admin_state", ""), "offline");
+	return str_eq(inst_admin_state(inst), "offline");
 }
 
 bool resources_exclusive(const struct config *c, const json_t *node)
@@ -29,7 +30,7 @@ bool resources_exclusive(const struct config *c, const json_t *node)
 	auto_json json_t *nd =
 		params_fill_nd(config_cluster(c), group_of(c, node), node);
 
-	return json_bool(nd, "exclusive_storage", false);
+	return nd_exclusive_storage(nd);
 }
 
 /* --- memory and CPUs --- */
@@ -63,10 +64,10 @@ static void book_memory(const struct config *c, const char *node_uuid,
 
 		if (is_offline(inst))
 			continue;
-		be = params_fill_be(cluster, json_get(inst, "beparams"));
-		ret->min += json_int(be, "minmem", 0);
-		ret->max += json_int(be, "maxmem", 0);
-		ret->vcpus += json_int(be, "vcpus", 0);
+		be = params_fill_be(cluster, inst_beparams(inst));
+		ret->min += be_minmem(be);
+		ret->max += be_maxmem(be);
+		ret->vcpus += be_vcpus(be);
 	}
 }
 
@@ -77,9 +78,8 @@ static int64_t failover_memory(const struct config *c, const json_t *inst)
 
 	if (is_offline(inst))
 		return 0;
-	be = params_fill_be(config_cluster(c), json_get(inst, "beparams"));
-	return json_bool(be, "auto_balance", true) ? json_int(be, "minmem", 0)
-						   : 0;
+	be = params_fill_be(config_cluster(c), inst_beparams(inst));
+	return be_auto_balance(be) ? be_minmem(be) : 0;
 }
 
 int64_t resources_failover_memory(const struct config *c, const char *node_uuid,
@@ -93,7 +93,7 @@ int64_t resources_failover_memory(const struct config *c, const char *node_uuid,
 		const json_t *inst =
 			config_get(c, CONFIG_INSTANCE, secondaries.items[i]);
 
-		if (str_eq(json_str(inst, "primary_node", ""), lost_uuid))
+		if (str_eq(inst_primary_node(inst), lost_uuid))
 			sum += failover_memory(c, inst);
 	}
 	return sum;
@@ -106,10 +106,9 @@ static int64_t reserved_memory(const struct config *c, const char *node_uuid)
 
 	config_node_secondaries(c, node_uuid, &secondaries);
 	for (size_t i = 0; i < secondaries.n; i++)
-		strv_add_unique(&peers,
-				json_str(config_get(c, CONFIG_INSTANCE,
-						    secondaries.items[i]),
-					 "primary_node", ""));
+		strv_add_unique(&peers, inst_primary_node(config_get(
+						c, CONFIG_INSTANCE,
+						secondaries.items[i])));
 	for (size_t i = 0; i < peers.n; i++) {
 		int64_t one =
 			resources_failover_memory(c, node_uuid, peers.items[i]);
@@ -130,10 +129,10 @@ int64_t resources_spindle_use(const struct config *c, const char *node_uuid)
 	for (size_t i = 0; i < instances.n; i++) {
 		const json_t *inst =
 			config_get(c, CONFIG_INSTANCE, instances.items[i]);
-		auto_json json_t *be = params_fill_be(
-			config_cluster(c), json_get(inst, "beparams"));
+		auto_json json_t *be =
+			params_fill_be(config_cluster(c), inst_beparams(inst));
 
-		sum += json_int(be, "spindle_use", 1);
+		sum += be_spindle_use(be);
 	}
 	return sum;
 }
@@ -141,7 +140,7 @@ int64_t resources_spindle_use(const struct config *c, const char *node_uuid)
 static const char *first_hypervisor(const json_t *cluster)
 {
 	const char *name = json_string_value(
-		json_array_get(json_get(cluster, "enabled_hypervisors"), 0));
+		json_array_get(cluster_enabled_hypervisors(cluster), 0));
 
 	return name == NULL ? "" : name;
 }
@@ -228,7 +227,7 @@ bool resources_storage(const json_t *cluster, const char *template,
 
 const char *resources_template(const json_t *cluster)
 {
-	const json_t *list = json_get(cluster, "enabled_disk_templates");
+	const json_t *list = cluster_enabled_disk_templates(cluster);
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name = json_string_value(json_array_get(list, i));
@@ -246,7 +245,7 @@ int64_t resources_disk_sum(const json_t *disks, const char *template)
 	json_t *disk;
 
 	json_array_foreach (disks, i, disk)
-		sum += json_int(disk, "size", 0) + overhead;
+		sum += disk_size_mib(disk) + overhead;
 	return sum;
 }
 
@@ -392,7 +391,7 @@ static bool has_unit(const json_t *units, const json_t *unit)
 
 json_t *resources_all_units(const json_t *cluster)
 {
-	const json_t *list = json_get(cluster, "enabled_disk_templates");
+	const json_t *list = cluster_enabled_disk_templates(cluster);
 	json_t *all = json_array(), *unit;
 	size_t k;
 
@@ -410,7 +409,7 @@ json_t *resources_all_units(const json_t *cluster)
 
 static bool is_enabled(const json_t *cluster, const char *template)
 {
-	const json_t *list = json_get(cluster, "enabled_disk_templates");
+	const json_t *list = cluster_enabled_disk_templates(cluster);
 
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (str_eq(json_string_value(json_array_get(list, i)),

@@ -7,6 +7,7 @@
 
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 
 static struct rpc_request request_of(const struct config *c,
@@ -28,7 +29,7 @@ static struct rpc_request request_of(const struct config *c,
 
 static const json_t *enabled(const struct config *c)
 {
-	return json_get(config_cluster(c), "enabled_hypervisors");
+	return cluster_enabled_hypervisors(config_cluster(c));
 }
 
 struct rpc_request running_request(const struct config *c)

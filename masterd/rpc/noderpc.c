@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 
 /* When a call fails after a longer time than this, the node hangs or is cut
  * off.  A node that refuses the connection does so at once. */
@@ -84,7 +85,7 @@ void noderpc_destroy(struct noderpc *r)
 
 static const char *address_of(const json_t *node)
 {
-	return json_str(node, "primary_ip", "");
+	return node_primary_ip(node);
 }
 
 static bool is_silent(const struct noderpc *r, const json_t *node)
@@ -169,11 +170,6 @@ static bool is_for_offline(const struct rpc_procedure *procedure)
 		if (those[i] == procedure)
 			return true;
 	return false;
-}
-
-static const char *node_name(const json_t *node)
-{
-	return json_str(node, "name", "?");
 }
 
 static void set_failed(const struct sent *sent, enum error_kind kind,
@@ -330,7 +326,7 @@ static void call_one(struct noderpc *r, struct sent *sent, const char *common,
 
 	if (task_interrupted()) {
 		set_failed(sent, ERR_CANCELED, "not asked, the job was killed");
-	} else if (json_bool(result->node, "offline", false) &&
+	} else if (node_offline(result->node) &&
 		   !is_for_offline(procedure_of(sent))) {
 		result->offline = true;
 		set_failed(sent, ERR_RPC, "Node is marked offline");

@@ -23,9 +23,13 @@ static const struct field {
 	const char *object, *member, *form;
 	bool needed;
 } fields[] = {
-#define FIELD(object, member, form, needed) {object, member, form, needed},
+#define FIELD_AS(object, name, member, kind, fallback, form, needed)           \
+	{#object, member, form, needed},
+#define FIELD(object, member, ...)                                             \
+	FIELD_AS(object, member, #member, __VA_ARGS__)
 #include "lib/model/config/config_fields.def"
 #undef FIELD
+#undef FIELD_AS
 };
 
 #define N_FIELDS ARRAY_SIZE(fields)
@@ -443,7 +447,7 @@ void config_check_all(const json_t *top, size_t max, struct strv *ret_faults)
 {
 	struct walk w = {.top = top, .max = max, .faults = ret_faults};
 
-	check_object(&w, "top", top);
+	check_object(&w, "document", top);
 	check_hypervisors(&w);
 	buf_done(&w.path);
 }

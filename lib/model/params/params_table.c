@@ -17,10 +17,12 @@
 #define TABLE(id, family, name) static const struct param id##_table[] = {
 #define PARAM(name, type, preset, check, arg) \
 	{name, PARAM_##type, preset, CHECK_##check, arg},
+#define OWN(prefix, name, ...) PARAM(#name, __VA_ARGS__)
 #define TABLE_END {0}};
 #include "lib/model/params/params.def"
 #undef TABLE
 #undef PARAM
+#undef OWN
 #undef TABLE_END
 
 static const struct table_row {
@@ -30,10 +32,12 @@ static const struct table_row {
 } tables[] = {
 #define TABLE(id, family, name) {FAMILY_##family, name, id##_table},
 #define PARAM(name, type, preset, check, arg)
+#define OWN(prefix, name, type, preset, check, arg)
 #define TABLE_END
 #include "lib/model/params/params.def"
 #undef TABLE
 #undef PARAM
+#undef OWN
 #undef TABLE_END
 };
 /* clang-format on */

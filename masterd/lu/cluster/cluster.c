@@ -5,6 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/kinds/hypervisor.h"
 #include "lib/model/params/params.h"
@@ -22,14 +23,13 @@
 
 static void cluster_env(struct lu *lu, json_t *ret_env)
 {
-	json_set_str(
-		ret_env, "OP_TARGET",
-		json_str(config_cluster(lu->m->config), "cluster_name", ""));
+	json_set_str(ret_env, "OP_TARGET",
+		     cluster_name(config_cluster(lu->m->config)));
 }
 
 static const char *master_uuid(struct lu *lu)
 {
-	return json_str(config_master(lu->m->config), "uuid", "");
+	return node_uuid(config_master(lu->m->config));
 }
 
 static void master_after(struct lu *lu, struct strv *ret_pre,
@@ -266,7 +266,7 @@ static int set_hvparams(const struct op_cluster_set_params *op, json_t *cluster,
 			struct error *err)
 {
 	auto_json json_t *all =
-		json_copy(json_unconst(json_get(cluster, "hvparams")));
+		json_copy(json_unconst(cluster_hvparams(cluster)));
 	const char *hv;
 	json_t *changes;
 
@@ -284,7 +284,7 @@ static int set_hvparams(const struct op_cluster_set_params *op, json_t *cluster,
 		complete(updated, params_default_hv(hv));
 		json_object_set_new(all, hv, updated);
 	}
-	json_object_set(cluster, "hvparams", all);
+	cluster_set_hvparams(cluster, json_ref(all));
 	return 0;
 }
 
@@ -314,7 +314,7 @@ static int set_ndparams(const struct op_cluster_set_params *op, json_t *cluster,
 		return 0;
 	if (node_state_set_ndparams(cluster, op->ndparams, err) < 0)
 		return -1;
-	complete(json_object_get(cluster, "ndparams"), params_default_nd());
+	complete(cluster_own_ndparams(cluster), params_default_nd());
 	return 0;
 }
 
@@ -341,7 +341,7 @@ static int set_diskparams(struct lu *lu, const struct op_cluster_set_params *op,
 			  json_t *cluster, struct error *err)
 {
 	auto_json json_t *all =
-		json_copy(json_unconst(json_get(cluster, "diskparams")));
+		json_copy(json_unconst(cluster_diskparams(cluster)));
 	auto_json json_t *presets = params_default_diskparams();
 	const char *template;
 	json_t *changes;
@@ -358,7 +358,7 @@ static int set_diskparams(struct lu *lu, const struct op_cluster_set_params *op,
 					   json_object_get(presets, template));
 		json_object_set_new(all, template, updated);
 	}
-	json_object_set(cluster, "diskparams", all);
+	cluster_set_diskparams(cluster, json_ref(all));
 	return check_diskparams(lu, cluster, err);
 }
 
@@ -391,10 +391,9 @@ static int set_ipolicy(const struct op_cluster_set_params *op, json_t *cluster,
 
 	if (op->ipolicy == NULL || json_object_size(op->ipolicy) == 0)
 		return 0;
-	updated = params_overlay_ipolicy(json_get(cluster, "ipolicy"),
-					 op->ipolicy);
-	json_object_set_new(cluster, "ipolicy", updated);
-	reset_defaults(updated, json_get(cluster, "enabled_disk_templates"));
+	updated = params_overlay_ipolicy(cluster_ipolicy(cluster), op->ipolicy);
+	cluster_set_ipolicy(cluster, updated);
+	reset_defaults(updated, cluster_enabled_disk_templates(cluster));
 	return params_check_ipolicy(updated, true, err);
 }
 
@@ -403,11 +402,11 @@ static int check_allowed(const struct op_cluster_set_params *op,
 			 const json_t *cluster, struct error *err)
 {
 	if (op->enabled_disk_templates == NULL &&
-	    json_object_get(op->ipolicy, "disk-templates") == NULL)
+	    ipolicy_disk_templates(op->ipolicy) == NULL)
 		return 0;
 	return params_check_ipolicy_enabled(
-		json_get(cluster, "ipolicy"),
-		json_get(cluster, "enabled_disk_templates"), err);
+		cluster_ipolicy(cluster),
+		cluster_enabled_disk_templates(cluster), err);
 }
 
 /* Hints about what this change does not do by itself. */
@@ -437,8 +436,8 @@ static void warn_of_effects(struct lu *lu)
 static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
 {
 	const struct op_cluster_set_params *op = lu->op;
-	const json_t *templates = json_get(cluster, "enabled_disk_templates");
-	const json_t *hypervisors = json_get(cluster, "enabled_hypervisors");
+	const json_t *templates = cluster_enabled_disk_templates(cluster);
+	const json_t *hypervisors = cluster_enabled_hypervisors(cluster);
 	const char *uuid;
 	json_t *inst;
 
@@ -450,18 +449,18 @@ static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
 		inst) {
 		const char *template =
 			config_instance_template(lu->m->config, inst);
-		const char *hv = json_str(inst, "hypervisor", "");
+		const char *hv = inst_hypervisor(inst);
 
 		if (!json_array_has_str(templates, template))
 			return error_set(err, ERR_PREREQ, ECODE_STATE,
 					 "Cannot disable disk template '%s', "
 					 "instance %s uses it",
-					 template, json_str(inst, "name", ""));
+					 template, inst_name(inst));
 		if (!json_array_has_str(hypervisors, hv))
 			return error_set(err, ERR_PREREQ, ECODE_STATE,
 					 "Cannot disable hypervisor '%s', "
 					 "instance %s uses it",
-					 hv, json_str(inst, "name", ""));
+					 hv, inst_name(inst));
 	}
 	return 0;
 }
@@ -555,9 +554,8 @@ static json_t *set_params_exec(struct lu *lu, struct error *err)
 		return NULL;
 	if (network != NULL)
 		communication_say(lu,
-				  json_str(config_cluster(lu->m->config),
-					   "instance_communication_network",
-					   ""),
+				  cluster_instance_communication_network(
+					  config_cluster(lu->m->config)),
 				  network);
 	config_put_cluster(lu->m->config, steal(&s->cluster));
 	if (op->max_running_jobs != OP_UNSET && !lu_plans(lu))

@@ -3,6 +3,7 @@
  * address up or down on the master node; and how it follows the parameters that
  * OP_CLUSTER_SET_PARAMS changes. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/failover/address.h"
 #include "masterd/lu/cluster/cluster_params.h"
 #include "masterd/lu/frame/lu.h"
@@ -10,7 +11,7 @@
 static WAITS json_t *turn(struct lu *lu, struct rpc_request request,
 			  struct error *err)
 {
-	const char *node = json_str(config_master(lu->m->config), "uuid", "");
+	const char *node = node_uuid(config_master(lu->m->config));
 	auto_json json_t *done = lu_call(lu, node, request, err);
 
 	return done == NULL ? NULL : json_null();
@@ -55,8 +56,8 @@ static WAITS int leave_device(struct lu *lu, const char *netdev, bool *ret_down,
 			      struct error *err)
 {
 	const struct op_cluster_set_params *op = lu->op;
-	auto_free char *old = xstrdup(
-		json_str(config_cluster(lu->m->config), "master_netdev", ""));
+	auto_free char *old =
+		xstrdup(cluster_master_netdev(config_cluster(lu->m->config)));
 	json_t *done;
 
 	lu_info(lu, "Shutting down master ip on the current netdev (%s)", old);
@@ -77,15 +78,15 @@ static WAITS int leave_device(struct lu *lu, const char *netdev, bool *ret_down,
 static WAITS void change_netmask(struct lu *lu, op_number netmask)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
-	const char *node = json_str(config_master(lu->m->config), "uuid", "");
+	const char *node = node_uuid(config_master(lu->m->config));
 	auto_json json_t *done = NULL;
 	struct error err;
 
 	done = lu_call(lu, node,
 		       rpc_node_change_master_netmask(
-			       json_int(cluster, "master_netmask", netmask),
-			       netmask, json_str(cluster, "master_ip", ""),
-			       json_str(cluster, "master_netdev", "")),
+			       cluster_master_netmask_or(cluster, netmask),
+			       netmask, cluster_master_ip(cluster),
+			       cluster_master_netdev(cluster)),
 		       &err);
 	if (done == NULL)
 		lu_warn(lu, "Could not change the master IP netmask: %s",
@@ -117,7 +118,7 @@ void cluster_address_return(struct lu *lu, bool *is_down)
 		return;
 	*is_down = false;
 	lu_info(lu, "Starting the master ip on the new master netdev (%s)",
-		json_str(config_cluster(lu->m->config), "master_netdev", ""));
+		cluster_master_netdev(config_cluster(lu->m->config)));
 	done = turn(lu, address_up(config_cluster(lu->m->config)), &err);
 	if (done == NULL)
 		lu_warn(lu,

@@ -13,6 +13,7 @@
 
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/constants.h"
 #include "masterd/core/ssh_keys.h"
 #include "masterd/lu/cluster/cluster_files.h"
@@ -43,7 +44,7 @@ static int renew_expand(struct lu *lu, struct error *err)
 
 static const char *name_of(const struct node_result *r)
 {
-	return json_str(r->node, "name", "");
+	return node_name(r->node);
 }
 
 static bool wants_certificates(const struct op_cluster_renew_crypto *op)
@@ -64,8 +65,8 @@ static void find_nodes(struct lu *lu, struct strv *ret_offline)
 		const json_t *node =
 			config_get(lu->m->config, CONFIG_NODE, all.items[i]);
 
-		if (json_bool(node, "offline", false))
-			strv_add(ret_offline, json_str(node, "name", ""));
+		if (node_offline(node))
+			strv_add(ret_offline, node_name(node));
 		else
 			strv_add(&r->uuids, all.items[i]);
 	}
@@ -175,22 +176,22 @@ static WAITS int let_in(struct lu *lu, bool both, struct error *err)
 	auto_strv struct strv candidates = {0}, others = {0};
 	json_t *certs = json_object();
 	json_t *cluster = config_edit(config_cluster(lu->m->config));
-	const json_t *old = json_get(cluster, "candidate_certs");
+	const json_t *old = cluster_candidate_certs(cluster);
 
 	for (size_t i = 0; i < r->n_nodes; i++) {
 		const struct node_result *one = &r->nodes[i];
-		const char *uuid = json_str(one->node, "uuid", "");
+		const char *uuid = node_uuid(one->node);
 		const char *now = said(one, "client");
 		auto_free char *next = xprintf("%s" CERT_NEW_SUFFIX, uuid);
 
-		if (!json_bool(one->node, "master_candidate", false))
+		if (!node_master_candidate(one->node))
 			continue;
 		json_set_str(certs, uuid,
 			     now != NULL ? now : json_str(old, uuid, ""));
 		if (both && said(one, "new_client") != NULL)
 			json_set_str(certs, next, said(one, "new_client"));
 	}
-	json_object_set_new(cluster, "candidate_certs", certs);
+	cluster_set_candidate_certs(cluster, certs);
 	config_put_cluster(lu->m->config, cluster);
 	if (config_commit(lu->m->config, err) < 0)
 		return -1;

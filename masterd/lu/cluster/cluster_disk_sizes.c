@@ -2,6 +2,7 @@
 /* OP_CLUSTER_REPAIR_DISK_SIZES: the sizes of disks as their nodes see them go
  * into the configuration.  The disks themselves stay as they are. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -35,7 +36,7 @@ static int find_instances(struct lu *lu, struct error *err)
 
 		if (inst == NULL)
 			return -1;
-		strv_add_unique(&z->instances, json_str(inst, "uuid", ""));
+		strv_add_unique(&z->instances, inst_uuid(inst));
 	}
 	return 0;
 }
@@ -52,10 +53,10 @@ static int sizes_expand(struct lu *lu, struct error *err)
 
 		/* Diskless instances have nothing to repair; their lock would
 		 * be refused. */
-		if (json_bool(inst, "forthcoming", false))
+		if (inst_forthcoming(inst))
 			continue;
 		lu_want(lu, LOCK_INSTANCE, inst_name(inst), true);
-		lu_want(lu, LOCK_NODE_RES, inst_primary(inst), false);
+		lu_want(lu, LOCK_NODE_RES, inst_primary_node(inst), false);
 	}
 	return 0;
 }
@@ -63,24 +64,23 @@ static int sizes_expand(struct lu *lu, struct error *err)
 /* The data volume of a mirror must be at least as large. */
 static void fit_children(json_t *disk, int64_t size)
 {
-	const json_t *children = json_get(disk, "children");
+	const json_t *children = disk_children(disk);
 	json_t *first;
 
-	if (!template_is_pair(json_str(disk, "dev_type", "")) ||
-	    json_int(json_array_get(children, 0), "size", size) >= size)
+	if (!template_is_pair(disk_dev_type(disk)) ||
+	    disk_size_mib_or(json_array_get(children, 0), size) >= size)
 		return;
 	first = config_edit(json_array_get(children, 0));
-	json_set_int(first, "size", size);
-	json_object_set_new(disk, "children",
-			    json_copy(json_unconst(children)));
-	json_array_set_new(json_object_get(disk, "children"), 0, first);
+	disk_set_size_mib(first, size);
+	disk_set_children(disk, json_copy(json_unconst(children)));
+	json_array_set_new(disk_own_children(disk), 0, first);
 }
 
 /* What the node says of disk i: [bytes, spindles], or null. */
 static void compare(struct lu *lu, const json_t *inst, size_t i,
 		    const json_t *disk, const json_t *answer)
 {
-	int64_t recorded = json_int(disk, "size", 0), size;
+	int64_t recorded = disk_size_mib(disk), size;
 	json_t *changed;
 
 	if (!json_is_integer(json_array_get(answer, 0))) {
@@ -98,7 +98,7 @@ static void compare(struct lu *lu, const json_t *inst, size_t i,
 		"recorded %jd, actual %jd",
 		i, inst_name(inst), (intmax_t)recorded, (intmax_t)size);
 	changed = config_edit(disk);
-	json_set_int(changed, "size", size);
+	disk_set_size_mib(changed, size);
 	fit_children(changed, size);
 	config_put(lu->m->config, CONFIG_DISK, changed);
 	json_array_append_new(sizes_of(lu)->changed,
@@ -111,7 +111,7 @@ static WAITS void repair(struct lu *lu, const json_t *inst)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 	auto_json json_t *answer = NULL;
-	const char *node = inst_primary(inst);
+	const char *node = inst_primary_node(inst);
 	struct error err;
 
 	if (json_array_size(disks) == 0)

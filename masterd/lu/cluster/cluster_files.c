@@ -9,6 +9,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/files/content.h"
 
 #define SECRET_MAX (1024 * 1024)
@@ -19,9 +20,8 @@ static void add_online(struct lu *lu, struct strv *ret)
 
 	config_sorted(lu->m->config, CONFIG_NODE, &all);
 	for (size_t i = 0; i < all.n; i++)
-		if (!json_bool(config_get(lu->m->config, CONFIG_NODE,
-					  all.items[i]),
-			       "offline", false))
+		if (!node_offline(config_get(lu->m->config, CONFIG_NODE,
+					     all.items[i])))
 			strv_add(ret, all.items[i]);
 }
 
@@ -45,8 +45,7 @@ size_t cluster_files_give(struct lu *lu, enum path_id id, mode_t mode,
 			continue;
 		failed++;
 		lu_warn(lu, "Copy of file %s to node %s failed: %s", file,
-			json_str(results[i].node, "name", ""),
-			results[i].err->text);
+			node_name(results[i].node), results[i].err->text);
 	}
 	node_results_free(results, n);
 	return failed;

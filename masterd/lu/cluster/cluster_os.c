@@ -4,6 +4,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/cluster/cluster_params.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -62,7 +63,7 @@ static int set_os_hvp(const struct op_cluster_set_params *op, json_t *cluster,
 			return -1;
 		set_or_drop(all, os, steal(&hvps));
 	}
-	json_object_set(cluster, "os_hvp", all);
+	cluster_set_os_hvp(cluster, json_ref(all));
 	return 0;
 }
 
@@ -132,7 +133,7 @@ int cluster_os_set(const struct op_cluster_set_params *op, json_t *cluster,
 static WAITS int ask_master(struct lu *lu, struct rpc_request request,
 			    const char *os, struct error *err)
 {
-	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+	const char *master = node_uuid(config_master(lu->m->config));
 	auto_json json_t *answer = lu_call(lu, master, request, err);
 
 	if (answer != NULL)
@@ -158,7 +159,7 @@ static WAITS int ask_nodes(struct lu *lu, const struct strv *uuids,
 		rc = error_set(err, ERR_PREREQ, ECODE_INVAL,
 			       "Hypervisor parameter validation failed on node "
 			       "%s: %s",
-			       json_str(r[i].node, "name", ""), r[i].err->text);
+			       node_name(r[i].node), r[i].err->text);
 	}
 	node_results_free(r, n);
 	return rc;
@@ -207,7 +208,7 @@ static WAITS int check_hvp(struct lu *lu, const json_t *cluster,
 			   struct error *err)
 {
 	const struct op_cluster_set_params *op = lu->op;
-	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	const json_t *enabled = cluster_enabled_hypervisors(cluster);
 	const char *os, *hv;
 	json_t *hvps, *hvp;
 
@@ -230,7 +231,7 @@ static bool hv_changes(struct lu *lu, const char *hv)
 {
 	const struct op_cluster_set_params *op = lu->op;
 	const json_t *now =
-		json_get(config_cluster(lu->m->config), "enabled_hypervisors");
+		cluster_enabled_hypervisors(config_cluster(lu->m->config));
 
 	return json_get(op->hvparams, hv) != NULL ||
 	       (op->enabled_hypervisors != NULL &&
@@ -243,8 +244,7 @@ static void nodes_with_instances(const struct config *c, struct strv *ret)
 
 	config_sorted(c, CONFIG_NODE, &all);
 	for (size_t i = 0; i < all.n; i++)
-		if (json_bool(config_get(c, CONFIG_NODE, all.items[i]),
-			      "vm_capable", true))
+		if (node_vm_capable(config_get(c, CONFIG_NODE, all.items[i])))
 			strv_add(ret, all.items[i]);
 }
 
@@ -254,7 +254,7 @@ static void nodes_with_instances(const struct config *c, struct strv *ret)
 static WAITS int check_hypervisors(struct lu *lu, const json_t *cluster,
 				   struct error *err)
 {
-	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	const json_t *enabled = cluster_enabled_hypervisors(cluster);
 	auto_strv struct strv nodes = {0};
 
 	nodes_with_instances(lu->m->config, &nodes);
@@ -298,13 +298,13 @@ int cluster_os_check(struct lu *lu, const json_t *cluster, struct error *err)
 
 int cluster_os_check_first(struct lu *lu, struct error *err)
 {
-	auto_json json_t *enabled = json_copy(json_unconst(json_get(
-		config_cluster(lu->m->config), "enabled_hypervisors")));
+	auto_json json_t *enabled = json_copy(json_unconst(
+		cluster_enabled_hypervisors(config_cluster(lu->m->config))));
 
 	for (size_t i = 0; i < json_array_size(enabled); i++) {
 		const char *hv = json_string_value(json_array_get(enabled, i));
 		auto_json json_t *fine = lu_call(
-			lu, json_str(config_master(lu->m->config), "uuid", ""),
+			lu, node_uuid(config_master(lu->m->config)),
 			rpc_hypervisor_validate_params(
 				hv,
 				params_fill_hv(config_cluster(lu->m->config),

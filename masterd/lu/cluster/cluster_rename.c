@@ -8,6 +8,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/constants.h"
 #include "masterd/core/ssh_keys.h"
 #include "masterd/failover/address.h"
@@ -37,8 +38,8 @@ static WAITS int rename_check(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_rename *op = lu->op;
 	struct cluster_renaming *r = renaming_of(lu);
-	int family = (int)json_int(config_cluster(lu->m->config),
-				   "primary_ip_family", AF_IPV4);
+	int family =
+		(int)cluster_primary_ip_family(config_cluster(lu->m->config));
 	bool same_ip;
 
 	if (resolve_host(op->name, family == AF_IPV6 ? AF_INET6 : AF_INET,
@@ -69,7 +70,7 @@ static void rename_env(struct lu *lu, json_t *ret_env)
 
 static const char *master_uuid(struct lu *lu)
 {
-	return json_str(config_master(lu->m->config), "uuid", "");
+	return node_uuid(config_master(lu->m->config));
 }
 
 static void rename_nodes(struct lu *lu, struct strv *ret_pre,
@@ -92,8 +93,7 @@ static char *known_hosts(const json_t *cluster)
 		const char *key = json_str(cluster, keys[i][0], "");
 
 		if (*key != '\0')
-			buf_addf(&text, "%s %s %s\n",
-				 json_str(cluster, "cluster_name", ""),
+			buf_addf(&text, "%s %s %s\n", cluster_name(cluster),
 				 keys[i][1], key);
 	}
 	return text.data;
@@ -142,8 +142,8 @@ static WAITS json_t *rename_exec(struct lu *lu, struct error *err)
 	}
 	r->is_down = true;
 	cluster = config_edit(config_cluster(lu->m->config));
-	json_set_str(cluster, "cluster_name", r->found.name);
-	json_set_str(cluster, "master_ip", r->found.ip);
+	cluster_set_name(cluster, r->found.name);
+	cluster_set_master_ip(cluster, r->found.ip);
 	config_put_cluster(lu->m->config, cluster);
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;

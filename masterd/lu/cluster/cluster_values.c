@@ -8,6 +8,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/uid_pool.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/cluster/cluster_params.h"
@@ -15,9 +16,8 @@
 int cluster_values_set_uids(const struct op_cluster_set_params *op,
 			    json_t *cluster, struct error *err)
 {
-	const json_t *pool = op->uid_pool != NULL
-				     ? op->uid_pool
-				     : json_get(cluster, "uid_pool");
+	const json_t *pool =
+		op->uid_pool != NULL ? op->uid_pool : cluster_uid_pool(cluster);
 	auto_json json_t *changed =
 		pool == NULL ? json_array() : json_deep_copy(pool);
 
@@ -25,7 +25,7 @@ int cluster_values_set_uids(const struct op_cluster_set_params *op,
 	    uid_pool_add(changed, op->add_uids, err) < 0 ||
 	    uid_pool_remove(changed, op->remove_uids, err) < 0)
 		return -1;
-	json_object_set(cluster, "uid_pool", changed);
+	cluster_set_uid_pool(cluster, json_ref(changed));
 	return 0;
 }
 
@@ -59,7 +59,7 @@ int cluster_values_set_collectors(const struct op_cluster_set_params *op,
 				  json_t *cluster, struct error *err)
 {
 	auto_json json_t *all =
-		json_deep_copy(json_get(cluster, "data_collectors"));
+		json_deep_copy(cluster_data_collectors(cluster));
 
 	if (set_collectors(all, "active", op->enabled_data_collectors, err) <
 		    0 ||
@@ -67,7 +67,7 @@ int cluster_values_set_collectors(const struct op_cluster_set_params *op,
 		    0)
 		return -1;
 	if (all != NULL)
-		json_object_set(cluster, "data_collectors", all);
+		cluster_set_data_collectors(cluster, json_ref(all));
 	return 0;
 }
 
@@ -94,7 +94,7 @@ int cluster_values_set_mac_prefix(const struct op_cluster_set_params *op,
 				 "Invalid MAC address prefix '%s': it must "
 				 "look like aa:00:00",
 				 op->mac_prefix);
-	json_set_str(cluster, "mac_prefix", lower);
+	cluster_set_mac_prefix(cluster, lower);
 	return 0;
 }
 
@@ -119,9 +119,7 @@ static int check_tools(const json_t *tools, struct error *err)
 int cluster_values_check(const struct op_cluster_set_params *op,
 			 const json_t *cluster, struct error *err)
 {
-	int bits = json_int(cluster, "primary_ip_family", AF_INET) == AF_INET6
-			   ? 128
-			   : 32;
+	int bits = cluster_primary_ip_family(cluster) == AF_INET6 ? 128 : 32;
 
 	if (op->master_netmask != OP_UNSET &&
 	    (op->master_netmask < 1 || op->master_netmask > bits))
@@ -140,7 +138,7 @@ int cluster_values_check(const struct op_cluster_set_params *op,
  * cluster names; NULL: none. */
 static const char *enabled_on(const json_t *cluster, const char *key)
 {
-	const json_t *enabled = json_get(cluster, "enabled_disk_templates");
+	const json_t *enabled = cluster_enabled_disk_templates(cluster);
 
 	for (size_t i = 0; i < json_array_size(enabled); i++) {
 		const char *name =

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/spec/instance_spec.h"
 
@@ -26,7 +27,7 @@ static int prepare_check(struct lu *lu, struct error *err)
 	const json_t *inst = lu_instance(lu, op->instance_name, err);
 
 	if (inst == NULL ||
-	    inst_check_node(lu, inst_primary(inst), false, err) < 0)
+	    inst_check_node(lu, inst_primary_node(inst), false, err) < 0)
 		return -1;
 	if (strcmp(op->mode, "remote") == 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -77,13 +78,12 @@ static WAITS void remove_there(struct lu *lu, const json_t *node,
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	done = lu_call(lu, json_str(node, "uuid", ""), rpc_export_remove(name),
-		       &err);
+	done = lu_call(lu, node_uuid(node), rpc_export_remove(name), &err);
 	if (done == NULL)
 		lu_warn(lu,
 			"Could not remove export for instance %s on node %s: "
 			"%s",
-			name, json_str(node, "name", ""), err.text);
+			name, node_name(node), err.text);
 }
 
 static json_t *remove_exec(struct lu *lu, struct error *err)
@@ -99,7 +99,7 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 	for (size_t i = 0; i < n; i++) {
 		if (results[i].payload == NULL) {
 			lu_warn(lu, "Failed to query node %s (continuing): %s",
-				json_str(results[i].node, "name", ""),
+				node_name(results[i].node),
 				results[i].failure != NULL
 					? results[i].failure
 					: results[i].err->text);

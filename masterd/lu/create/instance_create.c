@@ -12,6 +12,7 @@
 #include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/reserve.h"
 #include "masterd/lu/create/instance_create_private.h"
 #include "masterd/lu/parts/lu_allocator.h"
@@ -61,8 +62,8 @@ static int choose_placement(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = create_op(lu);
 	struct create *c = create_of(lu);
-	const char *fallback = json_str(config_cluster(lu->m->config),
-					"default_iallocator", NULL);
+	const char *fallback = cluster_default_iallocator_or(
+		config_cluster(lu->m->config), NULL);
 
 	c->iallocator = op->iallocator;
 	if (c->iallocator != NULL && op->pnode != NULL)
@@ -242,13 +243,13 @@ static void take_over(struct lu *lu, const json_t *inst)
 {
 	struct create *c = create_of(lu);
 
-	snprintf(c->uuid, sizeof(c->uuid), "%s", json_str(inst, "uuid", ""));
+	snprintf(c->uuid, sizeof(c->uuid), "%s", inst_uuid(inst));
 	c->nodes = (struct inst_nodes){
-		.primary = inst_primary(lu_keep(lu, inst)),
+		.primary = inst_primary_node(lu_keep(lu, inst)),
 		.secondary = booked_secondary(lu, inst),
 	};
 	json_decref(c->spec.nics);
-	c->spec.nics = json_incref(json_object_get(inst, "nics"));
+	c->spec.nics = json_ref(inst_nics(inst));
 	c->recorded = c->booked;
 }
 
@@ -384,7 +385,7 @@ static void create_hook_env(struct lu *lu, json_t *ret_env)
 static void create_hook_nodes(struct lu *lu, struct strv *ret_pre,
 			      struct strv *ret_post)
 {
-	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+	const char *master = node_uuid(config_master(lu->m->config));
 
 	const struct inst_nodes *nodes = &create_of(lu)->nodes;
 

@@ -2,6 +2,7 @@
 /* The slow part of a creation, under the instance's lock: disks, installation,
  * first start; and the undo. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/failover/recover.h"
 #include "masterd/lu/create/instance_create_private.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -63,7 +64,7 @@ static WAITS int adopt(struct lu *lu, const json_t *inst, struct error *err)
 {
 	json_t *edited = config_edit(current(lu));
 
-	json_object_del(edited, "reserved_by_job");
+	inst_drop_reserved_by_job(edited);
 	config_put(lu->m->config, CONFIG_INSTANCE, edited);
 	if (config_commit(lu->m->config, err) < 0)
 		return -1;
@@ -97,8 +98,8 @@ static WAITS int put_real(struct lu *lu, struct error *err)
 
 	lu_feedback(lu, "adding instance %s to cluster config", c->spec.name);
 	lu_feedback(lu, "adding disks to cluster config");
-	json_object_del(inst, "forthcoming");
-	json_set_bool(inst, "disks_active", c->has_disks);
+	inst_drop_forthcoming(inst);
+	inst_set_disks_active(inst, c->has_disks);
 	config_put(lu->m->config, CONFIG_INSTANCE, inst);
 	return config_commit(lu->m->config, err);
 }
@@ -161,9 +162,9 @@ static WAITS int finish(struct lu *lu, bool up, struct error *err)
 {
 	json_t *inst = config_edit(current(lu));
 
-	json_object_del(inst, "reserved_by_job");
-	json_set_str(inst, "admin_state", up ? "up" : "down");
-	json_set_bool(inst, "disks_active", up);
+	inst_drop_reserved_by_job(inst);
+	inst_set_admin_state(inst, up ? "up" : "down");
+	inst_set_disks_active(inst, up);
 	config_put(lu->m->config, CONFIG_INSTANCE, inst);
 	return config_commit(lu->m->config, err);
 }

@@ -11,6 +11,7 @@
 #include "lib/base/array.h"
 #include "lib/json/ini.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/files/paths.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
@@ -45,7 +46,7 @@ int import_expand(struct lu *lu, const struct op_instance_create *op,
 	node = lu_node(lu, op->src_node, err);
 	if (node == NULL)
 		return -1;
-	lu_want(lu, LOCK_NODE, json_str(node, "uuid", ""), false);
+	lu_want(lu, LOCK_NODE, node_uuid(node), false);
 	return 0;
 }
 
@@ -63,7 +64,7 @@ static WAITS char *search(struct lu *lu, const char *name, struct error *err)
 	results = lu_call_nodes(lu, &uuids, rpc_export_list(NULL), &n);
 	for (size_t i = 0; i < n && found == NULL; i++)
 		if (json_array_has_str(results[i].payload, name))
-			found = xstrdup(json_str(results[i].node, "uuid", ""));
+			found = xstrdup(node_uuid(results[i].node));
 	node_results_free(results, n);
 	if (found == NULL)
 		error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -82,7 +83,7 @@ static WAITS int find(struct lu *lu, const struct op_instance_create *op,
 
 		if (node == NULL)
 			return -1;
-		im->node = xstrdup(json_str(node, "uuid", ""));
+		im->node = xstrdup(node_uuid(node));
 	} else {
 		im->node = search(lu, given, err);
 		if (im->node == NULL)
@@ -154,7 +155,7 @@ static json_t *exported_disks(const json_t *section)
 			continue;
 		disk = json_make("{s:I}", "size", (json_int_t)mib);
 		if (name != NULL)
-			json_set_str(disk, "name", name);
+			disk_set_name(disk, name);
 		json_array_append_new(disks, disk);
 	}
 	return disks;
@@ -172,7 +173,7 @@ static json_t *exported_nic(const json_t *section, size_t i)
 		if (said_of(section, "nic", i, own[k]) != NULL)
 			json_set_str(nic, own[k],
 				     said_of(section, "nic", i, own[k]));
-	if (json_get(nic, "network") != NULL)
+	if (nic_has_network(nic))
 		return nic;
 	for (size_t k = 0; k < ARRAY_SIZE(params); k++) {
 		const char *value = said_of(section, "nic", i, params[k]);
@@ -204,12 +205,12 @@ static json_t *given_nics(const struct inst_import *im, const json_t *given,
 	size_t i;
 
 	json_array_foreach (nics, i, nic) {
-		const char *mac = json_str(nic, "mac", SPEC_MAC_AUTO);
+		const char *mac = nic_mac_or(nic, SPEC_MAC_AUTO);
 		const char *old = said_of(section, "nic", i, "mac");
 
 		if (old != NULL && strcmp(mac, SPEC_MAC_AUTO) == 0 &&
 		    strcmp(name, im->old_name) == 0)
-			json_set_str(nic, "mac", old);
+			nic_set_mac(nic, old);
 	}
 	return nics;
 }
@@ -314,8 +315,7 @@ static void complete(struct lu *lu, const struct op_instance_create *op,
 {
 	const json_t *inst = json_get(sections, "instance");
 	const char *first = json_string_value(json_array_get(
-		json_get(config_cluster(lu->m->config), "enabled_hypervisors"),
-		0));
+		cluster_enabled_hypervisors(config_cluster(lu->m->config)), 0));
 
 	im->op = *op;
 	im->op.mode = "create";
@@ -429,13 +429,13 @@ static WAITS int bring_one(struct lu *lu, const struct inst_import *im,
 {
 	const char *image = json_string_value(json_array_get(im->images, i));
 	const json_t *disk = json_array_get(json_get(carried, "disks_info"), i);
-	bool script = *json_str(carried, "os", "") != '\0';
+	bool script = *inst_os(carried) != '\0';
 	auto_json json_t *from = NULL, *to = NULL;
 	struct transfer t = {
 		.index = i,
 		.inst = carried,
 		.source = im->node,
-		.target = json_str(carried, "primary_node", ""),
+		.target = inst_primary_node(carried),
 		.compress = im->op.compress,
 	};
 
@@ -450,22 +450,20 @@ static WAITS int bring_one(struct lu *lu, const struct inst_import *im,
 static WAITS void run_rename(struct lu *lu, const struct inst_import *im,
 			     const json_t *carried)
 {
-	const char *node = json_str(carried, "primary_node", "");
+	const char *node = inst_primary_node(carried);
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	if (*json_str(carried, "os", "") == '\0')
+	if (*inst_os(carried) == '\0')
 		return;
-	lu_feedback(lu, "Running rename script for %s",
-		    json_str(carried, "name", ""));
+	lu_feedback(lu, "Running rename script for %s", inst_name(carried));
 	done = lu_call(lu, node,
 		       rpc_instance_run_rename(json_ref(carried), im->old_name,
 					       lu->common.debug_level),
 		       &err);
 	if (done == NULL)
 		lu_warn(lu, "Failed to run rename script for %s on node %s: %s",
-			json_str(carried, "name", ""), lu_node_name(lu, node),
-			err.text);
+			inst_name(carried), lu_node_name(lu, node), err.text);
 }
 
 int import_disks(struct lu *lu, const struct inst_import *im,

@@ -5,6 +5,7 @@
 #include "masterd/lu/create/instance_install.h"
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -34,7 +35,7 @@ static WAITS int run_on_node(struct lu *lu, const json_t *inst,
 	if (disks_start(lu, inst, NULL, err) < 0)
 		return -1;
 	lu_feedback(lu, "* running the instance OS create scripts...");
-	done = lu_call(lu, inst_primary(inst),
+	done = lu_call(lu, inst_primary_node(inst),
 		       rpc_instance_os_add(inst_rpc_os(lu, inst, own), false,
 					   lu->common.debug_level),
 		       err);
@@ -51,7 +52,7 @@ static WAITS int run_in_helper(struct lu *lu, const struct helper *h,
 	if (inst_communicates(inst) &&
 	    inst_feed_metadata(lu, inst, own, err) < 0)
 		return -1;
-	return helper_run(lu, json_str(inst, "uuid", ""), h, err);
+	return helper_run(lu, inst_uuid(inst), h, err);
 }
 
 int install_run(struct lu *lu, const struct inst_install *in,
@@ -66,5 +67,5 @@ int install_run(struct lu *lu, const struct inst_install *in,
 	if (rc == 0)
 		return 0;
 	return error_wrap(err, "Could not add os for instance %s on node %s",
-			  s->name, lu_node_name(lu, inst_primary(inst)));
+			  s->name, lu_node_name(lu, inst_primary_node(inst)));
 }

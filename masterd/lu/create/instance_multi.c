@@ -11,6 +11,7 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/parts/lu_allocator.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/spec/instance_adopt.h"
@@ -122,8 +123,8 @@ static int choose(struct lu *lu, struct error *err)
 	m->iallocator = op->iallocator;
 	if (m->iallocator == NULL || strcmp(m->iallocator, ".") == 0)
 		m->iallocator = lu_keep_str(
-			lu, xstrdup(json_str(config_cluster(lu->m->config),
-					     "default_iallocator", "")));
+			lu, xstrdup(cluster_default_iallocator(
+				    config_cluster(lu->m->config))));
 	if (*m->iallocator == '\0')
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No iallocator given and the cluster has no "
@@ -476,8 +477,8 @@ static WAITS int hand_over(struct lu *lu, const json_t *names,
 		if (inst == NULL || !json_is_true(json_array_get(row, 0)))
 			continue;
 		edited = config_edit(inst);
-		json_object_set(edited, "reserved_by_job",
-				json_array_get(row, 1));
+		inst_set_reserved_by_job(
+			edited, json_integer_value(json_array_get(row, 1)));
 		config_put(c, CONFIG_INSTANCE, edited);
 	}
 	lu_release(lu, LOCK_NODE_RES);
@@ -506,9 +507,9 @@ static json_t *last_job(struct lu *lu, const json_t *names)
 			config_find_reserved(lu->m->config, name, lu->job_id);
 
 		json_array_append_new(depends, json_make("[I, []]", k - n));
-		json_array_append_new(instances,
-				      json_make("[s, s?]", name,
-						json_str(inst, "uuid", NULL)));
+		json_array_append_new(
+			instances,
+			json_make("[s, s?]", name, inst_uuid_or(inst, NULL)));
 	}
 	return json_make("[{s:s, s:o, s:o}]", "OP_ID",
 			 "OP_INSTANCE_MULTI_FINISH", "instances", instances,

@@ -7,6 +7,7 @@
  * well. Instances are known by their UUIDs: one that somebody has created with
  * the same name meanwhile stays. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/frame/lu.h"
 #include "queue/queue.h"
 
@@ -67,9 +68,9 @@ static json_t *removals(struct lu *lu, json_t *ret_names)
 			uuid == NULL ? NULL
 				     : config_get(lu->m->config,
 						  CONFIG_INSTANCE, uuid);
-		const char *name = json_str(inst, "name", "");
+		const char *name = inst_name(inst);
 
-		if (inst == NULL || json_bool(inst, "forthcoming", false))
+		if (inst == NULL || inst_forthcoming(inst))
 			continue;
 		json_array_append_new(ret_names, json_string(name));
 		json_array_append_new(jobs, removal(name, uuid));

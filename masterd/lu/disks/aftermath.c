@@ -6,6 +6,7 @@
 
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
 #include "masterd/lu/frame/lu.h"
@@ -85,7 +86,7 @@ static void start_task(void *arg)
 		return;
 	}
 	if (json_is_string(s->name) && !s->m->stopping)
-		aftermath_call(s->m, json_str(s->node, "uuid", ""),
+		aftermath_call(s->m, node_uuid(s->node),
 			       s->end(json_string_value(s->name)));
 	start_free(s);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -24,11 +25,11 @@ char *disks_file_dir(struct lu *lu, const char *name, const char *template,
 /* The folder of a file-based disk, to be freed; NULL for other disks. */
 static char *folder_of(const json_t *disk)
 {
-	const char *path = json_string_value(
-		json_array_get(json_get(disk, "logical_id"), 1));
+	const char *path =
+		json_string_value(json_array_get(disk_logical_id(disk), 1));
 	const char *slash = path == NULL ? NULL : strrchr(path, '/');
 
-	if (!template_is_file(json_str(disk, "dev_type", "")) || slash == NULL)
+	if (!template_is_file(disk_dev_type(disk)) || slash == NULL)
 		return NULL;
 	return xstrndup(path, (size_t)(slash - path));
 }
@@ -72,15 +73,14 @@ static WAITS int remove_call(struct lu *lu, const char *node,
 
 static bool is_shared(const json_t *disks)
 {
-	return template_is_everywhere(
-		json_str(json_array_get(disks, 0), "dev_type", ""));
+	return template_is_everywhere(disk_dev_type(json_array_get(disks, 0)));
 }
 
 /* Remove one disk from this node, and from the secondary if it is mirrored. */
 static WAITS int remove_device(struct lu *lu, const char *node,
 			       const json_t *disk, size_t i)
 {
-	bool shared = template_is_everywhere(json_str(disk, "dev_type", ""));
+	bool shared = template_is_everywhere(disk_dev_type(disk));
 	auto_strv struct strv nodes = {0};
 	struct error err;
 	int rc = 0;
@@ -138,9 +138,9 @@ char *disks_size_text(int64_t mib)
 
 void disks_say_one(struct lu *lu, const json_t *disk, size_t i)
 {
-	auto_free char *size = disks_size_text(json_int(disk, "size", 0));
+	auto_free char *size = disks_size_text(disk_size_mib(disk));
 
-	if (!template_is_pair(json_str(disk, "dev_type", "")))
+	if (!template_is_pair(disk_dev_type(disk)))
 		lu_feedback(lu, "* disk %zu, size %s", i, size);
 }
 
@@ -156,12 +156,12 @@ static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
 			    const json_t *disk, size_t index, struct error *err)
 {
 	auto_free char *info = xprintf("originstname+%s", inst_name(inst));
-	bool primary = strcmp(node, inst_primary(inst)) == 0;
+	bool primary = strcmp(node, inst_primary_node(inst)) == 0;
 	bool exclusive = resources_exclusive(
 		lu->m->config, config_get(lu->m->config, CONFIG_NODE, node));
 	auto_json json_t *made = lu_call(
 		lu, node,
-		rpc_blockdev_create(json_ref(disk), json_int(disk, "size", 0),
+		rpc_blockdev_create(json_ref(disk), disk_size_mib(disk),
 				    inst_name(inst), primary, info, exclusive),
 		err);
 
@@ -177,7 +177,7 @@ static WAITS int create_on(struct lu *lu, const json_t *inst, const char *node,
 			   const json_t *disk, size_t index, bool *ret_began,
 			   struct error *err)
 {
-	const json_t *children = json_get(disk, "children");
+	const json_t *children = disk_children(disk);
 
 	for (size_t i = 0; i < json_array_size(children); i++) {
 		if (create_one(lu, inst, node, json_array_get(children, i),
@@ -226,9 +226,8 @@ static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
 
 		if (create_device(lu, inst, node, disk, i, &began, err) == 0)
 			continue;
-		unsure = fresh &&
-			 (err->kind == ERR_RPC ||
-			  json_array_size(json_get(disk, "children")) > 0);
+		unsure = fresh && (err->kind == ERR_RPC ||
+				   json_array_size(disk_children(disk)) > 0);
 		if (!lu->run->killed)
 			remove_some(lu, node, disks, unsure ? i + 1 : i);
 		return -1;
@@ -238,7 +237,7 @@ static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
 
 int disks_create(struct lu *lu, const json_t *inst, struct error *err)
 {
-	auto_free char *node = xstrdup(inst_primary(inst));
+	auto_free char *node = xstrdup(inst_primary_node(inst));
 
 	return create_all(lu, inst, node, true, err);
 }
@@ -257,7 +256,7 @@ int disks_recreate(struct lu *lu, const json_t *inst, const bool *wanted,
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	auto_json json_t *made = json_array();
-	auto_free char *node = xstrdup(inst_primary(inst));
+	auto_free char *node = xstrdup(inst_primary_node(inst));
 
 	if (make_folder(lu, node, disks, err) < 0)
 		return -1;
@@ -283,7 +282,7 @@ int disks_create_one(struct lu *lu, const json_t *inst, const json_t *disk,
 {
 	auto_json json_t *one = inst_rpc_disk(lu, inst, disk);
 	auto_json json_t *disks = json_make("[O]", one);
-	auto_free char *node = xstrdup(inst_primary(inst));
+	auto_free char *node = xstrdup(inst_primary_node(inst));
 	bool began;
 
 	if (make_folder(lu, node, disks, err) < 0)
@@ -299,7 +298,7 @@ int disks_remove_one(struct lu *lu, const json_t *inst, const json_t *disk,
 		     size_t i)
 {
 	auto_json json_t *device = inst_rpc_disk(lu, inst, disk);
-	auto_free char *node = xstrdup(inst_primary(inst));
+	auto_free char *node = xstrdup(inst_primary_node(inst));
 
 	return remove_device(lu, node, device, i);
 }
@@ -312,7 +311,7 @@ int disks_remove_on(struct lu *lu, const json_t *disks, const char *node_uuid)
 int disks_remove(struct lu *lu, const json_t *inst)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
-	auto_free char *node = xstrdup(inst_primary(inst));
+	auto_free char *node = xstrdup(inst_primary_node(inst));
 
 	if (json_array_size(disks) == 0)
 		return 0;
@@ -338,8 +337,7 @@ static WAITS int assemble(struct lu *lu, const json_t *inst, const char *node,
 
 static bool is_offline(struct lu *lu, const char *node)
 {
-	return json_bool(config_get(lu->m->config, CONFIG_NODE, node),
-			 "offline", false);
+	return node_offline(config_get(lu->m->config, CONFIG_NODE, node));
 }
 
 /* Both sides of a mirror are started as secondaries first, so that they are
@@ -373,8 +371,8 @@ int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
 		struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
-	auto_free char *node =
-		xstrdup(node_uuid == NULL ? inst_primary(inst) : node_uuid);
+	auto_free char *node = xstrdup(
+		node_uuid == NULL ? inst_primary_node(inst) : node_uuid);
 
 	for (size_t i = 0; i < json_array_size(disks); i++)
 		if (connect_mirror(lu, inst, node, node_uuid != NULL,
@@ -404,8 +402,8 @@ int disks_stop(struct lu *lu, const json_t *inst, const char *node_uuid,
 	       bool ignore_failures, struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
-	auto_free char *node =
-		xstrdup(node_uuid == NULL ? inst_primary(inst) : node_uuid);
+	auto_free char *node = xstrdup(
+		node_uuid == NULL ? inst_primary_node(inst) : node_uuid);
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
@@ -430,7 +428,7 @@ int disks_make_folder(struct lu *lu, const json_t *inst, const json_t *disk,
 		      struct error *err)
 {
 	auto_json json_t *disks = json_make("[O]", disk);
-	auto_free char *node = xstrdup(inst_primary(inst));
+	auto_free char *node = xstrdup(inst_primary_node(inst));
 
 	return make_folder(lu, node, disks, err);
 }

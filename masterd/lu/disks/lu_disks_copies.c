@@ -4,6 +4,7 @@
  * folder may be on a network file system.  So each copy that was made is noted,
  * and only what is noted is removed. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -16,10 +17,10 @@ int disks_note_copy(struct lu *lu, const json_t *inst, const char *node_uuid,
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		json_t *disk = config_edit(json_array_get(disks, i));
 		auto_json json_t *nodes =
-			json_copy(json_object_get(disk, "nodes"));
+			json_copy(json_unconst(disk_nodes(disk)));
 
 		json_array_append_new(nodes, json_string(node_uuid));
-		json_object_set(disk, "nodes", nodes);
+		disk_set_nodes(disk, json_ref(nodes));
 		config_put(lu->m->config, CONFIG_DISK, disk);
 	}
 	return config_commit(lu->m->config, err);
@@ -27,7 +28,7 @@ int disks_note_copy(struct lu *lu, const json_t *inst, const char *node_uuid,
 
 static bool is_mirrored(const json_t *disk)
 {
-	return template_is_pair(json_str(disk, "dev_type", ""));
+	return template_is_pair(disk_dev_type(disk));
 }
 
 /* The other nodes that have copies. */
@@ -36,14 +37,14 @@ static void find_nodes(const json_t *inst, const json_t *disks,
 {
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
-		const json_t *nodes = json_get(disk, "nodes");
+		const json_t *nodes = disk_nodes(disk);
 
 		for (size_t k = 0; k < json_array_size(nodes); k++) {
 			const char *node =
 				json_string_value(json_array_get(nodes, k));
 
 			if (!is_mirrored(disk) && node != NULL &&
-			    !str_eq(node, inst_primary(inst)))
+			    !str_eq(node, inst_primary_node(inst)))
 				strv_add_unique(ret, node);
 		}
 	}
@@ -59,7 +60,7 @@ static json_t *copies_on(struct lu *lu, const json_t *inst, const json_t *disks,
 		const json_t *disk = json_array_get(disks, i);
 
 		if (!is_mirrored(disk) &&
-		    json_array_has_str(json_get(disk, "nodes"), node))
+		    json_array_has_str(disk_nodes(disk), node))
 			json_array_append_new(list,
 					      inst_rpc_disk(lu, inst, disk));
 	}
@@ -69,10 +70,10 @@ static json_t *copies_on(struct lu *lu, const json_t *inst, const json_t *disks,
 static void forget_node(struct lu *lu, const json_t *copies, const char *node)
 {
 	for (size_t i = 0; i < json_array_size(copies); i++) {
-		json_t *disk = config_edit(config_get(
-			lu->m->config, CONFIG_DISK,
-			json_str(json_array_get(copies, i), "uuid", "")));
-		const json_t *nodes = json_get(disk, "nodes");
+		json_t *disk = config_edit(
+			config_get(lu->m->config, CONFIG_DISK,
+				   disk_uuid(json_array_get(copies, i))));
+		const json_t *nodes = disk_nodes(disk);
 		json_t *left = json_array();
 
 		for (size_t k = 0; k < json_array_size(nodes); k++)
@@ -80,7 +81,7 @@ static void forget_node(struct lu *lu, const json_t *copies, const char *node)
 				    node))
 				json_array_append(left,
 						  json_array_get(nodes, k));
-		json_object_set_new(disk, "nodes", left);
+		disk_set_nodes(disk, left);
 		config_put(lu->m->config, CONFIG_DISK, disk);
 	}
 }

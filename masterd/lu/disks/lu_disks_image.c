@@ -5,6 +5,7 @@
  * the call, while the job asks from time to time how far it is. */
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/opcode/os_image.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -122,11 +123,10 @@ static WAITS int follow(struct lu *lu, struct dump *d, const char *name,
 static WAITS int dump(struct lu *lu, const char *node, const json_t *disk,
 		      const char *image, struct error *err)
 {
-	auto_free char *name = os_image_transfer(json_str(disk, "uuid", ""));
-	auto_dump struct dump *d =
-		dump_start(lu, node,
-			   rpc_blockdev_image(json_ref(disk), image,
-					      json_int(disk, "size", 0)));
+	auto_free char *name = os_image_transfer(disk_uuid(disk));
+	auto_dump struct dump *d = dump_start(
+		lu, node,
+		rpc_blockdev_image(json_ref(disk), image, disk_size_mib(disk)));
 	int rc = follow(lu, d, name, err);
 
 	if (rc < 0)
@@ -140,7 +140,7 @@ int disks_image(struct lu *lu, const json_t *inst, const char *image,
 	auto_json json_t *kept = json_ref(inst);
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	const json_t *disk = json_array_get(disks, 0);
-	const char *node = inst_primary(inst);
+	const char *node = inst_primary_node(inst);
 	int rc;
 
 	if (disk == NULL)

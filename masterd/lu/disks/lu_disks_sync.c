@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Waits until both sides of mirrored disks have the same data. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -74,8 +75,7 @@ static void say_progress(struct lu *lu, const json_t *disks,
 
 		if (json_is_number(percent))
 			lu_info(lu, "- device %s: %5.2f%% done, %s",
-				json_str(json_array_get(disks, i), "iv_name",
-					 "?"),
+				disk_iv_name(json_array_get(disks, i)),
 				json_number_value(percent), estimate);
 	}
 }
@@ -87,7 +87,7 @@ static json_t *mirrors_of(struct lu *lu, const json_t *inst)
 	size_t i;
 
 	json_array_foreach (all, i, disk)
-		if (template_is_pair(json_str(disk, "dev_type", NULL)))
+		if (template_is_pair(disk_dev_type_or(disk, NULL)))
 			json_array_append(mirrors, disk);
 	return mirrors;
 }
@@ -108,8 +108,8 @@ static WAITS int follow(struct lu *lu, const json_t *inst, const json_t *disks,
 	int failures = 0, degraded = 0;
 
 	for (;;) {
-		auto_json json_t *all =
-			disks_mirror_status(lu, inst_primary(inst), disks, err);
+		auto_json json_t *all = disks_mirror_status(
+			lu, inst_primary_node(inst), disks, err);
 		struct sync s = sync_state(all);
 		bool ends = all != NULL && (s.done || once);
 
@@ -154,7 +154,7 @@ void disks_pause_mirror(struct lu *lu, const char *node, const json_t *disk,
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	if (json_array_size(json_get(disk, "children")) == 0)
+	if (json_array_size(disk_children(disk)) == 0)
 		return;
 	request = rpc_blockdev_pause_resume_sync(json_make("[O]", disk), pause);
 	if (lu->run->killed) {

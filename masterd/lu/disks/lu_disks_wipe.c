@@ -2,6 +2,7 @@
 /* New disk space contains what somebody else wrote there; the cluster can
  * demand that it is wiped before an instance sees it (prealloc_wipe_disks). */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -19,7 +20,7 @@ static int64_t chunk_of(int64_t size)
 static WAITS int wipe_range(struct lu *lu, const char *node, const json_t *disk,
 			    size_t i, int64_t from, struct error *err)
 {
-	int64_t size = json_int(disk, "size", 0), chunk = chunk_of(size);
+	int64_t size = disk_size_mib(disk), chunk = chunk_of(size);
 	struct progress progress;
 
 	progress_begin(&progress, "wiping");
@@ -42,14 +43,13 @@ static WAITS int wipe_range(struct lu *lu, const char *node, const json_t *disk,
 
 static bool inst_wipes(struct lu *lu)
 {
-	return json_bool(config_cluster(lu->m->config), "prealloc_wipe_disks",
-			 false);
+	return cluster_prealloc_wipe_disks(config_cluster(lu->m->config));
 }
 
 int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
 		   size_t i, int64_t from_mib, struct error *err)
 {
-	auto_free char *node = xstrdup(inst_primary(inst));
+	auto_free char *node = xstrdup(inst_primary_node(inst));
 	auto_json json_t *carried = inst_rpc_disk(lu, inst, disk);
 	int rc;
 
@@ -59,8 +59,7 @@ int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
 		lu_info(lu, "* Wiping disk %zu", i);
 	else
 		lu_info(lu, "* Wiping disk %zu (from %jdM to %jdM)", i,
-			(intmax_t)from_mib,
-			(intmax_t)json_int(disk, "size", 0));
+			(intmax_t)from_mib, (intmax_t)disk_size_mib(disk));
 	disks_pause_mirror(lu, node, carried, true);
 	rc = wipe_range(lu, node, carried, i, from_mib, err);
 	disks_pause_mirror(lu, node, carried, false);

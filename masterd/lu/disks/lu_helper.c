@@ -10,6 +10,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/hypervisor.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/opcode/os_image.h"
@@ -178,8 +179,8 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 	const json_t *first = json_array_get(disks, 0);
-	const json_t *id = json_get(first, "logical_id");
-	const char *type = json_str(first, "dev_type", "");
+	const json_t *id = disk_logical_id(first);
+	const char *type = disk_dev_type(first);
 	const struct template_info *t = template_get(type);
 	const char *place = json_string_value(json_array_get(id, 0));
 	const char *path = json_string_value(json_array_get(id, 1));
@@ -193,8 +194,8 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 		.template = template_of_data(t),
 		.folder = folder,
 		.driver = place,
-		.instance = json_str(inst, "uuid", ""),
-		.primary = inst_primary(inst),
+		.instance = inst_uuid(inst),
+		.primary = inst_primary_node(inst),
 	};
 	json_t *disk;
 
@@ -204,7 +205,7 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 		json_set_str(wanted, "provider", place);
 	disk = disks_new(lu, &new, wanted, json_array_size(disks), err);
 	if (disk != NULL)
-		json_set_int(disk, "reserved_by_job", (int64_t)lu->job_id);
+		disk_set_reserved_by_job(disk, (int64_t)lu->job_id);
 	return disk;
 }
 
@@ -213,7 +214,7 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 static WAITS int record(struct lu *lu, const char *inst_uuid,
 			const json_t *disk, bool there, struct error *err)
 {
-	const char *uuid = json_str(disk, "uuid", "");
+	const char *uuid = disk_uuid(disk);
 	struct config *c = lu->m->config;
 	json_t *inst = config_edit(config_get(c, CONFIG_INSTANCE, inst_uuid));
 	json_t *list = json_array(), *one;
@@ -221,10 +222,10 @@ static WAITS int record(struct lu *lu, const char *inst_uuid,
 
 	if (there)
 		json_array_append_new(list, json_string(uuid));
-	json_array_foreach (json_get(inst, "disks"), i, one)
+	json_array_foreach (inst_disks(inst), i, one)
 		if (!str_eq(json_string_value(one), uuid))
 			json_array_append(list, one);
-	json_object_set_new(inst, "disks", list);
+	inst_set_disks(inst, list);
 	if (there)
 		config_put(c, CONFIG_DISK, json_copy(json_unconst(disk)));
 	config_put(c, CONFIG_INSTANCE, inst);
@@ -239,14 +240,14 @@ static WAITS int record(struct lu *lu, const char *inst_uuid,
 static WAITS int start(struct lu *lu, const json_t *inst, unsigned limit_ms,
 		       struct error *err)
 {
-	bool kvm = strcmp(json_str(inst, "hypervisor", ""), "kvm") == 0;
+	bool kvm = strcmp(inst_hypervisor(inst), "kvm") == 0;
 	auto_json json_t *hv =
 		kvm ? json_make("{s:s, s:s, s:s, s:s}", "boot_order", "disk",
 				"kernel_path", "", "initrd_path", "",
 				"cdrom_image_path", "")
 		    : json_object();
 	auto_json json_t *done = lu_call(
-		lu, inst_primary(inst),
+		lu, inst_primary_node(inst),
 		rpc_within(rpc_instance_start(inst_rpc(lu, inst, hv, NULL),
 					      false, lu_reason(lu)),
 			   limit_ms),
@@ -348,7 +349,7 @@ static WAITS int work(struct lu *lu, const json_t *inst, const json_t *disk,
 static WAITS int stop(struct lu *lu, const json_t *inst, struct error *err)
 {
 	auto_json json_t *done =
-		lu_call(lu, inst_primary(inst),
+		lu_call(lu, inst_primary_node(inst),
 			rpc_instance_shutdown(inst_rpc(lu, inst, NULL, NULL), 0,
 					      lu_reason(lu)),
 			err);
@@ -381,10 +382,9 @@ static WAITS void leave_to_other(struct lu *lu, const char *inst_uuid,
 	struct error err;
 	uint64_t id;
 
-	if (json_get(inst, "reserved_by_job") != NULL)
+	if (inst_has_reserved_by_job(inst))
 		return; /* all of it is taken back */
-	if (recover_helper(lu->m->queue, inst, json_str(disk, "uuid", ""), &id,
-			   &err) < 0)
+	if (recover_helper(lu->m->queue, inst, disk_uuid(disk), &id, &err) < 0)
 		lu_warn(lu,
 			"The temporary disk 0 of instance %s is left (%s); "
 			"shut the instance down and remove the disk with "
@@ -403,7 +403,7 @@ bool helper_is_left(struct lu *lu, const char *inst_uuid)
 		lu->m->config,
 		config_get(lu->m->config, CONFIG_INSTANCE, inst_uuid));
 
-	return json_get(json_array_get(disks, 0), "reserved_by_job") != NULL;
+	return disk_has_reserved_by_job(json_array_get(disks, 0));
 }
 
 int helper_run(struct lu *lu, const char *inst_uuid, const struct helper *h,

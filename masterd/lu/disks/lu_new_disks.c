@@ -9,6 +9,7 @@
 #include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/reserve.h"
@@ -34,8 +35,7 @@ static const char *data_group(struct lu *lu, const json_t *wanted)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
 
-	return json_str(wanted, "vg",
-			json_str(cluster, "volume_group_name", ""));
+	return json_str(wanted, "vg", cluster_volume_group_name(cluster));
 }
 
 static json_t *id_of_file(struct lu *lu, const struct new_disk *new,
@@ -132,8 +132,7 @@ static char *meta_group(struct lu *lu, const struct new_disk *new,
 {
 	struct config *c = lu->m->config;
 	const json_t *node = config_get(c, CONFIG_NODE, new->primary);
-	const json_t *group =
-		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+	const json_t *group = config_get(c, CONFIG_GROUP, node_group(node));
 	auto_json json_t *params =
 		params_fill_disk(config_cluster(c), group, new->template);
 
@@ -183,13 +182,12 @@ static int make_mirror(struct lu *lu, const struct new_disk *new,
 		return -1;
 	minor_a = reserve_minor(r, lu->job_id, new->primary);
 	minor_b = reserve_minor(r, lu->job_id, new->secondary);
-	json_object_set_new(disk, "logical_id",
+	disk_set_logical_id(disk,
 			    json_make("[s, s, i, I, I, s]", new->primary,
 				      new->secondary, port, (json_int_t)minor_a,
 				      (json_int_t)minor_b, secret));
-	json_object_set_new(disk, "children", volumes(lu, new, wanted, i));
-	json_object_set_new(disk, "nodes",
-			    json_make("[s, s]", new->primary, new->secondary));
+	disk_set_children(disk, volumes(lu, new, wanted, i));
+	disk_set_nodes(disk, json_make("[s, s]", new->primary, new->secondary));
 	return 0;
 }
 
@@ -201,12 +199,10 @@ static void make_simple(struct lu *lu, const struct new_disk *new,
 	const struct template_info *t = template_get(new->template);
 
 	assert(ids[t->named] != NULL);
-	json_object_set_new(disk, "logical_id",
-			    ids[t->named](lu, new, wanted, i));
-	json_object_set_new(disk, "nodes",
-			    t->mirror == MIRROR_NONE
-				    ? json_make("[s]", new->primary)
-				    : json_array());
+	disk_set_logical_id(disk, ids[t->named](lu, new, wanted, i));
+	disk_set_nodes(disk, t->mirror == MIRROR_NONE
+				     ? json_make("[s]", new->primary)
+				     : json_array());
 }
 
 /* Parameters that a disk has itself: the way of access, and for external
@@ -253,7 +249,7 @@ bool disks_exclusive(struct lu *lu, const json_t *inst)
 	auto_strv struct strv nodes = {0};
 
 	config_instance_secondaries(c, inst, &nodes);
-	strv_add(&nodes, inst_primary(inst));
+	strv_add(&nodes, inst_primary_node(inst));
 	for (size_t i = 0; i < nodes.n; i++)
 		if (resources_exclusive(
 			    c, config_get(c, CONFIG_NODE, nodes.items[i])))
@@ -276,7 +272,7 @@ json_t *disks_new(struct lu *lu, const struct new_disk *new,
 			 json_str(wanted, "mode", "rw"), "uuid", uuid);
 	keep(wanted, "name", disk);
 	keep(wanted, "spindles", disk);
-	json_object_set_new(disk, "params", own_params(new, wanted));
+	disk_set_params(disk, own_params(new, wanted));
 	if (new->secondary == NULL)
 		make_simple(lu, new, wanted, i, disk);
 	else if (make_mirror(lu, new, wanted, i, disk, err) < 0)

@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -58,7 +59,7 @@ json_t *transfer_file(const char *path)
 int transfer_check_tool(struct lu *lu, const char *compress, struct error *err)
 {
 	const json_t *tools =
-		json_get(config_cluster(lu->m->config), "compression_tools");
+		cluster_compression_tools(config_cluster(lu->m->config));
 
 	if (strcmp(compress, "none") == 0 ||
 	    json_array_has_str(tools, compress))
@@ -167,12 +168,12 @@ static WAITS int start_export(struct run *r, int64_t port, struct error *err)
 	auto_free char *part = component(r);
 	struct side *s = &r->export;
 
-	s->name = aftermath_start(
-		r->lu, s->node,
-		rpc_export_start(options(r), json_str(target, "primary_ip", ""),
-				 port, json_ref(r->t->inst), part,
-				 json_ref(r->t->from)),
-		rpc_impexp_cleanup, err);
+	s->name = aftermath_start(r->lu, s->node,
+				  rpc_export_start(options(r),
+						   node_primary_ip(target),
+						   port, json_ref(r->t->inst),
+						   part, json_ref(r->t->from)),
+				  rpc_impexp_cleanup, err);
 	return s->name == NULL ? error_wrap(err, "Failed to start export on %s",
 					    lu_node_name(r->lu, s->node))
 			       : 0;

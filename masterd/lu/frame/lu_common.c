@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/frame/lu_private.h"
 
 /* --- wants --- */
@@ -246,8 +247,8 @@ int lu_want_nodes(struct lu *lu, const json_t *names, bool exclusive,
 
 		if (node == NULL)
 			return -1;
-		strv_add_unique(ret, json_str(node, "uuid", ""));
-		lu_want(lu, LOCK_NODE, json_str(node, "uuid", ""), exclusive);
+		strv_add_unique(ret, node_uuid(node));
+		lu_want(lu, LOCK_NODE, node_uuid(node), exclusive);
 	}
 	if (json_array_size(names) == 0) {
 		config_sorted(lu->m->config, CONFIG_NODE, ret);

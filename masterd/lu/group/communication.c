@@ -6,6 +6,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/constants.h"
 
 /* Link-local addresses, which no router forwards; clouds use them for the same
@@ -93,7 +94,7 @@ json_t *communication_everywhere(struct lu *lu, const char *name,
 				 struct error *err)
 {
 	const json_t *network = find(lu, name);
-	const char *network_uuid = json_str(network, "uuid", "");
+	const char *wanted = network_uuid(network);
 	json_t *ops = json_array();
 	const char *uuid;
 	json_t *group;
@@ -105,7 +106,7 @@ json_t *communication_everywhere(struct lu *lu, const char *name,
 	json_object_foreach (
 		json_unconst(config_all(lu->m->config, CONFIG_GROUP)), uuid,
 		group)
-		if (json_get(json_get(group, "networks"), network_uuid) == NULL)
+		if (json_get(group_networks(group), wanted) == NULL)
 			json_array_append_new(ops, connect_op(name, uuid));
 	return submit(lu, ops, err);
 }
@@ -113,8 +114,8 @@ json_t *communication_everywhere(struct lu *lu, const char *name,
 json_t *communication_in_group(struct lu *lu, const char *group_uuid,
 			       struct error *err)
 {
-	const char *name = json_str(config_cluster(lu->m->config),
-				    "instance_communication_network", "");
+	const char *name = cluster_instance_communication_network(
+		config_cluster(lu->m->config));
 	json_t *ops = json_array();
 
 	if (find(lu, name) != NULL)

@@ -5,6 +5,7 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/json/repr.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/frame/lu.h"
@@ -27,7 +28,7 @@ static struct group_lu *group_of(struct lu *lu)
 
 static const char *master_uuid(struct lu *lu)
 {
-	return json_str(config_master(lu->m->config), "uuid", "");
+	return node_uuid(config_master(lu->m->config));
 }
 
 static void group_done(struct lu *lu)
@@ -51,13 +52,13 @@ static int want_group(struct lu *lu, const char *name, struct error *err)
 	g->group = lu_group(lu, name, err);
 	if (g->group == NULL)
 		return -1;
-	lu_want(lu, LOCK_NODEGROUP, json_str(g->group, "uuid", ""), true);
+	lu_want(lu, LOCK_NODEGROUP, group_uuid(g->group), true);
 	return 0;
 }
 
-static const char *group_name(struct lu *lu)
+static const char *name_of_group(struct lu *lu)
 {
-	return json_str(group_of(lu)->group, "name", "");
+	return group_name(group_of(lu)->group);
 }
 
 static int check_name_is_free(struct lu *lu, const char *name,
@@ -68,7 +69,7 @@ static int check_name_is_free(struct lu *lu, const char *name,
 	if (other == NULL)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_EXISTS, sentence, name,
-			 json_str(other, "uuid", ""));
+			 group_uuid(other));
 }
 
 /* --- parameters --- */
@@ -83,7 +84,7 @@ static int set_diskparams(const json_t *cluster, json_t *group,
 			  const json_t *changes, struct error *err)
 {
 	auto_json json_t *all =
-		json_copy(json_unconst(json_get(group, "diskparams")));
+		json_copy(json_unconst(group_diskparams(group)));
 	const char *template;
 	json_t *one;
 
@@ -95,7 +96,7 @@ static int set_diskparams(const json_t *cluster, json_t *group,
 			return -1;
 		json_object_set_new(all, template, updated);
 	}
-	json_object_set(group, "diskparams", all);
+	group_set_diskparams(group, json_ref(all));
 	return params_check_disk(cluster, group, err);
 }
 
@@ -103,15 +104,14 @@ static int set_diskparams(const json_t *cluster, json_t *group,
  * a value. */
 static int set_ipolicy(json_t *group, const json_t *changes, struct error *err)
 {
-	json_t *policy =
-		params_overlay_ipolicy(json_get(group, "ipolicy"), changes);
+	json_t *policy = params_overlay_ipolicy(group_ipolicy(group), changes);
 	const char *key;
 	json_t *value;
 
 	json_object_foreach (json_unconst(changes), key, value)
 		if (str_eq(json_string_value(value), "default"))
 			json_object_del(policy, key);
-	json_object_set_new(group, "ipolicy", policy);
+	group_set_ipolicy(group, policy);
 	return params_check_ipolicy(policy, false, err);
 }
 
@@ -126,15 +126,15 @@ static int set_params(struct lu *lu, json_t *group,
 	const json_t *cluster = config_cluster(lu->m->config);
 
 	if (p->alloc_policy != NULL)
-		json_set_str(group, "alloc_policy", p->alloc_policy);
+		group_set_alloc_policy(group, p->alloc_policy);
 	if (!is_empty(p->diskparams) &&
 	    set_diskparams(cluster, group, p->diskparams, err) < 0)
 		return -1;
 	if (!is_empty(p->ipolicy) &&
 	    (set_ipolicy(group, p->ipolicy, err) < 0 ||
 	     params_check_ipolicy_enabled(
-		     json_get(group, "ipolicy"),
-		     json_get(cluster, "enabled_disk_templates"), err) < 0))
+		     group_ipolicy(group),
+		     cluster_enabled_disk_templates(cluster), err) < 0))
 		return -1;
 	if (node_state_set_ndparams(group, p->ndparams, err) < 0 ||
 	    state_set_hv(group, p->hv_state, err) < 0)
@@ -320,8 +320,7 @@ static int check_removable(struct lu *lu, struct error *err)
 	auto_strv struct strv uuids = {0}, names = {0};
 	auto_free char *list = NULL;
 
-	config_group_nodes(c, json_str(group_of(lu)->group, "uuid", ""),
-			   &uuids);
+	config_group_nodes(c, group_uuid(group_of(lu)->group), &uuids);
 	for (size_t i = 0; i < uuids.n; i++)
 		strv_add(&names, config_name(c, CONFIG_NODE, uuids.items[i]));
 	strv_sort(&names);
@@ -330,18 +329,18 @@ static int check_removable(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Group '%s' not empty, has the following "
 				 "nodes: %s",
-				 group_name(lu), list);
+				 name_of_group(lu), list);
 	if (json_object_size(config_all(c, CONFIG_GROUP)) == 1)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Group '%s' is the only group, cannot be "
 				 "removed",
-				 group_name(lu));
+				 name_of_group(lu));
 	return 0;
 }
 
 static void remove_env(struct lu *lu, json_t *env)
 {
-	json_set_str(env, "GROUP_NAME", group_name(lu));
+	json_set_str(env, "GROUP_NAME", name_of_group(lu));
 }
 
 static json_t *remove_exec(struct lu *lu, struct error *err)
@@ -349,7 +348,7 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 	if (check_removable(lu, err) < 0) /* by another job */
 		return NULL;
 	config_remove(lu->m->config, CONFIG_GROUP,
-		      json_str(group_of(lu)->group, "uuid", ""));
+		      group_uuid(group_of(lu)->group));
 	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
 }
 
@@ -396,7 +395,7 @@ static void rename_env(struct lu *lu, json_t *env)
 static void rename_nodes(struct lu *lu, struct strv *ret_pre,
 			 struct strv *ret_post)
 {
-	const char *uuid = json_str(group_of(lu)->group, "uuid", "");
+	const char *uuid = group_uuid(group_of(lu)->group);
 
 	master_nodes(lu, ret_pre, ret_post);
 	config_group_nodes(lu->m->config, uuid, ret_pre);
@@ -411,7 +410,7 @@ static json_t *rename_exec(struct lu *lu, struct error *err)
 	if (check_name_is_free(lu, op->new_name, NAME_CLASHES, err) < 0)
 		return NULL;
 	changed = config_edit(group_of(lu)->group);
-	json_set_str(changed, "name", op->new_name);
+	group_set_name(changed, op->new_name);
 	config_put(lu->m->config, CONFIG_GROUP, changed);
 	return config_commit(lu->m->config, err) < 0
 		       ? NULL

@@ -3,6 +3,7 @@
  * mirrored disks is split when its nodes are in different groups, which takes
  * force. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -26,7 +27,7 @@ static int assign_expand(struct lu *lu, struct error *err)
 	a->group = lu_group(lu, op->group_name, err);
 	if (a->group == NULL)
 		return -1;
-	lu_want(lu, LOCK_NODEGROUP, json_str(a->group, "uuid", ""), true);
+	lu_want(lu, LOCK_NODEGROUP, group_uuid(a->group), true);
 	for (size_t i = 0; i < json_array_size(op->nodes); i++) {
 		const json_t *node = lu_node(
 			lu, json_string_value(json_array_get(op->nodes, i)),
@@ -34,9 +35,9 @@ static int assign_expand(struct lu *lu, struct error *err)
 
 		if (node == NULL)
 			return -1;
-		strv_add(&a->nodes, json_str(node, "uuid", ""));
-		lu_want(lu, LOCK_NODE, json_str(node, "uuid", ""), true);
-		lu_want(lu, LOCK_NODEGROUP, json_str(node, "group", ""), true);
+		strv_add(&a->nodes, node_uuid(node));
+		lu_want(lu, LOCK_NODE, node_uuid(node), true);
+		lu_want(lu, LOCK_NODEGROUP, node_group(node), true);
 	}
 	return 0;
 }
@@ -47,14 +48,13 @@ static const char *group_of_node(const struct assign *a, const char *uuid,
 {
 	const json_t *node = config_get(a->lu.m->config, CONFIG_NODE, uuid);
 
-	return after && strv_has(&a->nodes, uuid)
-		       ? json_str(a->group, "uuid", "")
-		       : json_str(node, "group", "");
+	return after && strv_has(&a->nodes, uuid) ? group_uuid(a->group)
+						  : node_group(node);
 }
 
 static bool is_split(const struct assign *a, const json_t *inst, bool after)
 {
-	const char *first = group_of_node(a, inst_primary(inst), after);
+	const char *first = group_of_node(a, inst_primary_node(inst), after);
 	auto_strv struct strv secondaries = {0};
 
 	config_instance_secondaries(a->lu.m->config, inst, &secondaries);
@@ -107,7 +107,7 @@ static json_t *assign_exec(struct lu *lu, struct error *err)
 {
 	struct assign *a = assign_of(lu);
 	struct config *config = lu->m->config;
-	const char *target = json_str(a->group, "uuid", "");
+	const char *target = group_uuid(a->group);
 	auto_strv struct strv groups = {0};
 
 	for (size_t i = 0; i < a->nodes.n; i++) {
@@ -115,12 +115,12 @@ static json_t *assign_exec(struct lu *lu, struct error *err)
 			config_get(config, CONFIG_NODE, a->nodes.items[i]);
 		json_t *changed;
 
-		if (str_eq(json_str(node, "group", ""), target))
+		if (str_eq(node_group(node), target))
 			continue;
-		strv_add_unique(&groups, json_str(node, "group", ""));
+		strv_add_unique(&groups, node_group(node));
 		strv_add_unique(&groups, target);
 		changed = config_edit(node);
-		json_set_str(changed, "group", target);
+		node_set_group(changed, target);
 		config_put(config, CONFIG_NODE, changed);
 	}
 	/* The members are not part of the group objects, but their serial

@@ -4,6 +4,7 @@
  * one and break the new one are named.  One disk's size can be replaced, to
  * check a planned change of it. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/group/group.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -17,11 +18,11 @@ void group_violations_with_disk(struct lu *lu, const json_t *inst,
 	size_t n = json_array_size(disks);
 	auto_free int64_t *sizes = xcalloc(n + 1, sizeof(*sizes));
 	struct params_spec spec = {
-		.memory = json_int(be, "maxmem", 0),
-		.vcpus = json_int(be, "vcpus", 0),
+		.memory = be_maxmem(be),
+		.vcpus = be_vcpus(be),
 		.disk_count = (int64_t)n,
-		.nic_count = (int64_t)json_array_size(json_get(inst, "nics")),
-		.spindle_use = json_int(be, "spindle_use", 1),
+		.nic_count = (int64_t)json_array_size(inst_nics(inst)),
+		.spindle_use = be_spindle_use(be),
 		.disk_sizes = sizes,
 		.n_disk_sizes = n,
 		.disk_template = config_instance_template(lu->m->config, inst),
@@ -29,8 +30,7 @@ void group_violations_with_disk(struct lu *lu, const json_t *inst,
 
 	for (size_t i = 0; i < n; i++)
 		sizes[i] = i == index ? size
-				      : json_int(json_array_get(disks, i),
-						 "size", 0);
+				      : disk_size_mib(json_array_get(disks, i));
 	params_ipolicy_violations(policy, &spec, ret);
 }
 
@@ -51,7 +51,7 @@ void group_new_violations(struct lu *lu, const json_t *cluster,
 	auto_json json_t *new_policy = params_fill_ipolicy(cluster, after);
 	auto_strv struct strv nodes = {0}, instances = {0};
 
-	config_group_nodes(lu->m->config, json_str(after, "uuid", ""), &nodes);
+	config_group_nodes(lu->m->config, group_uuid(after), &nodes);
 	for (size_t i = 0; i < nodes.n; i++)
 		config_node_primaries(lu->m->config, nodes.items[i],
 				      &instances);

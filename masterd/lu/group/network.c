@@ -6,6 +6,7 @@
 #include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/ippool.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/lu_net.h"
@@ -31,7 +32,7 @@ static void network_done(struct lu *lu)
 static void master_nodes(struct lu *lu, struct strv *ret_pre,
 			 struct strv *ret_post)
 {
-	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+	const char *master = node_uuid(config_master(lu->m->config));
 
 	strv_add(ret_pre, master);
 	strv_add(ret_post, master);
@@ -51,7 +52,7 @@ static int want_network(struct lu *lu, const char *name, struct error *err)
 	n->network = lu_net_find(lu, name, err);
 	if (n->network == NULL)
 		return -1;
-	lu_want(lu, LOCK_NETWORK, json_str(n->network, "uuid", ""), true);
+	lu_want(lu, LOCK_NETWORK, network_uuid(n->network), true);
 	return 0;
 }
 
@@ -66,7 +67,7 @@ static int check_name_is_free(struct lu *lu, const char *name,
 		err, ERR_PREREQ, ECODE_EXISTS,
 		"Desired network name '%s' already exists as a network "
 		"(UUID: %s)",
-		name, json_str(other, "uuid", ""));
+		name, network_uuid(other));
 }
 
 static WAITS json_t *put_changed(struct lu *lu, struct error *err)
@@ -91,7 +92,7 @@ static int set_mac_prefix(json_t *network, const char *prefix,
 	if (prefix == NULL)
 		return 0;
 	if (is_none(prefix)) {
-		json_set_str(network, "mac_prefix", NULL);
+		network_set_mac_prefix(network, NULL);
 		return 0;
 	}
 	lower = str_lower(prefix);
@@ -100,7 +101,7 @@ static int set_mac_prefix(json_t *network, const char *prefix,
 				 "Invalid MAC address prefix '%s': three bytes "
 				 "like aa:00:00 are needed",
 				 prefix);
-	json_set_str(network, "mac_prefix", lower);
+	network_set_mac_prefix(network, lower);
 	return 0;
 }
 
@@ -158,13 +159,13 @@ static int set_network6(json_t *network, const char *network6,
 			const char *gateway6, struct error *err)
 {
 	if (network6 != NULL)
-		json_set_str(network, "network6",
-			     is_none(network6) ? NULL : network6);
+		network_set_network6(network,
+				     is_none(network6) ? NULL : network6);
 	if (gateway6 != NULL)
-		json_set_str(network, "gateway6",
-			     is_none(gateway6) ? NULL : gateway6);
-	gateway6 = json_str(network, "gateway6", NULL);
-	network6 = json_str(network, "network6", NULL);
+		network_set_gateway6(network,
+				     is_none(gateway6) ? NULL : gateway6);
+	gateway6 = network_gateway6(network);
+	network6 = network_network6(network);
 	if (network6 == NULL)
 		return 0;
 	if (has_host_bits6(network6))
@@ -183,7 +184,7 @@ static int set_network6(json_t *network, const char *network6,
 /* The gateway's address is kept from instances. */
 static int set_gateway(json_t *network, const char *gateway, struct error *err)
 {
-	const char *before = json_str(network, "gateway", NULL);
+	const char *before = network_gateway(network);
 	struct error ignored;
 
 	if (gateway == NULL)
@@ -191,12 +192,12 @@ static int set_gateway(json_t *network, const char *gateway, struct error *err)
 	if (before != NULL)
 		ippool_give(network, before, true, &ignored);
 	if (is_none(gateway)) {
-		json_set_str(network, "gateway", NULL);
+		network_set_gateway(network, NULL);
 		return 0;
 	}
 	if (ippool_take(network, gateway, true, err) < 0)
 		return -1;
-	json_set_str(network, "gateway", gateway);
+	network_set_gateway(network, gateway);
 	return 0;
 }
 
@@ -235,18 +236,16 @@ static void keep_known(struct lu *lu, json_t *network)
 	json_object_foreach (
 		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
 		node) {
-		auto_free char *whose =
-			xprintf("node '%s'", json_str(node, "name", ""));
+		auto_free char *whose = xprintf("node '%s'", node_name(node));
 
-		keep_from_all(lu, network, json_str(node, "primary_ip", NULL),
+		keep_from_all(lu, network, node_primary_ip_or(node, NULL),
 			      whose);
-		keep_from_all(lu, network, json_str(node, "secondary_ip", NULL),
+		keep_from_all(lu, network, node_secondary_ip_or(node, NULL),
 			      whose);
 	}
-	keep_from_all(
-		lu, network,
-		json_str(config_cluster(lu->m->config), "master_ip", NULL),
-		"the cluster's master");
+	keep_from_all(lu, network,
+		      cluster_master_ip_or(config_cluster(lu->m->config), NULL),
+		      "the cluster's master");
 }
 
 static int take_all(json_t *network, const json_t *ips, struct error *err)
@@ -332,7 +331,7 @@ static void reserve_less(struct lu *lu, json_t *network, const json_t *ips)
 		const char *ip = json_string_value(json_array_get(ips, i));
 		struct error why;
 
-		if (str_eq(ip, json_str(network, "gateway", NULL)))
+		if (str_eq(ip, network_gateway(network)))
 			lu_warn(lu,
 				"Cannot release IP address %s: it is the "
 				"gateway's",
@@ -350,7 +349,7 @@ static int modify_check(struct lu *lu, struct error *err)
 
 	n->changed = config_edit(n->network);
 	if (op->gateway != NULL &&
-	    str_eq(op->gateway, json_str(n->network, "gateway", NULL)))
+	    str_eq(op->gateway, network_gateway(n->network)))
 		lu_warn(lu, "Gateway is already %s", op->gateway);
 	if (set_gateway(n->changed, op->gateway, err) < 0 ||
 	    set_mac_prefix(n->changed, op->mac_prefix, err) < 0 ||
@@ -367,7 +366,7 @@ static json_t *modify_exec(struct lu *lu, struct error *err)
 {
 	struct network_lu *n = network_of(lu);
 	const json_t *now = config_get(lu->m->config, CONFIG_NETWORK,
-				       json_str(n->network, "uuid", ""));
+				       network_uuid(n->network));
 
 	if (now != n->network) {
 		json_decref(steal(&n->changed));
@@ -412,9 +411,9 @@ static int remove_check(struct lu *lu, struct error *err)
 	json_object_foreach (
 		json_unconst(config_all(lu->m->config, CONFIG_GROUP)), uuid,
 		group)
-		if (json_get(json_get(group, "networks"),
-			     json_str(network, "uuid", "")) != NULL)
-			strv_add(&groups, json_str(group, "name", ""));
+		if (json_get(group_networks(group), network_uuid(network)) !=
+		    NULL)
+			strv_add(&groups, group_name(group));
 	if (groups.n == 0)
 		return 0;
 	strv_sort(&groups);
@@ -422,13 +421,13 @@ static int remove_check(struct lu *lu, struct error *err)
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Network '%s' is still connected to these groups: %s; "
 			 "disconnect it first",
-			 json_str(network, "name", ""), text);
+			 network_name(network), text);
 }
 
 static json_t *remove_exec(struct lu *lu, struct error *err)
 {
 	config_remove(lu->m->config, CONFIG_NETWORK,
-		      json_str(network_of(lu)->network, "uuid", ""));
+		      network_uuid(network_of(lu)->network));
 	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
 }
 
@@ -476,10 +475,10 @@ static json_t *rename_exec(struct lu *lu, struct error *err)
 
 	if (check_name_is_free(lu, op->new_name, err) < 0)
 		return NULL;
-	changed = config_edit(
-		config_get(lu->m->config, CONFIG_NETWORK,
-			   json_str(network_of(lu)->network, "uuid", "")));
-	json_set_str(changed, "name", op->new_name);
+	changed =
+		config_edit(config_get(lu->m->config, CONFIG_NETWORK,
+				       network_uuid(network_of(lu)->network)));
+	network_set_name(changed, op->new_name);
 	config_put(lu->m->config, CONFIG_NETWORK, changed);
 	return config_commit(lu->m->config, err) < 0
 		       ? NULL

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/ippool.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/frame/lu.h"
@@ -20,14 +21,14 @@ static struct connection *connection_of(struct lu *lu)
 	return container_of(lu, struct connection, lu);
 }
 
-static const char *network_uuid(const struct connection *c)
+static const char *uuid_of_network(const struct connection *c)
 {
-	return json_str(c->network, "uuid", "");
+	return network_uuid(c->network);
 }
 
-static const char *group_uuid(const struct connection *c)
+static const char *uuid_of_group(const struct connection *c)
 {
-	return json_str(c->group, "uuid", "");
+	return group_uuid(c->group);
 }
 
 static void connection_done(struct lu *lu)
@@ -46,7 +47,7 @@ static int find_both(struct lu *lu, const char *network, const char *group,
 	c->group = lu_group(lu, group, err);
 	if (c->group == NULL)
 		return -1;
-	lu_want(lu, LOCK_NODEGROUP, group_uuid(c), true);
+	lu_want(lu, LOCK_NODEGROUP, uuid_of_group(c), true);
 	return 0;
 }
 
@@ -56,7 +57,7 @@ static void want_instances(struct lu *lu)
 	struct config *config = lu->m->config;
 	auto_strv struct strv nodes = {0}, instances = {0};
 
-	config_group_nodes(config, group_uuid(connection_of(lu)), &nodes);
+	config_group_nodes(config, uuid_of_group(connection_of(lu)), &nodes);
 	for (size_t i = 0; i < nodes.n; i++)
 		config_node_primaries(config, nodes.items[i], &instances);
 	for (size_t i = 0; i < instances.n; i++)
@@ -75,7 +76,7 @@ static char *find_conflicts(struct lu *lu, nic_conflicts *conflicts)
 	struct config *config = lu->m->config;
 	auto_strv struct strv nodes = {0}, instances = {0}, found = {0};
 
-	config_group_nodes(config, group_uuid(c), &nodes);
+	config_group_nodes(config, uuid_of_group(c), &nodes);
 	for (size_t i = 0; i < nodes.n; i++)
 		config_node_primaries(config, nodes.items[i], &instances);
 	for (size_t i = 0; i < instances.n; i++) {
@@ -84,11 +85,11 @@ static char *find_conflicts(struct lu *lu, nic_conflicts *conflicts)
 		const json_t *nic;
 		size_t k;
 
-		json_array_foreach (json_get(inst, "nics"), k, nic)
+		json_array_foreach (inst_nics(inst), k, nic)
 			if (conflicts(c, nic))
 				strv_addf(&found, "%s: nic%zu/%s",
-					  json_str(inst, "name", ""), k,
-					  json_str(nic, "ip", "no address"));
+					  inst_name(inst), k,
+					  nic_ip_or(nic, "no address"));
 	}
 	strv_sort(&found);
 	return found.n == 0 ? NULL : strv_join(&found, ", ");
@@ -105,8 +106,8 @@ static int refuse_conflicts(struct lu *lu, const char *what,
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Network '%s' can't be %s group '%s', these NICs are "
 			 "in the way: %s",
-			 json_str(c->network, "name", ""), what,
-			 json_str(c->group, "name", ""), list);
+			 network_name(c->network), what, group_name(c->group),
+			 list);
 }
 
 static void connection_env(struct lu *lu, json_t *env)
@@ -114,19 +115,16 @@ static void connection_env(struct lu *lu, json_t *env)
 	const struct connection *c = connection_of(lu);
 
 	lu_net_env(c->network, "", env);
-	json_set_str(env, "GROUP_NAME", json_str(c->group, "name", ""));
-	json_set_str(env, "GROUP_NETWORK_MODE",
-		     json_str(c->nicparams, "mode", ""));
-	json_set_str(env, "GROUP_NETWORK_LINK",
-		     json_str(c->nicparams, "link", ""));
-	json_set_str(env, "GROUP_NETWORK_VLAN",
-		     json_str(c->nicparams, "vlan", ""));
+	json_set_str(env, "GROUP_NAME", group_name(c->group));
+	json_set_str(env, "GROUP_NETWORK_MODE", nicparams_mode(c->nicparams));
+	json_set_str(env, "GROUP_NETWORK_LINK", nicparams_link(c->nicparams));
+	json_set_str(env, "GROUP_NETWORK_VLAN", nicparams_vlan(c->nicparams));
 }
 
 static void connection_nodes(struct lu *lu, struct strv *ret_pre,
 			     struct strv *ret_post)
 {
-	const char *uuid = group_uuid(connection_of(lu));
+	const char *uuid = uuid_of_group(connection_of(lu));
 
 	config_group_nodes(lu->m->config, uuid, ret_pre);
 	config_group_nodes(lu->m->config, uuid, ret_post);
@@ -138,24 +136,23 @@ static WAITS json_t *put_connection(struct lu *lu, json_t *nicparams,
 {
 	struct connection *c = connection_of(lu);
 	const json_t *group =
-		config_get(lu->m->config, CONFIG_GROUP, group_uuid(c));
+		config_get(lu->m->config, CONFIG_GROUP, uuid_of_group(c));
 	json_t *changed = config_edit(group);
 	json_t *networks = json_object();
 
-	json_object_update(networks, json_unconst(json_get(group, "networks")));
+	json_object_update(networks, json_unconst(group_networks(group)));
 	if (nicparams != NULL)
-		json_object_set(networks, network_uuid(c), nicparams);
+		json_object_set(networks, uuid_of_network(c), nicparams);
 	else
-		json_object_del(networks, network_uuid(c));
-	json_object_set_new(changed, "networks", networks);
+		json_object_del(networks, uuid_of_network(c));
+	group_set_networks(changed, networks);
 	config_put(lu->m->config, CONFIG_GROUP, changed);
 	return config_commit(lu->m->config, err) < 0 ? NULL : json_null();
 }
 
 static bool is_connected(const struct connection *c)
 {
-	return json_get(json_get(c->group, "networks"), network_uuid(c)) !=
-	       NULL;
+	return json_get(group_networks(c->group), uuid_of_network(c)) != NULL;
 }
 
 /* --- connect --- */
@@ -169,7 +166,7 @@ static int connect_expand(struct lu *lu, struct error *err)
 		return -1;
 	if (!op->conflicts_check)
 		return 0;
-	lu_want(lu, LOCK_NETWORK, network_uuid(c), false);
+	lu_want(lu, LOCK_NETWORK, uuid_of_network(c), false);
 	want_instances(lu);
 	return 0;
 }
@@ -177,14 +174,14 @@ static int connect_expand(struct lu *lu, struct error *err)
 /* The addresses of the network that NICs outside of it have. */
 static bool has_stray_address(const struct connection *c, const json_t *nic)
 {
-	const char *ip = json_str(nic, "ip", NULL);
+	const char *ip = nic_ip(nic);
 	struct error ignored;
 	struct ippool pool;
 	size_t index;
 
-	return json_str(nic, "network", NULL) == NULL && ip != NULL &&
-	       ippool_parse(json_str(c->network, "network", ""), &pool,
-			    &ignored) == 0 &&
+	return nic_network(nic) == NULL && ip != NULL &&
+	       ippool_parse(network_network(c->network), &pool, &ignored) ==
+		       0 &&
 	       ippool_index(&pool, ip, &index);
 }
 
@@ -215,11 +212,11 @@ static json_t *connect_exec(struct lu *lu, struct error *err)
 
 	if (c->nothing_to_do)
 		return json_null();
-	if (config_get(lu->m->config, CONFIG_NETWORK, network_uuid(c)) ==
+	if (config_get(lu->m->config, CONFIG_NETWORK, uuid_of_network(c)) ==
 	    NULL) {
 		error_set(err, ERR_PREREQ, ECODE_NOENT,
 			  "Network '%s' was removed meanwhile",
-			  json_str(c->network, "name", ""));
+			  network_name(c->network));
 		return NULL;
 	}
 	return put_connection(lu, c->nicparams, err);
@@ -252,7 +249,7 @@ static int disconnect_expand(struct lu *lu, struct error *err)
 
 static bool is_in_network(const struct connection *c, const json_t *nic)
 {
-	return str_eq(json_str(nic, "network", NULL), network_uuid(c));
+	return str_eq(nic_network(nic), uuid_of_network(c));
 }
 
 static int disconnect_check(struct lu *lu, struct error *err)
@@ -261,7 +258,7 @@ static int disconnect_check(struct lu *lu, struct error *err)
 	struct connection *c = connection_of(lu);
 
 	c->nicparams = json_ref(
-		json_get(json_get(c->group, "networks"), network_uuid(c)));
+		json_get(group_networks(c->group), uuid_of_network(c)));
 	c->nothing_to_do = !is_connected(c);
 	if (c->nothing_to_do) {
 		lu_warn(lu, "Network '%s' is not mapped to group '%s'",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/files/paths.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/failover/recover.h"
@@ -64,8 +65,8 @@ static int export_expand(struct lu *lu, struct error *err)
 	node = lu_node(lu, json_string_value(op->target_node), err);
 	if (node == NULL)
 		return -1;
-	e->source = inst_primary(e->inst);
-	e->target = json_str(node, "uuid", "");
+	e->source = inst_primary_node(e->inst);
+	e->target = node_uuid(node);
 	lu_want(lu, LOCK_INSTANCE, inst_name(e->inst), true);
 	lu_want(lu, LOCK_NODE, e->source, false);
 	lu_want(lu, LOCK_NODE, e->target, false);
@@ -100,7 +101,7 @@ static int check_sleep(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
 	const struct export *e = export_of(lu);
-	bool has_disks = json_array_size(json_get(e->inst, "disks")) > 0;
+	bool has_disks = json_array_size(inst_disks(e->inst)) > 0;
 
 	if (op->remove_instance && e->was_up && !op->shutdown)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
@@ -126,7 +127,7 @@ static int64_t sum_sizes(const json_t *disks)
 	int64_t mib = 0;
 
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		mib += json_int(json_array_get(disks, i), "size", 0);
+		mib += disk_size_mib(json_array_get(disks, i));
 	return mib;
 }
 
@@ -137,7 +138,7 @@ static WAITS int check_zeroing(struct lu *lu, struct error *err)
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, e->inst);
-	const char *type = json_str(json_array_get(disks, 0), "dev_type", "");
+	const char *type = disk_dev_type(json_array_get(disks, 0));
 
 	if (!op->zero_free_space)
 		return 0;
@@ -149,9 +150,8 @@ static WAITS int check_zeroing(struct lu *lu, struct error *err)
 	if (!e->zeroes)
 		lu_info(lu, "Instance %s has no disks, nothing to zero",
 			inst_name(e->inst));
-	else if (helper_check(lu, e->source,
-			      json_str(e->inst, "hypervisor", ""), HELPER_ZERO,
-			      &e->helper, err) < 0 ||
+	else if (helper_check(lu, e->source, inst_hypervisor(e->inst),
+			      HELPER_ZERO, &e->helper, err) < 0 ||
 		 lu_check_space(lu, e->source,
 				template_of_data(template_get(type)),
 				e->helper.size_mib, err) < 0)
@@ -164,9 +164,9 @@ static WAITS int check_zeroing(struct lu *lu, struct error *err)
 static WAITS int check_script(struct lu *lu, struct error *err)
 {
 	const struct export *e = export_of(lu);
-	const char *os = json_str(e->inst, "os", "");
+	const char *os = inst_os(e->inst);
 
-	if (*os == '\0' || json_array_size(json_get(e->inst, "disks")) == 0)
+	if (*os == '\0' || json_array_size(inst_disks(e->inst)) == 0)
 		return 0;
 	return inst_check_os_supports(lu, e->source, os, NULL, "export", true,
 				      err);
@@ -177,13 +177,12 @@ static int export_check(struct lu *lu, struct error *err)
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
 
-	e->was_up = strcmp(json_str(e->inst, "admin_state", ""), "up") == 0;
+	e->was_up = strcmp(inst_admin_state(e->inst), "up") == 0;
 	if (check_options(op, err) < 0 ||
 	    inst_check_node(lu, e->source, false, err) < 0 ||
 	    transfer_check_tool(lu, op->compress, err) < 0)
 		return -1;
-	if (json_bool(config_get(lu->m->config, CONFIG_NODE, e->target),
-		      "drained", false))
+	if (node_drained(config_get(lu->m->config, CONFIG_NODE, e->target)))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Can't use drained node: %s",
 				 lu_node_name(lu, e->target));
@@ -220,8 +219,8 @@ static void export_nodes(struct lu *lu, struct strv *ret_pre,
 	struct strv *both[] = {ret_pre, ret_post};
 
 	for (size_t i = 0; i < 2; i++) {
-		strv_add_unique(both[i], json_str(config_master(lu->m->config),
-						  "uuid", ""));
+		strv_add_unique(both[i],
+				node_uuid(config_master(lu->m->config)));
 		strv_add_unique(both[i], e->source);
 		strv_add_unique(both[i], e->target);
 	}
@@ -255,15 +254,14 @@ static WAITS int light_up(struct lu *lu, struct error *err)
 	if (!e->dark)
 		return 0;
 	e->dark = false;
-	return json_bool(e->inst, "disks_active", false)
-		       ? disks_start(lu, e->inst, NULL, err)
-		       : 0;
+	return inst_disks_active(e->inst) ? disks_start(lu, e->inst, NULL, err)
+					  : 0;
 }
 
 static WAITS int zero(struct lu *lu, struct error *err)
 {
 	struct export *e = export_of(lu);
-	const char *uuid = json_str(e->inst, "uuid", "");
+	const char *uuid = inst_uuid(e->inst);
 	int rc;
 
 	if (!e->zeroes)
@@ -288,7 +286,7 @@ static WAITS int activate(struct lu *lu, struct error *err)
 {
 	struct export *e = export_of(lu);
 
-	if (json_bool(e->inst, "disks_active", false))
+	if (inst_disks_active(e->inst))
 		return 0;
 	lu_feedback(lu, "Activating disks for %s", inst_name(e->inst));
 	e->active = true;
@@ -337,10 +335,10 @@ static WAITS int bring_disk(struct lu *lu, const json_t *carried, size_t i,
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
 	const json_t *disk = json_array_get(json_get(carried, "disks_info"), i);
-	bool script = *json_str(carried, "os", "") != '\0';
+	bool script = *inst_os(carried) != '\0';
 	auto_free char *path =
 		xprintf("%s/%s.new/%s", paths_plain(PATH_EXPORT_DIR),
-			inst_name(e->inst), json_str(disk, "uuid", ""));
+			inst_name(e->inst), disk_uuid(disk));
 	auto_json json_t *from =
 		script ? transfer_script(disk, i) : transfer_raw(disk);
 	auto_json json_t *to = transfer_file(path);
@@ -452,7 +450,7 @@ static WAITS void remove_older(struct lu *lu)
 
 		if (!json_array_has_str(results[i].payload, inst_name(e->inst)))
 			continue;
-		done = lu_call(lu, json_str(results[i].node, "uuid", ""),
+		done = lu_call(lu, node_uuid(results[i].node),
 			       rpc_export_remove(inst_name(e->inst)), &err);
 		if (done == NULL)
 			lu_warn(lu,
@@ -467,7 +465,7 @@ static json_t *export_exec(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
-	size_t n = json_array_size(json_get(e->inst, "disks"));
+	size_t n = json_array_size(inst_disks(e->inst));
 	json_t *disks;
 
 	if (shut_down(lu, err) < 0 || zero(lu, err) < 0 ||
@@ -510,7 +508,7 @@ static WAITS void export_undo(struct lu *lu)
 
 	if (e->began)
 		drop_unfinished(lu);
-	if (e->zeroes && helper_is_left(lu, json_str(e->inst, "uuid", "")))
+	if (e->zeroes && helper_is_left(lu, inst_uuid(e->inst)))
 		return; /* that other job starts it, too */
 	if (lu->run->killed) {
 		if (e->stopped)

@@ -4,6 +4,7 @@
  * node in a group. */
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -53,9 +54,8 @@ static bool has_room(struct lu *lu, const char *group)
 		const json_t *node =
 			config_get(lu->m->config, CONFIG_NODE, nodes.items[i]);
 
-		if (json_bool(node, "vm_capable", true) &&
-		    !json_bool(node, "offline", false) &&
-		    !json_bool(node, "drained", false))
+		if (node_vm_capable(node) && !node_offline(node) &&
+		    !node_drained(node))
 			return true;
 	}
 	return false;
@@ -74,7 +74,7 @@ static int find_targets(struct lu *lu, struct error *err)
 
 		if (group == NULL)
 			return -1;
-		strv_add_unique(&c->to, json_str(group, "uuid", ""));
+		strv_add_unique(&c->to, group_uuid(group));
 	}
 	if (json_array_size(c->wanted) > 0)
 		return 0;
@@ -167,13 +167,12 @@ static void add_groups(struct lu *lu, const json_t *inst, struct strv *ret)
 {
 	auto_strv struct strv nodes = {0};
 
-	strv_add(&nodes, inst_primary(inst));
+	strv_add(&nodes, inst_primary_node(inst));
 	config_instance_secondaries(lu->m->config, inst, &nodes);
 	for (size_t i = 0; i < nodes.n; i++)
-		strv_add_unique(ret,
-				json_str(config_get(lu->m->config, CONFIG_NODE,
-						    nodes.items[i]),
-					 "group", ""));
+		strv_add_unique(
+			ret, node_group(config_get(lu->m->config, CONFIG_NODE,
+						   nodes.items[i])));
 }
 
 static int instance_expand(struct lu *lu, struct error *err)
@@ -218,7 +217,7 @@ static void instance_env(struct lu *lu, json_t *ret_env)
 static void instance_hook_nodes(struct lu *lu, struct strv *ret_pre,
 				struct strv *ret_post)
 {
-	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+	const char *master = node_uuid(config_master(lu->m->config));
 
 	strv_add(ret_pre, master);
 	strv_add(ret_post, master);
@@ -254,9 +253,9 @@ const struct lu_class lu_instance_change_group = {
 
 /* --- all of a group --- */
 
-static const char *group_name(struct lu *lu)
+static const char *target_name(struct lu *lu)
 {
-	return json_str(change_of(lu)->object, "name", "");
+	return group_name(change_of(lu)->object);
 }
 
 /* Those with a primary or secondary node in it. */
@@ -286,7 +285,7 @@ static int group_expand(struct lu *lu, struct error *err)
 	c->object = lu_group(lu, op->group_name, err);
 	if (c->object == NULL || choose_allocator(lu, op->iallocator, err) < 0)
 		return -1;
-	uuid = json_str(c->object, "uuid", "");
+	uuid = group_uuid(c->object);
 	strv_add(&c->from, uuid);
 	find_instances(lu, uuid, &c->instances);
 	c->wanted = op->target_groups;
@@ -297,7 +296,7 @@ static int group_expand(struct lu *lu, struct error *err)
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "Group '%s' is the one to be evacuated, it can not be "
 			 "used as a target group",
-			 group_name(lu));
+			 target_name(lu));
 }
 
 static int group_check(struct lu *lu, struct error *err)
@@ -307,8 +306,8 @@ static int group_check(struct lu *lu, struct error *err)
 
 static void group_env(struct lu *lu, json_t *ret_env)
 {
-	json_set_str(ret_env, "OP_TARGET", group_name(lu));
-	json_set_str(ret_env, "GROUP_NAME", group_name(lu));
+	json_set_str(ret_env, "OP_TARGET", target_name(lu));
+	json_set_str(ret_env, "GROUP_NAME", target_name(lu));
 	target_env(lu, ret_env);
 }
 
@@ -316,9 +315,9 @@ static void add_members(struct lu *lu, struct strv *ret)
 {
 	auto_strv struct strv nodes = {0};
 
-	strv_add(ret, json_str(config_master(lu->m->config), "uuid", ""));
-	config_group_nodes(lu->m->config,
-			   json_str(change_of(lu)->object, "uuid", ""), &nodes);
+	strv_add(ret, node_uuid(config_master(lu->m->config)));
+	config_group_nodes(lu->m->config, group_uuid(change_of(lu)->object),
+			   &nodes);
 	for (size_t i = 0; i < nodes.n; i++)
 		strv_add_unique(ret, nodes.items[i]);
 }
@@ -382,7 +381,7 @@ static WAITS json_t *group_exec(struct lu *lu, struct error *err)
 
 	if (change_of(lu)->instances.n == 0) {
 		lu_info(lu, "No instances to evacuate from node group '%s'",
-			group_name(lu));
+			target_name(lu));
 		return lu_submit_jobs(lu, json_array(), NULL, err);
 	}
 	jobs = make_plan(lu, op->early_release, err);
@@ -390,7 +389,7 @@ static WAITS json_t *group_exec(struct lu *lu, struct error *err)
 		return NULL;
 	lu_info(lu,
 		"Iallocator returned %zu job(s) for evacuating node group %s",
-		json_array_size(jobs), group_name(lu));
+		json_array_size(jobs), target_name(lu));
 	if (op->force_failover)
 		insist_on_failovers(lu, jobs);
 	if (op->sequential)

@@ -2,6 +2,7 @@
 /* OP_INSTANCE_CONSOLE: how the console of a running instance is reached, as the
  * query field of that name has it. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/query/query.h"
 
@@ -13,7 +14,7 @@ static int console_expand(struct lu *lu, struct error *err)
 	if (inst == NULL)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(inst), false);
-	lu_want(lu, LOCK_NODE, inst_primary(inst), false);
+	lu_want(lu, LOCK_NODE, inst_primary_node(inst), false);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/group/group.h"
@@ -35,9 +36,9 @@ static int disks_expand(struct lu *lu, const char *name, bool sizes,
 	d->inst = lu_instance(lu, name, err);
 	if (d->inst == NULL)
 		return -1;
-	d->n = json_array_size(json_get(d->inst, "disks"));
+	d->n = json_array_size(inst_disks(d->inst));
 	lu_want(lu, LOCK_INSTANCE, inst_name(d->inst), true);
-	strv_add(&nodes, inst_primary(d->inst));
+	strv_add(&nodes, inst_primary_node(d->inst));
 	config_instance_secondaries(lu->m->config, d->inst, &nodes);
 	for (size_t i = 0; i < nodes.n; i++) {
 		lu_want(lu, LOCK_NODE, nodes.items[i], false);
@@ -65,7 +66,7 @@ static int activate_expand(struct lu *lu, struct error *err)
 
 static int activate_check(struct lu *lu, struct error *err)
 {
-	return inst_check_node(lu, inst_primary(disks_of(lu)->inst), false,
+	return inst_check_node(lu, inst_primary_node(disks_of(lu)->inst), false,
 			       err);
 }
 
@@ -76,7 +77,7 @@ static WAITS json_t *assemble(struct lu *lu, struct error *err)
 	auto_json json_t *disks = inst_rpc_disks(lu, d->inst);
 	auto_json json_t *owner = inst_rpc(lu, d->inst, NULL, NULL);
 	auto_json json_t *result = json_array();
-	const char *node = inst_primary(d->inst);
+	const char *node = inst_primary_node(d->inst);
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
@@ -92,7 +93,7 @@ static WAITS json_t *assemble(struct lu *lu, struct error *err)
 		}
 		json_array_append_new(
 			result, json_make("[s, s, O]", lu_node_name(lu, node),
-					  json_str(disk, "iv_name", ""),
+					  disk_iv_name_or(disk, ""),
 					  json_array_get(device, 0) != NULL
 						  ? json_array_get(device, 0)
 						  : device));
@@ -193,7 +194,7 @@ static int grow_compute(struct lu *lu, struct error *err)
 {
 	const struct op_instance_grow_disk *op = lu->op;
 	struct disks *d = disks_of(lu);
-	int64_t size = json_int(d->disk, "size", 0);
+	int64_t size = disk_size_mib(d->disk);
 	auto_free char *is = disks_size_text(size), *wanted = NULL;
 
 	d->target = op->absolute ? op->amount : size + op->amount;
@@ -211,10 +212,10 @@ static int grow_check_policy(struct lu *lu, struct error *err)
 {
 	const struct op_instance_grow_disk *op = lu->op;
 	struct disks *d = disks_of(lu);
-	const json_t *node =
-		config_get(lu->m->config, CONFIG_NODE, inst_primary(d->inst));
-	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
-					 json_str(node, "group", ""));
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE,
+					inst_primary_node(d->inst));
+	const json_t *group =
+		config_get(lu->m->config, CONFIG_GROUP, node_group(node));
 	auto_json json_t *policy =
 		params_fill_ipolicy(config_cluster(lu->m->config), group);
 	auto_strv struct strv sentences = {0};
@@ -231,19 +232,19 @@ static int grow_check_policy(struct lu *lu, struct error *err)
 	}
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "Growing disk %jd violates the policy of group %s: %s",
-			 (intmax_t)op->disk, json_str(group, "name", ""), text);
+			 (intmax_t)op->disk, group_name(group), text);
 }
 
 static int grow_check(struct lu *lu, struct error *err)
 {
 	struct disks *d = disks_of(lu);
 
-	if (inst_check_node(lu, inst_primary(d->inst), false, err) < 0 ||
+	if (inst_check_node(lu, inst_primary_node(d->inst), false, err) < 0 ||
 	    grow_find_disk(lu, err) < 0 || grow_compute(lu, err) < 0 ||
 	    grow_check_policy(lu, err) < 0)
 		return -1;
-	return lu_check_space(lu, inst_primary(d->inst),
-			      json_str(d->disk, "dev_type", ""), d->delta, err);
+	return lu_check_space(lu, inst_primary_node(d->inst),
+			      disk_dev_type(d->disk), d->delta, err);
 }
 
 static void grow_env(struct lu *lu, json_t *env)
@@ -272,9 +273,10 @@ static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
 	auto_json json_t *disk = inst_rpc_disk(lu, d->inst, d->disk);
 	auto_strv struct strv nodes = {0};
 
-	strv_add(&nodes, inst_primary(d->inst));
+	strv_add(&nodes, inst_primary_node(d->inst));
 	if (backing)
-		config_disk_secondaries(disk, inst_primary(d->inst), &nodes);
+		config_disk_secondaries(disk, inst_primary_node(d->inst),
+					&nodes);
 	for (size_t i = 0; i < nodes.n; i++) {
 		auto_json json_t *done = lu_call(
 			lu, nodes.items[i],
@@ -302,7 +304,7 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_grow_disk *op = lu->op;
 	struct disks *d = disks_of(lu);
-	bool was_active = json_bool(d->inst, "disks_active", false);
+	bool was_active = inst_disks_active(d->inst);
 	int64_t before = d->target - d->delta;
 	auto_free char *more = disks_size_text(d->delta);
 	auto_free char *all = disks_size_text(d->target);
@@ -316,15 +318,14 @@ static json_t *grow_exec(struct lu *lu, struct error *err)
 	if (grow_on_nodes(lu, err) < 0)
 		return NULL;
 	changed = config_edit(d->disk);
-	json_set_int(changed, "size", d->target);
+	disk_set_size_mib(changed, d->target);
 	config_put(lu->m->config, CONFIG_DISK, changed);
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;
 	lu_release(lu, LOCK_NODE_RES);
 	/* What is left takes long; the disks stay locked. */
 	lu_share(lu, LOCK_INSTANCE);
-	d->disk = config_get(lu->m->config, CONFIG_DISK,
-			     json_str(d->disk, "uuid", ""));
+	d->disk = config_get(lu->m->config, CONFIG_DISK, disk_uuid(d->disk));
 	if (disks_wipe_one(lu, d->inst, lu_keep(lu, d->disk), (size_t)op->disk,
 			   before, err) < 0)
 		return NULL;

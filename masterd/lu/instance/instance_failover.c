@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/instance/move.h"
 #include "masterd/lu/parts/lu_balloon.h"
@@ -14,7 +15,7 @@ static WAITS int stop_source(struct lu *lu, int64_t timeout, const char *option,
 {
 	struct move *m = move_of(lu);
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->source);
-	bool offline = json_bool(node, "offline", false);
+	bool offline = node_offline(node);
 	const struct stop how = {m->inst, m->source, timeout, option};
 
 	lu_feedback(lu, "* shutting down instance on source node");
@@ -67,8 +68,8 @@ static WAITS int make_room(struct lu *lu, struct error *err)
 	const struct balloon_want want = {
 		.node = m->target,
 		.inst = m->inst,
-		.min = json_int(be, "minmem", 0),
-		.most = json_int(be, "maxmem", 0),
+		.min = be_minmem(be),
+		.most = be_maxmem(be),
 	};
 
 	return lu_balloon_make(lu, &want, err) < 0 ? -1 : 0;
@@ -79,7 +80,7 @@ WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 			   struct error *err)
 {
 	struct move *m = move_of(lu);
-	bool up = strcmp(json_str(m->inst, "admin_state", ""), "up") == 0;
+	bool up = strcmp(inst_admin_state(m->inst), "up") == 0;
 
 	lu_feedback(lu, "Failover instance %s", inst_name(m->inst));
 	lu_feedback(lu, up ? "* checking disk consistency between source and "

@@ -4,6 +4,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -30,19 +31,17 @@ static int query_data_expand(struct lu *lu, struct error *err)
 static json_t *nic_row(struct lu *lu, const json_t *nic)
 {
 	auto_json json_t *params = params_fill_nic(
-		config_cluster(lu->m->config), json_get(nic, "nicparams"));
-	const char *network = json_str(nic, "network", NULL);
+		config_cluster(lu->m->config), nic_nicparams(nic));
+	const char *network = nic_network(nic);
 	const json_t *details =
 		network == NULL
 			? NULL
 			: config_get(lu->m->config, CONFIG_NETWORK, network);
 
-	return json_make("[s?, s, s?, s, s, s, s, s?, O?]",
-			 json_str(nic, "name", NULL), json_str(nic, "uuid", ""),
-			 json_str(nic, "ip", NULL), json_str(nic, "mac", ""),
-			 json_str(params, "mode", ""),
-			 json_str(params, "link", ""),
-			 json_str(params, "vlan", ""), network, details);
+	return json_make("[s?, s, s?, s, s, s, s, s?, O?]", nic_name(nic),
+			 nic_uuid(nic), nic_ip(nic), nic_mac(nic),
+			 nicparams_mode(params), nicparams_link(params),
+			 nicparams_vlan(params), network, details);
 }
 
 /* [path, major, minor, sync %, time left, degraded, local status], null. */
@@ -58,7 +57,7 @@ static WAITS json_t *disk_status(struct lu *lu, const json_t *inst,
 
 	if (is_static)
 		return json_null();
-	found = lu_call(lu, inst_primary(inst),
+	found = lu_call(lu, inst_primary_node(inst),
 			rpc_blockdev_find(inst_rpc_disk(lu, inst, disk)), &err);
 	if (!json_is_object(found))
 		return json_null();
@@ -79,14 +78,12 @@ static WAITS json_t *disk_row(struct lu *lu, const json_t *inst,
 	return json_make(
 		"{s:s, s:s, s:O?, s:n, s:o, s:n, s:[], s:s, s:I, s:O?, s:s?, "
 		"s:s}",
-		"iv_name", json_str(disk, "iv_name", ""), "dev_type",
-		json_str(disk, "dev_type", ""), "logical_id",
-		json_get(disk, "logical_id"), "drbd_info", "pstatus", status,
-		"sstatus", "children", "mode", json_str(disk, "mode", "rw"),
-		"size", (json_int_t)json_int(disk, "size", 0), "spindles",
-		json_get(disk, "spindles"), "name",
-		json_str(disk, "name", NULL), "uuid",
-		json_str(disk, "uuid", ""));
+		"iv_name", disk_iv_name_or(disk, ""), "dev_type",
+		disk_dev_type(disk), "logical_id", disk_logical_id(disk),
+		"drbd_info", "pstatus", status, "sstatus", "children", "mode",
+		disk_mode(disk), "size", (json_int_t)disk_size_mib(disk),
+		"spindles", disk_spindles_value(disk), "name", disk_name(disk),
+		"uuid", disk_uuid(disk));
 }
 
 /* The run state; NULL: unknown.  An instance that does not run is "down",
@@ -94,7 +91,7 @@ static WAITS json_t *disk_row(struct lu *lu, const json_t *inst,
 static WAITS const char *run_state(struct lu *lu, const json_t *inst,
 				   bool is_static)
 {
-	const char *wanted = json_str(inst, "admin_state", "");
+	const char *wanted = inst_admin_state(inst);
 	struct error err;
 	bool running;
 
@@ -105,7 +102,7 @@ static WAITS const char *run_state(struct lu *lu, const json_t *inst,
 	if (strcmp(wanted, "offline") == 0)
 		return wanted;
 	if (strcmp(wanted, "down") == 0 &&
-	    strcmp(json_str(inst, "admin_state_source", ""), "user") == 0)
+	    strcmp(inst_admin_state_source(inst), "user") == 0)
 		return "user down";
 	return "down";
 }
@@ -120,10 +117,9 @@ static void add_secondaries(struct lu *lu, const json_t *inst, json_t *row)
 	for (size_t i = 0; i < nodes.n; i++) {
 		const json_t *node =
 			config_get(lu->m->config, CONFIG_NODE, nodes.items[i]);
-		const char *group = json_str(node, "group", "");
+		const char *group = node_group(node);
 
-		json_array_append_new(names,
-				      json_string(json_str(node, "name", "")));
+		json_array_append_new(names, json_string(node_name(node)));
 		json_array_append_new(groups, json_string(group));
 		json_array_append_new(
 			group_names,
@@ -139,7 +135,7 @@ static WAITS void add_devices(struct lu *lu, const json_t *inst, json_t *row,
 			      bool is_static)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
-	const json_t *nics = json_get(inst, "nics");
+	const json_t *nics = inst_nics(inst);
 	json_t *nic_rows = json_array(), *disk_rows = json_array();
 
 	for (size_t i = 0; i < json_array_size(nics); i++)
@@ -175,11 +171,11 @@ static json_t *dict_or_empty(const json_t *inst, const char *key)
 
 static void add_parameters(struct lu *lu, const json_t *inst, json_t *row)
 {
-	json_set_str(row, "hypervisor", json_str(inst, "hypervisor", ""));
-	json_object_set(row, "network_port",
-			json_object_get(inst, "network_port") == NULL
-				? json_null()
-				: json_object_get(inst, "network_port"));
+	json_set_str(row, "hypervisor", inst_hypervisor(inst));
+	json_object_set_new(row, "network_port",
+			    inst_has_network_port(inst)
+				    ? json_integer(inst_network_port(inst))
+				    : json_null());
 	json_object_set_new(row, "hv_instance",
 			    dict_or_empty(inst, "hvparams"));
 	json_object_set_new(row, "hv_actual",
@@ -191,29 +187,28 @@ static void add_parameters(struct lu *lu, const json_t *inst, json_t *row)
 			    dict_or_empty(inst, "osparams"));
 	json_object_set_new(row, "os_actual",
 			    params_fill_os(config_cluster(lu->m->config),
-					   json_str(inst, "os", ""),
-					   json_get(inst, "osparams")));
-	json_set_int(row, "serial_no", json_int(inst, "serial_no", 0));
-	json_object_set(row, "mtime", json_object_get(inst, "mtime"));
-	json_object_set(row, "ctime", json_object_get(inst, "ctime"));
-	json_set_str(row, "uuid", json_str(inst, "uuid", ""));
+					   inst_os(inst), inst_osparams(inst)));
+	json_set_int(row, "serial_no", inst_serial_no(inst));
+	json_object_set(row, "mtime", json_unconst(inst_mtime_value(inst)));
+	json_object_set(row, "ctime", json_unconst(inst_ctime_value(inst)));
+	json_set_str(row, "uuid", inst_uuid(inst));
 }
 
 static WAITS json_t *row_of(struct lu *lu, const json_t *inst, bool is_static)
 {
 	const char *state = run_state(lu, inst, is_static);
 	const json_t *node =
-		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
-	const char *group = json_str(node, "group", "");
+		config_get(lu->m->config, CONFIG_NODE, inst_primary_node(inst));
+	const char *group = node_group(node);
 	json_t *row = json_make(
 		"{s:s, s:s, s:s?, s:s, s:s, s:s}", "name", inst_name(inst),
-		"config_state", json_str(inst, "admin_state", ""), "run_state",
-		state, "pnode", json_str(node, "name", ""), "pnode_group_uuid",
-		group, "pnode_group_name",
+		"config_state", inst_admin_state(inst), "run_state", state,
+		"pnode", node_name(node), "pnode_group_uuid", group,
+		"pnode_group_name",
 		config_name(lu->m->config, CONFIG_GROUP, group));
 
 	add_secondaries(lu, inst, row);
-	json_set_str(row, "os", json_str(inst, "os", ""));
+	json_set_str(row, "os", inst_os(inst));
 	add_devices(lu, inst, row, is_static);
 	add_parameters(lu, inst, row);
 	return row;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/instance/move.h"
@@ -63,7 +64,7 @@ static int fall_back(struct lu *lu, struct error *err)
 		error_as(err, ERR_PREREQ, ECODE_STATE);
 		return error_wrap(err, "Can't migrate, please use failover");
 	}
-	if (strcmp(json_str(m->inst, "admin_state", ""), "up") == 0)
+	if (strcmp(inst_admin_state(m->inst), "up") == 0)
 		lu_info(lu, "Can't migrate, instance offline, fallback to "
 			    "failover");
 	else
@@ -83,7 +84,7 @@ static WAITS int check_running(struct lu *lu, struct error *err)
 
 	if (m->cleanup)
 		return 0;
-	if (json_bool(be, "always_failover", false)) {
+	if (be_always_failover(be)) {
 		m->as_failover = true;
 		return 0;
 	}
@@ -204,11 +205,10 @@ static WAITS int send_memory(struct lu *lu, const json_t *info,
 			     struct error *err)
 {
 	struct move *m = move_of(lu);
-	auto_free char *address = xstrdup(
-		json_str(config_get(lu->m->config, CONFIG_NODE, m->target),
-			 "secondary_ip", ""));
-	auto_free char *cluster = xstrdup(
-		json_str(config_cluster(lu->m->config), "cluster_name", ""));
+	auto_free char *address = xstrdup(node_secondary_ip(
+		config_get(lu->m->config, CONFIG_NODE, m->target)));
+	auto_free char *cluster =
+		xstrdup(cluster_name(config_cluster(lu->m->config)));
 
 	lu_feedback(lu, "* preparing %s to accept the instance",
 		    lu_node_name(lu, m->target));
@@ -302,8 +302,7 @@ static bool can_host(struct lu *lu, const char *node_uuid)
 {
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
 
-	return !json_bool(node, "offline", false) &&
-	       json_bool(node, "vm_capable", true);
+	return !node_offline(node) && node_vm_capable(node);
 }
 
 /* Cleanup after a broken migration: find out where the instance runs, and

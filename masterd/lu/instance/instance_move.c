@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/aftermath.h"
@@ -44,8 +45,8 @@ static int move_expand(struct lu *lu, struct error *err)
 	node = m->inst != NULL ? lu_node(lu, op->target_node, err) : NULL;
 	if (node == NULL)
 		return -1;
-	m->source = inst_primary(m->inst);
-	m->target = json_str(node, "uuid", "");
+	m->source = inst_primary_node(m->inst);
+	m->target = node_uuid(node);
 	lu_want(lu, LOCK_INSTANCE, inst_name(m->inst), true);
 	lu_want(lu, LOCK_NODE, m->source, false);
 	lu_want(lu, LOCK_NODE, m->target, false);
@@ -62,8 +63,7 @@ static int check_disks(struct lu *lu, struct error *err)
 
 	m->disks = inst_rpc_disks(lu, m->inst);
 	for (size_t i = 0; i < json_array_size(m->disks); i++) {
-		const char *type =
-			json_str(json_array_get(m->disks, i), "dev_type", "");
+		const char *type = disk_dev_type(json_array_get(m->disks, i));
 
 		if (template_is_mirrored(type))
 			return error_set(err, ERR_PREREQ, ECODE_STATE,
@@ -80,8 +80,8 @@ static int check_policy(struct lu *lu, struct error *err)
 	const struct op_instance_move *op = lu->op;
 	struct inst_move *m = move_of(lu);
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->target);
-	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
-					 json_str(node, "group", ""));
+	const json_t *group =
+		config_get(lu->m->config, CONFIG_GROUP, node_group(node));
 	auto_json json_t *policy =
 		params_fill_ipolicy(config_cluster(lu->m->config), group);
 	auto_strv struct strv sentences = {0};
@@ -99,12 +99,12 @@ static int check_policy(struct lu *lu, struct error *err)
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "Instance does not meet the policy of its target "
 			 "group %s: %s",
-			 json_str(group, "name", ""), text);
+			 group_name(group), text);
 }
 
 static bool is_up(const json_t *inst)
 {
-	return strcmp(json_str(inst, "admin_state", ""), "up") == 0;
+	return strcmp(inst_admin_state(inst), "up") == 0;
 }
 
 static WAITS int check_room(struct lu *lu, struct error *err)
@@ -116,9 +116,9 @@ static WAITS int check_room(struct lu *lu, struct error *err)
 	struct memory_need need = {
 		.node = m->target,
 		.reason = why,
-		.hypervisor = json_str(m->inst, "hypervisor", ""),
-		.min = json_int(be, "minmem", 0),
-		.live = json_int(be, "maxmem", 0),
+		.hypervisor = inst_hypervisor(m->inst),
+		.min = be_minmem(be),
+		.live = be_maxmem(be),
 	};
 
 	if (!is_up(m->inst)) {
@@ -126,7 +126,7 @@ static WAITS int check_room(struct lu *lu, struct error *err)
 			    "instance will not be started");
 		need.live = 0;
 	}
-	if (strcmp(json_str(m->inst, "admin_state", ""), "offline") == 0)
+	if (strcmp(inst_admin_state(m->inst), "offline") == 0)
 		need.min = 0; /* it books none */
 	if (lu_check_memory(lu, &need, err) < 0 ||
 	    lu_check_space(lu, m->target, template,
@@ -155,8 +155,7 @@ static int move_check(struct lu *lu, struct error *err)
 	    inst_check_node(lu, m->target, true, err) < 0 ||
 	    transfer_check_tool(lu, op->compress, err) < 0 ||
 	    check_policy(lu, err) < 0 ||
-	    inst_check_bridges(lu, json_get(m->inst, "nics"), m->target, err) <
-		    0)
+	    inst_check_bridges(lu, inst_nics(m->inst), m->target, err) < 0)
 		return -1;
 	return check_room(lu, err);
 }
@@ -179,7 +178,7 @@ static void move_hook_nodes(struct lu *lu, struct strv *ret_pre,
 			    struct strv *ret_post)
 {
 	struct inst_move *m = move_of(lu);
-	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+	const char *master = node_uuid(config_master(lu->m->config));
 
 	strv_add_unique(ret_pre, master);
 	strv_add_unique(ret_pre, m->source);
@@ -269,10 +268,10 @@ static WAITS int put_primary(struct lu *lu, struct error *err)
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		json_t *disk = config_edit(json_array_get(disks, i));
 
-		json_object_set_new(disk, "nodes", json_make("[s]", m->target));
+		disk_set_nodes(disk, json_make("[s]", m->target));
 		config_put(lu->m->config, CONFIG_DISK, disk);
 	}
-	json_set_str(changed, "primary_node", m->target);
+	inst_set_primary_node(changed, m->target);
 	m->inst = lu_keep(lu,
 			  config_put(lu->m->config, CONFIG_INSTANCE, changed));
 	return config_commit(lu->m->config, err);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_balloon.h"
@@ -33,7 +34,7 @@ static int power_expand(struct lu *lu, const char *name, struct error *err)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(p->inst), true);
 	lu_want_free(lu, LOCK_INSTANCE_DISKS, inst_name(p->inst), true, 1);
-	lu_want(lu, LOCK_NODE, inst_primary(p->inst), false);
+	lu_want(lu, LOCK_NODE, inst_primary_node(p->inst), false);
 	return 0;
 }
 
@@ -54,7 +55,7 @@ static WAITS int stop_disks(struct lu *lu, struct error *err)
 
 static int check_not_offline(const struct power *p, struct error *err)
 {
-	if (strcmp(json_str(p->inst, "admin_state", ""), "offline") != 0)
+	if (strcmp(inst_admin_state(p->inst), "offline") != 0)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Instance '%s' is marked to be offline; bring it "
@@ -66,13 +67,13 @@ static int check_not_offline(const struct power *p, struct error *err)
 static int check_primary(struct lu *lu, bool ignore_offline, struct error *err)
 {
 	struct power *p = power_of(lu);
-	const json_t *node =
-		config_get(lu->m->config, CONFIG_NODE, inst_primary(p->inst));
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE,
+					inst_primary_node(p->inst));
 
-	p->node_offline = json_bool(node, "offline", false);
+	p->node_offline = node_offline(node);
 	if (p->node_offline && ignore_offline)
 		return 0;
-	return inst_check_node(lu, inst_primary(p->inst), false, err);
+	return inst_check_node(lu, inst_primary_node(p->inst), false, err);
 }
 
 static void power_nodes(struct lu *lu, struct strv *ret_pre,
@@ -86,8 +87,8 @@ static void power_nodes(struct lu *lu, struct strv *ret_pre,
 static void power_env(struct lu *lu, json_t *ret_env)
 {
 	const json_t *inst = power_of(lu)->inst;
-	const json_t *now = config_get(lu->m->config, CONFIG_INSTANCE,
-				       json_str(inst, "uuid", ""));
+	const json_t *now =
+		config_get(lu->m->config, CONFIG_INSTANCE, inst_uuid(inst));
 
 	inst_hook_env(lu, now != NULL ? now : inst, ret_env);
 }
@@ -106,8 +107,8 @@ static int startup_check_params(struct lu *lu, struct error *err)
 	const struct op_instance_startup *op = lu->op;
 	struct power *p = power_of(lu);
 
-	if (params_update_hv(json_str(p->inst, "hypervisor", ""), NULL,
-			     op->hvparams, &p->hv, err) < 0)
+	if (params_update_hv(inst_hypervisor(p->inst), NULL, op->hvparams,
+			     &p->hv, err) < 0)
 		return -1;
 	return params_update_be(NULL, op->beparams, &p->be, err);
 }
@@ -118,11 +119,11 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 	auto_json json_t *be = inst_filled_be(lu, p->inst);
 	auto_free char *why =
 		xprintf("starting instance %s", inst_name(p->inst));
-	int64_t min = json_int(be, "minmem", 0);
+	int64_t min = be_minmem(be);
 	const struct memory_need need = {
-		.node = inst_primary(p->inst),
+		.node = inst_primary_node(p->inst),
 		.reason = why,
-		.hypervisor = json_str(p->inst, "hypervisor", ""),
+		.hypervisor = inst_hypervisor(p->inst),
 		.min = min,
 		.booked_min = min,
 		.live = min,
@@ -145,8 +146,8 @@ static int startup_check(struct lu *lu, struct error *err)
 		lu_warn(lu, "Ignoring offline primary node");
 		return 0;
 	}
-	if (inst_check_bridges(lu, json_get(p->inst, "nics"),
-			       inst_primary(p->inst), err) < 0)
+	if (inst_check_bridges(lu, inst_nics(p->inst),
+			       inst_primary_node(p->inst), err) < 0)
 		return -1;
 	if (inst_is_running(lu, p->inst, NULL, &running, err) < 0)
 		return error_as(err, ERR_PREREQ, ECODE_ENVIRON);
@@ -168,7 +169,7 @@ static json_t *startup_exec(struct lu *lu, struct error *err)
 	const struct op_instance_startup *op = lu->op;
 	struct power *p = power_of(lu);
 	const struct balloon_start start = {
-		.node = inst_primary(p->inst),
+		.node = inst_primary_node(p->inst),
 		.hv = p->hv,
 		.be = p->be,
 		.paused = op->startup_paused,
@@ -251,12 +252,11 @@ static json_t *shutdown_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_shutdown *op = lu->op;
 	struct power *p = power_of(lu);
-	const struct stop how = {p->inst, inst_primary(p->inst), op->timeout,
-				 "--timeout"};
+	const struct stop how = {p->inst, inst_primary_node(p->inst),
+				 op->timeout, "--timeout"};
 	/* With force also an instance that is marked offline; it stays
 	 * offline. */
-	bool online =
-		strcmp(json_str(p->inst, "admin_state", ""), "offline") != 0;
+	bool online = strcmp(inst_admin_state(p->inst), "offline") != 0;
 
 	if (!op->no_remember && online &&
 	    inst_mark(lu, inst_name(p->inst), "down", -1, err) < 0)
@@ -275,7 +275,7 @@ static json_t *shutdown_exec(struct lu *lu, struct error *err)
 	if (lu_has(lu, LOCK_INSTANCE_DISKS, inst_name(p->inst)) &&
 	    inst_mark(lu, inst_name(p->inst), NULL, 0, err) < 0)
 		return NULL;
-	lu_balloon_freed(lu, inst_primary(p->inst));
+	lu_balloon_freed(lu, inst_primary_node(p->inst));
 	return json_null();
 }
 
@@ -308,8 +308,8 @@ static int reboot_check(struct lu *lu, struct error *err)
 	if (check_not_offline(power_of(lu), err) < 0 ||
 	    check_primary(lu, false, err) < 0)
 		return -1;
-	return inst_check_bridges(lu, json_get(inst, "nics"),
-				  inst_primary(inst), err);
+	return inst_check_bridges(lu, inst_nics(inst), inst_primary_node(inst),
+				  err);
 }
 
 static void reboot_env(struct lu *lu, json_t *ret_env)
@@ -330,8 +330,8 @@ static struct stop reboot_stop(struct lu *lu)
 	const struct op_instance_reboot *op = lu->op;
 	const json_t *inst = power_of(lu)->inst;
 
-	return (struct stop){inst, inst_primary(inst), op->shutdown_timeout,
-			     "--shutdown-timeout"};
+	return (struct stop){inst, inst_primary_node(inst),
+			     op->shutdown_timeout, "--shutdown-timeout"};
 }
 
 /* A reboot from inside keeps the memory; otherwise the instance starts with
@@ -363,7 +363,7 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 {
 	struct power *p = power_of(lu);
 	const struct stop how = reboot_stop(lu);
-	const struct balloon_start start = {.node = inst_primary(p->inst)};
+	const struct balloon_start start = {.node = inst_primary_node(p->inst)};
 
 	if (running) {
 		if (inst_stop(lu, &how, err) < 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/opcode/os_image.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -33,9 +34,9 @@ static int reinstall_expand(struct lu *lu, struct error *err)
 	r->inst = lu_instance(lu, op->instance_name, err);
 	if (r->inst == NULL)
 		return -1;
-	r->os = op->os_type != NULL ? op->os_type : json_str(r->inst, "os", "");
+	r->os = op->os_type != NULL ? op->os_type : inst_os(r->inst);
 	lu_want(lu, LOCK_INSTANCE, inst_name(r->inst), true);
-	lu_want(lu, LOCK_NODE, inst_primary(r->inst), false);
+	lu_want(lu, LOCK_NODE, inst_primary_node(r->inst), false);
 	return 0;
 }
 
@@ -48,9 +49,8 @@ static struct params_os own_params(struct lu *lu)
 
 	json_decref(r->public);
 	json_decref(r->private);
-	r->public =
-		params_update_os(json_get(r->inst, "osparams"), op->osparams);
-	r->private = params_update_os(json_get(r->inst, "osparams_private"),
+	r->public = params_update_os(inst_osparams(r->inst), op->osparams);
+	r->private = params_update_os(inst_osparams_private(r->inst),
 				      op->osparams_private);
 	return (struct params_os){r->public, r->private, op->osparams_secret};
 }
@@ -64,7 +64,7 @@ static int read_image(struct lu *lu, struct error *err)
 	if (os_image_read(op->osparams, &r->image, err) < 0)
 		return -1;
 	if (r->image == NULL)
-		r->image = os_image_of(json_get(r->inst, "osparams"));
+		r->image = os_image_of(inst_osparams(r->inst));
 	return 0;
 }
 
@@ -75,9 +75,9 @@ static int reinstall_check(struct lu *lu, struct error *err)
 	struct params_os own;
 
 	if (read_image(lu, err) < 0 ||
-	    inst_check_node(lu, inst_primary(r->inst), false, err) < 0)
+	    inst_check_node(lu, inst_primary_node(r->inst), false, err) < 0)
 		return -1;
-	if (json_array_size(json_get(r->inst, "disks")) == 0)
+	if (json_array_size(inst_disks(r->inst)) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Instance '%s' has no disks",
 				 inst_name(r->inst));
@@ -86,18 +86,18 @@ static int reinstall_check(struct lu *lu, struct error *err)
 	if (*r->os == '\0')
 		return 0;
 	own = own_params(lu);
-	if (inst_check_os(lu, inst_primary(r->inst), r->os, &own,
+	if (inst_check_os(lu, inst_primary_node(r->inst), r->os, &own,
 			  op->force_variant, err) < 0 ||
-	    inst_check_os_supports(lu, inst_primary(r->inst), r->os,
-				   json_str(r->inst, "hypervisor", ""), NULL,
-				   true, err) < 0 ||
-	    helper_is_needed(lu, inst_primary(r->inst), r->os, &r->untrusted,
-			     err) < 0 ||
+	    inst_check_os_supports(lu, inst_primary_node(r->inst), r->os,
+				   inst_hypervisor(r->inst), NULL, true,
+				   err) < 0 ||
+	    helper_is_needed(lu, inst_primary_node(r->inst), r->os,
+			     &r->untrusted, err) < 0 ||
 	    helper_set_limits(&r->helper, op->helper_startup_timeout,
 			      op->helper_shutdown_timeout, err) < 0)
 		return -1;
-	return r->untrusted ? helper_check(lu, inst_primary(r->inst),
-					   json_str(r->inst, "hypervisor", ""),
+	return r->untrusted ? helper_check(lu, inst_primary_node(r->inst),
+					   inst_hypervisor(r->inst),
 					   HELPER_INSTALL, &r->helper, err)
 			    : 0;
 }
@@ -119,11 +119,11 @@ static WAITS int change_os(struct lu *lu, struct error *err)
 	struct reinstall *r = reinstall_of(lu);
 	json_t *changed;
 
-	if (str_eq(r->os, json_str(r->inst, "os", "")))
+	if (str_eq(r->os, inst_os(r->inst)))
 		return 0;
 	lu_feedback(lu, "Changing OS scripts to '%s'...", r->os);
 	changed = config_edit(r->inst);
-	json_set_str(changed, "os", r->os);
+	inst_set_os(changed, r->os);
 	config_put(lu->m->config, CONFIG_INSTANCE, changed);
 	if (config_commit(lu->m->config, err) < 0)
 		return -1;
@@ -139,7 +139,7 @@ static WAITS int run_in_helper(struct lu *lu, const struct params_os *own,
 	if (inst_communicates(r->inst) &&
 	    inst_feed_metadata(lu, r->inst, own, err) < 0)
 		return -1;
-	return helper_run(lu, json_str(r->inst, "uuid", ""), &r->helper, err);
+	return helper_run(lu, inst_uuid(r->inst), &r->helper, err);
 }
 
 static WAITS int run_scripts(struct lu *lu, struct error *err)
@@ -151,15 +151,16 @@ static WAITS int run_scripts(struct lu *lu, struct error *err)
 	lu_info(lu, "Running instance OS create scripts...");
 	if (r->untrusted)
 		return run_in_helper(lu, &own, err);
-	done = lu_call(lu, inst_primary(r->inst),
+	done = lu_call(lu, inst_primary_node(r->inst),
 		       rpc_instance_os_add(inst_rpc_os(lu, r->inst, &own), true,
 					   lu->common.debug_level),
 		       err);
 	if (done != NULL)
 		return 0;
-	return error_wrap(
-		err, "Could not install OS for instance %s on node %s",
-		inst_name(r->inst), lu_node_name(lu, inst_primary(r->inst)));
+	return error_wrap(err,
+			  "Could not install OS for instance %s on node %s",
+			  inst_name(r->inst),
+			  lu_node_name(lu, inst_primary_node(r->inst)));
 }
 
 static WAITS int install(struct lu *lu, struct error *err)

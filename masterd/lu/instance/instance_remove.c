@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_REMOVE: stop it, remove its disks, forget it. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -26,7 +27,7 @@ static int remove_expand(struct lu *lu, struct error *err)
 	if (r->inst == NULL)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(r->inst), true);
-	lu_want(lu, LOCK_NODE, inst_primary(r->inst), false);
+	lu_want(lu, LOCK_NODE, inst_primary_node(r->inst), false);
 	return 0;
 }
 
@@ -47,7 +48,7 @@ static void remove_env(struct lu *lu, json_t *ret_env)
 static void remove_nodes(struct lu *lu, struct strv *ret_pre,
 			 struct strv *ret_post)
 {
-	strv_add(ret_pre, json_str(config_master(lu->m->config), "uuid", ""));
+	strv_add(ret_pre, node_uuid(config_master(lu->m->config)));
 	inst_hook_nodes(lu, remove_of(lu)->inst, ret_post);
 }
 
@@ -58,7 +59,7 @@ static int fail_or_warn(struct lu *lu, const char *what, struct error *err)
 	const json_t *inst = remove_of(lu)->inst;
 
 	error_wrap(err, "Could not %s of instance %s on node %s", what,
-		   inst_name(inst), lu_node_name(lu, inst_primary(inst)));
+		   inst_name(inst), lu_node_name(lu, inst_primary_node(inst)));
 	if (!op->ignore_failures || lu->run->killed)
 		return -1;
 	lu_warn(lu, "%s, ignoring", err->text);
@@ -69,8 +70,8 @@ static WAITS int stop(struct lu *lu, struct error *err)
 {
 	const struct op_instance_remove *op = lu->op;
 	const json_t *inst = remove_of(lu)->inst;
-	const struct stop how = {inst, inst_primary(inst), op->shutdown_timeout,
-				 "--shutdown-timeout"};
+	const struct stop how = {inst, inst_primary_node(inst),
+				 op->shutdown_timeout, "--shutdown-timeout"};
 
 	return inst_stop(lu, &how, err) < 0
 		       ? fail_or_warn(lu, "shut down the system", err)
@@ -97,12 +98,12 @@ static json_t *remove_exec(struct lu *lu, struct error *err)
 	const json_t *inst = remove_of(lu)->inst;
 
 	/* A booked instance that was never created runs nowhere. */
-	if (!json_bool(inst, "forthcoming", false) && stop(lu, err) < 0)
+	if (!inst_forthcoming(inst) && stop(lu, err) < 0)
 		return NULL;
 	if (remove_disks(lu, err) < 0 || forget(lu, err) < 0 ||
 	    lu_balloon_forget_choice(lu, inst, err) < 0)
 		return NULL;
-	lu_balloon_freed(lu, inst_primary(inst));
+	lu_balloon_freed(lu, inst_primary_node(inst));
 	return json_null();
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/reserve.h"
@@ -60,7 +61,7 @@ static int rename_expand(struct lu *lu, struct error *err)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(r->inst), true);
 	lu_want(lu, LOCK_INSTANCE, r->new_name, true);
-	lu_want(lu, LOCK_NODE, inst_primary(r->inst), false);
+	lu_want(lu, LOCK_NODE, inst_primary_node(r->inst), false);
 	return 0;
 }
 
@@ -72,8 +73,7 @@ static int check_name(struct lu *lu, struct error *err)
 	if (keeps_name(r))
 		return 0;
 	other = config_find(lu->m->config, CONFIG_INSTANCE, r->new_name);
-	if (other != NULL &&
-	    !str_eq(json_str(other, "uuid", ""), json_str(r->inst, "uuid", "")))
+	if (other != NULL && !str_eq(inst_uuid(other), inst_uuid(r->inst)))
 		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
 				 "Instance '%s' is already in the cluster",
 				 r->new_name);
@@ -86,13 +86,13 @@ static void find_folders(struct lu *lu)
 	struct rename *r = rename_of(lu);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, r->inst);
 	const json_t *first = json_array_get(disks, 0);
-	const char *file = json_string_value(
-		json_array_get(json_get(first, "logical_id"), 1));
+	const char *file =
+		json_string_value(json_array_get(disk_logical_id(first), 1));
 	auto_free char *parent = NULL;
 	char *slash;
 
 	if (keeps_name(r) || file == NULL || strchr(file, '/') == NULL ||
-	    !template_is_file(json_str(first, "dev_type", "")))
+	    !template_is_file(disk_dev_type(first)))
 		return;
 	r->old_folder = xstrndup(file, (size_t)(strrchr(file, '/') - file));
 	parent = xstrdup(r->old_folder);
@@ -110,11 +110,11 @@ static void find_folders(struct lu *lu)
 static WAITS int check_script(struct lu *lu, struct error *err)
 {
 	const json_t *inst = rename_of(lu)->inst;
-	const char *os = json_str(inst, "os", "");
+	const char *os = inst_os(inst);
 
-	if (*os == '\0' || json_array_size(json_get(inst, "disks")) == 0)
+	if (*os == '\0' || json_array_size(inst_disks(inst)) == 0)
 		return 0;
-	return inst_check_os_supports(lu, inst_primary(inst), os, NULL,
+	return inst_check_os_supports(lu, inst_primary_node(inst), os, NULL,
 				      "rename", false, err);
 }
 
@@ -122,7 +122,7 @@ static int rename_check(struct lu *lu, struct error *err)
 {
 	struct rename *r = rename_of(lu);
 
-	if (inst_check_node(lu, inst_primary(r->inst), false, err) < 0 ||
+	if (inst_check_node(lu, inst_primary_node(r->inst), false, err) < 0 ||
 	    inst_check_down(lu, r->inst, "cannot rename", err) < 0 ||
 	    check_name(lu, err) < 0)
 		return -1;
@@ -153,14 +153,14 @@ static WAITS int move_folder(struct lu *lu, struct error *err)
 	if (r->new_folder == NULL)
 		return 0;
 	done = lu_call(
-		lu, inst_primary(r->inst),
+		lu, inst_primary_node(r->inst),
 		rpc_file_storage_dir_rename(r->old_folder, r->new_folder), err);
 	if (done != NULL)
 		return 0;
 	return error_wrap(err,
 			  "Could not rename folder '%s' to '%s' on node %s",
 			  r->old_folder, r->new_folder,
-			  lu_node_name(lu, inst_primary(r->inst)));
+			  lu_node_name(lu, inst_primary_node(r->inst)));
 }
 
 /* Disks are found in the new folder from now on. */
@@ -172,7 +172,7 @@ static void move_disks(struct lu *lu)
 	size_t i;
 
 	json_array_foreach (disks, i, disk) {
-		const json_t *id = json_get(disk, "logical_id");
+		const json_t *id = disk_logical_id(disk);
 		const char *file = json_string_value(json_array_get(id, 1));
 		auto_free char *new_file = NULL;
 		json_t *changed;
@@ -181,8 +181,8 @@ static void move_disks(struct lu *lu)
 			return;
 		new_file = xprintf("%s%s", r->new_folder, strrchr(file, '/'));
 		changed = config_edit(disk);
-		json_object_set_new(
-			changed, "logical_id",
+		disk_set_logical_id(
+			changed,
 			json_make("[O, s]", json_array_get(id, 0), new_file));
 		config_put(lu->m->config, CONFIG_DISK, changed);
 	}
@@ -193,7 +193,7 @@ static WAITS int record(struct lu *lu, struct error *err)
 	struct rename *r = rename_of(lu);
 	json_t *changed = config_edit(r->inst);
 
-	json_set_str(changed, "name", r->new_name);
+	inst_set_name(changed, r->new_name);
 	move_disks(lu);
 	config_put(lu->m->config, CONFIG_INSTANCE, changed);
 	return config_commit(lu->m->config, err);
@@ -206,12 +206,11 @@ static WAITS void tell_guest(struct lu *lu, const json_t *inst)
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	if (json_array_size(json_get(inst, "disks")) == 0 ||
-	    *json_str(inst, "os", "") == '\0')
+	if (json_array_size(inst_disks(inst)) == 0 || *inst_os(inst) == '\0')
 		return;
 	if (disks_start(lu, inst, NULL, &err) == 0)
 		done = lu_call(
-			lu, inst_primary(inst),
+			lu, inst_primary_node(inst),
 			rpc_instance_run_rename(inst_rpc(lu, inst, NULL, NULL),
 						inst_name(r->inst),
 						lu->common.debug_level),
@@ -220,8 +219,8 @@ static WAITS void tell_guest(struct lu *lu, const json_t *inst)
 		lu_warn(lu,
 			"Could not run OS rename script for instance %s on "
 			"node %s (but the instance has been renamed): %s",
-			inst_name(inst), lu_node_name(lu, inst_primary(inst)),
-			err.text);
+			inst_name(inst),
+			lu_node_name(lu, inst_primary_node(inst)), err.text);
 	disks_stop(lu, inst, NULL, true, &err);
 }
 

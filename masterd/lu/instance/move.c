@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_allocator.h"
@@ -35,7 +36,7 @@ static int choose(struct lu *lu, const struct move_wanted *w, struct error *err)
 		node = lu_node(lu, w->target, err);
 		if (node == NULL)
 			return -1;
-		m->target = json_str(node, "uuid", "");
+		m->target = node_uuid(node);
 		return 0;
 	}
 	if (m->cleanup) {
@@ -44,8 +45,8 @@ static int choose(struct lu *lu, const struct move_wanted *w, struct error *err)
 	}
 	m->iallocator = w->iallocator;
 	if (m->iallocator == NULL || strcmp(m->iallocator, ".") == 0)
-		m->iallocator = json_str(config_cluster(lu->m->config),
-					 "default_iallocator", "");
+		m->iallocator = cluster_default_iallocator(
+			config_cluster(lu->m->config));
 	if (*m->iallocator == '\0')
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No target node and no iallocator given (-n "
@@ -61,7 +62,7 @@ int move_expand(struct lu *lu, const struct move_wanted *w, struct error *err)
 	m->inst = lu_instance(lu, w->instance, err);
 	if (m->inst == NULL)
 		return -1;
-	m->source = inst_primary(m->inst);
+	m->source = inst_primary_node(m->inst);
 	if (choose(lu, w, err) < 0)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(m->inst), true);
@@ -100,9 +101,9 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 	node = lu_node(lu, json_string_value(json_array_get(nodes, 0)), err);
 	if (node == NULL)
 		return -1;
-	m->target = json_str(node, "uuid", "");
+	m->target = node_uuid(node);
 	lu_info(lu, "Selected nodes for instance %s via iallocator %s: %s",
-		inst_name(m->inst), m->iallocator, json_str(node, "name", ""));
+		inst_name(m->inst), m->iallocator, node_name(node));
 	return 0;
 }
 
@@ -144,24 +145,23 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 	auto_json json_t *be = inst_filled_be(lu, m->inst);
 	auto_free char *why = xprintf("failing over/migrating instance %s",
 				      inst_name(m->inst));
-	int64_t min = json_int(be, "minmem", 0);
+	int64_t min = be_minmem(be);
 	struct memory_need need = {
 		.node = m->target,
 		.reason = why,
-		.hypervisor = json_str(m->inst, "hypervisor", ""),
+		.hypervisor = inst_hypervisor(m->inst),
 		.min = min, /* what it is guaranteed on any node */
 		.live = min,
 	};
 
 	if (m->cleanup)
 		return 0;
-	if (m->as_failover &&
-	    strcmp(json_str(m->inst, "admin_state", ""), "up") != 0) {
+	if (m->as_failover && strcmp(inst_admin_state(m->inst), "up") != 0) {
 		lu_info(lu, "Not checking memory on the secondary node as "
 			    "instance will not be started");
 		need.live = 0;
 	}
-	if (strcmp(json_str(m->inst, "admin_state", ""), "offline") == 0)
+	if (strcmp(inst_admin_state(m->inst), "offline") == 0)
 		need.min = 0; /* it books none */
 	return lu_check_memory(lu, &need, err);
 }
@@ -186,8 +186,8 @@ WAITS int move_check(struct lu *lu, struct error *err)
 	else if (run_iallocator(lu, err) < 0)
 		return -1;
 	if (check_target(lu, err) < 0 || check_memory(lu, err) < 0 ||
-	    (!m->cleanup && inst_check_bridges(lu, json_get(m->inst, "nics"),
-					       m->target, err) < 0))
+	    (!m->cleanup &&
+	     inst_check_bridges(lu, inst_nics(m->inst), m->target, err) < 0))
 		return -1;
 	book(lu);
 	return 0;
@@ -202,7 +202,7 @@ void move_env(struct lu *lu, json_t *ret_env)
 	inst_hook_env(lu, m->inst, ret_env);
 	/* After the move Ganeti passes the new primary in both variables. */
 	json_set_str(ret_env, "OLD_PRIMARY",
-		     lu_node_name(lu, inst_primary(m->inst)));
+		     lu_node_name(lu, inst_primary_node(m->inst)));
 	json_set_str(ret_env, "NEW_PRIMARY", lu_node_name(lu, m->target));
 	json_set_str(ret_env, "OLD_SECONDARY", "");
 	json_set_str(ret_env, "NEW_SECONDARY", "");
@@ -211,7 +211,7 @@ void move_env(struct lu *lu, json_t *ret_env)
 void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post)
 {
 	struct move *m = move_of(lu);
-	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+	const char *master = node_uuid(config_master(lu->m->config));
 
 	strv_add_unique(ret_pre, master);
 	strv_add_unique(ret_pre, m->target);
@@ -225,11 +225,11 @@ void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post)
 WAITS int move_set_primary(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
-	const json_t *now = config_get(lu->m->config, CONFIG_INSTANCE,
-				       json_str(m->inst, "uuid", ""));
+	const json_t *now =
+		config_get(lu->m->config, CONFIG_INSTANCE, inst_uuid(m->inst));
 	json_t *changed = config_edit(now);
 
-	json_set_str(changed, "primary_node", m->target);
+	inst_set_primary_node(changed, m->target);
 	m->inst = lu_keep(lu,
 			  config_put(lu->m->config, CONFIG_INSTANCE, changed));
 	return config_commit(lu->m->config, err);

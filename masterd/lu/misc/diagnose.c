@@ -4,6 +4,7 @@
 #include "masterd/lu/misc/diagnose.h"
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 
 static struct node_result *vm_nodes(struct lu *lu, size_t *ret_n)
 {
@@ -17,8 +18,7 @@ static struct node_result *vm_nodes(struct lu *lu, size_t *ret_n)
 		const json_t *node =
 			config_get(lu->m->config, CONFIG_NODE, uuids.items[i]);
 
-		if (!json_bool(node, "offline", false) &&
-		    json_bool(node, "vm_capable", true))
+		if (!node_offline(node) && node_vm_capable(node))
 			results[(*ret_n)++].node = json_ref(node);
 	}
 	return results;
@@ -35,7 +35,7 @@ void diagnose_nodes(struct lu *lu, struct rpc_request request,
 	noderpc_call_many(lu->m->rpc, results, n, request);
 	for (size_t i = 0; i < n; i++) {
 		const json_t *rows = results[i].payload;
-		const char *uuid = json_str(results[i].node, "uuid", "");
+		const char *uuid = node_uuid(results[i].node);
 
 		if (rows == NULL)
 			continue;

@@ -5,6 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/misc/diagnose.h"
 
 /* Places in a node's row [name, path, valid, reason, parameters]. */
@@ -49,10 +50,10 @@ static json_t *group_status(struct lu *lu, const json_t *nodes,
 			const json_t *node = config_get(
 				lu->m->config, CONFIG_NODE, answered->items[i]);
 
-			if (str_eq(json_str(node, "group", NULL), uuid))
+			if (str_eq(node_group_or(node, NULL), uuid))
 				valid &= is_valid(nodes, answered->items[i]);
 		}
-		json_set_bool(status, json_str(group, "name", ""), valid);
+		json_set_bool(status, group_name(group), valid);
 	}
 	return status;
 }

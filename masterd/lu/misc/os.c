@@ -5,6 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/misc/diagnose.h"
 
 /* Places in a node's row [name, path, valid, reason, variants, parameters, api
@@ -187,11 +188,11 @@ static json_t *field(struct lu *lu, const char *name, const struct os_facts *f,
 	if (strcmp(which, "api_versions") == 0)
 		return sorted(f->api_versions);
 	if (strcmp(which, "hidden") == 0)
-		return json_boolean(json_array_has_str(
-			json_get(cluster, "hidden_os"), name));
+		return json_boolean(
+			json_array_has_str(cluster_hidden_os(cluster), name));
 	if (strcmp(which, "blacklisted") == 0)
 		return json_boolean(json_array_has_str(
-			json_get(cluster, "blacklisted_os"), name));
+			cluster_blacklisted_os(cluster), name));
 	if (strcmp(which, "os_hvp") == 0 || strcmp(which, "osparams") == 0)
 		return kept_of(cluster, which, name, f);
 	return NULL;

@@ -6,6 +6,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/core/notify.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/frame/progress.h"
@@ -36,13 +37,12 @@ static int test_delay_expand(struct lu *lu, struct error *err)
 
 		if (node == NULL)
 			return -1;
-		strv_add_unique(&t->nodes, json_str(node, "uuid", ""));
+		strv_add_unique(&t->nodes, node_uuid(node));
 	}
 	for (size_t i = 0; i < t->nodes.n; i++)
 		lu_want(lu, LOCK_NODE, t->nodes.items[i], true);
 	if (op->on_master && !op->no_locks)
-		lu_want(lu, LOCK_NODE,
-			json_str(config_master(lu->m->config), "uuid", ""),
+		lu_want(lu, LOCK_NODE, node_uuid(config_master(lu->m->config)),
 			true);
 	return 0;
 }

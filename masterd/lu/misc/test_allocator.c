@@ -6,6 +6,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/parts/lu_allocator.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -68,9 +69,9 @@ static int check_disks(const json_t *disks, struct error *err)
 	json_t *disk;
 
 	json_array_foreach (disks, i, disk) {
-		const char *mode = json_str(disk, "mode", "");
+		const char *mode = disk_mode_or(disk, "");
 
-		if (!json_is_integer(json_object_get(disk, "size")) ||
+		if (!json_is_integer(disk_size_mib_value(disk)) ||
 		    (strcmp(mode, "ro") != 0 && strcmp(mode, "rw") != 0))
 			return invalid(err,
 				       "Invalid contents of the 'disks' "
@@ -84,7 +85,7 @@ static json_t *new_request(struct lu *lu, const char *name)
 {
 	const struct op_test_allocator *op = lu->op;
 	const json_t *enabled =
-		json_get(config_cluster(lu->m->config), "enabled_hypervisors");
+		cluster_enabled_hypervisors(config_cluster(lu->m->config));
 	const struct iallocator_instance inst = {
 		.name = name,
 		.os = op->os,
@@ -162,7 +163,7 @@ static int check_one(struct lu *lu, struct error *err)
 	}
 	config_instance_secondaries(lu->m->config, inst, &nodes);
 	if (nodes.n == 0)
-		strv_add(&nodes, inst_primary(inst));
+		strv_add(&nodes, inst_primary_node(inst));
 	for (size_t i = 0; i < nodes.n; i++)
 		strv_add(&names, lu_node_name(lu, nodes.items[i]));
 	t->request = iallocator_relocate(lu->m, inst, &names);
@@ -201,7 +202,7 @@ static int find_groups(struct lu *lu, struct strv *ret, struct error *err)
 
 		if (group == NULL)
 			return -1;
-		strv_add(ret, json_str(group, "uuid", ""));
+		strv_add(ret, group_uuid(group));
 	}
 	return 0;
 }
@@ -241,8 +242,8 @@ static int check_direction(struct lu *lu, struct error *err)
 					     op->direction)
 				   : 0;
 	if (name != NULL && strcmp(name, ".") == 0)
-		name = json_str(config_cluster(lu->m->config),
-				"default_iallocator", "");
+		name = cluster_default_iallocator(
+			config_cluster(lu->m->config));
 	if (name == NULL || *name == '\0')
 		return invalid(err, "Missing allocator name", "");
 	test_of(lu)->allocator = lu_keep_str(lu, xstrdup(name));

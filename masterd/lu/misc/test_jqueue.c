@@ -5,6 +5,7 @@
  * it has seen enough. */
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/core/notify.h"
 #include "masterd/lu/frame/lu.h"
 
@@ -56,8 +57,7 @@ static WAITS int jqueue_arguments(struct lu *lu, struct error *err)
 static int jqueue_expand(struct lu *lu, struct error *err)
 {
 	(void)err;
-	lu_want(lu, LOCK_NODE,
-		json_str(config_master(lu->m->config), "uuid", ""), true);
+	lu_want(lu, LOCK_NODE, node_uuid(config_master(lu->m->config)), true);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
@@ -53,24 +54,24 @@ static int check_allowed(struct lu *lu, const json_t *inst,
 {
 	const json_t *cluster = config_cluster(lu->m->config);
 	const json_t *node =
-		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
-	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
-					 json_str(node, "group", ""));
+		config_get(lu->m->config, CONFIG_NODE, inst_primary_node(inst));
+	const json_t *group =
+		config_get(lu->m->config, CONFIG_GROUP, node_group(node));
 	auto_json json_t *policy = params_fill_ipolicy(cluster, group);
 
-	if (!json_array_has_str(json_get(cluster, "enabled_disk_templates"),
+	if (!json_array_has_str(cluster_enabled_disk_templates(cluster),
 				template))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Disk template '%s' is not enabled on this "
 				 "cluster (gnt-cluster modify "
 				 "--enabled-disk-templates)",
 				 template);
-	if (json_array_has_str(json_get(policy, "disk-templates"), template))
+	if (json_array_has_str(ipolicy_disk_templates(policy), template))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "Disk template '%s' is not allowed by the policy of "
 			 "group %s",
-			 template, json_str(group, "name", ""));
+			 template, group_name(group));
 }
 
 static bool is_mirrored(const char *template)
@@ -95,10 +96,10 @@ static const json_t *cluster_of(struct lu *lu)
 static void want_group(struct lu *lu, const json_t *inst)
 {
 	const json_t *node =
-		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
+		config_get(lu->m->config, CONFIG_NODE, inst_primary_node(inst));
 	auto_strv struct strv nodes = {0};
 
-	config_group_nodes(lu->m->config, json_str(node, "group", ""), &nodes);
+	config_group_nodes(lu->m->config, node_group(node), &nodes);
 	for (size_t i = 0; i < nodes.n; i++)
 		lu_want(lu, LOCK_NODE_RES, nodes.items[i], true);
 }
@@ -127,7 +128,7 @@ int convert_expand(struct lu *lu, const struct op_instance_set_params *op,
 	node = lu_node(lu, op->remote_node, err);
 	if (node == NULL)
 		return -1;
-	lu_want(lu, LOCK_NODE_RES, json_str(node, "uuid", ""), true);
+	lu_want(lu, LOCK_NODE_RES, node_uuid(node), true);
 	return 0;
 }
 
@@ -137,7 +138,7 @@ static WAITS int check_remote(struct lu *lu, const json_t *inst,
 			      const char *node, const char *template,
 			      const json_t *disks, struct error *err)
 {
-	if (strcmp(node, inst_primary(inst)) == 0)
+	if (strcmp(node, inst_primary_node(inst)) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Given new secondary node %s is the same as "
 				 "the primary node of the instance",
@@ -166,7 +167,7 @@ static int check_ext(const struct op_instance_set_params *op, struct error *err)
 static int check_lvm(struct lu *lu, const char *template, struct error *err)
 {
 	if (!template_is_on_volumes(template) ||
-	    *json_str(cluster_of(lu), "volume_group_name", "") != '\0')
+	    *cluster_volume_group_name(cluster_of(lu)) != '\0')
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Disk template conversions to lvm-based instances are "
@@ -184,16 +185,15 @@ static WAITS int check_room(struct lu *lu,
 			is_made_of(op->disk_template, from);
 
 	if (!in_place &&
-	    lu_check_space(lu, inst_primary(inst), op->disk_template,
+	    lu_check_space(lu, inst_primary_node(inst), op->disk_template,
 			   resources_disk_sum(disks, op->disk_template),
 			   err) < 0)
 		return -1;
 	if (!is_mirrored(op->disk_template) || op->remote_node == NULL)
 		return 0;
-	return check_remote(
-		lu, inst,
-		json_str(lu_node(lu, op->remote_node, err), "uuid", ""),
-		op->disk_template, disks, err);
+	return check_remote(lu, inst,
+			    node_uuid(lu_node(lu, op->remote_node, err)),
+			    op->disk_template, disks, err);
 }
 
 WAITS int convert_check(struct lu *lu, const struct op_instance_set_params *op,
@@ -229,7 +229,7 @@ static WAITS int choose_secondary(struct lu *lu, struct conversion *c,
 
 	if (c->op->remote_node != NULL) {
 		node = lu_node(lu, c->op->remote_node, err);
-		c->secondary = json_str(node, "uuid", NULL);
+		c->secondary = node_uuid_or(node, NULL);
 		return node == NULL ? -1 : 0;
 	}
 	lu_feedback(lu, "Using %s to choose new secondary", iallocator);
@@ -249,9 +249,9 @@ static WAITS int choose_secondary(struct lu *lu, struct conversion *c,
 		       err);
 	if (node == NULL)
 		return -1;
-	c->secondary = json_str(node, "uuid", "");
+	c->secondary = node_uuid(node);
 	lu_feedback(lu, "%s choose %s as new secondary", iallocator,
-		    json_str(node, "name", ""));
+		    node_name(node));
 	return check_remote(lu, c->inst, c->secondary, c->to, c->old, err);
 }
 
@@ -266,9 +266,9 @@ static json_t *wanted_as(const json_t *old, const json_t *ext_params)
 			json_object_set(wanted, keys[i],
 					json_object_get(old, keys[i]));
 	/* A volume gets another name, never another group. */
-	if (template_is_volume(json_str(old, "dev_type", "")))
+	if (template_is_volume(disk_dev_type(old)))
 		json_object_set(wanted, "vg",
-				json_array_get(json_get(old, "logical_id"), 0));
+				json_array_get(disk_logical_id(old), 0));
 	return wanted;
 }
 
@@ -283,8 +283,8 @@ static json_t *plan_disk(struct lu *lu, const struct conversion *c, size_t i,
 		.template = c->to,
 		.folder = folder,
 		.driver = c->op->file_driver,
-		.instance = json_str(c->inst, "uuid", ""),
-		.primary = inst_primary(c->inst),
+		.instance = inst_uuid(c->inst),
+		.primary = inst_primary_node(c->inst),
 		.secondary = c->secondary,
 	};
 
@@ -309,7 +309,7 @@ static int plan_disks(struct lu *lu, struct conversion *c, struct error *err)
 /* Undo: remove the first n new disks. */
 static WAITS void drop_new(struct lu *lu, const struct conversion *c, size_t n)
 {
-	const char *primary = inst_primary(c->inst);
+	const char *primary = inst_primary_node(c->inst);
 	auto_json json_t *made = json_array();
 
 	for (size_t i = 0; i < n; i++)
@@ -347,14 +347,13 @@ static WAITS int copy_one(struct lu *lu, const struct conversion *c,
 	const json_t *old = json_array_get(c->old, i);
 	auto_json json_t *source = inst_rpc_disk(
 		lu, c->inst,
-		is_mirrored(c->from)
-			? json_array_get(json_get(old, "children"), 0)
-			: old);
+		is_mirrored(c->from) ? json_array_get(disk_children(old), 0)
+				     : old);
 	auto_json json_t *target =
 		inst_rpc_disk(lu, c->inst, json_array_get(c->disks, i));
 	auto_json json_t *from = transfer_raw(source);
 	auto_json json_t *to = transfer_raw(target);
-	const char *node = json_str(carried, "primary_node", "");
+	const char *node = inst_primary_node(carried);
 	struct transfer t = {
 		.index = i,
 		.inst = carried,
@@ -366,8 +365,7 @@ static WAITS int copy_one(struct lu *lu, const struct conversion *c,
 	};
 
 	lu_feedback(lu, " - copying data from disk %zu (%s), size %jdM", i,
-		    json_str(old, "dev_type", ""),
-		    (intmax_t)json_int(old, "size", 0));
+		    disk_dev_type(old), (intmax_t)disk_size_mib(old));
 	return transfer_run(lu, &t, err);
 }
 
@@ -387,21 +385,21 @@ WAITS int convert_record(struct lu *lu, const struct conversion *c,
 			 struct error *err)
 {
 	struct config *config = lu->m->config;
-	json_t *changed = config_edit(config_get(
-		config, CONFIG_INSTANCE, json_str(c->inst, "uuid", "")));
+	json_t *changed = config_edit(
+		config_get(config, CONFIG_INSTANCE, inst_uuid(c->inst)));
 	json_t *uuids = json_array();
 
 	for (size_t i = 0; i < json_array_size(c->old); i++)
 		config_remove(config, CONFIG_DISK,
-			      json_str(json_array_get(c->old, i), "uuid", ""));
+			      disk_uuid(json_array_get(c->old, i)));
 	for (size_t i = 0; i < json_array_size(c->disks); i++) {
 		const json_t *disk =
 			config_put(config, CONFIG_DISK,
 				   json_deep_copy(json_array_get(c->disks, i)));
 
-		json_array_append(uuids, json_object_get(disk, "uuid"));
+		json_array_append_new(uuids, json_string(disk_uuid(disk)));
 	}
-	json_object_set_new(changed, "disks", uuids);
+	inst_set_disks(changed, uuids);
 	config_put(config, CONFIG_INSTANCE, changed);
 	return config_commit(config, err);
 }
@@ -439,7 +437,7 @@ static WAITS int convert_by_copy(struct lu *lu, const struct conversion *c,
 	    (is_mirrored(c->to) && convert_wait(lu, c, err) < 0))
 		return -1;
 	lu_feedback(lu, "Removing old block devices...");
-	disks_remove_on(lu, old_carried, inst_primary(c->inst));
+	disks_remove_on(lu, old_carried, inst_primary_node(c->inst));
 	return 0;
 }
 

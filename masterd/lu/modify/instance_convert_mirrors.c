@@ -6,6 +6,7 @@
 #include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -30,10 +31,10 @@ static WAITS int make(struct lu *lu, const struct conversion *c,
 	json_array_append_new(made, json_make("[s, O]", node, carried));
 	done = lu_call(lu, node,
 		       rpc_blockdev_create(
-			       json_ref(carried), json_int(disk, "size", 0),
+			       json_ref(carried), disk_size_mib(disk),
 			       inst_name(c->inst),
-			       strcmp(node, inst_primary(c->inst)) == 0, info,
-			       exclusive),
+			       strcmp(node, inst_primary_node(c->inst)) == 0,
+			       info, exclusive),
 		       err);
 	if (done != NULL)
 		return 0;
@@ -46,7 +47,7 @@ static WAITS int make(struct lu *lu, const struct conversion *c,
  * themselves. */
 static WAITS void unmake(struct lu *lu, const char *node, const json_t *disk)
 {
-	bool stops = template_is_pair(json_str(disk, "dev_type", ""));
+	bool stops = template_is_pair(disk_dev_type(disk));
 	struct rpc_request request =
 		stops ? rpc_blockdev_shutdown(json_ref(disk))
 		      : rpc_blockdev_remove(json_ref(disk));
@@ -79,7 +80,7 @@ static WAITS void unmake_all(struct lu *lu, const json_t *made)
 
 static const json_t *part(const json_t *mirror, size_t i)
 {
-	return json_array_get(json_get(mirror, "children"), i);
+	return json_array_get(disk_children(mirror), i);
 }
 
 /* The old volumes become the data volumes of the mirrors, or (back) plain
@@ -96,11 +97,10 @@ static WAITS int rename_volumes(struct lu *lu, const struct conversion *c,
 			inst_rpc_disk(lu, c->inst, back ? data : old);
 
 		json_array_append_new(
-			pairs,
-			json_make("[O, O]", from,
-				  json_get(back ? old : data, "logical_id")));
+			pairs, json_make("[O, O]", from,
+					 disk_logical_id(back ? old : data)));
 	}
-	done = lu_call(lu, inst_primary(c->inst),
+	done = lu_call(lu, inst_primary_node(c->inst),
 		       rpc_blockdev_rename(json_ref(pairs)), err);
 	return done == NULL ? -1 : 0;
 }
@@ -109,7 +109,7 @@ static WAITS int rename_volumes(struct lu *lu, const struct conversion *c,
 static WAITS int make_volumes(struct lu *lu, const struct conversion *c,
 			      json_t *made, struct error *err)
 {
-	const char *primary = inst_primary(c->inst);
+	const char *primary = inst_primary_node(c->inst);
 
 	lu_feedback(lu, "Creating additional volumes...");
 	for (size_t i = 0; i < json_array_size(c->disks); i++) {
@@ -130,7 +130,8 @@ static WAITS int make_mirrors(struct lu *lu, const struct conversion *c,
 	for (size_t i = 0; i < json_array_size(c->disks); i++) {
 		const json_t *disk = json_array_get(c->disks, i);
 
-		if (make(lu, c, inst_primary(c->inst), disk, made, err) < 0 ||
+		if (make(lu, c, inst_primary_node(c->inst), disk, made, err) <
+			    0 ||
 		    make(lu, c, c->secondary, disk, made, err) < 0)
 			return -1;
 	}
@@ -183,10 +184,9 @@ json_t *convert_data_of(const struct conversion *c, const json_t *mirror)
 			json_object_set(data, members[i], value);
 	}
 	uuid_new(uuid);
-	if (json_get(data, "uuid") == NULL)
-		json_set_str(data, "uuid", uuid);
-	json_object_set_new(data, "nodes",
-			    json_make("[s]", inst_primary(c->inst)));
+	if (!disk_has_uuid(data))
+		disk_set_uuid(data, uuid);
+	disk_set_nodes(data, json_make("[s]", inst_primary_node(c->inst)));
 	return data;
 }
 
@@ -225,7 +225,7 @@ WAITS int convert_take_data(struct lu *lu, const struct conversion *c,
 				  json_array_get(c->old, i));
 	lu_feedback(lu, "Removing unneeded volumes on the primary node...");
 	for (size_t i = 0; i < json_array_size(c->old); i++)
-		remove_at(lu, c, inst_primary(c->inst),
+		remove_at(lu, c, inst_primary_node(c->inst),
 			  part(json_array_get(c->old, i), 1));
 	return 0;
 }

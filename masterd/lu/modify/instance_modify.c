@@ -13,6 +13,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/modify/instance_convert.h"
@@ -46,15 +47,15 @@ static int modify_expand(struct lu *lu, struct error *err)
 	if (m->inst == NULL)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(m->inst), true);
-	lu_want(lu, LOCK_NODE_RES, inst_primary(m->inst), true);
-	lu_want(lu, LOCK_NODE, inst_primary(m->inst), false);
+	lu_want(lu, LOCK_NODE_RES, inst_primary_node(m->inst), true);
+	lu_want(lu, LOCK_NODE, inst_primary_node(m->inst), false);
 	m->new_primary = NULL;
 	if (op->pnode != NULL) {
 		const json_t *node = lu_node(lu, op->pnode, err);
 
 		if (node == NULL)
 			return -1;
-		m->new_primary = json_str(node, "uuid", "");
+		m->new_primary = node_uuid(node);
 		lu_want(lu, LOCK_NODE_RES, m->new_primary, true);
 		lu_want(lu, LOCK_NODE, m->new_primary, false);
 	}
@@ -85,14 +86,14 @@ static int set_backend(struct lu *lu, struct error *err)
 	json_t *be = NULL;
 	int64_t min, max;
 
-	if (params_update_be(json_get(m->inst, "beparams"), op->beparams, &be,
-			     err) < 0)
+	if (params_update_be(inst_beparams(m->inst), op->beparams, &be, err) <
+	    0)
 		return -1;
-	json_object_set_new(m->changed, "beparams", be);
-	m->before_be = params_fill_be(cluster, json_get(m->inst, "beparams"));
+	inst_set_beparams(m->changed, be);
+	m->before_be = params_fill_be(cluster, inst_beparams(m->inst));
 	m->after_be = params_fill_be(cluster, be);
-	min = json_int(m->after_be, "minmem", 0);
-	max = json_int(m->after_be, "maxmem", 0);
+	min = be_minmem(m->after_be);
+	max = be_maxmem(m->after_be);
 	if (min <= max)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -107,11 +108,10 @@ static int set_hypervisor(struct lu *lu, struct error *err)
 	json_t *hv = NULL;
 
 	if (params_check_hv_own(op->hvparams, err) < 0 ||
-	    params_update_hv(json_str(m->inst, "hypervisor", ""),
-			     json_get(m->inst, "hvparams"), op->hvparams, &hv,
-			     err) < 0)
+	    params_update_hv(inst_hypervisor(m->inst), inst_hvparams(m->inst),
+			     op->hvparams, &hv, err) < 0)
 		return -1;
-	json_object_set_new(m->changed, "hvparams", hv);
+	inst_set_hvparams(m->changed, hv);
 	m->after_hv = inst_filled_hv(lu, m->changed);
 	return 0;
 }
@@ -122,7 +122,7 @@ static int check_cpu_mask(struct lu *lu, struct error *err)
 	const struct op_instance_set_params *op = lu->op;
 	const struct modify *m = modify_of(lu);
 	const char *mask = json_str(m->after_hv, "cpu_mask", "");
-	int64_t vcpus = json_int(m->after_be, "vcpus", 1);
+	int64_t vcpus = be_vcpus(m->after_be);
 	auto_strv struct strv lists = {0};
 
 	if (json_object_size(op->hvparams) == 0 &&
@@ -142,23 +142,21 @@ static void set_os(struct lu *lu)
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
 
-	json_object_set_new(
-		m->changed, "osparams",
-		params_update_os(json_get(m->inst, "osparams"), op->osparams));
-	json_object_set_new(
-		m->changed, "osparams_private",
-		params_update_os(json_get(m->inst, "osparams_private"),
-				 op->osparams_private));
+	inst_set_osparams(m->changed, params_update_os(inst_osparams(m->inst),
+						       op->osparams));
+	inst_set_osparams_private(
+		m->changed, params_update_os(inst_osparams_private(m->inst),
+					     op->osparams_private));
 	if (op->os_name != NULL)
-		json_set_str(m->changed, "os", op->os_name);
+		inst_set_os(m->changed, op->os_name);
 }
 
 static void set_state(struct modify *m, op_tri offline)
 {
 	if (offline < 0)
 		return;
-	json_set_str(m->changed, "admin_state", offline ? "offline" : "down");
-	json_set_str(m->changed, "admin_state_source", "admin");
+	inst_set_admin_state(m->changed, offline ? "offline" : "down");
+	inst_set_admin_state_source(m->changed, "admin");
 }
 
 static WAITS int build(struct lu *lu, struct error *err)
@@ -224,10 +222,10 @@ static void modify_env(struct lu *lu, json_t *ret_env)
 	struct modify *m = modify_of(lu);
 	const struct op_instance_set_params *op = lu->op;
 
-	inst_hook_env(lu,
-		      config_get(lu->m->config, CONFIG_INSTANCE,
-				 json_str(m->inst, "uuid", "")),
-		      ret_env);
+	inst_hook_env(
+		lu,
+		config_get(lu->m->config, CONFIG_INSTANCE, inst_uuid(m->inst)),
+		ret_env);
 	tell_planned(lu, ret_env);
 	if (op->disk_template != NULL)
 		json_set_str(ret_env, "NEW_DISK_TEMPLATE", op->disk_template);
@@ -305,13 +303,13 @@ static void choose_size(struct lu *lu, const json_t *inst)
 {
 	const struct op_instance_set_params *op = lu->op;
 	const struct modify *m = modify_of(lu);
-	const char *uuid = json_str(inst, "uuid", "");
+	const char *uuid = inst_uuid(inst);
 	json_t *cluster;
 
 	if (op->runtime_mem == OP_UNSET)
 		return;
 	cluster = config_edit(config_cluster(lu->m->config));
-	if (op->runtime_mem < json_int(m->after_be, "maxmem", 0))
+	if (op->runtime_mem < be_maxmem(m->after_be))
 		state_set_own(cluster, uuid, op->runtime_mem);
 	else
 		state_forget_own(cluster, uuid);
@@ -327,8 +325,8 @@ static json_t *current(struct lu *lu)
 		"os",	       "nics",	   "admin_state", "admin_state_source",
 		"primary_node"};
 	struct modify *m = modify_of(lu);
-	json_t *inst = config_edit(config_get(lu->m->config, CONFIG_INSTANCE,
-					      json_str(m->inst, "uuid", "")));
+	json_t *inst = config_edit(
+		config_get(lu->m->config, CONFIG_INSTANCE, inst_uuid(m->inst)));
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_t *value = json_object_get(m->changed, members[i]);
@@ -347,10 +345,10 @@ static WAITS void feed_metadata(struct lu *lu)
 	const json_t *before = modify_of(lu)->inst;
 	const json_t *inst =
 		lu_keep(lu, config_get(lu->m->config, CONFIG_INSTANCE,
-				       json_str(before, "uuid", "")));
+				       inst_uuid(before)));
 	struct error err;
 
-	if (str_eq(json_str(inst, "admin_state", ""), "up") &&
+	if (str_eq(inst_admin_state(inst), "up") &&
 	    (inst_communicates(before) || inst_communicates(inst)) &&
 	    inst_feed_metadata(lu, inst, NULL, &err) < 0)
 		lu_warn(lu, "%s", err.text);
@@ -376,7 +374,7 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 	modify_plug_nics(lu);
 	feed_metadata(lu);
 	if (op->runtime_mem != OP_UNSET || json_object_size(op->beparams) > 0)
-		lu_balloon_freed(lu, inst_primary(m->inst));
+		lu_balloon_freed(lu, inst_primary_node(m->inst));
 	report(lu, rows);
 	return steal(&rows);
 }

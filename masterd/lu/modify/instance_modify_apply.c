@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -19,13 +20,13 @@
 static WAITS int rename_file(struct lu *lu, const json_t *from,
 			     const json_t *to, struct error *err)
 {
-	const char *node = inst_primary(modify_of(lu)->inst);
+	const char *node = inst_primary_node(modify_of(lu)->inst);
 	auto_json json_t *carried =
 		inst_rpc_disk(lu, modify_of(lu)->inst, from);
 	auto_json json_t *done = NULL;
-	json_t *id = json_object_get(to, "logical_id");
+	const json_t *id = disk_logical_id(to);
 
-	if (json_equal(id, json_object_get(from, "logical_id")))
+	if (json_equal(id, disk_logical_id(from)))
 		return 0;
 	done = lu_call(lu, node,
 		       rpc_blockdev_rename(json_make("[[O, O]]", carried, id)),
@@ -36,8 +37,7 @@ static WAITS int rename_file(struct lu *lu, const json_t *from,
 /* The disk as it was before it was attached; borrowed. */
 static const json_t *recorded(struct lu *lu, const json_t *disk)
 {
-	return config_get(lu->m->config, CONFIG_DISK,
-			  json_str(disk, "uuid", ""));
+	return config_get(lu->m->config, CONFIG_DISK, disk_uuid(disk));
 }
 
 static WAITS int bring_in(struct lu *lu, const json_t *disk, struct error *err)
@@ -99,12 +99,12 @@ static WAITS int bring_all(struct lu *lu, struct error *err)
 static json_t *detached(const json_t *disk)
 {
 	json_t *copy = config_edit(disk);
-	json_t *id = json_object_get(disk, "logical_id");
+	const json_t *id = disk_logical_id(disk);
 	const char *file = json_string_value(json_array_get(id, 1));
 	auto_free char *folder = NULL, *path = NULL;
 
-	json_set_str(copy, "iv_name", "");
-	if (!template_is_file(json_str(disk, "dev_type", "")) || file == NULL ||
+	disk_set_iv_name(copy, "");
+	if (!template_is_file(disk_dev_type(disk)) || file == NULL ||
 	    strrchr(file, '/') == NULL)
 		return copy;
 	folder = xstrndup(file, (size_t)(strrchr(file, '/') - file));
@@ -112,7 +112,7 @@ static json_t *detached(const json_t *disk)
 		return copy;
 	*strrchr(folder, '/') = '\0';
 	path = xprintf("%s%s", folder, strrchr(file, '/'));
-	json_object_set_new(copy, "logical_id",
+	disk_set_logical_id(copy,
 			    json_make("[O, s]", json_array_get(id, 0), path));
 	return copy;
 }
@@ -126,7 +126,7 @@ static WAITS json_t *assemble(struct lu *lu, const json_t *disk, size_t i,
 	auto_json json_t *carried =
 		inst_rpc_disk(lu, modify_of(lu)->inst, disk);
 
-	return lu_call(lu, inst_primary(inst),
+	return lu_call(lu, inst_primary_node(inst),
 		       rpc_blockdev_assemble(json_ref(carried),
 					     inst_rpc(lu, inst, NULL, NULL),
 					     true, i),
@@ -161,7 +161,7 @@ static WAITS void plug(struct lu *lu, const json_t *disk, size_t i,
 static WAITS void plug_new(struct lu *lu)
 {
 	struct modify *m = modify_of(lu);
-	bool active = m->hotplug || json_bool(m->inst, "disks_active", false);
+	bool active = m->hotplug || inst_disks_active(m->inst);
 
 	for (size_t i = 0; active && i < json_array_size(m->disk_steps); i++) {
 		const json_t *step = json_array_get(m->disk_steps, i);
@@ -200,7 +200,7 @@ static WAITS int unplug(struct lu *lu, const json_t *leaving, struct error *err)
 	if (m->hotplug)
 		modify_row(json_object_get(step, "rows"),
 			   json_string(modify_plugged(true)), "disk/%zu", i);
-	stopped = lu_call(lu, inst_primary(m->inst),
+	stopped = lu_call(lu, inst_primary_node(m->inst),
 			  rpc_blockdev_shutdown(json_ref(carried)), err);
 	return stopped == NULL ? -1 : 0;
 }
@@ -265,15 +265,15 @@ static void put_all(struct lu *lu, json_t *inst)
 
 	for (size_t i = 0; i < json_array_size(m->disks); i++) {
 		const json_t *disk = json_array_get(m->disks, i);
-		const char *uuid = json_str(disk, "uuid", "");
+		const char *uuid = disk_uuid(disk);
 		auto_free char *iv_name = xprintf("disk/%zu", i);
 		json_t *copy = config_edit(disk);
 
 		json_array_append_new(uuids, json_string(uuid));
-		json_set_str(copy, "iv_name", iv_name);
+		disk_set_iv_name(copy, iv_name);
 		config_put(lu->m->config, CONFIG_DISK, copy);
 	}
-	json_object_set_new(inst, "disks", uuids);
+	inst_set_disks(inst, uuids);
 }
 
 static void put_leaving(struct lu *lu)
@@ -288,9 +288,8 @@ static void put_leaving(struct lu *lu)
 			config_put(lu->m->config, CONFIG_DISK,
 				   json_incref(after));
 		else
-			config_remove(
-				lu->m->config, CONFIG_DISK,
-				json_str(json_get(one, "disk"), "uuid", ""));
+			config_remove(lu->m->config, CONFIG_DISK,
+				      disk_uuid(json_get(one, "disk")));
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/modify/instance_modify.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -13,12 +14,12 @@
 
 static bool is_offline(const json_t *inst)
 {
-	return str_eq(json_str(inst, "admin_state", ""), "offline");
+	return str_eq(inst_admin_state(inst), "offline");
 }
 
 static bool is_up(const json_t *inst)
 {
-	return str_eq(json_str(inst, "admin_state", ""), "up");
+	return str_eq(inst_admin_state(inst), "up");
 }
 
 /* Whether it runs, if its node answers. */
@@ -59,8 +60,8 @@ static WAITS int check_runtime_memory(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
-	int64_t min = json_int(m->after_be, "minmem", 0);
-	int64_t max = json_int(m->after_be, "maxmem", 0);
+	int64_t min = be_minmem(m->after_be);
+	int64_t max = be_maxmem(m->after_be);
 
 	if (op->runtime_mem == OP_UNSET)
 		return 0;
@@ -96,11 +97,11 @@ static int check_reserve(struct lu *lu, const char *why, struct error *err)
 
 	config_instance_secondaries(lu->m->config, m->inst, &secondaries);
 	if (op->ignore_ipolicy || secondaries.n == 0 ||
-	    !json_bool(m->after_be, "auto_balance", true))
+	    !be_auto_balance(m->after_be))
 		return 0;
-	return lu_check_reserve(lu, secondaries.items[0], inst_primary(m->inst),
-				wanted(m, "minmem") - booked(m, "minmem"), why,
-				err);
+	return lu_check_reserve(
+		lu, secondaries.items[0], inst_primary_node(m->inst),
+		wanted(m, "minmem") - booked(m, "minmem"), why, err);
 }
 
 static WAITS int check_memory(struct lu *lu, struct error *err)
@@ -113,9 +114,9 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 	auto_free char *why =
 		xprintf("changing instance %s", inst_name(m->inst));
 	const struct memory_need need = {
-		.node = inst_primary(m->inst),
+		.node = inst_primary_node(m->inst),
 		.reason = why,
-		.hypervisor = json_str(m->inst, "hypervisor", ""),
+		.hypervisor = inst_hypervisor(m->inst),
 		.min = more_min ? min : 0,
 		.booked_min = more_min ? booked(m, "minmem") : 0,
 		.max = more_max && !op->ignore_ipolicy ? max : 0,
@@ -124,7 +125,7 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 		/* A running instance has its memory, and needs only the
 		 * difference. */
 		.live = more_max && is_up(m->inst)
-				? max - json_int(m->before_be, "maxmem", 0)
+				? max - be_maxmem(m->before_be)
 				: 0,
 	};
 
@@ -148,10 +149,10 @@ static int check_ratios(struct lu *lu, struct error *err)
 
 	if (op->ignore_ipolicy)
 		return 0;
-	return lu_check_ratios(lu, inst_primary(m->inst), why,
+	return lu_check_ratios(lu, inst_primary_node(m->inst), why,
 			       wanted(m, "vcpus") - booked(m, "vcpus"),
-			       json_int(m->after_be, "spindle_use", 1) -
-				       json_int(m->before_be, "spindle_use", 1),
+			       be_spindle_use(m->after_be) -
+				       be_spindle_use(m->before_be),
 			       err);
 }
 
@@ -169,16 +170,16 @@ static int check_capacity(struct lu *lu, struct error *err)
 	return capacity_check_new(
 		lu->m->config,
 		&(struct capacity_new){
-			.uuid = json_str(m->inst, "uuid", ""),
+			.uuid = inst_uuid(m->inst),
 			.name = inst_name(m->inst),
 			.template = config_instance_template(lu->m->config,
 							     m->inst),
-			.node = inst_primary(m->inst),
+			.node = inst_primary_node(m->inst),
 			.secondary =
 				secondaries.n > 0 ? secondaries.items[0] : NULL,
 			.memory = wanted(m, "minmem"),
 			.vcpus = wanted(m, "vcpus"),
-			.moves = json_bool(m->after_be, "auto_balance", true)},
+			.moves = be_auto_balance(m->after_be)},
 		err);
 }
 
@@ -190,7 +191,7 @@ static WAITS int check_space(struct lu *lu, struct error *err)
 	auto_free char *template =
 		xstrdup(config_instance_template(lu->m->config, m->inst));
 
-	return lu_check_space(lu, inst_primary(m->inst), template,
+	return lu_check_space(lu, inst_primary_node(m->inst), template,
 			      resources_disk_sum(m->disks, template) -
 				      resources_disk_sum(before, template),
 			      err);
@@ -202,9 +203,9 @@ static const char *template_after(struct lu *lu, const struct modify *m)
 	const json_t *first = json_array_get(m->disks, 0);
 
 	return first == NULL ? "diskless"
-			     : json_str(first, "dev_type",
-					config_instance_template(lu->m->config,
-								 m->inst));
+			     : disk_dev_type_or(
+				       first, config_instance_template(
+						      lu->m->config, m->inst));
 }
 
 static int check_policy(struct lu *lu, struct error *err)
@@ -214,14 +215,14 @@ static int check_policy(struct lu *lu, struct error *err)
 	const struct inst_spec spec = {
 		.filled_be = m->after_be,
 		.disks = m->disks,
-		.nics = json_object_get(m->changed, "nics"),
+		.nics = inst_own_nics(m->changed),
 		.template = template_after(lu, m),
 	};
 
 	return op->ignore_ipolicy
 		       ? 0
-		       : spec_check_policy(lu, &spec, inst_primary(m->inst),
-					   err);
+		       : spec_check_policy(lu, &spec,
+					   inst_primary_node(m->inst), err);
 }
 
 WAITS int modify_check_resources(struct lu *lu, struct error *err)
@@ -239,11 +240,11 @@ WAITS int modify_check_resources(struct lu *lu, struct error *err)
 static WAITS int ask_node(struct lu *lu, struct rpc_request request,
 			  struct error *err)
 {
-	const char *primary = inst_primary(modify_of(lu)->inst);
+	const char *primary = inst_primary_node(modify_of(lu)->inst);
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, primary);
 	auto_json json_t *answer = NULL;
 
-	if (json_bool(node, "offline", false)) {
+	if (node_offline(node)) {
 		json_decref(request.args);
 		return 0;
 	}
@@ -255,10 +256,10 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
-	const char *os = json_str(m->changed, "os", "");
+	const char *os = inst_os(m->changed);
 	const struct params_os own = {
-		.public = json_get(m->changed, "osparams"),
-		.private = json_get(m->changed, "osparams_private")};
+		.public = inst_osparams(m->changed),
+		.private = inst_osparams_private(m->changed)};
 	auto_json json_t *params = NULL;
 
 	if (*os == '\0' || (op->os_name != NULL && op->force) ||
@@ -272,10 +273,10 @@ static WAITS int check_os(struct lu *lu, struct error *err)
 		     rpc_os_validate(true, os, json_make("[s]", "parameters"),
 				     json_ref(params), op->force_variant),
 		     err) < 0)
-		return inst_os_refused(lu, inst_primary(m->inst), os, err);
-	return inst_check_os_supports(lu, inst_primary(m->inst), os,
-				      json_str(m->inst, "hypervisor", ""), NULL,
-				      true, err);
+		return inst_os_refused(lu, inst_primary_node(m->inst), os, err);
+	return inst_check_os_supports(lu, inst_primary_node(m->inst), os,
+				      inst_hypervisor(m->inst), NULL, true,
+				      err);
 }
 
 WAITS int modify_check_params(struct lu *lu, struct error *err)
@@ -285,15 +286,14 @@ WAITS int modify_check_params(struct lu *lu, struct error *err)
 
 	if (json_object_size(op->hvparams) > 0 &&
 	    ask_node(lu,
-		     rpc_hypervisor_validate_params(
-			     json_str(m->inst, "hypervisor", ""),
-			     json_ref(m->after_hv)),
+		     rpc_hypervisor_validate_params(inst_hypervisor(m->inst),
+						    json_ref(m->after_hv)),
 		     err) < 0) {
 		lu_not_valid(err);
 		return error_wrap(err,
 				  "Hypervisor parameter validation failed on "
 				  "node %s",
-				  lu_node_name(lu, inst_primary(m->inst)));
+				  lu_node_name(lu, inst_primary_node(m->inst)));
 	}
 	return check_os(lu, err);
 }
@@ -304,12 +304,12 @@ WAITS int modify_check_primary(struct lu *lu, struct error *err)
 	struct modify *m = modify_of(lu);
 
 	if (m->new_primary == NULL ||
-	    strcmp(m->new_primary, inst_primary(m->inst)) == 0)
+	    strcmp(m->new_primary, inst_primary_node(m->inst)) == 0)
 		return 0;
 	if (m->running && !op->force)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Instance is still running on %s",
-				 lu_node_name(lu, inst_primary(m->inst)));
-	json_set_str(m->changed, "primary_node", m->new_primary);
+				 lu_node_name(lu, inst_primary_node(m->inst)));
+	inst_set_primary_node(m->changed, m->new_primary);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/modify/instance_modify.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -184,7 +185,7 @@ WAITS int modify_check_hotplug(struct lu *lu, struct error *err)
 	if (!op->hotplug && !op->hotplug_if_possible)
 		return 0;
 	supported = lu_call(
-		lu, inst_primary(m->inst),
+		lu, inst_primary_node(m->inst),
 		rpc_hotplug_supported(inst_rpc(lu, m->inst, NULL, NULL)), err);
 	m->hotplug = supported != NULL;
 	if (m->hotplug || lu->run->killed)
@@ -208,7 +209,7 @@ WAITS bool modify_plug(struct lu *lu, const char *action, const char *kind,
 	struct error err;
 
 	lu_info(lu, "Trying to hotplug device...");
-	done = lu_call(lu, inst_primary(inst),
+	done = lu_call(lu, inst_primary_node(inst),
 		       rpc_hotplug_device(inst_rpc(lu, inst, NULL, NULL),
 					  action, kind, sent, json_ref(extra),
 					  index),

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -14,8 +15,7 @@
 
 static bool is_recorded(struct lu *lu, const json_t *disk)
 {
-	return config_get(lu->m->config, CONFIG_DISK,
-			  json_str(disk, "uuid", "")) != NULL;
+	return config_get(lu->m->config, CONFIG_DISK, disk_uuid(disk)) != NULL;
 }
 
 static const char *template_of(struct lu *lu)
@@ -28,8 +28,7 @@ static void report_size(json_t *rows, const char *what, size_t i,
 {
 	modify_row(rows,
 		   json_sprintf("%s:size=%jd,mode=%s", what,
-				(intmax_t)json_int(disk, "size", 0),
-				json_str(disk, "mode", "rw")),
+				(intmax_t)disk_size_mib(disk), disk_mode(disk)),
 		   "disk/%zu", i);
 }
 
@@ -47,8 +46,8 @@ static json_t *new_disk(struct lu *lu, const char *template,
 	struct new_disk new = {.template = template,
 			       .folder = folder,
 			       .driver = op->file_driver,
-			       .instance = json_str(inst, "uuid", ""),
-			       .primary = inst_primary(inst)};
+			       .instance = inst_uuid(inst),
+			       .primary = inst_primary_node(inst)};
 
 	config_instance_secondaries(lu->m->config, inst, &others);
 	new.secondary = others.n > 0 ? others.items[0] : NULL;
@@ -66,7 +65,7 @@ static int check_comes(struct lu *lu, const char *action, struct error *err)
 				 "Instance has too many disks (%d), cannot add "
 				 "more",
 				 SPEC_DISKS_MAX);
-	if (op->wait_for_sync || json_bool(m->inst, "disks_active", false))
+	if (op->wait_for_sync || inst_disks_active(m->inst))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "Can't %s a disk to an instance with deactivated "
@@ -117,7 +116,7 @@ static const json_t *find_disk(struct lu *lu, const json_t *given,
 	json_object_foreach (
 		json_unconst(config_all(lu->m->config, CONFIG_DISK)), key, disk)
 		if (uuid != NULL ? strcmp(key, uuid) == 0
-				 : str_eq(json_str(disk, "name", NULL), name))
+				 : str_eq(disk_name(disk), name))
 			return disk;
 	error_set(err, ERR_PREREQ, ECODE_INVAL,
 		  "No disk was found with this %s: %s",
@@ -131,16 +130,14 @@ static int check_attach(struct lu *lu, const json_t *disk, struct error *err)
 {
 	const json_t *inst = modify_of(lu)->inst;
 	const char *template = template_of(lu);
-	const char *type = json_str(disk, "dev_type", "");
-	const char *owner =
-		config_disk_owner(lu->m->config, json_str(disk, "uuid", ""));
-	const json_t *nodes = json_get(disk, "nodes");
+	const char *type = disk_dev_type(disk);
+	const char *owner = config_disk_owner(lu->m->config, disk_uuid(disk));
+	const json_t *nodes = disk_nodes(disk);
 
 	if (owner != NULL)
 		return error_set(
 			err, ERR_PREREQ, ECODE_STATE,
-			"Disk %s is attached to instance %s",
-			json_str(disk, "uuid", ""),
+			"Disk %s is attached to instance %s", disk_uuid(disk),
 			config_name(lu->m->config, CONFIG_INSTANCE, owner));
 	if (!template_get(template)->no_disks && strcmp(template, type) != 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -148,12 +145,12 @@ static int check_attach(struct lu *lu, const json_t *disk, struct error *err)
 				 "'%s' template",
 				 template, type);
 	if (json_array_size(nodes) > 0 &&
-	    !json_array_has_str(nodes, inst_primary(inst)))
+	    !json_array_has_str(nodes, inst_primary_node(inst)))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Disk %s is not on %s, the instance's primary "
 				 "node",
-				 json_str(disk, "uuid", ""),
-				 lu_node_name(lu, inst_primary(inst)));
+				 disk_uuid(disk),
+				 lu_node_name(lu, inst_primary_node(inst)));
 	return 0;
 }
 
@@ -168,14 +165,13 @@ static int attach_disk(struct lu *lu, size_t i, const json_t *given,
 	    check_attach(lu, disk, err) < 0)
 		return -1;
 	own = json_copy(json_unconst(disk));
-	if (template_is_file(json_str(disk, "dev_type", ""))) {
-		auto_json json_t *here = new_disk(
-			lu, json_str(disk, "dev_type", ""), disk, i, err);
+	if (template_is_file(disk_dev_type(disk))) {
+		auto_json json_t *here =
+			new_disk(lu, disk_dev_type(disk), disk, i, err);
 
 		if (here == NULL)
 			return -1;
-		json_object_set(own, "logical_id",
-				json_object_get(here, "logical_id"));
+		disk_set_logical_id(own, json_ref(disk_logical_id(here)));
 	}
 	json_array_insert(m->disks, i, own);
 	report_size(modify_step(m->disk_steps, "attach", i, own), "attach", i,
@@ -203,12 +199,12 @@ static int change_disk(struct modify *m, size_t i, const json_t *given,
 					 "grow-disk");
 		if (strcmp(key, "mode") == 0 &&
 		    (str_eq(text, "rw") || str_eq(text, "ro")))
-			json_set_str(disk, "mode", text);
+			disk_set_mode(disk, text);
 		else if (strcmp(key, "name") == 0 &&
 			 (text == NULL || strcasecmp(text, "none") == 0))
-			json_object_del(disk, "name");
+			disk_drop_name(disk);
 		else if (strcmp(key, "name") == 0)
-			json_set_str(disk, "name", text);
+			disk_set_name(disk, text);
 		else
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "Disk %zu: '%s' can't be changed to "
@@ -237,7 +233,7 @@ static WAITS int check_removal(struct lu *lu, const json_t *disk,
 
 	if (m->hotplug)
 		return 0;
-	return json_get(disk, "reserved_by_job") != NULL
+	return disk_has_reserved_by_job(disk)
 		       ? inst_check_stopped(lu, m->inst, why, err)
 		       : inst_check_down(lu, m->inst, why, err);
 }

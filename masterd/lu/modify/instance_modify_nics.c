@@ -5,6 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/modify/instance_modify.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -13,9 +14,8 @@
 /* Complete parameters are stored with a changed NIC, as Ganeti does. */
 static void fill_params(struct lu *lu, json_t *nic)
 {
-	json_object_set_new(nic, "nicparams",
-			    params_fill_nic(config_cluster(lu->m->config),
-					    json_get(nic, "nicparams")));
+	nic_set_nicparams(nic, params_fill_nic(config_cluster(lu->m->config),
+					       nic_nicparams(nic)));
 }
 
 static const char *or_none(const json_t *object, const char *key)
@@ -25,7 +25,7 @@ static const char *or_none(const json_t *object, const char *key)
 
 static const json_t *network_of(struct lu *lu, const json_t *nic)
 {
-	const char *uuid = json_str(nic, "network", NULL);
+	const char *uuid = nic_network(nic);
 
 	return uuid == NULL ? NULL
 			    : config_get(lu->m->config, CONFIG_NETWORK, uuid);
@@ -50,26 +50,23 @@ static void report_change(json_t *rows, size_t i, const json_t *old,
 
 	for (size_t k = 0; k < 3; k++)
 		if (json_object_get(given, own[k]) != NULL ||
-		    (k == 0 && !str_eq(json_str(nic, "mac", ""),
-				       json_str(old, "mac", ""))))
+		    (k == 0 && !str_eq(nic_mac(nic), nic_mac(old))))
 			report_member(rows, own[k], i, nic);
-	if (!str_eq(json_str(nic, "network", NULL),
-		    json_str(old, "network", NULL)))
+	if (!str_eq(nic_network(nic), nic_network(old)))
 		report_member(rows, "network", i,
-			      json_get(nic, "network") == NULL ? nic : given);
+			      !nic_has_network(nic) ? nic : given);
 	for (size_t k = 0; k < 3; k++)
-		report_member(rows, filled[k], i, json_get(nic, "nicparams"));
+		report_member(rows, filled[k], i, nic_nicparams(nic));
 }
 
 static void report_new(struct lu *lu, json_t *rows, size_t i, const json_t *nic)
 {
-	const json_t *params = json_get(nic, "nicparams");
+	const json_t *params = nic_nicparams(nic);
 
 	modify_row(rows,
 		   json_sprintf("add:mac=%s,ip=%s,mode=%s,link=%s,network=%s",
-				json_str(nic, "mac", ""), or_none(nic, "ip"),
-				json_str(params, "mode", ""),
-				json_str(params, "link", ""),
+				nic_mac(nic), or_none(nic, "ip"),
+				nicparams_mode(params), nicparams_link(params),
 				or_none(network_of(lu, nic), "name")),
 		   "nic.%zu", i);
 }
@@ -104,16 +101,16 @@ static int check_mac(const json_t *given, struct error *err)
 static int give_address(struct lu *lu, json_t *nic, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
-	bool any = str_eq(json_str(nic, "ip", NULL), "pool");
+	bool any = str_eq(nic_ip(nic), "pool");
 	const json_t *network;
 
-	if (spec_nic_address(lu, nic, inst_primary(modify_of(lu)->inst),
+	if (spec_nic_address(lu, nic, inst_primary_node(modify_of(lu)->inst),
 			     op->conflicts_check, err) < 0)
 		return -1;
 	network = network_of(lu, nic);
-	if (!any && network != NULL && json_get(nic, "ip") != NULL)
-		lu_info(lu, "Reserving IP %s in network %s",
-			json_str(nic, "ip", ""), json_str(network, "name", ""));
+	if (!any && network != NULL && nic_has_ip(nic))
+		lu_info(lu, "Reserving IP %s in network %s", nic_ip_or(nic, ""),
+			network_name(network));
 	return 0;
 }
 
@@ -129,20 +126,20 @@ static void renew_mac(struct lu *lu, const json_t *old, const json_t *given,
 {
 	if (json_get(given, "mac") == NULL &&
 	    !same(network_of(lu, old), network_of(lu, nic), "mac_prefix"))
-		json_set_str(nic, "mac", SPEC_MAC_AUTO);
+		nic_set_mac(nic, SPEC_MAC_AUTO);
 }
 
 static int give_changed(struct lu *lu, const json_t *old, const json_t *given,
 			json_t *nic, size_t i, struct error *err)
 {
-	const char *primary = inst_primary(modify_of(lu)->inst);
+	const char *primary = inst_primary_node(modify_of(lu)->inst);
 
 	renew_mac(lu, old, given, nic);
 	if (!same(nic, old, "mac") && spec_reserve_mac(lu, nic, i, err) < 0)
 		return -1;
 	if (!same(nic, old, "ip") || !same(nic, old, "network"))
 		return give_address(lu, nic, err);
-	if (json_get(old, "network") == NULL)
+	if (!nic_has_network(old))
 		return 0;
 	if (json_get(given, "link") != NULL || json_get(given, "mode") != NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -179,7 +176,7 @@ static int add_nic(struct lu *lu, json_t *nics, size_t i, const json_t *given,
 /* The old NIC in the form of an opcode, overlaid with the changes. */
 static json_t *merged(const json_t *old, const json_t *given)
 {
-	auto_json json_t *base = json_overlay(json_get(old, "nicparams"), NULL);
+	auto_json json_t *base = json_overlay(nic_nicparams(old), NULL);
 	static const char *const keys[] = {"mac", "ip", "name", "network"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
@@ -206,7 +203,7 @@ static int change_nic(struct lu *lu, json_t *nics, size_t i,
 	fill_params(lu, nic);
 	if (check_routed(lu, nic, err) < 0)
 		return -1;
-	json_object_set(nic, "uuid", json_object_get(old, "uuid"));
+	nic_set_uuid(nic, nic_uuid(old));
 	report_change(modify_step(modify_of(lu)->nic_steps, "modify", i, nic),
 		      i, old, nic, given);
 	json_array_set(nics, i, nic);
@@ -249,11 +246,10 @@ static json_t *communication(struct lu *lu, const json_t *inst)
 {
 	const struct op_instance_set_params *op = lu->op;
 	auto_free char *name = spec_communication_nic(inst_name(inst));
-	const json_t *nics = json_get(inst, "nics");
+	const json_t *nics = inst_nics(inst);
 	size_t i = 0, n = json_array_size(nics);
 
-	while (i < n &&
-	       !str_eq(json_str(json_array_get(nics, i), "name", NULL), name))
+	while (i < n && !str_eq(nic_name(json_array_get(nics, i)), name))
 		i++;
 	if (op->instance_communication == 1 && i == n)
 		return json_make("[s, i, o]", "add", -1,
@@ -266,7 +262,7 @@ static json_t *communication(struct lu *lu, const json_t *inst)
 int modify_nics(struct lu *lu, const json_t *actions, struct error *err)
 {
 	struct modify *m = modify_of(lu);
-	auto_json json_t *nics = json_copy(json_object_get(m->inst, "nics"));
+	auto_json json_t *nics = json_copy(json_unconst(inst_nics(m->inst)));
 	auto_json json_t *changes = modify_changes("NIC", actions, err);
 	json_t *own = communication(lu, m->inst);
 
@@ -281,7 +277,7 @@ int modify_nics(struct lu *lu, const json_t *actions, struct error *err)
 			return -1;
 	if (modify_check_names("NIC", nics, err) < 0)
 		return -1;
-	json_object_set(m->changed, "nics", nics);
+	inst_set_nics(m->changed, json_ref(nics));
 	return 0;
 }
 
@@ -291,16 +287,16 @@ static WAITS int check_bridge(struct lu *lu, const json_t *nic,
 			      struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
-	const char *node = inst_primary(modify_of(lu)->inst);
-	const json_t *params = json_get(nic, "nicparams");
+	const char *node = inst_primary_node(modify_of(lu)->inst);
+	const json_t *params = nic_nicparams(nic);
 	auto_json json_t *there = NULL;
 
-	if (strcmp(json_str(params, "mode", ""), "bridged") != 0)
+	if (strcmp(nicparams_mode(params), "bridged") != 0)
 		return 0;
-	there = lu_call(lu, node,
-			rpc_bridges_exist(
-				json_make("[s]", json_str(params, "link", ""))),
-			err);
+	there = lu_call(
+		lu, node,
+		rpc_bridges_exist(json_make("[s]", nicparams_link(params))),
+		err);
 	if (there != NULL)
 		return 0;
 	inst_bridges_refused(lu, node, err);

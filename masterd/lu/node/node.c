@@ -10,6 +10,7 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/constants.h"
 #include "masterd/lu/frame/lu.h"
@@ -52,7 +53,7 @@ static const json_t *existing(struct lu *lu)
 	const json_t *node =
 		config_find(lu->m->config, CONFIG_NODE, op->node_name);
 
-	if (op->readd || str_eq(json_str(node, "name", NULL), op->node_name))
+	if (op->readd || str_eq(node_name_or(node, NULL), op->node_name))
 		return node;
 	return NULL;
 }
@@ -73,7 +74,7 @@ static int add_expand(struct lu *lu, struct error *err)
 				 "Node %s is already in the configuration",
 				 op->node_name);
 	if (op->readd)
-		strcpy(a->uuid, json_str(old, "uuid", ""));
+		strcpy(a->uuid, node_uuid(old));
 	else if (a->uuid[0] == '\0')
 		uuid_new(a->uuid);
 	lu_want(lu, LOCK_NODE, a->uuid, true);
@@ -85,8 +86,8 @@ static int add_expand(struct lu *lu, struct error *err)
 static WAITS int resolve(struct lu *lu, const char *name, char *ret_address,
 			 struct error *err)
 {
-	bool ip6 = json_int(config_cluster(lu->m->config), "primary_ip_family",
-			    AF_IPV4) == AF_IPV6;
+	bool ip6 = cluster_primary_ip_family(config_cluster(lu->m->config)) ==
+		   AF_IPV6;
 	const struct addrinfo hints = {.ai_family = ip6 ? AF_INET6 : AF_INET,
 				       .ai_socktype = SOCK_STREAM};
 	struct addrinfo *found = NULL;
@@ -150,16 +151,16 @@ static json_t *old_node(struct lu *lu, struct error *err)
 			  "readded");
 		return NULL;
 	}
-	if (config_is_master(lu->m->config, json_str(old, "uuid", ""))) {
+	if (config_is_master(lu->m->config, node_uuid(old))) {
 		error_set(err, ERR_PREREQ, ECODE_INVAL,
 			  "Cannot readd the master node");
 		return NULL;
 	}
 	node = config_edit(old);
-	json_set_bool(node, "offline", false);
-	json_set_bool(node, "drained", false);
-	json_set_bool(node, "powered", true);
-	json_set_bool(node, "master_candidate", false);
+	node_set_offline(node, false);
+	node_set_drained(node, false);
+	node_set_powered(node, true);
+	node_set_master_candidate(node, false);
 	return node;
 }
 
@@ -178,7 +179,7 @@ static json_t *start_node(struct lu *lu, struct error *err)
 	group = choose_group(lu, err);
 	if (group == NULL)
 		return NULL;
-	return new_node(add_of(lu), op->node_name, json_str(group, "uuid", ""));
+	return new_node(add_of(lu), op->node_name, group_uuid(group));
 }
 
 static WAITS int set_addresses(struct lu *lu, struct error *err)
@@ -189,16 +190,16 @@ static WAITS int set_addresses(struct lu *lu, struct error *err)
 	const char *ip = op->primary_ip, *sip = op->secondary_ip;
 
 	if (ip == NULL && op->readd)
-		ip = json_str(a->node, "primary_ip", NULL);
+		ip = node_primary_ip_or(a->node, NULL);
 	if (ip == NULL) {
 		if (resolve(lu, op->node_name, resolved, err) < 0)
 			return -1;
 		ip = resolved;
 	}
 	if (sip == NULL)
-		sip = op->readd ? json_str(a->node, "secondary_ip", ip) : ip;
-	if (op->readd && (!str_eq(json_str(a->node, "primary_ip", ""), ip) ||
-			  !str_eq(json_str(a->node, "secondary_ip", ""), sip)))
+		sip = op->readd ? node_secondary_ip_or(a->node, ip) : ip;
+	if (op->readd && (!str_eq(node_primary_ip(a->node), ip) ||
+			  !str_eq(node_secondary_ip(a->node), sip)))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Readded node doesn't have the same IP "
 				 "address configuration as before");
@@ -206,8 +207,8 @@ static WAITS int set_addresses(struct lu *lu, struct error *err)
 	    node_check_address(lu->m->config, a->uuid, sip, err) < 0 ||
 	    node_check_homing(lu->m->config, ip, sip, err) < 0)
 		return -1;
-	json_set_str(a->node, "primary_ip", ip);
-	json_set_str(a->node, "secondary_ip", sip);
+	node_set_primary_ip(a->node, ip);
+	node_set_secondary_ip(a->node, sip);
 	return 0;
 }
 
@@ -217,10 +218,10 @@ static int set_abilities(struct lu *lu, struct error *err)
 	const struct op_node_add *op = lu->op;
 
 	if (op->master_capable >= 0)
-		json_set_bool(a->node, "master_capable", op->master_capable);
+		node_set_master_capable(a->node, op->master_capable);
 	if (op->vm_capable >= 0)
-		json_set_bool(a->node, "vm_capable", op->vm_capable);
-	if (node_set_ndparams(a->node, op->ndparams, err) < 0 ||
+		node_set_vm_capable(a->node, op->vm_capable);
+	if (node_change_ndparams(a->node, op->ndparams, err) < 0 ||
 	    state_set_hv(a->node, op->hv_state, err) < 0 ||
 	    state_set_disk(a->node, op->disk_state, err) < 0)
 		return -1;
@@ -233,14 +234,14 @@ static WAITS void record(struct lu *lu, json_t *node)
 	struct error err;
 	json_t *changes;
 
-	if (!json_bool(node, "vm_capable", true))
+	if (!node_vm_capable(node))
 		return;
 	changes = node_record(lu, node, &err);
 	if (changes == NULL)
 		lu_warn(lu,
 			"The resources of node %s are not recorded: %s "
 			"(gnt-node refresh-state does it later)",
-			json_str(node, "name", ""), err.text);
+			node_name(node), err.text);
 	json_decref(changes);
 }
 
@@ -265,13 +266,12 @@ static void add_hook_env(struct lu *lu, json_t *env)
 
 	json_set_str(env, "OP_TARGET", op->node_name);
 	json_set_str(env, "NODE_NAME", op->node_name);
-	json_set_str(env, "NODE_PIP", json_str(node, "primary_ip", ""));
-	json_set_str(env, "NODE_SIP", json_str(node, "secondary_ip", ""));
+	json_set_str(env, "NODE_PIP", node_primary_ip(node));
+	json_set_str(env, "NODE_SIP", node_secondary_ip(node));
 	json_set_str(env, "MASTER_CAPABLE",
-		     json_bool(node, "master_capable", true) ? "True"
-							     : "False");
+		     node_master_capable(node) ? "True" : "False");
 	json_set_str(env, "VM_CAPABLE",
-		     json_bool(node, "vm_capable", true) ? "True" : "False");
+		     node_vm_capable(node) ? "True" : "False");
 }
 
 static void add_hook_nodes(struct lu *lu, struct strv *ret_pre,
@@ -293,7 +293,7 @@ static int check_again(struct lu *lu, struct error *err)
 				 "Node %s is already in the configuration",
 				 op->node_name);
 	return node_check_address(lu->m->config, a->uuid,
-				  json_str(a->node, "primary_ip", ""), err);
+				  node_primary_ip(a->node), err);
 }
 
 static WAITS json_t *add_exec(struct lu *lu, struct error *err)
@@ -305,9 +305,9 @@ static WAITS json_t *add_exec(struct lu *lu, struct error *err)
 
 	if (digest == NULL || check_again(lu, err) < 0)
 		return NULL;
-	candidate = json_bool(a->node, "master_capable", true) &&
+	candidate = node_master_capable(a->node) &&
 		    node_pool_has_room(lu->m->config, a->uuid);
-	json_set_bool(a->node, "master_candidate", candidate);
+	node_set_master_candidate(a->node, candidate);
 	if (op->readd)
 		lu_info(lu, "Readding a node, the offline/drained flags were "
 			    "reset");
@@ -363,14 +363,14 @@ static int remove_expand(struct lu *lu, struct error *err)
 	r->node = lu_node(lu, op->node_name, err);
 	if (r->node == NULL)
 		return -1;
-	lu_want(lu, LOCK_NODE, json_str(r->node, "uuid", ""), true);
-	lu_want(lu, LOCK_NODE_RES, json_str(r->node, "uuid", ""), true);
+	lu_want(lu, LOCK_NODE, node_uuid(r->node), true);
+	lu_want(lu, LOCK_NODE_RES, node_uuid(r->node), true);
 	return 0;
 }
 
 static int check_unused(struct lu *lu, struct error *err)
 {
-	const char *uuid = json_str(removed(lu), "uuid", "");
+	const char *uuid = inst_uuid(removed(lu));
 	auto_strv struct strv instances = {0};
 
 	config_node_primaries(lu->m->config, uuid, &instances);
@@ -382,12 +382,12 @@ static int check_unused(struct lu *lu, struct error *err)
 		"Instance %s is still on node %s (%zu in all); remove "
 		"it or move it away first (gnt-node evacuate)",
 		config_name(lu->m->config, CONFIG_INSTANCE, instances.items[0]),
-		json_str(removed(lu), "name", ""), instances.n);
+		node_name(removed(lu)), instances.n);
 }
 
 static int remove_check(struct lu *lu, struct error *err)
 {
-	if (config_is_master(lu->m->config, json_str(removed(lu), "uuid", "")))
+	if (config_is_master(lu->m->config, inst_uuid(removed(lu))))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Node is the master node, failover to another "
 				 "node is required");
@@ -396,14 +396,14 @@ static int remove_check(struct lu *lu, struct error *err)
 
 static void remove_hook_env(struct lu *lu, json_t *env)
 {
-	json_set_str(env, "OP_TARGET", json_str(removed(lu), "name", ""));
-	json_set_str(env, "NODE_NAME", json_str(removed(lu), "name", ""));
+	json_set_str(env, "OP_TARGET", node_name(removed(lu)));
+	json_set_str(env, "NODE_NAME", node_name(removed(lu)));
 }
 
 static void remove_hook_nodes(struct lu *lu, struct strv *ret_pre,
 			      struct strv *ret_post)
 {
-	const char *uuid = json_str(removed(lu), "uuid", "");
+	const char *uuid = inst_uuid(removed(lu));
 
 	all_nodes_but(lu, uuid, ret_pre);
 	all_nodes_but(lu, uuid, ret_post);
@@ -416,10 +416,10 @@ static WAITS void tell_to_leave(struct lu *lu)
 	struct error err;
 	json_t *left;
 
-	left = noderpc_call(lu->m->rpc, removed(lu),
-			    rpc_node_leave_cluster(json_bool(
-				    cluster, "modify_ssh_setup", false)),
-			    &err);
+	left = noderpc_call(
+		lu->m->rpc, removed(lu),
+		rpc_node_leave_cluster(cluster_modify_ssh_setup(cluster)),
+		&err);
 	if (left == NULL)
 		lu_warn(lu,
 			"Errors encountered on the remote node while "
@@ -430,9 +430,9 @@ static WAITS void tell_to_leave(struct lu *lu)
 
 static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 {
-	const char *uuid = json_str(removed(lu), "uuid", "");
+	const char *uuid = inst_uuid(removed(lu));
 
-	if (json_bool(removed(lu), "master_candidate", false))
+	if (node_master_candidate(removed(lu)))
 		node_pool_fill(lu, uuid);
 	if (check_unused(lu, err) < 0)
 		return NULL;

@@ -2,6 +2,7 @@
 /* OP_RESTRICTED_COMMAND: run a program that the site has installed for this
  * purpose on some nodes. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/frame/lu.h"
 
 struct command {
@@ -34,7 +35,7 @@ static json_t *outcome(const struct op_restricted_command *op,
 	return json_make(
 		"[b, o]", 0,
 		json_sprintf("Command '%s' on node '%s' failed: %s",
-			     op->command, json_str(r->node, "name", ""),
+			     op->command, node_name(r->node),
 			     r->failure != NULL ? r->failure : r->err->text));
 }
 

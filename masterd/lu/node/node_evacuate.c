@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/plan.h"
@@ -32,7 +33,7 @@ static int choose_remote(struct lu *lu, struct error *err)
 	remote = lu_node(lu, op->remote_node, err);
 	if (remote == NULL)
 		return -1;
-	e->remote = json_str(remote, "name", "");
+	e->remote = node_name(remote);
 	if (remote == e->node)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Can't use evacuated node as a new secondary "
@@ -48,7 +49,7 @@ static int choose_remote(struct lu *lu, struct error *err)
 static void find_instances(struct lu *lu, const char *mode, struct strv *ret)
 {
 	struct config *c = lu->m->config;
-	const char *uuid = json_str(evacuate_of(lu)->node, "uuid", "");
+	const char *uuid = node_uuid(evacuate_of(lu)->node);
 	auto_strv struct strv uuids = {0};
 
 	if (!str_eq(mode, "secondary-only"))
@@ -76,7 +77,7 @@ static int evacuate_expand(struct lu *lu, struct error *err)
 			err) < 0 ||
 	    choose_remote(lu, err) < 0)
 		return -1;
-	group = json_str(e->node, "group", "");
+	group = node_group(e->node);
 	find_instances(lu, op->mode, &e->instances);
 	for (size_t i = 0; i < e->instances.n; i++)
 		lu_want(lu, LOCK_INSTANCE, e->instances.items[i], false);
@@ -88,9 +89,8 @@ static int evacuate_expand(struct lu *lu, struct error *err)
 		lu_want_all(lu, LOCK_NODE_RES, true); /* nobody else places */
 	else
 		lu_want(lu, LOCK_NODE,
-			json_str(config_find(lu->m->config, CONFIG_NODE,
-					     e->remote),
-				 "uuid", ""),
+			node_uuid(config_find(lu->m->config, CONFIG_NODE,
+					      e->remote)),
 			false);
 	return 0;
 }
@@ -103,10 +103,10 @@ static int evacuate_check(struct lu *lu, struct error *err)
 	(void)err;
 	if (e->instances.n == 0)
 		lu_info(lu, "No instances to evacuate from node '%s'",
-			json_str(e->node, "name", ""));
+			node_name(e->node));
 	else
 		lu_info(lu, "Evacuating instances from node '%s': %s",
-			json_str(e->node, "name", ""), names);
+			node_name(e->node), names);
 	return 0;
 }
 
@@ -189,7 +189,7 @@ static int migrate_expand(struct lu *lu, struct error *err)
 	m->node = lu_node(lu, op->node_name, err);
 	if (m->node == NULL)
 		return -1;
-	lu_want(lu, LOCK_NODE, json_str(m->node, "uuid", ""), false);
+	lu_want(lu, LOCK_NODE, node_uuid(m->node), false);
 	return 0;
 }
 
@@ -197,7 +197,7 @@ static void migrate_hook_env(struct lu *lu, json_t *env)
 {
 	const struct op_node_migrate *op = lu->op;
 
-	json_set_str(env, "NODE_NAME", json_str(migrated(lu), "name", ""));
+	json_set_str(env, "NODE_NAME", node_name(migrated(lu)));
 	json_set_str(env, "ALLOW_RUNTIME_CHANGES",
 		     op->allow_runtime_changes ? "True" : "False");
 }
@@ -205,7 +205,7 @@ static void migrate_hook_env(struct lu *lu, json_t *env)
 static void migrate_hook_nodes(struct lu *lu, struct strv *ret_pre,
 			       struct strv *ret_post)
 {
-	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+	const char *master = node_uuid(config_master(lu->m->config));
 
 	strv_add(ret_pre, master);
 	strv_add(ret_post, master);
@@ -232,8 +232,7 @@ static WAITS json_t *migrate_exec(struct lu *lu, struct error *err)
 	auto_strv struct strv uuids = {0};
 	json_t *jobs = json_array();
 
-	config_node_primaries(lu->m->config, json_str(migrated(lu), "uuid", ""),
-			      &uuids);
+	config_node_primaries(lu->m->config, inst_uuid(migrated(lu)), &uuids);
 	for (size_t i = 0; i < uuids.n; i++)
 		json_array_append_new(
 			jobs, migrate_job(lu->op, config_name(lu->m->config,

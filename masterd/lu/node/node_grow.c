@@ -3,6 +3,7 @@
  * become free, up to their maxmem or the size that somebody chose.  The result
  * lists what has changed, [[instance, from, to], ...], in MiB. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/lu_balloon.h"
 
@@ -23,7 +24,7 @@ static int grow_expand(struct lu *lu, struct error *err)
 
 	if (node == NULL)
 		return -1;
-	grow_of(lu)->uuid = json_str(node, "uuid", "");
+	grow_of(lu)->uuid = node_uuid(node);
 	lu_want(lu, LOCK_NODE, grow_of(lu)->uuid, false);
 	return 0;
 }

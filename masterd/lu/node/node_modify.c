@@ -9,6 +9,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/frame/lu.h"
@@ -47,14 +48,14 @@ static enum role role_of(const json_t *node)
 	return ROLE_REGULAR;
 }
 
-static const char *node_uuid(const struct node_modify *n)
+static const char *uuid_of(const struct node_modify *n)
 {
-	return json_str(n->node, "uuid", "");
+	return node_uuid(n->node);
 }
 
-static const char *node_name(const struct node_modify *n)
+static const char *name_of(const struct node_modify *n)
 {
-	return json_str(n->node, "name", "");
+	return node_name(n->node);
 }
 
 static int modify_expand(struct lu *lu, struct error *err)
@@ -65,8 +66,8 @@ static int modify_expand(struct lu *lu, struct error *err)
 	n->node = lu_node(lu, op->node_name, err);
 	if (n->node == NULL)
 		return -1;
-	lu_want(lu, LOCK_NODE, node_uuid(n), true);
-	lu_want(lu, LOCK_NODE_RES, node_uuid(n), true);
+	lu_want(lu, LOCK_NODE, uuid_of(n), true);
+	lu_want(lu, LOCK_NODE_RES, uuid_of(n), true);
 	return 0;
 }
 
@@ -99,7 +100,7 @@ static int check_master(struct lu *lu, struct error *err)
 	struct node_modify *n = modify_of(lu);
 	const struct op_node_set_params *op = lu->op;
 
-	if (!config_is_master(lu->m->config, node_uuid(n)))
+	if (!config_is_master(lu->m->config, uuid_of(n)))
 		return 0;
 	if (op->master_candidate >= 0 || op->drained >= 0 || op->offline >= 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -118,21 +119,21 @@ static int check_capable(struct lu *lu, struct error *err)
 	auto_strv struct strv instances = {0};
 
 	if (op->master_candidate == 1 && op->master_capable != 1 &&
-	    !json_bool(n->node, "master_capable", true))
+	    !node_master_capable(n->node))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Node %s is not master capable, cannot make "
 				 "it a master candidate",
-				 node_name(n));
+				 name_of(n));
 	if (op->vm_capable != 0)
 		return 0;
-	config_node_primaries(lu->m->config, node_uuid(n), &instances);
-	config_node_secondaries(lu->m->config, node_uuid(n), &instances);
+	config_node_primaries(lu->m->config, uuid_of(n), &instances);
+	config_node_secondaries(lu->m->config, uuid_of(n), &instances);
 	if (instances.n == 0)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Node %s hosts instances, cannot unset the vm_capable "
 			 "flag",
-			 node_name(n));
+			 name_of(n));
 }
 
 /* A candidate must not leave the role if the pool becomes too small while other
@@ -141,7 +142,7 @@ static int check_pool(struct lu *lu, struct error *err)
 {
 	struct node_modify *n = modify_of(lu);
 	const struct op_node_set_params *op = lu->op;
-	struct node_pool pool = node_pool_stats(lu->m->config, node_uuid(n));
+	struct node_pool pool = node_pool_stats(lu->m->config, uuid_of(n));
 	bool might_demote = op->master_candidate == 0 || op->offline == 1 ||
 			    op->drained == 1 || op->master_capable == 0;
 
@@ -152,17 +153,17 @@ static int check_pool(struct lu *lu, struct error *err)
 			 "Not enough master candidates without node %s, please "
 			 "pass auto promote option to allow promotion "
 			 "(--auto-promote or RAPI auto_promote=True)",
-			 node_name(n));
+			 name_of(n));
 }
 
 static bool has_oob(struct lu *lu, const json_t *node)
 {
-	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
-					 json_str(node, "group", ""));
+	const json_t *group =
+		config_get(lu->m->config, CONFIG_GROUP, node_group(node));
 	auto_json json_t *nd =
 		params_fill_nd(config_cluster(lu->m->config), group, node);
 
-	return *json_str(nd, "oob_program", "") != '\0';
+	return *nd_oob_program(nd) != '\0';
 }
 
 static int check_power(struct lu *lu, struct error *err)
@@ -175,13 +176,13 @@ static int check_power(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Unable to change powered state for node %s "
 				 "as it does not support out-of-band handling",
-				 node_name(n));
+				 name_of(n));
 	if (oob && op->offline == 0 && op->powered != 1 &&
-	    !json_bool(n->node, "powered", true))
+	    !node_powered(n->node))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Node %s needs to be turned on before its "
 				 "offline status can be reset",
-				 node_name(n));
+				 name_of(n));
 	return 0;
 }
 
@@ -202,11 +203,10 @@ static void compute_role(struct lu *lu)
 			n->flags[i] = -1;
 		}
 	comes_back = n->flags[1] == 0 || n->flags[2] == 0 ||
-		     (op->master_capable == 1 &&
-		      !json_bool(n->node, "master_capable", true));
+		     (op->master_capable == 1 && !node_master_capable(n->node));
 	if (comes_back && op->master_capable != 0 && n->flags[1] != 1 &&
-	    n->flags[2] != 1 && json_bool(n->changed, "master_capable", true) &&
-	    node_pool_has_room(lu->m->config, node_uuid(n))) {
+	    n->flags[2] != 1 && node_master_capable(n->changed) &&
+	    node_pool_has_room(lu->m->config, uuid_of(n))) {
 		n->flags[0] = 1;
 		lu_info(lu, "Auto-promoting node to master candidate");
 	}
@@ -232,22 +232,21 @@ static int set_secondary_ip(struct lu *lu, struct error *err)
 
 	if (op->secondary_ip == NULL)
 		return 0;
-	if (node_check_address(lu->m->config, node_uuid(n), op->secondary_ip,
+	if (node_check_address(lu->m->config, uuid_of(n), op->secondary_ip,
 			       err) < 0 ||
-	    (!(op->force && config_is_master(lu->m->config, node_uuid(n))) &&
-	     node_check_homing(lu->m->config,
-			       json_str(n->node, "primary_ip", ""),
+	    (!(op->force && config_is_master(lu->m->config, uuid_of(n))) &&
+	     node_check_homing(lu->m->config, node_primary_ip(n->node),
 			       op->secondary_ip, err) < 0))
 		return -1;
-	config_node_secondaries(lu->m->config, node_uuid(n), &mirrored);
+	config_node_secondaries(lu->m->config, uuid_of(n), &mirrored);
 	if (mirrored.n > 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Cannot change the secondary ip of node %s: "
 				 "instance %s mirrors its disks over it",
-				 node_name(n),
+				 name_of(n),
 				 config_name(lu->m->config, CONFIG_INSTANCE,
 					     mirrored.items[0]));
-	json_set_str(n->changed, "secondary_ip", op->secondary_ip);
+	node_set_secondary_ip(n->changed, op->secondary_ip);
 	return 0;
 }
 
@@ -257,13 +256,13 @@ static int set_parameters(struct lu *lu, struct error *err)
 	const struct op_node_set_params *op = lu->op;
 
 	if (op->powered >= 0)
-		json_set_bool(n->changed, "powered", op->powered);
+		node_set_powered(n->changed, op->powered);
 	if (op->master_capable >= 0)
-		json_set_bool(n->changed, "master_capable", op->master_capable);
+		node_set_master_capable(n->changed, op->master_capable);
 	if (op->vm_capable >= 0)
-		json_set_bool(n->changed, "vm_capable", op->vm_capable);
+		node_set_vm_capable(n->changed, op->vm_capable);
 	if (set_secondary_ip(lu, err) < 0 ||
-	    node_set_ndparams(n->changed, op->ndparams, err) < 0 ||
+	    node_change_ndparams(n->changed, op->ndparams, err) < 0 ||
 	    state_set_hv(n->changed, op->hv_state, err) < 0)
 		return -1;
 	return state_set_disk(n->changed, op->disk_state, err);
@@ -279,15 +278,15 @@ static bool may_run(const struct node_result *answer, const json_t *inst)
 {
 	if (answer->payload == NULL)
 		return answer->err->kind == ERR_EXEC;
-	return json_get(answer->payload, json_str(inst, "name", "")) != NULL ||
-	       !running_is_known(answer, json_str(inst, "hypervisor", ""));
+	return json_get(answer->payload, inst_name(inst)) != NULL ||
+	       !running_is_known(answer, inst_hypervisor(inst));
 }
 
 /* Its primary instances that may be running, according to the node; none when
  * it does not answer. */
 static WAITS void find_running(struct lu *lu, struct strv *ret)
 {
-	const char *uuid = node_uuid(modify_of(lu));
+	const char *uuid = uuid_of(modify_of(lu));
 	const struct config *c = lu->m->config;
 	auto_strv struct strv primaries = {0};
 	struct node_result *answer;
@@ -303,7 +302,7 @@ static WAITS void find_running(struct lu *lu, struct strv *ret)
 			config_get(c, CONFIG_INSTANCE, primaries.items[i]);
 
 		if (inst != NULL && may_run(answer, inst))
-			strv_add(ret, json_str(inst, "name", ""));
+			strv_add(ret, inst_name(inst));
 	}
 	node_results_free(answer, 1);
 	strv_sort_nice(ret);
@@ -345,7 +344,7 @@ static WAITS int check_unused(struct lu *lu, struct error *err)
 			 "primary node run there, or it cannot tell: %s. Move "
 			 "them away first (gnt-node evacuate -p, gnt-node "
 			 "migrate), stop them, or use --force",
-			 node_name(n), names);
+			 name_of(n), names);
 }
 
 /* A node that was offline must answer before it is set online. */
@@ -360,7 +359,7 @@ static WAITS int check_alive(struct lu *lu, struct error *err)
 		return error_wrap(err,
 				  "Node %s is being de-offlined but fails to "
 				  "report its version",
-				  node_name(n));
+				  name_of(n));
 	}
 	lu_warn(lu, "Transitioning node from offline to online state without "
 		    "using re-add. Please make sure the node is healthy!");
@@ -403,7 +402,7 @@ static void modify_hook_env(struct lu *lu, json_t *env)
 	struct node_modify *n = modify_of(lu);
 	const struct op_node_set_params *op = lu->op;
 
-	json_set_str(env, "OP_TARGET", node_name(n));
+	json_set_str(env, "OP_TARGET", name_of(n));
 	env_tri(env, "MASTER_CANDIDATE", n->flags[0]);
 	env_tri(env, "OFFLINE", n->flags[2]);
 	env_tri(env, "DRAINED", n->flags[1]);
@@ -414,12 +413,12 @@ static void modify_hook_env(struct lu *lu, json_t *env)
 static void modify_hook_nodes(struct lu *lu, struct strv *ret_pre,
 			      struct strv *ret_post)
 {
-	const char *master = json_str(config_master(lu->m->config), "uuid", "");
+	const char *master = node_uuid(config_master(lu->m->config));
 
 	strv_add(ret_pre, master);
-	strv_add(ret_pre, node_uuid(modify_of(lu)));
+	strv_add(ret_pre, uuid_of(modify_of(lu)));
 	strv_add(ret_post, master);
-	strv_add(ret_post, node_uuid(modify_of(lu)));
+	strv_add(ret_post, uuid_of(modify_of(lu)));
 }
 
 /* --- exec --- */
@@ -484,18 +483,18 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 	}
 	/* We have its lock, but another job may have promoted it to fill the
 	 * pool. */
-	if (config_get(lu->m->config, CONFIG_NODE, node_uuid(n)) != n->node) {
+	if (config_get(lu->m->config, CONFIG_NODE, uuid_of(n)) != n->node) {
 		error_set(err, ERR_EXEC, NULL,
 			  "Node %s was changed by another job meanwhile; try "
 			  "again",
-			  node_name(n));
+			  name_of(n));
 		return NULL;
 	}
 	config_put(lu->m->config, CONFIG_NODE, json_copy(n->changed));
 	if (was != is)
-		node_pool_set_digest(lu, node_uuid(n), digest);
+		node_pool_set_digest(lu, uuid_of(n), digest);
 	if (was && !is && op->auto_promote)
-		node_pool_fill(lu, node_uuid(n));
+		node_pool_fill(lu, uuid_of(n));
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;
 	if (was && !is && n->role != ROLE_OFFLINE)

@@ -6,18 +6,17 @@
 
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 
 static bool could_be_candidate(const json_t *node)
 {
-	return json_bool(node, "master_capable", true) &&
-	       !json_bool(node, "offline", false) &&
-	       !json_bool(node, "drained", false);
+	return node_master_capable(node) && !node_offline(node) &&
+	       !node_drained(node);
 }
 
 struct node_pool node_pool_stats(const struct config *c, const char *except)
 {
-	size_t size =
-		(size_t)json_int(config_cluster(c), "candidate_pool_size", 1);
+	size_t size = (size_t)cluster_candidate_pool_size(config_cluster(c));
 	struct node_pool pool = {0};
 	const char *uuid;
 	json_t *node;
@@ -26,7 +25,7 @@ struct node_pool node_pool_stats(const struct config *c, const char *except)
 			     node) {
 		if (str_eq(uuid, except))
 			continue;
-		pool.now += json_bool(node, "master_candidate", false);
+		pool.now += node_master_candidate(node);
 		pool.should += could_be_candidate(node);
 	}
 	if (pool.should > size)
@@ -36,8 +35,7 @@ struct node_pool node_pool_stats(const struct config *c, const char *except)
 
 bool node_pool_has_room(const struct config *c, const char *node_uuid)
 {
-	size_t size =
-		(size_t)json_int(config_cluster(c), "candidate_pool_size", 1);
+	size_t size = (size_t)cluster_candidate_pool_size(config_cluster(c));
 
 	return node_pool_stats(c, node_uuid).now < size;
 }
@@ -57,7 +55,7 @@ char *node_pool_digest(struct lu *lu, const json_t *node, struct error *err)
 		return xstrdup(digest);
 	error_set(err, ERR_EXEC, NULL,
 		  "Node '%s' gave no digest of its client certificate",
-		  json_str(node, "name", ""));
+		  node_name(node));
 	return NULL;
 }
 
@@ -65,14 +63,14 @@ void node_pool_set_digest(struct lu *lu, const char *node_uuid,
 			  const char *digest)
 {
 	const json_t *old = config_cluster(lu->m->config);
-	json_t *certs = json_overlay(json_get(old, "candidate_certs"), NULL);
+	json_t *certs = json_overlay(cluster_candidate_certs(old), NULL);
 	json_t *cluster = config_edit(old);
 
 	if (digest != NULL)
 		json_set_str(certs, node_uuid, digest);
 	else
 		json_object_del(certs, node_uuid);
-	json_object_set_new(cluster, "candidate_certs", certs);
+	cluster_set_candidate_certs(cluster, certs);
 	config_put_cluster(lu->m->config, cluster);
 }
 
@@ -90,7 +88,7 @@ void node_pool_tell_demoted(struct lu *lu, const json_t *node)
 static bool is_promotable(const json_t *node)
 {
 	return node != NULL && could_be_candidate(node) &&
-	       !json_bool(node, "master_candidate", false);
+	       !node_master_candidate(node);
 }
 
 /* Promote the node; true if it is a candidate now. */
@@ -104,14 +102,14 @@ static WAITS bool promote(struct lu *lu, const char *uuid)
 
 	if (digest == NULL) {
 		lu_warn(lu, "Can't promote node %s to master candidate: %s",
-			json_str(node, "name", ""), err.text);
+			node_name(node), err.text);
 		return false;
 	}
 	node = config_get(lu->m->config, CONFIG_NODE, uuid);
 	if (!is_promotable(node))
 		return false;
 	changed = config_edit(node);
-	json_set_bool(changed, "master_candidate", true);
+	node_set_master_candidate(changed, true);
 	config_put(lu->m->config, CONFIG_NODE, changed);
 	node_pool_set_digest(lu, uuid, digest);
 	return true;

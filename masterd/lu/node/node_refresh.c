@@ -9,6 +9,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "lib/model/params/params.h"
 #include "masterd/resources/resources.h"
@@ -16,7 +17,7 @@
 
 static json_t *all_hypervisors(const json_t *cluster)
 {
-	const json_t *list = json_get(cluster, "enabled_hypervisors");
+	const json_t *list = cluster_enabled_hypervisors(cluster);
 	json_t *specs = json_array();
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -96,7 +97,7 @@ static void measure_storage(struct record *r, const char *type,
 static void record_hypervisor(struct record *r, const char *hv,
 			      const json_t *info, int64_t used)
 {
-	const json_t *all = json_get(r->node, "hv_state_static");
+	const json_t *all = node_hv_state_static(r->node);
 	auto_json json_t *before = json_ref(json_get(all, hv));
 	int64_t total = json_int(info, "memory_total", 0);
 	auto_json json_t *changes = NULL;
@@ -128,10 +129,9 @@ static void record_storage(struct record *r, const json_t *unit)
 		return;
 	where = xprintf("%s %s", type, name);
 	/* The type of the storage is also the name of a template. */
-	resources_disk(r->config, json_str(r->node, "uuid", ""), type, &d);
+	resources_disk(r->config, node_uuid(r->node), type, &d);
 	note(r, where, "disk_total",
-	     json_get(json_get(json_get(r->node, "disk_state_static"), type),
-		      name),
+	     json_get(json_get(node_disk_state_static(r->node), type), name),
 	     total);
 	changes = json_make("{s:{s:{s:I}}}", type, name, "disk_total",
 			    (json_int_t)total);
@@ -150,7 +150,7 @@ static json_t *record_answers(struct lu *lu, json_t *node,
 	struct record r = {
 		.config = lu->m->config,
 		.group = config_get(lu->m->config, CONFIG_GROUP,
-				    json_str(node, "group", "")),
+				    node_group(node)),
 		.node = node,
 		.changes = changes,
 	};
@@ -255,7 +255,7 @@ static int refresh_expand(struct lu *lu, struct error *err)
 
 		if (node == NULL)
 			return -1;
-		strv_add_unique(&r->uuids, json_str(node, "uuid", ""));
+		strv_add_unique(&r->uuids, node_uuid(node));
 	}
 	for (size_t i = 0; i < r->uuids.n; i++) {
 		lu_want(lu, LOCK_NODE, r->uuids.items[i], false);
@@ -266,11 +266,11 @@ static int refresh_expand(struct lu *lu, struct error *err)
 
 static bool can_tell(struct lu *lu, const json_t *node)
 {
-	const char *name = json_str(node, "name", "");
+	const char *name = node_name(node);
 
-	if (json_bool(node, "offline", false))
+	if (node_offline(node))
 		lu_info(lu, "Node %s is offline, its record stays", name);
-	else if (!json_bool(node, "vm_capable", true))
+	else if (!node_vm_capable(node))
 		lu_info(lu, "Node %s runs no instances, nothing is recorded",
 			name);
 	else
@@ -307,10 +307,9 @@ static bool refresh_node(struct lu *lu, const struct question *q, size_t i,
 		return false;
 	}
 	if (json_array_size(changes) > 0)
-		put_record(lu, json_str(node, "uuid", ""), node);
-	json_array_append_new(
-		result,
-		json_make("[s, o]", json_str(node, "name", ""), changes));
+		put_record(lu, node_uuid(node), node);
+	json_array_append_new(result,
+			      json_make("[s, o]", node_name(node), changes));
 	return true;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/constants.h"
 #include "lib/model/params/params.h"
 
@@ -18,14 +19,13 @@ int node_state_set_ndparams(json_t *object, const json_t *changes,
 
 	if (json_object_size(changes) == 0)
 		return 0;
-	if (params_update_nd(json_get(object, "ndparams"), changes, &updated,
-			     err) < 0)
+	if (params_update_nd(node_ndparams(object), changes, &updated, err) < 0)
 		return -1;
-	json_object_set_new(object, "ndparams", updated);
+	node_set_ndparams(object, updated);
 	return 0;
 }
 
-int node_set_ndparams(json_t *node, const json_t *changes, struct error *err)
+int node_change_ndparams(json_t *node, const json_t *changes, struct error *err)
 {
 	if (json_object_get(changes, "exclusive_storage") != NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -38,8 +38,7 @@ int node_set_ndparams(json_t *node, const json_t *changes, struct error *err)
 int node_check_address(const struct config *c, const char *node_uuid,
 		       const char *address, struct error *err)
 {
-	int family = json_int(config_cluster(c), "primary_ip_family",
-			      AF_IPV4) == AF_IPV6
+	int family = cluster_primary_ip_family(config_cluster(c)) == AF_IPV6
 			     ? AF_INET6
 			     : AF_INET;
 	unsigned char bytes[sizeof(struct in6_addr)];
@@ -53,13 +52,13 @@ int node_check_address(const struct config *c, const char *node_uuid,
 	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
 			     node) {
 		if (str_eq(uuid, node_uuid) ||
-		    (!str_eq(json_str(node, "primary_ip", NULL), address) &&
-		     !str_eq(json_str(node, "secondary_ip", NULL), address)))
+		    (!str_eq(node_primary_ip_or(node, NULL), address) &&
+		     !str_eq(node_secondary_ip_or(node, NULL), address)))
 			continue;
 		return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
 				 "New node ip address(es) conflict with "
 				 "existing node %s: %s",
-				 json_str(node, "name", ""), address);
+				 node_name(node), address);
 	}
 	return 0;
 }
@@ -68,8 +67,8 @@ int node_check_homing(const struct config *c, const char *primary_ip,
 		      const char *secondary_ip, struct error *err)
 {
 	const json_t *master = config_master(c);
-	bool single = str_eq(json_str(master, "primary_ip", NULL),
-			     json_str(master, "secondary_ip", NULL));
+	bool single = str_eq(node_primary_ip_or(master, NULL),
+			     node_secondary_ip_or(master, NULL));
 
 	if (single == str_eq(primary_ip, secondary_ip))
 		return 0;
@@ -93,13 +92,13 @@ int node_check_version(struct lu *lu, const json_t *node, struct error *err)
 		return error_wrap(err,
 				  "Can't get version information from "
 				  "node %s",
-				  json_str(node, "name", ""));
+				  node_name(node));
 	}
 	if (json_integer_value(version) == PROTOCOL_VERSION)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
 			 "Version mismatch: the master speaks protocol %d, "
 			 "node %s %jd",
-			 PROTOCOL_VERSION, json_str(node, "name", ""),
+			 PROTOCOL_VERSION, node_name(node),
 			 (intmax_t)json_integer_value(version));
 }

@@ -10,7 +10,8 @@
  * have those that are for groups only); NULL or empty: nothing changes. */
 int node_state_set_ndparams(json_t *object, const json_t *changes,
 			    struct error *err);
-int node_set_ndparams(json_t *node, const json_t *changes, struct error *err);
+int node_change_ndparams(json_t *node, const json_t *changes,
+			 struct error *err);
 
 /* ERR_PREREQ unless it is an address of the cluster's family that no other node
  * has. */

@@ -4,6 +4,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/node/storage_types.h"
 
@@ -100,7 +101,7 @@ static void add_rows(struct lu *lu, const struct node_result *r, json_t *ret)
 {
 	size_t n = json_array_size(r->payload);
 	const json_t **rows = xcalloc(n == 0 ? 1 : n, sizeof(*rows));
-	const char *node = json_str(r->node, "name", "");
+	const char *node = node_name(r->node);
 
 	if (r->payload == NULL && !r->offline)
 		lu_warn(lu, "Can't get storage data from node %s: %s", node,

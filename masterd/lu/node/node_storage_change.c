@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/node/storage_types.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -13,7 +14,7 @@ static int want_node(struct lu *lu, const char *name, struct error *err)
 
 	if (node == NULL)
 		return -1;
-	lu_want(lu, LOCK_NODE, json_str(node, "uuid", ""), true);
+	lu_want(lu, LOCK_NODE, node_uuid(node), true);
 	return 0;
 }
 
@@ -56,7 +57,7 @@ static json_t *modify_exec(struct lu *lu, struct error *err)
 	if (node == NULL)
 		return NULL;
 	done = lu_call(
-		lu, json_str(node, "uuid", ""),
+		lu, node_uuid(node),
 		rpc_storage_modify(op->storage_type,
 				   storage_type_args(lu, op->storage_type),
 				   op->name, json_ref(op->changes)),
@@ -64,8 +65,7 @@ static json_t *modify_exec(struct lu *lu, struct error *err)
 	if (done != NULL)
 		return json_null();
 	error_wrap(err, "Failed to modify storage unit '%s' on %s",
-		   op->name == NULL ? "" : op->name,
-		   json_str(node, "name", ""));
+		   op->name == NULL ? "" : op->name, node_name(node));
 	return NULL;
 }
 
@@ -122,9 +122,9 @@ static WAITS int check_instance(struct lu *lu, const json_t *inst,
 {
 	auto_strv struct strv nodes = {0};
 
-	strv_add(&nodes, inst_primary(inst));
+	strv_add(&nodes, inst_primary_node(inst));
 	config_instance_secondaries(lu->m->config, inst, &nodes);
-	if (!strv_has(&nodes, node) || !json_bool(inst, "disks_active", false))
+	if (!strv_has(&nodes, node) || !inst_disks_active(inst))
 		return 0;
 	for (size_t i = 0; i < nodes.n; i++)
 		if (strcmp(nodes.items[i], node) != 0 &&
@@ -149,8 +149,7 @@ static int repair_check(struct lu *lu, struct error *err)
 					       uuids.items[i]));
 
 		if (inst != NULL &&
-		    check_instance(lu, inst, json_str(node, "uuid", ""), err) <
-			    0)
+		    check_instance(lu, inst, node_uuid(node), err) < 0)
 			return -1;
 	}
 	return 0;
@@ -166,9 +165,9 @@ static json_t *repair_exec(struct lu *lu, struct error *err)
 	if (node == NULL)
 		return NULL;
 	lu_feedback(lu, "Repairing storage unit '%s' on %s ...", name,
-		    json_str(node, "name", ""));
+		    node_name(node));
 	done = lu_call(
-		lu, json_str(node, "uuid", ""),
+		lu, node_uuid(node),
 		rpc_storage_execute(op->storage_type,
 				    storage_type_args(lu, op->storage_type),
 				    name, "fix-consistency"),
@@ -176,7 +175,7 @@ static json_t *repair_exec(struct lu *lu, struct error *err)
 	if (done != NULL)
 		return json_null();
 	error_wrap(err, "Failed to repair storage unit '%s' on %s", name,
-		   json_str(node, "name", ""));
+		   node_name(node));
 	return NULL;
 }
 

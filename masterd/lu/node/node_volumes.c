@@ -5,6 +5,7 @@
 #include "lib/base/array.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/frame/lu.h"
 
@@ -67,12 +68,12 @@ static char *volume_key(const char *node, const char *vg, const char *name)
 static void add_disk(struct table *owners, const json_t *disk,
 		     const struct strv *nodes, const json_t *inst)
 {
-	const json_t *id = json_get(disk, "logical_id");
-	const json_t *children = json_get(disk, "children");
+	const json_t *id = disk_logical_id(disk);
+	const json_t *children = disk_children(disk);
 
 	for (size_t i = 0; i < json_array_size(children); i++)
 		add_disk(owners, json_array_get(children, i), nodes, inst);
-	if (!template_is_volume(json_str(disk, "dev_type", "")))
+	if (!template_is_volume(disk_dev_type(disk)))
 		return;
 	for (size_t i = 0; i < nodes->n; i++) {
 		auto_free char *key = volume_key(
@@ -80,7 +81,7 @@ static void add_disk(struct table *owners, const json_t *disk,
 			json_string_value(json_array_get(id, 0)) ?: "",
 			json_string_value(json_array_get(id, 1)) ?: "");
 
-		table_put(owners, key, mem_unconst(json_str(inst, "name", "")));
+		table_put(owners, key, mem_unconst(inst_name(inst)));
 	}
 }
 
@@ -94,7 +95,7 @@ static void find_owners(const struct config *c, struct table *owners)
 		auto_json json_t *disks = config_instance_disks(c, inst);
 		auto_strv struct strv nodes = {0};
 
-		strv_add(&nodes, json_str(inst, "primary_node", ""));
+		strv_add(&nodes, inst_primary_node(inst));
 		config_instance_secondaries(c, inst, &nodes);
 		for (size_t i = 0; i < json_array_size(disks); i++)
 			add_disk(owners, json_array_get(disks, i), &nodes,
@@ -111,13 +112,13 @@ static json_t *cell(const struct field *f, const json_t *node,
 	const char *owner;
 
 	if (strcmp(f->name, "node") == 0)
-		return json_incref(json_object_get(node, "name"));
+		return json_string(node_name(node));
 	if (strcmp(f->name, "size") == 0)
 		return json_sprintf("%lld",
 				    (long long)json_num(volume, "size", 0));
 	if (f->member != NULL)
 		return json_string(json_str(volume, f->member, ""));
-	key = volume_key(json_str(node, "uuid", ""), json_str(volume, "vg", ""),
+	key = volume_key(node_uuid(node), json_str(volume, "vg", ""),
 			 json_str(volume, "name", ""));
 	owner = table_get(owners, key);
 	return json_string(owner == NULL ? "-" : owner);
@@ -167,7 +168,7 @@ static json_t *volumes_exec(struct lu *lu, struct error *err)
 	for (size_t i = 0; i < n; i++) {
 		if (results[i].payload == NULL && !results[i].offline)
 			lu_warn(lu, "Can't compute volume data on node %s: %s",
-				json_str(results[i].node, "name", ""),
+				node_name(results[i].node),
 				results[i].err->text);
 		add_rows(lu, &results[i], &owners, ret);
 	}

@@ -8,6 +8,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/frame/lu.h"
 
@@ -34,7 +35,7 @@ static bool spares_master(const struct op_oob_command *op)
 
 static const char *master_uuid(struct lu *lu)
 {
-	return json_str(config_master(lu->m->config), "uuid", "");
+	return node_uuid(config_master(lu->m->config));
 }
 
 static int oob_expand(struct lu *lu, struct error *err)
@@ -52,7 +53,7 @@ static int oob_expand(struct lu *lu, struct error *err)
 
 		if (node == NULL)
 			return -1;
-		strv_add(&wanted, json_str(node, "uuid", ""));
+		strv_add(&wanted, node_uuid(node));
 	}
 	strv_done(&o->nodes);
 	o->nodes = (struct strv){0};
@@ -73,13 +74,12 @@ static int oob_expand(struct lu *lu, struct error *err)
 /* A node's program, to be freed; "": none. */
 static char *helper_of(struct lu *lu, const json_t *node)
 {
-	auto_json json_t *params =
-		params_fill_nd(config_cluster(lu->m->config),
-			       config_get(lu->m->config, CONFIG_GROUP,
-					  json_str(node, "group", "")),
-			       node);
+	auto_json json_t *params = params_fill_nd(
+		config_cluster(lu->m->config),
+		config_get(lu->m->config, CONFIG_GROUP, node_group(node)),
+		node);
 
-	return xstrdup(json_str(params, "oob_program", ""));
+	return xstrdup(nd_oob_program(params));
 }
 
 static int refuse_master(struct lu *lu, struct error *err)
@@ -87,7 +87,7 @@ static int refuse_master(struct lu *lu, struct error *err)
 	const struct op_oob_command *op = lu->op;
 	const json_t *master = config_master(lu->m->config);
 	auto_free char *helper = helper_of(lu, master);
-	const char *name = json_str(master, "name", "");
+	const char *name = node_name(master);
 
 	if (*helper == '\0')
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -119,11 +119,11 @@ static int oob_check(struct lu *lu, struct error *err)
 			return refuse_master(lu, err);
 		if (!op->ignore_status &&
 		    strcmp(op->command, "power-off") == 0 &&
-		    !json_bool(node, "offline", false))
+		    !node_offline(node))
 			return error_set(err, ERR_PREREQ, ECODE_STATE,
 					 "Cannot power off node %s because it "
 					 "is not marked offline",
-					 json_str(node, "name", ""));
+					 node_name(node));
 	}
 	return 0;
 }
@@ -231,7 +231,7 @@ static WAITS int record_power(struct lu *lu, const char *uuid,
 	if (!on && strcmp(op->command, "power-off") != 0)
 		return 0;
 	changed = config_edit(config_get(lu->m->config, CONFIG_NODE, uuid));
-	json_set_bool(changed, "powered", on);
+	node_set_powered(changed, on);
 	config_put(lu->m->config, CONFIG_NODE, changed);
 	return config_commit(lu->m->config, err);
 }
@@ -242,7 +242,7 @@ static WAITS json_t *handle(struct lu *lu, const json_t *node,
 {
 	const struct op_oob_command *op = lu->op;
 	auto_free char *helper = helper_of(lu, node);
-	const char *name = json_str(node, "name", "");
+	const char *name = node_name(node);
 	auto_json json_t *data = NULL;
 	struct error why;
 
@@ -253,7 +253,7 @@ static WAITS json_t *handle(struct lu *lu, const json_t *node,
 		return json_make("[i, n]", STATUS_NODATA);
 	if (strcmp(op->command, "health") == 0)
 		tell_health(lu, name, data);
-	if (record_power(lu, json_str(node, "uuid", ""), err) < 0)
+	if (record_power(lu, node_uuid(node), err) < 0)
 		return NULL;
 	return json_make("[i, O]", STATUS_NORMAL, data);
 }
@@ -277,7 +277,7 @@ static json_t *oob_exec(struct lu *lu, struct error *err)
 			return NULL;
 		json_array_append_new(
 			ret, json_make("[[i, O], o]", STATUS_NORMAL,
-				       json_object_get(node, "name"), outcome));
+				       node_name_value(node), outcome));
 		/* Pause between nodes: switching all on at once may blow the
 		 * fuse. */
 		if (strcmp(op->command, "power-on") == 0 && i + 1 < o->nodes.n)

@@ -6,6 +6,7 @@
 #include "masterd/lu/node/storage_types.h"
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 
 /* The storage of that type (NULL: any) if it, or what it is a part of, is below
@@ -25,7 +26,7 @@ static const struct storage_info *below(const char *template, const char *type)
 static const struct storage_info *find_storage(const json_t *cluster,
 					       const char *type)
 {
-	const json_t *enabled = json_get(cluster, "enabled_disk_templates");
+	const json_t *enabled = cluster_enabled_disk_templates(cluster);
 
 	for (size_t k = 0; k < json_array_size(enabled); k++) {
 		const struct storage_info *s = below(

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/files/ssh_keys.h"
 #include "masterd/core/ssh_keys.h"
 
@@ -32,14 +33,12 @@ void cluster_ssh_leave(struct lu *lu, const json_t *node)
 		return;
 	left = noderpc_call(
 		lu->m->rpc, node,
-		rpc_ssh_keys(
-			"leave",
-			json_make("{s:s}", "type",
-				  json_str(cluster, "ssh_key_type", "rsa"))),
+		rpc_ssh_keys("leave", json_make("{s:s}", "type",
+						cluster_ssh_key_type(cluster))),
 		&err);
 	if (left == NULL)
 		lu_warn(lu, "Node %s keeps SSH keys of the cluster: %s",
-			json_str(node, "name", ""), err.text);
+			node_name(node), err.text);
 }
 
 /* --- renewal --- */
@@ -48,14 +47,13 @@ int cluster_ssh_check(struct lu *lu, const char **type, int64_t *bits,
 		      struct error *err)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
-	const char *now = json_str(cluster, "ssh_key_type", "rsa");
+	const char *now = cluster_ssh_key_type(cluster);
 
 	if (*type == NULL)
 		*type = lu_keep_str(lu, xstrdup(now));
 	if (*bits == OP_UNSET)
-		*bits = strcmp(*type, now) == 0
-				? json_int(cluster, "ssh_key_bits", 0)
-				: 0;
+		*bits = strcmp(*type, now) == 0 ? cluster_ssh_key_bits(cluster)
+						: 0;
 	return ssh_keys_check_size(*type, bits, err);
 }
 
@@ -69,8 +67,7 @@ static void add_nodes(struct lu *lu, struct strv *ret)
 		const json_t *node =
 			config_get(lu->m->config, CONFIG_NODE, all.items[i]);
 
-		if (!json_bool(node, "offline", false) &&
-		    json_bool(node, "master_capable", true))
+		if (!node_offline(node) && node_master_capable(node))
 			strv_add(ret, all.items[i]);
 	}
 }
@@ -93,7 +90,7 @@ static WAITS int step(struct lu *lu, const char *what, const char *type,
 	for (size_t i = 0; i < n && rc == 0; i++)
 		if (results[i].err != NULL)
 			rc = error_set(err, ERR_EXEC, NULL, "node %s: %s",
-				       json_str(results[i].node, "name", ""),
+				       node_name(results[i].node),
 				       results[i].err->text);
 	node_results_free(results, n);
 	return rc;
@@ -118,8 +115,7 @@ static WAITS void take_back(struct lu *lu)
 	const json_t *cluster = config_cluster(lu->m->config);
 	struct error err;
 
-	if (step(lu, "finish", json_str(cluster, "ssh_key_type", "rsa"), 0,
-		 &err) < 0)
+	if (step(lu, "finish", cluster_ssh_key_type(cluster), 0, &err) < 0)
 		lu_warn(lu,
 			"A node keeps the SSH key that it was to have next "
 			"(%s); the next renewal replaces it",
@@ -143,8 +139,8 @@ static int record(struct lu *lu, const char *type, int64_t bits,
 {
 	json_t *cluster = config_edit(config_cluster(lu->m->config));
 
-	json_set_str(cluster, "ssh_key_type", type);
-	json_set_int(cluster, "ssh_key_bits", bits);
+	cluster_set_ssh_key_type(cluster, type);
+	cluster_set_ssh_key_bits(cluster, bits);
 	config_put_cluster(lu->m->config, cluster);
 	return config_commit(lu->m->config, err);
 }

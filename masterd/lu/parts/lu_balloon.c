@@ -6,6 +6,7 @@
 #include "masterd/lu/parts/lu_balloon.h"
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "masterd/lu/parts/lu_balloon_private.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -42,8 +43,7 @@ static WAITS int64_t make_room(struct lu *lu, const struct balloon_want *w,
 	mib = mib < w->most ? mib : w->most;
 	if (!lu->common.dry_run && !lu_plans(lu))
 		config_book_runtime(lu->m->config, lu->job_id,
-				    json_str(w->inst, "uuid", ""), w->node,
-				    mib);
+				    inst_uuid(w->inst), w->node, mib);
 	return mib;
 }
 
@@ -67,7 +67,7 @@ int64_t lu_balloon_make(struct lu *lu, const struct balloon_want *want,
 int lu_balloon_forget_choice(struct lu *lu, const json_t *inst,
 			     struct error *err)
 {
-	const char *uuid = json_str(inst, "uuid", "");
+	const char *uuid = inst_uuid(inst);
 	const json_t *cluster = config_cluster(lu->m->config);
 	json_t *changed;
 
@@ -85,7 +85,7 @@ static WAITS void limit(struct lu *lu, const json_t *inst, const char *node,
 			int64_t mib)
 {
 	auto_floor struct floor f = {.lu = lu, .node = node};
-	int64_t taken = floor_taken(&f, json_str(inst, "uuid", ""));
+	int64_t taken = floor_taken(&f, inst_uuid(inst));
 	struct error err;
 
 	/* Another job may have needed some of the memory since. */
@@ -112,8 +112,8 @@ int lu_start_instance(struct lu *lu, const json_t *inst,
 	struct balloon_want want = {
 		.node = node,
 		.inst = inst,
-		.min = json_int(be, "minmem", 0),
-		.most = json_int(be, "maxmem", 0),
+		.min = be_minmem(be),
+		.most = be_maxmem(be),
 	};
 	int64_t got = lu_balloon_make(lu, &want, err);
 
@@ -136,10 +136,10 @@ int64_t lu_balloon_restart(struct lu *lu, const json_t *inst, bool anew,
 {
 	auto_json json_t *be = inst_filled_be(lu, inst);
 	const struct balloon_want want = {
-		.node = inst_primary(inst),
+		.node = inst_primary_node(inst),
 		.inst = inst,
-		.min = json_int(be, "minmem", 0),
-		.most = json_int(be, "maxmem", 0),
+		.min = be_minmem(be),
+		.most = be_maxmem(be),
 		.restarts = true,
 	};
 	int64_t got = anew ? lu_balloon_make(lu, &want, err) : 0;
@@ -151,7 +151,7 @@ int lu_balloon_restarted(struct lu *lu, const json_t *inst, int64_t mib,
 			 struct error *err)
 {
 	if (mib > 0)
-		limit(lu, inst, inst_primary(inst), mib);
+		limit(lu, inst, inst_primary_node(inst), mib);
 	return lu_balloon_forget_choice(lu, inst, err);
 }
 
@@ -161,9 +161,9 @@ int lu_balloon_restarted(struct lu *lu, const json_t *inst, int64_t mib,
 static WAITS int64_t size_now(struct lu *lu, const json_t *inst,
 			      struct error *err)
 {
-	const char *hypervisor = json_str(inst, "hypervisor", "");
+	const char *hypervisor = inst_hypervisor(inst);
 	auto_json json_t *info =
-		lu_call(lu, inst_primary(inst),
+		lu_call(lu, inst_primary_node(inst),
 			rpc_instance_info(inst_name(inst), hypervisor,
 					  inst_filled_hv(lu, inst)),
 			err);
@@ -175,8 +175,8 @@ static WAITS int64_t size_now(struct lu *lu, const json_t *inst,
 static WAITS int64_t live_room(struct lu *lu, const struct balloon_want *w,
 			       struct error *err)
 {
-	int64_t mib = lu_live_memory(lu, w->node,
-				     json_str(w->inst, "hypervisor", ""), err);
+	int64_t mib =
+		lu_live_memory(lu, w->node, inst_hypervisor(w->inst), err);
 
 	if (mib < 0 || mib >= w->most)
 		return mib < 0 ? -1 : w->most;
@@ -191,7 +191,7 @@ int lu_balloon_move(struct lu *lu, const json_t *inst, const char *target,
 {
 	auto_json json_t *be = inst_filled_be(lu, inst);
 	int64_t size = size_now(lu, inst, err);
-	int64_t min = json_int(be, "minmem", 0), got;
+	int64_t min = be_minmem(be), got;
 	struct balloon_want want = {
 		.node = target,
 		.inst = inst,
@@ -209,5 +209,5 @@ int lu_balloon_move(struct lu *lu, const json_t *inst, const char *target,
 	if (got < 0 || got == size)
 		return got < 0 ? -1 : 0;
 	lu_feedback(lu, "* setting instance memory to %jd MiB", (intmax_t)got);
-	return lu_balloon_set_size(lu, inst, inst_primary(inst), got, err);
+	return lu_balloon_set_size(lu, inst, inst_primary_node(inst), got, err);
 }

@@ -3,6 +3,7 @@
  * jobs have booked for instances that are to arrive.  Instances that may be
  * resized are called guests; all others count as fixed.  floor_apply() carries
  * out the sizes that were computed for the guests. */
+#include "lib/model/config/config_objects.h"
 #include "masterd/core/balloon_turns.h"
 #include "masterd/lu/parts/lu_balloon_private.h"
 
@@ -28,13 +29,13 @@ struct balloon_guest lu_balloon_guest_of(struct lu *lu, const json_t *inst,
 					 int64_t size)
 {
 	auto_json json_t *be = inst_filled_be(lu, inst);
-	int64_t max = json_int(be, "maxmem", 0);
-	int64_t chosen = state_own(config_cluster(lu->m->config),
-				   json_str(inst, "uuid", ""), 0);
+	int64_t max = be_maxmem(be);
+	int64_t chosen =
+		state_own(config_cluster(lu->m->config), inst_uuid(inst), 0);
 
 	return (struct balloon_guest){
 		.size = size,
-		.min = json_int(be, "minmem", 0),
+		.min = be_minmem(be),
 		.most = chosen > 0 && chosen < max ? chosen : max,
 		.chosen = chosen > 0,
 	};
@@ -70,21 +71,21 @@ static void add_running(struct floor *f, const char *name, const json_t *report)
 {
 	struct lu *lu = f->lu;
 	const json_t *inst = config_find(lu->m->config, CONFIG_INSTANCE, name);
-	const char *uuid = json_str(inst, "uuid", "");
+	const char *uuid = inst_uuid(inst);
 	int64_t size = json_int(report, "memory", 0);
 	int64_t taken = inst == NULL ? 0 : floor_taken(f, uuid);
 
 	if (json_int(report, "state", 0) == STATE_SHUTDOWN)
 		return;
 	if (inst != NULL && f->self != NULL &&
-	    str_eq(uuid, json_str(f->self, "uuid", ""))) {
+	    str_eq(uuid, inst_uuid(f->self))) {
 		f->runs_here = true;
 		return;
 	}
 	/* It has just started and will be shrunk to this size. */
 	if (taken > 0 && taken < size)
 		size = taken;
-	if (inst == NULL || strcmp(inst_primary(inst), f->node) != 0 ||
+	if (inst == NULL || strcmp(inst_primary_node(inst), f->node) != 0 ||
 	    is_leaving(f, uuid)) {
 		f->fixed += size;
 		return;
@@ -104,7 +105,7 @@ static void add_coming(struct floor *f, const json_t *running)
 					       CONFIG_INSTANCE, b[i].instance);
 
 		if (b[i].runtime > 0 && str_eq(b[i].node, f->node) &&
-		    !str_eq(b[i].instance, json_str(f->self, "uuid", "")) &&
+		    !str_eq(b[i].instance, inst_uuid(f->self)) &&
 		    json_object_get(running, name) == NULL)
 			f->fixed += b[i].runtime;
 	}
@@ -122,8 +123,8 @@ static void add_unseen(struct floor *f, const struct node_result *r)
 		const json_t *inst =
 			config_get(c, CONFIG_INSTANCE, uuids.items[i]);
 
-		if (str_eq(json_str(inst, "admin_state", ""), "up") &&
-		    !running_is_known(r, json_str(inst, "hypervisor", "")))
+		if (str_eq(inst_admin_state(inst), "up") &&
+		    !running_is_known(r, inst_hypervisor(inst)))
 			f->fixed += lu_balloon_guest_of(f->lu, inst, 0).most;
 	}
 }
@@ -201,7 +202,7 @@ WAITS int floor_apply(struct floor *f, const int64_t *before, json_t *rows,
 		if (size == before[i])
 			continue;
 		if (!lu_plans(lu))
-			retake(f, json_str(inst, "uuid", ""), size);
+			retake(f, inst_uuid(inst), size);
 		if (lu_balloon_set_size(lu, inst, f->node, size, err) < 0) {
 			error_wrap(err,
 				   "Could not change the memory of "

@@ -2,6 +2,7 @@
 /* Changes of running instances' sizes without a new instance: on request, and
  * when memory has become free. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/state.h"
 #include "masterd/core/balloon_turns.h"
 #include "masterd/lu/parts/lu_balloon_private.h"
@@ -17,7 +18,7 @@
 static WAITS int resize(struct lu *lu, const json_t *inst, int64_t mib,
 			bool force, struct error *err)
 {
-	const char *node = inst_primary(inst);
+	const char *node = inst_primary_node(inst);
 	auto_floor struct floor f = {.lu = lu, .node = node, .self = inst};
 	const struct balloon_want w = {.node = node, .inst = inst};
 
@@ -34,7 +35,7 @@ static WAITS int resize(struct lu *lu, const json_t *inst, int64_t mib,
 int lu_balloon_resize(struct lu *lu, const json_t *inst, int64_t mib,
 		      bool force, struct error *err)
 {
-	auto_free char *node = xstrdup(inst_primary(inst));
+	auto_free char *node = xstrdup(inst_primary_node(inst));
 	int rc;
 
 	if (lu_balloon_take_turn(lu, node, err) < 0)
@@ -64,8 +65,7 @@ static bool anybody_could_grow(struct lu *lu, const char *node)
 			config_get(c, CONFIG_INSTANCE, uuids.items[i]);
 		struct balloon_guest g = lu_balloon_guest_of(lu, inst, 0);
 
-		if (str_eq(json_str(inst, "admin_state", ""), "up") &&
-		    g.min < g.most)
+		if (str_eq(inst_admin_state(inst), "up") && g.min < g.most)
 			return true;
 	}
 	return false;
@@ -112,8 +112,8 @@ void lu_balloon_freed(struct lu *lu, const char *node_uuid)
 	auto_free char *uuid = xstrdup(node_uuid);
 	struct node_memory m;
 
-	if (node == NULL || json_bool(node, "offline", false) ||
-	    lu->run->killed || lu->common.dry_run || !lu_balloon_may_grow(lu))
+	if (node == NULL || node_offline(node) || lu->run->killed ||
+	    lu->common.dry_run || !lu_balloon_may_grow(lu))
 		return;
 	resources_memory(lu->m->config, uuid, NULL, &m);
 	if (m.recorded && anybody_could_grow(lu, uuid) && !is_planned(lu, uuid))

@@ -3,9 +3,11 @@
  * from the defaults above them, and members that Ganeti's node daemon does not
  * know are removed.  The recorded instance changes only in inst_mark(). */
 #include "masterd/lu/parts/lu_instance.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/parts/lu_balloon.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -13,16 +15,6 @@
 #include "lib/model/constants.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_net.h"
-
-const char *inst_name(const json_t *inst)
-{
-	return json_str(inst, "name", "");
-}
-
-const char *inst_primary(const json_t *inst)
-{
-	return json_str(inst, "primary_node", "");
-}
 
 const char *lu_node_name(struct lu *lu, const char *uuid)
 {
@@ -32,19 +24,19 @@ const char *lu_node_name(struct lu *lu, const char *uuid)
 json_t *inst_filled_be(struct lu *lu, const json_t *inst)
 {
 	return params_fill_be(config_cluster(lu->m->config),
-			      json_get(inst, "beparams"));
+			      inst_beparams(inst));
 }
 
 json_t *inst_filled_hv(struct lu *lu, const json_t *inst)
 {
-	return params_fill_hv(
-		config_cluster(lu->m->config), json_str(inst, "hypervisor", ""),
-		json_str(inst, "os", ""), json_get(inst, "hvparams"));
+	return params_fill_hv(config_cluster(lu->m->config),
+			      inst_hypervisor(inst), inst_os(inst),
+			      inst_hvparams(inst));
 }
 
 json_t *inst_rpc_nic(struct lu *lu, const json_t *nic)
 {
-	const char *uuid = json_str(nic, "network", NULL);
+	const char *uuid = nic_network(nic);
 	const json_t *network =
 		uuid == NULL ? NULL
 			     : config_get(lu->m->config, CONFIG_NETWORK, uuid);
@@ -52,7 +44,7 @@ json_t *inst_rpc_nic(struct lu *lu, const json_t *nic)
 
 	json_object_set_new(copy, "nicparams",
 			    params_fill_nic(config_cluster(lu->m->config),
-					    json_get(nic, "nicparams")));
+					    nic_nicparams(nic)));
 	if (network != NULL)
 		json_object_set(copy, "netinfo", json_unconst(network));
 	return copy;
@@ -60,7 +52,7 @@ json_t *inst_rpc_nic(struct lu *lu, const json_t *nic)
 
 static json_t *filled_nics(struct lu *lu, const json_t *inst)
 {
-	const json_t *nics = json_get(inst, "nics");
+	const json_t *nics = inst_nics(inst);
 	json_t *result = json_array();
 
 	for (size_t i = 0; i < json_array_size(nics); i++) {
@@ -73,9 +65,9 @@ static json_t *filled_nics(struct lu *lu, const json_t *inst)
 json_t *inst_rpc_disk(struct lu *lu, const json_t *inst, const json_t *disk)
 {
 	struct config *c = lu->m->config;
-	const json_t *node = config_get(c, CONFIG_NODE, inst_primary(inst));
-	const json_t *group =
-		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+	const json_t *node =
+		config_get(c, CONFIG_NODE, inst_primary_node(inst));
+	const json_t *group = config_get(c, CONFIG_GROUP, node_group(node));
 	json_t *copy = params_device(config_cluster(c), group, disk);
 
 	json_object_del(copy, "reserved_by_job"); /* as in instances */
@@ -102,7 +94,7 @@ json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
 	auto_json json_t *filled_hv = inst_filled_hv(lu, inst);
 	auto_json json_t *filled_be = inst_filled_be(lu, inst);
 	auto_strv struct strv secondaries = {0};
-	const char *os = json_str(inst, "os", "");
+	const char *os = inst_os(inst);
 	json_t *copy = json_copy(json_unconst(inst));
 
 	/* Ganeti's node daemon refuses objects that contain members of ours. */
@@ -110,13 +102,11 @@ json_t *inst_rpc(struct lu *lu, const json_t *inst, const json_t *hv,
 	config_instance_secondaries(lu->m->config, inst, &secondaries);
 	json_object_set_new(copy, "hvparams", json_overlay(filled_hv, hv));
 	json_object_set_new(copy, "beparams", json_overlay(filled_be, be));
-	json_object_set_new(
-		copy, "osparams",
-		params_fill_os(cluster, os, json_get(inst, "osparams")));
-	json_object_set_new(
-		copy, "osparams_private",
-		params_fill_os_private(cluster, os,
-				       json_get(inst, "osparams_private")));
+	json_object_set_new(copy, "osparams",
+			    params_fill_os(cluster, os, inst_osparams(inst)));
+	json_object_set_new(copy, "osparams_private",
+			    params_fill_os_private(
+				    cluster, os, inst_osparams_private(inst)));
 	json_object_set_new(copy, "nics", filled_nics(lu, inst));
 	json_object_set_new(copy, "secondary_nodes",
 			    json_from_strv(&secondaries));
@@ -128,14 +118,13 @@ json_t *inst_rpc_os(struct lu *lu, const json_t *inst,
 		    const struct params_os *own)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
-	const char *os = json_str(inst, "os", "");
+	const char *os = inst_os(inst);
 	json_t *carried = inst_rpc(lu, inst, NULL, NULL);
 	auto_json json_t *public = params_fill_os(cluster, os, own->public);
 
-	json_object_set_new(carried, "osparams",
-			    json_overlay(public, own->secret));
-	json_object_set_new(carried, "osparams_private",
-			    params_fill_os_private(cluster, os, own->private));
+	inst_set_osparams(carried, json_overlay(public, own->secret));
+	inst_set_osparams_private(
+		carried, params_fill_os_private(cluster, os, own->private));
 	return carried;
 }
 
@@ -144,9 +133,8 @@ bool inst_communicates(const json_t *inst)
 	const json_t *nic;
 	size_t i;
 
-	json_array_foreach (json_get(inst, "nics"), i, nic)
-		if (str_starts(json_str(nic, "name", ""),
-			       COMMUNICATION_NIC_PREFIX))
+	json_array_foreach (inst_nics(inst), i, nic)
+		if (str_starts(nic_name_or(nic, ""), COMMUNICATION_NIC_PREFIX))
 			return true;
 	return false;
 }
@@ -155,27 +143,28 @@ int inst_feed_metadata(struct lu *lu, const json_t *inst,
 		       const struct params_os *own, struct error *err)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
-	const char *os = json_str(inst, "os", "");
+	const char *os = inst_os(inst);
 	json_t *carried = inst_rpc(lu, inst, NULL, NULL);
 	auto_json json_t *done = NULL;
 
 	if (own != NULL) {
-		json_object_set_new(carried, "osparams",
-				    params_fill_os(cluster, os, own->public));
-		json_object_set_new(
-			carried, "osparams_private",
+		inst_set_osparams(carried,
+				  params_fill_os(cluster, os, own->public));
+		inst_set_osparams_private(
+			carried,
 			params_fill_os_private(cluster, os, own->private));
 		json_object_set(carried, "osparams_secret",
 				json_unconst(own->secret));
 	}
-	done = lu_call(lu, inst_primary(inst),
+	done = lu_call(lu, inst_primary_node(inst),
 		       rpc_instance_metadata_modify(carried), err);
-	return done != NULL ? 0
-			    : error_wrap(err,
-					 "Could not update the metadata of "
-					 "instance %s on node %s",
-					 inst_name(inst),
-					 lu_node_name(lu, inst_primary(inst)));
+	return done != NULL
+		       ? 0
+		       : error_wrap(err,
+				    "Could not update the metadata of "
+				    "instance %s on node %s",
+				    inst_name(inst),
+				    lu_node_name(lu, inst_primary_node(inst)));
 }
 
 /* --- hook variables --- */
@@ -214,11 +203,11 @@ static void env_nic(struct lu *lu, json_t *env, size_t i, const json_t *nic)
 	static const char *const own[] = {"ip", "mac", "name", "uuid"};
 	static const char *const filled_keys[] = {"mode", "link", "vlan"};
 	auto_json json_t *filled = params_fill_nic(
-		config_cluster(lu->m->config), json_get(nic, "nicparams"));
+		config_cluster(lu->m->config), nic_nicparams(nic));
 	auto_free char *bridge = xprintf("INSTANCE_NIC%zu_BRIDGE", i);
 	auto_free char *prefix = xprintf("INSTANCE_NIC%zu_", i);
 	const json_t *network = config_get(lu->m->config, CONFIG_NETWORK,
-					   json_str(nic, "network", ""));
+					   nic_network_or(nic, ""));
 
 	for (size_t k = 0; k < 7; k++) {
 		const char *key = k < 4 ? own[k] : filled_keys[k - 4];
@@ -231,25 +220,24 @@ static void env_nic(struct lu *lu, json_t *env, size_t i, const json_t *nic)
 			*p = (char)toupper((unsigned char)*p);
 		env_set(env, name, value);
 	}
-	if (strcmp(json_str(filled, "mode", ""), "bridged") == 0)
-		env_set(env, bridge, json_str(filled, "link", ""));
+	if (strcmp(nicparams_mode(filled), "bridged") == 0)
+		env_set(env, bridge, nicparams_link(filled));
 	if (network != NULL)
 		lu_net_env(network, prefix, env);
 }
 
 static void env_disk(json_t *env, size_t i, const json_t *disk)
 {
-	const json_t *id = json_get(disk, "logical_id");
-	auto_free char *size =
-		xprintf("%jd", (intmax_t)json_int(disk, "size", 0));
+	const json_t *id = disk_logical_id(disk);
+	auto_free char *size = xprintf("%jd", (intmax_t)disk_size_mib(disk));
 	const struct {
 		const char *key, *value;
 	} items[] = {
-		{"NAME", json_str(disk, "name", NULL)},
-		{"UUID", json_str(disk, "uuid", "")},
+		{"NAME", disk_name(disk)},
+		{"UUID", disk_uuid(disk)},
 		{"SIZE", size},
-		{"MODE", json_str(disk, "mode", "rw")},
-		{"DEV_TYPE", json_str(disk, "dev_type", "")},
+		{"MODE", disk_mode(disk)},
+		{"DEV_TYPE", disk_dev_type(disk)},
 		{"DRIVER", json_string_value(json_array_get(id, 0))},
 		{"ID", json_string_value(json_array_get(id, 1))},
 	};
@@ -266,7 +254,7 @@ static void env_disk(json_t *env, size_t i, const json_t *disk)
 static void env_lists(struct lu *lu, const json_t *inst, json_t *env)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
-	const json_t *nics = json_get(inst, "nics");
+	const json_t *nics = inst_nics(inst);
 	auto_free char *n_nics = xprintf("%zu", json_array_size(nics));
 	auto_free char *n_disks = xprintf("%zu", json_array_size(disks));
 
@@ -293,29 +281,28 @@ void inst_hook_env(struct lu *lu, const json_t *inst, json_t *ret_env)
 	auto_json json_t *be = inst_filled_be(lu, inst);
 	auto_json json_t *hv = inst_filled_hv(lu, inst);
 	auto_free char *secondaries = secondary_names(lu, inst);
-	auto_free char *maxmem = inst_env_text(json_get(be, "maxmem"));
-	auto_free char *minmem = inst_env_text(json_get(be, "minmem"));
-	auto_free char *vcpus = inst_env_text(json_get(be, "vcpus"));
+	auto_free char *maxmem = xprintf("%" PRId64, be_maxmem(be));
+	auto_free char *minmem = xprintf("%" PRId64, be_minmem(be));
+	auto_free char *vcpus = xprintf("%" PRId64, be_vcpus(be));
 	auto_strv struct strv tags = {0};
 	auto_free char *tag_text = NULL;
 
-	json_to_strv(json_get(inst, "tags"), &tags);
+	json_to_strv(inst_tags(inst), &tags);
 	tag_text = strv_join(&tags, " ");
 	env_set(ret_env, "OP_TARGET", inst_name(inst));
 	env_set(ret_env, "INSTANCE_NAME", inst_name(inst));
 	env_set(ret_env, "INSTANCE_PRIMARY",
-		lu_node_name(lu, inst_primary(inst)));
+		lu_node_name(lu, inst_primary_node(inst)));
 	env_set(ret_env, "INSTANCE_SECONDARIES", secondaries);
-	env_set(ret_env, "INSTANCE_OS_TYPE", json_str(inst, "os", ""));
-	env_set(ret_env, "INSTANCE_STATUS", json_str(inst, "admin_state", ""));
+	env_set(ret_env, "INSTANCE_OS_TYPE", inst_os(inst));
+	env_set(ret_env, "INSTANCE_STATUS", inst_admin_state(inst));
 	env_set(ret_env, "INSTANCE_MINMEM", minmem);
 	env_set(ret_env, "INSTANCE_MAXMEM", maxmem);
 	env_set(ret_env, "INSTANCE_MEMORY", maxmem);
 	env_set(ret_env, "INSTANCE_VCPUS", vcpus);
 	env_set(ret_env, "INSTANCE_DISK_TEMPLATE",
 		config_instance_template(lu->m->config, inst));
-	env_set(ret_env, "INSTANCE_HYPERVISOR",
-		json_str(inst, "hypervisor", ""));
+	env_set(ret_env, "INSTANCE_HYPERVISOR", inst_hypervisor(inst));
 	env_set(ret_env, "INSTANCE_TAGS", tag_text);
 	env_lists(lu, inst, ret_env);
 	env_dict(ret_env, "INSTANCE_BE_", be);
@@ -327,9 +314,8 @@ void inst_hook_nodes(struct lu *lu, const json_t *inst, struct strv *ret)
 	auto_strv struct strv secondaries = {0};
 
 	config_instance_secondaries(lu->m->config, inst, &secondaries);
-	strv_add_unique(ret,
-			json_str(config_master(lu->m->config), "uuid", ""));
-	strv_add_unique(ret, inst_primary(inst));
+	strv_add_unique(ret, node_uuid(config_master(lu->m->config)));
+	strv_add_unique(ret, inst_primary_node(inst));
 	for (size_t i = 0; i < secondaries.n; i++)
 		strv_add_unique(ret, secondaries.items[i]);
 }
@@ -340,18 +326,18 @@ int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 		    struct error *err)
 {
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
-	const char *name = json_str(node, "name", node_uuid);
+	const char *name = node_name_or(node, node_uuid);
 
 	if (node == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_NOENT,
 				 "Node '%s' not known", node_uuid);
-	if (json_bool(node, "offline", false))
+	if (node_offline(node))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Can't use offline node: %s", name);
-	if (for_new && json_bool(node, "drained", false))
+	if (for_new && node_drained(node))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Can't use drained node: %s", name);
-	if (for_new && !json_bool(node, "vm_capable", true))
+	if (for_new && !node_vm_capable(node))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Can't use non-vm_capable node: %s", name);
 	return 0;
@@ -364,15 +350,15 @@ int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 int inst_is_running(struct lu *lu, const json_t *inst, const char *node_uuid,
 		    bool *ret_running, struct error *err)
 {
-	const char *node = node_uuid == NULL ? inst_primary(inst) : node_uuid;
+	const char *node =
+		node_uuid == NULL ? inst_primary_node(inst) : node_uuid;
 	auto_json json_t *hv =
 		params_fill_hv(config_cluster(lu->m->config),
-			       json_str(inst, "hypervisor", ""), NULL, NULL);
+			       inst_hypervisor(inst), NULL, NULL);
 	auto_json json_t *info =
 		lu_call(lu, node,
 			rpc_instance_info(inst_name(inst),
-					  json_str(inst, "hypervisor", ""),
-					  json_ref(hv)),
+					  inst_hypervisor(inst), json_ref(hv)),
 			err);
 
 	if (info == NULL)
@@ -393,11 +379,11 @@ int inst_mark(struct lu *lu, const char *name, const char *admin_state,
 		return -1;
 	changed = config_edit(inst);
 	if (admin_state != NULL) {
-		json_set_str(changed, "admin_state", admin_state);
-		json_set_str(changed, "admin_state_source", "admin");
+		inst_set_admin_state(changed, admin_state);
+		inst_set_admin_state_source(changed, "admin");
 	}
 	if (disks_active >= 0)
-		json_set_bool(changed, "disks_active", disks_active > 0);
+		inst_set_disks_active(changed, disks_active > 0);
 	config_put(lu->m->config, CONFIG_INSTANCE, changed);
 	return config_commit(lu->m->config, err);
 }

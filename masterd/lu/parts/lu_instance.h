@@ -6,9 +6,6 @@
 
 #include "masterd/lu/frame/lu.h"
 
-const char *inst_name(const json_t *inst);
-const char *inst_primary(const json_t *inst); /* UUID */
-
 /* Name of a node by UUID. */
 const char *lu_node_name(struct lu *lu, const char *uuid);
 

@@ -4,6 +4,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 
 const json_t *lu_net_find(struct lu *lu, const char *name, struct error *err)
 {
@@ -35,7 +36,7 @@ void lu_net_env(const json_t *network, const char *prefix, json_t *env)
 		if (value != NULL)
 			json_set_str(env, name, value);
 	}
-	json_to_strv(json_get(network, "tags"), &tags);
+	json_to_strv(network_tags(network), &tags);
 	text = strv_join(&tags, " ");
 	tags_name = xprintf("%sNETWORK_TAGS", prefix);
 	if (tags.n > 0 || *prefix != '\0')

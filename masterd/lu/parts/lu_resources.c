@@ -6,6 +6,7 @@
 #include "masterd/lu/parts/lu_resources.h"
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/resources/resources.h"
@@ -119,7 +120,7 @@ static json_t *policy_of(struct lu *lu, const json_t *node)
 
 	return params_fill_ipolicy(
 		config_cluster(c),
-		config_get(c, CONFIG_GROUP, json_str(node, "group", "")));
+		config_get(c, CONFIG_GROUP, node_group(node)));
 }
 
 static int check_cpus(struct lu *lu, const char *node_uuid, const char *reason,
@@ -144,15 +145,14 @@ static int check_spindles(struct lu *lu, const json_t *node, const char *reason,
 			  double ratio, int64_t spindles, struct error *err)
 {
 	const struct config *c = lu->m->config;
-	const char *uuid = json_str(node, "uuid", "");
+	const char *uuid = node_uuid(node);
 	auto_json json_t *nd = params_fill_nd(
 		config_cluster(c),
-		config_get(c, CONFIG_GROUP, json_str(node, "group", "")), node);
-	double left = (double)json_int(nd, "spindle_count", 1) * ratio -
+		config_get(c, CONFIG_GROUP, node_group(node)), node);
+	double left = (double)nd_spindle_count(nd) * ratio -
 		      (double)resources_spindle_use(c, uuid);
 
-	if (json_bool(nd, "exclusive_storage", false) ||
-	    left >= (double)spindles)
+	if (nd_exclusive_storage(nd) || left >= (double)spindles)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_NORES,
 			 "Not enough spindles on node %s for %s: needed %jd, "
@@ -169,11 +169,11 @@ int lu_check_ratios(struct lu *lu, const char *node_uuid, const char *reason,
 
 	if (vcpus > 0 &&
 	    check_cpus(lu, node_uuid, reason,
-		       json_num(policy, "vcpu-ratio", 1.0), vcpus, err) < 0)
+		       ipolicy_vcpu_ratio_or(policy, 1.0), vcpus, err) < 0)
 		return -1;
 	return spindles > 0
 		       ? check_spindles(lu, node, reason,
-					json_num(policy, "spindle-ratio", 1.0),
+					ipolicy_spindle_ratio_or(policy, 1.0),
 					spindles, err)
 		       : 0;
 }
@@ -184,16 +184,16 @@ void lu_book(struct lu *lu, const json_t *inst, const char *node_uuid,
 	     unsigned what)
 {
 	if (!lu->common.dry_run)
-		config_book(lu->m->config, lu->job_id,
-			    json_str(inst, "uuid", ""), node_uuid, what);
+		config_book(lu->m->config, lu->job_id, inst_uuid(inst),
+			    node_uuid, what);
 }
 
 void lu_unbook(struct lu *lu, const json_t *inst, const char *node_uuid,
 	       unsigned what)
 {
 	if (!lu->common.dry_run)
-		config_unbook(lu->m->config, lu->job_id,
-			      json_str(inst, "uuid", ""), node_uuid, what);
+		config_unbook(lu->m->config, lu->job_id, inst_uuid(inst),
+			      node_uuid, what);
 }
 
 /* --- space --- */

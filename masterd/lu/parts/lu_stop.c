@@ -5,6 +5,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/rpc/noderpc.h"
 
 /* Node daemons give a guest no more than a day. */

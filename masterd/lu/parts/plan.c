@@ -6,13 +6,14 @@
 #include "masterd/lu/parts/plan.h"
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/parts/lu_allocator.h"
 #include "queue/queue.h"
 
 const char *plan_iallocator(struct lu *lu, const char *given)
 {
-	const char *ours = json_str(config_cluster(lu->m->config),
-				    "default_iallocator", "");
+	const char *ours =
+		cluster_default_iallocator(config_cluster(lu->m->config));
 
 	if (given != NULL && !str_eq(given, "."))
 		return given;
@@ -138,28 +139,28 @@ struct route {
 };
 
 /* NULL: the opcode names none. */
-static const char *node_uuid(const struct lu *lu, const json_t *op,
-			     const char *key)
+static const char *uuid_of_named(const struct lu *lu, const json_t *op,
+				 const char *key)
 {
 	const char *name = json_str(op, key, NULL);
 
-	return name == NULL
-		       ? NULL
-		       : json_str(config_find(lu->m->config, CONFIG_NODE, name),
-				  "uuid", NULL);
+	return name == NULL ? NULL
+			    : node_uuid_or(config_find(lu->m->config,
+						       CONFIG_NODE, name),
+					   NULL);
 }
 
 /* A migration or failover: to the node given, or to the secondary. */
 static void follow_move(struct lu *lu, struct route *r, const json_t *op,
 			uint64_t job)
 {
-	const char *target = node_uuid(lu, op, "target_node");
+	const char *target = uuid_of_named(lu, op, "target_node");
 
 	if (target == NULL)
 		target = r->secondary;
 	if (target == NULL)
 		return; /* it chooses its node itself */
-	config_book(lu->m->config, job, json_str(r->inst, "uuid", ""), target,
+	config_book(lu->m->config, job, inst_uuid(r->inst), target,
 		    BOOK_MEMORY);
 	if (str_eq(target, r->secondary))
 		r->secondary = r->primary;
@@ -169,12 +170,11 @@ static void follow_move(struct lu *lu, struct route *r, const json_t *op,
 static void follow_replacement(struct lu *lu, struct route *r, const json_t *op,
 			       uint64_t job)
 {
-	const char *target = node_uuid(lu, op, "remote_node");
+	const char *target = uuid_of_named(lu, op, "remote_node");
 
 	if (target == NULL)
 		return;
-	config_book(lu->m->config, job, json_str(r->inst, "uuid", ""), target,
-		    BOOK_DISKS);
+	config_book(lu->m->config, job, inst_uuid(r->inst), target, BOOK_DISKS);
 	r->secondary = target;
 }
 
@@ -184,8 +184,7 @@ static void book_job(struct lu *lu, const json_t *ops, uint64_t job)
 		json_str(json_array_get(ops, 0), "instance_name", "");
 	const json_t *inst = config_find(lu->m->config, CONFIG_INSTANCE, name);
 	auto_strv struct strv secondaries = {0};
-	struct route r = {.inst = inst,
-			  .primary = json_str(inst, "primary_node", "")};
+	struct route r = {.inst = inst, .primary = inst_primary_node(inst)};
 	size_t i;
 	json_t *op;
 

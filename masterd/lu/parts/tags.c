@@ -5,6 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/filter/filter.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/tags.h"
@@ -104,7 +105,7 @@ static WAITS json_t *store_tags(struct lu *lu, const char *kind,
 	const struct tag_kind *k = find_kind(kind);
 	json_t *changed = config_edit(object);
 
-	json_object_set_new(changed, "tags", tags);
+	object_set_tags(changed, tags);
 	if (k == NULL)
 		config_put_cluster(lu->m->config, changed);
 	else
@@ -127,7 +128,7 @@ static json_t *tags_get_exec(struct lu *lu, struct error *err)
 {
 	const struct op_tags_get *op = lu->op;
 	const json_t *object = target(lu, op->kind, op->name, err);
-	const json_t *tags = json_get(object, "tags");
+	const json_t *tags = object_tags(object);
 
 	if (object == NULL)
 		return NULL;
@@ -165,7 +166,7 @@ static json_t *tags_set_exec(struct lu *lu, struct error *err)
 
 	if (object == NULL)
 		return NULL;
-	json_to_strv(json_get(object, "tags"), &tags);
+	json_to_strv(object_tags(object), &tags);
 	for (size_t i = 0; i < json_array_size(op->tags); i++)
 		strv_add_unique(&tags,
 				json_string_value(json_array_get(op->tags, i)));
@@ -211,7 +212,7 @@ static int tags_del_check(struct lu *lu, struct error *err)
 		const char *tag =
 			json_string_value(json_array_get(op->tags, i));
 
-		if (!json_array_has_str(json_get(object, "tags"), tag))
+		if (!json_array_has_str(object_tags(object), tag))
 			strv_add(&missing, tag);
 	}
 	if (missing.n == 0)
@@ -225,7 +226,7 @@ static json_t *tags_del_exec(struct lu *lu, struct error *err)
 {
 	const struct op_tags_del *op = lu->op;
 	const json_t *object = target(lu, op->kind, op->name, err);
-	const json_t *old = json_get(object, "tags");
+	const json_t *old = object_tags(object);
 	json_t *left;
 
 	if (object == NULL)
@@ -294,7 +295,7 @@ static int search_one(struct search *s, const char *path, const json_t *object)
 	const json_t *tag;
 	size_t i;
 
-	json_array_foreach (json_get(object, "tags"), i, tag) {
+	json_array_foreach (object_tags(object), i, tag) {
 		int rc = filter_match(s->pattern, the_tag, mem_unconst(tag),
 				      s->err);
 
@@ -317,7 +318,7 @@ static int search_kind(struct lu *lu, struct search *s, const char *folder,
 		const json_t *object =
 			config_get(lu->m->config, kind, uuids.items[i]);
 		auto_free char *path =
-			xprintf("/%s/%s", folder, json_str(object, "name", ""));
+			xprintf("/%s/%s", folder, object_name(object));
 
 		if (search_one(s, path, object) < 0)
 			return -1;

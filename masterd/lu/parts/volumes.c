@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -25,7 +26,7 @@ json_t *volumes_member(json_t *object, const char *key, json_t *preset)
 static void add(json_t *ret, const char *node, const json_t *disk,
 		const json_t *inst)
 {
-	const json_t *id = json_get(disk, "logical_id");
+	const json_t *id = disk_logical_id(disk);
 	auto_free char *name =
 		xprintf("%s/%s", json_string_value(json_array_get(id, 0)) ?: "",
 			json_string_value(json_array_get(id, 1)) ?: "");
@@ -37,12 +38,12 @@ static void add(json_t *ret, const char *node, const json_t *disk,
 
 void volumes_add(json_t *ret, const json_t *inst, const json_t *disk)
 {
-	const json_t *id = json_get(disk, "logical_id");
-	const json_t *children = json_get(disk, "children");
-	const char *type = json_str(disk, "dev_type", "");
+	const json_t *id = disk_logical_id(disk);
+	const json_t *children = disk_children(disk);
+	const char *type = disk_dev_type(disk);
 
 	if (template_is_volume(type))
-		add(ret, inst_primary(inst), disk, inst);
+		add(ret, inst_primary_node(inst), disk, inst);
 	if (!template_is_pair(type))
 		return;
 	for (size_t n = 0; n < 2; n++)

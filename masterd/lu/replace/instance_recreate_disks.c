@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/config/reserve.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -40,11 +41,11 @@ static void want_node(struct lu *lu, const char *uuid)
 static void want_group(struct lu *lu)
 {
 	struct config *c = lu->m->config;
-	const json_t *node =
-		config_get(c, CONFIG_NODE, inst_primary(recreate_of(lu)->inst));
+	const json_t *node = config_get(
+		c, CONFIG_NODE, inst_primary_node(recreate_of(lu)->inst));
 	auto_strv struct strv members = {0};
 
-	config_group_nodes(c, json_str(node, "group", ""), &members);
+	config_group_nodes(c, node_group(node), &members);
 	for (size_t i = 0; i < members.n; i++)
 		want_node(lu, members.items[i]);
 }
@@ -54,7 +55,7 @@ static void want_own(struct lu *lu)
 	const json_t *inst = recreate_of(lu)->inst;
 	auto_strv struct strv nodes = {0};
 
-	strv_add(&nodes, inst_primary(inst));
+	strv_add(&nodes, inst_primary_node(inst));
 	config_instance_secondaries(lu->m->config, inst, &nodes);
 	for (size_t i = 0; i < nodes.n; i++)
 		want_node(lu, nodes.items[i]);
@@ -70,8 +71,8 @@ static int want_given(struct lu *lu, const json_t *names, struct error *err)
 
 		if (node == NULL)
 			return -1;
-		strv_add(&r->nodes, json_str(node, "uuid", ""));
-		want_node(lu, json_str(node, "uuid", ""));
+		strv_add(&r->nodes, node_uuid(node));
+		want_node(lu, node_uuid(node));
 	}
 	return 0;
 }
@@ -88,7 +89,7 @@ static int recreate_expand(struct lu *lu, struct error *err)
 	if (op->iallocator != NULL && json_array_size(op->nodes) > 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Do not specify both, iallocator and node");
-	r->n = json_array_size(json_get(r->inst, "disks"));
+	r->n = json_array_size(inst_disks(r->inst));
 	r->iallocator = op->iallocator == NULL
 				? NULL
 				: plan_iallocator(lu, op->iallocator);
@@ -200,9 +201,9 @@ static int check_nodes(struct lu *lu, struct error *err)
 	for (size_t i = 0; i < r->nodes.n; i++)
 		if (inst_check_node(lu, r->nodes.items[i], true, err) < 0)
 			return -1;
-	return r->nodes.n > 0
-		       ? 0
-		       : inst_check_node(lu, inst_primary(r->inst), false, err);
+	return r->nodes.n > 0 ? 0
+			      : inst_check_node(lu, inst_primary_node(r->inst),
+						false, err);
 }
 
 /* If the old primary does not answer, nobody knows whether the instance
@@ -210,11 +211,11 @@ static int check_nodes(struct lu *lu, struct error *err)
 static WAITS int check_down(struct lu *lu, struct error *err)
 {
 	struct recreate *r = recreate_of(lu);
-	const json_t *primary =
-		config_get(lu->m->config, CONFIG_NODE, inst_primary(r->inst));
+	const json_t *primary = config_get(lu->m->config, CONFIG_NODE,
+					   inst_primary_node(r->inst));
 	bool moves = r->nodes.n > 0 || r->iallocator != NULL;
 
-	return moves && json_bool(primary, "offline", false)
+	return moves && node_offline(primary)
 		       ? 0
 		       : inst_check_down(lu, r->inst, "cannot recreate disks",
 					 err);
@@ -232,25 +233,25 @@ static json_t *request(struct lu *lu)
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
 
-		json_array_append_new(
-			sizes, json_make("{s:I, s:s}", "size",
-					 (json_int_t)json_int(disk, "size", 0),
-					 "mode", json_str(disk, "mode", "rw")));
+		json_array_append_new(sizes,
+				      json_make("{s:I, s:s}", "size",
+						(json_int_t)disk_size_mib(disk),
+						"mode", disk_mode(disk)));
 	}
 	return iallocator_allocate(
 		lu->m, &(struct iallocator_instance){
 			       .name = inst_name(inst),
-			       .os = json_str(inst, "os", ""),
+			       .os = inst_os(inst),
 			       .disk_template = config_instance_template(
 				       lu->m->config, inst),
-			       .hypervisor = json_str(inst, "hypervisor", ""),
-			       .memory = json_int(be, "maxmem", 0),
-			       .minmem = json_int(be, "minmem", 0),
-			       .vcpus = json_int(be, "vcpus", 0),
-			       .spindle_use = json_int(be, "spindle_use", 0),
+			       .hypervisor = inst_hypervisor(inst),
+			       .memory = be_maxmem(be),
+			       .minmem = be_minmem(be),
+			       .vcpus = be_vcpus(be),
+			       .spindle_use = be_spindle_use(be),
 			       .disks = sizes,
 			       .nics = nics,
-			       .tags = json_get(inst, "tags")});
+			       .tags = inst_tags(inst)});
 }
 
 static WAITS int ask_allocator(struct lu *lu, struct error *err)
@@ -277,7 +278,7 @@ static WAITS int ask_allocator(struct lu *lu, struct error *err)
 
 		if (node == NULL)
 			return -1;
-		strv_add(&r->nodes, json_str(node, "uuid", ""));
+		strv_add(&r->nodes, node_uuid(node));
 	}
 	lu_info(lu, "Selected nodes for instance %s via iallocator %s: %s",
 		inst_name(r->inst), r->iallocator, text);
@@ -357,13 +358,12 @@ static json_t *changed_disk(struct lu *lu, const json_t *disk, size_t i)
 	json_object_update(changed, json_unconst(r->changes[i]));
 	if (r->nodes.n == 0)
 		return changed;
-	if (str_eq(json_str(disk, "dev_type", ""), "drbd"))
-		json_object_set_new(changed, "logical_id",
-				    moved_id(lu, json_get(disk, "logical_id")));
+	if (str_eq(disk_dev_type(disk), "drbd"))
+		disk_set_logical_id(changed,
+				    moved_id(lu, disk_logical_id(disk)));
 	/* Storage that all nodes see belongs to none of them. */
-	if (json_array_size(json_get(disk, "nodes")) > 0)
-		json_object_set_new(changed, "nodes",
-				    json_from_strv(&r->nodes));
+	if (json_array_size(disk_nodes(disk)) > 0)
+		disk_set_nodes(changed, json_from_strv(&r->nodes));
 	return changed;
 }
 
@@ -380,7 +380,7 @@ static WAITS int record(struct lu *lu, struct error *err)
 		lu_warn(lu, "Changing the instance's nodes, you will have to "
 			    "remove any disks left on the older nodes "
 			    "manually");
-		json_set_str(inst, "primary_node", r->nodes.items[0]);
+		inst_set_primary_node(inst, r->nodes.items[0]);
 	}
 	config_put(lu->m->config, CONFIG_INSTANCE, inst);
 	return config_commit(lu->m->config, err);

@@ -4,6 +4,7 @@
 #include "masterd/lu/replace/instance_replace_disks.h"
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 static int want_nodes(struct lu *lu, const struct strv *nodes)
@@ -32,7 +33,7 @@ static int find_nodes(struct lu *lu, struct strv *ret, struct error *err)
 		remote = lu_node(lu, op->remote_node, err);
 		if (remote == NULL)
 			return -1;
-		r->new_node = json_str(remote, "uuid", "");
+		r->new_node = node_uuid(remote);
 		strv_add_unique(ret, r->new_node);
 	}
 	for (size_t i = 0, own = ret->n; r->iallocator != NULL && i < own;
@@ -40,8 +41,8 @@ static int find_nodes(struct lu *lu, struct strv *ret, struct error *err)
 		const json_t *node = config_get(c, CONFIG_NODE, ret->items[i]);
 		auto_strv struct strv members = {0};
 
-		lu_want(lu, LOCK_NODEGROUP, json_str(node, "group", ""), false);
-		config_group_nodes(c, json_str(node, "group", ""), &members);
+		lu_want(lu, LOCK_NODEGROUP, node_group(node), false);
+		config_group_nodes(c, node_group(node), &members);
 		for (size_t k = 0; k < members.n; k++)
 			strv_add_unique(ret, members.items[k]);
 	}
@@ -62,7 +63,7 @@ static int replace_expand(struct lu *lu, struct error *err)
 	if (r->created == NULL)
 		r->created = json_array();
 	config_instance_secondaries(lu->m->config, r->inst, &secondaries);
-	r->primary = inst_primary(r->inst);
+	r->primary = inst_primary_node(r->inst);
 	r->secondary = secondaries.n == 0
 			       ? NULL
 			       : lu_keep_str(lu, xstrdup(secondaries.items[0]));
@@ -88,8 +89,7 @@ static void add_nodes(struct lu *lu, struct strv *ret)
 {
 	struct replace *r = replace_of(lu);
 
-	strv_add_unique(ret,
-			json_str(config_master(lu->m->config), "uuid", ""));
+	strv_add_unique(ret, node_uuid(config_master(lu->m->config)));
 	strv_add_unique(ret, r->primary);
 	if (r->new_node != NULL)
 		strv_add_unique(ret, r->new_node);

@@ -4,6 +4,7 @@
  * a new secondary node, which the user or an allocator names.  They end with
  * booking the room, after which locks can be released. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/group/group.h"
@@ -98,7 +99,7 @@ static int choose_disks(struct lu *lu, struct error *err)
 	size_t given = json_array_size(op->disks);
 
 	free(r->wanted);
-	r->n = json_array_size(json_get(r->inst, "disks"));
+	r->n = json_array_size(inst_disks(r->inst));
 	r->wanted = xcalloc(r->n + 1, sizeof(*r->wanted));
 	for (size_t i = 0; i < r->n; i++)
 		r->wanted[i] = given == 0;
@@ -129,7 +130,7 @@ static WAITS int find_faulty(struct lu *lu, const char *node, bool *ret_faulty,
 	const json_t *at = config_get(lu->m->config, CONFIG_NODE, node);
 	int n = 0;
 
-	if (json_bool(at, "offline", false))
+	if (node_offline(at))
 		return 0; /* what its disks are nobody knows */
 	all = lu_call(lu, node, rpc_blockdev_getmirrorstatus(json_ref(disks)),
 		      err);
@@ -195,9 +196,9 @@ static WAITS int ask_allocator(struct lu *lu, struct error *err)
 	node = lu_node(lu, json_string_value(json_array_get(nodes, 0)), err);
 	if (node == NULL)
 		return -1;
-	r->new_node = json_str(node, "uuid", "");
+	r->new_node = node_uuid(node);
 	lu_info(lu, "Selected new secondary for instance '%s': %s",
-		inst_name(r->inst), json_str(node, "name", ""));
+		inst_name(r->inst), node_name(node));
 	return 0;
 }
 
@@ -207,8 +208,8 @@ static int check_policy(struct lu *lu, struct error *err)
 	struct replace *r = replace_of(lu);
 	const json_t *node =
 		config_get(lu->m->config, CONFIG_NODE, r->new_node);
-	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
-					 json_str(node, "group", ""));
+	const json_t *group =
+		config_get(lu->m->config, CONFIG_GROUP, node_group(node));
 	auto_json json_t *policy =
 		params_fill_ipolicy(config_cluster(lu->m->config), group);
 	auto_strv struct strv broken = {0};
@@ -221,7 +222,7 @@ static int check_policy(struct lu *lu, struct error *err)
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "Instance does not meet target node group's (%s) "
 			 "instance policy: %s",
-			 json_str(group, "name", ""), text);
+			 group_name(group), text);
 }
 
 /* Recorded space and the promise to survive lost nodes; no node is asked. */
@@ -233,14 +234,14 @@ static int check_room(struct lu *lu, struct error *err)
 	auto_json json_t *be = inst_filled_be(lu, r->inst);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, r->inst);
 	const struct capacity_new new = {
-		.uuid = json_str(r->inst, "uuid", ""),
+		.uuid = inst_uuid(r->inst),
 		.name = inst_name(r->inst),
 		.template = template,
 		.node = r->primary,
 		.secondary = r->new_node,
-		.memory = json_int(be, "minmem", 0),
-		.vcpus = json_int(be, "vcpus", 0),
-		.moves = json_bool(be, "auto_balance", true),
+		.memory = be_minmem(be),
+		.vcpus = be_vcpus(be),
+		.moves = be_auto_balance(be),
 	};
 	int64_t space = resources_disk_sum(disks, template);
 	struct node_disk room;

@@ -5,6 +5,7 @@
  * The configuration changes between letting go and connecting: at that moment
  * the old secondary gets no more data and the new one has nothing to lose. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/reserve.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/replace/instance_replace_disks.h"
@@ -14,7 +15,7 @@ enum { NODE_A, PORT = 2, MINOR_A, MINOR_B, SECRET };
 
 static const json_t *part(const json_t *disk, size_t i)
 {
-	return json_array_get(json_get(disk, "logical_id"), i);
+	return json_array_get(disk_logical_id(disk), i);
 }
 
 /* The disk between the primary and the new node; a port only where it is to
@@ -26,14 +27,13 @@ static json_t *moved_disk(struct lu *lu, const json_t *disk, int64_t minor,
 	bool first = str_eq(json_string_value(part(disk, NODE_A)), r->primary);
 	json_t *copy = inst_rpc_disk(lu, r->inst, disk);
 
-	json_object_set_new(
-		copy, "logical_id",
+	disk_set_logical_id(
+		copy,
 		json_make("[s, s, o, O, I, O]", r->primary, r->new_node,
 			  with_port ? json_ref(part(disk, PORT)) : json_null(),
 			  part(disk, first ? MINOR_A : MINOR_B),
 			  (json_int_t)minor, part(disk, SECRET)));
-	json_object_set_new(copy, "nodes",
-			    json_make("[s, s]", r->primary, r->new_node));
+	disk_set_nodes(copy, json_make("[s, s]", r->primary, r->new_node));
 	return copy;
 }
 
@@ -66,11 +66,10 @@ static WAITS int allocate(struct lu *lu, const json_t *disks, struct error *err)
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
-		const json_t *children = json_get(disk, "children");
+		const json_t *children = disk_children(disk);
 
 		lu_info(lu, "Adding new local storage on %s for %s",
-			lu_node_name(lu, r->new_node),
-			json_str(disk, "iv_name", "?"));
+			lu_node_name(lu, r->new_node), disk_iv_name(disk));
 		for (size_t k = 0; k < json_array_size(children); k++)
 			if (replace_create(lu, r->new_node,
 					   json_array_get(children, k),
@@ -91,8 +90,7 @@ static WAITS int activate_new(struct lu *lu, const json_t *disks,
 		const json_t *disk = json_array_get(alone, i);
 
 		lu_info(lu, "activating a new drbd on %s for %s",
-			lu_node_name(lu, r->new_node),
-			json_str(disk, "iv_name", "?"));
+			lu_node_name(lu, r->new_node), disk_iv_name(disk));
 		if (replace_create(lu, r->new_node, disk, err) < 0)
 			return -1;
 	}
@@ -107,7 +105,7 @@ static WAITS void stop_old(struct lu *lu, const json_t *disks)
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
-		const char *name = json_str(disk, "iv_name", "?");
+		const char *name = disk_iv_name(disk);
 
 		lu_info(lu, "Shutting down drbd for %s on old node", name);
 		if (replace_call(lu, r->secondary,
@@ -127,14 +125,13 @@ static WAITS int record(struct lu *lu, const json_t *disks, struct error *err)
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
-		const json_t *now =
-			config_get(c, CONFIG_DISK, json_str(disk, "uuid", ""));
+		const json_t *now = config_get(c, CONFIG_DISK, disk_uuid(disk));
 		json_t *changed = config_edit(now);
 
-		json_object_set(changed, "logical_id",
-				json_unconst(json_get(disk, "logical_id")));
-		json_object_set(changed, "nodes",
-				json_unconst(json_get(disk, "nodes")));
+		disk_set_logical_id(
+			changed, json_ref(json_unconst(disk_logical_id(disk))));
+		disk_set_nodes(changed,
+			       json_ref(json_unconst(disk_nodes(disk))));
 		config_put(c, CONFIG_DISK, changed);
 	}
 	return config_commit(c, err);
@@ -184,7 +181,7 @@ static WAITS void remove_old(struct lu *lu, const json_t *disks)
 {
 	for (size_t i = 0; i < json_array_size(disks); i++)
 		replace_remove(lu, replace_of(lu)->secondary,
-			       json_get(json_array_get(disks, i), "children"));
+			       disk_children(json_array_get(disks, i)));
 }
 
 static WAITS int prepare(struct lu *lu, const json_t *disks, struct error *err)

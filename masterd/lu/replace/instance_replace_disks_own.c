@@ -5,6 +5,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/replace/instance_replace_disks.h"
 
@@ -12,9 +13,9 @@
 static json_t *renamed(const json_t *volume, const char *name)
 {
 	json_t *copy = json_copy(json_unconst(volume));
-	const json_t *id = json_get(volume, "logical_id");
+	const json_t *id = disk_logical_id(volume);
 
-	json_object_set_new(copy, "logical_id",
+	disk_set_logical_id(copy,
 			    json_make("[O, s]", json_array_get(id, 0), name));
 	json_object_set_new(copy, "dynamic_params", json_object());
 	return copy;
@@ -22,8 +23,7 @@ static json_t *renamed(const json_t *volume, const char *name)
 
 static const char *volume_name(const json_t *volume)
 {
-	return json_string_value(
-		json_array_get(json_get(volume, "logical_id"), 1));
+	return json_string_value(json_array_get(disk_logical_id(volume), 1));
 }
 
 /* The children of a disk with new names: fresh ones, or those that old ones get
@@ -68,9 +68,9 @@ static WAITS int rename_all(struct lu *lu, const json_t *from, const json_t *to,
 
 	for (size_t i = 0; i < json_array_size(from); i++)
 		json_array_append_new(
-			pairs, json_make("[O, O]", json_array_get(from, i),
-					 json_get(json_array_get(to, i),
-						  "logical_id")));
+			pairs,
+			json_make("[O, O]", json_array_get(from, i),
+				  disk_logical_id(json_array_get(to, i))));
 	return replace_call(lu, replace_of(lu)->target,
 			    rpc_blockdev_rename(pairs), err);
 }
@@ -131,7 +131,7 @@ static WAITS void swap_back(struct lu *lu, const struct swap *s, int at)
 		lu_warn(lu,
 			"%s has no storage on node %s now, its mirror goes on "
 			"alone; replace it again when the cause is gone: %s",
-			json_str(s->disk, "iv_name", "?"),
+			disk_iv_name(s->disk),
 			lu_node_name(lu, replace_of(lu)->target), err.text);
 }
 
@@ -147,8 +147,8 @@ static void forget(json_t *list, const json_t *items)
 static WAITS int swap(struct lu *lu, const json_t *disk, json_t *fresh,
 		      json_t *ret_retired, struct error *err)
 {
-	const char *name = json_str(disk, "iv_name", "?");
-	const json_t *children = json_get(disk, "children");
+	const char *name = disk_iv_name(disk);
+	const json_t *children = disk_children(disk);
 	auto_json json_t *retired = retired_volumes(children);
 	struct swap s = {disk, children, fresh, retired};
 	int at;
@@ -174,12 +174,11 @@ static WAITS json_t *allocate(struct lu *lu, const json_t *disks,
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
-		json_t *fresh = fresh_volumes(json_get(disk, "children"));
+		json_t *fresh = fresh_volumes(disk_children(disk));
 
 		json_array_append_new(all, fresh);
 		lu_info(lu, "Creating new local storage on %s for %s",
-			lu_node_name(lu, r->target),
-			json_str(disk, "iv_name", "?"));
+			lu_node_name(lu, r->target), disk_iv_name(disk));
 		for (size_t k = 0; k < json_array_size(fresh); k++)
 			if (replace_create(lu, r->target,
 					   json_array_get(fresh, k), err) < 0)

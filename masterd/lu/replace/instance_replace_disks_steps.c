@@ -4,6 +4,7 @@
  * down concerns all of them.  Waiting for the sync releases the instance's
  * lock, so stopping takes it again and looks at the state anew. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/replace/instance_replace_disks.h"
@@ -47,7 +48,7 @@ WAITS int replace_call(struct lu *lu, const char *node,
 static WAITS int find_one(struct lu *lu, const char *node, const json_t *disk,
 			  struct error *err)
 {
-	const char *name = json_str(disk, "iv_name", "?");
+	const char *name = disk_iv_name(disk);
 	auto_json json_t *found = NULL;
 
 	lu_info(lu, "Checking %s on %s", name, lu_node_name(lu, node));
@@ -81,8 +82,7 @@ WAITS int replace_check_data(struct lu *lu, const char *node, struct error *err)
 	if (all == NULL)
 		return -1;
 	for (size_t i = 0; i < json_array_size(all); i++) {
-		const char *name =
-			json_str(json_array_get(disks, i), "iv_name", "?");
+		const char *name = disk_iv_name(json_array_get(disks, i));
 
 		lu_info(lu, "Checking %s consistency on node %s", name,
 			lu_node_name(lu, node));
@@ -108,7 +108,7 @@ WAITS int replace_create(struct lu *lu, const char *node, const json_t *volume,
 	json_array_append(r->created, json_unconst(volume));
 	if (replace_call(lu, node,
 			 rpc_blockdev_create(json_ref(volume),
-					     json_int(volume, "size", 0),
+					     disk_size_mib(volume),
 					     inst_name(r->inst),
 					     node == r->primary, info, false),
 			 err) == 0)
@@ -125,7 +125,7 @@ WAITS void replace_remove(struct lu *lu, const char *node,
 	size_t i;
 
 	json_array_foreach (volumes, i, volume) {
-		auto_free char *id = json_text(json_get(volume, "logical_id"));
+		auto_free char *id = json_text(disk_logical_id(volume));
 
 		if (replace_call(lu, node,
 				 rpc_blockdev_remove(json_ref(volume)),
@@ -175,7 +175,7 @@ WAITS int replace_activate(struct lu *lu, struct error *err)
 {
 	struct replace *r = replace_of(lu);
 
-	if (json_bool(r->inst, "disks_active", false))
+	if (inst_disks_active(r->inst))
 		return 0;
 	r->activated = true;
 	/* One that is given up may be dead. */
@@ -191,12 +191,12 @@ WAITS int replace_activate(struct lu *lu, struct error *err)
 static const json_t *current(struct lu *lu)
 {
 	return config_get(lu->m->config, CONFIG_INSTANCE,
-			  json_str(replace_of(lu)->inst, "uuid", ""));
+			  inst_uuid(replace_of(lu)->inst));
 }
 
 static bool is_active(struct lu *lu)
 {
-	return json_bool(current(lu), "disks_active", false);
+	return inst_disks_active(current(lu));
 }
 
 /* Whether its disks shall be in use no longer, by what the instance is now:
@@ -205,9 +205,9 @@ static bool shall_stop_disks(struct lu *lu)
 {
 	const struct replace *r = replace_of(lu);
 	const json_t *now = current(lu);
-	bool was_up = str_eq(json_str(r->inst, "admin_state", ""), "up");
+	bool was_up = str_eq(inst_admin_state(r->inst), "up");
 
-	if (now == NULL || str_eq(json_str(now, "admin_state", ""), "up"))
+	if (now == NULL || str_eq(inst_admin_state(now), "up"))
 		return false;
 	/* One that was down with active disks had them by somebody's wish. */
 	return r->activated || (was_up && is_active(lu));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -51,8 +52,7 @@ static char *device_of(struct lu *lu, const struct inst_spec *s, size_t i)
 	if (!is_volume(s))
 		return xstrdup(name);
 	return xprintf("%s/%s",
-		       json_str(disk, "vg",
-				json_str(cluster, "volume_group_name", "")),
+		       json_str(disk, "vg", cluster_volume_group_name(cluster)),
 		       name);
 }
 
@@ -97,9 +97,9 @@ static bool is_file_used(const struct config *c, const char *path)
 
 	json_object_foreach (json_unconst(config_all(c, CONFIG_DISK)), uuid,
 			     disk)
-		if (template_is_file(json_str(disk, "dev_type", "")) &&
-		    str_eq(json_string_value(json_array_get(
-				   json_get(disk, "logical_id"), 1)),
+		if (template_is_file(disk_dev_type(disk)) &&
+		    str_eq(json_string_value(
+				   json_array_get(disk_logical_id(disk), 1)),
 			   path))
 			return true;
 	return false;
@@ -112,12 +112,12 @@ static bool is_volume_used(const struct config *c, const char *volume)
 
 	json_object_foreach (json_unconst(config_all(c, CONFIG_DISK)), uuid,
 			     disk) {
-		const json_t *id = json_get(disk, "logical_id");
+		const json_t *id = disk_logical_id(disk);
 		auto_free char *name = xprintf(
 			"%s/%s", json_string_value(json_array_get(id, 0)),
 			json_string_value(json_array_get(id, 1)));
 
-		if (template_is_volume(json_str(disk, "dev_type", NULL)) &&
+		if (template_is_volume(disk_dev_type_or(disk, NULL)) &&
 		    strcmp(name, volume) == 0)
 			return true;
 	}
@@ -229,7 +229,7 @@ static int take_size(const struct inst_spec *s, size_t i, const char *device,
 				 "Online logical volume found, cannot adopt: "
 				 "%s",
 				 device);
-	json_set_int(json_array_get(s->disks, i), "size", size_of(told));
+	disk_set_size_mib(json_array_get(s->disks, i), size_of(told));
 	return 0;
 }
 
@@ -266,20 +266,18 @@ static WAITS int rename_all(struct lu *lu, const struct inst_spec *s,
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		json_t *disk = json_array_get(disks, i);
-		const json_t *id = json_get(disk, "logical_id");
+		const json_t *id = disk_logical_id(disk);
 		auto_json json_t *old = json_copy(disk);
 
-		json_object_set_new(
-			old, "logical_id",
-			json_make("[O, s]", json_array_get(id, 0),
-				  json_str(json_array_get(s->disks, i), "adopt",
-					   "")));
+		disk_set_logical_id(
+			old, json_make("[O, s]", json_array_get(id, 0),
+				       json_str(json_array_get(s->disks, i),
+						"adopt", "")));
 		json_array_append_new(
-			pairs,
-			json_make("[O, O]", back ? disk : old,
-				  json_get(back ? old : disk, "logical_id")));
+			pairs, json_make("[O, O]", back ? disk : old,
+					 disk_logical_id(back ? old : disk)));
 	}
-	done = lu_call(lu, inst_primary(inst),
+	done = lu_call(lu, inst_primary_node(inst),
 		       rpc_blockdev_rename(json_ref(pairs)), err);
 	return done == NULL ? -1 : 0;
 }
@@ -290,7 +288,7 @@ static WAITS int call_folder(struct lu *lu, const json_t *inst,
 			     struct error *err)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
-	const json_t *id = json_get(json_array_get(disks, 0), "logical_id");
+	const json_t *id = disk_logical_id(json_array_get(disks, 0));
 	const char *path = json_string_value(json_array_get(id, 1));
 	auto_free char *folder = NULL;
 	auto_json json_t *done = NULL;
@@ -298,7 +296,7 @@ static WAITS int call_folder(struct lu *lu, const json_t *inst,
 	if (path == NULL || strrchr(path, '/') == NULL)
 		return 0;
 	folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
-	done = lu_call(lu, inst_primary(inst), call(folder), err);
+	done = lu_call(lu, inst_primary_node(inst), call(folder), err);
 	return done == NULL ? -1 : 0;
 }
 

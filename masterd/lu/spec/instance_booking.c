@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -67,15 +68,15 @@ int booking_put(struct lu *lu, const struct op_instance_create *op,
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		json_t *disk = json_array_get(disks, i);
 
-		json_array_append(uuids, json_object_get(disk, "uuid"));
+		json_array_append_new(uuids, json_string(disk_uuid(disk)));
 		config_put(lu->m->config, CONFIG_DISK, json_incref(disk));
 	}
 	inst = booking_object(s, uuid, nodes->primary, false);
-	json_object_set_new(inst, "disks", uuids);
-	json_set_bool(inst, "forthcoming", true);
-	json_set_int(inst, "reserved_by_job", (int64_t)lu->job_id);
+	inst_set_disks(inst, uuids);
+	inst_set_forthcoming(inst, true);
+	inst_set_reserved_by_job(inst, (int64_t)lu->job_id);
 	if (s->port != 0)
-		json_set_int(inst, "network_port", s->port);
+		inst_set_network_port(inst, s->port);
 	config_put(lu->m->config, CONFIG_INSTANCE, inst);
 	return 0;
 }
@@ -91,8 +92,8 @@ static bool same_disks(const struct config *c, const json_t *inst,
 	    strcmp(config_instance_template(c, inst), s->template) != 0)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (json_int(json_array_get(disks, i), "size", 0) !=
-		    json_int(json_array_get(s->disks, i), "size", 0))
+		if (disk_size_mib(json_array_get(disks, i)) !=
+		    disk_size_mib(json_array_get(s->disks, i)))
 			return false;
 	return true;
 }
@@ -109,15 +110,14 @@ const json_t *booking_planned(const struct config *c, const struct inst_spec *s,
 			  s->name);
 		return NULL;
 	}
-	if (!json_bool(inst, "forthcoming", false) ||
-	    json_get(inst, "reserved_by_job") != NULL) {
+	if (!inst_forthcoming(inst) || inst_has_reserved_by_job(inst)) {
 		error_set(err, ERR_PREREQ, ECODE_STATE,
 			  "Instance %s (with uuid %s) not forthcoming but "
 			  "--commit was passed.",
-			  s->name, json_str(inst, "uuid", ""));
+			  s->name, inst_uuid(inst));
 		return NULL;
 	}
-	be = params_fill_be(config_cluster(c), json_get(inst, "beparams"));
+	be = params_fill_be(config_cluster(c), inst_beparams(inst));
 	differs = !json_equal(be, s->filled_be) ? "backend parameters"
 		  : !same_disks(c, inst, s)	? "disks"
 						: NULL;
@@ -135,16 +135,16 @@ void booking_claim(struct lu *lu, const struct inst_spec *s, const char *uuid)
 	struct config *c = lu->m->config;
 	json_t *inst = config_edit(config_get(c, CONFIG_INSTANCE, uuid));
 
-	json_set_str(inst, "os", s->os == NULL ? "" : s->os);
-	json_set_str(inst, "hypervisor", s->hypervisor);
-	json_object_set(inst, "hvparams", s->hvparams);
-	json_object_set(inst, "beparams", s->beparams);
-	json_object_set(inst, "osparams", s->osparams);
-	json_object_set(inst, "osparams_private", s->osparams_private);
-	json_object_set(inst, "tags", s->tags);
+	inst_set_os(inst, s->os == NULL ? "" : s->os);
+	inst_set_hypervisor(inst, s->hypervisor);
+	inst_set_hvparams(inst, json_ref(s->hvparams));
+	inst_set_beparams(inst, json_ref(s->beparams));
+	inst_set_osparams(inst, json_ref(s->osparams));
+	inst_set_osparams_private(inst, json_ref(s->osparams_private));
+	inst_set_tags(inst, json_ref(s->tags));
 	if (s->port != 0)
-		json_set_int(inst, "network_port", s->port);
-	json_set_int(inst, "reserved_by_job", (int64_t)lu->job_id);
+		inst_set_network_port(inst, s->port);
+	inst_set_reserved_by_job(inst, (int64_t)lu->job_id);
 	config_put(c, CONFIG_INSTANCE, inst);
 }
 
@@ -152,19 +152,19 @@ void booking_keep(struct config *c, const json_t *inst)
 {
 	json_t *edited = config_edit(inst);
 
-	json_object_del(edited, "reserved_by_job");
-	json_set_bool(edited, "forthcoming", true);
-	json_set_bool(edited, "disks_active", false);
+	inst_drop_reserved_by_job(edited);
+	inst_set_forthcoming(edited, true);
+	inst_set_disks_active(edited, false);
 	config_put(c, CONFIG_INSTANCE, edited);
 }
 
 void booking_drop(struct config *c, const json_t *inst)
 {
 	auto_json json_t *kept = json_ref(inst);
-	const json_t *disks = json_get(kept, "disks");
+	const json_t *disks = inst_disks(kept);
 
 	for (size_t i = 0; i < json_array_size(disks); i++)
 		config_remove(c, CONFIG_DISK,
 			      json_string_value(json_array_get(disks, i)));
-	config_remove(c, CONFIG_INSTANCE, json_str(kept, "uuid", ""));
+	config_remove(c, CONFIG_INSTANCE, inst_uuid(kept));
 }

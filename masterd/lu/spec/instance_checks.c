@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/rpc/resolve.h"
@@ -123,10 +124,10 @@ int inst_check_stopped(struct lu *lu, const json_t *inst, const char *why,
 		       struct error *err)
 {
 	const json_t *node =
-		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
+		config_get(lu->m->config, CONFIG_NODE, inst_primary_node(inst));
 	bool running;
 
-	if (json_bool(node, "offline", false)) {
+	if (node_offline(node)) {
 		lu_warn(lu,
 			"Primary node offline, ignoring check that instance "
 			"is down");
@@ -143,7 +144,7 @@ int inst_check_stopped(struct lu *lu, const json_t *inst, const char *why,
 int inst_check_down(struct lu *lu, const json_t *inst, const char *why,
 		    struct error *err)
 {
-	const char *state = json_str(inst, "admin_state", "");
+	const char *state = inst_admin_state(inst);
 
 	if (strcmp(state, "up") != 0)
 		return inst_check_stopped(lu, inst, why, err);
@@ -158,12 +159,12 @@ static json_t *bridges_of(struct lu *lu, const json_t *nics)
 	json_t *bridges = json_array();
 
 	for (size_t i = 0; i < json_array_size(nics); i++) {
-		auto_json json_t *params = params_fill_nic(
-			config_cluster(lu->m->config),
-			json_get(json_array_get(nics, i), "nicparams"));
-		const char *link = json_str(params, "link", "");
+		auto_json json_t *params =
+			params_fill_nic(config_cluster(lu->m->config),
+					nic_nicparams(json_array_get(nics, i)));
+		const char *link = nicparams_link(params);
 
-		if (strcmp(json_str(params, "mode", ""), "bridged") == 0 &&
+		if (strcmp(nicparams_mode(params), "bridged") == 0 &&
 		    !json_array_has_str(bridges, link))
 			json_array_append_new(bridges, json_string(link));
 	}

@@ -9,6 +9,7 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/json/repr.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/ippool.h"
 #include "lib/model/constants.h"
 #include "lib/model/params/params.h"
@@ -73,16 +74,16 @@ static int nic_addresses(const json_t *given, size_t i, json_t *nic,
 	if (strcmp(mac, SPEC_MAC_AUTO) != 0 && !valid_mac(mac))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "NIC %zu: invalid MAC address '%s'", i, mac);
-	json_set_str(nic, "mac", mac);
+	nic_set_mac(nic, mac);
 	if (!is_none(ip)) {
 		if (strcasecmp(ip, IP_POOL) != 0 && !valid_ip(ip))
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
 					 "NIC %zu: invalid IP address '%s'", i,
 					 ip);
-		json_set_str(nic, "ip", ip);
+		nic_set_ip(nic, ip);
 	}
 	if (!is_none(name))
-		json_set_str(nic, "name", name);
+		nic_set_name(nic, name);
 	return 0;
 }
 
@@ -106,22 +107,22 @@ json_t *spec_nic(struct lu *lu, const json_t *given, size_t i,
 
 		if (net == NULL)
 			return NULL;
-		json_set_str(nic, "network", json_str(net, "uuid", ""));
+		nic_set_network(nic, network_uuid(net));
 	}
 	if (nic_params(given, &params, err) < 0) {
 		error_wrap(err, "NIC %zu", i);
 		return NULL;
 	}
-	json_object_set_new(nic, "nicparams", params);
+	nic_set_nicparams(nic, params);
 	uuid_new(uuid);
-	json_set_str(nic, "uuid", uuid);
+	nic_set_uuid(nic, uuid);
 	return steal(&nic);
 }
 
 static int take_mac(struct lu *lu, json_t *nic, struct error *err)
 {
-	const char *mac = json_str(nic, "mac", SPEC_MAC_AUTO);
-	const char *network = json_str(nic, "network", NULL);
+	const char *mac = nic_mac_or(nic, SPEC_MAC_AUTO);
+	const char *network = nic_network(nic);
 	const json_t *net =
 		network == NULL
 			? NULL
@@ -130,12 +131,11 @@ static int take_mac(struct lu *lu, json_t *nic, struct error *err)
 
 	if (strcmp(mac, SPEC_MAC_AUTO) != 0)
 		return reserve_mac(lu->m->reserve, lu->job_id, mac, err);
-	generated =
-		reserve_mac_generate(lu->m->reserve, lu->job_id,
-				     json_str(net, "mac_prefix", NULL), err);
+	generated = reserve_mac_generate(lu->m->reserve, lu->job_id,
+					 network_mac_prefix(net), err);
 	if (generated == NULL)
 		return -1;
-	json_set_str(nic, "mac", generated);
+	nic_set_mac(nic, generated);
 	return 0;
 }
 
@@ -168,17 +168,15 @@ static const json_t *network_link(struct lu *lu, const json_t *network,
 {
 	struct config *c = lu->m->config;
 	const json_t *node = config_get(c, CONFIG_NODE, pnode);
-	const json_t *group =
-		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
-	const json_t *link = json_get(json_get(group, "networks"),
-				      json_str(network, "uuid", ""));
+	const json_t *group = config_get(c, CONFIG_GROUP, node_group(node));
+	const json_t *link =
+		json_get(group_networks(group), network_uuid(network));
 
 	if (link == NULL)
 		error_set(err, ERR_PREREQ, ECODE_INVAL,
 			  "Network '%s' is not connected to the node group "
 			  "'%s'",
-			  json_str(network, "name", ""),
-			  json_str(group, "name", ""));
+			  network_name(network), group_name(group));
 	return link;
 }
 
@@ -195,9 +193,9 @@ static int take_any(struct lu *lu, json_t *nic, const json_t *network,
 		if (ip == NULL)
 			return -1;
 		if (take_ip(lu, nic, ip, &ignored) == 0) {
-			json_set_str(nic, "ip", ip);
+			nic_set_ip(nic, ip);
 			lu_info(lu, "Chose IP %s from network %s", ip,
-				json_str(network, "name", ""));
+				network_name(network));
 			return 0;
 		}
 		strv_add(&tried, ip);
@@ -207,7 +205,7 @@ static int take_any(struct lu *lu, json_t *nic, const json_t *network,
 static int take_in_network(struct lu *lu, json_t *nic, const json_t *network,
 			   bool conflicts_check, struct error *err)
 {
-	const char *ip = json_str(nic, "ip", NULL);
+	const char *ip = nic_ip(nic);
 
 	if (ip == NULL)
 		return 0;
@@ -216,29 +214,28 @@ static int take_in_network(struct lu *lu, json_t *nic, const json_t *network,
 	if (!ippool_contains(network, ip))
 		return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
 				 "IP address %s does not belong to network %s",
-				 ip, json_str(network, "name", ""));
+				 ip, network_name(network));
 	if (!conflicts_check)
 		return 0;
 	if (ippool_is_taken(network, ip))
 		return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
 				 "IP address %s is already in use in network "
 				 "%s",
-				 ip, json_str(network, "name", ""));
+				 ip, network_name(network));
 	return take_ip(lu, nic, ip, err);
 }
 
 int spec_nic_link(struct lu *lu, json_t *nic, const char *pnode,
 		  struct error *err)
 {
-	const json_t *network =
-		config_expect(lu->m->config, CONFIG_NETWORK,
-			      json_str(nic, "network", ""), err);
+	const json_t *network = config_expect(lu->m->config, CONFIG_NETWORK,
+					      nic_network_or(nic, ""), err);
 	const json_t *link =
 		network == NULL ? NULL : network_link(lu, network, pnode, err);
 
 	if (link == NULL)
 		return -1;
-	json_object_set_new(nic, "nicparams", json_copy(json_unconst(link)));
+	nic_set_nicparams(nic, json_copy(json_unconst(link)));
 	return 0;
 }
 
@@ -249,13 +246,11 @@ static int check_no_network_has(struct lu *lu, const char *ip,
 {
 	struct config *c = lu->m->config;
 	const json_t *node = config_get(c, CONFIG_NODE, pnode);
-	const json_t *group =
-		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+	const json_t *group = config_get(c, CONFIG_GROUP, node_group(node));
 	const char *uuid;
 	json_t *link;
 
-	json_object_foreach (json_unconst(json_get(group, "networks")), uuid,
-			     link) {
+	json_object_foreach (json_unconst(group_networks(group)), uuid, link) {
 		const json_t *network = config_get(c, CONFIG_NETWORK, uuid);
 
 		if (network != NULL && ippool_contains(network, ip))
@@ -264,7 +259,7 @@ static int check_no_network_has(struct lu *lu, const char *ip,
 				"The requested IP address (%s) belongs "
 				"to network %s, but the target NIC "
 				"does not",
-				ip, json_str(network, "name", ""));
+				ip, network_name(network));
 	}
 	return 0;
 }
@@ -272,8 +267,8 @@ static int check_no_network_has(struct lu *lu, const char *ip,
 int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
 		     bool conflicts_check, struct error *err)
 {
-	const char *uuid = json_str(nic, "network", NULL);
-	const char *ip = json_str(nic, "ip", NULL);
+	const char *uuid = nic_network(nic);
+	const char *ip = nic_ip(nic);
 
 	if (uuid == NULL) {
 		if (ip != NULL && strcasecmp(ip, IP_POOL) == 0)
@@ -296,10 +291,10 @@ int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
 bool spec_nic_lacks_ip(struct lu *lu, const json_t *nic)
 {
 	auto_json json_t *filled = params_fill_nic(
-		config_cluster(lu->m->config), json_get(nic, "nicparams"));
+		config_cluster(lu->m->config), nic_nicparams(nic));
 
-	return strcmp(json_str(filled, "mode", ""), "routed") == 0 &&
-	       json_get(nic, "ip") == NULL && json_get(nic, "network") == NULL;
+	return strcmp(nicparams_mode(filled), "routed") == 0 &&
+	       !nic_has_ip(nic) && !nic_has_network(nic);
 }
 
 char *spec_communication_nic(const char *instance)
@@ -309,8 +304,8 @@ char *spec_communication_nic(const char *instance)
 
 json_t *spec_communication_params(struct lu *lu, const char *name)
 {
-	const char *network = json_str(config_cluster(lu->m->config),
-				       "instance_communication_network", "");
+	const char *network = cluster_instance_communication_network(
+		config_cluster(lu->m->config));
 
 	return json_make("{s:s, s:s, s:s, s:s}", "name", name, "mac",
 			 "generate", "ip", IP_POOL, "network",
@@ -338,14 +333,13 @@ static int inherit(struct lu *lu, json_t *nic, size_t i, const char *pnode,
 	auto_free char *text = NULL;
 	const json_t *params;
 
-	if (json_get(nic, "network") == NULL)
+	if (!nic_has_network(nic))
 		return 0;
 	if (spec_nic_link(lu, nic, pnode, err) < 0)
 		return -1;
-	params = json_get(nic, "nicparams");
-	values = json_make("[s, s, s]", json_str(params, "link", ""),
-			   json_str(params, "mode", ""),
-			   json_str(params, "vlan", ""));
+	params = nic_nicparams(nic);
+	values = json_make("[s, s, s]", nicparams_link(params),
+			   nicparams_mode(params), nicparams_vlan(params));
 	text = json_repr(values);
 	lu_info(lu, "NIC/%zu inherits netparams %s", i, text);
 	return 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
@@ -46,7 +47,8 @@ json_t *instance_place_nodes(struct lu *lu)
 		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
 		node)
 		if (lu_has(lu, LOCK_NODE_RES, uuid))
-			json_array_append(names, json_object_get(node, "name"));
+			json_array_append_new(names,
+					      json_string(node_name(node)));
 	return names;
 }
 
@@ -75,7 +77,7 @@ static int named_secondary(struct lu *lu, const struct op_instance_create *op,
 	node = lu_node(lu, op->snode, err);
 	if (node == NULL)
 		return -1;
-	ret->secondary = json_str(node, "uuid", "");
+	ret->secondary = node_uuid(node);
 	if (strcmp(ret->primary, ret->secondary) != 0)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -87,8 +89,8 @@ int instance_place_named_nodes(struct lu *lu,
 			       struct inst_nodes *ret, struct error *err)
 {
 	const json_t *node = lu_node(lu, op->pnode, err);
-	const json_t *enabled = json_get(config_cluster(lu->m->config),
-					 "enabled_disk_templates");
+	const json_t *enabled =
+		cluster_enabled_disk_templates(config_cluster(lu->m->config));
 	const char *template =
 		op->disk_template != NULL
 			? op->disk_template
@@ -96,7 +98,7 @@ int instance_place_named_nodes(struct lu *lu,
 
 	if (node == NULL)
 		return -1;
-	*ret = (struct inst_nodes){.primary = json_str(node, "uuid", "")};
+	*ret = (struct inst_nodes){.primary = node_uuid(node)};
 	if (iallocator_required_nodes(template) > 1)
 		return named_secondary(lu, op, ret, err);
 	if (op->snode == NULL)
@@ -112,7 +114,7 @@ static const char *chosen(struct lu *lu, const char *iallocator,
 			  const char *name, struct error *err)
 {
 	const json_t *node = name == NULL ? NULL : lu_node(lu, name, err);
-	const char *uuid = json_str(node, "uuid", "");
+	const char *uuid = node_uuid(node);
 
 	if (node != NULL)
 		return check_held(lu, iallocator, uuid, err) < 0 ? NULL : uuid;
@@ -177,18 +179,17 @@ static WAITS int check_memory(struct lu *lu,
 {
 	auto_free char *why = xprintf("creating instance %s", s->name);
 	bool starts = op->start && op->no_install != 1;
-	int64_t max = json_int(s->filled_be, "maxmem", 0);
+	int64_t max = be_maxmem(s->filled_be);
 
 	return lu_check_memory(
 		lu,
-		&(struct memory_need){
-			.node = pnode,
-			.reason = why,
-			.hypervisor = s->hypervisor,
-			.min = json_int(s->filled_be, "minmem", 0),
-			.max = op->ignore_ipolicy ? 0 : max,
-			.spare_reserve = !op->ignore_ipolicy,
-			.live = starts ? max : 0},
+		&(struct memory_need){.node = pnode,
+				      .reason = why,
+				      .hypervisor = s->hypervisor,
+				      .min = be_minmem(s->filled_be),
+				      .max = op->ignore_ipolicy ? 0 : max,
+				      .spare_reserve = !op->ignore_ipolicy,
+				      .live = starts ? max : 0},
 		err);
 }
 
@@ -200,10 +201,10 @@ static int check_reserve(struct lu *lu, const struct op_instance_create *op,
 	auto_free char *why = xprintf("creating instance %s", s->name);
 
 	if (op->ignore_ipolicy || nodes->secondary == NULL ||
-	    !json_bool(s->filled_be, "auto_balance", true))
+	    !be_auto_balance(s->filled_be))
 		return 0;
 	return lu_check_reserve(lu, nodes->secondary, nodes->primary,
-				json_int(s->filled_be, "minmem", 0), why, err);
+				be_minmem(s->filled_be), why, err);
 }
 
 /* Report a full file system before anything is made. */
@@ -222,9 +223,8 @@ static int check_ratios(struct lu *lu, const struct op_instance_create *op,
 
 	if (op->ignore_ipolicy)
 		return 0;
-	return lu_check_ratios(lu, pnode, why,
-			       json_int(s->filled_be, "vcpus", 1),
-			       json_int(s->filled_be, "spindle_use", 1), err);
+	return lu_check_ratios(lu, pnode, why, be_vcpus(s->filled_be),
+			       be_spindle_use(s->filled_be), err);
 }
 
 int instance_place_check_capacity(struct lu *lu,
@@ -239,9 +239,9 @@ int instance_place_check_capacity(struct lu *lu,
 		.template = s->template,
 		.node = nodes->primary,
 		.secondary = nodes->secondary,
-		.memory = json_int(s->filled_be, "minmem", 0),
-		.vcpus = json_int(s->filled_be, "vcpus", 0),
-		.moves = json_bool(s->filled_be, "auto_balance", true),
+		.memory = be_minmem(s->filled_be),
+		.vcpus = be_vcpus(s->filled_be),
+		.moves = be_auto_balance(s->filled_be),
 	};
 	struct node_disk disk;
 

@@ -12,6 +12,7 @@
 #include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/hypervisor.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/opcode/os_image.h"
@@ -160,8 +161,8 @@ static const char *keep_first(struct lu *lu, const json_t *list)
 static int read_template(struct lu *lu, const struct op_instance_create *op,
 			 struct inst_spec *s, struct error *err)
 {
-	const json_t *enabled = json_get(config_cluster(lu->m->config),
-					 "enabled_disk_templates");
+	const json_t *enabled =
+		cluster_enabled_disk_templates(config_cluster(lu->m->config));
 
 	s->template = op->disk_template != NULL ? op->disk_template
 						: keep_first(lu, enabled);
@@ -172,8 +173,7 @@ static int read_template(struct lu *lu, const struct op_instance_create *op,
 				 "--enabled-disk-templates)",
 				 s->template == NULL ? "" : s->template);
 	if (template_is_on_volumes(s->template) &&
-	    *json_str(config_cluster(lu->m->config), "volume_group_name", "") ==
-		    '\0')
+	    *cluster_volume_group_name(config_cluster(lu->m->config)) == '\0')
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Cluster does not support lvm-based instances "
 				 "(gnt-cluster modify --vg-name)");
@@ -184,7 +184,7 @@ static int read_hypervisor(struct lu *lu, const struct op_instance_create *op,
 			   struct inst_spec *s, struct error *err)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
-	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	const json_t *enabled = cluster_enabled_hypervisors(cluster);
 
 	s->hypervisor = op->hypervisor != NULL ? op->hypervisor
 					       : keep_first(lu, enabled);
@@ -211,13 +211,12 @@ static int read_backend(struct lu *lu, const struct op_instance_create *op,
 	spec_std_backend(config_cluster(lu->m->config), s->beparams);
 	s->filled_be =
 		params_fill_be(config_cluster(lu->m->config), s->beparams);
-	if (json_int(s->filled_be, "minmem", 0) >
-	    json_int(s->filled_be, "maxmem", 0))
+	if (be_minmem(s->filled_be) > be_maxmem(s->filled_be))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "minmem (%jd MiB) is more than maxmem (%jd "
 				 "MiB)",
-				 (intmax_t)json_int(s->filled_be, "minmem", 0),
-				 (intmax_t)json_int(s->filled_be, "maxmem", 0));
+				 (intmax_t)be_minmem(s->filled_be),
+				 (intmax_t)be_maxmem(s->filled_be));
 	return 0;
 }
 
@@ -275,7 +274,7 @@ static int read_tags(const json_t *given, struct inst_spec *s,
 
 static bool is_blacklisted(const json_t *cluster, const char *os)
 {
-	const json_t *list = json_get(cluster, "blacklisted_os");
+	const json_t *list = cluster_blacklisted_os(cluster);
 	auto_free char *name = xstrndup(os, strcspn(os, "+"));
 
 	return json_array_has_str(list, os) || json_array_has_str(list, name);
@@ -340,8 +339,7 @@ static void drop_defaults(const json_t *cluster, struct inst_spec *s)
 	if (s->os != NULL)
 		drop_same(s->osparams, params_fill_os(cluster, s->os, NULL));
 	for (size_t i = 0; i < json_array_size(s->nics); i++)
-		drop_same(json_object_get(json_array_get(s->nics, i),
-					  "nicparams"),
+		drop_same(nic_own_nicparams(json_array_get(s->nics, i)),
 			  params_fill_nic(cluster, NULL));
 }
 
@@ -373,12 +371,12 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 static json_t *requested_nic(struct lu *lu, const json_t *nic)
 {
 	auto_json json_t *params = params_fill_nic(
-		config_cluster(lu->m->config), json_get(nic, "nicparams"));
-	const char *mode = json_str(params, "mode", "");
-	const char *link = json_str(params, "link", "");
+		config_cluster(lu->m->config), nic_nicparams(nic));
+	const char *mode = nicparams_mode(params);
+	const char *link = nicparams_link(params);
 	json_t *row = json_copy(json_unconst(nic));
 
-	if (json_get(nic, "network") != NULL)
+	if (nic_has_network(nic))
 		return row;
 	json_set_str(row, "mode", mode);
 	json_set_str(row, "link", link);
@@ -390,8 +388,8 @@ static json_t *requested_nic(struct lu *lu, const json_t *nic)
 /* With the members that programs look for whether they are set or not. */
 static json_t *requested_disks(struct lu *lu, const json_t *disks)
 {
-	const char *vg = json_str(config_cluster(lu->m->config),
-				  "volume_group_name", NULL);
+	const char *vg = cluster_volume_group_name_or(
+		config_cluster(lu->m->config), NULL);
 	json_t *list = json_array();
 	const json_t *disk;
 	size_t i;
@@ -418,11 +416,11 @@ json_t *spec_request(struct lu *lu, struct inst_spec *s, struct error *err)
 		.disk_template = s->template,
 		.hypervisor = s->hypervisor,
 		.group_name = s->group_name,
-		.memory = json_int(s->filled_be, "maxmem", 0),
-		.minmem = json_int(s->filled_be, "minmem", 0),
-		.stays = !json_bool(s->filled_be, "auto_balance", true),
-		.vcpus = json_int(s->filled_be, "vcpus", 0),
-		.spindle_use = json_int(s->filled_be, "spindle_use", 0),
+		.memory = be_maxmem(s->filled_be),
+		.minmem = be_minmem(s->filled_be),
+		.stays = !be_auto_balance(s->filled_be),
+		.vcpus = be_vcpus(s->filled_be),
+		.spindle_use = be_spindle_use(s->filled_be),
 		.disks = disks,
 		.nics = nics,
 		.tags = s->tags,

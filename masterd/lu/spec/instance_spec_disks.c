@@ -6,6 +6,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/hypervisor.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
@@ -148,11 +149,11 @@ json_t *spec_disk(const char *template, const json_t *given, size_t i,
 		       "userspace", i, err) < 0)
 		return NULL;
 	disk = json_copy(json_unconst(given));
-	json_set_int(disk, "size",
-		     json_get(given, "adopt") != NULL ? 0 : disk_size(given));
-	json_set_str(disk, "mode", json_str(given, "mode", "rw"));
+	disk_set_size_mib(
+		disk, json_get(given, "adopt") != NULL ? 0 : disk_size(given));
+	disk_set_mode(disk, json_str(given, "mode", "rw"));
 	if (name == NULL || strcmp(name, "none") == 0)
-		json_object_del(disk, "name");
+		disk_drop_name(disk);
 	return disk;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* New instances and the policy: what it adds, and whether it allows them. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/spec/instance_spec.h"
@@ -16,7 +17,7 @@ static void set_std(json_t *beparams, const char *key, int64_t std)
 
 void spec_std_backend(const json_t *cluster, json_t *beparams)
 {
-	const json_t *policy = json_get(cluster, "ipolicy");
+	const json_t *policy = cluster_ipolicy(cluster);
 	bool has_memory = json_object_get(beparams, "minmem") != NULL ||
 			  json_object_get(beparams, "maxmem") != NULL;
 	int64_t memory =
@@ -32,7 +33,7 @@ void spec_std_backend(const json_t *cluster, json_t *beparams)
 /* Of the cluster's standard instance; 0 where it does not say. */
 static int64_t std_of(const json_t *cluster, const char *name)
 {
-	return json_int(json_get(json_get(cluster, "ipolicy"), "std"), name, 0);
+	return json_int(ipolicy_std(cluster_ipolicy(cluster)), name, 0);
 }
 
 json_t *spec_std_disk(const json_t *cluster, const json_t *given)
@@ -70,19 +71,19 @@ static json_t *planned_disks(const struct config *c, const json_t *op)
 	disks = config_instance_disks(c, planned);
 	list = json_array();
 	json_array_foreach (disks, i, disk)
-		json_array_append_new(list,
-				      json_make("{s:O}", "size",
-						json_object_get(disk, "size")));
+		json_array_append_new(
+			list,
+			json_make("{s:O}", "size", disk_size_mib_value(disk)));
 	return list;
 }
 
 void spec_complete(const struct master *m, json_t *op)
 {
 	const json_t *cluster = config_cluster(m->config);
-	const char *template = json_str(
-		op, "disk_template",
-		json_string_value(json_array_get(
-			json_get(cluster, "enabled_disk_templates"), 0)));
+	const char *template =
+		json_str(op, "disk_template",
+			 json_string_value(json_array_get(
+				 cluster_enabled_disk_templates(cluster), 0)));
 	bool imports = !str_eq(json_str(op, "mode", NULL), "create");
 
 	if (json_get(op, "nics") == NULL)
@@ -110,9 +111,9 @@ static char *violations(struct lu *lu, const struct inst_spec *s,
 	size_t n = json_array_size(s->disks);
 	int64_t sizes[SPEC_DISKS_MAX];
 	struct params_spec spec = {
-		.memory = json_int(s->filled_be, "maxmem", 0),
-		.vcpus = json_int(s->filled_be, "vcpus", 0),
-		.spindle_use = json_int(s->filled_be, "spindle_use", 0),
+		.memory = be_maxmem(s->filled_be),
+		.vcpus = be_vcpus(s->filled_be),
+		.spindle_use = be_spindle_use(s->filled_be),
 		.disk_count = (int64_t)n,
 		.nic_count = (int64_t)json_array_size(s->nics),
 		.disk_sizes = sizes,
@@ -122,7 +123,7 @@ static char *violations(struct lu *lu, const struct inst_spec *s,
 	auto_strv struct strv broken = {0};
 
 	for (size_t i = 0; i < n; i++)
-		sizes[i] = json_int(json_array_get(s->disks, i), "size", 0);
+		sizes[i] = disk_size_mib(json_array_get(s->disks, i));
 	params_ipolicy_violations(policy, &spec, &broken);
 	return broken.n == 0 ? NULL : strv_join(&broken, ", ");
 }
@@ -131,8 +132,8 @@ int spec_check_policy(struct lu *lu, const struct inst_spec *s,
 		      const char *node_uuid, struct error *err)
 {
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
-	const json_t *group = config_get(lu->m->config, CONFIG_GROUP,
-					 json_str(node, "group", ""));
+	const json_t *group =
+		config_get(lu->m->config, CONFIG_GROUP, node_group(node));
 	auto_free char *text = violations(lu, s, group);
 
 	if (text == NULL)
@@ -140,8 +141,7 @@ int spec_check_policy(struct lu *lu, const struct inst_spec *s,
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "Instance allocation to group %s (%s) violates "
 			 "policy: %s",
-			 json_str(group, "uuid", ""),
-			 json_str(group, "name", ""), text);
+			 group_uuid(group), group_name(group), text);
 }
 
 char *spec_forbidden(struct lu *lu, const struct inst_spec *s)
@@ -155,7 +155,7 @@ char *spec_forbidden(struct lu *lu, const struct inst_spec *s)
 	for (size_t i = 0; i < uuids.n && told < FORBIDDEN_MAX; i++) {
 		const json_t *group =
 			config_get(c, CONFIG_GROUP, uuids.items[i]);
-		const char *name = json_str(group, "name", "");
+		const char *name = group_name(group);
 		auto_free char *why = NULL;
 
 		if (s->group_name != NULL && !str_eq(s->group_name, name) &&

@@ -10,6 +10,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 
 /* --- reporting --- */
 
@@ -181,7 +182,7 @@ static json_t *verify_exec(struct lu *lu, struct error *err)
 			json_decref(jobs);
 			return NULL;
 		}
-		strv_add(&groups, json_str(group, "uuid", ""));
+		strv_add(&groups, group_uuid(group));
 	}
 	/* Relative: so many jobs before this one of the same call. */
 	for (size_t i = 0; i < groups.n; i++)
@@ -227,7 +228,7 @@ static json_t *verify_disks_exec(struct lu *lu, struct error *err)
 
 		if (group == NULL)
 			return NULL;
-		strv_add(&groups, json_str(group, "uuid", ""));
+		strv_add(&groups, group_uuid(group));
 	} else {
 		config_sorted(lu->m->config, CONFIG_GROUP, &groups);
 	}

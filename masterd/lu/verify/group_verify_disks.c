@@ -7,6 +7,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/volumes.h"
@@ -30,9 +31,9 @@ static struct verify_disks *verify_of(struct lu *lu)
 static bool of_group(struct lu *lu, const json_t *inst, const char *group)
 {
 	const json_t *node =
-		config_get(lu->m->config, CONFIG_NODE, inst_primary(inst));
+		config_get(lu->m->config, CONFIG_NODE, inst_primary_node(inst));
 
-	return strcmp(json_str(node, "group", ""), group) == 0;
+	return strcmp(node_group(node), group) == 0;
 }
 
 static int verify_expand(struct lu *lu, struct error *err)
@@ -45,15 +46,15 @@ static int verify_expand(struct lu *lu, struct error *err)
 
 	if (group == NULL)
 		return -1;
-	lu_want(lu, LOCK_NODEGROUP, json_str(group, "uuid", ""), false);
-	config_group_nodes(lu->m->config, json_str(group, "uuid", ""), &nodes);
+	lu_want(lu, LOCK_NODEGROUP, group_uuid(group), false);
+	config_group_nodes(lu->m->config, group_uuid(group), &nodes);
 	for (size_t i = 0; i < nodes.n; i++)
 		lu_want(lu, LOCK_NODE, nodes.items[i], false);
 	json_object_foreach (
 		json_unconst(config_all(lu->m->config, CONFIG_INSTANCE)), uuid,
 		inst)
-		if (of_group(lu, inst, json_str(group, "uuid", "")) &&
-		    !json_bool(inst, "forthcoming", false))
+		if (of_group(lu, inst, group_uuid(group)) &&
+		    !inst_forthcoming(inst))
 			lu_want(lu, LOCK_INSTANCE, inst_name(inst), false);
 	return 0;
 }
@@ -63,10 +64,10 @@ static int verify_expand(struct lu *lu, struct error *err)
 static void add_mirrored(struct verify_disks *v, const json_t *inst,
 			 const json_t *disk)
 {
-	const json_t *id = json_get(disk, "logical_id");
-	const char *uuid = json_str(inst, "uuid", "");
+	const json_t *id = disk_logical_id(disk);
+	const char *uuid = inst_uuid(inst);
 
-	if (!template_is_pair(json_str(disk, "dev_type", "")))
+	if (!template_is_pair(disk_dev_type(disk)))
 		return;
 	for (size_t n = 0; n < 2; n++) {
 		const char *node = json_string_value(json_array_get(id, n));
@@ -87,8 +88,7 @@ static void collect(struct lu *lu, const char *group)
 		inst) {
 		auto_json json_t *disks = NULL;
 
-		if (!of_group(lu, inst, group) ||
-		    !json_bool(inst, "disks_active", false))
+		if (!of_group(lu, inst, group) || !inst_disks_active(inst))
 			continue;
 		disks = config_instance_disks(lu->m->config, inst);
 		for (size_t i = 0; i < json_array_size(disks); i++) {
@@ -112,7 +112,7 @@ static void note_inactive(struct verify_disks *v, const char *name)
 
 static void compare(struct verify_disks *v, const struct node_result *r)
 {
-	const char *node = json_str(r->node, "uuid", ""), *volume;
+	const char *node = node_uuid(r->node), *volume;
 	json_t *name;
 
 	if (r->offline)
@@ -190,7 +190,7 @@ static WAITS json_t *verify_exec(struct lu *lu, struct error *err)
 	v->errors = json_object();
 	v->inactive = json_array();
 	v->missing = json_object();
-	collect(lu, json_str(group, "uuid", ""));
+	collect(lu, group_uuid(group));
 	if (v->nodes.n > 0)
 		look_at_volumes(lu);
 	look_at_mirrors(lu);

@@ -8,6 +8,7 @@
 #include "lib/base/fs.h"
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/constants.h"
 #include "lib/model/files/paths.h"
 #include "lib/model/params/params.h"
@@ -96,7 +97,7 @@ static void check_certificates(struct verify *v)
 static void check_renewal(struct verify *v)
 {
 	const json_t *certs =
-		json_get(config_cluster(v->lu->m->config), "candidate_certs");
+		cluster_candidate_certs(config_cluster(v->lu->m->config));
 	const char *uuid;
 	json_t *digest;
 
@@ -130,8 +131,7 @@ static void check_os_hv(struct verify *v)
 	const char *os, *hv;
 	json_t *of_os, *own;
 
-	json_object_foreach (json_unconst(json_get(cluster, "os_hvp")), os,
-			     of_os)
+	json_object_foreach (json_unconst(cluster_os_hvp(cluster)), os, of_os)
 		json_object_foreach (of_os, hv, own) {
 			auto_json json_t *filled =
 				params_fill_hv(cluster, hv, os, NULL);
@@ -144,7 +144,7 @@ static void check_os_hv(struct verify *v)
 static void check_hvparams(struct verify *v)
 {
 	const json_t *cluster = config_cluster(v->lu->m->config);
-	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	const json_t *enabled = cluster_enabled_hypervisors(cluster);
 	const char *uuid;
 	json_t *inst;
 
@@ -152,7 +152,7 @@ static void check_hvparams(struct verify *v)
 		const char *hv = json_string_value(json_array_get(enabled, i));
 
 		check_hv(v, hv, "cluster",
-			 json_get(json_get(cluster, "hvparams"), hv));
+			 json_get(cluster_hvparams(cluster), hv));
 	}
 	check_os_hv(v);
 	json_object_foreach (
@@ -162,15 +162,14 @@ static void check_hvparams(struct verify *v)
 		auto_free char *source =
 			xprintf("instance %s", inst_name(inst));
 
-		if (json_object_size(json_get(inst, "hvparams")) > 0)
-			check_hv(v, json_str(inst, "hypervisor", ""), source,
-				 filled);
+		if (json_object_size(inst_hvparams(inst)) > 0)
+			check_hv(v, inst_hypervisor(inst), source, filled);
 	}
 }
 
 static bool is_dangling(const struct config *c, const json_t *node)
 {
-	return config_get(c, CONFIG_GROUP, json_str(node, "group", "")) == NULL;
+	return config_get(c, CONFIG_GROUP, node_group(node)) == NULL;
 }
 
 /* "node1 (inst1, inst2)" */
@@ -180,12 +179,12 @@ static void add_dangling(const struct config *c, const json_t *node,
 	auto_strv struct strv uuids = {0}, names = {0};
 	auto_free char *list = NULL;
 
-	config_node_primaries(c, json_str(node, "uuid", ""), &uuids);
+	config_node_primaries(c, node_uuid(node), &uuids);
 	for (size_t i = 0; i < uuids.n; i++)
 		strv_add(&names,
 			 config_name(c, CONFIG_INSTANCE, uuids.items[i]));
 	list = strv_join(&names, ", ");
-	strv_addf(ret, "%s (%s)", json_str(node, "name", ""), list);
+	strv_addf(ret, "%s (%s)", node_name(node), list);
 }
 
 /* Instances that belong to no group, so that no group's job would check
@@ -204,7 +203,8 @@ static void check_dangling(struct verify *v)
 			add_dangling(c, object, &nodes);
 	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
 			     object)
-		if (config_get(c, CONFIG_NODE, inst_primary(object)) == NULL)
+		if (config_get(c, CONFIG_NODE, inst_primary_node(object)) ==
+		    NULL)
 			strv_add(&instances, inst_name(object));
 	node_list = strv_join(&nodes, ", ");
 	instance_list = strv_join(&instances, ", ");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/files/paths.h"
 #include "lib/model/files/secret_files.h"
@@ -43,7 +44,7 @@ json_t *verify_file_list(struct lu *lu)
 	add(list, RAPI_USERS);
 	if (has_guarded(lu))
 		add(list, paths_plain(PATH_FILE_STORAGE_PATHS));
-	if (json_bool(cluster, "use_external_mip_script", false))
+	if (cluster_use_external_mip_script(cluster))
 		add(list, MIP_SCRIPT);
 	json_object_foreach (ssconf, key, value) {
 		auto_free char *p = xprintf("/var/lib/ganeti/ssconf_%s", key);
@@ -70,7 +71,7 @@ static bool is_optional(const char *file)
 static bool belongs(const json_t *node, const char *file)
 {
 	return strcmp(file, paths_plain(PATH_CONFIG_DATA)) != 0 ||
-	       json_bool(node, "master_candidate", false);
+	       node_master_candidate(node);
 }
 
 /* One file, on all nodes that reported. */
@@ -101,7 +102,7 @@ static void add_sum(json_t *sums, const char *sum, const char *name)
 
 static void look(struct found *f, const struct node_result *r, const char *file)
 {
-	const char *name = json_str(r->node, "name", "");
+	const char *name = node_name(r->node);
 	const json_t *files = json_get(r->payload, "filelist");
 	const char *sum = json_str(files, file, NULL);
 	bool expected = belongs(r->node, file);
@@ -184,7 +185,7 @@ static void check_answers(struct verify_group *g)
 		verify_if(&g->v,
 			  !r->offline && json_object_size(json_get(
 						 r->payload, "filelist")) == 0,
-			  "ENODEFILECHECK", json_str(r->node, "name", ""),
+			  "ENODEFILECHECK", node_name(r->node),
 			  "the node did not return checksums of its files");
 	}
 }
@@ -210,8 +211,7 @@ static WAITS void compare_with_master(struct verify_group *g)
 
 void verify_files(struct verify_group *g)
 {
-	const char *master =
-		json_str(config_master(g->lu.m->config), "uuid", "");
+	const char *master = node_uuid(config_master(g->lu.m->config));
 
 	check_answers(g);
 	if (verify_find(g, master) != NULL)

@@ -7,6 +7,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 
 static struct verify_group *group_of(struct lu *lu)
@@ -24,9 +25,8 @@ static int verify_group_expand(struct lu *lu, struct error *err)
 		return -1;
 	strv_done(&g->nodes);
 	table_done(&g->instances, NULL);
-	config_group_nodes(lu->m->config, json_str(g->group, "uuid", ""),
-			   &g->nodes);
-	lu_want(lu, LOCK_NODEGROUP, json_str(g->group, "uuid", ""), false);
+	config_group_nodes(lu->m->config, group_uuid(g->group), &g->nodes);
+	lu_want(lu, LOCK_NODEGROUP, group_uuid(g->group), false);
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		auto_strv struct strv primaries = {0};
 
@@ -46,15 +46,15 @@ static int verify_group_expand(struct lu *lu, struct error *err)
 
 bool verify_has_template(const struct lu *lu, const char *template)
 {
-	return json_array_has_str(json_get(config_cluster(lu->m->config),
-					   "enabled_disk_templates"),
-				  template);
+	return json_array_has_str(
+		cluster_enabled_disk_templates(config_cluster(lu->m->config)),
+		template);
 }
 
 bool verify_has_storage(const struct lu *lu, const struct storage_info *s)
 {
-	const json_t *enabled = json_get(config_cluster(lu->m->config),
-					 "enabled_disk_templates");
+	const json_t *enabled =
+		cluster_enabled_disk_templates(config_cluster(lu->m->config));
 
 	for (size_t i = 0; i < json_array_size(enabled); i++)
 		if (template_storage(template_get(json_string_value(
@@ -67,7 +67,7 @@ const struct node_result *verify_find(const struct verify_group *g,
 				      const char *uuid)
 {
 	for (size_t i = 0; i < g->n; i++)
-		if (strcmp(json_str(g->results[i].node, "uuid", ""), uuid) == 0)
+		if (strcmp(node_uuid(g->results[i].node), uuid) == 0)
 			return &g->results[i];
 	return NULL;
 }
@@ -83,7 +83,7 @@ static bool has_exclusive(struct lu *lu, const struct verify_group *g)
 			params_fill_nd(config_cluster(lu->m->config), g->group,
 				       g->results[i].node);
 
-		if (json_bool(nd, "exclusive_storage", false))
+		if (nd_exclusive_storage(nd))
 			return true;
 	}
 	return false;
@@ -121,11 +121,11 @@ static WAITS void gather(struct lu *lu)
 
 static const char *role_of(const struct lu *lu, const json_t *node)
 {
-	if (config_is_master(lu->m->config, json_str(node, "uuid", "")))
+	if (config_is_master(lu->m->config, node_uuid(node)))
 		return "master";
-	if (json_bool(node, "master_candidate", false))
+	if (node_master_candidate(node))
 		return "master candidate";
-	return json_bool(node, "drained", false) ? "drained" : "regular";
+	return node_drained(node) ? "drained" : "regular";
 }
 
 static void verify_nodes(struct verify_group *g)
@@ -135,7 +135,7 @@ static void verify_nodes(struct verify_group *g)
 	lu_feedback(&g->lu, "* Verifying node status");
 	for (size_t i = 0; i < g->n; i++) {
 		const json_t *node = g->results[i].node;
-		const char *name = json_str(node, "name", "");
+		const char *name = node_name(node);
 
 		if (op->verbose && g->results[i].offline)
 			lu_feedback(&g->lu, "* Skipping offline node %s", name);
@@ -156,8 +156,8 @@ static void other_notes(struct verify_group *g)
 	for (size_t i = 0; i < g->n; i++) {
 		const json_t *node = g->results[i].node;
 
-		offline += json_bool(node, "offline", false);
-		drained += json_bool(node, "drained", false);
+		offline += node_offline(node);
+		drained += node_drained(node);
 	}
 	if (offline > 0)
 		verify_note(&g->v, "%zu offline node(s) found.", offline);
@@ -220,8 +220,7 @@ static WAITS json_t *verify_group_exec(struct lu *lu, struct error *err)
 			       .error_codes = op->error_codes,
 			       .simulate = op->debug_simulate_errors,
 			       .ignore_errors = op->ignore_errors};
-	lu_feedback(lu, "* Verifying group '%s'",
-		    json_str(g->group, "name", ""));
+	lu_feedback(lu, "* Verifying group '%s'", group_name(g->group));
 	if (g->nodes.n == 0) {
 		lu_feedback(lu, "* Empty node group, skipping verification");
 		return json_true();
@@ -240,18 +239,17 @@ static void verify_group_env(struct lu *lu, json_t *ret_env)
 	auto_strv struct strv tags = {0};
 	auto_free char *text = NULL;
 
-	json_to_strv(json_get(config_cluster(lu->m->config), "tags"), &tags);
+	json_to_strv(cluster_tags(config_cluster(lu->m->config)), &tags);
 	text = strv_join(&tags, " ");
 	json_set_str(ret_env, "CLUSTER_TAGS", text);
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const json_t *node = config_get(lu->m->config, CONFIG_NODE,
 						g->nodes.items[i]);
 		auto_strv struct strv of_node = {0};
-		auto_free char *key =
-			xprintf("NODE_TAGS_%s", json_str(node, "name", ""));
+		auto_free char *key = xprintf("NODE_TAGS_%s", node_name(node));
 		auto_free char *value = NULL;
 
-		json_to_strv(json_get(node, "tags"), &of_node);
+		json_to_strv(node_tags(node), &of_node);
 		value = strv_join(&of_node, " ");
 		json_set_str(ret_env, key, value);
 	}
@@ -286,7 +284,7 @@ static void report_scripts(struct verify *v, const struct node_result *r)
 		const json_t *row = json_array_get(r->payload, i);
 
 		if (json_integer_value(json_array_get(row, 1)) == 1)
-			report_script(v, json_str(r->node, "name", ""),
+			report_script(v, node_name(r->node),
 				      json_string_value(json_array_get(row, 0))
 					      ?: "",
 				      json_string_value(json_array_get(row, 2))
@@ -308,7 +306,7 @@ static void verify_group_hooks(struct lu *lu, const struct node_result *results,
 		if (results[i].payload != NULL)
 			report_scripts(&g->v, &results[i]);
 		verify_if(&g->v, failed != NULL && !results[i].offline,
-			  "ENODEHOOKS", json_str(results[i].node, "name", ""),
+			  "ENODEHOOKS", node_name(results[i].node),
 			  "Communication failure in hooks execution: %s",
 			  failed != NULL ? failed->text : "");
 	}

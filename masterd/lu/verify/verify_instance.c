@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/group/group.h"
@@ -16,7 +17,7 @@
 
 static bool should_run(const json_t *inst)
 {
-	return strcmp(json_str(inst, "admin_state", ""), "up") == 0;
+	return strcmp(inst_admin_state(inst), "up") == 0;
 }
 
 static const json_t *find_any(const struct verify_group *g, const char *name)
@@ -27,8 +28,8 @@ static const json_t *find_any(const struct verify_group *g, const char *name)
 
 void verify_running(struct verify_group *g, const struct node_result *r)
 {
-	const char *uuid = json_str(r->node, "uuid", "");
-	const char *node = json_str(r->node, "name", "");
+	const char *uuid = node_uuid(r->node);
+	const char *node = node_name(r->node);
 	const json_t *running = json_get(r->payload, "instancelist");
 
 	for (size_t i = 0; i < json_array_size(running); i++) {
@@ -40,7 +41,8 @@ void verify_running(struct verify_group *g, const struct node_result *r)
 			  "node is running unknown instance %s",
 			  name == NULL ? "" : name);
 		verify_if(&g->v,
-			  inst != NULL && !str_eq(inst_primary(inst), uuid),
+			  inst != NULL &&
+				  !str_eq(inst_primary_node(inst), uuid),
 			  "EINSTANCEWRONGNODE", name == NULL ? "" : name,
 			  "instance should not run on node %s", node);
 	}
@@ -50,7 +52,7 @@ void verify_running(struct verify_group *g, const struct node_result *r)
 static void check_state(struct verify_group *g, const json_t *inst,
 			const struct node_result *r)
 {
-	const char *node = json_str(r->node, "name", "");
+	const char *node = node_name(r->node);
 	const json_t *running = json_get(r->payload, "instancelist");
 
 	verify_if(&g->v, r->err != NULL && !r->offline, "ENODERPC", node,
@@ -91,9 +93,9 @@ static bool has_exclusive(struct verify_group *g, const char *node_uuid)
 	const json_t *node = config_get(c, CONFIG_NODE, node_uuid);
 	auto_json json_t *nd = params_fill_nd(
 		config_cluster(c),
-		config_get(c, CONFIG_GROUP, json_str(node, "group", "")), node);
+		config_get(c, CONFIG_GROUP, node_group(node)), node);
 
-	return json_bool(nd, "exclusive_storage", false);
+	return nd_exclusive_storage(nd);
 }
 
 static void check_exclusive(struct verify_group *g, const json_t *inst,
@@ -109,7 +111,7 @@ static void check_exclusive(struct verify_group *g, const json_t *inst,
 	list = strv_join(&names, ", ");
 	for (size_t i = 0; i < json_array_size(disks) && names.n > 0; i++) {
 		const json_t *disk = json_array_get(disks, i);
-		const char *type = json_str(disk, "dev_type", "");
+		const char *type = disk_dev_type(disk);
 
 		verify_if(&g->v, !template_get(type)->exclusive,
 			  "EINSTANCEUNSUITABLENODE", inst_name(inst),
@@ -117,7 +119,7 @@ static void check_exclusive(struct verify_group *g, const json_t *inst,
 			  "storage do not support: %s",
 			  i, type, list);
 		verify_if(
-			&g->v, !json_is_integer(json_get(disk, "spindles")),
+			&g->v, !disk_has_spindles(disk),
 			"EINSTANCEMISSINGCFGPARAMETER", inst_name(inst),
 			"number of spindles not configured for disk %zu while "
 			"exclusive storage is enabled, try running "
@@ -130,9 +132,8 @@ static const char *group_name_of(struct verify_group *g, const char *node_uuid)
 {
 	struct config *c = g->lu.m->config;
 
-	return config_name(
-		c, CONFIG_GROUP,
-		json_str(config_get(c, CONFIG_NODE, node_uuid), "group", ""));
+	return config_name(c, CONFIG_GROUP,
+			   node_group(config_get(c, CONFIG_NODE, node_uuid)));
 }
 
 static void check_layout(struct verify_group *g, const json_t *inst,
@@ -140,7 +141,7 @@ static void check_layout(struct verify_group *g, const json_t *inst,
 {
 	auto_strv struct strv names = {0}, split = {0};
 	auto_free char *list = NULL, *split_list = NULL;
-	const char *home = group_name_of(g, inst_primary(inst));
+	const char *home = group_name_of(g, inst_primary_node(inst));
 
 	for (size_t i = 0; i < secondaries->n; i++) {
 		const char *node = secondaries->items[i];
@@ -155,11 +156,12 @@ static void check_layout(struct verify_group *g, const json_t *inst,
 	split_list = strv_join(&split, ", ");
 	verify_warn_if(&g->v, names.n > 1, "EINSTANCELAYOUT", inst_name(inst),
 		       "instance has multiple secondary nodes: %s", list);
-	verify_warn_if(
-		&g->v, split.n > 0, "EINSTANCESPLITGROUPS", inst_name(inst),
-		"instance has primary and secondary nodes in "
-		"different groups: %s (group %s), %s",
-		lu_node_name(&g->lu, inst_primary(inst)), home, split_list);
+	verify_warn_if(&g->v, split.n > 0, "EINSTANCESPLITGROUPS",
+		       inst_name(inst),
+		       "instance has primary and secondary nodes in "
+		       "different groups: %s (group %s), %s",
+		       lu_node_name(&g->lu, inst_primary_node(inst)), home,
+		       split_list);
 }
 
 static void check_secondaries(struct verify_group *g, const json_t *inst,
@@ -178,7 +180,7 @@ static void check_secondaries(struct verify_group *g, const json_t *inst,
 			  "ENODERPC", lu_node_name(&g->lu, uuid),
 			  "instance %s, connection to secondary node failed",
 			  inst_name(inst));
-		if (json_bool(node, "offline", false))
+		if (node_offline(node))
 			strv_add(&offline, lu_node_name(&g->lu, uuid));
 	}
 	list = strv_join(&offline, ", ");
@@ -196,21 +198,20 @@ static void check_nodes(struct verify_group *g, const json_t *inst,
 		verify_if(&g->v, node == NULL, "EINSTANCEBADNODE",
 			  inst_name(inst), "instance lives on ghost node %s",
 			  nodes->items[i]);
-		verify_if(&g->v,
-			  node != NULL && !json_bool(node, "vm_capable", true),
+		verify_if(&g->v, node != NULL && !node_vm_capable(node),
 			  "EINSTANCEBADNODE", inst_name(inst),
 			  "instance lives on non-vm_capable node %s",
-			  json_str(node, "name", nodes->items[i]));
+			  node_name_or(node, nodes->items[i]));
 	}
 }
 
 static void check_instance(struct verify_group *g, const json_t *inst)
 {
 	auto_strv struct strv nodes = {0}, secondaries = {0};
-	const struct node_result *r = verify_find(g, inst_primary(inst));
+	const struct node_result *r = verify_find(g, inst_primary_node(inst));
 
 	config_instance_secondaries(g->lu.m->config, inst, &secondaries);
-	strv_add(&nodes, inst_primary(inst));
+	strv_add(&nodes, inst_primary_node(inst));
 	for (size_t i = 0; i < secondaries.n; i++)
 		strv_add(&nodes, secondaries.items[i]);
 	check_policy(g, inst);
@@ -249,8 +250,8 @@ static void add_disks(struct verify_group *g, const json_t *inst,
 		const json_t *disk = json_array_get(disks, i);
 		auto_strv struct strv others = {0};
 
-		config_disk_secondaries(disk, inst_primary(inst), &others);
-		if (!str_eq(inst_primary(inst), node_uuid) &&
+		config_disk_secondaries(disk, inst_primary_node(inst), &others);
+		if (!str_eq(inst_primary_node(inst), node_uuid) &&
 		    !strv_has(&others, node_uuid))
 			continue;
 		json_array_append_new(ret->disks,
@@ -277,7 +278,7 @@ static void collect_disks(struct verify_group *g, const char *node_uuid,
 			config_get(c, CONFIG_INSTANCE, uuids.items[i]);
 
 		if (table_get(&g->instances, uuids.items[i]) != NULL &&
-		    json_bool(inst, "disks_active", false))
+		    inst_disks_active(inst))
 			add_disks(g, inst, node_uuid, ret);
 	}
 }
@@ -337,7 +338,7 @@ void verify_gather_disks(struct verify_group *g)
 		struct disk_list *l = &g->disk_lists[i];
 		const struct node_result *r = &g->results[i];
 
-		collect_disks(g, json_str(r->node, "uuid", ""), l);
+		collect_disks(g, node_uuid(r->node), l);
 		if (l->names.n == 0 || r->payload == NULL)
 			continue;
 		asked[n].node = json_incref(r->node);
@@ -361,7 +362,7 @@ void verify_disks_done(struct verify_group *g)
 static void check_disks(struct verify_group *g, const struct disk_list *l)
 {
 	const struct node_result *r = l->asked;
-	const char *name = r == NULL ? "" : json_str(r->node, "name", "");
+	const char *name = r == NULL ? "" : node_name(r->node);
 
 	if (r == NULL)
 		return;
@@ -390,14 +391,14 @@ static bool excludes(const json_t *cluster_tags, const char *tag)
 static void check_exclusion(struct verify_group *g, const json_t *node)
 {
 	struct config *c = g->lu.m->config;
-	const json_t *of_cluster = json_get(config_cluster(c), "tags");
+	const json_t *of_cluster = cluster_tags(config_cluster(c));
 	auto_strv struct strv uuids = {0}, seen = {0}, twice = {0};
 	auto_free char *list = NULL;
 
-	config_node_primaries(c, json_str(node, "uuid", ""), &uuids);
+	config_node_primaries(c, node_uuid(node), &uuids);
 	for (size_t i = 0; i < uuids.n; i++) {
-		const json_t *tags = json_get(
-			config_get(c, CONFIG_INSTANCE, uuids.items[i]), "tags");
+		const json_t *tags = inst_tags(
+			config_get(c, CONFIG_INSTANCE, uuids.items[i]));
 
 		for (size_t k = 0; k < json_array_size(tags); k++) {
 			const char *tag =
@@ -410,8 +411,7 @@ static void check_exclusion(struct verify_group *g, const json_t *node)
 		}
 	}
 	list = strv_join(&twice, ", ");
-	verify_warn_if(&g->v, twice.n > 0, "EEXTAGS",
-		       json_str(node, "name", ""),
+	verify_warn_if(&g->v, twice.n > 0, "EEXTAGS", node_name(node),
 		       "Tags where there is more than one instance: %s", list);
 }
 
@@ -426,7 +426,7 @@ void verify_instances(struct verify_group *g)
 		const struct node_result *r = &g->results[i];
 		auto_strv struct strv uuids = {0};
 
-		config_node_primaries(c, json_str(r->node, "uuid", ""), &uuids);
+		config_node_primaries(c, node_uuid(r->node), &uuids);
 		for (size_t k = 0; k < uuids.n; k++) {
 			const json_t *inst =
 				config_get(c, CONFIG_INSTANCE, uuids.items[k]);
@@ -434,7 +434,7 @@ void verify_instances(struct verify_group *g)
 			/* An instance that was added after the nodes were
 			 * asked. */
 			if (table_get(&g->instances, uuids.items[k]) == NULL ||
-			    json_bool(inst, "forthcoming", false))
+			    inst_forthcoming(inst))
 				continue;
 			if (op->verbose)
 				lu_feedback(&g->lu, "* Verifying instance %s",
@@ -457,8 +457,7 @@ static bool room_for_failovers(struct verify_group *g,
 		json_get(json_get(r->payload, "hvinfo"), "memory_free");
 	struct node_memory m;
 
-	resources_memory(g->lu.m->config, json_str(r->node, "uuid", ""), NULL,
-			 &m);
+	resources_memory(g->lu.m->config, node_uuid(r->node), NULL, &m);
 	*ret = m.recorded ? resources_mem_available(&m)
 			  : json_integer_value(live);
 	return m.recorded || json_is_integer(live);
@@ -467,7 +466,7 @@ static bool room_for_failovers(struct verify_group *g,
 static void check_n1(struct verify_group *g, const struct node_result *r)
 {
 	struct config *c = g->lu.m->config;
-	const char *uuid = json_str(r->node, "uuid", "");
+	const char *uuid = node_uuid(r->node);
 	auto_strv struct strv secondaries = {0}, primaries = {0};
 	int64_t there;
 
@@ -475,15 +474,14 @@ static void check_n1(struct verify_group *g, const struct node_result *r)
 		return;
 	config_node_secondaries(c, uuid, &secondaries);
 	for (size_t i = 0; i < secondaries.n; i++)
-		strv_add_unique(&primaries,
-				inst_primary(config_get(c, CONFIG_INSTANCE,
-							secondaries.items[i])));
+		strv_add_unique(&primaries, inst_primary_node(config_get(
+						    c, CONFIG_INSTANCE,
+						    secondaries.items[i])));
 	for (size_t i = 0; i < primaries.n; i++) {
 		int64_t wanted =
 			resources_failover_memory(c, uuid, primaries.items[i]);
 
-		verify_if(&g->v, there < wanted, "ENODEN1",
-			  json_str(r->node, "name", ""),
+		verify_if(&g->v, there < wanted, "ENODEN1", node_name(r->node),
 			  "not enough memory to accomodate instance failovers "
 			  "should node %s fail (%jdMiB needed, %jdMiB "
 			  "available)",
@@ -505,7 +503,7 @@ static bool is_mirrored(const json_t *disks)
 {
 	for (size_t i = 0; i < json_array_size(disks); i++)
 		if (!template_is_mirrored(
-			    json_str(json_array_get(disks, i), "dev_type", "")))
+			    disk_dev_type(json_array_get(disks, i))))
 			return false;
 	return true;
 }
@@ -533,9 +531,8 @@ void verify_instance_notes(struct verify_group *g)
 				config_instance_disks(c, inst);
 
 			single += !is_mirrored(disks);
-			unbalanced += !json_bool(be, "auto_balance", true);
-			offline += str_eq(json_str(inst, "admin_state", ""),
-					  "offline");
+			unbalanced += !be_auto_balance(be);
+			offline += str_eq(inst_admin_state(inst), "offline");
 		}
 	}
 	note(&g->v, single, "non-redundant");

@@ -5,6 +5,7 @@
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/constants.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/verify/verify_group.h"
@@ -145,8 +146,7 @@ static void check_network(struct verify_group *g, const struct node_result *r,
 	const json_t *master_ip = json_get(r->payload, "master-ip");
 	const json_t *bridges = json_get(r->payload, "bridges");
 	auto_free char *missing = joined(bridges, ", ");
-	bool is_master = config_is_master(g->lu.m->config,
-					  json_str(r->node, "uuid", ""));
+	bool is_master = config_is_master(g->lu.m->config, node_uuid(r->node));
 
 	check_peers(g, "ENODESSH", name, "ssh",
 		    json_get(r->payload, "nodelist"));
@@ -198,8 +198,7 @@ static void check_oob(struct verify_group *g, const struct node_result *r,
 {
 	const json_t *texts = json_get(r->payload, "oob-paths");
 
-	if (!json_bool(r->node, "master_candidate", false) &&
-	    !json_bool(r->node, "master_capable", true))
+	if (!node_master_candidate(r->node) && !node_master_capable(r->node))
 		return;
 	for (size_t i = 0; i < json_array_size(texts); i++) {
 		const char *text = json_string_value(json_array_get(texts, i));
@@ -243,8 +242,8 @@ static const struct {
 
 void verify_node(struct verify_group *g, const struct node_result *r)
 {
-	const char *name = json_str(r->node, "name", "");
-	bool vm = json_bool(r->node, "vm_capable", true);
+	const char *name = node_name(r->node);
+	bool vm = node_vm_capable(r->node);
 
 	if (r->offline)
 		return;
@@ -293,8 +292,8 @@ static bool is_others(const json_t *certs, const char *digest)
 static void check_candidate(struct verify_group *g, const json_t *certs,
 			    const json_t *node, const char *digest)
 {
-	const char *name = json_str(node, "name", "");
-	const char *uuid = json_str(node, "uuid", "");
+	const char *name = node_name(node);
+	const char *uuid = node_uuid(node);
 
 	if (json_get(certs, uuid) == NULL)
 		verify_error(&g->v, "ECLUSTERCLIENTCERT", NULL,
@@ -312,8 +311,8 @@ static void check_candidate(struct verify_group *g, const json_t *certs,
 static void check_other(struct verify_group *g, const json_t *certs,
 			const json_t *node, const char *digest)
 {
-	const char *name = json_str(node, "name", "");
-	bool listed = json_get(certs, json_str(node, "uuid", "")) != NULL;
+	const char *name = node_name(node);
+	bool listed = json_get(certs, node_uuid(node)) != NULL;
 
 	if (listed)
 		verify_error(&g->v, "ECLUSTERCLIENTCERT", NULL,
@@ -344,13 +343,13 @@ static void check_forgotten(struct verify_group *g, const json_t *certs,
 		     "a renewal of certificates is not complete on node '%s', "
 		     "where old ones are still good: run gnt-cluster "
 		     "renew-crypto again",
-		     json_str(r->node, "name", ""));
+		     node_name(r->node));
 }
 
 void verify_client_certs(struct verify_group *g)
 {
 	const json_t *certs =
-		json_get(config_cluster(g->lu.m->config), "candidate_certs");
+		cluster_candidate_certs(config_cluster(g->lu.m->config));
 
 	for (size_t i = 0; i < g->n; i++) {
 		const struct node_result *r = &g->results[i];
@@ -364,9 +363,9 @@ void verify_client_certs(struct verify_group *g)
 			verify_error(&g->v, "ECLUSTERCLIENTCERT", NULL,
 				     "Client certificate of node '%s' failed "
 				     "validation: %s",
-				     json_str(r->node, "name", ""),
+				     node_name(r->node),
 				     text == NULL ? "there is none" : text);
-		else if (json_bool(r->node, "master_candidate", false))
+		else if (node_master_candidate(r->node))
 			check_candidate(g, certs, r->node, text);
 		else
 			check_other(g, certs, r->node, text);

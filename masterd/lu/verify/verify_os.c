@@ -4,6 +4,7 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/verify/verify_group.h"
 
 /* The columns of oslist. */
@@ -127,7 +128,7 @@ static bool is_list(const json_t *list)
 
 void verify_os(struct verify_group *g, const struct node_result *r)
 {
-	const char *name = json_str(r->node, "name", "");
+	const char *name = node_name(r->node);
 	const json_t *list = json_get(r->payload, "oslist");
 
 	verify_if(&g->v, !is_list(list), "ENODEOS", name,

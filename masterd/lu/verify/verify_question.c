@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What each node of a group is asked. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/core/ssh_keys.h"
@@ -17,7 +18,7 @@ static void add_hvparams(json_t *list, const char *source, const char *hv,
 static json_t *all_hvparams(struct lu *lu)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
-	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	const json_t *enabled = cluster_enabled_hypervisors(cluster);
 	json_t *list = json_array(), *inst;
 	const char *uuid;
 
@@ -33,9 +34,8 @@ static json_t *all_hvparams(struct lu *lu)
 		auto_free char *source =
 			xprintf("instance %s", inst_name(inst));
 
-		if (json_object_size(json_get(inst, "hvparams")) > 0)
-			add_hvparams(list, source,
-				     json_str(inst, "hypervisor", ""),
+		if (json_object_size(inst_hvparams(inst)) > 0)
+			add_hvparams(list, source, inst_hypervisor(inst),
 				     inst_filled_hv(lu, inst));
 	}
 	return list;
@@ -52,17 +52,16 @@ static void add_net_checks(struct verify_group *g, json_t *checks)
 
 	for (size_t i = 0; i < g->n; i++) {
 		const json_t *node = g->results[i].node;
-		const char *name = json_str(node, "name", "");
+		const char *name = node_name(node);
 
-		if (json_bool(node, "offline", false))
+		if (node_offline(node))
 			continue;
 		json_array_append_new(names, json_string(name));
-		json_array_append_new(
-			addresses,
-			json_make("[s, s, s]", name,
-				  json_str(node, "primary_ip", ""),
-				  json_str(node, "secondary_ip", "")));
-		if (json_bool(node, "master_candidate", false))
+		json_array_append_new(addresses,
+				      json_make("[s, s, s]", name,
+						node_primary_ip(node),
+						node_secondary_ip(node)));
+		if (node_master_candidate(node))
 			json_array_append_new(candidates, json_string(name));
 	}
 	if (!ssh_keys_managed(g->lu.m->config)) /* then nobody has to log in */
@@ -71,10 +70,9 @@ static void add_net_checks(struct verify_group *g, json_t *checks)
 			    json_make("[o, {}, O]", names, candidates));
 	json_object_set_new(checks, "node-net-test",
 			    json_make("[o, O]", addresses, candidates));
-	json_object_set_new(
-		checks, "master-ip",
-		json_make("[s, s, o]", json_str(config_master(c), "name", ""),
-			  json_str(cluster, "master_ip", ""), candidates));
+	json_object_set_new(checks, "master-ip",
+			    json_make("[s, s, o]", node_name(config_master(c)),
+				      cluster_master_ip(cluster), candidates));
 }
 
 static void add_bridge(struct lu *lu, const json_t *nicparams, struct strv *ret)
@@ -82,8 +80,8 @@ static void add_bridge(struct lu *lu, const json_t *nicparams, struct strv *ret)
 	auto_json json_t *filled =
 		params_fill_nic(config_cluster(lu->m->config), nicparams);
 
-	if (str_eq(json_str(filled, "mode", ""), "bridged"))
-		strv_add_unique(ret, json_str(filled, "link", ""));
+	if (str_eq(nicparams_mode(filled), "bridged"))
+		strv_add_unique(ret, nicparams_link(filled));
 }
 
 static void add_bridges(struct verify_group *g, json_t *checks)
@@ -97,16 +95,15 @@ static void add_bridges(struct verify_group *g, json_t *checks)
 
 		config_node_primaries(lu->m->config, g->nodes.items[i], &uuids);
 		for (size_t j = 0; j < uuids.n; j++) {
-			const json_t *nics = json_get(
+			const json_t *nics = inst_nics(
 				config_get(lu->m->config, CONFIG_INSTANCE,
-					   uuids.items[j]),
-				"nics");
+					   uuids.items[j]));
 
 			for (size_t k = 0; k < json_array_size(nics); k++)
-				add_bridge(lu,
-					   json_get(json_array_get(nics, k),
-						    "nicparams"),
-					   &bridges);
+				add_bridge(
+					lu,
+					nic_nicparams(json_array_get(nics, k)),
+					&bridges);
 		}
 	}
 	if (bridges.n > 0)
@@ -124,12 +121,10 @@ static void add_oob(struct lu *lu, json_t *checks)
 
 	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
 			     node) {
-		auto_json json_t *nd =
-			params_fill_nd(config_cluster(c),
-				       config_get(c, CONFIG_GROUP,
-						  json_str(node, "group", "")),
-				       node);
-		const char *helper = json_str(nd, "oob_program", "");
+		auto_json json_t *nd = params_fill_nd(
+			config_cluster(c),
+			config_get(c, CONFIG_GROUP, node_group(node)), node);
+		const char *helper = nd_oob_program(nd);
 
 		if (*helper != '\0')
 			strv_add_unique(&helpers, helper);
@@ -143,7 +138,7 @@ static void add_oob(struct lu *lu, json_t *checks)
 static void add_folders(const struct lu *lu, json_t *checks)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
-	const char *master = json_str(config_master(lu->m->config), "name", "");
+	const char *master = node_name(config_master(lu->m->config));
 
 	for (size_t i = 0; i < STORAGE_COUNT; i++) {
 		const struct storage_info *s = &storage_table[i];
@@ -162,8 +157,8 @@ static void add_storage(struct verify_group *g, json_t *checks)
 {
 	struct lu *lu = &g->lu;
 	const json_t *cluster = config_cluster(lu->m->config);
-	const char *vg = json_str(cluster, "volume_group_name", NULL);
-	const char *helper = json_str(cluster, "drbd_usermode_helper", "");
+	const char *vg = cluster_volume_group_name_or(cluster, NULL);
+	const char *helper = cluster_drbd_usermode_helper(cluster);
 
 	if (vg != NULL) {
 		json_object_set_new(checks, "vglist", json_null());
@@ -188,14 +183,15 @@ static json_t *non_vm_nodes(struct lu *lu)
 	json_object_foreach (
 		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
 		node)
-		if (!json_bool(node, "vm_capable", true))
-			json_array_append(names, json_object_get(node, "name"));
+		if (!node_vm_capable(node))
+			json_array_append_new(names,
+					      json_string(node_name(node)));
 	return names;
 }
 
 static json_t *user_scripts(const json_t *cluster)
 {
-	return json_bool(cluster, "use_external_mip_script", false)
+	return cluster_use_external_mip_script(cluster)
 		       ? json_make("[s]", "/etc/ganeti/scripts/master-ip-setup")
 		       : json_array();
 }
@@ -204,8 +200,8 @@ static struct rpc_request request(struct lu *lu, json_t *checks STEALS)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
 
-	return rpc_node_verify(checks, json_str(cluster, "cluster_name", ""),
-			       json_ref(json_get(cluster, "hvparams")));
+	return rpc_node_verify(checks, cluster_name(cluster),
+			       json_ref(cluster_hvparams(cluster)));
 }
 
 /* All nodes': [[uuid, name, candidate, capable, online], ...] */
@@ -220,13 +216,11 @@ static json_t *ssh_nodes(struct lu *lu)
 			config_get(lu->m->config, CONFIG_NODE, uuids.items[i]);
 
 		json_array_append_new(
-			rows,
-			json_make(
-				"[s, s, b, b, b]", uuids.items[i],
-				json_str(node, "name", ""),
-				(int)json_bool(node, "master_candidate", false),
-				(int)json_bool(node, "master_capable", true),
-				(int)!json_bool(node, "offline", false)));
+			rows, json_make("[s, s, b, b, b]", uuids.items[i],
+					node_name(node),
+					(int)node_master_candidate(node),
+					(int)node_master_capable(node),
+					(int)!node_offline(node)));
 	}
 	return rows;
 }
@@ -238,11 +232,11 @@ static WAITS void add_ssh(struct verify_group *g, json_t *checks)
 
 	if (!ssh_keys_managed(m->config))
 		return;
-	json_object_set_new(checks, "ssh-setup",
-			    json_make("[o, s, o]", ssh_nodes(&g->lu),
-				      json_str(config_cluster(m->config),
-					       "ssh_key_type", "rsa"),
-				      ssh_keys_public(m->ssh_keys)));
+	json_object_set_new(
+		checks, "ssh-setup",
+		json_make("[o, s, o]", ssh_nodes(&g->lu),
+			  cluster_ssh_key_type(config_cluster(m->config)),
+			  ssh_keys_public(m->ssh_keys)));
 	if (op->verify_clutter)
 		json_set_bool(checks, "ssh-clutter", true);
 }
@@ -251,7 +245,7 @@ struct rpc_request verify_question(struct verify_group *g)
 {
 	struct lu *lu = &g->lu;
 	const json_t *cluster = config_cluster(lu->m->config);
-	const json_t *hypervisors = json_get(cluster, "enabled_hypervisors");
+	const json_t *hypervisors = cluster_enabled_hypervisors(cluster);
 	json_t *checks = json_make(
 		"{s:o, s:O, s:o, s:O, s:O, s:n, s:n, s:n, s:n, s:n, s:n, s:o, "
 		"s:o}",

@@ -2,6 +2,7 @@
 /* Do the recorded resources agree with what the nodes report?  A difference is
  * a warning: the record counts until somebody refreshes it. */
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/verify/cluster_verify.h"
 #include "masterd/resources/capacity.h"
@@ -18,7 +19,7 @@ static const char *first_hypervisor(const struct lu *lu)
 {
 	const json_t *cluster = config_cluster(lu->m->config);
 	const char *name = json_string_value(
-		json_array_get(json_get(cluster, "enabled_hypervisors"), 0));
+		json_array_get(cluster_enabled_hypervisors(cluster), 0));
 
 	return name == NULL ? "" : name;
 }
@@ -44,11 +45,10 @@ static void compare(struct verify *v, const char *node, const char *what,
 static void verify_memory(struct verify *v, const json_t *node,
 			  const json_t *report)
 {
-	const char *name = json_str(node, "name", "");
+	const char *name = node_name(node);
 	struct node_memory m;
 
-	resources_memory(v->lu->m->config, json_str(node, "uuid", ""), NULL,
-			 &m);
+	resources_memory(v->lu->m->config, node_uuid(node), NULL, &m);
 	if (!m.recorded)
 		return;
 	compare(v, name, "mem_total", m.total,
@@ -73,14 +73,14 @@ static void verify_memory(struct verify *v, const json_t *node,
 static void verify_disk(struct verify *v, const json_t *node,
 			const json_t *report)
 {
-	const char *name = json_str(node, "name", "");
+	const char *name = node_name(node);
 	const char *type =
 		resources_unit_type(config_cluster(v->lu->m->config), report);
 	int64_t real = json_int(report, "storage_free", -1);
 	auto_free char *what = NULL;
 	struct node_disk d;
 
-	resources_disk(v->lu->m->config, json_str(node, "uuid", ""), type, &d);
+	resources_disk(v->lu->m->config, node_uuid(node), type, &d);
 	if (!d.recorded)
 		return;
 	what = xprintf("disk_total of %s", json_str(report, "name", ""));
@@ -99,8 +99,8 @@ static bool is_recorded(const struct lu *lu, const json_t *node)
 {
 	struct node_memory m;
 
-	resources_memory(lu->m->config, json_str(node, "uuid", ""), NULL, &m);
-	return m.recorded && !json_bool(node, "offline", false);
+	resources_memory(lu->m->config, node_uuid(node), NULL, &m);
+	return m.recorded && !node_offline(node);
 }
 
 WAITS void verify_resources(struct verify *v, const struct strv *nodes)
@@ -145,8 +145,7 @@ void verify_capacity(struct verify *v, const json_t *group)
 {
 	struct error err;
 
-	if (capacity_check_group(v->lu->m->config, json_str(group, "uuid", ""),
-				 &err) < 0)
-		verify_group_error(v, "ENODEN1", json_str(group, "name", ""),
-				   "%s", err.text);
+	if (capacity_check_group(v->lu->m->config, group_uuid(group), &err) < 0)
+		verify_group_error(v, "ENODEN1", group_name(group), "%s",
+				   err.text);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/volumes.h"
 #include "masterd/lu/verify/verify_group.h"
@@ -15,8 +16,8 @@
 
 static const char *volume_group(const struct verify_group *g)
 {
-	return json_str(config_cluster(g->lu.m->config), "volume_group_name",
-			NULL);
+	return cluster_volume_group_name_or(config_cluster(g->lu.m->config),
+					    NULL);
 }
 
 /* --- LVM of one node --- */
@@ -166,9 +167,9 @@ static bool has_minor(const json_t *used, int64_t minor)
 /* The minor of the disk on that node; -1 when it has no part there. */
 static int64_t minor_on(const json_t *disk, const char *node)
 {
-	const json_t *id = json_get(disk, "logical_id");
+	const json_t *id = disk_logical_id(disk);
 
-	if (!str_eq(json_str(disk, "dev_type", ""), "drbd"))
+	if (!str_eq(disk_dev_type(disk), "drbd"))
 		return -1;
 	for (size_t side = 0; side < 2; side++)
 		if (str_eq(json_string_value(json_array_get(id, side)), node))
@@ -184,22 +185,20 @@ static void check_instance_minors(struct verify_group *g,
 {
 	const json_t *used = json_get(r->payload, "drbd-list");
 	auto_json json_t *disks = config_instance_disks(c, inst);
-	bool active =
-		json_bool(inst, "disks_active", false) && c == g->lu.m->config;
+	bool active = inst_disks_active(inst) && c == g->lu.m->config;
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
-		int64_t minor = minor_on(disk, json_str(r->node, "uuid", ""));
+		int64_t minor = minor_on(disk, node_uuid(r->node));
 
 		if (minor < 0)
 			continue;
 		json_array_append_new(ret, json_integer(minor));
 		verify_if(&g->v, active && !has_minor(used, minor), "ENODEDRBD",
-			  json_str(r->node, "name", ""),
+			  node_name(r->node),
 			  "drbd minor %jd of disk %s (attached in instance "
 			  "'%s') is not active",
-			  (intmax_t)minor, json_str(disk, "uuid", ""),
-			  inst_name(inst));
+			  (intmax_t)minor, disk_uuid(disk), inst_name(inst));
 	}
 }
 
@@ -233,9 +232,9 @@ static void check_minors(struct verify_group *g, const struct node_result *r,
 
 void verify_storage(struct verify_group *g, const struct node_result *r)
 {
-	const char *name = json_str(r->node, "name", "");
-	const char *helper = json_str(config_cluster(g->lu.m->config),
-				      "drbd_usermode_helper", "");
+	const char *name = node_name(r->node);
+	const char *helper =
+		cluster_drbd_usermode_helper(config_cluster(g->lu.m->config));
 	const char *vg = volume_group(g);
 
 	if (vg != NULL) {
@@ -264,16 +263,16 @@ static void check_pv_sizes(struct verify_group *g)
 			continue;
 		if (min_node == NULL || small < min) {
 			min = small;
-			min_node = json_str(g->results[i].node, "name", "");
+			min_node = node_name(g->results[i].node);
 		}
 		if (max_node == NULL || big > max) {
 			max = big;
-			max_node = json_str(g->results[i].node, "name", "");
+			max_node = node_name(g->results[i].node);
 		}
 	}
 	if (min_node != NULL && differ_too_much(min, max))
 		verify_error(&g->v, "EGROUPDIFFERENTPVSIZE",
-			     json_str(g->group, "name", ""),
+			     group_name(g->group),
 			     "PV sizes differ too much in the group; smallest "
 			     "(%.0f MB) is on %s, biggest (%.0f MB) is on %s",
 			     min, min_node, max, max_node);
@@ -296,7 +295,7 @@ static void check_drbd_versions(struct verify_group *g)
 	}
 	for (size_t i = 0; i < g->n && differ; i++)
 		verify_warning(&g->v, "ENODEDRBDVERSION",
-			       json_str(g->results[i].node, "name", ""),
+			       node_name(g->results[i].node),
 			       "DRBD version mismatch: %s",
 			       json_str(g->results[i].payload, "drbd-version",
 					"unknown"));
@@ -349,7 +348,7 @@ static bool matches(const char *pattern, const char *volume)
 static bool is_reserved(const struct verify_group *g, const char *volume)
 {
 	const json_t *patterns =
-		json_get(config_cluster(g->lu.m->config), "reserved_lvs");
+		cluster_reserved_lvs(config_cluster(g->lu.m->config));
 
 	for (size_t i = 0; i < json_array_size(patterns); i++)
 		if (matches(json_string_value(json_array_get(patterns, i))
@@ -366,8 +365,7 @@ void verify_orphan_volumes(struct verify_group *g)
 
 	for (size_t i = 0; i < g->n && vg != NULL; i++) {
 		const struct node_result *r = &g->results[i];
-		const json_t *known =
-			json_get(g->should, json_str(r->node, "uuid", ""));
+		const json_t *known = json_get(g->should, node_uuid(r->node));
 
 		json_object_foreach (json_unconst(volumes_of(r)), volume, row)
 			if (strncmp(volume, vg, strlen(vg)) == 0 &&
@@ -375,7 +373,7 @@ void verify_orphan_volumes(struct verify_group *g)
 			    json_get(known, volume) == NULL &&
 			    !is_reserved(g, volume))
 				verify_warning(&g->v, "ENODEORPHANLV",
-					       json_str(r->node, "name", ""),
+					       node_name(r->node),
 					       "volume %s is unknown", volume);
 	}
 }
@@ -397,6 +395,6 @@ void verify_missing_volumes(struct verify_group *g, const json_t *inst)
 					&g->v, json_get(there, volume) == NULL,
 					"EINSTANCEMISSINGDISK", inst_name(inst),
 					"volume %s missing on node %s", volume,
-					json_str(r->node, "name", ""));
+					node_name(r->node));
 	}
 }
