@@ -17,9 +17,12 @@
  * each line of params.def's tables be, nic and nd comes a reader of the filled
  * parameters: be_maxmem(be), nicparams_link(filled), nd_ssh_port(nd).
  *
+ * CONFIG_MEMBER(cluster, os_hvp) is the member's name as a text, for a function
+ * that does the same with several.
+ *
  * What a reader returns is borrowed from the object.  Where the member is
  * missing or null, and where there is no object (NULL), it is the table's
- * fallback; for parameters their default.  A file in which a member has another
+ * fallback.  A file in which a member has another
  * type is not loaded (config_check.h).
  *
  * The object that is set must be one's own, new or from config_edit().  Texts
@@ -30,10 +33,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
+#include "lib/model/params/params_read.h"
 
 typedef const char *config_take_STR, *config_give_STR;
 typedef bool config_take_BOOL, config_give_BOOL;
@@ -102,34 +105,7 @@ static inline const json_t *config_read_value(const json_t *object,
 #undef FIELD
 #undef FIELD_AS
 
-/* Parameters: the types of params.def, and their defaults, which are texts. */
-typedef const char *params_take_STRING, *params_take_MAYBE;
-typedef bool params_take_BOOL;
-typedef int64_t params_take_INT, params_take_SIZE;
-typedef double params_take_FLOAT;
-
-#define PARAMS_READ_STRING(from, name, preset) json_str(from, name, preset)
-#define PARAMS_READ_MAYBE(from, name, preset) json_str(from, name, "")
-#define PARAMS_READ_BOOL(from, name, preset)                                   \
-	json_bool(from, name, (preset)[0] == 't')
-#define PARAMS_READ_INT(from, name, preset)                                    \
-	json_int(from, name, strtoll(preset, NULL, 10))
-#define PARAMS_READ_SIZE PARAMS_READ_INT
-#define PARAMS_READ_FLOAT(from, name, preset)                                  \
-	json_num(from, name, strtod(preset, NULL))
-
-#define TABLE(id, family, name)
-#define PARAM(name, type, preset, check, arg)
-#define OWN(prefix, name, type, preset, check, arg)                            \
-	static inline params_take_##type prefix##_##name(const json_t *filled) \
-	{                                                                      \
-		return PARAMS_READ_##type(filled, #name, preset);              \
-	}
-#define TABLE_END
-#include "lib/model/params/params.def"
-#undef TABLE
-#undef PARAM
-#undef OWN
-#undef TABLE_END
+/* The text, and a name that does not compile if there is no such member. */
+#define CONFIG_MEMBER(object, member) ((void)&object##_has_##member, #member)
 
 #endif

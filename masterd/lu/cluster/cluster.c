@@ -495,18 +495,19 @@ static int set_params_build(struct lu *lu, struct error *err)
 	json_decref(set_params_of(lu)->cluster);
 	set_params_of(lu)->cluster = cluster;
 	set_plain(op, cluster);
-	set_none(cluster, "volume_group_name");
-	set_none(cluster, "drbd_usermode_helper");
+	set_none(cluster, CONFIG_MEMBER(cluster, volume_group_name));
+	set_none(cluster, CONFIG_MEMBER(cluster, drbd_usermode_helper));
 	if (cluster_values_check_folders(op, cluster, err) < 0 ||
 	    cluster_values_set_mac_prefix(op, cluster, err) < 0 ||
 	    cluster_os_set(op, cluster, err) < 0 ||
 	    cluster_values_set_uids(op, cluster, err) < 0 ||
 	    cluster_values_set_collectors(op, cluster, err) < 0 ||
 	    set_hvparams(op, cluster, err) < 0 ||
-	    set_default(cluster, "beparams", op->beparams, params_default_be,
-			params_update_be, err) < 0 ||
-	    set_default(cluster, "nicparams", op->nicparams, params_default_nic,
-			params_update_nic, err) < 0 ||
+	    set_default(cluster, CONFIG_MEMBER(cluster, beparams), op->beparams,
+			params_default_be, params_update_be, err) < 0 ||
+	    set_default(cluster, CONFIG_MEMBER(cluster, nicparams),
+			op->nicparams, params_default_nic, params_update_nic,
+			err) < 0 ||
 	    set_ndparams(op, cluster, err) < 0 ||
 	    set_diskparams(lu, op, cluster, err) < 0 ||
 	    set_ipolicy(op, cluster, err) < 0 ||

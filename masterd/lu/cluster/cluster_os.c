@@ -52,7 +52,7 @@ static int set_hvp(const char *os, json_t *hvps, const json_t *changes,
 static int set_os_hvp(const struct op_cluster_set_params *op, json_t *cluster,
 		      struct error *err)
 {
-	auto_json json_t *all = by_os(cluster, "os_hvp");
+	auto_json json_t *all = by_os(cluster, CONFIG_MEMBER(cluster, os_hvp));
 	const char *os;
 	json_t *changes;
 
@@ -120,11 +120,12 @@ int cluster_os_set(const struct op_cluster_set_params *op, json_t *cluster,
 {
 	if (set_os_hvp(op, cluster, err) < 0)
 		return -1;
-	set_osparams(cluster, "osparams", op->osparams);
-	set_osparams(cluster, "osparams_private_cluster",
+	set_osparams(cluster, CONFIG_MEMBER(cluster, osparams), op->osparams);
+	set_osparams(cluster, CONFIG_MEMBER(cluster, osparams_private_cluster),
 		     op->osparams_private_cluster);
-	set_os_list(cluster, "hidden_os", op->hidden_os);
-	set_os_list(cluster, "blacklisted_os", op->blacklisted_os);
+	set_os_list(cluster, CONFIG_MEMBER(cluster, hidden_os), op->hidden_os);
+	set_os_list(cluster, CONFIG_MEMBER(cluster, blacklisted_os),
+		    op->blacklisted_os);
 	return 0;
 }
 

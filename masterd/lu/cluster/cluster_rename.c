@@ -29,11 +29,6 @@ static struct cluster_renaming *renaming_of(struct lu *lu)
 	return container_of(lu, struct cluster_renaming, lu);
 }
 
-static const char *member(struct lu *lu, const char *key)
-{
-	return json_str(config_cluster(lu->m->config), key, "");
-}
-
 static WAITS int rename_check(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_rename *op = lu->op;
@@ -49,8 +44,10 @@ static WAITS int rename_check(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "'%.100s' cannot be the name of a cluster",
 				 r->found.name);
-	same_ip = strcmp(r->found.ip, member(lu, "master_ip")) == 0;
-	if (same_ip && strcmp(r->found.name, member(lu, "cluster_name")) == 0)
+	same_ip = strcmp(r->found.ip,
+			 cluster_master_ip(config_cluster(lu->m->config))) == 0;
+	if (same_ip && strcmp(r->found.name,
+			      cluster_name(config_cluster(lu->m->config))) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Neither the name nor the IP address of the "
 				 "cluster has changed");
@@ -64,7 +61,8 @@ static WAITS int rename_check(struct lu *lu, struct error *err)
 
 static void rename_env(struct lu *lu, json_t *ret_env)
 {
-	json_set_str(ret_env, "OP_TARGET", member(lu, "cluster_name"));
+	json_set_str(ret_env, "OP_TARGET",
+		     cluster_name(config_cluster(lu->m->config)));
 	json_set_str(ret_env, "NEW_NAME", renaming_of(lu)->found.name);
 }
 

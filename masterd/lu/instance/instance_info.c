@@ -162,10 +162,8 @@ static json_t *without_globals(json_t *hv STEALS)
 	return hv;
 }
 
-static json_t *dict_or_empty(const json_t *inst, const char *key)
+static json_t *dict_or_empty(const json_t *value)
 {
-	const json_t *value = json_get(inst, key);
-
 	return value == NULL ? json_object() : json_ref(value);
 }
 
@@ -177,14 +175,14 @@ static void add_parameters(struct lu *lu, const json_t *inst, json_t *row)
 				    ? json_integer(inst_network_port(inst))
 				    : json_null());
 	json_object_set_new(row, "hv_instance",
-			    dict_or_empty(inst, "hvparams"));
+			    dict_or_empty(inst_hvparams(inst)));
 	json_object_set_new(row, "hv_actual",
 			    without_globals(inst_filled_hv(lu, inst)));
 	json_object_set_new(row, "be_instance",
-			    dict_or_empty(inst, "beparams"));
+			    dict_or_empty(inst_beparams(inst)));
 	json_object_set_new(row, "be_actual", inst_filled_be(lu, inst));
 	json_object_set_new(row, "os_instance",
-			    dict_or_empty(inst, "osparams"));
+			    dict_or_empty(inst_osparams(inst)));
 	json_object_set_new(row, "os_actual",
 			    params_fill_os(config_cluster(lu->m->config),
 					   inst_os(inst), inst_osparams(inst)));

@@ -216,7 +216,8 @@ static WAITS void call_back(struct lu *lu, size_t n)
 		const json_t *one = json_array_get(m->leaving, k);
 		const json_t *disk = json_get(one, "disk");
 		const json_t *after = json_get(one, "after");
-		size_t i = (size_t)json_int(step_of(m, one), "index", 0);
+		const json_t *step = step_of(m, one);
+		size_t i = (size_t)json_int(step, "index", 0);
 
 		if (after != NULL && rename_file(lu, after, disk, &err) < 0)
 			lu_warn(lu, "Could not take disk %zu back: %s", i,

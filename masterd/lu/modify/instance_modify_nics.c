@@ -18,11 +18,6 @@ static void fill_params(struct lu *lu, json_t *nic)
 					       nic_nicparams(nic)));
 }
 
-static const char *or_none(const json_t *object, const char *key)
-{
-	return json_str(object, key, "None");
-}
-
 static const json_t *network_of(struct lu *lu, const json_t *nic)
 {
 	const char *uuid = nic_network(nic);
@@ -65,9 +60,9 @@ static void report_new(struct lu *lu, json_t *rows, size_t i, const json_t *nic)
 
 	modify_row(rows,
 		   json_sprintf("add:mac=%s,ip=%s,mode=%s,link=%s,network=%s",
-				nic_mac(nic), or_none(nic, "ip"),
+				nic_mac(nic), nic_ip_or(nic, "None"),
 				nicparams_mode(params), nicparams_link(params),
-				or_none(network_of(lu, nic), "name")),
+				network_name_or(network_of(lu, nic), "None")),
 		   "nic.%zu", i);
 }
 
