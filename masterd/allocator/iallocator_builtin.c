@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs our own hail in this process: the same code as the program, without
  * starting it and without passing texts through files.  Only where the search
- * path leads to our program; a site's own hail is run like any other
- * allocator. */
+ * path leads to the file that was installed with this daemon, directly or by
+ * links; any other hail is run like any other allocator. */
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "gantry-config.h"
 #include "iallocators/allocate/hail_answer.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "lib/model/files/paths.h"
 #include "masterd/allocator/iallocator_private.h"
-
-#define PROGRAM_MAX (64 * 1024 * 1024)
-
-/* A text that only our own program contains. */
-static const char mark[] = "hail (gantry) ";
 
 /* The first executable with this name in the search path, to be freed. */
 static char *find_program(const struct master *m, const char *name)
@@ -34,32 +31,45 @@ static char *find_program(const struct master *m, const char *name)
 	return NULL;
 }
 
-static bool has_mark(const char *file)
+/* The folder of this program; NULL if that is not known. */
+static char *own_folder(void)
 {
-	auto_free char *data = NULL;
-	struct error ignored;
-	size_t len;
+	char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
-	data = fs_read(file, PROGRAM_MAX, &len, &ignored);
-	return data != NULL && memmem(data, len, mark, strlen(mark)) != NULL;
+	if (n <= 0)
+		return NULL;
+	exe[n] = '\0';
+	return xstrndup(exe, (size_t)(strrchr(exe, '/') - exe));
 }
 
-/* Whether this file is our program; it is read only when it has changed. */
-static bool is_ours(struct iallocator_builtin *b, const char *file)
+/* Where our hail lies beside this program: in a build, in an installation that
+ * was moved, where `make install` puts it. */
+static void own_places(struct strv *ret)
 {
-	struct stat st;
+	auto_free char *own = own_folder();
 
-	if (stat(file, &st) < 0)
+	if (own == NULL)
+		return;
+	strv_addf(ret, "%s/../bin/hail", own);
+	strv_addf(ret, "%s/../lib/ganeti/iallocators/hail", own);
+	if (str_eq(own, GANTRY_BINDIR))
+		strv_add(ret, GANTRY_IALLOCATOR_DIR "/hail");
+}
+
+static bool is_ours(const char *file)
+{
+	auto_strv struct strv places = {0};
+	struct stat theirs, own;
+
+	if (stat(file, &theirs) < 0)
 		return false;
-	if (b->known && st.st_ino == b->inode && st.st_dev == b->device &&
-	    st.st_mtime == b->mtime)
-		return b->ours;
-	*b = (struct iallocator_builtin){.known = true,
-					 .inode = st.st_ino,
-					 .device = st.st_dev,
-					 .mtime = st.st_mtime,
-					 .ours = has_mark(file)};
-	return b->ours;
+	own_places(&places);
+	for (size_t i = 0; i < places.n; i++)
+		if (stat(places.items[i], &own) == 0 &&
+		    own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino)
+			return true;
+	return false;
 }
 
 /* Read the options; false when there are some that only the program knows. */
@@ -109,7 +119,7 @@ bool iallocator_is_builtin(struct master *m, const char *name,
 	if (strcmp(name, "hail") != 0 || !read_options(params, &o))
 		return false;
 	file = find_program(m, name);
-	return file != NULL && is_ours(&m->hail, file);
+	return file != NULL && is_ours(file);
 }
 
 char *iallocator_run_builtin(char *message, const json_t *params,

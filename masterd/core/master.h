@@ -7,8 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
-#include <time.h>
 
 #include "lib/base/disk.h"
 #include "lib/base/error.h"
@@ -28,14 +26,6 @@ struct master_role {
 	bool failover;	/* it has taken over from another */
 };
 
-/* What is known of the program named hail (iallocator_builtin.c). */
-struct iallocator_builtin {
-	bool known, ours;
-	ino_t inode;
-	dev_t device;
-	time_t mtime;
-};
-
 struct master {
 	struct master_role role;
 	struct paths *paths;
@@ -46,7 +36,6 @@ struct master {
 	struct locks *locks;
 	struct noderpc *rpc;
 	struct reserve *reserve;
-	struct iallocator_builtin hail;
 	struct distribute *distribute;
 	struct recover *recover;
 	struct leftovers *leftovers;

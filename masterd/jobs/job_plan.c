@@ -58,7 +58,6 @@ static void plan_init(struct job_plan *p, struct master *m)
 		.rpc = noderpc_create(&transport),
 		.reserve = reserve_copy(m->reserve, config),
 		.ssh_keys = m->ssh_keys,
-		.hail = m->hail,
 		.distribute = m->distribute,
 		.plans = true,
 	};

@@ -391,6 +391,86 @@ Test(iallocator, options_go_to_the_program)
 		     config_find(m.config, CONFIG_NODE, "node1.example.com"));
 }
 
+/* --- is it our own hail? --- */
+
+/* The place in the search path where a package puts hail; to be freed. */
+static char *place_of_hail(void)
+{
+	auto_free char *folder =
+		paths_local(root.paths, "/usr/lib/ganeti/iallocators");
+
+	cr_assert_eq(fs_mkdirs(folder, 0755, &err), 0, "%s", err.text);
+	return xprintf("%s/hail", folder);
+}
+
+/* The hail that was built with this test; to be freed. */
+static char *built_hail(void)
+{
+	char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	cr_assert_gt(n, 0);
+	exe[n] = '\0';
+	*strrchr(exe, '/') = '\0';
+	return xprintf("%s/../bin/hail", exe);
+}
+
+static bool is_builtin(const char *name)
+{
+	auto_json json_t *no_options = json_object();
+
+	return iallocator_is_builtin(&m, name, no_options);
+}
+
+Test(iallocator, a_link_to_the_hail_of_this_build_is_ours)
+{
+	auto_free char *place = place_of_hail(), *built = built_hail();
+	auto_free char *other = xprintf("%s/dumb", root.top);
+
+	cr_assert_eq(symlink(built, other), 0);
+	cr_assert_eq(symlink(other, place), 0);
+	cr_assert(is_builtin("hail"));
+	cr_assert_not(is_builtin("dumb"));
+}
+
+Test(iallocator, an_option_that_only_the_program_knows_needs_the_program)
+{
+	auto_free char *place = place_of_hail(), *built = built_hail();
+	auto_json json_t *known = json_make("{s:n}", "no-capacity-checks");
+	auto_json json_t *other = json_make("{s:n}", "verbose");
+
+	cr_assert_eq(symlink(built, place), 0);
+	cr_assert(iallocator_is_builtin(&m, "hail", known));
+	cr_assert_not(iallocator_is_builtin(&m, "hail", other));
+}
+
+/* Even with the same content: the site has put it there. */
+Test(iallocator, another_program_called_hail_is_not_ours)
+{
+	auto_free char *place = place_of_hail(), *built = built_hail();
+	auto_free char *content = NULL;
+	static const char script[] = "#!/bin/sh\n# hail (gantry) \n";
+	size_t len;
+
+	cr_assert_eq(
+		fs_write_atomic(place, script, sizeof(script) - 1, 0755, &err),
+		0);
+	cr_assert_not(is_builtin("hail"));
+	content = fs_read(built, (size_t)64 << 20, &len, &err);
+	cr_assert_not_null(content, "%s", err.text);
+	cr_assert_eq(fs_write_atomic(place, content, len, 0755, &err), 0);
+	cr_assert_not(is_builtin("hail"));
+}
+
+Test(iallocator, a_missing_hail_is_not_ours)
+{
+	auto_free char *place = place_of_hail();
+
+	cr_assert_not(is_builtin("hail"));
+	cr_assert_eq(symlink("/nowhere/hail", place), 0);
+	cr_assert_not(is_builtin("hail"));
+}
+
 /* --- Ganeti's own allocator, where it is installed --- */
 
 /* What a program with one argument prints; to be freed. */
