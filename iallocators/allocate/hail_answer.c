@@ -105,7 +105,7 @@ static int ask_other(struct cluster *other, const struct cluster *c,
 	other->tags = c->tags;
 	other->n_tags = c->n_tags;
 	tags_read(other, load);
-	rc = request_ask(other, top, load, ret, err);
+	rc = request_ask(other, jtext_get(top, "request"), load, ret, err);
 	other->tags = tags;
 	other->n_tags = n_tags;
 	tags_read(other, load);
@@ -166,7 +166,7 @@ static int answer_in(struct cluster *c, char *text, size_t len,
 			 o->has_kvm_memory ? o->kvm_memory : KVM_NODE_MEMORY,
 			 err) < 0 ||
 	    finish(c, o, &load, err) < 0 ||
-	    request_ask(c, top, &load, &request, err) < 0)
+	    request_ask(c, jtext_get(top, "request"), &load, &request, err) < 0)
 		return -1;
 	cluster_check(c, &out->warnings);
 	if (o->caller != NULL && o->caller->load != NULL)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Cluster and question are read apart, since the question may be about another
  * cluster.  Names in the question become indices of that cluster.
- * request_ask() also moves the instances to an array with space for the new
- * ones. */
+ * request_ask() also makes sure that there is space for the new ones. */
 #include "iallocators/input/request.h"
 
 #include <string.h>
@@ -269,16 +268,15 @@ static int read_question(struct cluster *c, const struct jval *request,
 	}
 }
 
-/* Whether the first enabled hypervisor is one (KVM) that does not tell what a
- * node itself needs. */
+/* The first enabled hypervisor; NULL: there is none. */
 static int read_hypervisors(struct cluster *c, const struct jval *top,
-			    bool *ret_kvm, struct error *err)
+			    const char **ret_first, struct error *err)
 {
 	struct field f = {&c->arena, top, in_message};
 	const struct jval *list, *v;
 	int which;
 
-	*ret_kvm = false;
+	*ret_first = NULL;
 	if (field_list(&f, "enabled_hypervisors", &list, err) < 0)
 		return -1;
 	jtext_each(v, list)
@@ -288,18 +286,25 @@ static int read_hypervisors(struct cluster *c, const struct jval *top,
 			return error_wrap(err, "%s: key 'enabled_hypervisors'",
 					  in_message);
 		if (v == list->first)
-			*ret_kvm = !hypervisor_get(hypervisor_names[which])
-					    ->tells_node_memory;
+			*ret_first = hypervisor_names[which];
 	}
 	return 0;
 }
 
-/* Room for the instances to be placed, and one for trials. */
-static size_t new_instances(const struct jval *request)
+/* How many members or items it has; 0 where it is none of both. */
+static size_t members(const struct jval *object, const char *key)
 {
-	const struct jval *list = jtext_get(request, "instances");
+	const struct jval *v = jtext_get(object, key);
 
-	return 1 + (list != NULL && list->kind == JT_ARRAY ? list->n : 1);
+	return v != NULL && (v->kind == JT_OBJECT || v->kind == JT_ARRAY) ? v->n
+									  : 0;
+}
+
+size_t request_new_instances(const struct jval *question)
+{
+	size_t n = members(question, "instances");
+
+	return 1 + (n > 0 ? n : 1);
 }
 
 int request_load(struct cluster *c, const struct jval *top,
@@ -307,45 +312,50 @@ int request_load(struct cluster *c, const struct jval *top,
 {
 	struct field f = {&c->arena, top, in_message};
 	const struct jval *request, *groups, *nodes, *instances;
-	const char **tags;
-	bool kvm;
+	const char **tags, *hypervisor;
 
 	if (top->kind != JT_OBJECT)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Parsing input IAllocator message: Unable to "
 				 "read JSObject");
+	build_start(c, members(top, "nodegroups"), members(top, "nodes"),
+		    members(top, "instances") +
+			    request_new_instances(jtext_get(top, "request")));
 	if (field_object(&f, "request", &request, err) < 0 ||
 	    field_object(&f, "nodegroups", &groups, err) < 0 ||
 	    request_groups(c, groups, err) < 0 ||
 	    field_object(&f, "nodes", &nodes, err) < 0 ||
 	    request_nodes(c, nodes, err) < 0 ||
-	    field_object(&f, "instances", &instances, err) < 0)
-		return -1;
-	c->instances =
-		arena_calloc(&c->arena, instances->n, sizeof(*c->instances));
-	if (request_instances(c, instances, err) < 0 ||
+	    field_object(&f, "instances", &instances, err) < 0 ||
+	    request_instances(c, instances, err) < 0 ||
 	    field_strings(&f, "cluster_tags", &tags, &c->n_tags, err) < 0 ||
-	    read_hypervisors(c, top, &kvm, err) < 0)
+	    read_hypervisors(c, top, &hypervisor, err) < 0)
 		return -1;
 	c->tags = tags;
-	for (int i = 0; i < c->n_nodes && kvm; i++)
-		if (static_kvm_node_memory > 0)
-			c->nodes[i].own_mem = static_kvm_node_memory;
+	build_node_memory(c, hypervisor, static_kvm_node_memory);
 	return 0;
 }
 
-int request_ask(struct cluster *c, const struct jval *top,
-		const struct load_options *o, struct request *ret,
-		struct error *err)
+/* Space for the new instances, where the cluster has been read from elsewhere.
+ */
+static void reserve_instances(struct cluster *c, size_t more)
 {
-	const struct jval *request = jtext_get(top, "request");
+	size_t n = (size_t)c->n_instances + more;
 	struct instance *bigger;
 
-	bigger = arena_calloc(&c->arena,
-			      (size_t)c->n_instances + new_instances(request),
-			      sizeof(*bigger));
+	if ((size_t)c->cap_instances >= n)
+		return;
+	bigger = arena_calloc(&c->arena, n, sizeof(*bigger));
 	for (int i = 0; i < c->n_instances; i++)
 		bigger[i] = c->instances[i];
 	c->instances = bigger;
-	return read_question(c, request, o, ret, err);
+	c->cap_instances = (int)n;
+}
+
+int request_ask(struct cluster *c, const struct jval *question,
+		const struct load_options *o, struct request *ret,
+		struct error *err)
+{
+	reserve_instances(c, request_new_instances(question));
+	return read_question(c, question, o, ret, err);
 }

@@ -3,6 +3,7 @@
 #ifndef IALLOCATORS_INPUT_REQUEST_H
 #define IALLOCATORS_INPUT_REQUEST_H
 
+#include "iallocators/input/build.h"
 #include "iallocators/input/jtext.h"
 #include "iallocators/model/model.h"
 
@@ -41,20 +42,25 @@ struct request {
 	enum evac_mode mode;
 };
 
-/* What a node with KVM is taken to need itself, unless told otherwise. */
-#define KVM_NODE_MEMORY 4096
-
 /* Read the cluster; c is zeroed before, its parts live in its arena and in the
  * text of `top`.  A node with KVM needs so much memory itself (0: what is
  * reported).  cluster_finish() is up to the caller. */
 int request_load(struct cluster *c, const struct jval *top,
 		 int64_t static_kvm_node_memory, struct error *err);
 
-/* Then the question, about that cluster or another one; *ret is zeroed
- * before. */
-int request_ask(struct cluster *c, const struct jval *top,
+/* Then the question, the member "request" of it, about that cluster or another
+ * one; *ret is zeroed before. */
+int request_ask(struct cluster *c, const struct jval *question,
 		const struct load_options *o, struct request *ret,
 		struct error *err);
+
+/* Room for how many instances an answer to the question needs. */
+size_t request_new_instances(const struct jval *question);
+
+/* An instance policy, but what only our master tells; lists come from the
+ * arena.  *ret is zeroed before. */
+int request_policy(struct arena *a, const struct jval *policy,
+		   struct policy *ret, struct error *err);
 
 /* The parts of it, which request.c puts together. */
 int request_groups(struct cluster *c, const struct jval *groups,

@@ -43,10 +43,10 @@ static int kind_error(const char *kind, struct error *err)
 	return error_set(err, ERR_REQUEST, NULL, "Unable to read %s", kind);
 }
 
-static int read_ispec(struct cluster *c, const struct jval *v,
-		      struct ispec *ret, struct error *err)
+static int read_ispec(struct arena *a, const struct jval *v, struct ispec *ret,
+		      struct error *err)
 {
-	struct field f = {&c->arena, v, NULL};
+	struct field f = {a, v, NULL};
 	const struct {
 		const char *key;
 		int64_t *value;
@@ -75,7 +75,7 @@ static int read_ispec(struct cluster *c, const struct jval *v,
 	return 0;
 }
 
-static int read_spec_member(struct cluster *c, const struct field *f,
+static int read_spec_member(struct arena *a, const struct field *f,
 			    const char *key, struct ispec *ret,
 			    struct error *err)
 {
@@ -83,40 +83,40 @@ static int read_spec_member(struct cluster *c, const struct field *f,
 
 	if (v == NULL)
 		return -1;
-	return read_ispec(c, v, ret, err) < 0 ? in_member(key, err) : 0;
+	return read_ispec(a, v, ret, err) < 0 ? in_member(key, err) : 0;
 }
 
-static int read_interval(struct cluster *c, const struct jval *v,
+static int read_interval(struct arena *a, const struct jval *v,
 			 struct interval *ret, struct error *err)
 {
-	struct field f = {&c->arena, v, NULL};
+	struct field f = {a, v, NULL};
 
 	if (v->kind != JT_OBJECT)
 		return kind_error("JSObject", err);
-	if (read_spec_member(c, &f, "min", &ret->min, err) < 0)
+	if (read_spec_member(a, &f, "min", &ret->min, err) < 0)
 		return -1;
-	return read_spec_member(c, &f, "max", &ret->max, err);
+	return read_spec_member(a, &f, "max", &ret->max, err);
 }
 
-static int read_intervals(struct cluster *c, const struct jval *v,
+static int read_intervals(struct arena *a, const struct jval *v,
 			  struct policy *ret, struct error *err)
 {
 	const struct jval *item;
 
 	if (v->kind != JT_ARRAY)
 		return kind_error("list", err);
-	ret->intervals = arena_calloc(&c->arena, v->n, sizeof(*ret->intervals));
+	ret->intervals = arena_calloc(a, v->n, sizeof(*ret->intervals));
 	jtext_each(item,
-		   v) if (read_interval(c, item,
+		   v) if (read_interval(a, item,
 					&ret->intervals[ret->n_intervals++],
 					err) < 0) return -1;
 	return 0;
 }
 
-static int read_templates(struct cluster *c, const struct jval *v,
+static int read_templates(struct arena *a, const struct jval *v,
 			  struct policy *ret, struct error *err)
 {
-	struct field f = {&c->arena, v, NULL};
+	struct field f = {a, v, NULL};
 	const char *names[TEMPLATE_COUNT];
 	const struct jval *item;
 
@@ -152,22 +152,22 @@ static int read_ratio(const struct field *f, const char *key, double *ret,
 	return 0;
 }
 
-static int read_policy(struct cluster *c, const struct jval *v,
-		       struct policy *ret, struct error *err)
+int request_policy(struct arena *a, const struct jval *policy,
+		   struct policy *ret, struct error *err)
 {
-	struct field f = {&c->arena, v, NULL};
+	struct field f = {a, policy, NULL};
 	const struct jval *m = policy_get(&f, "minmax", err);
 
 	if (m == NULL)
 		return -1;
-	if (read_intervals(c, m, ret, err) < 0)
+	if (read_intervals(a, m, ret, err) < 0)
 		return in_member("minmax", err);
-	if (read_spec_member(c, &f, "std", &ret->std, err) < 0)
+	if (read_spec_member(a, &f, "std", &ret->std, err) < 0)
 		return -1;
 	m = policy_get(&f, "disk-templates", err);
 	if (m == NULL)
 		return -1;
-	if (read_templates(c, m, ret, err) < 0)
+	if (read_templates(a, m, ret, err) < 0)
 		return in_member("disk-templates", err);
 	if (read_ratio(&f, "vcpu-ratio", &ret->vcpu_ratio, err) < 0)
 		return -1;
@@ -215,7 +215,7 @@ static int read_group(struct cluster *c, const struct jval *v,
 	    field_object(&f, "ipolicy", &policy, err) < 0)
 		return -1;
 	ret->alloc_policy = (enum alloc_policy)alloc_policy;
-	if (read_policy(c, policy, &ret->policy, err) < 0)
+	if (request_policy(&c->arena, policy, &ret->policy, err) < 0)
 		return error_wrap(err, "%s: key 'ipolicy'", f.what);
 	if (read_extra(&f, &ret->policy, err) < 0)
 		return -1;
@@ -227,9 +227,14 @@ int request_groups(struct cluster *c, const struct jval *groups,
 {
 	const struct jval *v;
 
-	c->groups = arena_calloc(&c->arena, groups->n, sizeof(*c->groups));
-	jtext_each(v, groups) if (read_group(c, v, &c->groups[c->n_groups++],
-					     err) < 0) return -1;
+	jtext_each(v, groups)
+	{
+		struct group group = {.name = NULL};
+
+		if (read_group(c, v, &group, err) < 0)
+			return -1;
+		build_group(c, &group);
+	}
 	return 0;
 }
 
@@ -241,36 +246,39 @@ static int find_group(const struct cluster *c, const char *uuid)
 	return NO_INDEX;
 }
 
-/* What only nodes tell that can be asked. */
-static int read_live(const struct field *f, struct node *ret, struct error *err)
+/* What only nodes tell that can be asked.  Our master says where its numbers
+ * are those of the record. */
+static int read_live(const struct field *f, struct build_node *node,
+		     struct error *err)
 {
-	if (ret->exclusive_storage &&
+	struct build_live *ret = &node->live;
+
+	if (node->exclusive_storage &&
 	    field_int(f, "total_spindles", &ret->total_spindles, err) < 0)
 		return -1;
-	if (field_int(f, "free_spindles", &ret->s.free_spindles, err) < 0 ||
-	    field_double(f, "total_memory", &ret->total_mem, err) < 0 ||
-	    field_int(f, "reserved_memory", &ret->own_mem, err) < 0 ||
-	    field_int(f, "free_memory", &ret->free_mem, err) < 0 ||
+	if (field_int(f, "free_spindles", &ret->free_spindles, err) < 0 ||
+	    field_double(f, "total_memory", &ret->total_memory, err) < 0 ||
+	    field_int(f, "reserved_memory", &ret->reserved_memory, err) < 0 ||
+	    field_int(f, "free_memory", &ret->free_memory, err) < 0 ||
 	    field_double(f, "total_disk", &ret->total_disk, err) < 0 ||
-	    field_int(f, "free_disk", &ret->s.free_disk, err) < 0 ||
+	    field_int(f, "free_disk", &ret->free_disk, err) < 0 ||
 	    field_double(f, "total_cpus", &ret->total_cpus, err) < 0)
 		return -1;
-	ret->host_mem = ret->own_mem;
-	if (field_present(f, "hypervisor_memory")) {
-		int64_t more;
-
-		if (field_int(f, "hypervisor_memory", &more, err) < 0)
-			return -1;
-		ret->host_mem += more;
-	}
-	return field_int(f, "reserved_cpus", &ret->own_cpus, err);
+	if (field_present(f, "hypervisor_memory") &&
+	    field_int(f, "hypervisor_memory", &ret->hypervisor_memory, err) < 0)
+		return -1;
+	if (field_int(f, "reserved_cpus", &ret->reserved_cpus, err) < 0)
+		return -1;
+	return field_present(f, "booked")
+		       ? field_bool(f, "booked", &ret->booked, err)
+		       : 0;
 }
 
-static int read_ndparams(struct cluster *c, const struct field *node,
-			 struct node *ret, struct error *err)
+static int read_ndparams(const struct field *node, struct build_node *ret,
+			 struct error *err)
 {
 	const struct jval *v = jtext_get(node->object, "ndparams");
-	struct field f = {&c->arena, v, node->what};
+	struct field f = {node->arena, v, node->what};
 
 	if (v == NULL)
 		return field_object(node, "ndparams", &v, err);
@@ -279,41 +287,34 @@ static int read_ndparams(struct cluster *c, const struct field *node,
 	if (field_bool(&f, "exclusive_storage", &ret->exclusive_storage, err) <
 	    0)
 		return -1;
-	ret->cpu_speed = 1;	    /* only text files tell */
-	if (ret->exclusive_storage) /* then the node itself tells */
-		return 0;
-	return field_int(&f, "spindle_count", &ret->total_spindles, err);
+	return ret->exclusive_storage ? 0
+				      : field_int(&f, "spindle_count",
+						  &ret->spindle_count, err);
 }
 
-/* Our master says so where its numbers are those of the record. */
-static int read_booked(struct cluster *c, const struct field *f,
-		       struct error *err)
+static int read_flags(const struct field *f, struct build_node *ret,
+		      struct error *err)
 {
-	bool booked = false;
-
-	if (field_present(f, "booked") &&
-	    field_bool(f, "booked", &booked, err) < 0)
+	ret->vm_capable = true;
+	if (field_bool(f, "offline", &ret->offline, err) < 0 ||
+	    field_bool(f, "drained", &ret->drained, err) < 0)
 		return -1;
-	c->booked = c->booked || booked;
-	return 0;
+	return field_present(f, "vm_capable")
+		       ? field_bool(f, "vm_capable", &ret->vm_capable, err)
+		       : 0;
 }
 
-static int read_node(struct cluster *c, const struct jval *v, struct node *ret,
-		     struct error *err)
+static int read_node(struct cluster *c, const struct jval *v,
+		     struct build_node *ret, struct error *err)
 {
 	struct field f = {&c->arena, v, what_of(c, "node", v->key)};
 	struct field bare = {&c->arena, v, NULL};
-	bool offline, drained, vm_capable = true;
 	const char *group;
 
 	if (v->kind != JT_OBJECT)
 		return not_an_object(err);
 	ret->name = v->key;
-	if (field_bool(&f, "offline", &offline, err) < 0 ||
-	    field_bool(&f, "drained", &drained, err) < 0)
-		return -1;
-	if (field_present(&f, "vm_capable") &&
-	    field_bool(&f, "vm_capable", &vm_capable, err) < 0)
+	if (read_flags(&f, ret, err) < 0)
 		return -1;
 	if (field_present(&f, "tags") &&
 	    field_strings(&bare, "tags", &ret->tags, &ret->n_tags, err) < 0)
@@ -325,14 +326,9 @@ static int read_node(struct cluster *c, const struct jval *v, struct node *ret,
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Unknown group '%s' for node %s", group,
 				 ret->name);
-	ret->offline = offline || drained || !vm_capable;
-	ret->not_vm_capable = !offline && !vm_capable;
-	ret->drained = !offline && vm_capable && drained;
-	if (read_ndparams(c, &f, ret, err) < 0)
+	if (read_ndparams(&f, ret, err) < 0)
 		return -1;
-	if (offline || !vm_capable)
-		return 0;
-	return read_live(&f, ret, err) < 0 ? -1 : read_booked(c, &f, err);
+	return ret->offline || !ret->vm_capable ? 0 : read_live(&f, ret, err);
 }
 
 int request_nodes(struct cluster *c, const struct jval *nodes,
@@ -340,8 +336,13 @@ int request_nodes(struct cluster *c, const struct jval *nodes,
 {
 	const struct jval *v;
 
-	c->nodes = arena_calloc(&c->arena, nodes->n, sizeof(*c->nodes));
-	jtext_each(v, nodes) if (read_node(c, v, &c->nodes[c->n_nodes++], err) <
-				 0) return -1;
+	jtext_each(v, nodes)
+	{
+		struct build_node node = {.name = NULL};
+
+		if (read_node(c, v, &node, err) < 0)
+			return -1;
+		build_node(c, &node);
+	}
 	return 0;
 }

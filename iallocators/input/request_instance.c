@@ -36,7 +36,7 @@ static int check_objects(const struct jval *list, struct error *err)
 }
 
 static int read_disks(struct cluster *c, const struct field *f,
-		      struct instance *ret, struct error *err)
+		      struct build_instance *ret, struct error *err)
 {
 	const struct jval *list, *v;
 
@@ -51,7 +51,7 @@ static int read_disks(struct cluster *c, const struct field *f,
 }
 
 static int read_nic(struct cluster *c, const struct jval *v,
-		    struct instance *inst, struct error *err)
+		    struct build_instance *inst, struct error *err)
 {
 	static const char *const keys[] = {"mac",  "ip",     "mode",
 					   "link", "bridge", "network"};
@@ -63,9 +63,7 @@ static int read_nic(struct cluster *c, const struct jval *v,
 			continue;
 		if (field_string(&f, keys[i], &values[i], err) < 0)
 			return -1;
-		if (i == 2 && strcmp(values[i], "bridged") != 0 &&
-		    strcmp(values[i], "routed") != 0 &&
-		    strcmp(values[i], "openvswitch") != 0)
+		if (i == 2 && !build_knows_nic_mode(values[i]))
 			return error_set(err, ERR_REQUEST, NULL,
 					 "invalid NIC mode in instance %s",
 					 inst->name);
@@ -76,7 +74,7 @@ static int read_nic(struct cluster *c, const struct jval *v,
 }
 
 static int read_nics(struct cluster *c, const struct field *f,
-		     struct instance *ret, struct error *err)
+		     struct build_instance *ret, struct error *err)
 {
 	const struct jval *list, *v;
 
@@ -89,38 +87,47 @@ static int read_nics(struct cluster *c, const struct field *f,
 	return 0;
 }
 
-/* What is wanted of it; anything strange means that it runs. */
-static enum run_status read_status(const struct jval *object)
-{
-	const struct jval *v = jtext_get(object, "admin_state");
-
-	if (v == NULL || v->kind != JT_STRING)
-		return RUN_RUNNING;
-	if (strcmp(v->str, "down") == 0)
-		return RUN_ADMIN_DOWN;
-	return strcmp(v->str, "offline") == 0 ? RUN_ADMIN_OFFLINE : RUN_RUNNING;
-}
-
 /* What our master tells besides, for max-node-failures. */
-static int read_extra(const struct field *inst, struct instance *ret,
+static int read_extra(const struct field *inst, struct build_instance *ret,
 		      struct error *err)
 {
 	struct field f = {inst->arena, NULL, inst->what};
-	int64_t min = ret->memory;
 	bool moves = true;
 
+	ret->minmem = ret->memory;
 	if (!field_present(inst, "beparams_extra"))
 		return 0;
 	if (field_object(inst, "beparams_extra", &f.object, err) < 0)
 		return -1;
 	if (field_present(&f, "minmem") &&
-	    field_int(&f, "minmem", &min, err) < 0)
+	    field_int(&f, "minmem", &ret->minmem, err) < 0)
 		return -1;
 	if (field_present(&f, "auto_balance") &&
 	    field_bool(&f, "auto_balance", &moves, err) < 0)
 		return -1;
-	ret->spare_memory = ret->memory - min;
 	ret->stays = !moves;
+	return 0;
+}
+
+static const char *text_of(const struct jval *object, const char *key)
+{
+	const struct jval *v = jtext_get(object, key);
+
+	return v != NULL && v->kind == JT_STRING ? v->str : NULL;
+}
+
+static int read_template(const struct field *f, enum template *ret,
+			 struct error *err)
+{
+	const char *names[TEMPLATE_COUNT];
+	int t;
+
+	for (int i = 0; i < TEMPLATE_COUNT; i++)
+		names[i] = template_table[i].name;
+	if (field_enum(f, "disk_template", "DiskTemplate", names,
+		       TEMPLATE_COUNT, &t, err) < 0)
+		return -1;
+	*ret = (enum template)t;
 	return 0;
 }
 
@@ -131,30 +138,25 @@ int request_instance(struct cluster *c, const char *name,
 	auto_free char *what = xprintf("invalid data for instance '%s'", name);
 	struct field f = {&c->arena, object, what};
 	const struct jval *forthcoming = jtext_get(object, "forthcoming");
-	const char *names[TEMPLATE_COUNT];
-	int t;
+	struct build_instance v = {
+		.name = name,
+		.admin_state = text_of(object, "admin_state"),
+		.forthcoming = forthcoming != NULL &&
+			       forthcoming->kind == JT_BOOL &&
+			       forthcoming->flag,
+	};
 
-	for (int i = 0; i < TEMPLATE_COUNT; i++)
-		names[i] = template_table[i].name;
-	ret->name = name;
-	ret->primary = ret->secondary = NO_INDEX;
-	ret->auto_balance = true;
-	ret->status = read_status(object);
-	ret->forthcoming = forthcoming != NULL &&
-			   forthcoming->kind == JT_BOOL && forthcoming->flag;
-	if (field_int(&f, "disk_space_total", &ret->disk, err) < 0 ||
-	    read_disks(c, &f, ret, err) < 0 ||
-	    field_int(&f, "memory", &ret->memory, err) < 0 ||
-	    field_int(&f, "vcpus", &ret->vcpus, err) < 0 ||
-	    field_strings(&f, "tags", &ret->tags, &ret->n_tags, err) < 0 ||
-	    field_enum(&f, "disk_template", "DiskTemplate", names,
-		       TEMPLATE_COUNT, &t, err) < 0 ||
-	    field_int(&f, "spindle_use", &ret->spindle_use, err) < 0)
+	if (field_int(&f, "disk_space_total", &v.disk_space, err) < 0 ||
+	    read_disks(c, &f, &v, err) < 0 ||
+	    field_int(&f, "memory", &v.memory, err) < 0 ||
+	    field_int(&f, "vcpus", &v.vcpus, err) < 0 ||
+	    field_strings(&f, "tags", &v.tags, &v.n_tags, err) < 0 ||
+	    read_template(&f, &v.template, err) < 0 ||
+	    field_int(&f, "spindle_use", &v.spindle_use, err) < 0 ||
+	    read_extra(&f, &v, err) < 0 || read_nics(c, &f, &v, err) < 0)
 		return -1;
-	ret->template = (enum template)t;
-	if (read_extra(&f, ret, err) < 0)
-		return -1;
-	return read_nics(c, &f, ret, err);
+	build_instance(&v, ret);
+	return 0;
 }
 
 static int find_node(const struct table *names, const struct jval *v,
@@ -174,26 +176,28 @@ static int find_node(const struct table *names, const struct jval *v,
 }
 
 static int read_existing(struct cluster *c, const struct table *names,
-			 const struct jval *v, struct instance *ret,
-			 struct error *err)
+			 const struct jval *v, struct error *err)
 {
 	struct field f = {&c->arena, v, NULL};
 	const struct jval *nodes;
+	struct instance inst;
+	int primary = NO_INDEX, secondary = NO_INDEX;
 
 	if (v->kind != JT_OBJECT)
 		return not_an_object(err);
-	if (request_instance(c, v->key, v, ret, err) < 0 ||
+	if (request_instance(c, v->key, v, &inst, err) < 0 ||
 	    field_list(&f, "nodes", &nodes, err) < 0)
 		return -1;
 	if (nodes->n == 0)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "empty node list for instance %s", v->key);
-	if (find_node(names, nodes->first, v->key, &ret->primary, err) < 0)
+	if (find_node(names, nodes->first, v->key, &primary, err) < 0)
 		return -1;
-	if (nodes->n == 1)
-		return 0;
-	return find_node(names, nodes->first->next, v->key, &ret->secondary,
-			 err);
+	if (nodes->n > 1 &&
+	    find_node(names, nodes->first->next, v->key, &secondary, err) < 0)
+		return -1;
+	build_existing(c, &inst, primary, secondary);
+	return 0;
 }
 
 int request_instances(struct cluster *c, const struct jval *instances,
@@ -211,8 +215,7 @@ int request_instances(struct cluster *c, const struct jval *instances,
 	}
 	jtext_each(v, instances)
 	{
-		rc = read_existing(c, &names, v,
-				   &c->instances[c->n_instances++], err);
+		rc = read_existing(c, &names, v, err);
 		if (rc < 0)
 			break;
 	}

@@ -335,7 +335,8 @@ static int check_rest(const struct tool *t, struct cluster *c,
 {
 	struct request request = {0};
 
-	if (top != NULL && request_ask(c, top, &t->load, &request, err) < 0)
+	if (top != NULL && request_ask(c, jtext_get(top, "request"), &t->load,
+				       &request, err) < 0)
 		return -1;
 	return restrict_moves(t, c, err);
 }
