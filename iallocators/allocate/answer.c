@@ -1,25 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One function for each type of request fills a struct result with a text and
- * JSON, and print() makes one object of it.  A request that finds no place is
- * answered, too, with success false.  Only one that asks for DRBD on a single
- * node ends in an error. */
+/* One function for each type of request fills the result, and a text that says
+ * what came of it.  A request that finds no place is answered, too, with
+ * success false.  Only one that asks for DRBD on a single node ends in an
+ * error. */
 #include "iallocators/allocate/answer.h"
 
 #include <string.h>
 
 #include "iallocators/allocate/evacuate.h"
-#include "iallocators/model/hformat.h"
 #include "iallocators/place/explain.h"
 #include "iallocators/place/groups.h"
 #include "lib/base/mem.h"
 
-/* What has been found: text for people, and JSON. */
+/* What has been found; its info is still without the words in front. */
 struct result {
-	bool success;
+	struct hail_result *out;
 	struct buf info;
-	struct buf json;
 	bool unsound; /* DRBD on one node could never be checked */
 };
+
+static struct hail_nodes nodes_of(const struct cluster *c,
+				  const struct solution *s)
+{
+	struct hail_nodes ret = {.names = {c->nodes[s->primary].name}, .n = 1};
+
+	if (s->secondary != NO_INDEX)
+		ret.names[ret.n++] = c->nodes[s->secondary].name;
+	return ret;
+}
+
+static struct hail_nodes one_node(const struct cluster *c, int node)
+{
+	return (struct hail_nodes){.names = {c->nodes[node].name}, .n = 1};
+}
 
 /* Find a place for a new instance; on success it is there. */
 static enum placed place_new(struct cluster *c, const struct new_instance *new,
@@ -61,45 +74,17 @@ static void allocate(struct cluster *c, const struct request *r,
 {
 	struct solution s;
 
-	ret->success =
+	ret->out->success =
 		place_new(c, &r->news[0], r->group_name, o, &s, ret) == PLACED;
-	if (ret->success)
-		solution_json(c, &s, &ret->json);
+	if (ret->out->success)
+		ret->out->nodes = nodes_of(c, &s);
 }
 
-static void separate(struct buf *b)
+static void add_failed(struct hail_result *ret, struct cluster *c,
+		       const char *name, const char *reason)
 {
-	if (b->len > 0)
-		buf_addc(b, ',');
-}
-
-/* Both lists of a multi-allocate. */
-struct multi {
-	struct buf placed, failed;
-	int n_placed, n_failed;
-};
-
-static void add_placed(struct multi *m, const struct cluster *c,
-		       const char *name, const struct solution *s)
-{
-	separate(&m->placed);
-	buf_addc(&m->placed, '[');
-	hf_json_string(&m->placed, name);
-	buf_addc(&m->placed, ',');
-	solution_json(c, s, &m->placed);
-	buf_addc(&m->placed, ']');
-	m->n_placed++;
-}
-
-static void add_failed(struct multi *m, const char *name, const char *reason)
-{
-	separate(&m->failed);
-	buf_addc(&m->failed, '[');
-	hf_json_string(&m->failed, name);
-	buf_addc(&m->failed, ',');
-	hf_json_string(&m->failed, reason);
-	buf_addc(&m->failed, ']');
-	m->n_failed++;
+	ret->failed[ret->n_failed++] = (struct hail_failed){
+		name, arena_strndup(&c->arena, reason, strlen(reason))};
 }
 
 /* Place one of them.  Unless the request says otherwise, only in a named group
@@ -107,8 +92,9 @@ static void add_failed(struct multi *m, const char *name, const char *reason)
  * out the group's name then. */
 static bool multi_one(struct cluster *c, const struct new_instance *new,
 		      const struct request *r, const struct place_options *o,
-		      struct multi *m, struct result *ret)
+		      struct result *ret)
 {
+	struct hail_result *out = ret->out;
 	const char *group_name = r->group_name;
 	const char *group = group_name != NULL ? group_name : new->group_name;
 	struct solution s = {.found = false};
@@ -122,47 +108,38 @@ static bool multi_one(struct cluster *c, const struct new_instance *new,
 		solution_describe(c, &s, &ret->info);
 	}
 	if (placed == PLACED)
-		add_placed(m, c, new->inst.name, &s);
+		out->placed[out->n_placed++] =
+			(struct hail_placed){new->inst.name, nodes_of(c, &s)};
 	else
-		add_failed(m, new->inst.name, ret->info.data);
+		add_failed(out, c, new->inst.name, ret->info.data);
 	buf_consume(&ret->info, ret->info.len);
 	return true;
-}
-
-static const char *text_of(const struct buf *b)
-{
-	return b->len > 0 ? b->data : "";
 }
 
 static void multi_allocate(struct cluster *c, const struct request *r,
 			   const struct place_options *o, struct result *ret)
 {
-	struct multi m = {.n_placed = 0};
+	struct hail_result *out = ret->out;
+	size_t n = (size_t)r->n_news;
 
-	ret->success = true;
-	for (int i = 0; i < r->n_news && ret->success; i++)
-		ret->success = multi_one(c, &r->news[i], r, o, &m, ret);
-	if (ret->success) {
+	out->placed = arena_calloc(&c->arena, n, sizeof(*out->placed));
+	out->failed = arena_calloc(&c->arena, n, sizeof(*out->failed));
+	out->success = true;
+	for (int i = 0; i < r->n_news && out->success; i++)
+		out->success = multi_one(c, &r->news[i], r, o, ret);
+	if (out->success)
 		buf_addf(&ret->info,
-			 "%d instances failed to allocate and %d were "
+			 "%zu instances failed to allocate and %zu were "
 			 "allocated successfully",
-			 m.n_failed, m.n_placed);
-		buf_addf(&ret->json, "[[%s],[%s]]", text_of(&m.placed),
-			 text_of(&m.failed));
-	}
-	buf_done(&m.placed);
-	buf_done(&m.failed);
+			 out->n_failed, out->n_placed);
 }
 
-static void answer_moves(struct evac_answer *moves, struct result *ret)
+static void answer_moves(struct result *ret)
 {
-	ret->success = true;
+	ret->out->success = true;
 	buf_addf(&ret->info,
-		 "%d instances failed to move and %d were moved successfully",
-		 moves->n_failed, moves->n_moved);
-	buf_addf(&ret->json, "[[%s],[%s],[%s]]", text_of(&moves->moved),
-		 text_of(&moves->failed), text_of(&moves->jobs));
-	evac_answer_done(moves);
+		 "%zu instances failed to move and %zu were moved successfully",
+		 ret->out->n_failed, ret->out->n_moved);
 }
 
 static void answer_relocate(struct cluster *c, const struct request *r,
@@ -170,15 +147,13 @@ static void answer_relocate(struct cluster *c, const struct request *r,
 {
 	int node;
 
-	ret->success =
+	ret->out->success =
 		evacuate_relocate(c, r->instances[0], r->required_nodes,
 				  r->nodes, r->n_nodes, o, &node, &ret->info);
-	if (!ret->success)
+	if (!ret->out->success)
 		return;
 	buf_adds(&ret->info, "success");
-	buf_addc(&ret->json, '[');
-	hf_json_string(&ret->json, c->nodes[node].name);
-	buf_addc(&ret->json, ']');
+	ret->out->nodes = one_node(c, node);
 }
 
 /* All other nodes of the primary's group. */
@@ -225,7 +200,7 @@ static void allocate_secondary(struct cluster *c, const struct request *r,
 	explain_group(o->explain, c->nodes[primary].group, NULL);
 	place_secondary(&p, primary, &others, &s);
 	solution_describe(c, &s, &ret->info);
-	ret->success = s.found;
+	ret->out->success = s.found;
 	explain_group_end(o->explain, s.found ? "chosen" : "no place",
 			  ret->info.data);
 	if (s.found)
@@ -237,38 +212,16 @@ static void allocate_secondary(struct cluster *c, const struct request *r,
 	}
 	place_apply(&p, &s);
 	c->instances[index] = inst;
-	hf_json_string(&ret->json, c->nodes[s.secondary].name);
-}
-
-static void print(const struct result *result, const char *key, struct buf *out)
-{
-	auto_buf struct buf info = {0};
-
-	buf_addf(&info, "Request %s: %s",
-		 result->success ? "successful" : "failed",
-		 result->info.len > 0 ? result->info.data : "");
-	buf_addf(out, "{\"success\":%s,\"info\":",
-		 result->success ? "true" : "false");
-	hf_json_string(out, info.data);
-	buf_addf(out, ",\"%s\":%s}\n", key,
-		 result->success ? result->json.data : "[]");
-}
-
-void answer_add(struct buf *answer, const char *key, const char *value)
-{
-	answer->len -= strlen("}\n");
-	buf_addf(answer, ",\"%s\":", key);
-	buf_adds(answer, value);
-	buf_adds(answer, "}\n");
+	ret->out->nodes = one_node(c, s.secondary);
 }
 
 int answer(struct cluster *c, const struct request *r,
-	   const struct place_options *o, const char *result_key,
-	   struct buf *out, struct error *err)
+	   const struct place_options *o, struct hail_result *ret,
+	   struct error *err)
 {
-	struct result result = {.success = false};
-	struct evac_answer moves = {.n_moved = 0};
+	struct result result = {.out = ret};
 
+	ret->type = r->type;
 	switch (r->type) {
 	case REQUEST_ALLOCATE:
 		allocate(c, r, o, &result);
@@ -281,21 +234,21 @@ int answer(struct cluster *c, const struct request *r,
 		break;
 	case REQUEST_CHANGE_GROUP:
 		change_group(c, r->instances, r->n_instances, r->groups,
-			     r->n_groups, o, &moves);
-		answer_moves(&moves, &result);
+			     r->n_groups, o, ret);
+		answer_moves(&result);
 		break;
 	case REQUEST_EVACUATE:
-		evacuate(c, r->instances, r->n_instances, r->mode, o, &moves);
-		answer_moves(&moves, &result);
+		evacuate(c, r->instances, r->n_instances, r->mode, o, ret);
+		answer_moves(&result);
 		break;
 	default:
 		allocate_secondary(c, r, o, &result);
 		break;
 	}
-	if (!result.unsound)
-		print(&result, result_key, out);
+	buf_addf(&ret->info, "Request %s: %s",
+		 ret->success ? "successful" : "failed",
+		 result.info.len > 0 ? result.info.data : "");
 	buf_done(&result.info);
-	buf_done(&result.json);
 	if (result.unsound)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "An instance of type drbd requires two nodes, "

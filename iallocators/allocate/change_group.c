@@ -100,11 +100,12 @@ static bool change_one(struct cluster *c, const struct group_choice *choice,
 
 void change_group(struct cluster *c, const int *instances, int n,
 		  const int *targets, int n_targets,
-		  const struct place_options *o, struct evac_answer *ret)
+		  const struct place_options *o, struct hail_result *ret)
 {
 	struct group_choice choice =
 		choose_groups(c, instances, n, targets, n_targets);
 
+	evac_answer_start(ret, c, (size_t)n);
 	for (int i = 0; i < n; i++) {
 		struct instance inst = c->instances[instances[i]];
 		auto_buf struct buf reason = {0};
@@ -115,7 +116,7 @@ void change_group(struct cluster *c, const int *instances, int n,
 			       &steps, &reason))
 			evac_answer_moved(ret, c, &inst, group, &steps);
 		else
-			evac_answer_failed(ret, &inst, reason.data);
+			evac_answer_failed(ret, c, &inst, reason.data);
 	}
 	free(mem_unconst(choice.groups));
 }

@@ -1,72 +1,47 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The JSON of moves: who went where, who could not, and the opcodes to do
+/* The answer about moves: who went where, who could not, and the opcodes to do
  * it. */
 #include "iallocators/allocate/evacuate.h"
-#include "iallocators/model/hformat.h"
-#include "iallocators/model/opcodes.h"
 
-static void add_opcode(struct buf *b, const struct cluster *c,
-		       const struct instance *inst,
-		       const struct evac_step *step)
+#include <string.h>
+
+void evac_answer_start(struct hail_result *ret, struct cluster *c, size_t n)
 {
-	const char *target = step->kind == STEP_FAILOVER
-				     ? NULL
-				     : c->nodes[step->target].name;
-
-	if (step->kind == STEP_REPLACE)
-		opcode_replace(b, inst, target);
-	else
-		opcode_move(b, inst, target);
+	ret->moved = arena_calloc(&c->arena, n, sizeof(*ret->moved));
+	ret->failed = arena_calloc(&c->arena, n, sizeof(*ret->failed));
 }
 
-static void separate(struct buf *b)
+static struct opcode opcode_of(const struct cluster *c,
+			       const struct instance *inst,
+			       const struct evac_step *step)
 {
-	if (b->len > 0)
-		buf_addc(b, ',');
+	if (step->kind == STEP_FAILOVER)
+		return opcode_of_move(inst, NULL);
+	return step->kind == STEP_REPLACE
+		       ? opcode_of_replace(inst, c->nodes[step->target].name)
+		       : opcode_of_move(inst, c->nodes[step->target].name);
 }
 
-void evac_answer_moved(struct evac_answer *a, const struct cluster *c,
+void evac_answer_moved(struct hail_result *ret, const struct cluster *c,
 		       const struct instance *inst, int group,
 		       const struct evac_steps *steps)
 {
-	separate(&a->moved);
-	buf_addc(&a->moved, '[');
-	hf_json_string(&a->moved, inst->name);
-	buf_addc(&a->moved, ',');
-	hf_json_string(&a->moved, c->groups[group].name);
-	buf_adds(&a->moved, ",[");
-	hf_json_string(&a->moved, c->nodes[inst->primary].name);
-	if (inst->template == TEMPLATE_DRBD && inst->secondary != NO_INDEX) {
-		buf_addc(&a->moved, ',');
-		hf_json_string(&a->moved, c->nodes[inst->secondary].name);
-	}
-	buf_adds(&a->moved, "]]");
-	separate(&a->jobs);
-	buf_addc(&a->jobs, '[');
-	for (int i = 0; i < steps->n; i++) {
-		if (i > 0)
-			buf_addc(&a->jobs, ',');
-		add_opcode(&a->jobs, c, inst, &steps->items[i]);
-	}
-	buf_addc(&a->jobs, ']');
-	a->n_moved++;
+	struct hail_moved *moved = &ret->moved[ret->n_moved++];
+	struct hail_nodes *nodes = &moved->nodes;
+
+	moved->instance = inst->name;
+	moved->group = c->groups[group].name;
+	nodes->names[nodes->n++] = c->nodes[inst->primary].name;
+	if (inst->template == TEMPLATE_DRBD && inst->secondary != NO_INDEX)
+		nodes->names[nodes->n++] = c->nodes[inst->secondary].name;
+	for (int i = 0; i < steps->n; i++)
+		moved->ops[moved->n_ops++] =
+			opcode_of(c, inst, &steps->items[i]);
 }
 
-void evac_answer_failed(struct evac_answer *a, const struct instance *inst,
-			const char *reason)
+void evac_answer_failed(struct hail_result *ret, struct cluster *c,
+			const struct instance *inst, const char *reason)
 {
-	separate(&a->failed);
-	buf_addc(&a->failed, '[');
-	hf_json_string(&a->failed, inst->name);
-	buf_addc(&a->failed, ',');
-	hf_json_string(&a->failed, reason);
-	buf_addc(&a->failed, ']');
-	a->n_failed++;
-}
-
-void evac_answer_done(struct evac_answer *a)
-{
-	buf_done(&a->moved);
-	buf_done(&a->failed);
-	buf_done(&a->jobs);
+	ret->failed[ret->n_failed++] = (struct hail_failed){
+		inst->name, arena_strndup(&c->arena, reason, strlen(reason))};
 }

@@ -71,10 +71,11 @@ static bool evacuate_listed(struct cluster *c, struct instance *inst, int index,
 
 void evacuate(struct cluster *c, const int *instances, int n,
 	      enum evac_mode mode, const struct place_options *o,
-	      struct evac_answer *ret)
+	      struct hail_result *ret)
 {
 	auto_free bool *excluded = evacuated_nodes(c, instances, n, mode);
 
+	evac_answer_start(ret, c, (size_t)n);
 	for (int i = 0; i < n; i++) {
 		struct instance inst = c->instances[instances[i]];
 		auto_buf struct buf reason = {0};
@@ -85,7 +86,7 @@ void evacuate(struct cluster *c, const int *instances, int n,
 				    &steps, &reason))
 			evac_answer_moved(ret, c, &inst, group, &steps);
 		else
-			evac_answer_failed(ret, &inst, reason.data);
+			evac_answer_failed(ret, c, &inst, reason.data);
 	}
 }
 

@@ -3,6 +3,7 @@
 #ifndef IALLOCATORS_ALLOCATE_EVACUATE_H
 #define IALLOCATORS_ALLOCATE_EVACUATE_H
 
+#include "iallocators/allocate/hail_result.h"
 #include "iallocators/model/model.h"
 #include "iallocators/place/place.h"
 #include "lib/base/str.h"
@@ -14,7 +15,7 @@ struct evac_step {
 	int target; /* not for STEP_FAILOVER */
 };
 
-#define EVAC_STEPS_MAX 4
+#define EVAC_STEPS_MAX HAIL_OPS_MAX
 
 struct evac_steps {
 	struct evac_step items[EVAC_STEPS_MAX];
@@ -30,24 +31,19 @@ bool evacuate_instance(struct cluster *c, struct instance *inst, int index,
 		       const struct place_options *o,
 		       struct evac_steps *ret_steps, struct buf *ret_reason);
 
-/* The answer to a request that moves several instances. */
-struct evac_answer {
-	struct buf moved, failed, jobs; /* members of JSON arrays */
-	int n_moved, n_failed;
-};
-
-/* Add one instance to the answer, as moved or as failed; free the answer. */
-void evac_answer_moved(struct evac_answer *a, const struct cluster *c,
+/* The answer to a request that moves up to n instances; then add one instance
+ * to it, as moved or as failed. */
+void evac_answer_start(struct hail_result *ret, struct cluster *c, size_t n);
+void evac_answer_moved(struct hail_result *ret, const struct cluster *c,
 		       const struct instance *inst, int group,
 		       const struct evac_steps *steps);
-void evac_answer_failed(struct evac_answer *a, const struct instance *inst,
-			const char *reason);
-void evac_answer_done(struct evac_answer *a);
+void evac_answer_failed(struct hail_result *ret, struct cluster *c,
+			const struct instance *inst, const char *reason);
 
 /* node-evacuate: the instances one after the other. */
 void evacuate(struct cluster *c, const int *instances, int n,
 	      enum evac_mode mode, const struct place_options *o,
-	      struct evac_answer *ret);
+	      struct hail_result *ret);
 
 /* relocate: one node of an instance is to be replaced; *ret is the new one. */
 bool evacuate_relocate(struct cluster *c, int index, int64_t required_nodes,
@@ -59,6 +55,6 @@ bool evacuate_relocate(struct cluster *c, int index, int64_t required_nodes,
  * ones. */
 void change_group(struct cluster *c, const int *instances, int n,
 		  const int *targets, int n_targets,
-		  const struct place_options *o, struct evac_answer *ret);
+		  const struct place_options *o, struct hail_result *ret);
 
 #endif

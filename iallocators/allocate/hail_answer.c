@@ -5,6 +5,7 @@
 #include "iallocators/allocate/hail_answer.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "iallocators/allocate/answer.h"
 #include "iallocators/input/protocol1.h"
@@ -53,22 +54,34 @@ static int show(const struct hail_options *o, struct cluster *c, bool after,
 		       : caller->show(caller->arg, c, after, err);
 }
 
+/* Put one more member at the end of an answer; value is JSON. */
+static void add_member(struct buf *answer, const char *key, const char *value)
+{
+	answer->len -= strlen("}\n");
+	buf_addf(answer, ",\"%s\":", key);
+	buf_adds(answer, value);
+	buf_adds(answer, "}\n");
+}
+
 static int find(const struct hail_options *o, struct cluster *c,
 		const struct request *request,
 		const struct place_options *place, struct hail_output *out,
 		struct error *err)
 {
 	auto_buf struct buf explanation = {0};
+	__attribute__((cleanup(hail_result_done))) struct hail_result result = {
+		.success = false};
 
-	if (answer(c, request, place, o->protocol1 ? "nodes" : "result",
-		   &out->answer, err) < 0)
+	if (answer(c, request, place, &result, err) < 0)
 		return -1;
+	hail_result_text(&result, o->protocol1 ? "nodes" : "result",
+			 &out->answer);
 	if (o->explain == EXPLAIN_TEXT)
 		explain_text(place->explain, &out->explanation);
 	if (o->explain != EXPLAIN_JSON)
 		return 0;
 	explain_json(place->explain, &explanation);
-	answer_add(&out->answer, "explanation", explanation.data);
+	add_member(&out->answer, "explanation", explanation.data);
 	return 0;
 }
 
@@ -145,6 +158,22 @@ static int finish(struct cluster *c, const struct hail_options *o,
 		return o->caller->finish(o->caller->arg, c, err);
 	cluster_finish(c, load);
 	return 0;
+}
+
+int hail_place(struct cluster *c, const struct jval *question,
+	       const struct hail_options *o, struct hail_result *ret,
+	       struct buf *ret_warnings, struct error *err)
+{
+	const struct load_options load = {.max_cpu_ratio = -1};
+	struct request request = {0};
+	struct place_options place;
+
+	cluster_finish(c, &load);
+	if (request_ask(c, question, &load, &request, err) < 0)
+		return -1;
+	cluster_check(c, ret_warnings);
+	place = place_options(o, &request);
+	return answer(c, &request, &place, ret, err);
 }
 
 static int answer_in(struct cluster *c, char *text, size_t len,

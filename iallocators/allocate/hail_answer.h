@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hail without the program around it: the text of a request to the text of an
- * answer.  No state outside of its arguments, so it may run beside others;
- * masterd calls it in place of the program. */
+/* hail without the program around it: from the text of a request to the text of
+ * an answer, or from values to values.  No state outside of its arguments, so
+ * it may run beside others; masterd calls it in place of the program. */
 #ifndef IALLOCATORS_ALLOCATE_HAIL_ANSWER_H
 #define IALLOCATORS_ALLOCATE_HAIL_ANSWER_H
 
@@ -14,6 +14,8 @@
 #include "lib/base/str.h"
 
 struct cluster;
+struct hail_result;
+struct jval;
 
 /* What a program does beside answering, where its options ask for it; each may
  * be NULL.  0, or -1 with err. */
@@ -61,5 +63,13 @@ void hail_output_done(struct hail_output *out);
  * used.  The text is changed on the way. */
 int hail_answer(char *text, size_t len, const struct hail_options *o,
 		struct hail_output *out, struct error *err);
+
+/* Answer a question about a cluster that has been built (build.h); this
+ * completes it.  *ret is empty before, and its texts live as long as the
+ * cluster; it is to be freed also after an error.  -1 with err when the
+ * question cannot be used.  Options about texts do not count. */
+int hail_place(struct cluster *c, const struct jval *question,
+	       const struct hail_options *o, struct hail_result *ret,
+	       struct buf *ret_warnings, struct error *err);
 
 #endif

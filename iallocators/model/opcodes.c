@@ -1,59 +1,109 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The JSON is written as text, so that its members stand in the order given
- * here.  A move is a migration that allows a failover; for an instance that
- * does not exist yet it is a failover. */
+/* A table says which members an opcode of each kind has; the JSON is written as
+ * text, so that they stand in that order.  A move is a migration that allows a
+ * failover; for an instance that does not exist yet, which cannot be migrated,
+ * it is a failover. */
 #include "iallocators/model/opcodes.h"
 
 #include "iallocators/model/hformat.h"
 
-static void add_string(struct buf *b, const char *key, const char *value)
-{
-	buf_addf(b, "\"%s\":", key);
-	hf_json_string(b, value);
-}
-
-static void add_migrate(struct buf *b, const char *name, const char *target)
-{
-	buf_adds(b, "{\"OP_ID\":\"OP_INSTANCE_MIGRATE\",");
-	add_string(b, "instance_name", name);
-	buf_addc(b, ',');
-	if (target != NULL) {
-		add_string(b, "target_node", target);
-		buf_addc(b, ',');
+#define TEXT(key, text)                                                        \
+	{                                                                      \
+		key, OPCODE_TEXT, text, 0                                      \
 	}
-	buf_adds(b, "\"allow_runtime_changes\":false,\"ignore_ipolicy\":false,"
-		    "\"cleanup\":false,\"allow_failover\":true,"
-		    "\"ignore_hvversions\":true}");
-}
-
-static void add_failover(struct buf *b, const char *name, const char *target)
-{
-	buf_adds(b, "{\"OP_ID\":\"OP_INSTANCE_FAILOVER\",");
-	add_string(b, "instance_name", name);
-	buf_adds(b, ",\"shutdown_timeout\":120,\"ignore_consistency\":false,");
-	if (target != NULL) {
-		add_string(b, "target_node", target);
-		buf_addc(b, ',');
+#define NUMBER(key, number)                                                    \
+	{                                                                      \
+		key, OPCODE_NUMBER, NULL, number                               \
 	}
-	buf_adds(b, "\"ignore_ipolicy\":false,\"cleanup\":false}");
+#define FLAG(key, flag)                                                        \
+	{                                                                      \
+		key, OPCODE_FLAG, NULL, flag                                   \
+	}
+/* Their texts are those of the opcode at hand. */
+#define INSTANCE TEXT("instance_name", NULL)
+#define TARGET_OF(key) TEXT(key, NULL)
+
+static const struct opcode_member members_of[OPCODE_KINDS][OPCODE_MEMBERS_MAX] =
+	{
+		[OPCODE_MIGRATE] = {TEXT("OP_ID", "OP_INSTANCE_MIGRATE"),
+				    INSTANCE, TARGET_OF("target_node"),
+				    FLAG("allow_runtime_changes", false),
+				    FLAG("ignore_ipolicy", false),
+				    FLAG("cleanup", false),
+				    FLAG("allow_failover", true),
+				    FLAG("ignore_hvversions", true)},
+		[OPCODE_FAILOVER] = {TEXT("OP_ID", "OP_INSTANCE_FAILOVER"),
+				     INSTANCE, NUMBER("shutdown_timeout", 120),
+				     FLAG("ignore_consistency", false),
+				     TARGET_OF("target_node"),
+				     FLAG("ignore_ipolicy", false),
+				     FLAG("cleanup", false)},
+		[OPCODE_REPLACE] = {TEXT("OP_ID", "OP_INSTANCE_REPLACE_DISKS"),
+				    INSTANCE,
+				    FLAG("early_release", false),
+				    FLAG("ignore_ipolicy", false),
+				    TEXT("mode", "replace_new_secondary"),
+				    {"disks", OPCODE_EMPTY_LIST, NULL, 0},
+				    TARGET_OF("remote_node")},
+};
+
+struct opcode opcode_of_move(const struct instance *inst, const char *target)
+{
+	return (struct opcode){inst->forthcoming ? OPCODE_FAILOVER
+						 : OPCODE_MIGRATE,
+			       inst->name, target};
 }
 
-void opcode_replace(struct buf *b, const struct instance *inst,
-		    const char *target)
+struct opcode opcode_of_replace(const struct instance *inst, const char *target)
 {
-	buf_adds(b, "{\"OP_ID\":\"OP_INSTANCE_REPLACE_DISKS\",");
-	add_string(b, "instance_name", inst->name);
-	buf_adds(b, ",\"early_release\":false,\"ignore_ipolicy\":false,"
-		    "\"mode\":\"replace_new_secondary\",\"disks\":[],");
-	add_string(b, "remote_node", target);
+	return (struct opcode){OPCODE_REPLACE, inst->name, target};
+}
+
+size_t opcode_members(const struct opcode *op,
+		      struct opcode_member ret[OPCODE_MEMBERS_MAX])
+{
+	const struct opcode_member *table = members_of[op->kind];
+	size_t n = 0;
+
+	for (size_t i = 0; i < OPCODE_MEMBERS_MAX && table[i].key != NULL;
+	     i++) {
+		struct opcode_member m = table[i];
+
+		if (m.value == OPCODE_TEXT && m.text == NULL)
+			m.text = str_eq(m.key, "instance_name") ? op->instance
+								: op->target;
+		if (m.value != OPCODE_TEXT || m.text != NULL)
+			ret[n++] = m;
+	}
+	return n;
+}
+
+static void write_value(struct buf *b, const struct opcode_member *m)
+{
+	switch (m->value) {
+	case OPCODE_TEXT:
+		hf_json_string(b, m->text);
+		break;
+	case OPCODE_NUMBER:
+		buf_addf(b, "%jd", (intmax_t)m->number);
+		break;
+	case OPCODE_FLAG:
+		buf_adds(b, m->number ? "true" : "false");
+		break;
+	case OPCODE_EMPTY_LIST:
+		buf_adds(b, "[]");
+		break;
+	}
+}
+
+void opcode_write(struct buf *b, const struct opcode *op)
+{
+	struct opcode_member members[OPCODE_MEMBERS_MAX];
+	size_t n = opcode_members(op, members);
+
+	for (size_t i = 0; i < n; i++) {
+		buf_addf(b, "%s\"%s\":", i == 0 ? "{" : ",", members[i].key);
+		write_value(b, &members[i]);
+	}
 	buf_addc(b, '}');
-}
-
-/* An instance that does not exist yet cannot be migrated. */
-void opcode_move(struct buf *b, const struct instance *inst, const char *target)
-{
-	if (inst->forthcoming)
-		add_failover(b, inst->name, target);
-	else
-		add_migrate(b, inst->name, target);
 }

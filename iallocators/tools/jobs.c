@@ -156,6 +156,22 @@ int jobs_set_size(const struct cluster *c, const struct balance_step *steps,
 	return size;
 }
 
+static void add_move(struct buf *b, const struct instance *inst,
+		     const char *target)
+{
+	const struct opcode op = opcode_of_move(inst, target);
+
+	opcode_write(b, &op);
+}
+
+static void add_replace(struct buf *b, const struct instance *inst,
+			const char *target)
+{
+	const struct opcode op = opcode_of_replace(inst, target);
+
+	opcode_write(b, &op);
+}
+
 /* The same commands as add_commands(). */
 void jobs_opcodes(const struct cluster *c, const struct balance_step *s,
 		  struct buf *ret)
@@ -166,17 +182,17 @@ void jobs_opcodes(const struct cluster *c, const struct balance_step *s,
 
 	buf_addc(ret, '[');
 	if (s->move == MOVE_FAILOVER_TO)
-		opcode_move(ret, inst, target);
+		add_move(ret, inst, target);
 	if (s->move == MOVE_FAILOVER || s->move == MOVE_FRF ||
 	    s->move == MOVE_FR)
-		opcode_move(ret, inst, NULL);
+		add_move(ret, inst, NULL);
 	if (s->move == MOVE_FRF || s->move == MOVE_FR)
 		buf_addc(ret, ',');
 	if (s->move != MOVE_FAILOVER && s->move != MOVE_FAILOVER_TO)
-		opcode_replace(ret, inst, target);
+		add_replace(ret, inst, target);
 	if (back) {
 		buf_addc(ret, ',');
-		opcode_move(ret, inst, NULL);
+		add_move(ret, inst, NULL);
 	}
 	buf_addc(ret, ']');
 }
