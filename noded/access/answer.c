@@ -13,6 +13,7 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/files/term.h"
+#include "lib/model/rpc/rpc.h"
 #include "noded/access/server.h"
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
@@ -58,14 +59,13 @@ static char *run(struct noded *n, const char *procedure, uint64_t term,
 	struct call c = {.n = n,
 			 .paths = n->paths,
 			 .procedure = procedure,
-			 .args = args,
 			 .term = term};
 	auto_json json_t *answer = NULL;
 	int64_t start_us = clock_mono_us();
 	struct error err = {0};
 	json_t *payload;
 
-	payload = calls_run(&c, &err);
+	payload = calls_run(&c, args, &err);
 	log_call(&c, start_us, payload,
 		 c.failure != NULL ? c.failure : err.text);
 	if (payload != NULL)
@@ -179,10 +179,10 @@ static char *run_in_order(struct noded *n, const char *procedure,
 	return refusal != NULL ? refusal : steal(&done);
 }
 
-static WAITS json_t *parse_args(const struct answer_request *r,
+static WAITS json_t *parse_body(const struct answer_request *r,
 				struct error *err)
 {
-	json_t *args;
+	json_t *value;
 
 	if (r->len == 0)
 		return json_array();
@@ -190,9 +190,26 @@ static WAITS json_t *parse_args(const struct answer_request *r,
 		return json_parse_within(r->body, r->len, NODED_PARSED_MAX,
 					 err);
 	task_leave(); /* nobody else uses the body */
-	args = json_parse_within(r->body, r->len, NODED_PARSED_MAX, err);
+	value = json_parse_within(r->body, r->len, NODED_PARSED_MAX, err);
 	task_enter();
-	return args;
+	return value;
+}
+
+/* The list of arguments, to be freed; NULL with err.  Ganeti's luxid sends some
+ * calls' only argument, an object, without a list around it. */
+static WAITS json_t *parse_args(const struct answer_request *r,
+				struct error *err)
+{
+	json_t *value = parse_body(r, err);
+
+	if (value == NULL || json_is_array(value))
+		return value;
+	if (json_is_object(value))
+		return json_make("[o]", value);
+	json_decref(value);
+	error_set(err, ERR_REQUEST, NULL,
+		  "the body must be a list of arguments");
+	return NULL;
 }
 
 char *answer_http(struct noded *n, const struct answer_request *r,
@@ -208,7 +225,7 @@ char *answer_http(struct noded *n, const struct answer_request *r,
 		return refuse(400, ret_status,
 			      "Only the POST and PUT methods are supported",
 			      "");
-	if (!calls_known(procedure))
+	if (rpc_find(procedure) == NULL)
 		return refuse(404, ret_status, "Unknown procedure ", procedure);
 	refusal = read_caller(procedure, r->term, &caller, ret_status);
 	if (refusal != NULL)
@@ -216,10 +233,5 @@ char *answer_http(struct noded *n, const struct answer_request *r,
 	args = parse_args(r, &err);
 	if (args == NULL)
 		return refuse(400, ret_status, "Bad request: ", err.text);
-	if (!json_is_array(args) && !json_is_object(args))
-		return refuse(400, ret_status,
-			      "Bad request: the body must be a list of "
-			      "arguments",
-			      "");
 	return run_in_order(n, procedure, &caller, args, ret_status);
 }

@@ -25,16 +25,15 @@ static json_t *ssl_token(const struct paths *p, bool make, struct error *err)
 	return json_make("[s, s]", "ssl", digest);
 }
 
-/* Argument: a list of [type, "get" or "create", options]. */
-json_t *call_node_crypto_tokens(struct call *c, struct error *err)
+json_t *call_node_crypto_tokens(struct call *c,
+				const struct rpc_args_node_crypto_tokens *args,
+				struct error *err)
 {
-	const json_t *requests = call_list(c, 0, err), *request;
 	auto_json json_t *result = json_array();
+	const json_t *request;
 	size_t i;
 
-	if (requests == NULL)
-		return NULL;
-	json_array_foreach (requests, i, request) {
+	json_array_foreach (args->requests, i, request) {
 		const char *type =
 			json_string_value(json_array_get(request, 0));
 		const char *action =
@@ -82,9 +81,9 @@ static json_t *renewal_state(const struct paths *p)
 			 (int)fs_exists(path(p, PATH_TRUSTED_PEM)));
 }
 
-static int renewal_step(struct call *c, const char *step, struct error *err)
+static int renewal_step(struct call *c, const char *step, const char *pem,
+			struct error *err)
 {
-	const char *pem = json_string_value(json_array_get(c->args, 1));
 	int rc;
 
 	if (strcmp(step, "look") == 0)
@@ -102,13 +101,11 @@ static int renewal_step(struct call *c, const char *step, struct error *err)
 	return rc < 0 ? -1 : noded_reload(c->n, err);
 }
 
-/* Arguments: "look", "stage", "switch" or "finish"; for stage also the text of
- * the new cluster certificate, null if that does not change. */
-json_t *call_crypto_renewal(struct call *c, struct error *err)
+json_t *call_crypto_renewal(struct call *c,
+			    const struct rpc_args_crypto_renewal *args,
+			    struct error *err)
 {
-	const char *step = call_str(c, 0, err);
-
-	if (step == NULL || renewal_step(c, step, err) < 0)
+	if (renewal_step(c, args->step, args->certificate, err) < 0)
 		return NULL;
 	return renewal_state(c->paths);
 }

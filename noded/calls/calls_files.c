@@ -54,30 +54,21 @@ static bool may_upload(const char *virtual_path)
 	return false;
 }
 
-/* A file to be written. */
-struct upload {
-	const char *virtual_path;
-	const json_t *content;
-	int64_t mode;
-	const char *user, *group;
-	double atime, mtime; /* NaN: now */
-};
-
 /* Of files; the year 9999 is not far from it. */
 #define SECONDS_MAX 2.5e11
 
-static double time_or_nan(const json_t *value)
+/* The time, NaN if there is none. */
+static double time_or_nan(double seconds)
 {
-	double seconds = json_is_number(value) ? json_number_value(value) : NAN;
-
-	return fabs(seconds) <= SECONDS_MAX ? seconds : NAN;
+	return seconds != 0 && fabs(seconds) <= SECONDS_MAX ? seconds : NAN;
 }
 
 /* Ganeti's users may not exist here; then the file belongs to us. */
-static void set_owner(const char *file, const struct upload *u)
+static void set_owner(const char *file,
+		      const struct rpc_args_upload_file_single *args)
 {
-	struct passwd *pw = u->user != NULL ? getpwnam(u->user) : NULL;
-	struct group *gr = u->group != NULL ? getgrnam(u->group) : NULL;
+	struct passwd *pw = args->user != NULL ? getpwnam(args->user) : NULL;
+	struct group *gr = args->group != NULL ? getgrnam(args->group) : NULL;
 
 	if (geteuid() != 0 || (pw == NULL && gr == NULL))
 		return;
@@ -132,115 +123,98 @@ static WAITS int note_digest(const struct call *c, const char *data, size_t len,
 	return rc;
 }
 
-static int do_upload(struct call *c, const struct upload *u, struct error *err)
+static int do_upload(struct call *c, const char *virtual_path,
+		     const struct rpc_args_upload_file_single *args,
+		     struct error *err)
 {
 	auto_free char *file = NULL, *data = NULL;
 	size_t len;
 
-	if (!may_upload(u->virtual_path))
+	if (!may_upload(virtual_path))
 		return error_set(
 			err, ERR_REQUEST, NULL,
 			"Filename passed to upload_file not in allowed "
 			"upload targets: '%s'",
-			u->virtual_path);
-	if (u->mode < 0 || u->mode > 07777777)
+			virtual_path);
+	if (args->mode < 0 || args->mode > 07777777)
 		return error_set(err, ERR_REQUEST, NULL,
-				 "Invalid mode %" PRId64 " for %s", u->mode,
-				 u->virtual_path);
-	data = content_read(u->content, &len, err);
+				 "Invalid mode %" PRId64 " for %s", args->mode,
+				 virtual_path);
+	data = content_read(args->content, &len, err);
 	if (data == NULL)
 		return -1;
-	file = paths_local(c->paths, u->virtual_path);
+	file = paths_local(c->paths, virtual_path);
 	if (make_folder_of(c, file, 0755, err) < 0 ||
-	    write_file(c, file, data, len, (mode_t)u->mode & 07777, err) < 0)
+	    write_file(c, file, data, len, (mode_t)args->mode & 07777, err) < 0)
 		return -1;
 	if (c->term > 0 &&
 	    strcmp(file, path(c->paths, PATH_CONFIG_DATA)) == 0 &&
 	    candidate_has_config(&c->n->candidate, data, len, c->term, err) < 0)
 		return -1;
-	set_owner(file, u);
+	set_owner(file, args);
 	utimensat(AT_FDCWD, file,
-		  (struct timespec[2]){to_timespec(u->atime),
-				       to_timespec(u->mtime)},
+		  (struct timespec[2]){to_timespec(time_or_nan(args->atime)),
+				       to_timespec(time_or_nan(args->mtime))},
 		  0);
 	if (strcmp(file, path(c->paths, PATH_CONFIG_DATA)) == 0)
 		return note_digest(c, data, len, err);
 	return 0;
 }
 
-/* [path, content, mode, user, group, atime, mtime]; the last four may be
- * missing. */
-static json_t *upload_list(struct call *c, const json_t *list,
-			   struct error *err)
+json_t *call_upload_file_single(struct call *c,
+				const struct rpc_args_upload_file_single *args,
+				struct error *err)
 {
-	struct upload u = {
-		.virtual_path = json_string_value(json_array_get(list, 0)),
-		.content = json_array_get(list, 1),
-		.mode = 0600,
-		.user = json_string_value(json_array_get(list, 3)),
-		.group = json_string_value(json_array_get(list, 4)),
-		.atime = time_or_nan(json_array_get(list, 5)),
-		.mtime = time_or_nan(json_array_get(list, 6)),
-	};
-	auto_free char *path_only = NULL;
-
-	if (json_is_integer(json_array_get(list, 2)))
-		u.mode = json_integer_value(json_array_get(list, 2));
-	if (u.virtual_path == NULL) {
-		error_set(err, ERR_REQUEST, NULL,
-			  "Call %s: the file name must be a string",
-			  c->procedure);
-		return NULL;
-	}
 	/* The path without the mark that Ganeti puts before virtual paths. */
-	path_only = paths_local(c->paths, u.virtual_path);
-	memmove(path_only, path_only + strlen(c->paths->root),
-		strlen(path_only + strlen(c->paths->root)) + 1);
-	u.virtual_path = path_only;
-	return do_upload(c, &u, err) < 0 ? NULL : json_null();
+	auto_free char *local = paths_local(c->paths, args->file);
+	const char *virtual_path = local + strlen(c->paths->root);
+
+	return do_upload(c, virtual_path, args, err) < 0 ? NULL : json_null();
 }
 
-json_t *call_upload_file(struct call *c, struct error *err)
+/* A list of the arguments of upload_file_single. */
+json_t *call_upload_file(struct call *c,
+			 const struct rpc_args_upload_file *args,
+			 struct error *err)
 {
-	const json_t *list = call_list(c, 0, err);
+	struct rpc_args_upload_file_single single;
 
-	return list != NULL ? upload_list(c, list, err) : NULL;
+	if (rpc_read(&rpc_procedure_upload_file_single, args->file, &single,
+		     err) < 0)
+		return NULL;
+	return call_upload_file_single(c, &single, err);
 }
 
-json_t *call_upload_file_single(struct call *c, struct error *err)
+json_t *call_write_ssconf_files(struct call *c,
+				const struct rpc_args_write_ssconf_files *args,
+				struct error *err)
 {
-	return upload_list(c, c->args, err);
-}
-
-json_t *call_write_ssconf_files(struct call *c, struct error *err)
-{
-	const json_t *values = call_object(c, 0, err);
 	int rc;
 
-	if (values == NULL)
-		return NULL;
 	task_leave(); /* the arguments are ours alone, the paths never change */
-	rc = ssconf_write(c->n->candidate.disk, c->paths, values, err);
+	rc = ssconf_write(c->n->candidate.disk, c->paths, args->values, err);
 	task_enter();
 	return rc < 0 ? NULL : json_null();
 }
 
-json_t *call_set_watcher_pause(struct call *c, struct error *err)
+json_t *call_set_watcher_pause(struct call *c,
+			       const struct rpc_args_set_watcher_pause *args,
+			       struct error *err)
 {
 	struct disk *disk = c->n->candidate.disk;
 	const char *file = path(c->paths, PATH_WATCHER_PAUSE);
-	const json_t *until = json_array_get(c->args, 0);
+	double until = json_number_value(args->until);
 	auto_free char *text = NULL;
 	int rc;
 
-	if (json_is_null(until)) {
+	if (args->until == NULL) {
 		rc = disk->remove(disk, file, err);
-	} else if (isnan(time_or_nan(until))) {
+	} else if (!json_is_number(args->until) || fabs(until) > SECONDS_MAX) {
 		rc = error_set(err, ERR_REQUEST, NULL,
 			       "Invalid value for watcher pause: a time or "
 			       "null is needed");
 	} else {
-		text = xprintf("%.0f\n", json_number_value(until));
+		text = xprintf("%.0f\n", until);
 		rc = write_file(c, file, text, strlen(text), 0644, err);
 	}
 	return rc < 0 ? NULL : json_null();
@@ -296,19 +270,17 @@ static char *edit_hosts(const char *text, const char *host, const char *ip)
 	return buf_steal(&out);
 }
 
-/* Arguments: "add" or "remove", host, address.  A virtual node must not change
- * the machine's file. */
-json_t *call_etc_hosts_modify(struct call *c, struct error *err)
+/* A virtual node must not change the machine's file. */
+json_t *call_etc_hosts_modify(struct call *c,
+			      const struct rpc_args_etc_hosts_modify *args,
+			      struct error *err)
 {
-	const char *mode = call_str(c, 0, err);
-	const char *host = mode != NULL ? call_str(c, 1, err) : NULL;
-	const char *ip = json_string_value(json_array_get(c->args, 2));
-	bool add = str_eq(mode, "add");
+	const char *host = args->host, *ip = args->ip;
+	bool add = strcmp(args->mode, "add") == 0;
 	auto_free char *text = NULL, *new_text = NULL;
 
-	if (host == NULL)
-		return NULL;
-	if (!str_valid_hostname(host) || (!add && !str_eq(mode, "remove")) ||
+	if (!str_valid_hostname(host) ||
+	    (!add && strcmp(args->mode, "remove") != 0) ||
 	    (add && (ip == NULL || strpbrk(ip, " \t\r\n#") != NULL))) {
 		error_set(err, ERR_REQUEST, NULL,
 			  "Call %s takes \"add\", host and address or "
@@ -338,18 +310,18 @@ static WAITS json_t *url_info(const char *url, struct error *err)
 		       : json_make("[b, {s:I}]", 1, "size", (json_int_t)bytes);
 }
 
-/* Argument: a path on this machine, or a URL.  The answer is [whether it
+/* The file is a path on this machine, or a URL.  The answer is [whether it
  * exists, {"size": bytes}]. */
-json_t *call_get_file_info(struct call *c, struct error *err)
+json_t *call_get_file_info(struct call *c,
+			   const struct rpc_args_get_file_info *args,
+			   struct error *err)
 {
-	const char *file = call_str(c, 0, err);
 	struct stat st;
 
-	if (file == NULL)
-		return NULL;
-	if (os_image_is_url(file))
-		return url_info(file, err);
-	if (stat(file, &st) < 0 || !S_ISREG(st.st_mode))
+	(void)c;
+	if (os_image_is_url(args->file))
+		return url_info(args->file, err);
+	if (stat(args->file, &st) < 0 || !S_ISREG(st.st_mode))
 		return json_make("[b, {}]", 0);
 	return json_make("[b, {s:I}]", 1, "size", (json_int_t)st.st_size);
 }

@@ -185,56 +185,40 @@ static json_t *start(struct call *c, const json_t *opts, const json_t *instance,
 	return name != NULL ? json_string(name) : NULL;
 }
 
-/* Arguments: options, instance, component, end. */
-json_t *call_import_start(struct call *c, struct error *err)
+json_t *call_import_start(struct call *c,
+			  const struct rpc_args_import_start *args,
+			  struct error *err)
 {
-	const json_t *opts = call_object(c, 0, err);
-	const json_t *instance = opts != NULL ? call_instance(c, 1, err) : NULL;
-	const char *component = instance != NULL ? call_str(c, 2, err) : NULL;
-	const json_t *end = component != NULL ? call_list(c, 3, err) : NULL;
 	const char *address = c->n->address;
 
-	if (end == NULL)
-		return NULL;
-	return start(c, opts, instance, component, end,
+	return start(c, args->options, args->instance, args->component,
+		     args->target,
 		     json_make("{s:s}", "address",
 			       address == NULL ? FALLBACK_ADDRESS : address),
 		     err);
 }
 
-/* Arguments: options, host, port, instance, component, end. */
-json_t *call_export_start(struct call *c, struct error *err)
+json_t *call_export_start(struct call *c,
+			  const struct rpc_args_export_start *args,
+			  struct error *err)
 {
-	const json_t *opts = call_object(c, 0, err);
-	const char *host = opts != NULL ? call_str(c, 1, err) : NULL;
-	const json_t *instance, *end;
-	const char *component;
-	int64_t port;
-
-	if (host == NULL || call_int(c, 2, &port, err) < 0)
-		return NULL;
-	instance = call_instance(c, 3, err);
-	component = instance != NULL ? call_str(c, 4, err) : NULL;
-	end = component != NULL ? call_list(c, 5, err) : NULL;
-	if (end == NULL)
-		return NULL;
-	return start(c, opts, instance, component, end,
-		     json_make("{s:s, s:I}", "address", host, "port",
-			       (json_int_t)port),
+	return start(c, args->options, args->instance, args->component,
+		     args->source,
+		     json_make("{s:s, s:I}", "address", args->host, "port",
+			       (json_int_t)args->port),
 		     err);
 }
 
-/* Argument: names. */
-json_t *call_impexp_status(struct call *c, struct error *err)
+json_t *call_impexp_status(struct call *c,
+			   const struct rpc_args_impexp_status *args,
+			   struct error *err)
 {
-	const json_t *names = call_list(c, 0, err), *name;
-	json_t *result;
+	json_t *result = json_array();
+	const json_t *name;
 	size_t i;
 
-	if (names == NULL)
-		return NULL;
-	result = json_array();
-	json_array_foreach (names, i, name) {
+	(void)err;
+	json_array_foreach (args->names, i, name) {
 		const char *text = json_string_value(name);
 
 		json_array_append_new(
@@ -244,20 +228,18 @@ json_t *call_impexp_status(struct call *c, struct error *err)
 	return result;
 }
 
-json_t *call_impexp_abort(struct call *c, struct error *err)
+json_t *call_impexp_abort(struct call *c,
+			  const struct rpc_args_impexp_abort *args,
+			  struct error *err)
 {
-	const char *name = call_str(c, 0, err);
-
-	if (name == NULL || transfer_abort(c->paths, name, err) < 0)
-		return NULL;
-	return json_null();
+	return transfer_abort(c->paths, args->name, err) < 0 ? NULL
+							     : json_null();
 }
 
-json_t *call_impexp_cleanup(struct call *c, struct error *err)
+json_t *call_impexp_cleanup(struct call *c,
+			    const struct rpc_args_impexp_cleanup *args,
+			    struct error *err)
 {
-	const char *name = call_str(c, 0, err);
-
-	if (name == NULL || transfer_cleanup(c->paths, name, err) < 0)
-		return NULL;
-	return json_null();
+	return transfer_cleanup(c->paths, args->name, err) < 0 ? NULL
+							       : json_null();
 }

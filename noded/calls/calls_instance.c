@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
@@ -54,99 +55,95 @@ static int add_infos(struct call *c, const char *hypervisor,
 /* A hypervisor that this daemon does not know runs nothing here and is skipped,
  * so that the others' instances can be listed.  If none is known, or one fails,
  * the call fails: otherwise its instances would be taken for stopped. */
-json_t *call_all_instances_info(struct call *c, struct error *err)
+json_t *call_all_instances_info(struct call *c,
+				const struct rpc_args_all_instances_info *args,
+				struct error *err)
 {
-	const json_t *names = call_list(c, 0, err), *name;
-	const json_t *params = json_array_get(c->args, 1);
 	auto_json json_t *result = json_object();
-	bool known = json_array_size(names) == 0;
+	bool known = json_array_size(args->hypervisors) == 0;
+	const json_t *name;
 	size_t i;
 
-	if (names == NULL)
-		return NULL;
-	json_array_foreach (names, i, name) {
+	json_array_foreach (args->hypervisors, i, name) {
 		const char *hypervisor = json_string_value(name);
 
 		if (hv_find(hypervisor != NULL ? hypervisor : "", err) == NULL)
 			continue;
 		known = true;
-		if (add_infos(c, hypervisor, json_get(params, hypervisor),
-			      result, err) < 0)
+		if (add_infos(c, hypervisor,
+			      json_get(args->hvparams, hypervisor), result,
+			      err) < 0)
 			return NULL;
 	}
 	return known ? steal(&result) : NULL;
 }
 
-json_t *call_instance_list(struct call *c, struct error *err)
+json_t *call_instance_list(struct call *c,
+			   const struct rpc_args_instance_list *args,
+			   struct error *err)
 {
-	const json_t *names = call_list(c, 0, err);
 	auto_strv struct strv running = {0};
 
-	if (names == NULL ||
-	    instance_list_all(c->paths, names, json_array_get(c->args, 1),
+	if (instance_list_all(c->paths, args->hypervisors, args->hvparams,
 			      &running, err) < 0)
 		return NULL;
 	return json_from_strv(&running);
 }
 
-json_t *call_instance_info(struct call *c, struct error *err)
+json_t *call_instance_info(struct call *c,
+			   const struct rpc_args_instance_info *args,
+			   struct error *err)
 {
-	const char *name = call_str(c, 0, err);
-	const char *hypervisor = name != NULL ? call_str(c, 1, err) : NULL;
 	const struct hv_class *hv;
 	struct hv_info info = {0};
 	int rc;
 
-	if (hypervisor == NULL)
-		return NULL;
-	if (!str_valid_hostname(name)) {
+	if (!str_valid_hostname(args->name)) {
 		error_set(err, ERR_REQUEST, NULL,
-			  "\"%s\" is not a valid instance name", name);
+			  "\"%s\" is not a valid instance name", args->name);
 		return NULL;
 	}
-	hv = hv_find(hypervisor, err);
+	hv = hv_find(args->hypervisor, err);
 	if (hv == NULL)
 		return NULL;
-	rc = hv->info(c->paths, name, json_array_get(c->args, 2), &info, err);
+	rc = hv->info(c->paths, args->name, args->hvparams, &info, err);
 	if (rc < 0)
 		return NULL;
 	return rc == 1 ? info_object(&info) : json_object();
 }
 
-json_t *call_instance_start(struct call *c, struct error *err)
+json_t *call_instance_start(struct call *c,
+			    const struct rpc_args_instance_start *args,
+			    struct error *err)
 {
-	const json_t *instance = call_instance(c, 0, err);
-
-	if (instance == NULL)
-		return NULL;
-	metad_start(&c->n->metad, instance); /* the guest may ask at once */
-	if (instance_start(c->paths, instance, call_flag(c, 1), err) < 0) {
-		metad_forget(&c->n->metad, json_str(instance, "name", ""));
+	/* The guest may ask at once. */
+	metad_start(&c->n->metad, args->instance);
+	if (instance_start(c->paths, args->instance, args->paused, err) < 0) {
+		metad_forget(&c->n->metad,
+			     json_str(args->instance, "name", ""));
 		return NULL;
 	}
 	return json_null();
 }
 
-json_t *call_instance_shutdown(struct call *c, struct error *err)
+json_t *call_instance_shutdown(struct call *c,
+			       const struct rpc_args_instance_shutdown *args,
+			       struct error *err)
 {
-	const json_t *instance = call_instance(c, 0, err);
-	int64_t timeout_s;
-
-	if (instance == NULL || call_int(c, 1, &timeout_s, err) < 0 ||
-	    instance_shutdown(c->paths, instance, timeout_s, err) < 0)
+	if (instance_shutdown(c->paths, args->instance, args->timeout_s, err) <
+	    0)
 		return NULL;
-	metad_forget(&c->n->metad, json_str(instance, "name", ""));
+	metad_forget(&c->n->metad, json_str(args->instance, "name", ""));
 	return json_null();
 }
 
-/* Arguments: instance with osparams, osparams_private and osparams_secret. */
-json_t *call_instance_metadata_modify(struct call *c, struct error *err)
+/* The instance has osparams, osparams_private and osparams_secret. */
+json_t *call_instance_metadata_modify(
+	struct call *c, const struct rpc_args_instance_metadata_modify *args,
+	struct error *err)
 {
-	const json_t *instance = call_instance(c, 0, err);
-
-	return instance == NULL || metad_know(&c->n->metad, instance, err) < 0
-		       ? NULL
-		       : json_null();
+	return metad_know(&c->n->metad, args->instance, err) < 0 ? NULL
+								 : json_null();
 }
 
 static int soft_reboot(struct call *c, const json_t *instance,
@@ -159,38 +156,38 @@ static int soft_reboot(struct call *c, const json_t *instance,
 	return hv->reboot(c->paths, instance, err);
 }
 
-json_t *call_instance_reboot(struct call *c, struct error *err)
+json_t *call_instance_reboot(struct call *c,
+			     const struct rpc_args_instance_reboot *args,
+			     struct error *err)
 {
-	const json_t *instance = call_instance(c, 0, err);
-	const char *type = instance != NULL ? call_str(c, 1, err) : NULL;
-	int64_t timeout_s = json_integer_value(json_array_get(c->args, 2));
+	const json_t *instance = args->instance;
 	int rc;
 
-	if (type == NULL || instance_need_running(c->paths, instance, err) < 0)
+	if (instance_need_running(c->paths, instance, err) < 0)
 		return NULL;
-	if (strcmp(type, "soft") == 0) {
+	if (strcmp(args->type, "soft") == 0) {
 		rc = soft_reboot(c, instance, err);
-	} else if (strcmp(type, "hard") == 0) {
-		rc = instance_shutdown(c->paths, instance, timeout_s, err);
+	} else if (strcmp(args->type, "hard") == 0) {
+		rc = instance_shutdown(c->paths, instance, args->timeout_s,
+				       err);
 		if (rc == 0)
 			rc = instance_start(c->paths, instance, false, err);
 	} else {
 		rc = error_set(err, ERR_REQUEST, NULL,
-			       "Invalid reboot type: '%s'", type);
+			       "Invalid reboot type: '%s'", args->type);
 	}
 	return rc == 0 ? json_null() : NULL;
 }
 
-json_t *call_instance_balloon_memory(struct call *c, struct error *err)
+json_t *call_instance_balloon_memory(
+	struct call *c, const struct rpc_args_instance_balloon_memory *args,
+	struct error *err)
 {
-	const json_t *instance = call_instance(c, 0, err);
-	const struct hv_class *hv;
-	int64_t memory;
+	const struct hv_class *hv = hv_of(args->instance, err);
+	int64_t memory = args->memory_mib;
 
-	if (instance == NULL || call_int(c, 1, &memory, err) < 0)
-		return NULL;
-	hv = hv_of(instance, err);
-	if (hv == NULL || instance_need_running(c->paths, instance, err) < 0)
+	if (hv == NULL ||
+	    instance_need_running(c->paths, args->instance, err) < 0)
 		return NULL;
 	if (memory <= 0 || memory > MEMORY_MIB_MAX) {
 		error_set(err, ERR_REQUEST, NULL,
@@ -204,8 +201,9 @@ json_t *call_instance_balloon_memory(struct call *c, struct error *err)
 			  hv->name);
 		return NULL;
 	}
-	return hv->balloon(c->paths, instance, memory, err) < 0 ? NULL
-								: json_null();
+	return hv->balloon(c->paths, args->instance, memory, err) < 0
+		       ? NULL
+		       : json_null();
 }
 
 /* --- hotplug --- */
@@ -223,22 +221,22 @@ static const struct hv_class *hotplug_class(const json_t *instance,
 	return NULL;
 }
 
-json_t *call_hotplug_supported(struct call *c, struct error *err)
+json_t *call_hotplug_supported(struct call *c,
+			       const struct rpc_args_hotplug_supported *args,
+			       struct error *err)
 {
-	const json_t *instance = call_instance(c, 0, err);
-	const struct hv_class *hv =
-		instance != NULL ? hotplug_class(instance, err) : NULL;
+	const struct hv_class *hv = hotplug_class(args->instance, err);
 
 	if (hv == NULL)
 		return NULL;
-	if (hv->hotplug_supported(c->paths, instance, err) < 0) {
+	if (hv->hotplug_supported(c->paths, args->instance, err) < 0) {
 		error_wrap(err, "Hotplug is not supported");
 		return NULL;
 	}
 	return json_null();
 }
 
-static int plug_action(const struct call *c, enum hv_plug_action *ret,
+static int plug_action(const char *name, enum hv_plug_action *ret,
 		       struct error *err)
 {
 	static const char *const names[] = {
@@ -246,16 +244,14 @@ static int plug_action(const struct call *c, enum hv_plug_action *ret,
 		[PLUG_REMOVE] = "hotremove",
 		[PLUG_MODIFY] = "hotmod",
 	};
-	const char *name = call_str(c, 1, err);
 
-	for (size_t i = 0; name != NULL && i < 3; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i], name) == 0) {
 			*ret = (enum hv_plug_action)i;
 			return 0;
 		}
-	return name == NULL ? -1
-			    : error_set(err, ERR_REQUEST, NULL,
-					"Invalid hotplug action '%s'", name);
+	return error_set(err, ERR_REQUEST, NULL, "Invalid hotplug action '%s'",
+			 name);
 }
 
 /* The path of the disk as this node knows it; the path in the call is not
@@ -273,33 +269,31 @@ static int plug_path(struct call *c, const json_t *disk, char **ret,
 	return rc < 0 ? -1 : 0;
 }
 
-json_t *call_hotplug_device(struct call *c, struct error *err)
+json_t *call_hotplug_device(struct call *c,
+			    const struct rpc_args_hotplug_device *args,
+			    struct error *err)
 {
-	const json_t *instance = call_instance(c, 0, err);
-	const char *kind = instance != NULL ? call_str(c, 2, err) : NULL;
-	const json_t *device = kind != NULL ? call_object(c, 3, err) : NULL;
-	const struct hv_class *hv =
-		device != NULL ? hotplug_class(instance, err) : NULL;
+	const struct hv_class *hv = hotplug_class(args->instance, err);
+	struct hv_plug plug = {
+		.device = args->device,
+		.seq = args->seq < 0 ? 0 : (size_t)args->seq,
+		.is_disk = strcmp(args->kind, "disk") == 0,
+	};
 	auto_free char *file = NULL;
-	struct hv_plug plug = {.device = device};
-	int64_t seq;
 
-	if (hv == NULL || plug_action(c, &plug.action, err) < 0 ||
-	    call_int(c, 5, &seq, err) < 0)
+	if (hv == NULL || plug_action(args->action, &plug.action, err) < 0)
 		return NULL;
-	plug.seq = seq < 0 ? 0 : (size_t)seq;
-	plug.is_disk = strcmp(kind, "disk") == 0;
-	if (!plug.is_disk && strcmp(kind, "nic") != 0) {
+	if (!plug.is_disk && strcmp(args->kind, "nic") != 0) {
 		error_set(err, ERR_REQUEST, NULL, "Invalid hotplug target '%s'",
-			  kind);
+			  args->kind);
 		return NULL;
 	}
 	if (plug.is_disk && plug.action == PLUG_ADD &&
-	    plug_path(c, device, &file, err) < 0)
+	    plug_path(c, args->device, &file, err) < 0)
 		return NULL;
 	plug.path = file;
-	if (instance_need_running(c->paths, instance, err) < 0 ||
-	    hv->hotplug(c->paths, instance, &plug, err) < 0)
+	if (instance_need_running(c->paths, args->instance, err) < 0 ||
+	    hv->hotplug(c->paths, args->instance, &plug, err) < 0)
 		return NULL;
 	return json_null();
 }
@@ -320,18 +314,17 @@ static json_t *console_of(struct call *c, const char *name, const json_t *query,
 	return console;
 }
 
-/* The argument is an object, or a list with this one object. */
-json_t *call_instance_console_info(struct call *c, struct error *err)
+/* {name: {instance, node, hvParams}} */
+json_t *
+call_instance_console_info(struct call *c,
+			   const struct rpc_args_instance_console_info *args,
+			   struct error *err)
 {
-	const json_t *queries =
-		json_is_object(c->args) ? c->args : call_object(c, 0, err);
 	auto_json json_t *result = json_object();
 	const char *name;
 	json_t *query;
 
-	if (queries == NULL)
-		return NULL;
-	json_object_foreach (json_unconst(queries), name, query) {
+	json_object_foreach (json_unconst(args->instances), name, query) {
 		json_t *console = console_of(c, name, query, err);
 
 		if (console == NULL)
@@ -341,16 +334,14 @@ json_t *call_instance_console_info(struct call *c, struct error *err)
 	return steal(&result);
 }
 
-json_t *call_hypervisor_validate_params(struct call *c, struct error *err)
+json_t *call_hypervisor_validate_params(
+	struct call *c, const struct rpc_args_hypervisor_validate_params *args,
+	struct error *err)
 {
-	const char *name = call_str(c, 0, err);
-	const json_t *params = name != NULL ? call_object(c, 1, err) : NULL;
-	const struct hv_class *hv;
+	const struct hv_class *hv = hv_find(args->hypervisor, err);
 
-	if (params == NULL)
-		return NULL;
-	hv = hv_find(name, err);
 	if (hv == NULL)
 		return NULL;
-	return hv->validate(c->paths, params, err) < 0 ? NULL : json_null();
+	return hv->validate(c->paths, args->hvparams, err) < 0 ? NULL
+							       : json_null();
 }

@@ -82,56 +82,52 @@ static int refuse_virtual(const struct call *c, struct error *err)
 /* A valid name, which LVM cannot take for an option. */
 static int check_name(const char *name, struct error *err)
 {
-	if (*name != '\0' && *name != '-')
+	if (name != NULL && *name != '\0' && *name != '-')
 		return 0;
 	return error_set(err, ERR_REQUEST, NULL,
-			 "\"%s\" is not a name of a storage unit", name);
+			 "\"%s\" is not a name of a storage unit",
+			 name != NULL ? name : "");
 }
 
-/* Arguments: type, its arguments, name, operation. */
-json_t *call_storage_execute(struct call *c, struct error *err)
+json_t *call_storage_execute(struct call *c,
+			     const struct rpc_args_storage_execute *args,
+			     struct error *err)
 {
-	const char *type = call_str(c, 0, err);
-	const char *name = type != NULL ? call_str(c, 2, err) : NULL;
-	const char *what = name != NULL ? call_str(c, 3, err) : NULL;
-
-	if (what == NULL)
-		return NULL;
-	if (strcmp(type, "lvm-vg") != 0 ||
-	    strcmp(what, "fix-consistency") != 0) {
+	if (strcmp(args->type, "lvm-vg") != 0 ||
+	    strcmp(args->operation, "fix-consistency") != 0) {
 		error_set(err, ERR_STORAGE, NULL,
-			  "Storage of type '%s' has no operation '%s'", type,
-			  what);
+			  "Storage of type '%s' has no operation '%s'",
+			  args->type, args->operation);
 		return NULL;
 	}
-	if (check_name(name, err) < 0 || refuse_virtual(c, err) < 0 ||
+	if (check_name(args->name, err) < 0 || refuse_virtual(c, err) < 0 ||
 	    proc_check((const char *const[]){"vgreduce", "--removemissing",
-					     name, NULL},
+					     args->name, NULL},
 		       LVM_TIMEOUT_MS, err) < 0)
 		return NULL;
 	return json_null();
 }
 
-/* Arguments: type, its arguments, name, {"allocatable": bool}. */
-json_t *call_storage_modify(struct call *c, struct error *err)
+/* Changes: {"allocatable": bool}. */
+json_t *call_storage_modify(struct call *c,
+			    const struct rpc_args_storage_modify *args,
+			    struct error *err)
 {
-	const char *type = call_str(c, 0, err);
-	const char *name = type != NULL ? call_str(c, 2, err) : NULL;
-	const json_t *changes = name != NULL ? call_object(c, 3, err) : NULL;
-	const json_t *allocatable = json_object_get(changes, "allocatable");
+	const json_t *allocatable =
+		json_object_get(args->changes, "allocatable");
 	const char *value = json_is_true(allocatable) ? "y" : "n";
 
-	if (changes == NULL)
-		return NULL;
-	if (strcmp(type, "lvm-pv") != 0 || json_object_size(changes) != 1 ||
+	if (strcmp(args->type, "lvm-pv") != 0 ||
+	    json_object_size(args->changes) != 1 ||
 	    !json_is_boolean(allocatable)) {
 		error_set(err, ERR_STORAGE, NULL,
-			  "Storage of type '%s' cannot be changed so", type);
+			  "Storage of type '%s' cannot be changed so",
+			  args->type);
 		return NULL;
 	}
-	if (check_name(name, err) < 0 || refuse_virtual(c, err) < 0 ||
+	if (check_name(args->name, err) < 0 || refuse_virtual(c, err) < 0 ||
 	    proc_check((const char *const[]){"pvchange", "--allocatable", value,
-					     name, NULL},
+					     args->name, NULL},
 		       LVM_TIMEOUT_MS, err) < 0)
 		return NULL;
 	return json_null();

@@ -53,25 +53,19 @@ json_t *call_master_state(struct call *c, struct error *err)
 	return candidate_state(cand, master, c->n->masterd_runs(c->n), err);
 }
 
-json_t *call_master_promise(struct call *c, struct error *err)
+json_t *call_master_promise(struct call *c,
+			    const struct rpc_args_master_promise *args,
+			    struct error *err)
 {
-	const char *master;
-	int64_t term;
-
-	if (call_int(c, 0, &term, err) < 0)
-		return NULL;
-	master = call_str(c, 1, err);
-	if (master == NULL)
-		return NULL;
-	if (term < 1 || (uint64_t)term > TERM_MAX ||
-	    !str_valid_hostname(master)) {
+	if (args->term < 1 || (uint64_t)args->term > TERM_MAX ||
+	    !str_valid_hostname(args->master)) {
 		error_set(err, ERR_REQUEST, NULL,
 			  "Call %s takes a term above 0 and a node's name",
 			  c->procedure);
 		return NULL;
 	}
-	if (candidate_promise(&c->n->candidate, (uint64_t)term, master, err) <
-	    0)
+	if (candidate_promise(&c->n->candidate, (uint64_t)args->term,
+			      args->master, err) < 0)
 		return NULL;
 	return call_master_state(c, err);
 }
@@ -99,13 +93,9 @@ struct master_ip {
 	int64_t netmask, family;
 };
 
-static int read_master_ip(const struct call *c, struct master_ip *ret,
-			  struct error *err)
+static int read_master_ip(const struct call *c, const json_t *params,
+			  struct master_ip *ret, struct error *err)
 {
-	const json_t *params = call_object(c, 0, err);
-
-	if (params == NULL)
-		return -1;
 	ret->ip = json_str(params, "ip", "");
 	ret->netdev = json_str(params, "netdev", "");
 	ret->netmask = json_int(params, "netmask", 32);
@@ -239,12 +229,12 @@ static WAITS void announce(const struct master_ip *m)
 			    err.text);
 }
 
-static WAITS int set_address(struct call *c, const struct master_ip *m, bool up,
-			     struct error *err)
+static WAITS int set_address(struct call *c, const struct master_ip *m,
+			     bool own_script, bool up, struct error *err)
 {
 	if (noded_is_virtual(c->n))
 		return 0; /* in a virtual cluster it is no interface's */
-	if (call_flag(c, 1))
+	if (own_script)
 		return run_site_script(c, m, up ? "start" : "stop", err);
 	if (host_has_address(c->n, m->ip) == up)
 		return 0;
@@ -255,44 +245,45 @@ static WAITS int set_address(struct call *c, const struct master_ip *m, bool up,
 	return 0;
 }
 
-static WAITS json_t *turn(struct call *c, bool up, struct error *err)
+static WAITS json_t *turn(struct call *c, const json_t *params, bool own_script,
+			  bool up, struct error *err)
 {
 	struct master_ip m = {0};
 
-	if (read_master_ip(c, &m, err) < 0 ||
+	if (read_master_ip(c, params, &m, err) < 0 ||
 	    address_hooks(c, &m, up, false, err) < 0 ||
-	    set_address(c, &m, up, err) < 0 ||
+	    set_address(c, &m, own_script, up, err) < 0 ||
 	    address_hooks(c, &m, up, true, err) < 0)
 		return NULL;
 	return json_null();
 }
 
-json_t *call_node_activate_master_ip(struct call *c, struct error *err)
+json_t *call_node_activate_master_ip(
+	struct call *c, const struct rpc_args_node_activate_master_ip *args,
+	struct error *err)
 {
-	return turn(c, true, err);
+	return turn(c, args->parameters, args->own_script, true, err);
 }
 
-json_t *call_node_deactivate_master_ip(struct call *c, struct error *err)
+json_t *call_node_deactivate_master_ip(
+	struct call *c, const struct rpc_args_node_deactivate_master_ip *args,
+	struct error *err)
 {
-	return turn(c, false, err);
+	return turn(c, args->parameters, args->own_script, false, err);
 }
 
-/* Arguments: old netmask, new netmask, ip, netdev. */
-json_t *call_node_change_master_netmask(struct call *c, struct error *err)
+json_t *call_node_change_master_netmask(
+	struct call *c, const struct rpc_args_node_change_master_netmask *args,
+	struct error *err)
 {
-	struct master_ip m = {.family = 2};
-	int64_t old;
+	struct master_ip m = {
+		.ip = args->ip,
+		.netdev = args->netdev,
+		.netmask = args->to,
+		.family = strchr(args->ip, ':') != NULL ? 10 : 2,
+	};
 
-	if (call_int(c, 0, &old, err) < 0 ||
-	    call_int(c, 1, &m.netmask, err) < 0)
-		return NULL;
-	m.ip = call_str(c, 2, err);
-	m.netdev = m.ip != NULL ? call_str(c, 3, err) : NULL;
-	if (m.netdev == NULL)
-		return NULL;
-	if (strchr(m.ip, ':') != NULL)
-		m.family = 10;
-	if (noded_is_virtual(c->n) || old == m.netmask)
+	if (noded_is_virtual(c->n) || args->from == args->to)
 		return json_null();
 	if (!host_has_address(c->n, m.ip)) {
 		error_set(err, ERR_EXEC, ECODE_STATE,
@@ -300,8 +291,8 @@ json_t *call_node_change_master_netmask(struct call *c, struct error *err)
 			  m.ip);
 		return NULL;
 	}
-	if (change_address(&m, "add", m.netmask, err) < 0 ||
-	    change_address(&m, "del", old, err) < 0)
+	if (change_address(&m, "add", args->to, err) < 0 ||
+	    change_address(&m, "del", args->from, err) < 0)
 		return NULL;
 	return json_null();
 }
@@ -309,7 +300,9 @@ json_t *call_node_change_master_netmask(struct call *c, struct error *err)
 /* --- the master daemon --- */
 
 /* The master daemon goes to the background by itself when it is ready. */
-json_t *call_node_start_master_daemons(struct call *c, struct error *err)
+json_t *call_node_start_master_daemons(
+	struct call *c, const struct rpc_args_node_start_master_daemons *args,
+	struct error *err)
 {
 	auto_free char *program = NULL;
 	const char *argv[] = {NULL, NULL, NULL, NULL};
@@ -320,7 +313,7 @@ json_t *call_node_start_master_daemons(struct call *c, struct error *err)
 	if (program == NULL)
 		return NULL;
 	argv[0] = program;
-	if (call_flag(c, 0)) {
+	if (args->no_voting) {
 		argv[1] = "--no-voting";
 		argv[2] = "--yes-do-it";
 	}

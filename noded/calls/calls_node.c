@@ -104,10 +104,10 @@ static json_t *hypervisor_info(const struct paths *p, const json_t *spec,
 	return info;
 }
 
-json_t *call_node_info(struct call *c, struct error *err)
+json_t *call_node_info(struct call *c, const struct rpc_args_node_info *args,
+		       struct error *err)
 {
-	const json_t *units = json_array_get(c->args, 0), *unit;
-	const json_t *specs = json_array_get(c->args, 1), *spec;
+	const json_t *unit, *spec;
 	auto_json json_t *storage = json_array();
 	auto_json json_t *hypervisors = json_array();
 	auto_free char *boot_id = NULL;
@@ -117,9 +117,9 @@ json_t *call_node_info(struct call *c, struct error *err)
 	if (boot_id == NULL)
 		return NULL;
 	boot_id[strcspn(boot_id, "\n")] = '\0';
-	json_array_foreach (units, i, unit)
+	json_array_foreach (args->units, i, unit)
 		json_array_append_new(storage, storage_info(c->paths, unit));
-	json_array_foreach (specs, i, spec) {
+	json_array_foreach (args->hypervisors, i, spec) {
 		json_t *info = hypervisor_info(c->paths, spec, err);
 
 		if (info == NULL)
@@ -195,33 +195,30 @@ static json_t *storage_row(const struct paths *p, const char *name,
 	return steal(&row);
 }
 
-/* Arguments: type, [folders], name of one of them or null, fields. */
-json_t *call_storage_list(struct call *c, struct error *err)
+/* Places: [[folder, ...]]; name: one of them or NULL. */
+json_t *call_storage_list(struct call *c,
+			  const struct rpc_args_storage_list *args,
+			  struct error *err)
 {
-	const char *type = call_str(c, 0, err);
-	const json_t *fields = type != NULL ? call_list(c, 3, err) : NULL;
-	const json_t *folders = json_array_get(json_array_get(c->args, 1), 0);
-	const char *only = json_string_value(json_array_get(c->args, 2));
+	const json_t *folders = json_array_get(args->places, 0), *folder;
 	auto_json json_t *rows = json_array();
-	const json_t *folder;
 	size_t i;
 
-	if (fields == NULL)
-		return NULL;
-	if (!is_file_storage(type)) {
+	if (!is_file_storage(args->type)) {
 		error_set(err, ERR_STORAGE, NULL,
 			  "Storage of type '%s' is not supported by this node "
 			  "daemon",
-			  type);
+			  args->type);
 		return NULL;
 	}
 	json_array_foreach (folders, i, folder) {
 		const char *name = json_string_value(folder);
 		json_t *row;
 
-		if (name == NULL || (only != NULL && strcmp(name, only) != 0))
+		if (name == NULL ||
+		    (args->name != NULL && strcmp(name, args->name) != 0))
 			continue;
-		row = storage_row(c->paths, name, fields, err);
+		row = storage_row(c->paths, name, args->fields, err);
 		if (row == NULL)
 			return NULL;
 		json_array_append_new(rows, row);
@@ -231,15 +228,14 @@ json_t *call_storage_list(struct call *c, struct error *err)
 
 /* --- network --- */
 
-json_t *call_bridges_exist(struct call *c, struct error *err)
+json_t *call_bridges_exist(struct call *c,
+			   const struct rpc_args_bridges_exist *args,
+			   struct error *err)
 {
-	const json_t *bridges = call_list(c, 0, err);
 	auto_strv struct strv missing = {0};
 	auto_free char *text = NULL;
 
-	if (bridges == NULL)
-		return NULL;
-	host_missing_bridges(c->n, bridges, &missing);
+	host_missing_bridges(c->n, args->bridges, &missing);
 	if (missing.n == 0)
 		return json_null();
 	text = strv_join(&missing, ", ");
@@ -247,13 +243,13 @@ json_t *call_bridges_exist(struct call *c, struct error *err)
 	return NULL;
 }
 
-json_t *call_node_has_ip_address(struct call *c, struct error *err)
+json_t *
+call_node_has_ip_address(struct call *c,
+			 const struct rpc_args_node_has_ip_address *args,
+			 struct error *err)
 {
-	const char *address = call_str(c, 0, err);
-
-	if (address == NULL)
-		return NULL;
-	return json_boolean(host_has_address(c->n, address));
+	(void)err;
+	return json_boolean(host_has_address(c->n, args->address));
 }
 
 /* --- the end of a role --- */
@@ -296,7 +292,9 @@ static void remove_files(const char *folder)
 }
 
 /* The node forgets its cluster, and its daemon ends. */
-json_t *call_node_leave_cluster(struct call *c, struct error *err)
+json_t *call_node_leave_cluster(struct call *c,
+				const struct rpc_args_node_leave_cluster *args,
+				struct error *err)
 {
 	auto_free char *rapi =
 		xprintf("%s/rapi", path(c->paths, PATH_DATA_DIR));
@@ -306,7 +304,7 @@ json_t *call_node_leave_cluster(struct call *c, struct error *err)
 	if (purged == NULL)
 		return NULL;
 	json_decref(purged);
-	if (call_flag(c, 0) && ssh_keys_leave(c->paths, &ignored) < 0)
+	if (args->ssh_was_set_up && ssh_keys_leave(c->paths, &ignored) < 0)
 		log_warning("%s, ignoring", ignored.text);
 	remove_files(path(c->paths, PATH_DATA_DIR));
 	remove_files(rapi);
@@ -318,18 +316,17 @@ json_t *call_node_leave_cluster(struct call *c, struct error *err)
 /* --- odds and ends --- */
 
 /* Ganeti only asks for kvmd, a daemon that does not exist here. */
-json_t *call_node_ensure_daemon(struct call *c, struct error *err)
+json_t *call_node_ensure_daemon(struct call *c,
+				const struct rpc_args_node_ensure_daemon *args,
+				struct error *err)
 {
-	const char *name = call_str(c, 0, err);
-
-	if (name == NULL)
-		return NULL;
-	if (strcmp(name, "ganeti-kvmd") != 0) {
+	(void)c;
+	if (strcmp(args->daemon, "ganeti-kvmd") != 0) {
 		error_set(err, ERR_REQUEST, NULL, "Unknown daemon \"%s\"",
-			  name);
+			  args->daemon);
 		return NULL;
 	}
-	return json_boolean(!call_flag(c, 1));
+	return json_boolean(!args->runs);
 }
 
 static void powercycle(void *arg)
@@ -341,8 +338,11 @@ static void powercycle(void *arg)
 		log_error("cannot reboot this node");
 }
 
-json_t *call_node_powercycle(struct call *c, struct error *err)
+json_t *call_node_powercycle(struct call *c,
+			     const struct rpc_args_node_powercycle *args,
+			     struct error *err)
 {
+	(void)args;
 	if (noded_is_virtual(c->n)) {
 		error_set(err, ERR_EXEC, ECODE_STATE,
 			  "A node of a virtual cluster cannot be powercycled: "
@@ -354,16 +354,14 @@ json_t *call_node_powercycle(struct call *c, struct error *err)
 	return json_string("Reboot scheduled in 5 seconds");
 }
 
-json_t *call_test_delay(struct call *c, struct error *err)
+json_t *call_test_delay(struct call *c, const struct rpc_args_test_delay *args,
+			struct error *err)
 {
-	double duration;
-
-	if (call_num(c, 0, &duration, err) < 0)
-		return NULL;
-	if (!(duration >= 0 && duration <= DELAY_MAX_S)) {
+	(void)c;
+	if (!(args->duration_s >= 0 && args->duration_s <= DELAY_MAX_S)) {
 		error_set(err, ERR_REQUEST, NULL, "Invalid sleep duration");
 		return NULL;
 	}
-	task_sleep((unsigned)ceil(duration * 1000));
+	task_sleep((unsigned)ceil(args->duration_s * 1000));
 	return json_null();
 }

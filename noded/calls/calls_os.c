@@ -84,26 +84,24 @@ static int run_verify(const struct paths *p, const struct osdef *def,
 			 output);
 }
 
-/* Arguments: required, name, checks, params, force_variant. */
-json_t *call_os_validate(struct call *c, struct error *err)
+json_t *call_os_validate(struct call *c,
+			 const struct rpc_args_os_validate *args,
+			 struct error *err)
 {
-	const char *os = call_str(c, 1, err);
-	const json_t *checks = os != NULL ? call_list(c, 2, err) : NULL;
-	const json_t *params = json_array_get(c->args, 3);
 	auto_osdef struct osdef def = {0};
 
-	if (checks == NULL)
-		return NULL;
-	if (osdef_find(c->paths, os, &def, err) < 0)
-		return call_flag(c, 0) ? NULL : json_false();
-	if (!call_flag(c, 4) && osdef_check_variant(&def, os, err) < 0)
+	if (osdef_find(c->paths, args->name, &def, err) < 0)
+		return args->required ? NULL : json_false();
+	if (!args->force_variant &&
+	    osdef_check_variant(&def, args->name, err) < 0)
 		return NULL;
 	if (def.api_version < 20) /* nothing to check */
 		return json_true();
-	if (json_array_has_str(checks, "parameters") &&
-	    osdef_check_params(&def, params, err) < 0)
+	if (json_array_has_str(args->checks, "parameters") &&
+	    osdef_check_params(&def, args->osparams, err) < 0)
 		return NULL;
-	if (run_verify(c->paths, &def, os, checks, params, err) < 0)
+	if (run_verify(c->paths, &def, args->name, args->checks, args->osparams,
+		       err) < 0)
 		return NULL;
 	return json_true();
 }
@@ -124,21 +122,19 @@ static int check_named_script(const struct osdef *def, const char *name,
 			 "\"%s\" is no script that an OS may lack", name);
 }
 
-/* Arguments: required, name, hypervisor or null, script or null. */
-json_t *call_os_supports(struct call *c, struct error *err)
+json_t *call_os_supports(struct call *c,
+			 const struct rpc_args_os_supports *args,
+			 struct error *err)
 {
-	const char *os = call_str(c, 1, err);
-	const char *hv = json_string_value(json_array_get(c->args, 2));
-	const char *script = json_string_value(json_array_get(c->args, 3));
 	auto_osdef struct osdef def = {0};
 
-	if (os == NULL)
+	if (osdef_find(c->paths, args->name, &def, err) < 0)
+		return args->required ? NULL : json_false();
+	if (args->hypervisor != NULL &&
+	    osdef_check_hypervisor(&def, args->hypervisor, err) < 0)
 		return NULL;
-	if (osdef_find(c->paths, os, &def, err) < 0)
-		return call_flag(c, 0) ? NULL : json_false();
-	if (hv != NULL && osdef_check_hypervisor(&def, hv, err) < 0)
-		return NULL;
-	if (script != NULL && check_named_script(&def, script, err) < 0)
+	if (args->script != NULL &&
+	    check_named_script(&def, args->script, err) < 0)
 		return NULL;
 	return json_true();
 }
@@ -198,18 +194,16 @@ static json_t *run_script(struct call *c, const struct osdef *def,
 	return log_failure(c, script, ending, log_file);
 }
 
-/* Arguments: instance with osparams and disks, reinstall, debug. */
-json_t *call_instance_os_add(struct call *c, struct error *err)
+json_t *call_instance_os_add(struct call *c,
+			     const struct rpc_args_instance_os_add *args,
+			     struct error *err)
 {
-	const json_t *instance = call_instance(c, 0, err);
-	int64_t debug = json_integer_value(json_array_get(c->args, 2));
+	const json_t *instance = args->instance;
 	auto_osdef struct osdef def = {0};
 	auto_strv struct strv env = {0};
 
-	if (instance == NULL ||
-	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0)
-		return NULL;
-	if (osdef_check_hypervisor(&def, json_str(instance, "hypervisor", ""),
+	if (osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0 ||
+	    osdef_check_hypervisor(&def, json_str(instance, "hypervisor", ""),
 				   err) < 0)
 		return NULL;
 	if (!def.trusted) {
@@ -219,28 +213,28 @@ json_t *call_instance_os_add(struct call *c, struct error *err)
 			  def.name);
 		return NULL;
 	}
-	osdef_instance_env(c->paths, &def, instance, debug, &env);
-	if (call_flag(c, 1))
+	osdef_instance_env(c->paths, &def, instance, args->debug_level, &env);
+	if (args->reinstall)
 		strv_add(&env, "INSTANCE_REINSTALL=1");
 	return run_script(c, &def, instance, "create", "add", &env,
 			  OS_CREATE_TIMEOUT_MS, err);
 }
 
-/* Arguments: instance with its new name, old name, debug. */
-json_t *call_instance_run_rename(struct call *c, struct error *err)
+/* The instance has its new name. */
+json_t *
+call_instance_run_rename(struct call *c,
+			 const struct rpc_args_instance_run_rename *args,
+			 struct error *err)
 {
-	const json_t *instance = call_instance(c, 0, err);
-	const char *old = instance != NULL ? call_str(c, 1, err) : NULL;
-	int64_t debug = json_integer_value(json_array_get(c->args, 2));
+	const json_t *instance = args->instance;
 	auto_osdef struct osdef def = {0};
 	auto_strv struct strv env = {0};
 
-	if (old == NULL ||
-	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0 ||
+	if (osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0 ||
 	    osdef_check_script(&def, OSDEF_RENAME, err) < 0)
 		return NULL;
-	osdef_instance_env(c->paths, &def, instance, debug, &env);
-	script_env(&env, "OLD_INSTANCE_NAME", old);
+	osdef_instance_env(c->paths, &def, instance, args->debug_level, &env);
+	script_env(&env, "OLD_INSTANCE_NAME", args->old_name);
 	return run_script(c, &def, instance, "rename", "rename", &env,
 			  OS_RENAME_TIMEOUT_MS, err);
 }

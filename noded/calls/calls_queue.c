@@ -55,17 +55,13 @@ static int read_file(const struct call *c, const char *name,
 	return ret->text != NULL ? 0 : -1;
 }
 
-json_t *call_jobqueue_update(struct call *c, struct error *err)
+json_t *call_jobqueue_update(struct call *c,
+			     const struct rpc_args_jobqueue_update *args,
+			     struct error *err)
 {
-	const char *name = call_str(c, 0, err);
-	const json_t *content = name != NULL ? call_list(c, 1, err) : NULL;
-	struct replica_file *file;
-	int rc;
+	struct replica_file *file = xalloc(sizeof(*file));
+	int rc = read_file(c, args->file, args->content, file, err);
 
-	if (content == NULL)
-		return NULL;
-	file = xalloc(sizeof(*file));
-	rc = read_file(c, name, content, file, err);
 	if (rc == 0)
 		rc = replica_update(c->n->candidate.queue, file, 1, err);
 	free_files(file, 1);
@@ -73,18 +69,17 @@ json_t *call_jobqueue_update(struct call *c, struct error *err)
 }
 
 /* Not of Ganeti: [[file, content or null], ...] in one call. */
-json_t *call_jobqueue_update_many(struct call *c, struct error *err)
+json_t *
+call_jobqueue_update_many(struct call *c,
+			  const struct rpc_args_jobqueue_update_many *args,
+			  struct error *err)
 {
-	const json_t *list = call_list(c, 0, err);
-	size_t n = json_array_size(list);
-	struct replica_file *files;
+	size_t n = json_array_size(args->files);
+	struct replica_file *files = xcalloc(n + 1, sizeof(*files));
 	int rc = 0;
 
-	if (list == NULL)
-		return NULL;
-	files = xcalloc(n + 1, sizeof(*files));
 	for (size_t i = 0; i < n && rc == 0; i++) {
-		const json_t *entry = json_array_get(list, i);
+		const json_t *entry = json_array_get(args->files, i);
 
 		rc = read_file(c, json_string_value(json_array_get(entry, 0)),
 			       json_array_get(entry, 1), &files[i], err);
@@ -113,15 +108,15 @@ static WAITS int rename_one(struct call *c, const json_t *pair,
 	return replica_move(c->n->candidate.queue, old_name, new_name, err);
 }
 
-json_t *call_jobqueue_rename(struct call *c, struct error *err)
+json_t *call_jobqueue_rename(struct call *c,
+			     const struct rpc_args_jobqueue_rename *args,
+			     struct error *err)
 {
-	const json_t *pairs = call_list(c, 0, err), *pair;
 	auto_json json_t *result = json_array();
+	const json_t *pair;
 	size_t i;
 
-	if (pairs == NULL)
-		return NULL;
-	json_array_foreach (pairs, i, pair) {
+	json_array_foreach (args->pairs, i, pair) {
 		if (rename_one(c, pair, err) < 0)
 			return NULL;
 		json_array_append_new(result, json_null());
@@ -151,13 +146,15 @@ json_t *call_jobqueue_purge(struct call *c, struct error *err)
 	return json_null();
 }
 
-json_t *call_jobqueue_set_drain_flag(struct call *c, struct error *err)
+json_t *call_jobqueue_set_drain_flag(
+	struct call *c, const struct rpc_args_jobqueue_set_drain_flag *args,
+	struct error *err)
 {
 	struct replica_file *file = xalloc(sizeof(*file));
 	int rc;
 
 	file->name = xstrdup("drain");
-	file->text = call_flag(c, 0) ? xstrdup("") : NULL;
+	file->text = args->drained ? xstrdup("") : NULL;
 	rc = replica_update(c->n->candidate.queue, file, 1, err);
 	free_files(file, 1);
 	return rc < 0 ? NULL : json_null();
@@ -165,19 +162,17 @@ json_t *call_jobqueue_set_drain_flag(struct call *c, struct error *err)
 
 /* --- not of Ganeti: to catch up --- */
 
-json_t *call_jobqueue_list(struct call *c, struct error *err)
+json_t *call_jobqueue_list(struct call *c,
+			   const struct rpc_args_jobqueue_list *args,
+			   struct error *err)
 {
-	const char *folder = call_str(c, 0, err);
-
-	return folder != NULL ? replica_list(c->n->candidate.queue, folder,
-					     call_flag(c, 1), err)
-			      : NULL;
+	return replica_list(c->n->candidate.queue, args->folder, args->digests,
+			    err);
 }
 
-json_t *call_jobqueue_read(struct call *c, struct error *err)
+json_t *call_jobqueue_read(struct call *c,
+			   const struct rpc_args_jobqueue_read *args,
+			   struct error *err)
 {
-	const json_t *names = call_list(c, 0, err);
-
-	return names != NULL ? replica_read(c->n->candidate.queue, names, err)
-			     : NULL;
+	return replica_read(c->n->candidate.queue, args->names, err);
 }

@@ -22,16 +22,12 @@
 /* The longest output of a failed one, which goes into the job's log. */
 #define IALLOCATOR_SHOWN_MAX ((size_t)64 * 1024)
 
-/* Arguments: hooks path ("instance-add"), phase, environment. */
-json_t *call_hooks_runner(struct call *c, struct error *err)
+json_t *call_hooks_runner(struct call *c,
+			  const struct rpc_args_hooks_runner *args,
+			  struct error *err)
 {
-	const char *hpath = call_str(c, 0, err);
-	const char *phase = hpath != NULL ? call_str(c, 1, err) : NULL;
-	const json_t *values = phase != NULL ? call_object(c, 2, err) : NULL;
-
-	return values == NULL
-		       ? NULL
-		       : hooks_run_scripts(c->paths, hpath, phase, values, err);
+	return hooks_run_scripts(c->paths, args->path, args->phase,
+				 args->environment, err);
 }
 
 /* The program's file in the search path, to be freed; NULL and err. */
@@ -141,29 +137,25 @@ static char *iallocator_failure(const char *name, const struct proc_result *r)
 		       ending, output);
 }
 
-/* Arguments: name, request as text, parameters. */
-json_t *call_iallocator_runner(struct call *c, struct error *err)
+json_t *call_iallocator_runner(struct call *c,
+			       const struct rpc_args_iallocator_runner *args,
+			       struct error *err)
 {
-	const char *name = call_str(c, 0, err);
-	const char *request = name != NULL ? call_str(c, 1, err) : NULL;
-	auto_free char *program = NULL, *file = NULL;
-	auto_free char *output = NULL;
+	auto_free char *program = find_iallocator(c->paths, args->name, err);
+	auto_free char *file = NULL, *output = NULL;
 	auto_strv struct strv argv = {0};
 	auto_proc struct proc_result result = {0};
 	struct proc_spec spec;
 	int rc;
 
-	if (request == NULL)
-		return NULL;
-	program = find_iallocator(c->paths, name, err);
 	if (program == NULL)
 		return NULL;
-	file = write_request(c->paths, request, err);
+	file = write_request(c->paths, args->request, err);
 	if (file == NULL)
 		return NULL;
 	strv_add(&argv, program);
 	strv_add(&argv, file);
-	add_options(json_array_get(c->args, 2), &argv);
+	add_options(args->parameters, &argv);
 	spec = (struct proc_spec){
 		.argv = (const char *const *)argv.items,
 		.timeout_ms = iallocator_timeout_ms(),
@@ -174,7 +166,7 @@ json_t *call_iallocator_runner(struct call *c, struct error *err)
 	if (rc < 0)
 		return NULL;
 	if (!proc_succeeded(&result) || result.truncated) {
-		c->failure = iallocator_failure(name, &result);
+		c->failure = iallocator_failure(args->name, &result);
 		return NULL;
 	}
 	output = script_text(result.out, result.out_len, false);

@@ -66,28 +66,26 @@ static char *find_command(const struct paths *p, const char *name)
 
 /* The error gives no reason, so that nobody can find out which commands
  * exist. */
-json_t *call_restricted_command(struct call *c, struct error *err)
+json_t *call_restricted_command(struct call *c,
+				const struct rpc_args_restricted_command *args,
+				struct error *err)
 {
-	const char *name = call_str(c, 0, err);
-	auto_free char *program = NULL, *output = NULL, *ending = NULL;
+	auto_free char *program = find_command(c->paths, args->name);
+	auto_free char *output = NULL, *ending = NULL;
 	auto_proc struct proc_result result = {0};
 	const char *const env[] = {"PATH=" SCRIPT_PATH, NULL};
-	const char *argv[] = {NULL, NULL};
+	const char *const argv[] = {program, NULL};
 	struct proc_spec spec = {.argv = argv,
 				 .env = env,
 				 .cwd = "/",
 				 .timeout_ms = COMMAND_TIMEOUT_MS,
 				 .merge_stderr = true};
 
-	if (name == NULL)
-		return NULL;
-	program = find_command(c->paths, name);
 	if (program == NULL) {
 		error_set(err, ERR_EXEC, NULL, "Executing command '%s' failed",
-			  name);
+			  args->name);
 		return NULL;
 	}
-	argv[0] = program;
 	if (proc_run(&spec, &result, err) < 0)
 		return NULL;
 	output = script_text(result.out, result.out_len, false);
@@ -95,53 +93,49 @@ json_t *call_restricted_command(struct call *c, struct error *err)
 		return json_string(output);
 	ending = script_ending(&result);
 	c->failure = xprintf("Restricted command '%s' failed: %s; output: %s",
-			     name, ending, output);
+			     args->name, ending, output);
 	return NULL;
 }
 
 /* --- power of other nodes --- */
 
-static int check_oob(const char *program, const char *node, int64_t timeout_s,
-		     struct error *err)
+static int check_oob(const struct rpc_args_run_oob *args, struct error *err)
 {
-	if (!paths_is_normal(program))
+	if (!paths_is_normal(args->program))
 		return error_set(err, ERR_REQUEST, NULL,
 				 "Out-of-band helper \"%s\" is not an absolute "
 				 "path",
-				 program);
-	if (!str_valid_hostname(node) || timeout_s < 1 ||
-	    timeout_s > OOB_TIMEOUT_MAX_S)
+				 args->program);
+	if (!str_valid_hostname(args->node_name) || args->timeout_s < 1 ||
+	    args->timeout_s > OOB_TIMEOUT_MAX_S)
 		return error_set(err, ERR_REQUEST, NULL,
 				 "The name of the node or the time limit for "
 				 "an out-of-band helper is not valid");
 	return 0;
 }
 
-/* Arguments: program, command, name of the node, seconds. */
-json_t *call_run_oob(struct call *c, struct error *err)
+json_t *call_run_oob(struct call *c, const struct rpc_args_run_oob *args,
+		     struct error *err)
 {
-	const char *helper = call_str(c, 0, err);
-	const char *command = helper != NULL ? call_str(c, 1, err) : NULL;
-	const char *node = command != NULL ? call_str(c, 2, err) : NULL;
 	auto_free char *program = NULL, *output = NULL, *ending = NULL;
 	auto_proc struct proc_result result = {0};
 	struct proc_spec spec = {.merge_stderr = false};
-	int64_t timeout_s;
 
-	if (node == NULL || call_int(c, 3, &timeout_s, err) < 0 ||
-	    check_oob(helper, node, timeout_s, err) < 0)
+	if (check_oob(args, err) < 0)
 		return NULL;
-	program = paths_local(c->paths, helper);
-	spec.argv = (const char *const[]){program, command, node, NULL};
-	spec.timeout_ms = (unsigned)timeout_s * 1000;
+	program = paths_local(c->paths, args->program);
+	spec.argv = (const char *const[]){program, args->command,
+					  args->node_name, NULL};
+	spec.timeout_ms = (unsigned)args->timeout_s * 1000;
 	if (proc_run(&spec, &result, err) < 0)
 		return NULL;
 	output = script_text(result.out, result.out_len, true);
 	if (proc_succeeded(&result))
 		return json_string(output);
 	ending = script_ending(&result);
-	c->failure = xprintf("'%s %s %s' failed: %s; output: %s%s", helper,
-			     command, node, ending, output, result.err);
+	c->failure = xprintf("'%s %s %s' failed: %s; output: %s%s",
+			     args->program, args->command, args->node_name,
+			     ending, output, result.err);
 	return NULL;
 }
 

@@ -12,10 +12,11 @@
 #define KNOWN_HOSTS_MODE 0644
 
 /* A step about this node's own keys. */
-static int own_step(struct call *c, const char *step, const char *type,
+static int own_step(struct call *c, const char *step, const json_t *values,
 		    struct error *err)
 {
-	int64_t bits = json_int(json_array_get(c->args, 1), "bits", 0);
+	const char *type = json_str(values, "type", "");
+	int64_t bits = json_int(values, "bits", 0);
 
 	if (ssh_keys_check_size(type, &bits, err) < 0)
 		return -1;
@@ -112,19 +113,15 @@ static int give(struct call *c, const json_t *what, struct error *err)
 	return rc;
 }
 
-/* Arguments: the step, {type, bits}; to give: {authorized: [line], withdrawn:
+/* Values: {type, bits}; to give: {authorized: [line], withdrawn:
  * [identity], complete, public: {uuid: [line]} or null, known_hosts}. */
-json_t *call_ssh_keys(struct call *c, struct error *err)
+json_t *call_ssh_keys(struct call *c, const struct rpc_args_ssh_keys *args,
+		      struct error *err)
 {
-	const char *step = call_str(c, 0, err);
-	const json_t *what = step == NULL ? NULL : call_object(c, 1, err);
-	const char *type = json_str(what, "type", "");
-
-	if (what == NULL)
+	if (strcmp(args->step, "give") == 0)
+		return give(c, args->values, err) < 0 ? NULL : json_null();
+	if (own_step(c, args->step, args->values, err) < 0)
 		return NULL;
-	if (strcmp(step, "give") == 0)
-		return give(c, what, err) < 0 ? NULL : json_null();
-	if (own_step(c, step, type, err) < 0)
-		return NULL;
-	return ssh_keys_state(c->paths, type, err);
+	return ssh_keys_state(c->paths, json_str(args->values, "type", ""),
+			      err);
 }

@@ -436,19 +436,14 @@ static const struct check {
 	{"gluster-storage-path", true, check_gluster_path},
 };
 
-/* Arguments: {check: what}, cluster name, {hypervisor: parameters}. */
-json_t *call_node_verify(struct call *c, struct error *err)
+/* Asked: {check: what}; hvparams: {hypervisor: parameters} or NULL. */
+static json_t *run_checks(struct call *c, const json_t *asked,
+			  const json_t *hvparams)
 {
-	const json_t *asked = call_object(c, 0, err);
-	const json_t *hvparams = json_array_get(c->args, 2);
-	json_t *result;
-	bool vm;
+	json_t *result = json_object();
+	bool vm = !json_array_has_str(json_get(asked, "nonvmnodes"),
+				      c->paths->hostname);
 
-	if (asked == NULL)
-		return NULL;
-	result = json_object();
-	vm = !json_array_has_str(json_get(asked, "nonvmnodes"),
-				 c->paths->hostname);
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		const json_t *what = json_object_get(asked, checks[i].name);
 		json_t *value;
@@ -462,7 +457,18 @@ json_t *call_node_verify(struct call *c, struct error *err)
 	return result;
 }
 
-json_t *call_node_verify_light(struct call *c, struct error *err)
+json_t *call_node_verify(struct call *c,
+			 const struct rpc_args_node_verify *args,
+			 struct error *err)
 {
-	return call_node_verify(c, err);
+	(void)err;
+	return run_checks(c, args->checks, args->hvparams);
+}
+
+json_t *call_node_verify_light(struct call *c,
+			       const struct rpc_args_node_verify_light *args,
+			       struct error *err)
+{
+	(void)err;
+	return run_checks(c, args->checks, args->hvparams);
 }

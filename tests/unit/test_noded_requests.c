@@ -108,57 +108,138 @@ Test(noded_requests, export_list_takes_the_argument_of_luxid)
 Test(noded_requests, calls_that_we_do_not_serve_say_so)
 {
 	test_node_fails(&node, "drbd_helper", json_array(), "not supported");
-	cr_assert(calls_known("drbd_helper"));
-	cr_assert_not(calls_known("drbd_"));
+}
+
+/* What is wrong with an argument is told with its name. */
+Test(noded_requests, arguments_are_named)
+{
+	test_node_fails(&node, "upload_file_single",
+			json_make("[s, n, i]", "/etc/hosts", 0644),
+			"Call upload_file_single: argument 2 (content) must be "
+			"a list");
+	test_node_fails(
+		&node, "upload_file",
+		json_make("[[s, [i, s], s]]", "/etc/hosts", 0, "x", "rw"),
+		"Call upload_file_single: argument 3 (mode) must be "
+		"an integer");
+	test_node_fails(&node, "instance_start",
+			json_make("[{s:s}, i]", "name", "web1", 1),
+			"Call instance_start: argument 2 (paused) must be true "
+			"or false");
+	test_node_fails(&node, "blockdev_close", json_make("[s, []]", "../x"),
+			"Call blockdev_close: \"../x\" is not a valid "
+			"instance name");
+}
+
+/* Ganeti's luxid sends an object without a list around it. */
+Test(noded_requests, an_object_is_the_only_argument)
+{
+	int status;
+	auto_json json_t *consoles = test_node_request(
+		&node, "POST", "/instance_console_info", "{}", &status);
+	auto_json json_t *refused = test_node_request(
+		&node, "POST", "/instance_info", "{}", &status);
+
+	cr_assert(json_is_object(json_array_get(consoles, 1)));
+	cr_assert_eq(status, 200);
+	cr_assert_str_eq(json_string_value(json_array_get(refused, 1)),
+			 "Call instance_info needs 2 arguments, 1 given");
+}
+
+static const char *const all_calls[] = {
+#define RPC(name, ...) #name,
+#include "lib/model/rpc/noderpcs.def"
+#undef RPC
+};
+
+/* Values that fit no call, or do no good when they do. */
+static const char *const hostile[] = {
+	"null",
+	"true",
+	"-1",
+	"1e300",
+	"\"\"",
+	"\"../x\"",
+	"[]",
+	"{}",
+	"[[]]",
+	"[{}]",
+	"{\"name\": 5}",
+	"{\"name\": \"a/b\"}",
+	"[[null, null, null]]",
+	"{\"x\": null}",
+	"{\"name\": \"web1\", \"hypervisor\": \"fake\"}",
+};
+
+/* This one acts on what is given to it. */
+static bool may_be_harmed(const char *name)
+{
+	return strcmp(name, "node_start_master_daemons") == 0;
+}
+
+static void send_args(const char *name, const struct buf *args)
+{
+	auto_free char *path = xprintf("/%s", name);
+	auto_free char *body = xprintf("[%s]", args->len > 0 ? args->data : "");
+	int status;
+
+	json_decref(test_node_request(&node, "POST", path, body, &status));
+	cr_expect_eq(status, 200, "%s %s: %d", name, body, status);
 }
 
 /* Arguments of each wrong kind: an error, whatever the call. */
 Test(noded_requests, arguments_of_any_kind_do_no_harm)
 {
-	static const char *const names[] = {
-#define X(name) #name,
-		NODED_CALLS(X)
-#undef X
-	};
-	static const char *const values[] = {
-		"null",
-		"true",
-		"-1",
-		"1e300",
-		"\"\"",
-		"\"../x\"",
-		"[]",
-		"{}",
-		"[[]]",
-		"[{}]",
-		"{\"name\": 5}",
-		"{\"name\": \"a/b\"}",
-		"[[null, null, null]]",
-		"{\"x\": null}",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		auto_free char *path = xprintf("/%s", names[i]);
-
-		/* These act on what is given to none of them. */
-		if (strcmp(names[i], "node_start_master_daemons") == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(all_calls); i++) {
+		if (may_be_harmed(all_calls[i]))
 			continue;
 		for (size_t n = 0; n < 8; n++)
-			for (size_t k = 0; k < ARRAY_SIZE(values); k++) {
-				auto_buf struct buf body = {0};
-				int status;
+			for (size_t k = 0; k < ARRAY_SIZE(hostile); k++) {
+				auto_buf struct buf args = {0};
 
-				buf_addc(&body, '[');
 				for (size_t m = 0; m < n; m++)
-					buf_addf(
-						&body, m > 0 ? ", %s" : "%s",
-						values[(k + m * (n % 3)) % 14]);
-				buf_addc(&body, ']');
-				json_decref(test_node_request(&node, "POST",
-							      path, body.data,
-							      &status));
-				cr_expect_eq(status, 200);
+					buf_addf(&args, m > 0 ? ", %s" : "%s",
+						 hostile[(k + m * (n % 3)) %
+							 ARRAY_SIZE(hostile)]);
+				send_args(all_calls[i], &args);
 			}
+	}
+}
+
+/* The first hostile value from start on that is of the kind. */
+static const char *fitting(enum rpc_kind kind, size_t start)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
+		const char *text = hostile[(start + i) % ARRAY_SIZE(hostile)];
+		struct error err;
+		auto_json json_t *list = NULL;
+		auto_free char *wrapped = xprintf("[%s]", text);
+		const char *name;
+
+		list = json_parse(wrapped, strlen(wrapped), &err);
+		if (rpc_is_of_kind(kind, json_array_get(list, 0), &name))
+			return text;
+	}
+	cr_assert_fail("no value of kind %d", kind);
+	return NULL;
+}
+
+/* Arguments that are of the right kind but mean nothing reach the calls. */
+Test(noded_requests, arguments_of_the_right_kinds_do_no_harm)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(all_calls); i++) {
+		const struct rpc_procedure *p = rpc_find(all_calls[i]);
+
+		if (may_be_harmed(p->name))
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(hostile); k++) {
+			auto_buf struct buf args = {0};
+
+			for (size_t m = 0; m < p->n_args; m++)
+				buf_addf(&args, m > 0 ? ", %s" : "%s",
+					 fitting(p->args[m].kind, k * (m + 1)));
+			send_args(p->name, &args);
+		}
 	}
 }
 
@@ -216,14 +297,8 @@ Test(noded_requests, other_files_are_not_uploaded)
 Test(noded_requests, contents_must_be_whole)
 {
 	static const char *const bad[] = {
-		"[1, \"\"]",
-		"[1, \"@@@\"]",
-		"[1, \"eF6VU01v\"]",
-		"[1, \"AAAAAAAA\"]",
-		"[2, \"x\"]",
-		"[0]",
-		"\"x\"",
-		"null",
+		"[1, \"\"]",	     "[1, \"@@@\"]", "[1, \"eF6VU01v\"]",
+		"[1, \"AAAAAAAA\"]", "[2, \"x\"]",   "[0]",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

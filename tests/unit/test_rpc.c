@@ -3,8 +3,10 @@
  */
 #include <criterion/criterion.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/rpc/rpc.h"
+#include "tests/lib/compat.h"
 
 static json_t *value(const char *text)
 {
@@ -131,4 +133,73 @@ Test(rpc, kinds_of_answers)
 	cr_expect(rpc_is_of_kind(RPC_OR_NULL_OBJECT, json_null(), &name));
 	cr_expect_not(rpc_is_of_kind(RPC_OR_NULL_OBJECT, list, &name));
 	cr_expect(rpc_is_of_kind(RPC_ANY, json_true(), &name));
+}
+
+/* --- what Ganeti's master and node daemon say to each other --- */
+
+/* luxid sends an object without a list around it. */
+static json_t *recorded_args(const json_t *request)
+{
+	return json_is_array(request) ? json_ref(request)
+				      : json_make("[O]", request);
+}
+
+static void check_recorded(const char *call, const json_t *sample)
+{
+	const struct rpc_procedure *p = rpc_find(call);
+	const json_t *response = json_get(sample, "response");
+	const json_t *payload = json_array_get(response, 1);
+	auto_json json_t *args = recorded_args(json_get(sample, "request"));
+	auto_free char *text = json_text(sample);
+	auto_free void *ret_args = NULL;
+	const char *kind;
+	struct error err;
+
+	cr_assert_not_null(p, "%s", call);
+	ret_args = xalloc(p->args_size + 1);
+	cr_expect_eq(rpc_read(p, args, ret_args, &err), 0, "%s: %.1000s",
+		     err.text, text);
+	if (json_is_true(json_array_get(response, 0)))
+		cr_expect(rpc_is_of_kind(p->answer, payload, &kind),
+			  "%s: the answer is not %s: %.1000s", call, kind,
+			  text);
+}
+
+Test(rpc, recorded_calls_fit_the_table)
+{
+	auto_json json_t *samples = compat_read("noderpc.json");
+	json_t *sample;
+	size_t i;
+
+	json_array_foreach (samples, i, sample)
+		check_recorded(json_str(sample, "call", ""), sample);
+	cr_assert_gt(i, 50);
+}
+
+/* All records, where they are. */
+Test(rpc, whole_records_fit_the_table)
+{
+	static const char *const calls[] = {
+#define RPC(name, ...) #name,
+#include "lib/model/rpc/noderpcs.def"
+#undef RPC
+	};
+	size_t n = 0;
+
+	compat_need(COMPAT_SHARED "noderpc");
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		auto_free char *name = xprintf("noderpc/%s.json", calls[i]);
+		auto_free char *file = xprintf(COMPAT_SHARED "%s", name);
+		auto_json json_t *record = NULL;
+		json_t *sample;
+		size_t k;
+
+		if (!fs_exists(file))
+			continue;
+		record = compat_read_shared(name);
+		json_array_foreach (json_get(record, "samples"), k, sample)
+			check_recorded(calls[i], sample);
+		n += k;
+	}
+	cr_assert_gt(n, 200);
 }
