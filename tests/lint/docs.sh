@@ -75,6 +75,24 @@ wrong=$(sed -n 's/^LUXI(\([A-Za-z]*\),.*/\1/p' lib/model/luxi.def |
     done)
 point "each LUXI call is described" "$wrong"
 
+# The row of a call names its arguments in their order.
+node_calls=lib/model/rpc/noderpcs.def
+wrong=$(sed -n 's/^RPC(\([a-z0-9_]*\), *[0-9]*, *[A-Z]*, *[A-Z_]*, *[0-9]*\(.*\))$/\1\2/p' \
+    $node_calls | sed 's/[A-Z_]*(\([a-z0-9_]*\))/\1/g' | tr -d , |
+    while read -r call args; do
+        rows=$(grep "^| $call |" doc/protocol/noderpc.md)
+        [ -n "$rows" ] ||
+            echo "$call of $node_calls is not in doc/protocol/noderpc.md"
+        [ -z "$rows" ] || echo "$rows" | while IFS='|' read -r _ _ cell _; do
+            # shellcheck disable=SC2016
+            named=$(echo "$cell" | grep -o '`[a-z0-9_]*`' | tr -d '`' |
+                tr '\n' ' ')
+            [ "${named% }" = "$args" ] ||
+                echo "doc/protocol/noderpc.md: $call has \"$args\", not \"${named% }\""
+        done
+    done)
+point "each node call is described" "$wrong"
+
 # A module may stand in the map by its own name or as one of a family.
 known=$(names "$map" 2>/dev/null | grep '/' | sed 's/\.[ch]$//')
 rooms=
