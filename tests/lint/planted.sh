@@ -72,7 +72,35 @@ node_call_served() {
         'call_version(c, err)' 'call_drbd_helper(c, err)'
 }
 
+objects=lib/model/config/config_objects.h
+
+member_read() {
+    planted $objects "const json_t *inst" \
+        '(void)inst_primary_node(inst)' '(void)inst_primary_nod(inst)'
+    planted $objects "const json_t *inst" \
+        '(void)inst_primary_node(inst)' '(void)inst_offline(inst)'
+    planted $objects "const json_t *inst" \
+        'const char *name = inst_name(inst); (void)name' \
+        'const char *name = inst_nics(inst); (void)name'
+    planted $objects "const json_t *be" \
+        '(void)be_maxmem(be)' '(void)be_maxmem_mib(be)'
+}
+
+member_set() {
+    planted $objects "json_t *disk" \
+        'disk_set_size_mib(disk, 1)' 'disk_set_size(disk, 1)'
+    planted $objects "json_t *disk" \
+        'disk_set_mode(disk, "rw")' 'disk_set_mode(disk, 1)'
+    planted $objects "const json_t *disk, json_t *own" \
+        'disk_set_size_mib(own, 1)' 'disk_set_size_mib(disk, 1)'
+    planted $objects void \
+        '(void)CONFIG_MEMBER(cluster, os_hvp)' \
+        '(void)CONFIG_MEMBER(cluster, os_hpv)'
+}
+
 point "a node call with a wrong argument does not compile" node_call_sent
 point "a node call does not read an argument that it has not" node_call_served
+point "a misspelt member of an object does not compile" member_read
+point "a member is set with a value of its type" member_set
 
 echo "1..$n"
