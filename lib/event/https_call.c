@@ -196,7 +196,7 @@ static void handled(struct https_call *call)
 
 static void start_waiting(struct https_server *s);
 
-static void run_call(void *arg)
+static WAITS void run_call(void *arg)
 {
 	struct https_call *call = arg;
 	struct https_server *s = call->instance->server;

@@ -346,7 +346,7 @@ static void stream_open(struct run *r, struct stream *s, int *fd)
 
 /* Start the program when its turn comes; then give the loop a round before the
  * turn passes on. */
-static int start(struct run *r, struct ends *e, struct error *err)
+static WAITS int start(struct run *r, struct ends *e, struct error *err)
 {
 	int rc;
 
@@ -370,7 +370,7 @@ static int start(struct run *r, struct ends *e, struct error *err)
 	return rc;
 }
 
-static void wait_end(struct run *r)
+static WAITS void wait_end(struct run *r)
 {
 	while (!(r->exited || r->given_up) || r->out.open || r->err.open)
 		cond_wait(&r->changed);

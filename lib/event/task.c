@@ -52,8 +52,8 @@ static struct {
 	uint64_t last_number;
 	void *loop_owner; /* owner tag while the loop itself runs */
 	bool simulated;
-	struct list standing;  /* frozen, else ready */
-	void (*came_in)(void); /* in the simulation, see task.h */
+	struct list standing;	     /* frozen, else ready */
+	WAITS void (*came_in)(void); /* in the simulation, see task.h */
 } sched;
 
 static _Thread_local struct task *self;
@@ -151,7 +151,7 @@ static void leave_if_killed(void)
 }
 
 /* Give control to the loop until this task is resumed. */
-static void park(void)
+static WAITS void park(void)
 {
 	assert(!self->killed);
 	uv_sem_post(&sched.back);
@@ -271,7 +271,7 @@ void tasks_set_simulated(bool simulated)
 	sched.came_in = NULL;
 }
 
-void tasks_set_came_in(void (*fn)(void))
+void tasks_set_came_in(WAITS void (*fn)(void))
 {
 	sched.came_in = fn;
 }

@@ -27,11 +27,17 @@
 
 #include "lib/base/list.h"
 
-#define WAITS /* marks a function that gives control away */
+/* Marks a function that gives control away, and a pointer or type of such
+ * functions; tests/lint/waits.py checks that none is missing. */
+#ifdef __clang__
+#define WAITS __attribute__((annotate("waits")))
+#else
+#define WAITS
+#endif
 #define TASK_STACK (512 * 1024)
 
 /* The body of a task; arg is what task_spawn() was given. */
-typedef void task_fn(void *arg);
+typedef WAITS void task_fn(void *arg);
 
 /* Once per process, before anything else here; loop outlives the tasks. */
 void tasks_init(uv_loop_t *loop);

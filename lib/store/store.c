@@ -201,7 +201,7 @@ static bool refuse_some(struct list *changes, const struct error *err)
 /* Wait until the record fits into the journal; false when the record has to be
  * built anew.  While the journal is full and the files cannot be written,
  * changes that may fail are refused and the others wait. */
-static bool make_room(struct store *s, const struct buf *record)
+static WAITS bool make_room(struct store *s, const struct buf *record)
 {
 	const struct journal *j = &s->journal;
 	struct error err;
@@ -285,7 +285,7 @@ struct shipping {
 	struct cond changed;
 };
 
-static void ship_task(void *arg)
+static WAITS void ship_task(void *arg)
 {
 	struct shipping *ship = arg;
 
@@ -333,7 +333,7 @@ static void record_is_durable(struct store *s, struct store_record *record)
 
 /* An operation that fits into no record is written into its file at once,
  * together with all operations before it. */
-static void commit_large(struct store *s, struct store_record *record)
+static WAITS void commit_large(struct store *s, struct store_record *record)
 {
 	struct store_change *c =
 		list_first(&s->batch, struct store_change, link);
@@ -388,7 +388,7 @@ static WAITS int journal_record(struct store *s, struct shipping *ship,
 	return synced ? 0 : -1;
 }
 
-static void commit_record(struct store *s, bool *last_failed)
+static WAITS void commit_record(struct store *s, bool *last_failed)
 {
 	auto_record struct store_record record = {0};
 	struct shipping ship = {.store = s, .record = &record};
@@ -422,7 +422,7 @@ static void commit_record(struct store *s, bool *last_failed)
 		ship_end(&ship); /* it uses this stack */
 }
 
-static void commit_task(void *arg)
+static WAITS void commit_task(void *arg)
 {
 	struct store *s = arg;
 	bool last_failed = false;

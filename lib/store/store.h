@@ -87,7 +87,8 @@ void store_change_move(struct store_change *c, const char *from, const char *to,
 		       char *content STEALS);
 
 /* Open the files and replay the journal (in memory).  Blocks. */
-struct store *store_open(const struct store_config *config, struct error *err);
+WAITS struct store *store_open(const struct store_config *config,
+			       struct error *err);
 
 /* The newest record that was durable everywhere it has to be, when numbered. */
 struct store_position {
@@ -103,7 +104,7 @@ WAITS struct store *store_peek(struct disk *disk, const char *dir,
 /* Between store_open() and store_settle(): give a file new content. */
 void store_write_at_start(struct store *s, const char *name, char *text STEALS);
 /* Make that durable.  The files follow later, as always.  Blocks. */
-int store_settle(struct store *s, struct error *err);
+WAITS int store_settle(struct store *s, struct error *err);
 
 /* After store_flush(), or in the simulation after the tasks were killed:
  * changes on the way are done with an error. */

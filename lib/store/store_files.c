@@ -10,7 +10,7 @@
 /* A full disk is reported this often. */
 #define FULL_LOG_US 60000000
 
-static void write_files_task(void *arg);
+static WAITS void write_files_task(void *arg);
 
 void store_start_writing(struct store *s)
 {
@@ -124,14 +124,14 @@ static void put_cut(struct store *s)
 
 /* A burst of jobs leaves much free memory between what stays; libc would keep
  * it. */
-static void give_memory_back(void)
+static WAITS void give_memory_back(void)
 {
 	store_leave();
 	malloc_trim(0);
 	store_enter();
 }
 
-static void write_files_task(void *arg)
+static WAITS void write_files_task(void *arg)
 {
 	struct store *s = arg;
 

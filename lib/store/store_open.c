@@ -47,7 +47,8 @@ static int open_journal(struct store *s, const char *path, struct error *err)
 
 /* A candidate's journal is smaller than a master's.  What is in it goes into
  * the files before it is made anew. */
-static int grow_journal(struct store *s, const char *path, struct error *err)
+static WAITS int grow_journal(struct store *s, const char *path,
+			      struct error *err)
 {
 	struct disk *disk = s->config.disk;
 
@@ -65,7 +66,7 @@ static int grow_journal(struct store *s, const char *path, struct error *err)
 	return open_journal(s, path, err);
 }
 
-static int open_files(struct store *s, struct error *err)
+static WAITS int open_files(struct store *s, struct error *err)
 {
 	struct disk *disk = s->config.disk;
 	auto_free char *path = xprintf("%s/journal", s->dir);
@@ -86,7 +87,7 @@ static int open_files(struct store *s, struct error *err)
 }
 
 /* A file that says nothing counts as none: older than all others. */
-static int read_position(struct store *s, struct error *err)
+static WAITS int read_position(struct store *s, struct error *err)
 {
 	auto_free char *text = NULL;
 	struct store_position *p = &s->position;
@@ -124,8 +125,8 @@ void store_write_at_start(struct store *s, const char *name, char *text STEALS)
 
 /* What fits into no record goes into its file, with all before it; the journal
  * may hold older states, which must not be replayed. */
-static int write_large_now(struct store *s, struct store_record *record,
-			   struct error *err)
+static WAITS int write_large_now(struct store *s, struct store_record *record,
+				 struct error *err)
 {
 	struct store_change *c =
 		list_first(&s->batch, struct store_change, link);
@@ -141,7 +142,7 @@ static int write_large_now(struct store *s, struct store_record *record,
 }
 
 /* As the commit task does, before any task runs. */
-static int commit_now(struct store *s, struct error *err)
+static WAITS int commit_now(struct store *s, struct error *err)
 {
 	auto_record struct store_record record = {0};
 	struct journal *j = &s->journal;

@@ -63,7 +63,7 @@ static inline void store_leave(void)
 		task_leave();
 }
 
-static inline void store_enter(void)
+static inline WAITS void store_enter(void)
 {
 	if (task_name() != NULL)
 		task_enter();

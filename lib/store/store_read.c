@@ -11,8 +11,8 @@ static const struct overlay_entry *look(const struct store *s, const char *name)
 	return e != NULL ? e : overlay_get(&s->writing, name);
 }
 
-static char *read_path(struct store *s, const char *name, size_t max,
-		       size_t *ret_len, struct error *err)
+static WAITS char *read_path(struct store *s, const char *name, size_t max,
+			     size_t *ret_len, struct error *err)
 {
 	auto_free char *path = xprintf("%s/%s", s->dir, name);
 	struct disk *disk = s->config.disk;
