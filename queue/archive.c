@@ -156,8 +156,8 @@ static bool is_full(const struct archiving *a)
 
 /* Archive the next group, with ids above *at, which moves on.  1: there may be
  * more jobs, 0: there are none. */
-static int archive_group(struct queue *q, int64_t age_s, uint64_t *at,
-			 size_t *archived, struct error *err)
+static WAITS int archive_group(struct queue *q, int64_t age_s, uint64_t *at,
+			       size_t *archived, struct error *err)
 {
 	struct store_change *c = begin_archiving(q);
 	struct archiving *a = c->arg;

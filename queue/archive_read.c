@@ -30,9 +30,10 @@ struct job *queue_archived(struct queue *q, uint64_t id, struct error *err)
 }
 
 /* Returns 1 when fn wants no more jobs. */
-static int each_in_folder(struct queue *q, uint64_t folder,
-			  bool (*fn)(struct job *j STEALS, void *arg),
-			  void *arg, struct error *err)
+static WAITS int each_in_folder(struct queue *q, uint64_t folder,
+				WAITS bool (*fn)(struct job *j STEALS,
+						 void *arg),
+				void *arg, struct error *err)
 {
 	auto_free uint64_t *ids = NULL;
 	size_t n;
@@ -51,8 +52,8 @@ static int each_in_folder(struct queue *q, uint64_t folder,
 }
 
 int queue_each_archived(struct queue *q,
-			bool (*fn)(struct job *j STEALS, void *arg), void *arg,
-			struct error *err)
+			WAITS bool (*fn)(struct job *j STEALS, void *arg),
+			void *arg, struct error *err)
 {
 	size_t n = 0;
 	auto_free uint64_t *folders = archive_folders(q, &n, err);
@@ -64,7 +65,8 @@ int queue_each_archived(struct queue *q,
 }
 
 int queue_each_indexed(struct queue *q, const json_t *qfilter,
-		       bool (*fn)(const struct job *j, void *arg), void *arg)
+		       WAITS bool (*fn)(const struct job *j, void *arg),
+		       void *arg)
 {
 	return history_each(q->history, qfilter, fn, arg);
 }

@@ -14,7 +14,7 @@ struct entries {
 };
 
 /* A job whose file cannot be read has no place in the chain any more. */
-static void add_entry(struct queue *q, struct entries *all, uint64_t id)
+static WAITS void add_entry(struct queue *q, struct entries *all, uint64_t id)
 {
 	auto_free char *name = queue_archive_name(id);
 	struct chain_entry e = {.id = id};
@@ -61,7 +61,7 @@ static WAITS int collect(struct queue *q, struct entries *all, uint64_t *done,
 /* --- at start --- */
 
 /* The highest job id in the archive. */
-static void head_from_files(struct queue *q)
+static WAITS void head_from_files(struct queue *q)
 {
 	struct entries all = {0};
 	struct error ignored;
@@ -78,7 +78,7 @@ static void head_from_files(struct queue *q)
 }
 
 /* Whether the archived job with the highest id has a place in a chain. */
-static bool has_chain(struct queue *q)
+static WAITS bool has_chain(struct queue *q)
 {
 	struct entries one = {0};
 	struct error ignored;
@@ -106,7 +106,7 @@ static void save_head(struct queue *q)
 }
 
 /* A crash came after the head was written and before the file was moved. */
-static void take_back(struct queue *q)
+static WAITS void take_back(struct queue *q)
 {
 	struct job *j = job_index_get(&q->jobs, q->chain.id);
 	auto_free char *name = queue_job_name(q->chain.id);

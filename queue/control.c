@@ -46,7 +46,7 @@ static void cancel_wait_done(struct cancel_wait *w)
 
 /* Wait until the job is final; its state, or that when time is up.  A job that
  * is gone was final. */
-static enum job_state wait_final(struct queue *q, uint64_t id)
+static WAITS enum job_state wait_final(struct queue *q, uint64_t id)
 {
 	__attribute__((cleanup(cancel_wait_done))) struct cancel_wait w = {
 		.watch = {.id = id, .changed = on_changed},
@@ -65,8 +65,8 @@ static enum job_state wait_final(struct queue *q, uint64_t id)
 	return j == NULL ? JOB_CANCELED : job_status(j);
 }
 
-static int cancel_queued(struct queue *q, struct job *j, bool *ret_ok,
-			 char **ret_text, struct error *err)
+static WAITS int cancel_queued(struct queue *q, struct job *j, bool *ret_ok,
+			       char **ret_text, struct error *err)
 {
 	uint64_t id = j->id;
 
@@ -94,8 +94,8 @@ static void begin_canceling(struct job *j)
 		r->run.cancel(&r->run);
 }
 
-static int cancel_waiting(struct queue *q, struct job *j, bool *ret_ok,
-			  char **ret_text)
+static WAITS int cancel_waiting(struct queue *q, struct job *j, bool *ret_ok,
+				char **ret_text)
 {
 	uint64_t id = j->id;
 	enum job_state s;

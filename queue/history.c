@@ -35,7 +35,7 @@
 /* After collecting so many live jobs, let others run. */
 #define MARK_SLICE 500
 
-static void work_task(void *arg);
+static WAITS void work_task(void *arg);
 
 static void kick(struct history *h)
 {
@@ -377,7 +377,7 @@ static WAITS int work_step(struct history *h, struct error *err)
 	return 0;
 }
 
-static void work_task(void *arg)
+static WAITS void work_task(void *arg)
 {
 	struct history *h = arg;
 	struct error err;
@@ -471,7 +471,7 @@ static void reading_done(struct reading *r)
 
 /* Returns false when fn wants no more jobs. */
 static WAITS bool hand_over(struct reading *r,
-			    bool (*fn)(const struct job *j, void *arg),
+			    WAITS bool (*fn)(const struct job *j, void *arg),
 			    void *arg)
 {
 	bool more = true;
@@ -484,7 +484,7 @@ static WAITS bool hand_over(struct reading *r,
 }
 
 int history_each(struct history *h, const json_t *qfilter,
-		 bool (*fn)(const struct job *j, void *arg), void *arg)
+		 WAITS bool (*fn)(const struct job *j, void *arg), void *arg)
 {
 	__attribute__((cleanup(reading_done))) struct reading r = {0};
 	struct error err;

@@ -40,7 +40,8 @@ WAITS void history_keep_up(struct history *h);
  * call.  1: these were all; 0: the history cannot answer now (fn may have been
  * called already); -1: fn returned false. */
 WAITS int history_each(struct history *h, const json_t *qfilter,
-		       bool (*fn)(const struct job *j, void *arg), void *arg);
+		       WAITS bool (*fn)(const struct job *j, void *arg),
+		       void *arg);
 
 /* Build it anew from the files. */
 void history_reindex(struct history *h);

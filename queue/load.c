@@ -129,7 +129,7 @@ static void refuse_name(struct queue *q, const char *name)
 	set_aside(q, name);
 }
 
-static void load_one(struct queue *q, uint64_t id)
+static WAITS void load_one(struct queue *q, uint64_t id)
 {
 	auto_free char *name = queue_job_name(id);
 	struct error err;
@@ -161,7 +161,7 @@ static void load_one(struct queue *q, uint64_t id)
 
 /* The jobs that this one depends on have smaller ids, so their ends are known
  * here. */
-static void depend_one(struct queue *q, struct job *j)
+static WAITS void depend_one(struct queue *q, struct job *j)
 {
 	enum job_state state;
 	struct error err;
@@ -204,7 +204,7 @@ static void remove_stray(struct queue *q, const char *name)
 		q->config.disk->remove(q->config.disk, path, &ignored);
 }
 
-static int load_jobs(struct queue *q, struct error *err)
+static WAITS int load_jobs(struct queue *q, struct error *err)
 {
 	auto_strv struct strv names = {0};
 	auto_free uint64_t *ids = NULL;
@@ -232,7 +232,7 @@ static int load_jobs(struct queue *q, struct error *err)
 
 /* --- the small files --- */
 
-static int check_version(struct queue *q, struct error *err)
+static WAITS int check_version(struct queue *q, struct error *err)
 {
 	auto_free char *text = NULL;
 	size_t len;
@@ -254,7 +254,7 @@ static int check_version(struct queue *q, struct error *err)
 }
 
 /* The highest id in the archive; 0 without one. */
-static uint64_t last_archived(struct queue *q)
+static WAITS uint64_t last_archived(struct queue *q)
 {
 	struct error ignored;
 	size_t n_folders = 0;
@@ -273,7 +273,7 @@ static uint64_t last_archived(struct queue *q)
 
 /* The highest id that was ever given, according to the file "serial"; 0:
  * unknown. */
-static uint64_t stored_serial(struct queue *q)
+static WAITS uint64_t stored_serial(struct queue *q)
 {
 	auto_free char *text = NULL;
 	struct error err = {.text = "it is no id"};
@@ -293,7 +293,7 @@ static uint64_t stored_serial(struct queue *q)
 
 /* A serial number that is too low would give ids twice, so the highest id found
  * wins; one that is too high is logged, and ids continue after it. */
-static void reconcile_serial(struct queue *q, uint64_t stored)
+static WAITS void reconcile_serial(struct queue *q, uint64_t stored)
 {
 	uint64_t archived = last_archived(q);
 

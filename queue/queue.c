@@ -17,9 +17,9 @@ static void on_fatal(void *arg, const struct error *err)
 	q->config.hooks.fatal(q->config.hooks.arg, err);
 }
 
-static int on_replicate(void *arg, const char *const *names,
-			const char *const *contents, size_t n,
-			struct error *err)
+static WAITS int on_replicate(void *arg, const char *const *names,
+			      const char *const *contents, size_t n,
+			      struct error *err)
 {
 	struct queue *q = arg;
 	const struct queue_hooks *hooks = &q->config.hooks;
@@ -49,7 +49,7 @@ static int take_lock(struct queue *q, struct error *err)
 	return q->lock < 0 ? -1 : 0;
 }
 
-static int open_store(struct queue *q, struct error *err)
+static WAITS int open_store(struct queue *q, struct error *err)
 {
 	struct store_config config = {
 		.disk = q->config.disk,

@@ -117,10 +117,11 @@ struct queue_config {
  * become errors with a reason; queued and waiting ones are queued.  NULL with
  * err.  Blocks; call it after tasks_init(), before the loop runs or in a task.
  * On the real disk it locks the folder against other processes. */
-struct queue *queue_open(const struct queue_config *config, struct error *err);
+WAITS struct queue *queue_open(const struct queue_config *config,
+			       struct error *err);
 
 /* Begin to run jobs. */
-void queue_start(struct queue *q);
+WAITS void queue_start(struct queue *q);
 
 /* Start no further job; wait for the running ones; write all files. */
 WAITS void queue_stop(struct queue *q);
@@ -182,7 +183,7 @@ bool queue_page_from(struct queue *q, uint64_t number, struct queue_page *ret);
 /* Call fn with each archived job, read from its file, which fn has to free,
  * until fn returns false.  0, or -1 with err. */
 WAITS int queue_each_archived(struct queue *q,
-			      bool (*fn)(struct job *j STEALS, void *arg),
+			      WAITS bool (*fn)(struct job *j STEALS, void *arg),
 			      void *arg, struct error *err);
 
 /* The same by the history, without reading the jobs' files, in the same order,
@@ -191,7 +192,7 @@ WAITS int queue_each_archived(struct queue *q,
  * job_facts.h reads), results or logs.  1: these were all; 0: the history
  * cannot answer, although fn may have been called; -1: fn returned false. */
 WAITS int queue_each_indexed(struct queue *q, const json_t *qfilter,
-			     bool (*fn)(const struct job *j, void *arg),
+			     WAITS bool (*fn)(const struct job *j, void *arg),
 			     void *arg);
 
 /* An archived job by id, to be freed; NULL with err. */

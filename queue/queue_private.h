@@ -172,14 +172,14 @@ void rate_limits_leave(struct queue *q, struct job *j);
 struct queue_gate *rate_limit_gate(struct rate_limit *l);
 
 /* At start: as queue_gates_changed(), but before any job can start. */
-void gates_start(struct queue *q);
+WAITS void gates_start(struct queue *q);
 
 /* Count the parents of a new job (the jobs that it depends on), and arrange
  * that it is told of their end.  status_of gives the state of parents that are
  * not live (-1: unknown).  -1 with err when the job can never run; *ret_state
  * is then its state. */
-int sched_depend(struct queue *q, struct job *j, enum job_state *ret_state,
-		 struct error *err);
+WAITS int sched_depend(struct queue *q, struct job *j,
+		       enum job_state *ret_state, struct error *err);
 /* The job was loaded, or its submission is durable: let it start or wait for
  * its turn. */
 void sched_born(struct queue *q, struct job *j);
@@ -216,7 +216,7 @@ WAITS uint64_t *archive_ids(struct queue *q, uint64_t folder, size_t *ret_n,
 /* --- chain_files.c --- */
 
 /* At start: find the newest entry of the chain. */
-void chain_load(struct queue *q);
+WAITS void chain_load(struct queue *q);
 /* Read the archive and find the oldest entry of the chain that is wrong. */
 struct chain_verdict;
 WAITS int chain_verify(struct queue *q, uint64_t *done,
@@ -234,12 +234,12 @@ WAITS json_t *work_answer(struct work *w, unsigned wait_s);
 /* The largest job file, in bytes; no submission can make a larger one. */
 #define JOB_FILE_MAX (256 * 1024 * 1024)
 
-int load_all(struct queue *q, struct error *err);
+WAITS int load_all(struct queue *q, struct error *err);
 /* Save the ends of jobs that were interrupted. */
 void load_save_ends(struct queue *q);
 /* The job in a file; NULL with err, also when its id is another one. */
-struct job *load_file(struct queue *q, const char *name, uint64_t id,
-		      struct error *err);
+WAITS struct job *load_file(struct queue *q, const char *name, uint64_t id,
+			    struct error *err);
 /* The job from the text of its file; as load_file().  It uses nothing else, so
  * it may run beside the loop. */
 struct job *load_text(const char *text, size_t len, const char *name,

@@ -138,7 +138,7 @@ static WAITS json_t *full_input(const struct job *j, size_t i,
 }
 
 /* Returns false when the job has ended. */
-static bool run_one(struct queue *q, struct running *r, size_t i)
+static WAITS bool run_one(struct queue *q, struct running *r, size_t i)
 {
 	const struct queue_hooks *hooks = &q->config.hooks;
 	struct error err = {.text = ""};
@@ -166,7 +166,7 @@ static bool run_one(struct queue *q, struct running *r, size_t i)
 	return true;
 }
 
-static void job_task(void *arg)
+static WAITS void job_task(void *arg)
 {
 	struct running *r = arg;
 	struct job *j = r->job, *draft;
@@ -262,8 +262,8 @@ static WAITS void note_members(struct queue_run *run, const json_t *members)
 	job_op_set_input(&job_edit(j)->ops[run->op_index], input);
 }
 
-static json_t *submit_more(struct queue_run *run, const json_t *jobs,
-			   struct error *err)
+static WAITS json_t *submit_more(struct queue_run *run, const json_t *jobs,
+				 struct error *err)
 {
 	return queue_submit_many(run->queue, jobs, false, err);
 }

@@ -100,8 +100,8 @@ static void add_child(struct job *parent, uint64_t id, unsigned wanted)
 		(struct child){.id = id, .wanted = wanted};
 }
 
-static int archived_status(struct queue *q, uint64_t id,
-			   enum job_state *ret_status, struct error *err)
+static WAITS int archived_status(struct queue *q, uint64_t id,
+				 enum job_state *ret_status, struct error *err)
 {
 	auto_free char *name = queue_archive_name(id);
 	struct job *j = load_file(q, name, id, err);
@@ -116,9 +116,9 @@ static int archived_status(struct queue *q, uint64_t id,
 	return 0;
 }
 
-static int depend_on(struct queue *q, struct job *j, uint64_t id,
-		     unsigned wanted, enum job_state *ret_state,
-		     struct error *err)
+static WAITS int depend_on(struct queue *q, struct job *j, uint64_t id,
+			   unsigned wanted, enum job_state *ret_state,
+			   struct error *err)
 {
 	struct job *parent = job_index_get(&q->jobs, id);
 	enum job_state status = JOB_ERROR;
@@ -226,26 +226,28 @@ struct orphans {
 	size_t n;
 };
 
-static void tell_orphans(struct orphans *o, bool many)
+/* From the one at `from` on, at most YIELD_EVERY. */
+static void tell_orphans(const struct orphans *o, size_t from)
 {
-	for (size_t i = 0; i < o->n && !o->queue->closed; i++) {
-		parent_ended(o->queue, o->parent, o->status, &o->children[i]);
-		if (!many || i % YIELD_EVERY != YIELD_EVERY - 1)
-			continue;
-		sched_kick(o->queue);
-		task_yield();
-	}
-	free(o->children);
+	for (size_t i = from; i < o->n && i < from + YIELD_EVERY; i++)
+		if (!o->queue->closed)
+			parent_ended(o->queue, o->parent, o->status,
+				     &o->children[i]);
 }
 
-static void orphans_task(void *arg)
+static WAITS void orphans_task(void *arg)
 {
 	auto_free struct orphans *o = arg;
 	struct queue *q = o->queue;
 
-	tell_orphans(o, true);
-	if (!q->closed)
-		sched_kick(q);
+	for (size_t i = 0; i < o->n && !q->closed; i += YIELD_EVERY) {
+		if (i > 0)
+			task_yield();
+		tell_orphans(o, i);
+		if (!q->closed)
+			sched_kick(q);
+	}
+	free(o->children);
 	if (--q->n_saving == 0 && !q->closed)
 		cond_signal(&q->idle);
 }
@@ -263,7 +265,8 @@ void sched_ended(struct queue *q, struct job *j)
 
 	p->n_children = 0;
 	if (o.n <= YIELD_EVERY) {
-		tell_orphans(&o, false);
+		tell_orphans(&o, 0);
+		free(o.children);
 		return;
 	}
 	q->n_saving++; /* queue_stop() waits for this */

@@ -182,9 +182,9 @@ static int check_room(struct queue *q, const json_t *ops, struct error *err)
 
 /* Make the job that ops describes, unborn; ids has those of the jobs before
  * it. */
-static struct job *make_job(struct queue *q, const json_t *ops,
-			    const uint64_t *ids, size_t n_ids,
-			    enum refusal *ret_why, struct error *err)
+static WAITS struct job *make_job(struct queue *q, const json_t *ops,
+				  const uint64_t *ids, size_t n_ids,
+				  enum refusal *ret_why, struct error *err)
 {
 	enum job_state state;
 	struct job *j;
@@ -222,7 +222,7 @@ static void submission_over(struct submission *s)
 }
 
 /* Let the next jobs of a large submission into the queue. */
-static void births(void *arg)
+static WAITS void births(void *arg)
 {
 	struct submission *s = arg;
 	struct queue *q = s->queue;
@@ -378,8 +378,9 @@ static json_t *refused(const struct error *err)
 
 /* Fill the submission and the answer.  -1 with err when all jobs are refused
  * because an opcode of one cannot be read. */
-static int make_all(struct submission *s, const json_t *jobs, bool readable,
-		    uint64_t *ids, json_t *answer, struct error *err)
+static WAITS int make_all(struct submission *s, const json_t *jobs,
+			  bool readable, uint64_t *ids, json_t *answer,
+			  struct error *err)
 {
 	size_t n = json_array_size(jobs);
 

@@ -54,7 +54,7 @@ static char *bad(const struct chain_verdict *v)
 	}
 }
 
-static void verify_task(void *arg)
+static WAITS void verify_task(void *arg)
 {
 	struct queue *q = arg;
 	struct work *w = &q->verifying;
