@@ -70,7 +70,7 @@ static void tell_clock(struct daemon *d, const struct paths *p)
 }
 
 /* On the master's node the queue belongs to the master daemon. */
-static void tidy(void *arg)
+static WAITS void tidy(void *arg)
 {
 	struct noded *n = arg;
 	auto_free char *master = ssconf_read(n->paths, "master_node");
@@ -79,7 +79,7 @@ static void tidy(void *arg)
 		replica_tidy(n->candidate.queue);
 }
 
-static void finish(void *arg)
+static WAITS void finish(void *arg)
 {
 	struct noded *n = arg;
 

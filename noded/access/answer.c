@@ -53,8 +53,8 @@ static void log_call(const struct call *c, int64_t start_us,
 		log_debug("%s: %" PRId64 " us", c->procedure, us);
 }
 
-static char *run(struct noded *n, const char *procedure, uint64_t term,
-		 const json_t *args)
+static WAITS char *run(struct noded *n, const char *procedure, uint64_t term,
+		       const json_t *args)
 {
 	struct call c = {.n = n,
 			 .paths = n->paths,
@@ -152,9 +152,9 @@ static char *check_owner(const struct noded *n, const char *procedure,
 
 /* Run the call in its turn.  If another master has come before that or
  * meanwhile, the caller gets a refusal: it must not count on the result. */
-static char *run_in_order(struct noded *n, const char *procedure,
-			  const struct caller *caller, const json_t *args,
-			  int *ret_status)
+static WAITS char *run_in_order(struct noded *n, const char *procedure,
+				const struct caller *caller, const json_t *args,
+				int *ret_status)
 {
 	enum order_stream stream = order_stream(procedure, args);
 	auto_free char *done = NULL;

@@ -13,7 +13,7 @@
 #include "noded/access/answer.h"
 #include "noded/core/noded.h"
 
-static void handle(void *arg, struct https_request *r)
+static WAITS void handle(void *arg, struct https_request *r)
 {
 	int status;
 	char *text;

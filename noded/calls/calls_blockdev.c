@@ -17,8 +17,9 @@ static json_t *null_or_error(int rc)
 }
 
 /* Store the owner's name with the disk, if its storage can do that. */
-static int keep_info(struct call *c, const struct bdev_class *class,
-		     const json_t *disk, const char *info, struct error *err)
+static WAITS int keep_info(struct call *c, const struct bdev_class *class,
+			   const json_t *disk, const char *info,
+			   struct error *err)
 {
 	if (class->setinfo == NULL || info == NULL)
 		return 0;
@@ -116,8 +117,9 @@ json_t *call_blockdev_shutdown(struct call *c,
 	return null_or_error(class->shutdown(c->paths, args->disk, err));
 }
 
-static int open_one(struct call *c, const struct rpc_args_blockdev_open *args,
-		    int64_t index, const json_t *disk, struct error *err)
+static WAITS int open_one(struct call *c,
+			  const struct rpc_args_blockdev_open *args,
+			  int64_t index, const json_t *disk, struct error *err)
 {
 	const struct bdev_class *class = bdev_of(disk, err);
 	auto_free char *file = NULL;
@@ -149,8 +151,8 @@ json_t *call_blockdev_open(struct call *c,
 	return json_null();
 }
 
-static int close_one(struct call *c, const char *instance, int64_t index,
-		     const json_t *disk, struct error *err)
+static WAITS int close_one(struct call *c, const char *instance, int64_t index,
+			   const json_t *disk, struct error *err)
 {
 	const struct bdev_class *class = bdev_of(disk, err);
 
@@ -177,8 +179,8 @@ json_t *call_blockdev_close(struct call *c,
 
 /* Ganeti's BlockDevStatus; JSON null when the disk does not exist, NULL with
  * err when that cannot be found out. */
-static json_t *disk_status(const struct paths *p, const json_t *disk,
-			   struct error *err)
+static WAITS json_t *disk_status(const struct paths *p, const json_t *disk,
+				 struct error *err)
 {
 	const struct bdev_class *class = bdev_of(disk, err);
 	auto_free char *file = NULL, *virtual_file = NULL;
@@ -202,8 +204,8 @@ json_t *call_blockdev_find(struct call *c,
 }
 
 /* The same; a disk that does not exist is an error. */
-static json_t *need_status(const struct paths *p, const json_t *disk,
-			   struct error *err)
+static WAITS json_t *need_status(const struct paths *p, const json_t *disk,
+				 struct error *err)
 {
 	json_t *status = disk_status(p, disk, err);
 	auto_free char *id = NULL;

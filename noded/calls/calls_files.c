@@ -89,8 +89,9 @@ static struct timespec to_timespec(double seconds)
 }
 
 /* Write a file and sync it, beside the loop. */
-static int write_file(const struct call *c, const char *file, const char *data,
-		      size_t len, mode_t mode, struct error *err)
+static WAITS int write_file(const struct call *c, const char *file,
+			    const char *data, size_t len, mode_t mode,
+			    struct error *err)
 {
 	struct disk *disk = c->n->candidate.disk;
 	int rc;
@@ -123,9 +124,9 @@ static WAITS int note_digest(const struct call *c, const char *data, size_t len,
 	return rc;
 }
 
-static int do_upload(struct call *c, const char *virtual_path,
-		     const struct rpc_args_upload_file_single *args,
-		     struct error *err)
+static WAITS int do_upload(struct call *c, const char *virtual_path,
+			   const struct rpc_args_upload_file_single *args,
+			   struct error *err)
 {
 	auto_free char *file = NULL, *data = NULL;
 	size_t len;

@@ -38,7 +38,8 @@ static int file_end(struct call *c, const json_t *args, bool import,
 }
 
 /* The path of the disk on this node, to be freed. */
-static char *disk_path(struct call *c, const json_t *disk, struct error *err)
+static WAITS char *disk_path(struct call *c, const json_t *disk,
+			     struct error *err)
 {
 	const struct bdev_class *class = bdev_of(disk, err);
 	char *local = NULL;
@@ -54,8 +55,8 @@ static char *disk_path(struct call *c, const json_t *disk, struct error *err)
 	return rc == 1 ? local : NULL;
 }
 
-static int raw_end(struct call *c, const json_t *args, json_t *spec,
-		   struct error *err)
+static WAITS int raw_end(struct call *c, const json_t *args, json_t *spec,
+			 struct error *err)
 {
 	auto_free char *local = disk_path(c, json_array_get(args, 0), err);
 
@@ -66,9 +67,9 @@ static int raw_end(struct call *c, const json_t *args, json_t *spec,
 	return 0;
 }
 
-static int script_end(struct call *c, const json_t *instance,
-		      const json_t *args, bool import, json_t *spec,
-		      struct error *err)
+static WAITS int script_end(struct call *c, const json_t *instance,
+			    const json_t *args, bool import, json_t *spec,
+			    struct error *err)
 {
 	const char *what = import ? "IMPORT" : "EXPORT";
 	int64_t index = json_integer_value(json_array_get(args, 1));
@@ -96,8 +97,9 @@ static int script_end(struct call *c, const json_t *instance,
 	return 0;
 }
 
-static int add_end(struct call *c, const json_t *instance, const json_t *end,
-		   bool import, json_t *spec, struct error *err)
+static WAITS int add_end(struct call *c, const json_t *instance,
+			 const json_t *end, bool import, json_t *spec,
+			 struct error *err)
 {
 	const char *kind = json_string_value(json_array_get(end, 0));
 	const json_t *args = json_array_get(end, 1);
@@ -168,9 +170,10 @@ static int add_options(const json_t *opts, bool import, json_t *spec,
 
 /* --- the calls --- */
 
-static json_t *start(struct call *c, const json_t *opts, const json_t *instance,
-		     const char *component, const json_t *end,
-		     json_t *spec STEALS, struct error *err)
+static WAITS json_t *start(struct call *c, const json_t *opts,
+			   const json_t *instance, const char *component,
+			   const json_t *end, json_t *spec STEALS,
+			   struct error *err)
 {
 	auto_json json_t *mine = spec;
 	bool import = json_get(mine, "port") == NULL;

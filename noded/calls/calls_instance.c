@@ -146,8 +146,8 @@ json_t *call_instance_metadata_modify(
 								 : json_null();
 }
 
-static int soft_reboot(struct call *c, const json_t *instance,
-		       struct error *err)
+static WAITS int soft_reboot(struct call *c, const json_t *instance,
+			     struct error *err)
 {
 	const struct hv_class *hv = hv_of(instance, err);
 
@@ -256,8 +256,8 @@ static int plug_action(const char *name, enum hv_plug_action *ret,
 
 /* The path of the disk as this node knows it; the path in the call is not
  * trusted. */
-static int plug_path(struct call *c, const json_t *disk, char **ret,
-		     struct error *err)
+static WAITS int plug_path(struct call *c, const json_t *disk, char **ret,
+			   struct error *err)
 {
 	const struct bdev_class *class = bdev_of(disk, err);
 	int rc = class == NULL ? -1 : class->find(c->paths, disk, ret, err);

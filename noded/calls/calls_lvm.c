@@ -29,7 +29,7 @@ static json_t *volume(const json_t *row)
 			 "vg", row_str(row, "vg_name"));
 }
 
-static json_t *run_lvs(struct error *err)
+static WAITS json_t *run_lvs(struct error *err)
 {
 	static const char *const argv[] = {"lvs",
 					   "--reportformat",

@@ -110,8 +110,9 @@ static int read_master_ip(const struct call *c, const json_t *params,
 
 /* Run the site's own script: "start" or "stop", with the values in its
  * environment. */
-static int run_site_script(const struct call *c, const struct master_ip *m,
-			   const char *action, struct error *err)
+static WAITS int run_site_script(const struct call *c,
+				 const struct master_ip *m, const char *action,
+				 struct error *err)
 {
 	auto_free char *script = paths_local(c->paths, MASTER_IP_SCRIPT);
 	const char *const argv[] = {script, action, NULL};
@@ -141,8 +142,8 @@ static int run_site_script(const struct call *c, const struct master_ip *m,
 			 "Master IP script failed (%s): %s", ending, output);
 }
 
-static int change_address(const struct master_ip *m, const char *action,
-			  int64_t netmask, struct error *err)
+static WAITS int change_address(const struct master_ip *m, const char *action,
+				int64_t netmask, struct error *err)
 {
 	auto_free char *address = xprintf("%s/%" PRId64, m->ip, netmask);
 	auto_free char *label = xprintf("%s:0", m->netdev);

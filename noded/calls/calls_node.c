@@ -39,8 +39,8 @@ json_t *call_version(struct call *c, struct error *err)
 /* --- node_info --- */
 
 /* Space of the file system at a virtual path in MiB; false if there is none. */
-static bool file_space(const struct paths *p, const char *virtual_path,
-		       int64_t *ret_size, int64_t *ret_free)
+static WAITS bool file_space(const struct paths *p, const char *virtual_path,
+			     int64_t *ret_size, int64_t *ret_free)
 {
 	auto_free char *local = NULL;
 	struct statvfs st;
@@ -69,7 +69,7 @@ static bool is_file_storage(const char *type)
 
 /* Data of a storage unit [type, name, parameters]; null where this node cannot
  * find out.  Ganeti's master refuses answers with further members. */
-static json_t *storage_info(const struct paths *p, const json_t *unit)
+static WAITS json_t *storage_info(const struct paths *p, const json_t *unit)
 {
 	const char *type = json_string_value(json_array_get(unit, 0));
 	const char *name = json_string_value(json_array_get(unit, 1));
@@ -162,8 +162,8 @@ static json_t *storage_field(const char *field, const char *name, int64_t size,
 	return strcmp(field, "allocatable") == 0 ? json_true() : NULL;
 }
 
-static json_t *storage_row(const struct paths *p, const char *name,
-			   const json_t *fields, struct error *err)
+static WAITS json_t *storage_row(const struct paths *p, const char *name,
+				 const json_t *fields, struct error *err)
 {
 	auto_free char *local = paths_local(p, name);
 	auto_json json_t *row = json_array();
@@ -329,7 +329,7 @@ json_t *call_node_ensure_daemon(struct call *c,
 	return json_boolean(!args->runs);
 }
 
-static void powercycle(void *arg)
+static WAITS void powercycle(void *arg)
 {
 	(void)arg;
 	task_sleep(POWERCYCLE_DELAY_MS);

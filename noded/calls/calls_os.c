@@ -35,9 +35,9 @@ static char *env_file(const struct paths *p)
 }
 
 /* Run the script with all its variables, in a file if they are too long. */
-static int run_with(const struct paths *p, struct proc_spec *spec,
-		    struct strv *env, struct proc_result *ret,
-		    struct error *err)
+static WAITS int run_with(const struct paths *p, struct proc_spec *spec,
+			  struct strv *env, struct proc_result *ret,
+			  struct error *err)
 {
 	auto_free char *file = env_file(p);
 	struct error ignored;
@@ -54,9 +54,9 @@ static int run_with(const struct paths *p, struct proc_spec *spec,
 }
 
 /* Run the script "verify" of the definition to check the parameters. */
-static int run_verify(const struct paths *p, const struct osdef *def,
-		      const char *os, const json_t *checks,
-		      const json_t *params, struct error *err)
+static WAITS int run_verify(const struct paths *p, const struct osdef *def,
+			    const char *os, const json_t *checks,
+			    const json_t *params, struct error *err)
 {
 	auto_free char *script = xprintf("%s/verify", def->folder);
 	auto_strv struct strv argv = {0}, env = {0};
@@ -166,10 +166,10 @@ static json_t *log_failure(struct call *c, const char *script,
 }
 
 /* Run a script of the instance's OS; env is consumed. */
-static json_t *run_script(struct call *c, const struct osdef *def,
-			  const json_t *instance, const char *script,
-			  const char *kind, struct strv *env,
-			  unsigned timeout_ms, struct error *err)
+static WAITS json_t *run_script(struct call *c, const struct osdef *def,
+				const json_t *instance, const char *script,
+				const char *kind, struct strv *env,
+				unsigned timeout_ms, struct error *err)
 {
 	auto_free char *program = xprintf("%s/%s", def->folder, script);
 	auto_free char *log_file =

@@ -92,7 +92,7 @@ static int write_known_hosts(const struct paths *p, const json_t *what,
 			       KNOWN_HOSTS_MODE, err);
 }
 
-static int give(struct call *c, const json_t *what, struct error *err)
+static WAITS int give(struct call *c, const json_t *what, struct error *err)
 {
 	auto_strv struct strv authorized = {0}, withdrawn = {0};
 	struct ssh_keys_change change = {&authorized, &withdrawn,

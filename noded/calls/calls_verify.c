@@ -30,8 +30,8 @@
 
 /* A check: returns the value for its member of the answer, to be freed; NULL:
  * none.  `what` is the value in the request. */
-typedef json_t *check_fn(struct call *c, const json_t *what,
-			 const json_t *all_hvparams);
+typedef WAITS json_t *check_fn(struct call *c, const json_t *what,
+			       const json_t *all_hvparams);
 
 static json_t *file_sha1(const char *file)
 {
@@ -50,8 +50,8 @@ static json_t *file_sha1(const char *file)
 }
 
 /* {path: sha1} of the files that are there. */
-static json_t *check_filelist(struct call *c, const json_t *what,
-			      const json_t *all_hvparams)
+static WAITS json_t *check_filelist(struct call *c, const json_t *what,
+				    const json_t *all_hvparams)
 {
 	json_t *result = json_object(), *value;
 	size_t i;
@@ -99,8 +99,8 @@ static void check_reachable(json_t *result, const json_t *node)
 }
 
 /* [[[name, primary ip, secondary ip]...], ...] -> {name: problem} */
-static json_t *check_net(struct call *c, const json_t *what,
-			 const json_t *all_hvparams)
+static WAITS json_t *check_net(struct call *c, const json_t *what,
+			       const json_t *all_hvparams)
 {
 	auto_json json_t *nodes = json_deep_copy(json_array_get(what, 0));
 	json_t *result = json_object(), *node;
@@ -219,8 +219,8 @@ static json_t *check_oslist(struct call *c, const json_t *what,
 }
 
 /* [master name, master ip, ...] -> whether something listens at that ip */
-static json_t *check_master_ip(struct call *c, const json_t *what,
-			       const json_t *all_hvparams)
+static WAITS json_t *check_master_ip(struct call *c, const json_t *what,
+				     const json_t *all_hvparams)
 {
 	const char *ip = json_string_value(json_array_get(what, 1));
 	auto_free char *copy = NULL;
@@ -345,8 +345,8 @@ static json_t *check_allowed_paths(struct call *c, const json_t *what,
 }
 
 /* Why the folder cannot be used for disks; NULL: it can. */
-static json_t *check_file_path(struct call *c, const json_t *what,
-			       const json_t *all_hvparams)
+static WAITS json_t *check_file_path(struct call *c, const json_t *what,
+				     const json_t *all_hvparams)
 {
 	const char *folder = json_string_value(what);
 	auto_free char *local = NULL, *text = NULL;

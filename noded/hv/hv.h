@@ -53,28 +53,28 @@ struct hv_class {
 	/* An object, to be freed, with memory_total, memory_free, memory_dom0,
 	 * cpu_total, cpu_nodes, cpu_sockets, cpu_dom0 and members of its own;
 	 * NULL with err. */
-	WAITS json_t *(*node_info)(const struct paths *p,
-				   const json_t *hvparams, struct error *err);
+	json_t *(*node_info)(const struct paths *p, const json_t *hvparams,
+			     struct error *err);
 
 	/* 0 if the hypervisor can be used on this node; -1 with err says why
 	 * not (node_verify). */
-	WAITS int (*verify)(const struct paths *p, const json_t *hvparams,
-			    struct error *err);
+	int (*verify)(const struct paths *p, const json_t *hvparams,
+		      struct error *err);
 
 	/* 0 if these parameters are possible on this node (files exist, ...);
 	 * -1 with err. */
-	WAITS int (*validate)(const struct paths *p, const json_t *hvparams,
-			      struct error *err);
+	int (*validate)(const struct paths *p, const json_t *hvparams,
+			struct error *err);
 
 	/* Add the names of the instances that run. */
-	WAITS int (*list)(const struct paths *p, const json_t *hvparams,
-			  struct strv *ret_names, struct error *err);
+	int (*list)(const struct paths *p, const json_t *hvparams,
+		    struct strv *ret_names, struct error *err);
 
 	/* 1 and *ret if it runs or was shut down by its user; 0 if not; -1 with
 	 * err. */
-	WAITS int (*info)(const struct paths *p, const char *name,
-			  const json_t *hvparams, struct hv_info *ret,
-			  struct error *err);
+	int (*info)(const struct paths *p, const char *name,
+		    const json_t *hvparams, struct hv_info *ret,
+		    struct error *err);
 
 	WAITS int (*start)(const struct paths *p, const json_t *instance,
 			   const struct hv_disk *disks, size_t n_disks,
@@ -106,15 +106,14 @@ struct hv_class {
 
 	/* How to reach the console: the members of Ganeti's InstanceConsole
 	 * except "instance"; to be freed. */
-	WAITS json_t *(*console)(const struct paths *p, const json_t *instance,
-				 const json_t *node, const json_t *hvparams,
-				 struct error *err);
+	json_t *(*console)(const struct paths *p, const json_t *instance,
+			   const json_t *node, const json_t *hvparams,
+			   struct error *err);
 
 	/* Migration; NULL members: not supported.  migration_info() of the
 	 * source is a text that the target gets in accept and finalize_dst. */
-	WAITS char *(*migration_info)(const struct paths *p,
-				      const json_t *instance,
-				      struct error *err);
+	char *(*migration_info)(const struct paths *p, const json_t *instance,
+				struct error *err);
 	WAITS int (*accept)(const struct paths *p, const json_t *instance,
 			    const struct hv_disk *disks, size_t n_disks,
 			    const char *info, const char *target,

@@ -21,8 +21,8 @@
 #define FORCE_WAIT_US 10000000
 
 /* 1 if it runs, 0, -1. */
-static WAITS int instance_is_running(const struct paths *p,
-				     const json_t *instance, struct error *err)
+static int instance_is_running(const struct paths *p, const json_t *instance,
+			       struct error *err)
 {
 	const struct hv_class *hv = hv_of(instance, err);
 	struct hv_info info = {0};
@@ -54,9 +54,9 @@ void instance_disks_free(struct hv_disk *disks, size_t n)
 	free(disks);
 }
 
-static int look_up_disk(const struct paths *p, const char *instance,
-			size_t index, const json_t *disk, char **ret_link,
-			struct error *err)
+static WAITS int look_up_disk(const struct paths *p, const char *instance,
+			      size_t index, const json_t *disk, char **ret_link,
+			      struct error *err)
 {
 	const struct bdev_class *class = bdev_of(disk, err);
 	auto_free char *file = NULL;
@@ -119,8 +119,8 @@ int instance_start(const struct paths *p, const json_t *instance, bool paused,
 }
 
 /* Wait until it is gone; 1 if so, 0 when the time is over, -1. */
-static int wait_gone(const struct paths *p, const json_t *instance,
-		     int64_t deadline_us, struct error *err)
+static WAITS int wait_gone(const struct paths *p, const json_t *instance,
+			   int64_t deadline_us, struct error *err)
 {
 	unsigned ms = POLL_FIRST_MS;
 
@@ -137,8 +137,8 @@ static int wait_gone(const struct paths *p, const json_t *instance,
 }
 
 /* Ask, and again from time to time, until the deadline.  As wait_gone(). */
-static int ask_until(const struct paths *p, const json_t *instance,
-		     int64_t deadline_us, struct error *err)
+static WAITS int ask_until(const struct paths *p, const json_t *instance,
+			   int64_t deadline_us, struct error *err)
 {
 	const struct hv_class *hv = hv_of(instance, err);
 	bool retry = false;
@@ -160,8 +160,8 @@ static int ask_until(const struct paths *p, const json_t *instance,
 	}
 }
 
-static int force(const struct paths *p, const json_t *instance,
-		 struct error *err)
+static WAITS int force(const struct paths *p, const json_t *instance,
+		       struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
 	int rc;

@@ -61,8 +61,7 @@ struct metad_answer {
 	uint64_t size;	   /* of the file */
 	const char *allow; /* of a 405 */
 };
-WAITS void metad_answer(struct metad *m, const char *peer_ip,
-			const char *method, const char *path,
-			struct metad_answer *ret);
+void metad_answer(struct metad *m, const char *peer_ip, const char *method,
+		  const char *path, struct metad_answer *ret);
 
 #endif

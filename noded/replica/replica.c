@@ -80,7 +80,7 @@ static void on_fatal(void *arg, const struct error *err)
 	r->why = *err;
 }
 
-static int open_store(struct replica *r, struct error *err)
+static WAITS int open_store(struct replica *r, struct error *err)
 {
 	struct store_config config = {
 		.disk = r->config.disk,
@@ -105,7 +105,7 @@ static int open_store(struct replica *r, struct error *err)
 }
 
 /* Nobody uses it and nobody begins to until it is closed. */
-static WAITS void leave(struct replica *r, void (*how)(struct store *s))
+static WAITS void leave(struct replica *r, WAITS void (*how)(struct store *s))
 {
 	while (r->leaving)
 		cond_wait(&r->changed);

@@ -198,9 +198,9 @@ static void environment(const json_t *disk, const char *volume,
 	add_text(env, "VOL_OPEN_EXCLUSIVE", values->exclusive);
 }
 
-static int run_script(const char *folder, const char *script,
-		      const struct strv *env, char **ret_output,
-		      struct error *err)
+static WAITS int run_script(const char *folder, const char *script,
+			    const struct strv *env, char **ret_output,
+			    struct error *err)
 {
 	auto_free char *program = xprintf("%s/%s", folder, script);
 	const char *const argv[] = {program, NULL};

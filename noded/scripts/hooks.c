@@ -32,8 +32,8 @@ static json_t *hook_result(const char *script, enum hook_status status,
 	return json_make("[s, i, s]", script, (int)status, output);
 }
 
-static json_t *run_hook(const char *file, const char *script,
-			const struct strv *env, int64_t deadline_us)
+static WAITS json_t *run_hook(const char *file, const char *script,
+			      const struct strv *env, int64_t deadline_us)
 {
 	const char *const argv[] = {file, NULL};
 	int64_t left_us = deadline_us - clock_mono_us();

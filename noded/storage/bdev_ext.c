@@ -22,28 +22,28 @@
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_+."
 #define INFO_MAX 128
 
-static int run(const struct paths *p, const json_t *disk,
-	       const struct ext_values *values, const char *script,
-	       char **ret_output, struct error *err)
+static WAITS int run(const struct paths *p, const json_t *disk,
+		     const struct ext_values *values, const char *script,
+		     char **ret_output, struct error *err)
 {
 	return extstorage_run(p, disk, script, values, ret_output, err);
 }
 
-static int ext_create(const struct paths *p, const json_t *disk,
-		      int64_t size_mib, struct error *err)
+static WAITS int ext_create(const struct paths *p, const json_t *disk,
+			    int64_t size_mib, struct error *err)
 {
 	return run(p, disk, &(struct ext_values){.size_mib = size_mib},
 		   "create", NULL, err);
 }
 
-static int ext_shutdown(const struct paths *p, const json_t *disk,
-			struct error *err)
+static WAITS int ext_shutdown(const struct paths *p, const json_t *disk,
+			      struct error *err)
 {
 	return run(p, disk, NULL, "detach", NULL, err);
 }
 
-static int ext_remove(const struct paths *p, const json_t *disk,
-		      struct error *err)
+static WAITS int ext_remove(const struct paths *p, const json_t *disk,
+			    struct error *err)
 {
 	if (ext_shutdown(p, disk, err) < 0)
 		return -1;
@@ -61,8 +61,8 @@ static bool is_device(const char *file)
 
 /* The first line of attach's output is the path; further lines are URIs for
  * hypervisors that access the storage themselves, which ours do not. */
-static char *ext_assemble(const struct paths *p, const json_t *disk,
-			  struct error *err)
+static WAITS char *ext_assemble(const struct paths *p, const json_t *disk,
+				struct error *err)
 {
 	auto_free char *output = NULL;
 
@@ -78,15 +78,15 @@ static char *ext_assemble(const struct paths *p, const json_t *disk,
 	return NULL;
 }
 
-static int ext_find(const struct paths *p, const json_t *disk, char **ret_path,
-		    struct error *err)
+static WAITS int ext_find(const struct paths *p, const json_t *disk,
+			  char **ret_path, struct error *err)
 {
 	*ret_path = ext_assemble(p, disk, err);
 	return *ret_path != NULL ? 1 : -1;
 }
 
-static int64_t ext_size(const struct paths *p, const json_t *disk,
-			struct error *err)
+static WAITS int64_t ext_size(const struct paths *p, const json_t *disk,
+			      struct error *err)
 {
 	auto_free char *file = ext_assemble(p, disk, err);
 	auto_close int fd = -1;
@@ -107,9 +107,9 @@ static int64_t ext_size(const struct paths *p, const json_t *disk,
 			 strerror(errno));
 }
 
-static int ext_grow(const struct paths *p, const json_t *disk,
-		    int64_t amount_mib, bool dry_run, bool backing_store,
-		    struct error *err)
+static WAITS int ext_grow(const struct paths *p, const json_t *disk,
+			  int64_t amount_mib, bool dry_run, bool backing_store,
+			  struct error *err)
 {
 	struct ext_values values = {.size_mib = json_int(disk, "size", 0)};
 
@@ -119,8 +119,8 @@ static int ext_grow(const struct paths *p, const json_t *disk,
 	return run(p, disk, &values, "grow", NULL, err);
 }
 
-static int ext_setinfo(const struct paths *p, const json_t *disk,
-		       const char *text, struct error *err)
+static WAITS int ext_setinfo(const struct paths *p, const json_t *disk,
+			     const char *text, struct error *err)
 {
 	auto_free char *info = xstrndup(text, INFO_MAX);
 
@@ -131,16 +131,16 @@ static int ext_setinfo(const struct paths *p, const json_t *disk,
 		   NULL, err);
 }
 
-static int ext_open(const struct paths *p, const json_t *disk, bool exclusive,
-		    struct error *err)
+static WAITS int ext_open(const struct paths *p, const json_t *disk,
+			  bool exclusive, struct error *err)
 {
 	struct ext_values values = {.exclusive = exclusive ? "True" : "False"};
 
 	return run(p, disk, &values, "open", NULL, err);
 }
 
-static int ext_close(const struct paths *p, const json_t *disk,
-		     struct error *err)
+static WAITS int ext_close(const struct paths *p, const json_t *disk,
+			   struct error *err)
 {
 	return run(p, disk, NULL, "close", NULL, err);
 }

@@ -302,52 +302,53 @@ static bool go_beside(void)
 		result_;                                                       \
 	})
 
-static int file_create(const struct paths *p, const json_t *disk,
-		       int64_t size_mib, struct error *err)
+static WAITS int file_create(const struct paths *p, const json_t *disk,
+			     int64_t size_mib, struct error *err)
 {
 	return BESIDE(create_now(p, disk, size_mib, err));
 }
 
-static int file_remove(const struct paths *p, const json_t *disk,
-		       struct error *err)
+static WAITS int file_remove(const struct paths *p, const json_t *disk,
+			     struct error *err)
 {
 	return BESIDE(remove_now(p, disk, err));
 }
 
-static int file_find(const struct paths *p, const json_t *disk, char **ret_path,
-		     struct error *err)
+static WAITS int file_find(const struct paths *p, const json_t *disk,
+			   char **ret_path, struct error *err)
 {
 	return BESIDE(find_now(p, disk, ret_path, err));
 }
 
-static char *file_assemble(const struct paths *p, const json_t *disk,
-			   struct error *err)
+static WAITS char *file_assemble(const struct paths *p, const json_t *disk,
+				 struct error *err)
 {
 	return BESIDE(assemble_now(p, disk, err));
 }
 
-static int64_t file_size(const struct paths *p, const json_t *disk,
-			 struct error *err)
+static WAITS int64_t file_size(const struct paths *p, const json_t *disk,
+			       struct error *err)
 {
 	return BESIDE(size_now(p, disk, err));
 }
 
-static int file_grow(const struct paths *p, const json_t *disk,
-		     int64_t amount_mib, bool dry_run, bool backing_store,
-		     struct error *err)
+static WAITS int file_grow(const struct paths *p, const json_t *disk,
+			   int64_t amount_mib, bool dry_run, bool backing_store,
+			   struct error *err)
 {
 	return BESIDE(
 		grow_now(p, disk, amount_mib, dry_run, backing_store, err));
 }
 
-static int file_rename(const struct paths *p, const json_t *disk,
-		       const json_t *new_id, struct error *err)
+static WAITS int file_rename(const struct paths *p, const json_t *disk,
+			     const json_t *new_id, struct error *err)
 {
 	return BESIDE(rename_now(p, disk, new_id, err));
 }
 
-static int file_wipe(const struct paths *p, const json_t *disk,
-		     int64_t offset_mib, int64_t size_mib, struct error *err)
+static WAITS int file_wipe(const struct paths *p, const json_t *disk,
+			   int64_t offset_mib, int64_t size_mib,
+			   struct error *err)
 {
 	return BESIDE(wipe_now(p, disk, offset_mib, size_mib, err));
 }

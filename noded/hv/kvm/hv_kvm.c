@@ -88,8 +88,8 @@ static int kvm_info(const struct paths *p, const char *name,
 
 /* --- starting and stopping --- */
 
-static int kvm_stop(const struct paths *p, const json_t *instance, bool force,
-		    bool retry, struct error *err)
+static WAITS int kvm_stop(const struct paths *p, const json_t *instance,
+			  bool force, bool retry, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
 	bool acpi = json_bool(json_get(instance, "hvparams"), "acpi", true);
@@ -106,8 +106,8 @@ static int kvm_stop(const struct paths *p, const json_t *instance, bool force,
 	return kvm_order(p, name, "system_powerdown", NULL, err);
 }
 
-static int kvm_reboot(const struct paths *p, const json_t *instance,
-		      struct error *err)
+static WAITS int kvm_reboot(const struct paths *p, const json_t *instance,
+			    struct error *err)
 {
 	return kvm_order(p, json_str(instance, "name", ""), "system_reset",
 			 NULL, err);

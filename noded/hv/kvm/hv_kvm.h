@@ -182,8 +182,8 @@ WAITS int kvm_hotplug(const struct paths *p, const json_t *instance,
 
 /* --- migration (hv_kvm_migrate.c), as in hv.h --- */
 
-WAITS char *kvm_migration_info(const struct paths *p, const json_t *instance,
-			       struct error *err);
+char *kvm_migration_info(const struct paths *p, const json_t *instance,
+			 struct error *err);
 WAITS int kvm_accept(const struct paths *p, const json_t *instance,
 		     const struct hv_disk *disks, size_t n_disks,
 		     const char *info, const char *target, struct error *err);
