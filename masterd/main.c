@@ -205,8 +205,8 @@ static bool is_stopping(void *arg)
 	return md->stopping;
 }
 
-static int make_master(struct masterd *md, const struct master_role *role,
-		       struct error *err)
+static WAITS int make_master(struct masterd *md, const struct master_role *role,
+			     struct error *err)
 {
 	const char *name;
 
@@ -311,7 +311,7 @@ static WAITS int begin(struct masterd *md, struct error *err)
 	return 0;
 }
 
-static void begin_task(void *arg)
+static WAITS void begin_task(void *arg)
 {
 	struct masterd *md = arg;
 	struct error err;
@@ -349,7 +349,7 @@ static void stop_serving(struct masterd *md)
 		luxi_server_stop(steal(&md->not_served), NULL, NULL);
 }
 
-static void end_master(void *arg)
+static WAITS void end_master(void *arg)
 {
 	struct masterd *md = arg;
 

@@ -92,7 +92,7 @@ static void ended(void *arg, const struct job *j)
 	recover_unstarted(m->recover, j);
 }
 
-static struct queue *open_queue(struct master *m, struct error *err)
+static WAITS struct queue *open_queue(struct master *m, struct error *err)
 {
 	const json_t *cluster = config_cluster(m->config);
 	struct queue_config config = {
@@ -188,7 +188,7 @@ static WAITS void lift_drain(struct master *m)
 
 /* The first things a master does.  Whoever was not there when something
  * changed gets it now. */
-static void take_up(void *arg)
+static WAITS void take_up(void *arg)
 {
 	struct master *m = arg;
 	struct error err;

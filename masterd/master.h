@@ -17,9 +17,11 @@ struct paths;
 /* Build a master from its surroundings (real or simulated): load configuration
  * and queue.  Takes over paths; role may be NULL (no term).  Jobs run only
  * after master_start(). */
-struct master *master_create(struct disk *disk, struct paths *paths STEALS,
-			     const struct noderpc_transport *transport,
-			     const struct master_role *role, struct error *err);
+WAITS struct master *master_create(struct disk *disk,
+				   struct paths *paths STEALS,
+				   const struct noderpc_transport *transport,
+				   const struct master_role *role,
+				   struct error *err);
 void master_start(struct master *m);
 
 /* Wait until the nodes that answer know who is master; not for long, since some

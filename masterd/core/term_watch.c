@@ -34,7 +34,7 @@ static bool is_over(const struct term_watch *w, struct error *err)
 	return true;
 }
 
-static void watch(void *arg)
+static WAITS void watch(void *arg)
 {
 	struct term_watch *w = arg;
 	struct error err;

@@ -52,7 +52,7 @@ struct turn_up {
 	struct noderpc *rpc;
 };
 
-static void turn_up(void *arg)
+static WAITS void turn_up(void *arg)
 {
 	auto_free struct turn_up *t = arg;
 	auto_json json_t *node = json_ref(config_master(t->config));

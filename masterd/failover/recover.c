@@ -182,7 +182,7 @@ struct unstarted {
 	char *name;
 };
 
-static void remove_task(void *arg)
+static WAITS void remove_task(void *arg)
 {
 	auto_free struct unstarted *u = arg;
 	auto_free char *name = u->name;

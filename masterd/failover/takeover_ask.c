@@ -75,7 +75,7 @@ void takeover_forget(struct candidacy *c)
 
 /* --- without a node daemon of our own --- */
 
-static uint64_t highest_id(struct store *s)
+static WAITS uint64_t highest_id(struct store *s)
 {
 	auto_strv struct strv names = {0};
 	auto_free char *serial = NULL;

@@ -110,8 +110,8 @@ static void on_fatal(void *arg, const struct error *err)
 	(void)err;
 }
 
-static int local_open(struct local *l, const struct takeover *t,
-		      struct error *err)
+static WAITS int local_open(struct local *l, const struct takeover *t,
+			    struct error *err)
 {
 	struct store_config config = {.disk = t->disk,
 				      .dir = path(t->paths, PATH_QUEUE_DIR),

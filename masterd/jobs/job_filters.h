@@ -11,6 +11,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
+#include "lib/event/task.h"
 
 struct job;
 struct job_filters;
@@ -26,8 +27,8 @@ void job_filters_destroy(struct job_filters *f); /* when the queue is gone */
 struct queue_gate *job_filters_gate(struct job_filters *f, const struct job *j);
 
 /* Load changed rules and make the queue use them. */
-void job_filters_reload(struct job_filters *f, const json_t *rules,
-			struct queue *q);
+WAITS void job_filters_reload(struct job_filters *f, const json_t *rules,
+			      struct queue *q);
 
 /* A rule for the configuration from what a client sent; NULL with ERR_PREREQ
  * when it makes no sense.  watermark: the newest job. */

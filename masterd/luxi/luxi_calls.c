@@ -113,8 +113,8 @@ void luxi_fail_call(struct luxi_place *p, struct luxi_request *r,
 	fail_named(p->entry, r, err);
 }
 
-static void run_method(struct master *m, const struct method *entry,
-		       struct luxi_request *r, const json_t *args)
+static WAITS void run_method(struct master *m, const struct method *entry,
+			     struct luxi_request *r, const json_t *args)
 {
 	struct error err;
 	json_t *result = entry->method->run(m, args, &err);
@@ -148,7 +148,7 @@ static struct luxi_place *next_waiting(struct pool *pool)
 }
 
 /* One task serves its own call and then those that wait for a task. */
-static void pool_task(void *arg)
+static WAITS void pool_task(void *arg)
 {
 	struct luxi_place *call = arg;
 	struct pool *pool = call->pool;

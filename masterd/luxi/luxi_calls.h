@@ -31,7 +31,8 @@ struct luxi_method {
 	/* Returns the result, to be freed; NULL with err.  ERR_REQUEST means
 	 * that the arguments cannot be understood: the connection is then
 	 * closed, as Ganeti does. */
-	json_t *(*run)(struct master *m, const json_t *args, struct error *err);
+	WAITS json_t *(*run)(struct master *m, const json_t *args,
+			     struct error *err);
 	/* Whether run may wait; NULL: never. */
 	bool (*waits)(struct master *m, const json_t *args);
 	bool changes; /* which of the two sets of tasks */

@@ -55,8 +55,8 @@ static WAITS int set_pause(struct master *m, json_t *until, struct error *err)
 	return rc;
 }
 
-static json_t *set_watcher_pause(struct master *m, const json_t *args,
-				 struct error *err)
+static WAITS json_t *set_watcher_pause(struct master *m, const json_t *args,
+				       struct error *err)
 {
 	json_t *until = json_array_get(args, 0);
 
@@ -105,8 +105,8 @@ static int read_uuid(const json_t *value, char ret_uuid[37], struct error *err)
 	return 0;
 }
 
-static json_t *replace_filter(struct master *m, const json_t *args,
-			      struct error *err)
+static WAITS json_t *replace_filter(struct master *m, const json_t *args,
+				    struct error *err)
 {
 	const json_t *priority = json_array_get(args, 1);
 	char uuid[37];
@@ -130,8 +130,8 @@ static json_t *replace_filter(struct master *m, const json_t *args,
 	return json_string(uuid);
 }
 
-static json_t *delete_filter(struct master *m, const json_t *args,
-			     struct error *err)
+static WAITS json_t *delete_filter(struct master *m, const json_t *args,
+				   struct error *err)
 {
 	const char *uuid = json_string_value(json_array_get(args, 0));
 

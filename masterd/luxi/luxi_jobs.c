@@ -25,8 +25,8 @@ static json_t *submit_failed(struct error *err)
 	return NULL;
 }
 
-static json_t *submit(struct master *m, const json_t *args, bool ignore_drain,
-		      struct error *err)
+static WAITS json_t *submit(struct master *m, const json_t *args,
+			    bool ignore_drain, struct error *err)
 {
 	const json_t *ops = json_array_get(args, 0);
 	uint64_t id;
@@ -42,20 +42,20 @@ static json_t *submit(struct master *m, const json_t *args, bool ignore_drain,
 	return json_integer((json_int_t)id);
 }
 
-static json_t *submit_job(struct master *m, const json_t *args,
-			  struct error *err)
+static WAITS json_t *submit_job(struct master *m, const json_t *args,
+				struct error *err)
 {
 	return submit(m, args, false, err);
 }
 
-static json_t *submit_job_to_drained(struct master *m, const json_t *args,
-				     struct error *err)
+static WAITS json_t *submit_job_to_drained(struct master *m, const json_t *args,
+					   struct error *err)
 {
 	return submit(m, args, true, err);
 }
 
-static json_t *submit_many(struct master *m, const json_t *args,
-			   struct error *err)
+static WAITS json_t *submit_many(struct master *m, const json_t *args,
+				 struct error *err)
 {
 	const json_t *jobs = json_array_get(args, 0);
 	json_t *result;
@@ -95,8 +95,8 @@ static json_t *outcome(int rc, uint64_t id, bool ok, char *text STEALS,
 	return json_make("[b, s]", ok, owned == NULL ? "" : owned);
 }
 
-static json_t *cancel_job(struct master *m, const json_t *args,
-			  struct error *err)
+static WAITS json_t *cancel_job(struct master *m, const json_t *args,
+				struct error *err)
 {
 	const json_t *kill = json_array_get(args, 1);
 	char *text = NULL;
@@ -114,8 +114,8 @@ static json_t *cancel_job(struct master *m, const json_t *args,
 	return outcome(rc, id, ok, text, err);
 }
 
-static json_t *change_priority(struct master *m, const json_t *args,
-			       struct error *err)
+static WAITS json_t *change_priority(struct master *m, const json_t *args,
+				     struct error *err)
 {
 	const json_t *priority = json_array_get(args, 1);
 	char *text = NULL;
@@ -137,8 +137,8 @@ static json_t *change_priority(struct master *m, const json_t *args,
 	return outcome(rc, id, ok, text, err);
 }
 
-static json_t *archive_job(struct master *m, const json_t *args,
-			   struct error *err)
+static WAITS json_t *archive_job(struct master *m, const json_t *args,
+				 struct error *err)
 {
 	bool ok = false;
 	uint64_t id;
@@ -161,8 +161,8 @@ static int64_t whole_seconds(const json_t *value)
 					: (int64_t)seconds;
 }
 
-static json_t *auto_archive(struct master *m, const json_t *args,
-			    struct error *err)
+static WAITS json_t *auto_archive(struct master *m, const json_t *args,
+				  struct error *err)
 {
 	const json_t *age = json_array_get(args, 0);
 	const json_t *timeout = json_array_get(args, 1);
@@ -180,8 +180,8 @@ static json_t *auto_archive(struct master *m, const json_t *args,
 	return json_make("[I, I]", (json_int_t)archived, (json_int_t)left);
 }
 
-static json_t *set_drain_flag(struct master *m, const json_t *args,
-			      struct error *err)
+static WAITS json_t *set_drain_flag(struct master *m, const json_t *args,
+				    struct error *err)
 {
 	const json_t *flag = json_array_get(args, 0);
 
@@ -227,8 +227,8 @@ static int work_args(const json_t *args, bool *ret_start, unsigned *ret_wait_s,
 	return 0;
 }
 
-static json_t *verify_history(struct master *m, const json_t *args,
-			      struct error *err)
+static WAITS json_t *verify_history(struct master *m, const json_t *args,
+				    struct error *err)
 {
 	unsigned wait_s = 0;
 	bool start = false;
@@ -238,8 +238,8 @@ static json_t *verify_history(struct master *m, const json_t *args,
 	return queue_verify_history(m->queue, start, wait_s);
 }
 
-static json_t *reindex_jobs(struct master *m, const json_t *args,
-			    struct error *err)
+static WAITS json_t *reindex_jobs(struct master *m, const json_t *args,
+				  struct error *err)
 {
 	unsigned wait_s = 0;
 	bool start = false;

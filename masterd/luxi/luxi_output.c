@@ -139,7 +139,7 @@ struct leftover {
 	json_t *message;
 };
 
-static void free_beside(void *arg)
+static WAITS void free_beside(void *arg)
 {
 	auto_free struct leftover *l = arg;
 

@@ -3,8 +3,8 @@
 #include "masterd/jobs/job_plan.h"
 #include "masterd/luxi/luxi_calls.h"
 
-static json_t *plan_jobs(struct master *m, const json_t *args,
-			 struct error *err)
+static WAITS json_t *plan_jobs(struct master *m, const json_t *args,
+			       struct error *err)
 {
 	return job_plan(m, json_array_get(args, 0), err);
 }

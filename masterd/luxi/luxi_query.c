@@ -100,7 +100,8 @@ static WAITS void answer_end(struct answer *a, int rc, struct buf *text,
 
 /* --- Query and QueryFields --- */
 
-static json_t *query(struct master *m, const json_t *args, struct error *err)
+static WAITS json_t *query(struct master *m, const json_t *args,
+			   struct error *err)
 {
 	const json_t *fields = json_array_get(args, 1);
 
@@ -178,8 +179,8 @@ static int check_old(const char *what, const json_t *args, struct error *err)
 	return 0;
 }
 
-static json_t *old_query(struct master *m, const char *what, const json_t *args,
-			 struct error *err)
+static WAITS json_t *old_query(struct master *m, const char *what,
+			       const json_t *args, struct error *err)
 {
 	return check_old(what, args, err) < 0
 		       ? NULL
@@ -216,8 +217,8 @@ static WAITS void old_serve(struct master *m, const char *what,
 }
 
 #define OLD_QUERY(method, what)                                                \
-	static json_t *run_##method(struct master *m, const json_t *args,      \
-				    struct error *err)                         \
+	static WAITS json_t *run_##method(                                     \
+		struct master *m, const json_t *args, struct error *err)       \
 	{                                                                      \
 		return old_query(m, what, args, err);                          \
 	}                                                                      \
@@ -225,9 +226,9 @@ static WAITS void old_serve(struct master *m, const char *what,
 	{                                                                      \
 		return old_waits(m, what, args);                               \
 	}                                                                      \
-	static void serve_##method(struct master *m, struct luxi_request *r,   \
-				   const json_t *args,                         \
-				   struct luxi_place *place)                   \
+	static WAITS void serve_##method(                                      \
+		struct master *m, struct luxi_request *r, const json_t *args,  \
+		struct luxi_place *place)                                      \
 	{                                                                      \
 		old_serve(m, what, r, args, place);                            \
 	}                                                                      \
@@ -237,12 +238,12 @@ static WAITS void old_serve(struct master *m, const char *what,
 		.serve = serve_##method,                                       \
 	}
 
-OLD_QUERY(QueryJobs, "job");
-OLD_QUERY(QueryInstances, "instance");
-OLD_QUERY(QueryNodes, "node");
-OLD_QUERY(QueryGroups, "group");
-OLD_QUERY(QueryNetworks, "network");
-OLD_QUERY(QueryFilters, "filter");
+WAITS OLD_QUERY(QueryJobs, "job");
+WAITS OLD_QUERY(QueryInstances, "instance");
+WAITS OLD_QUERY(QueryNodes, "node");
+WAITS OLD_QUERY(QueryGroups, "group");
+WAITS OLD_QUERY(QueryNetworks, "network");
+WAITS OLD_QUERY(QueryFilters, "filter");
 
 /* [nodes, use_locking]: rows of node and export. */
 static json_t *export_args(const json_t *args)
@@ -289,8 +290,8 @@ static json_t *cluster_info(struct master *m, const json_t *args,
 	return query_cluster_info(m);
 }
 
-static json_t *resources(struct master *m, const json_t *args,
-			 struct error *err)
+static WAITS json_t *resources(struct master *m, const json_t *args,
+			       struct error *err)
 {
 	(void)args;
 	(void)err;

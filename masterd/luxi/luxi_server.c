@@ -96,25 +96,29 @@ void luxi_conn_close(struct luxi_conn *conn)
 
 /* --- messages --- */
 
-static void parse_and_handle(struct luxi_request *r, bool beside)
+static void parse(struct luxi_request *r, struct error *err)
 {
-	struct error err;
-
-	if (beside)
-		task_leave(); /* only this task uses the text */
-	r->message = json_parse_within(r->text, r->len, LUXI_PARSED_MAX, &err);
+	r->message = json_parse_within(r->text, r->len, LUXI_PARSED_MAX, err);
 	free(steal(&r->text));
-	if (beside)
-		task_enter();
+}
+
+static void handle_parsed(struct luxi_request *r, const struct error *err)
+{
 	if (r->message == NULL)
-		luxi_reject(r, err.text);
+		luxi_reject(r, err->text);
 	else
 		r->server->handle(r->server->arg, r);
 }
 
-static void parse_task(void *arg)
+static WAITS void parse_task(void *arg)
 {
-	parse_and_handle(arg, true);
+	struct luxi_request *r = arg;
+	struct error err;
+
+	task_leave(); /* only this task uses the text */
+	parse(r, &err);
+	task_enter();
+	handle_parsed(r, &err);
 }
 
 /* Take the first len bytes of what was read, and drop the ETX behind them; they
@@ -141,6 +145,7 @@ static void begin_request(struct luxi_conn *conn, size_t len)
 {
 	struct luxi_server *s = conn->server;
 	struct luxi_request *r = xalloc(sizeof(*r));
+	struct error err;
 
 	timer_stop(&conn->read_limit);
 	s->users++;
@@ -153,10 +158,12 @@ static void begin_request(struct luxi_conn *conn, size_t len)
 	conn->scanned = 0;
 	if (conn->in.len == 0 && conn->in.cap > KEEP_BUFFER_MAX)
 		buf_done(&conn->in);
-	if (len > JSON_INLINE_MAX)
+	if (len > JSON_INLINE_MAX) {
 		task_spawn("luxi-parse", parse_task, r);
-	else
-		parse_and_handle(r, false);
+		return;
+	}
+	parse(r, &err);
+	handle_parsed(r, &err);
 }
 
 static void on_read_limit(struct timer *t)

@@ -171,7 +171,8 @@ static WAITS json_t *archived_step(struct master *m, uint64_t id,
 	return json_make("[o]", step);
 }
 
-static json_t *why(struct master *m, const json_t *args, struct error *err)
+static WAITS json_t *why(struct master *m, const json_t *args,
+			 struct error *err)
 {
 	json_t *steps;
 	uint64_t id;

@@ -39,8 +39,8 @@ struct master;
 WAITS json_t *query_run(struct master *m, const char *what,
 			const json_t *fields, const json_t *qfilter,
 			struct error *err);
-bool query_needs_wait(struct master *m, const char *what, const json_t *fields,
-		      const json_t *qfilter);
+WAITS bool query_needs_wait(struct master *m, const char *what,
+			    const json_t *fields, const json_t *qfilter);
 
 /* The receiver of a long answer, piece by piece. */
 struct query_out {

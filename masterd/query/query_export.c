@@ -47,8 +47,8 @@ static WAITS int find_nodes(struct query *q, const struct strv *names,
 	return 0;
 }
 
-static int add_row(struct query *q, const struct node_result *r,
-		   const json_t *name)
+static WAITS int add_row(struct query *q, const struct node_result *r,
+			 const json_t *name)
 {
 	auto_json json_t *object =
 		json_make("{s:O, s:b}", "node", node_name_value(r->node),
@@ -59,7 +59,7 @@ static int add_row(struct query *q, const struct node_result *r,
 	return query_add_row(q, &(struct query_row){.object = object});
 }
 
-static int add_rows(struct query *q, const struct node_result *r)
+static WAITS int add_rows(struct query *q, const struct node_result *r)
 {
 	if (r->payload == NULL)
 		return add_row(q, r, NULL);
@@ -69,8 +69,8 @@ static int add_rows(struct query *q, const struct node_result *r)
 	return 0;
 }
 
-static int export_rows(struct query *q, const struct strv *names,
-		       struct error *err)
+static WAITS int export_rows(struct query *q, const struct strv *names,
+			     struct error *err)
 {
 	auto_strv struct strv uuids = {0};
 	struct node_result *results;

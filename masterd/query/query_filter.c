@@ -19,8 +19,8 @@ static const struct query_field filter_fields_[] = {
 };
 
 /* Find the rules by UUID; an unknown one is not an error. */
-static int rule_rows(struct query *q, const struct strv *names,
-		     struct error *err)
+static WAITS int rule_rows(struct query *q, const struct strv *names,
+			   struct error *err)
 {
 	const json_t *rules = config_all(q->m->config, CONFIG_FILTER);
 	auto_strv struct strv uuids = {0};

@@ -213,7 +213,7 @@ static WAITS bool in_turn(const struct job *j, struct job_rows *rows)
 	return rows->rc == 0;
 }
 
-static bool on_archived(struct job *j STEALS, void *arg)
+static WAITS bool on_archived(struct job *j STEALS, void *arg)
 {
 	bool more = in_turn(j, arg);
 

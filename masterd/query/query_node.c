@@ -260,7 +260,7 @@ static struct rpc_request node_info_request(const struct query *q,
 	return rpc_node_info(units, json_make("[[s, o]]", hv, params));
 }
 
-static void collect(struct query *q)
+static WAITS void collect(struct query *q)
 {
 	struct query_live *live = query_live_new(q->n_rows);
 

@@ -383,7 +383,7 @@ int query_emit(struct query *q, struct query_row *row)
 	return count(q, q->text == NULL ? 0 : q->text->len - before);
 }
 
-static int take(struct query *q, struct query_row *row)
+static WAITS int take(struct query *q, struct query_row *row)
 {
 	int rc = query_row_matches(q, row, false, q->err);
 

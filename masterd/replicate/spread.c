@@ -33,7 +33,7 @@ static void add_candidates(struct spread *s)
 			s->results[s->n++].node = json_incref(node);
 }
 
-static void run(void *arg)
+static WAITS void run(void *arg)
 {
 	struct spread *s = arg;
 

@@ -49,7 +49,7 @@ static void master_both(struct lu *lu, struct strv *ret_pre,
 /* --- post init: the hooks of a new cluster; its first node is recorded and
  * gets SSH keys --- */
 
-static json_t *post_init_exec(struct lu *lu, struct error *err)
+static WAITS json_t *post_init_exec(struct lu *lu, struct error *err)
 {
 	json_t *master = config_edit(config_master(lu->m->config));
 	struct error why;
@@ -132,7 +132,7 @@ static int all_nodes_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static json_t *redist_conf_exec(struct lu *lu, struct error *err)
+static WAITS json_t *redist_conf_exec(struct lu *lu, struct error *err)
 {
 	if (config_redistribute(lu->m->config, err) < 0)
 		return NULL;
@@ -540,7 +540,7 @@ static void set_params_env(struct lu *lu, json_t *ret_env)
 		     op->vg_name == NULL ? "None" : op->vg_name);
 }
 
-static json_t *set_params_exec(struct lu *lu, struct error *err)
+static WAITS json_t *set_params_exec(struct lu *lu, struct error *err)
 {
 	struct set_params *s = set_params_of(lu);
 	const struct op_cluster_set_params *op = lu->op;

@@ -86,7 +86,7 @@ static WAITS void remove_there(struct lu *lu, const json_t *node,
 			name, node_name(node), err.text);
 }
 
-static json_t *remove_exec(struct lu *lu, struct error *err)
+static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 {
 	auto_strv struct strv uuids = {0};
 	struct node_result *results;

@@ -307,7 +307,7 @@ static WAITS int claim(struct lu *lu, struct error *err)
 	return config_commit(lu->m->config, err);
 }
 
-static int create_check(struct lu *lu, struct error *err)
+static WAITS int create_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_create *op = lu->op;
 	struct create *c = create_of(lu);

@@ -342,7 +342,7 @@ static int check_atomic(struct lu *lu, struct error *err)
 			 text);
 }
 
-static int multi_check(struct lu *lu, struct error *err)
+static WAITS int multi_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_multi_alloc *op = lu->op;
 	struct multi *m = multi_of(lu);

@@ -18,7 +18,7 @@ struct aftermath {
 	struct rpc_request request;
 };
 
-static void run(void *arg)
+static WAITS void run(void *arg)
 {
 	auto_free struct aftermath *a = arg;
 	auto_json json_t *node = a->node;
@@ -72,7 +72,7 @@ static void start_free(struct start *s)
 	free(s);
 }
 
-static void start_task(void *arg)
+static WAITS void start_task(void *arg)
 {
 	struct start *s = arg;
 

@@ -41,7 +41,7 @@ static void dump_leave(struct dump **at)
 }
 #define auto_dump __attribute__((cleanup(dump_leave)))
 
-static void wait_for_call(void *arg)
+static WAITS void wait_for_call(void *arg)
 {
 	auto_dump struct dump *d = arg;
 

@@ -187,7 +187,7 @@ static void add_env(struct lu *lu, json_t *env)
 	json_set_str(env, "GROUP_NAME", op->group_name);
 }
 
-static json_t *add_exec(struct lu *lu, struct error *err)
+static WAITS json_t *add_exec(struct lu *lu, struct error *err)
 {
 	const struct op_group_add *op = lu->op;
 
@@ -282,7 +282,7 @@ static void modify_env(struct lu *lu, json_t *env)
 		     op->alloc_policy != NULL ? op->alloc_policy : "None");
 }
 
-static json_t *modify_exec(struct lu *lu, struct error *err)
+static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 {
 	struct group_lu *g = group_of(lu);
 
@@ -343,7 +343,7 @@ static void remove_env(struct lu *lu, json_t *env)
 	json_set_str(env, "GROUP_NAME", name_of_group(lu));
 }
 
-static json_t *remove_exec(struct lu *lu, struct error *err)
+static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 {
 	if (check_removable(lu, err) < 0) /* by another job */
 		return NULL;
@@ -402,7 +402,7 @@ static void rename_nodes(struct lu *lu, struct strv *ret_pre,
 	config_group_nodes(lu->m->config, uuid, ret_post);
 }
 
-static json_t *rename_exec(struct lu *lu, struct error *err)
+static WAITS json_t *rename_exec(struct lu *lu, struct error *err)
 {
 	const struct op_group_rename *op = lu->op;
 	json_t *changed;

@@ -103,7 +103,7 @@ static int assign_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static json_t *assign_exec(struct lu *lu, struct error *err)
+static WAITS json_t *assign_exec(struct lu *lu, struct error *err)
 {
 	struct assign *a = assign_of(lu);
 	struct config *config = lu->m->config;

@@ -279,7 +279,7 @@ static int add_check(struct lu *lu, struct error *err)
 	return take_all(n->changed, op->add_reserved_ips, err);
 }
 
-static json_t *add_exec(struct lu *lu, struct error *err)
+static WAITS json_t *add_exec(struct lu *lu, struct error *err)
 {
 	const struct op_network_add *op = lu->op;
 
@@ -362,7 +362,7 @@ static int modify_check(struct lu *lu, struct error *err)
 
 /* Instances take and free addresses without the network's lock.  So apply only
  * this job's changes to the present object. */
-static json_t *modify_exec(struct lu *lu, struct error *err)
+static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 {
 	struct network_lu *n = network_of(lu);
 	const json_t *now = config_get(lu->m->config, CONFIG_NETWORK,
@@ -424,7 +424,7 @@ static int remove_check(struct lu *lu, struct error *err)
 			 network_name(network), text);
 }
 
-static json_t *remove_exec(struct lu *lu, struct error *err)
+static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 {
 	config_remove(lu->m->config, CONFIG_NETWORK,
 		      network_uuid(network_of(lu)->network));
@@ -468,7 +468,7 @@ static void rename_env(struct lu *lu, json_t *env)
 	json_set_str(env, "NEW_NAME", op->new_name);
 }
 
-static json_t *rename_exec(struct lu *lu, struct error *err)
+static WAITS json_t *rename_exec(struct lu *lu, struct error *err)
 {
 	const struct op_network_rename *op = lu->op;
 	json_t *changed;

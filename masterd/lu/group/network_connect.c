@@ -206,7 +206,7 @@ static int connect_check(struct lu *lu, struct error *err)
 	return refuse_conflicts(lu, "connected to", has_stray_address, err);
 }
 
-static json_t *connect_exec(struct lu *lu, struct error *err)
+static WAITS json_t *connect_exec(struct lu *lu, struct error *err)
 {
 	struct connection *c = connection_of(lu);
 
@@ -268,7 +268,7 @@ static int disconnect_check(struct lu *lu, struct error *err)
 	return refuse_conflicts(lu, "disconnected from", is_in_network, err);
 }
 
-static json_t *disconnect_exec(struct lu *lu, struct error *err)
+static WAITS json_t *disconnect_exec(struct lu *lu, struct error *err)
 {
 	if (connection_of(lu)->nothing_to_do)
 		return json_null();

@@ -172,7 +172,7 @@ static WAITS int check_script(struct lu *lu, struct error *err)
 				      err);
 }
 
-static int export_check(struct lu *lu, struct error *err)
+static WAITS int export_check(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
@@ -461,7 +461,7 @@ static WAITS void remove_older(struct lu *lu)
 	node_results_free(results, n);
 }
 
-static json_t *export_exec(struct lu *lu, struct error *err)
+static WAITS json_t *export_exec(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);

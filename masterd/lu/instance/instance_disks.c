@@ -101,7 +101,7 @@ static WAITS json_t *assemble(struct lu *lu, struct error *err)
 	return steal(&result);
 }
 
-static json_t *activate_exec(struct lu *lu, struct error *err)
+static WAITS json_t *activate_exec(struct lu *lu, struct error *err)
 {
 	const char *name = inst_name(disks_of(lu)->inst);
 	auto_json json_t *result = NULL;
@@ -137,7 +137,7 @@ static int deactivate_expand(struct lu *lu, struct error *err)
 	return disks_expand(lu, op->instance_name, false, err);
 }
 
-static int deactivate_check(struct lu *lu, struct error *err)
+static WAITS int deactivate_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_deactivate_disks *op = lu->op;
 
@@ -147,7 +147,7 @@ static int deactivate_check(struct lu *lu, struct error *err)
 			       err);
 }
 
-static json_t *deactivate_exec(struct lu *lu, struct error *err)
+static WAITS json_t *deactivate_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_deactivate_disks *op = lu->op;
 	struct disks *d = disks_of(lu);
@@ -235,7 +235,7 @@ static int grow_check_policy(struct lu *lu, struct error *err)
 			 (intmax_t)op->disk, group_name(group), text);
 }
 
-static int grow_check(struct lu *lu, struct error *err)
+static WAITS int grow_check(struct lu *lu, struct error *err)
 {
 	struct disks *d = disks_of(lu);
 
@@ -300,7 +300,7 @@ static WAITS int grow_on_nodes(struct lu *lu, struct error *err)
 	return grow_round(lu, false, false, err);
 }
 
-static json_t *grow_exec(struct lu *lu, struct error *err)
+static WAITS json_t *grow_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_grow_disk *op = lu->op;
 	struct disks *d = disks_of(lu);

@@ -118,7 +118,7 @@ static int failover_expand(struct lu *lu, struct error *err)
 	return move_expand(lu, &w, err);
 }
 
-static int failover_check(struct lu *lu, struct error *err)
+static WAITS int failover_check(struct lu *lu, struct error *err)
 {
 	return move_check_template(lu, "failovers", err) < 0
 		       ? -1
@@ -139,7 +139,7 @@ static void failover_env(struct lu *lu, json_t *ret_env)
 		     op->cleanup ? "True" : "False");
 }
 
-static json_t *failover_exec(struct lu *lu, struct error *err)
+static WAITS json_t *failover_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_failover *op = lu->op;
 

@@ -212,7 +212,7 @@ static WAITS json_t *row_of(struct lu *lu, const json_t *inst, bool is_static)
 	return row;
 }
 
-static json_t *query_data_exec(struct lu *lu, struct error *err)
+static WAITS json_t *query_data_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_query_data *op = lu->op;
 	auto_strv struct strv names = {0};

@@ -94,7 +94,7 @@ static WAITS int check_running(struct lu *lu, struct error *err)
 	return running ? 0 : fall_back(lu, err);
 }
 
-static int migrate_check(struct lu *lu, struct error *err)
+static WAITS int migrate_check(struct lu *lu, struct error *err)
 {
 	if (choose_mode(lu, err) < 0 ||
 	    move_check_template(lu, "migrations", err) < 0 ||
@@ -353,7 +353,7 @@ static WAITS int clean_up(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static json_t *migrate_exec(struct lu *lu, struct error *err)
+static WAITS json_t *migrate_exec(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 	int rc;

@@ -140,7 +140,7 @@ static WAITS int check_room(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static int move_check(struct lu *lu, struct error *err)
+static WAITS int move_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_move *op = lu->op;
 	struct inst_move *m = move_of(lu);
@@ -292,7 +292,7 @@ static WAITS int start(struct lu *lu, const char *node, struct error *err)
 			  inst_name(m->inst), lu_node_name(lu, node));
 }
 
-static json_t *move_exec(struct lu *lu, struct error *err)
+static WAITS json_t *move_exec(struct lu *lu, struct error *err)
 {
 	struct inst_move *m = move_of(lu);
 	struct error ignored;

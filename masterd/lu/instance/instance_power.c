@@ -132,7 +132,7 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 	return lu_check_memory(lu, &need, err);
 }
 
-static int startup_check(struct lu *lu, struct error *err)
+static WAITS int startup_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_startup *op = lu->op;
 	struct power *p = power_of(lu);
@@ -164,7 +164,7 @@ static void startup_env(struct lu *lu, json_t *ret_env)
 	json_set_str(ret_env, "FORCE", op->force ? "True" : "False");
 }
 
-static json_t *startup_exec(struct lu *lu, struct error *err)
+static WAITS json_t *startup_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_startup *op = lu->op;
 	struct power *p = power_of(lu);
@@ -248,7 +248,7 @@ static void shutdown_env(struct lu *lu, json_t *ret_env)
 	json_set_str(ret_env, "TIMEOUT", timeout);
 }
 
-static json_t *shutdown_exec(struct lu *lu, struct error *err)
+static WAITS json_t *shutdown_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_shutdown *op = lu->op;
 	struct power *p = power_of(lu);
@@ -301,7 +301,7 @@ static int reboot_expand(struct lu *lu, struct error *err)
 	return power_expand(lu, op->instance_name, err);
 }
 
-static int reboot_check(struct lu *lu, struct error *err)
+static WAITS int reboot_check(struct lu *lu, struct error *err)
 {
 	const json_t *inst = power_of(lu)->inst;
 
@@ -383,7 +383,7 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 		       : 0;
 }
 
-static json_t *reboot_exec(struct lu *lu, struct error *err)
+static WAITS json_t *reboot_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_reboot *op = lu->op;
 	struct power *p = power_of(lu);

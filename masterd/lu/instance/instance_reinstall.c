@@ -68,7 +68,7 @@ static int read_image(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static int reinstall_check(struct lu *lu, struct error *err)
+static WAITS int reinstall_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_reinstall *op = lu->op;
 	struct reinstall *r = reinstall_of(lu);
@@ -172,7 +172,7 @@ static WAITS int install(struct lu *lu, struct error *err)
 	return *r->os != '\0' ? run_scripts(lu, err) : 0;
 }
 
-static json_t *reinstall_exec(struct lu *lu, struct error *err)
+static WAITS json_t *reinstall_exec(struct lu *lu, struct error *err)
 {
 	struct reinstall *r = reinstall_of(lu);
 	const struct op_instance_reinstall *op = lu->op;

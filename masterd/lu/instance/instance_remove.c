@@ -93,7 +93,7 @@ static WAITS int forget(struct lu *lu, struct error *err)
 	return config_commit(lu->m->config, err);
 }
 
-static json_t *remove_exec(struct lu *lu, struct error *err)
+static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 {
 	const json_t *inst = remove_of(lu)->inst;
 

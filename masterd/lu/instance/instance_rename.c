@@ -118,7 +118,7 @@ static WAITS int check_script(struct lu *lu, struct error *err)
 				      "rename", false, err);
 }
 
-static int rename_check(struct lu *lu, struct error *err)
+static WAITS int rename_check(struct lu *lu, struct error *err)
 {
 	struct rename *r = rename_of(lu);
 
@@ -224,7 +224,7 @@ static WAITS void tell_guest(struct lu *lu, const json_t *inst)
 	disks_stop(lu, inst, NULL, true, &err);
 }
 
-static json_t *rename_exec(struct lu *lu, struct error *err)
+static WAITS json_t *rename_exec(struct lu *lu, struct error *err)
 {
 	struct rename *r = rename_of(lu);
 	const json_t *inst;

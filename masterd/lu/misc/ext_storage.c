@@ -142,7 +142,7 @@ static int diagnose_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static json_t *diagnose_exec(struct lu *lu, struct error *err)
+static WAITS json_t *diagnose_exec(struct lu *lu, struct error *err)
 {
 	const struct op_ext_storage_diagnose *op = lu->op;
 	auto_strv struct strv answered = {0}, names = {0};

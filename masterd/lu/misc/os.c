@@ -242,7 +242,7 @@ static bool is_wanted(struct lu *lu, const char *name, const struct os_facts *f)
 	return true;
 }
 
-static json_t *os_diagnose_exec(struct lu *lu, struct error *err)
+static WAITS json_t *os_diagnose_exec(struct lu *lu, struct error *err)
 {
 	const struct op_os_diagnose *op = lu->op;
 	auto_strv struct strv nodes = {0};

@@ -140,7 +140,7 @@ static WAITS int delay_once(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static json_t *test_delay_exec(struct lu *lu, struct error *err)
+static WAITS json_t *test_delay_exec(struct lu *lu, struct error *err)
 {
 	struct test_delay *t = container_of(lu, struct test_delay, lu);
 	const struct op_test_delay *op = lu->op;
@@ -179,7 +179,7 @@ const struct lu_class lu_test_delay = {
 /* --- secret parameters --- */
 
 /* Only the names; the values are secret, even in a test. */
-static WAITS json_t *test_os_params_exec(struct lu *lu, struct error *err)
+static json_t *test_os_params_exec(struct lu *lu, struct error *err)
 {
 	const struct op_test_os_params *op = lu->op;
 	auto_strv struct strv names = {0};

@@ -269,7 +269,7 @@ static int test_check(struct lu *lu, struct error *err)
 	return check_direction(lu, err);
 }
 
-static json_t *test_exec(struct lu *lu, struct error *err)
+static WAITS json_t *test_exec(struct lu *lu, struct error *err)
 {
 	const struct op_test_allocator *op = lu->op;
 	struct test_allocator *t = test_of(lu);

@@ -81,6 +81,6 @@ WAITS int modify_apply_disks(struct lu *lu, json_t *inst STEALS,
 WAITS int modify_check_state(struct lu *lu, struct error *err);
 WAITS int modify_check_resources(struct lu *lu, struct error *err);
 WAITS int modify_check_params(struct lu *lu, struct error *err);
-WAITS int modify_check_primary(struct lu *lu, struct error *err);
+int modify_check_primary(struct lu *lu, struct error *err);
 
 #endif

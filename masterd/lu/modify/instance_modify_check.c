@@ -56,7 +56,7 @@ WAITS int modify_check_state(struct lu *lu, struct error *err)
 
 /* --- memory, CPUs, space --- */
 
-static WAITS int check_runtime_memory(struct lu *lu, struct error *err)
+static int check_runtime_memory(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
@@ -298,7 +298,7 @@ WAITS int modify_check_params(struct lu *lu, struct error *err)
 	return check_os(lu, err);
 }
 
-WAITS int modify_check_primary(struct lu *lu, struct error *err)
+int modify_check_primary(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);

@@ -39,7 +39,7 @@ static json_t *outcome(const struct op_restricted_command *op,
 			     r->failure != NULL ? r->failure : r->err->text));
 }
 
-static json_t *command_exec(struct lu *lu, struct error *err)
+static WAITS json_t *command_exec(struct lu *lu, struct error *err)
 {
 	const struct op_restricted_command *op = lu->op;
 	size_t n;

@@ -29,7 +29,7 @@ static int grow_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static json_t *grow_exec(struct lu *lu, struct error *err)
+static WAITS json_t *grow_exec(struct lu *lu, struct error *err)
 {
 	if (lu_balloon_may_grow(lu))
 		return lu_balloon_grow(lu, grow_of(lu)->uuid, err);

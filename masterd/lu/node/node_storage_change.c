@@ -48,7 +48,7 @@ static int modify_check(struct lu *lu, struct error *err)
 	return storage_type_used(lu, op->storage_type, err) == NULL ? -1 : 0;
 }
 
-static json_t *modify_exec(struct lu *lu, struct error *err)
+static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 {
 	const struct op_node_modify_storage *op = lu->op;
 	const json_t *node = lu_node(lu, op->node_name, err);
@@ -133,7 +133,7 @@ static WAITS int check_instance(struct lu *lu, const json_t *inst,
 	return 0;
 }
 
-static int repair_check(struct lu *lu, struct error *err)
+static WAITS int repair_check(struct lu *lu, struct error *err)
 {
 	const struct op_repair_node_storage *op = lu->op;
 	const json_t *node = lu_node(lu, op->node_name, err);
@@ -155,7 +155,7 @@ static int repair_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static json_t *repair_exec(struct lu *lu, struct error *err)
+static WAITS json_t *repair_exec(struct lu *lu, struct error *err)
 {
 	const struct op_repair_node_storage *op = lu->op;
 	const json_t *node = lu_node(lu, op->node_name, err);

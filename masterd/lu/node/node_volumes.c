@@ -155,7 +155,7 @@ static void add_rows(struct lu *lu, const struct node_result *r,
 	free(rows);
 }
 
-static json_t *volumes_exec(struct lu *lu, struct error *err)
+static WAITS json_t *volumes_exec(struct lu *lu, struct error *err)
 {
 	size_t n;
 	struct node_result *results = lu_call_nodes(lu, &volumes_of(lu)->nodes,

@@ -258,7 +258,7 @@ static WAITS json_t *handle(struct lu *lu, const json_t *node,
 	return json_make("[i, O]", STATUS_NORMAL, data);
 }
 
-static json_t *oob_exec(struct lu *lu, struct error *err)
+static WAITS json_t *oob_exec(struct lu *lu, struct error *err)
 {
 	struct oob *o = oob_of(lu);
 	const struct op_oob_command *op = lu->op;

@@ -134,8 +134,8 @@ static WAITS int prepare(struct lu *lu, const char *type, int64_t bits,
 	return error_wrap(err, "The SSH keys are as they were");
 }
 
-static int record(struct lu *lu, const char *type, int64_t bits,
-		  struct error *err)
+static WAITS int record(struct lu *lu, const char *type, int64_t bits,
+			struct error *err)
 {
 	json_t *cluster = config_edit(config_cluster(lu->m->config));
 

@@ -53,7 +53,7 @@ static void say(const struct teller *t, int64_t after_s)
 			    (intmax_t)t->how.limit_s);
 }
 
-static void tell(void *arg)
+static WAITS void tell(void *arg)
 {
 	auto_teller struct teller *t = arg;
 	int64_t begin_us = clock_mono_us();

@@ -158,7 +158,7 @@ static int tags_set_check(struct lu *lu, struct error *err)
 	return tags_check(op->tags, err);
 }
 
-static json_t *tags_set_exec(struct lu *lu, struct error *err)
+static WAITS json_t *tags_set_exec(struct lu *lu, struct error *err)
 {
 	const struct op_tags_set *op = lu->op;
 	const json_t *object = target(lu, op->kind, op->name, err);
@@ -222,7 +222,7 @@ static int tags_del_check(struct lu *lu, struct error *err)
 			 names);
 }
 
-static json_t *tags_del_exec(struct lu *lu, struct error *err)
+static WAITS json_t *tags_del_exec(struct lu *lu, struct error *err)
 {
 	const struct op_tags_del *op = lu->op;
 	const json_t *object = target(lu, op->kind, op->name, err);

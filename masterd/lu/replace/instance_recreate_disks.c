@@ -413,7 +413,7 @@ static WAITS void record_back(struct lu *lu, const json_t *inst,
 		lu_warn(lu, "%s", err.text);
 }
 
-static json_t *recreate_exec(struct lu *lu, struct error *err)
+static WAITS json_t *recreate_exec(struct lu *lu, struct error *err)
 {
 	struct recreate *r = recreate_of(lu);
 	const json_t *before = r->inst;

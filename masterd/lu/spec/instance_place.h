@@ -38,11 +38,11 @@ WAITS int instance_place_check_room(struct lu *lu,
  * lose as many nodes as its policy demands.  Does not wait: it is called again
  * right before the booking, since other jobs book on other nodes of the group
  * meanwhile. */
-int instance_place_check_capacity(struct lu *lu,
-				  const struct op_instance_create *op,
-				  const struct inst_spec *s,
-				  const struct inst_nodes *nodes,
-				  struct error *err);
+WAITS int instance_place_check_capacity(struct lu *lu,
+					const struct op_instance_create *op,
+					const struct inst_spec *s,
+					const struct inst_nodes *nodes,
+					struct error *err);
 
 /* The other checks: ERR_PREREQ unless both nodes have the OS and the bridges
  * and accept the hypervisor's parameters. */

@@ -162,7 +162,7 @@ static json_t *group_job(const struct op_cluster_verify *op,
 	return json_make("[o]", job);
 }
 
-static json_t *verify_exec(struct lu *lu, struct error *err)
+static WAITS json_t *verify_exec(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_verify *op = lu->op;
 	auto_strv struct strv groups = {0};
@@ -217,7 +217,7 @@ static void add_disks_job(const char *group_name, json_t *jobs)
 	json_array_append_new(jobs, json_make("[o]", job));
 }
 
-static json_t *verify_disks_exec(struct lu *lu, struct error *err)
+static WAITS json_t *verify_disks_exec(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_verify_disks *op = lu->op;
 	auto_json json_t *jobs = json_array();

@@ -272,7 +272,7 @@ static WAITS void check_queue(struct verify *v)
 			    path(v->lu->m->paths, PATH_QUEUE_DIR));
 }
 
-static json_t *verify_config_exec(struct lu *lu, struct error *err)
+static WAITS json_t *verify_config_exec(struct lu *lu, struct error *err)
 {
 	const struct op_cluster_verify_config *op = lu->op;
 	struct verify v = {.lu = lu,
