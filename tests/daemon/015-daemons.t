@@ -70,12 +70,12 @@ like "$out" 'Cannot hold the pid file' "still cannot have two masters on a node"
 # --- in the foreground, with what NODED_ARGS of Ganeti's may have ---
 data=$(root node1)/var/lib/ganeti
 log=$VC/foreground.log
-ip=$(gnt-vcluster list "$VC" --format=json | python3 -c '
+ip=$("$BIN/gnt-vcluster" list "$VC" --format=json | python3 -c '
 import json, sys
 print(json.load(sys.stdin)["nodes"][0]["ip"])')
-gnt-vcluster stop "$VC" node1 noded >/dev/null
+"$BIN/gnt-vcluster" stop "$VC" node1 noded >/dev/null
 rm "$data/client.pem"
-gnt-vcluster exec "$VC" node1 -- gantry-noded --foreground --debug --no-mlock \
+"$BIN/gnt-vcluster" exec "$VC" node1 -- gantry-noded --foreground --debug --no-mlock \
     --max-clients=20 --port 1811 --bind "$ip" >"$log" 2>&1 &
 noded=$!
 says() { # PATTERN [TIMES]
@@ -102,6 +102,6 @@ wait $noded
 is "$?" 0 "SIGTERM ends it in order"
 is "$(grep -c 'keeping the old' "$log")" 1 "and a good one was taken"
 like "$(cat "$log")" 'ganeti-noded is ending' "which it says"
-gnt-vcluster start "$VC" node1 noded >/dev/null
+"$BIN/gnt-vcluster" start "$VC" node1 noded >/dev/null
 like "$(m gnt-cluster verify 2>&1)" 'Verifying' "all goes on"
 tap_done

@@ -2,6 +2,7 @@
 # Completions and manual pages that come from the tables of commands.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+pages=$BIN/../iallocators/tool_pages # before the programs are a host's
 cluster_start --nodes 1
 PATH=$BIN:$PATH
 gnt completion bash >"$VC/bash"
@@ -180,7 +181,6 @@ gnt manual gnt >"$VC/man"
 like "$(cat "$VC/man")" 'gnt.-node.fR\(8\)' "the page of gnt leads to the others"
 
 # The planners have pages and completions of their own.
-pages=$BIN/../iallocators/tool_pages
 planners="hail hbal hcheck hinfo hroller hspace hsqueeze"
 for tool in $planners; do
     "$pages" manual "$tool" >"$VC/man"

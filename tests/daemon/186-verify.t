@@ -197,6 +197,8 @@ edit 'nodes["node3"]["group"] = "0" * 8 + "-0000-0000-0000-" + "0" * 12'
 out=$(verify)
 like "$out" 'ERROR:ECLUSTERDANGLINGNODES:node:None:.*node3.example.com \(\)' "a node of no group"
 edit 'nodes["node3"]["group"] = nodes["node1"]["group"]'
+# The master has just been started: a candidate may not have its copies yet.
+until_true 20 sh -c "$BIN/gnt-vcluster exec $VC node1 -- gnt-cluster verify"
 succeeds "all is well again" verify
 
 # --- options ---

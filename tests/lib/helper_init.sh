@@ -15,6 +15,7 @@ export disk
 zero() {
     mount -t ext4 "$disk" /mnt || return
     dd if=/dev/zero of=/mnt/zeros bs=64k 2>/dev/null # until nothing is free
+    sync # what is removed before it is written never gets to the disk
     rm /mnt/zeros
     umount /mnt
 }
