@@ -161,29 +161,37 @@ static void ask_again(struct queue *q, struct job *j)
 		p->gate->n_running++;
 }
 
-static WAITS void ask_all(struct queue *q, bool may_wait)
+/* For at most max jobs above *id, the last one that was asked for.  False:
+ * these were all. */
+static bool ask_some(struct queue *q, uint64_t *id, size_t max)
 {
-	struct job *j;
-	uint64_t id = 0;
-	size_t n = 0;
+	for (size_t i = 0; i < max; i++) {
+		struct job *j = job_index_next(&q->jobs, *id);
 
-	while ((j = job_index_next(&q->jobs, id)) != NULL) {
-		id = j->id;
+		if (j == NULL)
+			return false;
+		*id = j->id;
 		ask_again(q, j);
-		if (++n % YIELD_EVERY == 0 && may_wait)
-			task_yield();
 	}
-	sched_kick(q);
+	return true;
 }
 
 void queue_gates_changed(struct queue *q)
 {
-	ask_all(q, task_self() != NULL);
+	uint64_t id = 0;
+
+	while (ask_some(q, &id, YIELD_EVERY))
+		if (task_self() != NULL)
+			task_yield();
+	sched_kick(q);
 }
 
 void gates_start(struct queue *q)
 {
-	ask_all(q, false);
+	uint64_t id = 0;
+
+	ask_some(q, &id, SIZE_MAX);
+	sched_kick(q);
 }
 
 void queue_gate_done(struct queue_gate *g)

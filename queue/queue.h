@@ -121,7 +121,7 @@ WAITS struct queue *queue_open(const struct queue_config *config,
 			       struct error *err);
 
 /* Begin to run jobs. */
-WAITS void queue_start(struct queue *q);
+void queue_start(struct queue *q);
 
 /* Start no further job; wait for the running ones; write all files. */
 WAITS void queue_stop(struct queue *q);

@@ -172,7 +172,7 @@ void rate_limits_leave(struct queue *q, struct job *j);
 struct queue_gate *rate_limit_gate(struct rate_limit *l);
 
 /* At start: as queue_gates_changed(), but before any job can start. */
-WAITS void gates_start(struct queue *q);
+void gates_start(struct queue *q);
 
 /* Count the parents of a new job (the jobs that it depends on), and arrange
  * that it is told of their end.  status_of gives the state of parents that are
