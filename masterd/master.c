@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/files/paths.h"
+#include "masterd/allocator/iallocator.h"
 #include "masterd/config/config.h"
 #include "masterd/config/reserve.h"
 #include "masterd/core/balloon_turns.h"
@@ -155,6 +156,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	noderpc_set_fenced(m->rpc, on_fenced, m);
 	m->ssh_keys = ssh_keys_create(disk, paths, m->config, m->rpc);
 	m->reserve = reserve_create(m->config);
+	m->kept = iallocator_kept_create();
 	m->distribute = distribute_create(m);
 	config_set_term(m->config, m->role.term);
 	config_set_distribute(m->config, distribute_config, m->distribute);
@@ -251,6 +253,7 @@ void master_free(struct master *m)
 	job_views_destroy(m->views);
 	free(m->slices);
 	distribute_free(m->distribute);
+	iallocator_kept_free(m->kept);
 	reserve_destroy(m->reserve);
 	ssh_keys_destroy(m->ssh_keys);
 	noderpc_destroy(m->rpc);

@@ -42,7 +42,7 @@ struct build_instance {
 	int64_t memory, minmem; /* the latter is guaranteed */
 	int64_t disk_space;	/* on each of its nodes */
 	int64_t vcpus, spindle_use;
-	struct disk *disks;
+	struct disk_need *disks;
 	size_t n_disks;
 	const char **tags;
 	size_t n_tags;

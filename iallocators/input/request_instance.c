@@ -13,7 +13,7 @@ static int not_an_object(struct error *err)
 }
 
 static int read_disk(struct cluster *c, const char *what, const struct jval *v,
-		     struct disk *ret, struct error *err)
+		     struct disk_need *ret, struct error *err)
 {
 	struct field f = {&c->arena, v, what};
 

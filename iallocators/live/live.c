@@ -414,8 +414,8 @@ static int take_disks(struct cluster *c, struct instance *inst,
 				 "the master has no list of the disks of '%s'",
 				 inst->name);
 	inst->n_disks = json_array_size(sizes);
-	inst->disks =
-		arena_calloc(&c->arena, inst->n_disks + 1, sizeof(struct disk));
+	inst->disks = arena_calloc(&c->arena, inst->n_disks + 1,
+				   sizeof(struct disk_need));
 	for (size_t i = 0; i < inst->n_disks; i++) {
 		const json_t *width = json_array_get(spindles, i);
 

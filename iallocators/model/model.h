@@ -109,7 +109,7 @@ struct group {
 	int n_nodes;
 };
 
-struct disk {
+struct disk_need {
 	int64_t size;
 	int64_t spindles; /* or SPINDLES_UNKNOWN */
 };
@@ -130,7 +130,7 @@ struct instance {
 	int64_t spindles; /* of all disks, or SPINDLES_UNKNOWN */
 	int64_t vcpus;
 	int64_t spindle_use;
-	struct disk *disks;
+	struct disk_need *disks;
 	size_t n_disks;
 	enum run_status status;
 	enum template template;

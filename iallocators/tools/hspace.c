@@ -35,7 +35,7 @@ static struct instance new_instance(const struct report *r,
 				.secondary = NO_INDEX};
 
 	inst.disks = arena_calloc(&c->arena, 1, sizeof(*inst.disks));
-	inst.disks[0] = (struct disk){spec->disk, spec->spindle_use};
+	inst.disks[0] = (struct disk_need){spec->disk, spec->spindle_use};
 	cluster_finish_instance(c, &inst, r->k->load);
 	return inst;
 }

@@ -46,6 +46,12 @@ json_t *iallocator_change_group(const struct strv *instance_names,
  * error with ECODE_NOENT; but none where its folders do not exist. */
 int iallocator_expect(struct master *m, const char *name, struct error *err);
 
+/* What our own hail is asked about, kept from one request to the next
+ * (iallocator_kept.c); struct master has it.  Empty at first. */
+struct iallocator_kept;
+struct iallocator_kept *iallocator_kept_create(void);
+void iallocator_kept_free(struct iallocator_kept *k);
+
 /* How to run an allocator. */
 struct iallocator_how {
 	const char *name;

@@ -283,6 +283,18 @@ static json_t *parse(const struct answer *a, const char *text,
 	return NULL;
 }
 
+static json_t *checked(const struct answer *a, bool success, const char *info,
+		       const json_t *result, struct error *err)
+{
+	if (!success) {
+		error_set(err, ERR_PREREQ, ECODE_NORES,
+			  "Can't compute nodes using iallocator '%s': %s",
+			  a->name, info);
+		return NULL;
+	}
+	return check_result(a, result, err) < 0 ? NULL : json_ref(result);
+}
+
 json_t *iallocator_check_answer(const struct config *c, const char *name,
 				const json_t *request, const char *text,
 				struct error *err)
@@ -303,11 +315,16 @@ json_t *iallocator_check_answer(const struct config *c, const char *name,
 		bad(&a, err, what);
 		return NULL;
 	}
-	if (!json_bool(answer, "success", false)) {
-		error_set(err, ERR_PREREQ, ECODE_NORES,
-			  "Can't compute nodes using iallocator '%s': %s", name,
-			  json_str(answer, "info", ""));
-		return NULL;
-	}
-	return check_result(&a, result, err) < 0 ? NULL : json_incref(result);
+	return checked(&a, json_bool(answer, "success", false),
+		       json_str(answer, "info", ""), result, err);
+}
+
+json_t *iallocator_check_result(const struct config *c, const char *name,
+				const json_t *request,
+				const struct iallocator_answer *answer,
+				struct error *err)
+{
+	const struct answer a = {c, name, request};
+
+	return checked(&a, answer->success, answer->info, answer->result, err);
 }

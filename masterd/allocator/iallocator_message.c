@@ -10,6 +10,7 @@
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
+#include "masterd/allocator/iallocator_nodes.h"
 #include "masterd/allocator/iallocator_private.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
@@ -195,7 +196,7 @@ static json_t *instances_part(struct master *m)
 	return part;
 }
 
-static const char *hypervisor_of(const struct master *m, const json_t *request)
+const char *iallocator_hypervisor(const struct master *m, const json_t *request)
 {
 	const json_t *cluster = config_cluster(m->config);
 	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
@@ -211,7 +212,8 @@ json_t *iallocator_message(struct master *m, json_t *request STEALS,
 	const json_t *cluster;
 	json_t *message = json_object();
 	/* This waits; the rest does not. */
-	json_t *nodes = iallocator_nodes(m, hypervisor_of(m, own), how);
+	struct iallocator_nodes *nodes =
+		iallocator_nodes_ask(m, iallocator_hypervisor(m, own), how);
 
 	cluster = config_cluster(m->config);
 	json_set_int(message, "version", PROTOCOL);
@@ -225,8 +227,9 @@ json_t *iallocator_message(struct master *m, json_t *request STEALS,
 		message, "ipolicy",
 		params_ipolicy_known(params_fill_ipolicy(cluster, NULL)));
 	json_object_set_new(message, "nodegroups", groups_part(m));
-	json_object_set_new(message, "nodes", nodes);
+	json_object_set_new(message, "nodes", iallocator_nodes_part(nodes));
 	json_object_set_new(message, "instances", instances_part(m));
 	json_object_set(message, "request", own);
+	iallocator_nodes_free(nodes);
 	return message;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The nodes in the message for an allocator.
+/* What an allocator is told of the nodes: asked for, as values, and as a part
+ * of the message.
  *
  * Their resources come from the configuration where they are recorded; such a
  * node is only asked whether it is alive, and not even that if it has just
@@ -14,6 +15,7 @@
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
+#include "masterd/allocator/iallocator_nodes.h"
 #include "masterd/allocator/iallocator_private.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
@@ -28,11 +30,10 @@ struct node_data {
 	const json_t *instances; /* all_instances_info: {name: {...}} */
 };
 
-struct gather {
+struct iallocator_nodes {
 	struct master *m;
 	char *hypervisor, *template; /* copies, as the call waits */
 	int64_t heard_since_us;
-	int64_t shared;		   /* booked, of storage that all share */
 	struct node_result *signs; /* of nodes with a record */
 	size_t n_signs;
 	struct node_result *info, *instances; /* of those without */
@@ -51,14 +52,14 @@ static json_t *filled_nd(const struct master *m, const json_t *node)
 }
 
 /* Whether all that this request needs of the node is recorded. */
-static bool is_recorded(const struct gather *g, const json_t *node)
+static bool is_recorded(const struct iallocator_nodes *g, const json_t *node)
 {
 	return resources_recorded(g->m->config, json_str(node, "uuid", ""),
 				  g->hypervisor, g->template) &&
 	       !resources_exclusive(g->m->config, node);
 }
 
-static struct rpc_request info_request(const struct gather *g,
+static struct rpc_request info_request(const struct iallocator_nodes *g,
 				       const json_t *node)
 {
 	const json_t *cluster = config_cluster(g->m->config);
@@ -77,17 +78,20 @@ static bool is_live(const json_t *node)
 	       json_bool(node, "vm_capable", true);
 }
 
-static void gather_done(struct gather *g)
+void iallocator_nodes_free(struct iallocator_nodes *g)
 {
+	if (g == NULL)
+		return;
 	table_done(&g->by_uuid, free);
 	node_results_free(g->signs, g->n_signs);
 	node_results_free(g->info, g->n);
 	node_results_free(g->instances, g->n);
 	free(g->hypervisor);
 	free(g->template);
+	free(g);
 }
 
-static void add_data(struct gather *g, const json_t *node,
+static void add_data(struct iallocator_nodes *g, const json_t *node,
 		     const struct error *err, const struct node_data *data)
 {
 	struct node_data *copy;
@@ -102,7 +106,7 @@ static void add_data(struct gather *g, const json_t *node,
 	free(table_put(&g->by_uuid, json_str(node, "uuid", ""), copy));
 }
 
-static void choose_sign(struct gather *g, json_t *node)
+static void choose_sign(struct iallocator_nodes *g, json_t *node)
 {
 	if (noderpc_heard_since(g->m->rpc, node, g->heard_since_us))
 		add_data(g, node, NULL, &(struct node_data){.recorded = true});
@@ -110,7 +114,7 @@ static void choose_sign(struct gather *g, json_t *node)
 		g->signs[g->n_signs++].node = json_incref(node);
 }
 
-static void choose_calls(struct gather *g)
+static void choose_calls(struct iallocator_nodes *g)
 {
 	auto_strv struct strv uuids = {0};
 
@@ -135,7 +139,7 @@ static void choose_calls(struct gather *g)
 }
 
 /* Ask all online nodes that run instances. */
-static WAITS void gather(struct gather *g)
+static WAITS void gather(struct iallocator_nodes *g)
 {
 	choose_calls(g);
 	noderpc_look_many(g->m->rpc, g->signs, g->n_signs, rpc_version());
@@ -155,14 +159,15 @@ static WAITS void gather(struct gather *g)
 
 /* --- nodes --- */
 
-/* Put into the entry the memory of the node's primary instances: of all, and of
- * those that are up.  Returns how much more the latter may take of the memory
- * that is free now. */
-static int64_t add_sums(struct master *m, const char *uuid,
-			const struct node_data *data, json_t *ret)
+/* Sum up the memory of the node's primary instances: of all, and of those that
+ * are up.  Returns how much more the latter may take of the memory that is free
+ * now. */
+static int64_t sum_memory(struct master *m, const char *uuid,
+			  const struct node_data *data,
+			  struct iallocator_live *ret)
 {
 	const json_t *cluster = config_cluster(m->config);
-	int64_t all = 0, up = 0, missing = 0;
+	int64_t missing = 0;
 	auto_strv struct strv primaries = {0};
 
 	config_node_primaries(m->config, uuid, &primaries);
@@ -176,15 +181,13 @@ static int64_t add_sums(struct master *m, const char *uuid,
 			json_get(data->instances, json_str(inst, "name", "")),
 			"memory", 0);
 
-		all += memory;
+		ret->instances_memory += memory;
 		if (!str_eq(json_str(inst, "admin_state", ""), "up"))
 			continue;
-		up += memory;
+		ret->running_memory += memory;
 		if (used < memory)
 			missing += memory - used;
 	}
-	json_set_int(ret, "i_pri_memory", all);
-	json_set_int(ret, "i_pri_up_memory", up);
 	return missing;
 }
 
@@ -201,28 +204,26 @@ static const json_t *find_unit(const json_t *units, bool spindles)
 	return NULL;
 }
 
-static void add_live(struct master *m, const char *uuid,
-		     const struct node_data *data, json_t *ret)
+static void read_live(struct master *m, const char *uuid,
+		      const struct node_data *data, struct iallocator_live *ret)
 {
 	const json_t *units = json_array_get(data->info, 1);
 	const json_t *hv = json_array_get(json_array_get(data->info, 2), 0);
 	const json_t *disk = find_unit(units, false);
 	const json_t *spindles = find_unit(units, true);
-	int64_t missing;
 
-	json_set_int(ret, "total_memory", json_int(hv, "memory_total", 0));
-	json_set_int(ret, "reserved_memory", json_int(hv, "memory_dom0", 0));
-	json_set_int(ret, "total_disk", json_int(disk, "storage_size", 0));
-	json_set_int(ret, "free_disk", json_int(disk, "storage_free", 0));
-	json_set_int(ret, "total_spindles",
-		     json_int(spindles, "storage_size", 0));
-	json_set_int(ret, "free_spindles",
-		     json_int(spindles, "storage_free", 0));
-	json_set_int(ret, "total_cpus", json_int(hv, "cpu_total", 0));
-	json_set_int(ret, "reserved_cpus", json_int(hv, "cpu_dom0", 0));
-	missing = add_sums(m, uuid, data, ret);
-	json_set_int(ret, "free_memory",
-		     json_int(hv, "memory_free", 0) - missing);
+	*ret = (struct iallocator_live){
+		.total_memory = json_int(hv, "memory_total", 0),
+		.reserved_memory = json_int(hv, "memory_dom0", 0),
+		.total_disk = json_int(disk, "storage_size", 0),
+		.free_disk = json_int(disk, "storage_free", 0),
+		.total_spindles = json_int(spindles, "storage_size", 0),
+		.free_spindles = json_int(spindles, "storage_free", 0),
+		.total_cpus = json_int(hv, "cpu_total", 0),
+		.reserved_cpus = json_int(hv, "cpu_dom0", 0),
+		.free_memory = json_int(hv, "memory_free", 0),
+	};
+	ret->free_memory -= sum_memory(m, uuid, data, ret);
 }
 
 static int64_t not_negative(int64_t n)
@@ -230,29 +231,91 @@ static int64_t not_negative(int64_t n)
 	return n > 0 ? n : 0;
 }
 
-static void add_recorded(struct gather *g, const char *uuid,
-			 const struct node_data *data, json_t *ret)
+void iallocator_nodes_of_record(const struct node_memory *m,
+				const struct node_disk *d,
+				struct iallocator_live *ret)
+{
+	*ret = (struct iallocator_live){
+		.booked = true,
+		.total_memory = m->total,
+		.reserved_memory = m->node,
+		.hypervisor_memory = m->hv,
+		.total_disk = d->total,
+		.free_disk = not_negative(resources_disk_free(d)),
+		.total_cpus = m->cpu_total,
+		.reserved_cpus = m->cpu_node,
+		.free_memory = not_negative(resources_mem_promise(m)),
+	};
+}
+
+static void read_recorded(const struct iallocator_nodes *g, const char *uuid,
+			  int64_t shared, struct iallocator_live *ret)
 {
 	const struct config *c = g->m->config;
 	struct node_memory m;
 	struct node_disk d;
 
 	resources_memory(c, uuid, g->hypervisor, &m);
-	resources_disk_of(c, uuid, g->template, g->shared, &d);
-	json_set_int(ret, "total_memory", m.total);
-	json_set_int(ret, "reserved_memory", m.node);
-	json_set_bool(ret, "booked", true);
-	if (m.hv > 0)
-		json_set_int(ret, "hypervisor_memory", m.hv);
-	json_set_int(ret, "total_disk", d.total);
-	json_set_int(ret, "free_disk", not_negative(resources_disk_free(&d)));
-	json_set_int(ret, "total_spindles", 0);
-	json_set_int(ret, "free_spindles", 0);
-	json_set_int(ret, "total_cpus", m.cpu_total);
-	json_set_int(ret, "reserved_cpus", m.cpu_node);
-	json_set_int(ret, "free_memory",
-		     not_negative(resources_mem_promise(&m)));
-	add_sums(g->m, uuid, data, ret);
+	resources_disk_of(c, uuid, g->template, shared, &d);
+	iallocator_nodes_of_record(&m, &d, ret);
+}
+
+const char *iallocator_nodes_hypervisor(const struct iallocator_nodes *g)
+{
+	return g->hypervisor;
+}
+
+const char *iallocator_nodes_template(const struct iallocator_nodes *g)
+{
+	return g->template;
+}
+
+enum iallocator_sign iallocator_nodes_sign(const struct iallocator_nodes *g,
+					   const json_t *node)
+{
+	const struct node_data *data =
+		table_get(&g->by_uuid, json_str(node, "uuid", ""));
+
+	if (data == NULL)
+		return is_live(node) ? IALLOCATOR_SILENT : IALLOCATOR_UNASKED;
+	return data->recorded ? IALLOCATOR_RECORDED : IALLOCATOR_TOLD;
+}
+
+void iallocator_nodes_told(const struct iallocator_nodes *g, const json_t *node,
+			   struct iallocator_live *ret)
+{
+	const char *uuid = json_str(node, "uuid", "");
+
+	read_live(g->m, uuid, table_get(&g->by_uuid, uuid), ret);
+}
+
+/* --- the part of the message --- */
+
+static void add_sums(const struct iallocator_live *live, json_t *ret)
+{
+	json_set_int(ret, "i_pri_memory", live->instances_memory);
+	json_set_int(ret, "i_pri_up_memory", live->running_memory);
+}
+
+static void add_live(const struct iallocator_live *live, json_t *ret)
+{
+	json_set_int(ret, "total_memory", live->total_memory);
+	json_set_int(ret, "reserved_memory", live->reserved_memory);
+	if (live->booked)
+		json_set_bool(ret, "booked", true);
+	if (live->hypervisor_memory > 0)
+		json_set_int(ret, "hypervisor_memory", live->hypervisor_memory);
+	json_set_int(ret, "total_disk", live->total_disk);
+	json_set_int(ret, "free_disk", live->free_disk);
+	json_set_int(ret, "total_spindles", live->total_spindles);
+	json_set_int(ret, "free_spindles", live->free_spindles);
+	json_set_int(ret, "total_cpus", live->total_cpus);
+	json_set_int(ret, "reserved_cpus", live->reserved_cpus);
+	if (!live->booked)
+		add_sums(live, ret);
+	json_set_int(ret, "free_memory", live->free_memory);
+	if (live->booked)
+		add_sums(live, ret);
 }
 
 json_t *iallocator_list(const json_t *object, const char *key)
@@ -262,24 +325,42 @@ json_t *iallocator_list(const json_t *object, const char *key)
 	return value == NULL ? json_array() : json_ref(value);
 }
 
-static json_t *node_entry(struct gather *g, const json_t *node)
+static void add_numbers(const struct iallocator_nodes *g, const json_t *node,
+			int64_t shared, json_t *ret)
+{
+	static const struct node_data nobody = {.recorded = true};
+	const char *uuid = json_str(node, "uuid", "");
+	struct iallocator_live live;
+
+	switch (iallocator_nodes_sign(g, node)) {
+	case IALLOCATOR_RECORDED:
+		read_recorded(g, uuid, shared, &live);
+		sum_memory(g->m, uuid, &nobody, &live);
+		break;
+	case IALLOCATOR_TOLD:
+		iallocator_nodes_told(g, node, &live);
+		break;
+	default:
+		return;
+	}
+	add_live(&live, ret);
+}
+
+static json_t *node_entry(const struct iallocator_nodes *g, const json_t *node,
+			  int64_t shared)
 {
 	static const char *const flags[] = {"drained", "master_candidate",
 					    "master_capable", "vm_capable"};
-	const char *uuid = json_str(node, "uuid", "");
-	const struct node_data *data = table_get(&g->by_uuid, uuid);
 	json_t *entry = json_object();
 
-	if (data != NULL && data->recorded)
-		add_recorded(g, uuid, data, entry);
-	else if (data != NULL)
-		add_live(g->m, uuid, data, entry);
+	add_numbers(g, node, shared, entry);
 	json_object_set_new(entry, "tags", iallocator_list(node, "tags"));
 	json_set_str(entry, "primary_ip", json_str(node, "primary_ip", ""));
 	json_set_str(entry, "secondary_ip", json_str(node, "secondary_ip", ""));
 	json_set_bool(entry, "offline",
 		      json_bool(node, "offline", false) ||
-			      (is_live(node) && data == NULL));
+			      iallocator_nodes_sign(g, node) ==
+				      IALLOCATOR_SILENT);
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		json_set_bool(entry, flags[i],
 			      json_bool(node, flags[i], false));
@@ -288,25 +369,31 @@ static json_t *node_entry(struct gather *g, const json_t *node)
 	return entry;
 }
 
-json_t *iallocator_nodes(struct master *m, const char *hypervisor,
-			 const struct iallocator_how *how)
+json_t *iallocator_nodes_part(const struct iallocator_nodes *g)
 {
-	__attribute__((cleanup(gather_done))) struct gather g = {
-		.m = m,
-		.hypervisor = xstrdup(hypervisor),
-		.template = how->disk_template == NULL
-				    ? NULL
-				    : xstrdup(how->disk_template),
-		.heard_since_us = how->heard_since_us,
-	};
+	const struct config *c = g->m->config;
+	int64_t shared = resources_shared(c, g->template);
 	json_t *part = json_object(), *node;
 	const char *uuid;
 
-	gather(&g);
-	g.shared = resources_shared(m->config, g.template);
-	json_object_foreach (json_unconst(config_all(m->config, CONFIG_NODE)),
-			     uuid, node)
+	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
+			     node)
 		json_object_set_new(part, json_str(node, "name", uuid),
-				    node_entry(&g, node));
+				    node_entry(g, node, shared));
 	return part;
+}
+
+struct iallocator_nodes *iallocator_nodes_ask(struct master *m,
+					      const char *hypervisor,
+					      const struct iallocator_how *how)
+{
+	struct iallocator_nodes *g = xalloc(sizeof(*g));
+
+	g->m = m;
+	g->hypervisor = xstrdup(hypervisor);
+	g->template =
+		how->disk_template == NULL ? NULL : xstrdup(how->disk_template);
+	g->heard_since_us = how->heard_since_us;
+	gather(g);
+	return g;
 }

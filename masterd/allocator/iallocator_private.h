@@ -10,10 +10,9 @@
 
 struct config;
 
-/* The nodes of the message, {name: {...}}, to be freed.  After this call the
- * caller must not wait until the message is complete. */
-WAITS json_t *iallocator_nodes(struct master *m, const char *hypervisor,
-			       const struct iallocator_how *how);
+/* The hypervisor that a request is about, or the cluster's first. */
+const char *iallocator_hypervisor(const struct master *m,
+				  const json_t *request);
 
 /* Whether the policy of any group has max-node-failures; if not, the message is
  * as Ganeti's. */
@@ -31,6 +30,18 @@ json_t *iallocator_check_answer(const struct config *c, const char *name,
 				const json_t *request, const char *text,
 				struct error *err);
 
+/* The same for an answer that is no text: what has happened to the nodes
+ * meanwhile is checked. */
+struct iallocator_answer {
+	bool success;
+	char *info;
+	json_t *result; /* without success it does not matter */
+};
+json_t *iallocator_check_result(const struct config *c, const char *name,
+				const json_t *request,
+				const struct iallocator_answer *answer,
+				struct error *err);
+
 /* --- iallocator_builtin.c --- */
 
 /* Whether this allocator with these options is our own hail, which need not be
@@ -41,5 +52,15 @@ bool iallocator_is_builtin(struct master *m, const char *name,
  * program had failed.  The message is changed. */
 WAITS char *iallocator_run_builtin(char *message, const json_t *params,
 				   struct error *err);
+
+/* The same by a call, from the configuration's values to the answer's: without
+ * a message and without texts.  Free *ret with iallocator_answer_done(); -1
+ * with ERR_EXEC as if a program had failed. */
+WAITS int iallocator_call_builtin(struct master *m, const json_t *request,
+				  const struct iallocator_how *how,
+				  const json_t *params,
+				  struct iallocator_answer *ret,
+				  struct error *err);
+void iallocator_answer_done(struct iallocator_answer *a);
 
 #endif

@@ -36,6 +36,7 @@ struct master {
 	struct locks *locks;
 	struct noderpc *rpc;
 	struct reserve *reserve;
+	struct iallocator_kept *kept; /* for placement; NULL: nothing (tests) */
 	struct distribute *distribute;
 	struct recover *recover;
 	struct leftovers *leftovers;

@@ -58,6 +58,7 @@ static void plan_init(struct job_plan *p, struct master *m)
 		.rpc = noderpc_create(&transport),
 		.reserve = reserve_copy(m->reserve, config),
 		.ssh_keys = m->ssh_keys,
+		.kept = m->kept,
 		.distribute = m->distribute,
 		.plans = true,
 	};

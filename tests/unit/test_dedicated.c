@@ -80,7 +80,7 @@ TestSuite(dedicated, .fini = done);
 
 /* An instance of so many quarters, to be placed. */
 struct wish {
-	struct disk disk;
+	struct disk_need disk;
 	struct instance inst;
 	struct nodeset all;
 	struct place place;
@@ -88,7 +88,7 @@ struct wish {
 
 static void wish(struct wish *w, int quarters, const struct place_options *o)
 {
-	w->disk = (struct disk){quarters * QUARTER, 1};
+	w->disk = (struct disk_need){quarters * QUARTER, 1};
 	w->inst = (struct instance){.name = "new",
 				    .memory = 1,
 				    .disk = quarters * QUARTER,

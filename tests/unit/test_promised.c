@@ -90,7 +90,7 @@ static void done(void)
 
 static struct instance new_one(enum template template)
 {
-	static struct disk disk = {1, 1};
+	static struct disk_need disk = {1, 1};
 
 	return (struct instance){.name = "new",
 				 .memory = 2,

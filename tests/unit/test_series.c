@@ -50,7 +50,7 @@ static void world_init(struct world *w, unsigned seed, enum template template)
 		.util = {1, 1, 1, 1},
 		.n_disks = 1,
 		.disks = arena_calloc(&w->c.arena, 1, sizeof(*w->inst.disks))};
-	w->inst.disks[0] = (struct disk){3000, SPINDLES_UNKNOWN};
+	w->inst.disks[0] = (struct disk_need){3000, SPINDLES_UNKNOWN};
 	w->p = (struct place){.c = &w->c,
 			      .inst = &w->inst,
 			      .required_nodes =

@@ -34,7 +34,7 @@ static int put_one(struct cluster *c)
 				  .primary = node,
 				  .secondary = NO_INDEX};
 	inst->disks = arena_calloc(&c->arena, 1, sizeof(*inst->disks));
-	inst->disks[0] = (struct disk){inst->disk, SPINDLES_UNKNOWN};
+	inst->disks[0] = (struct disk_need){inst->disk, SPINDLES_UNKNOWN};
 	return change_add_primary(c, node, inst, c->n_instances,
 				  CHANGE_STRICT) == FAIL_NONE
 		       ? node
