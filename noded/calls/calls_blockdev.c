@@ -26,9 +26,9 @@ static WAITS int keep_info(struct call *c, const struct bdev_class *class,
 	return class->setinfo(c->paths, disk, info, err);
 }
 
-json_t *call_blockdev_create(struct call *c,
-			     const struct rpc_args_blockdev_create *args,
-			     struct error *err)
+WAITS json_t *call_blockdev_create(struct call *c,
+				   const struct rpc_args_blockdev_create *args,
+				   struct error *err)
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
 
@@ -42,9 +42,9 @@ json_t *call_blockdev_create(struct call *c,
 	return json_deep_copy(json_object_get(args->disk, "logical_id"));
 }
 
-json_t *call_blockdev_remove(struct call *c,
-			     const struct rpc_args_blockdev_remove *args,
-			     struct error *err)
+WAITS json_t *call_blockdev_remove(struct call *c,
+				   const struct rpc_args_blockdev_remove *args,
+				   struct error *err)
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
 	auto_free char *file = NULL;
@@ -68,9 +68,10 @@ static int check_instance_name(const struct call *c, const char *name,
 			 c->procedure, name);
 }
 
-json_t *call_blockdev_assemble(struct call *c,
-			       const struct rpc_args_blockdev_assemble *args,
-			       struct error *err)
+WAITS json_t *
+call_blockdev_assemble(struct call *c,
+		       const struct rpc_args_blockdev_assemble *args,
+		       struct error *err)
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
 	const char *instance = json_is_string(args->owner)
@@ -99,9 +100,10 @@ json_t *call_blockdev_assemble(struct call *c,
 	return json_make("[s, s, n]", virtual_file, virtual_link);
 }
 
-json_t *call_blockdev_shutdown(struct call *c,
-			       const struct rpc_args_blockdev_shutdown *args,
-			       struct error *err)
+WAITS json_t *
+call_blockdev_shutdown(struct call *c,
+		       const struct rpc_args_blockdev_shutdown *args,
+		       struct error *err)
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
 	auto_free char *file = NULL;
@@ -135,9 +137,9 @@ static WAITS int open_one(struct call *c,
 	return bdev_link(c->paths, args->instance_name, index, file, err);
 }
 
-json_t *call_blockdev_open(struct call *c,
-			   const struct rpc_args_blockdev_open *args,
-			   struct error *err)
+WAITS json_t *call_blockdev_open(struct call *c,
+				 const struct rpc_args_blockdev_open *args,
+				 struct error *err)
 {
 	const json_t *disk;
 	size_t i;
@@ -161,9 +163,9 @@ static WAITS int close_one(struct call *c, const char *instance, int64_t index,
 	return class->close != NULL ? class->close(c->paths, disk, err) : 0;
 }
 
-json_t *call_blockdev_close(struct call *c,
-			    const struct rpc_args_blockdev_close *args,
-			    struct error *err)
+WAITS json_t *call_blockdev_close(struct call *c,
+				  const struct rpc_args_blockdev_close *args,
+				  struct error *err)
 {
 	const json_t *disk;
 	size_t i;
@@ -196,9 +198,9 @@ static WAITS json_t *disk_status(const struct paths *p, const json_t *disk,
 			 "is_degraded", 0, "ldisk_status", LDISK_OKAY);
 }
 
-json_t *call_blockdev_find(struct call *c,
-			   const struct rpc_args_blockdev_find *args,
-			   struct error *err)
+WAITS json_t *call_blockdev_find(struct call *c,
+				 const struct rpc_args_blockdev_find *args,
+				 struct error *err)
 {
 	return disk_status(c->paths, args->disk, err);
 }
@@ -218,7 +220,7 @@ static WAITS json_t *need_status(const struct paths *p, const json_t *disk,
 	return NULL;
 }
 
-json_t *call_blockdev_getmirrorstatus(
+WAITS json_t *call_blockdev_getmirrorstatus(
 	struct call *c, const struct rpc_args_blockdev_getmirrorstatus *args,
 	struct error *err)
 {
@@ -238,7 +240,7 @@ json_t *call_blockdev_getmirrorstatus(
 
 /* The master may send this call to several nodes, each with a list of its own;
  * what arrives here is only this node's list. */
-json_t *call_blockdev_getmirrorstatus_multi(
+WAITS json_t *call_blockdev_getmirrorstatus_multi(
 	struct call *c,
 	const struct rpc_args_blockdev_getmirrorstatus_multi *args,
 	struct error *err)
@@ -260,7 +262,7 @@ json_t *call_blockdev_getmirrorstatus_multi(
 	return result;
 }
 
-json_t *
+WAITS json_t *
 call_blockdev_getdimensions(struct call *c,
 			    const struct rpc_args_blockdev_getdimensions *args,
 			    struct error *err)
@@ -282,9 +284,9 @@ call_blockdev_getdimensions(struct call *c,
 	return result;
 }
 
-json_t *call_blockdev_grow(struct call *c,
-			   const struct rpc_args_blockdev_grow *args,
-			   struct error *err)
+WAITS json_t *call_blockdev_grow(struct call *c,
+				 const struct rpc_args_blockdev_grow *args,
+				 struct error *err)
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
 
@@ -304,9 +306,10 @@ json_t *call_blockdev_grow(struct call *c,
 }
 
 /* A text for the storage to keep with the disk; files have no place for it. */
-json_t *call_blockdev_setinfo(struct call *c,
-			      const struct rpc_args_blockdev_setinfo *args,
-			      struct error *err)
+WAITS json_t *
+call_blockdev_setinfo(struct call *c,
+		      const struct rpc_args_blockdev_setinfo *args,
+		      struct error *err)
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
 	auto_free char *file = NULL;
@@ -324,9 +327,9 @@ json_t *call_blockdev_setinfo(struct call *c,
 	return rc == 1 ? json_null() : NULL;
 }
 
-json_t *call_blockdev_rename(struct call *c,
-			     const struct rpc_args_blockdev_rename *args,
-			     struct error *err)
+WAITS json_t *call_blockdev_rename(struct call *c,
+				   const struct rpc_args_blockdev_rename *args,
+				   struct error *err)
 {
 	const json_t *pair;
 	size_t i;
@@ -350,9 +353,9 @@ json_t *call_blockdev_rename(struct call *c,
 	return json_null();
 }
 
-json_t *call_blockdev_wipe(struct call *c,
-			   const struct rpc_args_blockdev_wipe *args,
-			   struct error *err)
+WAITS json_t *call_blockdev_wipe(struct call *c,
+				 const struct rpc_args_blockdev_wipe *args,
+				 struct error *err)
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
 
@@ -383,9 +386,9 @@ static WAITS int64_t image_room(struct call *c, const struct bdev_class *class,
 	return bytes < 0 || bytes < size_mib * MIB ? bytes : size_mib * MIB;
 }
 
-json_t *call_blockdev_image(struct call *c,
-			    const struct rpc_args_blockdev_image *args,
-			    struct error *err)
+WAITS json_t *call_blockdev_image(struct call *c,
+				  const struct rpc_args_blockdev_image *args,
+				  struct error *err)
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
 	auto_free char *file = NULL;
@@ -407,7 +410,7 @@ json_t *call_blockdev_image(struct call *c,
 		image_put(c->n, args->disk, file, args->image, bytes, err));
 }
 
-json_t *call_file_storage_dir_create(
+WAITS json_t *call_file_storage_dir_create(
 	struct call *c, const struct rpc_args_file_storage_dir_create *args,
 	struct error *err)
 {
@@ -415,7 +418,7 @@ json_t *call_file_storage_dir_create(
 		bdev_file_make_folder(c->paths, args->folder, err));
 }
 
-json_t *call_file_storage_dir_remove(
+WAITS json_t *call_file_storage_dir_remove(
 	struct call *c, const struct rpc_args_file_storage_dir_remove *args,
 	struct error *err)
 {
@@ -423,7 +426,7 @@ json_t *call_file_storage_dir_remove(
 		bdev_file_remove_folder(c->paths, args->folder, err));
 }
 
-json_t *call_file_storage_dir_rename(
+WAITS json_t *call_file_storage_dir_rename(
 	struct call *c, const struct rpc_args_file_storage_dir_rename *args,
 	struct error *err)
 {

@@ -162,9 +162,10 @@ static WAITS int do_upload(struct call *c, const char *virtual_path,
 	return 0;
 }
 
-json_t *call_upload_file_single(struct call *c,
-				const struct rpc_args_upload_file_single *args,
-				struct error *err)
+WAITS json_t *
+call_upload_file_single(struct call *c,
+			const struct rpc_args_upload_file_single *args,
+			struct error *err)
 {
 	/* The path without the mark that Ganeti puts before virtual paths. */
 	auto_free char *local = paths_local(c->paths, args->file);
@@ -174,9 +175,9 @@ json_t *call_upload_file_single(struct call *c,
 }
 
 /* A list of the arguments of upload_file_single. */
-json_t *call_upload_file(struct call *c,
-			 const struct rpc_args_upload_file *args,
-			 struct error *err)
+WAITS json_t *call_upload_file(struct call *c,
+			       const struct rpc_args_upload_file *args,
+			       struct error *err)
 {
 	struct rpc_args_upload_file_single single;
 
@@ -186,9 +187,10 @@ json_t *call_upload_file(struct call *c,
 	return call_upload_file_single(c, &single, err);
 }
 
-json_t *call_write_ssconf_files(struct call *c,
-				const struct rpc_args_write_ssconf_files *args,
-				struct error *err)
+WAITS json_t *
+call_write_ssconf_files(struct call *c,
+			const struct rpc_args_write_ssconf_files *args,
+			struct error *err)
 {
 	int rc;
 
@@ -198,9 +200,10 @@ json_t *call_write_ssconf_files(struct call *c,
 	return rc < 0 ? NULL : json_null();
 }
 
-json_t *call_set_watcher_pause(struct call *c,
-			       const struct rpc_args_set_watcher_pause *args,
-			       struct error *err)
+WAITS json_t *
+call_set_watcher_pause(struct call *c,
+		       const struct rpc_args_set_watcher_pause *args,
+		       struct error *err)
 {
 	struct disk *disk = c->n->candidate.disk;
 	const char *file = path(c->paths, PATH_WATCHER_PAUSE);
@@ -272,9 +275,10 @@ static char *edit_hosts(const char *text, const char *host, const char *ip)
 }
 
 /* A virtual node must not change the machine's file. */
-json_t *call_etc_hosts_modify(struct call *c,
-			      const struct rpc_args_etc_hosts_modify *args,
-			      struct error *err)
+WAITS json_t *
+call_etc_hosts_modify(struct call *c,
+		      const struct rpc_args_etc_hosts_modify *args,
+		      struct error *err)
 {
 	const char *host = args->host, *ip = args->ip;
 	bool add = strcmp(args->mode, "add") == 0;
@@ -313,9 +317,9 @@ static WAITS json_t *url_info(const char *url, struct error *err)
 
 /* The file is a path on this machine, or a URL.  The answer is [whether it
  * exists, {"size": bytes}]. */
-json_t *call_get_file_info(struct call *c,
-			   const struct rpc_args_get_file_info *args,
-			   struct error *err)
+WAITS json_t *call_get_file_info(struct call *c,
+				 const struct rpc_args_get_file_info *args,
+				 struct error *err)
 {
 	struct stat st;
 

@@ -188,9 +188,9 @@ static WAITS json_t *start(struct call *c, const json_t *opts,
 	return name != NULL ? json_string(name) : NULL;
 }
 
-json_t *call_import_start(struct call *c,
-			  const struct rpc_args_import_start *args,
-			  struct error *err)
+WAITS json_t *call_import_start(struct call *c,
+				const struct rpc_args_import_start *args,
+				struct error *err)
 {
 	const char *address = c->n->address;
 
@@ -201,9 +201,9 @@ json_t *call_import_start(struct call *c,
 		     err);
 }
 
-json_t *call_export_start(struct call *c,
-			  const struct rpc_args_export_start *args,
-			  struct error *err)
+WAITS json_t *call_export_start(struct call *c,
+				const struct rpc_args_export_start *args,
+				struct error *err)
 {
 	return start(c, args->options, args->instance, args->component,
 		     args->source,
@@ -239,9 +239,9 @@ json_t *call_impexp_abort(struct call *c,
 							     : json_null();
 }
 
-json_t *call_impexp_cleanup(struct call *c,
-			    const struct rpc_args_impexp_cleanup *args,
-			    struct error *err)
+WAITS json_t *call_impexp_cleanup(struct call *c,
+				  const struct rpc_args_impexp_cleanup *args,
+				  struct error *err)
 {
 	return transfer_cleanup(c->paths, args->name, err) < 0 ? NULL
 							       : json_null();

@@ -112,9 +112,9 @@ json_t *call_instance_info(struct call *c,
 	return rc == 1 ? info_object(&info) : json_object();
 }
 
-json_t *call_instance_start(struct call *c,
-			    const struct rpc_args_instance_start *args,
-			    struct error *err)
+WAITS json_t *call_instance_start(struct call *c,
+				  const struct rpc_args_instance_start *args,
+				  struct error *err)
 {
 	/* The guest may ask at once. */
 	metad_start(&c->n->metad, args->instance);
@@ -126,9 +126,10 @@ json_t *call_instance_start(struct call *c,
 	return json_null();
 }
 
-json_t *call_instance_shutdown(struct call *c,
-			       const struct rpc_args_instance_shutdown *args,
-			       struct error *err)
+WAITS json_t *
+call_instance_shutdown(struct call *c,
+		       const struct rpc_args_instance_shutdown *args,
+		       struct error *err)
 {
 	if (instance_shutdown(c->paths, args->instance, args->timeout_s, err) <
 	    0)
@@ -156,9 +157,9 @@ static WAITS int soft_reboot(struct call *c, const json_t *instance,
 	return hv->reboot(c->paths, instance, err);
 }
 
-json_t *call_instance_reboot(struct call *c,
-			     const struct rpc_args_instance_reboot *args,
-			     struct error *err)
+WAITS json_t *call_instance_reboot(struct call *c,
+				   const struct rpc_args_instance_reboot *args,
+				   struct error *err)
 {
 	const json_t *instance = args->instance;
 	int rc;
@@ -179,7 +180,7 @@ json_t *call_instance_reboot(struct call *c,
 	return rc == 0 ? json_null() : NULL;
 }
 
-json_t *call_instance_balloon_memory(
+WAITS json_t *call_instance_balloon_memory(
 	struct call *c, const struct rpc_args_instance_balloon_memory *args,
 	struct error *err)
 {
@@ -221,9 +222,10 @@ static const struct hv_class *hotplug_class(const json_t *instance,
 	return NULL;
 }
 
-json_t *call_hotplug_supported(struct call *c,
-			       const struct rpc_args_hotplug_supported *args,
-			       struct error *err)
+WAITS json_t *
+call_hotplug_supported(struct call *c,
+		       const struct rpc_args_hotplug_supported *args,
+		       struct error *err)
 {
 	const struct hv_class *hv = hotplug_class(args->instance, err);
 
@@ -269,9 +271,9 @@ static WAITS int plug_path(struct call *c, const json_t *disk, char **ret,
 	return rc < 0 ? -1 : 0;
 }
 
-json_t *call_hotplug_device(struct call *c,
-			    const struct rpc_args_hotplug_device *args,
-			    struct error *err)
+WAITS json_t *call_hotplug_device(struct call *c,
+				  const struct rpc_args_hotplug_device *args,
+				  struct error *err)
 {
 	const struct hv_class *hv = hotplug_class(args->instance, err);
 	struct hv_plug plug = {

@@ -53,7 +53,7 @@ static WAITS json_t *run_lvs(struct error *err)
 	return NULL;
 }
 
-json_t *call_node_volumes(struct call *c, struct error *err)
+WAITS json_t *call_node_volumes(struct call *c, struct error *err)
 {
 	auto_json json_t *report = run_lvs(err);
 	const json_t *rows =
@@ -89,9 +89,9 @@ static int check_name(const char *name, struct error *err)
 			 name != NULL ? name : "");
 }
 
-json_t *call_storage_execute(struct call *c,
-			     const struct rpc_args_storage_execute *args,
-			     struct error *err)
+WAITS json_t *call_storage_execute(struct call *c,
+				   const struct rpc_args_storage_execute *args,
+				   struct error *err)
 {
 	if (strcmp(args->type, "lvm-vg") != 0 ||
 	    strcmp(args->operation, "fix-consistency") != 0) {
@@ -109,9 +109,9 @@ json_t *call_storage_execute(struct call *c,
 }
 
 /* Changes: {"allocatable": bool}. */
-json_t *call_storage_modify(struct call *c,
-			    const struct rpc_args_storage_modify *args,
-			    struct error *err)
+WAITS json_t *call_storage_modify(struct call *c,
+				  const struct rpc_args_storage_modify *args,
+				  struct error *err)
 {
 	const json_t *allocatable =
 		json_object_get(args->changes, "allocatable");

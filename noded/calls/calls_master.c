@@ -44,7 +44,7 @@ json_t *call_master_node_name(struct call *c, struct error *err)
 
 #define CONFIG_MAX (256u * 1024 * 1024)
 
-json_t *call_master_state(struct call *c, struct error *err)
+WAITS json_t *call_master_state(struct call *c, struct error *err)
 {
 	struct candidate *cand = &c->n->candidate;
 	auto_free char *master =
@@ -53,9 +53,9 @@ json_t *call_master_state(struct call *c, struct error *err)
 	return candidate_state(cand, master, c->n->masterd_runs(c->n), err);
 }
 
-json_t *call_master_promise(struct call *c,
-			    const struct rpc_args_master_promise *args,
-			    struct error *err)
+WAITS json_t *call_master_promise(struct call *c,
+				  const struct rpc_args_master_promise *args,
+				  struct error *err)
 {
 	if (args->term < 1 || (uint64_t)args->term > TERM_MAX ||
 	    !str_valid_hostname(args->master)) {
@@ -70,7 +70,7 @@ json_t *call_master_promise(struct call *c,
 	return call_master_state(c, err);
 }
 
-json_t *call_config_read(struct call *c, struct error *err)
+WAITS json_t *call_config_read(struct call *c, struct error *err)
 {
 	struct disk *disk = c->n->candidate.disk;
 	auto_free char *text = NULL;
@@ -259,21 +259,21 @@ static WAITS json_t *turn(struct call *c, const json_t *params, bool own_script,
 	return json_null();
 }
 
-json_t *call_node_activate_master_ip(
+WAITS json_t *call_node_activate_master_ip(
 	struct call *c, const struct rpc_args_node_activate_master_ip *args,
 	struct error *err)
 {
 	return turn(c, args->parameters, args->own_script, true, err);
 }
 
-json_t *call_node_deactivate_master_ip(
+WAITS json_t *call_node_deactivate_master_ip(
 	struct call *c, const struct rpc_args_node_deactivate_master_ip *args,
 	struct error *err)
 {
 	return turn(c, args->parameters, args->own_script, false, err);
 }
 
-json_t *call_node_change_master_netmask(
+WAITS json_t *call_node_change_master_netmask(
 	struct call *c, const struct rpc_args_node_change_master_netmask *args,
 	struct error *err)
 {
@@ -301,7 +301,7 @@ json_t *call_node_change_master_netmask(
 /* --- the master daemon --- */
 
 /* The master daemon goes to the background by itself when it is ready. */
-json_t *call_node_start_master_daemons(
+WAITS json_t *call_node_start_master_daemons(
 	struct call *c, const struct rpc_args_node_start_master_daemons *args,
 	struct error *err)
 {
@@ -323,7 +323,7 @@ json_t *call_node_start_master_daemons(
 	return json_null();
 }
 
-json_t *call_node_stop_master(struct call *c, struct error *err)
+WAITS json_t *call_node_stop_master(struct call *c, struct error *err)
 {
 	const char *file = path(c->paths, PATH_MASTERD_PID);
 	int64_t deadline_us = clock_mono_us() + MASTERD_STOP_TIMEOUT_US;

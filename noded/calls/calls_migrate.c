@@ -54,9 +54,9 @@ json_t *call_migration_info(struct call *c,
 	return info != NULL ? json_string(info) : NULL;
 }
 
-json_t *call_accept_instance(struct call *c,
-			     const struct rpc_args_accept_instance *args,
-			     struct error *err)
+WAITS json_t *call_accept_instance(struct call *c,
+				   const struct rpc_args_accept_instance *args,
+				   struct error *err)
 {
 	const struct hv_class *hv = migrating(args->instance, err);
 	struct hv_disk *disks;
@@ -79,9 +79,10 @@ json_t *call_accept_instance(struct call *c,
 	return json_null();
 }
 
-json_t *call_instance_migrate(struct call *c,
-			      const struct rpc_args_instance_migrate *args,
-			      struct error *err)
+WAITS json_t *
+call_instance_migrate(struct call *c,
+		      const struct rpc_args_instance_migrate *args,
+		      struct error *err)
 {
 	const struct hv_class *hv = migrating(args->instance, err);
 
@@ -95,7 +96,7 @@ json_t *call_instance_migrate(struct call *c,
 	return json_null();
 }
 
-json_t *call_instance_finalize_migration_dst(
+WAITS json_t *call_instance_finalize_migration_dst(
 	struct call *c,
 	const struct rpc_args_instance_finalize_migration_dst *args,
 	struct error *err)
@@ -116,7 +117,7 @@ json_t *call_instance_finalize_migration_dst(
 	return json_null();
 }
 
-json_t *call_instance_finalize_migration_src(
+WAITS json_t *call_instance_finalize_migration_src(
 	struct call *c,
 	const struct rpc_args_instance_finalize_migration_src *args,
 	struct error *err)
@@ -137,7 +138,7 @@ json_t *call_instance_finalize_migration_src(
 	return json_null();
 }
 
-json_t *call_instance_get_migration_status(
+WAITS json_t *call_instance_get_migration_status(
 	struct call *c,
 	const struct rpc_args_instance_get_migration_status *args,
 	struct error *err)

@@ -104,8 +104,9 @@ static json_t *hypervisor_info(const struct paths *p, const json_t *spec,
 	return info;
 }
 
-json_t *call_node_info(struct call *c, const struct rpc_args_node_info *args,
-		       struct error *err)
+WAITS json_t *call_node_info(struct call *c,
+			     const struct rpc_args_node_info *args,
+			     struct error *err)
 {
 	const json_t *unit, *spec;
 	auto_json json_t *storage = json_array();
@@ -196,9 +197,9 @@ static WAITS json_t *storage_row(const struct paths *p, const char *name,
 }
 
 /* Places: [[folder, ...]]; name: one of them or NULL. */
-json_t *call_storage_list(struct call *c,
-			  const struct rpc_args_storage_list *args,
-			  struct error *err)
+WAITS json_t *call_storage_list(struct call *c,
+				const struct rpc_args_storage_list *args,
+				struct error *err)
 {
 	const json_t *folders = json_array_get(args->places, 0), *folder;
 	auto_json json_t *rows = json_array();
@@ -292,9 +293,10 @@ static void remove_files(const char *folder)
 }
 
 /* The node forgets its cluster, and its daemon ends. */
-json_t *call_node_leave_cluster(struct call *c,
-				const struct rpc_args_node_leave_cluster *args,
-				struct error *err)
+WAITS json_t *
+call_node_leave_cluster(struct call *c,
+			const struct rpc_args_node_leave_cluster *args,
+			struct error *err)
 {
 	auto_free char *rapi =
 		xprintf("%s/rapi", path(c->paths, PATH_DATA_DIR));
@@ -354,8 +356,9 @@ json_t *call_node_powercycle(struct call *c,
 	return json_string("Reboot scheduled in 5 seconds");
 }
 
-json_t *call_test_delay(struct call *c, const struct rpc_args_test_delay *args,
-			struct error *err)
+WAITS json_t *call_test_delay(struct call *c,
+			      const struct rpc_args_test_delay *args,
+			      struct error *err)
 {
 	(void)c;
 	if (!(args->duration_s >= 0 && args->duration_s <= DELAY_MAX_S)) {

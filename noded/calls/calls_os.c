@@ -84,9 +84,9 @@ static WAITS int run_verify(const struct paths *p, const struct osdef *def,
 			 output);
 }
 
-json_t *call_os_validate(struct call *c,
-			 const struct rpc_args_os_validate *args,
-			 struct error *err)
+WAITS json_t *call_os_validate(struct call *c,
+			       const struct rpc_args_os_validate *args,
+			       struct error *err)
 {
 	auto_osdef struct osdef def = {0};
 
@@ -194,9 +194,9 @@ static WAITS json_t *run_script(struct call *c, const struct osdef *def,
 	return log_failure(c, script, ending, log_file);
 }
 
-json_t *call_instance_os_add(struct call *c,
-			     const struct rpc_args_instance_os_add *args,
-			     struct error *err)
+WAITS json_t *call_instance_os_add(struct call *c,
+				   const struct rpc_args_instance_os_add *args,
+				   struct error *err)
 {
 	const json_t *instance = args->instance;
 	auto_osdef struct osdef def = {0};
@@ -221,7 +221,7 @@ json_t *call_instance_os_add(struct call *c,
 }
 
 /* The instance has its new name. */
-json_t *
+WAITS json_t *
 call_instance_run_rename(struct call *c,
 			 const struct rpc_args_instance_run_rename *args,
 			 struct error *err)

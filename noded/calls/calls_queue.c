@@ -55,9 +55,9 @@ static int read_file(const struct call *c, const char *name,
 	return ret->text != NULL ? 0 : -1;
 }
 
-json_t *call_jobqueue_update(struct call *c,
-			     const struct rpc_args_jobqueue_update *args,
-			     struct error *err)
+WAITS json_t *call_jobqueue_update(struct call *c,
+				   const struct rpc_args_jobqueue_update *args,
+				   struct error *err)
 {
 	struct replica_file *file = xalloc(sizeof(*file));
 	int rc = read_file(c, args->file, args->content, file, err);
@@ -69,7 +69,7 @@ json_t *call_jobqueue_update(struct call *c,
 }
 
 /* Not of Ganeti: [[file, content or null], ...] in one call. */
-json_t *
+WAITS json_t *
 call_jobqueue_update_many(struct call *c,
 			  const struct rpc_args_jobqueue_update_many *args,
 			  struct error *err)
@@ -108,9 +108,9 @@ static WAITS int rename_one(struct call *c, const json_t *pair,
 	return replica_move(c->n->candidate.queue, old_name, new_name, err);
 }
 
-json_t *call_jobqueue_rename(struct call *c,
-			     const struct rpc_args_jobqueue_rename *args,
-			     struct error *err)
+WAITS json_t *call_jobqueue_rename(struct call *c,
+				   const struct rpc_args_jobqueue_rename *args,
+				   struct error *err)
 {
 	auto_json json_t *result = json_array();
 	const json_t *pair;
@@ -124,7 +124,7 @@ json_t *call_jobqueue_rename(struct call *c,
 	return steal(&result);
 }
 
-json_t *call_jobqueue_purge(struct call *c, struct error *err)
+WAITS json_t *call_jobqueue_purge(struct call *c, struct error *err)
 {
 	const char *folder = path(c->paths, PATH_QUEUE_DIR);
 	auto_strv struct strv names = {0};
@@ -146,7 +146,7 @@ json_t *call_jobqueue_purge(struct call *c, struct error *err)
 	return json_null();
 }
 
-json_t *call_jobqueue_set_drain_flag(
+WAITS json_t *call_jobqueue_set_drain_flag(
 	struct call *c, const struct rpc_args_jobqueue_set_drain_flag *args,
 	struct error *err)
 {
@@ -162,17 +162,17 @@ json_t *call_jobqueue_set_drain_flag(
 
 /* --- not of Ganeti: to catch up --- */
 
-json_t *call_jobqueue_list(struct call *c,
-			   const struct rpc_args_jobqueue_list *args,
-			   struct error *err)
+WAITS json_t *call_jobqueue_list(struct call *c,
+				 const struct rpc_args_jobqueue_list *args,
+				 struct error *err)
 {
 	return replica_list(c->n->candidate.queue, args->folder, args->digests,
 			    err);
 }
 
-json_t *call_jobqueue_read(struct call *c,
-			   const struct rpc_args_jobqueue_read *args,
-			   struct error *err)
+WAITS json_t *call_jobqueue_read(struct call *c,
+				 const struct rpc_args_jobqueue_read *args,
+				 struct error *err)
 {
 	return replica_read(c->n->candidate.queue, args->names, err);
 }

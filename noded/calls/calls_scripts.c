@@ -22,9 +22,9 @@
 /* The longest output of a failed one, which goes into the job's log. */
 #define IALLOCATOR_SHOWN_MAX ((size_t)64 * 1024)
 
-json_t *call_hooks_runner(struct call *c,
-			  const struct rpc_args_hooks_runner *args,
-			  struct error *err)
+WAITS json_t *call_hooks_runner(struct call *c,
+				const struct rpc_args_hooks_runner *args,
+				struct error *err)
 {
 	return hooks_run_scripts(c->paths, args->path, args->phase,
 				 args->environment, err);
@@ -137,9 +137,10 @@ static char *iallocator_failure(const char *name, const struct proc_result *r)
 		       ending, output);
 }
 
-json_t *call_iallocator_runner(struct call *c,
-			       const struct rpc_args_iallocator_runner *args,
-			       struct error *err)
+WAITS json_t *
+call_iallocator_runner(struct call *c,
+		       const struct rpc_args_iallocator_runner *args,
+		       struct error *err)
 {
 	auto_free char *program = find_iallocator(c->paths, args->name, err);
 	auto_free char *file = NULL, *output = NULL;

@@ -66,9 +66,10 @@ static char *find_command(const struct paths *p, const char *name)
 
 /* The error gives no reason, so that nobody can find out which commands
  * exist. */
-json_t *call_restricted_command(struct call *c,
-				const struct rpc_args_restricted_command *args,
-				struct error *err)
+WAITS json_t *
+call_restricted_command(struct call *c,
+			const struct rpc_args_restricted_command *args,
+			struct error *err)
 {
 	auto_free char *program = find_command(c->paths, args->name);
 	auto_free char *output = NULL, *ending = NULL;
@@ -114,8 +115,8 @@ static int check_oob(const struct rpc_args_run_oob *args, struct error *err)
 	return 0;
 }
 
-json_t *call_run_oob(struct call *c, const struct rpc_args_run_oob *args,
-		     struct error *err)
+WAITS json_t *call_run_oob(struct call *c, const struct rpc_args_run_oob *args,
+			   struct error *err)
 {
 	auto_free char *program = NULL, *output = NULL, *ending = NULL;
 	auto_proc struct proc_result result = {0};

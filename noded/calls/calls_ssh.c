@@ -12,8 +12,8 @@
 #define KNOWN_HOSTS_MODE 0644
 
 /* A step about this node's own keys. */
-static int own_step(struct call *c, const char *step, const json_t *values,
-		    struct error *err)
+static WAITS int own_step(struct call *c, const char *step,
+			  const json_t *values, struct error *err)
 {
 	const char *type = json_str(values, "type", "");
 	int64_t bits = json_int(values, "bits", 0);
@@ -115,8 +115,9 @@ static WAITS int give(struct call *c, const json_t *what, struct error *err)
 
 /* Values: {type, bits}; to give: {authorized: [line], withdrawn:
  * [identity], complete, public: {uuid: [line]} or null, known_hosts}. */
-json_t *call_ssh_keys(struct call *c, const struct rpc_args_ssh_keys *args,
-		      struct error *err)
+WAITS json_t *call_ssh_keys(struct call *c,
+			    const struct rpc_args_ssh_keys *args,
+			    struct error *err)
 {
 	if (strcmp(args->step, "give") == 0)
 		return give(c, args->values, err) < 0 ? NULL : json_null();

@@ -437,8 +437,8 @@ static const struct check {
 };
 
 /* Asked: {check: what}; hvparams: {hypervisor: parameters} or NULL. */
-static json_t *run_checks(struct call *c, const json_t *asked,
-			  const json_t *hvparams)
+static WAITS json_t *run_checks(struct call *c, const json_t *asked,
+				const json_t *hvparams)
 {
 	json_t *result = json_object();
 	bool vm = !json_array_has_str(json_get(asked, "nonvmnodes"),
