@@ -80,6 +80,10 @@ FAULTS = [
      "#define SPIN(n) drive_spin(n)\n"
      "static int f(void)\n{\n\treturn SPIN(1);\n}\n",
      1, "f() calls drive_spin()"),
+    ("a macro makes the function that calls", "noded/more.c",
+     "#define MAKE(name, ...) int more_##name(int n __VA_OPT__(, ) "
+     "__VA_ARGS__) \\\n{ return drive_spin(n); }\nMAKE(turns, int m)\n",
+     1, "more_turns() calls drive_spin()"),
     ("a mark too many", "noded/more.c",
      "static WAITS int f(void)\n{\n\treturn drive_peek(1);\n}\n",
      2, "f() is marked"),
