@@ -149,7 +149,7 @@ static json_t *nodes_of(const json_t *message, const json_t *cluster,
 		json_set_bool(own, "vm_capable", true);
 		copy_members(own, node, keys);
 		set_address(own, n);
-		if (with_records && n % 2 == 1)
+		if (with_records && n % 4 != 2)
 			record(own, node, cluster);
 		json_object_set_new(all, uuid, own);
 		n++;
@@ -429,6 +429,13 @@ void message_master_end(struct message_master *w)
 
 /* --- both ways --- */
 
+static struct iallocator_how how_for(const json_t *request)
+{
+	return (struct iallocator_how){
+		.name = "hail",
+		.disk_template = json_str(request, "disk_template", "plain")};
+}
+
 static WAITS json_t *by_text(struct master *m, const json_t *request,
 			     const struct iallocator_how *how)
 {
@@ -463,12 +470,18 @@ static WAITS json_t *by_call(struct master *m, const json_t *request,
 	return ret;
 }
 
+WAITS json_t *message_master_call(struct message_master *w,
+				  const json_t *request)
+{
+	const struct iallocator_how how = how_for(request);
+
+	return by_call(&w->m, request, &how);
+}
+
 WAITS json_t *message_master_ask(struct message_master *w,
 				 const json_t *request, struct error *err)
 {
-	const struct iallocator_how how = {
-		.name = "hail",
-		.disk_template = json_str(request, "disk_template", "plain")};
+	const struct iallocator_how how = how_for(request);
 	auto_json json_t *text = by_text(&w->m, request, &how);
 	json_t *call = by_call(&w->m, request, &how);
 

@@ -13,8 +13,8 @@ struct message_master {
 	json_t *answers; /* {node: {procedure: payload}} */
 };
 
-/* Make it; with `record` the configuration has the resources of every second
- * node, which then are not asked.  -1 with err when the message says what no
+/* Make it; with `record` the configuration has the resources of most nodes,
+ * which then are not asked.  -1 with err when the message says what no
  * configuration can; nothing is left then. */
 int message_master_begin(struct message_master *w, const json_t *message,
 			 bool record, struct error *err);
@@ -25,5 +25,9 @@ void message_master_end(struct message_master *w);
  * err.  For tasks. */
 WAITS json_t *message_master_ask(struct message_master *w,
 				 const json_t *request, struct error *err);
+
+/* By a call alone; what came of it, to be freed. */
+WAITS json_t *message_master_call(struct message_master *w,
+				  const json_t *request);
 
 #endif

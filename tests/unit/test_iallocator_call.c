@@ -10,13 +10,18 @@
 #include "masterd/config/config.h"
 #include "tests/lib/message_master.h"
 
-#define CLUSTERS 40
-#define STEPS 30
+/* All kinds of change, with each favourite template, with and without records.
+ */
+#define CLUSTERS 132
+#define STEPS 16
 #define NODES_MAX 6
 #define INSTANCES_MAX 24
 
 static const char *const templates[] = {"drbd",	      "plain",	  "rbd",
 					"sharedfile", "diskless", "drbd"};
+
+/* The template of most instances of this cluster. */
+static const char *favourite;
 
 static const char *one_of(const char *const *list, size_t n)
 {
@@ -26,6 +31,12 @@ static const char *one_of(const char *const *list, size_t n)
 static bool chance(unsigned percent)
 {
 	return random_below(100) < percent;
+}
+
+static const char *random_template(void)
+{
+	return chance(75) ? favourite
+			  : one_of(templates, ARRAY_SIZE(templates));
 }
 
 /* --- a random message --- */
@@ -109,7 +120,7 @@ static json_t *instance(size_t n_nodes, size_t n_groups)
 {
 	static const char *const states[] = {"up", "up", "down", "offline"};
 	const char *const tags[] = {"svc:a", "svc:b", "other"};
-	const char *template = one_of(templates, ARRAY_SIZE(templates));
+	const char *template = random_template();
 	size_t first = random_below(n_nodes);
 	auto_free char *primary = node_name(first);
 	auto_free char *secondary = node_name(mate(first, n_nodes, n_groups));
@@ -145,8 +156,8 @@ static json_t *random_message(void)
 {
 	size_t n_groups = 1 + random_below(2);
 	size_t n_nodes = n_groups * (1 + random_below(NODES_MAX / n_groups));
-	size_t n_instances = random_below(INSTANCES_MAX);
-	bool exclusive = chance(15);
+	size_t n_instances = random_below(chance(30) ? 4 : INSTANCES_MAX);
+	bool exclusive = chance(10);
 	json_t *groups = json_object(), *nodes = json_object();
 	json_t *instances = json_object();
 
@@ -194,7 +205,7 @@ static const json_t *some(const struct config *c, enum config_kind kind)
 
 static json_t *new_instance(const char *name)
 {
-	const char *template = one_of(templates, ARRAY_SIZE(templates));
+	const char *template = random_template();
 	json_t *list = disks(template);
 	int64_t size = json_int(json_array_get(list, 0), "size", 0);
 
@@ -259,8 +270,12 @@ static json_t *random_request(const struct config *c)
 {
 	const json_t *inst = some(c, CONFIG_INSTANCE);
 
-	switch (inst == NULL ? random_below(2) : random_below(6)) {
+	switch (inst == NULL ? random_below(2) : random_below(10)) {
 	case 0:
+	case 6:
+	case 7:
+	case 8:
+	case 9:
 		return new_instance("new");
 	case 1:
 		return many_new();
@@ -394,6 +409,22 @@ static void add_node(struct config *c)
 	config_put(c, CONFIG_NODE, own);
 }
 
+/* One without instances, but not the master node. */
+static void remove_node(struct config *c)
+{
+	const json_t *node = some(c, CONFIG_NODE);
+	const char *uuid = json_str(node, "uuid", "");
+	auto_strv struct strv instances = {0};
+
+	config_node_primaries(c, uuid, &instances);
+	config_node_secondaries(c, uuid, &instances);
+	config_unbook_job(c, 1);
+	if (instances.n == 0 && !config_is_master(c, uuid))
+		config_remove(c, CONFIG_NODE, uuid);
+	else
+		add_node(c);
+}
+
 static void change_group(struct config *c)
 {
 	json_t *own = config_edit(some(c, CONFIG_GROUP));
@@ -444,15 +475,17 @@ static void change_bookings(struct config *c)
 			    json_str(to, "uuid", ""), BOOK_MEMORY | BOOK_DISKS);
 }
 
-static void random_change(struct config *c)
-{
-	static void (*const changes[])(struct config *) = {
-		change_instance, move_instance,	  change_disk, remove_instance,
-		add_instance,	 change_node,	  add_node,    change_group,
-		change_cluster,	 change_bookings,
-	};
+static void (*const changes[])(struct config *) = {
+	change_instance, move_instance,	  change_disk, remove_instance,
+	add_instance,	 change_node,	  add_node,    change_group,
+	change_cluster,	 change_bookings, remove_node,
+};
 
-	for (size_t n = random_below(3); n > 0; n--)
+/* Mostly of one kind, so that it happens to a cluster that is known well. */
+static void random_change(struct config *c, uint64_t seed)
+{
+	changes[seed / 2 % ARRAY_SIZE(changes)](c);
+	if (chance(15))
 		changes[random_below(ARRAY_SIZE(changes))](c);
 }
 
@@ -481,12 +514,13 @@ static WAITS void one_cluster(uint64_t seed)
 	auto_json json_t *message = NULL;
 
 	random_seed(seed);
+	favourite = templates[seed / 22 % ARRAY_SIZE(templates)];
 	message = random_message();
 	cr_assert_eq(message_master_begin(&w, message, seed % 2 == 1, &err), 0,
 		     "seed %d: %s", (int)seed, err.text);
 	for (int step = 0; step < STEPS; step++) {
 		ask(&w, seed, step);
-		random_change(w.m.config);
+		random_change(w.m.config, seed);
 	}
 	message_master_end(&w);
 }
@@ -515,4 +549,107 @@ Test(iallocator_call, both_ways_agree_while_the_cluster_changes)
 	cr_expect_gt(n_found, CLUSTERS * STEPS / 4);
 	cr_expect_gt(n_not_found, CLUSTERS);
 	cr_expect_lt(n_refused, CLUSTERS * STEPS / 4);
+}
+
+/* --- storage that all nodes share --- */
+
+static json_t *shared_message(void)
+{
+	json_t *nodes = json_object();
+
+	for (size_t i = 0; i < 4; i++) {
+		auto_free char *name = node_name(i);
+		json_t *one = node(group_uuids[0], false);
+
+		json_set_bool(one, "offline", false);
+		json_set_bool(one, "drained", false);
+		json_set_int(one, "free_memory", 12000);
+		json_object_set_new(nodes, name, one);
+	}
+	return json_make(
+		"{s:[], s:[s], s:o, s:{s:o}, s:o, s:{s:{s:s, s:i, s:i, s:i, "
+		"s:s, s:s, s:[{s:i}], s:[s], s:[], s:[]}}}",
+		"cluster_tags", "enabled_hypervisors", "kvm", "ipolicy",
+		policy(), "nodegroups", group_uuids[0],
+		group("first", "preferred", false), "nodes", nodes, "instances",
+		"inst0.example.com", "admin_state", "up", "memory", 512,
+		"vcpus", 1, "spindle_use", 1, "hypervisor", "kvm",
+		"disk_template", "sharedfile", "disks", "size", 1024, "nodes",
+		"node1.example.com", "tags", "nics");
+}
+
+/* What an instance takes of it is missing on all nodes, also where it is not.
+ */
+static void shared_storage(void *arg)
+{
+	struct message_master w;
+	struct error err;
+	auto_json json_t *message = NULL, *request = NULL;
+	auto_json json_t *before = NULL, *after = NULL;
+
+	(void)arg;
+	random_seed(1);
+	favourite = "sharedfile";
+	message = shared_message();
+	request = new_instance("new");
+	json_set_str(request, "disk_template", favourite);
+	json_set_int(request, "required_nodes", 1);
+	cr_assert_eq(message_master_begin(&w, message, true, &err), 0, "%s",
+		     err.text);
+	before = message_master_ask(&w, request, &err);
+	cr_assert_not_null(before, "%s", err.text);
+	cr_assert(json_bool(before, "success", false));
+	for (int i = 0; i < 3; i++)
+		change_disk(w.m.config);
+	after = message_master_ask(&w, request, &err);
+	cr_assert_not_null(after, "%s", err.text);
+	cr_assert_not(json_equal(before, after));
+	message_master_end(&w);
+}
+
+Test(iallocator_call, shared_storage_is_less_for_all_when_a_disk_grows)
+{
+	run(shared_storage, NULL);
+}
+
+/* --- requests at the same time --- */
+
+#define TASKS 4
+#define ROUNDS 25
+
+/* Placement runs beside the loop, where others change the configuration. */
+static void overlapping(void *arg)
+{
+	struct message_master *w = arg;
+
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		auto_json json_t *request = random_request(w->m.config);
+		auto_json json_t *answer = message_master_call(w, request);
+
+		n_found += json_bool(answer, "success", false);
+		random_change(w->m.config, random_below(1000));
+	}
+}
+
+Test(iallocator_call, requests_may_overlap_with_changes)
+{
+	struct message_master w;
+	struct error err;
+	auto_json json_t *message = NULL;
+
+	mem_init();
+	random_seed(7);
+	favourite = "drbd";
+	message = random_message();
+	cr_assert_eq(message_master_begin(&w, message, true, &err), 0, "%s",
+		     err.text);
+	tasks_init(uv_default_loop());
+	for (int i = 0; i < TASKS; i++)
+		task_spawn("overlapping", overlapping, &w);
+	while (tasks_count() > 0)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	tasks_close();
+	uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+	message_master_end(&w);
+	cr_expect_gt(n_found, 0);
 }
