@@ -130,6 +130,8 @@ bench: all
 	ninja -C $(BUILD) queue/bench_history
 	ninja -C $(BUILD) queue/bench_locks
 	$(BUILD)/queue/bench_locks
+	ninja -C $(BUILD) masterd/bench_allocate
+	$(BUILD)/masterd/bench_allocate 2>/dev/null
 	tests/bench/run.sh $(BUILD)/bin
 
 # Placement and planning, against Debian's ganeti where it is installed.

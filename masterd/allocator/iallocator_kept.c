@@ -63,6 +63,11 @@ struct iallocator_kept {
 	uint64_t order; /* changes with the list of nodes */
 	struct kept_instance **instances;
 	size_t n_instances;
+	json_t **disks; /* all disk objects, held */
+	size_t n_disks;
+	/* Instances whose disks may have changed; only while it refreshes. */
+	struct table stale; /* by UUID */
+	bool all_stale;
 	struct kept_view views[VIEWS_MAX];
 	size_t n_views, next_view;
 	struct strv booked; /* nodes with bookings, when it was last used */
@@ -330,17 +335,108 @@ static struct kept_instance *find_kept(struct iallocator_kept *k, size_t *at,
 	return NULL;
 }
 
+/* --- disks --- */
+
+static void mark_stale(struct iallocator_kept *k, const struct config *c,
+		       const char *disk)
+{
+	const char *owner = config_disk_owner(c, disk);
+
+	if (owner != NULL)
+		table_put(&k->stale, owner, k);
+}
+
+/* Where this object is among those that are kept, from `at` on. */
+static size_t find_disk(const struct iallocator_kept *k, size_t at,
+			const json_t *disk)
+{
+	while (at < k->n_disks && k->disks[at] != disk)
+		at++;
+	return at;
+}
+
+static bool is_version_of(const struct iallocator_kept *k, size_t at,
+			  const char *uuid)
+{
+	return at < k->n_disks &&
+	       str_eq(json_str(k->disks[at], "uuid", NULL), uuid);
+}
+
+/* Take over or hold one disk; *at is the first that is kept of which nothing is
+ * known yet.  What is passed over has been removed. */
+static json_t *take_disk(struct iallocator_kept *k, const struct config *c,
+			 size_t *at, const char *uuid, json_t *disk)
+{
+	size_t i;
+
+	if (is_version_of(k, *at, uuid)) {
+		json_decref(k->disks[(*at)++]);
+		mark_stale(k, c, uuid);
+		return json_incref(disk);
+	}
+	i = find_disk(k, *at, disk);
+	if (i == k->n_disks) {
+		mark_stale(k, c, uuid);
+		return json_incref(disk);
+	}
+	k->all_stale = true;
+	while (*at < i)
+		json_decref(k->disks[(*at)++]);
+	(*at)++;
+	return disk;
+}
+
+static void refresh_disks(struct iallocator_kept *k, const struct config *c)
+{
+	json_t *all = json_unconst(config_all(c, CONFIG_DISK)), *disk;
+	json_t **list = xcalloc(json_object_size(all), sizeof(json_t *));
+	size_t n = 0, at = 0;
+	const char *uuid;
+
+	json_object_foreach (all, uuid, disk) {
+		if (at < k->n_disks && k->disks[at] == disk)
+			list[n++] = k->disks[at++];
+		else
+			list[n++] = take_disk(k, c, &at, uuid, disk);
+	}
+	k->all_stale |= at < k->n_disks;
+	while (at < k->n_disks)
+		json_decref(k->disks[at++]);
+	free(k->disks);
+	k->disks = list;
+	k->n_disks = n;
+}
+
+static void drop_disks(struct iallocator_kept *k)
+{
+	for (size_t i = 0; i < k->n_disks; i++)
+		json_decref(k->disks[i]);
+	free(steal(&k->disks));
+	k->n_disks = 0;
+}
+
+/* Whether the disks of the instance are still the same. */
+static bool same_disks(const struct iallocator_kept *k, const struct config *c,
+		       const struct kept_instance *inst, const char *uuid)
+{
+	if (!k->all_stale && table_get(&k->stale, uuid) == NULL)
+		return true;
+	return iallocator_cluster_same_disks(c, inst->object,
+					     inst->placed.disks);
+}
+
+/* --- the instances of the configuration --- */
+
 /* The instance as it is now, from what is kept where that is still right. */
 static struct kept_instance *refresh_one(struct iallocator_kept *k,
 					 const struct config *c,
 					 struct kept_instance *old STEALS,
-					 const json_t *object,
+					 const json_t *object, const char *uuid,
 					 struct error *err)
 {
 	struct kept_instance *new;
 
-	if (old != NULL && old->object == object &&
-	    iallocator_cluster_same_disks(c, object, old->placed.disks))
+	if (old != NULL && old->object == object && same_disks(k, c, old, uuid))
 		return old;
 	if (old != NULL)
 		forget_instance(k, &old->placed);
@@ -371,14 +467,17 @@ static int refresh_instances(struct iallocator_kept *k, const struct config *c,
 	size_t n = 0, at = 0;
 	const char *uuid;
 
+	refresh_disks(k, c);
 	json_object_foreach (all, uuid, object) {
 		list[n] = refresh_one(k, c, find_kept(k, &at, object, uuid),
-				      object, err);
+				      object, uuid, err);
 		if (list[n] == NULL)
 			break;
 		n++;
 	}
 	take_instances(k, list, n);
+	table_done(&k->stale, NULL);
+	k->all_stale = false;
 	return n == json_object_size(all) ? 0 : -1;
 }
 
@@ -447,6 +546,7 @@ void iallocator_kept_free(struct iallocator_kept *k)
 	if (k == NULL)
 		return;
 	drop_instances(k);
+	drop_disks(k);
 	drop_nodes(k);
 	groups_release(k->groups);
 	json_decref(k->cluster);

@@ -4,7 +4,10 @@
  *
  * Nodes whose resources are not recorded are asked first, all at once
  * (iallocator_nodes.c).  After that nothing waits, so the message is one
- * consistent view. */
+ * consistent view.
+ *
+ * Our own hail is asked by a call and is not told by a message, but has to see
+ * the same: who changes this changes iallocator_cluster.c, too. */
 #include <string.h>
 
 #include "lib/json/json.h"

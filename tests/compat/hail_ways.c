@@ -27,7 +27,8 @@ static void compare(const char *file)
 	struct error err;
 	auto_json json_t *message = json_read_file(file, MESSAGE_MAX, &err);
 
-	if (message == NULL || message_master_begin(&w, message, false, &err)) {
+	if (message == NULL ||
+	    message_master_begin(&w, message, RECORD_NONE, &err)) {
 		printf("none\t%s\n", err.text);
 		return;
 	}

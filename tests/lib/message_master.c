@@ -129,7 +129,7 @@ static void set_address(json_t *node, size_t number)
 }
 
 static json_t *nodes_of(const json_t *message, const json_t *cluster,
-			bool with_records)
+			enum message_record records)
 {
 	static const char *const keys[] = {
 		"drained",	  "group",    "master_candidate",
@@ -149,7 +149,8 @@ static json_t *nodes_of(const json_t *message, const json_t *cluster,
 		json_set_bool(own, "vm_capable", true);
 		copy_members(own, node, keys);
 		set_address(own, n);
-		if (with_records && n % 4 != 2)
+		if (records == RECORD_ALL ||
+		    (records == RECORD_MOST && n % 4 != 2))
 			record(own, node, cluster);
 		json_object_set_new(all, uuid, own);
 		n++;
@@ -286,7 +287,7 @@ static void set_cluster(const json_t *message, json_t *cluster)
 	json_set_str(cluster, "volume_group_name", "xenvg");
 }
 
-static json_t *config_of(const json_t *message, bool with_records,
+static json_t *config_of(const json_t *message, enum message_record records,
 			 struct error *err)
 {
 	json_t *config =
@@ -303,7 +304,7 @@ static json_t *config_of(const json_t *message, bool with_records,
 	json_object_set_new(config, "networks",
 			    networks_of(json_get(config, "nodegroups")));
 	json_object_set_new(config, "nodes",
-			    nodes_of(message, cluster, with_records));
+			    nodes_of(message, cluster, records));
 	set_instances(message, config);
 	return config;
 }
@@ -387,7 +388,7 @@ static int write_config(struct message_master *w, json_t *config STEALS,
 }
 
 int message_master_begin(struct message_master *w, const json_t *message,
-			 bool record, struct error *err)
+			 enum message_record record, struct error *err)
 {
 	const struct noderpc_transport transport = {.arg = w, .send = answer};
 	char name[] = "/tmp/gantry-test-XXXXXX";

@@ -13,11 +13,13 @@ struct message_master {
 	json_t *answers; /* {node: {procedure: payload}} */
 };
 
-/* Make it; with `record` the configuration has the resources of most nodes,
- * which then are not asked.  -1 with err when the message says what no
- * configuration can; nothing is left then. */
+/* Of which nodes the configuration has the resources; they are not asked. */
+enum message_record { RECORD_NONE, RECORD_MOST, RECORD_ALL };
+
+/* Make it.  -1 with err when the message says what no configuration can;
+ * nothing is left then. */
 int message_master_begin(struct message_master *w, const json_t *message,
-			 bool record, struct error *err);
+			 enum message_record record, struct error *err);
 void message_master_end(struct message_master *w);
 
 /* Ask both ways about this moment.  What came of it, the same both ways, as
