@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/allocator/iallocator_private.h"
 #include "masterd/config/config.h"
@@ -59,7 +60,7 @@ static json_t *request_nics(const json_t *nics)
 			if (json_get(nic, keys[k]) != NULL)
 				json_object_set(params, keys[k],
 						json_object_get(nic, keys[k]));
-		if (json_get(nic, "nicparams") == NULL)
+		if (nic_nicparams(nic) == NULL)
 			json_object_set(entry, "nicparams", params);
 		json_decref(params);
 		json_array_append_new(list, entry);
@@ -122,7 +123,7 @@ json_t *iallocator_relocate(struct master *m, const json_t *instance,
 		disks, config_instance_template(m->config, instance));
 
 	return json_make("{s:s, s:I, s:i, s:o, s:s}", "name",
-			 json_str(instance, "name", ""), "disk_space_total",
+			 inst_name(instance), "disk_space_total",
 			 (json_int_t)space, "required_nodes", 1,
 			 "relocate_from", json_from_strv(relocate_from), "type",
 			 "relocate");
@@ -130,8 +131,8 @@ json_t *iallocator_relocate(struct master *m, const json_t *instance,
 
 json_t *iallocator_allocate_secondary(const json_t *instance)
 {
-	return json_make("{s:s, s:s}", "name", json_str(instance, "name", ""),
-			 "type", "allocate-secondary");
+	return json_make("{s:s, s:s}", "name", inst_name(instance), "type",
+			 "allocate-secondary");
 }
 
 json_t *iallocator_node_evacuate(const struct strv *instance_names,
@@ -155,9 +156,9 @@ json_t *iallocator_change_group(const struct strv *instance_names,
 /* The options for the program: those of the cluster, and those of this run. */
 static json_t *options(const struct master *m, const struct iallocator_how *how)
 {
-	json_t *params = json_overlay(json_get(config_cluster(m->config),
-					       "default_iallocator_params"),
-				      NULL);
+	json_t *params = json_overlay(
+		cluster_default_iallocator_params(config_cluster(m->config)),
+		NULL);
 
 	if (how->ignore_soft_errors)
 		json_object_set_new(params, "ignore-soft-errors", json_null());

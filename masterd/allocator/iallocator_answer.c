@@ -5,6 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/allocator/iallocator_private.h"
 #include "masterd/config/config.h"
 
@@ -41,7 +42,7 @@ static const json_t *find_node(const struct answer *a, const json_t *name)
 	const json_t *node =
 		text == NULL ? NULL : config_find(a->config, CONFIG_NODE, text);
 
-	return str_eq(json_str(node, "name", NULL), text) ? node : NULL;
+	return str_eq(node_name_or(node, NULL), text) ? node : NULL;
 }
 
 static int check_nodes(const struct answer *a, const json_t *nodes,
@@ -94,8 +95,8 @@ static int check_relocate(const struct answer *a, const json_t *result,
 
 	if (check_allocate(a, result, err) < 0)
 		return -1;
-	if (str_eq(json_str(find_node(a, from), "group", NULL),
-		   json_str(find_node(a, to), "group", NULL)))
+	if (str_eq(node_group_or(find_node(a, from), NULL),
+		   node_group_or(find_node(a, to), NULL)))
 		return 0;
 	return bad_name(a, err, "another group than the instance's has node",
 			to);

@@ -11,6 +11,7 @@
 #include "iallocators/input/request.h"
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/hypervisor.h"
 #include "lib/model/params/params.h"
 #include "masterd/resources/resources.h"
@@ -128,7 +129,7 @@ const struct jval *iallocator_cluster_jval(struct arena *a, const json_t *value)
 int iallocator_cluster_hypervisor(const json_t *cluster, const char **ret,
 				  struct error *err)
 {
-	const json_t *list = json_get(cluster, "enabled_hypervisors");
+	const json_t *list = cluster_enabled_hypervisors(cluster);
 
 	*ret = json_string_value(json_array_get(list, 0));
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -161,7 +162,7 @@ static int read_policy(const struct config *c, const json_t *group,
 static int read_alloc_policy(const json_t *group, enum alloc_policy *ret,
 			     struct error *err)
 {
-	const char *text = json_str(group, "alloc_policy", "preferred");
+	const char *text = group_alloc_policy(group);
 
 	for (int i = 0; i < ALLOC_POLICY_COUNT; i++)
 		if (str_eq(alloc_policy_names[i], text)) {
@@ -177,7 +178,7 @@ static int read_alloc_policy(const json_t *group, enum alloc_policy *ret,
 static void read_networks(const json_t *group, struct arena *a,
 			  struct group *ret)
 {
-	json_t *networks = json_object_get(group, "networks"), *netparams;
+	json_t *networks = json_unconst(group_networks(group)), *netparams;
 	const char *uuid;
 
 	ret->networks = arena_calloc(a, json_object_size(networks),
@@ -192,10 +193,10 @@ int iallocator_cluster_group(const struct config *c, const char *uuid,
 {
 	const json_t *group = config_get(c, CONFIG_GROUP, uuid);
 
-	*ret = (struct group){.name = json_str(group, "name", ""),
-			      .uuid = json_str(group, "uuid", "")};
-	ret->tags = iallocator_cluster_strings(a, json_get(group, "tags"),
-					       &ret->n_tags);
+	*ret = (struct group){.name = group_name(group),
+			      .uuid = group_uuid(group)};
+	ret->tags =
+		iallocator_cluster_strings(a, group_tags(group), &ret->n_tags);
 	read_networks(group, a, ret);
 	if (read_alloc_policy(group, &ret->alloc_policy, err) < 0 ||
 	    read_policy(c, group, a, &ret->policy, err) < 0)
@@ -206,18 +207,17 @@ int iallocator_cluster_group(const struct config *c, const char *uuid,
 void iallocator_cluster_node(const struct config *c, const json_t *node,
 			     struct build_node *ret)
 {
-	const json_t *group =
-		config_get(c, CONFIG_GROUP, json_str(node, "group", ""));
+	const json_t *group = config_get(c, CONFIG_GROUP, node_group(node));
 	auto_json json_t *nd = params_fill_nd(config_cluster(c), group, node);
 
 	*ret = (struct build_node){
-		.name = json_str(node, "name", ""),
+		.name = node_name(node),
 		.group = NO_INDEX,
-		.offline = json_bool(node, "offline", false),
-		.drained = json_bool(node, "drained", false),
-		.vm_capable = json_bool(node, "vm_capable", false),
-		.exclusive_storage = json_bool(nd, "exclusive_storage", false),
-		.spindle_count = json_int(nd, "spindle_count", 1),
+		.offline = node_offline(node),
+		.drained = node_drained(node),
+		.vm_capable = node_vm_capable(node),
+		.exclusive_storage = nd_exclusive_storage(nd),
+		.spindle_count = nd_spindle_count(nd),
 	};
 }
 
@@ -227,14 +227,14 @@ static void read_memory(const struct config *c, const json_t *object,
 			struct build_instance *ret)
 {
 	auto_json json_t *be =
-		params_fill_be(config_cluster(c), json_get(object, "beparams"));
-	int64_t minmem = json_int(be, "minmem", 0);
+		params_fill_be(config_cluster(c), inst_beparams(object));
+	int64_t minmem = be_minmem(be);
 
-	ret->memory = json_int(be, "maxmem", 0);
+	ret->memory = be_maxmem(be);
 	ret->minmem = minmem == 0 ? ret->memory : minmem;
-	ret->vcpus = json_int(be, "vcpus", 0);
-	ret->spindle_use = json_int(be, "spindle_use", 0);
-	ret->stays = !json_bool(be, "auto_balance", true);
+	ret->vcpus = be_vcpus(be);
+	ret->spindle_use = be_spindle_use(be);
+	ret->stays = !be_auto_balance(be);
 }
 
 static void read_disks(const json_t *disks, struct build_instance *ret)
@@ -245,14 +245,13 @@ static void read_disks(const json_t *disks, struct build_instance *ret)
 	ret->disks = xcalloc(json_array_size(disks), sizeof(*ret->disks));
 	json_array_foreach (disks, i, disk)
 		ret->disks[ret->n_disks++] = (struct disk_need){
-			.size = json_int(disk, "size", 0),
-			.spindles =
-				json_int(disk, "spindles", SPINDLES_UNKNOWN)};
+			.size = disk_size_mib(disk),
+			.spindles = disk_spindles_or(disk, SPINDLES_UNKNOWN)};
 }
 
 static void read_tags(const json_t *object, struct build_instance *ret)
 {
-	const json_t *tags = json_get(object, "tags");
+	const json_t *tags = inst_tags(object);
 	size_t n = json_array_size(tags);
 
 	ret->tags = xcalloc(n, sizeof(*ret->tags));
@@ -271,14 +270,14 @@ static int check_nics(const struct config *c, const json_t *object,
 	size_t i;
 	json_t *nic;
 
-	json_array_foreach (json_object_get(object, "nics"), i, nic) {
+	json_array_foreach (inst_nics(object), i, nic) {
 		auto_json json_t *filled =
-			params_fill_nic(cluster, json_get(nic, "nicparams"));
+			params_fill_nic(cluster, nic_nicparams(nic));
 
-		if (!build_knows_nic_mode(json_str(filled, "mode", "")))
+		if (!build_knows_nic_mode(nicparams_mode(filled)))
 			return error_set(err, ERR_REQUEST, NULL,
 					 "invalid NIC mode in instance %s",
-					 json_str(object, "name", ""));
+					 inst_name(object));
 	}
 	return 0;
 }
@@ -292,7 +291,7 @@ static int read_template(const char *name, const json_t *object,
 		return error_set(err, ERR_REQUEST, NULL,
 				 "unknown disk template '%.200s' of instance "
 				 "%s",
-				 name, json_str(object, "name", ""));
+				 name, inst_name(object));
 	*ret = (enum template)i;
 	return 0;
 }
@@ -303,14 +302,14 @@ int iallocator_cluster_instance(const struct config *c, const json_t *object,
 {
 	const char *template = config_instance_template(c, object);
 	struct build_instance v = {
-		.name = json_str(object, "name", ""),
-		.admin_state = json_str(object, "admin_state", ""),
+		.name = inst_name(object),
+		.admin_state = inst_admin_state(object),
 	};
 	int rc = 0;
 
 	*ret = (struct iallocator_placed){
 		.disks = config_instance_disks(c, object),
-		.primary = json_str(object, "primary_node", ""),
+		.primary = inst_primary_node(object),
 	};
 	config_instance_secondaries(c, object, &ret->secondaries);
 	read_memory(c, object, &v);
@@ -338,7 +337,7 @@ bool iallocator_cluster_same_disks(const struct config *c, const json_t *object,
 	size_t i, n = 0;
 	json_t *uuid;
 
-	json_array_foreach (json_object_get(object, "disks"), i, uuid) {
+	json_array_foreach (inst_disks(object), i, uuid) {
 		const json_t *disk =
 			config_get(c, CONFIG_DISK, json_string_value(uuid));
 

@@ -14,6 +14,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/allocator/iallocator_cluster.h"
 #include "masterd/allocator/iallocator_private.h"
 
@@ -214,7 +215,7 @@ static int read_node(const struct iallocator_kept *k, const struct config *c,
 		     const json_t *object, struct kept_node *ret,
 		     struct error *err)
 {
-	const char *group = json_str(object, "group", "");
+	const char *group = node_group(object);
 
 	iallocator_cluster_node(c, object, &ret->values);
 	ret->values.group = group_index(k->groups, group);
@@ -239,7 +240,7 @@ static bool has_same_nodes(const struct iallocator_kept *k, const json_t *all)
 		return false;
 	json_object_foreach (json_unconst(all), uuid, node) {
 		if (k->nodes[i].object != node &&
-		    !str_eq(json_str(k->nodes[i].object, "uuid", NULL), uuid))
+		    !str_eq(node_uuid_or(k->nodes[i].object, NULL), uuid))
 			return false;
 		i++;
 	}
@@ -324,9 +325,8 @@ static struct kept_instance *find_kept(struct iallocator_kept *k, size_t *at,
 	for (size_t i = *at; i < k->n_instances; i++) {
 		struct kept_instance *inst = k->instances[i];
 
-		if (inst == NULL ||
-		    (inst->object != object &&
-		     !str_eq(json_str(inst->object, "uuid", ""), uuid)))
+		if (inst == NULL || (inst->object != object &&
+				     !str_eq(inst_uuid(inst->object), uuid)))
 			continue;
 		*at = i + 1;
 		k->instances[i] = NULL;
@@ -359,7 +359,7 @@ static bool is_version_of(const struct iallocator_kept *k, size_t at,
 			  const char *uuid)
 {
 	return at < k->n_disks &&
-	       str_eq(json_str(k->disks[at], "uuid", NULL), uuid);
+	       str_eq(disk_uuid_or(k->disks[at], NULL), uuid);
 }
 
 /* Take over or hold one disk; *at is the first that is kept of which nothing is
@@ -559,7 +559,7 @@ void iallocator_kept_free(struct iallocator_kept *k)
 static void read_recorded(struct kept_view *v, const struct config *c,
 			  const json_t *node, size_t i)
 {
-	const char *uuid = json_str(node, "uuid", "");
+	const char *uuid = node_uuid(node);
 
 	resources_memory(c, uuid, v->hypervisor, &v->memory[i]);
 	resources_disk_of(c, uuid, v->template, v->shared, &v->disk[i]);
@@ -609,7 +609,7 @@ static void add_node(const struct iallocator_nodes *nodes,
 	node.offline |=
 		iallocator_nodes_sign(nodes, kept->object) == IALLOCATOR_SILENT;
 	node.tags = iallocator_cluster_strings(
-		&c->arena, json_get(kept->object, "tags"), &node.n_tags);
+		&c->arena, object_tags(kept->object), &node.n_tags);
 	json_array_append(ret->held, kept->object);
 	build_node(c, &node);
 }
@@ -711,7 +711,7 @@ int iallocator_kept_build(struct iallocator_kept *k, const struct config *c,
 		if (add_instance(k, k->instances[i], ret, err) < 0)
 			return -1;
 	built->tags = iallocator_cluster_strings(
-		&built->arena, json_get(k->cluster, "tags"), &built->n_tags);
+		&built->arena, cluster_tags(k->cluster), &built->n_tags);
 	if (iallocator_cluster_hypervisor(k->cluster, &hypervisor, err) < 0)
 		return -1;
 	build_node_memory(built, hypervisor, KVM_NODE_MEMORY);

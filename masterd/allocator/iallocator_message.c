@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/allocator/iallocator_nodes.h"
@@ -48,18 +49,18 @@ static json_t *groups_part(struct master *m)
 		json_t *networks = json_array(), *netparams;
 		const char *network;
 
-		json_object_foreach (json_object_get(group, "networks"),
+		json_object_foreach (json_unconst(group_networks(group)),
 				     network, netparams)
 			json_array_append_new(networks, json_string(network));
 		json_object_set_new(
 			part, uuid,
 			json_make("{s:s, s:s, s:o, s:o, s:o}", "name",
-				  json_str(group, "name", ""), "alloc_policy",
-				  json_str(group, "alloc_policy", "preferred"),
-				  "networks", networks, "ipolicy",
+				  group_name(group), "alloc_policy",
+				  group_alloc_policy(group), "networks",
+				  networks, "ipolicy",
 				  params_ipolicy_known(
 					  params_fill_ipolicy(cluster, group)),
-				  "tags", iallocator_list(group, "tags")));
+				  "tags", iallocator_list(group_tags(group))));
 		set_extra(json_object_get(part, uuid), m, group);
 	}
 	return part;
@@ -71,19 +72,18 @@ static json_t *nics_entry(struct master *m, const json_t *inst)
 	json_t *list = json_array(), *nic;
 	size_t i;
 
-	json_array_foreach (json_object_get(inst, "nics"), i, nic) {
+	json_array_foreach (inst_nics(inst), i, nic) {
 		auto_json json_t *filled =
-			params_fill_nic(cluster, json_get(nic, "nicparams"));
-		const char *mode = json_str(filled, "mode", "");
+			params_fill_nic(cluster, nic_nicparams(nic));
+		const char *mode = nicparams_mode(filled);
 		json_t *entry = json_object();
 
-		json_set_str(entry, "mac", json_str(nic, "mac", ""));
-		json_set_str(entry, "ip", json_str(nic, "ip", NULL));
+		json_set_str(entry, "mac", nic_mac(nic));
+		json_set_str(entry, "ip", nic_ip(nic));
 		json_set_str(entry, "mode", mode);
-		json_set_str(entry, "link", json_str(filled, "link", ""));
+		json_set_str(entry, "link", nicparams_link(filled));
 		if (str_eq(mode, "bridged"))
-			json_set_str(entry, "bridge",
-				     json_str(filled, "link", ""));
+			json_set_str(entry, "bridge", nicparams_link(filled));
 		json_array_append_new(list, entry);
 	}
 	return list;
@@ -95,16 +95,15 @@ static json_t *disks_entry(const json_t *disks)
 	size_t i;
 
 	json_array_foreach (disks, i, disk) {
-		json_t *entry =
-			json_make("{s:s, s:I, s:s}", "dev_type",
-				  json_str(disk, "dev_type", ""), "size",
-				  (json_int_t)json_int(disk, "size", 0), "mode",
-				  json_str(disk, "mode", "rw"));
-		json_t *spindles = json_object_get(disk, "spindles");
+		json_t *entry = json_make("{s:s, s:I, s:s}", "dev_type",
+					  disk_dev_type(disk), "size",
+					  (json_int_t)disk_size_mib(disk),
+					  "mode", disk_mode(disk));
 
 		json_object_set_new(entry, "spindles",
-				    spindles == NULL ? json_null()
-						     : json_incref(spindles));
+				    disk_has_spindles(disk)
+					    ? json_integer(disk_spindles(disk))
+					    : json_null());
 		json_array_append_new(list, entry);
 	}
 	return list;
@@ -116,9 +115,8 @@ static json_t *node_names(struct master *m, const json_t *inst)
 	json_t *list = json_array();
 
 	json_array_append_new(
-		list,
-		json_string(config_name(m->config, CONFIG_NODE,
-					json_str(inst, "primary_node", ""))));
+		list, json_string(config_name(m->config, CONFIG_NODE,
+					      inst_primary_node(inst))));
 	config_instance_secondaries(m->config, inst, &secondaries);
 	for (size_t i = 0; i < secondaries.n; i++)
 		json_array_append_new(
@@ -129,29 +127,27 @@ static json_t *node_names(struct master *m, const json_t *inst)
 
 static json_t *instance_entry(struct master *m, const json_t *inst, bool extra)
 {
-	auto_json json_t *be = params_fill_be(config_cluster(m->config),
-					      json_get(inst, "beparams"));
+	auto_json json_t *be =
+		params_fill_be(config_cluster(m->config), inst_beparams(inst));
 	auto_json json_t *disks = config_instance_disks(m->config, inst);
 	const char *template = config_instance_template(m->config, inst);
 	json_t *entry = json_object();
 
 	if (extra)
-		iallocator_set_extra(entry, json_int(be, "maxmem", 0),
-				     json_int(be, "minmem", 0),
-				     !json_bool(be, "auto_balance", true));
-	json_object_set_new(entry, "tags", iallocator_list(inst, "tags"));
-	json_set_str(entry, "admin_state", json_str(inst, "admin_state", ""));
-	json_set_int(entry, "vcpus", json_int(be, "vcpus", 0));
-	json_set_int(entry, "memory", json_int(be, "maxmem", 0));
-	json_set_int(entry, "spindle_use", json_int(be, "spindle_use", 0));
-	json_set_str(entry, "os", json_str(inst, "os", ""));
+		iallocator_set_extra(entry, be_maxmem(be), be_minmem(be),
+				     !be_auto_balance(be));
+	json_object_set_new(entry, "tags", iallocator_list(inst_tags(inst)));
+	json_set_str(entry, "admin_state", inst_admin_state(inst));
+	json_set_int(entry, "vcpus", be_vcpus(be));
+	json_set_int(entry, "memory", be_maxmem(be));
+	json_set_int(entry, "spindle_use", be_spindle_use(be));
+	json_set_str(entry, "os", inst_os(inst));
 	json_object_set_new(entry, "nodes", node_names(m, inst));
 	json_object_set_new(entry, "nics", nics_entry(m, inst));
 	json_object_set_new(entry, "disks", disks_entry(disks));
 	json_set_str(entry, "disk_template", template);
-	json_set_bool(entry, "disks_active",
-		      json_bool(inst, "disks_active", false));
-	json_set_str(entry, "hypervisor", json_str(inst, "hypervisor", ""));
+	json_set_bool(entry, "disks_active", inst_disks_active(inst));
+	json_set_str(entry, "hypervisor", inst_hypervisor(inst));
 	json_set_int(entry, "disk_space_total",
 		     resources_disk_sum(disks, template));
 	return entry;
@@ -194,7 +190,7 @@ static json_t *instances_part(struct master *m)
 	json_object_foreach (
 		json_unconst(config_all(m->config, CONFIG_INSTANCE)), uuid,
 		inst)
-		json_object_set_new(part, json_str(inst, "name", uuid),
+		json_object_set_new(part, inst_name_or(inst, uuid),
 				    instance_entry(m, inst, extra));
 	return part;
 }
@@ -202,7 +198,7 @@ static json_t *instances_part(struct master *m)
 const char *iallocator_hypervisor(const struct master *m, const json_t *request)
 {
 	const json_t *cluster = config_cluster(m->config);
-	const json_t *enabled = json_get(cluster, "enabled_hypervisors");
+	const json_t *enabled = cluster_enabled_hypervisors(cluster);
 	const char *first = json_string_value(json_array_get(enabled, 0));
 
 	return json_str(request, "hypervisor", first == NULL ? "" : first);
@@ -220,12 +216,12 @@ json_t *iallocator_message(struct master *m, json_t *request STEALS,
 
 	cluster = config_cluster(m->config);
 	json_set_int(message, "version", PROTOCOL);
-	json_set_str(message, "cluster_name",
-		     json_str(cluster, "cluster_name", ""));
+	json_set_str(message, "cluster_name", cluster_name(cluster));
 	json_object_set_new(message, "cluster_tags",
-			    iallocator_list(cluster, "tags"));
-	json_object_set_new(message, "enabled_hypervisors",
-			    iallocator_list(cluster, "enabled_hypervisors"));
+			    iallocator_list(cluster_tags(cluster)));
+	json_object_set_new(
+		message, "enabled_hypervisors",
+		iallocator_list(cluster_enabled_hypervisors(cluster)));
 	json_object_set_new(
 		message, "ipolicy",
 		params_ipolicy_known(params_fill_ipolicy(cluster, NULL)));

@@ -14,6 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator_nodes.h"
 #include "masterd/allocator/iallocator_private.h"
@@ -45,8 +46,8 @@ struct iallocator_nodes {
 
 static json_t *filled_nd(const struct master *m, const json_t *node)
 {
-	const json_t *group = config_get(m->config, CONFIG_GROUP,
-					 json_str(node, "group", ""));
+	const json_t *group =
+		config_get(m->config, CONFIG_GROUP, node_group(node));
 
 	return params_fill_nd(config_cluster(m->config), group, node);
 }
@@ -54,8 +55,8 @@ static json_t *filled_nd(const struct master *m, const json_t *node)
 /* Whether all that this request needs of the node is recorded. */
 static bool is_recorded(const struct iallocator_nodes *g, const json_t *node)
 {
-	return resources_recorded(g->m->config, json_str(node, "uuid", ""),
-				  g->hypervisor, g->template) &&
+	return resources_recorded(g->m->config, node_uuid(node), g->hypervisor,
+				  g->template) &&
 	       !resources_exclusive(g->m->config, node);
 }
 
@@ -74,8 +75,7 @@ static struct rpc_request info_request(const struct iallocator_nodes *g,
 
 static bool is_live(const json_t *node)
 {
-	return !json_bool(node, "offline", false) &&
-	       json_bool(node, "vm_capable", true);
+	return !node_offline(node) && node_vm_capable(node);
 }
 
 void iallocator_nodes_free(struct iallocator_nodes *g)
@@ -98,12 +98,12 @@ static void add_data(struct iallocator_nodes *g, const json_t *node,
 
 	if (err != NULL) {
 		log_warning("The allocator is told that node %s is offline: %s",
-			    json_str(node, "name", ""), err->text);
+			    node_name(node), err->text);
 		return;
 	}
 	copy = xalloc(sizeof(*copy));
 	*copy = *data;
-	free(table_put(&g->by_uuid, json_str(node, "uuid", ""), copy));
+	free(table_put(&g->by_uuid, node_uuid(node), copy));
 }
 
 static void choose_sign(struct iallocator_nodes *g, json_t *node)
@@ -175,14 +175,14 @@ static int64_t sum_memory(struct master *m, const char *uuid,
 		const json_t *inst = config_get(m->config, CONFIG_INSTANCE,
 						primaries.items[i]);
 		auto_json json_t *be =
-			params_fill_be(cluster, json_get(inst, "beparams"));
-		int64_t memory = json_int(be, "maxmem", 0);
-		int64_t used = json_int(
-			json_get(data->instances, json_str(inst, "name", "")),
-			"memory", 0);
+			params_fill_be(cluster, inst_beparams(inst));
+		int64_t memory = be_maxmem(be);
+		int64_t used =
+			json_int(json_get(data->instances, inst_name(inst)),
+				 "memory", 0);
 
 		ret->instances_memory += memory;
-		if (!str_eq(json_str(inst, "admin_state", ""), "up"))
+		if (!str_eq(inst_admin_state(inst), "up"))
 			continue;
 		ret->running_memory += memory;
 		if (used < memory)
@@ -273,8 +273,7 @@ const char *iallocator_nodes_template(const struct iallocator_nodes *g)
 enum iallocator_sign iallocator_nodes_sign(const struct iallocator_nodes *g,
 					   const json_t *node)
 {
-	const struct node_data *data =
-		table_get(&g->by_uuid, json_str(node, "uuid", ""));
+	const struct node_data *data = table_get(&g->by_uuid, node_uuid(node));
 
 	if (data == NULL)
 		return is_live(node) ? IALLOCATOR_SILENT : IALLOCATOR_UNASKED;
@@ -284,7 +283,7 @@ enum iallocator_sign iallocator_nodes_sign(const struct iallocator_nodes *g,
 void iallocator_nodes_told(const struct iallocator_nodes *g, const json_t *node,
 			   struct iallocator_live *ret)
 {
-	const char *uuid = json_str(node, "uuid", "");
+	const char *uuid = node_uuid(node);
 
 	read_live(g->m, uuid, table_get(&g->by_uuid, uuid), ret);
 }
@@ -318,10 +317,8 @@ static void add_live(const struct iallocator_live *live, json_t *ret)
 		add_sums(live, ret);
 }
 
-json_t *iallocator_list(const json_t *object, const char *key)
+json_t *iallocator_list(const json_t *value)
 {
-	const json_t *value = json_get(object, key);
-
 	return value == NULL ? json_array() : json_ref(value);
 }
 
@@ -329,7 +326,7 @@ static void add_numbers(const struct iallocator_nodes *g, const json_t *node,
 			int64_t shared, json_t *ret)
 {
 	static const struct node_data nobody = {.recorded = true};
-	const char *uuid = json_str(node, "uuid", "");
+	const char *uuid = node_uuid(node);
 	struct iallocator_live live;
 
 	switch (iallocator_nodes_sign(g, node)) {
@@ -354,17 +351,16 @@ static json_t *node_entry(const struct iallocator_nodes *g, const json_t *node,
 	json_t *entry = json_object();
 
 	add_numbers(g, node, shared, entry);
-	json_object_set_new(entry, "tags", iallocator_list(node, "tags"));
-	json_set_str(entry, "primary_ip", json_str(node, "primary_ip", ""));
-	json_set_str(entry, "secondary_ip", json_str(node, "secondary_ip", ""));
+	json_object_set_new(entry, "tags", iallocator_list(node_tags(node)));
+	json_set_str(entry, "primary_ip", node_primary_ip(node));
+	json_set_str(entry, "secondary_ip", node_secondary_ip(node));
 	json_set_bool(entry, "offline",
-		      json_bool(node, "offline", false) ||
-			      iallocator_nodes_sign(g, node) ==
-				      IALLOCATOR_SILENT);
+		      node_offline(node) || iallocator_nodes_sign(g, node) ==
+						    IALLOCATOR_SILENT);
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		json_set_bool(entry, flags[i],
 			      json_bool(node, flags[i], false));
-	json_set_str(entry, "group", json_str(node, "group", ""));
+	json_set_str(entry, "group", node_group(node));
 	json_object_set_new(entry, "ndparams", filled_nd(g->m, node));
 	return entry;
 }
@@ -378,7 +374,7 @@ json_t *iallocator_nodes_part(const struct iallocator_nodes *g)
 
 	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
 			     node)
-		json_object_set_new(part, json_str(node, "name", uuid),
+		json_object_set_new(part, node_name_or(node, uuid),
 				    node_entry(g, node, shared));
 	return part;
 }

@@ -21,8 +21,8 @@ bool iallocator_promises_failures(const struct master *m);
 void iallocator_set_extra(json_t *entry, int64_t maxmem, int64_t minmem,
 			  bool stays);
 
-/* The member, [] where it is missing; to be freed. */
-json_t *iallocator_list(const json_t *object, const char *key);
+/* A reference to the list, a new one for NULL; to be freed. */
+json_t *iallocator_list(const json_t *value);
 
 /* Check an allocator's whole output, the answer to this request.  Returns the
  * "result", to be freed; NULL with err as iallocator_run() has it. */

@@ -66,7 +66,8 @@ LEFT = [
       "masterd/query/query_cluster.c": "info",
       "masterd/query/query_export.c": "object"}),
     ("the message to an allocator, and its answer",
-     "", {"masterd/allocator/": "*"}),
+     "", {"masterd/allocator/": "a->request answer op inst own entry r params "
+          "message request unit hv disk spindles ret data->instances"}),
 ]
 
 CALL = re.compile(
@@ -112,7 +113,7 @@ def reason_of(path, name):
     for reason, names, here in LEFT:
         for file, own in here.items():
             if path.startswith(file) and (
-                    own == "*" or name in own.split() or last in own.split()):
+                    name in own.split() or last in own.split()):
                 return reason
     for reason, names, _ in LEFT:
         if last in names.split():
