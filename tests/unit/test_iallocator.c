@@ -471,6 +471,44 @@ Test(iallocator, a_missing_hail_is_not_ours)
 	cr_assert_not(is_builtin("hail"));
 }
 
+/* --- our own hail is not run as a program --- */
+
+struct both {
+	json_t *result;
+	char *text; /* with an explanation */
+};
+
+static void ask_both(void *arg)
+{
+	const struct iallocator_how explained = {
+		.name = "hail", .disk_template = "diskless", .explain = true};
+	struct both *b = arg;
+	auto_json json_t *request = allocate("diskless");
+
+	b->result =
+		iallocator_run(&m, json_incref(request), &how_hail, NULL, &err);
+	b->text = iallocator_ask(&m, request, &explained, NULL, &err);
+}
+
+Test(iallocator, our_own_hail_is_asked_without_the_node_daemon)
+{
+	auto_free char *place = place_of_hail(), *built = built_hail();
+	struct both both = {.result = NULL};
+
+	cr_assert_eq(symlink(built, place), 0);
+	test_loop_start();
+	task_spawn("ask", ask_both, &both);
+	test_run_tasks();
+	test_loop_stop();
+	cr_assert_not_null(both.result, "%s", err.text);
+	cr_expect_eq(json_array_size(both.result), 1);
+	cr_assert_not_null(both.text, "%s", err.text);
+	cr_expect_not_null(strstr(both.text, "\"explanation\":"));
+	cr_expect_null(runner_args);
+	json_decref(both.result);
+	free(both.text);
+}
+
 /* --- Ganeti's own allocator, where it is installed --- */
 
 /* What a program with one argument prints; to be freed. */
