@@ -19,6 +19,10 @@ The clusters come from fixed seeds, with 10 instances a node or as many as fit. 
     uneven  as shared; nodes of four sizes, instances of very many
     full    as uneven, with most of the memory in use
     stuck   as full, all plain, with too little memory left to empty a node
+    torn    as full, half plain and half RBD, with just so much memory left that a node can be emptied
+    migrate half plain and half RBD, with migration tags: three kinds of nodes,
+            each of which can send to its own and to the next
+    jam     as torn, with migration tags and with too little memory left
     empty   nodes alike, no instances
     tags    as mixed, with locations of nodes and exclusion tags
     groups  as mixed, in four groups
@@ -40,18 +44,29 @@ MOST_TIMES = 20
 LEAST_LIMIT = 1  # CPU seconds
 
 SHARES = {"drbd": {"drbd": 1}, "plain": {"plain": 1}, "mixed": {"drbd": 3, "plain": 1},
-          "shared": {"drbd": 2, "plain": 1, "rbd": 1}}
+          "shared": {"drbd": 2, "plain": 1, "rbd": 1},
+          "loose": {"plain": 1, "rbd": 1}}
 KINDS = {"empty": "drbd", "stuck": "plain", "drbd": "drbd", "mixed": "mixed", "shared": "shared",
          "uneven": "shared", "full": "shared", "tags": "mixed",
-         "groups": "mixed", "parts": "drbd"}
+         "groups": "mixed", "parts": "drbd", "torn": "loose",
+         "migrate": "loose", "jam": "loose"}
+LITTLE_MEMORY = ("full", "stuck", "torn", "jam")
+MANY_SIZES = ("uneven", *LITTLE_MEMORY)
 TEMPLATES = ["drbd", "plain", "rbd"]
 POLICY = dict(base.POLICY, **{"disk-templates": TEMPLATES})
-KEPT_FREE = 12288  # MiB of a node: so that the others can be emptied
-TAGS = ["htools:iextags:service", "htools:nlocation:power"]
+# MiB of a node: so that the others can be emptied
+KEPT_FREE = {"stuck": 0, "torn": 8192, "jam": 5300}
+KEPT_FREE_ELSE = 12288
+MIGRATION = ["htools:migration:xen", "htools:allowmigration:xen:0::xen:1",
+             "htools:allowmigration:xen:1::xen:2"]
+CLUSTER_TAGS = {"tags": ["htools:iextags:service", "htools:nlocation:power"],
+                "migrate": MIGRATION, "jam": MIGRATION}
+# and how many
+NODE_TAGS = {"tags": ("power", 8), "migrate": ("xen", 3), "jam": ("xen", 3)}
 
 
 def sizes(rng, kind):
-    if kind in ("uneven", "full", "stuck"):
+    if kind in MANY_SIZES:
         return rng.randrange(512, 6144, 64), rng.randrange(4096, 40960, 256)
     return rng.choice((1024, 2048, 4096)), rng.choice((10240, 20480, 40960))
 
@@ -69,13 +84,20 @@ def instance(rng, kind, template):
             "spindle_use": 1, "admin_state": "up"}
 
 
+def node_tags(kind, i):
+    if kind not in NODE_TAGS:
+        return []
+    name, count = NODE_TAGS[kind]
+    return [f"{name}:{i % count}"]
+
+
 def node(rng, kind, i, group):
-    factor = rng.choice((1, 1, 2, 3)) if kind in ("uneven", "full", "stuck") else 1
-    memory = 40960 * factor if kind in ("full", "stuck") else base.TOTAL_MEMORY * factor
+    factor = rng.choice((1, 1, 2, 3)) if kind in MANY_SIZES else 1
+    memory = factor * (40960 if kind in LITTLE_MEMORY else base.TOTAL_MEMORY)
     spindles = 40 if kind == "parts" else 0
     return {"group": group, "offline": False, "drained": False,
             "vm_capable": True,
-            "tags": [f"power:{i % 8}"] if kind == "tags" else [],
+            "tags": node_tags(kind, i),
             "total_memory": memory, "reserved_memory": base.OWN_MEMORY,
             "free_memory": memory - base.OWN_MEMORY,
             "total_disk": base.TOTAL_DISK * factor,
@@ -99,7 +121,7 @@ def choose(rng, kind, nodes, inst):
             if (second == first or
                     nodes[second]["group"] != nodes[first]["group"]):
                 continue
-        kept = 0 if kind == "stuck" else KEPT_FREE
+        kept = KEPT_FREE.get(kind, KEPT_FREE_ELSE)
         if nodes[first]["free_memory"] > inst["memory"] + kept:
             return peers
     return None
@@ -113,7 +135,8 @@ def cluster(kind, count):
              node(rng, kind, i, groups[i % len(groups)])
              for i in range(count)}
     instances = {}
-    for i in range({"full": 25, "stuck": 25, "empty": 0}.get(kind, 10) * count):
+    most = 25 if kind in LITTLE_MEMORY else 0 if kind == "empty" else 10
+    for i in range(most * count):
         inst = instance(rng, kind, rng.choices(*zip(*shares.items()))[0])
         where = choose(rng, kind, nodes, inst)
         if where is None:
@@ -126,7 +149,7 @@ def cluster(kind, count):
                 inst["disks"][0]["spindles"] = 1
         instances[f"inst{i:06}.example.com"] = dict(inst, nodes=where)
     return {"version": 2, "cluster_name": "c.example.com",
-            "cluster_tags": TAGS if kind == "tags" else [],
+            "cluster_tags": CLUSTER_TAGS.get(kind, []),
             "enabled_hypervisors": ["xen-pvm"], "ipolicy": POLICY,
             "nodegroups": {g: {"name": f"group{i}", "tags": [],
                                "alloc_policy": "preferred", "networks": [],
@@ -195,6 +218,10 @@ INPUTS = (
     ("drbd", 200, "hail", "multi drbd"),
     ("shared", 100, "hail", "multi rbd"),
     ("full", 60, "hail", "multi plain"),
+    ("migrate", 200, "hail", "allocate drbd"),
+    ("migrate", 60, "hail", "multi plain"),
+    ("torn", 60, "hail", "multi rbd"),
+    ("jam", 100, "hail", "allocate drbd"),
     ("empty", 1000, "hail", "allocate plain"),
     ("empty", 200, "hail", "multi rbd"),
     ("drbd", 200, "hail", "evacuate drbd"),
@@ -218,13 +245,22 @@ INPUTS = (
     ("uneven", 12, "hspace", "--disk-template=plain"),
     ("full", 20, "hspace", "--disk-template=plain"),
     ("stuck", 100, "hspace", "--disk-template=plain"),
+    ("mixed", 500, "hspace", "--disk-template=plain"),
+    ("migrate", 20, "hspace", "--disk-template=plain"),
+    ("torn", 20, "hspace", "--disk-template=plain"),
+    ("jam", 60, "hspace", "--disk-template=plain"),
     ("groups", 12, "hspace", "--disk-template=plain", SMALL),
     ("shared", 20, "hspace", "--disk-template=rbd", SMALL),
     ("shared", 100, "hspace", "--disk-template=rbd", SMALL),
     ("uneven", 20, "hspace", "--disk-template=rbd"),
+    ("uneven", 300, "hspace", "--disk-template=rbd"),
+    ("migrate", 20, "hspace", "--disk-template=rbd"),
+    ("uneven", 20, "hspace", "--disk-template=rbd", FAILURES),
     ("shared", 10, "hspace", "--disk-template=rbd", SMALL, FAILURES),
     ("uneven", 400, "hcheck", "--no-simulation"),
     ("full", 200, "hcheck", "--no-simulation"),
+    ("torn", 400, "hcheck", "--no-simulation"),
+    ("migrate", 400, "hcheck", "--no-simulation"),
 )
 
 
