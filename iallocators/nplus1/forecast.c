@@ -204,20 +204,6 @@ static void init(struct redundancy *r, struct cluster *c,
 		r->most[i] = -1;
 }
 
-/* Whether the node can be emptied as things are now; by simulation if the
- * slots do not tell. */
-static bool empties(const struct redundancy *r, int x)
-{
-	const struct node *n = &r->c->nodes[x];
-	struct evacuees evacuees = slots_evacuees(r->c, n);
-	enum slots_verdict v = slots_judge(r->c, r->nodes, n, &evacuees, false);
-
-	slots_evacuees_done(&evacuees);
-	if (v != SLOTS_UNCLEAR)
-		return v == SLOTS_ENOUGH;
-	return redundancy_of_node(r->c, r->nodes, x);
-}
-
 static void look(struct redundancy *r)
 {
 	for (int i = 0; i < r->nodes->n && !r->never; i++) {
@@ -253,7 +239,7 @@ bool redundancy_holds(struct cluster *c, const struct nodeset *nodes,
 	look(&r);
 	ok = !r.never;
 	for (int i = 0; i < r.n_hard && ok; i++)
-		ok = empties(&r, r.hard[i]);
+		ok = redundancy_of_node(c, nodes, r.hard[i]);
 	redundancy_done(&r);
 	return ok;
 }
@@ -278,7 +264,7 @@ static bool stays_safe(struct redundancy *r, int x, const struct need *need,
 	    (slots_enough_with(&r->slots, n, need, changed, 2) ||
 	     slots_count(r->c, r->nodes, n, need, 0)))
 		return true;
-	return empties(r, x);
+	return redundancy_of_node(r->c, r->nodes, x);
 }
 
 /* The new instance itself, when its primary is emptied. */
