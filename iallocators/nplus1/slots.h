@@ -47,8 +47,7 @@ int slots_list_evacuees(const struct cluster *c, const int *primaries, int n,
 
 struct slot_item;
 
-/* The evacuees of one node with their sizes, true until the node's primaries
- * change. */
+/* The evacuees of one node with their sizes. */
 struct evacuees {
 	int *instances, n;
 	struct slot_item *items; /* equal ones together */

@@ -37,8 +37,6 @@ struct tracked {
 	int64_t most_mem, most_disk;
 	struct threshold *thresholds;
 	int n_thresholds, cap_thresholds;
-	struct evacuees evacuees;
-	bool knows_evacuees;
 };
 
 /* --- DRBD, which goes to the secondary --- */
@@ -130,35 +128,22 @@ static int64_t slots_closed(const struct tracker *s, int x, int row)
 	return sum;
 }
 
-static void forget_evacuees(struct tracked *tracked)
-{
-	slots_evacuees_done(&tracked->evacuees);
-	tracked->knows_evacuees = false;
-}
-
-static const struct evacuees *evacuees_of(struct tracker *s, int x)
-{
-	struct tracked *tracked = &s->tracked[x];
-
-	if (!tracked->knows_evacuees)
-		tracked->evacuees = slots_evacuees(s->c, &s->c->nodes[x]);
-	tracked->knows_evacuees = true;
-	return &tracked->evacuees;
-}
-
 static void note_thresholds(struct tracker *s, int x)
 {
 	const struct node *n = &s->c->nodes[x];
 	struct tracked *tracked = &s->tracked[x];
 	auto_free struct slot_need *needs =
 		xcalloc((size_t)n->primaries.n + 1, sizeof(*needs));
+	struct evacuees evacuees;
 	int n_needs;
 
 	tracked->n_thresholds = 0;
 	tracked->unclear = false;
 	if (!tracked->watched || n->primaries.n == 0)
 		return;
-	n_needs = slots_needs(&s->slots, n, evacuees_of(s, x), needs);
+	evacuees = slots_evacuees(s->c, n);
+	n_needs = slots_needs(&s->slots, n, &evacuees, needs);
+	slots_evacuees_done(&evacuees);
 	tracked->unclear = n_needs < 0;
 	for (int i = 0; i < n_needs; i++)
 		add_threshold(tracked, needs[i].row,
@@ -261,7 +246,6 @@ void tracker_changed(struct tracker *s, int node)
 	if (s->tracked[node].is_changed)
 		return;
 	s->tracked[node].is_changed = true;
-	forget_evacuees(&s->tracked[node]);
 	s->changed[s->n_changed++] = node;
 }
 
@@ -295,10 +279,8 @@ void tracker_init(struct tracker *s, struct cluster *c,
 
 void tracker_done(struct tracker *s)
 {
-	for (int i = 0; s->tracked != NULL && i < s->c->n_nodes; i++) {
+	for (int i = 0; s->tracked != NULL && i < s->c->n_nodes; i++)
 		free(s->tracked[i].thresholds);
-		forget_evacuees(&s->tracked[i]);
-	}
 	free(s->tracked);
 	free(s->order);
 	free(s->changed);
@@ -322,9 +304,11 @@ static bool thresholds_hold(const struct tracker *s, int x)
 /* Count the slots; simulate if that does not tell. */
 static bool empties(struct tracker *s, int x)
 {
-	enum slots_verdict v =
-		slots_judge_kept(&s->slots, &s->c->nodes[x], evacuees_of(s, x));
+	const struct node *n = &s->c->nodes[x];
+	struct evacuees evacuees = slots_evacuees(s->c, n);
+	enum slots_verdict v = slots_judge_kept(&s->slots, n, &evacuees);
 
+	slots_evacuees_done(&evacuees);
 	s->for_good = v == SLOTS_TOO_FEW;
 	if (v != SLOTS_UNCLEAR)
 		return v == SLOTS_ENOUGH;
