@@ -340,8 +340,6 @@ static bool ask(const struct survival *s, const struct extra *x,
 static bool shared_find_place(const struct survival *s, const struct extra *x,
 			      struct refusal *ret_why)
 {
-	if (s->n_anywhere == 0 && (x->inst == NULL || x->to != ANYWHERE))
-		return true;
 	if (has_slots(s, x))
 		return true;
 	if (x->inst != NULL)
