@@ -109,15 +109,9 @@ static void forget_tentative(struct run *r)
 /* Whether one node takes it, whichever. */
 static bool fits_somewhere(struct run *r)
 {
-	int n = r->k->candidates.n;
-
-	for (int k = 0, i = r->cursor; k < n; k++, i = i + 1 < n ? i + 1 : 0) {
-		if (series_possible(&r->series, i) &&
-		    capacity_run_passes(r, i)) {
-			r->cursor = i;
+	for (int i = 0; i < r->k->candidates.n; i++)
+		if (series_possible(&r->series, i) && capacity_run_passes(r, i))
 			return true;
-		}
-	}
 	return false;
 }
 

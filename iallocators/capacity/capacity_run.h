@@ -16,7 +16,6 @@ struct run {
 	struct series series;
 	int *tentative; /* refused now, but perhaps not for ever */
 	int n_tentative;
-	int cursor; /* position that was not refused last */
 };
 
 /* For instances like this, anywhere; */
