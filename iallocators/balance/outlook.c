@@ -420,7 +420,7 @@ void outlook_weigh(struct outlook *l, const struct stats *stats)
 	see_rows(l, &rows);
 	see_tables(l, &tables);
 	if (l->certain)
-		bound_end(&l->bound, &rows, &tables, 0);
+		bound_end(&l->bound, &rows, &tables);
 	l->certain = l->certain && bound_reserve_costs(&l->bound);
 	for (int k = 0; k < l->n_tables && l->certain; k++)
 		weigh_table(l, &l->tables[k]);

@@ -12,9 +12,6 @@
 #include "iallocators/model/change.h"
 #include "lib/base/array.h"
 
-/* More than a score can be off by roundings. */
-#define SLACK 1e-5
-
 const enum metric bound_metrics[BOUND_ROWS] = {
 	METRIC_FREE_MEM,   METRIC_FREE_DISK,   METRIC_RESERVED_MEM,
 	METRIC_VCPU,	   METRIC_CPU_LOAD,    METRIC_MEM_LOAD,
@@ -101,19 +98,6 @@ void bound_see(struct bound_extremes *e, const struct bound *s,
 		e->low[r] = change < e->low[r] ? change : e->low[r];
 		e->high[r] = change > e->high[r] ? change : e->high[r];
 	}
-	e->low_linear = fmin(e->low_linear, delta->linear);
-}
-
-/* How much all metrics together can lower the score at most. */
-static double most_gain(const struct bound *s)
-{
-	double gain = -s->low_linear;
-
-	for (int r = 0; r < BOUND_ROWS; r++)
-		gain += metrics[bound_metrics[r]].weight *
-			(sqrt(s->var[r]) -
-			 sqrt(fmax(0, s->var[r] + s->low[r])));
-	return gain;
 }
 
 /* The slope of the chord of the root from var to var + x. */
@@ -122,15 +106,11 @@ static double chord(double var, double x)
 	return (sqrt(var + x) - sqrt(var)) / x;
 }
 
-/* A rise that costs more than all metrics can gain rules a change out anyway,
- * so the chord need not reach farther. */
-static void make_chords(struct bound *s, int r, double gain)
+static void make_chords(struct bound *s, int r)
 {
 	double var = s->var[r], root = sqrt(var);
 	double weight = metrics[bound_metrics[r]].weight;
-	double enough = root + (gain + SLACK) / weight;
-	double high = fmin(s->high[r], enough * enough - var);
-	double low = fmax(s->low[r], -var);
+	double high = s->high[r], low = fmax(s->low[r], -var);
 
 	s->rise[r] = high > 0 ? chord(var, high) : 0;
 	if (low < 0)
@@ -142,18 +122,13 @@ static void make_chords(struct bound *s, int r, double gain)
 }
 
 void bound_end(struct bound *s, const struct bound_extremes *a,
-	       const struct bound_extremes *b, double most)
+	       const struct bound_extremes *b)
 {
-	double gain;
-
 	for (int r = 0; r < BOUND_ROWS; r++) {
 		s->low[r] = a->low[r] + b->low[r];
 		s->high[r] = a->high[r] + b->high[r];
+		make_chords(s, r);
 	}
-	s->low_linear = a->low_linear + b->low_linear;
-	gain = most_gain(s) + most;
-	for (int r = 0; r < BOUND_ROWS; r++)
-		make_chords(s, r, gain);
 }
 
 double bound_of(const struct bound *s, const struct bound_delta *delta)

@@ -39,12 +39,11 @@ struct bound {
 	double n, sum[BOUND_ROWS], var[BOUND_ROWS];
 	double low[BOUND_ROWS], high[BOUND_ROWS]; /* extreme changes of var */
 	double fall[BOUND_ROWS], rise[BOUND_ROWS];
-	double low_linear;
 };
 
 /* The extreme changes that a set of deltas makes. */
 struct bound_extremes {
-	double low[BOUND_ROWS], high[BOUND_ROWS], low_linear;
+	double low[BOUND_ROWS], high[BOUND_ROWS];
 };
 
 /* Make the chords in three steps.  First: take the statistics of the state. */
@@ -53,10 +52,9 @@ void bound_begin(struct bound *s, const struct stats *stats);
 void bound_see(struct bound_extremes *e, const struct bound *s,
 	       const struct bound_delta *delta);
 /* Third: make the chords, for changes of which a has one part and b the other.
- * For a change that adds more than `most` to the score, the bound may be any
- * number above `most`. */
+ */
 void bound_end(struct bound *s, const struct bound_extremes *a,
-	       const struct bound_extremes *b, double most);
+	       const struct bound_extremes *b);
 
 /* The least that a part with this delta adds to the score. */
 double bound_of(const struct bound *s, const struct bound_delta *delta);

@@ -48,7 +48,7 @@ static bool weigh(struct hunt *h)
 	}
 	if (!finite)
 		return false;
-	bound_end(&bound, &primary, &secondary, HUGE_VAL);
+	bound_end(&bound, &primary, &secondary);
 	h->low_primary = h->low_secondary = HUGE_VAL;
 	for (int i = 0; i < s->candidates->n; i++) {
 		s->bound_primary[i] = bound_of(&bound, &s->primary[i]);
