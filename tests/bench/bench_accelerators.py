@@ -22,7 +22,8 @@ The clusters come from fixed seeds, with 10 instances a node or as many as fit. 
     torn    as full, half plain and half RBD, with just so much memory left that a node can be emptied
     migrate half plain and half RBD, with migration tags: three kinds of nodes,
             each of which can send to its own and to the next
-    jam     as torn, with migration tags and with too little memory left
+    tight   as torn, with migration tags and a little less memory left
+    jam     as tight, with too little memory left
     empty   nodes alike, no instances
     tags    as mixed, with locations of nodes and exclusion tags
     groups  as mixed, in four groups
@@ -49,20 +50,23 @@ SHARES = {"drbd": {"drbd": 1}, "plain": {"plain": 1}, "mixed": {"drbd": 3, "plai
 KINDS = {"empty": "drbd", "stuck": "plain", "drbd": "drbd", "mixed": "mixed", "shared": "shared",
          "uneven": "shared", "full": "shared", "tags": "mixed",
          "groups": "mixed", "parts": "drbd", "torn": "loose",
-         "migrate": "loose", "jam": "loose"}
-LITTLE_MEMORY = ("full", "stuck", "torn", "jam")
+         "migrate": "loose", "tight": "loose",
+         "jam": "loose"}
+LITTLE_MEMORY = ("full", "stuck", "torn", "tight", "jam")
 MANY_SIZES = ("uneven", *LITTLE_MEMORY)
 TEMPLATES = ["drbd", "plain", "rbd"]
 POLICY = dict(base.POLICY, **{"disk-templates": TEMPLATES})
 # MiB of a node: so that the others can be emptied
-KEPT_FREE = {"stuck": 0, "torn": 8192, "jam": 5300}
+KEPT_FREE = {"stuck": 0, "torn": 8192, "tight": 5800, "jam": 5300}
 KEPT_FREE_ELSE = 12288
 MIGRATION = ["htools:migration:xen", "htools:allowmigration:xen:0::xen:1",
              "htools:allowmigration:xen:1::xen:2"]
 CLUSTER_TAGS = {"tags": ["htools:iextags:service", "htools:nlocation:power"],
-                "migrate": MIGRATION, "jam": MIGRATION}
+                "migrate": MIGRATION, "tight": MIGRATION,
+                "jam": MIGRATION}
 # and how many
-NODE_TAGS = {"tags": ("power", 8), "migrate": ("xen", 3), "jam": ("xen", 3)}
+NODE_TAGS = {"tags": ("power", 8), "migrate": ("xen", 3),
+             "tight": ("xen", 3), "jam": ("xen", 3)}
 
 
 def sizes(rng, kind):
@@ -221,6 +225,7 @@ INPUTS = (
     ("migrate", 200, "hail", "allocate drbd"),
     ("migrate", 60, "hail", "multi plain"),
     ("torn", 60, "hail", "multi rbd"),
+    ("tight", 60, "hail", "allocate drbd"),
     ("jam", 100, "hail", "allocate drbd"),
     ("jam", 400, "hail", "allocate drbd"),
     ("empty", 1000, "hail", "allocate plain"),
@@ -234,6 +239,7 @@ INPUTS = (
     ("uneven", 60, "hbal", "-l10"),
     ("tags", 40, "hbal", "-l10"),
     ("shared", 40, "hbal", "-l10", FAILURES),
+    ("shared", 100, "hbal", "-l10", FAILURES),
     ("drbd", 60, "hspace", "--disk-template=drbd"),
     ("mixed", 60, "hspace", "--disk-template=drbd"),
     ("uneven", 60, "hspace", "--disk-template=drbd"),
