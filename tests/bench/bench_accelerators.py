@@ -19,7 +19,8 @@ The clusters come from fixed seeds, with 10 instances a node or as many as fit. 
     uneven  as shared; nodes of four sizes, instances of very many
     full    as uneven, with most of the memory in use
     stuck   as full, all plain, with too little memory left to empty a node
-    torn    as full, half plain and half RBD, with just so much memory left that a node can be emptied
+    torn    as full, half plain and half RBD, with just so much memory left
+            that a node can be emptied
     migrate half plain and half RBD, with migration tags: three kinds of nodes,
             each of which can send to its own and to the next
     tight   as torn, with migration tags and a little less memory left
