@@ -432,13 +432,14 @@ void job_filters_destroy(struct job_filters *f)
 void job_filters_reload(struct job_filters *f, const json_t *rules,
 			struct queue *q)
 {
+	auto_json json_t *held = json_ref(rules);
 	struct rules old;
 
 	while (f->reloading)
 		cond_wait(&f->reloaded);
 	f->reloading = true;
 	old = f->rules;
-	f->rules = rules_read(rules);
+	f->rules = rules_read(held);
 	queue_gates_changed(q);
 	rules_done(&old);
 	f->reloading = false;

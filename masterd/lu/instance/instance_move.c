@@ -112,7 +112,7 @@ static WAITS int check_room(struct lu *lu, struct error *err)
 	struct inst_move *m = move_of(lu);
 	auto_json json_t *be = inst_filled_be(lu, m->inst);
 	auto_free char *why = xprintf("moving instance %s", inst_name(m->inst));
-	const char *template = config_instance_template(lu->m->config, m->inst);
+	const char *template;
 	struct memory_need need = {
 		.node = m->target,
 		.reason = why,
@@ -128,8 +128,10 @@ static WAITS int check_room(struct lu *lu, struct error *err)
 	}
 	if (strcmp(inst_admin_state(m->inst), "offline") == 0)
 		need.min = 0; /* it books none */
-	if (lu_check_memory(lu, &need, err) < 0 ||
-	    lu_check_space(lu, m->target, template,
+	if (lu_check_memory(lu, &need, err) < 0)
+		return -1;
+	template = config_instance_template(lu->m->config, m->inst);
+	if (lu_check_space(lu, m->target, template,
 			   resources_disk_sum(m->disks, template), err) < 0)
 		return -1;
 	/* The resources are booked, so release the locks: copying takes
