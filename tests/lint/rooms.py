@@ -80,12 +80,19 @@ def check_order(rooms):
                 yield f"{room.name} may not include {other}, which stands below"
 
 
+# Doors that stand open before somebody comes in, and for whom.
+EARLY = {
+    "lib/raft/raft.h": "the master, in place of masterd/replicate",
+}
+
+
 def check_use(rooms):
     for room in rooms.values():
         if room.files == 0:
             yield f"{room.name} has no files"
         for door in sorted(room.doors - room.used_doors):
-            yield f"nobody else includes {room.name}/{door}"
+            if f"{room.name}/{door}" not in EARLY:
+                yield f"nobody else includes {room.name}/{door}"
         for other in sorted(room.may - {"lib"} - room.used_rooms):
             yield f"{room.name} does not include {other}"
 

@@ -344,6 +344,15 @@ static void change_disk(struct config *c)
 	config_put(c, CONFIG_DISK, own);
 }
 
+/* The only disk gets this size, in MiB. */
+static void resize_disk(struct config *c, int64_t size)
+{
+	json_t *own = config_edit(some(c, CONFIG_DISK));
+
+	json_set_int(own, "size", size);
+	config_put(c, CONFIG_DISK, own);
+}
+
 static void remove_instance(struct config *c)
 {
 	const json_t *inst = some(c, CONFIG_INSTANCE);
@@ -566,6 +575,8 @@ static json_t *shared_message(void)
 		json_set_bool(one, "offline", false);
 		json_set_bool(one, "drained", false);
 		json_set_int(one, "free_memory", 12000);
+		json_set_int(one, "free_disk", 100 * 1024);
+		json_set_int(one, "free_spindles", 20);
 		json_object_set_new(nodes, name, one);
 	}
 	return json_make(
@@ -595,14 +606,15 @@ static void shared_storage(void *arg)
 	message = shared_message();
 	request = new_instance("new");
 	json_set_str(request, "disk_template", favourite);
+	json_set_str(request, "hypervisor", "kvm"); /* it has records */
+	json_set_int(request, "memory", 512);
 	json_set_int(request, "required_nodes", 1);
 	cr_assert_eq(message_master_begin(&w, message, RECORD_MOST, &err), 0,
 		     "%s", err.text);
 	before = message_master_ask(&w, request, &err);
 	cr_assert_not_null(before, "%s", err.text);
 	cr_assert(json_bool(before, "success", false));
-	for (int i = 0; i < 3; i++)
-		change_disk(w.m.config);
+	resize_disk(w.m.config, 50 * 1024);
 	after = message_master_ask(&w, request, &err);
 	cr_assert_not_null(after, "%s", err.text);
 	cr_assert_not(json_equal(before, after));
