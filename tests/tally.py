@@ -63,8 +63,9 @@ def read(log):
 
 
 def failed_names(folder, build):
-    """The tests of a build that are worth another run."""
-    names = [test["name"] for log in sorted(folder.glob(build + "*.json"))
+    """The tests of a build that are worth another run, as meson wants to be
+    given them: its logs have "project:suite / name"."""
+    names = [test["name"].split(" / ")[-1] for log in sorted(folder.glob(build + "*.json"))
              for test in read(log) if count(test)[1]]
     return names if len(names) <= ACCIDENTS_MAX else []
 
