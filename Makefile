@@ -8,6 +8,7 @@
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
 #   make sim      random lives of a simulated cluster (SEEDS=1-1000000)
+#   make raft-lives  random lives of lib/raft alone (SEEDS=1-100000)
 #   make compat-page  run Ganeti's own commands and write doc/compat.md
 #   make coverage  which lines the tests run, by room
 #   make schedules  1,000 random schedules of jobs, the books checked (SEEDS=)
@@ -33,7 +34,7 @@ APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
 .PHONY: all deps deps-build demo test test-quick test-compat test-hosts coverage fuzz kill-rounds sim \
-	schedules bench bench-htools compat-page install clean
+	schedules raft-lives bench bench-htools compat-page install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -113,6 +114,13 @@ sim: deps
 	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
 	ninja -C build-sim tests/sim_run
 	BUILD=build-sim tests/sim/run --seeds $(SEEDS)
+
+# Random lives of servers of lib/raft: some hundred seeds a second.
+raft-lives: SEEDS = 1-100000
+raft-lives: deps
+	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
+	ninja -C build-sim tests/raft_lives
+	build-sim/tests/raft_lives $(subst -, ,$(SEEDS))
 
 # Random schedules of adds, removals, evacuations and changes: two minutes.
 schedules: SEEDS = 1-1000
