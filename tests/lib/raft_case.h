@@ -165,6 +165,33 @@ static inline void case_step(uint64_t id, struct raft_message m)
 	raft_host_step(net->hosts[id], &m);
 }
 
+/* An append of entries with these terms behind (index, log_term). */
+static inline struct raft_message case_append(uint64_t from, uint64_t term,
+					      uint64_t index, uint64_t log_term,
+					      const char *terms,
+					      uint64_t commit)
+{
+	static struct raft_entry entries[20];
+	size_t n = strlen(terms);
+
+	for (size_t i = 0; i < n; i++)
+		entries[i] = (struct raft_entry){
+			.index = index + 1 + i,
+			.term = (uint64_t)(terms[i] - '0'),
+			.data = "0.1.2.3.4.5.6.7.8.9." + 2 * (terms[i] - '0'),
+			.len = 2};
+	return (struct raft_message){
+		.type = RAFT_APPEND,
+		.from = from,
+		.term = term,
+		.index = index,
+		.log_term = log_term,
+		.commit = commit,
+		.entries = n == 0 ? NULL : entries,
+		.n_entries = n,
+	};
+}
+
 /* --- shorter --- */
 
 static inline int case_change(uint64_t id, const char *members)

@@ -479,3 +479,73 @@ bool raft_net_equal(const struct raft_net *net)
 	}
 	return true;
 }
+
+void raft_net_print(const struct raft_net *net, FILE *file)
+{
+	for (uint64_t id = 1; id <= net->n; id++) {
+		const struct raft_host *h = net->hosts[id];
+		struct raft_status s = {0};
+
+		if (h->raft != NULL)
+			s = raft_host_status(h);
+		fprintf(file,
+			"server %" PRIu64 ": role %d term %" PRIu64
+			" leader %" PRIu64 " commit %" PRIu64 " last %" PRIu64
+			" applied %" PRIu64 " members %s%s\n",
+			id, (int)s.role, s.term, s.leader, s.commit, s.last,
+			h->state.index, raft_disk_members_text(&s.members),
+			h->raft == NULL ? " (down)" : "");
+	}
+}
+
+/* --- other members --- */
+
+static bool percent(struct raft_net *net, unsigned chance)
+{
+	return raft_net_below(net, 100) < chance;
+}
+
+static void change_one(struct raft_net *net, struct raft_members *m)
+{
+	uint64_t id = 1 + raft_net_below(net, net->n);
+
+	if (raft_ids_have(&m->voters, id)) {
+		raft_ids_remove(&m->voters, id);
+		if (percent(net, 30))
+			raft_ids_add(&m->learners, id);
+	} else if (raft_ids_have(&m->learners, id)) {
+		raft_ids_remove(&m->learners, id);
+		if (percent(net, 80))
+			raft_ids_add(&m->voters, id);
+	} else {
+		raft_ids_add(percent(net, 70) ? &m->learners : &m->voters, id);
+	}
+}
+
+struct raft_members raft_net_members(struct raft_net *net,
+				     const struct raft_members *now)
+{
+	struct raft_members m = *now;
+	uint64_t kind = raft_net_below(net, 10);
+
+	m.outgoing.n = 0;
+	if (kind < 6) {
+		change_one(net, &m);
+	} else if (kind < 8) { /* all anew */
+		m.voters.n = m.learners.n = 0;
+		for (uint64_t id = 1; id <= net->n; id++)
+			if (percent(net, 60))
+				raft_ids_add(percent(net, 80) ? &m.voters
+							      : &m.learners,
+					     id);
+	} else if (m.voters.n > 0) { /* down to one */
+		uint64_t one = m.voters.ids[raft_net_below(net, m.voters.n)];
+
+		for (size_t i = 0; i < m.voters.n; i++)
+			if (m.voters.ids[i] != one)
+				raft_ids_add(&m.learners, m.voters.ids[i]);
+		m.voters.n = 1;
+		m.voters.ids[0] = one;
+	}
+	return m;
+}

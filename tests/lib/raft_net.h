@@ -90,6 +90,12 @@ int raft_net_read(struct raft_net *net, uint64_t id);
 /* Whether all that are members, and are up, have applied the same. */
 bool raft_net_equal(const struct raft_net *net);
 
+/* Another membership of its servers than this one, at random: one more or less,
+ * all anew, or one alone. */
+struct raft_members raft_net_members(struct raft_net *net,
+				     const struct raft_members *now);
+/* A line about each server. */
+void raft_net_print(const struct raft_net *net, FILE *file);
 /* A number below n. */
 uint64_t raft_net_below(struct raft_net *net, uint64_t n);
 

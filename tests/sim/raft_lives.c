@@ -288,51 +288,6 @@ static void end_installs(struct life *l, unsigned chance)
 
 /* --- members --- */
 
-static void change_one(struct life *l, struct raft_members *m)
-{
-	uint64_t id = 1 + below(l, l->net->n);
-
-	if (raft_ids_have(&m->voters, id)) {
-		raft_ids_remove(&m->voters, id);
-		if (percent(l, 30))
-			raft_ids_add(&m->learners, id);
-	} else if (raft_ids_have(&m->learners, id)) {
-		raft_ids_remove(&m->learners, id);
-		if (percent(l, 80))
-			raft_ids_add(&m->voters, id);
-	} else {
-		raft_ids_add(percent(l, 70) ? &m->learners : &m->voters, id);
-	}
-}
-
-static struct raft_members wanted(struct life *l,
-				  const struct raft_members *now)
-{
-	struct raft_members m = *now;
-	uint64_t kind = below(l, 10);
-
-	m.outgoing.n = 0;
-	if (kind < 6) {
-		change_one(l, &m);
-	} else if (kind < 8) { /* all anew */
-		m.voters.n = m.learners.n = 0;
-		for (uint64_t id = 1; id <= l->net->n; id++)
-			if (percent(l, 60))
-				raft_ids_add(percent(l, 80) ? &m.voters
-							    : &m.learners,
-					     id);
-	} else if (m.voters.n > 0) { /* down to one */
-		uint64_t one = m.voters.ids[below(l, m.voters.n)];
-
-		for (size_t i = 0; i < m.voters.n; i++)
-			if (m.voters.ids[i] != one)
-				raft_ids_add(&m.learners, m.voters.ids[i]);
-		m.voters.n = 1;
-		m.voters.ids[0] = one;
-	}
-	return m;
-}
-
 static void change_members(struct life *l)
 {
 	struct raft_host *h = some_leader(l);
@@ -341,7 +296,7 @@ static void change_members(struct life *l)
 	if (h == NULL)
 		return;
 	m = raft_host_status(h).members;
-	m = wanted(l, &m);
+	m = raft_net_members(l->net, &m);
 	if (raft_host_change(h, &m) == RAFT_OK)
 		l->counts.changes++;
 	raft_net_look(l->net, h);
@@ -523,25 +478,6 @@ static void count(struct life *l, struct counts *sum)
 		to[i] += from[i];
 }
 
-/* At the end of a trace. */
-static void print_servers(const struct life *l, FILE *trace)
-{
-	for (uint64_t id = 1; id <= l->net->n; id++) {
-		const struct raft_host *h = l->net->hosts[id];
-		struct raft_status s = {0};
-
-		if (h->raft != NULL)
-			s = raft_host_status(h);
-		fprintf(trace,
-			"server %" PRIu64 ": role %d term %" PRIu64
-			" leader %" PRIu64 " commit %" PRIu64 " last %" PRIu64
-			" applied %" PRIu64 " members %s%s\n",
-			id, (int)s.role, s.term, s.leader, s.commit, s.last,
-			h->state.index, raft_disk_members_text(&s.members),
-			h->raft == NULL ? " (down)" : "");
-	}
-}
-
 static int live(uint64_t seed, enum raft_host_bug bug, FILE *trace,
 		struct counts *sum)
 {
@@ -555,7 +491,7 @@ static int live(uint64_t seed, enum raft_host_bug bug, FILE *trace,
 		live_well(&l);
 	ok = go_on(&l);
 	if (trace != NULL)
-		print_servers(&l, trace);
+		raft_net_print(l.net, trace);
 	if (!ok)
 		printf("# seed %" PRIu64 ", tick %" PRIu64 ": %s\n", seed,
 		       l.net->now, l.net->judge.problem);

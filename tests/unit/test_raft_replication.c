@@ -1,37 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Replication in lib/raft/: sections 3.5 and 3.6.2 of the thesis, what figure
- * 3.1 says about AppendEntries and leaders, flow control, and writes that are
- * under way while other things happen. */
+ * 3.1 says about AppendEntries and leaders, and writes that are under way while
+ * other things happen. */
 #include "tests/lib/raft_case.h"
 
 TestSuite(raft_replication, .init = case_begin, .fini = case_done,
 	  .timeout = 60);
-
-/* An append of entries with these terms behind (index, log_term). */
-static struct raft_message append(uint64_t from, uint64_t term, uint64_t index,
-				  uint64_t log_term, const char *terms,
-				  uint64_t commit)
-{
-	static struct raft_entry entries[20];
-	size_t n = strlen(terms);
-
-	for (size_t i = 0; i < n; i++)
-		entries[i] = (struct raft_entry){
-			.index = index + 1 + i,
-			.term = (uint64_t)(terms[i] - '0'),
-			.data = "0.1.2.3.4.5.6.7.8.9." + 2 * (terms[i] - '0'),
-			.len = 2};
-	return (struct raft_message){
-		.type = RAFT_APPEND,
-		.from = from,
-		.term = term,
-		.index = index,
-		.log_term = log_term,
-		.commit = commit,
-		.entries = n == 0 ? NULL : entries,
-		.n_entries = n,
-	};
-}
 
 /* --- the receiver of AppendEntries, figure 3.1 --- */
 
@@ -84,8 +58,8 @@ Test(raft_replication, a_follower_does_as_figure_3_1_says)
 		const struct raft_message *m;
 
 		case_alone(r->log, r->term, 0);
-		case_step(1, append(2, r->from_term, r->index, r->log_term,
-				    r->terms, r->commit));
+		case_step(1, case_append(2, r->from_term, r->index, r->log_term,
+					 r->terms, r->commit));
 		cr_assert_str_eq(case_terms(1), r->after, "row %zu: %s", i,
 				 case_terms(1));
 		cr_assert_eq(case_status(1).commit, r->committed, "row %zu", i);
@@ -108,10 +82,10 @@ Test(raft_replication, a_follower_does_as_figure_3_1_says)
 Test(raft_replication, what_is_committed_stays)
 {
 	case_alone("1111", 1, 0);
-	case_step(1, append(2, 1, 4, 1, "", 3));
+	case_step(1, case_append(2, 1, 4, 1, "", 3));
 	cr_assert_eq(case_status(1).commit, 3);
 	case_judged = false;
-	case_step(1, append(3, 2, 1, 1, "222", 0));
+	case_step(1, case_append(3, 2, 1, 1, "222", 0));
 	cr_assert_eq(case_status(1).commit, 3);
 	cr_assert_eq(strncmp(case_terms(1), "111", 3), 0);
 }
@@ -121,8 +95,8 @@ Test(raft_replication, an_answer_waits_for_the_disk)
 	struct raft_host *h = case_alone("1", 1, 0);
 
 	h->at_once = false;
-	case_step(1, append(2, 2, 1, 1, "22", 1));
-	case_step(1, append(2, 2, 3, 2, "2", 1));
+	case_step(1, case_append(2, 2, 1, 1, "22", 1));
+	case_step(1, case_append(2, 2, 3, 2, "2", 1));
 	cr_assert_eq(case_count(RAFT_APPENDED, 0), 0);
 	raft_host_sync(h, 1);
 	cr_assert_eq(case_count(RAFT_APPENDED, 2), 1);
@@ -381,275 +355,6 @@ Test(raft_replication, too_much_that_is_not_committed_is_refused)
 	cr_assert_eq(raft_net_propose(net, 1, 20), RAFT_OK);
 }
 
-/* --- heartbeats and loss --- */
-
-Test(raft_replication, heartbeats_come_in_time)
-{
-	case_led(3, "1 2 3");
-	net->hosts[2]->config.election_ticks = 1; /* not read any more */
-	for (int i = 0; i < 20; i++) {
-		net->paused = true;
-		case_clear();
-		raft_net_run(net, net->hosts[1]->config.heartbeat_ticks);
-		cr_assert_gt(case_count(RAFT_HEARTBEAT, 2) +
-				     case_count(RAFT_APPEND, 2),
-			     0);
-		case_deliver();
-	}
-	cr_assert(case_leads(1));
-}
-
-static void see_commit(struct raft_net *n, const struct raft_message *m)
-{
-	struct raft_progress p;
-
-	if (m->type != RAFT_HEARTBEAT || n->hosts[m->from]->raft == NULL)
-		return;
-	if (raft_progress(n->hosts[m->from]->raft, m->to, &p))
-		cr_assert_leq(m->commit, p.match);
-	*(unsigned *)n->arg += 1;
-}
-
-/* Who has another entry there must not take it for committed. */
-Test(raft_replication, a_heartbeat_says_no_more_than_the_follower_has)
-{
-	unsigned seen = 0;
-
-	case_make(3, "1 2 3");
-	case_log(1, "13");
-	case_log(2, "1");
-	case_log(3, "122");
-	raft_net_start(net, 1);
-	raft_net_start(net, 2);
-	raft_net_elect(net, 1);
-	net->see = see_commit;
-	net->arg = &seen;
-	for (int i = 0; i < 5; i++)
-		raft_net_propose(net, 1, 8);
-	raft_net_settle(net);
-	raft_net_start(net, 3);
-	net->lose = lose_appends;
-	raft_net_run(net, 10);
-	cr_assert_gt(seen, 3);
-	cr_assert_eq(case_status(3).commit, 0);
-	cr_assert_str_eq(case_terms(3), "122");
-}
-
-Test(raft_replication, a_heartbeat_that_says_more_is_not_believed)
-{
-	case_alone("11", 1, 0);
-	case_step(1, (struct raft_message){.type = RAFT_HEARTBEAT,
-					   .from = 2,
-					   .term = 1,
-					   .commit = 1000});
-	cr_assert_leq(case_status(1).commit, 2);
-	cr_assert_eq(case_status(1).leader, 2);
-}
-
-Test(raft_replication, what_was_lost_is_sent_again)
-{
-	case_led(3, "1 2 3");
-	net->lose = lose_appends;
-	for (int i = 0; i < 3; i++)
-		raft_net_propose(net, 1, 8);
-	raft_net_settle(net);
-	cr_assert_str_eq(case_terms(2), "1");
-	net->lose = NULL;
-	raft_net_run(net, 6);
-	cr_assert_eq(net->n_acknowledged, 3);
-	cr_assert_str_eq(case_terms(2), "1111");
-	cr_assert_str_eq(case_terms(3), "1111");
-}
-
-/* A follower misses that something is committed: the next heartbeat says so. */
-Test(raft_replication, a_follower_that_lags_learns_what_is_committed)
-{
-	case_led(3, "1 2 3");
-	raft_net_cut(net, 1, 3);
-	cr_assert(case_commits(1));
-	raft_net_heal(net);
-	raft_net_run(net, 6);
-	cr_assert_eq(case_status(3).commit, 2);
-}
-
-Test(raft_replication, who_was_unreachable_gets_all)
-{
-	case_led(3, "1 2 3");
-	raft_host_unreachable(net->hosts[1], 2);
-	raft_host_unreachable(net->hosts[1], 9);
-	raft_host_unreachable(net->hosts[1], 1);
-	raft_host_unreachable(net->hosts[2], 1);
-	/* Nothing was lost in truth. */
-	cr_assert(case_commits(1));
-	raft_net_run(net, 6);
-	cr_assert_str_eq(case_terms(2), "11");
-	/* And now it was. */
-	raft_net_isolate(net, 2);
-	cr_assert(case_commits(1));
-	raft_host_unreachable(net->hosts[1], 2);
-	raft_net_heal(net);
-	raft_net_run(net, 6);
-	cr_assert_str_eq(case_terms(2), "111");
-}
-
-/* Answers that come late, twice, or are of nothing that was sent. */
-Test(raft_replication, strange_answers_do_no_harm)
-{
-	static const struct raft_message rows[] = {
-		{.type = RAFT_APPENDED, .from = 2, .index = 1},
-		{.type = RAFT_APPENDED, .from = 2, .index = 0},
-		{.type = RAFT_APPENDED, .from = 2, .index = 1000},
-		{.type = RAFT_APPENDED, .from = 2, .index = UINT64_MAX},
-		{.type = RAFT_APPENDED, .from = 2, .index = 1, .reject = true},
-		{.type = RAFT_APPENDED,
-		 .from = 2,
-		 .index = 3,
-		 .hint = 99,
-		 .log_term = 88,
-		 .reject = true},
-		{.type = RAFT_APPENDED,
-		 .from = 2,
-		 .index = UINT64_MAX,
-		 .hint = UINT64_MAX,
-		 .log_term = UINT64_MAX,
-		 .reject = true},
-		{.type = RAFT_APPENDED, .from = 7, .index = 3},
-		{.type = RAFT_APPENDED, .from = 1, .index = 3},
-		{.type = RAFT_HEARTBEATEN, .from = 2, .round = UINT64_MAX},
-		{.type = RAFT_HEARTBEATEN, .from = 9, .round = 1},
-		{.type = RAFT_VOTE, .from = 2},
-		{.type = RAFT_VOTE, .from = 2, .reject = true, .pre = true},
-		{.type = RAFT_READ_AT, .from = 2, .index = 5, .round = 9},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct raft_progress p;
-
-		case_led(3, "1 2 3");
-		case_commits(1);
-		case_commits(1);
-		net->paused = true;
-		for (int k = 0; k < 3; k++) {
-			struct raft_message m = rows[i];
-
-			m.term = 1;
-			case_step(1, m);
-		}
-		cr_assert_eq(case_status(1).commit, 3, "row %zu", i);
-		cr_assert(raft_progress(net->hosts[1]->raft, 2, &p));
-		cr_assert_eq(p.match, 3, "row %zu", i);
-		case_deliver();
-		raft_net_run(net, 10);
-		cr_assert(case_commits(1), "row %zu", i);
-		cr_assert_eq(net->n_answered, 0);
-	}
-}
-
-Test(raft_replication, the_leader_knows_how_far_all_are)
-{
-	struct raft_progress p;
-
-	case_led(3, "1 2 3");
-	raft_net_isolate(net, 3);
-	case_commits(1);
-	cr_assert(raft_progress(net->hosts[1]->raft, 2, &p));
-	cr_assert_eq(p.match, 2);
-	cr_assert(p.active);
-	cr_assert(raft_progress(net->hosts[1]->raft, 3, &p));
-	cr_assert_eq(p.match, 1);
-	raft_net_run(net, CASE_LONG + 2);
-	cr_assert(raft_progress(net->hosts[1]->raft, 3, &p));
-	cr_assert(!p.active);
-	cr_assert(!raft_progress(net->hosts[1]->raft, 4, &p));
-	cr_assert(!raft_progress(net->hosts[2]->raft, 1, &p));
-}
-
-/* --- how much is under way --- */
-
-Test(raft_replication, appends_are_cut_to_size)
-{
-	case_make(2, "1 2");
-	net->hosts[1]->config.max_message_bytes = 100;
-	raft_net_start(net, 1);
-	raft_net_start(net, 2);
-	raft_net_elect(net, 1);
-	raft_net_isolate(net, 2);
-	for (size_t i = 0; i < 20; i++)
-		raft_net_propose(net, 1, i == 10 ? 400 : 30);
-	raft_net_heal(net);
-	for (int i = 0; i < 40; i++) {
-		net->paused = true;
-		raft_net_tick(net);
-		for (const struct raft_letter *l = *case_mail(); l != NULL;
-		     l = l->next) {
-			size_t bytes = 0;
-
-			for (size_t k = 0; k < l->m.n_entries; k++)
-				bytes += l->m.entries[k].len;
-			cr_assert(bytes <= 100 || l->m.n_entries == 1,
-				  "%zu bytes", bytes);
-		}
-		case_deliver();
-	}
-	cr_assert_eq(case_status(2).commit, 21);
-}
-
-/* A follower that does not answer gets so many messages, and no more until it
- * answers. */
-Test(raft_replication, so_many_messages_are_under_way)
-{
-	case_make(3, "1 2 3");
-	net->hosts[1]->config.max_inflight = 3;
-	raft_net_start_all(net);
-	raft_net_elect(net, 1);
-	raft_net_run(net, 3);
-	net->paused = true;
-	for (int i = 0; i < 10; i++)
-		raft_net_propose(net, 1, 8);
-	cr_assert_leq(case_count(RAFT_APPEND, 3), 3);
-	cr_assert_gt(case_count(RAFT_APPEND, 3), 0);
-	case_deliver();
-	cr_assert_eq(net->n_acknowledged, 10);
-	/* All that is under way is lost, and heartbeats bring it back. */
-	raft_net_part(net, 1, 3);
-	for (int i = 0; i < 10; i++) {
-		raft_net_propose(net, 1, 8);
-		raft_net_settle(net);
-	}
-	cr_assert_eq(net->n_acknowledged, 20);
-	raft_net_heal(net);
-	raft_net_run(net, 10);
-	cr_assert_eq(case_status(3).commit, 21);
-}
-
-Test(raft_replication, entries_that_are_not_at_hand_come_later)
-{
-	case_led(3, "1 2 3");
-	raft_net_isolate(net, 3);
-	for (int i = 0; i < 5; i++)
-		case_commits(1);
-	net->hosts[1]->withhold = 100;
-	raft_net_heal(net);
-	raft_net_run(net, 10);
-	cr_assert(case_leads(1));
-	net->hosts[1]->withhold = 0;
-	raft_net_run(net, 10);
-	cr_assert_eq(case_status(3).commit, 6);
-}
-
-Test(raft_replication, what_is_to_be_applied_may_not_be_at_hand)
-{
-	struct raft_host *h = case_alone("11111", 1, 0);
-
-	h->withhold = 100;
-	case_step(1, append(2, 1, 5, 1, "", 5));
-	cr_assert_eq(case_status(1).commit, 5);
-	cr_assert_eq(h->state.index, 0);
-	h->withhold = 0;
-	raft_host_tick(h);
-	cr_assert_eq(h->state.index, 5);
-}
-
 /* --- writes that are under way --- */
 
 /* The entry of a leader is overwritten by the next one before its write was
@@ -662,8 +367,8 @@ Test(raft_replication, an_entry_that_was_overwritten_is_not_acknowledged)
 		h = case_alone("1", 1, 0);
 		h->at_once = false;
 		h->shows_queued = shows;
-		case_step(1, append(2, 2, 1, 1, "222", 1));
-		case_step(1, append(3, 3, 1, 1, "3", 1));
+		case_step(1, case_append(2, 2, 1, 1, "222", 1));
+		case_step(1, case_append(3, 3, 1, 1, "3", 1));
 		raft_host_sync(h, 1);
 		cr_assert_str_eq(case_terms(1), "13");
 		cr_assert_eq(case_status(1).last, 2);
@@ -687,12 +392,12 @@ Test(raft_replication, an_entry_comes_back_while_it_is_overwritten)
 		h = net->hosts[1];
 		h->at_once = false;
 		h->shows_queued = shows;
-		case_step(1, append(2, 2, 1, 1, "222", 1));
-		case_step(1, append(3, 3, 1, 1, "333", 1));
+		case_step(1, case_append(2, 2, 1, 1, "222", 1));
+		case_step(1, case_append(3, 3, 1, 1, "333", 1));
 		case_step(1, (struct raft_message){.type = RAFT_HEARTBEAT,
 						   .from = 4,
 						   .term = 4});
-		case_step(1, append(4, 4, 1, 1, "2224", 4));
+		case_step(1, case_append(4, 4, 1, 1, "2224", 4));
 		for (size_t n = raft_host_queued(h); n > 1; n--) {
 			raft_host_sync(h, 1);
 			cr_assert_eq(case_status(1).last, 5);
@@ -784,7 +489,7 @@ Test(raft_replication, a_message_of_an_old_term_changes_nothing)
 		struct raft_status status;
 
 		case_alone("113", 3, 2);
-		case_step(1, append(2, 3, 3, 3, "", 1));
+		case_step(1, case_append(2, 3, 3, 3, "", 1));
 		case_step(1, (struct raft_message){.type = types[i],
 						   .from = 3,
 						   .term = 2,
