@@ -467,6 +467,10 @@ void raft_host_work(struct raft_host *h)
 	struct raft_ready ready;
 	bool more = true;
 
+	h->pending = h->lazy > 0 && raft_host_random(&h->seed) % 100 < h->lazy;
+	if (h->pending)
+		return;
+
 	while (more) {
 		more = raft_ready(h->raft, &ready);
 		if (more)
@@ -495,7 +499,8 @@ void raft_host_sync(struct raft_host *h, size_t n)
 
 		save_write(h, SIZE_MAX);
 		release(h);
-		raft_written(h->raft, w->number);
+		if (!h->groups || i + 1 == n || h->writes == NULL)
+			raft_written(h->raft, w->number);
 		free_write(w);
 	}
 	if (any && !h->at_once)

@@ -77,6 +77,9 @@ struct raft_host {
 	bool keeps;	   /* `applied` gets all that is applied */
 	unsigned withhold; /* so many of a hundred reads of entries give none */
 	bool no_snapshot;  /* none is at hand for others */
+	unsigned lazy; /* so often in a hundred it asks raft_ready() later */
+	bool pending;  /* and so there may be something */
+	bool groups;   /* of several writes it reports the last one alone */
 
 	struct raft_image seen, disk;  /* with what is queued, and without */
 	struct raft_state state, kept; /* applied; what a restart has of it */
@@ -105,8 +108,9 @@ void raft_host_start(struct raft_host *h);
 void raft_host_crash(struct raft_host *h, size_t keep, size_t torn,
 		     bool installed);
 
-/* Do what raft_ready() says, until it says nothing.  To be called after each
- * event; the functions below do it themselves. */
+/* Do what raft_ready() says, until it says nothing; a lazy one may leave it for
+ * the next event.  To be called after each event; the functions below do it
+ * themselves. */
 void raft_host_work(struct raft_host *h);
 void raft_host_tick(struct raft_host *h);
 void raft_host_step(struct raft_host *h, const struct raft_message *message);

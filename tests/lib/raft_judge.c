@@ -179,7 +179,7 @@ void raft_judge_installed(struct raft_judge *j, const struct raft_host *h)
 static void new_leader(struct raft_judge *j, const struct raft_host *h,
 		       uint64_t term)
 {
-	if (term <= j->leader_term)
+	if (term <= j->leader_term || h->pending)
 		return;
 	j->leader_term = term;
 	for (uint64_t i = 1; i <= j->n_committed; i++)
@@ -207,14 +207,18 @@ void raft_judge_look(struct raft_judge *j, const struct raft_host *h)
 		       (n - j->n_leaders) * sizeof(*j->leaders));
 		j->n_leaders = n;
 	}
-	if (j->leaders[status.term] == 0) {
+	if (j->leaders[status.term] == 0)
 		j->leaders[status.term] = status.id;
+	if (j->leaders[status.term] == status.id) {
 		new_leader(j, h, status.term);
-	} else if (j->leaders[status.term] != status.id) {
+	} else {
 		raft_judge_broken(
 			j, h, "it leads in term %" PRIu64 " as %" PRIu64 " did",
 			status.term, j->leaders[status.term]);
 	}
+	/* What it has not handed out is not seen. */
+	if (h->pending)
+		return;
 	if (status.term == j->leader_term && j->n_committed > 0)
 		check_has(j, h, j->n_committed);
 }

@@ -33,15 +33,20 @@ uint64_t raft_net_below(struct raft_net *net, uint64_t n)
 
 /* --- mail --- */
 
-static void put_mail(struct raft_net *net, struct raft_letter *l)
+static void put_mail_in(struct raft_net *net, struct raft_letter *l,
+			uint64_t ticks)
 {
-	uint64_t ticks =
-		net->delay == 0 ? 0 : raft_net_below(net, net->delay + 1);
 	size_t slot = (net->now + ticks) % WHEEL;
 
 	l->next = NULL;
 	*net->mail_end[slot] = l;
 	net->mail_end[slot] = &l->next;
+}
+
+static void put_mail(struct raft_net *net, struct raft_letter *l)
+{
+	put_mail_in(net, l,
+		    net->delay == 0 ? 0 : raft_net_below(net, net->delay + 1));
 }
 
 static bool is_lost(struct raft_net *net, const struct raft_message *m)
@@ -71,6 +76,10 @@ static void arrive(struct raft_net *net, struct raft_letter *l)
 {
 	struct raft_host *h = net->hosts[l->m.to];
 
+	if (net->asleep[l->m.to] > net->now) {
+		put_mail_in(net, l, 1);
+		return;
+	}
 	if (h->raft != NULL && !net->cut[l->m.from][l->m.to]) {
 		trace(net, "arrives  %s", raft_disk_message_text(&l->m));
 		if (net->see != NULL)
@@ -350,7 +359,7 @@ void raft_net_tick(struct raft_net *net)
 		struct raft_host *h = net->hosts[id];
 
 		h->now = net->now;
-		if (h->raft == NULL)
+		if (h->raft == NULL || net->asleep[id] > net->now)
 			continue;
 		raft_host_sync_due(h);
 		raft_host_tick(h);

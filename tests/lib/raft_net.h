@@ -36,7 +36,9 @@ struct raft_net {
 	bool (*lose)(struct raft_net *net, const struct raft_message *m);
 	/* NULL: none.  It sees each message that arrives, before. */
 	void (*see)(struct raft_net *net, const struct raft_message *m);
-	void *arg;   /* for these */
+	void *arg; /* for these */
+	/* Until that tick it does nothing, and what arrives waits for it. */
+	uint64_t asleep[RAFT_NET_SERVERS_MAX + 1];
 	bool paused; /* nothing arrives until it is false again */
 
 	struct raft_letter *mail[RAFT_NET_DELAY_MAX + 1]; /* by tick */

@@ -80,6 +80,8 @@ static void configure(struct life *l, struct raft_host *h, bool small)
 	h->at_once = h->keeps = false;
 	h->shows_queued = percent(l, 50) || l->bug == RAFT_HOST_WRITTEN_EARLY;
 	h->withhold = percent(l, 25) ? 30 : 0;
+	h->lazy = percent(l, 25) ? 50 : 0;
+	h->groups = percent(l, 50);
 	c->elects = l->elects;
 	if (!small)
 		return;
@@ -254,6 +256,14 @@ static void cut(struct life *l)
 	}
 }
 
+/* It is stopped for a while, and knows nothing of it. */
+static void stall(struct life *l)
+{
+	uint64_t id = 1 + below(l, l->net->n);
+
+	l->net->asleep[id] = l->net->now + 1 + below(l, 60);
+}
+
 static void compact(struct life *l)
 {
 	struct raft_host *h = any(l);
@@ -359,6 +369,7 @@ static const struct happening {
 	{transfer, 4, 20},	{unreachable, 0, 20},
 	{reboot, 0, 60},	{campaign, 0, 60},
 	{reboot_voter, 0, 100}, {rival, 0, 200},
+	{stall, 0, 20},
 };
 
 static bool go_on(const struct life *l)
@@ -393,11 +404,12 @@ static void mend(struct life *l)
 	struct raft_net *net = l->net;
 
 	raft_net_heal(net);
+	memset(net->asleep, 0, sizeof(net->asleep));
 	net->loss = net->duplicates = 0;
 	net->delay = net->delay > 1 ? 1 : net->delay;
 	net->disk_delay = net->disk_delay > 1 ? 1 : net->disk_delay;
 	for (uint64_t id = 1; id <= net->n; id++)
-		net->hosts[id]->withhold = 0;
+		net->hosts[id]->withhold = net->hosts[id]->lazy = 0;
 	raft_net_start_all(net);
 }
 
