@@ -178,7 +178,7 @@ static inline struct raft_message case_append(uint64_t from, uint64_t term,
 		entries[i] = (struct raft_entry){
 			.index = index + 1 + i,
 			.term = (uint64_t)(terms[i] - '0'),
-			.data = "0.1.2.3.4.5.6.7.8.9." + 2 * (terms[i] - '0'),
+			.data = &"0.1.2.3.4.5.6.7.8.9."[2 * (terms[i] - '0')],
 			.len = 2};
 	return (struct raft_message){
 		.type = RAFT_APPEND,
