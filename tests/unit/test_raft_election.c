@@ -469,3 +469,20 @@ Test(raft_election, who_leads_may_be_told_to_campaign)
 	cr_assert(case_leads(1));
 	cr_assert_eq(case_status(1).term, term);
 }
+
+/* It need not wait for its time to see that it cannot win. */
+Test(raft_election, who_is_refused_by_a_majority_gives_up)
+{
+	case_alone("1", 1, 0);
+	raft_host_campaign(net->hosts[1]);
+	for (uint64_t from = 2; from <= 3; from++) {
+		cr_assert_eq(case_status(1).role, RAFT_PRE_CANDIDATE);
+		case_step(1, (struct raft_message){.type = RAFT_VOTE,
+						   .from = from,
+						   .term = 1,
+						   .reject = true,
+						   .pre = true});
+	}
+	cr_assert_eq(case_status(1).role, RAFT_FOLLOWER);
+	cr_assert_eq(case_status(1).term, 1);
+}

@@ -510,6 +510,23 @@ Test(raft_members, bytes_and_back)
 	}
 }
 
+/* Nobody has two votes. */
+Test(raft_members, bytes_with_one_twice_or_in_disorder_are_refused)
+{
+	static const uint64_t lists[][3] = {{1, 1, 2}, {1, 2, 2}, {2, 1, 3}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		struct raft_members m = {.voters = {.n = 3}}, back;
+		auto_free char *bytes = NULL;
+		size_t len;
+
+		memcpy(m.voters.ids, lists[i], sizeof(lists[i]));
+		bytes = raft_members_encode(&m, &len);
+		cr_assert(!raft_members_decode(bytes, len, &back), "row %zu",
+			  i);
+	}
+}
+
 Test(raft_members, bytes_that_are_none_are_refused)
 {
 	uint64_t seed = 1;

@@ -150,6 +150,28 @@ Test(raft_snapshot, state_log_and_members_are_those_of_the_snapshot)
 	cr_assert_eq(case_status(1).last, 9);
 }
 
+/* ... and not those of entries that it takes the place of. */
+Test(raft_snapshot, members_of_entries_that_are_gone_are_gone)
+{
+	struct raft_members other = raft_disk_members("1 2 3 7 8");
+	size_t len;
+	auto_free char *data = raft_members_encode(&other, &len);
+
+	case_make(3, "1 2 3");
+	case_log(1, "11");
+	raft_host_put(net->hosts[1], 1, RAFT_ENTRY_MEMBERS, data, len);
+	net->paused = true;
+	raft_net_start(net, 1);
+	cr_assert_str_eq(case_members(1), "1 2 3 7 8");
+	case_step(1, snapshot(2, 3, 9, 2, "1 2 3 4"));
+	cr_assert_str_eq(case_members(1), "1 2 3 4");
+	/* Not even when what follows is overwritten. */
+	case_step(1, case_append(2, 3, 9, 2, "33", 9));
+	case_step(1, case_append(2, 4, 9, 2, "4", 9));
+	cr_assert_str_eq(case_members(1), "1 2 3 4");
+	cr_assert(!case_status(1).changing);
+}
+
 /* It is not said before it is in place; entries wait as well. */
 Test(raft_snapshot, nothing_is_said_before_it_is_in_place)
 {
