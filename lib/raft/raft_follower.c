@@ -57,6 +57,7 @@ static bool take(struct raft *r, const struct raft_message *m)
 	if (m->entries[i].index <= raft_log_last(&r->log)) {
 		raft_log_truncate(&r->log, m->entries[i].index);
 		raft_unforce(r, m->entries[i].index);
+		raft_unsay(r, m->entries[i].index);
 	}
 	for (; i < m->n_entries; i++)
 		append(r, &m->entries[i]);

@@ -226,6 +226,9 @@ void raft_commit_to(struct raft *r, uint64_t index);
 void raft_send(struct raft *r, uint64_t to, struct raft_message m);
 void raft_add_read(struct raft *r, uint64_t context, uint64_t index);
 void raft_out_clear(struct raft_out *out);
+/* Entries from index on go before they were handed out to be written: nobody is
+ * told any more that they are here. */
+void raft_unsay(struct raft *r, uint64_t index);
 
 /* --- raft_election.c --- */
 

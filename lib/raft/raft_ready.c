@@ -64,6 +64,20 @@ void raft_out_clear(struct raft_out *out)
 	out->n = 0;
 }
 
+void raft_unsay(struct raft *r, uint64_t index)
+{
+	struct raft_out *out = &r->out;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < out->n; i++) {
+		const struct raft_message *m = &out->messages[i];
+
+		if (m->type != RAFT_APPENDED || m->reject || m->index < index)
+			out->messages[kept++] = *m;
+	}
+	out->n = kept;
+}
+
 /* What goes out now is kept until the next time. */
 static void hand_messages(struct raft *r, struct raft_ready *ret)
 {

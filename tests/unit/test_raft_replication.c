@@ -504,3 +504,23 @@ Test(raft_replication, a_message_of_an_old_term_changes_nothing)
 		cr_assert_eq(status.role, RAFT_FOLLOWER, "type %zu", i);
 	}
 }
+
+/* --- several messages before one look at what is to be done --- */
+
+/* Entries that a newer leader replaces before they were handed out to be
+ * written never get to the disk, so nobody may hear that they are here. */
+Test(raft_replication, what_was_replaced_at_once_is_not_acknowledged)
+{
+	struct raft_host *h = case_alone("1", 1, 0);
+
+	h->lazy = 100;
+	case_step(1, case_append(2, 2, 1, 1, "22", 0));
+	case_step(1, case_append(3, 3, 1, 1, "3", 0));
+	h->lazy = 0;
+	case_step(1, (struct raft_message){
+			     .type = RAFT_HEARTBEAT, .from = 3, .term = 3});
+	cr_assert_eq(case_count(RAFT_APPENDED, 2), 0);
+	cr_assert_eq(case_count(RAFT_APPENDED, 3), 1);
+	cr_assert_eq(case_sent(RAFT_APPENDED, 3)->index, 2);
+	cr_assert_str_eq(case_terms(1), "13");
+}
