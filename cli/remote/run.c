@@ -19,25 +19,13 @@
 
 extern char **environ;
 
-/* The folder of the running binary, to be freed; NULL if that is not known. */
-static char *own_folder(void)
-{
-	char exe[4096];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-	if (n <= 0)
-		return NULL;
-	exe[n] = '\0';
-	return xstrndup(exe, (size_t)(strrchr(exe, '/') - exe));
-}
-
 char *run_find(const char *program)
 {
 	/* Relative to this binary: works in a build, and in an installation
 	 * that was moved. */
 	static const char *const beside[] = {"../bin", ".",
 					     "../lib/ganeti/iallocators"};
-	auto_free char *own = own_folder();
+	auto_free char *own = fs_own_folder();
 	auto_strv struct strv candidates = {0};
 
 	for (size_t i = 0; own != NULL && i < 3; i++)

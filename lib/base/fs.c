@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -256,6 +257,17 @@ bool fs_is_executable(const char *path)
 
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
 	       access(path, X_OK) == 0;
+}
+
+char *fs_own_folder(void)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (n <= 0)
+		return NULL;
+	exe[n] = '\0';
+	return xstrndup(exe, (size_t)(strrchr(exe, '/') - exe));
 }
 
 int fs_list(const char *path, struct strv *ret_names, struct error *err)

@@ -54,6 +54,10 @@ bool fs_exists(const char *path);
 bool fs_is_dir(const char *path);
 bool fs_is_executable(const char *path); /* a regular file that we may run */
 
+/* The folder of the program that runs, behind all links, to be freed; NULL if
+ * that is not known.  What was built or installed together lies near it. */
+char *fs_own_folder(void);
+
 /* Add the names in a folder, sorted, without "." and "..". */
 int fs_list(const char *path, struct strv *ret_names, struct error *err);
 

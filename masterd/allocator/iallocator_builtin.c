@@ -6,7 +6,6 @@
  * directly or by links; any other hail is run like any other allocator. */
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "gantry-config.h"
 #include "iallocators/allocate/hail_answer.h"
@@ -36,23 +35,11 @@ static char *find_program(const struct master *m, const char *name)
 	return NULL;
 }
 
-/* The folder of this program; NULL if that is not known. */
-static char *own_folder(void)
-{
-	char exe[4096];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-	if (n <= 0)
-		return NULL;
-	exe[n] = '\0';
-	return xstrndup(exe, (size_t)(strrchr(exe, '/') - exe));
-}
-
 /* Where our hail lies beside this program: in a build, in an installation that
  * was moved, where `make install` puts it. */
 static void own_places(struct strv *ret)
 {
-	auto_free char *own = own_folder();
+	auto_free char *own = fs_own_folder();
 
 	if (own == NULL)
 		return;

@@ -52,13 +52,10 @@ char *noded_listen_address(const struct paths *paths)
 
 char *noded_find_program(const char *name, struct error *err)
 {
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	auto_free char *self = fs_own_folder();
 	auto_strv struct strv folders = {0};
 
-	if (n > 0) {
-		self[n] = '\0';
-		*strrchr(self, '/') = '\0';
+	if (self != NULL) {
 		strv_add(&folders, self);
 		strv_addf(&folders, "%s/../bin", self);
 	}

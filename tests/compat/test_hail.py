@@ -27,20 +27,7 @@ KNOWN = {"chg-own-group-only", "edge-drbd-one-required",
 
 sys.path.insert(0, str(HERE))
 import hail_random  # noqa: E402
-
-
-class Tap:
-    def __init__(self):
-        self.n = 0
-        self.failed = 0
-
-    def point(self, ok, name, details=(), skip=None):
-        self.n += 1
-        self.failed += not ok
-        mark = f" # SKIP {skip}" if skip else ""
-        print(f"{'ok' if ok else 'not ok'} {self.n} - {name}{mark}")
-        for line in details if not ok else ():
-            print("#", line[:400])
+from tap import Tap  # noqa: E402
 
 
 def run(program, options, path, env=None):
@@ -192,8 +179,7 @@ def main():
         differential(tap, hail, reference, first, count)
     else:
         tap.point(True, "random clusters", skip="no hail to compare with")
-    print(f"1..{tap.n}")
-    return 1 if tap.failed else 0
+    return tap.end()
 
 
 sys.exit(main())

@@ -28,20 +28,7 @@ UNLIKE = {"alloc-ignore-soft", "alloc-n1-broken-nocap",
 
 sys.path.insert(0, str(HERE))
 import hail_random  # noqa: E402
-
-
-class Tap:
-    def __init__(self):
-        self.n = 0
-        self.failed = 0
-
-    def point(self, ok, name, details=(), skip=None):
-        self.n += 1
-        self.failed += not ok
-        mark = f" # SKIP {skip}" if skip else ""
-        print(f"{'ok' if ok else 'not ok'} {self.n} - {name}{mark}")
-        for line in details if not ok else ():
-            print("#", line[:1000])
+from tap import Tap  # noqa: E402
 
 
 def ask(program, paths):
@@ -105,7 +92,7 @@ def clusters(tap, program, first, count):
 def main():
     program = sys.argv[1]
     first, count = map(int, sys.argv[2:4]) if len(sys.argv) > 3 else (1, SEEDS)
-    tap = Tap()
+    tap = Tap(width=1000)
     cases(tap, program, HERE / "hail")
     if (SHARED / "open" / "hail").is_dir():
         cases(tap, program, SHARED / "open" / "hail")
@@ -115,8 +102,7 @@ def main():
         clusters(tap, program, first, count)
     else:
         tap.point(True, "random clusters", skip="there is no generator")
-    print(f"1..{tap.n}")
-    return 1 if tap.failed else 0
+    return tap.end()
 
 
 sys.exit(main())

@@ -185,3 +185,13 @@ Test(fs, remove_tree_of_nothing)
 
 	cr_assert_eq(fs_remove_tree(none, &err), 0);
 }
+
+Test(fs, the_folder_of_the_program_is_known)
+{
+	auto_free char *own = fs_own_folder();
+	auto_free char *self = realpath("/proc/self/exe", NULL);
+
+	cr_assert_not_null(own);
+	cr_assert_eq(strncmp(self, own, strlen(own)), 0);
+	cr_assert_eq(strrchr(self, '/'), self + strlen(own));
+}
