@@ -31,6 +31,14 @@ const char *raft_error_text(enum raft_error error)
 	return (size_t)error < ARRAY_SIZE(texts) ? texts[error] : "unknown";
 }
 
+void *raft_room(void *items, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return items;
+	*cap = *cap == 0 ? 16 : 2 * *cap;
+	return xrealloc(items, *cap * size);
+}
+
 /* --- the membership in force --- */
 
 const struct raft_members *raft_members(const struct raft *r)
@@ -172,7 +180,6 @@ void raft_destroy(struct raft *r)
 	raft_log_free(&r->log);
 	raft_out_clear(&r->out);
 	raft_out_clear(&r->sent);
-	raft_snapshot_free(r->snapshot_sent);
 	free(r->out.messages);
 	free(r->sent.messages);
 	free(r->in_force);
@@ -208,7 +215,6 @@ void raft_follow(struct raft *r, uint64_t term, uint64_t leader)
 	}
 	r->role = RAFT_FOLLOWER;
 	r->leader = leader;
-	r->forced = false;
 	if (leader != 0)
 		r->told = false;
 	raft_reset_timeout(r);

@@ -32,14 +32,14 @@ static void count(struct raft *r, uint64_t id, bool yes)
 		r->votes[r->n_votes++] = (struct raft_vote){id, yes};
 }
 
-static void ask_votes(struct raft *r)
+static void ask_votes(struct raft *r, bool forced)
 {
 	struct raft_message ask = {
 		.type = RAFT_ASK_VOTE,
 		.index = raft_log_last(&r->log),
 		.log_term = raft_log_last_term(&r->log),
 		.pre = r->role == RAFT_PRE_CANDIDATE,
-		.force = r->forced,
+		.force = forced,
 		/* Nobody may hear of a term that this server can forget. */
 		.after_write = true,
 	};
@@ -52,7 +52,7 @@ static void ask_votes(struct raft *r)
 			raft_send(r, ids[i], ask);
 }
 
-static void stand(struct raft *r)
+static void stand(struct raft *r, bool forced)
 {
 	r->term++;
 	r->vote = r->config.id;
@@ -60,7 +60,7 @@ static void stand(struct raft *r)
 	r->leader = 0;
 	r->n_votes = 0;
 	raft_reset_timeout(r);
-	ask_votes(r);
+	ask_votes(r, forced);
 	/* The own vote counts when it is durable: raft_own_vote(). */
 }
 
@@ -68,7 +68,7 @@ static void tally(struct raft *r)
 {
 	if (raft_members_quorum(raft_members(r), said_yes, r)) {
 		if (r->role == RAFT_PRE_CANDIDATE)
-			stand(r);
+			stand(r, false);
 		else
 			raft_lead(r);
 	} else if (!raft_members_quorum(raft_members(r), may_say_yes, r)) {
@@ -80,9 +80,8 @@ void raft_elect(struct raft *r, bool forced)
 {
 	if (r->term + 1 >= RAFT_NUMBER_MAX)
 		return;
-	r->forced = forced;
 	if (forced) {
-		stand(r);
+		stand(r, true);
 		return;
 	}
 	r->role = RAFT_PRE_CANDIDATE;
@@ -90,7 +89,7 @@ void raft_elect(struct raft *r, bool forced)
 	r->n_votes = 0;
 	count(r, r->config.id, true);
 	raft_reset_timeout(r);
-	ask_votes(r);
+	ask_votes(r, false);
 	tally(r);
 }
 

@@ -255,12 +255,8 @@ uint64_t raft_lead_append(struct raft *r, enum raft_entry_type type,
 	uint64_t index = raft_log_last(&r->log) + 1;
 
 	raft_log_append(&r->log, r->term, type, data, len);
-	if (r->n_proposals == r->proposals_cap) {
-		r->proposals_cap =
-			r->proposals_cap == 0 ? 16 : 2 * r->proposals_cap;
-		r->proposals = xrealloc(
-			r->proposals, r->proposals_cap * sizeof(*r->proposals));
-	}
+	r->proposals = raft_room(r->proposals, r->n_proposals,
+				 &r->proposals_cap, sizeof(*r->proposals));
 	r->proposals[r->n_proposals++] =
 		(struct raft_proposal){.index = index, .len = len};
 	r->uncommitted_bytes += len;
@@ -274,7 +270,7 @@ void raft_lead(struct raft *r)
 	assert(r->role == RAFT_CANDIDATE);
 	r->role = RAFT_LEADER;
 	r->leader = r->config.id;
-	r->forced = r->told = false;
+	r->told = false;
 	r->elapsed = r->heartbeat_elapsed = 0;
 	r->read_round = 0;
 	raft_peers_update(r);

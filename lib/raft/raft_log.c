@@ -110,10 +110,7 @@ size_t raft_log_slice(const struct raft_log *l, uint64_t from, uint64_t to,
 void raft_log_append(struct raft_log *l, uint64_t term,
 		     enum raft_entry_type type, const void *data, size_t len)
 {
-	if (l->n == l->cap) {
-		l->cap = l->cap == 0 ? 16 : 2 * l->cap;
-		l->entries = xrealloc(l->entries, l->cap * sizeof(*l->entries));
-	}
+	l->entries = raft_room(l->entries, l->n, &l->cap, sizeof(*l->entries));
 	l->entries[l->n] = (struct raft_entry){
 		.index = l->offset + l->n,
 		.term = term,

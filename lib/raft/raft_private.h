@@ -8,6 +8,10 @@
 /* Numbers beyond this are no indices or terms, but damage. */
 #define RAFT_NUMBER_MAX (UINT64_MAX / 4)
 
+/* An array that has room for one more than n: the same one, or a larger one in
+ * its place. */
+void *raft_room(void *items, size_t n, size_t *cap, size_t size);
+
 /* --- the log (raft_log.c) --- */
 
 /* The entries that the store may not have yet, and the store below them. */
@@ -162,8 +166,7 @@ struct raft {
 	/* A candidate's votes. */
 	struct raft_vote votes[RAFT_ALL_MAX];
 	size_t n_votes;
-	bool forced; /* it was told to be elected at once, */
-	bool told;   /* and nobody leads since */
+	bool told; /* to be elected at once, and nobody leads since */
 	uint64_t contradictions;
 
 	/* A leader's. */
@@ -187,7 +190,6 @@ struct raft {
 	uint64_t next_round; /* of these; begins anywhere */
 	size_t n_reads, reads_cap, read_sent_cap;
 	struct raft_entry *committed; /* room for what is handed out */
-	struct raft_snapshot *snapshot_sent;
 
 	/* What was handed out and is not known to be durable. */
 	struct raft_write *writes;

@@ -83,11 +83,8 @@ void raft_lead_read(struct raft *r, uint64_t from, uint64_t context)
 {
 	if (r->n_pending == PENDING_MAX)
 		return; /* who asks will ask again */
-	if (r->n_pending == r->pending_cap) {
-		r->pending_cap = r->pending_cap == 0 ? 16 : 2 * r->pending_cap;
-		r->pending = xrealloc(r->pending,
-				      r->pending_cap * sizeof(*r->pending));
-	}
+	r->pending = raft_room(r->pending, r->n_pending, &r->pending_cap,
+			       sizeof(*r->pending));
 	r->pending[r->n_pending++] =
 		(struct raft_pending_read){.context = context, .from = from};
 }
@@ -110,10 +107,8 @@ static void ask_leader(struct raft *r, uint64_t context)
 
 	if (r->n_asked == ASKED_MAX)
 		drop_asked(r, 0);
-	if (r->n_asked == r->asked_cap) {
-		r->asked_cap = r->asked_cap == 0 ? 16 : 2 * r->asked_cap;
-		r->asked = xrealloc(r->asked, r->asked_cap * sizeof(*r->asked));
-	}
+	r->asked = raft_room(r->asked, r->n_asked, &r->asked_cap,
+			     sizeof(*r->asked));
 	r->asked[r->n_asked++] =
 		(struct raft_read_at){.context = context, .index = round};
 	raft_send(r, r->leader,

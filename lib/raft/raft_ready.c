@@ -40,11 +40,8 @@ void raft_send(struct raft *r, uint64_t to, struct raft_message m)
 {
 	struct raft_out *out = &r->out;
 
-	if (out->n == out->cap) {
-		out->cap = out->cap == 0 ? 16 : 2 * out->cap;
-		out->messages = xrealloc(out->messages,
-					 out->cap * sizeof(*out->messages));
-	}
+	out->messages = raft_room(out->messages, out->n, &out->cap,
+				  sizeof(*out->messages));
 	m.from = r->config.id;
 	m.to = to;
 	if (m.term == 0)
@@ -93,10 +90,8 @@ static void hand_messages(struct raft *r, struct raft_ready *ret)
 
 void raft_add_read(struct raft *r, uint64_t context, uint64_t index)
 {
-	if (r->n_reads == r->reads_cap) {
-		r->reads_cap = r->reads_cap == 0 ? 16 : 2 * r->reads_cap;
-		r->reads = xrealloc(r->reads, r->reads_cap * sizeof(*r->reads));
-	}
+	r->reads = raft_room(r->reads, r->n_reads, &r->reads_cap,
+			     sizeof(*r->reads));
 	r->reads[r->n_reads++] =
 		(struct raft_read_at){.context = context, .index = index};
 }
@@ -133,11 +128,8 @@ static void note_write(struct raft *r, const struct raft_ready *ready)
 		w.index = ready->entries[ready->n_entries - 1].index;
 		w.term = ready->entries[ready->n_entries - 1].term;
 	}
-	if (r->n_writes == r->writes_cap) {
-		r->writes_cap = r->writes_cap == 0 ? 16 : 2 * r->writes_cap;
-		r->writes =
-			xrealloc(r->writes, r->writes_cap * sizeof(*r->writes));
-	}
+	r->writes = raft_room(r->writes, r->n_writes, &r->writes_cap,
+			      sizeof(*r->writes));
 	r->writes[r->n_writes++] = w;
 }
 
@@ -170,9 +162,7 @@ static void hand_writes(struct raft *r, struct raft_ready *ret)
 	}
 	if (l->snapshot != NULL && !l->snapshot_handed) {
 		l->snapshot_handed = true;
-		raft_snapshot_free(r->snapshot_sent);
-		r->snapshot_sent = raft_snapshot_copy(l->snapshot);
-		ret->snapshot = r->snapshot_sent;
+		ret->snapshot = l->snapshot; /* until raft_installed() */
 	}
 }
 
