@@ -234,9 +234,24 @@ struct wal_mark wal_mark(const struct wal *w)
 	uint64_t last = wal_last(w);
 	uint64_t term = w->n > 0 ? wal_slot(w, last)->term : w->before_term;
 
-	return (struct wal_mark){.term = w->hard.term,
-				 .vote = w->hard.vote,
-				 .index = term == w->hard.term ? last : 0};
+	return (struct wal_mark){
+		.term = w->hard.term,
+		.vote = w->hard.vote,
+		.index = term == w->hard.term ? last : 0,
+		.kept = w->hard.commit > w->snapshot.index ? w->hard.commit
+							   : w->snapshot.index,
+	};
+}
+
+bool wal_mark_is_older(const struct wal_mark *now,
+		       const struct wal_mark *before)
+{
+	if (now->kept < before->kept)
+		return true;
+	if (now->term != before->term)
+		return now->term < before->term;
+	return now->index < before->index ||
+	       (before->vote != 0 && now->vote != before->vote);
 }
 
 /* --- records --- */
@@ -353,7 +368,10 @@ int wal_write_work(struct wal *w, struct error *err)
 	if (disk->log_write(disk, s->log, s->at, bytes->data, bytes->len, err) <
 	    0)
 		return -1;
-	return disk->log_sync(disk, s->log, err);
+	if (disk->log_sync(disk, s->log, err) == 0)
+		return 0;
+	err->ecode = ECODE_ENVIRON; /* whatever it was: never again */
+	return -1;
 }
 
 static void close_log(const struct wal *w, struct wal_segment *s)
@@ -437,10 +455,11 @@ void wal_segment_free(struct wal_segment *s)
 
 void wal_segment_drop(struct wal *w, struct wal_segment *s)
 {
+	struct wal_files *f = &w->useless;
+
 	close_log(w, s);
-	w->removing = grow(w->removing, w->n_removing, &w->removing_cap,
-			   sizeof(*w->removing));
-	w->removing[w->n_removing++] = s->number;
+	f->numbers = grow(f->numbers, f->n, &f->cap, sizeof(*f->numbers));
+	f->numbers[f->n++] = s->number;
 	wal_segment_free(s);
 }
 
@@ -463,7 +482,8 @@ void wal_close(struct wal *w)
 	}
 	cut(w, w->first);
 	free(w->slots);
-	free(w->removing);
+	free(w->useless.numbers);
+	free(w->removing.numbers);
 	batch_clear(&w->added);
 	batch_clear(&w->writing);
 	buf_done(&w->saving_bytes);

@@ -64,12 +64,15 @@ void wal_fill(struct wal *w, struct raft_config *ret);
 /* The state machine has applied the log up to there. */
 void wal_applied(struct wal *w, uint64_t index);
 
-/* What a server has made durable, in the order of time: compared by term, then
- * by index, which is that of its last entry if that is of this term, else 0.  A
- * server whose disk is whole never says less than it said before. */
+/* What a server has made durable and never loses while its disk is whole: its
+ * term and vote; the index of its last entry, if that is of this term (else 0);
+ * and up to where its log is known to be committed, or is a snapshot. */
 struct wal_mark {
-	uint64_t term, vote, index;
+	uint64_t term, vote, index, kept;
 };
+/* Whether a disk that has `now` has lost something since it had `before`. */
+bool wal_mark_is_older(const struct wal_mark *now,
+		       const struct wal_mark *before);
 struct wal_mark wal_mark(const struct wal *w);
 
 /* The newest snapshot's index, 0: none; the bytes that were written since. */
@@ -85,7 +88,8 @@ void wal_add(struct wal *w, const struct raft_ready *ready);
 /* Put all that was added into one record.  False: nothing was added, or the
  * record needs a segment that is being made (wal_segment_begin()). */
 bool wal_write_begin(struct wal *w);
-/* After a failure the state of the disk is unknown: no more of this. */
+/* -1 with ECODE_NOSPACE: the disk is full, this may be repeated.  After any
+ * other failure the state of the disk is unknown: no more of this. */
 int wal_write_work(struct wal *w, struct error *err);
 /* They are durable now, and the store has them: for raft_written(). */
 uint64_t wal_write_end(struct wal *w);
@@ -107,9 +111,10 @@ void wal_snapshot_begin(struct wal *w, const struct raft_snapshot *snapshot,
 			bool own);
 int wal_snapshot_work(struct wal *w, struct error *err);
 void wal_snapshot_end(struct wal *w, bool written);
-/* Then: remove the files that are not needed any more. */
+/* Then: remove the files that are not needed any more.  One that cannot be
+ * removed is left: the next wal_open() finds it. */
 bool wal_remove_begin(struct wal *w);
-void wal_remove_work(struct wal *w);
+int wal_remove_work(struct wal *w, struct error *err);
 void wal_remove_end(struct wal *w);
 
 /* --- what is not in memory --- */

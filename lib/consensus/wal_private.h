@@ -48,6 +48,12 @@ struct wal_batch {
 	uint64_t write; /* of raft_ready(); 0: there is nothing */
 };
 
+/* Numbers of files. */
+struct wal_files {
+	uint64_t *numbers;
+	size_t n, cap;
+};
+
 enum wal_spare { WAL_SPARE_NONE, WAL_SPARE_MAKING, WAL_SPARE_READY };
 
 struct wal {
@@ -61,8 +67,7 @@ struct wal {
 	struct wal_segment *spare;
 	enum wal_spare spare_state;
 	uint64_t next_segment, next_record;
-	uint64_t *removing; /* numbers of files */
-	size_t n_removing, removing_cap;
+	struct wal_files useless, removing;
 
 	uint64_t first; /* index of slots[0] */
 	uint64_t before_term;

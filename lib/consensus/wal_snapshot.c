@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "lib/base/log.h"
 #include "lib/base/random.h"
 #include "lib/consensus/wal_private.h"
 
@@ -236,24 +235,33 @@ void wal_snapshot_end(struct wal *w, bool written)
 
 bool wal_remove_begin(struct wal *w)
 {
-	return w->n_removing > 0;
+	struct wal_files none = w->removing;
+
+	if (w->useless.n == 0)
+		return false;
+	assert(none.n == 0);
+	w->removing = w->useless;
+	w->useless = none;
+	return true;
 }
 
-void wal_remove_work(struct wal *w)
+int wal_remove_work(struct wal *w, struct error *err)
 {
 	struct disk *disk = w->config.disk;
-	struct error err;
+	int rc = 0;
 
-	for (size_t i = 0; i < w->n_removing; i++) {
-		auto_free char *file = wal_segment_path(w, w->removing[i]);
+	for (size_t i = 0; i < w->removing.n; i++) {
+		auto_free char *file =
+			wal_segment_path(w, w->removing.numbers[i]);
 
 		if (disk->exists(disk, file) &&
-		    disk->remove(disk, file, &err) < 0)
-			log_warning("%s", err.text);
+		    disk->remove(disk, file, err) < 0)
+			rc = -1;
 	}
+	return rc;
 }
 
 void wal_remove_end(struct wal *w)
 {
-	w->n_removing = 0;
+	w->removing.n = 0;
 }

@@ -570,6 +570,36 @@ void fake_disk_crash(struct fake_disk *d, uint64_t seed)
 	d->fail_log_after = 0;
 }
 
+static void copy_folder(const char *key, void *value, void *arg)
+{
+	struct fake_disk *to = arg;
+
+	(void)value;
+	table_put(&to->folders, key, to);
+}
+
+static void copy_log(const char *key, void *value, void *arg)
+{
+	const struct log *log = value;
+	struct fake_disk *to = arg;
+	struct log *copy = xalloc(sizeof(*copy));
+
+	copy->now = xmemdup(log->safe, log->size);
+	copy->safe = xmemdup(log->safe, log->size);
+	copy->size = log->size;
+	copy->handle = to->next_handle++;
+	list_init(&copy->writes);
+	table_put(&to->logs, key, copy);
+}
+
+void fake_disk_copy(struct fake_disk *to, const struct fake_disk *from)
+{
+	table_each(&from->safe, copy_safe, &to->safe);
+	table_each(&from->safe, copy_safe, &to->now);
+	table_each(&from->folders, copy_folder, to);
+	table_each(&from->logs, copy_log, to);
+}
+
 const char *fake_disk_text(struct fake_disk *d, const char *path)
 {
 	struct blob *b = table_get(&d->now, path);

@@ -40,6 +40,10 @@ void fake_disk_done(struct fake_disk *d);
  * the faults.  Logs must be opened anew. */
 void fake_disk_crash(struct fake_disk *d, uint64_t seed);
 
+/* Make an empty disk the same as another one, as a power cut would leave that
+ * if nothing but what is not durable were lost. */
+void fake_disk_copy(struct fake_disk *to, const struct fake_disk *from);
+
 /* Whether die_at has come. */
 bool fake_disk_dead(const struct fake_disk *d);
 

@@ -38,6 +38,8 @@ EXCEPTIONS = {
 UNUSED = {
     "tasks_set_came_in(fn)": "the simulation, which is in tests/, waits there",
     "came_in": "as tasks_set_came_in()",
+    "fetch": "the master, in place of masterd/replicate; so far tests/",
+    "adopt": "as fetch",
 }
 
 # Programs without a loop: there is nothing to which control could be given.

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parcels, and what servers know of each other's disks.
+ *
+ * Each parcel says what its sender has made durable (wal_mark()), and everybody
+ * keeps the newest that each other one has said, and passes it on.  A server
+ * that starts asks all whom it knows (HELLO).  If one of them has heard more of
+ * it than its disk has (WELCOME), the disk is an older image, and what it has
+ * voted or acknowledged since may be forgotten.  It votes when a majority has
+ * answered, and all others have, or cannot be reached, or take too long; what a
+ * leader sends it takes at once.  Nobody takes a parcel whose sender says less
+ * than it once said: it is told so. */
+#include <assert.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/random.h"
+#include "lib/consensus/consensus_private.h"
+#include "lib/consensus/pack.h"
+#include "lib/consensus/wire.h"
+
+/* The question is repeated after this, */
+#define HELLO_US 1000000
+/* those who are not needed for a majority have so long to answer, */
+#define HELLO_WAIT_US 5000000
+/* and what is known of others is written down at most so often. */
+#define PEERS_US 5000000
+
+#define PEERS_MAGIC UINT64_C(0xff31506565727367)
+/* The number of an answer that was not asked for. */
+#define UNASKED 1
+
+#define PEERS_BYTES_MAX (1024u * 1024)
+#define FILE_MODE 0600
+
+/* --- marks --- */
+
+static void note_mark(struct consensus *c, struct peer *p,
+		      const struct wal_mark *mark)
+{
+	const struct wal_mark *k = &p->known;
+
+	if (wal_mark_is_older(mark, k) ||
+	    (mark->term == k->term && mark->vote == k->vote &&
+	     mark->index == k->index && mark->kept == k->kept))
+		return;
+	p->known = *mark;
+	c->peers_changed = true;
+}
+
+/* --- peers --- */
+
+struct peer *consensus_peer(struct consensus *c, uint64_t id)
+{
+	struct peer *p;
+
+	if (id == 0 || id == c->me.id)
+		return NULL;
+	list_each (p, &c->peers, link)
+		if (p->id == id)
+			return p;
+	p = xalloc(sizeof(*p));
+	p->c = c;
+	p->id = id;
+	list_append(&c->peers, &p->link);
+	return p;
+}
+
+static char *peers_path(const struct consensus *c)
+{
+	return xprintf("%s/peers", c->dir);
+}
+
+/* A file that says nothing is as good as none: it is one witness less. */
+int consensus_peers_load(struct consensus *c, struct error *err)
+{
+	auto_free char *file = peers_path(c);
+	struct disk *disk = c->config.disk;
+	auto_free char *text = NULL;
+	struct pack_reader r;
+	size_t len;
+
+	if (!disk->exists(disk, file))
+		return 0;
+	text = disk->read(disk, file, PEERS_BYTES_MAX, &len, err);
+	if (text == NULL)
+		return -1;
+	r = (struct pack_reader){.at = text, .end = text + len};
+	if (unpack_number(&r) != PEERS_MAGIC)
+		return 0;
+	while (r.at < r.end) {
+		struct peer *p = consensus_peer(c, unpack_number(&r));
+		struct wal_mark mark = {.term = unpack_number(&r)};
+
+		mark.vote = unpack_number(&r);
+		mark.index = unpack_number(&r);
+		mark.kept = unpack_number(&r);
+		if (r.bad)
+			return 0;
+		if (p != NULL)
+			p->known = mark;
+	}
+	return 0;
+}
+
+static WAITS void save_peers_task(void *arg)
+{
+	struct consensus *c = arg;
+	auto_free char *file = peers_path(c);
+	struct disk *disk = c->config.disk;
+	auto_buf struct buf b = {0};
+	const struct peer *p;
+	struct error err;
+	int rc;
+
+	pack_number(&b, PEERS_MAGIC);
+	list_each (p, &c->peers, link) {
+		pack_number(&b, p->id);
+		pack_number(&b, p->known.term);
+		pack_number(&b, p->known.vote);
+		pack_number(&b, p->known.index);
+		pack_number(&b, p->known.kept);
+	}
+	task_leave();
+	rc = disk->write_atomic(disk, file, b.data, b.len, FILE_MODE, &err);
+	task_enter();
+	if (rc < 0)
+		log_warning("%s", err.text);
+	consensus_task_ends(c);
+}
+
+static void save_peers(struct consensus *c, int64_t now_us)
+{
+	if (!c->peers_changed || now_us - c->peers_saved_us < PEERS_US)
+		return;
+	c->peers_changed = false;
+	c->peers_saved_us = now_us;
+	consensus_task(c, "log peers", save_peers_task);
+}
+
+/* --- out --- */
+
+void consensus_post(struct consensus *c, uint64_t to, const struct buf *bytes)
+{
+	struct peer *p = consensus_peer(c, to);
+
+	if (p != NULL && p->outbox.len + bytes->len <= CONSENSUS_OUTBOX_MAX)
+		buf_add(&p->outbox, bytes->data, bytes->len);
+}
+
+static void on_sent(void *arg, bool arrived)
+{
+	struct peer *p = arg;
+	struct consensus *c = p->c;
+
+	p->sending = false;
+	p->away |= p->asked && !arrived;
+	p->asked = false;
+	c->n_sending--;
+	cond_signal(&c->ended);
+	if (c->stopping || c->failed)
+		return;
+	if (!arrived) {
+		buf_done(&p->outbox);
+		raft_unreachable(c->raft, p->id);
+	}
+	consensus_pump(c);
+	consensus_send(c);
+}
+
+/* Tell of another server, the next in the row. */
+static void tell_about(struct consensus *c, struct wire_head *head)
+{
+	const struct peer *p;
+	bool next = c->about == NULL;
+
+	list_each (p, &c->peers, link) {
+		if (next && p->id != head->to && p->known.term != 0) {
+			head->about = p->id;
+			head->known = p->known;
+			c->about = p;
+			return;
+		}
+		next |= p == c->about;
+	}
+	c->about = NULL;
+}
+
+static void send_parcel(struct consensus *c, struct peer *p,
+			struct wire_head head)
+{
+	struct consensus_hooks *hooks = &c->config.hooks;
+	struct buf b = {0};
+	size_t len;
+
+	head.cluster = c->me.cluster;
+	head.from = c->me.id;
+	head.to = p->id;
+	head.mark = wal_mark(c->wal);
+	if (head.about == 0)
+		tell_about(c, &head);
+	p->asked = head.kind == WIRE_HELLO;
+	wire_begin(&b, &head);
+	if (head.kind == WIRE_MESSAGES) {
+		buf_add(&b, p->outbox.data, p->outbox.len);
+		buf_done(&p->outbox);
+	}
+	if (head.kind == WIRE_WELCOME) {
+		struct raft_status s;
+
+		raft_status(c->raft, &s);
+		wire_add_members(&b, &s.members, s.commit);
+	}
+	p->sending = true;
+	c->n_sending++;
+	len = b.len;
+	hooks->send(hooks->arg, p->id, buf_steal(&b), len, on_sent, p);
+}
+
+/* One parcel at a time is on its way to a server; what is said meanwhile
+ * gathers in the outbox. */
+void consensus_send(struct consensus *c)
+{
+	struct peer *p;
+
+	list_each (p, &c->peers, link) {
+		if (p->sending)
+			continue;
+		if (p->answer != 0)
+			send_parcel(c, p,
+				    (struct wire_head){.kind = WIRE_WELCOME,
+						       .number = p->answer,
+						       .about = p->id,
+						       .known = p->known});
+		else if (p->outbox.len > 0)
+			send_parcel(c, p,
+				    (struct wire_head){.kind = WIRE_MESSAGES});
+		else
+			continue;
+		p->answer = 0;
+	}
+}
+
+/* --- may this server take part? --- */
+
+static size_t count_welcomes(const struct consensus *c,
+			     const struct raft_ids *ids)
+{
+	const struct peer *p;
+	size_t n = 0;
+
+	list_each (p, &c->peers, link)
+		n += p->welcomed && raft_ids_have(ids, p->id);
+	return n;
+}
+
+/* As many as a majority has besides this server. */
+static bool enough(const struct consensus *c, const struct raft_ids *voters)
+{
+	size_t need = voters->n / 2 + 1;
+
+	if (raft_ids_have(voters, c->me.id))
+		need--;
+	return voters->n == 0 || count_welcomes(c, voters) >= need;
+}
+
+/* Whether everybody who may know something has had the time to say it. */
+static bool all_asked(const struct consensus *c)
+{
+	const struct peer *p;
+
+	if (c->hello_until_us != 0 && clock_mono_us() > c->hello_until_us)
+		return true;
+	list_each (p, &c->peers, link)
+		if (!p->welcomed && !p->away)
+			return false;
+	return true;
+}
+
+/* What counts is a majority by the newest membership that is known: by the own
+ * one, servers may be needed that are no more. */
+static void look_whether_joined(struct consensus *c)
+{
+	const struct raft_members *m = &c->heard_members;
+	struct raft_status s;
+
+	raft_status(c->raft, &s);
+	if (s.commit >= c->heard_commit)
+		m = &s.members;
+	c->joined = enough(c, &m->voters) && enough(c, &m->outgoing) &&
+		    all_asked(c);
+	if (c->joined)
+		log_debug("This server takes part in the log");
+}
+
+static void know_all(struct consensus *c, const struct raft_ids *ids)
+{
+	for (size_t i = 0; i < ids->n; i++)
+		consensus_peer(c, ids->ids[i]);
+}
+
+static void ask_all(struct consensus *c)
+{
+	struct peer *p;
+
+	list_each (p, &c->peers, link)
+		if (!p->welcomed && !p->sending)
+			send_parcel(c, p,
+				    (struct wire_head){.kind = WIRE_HELLO,
+						       .number = c->hello});
+}
+
+static void ask(struct consensus *c, int64_t now_us)
+{
+	struct raft_status s;
+
+	raft_status(c->raft, &s);
+	know_all(c, &s.members.voters);
+	know_all(c, &s.members.outgoing);
+	know_all(c, &s.members.learners);
+	look_whether_joined(c);
+	if (c->joined || (c->hello_us != 0 && now_us - c->hello_us < HELLO_US))
+		return;
+	while (c->hello <= UNASKED)
+		random_bytes(&c->hello, sizeof(c->hello));
+	if (c->hello_until_us == 0)
+		c->hello_until_us = now_us + HELLO_WAIT_US;
+	c->hello_us = now_us;
+	ask_all(c);
+}
+
+static void take_welcome(struct consensus *c, struct peer *p,
+			 struct wire_parcel *parcel)
+{
+	const struct wire_head *head = &parcel->head;
+	struct wal_mark mine = wal_mark(c->wal);
+	struct raft_members members;
+	uint64_t commit;
+	struct error err;
+
+	if (wal_mark_is_older(&mine, &head->known)) {
+		error_set(&err, ERR_QUEUE, ECODE_FENCED,
+			  "The disk of this node was put back to an older "
+			  "image: others have heard more from it than it has");
+		consensus_fail(c, &err);
+		return;
+	}
+	if (head->number != c->hello || c->joined)
+		return;
+	p->welcomed = true;
+	if (wire_members(parcel, &members, &commit) &&
+	    commit > c->heard_commit) {
+		c->heard_members = members;
+		c->heard_commit = commit;
+		know_all(c, &members.voters);
+		know_all(c, &members.outgoing);
+	}
+	look_whether_joined(c);
+}
+
+/* --- in --- */
+
+/* What a leader sends does no harm to one who may have forgotten something. */
+static bool may_hear(const struct consensus *c, enum raft_message_type type)
+{
+	return c->joined || type == RAFT_APPEND || type == RAFT_HEARTBEAT ||
+	       type == RAFT_SNAPSHOT;
+}
+
+static void take_messages(struct consensus *c, struct wire_parcel *parcel)
+{
+	struct raft_message m;
+
+	while (wire_next(parcel, &m))
+		if (may_hear(c, m.type))
+			raft_step(c->raft, &m);
+}
+
+static void take_parcel(struct consensus *c, struct wire_parcel *parcel)
+{
+	const struct wire_head *head = &parcel->head;
+	struct peer *p = consensus_peer(c, head->from), *about;
+
+	if (head->cluster != c->me.cluster || head->to != c->me.id || p == NULL)
+		return;
+	if (head->kind == WIRE_HELLO) {
+		p->answer = head->number;
+		return;
+	}
+	if (wal_mark_is_older(&head->mark, &p->known)) {
+		p->answer = UNASKED;
+		return;
+	}
+	note_mark(c, p, &head->mark);
+	p->heard_us = clock_mono_us();
+	if (head->kind == WIRE_WELCOME) {
+		take_welcome(c, p, parcel);
+		return;
+	}
+	about = consensus_peer(c, head->about);
+	if (about != NULL)
+		note_mark(c, about, &head->known);
+	take_messages(c, parcel);
+}
+
+void consensus_receive(struct consensus *c, const void *data, size_t len)
+{
+	struct wire_parcel parcel;
+
+	if (!c->started || c->stopping || c->failed)
+		return;
+	if (wire_open(&parcel, data, len))
+		take_parcel(c, &parcel);
+	wire_done(&parcel);
+	consensus_pump(c);
+}
+
+/* --- time --- */
+
+void consensus_lead(struct consensus *c)
+{
+	c->told = true;
+	c->ticks = c->config.election_ticks;
+	consensus_net_tick(c);
+	consensus_pump(c);
+}
+
+/* Who was told to lead asks once in an election's time: two that were told do
+ * not disturb each other for ever, as each asks at a time of its own. */
+static void campaign(struct consensus *c)
+{
+	struct raft_status s;
+
+	raft_status(c->raft, &s);
+	if (!c->told || !c->joined || s.leader != 0 ||
+	    s.role != RAFT_FOLLOWER || ++c->ticks < c->config.election_ticks)
+		return;
+	c->ticks = (unsigned)random_below(c->config.election_ticks / 2 + 1);
+	if (raft_campaign(c->raft) == RAFT_NOT_A_MEMBER)
+		c->told = false;
+}
+
+void consensus_net_tick(struct consensus *c)
+{
+	int64_t now_us = clock_mono_us();
+
+	if (c->stopping || c->failed || !c->started)
+		return;
+	if (!c->joined)
+		ask(c, now_us);
+	campaign(c);
+	save_peers(c, now_us);
+}
+
+void consensus_net_free(struct consensus *c)
+{
+	while (!list_empty(&c->peers)) {
+		struct peer *p = list_first(&c->peers, struct peer, link);
+
+		list_remove(&p->link);
+		buf_done(&p->outbox);
+		free(p);
+	}
+}
