@@ -256,11 +256,29 @@ bool wal_mark_is_older(const struct wal_mark *now,
 
 /* --- records --- */
 
+static void batch_clear(struct wal_batch *b)
+{
+	buf_done(&b->bytes);
+	wal_items_clear(&b->items);
+	*b = (struct wal_batch){0};
+}
+
+/* Entries that begin at or below those of the record replace all of them: so
+ * the first entry of a record is its lowest one. */
+static bool replaces_all(const struct wal_batch *b,
+			 const struct raft_ready *ready)
+{
+	return b->items.n > 0 && ready->n_entries > 0 &&
+	       ready->entries[0].index <= b->items.items[0].index;
+}
+
 void wal_add(struct wal *w, const struct raft_ready *ready)
 {
 	struct wal_batch *b = &w->added;
 
 	assert(ready->write != 0);
+	if (replaces_all(b, ready))
+		batch_clear(b);
 	if (b->write == 0)
 		wal_record_begin(&b->bytes);
 	b->write = ready->write;
@@ -273,13 +291,6 @@ void wal_add(struct wal *w, const struct raft_ready *ready)
 			entry.len == 0 ? NULL : xmemdup(entry.data, entry.len);
 		items_add(&b->items, &entry);
 	}
-}
-
-static void batch_clear(struct wal_batch *b)
-{
-	buf_done(&b->bytes);
-	wal_items_clear(&b->items);
-	*b = (struct wal_batch){0};
 }
 
 static uint64_t term_at(const struct wal *w, uint64_t index)

@@ -104,47 +104,65 @@ static int find_segments(struct wal *w, struct finds *ret, struct error *err)
 	return 0;
 }
 
+static void drop_file(struct wal *w, uint64_t number)
+{
+	struct wal_segment *s = xalloc(sizeof(*s));
+
+	*s = (struct wal_segment){.number = number, .log = -1};
+	wal_segment_drop(w, s);
+}
+
 /* Those that have nothing, or nothing that counts, go. */
 static void drop_useless(struct wal *w, struct finds *finds)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < finds->n; i++) {
-		const struct found *f = &finds->items[i];
-		struct wal_segment *s;
+		struct found f = finds->items[i];
 
-		if (f->last > w->void_to) {
-			finds->items[kept++] = *f;
-			continue;
-		}
-		s = xalloc(sizeof(*s));
-		*s = (struct wal_segment){.number = f->number, .log = -1};
-		wal_segment_drop(w, s);
+		if (f.last > w->void_to)
+			finds->items[kept++] = f;
+		else
+			drop_file(w, f.number);
 	}
 	finds->n = kept;
 }
 
-static int check_chain(const struct wal *w, const struct finds *finds,
-		       uint64_t last_record, struct error *err)
+/* The segments before a gap do not count: their removal has failed or was cut
+ * off, while that of later ones succeeded.  Whether anything is missing is said
+ * by the entries. */
+static void drop_before_gap(struct wal *w, struct finds *finds)
 {
-	const struct found *f = finds->items;
+	struct found *f = finds->items;
+	size_t begin = 0;
 
 	for (size_t i = 1; i < finds->n; i++)
 		if (f[i].first != f[i - 1].last + 1)
-			return damaged(err, w, "a segment is missing");
+			begin = i;
+	for (size_t i = 0; i < begin; i++)
+		drop_file(w, f[i].number);
+	finds->n -= begin;
+	memmove(f, f + begin, finds->n * sizeof(*f));
+}
+
+static int check_end(const struct wal *w, const struct finds *finds,
+		     uint64_t last_record, struct error *err)
+{
 	if (last_record > w->void_to &&
-	    (finds->n == 0 || f[finds->n - 1].last < last_record))
+	    (finds->n == 0 || finds->items[finds->n - 1].last < last_record))
 		return damaged(err, w, "its last records are missing");
 	return 0;
 }
 
 /* --- what is in them --- */
 
-/* Where the log begins is said by its first entry. */
+/* Where the log begins is said by its first entry, or by one below it that has
+ * replaced that. */
 static void begin_log(struct wal *w, const struct wal_record *r)
 {
-	if (w->n > 0 || r->n_entries == 0)
+	if (r->n_entries == 0 || (w->n > 0 && r->prev_index + 1 >= w->first))
 		return;
+	wal_forget(w, wal_last(w) + 1);
 	w->first = w->cached_from = r->prev_index + 1;
 	w->before_term = r->prev_term;
 }
@@ -194,11 +212,15 @@ static int read_in(struct wal *w, const struct found *f, struct error *err)
 /* The last record may be in the page cache only: the process that wrote it was
  * killed before its sync, or its sync failed, after which a further sync may
  * succeed without having written anything.  So it is written once more before
- * anything is built on it. */
+ * anything is built on it.
+ *
+ * A torn record behind it loses its header, or it might become whole when the
+ * next one is torn in the same place. */
 static int make_durable(struct wal *w, const struct found *f, struct error *err)
 {
 	auto_free char *file = wal_segment_path(w, f->number);
 	struct disk *disk = w->config.disk;
+	static const char zeros[WAL_ALIGN];
 	auto_free char *text = NULL;
 	size_t len;
 
@@ -208,7 +230,10 @@ static int make_durable(struct wal *w, const struct found *f, struct error *err)
 	w->current->log = disk->log_open(disk, file, f->size, err);
 	if (w->current->log < 0 ||
 	    disk->log_write(disk, w->current->log, f->last_at,
-			    text + f->last_at, f->end - f->last_at, err) < 0)
+			    text + f->last_at, f->end - f->last_at, err) < 0 ||
+	    (f->end + sizeof(zeros) <= f->size &&
+	     disk->log_write(disk, w->current->log, f->end, zeros,
+			     sizeof(zeros), err) < 0))
 		return -1;
 	return disk->log_sync(disk, w->current->log, err);
 }
@@ -249,7 +274,8 @@ static int open_log(struct wal *w, struct finds *finds, struct error *err)
 	if (find_segments(w, finds, err) < 0)
 		return -1;
 	drop_useless(w, finds);
-	if (check_chain(w, finds, f.last_record, err) < 0 ||
+	drop_before_gap(w, finds);
+	if (check_end(w, finds, f.last_record, err) < 0 ||
 	    read_log(w, finds, err) < 0)
 		return -1;
 	count_bytes(w);

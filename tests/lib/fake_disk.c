@@ -37,6 +37,7 @@ struct log {
 	size_t size;
 	struct list writes; /* since the last sync */
 	int handle;
+	bool gone; /* removed, which is not durable yet */
 };
 
 static struct fake_disk *fake(struct disk *d)
@@ -134,13 +135,29 @@ static void pend(struct fake_disk *d, enum change_kind kind, const char *path,
 	list_append(&d->pending, &c->link);
 }
 
+static void log_free(void *value);
+
+static struct log *log_at(const struct fake_disk *d, const char *path)
+{
+	struct log *log = table_get(&d->logs, path);
+
+	return log == NULL || log->gone ? NULL : log;
+}
+
+static void drop(struct fake_disk *d, const char *path)
+{
+	blob_free(table_remove(&d->safe, path));
+	if (table_get(&d->logs, path) != NULL && log_at(d, path) == NULL)
+		log_free(table_remove(&d->logs, path));
+}
+
 /* Make a change durable; its content only `len` bytes of it. */
 static void settle(struct fake_disk *d, struct change *c, size_t len)
 {
 	if (c->kind == PUT)
 		blob_put(&d->safe, c->path, c->blob.data, len);
 	else if (c->kind == DROP)
-		blob_free(table_remove(&d->safe, c->path));
+		drop(d, c->path);
 	else if (c->kind == MOVE)
 		blob_move(&d->safe, c->path, c->to);
 	change_free(c);
@@ -189,7 +206,7 @@ static char *fake_read(struct disk *disk, const char *path, size_t max,
 {
 	struct fake_disk *d = fake(disk);
 	struct blob *b = table_get(&d->now, path);
-	struct log *log = table_get(&d->logs, path);
+	struct log *log = log_at(d, path);
 	const char *data = log != NULL ? log->now : b != NULL ? b->data : NULL;
 	size_t len = log != NULL ? log->size : b != NULL ? b->len : 0;
 	char *copy;
@@ -272,6 +289,14 @@ static void list_one(const char *key, void *value, void *arg)
 		strv_add(l->names, key + n + 1);
 }
 
+static void list_log(const char *key, void *value, void *arg)
+{
+	const struct log *log = value;
+
+	if (!log->gone)
+		list_one(key, value, arg);
+}
+
 static int fake_list(struct disk *disk, const char *path,
 		     struct strv *ret_names, struct error *err)
 {
@@ -284,7 +309,7 @@ static int fake_list(struct disk *disk, const char *path,
 		return fail(err, "list", path, ENOENT);
 	table_each(&d->now, list_one, &l);
 	table_each(&d->folders, list_one, &l);
-	table_each(&d->logs, list_one, &l);
+	table_each(&d->logs, list_log, &l);
 	strv_sort(ret_names);
 	return 0;
 }
@@ -295,7 +320,9 @@ static int fake_remove(struct disk *disk, const char *path, struct error *err)
 
 	if (count(d, "remove", path, false, err) < 0)
 		return -1;
-	if (table_get(&d->now, path) == NULL)
+	if (log_at(d, path) != NULL)
+		log_at(d, path)->gone = true;
+	else if (table_get(&d->now, path) == NULL)
 		return 0;
 	blob_free(table_remove(&d->now, path));
 	pend(d, DROP, path, NULL, NULL, 0);
@@ -306,8 +333,7 @@ static bool fake_exists(struct disk *disk, const char *path)
 {
 	struct fake_disk *d = fake(disk);
 
-	return table_get(&d->now, path) != NULL ||
-	       table_get(&d->logs, path) != NULL ||
+	return table_get(&d->now, path) != NULL || log_at(d, path) != NULL ||
 	       table_get(&d->folders, path) != NULL;
 }
 
@@ -377,7 +403,7 @@ static int fake_log_open(struct disk *disk, const char *path, size_t size,
 			 struct error *err)
 {
 	struct fake_disk *d = fake(disk);
-	struct log *log = table_get(&d->logs, path);
+	struct log *log = log_at(d, path);
 
 	if (count(d, "open", path, log == NULL, err) < 0)
 		return -1;
@@ -388,7 +414,7 @@ static int fake_log_open(struct disk *disk, const char *path, size_t size,
 		log->size = size;
 		log->handle = d->next_handle++;
 		list_init(&log->writes);
-		table_put(&d->logs, path, log);
+		log_free(table_put(&d->logs, path, log));
 		pend(d, NEW_LOG, path, NULL, NULL, 0);
 	}
 	if (log->size < size)
@@ -521,6 +547,7 @@ static void crash_log(const char *key, void *value, void *arg)
 	struct write *w;
 
 	(void)key;
+	log->gone = false; /* its removal was lost */
 	list_each (w, &log->writes, link)
 		for (size_t at = 0; at < w->len; at += SECTOR) {
 			size_t n = w->len - at < SECTOR ? w->len - at : SECTOR;
@@ -582,7 +609,11 @@ static void copy_log(const char *key, void *value, void *arg)
 {
 	const struct log *log = value;
 	struct fake_disk *to = arg;
-	struct log *copy = xalloc(sizeof(*copy));
+	struct log *copy;
+
+	if (log->gone)
+		return;
+	copy = xalloc(sizeof(*copy));
 
 	copy->now = xmemdup(log->safe, log->size);
 	copy->safe = xmemdup(log->safe, log->size);
