@@ -9,6 +9,7 @@
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
 #   make sim      random lives of a simulated cluster (SEEDS=1-1000000)
 #   make raft-lives  random lives of lib/raft alone (SEEDS=1-100000)
+#   make log-lives  the same of lib/consensus around it (SEEDS=1-100000)
 #   make compat-page  run Ganeti's own commands and write doc/compat.md
 #   make coverage  which lines the tests run, by room
 #   make schedules  1,000 random schedules of jobs, the books checked (SEEDS=)
@@ -34,7 +35,7 @@ APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
 .PHONY: all deps deps-build demo test test-quick test-compat test-hosts coverage fuzz kill-rounds sim \
-	schedules raft-lives bench bench-htools compat-page install clean
+	schedules raft-lives log-lives bench bench-htools compat-page install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -121,6 +122,13 @@ raft-lives: deps
 	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
 	ninja -C build-sim tests/raft_lives
 	build-sim/tests/raft_lives $(subst -, ,$(SEEDS))
+
+# Random lives of servers of lib/consensus: some hundred seeds a second.
+log-lives: SEEDS = 1-100000
+log-lives: deps
+	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
+	ninja -C build-sim tests/log_lives
+	build-sim/tests/log_lives $(subst -, ,$(SEEDS))
 
 # Random schedules of adds, removals, evacuations and changes: two minutes.
 schedules: SEEDS = 1-1000

@@ -175,13 +175,19 @@ static void see_leader(struct consensus *c, const struct raft_status *now)
 {
 	struct error err;
 
-	if (now->leader == 0 || now->leader == c->me.id)
+	if (now->role == RAFT_LEADER)
+		c->told = true;
+	else if (now->leader != 0)
+		c->told = false;
+	if (c->told || !consensus_any_waits(c))
 		return;
-	c->told = false;
-	error_set(
-		&err, ERR_QUEUE, ECODE_FENCED,
-		"Another master has taken over; whether this change counts is "
-		"not known");
+	if (now->leader == 0)
+		error_set(&err, ERR_QUEUE, ECODE_STATE,
+			  "This node is not the master");
+	else
+		error_set(&err, ERR_QUEUE, ECODE_FENCED,
+			  "Another master has taken over; whether this change "
+			  "counts is not known");
 	consensus_refuse_all(c, &err);
 }
 

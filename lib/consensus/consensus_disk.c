@@ -324,13 +324,12 @@ static WAITS void load_task(void *arg)
 	task_leave();
 	rc = wal_load_work(c->wal, &err);
 	task_enter();
-	wal_load_end(c->wal);
+	if (!wal_load_end(c->wal) || rc < 0)
+		c->load_after_us = clock_mono_us() + RETRY_US;
 	c->loading = false;
 	c->drop_after_us = clock_mono_us() + LOADED_US;
-	if (rc < 0) {
+	if (rc < 0)
 		log_warning("%s", err.text);
-		c->load_after_us = clock_mono_us() + RETRY_US;
-	}
 	consensus_pump(c);
 	consensus_task_ends(c);
 }

@@ -127,7 +127,8 @@ enum wal_wanted wal_wanted(const struct wal *w);
 /* Read that.  False: nothing is wanted any more. */
 bool wal_load_begin(struct wal *w);
 int wal_load_work(struct wal *w, struct error *err);
-void wal_load_end(struct wal *w);
+/* False: it is not what was wanted, as the snapshot is just being replaced. */
+bool wal_load_end(struct wal *w);
 /* Forget what was loaded. */
 void wal_load_drop(struct wal *w);
 

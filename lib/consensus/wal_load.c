@@ -67,12 +67,16 @@ void wal_load_drop(struct wal *w)
 	wal_snapshot_free(&w->loaded_snapshot);
 }
 
-void wal_load_end(struct wal *w)
+bool wal_load_end(struct wal *w)
 {
+	bool fresh = w->loading == WAL_ENTRIES ||
+		     w->loading_snapshot.index == w->snapshot.index;
+
 	wal_load_drop(w);
 	w->loading = WAL_NOTHING;
 	w->loaded = w->load;
 	w->load = (struct wal_items){0};
 	w->loaded_snapshot = w->loading_snapshot;
 	w->loading_snapshot = (struct raft_snapshot){0};
+	return fresh;
 }

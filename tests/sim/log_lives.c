@@ -250,19 +250,41 @@ static void take_image(struct life *l)
 		log_server_take_image(s);
 }
 
-/* One at a time, and only where the others can do without it for good: more
- * nobody promises. */
-static void put_image(struct life *l)
+/* Whether all members are there and hear each other. */
+static bool all_there(struct life *l, const struct raft_members *m)
 {
-	struct log_server *leader = log_world_leader(&l->w), *s = any(l);
+	for (size_t i = 1; i <= l->w.n; i++)
+		if (raft_members_have(m, l->w.servers[i].id) &&
+		    !is_up(&l->w.servers[i]))
+			return false;
+	return true;
+}
+
+static bool may_lose(struct life *l, const struct log_server *leader)
+{
 	struct consensus_status st;
 
-	if (!l->images || leader == NULL || !s->has_image ||
-	    s->image_id != s->id)
-		return;
+	if (leader == NULL || any_is_old(l))
+		return false;
 	consensus_status(leader->c, &st);
-	if (any_is_old(l) || st.raft.changing || st.raft.members.voters.n < 3 ||
-	    cleaned(l, &st.raft.members).voters.n < st.raft.members.voters.n)
+	return !st.raft.changing && st.raft.members.voters.n >= 3 &&
+	       cleaned(l, &st.raft.members).voters.n ==
+		       st.raft.members.voters.n &&
+	       all_there(l, &st.raft.members);
+}
+
+/* An old image is a lost disk: one at a time, where the others can do without
+ * it, and know of each other what was acknowledged.  More nobody promises. */
+static void put_image(struct life *l)
+{
+	struct log_server *s = any(l);
+
+	if (!l->images || !s->has_image || s->image_id != s->id ||
+	    !may_lose(l, log_world_leader(&l->w)))
+		return;
+	heal(l);
+	log_world_run(&l->w, 3000, NULL);
+	if (!may_lose(l, log_world_leader(&l->w)))
 		return;
 	log_server_kill(s, false);
 	log_server_put_image(s);
