@@ -216,8 +216,9 @@ Test(wal, what_was_replaced_is_not_read_back)
 	wal_applied(c.wal, 10);
 	for (uint64_t i = 2; i <= 10; i++) {
 		auto_free char *text = xprintf("%" PRIu64, i);
+		auto_free char *held = wal_case_text(&c, i);
 
-		if (wal_case_text(&c, i) == NULL)
+		if (held == NULL)
 			wal_case_load(&c);
 		expect(i, i < 6 ? 1 : 2, text);
 	}
