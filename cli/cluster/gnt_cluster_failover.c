@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-cluster master-failover: this node becomes the master.  The master daemon
- * does the work (doc/design/failover.md) and reports on stderr; this file has
+ * does the work (doc/design/log.md) and reports on stderr; this file has
  * the question to the user, and the checks that need no daemon. */
 #include <stdio.h>
 
@@ -9,6 +9,7 @@
 #include "cli/remote/bootstrap.h"
 #include "cli/remote/run.h"
 #include "lib/base/mem.h"
+#include "lib/model/config/ssconf.h"
 
 static bool may_skip_vote(const struct cli *cli)
 {
@@ -43,10 +44,13 @@ static int take_over(const struct cli *cli, struct error *err)
 static int master_failover(struct cli *cli, struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);
+	auto_free char *master = NULL;
 
 	if (p == NULL)
 		return -1;
-	if (bootstrap_pid(p, DAEMON_MASTERD) != 0)
+	master = ssconf_read(p, "master_node");
+	if (str_eq(master, p->hostname) &&
+	    bootstrap_pid(p, DAEMON_MASTERD) != 0)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "The master daemon runs on this node, %s, "
 				 "already; run this on the node that shall "

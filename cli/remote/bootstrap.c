@@ -557,5 +557,7 @@ int bootstrap_forget(const struct paths *p, struct error *err)
 		    fs_remove(file, err) < 0)
 			return -1;
 	}
+	if (fs_remove_tree(path(p, PATH_CONSENSUS_DIR), err) < 0)
+		return -1;
 	return fs_remove_tree(path(p, PATH_QUEUE_DIR), err);
 }

@@ -195,6 +195,14 @@ static void list_data(const struct cli *cli, const struct vcluster *v,
 		       str_eq(cli_text(cli, &OPT_FORMAT), "csv") ? nodes : all);
 }
 
+static const char *tell_masterd(const struct vcluster_node *n,
+				const struct vcluster_node *master)
+{
+	if (bootstrap_pid(n->paths, DAEMON_MASTERD) == 0)
+		return "-";
+	return n == master ? "up" : "standby";
+}
+
 static int list(struct cli *cli, struct error *err)
 {
 	auto_vcluster struct vcluster *v = load(cli, err);
@@ -213,8 +221,7 @@ static int list(struct cli *cli, struct error *err)
 		const struct vcluster_node *n = &v->nodes[i];
 
 		printf("%-24s %-15s %-6s %-7s %-7s %s\n", n->name, n->ip,
-		       n == master ? "Y" : "N",
-		       bootstrap_pid(n->paths, DAEMON_MASTERD) ? "up" : "-",
+		       n == master ? "Y" : "N", tell_masterd(n, master),
 		       bootstrap_pid(n->paths, DAEMON_NODED) ? "up" : "-",
 		       n->paths->root);
 	}

@@ -95,13 +95,17 @@ int vcluster_start(struct vcluster *v, char *const *words, int n,
 int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
 		  struct error *err)
 {
+	const struct vcluster_node *master = vcluster_master(v);
 	struct choice c;
 	int rc = 0;
 
 	if (choose(v, words, n, &c, err) < 0)
 		return -1;
-	/* Stop master daemons first, so that none calls nodes that are
-	 * ending. */
+	/* Stop the master first, so that it calls no nodes that are ending, and
+	 * no other master daemon is started because it calls. */
+	if (c.masterd && is_chosen(&c, master) &&
+	    bootstrap_stop(master->paths, DAEMON_MASTERD, with_kill, err) < 0)
+		rc = -1;
 	for (size_t i = 0; c.masterd && i < v->n; i++)
 		if (is_chosen(&c, &v->nodes[i]) &&
 		    bootstrap_stop(v->nodes[i].paths, DAEMON_MASTERD, with_kill,

@@ -13,6 +13,8 @@
 #include "lib/event/https_server.h"
 #include "lib/model/config/ssconf.h"
 
+#include "noded/core/relay.h"
+
 #include "gantry-config.h"
 
 static int lock_queue(void *arg, struct error *err)
@@ -74,7 +76,10 @@ char *noded_find_program(const char *name, struct error *err)
 
 void noded_init(struct noded *n, struct paths *paths)
 {
-	*n = (struct noded){.paths = paths, .masterd_runs = masterd_runs};
+	*n = (struct noded){.paths = paths,
+			    .masterd_runs = masterd_runs,
+			    .relay = relay_ask};
+	cond_init(&n->standby.started);
 	order_init(&n->order);
 	metad_init(&n->metad, paths);
 	peers_init(&n->peers, paths);

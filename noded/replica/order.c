@@ -31,8 +31,6 @@ enum order_stream order_stream(const char *procedure, const json_t *args)
 		return ORDER_SSH;
 	if (strcmp(procedure, "set_watcher_pause") == 0)
 		return ORDER_PAUSE;
-	if (strcmp(procedure, "master_promise") == 0)
-		return ORDER_ALL;
 	return strcmp(procedure, "upload_file_single") == 0 &&
 			       str_eq(first, CONFIG_FILE)
 		       ? ORDER_CONFIG
@@ -41,7 +39,7 @@ enum order_stream order_stream(const char *procedure, const json_t *args)
 
 static bool covers(enum order_stream s, size_t stream)
 {
-	return (s == ORDER_ALL && stream < ORDER_SSH) || (size_t)s == stream;
+	return (size_t)s == stream;
 }
 
 static bool is_busy(const struct order *o, enum order_stream s)

@@ -26,7 +26,6 @@ enum order_stream {
 	ORDER_PAUSE,
 	ORDER_STREAMS, /* their number */
 	ORDER_NONE = ORDER_STREAMS,
-	ORDER_ALL,
 };
 
 struct order {
@@ -40,7 +39,7 @@ struct order {
 /* Nothing has been seen yet. */
 void order_init(struct order *o);
 
-/* To which stream a call belongs; ORDER_ALL: a promise. */
+/* To which stream a call belongs */
 enum order_stream order_stream(const char *procedure, const json_t *args);
 
 /* Wait for those before it. */

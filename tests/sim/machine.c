@@ -108,8 +108,9 @@ void sim_kill(struct sim_proc *p)
 		n->queue_lock = NULL;
 	if (p != &n->masterd)
 		return;
-	if (n->master != NULL)
+	if (n->role != NULL)
 		memory_lost = true;
+	n->role = NULL;
 	if (n->sim->master == n->master)
 		n->sim->master = NULL;
 	n->master = NULL;
@@ -161,8 +162,9 @@ void sim_start_daemon(struct sim_node *n)
 	sim_start_proc(&n->daemon);
 	if (n->noded.candidate.queue != NULL) /* the one before was killed */
 		memory_lost = true;
-	n->noded =
-		(struct noded){.paths = n->paths, .masterd_runs = master_runs};
+	n->noded = (struct noded){.paths = n->paths,
+				  .masterd_runs = master_runs,
+				  .relay = sim_relay};
 	order_init(&n->noded.order);
 	candidate_init(&n->noded.candidate, &n->disk.disk, n->paths,
 		       (struct replica_config){

@@ -47,6 +47,11 @@ struct sim_node {
 	struct fake_disk disk;
 	struct paths *paths;
 	struct sim_proc masterd, daemon;
+	struct role *role; /* of the master daemon; NULL: it is new, or ends
+			    */
+	bool begun;	   /* it stands by or serves */
+	bool no_voting;	   /* its next one is started so */
+	struct noderpc_transport transport;
 	struct master *master; /* NULL while none serves here */
 	struct noded noded;
 	struct sim_proc *queue_lock; /* who has it */
@@ -168,6 +173,10 @@ void sim_await_master(struct sim_node *n);
 
 /* Ask it to end in order, which takes some time. */
 void sim_stop_master(struct sim_node *n);
+
+/* What its node daemon does with what comes for it (noded.h). */
+WAITS char *sim_relay(struct noded *noded, char kind, const void *data,
+		      size_t len, struct error *err);
 
 /* Node calls that start and stop it, and their answer as text, to be freed. */
 bool sim_is_about_master(const char *procedure);

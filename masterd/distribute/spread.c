@@ -2,7 +2,7 @@
 /* The candidates are listed at once, by the configuration at the time of the
  * request.  The calls are made later in a task, which owns the arguments and
  * results and frees them. */
-#include "masterd/replicate/spread.h"
+#include "masterd/distribute/spread.h"
 
 #include "lib/base/log.h"
 #include "lib/event/task.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers and bytes in files and messages: numbers are 64 bits, little-endian.
  * A reader that meets the end is bad from then on, and gives zeros. */
-#ifndef CONSENSUS_PACK_H
-#define CONSENSUS_PACK_H
+#ifndef BASE_PACK_H
+#define BASE_PACK_H
 
 #include <endian.h>
 #include <stdbool.h>
