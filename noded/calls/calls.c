@@ -8,6 +8,7 @@
 
 #include "lib/base/array.h"
 #include "lib/model/rpc/rpc.h"
+#include "noded/core/noded.h"
 
 #define SERVED(name, ...)                                                      \
 	static WAITS json_t *serve_##name(struct call *c, const json_t *list,  \
@@ -45,6 +46,30 @@ static bool is_right(const struct rpc_procedure *p, const json_t *payload)
 	return p->answer == RPC_NOTHING
 		       ? json_is_null(payload)
 		       : rpc_is_of_kind(p->answer, payload, &kind);
+}
+
+int calls_in_force(const struct call *c, struct error *err)
+{
+	switch (candidate_check(&c->n->candidate, c->term, err)) {
+	case CANDIDATE_SERVE:
+		return 0;
+	case CANDIDATE_STALE:
+		err->ecode = ECODE_FENCED;
+		break;
+	case CANDIDATE_ERROR:
+		break;
+	}
+	return -1;
+}
+
+static int in_force(void *arg, struct error *err)
+{
+	return calls_in_force(arg, err);
+}
+
+struct hv_caller calls_caller(struct call *c)
+{
+	return (struct hv_caller){.in_force = in_force, .arg = c};
 }
 
 json_t *calls_run(struct call *c, const json_t *args, struct error *err)

@@ -11,6 +11,7 @@
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
 #include "lib/model/rpc/rpc.h"
+#include "noded/hv/hv.h"
 
 struct noded;
 struct paths;
@@ -44,6 +45,14 @@ struct call {
 #undef RPC
 #undef SERVED
 #undef MISSING
+
+/* To be asked between a wait and the act that follows it, on an instance, a
+ * disk or a file: 0 while this node obeys the call's master (always, if the
+ * caller has no term), -1 with err of ECODE_FENCED once a newer one was here.
+ */
+int calls_in_force(const struct call *c, struct error *err);
+/* The same for those below who ask; the call must live as long. */
+struct hv_caller calls_caller(struct call *c);
 
 /* Read the arguments, a list, and run the call c->procedure, which must be in
  * noderpcs.def.  The payload as above. */

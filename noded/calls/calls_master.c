@@ -266,6 +266,7 @@ static WAITS json_t *turn(struct call *c, const json_t *params, bool own_script,
 
 	if (read_master_ip(c, params, &m, err) < 0 ||
 	    address_hooks(c, &m, up, false, err) < 0 ||
+	    calls_in_force(c, err) < 0 ||
 	    set_address(c, &m, own_script, up, err) < 0 ||
 	    address_hooks(c, &m, up, true, err) < 0)
 		return NULL;

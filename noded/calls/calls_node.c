@@ -335,8 +335,14 @@ json_t *call_node_ensure_daemon(struct call *c,
 
 static WAITS void powercycle(void *arg)
 {
-	(void)arg;
+	auto_free struct call *c = arg;
+	struct error err;
+
 	task_sleep(POWERCYCLE_DELAY_MS);
+	if (calls_in_force(c, &err) < 0) {
+		log_warning("not rebooting: %s", err.text);
+		return;
+	}
 	sync();
 	if (reboot(RB_AUTOBOOT) < 0)
 		log_error("cannot reboot this node");
@@ -346,6 +352,8 @@ json_t *call_node_powercycle(struct call *c,
 			     const struct rpc_args_node_powercycle *args,
 			     struct error *err)
 {
+	struct call *later;
+
 	(void)args;
 	if (noded_is_virtual(c->n)) {
 		error_set(err, ERR_EXEC, ECODE_STATE,
@@ -354,7 +362,9 @@ json_t *call_node_powercycle(struct call *c,
 		return NULL;
 	}
 	log_warning("powercycle was asked for, rebooting in 5 seconds");
-	task_spawn("powercycle", powercycle, NULL);
+	later = xalloc(sizeof(*later));
+	*later = (struct call){.n = c->n, .term = c->term};
+	task_spawn("powercycle", powercycle, later);
 	return json_string("Reboot scheduled in 5 seconds");
 }
 
