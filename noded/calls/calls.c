@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "lib/base/array.h"
+#include "lib/base/clock.h"
 #include "lib/model/rpc/rpc.h"
 #include "noded/core/noded.h"
 
@@ -72,7 +73,20 @@ struct hv_caller calls_caller(struct call *c)
 	return (struct hv_caller){.in_force = in_force, .arg = c};
 }
 
-json_t *calls_run(struct call *c, const json_t *args, struct error *err)
+void calls_begin(struct call *c, const json_t *args)
+{
+	c->args = args;
+	c->began_us = clock_mono_us();
+	list_append(&c->n->calls, &c->under_way);
+}
+
+void calls_end(struct call *c)
+{
+	list_remove(&c->under_way);
+}
+
+static WAITS json_t *serve(struct call *c, const json_t *args,
+			   struct error *err)
 {
 	const struct rpc_procedure *procedure = rpc_find(c->procedure);
 
@@ -86,4 +100,14 @@ json_t *calls_run(struct call *c, const json_t *args, struct error *err)
 	error_set(err, ERR_RPC, NULL,
 		  "Call %s is not supported by this node daemon", c->procedure);
 	return NULL;
+}
+
+json_t *calls_run(struct call *c, const json_t *args, struct error *err)
+{
+	json_t *payload;
+
+	calls_begin(c, args);
+	payload = serve(c, args, err);
+	calls_end(c);
+	return payload;
 }

@@ -81,6 +81,7 @@ void noded_init(struct noded *n, struct paths *paths)
 			    .relay = relay_ask};
 	cond_init(&n->standby.started);
 	order_init(&n->order);
+	list_init(&n->calls);
 	metad_init(&n->metad, paths);
 	peers_init(&n->peers, paths);
 	candidate_init(&n->candidate, disk_real(), paths,

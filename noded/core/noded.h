@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "lib/base/error.h"
+#include "lib/base/list.h"
 #include "lib/base/log_rate.h"
 #include "lib/event/task.h"
 #include "lib/model/files/paths.h"
@@ -25,7 +26,8 @@ struct noded {
 	struct candidate candidate;
 	struct order order;
 	struct metad metad;
-	char *address; /* we listen there; NULL in tests */
+	struct list calls; /* struct call, those under way */
+	char *address;	   /* we listen there; NULL in tests */
 	int port;
 	struct https_server *server;
 

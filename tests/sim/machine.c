@@ -166,6 +166,7 @@ void sim_start_daemon(struct sim_node *n)
 				  .masterd_runs = master_runs,
 				  .relay = sim_relay};
 	order_init(&n->noded.order);
+	list_init(&n->noded.calls);
 	candidate_init(&n->noded.candidate, &n->disk.disk, n->paths,
 		       (struct replica_config){
 			       .journal_size = DAEMON_JOURNAL,

@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "noded/calls/calls.h"
+
 #define STATE "/var/run/ganeti/fake-hypervisor/web1"
 
 #define FENCED 412
@@ -167,4 +169,91 @@ Test(noded_fenced, who_has_no_term_is_served_to_the_end)
 	new_master("6");
 	expect_done(&r);
 	cr_expect_not(runs());
+}
+
+/* --- calls_running --- */
+
+/* What runs besides, to be freed. */
+static json_t *running(void)
+{
+	struct test_request r = begin("/calls_running", NULL, "[]");
+	auto_free char *answer = NULL;
+	auto_json json_t *value = NULL;
+	struct error err;
+
+	task_spawn("request", test_request_task, &r);
+	while (r.answer == NULL)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	answer = r.answer;
+	value = json_parse(answer, strlen(answer), &err);
+	cr_assert(json_is_true(json_array_get(value, 0)), "%s", answer);
+	return json_incref(json_array_get(value, 1));
+}
+
+Test(noded_fenced, a_node_tells_what_it_still_does)
+{
+	struct test_request r = ask("/instance_shutdown", "5", "3600");
+	auto_json json_t *none = NULL, *rows = NULL, *after = NULL;
+	const json_t *row;
+
+	none = test_node_ok(&node, "calls_running", json_array());
+	cr_expect_eq(json_array_size(none), 0);
+	make_deaf();
+	task_spawn("request", test_request_task, &r);
+	run_until(was_asked);
+	rows = running();
+	cr_assert_eq(json_array_size(rows), 1);
+	row = json_array_get(rows, 0);
+	cr_expect_str_eq(json_str(row, "procedure", ""), "instance_shutdown");
+	cr_expect_str_eq(json_str(row, "instance", ""), "web1");
+	cr_expect_eq(json_int(row, "term", -1), 5);
+	cr_expect_geq(json_number_value(json_get(row, "seconds")), 0);
+	cr_expect_null(json_get(row, "disks"));
+	end_guest();
+	expect_done(&r);
+	after = test_node_ok(&node, "calls_running", json_array());
+	cr_expect_eq(json_array_size(after), 0);
+}
+
+/* What calls are about, with JSON of their arguments. */
+static const struct {
+	const char *procedure, *args, *wanted;
+} calls[] = {
+	{"blockdev_assemble", "[{\"uuid\":\"d1\"},{\"name\":\"web1\"},true,0]",
+	 "{\"disks\":[\"d1\"],\"instance\":\"web1\"}"},
+	{"blockdev_create", "[{\"uuid\":\"d1\"},4,\"web1\",true,null,false]",
+	 "{\"disks\":[\"d1\"],\"instance\":\"web1\"}"},
+	{"blockdev_rename", "[[[{\"uuid\":\"d1\"},[]],[{\"uuid\":\"d2\"},[]]]]",
+	 "{\"disks\":[\"d1\",\"d2\"]}"},
+	{"finalize_export", "[{\"name\":\"web1\"},[false,{\"uuid\":\"d2\"}]]",
+	 "{\"instance\":\"web1\",\"disks\":[\"d2\"]}"},
+	{"upload_file_single", "[\"/etc/hosts\",[0,\"\"],420]",
+	 "{\"file\":\"/etc/hosts\"}"},
+	{"file_storage_dir_rename", "[\"/a\",\"/b\"]", "{\"file\":\"/a\"}"},
+	{"node_change_master_netmask", "[24,32,\"127.0.0.1\",\"lo\"]", "{}"},
+	{"instance_start", "[null]", "{}"},
+	{"version", "[]", "{}"},
+};
+
+Test(noded_fenced, it_tells_what_they_are_about)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		struct error err;
+		auto_json json_t *args =
+			json_parse(calls[i].args, strlen(calls[i].args), &err);
+		struct call c = {.n = &node.n, .procedure = calls[i].procedure};
+		auto_json json_t *rows = NULL;
+		auto_free char *text = NULL;
+		json_t *row;
+
+		calls_begin(&c, args);
+		rows = running();
+		calls_end(&c);
+		row = json_array_get(rows, 0);
+		json_object_del(row, "procedure");
+		json_object_del(row, "seconds");
+		json_object_del(row, "term");
+		text = json_text(row);
+		cr_expect_str_eq(text, calls[i].wanted);
+	}
 }
