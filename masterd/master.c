@@ -17,6 +17,7 @@
 #include "masterd/core/ssh_keys.h"
 #include "masterd/distribute/distribute.h"
 #include "masterd/failover/leftovers.h"
+#include "masterd/failover/old_calls.h"
 #include "masterd/failover/recover.h"
 #include "masterd/jobs/job_filters.h"
 #include "masterd/jobs/job_views.h"
@@ -162,6 +163,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	}
 	m->recover = recover_create(m->config, m->queue);
 	m->leftovers = leftovers_create(m->config, m->queue, m->recover);
+	m->old_calls = old_calls_create(m->config, m->rpc);
 	config_set_lost(m->config, leftovers_begin, m->leftovers);
 	return m;
 }
@@ -188,6 +190,8 @@ static WAITS void take_up(void *arg)
 	struct master *m = arg;
 	struct error err;
 
+	if (m->role.term != 0)
+		old_calls_begin(m->old_calls, m->role.term);
 	recover_reservations(m->recover);
 	queue_start(m->queue);
 	if (config_redistribute(m->config, &err) < 0)
@@ -223,6 +227,7 @@ WAITS void master_stop(struct master *m)
 	recover_end(m->recover);
 	leftovers_end(m->leftovers);
 	queue_stop(m->queue);
+	old_calls_end(m->old_calls); /* no job waits for them any more */
 	if (config_commit(m->config, &err) < 0)
 		log_error("%s", err.text);
 	distribute_stop(m->distribute);
@@ -235,6 +240,7 @@ void master_free(struct master *m)
 	if (m->queue != NULL)
 		queue_close(m->queue);
 	leftovers_destroy(m->leftovers);
+	old_calls_destroy(m->old_calls);
 	recover_destroy(m->recover);
 	job_filters_destroy(m->filters);
 	balloon_turns_destroy(m->turns);

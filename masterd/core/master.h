@@ -40,6 +40,7 @@ struct master {
 	struct distribute *distribute;
 	struct recover *recover;
 	struct leftovers *leftovers;
+	struct old_calls *old_calls; /* NULL: there are none (tests) */
 	struct ssh_keys *ssh_keys;
 	struct balloon_turns *turns;
 	struct slices *slices;	 /* of work for clients; NULL: none (tests) */

@@ -98,6 +98,8 @@ void sim_kill(struct sim_proc *p)
 
 	if (!p->alive)
 		return;
+	if (p == &n->daemon)
+		sim_end_long_calls(n);
 	tasks_kill(p);
 	if (tasks_count() < n_tasks)
 		memory_lost = true;
@@ -193,6 +195,7 @@ void sim_machine_init(struct sim_node *n)
 	n->disk.disk.unlock = master_unlock;
 	proc_init(n, &n->masterd);
 	proc_init(n, &n->daemon);
+	list_init(&n->long_calls);
 	sim_start_daemon(n);
 }
 

@@ -236,7 +236,7 @@ static bool is_real(const char *procedure)
 	static const char *const names[] = {
 		"upload_file_single", "write_ssconf_files", "master_state",
 		"config_read",	      "set_watcher_pause",  "log_parcel",
-		"log_order"};
+		"log_order",	      "calls_running"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i], procedure) == 0)
@@ -311,6 +311,8 @@ static void answer_scripted(struct sim_node *n, struct exchange *x)
 						    .term = x->term,
 						    .number = x->number},
 				 &ms);
+	if (ms > 0)
+		sim_begin_long_call(n, x->procedure, x->term, args, ms);
 	send_back(x, json_text(result), HTTP_OK, (int64_t)ms * 1000);
 }
 

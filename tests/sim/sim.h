@@ -59,8 +59,9 @@ struct sim_node {
 	struct table running; /* instance name -> its memory, MiB */
 	struct table stopped; /* UUIDs of mirrors whose side here was stopped */
 	struct table done;    /* durations of test_delay -> struct sim_done */
-	uint64_t term_served; /* highest of a call that was executed */
-	int64_t refused_us;   /* when it last refused a connection */
+	struct list long_calls; /* that are answered later (long_calls.c) */
+	uint64_t term_served;	/* highest of a call that was executed */
+	int64_t refused_us;	/* when it last refused a connection */
 
 	int memory;	  /* MiB that it has; 0: 65536 */
 	int other_memory; /* MiB of it that are neither free nor an instance's
@@ -199,6 +200,14 @@ void sim_deliver_held(struct sim_proc *p);
 /* Drop the letters that a process has not received. */
 void sim_forget_held(struct sim_proc *p);
 void sim_trace(struct sim *s, const void *data, size_t len);
+
+/* --- calls that take their time (long_calls.c) --- */
+
+/* A call that the node has just executed is under way for so long. */
+void sim_begin_long_call(struct sim_node *n, const char *procedure,
+			 uint64_t term, json_t *args, unsigned ms);
+/* The node daemon ends, and its calls with it. */
+void sim_end_long_calls(struct sim_node *n);
 
 /* --- jobs (jobs.c) --- */
 

@@ -79,6 +79,7 @@ static uint64_t kill_while_it_waits(json_t *op STEALS, const char *state)
 {
 	uint64_t id;
 
+	sim_run(&s, 1000, NULL, NULL); /* the master has asked what it does */
 	s.nodes[1].silent = true;
 	id = sim_submit(&s, op, NULL);
 	cr_assert(sim_run(&s, 60000, is_running, &id));
