@@ -206,3 +206,47 @@ Test(noded_queue, a_configuration_waits_for_the_end_of_a_master_here)
 	/* But it has noted who is master: its own one can end. */
 	cr_assert_eq(status_of("/version", "5"), 412);
 }
+
+#define CONFIG "/var/lib/ganeti/config.data"
+
+/* It was sent before the node became a candidate again. */
+Test(noded_queue, a_late_demotion_takes_no_newer_copy)
+{
+	struct test_request r = {
+		.node = &node,
+		.method = "POST",
+		.path = "/upload_file_single",
+		.term = "6 12",
+		.body = "[\"" CONFIG "\", [0, \"{\\\"serial_no\\\": 12}\"], "
+			"416, null, null, 0, 0]"};
+	auto_free char *kept = NULL, *gone = NULL;
+
+	task_spawn("request", test_request_task, &r);
+	test_run_tasks();
+	free(r.answer);
+	status_of("/node_demote_from_mc", "6 11");
+	kept = test_node_read(&node, CONFIG);
+	cr_expect_not_null(kept);
+	status_of("/node_demote_from_mc", "6 13");
+	gone = test_node_read(&node, CONFIG);
+	cr_expect_null(gone);
+}
+
+Test(noded_queue, a_late_purge_takes_no_newer_copy)
+{
+	struct test_request r = {.node = &node,
+				 .method = "POST",
+				 .path = "/jobqueue_update_many",
+				 .term = "6 12",
+				 .body = "[[[\"" QUEUE
+					 "job-1\", [0, \"a\"]]]]"};
+
+	task_spawn("request", test_request_task, &r);
+	test_run_tasks();
+	cr_assert_str_eq(r.answer, "[true,null]");
+	free(r.answer);
+	status_of("/jobqueue_purge", "6 11");
+	assert_file(QUEUE "job-1", "a");
+	status_of("/jobqueue_purge", "6 13");
+	assert_file(QUEUE "job-1", NULL);
+}
