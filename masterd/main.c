@@ -248,7 +248,10 @@ static WAITS char *on_request(void *arg, char kind, const char *data,
 {
 	struct masterd *md = arg;
 
-	return role_request(md->role, kind, data, len);
+	if (kind == LOG_KIND_ORDER)
+		return role_order(md->role, data, len);
+	role_parcel(md->role, data, len);
+	return xstrdup("[true,null]");
 }
 
 static WAITS int listen_to_servers(void *arg, struct error *err)

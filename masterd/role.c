@@ -9,7 +9,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/model/config/config_objects.h"
-#include "lib/model/constants.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
 #include "masterd/failover/address.h"
@@ -488,12 +487,18 @@ static void end_handed_over(struct role *r)
 	r->config.end(r->config.arg, MASTER_EXIT_FENCED, &err);
 }
 
-char *role_request(struct role *r, char kind, const char *data, size_t len)
+void role_parcel(struct role *r, const void *data, size_t len)
+{
+	if (r->quorum != NULL)
+		quorum_receive(r->quorum, data, len);
+}
+
+char *role_order(struct role *r, const char *data, size_t len)
 {
 	bool led = r->master != NULL && !r->over;
-	char *answer = quorum_serve(r->quorum, kind, data, len);
+	char *answer = quorum_serve(r->quorum, data, len);
 
-	if (led && r->over && kind == LOG_KIND_ORDER)
+	if (led && r->over)
 		end_handed_over(r);
 	return answer;
 }

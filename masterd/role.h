@@ -52,18 +52,19 @@ struct role_config {
 struct role *role_create(const struct role_config *config);
 /* 0: it stands by, or is the master (as its mode says).  -1 with err: it has
  * nothing to do here; with ECODE_FENCED another node is the master. */
-WAITS int role_begin(struct role *l, struct error *err);
+WAITS int role_begin(struct role *r, struct error *err);
 /* The master, NULL while it stands by. */
-struct master *role_master(const struct role *l);
-/* A request of another server (LOG_KIND_...): the answer, to be freed. */
-WAITS char *role_request(struct role *l, char kind, const char *data,
-			 size_t len);
+struct master *role_master(const struct role *r);
+/* What other servers send: a parcel of the log; an order, with its answer, to
+ * be freed. */
+void role_parcel(struct role *r, const void *data, size_t len);
+WAITS char *role_order(struct role *r, const char *data, size_t len);
 /* role_begin() is to give up.  Does not wait. */
-void role_hurry(struct role *l);
+void role_hurry(struct role *r);
 /* End in order: running jobs end, all is written.  Not before role_begin() has
  * returned. */
-WAITS void role_stop(struct role *l);
+WAITS void role_stop(struct role *r);
 /* No task may be left that uses it. */
-void role_free(struct role *l);
+void role_free(struct role *r);
 
 #endif

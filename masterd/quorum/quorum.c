@@ -129,6 +129,7 @@ int quorum_open_log(struct quorum *q, struct error *err)
 	struct consensus_config config = {
 		.disk = q->config.disk,
 		.dir = dir,
+		.segment_bytes = q->config.disk->journal_size,
 		.hooks = {.arg = q,
 			  .apply = on_apply,
 			  .fetch = on_fetch,

@@ -119,10 +119,9 @@ WAITS void quorum_settle(struct quorum *q, unsigned timeout_ms);
 void quorum_receive(struct quorum *q, const void *data, size_t len);
 WAITS json_t *quorum_order(struct quorum *q, const json_t *order,
 			   struct error *err);
-/* Both, as they come: the answer, [true, payload] or [false, text], to be
- * freed. */
-WAITS char *quorum_serve(struct quorum *q, char kind, const char *data,
-			 size_t len);
+/* The same as text: the order, and the answer, [true, payload] or [false,
+ * text], to be freed. */
+WAITS char *quorum_serve(struct quorum *q, const char *data, size_t len);
 
 /* The part of a server's number that says which node it is. */
 uint64_t quorum_node_hash(const char *node_name);

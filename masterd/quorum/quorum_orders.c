@@ -11,7 +11,6 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
-#include "lib/model/constants.h"
 #include "masterd/quorum/quorum_private.h"
 
 /* How long a leader waits for the one that it hands over to. */
@@ -195,7 +194,7 @@ json_t *quorum_order(struct quorum *q, const json_t *order, struct error *err)
 	return NULL;
 }
 
-static WAITS char *serve_order(struct quorum *q, const char *data, size_t len)
+char *quorum_serve(struct quorum *q, const char *data, size_t len)
 {
 	struct error err;
 	auto_json json_t *order = json_parse(data, len, &err);
@@ -206,14 +205,6 @@ static WAITS char *serve_order(struct quorum *q, const char *data, size_t len)
 				: json_make("[b, s]", false, err.text);
 
 	return json_text(answer);
-}
-
-char *quorum_serve(struct quorum *q, char kind, const char *data, size_t len)
-{
-	if (kind == LOG_KIND_ORDER)
-		return serve_order(q, data, len);
-	quorum_receive(q, data, len);
-	return xstrdup("[true,null]");
 }
 
 void quorum_receive(struct quorum *q, const void *data, size_t len)

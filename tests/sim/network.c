@@ -235,8 +235,8 @@ static bool is_real(const char *procedure)
 {
 	static const char *const names[] = {
 		"upload_file_single", "write_ssconf_files", "master_state",
-		"config_read",	      "set_watcher_pause",  "log_parcel",
-		"log_order",	      "calls_running"};
+		"config_read",	      "set_watcher_pause",  "log_order",
+		"calls_running"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i], procedure) == 0)
@@ -349,6 +349,16 @@ static void serve_about_master(void *arg)
 		  status, 0);
 }
 
+/* In no task: there are many. */
+static void serve_parcel(struct letter *l)
+{
+	bool taken = sim_parcel(l->x->to, l->x->body, l->x->len);
+
+	send_back(l->x, xstrdup(taken ? "[true, null]" : "[false, \"no\"]"),
+		  HTTP_OK, 0);
+	letter_free(l);
+}
+
 static void arrive(struct letter *l)
 {
 	struct sim_node *n = l->x->to;
@@ -356,6 +366,8 @@ static void arrive(struct letter *l)
 	sim_trace(n->sim, l->x->procedure, strlen(l->x->procedure));
 	sim_trace(n->sim, l->x->body, l->x->len);
 	sim_trace(n->sim, n->name, strlen(n->name));
+	if (str_eq(l->x->procedure, "log_parcel"))
+		return serve_parcel(l);
 	if (is_real(l->x->procedure))
 		return begin_serving(l, serve);
 	if (sim_is_about_master(l->x->procedure))
@@ -478,7 +490,7 @@ static void send_call(void *arg, const struct noderpc_call *call)
 	struct sim *s = x->from->sim;
 	void *owner = task_owner();
 
-	if (s->calls != NULL)
+	if (s->calls != NULL && !str_starts(call->procedure, "log_"))
 		strv_addf(s->calls, "%s %s", call->procedure, call->node_name);
 	task_set_owner(NULL);
 	timer_start(&x->timeout,

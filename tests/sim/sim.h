@@ -105,7 +105,8 @@ struct sim {
 	uint64_t n_messages;
 	struct strv violations;	      /* what must never happen, and did */
 	void (*watch)(struct sim *s); /* NULL, or called after each step */
-	struct strv *calls; /* add node calls, "procedure node"; or NULL */
+	struct strv *calls; /* add node calls, "procedure node", but not what
+			     * servers of the log say; or NULL */
 	struct list exchanges, letters; /* what is on its way (network.c) */
 
 	/* Faults of the network, in per mille of the calls. */
@@ -175,7 +176,9 @@ void sim_await_master(struct sim_node *n);
 /* Ask it to end in order, which takes some time. */
 void sim_stop_master(struct sim_node *n);
 
-/* What its node daemon does with what comes for it (noded.h). */
+/* What its node daemon does with what comes for it: a parcel, false if nobody
+ * takes it; an order (noded.h). */
+bool sim_parcel(struct sim_node *n, const void *data, size_t len);
 WAITS char *sim_relay(struct noded *noded, char kind, const void *data,
 		      size_t len, struct error *err);
 

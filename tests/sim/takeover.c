@@ -10,7 +10,6 @@
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "lib/model/config/ssconf.h"
-#include "lib/model/constants.h"
 #include "masterd/config/config.h"
 #include "masterd/master.h"
 #include "masterd/role.h"
@@ -190,10 +189,9 @@ void sim_await_master(struct sim_node *n)
 
 /* --- what other servers send --- */
 
-/* A request that a task of the master daemon answers. */
+/* An order that a task of the master daemon answers. */
 struct request {
 	struct sim_node *node;
-	char kind;
 	char *data, *answer;
 	size_t len;
 	bool done;
@@ -203,26 +201,24 @@ static void request_task(void *arg)
 {
 	struct request *r = arg;
 
-	r->answer = role_request(r->node->role, r->kind, r->data, r->len);
+	r->answer = role_order(r->node->role, r->data, r->len);
 	r->done = true;
 }
 
 /* A daemon that dies meanwhile never answers. */
-static WAITS char *ask(struct sim_node *n, char kind, const void *data,
-		       size_t len, struct error *err)
+static WAITS char *ask(struct sim_node *n, const void *data, size_t len,
+		       struct error *err)
 {
 	struct request *r = xalloc(sizeof(*r));
 	uint64_t life = n->masterd.life;
 	char *answer;
 
-	*r = (struct request){.node = n,
-			      .kind = kind,
-			      .data = xmemdup(data, len),
-			      .len = len};
+	*r = (struct request){
+		.node = n, .data = xmemdup(data, len), .len = len};
 	spawn_in(n, "request", request_task, r);
 	task_yield();
 	while (!r->done && n->masterd.alive && n->masterd.life == life)
-		task_sleep(kind == LOG_KIND_ORDER ? POLL_MS : 1);
+		task_sleep(POLL_MS);
 	if (!r->done) {
 		error_set(err, ERR_EXEC, NULL, "connection closed");
 		return NULL;
@@ -233,25 +229,48 @@ static WAITS char *ask(struct sim_node *n, char kind, const void *data,
 	return answer;
 }
 
+static bool takes_part(struct sim_node *n)
+{
+	auto_free char *file =
+		xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
+
+	return n->disk.disk.exists(&n->disk.disk, file);
+}
+
+static bool listens(const struct sim_node *n)
+{
+	return n->masterd.alive && n->role != NULL && !n->masterd.paused &&
+	       !n->masterd.stopping && !n->masterd.ending;
+}
+
+bool sim_parcel(struct sim_node *n, const void *data, size_t len)
+{
+	void *owner = task_owner();
+
+	if (!n->masterd.alive && takes_part(n))
+		start_masterd(n, ROLE_STANDBY);
+	if (!listens(n))
+		return false;
+	task_set_owner(&n->masterd);
+	role_parcel(n->role, data, len);
+	task_set_owner(owner);
+	return true;
+}
+
 WAITS char *sim_relay(struct noded *noded, char kind, const void *data,
 		      size_t len, struct error *err)
 {
 	struct sim_node *n = container_of(noded, struct sim_node, noded);
-	auto_free char *file =
-		xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
-	struct disk *disk = &n->disk.disk;
 
-	if (!n->masterd.alive &&
-	    (kind == LOG_KIND_ORDER || disk->exists(disk, file)))
+	(void)kind;
+	if (!n->masterd.alive)
 		start_masterd(n, ROLE_STANDBY);
-	while (kind == LOG_KIND_ORDER && n->masterd.alive && !n->begun)
+	while (n->masterd.alive && !n->begun)
 		task_sleep(POLL_MS);
-	if (!n->masterd.alive || n->role == NULL || n->masterd.paused ||
-	    n->masterd.stopping || n->masterd.ending) {
-		error_set(err, ERR_EXEC, ECODE_STATE, "no master daemon");
-		return NULL;
-	}
-	return ask(n, kind, data, len, err);
+	if (listens(n))
+		return ask(n, data, len, err);
+	error_set(err, ERR_EXEC, ECODE_STATE, "no master daemon");
+	return NULL;
 }
 
 /* --- end --- */
