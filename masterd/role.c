@@ -22,6 +22,8 @@
 #define POLL_US 100000
 /* A leader that is there is heard within this. */
 #define HEAR_US 2000000
+/* Who hears nobody asks so often whether there is one. */
+#define ASK_US 5000000
 /* After a failover so many jobs are named. */
 #define CUT_OFF_NAMES 20
 
@@ -407,10 +409,12 @@ static int no_lead(struct role *r, struct error *err)
 	return -1;
 }
 
-/* With a master that is there, a start at home has nothing to do. */
-static bool is_elsewhere(struct role *r, struct error *err)
+/* With a master that is there, a start at home has nothing to do.  Without its
+ * node daemon it hears of no master, so it asks (ask). */
+static WAITS bool is_elsewhere(struct role *r, bool ask, struct error *err)
 {
-	auto_free char *leader = quorum_leader(r->quorum);
+	auto_free char *leader = ask ? quorum_find_leader(r->quorum)
+				     : quorum_leader(r->quorum);
 	uint64_t term;
 
 	if (leader == NULL || str_eq(leader, r->config.paths->hostname) ||
@@ -425,12 +429,22 @@ static bool is_elsewhere(struct role *r, struct error *err)
 static WAITS int wait_for_lead(struct role *r, struct error *err)
 {
 	int64_t until_us = clock_mono_us() + ROLE_LEAD_MS * INT64_C(1000);
+	int64_t ask_us = clock_mono_us() + HEAR_US;
+	char text[ERROR_TEXT_MAX];
 	uint64_t term;
 
+	if (r->config.mode == ROLE_FAILOVER) {
+		snprintf(text, sizeof(text),
+			 "Asking the master candidates to follow %s",
+			 r->config.paths->hostname);
+		say(r, text);
+	}
 	quorum_lead(r->quorum);
 	while (!quorum_leads(r->quorum, &term)) {
-		if (is_elsewhere(r, err))
+		if (is_elsewhere(r, clock_mono_us() > ask_us, err))
 			return -1;
+		if (clock_mono_us() > ask_us)
+			ask_us = clock_mono_us() + ASK_US;
 		if (clock_mono_us() > until_us || r->hurry)
 			return no_lead(r, err);
 		cond_wait_until(&r->changed, clock_mono_us() + POLL_US);

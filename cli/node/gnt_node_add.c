@@ -19,6 +19,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/config/ssconf.h"
 
 #define ADDRESS_MAX 64
 #define SSH_PORT 22
@@ -227,7 +228,10 @@ static json_t *read_message(struct error *err)
 static int check_host(const struct cli *cli, const struct paths *p,
 		      const json_t *message, struct error *err)
 {
-	if (bootstrap_pid(p, DAEMON_MASTERD) != 0)
+	auto_free char *master = ssconf_read(p, "master_node");
+
+	if (bootstrap_pid(p, DAEMON_MASTERD) != 0 &&
+	    (master == NULL || str_eq(master, p->hostname)))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "This host is a master: its master daemon "
 				 "runs");
@@ -246,7 +250,10 @@ static int join(struct cli *cli, struct error *err)
 
 	if (message == NULL || check_host(cli, p, message, err) < 0)
 		return -1;
+	/* What it had of a log is that of another life. */
 	if (bootstrap_stop(p, DAEMON_NODED, false, err) < 0 ||
+	    bootstrap_stop(p, DAEMON_MASTERD, false, err) < 0 ||
+	    fs_remove_tree(path(p, PATH_CONSENSUS_DIR), err) < 0 ||
 	    bootstrap_folders(p, err) < 0 ||
 	    bootstrap_take_secrets(p, message, err) < 0)
 		return -1;

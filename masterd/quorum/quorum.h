@@ -94,6 +94,9 @@ bool quorum_leads(const struct quorum *q, uint64_t *ret_term);
 /* The name of the node whose server leads, as far as this one knows; to be
  * freed.  NULL: nobody is known to. */
 char *quorum_leader(struct quorum *q);
+/* The same by asking the candidates, which may take some seconds: for a server
+ * that hears nobody. */
+WAITS char *quorum_find_leader(struct quorum *q);
 /* Let the leader hand over to this server, and wait until it has tried. -1 with
  * err: it does not answer, or will not. */
 WAITS int quorum_ask_for_lead(struct quorum *q, struct error *err);
@@ -113,6 +116,10 @@ void quorum_members_begin(struct quorum *q);
 
 /* Wait until the candidates that answer take part, for so long at most. */
 WAITS void quorum_settle(struct quorum *q, unsigned timeout_ms);
+
+/* Wait until the files of all servers that answer have what is committed now,
+ * for so long at most; for who compares them. */
+WAITS void quorum_write_out(struct quorum *q, unsigned timeout_ms);
 
 /* What has come through the node daemon: a parcel; an order (a JSON list: verb,
  * arguments), with its answer, to be freed, or NULL with err. */

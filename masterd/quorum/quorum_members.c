@@ -269,7 +269,7 @@ static void step(struct quorum *q)
 		return;
 	consensus_status(q->log, &now);
 	quorum_nodes_refresh(q);
-	if (!now.raft.changing && now.raft.transfer_to == 0) {
+	if (!now.raft.changing && now.raft.transfer_to == 0 && !q->turning) {
 		find_wanted(q, &now, &wanted);
 		if (!is_same(&wanted, &now.raft.members) &&
 		    consensus_change_members(q->log, &wanted) == 0)

@@ -11,13 +11,17 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/rpc/rpc.h"
 #include "masterd/quorum/quorum_private.h"
 
 /* How long a leader waits for the one that it hands over to. */
 #define TRANSFER_US 5000000
 #define POLL_MS 20
+/* What is committed is known everywhere within a heartbeat or two. */
+#define APPLY_US 3000000
 /* Beside what running jobs may take. */
 #define ORDER_MS 15000u
+#define ASK_MS 5000u
 
 static uint64_t number_of(const json_t *order, size_t i)
 {
@@ -113,6 +117,33 @@ static WAITS json_t *take_join(struct quorum *q, const json_t *order,
 
 /* --- hand over --- */
 
+/* Of two candidates one has no vote.  As both answer it can be given one. */
+static WAITS int give_vote(struct quorum *q, uint64_t to, struct error *err)
+{
+	int64_t until_us = clock_mono_us() + TRANSFER_US;
+	struct consensus_status status;
+	struct raft_members wanted;
+
+	for (;;) {
+		consensus_status(q->log, &status);
+		wanted = status.raft.members;
+		if (raft_ids_have(&wanted.voters, to) && !status.raft.changing)
+			return 0;
+		if (!raft_members_have(&wanted, to))
+			return error_set(err, ERR_QUEUE, ECODE_STATE,
+					 "That node takes no part in the log "
+					 "yet");
+		if (clock_mono_us() > until_us)
+			return error_set(err, ERR_QUEUE, ECODE_STATE,
+					 "It has no vote, and could not be "
+					 "given one in time");
+		raft_ids_remove(&wanted.learners, to);
+		raft_ids_add(&wanted.voters, to);
+		consensus_change_members(q->log, &wanted);
+		task_sleep(POLL_MS);
+	}
+}
+
 static WAITS int hand_over(struct quorum *q, uint64_t to, struct error *err)
 {
 	int64_t until_us = clock_mono_us() + TRANSFER_US;
@@ -132,7 +163,6 @@ static WAITS json_t *take_hand_over(struct quorum *q, const json_t *order,
 				    struct error *err)
 {
 	uint64_t to = number_of(order, 1), term;
-	struct consensus_status status;
 	int rc;
 
 	if (q->log == NULL || !quorum_leads(q, &term)) {
@@ -140,18 +170,60 @@ static WAITS json_t *take_hand_over(struct quorum *q, const json_t *order,
 			  "This node is not the master");
 		return NULL;
 	}
-	consensus_status(q->log, &status);
-	if (!raft_members_vote(&status.raft.members, to)) {
-		error_set(err, ERR_QUEUE, ECODE_STATE,
-			  "That node has no vote in the log yet");
-		return NULL;
-	}
 	turn_begin(q);
-	if (q->config.finish != NULL)
+	rc = give_vote(q, to, err);
+	if (rc == 0 && q->config.finish != NULL)
 		q->config.finish(q->config.arg);
-	rc = hand_over(q, to, err);
+	if (rc == 0)
+		rc = hand_over(q, to, err);
 	turn_end(q);
 	return rc < 0 ? NULL : json_null();
+}
+
+/* --- files --- */
+
+/* Bring all up to this index into the files. */
+static WAITS json_t *take_write_out(struct quorum *q, const json_t *order,
+				    struct error *err)
+{
+	int64_t until_us = clock_mono_us() + APPLY_US;
+	uint64_t index = number_of(order, 1);
+	struct consensus_status status = {0};
+
+	while (q->log != NULL && !q->stopping && clock_mono_us() < until_us) {
+		consensus_status(q->log, &status);
+		if (status.applied >= index)
+			break;
+		task_sleep(POLL_MS);
+	}
+	return state_write_out(q->state, err) < 0 ? NULL : json_null();
+}
+
+void quorum_write_out(struct quorum *q, unsigned timeout_ms)
+{
+	struct node_result *results;
+	struct consensus_status status;
+	auto_free char *index = NULL;
+	struct error err;
+	size_t n = 0;
+
+	if (q->log == NULL)
+		return;
+	consensus_status(q->log, &status);
+	index = number_text(status.applied);
+	quorum_nodes_refresh(q);
+	results = node_results_new(q->n_candidates);
+	for (size_t i = 0; i < q->n_candidates; i++)
+		if (q->candidates[i].online &&
+		    q->candidates[i].hash != q->me.id >> QUORUM_LIFE_BITS)
+			results[n++].node = json_incref(q->candidates[i].node);
+	if (state_write_out(q->state, &err) < 0)
+		log_warning("%s", err.text);
+	noderpc_call_many(q->rpc, results, n,
+			  rpc_within(rpc_log_order(json_make(
+					     "[s, s]", "write_out", index)),
+				     timeout_ms));
+	node_results_free(results, n);
 }
 
 /* --- away --- */
@@ -187,6 +259,8 @@ json_t *quorum_order(struct quorum *q, const json_t *order, struct error *err)
 		return take_join(q, order, err);
 	if (str_eq(verb, "hand_over"))
 		return take_hand_over(q, order, err);
+	if (str_eq(verb, "write_out"))
+		return take_write_out(q, order, err);
 	if (str_eq(verb, "leave") || str_eq(verb, "make_way"))
 		return take_leave(q, str_eq(verb, "leave"), err);
 	error_set(err, ERR_REQUEST, NULL, "Unknown order '%.50s'",
@@ -211,6 +285,28 @@ void quorum_receive(struct quorum *q, const void *data, size_t len)
 {
 	if (q->log != NULL)
 		consensus_receive(q->log, data, len);
+}
+
+char *quorum_find_leader(struct quorum *q)
+{
+	struct node_result *results;
+	char *found = NULL;
+	size_t n = 0;
+
+	quorum_nodes_refresh(q);
+	results = node_results_new(q->n_candidates);
+	for (size_t i = 0; i < q->n_candidates; i++)
+		if (q->candidates[i].hash !=
+		    quorum_node_hash(q->config.paths->hostname))
+			results[n++].node = json_incref(q->candidates[i].node);
+	noderpc_call_many(
+		q->rpc, results, n,
+		rpc_within(rpc_log_order(json_make("[s]", "status")), ASK_MS));
+	for (size_t i = 0; i < n && found == NULL; i++)
+		if (json_is_true(json_get(results[i].payload, "leads")))
+			found = xstrdup(node_name(results[i].node));
+	node_results_free(results, n);
+	return found;
 }
 
 int quorum_ask_for_lead(struct quorum *q, struct error *err)
