@@ -35,6 +35,7 @@ struct role {
 	bool hurry;	/* role_begin() is to give up */
 	bool begun;	/* and has returned */
 	bool promoting; /* the master is being made */
+	bool leading;	/* the master could commit when it was looked at */
 	bool finished;	/* the master's work has ended in order */
 	bool over;	/* it has handed over, or ends */
 };
@@ -229,6 +230,23 @@ static void check_lost(struct role *r)
 	r->config.end(r->config.arg, MASTER_EXIT_FENCED, &err);
 }
 
+/* The log of the daemon says from when to when nothing could be changed. */
+static void tell_leading(struct role *r, bool leads)
+{
+	struct error err;
+
+	if (r->over || leads == r->leading)
+		return;
+	r->leading = leads;
+	if (leads)
+		log_info("Changes of the cluster can be kept");
+	else if (quorum_safe(r->quorum, &err) < 0)
+		log_error("%s", err.text);
+	else
+		log_warning("This master asks the other candidates whether it "
+			    "is still theirs");
+}
+
 static void on_changed(void *arg)
 {
 	struct role *r = arg;
@@ -240,6 +258,7 @@ static void on_changed(void *arg)
 		if (leads && r->master != NULL)
 			noderpc_set_term(r->master->rpc, term);
 		check_lost(r);
+		tell_leading(r, leads);
 		return;
 	}
 	if (leads && r->begun && !r->over) {
@@ -397,15 +416,24 @@ static WAITS void ask_leader(struct role *r)
 	}
 }
 
-static int no_lead(struct role *r, struct error *err)
+static WAITS int no_lead(struct role *r, struct error *err)
 {
+	auto_free char *newest = NULL;
+
 	if (r->hurry)
 		return error_set(err, ERR_SYSTEM, ECODE_STATE,
 				 "It was told to end");
+	newest = quorum_find_newer(r->quorum);
+	if (newest != NULL)
+		return error_set(err, ERR_SYSTEM, ECODE_STATE,
+				 "Node %s has newer data: run gnt-cluster "
+				 "master-failover there; --no-voting goes on "
+				 "with what this node has",
+				 newest);
 	if (quorum_safe(r->quorum, err) == 0)
 		error_set(err, ERR_SYSTEM, ECODE_STATE,
 			  "The other master candidates have not made this node "
-			  "their master");
+			  "their master; --no-voting does without them");
 	return -1;
 }
 
@@ -428,7 +456,9 @@ static WAITS bool is_elsewhere(struct role *r, bool ask, struct error *err)
 
 static WAITS int wait_for_lead(struct role *r, struct error *err)
 {
-	int64_t until_us = clock_mono_us() + ROLE_LEAD_MS * INT64_C(1000);
+	unsigned limit_ms = r->config.mode == ROLE_FAILOVER ? ROLE_FAILOVER_MS
+							    : ROLE_LEAD_MS;
+	int64_t until_us = clock_mono_us() + limit_ms * INT64_C(1000);
 	int64_t ask_us = clock_mono_us() + HEAR_US;
 	char text[ERROR_TEXT_MAX];
 	uint64_t term;

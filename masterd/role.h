@@ -19,6 +19,8 @@ struct master;
 
 /* A start that finds no majority gives up after this. */
 #define ROLE_LEAD_MS 60000u
+/* and a failover, for which somebody waits, after this. */
+#define ROLE_FAILOVER_MS 15000u
 
 enum role_mode {
 	ROLE_HOME,     /* this node is the master, by its files */

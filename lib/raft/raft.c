@@ -406,6 +406,7 @@ void raft_status(const struct raft *r, struct raft_status *ret)
 		.role = r->role,
 		.commit = r->commit,
 		.last = raft_log_last(&r->log),
+		.last_term = raft_log_last_term(&r->log),
 		.members = *raft_members(r),
 		.changing = raft_is_changing(r),
 		.transfer_to = r->transfer_to,

@@ -407,7 +407,8 @@ int quorum_safe(struct quorum *q, struct error *err)
 	return error_set(err, ERR_QUEUE, NULL,
 			 "Nothing can be changed now, because too many master "
 			 "candidates do not answer: %s. Start them; if they "
-			 "are lost for good, gnt-cluster recover --drop goes "
+			 "are lost for good, gnt-cluster master-failover "
+			 "--no-voting on a node that has the newest data goes "
 			 "on without them",
 			 names);
 }

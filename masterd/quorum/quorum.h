@@ -97,6 +97,9 @@ char *quorum_leader(struct quorum *q);
 /* The same by asking the candidates, which may take some seconds: for a server
  * that hears nobody. */
 WAITS char *quorum_find_leader(struct quorum *q);
+/* The name of a candidate whose part of the log is newer than this server's, also
+ * by asking; NULL: none answers. */
+WAITS char *quorum_find_newer(struct quorum *q);
 /* Let the leader hand over to this server, and wait until it has tried. -1 with
  * err: it does not answer, or will not. */
 WAITS int quorum_ask_for_lead(struct quorum *q, struct error *err);

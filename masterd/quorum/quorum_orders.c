@@ -49,10 +49,11 @@ json_t *quorum_tell_status(const struct quorum *q)
 	if (q->log == NULL)
 		return json_object();
 	consensus_status(q->log, &status);
-	answer = json_make("{s:s, s:s, s:b, s:I, s:I, s:I}", "cluster", cluster,
+	answer = json_make("{s:s, s:s, s:b, s:I, s:I, s:I, s:I}", "cluster", cluster,
 			   "id", id, "leads", status.raft.role == RAFT_LEADER,
 			   "term", (json_int_t)status.raft.term, "last",
-			   (json_int_t)status.raft.last, "applied",
+			   (json_int_t)status.raft.last, "last_term",
+			   (json_int_t)status.raft.last_term, "applied",
 			   (json_int_t)status.applied);
 	return answer;
 }
@@ -287,8 +288,12 @@ void quorum_receive(struct quorum *q, const void *data, size_t len)
 		consensus_receive(q->log, data, len);
 }
 
-char *quorum_find_leader(struct quorum *q)
+/* The name of the first candidate whose status is so, by asking all of them. */
+static WAITS char *find_by_status(struct quorum *q,
+				  bool (*fits)(const json_t *status,
+					       const json_t *own))
 {
+	auto_json json_t *own = quorum_tell_status(q);
 	struct node_result *results;
 	char *found = NULL;
 	size_t n = 0;
@@ -303,10 +308,37 @@ char *quorum_find_leader(struct quorum *q)
 		q->rpc, results, n,
 		rpc_within(rpc_log_order(json_make("[s]", "status")), ASK_MS));
 	for (size_t i = 0; i < n && found == NULL; i++)
-		if (json_is_true(json_get(results[i].payload, "leads")))
+		if (results[i].payload != NULL && fits(results[i].payload, own))
 			found = xstrdup(node_name(results[i].node));
 	node_results_free(results, n);
 	return found;
+}
+
+static bool says_it_leads(const json_t *status, const json_t *own)
+{
+	(void)own;
+	return json_is_true(json_get(status, "leads"));
+}
+
+char *quorum_find_leader(struct quorum *q)
+{
+	return find_by_status(q, says_it_leads);
+}
+
+/* A vote is given to who has as new an entry, and as many. */
+static bool has_more(const json_t *status, const json_t *own)
+{
+	int64_t theirs = json_int(status, "last_term", 0);
+	int64_t ours = json_int(own, "last_term", 0);
+
+	if (theirs != ours)
+		return theirs > ours;
+	return json_int(status, "last", 0) > json_int(own, "last", 0);
+}
+
+char *quorum_find_newer(struct quorum *q)
+{
+	return find_by_status(q, has_more);
 }
 
 int quorum_ask_for_lead(struct quorum *q, struct error *err)

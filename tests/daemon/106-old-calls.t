@@ -57,6 +57,8 @@ is "$(on node3 gnt-instance list --no-headers -o oper_state web1)" Y \
 
 # A guest that does not listen; node1, which is back, is to be master again.
 vc start "$VC" node1 >/dev/null
+caught_up() { ! on node3 gnt-cluster verify 2>&1 | grep -q 'candidates fail'; }
+until_true 30 caught_up
 state=$(root node2)/var/run/ganeti/fake-hypervisor/web1
 echo deaf >>"$state"
 on node3 gnt-instance reboot --submit -t hard --shutdown-timeout=600 web1 >/dev/null

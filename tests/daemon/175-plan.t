@@ -7,7 +7,13 @@ cluster_start --nodes 3
 
 config=$(root node1)/var/lib/ganeti/config.data
 # All that a plan must leave alone: configuration, jobs, disks, instances.
+settled() { # config.data follows what is committed
+    kept=$now
+    now=$(cksum <"$config")
+    [ "$now" = "$kept" ]
+}
 world() {
+    until_true 20 settled
     cat "$config"
     m gnt-job list --no-headers -o id,status,summary
     find "$VC/shared-file-storage" "$(root node2)/var/run/ganeti"
