@@ -22,8 +22,13 @@
 #define POLL_US 100000
 /* A leader that is there is heard within this. */
 #define HEAR_US 2000000
+/* An election that can be won is won within this. */
+#define SOON_US 700000
 /* Who hears nobody asks so often whether there is one. */
-#define ASK_US 5000000
+#define ASK_US 3000000
+#define WATCH_US 3000000
+/* So long another one may lead for this one. */
+#define LENT_US 10000000
 /* After a failover so many jobs are named. */
 #define CUT_OFF_NAMES 20
 
@@ -35,6 +40,7 @@ struct role {
 	bool hurry;	/* role_begin() is to give up */
 	bool begun;	/* and has returned */
 	bool promoting; /* the master is being made */
+	bool watching;	/* the task that looks for another master runs */
 	bool leading;	/* the master could commit when it was looked at */
 	bool finished;	/* the master's work has ended in order */
 	bool over;	/* it has handed over, or ends */
@@ -59,6 +65,22 @@ struct role *role_create(const struct role_config *config)
 struct master *role_master(const struct role *r)
 {
 	return r->master;
+}
+
+/* Another node leads: end.  NULL: nobody is known to. */
+static void end_if_elsewhere(struct role *r, const char *leader)
+{
+	struct error err;
+	uint64_t term;
+
+	if (r->over || leader == NULL ||
+	    str_eq(leader, r->config.paths->hostname) ||
+	    quorum_leads(r->quorum, &term))
+		return;
+	r->over = true;
+	error_set(&err, ERR_SYSTEM, ECODE_FENCED,
+		  "Another master has taken over: node %s", leader);
+	r->config.end(r->config.arg, MASTER_EXIT_FENCED, &err);
 }
 
 /* --- to be the master --- */
@@ -185,6 +207,24 @@ static WAITS int make_master(struct role *r, struct error *err)
 	return config->serve(config->arg, m, err);
 }
 
+/* A master that hears nobody, since its node daemon is gone, learns in no other
+ * way that there is another one. */
+static WAITS void watch_task(void *arg)
+{
+	struct role *r = arg;
+
+	while (!r->over && !r->hurry) {
+		cond_wait_until(&r->changed, clock_mono_us() + WATCH_US);
+		if (!r->over && !r->hurry && !r->leading) {
+			auto_free char *leader = quorum_find_leader(r->quorum);
+
+			end_if_elsewhere(r, leader);
+		}
+	}
+	r->watching = false;
+	cond_signal(&r->changed);
+}
+
 static WAITS int promote(struct role *r, struct error *err)
 {
 	int rc;
@@ -194,6 +234,8 @@ static WAITS int promote(struct role *r, struct error *err)
 	r->promoting = false;
 	if (rc < 0)
 		return -1;
+	r->leading = r->watching = true;
+	task_spawn("watch", watch_task, r);
 	master_start(r->master);
 	quorum_members_begin(r->quorum);
 	address_turn_up(r->master->config, r->master->rpc);
@@ -213,23 +255,6 @@ static WAITS void promote_task(void *arg)
 
 /* --- what the log says --- */
 
-static void check_lost(struct role *r)
-{
-	auto_free char *leader = quorum_leader(r->quorum);
-	struct error err;
-	uint64_t term;
-
-	if (r->over || leader == NULL ||
-	    str_eq(leader, r->config.paths->hostname))
-		return;
-	if (quorum_leads(r->quorum, &term))
-		return;
-	r->over = true;
-	error_set(&err, ERR_SYSTEM, ECODE_FENCED,
-		  "Another master has taken over: node %s", leader);
-	r->config.end(r->config.arg, MASTER_EXIT_FENCED, &err);
-}
-
 /* The log of the daemon says from when to when nothing could be changed. */
 static void tell_leading(struct role *r, bool leads)
 {
@@ -245,6 +270,13 @@ static void tell_leading(struct role *r, bool leads)
 	else
 		log_warning("This master asks the other candidates whether it "
 			    "is still theirs");
+}
+
+static void check_lost(struct role *r)
+{
+	auto_free char *leader = quorum_leader(r->quorum);
+
+	end_if_elsewhere(r, leader);
 }
 
 static void on_changed(void *arg)
@@ -278,6 +310,17 @@ static void on_ended(void *arg, const struct error *err)
 	if (error_is(err, ECODE_FENCED) || error_is(err, ECODE_FAULT))
 		quorum_forget(r->config.disk, r->config.paths);
 	r->config.end(r->config.arg, MASTER_EXIT_FATAL, err);
+}
+
+/* Only a master has shown a term to anybody. */
+static void on_fenced(void *arg, const struct error *err)
+{
+	struct role *r = arg;
+
+	if (r->over || (r->master == NULL && !r->promoting))
+		return;
+	r->over = true;
+	r->config.end(r->config.arg, MASTER_EXIT_FENCED, err);
 }
 
 static void on_quit(void *arg)
@@ -341,6 +384,7 @@ static WAITS int open_quorum(struct role *r, struct error *err)
 		.arg = r,
 		.changed = on_changed,
 		.ended = on_ended,
+		.fenced = on_fenced,
 		.quit = on_quit,
 		.finish = on_finish,
 	};
@@ -441,8 +485,8 @@ static WAITS int no_lead(struct role *r, struct error *err)
  * node daemon it hears of no master, so it asks (ask). */
 static WAITS bool is_elsewhere(struct role *r, bool ask, struct error *err)
 {
-	auto_free char *leader = ask ? quorum_find_leader(r->quorum)
-				     : quorum_leader(r->quorum);
+	auto_free char *leader =
+		ask ? quorum_find_leader(r->quorum) : quorum_leader(r->quorum);
 	uint64_t term;
 
 	if (leader == NULL || str_eq(leader, r->config.paths->hostname) ||
@@ -459,7 +503,7 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 	unsigned limit_ms = r->config.mode == ROLE_FAILOVER ? ROLE_FAILOVER_MS
 							    : ROLE_LEAD_MS;
 	int64_t until_us = clock_mono_us() + limit_ms * INT64_C(1000);
-	int64_t ask_us = clock_mono_us() + HEAR_US;
+	int64_t ask_us = clock_mono_us() + SOON_US, lent_us = 0;
 	char text[ERROR_TEXT_MAX];
 	uint64_t term;
 
@@ -471,10 +515,14 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 	}
 	quorum_lead(r->quorum);
 	while (!quorum_leads(r->quorum, &term)) {
-		if (is_elsewhere(r, clock_mono_us() > ask_us, err))
+		if (clock_mono_us() > lent_us &&
+		    is_elsewhere(r, clock_mono_us() > ask_us, err))
 			return -1;
-		if (clock_mono_us() > ask_us)
+		if (clock_mono_us() > ask_us) {
+			if (quorum_borrow(r->quorum))
+				lent_us = clock_mono_us() + LENT_US;
 			ask_us = clock_mono_us() + ASK_US;
+		}
 		if (clock_mono_us() > until_us || r->hurry)
 			return no_lead(r, err);
 		cond_wait_until(&r->changed, clock_mono_us() + POLL_US);
@@ -559,6 +607,9 @@ void role_stop(struct role *r)
 	if (r->master != NULL && !over)
 		master_stop(r->master);
 	r->over = true;
+	cond_signal(&r->changed);
+	while (r->watching)
+		cond_wait_until(&r->changed, clock_mono_us() + POLL_US);
 	if (r->quorum != NULL)
 		quorum_stop(r->quorum);
 }

@@ -71,6 +71,13 @@ static void on_fatal(void *arg, const struct error *err)
 		q->config.ended(q->config.arg, err);
 }
 
+static void on_fenced(void *arg, const struct error *err)
+{
+	struct quorum *q = arg;
+
+	q->config.fenced(q->config.arg, err);
+}
+
 /* --- what the state asks for --- */
 
 static WAITS int on_commit(void *arg, char *data STEALS, size_t len,
@@ -266,6 +273,7 @@ struct quorum *quorum_open(const struct quorum_config *config,
 	cond_init(&q->ended);
 	cond_init(&q->turned);
 	q->rpc = noderpc_create(config->transport);
+	noderpc_set_fenced(q->rpc, on_fenced, q);
 	if (open_state(q, &state, err) == 0 && quorum_open_log(q, err) == 0)
 		return q;
 	quorum_free(q);
@@ -329,7 +337,7 @@ bool quorum_leads(const struct quorum *q, uint64_t *ret_term)
 	consensus_status(q->log, &status);
 	*ret_term = status.raft.term;
 	return status.raft.role == RAFT_LEADER && status.raft.ready &&
-	       status.applied == status.raft.commit;
+	       status.applied == status.raft.commit && q->lend_to == 0;
 }
 
 char *quorum_leader(struct quorum *q)

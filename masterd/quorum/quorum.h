@@ -40,6 +40,8 @@ struct quorum_config {
 	/* The daemon has to end now: a write failed, another server leads, or
 	 * (ECODE_FENCED) this server's disk is an older image. */
 	void (*ended)(void *arg, const struct error *err);
+	/* A node knows a newer term than that under which this server led. */
+	void (*fenced)(void *arg, const struct error *err);
 	/* The daemon has nothing to do here any more: end in order. */
 	void (*quit)(void *arg);
 	/* A leader is to hand over: end the work of the master, so that nothing
@@ -97,9 +99,14 @@ char *quorum_leader(struct quorum *q);
 /* The same by asking the candidates, which may take some seconds: for a server
  * that hears nobody. */
 WAITS char *quorum_find_leader(struct quorum *q);
-/* The name of a candidate whose part of the log is newer than this server's, also
- * by asking; NULL: none answers. */
+/* The name of a candidate whose part of the log is newer than this server's,
+ * also by asking; NULL: none answers. */
 WAITS char *quorum_find_newer(struct quorum *q);
+/* Let a candidate whose part is newer lead and hand over to this server, which
+ * gets what it lacks in this way.  Does not wait for that; false: there is
+ * none.
+ */
+WAITS bool quorum_borrow(struct quorum *q);
 /* Let the leader hand over to this server, and wait until it has tried. -1 with
  * err: it does not answer, or will not. */
 WAITS int quorum_ask_for_lead(struct quorum *q, struct error *err);

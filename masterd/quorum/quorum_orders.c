@@ -17,6 +17,9 @@
 /* How long a leader waits for the one that it hands over to. */
 #define TRANSFER_US 5000000
 #define POLL_MS 20
+/* Who leads for another one has so long to be elected and to hand over. */
+#define LEND_US 10000000
+#define LEND_MS 100
 /* What is committed is known everywhere within a heartbeat or two. */
 #define APPLY_US 3000000
 /* Beside what running jobs may take. */
@@ -49,9 +52,10 @@ json_t *quorum_tell_status(const struct quorum *q)
 	if (q->log == NULL)
 		return json_object();
 	consensus_status(q->log, &status);
-	answer = json_make("{s:s, s:s, s:b, s:I, s:I, s:I, s:I}", "cluster", cluster,
-			   "id", id, "leads", status.raft.role == RAFT_LEADER,
-			   "term", (json_int_t)status.raft.term, "last",
+	answer = json_make("{s:s, s:s, s:b, s:I, s:I, s:I, s:I}", "cluster",
+			   cluster, "id", id, "leads",
+			   status.raft.role == RAFT_LEADER, "term",
+			   (json_int_t)status.raft.term, "last",
 			   (json_int_t)status.raft.last, "last_term",
 			   (json_int_t)status.raft.last_term, "applied",
 			   (json_int_t)status.applied);
@@ -181,6 +185,56 @@ static WAITS json_t *take_hand_over(struct quorum *q, const json_t *order,
 	return rc < 0 ? NULL : json_null();
 }
 
+/* --- lend --- */
+
+/* Be elected, and hand over at once: to a server that is to lead and cannot be
+ * elected, as this one has more.  One that cannot hand over ends, as it would
+ * lead without being a master. */
+static WAITS void lend_task(void *arg)
+{
+	struct quorum *q = arg;
+	int64_t until_us = clock_mono_us() + LEND_US;
+	struct consensus_status status = {0};
+
+	while (!q->stopping && q->log != NULL && clock_mono_us() < until_us) {
+		consensus_status(q->log, &status);
+		if (status.raft.leader == q->lend_to)
+			break;
+		if (status.raft.role == RAFT_LEADER && status.raft.ready)
+			consensus_transfer(q->log, q->lend_to);
+		else if (status.raft.leader == 0)
+			consensus_lead(q->log);
+		task_sleep(LEND_MS);
+	}
+	if (q->log != NULL)
+		consensus_status(q->log, &status);
+	if (status.raft.role == RAFT_LEADER && !q->stopping)
+		q->config.quit(q->config.arg);
+	else
+		q->lend_to = 0;
+	turn_end(q);
+}
+
+static json_t *take_lend(struct quorum *q, const json_t *order,
+			 struct error *err)
+{
+	uint64_t to = number_of(order, 1);
+	struct consensus_status status = {0};
+
+	if (q->log != NULL)
+		consensus_status(q->log, &status);
+	if (q->log == NULL || q->turning || status.raft.leader != 0 ||
+	    !raft_members_vote(&status.raft.members, to)) {
+		error_set(err, ERR_QUEUE, ECODE_STATE,
+			  "This node has something else to do");
+		return NULL;
+	}
+	q->lend_to = to;
+	q->turning = true;
+	task_spawn("lend", lend_task, q);
+	return json_null();
+}
+
 /* --- files --- */
 
 /* Bring all up to this index into the files. */
@@ -260,6 +314,8 @@ json_t *quorum_order(struct quorum *q, const json_t *order, struct error *err)
 		return take_join(q, order, err);
 	if (str_eq(verb, "hand_over"))
 		return take_hand_over(q, order, err);
+	if (str_eq(verb, "lend"))
+		return take_lend(q, order, err);
 	if (str_eq(verb, "write_out"))
 		return take_write_out(q, order, err);
 	if (str_eq(verb, "leave") || str_eq(verb, "make_way"))
@@ -288,14 +344,15 @@ void quorum_receive(struct quorum *q, const void *data, size_t len)
 		consensus_receive(q->log, data, len);
 }
 
-/* The name of the first candidate whose status is so, by asking all of them. */
-static WAITS char *find_by_status(struct quorum *q,
-				  bool (*fits)(const json_t *status,
-					       const json_t *own))
+/* The node of the first candidate whose status is so, by asking all of them; to
+ * be freed. */
+static WAITS json_t *find_by_status(struct quorum *q,
+				    bool (*fits)(const json_t *status,
+						 const json_t *own))
 {
 	auto_json json_t *own = quorum_tell_status(q);
 	struct node_result *results;
-	char *found = NULL;
+	json_t *found = NULL;
 	size_t n = 0;
 
 	quorum_nodes_refresh(q);
@@ -309,7 +366,7 @@ static WAITS char *find_by_status(struct quorum *q,
 		rpc_within(rpc_log_order(json_make("[s]", "status")), ASK_MS));
 	for (size_t i = 0; i < n && found == NULL; i++)
 		if (results[i].payload != NULL && fits(results[i].payload, own))
-			found = xstrdup(node_name(results[i].node));
+			found = json_ref(results[i].node);
 	node_results_free(results, n);
 	return found;
 }
@@ -322,7 +379,9 @@ static bool says_it_leads(const json_t *status, const json_t *own)
 
 char *quorum_find_leader(struct quorum *q)
 {
-	return find_by_status(q, says_it_leads);
+	auto_json json_t *node = find_by_status(q, says_it_leads);
+
+	return node == NULL ? NULL : xstrdup(node_name(node));
 }
 
 /* A vote is given to who has as new an entry, and as many. */
@@ -338,7 +397,28 @@ static bool has_more(const json_t *status, const json_t *own)
 
 char *quorum_find_newer(struct quorum *q)
 {
-	return find_by_status(q, has_more);
+	auto_json json_t *node = find_by_status(q, has_more);
+
+	return node == NULL ? NULL : xstrdup(node_name(node));
+}
+
+bool quorum_borrow(struct quorum *q)
+{
+	auto_json json_t *node = find_by_status(q, has_more);
+	auto_free char *id = number_text(q->me.id);
+	auto_json json_t *answer = NULL;
+	struct error err;
+
+	if (node == NULL)
+		return false;
+	answer = quorum_give_order(q, node, json_make("[s, s]", "lend", id),
+				   ORDER_MS, &err);
+	if (answer != NULL)
+		log_info("Node %s has newer data: it hands them over",
+			 node_name(node));
+	else
+		log_info("%s", err.text);
+	return answer != NULL;
 }
 
 int quorum_ask_for_lead(struct quorum *q, struct error *err)

@@ -42,6 +42,9 @@ struct quorum {
 	unsigned n_seeing; /* tasks that ask candidates */
 	struct cond kick, ended;
 
+	/* It leads only to hand over to this server, which has less. */
+	uint64_t lend_to;
+
 	/* An order that changes what this server is goes alone. */
 	bool turning;
 	struct cond turned;

@@ -13,8 +13,9 @@
 #define CONFIG_MODE 0640
 #define CONFIG_MAX (256u * 1024 * 1024)
 
-/* After a write that took so long, the next one waits so many times as long. */
+/* After the write of a large file the next one waits so many times as long. */
 #define REST_FACTOR 10
+#define REST_BYTES (1024u * 1024)
 /* With a full disk it is tried again after this. */
 #define RETRY_US 1000000
 
@@ -91,8 +92,9 @@ static WAITS int write_config(struct state *s)
 			log_info("The configuration can be written again");
 		s->full = false;
 		s->covered = index;
-		s->next_us = clock_mono_us() +
-			     REST_FACTOR * (clock_mono_us() - begin_us);
+		if (len > REST_BYTES)
+			s->next_us = clock_mono_us() +
+				     REST_FACTOR * (clock_mono_us() - begin_us);
 		return 0;
 	}
 	s->dirty = true;
