@@ -210,7 +210,7 @@ static void on_progress(void *arg, const char *text)
 	daemon_progress(&md->daemon, text);
 }
 
-static WAITS int serve(void *arg, struct master *m, struct error *err)
+static int serve(void *arg, struct master *m, struct error *err)
 {
 	struct masterd *md = arg;
 	const char *const sockets[] = {path(m->paths, PATH_QUERY_SOCKET),
@@ -254,7 +254,7 @@ static WAITS char *on_request(void *arg, char kind, const char *data,
 	return xstrdup("[true,null]");
 }
 
-static WAITS int listen_to_servers(void *arg, struct error *err)
+static int listen_to_servers(void *arg, struct error *err)
 {
 	struct masterd *md = arg;
 
@@ -402,24 +402,35 @@ static int parse(int argc, char **argv, struct masterd *md)
 	return 1;
 }
 
+/* Ask it once: false, ask again, as it is just starting. */
+static bool ask_to_make_way(const struct paths *p, bool *ret_goes)
+{
+	static const char order[] = "[\"make_way\"]";
+	struct error err;
+	auto_free char *answer =
+		frames_ask(path(p, PATH_SERVER_SOCKET), LOG_KIND_ORDER, order,
+			   strlen(order), MAKE_WAY_MS, &err);
+
+	*ret_goes = answer != NULL && str_starts(answer, "[true");
+	return answer != NULL || !error_is(&err, ECODE_REFUSED);
+}
+
 /* A daemon that only stands by on this node makes way for one that is to be the
  * master.  One that serves does not; then the pid file says so. */
 static void clear_way(const struct masterd *md)
 {
-	static const char order[] = "[\"make_way\"]";
 	const char *pid_file = path(md->paths, PATH_MASTERD_PID);
-	pid_t pid = fs_read_pid(pid_file);
-	auto_free char *answer = NULL;
-	struct error ignored;
+	bool asked = false, goes = md->config.mode != ROLE_STANDBY;
 
-	if (md->config.mode == ROLE_STANDBY || pid <= 0)
-		return;
-	answer = frames_ask(path(md->paths, PATH_SERVER_SOCKET), LOG_KIND_ORDER,
-			    order, strlen(order), MAKE_WAY_MS, &ignored);
-	for (int i = 0; answer != NULL && str_starts(answer, "[true") &&
-			i < MAKE_WAY_TRIES && fs_read_pid(pid_file) == pid;
-	     i++)
+	for (int i = 0; goes && i < MAKE_WAY_TRIES; i++) {
+		if (fs_read_pid(pid_file) <= 0)
+			return;
+		if (!asked)
+			asked = ask_to_make_way(md->paths, &goes);
+		if (!asked)
+			goes = true;
 		usleep(MAKE_WAY_POLL_US);
+	}
 }
 
 static int run(struct masterd *md)

@@ -40,7 +40,7 @@ struct role_config {
 	/* What is being done, a line each, for people.  NULL: nobody. */
 	void (*progress)(void *arg, const char *text);
 	/* The log is open: let requests of other servers come in. */
-	WAITS int (*listen)(void *arg, struct error *err);
+	int (*listen)(void *arg, struct error *err);
 	/* It is the master now: let clients in, before its jobs begin. */
 	WAITS int (*serve)(void *arg, struct master *m, struct error *err);
 	/* It hands over: let no more clients in. */

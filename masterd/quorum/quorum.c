@@ -43,8 +43,8 @@ static WAITS int on_fetch(void *arg, const struct raft_snapshot *snapshot,
 	return state_pull(q->state, q->rpc, node, snapshot->index, err);
 }
 
-static WAITS int on_adopt(void *arg, const struct raft_snapshot *snapshot,
-			  struct error *err)
+static int on_adopt(void *arg, const struct raft_snapshot *snapshot,
+		    struct error *err)
 {
 	struct quorum *q = arg;
 

@@ -32,7 +32,7 @@ SHORT = {
     "masterd/jobs": "exec",
     "masterd/rpc": "node_results",
     "masterd/query": "query",
-    "masterd/replicate": "batch batches distribute lane parcel peer safe",
+    "masterd/distribute": "distribute peer",
     "masterd/luxi": "luxi",
     "masterd/lu/frame": "lu",
     "masterd/lu/parts": "floor inst lu",

@@ -49,7 +49,7 @@ static void on_end(void *arg, int status, const struct error *err)
 		cond_wait(&never);
 }
 
-static WAITS int on_listen(void *arg, struct error *err)
+static int on_listen(void *arg, struct error *err)
 {
 	(void)arg;
 	(void)err;
