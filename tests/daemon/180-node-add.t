@@ -58,7 +58,7 @@ nodes() { m gnt-node list --no-headers -o name | tr '\n' ' '; }
 
 fails "a host whose key is not known" \
     m gnt-node add --node-parameters=ssh_port=$port localhost
-like "$out" 'Cannot reach localhost over SSH' "is not sent any secret"
+like "$out" 'SSH to localhost .*, host key: .*ED25519 SHA256:.* is not known' "is not sent any secret"
 is "$(ls "$host")" "" "nothing was written there"
 is "$(nodes)" "node1.example.com " "it is no node"
 fails "a plan prepares nobody" \

@@ -21,6 +21,7 @@ SHORT = {
     "lib/base": "buf strv uuid",
     "lib/event": "cond https",
     "lib/json": "json",
+    "lib/ssh": "ssh",
     "lib/model/filter": "regex regexes",
     "lib/model/kinds": "storage template",
     "lib/model/opcode": "op",
