@@ -10,6 +10,9 @@
 #include "lib/ssh/ssh_config.h"
 
 #define USER "root"
+#define RSA_ADVICE                                                             \
+	"ECDSA keys work: gnt-cluster renew-crypto --new-ssh-keys "            \
+	"--ssh-key-type=ecdsa"
 #define MACHINE_KNOWN_HOSTS "/etc/ssh/ssh_known_hosts"
 
 /* In the order of preference. */
@@ -134,6 +137,7 @@ int login_to_node(struct login *l, const struct paths *p, const char *cluster,
 	strv_add(&l->known_hosts, path(p, PATH_KNOWN_HOSTS));
 	free(l->key_alias);
 	l->key_alias = xstrdup(cluster);
+	l->target.rsa_advice = RSA_ADVICE;
 	add_keys(l, folder);
 	set_target(l);
 	return rc;

@@ -62,6 +62,10 @@ struct ssh_target {
 				* file; or NULL */
 
 	const struct ssh_person *person; /* NULL: nobody can be asked */
+
+	/* What to do where there is only an RSA key and libssh2 is too old for
+	 * it, for the error; NULL: to make an Ed25519 key. */
+	const char *rsa_advice;
 };
 
 /* A connection; private. */

@@ -12,6 +12,8 @@
 #include "lib/ssh/ssh_private.h"
 
 #define KEY_FILE_MAX (64 * 1024)
+#define RSA_ADVICE                                                             \
+	"Make an Ed25519 key (ssh-keygen -t ed25519), and let it in there"
 
 enum answer { YES, NO, BROKEN };
 
@@ -329,10 +331,10 @@ static int refused(struct login *l, struct error *err)
 		return -1;
 	return ssh_fail(l->s, err,
 			"the host does not let %s in (tried: %s): with libssh2 "
-			"%s RSA keys work with old SSH servers alone. Make an "
-			"Ed25519 key (ssh-keygen -t ed25519), and let it in "
-			"there",
-			l->target->user, tried, libssh2_version(0));
+			"%s RSA keys work with old SSH servers alone. %s",
+			l->target->user, tried, libssh2_version(0),
+			l->target->rsa_advice != NULL ? l->target->rsa_advice
+						      : RSA_ADVICE);
 }
 
 /* Servers hang up after too many attempts. */
