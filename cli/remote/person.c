@@ -43,7 +43,8 @@ static int read_keys(int fd, char *ret)
 	return -1;
 }
 
-static char *read_hidden(int fd)
+/* What was typed before the question is dropped. */
+static char *read_hidden(int fd, const char *question)
 {
 	struct termios before, silent;
 	char line[LINE_MAX_LEN + 1] = "";
@@ -55,6 +56,7 @@ static char *read_hidden(int fd)
 	silent = before;
 	silent.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG);
 	tcsetattr(fd, TCSAFLUSH, &silent);
+	say(fd, question);
 	last = read_keys(fd, line);
 	tcsetattr(fd, TCSAFLUSH, &before);
 	say(fd, "\n");
@@ -83,8 +85,7 @@ static WAITS char *ask_secret(void *arg, const char *question)
 	task_leave();
 	fd = open(TERMINAL, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0) {
-		say(fd, question);
-		text = read_hidden(fd);
+		text = read_hidden(fd, question);
 		close(fd);
 	}
 	task_enter();
