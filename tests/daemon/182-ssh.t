@@ -42,7 +42,7 @@ import socket, sys
 s = socket.socket()
 s.bind((sys.argv[1], 0))
 print(s.getsockname()[1])' "$1"; }
-listens() { grep -q 'Server listening' "$1/log"; }
+listens() { grep -qs 'Server listening' "$1/log"; }
 # sshd FOLDER ADDRESS PORT LINE...: its pid is $started
 sshd() {
     rm -f "$1/log"

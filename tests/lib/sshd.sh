@@ -8,7 +8,9 @@
 # them there are no other host keys.
 #
 # It runs in a mount namespace, where it has its own /run, shadow file and PAM
-# configuration, so that nothing of this machine is changed.
+# configuration, so that nothing of this machine is changed, and tests that run
+# at the same time do not take each other's /run/sshd away.  Without root it has
+# none of this, and lets in nobody by a password.
 set -e
 dir=$1 address=$2 port=$3
 shift 3
@@ -35,6 +37,9 @@ UseDNS no
 StrictModes no
 Subsystem sftp internal-sftp
 END
+touch "$dir/authorized"
+[ "$(id -u)" = 0 ] ||
+    exec /usr/sbin/sshd -D -e -f "$dir/sshd_config" >"$dir/log" 2>&1
 hash=$(openssl passwd -6 's3 cret')
 sed "s|^root:[^:]*:|root:$hash:|" /etc/shadow >"$dir/shadow"
 cat >"$dir/pam" <<'END'
@@ -42,7 +47,6 @@ auth required pam_unix.so nodelay
 account required pam_permit.so
 session required pam_permit.so
 END
-touch "$dir/authorized"
 exec unshare --mount sh -c '
     mount -t tmpfs tmpfs /run && mkdir /run/sshd &&
         mount --bind "$0/shadow" /etc/shadow &&
