@@ -101,19 +101,19 @@ int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
 
 	if (choose(v, words, n, &c, err) < 0)
 		return -1;
-	/* Stop the master first, so that it calls no nodes that are ending, and
-	 * no other master daemon is started because it calls. */
-	if (c.masterd && is_chosen(&c, master) &&
-	    bootstrap_stop(master->paths, DAEMON_MASTERD, with_kill, err) < 0)
-		rc = -1;
-	for (size_t i = 0; c.masterd && i < v->n; i++)
-		if (is_chosen(&c, &v->nodes[i]) &&
-		    bootstrap_stop(v->nodes[i].paths, DAEMON_MASTERD, with_kill,
-				   err) < 0)
-			rc = -1;
+	/* The master first, so that it calls no nodes that are ending.  Node
+	 * daemons before the other master daemons, which they would start
+	 * again. */
+	if (c.masterd && !with_kill && is_chosen(&c, master))
+		rc = bootstrap_stop(master->paths, DAEMON_MASTERD, false, err);
 	for (size_t i = 0; c.noded && i < v->n; i++)
 		if (is_chosen(&c, &v->nodes[i]) &&
 		    bootstrap_stop(v->nodes[i].paths, DAEMON_NODED, with_kill,
+				   err) < 0)
+			rc = -1;
+	for (size_t i = 0; c.masterd && i < v->n; i++)
+		if (is_chosen(&c, &v->nodes[i]) &&
+		    bootstrap_stop(v->nodes[i].paths, DAEMON_MASTERD, with_kill,
 				   err) < 0)
 			rc = -1;
 	return rc;

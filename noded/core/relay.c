@@ -24,6 +24,15 @@
 #define END_US 20000000
 #define POLL_MS 20
 
+/* On the node that its files name as the master somebody else starts the
+ * daemon; a former master learns from the ssconf files that it is none. */
+static bool is_home(const struct noded *n)
+{
+	auto_free char *master = ssconf_read(n->paths, "master_node");
+
+	return str_eq(master, n->paths->hostname);
+}
+
 static bool takes_part(const struct noded *n)
 {
 	auto_free char *file =
@@ -69,7 +78,7 @@ static WAITS int see_to_daemon(struct noded *n, char kind, struct error *err)
 				 "The master daemon is being started");
 	if (kind == LOG_KIND_ORDER)
 		return start_standby(n, err);
-	if (takes_part(n)) {
+	if (takes_part(n) && !is_home(n)) {
 		n->standby.starting = true;
 		task_spawn("standby", start_task, n);
 	}
@@ -126,11 +135,9 @@ int relay_leave(struct noded *n, struct error *err)
 
 void relay_begin(struct noded *n)
 {
-	auto_free char *master = ssconf_read(n->paths, "master_node");
 	struct error err;
 
-	if (!takes_part(n) || str_eq(master, n->paths->hostname) ||
-	    n->masterd_runs(n))
+	if (!takes_part(n) || is_home(n) || n->masterd_runs(n))
 		return;
 	if (start_standby(n, &err) < 0)
 		log_warning("%s", err.text);
