@@ -319,6 +319,14 @@ bool op_has_param(const struct op_class *class, const char *name)
 	return false;
 }
 
+bool op_is_common(const char *name)
+{
+	for (const struct op_param *p = common_params; p->name != NULL; p++)
+		if (strcmp(p->name, name) == 0)
+			return true;
+	return false;
+}
+
 /* --- parsing --- */
 
 static void parse_value(const struct op_param *param, const json_t *value,
