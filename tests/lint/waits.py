@@ -47,7 +47,7 @@ UNUSED = {
 }
 
 # Programs without a loop: there is nothing to which control could be given.
-TASKLESS = ("iallocators/", "noded/impexp/", "rapi/")
+TASKLESS = ("iallocators/", "noded/impexp/")
 
 COMPARISONS = ("==", "!=", "&&", "||", "!")
 CONTROLS = ("if", "while", "for", "switch")
