@@ -28,7 +28,7 @@ PACKAGES = gcc make meson ninja-build pkg-config ccache \
 PACKAGES_TEST = clang lld openssh-server clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
 	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr
 # Never needed by the product; tests that use it skip without it.
-PACKAGES_PEER = ganeti ganeti-os-noop
+PACKAGES_PEER = ganeti ganeti-os-noop python3-ganeti-rapi ganeti-testsuite
 
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get

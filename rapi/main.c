@@ -247,8 +247,7 @@ int main(int argc, char **argv)
 				  .stop = stop,
 				  .reload = reload,
 				  .stop_ms = STOP_MS};
-	static struct rapi r = {.port = RAPI_PORT_DEFAULT,
-				.connections_max = RAPI_CONNECTIONS_MAX,
+	static struct rapi r = {.connections_max = RAPI_CONNECTIONS_MAX,
 				.log.fd = -1};
 	struct paths *paths;
 	struct error err;
@@ -262,6 +261,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	r.paths = paths;
+	r.port = paths_rapi_port();
 	status = parse(argc, argv, &d, &r, &bind);
 	if (status < 0)
 		status = run(&d, &r, bind);

@@ -22,8 +22,6 @@
 struct https_server;
 struct paths;
 
-#define RAPI_PORT_DEFAULT 5080
-
 /* Options, with these defaults. */
 #define RAPI_CONNECTIONS_MAX 1000
 #define RAPI_CONNECTIONS_PER_IP_MAX 100

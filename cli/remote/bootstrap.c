@@ -43,6 +43,7 @@ static const struct daemon_kind {
 } kinds[] = {
 	[DAEMON_NODED] = {"gantry-noded", PATH_NODED_PID},
 	[DAEMON_MASTERD] = {"gantry-masterd", PATH_MASTERD_PID},
+	[DAEMON_RAPI] = {"gantry-rapi", PATH_RAPI_PID},
 };
 
 /* --- folders --- */

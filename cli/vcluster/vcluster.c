@@ -52,6 +52,23 @@ static const struct opt opt_ssh = {
 	.help = "Give the nodes SSH keys, in /root/.ssh below their folders",
 };
 
+static const struct opt opt_rapi = {
+	.name = "rapi",
+	.kind = KIND_TEXT,
+	.arg = "[PORT]",
+	.help = "Start the remote API on the master, at port 5080 unless "
+		"another is given",
+};
+
+static const struct opt opt_user = {
+	.name = "user",
+	.kind = KIND_TEXT,
+	.repeat = true,
+	.arg = "NAME:PASSWORD:RIGHTS",
+	.help = "A user of the remote API; the rights are read and write, with "
+		"a comma between, and both without any",
+};
+
 static int read_options(const struct cli *cli, struct vcluster_options *ret,
 			struct error *err)
 {
@@ -71,8 +88,12 @@ static int read_options(const struct cli *cli, struct vcluster_options *ret,
 				      : "fake",
 		.base_ip = cli_text(cli, &opt_base_ip),
 		.ssh = cli_given(cli, &opt_ssh),
+		.users = cli_value(cli, &opt_user),
 	};
-	return 0;
+	if (!cli_given(cli, &opt_rapi) && ret->users == NULL)
+		return 0;
+	return vcluster_rapi_port(cli_text(cli, &opt_rapi), &ret->rapi_port,
+				  err);
 }
 
 /* --- commands --- */
@@ -90,6 +111,17 @@ static char *own_folder(void)
 	return real == NULL ? steal(&folder) : real;
 }
 
+static void tell_rapi(const char *dir)
+{
+	struct error err;
+	struct vcluster *v = vcluster_load(dir, &err);
+
+	if (v != NULL)
+		printf("The remote API is at https://%s:%d\n", v->nodes[0].ip,
+		       v->rapi_port);
+	vcluster_free(v);
+}
+
 static int create(struct cli *cli, struct error *err)
 {
 	int64_t begin = clock_mono_us();
@@ -100,6 +132,8 @@ static int create(struct cli *cli, struct error *err)
 	printf("Virtual cluster of %zu node%s is ready in %s (%.1f s)\n",
 	       o.n_nodes, o.n_nodes == 1 ? "" : "s", o.dir,
 	       (double)(clock_mono_us() - begin) / 1e6);
+	if (o.rapi_port != 0)
+		tell_rapi(o.dir);
 	printf("Use it with: eval \"$(gnt-vcluster env %s node1)\"\n", o.dir);
 	return CLI_OK;
 }
@@ -272,7 +306,8 @@ static const struct cli_command create_command = {
 		"daemons of its own on a loopback address, and start it",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip, &opt_ssh},
+	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip, &opt_ssh,
+		    &opt_rapi, &opt_user},
 	.run = create,
 };
 
@@ -307,9 +342,9 @@ static const struct cli_command list_command = {
 
 static const struct cli_command start_command = {
 	.name = "start",
-	.args = "<dir> [<node> [masterd|noded]]",
+	.args = "<dir> [<node> [masterd|noded|rapi]]",
 	.help = "Start the daemons of all nodes, or of one. The master daemon "
-		"is started where the master is.",
+		"and the remote API are started where the master is.",
 	.min_args = 1,
 	.max_args = 3,
 	.run = start,
@@ -317,7 +352,7 @@ static const struct cli_command start_command = {
 
 static const struct cli_command stop_command = {
 	.name = "stop",
-	.args = "<dir> [<node> [masterd|noded]]",
+	.args = "<dir> [<node> [masterd|noded|rapi]]",
 	.help = "End the daemons of all nodes, or of one",
 	.min_args = 1,
 	.max_args = 3,
@@ -326,7 +361,7 @@ static const struct cli_command stop_command = {
 
 static const struct cli_command kill_command = {
 	.name = "kill",
-	.args = "<dir> [<node> [masterd|noded]]",
+	.args = "<dir> [<node> [masterd|noded|rapi]]",
 	.help = "End daemons at once, with SIGKILL",
 	.min_args = 1,
 	.max_args = 3,
