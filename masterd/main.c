@@ -156,6 +156,7 @@ static int make_folders(const struct paths *p, struct error *err)
 	    fs_mkdirs(path(p, PATH_SOCKET_DIR), 0770, err) < 0 ||
 	    fs_mkdirs(path(p, PATH_LOCK_DIR), 0755, err) < 0)
 		return -1;
+	owners_share(path(p, PATH_SOCKET_DIR));
 	return 0;
 }
 
