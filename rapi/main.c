@@ -20,6 +20,7 @@
 #include "lib/event/task.h"
 #include "lib/event/tls.h"
 #include "lib/model/config/ssconf.h"
+#include "lib/model/files/owners.h"
 #include "lib/model/files/paths.h"
 #include "rapi/rapi.h"
 
@@ -172,6 +173,9 @@ static int drop_privileges(const struct paths *p, struct error *err)
 	user = getpwnam(USER);
 	if (user == NULL)
 		return 0;
+	/* For the pid file's end, and new logs. */
+	owners_share(path(p, PATH_RUN_DIR));
+	owners_share(path(p, PATH_LOG_DIR));
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		if (give(path(p, ours[i]), user, err) < 0)
 			return -1;
@@ -236,6 +240,7 @@ static int run(struct daemon *d, struct rapi *r, const char *bind)
 	d->pid_file = path(p, PATH_RAPI_PID);
 	d->log_file = d->foreground ? NULL : path(p, PATH_RAPI_LOG);
 	d->arg = r;
+	owners_begin(p);
 	return daemon_main(d);
 }
 

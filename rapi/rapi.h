@@ -14,9 +14,11 @@
 
 #include "lib/base/error.h"
 #include "lib/base/str.h"
+#include "lib/event/timer.h"
 #include "rapi/access_log.h"
 #include "rapi/guard.h"
 #include "rapi/pool.h"
+#include "rapi/seen.h"
 #include "rapi/users.h"
 
 struct https_server;
@@ -33,6 +35,8 @@ struct paths;
 #define RAPI_IDLE_S 60
 /* The handshake and the first request's headers have to be there by then. */
 #define RAPI_FIRST_MS 10000
+/* How often is looked whether the certificate was renewed. */
+#define RAPI_LOOK_S 5
 
 struct rapi {
 	const struct paths *paths;
@@ -44,6 +48,8 @@ struct rapi {
 	unsigned connections_max;
 
 	struct https_server *server;
+	struct seen certificate;
+	struct timer look; /* for a new certificate */
 	struct users users;
 	struct guard guard;
 	struct pool pool;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/list.h"
 #include "lib/base/log.h"
 #include "lib/client/luxi.h"
 #include "lib/event/https_server.h"
@@ -202,6 +203,33 @@ static char *refuse(void *arg, const struct https_refusal *refusal,
 	return text;
 }
 
+static void read_certificate(struct rapi *r)
+{
+	struct error err;
+
+	if (https_server_reload(r->server, NULL, &err) < 0)
+		log_error("keeping the old certificate: %s", err.text);
+	else
+		log_info("read the certificate");
+}
+
+static void look_later(struct rapi *r);
+
+static void on_look(struct timer *t)
+{
+	struct rapi *r = container_of(t, struct rapi, look);
+
+	if (seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM)))
+		read_certificate(r);
+	look_later(r);
+}
+
+static void look_later(struct rapi *r)
+{
+	r->look.fired = on_look;
+	timer_start(&r->look, clock_mono_us() + RAPI_LOOK_S * INT64_C(1000000));
+}
+
 int rapi_start(struct rapi *r, struct error *err)
 {
 	struct https_server_config config = {
@@ -228,15 +256,19 @@ int rapi_start(struct rapi *r, struct error *err)
 	if (access_log_open(&r->log, path(r->paths, PATH_RAPI_ACCESS_LOG),
 			    err) < 0)
 		return -1;
+	seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM));
 	r->server = https_server_create(&config, err);
 	if (r->server == NULL)
 		return -1;
+	if (!r->no_ssl)
+		look_later(r);
 	users_load(&r->users, true);
 	return 0;
 }
 
 void rapi_stop(struct rapi *r)
 {
+	timer_stop(&r->look);
 	if (r->server != NULL)
 		https_server_destroy(steal(&r->server), NULL, NULL);
 }
@@ -249,6 +281,6 @@ void rapi_reload(struct rapi *r)
 	if (access_log_open(&r->log, path(r->paths, PATH_RAPI_ACCESS_LOG),
 			    &err) < 0)
 		log_error("keeping the old access log: %s", err.text);
-	if (!r->no_ssl && https_server_reload(r->server, NULL, &err) < 0)
-		log_error("keeping the old certificate: %s", err.text);
+	if (!r->no_ssl)
+		read_certificate(r);
 }

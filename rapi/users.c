@@ -111,27 +111,14 @@ void users_parse(struct users *u, const char *text)
 	}
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
-	       a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-	       a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
-	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
 void users_load(struct users *u, bool always)
 {
-	struct stat now = {0};
 	struct error err;
 	char *text;
 
-	stat(u->file, &now);
-	if (!always && is_same(&now, &u->seen))
+	if (!seen_changed(&u->seen, u->file) && !always)
 		return;
-	u->seen = now;
-	if (now.st_ino == 0) {
+	if (!seen_exists(&u->seen)) {
 		log_warning("there are no users: no file %s", u->file);
 		users_done(u);
 		return;

@@ -10,9 +10,9 @@
 #define RAPI_USERS_H
 
 #include <stdbool.h>
-#include <sys/stat.h>
 
 #include "lib/base/table.h"
+#include "rapi/seen.h"
 
 #define USERS_REALM "Ganeti Remote API"
 
@@ -24,7 +24,7 @@ struct user {
 struct users {
 	const char *file;
 	struct table by_name;
-	struct stat seen; /* of the file when it was read */
+	struct seen seen; /* of the file when it was read */
 };
 
 /* Nothing is read yet; file has to outlive it. */
