@@ -15,11 +15,11 @@
 #include "lib/base/error.h"
 #include "lib/base/str.h"
 #include "lib/event/timer.h"
+#include "rapi/access/guard.h"
+#include "rapi/access/seen.h"
+#include "rapi/access/users.h"
 #include "rapi/access_log.h"
-#include "rapi/guard.h"
 #include "rapi/pool.h"
-#include "rapi/seen.h"
-#include "rapi/users.h"
 
 struct https_server;
 struct paths;

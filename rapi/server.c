@@ -12,11 +12,11 @@
 #include "lib/event/task.h"
 #include "lib/model/constants.h"
 #include "lib/model/files/paths.h"
-#include "rapi/auth.h"
+#include "rapi/access/auth.h"
 #include "rapi/rapi.h"
-#include "rapi/reply.h"
-#include "rapi/request.h"
-#include "rapi/route.h"
+#include "rapi/resources/reply.h"
+#include "rapi/resources/request.h"
+#include "rapi/resources/route.h"
 
 #define SERVER_LINE "Server: Ganeti " GANETI_RELEASE "\n"
 

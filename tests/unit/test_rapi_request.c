@@ -7,9 +7,9 @@
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
 #include "rapi/access_log.h"
-#include "rapi/args.h"
-#include "rapi/reply.h"
-#include "rapi/request.h"
+#include "rapi/resources/args.h"
+#include "rapi/resources/reply.h"
+#include "rapi/resources/request.h"
 
 TestSuite(rapi_request, .init = mem_init);
 

@@ -5,11 +5,11 @@
 
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
-#include "rapi/fill.h"
-#include "rapi/reply.h"
-#include "rapi/request.h"
-#include "rapi/resource.h"
-#include "rapi/route.h"
+#include "rapi/resources/fill.h"
+#include "rapi/resources/reply.h"
+#include "rapi/resources/request.h"
+#include "rapi/resources/resource.h"
+#include "rapi/resources/route.h"
 
 TestSuite(rapi_route, .init = mem_init);
 

@@ -9,11 +9,11 @@
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
-#include "rapi/auth.h"
-#include "rapi/guard.h"
-#include "rapi/reply.h"
-#include "rapi/route.h"
-#include "rapi/users.h"
+#include "rapi/access/auth.h"
+#include "rapi/access/guard.h"
+#include "rapi/access/users.h"
+#include "rapi/resources/reply.h"
+#include "rapi/resources/route.h"
 
 static struct users users;
 

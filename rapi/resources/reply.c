@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Errors become statuses by a table: those of a code first, then those of a
  * kind.  The names and explanations are those that clients of Ganeti know. */
-#include "rapi/reply.h"
+#include "rapi/resources/reply.h"
 
 #include "lib/base/array.h"
 #include "lib/base/str.h"

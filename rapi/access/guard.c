@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A table of addresses; the one that was wrong longest ago makes room. */
-#include "rapi/guard.h"
+#include "rapi/access/guard.h"
 
 #include <stddef.h>
 #include <stdio.h>

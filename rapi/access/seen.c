@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* By what stat() says: who replaces a file or writes to it changes one of
  * these. */
-#include "rapi/seen.h"
+#include "rapi/access/seen.h"
 
 static bool is_same(const struct stat *a, const struct stat *b)
 {

@@ -7,10 +7,10 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "rapi/reply.h"
-#include "rapi/request.h"
-#include "rapi/resource.h"
-#include "rapi/route.h"
+#include "rapi/resources/reply.h"
+#include "rapi/resources/request.h"
+#include "rapi/resources/resource.h"
+#include "rapi/resources/route.h"
 
 #define RAPI_VERSION 2
 

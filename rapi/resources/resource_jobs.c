@@ -6,9 +6,9 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
-#include "rapi/reply.h"
-#include "rapi/request.h"
-#include "rapi/resource.h"
+#include "rapi/resources/reply.h"
+#include "rapi/resources/request.h"
+#include "rapi/resources/resource.h"
 
 /* How long a request waits for a job's change, as in Ganeti. */
 #define WAIT_S 10

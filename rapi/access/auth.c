@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* "Authorization: Basic " and base64 of "user:password".  Another scheme is no
  * password. */
-#include "rapi/auth.h"
+#include "rapi/access/auth.h"
 
 #include <gnutls/gnutls.h>
 #include <string.h>
 #include <strings.h>
 
 #include "lib/base/mem.h"
-#include "rapi/reply.h"
-#include "rapi/users.h"
+#include "rapi/access/users.h"
+#include "rapi/resources/reply.h"
 
 #define BLANKS " \t"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table, and a comparison of paths, one character after the other. */
-#include "rapi/route.h"
+#include "rapi/resources/route.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "lib/model/opcode/opcode.h"
-#include "rapi/reply.h"
-#include "rapi/resource.h"
+#include "rapi/resources/reply.h"
+#include "rapi/resources/resource.h"
 
 /* Short names for routes.def. */
 #define RUN(what) .run = resource_##what
@@ -52,7 +52,7 @@
 	      TAG_SETS(what, ##__VA_ARGS__))
 
 static const struct route table[] = {
-#include "rapi/routes.def"
+#include "rapi/resources/routes.def"
 	{.method = NULL},
 };
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "lib/base/table.h"
-#include "rapi/seen.h"
+#include "rapi/access/seen.h"
 
 #define USERS_REALM "Ganeti Remote API"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The master checks every opcode again.  It is checked here as well, since a
  * client of Ganeti's expects the status 400 for what could never be a job. */
-#include "rapi/fill.h"
+#include "rapi/resources/fill.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
-#include "rapi/request.h"
-#include "rapi/route.h"
+#include "rapi/resources/request.h"
+#include "rapi/resources/route.h"
 
 #define REASON_USER "gnt:user"
 #define REASON_HERE "gnt:library:rlib2:"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The file is looked at when a user comes: one call of stat() is cheaper than
  * to be told, and needs no folder to be there. */
-#include "rapi/users.h"
+#include "rapi/access/users.h"
 
 #include <crypt.h>
 #include <gnutls/crypto.h>
@@ -13,7 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
-#include "rapi/route.h"
+#include "rapi/resources/route.h"
 
 #define FILE_MAX (1024 * 1024)
 #define MD5_BYTES 16

@@ -6,10 +6,10 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
-#include "rapi/fill.h"
-#include "rapi/request.h"
-#include "rapi/resource.h"
-#include "rapi/route.h"
+#include "rapi/resources/fill.h"
+#include "rapi/resources/request.h"
+#include "rapi/resources/resource.h"
+#include "rapi/resources/route.h"
 
 #define VERSION_KEY "__version__"
 

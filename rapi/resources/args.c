@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Splits and decodes.  What is no valid %XX stays as it is, and bytes that are
  * no UTF-8 become "?", so that every value may go into JSON. */
-#include "rapi/args.h"
+#include "rapi/resources/args.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading the body, and asking the master. */
-#include "rapi/request.h"
+#include "rapi/resources/request.h"
 
 #include <string.h>
 #include <strings.h>
 
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
-#include "rapi/reply.h"
+#include "rapi/resources/reply.h"
 
 /* What the values of a body may take in memory; the longest one that a client
  * has reason to send makes a tenth of it. */

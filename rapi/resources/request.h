@@ -11,7 +11,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
-#include "rapi/args.h"
+#include "rapi/resources/args.h"
 
 struct luxi;
 struct route;
