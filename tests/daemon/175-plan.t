@@ -104,6 +104,11 @@ like "$out" "^  lock    node/node2.example.com \(exclusive\), held by job $id\$"
 m gnt-job cancel --kill --yes-do-it "$id" >/dev/null
 m gnt-job wait "$id" >/dev/null 2>&1 # the answer does not wait for its end
 
+# What reads files of the master does so in a plan, and shows nothing of them.
+succeeds "what gives the nodes files" m gnt-cluster redist-conf --plan
+like "$out" 'upload_file_single.*rapi.pem' "is planned file by file"
+unlike "$out" 'BEGIN|PRIVATE' "without what is in them"
+
 does "remove" m gnt-instance remove -f web1
 succeeds "verify is content" m gnt-cluster verify
 tap_done
