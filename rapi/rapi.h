@@ -20,6 +20,7 @@
 #include "rapi/access/users.h"
 #include "rapi/access_log.h"
 #include "rapi/pool.h"
+#include "rapi/resources/stats.h"
 
 struct https_server;
 struct paths;
@@ -54,6 +55,7 @@ struct rapi {
 	struct guard guard;
 	struct pool pool;
 	struct access_log log;
+	struct stats stats;
 };
 
 /* Start to listen. */

@@ -19,6 +19,8 @@
 #include "rapi/resources/route.h"
 
 #define SERVER_LINE "Server: Ganeti " GANETI_RELEASE "\n"
+/* "Prefer: wait=SECONDS": at most so many. */
+#define PREFER_WAIT_MAX_S 120
 
 /* A request on its way. */
 struct exchange {
@@ -26,8 +28,12 @@ struct exchange {
 	struct auth auth;
 	const char *address; /* of the client */
 	const char *type;    /* of the body */
+	const char *known;   /* If-None-Match: what the client has */
+	struct stats stats;  /* as they were at its beginning */
+	int64_t begin_us;
 	int status;
 	char *text; /* the answer */
+	const char *text_type;
 	bool wrong; /* the password was */
 };
 
@@ -62,6 +68,36 @@ static const char *client_address(const struct rapi *r,
 	return str_valid_line(last) && *last != '\0' ? last : http->peer_ip;
 }
 
+/* "Prefer: wait=60", with other preferences around it. */
+static unsigned wait_of(const char *prefer)
+{
+	const char *s = prefer == NULL ? NULL : strstr(prefer, "wait=");
+	uint64_t seconds = 0;
+	const char *rest;
+
+	if (s == NULL ||
+	    !str_to_number(s + strlen("wait="), UINT32_MAX, &seconds, &rest))
+		return 0;
+	return seconds < PREFER_WAIT_MAX_S ? (unsigned)seconds
+					   : PREFER_WAIT_MAX_S;
+}
+
+/* What is ours is taken out of the arguments: to some resources any that they
+ * do not know means something. */
+static int read_wishes(const struct https_request *http, struct exchange *x,
+		       struct error *err)
+{
+	x->q.wait_s = wait_of(https_header(http, "Prefer"));
+	x->known = https_header(http, "If-None-Match");
+	if (args_flag(&x->q.args, "plan", &x->q.plan, err) < 0)
+		return -1;
+	args_remove(&x->q.args, "plan");
+	if (x->q.plan && !x->q.route->jobs)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Only what submits a job can be planned");
+	return 0;
+}
+
 /* Ganeti asks who somebody is before it says what there is, where everybody
  * has to be known; else the other way round. */
 static int admit(struct rapi *r, const struct https_request *http,
@@ -75,6 +111,8 @@ static int admit(struct rapi *r, const struct https_request *http,
 		return reply_bare(err, REPLY_UNAUTHORIZED);
 	x->q.route = route_find(http->method, path, &x->q.items, err);
 	if (x->q.route == NULL)
+		return -1;
+	if (read_wishes(http, x, err) < 0)
 		return -1;
 	users_load(&r->users, false);
 	return auth_read(&x->auth, &r->users, header, x->q.route->rights != 0,
@@ -127,6 +165,33 @@ static json_t *answer(struct exchange *x, const struct https_request *http,
 	return x->q.route->run(&x->q, err);
 }
 
+/* The tag of an answer is a hash of it, so it changes exactly when the answer
+ * does, also by what nodes report. */
+static void tag_answer(struct exchange *x)
+{
+	auto_free char *tag = xprintf(
+		"\"%016jx\"", (uintmax_t)bytes_hash(x->text, strlen(x->text)));
+
+	buf_addf(&x->q.headers, "ETag: %s\n", tag);
+	if (x->known == NULL ||
+	    (strstr(x->known, tag) == NULL && strcmp(x->known, "*") != 0))
+		return;
+	x->status = 304;
+	x->text[0] = '\0'; /* it has the answer already */
+}
+
+/* The answer of a resource. */
+static void take_result(struct exchange *x, const struct https_request *http,
+			const json_t *result)
+{
+	x->status = x->q.status == 0 ? 200 : x->q.status;
+	x->text = x->q.text != NULL ? steal(&x->q.text) : reply_text(result);
+	if (x->q.type != NULL)
+		x->text_type = x->q.type;
+	if (strcmp(http->method, "GET") == 0 && x->status == 200)
+		tag_answer(x);
+}
+
 static void work(struct exchange *x, struct https_request *http)
 {
 	auto_json json_t *result = NULL;
@@ -135,9 +200,12 @@ static void work(struct exchange *x, struct https_request *http)
 	x->q.gone = is_gone;
 	x->q.gone_arg = http;
 	result = answer(x, http, &err);
-	x->status = result != NULL ? 200 : reply_status(&err);
-	x->text = result != NULL ? reply_text(result)
-				 : reply_error_text(x->status, err.text);
+	if (result != NULL) {
+		take_result(x, http, result);
+	} else {
+		x->status = reply_status(&err);
+		x->text = reply_error_text(x->status, err.text);
+	}
 	/* Large values are freed here, not on the loop. */
 	json_decref(x->q.body);
 	x->q.body = NULL;
@@ -145,11 +213,13 @@ static void work(struct exchange *x, struct https_request *http)
 
 /* --- on the loop: the answer --- */
 
-static void finish(const struct rapi *r, struct https_request *http,
+static void finish(struct rapi *r, struct https_request *http,
 		   struct exchange *x)
 {
 	size_t len = strlen(x->text);
 
+	stats_add(&r->stats, x->status,
+		  (double)(clock_mono_us() - x->begin_us) / 1e6);
 	access_log_write(&r->log,
 			 &(struct access_line){.address = x->address,
 					       .user = x->auth.user,
@@ -158,17 +228,25 @@ static void finish(const struct rapi *r, struct https_request *http,
 					       .version = http->version,
 					       .status = x->status,
 					       .bytes = len});
-	https_reply(http, x->status, REPLY_TYPE, steal(&x->text), len);
-	http->headers = x->status == 401 ? SERVER_LINE AUTH_ASKS : SERVER_LINE;
+	buf_adds(&x->q.headers, SERVER_LINE);
+	if (x->status == 401)
+		buf_adds(&x->q.headers, AUTH_ASKS);
+	https_reply(http, x->status, x->text_type, steal(&x->text), len);
+	http->headers = buf_steal(&x->q.headers);
 }
 
 static WAITS void handle(void *arg, struct https_request *http)
 {
 	struct rapi *r = arg;
 	struct exchange x = {.address = client_address(r, http),
-			     .type = https_header(http, "Content-Type")};
+			     .type = https_header(http, "Content-Type"),
+			     .begin_us = clock_mono_us(),
+			     .text_type = REPLY_TYPE};
 	struct error err;
 
+	r->stats.running++;
+	x.stats = r->stats;
+	x.q.stats = &x.stats;
 	x.q.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
 	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0) {
 		x.status = reply_status(&err);
@@ -181,6 +259,7 @@ static WAITS void handle(void *arg, struct https_request *http)
 		pool_give(&r->pool, x.q.luxi);
 		note_attempt(r, &x);
 	}
+	r->stats.running--;
 	finish(r, http, &x);
 	exchange_done(&x);
 }

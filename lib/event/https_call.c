@@ -379,6 +379,7 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 	drop_file(call);
 	buf_done(&call->body);
 	free(call->request.reply);
+	free(call->request.headers);
 	free(call->method);
 	free(call->path);
 	free(call->target);

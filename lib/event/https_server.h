@@ -61,8 +61,9 @@ struct https_request {
 	char *reply;
 	size_t reply_len;
 	const char *reply_type;
-	const char *allow;   /* for 405: the methods allowed; NULL: all */
-	const char *headers; /* more lines, each "Name: value\n"; NULL: none */
+	const char *allow; /* for 405: the methods allowed; NULL: all */
+	char *headers;	   /* more lines, each "Name: value\n", freed by the
+			    * server; NULL: none */
 
 	struct https_call *call; /* private */
 };

@@ -81,6 +81,19 @@ const char *args_get(const struct args *a, const char *name)
 	return NULL;
 }
 
+void args_remove(struct args *a, const char *name)
+{
+	struct args rest = {0};
+
+	for (size_t i = 0; i < a->names.n; i++)
+		if (strcmp(a->names.items[i], name) != 0) {
+			strv_add(&rest.names, a->names.items[i]);
+			strv_add(&rest.values, a->values.items[i]);
+		}
+	args_done(a);
+	*a = rest;
+}
+
 void args_all(const struct args *a, const char *name, struct strv *ret)
 {
 	*ret = (struct strv){0};

@@ -25,6 +25,9 @@ void args_done(struct args *a);
 /* The first value, NULL if there is none. */
 const char *args_get(const struct args *a, const char *name);
 
+/* Forget all of this name. */
+void args_remove(struct args *a, const char *name);
+
 /* All values, to be freed. */
 void args_all(const struct args *a, const char *name, struct strv *ret);
 

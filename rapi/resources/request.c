@@ -18,6 +18,8 @@ void request_done(struct request *q)
 	strv_done(&q->items);
 	args_done(&q->args);
 	json_decref(q->body);
+	buf_done(&q->headers);
+	free(q->text);
 }
 
 /* "application/json", also with parameters behind it. */

@@ -15,14 +15,24 @@
 
 struct luxi;
 struct route;
+struct stats;
 
 struct request {
 	const struct route *route;
 	struct strv items; /* what the path has in place of {names} */
 	struct args args;
-	json_t *body;		 /* NULL: none, or null */
-	const char *luxi_socket; /* where the master listens */
-	struct luxi *luxi;	 /* NULL: not connected yet */
+	json_t *body;	 /* NULL: none, or null */
+	bool plan;	 /* do not submit a job, but say what it does */
+	unsigned wait_s; /* how long to wait for the job's end; 0: not */
+	const struct stats *stats; /* of the daemon; NULL: none */
+	const char *luxi_socket;   /* where the master listens */
+	struct luxi *luxi;	   /* NULL: not connected yet */
+
+	/* What an answer may have besides its JSON, set by the resource: */
+	int status;	    /* 0: 200 */
+	struct buf headers; /* lines of "Name: value" */
+	char *text;	    /* in place of JSON, of this type */
+	const char *type;
 
 	/* Whether nobody waits for the answer any more; may be NULL. */
 	bool (*gone)(void *arg);
@@ -40,7 +50,7 @@ int request_read_body(struct request *q, const char *type, const char *text,
 json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
 		     struct error *err);
 
-/* Submit a job with these opcodes; its id as the answer. */
+/* Submit a job with these opcodes; its id, to be freed. */
 json_t *request_submit(struct request *q, json_t *ops STEALS,
 		       struct error *err);
 

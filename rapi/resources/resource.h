@@ -7,6 +7,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "lib/base/mem.h"
+
 struct error;
 struct request;
 
@@ -55,6 +57,17 @@ RESOURCE(resource_os);
 /* Submit a job of the route's opcode, or of several: its id. */
 RESOURCE(resource_submit);
 RESOURCE(resource_reinstall);
+
+/* Wait q->wait_s for the end of the job with this id: the job; or, when it has
+ * not ended by then, the id, with the status 202 and the way to the job. */
+json_t *resource_job_end(struct request *q, const json_t *id,
+			 struct error *err);
+
+/* For probes, monitoring and tools. */
+RESOURCE(resource_alive);
+RESOURCE(resource_ready);
+RESOURCE(resource_metrics);
+RESOURCE(resource_openapi);
 
 /* Filters of jobs: resource_filters.c. */
 RESOURCE(resource_filter_add);

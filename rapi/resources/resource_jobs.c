@@ -33,7 +33,7 @@ static int job_id(struct request *q, int64_t *ret, struct error *err)
 	return -1;
 }
 
-json_t *resource_job_status(struct request *q, struct error *err)
+static json_t *status_of(struct request *q, json_int_t id, struct error *err)
 {
 	static const char *const names[] = {
 		"id",	       "ops",	   "status", "summary", "opstatus",
@@ -42,14 +42,11 @@ json_t *resource_job_status(struct request *q, struct error *err)
 	auto_json json_t *fields = json_array(), *rows = NULL;
 	const json_t *row;
 	json_t *job;
-	int64_t id;
 
-	if (job_id(q, &id, err) < 0)
-		return NULL;
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(fields, json_string(names[i]));
-	rows = request_call(q, "QueryJobs",
-			    json_make("[[I], O]", (json_int_t)id, fields), err);
+	rows = request_call(q, "QueryJobs", json_make("[[I], O]", id, fields),
+			    err);
 	if (rows == NULL)
 		return NULL;
 	row = json_array_get(rows, 0);
@@ -61,6 +58,13 @@ json_t *resource_job_status(struct request *q, struct error *err)
 		json_object_set_new(job, names[i],
 				    json_ref(json_array_get(row, i)));
 	return job;
+}
+
+json_t *resource_job_status(struct request *q, struct error *err)
+{
+	int64_t id;
+
+	return job_id(q, &id, err) < 0 ? NULL : status_of(q, id, err);
 }
 
 json_t *resource_job_cancel(struct request *q, struct error *err)
@@ -129,30 +133,17 @@ json_t *resource_job_wait(struct request *q, struct error *err)
 	return json_is_null(change) ? not_found(err) : json_null();
 }
 
-/* --- OS definitions --- */
-
 static bool is_final(const char *status)
 {
 	return str_eq(status, "success") || str_eq(status, "error") ||
 	       str_eq(status, "canceled");
 }
 
-static int nobody_waits(struct request *q, json_int_t id, struct error *err)
+/* Wait for the job's end; its [status, opresult], to be freed, with the status
+ * NULL when time or client ended before. */
+static json_t *follow(struct request *q, json_int_t id, int64_t end_us,
+		      struct error *err)
 {
-	auto_json json_t *canceled =
-		request_call(q, "CancelJob", json_make("[I]", id), err);
-
-	return canceled == NULL
-		       ? -1
-		       : error_set(err, ERR_SYSTEM, NULL,
-				   "The client or the time limit ended before "
-				   "the job");
-}
-
-/* Wait for the job's end; its [status, opresult], to be freed. */
-static json_t *follow(struct request *q, json_int_t id, struct error *err)
-{
-	const int64_t end = clock_mono_us() + OS_US;
 	auto_json json_t *seen = json_null();
 
 	for (;;) {
@@ -171,13 +162,29 @@ static json_t *follow(struct request *q, json_int_t id, struct error *err)
 			json_decref(seen);
 			seen = json_incref(info);
 		}
-		if (clock_mono_us() > end ||
-		    (q->gone != NULL && q->gone(q->gone_arg))) {
-			nobody_waits(q, id, err);
-			return NULL;
-		}
+		if (clock_mono_us() > end_us ||
+		    (q->gone != NULL && q->gone(q->gone_arg)))
+			return json_make("[n, n]");
 	}
 }
+
+json_t *resource_job_end(struct request *q, const json_t *id, struct error *err)
+{
+	const json_int_t number = json_integer_value(id);
+	auto_json json_t *end = follow(
+		q, number, clock_mono_us() + q->wait_s * INT64_C(1000000), err);
+
+	if (end == NULL)
+		return NULL;
+	buf_addf(&q->headers, "Preference-Applied: wait=%u\n", q->wait_s);
+	if (json_is_string(json_array_get(end, 0)))
+		return status_of(q, number, err);
+	q->status = 202;
+	buf_addf(&q->headers, "Location: /2/jobs/%jd\n", (intmax_t)number);
+	return json_ref(id);
+}
+
+/* --- OS definitions --- */
 
 /* A definition without variants is listed by its name, others once for each. */
 static void add_names(json_t *list, const json_t *row)
@@ -198,6 +205,26 @@ static void add_names(json_t *list, const json_t *row)
 	}
 }
 
+/* Whether the job has ended well; otherwise it is canceled, in case nobody
+ * waits for it any more. */
+static int check_end(struct request *q, const json_t *id, const json_t *end,
+		     struct error *err)
+{
+	const char *status = json_string_value(json_array_get(end, 0));
+	auto_json json_t *canceled = NULL;
+
+	if (str_eq(status, "success"))
+		return 0;
+	if (status != NULL)
+		return error_set(err, ERR_LUXI, NULL, "Can't get OS list");
+	canceled = request_call(q, "CancelJob", json_make("[O]", id), err);
+	return canceled == NULL
+		       ? -1
+		       : error_set(err, ERR_SYSTEM, NULL,
+				   "The client or the time limit ended before "
+				   "the job");
+}
+
 json_t *resource_os(struct request *q, struct error *err)
 {
 	auto_json json_t *id = request_submit(
@@ -205,17 +232,15 @@ json_t *resource_os(struct request *q, struct error *err)
 		json_make("[{s:s, s:[s, s], s:[]}]", "OP_ID", "OP_OS_DIAGNOSE",
 			  "output_fields", "name", "variants", "names"),
 		err);
-	auto_json json_t *end =
-		id == NULL ? NULL : follow(q, json_integer_value(id), err);
+	auto_json json_t *end = id == NULL
+					? NULL
+					: follow(q, json_integer_value(id),
+						 clock_mono_us() + OS_US, err);
 	const json_t *rows = json_array_get(json_array_get(end, 1), 0);
 	json_t *list;
 
-	if (end == NULL)
+	if (end == NULL || check_end(q, id, end, err) < 0)
 		return NULL;
-	if (!str_eq(json_string_value(json_array_get(end, 0)), "success")) {
-		error_set(err, ERR_LUXI, NULL, "Can't get OS list");
-		return NULL;
-	}
 	list = json_array();
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		add_names(list, json_array_get(rows, i));

@@ -51,6 +51,20 @@ static json_t *params_of(struct request *q, struct error *err)
 	return params;
 }
 
+/* Submit the job, or say what it would do. */
+static json_t *run_job(struct request *q, json_t *ops STEALS, struct error *err)
+{
+	auto_json json_t *id = NULL;
+
+	if (q->plan)
+		return request_call(q, "PlanJobs", json_make("[[o]]", ops),
+				    err);
+	id = request_submit(q, ops, err);
+	if (id == NULL || q->wait_s == 0)
+		return steal(&id);
+	return resource_job_end(q, id, err);
+}
+
 json_t *resource_submit(struct request *q, struct error *err)
 {
 	auto_json json_t *params = NULL, *set = NULL;
@@ -61,7 +75,7 @@ json_t *resource_submit(struct request *q, struct error *err)
 	    (set = fill_set(q, err)) == NULL)
 		return NULL;
 	op = fill_opcode(q->route->opcode, q->route, params, set, err);
-	return op == NULL ? NULL : request_submit(q, json_make("[o]", op), err);
+	return op == NULL ? NULL : run_job(q, json_make("[o]", op), err);
 }
 
 /* --- reinstall: several opcodes in one job --- */
@@ -138,5 +152,5 @@ json_t *resource_reinstall(struct request *q, struct error *err)
 						     "OP_INSTANCE_STARTUP",
 						     "instance_name", name,
 						     "force", 0));
-	return request_submit(q, steal(&ops), err);
+	return run_job(q, steal(&ops), err);
 }

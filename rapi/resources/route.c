@@ -13,7 +13,7 @@
 #define RUN(what) .run = resource_##what
 #define LIST(what) .run = resource_list, .kind = &resource_kind_##what
 #define ONE(what) .run = resource_one, .kind = &resource_kind_##what
-#define JOB(op) .run = resource_submit, .opcode = &op_class_##op
+#define JOB(op) .run = resource_submit, .jobs = true, .opcode = &op_class_##op
 #define INPUT(what) .input = input_##what
 #define SETS(...) .sets = {__VA_ARGS__}
 #define RENAMES(...) .renames = {__VA_ARGS__}

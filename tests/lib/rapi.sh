@@ -23,9 +23,10 @@ ask() {
     if [ -n "$ask_body" ]; then
         set -- -H "Content-Type: application/json" --data-binary "$ask_body" "$@"
     fi
+    rm -f "$VC/answer"
     status=$(curl -sk --max-time 30 -u "${api_user-rw:secret}" -o "$VC/answer" \
         -w '%{http_code}' -X "$ask_method" "$@" "$api$ask_path")
-    out=$(cat "$VC/answer")
+    out=$(cat "$VC/answer" 2>/dev/null)
 }
 
 # answers NAME STATUS METHOD PATH [BODY [CURL-OPTION...]]

@@ -30,7 +30,7 @@ static WAITS void handle(void *arg, struct https_request *r)
 
 	(void)arg;
 	https_reply(r, 200, "text/plain", text, strlen(text));
-	r->headers = "X-One: 1\nX-Two: a: b\n";
+	r->headers = xstrdup("X-One: 1\nX-Two: a: b\n");
 }
 
 static char *refuse(void *arg, const struct https_refusal *r,
