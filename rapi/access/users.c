@@ -168,9 +168,9 @@ static bool verify_crypt(const char *name, const char *password,
 			 const char *hash)
 {
 	struct crypt_data *data = xalloc(sizeof(*data));
-	const char *result = crypt_r(password, hash, data);
-	bool good =
-		result != NULL && result[0] != '*' && is_equal(result, hash);
+	/* Unlike crypt_r() it says NULL when the hash is none. */
+	const char *result = crypt_rn(password, hash, data, (int)sizeof(*data));
+	bool good = result != NULL && is_equal(result, hash);
 
 	(void)name;
 	gnutls_memset(data, 0, sizeof(*data));
