@@ -106,6 +106,7 @@ static int admit(struct rapi *r, const struct https_request *http,
 	const char *header = https_header(http, "Authorization");
 	auto_free char *path = NULL;
 
+	x->q.target = http->target;
 	args_read(&x->q.args, http->target, &path);
 	if (r->require_auth && header == NULL)
 		return reply_bare(err, REPLY_UNAUTHORIZED);

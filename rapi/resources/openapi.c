@@ -3,6 +3,7 @@
  * requests are answered, and from that of opcodes. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "lib/model/opcode/opcode.h"
@@ -75,6 +76,21 @@ static void add_set(json_t *list, const struct route_set *set)
 	}
 }
 
+/* What lists take. */
+static void add_shape(json_t *list)
+{
+	static const char *const texts[] = {"filter", "fields", "sort",
+					    "after"};
+
+	add_query(list, "bulk", flag_schema(), false);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		add_query(list, texts[i], json_make("{s:s}", "type", "string"),
+			  false);
+	add_query(list, "limit",
+		  json_make("{s:s, s:i}", "type", "integer", "minimum", 1),
+		  false);
+}
+
 static json_t *parameters(const struct route *r)
 {
 	json_t *list = json_array();
@@ -83,7 +99,7 @@ static json_t *parameters(const struct route *r)
 	for (size_t i = 0; i < ROUTE_SETS_MAX && r->sets[i].param; i++)
 		add_set(list, &r->sets[i]);
 	if (r->run == resource_list)
-		add_query(list, "bulk", flag_schema(), false);
+		add_shape(list);
 	if (r->run == resource_query)
 		add_query(list, "fields", json_make("{s:s}", "type", "string"),
 			  true);

@@ -100,3 +100,20 @@ int request_check_dict(const json_t *value, const char *what, struct error *err)
 			 "%s: Type is '%s', but 'dict' is expected", what,
 			 request_type_name(value));
 }
+
+json_t *request_words(const char *text)
+{
+	auto_strv struct strv parts = {0};
+	json_t *list = json_array();
+
+	str_split(&parts, text, ',');
+	for (size_t i = 0; i < parts.n; i++) {
+		const char *s = parts.items[i] + strspn(parts.items[i], " \t");
+		size_t n = strlen(s);
+
+		while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t'))
+			n--;
+		json_array_append_new(list, json_stringn(s, n));
+	}
+	return list;
+}

@@ -19,7 +19,8 @@ struct stats;
 
 struct request {
 	const struct route *route;
-	struct strv items; /* what the path has in place of {names} */
+	struct strv items;  /* what the path has in place of {names} */
+	const char *target; /* of the request, as it was sent */
 	struct args args;
 	json_t *body;	 /* NULL: none, or null */
 	bool plan;	 /* do not submit a job, but say what it does */
@@ -57,6 +58,9 @@ json_t *request_submit(struct request *q, json_t *ops STEALS,
 /* 0 if value is a dictionary; what: "Body contents", for the error. */
 int request_check_dict(const json_t *value, const char *what,
 		       struct error *err);
+
+/* The words of "name, status" as a list, to be freed. */
+json_t *request_words(const char *text);
 
 /* "list", "str", "NoneType": what Python, and so Ganeti's errors, call the type
  * of the value (NULL: none). */

@@ -14,6 +14,7 @@ struct request;
 
 /* Objects of which there is a list and, by name, each one. */
 struct resource_kind {
+	const char *what;	   /* to the call Query */
 	const char *call;	   /* of LUXI, with names, fields and locking */
 	const char *const *fields; /* ends with NULL */
 	const char *name_field;
@@ -47,6 +48,11 @@ RESOURCE(resource_node_role);
 RESOURCE(resource_query);
 RESOURCE(resource_query_filtered);
 RESOURCE(resource_query_fields);
+
+/* Lists of what is asked for, with filter, fields, sort, limit or after among
+ * the arguments: resource_shape.c. */
+bool resource_is_shaped(const struct request *q);
+json_t *resource_shaped_list(struct request *q, bool bulk, struct error *err);
 
 /* Of jobs, and what a job has to tell: resource_jobs.c. */
 RESOURCE(resource_job_status);

@@ -83,6 +83,7 @@ static const char *const filter_fields[] = {
 	"reason_trail", "uuid",	    NULL};
 
 const struct resource_kind resource_kind_instance = {
+	.what = "instance",
 	.call = "QueryInstances",
 	.fields = instance_fields,
 	.name_field = "name",
@@ -93,6 +94,7 @@ const struct resource_kind resource_kind_instance = {
 };
 
 const struct resource_kind resource_kind_node = {
+	.what = "node",
 	.call = "QueryNodes",
 	.fields = node_fields,
 	.name_field = "name",
@@ -103,6 +105,7 @@ const struct resource_kind resource_kind_node = {
 };
 
 const struct resource_kind resource_kind_group = {
+	.what = "group",
 	.call = "QueryGroups",
 	.fields = group_fields,
 	.name_field = "name",
@@ -112,6 +115,7 @@ const struct resource_kind resource_kind_group = {
 };
 
 const struct resource_kind resource_kind_network = {
+	.what = "network",
 	.call = "QueryNetworks",
 	.fields = network_fields,
 	.name_field = "name",
@@ -121,6 +125,7 @@ const struct resource_kind resource_kind_network = {
 };
 
 const struct resource_kind resource_kind_job = {
+	.what = "job",
 	.call = "QueryJobs",
 	.fields = job_fields,
 	.name_field = "id",
@@ -130,6 +135,7 @@ const struct resource_kind resource_kind_job = {
 };
 
 const struct resource_kind resource_kind_filter = {
+	.what = "filter",
 	.call = "QueryFilters",
 	.fields = filter_fields,
 	.name_field = "uuid",
@@ -295,6 +301,8 @@ json_t *resource_list(struct request *q, struct error *err)
 
 	if (args_flag(&q->args, "bulk", &bulk, err) < 0)
 		return NULL;
+	if (resource_is_shaped(q))
+		return resource_shaped_list(q, bulk, err);
 	rows = ask(q, NULL, bulk ? kind->fields : names, err);
 	if (rows == NULL)
 		return NULL;
@@ -411,30 +419,12 @@ json_t *resource_node_role(struct request *q, struct error *err)
 
 /* --- queries --- */
 
-/* "name, status" as a list. */
-static json_t *split_fields(const char *text)
-{
-	auto_strv struct strv parts = {0};
-	json_t *list = json_array();
-
-	str_split(&parts, text, ',');
-	for (size_t i = 0; i < parts.n; i++) {
-		const char *s = parts.items[i] + strspn(parts.items[i], " \t");
-		size_t n = strlen(s);
-
-		while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t'))
-			n--;
-		json_array_append_new(list, json_stringn(s, n));
-	}
-	return list;
-}
-
 static json_t *fields_argument(struct request *q, struct error *err)
 {
 	const char *text = args_get(&q->args, "fields");
 
 	if (text != NULL)
-		return split_fields(text);
+		return request_words(text);
 	error_set(err, ERR_PREREQ, ECODE_INVAL,
 		  "Missing 'fields' query argument");
 	return NULL;
@@ -489,6 +479,6 @@ json_t *resource_query_fields(struct request *q, struct error *err)
 	return request_call(
 		q, "QueryFields",
 		json_make("[s, o]", q->items.items[0],
-			  text == NULL ? json_null() : split_fields(text)),
+			  text == NULL ? json_null() : request_words(text)),
 		err);
 }

@@ -93,6 +93,41 @@ if command -v promtool >/dev/null; then
     printf '%s\n' "$metrics" >"$VC/metrics"
     succeeds "promtool finds nothing" sh -c "promtool check metrics <'$VC/metrics'"
 fi
+
+# --- lists of what is asked for ---
+
+# lists NAME WANTED PATH...: the answer is that JSON
+lists() {
+    lists_name=$1
+    lists_wanted=$2
+    shift 2
+    ask GET "$@"
+    is "$out" "$lists_wanted" "$lists_name"
+}
+lists "a filter" '[{"name": "inst2.example.com"}]' \
+    '/2/instances?filter=admin_state+==+"down"'
+lists "fields" '[{"name": "inst1.example.com", "be/memory": 128}, {"name": "inst2.example.com", "be/memory": 128}]' \
+    '/2/instances?fields=name,be/memory'
+lists "an order" '[{"name": "node3.example.com"}, {"name": "node2.example.com"}, {"name": "node1.example.com"}]' \
+    '/2/nodes?sort=-name'
+lists "an order by what is not shown" '[{"name": "node1.example.com"}, {"name": "node3.example.com"}, {"name": "node2.example.com"}]' \
+    '/2/nodes?sort=pinst_cnt'
+lists "a page" '[{"name": "node1.example.com"}, {"name": "node2.example.com"}]' \
+    '/2/nodes?limit=2'
+next=$(header Link "$api/2/nodes?limit=2&fields=name%2Crole")
+is "$next" '</2/nodes?limit=2&fields=name%2Crole&after=node2.example.com>; rel="next"' \
+    "names the next one"
+lists "which goes on" '[{"name": "node3.example.com", "role": "O"}]' \
+    "$(echo "$next" | sed 's/^<\(.*\)>.*/\1/')"
+is "$(header Link "$api/2/nodes?limit=2&after=node2")" "" "and is the last"
+lists "jobs have numbers" '[{"id": 2}, {"id": 3}]' '/2/jobs?limit=2&after=1'
+answers "all of one page" 200 GET '/2/jobs?limit=1&bulk=1'
+like "$out" '"summary": \["CLUSTER_POST_INIT' "has all fields"
+answers "a field that is none" 400 GET '/2/nodes?fields=name,nosuch'
+answers "a filter that is none" 400 GET '/2/nodes?filter=name+==='
+answers "a limit that is none" 400 GET '/2/nodes?limit=0'
+answers "a page in another order" 400 GET '/2/nodes?sort=role&after=x'
+
 "$BIN/gnt-vcluster" kill "$VC" node1 masterd
 answers "without a master it is alive" 200 GET /healthz
 answers "and not ready" 503 GET /readyz
