@@ -28,7 +28,7 @@ struct paths;
 /* Options, with these defaults. */
 #define RAPI_CONNECTIONS_MAX 1000
 #define RAPI_CONNECTIONS_PER_IP_MAX 100
-#define RAPI_REQUESTS_MAX 256
+#define RAPI_REQUESTS_MAX 1000
 #define RAPI_BODY_MAX (10 * 1024 * 1024)
 #define RAPI_BODIES_MAX (64 * 1024 * 1024)
 #define RAPI_HEADER_MAX (16 * 1024)
@@ -36,7 +36,8 @@ struct paths;
 #define RAPI_IDLE_S 60
 /* The handshake and the first request's headers have to be there by then. */
 #define RAPI_FIRST_MS 10000
-/* How often is looked whether the certificate was renewed. */
+/* How often is looked whether the certificate was renewed, and memory is given
+ * back. */
 #define RAPI_LOOK_S 5
 
 struct rapi {
@@ -50,7 +51,7 @@ struct rapi {
 
 	struct https_server *server;
 	struct seen certificate;
-	struct timer look; /* for a new certificate */
+	struct timer look; /* for a new certificate, and spare memory */
 	struct users users;
 	struct guard guard;
 	struct pool pool;

@@ -2,6 +2,7 @@
 /* From a request to its answer.  Three steps: on the loop, what it is and who
  * sends it; beside the loop, the password and the resource; on the loop again,
  * the answer and the log. */
+#include <malloc.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
@@ -299,8 +300,12 @@ static void on_look(struct timer *t)
 {
 	struct rapi *r = container_of(t, struct rapi, look);
 
-	if (seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM)))
+	if (!r->no_ssl &&
+	    seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM)))
 		read_certificate(r);
+	/* What a crowd of connections took goes back when they have gone. */
+	if (r->stats.running == 0)
+		malloc_trim(0);
 	look_later(r);
 }
 
@@ -340,8 +345,7 @@ int rapi_start(struct rapi *r, struct error *err)
 	r->server = https_server_create(&config, err);
 	if (r->server == NULL)
 		return -1;
-	if (!r->no_ssl)
-		look_later(r);
+	look_later(r);
 	users_load(&r->users, true);
 	return 0;
 }

@@ -7,9 +7,13 @@
 . "$(dirname "$0")/../lib/cluster.sh"
 . "$(dirname "$0")/../lib/rapi.sh"
 rapi_cluster
+delay=$(m gnt-debug delay --submit --print-jobid 60 2>/dev/null | head -1)
+is_running() { [ "$(job_status "$delay")" = running ]; }
+until_true 10 is_running
 python3 "$(dirname "$0")/rapi_hostile.py" "$api_address" \
-    "$(cat "$(root node1)/var/run/ganeti/ganeti-rapi.pid")" >"$VC/tap"
+    "$(cat "$(root node1)/var/run/ganeti/ganeti-rapi.pid")" "$delay" >"$VC/tap"
 cat "$VC/tap"
+m gnt-job cancel --kill --yes-do-it "$delay" >/dev/null 2>&1
 logs=$(root node1)/var/log/ganeti
 tap_n=$(grep -cE '^(not )?ok ' "$VC/tap")
 is "$(cat "$logs"/rapi-*.log | grep -c -a -e hunter2 -e aHVudGVyMg)" 0 \

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""rapi_hostile.py ADDRESS PID: bad requests to the remote API whose process is
-PID.  Prints TAP without a plan."""
+"""rapi_hostile.py ADDRESS PID JOB: bad requests to the remote API whose process
+is PID; the job JOB runs for a minute.  Prints TAP without a plan."""
 import base64
 import json
 import os
@@ -13,7 +13,7 @@ import threading
 import time
 
 HOST, PORT = sys.argv[1].rsplit(":", 1)
-PID = sys.argv[2]
+PID, JOB = sys.argv[2:]
 LIMIT_S = 30
 AUTH = b"Authorization: Basic " + base64.b64encode(b"rw:secret") + b"\r\n"
 # What the daemon may grow by.  Sanitizers keep what was freed for a while.
@@ -30,11 +30,13 @@ def point(good, name, why=""):
         print("#", str(why)[:500])
 
 
-def connect(limit_s=LIMIT_S):
+def connect(limit_s=LIMIT_S, source=None):
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    raw = socket.create_connection((HOST, int(PORT)), timeout=limit_s)
+    raw = socket.create_connection((HOST, int(PORT)), timeout=limit_s,
+                                   source_address=(source, 0) if source
+                                   else None)
     return context.wrap_socket(raw)
 
 
@@ -287,8 +289,30 @@ def crowd():
     point(got == 200, "a crowd that leaves leaves room", got)
 
 
+def waiters():
+    """Many who wait for a job."""
+    body = json.dumps({"fields": ["status"], "previous_job_info": ["running"],
+                       "previous_log_serial": 1000000}).encode()
+    held = []
+    for i in range(300):
+        sock = connect(source=f"127.9.9.{1 + i % 4}")
+        sock.sendall(with_body(b"GET /2/jobs/%s/wait" % JOB.encode(), body))
+        held.append(sock)
+    begin = time.monotonic()
+    got, _ = ask(request(b"GET /2/nodes"))
+    took = time.monotonic() - begin
+    point(got == 200 and took < 5, "who waits for jobs keeps nobody out",
+          f"{got} after {took:.1f} s")
+    answers = [receive(sock) for sock in held]
+    point(all(b" 200 " in a[:20] for a in answers), "and is answered",
+          answers[0])
+    for sock in held:
+        sock.close()
+
+
 def main():
     ask(request(b"GET /2/nodes"))
+    waiters()
     smuggling()
     too_much()
     wrong_types()
