@@ -45,6 +45,7 @@ RESOURCE(resource_one);
 RESOURCE(resource_tags);
 RESOURCE(resource_console);
 RESOURCE(resource_node_role);
+RESOURCE(resource_resources);
 RESOURCE(resource_query);
 RESOURCE(resource_query_filtered);
 RESOURCE(resource_query_fields);
@@ -58,6 +59,7 @@ json_t *resource_shaped_list(struct request *q, bool bulk, struct error *err);
 RESOURCE(resource_job_status);
 RESOURCE(resource_job_cancel);
 RESOURCE(resource_job_wait);
+RESOURCE(resource_job_why);
 RESOURCE(resource_os);
 
 /* Submit a job of the route's opcode, or of several: its id. */

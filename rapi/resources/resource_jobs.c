@@ -77,6 +77,16 @@ json_t *resource_job_cancel(struct request *q, struct error *err)
 			    err);
 }
 
+json_t *resource_job_why(struct request *q, struct error *err)
+{
+	int64_t id;
+
+	if (job_id(q, &id, err) < 0)
+		return NULL;
+	return request_call(q, "QueryJobWhy", json_make("[I]", (json_int_t)id),
+			    err);
+}
+
 /* --- waiting --- */
 
 static int refuse(const char *text, struct error *err)

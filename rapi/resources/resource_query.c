@@ -164,9 +164,9 @@ json_t *resource_features(struct request *q, struct error *err)
 {
 	(void)q;
 	(void)err;
-	return json_make("[s, s, s, s]", "instance-create-reqv1",
+	return json_make("[s, s, s, s, s]", "instance-create-reqv1",
 			 "instance-reinstall-reqv1", "node-migrate-reqv1",
-			 "node-evac-res1");
+			 "node-evac-res1", "gantry-1");
 }
 
 /* --- rows --- */
@@ -361,6 +361,11 @@ json_t *resource_info(struct request *q, struct error *err)
 	set_same(info, "volume_group_name", "vg_name");
 	set_same(info, "drbd_usermode_helper", "drbd_helper");
 	return info;
+}
+
+json_t *resource_resources(struct request *q, struct error *err)
+{
+	return request_call(q, "QueryResources", json_array(), err);
 }
 
 json_t *resource_tags(struct request *q, struct error *err)

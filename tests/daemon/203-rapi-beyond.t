@@ -39,7 +39,16 @@ answers "a job that takes longer" 202 PUT "/2/tags?tag=a" "" -H 'Prefer: wait=1'
 like "$out" '^[0-9]+$' "gives its id"
 is "$(header Location -X PUT -H 'Prefer: wait=1' "$api/2/tags?tag=b")" \
     "/2/jobs/$((out + 1))" "and the way to it"
+held=$(m gnt-job list --no-headers -o id,status | awk '$2 == "queued" || $2 == "waiting" {print $1}' | head -1)
+answers "why a job does not run" 200 GET "/gantry/1/jobs/${held:-1}/why"
+like "$out" '"why": "places"' "is told"
+answers "a job that is not there" 404 GET /gantry/1/jobs/99999/why
+answers "policies and resources in force" 200 GET /gantry/1/resources
+out=$(curl -sk "$api/2/jobs" | python3 -c 'import json, sys
+print(max(j["id"] for j in json.load(sys.stdin)))')
 job_ends "which ends later" success
+answers "a client can ask for all that" 200 GET /2/features
+like "$out" '"gantry-1"' "by its name"
 m gnt-cluster modify --max-running-jobs=20 >/dev/null
 answers "a wait that is none is ignored" 200 PUT "/2/tags?tag=c" "" -H 'Prefer: wait=x'
 like "$out" '^[0-9]+$' "as before"
