@@ -185,6 +185,9 @@ static int env(struct cli *cli, struct error *err)
 	printf("\nexport PATH=");
 	print_quoted(folder);
 	printf(":\"$PATH\"\n");
+	if (v->rapi_port != 0)
+		printf("export GANTRY_RAPI=https://%s:%d\n",
+		       vcluster_master(v)->ip, v->rapi_port);
 	return CLI_OK;
 }
 

@@ -11,6 +11,9 @@ users=$home/var/lib/ganeti/rapi/users
 logs=$home/var/log/ganeti
 address=${api_address%:*}
 
+like "$("$BIN/gnt-vcluster" env "$VC" node2)" "^export GANTRY_RAPI=$api\$" \
+    "the environment names it"
+
 # --- who may do what ---
 
 status_of() { # CURL-OPTION...
