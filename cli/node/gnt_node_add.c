@@ -19,8 +19,8 @@
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
-#include "lib/model/config/ssconf.h"
 #include "lib/login/login.h"
+#include "lib/model/config/ssconf.h"
 
 #define ADDRESS_MAX 64
 #define INPUT_MAX (16 * 1024 * 1024)
