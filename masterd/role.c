@@ -27,6 +27,8 @@
 /* Who hears nobody asks so often whether there is one. */
 #define ASK_US 3000000
 #define WATCH_US 3000000
+/* A master that is told to end waits so long for a majority. */
+#define STOP_US 5000000
 /* So long another one may lead for this one. */
 #define LENT_US 10000000
 /* After a failover so many jobs are named. */
@@ -597,6 +599,33 @@ char *role_order(struct role *r, const char *data, size_t len)
 
 /* --- end --- */
 
+/* Without a majority nothing of what still runs can be recorded. */
+static WAITS void stop_master(struct role *r)
+{
+	int64_t lost_us = 0;
+	struct error err;
+	uint64_t term;
+
+	task_spawn("finish", finish_task, r);
+	while (!r->finished) {
+		int64_t now_us = clock_mono_us();
+
+		if (quorum_leads(r->quorum, &term))
+			lost_us = 0;
+		else if (lost_us == 0)
+			lost_us = now_us;
+		if (lost_us != 0 && now_us - lost_us > STOP_US) {
+			error_set(
+				&err, ERR_SYSTEM, ECODE_STATE,
+				"The master daemon ends without a majority of "
+				"the candidates: what it has not recorded yet "
+				"is cut off");
+			r->config.end(r->config.arg, MASTER_EXIT_FATAL, &err);
+		}
+		cond_wait_until(&r->changed, now_us + POLL_US);
+	}
+}
+
 void role_stop(struct role *r)
 {
 	bool over = r->over;
@@ -605,7 +634,7 @@ void role_stop(struct role *r)
 	while (r->promoting)
 		cond_wait_until(&r->changed, clock_mono_us() + POLL_US);
 	if (r->master != NULL && !over)
-		master_stop(r->master);
+		stop_master(r);
 	r->over = true;
 	cond_signal(&r->changed);
 	while (r->watching)

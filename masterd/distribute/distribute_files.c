@@ -65,6 +65,13 @@ static WAITS int give_config(struct peer *p, struct error *err)
 	if (!p->asked) {
 		p->ganetis = noderpc_is_ganetis(p->d->m->rpc, p->node);
 		p->asked = true;
+		if (p->ganetis)
+			log_warning("Node %s runs Ganeti's node daemon: it "
+				    "keeps the configuration, but no copy of "
+				    "the job queue, and has no vote on who is "
+				    "master. Start gantry-noded there, or make "
+				    "another node a candidate",
+				    peer_name(p));
 		return 0;
 	}
 	if (call(p, "upload_file_single", upload_args(p), err) < 0)
