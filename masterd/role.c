@@ -397,6 +397,14 @@ static WAITS int open_quorum(struct role *r, struct error *err)
 	return r->config.listen(r->config.arg, err);
 }
 
+static void on_progress(void *arg, const char *text)
+{
+	const struct role *r = arg;
+
+	if (r->config.progress != NULL)
+		r->config.progress(r->config.arg, text);
+}
+
 static bool is_stopped(void *arg)
 {
 	const struct role *r = arg;
@@ -424,9 +432,9 @@ static WAITS int need_log(struct role *r, struct error *err)
 		.failover = c->mode == ROLE_FAILOVER,
 		.no_voting = c->no_voting,
 		.ignore_offline = c->ignore_offline,
-		.progress = c->progress,
+		.progress = on_progress,
 		.stopped = is_stopped,
-		.arg = c->arg,
+		.arg = r,
 	};
 
 	if (quorum_has_log(r->quorum) && !c->no_voting &&
