@@ -335,6 +335,17 @@ static WAITS void end_master(void *arg)
 	noderpc_https_destroy(steal(&md->https));
 }
 
+/* The certificates have changed. */
+static void reload(struct daemon *d)
+{
+	struct masterd *md = d->arg;
+	struct error err;
+
+	if (md->https != NULL &&
+	    noderpc_https_reload(md->https, md->paths, &err) < 0)
+		log_error("keeping the old certificates: %s", err.text);
+}
+
 static void stop(struct daemon *d)
 {
 	struct masterd *md = d->arg;
@@ -468,6 +479,7 @@ int main(int argc, char **argv)
 		.daemon = {.name = "ganeti-masterd",
 			   .start = start,
 			   .stop = stop,
+			   .reload = reload,
 			   .arg = &md},
 	};
 	struct error err;

@@ -4,6 +4,7 @@
  * whether a master daemon runs on this node, which the PID file tells. */
 #include "noded/core/noded.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,9 +100,19 @@ void noded_done(struct noded *n)
 	free(n->address);
 }
 
+/* The master daemon here shows and trusts the new certificates, too. */
+static void tell_masterd(const struct noded *n)
+{
+	pid_t pid = fs_read_pid(path(n->paths, PATH_MASTERD_PID));
+
+	if (pid > 0)
+		kill(pid, SIGHUP);
+}
+
 int noded_reload(struct noded *n, struct error *err)
 {
 	if (n->server == NULL)
 		return 0;
+	tell_masterd(n);
 	return https_server_reload(n->server, paths_trusted(n->paths), err);
 }
