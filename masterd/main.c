@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gantry-masterd: options, start and end.  It runs on each master candidate,
  * and serves where it leads (life.h). */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@ struct masterd {
 	bool yes_do_it;
 	struct cond begun; /* begin() has ended */
 	bool beginning, stopping;
+	bool again; /* it stands by after its end */
 };
 
 static const char usage[] =
@@ -264,11 +266,35 @@ static int listen_to_servers(void *arg, struct error *err)
 	return md->frames == NULL ? -1 : 0;
 }
 
-static void quit(void *arg)
+static void quit(void *arg, bool again)
 {
 	struct masterd *md = arg;
 
+	md->again = again;
 	daemon_quit(&md->daemon, 0);
+}
+
+/* This process goes on as a daemon that stands by: whoever has taken over may
+ * need the vote of this node. */
+static void stand_by(const struct masterd *md)
+{
+	static char name[] = "gantry-masterd", standby[] = "--standby",
+		    foreground[] = "--foreground";
+	char *const argv[] = {name, standby,
+			      md->daemon.foreground ? foreground : NULL, NULL};
+
+	execv("/proc/self/exe", argv);
+	log_error("cannot stand by: %s", strerror(errno));
+}
+
+static void cut(void *arg)
+{
+	struct masterd *md = arg;
+	struct error err;
+
+	stand_by(md);
+	error_set(&err, ERR_SYSTEM, ECODE_FENCED, "It has handed over");
+	end(md, MASTER_EXIT_FENCED, &err);
 }
 
 static WAITS int begin(struct masterd *md, struct error *err)
@@ -284,6 +310,7 @@ static WAITS int begin(struct masterd *md, struct error *err)
 	md->config.close = stop_serving;
 	md->config.end = end;
 	md->config.quit = quit;
+	md->config.cut = cut;
 	md->role = role_create(&md->config);
 	if (md->stopping)
 		role_hurry(md->role);
@@ -500,5 +527,7 @@ int main(int argc, char **argv)
 		role_free(md.role);
 	}
 	paths_destroy(md.paths);
+	if (md.again && status == 0)
+		stand_by(&md);
 	return status;
 }

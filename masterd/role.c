@@ -330,7 +330,7 @@ static void on_quit(void *arg)
 	struct role *r = arg;
 
 	r->over = true;
-	r->config.quit(r->config.arg);
+	r->config.quit(r->config.arg, false);
 }
 
 static WAITS void finish_task(void *arg)
@@ -578,15 +578,10 @@ void role_hurry(struct role *r)
 /* What could not end in time must not go on beside the new master. */
 static void end_handed_over(struct role *r)
 {
-	struct error err;
-
-	if (r->finished) {
-		r->config.quit(r->config.arg);
-		return;
-	}
-	error_set(&err, ERR_SYSTEM, ECODE_FENCED,
-		  "It has handed over, and jobs were still running");
-	r->config.end(r->config.arg, MASTER_EXIT_FENCED, &err);
+	if (r->finished)
+		r->config.quit(r->config.arg, true);
+	else
+		r->config.cut(r->config.arg);
 }
 
 void role_parcel(struct role *r, const void *data, size_t len)

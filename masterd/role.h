@@ -47,8 +47,10 @@ struct role_config {
 	void (*close)(void *arg);
 	/* Nothing may be written or promised any more: end here and now. */
 	void (*end)(void *arg, int status, const struct error *err);
-	/* It has handed over: end in order. */
-	void (*quit)(void *arg);
+	/* End in order; again: and stand by then, as it has handed over. */
+	void (*quit)(void *arg, bool again);
+	/* It has handed over, and not all has ended: stand by at once. */
+	void (*cut)(void *arg);
 };
 
 struct role *role_create(const struct role_config *config);

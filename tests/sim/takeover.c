@@ -102,14 +102,23 @@ static void spawn_in(struct sim_node *n, const char *name,
 }
 
 /* The answer to the one that asked for the role is under way. */
-static void on_quit(void *arg)
+static void on_quit(void *arg, bool again)
 {
 	struct sim_node *n = arg;
 
+	(void)again; /* its node daemon starts it */
 	if (!n->masterd.stopping) {
 		n->masterd.stopping = true;
 		spawn_in(n, "stop", stop_task, n);
 	}
+}
+
+static void on_cut(void *arg)
+{
+	struct error err;
+
+	error_set(&err, ERR_SYSTEM, ECODE_FENCED, "it has handed over");
+	on_end(arg, 0, &err);
 }
 
 struct attempt {
@@ -137,6 +146,7 @@ static void masterd_task(void *arg)
 		.close = on_close,
 		.end = on_end,
 		.quit = on_quit,
+		.cut = on_cut,
 	});
 	if (n->masterd.stopping)
 		role_hurry(n->role);
