@@ -23,12 +23,12 @@ CC ?= gcc
 
 # The one list of Debian packages: to build, to test, and the test peer.
 PACKAGES = gcc make meson ninja-build pkg-config ccache \
-	libuv1-dev libjansson-dev libmicrohttpd-dev libcurl4-gnutls-dev \
-	libgnutls28-dev libpcre2-dev libsqlite3-dev zlib1g-dev
+	libuv1-dev libjansson-dev libmicrohttpd-dev libcrypt-dev libcurl4-gnutls-dev \
+	libgnutls28-dev libssh2-1-dev libpcre2-dev libsqlite3-dev zlib1g-dev
 PACKAGES_TEST = clang lld openssh-server clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
 	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr
 # Never needed by the product; tests that use it skip without it.
-PACKAGES_PEER = ganeti ganeti-os-noop
+PACKAGES_PEER = ganeti ganeti-os-noop python3-ganeti-rapi ganeti-testsuite
 
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get

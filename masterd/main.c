@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gantry-masterd: options, start and end.  It runs on the master node only; two
- * masters of one cluster would destroy it.  So before anything else it asks the
- * other nodes (takeover.h), whether it just starts or takes the role over. */
+/* gantry-masterd: options, start and end.  It runs on each master candidate,
+ * and serves where it leads (life.h). */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,39 +13,41 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/daemon.h"
+#include "lib/event/frames.h"
 #include "lib/event/tls.h"
-#include "lib/json/json.h"
-#include "lib/model/config/config_objects.h"
 #include "lib/model/config/ssconf.h"
+#include "lib/model/constants.h"
 #include "lib/model/files/owners.h"
 #include "lib/model/files/paths.h"
-#include "masterd/config/config.h"
 #include "masterd/core/master.h"
-#include "masterd/failover/address.h"
-#include "masterd/failover/config_rescue.h"
-#include "masterd/failover/takeover.h"
 #include "masterd/luxi/luxi_calls.h"
 #include "masterd/luxi/luxi_server.h"
 #include "masterd/luxi/not_served.h"
-#include "masterd/master.h"
+#include "masterd/role.h"
 #include "masterd/rpc/noderpc_https.h"
-#include "queue/jobs/job.h"
-#include "queue/queue.h"
 
 #define EXIT_NOT_CLUSTER 5
 #define EXIT_NOT_MASTER 11
 
+/* How long a daemon that stands by may take to end. */
+#define MAKE_WAY_MS 10000u
+#define MAKE_WAY_POLL_US 10000
+#define MAKE_WAY_TRIES 2000
+
 struct masterd {
 	struct daemon daemon;
-	struct paths *paths; /* owned by the master once that exists */
+	struct paths *paths;
 	struct noderpc_https *https;
-	struct master *master;
+	struct noderpc_transport transport;
+	struct role_config config;
+	struct role *role;
+	struct frames_server *frames;
 	struct luxi_calls *calls;
 	struct luxi_server *luxi, *not_served;
-	struct takeover takeover;
 	bool yes_do_it;
 	struct cond begun; /* begin() has ended */
 	bool beginning, stopping;
+	bool again; /* it stands by after its end */
 };
 
 static const char usage[] =
@@ -59,16 +61,25 @@ static const char usage[] =
 	"                    with it: nodes that are offline have no vote\n"
 	"      --no-voting   go on without the agreement of the other nodes\n"
 	"      --yes-do-it   no question about --no-voting\n"
+	"      --standby     take part as a master candidate; node daemons "
+	"start it so\n"
 	"      --version     print the version\n"
 	"  -h, --help        print this\n";
 
-enum { OPT_NO_VOTING = 256, OPT_YES_DO_IT, OPT_FAILOVER, OPT_IGNORE_OFFLINE };
+enum {
+	OPT_NO_VOTING = 256,
+	OPT_YES_DO_IT,
+	OPT_FAILOVER,
+	OPT_IGNORE_OFFLINE,
+	OPT_STANDBY
+};
 
 static const struct option options[] = {
 	DAEMON_OPTIONS,
 	{"failover", no_argument, NULL, OPT_FAILOVER},
 	{"ignore-offline-nodes", no_argument, NULL, OPT_IGNORE_OFFLINE},
 	{"no-voting", no_argument, NULL, OPT_NO_VOTING},
+	{"standby", no_argument, NULL, OPT_STANDBY},
 	{"yes-do-it", no_argument, NULL, OPT_YES_DO_IT},
 	{NULL, 0, NULL, 0},
 };
@@ -76,10 +87,12 @@ static const struct option options[] = {
 /* --- who may start --- */
 
 /* -1 when this node may run the master daemon, else the exit status. */
-static int check_role(const struct paths *p, bool failover)
+static int check_role(const struct paths *p, enum role_mode mode)
 {
 	auto_free char *master = ssconf_read(p, "master_node");
 
+	if (mode == ROLE_STANDBY)
+		return -1;
 	if (!fs_exists(path(p, PATH_CONFIG_DATA)) && master == NULL) {
 		fprintf(stderr,
 			"Node %s is in no cluster yet: there is no %s; run "
@@ -87,7 +100,8 @@ static int check_role(const struct paths *p, bool failover)
 			p->hostname, path(p, PATH_CONFIG_DATA));
 		return EXIT_NOT_CLUSTER;
 	}
-	if (master == NULL || failover || strcmp(master, p->hostname) == 0)
+	if (master == NULL || mode == ROLE_FAILOVER ||
+	    strcmp(master, p->hostname) == 0)
 		return -1;
 	fprintf(stderr,
 		"This is node %s, but the master of the cluster is %s: the "
@@ -144,6 +158,7 @@ static int make_folders(const struct paths *p, struct error *err)
 	    fs_mkdirs(path(p, PATH_SOCKET_DIR), 0770, err) < 0 ||
 	    fs_mkdirs(path(p, PATH_LOCK_DIR), 0755, err) < 0)
 		return -1;
+	owners_share(path(p, PATH_SOCKET_DIR));
 	return 0;
 }
 
@@ -177,16 +192,16 @@ static int check_folders(const struct paths *p, struct error *err)
 	return 0;
 }
 
-static void end(struct master *m, int status, const struct error *err)
+static void end(void *arg, int status, const struct error *err)
 {
-	struct masterd *md = m->arg;
+	struct masterd *md = arg;
 
 	daemon_abort(&md->daemon, status, err);
 }
 
 static int renewed(struct master *m, struct error *err)
 {
-	struct masterd *md = m->arg;
+	struct masterd *md = m->daemon;
 
 	return noderpc_https_reload(md->https, m->paths, err);
 }
@@ -198,40 +213,16 @@ static void on_progress(void *arg, const char *text)
 	daemon_progress(&md->daemon, text);
 }
 
-static bool is_stopping(void *arg)
+static int serve(void *arg, struct master *m, struct error *err)
 {
-	const struct masterd *md = arg;
+	struct masterd *md = arg;
+	const char *const sockets[] = {path(m->paths, PATH_QUERY_SOCKET),
+				       path(m->paths, PATH_MASTER_SOCKET),
+				       NULL};
 
-	return md->stopping;
-}
-
-static WAITS int make_master(struct masterd *md, const struct master_role *role,
-			     struct error *err)
-{
-	const char *name;
-
-	md->master = master_create(disk_real(), steal(&md->paths),
-				   &md->takeover.transport, role, err);
-	if (md->master == NULL)
-		return -1;
-	md->master->end = end;
-	md->master->renewed = renewed;
-	md->master->arg = md;
-	name = node_name(config_master(md->master->config));
-	if (strcmp(name, md->master->paths->hostname) == 0)
-		return 0;
-	return error_set(err, ERR_CONFIG, ECODE_FENCED,
-			 "This is node %s, but the master of the cluster is %s",
-			 md->master->paths->hostname, name);
-}
-
-static int serve(struct masterd *md, struct error *err)
-{
-	const char *const sockets[] = {
-		path(md->master->paths, PATH_QUERY_SOCKET),
-		path(md->master->paths, PATH_MASTER_SOCKET), NULL};
-
-	md->calls = luxi_calls_create(md->master);
+	m->renewed = renewed;
+	m->daemon = md;
+	md->calls = luxi_calls_create(m);
 	md->luxi = luxi_server_create(
 		&(struct luxi_server_config){
 			.sockets = sockets,
@@ -241,74 +232,89 @@ static int serve(struct masterd *md, struct error *err)
 		err);
 	if (md->luxi == NULL)
 		return -1;
-	md->not_served = not_served_create(md->master->paths, err);
+	md->not_served = not_served_create(m->paths, err);
 	return md->not_served == NULL ? -1 : 0;
 }
 
-/* After a failover so many jobs are named. */
-#define CUT_OFF_NAMES 20
-
-struct cut_off {
-	struct masterd *md;
-	size_t n;
-};
-
-static void tell_cut_off(const struct job *j, void *arg)
+static void stop_serving(void *arg)
 {
-	struct cut_off *c = arg;
-	char text[ERROR_TEXT_MAX];
+	struct masterd *md = arg;
 
-	if (++c->n > CUT_OFF_NAMES)
-		return;
-	snprintf(text, sizeof(text),
-		 "Job %ju (%s) was cut off: it ends with %s; look at what it "
-		 "was about before you repeat it",
-		 (uintmax_t)j->id, j->ops[0].summary,
-		 job_state_name(job_status(j)));
-	on_progress(c->md, text);
+	if (md->luxi != NULL)
+		luxi_server_stop(steal(&md->luxi), NULL, NULL);
+	if (md->not_served != NULL)
+		luxi_server_stop(steal(&md->not_served), NULL, NULL);
 }
 
-/* Who takes over says which jobs the former master did not bring to an end. */
-static void name_cut_off(struct masterd *md)
+static WAITS char *on_request(void *arg, char kind, const char *data,
+			      size_t len)
 {
-	struct cut_off c = {.md = md};
-	char text[100];
+	struct masterd *md = arg;
 
-	if (!md->takeover.failover)
-		return;
-	queue_each_cut_off(md->master->queue, tell_cut_off, &c);
-	if (c.n <= CUT_OFF_NAMES)
-		return;
-	snprintf(text, sizeof(text),
-		 "and %zu more, which gnt-job list shows with error",
-		 c.n - CUT_OFF_NAMES);
-	on_progress(md, text);
+	if (kind == LOG_KIND_ORDER)
+		return role_order(md->role, data, len);
+	role_parcel(md->role, data, len);
+	return xstrdup("[true,null]");
+}
+
+static int listen_to_servers(void *arg, struct error *err)
+{
+	struct masterd *md = arg;
+
+	md->frames = frames_listen(path(md->paths, PATH_SERVER_SOCKET),
+				   on_request, md, err);
+	return md->frames == NULL ? -1 : 0;
+}
+
+static void quit(void *arg, bool again)
+{
+	struct masterd *md = arg;
+
+	md->again = again;
+	daemon_quit(&md->daemon, 0);
+}
+
+/* This process goes on as a daemon that stands by: whoever has taken over may
+ * need the vote of this node. */
+static void stand_by(const struct masterd *md)
+{
+	static char name[] = "gantry-masterd", standby[] = "--standby",
+		    foreground[] = "--foreground";
+	char *const argv[] = {name, standby,
+			      md->daemon.foreground ? foreground : NULL, NULL};
+
+	execv("/proc/self/exe", argv);
+	log_error("cannot stand by: %s", strerror(errno));
+}
+
+static void cut(void *arg)
+{
+	struct masterd *md = arg;
+	struct error err;
+
+	stand_by(md);
+	error_set(&err, ERR_SYSTEM, ECODE_FENCED, "It has handed over");
+	end(md, MASTER_EXIT_FENCED, &err);
 }
 
 static WAITS int begin(struct masterd *md, struct error *err)
 {
-	struct master_role role;
-
-	md->takeover.disk = disk_real();
-	md->takeover.paths = md->paths;
-	md->takeover.transport = noderpc_https_transport(md->https);
-	md->takeover.progress = on_progress;
-	md->takeover.stopped = is_stopping;
-	md->takeover.arg = md;
-	if (config_rescue(&md->takeover, err) < 0 ||
-	    takeover_run(&md->takeover, &role, err) < 0)
-		return -1;
+	md->transport = noderpc_https_transport(md->https);
+	md->config.disk = disk_real();
+	md->config.paths = md->paths;
+	md->config.transport = &md->transport;
+	md->config.arg = md;
+	md->config.progress = on_progress;
+	md->config.listen = listen_to_servers;
+	md->config.serve = serve;
+	md->config.close = stop_serving;
+	md->config.end = end;
+	md->config.quit = quit;
+	md->config.cut = cut;
+	md->role = role_create(&md->config);
 	if (md->stopping)
-		return error_set(err, ERR_SYSTEM, ECODE_STATE,
-				 "It was told to end");
-	if (make_master(md, &role, err) < 0 || serve(md, err) < 0)
-		return -1;
-	name_cut_off(md);
-	master_start(md->master);
-	address_turn_up(md->master->config, md->master->rpc);
-	if (md->takeover.failover)
-		master_wait_announced(md->master);
-	return 0;
+		role_hurry(md->role);
+	return role_begin(md->role, err);
 }
 
 static WAITS void begin_task(void *arg)
@@ -341,14 +347,6 @@ static int start(struct daemon *d, struct error *err)
 	return 0;
 }
 
-static void stop_serving(struct masterd *md)
-{
-	if (md->luxi != NULL)
-		luxi_server_stop(steal(&md->luxi), NULL, NULL);
-	if (md->not_served != NULL)
-		luxi_server_stop(steal(&md->not_served), NULL, NULL);
-}
-
 static WAITS void end_master(void *arg)
 {
 	struct masterd *md = arg;
@@ -356,11 +354,23 @@ static WAITS void end_master(void *arg)
 	while (md->beginning)
 		cond_wait(&md->begun);
 	stop_serving(md);
-	if (md->master != NULL)
-		master_stop(md->master);
+	role_stop(md->role);
+	if (md->frames != NULL)
+		frames_stop(steal(&md->frames));
 	/* Connections are handles of the loop, and no call uses them any
 	 * more. */
 	noderpc_https_destroy(steal(&md->https));
+}
+
+/* The certificates have changed. */
+static void reload(struct daemon *d)
+{
+	struct masterd *md = d->arg;
+	struct error err;
+
+	if (md->https != NULL &&
+	    noderpc_https_reload(md->https, md->paths, &err) < 0)
+		log_error("keeping the old certificates: %s", err.text);
 }
 
 static void stop(struct daemon *d)
@@ -369,6 +379,8 @@ static void stop(struct daemon *d)
 
 	/* Requests from now on are not answered; running ones are completed. */
 	md->stopping = true;
+	if (md->role != NULL)
+		role_hurry(md->role);
 	stop_serving(md);
 	task_spawn("stop", end_master, md);
 }
@@ -378,7 +390,7 @@ static bool may_skip_vote(const struct masterd *md)
 {
 	char answer[16];
 
-	if (!md->takeover.no_voting || md->yes_do_it)
+	if (!md->config.no_voting || md->yes_do_it)
 		return true;
 	if (!isatty(STDIN_FILENO)) {
 		fprintf(stderr, "--no-voting needs --yes-do-it where nobody "
@@ -402,16 +414,19 @@ static int parse(int argc, char **argv, struct masterd *md)
 	       -1) {
 		switch (c) {
 		case OPT_NO_VOTING:
-			md->takeover.no_voting = true;
+			md->config.no_voting = true;
 			break;
 		case OPT_YES_DO_IT:
 			md->yes_do_it = true;
 			break;
 		case OPT_FAILOVER:
-			md->takeover.failover = true;
+			md->config.mode = ROLE_FAILOVER;
+			break;
+		case OPT_STANDBY:
+			md->config.mode = ROLE_STANDBY;
 			break;
 		case OPT_IGNORE_OFFLINE:
-			md->takeover.ignore_offline = true;
+			md->config.ignore_offline = true;
 			break;
 		default:
 			status = daemon_option(
@@ -426,6 +441,37 @@ static int parse(int argc, char **argv, struct masterd *md)
 	return 1;
 }
 
+/* Ask it once: false, ask again, as it is just starting. */
+static bool ask_to_make_way(const struct paths *p, bool *ret_goes)
+{
+	static const char order[] = "[\"make_way\"]";
+	struct error err;
+	auto_free char *answer =
+		frames_ask(path(p, PATH_SERVER_SOCKET), LOG_KIND_ORDER, order,
+			   strlen(order), MAKE_WAY_MS, &err);
+
+	*ret_goes = answer != NULL && str_starts(answer, "[true");
+	return answer != NULL || !error_is(&err, ECODE_REFUSED);
+}
+
+/* A daemon that only stands by on this node makes way for one that is to be the
+ * master.  One that serves does not; then the pid file says so. */
+static void clear_way(const struct masterd *md)
+{
+	const char *pid_file = path(md->paths, PATH_MASTERD_PID);
+	bool asked = false, goes = md->config.mode != ROLE_STANDBY;
+
+	for (int i = 0; goes && i < MAKE_WAY_TRIES; i++) {
+		if (fs_read_pid(pid_file) <= 0)
+			return;
+		if (!asked)
+			asked = ask_to_make_way(md->paths, &goes);
+		if (!asked)
+			goes = true;
+		usleep(MAKE_WAY_POLL_US);
+	}
+}
+
 static int run(struct masterd *md)
 {
 	/* A copy of its own, as the master may free the paths before the
@@ -433,12 +479,13 @@ static int run(struct masterd *md)
 	auto_free char *pid_file = xstrdup(path(md->paths, PATH_MASTERD_PID));
 	auto_free char *log_file = xstrdup(path(md->paths, PATH_MASTERD_LOG));
 	struct error err;
-	int status = check_role(md->paths, md->takeover.failover);
+	int status = check_role(md->paths, md->config.mode);
 
 	if (status >= 0)
 		return status;
 	if (!may_skip_vote(md))
 		return 1;
+	clear_way(md);
 	owners_begin(md->paths);
 	if (check_folders(md->paths, &err) < 0 ||
 	    make_folders(md->paths, &err) < 0 ||
@@ -459,6 +506,7 @@ int main(int argc, char **argv)
 		.daemon = {.name = "ganeti-masterd",
 			   .start = start,
 			   .stop = stop,
+			   .reload = reload,
 			   .arg = &md},
 	};
 	struct error err;
@@ -474,10 +522,12 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	status = run(&md);
-	if (md.master != NULL && tasks_count() == 0) {
+	if (md.role != NULL && tasks_count() == 0) {
 		luxi_calls_destroy(md.calls);
-		master_free(md.master);
+		role_free(md.role);
 	}
 	paths_destroy(md.paths);
+	if (md.again && status == 0)
+		stand_by(&md);
 	return status;
 }

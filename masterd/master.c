@@ -15,13 +15,15 @@
 #include "masterd/core/master.h"
 #include "masterd/core/slices.h"
 #include "masterd/core/ssh_keys.h"
-#include "masterd/core/term_watch.h"
+#include "masterd/distribute/distribute.h"
 #include "masterd/failover/leftovers.h"
+#include "masterd/failover/old_calls.h"
 #include "masterd/failover/recover.h"
 #include "masterd/jobs/job_filters.h"
 #include "masterd/jobs/job_views.h"
 #include "masterd/lu/frame/lu.h"
-#include "masterd/replicate/distribute.h"
+#include "masterd/quorum/quorum.h"
+#include "masterd/state/state.h"
 #include "queue/locks/locks.h"
 #include "queue/queue.h"
 
@@ -62,27 +64,11 @@ static struct queue_gate *gate(void *arg, const struct job *j)
 	return job_filters_gate(m->filters, j);
 }
 
-static WAITS int replicate(void *arg, const char *const *names,
-			   const char *const *contents, size_t n,
-			   struct error *err)
-{
-	struct master *m = arg;
-
-	return distribute_queue(m->distribute, names, contents, n, err);
-}
-
-static bool is_alone(void *arg)
-{
-	struct master *m = arg;
-
-	return distribute_alone(m->distribute);
-}
-
 static int is_safe(void *arg, struct error *err)
 {
 	struct master *m = arg;
 
-	return distribute_safe(m->distribute, err);
+	return m->quorum == NULL ? 0 : quorum_safe(m->quorum, err);
 }
 
 static void ended(void *arg, const struct job *j)
@@ -103,13 +89,13 @@ static WAITS struct queue *open_queue(struct master *m, struct error *err)
 		.hooks = {.arg = m,
 			  .check_op = exec_check_op,
 			  .run_op = exec_run_op,
-			  .replicate = replicate,
-			  .alone = is_alone,
 			  .safe = is_safe,
 			  .gate = gate,
 			  .ended = ended,
 			  .fatal = on_fatal},
-		.term = m->role.term,
+		.store = m->quorum == NULL
+				 ? NULL
+				 : state_store(quorum_state(m->quorum)),
 		.max_running = (unsigned)cluster_max_running_jobs_or(
 			cluster, MAX_RUNNING_JOBS),
 	};
@@ -129,9 +115,17 @@ static void name_problems(const struct config *c)
 			    problems.n - PROBLEMS_MAX);
 }
 
+static struct config *load_config(struct master *m, struct error *err)
+{
+	if (m->quorum == NULL)
+		return config_load(m->disk, m->paths, err);
+	return config_of_state(m->disk, m->paths, quorum_state(m->quorum), err);
+}
+
 struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 			     const struct noderpc_transport *transport,
-			     const struct master_role *role, struct error *err)
+			     const struct master_role *role,
+			     struct quorum *quorum, struct error *err)
 {
 	struct master *m = xalloc(sizeof(*m));
 
@@ -145,7 +139,8 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->turns = balloon_turns_create();
 	m->disk = disk;
 	m->paths = paths;
-	m->config = config_load(disk, paths, err);
+	m->quorum = quorum;
+	m->config = load_config(m, err);
 	if (m->config == NULL) {
 		master_free(m);
 		return NULL;
@@ -158,7 +153,6 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->reserve = reserve_create(m->config);
 	m->kept = iallocator_kept_create();
 	m->distribute = distribute_create(m);
-	config_set_term(m->config, m->role.term);
 	config_set_distribute(m->config, distribute_config, m->distribute);
 	config_set_fatal(m->config, on_fatal, m);
 	m->filters = job_filters_create(config_all(m->config, CONFIG_FILTER));
@@ -169,6 +163,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	}
 	m->recover = recover_create(m->config, m->queue);
 	m->leftovers = leftovers_create(m->config, m->queue, m->recover);
+	m->old_calls = old_calls_create(m->config, m->rpc);
 	config_set_lost(m->config, leftovers_begin, m->leftovers);
 	return m;
 }
@@ -195,6 +190,8 @@ static WAITS void take_up(void *arg)
 	struct master *m = arg;
 	struct error err;
 
+	if (m->role.term != 0)
+		old_calls_begin(m->old_calls, m->role.term);
 	recover_reservations(m->recover);
 	queue_start(m->queue);
 	if (config_redistribute(m->config, &err) < 0)
@@ -218,9 +215,6 @@ void master_start(struct master *m)
 {
 	name_problems(m->config);
 	distribute_start(m->distribute);
-	if (m->role.term != 0)
-		m->watch = term_watch_begin(m->disk, m->paths, m->role.term,
-					    on_fenced, m);
 	task_spawn("start", take_up, m);
 }
 
@@ -232,12 +226,11 @@ WAITS void master_stop(struct master *m)
 	ssh_keys_end(m->ssh_keys);
 	recover_end(m->recover);
 	leftovers_end(m->leftovers);
-	distribute_end(m->distribute);
 	queue_stop(m->queue);
+	old_calls_end(m->old_calls); /* no job waits for them any more */
 	if (config_commit(m->config, &err) < 0)
 		log_error("%s", err.text);
 	distribute_stop(m->distribute);
-	term_watch_end(steal(&m->watch));
 }
 
 void master_free(struct master *m)
@@ -247,6 +240,7 @@ void master_free(struct master *m)
 	if (m->queue != NULL)
 		queue_close(m->queue);
 	leftovers_destroy(m->leftovers);
+	old_calls_destroy(m->old_calls);
 	recover_destroy(m->recover);
 	job_filters_destroy(m->filters);
 	balloon_turns_destroy(m->turns);

@@ -13,15 +13,17 @@ struct master;
 struct master_role;
 struct noderpc_transport;
 struct paths;
+struct quorum;
 
-/* Build a master from its surroundings (real or simulated): load configuration
- * and queue.  Takes over paths; role may be NULL (no term).  Jobs run only
- * after master_start(). */
+/* Build a master from its surroundings (real or simulated): configuration and
+ * queue are those of the quorum's state; without one (NULL) they are read from
+ * their files and written there.  Takes over paths; role may be NULL (no term).
+ * Jobs run only after master_start(). */
 WAITS struct master *master_create(struct disk *disk,
 				   struct paths *paths STEALS,
 				   const struct noderpc_transport *transport,
 				   const struct master_role *role,
-				   struct error *err);
+				   struct quorum *quorum, struct error *err);
 void master_start(struct master *m);
 
 /* Wait until the nodes that answer know who is master; not for long, since some

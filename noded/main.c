@@ -15,6 +15,7 @@
 #include "lib/model/files/owners.h"
 #include "noded/access/server.h"
 #include "noded/core/noded.h"
+#include "noded/core/relay.h"
 
 static const char usage[] =
 	"Usage: gantry-noded [options]\n"
@@ -79,6 +80,11 @@ static WAITS void tidy(void *arg)
 		replica_tidy(n->candidate.queue);
 }
 
+static WAITS void begin_standby(void *arg)
+{
+	relay_begin(arg);
+}
+
 static WAITS void finish(void *arg)
 {
 	struct noded *n = arg;
@@ -101,6 +107,7 @@ static int start(struct daemon *d, struct error *err)
 		return -1;
 	metad_listen_at(&n->metad, n->address);
 	task_spawn("tidy", tidy, n);
+	task_spawn("standby", begin_standby, n);
 	log_info("%s serves node %s at %s port %d", d->name, n->paths->hostname,
 		 n->address, n->port);
 	return 0;

@@ -97,7 +97,6 @@ static void archive_add(struct store_change *c, struct job *j)
 	auto_free char *from = queue_job_name(j->id);
 	auto_free char *to = queue_archive_name(j->id);
 	struct archiving *a = c->arg;
-	bool replicated = a->queue->config.hooks.replicate != NULL;
 	char *text = chain_seal(&a->head, j->id, job_to_text(j));
 
 	assert(a->n < ARCHIVE_GROUP);
@@ -106,7 +105,7 @@ static void archive_add(struct store_change *c, struct job *j)
 	a->bytes += strlen(text);
 	store_change_write(c, from, text);
 	store_change_write(c, CHAIN_HEAD_FILE, chain_head_text(&a->head));
-	store_change_move(c, from, to, replicated ? xstrdup(text) : NULL);
+	store_change_move(c, from, to);
 }
 
 int queue_archive(struct queue *q, uint64_t id, bool *ret_ok, struct error *err)

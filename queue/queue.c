@@ -17,24 +17,6 @@ static void on_fatal(void *arg, const struct error *err)
 	q->config.hooks.fatal(q->config.hooks.arg, err);
 }
 
-static WAITS int on_replicate(void *arg, const char *const *names,
-			      const char *const *contents, size_t n,
-			      struct error *err)
-{
-	struct queue *q = arg;
-	const struct queue_hooks *hooks = &q->config.hooks;
-
-	return hooks->replicate(hooks->arg, names, contents, n, err);
-}
-
-static bool is_alone(void *arg)
-{
-	const struct queue *q = arg;
-	const struct queue_hooks *hooks = &q->config.hooks;
-
-	return hooks->alone != NULL && hooks->alone(hooks->arg);
-}
-
 /* Two daemons must never work on the same files. */
 static int take_lock(struct queue *q, struct error *err)
 {
@@ -55,15 +37,15 @@ static WAITS int open_store(struct queue *q, struct error *err)
 		.disk = q->config.disk,
 		.dir = q->dir,
 		.journal_size = q->config.journal_size,
-		.numbered = true,
-		.term = q->config.term,
 		.arg = q,
-		.replicate =
-			q->config.hooks.replicate == NULL ? NULL : on_replicate,
-		.alone = is_alone,
 		.fatal = on_fatal,
 	};
 
+	q->store = q->config.store;
+	if (q->store != NULL)
+		return 0;
+	if (take_lock(q, err) < 0)
+		return -1;
 	q->store = store_open(&config, err);
 	return q->store == NULL ? -1 : 0;
 }
@@ -80,8 +62,7 @@ struct queue *queue_open(const struct queue_config *config, struct error *err)
 	cond_init(&q->archived);
 	cond_init(&q->born);
 	cond_init(&q->verifying.changed);
-	if (take_lock(q, err) == 0 && open_store(q, err) == 0 &&
-	    load_all(q, err) == 0) {
+	if (open_store(q, err) == 0 && load_all(q, err) == 0) {
 		if (config->history)
 			q->history = history_create(q);
 		return q;
@@ -117,7 +98,8 @@ void queue_close(struct queue *q)
 		return;
 	q->closed = true;
 	history_free(steal(&q->history));
-	store_close(q->store);
+	if (q->config.store == NULL)
+		store_close(q->store);
 	while ((j = job_index_next(&q->jobs, 0)) != NULL) {
 		job_index_remove(&q->jobs, j->id);
 		job_destroy(j);
@@ -210,31 +192,6 @@ void queue_each_cut_off(struct queue *q,
 		if (j->private->draft != NULL && job_status(j) == JOB_RUNNING &&
 		    job_is_final(j->private->draft))
 			fn(j->private->draft, arg);
-}
-
-/* --- for other copies --- */
-
-char *queue_file(struct queue *q, const char *name, struct error *err)
-{
-	size_t len;
-
-	if (store_exists(q->store, name))
-		return store_read(q->store, name, JOB_FILE_MAX, &len, err);
-	error_set(err, ERR_QUEUE, ECODE_NOENT, "There is no file %s", name);
-	return NULL;
-}
-
-int queue_files(struct queue *q, const char *folder, struct strv *ret_names,
-		struct error *err)
-{
-	return store_list(q->store, folder, ret_names, err);
-}
-
-char *queue_position(const struct queue *q)
-{
-	struct store_position p = store_position(q->store);
-
-	return xprintf("%" PRIu64 " %" PRIu64 "\n", p.term, p.number);
 }
 
 uint64_t queue_archive_folder(uint64_t id)

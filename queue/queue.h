@@ -2,10 +2,9 @@
 /* The door to the job queue: submit, wait, cancel, archive, query.
  *
  * What the queue has acknowledged is durable: submit returns when the jobs are
- * on disk (and, if there is a replicate hook, on the other candidates), and a
- * state of a job is visible only when it is durable.  The queue runs each job
- * in a task of its own, which calls hooks->run_op for one opcode after the
- * other.  At most max_running jobs run at once. */
+ * committed in its store, and a state of a job is visible only when it is, too.
+ * The queue runs each job in a task of its own, which calls hooks->run_op for
+ * one opcode after the other.  At most max_running jobs run at once. */
 #ifndef QUEUE_QUEUE_H
 #define QUEUE_QUEUE_H
 
@@ -26,8 +25,7 @@ struct queue_run; /* one opcode being run, see below */
 /* So many live jobs, those that are not archived, are accepted. */
 #define QUEUE_JOBS_MAX 100000
 /* The largest size of a new job's opcodes, in bytes.  A job has to be made and
- * shown quickly.  Its file, with its results, has to fit into a call to the
- * other candidates (60 MiB), in which each quote takes two bytes. */
+ * shown quickly. */
 #define QUEUE_JOB_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
 #define JOB_PRIORITY_MIN (-20)
@@ -75,25 +73,13 @@ struct queue_hooks {
 	WAITS json_t *(*run_op)(void *arg, struct queue_run *run,
 				struct error *err);
 
-	/* Bring files to the other candidates; content NULL: remove the file.
-	 * Returns 0 when enough of them have it, -1 with err when that can
-	 * never be known; then the queue acknowledges and writes nothing more.
-	 * NULL: there are no other candidates. */
-	WAITS int (*replicate)(void *arg, const char *const *names,
-			       const char *const *contents, size_t n,
-			       struct error *err);
-
 	/* The gate that j has to pass before it starts; NULL: none.  Called
 	 * once for each job, and again after queue_gates_changed(); must not
 	 * wait.  NULL: there are no gates. */
 	struct queue_gate *(*gate)(void *arg, const struct job *j);
 
-	/* Whether there are no other candidates now.  NULL: there are always
-	 * some. */
-	bool (*alone)(void *arg);
-
-	/* Whether a change can be replicated to enough candidates now: 0, or -1
-	 * with err; then new jobs are refused.  NULL: always 0. */
+	/* Whether a change can become durable now: 0, or -1 with err; then new
+	 * jobs are refused.  NULL: always 0. */
 	int (*safe)(void *arg, struct error *err);
 
 	/* A job has ended, durably; must not wait.  NULL: nothing is called. */
@@ -110,7 +96,9 @@ struct queue_config {
 	unsigned max_running; /* changeable, see below */
 	size_t journal_size;  /* bytes; 0: the usual one */
 	bool history;	      /* index jobs in history.db (real disk only) */
-	uint64_t term;	      /* for the file "position"; 0 in tests */
+	/* Where its files are, in place of a store of its own with its own
+	 * lock; it outlives the queue. */
+	struct store *store;
 };
 
 /* Open the queue: replay the journal and read all jobs.  Jobs that were running
@@ -254,14 +242,6 @@ WAITS json_t *queue_verify_history(struct queue *q, bool start,
 /* Make the index of the history anew. */
 WAITS json_t *queue_reindex(struct queue *q, bool start, unsigned wait_s);
 
-/* For bringing another copy up to date: the durable text of a file ("serial",
- * "archive/0/job-1"), to be freed, or NULL with err; the names in a folder
- * ("archive", "archive/0"; a missing one is empty); the text of the file
- * "position". */
-WAITS char *queue_file(struct queue *q, const char *name, struct error *err);
-WAITS int queue_files(struct queue *q, const char *folder,
-		      struct strv *ret_names, struct error *err);
-char *queue_position(const struct queue *q);
 /* The number N of the folder "archive/N" in which the job is. */
 uint64_t queue_archive_folder(uint64_t id);
 

@@ -120,8 +120,6 @@ void job_keep_secrets(struct job *j, size_t op, json_t *secrets STEALS);
 struct job *job_edit(struct job *j);
 /* Begin to save the newest state; it becomes visible when it is durable. */
 void job_save(struct job *j);
-/* The same for new log entries alone, which are not replicated. */
-void job_save_log(struct job *j);
 /* As job_save(); the result is for store_wait(). */
 struct store_change *job_save_begin(struct job *j);
 /* As job_save(), and wait. */

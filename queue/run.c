@@ -231,7 +231,7 @@ static void note_log(struct queue_run *run, const char *type,
 	if (r->job->private->n_saving > 0)
 		r->log_waits = true; /* with the next save */
 	else
-		job_save_log(r->job);
+		job_save(r->job);
 }
 
 static int own_priority(const struct queue_run *run)
@@ -298,7 +298,7 @@ void queue_run_saved(struct job *j)
 	if (r == NULL || !r->log_waits || j->private->n_saving > 0)
 		return;
 	r->log_waits = false;
-	job_save_log(j);
+	job_save(j);
 }
 
 /* --- for run_op --- */

@@ -179,15 +179,6 @@ void job_save(struct job *j)
 	store_put(store, begin_save(j));
 }
 
-void job_save_log(struct job *j)
-{
-	struct store *store = j->private->queue->store;
-	struct store_change *c = begin_save(j);
-
-	c->local = true;
-	store_put(store, c);
-}
-
 struct store_change *job_save_begin(struct job *j)
 {
 	struct store *store = j->private->queue->store;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-cluster master-failover: this node becomes the master.  The master daemon
- * does the work (doc/design/failover.md) and reports on stderr; this file has
+ * does the work (doc/design/log.md) and reports on stderr; this file has
  * the question to the user, and the checks that need no daemon. */
 #include <stdio.h>
 
@@ -9,6 +9,7 @@
 #include "cli/remote/bootstrap.h"
 #include "cli/remote/run.h"
 #include "lib/base/mem.h"
+#include "lib/client/luxi.h"
 
 static bool may_skip_vote(const struct cli *cli)
 {
@@ -40,13 +41,24 @@ static int take_over(const struct cli *cli, struct error *err)
 	return run_wait(pid) == 0 ? CLI_OK : CLI_FAILURE;
 }
 
+/* Whether the master daemon here is the master: one that stands by has no
+ * clients. */
+static bool serves(const struct paths *p)
+{
+	struct error ignored;
+	struct luxi *luxi = luxi_connect(path(p, PATH_QUERY_SOCKET), &ignored);
+
+	luxi_close(luxi);
+	return luxi != NULL;
+}
+
 static int master_failover(struct cli *cli, struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);
 
 	if (p == NULL)
 		return -1;
-	if (bootstrap_pid(p, DAEMON_MASTERD) != 0)
+	if (serves(p))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "The master daemon runs on this node, %s, "
 				 "already; run this on the node that shall "

@@ -104,16 +104,27 @@ static int family_of(const struct cli *cli, struct error *err)
 	return 0;
 }
 
+/* Ganeti's default is RSA.  But libssh2 before 1.11 cannot log in with RSA keys
+ * to SSH servers of today, so RSA keys are made for who asks for them, or for a
+ * size that only they can have. */
+static const char *ssh_type(const struct cli *cli)
+{
+	const char *type = cli_text(cli, &OPT_SSH_KEY_TYPE);
+
+	if (type != NULL)
+		return type;
+	return cli_given(cli, &OPT_SSH_KEY_BITS) ? "rsa" : "ecdsa";
+}
+
 /* The size of SSH keys to make; -1 with err when it is not possible, or the
  * program that makes keys is missing. */
 static int64_t ssh_bits(const struct cli *cli, struct error *err)
 {
 	static const char *const argv[] = {"ssh-keygen", "-?", NULL};
-	const char *type = cli_text(cli, &OPT_SSH_KEY_TYPE);
 	int64_t bits = cli_count(cli, &OPT_SSH_KEY_BITS);
 	auto_free char *output = NULL;
 
-	if (ssh_keys_check_size(type == NULL ? "rsa" : type, &bits, err) < 0)
+	if (ssh_keys_check_size(ssh_type(cli), &bits, err) < 0)
 		return -1;
 	if (cli_given(cli, &OPT_NO_SSH_INIT) ||
 	    run_output(argv, NULL, &output, err) >= 0)
@@ -188,7 +199,7 @@ static int init(struct cli *cli, struct error *err)
 		.prealloc_wipe_disks = flag(cli, &OPT_WIPE_DISKS),
 		.use_external_mip_script = flag(cli, &OPT_EXT_MIP_SCRIPT),
 		.enabled_user_shutdown = flag(cli, &OPT_USER_SHUTDOWN),
-		.ssh_key_type = cli_text(cli, &OPT_SSH_KEY_TYPE),
+		.ssh_key_type = ssh_type(cli),
 		.ssh_key_bits = (int)bits,
 		.modify_ssh_setup = !cli_given(cli, &OPT_NO_SSH_INIT),
 		.hv_state = json_get(given, "hv_state"),

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gnt-cluster command and copyfile: the same on many nodes, one after the
- * other. */
+/* gnt-cluster command and copyfile: the same on many nodes, at the same time.
+ * A command runs on the master last, when it has ended on all others: it may
+ * take the network or the machine down. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "cli/cluster/node_output.h"
 #include "cli/frame/cli_job.h"
 #include "cli/frame/cli_opts.h"
 #include "cli/frame/tools.h"
-#include "cli/remote/ssh.h"
-#include "lib/base/fs.h"
+#include "cli/remote/remote.h"
+#include "lib/base/clock.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
+
+#define TELL_US 200000 /* between two lines of progress */
 
 /* What is asked of each node. */
 enum { COL_NAME, COL_OFFLINE, COL_MASTER, COL_SECONDARY, COL_PORT };
@@ -89,8 +96,8 @@ static json_t *online_nodes(struct cli *cli, struct error *err)
 }
 
 /* The values for all connections; `values` keeps the strings. */
-static int open_ssh(struct cli *cli, struct ssh *ret, json_t **ret_info,
-		    struct error *err)
+static int open_remote(struct cli *cli, struct remote *ret, json_t **ret_info,
+		       struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);
 	json_t *info = p == NULL ? NULL
@@ -100,18 +107,18 @@ static int open_ssh(struct cli *cli, struct ssh *ret, json_t **ret_info,
 	if (info == NULL)
 		return -1;
 	*ret_info = info;
-	*ret = (struct ssh){.paths = p,
-			    .cluster = json_str(info, "name", ""),
-			    .ipv6 = json_int(info, "primary_ip_version", 4) ==
-				    6};
+	*ret = (struct remote){
+		.paths = p,
+		.cluster = json_str(info, "name", ""),
+		.ipv6 = json_int(info, "primary_ip_version", 4) == 6};
 	return 0;
 }
 
-static struct ssh_node node_of(const json_t *row, bool secondary)
+static struct remote_node node_of(const json_t *row, bool secondary)
 {
 	const char *name = json_string_value(cell(row, COL_NAME));
 
-	return (struct ssh_node){
+	return (struct remote_node){
 		.name = name,
 		.address = secondary
 				   ? json_string_value(cell(row, COL_SECONDARY))
@@ -119,82 +126,149 @@ static struct ssh_node node_of(const json_t *row, bool secondary)
 		.port = (int)json_integer_value(cell(row, COL_PORT))};
 }
 
-/* --- command --- */
-
-static void print_output(const struct cli *cli, const char *node, char *output)
+/* The nodes of the rows, but for the master's, which is the last one if it is
+ * among them; to be freed. */
+static struct remote_node *other_nodes(const json_t *rows, bool secondary,
+				       size_t *ret_n)
 {
-	char *rest = output, *line;
+	struct remote_node *nodes =
+		xcalloc(json_array_size(rows) + 1, sizeof(*nodes));
+	const json_t *row;
+	size_t i, n = 0;
 
-	if (!cli_given(cli, &OPT_MACHINE_NAMES)) {
-		printf("node: %s\n%s\n", node, output);
-		return;
-	}
-	while ((line = strsep(&rest, "\n")) != NULL)
-		if (*line != '\0' || rest != NULL)
-			printf("%s: %s\n", node, line);
+	json_array_foreach (rows, i, row)
+		if (!is_master(row))
+			nodes[n++] = node_of(row, secondary);
+	*ret_n = n;
+	return nodes;
 }
+
+/* --- command --- */
 
 static int command(struct cli *cli, struct error *err)
 {
+	struct node_output_style style = {
+		.names = cli_given(cli, &OPT_MACHINE_NAMES),
+		.failures_only = cli_given(cli, &OPT_FAILURE_ONLY),
+		.stream = cli_given(cli, &OPT_STREAM)};
 	auto_json json_t *info = NULL, *rows = NULL;
 	auto_strv struct strv words = {0};
+	auto_free struct remote_node *others = NULL;
 	auto_free char *line = NULL;
-	struct ssh ssh;
-	const json_t *row;
-	size_t i;
+	struct remote_node master;
+	struct remote remote;
+	size_t n;
 
 	for (int k = 0; k < cli->n_args; k++)
 		strv_add(&words, cli->args[k]);
 	line = strv_join(&words, " ");
-	if (open_ssh(cli, &ssh, &info, err) < 0)
+	if (open_remote(cli, &remote, &info, err) < 0)
 		return -1;
 	rows = online_nodes(cli, err);
 	if (rows == NULL)
 		return -1;
-	json_array_foreach (rows, i, row) {
-		struct ssh_node node = node_of(row, false);
-		auto_free char *output = NULL;
-		int status = ssh_run(&ssh, &node, line, &output, err);
-
-		if (status < 0)
-			return -1;
-		if (status == 0 && cli_given(cli, &OPT_FAILURE_ONLY))
-			continue;
-		printf("------------------------------------------------\n");
-		print_output(cli, node.name, output);
-		printf("return code = %d\n", status);
-	}
+	if (style.stream)
+		style.names = json_array_size(rows) > 1;
+	others = other_nodes(rows, false, &n);
+	node_output_run(&remote, line, &style, others, n);
+	if (n == json_array_size(rows))
+		return CLI_OK;
+	master = node_of(json_array_get(rows, n), false);
+	node_output_run(&remote, line, &style, &master, 1);
 	return CLI_OK;
 }
 
 /* --- copyfile --- */
 
+/* How far all copies are, for whoever sits at the terminal. */
+struct progress {
+	bool shown;
+	size_t n, ended;
+	uint64_t done, total; /* bytes, of all nodes together */
+	int64_t told_us;
+};
+
+static void tell(struct progress *p, bool now)
+{
+	int64_t time_us = clock_mono_us();
+
+	if (!p->shown || (!now && time_us - p->told_us < TELL_US))
+		return;
+	p->told_us = time_us;
+	fprintf(stderr, "\r%zu of %zu nodes, %" PRIu64 " of %" PRIu64 " MiB",
+		p->ended, p->n, p->done >> 20, p->total >> 20);
+	if (p->ended == p->n)
+		fprintf(stderr, "\n");
+	fflush(stderr);
+}
+
+/* One copy. */
+struct copy {
+	struct progress *all;
+	uint64_t done;
+};
+
+static void on_progress(struct remote_job *job, uint64_t done, uint64_t total)
+{
+	struct copy *c = job->arg;
+
+	(void)total;
+	c->all->done += done - c->done;
+	c->done = done;
+	tell(c->all, false);
+}
+
+static void on_end(struct remote_job *job)
+{
+	struct copy *c = job->arg;
+
+	c->all->ended++;
+	if (job->failed)
+		fprintf(stderr, "%sCopy of file %s to node %s:%d failed: %s\n",
+			c->all->shown ? "\n" : "", job->file, job->node.name,
+			job->node.port, job->err.text);
+	tell(c->all, true);
+}
+
+static void copy_to(const struct remote *r, const char *file,
+		    const struct remote_node *nodes, size_t n)
+{
+	auto_free struct remote_job *jobs = xcalloc(n + 1, sizeof(*jobs));
+	auto_free struct copy *copies = xcalloc(n + 1, sizeof(*copies));
+	struct progress all = {.shown = isatty(STDERR_FILENO), .n = n};
+	struct stat info;
+
+	if (stat(file, &info) == 0)
+		all.total = (uint64_t)info.st_size * n;
+	for (size_t i = 0; i < n; i++) {
+		copies[i].all = &all;
+		jobs[i] = (struct remote_job){.node = nodes[i],
+					      .file = file,
+					      .on_progress = on_progress,
+					      .on_end = on_end,
+					      .arg = &copies[i]};
+	}
+	remote_do(r, jobs, n);
+}
+
 static int copyfile(struct cli *cli, struct error *err)
 {
 	auto_free char *file = realpath(cli->args[0], NULL);
 	auto_json json_t *info = NULL, *rows = NULL;
-	struct ssh ssh;
-	const json_t *row;
-	size_t i;
+	auto_free struct remote_node *nodes = NULL;
+	struct remote remote;
+	size_t n;
 
 	if (file == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No such filename '%s'", cli->args[0]);
-	if (open_ssh(cli, &ssh, &info, err) < 0)
+	if (open_remote(cli, &remote, &info, err) < 0)
 		return -1;
 	rows = online_nodes(cli, err);
 	if (rows == NULL)
 		return -1;
-	json_array_foreach (rows, i, row) {
-		struct ssh_node node =
-			node_of(row, cli_given(cli, &OPT_REPLICATION_NET));
-		struct error why;
-
-		if (!is_master(row) && ssh_copy(&ssh, &node, file, &why) < 0)
-			fprintf(stderr,
-				"Copy of file %s to node %s:%d failed: %s\n",
-				file, node.name, node.port, why.text);
-	}
+	nodes = other_nodes(rows, cli_given(cli, &OPT_REPLICATION_NET), &n);
+	copy_to(&remote, file, nodes, n);
 	return CLI_OK;
 }
 
@@ -206,7 +280,7 @@ const struct cli_command cluster_command = {
 	.max_args = -1,
 	.ends_options = true,
 	.options = {&OPT_ON_NODES, &OPT_GROUP, &OPT_MACHINE_NAMES,
-		    &OPT_FAILURE_ONLY},
+		    &OPT_FAILURE_ONLY, &OPT_STREAM},
 	.run = command,
 };
 

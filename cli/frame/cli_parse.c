@@ -143,8 +143,8 @@ static json_t *to_json(const struct opt *o, const struct opt_value *v)
 	case KIND_KEYVAL:
 	case KIND_IDENT_KEYVAL:
 		return json_incref(v->json);
-	default:
-		return json_string(v->text);
+	default: /* a text that may be left out is empty then */
+		return json_string(v->text == NULL ? "" : v->text);
 	}
 }
 
@@ -154,7 +154,7 @@ json_t *cli_parse_value(const struct opt *option, const char *text,
 	struct opt_value value;
 	json_t *json;
 
-	if (!str_valid_utf8(text, strlen(text))) {
+	if (text != NULL && !str_valid_utf8(text, strlen(text))) {
 		wrong_kind(option, "UTF-8", "(bytes)", err);
 		return NULL;
 	}

@@ -5,10 +5,11 @@
 
 #include "cli/frame/cli_opts.h"
 #include "cli/frame/tools.h"
+#include "cli/remote/remote.h"
 #include "cli/remote/run.h"
-#include "cli/remote/ssh.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/ssh/ssh.h"
 
 static int run(const json_t *console, const struct strv *argv,
 	       struct error *err)
@@ -27,10 +28,10 @@ static int run(const json_t *console, const struct strv *argv,
 static int session(struct cli *cli, const json_t *console, const char *cluster,
 		   struct error *err)
 {
-	const struct ssh ssh = {.paths = cli_paths(cli, err),
-				.cluster = cluster};
+	const struct remote remote = {.paths = cli_paths(cli, err),
+				      .cluster = cluster};
 	const char *host = json_str(console, "host", "");
-	const struct ssh_node node = {
+	const struct remote_node node = {
 		.name = host,
 		.address = host,
 		.port = (int)json_int(console, "port", 22)};
@@ -38,17 +39,17 @@ static int session(struct cli *cli, const json_t *console, const char *cluster,
 	auto_strv struct strv command = {0}, argv = {0};
 	auto_free char *text = NULL;
 
-	if (ssh.paths == NULL)
+	if (remote.paths == NULL)
 		return -1;
 	if (json_is_string(given))
 		str_split(&command, json_string_value(given), ' ');
 	else
 		json_to_strv(given, &command);
-	ssh_session(&ssh, &node, json_str(console, "user", "root"), &command,
-		    &argv);
+	remote_session(&remote, &node, json_str(console, "user", "root"),
+		       &command, &argv);
 	if (!cli_given(cli, &OPT_SHOW_CMD))
 		return run(console, &argv, err);
-	text = ssh_quoted(&argv);
+	text = ssh_quote(&argv);
 	printf("%s\n", text);
 	return CLI_OK;
 }

@@ -15,13 +15,14 @@
 #include "cli/frame/cli_opts.h"
 #include "cli/frame/tools.h"
 #include "cli/remote/bootstrap.h"
-#include "cli/remote/ssh_join.h"
+#include "cli/remote/join.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/login/login.h"
+#include "lib/model/config/ssconf.h"
 
 #define ADDRESS_MAX 64
-#define SSH_PORT 22
 #define INPUT_MAX (16 * 1024 * 1024)
 
 /* --- add --- */
@@ -149,8 +150,10 @@ static int prepare(struct cli *cli, const json_t *known, struct error *err)
 	const struct paths *p = cli_paths(cli, err);
 	const char *pip = json_string_value(json_array_get(known, 1));
 	const char *name = json_string_value(json_array_get(known, 0));
+	auto_strv struct strv command = {0};
 	char address[ADDRESS_MAX];
-	struct ssh_join target = {
+	struct join join = {
+		.command = &command,
 		.host = name != NULL ? name : cli->args[0],
 		.check_key = !cli_given(cli, &OPT_NO_SSH_KEY_CHECK),
 	};
@@ -161,25 +164,27 @@ static int prepare(struct cli *cli, const json_t *known, struct error *err)
 		return -1;
 	if (cli_given(cli, &OPT_NO_NODE_SETUP))
 		return 0;
-	if (!ssh_join_is_used(p))
+	if (!login_is_used(p))
 		return name == NULL ? 0 : prepare_beside(p, name, pip, err);
-	if (!str_valid_hostname(target.host))
+	if (!str_valid_hostname(join.host))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "'%s' is not a valid node name", target.host);
+				 "'%s' is not a valid node name", join.host);
 	if (pip != NULL)
 		snprintf(address, sizeof(address), "%s", pip);
-	else if (resolve(target.host, address, err) < 0)
+	else if (resolve(join.host, address, err) < 0)
 		return -1;
 	port = ssh_port(cli, known, err);
 	message = port < 0 ? NULL : join_message(p, address, err);
 	if (message == NULL)
 		return -1;
-	target.port = (int)port;
-	if (ssh_join_run(p, &target,
-			 cli_given(cli, &OPT_FORCE_JOIN)
-				 ? "gnt-node join --force-join"
-				 : "gnt-node join",
-			 message, strlen(message), err) == 0)
+	join.port = (int)port;
+	join.input = message;
+	join.input_len = strlen(message);
+	strv_add(&command, "gnt-node");
+	strv_add(&command, "join");
+	if (cli_given(cli, &OPT_FORCE_JOIN))
+		strv_add(&command, "--force-join");
+	if (join_run(p, &join, err) == 0)
 		return 0;
 	return error_wrap(err,
 			  "The node is not prepared (with --no-node-setup it "
@@ -227,7 +232,10 @@ static json_t *read_message(struct error *err)
 static int check_host(const struct cli *cli, const struct paths *p,
 		      const json_t *message, struct error *err)
 {
-	if (bootstrap_pid(p, DAEMON_MASTERD) != 0)
+	auto_free char *master = ssconf_read(p, "master_node");
+
+	if (bootstrap_pid(p, DAEMON_MASTERD) != 0 &&
+	    (master == NULL || str_eq(master, p->hostname)))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "This host is a master: its master daemon "
 				 "runs");
@@ -246,7 +254,10 @@ static int join(struct cli *cli, struct error *err)
 
 	if (message == NULL || check_host(cli, p, message, err) < 0)
 		return -1;
+	/* What it had of a log is that of another life. */
 	if (bootstrap_stop(p, DAEMON_NODED, false, err) < 0 ||
+	    bootstrap_stop(p, DAEMON_MASTERD, false, err) < 0 ||
+	    fs_remove_tree(path(p, PATH_CONSENSUS_DIR), err) < 0 ||
 	    bootstrap_folders(p, err) < 0 ||
 	    bootstrap_take_secrets(p, message, err) < 0)
 		return -1;

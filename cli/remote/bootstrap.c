@@ -43,6 +43,7 @@ static const struct daemon_kind {
 } kinds[] = {
 	[DAEMON_NODED] = {"gantry-noded", PATH_NODED_PID},
 	[DAEMON_MASTERD] = {"gantry-masterd", PATH_MASTERD_PID},
+	[DAEMON_RAPI] = {"gantry-rapi", PATH_RAPI_PID},
 };
 
 /* --- folders --- */
@@ -557,5 +558,7 @@ int bootstrap_forget(const struct paths *p, struct error *err)
 		    fs_remove(file, err) < 0)
 			return -1;
 	}
+	if (fs_remove_tree(path(p, PATH_CONSENSUS_DIR), err) < 0)
+		return -1;
 	return fs_remove_tree(path(p, PATH_QUEUE_DIR), err);
 }

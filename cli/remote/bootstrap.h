@@ -12,7 +12,7 @@
 #include "lib/model/config/cluster.h"
 #include "lib/model/files/paths.h"
 
-enum bootstrap_daemon { DAEMON_NODED, DAEMON_MASTERD };
+enum bootstrap_daemon { DAEMON_NODED, DAEMON_MASTERD, DAEMON_RAPI };
 
 /* How long a daemon may take to start or to stop: a master waits a minute for
  * votes. */

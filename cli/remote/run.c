@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Programs are started with posix_spawnp().  Their output comes through a pipe,
- * which is read to its end.  Their input is a file in memory, so that the
- * caller need not write to them while they run. */
+ * which is read to its end. */
 #include "cli/remote/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,51 +115,6 @@ int run_output(const char *const *argv, const char *const *env,
 	*ret_output = read_all(ends[0]);
 	close(ends[0]);
 	return run_wait(pid);
-}
-
-/* A file in memory, at its beginning; -1 with err. */
-static int memory_file(const char *data, size_t len, struct error *err)
-{
-	int fd = memfd_create("stdin", MFD_CLOEXEC);
-	size_t done = 0;
-
-	while (fd >= 0 && done < len) {
-		ssize_t n = pwrite(fd, data + done, len - done, (off_t)done);
-
-		if (n > 0)
-			done += (size_t)n;
-		else if (errno != EINTR)
-			break;
-	}
-	if (fd >= 0 && done == len)
-		return fd;
-	error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-		  "Cannot keep a program's input in memory: %s",
-		  strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-pid_t run_start_with_input(const char *const *argv, const char *input,
-			   size_t len, struct error *err)
-{
-	auto_close int fd = memory_file(input, len, err);
-	posix_spawn_file_actions_t actions;
-	pid_t pid;
-	int rc;
-
-	if (fd < 0)
-		return -1;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
-	rc = posix_spawnp(&pid, argv[0], &actions, NULL, mem_unconst(argv),
-			  environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (rc != 0)
-		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-				 "Cannot run %s: %s", argv[0], strerror(rc));
-	return pid;
 }
 
 int run_wait(pid_t pid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Programs started by the commands: daemons, editors, ssh.  Blocking, argv
+/* Programs started by the commands: daemons, editors, shells.  Blocking, argv
  * arrays only. */
 #ifndef CLI_REMOTE_RUN_H
 #define CLI_REMOTE_RUN_H
@@ -25,10 +25,6 @@ pid_t run_start(const char *const *argv, const char *const *env,
 #define RUN_OUTPUT_MAX (16 * 1024 * 1024)
 int run_output(const char *const *argv, const char *const *env,
 	       char **ret_output, struct error *err);
-
-/* Start argv with these bytes as its standard input; the pid, or -1. */
-pid_t run_start_with_input(const char *const *argv, const char *input,
-			   size_t len, struct error *err);
 
 /* Wait for a process: its exit status, or 128 + the signal that ended it. */
 int run_wait(pid_t pid);

@@ -52,6 +52,23 @@ static const struct opt opt_ssh = {
 	.help = "Give the nodes SSH keys, in /root/.ssh below their folders",
 };
 
+static const struct opt opt_rapi = {
+	.name = "rapi",
+	.kind = KIND_TEXT,
+	.arg = "[PORT]",
+	.help = "Start the remote API on the master, at port 5080 unless "
+		"another is given",
+};
+
+static const struct opt opt_user = {
+	.name = "user",
+	.kind = KIND_TEXT,
+	.repeat = true,
+	.arg = "NAME:PASSWORD:RIGHTS",
+	.help = "A user of the remote API; the rights are read and write, with "
+		"a comma between, and both without any",
+};
+
 static int read_options(const struct cli *cli, struct vcluster_options *ret,
 			struct error *err)
 {
@@ -71,8 +88,12 @@ static int read_options(const struct cli *cli, struct vcluster_options *ret,
 				      : "fake",
 		.base_ip = cli_text(cli, &opt_base_ip),
 		.ssh = cli_given(cli, &opt_ssh),
+		.users = cli_value(cli, &opt_user),
 	};
-	return 0;
+	if (!cli_given(cli, &opt_rapi) && ret->users == NULL)
+		return 0;
+	return vcluster_rapi_port(cli_text(cli, &opt_rapi), &ret->rapi_port,
+				  err);
 }
 
 /* --- commands --- */
@@ -90,6 +111,17 @@ static char *own_folder(void)
 	return real == NULL ? steal(&folder) : real;
 }
 
+static void tell_rapi(const char *dir)
+{
+	struct error err;
+	struct vcluster *v = vcluster_load(dir, &err);
+
+	if (v != NULL)
+		printf("The remote API is at https://%s:%d\n", v->nodes[0].ip,
+		       v->rapi_port);
+	vcluster_free(v);
+}
+
 static int create(struct cli *cli, struct error *err)
 {
 	int64_t begin = clock_mono_us();
@@ -100,6 +132,8 @@ static int create(struct cli *cli, struct error *err)
 	printf("Virtual cluster of %zu node%s is ready in %s (%.1f s)\n",
 	       o.n_nodes, o.n_nodes == 1 ? "" : "s", o.dir,
 	       (double)(clock_mono_us() - begin) / 1e6);
+	if (o.rapi_port != 0)
+		tell_rapi(o.dir);
 	printf("Use it with: eval \"$(gnt-vcluster env %s node1)\"\n", o.dir);
 	return CLI_OK;
 }
@@ -151,6 +185,9 @@ static int env(struct cli *cli, struct error *err)
 	printf("\nexport PATH=");
 	print_quoted(folder);
 	printf(":\"$PATH\"\n");
+	if (v->rapi_port != 0)
+		printf("export GANTRY_RAPI=https://%s:%d\n",
+		       vcluster_master(v)->ip, v->rapi_port);
 	return CLI_OK;
 }
 
@@ -195,6 +232,14 @@ static void list_data(const struct cli *cli, const struct vcluster *v,
 		       str_eq(cli_text(cli, &OPT_FORMAT), "csv") ? nodes : all);
 }
 
+static const char *tell_masterd(const struct vcluster_node *n,
+				const struct vcluster_node *master)
+{
+	if (bootstrap_pid(n->paths, DAEMON_MASTERD) == 0)
+		return "-";
+	return n == master ? "up" : "standby";
+}
+
 static int list(struct cli *cli, struct error *err)
 {
 	auto_vcluster struct vcluster *v = load(cli, err);
@@ -213,8 +258,7 @@ static int list(struct cli *cli, struct error *err)
 		const struct vcluster_node *n = &v->nodes[i];
 
 		printf("%-24s %-15s %-6s %-7s %-7s %s\n", n->name, n->ip,
-		       n == master ? "Y" : "N",
-		       bootstrap_pid(n->paths, DAEMON_MASTERD) ? "up" : "-",
+		       n == master ? "Y" : "N", tell_masterd(n, master),
 		       bootstrap_pid(n->paths, DAEMON_NODED) ? "up" : "-",
 		       n->paths->root);
 	}
@@ -265,7 +309,8 @@ static const struct cli_command create_command = {
 		"daemons of its own on a loopback address, and start it",
 	.min_args = 1,
 	.max_args = 1,
-	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip, &opt_ssh},
+	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip, &opt_ssh,
+		    &opt_rapi, &opt_user},
 	.run = create,
 };
 
@@ -300,9 +345,9 @@ static const struct cli_command list_command = {
 
 static const struct cli_command start_command = {
 	.name = "start",
-	.args = "<dir> [<node> [masterd|noded]]",
+	.args = "<dir> [<node> [masterd|noded|rapi]]",
 	.help = "Start the daemons of all nodes, or of one. The master daemon "
-		"is started where the master is.",
+		"and the remote API are started where the master is.",
 	.min_args = 1,
 	.max_args = 3,
 	.run = start,
@@ -310,7 +355,7 @@ static const struct cli_command start_command = {
 
 static const struct cli_command stop_command = {
 	.name = "stop",
-	.args = "<dir> [<node> [masterd|noded]]",
+	.args = "<dir> [<node> [masterd|noded|rapi]]",
 	.help = "End the daemons of all nodes, or of one",
 	.min_args = 1,
 	.max_args = 3,
@@ -319,7 +364,7 @@ static const struct cli_command stop_command = {
 
 static const struct cli_command kill_command = {
 	.name = "kill",
-	.args = "<dir> [<node> [masterd|noded]]",
+	.args = "<dir> [<node> [masterd|noded|rapi]]",
 	.help = "End daemons at once, with SIGKILL",
 	.min_args = 1,
 	.max_args = 3,

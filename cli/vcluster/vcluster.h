@@ -27,6 +27,7 @@ struct vcluster_node {
 struct vcluster {
 	char *dir; /* absolute */
 	char *hypervisor;
+	int rapi_port; /* of the remote API on the master; 0: it does not run */
 	struct vcluster_node *nodes;
 	size_t n;
 };
@@ -37,6 +38,8 @@ struct vcluster_options {
 	const char *hypervisor; /* "fake" or "kvm" */
 	const char *base_ip;	/* NULL: choose a free block */
 	bool ssh;		/* nodes get SSH keys, below their roots */
+	int rapi_port;		/* 0: no remote API */
+	const json_t *users;	/* of it: a list of NAME:PASSWORD:RIGHTS */
 };
 
 /* --- vcluster_state.c --- */
@@ -58,13 +61,27 @@ struct vcluster_node *vcluster_master(struct vcluster *v);
 
 /* --- vcluster_daemons.c --- */
 
-/* The words are [NODE [masterd|noded]]: all nodes without one.  Node daemons
- * start before the master daemon, which only the master gets unless it is
- * named. */
+/* The words are [NODE [masterd|noded|rapi]]: all nodes without one.  Node
+ * daemons start before the master daemon, which only the master gets unless it
+ * is named, and that before the remote API, of which the same is true. */
 int vcluster_start(struct vcluster *v, char *const *words, int n,
 		   struct error *err);
 int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
 		  struct error *err);
+
+/* --- vcluster_rapi.c --- */
+
+/* Read "[PORT]" of --rapi; *ret is 5080 without one. */
+int vcluster_rapi_port(const char *text, int *ret, struct error *err);
+
+/* Write the users (a list of NAME:PASSWORD:RIGHTS; NULL: none) on all nodes, as
+ * each may become the master. */
+int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
+			struct error *err);
+
+/* Start the daemon on this node; one that runs stays. */
+int vcluster_rapi_start(const struct vcluster *v,
+			const struct vcluster_node *node, struct error *err);
 
 /* --- vcluster_create.c --- */
 

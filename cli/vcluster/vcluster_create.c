@@ -347,12 +347,17 @@ static int join_others(const struct vcluster *v, struct error *err)
 	return add_others(v, err);
 }
 
-static int bring_up(const struct vcluster *v, bool ssh, struct error *err)
+static int bring_up(const struct vcluster *v, const struct vcluster_options *o,
+		    struct error *err)
 {
 	if (prepare(v, err) < 0 || vcluster_save(v, err) < 0 ||
-	    init_cluster(v, ssh, err) < 0)
+	    init_cluster(v, o->ssh, err) < 0 || join_others(v, err) < 0)
 		return -1;
-	return join_others(v, err);
+	if (v->rapi_port == 0)
+		return 0;
+	if (vcluster_rapi_users(v, o->users, err) < 0)
+		return -1;
+	return vcluster_rapi_start(v, &v->nodes[0], err);
 }
 
 /* Check that the folder has nothing that destroy would remove later. */
@@ -382,7 +387,7 @@ int vcluster_create(const struct vcluster_options *o, struct error *err)
 		return -1;
 	rc = check_fresh(v, err);
 	if (rc == 0) {
-		rc = bring_up(v, o->ssh, err);
+		rc = bring_up(v, o, err);
 		if (rc < 0)
 			vcluster_destroy(v, &ignored);
 	}

@@ -11,7 +11,7 @@
 /* The nodes and daemons that the words after DIR name. */
 struct choice {
 	struct vcluster_node *node; /* NULL: all */
-	bool masterd, noded;
+	bool masterd, noded, rapi;
 	bool named; /* the daemon was */
 };
 
@@ -23,9 +23,11 @@ static int choose(struct vcluster *v, char *const *words, int n,
 	*ret = (struct choice){.named = daemon != NULL};
 	ret->masterd = daemon == NULL || strcmp(daemon, "masterd") == 0;
 	ret->noded = daemon == NULL || strcmp(daemon, "noded") == 0;
-	if (!ret->masterd && !ret->noded)
+	ret->rapi = daemon == NULL || strcmp(daemon, "rapi") == 0;
+	if (!ret->masterd && !ret->noded && !ret->rapi)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "The daemons are masterd and noded, not '%s'",
+				 "The daemons are masterd, noded and rapi, not "
+				 "'%s'",
 				 daemon);
 	if (n == 0)
 		return 0;
@@ -88,29 +90,50 @@ int vcluster_start(struct vcluster *v, char *const *words, int n,
 	/* Without being named, only the master gets its daemon. */
 	if (c.named)
 		master = c.node;
-	return c.masterd && is_chosen(&c, master) ? start_masterd(master, err)
-						  : 0;
+	if (!is_chosen(&c, master))
+		return 0;
+	if (c.masterd && start_masterd(master, err) < 0)
+		return -1;
+	return c.rapi && (c.named || v->rapi_port != 0)
+		       ? vcluster_rapi_start(v, master, err)
+		       : 0;
+}
+
+/* End this daemon on all nodes that were chosen, also after one does not. */
+static int stop_one(struct vcluster *v, const struct choice *c,
+		    enum bootstrap_daemon which, bool with_kill,
+		    struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < v->n; i++)
+		if (is_chosen(c, &v->nodes[i]) &&
+		    bootstrap_stop(v->nodes[i].paths, which, with_kill, err) <
+			    0)
+			rc = -1;
+	return rc;
 }
 
 int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
 		  struct error *err)
 {
+	const struct vcluster_node *master = vcluster_master(v);
 	struct choice c;
 	int rc = 0;
 
 	if (choose(v, words, n, &c, err) < 0)
 		return -1;
-	/* Stop master daemons first, so that none calls nodes that are
-	 * ending. */
-	for (size_t i = 0; c.masterd && i < v->n; i++)
-		if (is_chosen(&c, &v->nodes[i]) &&
-		    bootstrap_stop(v->nodes[i].paths, DAEMON_MASTERD, with_kill,
-				   err) < 0)
-			rc = -1;
-	for (size_t i = 0; c.noded && i < v->n; i++)
-		if (is_chosen(&c, &v->nodes[i]) &&
-		    bootstrap_stop(v->nodes[i].paths, DAEMON_NODED, with_kill,
-				   err) < 0)
-			rc = -1;
+	if (c.rapi && stop_one(v, &c, DAEMON_RAPI, with_kill, err) < 0)
+		rc = -1;
+	/* The master first, so that it calls no nodes that are ending.  Node
+	 * daemons before the other master daemons, which they would start
+	 * again. */
+	if (c.masterd && !with_kill && is_chosen(&c, master) &&
+	    bootstrap_stop(master->paths, DAEMON_MASTERD, false, err) < 0)
+		rc = -1;
+	if (c.noded && stop_one(v, &c, DAEMON_NODED, with_kill, err) < 0)
+		rc = -1;
+	if (c.masterd && stop_one(v, &c, DAEMON_MASTERD, with_kill, err) < 0)
+		rc = -1;
 	return rc;
 }

@@ -156,6 +156,7 @@ struct vcluster *vcluster_plan(const struct vcluster_options *o,
 	int rc = o->base_ip == NULL ? find_block(v->n, &base, err)
 				    : read_base(o->base_ip, v->n, &base, err);
 
+	v->rapi_port = o->rapi_port;
 	for (size_t i = 0; rc == 0 && i < v->n; i++) {
 		auto_free char *name = xprintf("node%zu.example.com", i + 1);
 		char ip[INET_ADDRSTRLEN];
@@ -190,8 +191,8 @@ int vcluster_save(const struct vcluster *v, struct error *err)
 		json_array_append_new(nodes, json_make("{s:s, s:s}", "name",
 						       v->nodes[i].name, "ip",
 						       v->nodes[i].ip));
-	state = json_make("{s:s, s:O}", "hypervisor", v->hypervisor, "nodes",
-			  nodes);
+	state = json_make("{s:s, s:i, s:O}", "hypervisor", v->hypervisor,
+			  "rapi_port", v->rapi_port, "nodes", nodes);
 	text = json_text(state);
 	return fs_write_atomic(file, text, strlen(text), 0644, err);
 }
@@ -252,6 +253,7 @@ struct vcluster *vcluster_load(const char *dir, struct error *err)
 		return NULL;
 	v = vcluster_new(all, json_str(state, "hypervisor", "fake"),
 			 json_array_size(nodes));
+	v->rapi_port = (int)json_int(state, "rapi_port", 0);
 	for (size_t i = 0; i < v->n; i++)
 		set_node(v, i, json_str(json_array_get(nodes, i), "name", ""),
 			 json_str(json_array_get(nodes, i), "ip", ""));

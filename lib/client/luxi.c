@@ -100,11 +100,17 @@ static bool is_usable(const struct luxi *l)
 	       (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-static const char *io_reason(void)
+static bool timed_out(void)
 {
-	if (errno == EAGAIN || errno == EWOULDBLOCK)
-		return "time limit exceeded";
-	return strerror(errno);
+	return errno == EAGAIN || errno == EWOULDBLOCK;
+}
+
+/* What went wrong, by errno. */
+static int io_failed(const char *what, struct error *err)
+{
+	return error_set(err, ERR_LUXI, timed_out() ? LUXI_TIMED_OUT : NULL,
+			 "%s: %s", what,
+			 timed_out() ? "time limit exceeded" : strerror(errno));
 }
 
 /* *ret_sent says whether any byte has left. */
@@ -118,9 +124,8 @@ static int send_all(struct luxi *l, const char *data, size_t len,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return error_set(err, ERR_LUXI, NULL,
-					 "Cannot send to the master daemon: %s",
-					 io_reason());
+			return io_failed("Cannot send to the master daemon",
+					 err);
 		*ret_sent = true;
 		data += n;
 		len -= (size_t)n;
@@ -161,9 +166,8 @@ static int receive_reply(struct luxi *l, struct buf *reply, struct error *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return error_set(err, ERR_LUXI, NULL,
-					 "No answer from the master daemon: %s",
-					 io_reason());
+			return io_failed("No answer from the master daemon",
+					 err);
 		if (n == 0)
 			return error_set(err, ERR_LUXI, NULL,
 					 "The master daemon closed the "
@@ -182,7 +186,7 @@ static int receive_reply(struct luxi *l, struct buf *reply, struct error *err)
 					 "than %d MiB",
 					 REPLY_MAX / 1024 / 1024);
 	}
-	return error_set(err, ERR_LUXI, NULL,
+	return error_set(err, ERR_LUXI, LUXI_TIMED_OUT,
 			 "The master daemon's answer took too long");
 }
 

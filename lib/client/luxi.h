@@ -12,6 +12,9 @@
 
 struct luxi;
 
+/* The code of an ERR_LUXI when the master did not answer in time. */
+#define LUXI_TIMED_OUT "timed_out"
+
 /* Connect to the socket; ERR_LUXI when nobody listens there. */
 struct luxi *luxi_connect(const char *socket_path, struct error *err);
 void luxi_close(struct luxi *l);

@@ -8,9 +8,9 @@
 
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
+#include "lib/base/pack.h"
 #include "lib/base/random.h"
 #include "lib/consensus/consensus_private.h"
-#include "lib/consensus/pack.h"
 #include "lib/consensus/wire.h"
 
 /* Of the file that says whose folder it is. */

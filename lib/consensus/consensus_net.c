@@ -13,9 +13,9 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/pack.h"
 #include "lib/base/random.h"
 #include "lib/consensus/consensus_private.h"
-#include "lib/consensus/pack.h"
 #include "lib/consensus/wire.h"
 
 /* The question is repeated after this, */

@@ -7,8 +7,8 @@
 #define CONSENSUS_WAL_PRIVATE_H
 
 #include "lib/base/list.h"
+#include "lib/base/pack.h"
 #include "lib/base/str.h"
-#include "lib/consensus/pack.h"
 #include "lib/consensus/wal.h"
 
 /* Records begin at multiples of this, so that writing one never rewrites a

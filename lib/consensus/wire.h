@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/consensus/pack.h"
+#include "lib/base/pack.h"
 #include "lib/consensus/wal.h"
 #include "lib/raft/raft.h"
 

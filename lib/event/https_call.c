@@ -6,6 +6,7 @@
  * runs the handler.  MHD is only called from the loop, never from a task. */
 #include <assert.h>
 #include <gnutls/gnutls.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -28,8 +29,10 @@ struct https_call {
 	struct MHD_Connection *connection;
 	enum stage stage;
 	struct buf body;
-	size_t dropped; /* the body went on after the limit */
-	char *method, *path;
+	size_t reserved; /* the body's share of server.bodies */
+	size_t dropped;	 /* the body went on after the limit */
+	char *method, *path, *target, *version;
+	int socket;
 	int file; /* of the reply, with has_file */
 	bool has_file;
 	uint64_t file_size;
@@ -37,9 +40,24 @@ struct https_call {
 
 /* Replies. */
 
+static void add_headers(struct MHD_Response *response, const char *lines)
+{
+	auto_strv struct strv all = {0};
+
+	str_split(&all, lines, '\n');
+	for (size_t i = 0; i < all.n; i++) {
+		char *colon = strstr(all.items[i], ": ");
+
+		if (colon == NULL)
+			continue;
+		*colon = '\0';
+		MHD_add_response_header(response, all.items[i], colon + 2);
+	}
+}
+
 static enum MHD_Result send_response(struct MHD_Connection *connection,
 				     int status, const char *type,
-				     const char *allow,
+				     const char *allow, const char *headers,
 				     struct MHD_Response *response)
 {
 	enum MHD_Result rc;
@@ -47,6 +65,8 @@ static enum MHD_Result send_response(struct MHD_Connection *connection,
 	if (response == NULL)
 		abort(); /* out of memory */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (headers != NULL)
+		add_headers(response, headers);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
 	rc = MHD_queue_response(connection, (unsigned)status, response);
@@ -61,7 +81,27 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection,
 	char *body = xprintf("%s\n", text);
 
 	return send_response(
-		connection, status, TEXT_PLAIN, allow,
+		connection, status, TEXT_PLAIN, allow, NULL,
+		MHD_create_response_from_buffer(strlen(body), body,
+						MHD_RESPMEM_MUST_FREE));
+}
+
+/* Answer a request that does not get to the handler. */
+static enum MHD_Result refuse(struct https_server *s,
+			      struct MHD_Connection *connection,
+			      const char *allow,
+			      const struct https_refusal *refusal)
+{
+	const char *type = TEXT_PLAIN;
+	char *body = s->config.refuse == NULL
+			     ? NULL
+			     : s->config.refuse(s->config.arg, refusal, &type);
+
+	if (body == NULL)
+		return answer_text(connection, refusal->status, allow,
+				   refusal->why);
+	return send_response(
+		connection, refusal->status, type, allow, NULL,
 		MHD_create_response_from_buffer(strlen(body), body,
 						MHD_RESPMEM_MUST_FREE));
 }
@@ -84,12 +124,12 @@ static enum MHD_Result answer_call(struct https_call *call)
 	if (call->has_file) {
 		call->has_file = false;
 		return send_response(call->connection, r->status, r->reply_type,
-				     allow,
+				     allow, r->headers,
 				     MHD_create_response_from_fd64(
 					     call->file_size, call->file));
 	}
 	return send_response(
-		call->connection, r->status, r->reply_type, allow,
+		call->connection, r->status, r->reply_type, allow, r->headers,
 		MHD_create_response_from_buffer(r->reply_len, steal(&r->reply),
 						MHD_RESPMEM_MUST_FREE));
 }
@@ -98,22 +138,46 @@ static enum MHD_Result answer_call(struct https_call *call)
 
 static bool takes(const struct https_server *s, const char *method)
 {
-	return strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 ||
+	return s->config.all_methods || strcmp(method, "POST") == 0 ||
+	       strcmp(method, "PUT") == 0 ||
 	       (s->config.reads && strcmp(method, "GET") == 0);
 }
-
-/* Why the body of this request is not read: an HTTP status; 0: it is read. */
-static int refusal(struct https_server *s, const struct https_peer *peer,
-		   const char *method, const char *version,
-		   const char **ret_why)
-{
-	struct https_head head;
 
 #define REFUSE(status, why)                                                    \
 	do {                                                                   \
 		*ret_why = why;                                                \
 		return status;                                                 \
 	} while (0)
+
+static int head_refusal(const struct https_server *s,
+			const struct https_peer *peer,
+			const struct https_head *head, const char **ret_why)
+{
+	const struct https_server_config *c = &s->config;
+
+	if (head->fault != NULL)
+		REFUSE(MHD_HTTP_BAD_REQUEST, head->fault);
+	if (c->target_max != 0 && strlen(peer->target) > c->target_max)
+		REFUSE(MHD_HTTP_URI_TOO_LONG, "The address is too long");
+	if (c->header_max != 0 && head->size > c->header_max)
+		REFUSE(MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
+		       "The headers are too long");
+	if (head->chunked)
+		REFUSE(MHD_HTTP_LENGTH_REQUIRED,
+		       "Say how long the body is (Content-Length)");
+	if (head->length > c->body_max)
+		REFUSE(MHD_HTTP_CONTENT_TOO_LARGE, "The body is too long");
+	if (c->bodies_max != 0 && head->length > c->bodies_max - s->bodies)
+		REFUSE(MHD_HTTP_SERVICE_UNAVAILABLE,
+		       "Too many other requests have long bodies");
+	return 0;
+}
+
+/* Why the body of this request is not read: an HTTP status; 0: it is read. */
+static int refusal(struct https_server *s, const struct https_peer *peer,
+		   const char *method, const struct https_head *head,
+		   const char **ret_why)
+{
 	if (s->config.ca_file != NULL && !peer->verified)
 		REFUSE(MHD_HTTP_FORBIDDEN,
 		       "A certificate of this cluster is needed");
@@ -127,16 +191,37 @@ static int refusal(struct https_server *s, const struct https_peer *peer,
 		REFUSE(MHD_HTTP_METHOD_NOT_ALLOWED,
 		       s->config.reads ? "Use GET, POST or PUT"
 				       : "Use POST or PUT");
-	head = https_head_read(peer, method, version);
-	if (head.fault != NULL)
-		REFUSE(MHD_HTTP_BAD_REQUEST, head.fault);
-	if (head.chunked)
-		REFUSE(MHD_HTTP_LENGTH_REQUIRED,
-		       "Say how long the body is (Content-Length)");
-	if (head.length > s->config.body_max)
-		REFUSE(MHD_HTTP_CONTENT_TOO_LARGE, "The body is too long");
+	return head_refusal(s, peer, head, ret_why);
+}
 #undef REFUSE
-	return 0;
+
+static struct https_call *call_create(struct https_instance *i,
+				      const struct https_peer *peer,
+				      const char *path, const char *method,
+				      const char *version)
+{
+	struct https_call *call = xalloc(sizeof(*call));
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		peer->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	call->instance = i;
+	call->connection = peer->connection;
+	call->method = xstrdup(method);
+	call->path = xstrdup(path);
+	call->target = xstrdup(peer->target);
+	call->version = xstrdup(version);
+	call->socket = info == NULL ? -1 : info->connect_fd;
+	call->request = (struct https_request){
+		.call = call,
+		.method = call->method,
+		.path = call->path,
+		.target = call->target,
+		.version = call->version,
+		.peer_ip = peer->ip,
+		.peer_digest = peer->verified ? peer->digest : NULL,
+	};
+	list_init(&call->link);
+	return call;
 }
 
 static enum MHD_Result begin_call(struct https_instance *i,
@@ -145,26 +230,20 @@ static enum MHD_Result begin_call(struct https_instance *i,
 				  const char *version, void **ret_call)
 {
 	struct https_peer *peer = https_peer_of(connection);
+	struct https_head head = https_head_read(peer, method, version);
+	struct https_refusal no = {.method = method,
+				   .target = peer->target,
+				   .version = version,
+				   .peer_ip = peer->ip};
 	struct https_call *call;
-	const char *why;
-	int status;
 
 	https_peer_look(peer);
-	status = refusal(i->server, peer, method, version, &why);
-	if (status != 0)
-		return answer_text(connection, status, let_in(i->server), why);
-	call = xalloc(sizeof(*call));
-	call->instance = i;
-	call->connection = connection;
-	call->method = xstrdup(method);
-	call->path = xstrdup(path);
-	call->request.call = call;
-	call->request.method = call->method;
-	call->request.path = call->path;
-	call->request.peer_ip = peer->ip;
-	if (peer->verified)
-		call->request.peer_digest = peer->digest;
-	list_init(&call->link);
+	no.status = refusal(i->server, peer, method, &head, &no.why);
+	if (no.status != 0)
+		return refuse(i->server, connection, let_in(i->server), &no);
+	call = call_create(i, peer, path, method, version);
+	call->reserved = head.length;
+	i->server->bodies += call->reserved;
 	https_peer_limit(peer, i->server->config.body_ms);
 	*ret_call = call;
 	return MHD_YES;
@@ -234,8 +313,14 @@ static enum MHD_Result submit(struct https_call *call)
 	struct https_server *s = call->instance->server;
 
 	if (call->dropped > 0)
-		return answer_text(call->connection, MHD_HTTP_CONTENT_TOO_LARGE,
-				   NULL, "The body is too long");
+		return refuse(s, call->connection, NULL,
+			      &(struct https_refusal){
+				      .method = call->method,
+				      .target = call->target,
+				      .version = call->version,
+				      .peer_ip = call->request.peer_ip,
+				      .status = MHD_HTTP_CONTENT_TOO_LARGE,
+				      .why = "The body is too long"});
 	call->request.body = call->body.data == NULL ? "" : call->body.data;
 	call->request.body_len = call->body.len;
 	call->stage = SUSPENDED;
@@ -290,11 +375,15 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 	if (call->stage == HANDLED)
 		i->server->busy--;
 	*call_ = NULL;
+	i->server->bodies -= call->reserved;
 	drop_file(call);
 	buf_done(&call->body);
 	free(call->request.reply);
+	free(call->request.headers);
 	free(call->method);
 	free(call->path);
+	free(call->target);
+	free(call->version);
 	free(call);
 }
 
@@ -302,6 +391,13 @@ const char *https_header(const struct https_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->call->connection,
 					   MHD_HEADER_KIND, name);
+}
+
+bool https_gone(const struct https_request *request)
+{
+	struct pollfd p = {.fd = request->call->socket, .events = POLLRDHUP};
+
+	return poll(&p, 1, 0) > 0;
 }
 
 void https_reply(struct https_request *request, int status, const char *type,

@@ -104,19 +104,25 @@ void *https_on_uri(void *arg, const char *uri,
 	(void)arg;
 	if (uri == NULL)
 		uri = "";
+	free(peer->target);
+	peer->target = xstrdup(uri);
 	peer->uri_end = uri + strlen(uri);
 	peer->uri_odd = strstr(uri, "%00") != NULL || !is_value(uri);
 	return NULL; /* the first line: the call does not exist yet */
 }
 
-/* The byte after the blank line that ends the headers. */
-static const char *end_of_head(const struct https_peer *peer,
-			       const char *method)
+size_t https_head_room(const struct https_server_config *config)
+{
+	return config->header_max == 0 ? HTTPS_HEADER_MAX
+				       : 2 * config->header_max;
+}
+
+static size_t size_of_head(const struct https_peer *peer)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		peer->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
-	return info == NULL ? NULL : method + info->header_size;
+	return info == NULL ? 0 : info->header_size;
 }
 
 struct https_head https_head_read(const struct https_peer *peer,
@@ -124,7 +130,7 @@ struct https_head https_head_read(const struct https_peer *peer,
 {
 	bool strings_in_place = str_starts(MHD_get_version(), "0.");
 	struct scan s = {.odd = peer->uri_odd};
-	struct https_head head = {0};
+	struct https_head head = {.size = size_of_head(peer)};
 
 	if (strings_in_place) {
 		s.odd |= peer->uri_end + 1 != version;
@@ -133,7 +139,7 @@ struct https_head https_head_read(const struct https_peer *peer,
 	MHD_get_connection_values(peer->connection, MHD_HEADER_KIND, on_header,
 				  &s);
 	/* An empty line ends the headers. */
-	if (strings_in_place && s.next + 2 != end_of_head(peer, method))
+	if (strings_in_place && s.next + 2 != method + head.size)
 		s.odd = true;
 	if (s.odd || s.hosts > 1)
 		head.fault = NOT_HTTP;

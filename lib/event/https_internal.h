@@ -21,6 +21,7 @@ struct https_server {
 	struct list waiting; /* calls whose turn has not come */
 	unsigned running;    /* calls in their handler */
 	unsigned busy;	     /* calls read and not yet answered completely */
+	size_t bodies;	     /* bytes of the bodies in memory */
 	uint64_t accepted;
 	/* Connections to a server that asks for certificates: those that have
 	 * shown one (known), and those that have not (strangers); each list in
@@ -59,7 +60,8 @@ struct https_peer {
 	bool checked, verified;
 	char ip[64];
 	char digest[TLS_DIGEST_MAX];
-	const char *uri_end; /* end of the target, as sent */
+	char *target;	     /* of its last request, as sent */
+	const char *uri_end; /* end of the target in MHD's memory */
 	bool uri_odd;	     /* the target is malformed */
 };
 
@@ -74,11 +76,16 @@ struct https_head {
 	const char *fault; /* why it is refused, a literal; or NULL */
 	bool chunked;
 	uint64_t length; /* the length of the body; 0 if the head has none */
+	size_t size;	 /* of the whole head; 0 if it is not known */
 };
 
 /* method and version: as MHD gives them to https_on_access(). */
 struct https_head https_head_read(const struct https_peer *peer,
 				  const char *method, const char *version);
+
+/* How large a head MHD takes.  It refuses larger ones in words of its own, so
+ * it takes more than what is let through. */
+size_t https_head_room(const struct https_server_config *config);
 
 /* Callbacks of MHD; arg is the instance.  The first line of a request has been
  * read: */

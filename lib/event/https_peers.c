@@ -231,6 +231,7 @@ static void peer_free(struct https_peer *peer)
 		return;
 	timer_stop(&peer->limit);
 	list_remove(&peer->link);
+	free(peer->target);
 	free(peer);
 }
 

@@ -130,8 +130,8 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 		MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
 		MHD_OPTION_LISTEN_SOCKET, i->server->listen_fd,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTPS_HEADER_MAX,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTPS_IDLE_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, https_head_room(c),
+		MHD_OPTION_CONNECTION_TIMEOUT, c->idle_s,
 		MHD_OPTION_CONNECTION_LIMIT, max,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, max_per_ip,
 		MHD_OPTION_URI_LOG_CALLBACK, https_on_uri, i,
@@ -296,6 +296,8 @@ https_server_create(const struct https_server_config *config, struct error *err)
 		c->body_ms = HTTPS_BODY_MS;
 	if (c->stranger_ms == 0)
 		c->stranger_ms = HTTPS_STRANGER_MS;
+	if (c->idle_s == 0)
+		c->idle_s = HTTPS_IDLE_S;
 	c->address = xstrdup(config->address);
 	if (config->cert_file != NULL)
 		c->cert_file = xstrdup(config->cert_file);

@@ -17,7 +17,11 @@
  *
  * A request that another program might read differently is refused: bare LF, CR
  * or NUL, folded lines, malformed header names, two hosts, two lengths, %00;
- * and so are bodies in chunks. */
+ * and so are bodies in chunks.
+ *
+ * A server for the world has more to say: it takes all methods, words refusals
+ * itself, has limits of its own for the head of a request and for the memory
+ * of all bodies together, and sees the target as it was sent. */
 #ifndef EVENT_HTTPS_SERVER_H
 #define EVENT_HTTPS_SERVER_H
 
@@ -43,8 +47,10 @@ struct https_server; /* private */
 
 struct https_request {
 	const char *method;
-	const char *path; /* without the query string */
-	const char *body; /* NUL-terminated */
+	const char *path;    /* without the query string, %XX decoded */
+	const char *target;  /* path and query string as they were sent */
+	const char *version; /* "HTTP/1.1" */
+	const char *body;    /* NUL-terminated */
 	size_t body_len;
 	const char *peer_ip;
 	const char *peer_digest; /* of its certificate; NULL: none */
@@ -56,8 +62,17 @@ struct https_request {
 	size_t reply_len;
 	const char *reply_type;
 	const char *allow; /* for 405: the methods allowed; NULL: all */
+	char *headers;	   /* more lines, each "Name: value\n", freed by the
+			    * server; NULL: none */
 
 	struct https_call *call; /* private */
+};
+
+/* A request that never gets to the handler: the server answers it itself. */
+struct https_refusal {
+	const char *method, *target, *version, *peer_ip;
+	int status;
+	const char *why; /* a literal, a sentence without a full stop */
 };
 
 struct https_server_config {
@@ -67,7 +82,12 @@ struct https_server_config {
 	const char *cert_file; /* PEM: our certificate and key; NULL: plain */
 	const char *ca_file;   /* signs clients'; NULL: none is asked for */
 	bool reads;	       /* accept GET besides POST and PUT */
+	bool all_methods;      /* the handler decides about the method */
 	size_t body_max;
+	size_t bodies_max; /* of all that are in memory together; 0: no limit */
+	size_t header_max; /* 0: HTTPS_HEADER_MAX */
+	size_t target_max; /* 0: as the headers */
+	unsigned idle_s;   /* 0: HTTPS_IDLE_S */
 	unsigned connections_max, connections_per_ip_max, requests_max;
 	/* 0: HTTPS_FIRST_MS, HTTPS_BODY_MS, HTTPS_STRANGER_MS */
 	unsigned first_ms, body_ms, stranger_ms;
@@ -77,6 +97,11 @@ struct https_server_config {
 	 * is 403.  NULL: all may go on. */
 	bool (*allowed)(void *arg, const char *digest);
 
+	/* The answer's body (to be freed) and its type; NULL: a line of plain
+	 * text. */
+	char *(*refuse)(void *arg, const struct https_refusal *refusal,
+			const char **ret_type);
+
 	/* Runs in a task of its own. */
 	WAITS void (*handle)(void *arg, struct https_request *request);
 	void *arg;
@@ -84,6 +109,10 @@ struct https_server_config {
 
 /* Value of a request header, NULL if absent.  Only inside handle(). */
 const char *https_header(const struct https_request *request, const char *name);
+
+/* Whether the client has hung up.  Only inside handle(), also beside the
+ * loop. */
+bool https_gone(const struct https_request *request);
 
 /* Set the answer; body is freed by the server. */
 void https_reply(struct https_request *request, int status, const char *type,

@@ -37,6 +37,9 @@ char *json_text(const json_t *value);
 /* Append the same to b. */
 void json_write(struct buf *b, const json_t *value);
 
+/* The same with a blank behind each comma and colon. */
+void json_write_spaced(struct buf *b, const json_t *value);
+
 /* As json_text(), with sorted keys, for comparison and hashes. */
 char *json_text_sorted(const json_t *value);
 

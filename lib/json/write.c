@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON values as text, in one line without blanks.  A number gets the shortest
+/* JSON values as text, in one line.  A number gets the shortest
  * text that reads back the same: jansson writes 1e-6 as 9.9999999999999995e-7.
  */
 #include <stdio.h>
@@ -8,7 +8,10 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
-static void write_value(struct buf *b, const json_t *value, bool sorted);
+/* How: keys in their order, blanks as Python writes them. */
+enum { SORTED = 1, SPACED = 2 };
+
+static void write_value(struct buf *b, const json_t *value, unsigned how);
 
 /* --- numbers --- */
 
@@ -86,25 +89,25 @@ static void write_string(struct buf *b, const char *s, size_t len)
 
 /* --- containers --- */
 
-static void write_array(struct buf *b, const json_t *array, bool sorted)
+static void write_array(struct buf *b, const json_t *array, unsigned how)
 {
 	buf_addc(b, '[');
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		if (i > 0)
-			buf_addc(b, ',');
-		write_value(b, json_array_get(array, i), sorted);
+			buf_adds(b, how & SPACED ? ", " : ",");
+		write_value(b, json_array_get(array, i), how);
 	}
 	buf_addc(b, ']');
 }
 
 static void write_member(struct buf *b, const char *key, const json_t *value,
-			 bool sorted)
+			 unsigned how)
 {
 	if (b->data[b->len - 1] != '{')
-		buf_addc(b, ',');
+		buf_adds(b, how & SPACED ? ", " : ",");
 	write_string(b, key, strlen(key));
-	buf_addc(b, ':');
-	write_value(b, value, sorted);
+	buf_adds(b, how & SPACED ? ": " : ":");
+	write_value(b, value, how);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -112,7 +115,8 @@ static int compare_keys(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void write_members_sorted(struct buf *b, const json_t *object)
+static void write_members_sorted(struct buf *b, const json_t *object,
+				 unsigned how)
 {
 	auto_free const char **keys =
 		xcalloc(json_object_size(object) + 1, sizeof(*keys));
@@ -124,32 +128,31 @@ static void write_members_sorted(struct buf *b, const json_t *object)
 		keys[n++] = key;
 	qsort(keys, n, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < n; i++)
-		write_member(b, keys[i], json_object_get(object, keys[i]),
-			     true);
+		write_member(b, keys[i], json_object_get(object, keys[i]), how);
 }
 
-static void write_object(struct buf *b, const json_t *object, bool sorted)
+static void write_object(struct buf *b, const json_t *object, unsigned how)
 {
 	const char *key;
 	json_t *value;
 
 	buf_addc(b, '{');
-	if (sorted)
-		write_members_sorted(b, object);
+	if (how & SORTED)
+		write_members_sorted(b, object, how);
 	else
 		json_object_foreach (json_unconst(object), key, value)
-			write_member(b, key, value, false);
+			write_member(b, key, value, how);
 	buf_addc(b, '}');
 }
 
-static void write_value(struct buf *b, const json_t *value, bool sorted)
+static void write_value(struct buf *b, const json_t *value, unsigned how)
 {
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
-		write_object(b, value, sorted);
+		write_object(b, value, how);
 		break;
 	case JSON_ARRAY:
-		write_array(b, value, sorted);
+		write_array(b, value, how);
 		break;
 	case JSON_STRING:
 		write_string(b, json_string_value(value),
@@ -173,31 +176,36 @@ static void write_value(struct buf *b, const json_t *value, bool sorted)
 	}
 }
 
-static char *to_text(const json_t *value, bool sorted)
+static char *to_text(const json_t *value, unsigned how)
 {
 	struct buf b = {0};
 	size_t len;
 
 	if (value == NULL)
 		return NULL;
-	write_value(&b, value, sorted);
+	write_value(&b, value, how);
 	len = b.len;
 	return xrealloc(buf_steal(&b), len + 1); /* without spare room */
 }
 
 void json_write(struct buf *b, const json_t *value)
 {
-	write_value(b, value, false);
+	write_value(b, value, 0);
+}
+
+void json_write_spaced(struct buf *b, const json_t *value)
+{
+	write_value(b, value, SPACED);
 }
 
 char *json_text(const json_t *value)
 {
-	return to_text(value, false);
+	return to_text(value, 0);
 }
 
 char *json_text_sorted(const json_t *value)
 {
-	return to_text(value, true);
+	return to_text(value, SORTED);
 }
 
 /* --- length --- */

@@ -35,4 +35,9 @@
 #define COMMUNICATION_MAC_PREFIX "52:54:00"
 #define METADATA_ADDRESS "169.254.169.254"
 
+/* What a node daemon hands to its master daemon: bytes of the replicated log,
+ * or an order, a JSON list. */
+#define LOG_KIND_PARCEL 'P'
+#define LOG_KIND_ORDER 'O'
+
 #endif

@@ -284,7 +284,8 @@ static bool makes_sense(const struct raft *r, const struct raft_message *m)
 }
 
 /* Who hears a leader does not help to replace it, unless the leader itself
- * wants that (4.2.3): so a server that was removed disturbs nobody. */
+ * wants that (4.2.3): so a server that was removed disturbs nobody.  A leader
+ * that asks is none any more: it has started anew, or lost its majority. */
 static bool hears_leader(const struct raft *r)
 {
 	return r->leader != 0 && r->elapsed < r->config.election_ticks;
@@ -293,7 +294,8 @@ static bool hears_leader(const struct raft *r)
 /* A message of a newer term; whether to go on with it. */
 static bool step_newer(struct raft *r, const struct raft_message *m)
 {
-	if (m->type == RAFT_ASK_VOTE && !m->force && hears_leader(r))
+	if (m->type == RAFT_ASK_VOTE && !m->force && m->from != r->leader &&
+	    hears_leader(r))
 		return false;
 	/* A vote that is only tried changes nothing (9.6). */
 	if (m->pre &&
@@ -404,6 +406,7 @@ void raft_status(const struct raft *r, struct raft_status *ret)
 		.role = r->role,
 		.commit = r->commit,
 		.last = raft_log_last(&r->log),
+		.last_term = raft_log_last_term(&r->log),
 		.members = *raft_members(r),
 		.changing = raft_is_changing(r),
 		.transfer_to = r->transfer_to,

@@ -291,7 +291,7 @@ bool raft_ready(struct raft *r, struct raft_ready *ret);
 struct raft_status {
 	uint64_t id, term, vote, leader; /* leader: 0 when none is known */
 	enum raft_role role;
-	uint64_t commit, last;
+	uint64_t commit, last, last_term;
 	struct raft_members members; /* in force, committed or not */
 	bool changing;		     /* they are joint, or not committed */
 	uint64_t transfer_to;

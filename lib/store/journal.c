@@ -195,6 +195,21 @@ static size_t entry_read(const char *data, size_t left, struct journal_entry *e)
 	return sizeof(h) + name_len + len + 2;
 }
 
+int journal_read_entries(const char *data, size_t len, replay_fn *fn, void *arg)
+{
+	while (len > 0) {
+		struct journal_entry e;
+		size_t n = entry_read(data, len, &e);
+
+		if (n == 0)
+			return -1;
+		fn(&e, arg);
+		data += n;
+		len -= n;
+	}
+	return 0;
+}
+
 /* Call fn for each entry of the half's records above number `after`. */
 static void each_entry(const struct half *half, uint64_t after, replay_fn *fn,
 		       void *arg)

@@ -85,6 +85,14 @@ void journal_begin(struct buf *record);
 void journal_add(struct buf *record, const struct journal_entry *e);
 void journal_end(struct journal *j, struct buf *record);
 
+/* The entries of a record without what journal_begin() and journal_end() add:
+ * an empty buf, filled by journal_add().  -1: these bytes are none; then the
+ * first entries may have been given already.  The strings of an entry are valid
+ * only during the call. */
+int journal_read_entries(const char *data, size_t len,
+			 void (*fn)(const struct journal_entry *e, void *arg),
+			 void *arg);
+
 /* The largest record that fits into a half, with all that begin and end add, in
  * bytes. */
 size_t journal_record_max(const struct journal *j);

@@ -56,47 +56,12 @@ static size_t count_for_record(const struct store *s)
 			bytes += op_size(&c->ops[i]);
 			if (n > 0 && bytes > RECORD_TARGET)
 				return n;
-			if (n > 0 &&
+			if (n > 0 && s->config.commit == NULL &&
 			    bytes > journal_record_max(&s->journal) / 2)
 				return n;
 			n++;
 		}
 	return n;
-}
-
-/* Whether any of the next n operations is for the other candidates. */
-static void note_shared(struct store *s, struct store_op *op, void *arg)
-{
-	(void)s;
-	if (!op->local && op->kind != JOURNAL_CUT)
-		*(bool *)arg = true;
-}
-
-static struct store_position next_position(const struct store *s)
-{
-	const struct store_position *now = &s->position;
-	uint64_t term = s->config.term;
-
-	return (struct store_position){term,
-				       now->term == term ? now->number + 1 : 1};
-}
-
-/* The position is the last entry of a record.  So a copy that was interrupted
- * in the middle of a record does not claim to have it. */
-static void add_position(struct store *s, struct store_record *r)
-{
-	struct store_position next = next_position(s);
-	struct store_op op = {.kind = JOURNAL_WRITE, .name = STORE_POSITION};
-	bool shared = false;
-
-	each_op(s, r->n, note_shared, &shared);
-	if (!s->config.numbered || !shared)
-		return;
-	r->position =
-		xprintf("%" PRIu64 " %" PRIu64 "\n", next.term, next.number);
-	op.text = r->position;
-	op.len = strlen(op.text);
-	add_to_record(&r->bytes, &op);
 }
 
 static void encode_one(struct store *s, struct store_op *op, void *arg)
@@ -155,37 +120,26 @@ void store_finish_failed(struct store *s)
 void store_record_build(struct store *s, struct store_record *r)
 {
 	r->n = count_for_record(s);
+	if (s->config.commit != NULL) {
+		each_op(s, r->n, encode_one, &r->bytes);
+		return;
+	}
 	journal_begin(&r->bytes);
 	each_op(s, r->n, encode_one, &r->bytes);
-	add_position(s, r);
 	journal_end(&s->journal, &r->bytes);
 }
 
 void store_record_done(struct store_record *r)
 {
 	buf_done(&r->bytes);
-	free(r->position);
 }
 
 void store_apply(struct store *s, struct store_record *r)
 {
 	each_op(s, r->n, apply_one, NULL);
-	if (r->position == NULL)
-		return;
-	s->position = next_position(s);
-	overlay_file(&s->dirty, STORE_POSITION, r->position,
-		     strlen(r->position));
-	r->position = NULL;
 }
 
-struct store_position store_position(const struct store *s)
-{
-	return s->position;
-}
-
-/* Finish with an error the changes that may fail (may_fail); false if there
- * were none. */
-static bool refuse_some(struct list *changes, const struct error *err)
+bool store_refuse(struct list *changes, const struct error *err)
 {
 	struct store_change *c, *tmp;
 	bool any = false;
@@ -214,8 +168,8 @@ static WAITS bool make_room(struct store *s, const struct buf *record)
 		}
 		s->stuck = store_full(s, &err);
 		if (s->stuck) {
-			refuse_some(&s->pending, &err);
-			same = !refuse_some(&s->batch, &err);
+			store_refuse(&s->pending, &err);
+			same = !store_refuse(&s->batch, &err);
 		}
 		if (!same)
 			break;
@@ -225,99 +179,6 @@ static WAITS bool make_room(struct store *s, const struct buf *record)
 	}
 	s->stuck = false;
 	return same;
-}
-
-struct replica {
-	const char **names, **contents;
-	size_t n;
-};
-
-static void replica_add(struct replica *r, const char *name,
-			const char *content)
-{
-	r->names[r->n] = name;
-	r->contents[r->n++] = content;
-}
-
-static void collect_one(struct store *s, struct store_op *op, void *arg)
-{
-	(void)s;
-	if (op->local)
-		return;
-	if (op->kind == JOURNAL_WRITE || op->kind == JOURNAL_REMOVE)
-		replica_add(arg, op->name, op->text);
-	if (op->kind != JOURNAL_MOVE)
-		return;
-	if (op->text != NULL)
-		replica_add(arg, op->name, op->text);
-	replica_add(arg, op->from, NULL);
-}
-
-static WAITS int replicate(struct store *s, const struct store_record *record,
-			   struct error *err)
-{
-	size_t max = 2 * record->n + 1;
-	auto_free const char **names = NULL;
-	auto_free const char **contents = NULL;
-	struct replica r;
-
-	if (s->config.replicate == NULL)
-		return 0;
-	names = xcalloc(max, sizeof(*names));
-	contents = xcalloc(max, sizeof(*contents));
-	r = (struct replica){.names = names, .contents = contents};
-	each_op(s, record->n, collect_one, &r);
-	if (record->position != NULL)
-		replica_add(&r, STORE_POSITION, record->position);
-	if (r.n == 0)
-		return 0;
-	return s->config.replicate(s->config.arg, names, contents, r.n, err);
-}
-
-/* A record that is being sent to the other candidates while it is synced
- * here. */
-struct shipping {
-	struct store *store;
-	const struct store_record *record;
-	bool begun, done;
-	int rc;
-	struct error err;
-	struct cond changed;
-};
-
-static WAITS void ship_task(void *arg)
-{
-	struct shipping *ship = arg;
-
-	ship->rc = replicate(ship->store, ship->record, &ship->err);
-	ship->done = true;
-	cond_signal(&ship->changed);
-}
-
-/* Whether the other candidates get the record while this node still syncs it.
- * When there is no other candidate they are asked after the sync: one that has
- * joined meanwhile then gets the record too. */
-static bool ship_early(const struct store *s, const struct store_record *record)
-{
-	return record->position != NULL && s->config.replicate != NULL &&
-	       s->config.alone != NULL && !s->config.alone(s->config.arg);
-}
-
-static void ship_begin(struct shipping *ship)
-{
-	ship->begun = true;
-	cond_init(&ship->changed);
-	task_spawn("queue ship", ship_task, ship);
-}
-
-/* Wait until the other candidates have it, as replicate() defines. */
-static WAITS int ship_end(struct shipping *ship)
-{
-	if (!ship->begun)
-		return replicate(ship->store, ship->record, &ship->err);
-	while (!ship->done)
-		cond_wait(&ship->changed);
-	return ship->rc;
 }
 
 static void record_is_durable(struct store *s, struct store_record *record)
@@ -347,10 +208,6 @@ static WAITS void commit_large(struct store *s, struct store_record *record)
 		store_change_finish(c, &err);
 		return;
 	}
-	if (replicate(s, record, &err) < 0) {
-		store_end(s, &err);
-		return;
-	}
 	store_apply(s, record);
 	s->writing_files = true;
 	while (store_write_files(s) < 0 && !s->failed)
@@ -365,24 +222,15 @@ static WAITS void commit_large(struct store *s, struct store_record *record)
 	c->n_written++;
 }
 
-/* Make the record durable on this node.  The sending to others begins only
- * after the write has succeeded: a record whose write fails is refused, so
- * nobody else may know it.  *ret_written is set once the record may be in the
- * file; if the function then fails, a sync has failed. */
-static WAITS int journal_record(struct store *s, struct shipping *ship,
+/* *ret_written is set once the record may be in the file; if the function then
+ * fails, a sync has failed. */
+static WAITS int journal_record(struct store *s, const struct buf *bytes,
 				bool *ret_written, struct error *err)
 {
-	const struct buf *bytes = &ship->record->bytes;
-	bool early = ship_early(s, ship->record);
 	bool synced;
 
 	store_leave();
 	*ret_written = journal_write(&s->journal, bytes, err) == 0;
-	if (*ret_written && early) {
-		store_enter();
-		ship_begin(ship);
-		store_leave();
-	}
 	synced = *ret_written && journal_sync(&s->journal, err) == 0;
 	store_enter();
 	return synced ? 0 : -1;
@@ -391,11 +239,14 @@ static WAITS int journal_record(struct store *s, struct shipping *ship,
 static WAITS void commit_record(struct store *s, bool *last_failed)
 {
 	auto_record struct store_record record = {0};
-	struct shipping ship = {.store = s, .record = &record};
 	struct error err;
 	bool written;
 
 	store_record_build(s, &record);
+	if (s->config.commit != NULL) {
+		store_commit_in_log(s, &record);
+		return;
+	}
 	if (record.bytes.len > journal_record_max(&s->journal)) {
 		assert(record.n == 1);
 		commit_large(s, &record);
@@ -403,23 +254,18 @@ static WAITS void commit_record(struct store *s, bool *last_failed)
 	}
 	if (!make_room(s, &record.bytes) || s->failed)
 		return;
-	if (journal_record(s, &ship, &written, &err) == 0) {
+	if (journal_record(s, &record.bytes, &written, &err) == 0) {
 		*last_failed = false;
 		journal_written(&s->journal, &record.bytes);
-		if (ship_end(&ship) == 0)
-			record_is_durable(s, &record);
-		else
-			store_end(s, &ship.err);
+		record_is_durable(s, &record);
 		return;
 	}
 	error_wrap_as(&err, ERR_QUEUE, "Cannot write the job queue");
-	if (written || (!refuse_some(&s->batch, &err) && *last_failed)) {
+	if (written || (!store_refuse(&s->batch, &err) && *last_failed)) {
 		s->only_writes = !written;
 		store_set_failed(s, &err);
 	}
 	*last_failed = true;
-	if (ship.begun)
-		ship_end(&ship); /* it uses this stack */
 }
 
 static WAITS void commit_task(void *arg)
@@ -459,8 +305,6 @@ void store_put(struct store *s, struct store_change *c STEALS)
 		store_change_finish(c, &err);
 		return;
 	}
-	for (size_t i = 0; i < c->n_ops; i++)
-		c->ops[i].local = c->local;
 	list_append(&s->pending, &c->link);
 	if (s->committing)
 		return;

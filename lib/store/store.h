@@ -30,26 +30,22 @@
 /* and tried again after this when the disk was full. */
 #define STORE_RETRY_US 1000000
 
-#define STORE_POSITION "position"
-
 struct store;
 
 struct store_config {
 	struct disk *disk;
 	const char *dir;
 	size_t journal_size; /* 0: JOURNAL_SIZE */
-	/* Number the records that others get, too: each one ends with the
-	 * file STORE_POSITION, "T B", its term and its number in it. */
-	bool numbered;
-	uint64_t term;
 	void *arg;
-	/* As queue_hooks.replicate; NULL: nobody. */
-	WAITS int (*replicate)(void *arg, const char *const *names,
-			       const char *const *contents, size_t n,
-			       struct error *err);
-	/* Whether replicate has nobody to send to now; else the sending begins
-	 * before the record is synced here.  NULL: always. */
-	bool (*alone)(void *arg);
+	/* Where records become durable in place of a journal of the store's
+	 * own: a log that others have, too.  0 after store_take_record() got
+	 * these bytes; -1 with err when they are lost, or nobody knows: that is
+	 * the end of the store.  NULL: it has a journal. */
+	WAITS int (*commit)(void *arg, char *bytes STEALS, size_t len,
+			    struct error *err);
+	/* With commit: more records are in the files than before
+	 * (store_written()).  Must not wait. */
+	void (*written)(void *arg);
 	void (*fatal)(void *arg, const struct error *err);
 };
 
@@ -60,9 +56,6 @@ struct store_change {
 	 * control and must not wait.  May be NULL. */
 	void (*done)(struct store_change *c, const struct error *err);
 	void *arg;
-	/* Not for the other candidates (log entries, which go with the next
-	 * state). */
-	bool local;
 	/* Refuse rather than hold the daemon up when it cannot be written. */
 	bool may_fail;
 
@@ -82,19 +75,26 @@ void store_change_drop(struct store_change *c STEALS); /* instead of putting */
 void store_change_write(struct store_change *c, const char *name,
 			char *text STEALS);
 void store_change_remove(struct store_change *c, const char *name);
-/* content: the file's text, for replication; may be NULL without it. */
-void store_change_move(struct store_change *c, const char *from, const char *to,
-		       char *content STEALS);
+void store_change_move(struct store_change *c, const char *from,
+		       const char *to);
 
 /* Open the files and replay the journal (in memory).  Blocks. */
 WAITS struct store *store_open(const struct store_config *config,
 			       struct error *err);
 
-/* The newest record that was durable everywhere it has to be, when numbered. */
-struct store_position {
-	uint64_t term, number;
-};
-struct store_position store_position(const struct store *s);
+/* With config.commit: this record of the log is committed; bytes are borrowed.
+ * They become visible at once, and the files follow.  -1 with err: no store has
+ * made these bytes. */
+int store_take_record(struct store *s, uint64_t index, const void *bytes,
+		      size_t len, struct error *err);
+/* The same for one file that is taken over from elsewhere; NULL: it is gone. */
+void store_take_file(struct store *s, const char *name, char *text STEALS);
+/* Wait until all that was taken is in the files, durable.  -1 with err: it
+ * cannot be written now. */
+WAITS int store_write_out(struct store *s, struct error *err);
+/* All records of the log up to this index are in the files, durable, those of
+ * the store at least; UINT64_MAX: none is missing. */
+uint64_t store_written(const struct store *s);
 
 /* Only to be read, as it is now, while somebody else may be writing it; only
  * the functions for reading, and store_close(), may be called. */

@@ -42,13 +42,11 @@ void store_change_remove(struct store_change *c, const char *name)
 	store_change_add(c, JOURNAL_REMOVE, name);
 }
 
-void store_change_move(struct store_change *c, const char *from, const char *to,
-		       char *content STEALS)
+void store_change_move(struct store_change *c, const char *from, const char *to)
 {
 	struct store_op *op = store_change_add(c, JOURNAL_MOVE, to);
 
 	op->from = xstrdup(from);
-	op->text = content;
 }
 
 void store_change_unref(struct store_change *c)

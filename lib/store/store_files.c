@@ -85,6 +85,7 @@ static WAITS void files_are_written(struct store *s, uint64_t covered)
 	store_leave(); /* nobody else has it, and it may be large */
 	overlay_done(&written);
 	store_enter();
+	store_tell_written(s);
 }
 
 int store_write_files(struct store *s)
@@ -135,8 +136,9 @@ static WAITS void write_files_task(void *arg)
 {
 	struct store *s = arg;
 
-	if (store_write_files(s) == 0 && s->dirty.names.n == 0 &&
-	    list_empty(&s->pending) && list_empty(&s->batch))
+	if (store_write_files(s) == 0 && s->config.commit == NULL &&
+	    s->dirty.names.n == 0 && list_empty(&s->pending) &&
+	    list_empty(&s->batch))
 		put_cut(s);
 	give_memory_back();
 	s->writing_files = false;

@@ -8,15 +8,8 @@
 #include "lib/base/log.h"
 #include "lib/store/store_private.h"
 
-#define POSITION_MAX 100
-
-/* Higher terms and numbers nobody counted up to. */
-#define POSITION_NUMBER_MAX UINT64_C(999999999999999)
-
-static void replay_one(const struct journal_entry *e, void *arg)
+void store_replay(struct store *s, const struct journal_entry *e)
 {
-	struct store *s = arg;
-
 	switch (e->kind) {
 	case JOURNAL_WRITE:
 		overlay_file(&s->dirty, e->name, xstrndup(e->content, e->len),
@@ -31,6 +24,11 @@ static void replay_one(const struct journal_entry *e, void *arg)
 	case JOURNAL_CUT:
 		break;
 	}
+}
+
+static void replay_one(const struct journal_entry *e, void *arg)
+{
+	store_replay(arg, e);
 }
 
 static int open_journal(struct store *s, const char *path, struct error *err)
@@ -76,8 +74,12 @@ static WAITS int open_files(struct store *s, struct error *err)
 		s->config.journal_size = disk->journal_size;
 	if (s->config.journal_size == 0)
 		s->config.journal_size = JOURNAL_SIZE;
-	if (disk->mkdirs(disk, archive, STORE_FOLDER_MODE, err) < 0 ||
-	    open_journal(s, path, err) < 0 || grow_journal(s, path, err) < 0)
+	if (disk->mkdirs(disk, archive, STORE_FOLDER_MODE, err) < 0)
+		return -1;
+	s->settled = s->config.commit != NULL;
+	if (s->settled)
+		return 0;
+	if (open_journal(s, path, err) < 0 || grow_journal(s, path, err) < 0)
 		return -1;
 	if (s->dirty.names.n > 0)
 		log_info("The job queue was not closed in order: %zu files "
@@ -86,37 +88,9 @@ static WAITS int open_files(struct store *s, struct error *err)
 	return 0;
 }
 
-/* A file that says nothing counts as none: older than all others. */
-static WAITS int read_position(struct store *s, struct error *err)
-{
-	auto_free char *text = NULL;
-	struct store_position *p = &s->position;
-	const char *rest;
-	size_t len;
-
-	if (!s->config.numbered || !store_exists(s, STORE_POSITION))
-		return 0;
-	text = store_read(s, STORE_POSITION, POSITION_MAX, &len, err);
-	if (text == NULL)
-		return -1;
-	if (!str_to_number(text, POSITION_NUMBER_MAX, &p->term, &rest) ||
-	    *rest != ' ' ||
-	    !str_to_number(rest + 1, POSITION_NUMBER_MAX, &p->number, &rest)) {
-		log_warning("%s/" STORE_POSITION " is damaged, ignoring",
-			    s->dir);
-		*p = (struct store_position){0};
-	}
-	if (p->term <= s->config.term)
-		return 0;
-	return error_set(err, ERR_QUEUE, ECODE_STATE,
-			 "It was written under term %" PRIu64
-			 ", which is newer than ours, %" PRIu64,
-			 p->term, s->config.term);
-}
-
 void store_write_at_start(struct store *s, const char *name, char *text STEALS)
 {
-	assert(!s->settled);
+	assert(!s->settled || s->config.commit != NULL);
 	if (list_empty(&s->batch))
 		list_append(&s->batch, &store_change_new()->link);
 	store_change_write(list_first(&s->batch, struct store_change, link),
@@ -170,6 +144,8 @@ static WAITS int commit_now(struct store *s, struct error *err)
 
 int store_settle(struct store *s, struct error *err)
 {
+	if (s->config.commit != NULL)
+		return store_settle_in_log(s, err);
 	if (s->dirty.names.n == 0)
 		s->covered = s->applied;
 	while (!list_empty(&s->batch))
@@ -198,7 +174,7 @@ struct store *store_open(const struct store_config *config, struct error *err)
 {
 	struct store *s = store_new(config);
 
-	if (open_files(s, err) == 0 && read_position(s, err) == 0)
+	if (open_files(s, err) == 0)
 		return s;
 	error_wrap_as(err, ERR_QUEUE, "Cannot open the job queue in %s",
 		      s->dir);

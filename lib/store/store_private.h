@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of the store share: store.c commits, store_files.c brings
  * what is committed into the files, store_open.c opens and closes,
- * store_change.c builds changes, store_read.c reads.
+ * store_change.c builds changes, store_read.c reads.  store_log.c commits in a
+ * log that others have, too, where the store has no journal of its own.
  *
  * Two tasks work, each there only while it has something to do: "queue commit"
  * takes what is pending, writes and syncs the journal and tells the waiting;
@@ -10,7 +11,8 @@
  * `writing`, and new changes gather above it in `dirty`.
  *
  * `covered` is the number of the newest record whose changes are all in files;
- * a half of the journal is free when it holds no newer one. */
+ * a half of the journal is free when it holds no newer one.  With a log,
+ * numbers are its indexes. */
 #ifndef STORE_STORE_PRIVATE_H
 #define STORE_STORE_PRIVATE_H
 
@@ -24,11 +26,10 @@
 struct store_op {
 	enum journal_kind kind;
 	char *name;
-	char *text; /* WRITE: the content; MOVE: for replication, or NULL */
+	char *text; /* WRITE: the content */
 	size_t len;
 	char *from;	 /* MOVE */
 	uint64_t number; /* CUT */
-	bool local;
 };
 
 struct store {
@@ -41,7 +42,6 @@ struct store {
 	struct cond changed; /* a task has ended, or files were written */
 	struct overlay dirty, writing;
 	int64_t dirty_since_us;
-	struct store_position position; /* as in the overlay or its file */
 	uint64_t applied; /* newest record whose changes are in the overlay */
 	uint64_t covered;
 	struct timer timer;
@@ -81,8 +81,7 @@ void store_change_finish(struct store_change *c, const struct error *err);
 /* The next record of the batch. */
 struct store_record {
 	struct buf bytes;
-	size_t n;	/* operations */
-	char *position; /* what the file is to say; NULL: as before */
+	size_t n; /* operations */
 };
 #define auto_record __attribute__((cleanup(store_record_done)))
 
@@ -94,6 +93,24 @@ void store_apply(struct store *s, struct store_record *r);
 void store_finish_written(struct store *s, size_t n);
 /* Finish all with an error: s->why. */
 void store_finish_failed(struct store *s);
+
+/* Finish with an error the changes that may fail (may_fail); false if there
+ * were none. */
+bool store_refuse(struct list *changes, const struct error *err);
+
+/* --- store_log.c --- */
+
+/* Commit a record of the batch in the log of config.commit. */
+WAITS void store_commit_in_log(struct store *s, struct store_record *r);
+/* The same for all that was given before store_settle(). */
+WAITS int store_settle_in_log(struct store *s, struct error *err);
+/* The last write of files has brought all up to s->covered. */
+void store_tell_written(struct store *s);
+
+/* --- store_open.c --- */
+
+/* Note in the overlay what an entry says. */
+void store_replay(struct store *s, const struct journal_entry *e);
 
 /* --- store_files.c --- */
 

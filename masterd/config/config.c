@@ -121,6 +121,30 @@ struct config *config_load(struct disk *disk, const struct paths *paths,
 	return c;
 }
 
+struct config *config_of_state(struct disk *disk, const struct paths *paths,
+			       struct state *state, struct error *err)
+{
+	enum config_origin origin = state_origin(state);
+	struct config *c;
+	size_t len;
+	auto_free char *text = config_image_text(state_config(state), &len);
+	json_t *top = read_text(text, len, origin, err);
+
+	if (top == NULL) {
+		error_wrap_as(err,
+			      err->kind == ERR_CONFIG_VERSION
+				      ? ERR_CONFIG_VERSION
+				      : ERR_CONFIG,
+			      "Cannot use the configuration %s",
+			      path(paths, PATH_CONFIG_DATA));
+		return NULL;
+	}
+	c = config_create(disk, paths, top);
+	c->edited = origin == CONFIG_EDITED;
+	c->state = state;
+	return c;
+}
+
 struct config *config_copy(const struct config *c, config_committed_fn *fn,
 			   void *arg)
 {
@@ -161,11 +185,6 @@ void config_set_distribute(struct config *c, config_distribute_fn *fn,
 {
 	c->distribute = fn;
 	c->distribute_arg = arg;
-}
-
-void config_set_term(struct config *c, uint64_t term)
-{
-	c->term = term;
 }
 
 void config_set_fatal(struct config *c,

@@ -33,29 +33,27 @@ enum config_kind {
 };
 
 struct config;
+struct state;
 
-/* Called in the configuration's own task after each write: bring the text of
- * config.data to the candidates, and the ssconf values that changed to all
- * nodes (NULL if none did; all of them the first time and for
- * config_redistribute()).  serial is the serial number in the text.  Returns 0
- * when the change is safe, -1 with err when it never can be: then no further
- * change is acknowledged. */
-typedef WAITS int config_distribute_fn(void *arg, const char *text, size_t len,
-				       const json_t *ssconf, int64_t serial,
-				       struct error *err);
+/* Called in the configuration's own task after each change that is safe: bring
+ * the ssconf values that changed to all nodes (NULL if none did; all of them
+ * the first time and for config_redistribute()). */
+typedef WAITS void config_distribute_fn(void *arg, const json_t *ssconf);
 
 /* Read config.data; NULL with ERR_CONFIG when there is none or it is damaged
  * (doc/design/config.md): the sentence names the place. fatal() is called when
  * a write fails: the daemon must go down. */
 struct config *config_load(struct disk *disk, const struct paths *paths,
 			   struct error *err);
+/* The same from the replicated state, which then gets all changes as records
+ * (state_commit_config()); the state outlives the configuration. */
+struct config *config_of_state(struct disk *disk, const struct paths *paths,
+			       struct state *state, struct error *err);
 /* Whether a text is a configuration that config_load() would take. */
 int config_check_text(const char *text, size_t len, struct error *err);
 void config_free(struct config *c);
 void config_set_distribute(struct config *c, config_distribute_fn *fn,
 			   void *arg);
-/* The term under which this master writes (doc/design/failover.md). */
-void config_set_term(struct config *c, uint64_t term);
 void config_set_fatal(struct config *c,
 		      void (*fatal)(void *arg, const struct error *err),
 		      void *arg);

@@ -3,8 +3,10 @@
 #ifndef MASTERD_CONFIG_CONFIG_PRIVATE_H
 #define MASTERD_CONFIG_CONFIG_PRIVATE_H
 
+#include "lib/base/str.h"
 #include "lib/base/table.h"
 #include "masterd/config/config.h"
+#include "masterd/state/state.h"
 
 #define CONFIG_BYTES_MAX (256u * 1024 * 1024)
 #define CONFIG_FILE_MODE 0640
@@ -30,14 +32,15 @@ struct config {
 	char *cluster_text;
 	struct config_index index;
 
+	/* Where changes become safe; NULL: in config.data (tools, tests). */
+	struct state *state;
+
 	/* The writer: config_write.c. */
 	uint64_t changes, durable; /* counts of changes */
 	bool writing, failed;
 	bool edited;	   /* its serial number is another copy's too */
 	bool ssconf_dirty; /* something changed that is in ssconf files */
 	bool redistribute;
-	uint64_t term; /* of the master; 0: none */
-	bool term_noted;
 	json_t *ssconf; /* as distribute got them last, or NULL */
 	struct error failure;
 	struct cond written;
@@ -111,6 +114,9 @@ void config_undo_cluster(struct config *c);
 void config_undo_nothing(struct config *c);
 /* All changes up to this number are durable. */
 void config_undo_forget(struct config *c, uint64_t durable);
+/* Add the present state of all that changed since the last durable write to a
+ * record (masterd/state/config_image.h). */
+void config_undo_record(struct config *c, struct buf *record);
 /* Undo all changes that are not durable. */
 void config_undo_all(struct config *c, const struct error *why);
 /* Whether a change of the running task was undone; then err says why.  It is

@@ -78,6 +78,48 @@ void config_undo_forget(struct config *c, uint64_t durable)
 	memmove(c->undo, c->undo + n, c->n_undo * sizeof(*c->undo));
 }
 
+/* --- as a record --- */
+
+static void record_object(const struct config *c, const struct config_undo *e,
+			  json_t *seen, struct buf *record)
+{
+	enum config_kind kind = (enum config_kind)e->kind;
+	auto_free char *name =
+		xprintf("%s/%s", config_kinds[kind].container, e->uuid);
+	const json_t *now = json_object_get(c->objects[kind], e->uuid);
+	auto_free char *text = now == NULL ? NULL : json_text(now);
+
+	if (json_get(seen, name) != NULL)
+		return;
+	json_object_set_new(seen, name, json_true());
+	config_image_record(record, name, text);
+}
+
+static void record_member(const struct config *c, const char *name,
+			  struct buf *record)
+{
+	const json_t *value = json_get(c->top, name);
+	auto_free char *text = value == NULL ? NULL : json_text(value);
+
+	config_image_record(record, name, text);
+}
+
+void config_undo_record(struct config *c, struct buf *record)
+{
+	auto_json json_t *seen = json_object();
+	bool cluster = false;
+
+	for (size_t i = 0; i < c->n_undo; i++) {
+		cluster |= c->undo[i].kind == UNDO_CLUSTER;
+		if (c->undo[i].kind >= 0)
+			record_object(c, &c->undo[i], seen, record);
+	}
+	if (cluster)
+		record_member(c, "cluster", record);
+	record_member(c, "serial_no", record);
+	record_member(c, "mtime", record);
+}
+
 void config_undo_done(struct config *c)
 {
 	config_undo_forget(c, UINT64_MAX);

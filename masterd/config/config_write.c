@@ -8,7 +8,6 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_digest.h"
 #include "lib/model/config/ssconf.h"
-#include "lib/model/files/term.h"
 #include "masterd/config/config_private.h"
 
 void config_text_forget(struct config *c, enum config_kind kind,
@@ -125,38 +124,28 @@ static json_t *changed_ssconf(struct config *c, bool all)
 /* One write of the configuration. */
 struct round {
 	uint64_t changes;
-	char *text;
+	struct buf record; /* for the log; or */
+	char *text;	   /* of config.data */
 	size_t len;
 	json_t *ssconf; /* NULL: nothing to bring to the nodes */
-	int64_t serial;
 };
 
 static void round_done(struct round *r)
 {
 	free(r->text);
+	buf_done(&r->record);
 	json_decref(r->ssconf);
 }
 
 static void round_begin(struct config *c, struct round *r)
 {
-	*r = (struct round){.changes = c->changes, .serial = config_serial(c)};
-	r->text = config_text(c, &r->len);
+	*r = (struct round){.changes = c->changes};
+	if (c->state != NULL)
+		config_undo_record(c, &r->record);
+	else
+		r->text = config_text(c, &r->len);
 	r->ssconf = changed_ssconf(c, c->redistribute);
 	c->redistribute = false;
-}
-
-/* The first write of a term also notes the term beside the file; a copy without
- * this note counts as older. */
-static int note_term(struct config *c, const struct round *r, struct error *err)
-{
-	struct config_term t = {.term = c->term, .serial = r->serial};
-
-	if (c->term == 0 || c->term_noted)
-		return 0;
-	if (term_save_config(c->disk, c->paths, &t, err) < 0)
-		return -1;
-	c->term_noted = true;
-	return 0;
 }
 
 /* If the disk is too full for the note, the file just counts as newer than
@@ -169,6 +158,17 @@ static int note_digest(struct config *c, const struct round *r,
 	return error_is(err, ECODE_NOSPACE) ? 0 : -1;
 }
 
+/* A log goes on with a full disk for a while; its files do not. */
+static WAITS int commit_record(struct config *c, struct round *r,
+			       struct error *err)
+{
+	if (state_full(c->state, err)) {
+		err->ecode = ECODE_NOSPACE;
+		return -1;
+	}
+	return state_commit_config(c->state, &r->record, err);
+}
+
 static WAITS int write_file(struct config *c, const struct round *r,
 			    struct error *err)
 {
@@ -178,8 +178,6 @@ static WAITS int write_file(struct config *c, const struct round *r,
 	task_leave(); /* only this task uses r; the rest is constant */
 	rc = c->disk->write_atomic(c->disk, file, r->text, r->len,
 				   CONFIG_FILE_MODE, err);
-	if (rc == 0)
-		rc = note_term(c, r, err);
 	if (rc == 0)
 		rc = note_digest(c, r, err);
 	task_enter();
@@ -214,41 +212,31 @@ static void fail(struct config *c, const struct error *err)
 	c->failure = *err;
 }
 
-static WAITS int bring_out(struct config *c, const struct round *r,
-			   struct error *err)
-{
-	if (c->distribute == NULL)
-		return 0;
-	return c->distribute(c->distribute_arg, r->text, r->len, r->ssconf,
-			     r->serial, err);
-}
-
 static WAITS void write_round(struct config *c)
 {
 	__attribute__((cleanup(round_done))) struct round r = {0};
 	struct error err;
 
 	round_begin(c, &r);
-	if (write_file(c, &r, &err) < 0) {
+	if ((c->state != NULL ? commit_record(c, &r, &err)
+			      : write_file(c, &r, &err)) < 0) {
 		/* Nobody else has got any of it yet. */
 		if (error_is(&err, ECODE_NOSPACE)) {
 			tell_full(c, &err);
 			config_undo_all(c, &err);
 		} else {
 			fail(c, &err);
-			if (c->fatal != NULL)
+			if (c->fatal != NULL && c->state == NULL)
 				c->fatal(c->fatal_arg, &err);
 		}
 		cond_signal(&c->written);
 		return;
 	}
 	tell_room(c);
-	if (bring_out(c, &r, &err) < 0) {
-		fail(c, &err);
-	} else {
-		c->durable = r.changes;
-		config_undo_forget(c, c->durable);
-	}
+	if (c->distribute != NULL)
+		c->distribute(c->distribute_arg, r.ssconf);
+	c->durable = r.changes;
+	config_undo_forget(c, c->durable);
 	cond_signal(&c->written);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The parts of a master, a pointer each: what LUs, queries and LUXI calls may
  * use.  A part itself gets what it needs when masterd/master.c creates it, and
- * not this; masterd/replicate alone takes the whole. */
+ * not this; masterd/distribute alone takes the whole. */
 #ifndef MASTERD_CORE_MASTER_H
 #define MASTERD_CORE_MASTER_H
 
@@ -19,11 +19,10 @@
 #define MASTER_EXIT_FATAL 1
 #define MASTER_EXIT_FENCED 11
 
-/* By which right it is master (doc/design/failover.md). */
+/* By which right it is master (doc/design/log.md). */
 struct master_role {
-	uint64_t term;	/* goes with each write and node call; 0: none */
-	bool no_voting; /* it works without a quorum */
-	bool failover;	/* it has taken over from another */
+	uint64_t term; /* goes with each write and node call; 0: none */
+	bool failover; /* it has taken over from another */
 };
 
 struct master {
@@ -37,9 +36,11 @@ struct master {
 	struct noderpc *rpc;
 	struct reserve *reserve;
 	struct iallocator_kept *kept; /* for placement; NULL: nothing (tests) */
+	struct quorum *quorum; /* NULL: it is alone, and has no log (tests) */
 	struct distribute *distribute;
 	struct recover *recover;
 	struct leftovers *leftovers;
+	struct old_calls *old_calls; /* NULL: there are none (tests) */
 	struct ssh_keys *ssh_keys;
 	struct balloon_turns *turns;
 	struct slices *slices;	 /* of work for clients; NULL: none (tests) */
@@ -56,6 +57,7 @@ struct master {
 	/* Node calls show and trust from now on the certificates that are in
 	 * the files now; NULL: there are none (tests). */
 	int (*renewed)(struct master *m, struct error *err);
+	void *daemon; /* what it runs in; for renewed() */
 	void *arg;
 	bool stopping;
 	/* The watcher's pause is being written: one after the other. */
@@ -63,7 +65,6 @@ struct master {
 	struct cond on_paused;
 	bool announced; /* the nodes that answer know that it is the master */
 	struct cond on_announced;
-	struct term_watch *watch; /* NULL: it has no term */
 };
 
 #endif

@@ -16,9 +16,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/files/content.h"
-#include "lib/model/files/term.h"
 #include "masterd/config/config.h"
-#include "masterd/failover/vote.h"
 #include "masterd/rpc/noderpc.h"
 
 #define CONFIG_MODE 0640
@@ -26,18 +24,19 @@
 
 /* A large configuration takes its time. */
 #define SEND_MS 60000u
+#define ASK_MS 10000u
 
 struct copy {
 	const char *node;
-	struct vote_position position;
+	int64_t serial;
 };
 
 struct rescue {
-	const struct takeover *t;
+	const struct config_rescue *t;
 	struct noderpc *rpc;
 	struct node_result *results;
-	size_t n;		   /* the other candidates */
-	struct vote_position had;  /* what this node had, {0, 0}: unknown */
+	size_t n;    /* the other candidates */
+	int64_t had; /* serial of what this node had, 0: unknown */
 	const struct error *fault; /* of our own */
 	struct buf told;	   /* for the error: what they have */
 };
@@ -70,7 +69,6 @@ static const char *config_file(const struct rescue *r)
 static void find_had(struct rescue *r)
 {
 	struct disk *disk = r->t->disk;
-	struct config_term term = {0};
 	struct error ignored;
 	size_t len = 0;
 	auto_free char *text = disk->read(disk, config_file(r),
@@ -81,11 +79,7 @@ static void find_had(struct rescue *r)
 	config_digest_judge(disk, r->t->paths, known, len, &noted);
 	if (noted > serial)
 		serial = noted;
-	if (serial < 0 ||
-	    term_load_config(disk, r->t->paths, &term, &ignored) < 0)
-		return;
-	r->had = (struct vote_position){.term = term_of_config(&term, serial),
-					.number = (uint64_t)serial};
+	r->had = serial < 0 ? 0 : serial;
 }
 
 /* --- the candidates --- */
@@ -107,13 +101,7 @@ static WAITS void ask(struct rescue *r)
 				"uuid", names.items[i], "primary_ip", ip);
 	}
 	noderpc_call_many(r->rpc, r->results, r->n,
-			  rpc_within(rpc_master_state(), TAKEOVER_ASK_MS));
-}
-
-static bool is_newer(const struct vote_position *a,
-		     const struct vote_position *b)
-{
-	return a->term != b->term ? a->term > b->term : a->number > b->number;
+			  rpc_within(rpc_master_state(), ASK_MS));
 }
 
 static void tell(struct rescue *r, const char *node, const char *fmt, ...)
@@ -137,21 +125,18 @@ static size_t list_copies(struct rescue *r, struct copy *copies)
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct node_result *result = &r->results[i];
-		struct vote_node state = {0};
-		struct error err;
+		const json_t *config = json_get(result->payload, "config");
 
 		copies[n].node = node_name(result->node);
 		if (result->payload == NULL) {
 			tell(r, copies[n].node, "does not answer");
-		} else if (vote_read(&state, result->payload, &err) < 0 ||
-			   json_is_null(json_object_get(result->payload,
-							"config"))) {
+		} else if (!json_is_integer(config)) {
 			tell(r, copies[n].node, "has none that is whole");
 		} else {
-			copies[n++].position = state.config;
-			tell(r, node_name(result->node),
-			     "has serial %" PRIu64 " of term %" PRIu64,
-			     state.config.number, state.config.term);
+			copies[n].serial = json_integer_value(config);
+			tell(r, copies[n].node, "has serial %" PRId64,
+			     copies[n].serial);
+			n++;
 		}
 	}
 	return n;
@@ -161,9 +146,7 @@ static int by_age(const void *a, const void *b)
 {
 	const struct copy *x = a, *y = b;
 
-	if (is_newer(&x->position, &y->position))
-		return -1;
-	return is_newer(&y->position, &x->position);
+	return x->serial > y->serial ? -1 : x->serial < y->serial;
 }
 
 static const json_t *node_named(const struct rescue *r, const char *name)
@@ -186,12 +169,10 @@ static int put_aside(const struct rescue *r, struct error *err)
 	return disk->rename(disk, config_file(r), aside, err);
 }
 
-static WAITS int replace(const struct rescue *r, const struct copy *copy,
-			 const char *text, size_t len, struct error *err)
+static WAITS int replace(const struct rescue *r, const char *text, size_t len,
+			 struct error *err)
 {
 	struct disk *disk = r->t->disk;
-	struct config_term term = {.term = copy->position.term,
-				   .serial = (int64_t)copy->position.number};
 	int rc;
 
 	task_leave(); /* only this task uses any of it */
@@ -199,8 +180,6 @@ static WAITS int replace(const struct rescue *r, const struct copy *copy,
 	if (rc == 0)
 		rc = disk->write_atomic(disk, config_file(r), text, len,
 					CONFIG_MODE, err);
-	if (rc == 0)
-		rc = term_save_config(disk, r->t->paths, &term, err);
 	if (rc == 0)
 		rc = config_digest_note(disk, r->t->paths, text, len, err);
 	task_enter();
@@ -241,27 +220,22 @@ static WAITS int take(struct rescue *r, const struct copy *copy,
 		return 0;
 	say(r,
 	    "The configuration here is damaged (%.500s); that of %s is taken "
-	    "(serial %" PRIu64 "), what was here is now %s",
-	    r->fault->text, copy->node, copy->position.number,
+	    "(serial %" PRId64 "), what was here is now %s",
+	    r->fault->text, copy->node, copy->serial,
 	    path(r->t->paths, PATH_CONFIG_DAMAGED));
-	return replace(r, copy, text, len, err) < 0 ? -1 : 1;
+	return replace(r, text, len, err) < 0 ? -1 : 1;
 }
 
 static bool is_new_enough(const struct rescue *r, const struct copy *copy)
 {
-	bool known = r->had.number > 0;
-
-	return r->t->no_voting ||
-	       (known && !is_newer(&r->had, &copy->position));
+	return r->t->no_voting || (r->had > 0 && copy->serial >= r->had);
 }
 
 static int give_up(const struct rescue *r, struct error *err)
 {
-	auto_free char *had = r->had.number == 0
-				      ? xstrdup("what was lost is not known")
-				      : xprintf("this node had serial %" PRIu64
-						" of term %" PRIu64,
-						r->had.number, r->had.term);
+	auto_free char *had =
+		r->had == 0 ? xstrdup("what was lost is not known")
+			    : xprintf("this node had serial %" PRId64, r->had);
 
 	return error_set(
 		err, ERR_CONFIG, ECODE_STATE,
@@ -294,7 +268,7 @@ static WAITS int rescue(struct rescue *r, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-int config_rescue(const struct takeover *t, struct error *err)
+int config_rescue_run(const struct config_rescue *t, struct error *err)
 {
 	struct error fault;
 	struct rescue r = {.t = t, .fault = &fault};
@@ -309,7 +283,7 @@ int config_rescue(const struct takeover *t, struct error *err)
 		*err = fault;
 		return -1;
 	}
-	r.rpc = noderpc_create(&t->transport);
+	r.rpc = noderpc_create(t->transport);
 	rc = rescue(&r, err);
 	node_results_free(r.results, r.n);
 	noderpc_destroy(r.rpc);

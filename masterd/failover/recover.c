@@ -39,12 +39,13 @@ void recover_destroy(struct recover *r)
 	free(r);
 }
 
-int recover_remove(struct queue *q, const char *name, uint64_t *ret_id,
+int recover_remove(struct queue *q, const json_t *inst, uint64_t *ret_id,
 		   struct error *err)
 {
 	auto_json json_t *ops =
-		json_make("[{s:s, s:s, s:b, s:i, s:[[s, s, i]]}]", "OP_ID",
-			  "OP_INSTANCE_REMOVE", "instance_name", name,
+		json_make("[{s:s, s:s, s:s, s:b, s:i, s:[[s, s, i]]}]", "OP_ID",
+			  "OP_INSTANCE_REMOVE", "instance_name",
+			  inst_name(inst), "instance_uuid", object_uuid(inst),
 			  "ignore_failures", 1, "shutdown_timeout", 0, "reason",
 			  "gnt:master", "its creation was cut off", 0);
 
@@ -88,12 +89,18 @@ int recover_startup(struct queue *q, const char *name, uint64_t *ret_id,
 	return queue_submit(q, ops, true, ret_id, err);
 }
 
-static WAITS int remove_one(struct recover *r, const char *name)
+/* Nothing where it is gone. */
+static WAITS int remove_one(struct recover *r, const char *uuid)
 {
+	auto_json json_t *inst =
+		json_ref(config_get(r->config, CONFIG_INSTANCE, uuid));
+	const char *name = inst_name(inst);
 	struct error err;
 	uint64_t id;
 
-	if (recover_remove(r->queue, name, &id, &err) < 0) {
+	if (inst == NULL)
+		return 0;
+	if (recover_remove(r->queue, inst, &id, &err) < 0) {
 		log_error("Cannot remove instance %s, whose creation was cut "
 			  "off: %s",
 			  name, err.text);
@@ -137,12 +144,12 @@ static WAITS int remove_helper(struct recover *r, const json_t *disk)
 
 int recover_one(struct recover *r, enum config_kind kind, const json_t *object)
 {
-	auto_free char *name = NULL;
+	auto_free char *uuid = NULL;
 
 	if (kind == CONFIG_DISK)
 		return remove_helper(r, object);
-	name = xstrdup(object_name(object));
-	return remove_one(r, name);
+	uuid = xstrdup(object_uuid(object));
+	return remove_one(r, uuid);
 }
 
 static WAITS void recover_helpers(struct recover *r)
@@ -161,7 +168,7 @@ static WAITS void recover_helpers(struct recover *r)
 
 void recover_reservations(struct recover *r)
 {
-	auto_strv struct strv names = {0};
+	auto_strv struct strv uuids = {0};
 	const char *uuid;
 	json_t *inst;
 
@@ -169,26 +176,26 @@ void recover_reservations(struct recover *r)
 		json_unconst(config_all(r->config, CONFIG_INSTANCE)), uuid,
 		inst)
 		if (inst_has_reserved_by_job(inst) && !still_to_come(r, inst))
-			strv_add(&names, inst_name(inst));
+			strv_add(&uuids, uuid);
 	recover_helpers(r);
-	for (size_t i = 0; i < names.n; i++)
-		remove_one(r, names.items[i]);
+	for (size_t i = 0; i < uuids.n; i++)
+		remove_one(r, uuids.items[i]);
 }
 
 /* --- jobs that never began --- */
 
 struct unstarted {
 	struct recover *recover;
-	char *name;
+	char *uuid; /* of the instance */
 };
 
 static WAITS void remove_task(void *arg)
 {
 	auto_free struct unstarted *u = arg;
-	auto_free char *name = u->name;
+	auto_free char *uuid = u->uuid;
 
 	if (!u->recover->ended)
-		remove_one(u->recover, name);
+		remove_one(u->recover, uuid);
 }
 
 /* The instance that was reserved for this opcode, if the opcode creates one. */
@@ -217,7 +224,7 @@ void recover_unstarted(struct recover *r, const struct job *j)
 			continue;
 		u = xalloc(sizeof(*u));
 		u->recover = r;
-		u->name = xstrdup(inst_name(inst));
+		u->uuid = xstrdup(object_uuid(inst));
 		task_spawn("recover", remove_task, u);
 	}
 }

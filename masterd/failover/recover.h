@@ -47,8 +47,9 @@ WAITS int recover_helper(struct queue *q, const json_t *inst,
 WAITS int recover_startup(struct queue *q, const char *name, uint64_t *ret_id,
 			  struct error *err);
 
-/* Submit the job that removes what is left of such an instance. */
-WAITS int recover_remove(struct queue *q, const char *name, uint64_t *ret_id,
+/* Submit the job that removes what is left of such an instance, and not another
+ * one that has its name by then. */
+WAITS int recover_remove(struct queue *q, const json_t *inst, uint64_t *ret_id,
 			 struct error *err);
 
 #endif

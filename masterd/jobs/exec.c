@@ -13,6 +13,7 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/config/reserve.h"
+#include "masterd/jobs/exec_old_calls.h"
 #include "masterd/jobs/exec_uuids.h"
 #include "masterd/jobs/hooks.h"
 #include "masterd/jobs/lock_object.h"
@@ -405,7 +406,7 @@ static WAITS json_t *lu_perform(struct lu *lu, struct error *err)
 {
 	auto_json json_t *result = NULL;
 
-	if (queue_run_started(lu->run, err) < 0)
+	if (queue_run_started(lu->run, err) < 0 || exec_old_calls(lu, err) < 0)
 		return NULL;
 	/* check only looks at things, and books what undo or a restart can give
 	 * back. */

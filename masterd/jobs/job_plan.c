@@ -51,6 +51,7 @@ static void plan_init(struct job_plan *p, struct master *m)
 	p->own = (struct master){
 		.role = m->role,
 		.paths = m->paths,
+		.disk = m->disk, /* read alone: see lu_plans() */
 		.config = config,
 		.queue = m->queue,
 		.filters = m->filters,

@@ -10,45 +10,6 @@
 #include "lib/model/config/config_objects.h"
 #include "masterd/jobs/job_plan_private.h"
 
-/* Calls that change nothing, neither on the node nor anywhere else. */
-static const char *const looking[] = {
-	"all_instances_info",
-	"bdev_sizes",
-	"blockdev_find",
-	"blockdev_getdimensions",
-	"blockdev_getmirrorstatus",
-	"blockdev_getmirrorstatus_multi",
-	"bridges_exist",
-	"drbd_helper",
-	"export_info",
-	"export_list",
-	"extstorage_diagnose",
-	"get_file_info",
-	"get_watcher_pause",
-	"hotplug_supported",
-	"hypervisor_validate_params",
-	"iallocator_runner",
-	"instance_console_info",
-	"instance_get_migration_status",
-	"instance_info",
-	"instance_list",
-	"instance_migratable",
-	"lv_list",
-	"master_node_name",
-	"migration_info",
-	"node_has_ip_address",
-	"node_info",
-	"node_verify",
-	"node_verify_light",
-	"node_volumes",
-	"os_diagnose",
-	"os_supports",
-	"os_validate",
-	"storage_list",
-	"version",
-	"vg_list",
-};
-
 /* Calls that change something and whose answer is read, with a made-up answer
  * (NULL: it cannot be made up).  All other calls that change something get an
  * empty answer of the call's kind. */
@@ -73,14 +34,6 @@ static const struct answer {
 	"\"sync_percent\": null, \"estimated_time\": null, "                   \
 	"\"is_degraded\": false, \"ldisk_status\": 1}"
 
-static bool is_one_of(const char *name, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(name, list[i]) == 0)
-			return true;
-	return false;
-}
-
 /* node_crypto_tokens: each token is only read. */
 static bool only_gets(const json_t *tokens)
 {
@@ -97,7 +50,7 @@ static bool looks(const char *procedure, const json_t *args)
 {
 	if (strcmp(procedure, "node_crypto_tokens") == 0)
 		return only_gets(json_array_get(args, 0));
-	return is_one_of(procedure, looking, ARRAY_SIZE(looking));
+	return rpc_only_looks(procedure);
 }
 
 /* --- what has changed --- */

@@ -8,9 +8,9 @@
 #include "lib/model/files/paths.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
+#include "masterd/distribute/spread.h"
 #include "masterd/jobs/job_filters.h"
 #include "masterd/luxi/luxi_calls.h"
-#include "masterd/replicate/spread.h"
 #include "queue/queue.h"
 
 #define WATCHER_PAUSE_MODE 0644

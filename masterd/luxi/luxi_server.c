@@ -18,6 +18,7 @@
 #include "lib/base/log.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
+#include "lib/model/files/owners.h"
 #include "masterd/luxi/luxi_conn.h"
 
 #define BACKLOG 512
@@ -340,6 +341,8 @@ static int listen_on(struct luxi_server *s, struct listener *l,
 	mask = umask(0777 & ~LUXI_SOCKET_MODE);
 	rc = uv_pipe_bind(&l->pipe, path);
 	umask(mask);
+	if (rc == 0)
+		owners_share(path);
 	if (rc == 0)
 		rc = uv_listen((uv_stream_t *)&l->pipe, BACKLOG, on_connection);
 	return rc == 0 ? 0

@@ -161,7 +161,6 @@ static bool is_for_offline(const struct rpc_procedure *procedure)
 		&rpc_procedure_version,
 		&rpc_procedure_master_node_name,
 		&rpc_procedure_master_state,
-		&rpc_procedure_master_promise,
 		&rpc_procedure_node_powercycle,
 		&rpc_procedure_node_leave_cluster,
 	};

@@ -7,7 +7,9 @@
 #include <assert.h>
 
 #include "lib/base/array.h"
+#include "lib/base/clock.h"
 #include "lib/model/rpc/rpc.h"
+#include "noded/core/noded.h"
 
 #define SERVED(name, ...)                                                      \
 	static WAITS json_t *serve_##name(struct call *c, const json_t *list,  \
@@ -47,7 +49,44 @@ static bool is_right(const struct rpc_procedure *p, const json_t *payload)
 		       : rpc_is_of_kind(p->answer, payload, &kind);
 }
 
-json_t *calls_run(struct call *c, const json_t *args, struct error *err)
+int calls_in_force(const struct call *c, struct error *err)
+{
+	switch (candidate_check(&c->n->candidate, c->term, err)) {
+	case CANDIDATE_SERVE:
+		return 0;
+	case CANDIDATE_STALE:
+		err->ecode = ECODE_FENCED;
+		break;
+	case CANDIDATE_ERROR:
+		break;
+	}
+	return -1;
+}
+
+static int in_force(void *arg, struct error *err)
+{
+	return calls_in_force(arg, err);
+}
+
+struct hv_caller calls_caller(struct call *c)
+{
+	return (struct hv_caller){.in_force = in_force, .arg = c};
+}
+
+void calls_begin(struct call *c, const json_t *args)
+{
+	c->args = args;
+	c->began_us = clock_mono_us();
+	list_append(&c->n->calls, &c->under_way);
+}
+
+void calls_end(struct call *c)
+{
+	list_remove(&c->under_way);
+}
+
+static WAITS json_t *serve(struct call *c, const json_t *args,
+			   struct error *err)
 {
 	const struct rpc_procedure *procedure = rpc_find(c->procedure);
 
@@ -61,4 +100,14 @@ json_t *calls_run(struct call *c, const json_t *args, struct error *err)
 	error_set(err, ERR_RPC, NULL,
 		  "Call %s is not supported by this node daemon", c->procedure);
 	return NULL;
+}
+
+json_t *calls_run(struct call *c, const json_t *args, struct error *err)
+{
+	json_t *payload;
+
+	calls_begin(c, args);
+	payload = serve(c, args, err);
+	calls_end(c);
+	return payload;
 }

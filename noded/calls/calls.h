@@ -8,9 +8,11 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "lib/base/list.h"
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
 #include "lib/model/rpc/rpc.h"
+#include "noded/hv/hv.h"
 
 struct noded;
 struct paths;
@@ -21,6 +23,11 @@ struct call {
 	const struct paths *paths;
 	const char *procedure;
 	uint64_t term; /* of the caller; 0: it has none */
+
+	/* Set while it runs, by calls_run(). */
+	struct list under_way; /* in n->calls */
+	const json_t *args;
+	int64_t began_us;
 
 	/* A failed call that has more to say than fits an error, such as a
 	 * program's whole output, sets this; it is sent in place of the error's
@@ -44,6 +51,19 @@ struct call {
 #undef RPC
 #undef SERVED
 #undef MISSING
+
+/* To be asked between a wait and the act that follows it, on an instance, a
+ * disk or a file: 0 while this node obeys the call's master (always, if the
+ * caller has no term), -1 with err of ECODE_FENCED once a newer one was here.
+ */
+int calls_in_force(const struct call *c, struct error *err);
+/* The same for those below who ask; the call must live as long. */
+struct hv_caller calls_caller(struct call *c);
+
+/* Note that the call with these arguments is under way (calls_running tells
+ * it), and that it has ended. */
+void calls_begin(struct call *c, const json_t *args);
+void calls_end(struct call *c);
 
 /* Read the arguments, a list, and run the call c->procedure, which must be in
  * noderpcs.def.  The payload as above. */

@@ -23,6 +23,8 @@ static WAITS int keep_info(struct call *c, const struct bdev_class *class,
 {
 	if (class->setinfo == NULL || info == NULL)
 		return 0;
+	if (calls_in_force(c, err) < 0)
+		return -1;
 	return class->setinfo(c->paths, disk, info, err);
 }
 
@@ -48,12 +50,16 @@ WAITS json_t *call_blockdev_remove(struct call *c,
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
 	auto_free char *file = NULL;
+	int rc;
 
 	if (class == NULL)
 		return NULL;
 	if (image_end(c->paths, args->disk, err) < 0)
 		return NULL;
-	if (class->find(c->paths, args->disk, &file, err) == 1)
+	rc = class->find(c->paths, args->disk, &file, err);
+	if (calls_in_force(c, err) < 0)
+		return NULL;
+	if (rc == 1)
 		bdev_unlink_target(c->paths, file);
 	return null_or_error(class->remove(c->paths, args->disk, err));
 }
@@ -66,6 +72,20 @@ static int check_instance_name(const struct call *c, const char *name,
 	return error_set(err, ERR_REQUEST, NULL,
 			 "Call %s: \"%s\" is not a valid instance name",
 			 c->procedure, name);
+}
+
+/* After it was assembled. */
+static WAITS int open_disk(struct call *c, const struct bdev_class *class,
+			   const json_t *disk, bool exclusive,
+			   struct error *err)
+{
+	if (calls_in_force(c, err) < 0)
+		return -1;
+	if (class->open == NULL)
+		return 0;
+	if (class->open(c->paths, disk, exclusive, err) < 0)
+		return -1;
+	return calls_in_force(c, err);
 }
 
 WAITS json_t *
@@ -89,10 +109,8 @@ call_blockdev_assemble(struct call *c,
 	}
 	if (!args->on_primary)
 		return json_make("[b, b]", 1, 1);
-	if (class->open != NULL &&
-	    class->open(c->paths, args->disk, true, err) < 0)
-		return NULL;
-	if (bdev_link(c->paths, instance, args->index, file, err) < 0)
+	if (open_disk(c, class, args->disk, true, err) < 0 ||
+	    bdev_link(c->paths, instance, args->index, file, err) < 0)
 		return NULL;
 	link = bdev_link_path(c->paths, instance, args->index);
 	virtual_file = paths_virtual(c->paths, file);
@@ -112,7 +130,7 @@ call_blockdev_shutdown(struct call *c,
 	if (class == NULL)
 		return NULL;
 	rc = class->find(c->paths, args->disk, &file, err);
-	if (rc < 0)
+	if (rc < 0 || calls_in_force(c, err) < 0)
 		return NULL;
 	if (rc == 1)
 		bdev_unlink_target(c->paths, file);
@@ -131,8 +149,7 @@ static WAITS int open_one(struct call *c,
 	file = class->assemble(c->paths, disk, err);
 	if (file == NULL)
 		return error_wrap(err, "Can't make device primary");
-	if (class->open != NULL &&
-	    class->open(c->paths, disk, args->exclusive, err) < 0)
+	if (open_disk(c, class, disk, args->exclusive, err) < 0)
 		return -1;
 	return bdev_link(c->paths, args->instance_name, index, file, err);
 }
@@ -147,8 +164,9 @@ WAITS json_t *call_blockdev_open(struct call *c,
 	if (check_instance_name(c, args->instance_name, err) < 0)
 		return NULL;
 	json_array_foreach (args->disks, i, disk)
-		if (open_one(c, args, bdev_index(disk, (int64_t)i), disk, err) <
-		    0)
+		if (calls_in_force(c, err) < 0 ||
+		    open_one(c, args, bdev_index(disk, (int64_t)i), disk, err) <
+			    0)
 			return NULL;
 	return json_null();
 }
@@ -173,7 +191,8 @@ WAITS json_t *call_blockdev_close(struct call *c,
 	if (check_instance_name(c, args->instance_name, err) < 0)
 		return NULL;
 	json_array_foreach (args->disks, i, disk)
-		if (close_one(c, args->instance_name,
+		if (calls_in_force(c, err) < 0 ||
+		    close_one(c, args->instance_name,
 			      bdev_index(disk, (int64_t)i), disk, err) < 0)
 			return NULL;
 	return json_null();
@@ -347,7 +366,8 @@ WAITS json_t *call_blockdev_rename(struct call *c,
 				  class->dev_type);
 			return NULL;
 		}
-		if (class->rename(c->paths, disk, new_id, err) < 0)
+		if (calls_in_force(c, err) < 0 ||
+		    class->rename(c->paths, disk, new_id, err) < 0)
 			return NULL;
 	}
 	return json_null();
@@ -404,7 +424,7 @@ WAITS json_t *call_blockdev_image(struct call *c,
 			  json_str(args->disk, "iv_name", "disk"));
 	bytes = rc == 1 ? image_room(c, class, args->disk, args->size_mib, err)
 			: -1;
-	if (bytes < 0)
+	if (bytes < 0 || calls_in_force(c, err) < 0)
 		return NULL;
 	return null_or_error(
 		image_put(c->n, args->disk, file, args->image, bytes, err));

@@ -180,7 +180,8 @@ static WAITS json_t *start(struct call *c, const json_t *opts,
 	auto_free char *name = NULL;
 
 	if (add_options(opts, import, mine, err) < 0 ||
-	    add_end(c, instance, end, import, mine, err) < 0)
+	    add_end(c, instance, end, import, mine, err) < 0 ||
+	    calls_in_force(c, err) < 0)
 		return NULL;
 	name = transfer_start(c->n, import ? "import" : "export", component,
 			      steal(&mine), json_str(opts, "ca_pem", NULL),

@@ -116,9 +116,12 @@ WAITS json_t *call_instance_start(struct call *c,
 				  const struct rpc_args_instance_start *args,
 				  struct error *err)
 {
+	const struct hv_caller caller = calls_caller(c);
+
 	/* The guest may ask at once. */
 	metad_start(&c->n->metad, args->instance);
-	if (instance_start(c->paths, args->instance, args->paused, err) < 0) {
+	if (instance_start(c->paths, args->instance, args->paused, &caller,
+			   err) < 0) {
 		metad_forget(&c->n->metad,
 			     json_str(args->instance, "name", ""));
 		return NULL;
@@ -131,8 +134,11 @@ call_instance_shutdown(struct call *c,
 		       const struct rpc_args_instance_shutdown *args,
 		       struct error *err)
 {
-	if (instance_shutdown(c->paths, args->instance, args->timeout_s, err) <
-	    0)
+	const struct hv_caller caller = calls_caller(c);
+
+	if (instance_shutdown(c->paths, args->instance, args->timeout_s,
+			      &caller, err) < 0 ||
+	    calls_in_force(c, err) < 0)
 		return NULL;
 	metad_forget(&c->n->metad, json_str(args->instance, "name", ""));
 	return json_null();
@@ -157,6 +163,20 @@ static WAITS int soft_reboot(struct call *c, const json_t *instance,
 	return hv->reboot(c->paths, instance, err);
 }
 
+/* By the end of the shutdown another master may have started it elsewhere. */
+static WAITS int hard_reboot(struct call *c,
+			     const struct rpc_args_instance_reboot *args,
+			     struct error *err)
+{
+	const struct hv_caller caller = calls_caller(c);
+
+	if (instance_shutdown(c->paths, args->instance, args->timeout_s,
+			      &caller, err) < 0 ||
+	    calls_in_force(c, err) < 0)
+		return -1;
+	return instance_start(c->paths, args->instance, false, &caller, err);
+}
+
 WAITS json_t *call_instance_reboot(struct call *c,
 				   const struct rpc_args_instance_reboot *args,
 				   struct error *err)
@@ -166,17 +186,13 @@ WAITS json_t *call_instance_reboot(struct call *c,
 
 	if (instance_need_running(c->paths, instance, err) < 0)
 		return NULL;
-	if (strcmp(args->type, "soft") == 0) {
+	if (strcmp(args->type, "soft") == 0)
 		rc = soft_reboot(c, instance, err);
-	} else if (strcmp(args->type, "hard") == 0) {
-		rc = instance_shutdown(c->paths, instance, args->timeout_s,
-				       err);
-		if (rc == 0)
-			rc = instance_start(c->paths, instance, false, err);
-	} else {
+	else if (strcmp(args->type, "hard") == 0)
+		rc = hard_reboot(c, args, err);
+	else
 		rc = error_set(err, ERR_REQUEST, NULL,
 			       "Invalid reboot type: '%s'", args->type);
-	}
 	return rc == 0 ? json_null() : NULL;
 }
 
@@ -276,7 +292,9 @@ WAITS json_t *call_hotplug_device(struct call *c,
 				  struct error *err)
 {
 	const struct hv_class *hv = hotplug_class(args->instance, err);
+	const struct hv_caller caller = calls_caller(c);
 	struct hv_plug plug = {
+		.caller = &caller,
 		.device = args->device,
 		.seq = args->seq < 0 ? 0 : (size_t)args->seq,
 		.is_disk = strcmp(args->kind, "disk") == 0,
@@ -295,6 +313,7 @@ WAITS json_t *call_hotplug_device(struct call *c,
 		return NULL;
 	plug.path = file;
 	if (instance_need_running(c->paths, args->instance, err) < 0 ||
+	    calls_in_force(c, err) < 0 ||
 	    hv->hotplug(c->paths, args->instance, &plug, err) < 0)
 		return NULL;
 	return json_null();

@@ -16,6 +16,7 @@
 #include "noded/calls/calls.h"
 #include "noded/core/host.h"
 #include "noded/core/noded.h"
+#include "noded/core/relay.h"
 #include "noded/scripts/hooks.h"
 #include "noded/scripts/script.h"
 
@@ -53,23 +54,6 @@ WAITS json_t *call_master_state(struct call *c, struct error *err)
 	return candidate_state(cand, master, c->n->masterd_runs(c->n), err);
 }
 
-WAITS json_t *call_master_promise(struct call *c,
-				  const struct rpc_args_master_promise *args,
-				  struct error *err)
-{
-	if (args->term < 1 || (uint64_t)args->term > TERM_MAX ||
-	    !str_valid_hostname(args->master)) {
-		error_set(err, ERR_REQUEST, NULL,
-			  "Call %s takes a term above 0 and a node's name",
-			  c->procedure);
-		return NULL;
-	}
-	if (candidate_promise(&c->n->candidate, (uint64_t)args->term,
-			      args->master, err) < 0)
-		return NULL;
-	return call_master_state(c, err);
-}
-
 WAITS json_t *call_config_read(struct call *c, struct error *err)
 {
 	struct disk *disk = c->n->candidate.disk;
@@ -84,6 +68,35 @@ WAITS json_t *call_config_read(struct call *c, struct error *err)
 		content = content_pack(text, len);
 	task_enter();
 	return content;
+}
+
+/* An order to the server of the log on this node. */
+WAITS json_t *call_log_order(struct call *c,
+			     const struct rpc_args_log_order *args,
+			     struct error *err)
+{
+	auto_free char *order = json_text(args->order);
+	auto_free char *text =
+		c->n->relay(c->n, LOG_KIND_ORDER, order, strlen(order), err);
+	auto_json json_t *answer = NULL;
+
+	if (text == NULL)
+		return NULL;
+	answer = json_parse(text, strlen(text), err);
+	if (json_is_true(json_array_get(answer, 0)))
+		return json_ref(json_array_get(answer, 1));
+	if (answer != NULL)
+		error_set(err, ERR_EXEC, ECODE_STATE, "%s",
+			  json_string_value(json_array_get(answer, 1)));
+	return NULL;
+}
+
+/* Parcels do not come this way: their body is no JSON (noded/access). */
+json_t *call_log_parcel(struct call *c, struct error *err)
+{
+	error_set(err, ERR_REQUEST, NULL, "Call %s takes a parcel of the log",
+		  c->procedure);
+	return NULL;
 }
 
 /* --- the master's address --- */
@@ -253,6 +266,7 @@ static WAITS json_t *turn(struct call *c, const json_t *params, bool own_script,
 
 	if (read_master_ip(c, params, &m, err) < 0 ||
 	    address_hooks(c, &m, up, false, err) < 0 ||
+	    calls_in_force(c, err) < 0 ||
 	    set_address(c, &m, own_script, up, err) < 0 ||
 	    address_hooks(c, &m, up, true, err) < 0)
 		return NULL;

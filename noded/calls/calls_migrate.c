@@ -68,9 +68,11 @@ WAITS json_t *call_accept_instance(struct call *c,
 	disks = instance_disks(c->paths, args->instance, &n, err);
 	if (disks == NULL)
 		return NULL;
-	rc = hv->accept(c->paths, args->instance, disks, n,
-			args->info != NULL ? args->info : "",
-			args->target != NULL ? args->target : "", err);
+	rc = calls_in_force(c, err);
+	if (rc == 0)
+		rc = hv->accept(c->paths, args->instance, disks, n,
+				args->info != NULL ? args->info : "",
+				args->target != NULL ? args->target : "", err);
 	instance_disks_free(disks, n);
 	if (rc < 0) {
 		error_wrap(err, "Failed to accept instance");
@@ -85,11 +87,12 @@ call_instance_migrate(struct call *c,
 		      struct error *err)
 {
 	const struct hv_class *hv = migrating(args->instance, err);
+	const struct hv_caller caller = calls_caller(c);
 
 	if (hv == NULL)
 		return NULL;
 	if (hv->migrate(c->paths, args->cluster_name, args->instance,
-			args->target, args->live, err) < 0) {
+			args->target, args->live, &caller, err) < 0) {
 		error_wrap(err, "Failed to migrate instance");
 		return NULL;
 	}
@@ -102,12 +105,14 @@ WAITS json_t *call_instance_finalize_migration_dst(
 	struct error *err)
 {
 	const struct hv_class *hv = migrating(args->instance, err);
+	const struct hv_caller caller = calls_caller(c);
 
 	if (hv == NULL)
 		return NULL;
 	if (hv->finalize_dst(c->paths, args->instance,
 			     args->info != NULL ? args->info : "",
-			     args->success, err) < 0) {
+			     args->success, &caller, err) < 0 ||
+	    calls_in_force(c, err) < 0) {
 		error_wrap(err, "Failed to finalize migration on the target "
 				"node");
 		return NULL;
@@ -123,11 +128,13 @@ WAITS json_t *call_instance_finalize_migration_src(
 	struct error *err)
 {
 	const struct hv_class *hv = migrating(args->instance, err);
+	const struct hv_caller caller = calls_caller(c);
 
 	if (hv == NULL)
 		return NULL;
 	if (hv->finalize_src(c->paths, args->instance, args->success,
-			     args->live, err) < 0) {
+			     args->live, &caller, err) < 0 ||
+	    calls_in_force(c, err) < 0) {
 		error_wrap(err, "Failed to finalize the migration on the "
 				"source node");
 		return NULL;
@@ -144,7 +151,9 @@ WAITS json_t *call_instance_get_migration_status(
 	struct error *err)
 {
 	const struct hv_class *hv = migrating(args->instance, err);
+	const struct hv_caller caller = calls_caller(c);
 
-	return hv != NULL ? hv->migration_status(c->paths, args->instance, err)
+	return hv != NULL ? hv->migration_status(c->paths, args->instance,
+						 &caller, err)
 			  : NULL;
 }

@@ -21,6 +21,7 @@
 #include "noded/calls/calls.h"
 #include "noded/core/host.h"
 #include "noded/core/noded.h"
+#include "noded/core/relay.h"
 #include "noded/hv/hv.h"
 #include "noded/instance/ssh_keys.h"
 
@@ -255,7 +256,7 @@ call_node_has_ip_address(struct call *c,
 
 /* --- the end of a role --- */
 
-json_t *call_node_demote_from_mc(struct call *c, struct error *err)
+WAITS json_t *call_node_demote_from_mc(struct call *c, struct error *err)
 {
 	auto_free char *master = ssconf_read(c->paths, "master_node");
 	const char *config = path(c->paths, PATH_CONFIG_DATA);
@@ -267,10 +268,8 @@ json_t *call_node_demote_from_mc(struct call *c, struct error *err)
 			  master);
 		return NULL;
 	}
-	if (fs_read_pid(path(c->paths, PATH_MASTERD_PID)) > 0) {
-		error_set(err, ERR_EXEC, ECODE_STATE,
-			  "The master daemon runs here, this node will not be "
-			  "demoted");
+	if (relay_leave(c->n, err) < 0) {
+		error_wrap(err, "This node will not be demoted");
 		return NULL;
 	}
 	return fs_remove(config, err) < 0 ? NULL : json_null();
@@ -300,9 +299,12 @@ call_node_leave_cluster(struct call *c,
 {
 	auto_free char *rapi =
 		xprintf("%s/rapi", path(c->paths, PATH_DATA_DIR));
-	json_t *purged = call_jobqueue_purge(c, err);
 	struct error ignored;
+	json_t *purged;
 
+	if (relay_leave(c->n, &ignored) < 0)
+		log_warning("%s, ignoring", ignored.text);
+	purged = call_jobqueue_purge(c, err);
 	if (purged == NULL)
 		return NULL;
 	json_decref(purged);
@@ -333,8 +335,14 @@ json_t *call_node_ensure_daemon(struct call *c,
 
 static WAITS void powercycle(void *arg)
 {
-	(void)arg;
+	auto_free struct call *c = arg;
+	struct error err;
+
 	task_sleep(POWERCYCLE_DELAY_MS);
+	if (calls_in_force(c, &err) < 0) {
+		log_warning("not rebooting: %s", err.text);
+		return;
+	}
 	sync();
 	if (reboot(RB_AUTOBOOT) < 0)
 		log_error("cannot reboot this node");
@@ -344,6 +352,8 @@ json_t *call_node_powercycle(struct call *c,
 			     const struct rpc_args_node_powercycle *args,
 			     struct error *err)
 {
+	struct call *later;
+
 	(void)args;
 	if (noded_is_virtual(c->n)) {
 		error_set(err, ERR_EXEC, ECODE_STATE,
@@ -352,7 +362,9 @@ json_t *call_node_powercycle(struct call *c,
 		return NULL;
 	}
 	log_warning("powercycle was asked for, rebooting in 5 seconds");
-	task_spawn("powercycle", powercycle, NULL);
+	later = xalloc(sizeof(*later));
+	*later = (struct call){.n = c->n, .term = c->term};
+	task_spawn("powercycle", powercycle, later);
 	return json_string("Reboot scheduled in 5 seconds");
 }
 

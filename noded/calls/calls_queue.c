@@ -117,7 +117,7 @@ WAITS json_t *call_jobqueue_rename(struct call *c,
 	size_t i;
 
 	json_array_foreach (args->pairs, i, pair) {
-		if (rename_one(c, pair, err) < 0)
+		if (calls_in_force(c, err) < 0 || rename_one(c, pair, err) < 0)
 			return NULL;
 		json_array_append_new(result, json_null());
 	}
@@ -130,6 +130,8 @@ WAITS json_t *call_jobqueue_purge(struct call *c, struct error *err)
 	auto_strv struct strv names = {0};
 
 	replica_finish(c->n->candidate.queue);
+	if (calls_in_force(c, err) < 0)
+		return NULL;
 	if (!fs_is_dir(folder))
 		return json_null();
 	if (fs_list(folder, &names, err) < 0)

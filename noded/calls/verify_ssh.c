@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The keys of nodes are compared by their identity, which is type and key data
  * without the comment.  ssh-setup compares the files of this node with what the
- * master knows, ssh-clutter looks for owners of several keys, and nodelist runs
- * ssh to other nodes. */
+ * master knows, ssh-clutter looks for owners of several keys, and nodelist logs
+ * in to other nodes. */
 #include "noded/calls/verify_ssh.h"
 
 #include <string.h>
 
 #include "lib/base/fs.h"
-#include "lib/event/proc.h"
 #include "lib/json/json.h"
+#include "lib/login/login.h"
 #include "lib/model/config/ssconf.h"
 #include "noded/core/noded.h"
 #include "noded/instance/ssh_keys.h"
 
 #define PUBLIC_MAX (4u * 1024 * 1024)
-#define CONNECT_TIMEOUT_S 10
-#define LOGIN_TIMEOUT_MS 20000
+#define LOGINS 32 /* at the same time */
 #define BLANKS " \t\r\n"
 
 /* The data of a check, and what it has found. */
@@ -293,82 +292,83 @@ json_t *verify_ssh_clutter(struct call *c, const json_t *what,
 
 /* --- nodelist --- */
 
-static void add_option(struct strv *argv, const char *name, const char *value)
-{
-	strv_add(argv, "-o");
-	strv_addf(argv, "%s=%s", name, value);
-}
+/* The logins of one request, LOGINS at a time. */
+struct logins {
+	const struct paths *p;
+	const char *cluster;
+	const struct strv *ports; /* "node=port" */
+	struct strv names;
+	size_t next;  /* the one to begin with */
+	size_t tasks; /* that have not ended */
+	struct cond ended;
+	json_t *result;
+};
 
-/* The address of a node's SSH daemon, if it is not the usual one. */
-static void add_port(const struct paths *p, const char *node, struct strv *argv)
+/* The port of a node's SSH daemon, if it is not the usual one; else 0. */
+static int find_port(const struct strv *ports, const char *node)
 {
-	auto_strv struct strv ports = {0};
 	size_t len = strlen(node);
+	uint64_t port;
 
-	ssconf_read_lines(p, "ssh_ports", &ports);
-	for (size_t i = 0; i < ports.n; i++) {
-		const char *port = ports.items[i] + len + 1;
-
-		if (strncmp(ports.items[i], node, len) == 0 &&
-		    ports.items[i][len] == '=' && strcmp(port, "22") != 0)
-			add_option(argv, "Port", port);
-	}
+	for (size_t i = 0; i < ports->n; i++)
+		if (strncmp(ports->items[i], node, len) == 0 &&
+		    ports->items[i][len] == '=' &&
+		    str_to_number(ports->items[i] + len + 1, UINT16_MAX, &port,
+				  NULL))
+			return (int)port;
+	return 0;
 }
 
-/* Try to log in as the cluster's commands do. */
-static void login_argv(const struct paths *p, const char *cluster,
-		       const char *node, struct strv *argv)
+/* Log in as the cluster's commands do, and out again. */
+static WAITS int try_node(const struct logins *all, const char *node,
+			  struct error *err)
 {
-	auto_free char *timeout = xprintf("%d", CONNECT_TIMEOUT_S);
+	const struct login_place place = {.name = node,
+					  .port = find_port(all->ports, node)};
+	struct login login;
+	struct ssh *ssh = NULL;
+	int rc;
 
-	strv_add(argv, "ssh");
-	if (fs_exists(path(p, PATH_SSH_CONFIG))) {
-		strv_add(argv, "-F");
-		strv_add(argv, path(p, PATH_SSH_CONFIG));
-	} else {
-		strv_add(argv, "-l");
-		strv_add(argv, "root");
-	}
-	for (size_t i = 0; ssh_keys_types[i] != NULL; i++) {
-		auto_free char *key = xprintf("%s/id_%s", path(p, PATH_SSH_DIR),
-					      ssh_keys_types[i]);
-
-		if (fs_exists(key))
-			add_option(argv, "IdentityFile", key);
-	}
-	add_option(argv, "IdentitiesOnly", "yes");
-	add_option(argv, "BatchMode", "yes");
-	add_option(argv, "StrictHostKeyChecking", "yes");
-	add_option(argv, "UserKnownHostsFile", "/dev/null");
-	add_option(argv, "GlobalKnownHostsFile", path(p, PATH_KNOWN_HOSTS));
-	add_option(argv, "HostKeyAlias", cluster);
-	add_option(argv, "ConnectTimeout", timeout);
-	add_port(p, node, argv);
-	strv_add(argv, "-T");
-	strv_add(argv, "--");
-	strv_add(argv, node);
-	strv_add(argv, "true");
+	task_leave();
+	rc = login_to_node(&login, all->p, all->cluster, &place, err);
+	task_enter();
+	if (rc == 0)
+		ssh = ssh_open(&login.target, err);
+	ssh_close(ssh);
+	login_done(&login);
+	return ssh == NULL ? -1 : 0;
 }
 
-static WAITS void try_node(const struct paths *p, const char *cluster,
-			   const char *node, json_t *result)
+static WAITS void try_some(void *arg)
 {
-	auto_strv struct strv argv = {0};
+	struct logins *all = arg;
 	struct error err;
 
-	if (!str_valid_hostname(node))
-		return;
-	login_argv(p, cluster, node, &argv);
-	if (proc_check((const char *const *)argv.items, LOGIN_TIMEOUT_MS,
-		       &err) < 0)
-		json_set_str(result, node, err.text);
+	while (all->next < all->names.n) {
+		const char *node = all->names.items[all->next++];
+
+		if (try_node(all, node, &err) < 0)
+			json_set_str(all->result, node, err.text);
+	}
+	all->tasks--;
+	cond_signal(&all->ended);
 }
 
-static WAITS void try_nodes(const struct paths *p, const char *cluster,
-			    const json_t *names, json_t *result)
+static void add_names(struct strv *names, const json_t *list)
 {
-	for (size_t i = 0; i < json_array_size(names); i++)
-		try_node(p, cluster, row_str(names, i), result);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (str_valid_hostname(row_str(list, i)))
+			strv_add_unique(names, row_str(list, i));
+}
+
+/* The tasks end by themselves, as each login has its time limits. */
+static WAITS void try_all(struct logins *all)
+{
+	cond_init(&all->ended);
+	for (; all->tasks < LOGINS && all->tasks < all->names.n; all->tasks++)
+		task_spawn("verify-ssh", try_some, all);
+	while (all->tasks > 0)
+		cond_wait(&all->ended);
 }
 
 json_t *verify_ssh_nodes(struct call *c, const json_t *what,
@@ -377,16 +377,22 @@ json_t *verify_ssh_nodes(struct call *c, const json_t *what,
 	const struct paths *p = c->paths;
 	json_t *result = json_object();
 	auto_free char *cluster = NULL;
+	auto_strv struct strv ports = {0};
+	struct logins all;
 
 	(void)all_hvparams;
 	if (!json_array_has_str(json_array_get(what, 2), p->hostname) ||
-	    (noded_is_virtual(c->n) && !fs_exists(path(p, PATH_SSH_CONFIG))))
+	    !login_is_used(p))
 		return result;
 	cluster = ssconf_read(p, "cluster_name");
 	if (cluster == NULL)
 		return result;
-	try_nodes(p, cluster, json_array_get(what, 0), result);
-	try_nodes(p, cluster, json_get(json_array_get(what, 1), p->hostname),
-		  result);
+	ssconf_read_lines(p, "ssh_ports", &ports);
+	all = (struct logins){
+		.p = p, .cluster = cluster, .ports = &ports, .result = result};
+	add_names(&all.names, json_array_get(what, 0));
+	add_names(&all.names, json_get(json_array_get(what, 1), p->hostname));
+	try_all(&all);
+	strv_done(&all.names);
 	return result;
 }

@@ -4,6 +4,7 @@
  * whether a master daemon runs on this node, which the PID file tells. */
 #include "noded/core/noded.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #include "lib/base/str.h"
 #include "lib/event/https_server.h"
 #include "lib/model/config/ssconf.h"
+
+#include "noded/core/relay.h"
 
 #include "gantry-config.h"
 
@@ -74,8 +77,12 @@ char *noded_find_program(const char *name, struct error *err)
 
 void noded_init(struct noded *n, struct paths *paths)
 {
-	*n = (struct noded){.paths = paths, .masterd_runs = masterd_runs};
+	*n = (struct noded){.paths = paths,
+			    .masterd_runs = masterd_runs,
+			    .relay = relay_ask};
+	cond_init(&n->standby.started);
 	order_init(&n->order);
+	list_init(&n->calls);
 	metad_init(&n->metad, paths);
 	peers_init(&n->peers, paths);
 	candidate_init(&n->candidate, disk_real(), paths,
@@ -93,9 +100,19 @@ void noded_done(struct noded *n)
 	free(n->address);
 }
 
+/* The master daemon here shows and trusts the new certificates, too. */
+static void tell_masterd(const struct noded *n)
+{
+	pid_t pid = fs_read_pid(path(n->paths, PATH_MASTERD_PID));
+
+	if (pid > 0)
+		kill(pid, SIGHUP);
+}
+
 int noded_reload(struct noded *n, struct error *err)
 {
 	if (n->server == NULL)
 		return 0;
+	tell_masterd(n);
 	return https_server_reload(n->server, paths_trusted(n->paths), err);
 }

@@ -8,7 +8,9 @@
 #include <stdbool.h>
 
 #include "lib/base/error.h"
+#include "lib/base/list.h"
 #include "lib/base/log_rate.h"
+#include "lib/event/task.h"
 #include "lib/model/files/paths.h"
 #include "noded/core/peers.h"
 #include "noded/metad/metad.h"
@@ -24,12 +26,23 @@ struct noded {
 	struct candidate candidate;
 	struct order order;
 	struct metad metad;
-	char *address; /* we listen there; NULL in tests */
+	struct list calls; /* struct call, those under way */
+	char *address;	   /* we listen there; NULL in tests */
 	int port;
 	struct https_server *server;
 
-	/* Whether the master daemon runs on this node. */
+	/* Whether the master daemon runs on this node, serving or standing by.
+	 */
 	bool (*masterd_runs)(const struct noded *n);
+	/* As relay_ask(). */
+	WAITS char *(*relay)(struct noded *n, char kind, const void *data,
+			     size_t len, struct error *err);
+	/* The start of a master daemon that stands by (relay.c). */
+	struct {
+		bool starting;
+		int64_t after_us; /* none before */
+		struct cond started;
+	} standby;
 
 	/* End the daemon once the running answer is out; NULL in tests. */
 	void (*quit)(struct noded *n);

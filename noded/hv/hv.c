@@ -86,3 +86,8 @@ int64_t hv_startup_memory(const json_t *instance, int64_t free_memory)
 
 	return memory > min ? memory : min;
 }
+
+int hv_in_force(const struct hv_caller *caller, struct error *err)
+{
+	return caller == NULL ? 0 : caller->in_force(caller->arg, err);
+}

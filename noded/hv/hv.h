@@ -25,6 +25,18 @@ struct hv_disk {
 	char *path;	    /* of the file or device, with the root */
 };
 
+/* Who wants something done: a master, which another one may replace while a
+ * function here waits.  From then on nothing more may be done for it, for the
+ * new one may have given the instance to another node. */
+struct hv_caller {
+	int (*in_force)(void *arg, struct error *err);
+	void *arg;
+};
+
+/* To be asked between a wait and the act that follows it: 0 while the caller is
+ * obeyed (NULL: always), else -1 with err of ECODE_FENCED. */
+int hv_in_force(const struct hv_caller *caller, struct error *err);
+
 /* Ganeti's numbers.  An instance that its user has shut down from inside is
  * known until it is cleaned up. */
 enum hv_instance_state { HV_RUNNING, HV_SHUTDOWN };
@@ -45,6 +57,7 @@ struct hv_plug {
 	const json_t *device; /* its object */
 	const char *path;     /* of a disk that is added, else NULL */
 	size_t seq;	      /* its index in the instance */
+	const struct hv_caller *caller;
 };
 
 struct hv_class {
@@ -78,7 +91,8 @@ struct hv_class {
 
 	WAITS int (*start)(const struct paths *p, const json_t *instance,
 			   const struct hv_disk *disks, size_t n_disks,
-			   bool paused, struct error *err);
+			   bool paused, const struct hv_caller *caller,
+			   struct error *err);
 
 	/* Ask a running instance to end, or with force end it.  Returns at
 	 * once; the caller polls info().  retry: it was asked before. */
@@ -120,15 +134,20 @@ struct hv_class {
 			    struct error *err);
 	WAITS int (*migrate)(const struct paths *p, const char *cluster_name,
 			     const json_t *instance, const char *target,
-			     bool live, struct error *err);
+			     bool live, const struct hv_caller *caller,
+			     struct error *err);
 	WAITS int (*finalize_dst)(const struct paths *p, const json_t *instance,
 				  const char *info, bool success,
+				  const struct hv_caller *caller,
 				  struct error *err);
 	WAITS int (*finalize_src)(const struct paths *p, const json_t *instance,
-				  bool success, bool live, struct error *err);
+				  bool success, bool live,
+				  const struct hv_caller *caller,
+				  struct error *err);
 	/* {status: active|failed|completed|cancelled, ...} */
 	WAITS json_t *(*migration_status)(const struct paths *p,
 					  const json_t *instance,
+					  const struct hv_caller *caller,
 					  struct error *err);
 };
 

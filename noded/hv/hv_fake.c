@@ -2,6 +2,8 @@
 /* The fake hypervisor: a running instance is a file in the fake-hypervisor
  * folder with its id (always 0), memory and number of CPUs, a line each, as in
  * Ganeti; then a line for each of its devices, "nic UUID" or "disk UUID".
+ * A test may add a line "deaf": such a guest does not end when it is asked to,
+ * which is noted as "asked".
  * Everything else about instances works as with a real hypervisor, so test
  * clusters need no virtual machines.
  *
@@ -18,6 +20,8 @@
 #include "noded/hv/hv.h"
 
 #define STATE_FILE_MAX 4096
+#define DEAF "deaf"
+#define ASKED "asked"
 
 static char *state_file(const struct paths *p, const char *name)
 {
@@ -203,12 +207,12 @@ static int mark_up(const struct paths *p, const json_t *instance,
 
 static int fake_start(const struct paths *p, const json_t *instance,
 		      const struct hv_disk *disks, size_t n_disks, bool paused,
-		      struct error *err)
+		      const struct hv_caller *caller, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
 	auto_free char *file = state_file(p, name);
 
-	(void)disks, (void)n_disks, (void)paused;
+	(void)disks, (void)n_disks, (void)paused, (void)caller;
 	if (fs_exists(file))
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Failed to start instance %s: already running",
@@ -221,8 +225,16 @@ static int fake_stop(const struct paths *p, const json_t *instance, bool force,
 {
 	const char *name = json_str(instance, "name", "");
 	auto_free char *file = state_file(p, name);
+	auto_strv struct strv devices = {0};
+	struct hv_info info;
 
-	(void)force, (void)retry;
+	(void)retry;
+	if (!force && read_state(file, &info, &devices, err) == 0 &&
+	    strv_has(&devices, DEAF)) {
+		if (!strv_has(&devices, ASKED))
+			strv_add(&devices, ASKED);
+		return write_state(p, name, &info, &devices, err);
+	}
 	if (unlink(file) == 0)
 		return 0;
 	if (errno == ENOENT)
@@ -334,20 +346,21 @@ static int fake_accept(const struct paths *p, const json_t *instance,
 
 static int fake_migrate(const struct paths *p, const char *cluster_name,
 			const json_t *instance, const char *target, bool live,
-			struct error *err)
+			const struct hv_caller *caller, struct error *err)
 {
 	(void)p, (void)cluster_name, (void)instance;
-	(void)target, (void)live, (void)err;
+	(void)target, (void)live, (void)caller, (void)err;
 	return 0;
 }
 
 static int fake_finalize_dst(const struct paths *p, const json_t *instance,
-			     const char *info, bool success, struct error *err)
+			     const char *info, bool success,
+			     const struct hv_caller *caller, struct error *err)
 {
 	auto_free char *file = state_file(p, json_str(instance, "name", ""));
-
 	int64_t memory = 0;
 
+	(void)caller;
 	/* Its size on the source; Ganeti's nodes do not tell. */
 	if (!str_to_int64(info, &memory))
 		memory = 0;
@@ -357,18 +370,21 @@ static int fake_finalize_dst(const struct paths *p, const json_t *instance,
 }
 
 static int fake_finalize_src(const struct paths *p, const json_t *instance,
-			     bool success, bool live, struct error *err)
+			     bool success, bool live,
+			     const struct hv_caller *caller, struct error *err)
 {
 	auto_free char *file = state_file(p, json_str(instance, "name", ""));
 
-	(void)live;
+	(void)live, (void)caller;
 	return success ? fs_remove(file, err) : 0;
 }
 
 static json_t *fake_migration_status(const struct paths *p,
-				     const json_t *instance, struct error *err)
+				     const json_t *instance,
+				     const struct hv_caller *caller,
+				     struct error *err)
 {
-	(void)p, (void)instance, (void)err;
+	(void)p, (void)instance, (void)caller, (void)err;
 	return json_make("{s:s}", "status", "completed");
 }
 

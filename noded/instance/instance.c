@@ -97,7 +97,7 @@ struct hv_disk *instance_disks(const struct paths *p, const json_t *instance,
 }
 
 int instance_start(const struct paths *p, const json_t *instance, bool paused,
-		   struct error *err)
+		   const struct hv_caller *caller, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
 	int rc = instance_is_running(p, instance, err);
@@ -113,7 +113,11 @@ int instance_start(const struct paths *p, const json_t *instance, bool paused,
 	disks = instance_disks(p, instance, &n, err);
 	if (disks == NULL)
 		return -1;
-	rc = hv_of(instance, err)->start(p, instance, disks, n, paused, err);
+	rc = hv_in_force(caller, err);
+	if (rc == 0)
+		rc = hv_of(instance, err)
+			     ->start(p, instance, disks, n, paused, caller,
+				     err);
 	instance_disks_free(disks, n);
 	return rc;
 }
@@ -138,7 +142,8 @@ static WAITS int wait_gone(const struct paths *p, const json_t *instance,
 
 /* Ask, and again from time to time, until the deadline.  As wait_gone(). */
 static WAITS int ask_until(const struct paths *p, const json_t *instance,
-			   int64_t deadline_us, struct error *err)
+			   int64_t deadline_us, const struct hv_caller *caller,
+			   struct error *err)
 {
 	const struct hv_class *hv = hv_of(instance, err);
 	bool retry = false;
@@ -148,6 +153,8 @@ static WAITS int ask_until(const struct paths *p, const json_t *instance,
 		int64_t next = now + ASK_AGAIN_US;
 		int rc = 0;
 
+		if (hv_in_force(caller, err) < 0)
+			return -1;
 		/* It may have ended by itself just now. */
 		if (hv->stop(p, instance, false, retry, err) < 0)
 			return instance_is_running(p, instance, err) == 0 ? 1
@@ -179,35 +186,43 @@ static WAITS int force(const struct paths *p, const json_t *instance,
 	return rc < 0 ? -1 : 0;
 }
 
+/* Wait for the end of one that runs, in order or by force. */
+static WAITS int end(const struct paths *p, const json_t *instance,
+		     int64_t timeout_s, const struct hv_caller *caller,
+		     struct error *err)
+{
+	int rc = 0;
+
+	if (timeout_s > INSTANCE_SHUTDOWN_MAX_S)
+		timeout_s = INSTANCE_SHUTDOWN_MAX_S;
+	if (timeout_s > 0)
+		rc = ask_until(p, instance,
+			       clock_mono_us() + timeout_s * 1000000, caller,
+			       err);
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	return hv_in_force(caller, err) < 0 ? -1 : force(p, instance, err);
+}
+
 int instance_shutdown(const struct paths *p, const json_t *instance,
-		      int64_t timeout_s, struct error *err)
+		      int64_t timeout_s, const struct hv_caller *caller,
+		      struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
+	const struct hv_class *hv = hv_of(instance, err);
 	int rc = instance_is_running(p, instance, err);
 
 	if (rc < 0)
 		return -1;
-	if (rc == 0) {
+	if (rc == 0)
 		log_info("instance %s not running, doing nothing", name);
-	} else {
-		if (timeout_s < 0)
-			timeout_s = 0;
-		if (timeout_s > INSTANCE_SHUTDOWN_MAX_S)
-			timeout_s = INSTANCE_SHUTDOWN_MAX_S;
-		if (timeout_s > 0)
-			rc = ask_until(p, instance,
-				       clock_mono_us() + timeout_s * 1000000,
-				       err);
-		else
-			rc = 0;
-		if (rc == 0)
-			rc = force(p, instance, err);
-		if (rc < 0)
-			return error_wrap(err, "Failed to stop instance %s",
-					  name);
-	}
-	if (hv_of(instance, err)->cleanup != NULL)
-		hv_of(instance, err)->cleanup(p, name);
+	else if (end(p, instance, timeout_s, caller, err) < 0)
+		return error_wrap(err, "Failed to stop instance %s", name);
+	if (hv->cleanup == NULL)
+		return 0;
+	if (hv_in_force(caller, err) < 0)
+		return -1;
+	hv->cleanup(p, name);
 	return 0;
 }
 

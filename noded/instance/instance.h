@@ -12,6 +12,7 @@
 #include "lib/event/task.h"
 #include "lib/model/files/paths.h"
 
+struct hv_caller;
 struct hv_disk;
 struct strv;
 
@@ -21,13 +22,16 @@ struct strv;
 int instance_need_running(const struct paths *p, const json_t *instance,
 			  struct error *err);
 
-/* Start it unless it runs; its disks must have been assembled. */
+/* Start it unless it runs; its disks must have been assembled.  Here as below
+ * nothing more is done once the caller is not in force any more (hv.h). */
 WAITS int instance_start(const struct paths *p, const json_t *instance,
-			 bool paused, struct error *err);
+			 bool paused, const struct hv_caller *caller,
+			 struct error *err);
 
 /* Ask it to end, force it after timeout_s; no error if it does not run. */
 WAITS int instance_shutdown(const struct paths *p, const json_t *instance,
-			    int64_t timeout_s, struct error *err);
+			    int64_t timeout_s, const struct hv_caller *caller,
+			    struct error *err);
 
 /* Names of what runs under the hypervisors in the list; hvparams is an object
  * by hypervisor, or NULL. */

@@ -88,41 +88,7 @@ enum candidate_verdict candidate_check(struct candidate *c, uint64_t term,
 	return keep(c, term, "", err) == 0 ? CANDIDATE_SERVE : CANDIDATE_ERROR;
 }
 
-int candidate_promise(struct candidate *c, uint64_t term, const char *master,
-		      struct error *err)
-{
-	if (look(c, err) < 0)
-		return -1;
-	if (term < c->promise.number ||
-	    (term == c->promise.number &&
-	     strcmp(master, c->promise.master) != 0))
-		return refuse(c, term, err);
-	if (term > c->promise.number && keep(c, term, master, err) < 0)
-		return -1;
-	log_info("promised term %" PRIu64 " to %s", term, master);
-	if (strcmp(master, c->paths->hostname) == 0)
-		replica_release(c->queue);
-	return 0;
-}
-
 /* --- what it has --- */
-
-int candidate_has_config(struct candidate *c, const char *text, size_t len,
-			 uint64_t term, struct error *err)
-{
-	struct config_term t;
-
-	if (term_load_config(c->disk, c->paths, &t, err) < 0)
-		return -1;
-	if (t.term == term)
-		return 0; /* later serials of the same term need no note */
-	t = (struct config_term){
-		.term = term, .serial = config_digest_text_serial(text, len)};
-	if (t.serial < 0)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "The configuration has no serial number");
-	return term_save_config(c->disk, c->paths, &t, err);
-}
 
 /* A copy that is damaged is none: nobody shall become master with it, or take
  * it. */
@@ -144,19 +110,17 @@ static int check_config(const struct candidate *c, const char *text, size_t len,
 			 "it is not what was written there");
 }
 
-/* [term, serial], null without a configuration. */
-static WAITS json_t *config_position(struct candidate *c)
+/* The serial number of the configuration here, null without a whole one. */
+static WAITS json_t *config_serial_here(struct candidate *c)
 {
 	const char *file = path(c->paths, PATH_CONFIG_DATA);
 	auto_free char *text = NULL;
-	struct config_term t;
 	struct error err;
 	int64_t serial = 0;
 	size_t len = 0;
 	int rc;
 
-	if (!c->disk->exists(c->disk, file) ||
-	    term_load_config(c->disk, c->paths, &t, &err) < 0)
+	if (!c->disk->exists(c->disk, file))
 		return json_null();
 	task_leave(); /* all of it is ours alone, the paths never change */
 	text = c->disk->read(c->disk, file, CONFIG_MAX, &len, &err);
@@ -166,25 +130,22 @@ static WAITS json_t *config_position(struct candidate *c)
 		log_error("%s: %s", file, err.text);
 		return json_null();
 	}
-	return json_make("[I, I]", (json_int_t)term_of_config(&t, serial),
-			 (json_int_t)serial);
+	return json_integer(serial);
 }
 
 json_t *candidate_state(struct candidate *c, const char *ssconf_master,
 			bool masterd_runs, struct error *err)
 {
-	struct replica_position pos;
+	auto_free char *log =
+		xprintf("%s/server", path(c->paths, PATH_CONSENSUS_DIR));
 	json_t *config;
 
 	if (look(c, err) < 0)
 		return NULL;
-	config = config_position(c);
-	pos = replica_position(c->queue);
-	return json_make("{s:s, s:s?, s:I, s:s, s:b, s:o, s:o, s:o, s:I}",
-			 "node", c->paths->hostname, "master", ssconf_master,
-			 "term", (json_int_t)c->promise.number, "promised",
-			 c->promise.master, "running", masterd_runs, "config",
-			 config, "queue", copy_position_now(&pos.at),
-			 "queue_had", copy_position_had(&pos.at), "job_id",
-			 (json_int_t)pos.job_id);
+	config = config_serial_here(c);
+	return json_make("{s:s, s:s?, s:I, s:b, s:o, s:b}", "node",
+			 c->paths->hostname, "master", ssconf_master, "term",
+			 (json_int_t)c->promise.number, "running", masterd_runs,
+			 "config", config, "log",
+			 c->disk->exists(c->disk, log));
 }

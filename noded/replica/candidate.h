@@ -37,15 +37,6 @@ enum candidate_verdict { CANDIDATE_SERVE, CANDIDATE_STALE, CANDIDATE_ERROR };
 enum candidate_verdict candidate_check(struct candidate *c, uint64_t term,
 				       struct error *err);
 
-/* Promise term to the master of this name; a promise to this node itself gives
- * up the queue, too.  -1 with err: a promise that is in the way. */
-WAITS int candidate_promise(struct candidate *c, uint64_t term,
-			    const char *master, struct error *err);
-
-/* config.data with this text came under this term and is durable: note it. */
-int candidate_has_config(struct candidate *c, const char *text, size_t len,
-			 uint64_t term, struct error *err);
-
 /* The answer to master_state, to be freed.  ssconf_master may be NULL. */
 WAITS json_t *candidate_state(struct candidate *c, const char *ssconf_master,
 			      bool masterd_runs, struct error *err);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
@@ -19,20 +20,27 @@ void order_init(struct order *o)
 	cond_init(&o->changed);
 }
 
+/* Those that take a copy away stand in its stream as well: one that comes late
+ * would take what the node was given since. */
+static const struct {
+	const char *procedure;
+	enum order_stream stream;
+} streams[] = {
+	{"jobqueue_update_many", ORDER_QUEUE},
+	{"jobqueue_purge", ORDER_QUEUE},
+	{"node_demote_from_mc", ORDER_CONFIG},
+	{"write_ssconf_files", ORDER_SSCONF},
+	{"ssh_keys", ORDER_SSH},
+	{"set_watcher_pause", ORDER_PAUSE},
+};
+
 enum order_stream order_stream(const char *procedure, const json_t *args)
 {
 	const char *first = json_string_value(json_array_get(args, 0));
 
-	if (strcmp(procedure, "jobqueue_update_many") == 0)
-		return ORDER_QUEUE;
-	if (strcmp(procedure, "write_ssconf_files") == 0)
-		return ORDER_SSCONF;
-	if (strcmp(procedure, "ssh_keys") == 0)
-		return ORDER_SSH;
-	if (strcmp(procedure, "set_watcher_pause") == 0)
-		return ORDER_PAUSE;
-	if (strcmp(procedure, "master_promise") == 0)
-		return ORDER_ALL;
+	for (size_t i = 0; i < ARRAY_SIZE(streams); i++)
+		if (strcmp(procedure, streams[i].procedure) == 0)
+			return streams[i].stream;
 	return strcmp(procedure, "upload_file_single") == 0 &&
 			       str_eq(first, CONFIG_FILE)
 		       ? ORDER_CONFIG
@@ -41,7 +49,7 @@ enum order_stream order_stream(const char *procedure, const json_t *args)
 
 static bool covers(enum order_stream s, size_t stream)
 {
-	return (s == ORDER_ALL && stream < ORDER_SSH) || (size_t)s == stream;
+	return (size_t)s == stream;
 }
 
 static bool is_busy(const struct order *o, enum order_stream s)

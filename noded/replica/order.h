@@ -5,8 +5,7 @@
  * goes on; the network or a slow disk may keep the call it gave up for much
  * longer.  So a call of such a stream waits for the one before it, and one that
  * comes after a later one is refused; else it would undo what the later one
- * brought.  A promise to a new master waits for all of them: what a node says
- * of its copies then cannot change any more (doc/design/failover.md). */
+ * brought.  */
 #ifndef NODED_REPLICA_ORDER_H
 #define NODED_REPLICA_ORDER_H
 
@@ -21,12 +20,10 @@ enum order_stream {
 	ORDER_QUEUE,
 	ORDER_CONFIG,
 	ORDER_SSCONF,
-	/* These are no copies: a promise does not wait for them. */
 	ORDER_SSH,
 	ORDER_PAUSE,
 	ORDER_STREAMS, /* their number */
 	ORDER_NONE = ORDER_STREAMS,
-	ORDER_ALL,
 };
 
 struct order {
@@ -40,7 +37,7 @@ struct order {
 /* Nothing has been seen yet. */
 void order_init(struct order *o);
 
-/* To which stream a call belongs; ORDER_ALL: a promise. */
+/* To which stream a call belongs */
 enum order_stream order_stream(const char *procedure, const json_t *args);
 
 /* Wait for those before it. */

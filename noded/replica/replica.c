@@ -17,6 +17,7 @@
 #include "lib/store/store.h"
 
 #define JOB_FILE_MAX (256u * 1024 * 1024)
+#define POSITION_FILE "position"
 
 struct replica {
 	struct replica_config config;
@@ -215,8 +216,8 @@ static WAITS int note_had(struct replica *r, struct replica_file *f,
 
 	if (begin(r, err) < 0)
 		return -1;
-	rc = store_read_if_there(r->store, STORE_POSITION, JOB_FILE_MAX,
-				 &before, err);
+	rc = store_read_if_there(r->store, POSITION_FILE, JOB_FILE_MAX, &before,
+				 err);
 	end(r);
 	if (rc < 0)
 		return -1;
@@ -228,7 +229,7 @@ static WAITS int note_had(struct replica *r, struct replica_file *f,
 
 static bool begins_anew(const struct replica_file *f)
 {
-	return strcmp(f->name, STORE_POSITION) == 0 &&
+	return strcmp(f->name, POSITION_FILE) == 0 &&
 	       str_eq(f->text, COPY_POSITION_HALF);
 }
 
@@ -274,7 +275,7 @@ int replica_move(struct replica *r, const char *from, const char *to,
 		return error_set(err, ERR_QUEUE, ECODE_NOENT,
 				 "There is no file %s in the job queue", from);
 	c = store_change_new();
-	store_change_move(c, from, to, NULL);
+	store_change_move(c, from, to);
 	return commit(r, c, err);
 }
 
@@ -469,7 +470,7 @@ struct replica_position replica_position(struct replica *r)
 {
 	struct look l = look_begin(r);
 	size_t len;
-	auto_free char *text = look_read(&l, STORE_POSITION, &len);
+	auto_free char *text = look_read(&l, POSITION_FILE, &len);
 	struct replica_position pos = {.at = copy_position_read(text),
 				       .job_id = highest_id(&l)};
 

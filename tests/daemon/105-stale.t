@@ -26,7 +26,7 @@ vc start "$VC" node5 >/dev/null
 vc start "$VC" node4 >/dev/null
 fails "a stale candidate does not become master" \
     on node5 gnt-cluster master-failover
-like "$out" 'Only 2 of 5 nodes answer, 3 are needed; no answer from node1.example.com, node2.example.com, node3.example.com' \
+like "$out" 'do not answer: node1.example.com, node2.example.com, node3.example.com' \
     "and names those that are missing"
 fails "its master daemon does not start" on node5 gantry-masterd
 like "$out" 'the master of the cluster is node1.example.com' "and says whose"
@@ -35,8 +35,6 @@ like "$out" 'the master of the cluster is node1.example.com' "and says whose"
 vc start "$VC" node2 >/dev/null
 succeeds "with one that has newer data it becomes master" \
     on node5 gnt-cluster master-failover
-like "$out" 'node2.example.com has a newer configuration .*: taking it over' \
-    "and says what it takes over"
 is "$(tags node5)" 100 "nothing is lost"
 
 # A master that is paused; another takes over.
@@ -93,7 +91,7 @@ cluster_end
 cluster_start --nodes 2
 vc kill "$VC" node1
 fails "one of two does not take over alone" on node2 gnt-cluster master-failover
-like "$out" 'no answer from node1.example.com.*--no-voting' "and says how it would"
+like "$out" 'node1.example.com.*--no-voting' "and says how it would"
 fails "--no-voting wants a yes" on node2 gnt-cluster master-failover --no-voting
 succeeds "--no-voting does" \
     on node2 gnt-cluster master-failover --no-voting --yes-do-it

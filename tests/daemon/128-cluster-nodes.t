@@ -5,6 +5,12 @@
 cluster_start --nodes 3
 m gnt-node modify -O yes node3 >/dev/null
 
+if ! is_virtual; then # no program is run to get there
+    for program in ssh scp sftp; do
+        printf '#!/bin/sh\necho "$0" >>/root/programs\nexit 1\n' \
+            >"$(root node1)/usr/bin/$program"
+    done
+fi
 succeeds "a command runs on all nodes" m gnt-cluster command echo \
     'at ${GANETI_HOSTNAME:-$(hostname)}'
 is "$out" "Note: skipping offline node(s): node3.example.com
@@ -45,10 +51,22 @@ is "$(cat "$(root node2)/etc/ganeti/site.conf")" "a site's file" \
 is "$(stat -c %a "$(root node2)/etc/ganeti/site.conf")" 640 "with its mode"
 fails "a file that is not there" m gnt-cluster copyfile "$file.not"
 like "$out" "No such filename" "is named"
-mkdir "$(root node1)/only-here"
-cp "$file" "$(root node1)/only-here/x"
-succeeds "a copy that fails" m gnt-cluster copyfile "$(root node1)/only-here/x"
+mkdir "$(root node1)/etc/only-here"
+cp "$file" "$(root node1)/etc/only-here/x"
+succeeds "a copy that fails" m gnt-cluster copyfile \
+    "$(path_on node1 /etc/only-here/x)"
 like "$out" "Copy of file .*/x to node node2.example.com:22 failed" "is told"
+
+[ ! -e "$(root node1)/root/programs" ]
+tap_point $? "no program of OpenSSH is run"
+lines=$(m gnt-cluster command --stream 'printf "a\nb"; exit 3' 2>"$VC/ends")
+is "$(echo "$lines" | sort)" "node1.example.com: a
+node1.example.com: b
+node2.example.com: a
+node2.example.com: b" "lines come with their node's name"
+is "$(grep -v Note "$VC/ends" | sort)" "node1.example.com: return code = 3
+node2.example.com: return code = 3" "and who has failed"
+is "$(m gnt-cluster command --stream -n node2 echo alone 2>/dev/null)" alone "without, of one node"
 
 # --- for the report of a bug ---
 echo "key a secret" >>"$(root node2)/usr/share/ganeti/os/noop/parameters.list"

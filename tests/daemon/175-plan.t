@@ -7,7 +7,13 @@ cluster_start --nodes 3
 
 config=$(root node1)/var/lib/ganeti/config.data
 # All that a plan must leave alone: configuration, jobs, disks, instances.
+settled() { # config.data follows what is committed
+    kept=$now
+    now=$(cksum <"$config")
+    [ "$now" = "$kept" ]
+}
 world() {
+    until_true 20 settled
     cat "$config"
     m gnt-job list --no-headers -o id,status,summary
     find "$VC/shared-file-storage" "$(root node2)/var/run/ganeti"
@@ -97,6 +103,11 @@ like "$out" "^  lock    node/node2.example.com \(exclusive\), held by job $id\$"
     "that it would wait for"
 m gnt-job cancel --kill --yes-do-it "$id" >/dev/null
 m gnt-job wait "$id" >/dev/null 2>&1 # the answer does not wait for its end
+
+# What reads files of the master does so in a plan, and shows nothing of them.
+succeeds "what gives the nodes files" m gnt-cluster redist-conf --plan
+like "$out" 'upload_file_single.*rapi.pem' "is planned file by file"
+unlike "$out" 'BEGIN|PRIVATE' "without what is in them"
 
 does "remove" m gnt-instance remove -f web1
 succeeds "verify is content" m gnt-cluster verify

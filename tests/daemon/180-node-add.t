@@ -13,7 +13,6 @@ ssh_end() {
         pid=$(cat "$VC/$name/var/run/ganeti/ganeti-noded.pid" 2>/dev/null)
         [ "$name" = node1 ] || [ -z "$pid" ] || kill "$pid" 2>/dev/null
     done
-    [ -z "${made-}" ] || rmdir /run/sshd
     cluster_end
 }
 cluster_start --nodes 1
@@ -27,24 +26,11 @@ ssh-keygen -q -t ed25519 -N '' -f "$keys/user"
 cp "$keys/user.pub" "$keys/authorized"
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 noded_port=$(m sh -c 'echo $GANETI_NODED_PORT')
-cat >"$keys/sshd_config" <<END
-ListenAddress 127.0.0.1
-Port $port
-HostKey $keys/host
-AuthorizedKeysFile $keys/authorized
-PidFile none
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-UsePAM no
-StrictModes no
-PermitRootLogin prohibit-password
-SetEnv GANETI_ROOTDIR=$host GANETI_HOSTNAME=localhost GANETI_NODED_PORT=$noded_port PATH=$BIN:/usr/bin:/bin:/usr/sbin:/sbin
-END
-mkdir /run/sshd 2>/dev/null && made=1 # where sshd wants it
-/usr/sbin/sshd -D -e -f "$keys/sshd_config" 2>"$keys/sshd.log" &
+sh "$(dirname "$0")/../lib/sshd.sh" "$keys" 127.0.0.1 "$port" "HostKey $keys/host" \
+    "SetEnv GANETI_ROOTDIR=$host GANETI_HOSTNAME=localhost GANETI_NODED_PORT=$noded_port PATH=$BIN:/usr/bin:/bin:/usr/sbin:/sbin" &
 sshd=$!
-listens() { grep -q 'Server listening' "$keys/sshd.log"; }
-until_true 20 listens || skip_all "sshd cannot run here: $(tail -1 "$keys/sshd.log")"
+listens() { grep -qs 'Server listening' "$keys/log"; }
+until_true 20 listens || skip_all "sshd cannot run here: $(tail -1 "$keys/log")"
 mkdir -p "$host"
 cat >"$(root node1)/etc/ganeti/ssh_config" <<END
 IdentityFile $keys/user
@@ -58,7 +44,7 @@ nodes() { m gnt-node list --no-headers -o name | tr '\n' ' '; }
 
 fails "a host whose key is not known" \
     m gnt-node add --node-parameters=ssh_port=$port localhost
-like "$out" 'Cannot reach localhost over SSH' "is not sent any secret"
+like "$out" 'SSH to localhost .*, host key: .*ED25519 SHA256:.* is not known' "is not sent any secret"
 is "$(ls "$host")" "" "nothing was written there"
 is "$(nodes)" "node1.example.com " "it is no node"
 fails "a plan prepares nobody" \

@@ -10,7 +10,6 @@ vcluster_only "hosts have no SSH"
 daemons=
 login_end() {
     for pid in $daemons; do kill "$pid" 2>/dev/null; done
-    [ -z "${made-}" ] || rmdir /run/sshd
     cluster_end
     rm -rf "$work"
 }
@@ -29,7 +28,6 @@ PATH=$work/bin:$PATH
 export PATH
 cluster_start --nodes 3 --ssh
 trap login_end EXIT
-mkdir /run/sshd 2>/dev/null && made=1 # where sshd wants it
 all="node1 node2 node3"
 ip() { "$BIN/gnt-vcluster" list "$VC" --format=json | python3 -c '
 import json, sys
@@ -45,30 +43,20 @@ for node in $all; do
     port=$(free_port "$address")
     mkdir -p "$root/etc/ssh"
     ssh-keygen -q -t ed25519 -N '' -f "$root/etc/ssh/ssh_host_ed25519_key"
-    cat >"$root/etc/ssh/sshd_config" <<END
-ListenAddress $address
-Port $port
-HostKey $root/etc/ssh/ssh_host_ed25519_key
-AuthorizedKeysFile $root/root/.ssh/authorized_keys
-PidFile none
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-UsePAM no
-StrictModes no
-PermitRootLogin prohibit-password
-SetEnv LOGGED_IN_AT=$node
-END
     printf 'Host %s.example.com\n  HostName %s\n  Port %s\n  User %s\n' \
         "$node" "$address" "$port" "$(id -un)" >>"$VC/ssh_config"
-    /usr/sbin/sshd -D -e -f "$root/etc/ssh/sshd_config" 2>"$root/etc/ssh/log" &
+    sh "$(dirname "$0")/../lib/sshd.sh" "$work/$node" "$address" "$port" \
+        "HostKey $root/etc/ssh/ssh_host_ed25519_key" \
+        "AuthorizedKeysFile $root/root/.ssh/authorized_keys" \
+        "SetEnv LOGGED_IN_AT=$node" &
     daemons="$daemons $!"
 done
 listen() {
     for node in $all; do
-        grep -q 'Server listening' "$(root "$node")/etc/ssh/log" || return 1
+        grep -qs 'Server listening' "$work/$node/log" || return 1
     done
 }
-until_true 20 listen || skip_all "sshd cannot run here: $(tail -1 "$(root node1)/etc/ssh/log")"
+until_true 20 listen || skip_all "sshd cannot run here: $(tail -1 "$work/node1/log")"
 for node in $all; do cp "$VC/ssh_config" "$(root "$node")/etc/ganeti/ssh_config"; done
 
 # login FROM TO [KEY]: where we are then, with the files of FROM alone

@@ -11,8 +11,9 @@
 # network or the files of this machine.
 #
 # The folders are those of this machine, with changes that only the host has
-# (overlays).  /var/storage/shared is the same on all hosts.  Instead of SSH there
-# is a program that runs the command in the other host.
+# (overlays).  /var/storage/shared is the same on all hosts.  Each has an SSH
+# server that lets in root of the others, who know its host key: see ssh_files.
+# The programs ssh and scp, which Ganeti calls, go there without SSH.
 
 : "${BIN:?BIN must name the folder of the programs}"
 HOSTS_WAIT_S=60
@@ -61,12 +62,8 @@ ip link add eth0 type veth peer name "port$2" netns 1
 nsenter -t 1 -n ip link set "port$2" master switch up
 ip address add "192.0.2.1$2/24" dev eth0
 ip link set eth0 up
-# Something has to listen where the SSH daemon would.
-python3 -c '
-import socket
-s = socket.create_server(("0.0.0.0", 22))
-while True:
-    s.accept()[0].close()' &
+mkdir -p /run/sshd
+/usr/sbin/sshd -D -f /etc/ssh/test_sshd_config &
 until [ -n "$(ss -Hltn 'sport = 22')" ]; do
     sleep 0.02
 done
@@ -147,6 +144,48 @@ make_folders() { # NUMBER
     done
 }
 
+# What a host needs so that others log in to it, and it to others: a host key;
+# the key of whoever runs the test, with which nodes are added; the host keys of
+# all.  The cluster gives its own keys to its nodes, besides these.
+ssh_files() { # NUMBER
+    folder=$HOSTS/node$1.example.com/etc/ssh
+    mkdir -p "$folder" "$HOSTS/node$1.example.com/root/.ssh"
+    rm -f "$folder"/ssh_host_*
+    ssh-keygen -q -t ed25519 -N '' -C '' -f "$folder/ssh_host_ed25519_key"
+    # Ganeti asks for one of this type.
+    [ -e "$hosts_own/rsa" ] || ssh-keygen -q -t rsa -N '' -C '' -f "$hosts_own/rsa"
+    cp "$hosts_own/rsa" "$folder/ssh_host_rsa_key"
+    cp "$hosts_own/rsa.pub" "$folder/ssh_host_rsa_key.pub"
+    [ -e "$hosts_own/key" ] ||
+        ssh-keygen -q -t ed25519 -N '' -C test -f "$hosts_own/key"
+    cp "$hosts_own/key" "$folder/test_key"
+    cp "$hosts_own/key.pub" "$folder/test_authorized"
+    echo "node$1.example.com $(cat "$folder/ssh_host_ed25519_key.pub")" \
+        >>"$hosts_own/known_hosts"
+    ssh_config "$HOSTS/node$1.example.com"
+}
+
+ssh_config() { # FOLDER
+    cat >"$1/root/.ssh/config" <<END
+IdentityFile /etc/ssh/test_key
+UserKnownHostsFile /etc/ssh/test_known_hosts
+END
+    # What the test says to its daemons, those that begin over SSH hear as well.
+    environment=$(env | grep -E '^(ASAN_OPTIONS|UBSAN_OPTIONS|LEAK_REPORTS|COVERAGE)=' | tr '\n' ' ')
+    cat >"$1/etc/ssh/test_sshd_config" <<END
+HostKey /etc/ssh/ssh_host_ed25519_key
+AuthorizedKeysFile .ssh/authorized_keys /etc/ssh/test_authorized
+Subsystem sftp internal-sftp
+SetEnv PATH=$BIN:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C $environment
+MaxStartups 100
+PermitRootLogin yes
+PidFile none
+StrictModes no
+UseDNS no
+UsePAM no
+END
+}
+
 # A link in the place of a file would lead out of the host.
 replace() { # FOLDER FILE...
     folder=$1
@@ -177,7 +216,11 @@ make_machine() { # NUMBER
         ip address add 192.0.2.1/24 dev switch &&
         ip link set switch up || return 1
     for i in $(seq "$1"); do
-        make_folders "$i" || return 1
+        make_folders "$i" && ssh_files "$i" || return 1
+    done
+    for i in $(seq "$1"); do
+        cp "$hosts_own/known_hosts" \
+            "$HOSTS/node$i.example.com/etc/ssh/test_known_hosts"
         # No child of the test, which may wait for all of its own.
         (unshare --net --mount --propagation slave --uts "$hosts_own/host" \
             "$HOSTS" "$i" >"$hosts_own/log$i" 2>&1 </dev/null &)
@@ -192,6 +235,7 @@ hosts_are_settled() { # NUMBER
 
 # hosts_start NUMBER: node1.example.com at 192.0.2.11, and so on
 hosts_start() {
+    [ -x /usr/sbin/sshd ] || skip_all "openssh-server is not installed"
     [ "$1" -le "$HOSTS_MAX" ] || skip_all "there are only $HOSTS_MAX hosts"
     mkdir "$HOSTS/shared" "$hosts_own"
     write_host

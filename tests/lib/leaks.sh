@@ -11,7 +11,8 @@
 #
 # A process that ends by _exit() or by a signal looks for no leaks, so
 # cluster.sh stops its daemons in order when LEAK_REPORTS is set.  There are no
-# suppressions: none of the libraries needs one.
+# suppressions: none of the libraries needs one, but for one test of lib/ssh, which
+# says so itself.
 set -u
 lines_max=25 # of each report
 reports_max=4

@@ -13,8 +13,8 @@
 #include "lib/model/constants.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
+#include "masterd/distribute/distribute.h"
 #include "masterd/master.h"
-#include "masterd/replicate/distribute.h"
 #include "tests/lib/root.h"
 
 #define NODE2 "cf9913a1-8ecd-4d8a-b04b-114fb57a49b5"
@@ -32,7 +32,6 @@ static struct peers {
 	struct master *master;
 	struct buf trace; /* "node2 upload_file_single; " */
 	enum manner manner[N_NODES];
-	json_t *files[N_NODES];	       /* of the queue: {name: content} */
 	size_t ssconf_values[N_NODES]; /* in the last call */
 	struct list hanging;	       /* struct answer */
 	struct error ended;	       /* why the master was told to end */
@@ -68,58 +67,6 @@ static inline void peers_on_closed(uv_handle_t *handle)
 	free(a);
 }
 
-/* "job-1" of "/var/lib/ganeti/queue/job-1". */
-static inline const char *peers_base(const char *file)
-{
-	return file + strlen("/var/lib/ganeti/queue/");
-}
-
-static inline void peers_update(int node, const json_t *list)
-{
-	json_t *entry;
-	size_t i;
-
-	json_array_foreach (list, i, entry) {
-		const char *name =
-			peers_base(json_string_value(json_array_get(entry, 0)));
-		const json_t *content = json_array_get(entry, 1);
-
-		buf_addf(&peers.trace, "%s%s ",
-			 json_is_null(content) ? "-" : "+", name);
-		if (json_is_null(content))
-			json_object_del(peers.files[node], name);
-		else
-			json_object_set(peers.files[node], name,
-					json_array_get(content, 1));
-	}
-}
-
-static inline json_t *peers_list(int node, const char *folder)
-{
-	json_t *result = json_object(), *content;
-	const char *name;
-
-	json_object_foreach (peers.files[node], name, content) {
-		const char *slash = strrchr(name, '/');
-		auto_free char *in =
-			slash == NULL ? xstrdup("")
-				      : xstrndup(name, (size_t)(slash - name));
-		const char *text = json_string_value(content);
-
-		if (strcmp(in, folder) == 0)
-			json_object_set_new(
-				result, name,
-				json_sprintf("%016jx",
-					     (uintmax_t)bytes_hash(
-						     text, strlen(text))));
-		else if (*folder == '\0')
-			json_object_set_new(
-				result, in,
-				json_integer(json_int(result, in, 0) + 1));
-	}
-	return result;
-}
-
 static inline json_t *peers_answer(const struct answer *a)
 {
 	struct error err;
@@ -127,17 +74,9 @@ static inline json_t *peers_answer(const struct answer *a)
 
 	cr_assert_not_null(args, "%s", err.text);
 	buf_addf(&peers.trace, "node%d %s; ", a->node, a->procedure);
-	if (strcmp(a->procedure, "jobqueue_update_many") == 0)
-		peers_update(a->node, json_array_get(args, 0));
 	if (strcmp(a->procedure, "write_ssconf_files") == 0)
 		peers.ssconf_values[a->node] =
 			json_object_size(json_array_get(args, 0));
-	if (strcmp(a->procedure, "jobqueue_list") == 0) {
-		cr_assert(json_is_true(json_array_get(args, 1)),
-			  "what is listed must be durable");
-		return peers_list(a->node,
-				  json_string_value(json_array_get(args, 0)));
-	}
 	if (strcmp(a->procedure, "version") == 0)
 		return json_integer(PROTOCOL_VERSION);
 	return json_null();
@@ -149,8 +88,7 @@ static inline bool peers_serves(const struct answer *a)
 
 	if (strcmp(a->procedure, "version") == 0)
 		return how == GANETIS; /* asked with an argument */
-	return how == WELL ||
-	       (how == GANETIS && !str_starts(a->procedure, "jobqueue_")) ||
+	return how == WELL || how == GANETIS ||
 	       (how == PICKY &&
 		strcmp(a->procedure, "write_ssconf_files") != 0);
 }
@@ -247,7 +185,7 @@ static inline void peers_create_master(const struct master_role *role)
 	peers.master = master_create(&peers.disk,
 				     paths_create(peers.root.paths->root,
 						  peers.root.paths->hostname),
-				     &transport, role, &err);
+				     &transport, role, NULL, &err);
 	cr_assert_not_null(peers.master, "%s", err.text);
 	peers.master->end = peers_on_end;
 	distribute_start(peers.master->distribute);
@@ -257,8 +195,6 @@ static inline void peers_setup(void)
 {
 	mem_init();
 	list_init(&peers.hanging);
-	for (int i = 0; i < N_NODES; i++)
-		peers.files[i] = json_object();
 	test_root_create(&peers.root);
 	test_root_add_config(&peers.root);
 	clock_replace(peers_clock);
@@ -306,8 +242,6 @@ static inline void peers_teardown(void)
 			peers.manner[i] = SILENT;
 	peers_release();
 	peers_end_master();
-	for (int i = 0; i < N_NODES; i++)
-		json_decref(peers.files[i]);
 	timers_set_simulated(false);
 	test_loop_stop();
 	test_root_destroy(&peers.root);

@@ -212,7 +212,7 @@ create() { # NODES HYPERVISOR
     if [ "$2" = kvm ]; then
         params="-H kvm:kvm_path=/usr/bin/qemu-system-x86_64,kernel_path=,serial_console=true"
     fi
-    on node1 gnt-cluster init --no-etc-hosts --no-ssh-init --master-netdev=eth0 \
+    on node1 gnt-cluster init --no-etc-hosts --master-netdev=eth0 \
         --enabled-hypervisors="$2" $params -B memory=128 \
         --enabled-disk-templates=sharedfile,file,diskless \
         --file-storage-dir=/srv/ganeti/file-storage \
@@ -234,7 +234,7 @@ create() { # NODES HYPERVISOR
 END
     on node1 gnt-debug submit-job "$dir/.machine/policy" || exit 1
     for i in $(seq 2 "$1"); do
-        on node1 gnt-node add --no-ssh-key-check "node$i.example.com" || exit 1
+        on node1 gnt-node add "node$i.example.com" || exit 1
     done
 }
 

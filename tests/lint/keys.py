@@ -22,6 +22,7 @@ LEFT = [
     ("what a node or a transfer answered",
      "payload info report status state volume unit hv answer pv",
      {"masterd/core/ssh_keys.c": "answer",
+      "masterd/quorum/": "own theirs",
       "masterd/lu/disks/lu_disks_image.c": "all",
       "masterd/lu/disks/lu_disks_sync.c": "one",
       "masterd/lu/node/node_refresh.c": "one",

@@ -126,7 +126,7 @@ FAULTS = [
      4, "drive_spin() waits between task_leave() and task_enter()"),
     ("a marked member into which nothing is put", "noded/more.h",
      "struct wheel {\n\tWAITS int (*turn)(int speed);\n};\n", 5, "turn"),
-    ("a program without tasks waits", "cli/more.c",
+    ("a program without tasks waits", "iallocators/more.c",
      "int main(void)\n{\n\ttask_sleep(1);\n}\n", 6, "main() waits"),
 ]
 

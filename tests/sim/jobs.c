@@ -56,7 +56,7 @@ uint64_t sim_submit(struct sim *s, json_t *op STEALS, char **ret_error)
 	struct sim_submission *sub = xalloc(sizeof(*sub));
 	uint64_t id;
 
-	sim_submission_begin(sub, s->master->arg, op);
+	sim_submission_begin(sub, s->master->daemon, op);
 	if (!sim_run(s, HOUR_MS, submitted, sub)) {
 		fprintf(stderr, "a submission does not end\n");
 		abort();

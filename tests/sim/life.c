@@ -7,6 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "masterd/config/config.h"
+#include "masterd/quorum/quorum.h"
 #include "queue/queue.h"
 
 /* In the simulation an hour is a matter of milliseconds. */
@@ -65,7 +66,8 @@ static bool is_settled(const struct life *l)
 		const struct sim_node *n = &l->s.nodes[i];
 
 		if (n->masterd.alive &&
-		    (n->master == NULL || n->master != l->s.master))
+		    (!n->begun ||
+		     (n->master != NULL && n->master != l->s.master)))
 			return false;
 	}
 	return l->s.master != NULL;
@@ -83,7 +85,7 @@ static bool is_quiet(struct life *l)
 static void check_copy(struct life *l, const struct sim_node *n,
 		       const char *file, const char *what, struct strv *ret)
 {
-	struct sim_node *m = l->s.master->arg, *other = mem_unconst(n);
+	struct sim_node *m = l->s.master->daemon, *other = mem_unconst(n);
 	auto_free char *theirs = xprintf("%s%s", n->paths->root, file);
 	auto_free char *ours = xprintf("%s%s", m->paths->root, file);
 	const char *a = fake_disk_text(&m->disk, ours);
@@ -135,10 +137,18 @@ static void check_cluster(struct life *l, struct strv *ret)
 	config_verify(l->s.master->config, ret);
 }
 
-/* Without a master for long, an administrator names another. */
+static bool leads(const struct life *l)
+{
+	uint64_t term;
+
+	return l->s.master != NULL && quorum_leads(l->s.master->quorum, &term);
+}
+
+/* Without a master for long, or with one that can change nothing, an
+ * administrator names another. */
 static void see_to_a_master(struct life *l)
 {
-	if (l->s.master != NULL) {
+	if (leads(l)) {
 		l->alone_since_us = 0;
 	} else if (l->alone_since_us == 0) {
 		l->alone_since_us = clock_mono_us();

@@ -98,6 +98,8 @@ void sim_kill(struct sim_proc *p)
 
 	if (!p->alive)
 		return;
+	if (p == &n->daemon)
+		sim_end_long_calls(n);
 	tasks_kill(p);
 	if (tasks_count() < n_tasks)
 		memory_lost = true;
@@ -108,8 +110,9 @@ void sim_kill(struct sim_proc *p)
 		n->queue_lock = NULL;
 	if (p != &n->masterd)
 		return;
-	if (n->master != NULL)
+	if (n->role != NULL)
 		memory_lost = true;
+	n->role = NULL;
 	if (n->sim->master == n->master)
 		n->sim->master = NULL;
 	n->master = NULL;
@@ -161,9 +164,11 @@ void sim_start_daemon(struct sim_node *n)
 	sim_start_proc(&n->daemon);
 	if (n->noded.candidate.queue != NULL) /* the one before was killed */
 		memory_lost = true;
-	n->noded =
-		(struct noded){.paths = n->paths, .masterd_runs = master_runs};
+	n->noded = (struct noded){.paths = n->paths,
+				  .masterd_runs = master_runs,
+				  .relay = sim_relay};
 	order_init(&n->noded.order);
+	list_init(&n->noded.calls);
 	candidate_init(&n->noded.candidate, &n->disk.disk, n->paths,
 		       (struct replica_config){
 			       .journal_size = DAEMON_JOURNAL,
@@ -190,6 +195,7 @@ void sim_machine_init(struct sim_node *n)
 	n->disk.disk.unlock = master_unlock;
 	proc_init(n, &n->masterd);
 	proc_init(n, &n->daemon);
+	list_init(&n->long_calls);
 	sim_start_daemon(n);
 }
 

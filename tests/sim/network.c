@@ -234,9 +234,9 @@ static void send_back(struct exchange *x, char *text STEALS, int status,
 static bool is_real(const char *procedure)
 {
 	static const char *const names[] = {
-		"upload_file_single", "write_ssconf_files",
-		"master_state",	      "master_promise",
-		"config_read",	      "set_watcher_pause"};
+		"upload_file_single", "write_ssconf_files", "master_state",
+		"config_read",	      "set_watcher_pause",  "log_order",
+		"calls_running"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i], procedure) == 0)
@@ -247,7 +247,8 @@ static bool is_real(const char *procedure)
 /* A node that has served a newer term must not serve an older one. */
 static void note_term(struct sim_node *n, const struct exchange *x)
 {
-	if (x->term == 0 || str_starts(x->procedure, "master_"))
+	if (x->term == 0 || str_starts(x->procedure, "master_") ||
+	    str_eq(x->procedure, "log_parcel"))
 		return;
 	if (x->term < n->term_served)
 		sim_violation(n->sim, "%s executed %s of term %ju after %ju",
@@ -310,6 +311,8 @@ static void answer_scripted(struct sim_node *n, struct exchange *x)
 						    .term = x->term,
 						    .number = x->number},
 				 &ms);
+	if (ms > 0)
+		sim_begin_long_call(n, x->procedure, x->term, args, ms);
 	send_back(x, json_text(result), HTTP_OK, (int64_t)ms * 1000);
 }
 
@@ -346,6 +349,16 @@ static void serve_about_master(void *arg)
 		  status, 0);
 }
 
+/* In no task: there are many. */
+static void serve_parcel(struct letter *l)
+{
+	bool taken = sim_parcel(l->x->to, l->x->body, l->x->len);
+
+	send_back(l->x, xstrdup(taken ? "[true, null]" : "[false, \"no\"]"),
+		  HTTP_OK, 0);
+	letter_free(l);
+}
+
 static void arrive(struct letter *l)
 {
 	struct sim_node *n = l->x->to;
@@ -353,6 +366,8 @@ static void arrive(struct letter *l)
 	sim_trace(n->sim, l->x->procedure, strlen(l->x->procedure));
 	sim_trace(n->sim, l->x->body, l->x->len);
 	sim_trace(n->sim, n->name, strlen(n->name));
+	if (str_eq(l->x->procedure, "log_parcel"))
+		return serve_parcel(l);
 	if (is_real(l->x->procedure))
 		return begin_serving(l, serve);
 	if (sim_is_about_master(l->x->procedure))
@@ -475,7 +490,7 @@ static void send_call(void *arg, const struct noderpc_call *call)
 	struct sim *s = x->from->sim;
 	void *owner = task_owner();
 
-	if (s->calls != NULL)
+	if (s->calls != NULL && !str_starts(call->procedure, "log_"))
 		strv_addf(s->calls, "%s %s", call->procedure, call->node_name);
 	task_set_owner(NULL);
 	timer_start(&x->timeout,

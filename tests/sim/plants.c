@@ -2,17 +2,39 @@
 /* Planted bugs: each program that is linked with this file has one function of
  * the product replaced (the linker's --wrap; see tests/meson.build) by what is
  * here.  The simulation must catch every one. */
-#include "lib/store/journal.h"
-#include "masterd/replicate/distribute_private.h"
+#include "lib/base/mem.h"
+#include "lib/consensus/consensus.h"
+#include "lib/consensus/wal.h"
+#include "lib/consensus/wal_private.h"
 #include "noded/replica/candidate.h"
 
-/* The journal is written, but never synced. */
-int __wrap_journal_sync(struct journal *j, struct error *err);
-int __wrap_journal_sync(struct journal *j, struct error *err)
+int __wrap_wal_write_work(struct wal *w, struct error *err);
+/* Only there in the program that wraps it. */
+int __real_wal_write_work(struct wal *w, struct error *err)
+	__attribute__((weak));
+WAITS int __wrap_consensus_commit(struct consensus *c, char *data STEALS,
+				  size_t len, struct error *err);
+WAITS int __real_consensus_commit(struct consensus *c, char *data STEALS,
+				  size_t len, struct error *err)
+	__attribute__((weak));
+
+static int no_sync(struct disk *d, int log, struct error *err)
 {
-	(void)j;
-	(void)err;
+	(void)d, (void)log, (void)err;
 	return 0;
+}
+
+/* What was written is called durable, and is not. */
+int __wrap_wal_write_work(struct wal *w, struct error *err)
+{
+	int (*sync)(struct disk * d, int log, struct error *err) =
+		w->config.disk->log_sync;
+	int rc;
+
+	w->config.disk->log_sync = no_sync;
+	rc = __real_wal_write_work(w, err);
+	w->config.disk->log_sync = sync;
+	return rc;
 }
 
 /* A node serves every caller, whatever it promised. */
@@ -27,17 +49,28 @@ enum candidate_verdict __wrap_candidate_check(struct candidate *c,
 	return CANDIDATE_SERVE;
 }
 
-/* A change is safe before any other candidate has it. */
-WAITS int __wrap_safe_wait(struct distribute *d,
-			   const struct lane *(*lane)(const struct peer *p),
-			   uint64_t number, struct error *err);
-WAITS int __wrap_safe_wait(struct distribute *d,
-			   const struct lane *(*lane)(const struct peer *p),
-			   uint64_t number, struct error *err)
+struct change {
+	struct consensus *c;
+	char *data;
+	size_t len;
+};
+
+static WAITS void commit_task(void *arg)
 {
-	(void)lane;
-	(void)number;
+	auto_free struct change *change = arg;
+	struct error err;
+
+	__real_consensus_commit(change->c, change->data, change->len, &err);
+}
+
+/* A change is acknowledged before anybody has it. */
+WAITS int __wrap_consensus_commit(struct consensus *c, char *data STEALS,
+				  size_t len, struct error *err)
+{
+	struct change *change = xalloc(sizeof(*change));
+
 	(void)err;
-	distribute_wake(d);
+	*change = (struct change){.c = c, .data = data, .len = len};
+	task_spawn("early", commit_task, change);
 	return 0;
 }

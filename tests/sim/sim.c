@@ -17,6 +17,8 @@
 
 #define START_OF_TIME_US ((int64_t)1700000000 * 1000000)
 #define HOUR_MS (3600 * 1000)
+/* A candidate starts a daemon and gets all files within this. */
+#define JOIN_MS 5000
 
 /* There is one time for all nodes, and one loop. */
 static int64_t now_us;
@@ -176,17 +178,24 @@ void sim_init_idle(struct sim *s, size_t n_nodes, uint64_t seed)
 	init(s, n_nodes, n_nodes, false, seed);
 }
 
+/* The first node is master, and the other candidates take part in its log. */
+static void begin(struct sim *s)
+{
+	sim_await_master(&s->nodes[0]);
+	sim_run(s, JOIN_MS, NULL, NULL);
+}
+
 void sim_init(struct sim *s, size_t n_nodes, uint64_t seed)
 {
 	sim_init_idle(s, n_nodes, seed);
-	sim_await_master(&s->nodes[0]);
+	begin(s);
 }
 
 void sim_init_big(struct sim *s, size_t n_nodes, size_t n_candidates,
 		  uint64_t seed)
 {
 	init(s, n_nodes, n_candidates, true, seed);
-	sim_await_master(&s->nodes[0]);
+	begin(s);
 }
 
 /* Some are only about to be started, by a failover that has failed. */

@@ -47,6 +47,11 @@ struct sim_node {
 	struct fake_disk disk;
 	struct paths *paths;
 	struct sim_proc masterd, daemon;
+	struct role *role; /* of the master daemon; NULL: it is new, or ends
+			    */
+	bool begun;	   /* it stands by or serves */
+	bool no_voting;	   /* its next one is started so */
+	struct noderpc_transport transport;
 	struct master *master; /* NULL while none serves here */
 	struct noded noded;
 	struct sim_proc *queue_lock; /* who has it */
@@ -54,8 +59,9 @@ struct sim_node {
 	struct table running; /* instance name -> its memory, MiB */
 	struct table stopped; /* UUIDs of mirrors whose side here was stopped */
 	struct table done;    /* durations of test_delay -> struct sim_done */
-	uint64_t term_served; /* highest of a call that was executed */
-	int64_t refused_us;   /* when it last refused a connection */
+	struct list long_calls; /* that are answered later (long_calls.c) */
+	uint64_t term_served;	/* highest of a call that was executed */
+	int64_t refused_us;	/* when it last refused a connection */
 
 	int memory;	  /* MiB that it has; 0: 65536 */
 	int other_memory; /* MiB of it that are neither free nor an instance's
@@ -99,7 +105,8 @@ struct sim {
 	uint64_t n_messages;
 	struct strv violations;	      /* what must never happen, and did */
 	void (*watch)(struct sim *s); /* NULL, or called after each step */
-	struct strv *calls; /* add node calls, "procedure node"; or NULL */
+	struct strv *calls; /* add node calls, "procedure node", but not what
+			     * servers of the log say; or NULL */
 	struct list exchanges, letters; /* what is on its way (network.c) */
 
 	/* Faults of the network, in per mille of the calls. */
@@ -169,6 +176,12 @@ void sim_await_master(struct sim_node *n);
 /* Ask it to end in order, which takes some time. */
 void sim_stop_master(struct sim_node *n);
 
+/* What its node daemon does with what comes for it: a parcel, false if nobody
+ * takes it; an order (noded.h). */
+bool sim_parcel(struct sim_node *n, const void *data, size_t len);
+WAITS char *sim_relay(struct noded *noded, char kind, const void *data,
+		      size_t len, struct error *err);
+
 /* Node calls that start and stop it, and their answer as text, to be freed. */
 bool sim_is_about_master(const char *procedure);
 WAITS char *sim_answer_about_master(struct sim_node *n, const char *procedure);
@@ -190,6 +203,14 @@ void sim_deliver_held(struct sim_proc *p);
 /* Drop the letters that a process has not received. */
 void sim_forget_held(struct sim_proc *p);
 void sim_trace(struct sim *s, const void *data, size_t len);
+
+/* --- calls that take their time (long_calls.c) --- */
+
+/* A call that the node has just executed is under way for so long. */
+void sim_begin_long_call(struct sim_node *n, const char *procedure,
+			 uint64_t term, json_t *args, unsigned ms);
+/* The node daemon ends, and its calls with it. */
+void sim_end_long_calls(struct sim_node *n);
 
 /* --- jobs (jobs.c) --- */
 

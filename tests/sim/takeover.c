@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The life of a master daemon, as in masterd/main.c: it takes the role over
- * (takeover.h), serves, and ends.  Also what a node daemon does to start and
- * stop it. */
+/* The life of a master daemon, as in masterd/main.c: it takes part in the log,
+ * serves when it leads, and ends.  Also what a node daemon does to start and
+ * stop it, and to hand it what comes from other servers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "lib/json/json.h"
 #include "lib/model/config/ssconf.h"
 #include "masterd/config/config.h"
-#include "masterd/failover/takeover.h"
 #include "masterd/master.h"
+#include "masterd/role.h"
 #include "tests/sim/sim.h"
 
 /* A node daemon waits so long for a master daemon to start or to end. */
@@ -31,21 +31,14 @@ bool sim_is_home(struct sim_node *n)
 	return str_eq(master, n->name);
 }
 
-static bool is_stopping(void *arg)
-{
-	const struct sim_node *n = arg;
-
-	return n->masterd.stopping;
-}
-
 /* It ends at once: nothing of it runs any more. */
-static void on_end(struct master *m, int status, const struct error *err)
+static void on_end(void *arg, int status, const struct error *err)
 {
-	struct sim_node *n = m->arg;
+	struct sim_node *n = arg;
 	struct cond never;
 
 	(void)status;
-	(void)err;
+	log_info("%s: the master daemon ends: %s", n->name, err->text);
 	n->masterd.ending = true;
 	tasks_freeze(&n->masterd);
 	timers_freeze(&n->masterd);
@@ -56,69 +49,45 @@ static void on_end(struct master *m, int status, const struct error *err)
 		cond_wait(&never);
 }
 
-static int create(struct sim_node *n, const struct master_role *role,
-		  struct error *err)
+static int on_listen(void *arg, struct error *err)
 {
-	struct noderpc_transport transport = sim_transport(n);
-	struct master *m = master_create(&n->disk.disk,
-					 paths_create(n->paths->root, n->name),
-					 &transport, role, err);
+	(void)arg;
+	(void)err;
+	return 0;
+}
 
-	if (m == NULL)
-		return -1;
-	if (!config_is_master(m->config, n->uuid)) {
-		master_free(m);
-		return error_set(err, ERR_CONFIG, NULL, "not the master");
-	}
+static WAITS int on_serve(void *arg, struct master *m, struct error *err)
+{
+	struct sim_node *n = arg;
+
+	(void)err;
+	m->daemon = n;
 	n->master = m;
-	m->end = on_end;
-	m->arg = n;
 	n->sim->master = m;
 	n->sim->n_masters++;
-	master_start(m);
 	return 0;
+}
+
+static void forget_master(struct sim_node *n)
+{
+	if (n->sim->master == n->master)
+		n->sim->master = NULL;
+	n->master = NULL;
+}
+
+static void on_close(void *arg)
+{
+	forget_master(arg);
 }
 
 static void stop_task(void *arg)
 {
 	struct sim_node *n = arg;
 
-	master_stop(n->master);
-	if (n->sim->master == n->master)
-		n->sim->master = NULL;
-	master_free(steal(&n->master));
+	forget_master(n);
+	role_stop(n->role);
+	role_free(steal(&n->role));
 	n->masterd.ending = true;
-}
-
-struct attempt {
-	struct sim_node *node;
-	bool failover;
-};
-
-static void masterd_task(void *arg)
-{
-	struct attempt *a = arg;
-	struct sim_node *n = a->node;
-	struct takeover t = {
-		.disk = &n->disk.disk,
-		.paths = n->paths,
-		.transport = sim_transport(n),
-		.failover = a->failover,
-		.stopped = is_stopping,
-		.arg = n,
-	};
-	struct master_role role;
-	struct error err;
-
-	free(a);
-	if (takeover_run(&t, &role, &err) < 0 ||
-	    (!n->masterd.stopping && create(n, &role, &err) < 0)) {
-		log_info("%s does not become master: %s", n->name, err.text);
-		n->masterd.ending = true;
-	} else if (n->master == NULL)
-		n->masterd.ending = true;
-	else if (n->masterd.stopping)
-		stop_task(n); /* told so meanwhile */
 }
 
 /* Start a task of the master daemon there; the caller may be one of another. */
@@ -132,16 +101,84 @@ static void spawn_in(struct sim_node *n, const char *name,
 	task_set_owner(owner);
 }
 
+/* The answer to the one that asked for the role is under way. */
+static void on_quit(void *arg, bool again)
+{
+	struct sim_node *n = arg;
+
+	(void)again; /* its node daemon starts it */
+	if (!n->masterd.stopping) {
+		n->masterd.stopping = true;
+		spawn_in(n, "stop", stop_task, n);
+	}
+}
+
+static void on_cut(void *arg)
+{
+	struct error err;
+
+	error_set(&err, ERR_SYSTEM, ECODE_FENCED, "it has handed over");
+	on_end(arg, 0, &err);
+}
+
+struct attempt {
+	struct sim_node *node;
+	enum role_mode mode;
+};
+
+static void masterd_task(void *arg)
+{
+	auto_free struct attempt *a = arg;
+	struct sim_node *n = a->node;
+	struct error err;
+	int rc;
+
+	n->transport = sim_transport(n);
+	n->role = role_create(&(struct role_config){
+		.disk = &n->disk.disk,
+		.paths = n->paths,
+		.transport = &n->transport,
+		.mode = a->mode,
+		.no_voting = n->no_voting,
+		.arg = n,
+		.listen = on_listen,
+		.serve = on_serve,
+		.close = on_close,
+		.end = on_end,
+		.quit = on_quit,
+		.cut = on_cut,
+	});
+	if (n->masterd.stopping)
+		role_hurry(n->role);
+	rc = role_begin(n->role, &err);
+	n->begun = true;
+	if (rc < 0)
+		log_info("%s does not become master: %s", n->name, err.text);
+	if (n->masterd.stopping || rc < 0)
+		stop_task(n);
+}
+
+static void start_masterd(struct sim_node *n, enum role_mode mode)
+{
+	struct attempt *a = xalloc(sizeof(*a));
+
+	*a = (struct attempt){.node = n, .mode = mode};
+	sim_start_proc(&n->masterd);
+	n->role = NULL;
+	n->begun = false;
+	spawn_in(n, "masterd", masterd_task, a);
+}
+
 void sim_take_over(struct sim_node *n, bool failover)
 {
-	struct attempt *a;
-
-	if (n->down || n->masterd.alive || (!failover && !sim_is_home(n)))
+	if (n->down || (!failover && !sim_is_home(n)))
 		return;
-	a = xalloc(sizeof(*a));
-	*a = (struct attempt){.node = n, .failover = failover};
-	sim_start_proc(&n->masterd);
-	spawn_in(n, "masterd", masterd_task, a);
+	if (n->masterd.alive) { /* one that stands by makes way */
+		if (n->master != NULL || !n->begun || n->masterd.paused)
+			return;
+		sim_kill(&n->masterd);
+	}
+	start_masterd(n, failover ? ROLE_FAILOVER : ROLE_HOME);
 }
 
 static bool serves(struct sim *s, void *arg)
@@ -160,6 +197,92 @@ void sim_await_master(struct sim_node *n)
 		abort();
 }
 
+/* --- what other servers send --- */
+
+/* An order that a task of the master daemon answers. */
+struct request {
+	struct sim_node *node;
+	char *data, *answer;
+	size_t len;
+	bool done;
+};
+
+static void request_task(void *arg)
+{
+	struct request *r = arg;
+
+	r->answer = role_order(r->node->role, r->data, r->len);
+	r->done = true;
+}
+
+/* A daemon that dies meanwhile never answers. */
+static WAITS char *ask(struct sim_node *n, const void *data, size_t len,
+		       struct error *err)
+{
+	struct request *r = xalloc(sizeof(*r));
+	uint64_t life = n->masterd.life;
+	char *answer;
+
+	*r = (struct request){
+		.node = n, .data = xmemdup(data, len), .len = len};
+	spawn_in(n, "request", request_task, r);
+	task_yield();
+	while (!r->done && n->masterd.alive && n->masterd.life == life)
+		task_sleep(POLL_MS);
+	if (!r->done) {
+		error_set(err, ERR_EXEC, NULL, "connection closed");
+		return NULL;
+	}
+	answer = r->answer;
+	free(r->data);
+	free(r);
+	return answer;
+}
+
+static bool takes_part(struct sim_node *n)
+{
+	auto_free char *file =
+		xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
+
+	return n->disk.disk.exists(&n->disk.disk, file);
+}
+
+static bool listens(const struct sim_node *n)
+{
+	return n->masterd.alive && n->role != NULL && !n->masterd.paused &&
+	       !n->masterd.stopping && !n->masterd.ending;
+}
+
+bool sim_parcel(struct sim_node *n, const void *data, size_t len)
+{
+	void *owner = task_owner();
+
+	if (!n->masterd.alive && takes_part(n))
+		start_masterd(n, ROLE_STANDBY);
+	if (!listens(n))
+		return false;
+	task_set_owner(&n->masterd);
+	role_parcel(n->role, data, len);
+	task_set_owner(owner);
+	return true;
+}
+
+WAITS char *sim_relay(struct noded *noded, char kind, const void *data,
+		      size_t len, struct error *err)
+{
+	struct sim_node *n = container_of(noded, struct sim_node, noded);
+
+	(void)kind;
+	if (!n->masterd.alive)
+		start_masterd(n, ROLE_STANDBY);
+	while (n->masterd.alive && !n->begun)
+		task_sleep(POLL_MS);
+	if (listens(n))
+		return ask(n, data, len, err);
+	error_set(err, ERR_EXEC, ECODE_STATE, "no master daemon");
+	return NULL;
+}
+
 /* --- end --- */
 
 void sim_stop_master(struct sim_node *n)
@@ -168,7 +291,9 @@ void sim_stop_master(struct sim_node *n)
 	if (!n->masterd.alive || n->masterd.stopping)
 		return;
 	n->masterd.stopping = true;
-	if (n->master == NULL)
+	if (n->role != NULL)
+		role_hurry(n->role);
+	if (!n->begun)
 		return; /* it looks whether it shall go on */
 	spawn_in(n, "stop", stop_task, n);
 }

@@ -3,6 +3,7 @@
  * locks; what it had begun is removed, or the job's log names it. */
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "queue/jobs/job_facts.h"
 #include "queue/queue.h"
@@ -79,6 +80,7 @@ static uint64_t kill_while_it_waits(json_t *op STEALS, const char *state)
 {
 	uint64_t id;
 
+	sim_run(&s, 1000, NULL, NULL); /* the master has asked what it does */
 	s.nodes[1].silent = true;
 	id = sim_submit(&s, op, NULL);
 	cr_assert(sim_run(&s, 60000, is_running, &id));
@@ -235,4 +237,59 @@ Test(kill, a_transfer_is_ended_at_whatever_moment)
 	s.calls = NULL;
 	cr_assert_gt(killed, 5);
 	cr_assert_gt(count_of(&calls, "export_start "), 5);
+}
+
+/* --- removed is what was meant --- */
+
+static json_t *op_remove(const char *name, const char *uuid)
+{
+	json_t *op = op_named("OP_INSTANCE_REMOVE", name);
+
+	json_set_str(op, "instance_uuid", uuid);
+	return op;
+}
+
+Test(kill, a_removal_spares_another_instance_of_that_name)
+{
+	auto_free char *old = NULL, *now = NULL;
+
+	expect(op_add("web1", NODE2, false), "success");
+	old = xstrdup(object_uuid(instance("web1")));
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	expect(op_add("web1", NODE2, false), "success");
+	expect(op_remove("web1", old), "another one than when");
+	now = xstrdup(object_uuid(instance("web1")));
+	expect(op_remove("web1", now), "success");
+}
+
+static bool is_half_made(struct sim *sim, void *name)
+{
+	const json_t *inst =
+		config_find(sim->master->config, CONFIG_INSTANCE, name);
+
+	return inst != NULL && inst_has_reserved_by_job(inst) &&
+	       !inst_forthcoming(inst);
+}
+
+Test(kill, what_a_dead_master_has_half_made_is_removed_by_uuid)
+{
+	auto_free char *wanted = NULL;
+	char name[] = "web1";
+	uint64_t id;
+
+	s.max_delay_ms = 1000;
+	sim_submit(&s, op_add(name, NODE2, true), NULL);
+	cr_assert(sim_run(&s, 60000, is_half_made, name));
+	wanted = xprintf("\"instance_uuid\":\"%s\"",
+			 object_uuid(instance(name)));
+	sim_kill(&s.nodes[0].masterd);
+	s.max_delay_ms = 5;
+	sim_await_master(&s.nodes[0]);
+	sim_run(&s, 1000, NULL, NULL);
+	id = queue_last_id(s.master->queue);
+	cr_assert_not_null(
+		strstr(queue_job(s.master->queue, id)->ops[0].input, wanted),
+		"%s", queue_job(s.master->queue, id)->ops[0].input);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_assert_null(instance(name));
 }

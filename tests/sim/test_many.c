@@ -8,7 +8,8 @@
 #include "lib/json/json.h"
 #include "lib/model/config/ssconf.h"
 #include "masterd/config/config.h"
-#include "masterd/replicate/distribute.h"
+#include "masterd/distribute/distribute.h"
+#include "masterd/quorum/quorum.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/sim.h"
 
@@ -94,8 +95,7 @@ static void expect_quorum(void)
 	auto_strv struct strv candidates = {0}, others = {0};
 	struct error err;
 
-	cr_expect_eq(distribute_safe(s.master->distribute, &err), 0, "%s",
-		     err.text);
+	cr_expect_eq(quorum_safe(s.master->quorum, &err), 0, "%s", err.text);
 	distribute_failing(s.master->distribute, &candidates, &others);
 	cr_expect_eq(candidates.n + others.n, 0);
 }

@@ -264,6 +264,7 @@ Test(memory, one_that_moves_has_what_fits)
 		     500);
 	cr_expect_geq(sim_memory(&s.nodes[2], "web1"), 200);
 	cr_expect_geq(sim_memory(&s.nodes[2], "web2"), 200);
+	sim_run(&s, 5000, NULL, NULL); /* what stays behind grows */
 }
 
 Test(memory, one_that_moves_to_more_room_grows_there)

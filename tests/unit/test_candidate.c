@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A node's promise and its copies, on a disk that forgets. */
+/* The terms that a node obeys and its copies, on a disk that forgets. */
 #include <criterion/criterion.h>
 
 #include "lib/base/array.h"
@@ -85,7 +85,6 @@ TestSuite(candidate, .init = begin, .fini = end, .timeout = 60);
 struct step {
 	const char *name, *text, *folder;
 	bool own;
-	uint64_t term;
 	int rc;
 	json_t *result;
 };
@@ -153,18 +152,6 @@ static json_t *list_own(void)
 	return s.result;
 }
 
-static void promise_task(void *arg)
-{
-	struct step *s = arg;
-
-	s->rc = candidate_promise(&c, s->term, s->name, &err);
-}
-
-static int promise(uint64_t term, const char *master)
-{
-	return run(promise_task, &(struct step){.term = term, .name = master});
-}
-
 static void power_cut(void)
 {
 	candidate_done(&c);
@@ -172,15 +159,13 @@ static void power_cut(void)
 	start();
 }
 
-#define NODE1 "node1.example.com"
+/* --- terms --- */
 
-/* --- the promise --- */
-
-Test(candidate, a_lower_term_is_stale_after_a_promise_and_a_crash)
+Test(candidate, a_lower_term_is_stale_after_a_crash)
 {
-	cr_assert_eq(promise(5, "node2"), 0);
+	cr_assert_eq(candidate_check(&c, 5, &err), CANDIDATE_SERVE);
 	cr_assert_eq(candidate_check(&c, 4, &err), CANDIDATE_STALE);
-	cr_assert_not_null(strstr(err.text, "term 5 to node2"));
+	cr_assert_not_null(strstr(err.text, "term 5"));
 	power_cut();
 	cr_assert_eq(candidate_check(&c, 4, &err), CANDIDATE_STALE);
 	cr_assert_eq(candidate_check(&c, 5, &err), CANDIDATE_SERVE);
@@ -197,16 +182,6 @@ Test(candidate, a_higher_term_is_kept_before_it_is_served)
 	cr_assert_eq(candidate_check(&c, 8, &err), CANDIDATE_SERVE);
 }
 
-Test(candidate, one_term_is_promised_to_one_master)
-{
-	cr_assert_eq(promise(5, "node2"), 0);
-	cr_assert_eq(promise(5, "node2"), 0, "asked again");
-	cr_assert_eq(promise(5, "node3"), -1);
-	cr_assert_eq(promise(4, "node2"), -1);
-	cr_assert_eq(promise(6, "node3"), 0);
-	cr_assert_eq(promise(5, "node2"), -1);
-}
-
 /* --- the copy of the queue --- */
 
 Test(candidate, what_was_answered_survives_a_power_cut)
@@ -216,13 +191,10 @@ Test(candidate, what_was_answered_survives_a_power_cut)
 	cr_assert_eq(write_file("job-3", "three"), 0);
 	cr_assert_eq(write_file("position", "2 17\n"), 0);
 	power_cut();
-	cr_assert_eq(promise(1, "node2"), 0);
 	taken = false; /* the dead daemon's */
-	found = state();
-	cr_assert_eq(json_int(found, "job_id", 0), 3);
-	cr_assert_eq(
-		json_integer_value(json_array_get(json_get(found, "queue"), 1)),
-		17);
+	found = list_own();
+	cr_assert_not_null(json_get(found, "job-3"));
+	cr_assert_not_null(json_get(found, "position"));
 }
 
 Test(candidate, the_list_has_hashes_and_sizes_of_archive_folders)
@@ -251,29 +223,6 @@ Test(candidate, only_files_of_the_queue_are_taken)
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		cr_assert_eq(write_file(bad[i], "x"), -1, "%s", bad[i]);
-}
-
-Test(candidate, a_promise_to_itself_gives_the_queue_up_whole)
-{
-	auto_json json_t *found = NULL, *files = NULL;
-
-	cr_assert_eq(write_file("job-3", "three"), 0);
-	cr_assert_eq(write_file("position", "2 17\n"), 0);
-	cr_assert(taken);
-	runs = true;
-	cr_assert_eq(promise(5, NODE1), 0);
-	cr_assert(!taken);
-	/* Whoever only looks sees all of it and does not take it back. */
-	found = state();
-	files = list("");
-	cr_assert(!taken);
-	cr_assert_eq(json_int(found, "term", 0), 5);
-	cr_assert_eq(
-		json_integer_value(json_array_get(json_get(found, "queue"), 1)),
-		17);
-	cr_assert_not_null(json_get(files, "job-3"));
-	cr_assert_eq(write_file("job-4", "four"), 0);
-	cr_assert(taken);
 }
 
 Test(candidate, nothing_is_taken_while_the_master_daemon_has_the_queue)
@@ -374,30 +323,6 @@ Test(candidate, a_list_to_build_on_takes_the_queue)
 
 /* --- the configuration --- */
 
-Test(candidate, the_first_configuration_of_a_term_is_noted)
-{
-	const char *file = path(paths, PATH_CONFIG_DATA);
-	auto_json json_t *config = compat_read("config.data");
-	auto_json json_t *none = state(), *found = NULL;
-	auto_free char *text = NULL, *later = NULL;
-
-	cr_assert_null(json_get(none, "config"));
-	json_set_int(config, "serial_no", 41);
-	text = json_text(config);
-	json_set_int(config, "serial_no", 45);
-	later = json_text(config);
-	fake_disk_put(&disk, file, text);
-	cr_assert_eq(candidate_has_config(&c, text, strlen(text), 3, &err), 0);
-	fake_disk_put(&disk, file, later);
-	found = state();
-	cr_assert_eq(json_integer_value(
-			     json_array_get(json_get(found, "config"), 0)),
-		     3);
-	cr_assert_eq(json_integer_value(
-			     json_array_get(json_get(found, "config"), 1)),
-		     45);
-}
-
 /* Or another node would become master with it. */
 Test(candidate, a_damaged_configuration_is_none)
 {
@@ -408,7 +333,7 @@ Test(candidate, a_damaged_configuration_is_none)
 
 	fake_disk_put(&disk, file, text);
 	whole = state();
-	cr_assert(json_is_array(json_get(whole, "config")));
+	cr_assert(json_is_integer(json_get(whole, "config")));
 	json_object_set_new(config, "instances", json_null());
 	other = json_text(config);
 	fake_disk_put(&disk, file, other);

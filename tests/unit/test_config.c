@@ -44,24 +44,14 @@ static void on_fatal(void *arg, const struct error *e)
 	fatals++;
 }
 
-static bool cut_off; /* nobody takes it */
-
-static int on_distribute(void *arg, const char *text, size_t len,
-			 const json_t *ssconf, int64_t serial,
-			 struct error *ret_err)
+static void on_distribute(void *arg, const json_t *ssconf)
 {
-	auto_json json_t *document = json_parse(text, len, &err);
-
 	(void)arg;
-	(void)serial;
-	cr_assert_not_null(document, "%s", err.text);
 	distributions++;
 	if (ssconf != NULL)
 		with_ssconf++;
 	n_ssconf = json_object_size(ssconf);
 	task_yield(); /* give others the chance to change something */
-	return cut_off ? error_set(ret_err, ERR_QUEUE, NULL, "nobody answers")
-		       : 0;
 }
 
 static void setup(void)
@@ -725,30 +715,4 @@ Test(config, verify_names_what_is_wrong)
 	all = strv_join(&problems, "|");
 	cr_assert_not_null(strstr(all, "unknown primary node nowhere"));
 	cr_assert_not_null(strstr(all, "belongs to no instance"));
-}
-
-/* Then nothing is written any more, and whoever said so knows. */
-Test(config, what_did_not_get_safe_is_not_committed)
-{
-	cut_off = true;
-	cr_assert_eq(run(redistribute), -1);
-	writes = 0;
-	cr_assert_eq(run(redistribute), -1);
-	cr_assert_eq(writes, 0);
-	cr_assert_eq(fatals, 0);
-}
-
-Test(config, the_term_is_noted_beside_the_first_file_of_it)
-{
-	auto_free char *expected = NULL;
-	auto_free char *text = NULL;
-
-	config_set_term(config, 7);
-	expected = xprintf("7 %jd\n", (intmax_t)config_serial(config));
-	cr_assert_eq(run(redistribute), 0);
-	writes = 0;
-	cr_assert_eq(run(redistribute), 0);
-	cr_assert_eq(writes, 1, "not again");
-	text = fs_read(path(root.paths, PATH_CONFIG_TERM), 100, NULL, &err);
-	cr_assert_str_eq(text, expected);
 }

@@ -23,8 +23,9 @@ static void start(const char *name, int memory)
 {
 	auto_json json_t *instance = test_instance(name, memory);
 
-	cr_assert_eq(hv_fake.start(root.paths, instance, NULL, 0, false, &err),
-		     0, "%s", err.text);
+	cr_assert_eq(
+		hv_fake.start(root.paths, instance, NULL, 0, false, NULL, &err),
+		0, "%s", err.text);
 }
 
 static int64_t free_memory(void)
@@ -74,8 +75,9 @@ Test(hv_fake, refuses_a_second_start)
 	auto_json json_t *instance = test_instance("web1", 64);
 
 	start("web1", 64);
-	cr_assert_eq(hv_fake.start(root.paths, instance, NULL, 0, false, &err),
-		     -1);
+	cr_assert_eq(
+		hv_fake.start(root.paths, instance, NULL, 0, false, NULL, &err),
+		-1);
 	cr_assert_str_eq(err.text,
 			 "Failed to start instance web1: already running");
 }
@@ -169,14 +171,14 @@ Test(hv_fake, a_migration_moves_the_file)
 				    "127.0.0.2", &err),
 		     0);
 	cr_assert_eq(hv_fake.migrate(root.paths, "cluster", instance,
-				     "127.0.0.2", true, &err),
+				     "127.0.0.2", true, NULL, &err),
 		     0);
-	cr_assert_eq(
-		hv_fake.finalize_dst(target.paths, instance, "", true, &err),
-		0);
-	cr_assert_eq(
-		hv_fake.finalize_src(root.paths, instance, true, true, &err),
-		0);
+	cr_assert_eq(hv_fake.finalize_dst(target.paths, instance, "", true,
+					  NULL, &err),
+		     0);
+	cr_assert_eq(hv_fake.finalize_src(root.paths, instance, true, true,
+					  NULL, &err),
+		     0);
 	cr_expect_eq(hv_fake.info(root.paths, "web1", NULL, &info, &err), 0);
 	cr_expect_eq(hv_fake.info(target.paths, "web1", NULL, &info, &err), 1);
 	test_root_destroy(&target);
@@ -188,9 +190,9 @@ Test(hv_fake, a_failed_migration_stays_at_the_source)
 	struct hv_info info;
 
 	start("web1", 64);
-	cr_assert_eq(
-		hv_fake.finalize_src(root.paths, instance, false, true, &err),
-		0);
+	cr_assert_eq(hv_fake.finalize_src(root.paths, instance, false, true,
+					  NULL, &err),
+		     0);
 	cr_expect_eq(hv_fake.info(root.paths, "web1", NULL, &info, &err), 1);
 }
 

@@ -69,7 +69,7 @@ static void start_task(void *arg)
 {
 	struct job *j = arg;
 
-	j->rc = hv_kvm.start(paths, j->instance, NULL, 0, true, &err);
+	j->rc = hv_kvm.start(paths, j->instance, NULL, 0, true, NULL, &err);
 }
 
 static void stop_task(void *arg)

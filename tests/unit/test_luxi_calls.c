@@ -70,7 +70,7 @@ static void setup(void)
 	master = master_create(
 		disk_real(),
 		paths_create(root.paths->root, root.paths->hostname),
-		&transport, &(struct master_role){.no_voting = true}, &err);
+		&transport, NULL, NULL, &err);
 	cr_assert_not_null(master, "%s", err.text);
 	calls = luxi_calls_create(master);
 	server = luxi_server_create(

@@ -89,29 +89,6 @@ Test(noded_queue, a_batch_with_a_foreign_file_does_nothing)
 	cr_assert_not(update_many(json_make("[[s,i]]", QUEUE "job-1", 3)));
 }
 
-/* Whoever becomes master before it is whole has to know. */
-Test(noded_queue, a_copy_that_is_begun_anew_notes_what_it_had)
-{
-	auto_json json_t *state = NULL;
-	auto_free char *now = NULL, *had = NULL;
-
-	test_node_write(&node, QUEUE "position", "4 17\n", 0640);
-	for (int i = 0; i < 2; i++) {
-		cr_assert(update_many(json_make("[[s,[i,s]], [s,[i,s]]]",
-						QUEUE "position", 0, "0 0\n",
-						QUEUE "job-1", 0, "new")));
-		assert_file(QUEUE "position", "0 0 4 17\n");
-	}
-	state = test_node_ok(&node, "master_state", json_array());
-	now = json_text(json_get(state, "queue"));
-	had = json_text(json_get(state, "queue_had"));
-	cr_expect_str_eq(now, "[0,0]");
-	cr_expect_str_eq(had, "[4,17]");
-	cr_assert(update_many(
-		json_make("[[s,[i,s]]]", QUEUE "position", 0, "5 3\n")));
-	assert_file(QUEUE "position", "5 3\n");
-}
-
 /* --- terms --- */
 
 static int status_of(const char *path, const char *term)
@@ -143,66 +120,50 @@ Test(noded_queue, a_call_of_a_term_that_is_over_is_refused_with_412)
 Test(noded_queue, a_late_stop_of_a_master_is_refused)
 {
 	cr_assert_eq(status_of("/node_stop_master", "5"), 200);
-	json_decref(test_node_ok(&node, "master_promise",
-				 json_make("[i, s]", 6, "node1.example.com")));
+	cr_assert_eq(status_of("/version", "6"), 200);
 	cr_assert_eq(status_of("/node_stop_master", "5"), 412);
 }
 
-Test(noded_queue, a_promise_fences_those_before_it)
-{
-	json_decref(test_node_ok(&node, "master_promise",
-				 json_make("[i, s]", 9, "node2.example.com")));
-	cr_assert_eq(status_of("/version", "8"), 412);
-	test_node_fails(&node, "master_promise",
-			json_make("[i, s]", 8, "node3.example.com"),
-			"promised term 9 to node2.example.com");
-	test_node_fails(&node, "master_promise", json_make("[i, s]", 0, "x"),
-			"above 0");
-}
+#define CONFIG "/var/lib/ganeti/config.data"
 
-Test(noded_queue, a_configuration_is_noted_under_its_term)
+/* It was sent before the node became a candidate again. */
+Test(noded_queue, a_late_demotion_takes_no_newer_copy)
 {
 	struct test_request r = {
 		.node = &node,
 		.method = "POST",
 		.path = "/upload_file_single",
-		.term = "6",
-		.body = "[\"/var/lib/ganeti/config.data\", [0, "
-			"\"{\\\"serial_no\\\": 12}\"], 416, null, null, 0, 0]"};
-	auto_json json_t *state = NULL;
-	auto_free char *config = NULL;
+		.term = "6 12",
+		.body = "[\"" CONFIG "\", [0, \"{\\\"serial_no\\\": 12}\"], "
+			"416, null, null, 0, 0]"};
+	auto_free char *kept = NULL, *gone = NULL;
+
+	task_spawn("request", test_request_task, &r);
+	test_run_tasks();
+	free(r.answer);
+	status_of("/node_demote_from_mc", "6 11");
+	kept = test_node_read(&node, CONFIG);
+	cr_expect_not_null(kept);
+	status_of("/node_demote_from_mc", "6 13");
+	gone = test_node_read(&node, CONFIG);
+	cr_expect_null(gone);
+}
+
+Test(noded_queue, a_late_purge_takes_no_newer_copy)
+{
+	struct test_request r = {.node = &node,
+				 .method = "POST",
+				 .path = "/jobqueue_update_many",
+				 .term = "6 12",
+				 .body = "[[[\"" QUEUE
+					 "job-1\", [0, \"a\"]]]]"};
 
 	task_spawn("request", test_request_task, &r);
 	test_run_tasks();
 	cr_assert_str_eq(r.answer, "[true,null]");
 	free(r.answer);
-	state = test_node_ok(&node, "master_state", json_array());
-	config = json_text(json_get(state, "config"));
-	cr_assert_str_eq(config, "[6,12]");
-}
-
-static bool own_master_runs(const struct noded *n)
-{
-	(void)n;
-	return true;
-}
-
-Test(noded_queue, a_configuration_waits_for_the_end_of_a_master_here)
-{
-	struct test_request r = {
-		.node = &node,
-		.method = "POST",
-		.path = "/upload_file_single",
-		.term = "6",
-		.body = "[\"/var/lib/ganeti/config.data\", [0, "
-			"\"{\\\"serial_no\\\": 12}\"], 416, null, null, 0, 0]"};
-
-	node.n.masterd_runs = own_master_runs;
-	task_spawn("request", test_request_task, &r);
-	test_run_tasks();
-	cr_assert_not_null(strstr(r.answer, "A master daemon runs on this"));
-	free(r.answer);
-	cr_assert_null(test_node_read(&node, "/var/lib/ganeti/config.data"));
-	/* But it has noted who is master: its own one can end. */
-	cr_assert_eq(status_of("/version", "5"), 412);
+	status_of("/jobqueue_purge", "6 11");
+	assert_file(QUEUE "job-1", "a");
+	status_of("/jobqueue_purge", "6 13");
+	assert_file(QUEUE "job-1", NULL);
 }

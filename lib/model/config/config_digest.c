@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The note is one line: serial number, modification time of config.data,
- * SHA-256 of its text.  The digest is compared first, then the serial number,
+ * SHA-256 of its text; while it is being written, also that of the text to be.
+ * The digest is compared first, then the serial number,
  * and the time last.  The serial number is found by a scan, because a damaged
  * text may be no JSON. */
 #include "lib/model/config/config_digest.h"
@@ -14,7 +15,7 @@
 #include "lib/base/str.h"
 #include "lib/model/config/config_check.h"
 
-#define FILE_MAX 200
+#define FILE_MAX 300
 #define FILE_MODE 0640
 #define HEX_SIZE 65
 
@@ -22,6 +23,7 @@ struct note {
 	int64_t serial; /* -1: there is no note */
 	int64_t written_ns;
 	char digest[HEX_SIZE];
+	char next[HEX_SIZE]; /* "": none is announced */
 };
 
 static void hash(const char *text, size_t len, char ret[HEX_SIZE])
@@ -96,18 +98,26 @@ int64_t config_digest_text_serial(const char *text, size_t len)
 
 /* --- the note --- */
 
+static int write_note(struct disk *disk, const struct paths *paths,
+		      const struct note *n, struct error *err)
+{
+	auto_free char *line = xprintf("%" PRId64 " %" PRId64 " %s%s%s\n",
+				       n->serial, n->written_ns, n->digest,
+				       *n->next == '\0' ? "" : " ", n->next);
+
+	return disk->write_atomic(disk, path(paths, PATH_CONFIG_DIGEST), line,
+				  strlen(line), FILE_MODE, err);
+}
+
 int config_digest_note(struct disk *disk, const struct paths *paths,
 		       const char *text, size_t len, struct error *err)
 {
 	int64_t serial = config_digest_text_serial(text, len);
-	auto_free char *line = NULL;
-	char digest[HEX_SIZE];
+	struct note n = {.serial = serial < 0 ? 0 : serial,
+			 .written_ns = written_ns(disk, paths)};
 
-	hash(text, len, digest);
-	line = xprintf("%" PRId64 " %" PRId64 " %s\n", serial < 0 ? 0 : serial,
-		       written_ns(disk, paths), digest);
-	return disk->write_atomic(disk, path(paths, PATH_CONFIG_DIGEST), line,
-				  strlen(line), FILE_MODE, err);
+	hash(text, len, n.digest);
+	return write_note(disk, paths, &n, err);
 }
 
 /* A note that cannot be read counts as missing. */
@@ -127,12 +137,26 @@ static struct note read_note(struct disk *disk, const struct paths *paths)
 	    !str_to_number(text, CONFIG_NUMBER_MAX, &serial, &rest) ||
 	    *rest != ' ' ||
 	    !str_to_number(rest + 1, INT64_MAX, &written, &rest) ||
-	    *rest != ' ' || strlen(rest + 1) != HEX_SIZE)
+	    *rest != ' ' ||
+	    (strlen(rest + 1) != HEX_SIZE && strlen(rest + 1) != 2 * HEX_SIZE))
 		return n;
 	n.serial = (int64_t)serial;
 	n.written_ns = (int64_t)written;
 	memcpy(n.digest, rest + 1, HEX_SIZE - 1);
+	if (strlen(rest + 1) == 2 * HEX_SIZE)
+		memcpy(n.next, rest + 1 + HEX_SIZE, HEX_SIZE - 1);
 	return n;
+}
+
+int config_digest_announce(struct disk *disk, const struct paths *paths,
+			   const char *text, size_t len, struct error *err)
+{
+	struct note n = read_note(disk, paths);
+
+	if (n.serial < 0)
+		return 0; /* nothing here is known to be ours */
+	hash(text, len, n.next);
+	return write_note(disk, paths, &n, err);
 }
 
 enum config_origin config_digest_judge(struct disk *disk,
@@ -147,7 +171,7 @@ enum config_origin config_digest_judge(struct disk *disk,
 	if (n.serial < 0)
 		return CONFIG_UNKNOWN;
 	hash(text, len, digest);
-	if (strcmp(digest, n.digest) == 0)
+	if (strcmp(digest, n.digest) == 0 || strcmp(digest, n.next) == 0)
 		return CONFIG_WHOLE;
 	/* A crash may have come before we noted what we wrote ourselves: then
 	 * the serial number is higher.  The time is asked last, as the clock of

@@ -29,6 +29,12 @@ enum config_origin {
 int config_digest_note(struct disk *disk, const struct paths *paths,
 		       const char *text, size_t len, struct error *err);
 
+/* Before it is written: note that config.data will have this text, so that
+ * after a crash both that and what it has now count as written here.  Durable
+ * when it returns 0.  Blocks. */
+int config_digest_announce(struct disk *disk, const struct paths *paths,
+			   const char *text, size_t len, struct error *err);
+
 /* What config.data with this text is.  *ret_serial is the serial number of the
  * note, -1 when there is none.  Blocks. */
 enum config_origin config_digest_judge(struct disk *disk,

@@ -4,13 +4,16 @@
  * path.  Nothing is set up without root or if any user or group is missing. */
 #include "lib/model/files/owners.h"
 
+#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/array.h"
 #include "lib/base/disk.h"
+#include "lib/base/log.h"
 #include "lib/base/str.h"
 
 /* What Ganeti's ensure-dirs sets. */
@@ -31,11 +34,19 @@ static struct owner_rule {
 	{.where = PATH_CONFIG_DIGEST,
 	 .user = "gnt-masterd",
 	 .group = "gnt-confd"},
+	/* The remote API has no other secret. */
+	{.where = PATH_RAPI_PEM, .user = "gnt-rapi", .group = "gnt-masterd"},
+	{.where = PATH_RAPI_DIR, .user = "gnt-rapi", .group = "gnt-masterd"},
+	{.where = PATH_RAPI_USERS, .user = "gnt-rapi", .group = "gnt-masterd"},
 };
 
 #define N_RULES ARRAY_SIZE(rules)
 
+#define GROUP_DAEMONS "gnt-daemons"
+
 static const struct paths *known;
+static bool shared;
+static gid_t shared_gid;
 
 static bool is_in(const char *file, const char *where)
 {
@@ -57,6 +68,8 @@ static bool owner_of(const char *file, struct fs_owner *ret)
 
 void owners_begin(const struct paths *paths)
 {
+	const struct group *daemons;
+
 	if (geteuid() != 0)
 		return;
 	for (size_t i = 0; i < N_RULES; i++) {
@@ -68,6 +81,35 @@ void owners_begin(const struct paths *paths)
 		rules[i].owner = (struct fs_owner){.uid = user->pw_uid,
 						   .gid = group->gr_gid};
 	}
+	daemons = getgrnam(GROUP_DAEMONS);
+	shared = daemons != NULL;
+	if (shared)
+		shared_gid = daemons->gr_gid;
 	known = paths;
 	disk_real_set_owner(owner_of);
+}
+
+void owners_names(enum path_id id, const char **ret_user,
+		  const char **ret_group)
+{
+	*ret_user = *ret_group = "root";
+	for (size_t i = 0; i < N_RULES; i++)
+		if (rules[i].where == id) {
+			*ret_user = rules[i].user;
+			*ret_group = rules[i].group;
+		}
+}
+
+void owners_share(const char *file)
+{
+	struct stat st;
+
+	if (!shared)
+		return;
+	if (lstat(file, &st) == 0 && lchown(file, (uid_t)-1, shared_gid) == 0 &&
+	    (!S_ISDIR(st.st_mode) ||
+	     chmod(file, (st.st_mode & 07777) | S_IRWXG) == 0))
+		return;
+	log_warning("cannot share %s with the group %s: %s, ignoring", file,
+		    GROUP_DAEMONS, strerror(errno));
 }

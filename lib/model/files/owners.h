@@ -11,4 +11,14 @@
  * it at start; paths must stay valid. */
 void owners_begin(const struct paths *paths);
 
+/* The names of the user and group to whom this file belongs on hosts that have
+ * them; literals, "root" for all others. */
+void owners_names(enum path_id id, const char **ret_user,
+		  const char **ret_group);
+
+/* Let the group of Ganeti's daemons use a socket or a folder that belongs to
+ * this process: read, write, and for a folder enter.  Nothing where
+ * owners_begin() gives nothing away. */
+void owners_share(const char *file);
+
 #endif

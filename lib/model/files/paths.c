@@ -16,6 +16,7 @@
 #define ENV_ROOT "GANETI_ROOTDIR"
 #define ENV_HOSTNAME "GANETI_HOSTNAME"
 #define ENV_NODED_PORT "GANETI_NODED_PORT"
+#define ENV_RAPI_PORT "GANETI_RAPI_PORT"
 
 #define NODED_PORT 1811
 #define HOSTNAME_MAX 256
@@ -210,13 +211,23 @@ bool paths_is_below(const char *path, const char *folder)
 	       (path[len] == '\0' || path[len] == '/');
 }
 
-int paths_noded_port(void)
+static int port_from(const char *variable, int fallback)
 {
-	const char *text = getenv(ENV_NODED_PORT);
+	const char *text = getenv(variable);
 	int64_t port;
 
 	if (text != NULL && str_to_int64(text, &port) && port > 0 &&
 	    port <= UINT16_MAX)
 		return (int)port;
-	return NODED_PORT;
+	return fallback;
+}
+
+int paths_noded_port(void)
+{
+	return port_from(ENV_NODED_PORT, NODED_PORT);
+}
+
+int paths_rapi_port(void)
+{
+	return port_from(ENV_RAPI_PORT, PATHS_RAPI_PORT);
 }

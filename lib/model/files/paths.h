@@ -75,4 +75,8 @@ bool paths_is_below(const char *path, const char *folder);
  * the node's primary IP, which the caller has to find.) */
 int paths_noded_port(void);
 
+/* The port of the remote API: 5080, or GANETI_RAPI_PORT. */
+#define PATHS_RAPI_PORT 5080
+int paths_rapi_port(void);
+
 #endif

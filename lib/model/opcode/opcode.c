@@ -319,6 +319,72 @@ bool op_has_param(const struct op_class *class, const char *name)
 	return false;
 }
 
+bool op_is_common(const char *name)
+{
+	for (const struct op_param *p = common_params; p->name != NULL; p++)
+		if (strcmp(p->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* --- the schema --- */
+
+static const char *const schema_types[] = {
+	[TYPE_string] = "string", [TYPE_flag] = "boolean",
+	[TYPE_tri] = "boolean",	  [TYPE_number] = "integer",
+	[TYPE_real] = "number",	  [TYPE_json] = NULL, /* any */
+};
+
+static json_t *words_of(const struct op_param *param)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; param->rule->words[i] != NULL; i++)
+		json_array_append_new(list, json_string(param->rule->words[i]));
+	if (param->need != REQUIRED)
+		json_array_append_new(list, json_null());
+	return list;
+}
+
+static json_t *param_schema(const struct op_param *param)
+{
+	const char *type = schema_types[param->type];
+	json_t *result = json_object();
+	auto_json json_t *def = default_value(param);
+
+	if (type != NULL && param->need == REQUIRED)
+		json_set_str(result, "type", type);
+	else if (type != NULL)
+		json_object_set_new(result, "type",
+				    json_make("[s, s]", type, "null"));
+	if (type != NULL && param->rule->words != NULL)
+		json_object_set_new(result, "enum", words_of(param));
+	if (!json_is_null(def))
+		json_object_set(result, "default", def);
+	return result;
+}
+
+static void add_schemas(const struct op_param *params, json_t *properties,
+			json_t *required)
+{
+	for (const struct op_param *p = params; p->name != NULL; p++) {
+		json_object_set_new(properties, p->name, param_schema(p));
+		if (p->need == REQUIRED)
+			json_array_append_new(required, json_string(p->name));
+	}
+}
+
+json_t *op_schema(const struct op_class *class)
+{
+	json_t *properties = json_object(), *required = json_array();
+
+	add_schemas(class->params, properties, required);
+	add_schemas(common_params, properties, required);
+	return json_make("{s:s, s:o, s:o, s:b}", "type", "object", "properties",
+			 properties, "required", required,
+			 "additionalProperties", 0);
+}
+
 /* --- parsing --- */
 
 static void parse_value(const struct op_param *param, const json_t *value,

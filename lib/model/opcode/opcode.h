@@ -104,8 +104,15 @@ json_t *op_new(const struct op_class *class);
 /* Whether it has this parameter; those that all opcodes have do not count. */
 bool op_has_param(const struct op_class *class, const char *name);
 
+/* Whether it is one of those. */
+bool op_is_common(const char *name);
+
 /* "INSTANCE_CREATE(web1.example.com)", "TEST_DELAY(1.0e-2)"; to be freed. */
 char *op_summary(const json_t *value);
+
+/* A JSON Schema of the opcode's parameters, with those that all opcodes have
+ * and a client may give; to be freed. */
+json_t *op_schema(const struct op_class *class);
 
 /* The classes of all opcodes; NULL ends the array. */
 const struct op_class *const *op_classes(void);

@@ -265,3 +265,51 @@ int rpc_read(const struct rpc_procedure *p, const json_t *args, void *ret_args,
 	}
 	return 0;
 }
+
+/* Calls that change nothing, neither on the node nor anywhere else. */
+static const char *const looking[] = {
+	"all_instances_info",
+	"bdev_sizes",
+	"blockdev_find",
+	"blockdev_getdimensions",
+	"blockdev_getmirrorstatus",
+	"blockdev_getmirrorstatus_multi",
+	"bridges_exist",
+	"calls_running",
+	"drbd_helper",
+	"export_info",
+	"export_list",
+	"extstorage_diagnose",
+	"get_file_info",
+	"get_watcher_pause",
+	"hotplug_supported",
+	"hypervisor_validate_params",
+	"iallocator_runner",
+	"instance_console_info",
+	"instance_get_migration_status",
+	"instance_info",
+	"instance_list",
+	"instance_migratable",
+	"lv_list",
+	"master_node_name",
+	"migration_info",
+	"node_has_ip_address",
+	"node_info",
+	"node_verify",
+	"node_verify_light",
+	"node_volumes",
+	"os_diagnose",
+	"os_supports",
+	"os_validate",
+	"storage_list",
+	"version",
+	"vg_list",
+};
+
+bool rpc_only_looks(const char *procedure)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(looking); i++)
+		if (strcmp(procedure, looking[i]) == 0)
+			return true;
+	return false;
+}

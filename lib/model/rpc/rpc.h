@@ -107,6 +107,10 @@ struct rpc_request {
 /* The procedure of that name, NULL if there is none. */
 const struct rpc_procedure *rpc_find(const char *name);
 
+/* Whether a procedure changes nothing, neither on the node nor elsewhere.
+ * node_crypto_tokens may and is not among them. */
+bool rpc_only_looks(const char *procedure);
+
 /* A call of a procedure that is known (anything else aborts) with arguments
  * that nobody checks: for what has no types, the replication of queue and
  * configuration, and a call that is wrong on purpose. */

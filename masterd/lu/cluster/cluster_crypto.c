@@ -16,9 +16,9 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/constants.h"
 #include "masterd/core/ssh_keys.h"
+#include "masterd/distribute/distribute.h"
 #include "masterd/lu/cluster/cluster_files.h"
 #include "masterd/lu/parts/cluster_ssh.h"
-#include "masterd/replicate/distribute.h"
 
 /* The lifetime of a new cluster's certificates. */
 #define COMMON_NAME "ganeti.example.com"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Files are read on the master and sent to all nodes at once with the call
- * upload_file_single, owned by root.  A failure on one node is a warning and
+ * upload_file_single.  A failure on one node is a warning and
  * counted; the others still get the file.  Buffers with secrets are overwritten
  * when freed. */
 #include "masterd/lu/cluster/cluster_files.h"
@@ -11,8 +11,10 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/files/content.h"
+#include "lib/model/files/owners.h"
 
 #define SECRET_MAX (1024 * 1024)
+#define RAPI_USERS_MODE 0640
 
 static void add_online(struct lu *lu, struct strv *ret)
 {
@@ -32,13 +34,15 @@ size_t cluster_files_give(struct lu *lu, enum path_id id, mode_t mode,
 	auto_strv struct strv uuids = {0};
 	struct node_result *results;
 	double now = clock_seconds();
+	const char *user, *group;
 	size_t n, failed = 0;
 
+	owners_names(id, &user, &group);
 	add_online(lu, &uuids);
 	results = lu_call_nodes(
 		lu, &uuids,
 		rpc_upload_file_single(file, content_pack(text, len), mode,
-				       "root", "root", now, now),
+				       user, group, now, now),
 		&n);
 	for (size_t i = 0; i < n; i++) {
 		if (results[i].err == NULL)
@@ -70,29 +74,33 @@ void cluster_files_free(char *text, size_t len)
 	free(text);
 }
 
+/* Give the nodes what is here, if anything is; how many nodes lack it then. */
+static WAITS size_t give_present(struct lu *lu, enum path_id id, mode_t mode)
+{
+	const char *file = path(lu->m->paths, id);
+	struct error err;
+	size_t len, failed;
+	char *text;
+
+	if (!lu->m->disk->exists(lu->m->disk, file))
+		return 0;
+	text = cluster_files_read(lu, file, &len, &err);
+	if (text == NULL) {
+		lu_warn(lu, "%s", err.text);
+		return 1;
+	}
+	failed = cluster_files_give(lu, id, mode, text, len);
+	cluster_files_free(text, len);
+	return failed;
+}
+
 size_t cluster_files_give_shared(struct lu *lu)
 {
 	size_t n, failed = 0;
 	const struct secret_file *all = secret_files(&n);
 
-	for (size_t i = 0; i < n; i++) {
-		const char *file = path(lu->m->paths, all[i].id);
-		struct error err;
-		size_t len;
-		char *text;
-
-		if ((!all[i].shared && all[i].id != PATH_KNOWN_HOSTS) ||
-		    !lu->m->disk->exists(lu->m->disk, file))
-			continue;
-		text = cluster_files_read(lu, file, &len, &err);
-		if (text == NULL) {
-			lu_warn(lu, "%s", err.text);
-			failed++;
-			continue;
-		}
-		failed += cluster_files_give(lu, all[i].id, all[i].mode, text,
-					     len);
-		cluster_files_free(text, len);
-	}
-	return failed;
+	for (size_t i = 0; i < n; i++)
+		if (all[i].shared || all[i].id == PATH_KNOWN_HOSTS)
+			failed += give_present(lu, all[i].id, all[i].mode);
+	return failed + give_present(lu, PATH_RAPI_USERS, RAPI_USERS_MODE);
 }

@@ -18,13 +18,12 @@ static const json_t *current(struct lu *lu)
 
 /* A killed job makes no node calls any more, so another job removes what it has
  * made. */
-static WAITS void leave_to_other(struct lu *lu)
+static WAITS void leave_to_other(struct lu *lu, const json_t *inst)
 {
-	struct create *c = create_of(lu);
 	struct error err;
 	uint64_t id;
 
-	if (recover_remove(lu->m->queue, c->spec.name, &id, &err) < 0)
+	if (recover_remove(lu->m->queue, inst, &id, &err) < 0)
 		lu_warn(lu,
 			"The instance is left half made, remove it with "
 			"gnt-instance remove --force --ignore-failures: %s",
@@ -43,7 +42,7 @@ WAITS void create_undo(struct lu *lu)
 	if (inst == NULL)
 		return;
 	if (lu->run->killed && !spec_adopts(&c->spec)) {
-		leave_to_other(lu);
+		leave_to_other(lu, lu_keep(lu, inst));
 		return;
 	}
 	lu_keep(lu, inst);

@@ -18,13 +18,24 @@ static struct remove *remove_of(struct lu *lu)
 	return container_of(lu, struct remove, lu);
 }
 
+/* The job may have waited for long.  As Ganeti. */
+static int check_uuid(const json_t *inst, const char *wanted, struct error *err)
+{
+	if (wanted == NULL || str_eq(object_uuid(inst), wanted))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
+			 "Instance %s has UUID %s and not %s: it is another "
+			 "one than when this job was submitted",
+			 inst_name(inst), object_uuid(inst), wanted);
+}
+
 static int remove_expand(struct lu *lu, struct error *err)
 {
 	const struct op_instance_remove *op = lu->op;
 	struct remove *r = remove_of(lu);
 
 	r->inst = lu_instance(lu, op->instance_name, err);
-	if (r->inst == NULL)
+	if (r->inst == NULL || check_uuid(r->inst, op->instance_uuid, err) < 0)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(r->inst), true);
 	lu_want(lu, LOCK_NODE, inst_primary_node(r->inst), false);

@@ -315,7 +315,7 @@ static WAITS json_t *add_exec(struct lu *lu, struct error *err)
 		lu_info(lu, "Node will be a master candidate");
 	config_put(lu->m->config, CONFIG_NODE, json_copy(a->node));
 	node_pool_set_digest(lu, a->uuid, candidate ? digest : NULL);
-	if (config_commit(lu->m->config, err) < 0)
+	if (node_pool_commit(lu, err) < 0)
 		return NULL;
 	/* It may have been a candidate before, and missed the end of that
 	 * role. */
@@ -438,7 +438,7 @@ static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 		return NULL;
 	config_remove(lu->m->config, CONFIG_NODE, uuid);
 	node_pool_set_digest(lu, uuid, NULL);
-	if (config_commit(lu->m->config, err) < 0)
+	if (node_pool_commit(lu, err) < 0)
 		return NULL;
 	cluster_ssh_sync(lu);
 	tell_to_leave(lu);

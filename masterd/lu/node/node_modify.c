@@ -495,7 +495,7 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 		node_pool_set_digest(lu, uuid_of(n), digest);
 	if (was && !is && op->auto_promote)
 		node_pool_fill(lu, uuid_of(n));
-	if (config_commit(lu->m->config, err) < 0)
+	if (node_pool_commit(lu, err) < 0)
 		return NULL;
 	if (was && !is && n->role != ROLE_OFFLINE)
 		node_pool_tell_demoted(lu, n->node);

@@ -7,6 +7,10 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "masterd/quorum/quorum.h"
+
+/* A new candidate starts a daemon and gets the files in less. */
+#define SETTLE_MS 10000u
 
 static bool could_be_candidate(const json_t *node)
 {
@@ -163,4 +167,13 @@ void node_pool_fill(struct lu *lu, const char *except)
 			"Note: more nodes are candidates (%zu) than desired "
 			"(%zu)",
 			pool.now, pool.should);
+}
+
+int node_pool_commit(struct lu *lu, struct error *err)
+{
+	if (config_commit(lu->m->config, err) < 0)
+		return -1;
+	if (lu->m->quorum != NULL && !lu_plans(lu))
+		quorum_settle(lu->m->quorum, SETTLE_MS);
+	return 0;
 }

@@ -35,4 +35,8 @@ WAITS void node_pool_tell_demoted(struct lu *lu, const json_t *node);
  * not answer is skipped with a warning.  Does not commit. */
 WAITS void node_pool_fill(struct lu *lu, const char *except);
 
+/* Commit a change that may be one of the candidates; those of them that answer
+ * take part in the log then, if that does not take long. */
+WAITS int node_pool_commit(struct lu *lu, struct error *err);
+
 #endif

@@ -21,6 +21,9 @@ static const struct {
 #include "lib/model/verify_codes.def"
 #undef CODE
 };
+#include "masterd/quorum/quorum.h"
+
+#define SETTLE_MS 10000u
 
 static const char *kind_of(const char *code)
 {
@@ -169,6 +172,12 @@ static WAITS json_t *verify_exec(struct lu *lu, struct error *err)
 	json_t *jobs = json_array();
 	bool whole = op->group_name == NULL;
 
+	/* A candidate that is just being taken in has not all files yet, and
+	 * files follow what is committed. */
+	if (lu->m->quorum != NULL) {
+		quorum_settle(lu->m->quorum, SETTLE_MS);
+		quorum_write_out(lu->m->quorum, SETTLE_MS);
+	}
 	if (whole) {
 		config_sorted(lu->m->config, CONFIG_GROUP, &groups);
 		json_array_append_new(

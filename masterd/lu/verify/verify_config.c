@@ -12,9 +12,10 @@
 #include "lib/model/constants.h"
 #include "lib/model/files/paths.h"
 #include "lib/model/params/params.h"
+#include "masterd/distribute/distribute.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/verify/cluster_verify.h"
-#include "masterd/replicate/distribute.h"
+#include "masterd/quorum/quorum.h"
 
 #define DAY_S 86400
 /* As Ganeti's. */
@@ -235,12 +236,14 @@ static void check_ganetis(struct verify *v)
 /* Nodes that should keep a copy of the cluster's state and fail to take it. */
 static void check_copies(struct verify *v)
 {
+	const struct master *m = v->lu->m;
 	auto_strv struct strv candidates = {0}, others = {0};
-	bool many =
-		distribute_failing(v->lu->m->distribute, &candidates, &others);
-	auto_free char *names = strv_join(&candidates, ", ");
-	auto_free char *other_names = strv_join(&others, ", ");
+	auto_free char *names = NULL, *other_names = NULL;
+	bool many = m->quorum != NULL && quorum_missing(m->quorum, &candidates);
 
+	distribute_failing(m->distribute, &others, &others);
+	names = strv_join(&candidates, ", ");
+	other_names = strv_join(&others, ", ");
 	if (many)
 		verify_error(v, "ECLUSTERCFG", NULL,
 			     "more than half of the master candidates fail to "

@@ -25,8 +25,9 @@ struct kvm_start {
 	bool paused;
 	const char *incoming; /* "tcp:address:port" to wait for a migration */
 	json_t *places; /* of its devices, see hv_kvm_devices.h; added to */
-	const struct kvm_taps *taps; /* NULL: closed networks */
-	const char *run_as;	     /* the user; NULL: the daemon's */
+	const struct kvm_taps *taps;	/* NULL: closed networks */
+	const char *run_as;		/* the user; NULL: the daemon's */
+	const struct hv_caller *caller; /* or NULL */
 };
 
 /* --- the process and its files (hv_kvm_process.c) --- */
@@ -76,7 +77,7 @@ WAITS int kvm_launch(const struct paths *p, const json_t *instance,
 		     const struct kvm_start *start, struct error *err);
 WAITS int kvm_start(const struct paths *p, const json_t *instance,
 		    const struct hv_disk *disks, size_t n_disks, bool paused,
-		    struct error *err);
+		    const struct hv_caller *caller, struct error *err);
 
 /* Set how much of its memory a running guest may use. */
 WAITS int kvm_balloon(const struct paths *p, const json_t *instance,
@@ -189,11 +190,13 @@ WAITS int kvm_accept(const struct paths *p, const json_t *instance,
 		     const char *info, const char *target, struct error *err);
 WAITS int kvm_migrate(const struct paths *p, const char *cluster_name,
 		      const json_t *instance, const char *target, bool live,
-		      struct error *err);
+		      const struct hv_caller *caller, struct error *err);
 WAITS int kvm_finalize_dst(const struct paths *p, const json_t *instance,
-			   const char *info, bool success, struct error *err);
+			   const char *info, bool success,
+			   const struct hv_caller *caller, struct error *err);
 WAITS int kvm_finalize_src(const struct paths *p, const json_t *instance,
-			   bool success, bool live, struct error *err);
+			   bool success, bool live,
+			   const struct hv_caller *caller, struct error *err);
 /* Where the target listens, to be freed. */
 char *kvm_migration_uri(const json_t *instance, const char *target);
 /* The arguments of migrate-set-parameters. */
@@ -202,6 +205,8 @@ json_t *kvm_migration_limits(const json_t *hv);
 json_t *kvm_capabilities(const json_t *hv);
 int kvm_check_capabilities(const json_t *hv, struct error *err);
 WAITS json_t *kvm_migration_status(const struct paths *p,
-				   const json_t *instance, struct error *err);
+				   const json_t *instance,
+				   const struct hv_caller *caller,
+				   struct error *err);
 
 #endif

@@ -234,7 +234,7 @@ static WAITS int take_out(const struct plugging *g, struct error *err)
 		    0 &&
 	    is_there(g, &ignored) == 1)
 		return -1;
-	if (wait_gone(g, err) < 0)
+	if (wait_gone(g, err) < 0 || hv_in_force(g->plug->caller, err) < 0)
 		return -1;
 	/* A drive from the command line is removed with its device. */
 	remove_backend(g, &ignored);
@@ -297,7 +297,9 @@ static WAITS int act(const struct plugging *g, struct error *err)
 		return add(g, err);
 	if (take_out(g, err) < 0)
 		return -1;
-	return g->plug->action == PLUG_MODIFY ? add(g, err) : 0;
+	if (g->plug->action != PLUG_MODIFY)
+		return 0;
+	return hv_in_force(g->plug->caller, err) < 0 ? -1 : add(g, err);
 }
 
 int kvm_hotplug(const struct paths *p, const json_t *instance,

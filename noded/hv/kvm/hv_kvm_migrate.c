@@ -161,7 +161,7 @@ json_t *kvm_migration_limits(const json_t *hv)
 
 int kvm_migrate(const struct paths *p, const char *cluster_name,
 		const json_t *instance, const char *target, bool live,
-		struct error *err)
+		const struct hv_caller *caller, struct error *err)
 {
 	const json_t *hv = json_get(instance, "hvparams");
 	const char *name = json_str(instance, "name", "");
@@ -173,10 +173,12 @@ int kvm_migrate(const struct paths *p, const char *cluster_name,
 	    kvm_order(p, name, "migrate-set-capabilities", capabilities, err) <
 		    0)
 		return -1;
-	if (!live && kvm_order(p, name, "stop", NULL, err) < 0)
+	if (hv_in_force(caller, err) < 0 ||
+	    (!live && kvm_order(p, name, "stop", NULL, err) < 0))
 		return -1;
 	if (kvm_order(p, name, "migrate-set-parameters",
-		      kvm_migration_limits(hv), err) < 0)
+		      kvm_migration_limits(hv), err) < 0 ||
+	    hv_in_force(caller, err) < 0)
 		return -1;
 	return kvm_order(p, name, "migrate", json_make("{s:s}", "uri", uri),
 			 err);
@@ -184,7 +186,7 @@ int kvm_migrate(const struct paths *p, const char *cluster_name,
 
 /* From now on routes lead to this node. */
 static WAITS int connect_late(const struct paths *p, const json_t *instance,
-			      struct error *err)
+			      const struct hv_caller *caller, struct error *err)
 {
 	auto_json json_t *notes =
 		kvm_read_notes(p, json_str(instance, "name", ""));
@@ -201,7 +203,8 @@ static WAITS int connect_late(const struct paths *p, const json_t *instance,
 		};
 
 		if (kvm_net_is_late(nic) && *late.tap != '\0' &&
-		    kvm_net_up(p, &late, err) < 0)
+		    (hv_in_force(caller, err) < 0 ||
+		     kvm_net_up(p, &late, err) < 0))
 			return -1;
 	}
 	return 0;
@@ -225,21 +228,24 @@ static WAITS void balloon_again(const struct paths *p, const json_t *instance)
 }
 
 int kvm_finalize_dst(const struct paths *p, const json_t *instance,
-		     const char *info, bool success, struct error *err)
+		     const char *info, bool success,
+		     const struct hv_caller *caller, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
 
 	(void)info;
 	if (!success)
 		return kvm_end_process(p, name, err);
-	if (kvm_order(p, name, "cont", NULL, err) < 0)
+	if (kvm_order(p, name, "cont", NULL, err) < 0 ||
+	    hv_in_force(caller, err) < 0)
 		return -1;
 	balloon_again(p, instance);
-	return connect_late(p, instance, err);
+	return connect_late(p, instance, caller, err);
 }
 
 int kvm_finalize_src(const struct paths *p, const json_t *instance,
-		     bool success, bool live, struct error *err)
+		     bool success, bool live, const struct hv_caller *caller,
+		     struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
 
@@ -247,11 +253,15 @@ int kvm_finalize_src(const struct paths *p, const json_t *instance,
 		return kvm_end_process(p, name, err);
 	if (kvm_order(p, name, "migrate_cancel", NULL, err) < 0)
 		return -1;
-	return live ? 0 : kvm_order(p, name, "cont", NULL, err);
+	if (live)
+		return 0;
+	return hv_in_force(caller, err) < 0
+		       ? -1
+		       : kvm_order(p, name, "cont", NULL, err);
 }
 
 json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
-			     struct error *err)
+			     const struct hv_caller *caller, struct error *err)
 {
 	auto_json json_t *state = kvm_monitor(p, json_str(instance, "name", ""),
 					      "query-migrate", NULL, err);
@@ -270,8 +280,9 @@ json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
 		return NULL;
 	if (strcmp(status, "active") == 0 &&
 	    wants_postcopy(json_get(instance, "hvparams"), ram) &&
-	    kvm_order(p, json_str(instance, "name", ""),
-		      "migrate-start-postcopy", NULL, err) < 0)
+	    (hv_in_force(caller, err) < 0 ||
+	     kvm_order(p, json_str(instance, "name", ""),
+		       "migrate-start-postcopy", NULL, err) < 0))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i].theirs, status) == 0)

@@ -204,6 +204,7 @@ static WAITS int run(const struct paths *p, const json_t *instance,
 	    kvm_make_chroot(p, instance, err) < 0 ||
 	    kvm_events_open(p, instance, &events, err) < 0 ||
 	    connect_nics(p, instance, start, err) < 0 ||
+	    hv_in_force(start->caller, err) < 0 ||
 	    run_program(p, name, &argv, start->taps, err) < 0 ||
 	    kvm_pin(p, instance, err) < 0)
 		return -1;
@@ -256,12 +257,13 @@ int kvm_balloon(const struct paths *p, const json_t *instance, int64_t memory,
  * grow; the balloon takes what is not free now. */
 int kvm_start(const struct paths *p, const json_t *instance,
 	      const struct hv_disk *disks, size_t n_disks, bool paused,
-	      struct error *err)
+	      const struct hv_caller *caller, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
 	auto_json json_t *node = hv_linux_node_info(err);
 	auto_json json_t *places = json_object();
-	struct kvm_start start = {.paused = paused, .places = places};
+	struct kvm_start start = {
+		.paused = paused, .places = places, .caller = caller};
 
 	if (node == NULL)
 		return -1;

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The remote API of a virtual cluster: on the master, at its address. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/remote/bootstrap.h"
+#include "cli/vcluster/vcluster.h"
+#include "lib/base/fs.h"
+#include "lib/base/str.h"
+#include "lib/model/files/paths.h"
+
+#define RIGHTS_DEFAULT "read,write"
+
+int vcluster_rapi_port(const char *text, int *ret, struct error *err)
+{
+	int64_t port = PATHS_RAPI_PORT;
+
+	if (!str_empty(text) &&
+	    (!str_to_int64(text, &port) || port < 1 || port > UINT16_MAX))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "--rapi takes a port from 1 to %d, not '%s'",
+				 UINT16_MAX, text);
+	*ret = (int)port;
+	return 0;
+}
+
+/* A line of the users file from "NAME:PASSWORD[:RIGHTS]". */
+static int add_user(struct buf *lines, const char *text, struct error *err)
+{
+	auto_strv struct strv parts = {0};
+
+	str_split(&parts, text == NULL ? "" : text, ':');
+	if (parts.n < 2 || parts.n > 3 || *parts.items[0] == '\0' ||
+	    *parts.items[1] == '\0' || !str_valid_line(text) ||
+	    strpbrk(text, " #") != NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "--user takes NAME:PASSWORD or "
+				 "NAME:PASSWORD:RIGHTS, without blanks; the "
+				 "rights are read and write, with a comma "
+				 "between");
+	buf_addf(lines, "%s %s %s\n", parts.items[0], parts.items[1],
+		 parts.n == 3 ? parts.items[2] : RIGHTS_DEFAULT);
+	return 0;
+}
+
+static int write_users(const struct vcluster_node *node,
+		       const struct buf *lines, struct error *err)
+{
+	const char *file = path(node->paths, PATH_RAPI_USERS);
+	auto_free char *folder =
+		xstrndup(file, (size_t)(strrchr(file, '/') - file));
+
+	return fs_mkdirs(folder, 0750, err) < 0
+		       ? -1
+		       : fs_write_atomic(file, lines->data, lines->len, 0640,
+					 err);
+}
+
+int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
+			struct error *err)
+{
+	auto_buf struct buf lines = {0};
+
+	buf_adds(&lines, "# NAME PASSWORD RIGHTS, see doc/rapi.md\n");
+	for (size_t i = 0; i < json_array_size(users); i++)
+		if (add_user(&lines,
+			     json_string_value(json_array_get(users, i)),
+			     err) < 0)
+			return -1;
+	for (size_t i = 0; i < v->n; i++)
+		if (write_users(&v->nodes[i], &lines, err) < 0)
+			return -1;
+	return 0;
+}
+
+int vcluster_rapi_start(const struct vcluster *v,
+			const struct vcluster_node *node, struct error *err)
+{
+	char port[20];
+
+	if (bootstrap_pid(node->paths, DAEMON_RAPI) != 0)
+		return 0;
+	snprintf(port, sizeof(port), "%d",
+		 v->rapi_port == 0 ? PATHS_RAPI_PORT : v->rapi_port);
+	setenv("GANETI_RAPI_PORT", port, 1);
+	return bootstrap_start(node->paths, DAEMON_RAPI, NULL, err);
+}

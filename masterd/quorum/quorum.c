@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A server's life: the state, and the log that makes it. */
+#include "masterd/quorum/quorum.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
+#include "masterd/quorum/quorum_private.h"
+
+/* When so much was logged since the last snapshot, the files take its place. */
+#define SNAPSHOT_BYTES (32u * 1024 * 1024)
+/* What a snapshot says of its pieces: nothing, since whoever needs them asks
+ * for what there is now (state_pull()). */
+#define SNAPSHOT_TEXT "1"
+
+/* --- what the log asks for --- */
+
+static void on_apply(void *arg, const struct raft_entry *e)
+{
+	struct quorum *q = arg;
+
+	state_apply(q->state, e->index, e->data, e->len);
+}
+
+static WAITS int on_fetch(void *arg, const struct raft_snapshot *snapshot,
+			  struct error *err)
+{
+	struct quorum *q = arg;
+	struct consensus_status status;
+	auto_json json_t *node = NULL;
+
+	consensus_status(q->log, &status);
+	node = quorum_node_of(q, status.raft.leader);
+	if (node == NULL)
+		return error_set(err, ERR_QUEUE, ECODE_STATE,
+				 "It is not known who leads");
+	log_info("Fetching the state of the cluster from node %s",
+		 node_name(node));
+	return state_pull(q->state, q->rpc, node, snapshot->index, err);
+}
+
+static int on_adopt(void *arg, const struct raft_snapshot *snapshot,
+		    struct error *err)
+{
+	struct quorum *q = arg;
+
+	return state_adopt(q->state, snapshot->index, err);
+}
+
+static void on_changed(void *arg)
+{
+	struct quorum *q = arg;
+	uint64_t term;
+
+	if (quorum_leads(q, &term))
+		noderpc_set_term(q->rpc, term);
+	cond_signal(&q->kick);
+	if (q->config.changed != NULL)
+		q->config.changed(q->config.arg);
+}
+
+static void on_fatal(void *arg, const struct error *err)
+{
+	struct quorum *q = arg;
+
+	if (!q->stopping)
+		q->config.ended(q->config.arg, err);
+}
+
+static void on_fenced(void *arg, const struct error *err)
+{
+	struct quorum *q = arg;
+
+	q->config.fenced(q->config.arg, err);
+}
+
+/* --- what the state asks for --- */
+
+static WAITS int on_commit(void *arg, char *data STEALS, size_t len,
+			   struct error *err)
+{
+	struct quorum *q = arg;
+
+	if (q->log != NULL)
+		return consensus_commit(q->log, data, len, err);
+	free(data);
+	return error_set(err, ERR_QUEUE, ECODE_STATE,
+			 "This node takes part in no log");
+}
+
+static void take_snapshot(struct quorum *q)
+{
+	uint64_t index = state_written(q->state);
+	struct consensus_status status;
+
+	consensus_status(q->log, &status);
+	if (index > status.applied)
+		index = status.applied;
+	if (index > 0)
+		consensus_snapshot(q->log, index, xstrdup(SNAPSHOT_TEXT),
+				   strlen(SNAPSHOT_TEXT));
+}
+
+static void on_written(void *arg)
+{
+	struct quorum *q = arg;
+
+	struct consensus_status status;
+
+	if (q->log == NULL)
+		return;
+	/* At rest as well: then a start has nothing to do once more. */
+	consensus_status(q->log, &status);
+	if (consensus_log_bytes(q->log) > SNAPSHOT_BYTES ||
+	    state_written(q->state) >= status.applied)
+		take_snapshot(q);
+}
+
+static void on_nodes(void *arg)
+{
+	struct quorum *q = arg;
+
+	q->nodes_stale = true;
+	cond_signal(&q->kick);
+}
+
+/* --- the log --- */
+
+int quorum_open_log(struct quorum *q, struct error *err)
+{
+	const char *dir = path(q->config.paths, PATH_CONSENSUS_DIR);
+	struct consensus_config config = {
+		.disk = q->config.disk,
+		.dir = dir,
+		.segment_bytes = q->config.disk->journal_size,
+		.hooks = {.arg = q,
+			  .apply = on_apply,
+			  .fetch = on_fetch,
+			  .adopt = on_adopt,
+			  .changed = on_changed,
+			  .fatal = on_fatal,
+			  .send = quorum_send},
+	};
+
+	if (!consensus_exists(q->config.disk, dir, &q->me))
+		return 0;
+	if (state_adopt(q->state, 0, err) < 0)
+		return -1;
+	q->log = consensus_open(&config, err);
+	if (q->log == NULL)
+		return -1;
+	if (q->started)
+		consensus_start(q->log);
+	return 0;
+}
+
+void quorum_close_log(struct quorum *q)
+{
+	if (q->log == NULL)
+		return;
+	consensus_stop(q->log);
+	consensus_free(steal(&q->log));
+}
+
+bool quorum_has_log(const struct quorum *q)
+{
+	return q->log != NULL;
+}
+
+int quorum_found(struct quorum *q, uint64_t term, struct error *err)
+{
+	struct raft_snapshot begin = {.index = 1,
+				      .term = term,
+				      .data = SNAPSHOT_TEXT,
+				      .len = strlen(SNAPSHOT_TEXT)};
+	struct consensus_identity me = {0};
+	int rc;
+
+	quorum_close_log(q);
+	if (state_write_out(q->state, err) < 0)
+		return -1;
+	while (me.cluster == 0)
+		random_bytes(&me.cluster, sizeof(me.cluster));
+	me.id = quorum_node_hash(q->config.paths->hostname)
+			<< QUORUM_LIFE_BITS |
+		random_below(1u << QUORUM_LIFE_BITS);
+	raft_ids_add(&begin.members.voters, me.id);
+	task_leave(); /* nobody else uses the folder */
+	rc = consensus_create(q->config.disk,
+			      path(q->config.paths, PATH_CONSENSUS_DIR), &me,
+			      &begin, err);
+	task_enter();
+	if (rc < 0)
+		return -1;
+	log_info("A new log of the cluster begins with term %" PRIu64, term);
+	state_begin(q->state);
+	return quorum_open_log(q, err);
+}
+
+/* --- begin and end --- */
+
+/* The file that says whose the log is. */
+void quorum_forget(struct disk *disk, const struct paths *paths)
+{
+	auto_free char *file =
+		xprintf("%s/server", path(paths, PATH_CONSENSUS_DIR));
+	struct error err;
+
+	if (disk->exists(disk, file) && disk->remove(disk, file, &err) < 0)
+		log_error("%s", err.text);
+}
+
+/* A standby whose configuration somebody has changed, or that is damaged. */
+static WAITS int open_anew(struct quorum *q, const struct state_config *config,
+			   struct error *err)
+{
+	struct disk *disk = config->disk;
+	const char *file = path(config->paths, PATH_CONFIG_DATA);
+
+	log_warning("The state of the cluster on this node cannot be used "
+		    "(%s); it will be fetched anew",
+		    q->state == NULL
+			    ? err->text
+			    : "somebody has changed the configuration");
+	state_close(steal(&q->state));
+	quorum_forget(disk, config->paths);
+	if (disk->exists(disk, file) &&
+	    disk->rename(disk, file, path(config->paths, PATH_CONFIG_DAMAGED),
+			 err) < 0)
+		return -1;
+	q->state = state_open(config, err);
+	return q->state == NULL ? -1 : 0;
+}
+
+static WAITS int open_state(struct quorum *q, const struct state_config *config,
+			    struct error *err)
+{
+	q->state = state_open(config, err);
+	if (q->config.standby &&
+	    (q->state == NULL
+		     ? err->kind == ERR_CONFIG
+		     : state_origin(q->state) != CONFIG_WHOLE &&
+			       !config_image_is_empty(state_config(q->state)) &&
+			       consensus_exists(
+				       config->disk,
+				       path(config->paths, PATH_CONSENSUS_DIR),
+				       &q->me)))
+		return open_anew(q, config, err);
+	return q->state == NULL ? -1 : 0;
+}
+
+struct quorum *quorum_open(const struct quorum_config *config,
+			   struct error *err)
+{
+	struct quorum *q = xalloc(sizeof(*q));
+	struct state_config state = {
+		.disk = config->disk,
+		.paths = config->paths,
+		.arg = q,
+		.commit = on_commit,
+		.written = on_written,
+		.nodes_changed = on_nodes,
+		.fatal = on_fatal,
+	};
+
+	q->config = *config;
+	q->nodes_stale = true;
+	cond_init(&q->kick);
+	cond_init(&q->ended);
+	cond_init(&q->turned);
+	q->rpc = noderpc_create(config->transport);
+	noderpc_set_fenced(q->rpc, on_fenced, q);
+	if (open_state(q, &state, err) == 0 && quorum_open_log(q, err) == 0)
+		return q;
+	quorum_free(q);
+	return NULL;
+}
+
+void quorum_start(struct quorum *q)
+{
+	q->started = true;
+	if (q->log != NULL)
+		consensus_start(q->log);
+}
+
+void quorum_stop(struct quorum *q)
+{
+	struct error err;
+
+	q->stopping = true;
+	cond_signal(&q->kick);
+	while (q->members_run)
+		cond_wait(&q->ended);
+	while (q->turning)
+		cond_wait(&q->turned);
+	if (state_flush(q->state, &err) < 0)
+		log_error("%s", err.text);
+	else if (q->log != NULL)
+		take_snapshot(q);
+	quorum_close_log(q);
+}
+
+void quorum_free(struct quorum *q)
+{
+	if (q == NULL)
+		return;
+	consensus_free(q->log);
+	state_close(q->state);
+	noderpc_destroy(q->rpc);
+	quorum_nodes_done(q);
+	free(q);
+}
+
+/* --- looking at it --- */
+
+struct state *quorum_state(struct quorum *q)
+{
+	return q->state;
+}
+
+void quorum_lead(struct quorum *q)
+{
+	if (q->log != NULL)
+		consensus_lead(q->log);
+}
+
+bool quorum_leads(const struct quorum *q, uint64_t *ret_term)
+{
+	struct consensus_status status;
+
+	if (q->log == NULL)
+		return false;
+	consensus_status(q->log, &status);
+	*ret_term = status.raft.term;
+	return status.raft.role == RAFT_LEADER && status.raft.ready &&
+	       status.applied == status.raft.commit && q->lend_to == 0;
+}
+
+char *quorum_leader(struct quorum *q)
+{
+	struct consensus_status status;
+	auto_json json_t *node = NULL;
+
+	if (q->log == NULL)
+		return NULL;
+	consensus_status(q->log, &status);
+	if (status.raft.leader == 0)
+		return NULL;
+	node = quorum_node_of(q, status.raft.leader);
+	return node == NULL ? NULL : xstrdup(node_name(node));
+}
+
+bool quorum_is_alone(const struct quorum *q)
+{
+	struct consensus_status status;
+
+	if (q->log == NULL)
+		return true;
+	consensus_status(q->log, &status);
+	return status.raft.members.voters.n <= 1 &&
+	       status.raft.members.outgoing.n == 0;
+}
+
+/* Whether so many of these do not answer that there is no majority. */
+static bool lacks(const struct raft_ids *voters, const struct raft_ids *silent)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < voters->n; i++)
+		n += raft_ids_have(silent, voters->ids[i]);
+	return voters->n > 0 && voters->n - n < voters->n / 2 + 1;
+}
+
+bool quorum_missing(struct quorum *q, struct strv *ret_names)
+{
+	struct consensus_status status;
+
+	if (q->log == NULL)
+		return false;
+	consensus_status(q->log, &status);
+	for (size_t i = 0; i < status.silent.n; i++) {
+		auto_json json_t *node =
+			quorum_node_of(q, status.silent.ids[i]);
+
+		strv_add_unique(ret_names,
+				node == NULL ? "(unknown)" : node_name(node));
+	}
+	strv_sort_nice(ret_names);
+	return lacks(&status.raft.members.voters, &status.silent) ||
+	       lacks(&status.raft.members.outgoing, &status.silent);
+}
+
+int quorum_safe(struct quorum *q, struct error *err)
+{
+	auto_strv struct strv silent = {0};
+	struct consensus_status status;
+	auto_free char *names = NULL;
+
+	if (q->log == NULL)
+		return 0;
+	if (state_full(q->state, err))
+		return -1;
+	consensus_status(q->log, &status);
+	if (status.full)
+		return error_set(err, ERR_QUEUE, NULL,
+				 "The log of the cluster cannot be written: "
+				 "the disk of this node is full");
+	if (!quorum_missing(q, &silent))
+		return 0;
+	names = strv_join(&silent, ", ");
+	return error_set(err, ERR_QUEUE, NULL,
+			 "Nothing can be changed now, because too many master "
+			 "candidates do not answer: %s. Start them; if they "
+			 "are lost for good, gnt-cluster master-failover "
+			 "--no-voting on a node that has the newest data goes "
+			 "on without them",
+			 names);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The first log of a cluster: of one that is new, that Ganeti had, that had no
+ * log, or whose files somebody else has changed while nothing ran.
+ *
+ * Who begins it must be the only one and have the newest files.  So the nodes
+ * are asked who is master and what they have, as Ganeti's master daemon does at
+ * each start; once there is a log, only its servers count. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
+#include "lib/model/rpc/rpc.h"
+#include "masterd/quorum/quorum_private.h"
+
+#define ASK_MS 10000u
+#define NAMED_MAX 10
+#define RETRY_MS 1000u
+#define TRIES 60
+
+/* What a node said. */
+struct voter {
+	json_t *node;  /* as configured */
+	json_t *state; /* NULL: it does not answer */
+	bool self;
+};
+
+struct ballot {
+	struct quorum *q;
+	const struct quorum_begin *how;
+	struct voter *voters;
+	size_t n;
+};
+
+static void ballot_done(struct ballot *b)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		json_decref(b->voters[i].node);
+		json_decref(b->voters[i].state);
+	}
+	free(b->voters);
+}
+
+static const char *self_name(const struct ballot *b)
+{
+	return b->q->config.paths->hostname;
+}
+
+static void add_voter(void *arg, const char *uuid, const char *text)
+{
+	struct ballot *b = arg;
+	struct error ignored;
+	json_t *node = json_parse(text, strlen(text), &ignored);
+
+	(void)uuid;
+	if (node == NULL)
+		return;
+	if (b->how->ignore_offline && node_offline(node)) {
+		json_decref(node);
+		return;
+	}
+	b->voters = xrealloc(b->voters, (b->n + 1) * sizeof(*b->voters));
+	b->voters[b->n++] = (struct voter){
+		.node = node, .self = str_eq(node_name(node), self_name(b))};
+}
+
+/* --- asking --- */
+
+/* Ganeti's node daemon only says who is master. */
+static WAITS json_t *ask_ganetis(struct quorum *q, const json_t *node)
+{
+	struct error err;
+	auto_json json_t *name = noderpc_call(
+		q->rpc, node, rpc_within(rpc_master_node_name(), ASK_MS), &err);
+
+	return name == NULL ? NULL : json_make("{s:O}", "master", name);
+}
+
+static WAITS void ask_all(struct ballot *b)
+{
+	struct node_result *results = node_results_new(b->n);
+
+	for (size_t i = 0; i < b->n; i++)
+		results[i].node = json_ref(b->voters[i].node);
+	noderpc_call_many(b->q->rpc, results, b->n,
+			  rpc_within(rpc_master_state(), ASK_MS));
+	for (size_t i = 0; i < b->n; i++) {
+		json_decref(b->voters[i].state);
+		b->voters[i].state = json_ref(results[i].payload);
+		if (results[i].payload == NULL && !results[i].offline)
+			b->voters[i].state =
+				ask_ganetis(b->q, b->voters[i].node);
+	}
+	node_results_free(results, b->n);
+}
+
+/* --- counting --- */
+
+static const char *master_by(const struct voter *v)
+{
+	return json_str(v->state, "master", "");
+}
+
+/* This node counts for itself, also without its node daemon. */
+static bool answers(const struct voter *v)
+{
+	return v->state != NULL || v->self;
+}
+
+static char *name_silent(const struct ballot *b)
+{
+	auto_strv struct strv names = {0};
+
+	for (size_t i = 0; i < b->n; i++)
+		if (!answers(&b->voters[i]) && names.n < NAMED_MAX)
+			strv_add(&names, node_name(b->voters[i].node));
+	return strv_join(&names, ", ");
+}
+
+static size_t count_naming(const struct ballot *b, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		n += b->voters[i].self
+			     ? str_eq(name, self_name(b))
+			     : b->voters[i].state != NULL &&
+				       str_eq(master_by(&b->voters[i]), name);
+	return n;
+}
+
+static size_t count_answers(const struct ballot *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		n += answers(&b->voters[i]);
+	return n;
+}
+
+static const char *other_master(const struct ballot *b, size_t *ret_n)
+{
+	const char *found = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		const char *name = master_by(&b->voters[i]);
+		size_t n = *name == '\0' || str_eq(name, self_name(b))
+				   ? 0
+				   : count_naming(b, name);
+
+		if (n > *ret_n) {
+			*ret_n = n;
+			found = name;
+		}
+	}
+	return found;
+}
+
+/* Does half plus one of all nodes say that this one is the master?  Of a
+ * failover it is enough that they answer. */
+static int check_votes(const struct ballot *b, struct error *err)
+{
+	size_t needed = b->n / 2 + 1, n, others;
+	auto_free char *silent = name_silent(b);
+	const char *other = other_master(b, &others);
+
+	n = b->how->failover ? count_answers(b) : count_naming(b, self_name(b));
+	if (n >= needed)
+		return 0;
+	if (!b->how->failover && others >= needed)
+		return error_set(err, ERR_PREREQ, ECODE_FENCED,
+				 "%s is not the master: %zu of %zu nodes say "
+				 "that it is %s",
+				 self_name(b), others, b->n, other);
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Only %zu of %zu nodes %s, %zu are needed%s%s. Start "
+			 "their node daemons; if no other master can be "
+			 "running, --no-voting does without them",
+			 n, b->n,
+			 b->how->failover ? "answer"
+					  : "say that this node is "
+					    "the master",
+			 needed, *silent == '\0' ? "" : "; no answer from ",
+			 silent);
+}
+
+/* A candidate that does not answer may have a log of which nobody here knows;
+ * at home this node would know. */
+static int check_candidates(const struct ballot *b, struct error *err)
+{
+	for (size_t i = 0; i < b->n && b->how->failover; i++)
+		if (!answers(&b->voters[i]) &&
+		    node_master_candidate(b->voters[i].node))
+			return error_set(
+				err, ERR_PREREQ, ECODE_STATE,
+				"%s does not answer, and may have newer data. "
+				"Start its node daemon; if it is lost for "
+				"good, --no-voting goes on without it",
+				node_name(b->voters[i].node));
+	return 0;
+}
+
+/* A log that was not brought into the files at its end. */
+static int check_own(const struct ballot *b, struct error *err)
+{
+	auto_json json_t *own = quorum_tell_status(b->q);
+
+	if (json_get(own, "id") == NULL ||
+	    json_int(own, "last", 0) == json_int(own, "applied", 0))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "The configuration of %s was written by somebody "
+			 "else, but the log of the cluster here has changes "
+			 "that are in no file yet. Put the former "
+			 "configuration back and start again; --no-voting "
+			 "goes on without those changes",
+			 self_name(b));
+}
+
+/* --- newer data --- */
+
+static const struct voter *find_self(const struct ballot *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (b->voters[i].self)
+			return &b->voters[i];
+	return NULL;
+}
+
+static int check_config(const struct ballot *b, struct error *err)
+{
+	const struct voter *self = find_self(b);
+	const json_t *own =
+		json_get(self == NULL ? NULL : self->state, "config");
+
+	for (size_t i = 0; i < b->n; i++) {
+		const json_t *config = json_get(b->voters[i].state, "config");
+
+		if (b->voters[i].self || !json_is_integer(config) ||
+		    json_integer_value(config) <= json_integer_value(own))
+			continue;
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "%s has a newer configuration than %s. Run "
+				 "gnt-cluster master-failover there; "
+				 "--no-voting goes on without it",
+				 node_name(b->voters[i].node), self_name(b));
+	}
+	return 0;
+}
+
+/* A log of others that has more than what this server had of it. */
+static WAITS int check_log_of(const struct ballot *b, const struct voter *v,
+			      const json_t *own, struct error *err)
+{
+	struct error ignored;
+	auto_json json_t *theirs = quorum_give_order(
+		b->q, v->node, json_make("[s]", "status"), ASK_MS, &ignored);
+
+	if (theirs == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "%s keeps the log of this cluster, and does "
+				 "not say what it has: %s",
+				 node_name(v->node), ignored.text);
+	if (str_eq(json_str(theirs, "cluster", ""),
+		   json_str(own, "cluster", "-")) &&
+	    json_int(theirs, "last", 0) <= json_int(own, "last", 0))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "%s keeps the log of this cluster, and %s has no "
+			 "part of it that is as new. Run gnt-cluster "
+			 "master-failover on %s, or on another node that has; "
+			 "--no-voting goes on with what this node has",
+			 node_name(v->node), self_name(b), node_name(v->node));
+}
+
+static WAITS int check_logs(const struct ballot *b, struct error *err)
+{
+	auto_json json_t *own = quorum_tell_status(b->q);
+
+	for (size_t i = 0; i < b->n; i++)
+		if (!b->voters[i].self &&
+		    json_is_true(json_get(b->voters[i].state, "log")) &&
+		    check_log_of(b, &b->voters[i], own, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* --- all of it --- */
+
+static void say(const struct ballot *b, const char *text)
+{
+	log_info("%s", text);
+	if (b->how->progress != NULL)
+		b->how->progress(b->how->arg, text);
+}
+
+static bool is_stopped(const struct ballot *b)
+{
+	return b->how->stopped != NULL && b->how->stopped(b->how->arg);
+}
+
+static WAITS int look(struct ballot *b, struct error *err)
+{
+	for (int i = 0; i < TRIES; i++) {
+		ask_all(b);
+		if (check_votes(b, err) == 0 || error_is(err, ECODE_FENCED) ||
+		    count_answers(b) == b->n || is_stopped(b))
+			break;
+		if (b->how->no_voting)
+			return -1;
+		if (i == 0)
+			say(b, err->text);
+		task_sleep(RETRY_MS);
+	}
+	if (check_votes(b, err) < 0 || check_candidates(b, err) < 0 ||
+	    check_own(b, err) < 0 || check_config(b, err) < 0)
+		return -1;
+	return check_logs(b, err);
+}
+
+/* Above what any node has obeyed, and what this server's last log had. */
+static uint64_t next_term(const struct ballot *b)
+{
+	auto_json json_t *own = quorum_tell_status(b->q);
+	int64_t term = json_int(own, "term", 0);
+
+	for (size_t i = 0; i < b->n; i++) {
+		int64_t theirs = json_int(b->voters[i].state, "term", 0);
+
+		if (theirs > term)
+			term = theirs;
+	}
+	return (uint64_t)term + 1;
+}
+
+int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
+		     struct error *err)
+{
+	__attribute__((cleanup(ballot_done))) struct ballot b = {.q = q,
+								 .how = how};
+
+	config_image_each(state_config(q->state), "nodes", add_voter, &b);
+	if (find_self(&b) == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Node %s is not in the configuration of the "
+				 "cluster that it has",
+				 self_name(&b));
+	if (look(&b, err) < 0) {
+		if (!how->no_voting)
+			return -1;
+		say(&b, err->text);
+	}
+	return quorum_found(q, next_term(&b), err);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The leader makes the log's membership follow the configuration: every master
+ * candidate takes part, and an odd number of them votes (doc/design/log.md).
+ *
+ * A step at a time, looked at anew after each: take in who is missing, as a
+ * learner; give votes; send away who is no candidate. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "masterd/quorum/quorum_private.h"
+
+/* So often everything is looked at, also when nothing has changed; a candidate
+ * that does not answer is asked again after this. */
+#define LOOK_US 1000000
+/* Sooner while somebody is being taken in. */
+#define SOON_US 100000
+#define ORDER_MS 10000u
+/* Who lacks no more entries than this is as good as up to date. */
+#define BEHIND_MAX 1000
+
+/* --- who it is to be --- */
+
+static bool is_candidate(struct quorum *q, uint64_t id)
+{
+	const struct quorum_candidate *c = quorum_candidate_of(q, id);
+
+	return id == q->me.id || (c != NULL && c->online);
+}
+
+static bool is_up_to_date(const struct quorum *q,
+			  const struct consensus_status *now, uint64_t id)
+{
+	struct raft_progress progress;
+
+	return id == q->me.id ||
+	       (consensus_progress(q->log, id, &progress) && progress.active &&
+		progress.match + BEHIND_MAX >= now->raft.commit &&
+		progress.match > 0);
+}
+
+/* Move members to the voters until there are enough, the ones first that have a
+ * vote now. */
+static void give_votes(const struct raft_members *now, struct raft_ids *able,
+		       size_t n, struct raft_members *wanted)
+{
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < able->n && wanted->voters.n < n; i++) {
+			uint64_t id = able->ids[i];
+
+			if (pass == 0 && !raft_ids_have(&now->voters, id))
+				continue;
+			raft_ids_add(&wanted->voters, id);
+			raft_ids_remove(&wanted->learners, id);
+		}
+}
+
+/* The members without those that are no candidates, an odd number of those who
+ * are able to vote as voters: with two, this one alone, so that it can go on
+ * without the other. */
+static void find_wanted(struct quorum *q, const struct consensus_status *now,
+			struct raft_members *wanted)
+{
+	const struct raft_ids *lists[] = {&now->raft.members.voters,
+					  &now->raft.members.learners};
+	struct raft_ids able = {0};
+
+	*wanted = (struct raft_members){0};
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			uint64_t id = lists[k]->ids[i];
+
+			if (!is_candidate(q, id))
+				continue;
+			raft_ids_add(&wanted->learners, id);
+			if (k == 0 || is_up_to_date(q, now, id))
+				raft_ids_add(&able, id);
+		}
+	raft_ids_remove(&wanted->learners, q->me.id);
+	raft_ids_add(&wanted->voters, q->me.id);
+	give_votes(&now->raft.members, &able,
+		   able.n % 2 == 1 ? able.n : able.n - 1, wanted);
+}
+
+static bool is_same(const struct raft_members *a, const struct raft_members *b)
+{
+	return raft_ids_equal(&a->voters, &b->voters) &&
+	       raft_ids_equal(&a->learners, &b->learners);
+}
+
+static void log_members(const struct raft_members *m)
+{
+	log_info("The log of the cluster has %zu voters and %zu learners from "
+		 "now on",
+		 m->voters.n, m->learners.n);
+}
+
+/* --- who is missing --- */
+
+static uint64_t member_of(const struct raft_members *m, uint64_t hash)
+{
+	const struct raft_ids *lists[] = {&m->voters, &m->learners};
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (lists[k]->ids[i] >> QUORUM_LIFE_BITS == hash)
+				return lists[k]->ids[i];
+	return 0;
+}
+
+/* The number that a candidate's server has in this log; 0: none.  -1: it cannot
+ * be asked, or Ganeti's node daemon answers. */
+static WAITS int ask_number(struct quorum *q, const json_t *node, uint64_t *ret,
+			    struct error *err)
+{
+	auto_json json_t *answer = quorum_give_order(
+		q, node, json_make("[s]", "status"), ORDER_MS, err);
+	auto_free char *cluster = xprintf("%016" PRIx64, q->me.cluster);
+
+	*ret = 0;
+	if (answer == NULL)
+		return -1;
+	if (str_eq(json_str(answer, "cluster", ""), cluster))
+		*ret = strtoull(json_str(answer, "id", "0"), NULL, 16);
+	return 0;
+}
+
+static WAITS int tell_number(struct quorum *q, const json_t *node, uint64_t id,
+			     struct error *err)
+{
+	auto_free char *cluster = xprintf("%016" PRIx64, q->me.cluster);
+	auto_free char *text = xprintf("%016" PRIx64, id);
+	auto_json json_t *answer = quorum_give_order(
+		q, node, json_make("[s, s, s]", "join", cluster, text),
+		ORDER_MS, err);
+
+	return answer == NULL ? -1 : 0;
+}
+
+/* The number that it is to be told, once: when it is told again, the server may
+ * have had it and lost its disk, and with that what it has said. */
+static uint64_t number_for(struct quorum_candidate *c)
+{
+	if (c->minted == 0)
+		c->minted = c->hash << QUORUM_LIFE_BITS |
+			    random_below(1u << QUORUM_LIFE_BITS);
+	return c->minted;
+}
+
+/* Let the node take part with a number, as a learner. */
+static WAITS void take_in(struct quorum *q, const struct consensus_status *now,
+			  struct quorum_candidate *c, const json_t *node)
+{
+	uint64_t hash = c->hash, id = number_for(c);
+	struct raft_members wanted = now->raft.members;
+	uint64_t member = member_of(&wanted, hash);
+	struct error err;
+
+	if (member == id) {
+		c->minted = 0;
+		if (tell_number(q, node, id, &err) < 0)
+			log_debug("%s", err.text);
+		return;
+	}
+	raft_ids_remove(&wanted.voters, member);
+	raft_ids_remove(&wanted.learners, member);
+	if (wanted.voters.n > 0)
+		raft_ids_add(&wanted.learners, id);
+	if (consensus_change_members(q->log, &wanted) == 0)
+		c->asked_us = 0; /* it is to be told its number at once */
+}
+
+/* One that is not heard. */
+struct seeing {
+	struct quorum *q;
+	uint64_t hash;
+	json_t *node;
+};
+
+/* Does it have the number by which it is known?  While it is asked, its master
+ * daemon may be started. */
+static WAITS void see_to(struct quorum *q, uint64_t hash, const json_t *node)
+{
+	struct consensus_status now;
+	struct quorum_candidate *c;
+	struct error err;
+	uint64_t id, term;
+	bool answers = ask_number(q, node, &id, &err) == 0;
+
+	c = quorum_candidate_of(q, hash << QUORUM_LIFE_BITS);
+	if (c != NULL)
+		c->answers = answers;
+	if (!answers)
+		log_debug("%s", err.text);
+	if (!answers || c == NULL || q->stopping || !quorum_leads(q, &term))
+		return;
+	consensus_status(q->log, &now);
+	if (id != 0 && id == member_of(&now.raft.members, hash)) {
+		c->minted = 0;
+		return;
+	}
+	take_in(q, &now, c, node);
+}
+
+static WAITS void see_task(void *arg)
+{
+	auto_free struct seeing *seeing = arg;
+	auto_json json_t *node = seeing->node;
+	struct quorum *q = seeing->q;
+	struct quorum_candidate *c;
+
+	see_to(q, seeing->hash, node);
+	c = quorum_candidate_of(q, seeing->hash << QUORUM_LIFE_BITS);
+	if (c != NULL)
+		c->asked = false;
+	q->n_seeing--;
+	cond_signal(&q->kick);
+	cond_signal(&q->ended);
+}
+
+static void begin_to_see(struct quorum *q, struct quorum_candidate *c)
+{
+	struct seeing *seeing = xalloc(sizeof(*seeing));
+
+	*seeing = (struct seeing){
+		.q = q, .hash = c->hash, .node = json_incref(c->node)};
+	c->asked = true;
+	c->asked_us = clock_mono_us();
+	q->n_seeing++;
+	task_spawn("candidate", see_task, seeing);
+}
+
+/* Those that are no members, or are and do not answer. */
+static bool is_missing(const struct quorum *q,
+		       const struct consensus_status *now,
+		       const struct quorum_candidate *c)
+{
+	uint64_t id = member_of(&now->raft.members, c->hash);
+
+	return c->online && id != q->me.id &&
+	       (id == 0 || raft_ids_have(&now->silent, id));
+}
+
+static void see_to_missing(struct quorum *q, const struct consensus_status *now)
+{
+	int64_t since_us = clock_mono_us() - LOOK_US;
+
+	for (size_t i = 0; i < q->n_candidates; i++) {
+		struct quorum_candidate *c = &q->candidates[i];
+
+		if (!c->asked && c->asked_us < since_us &&
+		    is_missing(q, now, c))
+			begin_to_see(q, c);
+	}
+}
+
+/* --- the task --- */
+
+static void step(struct quorum *q)
+{
+	struct consensus_status now;
+	struct raft_members wanted;
+	uint64_t term;
+
+	if (!quorum_leads(q, &term))
+		return;
+	consensus_status(q->log, &now);
+	quorum_nodes_refresh(q);
+	if (!now.raft.changing && now.raft.transfer_to == 0 && !q->turning) {
+		find_wanted(q, &now, &wanted);
+		if (!is_same(&wanted, &now.raft.members) &&
+		    consensus_change_members(q->log, &wanted) == 0)
+			log_members(&wanted);
+	}
+	see_to_missing(q, &now);
+}
+
+/* Whether a learner that answers still lacks much. */
+static bool is_catching_up(const struct quorum *q,
+			   const struct consensus_status *now)
+{
+	const struct raft_ids *learners = &now->raft.members.learners;
+
+	for (size_t i = 0; i < learners->n; i++)
+		if (!raft_ids_have(&now->silent, learners->ids[i]) &&
+		    !is_up_to_date(q, now, learners->ids[i]))
+			return true;
+	return false;
+}
+
+/* Whether a candidate that answers does not take part as it is to. */
+static bool is_settling(struct quorum *q)
+{
+	struct consensus_status now;
+	struct raft_members wanted;
+	uint64_t term;
+
+	if (!quorum_leads(q, &term))
+		return false;
+	consensus_status(q->log, &now);
+	quorum_nodes_refresh(q);
+	find_wanted(q, &now, &wanted);
+	if (now.raft.changing || !is_same(&wanted, &now.raft.members))
+		return true;
+	for (size_t i = 0; i < q->n_candidates; i++) {
+		const struct quorum_candidate *c = &q->candidates[i];
+
+		if (is_missing(q, &now, c) &&
+		    (c->asked_us == 0 || c->asked || c->answers))
+			return true;
+	}
+	return is_catching_up(q, &now);
+}
+
+static WAITS void members_task(void *arg)
+{
+	struct quorum *q = arg;
+
+	while (!q->stopping) {
+		step(q);
+		cond_wait_until(&q->kick,
+				clock_mono_us() +
+					(is_settling(q) ? SOON_US : LOOK_US));
+	}
+	while (q->n_seeing > 0)
+		cond_wait(&q->ended);
+	q->members_run = false;
+	cond_signal(&q->ended);
+}
+
+void quorum_settle(struct quorum *q, unsigned timeout_ms)
+{
+	int64_t until_us = clock_mono_us() + (int64_t)timeout_ms * 1000;
+
+	while (q->members_run && !q->stopping && is_settling(q) &&
+	       clock_mono_us() < until_us)
+		cond_wait_until(&q->kick, clock_mono_us() + SOON_US);
+}
+
+void quorum_members_begin(struct quorum *q)
+{
+	if (q->members_run)
+		return;
+	q->members_run = true;
+	task_spawn("members", members_task, q);
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Orders to a server, from the leader or from one that is to lead.  An order is
+ * a list: its verb, then its arguments.  Numbers of 64 bits travel as
+ * hexadecimal texts. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
+#include "lib/model/rpc/rpc.h"
+#include "masterd/quorum/quorum_private.h"
+
+/* How long a leader waits for the one that it hands over to. */
+#define TRANSFER_US 5000000
+#define POLL_MS 20
+/* Who leads for another one has so long to be elected and to hand over. */
+#define LEND_US 10000000
+#define LEND_MS 100
+/* What is committed is known everywhere within a heartbeat or two. */
+#define APPLY_US 3000000
+/* Beside what running jobs may take. */
+#define ORDER_MS 15000u
+#define ASK_MS 5000u
+
+static uint64_t number_of(const json_t *order, size_t i)
+{
+	const char *text = json_string_value(json_array_get(order, i));
+	char *end = NULL;
+	uint64_t number = text == NULL ? 0 : strtoull(text, &end, 16);
+
+	return end == NULL || *end != '\0' ? 0 : number;
+}
+
+static char *number_text(uint64_t number)
+{
+	return xprintf("%016" PRIx64, number);
+}
+
+/* --- status --- */
+
+json_t *quorum_tell_status(const struct quorum *q)
+{
+	auto_free char *cluster = number_text(q->me.cluster);
+	auto_free char *id = number_text(q->me.id);
+	struct consensus_status status = {0};
+	json_t *answer;
+
+	if (q->log == NULL)
+		return json_object();
+	consensus_status(q->log, &status);
+	answer = json_make("{s:s, s:s, s:b, s:I, s:I, s:I, s:I}", "cluster",
+			   cluster, "id", id, "leads",
+			   status.raft.role == RAFT_LEADER, "term",
+			   (json_int_t)status.raft.term, "last",
+			   (json_int_t)status.raft.last, "last_term",
+			   (json_int_t)status.raft.last_term, "applied",
+			   (json_int_t)status.applied);
+	return answer;
+}
+
+/* --- join --- */
+
+/* An order that changes what this server is: one after the other. */
+static WAITS void turn_begin(struct quorum *q)
+{
+	while (q->turning)
+		cond_wait(&q->turned);
+	q->turning = true;
+}
+
+static void turn_end(struct quorum *q)
+{
+	q->turning = false;
+	cond_signal(&q->turned);
+}
+
+static WAITS int join(struct quorum *q, const struct consensus_identity *me,
+		      struct error *err)
+{
+	int rc;
+
+	if (q->log != NULL && q->me.cluster == me->cluster &&
+	    q->me.id == me->id)
+		return 0;
+	log_info("This node takes part in the log of the cluster from now on, "
+		 "with the number %016" PRIx64,
+		 me->id);
+	quorum_close_log(q);
+	task_leave(); /* nobody else uses the folder */
+	rc = consensus_create(q->config.disk,
+			      path(q->config.paths, PATH_CONSENSUS_DIR), me,
+			      NULL, err);
+	task_enter();
+	return rc < 0 ? -1 : quorum_open_log(q, err);
+}
+
+static WAITS json_t *take_join(struct quorum *q, const json_t *order,
+			       struct error *err)
+{
+	struct consensus_identity me = {.cluster = number_of(order, 1),
+					.id = number_of(order, 2)};
+	int rc;
+
+	if (me.cluster == 0 ||
+	    me.id >> QUORUM_LIFE_BITS !=
+		    quorum_node_hash(q->config.paths->hostname)) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "The order join has the number of another node");
+		return NULL;
+	}
+	turn_begin(q);
+	rc = q->stopping ? error_set(err, ERR_QUEUE, ECODE_STATE,
+				     "The master daemon ends")
+			 : join(q, &me, err);
+	turn_end(q);
+	return rc < 0 ? NULL : json_null();
+}
+
+/* --- hand over --- */
+
+/* Of two candidates one has no vote.  As both answer it can be given one. */
+static WAITS int give_vote(struct quorum *q, uint64_t to, struct error *err)
+{
+	int64_t until_us = clock_mono_us() + TRANSFER_US;
+	struct consensus_status status;
+	struct raft_members wanted;
+
+	for (;;) {
+		consensus_status(q->log, &status);
+		wanted = status.raft.members;
+		if (raft_ids_have(&wanted.voters, to) && !status.raft.changing)
+			return 0;
+		if (!raft_members_have(&wanted, to))
+			return error_set(err, ERR_QUEUE, ECODE_STATE,
+					 "That node takes no part in the log "
+					 "yet");
+		if (clock_mono_us() > until_us)
+			return error_set(err, ERR_QUEUE, ECODE_STATE,
+					 "It has no vote, and could not be "
+					 "given one in time");
+		raft_ids_remove(&wanted.learners, to);
+		raft_ids_add(&wanted.voters, to);
+		consensus_change_members(q->log, &wanted);
+		task_sleep(POLL_MS);
+	}
+}
+
+static WAITS int hand_over(struct quorum *q, uint64_t to, struct error *err)
+{
+	int64_t until_us = clock_mono_us() + TRANSFER_US;
+	uint64_t term;
+
+	while (quorum_leads(q, &term)) {
+		if (clock_mono_us() > until_us)
+			return error_set(err, ERR_QUEUE, ECODE_STATE,
+					 "It did not take over in time");
+		consensus_transfer(q->log, to);
+		task_sleep(POLL_MS);
+	}
+	return 0;
+}
+
+static WAITS json_t *take_hand_over(struct quorum *q, const json_t *order,
+				    struct error *err)
+{
+	uint64_t to = number_of(order, 1), term;
+	int rc;
+
+	if (q->log == NULL || !quorum_leads(q, &term)) {
+		error_set(err, ERR_QUEUE, ECODE_STATE,
+			  "This node is not the master");
+		return NULL;
+	}
+	turn_begin(q);
+	rc = give_vote(q, to, err);
+	if (rc == 0 && q->config.finish != NULL)
+		q->config.finish(q->config.arg);
+	if (rc == 0)
+		rc = hand_over(q, to, err);
+	turn_end(q);
+	return rc < 0 ? NULL : json_null();
+}
+
+/* --- lend --- */
+
+/* Be elected, and hand over at once: to a server that is to lead and cannot be
+ * elected, as this one has more.  One that cannot hand over ends, as it would
+ * lead without being a master. */
+static WAITS void lend_task(void *arg)
+{
+	struct quorum *q = arg;
+	int64_t until_us = clock_mono_us() + LEND_US;
+	struct consensus_status status = {0};
+
+	while (!q->stopping && q->log != NULL && clock_mono_us() < until_us) {
+		consensus_status(q->log, &status);
+		if (status.raft.leader == q->lend_to)
+			break;
+		if (status.raft.role == RAFT_LEADER && status.raft.ready)
+			consensus_transfer(q->log, q->lend_to);
+		else if (status.raft.leader == 0)
+			consensus_lead(q->log);
+		task_sleep(LEND_MS);
+	}
+	if (q->log != NULL)
+		consensus_status(q->log, &status);
+	if (status.raft.role == RAFT_LEADER && !q->stopping)
+		q->config.quit(q->config.arg);
+	else
+		q->lend_to = 0;
+	turn_end(q);
+}
+
+static json_t *take_lend(struct quorum *q, const json_t *order,
+			 struct error *err)
+{
+	uint64_t to = number_of(order, 1);
+	struct consensus_status status = {0};
+
+	if (q->log != NULL)
+		consensus_status(q->log, &status);
+	if (q->log == NULL || q->turning || status.raft.leader != 0 ||
+	    !raft_members_vote(&status.raft.members, to)) {
+		error_set(err, ERR_QUEUE, ECODE_STATE,
+			  "This node has something else to do");
+		return NULL;
+	}
+	q->lend_to = to;
+	q->turning = true;
+	task_spawn("lend", lend_task, q);
+	return json_null();
+}
+
+/* --- files --- */
+
+/* Bring all up to this index into the files. */
+static WAITS json_t *take_write_out(struct quorum *q, const json_t *order,
+				    struct error *err)
+{
+	int64_t until_us = clock_mono_us() + APPLY_US;
+	uint64_t index = number_of(order, 1);
+	struct consensus_status status = {0};
+
+	while (q->log != NULL && !q->stopping && clock_mono_us() < until_us) {
+		consensus_status(q->log, &status);
+		if (status.applied >= index)
+			break;
+		task_sleep(POLL_MS);
+	}
+	return state_write_out(q->state, err) < 0 ? NULL : json_null();
+}
+
+void quorum_write_out(struct quorum *q, unsigned timeout_ms)
+{
+	struct node_result *results;
+	struct consensus_status status;
+	auto_free char *index = NULL;
+	struct error err;
+	size_t n = 0;
+
+	if (q->log == NULL)
+		return;
+	consensus_status(q->log, &status);
+	index = number_text(status.applied);
+	quorum_nodes_refresh(q);
+	results = node_results_new(q->n_candidates);
+	for (size_t i = 0; i < q->n_candidates; i++)
+		if (q->candidates[i].online &&
+		    q->candidates[i].hash != q->me.id >> QUORUM_LIFE_BITS)
+			results[n++].node = json_incref(q->candidates[i].node);
+	if (state_write_out(q->state, &err) < 0)
+		log_warning("%s", err.text);
+	noderpc_call_many(q->rpc, results, n,
+			  rpc_within(rpc_log_order(json_make(
+					     "[s, s]", "write_out", index)),
+				     timeout_ms));
+	node_results_free(results, n);
+}
+
+/* --- away --- */
+
+/* This node takes part no more (leave), or a daemon that shall be the master is
+ * to be started in place of this one (make_way). */
+static json_t *take_leave(struct quorum *q, bool for_good, struct error *err)
+{
+	struct consensus_status status = {0};
+
+	if (q->log != NULL)
+		consensus_status(q->log, &status);
+	if (status.raft.role == RAFT_LEADER) {
+		error_set(err, ERR_QUEUE, ECODE_STATE,
+			  "This node is the master");
+		return NULL;
+	}
+	if (for_good)
+		quorum_forget(q->config.disk, q->config.paths);
+	q->config.quit(q->config.arg);
+	return json_null();
+}
+
+/* --- all of them --- */
+
+json_t *quorum_order(struct quorum *q, const json_t *order, struct error *err)
+{
+	const char *verb = json_string_value(json_array_get(order, 0));
+
+	if (str_eq(verb, "status"))
+		return quorum_tell_status(q);
+	if (str_eq(verb, "join"))
+		return take_join(q, order, err);
+	if (str_eq(verb, "hand_over"))
+		return take_hand_over(q, order, err);
+	if (str_eq(verb, "lend"))
+		return take_lend(q, order, err);
+	if (str_eq(verb, "write_out"))
+		return take_write_out(q, order, err);
+	if (str_eq(verb, "leave") || str_eq(verb, "make_way"))
+		return take_leave(q, str_eq(verb, "leave"), err);
+	error_set(err, ERR_REQUEST, NULL, "Unknown order '%.50s'",
+		  verb == NULL ? "" : verb);
+	return NULL;
+}
+
+char *quorum_serve(struct quorum *q, const char *data, size_t len)
+{
+	struct error err;
+	auto_json json_t *order = json_parse(data, len, &err);
+	auto_json json_t *payload =
+		order == NULL ? NULL : quorum_order(q, order, &err);
+	auto_json json_t *answer =
+		payload != NULL ? json_make("[b, O]", true, payload)
+				: json_make("[b, s]", false, err.text);
+
+	return json_text(answer);
+}
+
+void quorum_receive(struct quorum *q, const void *data, size_t len)
+{
+	if (q->log != NULL)
+		consensus_receive(q->log, data, len);
+}
+
+/* The node of the first candidate whose status is so, by asking all of them; to
+ * be freed. */
+static WAITS json_t *find_by_status(struct quorum *q,
+				    bool (*fits)(const json_t *status,
+						 const json_t *own))
+{
+	auto_json json_t *own = quorum_tell_status(q);
+	struct node_result *results;
+	json_t *found = NULL;
+	size_t n = 0;
+
+	quorum_nodes_refresh(q);
+	results = node_results_new(q->n_candidates);
+	for (size_t i = 0; i < q->n_candidates; i++)
+		if (q->candidates[i].hash !=
+		    quorum_node_hash(q->config.paths->hostname))
+			results[n++].node = json_incref(q->candidates[i].node);
+	noderpc_call_many(
+		q->rpc, results, n,
+		rpc_within(rpc_log_order(json_make("[s]", "status")), ASK_MS));
+	for (size_t i = 0; i < n && found == NULL; i++)
+		if (results[i].payload != NULL && fits(results[i].payload, own))
+			found = json_ref(results[i].node);
+	node_results_free(results, n);
+	return found;
+}
+
+static bool says_it_leads(const json_t *status, const json_t *own)
+{
+	(void)own;
+	return json_is_true(json_get(status, "leads"));
+}
+
+char *quorum_find_leader(struct quorum *q)
+{
+	auto_json json_t *node = find_by_status(q, says_it_leads);
+
+	return node == NULL ? NULL : xstrdup(node_name(node));
+}
+
+/* A vote is given to who has as new an entry, and as many. */
+static bool has_more(const json_t *status, const json_t *own)
+{
+	int64_t theirs = json_int(status, "last_term", 0);
+	int64_t ours = json_int(own, "last_term", 0);
+
+	if (theirs != ours)
+		return theirs > ours;
+	return json_int(status, "last", 0) > json_int(own, "last", 0);
+}
+
+char *quorum_find_newer(struct quorum *q)
+{
+	auto_json json_t *node = find_by_status(q, has_more);
+
+	return node == NULL ? NULL : xstrdup(node_name(node));
+}
+
+bool quorum_borrow(struct quorum *q)
+{
+	auto_json json_t *node = find_by_status(q, has_more);
+	auto_free char *id = number_text(q->me.id);
+	auto_json json_t *answer = NULL;
+	struct error err;
+
+	if (node == NULL)
+		return false;
+	answer = quorum_give_order(q, node, json_make("[s, s]", "lend", id),
+				   ORDER_MS, &err);
+	if (answer != NULL)
+		log_info("Node %s has newer data: it hands them over",
+			 node_name(node));
+	else
+		log_info("%s", err.text);
+	return answer != NULL;
+}
+
+int quorum_ask_for_lead(struct quorum *q, struct error *err)
+{
+	auto_free char *id = number_text(q->me.id);
+	struct consensus_status status;
+	auto_json json_t *node = NULL;
+	auto_json json_t *answer = NULL;
+
+	if (q->log == NULL)
+		return error_set(err, ERR_QUEUE, ECODE_STATE,
+				 "This node takes part in no log");
+	consensus_status(q->log, &status);
+	node = quorum_node_of(q, status.raft.leader);
+	if (node == NULL)
+		return error_set(err, ERR_QUEUE, ECODE_STATE,
+				 "It is not known who leads");
+	answer =
+		quorum_give_order(q, node, json_make("[s, s]", "hand_over", id),
+				  QUORUM_HAND_OVER_MS + ORDER_MS, err);
+	return answer == NULL ? -1 : 0;
+}

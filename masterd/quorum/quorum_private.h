@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The inside of quorum*.c: server.c has the life, quorum_nodes.c the numbers
+ * and the nodes behind them, quorum_net.c what is sent, quorum_orders.c what is
+ * answered, quorum_members.c brings candidates in. */
+#ifndef MASTERD_QUORUM_QUORUM_PRIVATE_H
+#define MASTERD_QUORUM_QUORUM_PRIVATE_H
+
+#include "lib/consensus/consensus.h"
+#include "masterd/quorum/quorum.h"
+#include "masterd/state/state.h"
+
+/* A number is the node's hash and this many bits that are random. */
+#define QUORUM_LIFE_BITS 24
+
+/* A master candidate by the configuration. */
+struct quorum_candidate {
+	uint64_t hash;
+	json_t *node; /* name and primary_ip */
+	bool online;
+	/* The leader's view. */
+	uint64_t minted;  /* number that it was given and has not used yet */
+	int64_t asked_us; /* when it was asked last; 0: at once */
+	bool asked;	  /* it is being asked */
+	bool answers;	  /* it did */
+};
+
+struct quorum {
+	struct quorum_config config;
+	struct noderpc *rpc;
+	struct state *state;
+	struct consensus *log; /* NULL: this node is in none */
+	struct consensus_identity me;
+	bool started, stopping;
+
+	/* Candidates as the configuration has them. */
+	struct quorum_candidate *candidates;
+	size_t n_candidates;
+	bool nodes_stale; /* the configuration has others */
+
+	/* The task that changes the membership. */
+	bool members_run;
+	unsigned n_seeing; /* tasks that ask candidates */
+	struct cond kick, ended;
+
+	/* It leads only to hand over to this server, which has less. */
+	uint64_t lend_to;
+
+	/* An order that changes what this server is goes alone. */
+	bool turning;
+	struct cond turned;
+};
+
+/* --- server.c --- */
+
+/* Open the log in the folder and begin to take part, if the server has begun.
+ */
+WAITS int quorum_open_log(struct quorum *q, struct error *err);
+/* A log of this server alone begins, with this term. */
+WAITS int quorum_found(struct quorum *q, uint64_t term, struct error *err);
+/* End taking part. */
+WAITS void quorum_close_log(struct quorum *q);
+
+/* --- quorum_nodes.c --- */
+
+/* The candidates, as the configuration has them now. */
+void quorum_nodes_refresh(struct quorum *q);
+void quorum_nodes_done(struct quorum *q);
+/* The node behind a number: an object with name and primary_ip, to be freed;
+ * NULL: it is not known. */
+json_t *quorum_node_of(struct quorum *q, uint64_t id);
+const char *quorum_candidate_name(const struct quorum_candidate *c);
+/* The candidate behind a number, or NULL. */
+struct quorum_candidate *quorum_candidate_of(struct quorum *q, uint64_t id);
+
+/* --- quorum_net.c --- */
+
+/* As consensus_hooks.send. */
+void quorum_send(void *arg, uint64_t to, char *data STEALS, size_t len,
+		 void (*sent)(void *sent_arg, bool arrived), void *sent_arg);
+/* Give an order to the server of a node (name and primary_ip): its answer, to
+ * be freed; NULL with err. */
+WAITS json_t *quorum_give_order(struct quorum *q, const json_t *node,
+				json_t *order STEALS, unsigned timeout_ms,
+				struct error *err);
+
+/* --- quorum_orders.c --- */
+
+/* What this server is, as it answers the order status; to be freed. */
+json_t *quorum_tell_status(const struct quorum *q);
+
+#endif

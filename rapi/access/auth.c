@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* "Authorization: Basic " and base64 of "user:password".  Another scheme is no
+ * password. */
+#include "rapi/access/auth.h"
+
+#include <gnutls/gnutls.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/mem.h"
+#include "rapi/access/users.h"
+#include "rapi/resources/reply.h"
+
+#define BLANKS " \t"
+
+static void wipe(char *text)
+{
+	if (text != NULL)
+		gnutls_memset(text, 0, strlen(text));
+	free(text);
+}
+
+void auth_done(struct auth *a)
+{
+	free(a->user);
+	wipe(a->password);
+	wipe(a->stored);
+}
+
+static int unauthorized(struct error *err)
+{
+	return reply_bare(err, REPLY_UNAUTHORIZED);
+}
+
+/* Take "user:password" apart. */
+static int take_pair(struct auth *ret, const char *pair, size_t len)
+{
+	const char *colon = memchr(pair, ':', len);
+
+	if (colon == NULL || memchr(pair, '\0', len) != NULL)
+		return -1;
+	ret->user = xstrndup(pair, (size_t)(colon - pair));
+	ret->password = xstrndup(colon + 1, len - 1 - (size_t)(colon - pair));
+	return 0;
+}
+
+static int decode(struct auth *ret, const char *text)
+{
+	const gnutls_datum_t encoded = {.data = mem_unconst(text),
+					.size = (unsigned)strlen(text)};
+	gnutls_datum_t pair;
+	int rc;
+
+	if (gnutls_base64_decode2(&encoded, &pair) < 0)
+		return -1;
+	rc = take_pair(ret, (const char *)pair.data, pair.size);
+	gnutls_memset(pair.data, 0, pair.size);
+	gnutls_free(pair.data);
+	return rc;
+}
+
+static int read_basic(struct auth *ret, const char *header, struct error *err)
+{
+	size_t n;
+
+	header += strspn(header, BLANKS);
+	n = strcspn(header, BLANKS);
+	if (n != strlen("Basic") || strncasecmp(header, "Basic", n) != 0)
+		return unauthorized(err);
+	header += n;
+	header += strspn(header, BLANKS);
+	if (*header == '\0')
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Basic authentication requires credentials");
+	return decode(ret, header) < 0 ? unauthorized(err) : 0;
+}
+
+int auth_read(struct auth *ret, const struct users *users, const char *header,
+	      bool needed, struct error *err)
+{
+	const struct user *user;
+
+	*ret = (struct auth){0};
+	if (header == NULL)
+		return needed ? unauthorized(err) : 0;
+	if (read_basic(ret, header, err) < 0)
+		return -1;
+	user = users_find(users, ret->user);
+	if (user != NULL) {
+		ret->stored = xstrdup(user->password);
+		ret->rights = user->rights;
+	}
+	return 0;
+}
+
+int auth_check(const struct auth *a, unsigned rights, struct error *err)
+{
+	if (a->user == NULL)
+		return 0;
+	if (a->stored == NULL || !users_verify(a->user, a->password, a->stored))
+		return unauthorized(err);
+	if (rights != 0 && (a->rights & rights) == 0)
+		return reply_bare(err, REPLY_FORBIDDEN);
+	return 0;
+}

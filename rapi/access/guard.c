@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A table of addresses; the one that was wrong longest ago makes room. */
+#include "rapi/access/guard.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/str.h"
+
+#define DOUBLINGS_MAX 10
+
+static struct guard_entry *find(struct guard *g, const char *address)
+{
+	for (size_t i = 0; i < GUARD_ADDRESSES; i++)
+		if (g->entries[i].wrong > 0 &&
+		    strcmp(g->entries[i].address, address) == 0)
+			return &g->entries[i];
+	return NULL;
+}
+
+static struct guard_entry *oldest(struct guard *g)
+{
+	struct guard_entry *found = &g->entries[0];
+
+	for (size_t i = 0; i < GUARD_ADDRESSES && found->wrong > 0; i++)
+		if (g->entries[i].wrong == 0 ||
+		    g->entries[i].last_us < found->last_us)
+			found = &g->entries[i];
+	return found;
+}
+
+static int64_t pause_us(const struct guard_entry *e)
+{
+	unsigned n =
+		e->wrong - 1 < DOUBLINGS_MAX ? e->wrong - 1 : DOUBLINGS_MAX;
+	int64_t ms = (int64_t)GUARD_FIRST_MS << n;
+
+	return (ms < GUARD_LONGEST_MS ? ms : GUARD_LONGEST_MS) * 1000;
+}
+
+int guard_turn(struct guard *g, const char *address, int64_t now_us)
+{
+	struct guard_entry *e = find(g, address);
+	int64_t turn;
+
+	if (e == NULL)
+		return 0;
+	if (now_us - e->last_us > GUARD_FORGET_S * INT64_C(1000000)) {
+		e->wrong = 0;
+		return 0;
+	}
+	turn = e->next_us > now_us ? e->next_us : now_us;
+	if (turn - now_us > GUARD_WAIT_MS * INT64_C(1000))
+		return -1;
+	e->next_us = turn + pause_us(e);
+	return (int)((turn - now_us) / 1000);
+}
+
+void guard_wrong(struct guard *g, const char *address, const char *user,
+		 int64_t now_us)
+{
+	struct guard_entry *e = find(g, address);
+
+	if (e == NULL) {
+		e = oldest(g);
+		*e = (struct guard_entry){.next_us = now_us};
+		snprintf(e->address, sizeof(e->address), "%s", address);
+	}
+	e->wrong++;
+	e->last_us = now_us;
+	e->user = bytes_hash(user, strlen(user));
+	if (e->next_us < now_us + pause_us(e))
+		e->next_us = now_us + pause_us(e);
+}
+
+void guard_right(struct guard *g, const char *address, const char *user)
+{
+	struct guard_entry *e = find(g, address);
+
+	if (e != NULL && e->user == bytes_hash(user, strlen(user)))
+		e->wrong = 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Slows down who guesses passwords.  After a wrong one, all attempts from that
+ * address come one after the other, with a pause between that doubles with each
+ * further wrong one.  The right password of the same user ends it, and so does
+ * time.  An address that has too many attempts waiting gets no more. */
+#ifndef RAPI_GUARD_H
+#define RAPI_GUARD_H
+
+#include <stdint.h>
+
+#define GUARD_ADDRESSES 256
+#define GUARD_ADDRESS_MAX 64
+
+/* The pauses: after the first wrong password, and the longest. */
+#define GUARD_FIRST_MS 100
+#define GUARD_LONGEST_MS 5000
+/* Nobody waits longer for his turn. */
+#define GUARD_WAIT_MS 10000
+/* Wrong passwords are forgotten after this time without another. */
+#define GUARD_FORGET_S 120
+
+/* Zeroed is ready. */
+struct guard {
+	struct guard_entry {
+		char address[GUARD_ADDRESS_MAX];
+		unsigned wrong; /* 0: not in use */
+		int64_t last_us, next_us;
+		uint64_t user; /* a hash of the last wrong one's name */
+	} entries[GUARD_ADDRESSES];
+};
+
+/* How long an attempt from there has to wait now, in ms; -1: it is refused.
+ * now_us: of clock_mono_us(). */
+int guard_turn(struct guard *g, const char *address, int64_t now_us);
+
+/* What came of it. */
+void guard_wrong(struct guard *g, const char *address, const char *user,
+		 int64_t now_us);
+void guard_right(struct guard *g, const char *address, const char *user);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The daemon of the remote API: HTTPS to the world, LUXI to the master, on
+ * whose node it runs.  It knows nothing of the cluster but what the master
+ * tells, and keeps nothing between requests but connections.
+ *
+ * Resources are functions named in a table (routes.def) that run beside the
+ * loop, so that none of them keeps others waiting; all that requests share
+ * belongs to the loop (server.c). */
+#ifndef RAPI_RAPI_H
+#define RAPI_RAPI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/error.h"
+#include "lib/base/str.h"
+#include "lib/event/timer.h"
+#include "rapi/access/guard.h"
+#include "rapi/access/seen.h"
+#include "rapi/access/users.h"
+#include "rapi/access_log.h"
+#include "rapi/pool.h"
+#include "rapi/resources/stats.h"
+
+struct https_server;
+struct paths;
+
+/* Options, with these defaults. */
+#define RAPI_CONNECTIONS_MAX 1000
+#define RAPI_CONNECTIONS_PER_IP_MAX 100
+#define RAPI_REQUESTS_MAX 1000
+#define RAPI_BODY_MAX (10 * 1024 * 1024)
+#define RAPI_BODIES_MAX (64 * 1024 * 1024)
+#define RAPI_HEADER_MAX (16 * 1024)
+#define RAPI_TARGET_MAX (8 * 1024)
+#define RAPI_IDLE_S 60
+/* The handshake and the first request's headers have to be there by then. */
+#define RAPI_FIRST_MS 10000
+/* How often is looked whether the certificate was renewed, and memory is given
+ * back. */
+#define RAPI_LOOK_S 5
+
+struct rapi {
+	const struct paths *paths;
+	const char *address;
+	int port;
+	bool no_ssl;	     /* plain HTTP, behind a proxy that speaks TLS */
+	bool require_auth;   /* also for what everybody may read */
+	struct strv proxies; /* whose word is taken for the client's address */
+	unsigned connections_max;
+
+	struct https_server *server;
+	struct seen certificate;
+	struct timer look; /* for a new certificate, and spare memory */
+	struct users users;
+	struct guard guard;
+	struct pool pool;
+	struct access_log log;
+	struct stats stats;
+};
+
+/* Start to listen. */
+int rapi_start(struct rapi *r, struct error *err);
+
+/* Stop to listen; requests that run go on. */
+void rapi_stop(struct rapi *r);
+
+/* Read the certificate and the users again, and open the logs anew. */
+void rapi_reload(struct rapi *r);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading the body, and asking the master. */
+#include "rapi/resources/request.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "lib/client/luxi.h"
+#include "lib/json/json.h"
+#include "rapi/resources/reply.h"
+
+/* What the values of a body may take in memory; the longest one that a client
+ * has reason to send makes a tenth of it. */
+#define BODY_VALUES_MAX (64u * 1024 * 1024)
+
+void request_done(struct request *q)
+{
+	strv_done(&q->items);
+	args_done(&q->args);
+	json_decref(q->body);
+	buf_done(&q->headers);
+	free(q->text);
+}
+
+/* "application/json", also with parameters behind it. */
+static bool is_json(const char *type)
+{
+	size_t n = strlen(REPLY_TYPE);
+
+	if (type == NULL || strncasecmp(type, REPLY_TYPE, n) != 0)
+		return false;
+	return type[n + strspn(type + n, " \t")] == '\0' ||
+	       type[n + strspn(type + n, " \t")] == ';';
+}
+
+int request_read_body(struct request *q, const char *type, const char *text,
+		      size_t len, struct error *err)
+{
+	auto_json json_t *body = NULL;
+
+	if (len == 0)
+		return 0;
+	if (!is_json(type))
+		return reply_bare(err, REPLY_MEDIA);
+	body = json_parse_within(text, len, BODY_VALUES_MAX, err);
+	if (body == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Unable to parse JSON data");
+	if (!json_is_null(body))
+		q->body = steal(&body);
+	return 0;
+}
+
+json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
+		     struct error *err)
+{
+	if (q->luxi == NULL)
+		q->luxi = luxi_connect(q->luxi_socket, err);
+	if (q->luxi == NULL) {
+		json_decref(args);
+		return NULL;
+	}
+	return luxi_call(q->luxi, method, args, err);
+}
+
+json_t *request_submit(struct request *q, json_t *ops STEALS, struct error *err)
+{
+	return request_call(q, "SubmitJob", json_make("[o]", ops), err);
+}
+
+const char *request_type_name(const json_t *value)
+{
+	if (value == NULL)
+		return "NoneType";
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return "dict";
+	case JSON_ARRAY:
+		return "list";
+	case JSON_STRING:
+		return "str";
+	case JSON_INTEGER:
+		return "int";
+	case JSON_REAL:
+		return "float";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "bool";
+	case JSON_NULL:
+		break;
+	}
+	return "NoneType";
+}
+
+int request_check_dict(const json_t *value, const char *what, struct error *err)
+{
+	if (json_is_object(value))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "%s: Type is '%s', but 'dict' is expected", what,
+			 request_type_name(value));
+}
+
+json_t *request_words(const char *text)
+{
+	auto_strv struct strv parts = {0};
+	json_t *list = json_array();
+
+	str_split(&parts, text, ',');
+	for (size_t i = 0; i < parts.n; i++) {
+		const char *s = parts.items[i] + strspn(parts.items[i], " \t");
+		size_t n = strlen(s);
+
+		while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t'))
+			n--;
+		json_array_append_new(list, json_stringn(s, n));
+	}
+	return list;
+}

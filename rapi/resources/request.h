@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A request while it is answered, beside the loop: what the client sent, and a
+ * connection to the master.  A resource's function gets it and returns the
+ * answer's JSON, to be freed, or NULL with err, of which reply_status() makes
+ * the status. */
+#ifndef RAPI_REQUEST_H
+#define RAPI_REQUEST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "rapi/resources/args.h"
+
+struct luxi;
+struct route;
+struct stats;
+
+struct request {
+	const struct route *route;
+	struct strv items;  /* what the path has in place of {names} */
+	const char *target; /* of the request, as it was sent */
+	struct args args;
+	json_t *body;	 /* NULL: none, or null */
+	bool plan;	 /* do not submit a job, but say what it does */
+	unsigned wait_s; /* how long to wait for the job's end; 0: not */
+	const struct stats *stats; /* of the daemon; NULL: none */
+	const char *luxi_socket;   /* where the master listens */
+	struct luxi *luxi;	   /* NULL: not connected yet */
+
+	/* What an answer may have besides its JSON, set by the resource: */
+	int status;	    /* 0: 200 */
+	struct buf headers; /* lines of "Name: value" */
+	char *text;	    /* in place of JSON, of this type */
+	const char *type;
+
+	/* Whether nobody waits for the answer any more; may be NULL. */
+	bool (*gone)(void *arg);
+	void *gone_arg;
+};
+
+/* Frees what it points to; the connection is left to the caller. */
+void request_done(struct request *q);
+
+/* Read the body: text of this Content-Type (NULL: there was none). */
+int request_read_body(struct request *q, const char *type, const char *text,
+		      size_t len, struct error *err);
+
+/* A LUXI call.  Connects first where that is needed. */
+json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
+		     struct error *err);
+
+/* Submit a job with these opcodes; its id, to be freed. */
+json_t *request_submit(struct request *q, json_t *ops STEALS,
+		       struct error *err);
+
+/* 0 if value is a dictionary; what: "Body contents", for the error. */
+int request_check_dict(const json_t *value, const char *what,
+		       struct error *err);
+
+/* The words of "name, status" as a list, to be freed. */
+json_t *request_words(const char *text);
+
+/* "list", "str", "NoneType": what Python, and so Ganeti's errors, call the type
+ * of the value (NULL: none). */
+const char *request_type_name(const json_t *value);
+
+#endif

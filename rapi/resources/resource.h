@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The resources: functions that routes.def names, as request.h describes
+ * them. */
+#ifndef RAPI_RESOURCE_H
+#define RAPI_RESOURCE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lib/base/mem.h"
+
+struct error;
+struct request;
+
+/* Objects of which there is a list and, by name, each one. */
+struct resource_kind {
+	const char *what;	   /* to the call Query */
+	const char *call;	   /* of LUXI, with names, fields and locking */
+	const char *const *fields; /* ends with NULL */
+	const char *name_field;
+	const char *id;	     /* what a short list calls the name */
+	const char *path;    /* before the name */
+	bool all_is_null;    /* null stands for all names, not [] */
+	bool locks;	     /* the call has a third argument */
+	const char *same[2]; /* the second is another name of the first */
+	bool has_memory;     /* beparams get "memory" */
+};
+
+extern const struct resource_kind resource_kind_instance, resource_kind_node,
+	resource_kind_group, resource_kind_network, resource_kind_job,
+	resource_kind_filter;
+
+/* The answer's JSON, to be freed; NULL with err. */
+#define RESOURCE(name) json_t *name(struct request *q, struct error *err)
+
+/* Without the master. */
+RESOURCE(resource_null);
+RESOURCE(resource_version);
+RESOURCE(resource_features);
+
+/* What the master tells of the cluster and its objects: resource_query.c. */
+RESOURCE(resource_info);
+RESOURCE(resource_list);
+RESOURCE(resource_one);
+RESOURCE(resource_tags);
+RESOURCE(resource_console);
+RESOURCE(resource_node_role);
+RESOURCE(resource_resources);
+RESOURCE(resource_query);
+RESOURCE(resource_query_filtered);
+RESOURCE(resource_query_fields);
+
+/* Lists of what is asked for, with filter, fields, sort, limit or after among
+ * the arguments: resource_shape.c. */
+bool resource_is_shaped(const struct request *q);
+json_t *resource_shaped_list(struct request *q, bool bulk, struct error *err);
+
+/* Of jobs, and what a job has to tell: resource_jobs.c. */
+RESOURCE(resource_job_status);
+RESOURCE(resource_job_cancel);
+RESOURCE(resource_job_wait);
+RESOURCE(resource_job_why);
+RESOURCE(resource_os);
+
+/* Submit a job of the route's opcode, or of several: its id. */
+RESOURCE(resource_submit);
+RESOURCE(resource_reinstall);
+
+/* Wait q->wait_s for the end of the job with this id: the job; or, when it has
+ * not ended by then, the id, with the status 202 and the way to the job. */
+json_t *resource_job_end(struct request *q, const json_t *id,
+			 struct error *err);
+
+/* For probes, monitoring and tools. */
+RESOURCE(resource_alive);
+RESOURCE(resource_ready);
+RESOURCE(resource_metrics);
+RESOURCE(resource_openapi);
+
+/* Filters of jobs: resource_filters.c. */
+RESOURCE(resource_filter_add);
+RESOURCE(resource_filter_replace);
+RESOURCE(resource_filter_delete);
+
+/* The parameters of an opcode that the body gives in a form of its own; to be
+ * freed: resource_input.c. */
+RESOURCE(input_node_role);
+RESOURCE(input_node_migrate);
+RESOURCE(input_storage_changes);
+RESOURCE(input_instance_create);
+RESOURCE(input_multi_alloc);
+RESOURCE(input_usb_devices);
+RESOURCE(input_replace_disks);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The HTTPS server as one for the world: all methods, refusals in words of the
+ * owner, limits of its own.  Without TLS, so that requests are what they are.
+ */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+#include "lib/event/https_server.h"
+#include "lib/event/task.h"
+
+#define HEADER_MAX 2000
+#define TARGET_MAX 500
+#define BODY_MAX 1000
+#define BODIES_MAX 1500
+
+static struct https_server *server;
+static bool closed;
+static char seen[200]; /* the last refusal */
+
+static WAITS void handle(void *arg, struct https_request *r)
+{
+	char *text = xprintf("%s %s %s %s", r->method, r->target, r->version,
+			     r->body);
+
+	(void)arg;
+	https_reply(r, 200, "text/plain", text, strlen(text));
+	r->headers = xstrdup("X-One: 1\nX-Two: a: b\n");
+}
+
+static char *refuse(void *arg, const struct https_refusal *r,
+		    const char **ret_type)
+{
+	(void)arg;
+	snprintf(seen, sizeof(seen), "%s %.20s %d %s", r->method, r->target,
+		 r->status, r->peer_ip);
+	*ret_type = "text/x-refusal";
+	return xprintf("no: %s", r->why);
+}
+
+static void setup(void)
+{
+	struct https_server_config config = {
+		.address = "127.0.0.1",
+		.all_methods = true,
+		.body_max = BODY_MAX,
+		.bodies_max = BODIES_MAX,
+		.header_max = HEADER_MAX,
+		.target_max = TARGET_MAX,
+		.connections_max = 20,
+		.connections_per_ip_max = 20,
+		.requests_max = 4,
+		.body_ms = 1000,
+		.refuse = refuse,
+		.handle = handle,
+	};
+	struct error err;
+
+	tasks_init(uv_default_loop());
+	server = https_server_create(&config, &err);
+	cr_assert_not_null(server, "%s", err.text);
+}
+
+static void on_closed(void *arg)
+{
+	(void)arg;
+	closed = true;
+}
+
+static void teardown(void)
+{
+	https_server_destroy(server, on_closed, NULL);
+	while (!closed)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	tasks_close();
+	uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+	cr_expect_eq(uv_loop_close(uv_default_loop()), 0);
+}
+
+TestSuite(https_world, .init = setup, .fini = teardown, .timeout = 60);
+
+struct ask {
+	const char *bytes;
+	char answer[2000];
+	int fd; /* kept open when that is asked for */
+	bool keep;
+};
+
+static int connect_server(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	address.sin_port = htons((uint16_t)https_server_port(server));
+	cr_assert_eq(connect(fd, (void *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* Until the server ends the connection. */
+static void read_answer(struct ask *ask)
+{
+	size_t got = 0;
+	ssize_t n;
+
+	while ((n = recv(ask->fd, ask->answer + got,
+			 sizeof(ask->answer) - 1 - got, 0)) > 0)
+		got += (size_t)n;
+	close(ask->fd);
+}
+
+static WAITS void ask_task(void *arg)
+{
+	struct ask *ask = arg;
+
+	task_leave();
+	ask->fd = connect_server();
+	cr_assert_eq(send(ask->fd, ask->bytes, strlen(ask->bytes), 0),
+		     (ssize_t)strlen(ask->bytes));
+	if (!ask->keep)
+		read_answer(ask);
+	task_enter();
+}
+
+static void run(struct ask *ask)
+{
+	task_spawn("ask", ask_task, ask);
+	while (tasks_count() > 0)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+}
+
+static void expect(const char *bytes, const char *begin, const char *body)
+{
+	struct ask ask = {.bytes = bytes};
+
+	run(&ask);
+	cr_expect(str_starts(ask.answer, begin), "%s", ask.answer);
+	cr_expect(body == NULL || str_ends(ask.answer, body), "%s", ask.answer);
+}
+
+#define TAIL " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+
+Test(https_world, any_method_and_the_target_as_sent)
+{
+	expect("DELETE /a%2fb?x=%31&y" TAIL "\r\n", "HTTP/1.1 200 ",
+	       "DELETE /a%2fb?x=%31&y HTTP/1.1 ");
+	expect("GET /?" TAIL "Content-Length: 3\r\n\r\nabc", "HTTP/1.1 200 ",
+	       "GET /? HTTP/1.1 abc");
+	expect("FROB /x" TAIL "\r\n", "HTTP/1.1 200 ", "FROB /x HTTP/1.1 ");
+}
+
+Test(https_world, answers_have_headers)
+{
+	struct ask ask = {.bytes = "GET /" TAIL "\r\n"};
+
+	run(&ask);
+	cr_expect_not_null(strstr(ask.answer, "\r\nX-One: 1\r\n"));
+	cr_expect_not_null(strstr(ask.answer, "\r\nX-Two: a: b\r\n"));
+}
+
+Test(https_world, refusals_are_in_the_owners_words)
+{
+	expect("POST /p" TAIL "Content-Length: 2\r\nContent-Length: 3\r\n\r\n",
+	       "HTTP/1.1 400 ", "no: The length of the body is not clear");
+	cr_expect_str_eq(seen, "POST /p 400 127.0.0.1");
+	expect("POST /" TAIL "Content-Length: 1001\r\n\r\n", "HTTP/1.1 413 ",
+	       "no: The body is too long");
+	expect("POST /" TAIL "Transfer-Encoding: chunked\r\n\r\n",
+	       "HTTP/1.1 411 ", NULL);
+}
+
+Test(https_world, long_heads_are_refused)
+{
+	char fill[HEADER_MAX + 1] = {0};
+	auto_free char *target = NULL, *header = NULL;
+
+	memset(fill, 'x', TARGET_MAX);
+	target = xprintf("GET /%s" TAIL "\r\n", fill);
+	expect(target, "HTTP/1.1 414 ", "no: The address is too long");
+	memset(fill, 'x', HEADER_MAX);
+	header = xprintf("GET /" TAIL "X: %s\r\n\r\n", fill);
+	expect(header, "HTTP/1.1 431 ", "no: The headers are too long");
+}
+
+Test(https_world, bodies_have_a_limit_together)
+{
+	struct ask first = {.bytes = "POST /" TAIL "Content-Length: 1000\r\n"
+				     "\r\nx",
+			    .keep = true};
+	const char *const second = "POST /" TAIL "Content-Length: 501\r\n\r\n";
+
+	run(&first);
+	/* The first one's place is taken once its head is read. */
+	while (seen[0] == '\0') {
+		struct ask ask = {.bytes = second};
+
+		run(&ask);
+		cr_assert(str_starts(ask.answer, "HTTP/1.1 503 ") ||
+			  ask.answer[0] == '\0');
+	}
+	cr_expect(str_starts(seen, "POST / 503"), "%s", seen);
+	close(first.fd);
+	expect("POST /" TAIL "Content-Length: 3\r\n\r\nabc", "HTTP/1.1 200 ",
+	       NULL);
+}
