@@ -15,6 +15,7 @@
 #include "lib/event/daemon.h"
 #include "lib/event/frames.h"
 #include "lib/event/tls.h"
+#include "lib/json/json.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/constants.h"
 #include "lib/model/files/owners.h"
@@ -32,6 +33,8 @@
 /* How long a daemon that stands by may take to end. */
 #define MAKE_WAY_MS 10000u
 #define MAKE_WAY_POLL_US 10000
+/* Candidates that do not answer are waited for. */
+#define MAY_DROP_MS 60000u
 #define MAKE_WAY_TRIES 2000
 
 struct masterd {
@@ -45,6 +48,7 @@ struct masterd {
 	struct luxi_calls *calls;
 	struct luxi_server *luxi, *not_served;
 	bool yes_do_it;
+	struct strv drop;
 	struct cond begun; /* begin() has ended */
 	bool beginning, stopping;
 	bool again; /* it stands by after its end */
@@ -59,6 +63,8 @@ static const char usage[] =
 	"      --failover    take the role over from the master\n"
 	"      --ignore-offline-nodes\n"
 	"                    with it: nodes that are offline have no vote\n"
+	"      --drop NODE   go on without this master candidate, which is "
+	"lost\n"
 	"      --no-voting   go on without the agreement of the other nodes\n"
 	"      --yes-do-it   no question about --no-voting\n"
 	"      --standby     take part as a master candidate; node daemons "
@@ -71,11 +77,13 @@ enum {
 	OPT_YES_DO_IT,
 	OPT_FAILOVER,
 	OPT_IGNORE_OFFLINE,
-	OPT_STANDBY
+	OPT_STANDBY,
+	OPT_DROP
 };
 
 static const struct option options[] = {
 	DAEMON_OPTIONS,
+	{"drop", required_argument, NULL, OPT_DROP},
 	{"failover", no_argument, NULL, OPT_FAILOVER},
 	{"ignore-offline-nodes", no_argument, NULL, OPT_IGNORE_OFFLINE},
 	{"no-voting", no_argument, NULL, OPT_NO_VOTING},
@@ -390,11 +398,11 @@ static bool may_skip_vote(const struct masterd *md)
 {
 	char answer[16];
 
-	if (!md->config.no_voting || md->yes_do_it)
+	if ((!md->config.no_voting && md->config.drop == NULL) || md->yes_do_it)
 		return true;
 	if (!isatty(STDIN_FILENO)) {
-		fprintf(stderr, "--no-voting needs --yes-do-it where nobody "
-				"can be asked\n");
+		fprintf(stderr, "--no-voting and --drop need --yes-do-it where "
+				"nobody can be asked\n");
 		return false;
 	}
 	printf("Without a vote this node becomes master with the data that it "
@@ -425,6 +433,10 @@ static int parse(int argc, char **argv, struct masterd *md)
 		case OPT_STANDBY:
 			md->config.mode = ROLE_STANDBY;
 			break;
+		case OPT_DROP:
+			strv_add_unique(&md->drop, optarg);
+			md->config.drop = &md->drop;
+			break;
 		case OPT_IGNORE_OFFLINE:
 			md->config.ignore_offline = true;
 			break;
@@ -452,6 +464,31 @@ static bool ask_to_make_way(const struct paths *p, bool *ret_goes)
 
 	*ret_goes = answer != NULL && str_starts(answer, "[true");
 	return answer != NULL || !error_is(&err, ECODE_REFUSED);
+}
+
+/* The daemon that runs here knows whether candidates may be left behind: asked
+ * first, so that one that may not end does not. */
+static int may_drop(const struct masterd *md, struct error *err)
+{
+	auto_json json_t *order = json_array(), *answer = NULL;
+	auto_free char *text = NULL, *said = NULL;
+	struct error ignored;
+
+	json_array_append_new(order, json_string("may_drop"));
+	for (size_t i = 0; i < md->drop.n; i++)
+		json_array_append_new(order, json_string(md->drop.items[i]));
+	text = json_text(order);
+	said = frames_ask(path(md->paths, PATH_SERVER_SOCKET), LOG_KIND_ORDER,
+			  text, strlen(text), MAY_DROP_MS, &ignored);
+	if (said == NULL)
+		return 0; /* none runs: this one looks by itself */
+	answer = json_parse(said, strlen(said), err);
+	if (answer == NULL)
+		return -1;
+	if (json_is_true(json_array_get(answer, 0)))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE, "%s",
+			 json_string_value(json_array_get(answer, 1)));
 }
 
 /* A daemon that only stands by on this node makes way for one that is to be the
@@ -485,6 +522,10 @@ static int run(struct masterd *md)
 		return status;
 	if (!may_skip_vote(md))
 		return 1;
+	if (md->config.drop != NULL && may_drop(md, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
 	clear_way(md);
 	owners_begin(md->paths);
 	if (check_folders(md->paths, &err) < 0 ||
@@ -527,6 +568,7 @@ int main(int argc, char **argv)
 		role_free(md.role);
 	}
 	paths_destroy(md.paths);
+	strv_done(&md.drop);
 	if (md.again && status == 0)
 		stand_by(&md);
 	return status;

@@ -10,6 +10,7 @@
 
 #include "lib/base/disk.h"
 #include "lib/base/error.h"
+#include "lib/base/str.h"
 #include "lib/event/task.h"
 #include "lib/model/files/paths.h"
 #include "masterd/rpc/noderpc.h"
@@ -21,6 +22,10 @@ struct master;
 #define ROLE_LEAD_MS 60000u
 /* and a failover, for which somebody waits, after this. */
 #define ROLE_FAILOVER_MS 15000u
+/* Where master_failover is automatic, a candidate that has heard no master for
+ * so long asks for votes; a little later, by chance, so that not all do. */
+#define ROLE_SILENCE_MS 10000u
+#define ROLE_SPREAD_MS 2000u
 
 enum role_mode {
 	ROLE_HOME,     /* this node is the master, by its files */
@@ -35,6 +40,8 @@ struct role_config {
 	enum role_mode mode;
 	bool no_voting;	     /* go on without the agreement of others */
 	bool ignore_offline; /* nodes that are offline have no say */
+	/* Candidates that are lost for good (quorum_begin.drop). */
+	const struct strv *drop;
 
 	void *arg;
 	/* What is being done, a line each, for people.  NULL: nobody. */

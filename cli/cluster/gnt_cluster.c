@@ -374,6 +374,7 @@ static const struct cli_command *const commands[] = {
 	&cluster_init,
 	&cluster_tags[0],
 	&cluster_failover,
+	&cluster_recover,
 	&master_ping_command,
 	&cluster_modify,
 	&queue_command,

@@ -181,12 +181,16 @@ static const struct {
 	{"ssh_key_bits", "ssh_key_bits"},
 };
 
-static void add_growth(json_t *view, const json_t *info)
+/* Shown where somebody has set them. */
+static void add_own(json_t *view, const json_t *info)
 {
 	json_t *growth = json_object_get(info, "memory_growth");
+	json_t *failover = json_object_get(info, "master_failover");
 
 	if (growth != NULL)
 		json_object_set(view, "memory growth", growth);
+	if (failover != NULL)
+		json_object_set(view, "master failover", failover);
 }
 
 static json_t *cluster_view(const json_t *info)
@@ -215,7 +219,7 @@ static json_t *cluster_view(const json_t *info)
 			set_joined(view, title, info, "enabled_disk_templates",
 				   "");
 	}
-	add_growth(view, info);
+	add_own(view, info);
 	return view;
 }
 

@@ -42,6 +42,7 @@ static const struct {
 	{"zeroing_image", &OPT_ZEROING_IMAGE, false},
 	{NULL, &OPT_COMPRESSION, false},
 	{"enabled_user_shutdown", &OPT_USER_SHUTDOWN, false},
+	{"master_failover", &OPT_MASTER_FAILOVER, false},
 	/* those below need types or another form */
 	{"hvparams", &OPT_HVLIST, true},
 	{"beparams", &OPT_BEPARAMS, true},
@@ -258,6 +259,7 @@ const struct cli_command cluster_modify = {
 		    &OPT_ETC_HOSTS,
 		    &OPT_USER_SHUTDOWN,
 		    &OPT_MEMORY_GROWTH,
+		    &OPT_MASTER_FAILOVER,
 		    &OPT_UID_POOL,
 		    &OPT_ADD_UIDS,
 		    &OPT_REMOVE_UIDS,

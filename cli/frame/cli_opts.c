@@ -114,6 +114,17 @@ const struct opt OPT_SSH_KEY_TYPE = {
 	.help = "The kind of SSH keys",
 };
 
+static const char *const failover_modes[] = {"manual", "automatic", NULL};
+
+const struct opt OPT_MASTER_FAILOVER = {
+	.name = "master-failover",
+	.kind = KIND_CHOICE,
+	.choices = failover_modes,
+	.arg = "manual|automatic",
+	.help = "Whether a master candidate makes itself the master when the "
+		"master is gone",
+};
+
 const struct opt OPT_REBOOT_TYPE = {
 	.name = "type",
 	.letter = 't',

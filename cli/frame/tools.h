@@ -12,7 +12,7 @@ extern const struct cli_tool tool_cluster, tool_node, tool_instance, tool_group,
 /* gnt_cluster_init.c */
 extern const struct cli_command cluster_init, cluster_destroy;
 /* gnt_cluster_failover.c */
-extern const struct cli_command cluster_failover;
+extern const struct cli_command cluster_failover, cluster_recover;
 /* gnt_cluster_modify.c */
 extern const struct cli_command cluster_modify;
 /* gnt_cluster_nodes.c */

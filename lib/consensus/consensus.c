@@ -25,17 +25,25 @@ static char *identity_path(const char *dir)
 	return xprintf("%s/server", dir);
 }
 
+static int remove_file(struct disk *disk, const char *file, struct error *err)
+{
+	return disk->exists(disk, file) ? disk->remove(disk, file, err) : 0;
+}
+
 /* The identity is written last: a folder without it was not made to its end. */
 int consensus_create(struct disk *disk, const char *dir,
 		     const struct consensus_identity *identity,
 		     const struct raft_snapshot *begin, struct error *err)
 {
 	auto_free char *file = identity_path(dir);
+	auto_free char *peers = consensus_peers_path(dir);
 	auto_buf struct buf b = {0};
 
 	assert(identity->id != 0 && identity->cluster != 0);
+	/* Servers of another log would be asked what they know of this one. */
 	if (disk->mkdirs(disk, dir, 0750, err) < 0 ||
-	    (disk->exists(disk, file) && disk->remove(disk, file, err) < 0) ||
+	    remove_file(disk, file, err) < 0 ||
+	    remove_file(disk, peers, err) < 0 ||
 	    wal_create(disk, dir, begin, err) < 0)
 		return -1;
 	pack_number(&b, IDENTITY_MAGIC);
@@ -340,6 +348,8 @@ static void fill_defaults(struct consensus_config *config)
 		config->tick_ms = CONSENSUS_TICK_MS;
 	if (config->election_ticks == 0)
 		config->election_ticks = CONSENSUS_ELECTION_TICKS;
+	if (config->format == 0)
+		config->format = 1;
 	if (config->heartbeat_ticks == 0)
 		config->heartbeat_ticks = CONSENSUS_HEARTBEAT_TICKS;
 }
@@ -388,6 +398,31 @@ WAITS void consensus_stop(struct consensus *c)
 	cond_signal(&c->on_disk);
 	while (c->n_tasks > 0 || c->n_sending > 0)
 		cond_wait(&c->ended);
+}
+
+/* Entries that are not applied are in memory (wal.h). */
+void consensus_apply_rest(struct consensus *c)
+{
+	struct raft_entry e[64];
+	struct raft_config raft;
+	const struct raft_store *s = &raft.store;
+	uint64_t last;
+
+	assert(c->stopping);
+	wal_fill(c->wal, &raft);
+	last = s->last(s->arg);
+	while (c->applied < last) {
+		size_t n = s->entries(s->arg, c->applied + 1, last + 1,
+				      SIZE_MAX, e, ARRAY_SIZE(e));
+
+		assert(n > 0);
+		for (size_t i = 0; i < n; i++) {
+			if (e[i].type == RAFT_ENTRY_DATA && e[i].len > 0)
+				c->config.hooks.apply(c->config.hooks.arg,
+						      &e[i]);
+			c->applied = e[i].index;
+		}
+	}
 }
 
 void consensus_free(struct consensus *c)
@@ -440,6 +475,35 @@ bool consensus_progress(const struct consensus *c, uint64_t id,
 			struct raft_progress *ret)
 {
 	return raft_progress(c->raft, id, ret);
+}
+
+static unsigned least_format(const struct consensus *c,
+			     const struct raft_ids *ids, unsigned least)
+{
+	const struct peer *p;
+
+	for (size_t i = 0; i < ids->n; i++) {
+		unsigned format =
+			ids->ids[i] == c->me.id ? c->config.format : 1;
+
+		list_each (p, &c->peers, link)
+			if (p->id == ids->ids[i] && p->format != 0)
+				format = p->format;
+		if (format < least)
+			least = format;
+	}
+	return least;
+}
+
+unsigned consensus_format(const struct consensus *c)
+{
+	struct raft_status s;
+	unsigned least = c->config.format;
+
+	raft_status(c->raft, &s);
+	least = least_format(c, &s.members.voters, least);
+	least = least_format(c, &s.members.outgoing, least);
+	return least_format(c, &s.members.learners, least);
 }
 
 static void add_silent(const struct consensus *c, const struct raft_ids *ids,

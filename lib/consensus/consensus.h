@@ -82,6 +82,9 @@ struct consensus_config {
 	bool elects;
 	unsigned tick_ms, election_ticks, heartbeat_ticks; /* 0: as above */
 	size_t segment_bytes, cache_bytes;		   /* wal.h */
+	/* The newest format of entries that this program can read: the others
+	 * are told (consensus_format()). */
+	unsigned format;
 	struct consensus_hooks hooks;
 };
 
@@ -109,6 +112,11 @@ void consensus_start(struct consensus *c);
 /* End all tasks; what was proposed and is not committed is done with an error.
  * Returns when no hook runs and no parcel is on its way. */
 WAITS void consensus_stop(struct consensus *c);
+/* After consensus_stop(), where this log ends here and another one begins with
+ * its state: apply the entries that are left, of which it is not known whether
+ * they were committed.  Some were acknowledged, maybe, by others that are lost.
+ */
+void consensus_apply_rest(struct consensus *c);
 /* After consensus_stop(), or in the simulation after the tasks were killed.
  * NULL: nothing. */
 void consensus_free(struct consensus *c);
@@ -180,6 +188,11 @@ struct consensus_status {
 	struct raft_ids silent;
 };
 void consensus_status(const struct consensus *c, struct consensus_status *ret);
+
+/* The newest format of entries that all members can read, as far as they have
+ * said: this program's own, or less while an older program takes part.  1 while
+ * one of them has never been heard. */
+unsigned consensus_format(const struct consensus *c);
 
 /* As raft_progress(). */
 bool consensus_progress(const struct consensus *c, uint64_t id,

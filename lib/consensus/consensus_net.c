@@ -65,15 +65,15 @@ struct peer *consensus_peer(struct consensus *c, uint64_t id)
 	return p;
 }
 
-static char *peers_path(const struct consensus *c)
+char *consensus_peers_path(const char *dir)
 {
-	return xprintf("%s/peers", c->dir);
+	return xprintf("%s/peers", dir);
 }
 
 /* A file that says nothing is as good as none: it is one witness less. */
 int consensus_peers_load(struct consensus *c, struct error *err)
 {
-	auto_free char *file = peers_path(c);
+	auto_free char *file = consensus_peers_path(c->dir);
 	struct disk *disk = c->config.disk;
 	auto_free char *text = NULL;
 	struct pack_reader r;
@@ -105,7 +105,7 @@ int consensus_peers_load(struct consensus *c, struct error *err)
 static WAITS void save_peers_task(void *arg)
 {
 	struct consensus *c = arg;
-	auto_free char *file = peers_path(c);
+	auto_free char *file = consensus_peers_path(c->dir);
 	struct disk *disk = c->config.disk;
 	auto_buf struct buf b = {0};
 	const struct peer *p;
@@ -196,6 +196,7 @@ static void send_parcel(struct consensus *c, struct peer *p,
 	head.from = c->me.id;
 	head.to = p->id;
 	head.mark = wal_mark(c->wal);
+	head.format = c->config.format;
 	if (head.about == 0)
 		tell_about(c, &head);
 	p->asked = head.kind == WIRE_HELLO;
@@ -263,15 +264,18 @@ static bool enough(const struct consensus *c, const struct raft_ids *voters)
 	return voters->n == 0 || count_welcomes(c, voters) >= need;
 }
 
-/* Whether everybody who may know something has had the time to say it. */
-static bool all_asked(const struct consensus *c)
+/* Whether everybody who may know something has had the time to say it.  A
+ * server that is no member any more may be gone for good. */
+static bool all_asked(const struct consensus *c, const struct raft_members *own)
 {
 	const struct peer *p;
 
 	if (c->hello_until_us != 0 && clock_mono_us() > c->hello_until_us)
 		return true;
 	list_each (p, &c->peers, link)
-		if (!p->welcomed && !p->away)
+		if (!p->welcomed && !p->away &&
+		    (raft_members_have(own, p->id) ||
+		     raft_members_have(&c->heard_members, p->id)))
 			return false;
 	return true;
 }
@@ -287,7 +291,7 @@ static void look_whether_joined(struct consensus *c)
 	if (s.commit >= c->heard_commit)
 		m = &s.members;
 	c->joined = enough(c, &m->voters) && enough(c, &m->outgoing) &&
-		    all_asked(c);
+		    all_asked(c, &s.members);
 	if (c->joined)
 		log_debug("This server takes part in the log");
 }
@@ -392,6 +396,7 @@ static void take_parcel(struct consensus *c, struct wire_parcel *parcel)
 	}
 	note_mark(c, p, &head->mark);
 	p->heard_us = clock_mono_us();
+	p->format = (unsigned)head->format;
 	if (head->kind == WIRE_WELCOME) {
 		take_welcome(c, p, parcel);
 		return;

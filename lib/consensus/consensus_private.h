@@ -25,6 +25,7 @@ struct peer {
 	bool away;	       /* or could not be reached with it */
 	bool asked;	       /* the parcel on its way is the question */
 	int64_t heard_us;      /* 0: never */
+	unsigned format;       /* of entries that it can read; 0: not known */
 	struct buf outbox;     /* messages for the next parcel */
 	bool sending;
 	uint64_t answer; /* the number of its HELLO, to be answered; 0: none */
@@ -133,6 +134,8 @@ void consensus_post(struct consensus *c, uint64_t to, const struct buf *bytes);
 void consensus_send(struct consensus *c);
 /* Time goes on: ask, be elected, write down what the others have said. */
 void consensus_net_tick(struct consensus *c);
+/* The file of what they have said; to be freed. */
+char *consensus_peers_path(const char *dir);
 int consensus_peers_load(struct consensus *c, struct error *err);
 void consensus_net_free(struct consensus *c);
 

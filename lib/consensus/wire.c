@@ -41,6 +41,7 @@ void wire_begin(struct buf *b, const struct wire_head *head)
 	pack_number(b, head->number);
 	pack_number(b, head->about);
 	pack_mark(b, &head->known);
+	pack_number(b, head->format);
 }
 
 static void pack_snapshot(struct buf *b, const struct raft_snapshot *s)
@@ -100,6 +101,7 @@ bool wire_open(struct wire_parcel *p, const void *data, size_t len)
 	h->number = unpack_number(r);
 	h->about = unpack_number(r);
 	h->known = unpack_mark(r);
+	h->format = unpack_number(r);
 	return !r->bad && kind <= WIRE_WELCOME;
 }
 

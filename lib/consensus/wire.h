@@ -33,6 +33,7 @@ struct wire_head {
 	 * WELCOME: of `to`. */
 	uint64_t about;
 	struct wal_mark known;
+	uint64_t format; /* of entries that the sender can read */
 };
 
 /* Begin a parcel, in an empty buffer; add messages behind. */

@@ -94,13 +94,17 @@ static void copy_members(json_t *info, const json_t *cluster)
 	}
 }
 
-/* A value that Ganeti does not have: shown if somebody has set it. */
-static void add_growth(const json_t *cluster, json_t *info)
+/* Values that Ganeti does not have: shown if somebody has set them. */
+static void add_own(const json_t *cluster, json_t *info)
 {
 	int64_t growth = state_own(cluster, "memory_growth", -1);
+	int64_t failover = state_own(cluster, STATE_MASTER_FAILOVER, -1);
 
 	if (growth >= 0)
 		json_set_bool(info, "memory_growth", growth > 0);
+	if (failover >= 0)
+		json_set_str(info, "master_failover",
+			     failover > 0 ? "automatic" : "manual");
 }
 
 /* Ganeti's programs refuse members of the policy that they do not know. */
@@ -139,7 +143,7 @@ json_t *query_cluster_info(struct master *m)
 			    collectors(cluster, "active"));
 	json_object_set_new(info, "data_collector_interval",
 			    collectors(cluster, "interval"));
-	add_growth(cluster, info);
+	add_own(cluster, info);
 	split_policy(info);
 	return info;
 }

@@ -92,6 +92,13 @@ static WAITS int on_commit(void *arg, char *data STEALS, size_t len,
 			 "This node takes part in no log");
 }
 
+static unsigned on_format(void *arg)
+{
+	const struct quorum *q = arg;
+
+	return q->log == NULL ? STATE_FORMAT : consensus_format(q->log);
+}
+
 static void take_snapshot(struct quorum *q)
 {
 	uint64_t index = state_written(q->state);
@@ -137,6 +144,7 @@ int quorum_open_log(struct quorum *q, struct error *err)
 		.disk = q->config.disk,
 		.dir = dir,
 		.segment_bytes = q->config.disk->journal_size,
+		.format = STATE_FORMAT,
 		.hooks = {.arg = q,
 			  .apply = on_apply,
 			  .fetch = on_fetch,
@@ -166,6 +174,18 @@ void quorum_close_log(struct quorum *q)
 	consensus_free(steal(&q->log));
 }
 
+/* The log that ends here is gone with what it has; but where somebody else has
+ * written the configuration, that counts. */
+static WAITS void end_log(struct quorum *q)
+{
+	if (q->log == NULL)
+		return;
+	consensus_stop(q->log);
+	if (state_origin(q->state) == CONFIG_WHOLE)
+		consensus_apply_rest(q->log);
+	consensus_free(steal(&q->log));
+}
+
 bool quorum_has_log(const struct quorum *q)
 {
 	return q->log != NULL;
@@ -180,7 +200,7 @@ int quorum_found(struct quorum *q, uint64_t term, struct error *err)
 	struct consensus_identity me = {0};
 	int rc;
 
-	quorum_close_log(q);
+	end_log(q);
 	if (state_write_out(q->state, err) < 0)
 		return -1;
 	while (me.cluster == 0)
@@ -262,6 +282,7 @@ struct quorum *quorum_open(const struct quorum_config *config,
 		.paths = config->paths,
 		.arg = q,
 		.commit = on_commit,
+		.format = on_format,
 		.written = on_written,
 		.nodes_changed = on_nodes,
 		.fatal = on_fatal,
@@ -415,8 +436,7 @@ int quorum_safe(struct quorum *q, struct error *err)
 	return error_set(err, ERR_QUEUE, NULL,
 			 "Nothing can be changed now, because too many master "
 			 "candidates do not answer: %s. Start them; if they "
-			 "are lost for good, gnt-cluster master-failover "
-			 "--no-voting on a node that has the newest data goes "
-			 "on without them",
+			 "are lost for good, gnt-cluster recover --drop NODE "
+			 "goes on without them",
 			 names);
 }

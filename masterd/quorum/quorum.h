@@ -68,12 +68,18 @@ struct state *quorum_state(struct quorum *q);
 
 /* Whether this node takes part in a log. */
 bool quorum_has_log(const struct quorum *q);
+/* Whether this server is to make itself the leader when the one that there was
+ * is gone: the cluster's parameter master_failover. */
+bool quorum_is_automatic(struct quorum *q);
 
 /* How a log is to begin. */
 struct quorum_begin {
 	bool failover;	     /* this node shall be master in place of another */
 	bool no_voting;	     /* also where others do not agree */
 	bool ignore_offline; /* offline nodes have no say */
+	/* Candidates that are lost for good: go on without them, if all the
+	 * others answer and have nothing newer.  NULL: none. */
+	const struct strv *drop;
 	/* What is being done, a line each, for people.  NULL: nobody. */
 	void (*progress)(void *arg, const char *text);
 	/* The caller wants no master any more.  NULL: never. */

@@ -6,6 +6,7 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/config/ssconf.h"
+#include "lib/model/config/state.h"
 #include "masterd/quorum/quorum_private.h"
 
 uint64_t quorum_node_hash(const char *node_name)
@@ -53,6 +54,17 @@ static void add_node(void *arg, const char *uuid, const char *text)
 	};
 }
 
+static bool read_automatic(const struct quorum *q)
+{
+	const char *text = config_image_get(state_config(q->state), "cluster");
+	struct error ignored;
+	auto_json json_t *cluster =
+		text == NULL ? NULL : json_parse(text, strlen(text), &ignored);
+
+	return cluster != NULL &&
+	       state_own(cluster, STATE_MASTER_FAILOVER, 0) > 0;
+}
+
 /* What the leader knows of a candidate stays known. */
 static void keep(struct quorum *q, const struct quorum_candidate *old, size_t n)
 {
@@ -77,10 +89,17 @@ void quorum_nodes_refresh(struct quorum *q)
 	q->candidates = NULL;
 	q->n_candidates = 0;
 	config_image_each(state_config(q->state), "nodes", add_node, q);
+	q->automatic = read_automatic(q);
 	keep(q, old, n);
 	for (size_t i = 0; i < n; i++)
 		json_decref(old[i].node);
 	free(old);
+}
+
+bool quorum_is_automatic(struct quorum *q)
+{
+	quorum_nodes_refresh(q);
+	return q->log != NULL && q->automatic;
 }
 
 struct quorum_candidate *quorum_candidate_of(struct quorum *q, uint64_t id)

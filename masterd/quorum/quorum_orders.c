@@ -302,6 +302,20 @@ static json_t *take_leave(struct quorum *q, bool for_good, struct error *err)
 	return json_null();
 }
 
+/* Somebody wants to go on without these, and asks before this daemon ends. */
+static WAITS json_t *take_may_drop(struct quorum *q, const json_t *order,
+				   struct error *err)
+{
+	auto_strv struct strv drop = {0};
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach (order, i, name)
+		if (i > 0 && json_is_string(name))
+			strv_add(&drop, json_string_value(name));
+	return quorum_may_drop(q, &drop, err) < 0 ? NULL : json_null();
+}
+
 /* --- all of them --- */
 
 json_t *quorum_order(struct quorum *q, const json_t *order, struct error *err)
@@ -318,6 +332,8 @@ json_t *quorum_order(struct quorum *q, const json_t *order, struct error *err)
 		return take_lend(q, order, err);
 	if (str_eq(verb, "write_out"))
 		return take_write_out(q, order, err);
+	if (str_eq(verb, "may_drop"))
+		return take_may_drop(q, order, err);
 	if (str_eq(verb, "leave") || str_eq(verb, "make_way"))
 		return take_leave(q, str_eq(verb, "leave"), err);
 	error_set(err, ERR_REQUEST, NULL, "Unknown order '%.50s'",
@@ -384,8 +400,7 @@ char *quorum_find_leader(struct quorum *q)
 	return node == NULL ? NULL : xstrdup(node_name(node));
 }
 
-/* A vote is given to who has as new an entry, and as many. */
-static bool has_more(const json_t *status, const json_t *own)
+bool quorum_has_more(const json_t *status, const json_t *own)
 {
 	int64_t theirs = json_int(status, "last_term", 0);
 	int64_t ours = json_int(own, "last_term", 0);
@@ -397,14 +412,14 @@ static bool has_more(const json_t *status, const json_t *own)
 
 char *quorum_find_newer(struct quorum *q)
 {
-	auto_json json_t *node = find_by_status(q, has_more);
+	auto_json json_t *node = find_by_status(q, quorum_has_more);
 
 	return node == NULL ? NULL : xstrdup(node_name(node));
 }
 
 bool quorum_borrow(struct quorum *q)
 {
-	auto_json json_t *node = find_by_status(q, has_more);
+	auto_json json_t *node = find_by_status(q, quorum_has_more);
 	auto_free char *id = number_text(q->me.id);
 	auto_json json_t *answer = NULL;
 	struct error err;

@@ -35,6 +35,7 @@ struct quorum {
 	/* Candidates as the configuration has them. */
 	struct quorum_candidate *candidates;
 	size_t n_candidates;
+	bool automatic;	  /* the cluster's master_failover */
 	bool nodes_stale; /* the configuration has others */
 
 	/* The task that changes the membership. */
@@ -83,9 +84,19 @@ WAITS json_t *quorum_give_order(struct quorum *q, const json_t *node,
 				json_t *order STEALS, unsigned timeout_ms,
 				struct error *err);
 
+/* --- quorum_found.c --- */
+
+/* Whether these candidates may be left behind (quorum_begin.drop); -1 with err,
+ * which says why not. */
+WAITS int quorum_may_drop(struct quorum *q, const struct strv *drop,
+			  struct error *err);
+
 /* --- quorum_orders.c --- */
 
 /* What this server is, as it answers the order status; to be freed. */
 json_t *quorum_tell_status(const struct quorum *q);
+/* Whether the server of that status has entries that the own one lacks, so that
+ * it gives the own one no vote. */
+bool quorum_has_more(const json_t *status, const json_t *own);
 
 #endif

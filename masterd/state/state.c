@@ -12,6 +12,8 @@
 #include "masterd/state/state_private.h"
 
 #define FOLDER_MODE 0750
+#define LOCK_TRIES 20
+#define LOCK_RETRY_MS 50
 
 /* --- what is committed --- */
 
@@ -28,12 +30,33 @@ static struct buf make_entry(enum state_kind kind, const char *bytes,
 	return entry;
 }
 
+/* The first format that has a kind of record. */
+static const unsigned kind_since[STATE_KINDS] = {
+	[STATE_QUEUE] = 1,
+	[STATE_CONFIG] = 1,
+};
+
+static int check_known(struct state *s, enum state_kind kind, struct error *err)
+{
+	unsigned all = s->config.format(s->config.arg);
+
+	if (kind_since[kind] <= all)
+		return 0;
+	return error_set(err, ERR_QUEUE, ECODE_STATE,
+			 "This needs format %u of the cluster's log, and a "
+			 "master candidate knows only %u: upgrade Gantry on "
+			 "all of them",
+			 kind_since[kind], all);
+}
+
 /* A record in as many entries as it takes. */
 static WAITS int commit(struct state *s, enum state_kind kind,
 			const char *bytes, size_t len, struct error *err)
 {
 	size_t at = 0;
 
+	if (check_known(s, kind, err) < 0)
+		return -1;
 	while (at < len) {
 		size_t n = len - at < STATE_PART_BYTES ? len - at
 						       : STATE_PART_BYTES;
@@ -221,8 +244,9 @@ static void on_written(void *arg)
 		s->config.written(s->config.arg);
 }
 
-/* Two daemons must never work on the same files. */
-static int take_lock(struct state *s, struct error *err)
+/* Two daemons must never work on the same files.  One that has just ended, and
+ * has made way for this one, may hold the lock for a moment. */
+static WAITS int take_lock(struct state *s, struct error *err)
 {
 	struct disk *disk = s->config.disk;
 	const struct paths *p = s->config.paths;
@@ -231,8 +255,13 @@ static int take_lock(struct state *s, struct error *err)
 		return -1;
 	if (disk->lock == NULL)
 		return 0;
-	s->lock = disk->lock(disk, path(p, PATH_QUEUE_LOCK), err);
-	return s->lock < 0 ? -1 : 0;
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		s->lock = disk->lock(disk, path(p, PATH_QUEUE_LOCK), err);
+		if (s->lock >= 0)
+			return 0;
+		task_sleep(LOCK_RETRY_MS);
+	}
+	return -1;
 }
 
 /* The queue of a cluster that had no log has a journal of its own: what is in

@@ -30,6 +30,11 @@ struct store;
  * in several. */
 #define STATE_PART_BYTES (1024u * 1024)
 
+/* The newest format of entries that this program can read.  It goes up with
+ * each new kind of record or change of one; such records are written when all
+ * servers of the log can read them. */
+#define STATE_FORMAT 1
+
 struct state_config {
 	struct disk *disk;
 	const struct paths *paths;
@@ -37,6 +42,8 @@ struct state_config {
 	/* Commit an entry of the log: 0 after state_apply() got it. */
 	WAITS int (*commit)(void *arg, char *data STEALS, size_t len,
 			    struct error *err);
+	/* The newest format of entries that all servers of the log can read. */
+	unsigned (*format)(void *arg);
 	/* The files hold more than before (state_written()). */
 	void (*written)(void *arg);
 	/* The cluster, or a node of it, is another than before. */

@@ -331,6 +331,7 @@ static WAITS void start_task(void *arg)
 		.disk = &s->disk.disk,
 		.dir = FOLDER,
 		.elects = s->w->elects,
+		.format = s->format,
 		.segment_bytes = 64 * 1024,
 		.cache_bytes = 4096,
 		.hooks = {.arg = s,

@@ -51,6 +51,7 @@ struct sim_node {
 			    */
 	bool begun;	   /* it stands by or serves */
 	bool no_voting;	   /* its next one is started so */
+	const struct strv *drop; /* and so */
 	struct noderpc_transport transport;
 	struct master *master; /* NULL while none serves here */
 	struct noded noded;

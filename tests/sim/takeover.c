@@ -140,6 +140,7 @@ static void masterd_task(void *arg)
 		.transport = &n->transport,
 		.mode = a->mode,
 		.no_voting = n->no_voting,
+		.drop = n->drop,
 		.arg = n,
 		.listen = on_listen,
 		.serve = on_serve,

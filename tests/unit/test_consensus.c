@@ -64,6 +64,25 @@ Test(consensus, elects_by_itself_if_it_may)
 	end();
 }
 
+/* Records of a new format wait until the last member can read them. */
+Test(consensus, knows_the_oldest_format_of_all_members)
+{
+	log_world_init(&w, 3, 3, 7);
+	w.elects = true;
+	for (size_t i = 1; i <= 3; i++)
+		w.servers[i].format = i == 3 ? 2 : 3;
+	log_server_start(&w.servers[1]);
+	log_server_start(&w.servers[2]);
+	cr_assert(log_world_run(&w, 10000, has_leader));
+	log_world_run(&w, 1000, NULL);
+	cr_expect_eq(consensus_format(log_world_leader(&w)->c), 1,
+		     "one was never heard");
+	log_server_start(&w.servers[3]);
+	log_world_run(&w, 2000, NULL);
+	cr_expect_eq(consensus_format(log_world_leader(&w)->c), 2);
+	end();
+}
+
 Test(consensus, elects_nobody_without_the_order)
 {
 	begin(3, 3, false);

@@ -14,6 +14,7 @@ static const struct wire_head head = {
 	.number = 8,
 	.about = 9,
 	.known = {.term = 10, .vote = 11, .index = 12, .kept = 13},
+	.format = 14,
 };
 
 static struct raft_snapshot a_snapshot(void)

@@ -59,6 +59,11 @@ void state_measure_disk(json_t *node, const char *storage, const char *name,
 /* Numbers of ours for which the configuration has no other place; they are kept
  * in the cluster's hv_state_static.  Read one by its name (missing: the answer
  * when it is not there), and change one in a cluster that is being edited. */
+
+/* 1: a candidate makes itself the master when the master is gone (automatic);
+ * 0, or not there: only by order (manual). */
+#define STATE_MASTER_FAILOVER "master_failover"
+
 int64_t state_own(const json_t *cluster, const char *key, int64_t missing);
 void state_set_own(json_t *cluster, const char *key, int64_t value);
 void state_forget_own(json_t *cluster, const char *key);

@@ -28,6 +28,7 @@ struct op_rule {
 	X(IP6)                                                                 \
 	X(IP6_NETWORK)                                                         \
 	X(EXPORT_MODE)                                                         \
+	X(MASTER_FAILOVER)                                                     \
 	X(SSH_KEY_TYPE)                                                        \
 	X(HYPERVISOR)                                                          \
 	X(DISK_TEMPLATE)                                                       \

@@ -242,6 +242,9 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 			json_set_bool(cluster, flags[i].key, flags[i].value);
 	if (op->memory_growth >= 0)
 		state_set_own(cluster, "memory_growth", op->memory_growth);
+	if (op->master_failover != NULL)
+		state_set_own(cluster, STATE_MASTER_FAILOVER,
+			      str_eq(op->master_failover, "automatic"));
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (lists[i].value != NULL)
 			json_object_set(cluster, lists[i].key,
