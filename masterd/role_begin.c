@@ -173,6 +173,7 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 		    is_elsewhere(r, clock_mono_us() > ask_us, err))
 			return -1;
 		if (clock_mono_us() > ask_us) {
+			quorum_lead(r->quorum);
 			if (quorum_borrow(r->quorum))
 				lent_us = clock_mono_us() + LENT_US;
 			ask_us = clock_mono_us() + ASK_US;
@@ -205,28 +206,36 @@ int role_reach(struct role *r, struct error *err)
 
 /* --- by itself --- */
 
+static int64_t end_of_silence(void)
+{
+	return clock_mono_us() +
+	       (ROLE_SILENCE_MS + random_below(ROLE_SPREAD_MS)) * INT64_C(1000);
+}
+
+/* Whoever leads, and what the cluster wants, is told by r->changed. */
 static WAITS void elect_task(void *arg)
 {
 	struct role *r = arg;
-	int64_t silent_us = 0, now_us;
+	int64_t until_us = 0; /* 0: a master is heard, or nobody wants one */
 
 	while (!r->over && !r->hurry && r->master == NULL && !r->promoting) {
 		auto_free char *leader = quorum_leader(r->quorum);
 
-		now_us = clock_mono_us();
-		if (leader != NULL || !quorum_is_automatic(r->quorum))
-			silent_us = 0;
-		else if (silent_us == 0)
-			silent_us = now_us + (ROLE_SILENCE_MS +
-					      random_below(ROLE_SPREAD_MS)) *
-						     INT64_C(1000);
-		else if (now_us > silent_us) {
-			log_warning("No master is heard: asking the master "
-				    "candidates to follow this node");
-			quorum_lead(r->quorum);
-			silent_us = 0;
+		if (leader != NULL || !quorum_is_automatic(r->quorum)) {
+			until_us = 0;
+			cond_wait(&r->changed);
+			continue;
 		}
-		cond_wait_until(&r->changed, now_us + ROLE_POLL_US);
+		if (until_us == 0)
+			until_us = end_of_silence();
+		if (clock_mono_us() < until_us) {
+			cond_wait_until(&r->changed, until_us);
+			continue;
+		}
+		log_warning("No master is heard: asking the master candidates "
+			    "to follow this node");
+		quorum_lead(r->quorum);
+		until_us = end_of_silence();
 	}
 	r->electing = false;
 	cond_signal(&r->changed);

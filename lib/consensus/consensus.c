@@ -177,7 +177,10 @@ static bool differs(const struct raft_status *a, const struct raft_status *b)
 	       !raft_ids_equal(&a->members.learners, &b->members.learners);
 }
 
-/* A leader that has lost its majority asks for votes until it leads again or
+/* The order to lead is over when a leader is heard; that one was known when it
+ * was given does not count, as it may be gone and not be missed yet.
+ *
+ * A leader that has lost its majority asks for votes until it leads again or
  * another one does: what still waits here, that one decides. */
 static void see_leader(struct consensus *c, const struct raft_status *now)
 {
@@ -185,7 +188,7 @@ static void see_leader(struct consensus *c, const struct raft_status *now)
 
 	if (now->role == RAFT_LEADER)
 		c->told = true;
-	else if (now->leader != 0)
+	else if (now->leader != 0 && now->term != c->told_term)
 		c->told = false;
 	if (c->told || !consensus_any_waits(c))
 		return;

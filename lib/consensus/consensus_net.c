@@ -363,20 +363,30 @@ static void take_welcome(struct consensus *c, struct peer *p,
 
 /* --- in --- */
 
+static bool is_of_leader(enum raft_message_type type)
+{
+	return type == RAFT_APPEND || type == RAFT_HEARTBEAT ||
+	       type == RAFT_SNAPSHOT;
+}
+
 /* What a leader sends does no harm to one who may have forgotten something. */
 static bool may_hear(const struct consensus *c, enum raft_message_type type)
 {
-	return c->joined || type == RAFT_APPEND || type == RAFT_HEARTBEAT ||
-	       type == RAFT_SNAPSHOT;
+	return c->joined || is_of_leader(type);
 }
 
 static void take_messages(struct consensus *c, struct wire_parcel *parcel)
 {
 	struct raft_message m;
 
-	while (wire_next(parcel, &m))
+	while (wire_next(parcel, &m)) {
 		if (may_hear(c, m.type))
 			raft_step(c->raft, &m);
+		/* The leader that was known when this one was told to lead is
+		 * there. */
+		if (is_of_leader(m.type) && m.term == c->told_term)
+			c->told_term = 0;
+	}
 }
 
 static void take_parcel(struct consensus *c, struct wire_parcel *parcel)
@@ -423,7 +433,11 @@ void consensus_receive(struct consensus *c, const void *data, size_t len)
 
 void consensus_lead(struct consensus *c)
 {
+	struct raft_status s;
+
+	raft_status(c->raft, &s);
 	c->told = true;
+	c->told_term = s.leader == 0 ? 0 : s.term;
 	c->ticks = c->config.election_ticks;
 	consensus_net_tick(c);
 	consensus_pump(c);

@@ -85,7 +85,9 @@ struct consensus {
 	/* The network. */
 	struct list peers;
 	bool joined, told;
-	uint64_t hello; /* the number of our question */
+	uint64_t told_term; /* told while the leader of this term was known; 0:
+			       while none was */
+	uint64_t hello;	    /* the number of our question */
 	int64_t hello_us, hello_until_us;
 	const struct peer *about; /* whom the last parcel told of */
 	/* The membership of whoever has answered and knows most, and how far

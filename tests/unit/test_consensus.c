@@ -100,6 +100,20 @@ Test(consensus, elects_nobody_without_the_order)
 	end();
 }
 
+/* The leader that is gone is missed only after an election's time. */
+Test(consensus, an_order_counts_though_the_leader_is_not_missed_yet)
+{
+	begin(3, 3, false);
+	lead(2);
+	log_world_run(&w, 1000, NULL);
+	log_server_kill(&w.servers[2], true);
+	cr_assert_neq(status(3).raft.leader, 0);
+	log_server_lead(&w.servers[3]);
+	cr_assert(log_world_run(&w, 10000, has_leader));
+	cr_expect_eq(log_world_leader(&w), &w.servers[3]);
+	end();
+}
+
 Test(consensus, who_does_not_lead_says_so)
 {
 	begin(3, 3, false);
