@@ -146,17 +146,22 @@ static void end(struct replica *r)
 	cond_signal(&r->changed);
 }
 
-/* For who only looks: false, nothing to end, when somebody else has it. */
+/* For who only looks: false, nothing to end, when it is not open here.  It is
+ * not opened then, as the lock would stay with this daemon, and a master daemon
+ * that starts later could not have it. */
 static WAITS bool begin_look(struct replica *r)
 {
 	struct error ignored;
 
 	while (r->leaving)
 		cond_wait(&r->changed);
-	if (r->store == NULL && r->config.owner_runs != NULL &&
-	    r->config.owner_runs(r->config.arg))
-		return false;
-	return begin(r, &ignored) == 0;
+	return r->store != NULL && begin(r, &ignored) == 0;
+}
+
+static bool owner_runs(const struct replica *r)
+{
+	return r->config.owner_runs != NULL &&
+	       r->config.owner_runs(r->config.arg);
 }
 
 void replica_release(struct replica *r)
@@ -173,8 +178,16 @@ void replica_tidy(struct replica *r)
 {
 	auto_free char *journal = xprintf("%s/journal", r->dir);
 
-	if (r->config.disk->exists(r->config.disk, journal) && begin_look(r))
-		end(r);
+	struct error err;
+
+	if (!r->config.disk->exists(r->config.disk, journal) || owner_runs(r))
+		return;
+	if (begin(r, &err) < 0) {
+		log_warning("%s, ignoring", err.text);
+		return;
+	}
+	end(r);
+	leave(r, store_flush);
 }
 
 /* --- changes --- */

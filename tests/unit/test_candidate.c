@@ -234,6 +234,29 @@ Test(candidate, nothing_is_taken_while_the_master_daemon_has_the_queue)
 	cr_assert_eq(write_file("job-3", "three"), 0);
 }
 
+/* Or the master daemon that is started next could not have it. */
+Test(candidate, who_looks_does_not_keep_the_queue)
+{
+	json_decref(list(""));
+	cr_assert_not(taken);
+}
+
+static void tidy_task(void *arg)
+{
+	(void)arg;
+	replica_tidy(c.queue);
+}
+
+Test(candidate, nor_does_who_tidies)
+{
+	cr_assert_eq(write_file("job-3", "three"), 0);
+	power_cut();
+	taken = false; /* the dead daemon's */
+	task_spawn("tidy", tidy_task, NULL);
+	test_run_tasks();
+	cr_assert_not(taken);
+}
+
 Test(candidate, a_full_disk_refuses_and_recovers)
 {
 	disk.fail_log = true;
