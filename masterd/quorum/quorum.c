@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
@@ -13,6 +14,9 @@
 
 /* When so much was logged since the last snapshot, the files take its place. */
 #define SNAPSHOT_BYTES (32u * 1024 * 1024)
+/* Without a majority for so long, an end waits for no change any more. */
+#define GIVE_UP_US 5000000
+#define POLL_US 100000
 /* What a snapshot says of its pieces: nothing, since whoever needs them asks
  * for what there is now (state_pull()). */
 #define SNAPSHOT_TEXT "1"
@@ -287,6 +291,42 @@ void quorum_start(struct quorum *q)
 		consensus_start(q->log);
 }
 
+/* What was proposed may never be committed, as another one leads or nobody
+ * does: then it ends with an error, for who waits until all is written. */
+static WAITS void give_up_task(void *arg)
+{
+	struct quorum *q = arg;
+	int64_t led_us = clock_mono_us();
+	uint64_t term;
+
+	while (q->flushing) {
+		if (quorum_leads(q, &term))
+			led_us = clock_mono_us();
+		else if (clock_mono_us() - led_us > GIVE_UP_US)
+			consensus_give_up(q->log);
+		cond_wait_until(&q->ended, clock_mono_us() + POLL_US);
+	}
+	q->guarded = false;
+	cond_signal(&q->ended);
+}
+
+/* Bring all that is committed into the files. */
+static WAITS int flush(struct quorum *q, struct error *err)
+{
+	int rc;
+
+	q->flushing = true;
+	q->guarded = q->log != NULL;
+	if (q->guarded)
+		task_spawn("give up", give_up_task, q);
+	rc = state_flush(q->state, err);
+	q->flushing = false;
+	cond_signal(&q->ended);
+	while (q->guarded)
+		cond_wait(&q->ended);
+	return rc;
+}
+
 void quorum_stop(struct quorum *q)
 {
 	struct error err;
@@ -297,7 +337,7 @@ void quorum_stop(struct quorum *q)
 		cond_wait(&q->ended);
 	while (q->turning)
 		cond_wait(&q->turned);
-	if (state_flush(q->state, &err) < 0)
+	if (flush(q, &err) < 0)
 		log_error("%s", err.text);
 	else if (q->log != NULL)
 		take_snapshot(q);

@@ -42,6 +42,10 @@ struct quorum {
 	unsigned n_seeing; /* tasks that ask candidates */
 	struct cond kick, ended;
 
+	/* It ends: the files are being written, somebody looks whether that
+	 * can go on. */
+	bool flushing, guarded;
+
 	/* It leads only to hand over to this server, which has less. */
 	uint64_t lend_to;
 
