@@ -47,10 +47,11 @@ struct sim_node {
 	struct fake_disk disk;
 	struct paths *paths;
 	struct sim_proc masterd, daemon;
-	struct role *role; /* of the master daemon; NULL: it is new, or ends
-			    */
-	bool begun;	   /* it stands by or serves */
-	bool no_voting;	   /* its next one is started so */
+	struct role *role;   /* of the master daemon; NULL: it is new, or ends
+			      */
+	unsigned n_requests; /* that it answers now */
+	bool begun;	     /* it stands by or serves */
+	bool no_voting;	     /* its next one is started so */
 	struct noderpc_transport transport;
 	struct master *master; /* NULL while none serves here */
 	struct noded noded;

@@ -86,7 +86,8 @@ static void stop_task(void *arg)
 
 	forget_master(n);
 	role_stop(n->role);
-	role_free(steal(&n->role));
+	if (n->n_requests == 0) /* else it goes with the process */
+		role_free(steal(&n->role));
 	n->masterd.ending = true;
 }
 
@@ -165,6 +166,7 @@ static void start_masterd(struct sim_node *n, enum role_mode mode)
 	*a = (struct attempt){.node = n, .mode = mode};
 	sim_start_proc(&n->masterd);
 	n->role = NULL;
+	n->n_requests = 0;
 	n->begun = false;
 	spawn_in(n, "masterd", masterd_task, a);
 }
@@ -211,8 +213,14 @@ static void request_task(void *arg)
 {
 	struct request *r = arg;
 
-	r->answer = role_order(r->node->role, r->data, r->len);
+	struct sim_node *n = r->node;
+
+	if (n->role == NULL)
+		return;
+	n->n_requests++;
+	r->answer = role_order(n->role, r->data, r->len);
 	r->done = true;
+	n->n_requests--;
 }
 
 /* A daemon that dies meanwhile never answers. */
@@ -250,14 +258,14 @@ static bool takes_part(struct sim_node *n)
 static bool listens(const struct sim_node *n)
 {
 	return n->masterd.alive && n->role != NULL && !n->masterd.paused &&
-	       !n->masterd.stopping && !n->masterd.ending;
+	       !n->masterd.ending;
 }
 
 bool sim_parcel(struct sim_node *n, const void *data, size_t len)
 {
 	void *owner = task_owner();
 
-	if (!n->masterd.alive && takes_part(n))
+	if (!n->masterd.alive && takes_part(n) && !sim_is_home(n))
 		start_masterd(n, ROLE_STANDBY);
 	if (!listens(n))
 		return false;
