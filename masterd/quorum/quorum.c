@@ -352,6 +352,7 @@ void quorum_free(struct quorum *q)
 	state_close(q->state);
 	noderpc_destroy(q->rpc);
 	quorum_nodes_done(q);
+	strv_done(&q->leaving);
 	free(q);
 }
 

@@ -124,6 +124,11 @@ bool quorum_is_alone(const struct quorum *q);
  * after the other, and sends others away. */
 void quorum_members_begin(struct quorum *q);
 
+/* This node is no candidate any more: it is told so (node_demote_from_mc) as
+ * soon as it is no member of the log, which may be when others have joined in
+ * its place.  False: it is none now, and the caller tells it. */
+bool quorum_dismiss(struct quorum *q, const char *node_name);
+
 /* Wait until the candidates that answer take part, for so long at most. */
 WAITS void quorum_settle(struct quorum *q, unsigned timeout_ms);
 

@@ -39,7 +39,9 @@ struct quorum {
 
 	/* The task that changes the membership. */
 	bool members_run;
-	unsigned n_seeing; /* tasks that ask candidates */
+	unsigned n_seeing; /* tasks that ask candidates, or dismiss nodes */
+	struct strv
+		leaving; /* nodes to be dismissed when they are no members */
 	struct cond kick, ended;
 
 	/* It ends: the files are being written, somebody looks whether that
@@ -72,6 +74,9 @@ void quorum_nodes_done(struct quorum *q);
 /* The node behind a number: an object with name and primary_ip, to be freed;
  * NULL: it is not known. */
 json_t *quorum_node_of(struct quorum *q, uint64_t id);
+/* The whole object of that node in the configuration, to be freed; NULL: it is
+ * not there. */
+json_t *quorum_configured(struct quorum *q, uint64_t id);
 const char *quorum_candidate_name(const struct quorum_candidate *c);
 /* The candidate behind a number, or NULL. */
 struct quorum_candidate *quorum_candidate_of(struct quorum *q, uint64_t id);

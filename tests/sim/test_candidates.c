@@ -7,6 +7,7 @@
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
+#include "masterd/quorum/quorum.h"
 #include "queue/queue.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/sim.h"
@@ -117,6 +118,79 @@ Test(candidates, new_ones_that_are_away_are_taken_in_later)
 	sim_power_cut(&s.nodes[0], 7);
 	s.nodes[0].down = s.nodes[1].down = s.nodes[2].down = true;
 	cr_assert(fail_over(3, 5 * MINUTE_MS));
+}
+
+static bool has_log(size_t node)
+{
+	struct sim_node *n = &s.nodes[node];
+	auto_free char *file =
+		xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
+
+	return n->disk.disk.exists(&n->disk.disk, file);
+}
+
+static void dismiss_old_ones(void)
+{
+	task_set_owner(&s.nodes[0].masterd);
+	for (size_t i = 1; i < 3; i++)
+		cr_assert(quorum_dismiss(s.master->quorum, s.nodes[i].name));
+	task_set_owner(NULL);
+}
+
+/* Until then what is acknowledged has more than one copy. */
+Test(candidates, the_old_ones_stay_until_the_new_ones_have_joined)
+{
+	uint64_t id;
+
+	replace_candidates();
+	dismiss_old_ones();
+	cut(0x18); /* 4 and 5 */
+	commit(MINUTE_MS);
+	cr_assert(committed);
+	id = sim_submit(&s, op_delay(1, NULL), NULL);
+	cr_assert_neq(id, 0);
+	cr_assert(has_log(1) && has_log(2));
+	sim_power_cut(&s.nodes[0], 7);
+	s.nodes[0].down = true;
+	cr_assert(fail_over(1, 5 * MINUTE_MS));
+	cr_assert_not_null(queue_job(s.nodes[1].master->queue, id));
+}
+
+Test(candidates, and_go_when_these_have)
+{
+	replace_candidates();
+	dismiss_old_ones();
+	cut(0x18);
+	commit(MINUTE_MS);
+	cut(0);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	for (size_t i = 1; i < 3; i++) {
+		cr_expect_not(has_log(i), "node %zu", i + 1);
+		cr_expect(has_log(i + 2), "node %zu", i + 3);
+	}
+}
+
+/* A node that is removed or offline is waited for by nobody. */
+Test(candidates, who_is_offline_does_not_stay)
+{
+	struct config *c = s.master->config;
+	auto_free char *got = NULL;
+
+	replace_candidates();
+	for (size_t i = 1; i < 3; i++) {
+		json_t *node = config_edit(
+			config_get(c, CONFIG_NODE, s.nodes[i].uuid));
+
+		json_set_bool(node, "offline", true);
+		config_put(c, CONFIG_NODE, node);
+	}
+	cut(0x18);
+	commit(MINUTE_MS);
+	cr_assert(committed);
+	cut(0x1e); /* all of them */
+	got = sim_do(&s, json_make("{s:s, s:s, s:[s]}", "OP_ID", "OP_TAGS_SET",
+				   "kind", "cluster", "tags", "later"));
+	cr_assert_str_eq(got, "success");
 }
 
 Test(candidates, afterwards_the_new_ones_are_enough)
