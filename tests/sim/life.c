@@ -93,8 +93,9 @@ static void check_copy(struct life *l, const struct sim_node *n,
 	const char *b = fake_disk_text(&other->disk, theirs);
 
 	if (!str_eq(a, b))
-		strv_addf(ret, "%s has another %s than the master %s", n->name,
-			  what, m->name);
+		strv_addf(ret, "%s has %s %s %s the master %s", n->name,
+			  b == NULL ? "no" : "another", what,
+			  b == NULL ? "like" : "than", m->name);
 }
 
 static bool add_name(const struct job *j, void *arg)

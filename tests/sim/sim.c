@@ -133,6 +133,22 @@ static WAITS void disk_takes_time(void)
 		;
 }
 
+/* In the log: on which node, in which process, in which task. */
+static const char *context(void)
+{
+	static char text[100];
+	const struct sim_proc *p = task_owner();
+	const char *task = task_name();
+
+	snprintf(text, sizeof(text), "n%zu/%s %s",
+		 p == NULL ? 0 : p->node->index + 1,
+		 p == NULL		  ? ""
+		 : p == &p->node->masterd ? "masterd"
+					  : "noded",
+		 task == NULL ? "" : task);
+	return text;
+}
+
 static void start_time(uint64_t seed)
 {
 	log_set_level(getenv("SIM_LOG") == NULL ? LOG_LEVEL_ERROR + 1
@@ -143,6 +159,7 @@ static void start_time(uint64_t seed)
 	random_seed(seed);
 	uv_loop_init(&loop);
 	tasks_init(&loop);
+	log_set_context(context);
 	tasks_set_simulated(true);
 	tasks_set_came_in(disk_takes_time);
 	timers_set_simulated(true);
