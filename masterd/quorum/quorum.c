@@ -3,6 +3,7 @@
 #include "masterd/quorum/quorum.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
@@ -14,6 +15,8 @@
 
 /* When so much was logged since the last snapshot, the files take its place. */
 #define SNAPSHOT_BYTES (32u * 1024 * 1024)
+/* The leader says within this what it has. */
+#define ASK_MS 10000u
 /* Without a majority for so long, an end waits for no change any more. */
 #define GIVE_UP_US 5000000
 #define POLL_US 100000
@@ -30,6 +33,25 @@ static void on_apply(void *arg, const struct raft_entry *e)
 	state_apply(q->state, e->index, e->data, e->len);
 }
 
+/* The server there is the one that leads, as it was when it was told so, and
+ * its files have the state of this index (0: whatever they have). */
+static WAITS int check_source(struct quorum *q, const json_t *node, uint64_t id,
+			      uint64_t index, struct error *err)
+{
+	auto_json json_t *answer = quorum_give_order(
+		q, node, json_make("[s]", "status"), ASK_MS, err);
+
+	if (answer == NULL)
+		return -1;
+	if (strtoull(json_str(answer, "id", "0"), NULL, 16) == id &&
+	    json_int(answer, "written", INT64_MAX) >= (int64_t)index)
+		return 0;
+	return error_set(err, ERR_QUEUE, ECODE_STATE,
+			 "The files of node %s do not have the state that this "
+			 "node needs",
+			 node_name(node));
+}
+
 static WAITS int on_fetch(void *arg, const struct raft_snapshot *snapshot,
 			  struct error *err)
 {
@@ -44,7 +66,11 @@ static WAITS int on_fetch(void *arg, const struct raft_snapshot *snapshot,
 				 "It is not known who leads");
 	log_info("Fetching the state of the cluster from node %s",
 		 node_name(node));
-	return state_pull(q->state, q->rpc, node, snapshot->index, err);
+	if (check_source(q, node, status.raft.leader, snapshot->index, err) <
+		    0 ||
+	    state_pull(q->state, q->rpc, node, snapshot->index, err) < 0)
+		return -1;
+	return check_source(q, node, status.raft.leader, 0, err);
 }
 
 static int on_adopt(void *arg, const struct raft_snapshot *snapshot,
@@ -365,7 +391,12 @@ struct state *quorum_state(struct quorum *q)
 
 void quorum_lead(struct quorum *q)
 {
-	if (q->log != NULL)
+	struct consensus_status status;
+
+	if (q->log == NULL)
+		return;
+	consensus_status(q->log, &status);
+	if (!status.told && status.raft.leader == 0)
 		consensus_lead(q->log);
 }
 

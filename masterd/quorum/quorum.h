@@ -83,12 +83,13 @@ struct quorum_begin {
 
 /* Begin a log with this server as its only one, whose state is what its files
  * have now, after asking the nodes whether there is nobody else who has newer
- * files or who leads.  -1 with err, which says who is in the way. */
+ * files or who leads.  1: there is a log with a leader in which this server
+ * takes part, so none was begun.  -1 with err, which says who is in the way. */
 WAITS int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
 			   struct error *err);
 
 /* This server is to lead: it asks for votes until it does, or another one does
- * (quorum_leader()). */
+ * (quorum_leader()).  While it hears a leader, nothing: to be said again. */
 void quorum_lead(struct quorum *q);
 /* It leads, and its state has all that was ever acknowledged.  *ret_term is the
  * term of its node calls. */

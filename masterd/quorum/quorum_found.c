@@ -331,7 +331,8 @@ static WAITS int check_log_of(const struct ballot *b, const struct voter *v,
 				 node_name(v->node), ignored.text);
 	if (str_eq(json_str(theirs, "cluster", ""),
 		   json_str(own, "cluster", "-")) &&
-	    json_int(theirs, "last", 0) <= json_int(own, "last", 0))
+	    !json_is_true(json_get(theirs, "leads")) &&
+	    !quorum_has_more(theirs, own))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "%s keeps the log of this cluster, and %s has no "
@@ -401,6 +402,31 @@ static uint64_t next_term(const struct ballot *b)
 	return (uint64_t)term + 1;
 }
 
+/* Another server leads the log in which this one takes part by now: there is
+ * nothing to be begun. */
+static bool is_led(const struct quorum *q)
+{
+	struct consensus_status status;
+
+	if (q->log == NULL)
+		return false;
+	consensus_status(q->log, &status);
+	return status.raft.leader != 0 && status.raft.leader != q->me.id;
+}
+
+/* Nobody makes this node part of a log meanwhile. */
+static WAITS int begin_alone(struct ballot *b, struct error *err)
+{
+	struct quorum *q = b->q;
+	int rc = 1;
+
+	quorum_turn_begin(q);
+	if (b->how->no_voting || !is_led(q))
+		rc = quorum_found(q, next_term(b), err);
+	quorum_turn_end(q);
+	return rc;
+}
+
 int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
 		     struct error *err)
 {
@@ -418,5 +444,5 @@ int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
 			return -1;
 		say(&b, err->text);
 	}
-	return quorum_found(q, next_term(&b), err);
+	return begin_alone(&b, err);
 }

@@ -94,6 +94,14 @@ WAITS json_t *quorum_give_order(struct quorum *q, const json_t *node,
 
 /* --- quorum_orders.c --- */
 
+/* Who changes what this server is, between these two: one after the other. */
+WAITS void quorum_turn_begin(struct quorum *q);
+void quorum_turn_end(struct quorum *q);
+
+/* Whether a server with this status has more than this one (own): a vote is
+ * given to who has as new an entry, and as many. */
+bool quorum_has_more(const json_t *status, const json_t *own);
+
 /* What this server is, as it answers the order status; to be freed. */
 json_t *quorum_tell_status(const struct quorum *q);
 

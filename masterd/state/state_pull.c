@@ -103,6 +103,7 @@ static WAITS int pull_config(const struct pull *p, struct error *err)
 				  "Cannot use what node %s answered to "
 				  "config_read",
 				  node_name(p->node));
+	p->s->origin = CONFIG_WHOLE; /* it is the log's now */
 	state_config_changed(p->s);
 	if (p->s->config.nodes_changed != NULL)
 		p->s->config.nodes_changed(p->s->config.arg);

@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
 #include "masterd/quorum/quorum.h"
+#include "masterd/quorum/quorum_private.h"
 #include "queue/queue.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/sim.h"
@@ -219,6 +220,66 @@ Test(candidates, they_have_the_jobs_before_they_count)
 	s.nodes[0].down = s.nodes[1].down = s.nodes[2].down = true;
 	cr_assert(fail_over(3, 5 * MINUTE_MS));
 	cr_assert_not_null(queue_job(s.nodes[3].master->queue, id));
+}
+
+/* Its last word is still believed when the other one begins. */
+Test(candidates, a_failover_at_once_after_the_master_hangs)
+{
+	for (int i = 0; i < 30; i++) {
+		sim_submit(&s, op_delay(0.1, NULL), NULL);
+		sim_run(&s, 100 * i, NULL, NULL);
+		sim_pause(&s.nodes[0].masterd);
+		sim_run(&s, 100 * i, NULL, NULL);
+		cr_assert(fail_over(1, 20000), "after %d ms", 100 * i);
+		sim_resume(&s.nodes[0].masterd);
+		sim_run(&s, MINUTE_MS, NULL, NULL);
+		cr_assert(fail_over(0, MINUTE_MS));
+		sim_run(&s, MINUTE_MS, NULL, NULL);
+	}
+}
+
+static int joined;
+
+static WAITS void join_task(void *arg)
+{
+	struct quorum *q = s.master->quorum;
+	auto_free char *cluster = xprintf("%016jx", (uintmax_t)q->me.cluster);
+	auto_free char *id =
+		xprintf("%016jx", (uintmax_t)(quorum_node_hash(s.nodes[1].name)
+					      << QUORUM_LIFE_BITS));
+	auto_json json_t *node =
+		json_make("{s:s, s:s}", "name", s.nodes[1].name, "primary_ip",
+			  s.nodes[1].address);
+	auto_json json_t *answer = NULL;
+	struct error err;
+
+	(void)arg;
+	answer = quorum_give_order(q, node,
+				   json_make("[s, s, s]", "join", cluster, id),
+				   10000, &err);
+	joined = answer != NULL;
+}
+
+/* It would forget what it has acknowledged. */
+Test(candidates, an_old_order_to_join_does_not_reach_who_takes_part)
+{
+	struct sim_node *n = &s.nodes[1];
+	auto_free char *file =
+		xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
+	auto_free char *before = NULL, *after = NULL;
+	struct error err;
+	size_t len;
+
+	before = n->disk.disk.read(&n->disk.disk, file, 1000, &len, &err);
+	joined = -1;
+	task_set_owner(&s.nodes[0].masterd);
+	task_spawn("join", join_task, NULL);
+	task_set_owner(NULL);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert_eq(joined, 0);
+	after = n->disk.disk.read(&n->disk.disk, file, 1000, &len, &err);
+	cr_assert_not_null(before);
+	cr_assert(memcmp(before, after, len) == 0);
 }
 
 static void drain_task(void *arg)

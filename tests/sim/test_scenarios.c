@@ -11,6 +11,7 @@
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
 #include "masterd/quorum/quorum.h"
+#include "masterd/quorum/quorum_private.h"
 #include "queue/queue.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/sim.h"
@@ -288,6 +289,40 @@ Test(scenarios, s01_nor_a_former_master_whose_disk_has_no_log)
 	cut(0);
 	cr_assert(take_over(1, true));
 	cr_expect_not_null(job(1, id));
+}
+
+static bool was_told(struct sim *sim, void *arg)
+{
+	(void)sim;
+	(void)arg;
+	return has_file(3, "consensus/server");
+}
+
+/* Found by the random lives: while it asks whether it may begin a log, the
+ * leader of the cluster's takes it in. */
+Test(scenarios, s01_nor_who_is_taken_in_while_it_asks)
+{
+	uint64_t id, cluster;
+
+	n_nodes = 4;
+	sim_init_idle(&s, 4, 1);
+	sim_await_master(&s.nodes[0]);
+	cluster = s.master->quorum->me.cluster;
+	cr_assert(sim_run(&s, MINUTE_MS, was_told, NULL));
+	cut(BIT(3)); /* it has nothing yet */
+	sim_run(&s, 5000, NULL, NULL);
+	sim_take_over(&s.nodes[3], true);
+	sim_run(&s, 5000, NULL, NULL);
+	cut_between(3, 0, false); /* it is brought up to date */
+	sim_run(&s, 20000, NULL, NULL);
+	cut(0);
+	sim_run(&s, 900, NULL, NULL);
+	id = submit(0, 1);
+	sim_run(&s, 3 * MINUTE_MS, NULL, NULL);
+	cr_assert_not_null(s.master);
+	cr_expect(id == 0 || queue_job(s.master->queue, id) != NULL);
+	cr_expect(s.nodes[0].master == NULL || s.nodes[3].master == NULL);
+	cr_expect_eq(s.master->quorum->me.cluster, cluster);
 }
 
 /* --- 2: the voters change between question and promise --- */
