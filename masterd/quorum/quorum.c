@@ -283,6 +283,18 @@ static WAITS int open_state(struct quorum *q, const struct state_config *config,
 	return q->state == NULL ? -1 : 0;
 }
 
+/* A standby whose log is damaged is as good as one with a new disk. */
+static WAITS int open_log(struct quorum *q, struct error *err)
+{
+	int rc = quorum_open_log(q, err);
+
+	if (rc == 0 || !q->config.standby || !error_is(err, ECODE_FAULT))
+		return rc;
+	log_error("%s; this node will be taken in anew", err->text);
+	quorum_forget(q->config.disk, q->config.paths);
+	return 0;
+}
+
 struct quorum *quorum_open(const struct quorum_config *config,
 			   struct error *err)
 {
@@ -304,7 +316,7 @@ struct quorum *quorum_open(const struct quorum_config *config,
 	cond_init(&q->turned);
 	q->rpc = noderpc_create(config->transport);
 	noderpc_set_fenced(q->rpc, on_fenced, q);
-	if (open_state(q, &state, err) == 0 && quorum_open_log(q, err) == 0)
+	if (open_state(q, &state, err) == 0 && open_log(q, err) == 0)
 		return q;
 	quorum_free(q);
 	return NULL;

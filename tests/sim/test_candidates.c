@@ -240,9 +240,8 @@ static bool has_ended(struct sim *sim, void *arg)
 
 static const char *job_file(struct sim_node *n, uint64_t id)
 {
-	auto_free char *file =
-		xprintf("%s/job-%ju", path(n->paths, PATH_QUEUE_DIR),
-			(uintmax_t)id);
+	auto_free char *file = xprintf(
+		"%s/job-%ju", path(n->paths, PATH_QUEUE_DIR), (uintmax_t)id);
 
 	return fake_disk_text(&n->disk, file);
 }
@@ -282,6 +281,24 @@ Test(candidates, what_is_fetched_is_durable_whenever_the_power_fails)
 		teardown();
 		setup();
 	}
+}
+
+Test(candidates, a_damaged_log_is_fetched_anew)
+{
+	struct sim_node *n = &s.nodes[1];
+	auto_free char *file =
+		xprintf("%s/snapshot", path(n->paths, PATH_CONSENSUS_DIR));
+	uint64_t id = sim_submit(&s, op_delay(1, NULL), NULL);
+
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	sim_power_cut(n, 7);
+	fake_disk_put(&n->disk, file, "rubbish");
+	sim_start_daemon(n);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert(has_log(1));
+	cr_assert(str_eq(job_file(n, id), job_file(&s.nodes[0], id)));
+	cr_assert(fail_over(1, MINUTE_MS));
+	cr_assert_not_null(queue_job(n->master->queue, id));
 }
 
 /* Its last word is still believed when the other one begins. */
